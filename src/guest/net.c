@@ -59,7 +59,7 @@ void inner_listen(struct inner *g, const struct frame *f)
 	struct sockaddr_in at = local(port);
 	socklen_t len = sizeof at;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
-	if (bind(fd, (struct sockaddr *)&at, sizeof at) < 0 || listen(fd, 256) < 0 ||
+	if (bind(fd, (struct sockaddr *)&at, sizeof at) < 0 || listen(fd, SOMAXCONN) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&at, &len) < 0) {
 		inner_answer(g, f->id, GS_BIND, errno, NULL, -1);
 		return;

@@ -1,6 +1,7 @@
 /* The listener and the list of connections. One connection: egress_conn.c. */
 #include "proxy/egress.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,7 +11,43 @@
 #include "base/mem.h"
 #include "proxy/egress_priv.h"
 
-enum { SWEEP_MS = 1000 };
+enum { SWEEP_MS = 1000, FULL_US = 10000000 };
+
+/* Takes what waits at the listener; past max_conns only if @refuse, which answers them with 503. */
+static void accept_waiting(struct egress *e, bool refuse)
+{
+	for (int i = 0; i < 32 && (refuse || e->nr_conns < e->max_conns); i++) {
+		int client = accept4(e->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (client < 0) {
+			e->starved = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+			return;
+		}
+		if (e->nr_conns == 0)
+			loop_timer_set(e->sweep, SWEEP_MS, SWEEP_MS);
+		egress_conn_new(e, client);
+	}
+}
+
+/* A full house accepts nobody: connections wait in the kernel's queue until one ends. */
+static void listener_watch(struct egress *e)
+{
+	bool full = e->nr_conns >= e->max_conns || e->starved;
+	if (full && !e->full_since_us)
+		e->full_since_us = loop_now_us(e->loop);
+	else if (!full)
+		e->full_since_us = 0;
+	if (e->watch && full != e->paused)
+		loop_fd_events(e->watch, full ? 0 : LOOP_READ);
+	e->paused = full;
+	if (full) /* the sweep looks again */
+		loop_timer_set(e->sweep, SWEEP_MS, SWEEP_MS);
+}
+
+void egress_room_changed(struct egress *e)
+{
+	if (e->paused && e->nr_conns < e->max_conns && !e->starved)
+		listener_watch(e);
+}
 
 static void on_sweep(void *self)
 {
@@ -19,22 +56,21 @@ static void on_sweep(void *self)
 	for (size_t i = e->nr_conns; i-- > 0;)
 		if (i < e->nr_conns)
 			egress_conn_check(e->conn[i], now);
-	if (!e->nr_conns)
+	if (e->full_since_us && now - e->full_since_us > FULL_US && e->nr_conns >= e->max_conns)
+		accept_waiting(e, true); /* nobody leaves: say why instead of letting them wait */
+	e->starved = false;
+	listener_watch(e);
+	if (!e->nr_conns && !e->paused)
 		loop_timer_stop(e->sweep);
 }
 
 static void on_listener(void *self, int fd, unsigned events)
 {
 	struct egress *e = self;
+	(void)fd;
 	(void)events;
-	for (int i = 0; i < 32; i++) {
-		int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (client < 0)
-			return;
-		if (e->nr_conns == 0)
-			loop_timer_set(e->sweep, SWEEP_MS, SWEEP_MS);
-		egress_conn_new(e, client);
-	}
+	accept_waiting(e, false);
+	listener_watch(e);
 }
 
 struct egress *egress_new(struct loop *l, int listener, const struct egress_opts *o, const struct egress_ops *ops,
@@ -49,7 +85,8 @@ struct egress *egress_new(struct loop *l, int listener, const struct egress_opts
 	e->http = o->http;
 	e->local = o->local;
 	e->max_bytes = o->max_bytes ? o->max_bytes : 4ULL << 30;
-	e->max_conns = o->max_conns ? o->max_conns : 256;
+	e->idle_us = o->idle_us ? o->idle_us : 15 * 60 * INT64_C(1000000);
+	e->max_conns = o->max_conns ? o->max_conns : 1024;
 	e->allow = xcalloc(o->nr_allow + 1, sizeof *e->allow);
 	for (e->nr_allow = 0; e->nr_allow < o->nr_allow; e->nr_allow++)
 		e->allow[e->nr_allow] = xstrdup(o->allow[e->nr_allow]);

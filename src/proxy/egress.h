@@ -18,7 +18,8 @@
  *     differ: that is the limit of a proxy that does not break TLS open.
  *  7. One request per connection; the body of a plain http request is framed (length or chunks) and nothing after it
  *     passes.
- *  8. Idle 60 s, and at most max_bytes in both directions together: closed.
+ *  8. No byte in either direction for 15 minutes, or more than max_bytes in both together: closed. A plain http
+ *     request that has no answer yet gets a 504 or 502 that says so; a client inside TLS gets an alert.
  * A refusal is a 403 (502, 504 where the network failed) with a JSON body {"error","host","port","why","ask"} and
  * Proxy-Status (RFC 9209), so that a program, a model and a person can tell it from a broken network. Loop thread
  * only. */
@@ -68,7 +69,8 @@ struct egress_opts {
 	bool http;	    /* plain http too, port 80 */
 	bool local;	    /* rule 5 is off: addresses of this machine and its network are fine */
 	uint64_t max_bytes; /* 0 = 4 GiB */
-	unsigned max_conns; /* 0 = 256 */
+	int64_t idle_us;    /* rule 8; 0 = 15 minutes */
+	unsigned max_conns; /* 0 = 1024; more wait until one ends, after 10 s they get a 503 */
 };
 
 /* Takes @listener (any listening stream socket, non-blocking). Never NULL. */

@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "proxy/egress_priv.h"
 
-enum { BUF_HIGH = 256 << 10, READ_MAX = 64 << 10 };
-static const int64_t head_us = 30000000, connect_us = 15000000, idle_us = 60000000, last_us = 3000000;
+enum { BUF_HIGH = 256 << 10, READ_MAX = 64 << 10, ALERT_UNRECOGNIZED_NAME = 112 };
+static const int64_t head_us = 30000000, connect_us = 15000000, last_us = 3000000;
 
 static void on_client(void *self, int fd, unsigned events);
 static void on_server(void *self, int fd, unsigned events);
@@ -55,6 +55,7 @@ void egress_conn_close(struct egress_conn *c, const char *why)
 		if (e->conn[i] == c)
 			e->conn[i] = e->conn[--e->nr_conns];
 	c->e = NULL;
+	egress_room_changed(e);
 	egress_lookup_cancel(&c->lookup);
 	loop_fd_free(&c->client_watch);
 	loop_fd_free(&c->server_watch);
@@ -98,6 +99,27 @@ static const char *reason_of(int status)
 			       : "Gateway Timeout";
 }
 
+/* The reason phrase: of a failed CONNECT most clients print that alone, so the cause is part of it. */
+static void put_reason(struct buf *out, int status, const char *why)
+{
+	buf_printf(out, "HTTP/1.1 %d %s (sandglass: ", status, reason_of(status));
+	for (size_t i = 0; why[i] && i < 160; i++)
+		buf_putc(out, why[i] >= ' ' && why[i] < 127 ? why[i] : '?');
+	buf_puts(out, ")\r\n");
+}
+
+/* A parameter of Proxy-Status: a string of RFC 8941. */
+static void put_details(struct buf *out, const char *why)
+{
+	buf_puts(out, "; details=\"");
+	for (size_t i = 0; why[i] && i < 160; i++) {
+		if (why[i] == '"' || why[i] == '\\')
+			buf_putc(out, '\\');
+		buf_putc(out, why[i] >= ' ' && why[i] < 127 ? why[i] : '?');
+	}
+	buf_putc(out, '"');
+}
+
 /* Sends a refusal and tells the end. @kind is an error type of RFC 9209. */
 static void refuse(struct egress_conn *c, int status, const char *kind, const char *end, const char *why)
 {
@@ -117,10 +139,11 @@ static void refuse(struct egress_conn *c, int status, const char *kind, const ch
 	json_release(&body);
 	buf_putc(&text, '\n');
 	buf_reset(&c->down);
-	buf_printf(&c->down,
-		   "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
-		   "Proxy-Status: sandglass; error=%s\r\nConnection: close\r\n\r\n",
-		   status, reason_of(status), text.len, kind);
+	put_reason(&c->down, status, why);
+	buf_printf(&c->down, "Content-Type: application/json\r\nContent-Length: %zu\r\nProxy-Status: sandglass; error=%s",
+		   text.len, kind);
+	put_details(&c->down, why);
+	buf_puts(&c->down, "\r\nConnection: close\r\n\r\n");
 	buf_append(&c->down, text.data, text.len);
 	buf_release(&text);
 	buf_reset(&c->up);
@@ -129,6 +152,28 @@ static void refuse(struct egress_conn *c, int status, const char *kind, const ch
 	c->state = EGRESS_LAST;
 	set_deadline(c, last_us);
 	tell_end(c, end);
+}
+
+/* Ends a connection that has been let through. Where the client can still read a reason it gets one: as the answer to
+ * a plain http request, or as a TLS alert (@alert) before the server has said anything. */
+static void cut(struct egress_conn *c, int status, const char *kind, unsigned char alert, const char *end, const char *why)
+{
+	bool silent = c->state == EGRESS_PUMP && c->end.down_bytes == 0;
+	bool tls = c->up.len > 0 && c->up.data[0] == 22;
+	if (silent && (!c->head.connect || (alert && !tls))) {
+		refuse(c, status, kind, end, why);
+	} else if (silent && alert) {
+		const char record[7] = { 21, 3, 3, 0, 2, 2, (char)alert };
+		buf_append(&c->down, record, sizeof record);
+		buf_reset(&c->up);
+		loop_fd_free(&c->server_watch);
+		fd_close(&c->server);
+		c->state = EGRESS_LAST;
+		set_deadline(c, last_us);
+		tell_end(c, end);
+	} else {
+		egress_conn_close(c, end);
+	}
 }
 
 /* --- the way out --- */
@@ -173,7 +218,7 @@ static void connected(struct egress_conn *c)
 	c->state = EGRESS_PUMP;
 	c->end.connected = true;
 	setsockopt(c->server, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
-	set_deadline(c, idle_us);
+	set_deadline(c, c->e->idle_us);
 	if (c->head.connect) {
 		buf_puts(&c->down, "HTTP/1.1 200 Connection established\r\n\r\n");
 	} else {
@@ -333,7 +378,8 @@ static void peek(struct egress_conn *c)
 	}
 	int rc = egress_sni(c->up.data, c->up.len, name);
 	if (rc < 0 || (rc > 0 && strcmp(name, c->host) != 0))
-		egress_conn_close(c, "sni");
+		cut(c, 403, "http_request_denied", ALERT_UNRECOGNIZED_NAME, "sni",
+		    "only TLS for the host that was asked for passes here");
 	else
 		c->peeked = rc > 0;
 }
@@ -435,8 +481,9 @@ static void advance(struct egress_conn *c)
 		if (!c->e || (c->peeked && !flush(c, c->server, &c->up, &c->end.up_bytes)))
 			return;
 		if (c->end.up_bytes + c->end.down_bytes > c->e->max_bytes) {
-			egress_conn_close(c, "bytes");
-			return;
+			cut(c, 403, "http_request_denied", 0, "bytes", "more bytes than one connection may carry");
+			if (!c->e)
+				return;
 		}
 	}
 	if (!flush(c, c->client, &c->down, NULL))
@@ -452,7 +499,7 @@ static void on_client(void *self, int fd, unsigned events)
 	(void)fd;
 	c->busy++;
 	if (c->state == EGRESS_PUMP)
-		set_deadline(c, idle_us);
+		set_deadline(c, c->e->idle_us);
 	if (events & (LOOP_READ | LOOP_HUP) && !c->client_eof)
 		read_client(c);
 	advance(c);
@@ -473,7 +520,7 @@ static void on_server(void *self, int fd, unsigned events)
 		else
 			connected(c);
 	} else if (c->state == EGRESS_PUMP) {
-		set_deadline(c, idle_us);
+		set_deadline(c, c->e->idle_us);
 		if (events & (LOOP_READ | LOOP_HUP) && !c->server_eof)
 			read_server(c);
 	}
@@ -485,6 +532,7 @@ void egress_conn_check(struct egress_conn *c, int64_t now_us)
 {
 	if (!c->deadline_us || now_us < c->deadline_us)
 		return;
+	char why[64];
 	c->busy++;
 	switch (c->state) {
 	case EGRESS_HEAD:
@@ -498,7 +546,8 @@ void egress_conn_check(struct egress_conn *c, int64_t now_us)
 		connect_failed(c, ETIMEDOUT);
 		break;
 	case EGRESS_PUMP:
-		egress_conn_close(c, "idle");
+		snprintf(why, sizeof why, "no byte came for %lld s", (long long)(c->e->idle_us / 1000000));
+		cut(c, 504, "connection_read_timeout", 0, "idle", why);
 		break;
 	case EGRESS_LAST:
 		egress_conn_close(c, "closed");

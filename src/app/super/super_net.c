@@ -27,15 +27,44 @@ struct conn {
 	struct buf sent; /* its last bytes, if they could be the beginning of a honeytoken */
 };
 
+/* Is the variable of this "NAME=value" set in @env? NULL if not, else its whole text. */
+static const char *env_entry(const struct strv *env, const char *entry)
+{
+	size_t name = strcspn(entry, "=") + 1;
+	const char *found = NULL;
+	for (size_t i = 0; i < env->nr; i++)
+		if (!strncmp(env->item[i], entry, name))
+			found = env->item[i];
+	return found;
+}
+
+/* Java reads no proxy variable, but every JVM reads this one; options that the script's author gave stay. */
+static void java_env(struct strv *env)
+{
+	const char *own = env_entry(env, "JAVA_TOOL_OPTIONS=");
+	CLEANUP(free_ptr) char *v =
+		xasprintf("%s -Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=%d -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=%d",
+			  own ? own : "JAVA_TOOL_OPTIONS=", PROXY_PORT, PROXY_PORT);
+	if (!own) /* no blank in front */
+		memmove(v + strlen("JAVA_TOOL_OPTIONS="), v + strlen("JAVA_TOOL_OPTIONS= "), strlen(v + strlen("JAVA_TOOL_OPTIONS= ")) + 1);
+	strv_push(env, v);
+}
+
 void net_env(struct strv *env)
 {
-	static const char *const name[] = { "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY" };
+	static const char *const name[] = { "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy",
+					    "YARN_HTTP_PROXY", "YARN_HTTPS_PROXY" /* yarn 2 and later read no other */ };
+	static const char *const fixed[] = { "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1",
+					     "NODE_USE_ENV_PROXY=1" /* else fetch and http of node read none of the above */ };
 	for (size_t i = 0; i < ARRAY_LEN(name); i++) {
 		CLEANUP(free_ptr) char *v = xasprintf("%s=http://127.0.0.1:%d", name[i], PROXY_PORT);
-		strv_push(env, v);
+		if (!env_entry(env, v))
+			strv_push(env, v);
 	}
-	strv_push(env, "NO_PROXY=localhost,127.0.0.1");
-	strv_push(env, "no_proxy=localhost,127.0.0.1");
+	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+		if (!env_entry(env, fixed[i]))
+			strv_push(env, fixed[i]);
+	java_env(env);
 }
 
 static void conn_free(struct conn *c)

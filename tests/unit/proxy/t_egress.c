@@ -16,6 +16,8 @@
 #include "tap.h"
 
 static struct loop *loop;
+static int64_t idle_us;
+static unsigned max_conns;
 static int server;
 static uint16_t server_port, proxy_port;
 
@@ -123,7 +125,7 @@ static int accepted(void)
 
 static void start(const char *const *allow, size_t nr, bool local, bool with_ops)
 {
-	struct egress_opts o = { .allow = allow, .nr_allow = nr, .http = true, .local = local };
+	struct egress_opts o = { .allow = allow, .nr_allow = nr, .http = true, .local = local, .idle_us = idle_us, .max_conns = max_conns };
 	uint16_t ports[] = { 443, 80, server_port };
 	o.ports = ports;
 	o.nr_ports = 3;
@@ -310,10 +312,63 @@ static void test_sni(void)
 	UNTIL(seen.ends);
 	is_str(seen.why, "sni", "the connection is closed");
 	buf_reset(&in);
+	until_text(fd, &in, "\x70");
+	ok(in.len >= 7 && !memcmp(in.data + in.len - 7, "\x15\x03\x03\x00\x02\x02\x70", 7), "the client gets an alert that names the reason");
+	buf_reset(&in);
 	ok(until_text(peer, &in, NULL) && in.len == 0, "without a byte");
 	close(peer);
 	close(fd);
 	stop();
+	buf_release(&in);
+}
+
+/* A server that says nothing: how long that may last, and what the client gets then. */
+static void test_silence(void)
+{
+	struct buf in = BUF_INIT;
+	char request[200];
+	idle_us = 300000;
+	start(NULL, 0, true, true);
+	snprintf(request, sizeof request, "GET http://localhost:%u/ HTTP/1.1\r\nHost: localhost:%u\r\n\r\n", server_port, server_port);
+	int fd = client(request), peer = accepted();
+	ok(until_text(fd, &in, "\r\n\r\n") && !strncmp(buf_cstr(&in), "HTTP/1.1 504 ", 13), "a server that stays silent becomes a 504");
+	ok(strstr(buf_cstr(&in), "error=connection_read_timeout") != NULL, "whose proxy status names the cause");
+	is_str(seen.why, "idle", "as does its end");
+	close(peer);
+	close(fd);
+	stop();
+	idle_us = 0;
+	buf_release(&in);
+}
+
+/* More connections than may be open: they wait for one to end and are served then. */
+static void test_full(void)
+{
+	struct buf in = BUF_INIT;
+	char request[200];
+	max_conns = 2;
+	start(NULL, 0, true, true);
+	snprintf(request, sizeof request, "CONNECT localhost:%u HTTP/1.1\r\n\r\n", server_port);
+	int fd[3], peer[3];
+	for (int i = 0; i < 2; i++) {
+		fd[i] = client(request);
+		peer[i] = accepted();
+		until_text(fd[i], &in, "\r\n\r\n");
+	}
+	fd[2] = client(request);
+	turns(50);
+	is_int(egress_conns(seen.e), 2, "the third of two connections waits");
+	close(fd[0]);
+	close(peer[0]);
+	peer[2] = accepted();
+	buf_reset(&in);
+	ok(until_text(fd[2], &in, " 200 "), "and is let through when one has ended");
+	for (int i = 1; i < 3; i++) {
+		close(fd[i]);
+		close(peer[i]);
+	}
+	stop();
+	max_conns = 0;
 	buf_release(&in);
 }
 
@@ -367,6 +422,8 @@ int main(void)
 	test_waiting();
 	test_plain();
 	test_sni();
+	test_silence();
+	test_full();
 	test_much();
 	close(server);
 	loop_turn(loop, 0);
