@@ -260,13 +260,17 @@ static void loop(struct inner *g)
 		}
 		fds[0] = (struct pollfd){ .fd = g->channel, .events = POLLIN };
 		size_t nr = inner_pump_poll(g, fds + 1);
-		int n = ppoll(fds, nr + 1, child_ended ? &(struct timespec){ 0 } : NULL, &waiting);
+		bool looks = inner_pump_looks(g);
+		int n = ppoll(fds, nr + 1, child_ended || looks ? &(struct timespec){ .tv_nsec = child_ended ? 0 : INNER_LOOK_NS } : NULL,
+			      &waiting);
 		if (n < 0 && errno != EINTR)
 			g->over = true;
 		if (child_ended) {
 			child_ended = 0;
 			inner_reap(g);
 		}
+		if (n == 0 && looks)
+			inner_pump_look(g);
 		if (n <= 0)
 			continue;
 		inner_pump_serve(g, fds + 1, nr);

@@ -202,6 +202,7 @@ void inner_ps(struct inner *g, uint64_t id);
 void inner_kill_all(struct inner *g, unsigned *killed_out, unsigned *left_out);
 
 /* --- pump.c: framed streams --- */
+enum { INNER_LOOK_NS = 30000000 };
 enum inner_pump_kind { PUMP_READ, PUMP_WRITE, PUMP_TTY, PUMP_CONN, PUMP_LISTEN, PUMP_CONNECTING };
 /* Takes @fd (made non-blocking). @r may be NULL. */
 struct inner_pump *inner_pump_new(struct inner *g, enum inner_pump_kind kind, uint64_t id, unsigned stream, int fd,
@@ -215,6 +216,8 @@ void inner_pump_run_ended(struct inner *g, struct inner_run *r); /* starts the d
 void inner_pump_run_done(struct inner *g, struct inner_run *r);	 /* closes, or throws away from now on */
 void inner_pump_resize(struct inner *g, uint64_t id, uint16_t cols, uint16_t rows);
 struct pollfd;
+bool inner_pump_looks(struct inner *g); /* inner_pump_look is to be called in INNER_LOOK_NS */
+void inner_pump_look(struct inner *g);  /* says which terminals echo */
 size_t inner_pump_poll(struct inner *g, struct pollfd *fds); /* fills one entry per pump */
 void inner_pump_serve(struct inner *g, const struct pollfd *fds, size_t nr);
 

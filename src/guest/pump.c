@@ -5,10 +5,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "guest/inner.h"
+
+enum { ECHO_LOOKS = 4 };
 
 struct inner_pump {
 	enum inner_pump_kind kind;
@@ -25,6 +28,8 @@ struct inner_pump {
 	bool draining; /* the run has ended: @drain bytes are from before */
 	bool sink;     /* read and throw away */
 	bool pass, dead;
+	bool silent;    /* as the supervisor knows it: this terminal does not echo */
+	unsigned looks; /* how often its echo is still looked at without a reason */
 	size_t drain;
 };
 
@@ -151,6 +156,8 @@ void inner_pump_data(struct inner *g, const struct frame *f)
 	}
 	buf_append(&p->out, u.p, u.left);
 	write_out(g, p);
+	if (p->kind == PUMP_TTY)
+		p->looks = ECHO_LOOKS;
 }
 
 void inner_pump_eof(struct inner *g, const struct frame *f)
@@ -188,6 +195,37 @@ static void end_reading(struct inner *g, struct inner_pump *p)
 		p->dead = true;
 }
 
+/* A program turns the echo off before or just after it asks for a password; nothing tells us, so we look before what it
+ * prints goes out, when something is typed, and a few times after that. */
+static void look_at_echo(struct inner *g, struct inner_pump *p)
+{
+	struct termios t;
+	if (p->kind != PUMP_TTY || p->sink || p->dead || tcgetattr(p->fd, &t) < 0 || p->silent == !(t.c_lflag & ECHO))
+		return;
+	p->silent = !p->silent;
+	struct buf b = BUF_INIT;
+	pack_u8(&b, !p->silent);
+	inner_send(g, GF_ECHO, p->id, &b, -1);
+	buf_release(&b);
+}
+
+bool inner_pump_looks(struct inner *g)
+{
+	for (size_t i = 0; i < g->nr_pumps; i++)
+		if (g->pump[i]->looks && !g->pump[i]->dead)
+			return true;
+	return false;
+}
+
+void inner_pump_look(struct inner *g)
+{
+	for (size_t i = 0; i < g->nr_pumps; i++)
+		if (g->pump[i]->looks) {
+			g->pump[i]->looks--;
+			look_at_echo(g, g->pump[i]);
+		}
+}
+
 /* One read of what credit allows. */
 static void read_in(struct inner *g, struct inner_pump *p)
 {
@@ -210,6 +248,10 @@ static void read_in(struct inner *g, struct inner_pump *p)
 	}
 	if (n > 0 && !p->sink) {
 		p->credit -= (size_t)n;
+		if (p->kind == PUMP_TTY) {
+			look_at_echo(g, p);
+			p->looks = ECHO_LOOKS;
+		}
 		send_stream(g, GF_DATA, p, bytes, (size_t)n);
 		if (p->kind == PUMP_TTY && p->run)
 			inner_came_out(g, p->run, bytes, (size_t)n);

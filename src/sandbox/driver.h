@@ -80,6 +80,8 @@ struct run_ops {
 	/* May be NULL. Before on_exit, from drivers that know: why it is @lost; or why nothing was executed (code 126 or 127). */
 	void (*on_lost)(void *self, const struct err *why);
 };
+/* Does the terminal of a run show what is typed? */
+enum run_echo { ECHO_UNKNOWN, ECHO_ON, ECHO_OFF };
 struct run_opts {
 	char *const *argv; size_t nr_argv;
 	const char *cwd;                    /* NULL = /workspace */
@@ -116,6 +118,7 @@ struct driver {
 	void (*run_go)(struct run *r);
 	void (*run_stdin)(struct run *r, const void *bytes, size_t len, bool eof);
 	size_t (*run_stdin_queued)(const struct run *r);    /* how much of it waits here until the command takes it */
+	enum run_echo (*run_echo)(const struct run *r);     /* NULL: ECHO_UNKNOWN */
 	void (*run_signal)(struct run *r, int signo);       /* to its process group */
 	void (*run_resize)(struct run *r, uint16_t cols, uint16_t rows);
 	void (*run_pause)(struct run *r, bool paused);      /* back-pressure: stop reading its output */

@@ -64,6 +64,7 @@ static void on_output(void *self, int stream, const void *bytes, size_t len)
 	struct job *j = self;
 	failpoint("effect.output");
 	j->bytes[stream == STREAM_ERR] += (int64_t)len;
+	prompt_feed(&j->prompt, bytes, len);
 	if (j->batch)
 		several_output(j->batch, (enum record_stream)stream, bytes, len);
 	else
@@ -445,6 +446,20 @@ size_t boxes_stdin_queued(struct boxes *b, uint64_t id)
 	if (j && j->waits)
 		return j->early.len;
 	return j && j->slot->driver->run_stdin_queued ? j->slot->driver->run_stdin_queued(j->run) : 0;
+}
+
+bool boxes_stdin_hidden(struct boxes *b, uint64_t id)
+{
+	struct err err = ERR_INIT;
+	struct job *j = dial_find(b, id) ? NULL : job_of(b, id, &err);
+	if (!j || !j->run || j->waits)
+		return false;
+	const struct driver *d = j->slot->driver;
+	const struct action_spec *spec = action_spec(j->action);
+	enum run_echo echo = d->run_echo ? d->run_echo(j->run) : ECHO_UNKNOWN;
+	if (echo != ECHO_UNKNOWN)
+		return echo == ECHO_OFF;
+	return (spec->kind == ACT_SHELL || json_flag(spec->args, "pty", false)) && prompt_secret(&j->prompt);
 }
 
 int boxes_signal(struct boxes *b, uint64_t id, int signo, struct err *err)

@@ -65,6 +65,9 @@ NODISCARD int boxes_stdin(struct boxes *b, uint64_t id, const void *bytes, size_
 NODISCARD int boxes_stdin_room(struct boxes *b, uint64_t id, struct err *err);
 /* How much of what was given to action @id waits here until it takes it; 0 when it does not run. */
 size_t boxes_stdin_queued(struct boxes *b, uint64_t id);
+/* Must what is given to action @id now stay out of the record? Its terminal does not echo: a password, or a program that
+ * draws its own screen. Where that can't be known, the last line it printed decides ("Password: "). */
+bool boxes_stdin_hidden(struct boxes *b, uint64_t id);
 NODISCARD int boxes_signal(struct boxes *b, uint64_t id, int signo, struct err *err);
 NODISCARD int boxes_resize(struct boxes *b, uint64_t id, uint16_t cols, uint16_t rows, struct err *err);
 

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "sandbox/effect.h"
+#include "sandbox/prompt.h"
 
 /* One exec or shell that has been prepared. */
 struct job {
@@ -20,6 +21,7 @@ struct job {
 	struct buf early;
 	bool early_eof;
 	int64_t bytes[2];         /* stdout and pty, stderr */
+	struct prompt prompt;     /* the line that it printed last */
 	enum action_end end;
 	struct watch *watch; /* effect_trace.c; NULL: what it executes is not watched */
 	int64_t begun_us;

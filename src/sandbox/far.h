@@ -97,7 +97,7 @@ enum {
 /* What all these drivers have alike in their struct driver. */
 #define FAR_VERBS                                                                                                                 \
 	.close = far_close, .run_prepare = far_run, .run_go = guest_drive_go, .run_stdin = guest_drive_stdin,                      \
-	.run_stdin_queued = guest_drive_stdin_queued,                                                                             \
+	.run_stdin_queued = guest_drive_stdin_queued, .run_echo = guest_drive_echo,                                     \
 	.run_signal = guest_drive_signal, .run_resize = guest_drive_resize, .run_pause = guest_drive_pause,                        \
 	.run_turn = guest_drive_turn,                                                                                             \
 	.run_free = guest_drive_free, .read = far_read, .write = far_write, .list = far_list, .stat = far_stat, .kill = far_kill,  \

@@ -319,6 +319,7 @@ static json_t *result_of(struct guest *g, const struct guest_ask *a, struct unpa
 	case GF_ENDED:
 	case GF_ACCEPTED:
 	case GF_ANSWER:
+	case GF_ECHO:
 		break;
 	}
 	return json_object();
@@ -433,6 +434,8 @@ static void on_frame(void *self, const struct frame *f, int *fds, size_t nr)
 		on_answer(g, f, fds, nr);
 	else if (f->type == GF_ACCEPTED)
 		on_accepted(g, f);
+	else if (f->type == GF_ECHO)
+		guest_run_echo(g, f);
 	else if (f->type == GF_DATA || f->type == GF_EOF || f->type == GF_CREDIT)
 		on_stream(g, f);
 	else

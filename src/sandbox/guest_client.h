@@ -87,6 +87,7 @@ void guest_go_after(struct guest_run *r, const struct guest_run *before);
 void guest_go_at(struct guest_run *r, const struct guest_run *before, const char *mark);
 void guest_stdin(struct guest_run *r, const void *bytes, size_t len, bool eof); /* queued here without limit */
 size_t guest_stdin_queued(const struct guest_run *r); /* bytes not yet taken by the box */
+bool guest_silent(const struct guest_run *r); /* it has a terminal, which does not echo what is typed */
 void guest_signal(struct guest_run *r, int signo);				/* to its process group */
 void guest_resize(struct guest_run *r, uint16_t cols, uint16_t rows);		/* pty only */
 void guest_pause(struct guest_run *r, bool paused); /* stop reading: what writes blocks when its pipe is full */

@@ -110,6 +110,11 @@ size_t guest_drive_stdin_queued(const struct run *r)
 	return r->g ? guest_stdin_queued(r->g) : 0;
 }
 
+enum run_echo guest_drive_echo(const struct run *r)
+{
+	return !r->g ? ECHO_UNKNOWN : guest_silent(r->g) ? ECHO_OFF : ECHO_ON;
+}
+
 void guest_drive_signal(struct run *r, int signo)
 {
 	if (r->g)

@@ -21,6 +21,7 @@ struct guest_drive_more {
 void guest_drive_more(struct run *r, const struct guest_drive_more *more, void *self);
 void guest_drive_stdin(struct run *r, const void *bytes, size_t len, bool eof);
 size_t guest_drive_stdin_queued(const struct run *r);
+enum run_echo guest_drive_echo(const struct run *r);
 void guest_drive_signal(struct run *r, int signo);
 void guest_drive_resize(struct run *r, uint16_t cols, uint16_t rows);
 void guest_drive_pause(struct run *r, bool paused);

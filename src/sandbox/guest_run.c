@@ -163,6 +163,28 @@ void guest_run_prepared(struct guest *g, const struct frame *f, int *fds, size_t
 	run_leave(r);
 }
 
+void guest_run_echo(struct guest *g, const struct frame *f)
+{
+	struct unpack u = { .p = f->body, .left = f->len };
+	unsigned on = unpack_u8(&u);
+	struct guest_run *r = run_find(g, f->id);
+	if (!unpack_done(&u) || on > 1)
+		guest_broken(g, "a damaged frame about a terminal");
+	else if (r && r->pty)
+		r->silent = !on;
+}
+
+bool guest_silent(const struct guest_run *r)
+{
+	struct termios t;
+	int fd = r->end[GUEST_TTY].fd;
+	if (!r->pty)
+		return false;
+	if (r->framed || fd < 0)
+		return r->silent;
+	return tcgetattr(fd, &t) == 0 && !(t.c_lflag & ECHO);
+}
+
 void guest_run_ended(struct guest *g, const struct frame *f)
 {
 	struct guest_ended_body b;

@@ -25,6 +25,7 @@ struct guest_run {
 	void *self;
 	int pid;
 	bool pty, framed;
+	bool silent; /* framed: the guest says that its terminal does not echo */
 	struct end end[4];
 	struct buf in; /* towards stdin or the terminal */
 	bool in_eof, in_over;

@@ -303,6 +303,7 @@ const struct driver driver_process = {
 	.run_go = guest_drive_go,
 	.run_stdin = guest_drive_stdin,
 	.run_stdin_queued = guest_drive_stdin_queued,
+	.run_echo = guest_drive_echo,
 	.run_signal = guest_drive_signal,
 	.run_resize = guest_drive_resize,
 	.run_pause = guest_drive_pause,

@@ -45,6 +45,7 @@
  *            u64 cpu us; u64 max resident bytes; u32 processes of the box that its memory limit has killed so far
  *            (GUEST_OOM_UNKNOWN: nothing counts them)
  *   ACCEPTED u64 id of the new connection    (the frame's id is the listener's)
+ *   ECHO     u8 (1 the run's terminal echoes what is typed, 0 it does not), when that has changed; a terminal starts with 1 (5 only)
  *   ANSWER   u8 step, u32 errno (0, 0: done); if done
  *            to ATTACH u8 ABI, u16 n, n x u16 index of a rule whose path is missing
  *            to FREEZE u32 processes, u32 still running
@@ -93,6 +94,7 @@ enum guest_frame {
 	GF_ENDED,
 	GF_ACCEPTED,
 	GF_ANSWER,
+	GF_ECHO,
 };
 
 enum guest_flag {

@@ -284,7 +284,16 @@ void op_proc_write(struct call *c)
 		return;
 	}
 	json_t *body = json_object();
-	json_put(body, "data", json_incref(json_object_get(c->args, "data")));
+	const json_t *data = json_object_get(c->args, "data");
+	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
+	json_get_bytes(data, &bytes);
+	bool hidden = bytes.len && boxes_stdin_hidden(c->super->boxes, p->action);
+	if (hidden)
+		json_put_int(body, "data_bytes", (int64_t)bytes.len);
+	else
+		json_put(body, "data", json_incref((json_t *)(uintptr_t)data));
+	if (hidden)
+		json_put_flag(body, "hidden", true);
 	json_put_flag(body, "eof", json_flag(c->args, "eof", false));
 	uint64_t seq = record_append_json(c->super->record, EV_PROC_STDIN, p->action, c->agent, 0, p->action, body);
 	record_barrier(c->super->record, seq, write_now, c);

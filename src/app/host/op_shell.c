@@ -6,6 +6,7 @@
 #include "app/host/op.h"
 #include "app/super/recorded.h"
 #include "app/super/resume.h"
+#include "sandbox/prompt.h"
 #include "sandbox/shell.h"
 
 struct shell_job {
@@ -20,6 +21,7 @@ struct shell_job {
 	struct effector effector;
 	struct loop_timer *flood;
 	struct watch *watch;   /* of what it executes; NULL */
+	struct prompt prompt;  /* the line that it printed last */
 	char *lost_why;        /* what its driver says about how it was lost; NULL nothing */
 	bool gone, paused, python;
 };
@@ -70,6 +72,7 @@ static void on_output(void *self, bool running, const void *bytes, size_t len)
 	struct action *a = j->run ? j->run : j->life;
 	if (!a)
 		return;
+	prompt_feed(&j->prompt, bytes, len);
 	action_output(a, STREAM_PTY, bytes, len);
 	if (!j->paused && j->sh && action_flooded(a))
 		slow_down(j);
@@ -347,7 +350,16 @@ void op_shell_send(struct call *c)
 	if (!j)
 		return;
 	json_t *body = json_object();
-	json_put(body, "data", json_incref(json_object_get(c->args, "data")));
+	const json_t *data = json_object_get(c->args, "data");
+	bool hidden = prompt_secret(&j->prompt); /* these shells never echo: what was asked for decides */
+	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
+	json_get_bytes(data, &bytes);
+	if (hidden)
+		json_put_int(body, "data_bytes", (int64_t)bytes.len);
+	else
+		json_put(body, "data", json_incref((json_t *)(uintptr_t)data));
+	if (hidden)
+		json_put_flag(body, "hidden", true);
 	uint64_t seq = record_append_json(c->super->record, EV_PROC_STDIN, j->id, c->agent, j->box, j->id, body);
 	record_barrier(c->super->record, seq, send_now, c);
 }

@@ -93,9 +93,29 @@ static void put_hash(json_t *body, const struct buf *bytes)
 	json_put_str(body, "data_hash", buf_cstr(&hex));
 }
 
+static void keep_held(struct input *in);
+
+/* Nobody sees what is typed where nothing is echoed, so the record does not keep it either: only how much it was. */
+static json_t *hidden_body(const struct buf *bytes)
+{
+	json_t *body = json_object();
+	json_put_int(body, "data_bytes", (int64_t)bytes->len);
+	json_put_flag(body, "hidden", true);
+	return body;
+}
+
 static void keep(struct input *in, const struct action *act)
 {
 	struct record *r = in->super->record;
+	if (in->piece.len && boxes_stdin_hidden(in->super->boxes, in->action)) {
+		keep_held(in);
+		in->box = action_spec(act)->box;
+		json_t *hidden = hidden_body(&in->piece);
+		if (in->eof)
+			json_put_flag(hidden, "eof", true);
+		record_barrier(r, record_append_json(r, EV_PROC_STDIN, in->cause, 0, in->box, in->action, hidden), pass_on, in);
+		return;
+	}
 	json_t *body = json_object();
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
 	in->box = action_spec(act)->box;

@@ -157,7 +157,13 @@ int cmd_input(struct ask_for *a, json_t *out, struct err *err)
 	bytes = BUF_INIT;
 	on_their_way = t;
 	json_t *body = json_object();
-	json_put_bytes(body, "data", t->bytes.data, t->bytes.len);
+	bool hidden = t->bytes.len && boxes_stdin_hidden(a->s->boxes, id);
+	if (hidden)
+		json_put_int(body, "data_bytes", (int64_t)t->bytes.len);
+	else
+		json_put_bytes(body, "data", t->bytes.data, t->bytes.len);
+	if (hidden)
+		json_put_flag(body, "hidden", true);
 	record_barrier(a->s->record, record_append_json(a->s->record, EV_PROC_STDIN, id, 0, action_spec(act)->box, id, body),
 		       typed_now, t);
 	return 1;

@@ -263,6 +263,30 @@ static void test_pty(void)
 	job_release(&l);
 }
 
+/* Until the terminal is (@silent) without echo or with it, at most 10 s. */
+static bool echo_becomes(const struct job *j, bool silent)
+{
+	for (int i = 0; i < 1000 && guest_silent(j->run) != silent; i++)
+		turns(10);
+	return guest_silent(j->run) == silent;
+}
+
+static void test_echo(void)
+{
+	struct job j = { 0 };
+	struct run_opts o = { .pty = true, .stdin_open = true };
+	job_prepare(&j, &o, "printf 'Word: '; stty -echo; read w; stty echo; read x; exit 3");
+	ok(!guest_silent(j.run), "a terminal starts with echo");
+	guest_go(j.run);
+	ok(echo_becomes(&j, true), "a program that turns it off after its prompt is seen");
+	guest_stdin(j.run, "hush\n", 5, false);
+	ok(echo_becomes(&j, false), "and that it is on again");
+	guest_stdin(j.run, "x\n", 2, false);
+	until(&j.done);
+	ok(j.code == 3 && !strstr(buf_cstr(&j.tty), "hush"), "nothing of it came back");
+	job_release(&j);
+}
+
 static void test_timeout(void)
 {
 	struct job j = { 0 };
@@ -395,6 +419,7 @@ static void tests(void)
 	test_env();
 	test_prepare();
 	test_pty();
+	test_echo();
 	test_timeout();
 	test_pause();
 	test_many();
