@@ -180,7 +180,8 @@ static void why_held(struct source *s, const struct model_action *act, char out[
 	const char *reason = json_string_value(json_array_get(json_object_get(held, "reasons"), 0));
 	const char *rule = json_str(held, "rule", "");
 	snprintf(out, 48, "%s", *rule ? rule : reason && strcmp(reason, "hold") == 0 ? "a hold" :
-		 reason && strcmp(reason, "budget") == 0 ? "the budget" : "no rule allows it");
+		 reason && strcmp(reason, "budget") == 0 ? "the budget" :
+		 reason && strcmp(reason, "price") == 0 ? "an unknown price" : "no rule allows it");
 }
 
 /* Agent, session and reason of what was held last, for people who do not look at this screen. */

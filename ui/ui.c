@@ -419,7 +419,7 @@ static bool wants_decision(struct source *s, const struct model_action *act)
 	const json_t *why = json_object_get(o, "reasons");
 	for (size_t i = 0; i < json_array_size(why); i++) {
 		const char *w = json_string_value(json_array_get(why, i));
-		if (w && (strcmp(w, "ask") == 0 || strcmp(w, "budget") == 0))
+		if (w && (strcmp(w, "ask") == 0 || strcmp(w, "budget") == 0 || strcmp(w, "price") == 0))
 			return true;
 	}
 	return false;

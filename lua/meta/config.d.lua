@@ -1,5 +1,19 @@
 ---@meta sandglass.config
 
+---US dollars for a million tokens.
+---@class sg.Price
+---@field input number
+---@field output? number
+---@field read? number     from a cache (default: input)
+---@field write? number    to a cache for 5 minutes (default: input)
+---@field write_1h? number for an hour (default: 1.6 x write)
+---@field long? { above: integer, input: number?, output: number?, read: number?, write: number?, write_1h: number? } requests of more tokens
+---@field batch? number    factor of batches (default: 0.5)
+---@field priority? number factor of that service tier; without it its cost is unknown
+---@field us? number       factor of inference in the US
+---@field image_in? number tokens of images (default: input)
+---@field image_out? number (default: output)
+
 ---What `local c = require "sandglass.config"` gives: set its fields and return it.
 ---@class sg.Config
 ---@field model? string           "provider:name"
@@ -21,7 +35,7 @@
 ---@field expose? string[] paths that are not masked although they look like secrets
 ---@field tools? string[]         read-only folders for every box
 ---@field env? table<string, string> variables of every box
----@field prices? table<string, { input: number?, output: number?, read: number?, write: number? }> USD for a million tokens
+---@field prices? table<string, sg.Price> by model; before the list prices
 ---@field models? table<string, table> providers by name: url, speak, key
 ---@field secrets? table<string, string|string[]> "env:NAME", "file:PATH", or a command
 ---@field map? table<string, table> keys of the console

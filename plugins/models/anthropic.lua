@@ -8,24 +8,21 @@ local M = {
   env = { key = "ANTHROPIC_API_KEY", url = "ANTHROPIC_BASE_URL" },
   auth = { header = "x-api-key: {key}" },
   default = "claude-sonnet-5",
-  -- USD for a million tokens; what is not listed costs "$?". Editable: c.prices in the configuration.
   models = {},
   aliases = {
     sonnet = "claude-sonnet-5", opus = "claude-opus-5-5", haiku = "claude-haiku-4-5", fable = "claude-fable-5-1",
   },
 }
 
-local function model(name, window, out, input, output, read, write)
-  M.models[name] = { window = window, out = out, usd = { input = input, output = output, read = read, write = write } }
-end
-model("claude-fable-5-1", 1000000, 128000, 10, 50, 0.25, 12.5)
-model("claude-opus-5-5", 1000000, 64000, 4, 20, 0.2, 5)
-model("claude-opus-5", 1000000, 64000, 5, 25, 0.5, 6.25)
-model("claude-opus-4-8", 200000, 64000, 5, 25, 0.5, 6.25)
-model("claude-sonnet-5-5", 1000000, 64000, 2, 10, 0.1, 2.5)
-model("claude-sonnet-5", 1000000, 64000, 2, 10, 0.2, 2.5)
-model("claude-sonnet-4-6", 200000, 64000, 3, 15, 0.3, 3.75)
-model("claude-haiku-4-5", 200000, 64000, 1, 5, 0.1, 1.25)
+local function model(name, window, out) M.models[name] = { window = window, out = out } end
+model("claude-fable-5-1", 1000000, 128000)
+model("claude-opus-5-5", 1000000, 64000)
+model("claude-opus-5", 1000000, 64000)
+model("claude-opus-4-8", 200000, 64000)
+model("claude-sonnet-5-5", 1000000, 64000)
+model("claude-sonnet-5", 1000000, 64000)
+model("claude-sonnet-4-6", 200000, 64000)
+model("claude-haiku-4-5", 200000, 64000)
 
 local function text_block(s) return { type = "text", text = p.clean(s) } end
 
@@ -111,6 +108,11 @@ end
 
 local function take_usage(st, u)
   for k, v in pairs(u or {}) do if type(v) == "number" then st.usage[k] = v end end   -- totals, not differences
+  if type(u) ~= "table" then return end
+  local made = type(u.cache_creation) == "table" and u.cache_creation or {}
+  st.usage.hour = tonumber(made.ephemeral_1h_input_tokens) or st.usage.hour
+  if type(u.service_tier) == "string" then st.tier = u.service_tier end
+  if type(u.inference_geo) == "string" then st.geo = u.inference_geo end
 end
 
 local on = {}
@@ -229,6 +231,8 @@ function M.finish(st)
     why = st.details and st.details ~= p.null and st.details.explanation or nil,
     usage = {
       ["in"] = (u.input_tokens or 0) + read + write, out = u.output_tokens or 0, cached = read, written = write,
+      written_1h = (u.hour or 0) > 0 and u.hour or nil, tier = st.tier ~= "standard" and st.tier or nil,
+      geo = st.geo == "us" and st.geo or nil,
     },
   }
 end

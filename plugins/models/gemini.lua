@@ -109,6 +109,15 @@ end
 local STOP = { STOP = "end", MAX_TOKENS = "length", SAFETY = "refused", RECITATION = "refused", BLOCKLIST = "refused",
   PROHIBITED_CONTENT = "refused", SPII = "refused", FUNCTION_CALL = "end" }
 
+-- Tokens of images among those of an answer or a prompt; nil: none.
+local function images(details)
+  local n = 0
+  for _, d in ipairs(type(details) == "table" and details or {}) do
+    if d.modality == "IMAGE" then n = n + (tonumber(d.tokenCount) or 0) end
+  end
+  return n > 0 and n or nil
+end
+
 function M.finish(st)
   if st.wrong then return nil, st.wrong end
   if not st.stop then return nil, { msg = "the answer broke off", status = 0, cut = true } end
@@ -132,7 +141,8 @@ function M.finish(st)
     again = again, text = table.concat(text), calls = calls, stop = #calls > 0 and "calls" or stop, dialect = "gemini",
     raw = not cut and p.encode(st.parts) or nil, id = st.id,
     usage = { ["in"] = u.promptTokenCount or 0, out = (u.candidatesTokenCount or 0) + (u.thoughtsTokenCount or 0),
-      cached = u.cachedContentTokenCount or 0, written = 0 },
+      cached = u.cachedContentTokenCount or 0, written = 0, image_in = images(u.promptTokensDetails),
+      image_out = images(u.candidatesTokensDetails), unknown = next(u) == nil or nil },
   }
 end
 

@@ -118,7 +118,13 @@ local function usage_of(u)
   u = type(u) == "table" and u or {}
   local inside = type(u.input_tokens_details) == "table" and u.input_tokens_details or {}
   return { ["in"] = u.input_tokens or 0, out = u.output_tokens or 0, cached = tonumber(inside.cached_tokens) or 0,
-    written = tonumber(inside.cache_write_tokens) or 0 }
+    written = tonumber(inside.cache_write_tokens) or 0, unknown = next(u) == nil or nil }
+end
+
+-- "priority", "flex", "batch": with other prices.
+local function tier_of(usage, tier)
+  if type(tier) == "string" and tier ~= "default" and tier ~= "auto" and tier ~= "standard" then usage.tier = tier end
+  return usage
 end
 
 function M.finish(st)
@@ -148,7 +154,7 @@ function M.finish(st)
     id = r.id,
     stop = #calls > 0 and "calls" or cut and (why == "content_filter" and "refused" or "length")
       or refused and "refused" or "end",
-    usage = usage_of(r.usage),
+    usage = tier_of(usage_of(r.usage), r.service_tier),
   }
 end
 

@@ -143,6 +143,7 @@ function M.event(ev, st)
   if e.error and e.error ~= p.null then return take_error(st, e.error) end
   if e.object == "error" then return take_error(st, e) end
   if type(e.usage) == "table" then st.usage = e.usage end
+  if type(e.service_tier) == "string" and e.service_tier ~= "default" then st.tier = e.service_tier end
   st.id = e.id or st.id
   local c = type(e.choices) == "table" and e.choices[1]
   if not c then return nil end
@@ -178,7 +179,7 @@ function M.finish(st)
     raw = #st.reasoning > 0 and p.encode(p.list(st.reasoning)) or nil,
     usage = { ["in"] = u.prompt_tokens or 0, out = u.completion_tokens or 0,
       cached = tonumber(inside.cached_tokens) or 0, written = tonumber(inside.cache_write_tokens) or 0,
-      unknown = st.usage == nil or nil },
+      tier = st.tier, unknown = st.usage == nil or nil },
   }
 end
 

@@ -65,6 +65,7 @@ struct action_spec {
 	bool leaves_box;       /* reaches outside: host tools, merge, get, put, connect */
 	bool person;           /* a person's own act (never from a script): latches and budgets let it pass, policy does not */
 	bool hold;             /* waits for a person, as if a hold filter matched it */
+	bool unpriced;         /* model: its cost is not known; under a budget in dollars it asks before the first call */
 	bool tainted;          /* follows tainted input */
 	const char *said;      /* what the agent said with it; may be NULL */
 };

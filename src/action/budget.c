@@ -113,6 +113,37 @@ static void say_empty(struct gate *g, struct budget *b, int i, uint64_t agent)
 		g->ops.on_budget(g->ops.self, agent, what_name[i]);
 }
 
+bool gate_counts_dollars(struct gate *g, uint64_t agent)
+{
+	for (const struct budget *b = budget_for(g, agent); b; b = find(g, b->parent))
+		if (b->limit[USD])
+			return true;
+	return false;
+}
+
+/* Its model has no known price, a budget in dollars would never end it, and you have not accepted that yet. */
+static bool price_asked(struct gate *g, const struct action_spec *s)
+{
+	if (!s->unpriced || !gate_counts_dollars(g, s->within ? 0 : s->agent))
+		return false;
+	for (size_t i = 0; i < g->unpriced.nr; i++)
+		if (!strcmp(g->unpriced.item[i], s->tool ? s->tool : ""))
+			return false;
+	return true;
+}
+
+void price_accepted(struct action *a)
+{
+	struct gate *g = a->gate;
+	const char *model = a->spec.tool ? a->spec.tool : "";
+	if (!(a->reasons & HOLD_PRICE))
+		return;
+	strv_push(&g->unpriced, model);
+	for (struct action *o = g->all; o; o = o->next)
+		if (o != a && o->state == ACTION_HELD && o->reasons & HOLD_PRICE && !strcmp(o->spec.tool ? o->spec.tool : "", model))
+			action_release(o, HOLD_PRICE, "price");
+}
+
 unsigned budget_reserve(struct action *a)
 {
 	struct gate *g = a->gate;
@@ -138,7 +169,7 @@ unsigned budget_reserve(struct action *a)
 	a->budget = first ? first->id : 0;
 	for (int i = 0; i < WHAT_NR; i++)
 		a->reserved[i] = want[i];
-	return over ? HOLD_BUDGET : 0;
+	return (over ? HOLD_BUDGET : 0) | (price_asked(g, &a->spec) ? HOLD_PRICE : 0);
 }
 
 void budget_drop(struct action *a)

@@ -70,6 +70,7 @@ void gate_free(struct gate **gp)
 	for (size_t i = 0; i < ARRAY_LEN(g->decided); i++)
 		free(g->decided[i].name);
 	free_boxes(g);
+	strv_release(&g->unpriced);
 	free(g->policy);
 	free(g->waiver);
 	free(g->agent);
@@ -409,6 +410,13 @@ static const char *denial_text(const struct action *a)
 	return m->rule->say ? m->rule->say : m->rule->why ? m->rule->why : "a rule forbids it";
 }
 
+static void finish_unpriced(struct action *a)
+{
+	CLEANUP(free_ptr) char *why = xasprintf("no price is known for '%s', so a budget in dollars can't limit it: set prices in the "
+						"configuration, or a budget of tokens", a->spec.tool ? a->spec.tool : "");
+	action_finish(a, END_BUDGET, NULL, why, NULL);
+}
+
 static void judged(struct action *a)
 {
 	struct gate *g = a->gate;
@@ -444,6 +452,8 @@ static void judged(struct action *a)
 		reasons |= HOLD_PAUSE;
 	if (reasons & HOLD_BUDGET && g->unattended)
 		action_finish(a, END_BUDGET, NULL, "the budget is used up", NULL);
+	else if (reasons & HOLD_PRICE && g->unattended)
+		finish_unpriced(a);
 	else if (reasons)
 		action_hold(a, reasons);
 	else

@@ -147,6 +147,8 @@ void gate_budget_extend(struct gate *g, uint64_t budget, const struct budget_lim
 void gate_budget_spend(struct gate *g, uint64_t budget, const struct budget_limits *used);
 /* "83 of 51 tokens": what of it, or of one that it is a part of, is used up; returns owned, NULL nothing. */
 char *gate_budget_empty(struct gate *g, uint64_t budget);
+/* Is a limit in dollars set for @agent, or above it? */
+bool gate_counts_dollars(struct gate *g, uint64_t agent);
 json_t *gate_budget_left(struct gate *g, uint64_t budget); /* returns owned {"uusd":..,...} */
 
 /* {"held":[{...}], "paused":[...], "hold":"...", "budgets":[...]}: state for whoever attaches later. Returns owned. */

@@ -210,6 +210,8 @@ json_t *requested_body(const struct action *a)
 		json_put_flag(o, "leaves_box", true);
 	if (s->tainted)
 		json_put_flag(o, "tainted", true);
+	if (s->unpriced)
+		json_put_flag(o, "unpriced", true);
 	json_put_str(o, "said", s->said);
 	json_put_str(o, "profile", box ? box->profile : NULL);
 	put_hash(o, "intent", &a->intent);
@@ -284,6 +286,7 @@ int action_spec_from_json(struct action_spec *out, const json_t *body, struct er
 	s.parallel = json_flag(body, "parallel", false);
 	s.leaves_box = json_flag(body, "leaves_box", false);
 	s.tainted = json_flag(body, "tainted", false);
+	s.unpriced = json_flag(body, "unpriced", false);
 	s.within = (uint64_t)json_int(body, "within", 0);
 	*out = s;
 	return 0;

@@ -54,7 +54,7 @@ static void deny(struct action *a, const struct decide *d)
 {
 	struct gate *g = a->gate;
 	const struct match *m = judgement_winner(&a->judgement);
-	bool budget = a->reasons == HOLD_BUDGET;
+	bool budget = a->reasons && !(a->reasons & ~(unsigned)(HOLD_BUDGET | HOLD_PRICE));
 	uint64_t agent = a->spec.agent;
 	past_denied(g, a);
 	action_unhold(a);
@@ -281,6 +281,7 @@ static int approve(struct action *a, const struct decide *d, struct err *err)
 		a->promoted = d->promote;
 		a->eff = d->with;
 	}
+	price_accepted(a);
 	action_unhold(a);
 	a->by_person = true;
 	if (d->decision == DECIDE_EDIT)
@@ -299,6 +300,7 @@ void decision_carry_out(struct action *a, const struct decide *d)
 		deny(a, d);
 		return;
 	}
+	price_accepted(a);
 	action_unhold(a);
 	a->by_person = true;
 	action_admit(a);

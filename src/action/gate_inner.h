@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "query/filter.h"
 
-enum hold_reason { HOLD_ASK = 1, HOLD_FILTER = 2, HOLD_PAUSE = 4, HOLD_BUDGET = 8 };
+enum hold_reason { HOLD_ASK = 1, HOLD_FILTER = 2, HOLD_PAUSE = 4, HOLD_BUDGET = 8, HOLD_PRICE = 16 };
 enum todo { TODO_WHEN = 1, TODO_PREPARE = 2, TODO_HELD = 4, TODO_UNHELD = 8, TODO_DONE = 16 };
 
 struct gate_box {
@@ -113,6 +113,7 @@ struct gate {
 	struct action *speaking;         /* whose output is being recorded */
 	struct budget *budget;
 	size_t nr_budgets, cap_budgets;
+	struct strv unpriced; /* models without a price that you approved under a budget in dollars */
 	struct filter *hold;
 	char *hold_text, *hold_before;
 	uint64_t hold_seq; /* of its event, which an undo takes back; 0: there is none */
@@ -185,8 +186,10 @@ json_t *others_json(struct gate *g, const struct action *but, enum verdict v, st
 json_t *others_with_waiver(struct gate *g, const struct action *but, const struct waiver *w);
 void others_decide(struct gate *g, const struct decide *d);
 
-/* budget.c: HOLD_BUDGET if it cannot be reserved, else 0. */
+/* budget.c: HOLD_BUDGET if it cannot be reserved, HOLD_PRICE if what it costs is not known and a budget in dollars waits for it. */
 unsigned budget_reserve(struct action *a);
+/* You approved @a: its model is not asked about again, and what waits for the same answer goes on. */
+void price_accepted(struct action *a);
 void budget_settle(struct action *a, const json_t *body, int64_t dur_us);
 void budget_drop(struct action *a);
 json_t *budgets_json(const struct gate *g);

@@ -73,6 +73,8 @@ static json_t *reasons_json(unsigned reasons)
 		json_array_append_new(a, json_string("pause"));
 	if (reasons & HOLD_BUDGET)
 		json_array_append_new(a, json_string("budget"));
+	if (reasons & HOLD_PRICE)
+		json_array_append_new(a, json_string("price"));
 	return a;
 }
 

@@ -42,6 +42,8 @@ static const char *stays(struct action *a, enum verdict v)
 		return "its name must be typed";
 	if (a->reasons & HOLD_BUDGET)
 		return "the budget is used up";
+	if (a->reasons & HOLD_PRICE)
+		return "no price is known for its model";
 	if (a->reasons & HOLD_PAUSE)
 		return "its agent is paused";
 	if (a->reasons & HOLD_FILTER)

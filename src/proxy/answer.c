@@ -1,5 +1,6 @@
 #include "proxy/answer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,16 @@ static void add_args(struct answer *a, struct answer_call *c, const json_t *v)
 	add_json(&c->args, v);
 }
 
+/* A tier or place that has another price; "" for the usual one. */
+static void take_tier(char *out, size_t size, const char *tier)
+{
+	static const char *const usual[] = { "default", "auto", "standard", "global", "not_available" };
+	for (size_t i = 0; i < ARRAY_LEN(usual); i++)
+		if (!strcmp(tier, usual[i]))
+			tier = "";
+	snprintf(out, size, "%s", tier);
+}
+
 /* --- Anthropic ---------------------------------------------------------------------------------------------------- */
 
 static void anthropic_usage(struct answer *a, const json_t *u)
@@ -121,6 +132,11 @@ static void anthropic_usage(struct answer *a, const json_t *u)
 	if (json_object_get(u, "input_tokens"))
 		a->usage.in = json_int(u, "input_tokens", 0) + a->usage.cached + a->usage.written;
 	a->usage.out = json_int(u, "output_tokens", a->usage.out);
+	a->usage.written_1h = json_int(json_object_get(u, "cache_creation"), "ephemeral_1h_input_tokens", a->usage.written_1h);
+	if (json_str(u, "service_tier", NULL))
+		take_tier(a->usage.tier, sizeof(a->usage.tier), json_str(u, "service_tier", ""));
+	if (json_str(u, "inference_geo", NULL))
+		take_tier(a->usage.geo, sizeof(a->usage.geo), json_str(u, "inference_geo", ""));
 }
 
 static void anthropic_block_end(struct answer *a)
@@ -238,7 +254,8 @@ static void chat_usage(struct answer *a, const json_t *u)
 	if (!json_is_object(u))
 		return;
 	a->usage = (struct answer_usage){ .known = true, .in = json_int(u, "prompt_tokens", 0), .out = json_int(u, "completion_tokens", 0),
-					  .cached = json_int(json_object_get(u, "prompt_tokens_details"), "cached_tokens", 0) };
+					  .cached = json_int(json_object_get(u, "prompt_tokens_details"), "cached_tokens", 0),
+					  .written = json_int(json_object_get(u, "prompt_tokens_details"), "cache_write_tokens", 0) };
 }
 
 static void chat_event(struct answer *a, const json_t *e)
@@ -250,6 +267,9 @@ static void chat_event(struct answer *a, const json_t *e)
 	set(&a->id, json_str(e, "id", NULL));
 	set(&a->model, json_str(e, "model", NULL));
 	chat_usage(a, json_object_get(e, "usage"));
+	if (json_str(e, "service_tier", NULL))
+		take_tier(a->tier, sizeof(a->tier), json_str(e, "service_tier", ""));
+	memcpy(a->usage.tier, a->tier, sizeof(a->tier));
 	a->failed |= json_object_get(e, "error") != NULL;
 	say(a, json_object_get(d, "content"));
 	json_array_foreach(json_object_get(d, "tool_calls"), i, f)
@@ -296,7 +316,9 @@ static void responses_end(struct answer *a, const json_t *r)
 	if (!json_is_object(u))
 		return;
 	a->usage = (struct answer_usage){ .known = true, .in = json_int(u, "input_tokens", 0), .out = json_int(u, "output_tokens", 0),
-					  .cached = json_int(json_object_get(u, "input_tokens_details"), "cached_tokens", 0) };
+					  .cached = json_int(json_object_get(u, "input_tokens_details"), "cached_tokens", 0),
+					  .written = json_int(json_object_get(u, "input_tokens_details"), "cache_write_tokens", 0) };
+	take_tier(a->usage.tier, sizeof(a->usage.tier), json_str(r, "service_tier", ""));
 }
 
 static void responses_whole(struct answer *a, const json_t *r)
@@ -332,6 +354,16 @@ static void responses_event(struct answer *a, const json_t *e)
 	}
 }
 
+static int64_t image_tokens(const json_t *details)
+{
+	int64_t n = 0;
+	size_t i;
+	json_t *d;
+	json_array_foreach((json_t *)(uintptr_t)details, i, d)
+		n += strcmp(json_str(d, "modality", ""), "IMAGE") ? 0 : json_int(d, "tokenCount", 0);
+	return n;
+}
+
 /* --- Gemini ------------------------------------------------------------------------------------------------------- */
 
 static void gemini_event(struct answer *a, const json_t *e)
@@ -365,6 +397,8 @@ static void gemini_event(struct answer *a, const json_t *e)
 			.known = true, .in = json_int(u, "promptTokenCount", 0),
 			.out = json_int(u, "candidatesTokenCount", 0) + json_int(u, "thoughtsTokenCount", 0),
 			.cached = json_int(u, "cachedContentTokenCount", 0),
+			.image_in = image_tokens(json_object_get(u, "promptTokensDetails")),
+			.image_out = image_tokens(json_object_get(u, "candidatesTokensDetails")),
 		};
 	set(&a->stop, json_str(c, "finishReason", NULL));
 	a->complete |= a->stop != NULL;

@@ -27,6 +27,9 @@ struct answer_call {
 
 struct answer_usage {
 	int64_t in, out, cached, written; /* in: all that was read, cached included */
+	int64_t written_1h;		  /* of written: for an hour */
+	int64_t image_in, image_out;	  /* of in and out: tokens of images */
+	char tier[16], geo[8];		  /* "batch", "us"; "" when the price is the usual one */
 	bool known;
 };
 
@@ -41,7 +44,7 @@ struct answer {
 	size_t nr_calls, cap_calls;
 	struct answer_usage usage;
 	struct buf said;
-	char *id, *model, *stop;
+	char *id, *model, *stop, tier[16];
 	json_t *blocks;      /* what goes back when the model is asked again, in its own form */
 	bool complete, failed, over;
 	/* what has passed */

@@ -136,6 +136,25 @@ calls >/dev/null
 
 # --- a price that is not known ----------------------------------------------------------------------------------------
 run --budget usd=1 -- --model turns:other
-is "$(calls)" 5 'what has no price spends no money'
-like "$(cat "$t/out")" '\$\?' 'and says so'
+is "$(calls) $status" '0 5' 'a budget in dollars without a price, and nobody to ask: no call is made'
+like "$(of action.ended)" '"end":"budget","why":"no price is known for .turns:other' 'with the reason'
+run --budget tokens=300 -- --model turns:other
+is "$(calls)" 2 'a budget of tokens needs no price'
+like "$(cat "$t/out")" '\$\?' 'and what it cost is unknown'
+run -- --model turns:m-20260701
+is "$(calls) $("$sg" report --json | grep "$id" | grep -o '"cost_uusd":[0-9]*')" '5 "cost_uusd":5000000' 'a dated model has the price of its family'
+is_held_for() { held | grep -q "$1"; }
+id=$("$sg" run -d agent.lua --budget usd=1 -- --model turns:other </dev/null 2>"$t/out")
+wait_for 20 is_held_for price
+ok $? 'with a person it asks before the first call'
+is "$(calls)" 0 'which has not been made'
+"$sg" approve "$(held | cut -d' ' -f1)" -S "$id" >"$t/out" 2>&1 </dev/null
+wait_for 20 ended
+is "$(calls)" 5 'and not again once it is approved'
+id=$("$sg" run -d agent.lua --budget usd=1 -- --model turns:other </dev/null 2>"$t/out")
+wait_for 20 is_held_for price
+"$sg" deny "$(held | cut -d' ' -f1)" -S "$id" >"$t/out" 2>&1 </dev/null
+wait_for 20 ended
+is "$(calls)" 0 'a denial ends it'
+like "$("$sg" events "$id" --json)" 'stopped: budget, calls 0' 'as a budget that is used up'
 finish

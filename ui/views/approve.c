@@ -235,7 +235,9 @@ static void reasons(struct text *t, const json_t *held, const json_t *judged, co
 		const char *w = json_string_value(json_array_get(why, i));
 		if (w && strcmp(w, "ask") != 0)
 			text_putf(t, ROLE_HELD, "%-5s %s%s%s", w, strcmp(w, "hold") == 0 ? "it matches the hold filter" :
-				  strcmp(w, "budget") == 0 ? "a budget is used up: $ gives more, y lets this one through" : "paused by a person",
+				  strcmp(w, "budget") == 0 ? "a budget is used up: $ gives more, y lets this one through" :
+				  strcmp(w, "price") == 0 ? "no price is known for this model: a budget in dollars can't limit it" :
+							    "paused by a person",
 				  strcmp(w, "hold") == 0 && *filter ? ": " : "", strcmp(w, "hold") == 0 ? filter : "");
 	}
 	for (size_t i = 0; i < json_array_size(rules); i++) {

@@ -18,7 +18,7 @@ struct proxy {
 	json_t *spec;
 	const char *key; /* placeholder */
 	uint64_t agent;
-	bool gate;
+	bool gate, unpriced_asked; /* you were asked about a model without a price */
 	struct http_server *server;
 	struct tool *tools; /* calls that agents carry out now */
 	int64_t calls, in, out, uusd, refused;

@@ -79,6 +79,22 @@ static json_t *calls_of(const struct answer *a)
 	return list;
 }
 
+/* What has a price of its own. */
+static void put_special(json_t *usage, const struct answer_usage *u)
+{
+	const struct {
+		const char *key;
+		int64_t n;
+	} more[] = { { "written_1h", u->written_1h }, { "image_in", u->image_in }, { "image_out", u->image_out } };
+	for (size_t i = 0; i < ARRAY_LEN(more); i++)
+		if (more[i].n)
+			json_put_int(usage, more[i].key, more[i].n);
+	if (*u->tier)
+		json_put_str(usage, "tier", u->tier);
+	if (*u->geo)
+		json_put_str(usage, "geo", u->geo);
+}
+
 /* Returns the body of the action's end. */
 static json_t *record_reply(struct flow *f)
 {
@@ -89,6 +105,7 @@ static json_t *record_reply(struct flow *f)
 	json_put_int(usage, "out", a->usage.out);
 	json_put_int(usage, "cached", a->usage.cached);
 	json_put_int(usage, "written", a->usage.written);
+	put_special(usage, &a->usage);
 	const char *model = strchr(f->model, ':') ? strchr(f->model, ':') + 1 : f->model;
 	int64_t cost = a->usage.known ? provider_cost(models_providers(s->models), f->face, model, usage) : -1;
 	if (cost < 0 && a->usage.known && a->model)
@@ -434,6 +451,7 @@ static void start(void *self, struct action *a)
 	f->status = 0; /* asked again: nothing of this answer is there yet */
 	f->as_it_is = false;
 	f->proxy->calls++;
+	f->proxy->unpriced_asked |= action_spec(a)->unpriced;
 	loop_timer_free(&f->alive);
 	record_call(f);
 	if (!provider) {
@@ -462,9 +480,11 @@ static void cancel(void *self, struct action *a, const char *how)
 	model_drop(f);
 }
 
-static void submit(struct flow *f)
+/* @unpriced: no price is known for its model. */
+static void submit_flow(struct flow *f, bool unpriced)
 {
 	struct super *s = super_of(f);
+	bool own_limit = json_int(json_object_get(f->proxy->spec, "limits"), "uusd", 0) > 0;
 	CLEANUP(json_release) json_t *args = json_object();
 	json_t *provided = speak_provider_tools(f->req);
 	json_put_str(args, "model", f->model);
@@ -483,10 +503,37 @@ static void submit(struct flow *f)
 		.tool = f->model,
 		.args = args,
 		.parallel = true,
+		.unpriced = unpriced,
+		.hold = unpriced && own_limit && !f->proxy->unpriced_asked,
 	};
 	const struct action_client client = { .done = done, .self = f };
 	f->action = gate_submit(s->gate, &spec, &f->effector, &client);
 	keep_alive(f, http_begun(f->visit) ? ALIVE_MS : ALIVE_FIRST_MS);
+}
+
+static void on_priced(void *self, const json_t *face, const char *why)
+{
+	struct flow *f = self;
+	(void)why; /* the request itself fails with it */
+	submit_flow(f, face && models_unpriced(super_of(f)->models, face, f->model));
+}
+
+/* Under a limit in dollars it is looked up first whether its model has a price. */
+static void submit(struct flow *f)
+{
+	struct super *s = super_of(f);
+	struct err none = ERR_INIT;
+	const char *provider = json_str(f->route, "provider", NULL);
+	CLEANUP(free_ptr) char *name = provider ? xasprintf("%s:", provider) : NULL;
+	bool limit = json_int(json_object_get(f->proxy->spec, "limits"), "uusd", 0) > 0;
+	if (!f->speak || (!limit && !gate_counts_dollars(s->gate, f->proxy->agent)))
+		submit_flow(f, false);
+	else if (!name)
+		submit_flow(f, models_unpriced(s->models, NULL, f->model));
+	else if (provider_of(models_providers(s->models), name, &f->provider, &none) < 0)
+		submit_flow(f, false); /* it fails with that */
+	else
+		plugin_face(f->provider->plugin, on_priced, f);
 }
 
 static void hash_it(struct flow *f)

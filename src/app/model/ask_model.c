@@ -25,6 +25,7 @@ struct ask_model {
 	json_t *req, *face, *made; /* made: what the plugin wrote */
 	struct loop_timer *timer;
 	unsigned tries;
+	int64_t paid; /* for answers that were asked for again; -1: unknown */
 	bool longer; /* the answer was cut by its limit in a tool call: once more with twice as much */
 	/* of this try */
 	struct tape_call *call;
@@ -115,6 +116,11 @@ static void on_wrong(void *self, const json_t *value, const char *why)
 	buf_release(&text);
 }
 
+static int64_t cost_of(const struct ask_model *m, const json_t *reply)
+{
+	return provider_cost(m->all, m->face, json_str(m->req, "model", ""), json_object_get(reply, "usage"));
+}
+
 static void on_finish(void *self, const json_t *value, const char *why)
 {
 	struct ask_model *m = self;
@@ -123,10 +129,12 @@ static void on_finish(void *self, const json_t *value, const char *why)
 		fail(m, "model", m->end.status, why);
 	} else if (reply && !m->longer && !strcmp(json_str(reply, "again", ""), "longer")) {
 		m->longer = true;
+		m->paid = cost_of(m, reply);
 		send_request(m);
 	} else if (reply) {
 		const char *model = json_str(m->req, "model", "");
-		m->ops->done(m->self, reply, model, provider_cost(m->all, m->face, model, json_object_get(reply, "usage")),
+		int64_t cost = cost_of(m, reply);
+		m->ops->done(m->self, reply, model, cost < 0 || m->paid < 0 ? -1 : cost + m->paid,
 			     provider_window(m->provider, m->face, model), NULL);
 		release(m);
 	} else if (m->end.how != HTTP_OK) {

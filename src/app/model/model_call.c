@@ -305,17 +305,11 @@ static void done(struct call *c, const struct action_result *res)
 									      json_object_get(c->args, "reply")));
 }
 
-void op_model_call(struct call *c)
+static void submit_model(struct call *c, bool unpriced)
 {
 	const char *model = json_str(c->args, "model", "");
 	struct models *m = c->super->models;
 	json_t *reply = json_object_get(c->args, "reply");
-	struct provider *p;
-	struct err err = ERR_INIT;
-	if (!json_is_object(reply) && provider_of(m->providers, model, &p, &err) < 0) {
-		call_fail(c, "model", NULL, NULL, 0, "%s", err.text);
-		return;
-	}
 	/* the messages go to the pool, not into the event: keys that begin with _ stay out of action.requested */
 	CLEANUP(json_release) json_t *args = json_object();
 	json_put_str(args, "model", model);
@@ -324,7 +318,71 @@ void op_model_call(struct call *c)
 	json_put(args, "_messages", json_incref(json_object_get(c->args, "messages")));
 	if (json_is_object(reply))
 		json_put(args, "_reply", json_incref(reply));
-	struct action_spec spec = { .kind = ACT_MODEL, .tool = model, .args = args, .parallel = true };
+	struct action_spec spec = { .kind = ACT_MODEL, .tool = model, .args = args, .parallel = true, .unpriced = unpriced };
 	m->effector = (struct effector){ .name = "model", .start = start, .cancel = cancel, .self = m };
 	call_action(c, &spec, &m->effector, done);
+}
+
+/* A call that waits for what its plugin says of its models: only then is it known whether it has a price. */
+struct pricing {
+	struct call *call;
+	struct plugin *plugin;
+};
+
+static void pricing_free(void *data)
+{
+	struct pricing *w = data;
+	plugin_forget(w->plugin, w);
+	free(w);
+}
+
+static struct call *pricing_over(struct pricing *w)
+{
+	struct call *c = w->call;
+	c->data = NULL;
+	c->free_data = NULL;
+	c->cancel = NULL;
+	pricing_free(w);
+	return c;
+}
+
+static void cancel_pricing(struct call *c)
+{
+	call_fail(pricing_over(c->data), "cancelled", NULL, NULL, 0, "cancelled");
+}
+
+bool models_unpriced(const struct models *m, const json_t *face, const char *model)
+{
+	struct price price;
+	const char *colon = strchr(model, ':');
+	return !provider_price(m->providers, face, provider_model(face, colon ? colon + 1 : model), &price);
+}
+
+static void on_priced(void *self, const json_t *face, const char *why)
+{
+	struct call *c = pricing_over(self);
+	(void)why; /* the call itself fails with it */
+	submit_model(c, face && models_unpriced(c->super->models, face, json_str(c->args, "model", "")));
+}
+
+void op_model_call(struct call *c)
+{
+	struct super *s = c->super;
+	struct provider *p = NULL;
+	struct err err = ERR_INIT;
+	bool scripted = json_is_object(json_object_get(c->args, "reply"));
+	if (!scripted && provider_of(s->models->providers, json_str(c->args, "model", ""), &p, &err) < 0) {
+		call_fail(c, "model", NULL, NULL, 0, "%s", err.text);
+		return;
+	}
+	if (scripted || !gate_counts_dollars(s->gate, c->agent)) {
+		submit_model(c, false);
+		return;
+	}
+	struct pricing *w = NEW(struct pricing);
+	*w = (struct pricing){ c, p->plugin };
+	c->data = w;
+	c->free_data = pricing_free;
+	c->cancel = cancel_pricing;
+	plugin_face(p->plugin, on_priced, w);
 }

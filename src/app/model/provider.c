@@ -182,30 +182,60 @@ const char *provider_model(const json_t *face, const char *name)
 	return json_str(json_object_get(face, "aliases"), name, name);
 }
 
-static double price(const json_t *usd, const char *field, double otherwise)
+/* Where a price of a model is looked for, by its spellings: what you configured, the plugin's own, the list. */
+struct price_look {
+	const json_t *rows;
+	struct price *out;
+};
+
+static bool configured_price(void *self, const char *name)
 {
-	const json_t *v = json_object_get(usd, field);
-	return json_is_number(v) ? json_number_value(v) : otherwise;
+	struct price_look *l = self;
+	return price_from_json(json_object_get(l->rows, name), l->out);
 }
 
-/* A dollar for a million tokens is a millionth of a dollar for one. */
+static bool plugin_price(void *self, const char *name)
+{
+	struct price_look *l = self;
+	return price_from_json(json_object_get(json_object_get(l->rows, name), "usd"), l->out);
+}
+
+static bool listed_price(void *self, const char *name)
+{
+	struct price_look *l = self;
+	return price_listed(name, l->out);
+}
+
+bool provider_price(const struct providers *p, const json_t *face, const char *model, struct price *out)
+{
+	struct price_look l = { p->prices, out };
+	if (price_names(model, configured_price, &l))
+		return true;
+	l.rows = json_object_get(face, "models");
+	return face && (price_names(model, plugin_price, &l) || price_names(model, listed_price, &l));
+}
+
 int64_t provider_cost(const struct providers *p, const json_t *face, const char *model, const json_t *usage)
 {
-	const json_t *usd = json_object_get(p->prices, model);
-	if (!usd)
-		usd = json_object_get(json_object_get(json_object_get(face, "models"), model), "usd");
-	if (!json_is_number(json_object_get(usd, "input")))
-		return -1;
-	double input = price(usd, "input", 0);
-	int64_t read = json_int(usage, "cached", 0), written = json_int(usage, "written", 0);
-	int64_t plain = json_int(usage, "in", 0) - read - written;
-	double sum = (double)(plain > 0 ? plain : 0) * input + (double)read * price(usd, "read", input) +
-		     (double)written * price(usd, "write", input) + (double)json_int(usage, "out", 0) * price(usd, "output", input);
-	return (int64_t)(sum + 0.5);
+	struct price price;
+	return provider_price(p, face, model, &price) ? price_cost(&price, usage) : -1;
+}
+
+struct window_look {
+	const json_t *rows;
+	int64_t tokens;
+};
+
+static bool take_window(void *self, const char *name)
+{
+	struct window_look *l = self;
+	l->tokens = json_int(json_object_get(l->rows, name), "window", 0);
+	return l->tokens > 0;
 }
 
 int64_t provider_window(const struct provider *p, const json_t *face, const char *model)
 {
-	int64_t known = json_int(json_object_get(json_object_get(face, "models"), model), "window", 0);
-	return json_int(p->config, "window", known);
+	struct window_look l = { json_object_get(face, "models"), 0 };
+	price_names(model, take_window, &l);
+	return json_int(p->config, "window", l.tokens);
 }

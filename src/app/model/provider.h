@@ -8,6 +8,7 @@
 #define APP_PROVIDER_H
 
 #include "app/model/plugin.h"
+#include "app/model/price.h"
 
 struct provider {
 	struct provider *next;
@@ -40,7 +41,10 @@ char *provider_key(const struct provider *p, const json_t *face);
 const char *provider_auth(const struct provider *p, const json_t *face);
 /* "sonnet" -> "claude-sonnet-5": @face knows other names. Borrows. */
 const char *provider_model(const json_t *face, const char *name);
-/* Millionths of a dollar for a reply's usage; -1 when there is no price. */
+/* The price of a model by any of its spellings (price.h); false: it is not known. @face: of the plugin, NULL: not asked (then
+ * only what you configured counts: a login of its own may have another price). */
+bool provider_price(const struct providers *p, const json_t *face, const char *model, struct price *out);
+/* Millionths of a dollar for a reply's usage (price.h); -1 when there is no price. */
 int64_t provider_cost(const struct providers *p, const json_t *face, const char *model, const json_t *usage);
 /* Tokens that the model takes; 0 unknown. */
 int64_t provider_window(const struct provider *p, const json_t *face, const char *model);
