@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "control/peer_place.h"
 #include "control/server_inner.h"
 #include "control/socket.h"
 
@@ -134,7 +135,7 @@ static void add_client(struct control_server *s, int sock, bool shared)
 {
 	struct err err = ERR_INIT;
 	struct client *c = NEW(struct client);
-	if (who_is_it(s, sock, shared, c, &err) < 0) {
+	if (who_is_it(s, sock, shared, c, &err) < 0 || peer_place_check(sock, c->pid, &err) < 0) {
 		log_warn("control socket: %s, closed", err.text);
 		close(sock);
 		free(c);

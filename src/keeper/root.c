@@ -120,15 +120,49 @@ static int etc_folder(struct keeper *k, struct err *err)
 
 /* --- named roots: tools outside /usr --- */
 
+#define HIDDEN_FILE SPACE "/hidden-file"
+#define HIDDEN_DIR  SPACE "/hidden-dir"
+
+static int make_hidden(struct err *err)
+{
+	if (space_write(HIDDEN_FILE, "", err) < 0)
+		return -1;
+	if (chmod(HIDDEN_FILE, 0444) < 0 || (mkdir(HIDDEN_DIR, 0555) < 0 && errno != EEXIST))
+		return err_sys(err, "cannot make what hidden files are replaced with");
+	return 0;
+}
+
+/* Opened once without following links, then covered: nothing that is renamed in between is covered in its place. */
+static int hide_one(int root, const struct buf *below, struct err *err)
+{
+	CLEANUP(fd_close) int fd = open_beneath(root, below->data, below->len, O_PATH, 0);
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
+	struct stat st;
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(err, "cannot open '%s' to hide it", below->data);
+	CLEANUP(fd_close) int cover = (int)syscall(SYS_open_tree, AT_FDCWD, S_ISDIR(st.st_mode) ? HIDDEN_DIR : HIDDEN_FILE,
+						   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (cover < 0 || syscall(SYS_mount_setattr, cover, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ||
+	    syscall(SYS_move_mount, cover, "", fd, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return err_sys(err, "cannot hide '%s'", below->data);
+	return 0;
+}
+
 static int hide_below(const char *root, const json_t *hide, struct err *err)
 {
+	if (json_array_size(hide) == 0)
+		return 0;
+	CLEANUP(fd_close) int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, "cannot open '%s'", root);
+	if (make_hidden(err) < 0)
+		return -1;
 	for (size_t i = 0; i < json_array_size(hide); i++) {
 		CLEANUP(buf_release) struct buf below = BUF_INIT;
-		if (!json_get_bytes(json_array_get(hide, i), &below))
-			continue;
-		CLEANUP(free_ptr) char *path = xasprintf("%s/%s", root, below.data);
-		if (mount("/dev/null", path, NULL, MS_BIND, NULL) < 0)
-			return err_sys(err, "cannot hide '%s'", path);
+		if (json_get_bytes(json_array_get(hide, i), &below) && hide_one(fd, &below, err) < 0)
+			return -1;
 	}
 	return 0;
 }

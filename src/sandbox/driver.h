@@ -42,6 +42,7 @@ struct box_opts {
 	const struct box_repo *repo; size_t nr_repos;
 	const char *const *expose; size_t nr_expose;  /* paths that masks would hide */
 	const char *const *roots; size_t nr_roots;    /* extra read-only roots (tools outside /usr) */
+	bool roots_as_are;                /* they are ours, with no secret below: nothing is hidden in them; never a script's word */
 	struct box_limits limits;
 	bool net;                         /* an egress proxy will be offered: open the listener */
 	const char *const *host; size_t nr_hosts;     /* that it lets through; nobody's but the session's */

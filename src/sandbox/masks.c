@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "sandbox/masks_git.h"
 #include "sandbox/masks_look.h"
+#include "sandbox/own_places.h"
 
 enum { DEPTH_MAX = 200, TEXT_MAX = 1 << 20 };
 
@@ -25,6 +26,16 @@ static bool ends(const char *s, const char *with)
 {
 	size_t n = strlen(s), w = strlen(with);
 	return n >= w && strcmp(s + n - w, with) == 0;
+}
+
+/* What was typed into shells and other prompts: often a password. */
+static bool is_history(const char *name)
+{
+	static const char *const files[] = { "fish_history", ".zhistory", ".histfile", ".viminfo", ".lesshst", ".psql_history" };
+	for (size_t i = 0; i < ARRAY_LEN(files); i++)
+		if (strcmp(name, files[i]) == 0)
+			return true;
+	return *name == '.' && (ends(name, "_history") || ends(name, ".history"));
 }
 
 bool masks_name_suspect(const char *name, bool dir)
@@ -53,6 +64,8 @@ bool masks_name_suspect(const char *name, bool dir)
 	for (size_t i = 0; i < ARRAY_LEN(tails); i++)
 		if (ends(name, tails[i]))
 			return true;
+	if (is_history(name))
+		return true;
 	if (starts(name, ".env.") || (starts(name, "credentials") && ends(name, ".json")) ||
 	    (starts(name, "service-account") && ends(name, ".json")))
 		return true;
@@ -100,6 +113,7 @@ struct walk {
 	const struct strv *expose;
 	struct tracked *tracked;
 	struct look *look;
+	struct own_places own;
 	int filled;	 /* how many folders above are filled by tools */
 	struct buf path; /* of the folder that is being listed, "" or ending in a slash */
 	uid_t owner;
@@ -118,10 +132,13 @@ static bool is_exposed(const struct walk *w, const char *path)
 	return false;
 }
 
+/* Not even "expose" shows these: what is behind them is not the repository's. */
+static const char own_place[] = "sandglass's own directory", host_socket[] = "a socket of a program on the host";
+
 static void add_mask(struct walk *w, const char *path, const char *why, struct buf *text)
 {
 	struct masks *m = w->out;
-	if (is_exposed(w, path)) {
+	if (why != own_place && why != host_socket && is_exposed(w, path)) {
 		strv_push(&m->exposed, path);
 		return;
 	}
@@ -146,6 +163,14 @@ static bool read_small(int dir, const char *name, struct buf *out)
 
 static void judge_file(struct walk *w, int dir, const char *name, const char *path, const struct stat *st)
 {
+	if (S_ISSOCK(st->st_mode)) {
+		add_mask(w, path, host_socket, NULL);
+		return;
+	}
+	if (own_places_session_name(name) && !tracked_has(w->tracked, path)) {
+		add_mask(w, path, "a session file", NULL);
+		return;
+	}
 	if (!masks_name_suspect(name, false)) {
 		const char *why = look_into(w->look, dir, name, st, tracked_has(w->tracked, path), w->filled > 0);
 		if (why)
@@ -224,6 +249,10 @@ static int one_entry(struct walk *w, int dir, const struct dirent *e, int depth,
 		judge_file(w, dir, name, path, &st);
 		return 0;
 	}
+	if (own_places_at(&w->own, &st)) {
+		add_mask(w, path, own_place, NULL);
+		return 0;
+	}
 	if (masks_name_suspect(name, true) && !tracked_below(w->tracked, path)) {
 		add_mask(w, path, "named like a folder of secrets", NULL);
 		return 0;
@@ -266,6 +295,9 @@ int masks_scan(const char *dir, const struct strv *expose, struct masks *out, st
 {
 	struct stat st;
 	struct walk w = { .out = out, .expose = expose, .err = err };
+	if (own_places_refuse(dir, err) < 0)
+		return -1;
+	own_places_find(&w.own);
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		err_sys(err, "cannot open the repository '%s'", dir);

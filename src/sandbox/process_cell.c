@@ -24,6 +24,8 @@ char *cell_key(const struct cell_spec *s)
 		   (long long)s->limits.cpu_milli, s->limits.pids, s->net);
 	for (size_t i = 0; i < s->nr_roots; i++)
 		buf_printf(&b, " %s", s->roots[i]);
+	if (s->nr_roots && s->hide)
+		json_dump_buf(s->hide, &b);
 	return buf_take(&b);
 }
 
@@ -213,6 +215,8 @@ static void ask_for_trees(struct cell *c, const struct cell_spec *s)
 		json_put_str(root, "at", s->roots[i]);
 		json_put_bytes(root_tree, "path", s->roots[i], strlen(s->roots[i]));
 		json_put(root, "tree", root_tree);
+		if (json_array_get(s->hide, i))
+			json_put(root, "hide", json_incref(json_array_get(s->hide, i)));
 		json_array_append_new(roots, root);
 		json_array_append_new(trees, tree_want(s->roots[i], "plain"));
 	}

@@ -40,6 +40,7 @@ struct cell_spec {
 	struct box_limits limits; /* no zeros but cpu_milli and wall_us */
 	const char *const *roots; /* existing folders outside /usr */
 	size_t nr_roots;
+	const json_t *hide; /* root_masks_scan's, one array for each root; NULL: nothing is hidden */
 	bool net;
 };
 struct cell_ops {
@@ -105,7 +106,9 @@ struct process_box {
 	struct layers layers;
 	struct layer_want *want; /* of each of them */
 	struct strv roots, env;
+	json_t *hide; /* below the roots */
 	struct box_limits limits;
+	bool own_below; /* one of sandglass's own directories is below a root: hidden, where something can be hidden */
 	bool accept_reduced, net, warm;
 	/* opening */
 	box_done_fn *opened;

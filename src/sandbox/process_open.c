@@ -12,6 +12,7 @@
 #include "sandbox/process_inner.h"
 #include "sandbox/process_reduced.h"
 #include "sandbox/profile.h"
+#include "sandbox/root_masks.h"
 #include "wire/keeper.h"
 #include "wire/launch.h"
 
@@ -46,7 +47,8 @@ static void take_layers(struct process_box *p, const struct box_opts *o)
 void process_spec(const struct process_box *p, struct cell_spec *out)
 {
 	*out = (struct cell_spec){
-		.limits = p->limits, .roots = (const char *const *)p->roots.item, .nr_roots = p->roots.nr, .net = p->net
+		.limits = p->limits, .roots = (const char *const *)p->roots.item, .nr_roots = p->roots.nr, .hide = p->hide,
+		.net = p->net
 	};
 }
 
@@ -424,6 +426,8 @@ static bool try_reduced(struct process_box *p, const struct err *why)
 	const struct launcher_info *info = launcher_info(launcher_current());
 	if (p->attached || why->code == ERR_CLOSED || !p->accept_reduced || !info->root || !info->spare)
 		return false;
+	if (p->own_below)
+		return false;
 	struct cell *c = take(&p->cell);
 	cell_close(c, NULL, NULL);
 	p->reduced = reduced_new(p, why);
@@ -443,7 +447,9 @@ static void cell_gone(void *self, const struct err *err)
 	if (p->dead || try_reduced(p, err))
 		return;
 	struct err why = *err;
-	if (why.code != ERR_CLOSED && !p->accept_reduced && launcher_info(launcher_current())->root)
+	if (why.code != ERR_CLOSED && p->accept_reduced && p->own_below)
+		err_set(&why, why.code, "%.300s; level reduced can't hide sandglass's own directories below a root", err->text);
+	else if (why.code != ERR_CLOSED && !p->accept_reduced && launcher_info(launcher_current())->root)
 		err_set(&why, why.code, "%.300s; profile reduced is possible (--accept reduced)", err->text);
 	open_failed(p, &why);
 }
@@ -485,9 +491,43 @@ static struct cell *new_cell(struct process_box *p, const struct cell_ops *ops)
 	return cell_new(p->loop, launcher_current(), &spec, ops, p);
 }
 
-struct box *process_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
+/* What is hidden below the roots is known. */
+static void open_go_on(struct process_box *p)
 {
 	static const struct cell_ops ops = { .on_sent = cell_sent, .on_ready = cell_ready, .on_gone = cell_gone };
+	take_warm(p);
+	if (!p->staged && dir_make(p->state_dir, 0700, &p->failed) < 0) {
+		if (p->cell)
+			cell_close(take(&p->cell), NULL, NULL);
+		loop_defer(p->loop, fail_early, p);
+		return;
+	}
+	if (p->cell)
+		cell_hand_over(p->cell, &ops, p);
+	else
+		p->cell = new_cell(p, &ops);
+	ask_for_layers(p);
+	loop_job_run(p->loop, scan, scan_done, p);
+}
+
+static void scan_roots(void *self)
+{
+	struct process_box *p = self;
+	if (root_masks_scan(&p->roots, &p->hide, &p->own_below, &p->failed) < 0)
+		return; /* roots_scanned sees it */
+}
+
+static void roots_scanned(void *self)
+{
+	struct process_box *p = self;
+	if (p->failed.code != ERR_NONE)
+		fail_early(p);
+	else
+		open_go_on(p);
+}
+
+struct box *process_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
+{
 	struct process_box *p = NEW(struct process_box);
 	struct launcher *la = launcher_current();
 	struct err *err = &p->failed;
@@ -510,19 +550,10 @@ struct box *process_open(struct loop *l, const struct box_opts *o, box_done_fn *
 	for (size_t i = 0; o->env && o->env[i]; i++)
 		strv_push(&p->env, o->env[i]);
 	take_layers(p, o);
-	take_warm(p);
-	if (!p->staged && dir_make(p->state_dir, 0700, err) < 0) {
-		if (p->cell)
-			cell_close(take(&p->cell), NULL, NULL);
-		loop_defer(l, fail_early, p);
-		return &p->b;
-	}
-	if (p->cell)
-		cell_hand_over(p->cell, &ops, p);
+	if (p->roots.nr && !o->roots_as_are)
+		loop_job_run(l, scan_roots, roots_scanned, p);
 	else
-		p->cell = new_cell(p, &ops);
-	ask_for_layers(p);
-	loop_job_run(l, scan, scan_done, p);
+		open_go_on(p);
 	return &p->b;
 }
 
@@ -544,6 +575,7 @@ void process_box_free(struct process_box *p)
 	reduced_free(&p->reduced);
 	strv_release(&p->roots);
 	strv_release(&p->env);
+	json_release(&p->hide);
 	free(p->state_dir);
 	free(p->name);
 	free(p);

@@ -309,6 +309,7 @@ static struct box *box_open(struct loop *l, const struct box_opts *o, box_done_f
 	struct box_opts in = *o;
 	in.roots = (const char *const *)roots.item;
 	in.nr_roots = roots.nr;
+	in.roots_as_are = true;
 	in.env = NULL; /* node is ours: what the box's variables say is for Python */
 	in.trace = NULL;
 	p->in = driver_process.open(l, &in, on_box, p);

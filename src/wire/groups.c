@@ -42,6 +42,17 @@ char *groups_make(const char *base, int *lock_out)
 	return NULL;
 }
 
+bool groups_of_box(const char *path)
+{
+	for (const char *p = path; (p = strstr(p, "/" PREFIX)); p++) {
+		const char *digits = p + strlen("/" PREFIX);
+		size_t n = strspn(digits, "0123456789");
+		if (n && strncmp(digits + n, "/b", 2) == 0 && digits[n + 2] >= '0' && digits[n + 2] <= '9')
+			return true;
+	}
+	return false;
+}
+
 /* A launcher that was built before there was the lock. */
 static bool older_launcher(int pid)
 {

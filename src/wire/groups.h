@@ -19,4 +19,7 @@ typedef void groups_fn(void *self, const char *dir, bool held);
 /* Calls @fn for every such folder in every mounted hierarchy, inner ones first. */
 void groups_each(groups_fn *fn, void *self);
 
+/* Does @path, a line of /proc/PID/cgroup, name the folder of a box, or one below it? */
+bool groups_of_box(const char *path);
+
 #endif

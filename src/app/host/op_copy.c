@@ -8,6 +8,7 @@
 #include "app/host/op.h"
 #include "base/fd.h"
 #include "sandbox/effect_file.h"
+#include "sandbox/own_places.h"
 
 struct copy {
 	struct copy *next; /* of those that wait for the disk */
@@ -160,6 +161,8 @@ static void start(void *self, struct action *a)
 	CLEANUP(buf_release) struct buf data = BUF_INIT;
 	struct stat st = { .st_mode = S_IFREG };
 	int rc = b ? 0 : err_set(&err, ERR_CLOSED, "the box is gone");
+	if (rc == 0)
+		rc = own_places_refuse(spec->host_path, &err);
 	if (rc == 0 && spec->kind == ACT_PUT && stat(spec->host_path, &st) < 0)
 		rc = err_sys(&err, "cannot read '%s'", spec->host_path);
 	if (rc == 0 && !S_ISREG(st.st_mode)) /* a pipe would be waited for */

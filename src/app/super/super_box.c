@@ -246,11 +246,23 @@ static int wanted(struct super *s, const json_t *args, json_t *open, struct err 
 	return check_repos(repos, json_object_get(args, "repo"), err);
 }
 
+/* What a box begins on as it is, without masks, is a copy that the supervisor made: a script can't name another directory. */
+static int check_options(const json_t *options, struct err *err)
+{
+	static const char *const ours[] = { "lowers", "copy_of" };
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		if (json_object_get(options, ours[i]))
+			return err_set(err, ERR_SCRIPT, "options: unknown option '%s'", ours[i]);
+	return 0;
+}
+
 static int check_again(const json_t *open, struct err *err)
 {
 	CLEANUP(json_release) json_t *seen = json_array();
 	const json_t *r;
 	size_t i;
+	if (check_options(json_object_get(open, "options"), err) < 0)
+		return -1;
 	json_array_foreach(json_object_get(open, "repos"), i, r)
 		if (check_repo(seen, json_str(r, "name", ""), json_object_get(r, "dir"), err) < 0)
 			return -1;
@@ -323,7 +335,7 @@ int super_box_open(struct call *c, struct err *err)
 		return 0;
 	call_mark(c, open);
 	const struct driver *d = choose_driver(s, c->args, err);
-	if (!d || wanted(s, c->args, open, err) < 0 || honey_option(d, json_object_get(c->args, "honeytokens"), open, err) < 0)
+	if (!d || check_options(json_object_get(c->args, "options"), err) < 0 || wanted(s, c->args, open, err) < 0 || honey_option(d, json_object_get(c->args, "honeytokens"), open, err) < 0)
 		return -1;
 	if (json_array_size(json_object_get(json_object_get(open, "trace"), "hold")) && !(d->caps & CAP_TRACE))
 		return err_set(err, ERR_UNSUPPORTED, "hold_exec: backend '%s' does not show what runs; use \"process\", or leave it out",
