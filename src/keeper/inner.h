@@ -17,6 +17,7 @@
 #define SPACE_BOX   SPACE "/box"	    /* the box's root */
 #define SPACE_STAGE SPACE_BOX "/workspace"  /* shared, so that what is mounted on it later shows in the box */
 #define SPACE_HOME  SPACE_BOX "/home/agent" /* shared */
+#define SPACE_GIT   SPACE "/git"	    /* objects of repositories on the host; read only and shared in the box */
 enum { KEEPER_FDS_MAX = 4096 };
 
 /* Descriptors that came with the frames of a channel and are not yet used; all are closed after the request. */
@@ -27,9 +28,9 @@ struct fds {
 
 struct layer {
 	char *name;	    /* "", ":home" or the folder below /workspace */
-	char *dir;	    /* SPACE/layer/N, or SPACE/layer/home of one that came ahead: state, repo, mask, low0.., empty, view */
+	char *dir;	    /* SPACE/layer/N, or SPACE/layer/home of one that came ahead: state, repo, git, mask, low0.., empty, view */
 	char *at;	    /* where it is mounted */
-	char *lowers;	    /* "low0:low1:mask:repo": what never changes, for lowerdir= */
+	char *lowers;	    /* "low0:low1:mask:git:repo": what never changes, for lowerdir= */
 	bool view;	    /* the lower alone is mounted there */
 };
 

@@ -100,10 +100,40 @@ static int mount_layer(struct layer *ly, struct err *err)
 	return 0;
 }
 
+/* That a store takes objects from others is known: it is said in the .git of the box, by the paths that they have there. */
+static int hide_alternates(const char *store, struct err *err)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("%s/info/alternates", store);
+	if (access(path, F_OK) < 0)
+		return 0;
+	if (space_write(SPACE "/nothing", "", err) < 0)
+		return -1;
+	return mount(SPACE "/nothing", path, NULL, MS_BIND, NULL) < 0 ? err_sys(err, "cannot hide '%s'", path) : 0;
+}
+
+/* Objects of a repository on the host, where the .git of the box expects them. */
+static int place_stores(struct keeper *k, const json_t *stores, struct err *err)
+{
+	for (size_t i = 0; i < json_array_size(stores); i++) {
+		const json_t *store = json_array_get(stores, i);
+		const char *name = json_str(store, "name", "");
+		CLEANUP(free_ptr) char *from = xasprintf(SPACE_GIT "/%s", name);
+		CLEANUP(free_ptr) char *at = xasprintf(SPACE_BOX "/run/sandglass/git/%s", name);
+		if (!*name || name[strspn(name, "0123456789.")] || strstr(name, ".."))
+			return err_set(err, ERR_INVALID, "'%s' cannot be the name of a folder of objects", name);
+		if (mkdir(from, 0755) < 0)
+			return err_sys(err, "cannot make '%s'", from);
+		if (space_place(k, json_object_get(store, "tree"), at, false, true, err) < 0 || hide_alternates(at, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int place_lowers(struct keeper *k, struct layer *ly, const json_t *request, struct err *err)
 {
 	const json_t *repo = json_object_get(request, "repo"), *given = json_object_get(request, "lowers");
-	const json_t *masks = json_object_get(request, "masks");
+	const json_t *masks = json_object_get(request, "masks"), *git = json_object_get(request, "git");
+	CLEANUP(free_ptr) char *made = xasprintf("%s/git", ly->dir);
 	CLEANUP(free_ptr) char *at = xasprintf("%s/%s", ly->dir, repo ? "repo" : "empty");
 	CLEANUP(free_ptr) char *mask = xasprintf("%s/mask", ly->dir);
 	CLEANUP(buf_release) struct buf lowers = BUF_INIT;
@@ -123,6 +153,10 @@ static int place_lowers(struct keeper *k, struct layer *ly, const json_t *reques
 			return -1;
 		buf_puts(&lowers, "mask:");
 	}
+	if (git && space_place(k, git, made, false, true, err) < 0)
+		return -1;
+	if (git)
+		buf_puts(&lowers, "git:");
 	buf_puts(&lowers, repo ? "repo" : "empty");
 	ly->lowers = buf_take(&lowers);
 	return 0;
@@ -143,7 +177,8 @@ static int attach_at(struct keeper *k, struct layer *ly, const char *dir, const 
 	bool home = strcmp(name, ":home") == 0;
 	*ly = (struct layer){ .name = xstrdup(name), .dir = xasprintf(SPACE "/layer/%s", dir) };
 	ly->at = home ? xstrdup(SPACE_HOME) : *name ? xasprintf(SPACE_STAGE "/%s", name) : xstrdup(SPACE_STAGE);
-	if ((!ahead && place_state(k, ly->dir, request, err) < 0) || place_lowers(k, ly, request, err) < 0)
+	if ((!ahead && place_state(k, ly->dir, request, err) < 0) || place_lowers(k, ly, request, err) < 0 ||
+	    place_stores(k, json_object_get(request, "stores"), err) < 0)
 		return -1;
 	if (make_upper(ly, ahead, err) < 0)
 		return -1;

@@ -33,8 +33,12 @@ static int make_parents(int dir, int repo, const char *path, struct list *made, 
 		}
 		CLEANUP(fd_close) int fd = open_beneath(repo, parent, len, O_PATH | O_DIRECTORY, 0);
 		struct made m = { 0 };
-		if (fd < 0 || fstat(fd, &m.st) < 0)
+		if (fd < 0) /* not there below: the folder is the mask's own */
+			fstatat(dir, ".", &m.st, 0);
+		else if (fstat(fd, &m.st) < 0)
 			return err_sys(err, "cannot look at '%s' of the repository", parent);
+		if (fd < 0)
+			m.st.st_mode = S_IFDIR | 0755;
 		m.path = xstrdup(parent);
 		GROW(made->item, made->nr, made->cap);
 		made->item[made->nr++] = m;

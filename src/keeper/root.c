@@ -32,6 +32,17 @@ static int make_stage(const char *path, mode_t mode, struct err *err)
 	return 0;
 }
 
+/* What is mounted on its folders later shows in the box, too; nobody writes there but we, by the other path. */
+static int make_git_stage(struct err *err)
+{
+	static const char at[] = SPACE_BOX "/run/sandglass/git";
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
+	if (mkdir(SPACE_GIT, 0755) < 0 || mkdir(at, 0755) < 0 || mount(SPACE_GIT, at, NULL, MS_BIND, NULL) < 0 ||
+	    mount(NULL, at, NULL, MS_SHARED, NULL) < 0 || syscall(SYS_mount_setattr, AT_FDCWD, at, 0, &attr, sizeof(attr)) < 0)
+		return err_sys(err, "cannot make the shared mount '%s'", at);
+	return 0;
+}
+
 static int bind_host(struct keeper *k, const char *path, struct err *err)
 {
 	CLEANUP(json_release) json_t *tree = json_object();
@@ -198,7 +209,7 @@ int root_make(struct keeper *k, const json_t *request, struct err *err)
 	if (mount("tmpfs", SPACE_BOX "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options) < 0 ||
 	    symlink("../tmp", SPACE_BOX "/var/tmp") < 0)
 		return err_sys(err, "cannot make the box's /tmp");
-	if (make_stage(SPACE_STAGE, 0755, err) < 0 || make_stage(SPACE_HOME, 0700, err) < 0 ||
+	if (make_stage(SPACE_STAGE, 0755, err) < 0 || make_stage(SPACE_HOME, 0700, err) < 0 || make_git_stage(err) < 0 ||
 	    space_place(k, json_object_get(request, "guest"), SPACE_BOX "/run/sandglass/guest", true, true, err) < 0 ||
 	    roots(k, json_object_get(request, "roots"), err) < 0)
 		return -1;

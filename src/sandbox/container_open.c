@@ -400,16 +400,13 @@ static void on_image(void *self, const struct err *err)
 static void make_files(void *self)
 {
 	struct container *c = self;
-	struct folder_layer *layer = xcalloc(c->layers.nr, sizeof(*layer));
+	c->layers.copy = true;
 	if (layers_scan(&c->layers, &c->failed) == 0 && dir_make(c->run_dir, 0711, &c->failed) == 0) {
-		for (size_t i = 0; i < c->layers.nr; i++)
-			layer[i] = (struct folder_layer){ c->layers.item[i].name, c->layers.item[i].host_dir, &c->layers.item[i].masks };
-		if (folder_fill(c->folder, layer, c->layers.nr, &c->failed) < 0)
+		if (folder_fill(c->folder, &c->layers, &c->failed) < 0)
 			err_wrap(&c->failed, "cannot copy the workspace for the container");
 		else if (image_pack(&c->image, &c->failed) < 0)
 			err_wrap(&c->failed, "cannot pack the image");
 	}
-	free(layer);
 }
 
 static void files_made(void *self)

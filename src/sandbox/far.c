@@ -270,14 +270,11 @@ void far_connected(struct far *f, int fd)
 static void make_files(void *self)
 {
 	struct far *f = self;
-	struct folder_layer *layer = xcalloc(f->layers.nr, sizeof(*layer));
+	f->layers.copy = true;
 	if (layers_scan(&f->layers, &f->failed) == 0) {
-		for (size_t i = 0; i < f->layers.nr; i++)
-			layer[i] = (struct folder_layer){ f->layers.item[i].name, f->layers.item[i].host_dir, &f->layers.item[i].masks };
-		if (folder_fill(f->folder, layer, f->layers.nr, &f->failed) < 0)
+		if (folder_fill(f->folder, &f->layers, &f->failed) < 0)
 			err_wrap(&f->failed, "cannot copy the workspace");
 	}
-	free(layer);
 }
 
 static void files_made(void *self)

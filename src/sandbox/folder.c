@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "sandbox/copy.h"
+#include "sandbox/layers.h"
 #include "sandbox/workspace/apply.h"
 #include "wire/keeper.h"
 #include "wire/plan.h"
@@ -114,25 +115,28 @@ static int keep_base(const struct folder *f, size_t layer, const char *copy, str
 	return dir_make(above, 0700, err) < 0 ? -1 : copy_tree(copy, to, &none, &owner, err);
 }
 
-static int fill_layer(const struct folder *f, size_t i, const struct folder_layer *w, struct err *err)
+static int fill_layer(const struct folder *f, const struct layers *l, size_t i, struct err *err)
 {
+	const struct layer *w = &l->item[i];
 	const struct copy_owner owner = { .uid = f->uid, .gid = f->gid };
-	const struct masks none = { 0 };
+	const struct git_owner git_owner = { .uid = f->uid, .gid = f->gid };
 	CLEANUP(free_ptr) char *to = layer_path(f, w->name);
 	if (access(to, F_OK) == 0)
 		return 0;
 	if (!w->host_dir)
 		return copy_empty(to, &owner, err);
-	return copy_tree(w->host_dir, to, w->masks ? w->masks : &none, &owner, err) < 0 ? -1 : keep_base(f, i, to, err);
+	if (copy_tree(w->host_dir, to, &w->masks, &owner, err) < 0 || layers_git(l, i, to, &git_owner, err) < 0)
+		return -1;
+	return keep_base(f, i, to, err);
 }
 
-int folder_fill(struct folder *f, const struct folder_layer *layer, size_t nr, struct err *err)
+int folder_fill(struct folder *f, const struct layers *l, struct err *err)
 {
 	const struct copy_owner owner = { .uid = f->uid, .gid = f->gid };
 	if (make_root(f, err) < 0)
 		return -1;
-	for (size_t i = 0; i < nr; i++)
-		if (fill_layer(f, i, &layer[i], err) < 0)
+	for (size_t i = 0; i < l->nr; i++)
+		if (fill_layer(f, l, i, err) < 0)
 			return -1;
 	CLEANUP(free_ptr) char *tmp = path_join(f->root, "tmp");
 	return access(tmp, F_OK) < 0 ? copy_empty(tmp, &owner, err) : 0;

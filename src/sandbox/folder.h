@@ -23,17 +23,12 @@ struct folder_opts {
 	unsigned uid, gid;     /* whose the files are */
 	bool walked;           /* @uid itself walks the machine's path to it: each folder on it must let everybody pass */
 };
-struct folder_layer {
-	const char *name;     /* "", ":home", NAME */
-	const char *host_dir; /* NULL: empty */
-	const struct masks *masks;
-};
-
 struct folder *folder_new(const struct folder_opts *o); /* copies them */
 /* A root that is not below the state folder is removed. NULL inside is fine. */
 void folder_free(struct folder **f);
-/* Worker: makes what is not there yet. @layer borrowed for the call. */
-NODISCARD int folder_fill(struct folder *f, const struct folder_layer *layer, size_t nr, struct err *err);
+/* Worker: makes what is not there yet. @l has been scanned for copies. */
+struct layers;
+NODISCARD int folder_fill(struct folder *f, const struct layers *l, struct err *err);
 const char *folder_root(const struct folder *f); /* NULL before folder_fill */
 
 /* Where a path of the box lies on this machine. Returns owned. */
@@ -54,7 +49,6 @@ int folder_tree_apply(const struct folder *f, size_t layer, const char *name, co
 /* The rest of box_tree_ops for every box whose workspace is a copy: there is no overlay. */
 json_t *folder_tree_list(struct box *b, size_t i, const char *which, const char *path, struct err *err);
 /* The option "copy_of" for a box that begins on what lies here; returns owned, NULL before folder_fill. */
-struct layers;
 json_t *folder_tree_seed(const struct folder *f, const struct layers *l);
 bool folder_tree_overlay(struct box *b);
 

@@ -52,24 +52,63 @@ void layers_take(struct layers *l, const struct box_opts *o)
 	copy_of(l, json_object_get(o->driver, "copy_of"));
 }
 
+static void forget_scan(struct layer *w)
+{
+	masks_release(&w->masks);
+	git_view_release(&w->git);
+	free_ptr(&w->real);
+	w->shown = (struct git_shown){ 0 };
+}
+
 void layers_release(struct layers *l)
 {
 	for (size_t i = 0; i < l->nr; i++) {
 		free(l->item[i].name);
 		free(l->item[i].host_dir);
-		masks_release(&l->item[i].masks);
+		forget_scan(&l->item[i]);
 	}
 	free(l->item);
 	strv_release(&l->expose);
+	git_own_release(&l->own);
 	*l = (struct layers){ 0 };
+}
+
+static char *place_inside(const struct layer *w)
+{
+	return *w->name ? xasprintf("/workspace/%s", w->name) : xstrdup("/workspace");
+}
+
+static int scan_layer(struct layers *l, size_t i, struct err *err)
+{
+	struct layer *w = &l->item[i];
+	CLEANUP(free_ptr) char *inside = place_inside(w);
+	const struct git_view_how how = { .workspace = inside, .layer = i, .copy = l->copy, .expose = &l->expose };
+	forget_scan(w);
+	w->real = realpath(w->host_dir, NULL);
+	if (!w->real)
+		return err_sys(err, "cannot open the repository '%s'", w->host_dir);
+	git_view_shown(w->real, &how, &l->own, &w->shown);
+	if (masks_scan_as(w->real, &l->expose, &w->shown, &w->masks, err) < 0)
+		return -1;
+	return git_view_look(w->real, &how, &w->shown, &w->masks, &w->git, err);
 }
 
 int layers_scan(struct layers *l, struct err *err)
 {
+	git_own_release(&l->own);
+	git_own_read(&l->own, NULL);
 	for (size_t i = 0; i < l->nr; i++)
-		if (l->item[i].host_dir && !l->item[i].as_is && masks_scan(l->item[i].host_dir, &l->expose, &l->item[i].masks, err) < 0)
+		if (l->item[i].host_dir && !l->item[i].as_is && scan_layer(l, i, err) < 0)
 			return -1;
 	return 0;
+}
+
+int layers_git(const struct layers *l, size_t i, const char *root, const struct git_owner *owner, struct err *err)
+{
+	const struct layer *w = &l->item[i];
+	CLEANUP(free_ptr) char *inside = place_inside(w);
+	const struct git_view_how how = { .workspace = inside, .layer = i, .copy = l->copy, .expose = &l->expose };
+	return w->real ? git_view_write(&w->git, w->real, root, &how, &w->shown, &w->masks, owner, err) : 0;
 }
 
 int layers_index(const struct layers *l, size_t i)
@@ -98,6 +137,8 @@ static void put_masked(const struct layer *w, json_t *list)
 {
 	for (size_t m = 0; m < w->masks.nr; m++) {
 		const struct mask *mask = &w->masks.item[m];
+		if (mask->quiet)
+			continue;
 		json_t *one = json_object();
 		json_put_str(one, "repo", w->name);
 		json_put_bytes(one, "path", mask->path, mask->len);
@@ -116,6 +157,7 @@ static void put_strings(const struct strv *v, json_t *list)
 void layers_describe(const struct layers *l, json_t *to)
 {
 	json_t *masked = json_array(), *foreign = json_array(), *exposed = json_array(), *repos = json_array();
+	json_t *notes = json_array();
 	int64_t nr_foreign = 0, files = 0, looked = 0, unread = 0;
 	for (size_t i = 0; i < l->nr; i++) {
 		const struct layer *w = &l->item[i];
@@ -133,6 +175,11 @@ void layers_describe(const struct layers *l, json_t *to)
 		json_put_bytes(one, "dir", w->host_dir, strlen(w->host_dir));
 		json_array_append_new(repos, one);
 	}
+	for (size_t i = 0; i < l->nr; i++)
+		put_strings(&l->item[i].git.notes, notes);
+	if (json_array_size(notes))
+		json_put(to, "git_limits", json_incref(notes));
+	json_decref(notes);
 	json_put(to, "repos", repos);
 	json_put(to, "masked", masked);
 	json_put(to, "exposed", exposed);

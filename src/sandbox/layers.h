@@ -8,6 +8,7 @@
 #define SANDBOX_LAYERS_H
 
 #include "sandbox/driver.h"
+#include "sandbox/git_view.h"
 #include "sandbox/masks.h"
 
 struct layer {
@@ -15,19 +16,26 @@ struct layer {
 	char *host_dir; /* NULL: begins empty */
 	bool as_is;	/* host_dir is another box's copy: nothing is masked */
 	struct masks masks;
+	struct git_view git;
+	struct git_shown shown; /* of its configuration */
+	char *real;	/* host_dir without links */
 };
 struct layers {
 	struct layer *item;
 	size_t nr, nr_repos; /* repos as the caller counts them, at least 1 */
 	bool named;	     /* layer 0 is /workspace itself, repo i is layer i + 1 */
 	struct strv expose;
+	struct git_own own; /* your settings for git */
+	bool copy;	    /* the backend has a copy of the workspace: set before layers_scan */
 };
 
 /* Names that cannot be, two of one name, a state folder that is not absolute. */
 NODISCARD int layers_check(const struct box_opts *o, struct err *err);
 void layers_take(struct layers *l, const struct box_opts *o); /* copies */
 void layers_release(struct layers *l);
-NODISCARD int layers_scan(struct layers *l, struct err *err); /* worker */
+NODISCARD int layers_scan(struct layers *l, struct err *err); /* worker; again with another @copy: all anew */
+/* Worker. What git needs of layer @i, put together below @root (git_view.h). */
+NODISCARD int layers_git(const struct layers *l, size_t i, const char *root, const struct git_owner *owner, struct err *err);
 /* The layer of box_tree_ops' number @i: repos first, then /home/agent, then /workspace itself where repos have names.
  * -1: none. */
 int layers_index(const struct layers *l, size_t i);

@@ -11,6 +11,8 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "sandbox/git_config.h"
+#include "sandbox/git_place.h"
 #include "sandbox/masks_git.h"
 #include "sandbox/masks_look.h"
 #include "sandbox/own_places.h"
@@ -117,6 +119,8 @@ struct walk {
 	int filled;	 /* how many folders above are filled by tools */
 	struct buf path; /* of the folder that is being listed, "" or ending in a slash */
 	uid_t owner;
+	const char *top; /* of the repository */
+	const struct git_shown *shown;
 	struct err *err;
 };
 
@@ -186,15 +190,64 @@ static void judge_file(struct walk *w, int dir, const char *name, const char *pa
 		add_mask(w, path, "tracked, holds what looks like a live token", NULL);
 }
 
+static bool masked_already(const struct masks *m, const char *path)
+{
+	for (size_t i = 0; i < m->nr; i++)
+		if (strcmp(m->item[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+void masks_show(struct masks *m, const char *path, const char *why, struct buf *text)
+{
+	if (masked_already(m, path))
+		return;
+	GROW(m->item, m->nr, m->cap);
+	m->item[m->nr++] = (struct mask){ .path = xstrdup(path), .len = strlen(path), .why = why, .clean = true, .quiet = true, .text = *text };
+	*text = BUF_INIT;
+}
+
+static const char without_credentials[] = "credentials taken out";
+
+/* Its configuration: without credentials and without what works on the host only. */
+static void show_config(struct walk *w, int dir, const char *name)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	CLEANUP(buf_release) struct buf made = BUF_INIT;
+	CLEANUP(free_ptr) char *path = xasprintf("%s%s", buf_cstr(&w->path), name);
+	CLEANUP(free_ptr) char *git_dir = xasprintf("%s/%.*s", w->top, (int)(w->path.len ? w->path.len - 1 : 0), buf_cstr(&w->path));
+	struct git_shown how = w->shown ? *w->shown : (struct git_shown){ .programs = true };
+	const struct git_config_of of = { .git_dir = git_dir };
+	how.git_dir = git_dir;
+	if (strcmp(buf_cstr(&w->path), ".git/") != 0)
+		how.attributes = NULL;
+	if (strcmp(name, "config") != 0) { /* the settings are in the other one */
+		how.own = NULL;
+		how.attributes = NULL;
+	}
+	if (!read_small(dir, name, &text) || masked_already(w->out, path))
+		return;
+	enum git_change change = git_config_shown(buf_cstr(&text), text.len, &how, &of, &made);
+	if (change == GIT_CLEANED)
+		add_mask(w, path, without_credentials, &made);
+	else if (change == GIT_ADAPTED && !is_exposed(w, path))
+		masks_show(w->out, path, "as git in the sandbox needs it", &made);
+}
+
 /* Git's own files that can hold credentials: its configuration, and logs that name remotes. */
 static void clean_git_file(struct walk *w, int dir, const char *name)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
+	if (strncmp(name, "config", 6) == 0) {
+		show_config(w, dir, name);
+		return;
+	}
 	if (!read_small(dir, name, &text) || !masks_clean_config(buf_cstr(&text), text.len, &clean))
 		return;
 	CLEANUP(free_ptr) char *path = xasprintf("%s%s", buf_cstr(&w->path), name);
-	add_mask(w, path, "credentials taken out", &clean);
+	if (!masked_already(w->out, path))
+		add_mask(w, path, without_credentials, &clean);
 }
 
 static int walk_dir(struct walk *w, int fd, int depth, bool in_git);
@@ -219,7 +272,7 @@ static int git_dir(struct walk *w, int fd, int depth)
 	static const char *const files[] = { "config", "config.worktree", "FETCH_HEAD", "credentials" };
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		clean_git_file(w, fd, files[i]);
-	if (enter(w, fd, "logs", depth, true) < 0)
+	if (enter(w, fd, "logs", depth, true) < 0 || enter(w, fd, "worktrees", depth, true) < 0)
 		return -1;
 	return enter(w, fd, "modules", depth, true);
 }
@@ -232,12 +285,14 @@ static int one_entry(struct walk *w, int dir, const struct dirent *e, int depth,
 		if (e->d_type == DT_DIR && strcmp(name, "objects") != 0)
 			return enter(w, dir, name, depth, true);
 		if (e->d_type == DT_REG &&
-		    (strcmp(name, "config") == 0 || strcmp(name, "HEAD") == 0 || strcmp(name, "FETCH_HEAD") == 0))
+		    (strncmp(name, "config", 6) == 0 || strcmp(name, "HEAD") == 0 || strcmp(name, "FETCH_HEAD") == 0))
 			clean_git_file(w, dir, name);
 		return 0;
 	}
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
+	if (strcmp(name, ".git") == 0)
+		strv_push_bytes(&w->out->git_at, buf_cstr(&w->path), w->path.len ? w->path.len - 1 : 0);
 	CLEANUP(free_ptr) char *path = xasprintf("%s%s", buf_cstr(&w->path), name);
 	w->out->files++;
 	if (st.st_uid != w->owner) {
@@ -291,10 +346,41 @@ static int walk_dir(struct walk *w, int fd, int depth, bool in_git)
 	return rc;
 }
 
+/* What git tracks in a folder: by the index of the repository that it lies in, wherever that is. */
+static struct tracked *tracked_in(const char *dir)
+{
+	struct git_place p;
+	struct err ignored = ERR_INIT;
+	CLEANUP(free_ptr) char *real = realpath(dir, NULL);
+	if (!real || git_place_above(real, &p, &ignored) <= 0)
+		return tracked_none();
+	const char *below = real + strlen(p.top);
+	struct tracked *t = tracked_of(&p, *below == '/' ? below + 1 : "");
+	git_place_release(&p);
+	return t;
+}
+
+int masks_git_dir(const char *dir, const char *at, const struct strv *expose, const struct git_shown *shown, struct masks *out,
+		  struct err *err)
+{
+	struct walk w = { .out = out, .expose = expose, .top = dir, .shown = shown, .err = err };
+	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", dir, at);
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	buf_printf(&w.path, "%s/", at);
+	int rc = fd < 0 ? err_sys(err, "cannot open '%s'", path) : git_dir(&w, fd, 1);
+	buf_release(&w.path);
+	return rc;
+}
+
 int masks_scan(const char *dir, const struct strv *expose, struct masks *out, struct err *err)
 {
+	return masks_scan_as(dir, expose, NULL, out, err);
+}
+
+int masks_scan_as(const char *dir, const struct strv *expose, const struct git_shown *shown, struct masks *out, struct err *err)
+{
 	struct stat st;
-	struct walk w = { .out = out, .expose = expose, .err = err };
+	struct walk w = { .out = out, .expose = expose, .top = dir, .shown = shown, .err = err };
 	if (own_places_refuse(dir, err) < 0)
 		return -1;
 	own_places_find(&w.own);
@@ -305,7 +391,7 @@ int masks_scan(const char *dir, const struct strv *expose, struct masks *out, st
 		return -1;
 	}
 	w.owner = geteuid() == 0 ? st.st_uid : geteuid();
-	w.tracked = tracked_read(fd);
+	w.tracked = tracked_in(dir);
 	w.look = look_begin(fd);
 	int rc = walk_dir(&w, fd, 0, false);
 	look_end(&w.look, out);
@@ -323,5 +409,6 @@ void masks_release(struct masks *m)
 	free(m->item);
 	strv_release(&m->exposed);
 	strv_release(&m->foreign_path);
+	strv_release(&m->git_at);
 	*m = (struct masks){ 0 };
 }

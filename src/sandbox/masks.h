@@ -15,6 +15,7 @@ struct mask {
 	size_t len;
 	const char *why; /* a few words */
 	bool clean;	 /* shown with @text instead of being hidden */
+	bool quiet;	 /* nothing is kept out: git in the sandbox needs another text, nobody is told */
 	struct buf text;
 };
 struct masks {
@@ -25,11 +26,21 @@ struct masks {
 	int64_t foreign;	  /* belong to somebody else */
 	int64_t looked, reread, unread; /* files looked into; of those not known from before; not looked into */
 	struct strv foreign_path; /* the first MASKS_FOREIGN_SHOWN of them */
+	struct strv git_at;	  /* folders that have a .git of any kind, "" for the repository itself */
 };
 enum { MASKS_FOREIGN_SHOWN = 50 };
 
 /* @expose: paths relative to the repository that stay visible; "*" exposes all. */
 NODISCARD int masks_scan(const char *dir, const struct strv *expose, struct masks *out, struct err *err);
+/* The same with how git's configuration is shown (git_config.h; git_dir is filled in here). NULL: without credentials. */
+struct git_shown;
+NODISCARD int masks_scan_as(const char *dir, const struct strv *expose, const struct git_shown *shown, struct masks *out,
+			    struct err *err);
+/* Git's own files in folder @at of @dir that is a git directory under another name. */
+NODISCARD int masks_git_dir(const char *dir, const char *at, const struct strv *expose, const struct git_shown *shown,
+			    struct masks *out, struct err *err);
+/* @path is shown with @text, which is taken, unless something is masked there already. */
+void masks_show(struct masks *m, const char *path, const char *why, struct buf *text);
 void masks_release(struct masks *m);
 
 /* The rule for names alone. @dir: it is a folder. */

@@ -8,66 +8,58 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "sandbox/git_config.h"
+#include "sandbox/git_index.h"
 #include "sandbox/masks.h"
 
-enum { INDEX_MAX = 512 << 20, FLAG_EXTENDED = 0x4000 };
-static const size_t ENTRY_HEAD = 62;
+enum { INDEX_MAX = 512 << 20 };
 
 struct tracked {
 	struct strv path; /* sorted by bytes, as the index is */
+	const char *prefix; /* while it is read: those below it are kept, without it */
 };
 
-static uint32_t be32(const char *p)
+static int cmp_paths(const void *a, const void *b)
 {
-	const unsigned char *u = (const unsigned char *)p;
-	return (uint32_t)u[0] << 24 | (uint32_t)u[1] << 16 | (uint32_t)u[2] << 8 | u[3];
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Version 4: the number of bytes to drop from the previous path, in git's variable length form. */
-static bool drop_count(const char *in, size_t len, size_t *pos, size_t *out)
+/* A split index has no order. */
+static void sort_paths(struct strv *v)
 {
-	size_t n = 0;
-	for (int i = 0; i < 9 && *pos < len; i++) {
-		unsigned char c = (unsigned char)in[(*pos)++];
-		n = i ? ((n + 1) << 7) + (c & 127u) : (c & 127u);
-		if (!(c & 128)) {
-			*out = n;
-			return true;
-		}
-	}
-	return false;
+	struct strv sorted = STRV_INIT;
+	bool good = true;
+	for (size_t i = 1; i < v->nr && good; i++)
+		good = strcmp(v->item[i - 1], v->item[i]) <= 0;
+	if (good)
+		return;
+	qsort(v->item, v->nr, sizeof(*v->item), cmp_paths);
+	for (size_t i = 0; i < v->nr; i++)
+		strv_push(&sorted, v->item[i]);
+	strv_release(v);
+	*v = sorted;
 }
 
-static bool entries(struct tracked *t, const char *in, size_t len)
+static void keep_path(void *self, const struct git_entry *e)
 {
-	if (len < 12 || memcmp(in, "DIRC", 4) != 0)
-		return false;
-	uint32_t version = be32(in + 4), nr = be32(in + 8);
-	size_t pos = 12;
-	CLEANUP(buf_release) struct buf path = BUF_INIT;
-	if (version < 2 || version > 4)
-		return false;
-	for (uint32_t i = 0; i < nr; i++) {
-		size_t start = pos, drop = path.len;
-		if (len - pos < ENTRY_HEAD)
-			return false;
-		unsigned flags = (unsigned)(unsigned char)in[pos + 60] << 8 | (unsigned char)in[pos + 61];
-		pos += ENTRY_HEAD + (flags & FLAG_EXTENDED ? 2U : 0U);
-		if (pos > len || (version == 4 && (!drop_count(in, len, &pos, &drop) || drop > path.len)))
-			return false;
-		const char *end = memchr(in + pos, 0, len - pos);
-		if (!end)
-			return false;
-		path.len -= drop;
-		buf_append(&path, in + pos, (size_t)(end - in) - pos);
-		strv_push_bytes(&t->path, path.data, path.len);
-		pos = (size_t)(end - in) + 1;
-		if (version < 4) /* entries are padded to eight bytes with one to eight zeros */
-			pos = start + ((pos - 1 - start + 8) & ~(size_t)7);
-		if (pos > len)
-			return false;
+	struct tracked *t = self;
+	size_t n = strlen(t->prefix), skip = n ? n + 1 : 0;
+	if (e->len <= skip || (n && (memcmp(e->path, t->prefix, n) != 0 || e->path[n] != '/')))
+		return;
+	strv_push_bytes(&t->path, e->path + skip, e->len - skip);
+}
+
+struct tracked *tracked_of(const struct git_place *p, const char *prefix)
+{
+	struct tracked *t = NEW(struct tracked);
+	t->prefix = prefix;
+	if (!git_index_of(p, keep_path, t)) {
+		/* half an index would call tracked what it is not sure of */
+		strv_release(&t->path);
+		t->path = STRV_INIT;
 	}
-	return true;
+	sort_paths(&t->path);
+	return t;
 }
 
 struct tracked *tracked_read(int dir)
@@ -76,12 +68,17 @@ struct tracked *tracked_read(int dir)
 	struct err ignored = ERR_INIT;
 	CLEANUP(buf_release) struct buf in = BUF_INIT;
 	CLEANUP(fd_close) int fd = openat(dir, ".git/index", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || fd_read_all(fd, &in, INDEX_MAX, &ignored) < 0 || !entries(t, in.data, in.len)) {
-		/* half an index would call tracked what it is not sure of */
+	t->prefix = "";
+	if (fd < 0 || fd_read_all(fd, &in, INDEX_MAX, &ignored) < 0 || !git_index_each(in.data, in.len, GIT_SHA1, keep_path, t, NULL)) {
 		strv_release(&t->path);
 		t->path = STRV_INIT;
 	}
 	return t;
+}
+
+struct tracked *tracked_none(void)
+{
+	return NEW(struct tracked);
 }
 
 void tracked_free(struct tracked **t)
@@ -136,34 +133,6 @@ static bool secret_key(const char *line, size_t len)
 	return false;
 }
 
-/* scheme://user:password@host and scheme://token@host lose what stands before the '@'; a bare ssh user stays. */
-static bool clean_urls(const char *line, size_t len, struct buf *out)
-{
-	bool changed = false;
-	size_t from = 0;
-	for (;;) {
-		const char *at = memmem(line + from, len - from, "://", 3);
-		if (!at) {
-			buf_append(out, line + from, len - from);
-			return changed;
-		}
-		size_t host = (size_t)(at - line) + 3, end = host;
-		const char *user_end = NULL;
-		while (end < len && !strchr("/ \t\"'>", line[end])) {
-			if (line[end] == '@')
-				user_end = line + end;
-			end++;
-		}
-		bool ssh = at - line >= 3 && strncmp(at - 3, "ssh", 3) == 0;
-		buf_append(out, line + from, host - from);
-		from = host;
-		if (user_end && !(ssh && !memchr(line + host, ':', (size_t)(user_end - line) - host))) {
-			from = (size_t)(user_end - line) + 1;
-			changed = true;
-		}
-	}
-}
-
 bool masks_clean_config(const char *text, size_t len, struct buf *out)
 {
 	bool changed = false;
@@ -173,7 +142,7 @@ bool masks_clean_config(const char *text, size_t len, struct buf *out)
 		if (secret_key(text + at, n))
 			changed = true;
 		else
-			changed |= clean_urls(text + at, n, out);
+			changed |= git_clean_urls(text + at, n, out);
 		at += n;
 	}
 	return changed;

@@ -94,7 +94,9 @@ void pool_refill(struct loop *l, struct launcher *la, const struct cell_spec *s,
 struct layer_want {
 	char *state;	    /* below opts.state_dir */
 	struct strv lowers; /* newest first */
+	char *git;	    /* folder below the box's state with the .git that was put together; NULL: none */
 	json_t *trees;	    /* answer of the launcher */
+	json_t *more;	    /* and its answer for that folder and for objects elsewhere; NULL: not asked for */
 };
 
 struct process_box {
@@ -117,6 +119,7 @@ struct process_box {
 	bool staged; /* from a stage: home is attached, and the keeper has the state of the workspace */
 	bool afresh; /* the keeper has such a stage, which is not for this box */
 	size_t trees_here, answers; /* of launcher and keeper */
+	size_t more_asked, more_here, nr_more_fds; /* what was known only after the scan; its descriptors are the last ones */
 	int fds[512]; /* trees: those of the home folder first, until it has been sent; then as the keeper's request counts */
 	size_t nr_fds, nr_home_fds;
 	struct err failed;

@@ -238,7 +238,36 @@ static json_t *tree_of(struct process_box *p, size_t layer, size_t n, const char
 	return tree;
 }
 
-static json_t *layer_request(struct process_box *p, size_t i, int64_t *fd)
+static json_t *more_tree(const json_t *answer, const char *path, int64_t *fd)
+{
+	json_t *tree = json_object();
+	json_put_bytes(tree, "path", path, strlen(path));
+	if (json_flag(answer, "fd", false))
+		json_put_int(tree, "fd", (*fd)++);
+	return tree;
+}
+
+/* The .git that was put together, and objects of the host. */
+static void put_more(struct process_box *p, size_t i, json_t *ly, int64_t *fd)
+{
+	const struct layer *l = &p->layers.item[i];
+	const struct layer_want *w = &p->want[i];
+	const json_t *trees = json_object_get(w->more, "trees");
+	json_t *stores = json_array();
+	size_t n = 0;
+	if (w->git)
+		json_put(ly, "git", more_tree(json_array_get(trees, n++), w->git, fd));
+	for (size_t k = 0; w->more && k < l->git.stores.nr; k++) {
+		CLEANUP(free_ptr) char *name = xasprintf("%zu.%zu", i, k);
+		json_t *store = json_object();
+		json_put_str(store, "name", name);
+		json_put(store, "tree", more_tree(json_array_get(trees, n++), l->git.stores.item[k], fd));
+		json_array_append_new(stores, store);
+	}
+	json_put(ly, "stores", stores);
+}
+
+static json_t *layer_request(struct process_box *p, size_t i, int64_t *fd, int64_t *more_fd)
 {
 	const struct layer *l = &p->layers.item[i];
 	const struct layer_want *w = &p->want[i];
@@ -263,6 +292,7 @@ static json_t *layer_request(struct process_box *p, size_t i, int64_t *fd)
 	}
 	json_put(ly, "lowers", lowers);
 	json_put(ly, "masks", masks);
+	put_more(p, i, ly, more_fd);
 	return ly;
 }
 
@@ -271,9 +301,9 @@ static void attach_layers(struct process_box *p, size_t first, size_t end, size_
 {
 	CLEANUP(json_release) json_t *request = json_object();
 	json_t *layers = json_array();
-	int64_t fd = 0;
+	int64_t fd = 0, more_fd = (int64_t)(nr - (p->attaching ? p->nr_more_fds : 0));
 	for (size_t i = first; i < end; i++)
-		json_array_append_new(layers, layer_request(p, i, &fd));
+		json_array_append_new(layers, layer_request(p, i, &fd, &more_fd));
 	json_put(request, "layers", layers);
 	json_put_int(request, "first", (int64_t)first);
 	if (p->afresh)
@@ -296,7 +326,7 @@ static void maybe_attach(struct process_box *p)
 	if (!p->home_sent)
 		attach_layers(p, p->layers.nr - 1, p->layers.nr, p->nr_home_fds);
 	p->home_sent = true;
-	if (!p->scanned || p->trees_here < p->layers.nr)
+	if (!p->scanned || p->trees_here < p->layers.nr || p->more_here < p->more_asked)
 		return;
 	p->attaching = true;
 	attach_layers(p, 0, p->layers.nr - 1, p->nr_fds);
@@ -326,6 +356,53 @@ static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct
 		w->trees = json_incref(body);
 	p->trees_here++;
 	maybe_attach(p);
+}
+
+static void on_more(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+{
+	struct process_box *p = self;
+	struct err odd = ERR_INIT;
+	if (p->dead || p->reduced)
+		return;
+	if (!body || p->nr_fds + nr > ARRAY_LEN(p->fds)) {
+		err_set(&odd, ERR_FULL, "too many folders for one box");
+		open_failed(p, err ? err : &odd);
+		return;
+	}
+	for (size_t i = 0; i < nr; i++) {
+		p->fds[p->nr_fds++] = fds[i];
+		fds[i] = -1;
+	}
+	p->nr_more_fds += nr;
+	for (size_t i = 0, n = 0; i < p->layers.nr; i++) /* answers come in the order of the questions */
+		if (p->want[i].more && n++ == p->more_here)
+			json_array_extend(json_object_get(p->want[i].more, "trees"), json_object_get(body, "trees"));
+	p->more_here++;
+	maybe_attach(p);
+}
+
+/* The folders that only the scan has found. */
+static void ask_for_more(struct process_box *p)
+{
+	struct launcher *la = launcher_current();
+	for (size_t i = 0; i < p->layers.nr; i++) {
+		struct layer_want *w = &p->want[i];
+		const struct strv *stores = &p->layers.item[i].git.stores;
+		if (!w->git && !stores->nr)
+			continue;
+		CLEANUP(json_release) json_t *body = json_object();
+		json_t *trees = json_array();
+		if (w->git)
+			json_array_append_new(trees, tree_want(w->git, "plain"));
+		for (size_t k = 0; k < stores->nr; k++)
+			json_array_append_new(trees, tree_want(stores->item[k], "repo"));
+		w->more = json_pack("{s:[]}", "trees");
+		p->more_asked++;
+		json_put_int(body, "uid", launcher_info(la)->uid);
+		json_put_int(body, "gid", launcher_info(la)->gid);
+		json_put(body, "trees", trees);
+		launcher_call(la, LAUNCH_TREES, body, NULL, 0, on_more, p);
+	}
 }
 
 /* Trees of a layer, as if the launcher had answered: its state's. */
@@ -372,11 +449,33 @@ static void ask_for_layers(struct process_box *p)
 
 /* --- the steps in order --- */
 
+/* One that is there is left as it is, as the layer that lies above it. A fork has its own among the lowers. */
+static int put_git(struct process_box *p, size_t i, struct err *err)
+{
+	const struct launcher_info *info = launcher_info(launcher_current());
+	const struct git_owner owner = { .uid = (uid_t)info->uid, .gid = (gid_t)info->gid };
+	struct layer_want *w = &p->want[i];
+	if (!git_view_any(&p->layers.item[i].git, false) || w->lowers.nr)
+		return 0;
+	CLEANUP(free_ptr) char *made = xasprintf("%s/git-%zu", p->state_dir, i), *half = xasprintf("%s.new", made);
+	if (access(made, F_OK) < 0) {
+		if (dir_remove(half, err) < 0 || dir_make(half, 0755, err) < 0 || layers_git(&p->layers, i, half, &owner, err) < 0)
+			return -1;
+		if ((info->root && chown(half, owner.uid, owner.gid) < 0) || rename(half, made) < 0)
+			return err_sys(err, "cannot make '%s'", made);
+	}
+	w->git = take(&made);
+	return 0;
+}
+
 static void scan(void *self)
 {
 	struct process_box *p = self;
 	if (layers_scan(&p->layers, &p->failed) < 0)
 		return; /* scan_done sees it */
+	for (size_t i = 0; i < p->layers.nr; i++)
+		if (put_git(p, i, &p->failed) < 0)
+			return;
 }
 
 static void reduced_opened(void *self, json_t *result, const struct err *err);
@@ -391,10 +490,12 @@ static void scan_done(void *self)
 		open_failed(p, &why);
 		return;
 	}
-	if (p->reduced)
+	if (p->reduced) {
 		reduced_start(p->reduced, reduced_opened, p);
-	else
-		maybe_attach(p);
+		return;
+	}
+	ask_for_more(p);
+	maybe_attach(p);
 }
 
 static void reduced_opened(void *self, json_t *result, const struct err *err)
@@ -565,6 +666,8 @@ void process_box_free(struct process_box *p)
 		free(w->state);
 		strv_release(&w->lowers);
 		json_release(&w->trees);
+		json_release(&w->more);
+		free(w->git);
 	}
 	for (size_t i = 0; i < p->nr_fds; i++)
 		fd_close(&p->fds[i]);

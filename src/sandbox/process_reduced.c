@@ -68,13 +68,10 @@ uint64_t reduced_box(const struct reduced *r)
 static void make_copy(void *self)
 {
 	struct reduced *r = self;
-	const struct process_box *p = r->p;
-	struct folder_layer *layer = xcalloc(p->layers.nr, sizeof(*layer));
-	for (size_t i = 0; i < p->layers.nr; i++)
-		layer[i] = (struct folder_layer){ p->layers.item[i].name, p->layers.item[i].host_dir, &p->layers.item[i].masks };
-	if (folder_fill(r->folder, layer, p->layers.nr, &r->failed) == 0)
+	struct process_box *p = r->p;
+	p->layers.copy = true;
+	if (layers_scan(&p->layers, &r->failed) == 0 && folder_fill(r->folder, &p->layers, &r->failed) == 0)
 		r->root = folder_root(r->folder);
-	free(layer);
 }
 
 /* --- starting --- */

@@ -163,6 +163,8 @@ static json_t *tree_seed(struct box *b)
 		json_array_append_new(list, json_bytes_z(upper));
 		for (size_t l = 0; l < w->lowers.nr; l++)
 			json_array_append_new(list, json_bytes_z(w->lowers.item[l]));
+		if (w->git)
+			json_array_append_new(list, json_bytes_z(w->git));
 		json_put(all, p->layers.item[i].name, list);
 	}
 	json_put(options, "lowers", all);

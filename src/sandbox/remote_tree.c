@@ -95,14 +95,11 @@ int remote_tree_take(struct remote *r, const struct box_opts *o, struct err *err
 static void make_files(void *self)
 {
 	struct remote *r = self;
-	struct folder_layer *layer = xcalloc(r->layers.nr, sizeof(*layer));
+	r->layers.copy = true;
 	if (layers_scan(&r->layers, &r->why) == 0) {
-		for (size_t i = 0; i < r->layers.nr; i++)
-			layer[i] = (struct folder_layer){ r->layers.item[i].name, r->layers.item[i].host_dir, &r->layers.item[i].masks };
-		if (folder_fill(r->folder, layer, r->layers.nr, &r->why) < 0)
+		if (folder_fill(r->folder, &r->layers, &r->why) < 0)
 			err_wrap(&r->why, "cannot copy the workspace for the box");
 	}
-	free(layer);
 }
 
 static void files_made(void *self)

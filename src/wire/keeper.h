@@ -8,7 +8,8 @@
  *     once every process of the box has gone). bubblewrap and guest run, /workspace and /home/agent are empty.
  *  4. KEEPER_ATTACH, once or in parts ("first":n of "of":n layers; without them all at once), after START (its answer
  *     need not have come): {"layers":[{"name":n,"state":tree,"repo":tree or absent,"lowers":[tree],
- *     "masks":[{"path":bytes,"text":bytes or absent}]}]}. Name "" is /workspace itself (always first), ":home" is
+ *     "masks":[{"path":bytes,"text":bytes or absent}],"git":tree or absent,"stores":[{"name":n,"tree":tree}]}]}.
+ *     git: lies above repo and holds a .git; stores: each is mounted read only at /run/sandglass/git/NAME. Name "" is /workspace itself (always first), ":home" is
  *     /home/agent (always last), any other /workspace/NAME. state: holds u0 and w0 (upper and work). lowers: newest first.
  *     A mask without text hides the path, one with text shows that instead of the file. A layer on nothing (no repo, no
  *     lowers) is its upper itself, else it is an overlay. -> {"layers":n}, those that are there, 0 before

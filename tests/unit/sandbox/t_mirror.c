@@ -4,6 +4,7 @@
 
 #include "box_fixture.h"
 #include "sandbox/mirror_inner.h"
+#include "sandbox/layers.h"
 #include "sandbox/mirror.h"
 #include "wire/guest.h"
 #include "wire/plan.h"
@@ -416,9 +417,14 @@ int main(void)
 	if (dir_make(state, 0700, &err) < 0 || dir_make(far, 0700, &err) < 0)
 		printf("# %s\n", err.text);
 	const struct folder_opts fo = { .loop = fx_loop, .state_dir = state, .name = "f", .uid = geteuid(), .gid = getegid() };
-	const struct folder_layer layer = { .name = "", .host_dir = repo };
+	const struct box_repo one = { .name = "", .host_dir = repo };
+	const struct box_opts bo = { .repo = &one, .nr_repos = 1 };
+	struct layers layers;
+	layers_take(&layers, &bo);
+	layers.copy = true;
 	folder = folder_new(&fo);
-	ok(folder_fill(folder, &layer, 1, &err) == 0, "the copy: %s", err.text);
+	ok(layers_scan(&layers, &err) == 0 && folder_fill(folder, &layers, &err) == 0, "the copy: %s", err.text);
+	layers_release(&layers);
 	here = path_join(folder_root(folder), "workspace");
 	const struct mirror_opts mo = { .loop = fx_loop, .folder = folder, .far_root = far, .run = run };
 	mirror = mirror_new(&mo);
