@@ -12,6 +12,7 @@
 ---@field at string?       # "fix.lua:12"
 ---@field trace string?
 ---@field answer sg.Answer? # agent.run: what there was when it ended
+---@field result sg.Result? # a command that was stopped: its output up to then
 
 ---@alias sg.Time number|string  # seconds or "500ms" "30s" "5m" "2h" "1d"
 

@@ -251,12 +251,19 @@ function rt.later(op, args, fn)
   end
 end
 
+-- What a command had put out when it was stopped.
+local function partial_result(r)
+  if type(r) ~= "table" then return nil end
+  r.out, r.err, r.cut, r.ok = r.out or "", r.err or "", r.cut or false, false
+  return r
+end
+
 local function answer_error(e)
   if type(e) ~= "table" then e = { code = "backend", msg = tostring(e) } end
   return err {
     code = e.code or "backend", msg = e.msg or e.code or "failed", why = e.why, rule = e.rule, event = e.event,
     exit = e.exit,
-    retry = e.retry,
+    retry = e.retry, result = partial_result(e.result),
   }
 end
 
@@ -288,8 +295,9 @@ function rt.call(op, args, on_chunk)
   if not co_isyieldable() then fail "this cannot wait here (inside a sort, gsub or metamethod of the C library)" end
   local w = open_call(op, args, { task = t })
   pump(t, w, on_chunk)
-  checkpoint(t)
   local a = w.answer
+  if t.cancelled and a.err and not t.cancelled.result then t.cancelled.result = partial_result(a.err.result) end
+  checkpoint(t)
   if a.err then
     local e = answer_error(a.err)
     e.at = core.where() or t.at

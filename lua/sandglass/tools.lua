@@ -44,15 +44,41 @@ function M.sg.tool(o)
   return make(o)
 end
 
--- The first and the last bytes of a long text, whole lines where it can be; event: the number of what has all of it.
-function M.shorten(s, most, event)
+-- Bytes 1 to n of s, whole lines if one ends there, else whole characters.
+local function head_of(s, n)
+  local head = s:sub(1, n)
+  local lines = head:match "^(.*\n)"
+  if lines then return lines end
+  while n > 0 and (s:byte(n + 1) or 0) & 0xC0 == 0x80 do n = n - 1 end
+  return s:sub(1, n)
+end
+
+local function tail_of(s, n)
+  local from = #s - n + 1
+  local nl = s:find("\n", from, true)
+  if nl and nl < #s then return s:sub(nl + 1) end
+  while from <= #s and s:byte(from) & 0xC0 == 0x80 do from = from + 1 end
+  return s:sub(from)
+end
+
+-- The first and the last bytes of a long text. total: the bytes that there were, if s has its ends only; how: the way to read
+-- what is left out.
+function M.shorten(s, most, event, total, how)
   most = most or SHOWN
-  if #s <= most then return s end
-  local head, tail = s:sub(1, most // 2), s:sub(-(most // 2))
-  head = head:match "^(.*\n)" or head
-  tail = tail:match "\n(.*)$" or tail
-  local where = event and "event " .. tostring(event) .. " of the record" or "the record"
-  return ("%s[... %d bytes left out; all of it is in %s ...]\n%s"):format(head, #s - #head - #tail, where, tail)
+  total = math.max(total or 0, #s)
+  if total <= most and total == #s then return s end
+  local head, tail = head_of(s, math.min(most, #s) // 2), tail_of(s, math.min(most, #s) // 2)
+  how = how or ("event %s of the recording has them"):format(event and tostring(event) or "that ended this call")
+  return ("%s%s[... %d bytes left out; %s ...]\n%s"):format(head, (head == "" or head:sub(-1) == "\n") and "" or "\n",
+    total - #head - #tail, how, tail)
+end
+
+local AGAIN = "to read them, run the command again with its output in a file and read parts of it, or filter it"
+
+-- What a command has put out, for a model.
+local function put_output(parts, r)
+  if r.out ~= "" then parts[#parts + 1] = M.shorten(r.out, nil, r.event, r.out_bytes, AGAIN) end
+  if r.err ~= "" then parts[#parts + 1] = "[stderr]\n" .. M.shorten(r.err, SHOWN // 2, r.event, r.err_bytes, AGAIN) end
 end
 
 -- What a command did, for a model.
@@ -61,14 +87,14 @@ local function report(r)
   if r.edited then
     parts[#parts + 1] = "[a person changed this command before it ran; what ran: " .. (r.ran or "?") .. "]"
   end
-  if r.out ~= "" then parts[#parts + 1] = M.shorten(r.out, nil, r.event) end
-  if r.err ~= "" then parts[#parts + 1] = "[stderr]\n" .. M.shorten(r.err, SHOWN // 2, r.event) end
+  put_output(parts, r)
   if r.signal then
     parts[#parts + 1] = "[killed by " .. r.signal .. "]"
   elseif r.code ~= 0 or #parts == 0 then
     parts[#parts + 1] = "[exit " .. tostring(r.code) .. "]"
   end
   if r.oom then parts[#parts + 1] = "[out of memory: the memory limit of the box killed " .. r.oom .. " of its processes]" end
+  if r.hint then parts[#parts + 1] = "[" .. r.hint .. "]" end
   return table.concat(parts, "\n")
 end
 
@@ -279,12 +305,23 @@ function M.to_text(value)
   return M.shorten(text.json.encode(value))
 end
 
--- Why a call came to nothing, for a model.
+local REMEDY = {
+  timeout = "it was stopped; give it more time (timeout) or let it run in the background with its output in a file",
+}
+
+-- Why a call came to nothing, for a model: what a command had put out up to then goes first.
 function M.error_text(err)
+  local text
   if err.code == "denied" then
-    return "denied" .. (err.rule and (" (" .. err.rule .. ")") or "") .. ": " .. (err.why or err.msg)
+    text = "denied" .. (err.rule and (" (" .. err.rule .. ")") or "") .. ": " .. (err.why or err.msg)
+  else
+    text = "error: " .. tostring(err)
   end
-  return "error: " .. tostring(err)
+  if not err.result then return text end
+  local parts = {}
+  put_output(parts, err.result)
+  parts[#parts + 1] = "[" .. text .. (REMEDY[err.code] and "; " .. REMEDY[err.code] or "") .. "]"
+  return table.concat(parts, "\n")
 end
 
 return M

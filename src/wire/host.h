@@ -9,10 +9,11 @@
  *    null and an absent key are the same. Integers with the unit in the name: *_us, *_bytes, *_uusd (millionths of $).
  * 4. CALLS. CALL has an id that the host counts up from 1. Each gets exactly one ANSWER with the same id, also after a
  *    CANCEL (then normally err.code "cancelled"). CHUNK frames of a call come before its ANSWER. TELL has no answer.
- * 5. ERRORS. ANSWER is {"t":..,"value":..} or {"t":..,"err":{"code","msg","why","rule","event","exit","retry"}}; code
+ * 5. ERRORS. ANSWER is {"t":..,"value":..} or {"t":..,"err":{"code","msg","why","rule","event","exit","retry","result"}}; code
  *    is one of exit timeout denied cancelled budget limit net model backend io diverged interrupted script; why = the
  *    person's or the rule's text, rule = its name, event = seq to look at; only code and msg are required. retry: an
- *    interrupted call of a box that may be issued once more (that one has args.retry_of = event).
+ *    interrupted call of a box that may be issued once more (that one has args.retry_of = event). result: RES of a command
+ *    that did not end by itself (time limit, killed, cancelled, interrupted), with its output up to then.
  * 6. An unknown op is answered with code "script", msg "no operation 'x'".
  *
  * Towards the host

@@ -172,13 +172,14 @@ void call_answer(struct call *c, json_t *value)
 	call_free(c);
 }
 
-void call_fail(struct call *c, const char *code, const char *why, const char *rule, uint64_t event, const char *fmt, ...)
+static void fail_with(struct call *c, json_t *e)
 {
-	va_list ap;
-	char msg[600];
-	va_start(ap, fmt);
-	vsnprintf(msg, sizeof(msg), fmt, ap);
-	va_end(ap);
+	host_answer(c->host, c->id, NULL, e);
+	call_free(c);
+}
+
+static json_t *failure_body(const char *code, const char *msg, const char *why, const char *rule, uint64_t event)
+{
 	json_t *e = json_object();
 	json_put_str(e, "code", code);
 	json_put_str(e, "msg", msg);
@@ -186,8 +187,17 @@ void call_fail(struct call *c, const char *code, const char *why, const char *ru
 	json_put_str(e, "rule", rule);
 	if (event)
 		json_put_int(e, "event", (int64_t)event);
-	host_answer(c->host, c->id, NULL, e);
-	call_free(c);
+	return e;
+}
+
+void call_fail(struct call *c, const char *code, const char *why, const char *rule, uint64_t event, const char *fmt, ...)
+{
+	va_list ap;
+	char msg[600];
+	va_start(ap, fmt);
+	vsnprintf(msg, sizeof(msg), fmt, ap);
+	va_end(ap);
+	fail_with(c, failure_body(code, msg, why, rule, event));
 }
 
 void call_fail_err(struct call *c, const struct err *err)
@@ -224,6 +234,25 @@ static const char *why_of(const struct action_result *res)
 	return res->why ? res->why : json_str(res->body, "why", NULL);
 }
 
+/* The output up to then belongs to how it ended: it is what tells why. */
+static void fail_action(struct call *c, const struct action_result *res, const char *code, const char *text)
+{
+	const char *why = why_of(res);
+	json_t *e = failure_body(code, why ? why : text, res->end == END_FAILED ? NULL : why, NULL, res->id);
+	if (c->out[0].total || c->out[1].total)
+		json_put(e, "result", call_res(c, res));
+	fail_with(c, e);
+}
+
+static void fail_timeout(struct call *c, const struct action_result *res)
+{
+	char text[80];
+	int64_t us = json_int(c->args, "timeout_us", 0);
+	if (us > 0)
+		snprintf(text, sizeof(text), "time is up (limit %g s)", (double)us / 1e6);
+	fail_action(c, res, "timeout", us > 0 ? text : "time is up");
+}
+
 bool call_outcome(struct call *c, const struct action_result *res)
 {
 	const char *why = why_of(res);
@@ -235,22 +264,22 @@ bool call_outcome(struct call *c, const struct action_result *res)
 			  res->rule ? res->rule : "", why ? ": " : "", why ? why : "");
 		return false;
 	case END_TIMEOUT:
-		call_fail(c, "timeout", why, NULL, res->id, "%s", why ? why : "time is up");
+		fail_timeout(c, res);
 		return false;
 	case END_CANCELLED:
-		call_fail(c, "cancelled", why, NULL, res->id, "%s", why ? why : "cancelled");
+		fail_action(c, res, "cancelled", "cancelled");
 		return false;
 	case END_KILLED:
-		call_fail(c, "cancelled", why, NULL, res->id, "%s", why ? why : "killed by a person");
+		fail_action(c, res, "cancelled", "killed by a person");
 		return false;
 	case END_INTERRUPTED:
-		call_fail(c, "interrupted", why, NULL, res->id, "%s", why ? why : "interrupted: how it ended is not known");
+		fail_action(c, res, "interrupted", "interrupted: how it ended is not known");
 		return false;
 	case END_BUDGET:
-		call_fail(c, "budget", why, NULL, res->id, "%s", why ? why : "the budget is used up");
+		fail_action(c, res, "budget", "the budget is used up");
 		return false;
 	case END_FAILED:
-		call_fail(c, "io", NULL, NULL, res->id, "%s", why ? why : "failed");
+		fail_action(c, res, "io", "failed");
 		return false;
 	}
 	return false;
