@@ -33,6 +33,7 @@
 ---@field err_bytes integer
 ---@field edited boolean?  # a person changed the command before it ran
 ---@field ran string?      # what ran then
+---@field shell_ended boolean? # shell:run: the shell has ended with this status
 
 ---@class sg.ExecOpts
 ---@field timeout sg.Time?

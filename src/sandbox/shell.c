@@ -8,10 +8,13 @@
 #include "base/mem.h"
 
 enum {
+	ECHO_WITHIN = 16 << 10,
 	PIECE_MAX = 1000, /* a terminal takes lines of 4095 bytes */
 	MARK_LEN = 3 + 32,
-	AGAIN_AFTER_MS = 1000, /* ^C is typed a second time, */
-	KILL_AFTER_MS = 3000,  /* and then the shell is killed: a rented box that is slow to answer has had its time */
+	ASK_AFTER_MS = 300,    /* after a ^C: a prompt of ours is asked for, for the command may have changed it; */
+	AGAIN_AFTER_MS = 700,  /* ^C is typed a second time; */
+	KILL_AFTER_MS = 1000,  /* the program in the foreground is killed; */
+	END_AFTER_MS = 3000,   /* and then the shell: a rented box that is slow to answer has had its time */
 	TURN_MAX = 1000000,
 	QUOTE_NEXT = 0x16, /* ^V */
 	INTERRUPTED = 130, /* what a shell says of a command that ^C has ended */
@@ -27,8 +30,16 @@ struct box_shell {
 	struct buf held;	 /* the beginning of what may become a marker */
 	struct buf waiting;	 /* typed when the first prompt has come */
 	bool python; /* there is no sh: commands are code for an interpreter that stays */
-	bool ready, running, timed_out, stopping, again, renewing, killed, ended, freed;
+	bool ready, running, timed_out, stopping, renewing, killed, ended, freed;
 	bool lost;   /* as of on_end */
+	bool guessed; /* the status while renewing, for no prompt has come */
+	bool echo;   /* the terminal shows what is typed, or may: a command has turned that on */
+	size_t looked; /* so much of the command's output has been looked through for that */
+	enum { STOP_ASK, STOP_AGAIN, STOP_KILL, STOP_END } next; /* what the timer does, while stopping */
+	unsigned pid;	 /* of the shell in its box, by its prompt; 0 not known */
+	int code, signal; /* of the shell's end */
+	struct box *box;
+	struct run *killer; /* ends the program in the foreground; NULL */
 	bool forged; /* the mark has come out while the command ran and was no marker */
 	unsigned turn, old_turn; /* of the prompt that is waited for; of the stopped command's, while renewing */
 	int status;		 /* of the stopped command, while renewing */
@@ -52,6 +63,8 @@ void box_shell_free(struct box_shell *s)
 	s->busy++;
 	s->freed = true;
 	loop_timer_free(&s->timer);
+	if (s->killer)
+		s->driver->run_free(take(&s->killer));
 	if (s->run)
 		s->driver->run_free(s->run);
 	s->run = NULL;
@@ -71,12 +84,32 @@ static void type_char(struct buf *out, unsigned char c)
 		buf_putc(out, (char)c);
 }
 
+/* Makes the prompt ours: it is set by typing, not in the environment, where every command would see it. In one line with a
+ * command this undoes what the command has changed of what the prompt depends on (prompt, hooks, line editor, input, output),
+ * and keeps its status. (eval : since bash's parser is in disorder after an eval with an open quote.) */
+static void type_mark(const struct box_shell *s, struct buf *out)
+{
+	CLEANUP(free_ptr) char *prompt = xasprintf("%s:${__sg_s:-$?}:%u:$$%c", s->mark, s->turn, s->mark[0]);
+	buf_puts(out, "{ __sg_s=$? __sg_o=$-; set +xe; eval :; } 2>/dev/null; [ -t 0 ] || exec </dev/tty; [ -t 2 ] || exec 2>/dev/tty; ");
+	buf_puts(out, "{ unset PS1 PS2 TMOUT; PS2=; [ \"${BASH_VERSION-}\" ] && { unset PS0 PROMPT_COMMAND; set +H +o vi +o emacs; ");
+	buf_printf(out, "PROMPT_COMMAND='{ PS1='\\''%s'\\''; } 2>/dev/null'; }; PS1='%s'; ", prompt, prompt);
+	buf_puts(out, "__sg_r() { return $1; }; case $__sg_o in *x*) set -x; esac; __sg_r $__sg_s; } 2>/dev/null\n");
+}
+
+/* Bash dies of a line editor that is turned on (set -o vi) in an eval of its own lines; in what it reads from a file it does not. */
+static bool turns_editor(const char *cmd)
+{
+	return (strstr(cmd, "vi") || strstr(cmd, "emacs")) && (strstr(cmd, "set") || strstr(cmd, "shopt"));
+}
+
 /* eval 'CMD': one command for the shell however many lines it has, so there is one prompt at its end, and a syntax
  * error in it is its own. Long lines: the quotes are closed, the line continued, the quotes opened again. */
 void box_shell_type(const char *cmd, struct buf *out)
 {
-	size_t line = 6;
-	buf_puts(out, "eval '");
+	bool file = turns_editor(cmd);
+	buf_puts(out, "{ __sg_p=$? __sg_s=; __sg_r $__sg_p; } 2>/dev/null; ");
+	size_t line = out->len + 8;
+	buf_puts(out, file ? "__sg_c='" : "eval '");
 	for (const unsigned char *p = (const unsigned char *)cmd; *p; p++) {
 		if (line >= PIECE_MAX && (*p & 0xc0) != 0x80 && *p != '\n') {
 			buf_puts(out, "'\\\n'");
@@ -85,7 +118,10 @@ void box_shell_type(const char *cmd, struct buf *out)
 		type_char(out, *p);
 		line = *p == '\n' ? 0 : line + 4;
 	}
-	buf_puts(out, "'\n");
+	buf_puts(out, "'; ");
+	if (file)
+		buf_puts(out, "if [ \"${BASH_VERSION-}\" ]; then eval '. /dev/fd/9 9<<<\"eval \\\"\\$__sg_c\\\"\"'; "
+			      "else eval \"$__sg_c\"; fi; ");
 }
 
 /* What an interpreter takes (plugins/pyodide): the mark and the turn, base64 in lines, a full stop after the last. On a line
@@ -122,6 +158,7 @@ static void begun(struct box_shell *s)
 static void type_command(struct box_shell *s, const struct buf *b)
 {
 	s->forged = false;
+	s->looked = 0;
 	turn(s, TURN_BEGINS);
 	type(s, b->data, b->len);
 }
@@ -131,26 +168,28 @@ static void type_command(struct box_shell *s, const struct buf *b)
 static void done(struct box_shell *s, int status)
 {
 	struct box_shell_result r = { .status = status, .timed_out = s->timed_out, .ended = s->ended || s->killed,
-				       .lost = s->lost };
+				       .lost = s->lost, .code = s->code, .signal = s->signal };
 	if (!s->running)
 		return;
 	turn(s, s->stopping || s->renewing || s->forged ? TURN_OTHERWISE : TURN_AT_MARK);
 	s->running = false;
-	s->timed_out = s->stopping = s->again = s->renewing = false;
+	s->timed_out = s->stopping = s->renewing = s->guessed = s->echo = false;
 	loop_timer_stop(s->timer);
 	if (s->ops->on_done)
 		s->ops->on_done(s->self, &r);
 }
 
-/* The prompt is set by typing, not in the environment, where every command would see it. An interpreter, which has its mark
- * from the words that it was started with, says the turn of the command: here that of an empty one. */
+/* An interpreter, which has its mark from the words that it was started with, says the turn of the command: here that of an
+ * empty one. What was stopped may have left the terminal in any state. */
 static void type_prompt(struct box_shell *s)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	if (s->python) {
 		type_code(s, "", &b);
 	} else {
-		buf_printf(&b, "PS1='%s:$?:%u%c'\n", s->mark, s->turn, s->mark[0]);
+		if (s->ready)
+			buf_puts(&b, "stty sane -echo -onlcr 2>/dev/null; ");
+		type_mark(s, &b);
 	}
 	type(s, b.data, b.len);
 }
@@ -177,9 +216,10 @@ static void begin_renewing(struct box_shell *s)
 
 static void on_old_prompt(struct box_shell *s, int status)
 {
-	if (s->python)
+	if (s->python || s->guessed)
 		s->status = status;
-	else
+	s->guessed = false;
+	if (!s->python)
 		renew(s);
 }
 
@@ -194,11 +234,13 @@ static void on_prompt(struct box_shell *s, int status, unsigned turn)
 	}
 	if (s->ready && s->python && turn != s->turn)
 		return;
-	if (s->ready && s->stopping) {
+	if (s->ready && (s->stopping || (s->echo && !s->python && s->running))) {
 		begin_renewing(s);
 		s->status = status;
 		return;
 	}
+	if (s->ready && !s->python && turn != s->turn)
+		return;
 	if (s->ready) {
 		done(s, status);
 		return;
@@ -232,7 +274,8 @@ static int number(const char *p, size_t len, size_t *at, size_t max, unsigned *o
 }
 
 /* What follows the mark: see marker. */
-static int marker_rest(const struct box_shell *s, const char *p, size_t len, unsigned *status_out, unsigned *turn_out)
+static int marker_rest(const struct box_shell *s, const char *p, size_t len, unsigned *status_out, unsigned *turn_out,
+		       unsigned *pid_out)
 {
 	size_t n = MARK_LEN;
 	if (p[n++] != ':')
@@ -245,6 +288,12 @@ static int marker_rest(const struct box_shell *s, const char *p, size_t len, uns
 	r = number(p, len, &n, 6, turn_out);
 	if (r < 0)
 		return r == -1 ? -1 : 0;
+	if (p[n] == ':') {
+		n++;
+		r = number(p, len, &n, 9, pid_out);
+		if (r < 0)
+			return r == -1 ? -1 : 0;
+	}
 	return p[n] == s->mark[0] ? (int)n + 1 : 0;
 }
 
@@ -253,9 +302,22 @@ static int marker(struct box_shell *s, const char *p, size_t len, unsigned *stat
 {
 	if (memcmp(p, s->mark, len < MARK_LEN ? len : MARK_LEN) != 0)
 		return 0;
-	int n = len <= MARK_LEN ? -1 : marker_rest(s, p, len, status_out, turn_out);
+	unsigned pid = 0;
+	int n = len <= MARK_LEN ? -1 : marker_rest(s, p, len, status_out, turn_out, &pid);
 	s->forged |= n == 0;
+	if (n > 0 && pid)
+		s->pid = pid;
 	return n;
+}
+
+/* A terminal that echoes shows the mark as it is typed, as "^^sg...". */
+static void look_for_echo(struct box_shell *s, const struct buf *in)
+{
+	if (s->looked < ECHO_WITHIN && !s->python && in->len) {
+		const char *at = memmem(in->data, in->len, s->mark + 1, MARK_LEN - 1);
+		s->echo |= at && at > in->data && at[-1] == '^';
+	}
+	s->looked += in->len;
 }
 
 static void on_output(void *self, int stream, const void *bytes, size_t len)
@@ -267,6 +329,7 @@ static void on_output(void *self, int stream, const void *bytes, size_t len)
 	s->held = BUF_INIT;
 	s->busy++;
 	buf_append(&in, bytes, len);
+	look_for_echo(s, &in);
 	while (at < in.len && !s->freed) {
 		unsigned status = 0, turn = 0;
 		char *next = memchr(in.data + at, s->mark[0], in.len - at);
@@ -295,11 +358,11 @@ static void on_output(void *self, int stream, const void *bytes, size_t len)
 static void on_end(void *self, int code, int signal, bool lost, int left)
 {
 	struct box_shell *s = self;
-	(void)code;
-	(void)signal;
 	s->busy++;
 	s->ended = true;
 	s->lost = lost;
+	s->code = lost ? 0 : code;
+	s->signal = lost ? 0 : signal;
 	give(s, s->held.data, s->held.len);
 	buf_reset(&s->held);
 	if (!s->freed)
@@ -334,6 +397,50 @@ static void interrupt(struct box_shell *s, bool kill)
 		type(s, kill ? "\034" : "\003", 1);
 }
 
+/* --- the program in the foreground, which hears no ^C (an editor, a pager) --- */
+
+static void on_killer_output(void *self, int stream, const void *bytes, size_t len)
+{
+	(void)self;
+	(void)stream;
+	(void)bytes;
+	(void)len;
+}
+
+static void on_killer_exit(void *self, int code, int signal, bool lost, int left)
+{
+	(void)self;
+	(void)code;
+	(void)signal;
+	(void)lost;
+	(void)left;
+}
+
+/* Fields of /proc/PID/stat behind the name: state, parent, group, session, terminal, the terminal's foreground group. That is
+ * killed, unless it is the shell's own. */
+static void kill_foreground(struct box_shell *s)
+{
+	static const struct run_ops killer_ops = { .on_output = on_killer_output, .on_exit = on_killer_exit };
+	static char sh[] = "/bin/sh", dash_c[] = "-c";
+	static char script[] = "read -r l </proc/$0/stat || exit 1; set -- ${l##*) }; [ \"$6\" -gt 1 ] && [ \"$6\" != \"$3\" ] && "
+			       "kill -KILL \"-$6\"";
+	char pid[16];
+	char *argv[] = { sh, dash_c, script, pid, NULL };
+	const struct run_opts o = { .argv = argv, .nr_argv = 4, .cwd = "/", .background = true };
+	if (!s->pid || s->killer || s->python)
+		return;
+	snprintf(pid, sizeof(pid), "%u", s->pid);
+	s->killer = s->driver->run_prepare(s->box, &o, &killer_ops, s);
+	if (s->killer)
+		s->driver->run_go(s->killer);
+}
+
+static void killer_over(struct box_shell *s)
+{
+	if (s->killer)
+		s->driver->run_free(take(&s->killer));
+}
+
 void box_shell_stop(struct box_shell *s, bool kill)
 {
 	if (!s->running || s->ended)
@@ -342,9 +449,43 @@ void box_shell_stop(struct box_shell *s, bool kill)
 		interrupt(s, kill);
 	if (s->python && s->ready && !s->renewing)
 		begin_renewing(s);
-	if (!s->stopping) /* asking again gives it no more time */
-		loop_timer_set(s->timer, AGAIN_AFTER_MS, 0);
+	if (!s->stopping) { /* asking again gives it no more time */
+		s->next = s->ready && !s->python ? STOP_ASK : STOP_AGAIN;
+		loop_timer_set(s->timer, s->next == STOP_ASK ? ASK_AFTER_MS : ASK_AFTER_MS + AGAIN_AFTER_MS, 0);
+	}
 	s->stopping = true;
+}
+
+static void on_stop_step(struct box_shell *s)
+{
+	switch (s->next) {
+	case STOP_ASK:
+		if (!s->renewing) {
+			begin_renewing(s);
+			s->guessed = true;
+		}
+		s->next = STOP_AGAIN;
+		loop_timer_set(s->timer, AGAIN_AFTER_MS, 0);
+		return;
+	case STOP_AGAIN: /* one that came between a fork and its exec has ended nothing, or the shell's wait for it only */
+		interrupt(s, false);
+		if (s->renewing)
+			renew(s);
+		s->next = s->python ? STOP_END : STOP_KILL;
+		loop_timer_set(s->timer, s->python ? END_AFTER_MS : KILL_AFTER_MS, 0);
+		return;
+	case STOP_KILL:
+		kill_foreground(s);
+		if (s->renewing && !s->python)
+			renew(s);
+		s->next = STOP_END;
+		loop_timer_set(s->timer, END_AFTER_MS, 0);
+		return;
+	case STOP_END:
+		s->killed = true;
+		s->driver->run_signal(s->run, 9);
+		return;
+	}
 }
 
 static void on_timeout(void *self)
@@ -352,21 +493,12 @@ static void on_timeout(void *self)
 	struct box_shell *s = self;
 	if (!s->running || s->ended)
 		return;
-	if (!s->stopping) {
-		s->timed_out = true;
-		box_shell_stop(s, false);
+	if (s->stopping) {
+		on_stop_step(s);
 		return;
 	}
-	if (!s->again) { /* one that came between a fork and its exec has ended nothing, or the shell's wait for it only */
-		s->again = true;
-		interrupt(s, false);
-		if (s->renewing)
-			renew(s);
-		loop_timer_set(s->timer, KILL_AFTER_MS, 0);
-		return;
-	}
-	s->killed = true;
-	s->driver->run_signal(s->run, 9);
+	s->timed_out = true;
+	box_shell_stop(s, false);
 }
 
 /* --- verbs --- */
@@ -383,7 +515,7 @@ int box_has_terminals(const struct box *b, struct err *err)
 
 static void start_typing(struct box_shell *s)
 {
-	static const char first[] = "set +H +o history 2>/dev/null\nPS2=\n";
+	static const char first[] = "set +o history 2>/dev/null\nPS2=\n";
 	type(s, first, sizeof first - 1);
 	type_prompt(s);
 }
@@ -392,9 +524,11 @@ struct box_shell *box_shell_open(struct loop *l, const struct driver *d, struct 
 				 const struct box_shell_ops *ops, void *self)
 {
 	static char sh[] = "/bin/sh", dash_c[] = "-c";
+	/* A pager would wait for a key that nobody presses. */
 	static char start[] =
-		"stty -echo -onlcr; command -v bash >/dev/null && exec bash --noprofile --norc --noediting -i; "
-		"exec sh -i";
+		"stty -echo -onlcr; : \"${PAGER:=cat}\" \"${GIT_PAGER:=cat}\" \"${MANPAGER:=cat}\" \"${LESS:=-FRX}\" "
+		"\"${SYSTEMD_PAGER:=cat}\"; export PAGER GIT_PAGER MANPAGER LESS SYSTEMD_PAGER; "
+		"command -v bash >/dev/null && exec bash --noprofile --norc --noediting -i; exec sh -i";
 	static char python[] = "shell";
 	struct box_shell *s = NEW(struct box_shell);
 	s->python = !(d->caps & CAP_SHELL);
@@ -416,6 +550,7 @@ struct box_shell *box_shell_open(struct loop *l, const struct driver *d, struct 
 	buf_release(&hex);
 	s->loop = l;
 	s->driver = d;
+	s->box = b;
 	s->ops = ops;
 	s->self = self;
 	s->timer = loop_timer_new(l, on_timeout, s);
@@ -440,11 +575,14 @@ int box_shell_run(struct box_shell *s, const char *cmd, int64_t timeout_us, stru
 	if (s->running)
 		return err_set(err, ERR_BUSY, "a command is still running in this shell");
 	s->running = true;
+	killer_over(s);
 	if (s->python) {
 		s->turn = (s->turn + 1) % TURN_MAX;
 		type_code(s, cmd, &b);
 	} else {
 		box_shell_type(cmd, &b);
+		type_mark(s, &b);
+		s->echo = strstr(cmd, "stty") || strstr(cmd, "reset");
 	}
 	if (s->ready)
 		type_command(s, &b);

@@ -2,7 +2,9 @@
  * to the next.
  *
  * The end of a command is seen in band: the shell's prompt is a marker, random per shell, with the exit status in it.
- * It is cut out of the output. A program in the box that reads the shell's memory can forge it, so a status from here
+ * It is cut out of the output. With each command comes, in the same line, what makes the prompt ours again, whatever the command
+ * did to PS1, PROMPT_COMMAND, the line editor, standard input or standard error; `set -e` holds for one command, and pagers
+ * are cat unless the environment names one. A program in the box that reads the shell's memory can forge it, so a status from here
  * is what the shell says, never what an exec (driver.h) reports. Input: lines longer than a terminal takes are broken
  * up, control characters are quoted; a NUL cannot be sent. Loop thread only; over any driver that has CAP_PTY.
  *
@@ -22,6 +24,7 @@ struct box_shell_result {
 	bool timed_out; /* interrupted by us; if that did not help, the shell has been killed */
 	bool ended;	/* the shell is gone (on_end has been or will be called) */
 	bool lost;	/* with its box */
+	int code, signal; /* of the shell's end, if it ended and is not lost */
 };
 
 struct box_shell_ops {
@@ -52,7 +55,8 @@ void box_shell_free(struct box_shell *s); /* kills what runs in it; no callbacks
  * box_shell_stop; 0 = none. ERR_BUSY while another is under way, ERR_CLOSED when the shell has ended. */
 NODISCARD int box_shell_run(struct box_shell *s, const char *cmd, int64_t timeout_us, struct err *err);
 /* The command under way is to end: ^C, or ^\ if @kill; a second later ^C again, for one that came between a fork and its
- * exec; a second later the shell is killed. on_done tells, with the status that the shell gave first. */
+ * exec; a second later the program in the foreground is killed, and at last the shell. on_done tells, with the status that the
+ * shell gave first. */
 void box_shell_stop(struct box_shell *s, bool kill);
 void box_shell_send(struct box_shell *s, const void *bytes, size_t len); /* to the program that reads: "y\n", "\003" */
 void box_shell_resize(struct box_shell *s, uint16_t cols, uint16_t rows);
@@ -61,7 +65,7 @@ void box_shell_pause(struct box_shell *s, bool paused); /* back-pressure */
 /* 0; ERR_UNSUPPORTED where it has none, with what to do. */
 NODISCARD int box_has_terminals(const struct box *b, struct err *err);
 
-/* The bytes that make the shell execute @cmd; what box_shell_run types. For tests. */
+/* The bytes that make the shell execute @cmd; what box_shell_run types first. For tests. */
 void box_shell_type(const char *cmd, struct buf *out);
 
 #endif

@@ -22,7 +22,7 @@ struct shell_job {
 	struct loop_timer *flood;
 	struct watch *watch;   /* of what it executes; NULL */
 	struct prompt prompt;  /* the line that it printed last */
-	char *lost_why;        /* what its driver says about how it was lost; NULL nothing */
+	char *lost_why;        /* how it ended, or what its driver says about how it was lost; NULL nothing */
 	bool gone, paused, python;
 };
 
@@ -37,7 +37,7 @@ static struct shell_job *shell_of(struct call *c)
 	if (j && !j->gone)
 		return j;
 	const char *why = j ? j->lost_why : NULL;
-	call_fail(c, "backend", NULL, NULL, id, "this shell has ended%s%s", why ? ": " : "", why ? why : "");
+	call_fail(c, "backend", NULL, NULL, id, "this shell has ended%s%s; open another one", why ? ": " : "", why ? why : "");
 	return NULL;
 }
 
@@ -90,6 +90,15 @@ static const char *lost_why(const struct shell_job *j)
 	return j->lost_why ? j->lost_why : "its box is gone";
 }
 
+/* The command has ended its shell (exit, set -e, exec): the status of one is that of the other. */
+static void put_shell_end(struct shell_job *j, const struct box_shell_result *r, json_t *body)
+{
+	free(j->lost_why);
+	j->lost_why = r->signal ? xasprintf("signal %d", r->signal) : xasprintf("exit status %d", r->code);
+	json_put_int(body, r->signal ? "signal" : "code", r->signal ? r->signal : r->code);
+	json_put_flag(body, "shell_ended", true);
+}
+
 static void on_done(void *self, const struct box_shell_result *r)
 {
 	struct shell_job *j = self;
@@ -101,13 +110,21 @@ static void on_done(void *self, const struct box_shell_result *r)
 		watch_turn(j->watch, j->life);
 	else
 		watch_leave(&j->watch);
+	bool by_itself = r->ended && r->status < 0 && !r->timed_out && j->stopped == END_INTERRUPTED;
 	json_t *body = json_object();
 	if (r->status >= 0)
 		json_put_int(body, "code", r->status);
 	json_put_flag(body, "in_band", true); /* what the shell says; see sandbox/shell.h */
-	if (r->ended && r->status < 0 && !r->timed_out && j->stopped == END_INTERRUPTED)
-		json_put_str(body, "why", r->lost ? lost_why(j) : "its shell has ended");
-	action_ended(a, r->timed_out ? END_TIMEOUT : r->ended && r->status < 0 ? j->stopped : END_OK, body);
+	if (by_itself && r->lost)
+		json_put_str(body, "why", lost_why(j));
+	else if (by_itself)
+		put_shell_end(j, r, body);
+	else if (r->ended && r->timed_out && !j->lost_why)
+		j->lost_why = xstrdup("a program in it did not stop at ^C when its time was up");
+	if (r->ended && r->timed_out)
+		json_put_str(body, "why", "time is up; no program in it stopped at ^C, so its shell was killed: open another shell");
+	enum action_end end = r->timed_out ? END_TIMEOUT : by_itself && !r->lost ? END_OK : r->ended && r->status < 0 ? j->stopped : END_OK;
+	action_ended(a, end, body);
 }
 
 static void on_end(void *self, bool lost, int left)
@@ -296,6 +313,8 @@ static void run_done(struct call *c, const struct action_result *res)
 		return;
 	json_t *v = call_res(c, res);
 	json_put_flag(v, "pty", true);
+	if (json_flag(res->body, "shell_ended", false))
+		json_put_flag(v, "shell_ended", true);
 	call_answer(c, v);
 }
 

@@ -233,7 +233,7 @@ static void test_end(struct box_shell *sh, struct seen *s)
 	struct err err = ERR_INIT;
 	is_int(run(sh, s, "echo last; exit 5"), -1, "a shell that exits has no status to tell");
 	is_str(buf_cstr(&s->out), "last\nexit\n", "its output is kept");
-	ok(s->r.ended && until(&s->ended), "and its end is told");
+	ok(s->r.ended && s->r.code == 5 && until(&s->ended), "and its end is told, with its status");
 	ok(box_shell_run(sh, "true", 0, &err) < 0 && err.code == ERR_CLOSED, "then nothing runs");
 }
 
@@ -302,13 +302,13 @@ static void test_turns(struct box_shell *sh, struct seen *s)
 	buf_reset(&turns_told);
 	run(sh, s, "echo hello; (exit 3)");
 	told("BM", "a command ends at its mark");
-	run(sh, s, "M=${PS1%%:*}; printf \"$M\"; printf x");
+	run(sh, s, "M=${PS1%%:*} T=${PS1#*\\}:} T=${T%%:*}; printf \"$M\"; printf x");
 	told("BO", "one that prints the mark alone does not");
 	run(sh, s, "printf \"$M\" | head -c 20; printf \"${M#?}:0:0\\036\"");
 	told("BM", "one that prints parts of it does");
 	run(sh, s, "printf \"$M:0:x\\036\"; printf \"$M:0:\"");
 	told("BO", "what is almost a marker is none");
-	is_int(run(sh, s, "printf \"$M:7:0\\036\"; sleep 0.3"), 7, "a forged one is taken for the end");
+	is_int(run(sh, s, "printf \"$M:7:$T\\036\"; sleep 0.3"), 7, "a forged one is taken for the end");
 	told("BM", "which it is then");
 	for (int64_t end = clock_mono_us() + 1500000; clock_mono_us() < end;) /* its own prompt comes, and ends nothing */
 		loop_turn(loop, 20);
@@ -362,7 +362,7 @@ static void test_typing(void)
 {
 	struct buf b = BUF_INIT;
 	box_shell_type("a'b\nc\x01", &b);
-	is_str(buf_cstr(&b), "eval 'a'\\''b\nc\x16\x01'\n", "what is typed");
+	ok(strstr(buf_cstr(&b), "eval 'a'\\''b\nc\x16\x01'; ") != NULL, "what is typed");
 	buf_release(&b);
 }
 
