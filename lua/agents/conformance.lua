@@ -432,10 +432,28 @@ local function reconnects()
   ok(not r or r.code ~= 0, "what it had started has ended")
 end
 
+-- Identity -------------------------------------------------------------------------------------------------------
+
+-- What a closed one left is nobody's. Home and /tmp belong to the sandbox unless it has no isolation.
+local function of_one_name()
+  how.name = "one-name"
+  local own = caps.shell and box.profile ~= "none"
+  local sh = "echo x >mark-left" .. (own and "; echo x >~/mark-left; echo x >/tmp/mark-left" or "")
+  local first, err = sg.sandbox(how)
+  if not first then return ok(false, "another opens: %s", tostring(err)) end
+  exec(sh, "open('mark-left', 'w').write('x')", nil, first)
+  first:close()
+  local second <close> = sg.sandbox(how)
+  local look = "ls -A ." .. (own and " ~ /tmp" or "") .. " | grep mark-left; true"
+  is(second and said(look, "print(' '.join(f for f in os.listdir('.') if f == 'mark-left'))", nil, second), "",
+    "one with the name of a closed one has none of its files")
+end
+
 -- The supervisor's end comes early: what was recorded until then is gone through once more.
 for _, part in ipairs { { "exits", exits }, { "reconnects", reconnects }, { "output", output }, { "input", input }, { "surroundings", surroundings }, { "ends", ends },
   { "together", together }, { "shells", shells }, { "files", files }, { "large", large_file }, { "much", much_output }, { "trees", trees },
-  { "meanwhile", written_meanwhile }, { "freezing", freezing }, { "ports", ports } } do
+  { "meanwhile", written_meanwhile }, { "freezing", freezing }, { "ports", ports },
+  { "of_one_name", of_one_name } } do
   local good, e = pcall(part[2])
   if not good then ok(false, "%s: %s", part[1], tostring(e)) end
 end

@@ -208,6 +208,10 @@ uint64_t boxes_open(struct boxes *b, const struct driver *d, const struct box_op
 		json_put_str(body, "file", d->file);
 	box_opts_put(body, o);
 	s->id = record_append_json(b->record, EV_BOX_OPEN, cause, agent, 0, 0, body);
+	if (b->ops.state_dir) {
+		CLEANUP(free_ptr) char *dir = b->ops.state_dir(b->ops.self, s->id, &s->opts.o);
+		s->opts.o.state_dir = arena_strdup(&s->opts.arena, dir);
+	}
 	GROW(b->item, b->nr, b->cap);
 	b->item[b->nr++] = s;
 	record_barrier(b->record, s->id, open_now, s);
@@ -271,6 +275,15 @@ uint64_t boxes_find(struct boxes *b, const char *name)
 uint64_t boxes_at(struct boxes *b, size_t i)
 {
 	return i < b->nr ? b->item[i]->id : 0;
+}
+
+uint64_t boxes_running(struct boxes *b, uint64_t box, size_t i)
+{
+	struct slot *s = slot_find(b, box);
+	for (struct job *j = s ? s->jobs : NULL; j; j = j->next)
+		if (action_state(j->action) == ACTION_RUNNING && i-- == 0)
+			return action_id(j->action);
+	return 0;
 }
 
 const struct effector *boxes_effector(struct boxes *b, uint64_t box)

@@ -33,6 +33,8 @@ struct boxes_ops {
 	 * its tools (an event or an action)? 0: for none. @how_out: "words" its command is in them, "time" the only call that is
 	 * under way. */
 	uint64_t (*caller)(void *self, uint64_t box, const json_t *argv, const char **how_out);
+	/* May be NULL: box_opts.state_dir is given. The state folder of a sandbox whose id is known now; returned owned. */
+	char *(*state_dir)(void *self, uint64_t box, const struct box_opts *o);
 	void *self;
 };
 
@@ -104,6 +106,8 @@ void boxes_watch(struct boxes *b, uint64_t box, struct action *a, int listener, 
 void watch_turn(struct watch *w, struct action *a); /* NULL is fine */
 void watch_leave(struct watch **owner);
 
+/* The @i-th action that runs in it; 0 past the end. */
+uint64_t boxes_running(struct boxes *b, uint64_t box, size_t i);
 /* Number of the box's processes that actions left behind (spawned or in the background). */
 int boxes_alive(struct boxes *b, uint64_t box);
 /* Of those the ones whose action has ended. What a shell that is open has in the background is its own. */

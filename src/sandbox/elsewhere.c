@@ -28,6 +28,12 @@ void elsewhere_gone(const char *state_dir)
 	unlink(path);
 }
 
+bool elsewhere_left(const char *state_dir)
+{
+	CLEANUP(free_ptr) char *path = path_join(state_dir, name);
+	return access(path, F_OK) == 0;
+}
+
 struct visit {
 	void (*fn)(void *self, const char *driver, const char *where, const char *box);
 	void *self;

@@ -4,12 +4,15 @@
 #ifndef SANDBOX_ELSEWHERE_H
 #define SANDBOX_ELSEWHERE_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 /* @driver: its name, @where: for people, one line that they can go to ("vm1:~/.cache/sandglass/boxes/fix-3a",
  * "/run/docker.sock: sandglass-0a1b2c3d4e5f"). */
 NODISCARD int elsewhere_note(const char *state_dir, const char *driver, const char *where, struct err *err);
 void elsewhere_gone(const char *state_dir); /* none is fine */
+bool elsewhere_left(const char *state_dir); /* there is such a note */
 
 /* Calls @fn for each that stands in a folder of @boxes (boxes/SESSION/BOX). @box: that path; all borrowed. */
 void elsewhere_each(const char *boxes, void (*fn)(void *self, const char *driver, const char *where, const char *box), void *self);

@@ -563,8 +563,7 @@ static void fail_early(void *self)
 	open_failed(p, &why);
 }
 
-/* The home folder of a stage is a new one: not for a box that goes on in what an earlier one of its name has left, or above
- * another's. */
+/* The home folder of a stage is a new one: not for a box that continues a state that is there, or one above another's. */
 static bool begins_anew(const struct process_box *p)
 {
 	return p->want[p->layers.nr - 1].lowers.nr == 0 && access(p->state_dir, F_OK) < 0;

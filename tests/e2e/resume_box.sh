@@ -33,7 +33,8 @@ out=$(timeout 60 "$sg" resume "$id" --sessions "$t/copy" --no-tui --no-input 2>&
 like "$out" "' is a copy: the boxes of the session are those of '" "a copy of a session that runs does not go on"
 "$sg" prune "$id" --sessions "$t/copy" --yes >"$t/out" 2>&1
 is "$? $(ls "$t/copy")" "0 removed.jsonl" "it can be removed"
-ls "$HOME"/.local/state/sandglass/box/"$id"/all >"$t/out" 2>&1
+box_of() { "$sg" events "$id" --json | grep -m1 '"kind":"box.open"' | sed 's/.*"seq":\([0-9]*\).*/\1/'; }
+ls "$HOME/.local/state/sandglass/box/$id/#$(box_of)" >"$t/out" 2>&1
 ok $? "and the boxes are where they were"
 pid=$("$sg" show "$id" --json 2>/dev/null | grep -oE '"pid":[0-9]+' | head -1 | cut -d: -f2)
 [ -n "$pid" ] || pid=$("$sg" events "$id" --json | grep -m1 '"session.start"' | grep -oE '"pid":[0-9]+' | cut -d: -f2)
@@ -49,13 +50,13 @@ like "$out" 'b lue' "its environment"
 like "$out" 'tool here' "its tools"
 like "$out" 'way out' "its way out"
 like "$out" 'refused' "and the policy file named at the start still holds"
-"$sg" events "$id" --json | grep '"kind":"box.open"' | sed 's/.*"body"://; s/}$//; s/"was":[0-9]*/"was":N/; s/"call":[0-9]*/"call":N/' >"$t/open"
+"$sg" events "$id" --json | grep '"kind":"box.open"' | sed 's/.*"body"://; s/}$//; s/"was":[0-9]*/"was":N/; s/"state":[0-9]*,*//; s/"call":[0-9]*/"call":N/' >"$t/open"
 is "$(sort -u "$t/open" | wc -l)" 1 "both times the box was opened alike"
 is "$(wc -l <"$t/open")" 2 "it was opened twice"
 like "$(cat "$t/open")" '"net":\["example.org:80"\]' "box.open names the hosts"
 "$sg" verify "$id" >"$t/out" 2>&1
 ok $? "the record verifies"
-ls "$HOME"/.local/state/sandglass/box/"$id"/all >"$t/out" 2>&1
+ls "$HOME/.local/state/sandglass/box/$id/#$(box_of)" >"$t/out" 2>&1
 ok $? "keep = true holds after the resume as well"
 is "$told" 1 "its unmerged work is told once"
 wrote=$("$sg" events "$id" --json | grep '"kind":"action.requested"' | grep -m1 'echo before' | grep -oE '"seq":[0-9]+' | cut -d: -f2)

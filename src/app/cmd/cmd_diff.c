@@ -12,6 +12,7 @@
 #include "record/read/settled.h"
 #include "sandbox/workspace/diff.h"
 #include "sandbox/workspace/state.h"
+#include "sandbox/meant.h"
 
 /* --- snapshots ------------------------------------------------------------------------------------------------------
  */
@@ -200,7 +201,7 @@ static bool wanted_box(const struct cmd_ctx *ctx, const struct layer *l)
 	const char *box = cmd_opt(ctx, "box");
 	if (!box)
 		return true;
-	return !strcmp(box, l->box_name) || strtoull(box[0] == '#' ? box + 1 : box, NULL, 10) == l->box;
+	return meant_box(box, l->box, l->box_name);
 }
 
 static void keep_wanted(const struct cmd_ctx *ctx, struct ws_diff *d)

@@ -9,6 +9,7 @@
 #include "query/sql.h"
 #include "record/read/settled.h"
 #include "sandbox/workspace/tree.h"
+#include "sandbox/meant.h"
 
 /* --- layers --- */
 
@@ -74,7 +75,7 @@ static int box_at(struct layers_at *l, struct session *s, uint64_t box, const ch
 
 static bool is_meant(const char *want, uint64_t box, const char *name)
 {
-	return !want || !strcmp(want, name) || strtoull(*want == '#' ? want + 1 : want, NULL, 10) == box;
+	return !want || meant_box(want, box, name);
 }
 
 static int one_box(struct layers_at *l, struct session *s, uint64_t box, uint64_t seq, const char *want, struct err *err)

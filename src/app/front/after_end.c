@@ -18,6 +18,7 @@
 #include "sandbox/workspace/diff.h"
 #include "sandbox/workspace/merge.h"
 #include "sandbox/workspace/pick.h"
+#include "sandbox/meant.h"
 
 struct again { /* a session that is written once more */
 	struct cmd_ctx *ctx;
@@ -148,8 +149,7 @@ static struct unmerged_box *choose(struct again *g, const char *name, struct err
 	for (size_t i = 0; i < g->u.nr; i++) {
 		struct unmerged_box *b = &g->u.box[i];
 		bool meant =
-			name ? !strcmp(name, b->name) || strtoull(*name == '#' ? name + 1 : name, NULL, 10) == b->id
-			     : b->files > 0;
+			name ? meant_box(name, b->id, b->name) : b->files > 0;
 		if (!meant)
 			continue;
 		buf_printf(&names, "%s%s (#%" PRIu64 ")", nr++ ? ", " : "", b->name, b->id);
@@ -159,7 +159,8 @@ static struct unmerged_box *choose(struct again *g, const char *name, struct err
 		return found;
 	if (nr)
 		err_set(err, ERR_USAGE,
-			"several boxes have work that is not merged, say which (%s/BOX or its #number): %s",
+			"%s; name one by its id (%s/#ID): %s",
+			name ? "several sandboxes have this name" : "several sandboxes have work that is not merged",
 			session_id(g->read), buf_cstr(&names));
 	else if (name)
 		err_set(err, ERR_NOENT, "session %s has no box '%s'", session_id(g->read), name);

@@ -1,5 +1,6 @@
 #include "app/front/unmerged.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +23,11 @@ static void see_open(struct unmerged *u, const struct event *ev, const json_t *b
 {
 	const json_t *repos = json_object_get(body, "repos");
 	size_t nr = json_array_size(repos);
-	for (size_t i = 0; i < u->nr; i++)
-		if (u->box[i].id == ev->cause && !u->box[i].closed &&
-		    !strcmp(u->box[i].name, json_str(body, "name", ""))) {
-			u->box[i].id = ev->seq; /* the same box, opened again by a session that goes on */
-			return;
-		}
+	struct unmerged_box *before = box_of(u, (uint64_t)json_int(body, "was", 0));
+	if (before && !before->closed) {
+		before->id = ev->seq; /* the same sandbox, opened again by a resumed session */
+		return;
+	}
 	GROW(u->box, u->nr, u->cap);
 	struct unmerged_box *b = &u->box[u->nr++];
 	*b = (struct unmerged_box){ .id = ev->seq, .name = xstrdup(json_str(body, "name", "")), .nr = nr ? nr : 1 };
@@ -220,7 +220,11 @@ void unmerged_tell(struct cmd_ctx *ctx, const char *path)
 			boxes += u.box[i].files > 0;
 		for (size_t i = 0; boxes && i < u.nr; i++) {
 			const struct unmerged_box *b = &u.box[i];
-			CLEANUP(free_ptr) char *which = boxes > 1 ? xasprintf("/%s", b->name) : xstrdup("");
+			bool alone = true;
+			for (size_t k = 0; k < u.nr; k++)
+				alone &= k == i || strcmp(u.box[k].name, b->name) != 0;
+			CLEANUP(free_ptr) char *which = boxes == 1 ? xstrdup("") : alone ? xasprintf("/%s", b->name)
+										: xasprintf("/#%" PRIu64, b->id);
 			if (!b->files)
 				continue;
 			fprintf(ctx->err,

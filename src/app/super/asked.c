@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "app/super/super_cmd.h"
+#include "sandbox/meant.h"
 
 enum { NAMES_MAX = 8 };
 
@@ -81,8 +82,8 @@ int asked_box(struct ask_for *a, const char *name, uint64_t *out, struct err *er
 	if (!name)
 		return 0;
 	*out = boxes_find(a->s->boxes, name);
-	if (!*out && boxes_get(a->s->boxes, strtoull(name, NULL, 10)))
-		*out = strtoull(name, NULL, 10);
+	if (!*out && boxes_get(a->s->boxes, meant_id(name)))
+		*out = meant_id(name);
 	if (*out)
 		return 0;
 	CLEANUP(buf_release) struct buf known = BUF_INIT;

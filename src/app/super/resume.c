@@ -6,6 +6,7 @@
 #include "action/budget_recover.h"
 #include "app/exit.h"
 #include "app/front/box_folder.h"
+#include "app/super/box_state.h"
 #include "base/clock.h"
 #include "app/super/recorded.h"
 #include "app/super/super_box.h"
@@ -354,6 +355,8 @@ void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops,
 	r->self = self;
 	for (size_t i = 0; i < r->nr_boxes; i++) {
 		struct old_box *b = &r->box[i];
+		if (b->closed && !b->next && !json_flag(b->open, "keep", false))
+			box_state_clear(s, box_state_owner(b->id, b->open));
 		if (!b->ready || b->closed || b->next)
 			continue;
 		b->waiting = true;

@@ -244,7 +244,7 @@ void super_end(struct super *s, int status, const char *fmt, ...)
 	previews_stop(s);
 	loop_defer(s->loop, drop_here, s);
 	for (size_t i = boxes_count(s->boxes); i > 0; i--)
-		boxes_close(s->boxes, boxes_at(s->boxes, i - 1));
+		super_box_close(s, boxes_at(s->boxes, i - 1));
 	s->end_timer = loop_timer_new(s->loop, end_timeout, s);
 	loop_timer_set(s->end_timer, END_GRACE_MS, 0);
 	super_maybe_finish(s);
@@ -486,7 +486,8 @@ static int compose(struct super *s, struct err *err)
 	const struct gate_ops gate_ops = {
 		.snapshot = on_snapshot, .on_held = on_held, .on_budget = on_budget, .on_kill = on_kill, .self = s
 	};
-	const struct boxes_ops boxes_ops = { .opened = box_opened, .gone = box_gone, .caller = super_box_caller, .self = s };
+	const struct boxes_ops boxes_ops = { .opened = box_opened, .gone = box_gone, .caller = super_box_caller,
+					    .state_dir = super_box_state, .self = s };
 	if (loop_new(&s->loop, err) < 0)
 		return EXIT_UNSUCCESSFUL;
 	s->launcher = launcher_start(s->loop, &(struct launcher_opts){ .box_uid = o->box_uid }, launcher_died, s, err);

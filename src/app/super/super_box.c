@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/front/box_folder.h"
 #include "app/host/op.h"
 #include "app/inside/proxy.h"
+#include "app/super/box_state.h"
 #include "app/super/box_port.h"
 #include "app/super/preview.h"
 #include "app/super/disk_watch.h"
@@ -21,6 +21,7 @@
 #include "app/super/super_tree.h"
 #include "base/fd.h"
 #include "base/paths.h"
+#include "sandbox/elsewhere.h"
 
 enum { FOREIGN_NAMED = 5 };
 
@@ -29,6 +30,8 @@ struct super_box {
 	struct super_box *next;
 	uint64_t id;
 	char *name;
+	char *dir; /* its state; NULL: it stays where it is */
+	bool keep; /* the state outlives the session */
 	struct call *opener; /* box.open that waits for it */
 	struct call *closer; /* box.close that waits until it has gone */
 	struct trees *trees; /* its files; NULL when the driver shows none */
@@ -38,6 +41,7 @@ struct super_box {
 	const struct old_snap *adopt; /* its files are to become those of these; borrowed from the resume */
 	size_t nr_adopt;
 	bool reopened, restore;
+	bool closing; /* it is closed as soon as its files are recorded */
 	super_box_ready_fn *ready;  /* super_box_open_as; NULL once called */
 	void *ready_self;
 	struct honey *honey;        /* what is to be planted in it; NULL = nothing, or done */
@@ -46,12 +50,7 @@ struct super_box {
 
 int super_box_init(struct super *s, struct err *err)
 {
-	CLEANUP(free_ptr) char *folder = box_folder(record_id(s->record));
-	if (box_folder_take(folder, record_path(s->record), err) < 0)
-		return err_wrap(err, "cannot keep boxes");
-	s->state_dir = xstrdup(folder);
-	previews_clear(s->state_dir);
-	return 0;
+	return box_state_init(s, err);
 }
 
 static struct super_box *find(struct super *s, uint64_t id)
@@ -76,6 +75,7 @@ static void drop(struct super *s, struct super_box *b)
 	disk_watch_free(&b->disk);
 	honey_forget(&b->honey);
 	trees_free(&b->trees);
+	free(b->dir);
 	free(b->name);
 	free(b);
 }
@@ -84,9 +84,7 @@ void super_box_release(struct super *s)
 {
 	while (s->box)
 		drop(s, s->box);
-	struct err err = ERR_INIT;
-	if (s->state_dir && !s->keep_boxes && dir_remove(s->state_dir, &err) < 0)
-		fprintf(stderr, "sandglass: %s\n", err.text);
+	box_state_end(s);
 }
 
 json_t *super_box_proxy_usage(struct super *s, const char *key)
@@ -269,27 +267,25 @@ static int check_again(const json_t *open, struct err *err)
 	return 0;
 }
 
+/* boxes_ops.state_dir: what an earlier supervisor left in the state of a box that this one stands for is used. */
+char *super_box_state(void *super, uint64_t box, const struct box_opts *o)
+{
+	return box_state_dir(super, o->was && o->state ? (uint64_t)o->state : box, o->name);
+}
+
 /* Opens a box as @open says, whether a script or the record said it. */
 static struct super_box *box_begin(struct super *s, const struct driver *d, const char *want_name, const json_t *open,
-				   uint64_t cause, uint64_t agent, struct err *err)
+				   uint64_t cause, uint64_t agent)
 {
 	struct owned_opts o;
 	CLEANUP(free_ptr) char *name = unique_name(s, want_name);
-	CLEANUP(free_ptr) char *dir = path_join(s->state_dir, name); /* what an earlier supervisor left in it is used */
 	box_opts_get(&o, open);
 	o.o.name = name;
-	o.o.state_dir = dir;
-	if (d->tree && o.o.nr_repos == 0) {
-		/* no repository: an empty folder of ours is the base, so that all else is alike */
-		CLEANUP(free_ptr) char *empty = path_join(s->state_dir, "empty");
-		if (dir_make(empty, 0755, err) < 0) {
-			box_opts_free(&o);
-			return NULL;
-		}
-	}
 	struct super_box *b = NEW(struct super_box);
 	b->name = xstrdup(name);
 	b->id = boxes_open(s->boxes, d, &o.o, cause, agent);
+	b->dir = xstrdup(boxes_opts(s->boxes, b->id)->state_dir);
+	b->keep = o.o.keep;
 	b->next = s->box;
 	s->box = b;
 	if (o.o.net)
@@ -341,9 +337,7 @@ int super_box_open(struct call *c, struct err *err)
 		return err_set(err, ERR_UNSUPPORTED, "hold_exec: backend '%s' does not show what runs; use \"process\", or leave it out",
 			       d->name);
 	struct super_box *b = box_begin(s, d, json_str(c->args, "name", "box"), open, c->agent ? c->agent : s->start_seq,
-					c->agent, err);
-	if (!b)
-		return -1;
+					c->agent);
 	b->opener = c;
 	c->cancel = cancel_opener;
 	return 0;
@@ -361,15 +355,14 @@ int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err)
 	CLEANUP(json_release) json_t *open = json_object();
 	box_opts_put(open, like);
 	json_put_int(open, "was", 0);
+	json_put_int(open, "state", (int64_t)from);
 	json_object_del(open, "call");
 	json_t *fork = json_object();
 	json_put_int(fork, "box", (int64_t)from);
 	json_put_int(fork, "n", (int64_t)n);
 	json_put(open, "fork", fork);
 	struct super_box *b = box_begin(s, src->driver, json_str(c->args, "name", like->name), open, c->agent ? c->agent : from,
-					c->agent, err);
-	if (!b)
-		return -1;
+					c->agent);
 	b->opener = c;
 	c->cancel = cancel_opener;
 	b->fork_from = from;
@@ -397,9 +390,10 @@ uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open, con
 		return 0;
 	CLEANUP(json_release) json_t *again = json_copy((json_t *)(uintptr_t)open);
 	json_put_int(again, "was", (int64_t)old);
+	json_put_int(again, "state", (int64_t)box_state_owner(old, open));
 	json_object_del(again, "call");
 	struct super_box *b =
-		check_again(open, err) == 0 ? box_begin(s, d, json_str(open, "name", "box"), again, old, 0, err) : NULL;
+		check_again(open, err) == 0 ? box_begin(s, d, json_str(open, "name", "box"), again, old, 0) : NULL;
 	if (!b)
 		return 0;
 	b->reopened = true;
@@ -417,10 +411,11 @@ uint64_t super_box_open_as(struct super *s, const json_t *open, const char *name
 		return 0;
 	CLEANUP(json_release) json_t *like = json_copy((json_t *)(uintptr_t)open);
 	json_put_int(like, "was", 0);
+	json_object_del(like, "state");
 	json_object_del(like, "call");
 	json_object_del(like, "fork");
 	json_object_del(like, "trace"); /* nothing is asked a second time */
-	struct super_box *b = check_again(open, err) == 0 ? box_begin(s, d, name, like, cause, 0, err) : NULL;
+	struct super_box *b = check_again(open, err) == 0 ? box_begin(s, d, name, like, cause, 0) : NULL;
 	if (!b)
 		return 0;
 	b->ready = ready;
@@ -539,6 +534,21 @@ static void planted(struct super *s, uint64_t box)
 		look_at_files(s, sb, b);
 }
 
+/* The box has gone. */
+static void state_left(struct super *s, struct super_box *sb)
+{
+	if (sb->keep)
+		return;
+	bool behind = sb->trees && trees_behind(sb->trees);
+	if (behind)
+		super_warn(s, "look there; 'sandglass prune --boxes' removes it", "files of sandbox '%s' are in no snapshot; they remain in %s",
+			   sb->name, sb->dir);
+	if (behind || elsewhere_left(sb->dir)) /* it names what 'prune --boxes' is to show */
+		box_state_keep(s);
+	else
+		box_state_leave(s, take(&sb->dir));
+}
+
 void super_box_opened(struct super *s, uint64_t box, json_t *result, const struct err *err)
 {
 	struct super_box *sb = find(s, box);
@@ -552,6 +562,8 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 		struct call *c = sb->opener;
 		sb->opener = NULL;
 		CLEANUP(free_ptr) char *name = xstrdup(sb->name);
+		if (!sb->reopened)
+			state_left(s, sb);
 		drop(s, sb);
 		if (c)
 			call_fail(c, err->code == ERR_INVALID || err->code == ERR_NOENT ? "script" : "backend", NULL, NULL, box,
@@ -579,6 +591,7 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 static void look_at_files(struct super *s, struct super_box *sb, struct box *b)
 {
 	uint64_t box = sb->id;
+	box_state_sweep(s, box); /* it was opened behind its own barrier */
 	if (b->driver->tree)
 		sb->trees = trees_new(s, b, sb->name, boxes_opts(s->boxes, box));
 	else if (sb->reopened)
@@ -618,6 +631,7 @@ void super_box_gone(struct super *s, uint64_t box)
 		err_set(&gone, ERR_CLOSED, "box '%s' was closed", sb->name);
 		tell_ready(sb, &gone);
 	}
+	state_left(s, sb);
 	drop(s, sb);
 }
 
@@ -644,9 +658,20 @@ bool super_box_await_end(struct call *c, uint64_t box)
 	return true;
 }
 
-void super_box_close(struct super *s, uint64_t box)
+static void looked_last(struct super *s, uint64_t box)
 {
 	boxes_close(s->boxes, box);
+}
+
+void super_box_close(struct super *s, uint64_t box)
+{
+	struct super_box *sb = find(s, box);
+	if (sb && sb->closing)
+		return; /* the look is under way */
+	if (sb && sb->trees && boxes_get(s->boxes, box) && trees_last_look(sb->trees, looked_last))
+		sb->closing = true;
+	else
+		boxes_close(s->boxes, box);
 }
 
 void super_box_snapshot(struct super *s, uint64_t box, uint64_t action)

@@ -34,6 +34,7 @@ void super_box_go_on(struct super *s, uint64_t agent, uint64_t cause, json_t *ou
 bool super_box_await_end(struct call *c, uint64_t box);
 /* What went through the proxies with placeholder @key, of boxes that are open. Returns owned. */
 json_t *super_box_proxy_usage(struct super *s, const char *key);
+char *super_box_state(void *super, uint64_t box, const struct box_opts *o); /* boxes_ops.state_dir */
 uint64_t super_box_caller(void *super, uint64_t box, const json_t *argv, const char **how_out); /* boxes_ops.caller */
 /* proxies_allowed (app/inside/proxy.h) of @box. */
 uint64_t super_box_allowed(struct super *s, uint64_t box, uint64_t agent, enum action_kind kind, const char *id, const char *what);

@@ -63,6 +63,7 @@ struct super {
 	int background;             /* threads that still work for boxes that may have gone */
 	bool keep_boxes;            /* files of boxes stay: unmerged work, or keep was asked for */
 	char *state_dir;            /* of this session's boxes */
+	struct box_states *states;  /* box_state.c; NULL before it is made */
 	char *hold;                 /* the filter that `hold --on` brings back; may be NULL */
 	struct loop_timer *end_timer, *stand_timer;
 	json_t *ready;              /* stand.c: what is to be told when it stands; NULL = it is told */

@@ -300,6 +300,8 @@ static void after_done(struct tree_job *j)
 	struct after *a = j->data;
 	if (j->err.code != ERR_NONE && !j->t->dead)
 		snapshot_failed(j->t, a->action, &j->err);
+	if (!j->t->dead)
+		j->t->behind = j->err.code != ERR_NONE;
 	tree_record(j->t, &a->taken);
 	if (j->err.code == ERR_NONE)
 		changed_nothing(j->t, a->action);
@@ -320,6 +322,59 @@ void trees_after_action(struct trees *t, uint64_t action)
 	struct tree_job *j = NEW(struct tree_job);
 	*j = (struct tree_job){ .work = after_work, .done = after_done, .freeze = true, .data = a };
 	tree_job_add(t, j);
+}
+
+/* --- before the end --- */
+
+struct last_look {
+	struct taken taken;
+	void (*done)(struct super *s, uint64_t box);
+};
+
+static void last_work(struct tree_job *j)
+{
+	struct last_look *l = j->data;
+	tree_take(j->t, &l->taken, &j->err);
+}
+
+static void last_done(struct tree_job *j)
+{
+	struct last_look *l = j->data;
+	struct trees *t = j->t;
+	t->behind = j->err.code != ERR_NONE;
+	if (t->behind && !t->dead)
+		snapshot_failed(t, t->id, &j->err);
+	tree_record(t, &l->taken);
+	if (!t->dead)
+		l->done(t->s, t->id);
+	free(l);
+}
+
+bool trees_last_look(struct trees *t, void (*done)(struct super *s, uint64_t box))
+{
+	struct boxes *b = t->s->boxes;
+	uint64_t action;
+	bool busy = t->first || t->running || boxes_alive(b, t->id) > 0;
+	if (t->broken.code != ERR_NONE || boxes_lost(b, t->id) || record_state(t->s->record) != RECORD_OK)
+		return false;
+	for (size_t i = 0; (action = boxes_running(b, t->id, i)); i++) {
+		GROW(t->by, t->nr_by, t->cap_by);
+		t->by[t->nr_by++] = action;
+		busy = true;
+	}
+	if (!busy)
+		return false;
+	struct last_look *l = NEW(struct last_look);
+	*l = (struct last_look){ .taken = { .why = "close", .cause = t->id }, .done = done };
+	struct tree_job *j = NEW(struct tree_job);
+	*j = (struct tree_job){ .work = last_work, .done = last_done, .freeze = true, .keep = true, .data = l };
+	tree_job_add(t, j);
+	return true;
+}
+
+bool trees_behind(const struct trees *t)
+{
+	return t->behind || record_state(t->s->record) == RECORD_DEAD;
 }
 
 /* --- open --- */

@@ -59,4 +59,9 @@ NODISCARD int trees_undo_command(const struct tree_request *rq, uint64_t what, s
 /* Takes the last undo back, if nothing has come after it. */
 NODISCARD int trees_again_command(const struct tree_request *rq, struct err *err);
 
+/* The sandbox is to be closed while something runs in it, or looks are due: its files are recorded once more, its processes frozen
+ * from then on, then @done. False: there is nothing to wait for, and no @done. */
+bool trees_last_look(struct trees *t, void (*done)(struct super *s, uint64_t box));
+bool trees_behind(const struct trees *t); /* its files on disk may be in no snapshot */
+
 #endif

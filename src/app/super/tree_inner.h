@@ -61,6 +61,7 @@ struct trees {
 	struct objects *objects;  /* of the job under way */
 	struct secrets *baits;    /* honeytokens that files are looked through for; NULL = there are none */
 	unsigned kept;            /* works whose first job is done and whose second is not: for their sake it stays frozen */
+	bool behind;              /* the newest look at the files failed: they may be in no snapshot */
 	bool dead;                /* freed while a job ran: it cleans up */
 	struct loop_timer *drift;
 	struct review *review;    /* tree_review.c; NULL = nobody has said anything */
