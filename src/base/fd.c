@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -93,13 +94,43 @@ int fd_read_all(int fd, struct buf *out, size_t max, struct err *err)
 	}
 }
 
-int file_read(const char *path, struct buf *out, size_t max, struct err *err)
+static bool file_plain_kind(const struct stat *st)
 {
-	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return S_ISREG(st->st_mode) || (S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3)); /* /dev/null: an empty file */
+}
+
+static int file_not_plain(const char *path, mode_t mode, struct err *err)
+{
+	const char *what = S_ISDIR(mode)    ? "a directory"
+			   : S_ISFIFO(mode) ? "a named pipe"
+			   : S_ISSOCK(mode) ? "a socket"
+					    : "a device";
+	return err_set(err, ERR_INVALID, "'%s' is %s, not a file", path, what);
+}
+
+int file_open(const char *path, struct err *err)
+{
+	struct stat st;
+	if (stat(path, &st) < 0)
+		return err_sys(err, "cannot open '%s'", path);
+	if (!file_plain_kind(&st)) /* opening some of them does something */
+		return file_not_plain(path, st.st_mode, err);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return err_sys(err, "cannot open '%s'", path);
+	if (fstat(fd, &st) == 0 && file_plain_kind(&st))
+		return fd;
+	fd_close(&fd);
+	return file_not_plain(path, st.st_mode, err);
+}
+
+int file_read(const char *path, struct buf *out, size_t max, struct err *err)
+{
+	CLEANUP(fd_close) int fd = file_open(path, err);
+	if (fd < 0)
+		return -1;
 	if (fd_read_all(fd, out, max, err) < 0)
-		return err->sys == EISDIR ? err_set(err, ERR_INVALID, "'%s' is a directory, not a file", path) : err_wrap(err, "'%s'", path);
+		return err_wrap(err, "'%s'", path);
 	return 0;
 }
 

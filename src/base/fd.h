@@ -12,6 +12,10 @@ NODISCARD int fd_nonblock(int fd, struct err *err);
 NODISCARD int fd_write_all(int fd, const void *bytes, size_t len, struct err *err); /* blocking; retries EINTR, EAGAIN (poll) */
 NODISCARD int fd_read_full(int fd, void *bytes, size_t len, struct err *err);       /* ERR_CLOSED on early EOF */
 NODISCARD int fd_read_all(int fd, struct buf *out, size_t max, struct err *err);    /* to EOF; ERR_FULL past @max */
+/* The way to read a file that a user, a repository or an archive has named: it never waits and never takes a terminal. Regular
+ * files and /dev/null; ERR_INVALID for what else it is. Returns the descriptor, -1 on error. */
+NODISCARD int file_open(const char *path, struct err *err);
+/* The same, and reads it whole; ERR_FULL past @max. */
 NODISCARD int file_read(const char *path, struct buf *out, size_t max, struct err *err);
 /* Writes by temporary file in the same directory, then rename; what is on disk after a crash is the caller's matter. */
 NODISCARD int file_write_renamed(const char *path, const void *bytes, size_t len, mode_t mode, struct err *err);

@@ -212,7 +212,7 @@ static bool emptied_by_others(const char *path)
 	uint8_t header[20] = { 0 };
 	struct stat st;
 	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", path);
-	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	return fd >= 0 && pread(fd, header, sizeof(header), 0) == sizeof(header) && header[18] == 2 &&
 	       (stat(wal, &st) < 0 || st.st_size == 0);
 }

@@ -91,7 +91,7 @@ echo '{"schema_version":"ATIF-v1.7","steps":[' >"$t/half"
 ok $? 'half of a document: one line'
 gzip -c "$t/claude.jsonl" >"$t/packed"
 is "$("$sg" import "$t/packed" 2>&1)" "sandglass: '$t/packed' is compressed: unpack it first" 'a compressed file: it says so'
-is "$("$sg" import "$t" 2>&1)" "sandglass: cannot read '$t', it is no plain file" 'a folder, too'
+is "$("$sg" import "$t" >/dev/null 2>&1; echo $?)" 2 'a folder, too'
 "$sg" import "$t/no-such-file" >"$t/out" 2>&1
 [ $? -ne 0 ] && [ "$(wc -l <"$t/out")" = 1 ]
 ok $? 'no such file: one line'

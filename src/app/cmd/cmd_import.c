@@ -39,19 +39,12 @@ static const struct importer *choose(struct cmd_ctx *ctx, const char *path, stru
 	const char *name = cmd_opt(ctx, "format");
 	const struct importer *e = name ? importer_find(name) : NULL;
 	CLEANUP(buf_release) struct buf head = BUF_INIT;
-	struct stat st;
 	if (name && !e)
 		err_set(err, ERR_USAGE, "no form '%s'; 'sandglass import --list' names them all", name);
-	FILE *f = !name || e ? fopen(path, "re") : NULL;
-	if (!f || fstat(fileno(f), &st) < 0 || !S_ISREG(st.st_mode)) {
-		if (f)
-			err_set(err, ERR_INVALID, "cannot read '%s', it is no plain file", path);
-		else if (!name || e)
-			err_sys(err, "cannot read '%s'", path);
-		if (f)
-			fclose(f);
+	int fd = !name || e ? file_open(path, err) : -1;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f)
 		return NULL;
-	}
 	buf_reserve(&head, 65537);
 	head.len = fread(head.data, 1, 65536, f);
 	head.data[head.len] = 0;

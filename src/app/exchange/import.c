@@ -667,9 +667,10 @@ int import_run(const struct importer *e, const char *path, const char *dir, cons
 {
 	static const struct record_fixed file_time = { .wall_us = wall, .mono_us = wall };
 	struct import im = { .sums = sums };
-	FILE *in = fopen(path, "re");
+	int fd = file_open(path, err);
+	FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!in)
-		return err_sys(err, "cannot read '%s'", path);
+		return -1;
 	/* first without writing: is it that form, and when did it begin? */
 	int rc = import_dry(e, in, sums, err);
 	rewind(in);

@@ -96,9 +96,9 @@ static bool make_known(char *dir)
 
 static int copy_file(const char *from, const char *to, const atomic_bool *stop, struct err *err)
 {
-	CLEANUP(fd_close) int in = open(from, O_RDONLY | O_CLOEXEC);
+	CLEANUP(fd_close) int in = file_open(from, err);
 	if (in < 0)
-		return err_sys(err, "cannot open '%s'", from);
+		return -1;
 	CLEANUP(fd_close) int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (out < 0)
 		return err_sys(err, "cannot make '%s'", to);
@@ -121,7 +121,7 @@ static int copy_file(const char *from, const char *to, const atomic_bool *stop, 
 /* The WAL's header changes whenever SQLite begins it anew. */
 static bool wal_header(const char *wal, uint8_t out[32])
 {
-	CLEANUP(fd_close) int fd = open(wal, O_RDONLY | O_CLOEXEC);
+	CLEANUP(fd_close) int fd = open(wal, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	memset(out, 0, 32);
 	return fd >= 0 && pread(fd, out, 32, 0) == 32;
 }

@@ -158,7 +158,7 @@ static bool is_locked(int fd, int byte)
 static bool asked(const char *session_path, int byte)
 {
 	CLEANUP(free_ptr) char *path = companion(session_path);
-	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	return is_locked(fd, byte);
 }
 

@@ -73,7 +73,7 @@ static int check_header(const char *path, uint32_t application, uint32_t format,
 static int explain(struct session *s, const char *path, struct err *err)
 {
 	uint8_t head[HEADER];
-	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
 	if (n == (ssize_t)sizeof(head) && is_damaged(path, err))
 		return -1;

@@ -113,7 +113,7 @@ static bool read_fd(void *self, uint64_t at, void *buf, size_t len)
 int sums_look_file(const char *path, struct sums *out, uint64_t *size_out, struct err *err)
 {
 	struct stat st;
-	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, "cannot open session file '%s'", path);
 	*size_out = (uint64_t)st.st_size;
@@ -194,7 +194,7 @@ static void walk_log(struct log_walk *w, uint64_t size, struct log_end *out)
 int sums_look_log(const char *path, struct log_end *out, struct err *err)
 {
 	CLEANUP(free_ptr) char *name = xasprintf("%s-wal", path);
-	struct log_walk w = { .fd = open(name, O_RDONLY | O_CLOEXEC) };
+	struct log_walk w = { .fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) };
 	struct stat st;
 	uint8_t header[LOG_HEADER];
 	*out = (struct log_end){ 0 };
@@ -228,7 +228,7 @@ int sums_log_pages(const char *path, struct log_pages *out, struct err *err)
 	if (sums_look_log(path, &log, err) < 0)
 		return -1;
 	CLEANUP(free_ptr) char *name = xasprintf("%s-wal", path);
-	CLEANUP(fd_close) int fd = open(name, O_RDONLY | O_CLOEXEC);
+	CLEANUP(fd_close) int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	for (uint64_t i = 0, at = LOG_HEADER; fd >= 0 && i < log.frames; i++, at += FRAME) {
 		if (pread(fd, h, sizeof(h), (off_t)at) != sizeof(h))
 			break;
@@ -245,7 +245,7 @@ bool sums_in_log(const char *path, const struct log_pages *in, uint64_t nr, cons
 {
 	uint8_t page[SUMS_PAGE];
 	CLEANUP(free_ptr) char *name = xasprintf("%s-wal", path);
-	CLEANUP(fd_close) int fd = open(name, O_RDONLY | O_CLOEXEC);
+	CLEANUP(fd_close) int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	for (size_t i = in->nr; fd >= 0 && i-- > 0;)
 		if (in->page[i].nr == nr && pread(fd, page, sizeof(page), (off_t)in->page[i].at) == sizeof(page) &&
 		    !memcmp(page, bytes, SUMS_PAGE - SUMS_TAIL))
