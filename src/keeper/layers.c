@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "keeper/inner.h"
+#include "wire/keeper.h"
 
 enum { LAYERS_MAX = 64, LOWERS_MAX = 200, OPTIONS_MAX = 4000 }; /* the kernel takes one page of mount options */
 
@@ -76,6 +77,21 @@ static int mount_plain(struct layer *ly, struct err *err)
 	return 0;
 }
 
+static bool upper_unfit(const struct layer *ly)
+{
+	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u0", ly->dir);
+	return keeper_upper_unfit(upper);
+}
+
+/* What is written then lies in memory, and goes with us; the supervisor says so (wire/keeper.h). */
+static int upper_in_memory(const struct layer *ly, struct err *err)
+{
+	CLEANUP(free_ptr) char *state = xasprintf("%s/state", ly->dir);
+	if (mount("tmpfs", state, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700") < 0)
+		return err_sys(err, "cannot mount a tmpfs for layer '%s'", *ly->name ? ly->name : "workspace");
+	return make_upper(ly, false, err);
+}
+
 static int mount_layer(struct layer *ly, struct err *err)
 {
 	CLEANUP(buf_release) struct buf options = BUF_INIT;
@@ -83,6 +99,8 @@ static int mount_layer(struct layer *ly, struct err *err)
 		return err_sys(err, "cannot make '%s'", ly->at);
 	if (is_plain(ly))
 		return mount_plain(ly, err);
+	if (upper_unfit(ly) && upper_in_memory(ly, err) < 0)
+		return -1;
 	buf_printf(&options, "lowerdir=%s,upperdir=state/u0,workdir=state/w0,userxattr", ly->lowers);
 	if (options.len > OPTIONS_MAX)
 		return err_set(err, ERR_FULL, "layer '%s' has too many lowers", ly->name);
@@ -92,8 +110,7 @@ static int mount_layer(struct layer *ly, struct err *err)
 		return err_sys(err, "cannot make the work folder of layer '%s'", *ly->name ? ly->name : "workspace");
 	if (mount("overlay", ly->at, "overlay", MS_NOSUID | MS_NODEV, options.data) < 0)
 		return err_sys(err,
-			       "cannot mount the overlay of layer '%s' (its state folder must not lie on an overlay or "
-			       "a network file system)",
+			       "cannot mount the overlay of layer '%s' (can the file system of its state folder be an upper?)",
 			       *ly->name ? ly->name : "workspace");
 	if (chdir("/") < 0)
 		return err_sys(err, "cannot leave '%s'", ly->dir);

@@ -95,6 +95,7 @@ struct layer_want {
 	char *state;	    /* below opts.state_dir */
 	struct strv lowers; /* newest first */
 	char *git;	    /* folder below the box's state with the .git that was put together; NULL: none */
+	char *copy;	    /* below the box's state: of a repository whose files could not be given to the box; NULL: none */
 	json_t *trees;	    /* answer of the launcher */
 	json_t *more;	    /* and its answer for that folder and for objects elsewhere; NULL: not asked for */
 };
@@ -119,6 +120,8 @@ struct process_box {
 	bool staged; /* from a stage: home is attached, and the keeper has the state of the workspace */
 	bool afresh; /* the keeper has such a stage, which is not for this box */
 	size_t trees_here, answers; /* of launcher and keeper */
+	bool copying, copied; /* a worker has us for that; it was looked at whether there is something to copy */
+	size_t copies_asked, copies_here;
 	size_t more_asked, more_here, nr_more_fds; /* what was known only after the scan; its descriptors are the last ones */
 	int fds[512]; /* trees: those of the home folder first, until it has been sent; then as the keeper's request counts */
 	size_t nr_fds, nr_home_fds;

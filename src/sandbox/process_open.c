@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "sandbox/copy.h"
 #include "sandbox/layers.h"
 #include "sandbox/process_inner.h"
 #include "sandbox/process_reduced.h"
@@ -77,7 +78,7 @@ static void open_failed(struct process_box *p, const struct err *err)
 		return;
 	p->dead = true;
 	p->failed = *err;
-	if (!p->scanned)
+	if (!p->scanned || p->copying)
 		return; /* the worker still has us; its end comes here again */
 	struct cell *c = take(&p->cell);
 	if (c)
@@ -145,6 +146,14 @@ void process_opened(struct process_box *p, json_t *result)
 	}
 }
 
+static bool in_memory(const struct process_box *p)
+{
+	bool overlay = false;
+	for (size_t i = 0; i < p->layers.nr; i++)
+		overlay |= p->layers.item[i].host_dir || p->want[i].lowers.nr;
+	return overlay && keeper_upper_unfit(p->state_dir);
+}
+
 static void on_confined(void *self, json_t *body, const struct err *err)
 {
 	struct process_box *p = self;
@@ -158,18 +167,13 @@ static void on_confined(void *self, json_t *body, const struct err *err)
 	enum profile profile = profile_of(info, abi);
 	snprintf(p->profile, sizeof(p->profile), "%s", profile_name(profile));
 	json_t *r = process_describe(p), *unmapped = json_array();
-	for (size_t i = 0; i < p->layers.nr; i++) {
-		const json_t *trees = json_object_get(p->want[i].trees, "trees"), *repo = json_array_get(trees, 1);
-		if (p->layers.item[i].host_dir && info->root && !json_flag(repo, "idmap", false) &&
-		    json_int(repo, "uid", -1) != info->uid)
+	for (size_t i = 0; i < p->layers.nr; i++)
+		if (p->want[i].copy)
 			json_array_append_new(unmapped, json_bytes_z(p->layers.item[i].host_dir));
-	}
 	json_t *lacks = profile_lacks(profile, info, abi);
-	if (json_array_size(unmapped))
-		json_array_append_new(
-			lacks,
-			json_string(
-				"a repository's file system cannot be idmapped: its files are read only in the box"));
+	if (in_memory(p))
+		json_array_append_new(lacks, json_string("the state directory is on an overlay or a network file system: what the sandbox writes "
+							 "is in memory and lost if sandglass is killed"));
 	json_put(r, "lacks", lacks);
 	json_put(r, "not_idmapped", unmapped);
 	json_put_int(r, "uid", info->uid);
@@ -318,6 +322,121 @@ static void attach_layers(struct process_box *p, size_t first, size_t end, size_
 	memmove(p->fds, p->fds + nr, p->nr_fds * sizeof(*p->fds));
 }
 
+/* --- a repository that the box could only look at: its file system shows no other owner --- */
+
+static const json_t *repo_tree(const struct process_box *p, size_t i)
+{
+	return json_array_get(json_object_get(p->want[i].trees, "trees"), 1);
+}
+
+static bool only_to_look_at(const struct process_box *p, size_t i)
+{
+	const struct launcher_info *info = launcher_info(launcher_current());
+	const json_t *repo = repo_tree(p, i);
+	return p->layers.item[i].host_dir && info->root && !json_flag(repo, "idmap", false) && json_int(repo, "uid", -1) != info->uid;
+}
+
+/* The number of a repository's descriptor: they lie in the order of the layers. */
+static size_t repo_fd(const struct process_box *p, size_t layer)
+{
+	size_t at = 0;
+	for (size_t i = 0; i <= layer; i++) {
+		const json_t *trees = json_object_get(p->want[i].trees, "trees");
+		for (size_t n = p->staged && i == 0; n < (i == layer ? 1 : json_array_size(trees)); n++)
+			at += json_flag(json_array_get(trees, n), "fd", false);
+	}
+	return at;
+}
+
+static void make_copies(void *self)
+{
+	struct process_box *p = self;
+	const struct launcher_info *info = launcher_info(launcher_current());
+	const struct copy_owner owner = { .uid = (uid_t)info->uid, .gid = (gid_t)info->gid };
+	for (size_t i = 0; i < p->layers.nr; i++) {
+		const struct layer *l = &p->layers.item[i];
+		if (!only_to_look_at(p, i))
+			continue;
+		CLEANUP(free_ptr) char *made = xasprintf("%s/copy-%zu", p->state_dir, i), *half = xasprintf("%s.new", made);
+		if (access(made, F_OK) < 0) { /* one that is there belongs to the layer above it */
+			struct stat st;
+			if (dir_remove(half, &p->failed) < 0 || copy_tree(l->host_dir, half, &l->masks, &owner, &p->failed) < 0)
+				return;
+			if (stat(l->host_dir, &st) < 0 || chmod(half, st.st_mode & 0777) < 0 || rename(half, made) < 0) {
+				err_sys(&p->failed, "cannot make '%s'", made);
+				return;
+			}
+		}
+		p->want[i].copy = take(&made);
+	}
+}
+
+static void maybe_attach(struct process_box *p);
+
+static void on_copy_tree(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+{
+	struct process_box *p = self;
+	struct err odd = ERR_INIT;
+	if (p->dead || p->reduced)
+		return;
+	if (!body || nr != 1) {
+		err_set(&odd, ERR_PARSE, "the launcher gave no folder");
+		open_failed(p, err ? err : &odd);
+		return;
+	}
+	for (size_t i = 0, n = 0; i < p->layers.nr; i++)
+		if (p->want[i].copy && n++ == p->copies_here) {
+			int *at = &p->fds[repo_fd(p, i)];
+			fd_close(at);
+			*at = fds[0];
+			fds[0] = -1;
+		}
+	p->copies_here++;
+	maybe_attach(p);
+}
+
+static void copies_made(void *self)
+{
+	struct process_box *p = self;
+	struct err why = p->failed;
+	const struct launcher_info *info = launcher_info(launcher_current());
+	p->copying = false;
+	if (p->dead || why.code != ERR_NONE) {
+		p->dead = false;
+		open_failed(p, &why);
+		return;
+	}
+	for (size_t i = 0; i < p->layers.nr; i++) {
+		CLEANUP(json_release) json_t *body = json_object();
+		json_t *trees = json_array();
+		if (!p->want[i].copy) {
+			json_decref(trees);
+			continue;
+		}
+		json_array_append_new(trees, tree_want(p->want[i].copy, "plain"));
+		json_put_int(body, "uid", info->uid);
+		json_put_int(body, "gid", info->gid);
+		json_put(body, "trees", trees);
+		p->copies_asked++;
+		launcher_call(launcher_current(), LAUNCH_TREES, body, NULL, 0, on_copy_tree, p);
+	}
+	maybe_attach(p);
+}
+
+/* True: a worker is copying, or the copies are on their way. */
+static bool must_copy(struct process_box *p)
+{
+	bool any = false;
+	for (size_t i = 0; i < p->layers.nr && !p->copied; i++)
+		any |= only_to_look_at(p, i);
+	if (any) {
+		p->copying = true;
+		loop_job_run(p->loop, make_copies, copies_made, p);
+	}
+	p->copied = true;
+	return p->copying || p->copies_here < p->copies_asked;
+}
+
 /* The home folder waits for nobody; the workspace for what is to be masked in it. */
 static void maybe_attach(struct process_box *p)
 {
@@ -326,7 +445,7 @@ static void maybe_attach(struct process_box *p)
 	if (!p->home_sent)
 		attach_layers(p, p->layers.nr - 1, p->layers.nr, p->nr_home_fds);
 	p->home_sent = true;
-	if (!p->scanned || p->trees_here < p->layers.nr || p->more_here < p->more_asked)
+	if (!p->scanned || p->trees_here < p->layers.nr || p->more_here < p->more_asked || must_copy(p))
 		return;
 	p->attaching = true;
 	attach_layers(p, 0, p->layers.nr - 1, p->nr_fds);
@@ -667,6 +786,7 @@ void process_box_free(struct process_box *p)
 		json_release(&w->trees);
 		json_release(&w->more);
 		free(w->git);
+		free(w->copy);
 	}
 	for (size_t i = 0; i < p->nr_fds; i++)
 		fd_close(&p->fds[i]);

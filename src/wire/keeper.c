@@ -5,11 +5,25 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/mem.h"
+
+bool keeper_upper_unfit(const char *path)
+{
+	static const unsigned long unfit[] = { 0x794c7630 /* overlay */, 0x6969 /* nfs */, 0x65735546 /* fuse */, 0x01021997 /* 9p */,
+					       0xff534d42 /* cifs */, 0xfe534d42 /* smb */ };
+	struct statfs s;
+	if (statfs(path, &s) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(unfit); i++)
+		if ((unsigned long)s.f_type == unfit[i])
+			return true;
+	return false;
+}
 
 static const char *kind_of(const struct stat *st)
 {

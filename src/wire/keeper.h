@@ -12,7 +12,7 @@
  *     git: lies above repo and holds a .git; stores: each is mounted read only at /run/sandglass/git/NAME. Name "" is /workspace itself (always first), ":home" is
  *     /home/agent (always last), any other /workspace/NAME. state: holds u0 and w0 (upper and work). lowers: newest first.
  *     A mask without text hides the path, one with text shows that instead of the file. A layer on nothing (no repo, no
- *     lowers) is its upper itself, else it is an overlay. -> {"layers":n}, those that are there, 0 before
+ *     lowers) is its upper itself, else it is an overlay, whose upper lies in memory where state's file system can be none. -> {"layers":n}, those that are there, 0 before
  *     all are. With "ahead":true, before the others, once: {"layers":[{"name":":home","state":tree},{"name":"","state":tree}]},
  *     both with nothing in them: /home/agent is there then, and "" comes later without its state. With "afresh":true, in the
  *     first of the others, what came ahead (or was tried) is taken away again.
@@ -59,6 +59,10 @@ enum keeper_frame {
  * cgroup descriptors}; from KEEPER_FD_FILTERS on lie the filters, then the cgroup.procs files that bubblewrap enters.
  */
 enum { KEEPER_FD_LOOP = 3, KEEPER_FD_WORKER, KEEPER_FD_GUEST, KEEPER_FD_FILTERS };
+
+/* Is the file system of @path one that the kernel takes for no upper of an overlay? Overlays (the root of every container) and those
+ * of a network. */
+bool keeper_upper_unfit(const char *path);
 
 /* Rule 9's "kind","mode","size","mtime_us","nlink" and "entries". */
 void keeper_put_stat(json_t *body, const struct stat *st);
