@@ -62,14 +62,14 @@ fi
 got=$("$sg" import "$t/broken.jsonl" --name broken --json)
 is "$? $(number gaps <<<"$got") $(number first_gap <<<"$got")" '0 4 6' 'broken lines are gaps, with the first line'
 is "$("$sg" events broken | grep -c 'import.gap')" 4 'they stand in the record'
-"$sg" import "$t/broken.jsonl" --name broken2 >/dev/null 2>"$t/out"
+"$sg" import --force "$t/broken.jsonl" --name broken2 >/dev/null 2>"$t/out"
 like "$(cat "$t/out")" '4 pieces could not be read \(the first in line 6\)' 'people are told'
 
 # what editors of other systems make of a file
 for form in claude.jsonl half.json; do
 	[ "$form" = claude.jsonl ] || echo '{"schema_version":"ATIF-v1.7","agent":{"name":"a"},"steps":[{"step_id":1,"source":"user","message":"go"}]}' >"$t/$form"
 	{ printf '\357\273\277'; sed 's/$/\r/' "$t/$form"; } >"$t/marked"
-	is "$(sums "$("$sg" import "$t/marked" --name "marked-$form" --json)")" "$(sums "$("$sg" import "$t/$form" --name "plain-$form" --json)")" "$form: a mark in front and other ends of lines change nothing"
+	is "$(sums "$("$sg" import "$t/marked" --name "marked-$form" --json)")" "$(sums "$("$sg" import --force "$t/$form" --name "plain-$form" --json)")" "$form: a mark in front and other ends of lines change nothing"
 done
 
 # numbers that can be none
@@ -233,7 +233,7 @@ python3 "$here/exchange/make_claude.py" "$t/small.jsonl" 600 >/dev/null
 python3 "$here/exchange/make_claude.py" "$t/large.jsonl" 6000 >/dev/null
 cpu() { # processor time in ms of an import: what neighbours do does not count
 	TIMEFORMAT='%U %S'
-	{ time "$sg" import "$1" --name "$2" >/dev/null; } 2>&1 | awk '{ printf "%d", ($1 + $2) * 1000 }'
+	{ time "$sg" import "$1" --name "$2" >/dev/null 2>&1; } 2>&1 | awk '{ printf "%d", ($1 + $2) * 1000 }'
 }
 small=$(cpu "$t/small.jsonl" small) large=$(cpu "$t/large.jsonl" large)
 [ "$large" -lt $((40 * small + 500)) ]

@@ -58,7 +58,8 @@ static const struct importer *choose(struct cmd_ctx *ctx, const char *path, stru
 	return e;
 }
 
-static void tell(struct cmd_ctx *ctx, const struct importer *e, const char *file, const struct import_sums *n)
+/* @earlier: an imported session of the same origin, with another state of its file; may be NULL. */
+static void tell(struct cmd_ctx *ctx, const struct importer *e, const char *file, const struct import_sums *n, const char *earlier)
 {
 	CLEANUP(free_ptr) char *name = NULL, *id = NULL;
 	const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
@@ -77,15 +78,65 @@ static void tell(struct cmd_ctx *ctx, const struct importer *e, const char *file
 		json_put_int(o, "gaps", (int64_t)n->gaps);
 		json_put_int(o, "first_gap", (int64_t)n->first_gap);
 		json_put_int(o, "kept", (int64_t)n->kept);
+		json_put_int(o, "files", (int64_t)n->files);
+		json_put_str(o, "earlier", earlier);
 		cmd_json(ctx, o);
 		return;
 	}
 	fprintf(ctx->out, "%s: %zu answers, %zu calls, %zu texts of people, %lld tokens in, %lld out\n", id, n->turns, n->calls,
 		n->people, (long long)n->tokens_in, (long long)n->tokens_out);
+	if (n->files > 1)
+		fprintf(ctx->out, "  with the files of %zu subagent%s\n", n->files - 1, n->files == 2 ? "" : "s");
+	if (earlier)
+		fprintf(ctx->err, "sandglass: import: %s has an earlier state of this session; its answers now count in both\n", earlier);
 	if (n->gaps && !ctx->quiet)
 		fprintf(ctx->err, "sandglass: %zu pieces could not be read (the first in line %zu); they are marked as gaps: "
 				  "events %s | grep import.gap\n",
 			n->gaps, n->first_gap, id);
+}
+
+/* Sessions that were imported before. */
+struct before {
+	struct cmd_ctx *ctx;
+	bool again; /* --force */
+	char *earlier;
+};
+
+/* The body of session.start's "imported"; NULL. New reference. */
+static json_t *imported_from(const char *path)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	struct err none = ERR_INIT;
+	struct session *s = NULL;
+	struct event ev;
+	json_t *from = NULL;
+	if (session_open(&s, path, &none) < 0)
+		return NULL;
+	if (session_event(s, 1, &ev, &arena, &none) == 0 && ev.body) {
+		CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "event", &none);
+		from = json_incref(json_object_get(body, "imported"));
+	}
+	session_close(&s);
+	return from;
+}
+
+/* The same bytes: refused. Another state of the same session: named. */
+static int check_before(void *self, const json_t *from, struct err *err)
+{
+	struct before *b = self;
+	struct session_files files = SESSION_FILES_INIT;
+	const char *hash = json_str(from, "hash", ""), *origin = json_str(from, "origin", NULL), *format = json_str(from, "format", "");
+	int rc = session_files_list(&files, b->ctx->sessions, err);
+	for (size_t i = 0; rc == 0 && i < files.nr; i++) {
+		CLEANUP(json_release) json_t *had = imported_from(files.item[i].path);
+		const char *id = files.item[i].id;
+		if (had && !strcmp(json_str(had, "hash", "-"), hash) && !b->again)
+			rc = err_set(err, ERR_EXISTS, "%s has this file already; --force imports it again, and its answers then count twice", id);
+		else if (had && origin && !b->earlier && !strcmp(json_str(had, "origin", ""), origin) && !strcmp(json_str(had, "format", ""), format))
+			b->earlier = xstrdup(id);
+	}
+	session_files_release(&files);
+	return rc;
 }
 
 int cmd_import(struct cmd_ctx *ctx)
@@ -101,10 +152,13 @@ int cmd_import(struct cmd_ctx *ctx)
 	const struct importer *e = choose(ctx, path, &err);
 	if (!e || dir_make(ctx->sessions, 0700, &err) < 0)
 		return cmd_fail(ctx, &err);
-	if (import_run(e, path, ctx->sessions, name ? name : e->name, &file, &sums, &err) < 0) {
+	struct before before = { .ctx = ctx, .again = cmd_has(ctx, "force") };
+	int rc = import_run(e, path, ctx->sessions, name ? name : e->name, check_before, &before, &file, &sums, &err);
+	CLEANUP(free_ptr) char *earlier = before.earlier;
+	if (rc < 0) {
 		err_wrap(&err, "'%s' as %s", path, e->name);
 		return cmd_fail(ctx, &err);
 	}
-	tell(ctx, e, file, &sums);
+	tell(ctx, e, file, &sums, earlier);
 	return EXIT_DONE;
 }

@@ -31,11 +31,14 @@ struct import {
 	json_t *stop;	  /* name -> how it ended, where it was not by itself */
 	json_t *open;	  /* id of a call -> seq of its action */
 	bool failed;	  /* an agent did not end by itself */
-	json_t *news;	  /* names of the messages that no model.call has named yet */
-	size_t named;	  /* that one has */
+	json_t *news;	  /* agent -> names of the messages that no model.call of it has named yet */
+	json_t *named;	  /* agent -> how many are */
 	uint64_t dry_seq;
 	size_t since_drain;
 	struct import_sums *sums;
+	const char *path;
+	char *origin;
+	struct strv also;
 };
 
 const struct importer *importer_at(size_t i)
@@ -146,8 +149,32 @@ static void put_any(json_t *o, const char *key, const char *text)
 		json_put(o, key, json_text(text, strlen(text)));
 }
 
+const char *import_path(const struct import *im)
+{
+	return im->path;
+}
+
+void import_also(struct import *im, const char *path)
+{
+	im->sums->files++;
+	strv_push(&im->also, path);
+}
+
+void import_origin(struct import *im, const char *id)
+{
+	if (!im->origin && id && *id)
+		im->origin = xstrdup(id);
+}
+
 void import_agent(struct import *im, const char *name, const char *model)
 {
+	import_subagent(im, name, model, NULL);
+}
+
+void import_subagent(struct import *im, const char *name, const char *model, const char *parent)
+{
+	if (parent && !json_object_get(im->agents, name))
+		import_agent(im, parent, NULL);
 	json_t *had = json_object_get(im->agents, name);
 	if (model && *model) {
 		free(im->model);
@@ -160,9 +187,37 @@ void import_agent(struct import *im, const char *name, const char *model)
 	json_t *b = json_object();
 	put_any(b, "name", name);
 	put_any(b, "model", model ? model : "unknown");
+	if (parent)
+		json_put_int(b, "parent", json_integer_value(json_object_get(im->agents, parent)));
 	json_put_flag(b, "imported", true);
 	im->agent = put(im, EV_AGENT_START, 1, 0, b);
 	json_put_int(im->agents, name, (int64_t)im->agent);
+}
+
+/* Of the agent that speaks. */
+static json_t *news_of(struct import *im)
+{
+	char key[24];
+	snprintf(key, sizeof(key), "%llu", (unsigned long long)im->agent);
+	json_t *list = json_object_get(im->news, key);
+	if (!list) {
+		list = json_array();
+		json_put(im->news, key, list);
+	}
+	return list;
+}
+
+/* Its new messages go into @call. */
+static void take_news(struct import *im, json_t *call)
+{
+	char key[24];
+	snprintf(key, sizeof(key), "%llu", (unsigned long long)im->agent);
+	json_t *list = json_incref(news_of(im));
+	int64_t before = json_int(im->named, key, 0);
+	json_put_int(call, "before", before);
+	json_put_int(im->named, key, before + (int64_t)json_array_size(list));
+	json_put(call, "messages", list);
+	json_object_del(im->news, key);
 }
 
 /* A message that the next request will name. */
@@ -182,7 +237,7 @@ static void message(struct import *im, const char *role, const char *text, const
 	else
 		hash_of(bytes.data, bytes.len, &id);
 	hex_append(&hex, id.b, HASH_LEN);
-	json_array_append_new(im->news, json_string(buf_cstr(&hex)));
+	json_array_append_new(news_of(im), json_string(buf_cstr(&hex)));
 }
 
 void import_say(struct import *im, const char *role, const char *text, bool people)
@@ -231,6 +286,8 @@ static json_t *usage_json(const struct usage *u)
 	json_put_int(o, "out", u->out);
 	json_put_int(o, "cached", u->cached);
 	json_put_int(o, "written", u->written);
+	if (u->written_1h)
+		json_put_int(o, "written_1h", u->written_1h);
 	return o;
 }
 
@@ -268,10 +325,7 @@ void import_reply(struct import *im, const char *model, const char *text, const 
 	json_put_flag(want, "imported", true);
 	uint64_t action = put(im, EV_ACTION_REQUESTED, cause, 0, want);
 	put_any(call, "model", model);
-	json_put_int(call, "before", (int64_t)im->named);
-	im->named += json_array_size(im->news);
-	json_put(call, "messages", im->news);
-	im->news = json_array();
+	take_news(im, call);
 	put(im, EV_MODEL_CALL, action, action, call);
 	put_any(reply, "model", model);
 	put_any(reply, "text", text);
@@ -459,29 +513,72 @@ void import_keep(struct import *im, size_t line, const char *type, const char *d
 
 /* --- reading --- */
 
-int import_lines(struct import *im, FILE *in, import_line_fn *fn, void *self, struct err *err)
+/* The next line of a source, read ahead. */
+struct pending {
+	char *line;
+	size_t cap, len, nr;
+	json_t *value; /* NULL: the source has ended */
+};
+
+static void read_ahead(struct import *im, struct pending *p, FILE *in)
 {
-	char *line = NULL;
-	size_t cap = 0, nr = 0;
 	ssize_t n;
-	while ((n = getline(&line, &cap, in)) >= 0) {
+	json_decref(p->value);
+	p->value = NULL;
+	while (!p->value && (n = getline(&p->line, &p->cap, in)) >= 0) {
 		struct err why = ERR_INIT;
-		size_t len = (size_t)n;
-		nr++;
-		while (len && (line[len - 1] == '\n' || line[len - 1] == '\r'))
-			len--;
-		if (!len)
+		p->len = (size_t)n;
+		p->nr++;
+		while (p->len && (p->line[p->len - 1] == '\n' || p->line[p->len - 1] == '\r'))
+			p->len--;
+		if (!p->len)
 			continue;
 		im->sums->lines++;
-		json_t *j = len > IMPORT_LINE_MAX ? NULL : json_parse(line, len, "line", &why);
-		if (j)
-			fn(self, im, nr, j, line, len);
-		else
-			import_gap(im, nr, len, len > IMPORT_LINE_MAX ? "the line is too long" : why.text);
-		json_decref(j);
+		p->value = p->len > IMPORT_LINE_MAX ? NULL : json_parse(p->line, p->len, "line", &why);
+		if (!p->value)
+			import_gap(im, p->nr, p->len, p->len > IMPORT_LINE_MAX ? "the line is too long" : why.text);
 	}
-	free(line);
-	return ferror(in) ? err_sys(err, "cannot read the file") : 0;
+}
+
+/* What has no time belongs where it stands. */
+static size_t earliest(const struct pending *p, size_t nr)
+{
+	size_t best = nr;
+	const char *first = NULL;
+	for (size_t i = 0; i < nr; i++) {
+		const char *ts = json_str(p[i].value, "timestamp", "");
+		if (p[i].value && (!first || strcmp(ts, first) < 0)) {
+			first = ts;
+			best = i;
+		}
+	}
+	return best;
+}
+
+int import_sources(struct import *im, const struct import_source *source, size_t nr, import_line_fn *fn, struct err *err)
+{
+	struct pending *p = xcalloc(nr, sizeof(*p));
+	size_t i;
+	int rc = 0;
+	for (i = 0; i < nr; i++)
+		read_ahead(im, &p[i], source[i].in);
+	while ((i = earliest(p, nr)) < nr) {
+		fn(source[i].self, im, p[i].nr, p[i].value, p[i].line, p[i].len);
+		read_ahead(im, &p[i], source[i].in);
+	}
+	for (i = 0; i < nr; i++) {
+		free(p[i].line);
+		if (rc == 0 && ferror(source[i].in))
+			rc = err_sys(err, "cannot read the file");
+	}
+	free(p);
+	return rc;
+}
+
+int import_lines(struct import *im, FILE *in, import_line_fn *fn, void *self, struct err *err)
+{
+	const struct import_source one = { in, self };
+	return import_sources(im, &one, 1, fn, err);
 }
 
 /* The length of a number that JSON has not, at @s; 0 = there is none. */
@@ -600,7 +697,9 @@ static int read_all(struct import *im, const struct importer *e, FILE *in, struc
 	im->said = json_object();
 	im->stop = json_object();
 	im->open = json_object();
-	im->news = json_array();
+	im->news = json_object();
+	im->named = json_object();
+	im->sums->files = 1;
 	int rc = e->run(im, in, err);
 	if (rc == 0 && !im->sums->turns && !im->sums->calls && !im->sums->people)
 		rc = err_set(err, ERR_PARSE, "nothing in it could be read as %s%s", e->name,
@@ -612,8 +711,15 @@ static int read_all(struct import *im, const struct importer *e, FILE *in, struc
 	json_decref(im->stop);
 	json_decref(im->open);
 	json_decref(im->news);
+	json_decref(im->named);
 	free(im->model);
 	return rc;
+}
+
+static void import_release(struct import *im)
+{
+	free(im->origin);
+	strv_release(&im->also);
 }
 
 int import_dry(const struct importer *e, FILE *in, struct import_sums *sums, struct err *err)
@@ -621,7 +727,9 @@ int import_dry(const struct importer *e, FILE *in, struct import_sums *sums, str
 	struct import im = { .sums = sums };
 	*sums = (struct import_sums){ 0 };
 	now_us = first_us = 0;
-	return read_all(&im, e, in, err);
+	int rc = read_all(&im, e, in, err);
+	import_release(&im);
+	return rc;
 }
 
 static void remove_session(const char *path)
@@ -633,13 +741,11 @@ static void remove_session(const char *path)
 	}
 }
 
-static int into_record(struct import *im, const struct importer *e, FILE *in, const char *path, const char *dir,
+static int into_record(struct import *im, const struct importer *e, FILE *in, const json_t *from, const char *dir,
 		       const char *name, char **path_out, struct err *err)
 {
-	json_t *start = json_object(), *from = json_object(), *end = json_object();
-	json_put_str(from, "format", e->name);
-	json_put_bytes(from, "file", path, strlen(path));
-	json_put(start, "imported", from);
+	json_t *start = json_object(), *end = json_object();
+	json_put(start, "imported", json_incref((json_t *)(uintptr_t)from));
 	json_put_str(start, "script", "(imported)");
 	json_put_flag(end, "imported", true);
 	int rc = record_create(&im->r, im->l, dir, name, start, NULL, NULL, err);
@@ -662,27 +768,69 @@ static int into_record(struct import *im, const struct importer *e, FILE *in, co
 	return rc;
 }
 
-int import_run(const struct importer *e, const char *path, const char *dir, const char *name, char **path_out,
-	       struct import_sums *sums, struct err *err)
+static void hash_file(struct hash_ctx *c, FILE *in)
+{
+	char bytes[65536];
+	size_t n;
+	while ((n = fread(bytes, 1, sizeof(bytes), in)) > 0)
+		hash_add(c, bytes, n);
+}
+
+/* hash: of all bytes of all its files. */
+static json_t *from_of(const struct importer *e, const char *path, FILE *in, const struct import *look)
+{
+	json_t *from = json_object();
+	CLEANUP(buf_release) struct buf hex = BUF_INIT;
+	struct hash_ctx c;
+	struct hash h;
+	hash_begin(&c);
+	hash_file(&c, in);
+	rewind(in);
+	for (size_t i = 0; i < look->also.nr; i++) {
+		FILE *f = fopen(look->also.item[i], "re");
+		if (f) {
+			hash_file(&c, f);
+			fclose(f);
+		}
+	}
+	hash_end(&c, &h);
+	hex_append(&hex, h.b, HASH_LEN);
+	json_put_str(from, "format", e->name);
+	json_put_bytes(from, "file", path, strlen(path));
+	json_put_str(from, "hash", buf_cstr(&hex));
+	json_put_str(from, "origin", look->origin);
+	return from;
+}
+
+int import_run(const struct importer *e, const char *path, const char *dir, const char *name, import_check_fn *check,
+	       void *self, char **path_out, struct import_sums *sums, struct err *err)
 {
 	static const struct record_fixed file_time = { .wall_us = wall, .mono_us = wall };
-	struct import im = { .sums = sums };
+	struct import look = { .sums = sums, .path = path }, im = { .sums = sums, .path = path };
+	CLEANUP(json_release) json_t *from = NULL;
 	int fd = file_open(path, err);
 	FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!in)
 		return -1;
 	/* first without writing: is it that form, and when did it begin? */
-	int rc = import_dry(e, in, sums, err);
+	*sums = (struct import_sums){ 0 };
+	now_us = first_us = 0;
+	int rc = read_all(&look, e, in, err);
 	rewind(in);
+	from = from_of(e, path, in, &look);
+	import_release(&look);
+	if (rc == 0 && check)
+		rc = check(self, from, err);
 	*sums = (struct import_sums){ 0 };
 	now_us = first_us ? first_us : clock_wall_us();
 	record_fix(&file_time);
 	if (rc == 0)
 		rc = loop_new(&im.l, err);
 	if (rc == 0)
-		rc = into_record(&im, e, in, path, dir, name, path_out, err);
+		rc = into_record(&im, e, in, from, dir, name, path_out, err);
 	record_fix(NULL);
 	fclose(in);
+	import_release(&im);
 	if (im.l)
 		loop_free(im.l);
 	return rc;

@@ -25,6 +25,7 @@ struct import_sums {
 	size_t lines, gaps, first_gap, kept; /* kept: import.line */
 	size_t turns, calls, people;	     /* answers of models, calls of tools, texts of people */
 	int64_t tokens_in, tokens_out;
+	size_t files; /* that were read: the file, and those of its subagents */
 };
 
 struct importer {
@@ -38,9 +39,13 @@ const struct importer *importer_at(size_t i);
 const struct importer *importer_find(const char *name);
 const struct importer *importer_sniff(const char *head, size_t len); /* NULL */
 
+/* Called before anything is written, with what session.start will say of the file: {format, file, hash, origin (the id that its
+ * agent gave the session)}. A failure ends the import. */
+typedef int import_check_fn(void *self, const json_t *from, struct err *err);
+
 /* Imports @path (shown as that) into a new session in @dir. Nothing is left of one that fails. @path_out: owned. */
-NODISCARD int import_run(const struct importer *e, const char *path, const char *dir, const char *name, char **path_out,
-			 struct import_sums *sums, struct err *err);
+NODISCARD int import_run(const struct importer *e, const char *path, const char *dir, const char *name, import_check_fn *check,
+			 void *self, char **path_out, struct import_sums *sums, struct err *err);
 /* For tests and fuzzing: the same from a stream, writing nothing. */
 NODISCARD int import_dry(const struct importer *e, FILE *in, struct import_sums *sums, struct err *err);
 
@@ -48,6 +53,7 @@ NODISCARD int import_dry(const struct importer *e, FILE *in, struct import_sums 
 
 struct usage {
 	int64_t in, out, cached, written; /* tokens; in is all of the input */
+	int64_t written_1h;		  /* of written: for an hour */
 	int64_t cost_uusd;		  /* -1 = unknown */
 };
 #define USAGE_INIT ((struct usage){ .cost_uusd = -1 })
@@ -59,6 +65,14 @@ void import_time_us(struct import *im, int64_t wall_us);
 int64_t import_tokens(const json_t *usage, const char *key);
 /* The agent that speaks from here on; made when it is named first. */
 void import_agent(struct import *im, const char *name, const char *model);
+/* The same, of an agent that @parent started. */
+void import_subagent(struct import *im, const char *name, const char *model, const char *parent);
+/* Another file that is read with it: of a subagent. */
+void import_also(struct import *im, const char *path);
+/* The path of the file; NULL: it is a stream. */
+const char *import_path(const struct import *im);
+/* The id that its agent gave the session; the first one counts. */
+void import_origin(struct import *im, const char *id);
 /* A message of role "user" or "system"; @people: a person wrote it. */
 void import_say(struct import *im, const char *role, const char *text, bool people);
 /* An answer of a model and the calls that it asks for ([{id,name,args}]; may be NULL). */
@@ -81,6 +95,12 @@ void import_keep(struct import *im, size_t line, const char *type, const char *d
 /* Calls @fn for each line that is a JSON value; the others become gaps. */
 typedef void import_line_fn(void *self, struct import *im, size_t line, const json_t *value, const char *text, size_t len);
 NODISCARD int import_lines(struct import *im, FILE *in, import_line_fn *fn, void *self, struct err *err);
+/* The same of several files at once, line by line in the order of their "timestamp". */
+struct import_source {
+	FILE *in;
+	void *self;
+};
+NODISCARD int import_sources(struct import *im, const struct import_source *source, size_t nr, import_line_fn *fn, struct err *err);
 /* The whole file as one JSON value; NULL and @err. */
 json_t *import_document(FILE *in, struct err *err) NODISCARD;
 /* JSON, also as Python writes it: NaN and Infinity, which JSON has not, become null. @what: in words. NULL and @err. */

@@ -2,10 +2,12 @@
  *
  * Rollout: an answer of the model is the run of its items (message, function_call, ...) up to the token_count that follows;
  * results of calls that come before that wait for it. A token_count without an answer counts as spent by nobody in
- * particular. exec: one turn.started ... turn.completed (or turn.failed) is one answer; its items are its calls; there are no
+ * particular. The rollout of a fork or of a spawned thread begins with a copy of its parent's history, which was written at once
+ * when it began: that is kept, and counts nothing. exec: one turn.started ... turn.completed (or turn.failed) is one answer; its items are its calls; there are no
  * times. An item that was started and never completed is a call without a result. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "app/exchange/import.h"
 #include "base/mem.h"
@@ -26,6 +28,7 @@ struct codex {
 	struct usage usage;
 	char *model;
 	int64_t last_total;
+	size_t history; /* the last line that is a copy of the parent's history; 0: none is */
 	json_t *begun; /* exec: id -> item that was started */
 };
 
@@ -175,12 +178,93 @@ static void on_tokens(struct codex *c, struct import *im, const json_t *p)
 	}
 }
 
+/* Seconds of an RFC 3339 time, with fractions; -1: it is none. */
+static double seconds_of(const char *ts)
+{
+	struct tm tm = { 0 };
+	double s = 0;
+	if (!ts || sscanf(ts, "%4d-%2d-%2dT%2d:%2d:%lf", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &s) < 6)
+		return -1;
+	tm.tm_year -= 1900;
+	tm.tm_mon -= 1;
+	return (double)timegm(&tm) + s;
+}
+
+/* What the beginning of a rollout says of where its own part begins. */
+struct copied {
+	double began, last;	 /* times of the first line and of the newest that may be a copy */
+	char *id;
+	bool forked, other;	 /* it says that it continues another; the other's own head stands in it */
+	size_t answered, turn;	 /* lines: the newest that ends an answer; the first of a turn behind that */
+};
+
+/* A pause of a second, or the first line of a turn behind one, ends what was written at once. */
+static bool still_copied(struct copied *k, size_t line, const json_t *j)
+{
+	const json_t *p = json_object_get(j, "payload");
+	const char *type = json_str(j, "type", ""), *what = json_str(p, "type", ""), *id = json_str(p, "id", "");
+	double now = seconds_of(json_str(j, "timestamp", NULL));
+	if (line == 1) {
+		k->began = k->last = now;
+		k->id = xstrdup(id);
+		k->forked = *json_str(p, "forked_from_id", "") != 0;
+		return !strcmp(type, "session_meta");
+	}
+	if (now >= k->began && now - k->last >= 1)
+		return false;
+	k->last = now > k->last ? now : k->last;
+	if (!strcmp(type, "session_meta") && strcmp(id, k->id) != 0)
+		k->other = true;
+	if (!strcmp(what, "token_count") || !strcmp(what, "task_complete") || !strcmp(what, "turn_aborted")) {
+		k->answered = line;
+		k->turn = 0;
+	} else if (!k->turn && (!strcmp(type, "turn_context") || !strcmp(what, "task_started"))) {
+		k->turn = line;
+	}
+	return true;
+}
+
+/* The last line of the copied history at the beginning of @in, which is then where it was; 0: there is none. */
+static size_t history_of(FILE *in)
+{
+	struct copied k = { 0 };
+	char *line = NULL;
+	size_t cap = 0, nr = 0;
+	ssize_t n;
+	long at = ftell(in);
+	bool copied = true;
+	while (copied && (n = getline(&line, &cap, in)) >= 0) {
+		struct err none = ERR_INIT;
+		CLEANUP(json_release) json_t *j = json_parse(line, (size_t)n, "line", &none);
+		nr++;
+		copied = (j && still_copied(&k, nr, j)) || (!j && nr > 1);
+	}
+	if (copied)
+		nr++; /* the file ended */
+	free(line);
+	free(k.id);
+	if (at >= 0)
+		fseek(in, at, SEEK_SET);
+	if (!k.other && !(k.forked && k.answered))
+		return 0;
+	return k.turn ? k.turn - 1 : nr - 1;
+}
+
 static void on_rollout(void *self, struct import *im, size_t line, const json_t *j, const char *text, size_t len)
 {
 	struct codex *c = self;
 	const char *type = json_str(j, "type", "");
 	const json_t *p = json_object_get(j, "payload");
+	if (!strcmp(type, "session_meta"))
+		import_origin(im, json_str(p, "id", ""));
 	import_time(im, json_str(j, "timestamp", NULL));
+	if (line > 1 && line <= c->history) {
+		CLEANUP(free_ptr) char *of = xasprintf("history %s %s", type, json_str(p, "type", ""));
+		int64_t total = json_int(json_object_get(json_object_get(p, "info"), "total_token_usage"), "total_tokens", -1);
+		c->last_total = total >= 0 ? total : c->last_total;
+		import_keep(im, line, of, text, len);
+		return;
+	}
 	if (!strcmp(type, "turn_context") && json_str(p, "model", NULL)) {
 		free(c->model);
 		c->model = xstrdup(json_str(p, "model", ""));
@@ -207,7 +291,7 @@ int sniff_codex(const char *head, size_t len)
 
 int import_codex(struct import *im, FILE *in, struct err *err)
 {
-	struct codex c = { .usage = USAGE_INIT, .last_total = -1 };
+	struct codex c = { .usage = USAGE_INIT, .last_total = -1, .history = history_of(in) };
 	int rc = import_lines(im, in, on_rollout, &c, err);
 	release(&c, im);
 	return rc;
