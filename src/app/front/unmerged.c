@@ -34,9 +34,9 @@ static void see_open(struct unmerged *u, const struct event *ev, const json_t *b
 	b->layer = xcalloc(b->nr, sizeof(*b->layer));
 	for (size_t i = 0; i < b->nr; i++) {
 		const json_t *r = json_array_get(repos, i);
-		const char *dir = json_str(r, "dir", NULL);
+		CLEANUP(buf_release) struct buf dir = BUF_INIT;
 		b->layer[i].repo = xstrdup(json_str(r, "name", ""));
-		b->layer[i].dir = dir ? xstrdup(dir) : NULL;
+		b->layer[i].dir = json_get_bytes(json_object_get(r, "dir"), &dir) ? buf_take(&dir) : NULL;
 	}
 }
 

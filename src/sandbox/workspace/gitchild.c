@@ -50,7 +50,8 @@ int child_save(struct target *t, const char *name, const void *bytes, size_t len
 
 static int serve(struct target *t, unsigned type, json_t *request, json_t **out, struct err *err)
 {
-	const char *dir = json_str(request, "dir", NULL);
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	const char *dir = json_get_bytes(json_object_get(request, "dir"), &path) ? path.data : NULL;
 	switch (type) {
 	case CHILD_LOOK:
 	case CHILD_PREPARE:

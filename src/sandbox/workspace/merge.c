@@ -542,7 +542,8 @@ int merge_undo(const struct merge_opts *o, json_t **body_out, struct err *err)
 		if (file_read(path, &b, UNDO_MAX, &why) < 0)
 			break;
 		json_t *rec = json_parse(buf_cstr(&b), b.len, "the record of the merge", err), *out = NULL;
-		const char *target = json_str(rec, "dir", NULL);
+		CLEANUP(buf_release) struct buf target_path = BUF_INIT;
+		const char *target = json_get_bytes(json_object_get(rec, "dir"), &target_path) ? target_path.data : NULL;
 		rc = target ? with_child(o, nr, CHILD_UNDO, target, &out, err) : -1;
 		if (rc == 0) {
 			json_put_str(out, "dir", target);
