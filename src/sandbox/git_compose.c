@@ -181,10 +181,13 @@ static int put_config(const struct git_made *m, const char *dir, const char *nam
 		return first ? err_sys(err, "cannot read '%s'", from) : 0;
 	how.git_dir = dir;
 	how.moved = true;
+	how.part = m->prefix != NULL;
 	if (!first)
 		how.own = NULL;
 	if (!first || *m->at)
 		how.attributes = NULL;
+	else if (m->prefix)
+		how.attributes = ".git/" GIT_VIEW_ATTRIBUTES;
 	bool as_is = git_config_shown(buf_cstr(&text), text.len, &how, &of, &made) == GIT_AS_IS;
 	const struct buf *out = as_is ? &text : &made;
 	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -202,5 +205,7 @@ int git_compose(const struct git_made *m, const char *to, const struct git_shown
 	}
 	if (copy_from(p->dir, to, false, err) < 0 || (p->worktree && copy_from(p->common, to, true, err) < 0))
 		return -1;
-	return put_config(m, p->common, "config", to, shown, err) < 0 ? -1 : put_config(m, p->dir, "config.worktree", to, shown, err);
+	if (put_config(m, p->common, "config", to, shown, err) < 0 || put_config(m, p->dir, "config.worktree", to, shown, err) < 0)
+		return -1;
+	return m->prefix ? git_sub_finish(m, to, err) : 0;
 }

@@ -49,6 +49,7 @@ struct git_shown {
 	const char *git_dir;	/* the folder of the file, absolute: what is relative starts there */
 	const char *workspace;	/* absolute; a work tree in it stays known */
 	bool moved;		/* its work tree is the folder that it is shown in */
+	bool part;		/* of a subdirectory: what is sparse in the whole repository says nothing */
 	bool programs;		/* programs of /usr can be run (the sandbox shares it) */
 	const char *attributes; /* the path of core.attributesFile in the sandbox; NULL: none */
 	const struct git_own *own; /* NULL: nothing of yours */

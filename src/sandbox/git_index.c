@@ -98,3 +98,17 @@ bool git_index_of(const struct git_place *p, void (*fn)(void *self, const struct
 	CLEANUP(free_ptr) char *other = xasprintf("%s/sharedindex.%s", p->dir, shared.data);
 	return git_read_file(other, &in, INDEX_MAX) && git_index_each(in.data, in.len, p->format, fn, self, NULL);
 }
+
+static void no_entry(void *self, const struct git_entry *e)
+{
+	(void)self;
+	(void)e;
+}
+
+bool git_index_split(const struct git_place *p)
+{
+	CLEANUP(free_ptr) char *path = path_join(p->dir, "index");
+	CLEANUP(buf_release) struct buf in = BUF_INIT;
+	CLEANUP(buf_release) struct buf shared = BUF_INIT;
+	return git_read_file(path, &in, INDEX_MAX) && git_index_each(in.data, in.len, p->format, no_entry, NULL, &shared) && shared.len;
+}

@@ -20,4 +20,6 @@ bool git_index_each(const char *in, size_t len, enum git_format format, void (*f
 /* The index of a place; of a split one the shared part, too, and then not in order. */
 bool git_index_of(const struct git_place *p, void (*fn)(void *self, const struct git_entry *e), void *self);
 
+bool git_index_split(const struct git_place *p);
+
 #endif

@@ -173,7 +173,6 @@ static void read_format(struct git_place *p)
 	const char *objects = git_settings_get(&s, "extensions", NULL, "objectformat"), *refs = git_settings_get(&s, "extensions", NULL, "refstorage");
 	p->format = objects && !strcasecmp(objects, "sha256") ? GIT_SHA256 : GIT_SHA1;
 	p->reftable = refs && !strcasecmp(refs, "reftable");
-	p->partial = git_settings_get(&s, "extensions", NULL, "partialclone") != NULL;
 	git_settings_release(&s);
 }
 

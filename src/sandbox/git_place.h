@@ -15,7 +15,7 @@ struct git_place {
 	char *common;	/* refs, objects, configuration; the same as dir but for linked worktrees */
 	bool file;	/* .git is a file that names dir */
 	bool link;	/* .git, or something in dir that git needs, is a symbolic link */
-	bool reftable, worktree, partial, split;
+	bool reftable, worktree;
 	enum git_format format;
 	struct strv stores;   /* directories of objects, absolute: its own first, then alternates and theirs */
 	struct strv no_store; /* alternates that are not there, or do not look like a directory of objects */

@@ -235,7 +235,8 @@ enum git_change git_config_shown(const char *text, size_t len, const struct git_
 		bool bare = how->moved && !strcmp(s->section, "core") && !s->sub && !strcmp(s->key, "bare");
 		bool secret = is_credential(s) || !strcmp(s->section, "credential");
 		cleaned |= secret;
-		if (secret || left_out(s, how) || bare || patterns_elsewhere(s) || work_tree(&made, s, how) > 0)
+		bool sparse = how->part && (!strncmp(s->key, "sparse", 6) || (!strcmp(s->section, "index") && !strcmp(s->key, "sparse")));
+		if (secret || left_out(s, how) || bare || sparse || patterns_elsewhere(s) || work_tree(&made, s, how) > 0)
 			changed = true;
 		else
 			cleaned |= put_setting(&made, s);

@@ -14,7 +14,7 @@
 #include "sandbox/copy.h"
 
 enum { SMALL_MAX = 1 << 20 };
-#define ATTRIBUTES "info/attributes-of-user"
+#define ATTRIBUTES GIT_VIEW_ATTRIBUTES
 
 void git_view_release(struct git_view *v)
 {
@@ -175,6 +175,39 @@ static void show_patterns(const char *real, const struct git_shown *shown, struc
 	}
 }
 
+/* The workspace has no .git of its own: it may be a part of a repository. */
+static void look_above(struct git_view *v, const char *real)
+{
+	struct git_place p;
+	struct err why = ERR_INIT;
+	int rc = git_place_above(real, &p, &why);
+	if (rc < 0)
+		note_it(v, "", why.text);
+	if (rc <= 0)
+		return;
+	const char *prefix = real + strlen(p.top);
+	prefix += *prefix == '/';
+	CLEANUP(free_ptr) char *text = NULL;
+	if (!git_sub_tracked(&p, prefix))
+		text = xasprintf("nothing here is tracked by the repository '%s' around it, which is not shown", p.top);
+	else if (p.format != GIT_SHA1 || p.reftable)
+		text = xasprintf("the repository '%s' around it has %s: open it as a whole to have git", p.top,
+				 p.reftable ? "reftables" : "SHA-256 objects");
+	if (text && strncmp(prefix, ".git", 4) != 0)
+		note_it(v, "", text);
+	else if (!text)
+		add_made(v, "", &p, true)->prefix = xstrdup(prefix);
+	git_place_release(&p);
+}
+
+static bool has_own_git(const struct masks *masks)
+{
+	for (size_t i = 0; i < masks->git_at.nr; i++)
+		if (!*masks->git_at.item[i])
+			return true;
+	return false;
+}
+
 int git_view_look(const char *dir, const struct git_view_how *how, const struct git_shown *shown, struct masks *masks,
 		  struct git_view *v, struct err *err)
 {
@@ -182,6 +215,8 @@ int git_view_look(const char *dir, const struct git_view_how *how, const struct 
 	struct stat st;
 	if (!real)
 		return err_sys(err, "cannot open the repository '%s'", dir);
+	if (!has_own_git(masks))
+		look_above(v, real);
 	for (size_t i = 0; i < masks->git_at.nr; i++)
 		if (look_at(v, real, masks->git_at.item[i], how, shown, masks, err) < 0)
 			return -1;
@@ -243,21 +278,25 @@ static int copy_stores(const struct git_made *m, const char *git, const struct g
 }
 
 /* Your attributes and patterns, in a .git that is ours. */
-static int write_patterns(const char *git, const struct git_shown *shown, struct err *err)
+static int write_patterns(const struct git_made *m, const char *git, const struct git_shown *shown, struct err *err)
 {
 	const struct git_own *own = shown->own;
 	CLEANUP(free_ptr) char *exclude = path_join(git, "info/exclude"), *attributes = path_join(git, ATTRIBUTES);
-	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	CLEANUP(buf_release) struct buf excludes = BUF_INIT;
 	CLEANUP(buf_release) struct buf theirs = BUF_INIT;
-	if (own && own->excludes.len) {
-		git_read_file(exclude, &theirs, SMALL_MAX);
-		buf_append(&text, own->excludes.data, own->excludes.len);
-		buf_putc(&text, '\n');
-		buf_append(&text, buf_cstr(&theirs), theirs.len);
-		if (write_text(exclude, &text, err) < 0)
-			return -1;
-	}
-	return own && own->attributes.len ? write_text(attributes, &own->attributes, err) : 0;
+	CLEANUP(buf_release) struct buf attrs = BUF_INIT;
+	if (own && own->excludes.len)
+		buf_printf(&excludes, "%s\n", own->excludes.data);
+	if (own && own->attributes.len)
+		buf_printf(&attrs, "%s\n", own->attributes.data);
+	git_read_file(exclude, &theirs, SMALL_MAX);
+	if (m->prefix)
+		git_sub_patterns(m, &excludes, &attrs);
+	bool more = excludes.len > 0;
+	buf_append(&excludes, buf_cstr(&theirs), theirs.len);
+	if (more && write_text(exclude, &excludes, err) < 0)
+		return -1;
+	return attrs.len ? write_text(attributes, &attrs, err) : 0;
 }
 
 static int give_all_away(const char *dir, const struct git_owner *owner, struct err *err)
@@ -290,7 +329,7 @@ static int write_one(const struct git_made *m, const char *dir, const char *root
 		if (how->copy && dir_remove(to, err) < 0)
 			return -1;
 		alternates_text(m, 0, how, &text);
-		if (git_compose(m, to, shown, err) < 0 || write_text(alternates, &text, err) < 0 || write_patterns(to, shown, err) < 0 ||
+		if (git_compose(m, to, shown, err) < 0 || write_text(alternates, &text, err) < 0 || write_patterns(m, to, shown, err) < 0 ||
 		    give_all_away(to, owner, err) < 0)
 			return -1;
 	}

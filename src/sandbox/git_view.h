@@ -17,6 +17,8 @@
 
 #define GIT_VIEW_STORES "/run/sandglass/git" /* in a sandbox with mounts: one folder for each directory of objects */
 
+#define GIT_VIEW_ATTRIBUTES "info/attributes-of-user" /* in a .git: what core.attributesFile names */
+
 /* One .git that is put together, or (whole false) one of which only the objects of others are elsewhere. */
 struct git_made {
 	char *at; /* its folder, relative to the workspace; "" */
@@ -55,5 +57,11 @@ bool git_view_any(const struct git_view *v, bool copy);
 
 /* git_compose.c: the files of one place below @to (".../.git", must not exist). */
 NODISCARD int git_compose(const struct git_made *m, const char *to, const struct git_shown *shown, struct err *err);
+
+/* git_sub.c: a subdirectory. Is something in it tracked? Patterns of the folders above that say something about what is in it. Makes
+ * of @to, where the files of the whole repository are, the subdirectory's. */
+bool git_sub_tracked(const struct git_place *p, const char *prefix);
+void git_sub_patterns(const struct git_made *m, struct buf *excludes, struct buf *attributes);
+NODISCARD int git_sub_finish(const struct git_made *m, const char *to, struct err *err);
 
 #endif
