@@ -30,6 +30,7 @@
 ---@field user? string            the name that decisions are given under
 ---@field keep? { file: sg.Size?, hash_only: string[]?, days: integer? } larger files, and those of the patterns, are kept by hash only; merged sessions go after so many days
 ---@field limits? { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time? } of every box
+---@field terminal? { prefix: string? } the key that opens the overlay over an agent's own interface, like "C-b"
 ---@field notify? { command: string[]?, bell: boolean?, when: string? } what happens when something waits; when: a filter, of what is held
 ---@field approvals? { arm_ms: integer?, timeout: sg.Time? } how long a new question ignores keys; after what time it is denied
 ---@field expose? string[] paths that are not masked although they look like secrets

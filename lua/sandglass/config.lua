@@ -15,6 +15,7 @@ local NAMES = check.spec("sg.Config", {
   a11y = "boolean", sync = "boolean", coach = "boolean", accept = "string", box_uid = "integer", user = "string",
   keep = { file = "size", hash_only = { list = "string" }, days = "integer" },
   limits = LIMITS,
+  terminal = { prefix = "string" },
   notify = { command = { list = "string" }, bell = "boolean", when = "string" },
   approvals = { arm_ms = "integer", timeout = "time" },
   expose = { list = "string" }, tools = { list = "string" },

@@ -6,6 +6,7 @@
 --   name of it), wake(x, box)? (before it is started again with x.session), late_history? (ACP: it shows a session that it has loaded
 --   after it says that it has) } }, best? (one of them), settings? (files of its own that are rules),
 --   credential?, server? (of one whose model is its maker's server: the variable that the box must have, and HOST:PORT)
+--   terminal? { argv(x), env(x)?, files(x)?, resume(x)? } (in its own interface: x.args are the user's arguments for it)
 -- x = { program, command?, path (more folders of programs), task, model (without its provider), url (of its route), key (the placeholder),
 --       home, session? (its own, to go on with), again (bool: it has done something before), mode?, asks (bool: it shall ask for
 --       everything), beside? (another program that this one starts), port, password (of a server that it is) }.
@@ -18,6 +19,7 @@ local people = require "sandglass.people".sg
 local tell = require "sandglass.inside.told"
 local wires = require "sandglass.inside.wire"
 local home = require "sandglass.inside.home"
+local terminal = require "sandglass.inside.terminal"
 local call, fail = rt.call, rt.fail
 local type, pairs, ipairs, pcall, error, tostring = type, pairs, ipairs, pcall, error, tostring
 
@@ -35,7 +37,7 @@ local PROTOCOLS = {
   { name = "sandbox-agent", module = "sandbox_agent" },
 }
 local INSIDE = check.spec("sg.InsideOpts", {
-  agent = "string!", task = "string!", name = "string", model = "string", program = "string", command = "list", roots = "list", path = "string",
+  agent = "string!", task = "string", terminal = "table", name = "string", model = "string", program = "string", command = "list", roots = "list", path = "string",
   repo = "string|table", env = "table", net = "list", limits = "table", budget = "table", timeout = "time",
   tool_gate = "boolean", prompt_host = "string", keep = "boolean", on_event = "function", accept = "string", backend = "string",
   options = "table", trace = "string|boolean", hold_exec = "string|list", honeytokens = "boolean|list",
@@ -122,6 +124,7 @@ local function new_run(o)
   local control, protocol = protocol_of(profile, o.control)
   local r = { o = o, profile = profile, provider = provider, model = model, control = control, protocol = protocol, inbox = {}, turns = 0 }
   r.how = (profile.control or {})[control] or { argv = profile.argv }
+  if o.terminal then r.how = profile.terminal or { argv = profile.argv } end
   r.name = o.name or profile.name
   return r
 end
@@ -132,7 +135,7 @@ local function at_home(r, box) r.x.cwd, r.x.home = box.workspace, home.of(box) e
 local function open_box(r)
   local o = r.o
   local box = box_lib.sandbox {
-    name = r.box_name or r.name, repo = o.repo, net = o.net, proxies = { r.px }, limits = o.limits, keep = o.keep, accept = o.accept,
+    name = r.box_name or r.name, repo = o.repo, net = o.net, proxies = r.px and { r.px } or nil, limits = o.limits, keep = o.keep, accept = o.accept,
     backend = o.backend, options = o.options, roots = o.roots, trace = o.trace == nil and "exec" or o.trace, hold_exec = o.hold_exec,
     honeytokens = o.honeytokens,
   }
@@ -142,12 +145,12 @@ end
 
 local function first_box(r)
   local o = r.o
-  r.px = proxy.proxy {
+  r.px = not r.how.plain and proxy.proxy {
     name = r.profile.name, tool_gate = o.tool_gate, prompt_host = o.prompt_host, routes = { model = { provider = r.provider } },
   }
   r.x = {
     program = o.program or r.how.program or r.profile.program, command = o.command, path = o.path, task = o.task, model = r.model,
-    url = r.px.urls.model, key = r.px.key, mode = o.mode or r.how.mode, profile = r.profile,
+    url = r.px and r.px.urls.model or "", key = r.px and r.px.key or "", args = o.terminal and o.terminal.args or {}, mode = o.mode or r.how.mode, profile = r.profile,
     asks = r.how.asks, beside = o.beside, start_s = o.start and check.us(o.start) / 1e6 or nil,
     port = o.port or math.random(40000, 48000), password = o.token or ("%016x"):format(math.random(0)), serves = o.serves or r.how.serves,
     late_history = r.how.late_history,
@@ -371,11 +374,22 @@ local function stop(r)
   rt.tell("agent.told", { what = "turn", say = "cancelled", stop = "cancelled" })
 end
 
+-- Its own interface, to its end; people attach to it and leave as they like.
+local function in_terminal(r)
+  local o = r.o.terminal
+  rt.tell("agent.state", { state = "run" })
+  local env = terminal.environment(environment(r), o, r.box)
+  local res, err = terminal.run(r.box, r.name, r.how.argv(r.x), env, o)
+  if not res then return nil, err end
+  local how = res.signal and "killed by " .. res.signal or nil
+  return { code = res.code or 128, stop = how, error = how, event = res.event }
+end
+
 local function answer_of(r, t)
   local ok = t.error == nil and (t.stop == "end_turn" or t.stop == "cancelled" and false or t.stop == nil)
   local code = t.code
   if r.wire then r.wire.shut(3) end
-  local usage = r.px:used()
+  local usage = r.px and r.px:used() or { calls = 0, ["in"] = 0, out = 0, uusd = 0, usd = 0 }
   local settings, patch = {}, nil
   if r.box then settings, patch = r.home.changed(r.box) end
   if #settings > 0 then
@@ -392,7 +406,7 @@ local function body(o)
   local me = rt.current()
   local r = new_run(o)
   local v, err = call("agent.start", {
-    name = r.name, task = o.task, model = r.provider .. ":" .. r.model, tools = setmetatable({}, rt.core.array_mt),
+    name = r.name, task = o.task or "", model = not r.how.plain and r.provider .. ":" .. r.model or "", interactive = o.terminal and true or nil, tools = setmetatable({}, rt.core.array_mt),
     limits = o.budget and check.limits("inside: budget", o.budget) or nil,
   })
   if not v then return nil, err end
@@ -409,7 +423,7 @@ local function body(o)
       return
     end
     local t
-    t, err = converse(r)
+    if o.terminal then t, err = in_terminal(r) else t, err = converse(r) end
     if t then
       if not r.box then r.box = open_box(r) end   -- it slept at the end
       answer = answer_of(r, t)
@@ -434,6 +448,7 @@ end
 -- settings_patch?, session (its own), turns, control }.
 function M.sg.inside(o)
   o = check.options("inside", o, INSIDE)
+  if not o.task and not o.terminal then fail "inside: it needs 'task', a string" end
   local profile = profile_of(o.agent)
   protocol_of(profile, o.control)
   credentials_given(profile, o)

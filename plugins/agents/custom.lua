@@ -8,6 +8,12 @@ return {
     argv[#argv + 1] = x.task
     return argv
   end,
+  -- any program: nothing is known of its models, so it gets no way to one
+  terminal = { plain = true, argv = function(x)
+    local argv = {}
+    for i, w in ipairs(x.command or { x.program }) do argv[i] = w end
+    return argv
+  end },
   control = {
     acp = { argv = function(x) return x.command or { x.program } end },
     -- without a command: it listens in the box already (port, token)

@@ -24,6 +24,12 @@ struct gate *gate_new(struct loop *l, struct record *r, const struct gate_ops *o
 	return g;
 }
 
+void gate_on_raw(struct gate *g, record_clean_fn *fn, void *self)
+{
+	g->raw = fn;
+	g->raw_self = self;
+}
+
 static void action_free(struct action *a)
 {
 	judgement_release(&a->judgement);

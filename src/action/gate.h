@@ -38,6 +38,9 @@ struct gate_ops {
 struct gate *gate_new(struct loop *l, struct record *r, const struct gate_ops *ops);
 void gate_free(struct gate **g);
 
+/* Gets what actions put out before anything is replaced in it and before it is recorded: for terminals that show it. One. */
+void gate_on_raw(struct gate *g, record_clean_fn *fn, void *self);
+
 /* Policy data: strictest verdict over all sets wins. Takes @p. */
 void gate_add_policy(struct gate *g, struct policy *p);
 void gate_set_judge(struct gate *g, const struct gate_judge *j);

@@ -91,6 +91,8 @@ struct decided { /* who was first */
 };
 
 struct gate {
+	record_clean_fn *raw;
+	void *raw_self;
 	struct loop *loop;
 	struct record *record;
 	struct gate_ops ops;

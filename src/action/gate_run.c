@@ -300,6 +300,8 @@ void action_output(struct action *a, enum record_stream s, const void *bytes, si
 	assert(a->state == ACTION_RUNNING);
 	struct action *outer = a->gate->speaking;
 	a->gate->speaking = a;
+	if (a->gate->raw)
+		a->gate->raw(a->gate->raw_self, a->id, s, bytes, len);
 	record_output(a->gate->record, a->id, s, bytes, len); /* what is kept of it comes to gate_on_output */
 	a->gate->speaking = outer;
 }

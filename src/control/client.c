@@ -171,6 +171,8 @@ static void on_frame(struct control_client *c, const struct frame *f, json_t *bo
 	case CONTROL_HELLO:
 	case CONTROL_COMMAND:
 	case CONTROL_PONG:
+	case CONTROL_TTY_OUT: /* before JSON is looked for */
+	case CONTROL_TTY_IN:
 		break;
 	}
 	/* numbers of a newer supervisor fall through: rule 9 */
@@ -183,6 +185,11 @@ static int deliver(struct control_client *c, struct err *err)
 	int rc = 0;
 	while (!c->freed && (rc = frame_parse(c->in.data + at, c->in.len - at, CONTROL_MAX_BODY, &f, &used, err)) > 0) {
 		at += used;
+		if (f.type == CONTROL_TTY_OUT) {
+			if (c->ops->tty)
+				c->ops->tty(c->self, f.id, f.body, f.len);
+			continue;
+		}
 		json_t *body = json_parse(f.body, f.len, "control frame", err);
 		if (!json_is_object(body)) {
 			rc = body ? err_set(err, ERR_PARSE, "control frame is not an object") : -1;
@@ -388,6 +395,17 @@ uint64_t control_client_send(struct control_client *c, json_t *words, json_t *op
 		buf_reset(&c->out); /* the next pump sees the end and tells */
 	watch_again(c);
 	return c->last_id;
+}
+
+void control_client_type(struct control_client *c, uint64_t action, const void *bytes, size_t len)
+{
+	struct err err = ERR_INIT;
+	if (c->dead)
+		return;
+	frame_append(&c->out, CONTROL_TTY_IN, action, bytes, len);
+	if (write_some(c, &err) < 0)
+		buf_reset(&c->out); /* the next pump sees the end and tells */
+	watch_again(c);
 }
 
 void control_client_hear(struct control_client *c, const struct control_client_ops *ops, void *self)

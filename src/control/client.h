@@ -16,6 +16,7 @@ struct control_client_ops { /* all may be NULL */
 		      const struct err *err); /* one of the two is NULL */
 	void (*head)(void *self, uint64_t seq);
 	void (*state)(void *self, const json_t *state);
+	void (*tty)(void *self, uint64_t action, const void *bytes, size_t len); /* of the terminal that it is tied to */
 	void (*closed)(void *self, const struct err *err); /* once; the text is what the supervisor said, if it did */
 };
 
@@ -47,6 +48,9 @@ uint64_t control_client_send(struct control_client *c, json_t *words, json_t *op
  * ERR_TIMEOUT after @timeout_ms (-1: none), ERR_CLOSED, or whatever the supervisor refused with. */
 NODISCARD int control_client_call(struct control_client *c, json_t *words, json_t *opts, int timeout_ms,
 				  json_t **result_out, struct err *err);
+
+/* Types @bytes at the terminal of @action (wire/control.h rule 10). Never blocks. */
+void control_client_type(struct control_client *c, uint64_t action, const void *bytes, size_t len);
 
 int control_client_fd(const struct control_client *c); /* for poll: POLLIN, and POLLOUT if it is wanted */
 bool control_client_wants_write(const struct control_client *c);

@@ -33,6 +33,7 @@ static const struct {
 	const char *title, *names;
 } groups[] = {
 	{ "Begin", "demo new init run resume fork" },
+	{ "Agents in their own interface", "claude codex opencode gemini pi copilot" },
 	{ "Look", "attach watch ls show state events out search replay" },
 	{ "Decide and steer", "approve deny later answer say preview promote pause continue step freeze thaw kill close stop hold budget mark" },
 	{ "The files of a box", "diff merge pick rollback undo tree cat blame when" },

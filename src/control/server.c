@@ -96,6 +96,11 @@ static void on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
 		close(fds[i]);
 	if (c->leaving)
 		return;
+	if (f->type == CONTROL_TTY_IN) { /* bytes, not JSON */
+		if (c->who && !c->watch && c->server->ops->typed)
+			c->server->ops->typed(c->server->self, c->id, f->id, f->body, f->len);
+		return;
+	}
 	CLEANUP(json_release) json_t *body = json_parse(f->body, f->len, "control frame", &err);
 	if (!json_is_object(body) || (!c->who && f->type != CONTROL_HELLO)) {
 		client_bye(c, body ? "a frame makes no sense" : err.text, NULL);
@@ -117,6 +122,30 @@ static void on_close(void *self, const struct err *err)
 }
 
 static const struct stream_ops stream_ops = { .on_frame = on_frame, .on_close = on_close };
+
+static struct client *client_numbered(const struct control_server *s, uint64_t id)
+{
+	for (struct client *c = s->clients; c; c = c->next)
+		if (c->id == id && c->who && !c->leaving)
+			return c;
+	return NULL;
+}
+
+size_t control_server_unread(struct control_server *s, uint64_t client)
+{
+	const struct client *c = client_numbered(s, client);
+	return c ? stream_queued(c->stream) : 0;
+}
+
+void control_server_tty(struct control_server *s, uint64_t client, uint64_t action, const void *bytes, size_t len)
+{
+	struct client *c = client_numbered(s, client);
+	if (!c)
+		return;
+	stream_send(c->stream, CONTROL_TTY_OUT, action, bytes, len);
+	if (stream_queued(c->stream) > PUSH_BEHIND)
+		server_watch_clients(s);
+}
 
 /* Our own uid and root are at home at either socket; at the shared one also who is in the group. */
 static int who_is_it(const struct control_server *s, int sock, bool shared, struct client *c, struct err *err)

@@ -32,6 +32,8 @@ struct control_ops {
 	void (*clients)(void *self, size_t nr);
 	/* How many people are there who see what waits and may decide it; called with clients. May be NULL. */
 	void (*people)(void *self, size_t nr);
+	/* @client types at the terminal of @action. May be NULL. */
+	void (*typed)(void *self, uint64_t client, uint64_t action, const void *bytes, size_t len);
 	/* @client has gone, in whatever way, while the server goes on. May be NULL. */
 	void (*left)(void *self, uint64_t client);
 };
@@ -56,6 +58,11 @@ size_t control_server_clients(const struct control_server *s);
 void control_server_head(struct control_server *s, uint64_t seq);
 /* The standing state has changed: tells all, with the same measure. */
 void control_server_changed(struct control_server *s);
+
+/* How many bytes @client has still to read; 0 also when it has gone. */
+size_t control_server_unread(struct control_server *s, uint64_t client);
+/* Sends bytes of the terminal of @action to @client. */
+void control_server_tty(struct control_server *s, uint64_t client, uint64_t action, const void *bytes, size_t len);
 
 /* Answers; a ticket whose client has gone is ignored. Takes @result (NULL = null). */
 void control_answer(struct control_server *s, uint64_t ticket, json_t *result);

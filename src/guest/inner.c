@@ -31,9 +31,12 @@ static void on_child(int signo)
 static void on_resize(struct inner *g, const struct frame *f)
 {
 	struct unpack u = { .p = f->body, .left = f->len };
-	uint16_t cols = unpack_u16(&u), rows = unpack_u16(&u);
+	struct winsize size = { .ws_col = unpack_u16(&u) };
+	size.ws_row = unpack_u16(&u);
+	size.ws_xpixel = unpack_u16(&u);
+	size.ws_ypixel = unpack_u16(&u);
 	if (unpack_done(&u))
-		inner_pump_resize(g, f->id, cols, rows);
+		inner_pump_resize(g, f->id, &size);
 	else
 		g->over = true;
 }

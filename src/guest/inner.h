@@ -14,6 +14,8 @@
 #ifndef GUEST_INNER_H
 #define GUEST_INNER_H
 
+#include <sys/ioctl.h>
+
 #include <sys/types.h>
 
 #include "base/fd.h"
@@ -179,8 +181,8 @@ long inner_trace(int sock);
 long inner_offline(void);
 
 /* --- tty.c: terminals --- */
-/* false with errno; what is open then is the caller's to close. @cols 0: of no size. */
-bool inner_tty_open(uint16_t cols, uint16_t rows, int *master, int *tty);
+/* false with errno; what is open then is the caller's to close. No columns: of no size. */
+bool inner_tty_open(const struct winsize *size, int *master, int *tty);
 
 /* --- procs.c: who lives here --- */
 struct inner_proc {
@@ -214,7 +216,7 @@ void inner_pump_connecting(struct inner_pump *p, bool pass); /* DIAL is under wa
 bool inner_pump_drop(struct inner *g, uint64_t id); /* closes the listener or connection; false if there is none */
 void inner_pump_run_ended(struct inner *g, struct inner_run *r); /* starts the drain */
 void inner_pump_run_done(struct inner *g, struct inner_run *r);	 /* closes, or throws away from now on */
-void inner_pump_resize(struct inner *g, uint64_t id, uint16_t cols, uint16_t rows);
+void inner_pump_resize(struct inner *g, uint64_t id, const struct winsize *size);
 struct pollfd;
 bool inner_pump_looks(struct inner *g); /* inner_pump_look is to be called in INNER_LOOK_NS */
 void inner_pump_look(struct inner *g);  /* says which terminals echo */

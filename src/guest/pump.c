@@ -283,12 +283,11 @@ void inner_pump_credit(struct inner *g, const struct frame *f)
 	}
 }
 
-void inner_pump_resize(struct inner *g, uint64_t id, uint16_t cols, uint16_t rows)
+void inner_pump_resize(struct inner *g, uint64_t id, const struct winsize *size)
 {
 	struct inner_pump *p = find(g, id, GUEST_TTY);
-	struct winsize size = { .ws_col = cols, .ws_row = rows };
 	if (p)
-		ioctl(p->fd, TIOCSWINSZ, &size);
+		ioctl(p->fd, TIOCSWINSZ, size);
 }
 
 bool inner_pump_drop(struct inner *g, uint64_t id)

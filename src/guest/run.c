@@ -141,7 +141,8 @@ static void ends_close(int *fds, size_t nr)
 
 static unsigned open_tty(const struct guest_prepare_body *b, struct ends *e)
 {
-	return inner_tty_open(b->cols, b->rows, &e->master, &e->tty) ? GS_NONE : GS_PTY;
+	const struct winsize size = { .ws_col = b->cols, .ws_row = b->rows, .ws_xpixel = b->xpixel, .ws_ypixel = b->ypixel };
+	return inner_tty_open(&size, &e->master, &e->tty) ? GS_NONE : GS_PTY;
 }
 
 static unsigned open_pipes(const struct guest_prepare_body *b, struct ends *e)

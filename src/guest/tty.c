@@ -31,9 +31,8 @@ static int other_side(int master)
 	return open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
 }
 
-bool inner_tty_open(uint16_t cols, uint16_t rows, int *master, int *tty)
+bool inner_tty_open(const struct winsize *size, int *master, int *tty)
 {
-	struct winsize size = { .ws_col = cols, .ws_row = rows };
 	int lock = 0;
 	*master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (*master < 0)
@@ -43,8 +42,8 @@ bool inner_tty_open(uint16_t cols, uint16_t rows, int *master, int *tty)
 	*tty = other_side(*master);
 	if (*tty < 0)
 		return false;
-	if (cols && rows)
-		ioctl(*master, TIOCSWINSZ, &size);
+	if (size->ws_col && size->ws_row)
+		ioctl(*master, TIOCSWINSZ, size);
 	return true;
 }
 
@@ -224,7 +223,8 @@ int tool_tty(char **argv)
 	struct sigaction act = { .sa_handler = on_child };
 	sigset_t block, mask;
 	int tty = -1;
-	if (!inner_tty_open((uint16_t)strtoul(argv[1], NULL, 10), (uint16_t)strtoul(argv[2], NULL, 10), &h.master, &tty))
+	const struct winsize size = { .ws_col = (uint16_t)strtoul(argv[1], NULL, 10), .ws_row = (uint16_t)strtoul(argv[2], NULL, 10) };
+	if (!inner_tty_open(&size, &h.master, &tty))
 		return no_terminal("/dev/ptmx");
 	if (fd_nonblock(h.master, &err) < 0)
 		return no_terminal("its descriptor");

@@ -182,6 +182,13 @@ uint64_t record_output_mark(struct record *r, uint64_t action, enum record_strea
 	return o->stream[nr].off + o->stream[nr].data.len;
 }
 
+void record_output_seal(struct record *r, uint64_t action, enum record_stream nr)
+{
+	struct output *o = output_of(r->outputs, action, false);
+	if (o)
+		seal(r, action, (int)nr, &o->stream[nr]);
+}
+
 void record_output_end(struct record *r, uint64_t action)
 {
 	struct outputs *all = r->outputs;

@@ -98,6 +98,8 @@ void record_output_end(struct record *r, uint64_t action); /* all its streams; c
 /* What is held back of @s, because it could be the beginning of a secret, is kept now. Returns the bytes of it so far, as
  * they are kept. */
 uint64_t record_output_mark(struct record *r, uint64_t action, enum record_stream s);
+/* What came of @s so far can be read when the next barrier has passed. */
+void record_output_seal(struct record *r, uint64_t action, enum record_stream s);
 /* The producer had to leave @bytes bytes out: recorded as output.gap; offsets go on behind it. */
 void record_output_gap(struct record *r, uint64_t action, enum record_stream s, uint64_t bytes, const char *why);
 /* What was taken in, cleaned of secrets, in order, before it is kept (for whoever asked for the action). One tap. */

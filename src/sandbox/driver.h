@@ -7,6 +7,8 @@
 #ifndef SANDBOX_DRIVER_H
 #define SANDBOX_DRIVER_H
 
+#include <sys/ioctl.h>
+
 #include "base/buf.h"
 #include "base/json.h"
 #include "loop/loop.h"
@@ -89,7 +91,7 @@ struct run_opts {
 	char *const *argv; size_t nr_argv;
 	const char *cwd;                    /* NULL = /workspace */
 	char *const *env;                   /* additions, NULL-terminated, may be NULL */
-	bool pty; uint16_t cols, rows;
+	bool pty; uint16_t cols, rows, xpixel, ypixel;
 	bool stdin_open;                    /* false: stdin is /dev/null */
 	int64_t timeout_us;                 /* TERM, 2 s, KILL; 0 = none */
 	bool background;                    /* spawn: may outlive the action */
@@ -123,7 +125,8 @@ struct driver {
 	size_t (*run_stdin_queued)(const struct run *r);    /* how much of it waits here until the command takes it */
 	enum run_echo (*run_echo)(const struct run *r);     /* NULL: ECHO_UNKNOWN */
 	void (*run_signal)(struct run *r, int signo);       /* to its process group */
-	void (*run_resize)(struct run *r, uint16_t cols, uint16_t rows);
+	void (*run_resize)(struct run *r, const struct winsize *size);
+	bool (*run_echoes)(const struct run *r);            /* its terminal echoes what is typed; NULL: can't be seen */
 	void (*run_pause)(struct run *r, bool paused);      /* back-pressure: stop reading its output */
 	/* NULL: nobody has a use for it. @mark with TURN_BEGINS only: where these bytes come out of the terminal, the next that is the
 	 * first of them is the end. TURN_AT_MARK says that it was, and that they had not come out before. */

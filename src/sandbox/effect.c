@@ -237,6 +237,29 @@ static void on_timeout(void *self)
 	terminate(self, END_TIMEOUT);
 }
 
+static void wish_size(struct boxes *b, uint64_t id, const struct winsize *size)
+{
+	size_t at = b->next_wish;
+	for (size_t i = 0; i < SIZE_WISHES; i++)
+		if (b->wish[i].action == id)
+			at = i;
+	b->next_wish = at == b->next_wish ? (at + 1) % SIZE_WISHES : b->next_wish;
+	b->wish[at] = (struct size_wish){ id, *size };
+}
+
+static void take_size_wish(struct boxes *b, uint64_t id, struct run_opts *o)
+{
+	for (size_t i = 0; i < SIZE_WISHES; i++)
+		if (b->wish[i].action == id) {
+			const struct winsize *w = &b->wish[i].size;
+			o->cols = w->ws_col;
+			o->rows = w->ws_row;
+			o->xpixel = w->ws_xpixel;
+			o->ypixel = w->ws_ypixel;
+			b->wish[i].action = 0;
+		}
+}
+
 /* Makes the run of an exec or shell; it waits for run_go. */
 static struct job *job_prepare(struct slot *s, struct action *a)
 {
@@ -254,10 +277,13 @@ static struct job *job_prepare(struct slot *s, struct action *a)
 		.pty = json_flag(spec->args, "pty", false),
 		.cols = (uint16_t)json_int(spec->args, "cols", 80),
 		.rows = (uint16_t)json_int(spec->args, "rows", 24),
+		.xpixel = (uint16_t)json_int(spec->args, "xpixel", 0),
+		.ypixel = (uint16_t)json_int(spec->args, "ypixel", 0),
 		.stdin_open = spec->stdin_len || json_flag(spec->args, "stdin", false) || json_flag(spec->args, "pty", false),
 		.trace = boxes_watched(s->boxes, s->id),
 		.background = json_flag(spec->args, "spawn", false),
 	};
+	take_size_wish(s->boxes, action_id(a), &o);
 	j->batch = several_new(a);
 	if (j->batch) {
 		o.argv = several_argv(j->batch, &o.nr_argv);
@@ -487,13 +513,32 @@ void boxes_hold_output(struct boxes *b, uint64_t id, bool held)
 		hold_output(j, held);
 }
 
-int boxes_resize(struct boxes *b, uint64_t id, uint16_t cols, uint16_t rows, struct err *err)
+static struct job *job_known(struct boxes *b, uint64_t id)
 {
-	struct job *j = job_of(b, id, err);
-	if (!j)
-		return -1;
-	j->slot->driver->run_resize(j->run, cols, rows);
+	for (size_t i = 0; i < b->nr; i++)
+		for (struct job *j = b->item[i]->jobs; j; j = j->next)
+			if (action_id(j->action) == id && !j->look)
+				return j;
+	return NULL;
+}
+
+int boxes_resize(struct boxes *b, uint64_t id, const struct winsize *size, struct err *err)
+{
+	const struct action *a = gate_action(b->gate, id);
+	struct job *j = job_known(b, id);
+	if (!j && (!a || action_state(a) == ACTION_ENDED || action_state(a) == ACTION_RUNNING))
+		return err_set(err, ERR_NOENT, "action #%llu does not run", (unsigned long long)id);
+	if (j && j->run)
+		j->slot->driver->run_resize(j->run, size);
+	else if (!j)
+		wish_size(b, id, size);
 	return 0;
+}
+
+bool boxes_echoes(struct boxes *b, uint64_t id)
+{
+	const struct job *j = job_known(b, id);
+	return j && j->run && j->slot->driver->run_echoes && j->slot->driver->run_echoes(j->run);
 }
 
 /* --- freeze --- */

@@ -71,7 +71,11 @@ size_t boxes_stdin_queued(struct boxes *b, uint64_t id);
  * draws its own screen. Where that can't be known, the last line it printed decides ("Password: "). */
 bool boxes_stdin_hidden(struct boxes *b, uint64_t id);
 NODISCARD int boxes_signal(struct boxes *b, uint64_t id, int signo, struct err *err);
-NODISCARD int boxes_resize(struct boxes *b, uint64_t id, uint16_t cols, uint16_t rows, struct err *err);
+/* Of one that does not run yet: the size that it starts with. */
+NODISCARD int boxes_resize(struct boxes *b, uint64_t id, const struct winsize *size, struct err *err);
+
+/* Does the terminal of running action @id echo what is typed? false also where that can't be seen. */
+bool boxes_echoes(struct boxes *b, uint64_t id);
 
 /* Asks for all boxes (0) or one to be frozen or thawed; box.frozen is recorded when it is so. */
 void boxes_freeze(struct boxes *b, uint64_t box, bool frozen, uint64_t cause);

@@ -64,7 +64,16 @@ struct slot {
 	size_t nr_let_go, cap_let_go;
 };
 
+/* The size of a terminal whose action has not been prepared yet; 0: none. */
+struct size_wish {
+	uint64_t action;
+	struct winsize size;
+};
+enum { SIZE_WISHES = 32 };
+
 struct boxes {
+	struct size_wish wish[SIZE_WISHES];
+	size_t next_wish;
 	struct loop *loop;
 	struct record *record;
 	struct gate *gate;

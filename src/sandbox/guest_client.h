@@ -11,6 +11,8 @@
 #ifndef SANDBOX_GUEST_CLIENT_H
 #define SANDBOX_GUEST_CLIENT_H
 
+#include <sys/ioctl.h>
+
 #include "sandbox/driver.h"
 #include "wire/guest.h"
 
@@ -89,7 +91,8 @@ void guest_stdin(struct guest_run *r, const void *bytes, size_t len, bool eof); 
 size_t guest_stdin_queued(const struct guest_run *r); /* bytes not yet taken by the box */
 bool guest_silent(const struct guest_run *r); /* it has a terminal, which does not echo what is typed */
 void guest_signal(struct guest_run *r, int signo);				/* to its process group */
-void guest_resize(struct guest_run *r, uint16_t cols, uint16_t rows);		/* pty only */
+bool guest_echoes(const struct guest_run *r); /* false also where it can't be seen */
+void guest_resize(struct guest_run *r, const struct winsize *size); /* pty only */
 void guest_pause(struct guest_run *r, bool paused); /* stop reading: what writes blocks when its pipe is full */
 /* After on_exit, or before: kills everything that came from it, no more callbacks. NULL is fine. */
 void guest_run_free(struct guest_run *r);

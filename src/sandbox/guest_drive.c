@@ -121,10 +121,15 @@ void guest_drive_signal(struct run *r, int signo)
 		guest_signal(r->g, signo);
 }
 
-void guest_drive_resize(struct run *r, uint16_t cols, uint16_t rows)
+bool guest_drive_echoes(const struct run *r)
+{
+	return r->g && guest_echoes(r->g);
+}
+
+void guest_drive_resize(struct run *r, const struct winsize *size)
 {
 	if (r->g)
-		guest_resize(r->g, cols, rows);
+		guest_resize(r->g, size);
 }
 
 void guest_drive_pause(struct run *r, bool paused)

@@ -154,8 +154,8 @@ void guest_run_prepared(struct guest *g, const struct frame *f, int *fds, size_t
 	if (want_fd) {
 		r->end[GUEST_TTY].fd = fds[0];
 		fds[0] = -1;
-		if (r->cols)
-			guest_resize(r, r->cols, r->rows);
+		if (r->size.ws_col)
+			guest_resize(r, &r->size);
 	}
 	r->busy++;
 	run_write_in(r);
@@ -325,6 +325,8 @@ static void pack_prepare(const struct run_opts *o, unsigned flags, struct buf *b
 	buf_u16le(b, (uint16_t)flags);
 	buf_u16le(b, o->cols);
 	buf_u16le(b, o->rows);
+	buf_u16le(b, o->xpixel);
+	buf_u16le(b, o->ypixel);
 	pack_str(b, o->cwd ? o->cwd : "");
 	buf_u32le(b, (uint32_t)o->nr_argv);
 	for (size_t i = 0; i < o->nr_argv; i++)
@@ -446,21 +448,27 @@ void guest_signal(struct guest_run *r, int signo)
 		send_signal(r, signo, false);
 }
 
-void guest_resize(struct guest_run *r, uint16_t cols, uint16_t rows)
+bool guest_echoes(const struct guest_run *r)
+{
+	struct termios t;
+	return r->pty && !r->framed && r->end[GUEST_TTY].fd >= 0 && tcgetattr(r->end[GUEST_TTY].fd, &t) == 0 && t.c_lflag & ECHO;
+}
+
+void guest_resize(struct guest_run *r, const struct winsize *size)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	struct winsize size = { .ws_col = cols, .ws_row = rows };
 	if (!r->g || !r->pty)
 		return;
 	if (r->framed) {
-		buf_u16le(&b, cols);
-		buf_u16le(&b, rows);
+		buf_u16le(&b, size->ws_col);
+		buf_u16le(&b, size->ws_row);
+		buf_u16le(&b, size->ws_xpixel);
+		buf_u16le(&b, size->ws_ypixel);
 		guest_send(r->g, GF_RESIZE, r->id, &b);
 	} else if (r->end[GUEST_TTY].fd >= 0) {
-		(void)ioctl(r->end[GUEST_TTY].fd, TIOCSWINSZ, &size);
+		(void)ioctl(r->end[GUEST_TTY].fd, TIOCSWINSZ, size);
 	} else {
-		r->cols = cols;
-		r->rows = rows;
+		r->size = *size;
 	}
 }
 

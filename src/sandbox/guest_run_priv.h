@@ -31,7 +31,7 @@ struct guest_run {
 	bool in_eof, in_over;
 	bool paused, ended, exited, freed, timed_out;
 	unsigned busy;
-	uint16_t cols, rows;
+	struct winsize size;
 	int64_t timeout_us;
 	struct loop_timer *timer;
 	struct guest_ended_body how;

@@ -306,6 +306,7 @@ const struct driver driver_process = {
 	.run_echo = guest_drive_echo,
 	.run_signal = guest_drive_signal,
 	.run_resize = guest_drive_resize,
+	.run_echoes = guest_drive_echoes,
 	.run_pause = guest_drive_pause,
 	.run_free = guest_drive_free,
 	.read = process_read,

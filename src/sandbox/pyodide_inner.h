@@ -59,7 +59,7 @@ void pyodide_go(struct run *r);
 void pyodide_stdin(struct run *r, const void *bytes, size_t len, bool eof);
 size_t pyodide_stdin_queued(const struct run *r);
 void pyodide_signal(struct run *r, int signo);
-void pyodide_resize(struct run *r, uint16_t cols, uint16_t rows);
+void pyodide_resize(struct run *r, const struct winsize *size);
 void pyodide_pause(struct run *r, bool paused);
 void pyodide_run_free(struct run *r);
 

@@ -235,10 +235,10 @@ void pyodide_signal(struct run *r, int signo)
 		driver_process.run_signal(of(r)->engine->run, signo);
 }
 
-void pyodide_resize(struct run *r, uint16_t cols, uint16_t rows)
+void pyodide_resize(struct run *r, const struct winsize *size)
 {
 	if (of(r)->engine)
-		driver_process.run_resize(of(r)->engine->run, cols, rows);
+		driver_process.run_resize(of(r)->engine->run, size);
 }
 
 void pyodide_pause(struct run *r, bool paused)

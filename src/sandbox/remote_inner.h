@@ -119,7 +119,7 @@ void remote_run_go(struct run *r);
 void remote_run_stdin(struct run *r, const void *bytes, size_t len, bool eof);
 size_t remote_run_stdin_queued(const struct run *r);
 void remote_run_signal(struct run *r, int signo);
-void remote_run_resize(struct run *r, uint16_t cols, uint16_t rows);
+void remote_run_resize(struct run *r, const struct winsize *size);
 void remote_run_pause(struct run *r, bool paused);
 void remote_run_turn(struct run *r, enum run_turn turn, const char *mark);
 void remote_run_free(struct run *r);

@@ -585,8 +585,9 @@ static void send_size(struct run *r)
 		r->sizer = script_begin(r->remote, &size_how, r);
 }
 
-void remote_run_resize(struct run *r, uint16_t cols, uint16_t rows)
+void remote_run_resize(struct run *r, const struct winsize *size)
 {
+	uint16_t cols = size->ws_col, rows = size->ws_row; /* pixels have no way there */
 	if (!r->o.pty || !cols || !rows)
 		return;
 	r->cols = cols;

@@ -605,7 +605,7 @@ void box_shell_send(struct box_shell *s, const void *bytes, size_t len)
 void box_shell_resize(struct box_shell *s, uint16_t cols, uint16_t rows)
 {
 	if (s->run && !s->ended)
-		s->driver->run_resize(s->run, cols, rows);
+		s->driver->run_resize(s->run, &(struct winsize){ .ws_col = cols, .ws_row = rows });
 }
 
 void box_shell_pause(struct box_shell *s, bool paused)

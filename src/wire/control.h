@@ -21,7 +21,9 @@
  *  7. BYE {why} from the supervisor: the connection ends; "session ended", "too slow", "refused".
  *  8. PING {} is answered with PONG {} and the same id, by both sides.
  *  9. Unknown types and fields are ignored. Fields are only added; a changed meaning is a new version.
- * 10. A client that leaves more than CONTROL_SLOW bytes unread for CONTROL_SLOW_MS is closed. Nobody waits for it. */
+ * 10. TTY_OUT and TTY_IN carry the bytes of a program's terminal as they are, no JSON; the frame's id is the action's. A client
+ *     gets and sends them after the command `terminal` has tied it to that action.
+ * 11. A client that leaves more than CONTROL_SLOW bytes unread for CONTROL_SLOW_MS is closed. Nobody waits for it. */
 #ifndef WIRE_CONTROL_H
 #define WIRE_CONTROL_H
 
@@ -40,6 +42,8 @@ enum control_type {
 	CONTROL_BYE = 7,
 	CONTROL_PING = 8,
 	CONTROL_PONG = 9,
+	CONTROL_TTY_OUT = 10,
+	CONTROL_TTY_IN = 11,
 };
 
 /* Every function that returns a json_t * returns owned. */

@@ -119,6 +119,8 @@ int guest_prepare_unpack(const char *body, size_t len, struct guest_prepare_body
 	b.flags = unpack_u16(&u);
 	b.cols = unpack_u16(&u);
 	b.rows = unpack_u16(&u);
+	b.xpixel = unpack_u16(&u);
+	b.ypixel = unpack_u16(&u);
 	b.cwd = unpack_str(&u);
 	b.argv = unpack_strings(&u, &b.nr_argv);
 	if (!u.bad)

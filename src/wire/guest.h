@@ -23,7 +23,7 @@
  * Bodies, supervisor to guest:
  *   ATTACH   u8 flags; u64 mem, u64 file size, u32 processes (0 = leave); u16 n, n x (u8 access, str path);
  *            u16 n, n x u16 port
- *   PREPARE  u16 flags; u16 cols, u16 rows; str cwd ("" = /workspace, then /; relative: below /workspace);
+ *   PREPARE  u16 flags; u16 cols, u16 rows, u16 width, u16 height in pixels; str cwd ("" = /workspace, then /; relative: below /workspace);
  *            u32 n, n x str argv; u32 n, n x str "NAME=value"
  *   GO       -, or u64 run: it goes when that one has ended, after its ENDED; at once where there is none; or u64 run, str mark
  *            (1 to GUEST_MARK_MAX bytes): likewise, or as soon as from now on these bytes have come out of the terminal of that
@@ -32,7 +32,7 @@
  *   EOF      u8 stream
  *   CREDIT   u8 stream; u32 bytes
  *   SIGNAL   u8 signal; u8 to (0 process group, 1 everything that came from the run)
- *   RESIZE   u16 cols, u16 rows
+ *   RESIZE   u16 cols, u16 rows, u16 width, u16 height in pixels
  *   DROP     -      run: kill everything that came from it, then ENDED (of one that has ended: what it left); listener or connection: close
  *   FREEZE   u8 (1 freeze, 0 thaw)
  *   LISTEN   u16 port; u8 flags (GUEST_FDS)
@@ -60,7 +60,7 @@
 #include "wire/frame.h"
 
 enum {
-	GUEST_VERSION = 3,
+	GUEST_VERSION = 4,
 	GUEST_WINDOW = 256 << 10,
 	GUEST_CHUNK = 32 << 10,
 	GUEST_MAX_IN = 4 << 20,	   /* body towards the guest: argv and environment */
@@ -171,7 +171,7 @@ void pack_str(struct buf *b, const char *s); /* the other numbers: buf_u16le ...
 /* PREPARE, unpacked: the arrays are owned, their strings borrow from the body. */
 struct guest_prepare_body {
 	unsigned flags;
-	uint16_t cols, rows;
+	uint16_t cols, rows, xpixel, ypixel;
 	const char *cwd;
 	const char **argv, **env; /* NULL-terminated */
 	size_t nr_argv, nr_env;

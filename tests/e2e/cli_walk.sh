@@ -18,6 +18,7 @@ names=$("$sg" help --json | sed 's/.*"command":"\([a-z_]*\)".*/\1/')
 walked=0
 for name in $names; do
 	walked=$((walked + 1))
+	case $name in claude | codex | opencode | gemini | pi | copilot) continue ;; esac # what they are given is the agent's
 	said=$("$sg" "$name" --no-such-option 2>&1 </dev/null)
 	[ $? -eq 2 ] && [ "$(printf '%s\n' "$said" | wc -l)" -le 2 ] && [[ $said == *"unknown option '--no-such-option' for '$name'"* ]]
 	ok $? "$name: an unknown option is told in at most two lines"

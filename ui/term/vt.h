@@ -8,6 +8,7 @@
 #ifndef UI_VT_H
 #define UI_VT_H
 
+#include "base/buf.h"
 #include "ui/term/text.h"
 
 /* In one column libvterm writes the second half of a wide character nowhere. */
@@ -20,6 +21,11 @@ struct vt *vt_new(int rows, int cols, bool bare_lf);
 void vt_free(struct vt **v);
 void vt_feed(struct vt *v, const void *bytes, size_t len);
 void vt_resize(struct vt *v, int rows, int cols);
+/* Appends what paints the screen's cells, with their colors, onto a terminal of that size that shows nothing, and puts the cursor
+ * to its place. Text goes through the sanitiser; modes are not set. */
+void vt_paint(const struct vt *v, struct buf *out);
+/* Appends the rows of the screen as text, without the blanks at their ends. */
+void vt_rows(const struct vt *v, struct buf *out);
 /* Appends scrollback and screen, without the blank rows at the end. */
 void vt_text(struct vt *v, struct text *t);
 

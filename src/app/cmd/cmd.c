@@ -1,3 +1,4 @@
+#include "app/front/agent_words.h"
 #include "app/cmd/cmd.h"
 
 #include <errno.h>
@@ -262,7 +263,10 @@ int cmd_main(int argc, char **argv, FILE *out, FILE *err_out)
 	struct err err = ERR_INIT;
 	struct cmd_ctx ctx = { .line = &line, .out = out, .err = err_out, .argv = argv };
 	signal(SIGPIPE, SIG_IGN);
-	int rc = command_parse(&line, argv + 1, argc > 0 ? (size_t)argc - 1 : 0, &err);
+	CLEANUP(strv_release) struct strv instead = STRV_INIT;
+	size_t nr = argc > 0 ? (size_t)argc - 1 : 0;
+	bool other = agent_words(argv + 1, nr, &instead);
+	int rc = command_parse(&line, other ? instead.item : argv + 1, other ? instead.nr : nr, &err);
 	set_common(&ctx);
 	int status;
 	if (rc < 0) {

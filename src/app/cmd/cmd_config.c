@@ -47,6 +47,7 @@ static const struct setting settings[] = {
 	{ "notify.bell", NULL, NULL, "true", "ring when an action is held" },
 	{ "notify.command", NULL, NULL, NULL, "run when something waits and nobody is attached" },
 	{ "notify.when", NULL, NULL, NULL, "a filter: of what is held the command is told only of what it finds (questions: of all)" },
+	{ "terminal.prefix", NULL, NULL, "C-\\", "the key that opens the overlay over an agent's own interface" },
 	{ "search.url", NULL, "SANDGLASS_SEARCH", NULL, "search service of web_search: SearXNG, or with shape = \"generic\" any JSON" },
 	{ "otlp.endpoint", NULL, NULL, NULL, "OpenTelemetry collector that gets spans and metrics of sessions that run" },
 	{ "pager", NULL, "PAGER", "less -R", "for long output" },

@@ -10,6 +10,7 @@
 #include "app/config.h"
 #include "app/front/front.h"
 #include "app/front/front_line.h"
+#include "app/front/front_terminal.h"
 #include "app/host/library.h"
 #include "app/super/person_shell.h"
 #include "app/front/sessions.h"
@@ -88,6 +89,11 @@ static int attach(struct cmd_ctx *ctx, bool watch)
 	if ((!cmd_word(ctx, 0) && find_shared(&shared, &err) < 0) ||
 	    find_live(ctx, shared ? shared : cmd_word(ctx, 0), &path, &socket, &err) < 0)
 		return cmd_fail(ctx, &err);
+	const struct front_terminal_opts to = { .take = cmd_has(ctx, "take") };
+	if (!watch && !cmd_has(ctx, "console") && isatty(0) && isatty(1) && !ctx->no_tui && front_has_terminal(socket, NULL))
+		return front_terminal(ctx, path, socket, &to);
+	if (cmd_has(ctx, "take"))
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "attach --take: no agent of this session has a terminal interface of its own");
 	return front_show(ctx, path, socket, &fo);
 }
 

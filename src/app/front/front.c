@@ -7,6 +7,7 @@
 #include "app/config.h"
 #include "app/front/front_console.h"
 #include "app/front/front_line.h"
+#include "app/front/front_terminal.h"
 #include "base/mem.h"
 
 bool front_is_console(const struct cmd_ctx *ctx, const struct front_opts *fo)
@@ -53,6 +54,11 @@ int front_show(struct cmd_ctx *ctx, const char *path, const char *socket, const 
 		int status = front_raw(ctx, s, socket, fo->input);
 		session_close(&s);
 		return status;
+	}
+	if (fo->terminal) {
+		const struct front_terminal_opts to = { .wait = true, .own = true };
+		session_close(&s);
+		return front_terminal(ctx, path, socket, &to);
 	}
 	if (front_is_console(ctx, fo)) {
 		session_close(&s);

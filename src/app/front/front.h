@@ -18,6 +18,7 @@ struct front_opts {
 	const char *greeting; /* first message line of the console; NULL */
 	const char *filter; /* what is listed; checked; NULL everything */
 	bool trust;     /* the person may run commands of this machine from here */
+	bool terminal;  /* the terminal of its program, not the console */
 	bool automatic; /* nobody is there: what is held is denied with a word, questions get their first choice */
 };
 

@@ -10,6 +10,7 @@
 #include "app/cmd/cmd_inner.h"
 #include "app/config.h"
 #include "app/front/front.h"
+#include "app/front/front_terminal.h"
 #include "app/front/inner_agent.h"
 #include "app/host/library.h"
 #include "app/super/otlp_live.h"
@@ -379,6 +380,65 @@ static int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct 
 	return 0;
 }
 
+/* -i: a program or an agent in its own terminal interface. */
+static int interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	const struct strv *words = &ctx->line->rest;
+	const char *name = cmd_opt(ctx, "agent"), *repo = cmd_opt(ctx, "repo"), *program = name ? NULL : words->item[0];
+	struct inner_agent a = { 0 };
+	size_t len;
+	const char *text = library_file("agents/interactive.lua", &len);
+	char full[PATH_MAX];
+	if (!realpath(repo ? repo : ".", full))
+		return err_sys(err, "workspace '%s' cannot be used", repo);
+	if (!text)
+		return err_set(err, ERR_NOENT, "the agent's script is missing from this build");
+	if (inner_agent_find(&a, name ? name : "custom", NULL, program, err) < 0) {
+		inner_agent_release(&a);
+		return -1;
+	}
+	const char *shown = name ? name : strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
+	struct strv args = STRV_INIT;
+	CLEANUP(buf_release) struct buf hold = BUF_INIT;
+	CLEANUP(json_release) json_t *patterns = opt_list(ctx, "hold-exec");
+	size_t nr;
+	json_t *pattern;
+	json_array_foreach(patterns, nr, pattern)
+		buf_printf(&hold, "%s\n", json_string_value(pattern));
+	const char *const pair[][2] = { { "--agent", a.profile }, { "--name", shown }, { "--repo", full }, { "--program", a.program },
+					{ "--root", a.roots }, { "--path", a.path }, { "--beside", a.beside }, { "--model", cmd_opt(ctx, "model") },
+					{ "--record_input", cmd_opt(ctx, "record-input") }, { "--hold", buf_cstr(&hold) } };
+	for (size_t i = 0; i < ARRAY_LEN(pair); i++)
+		if (pair[i][1] && *pair[i][1]) {
+			strv_push(&args, pair[i][0]);
+			strv_push(&args, pair[i][1]);
+		}
+	front_terminal_words(&args);
+	strv_push(&args, "--");
+	for (size_t i = 0; i < words->nr; i++)
+		strv_push(&args, i || name || !a.program ? words->item[i] : a.program);
+	json_put_str(o, "name", cmd_opt(ctx, "name") ? cmd_opt(ctx, "name") : strrchr(shown, '/') ? "agent" : shown);
+	json_put_bytes(o, "script", text, len);
+	json_put(o, "args", json_argv(args.item, args.nr));
+	strv_release(&args);
+	inner_agent_release(&a);
+	return 0;
+}
+
+static int interactive_usage(struct cmd_ctx *ctx, const char *task)
+{
+	const char *input = cmd_opt(ctx, "record-input");
+	if (task || cmd_word(ctx, 0))
+		return cmd_usage(ctx, "-i takes no task and no script: run -i -- PROGRAM, or run --agent NAME -i");
+	if (!cmd_has(ctx, "agent") && !ctx->line->rest.nr)
+		return cmd_usage(ctx, "missing argument: PROGRAM (run -i -- PROGRAM)");
+	if (input && strcmp(input, "off") != 0 && strcmp(input, "counts") != 0 && strcmp(input, "full") != 0)
+		return cmd_usage(ctx, "--record-input: expected off, counts or full, got '%s'", input);
+	if (!cmd_has(ctx, "detach") && !cmd_has(ctx, "dry") && (!isatty(0) || !isatty(1)))
+		return cmd_usage(ctx, "-i needs a terminal; with -d it starts detached");
+	return 0;
+}
+
 /* Of one that has ended: whoever left it running was told how to come back. */
 static void tell_recorded(struct cmd_ctx *ctx, const struct spawned *sp)
 {
@@ -508,18 +568,25 @@ int cmd_run(struct cmd_ctx *ctx)
 	CLEANUP(json_release) json_t *o = json_object();
 	struct err err = ERR_INIT;
 	const char *task = cmd_opt(ctx, "execute");
-	if (!task && !cmd_word(ctx, 0))
+	bool terminal = cmd_has(ctx, "interactive");
+	int wrong = terminal ? interactive_usage(ctx, task) : 0;
+	if (wrong)
+		return wrong;
+	if (!terminal && cmd_opt(ctx, "record-input"))
+		return cmd_usage(ctx, "--record-input goes with -i");
+	if (!task && !cmd_word(ctx, 0) && !terminal)
 		return cmd_usage(ctx, "what is to be run? name a script, or give a task with -e");
 	if (!cmd_has(ctx, "agent") && (cmd_has(ctx, "control") || cmd_has(ctx, "linger") || cmd_has(ctx, "hold-exec")))
 		return cmd_usage(ctx, "--control, --linger and --hold-exec say how somebody else's agent is used: name it with --agent");
-	if (cmd_has(ctx, "agent") && !task)
+	if (cmd_has(ctx, "agent") && !task && !terminal)
 		return cmd_usage(ctx, "--agent NAME does a task: give it with -e");
 	if (task && !task[strspn(task, " \t\r\n")])
 		return cmd_usage(ctx, "-e: the task is empty; say what is to be done");
 	if (task && cmd_word(ctx, 0))
 		return cmd_usage(ctx, "either a script or -e TASK, not both");
 	if (common_opts(ctx, o, &err) < 0 || 
-	    (cmd_has(ctx, "agent") ? inner_agent(ctx, task, o, &err) :
+	    (terminal		   ? interactive(ctx, o, &err) :
+	     cmd_has(ctx, "agent") ? inner_agent(ctx, task, o, &err) :
 	     task		   ? built_in(ctx, task, o, &err) :
 				     load_script(ctx, o, &err)) < 0)
 		return cmd_fail(ctx, &err);
@@ -529,7 +596,7 @@ int cmd_run(struct cmd_ctx *ctx)
 		return print_plan(ctx, o);
 	if (cmd_has(ctx, "watch"))
 		return task ? cmd_usage(ctx, "--watch needs a script") : run_watch(ctx, o, cmd_word(ctx, 0));
-	struct front_opts fo = { .trust = cmd_has(ctx, "trust") };
+	struct front_opts fo = { .trust = cmd_has(ctx, "trust"), .terminal = terminal };
 	return run_session(ctx, o, &fo);
 }
 

@@ -31,6 +31,8 @@ static uint64_t record_start(struct call *c, const char *name)
 	json_put_str(body, "task", json_str(c->args, "task", ""));
 	json_put_str(body, "model", json_str(c->args, "model", ""));
 	json_put_int(body, "parent", (int64_t)c->agent);
+	if (json_flag(c->args, "interactive", false))
+		json_put_flag(body, "interactive", true);
 	json_put(body, "limits", json_incref(json_object_get(c->args, "limits")));
 	json_put(body, "tools", json_incref(json_object_get(c->args, "tools")));
 	if (json_is_integer(json_object_get(c->args, "box")))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/host/op.h"
+#include "app/super/terminal_hub.h"
 #include "sandbox/shell.h"
 
 enum { PROC_QUEUE = 1 << 20 };
@@ -115,6 +116,7 @@ static void proc_output(void *self, enum record_stream stream, const void *bytes
 static void proc_done(void *self, const struct action_result *res)
 {
 	struct proc *p = self;
+	terminal_ended(p->super, res->id);
 	struct call fake = { .out = { p->out[0], p->out[1] }, .began_us = p->began_us };
 	if (res->end == END_OK || res->end == END_KILLED || res->end == END_CANCELLED) {
 		p->res = call_res(&fake, res);
@@ -150,6 +152,8 @@ static void begin_proc(struct call *c, struct action_spec *spec)
 	spec->cause = c->agent ? c->agent : c->super->start_seq;
 	spec->agent = c->agent;
 	p->action = gate_submit(c->super->gate, spec, boxes_effector(c->super->boxes, spec->box), proc_client(p, &client));
+	if (p->pty)
+		terminal_expect(c->super, p->action, json_str(spec->args, "name", spec->argv.nr ? spec->argv.item[0] : ""));
 	json_t *v = json_object();
 	json_put_int(v, "proc", (int64_t)p->action);
 	json_put_int(v, "event", (int64_t)p->action);
@@ -351,8 +355,8 @@ static void resize_now(void *self)
 {
 	struct call *c = self;
 	struct err err = ERR_INIT;
-	if (boxes_resize(c->super->boxes, (uint64_t)json_int(c->args, "proc", 0), (uint16_t)json_int(c->args, "cols", 0),
-			 (uint16_t)json_int(c->args, "rows", 0), &err) < 0)
+	const struct winsize size = { .ws_col = (uint16_t)json_int(c->args, "cols", 0), .ws_row = (uint16_t)json_int(c->args, "rows", 0) };
+	if (boxes_resize(c->super->boxes, (uint64_t)json_int(c->args, "proc", 0), &size, &err) < 0)
 		call_fail_err(c, &err);
 	else
 		call_answer(c, NULL);

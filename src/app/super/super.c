@@ -25,6 +25,7 @@
 #include "app/super/stand.h"
 #include "app/super/super_box.h"
 #include "app/super/super_inner.h"
+#include "app/super/terminal_hub.h"
 #include "app/model/model_call.h"
 #include "app/super/vault.h"
 #include "action/budget_recover.h"
@@ -507,6 +508,7 @@ static int compose(struct super *s, struct err *err)
 		return EXIT_SANDBOX;
 	s->start_seq = record_head(s->record);
 	s->gate = gate_new(s->loop, s->record, &gate_ops);
+	gate_on_raw(s->gate, terminal_output, s);
 	if (s->resume) {
 		s->start_seq = 1;
 		resume_agents(s->resume, s);
@@ -575,6 +577,7 @@ static bool release(struct super *s)
 		call_drop(s->calls);
 	op_procs_free(s);
 	op_shells_free(s);
+	terminals_free(s);
 	person_inputs_free(s);
 	op_copy_leave();
 	control_server_free(&s->server, s->why);

@@ -18,6 +18,7 @@
 #include "app/super/super_box.h"
 #include "app/super/super_cmd.h"
 #include "app/super/super_tree.h"
+#include "app/super/terminal_hub.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -273,6 +274,7 @@ static json_t *state_of(void *self)
 		json_array_append_new(agents, one);
 	}
 	json_put(st, "agents", agents);
+	json_put(st, "terminals", terminals_json(s));
 	json_put_flag(st, "ending", s->ending);
 	return st;
 }
@@ -498,7 +500,7 @@ static const struct {
 	{ "redact", cmd_redact },     { "waivers", cmd_waivers },   { "undo", cmd_undo },	      { "preview", cmd_preview }, { "promote", cmd_promote },
 	{ "host_command", cmd_host_command },
 	{ "redo_here", cmd_redo_here }, { "mcp_call", cmd_mcp_call },
-		      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },
+		      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },	{ "terminal", cmd_terminal },
 	{ "box_copy", cmd_box_copy }, { "box_look", cmd_box_look }, { "box_snapshot", cmd_box_snapshot },
 };
 
@@ -550,6 +552,7 @@ static void people(void *self, size_t nr)
 static void left(void *self, uint64_t client)
 {
 	shells_left(self, client);
+	terminals_left(self, client);
 }
 
 static bool clean(void *self, const char *text, size_t len, struct buf *out)
@@ -560,7 +563,7 @@ static bool clean(void *self, const char *text, size_t len, struct buf *out)
 
 static const struct control_ops control_ops = {
 	.command = on_command, .state = state_of, .record = keep, .clean = clean, .clients = clients,
-	.people = people, .left = left
+	.people = people, .left = left, .typed = terminal_typed
 };
 
 int super_listen(struct super *s, struct err *err)

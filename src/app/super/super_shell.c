@@ -7,6 +7,7 @@
 
 #include "app/super/person_input.h"
 #include "app/super/super_cmd.h"
+#include "app/super/terminal_hub.h"
 #include "sandbox/shell.h"
 
 struct own_shell { /* one that has not ended, and who typed for it */
@@ -19,7 +20,7 @@ struct own_shell { /* one that has not ended, and who typed for it */
 static void shell_done(void *self, const struct action_result *res)
 {
 	struct own_shell *o = self, **at = &o->s->own_shells;
-	(void)res; /* whoever looks sees action.ended */
+	terminal_ended(o->s, res->id);
 	while (*at != o)
 		at = &(*at)->next;
 	*at = o->next;
@@ -93,6 +94,7 @@ int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err)
 	*o = (struct own_shell){ .next = a->s->own_shells, .s = a->s, .client = a->rq->client, .end = command_has(a->line, "end") };
 	o->action = gate_submit(a->s->gate, &spec, boxes_effector(a->s->boxes, id), &client);
 	a->s->own_shells = o;
+	terminal_expect(a->s, o->action, "shell");
 	json_put_int(out, "action", (int64_t)o->action);
 	strv_release(&spec.argv);
 	strv_release(&spec.env);
@@ -166,45 +168,5 @@ int cmd_input(struct ask_for *a, json_t *out, struct err *err)
 		json_put_flag(body, "hidden", true);
 	record_barrier(a->s->record, record_append_json(a->s->record, EV_PROC_STDIN, id, 0, action_spec(act)->box, id, body),
 		       typed_now, t);
-	return 1;
-}
-
-struct resized {
-	struct super *s;
-	uint64_t action, ticket;
-	uint16_t cols, rows;
-};
-
-static void resized_now(void *self)
-{
-	struct resized *r = self;
-	struct err err = ERR_INIT;
-	if (boxes_resize(r->s->boxes, r->action, r->cols, r->rows, &err) < 0)
-		control_refuse(r->s->server, r->ticket, &err);
-	else
-		control_answer(r->s->server, r->ticket, NULL);
-	free(r);
-}
-
-int cmd_resize(struct ask_for *a, json_t *out, struct err *err)
-{
-	uint64_t id;
-	int64_t cols = 80, rows = 24;
-	(void)out;
-	if (asked_id(asked_word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
-	    command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0)
-		return -1;
-	struct action *act = gate_action(a->s->gate, id);
-	if (!act || (action_state(act) != ACTION_BARRIER && action_state(act) != ACTION_RUNNING))
-		return err_set(err, ERR_NOENT, "action #%" PRIu64 " does not run", id);
-	if (action_spec(act)->kind != ACT_SHELL && !json_flag(action_spec(act)->args, "pty", false))
-		return err_set(err, ERR_INVALID, "action #%" PRIu64 " has no terminal", id);
-	struct resized *r = NEW(struct resized);
-	*r = (struct resized){ .s = a->s, .action = id, .ticket = a->rq->ticket, .cols = (uint16_t)cols, .rows = (uint16_t)rows };
-	json_t *body = json_object(); /* who looks at the record must know how wide lines were */
-	json_put_int(body, "cols", cols);
-	json_put_int(body, "rows", rows);
-	record_barrier(a->s->record,
-		       record_append_json(a->s->record, EV_PROC_RESIZE, id, 0, action_spec(act)->box, id, body), resized_now, r);
 	return 1;
 }

@@ -155,7 +155,9 @@ static void seen_closed(void *self, const struct err *err)
 	s->closed = true;
 	snprintf(s->why, sizeof(s->why), "%s", err->text);
 }
-static const struct control_client_ops seen_ops = { seen_reply, seen_head, seen_state, seen_closed };
+static const struct control_client_ops seen_ops = {
+	.reply = seen_reply, .head = seen_head, .state = seen_state, .closed = seen_closed
+};
 
 static json_t *words(const char *a, const char *b, const char *c)
 {

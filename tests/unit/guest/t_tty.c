@@ -159,7 +159,7 @@ int main(void)
 	int master = -1, tty = -1;
 	if (!mkdtemp(dir))
 		return 1;
-	if (!inner_tty_open(80, 24, &master, &tty))
+	if (!inner_tty_open(&(struct winsize){ .ws_col = 80, .ws_row = 24 }, &master, &tty))
 		skip_all("no terminals here: %s", strerror(errno));
 	fd_close(&master);
 	fd_close(&tty);

@@ -109,10 +109,10 @@ static void fake_run_signal(struct run *r, int signo)
 	r->signals[r->nr_signals++] = signo;
 }
 
-static void fake_run_resize(struct run *r, uint16_t cols, uint16_t rows)
+static void fake_run_resize(struct run *r, const struct winsize *size)
 {
 	assert(!r->freed);
-	fake_note("resize:%ux%u", cols, rows);
+	fake_note("resize:%ux%u", size->ws_col, size->ws_row);
 }
 
 static void fake_run_pause(struct run *r, bool paused)

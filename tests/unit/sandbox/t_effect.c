@@ -221,7 +221,7 @@ static void test_while_it_runs(void)
 	ok(boxes_signal(B, id, SIGINT, &err) == 0 && fake.run[0].signals[0] == SIGINT, "a signal reaches it");
 	ok(boxes_stdin(B, id, "ab", 2, false, &err) == 0 && boxes_stdin(B, id, "c", 1, true, &err) == 0, "stdin in two parts");
 	ok(fake.run[0].in.len == 3 && fake.run[0].eof, "arrives whole");
-	ok(boxes_resize(B, id, 100, 40, &err) == 0, "resized");
+	ok(boxes_resize(B, id, &(struct winsize){ .ws_col = 100, .ws_row = 40 }, &err) == 0, "resized");
 	is_str(buf_cstr(&fake.log), "resize:100x40", "to what was asked");
 	R->backlog = RECORD_FLOOD + 1;
 	fake_out(&fake.run[0], 1, "flood");

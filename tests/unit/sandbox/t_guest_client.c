@@ -241,7 +241,7 @@ static void test_pty(void)
 		turns(10);
 	ok(strstr(buf_cstr(&j.tty), "17 91"), "a terminal of the size asked for");
 	ok(strstr(buf_cstr(&j.tty), "/dev/pts/"), "with a name");
-	guest_resize(j.run, 40, 8);
+	guest_resize(j.run, &(struct winsize){ .ws_col = 40, .ws_row = 8 });
 	until(&j.done);
 	ok(strstr(buf_cstr(&j.tty), "8 40"), "resized");
 	is_int(j.code, 4, "exit code");

@@ -44,9 +44,9 @@ static void run_signal(struct run *r, int signo)
 	guest_signal(r->r, signo);
 }
 
-static void run_resize(struct run *r, uint16_t cols, uint16_t rows)
+static void run_resize(struct run *r, const struct winsize *size)
 {
-	guest_resize(r->r, cols, rows);
+	guest_resize(r->r, size);
 }
 
 static void run_pause(struct run *r, bool paused)

@@ -21,6 +21,8 @@ static void test_prepare(void)
 	buf_u16le(&b, GUEST_PTY | GUEST_FDS);
 	buf_u16le(&b, 80);
 	buf_u16le(&b, 24);
+	buf_u16le(&b, 800);
+	buf_u16le(&b, 480);
 	pack_str(&b, "src");
 	buf_u32le(&b, 2);
 	pack_str(&b, "echo");
@@ -28,7 +30,7 @@ static void test_prepare(void)
 	buf_u32le(&b, 1);
 	pack_str(&b, "A=b");
 	is_int(guest_prepare_unpack(b.data, b.len, &out, &err), 0, "a prepare frame");
-	ok(out.flags == (GUEST_PTY | GUEST_FDS) && out.cols == 80 && out.rows == 24, "numbers");
+	ok(out.flags == (GUEST_PTY | GUEST_FDS) && out.cols == 80 && out.rows == 24 && out.xpixel == 800 && out.ypixel == 480, "numbers");
 	is_str(out.cwd, "src", "directory");
 	ok(out.nr_argv == 2 && strcmp(out.argv[0], "echo") == 0 && !*out.argv[1] && !out.argv[2], "arguments");
 	ok(out.nr_env == 1 && strcmp(out.env[0], "A=b") == 0 && !out.env[1], "environment");
@@ -42,7 +44,7 @@ static void test_prepare(void)
 	is_int(good, 0, "no shorter one is");
 	buf_putc(&b, 'x');
 	is_int(guest_prepare_unpack(b.data, b.len, &out, &err), -1, "nor a longer one");
-	b.data[6] = 1; /* the length of the directory's name */
+	b.data[10] = 1; /* the length of the directory's name */
 	is_int(guest_prepare_unpack(b.data, b.len - 1, &out, &err), -1, "nor one whose string has no end");
 	buf_reset(&b);
 	buf_u16le(&b, 0);
