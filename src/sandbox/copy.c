@@ -163,3 +163,19 @@ int copy_tree(const char *from, const char *to, const struct masks *masks, const
 	buf_release(&c.path);
 	return rc < 0 && err->code == ERR_NONE ? err_sys(err, "cannot copy '%s'", from) : rc;
 }
+
+int copy_part(const char *from, const char *at, const char *to, const struct masks *masks, const struct copy_owner *owner,
+	      struct err *err)
+{
+	struct copy c = { .masks = masks, .owner = owner, .err = err };
+	const char *slash = strrchr(at, '/'), *name = slash ? slash + 1 : at;
+	CLEANUP(free_ptr) char *from_dir = xasprintf("%s/%.*s", from, (int)(slash ? slash - at : 0), at);
+	CLEANUP(free_ptr) char *to_dir = xasprintf("%s/%.*s", to, (int)(slash ? slash - at : 0), at);
+	CLEANUP(fd_close) int in = open(from_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(fd_close) int out = open(to_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (slash)
+		buf_append(&c.path, at, (size_t)(slash - at) + 1);
+	int rc = in < 0 || out < 0 ? -1 : copy_one(&c, in, out, name, 0);
+	buf_release(&c.path);
+	return rc < 0 && err->code == ERR_NONE ? err_sys(err, "cannot copy '%s/%s'", from, at) : rc;
+}

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "sandbox/copy.h"
+#include "sandbox/mounts_below.h"
 
 enum { SMALL_MAX = 1 << 20 };
 #define ATTRIBUTES GIT_VIEW_ATTRIBUTES
@@ -27,6 +28,7 @@ void git_view_release(struct git_view *v)
 	strv_release(&v->stores);
 	strv_release(&v->notes);
 	strv_release(&v->mounts);
+	strv_release(&v->no_mount);
 	*v = (struct git_view){ 0 };
 }
 
@@ -129,6 +131,15 @@ static int look_inside(const char *real, const char *at, const struct git_place 
 	return masks_git_dir(real, common, how->expose, shown, masks, err);
 }
 
+/* What the libgit2 of Debian cannot open, git in the sandbox can. */
+static void note_format(struct git_view *v, const char *at, const struct git_place *p)
+{
+	if (p->format == GIT_SHA256)
+		note_it(v, at, "the repository has SHA-256 objects: git works in the sandbox, but only 'merge --patch' can take its work");
+	else if (p->reftable)
+		note_it(v, at, "the repository has reftables: git works in the sandbox, but only 'merge --patch' can take its work");
+}
+
 static int look_at(struct git_view *v, const char *real, const char *at, const struct git_view_how *how, const struct git_shown *shown,
 		   struct masks *masks, struct err *err)
 {
@@ -140,6 +151,7 @@ static int look_at(struct git_view *v, const char *real, const char *at, const s
 		note_it(v, at, why.text);
 	if (rc <= 0)
 		return 0;
+	note_format(v, at, &p);
 	bool inside = git_below(p.dir, real) && git_below(p.common, real) && strcmp(p.common, real) != 0;
 	if (p.worktree && p.reftable && !inside)
 		note_it(v, at, "a linked worktree of a repository with reftables has only its files in the sandbox, not its git");
@@ -215,6 +227,8 @@ int git_view_look(const char *dir, const struct git_view_how *how, const struct 
 	struct stat st;
 	if (!real)
 		return err_sys(err, "cannot open the repository '%s'", dir);
+	if (!how->copy)
+		mounts_below(real, &v->mounts, &v->no_mount);
 	if (!has_own_git(masks))
 		look_above(v, real);
 	for (size_t i = 0; i < masks->git_at.nr; i++)
@@ -324,9 +338,7 @@ static int write_one(const struct git_made *m, const char *dir, const char *root
 	if (m->whole) {
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
 		CLEANUP(free_ptr) char *alternates = path_join(to, "objects/info/alternates");
-		if (how->copy && unlink(to) < 0 && errno != ENOENT && errno != EISDIR)
-			return err_sys(err, "cannot remove '%s'", to);
-		if (how->copy && dir_remove(to, err) < 0)
+		if (dir_remove(to, err) < 0) /* of a copy */
 			return -1;
 		alternates_text(m, 0, how, &text);
 		if (git_compose(m, to, shown, err) < 0 || write_text(alternates, &text, err) < 0 || write_patterns(m, to, shown, err) < 0 ||
@@ -336,10 +348,24 @@ static int write_one(const struct git_made *m, const char *dir, const char *root
 	return how->copy ? copy_stores(m, to, owner, err) : 0;
 }
 
+static int write_mounts(const struct git_view *v, const char *dir, const char *root, const struct masks *masks, const struct git_owner *owner,
+			struct err *err)
+{
+	const struct copy_owner to_owner = { .uid = owner->uid, .gid = owner->gid };
+	for (size_t i = 0; i < v->mounts.nr; i++) {
+		const char *at = v->mounts.item[i], *slash = strrchr(at, '/');
+		CLEANUP(free_ptr) char *above = xstrndup(at, slash ? (size_t)(slash - at) : 0);
+		if (make_above(dir, root, above, owner, err) < 0 || copy_part(dir, at, root, masks, &to_owner, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int git_view_write(const struct git_view *v, const char *dir, const char *root, const struct git_view_how *how,
 		   const struct git_shown *shown, const struct masks *masks, const struct git_owner *owner, struct err *err)
 {
-	(void)masks;
+	if (write_mounts(v, dir, root, masks, owner, err) < 0)
+		return -1;
 	for (size_t i = 0; i < v->nr; i++)
 		if ((v->item[i].whole || how->copy) && write_one(&v->item[i], dir, root, how, shown, owner, err) < 0)
 			return err_wrap(err, "git of '%s'", dir);

@@ -32,7 +32,7 @@ struct git_view {
 	size_t nr, cap, nr_whole;
 	struct strv stores;  /* directories of objects that are shown, absolute on the host */
 	struct strv notes;   /* what does not work, one line each, for people */
-	struct strv mounts;  /* folders that other file systems are mounted on, relative; to be copied */
+	struct strv mounts, no_mount; /* mounts below the workspace that are copied, and that are left out (mounts_below.h) */
 };
 
 struct git_view_how {

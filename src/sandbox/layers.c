@@ -157,7 +157,7 @@ static void put_strings(const struct strv *v, json_t *list)
 void layers_describe(const struct layers *l, json_t *to)
 {
 	json_t *masked = json_array(), *foreign = json_array(), *exposed = json_array(), *repos = json_array();
-	json_t *notes = json_array();
+	json_t *notes = json_array(), *mounts = json_array();
 	int64_t nr_foreign = 0, files = 0, looked = 0, unread = 0;
 	for (size_t i = 0; i < l->nr; i++) {
 		const struct layer *w = &l->item[i];
@@ -177,9 +177,14 @@ void layers_describe(const struct layers *l, json_t *to)
 	}
 	for (size_t i = 0; i < l->nr; i++)
 		put_strings(&l->item[i].git.notes, notes);
+	for (size_t i = 0; i < l->nr; i++)
+		put_strings(&l->item[i].git.no_mount, mounts);
 	if (json_array_size(notes))
 		json_put(to, "git_limits", json_incref(notes));
+	if (json_array_size(mounts))
+		json_put(to, "mounts", json_incref(mounts));
 	json_decref(notes);
+	json_decref(mounts);
 	json_put(to, "repos", repos);
 	json_put(to, "masked", masked);
 	json_put(to, "exposed", exposed);
