@@ -469,19 +469,36 @@ uint32_t sanitize_text(const void *bytes, size_t len, unsigned flags, struct buf
 	return sanitize(bytes, len, flags, add_text, out);
 }
 
+/* Lines that are joined. */
+struct joined {
+	struct buf *out;
+	size_t from;	/* where its own text begins */
+	const char *mark;
+	bool ended;	/* a line has; the mark comes with what follows */
+};
+
 static bool add_line(void *self, const struct glyph *g)
 {
-	struct buf *out = self;
-	if (!(g->flags & (GLYPH_NEWLINE | GLYPH_RETURN)))
-		buf_append(out, g->s, g->len);
-	else if (out->len > 0 && out->data[out->len - 1] != ' ')
-		buf_putc(out, ' ');
+	struct joined *j = self;
+	if (g->flags & (GLYPH_NEWLINE | GLYPH_RETURN)) {
+		j->ended = j->out->len > j->from;
+		return true;
+	}
+	if (j->ended) {
+		if (j->out->data[j->out->len - 1] != ' ')
+			buf_putc(j->out, ' ');
+		buf_puts(j->out, j->mark);
+		buf_putc(j->out, ' ');
+	}
+	j->ended = false;
+	buf_append(j->out, g->s, g->len);
 	return true;
 }
 
 void sanitize_line(const void *bytes, size_t len, unsigned flags, struct buf *out)
 {
-	sanitize(bytes, len, flags, add_line, out);
+	struct joined j = { out, out->len, flags & SANITIZE_ASCII ? "^J" : "\342\206\265", false };
+	sanitize(bytes, len, flags, add_line, &j);
 }
 
 /* How long the colour sequence at @p is; 0: it is none. */

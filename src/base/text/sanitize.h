@@ -78,7 +78,8 @@ void sanitizer_end(struct sanitizer *s); /* flushes the tail and forgets all sta
 uint32_t sanitize(const void *bytes, size_t len, unsigned flags, glyph_fn *fn, void *self);
 /* The same into text; lines end with LF. For one-line fields pass SANITIZE_EXACT or call sanitize_line. */
 uint32_t sanitize_text(const void *bytes, size_t len, unsigned flags, struct buf *out);
-/* Into one line: line ends become one space. */
+/* Into one line: a visible mark stands between lines ("a ↵ b"; SANITIZE_ASCII: "a ^J b"), so that two commands never look like
+ * one; none at the end. */
 void sanitize_line(const void *bytes, size_t len, unsigned flags, struct buf *out);
 /* For a summary of one line, before it goes through one of the above: whole colour sequences (ESC [ numbers m) go, all
  * other escapes stay and will be marked. Not for what a person is asked to approve. */

@@ -153,7 +153,11 @@ static void limits(void)
 	ok(strcmp(out.data + out.len - 3, "end") == 0, "and the rest is text");
 	buf_reset(&out);
 	sanitize_line("a\nb\n\nc", 6, 0, &out);
-	is_str(buf_cstr(&out), "a b c", "one line");
+	is_str(buf_cstr(&out), "a \342\206\265 b \342\206\265 c", "one line, with a mark between lines");
+	buf_reset(&out);
+	buf_puts(&out, "x: ");
+	sanitize_line("\r\na;\r\n  rm b\n\n", 14, SANITIZE_ASCII, &out);
+	is_str(buf_cstr(&out), "x: a; ^J   rm b", "none before the first or after the last");
 }
 
 static void colours(void)
