@@ -180,7 +180,7 @@ static bool may(struct prune *p)
 	return cmd_ask(p->ctx, q, &answer) && (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
 }
 
-static int remove_one(const struct cmd_ctx *ctx, const struct session_file *f, const char *why, struct err *err)
+static int remove_one(struct cmd_ctx *ctx, const struct session_file *f, const char *why, struct err *err)
 {
 	/* whoever would begin to write it now meets the lease */
 	int lease = lease_take(f->path, NULL, err);
@@ -188,6 +188,7 @@ static int remove_one(const struct cmd_ctx *ctx, const struct session_file *f, c
 		return -1;
 	CLEANUP(free_ptr) char *boxes = box_folder(f->id);
 	bool its = box_folder_is(boxes, f->path);
+	unmerged_forget(ctx, f->path);
 	int rc = tombstone_write(ctx->sessions, f, why, err);
 	if (rc == 0 && unlink(f->path) < 0)
 		rc = err_sys(err, "cannot remove '%s'", f->path);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/cmd/cmd_inner.h"
+#include "app/front/merge_text.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -59,37 +60,13 @@ static void decision(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
 		buf_printf(out, "; %s", json_str(result, "text", ""));
 }
 
-static void conflicts(const json_t *target, struct buf *out)
-{
-	size_t i;
-	json_t *c;
-	json_array_foreach(json_object_get(target, "conflicts"), i, c)
-	{
-		CLEANUP(buf_release) struct buf path = BUF_INIT;
-		json_get_bytes(json_object_get(c, "path"), &path);
-		buf_printf(out, "\n  conflict: %s (%s)", buf_cstr(&path), json_str(c, "why", "changed on both sides"));
-	}
-}
-
 static void merged(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
 {
-	size_t i, left = json_array_size(json_object_get(result, "left"));
-	json_t *t;
-	json_array_foreach(json_object_get(result, "targets"), i, t)
-	{
-		CLEANUP(buf_release) struct buf dir = BUF_INIT;
-		json_get_bytes(json_object_get(t, "dir"), &dir);
-		buf_puts(out, i ? "\n" : "");
-		buf_puts(out, cmd_has(ctx, "dry-run") ? "would merge " : "merged ");
-		count(out, number(t, "files"), "change");
-		buf_printf(out, " to %s", *json_str(t, "patch", "") ? json_str(t, "patch", "") : buf_cstr(&dir));
-		buf_printf(out, "%s%s", *json_str(t, "ref", "") ? ", " : "", json_str(t, "ref", ""));
-		conflicts(t, out);
-	}
-	if (left) {
-		buf_puts(out, "; ");
-		count(out, left > INT64_MAX ? INT64_MAX : (int64_t)left, "file");
-		buf_puts(out, " left out");
+	bool dry = cmd_has(ctx, "dry-run");
+	merge_text(result, NULL, dry, out);
+	if (dry && json_int(json_object_get(result, "counts"), "conflict", 0)) {
+		buf_puts(out, "\n  conflict:");
+		merge_conflicts(result, out);
 	}
 	buf_printf(out, " (#%" PRId64 ")", number(result, "event"));
 }

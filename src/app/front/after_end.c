@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "app/front/merge_text.h"
 #include "app/front/sessions.h"
 #include "app/front/unmerged.h"
 #include "app/super/removal.h"
@@ -28,6 +29,7 @@ struct again { /* a session that is written once more */
 	struct unmerged u;
 	uint64_t cause;
 	json_t *who;
+	struct objects *objects; /* made by a merge */
 	size_t removed;
 	bool done;
 };
@@ -124,6 +126,7 @@ static int close_again(struct again *g, struct err *err)
 	if (g->loop)
 		loop_free(g->loop);
 	json_decref(g->who);
+	objects_free(&g->objects);
 	unmerged_release(&g->u);
 	return rc;
 }
@@ -141,15 +144,24 @@ static int finish(struct again *g, int rc, struct err *err)
 
 /* --- merge --- */
 
+static bool has_changes(const struct unmerged_box *b)
+{
+	for (size_t i = 0; i < b->nr; i++)
+		if (json_int(b->layer[i].snap, "touched", 0) > 0)
+			return true;
+	return false;
+}
+
 static struct unmerged_box *choose(struct again *g, const char *name, struct err *err)
 {
+	bool merged_too = cmd_opt(g->ctx, "patch") && unmerged_files(&g->u) == 0; /* a patch shows all changes */
 	struct unmerged_box *found = NULL;
 	CLEANUP(buf_release) struct buf names = BUF_INIT;
 	size_t nr = 0;
 	for (size_t i = 0; i < g->u.nr; i++) {
 		struct unmerged_box *b = &g->u.box[i];
 		bool meant =
-			name ? meant_box(name, b->id, b->name) : b->files > 0;
+			name ? meant_box(name, b->id, b->name) : b->files > 0 || (merged_too && has_changes(b));
 		if (!meant)
 			continue;
 		buf_printf(&names, "%s%s (#%" PRIu64 ")", nr++ ? ", " : "", b->name, b->id);
@@ -171,17 +183,26 @@ static struct unmerged_box *choose(struct again *g, const char *name, struct err
 
 static void add_object(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
 {
-	(void)self; /* merge_run keeps what it makes in memory */
-	(void)type;
-	(void)bytes;
-	(void)len;
-	*id_out = (struct object_id){ 0 };
+	struct again *g = self; /* the trees of what was merged go into the file with the event */
+	if (!g->objects)
+		g->objects = objects_new();
+	objects_add(g->objects, type, bytes, len, id_out);
 }
 
 static int get_object(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out,
 		      struct err *err)
 {
-	return session_object(self, id, type_out, out, err);
+	struct again *g = self;
+	return session_object(g->read, id, type_out, out, err);
+}
+
+static void record_merge(struct again *g, uint16_t kind, uint64_t box, json_t *body)
+{
+	CLEANUP(free_ptr) char *text = json_dump_str(body);
+	struct event ev = { .cause = g->cause, .box = box, .kind = kind, .body = text, .len = strlen(text) };
+	record_objects(g->record, g->objects ? g->objects : objects_new(), &ev);
+	g->objects = NULL;
+	json_decref(body);
 }
 
 /* The same state of the same box has the same id: a second try finds what the first one did. */
@@ -192,6 +213,7 @@ static void merge_id(const struct again *g, const struct unmerged_box *b, char o
 	buf_printf(&text, "%s/%" PRIu64, session_id(g->read), b->id);
 	for (size_t i = 0; i < b->nr; i++)
 		buf_printf(&text, "#%" PRIu64, b->layer[i].seq);
+	buf_printf(&text, "/%zu", g->u.nr_merges); /* each has a record of its own to be undone from */
 	hash_of(text.data, text.len, &h);
 	hex_append(&hex, h.b, 8);
 	memcpy(out, hex.data, 16);
@@ -211,8 +233,6 @@ struct plan { /* what merge_run is given, and what it borrows */
 
 static void say(struct again *g, const struct unmerged_box *b, const json_t *body, bool dry)
 {
-	size_t i;
-	json_t *t;
 	if (g->ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "session", session_id(g->read));
@@ -221,33 +241,17 @@ static void say(struct again *g, const struct unmerged_box *b, const json_t *bod
 		cmd_json(g->ctx, o);
 		return;
 	}
-	json_array_foreach(json_object_get(body, "targets"), i, t)
-	{
-		CLEANUP(buf_release) struct buf dir = BUF_INIT, safe = BUF_INIT;
-		json_get_bytes(json_object_get(t, "dir"), &dir);
-		cmd_safe(&safe, buf_cstr(&dir), dir.len, false);
-		int64_t nr = json_int(t, "files", 0);
-		fprintf(g->ctx->out, "%s %s: %" PRId64 " change%s to %s%s%s\n", dry ? "would merge" : "merged", b->name, nr,
-			nr == 1 ? "" : "s", buf_cstr(&safe),
-			*json_str(t, "ref", "") ? ", " : "", json_str(t, "ref", ""));
-	}
+	CLEANUP(buf_release) struct buf text = BUF_INIT, safe = BUF_INIT;
+	merge_text(body, b->name, dry, &text);
+	cmd_safe(&safe, text.data, text.len, true);
+	fprintf(g->ctx->out, "%s\n", buf_cstr(&safe));
 }
 
 static int conflicts(const json_t *body, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	size_t i, k, nr = 0;
-	json_t *t, *c;
-	json_array_foreach(json_object_get(body, "targets"), i, t)
-		json_array_foreach(json_object_get(t, "conflicts"), k, c)
-	{
-		CLEANUP(buf_release) struct buf path = BUF_INIT;
-		json_get_bytes(json_object_get(c, "path"), &path);
-		if (nr++ < 10)
-			buf_printf(&text, "%s%s (%s)", nr > 1 ? ", " : "", buf_cstr(&path),
-				   json_str(c, "why", "changed on both sides"));
-	}
-	return err_set(err, ERR_INVALID, "nothing was merged, there are conflicts: %s", buf_cstr(&text));
+	merge_conflicts(body, &text);
+	return err_set(err, ERR_INVALID, "nothing was merged, there are conflicts:%s", buf_cstr(&text));
 }
 
 static int plan_make(struct plan *p, struct again *g, const struct unmerged_box *b, const struct ws_store *st,
@@ -281,6 +285,9 @@ static int plan_make(struct plan *p, struct again *g, const struct unmerged_box 
 		p->left += left + p->choice[k].partly;
 		p->step[k] = (struct merge_step){ .view = &p->view[k], .message = p->message };
 		p->target[k] = (struct merge_target){ .repo = l->repo,
+						      .had = &l->had,
+						      .opening = l->opening,
+						      .asked = &p->pick.paths,
 						      .dir = l->dir,
 						      .step = &p->step[k],
 						      .nr_steps = 1,
@@ -309,7 +316,7 @@ static void plan_release(struct plan *p)
 
 static int merge_box(struct again *g, const struct unmerged_box *b, struct err *err)
 {
-	struct ws_store st = { .add = add_object, .get = get_object, .self = g->read };
+	struct ws_store st = { .add = add_object, .get = get_object, .self = g };
 	struct plan p = { 0 };
 	struct merge_result r = { 0 };
 	char id[33];
@@ -327,6 +334,8 @@ static int merge_box(struct again *g, const struct unmerged_box *b, struct err *
 						     : MERGE_BRANCH,
 		.patch = cmd_opt(g->ctx, "patch"),
 		.branch = cmd_opt(g->ctx, "to"),
+		.session = session_id(g->read),
+		.ignored = cmd_has(g->ctx, "ignored"),
 		.author = "sandglass",
 		.email = "sandglass@localhost",
 		.ts_us = clock_wall_us(),
@@ -353,7 +362,7 @@ static int merge_box(struct again *g, const struct unmerged_box *b, struct err *
 		say(g, b, body, dry);
 	}
 	uint16_t kind = dry ? EV_MERGE_PLANNED : rc == 0 ? EV_MERGE_DONE : EV_MERGE_FAILED;
-	record_append_json(g->record, kind, g->cause, 0, b->id, 0, body);
+	record_merge(g, kind, b->id, body);
 	merge_result_release(&r);
 	plan_release(&p);
 	return rc;

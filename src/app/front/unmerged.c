@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "sandbox/workspace/view.h"
+#include "sandbox/workspace/merge.h"
 
-enum { LARGE = 16 << 20, CLOSING_TICKS = 1000, CLOSING_TICK_US = 3000 };
+enum { CLOSING_TICKS = 1000, CLOSING_TICK_US = 3000 };
 
 static struct unmerged_box *box_of(struct unmerged *u, uint64_t id)
 {
@@ -34,9 +34,9 @@ static void see_open(struct unmerged *u, const struct event *ev, const json_t *b
 	b->layer = xcalloc(b->nr, sizeof(*b->layer));
 	for (size_t i = 0; i < b->nr; i++) {
 		const json_t *r = json_array_get(repos, i);
-		CLEANUP(buf_release) struct buf dir = BUF_INIT;
+		CLEANUP(buf_release) struct buf dir = BUF_INIT; /* a path is bytes */
 		b->layer[i].repo = xstrdup(json_str(r, "name", ""));
-		b->layer[i].dir = json_get_bytes(json_object_get(r, "dir"), &dir) ? buf_take(&dir) : NULL;
+		b->layer[i].dir = json_get_bytes(json_object_get(r, "dir"), &dir) ? xstrdup(buf_cstr(&dir)) : NULL;
 	}
 }
 
@@ -56,14 +56,29 @@ static void see_snapshot(struct unmerged_box *b, const struct event *ev, json_t 
 	}
 }
 
-static void see_merged(struct unmerged *u, struct unmerged_box *b, const struct event *ev, const json_t *body)
+static void see_merged(struct unmerged *u, const struct unmerged_box *b, const struct event *ev, json_t *body)
 {
-	snprintf(u->merge, sizeof(u->merge), "%s", json_str(body, "merge", ""));
-	u->merge_box = b->id;
-	for (size_t i = 0; i < b->nr; i++) {
-		b->layer[i].merged = ev->seq;
-		b->layer[i].left = (size_t)json_int(body, "left", 0);
-	}
+	GROW(u->merges, u->nr_merges, u->cap_merges);
+	struct unmerged_merge *m = &u->merges[u->nr_merges++];
+	*m = (struct unmerged_merge){ .box = (size_t)(b - u->box), .seq = ev->seq, .body = json_incref(body) };
+	snprintf(m->id, sizeof(m->id), "%s", json_str(body, "merge", ""));
+}
+
+static void see_undone(struct unmerged *u, const json_t *body)
+{
+	for (size_t i = u->nr_merges; i-- > 0;)
+		if (!u->merges[i].undone && !strcmp(u->merges[i].id, json_str(body, "merge", ""))) {
+			u->merges[i].undone = true;
+			return;
+		}
+}
+
+static void see_hashed(struct unmerged_box *b, const json_t *body)
+{
+	for (size_t i = 0; i < b->nr; i++)
+		if (!strcmp(b->layer[i].repo, json_str(body, "repo", "")) && object_is_null(&b->layer[i].opening) &&
+		    !object_parse(json_str(body, "tree", ""), &b->layer[i].opening))
+			b->layer[i].opening = (struct object_id){ 0 };
 }
 
 static void see(struct unmerged *u, const struct event *ev, json_t *body)
@@ -86,10 +101,11 @@ static void see(struct unmerged *u, const struct event *ev, json_t *body)
 			see_merged(u, b, ev, body);
 		return;
 	case EV_MERGE_UNDONE:
-		b = strcmp(json_str(body, "merge", ""), u->merge) == 0 ? box_of(u, u->merge_box) : NULL;
-		u->merge[0] = 0;
-		for (size_t i = 0; b && i < b->nr; i++)
-			b->layer[i].merged = 0;
+		see_undone(u, body);
+		return;
+	case EV_BASE_HASHED:
+		if (b)
+			see_hashed(b, body);
 		return;
 	case EV_SESSION_END:
 		json_decref(u->end);
@@ -103,7 +119,7 @@ static void see(struct unmerged *u, const struct event *ev, json_t *body)
 static bool wanted(uint16_t kind)
 {
 	return kind == EV_BOX_OPEN || kind == EV_BOX_CLOSED || kind == EV_SNAPSHOT_TAKEN || kind == EV_MERGE_DONE ||
-	       kind == EV_MERGE_UNDONE || kind == EV_SESSION_END;
+	       kind == EV_MERGE_UNDONE || kind == EV_BASE_HASHED || kind == EV_SESSION_END;
 }
 
 static void add_object(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
@@ -133,18 +149,34 @@ static int count(struct unmerged_layer *l, struct session *s, struct err *err)
 	}
 	if (ws_view_load(&v, &st, l->snap, err) < 0)
 		return -1;
-	for (size_t i = 0; i < v.nr; i++) {
-		const struct ws_path *p = &v.item[i];
-		bool file = p->now.kind == WS_FILE || p->now.kind == WS_LINK || p->base.kind == WS_FILE ||
-			    p->base.kind == WS_LINK;
-		bool held = !(p->now.flags & (WS_HASH_ONLY | WS_UNREADABLE));
-		if (!file || ws_path_is_git(p->path, p->len) || ws_state_eq(&p->base, &p->now))
-			continue;
-		l->large += !held && p->now.size > LARGE;
-		l->files += held || p->now.size > LARGE;
-	}
+	l->files = ws_merged_rest(&l->had, &v, NULL, NULL, &l->large);
 	ws_view_release(&v);
 	return 0;
+}
+
+/* What the merges that stand have brought to each layer of @b. */
+static int add_merges(struct unmerged *u, size_t b, struct session *s, struct err *err)
+{
+	struct ws_store st = { .add = add_object, .get = get_object, .self = s };
+	for (size_t i = 0; i < u->nr_merges; i++)
+		for (size_t k = 0; u->merges[i].box == b && !u->merges[i].undone && k < u->box[b].nr; k++) {
+			struct unmerged_layer *l = &u->box[b].layer[k];
+			int rc = ws_merged_event(&l->had, &st, u->merges[i].body, l->repo, l->dir, err);
+			if (rc < 0)
+				return -1;
+			l->merged = rc ? 0 : u->merges[i].seq;
+			l->left = (size_t)json_int(u->merges[i].body, "left", 0);
+		}
+	return 0;
+}
+
+static void find_newest(struct unmerged *u)
+{
+	for (size_t i = u->nr_merges; i-- > 0;)
+		if (!u->merges[i].undone && json_object_get(u->merges[i].body, "undo")) {
+			memcpy(u->merge, u->merges[i].id, sizeof(u->merge));
+			return;
+		}
 }
 
 int unmerged_read(struct unmerged *out, struct session *s, struct err *err)
@@ -166,7 +198,10 @@ int unmerged_read(struct unmerged *out, struct session *s, struct err *err)
 		arena_reset(&a);
 	}
 	feed_free(&f);
-	for (size_t i = 0; rc == 0 && i < out->nr; i++)
+	find_newest(out);
+	for (size_t i = 0; rc == 0 && i < out->nr; i++) {
+		struct err redacted = ERR_INIT; /* what removed trees named counts as not merged */
+		(void)!add_merges(out, i, s, &redacted);
 		for (size_t k = 0; rc == 0 && k < out->box[i].nr; k++) {
 			struct unmerged_layer *l = &out->box[i].layer[k];
 			struct err gone = ERR_INIT; /* objects that were redacted are not to be merged either */
@@ -175,6 +210,7 @@ int unmerged_read(struct unmerged *out, struct session *s, struct err *err)
 			out->box[i].files += l->files;
 			out->box[i].large += l->large;
 		}
+	}
 	if (rc < 0)
 		unmerged_release(out);
 	return rc;
@@ -187,10 +223,14 @@ void unmerged_release(struct unmerged *u)
 			free(u->box[i].layer[k].repo);
 			free(u->box[i].layer[k].dir);
 			json_decref(u->box[i].layer[k].snap);
+			ws_merged_release(&u->box[i].layer[k].had);
 		}
 		free(u->box[i].layer);
 		free(u->box[i].name);
 	}
+	for (size_t i = 0; i < u->nr_merges; i++)
+		json_decref(u->merges[i].body);
+	free(u->merges);
 	free(u->box);
 	json_decref(u->end);
 	*u = UNMERGED_INIT;
@@ -236,6 +276,44 @@ void unmerged_tell(struct cmd_ctx *ctx, const char *path)
 					"sandglass: box %s: %zu of them larger than keep.file_bytes: only their hashes "
 					"are left\n",
 					b->name, b->large);
+		}
+		unmerged_release(&u);
+	}
+	session_close(&s);
+}
+
+/* --- the refs of its merges --- */
+
+static void forget_target(struct cmd_ctx *ctx, const json_t *target)
+{
+	CLEANUP(buf_release) struct buf dir = BUF_INIT, safe = BUF_INIT;
+	const char *ref = json_str(target, "ref", "");
+	struct merge_opts o = { .id = "" };
+	struct err err = ERR_INIT;
+	if (strncmp(ref, "refs/sandglass/", 15) != 0 || !json_get_bytes(json_object_get(target, "dir"), &dir) ||
+	    access(buf_cstr(&dir), F_OK) < 0)
+		return;
+	json_t *refs = json_array();
+	json_array_append_new(refs, json_string(ref));
+	if (merge_forget(&o, buf_cstr(&dir), refs, &err) < 0) {
+		cmd_safe(&safe, buf_cstr(&dir), dir.len, false);
+		fprintf(ctx->err, "sandglass: prune: can't remove '%s' in '%s': %s\n", ref, buf_cstr(&safe), err.text);
+	}
+	json_decref(refs);
+}
+
+void unmerged_forget(struct cmd_ctx *ctx, const char *path)
+{
+	struct session *s;
+	struct unmerged u = UNMERGED_INIT;
+	struct err err = ERR_INIT;
+	if (session_open(&s, path, &err) < 0)
+		return;
+	if (unmerged_read(&u, s, &err) == 0) {
+		for (size_t i = 0; i < u.nr_merges; i++) {
+			const json_t *list = json_object_get(u.merges[i].body, "targets");
+			for (size_t k = 0; k < json_array_size(list); k++)
+				forget_target(ctx, json_array_get(list, k));
 		}
 		unmerged_release(&u);
 	}

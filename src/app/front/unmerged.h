@@ -6,12 +6,15 @@
 
 #include "app/cmd/cmd.h"
 #include "record/read/session.h"
+#include "sandbox/workspace/merged.h"
 
 struct unmerged_layer {
 	char *repo, *dir;     /* the user's folder; NULL = none, there is nothing to merge into */
 	json_t *snap;	      /* body of its newest snapshot; NULL = none */
-	uint64_t seq, merged; /* of that snapshot; of the newest merge back that stands */
+	uint64_t seq, merged; /* of that snapshot; of the newest merge back that stands and names no trees (older versions) */
 	size_t left;	      /* files which that merge left out */
+	struct ws_merged had; /* what the merges that stand have brought */
+	struct object_id opening; /* tree of the folder as it was at opening; null = not known */
 	size_t files;	      /* not merged */
 	size_t large;	      /* among them kept by hash only although nothing ignores them: cannot be merged */
 };
@@ -25,14 +28,27 @@ struct unmerged_box {
 	size_t files, large;
 };
 
+struct unmerged_merge { /* one that was done */
+	char id[33];
+	size_t box; /* index */
+	uint64_t seq;
+	json_t *body;
+	bool undone;
+};
+
 struct unmerged {
 	struct unmerged_box *box;
 	size_t nr, cap;
+	struct unmerged_merge *merges; /* in order */
+	size_t nr_merges, cap_merges;
 	json_t *end;	/* body of the newest session.end; NULL = it has not ended */
 	char merge[33]; /* id of the newest merge back that stands; "" = none */
-	uint64_t merge_box;
 };
 #define UNMERGED_INIT ((struct unmerged){ 0 })
+
+/* Removes our refs of the session's merges from the repositories that they went to: the recording that they belong to goes. What
+ * cannot be removed is told on ctx->err. */
+void unmerged_forget(struct cmd_ctx *ctx, const char *path);
 
 /* Every box of @s, also those with nothing to merge (files 0). */
 NODISCARD int unmerged_read(struct unmerged *out, struct session *s, struct err *err);

@@ -144,6 +144,8 @@ void tree_job_add(struct trees *t, struct tree_job *j)
 static void store_add(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
 {
 	struct trees *t = self;
+	if (!t->objects)
+		t->objects = objects_new();
 	objects_add(t->objects, type, bytes, len, id_out);
 }
 

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/front/merge_text.h"
 #include "app/host/op.h"
 #include "app/super/tree_base.h"
+#include "app/super/tree_had.h"
 #include "app/super/tree_op.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -26,7 +28,8 @@ struct merging {
 	bool done, clean;
 	size_t left; /* files that were not asked for */
 	json_t *taken; /* of the files taken in part */
-	json_t *whole, *none, *who; /* paths taken, left; who reviewed it */
+	json_t *whole, *none, *who; /* paths that were merged, all others; who reviewed it */
+	bool ignored;
 };
 
 static void merging_release(struct merging *m)
@@ -64,16 +67,8 @@ struct layer_merge {
 	char **message;
 	size_t nr;
 	struct merge_choices choices;
+	struct tree_had had;
 };
-
-/* Repositories of a box that has several are named before the path. */
-static void add_paths(json_t *list, const char *repo, const struct strv *paths)
-{
-	for (size_t i = 0; i < paths->nr; i++) {
-		CLEANUP(free_ptr) char *full = *repo ? xasprintf("%s/%s", repo, paths->item[i]) : xstrdup(paths->item[i]);
-		json_array_append_new(list, json_bytes_z(full));
-	}
-}
 
 static int load_steps(struct merging *m, size_t i, const struct ws_store *st, struct layer_merge *lm)
 {
@@ -98,8 +93,6 @@ static int load_steps(struct merging *m, size_t i, const struct ws_store *st, st
 	}
 	int rc = pick_choices(&m->pick, t->layer[i].name, &lm->view[lm->nr - 1], st, &lm->choices, &m->op.err);
 	m->left += lm->choices.left + lm->choices.partly;
-	add_paths(m->whole, t->layer[i].name, &lm->choices.whole);
-	add_paths(m->none, t->layer[i].name, &lm->choices.none);
 	if (lm->choices.taken && !m->taken)
 		m->taken = json_array();
 	if (lm->choices.taken)
@@ -117,6 +110,7 @@ static void layer_merge_release(struct layer_merge *lm)
 	free(lm->step);
 	free(lm->message);
 	merge_choices_release(&lm->choices);
+	tree_had_release(&lm->had);
 }
 
 static void merge_work(struct tree_op *op)
@@ -137,9 +131,15 @@ static void merge_work(struct tree_op *op)
 		rc = tree_base_drift(t, i, &m->drift[i], &op->err);
 		if (rc == 0)
 			rc = load_steps(m, i, &st, &lm[i]);
+		const char *dir = m->into ? m->into : t->layer[i].host_dir;
+		if (rc == 0)
+			rc = tree_had_read(t, i, dir, &lm[i].had, &op->err);
 		target[nr++] = (struct merge_target){
 			.repo = t->layer[i].name,
-			.dir = m->into ? m->into : t->layer[i].host_dir,
+			.dir = dir,
+			.had = &lm[i].had.merged,
+			.opening = lm[i].had.opening,
+			.asked = &m->pick.paths,
 			.step = lm[i].step,
 			.nr_steps = lm[i].nr,
 			.choice = lm[i].choices.item,
@@ -154,6 +154,8 @@ static void merge_work(struct tree_op *op)
 		.id = m->id,
 		.mode = m->mode,
 		.branch = m->branch,
+		.session = record_id(t->s->record),
+		.ignored = m->ignored,
 		.author = "sandglass",
 		.email = "sandglass@localhost",
 		.ts_us = clock_wall_us(),
@@ -169,6 +171,8 @@ static void merge_work(struct tree_op *op)
 		m->done = r.done;
 		m->clean = r.clean;
 		m->body = json_incref(r.body);
+		m->whole = json_incref(r.taken);
+		m->none = json_incref(r.not_taken);
 	}
 	merge_result_release(&r);
 	for (size_t i = 0; i < t->nr_layers; i++)
@@ -179,18 +183,17 @@ static void merge_work(struct tree_op *op)
 
 /* --- loop --- */
 
-static void say_conflicts(const json_t *body, struct buf *out)
+/* With the trees of what was merged. Takes @body. */
+static uint64_t record_merge(struct tree_op *op, uint16_t kind, json_t *body)
 {
-	size_t i, k, nr = 0;
-	json_t *target, *c;
-	json_array_foreach(json_object_get(body, "targets"), i, target)
-		json_array_foreach(json_object_get(target, "conflicts"), k, c) {
-			CLEANUP(buf_release) struct buf path = BUF_INIT;
-			json_get_bytes(json_object_get(c, "path"), &path);
-			if (nr++ < 10)
-				buf_printf(out, "%s%s%s%s (%s)", nr > 1 ? ", " : "", json_str(target, "repo", ""),
-					   *json_str(target, "repo", "") ? "/" : "", buf_cstr(&path), json_str(c, "why", "changed on both sides"));
-		}
+	struct trees *t = op->t;
+	CLEANUP(free_ptr) char *text = json_dump_str(body);
+	struct event ev = { .cause = op->cause, .box = t->id, .action = op->action ? op->cause : 0, .kind = kind, .body = text,
+			    .len = strlen(text) };
+	struct objects *o = t->objects ? t->objects : objects_new();
+	t->objects = NULL;
+	json_decref(body);
+	return record_objects(t->s->record, o, &ev);
 }
 
 static void merge_done(struct tree_op *op)
@@ -202,8 +205,8 @@ static void merge_done(struct tree_op *op)
 		tree_base_record_drift(t, m->drift[i]);
 	if (op->err.code == ERR_NONE && !m->clean && !m->dry) {
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
-		say_conflicts(m->body, &text);
-		err_set(&op->err, ERR_INVALID, "nothing was merged, there are conflicts: %s", buf_cstr(&text));
+		merge_conflicts(m->body, &text);
+		err_set(&op->err, ERR_INVALID, "nothing was merged, there are conflicts:%s", buf_cstr(&text));
 	}
 	json_t *body = m->body ? json_copy(m->body) : json_object();
 	if (op->err.code != ERR_NONE) {
@@ -218,13 +221,13 @@ static void merge_done(struct tree_op *op)
 	if (m->who)
 		json_put(body, "reviewed", json_incref(m->who));
 	uint16_t kind = m->dry ? EV_MERGE_PLANNED : op->err.code == ERR_NONE ? EV_MERGE_DONE : EV_MERGE_FAILED;
-	uint64_t seq = record_append_json(s->record, kind, op->cause, 0, t->id, op->action ? op->cause : 0, body);
+	uint64_t seq = record_merge(op, kind, body);
 	const json_t *first = json_array_get(json_object_get(m->body, "targets"), 0);
 	json_t *v = m->body ? json_copy(m->body) : json_object();
 	json_put_int(v, "event", (int64_t)seq);
 	json_put_str(v, "ref", json_str(first, "ref", NULL));
-	json_put(v, "taken", json_incref(m->whole));
-	json_put(v, "left", json_incref(m->none));
+	json_put(v, "taken", m->whole ? json_incref(m->whole) : json_array());
+	json_put(v, "left", m->none ? json_incref(m->none) : json_array());
 	json_put(v, "partly", m->taken ? json_incref(m->taken) : json_array());
 	if (m->who) {
 		json_put_str(v, "by", json_str(m->who, "name", "somebody"));
@@ -245,8 +248,6 @@ static struct merging *merging_new(struct trees *t, uint64_t cause)
 	struct merging *m = NEW(struct merging);
 	m->op = (struct tree_op){ .t = t, .work = merge_work, .done = merge_done, .why = "background", .cause = cause };
 	m->pick = PICK_INIT;
-	m->whole = json_array();
-	m->none = json_array();
 	merge_id(t->s, cause, m->id);
 	return m;
 }
@@ -269,6 +270,7 @@ static void merge_start(void *self, struct action *a)
 	merge_mode_find(json_str(args, "mode", "branch"), &m->mode);
 	m->branch = branch ? xstrdup(branch) : NULL;
 	m->message = message ? xstrdup(message) : NULL;
+	m->ignored = json_flag(args, "ignored", false);
 	if (m->mode == MERGE_PATCH) {
 		m->patch = xstrdup(into && *into ? into : "sandglass.patch");
 	} else if (into && t->nr_layers == 1) {
@@ -291,7 +293,7 @@ static void merge_answer(struct call *c, const struct action_result *res)
 	json_t *v = json_object();
 	json_put_int(v, "event", (int64_t)res->id);
 	json_put_str(v, "ref", json_str(res->body, "ref", NULL));
-	static const char *const said[] = { "targets", "taken", "left", "partly", "by", "comments" };
+	static const char *const said[] = { "targets", "taken", "left", "partly", "by", "comments", "counts", "paths", "unmerged" };
 	for (size_t i = 0; i < ARRAY_LEN(said); i++)
 		if (json_object_get(res->body, said[i]))
 			json_put(v, said[i], json_incref(json_object_get(res->body, said[i])));
@@ -373,6 +375,7 @@ int trees_merge_command(const struct tree_request *rq, const json_t *opts, struc
 		  : json_object_get(opts, "commits") ? MERGE_COMMITS
 						     : MERGE_BRANCH;
 	m->dry = json_object_get(opts, "dry-run") != NULL;
+	m->ignored = json_object_get(opts, "ignored") != NULL;
 	m->branch = to ? xstrdup(to) : NULL;
 	tree_op_start(&m->op);
 	return 0;

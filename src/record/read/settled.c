@@ -28,6 +28,23 @@ uint64_t session_action_end(struct session *s, uint64_t action)
 	return found;
 }
 
+uint64_t session_next_of(struct session *s, unsigned kind, uint64_t box, uint64_t after)
+{
+	static const char of_box[] = "SELECT seq FROM event WHERE box = ?1 AND box > 0 AND kind = ?2 AND seq > ?3 ORDER BY seq LIMIT 1";
+	static const char of_any[] = "SELECT seq FROM event WHERE ?1 = 0 AND kind = ?2 AND seq > ?3 ORDER BY seq LIMIT 1";
+	sqlite3_stmt *st = NULL;
+	uint64_t found = 0;
+	if (sqlite3_prepare_v2(s->db, box ? of_box : of_any, -1, &st, NULL) == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, (int64_t)box);
+		sqlite3_bind_int64(st, 2, kind);
+		sqlite3_bind_int64(st, 3, (int64_t)after);
+		if (sqlite3_step(st) == SQLITE_ROW)
+			found = (uint64_t)sqlite3_column_int64(st, 0);
+	}
+	sqlite3_finalize(st);
+	return found;
+}
+
 uint64_t session_next_snapshot(struct session *s, uint64_t box, uint64_t after)
 {
 	sqlite3_stmt *st = NULL;

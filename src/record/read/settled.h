@@ -24,6 +24,8 @@ uint64_t session_box_before(struct session *s, uint64_t box, uint64_t *upto_out)
 
 /* Where @action ended; 0 = it has not. */
 uint64_t session_action_end(struct session *s, uint64_t action);
+/* The next event of @kind behind event @after, of @box (0: of any, which reads them all); 0 = there is none. */
+uint64_t session_next_of(struct session *s, unsigned kind, uint64_t box, uint64_t after);
 /* The next snapshot of @box behind event @after; 0 = there is none, or none for a long time. */
 uint64_t session_next_snapshot(struct session *s, uint64_t box, uint64_t after);
 

@@ -50,12 +50,13 @@ int child_save(struct target *t, const char *name, const void *bytes, size_t len
 
 static int serve(struct target *t, unsigned type, json_t *request, json_t **out, struct err *err)
 {
-	CLEANUP(buf_release) struct buf path = BUF_INIT;
-	const char *dir = json_get_bytes(json_object_get(request, "dir"), &path) ? path.data : NULL;
+	CLEANUP(buf_release) struct buf name = BUF_INIT;
+	const char *dir = json_get_bytes(json_object_get(request, "dir"), &name) ? buf_cstr(&name) : NULL;
 	switch (type) {
 	case CHILD_LOOK:
 	case CHILD_PREPARE:
 	case CHILD_UNDO:
+	case CHILD_FORGET:
 		if (!dir)
 			return err_set(err, ERR_PARSE, "merge: no directory");
 		target_close(t);
@@ -64,8 +65,12 @@ static int serve(struct target *t, unsigned type, json_t *request, json_t **out,
 			return err_wrap(err, "'%s'", dir);
 		if (type == CHILD_LOOK) {
 			*out = target_look(t);
+			if (json_object_get(request, "paths"))
+				json_put(*out, "nested", target_nested(t, json_object_get(request, "paths")));
 			return 0;
 		}
+		if (type == CHILD_FORGET)
+			return forget_refs(t, out, err);
 		return type == CHILD_UNDO ? undo_run(t, out, err) : plan_prepare(t, out, err);
 	case CHILD_COMMIT:
 		return plan_commit(t, out, err);
@@ -99,7 +104,7 @@ static int answer(struct target *t, const struct frame *f, struct err *err)
 
 int git_child_main(int sock)
 {
-	struct target t = { .sock = sock, .root = -1 };
+	struct target t = { .sock = sock, .root = -1, .config = -1 };
 	struct err err = ERR_INIT;
 	struct buf body = BUF_INIT;
 	struct frame f;

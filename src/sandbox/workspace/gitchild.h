@@ -1,7 +1,7 @@
 /* Between the parts of the merge child: the protocol, the target under way, and what is planned for each of its paths.
  *
  * Frames of wire/frame.h over descriptor 3; one request at a time. Requests CHILD_LOOK {dir},
- * CHILD_PREPARE, CHILD_COMMIT, CHILD_ABORT and CHILD_UNDO {dir} are answered by CHILD_OK (JSON) or CHILD_ERR
+ * CHILD_PREPARE, CHILD_COMMIT, CHILD_ABORT, CHILD_UNDO {dir} and CHILD_FORGET {dir,refs} are answered by CHILD_OK (JSON) or CHILD_ERR
  * {code,text}. While it works on a request the child may ask CHILD_GET (the 20 bytes of a name; answered by CHILD_BLOB
  * or CHILD_NONE), CHILD_SAVE (a file of the undo record: name, NUL, bytes; answered by CHILD_OK or CHILD_ERR) and
  * CHILD_LOAD (its name; answered by CHILD_BLOB or CHILD_NONE): the record lies where the target's owner may not write.
@@ -27,26 +27,55 @@ enum child_frame {
 	CHILD_NONE,
 	CHILD_SAVE,
 	CHILD_LOAD,
+	CHILD_FORGET,
 };
 enum { CHILD_MAX_BODY = 256 << 20 };
+
+/* What became of one path. Every file and link that the sandbox changed is in one class; directories are in none. */
+enum plan_class {
+	CLASS_NONE = '-',
+	CLASS_MERGED = 'm',
+	CLASS_IDENTICAL = 'i', /* the target had it already */
+	CLASS_IGNORED = 'g',   /* the target ignores it, and nobody asked for it */
+	CLASS_HASH_ONLY = 'h', /* the recording holds no bytes */
+	CLASS_CONFLICT = 'c',
+	CLASS_REFUSED = 'r',
+	CLASS_CHANGED = 'x', /* merged, and changed by somebody else before it was read back */
+};
 
 /* One path that the box changed. */
 struct plan_path {
 	char *path;
-	size_t len;
+	size_t len, nth; /* place in the request */
 	struct ws_state base, want;
+	struct ws_state had;   /* what an earlier merge brought here; WS_NONE with has_had false */
+	bool has_had, moved, asked; /* moved: @base is not what stood there at opening; asked: even if ignored */
+	bool untracked;	       /* a file of the user's that git does not know */
+	bool apart;	       /* it stands in the target and is not in the commit of HEAD */
+	enum plan_class result;
 	const char *skip;      /* never touched: why */
 	const char *conflict;  /* why */
 	bool tree_conflict;    /* cannot go into a commit on HEAD */
+	bool in_tree;	       /* it changes a commit */
 	bool write;	       /* the working file changes */
 	bool stage;	       /* the index entry changes */
 	struct hostfile host;  /* as it is in the target */
 	struct ws_state after; /* the working file's state afterwards (write) */
 	struct buf bytes;      /* and its content */
+	struct stat wrote;     /* of the file as we wrote it */
 	unsigned stage_mode;   /* 0 = the entry goes */
 	struct object_id stage_oid;
 	unsigned staged_mode; /* the entry as it was; 0 = none */
 	struct object_id staged_oid;
+};
+
+/* A submodule whose own repository got a commit by the same merge. */
+struct plan_link {
+	char *path;
+	size_t len;
+	struct object_id oid, staged_oid;
+	unsigned staged_mode;
+	bool stage;
 };
 
 /* What one step of history changes. */
@@ -59,6 +88,7 @@ struct plan_step {
 struct target {
 	int sock, root; /* descriptor of the directory */
 	char *dir;
+	int config;	      /* what counts of the user's own configuration; -1: none */
 	git_repository *repo; /* NULL: no repository */
 	git_odb *odb;
 	git_index *index; /* NULL: none, or one that libgit2 does not understand */
@@ -74,6 +104,8 @@ struct target {
 	json_t *request;
 	struct plan_step all, *step;
 	size_t nr_steps;
+	struct plan_link *link;
+	size_t nr_links;
 	char *ref; /* new ref, full name; NULL = none is needed */
 	struct object_id ref_old, commit, new_tree;
 	bool prepared, ref_made;
@@ -102,10 +134,16 @@ void target_staged(const struct target *t, const char *path, size_t len, unsigne
 int target_stage(struct target *t, const char *path, size_t len, unsigned mode, const struct object_id *oid, bool same,
 		 struct err *err);
 bool target_in_submodule(const struct target *t, const char *path, size_t len);
+/* gitnested.c: repositories below the target that hold some of @paths (sorted): [{path,kind}], kind "submodule" "repository" or
+ * "missing" (a submodule that is not checked out). Outermost ones only. */
+json_t *target_nested(const struct target *t, const json_t *paths);
 
 /* gitplan.c: what happens to each path. */
 int plan_make(struct target *t, struct err *err);
 void plan_release(struct target *t);
+struct plan_path *plan_find(struct plan_step *s, const char *path, size_t len); /* NULL: not among them */
+/* A class for every file and link, once all is judged. @files: the working files count; @trees: the commit counts. */
+void plan_classify(struct target *t, bool files, bool trees);
 /* What <mode, oid> (0 = nothing) of a tree or the index becomes when @p is merged into it: 0 and fills the outs, 1
  * conflict
  * (@p->conflict may say more), -1 failure. */
@@ -120,6 +158,12 @@ int plan_prepare(struct target *t, json_t **out, struct err *err);
 int plan_commit(struct target *t, json_t **out, struct err *err);
 int plan_abort(struct target *t, struct err *err);
 int undo_run(struct target *t, json_t **out, struct err *err);
+int forget_refs(struct target *t, json_t **out, struct err *err);
+
+/* gitconfig.c: line ends, attributes and ignored files as the user's own configuration says, and nothing else of it. Before we become
+ * somebody else; then into the repository. */
+int user_config_read(struct target *t, struct err *err);
+int user_config_use(struct target *t, struct err *err);
 
 /* gitchild.c: what the child asks of its parent. */
 int child_get(struct target *t, const struct object_id *id, struct buf *out, struct err *err); /* 0, 1 not held, -1 */

@@ -72,10 +72,16 @@ static int read_step(struct plan_step *s, const json_t *o, struct err *err)
 		struct plan_path p = { 0 };
 		if (!json_get_bytes(json_object_get(c, "path"), &path) || !path.len ||
 		    !read_state(json_object_get(c, "base"), &p.base) ||
+		    !read_state(json_object_get(c, "had"), &p.had) ||
 		    !read_state(json_object_get(c, "want"), &p.want))
-			return err_set(err, ERR_PARSE, "merge: a change that makes no sense");
+			return err_set(err, ERR_PARSE, "merge: invalid change");
+		p.has_had = json_object_get(c, "had") != NULL;
+		p.moved = json_flag(c, "moved", false);
+		p.asked = json_flag(c, "asked", false);
+		p.result = CLASS_NONE;
 		p.path = xstrndup(buf_cstr(&path), path.len);
 		p.len = path.len;
+		p.nth = i;
 		GROW(s->path, s->nr, s->cap);
 		s->path[s->nr++] = p;
 	}
@@ -101,14 +107,19 @@ void plan_release(struct target *t)
 	step_release(&t->all);
 	for (size_t i = 0; i < t->nr_steps; i++)
 		step_release(&t->step[i]);
+	for (size_t i = 0; i < t->nr_links; i++)
+		free(t->link[i].path);
+	free(t->link);
 	free(t->step);
 	free(t->ref);
+	t->link = NULL;
+	t->nr_links = 0;
 	t->step = NULL;
 	t->ref = NULL;
 	t->nr_steps = 0;
 }
 
-static struct plan_path *find_path(struct plan_step *s, const char *path, size_t len)
+struct plan_path *plan_find(struct plan_step *s, const char *path, size_t len)
 {
 	struct plan_path key = { .path = (char *)(uintptr_t)path, .len = len };
 	return s->nr ? bsearch(&key, s->path, s->nr, sizeof(*s->path), cmp_plan) : NULL;
@@ -131,16 +142,20 @@ static bool alike(const struct ws_state *a, const struct ws_state *b)
 	return !memcmp(&a->oid, &b->oid, sizeof(a->oid)) && (a->kind == WS_LINK || !((a->mode ^ b->mode) & 0100));
 }
 
+static const char why_hash_only[] = "its bytes were not kept (hash only)", why_ignored[] = "ignored by the target";
+
 static const char *never(struct target *t, const struct plan_path *p)
 {
 	if (ws_path_is_git(p->path, p->len))
 		return "git's own files are never merged";
+	if (ws_path_is_vcs(p->path, p->len))
+		return "a version control system's own files are never merged";
 	if (p->want.kind != WS_NONE && p->want.kind != WS_DIR && !content(&p->want))
 		return "only files, links and directories are merged";
 	if (p->want.kind == WS_DIR && p->base.kind == WS_DIR)
 		return "modes of directories are not merged";
 	if (t->repo && target_in_submodule(t, p->path, p->len))
-		return "lies in a submodule: name that as a repository of its own";
+		return "it is in a submodule that is not checked out in the target";
 	return NULL;
 }
 
@@ -169,7 +184,7 @@ static bool ignored(struct target *t, const struct plan_path *p)
 static bool way_is_cleared(struct target *t, const struct plan_path *p)
 {
 	for (size_t i = 1; i < p->len; i++) {
-		const struct plan_path *up = p->path[i] == '/' ? find_path(&t->all, p->path, i) : NULL;
+		const struct plan_path *up = p->path[i] == '/' ? plan_find(&t->all, p->path, i) : NULL;
 		if (up && content(&up->base) && !content(&up->want))
 			return true;
 	}
@@ -182,13 +197,32 @@ static int bytes_of(struct target *t, const struct ws_state *s, struct buf *out,
 	return content(s) ? child_get(t, &s->oid, out, err) : 0;
 }
 
+static unsigned host_umask(void)
+{
+	mode_t mask = umask(022);
+	umask(mask);
+	return mask | 0002;
+}
+
+/* As git does it: executable or not is the sandbox's, the rest follows the umask. A file that the user has keeps its mode but for
+ * that; a new one that only its owner may read stays so. */
 static void take_mode(struct plan_path *p)
 {
 	p->after = p->want;
-	if (p->want.kind == WS_FILE && p->base.kind == WS_FILE && p->host.state.kind == WS_FILE &&
-	    (p->want.mode & 0777) == (p->base.mode & 0777))
-		p->after.mode = p->host.state.mode;
-	p->after.mode &= 0777;
+	if (p->want.kind != WS_FILE) {
+		p->after.mode &= 0777 & ~host_umask();
+		return;
+	}
+	bool was = p->base.mode & 0100, runs = p->want.mode & 0100;
+	if (p->host.state.kind == WS_FILE) {
+		unsigned mode = p->host.state.mode & 0777;
+		if (p->base.kind == WS_FILE && was == runs)
+			runs = mode & 0100;
+		p->after.mode = (uint16_t)(runs ? mode | ((mode & 0444) >> 2 & ~host_umask()) | 0100 : mode & ~0111u);
+		return;
+	}
+	unsigned mode = (runs ? 0777 : 0666) & ~host_umask();
+	p->after.mode = (uint16_t)(p->want.mode & 0077 ? mode : mode & 0700);
 }
 
 static int take_want(struct target *t, struct plan_path *p, struct err *err)
@@ -198,15 +232,24 @@ static int take_want(struct target *t, struct plan_path *p, struct err *err)
 	int rc = bytes_of(t, &p->want, &p->bytes, err);
 	if (rc > 0) {
 		p->write = false;
-		p->skip = "its bytes were not kept (hash only)";
+		p->skip = why_hash_only;
 		rc = 0;
 	}
 	return rc;
 }
 
+/* Three-way by lines. What an earlier merge brought counts as the base where @ours still has all of it. @had: NULL: there was none. */
+static int lines_onto(const struct buf *base, const struct buf *had, const struct buf *ours, const struct buf *want, struct buf *out,
+		      struct err *err)
+{
+	int rc = had ? merge_lines(base, ours, had, out, err) : 1;
+	bool holds = rc == 0 && out->len == ours->len && !memcmp(buf_cstr(out), buf_cstr(ours), ours->len);
+	return rc < 0 ? -1 : merge_lines(holds ? had : base, ours, want, out, err);
+}
+
 static int by_lines(struct target *t, struct plan_path *p, struct err *err)
 {
-	CLEANUP(buf_release) struct buf base = BUF_INIT;
+	CLEANUP(buf_release) struct buf base = BUF_INIT, had = BUF_INIT;
 	CLEANUP(buf_release) struct buf want = BUF_INIT;
 	if (p->base.kind != WS_FILE || p->want.kind != WS_FILE || p->host.state.kind != WS_FILE ||
 	    (p->host.state.flags & WS_HASH_ONLY)) {
@@ -220,7 +263,10 @@ static int by_lines(struct target *t, struct plan_path *p, struct err *err)
 	if (rc == 0)
 		rc = bytes_of(t, &p->want, &want, err);
 	if (rc == 0)
-		rc = merge_lines(&base, &p->host.bytes, &want, &p->bytes, err);
+	{
+		bool known = p->has_had && p->had.kind == WS_FILE && bytes_of(t, &p->had, &had, err) == 0;
+		rc = lines_onto(&base, known ? &had : NULL, &p->host.bytes, &want, &p->bytes, err);
+	}
 	if (rc > 0)
 		p->conflict = "changed in the box and in the target, at the same lines";
 	if (rc == 0) {
@@ -231,51 +277,81 @@ static int by_lines(struct target *t, struct plan_path *p, struct err *err)
 	return rc < 0 ? -1 : 0;
 }
 
+static bool is_dirs(const struct plan_path *p)
+{
+	return p->want.kind == WS_DIR || (p->want.kind == WS_NONE && p->base.kind == WS_DIR);
+}
+
+static int judge_dir(struct plan_path *p)
+{
+	const struct ws_state *h = &p->host.state;
+	bool come = p->want.kind == WS_DIR && h->kind == WS_NONE, go = p->want.kind == WS_NONE && h->kind == WS_DIR;
+	p->write = come || go || (p->want.kind == WS_DIR && (alike(h, &p->base) || (p->has_had && alike(h, &p->had))));
+	take_mode(p);
+	if (!p->write && (p->want.kind == WS_DIR || h->kind != WS_NONE))
+		p->conflict = "something else stands there in the target";
+	return 0;
+}
+
+static const char *judge_tracked(struct target *t, struct plan_path *p)
+{
+	const struct ws_state *h = &p->host.state;
+	bool known = is_dirs(p) ? !ignored(t, p) : tracked(t, p);
+	p->untracked = !known && content(h);
+	if (!known && !p->asked && ignored(t, p))
+		return why_ignored;
+	if (known && !is_dirs(p) && h->kind == WS_NONE && p->base.kind == WS_NONE)
+		p->conflict = "tracked by the target, but not checked out there";
+	else if (p->untracked && content(&p->base) && !(p->has_had && alike(h, &p->had)) && (p->moved || !alike(h, &p->base)))
+		p->conflict = "untracked in the target, and changed there since the sandbox was opened";
+	return NULL;
+}
+
 static int judge(struct target *t, struct plan_path *p, struct err *err)
 {
 	p->skip = never(t, p);
-	if (p->skip)
-		return 0;
 	hostfile_read(&p->host, t->root, p->path, p->len);
 	const struct ws_state *h = &p->host.state;
+	if (p->skip)
+		return 0;
 	if (p->host.blocked && p->want.kind == WS_NONE && h->kind == WS_NONE)
 		return 0; /* what cannot be there is not there */
 	if (p->host.blocked && !way_is_cleared(t, p)) {
 		p->conflict = p->host.blocked;
 		return 0;
 	}
-	if (alike(h, &p->want))
-		return 0; /* done already */
-	if (t->repo) {
-		bool dir = p->want.kind == WS_DIR || (p->want.kind == WS_NONE && p->base.kind == WS_DIR);
-		bool known = dir ? !ignored(t, p) : tracked(t, p);
-		if (!known && h->kind != WS_NONE && h->kind != WS_DIR) {
-			p->skip = "exists untracked in the target: never touched";
-			return 0;
-		}
-		if (!known && ignored(t, p)) {
-			p->skip = "ignored by the target";
-			return 0;
-		}
-		if (known && !dir && h->kind == WS_NONE && p->base.kind == WS_NONE) {
-			p->conflict = "tracked by the target, but not checked out there";
-			return 0;
-		}
+	bool same = alike(h, &p->want); /* done already */
+	if (t->repo)
+		p->skip = judge_tracked(t, p);
+	if (same) {
+		p->skip = NULL;
+		p->conflict = NULL;
+		return 0;
 	}
+	if (p->skip || p->conflict)
+		return 0;
 	if (content(&p->want) && (p->want.flags & (WS_HASH_ONLY | WS_UNREADABLE))) {
-		p->skip = "its bytes were not kept (hash only)";
+		p->skip = why_hash_only;
 		return 0;
 	}
-	if (p->want.kind == WS_DIR || (p->want.kind == WS_NONE && p->base.kind == WS_DIR)) {
-		bool come = p->want.kind == WS_DIR && h->kind == WS_NONE,
-		     go = p->want.kind == WS_NONE && h->kind == WS_DIR;
-		p->write = come || go || (p->want.kind == WS_DIR && alike(h, &p->base));
-		p->after = p->want;
-		if (!p->write)
-			p->conflict = "something else stands there in the target";
-		return 0;
-	}
-	return alike(h, &p->base) ? take_want(t, p, err) : by_lines(t, p, err);
+	if (is_dirs(p))
+		return judge_dir(p);
+	if (alike(h, &p->base) || (p->has_had && alike(h, &p->had)))
+		return take_want(t, p, err);
+	return by_lines(t, p, err);
+}
+
+/* What stands in the target and is not in HEAD's commit is no change of that commit. */
+static void judge_apart(struct target *t, struct plan_path *p)
+{
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	struct err err = ERR_INIT;
+	unsigned mode;
+	struct object_id id;
+	target_path(t, p->path, p->len, &path);
+	p->apart = content(&p->base) && content(&p->host.state) &&
+		   (object_is_null(&t->head_tree) ||
+		    tree_find(&t->store, &t->head_tree, buf_cstr(&path), path.len, &mode, &id, &err) == 0);
 }
 
 /* --- in git's terms --- */
@@ -302,6 +378,17 @@ static int git_side(struct target *t, struct plan_path *p, const struct ws_state
 	if (rc == 0)
 		object_name(OBJECT_BLOB, buf_cstr(clean), clean->len, oid);
 	return rc;
+}
+
+/* Is it there as an earlier merge has left it? */
+static bool same_as_had(struct target *t, struct plan_path *p, unsigned mode, const struct object_id *oid)
+{
+	CLEANUP(buf_release) struct buf had = BUF_INIT;
+	unsigned had_mode;
+	struct object_id had_oid;
+	struct err err = ERR_INIT;
+	return p->has_had && git_side(t, p, &p->had, &had_mode, &had_oid, &had, &err) == 0 && mode == had_mode &&
+	       !memcmp(oid, &had_oid, sizeof(*oid));
 }
 
 int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode, const struct object_id *oid,
@@ -331,7 +418,8 @@ int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode, const s
 		return rc;
 	if (mode == TREE_MODE_DIR && !base_mode)
 		mode = 0; /* what is in that directory is judged by itself */
-	if (mode == base_mode && (!mode || !memcmp(oid, &base_oid, sizeof(*oid)))) {
+	bool based = mode == base_mode && (!mode || !memcmp(oid, &base_oid, sizeof(*oid)));
+	if (based || (!mode && p->apart) || same_as_had(t, p, mode, oid)) {
 		if (want_mode)
 			t->store.add(t->store.self, OBJECT_BLOB, buf_cstr(&want), want.len, oid_out);
 		return 0;
@@ -342,12 +430,49 @@ int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode, const s
 		return 1;
 	if (t->store.get(t->store.self, oid, &type, &ours, err) < 0)
 		return -1;
-	rc = merge_lines(&base, &ours, &want, &out, err);
+	unsigned had_mode;
+	struct object_id had_oid;
+	CLEANUP(buf_release) struct buf had = BUF_INIT;
+	bool known = p->has_had && p->had.kind == WS_FILE && git_side(t, p, &p->had, &had_mode, &had_oid, &had, err) == 0;
+	rc = lines_onto(&base, known ? &had : NULL, &ours, &want, &out, err);
 	if (rc)
 		return rc;
 	*mode_out = want_mode == base_mode ? mode : want_mode;
 	t->store.add(t->store.self, OBJECT_BLOB, buf_cstr(&out), out.len, oid_out);
 	return 0;
+}
+
+static int read_links(struct target *t, struct err *err)
+{
+	const json_t *list = json_object_get(t->request, "gitlinks");
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	t->link = xcalloc(json_array_size(list) + 1, sizeof(*t->link));
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *o = json_array_get(list, i);
+		struct plan_link *l = &t->link[t->nr_links];
+		if (!json_get_bytes(json_object_get(o, "path"), &path) || !object_parse(json_str(o, "oid", ""), &l->oid))
+			return err_set(err, ERR_PARSE, "merge: invalid submodule");
+		l->path = xstrndup(buf_cstr(&path), path.len);
+		l->len = path.len;
+		t->nr_links++;
+	}
+	return 0;
+}
+
+void plan_classify(struct target *t, bool files, bool trees)
+{
+	for (size_t i = 0; i < t->all.nr; i++) {
+		struct plan_path *p = &t->all.path[i];
+		bool effect = (files && (p->write || p->stage)) || (trees && p->in_tree);
+		if (is_dirs(p) || p->result == CLASS_CHANGED)
+			continue;
+		p->result = p->skip == why_ignored			      ? CLASS_IGNORED
+			    : p->skip == why_hash_only		      ? CLASS_HASH_ONLY
+			    : p->skip				      ? CLASS_REFUSED
+			    : (trees && p->tree_conflict) || (files && p->conflict) ? CLASS_CONFLICT
+			    : effect				      ? CLASS_MERGED
+								      : CLASS_IDENTICAL;
+	}
 }
 
 int plan_make(struct target *t, struct err *err)
@@ -361,16 +486,22 @@ int plan_make(struct target *t, struct err *err)
 			t->nr_steps++;
 			return -1;
 		}
-	for (size_t i = 0; i < t->all.nr; i++)
+	if (read_links(t, err) < 0)
+		return -1;
+	for (size_t i = 0; i < t->all.nr; i++) {
 		if (judge(t, &t->all.path[i], err) < 0)
 			return err_wrap(err, "'%s'", t->all.path[i].path);
+		if (t->repo)
+			judge_apart(t, &t->all.path[i]);
+	}
 	for (size_t i = 0; i < t->nr_steps; i++) /* what is never touched is in no commit either */
 		for (size_t k = 0; k < t->step[i].nr; k++) {
 			struct plan_path *p = &t->step[i].path[k];
-			const struct plan_path *whole = find_path(&t->all, p->path, p->len);
+			const struct plan_path *whole = plan_find(&t->all, p->path, p->len);
 			p->skip = whole ? whole->skip : never(t, p);
+			p->apart = whole && whole->apart;
 			if (!whole && !p->skip && t->repo && !tracked(t, p) && ignored(t, p))
-				p->skip = "ignored by the target";
+				p->skip = why_ignored;
 		}
 	return 0;
 }

@@ -116,9 +116,9 @@ int target_open(struct target *t, const char *dir, struct err *err)
 	t->root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (t->root < 0)
 		return err_sys(err, "cannot open '%s'", dir);
-	if (become_owner(t->root, err) < 0)
-		return -1;
 	ws_git_ready();
+	if (user_config_read(t, err) < 0 || become_owner(t->root, err) < 0)
+		return -1;
 	git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0); /* the user named it; we run nothing of it */
 	git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, extension, ARRAY_LEN(extension));
 	t->prefix = NULL;
@@ -129,6 +129,8 @@ int target_open(struct target *t, const char *dir, struct err *err)
 	}
 	if (rc < 0)
 		return ws_git_err(err, "cannot open the repository");
+	if (user_config_use(t, err) < 0)
+		return -1;
 	t->bare = git_repository_is_bare(t->repo) == 1;
 	if (t->bare)
 		return 0;
@@ -166,11 +168,12 @@ void target_close(struct target *t)
 	git_odb_free(t->odb);
 	git_repository_free(t->repo);
 	fd_close(&t->root);
+	fd_close(&t->config);
 	free(t->dir);
 	free(t->prefix);
 	free(t->branch);
 	json_decref(t->request);
-	*t = (struct target){ .sock = t->sock, .root = -1 };
+	*t = (struct target){ .sock = t->sock, .root = -1, .config = -1 };
 }
 
 json_t *target_look(const struct target *t)

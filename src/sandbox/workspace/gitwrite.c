@@ -35,6 +35,11 @@ static void add_why(json_t *list, const struct plan_path *p, const char *why)
 	json_array_append_new(list, o);
 }
 
+static bool makes_commits(const struct target *t)
+{
+	return is_mode(t, "branch") || is_mode(t, "commits");
+}
+
 /* --- commits --- */
 
 static int step_edits(struct target *t, struct plan_step *s, const struct object_id *tree, struct tree_edit **edit,
@@ -57,8 +62,13 @@ static int step_edits(struct target *t, struct plan_step *s, const struct object
 		rc = object_is_null(tree) ? 0 : tree_find(&t->store, tree, buf_cstr(&path), path.len, &mode, &oid, err);
 		if (rc >= 0)
 			rc = plan_merge_git(t, p, mode, &oid, &to_mode, &to, err);
+		struct plan_path *whole = plan_find(&t->all, p->path, p->len);
 		if (rc > 0)
 			p->tree_conflict = true;
+		if (rc > 0 && whole && makes_commits(t))
+			whole->tree_conflict = true;
+		if (rc == 0 && whole && (mode != to_mode || memcmp(&oid, &to, sizeof(oid)) != 0))
+			whole->in_tree = true;
 		if (rc == 0 && (mode != to_mode || memcmp(&oid, &to, sizeof(oid)) != 0)) {
 			(*name)[nr] = buf_take(&path);
 			(*edit)[nr] = (struct tree_edit){
@@ -127,14 +137,78 @@ static int write_commits(struct target *t, const struct chain *c, struct err *er
 	return 0;
 }
 
+static bool branch_stands(struct target *t, const char *ref)
+{
+	git_oid id;
+	return git_reference_name_to_id(&id, t->repo, ref) == 0;
+}
+
+static const char *branch_name(const char *ref)
+{
+	return !strncmp(ref, "refs/heads/", 11) ? ref + 11 : ref;
+}
+
+/* Git keeps a branch as a file: none can be where another one needs a directory. */
+static int way_of_ref(struct target *t, const char *ref, struct err *err)
+{
+	CLEANUP(free_ptr) char *below = xasprintf("%s/*", ref);
+	git_reference_iterator *it = NULL;
+	const char *name = NULL;
+	int valid = 0;
+	if (git_reference_name_is_valid(&valid, ref) < 0 || !valid)
+		return err_set(err, ERR_USAGE, "invalid branch name '%s'", branch_name(ref));
+	for (const char *slash = strchr(ref + 5, '/'); slash; slash = strchr(slash + 1, '/')) {
+		CLEANUP(free_ptr) char *above = xstrndup(ref, (size_t)(slash - ref));
+		if (branch_stands(t, above))
+			return err_set(err, ERR_EXISTS, "branch '%s' can't be made: branch '%s' exists; choose another name",
+				       branch_name(ref), branch_name(above));
+	}
+	if (git_reference_iterator_glob_new(&it, t->repo, below) == 0 && git_reference_next_name(&name, it) == 0)
+		err_set(err, ERR_EXISTS, "branch '%s' can't be made: branch '%s' exists; choose another name",
+			branch_name(ref), branch_name(name));
+	git_reference_iterator_free(it);
+	return name ? -1 : 0;
+}
+
+/* A branch that nobody has named takes the first name that is free. */
+static int choose_ref(struct target *t, struct err *err)
+{
+	const char *ref = json_str(t->request, "ref", "");
+	t->ref = xstrdup(ref);
+	for (int i = 2; json_flag(t->request, "free", false) && i < 1000; i++) {
+		struct err none = ERR_INIT;
+		if (!branch_stands(t, t->ref) && way_of_ref(t, t->ref, &none) == 0)
+			return 0;
+		free(t->ref);
+		t->ref = xasprintf("%s-%d", ref, i);
+	}
+	return way_of_ref(t, t->ref, err);
+}
+
+/* Does the branch hold this very merge already? */
+static bool same_commit(struct target *t, const git_oid *there)
+{
+	git_commit *a = NULL, *b = NULL;
+	git_oid id;
+	memcpy(id.id, t->commit.b, sizeof(t->commit.b));
+	bool same = git_commit_lookup(&a, t->repo, there) == 0 && git_commit_lookup(&b, t->repo, &id) == 0 &&
+		    git_oid_equal(git_commit_tree_id(a), git_commit_tree_id(b)) &&
+		    git_commit_parentcount(a) == git_commit_parentcount(b) &&
+		    (!git_commit_parentcount(a) || git_oid_equal(git_commit_parent_id(a, 0), git_commit_parent_id(b, 0)));
+	git_commit_free(a);
+	git_commit_free(b);
+	return same;
+}
+
 static int set_new_ref(struct target *t, struct err *err)
 {
 	git_oid there;
-	t->ref = xstrdup(json_str(t->request, "ref", ""));
 	if (git_reference_name_to_id(&there, t->repo, t->ref) == 0) {
 		memcpy(t->ref_old.b, there.id, sizeof(t->ref_old.b));
-		if (!memcmp(&t->ref_old, &t->commit, sizeof(t->commit)))
+		if (same_commit(t, &there)) {
+			t->commit = t->ref_old;
 			return 0; /* a second try of the same */
+		}
 		if (!is_mode(t, "branch")) {
 			/* our own name of the same merge, from before the target moved */
 		} else if (!json_flag(t->request, "again", false)) {
@@ -146,6 +220,37 @@ static int set_new_ref(struct target *t, struct err *err)
 	t->ref_made = true;
 	failpoint("merge-ref");
 	return 0;
+}
+
+/* The commits of submodules go into the last commit here. */
+static int judge_links(struct target *t, struct chain *c, struct err *err)
+{
+	struct tree_edit *edit = xcalloc(t->nr_links, sizeof(*edit));
+	char **name = xcalloc(t->nr_links, sizeof(*name));
+	struct object_id out;
+	for (size_t i = 0; i < t->nr_links; i++) {
+		struct buf path = BUF_INIT;
+		struct plan_link *l = &t->link[i];
+		target_path(t, l->path, l->len, &path);
+		size_t len = path.len;
+		name[i] = buf_take(&path);
+		edit[i] = (struct tree_edit){ .path = name[i], .len = len, .mode = TREE_MODE_GITLINK, .oid = l->oid };
+		target_staged(t, l->path, l->len, &l->staged_mode, &l->staged_oid);
+		l->stage = is_mode(t, "commits");
+	}
+	int rc = tree_edit(&t->store, &t->new_tree, edit, t->nr_links, &out, err);
+	bool changed = rc == 0 && memcmp(&out, &t->new_tree, sizeof(out)) != 0;
+	if (changed && !c->nr) {
+		c->step[c->nr] = t->nr_steps - 1;
+		c->nr++;
+	}
+	if (changed)
+		c->tree[c->nr - 1] = t->new_tree = out;
+	for (size_t i = 0; i < t->nr_links; i++)
+		free(name[i]);
+	free(name);
+	free(edit);
+	return rc;
 }
 
 static int judge_commits(struct target *t, struct chain *c, struct err *err)
@@ -162,7 +267,7 @@ static int judge_commits(struct target *t, struct chain *c, struct err *err)
 		c->nr += changed;
 	}
 	t->new_tree = tree;
-	return 0;
+	return t->nr_links && makes_commits(t) ? judge_links(t, c, err) : 0;
 }
 
 static bool is_folder(const struct plan_path *p)
@@ -175,7 +280,7 @@ static void judge_index(struct target *t)
 	struct err err = ERR_INIT;
 	for (size_t i = 0; i < t->all.nr; i++) {
 		struct plan_path *p = &t->all.path[i];
-		if (p->skip || p->conflict || is_folder(p))
+		if (p->skip || p->conflict || is_folder(p) || (p->untracked && !is_mode(t, "commits")))
 			continue;
 		target_staged(t, p->path, p->len, &p->staged_mode, &p->staged_oid);
 		int rc = plan_merge_git(t, p, p->staged_mode, &p->staged_oid, &p->stage_mode, &p->stage_oid, &err);
@@ -187,10 +292,27 @@ static void judge_index(struct target *t)
 
 /* --- prepare --- */
 
+/* A letter for each path of the request, in its order. */
+static void put_classes(const struct target *t, json_t *o)
+{
+	CLEANUP(free_ptr) char *letters = xcalloc(t->all.nr + 1, 1);
+	json_t *untracked = json_array();
+	for (size_t i = 0; i < t->all.nr; i++) {
+		const struct plan_path *p = &t->all.path[i];
+		letters[p->nth] = (char)p->result;
+		if (p->untracked && p->in_tree && is_mode(t, "branch"))
+			json_array_append_new(untracked, json_bytes(p->path, p->len));
+	}
+	json_put_str(o, "classes", letters);
+	if (json_array_size(untracked))
+		json_put(o, "untracked", json_incref(untracked));
+	json_decref(untracked);
+}
+
 static json_t *report(struct target *t, bool trees, bool files, bool *clean_out)
 {
 	json_t *o = target_look(t), *conflicts = json_array(), *skipped = json_array();
-	size_t writes = 0, nr = 0;
+	size_t writes = 0;
 	*clean_out = true;
 	for (size_t i = 0; i < t->all.nr; i++) {
 		const struct plan_path *p = &t->all.path[i];
@@ -199,19 +321,19 @@ static json_t *report(struct target *t, bool trees, bool files, bool *clean_out)
 		else if (files && p->conflict)
 			add_why(conflicts, p, p->conflict);
 		writes += p->write && !p->skip && !p->conflict;
-		nr += !p->skip && !is_folder(p);
 	}
 	for (size_t k = 0; trees && k < t->nr_steps; k++)
 		for (size_t i = 0; i < t->step[k].nr; i++) {
 			const struct plan_path *p = &t->step[k].path[i];
-			if (p->tree_conflict)
+			if (p->tree_conflict && !p->skip)
 				add_why(conflicts, p,
 					p->conflict
 						? p->conflict
 						: "changed in the box and in the commit of HEAD, at the same lines");
 		}
 	*clean_out = json_array_size(conflicts) == 0;
-	json_put_int(o, "files", (int64_t)nr);
+	plan_classify(t, files, trees);
+	put_classes(t, o);
 	json_put_int(o, "write", files ? (int64_t)writes : 0);
 	json_put(o, "conflicts", conflicts);
 	json_put(o, "skipped", skipped);
@@ -244,6 +366,8 @@ int plan_prepare(struct target *t, json_t **out, struct err *err)
 	if ((commits && may_commit(t, err) < 0) || plan_make(t, err) < 0)
 		return -1;
 	int rc = t->repo ? judge_commits(t, &c, err) : 0;
+	if (rc == 0 && t->repo && c.nr)
+		rc = choose_ref(t, err);
 	if (rc == 0 && t->repo && files)
 		judge_index(t);
 	json_t *o = rc == 0 ? report(t, commits, files, &clean) : NULL;
@@ -281,6 +405,19 @@ static json_t *state_json(const struct ws_state *s)
 	return o;
 }
 
+static void save_link(const struct plan_link *l, json_t *files)
+{
+	if (!l->stage)
+		return;
+	json_t *f = json_object();
+	json_put_bytes(f, "path", l->path, l->len);
+	json_put_int(f, "staged_mode", l->staged_mode);
+	put_oid(f, "staged", &l->staged_oid);
+	json_put_int(f, "stage_mode", TREE_MODE_GITLINK);
+	put_oid(f, "stage", &l->oid);
+	json_array_append_new(files, f);
+}
+
 /* What is needed to take it back, kept before anything is written. */
 static int save_record(struct target *t, struct err *err)
 {
@@ -293,6 +430,8 @@ static int save_record(struct target *t, struct err *err)
 		json_t *f = json_object();
 		json_put_bytes(f, "path", p->path, p->len);
 		json_put_flag(f, "write", p->write);
+		if (p->write && p->host.state.kind == WS_NONE)
+			json_put_int(f, "above", (int64_t)hostfile_above(t->root, p->path, p->len));
 		json_put(f, "before", state_json(&p->host.state));
 		json_put(f, "after", state_json(p->write ? &p->after : &p->host.state));
 		if (p->write && (p->host.state.kind == WS_FILE || p->host.state.kind == WS_LINK)) {
@@ -309,6 +448,8 @@ static int save_record(struct target *t, struct err *err)
 		}
 		json_array_append_new(files, f);
 	}
+	for (size_t i = 0; i < t->nr_links; i++)
+		save_link(&t->link[i], files);
 	json_put_str(rec, "dir", t->dir);
 	json_put_str(rec, "mode", mode_of(t));
 	if (t->ref_made) {
@@ -340,8 +481,6 @@ static int write_files(struct target *t, size_t *written, struct err *err)
 			continue;
 		if (hostfile_remove(t->root, p->path, p->len, err) < 0 && !(was == WS_DIR && p->after.kind == WS_NONE))
 			return -1;
-		if (t->repo && p->after.kind == WS_NONE)
-			hostfile_tidy(t->root, p->path, p->len);
 		++*written;
 		failpoint("merge-file");
 	}
@@ -349,7 +488,8 @@ static int write_files(struct target *t, size_t *written, struct err *err)
 		struct plan_path *p = &t->all.path[i];
 		if (!p->write || p->skip || p->after.kind == WS_NONE)
 			continue;
-		if (hostfile_write(t->root, p->path, p->len, &p->after, buf_cstr(&p->bytes), p->bytes.len, err) < 0)
+		if (hostfile_write(t->root, p->path, p->len, &p->after, buf_cstr(&p->bytes), p->bytes.len, &p->wrote,
+				   err) < 0)
 			return -1;
 		++*written;
 		failpoint("merge-file");
@@ -381,6 +521,12 @@ static int write_index(struct target *t, struct err *err)
 			return -1;
 		any = true;
 	}
+	for (size_t i = 0; i < t->nr_links; i++)
+		if (t->link[i].stage) {
+			if (target_stage(t, t->link[i].path, t->link[i].len, TREE_MODE_GITLINK, &t->link[i].oid, false, err) < 0)
+				return -1;
+			any = true;
+		}
 	if (any && git_index_write(t->index) < 0)
 		return ws_git_err(err, "cannot write the index (is another git at work?)");
 	return 0;
@@ -398,10 +544,68 @@ static int verify(struct target *t, struct err *err)
 	return 0;
 }
 
+/* 1: it stands as it was written, 0: somebody has changed it since, -1: it was not written as it should have been. */
+static int read_back(struct target *t, struct plan_path *p, struct err *err)
+{
+	struct hostfile h = HOSTFILE_INIT;
+	hostfile_read(&h, t->root, p->path, p->len);
+	const struct ws_state *is = &h.state, *want = &p->after;
+	bool same = !h.blocked && is->kind == want->kind &&
+		    (want->kind == WS_NONE || (!memcmp(&is->oid, &want->oid, sizeof(is->oid)) &&
+					       (want->kind == WS_LINK || !((is->mode ^ want->mode) & 0100))));
+	bool ours = h.st.st_ino == p->wrote.st_ino && h.st.st_size == p->wrote.st_size &&
+		    h.st.st_mtim.tv_sec == p->wrote.st_mtim.tv_sec && h.st.st_mtim.tv_nsec == p->wrote.st_mtim.tv_nsec;
+	hostfile_release(&h);
+	if (same)
+		return 1;
+	if (want->kind == WS_FILE && is->kind == WS_FILE && p->wrote.st_ino && ours)
+		return err_set(err, ERR_IO, "'%.300s' could not be read back as it was written", p->path);
+	return 0;
+}
+
+static int read_all_back(struct target *t, json_t *changed, struct err *err)
+{
+	for (size_t i = 0; i < t->all.nr; i++) {
+		struct plan_path *p = &t->all.path[i];
+		if (!p->write || p->skip || p->conflict || is_folder(p))
+			continue;
+		int rc = read_back(t, p, err);
+		if (rc < 0)
+			return -1;
+		if (rc == 0) {
+			p->result = CLASS_CHANGED;
+			json_array_append_new(changed, json_bytes(p->path, p->len));
+		}
+	}
+	return 0;
+}
+
+/* The commit can be read, and the name that was made for it leads to it. */
+static int read_commit_back(struct target *t, struct err *err)
+{
+	git_commit *c = NULL;
+	git_tree *tree = NULL;
+	git_oid id;
+	if (!t->repo || object_is_null(&t->commit))
+		return 0;
+	memcpy(id.id, t->commit.b, sizeof(t->commit.b));
+	int rc = git_commit_lookup(&c, t->repo, &id);
+	if (rc == 0)
+		rc = git_commit_tree(&tree, c);
+	bool right = rc == 0 && !memcmp(git_tree_id(tree)->id, t->new_tree.b, sizeof(t->new_tree.b));
+	git_tree_free(tree);
+	git_commit_free(c);
+	if (!right)
+		return err_set(err, ERR_IO, "the commit could not be read back as it was written");
+	if (t->ref && (git_reference_name_to_id(&id, t->repo, t->ref) < 0 || memcmp(id.id, t->commit.b, sizeof(t->commit.b)) != 0))
+		return err_set(err, ERR_BUSY, "'%s' has moved meanwhile", t->ref);
+	return 0;
+}
+
 int plan_commit(struct target *t, json_t **out, struct err *err)
 {
 	size_t written = 0;
-	json_t *o = json_object();
+	json_t *o = json_object(), *changed = json_array();
 	int rc = 0;
 	if (!t->prepared)
 		rc = err_set(err, ERR_INVALID, "merge: nothing is prepared");
@@ -416,6 +620,11 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 			rc = write_index(t, err);
 		if (rc == 0 && is_mode(t, "commits") && !object_is_null(&t->commit))
 			rc = target_ref(t, t->branch, &t->head, &t->commit, err);
+		failpoint("merge-written");
+		if (rc == 0)
+			rc = read_all_back(t, changed, err);
+		if (rc == 0)
+			rc = read_commit_back(t, err);
 		if (rc < 0) { /* half of it helps nobody */
 			json_t *undone = NULL;
 			struct err why = *err;
@@ -427,11 +636,17 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 			*err = why;
 		}
 	}
+	if (rc == 0 && is_mode(t, "branch"))
+		rc = read_commit_back(t, err);
 	if (rc < 0) {
+		json_decref(changed);
 		json_decref(o);
 		return -1;
 	}
 	t->prepared = false;
+	plan_classify(t, !is_mode(t, "branch"), makes_commits(t));
+	put_classes(t, o);
+	json_put(o, "changed_since", changed);
 	json_put_str(o, "ref", t->ref);
 	put_oid(o, "old", &t->head);
 	put_oid(o, "new", &t->commit);
@@ -445,6 +660,26 @@ int plan_abort(struct target *t, struct err *err)
 	int rc = t->ref_made ? target_ref(t, t->ref, &t->commit, &t->ref_old, err) : 0;
 	t->ref_made = t->prepared = false;
 	return rc;
+}
+
+/* --- forget --- */
+
+/* Our own names of merges; a branch is the user's. */
+int forget_refs(struct target *t, json_t **out, struct err *err)
+{
+	const json_t *list = json_object_get(t->request, "refs");
+	int64_t removed = 0;
+	for (size_t i = 0; t->repo && i < json_array_size(list); i++) {
+		const char *ref = json_string_value(json_array_get(list, i));
+		if (!ref || strncmp(ref, "refs/sandglass/", 15) != 0 || !branch_stands(t, ref))
+			continue;
+		if (git_reference_remove(t->repo, ref) < 0)
+			return ws_git_err(err, "cannot remove the ref");
+		removed++;
+	}
+	*out = json_object();
+	json_put_int(*out, "removed", removed);
+	return 0;
 }
 
 /* --- undo --- */
@@ -485,8 +720,7 @@ static int undo_file(struct target *t, const json_t *f, json_t *kept, struct err
 	if (json_is_null(before)) {
 		if (hostfile_remove(t->root, buf_cstr(&path), path.len, err) < 0)
 			return -1;
-		if (t->repo)
-			hostfile_tidy(t->root, buf_cstr(&path), path.len);
+		hostfile_tidy(t->root, buf_cstr(&path), path.len, (size_t)json_int(f, "above", (int64_t)path.len));
 		return 1;
 	}
 	struct ws_state s = { .mode = (uint16_t)json_int(before, "mode", 0644) };
@@ -498,7 +732,7 @@ static int undo_file(struct target *t, const json_t *f, json_t *kept, struct err
 	s.kind = (uint8_t)kind;
 	if ((now == WS_DIR) != (kind == WS_DIR) && hostfile_remove(t->root, buf_cstr(&path), path.len, err) < 0)
 		return -1;
-	return hostfile_write(t->root, buf_cstr(&path), path.len, &s, buf_cstr(&bytes), bytes.len, err) < 0 ? -1 : 1;
+	return hostfile_write(t->root, buf_cstr(&path), path.len, &s, buf_cstr(&bytes), bytes.len, NULL, err) < 0 ? -1 : 1;
 }
 
 /* 1 the index was changed, 0 there was nothing to do. */
@@ -533,8 +767,8 @@ static int undo_refs(struct target *t, const json_t *rec, json_t *out, struct er
 		const char *from = json_str(rec, "head_old", NULL);
 		if (from && !object_parse(from, &old))
 			return err_set(err, ERR_DAMAGED, "the record of the merge is damaged");
-		if (!from || target_ref(t, *head ? head : NULL, &commit, &old, &why) < 0)
-			json_put_str(out, "head_kept", from ? why.text : "the branch had no commit before");
+		if ((!from && !*head) || target_ref(t, *head ? head : NULL, &commit, &old, &why) < 0)
+			json_put_str(out, "head_kept", from ? why.text : "there was no commit before");
 	}
 	old = (struct object_id){ 0 };
 	hex = json_str(rec, "ref_old", NULL);

@@ -83,7 +83,7 @@ static int make_parents(int root, const char *path, size_t len, struct err *err)
 }
 
 static int write_bytes(int dir, const char *name, const struct ws_state *s, const void *bytes, size_t nr,
-		       struct err *err)
+		       struct stat *wrote, struct err *err)
 {
 	char tmp[48];
 	uint64_t salt;
@@ -102,6 +102,8 @@ static int write_bytes(int dir, const char *name, const struct ws_state *s, cons
 	if (fd < 0)
 		return err_sys(err, "cannot write");
 	int rc = fd_write_all(fd, bytes, nr, err);
+	if (rc == 0 && wrote && fstat(fd, wrote) < 0)
+		rc = err_sys(err, "cannot look at what was written");
 	if (rc == 0 && (fchmod(fd, s->mode & 0777) < 0 || fsync(fd) < 0 || renameat(dir, tmp, dir, name) < 0))
 		rc = err_sys(err, "cannot write");
 	if (rc < 0)
@@ -109,8 +111,15 @@ static int write_bytes(int dir, const char *name, const struct ws_state *s, cons
 	return rc;
 }
 
+static int make_dir(int dir, const char *name, unsigned mode, struct err *err)
+{
+	if (mkdirat(dir, name, mode) < 0)
+		return errno == EEXIST ? 0 : err_sys(err, "cannot make the directory");
+	return fchmodat(dir, name, mode, 0) < 0 ? err_sys(err, "cannot make the directory") : 0;
+}
+
 int hostfile_write(int root, const char *path, size_t len, const struct ws_state *s, const void *bytes, size_t nr,
-		   struct err *err)
+		   struct stat *wrote, struct err *err)
 {
 	if (make_parents(root, path, len, err) < 0)
 		return -1;
@@ -120,11 +129,9 @@ int hostfile_write(int root, const char *path, size_t len, const struct ws_state
 	if (dir < 0)
 		return err_sys(err, "cannot open the directory of '%.*s'", (int)(len < 300 ? len : 300), path);
 	if (s->kind == WS_DIR)
-		rc = mkdirat(dir, name, s->mode & 0777) < 0 && errno != EEXIST
-			     ? err_sys(err, "cannot make the directory")
-			     : 0;
+		rc = make_dir(dir, name, s->mode & 0777, err);
 	else
-		rc = write_bytes(dir, name, s, bytes, nr, err);
+		rc = write_bytes(dir, name, s, bytes, nr, wrote, err);
 	return rc < 0 ? err_wrap(err, "'%.*s'", (int)(len < 300 ? len : 300), path) : 0;
 }
 
@@ -142,13 +149,25 @@ int hostfile_remove(int root, const char *path, size_t len, struct err *err)
 	return 0;
 }
 
-void hostfile_tidy(int root, const char *path, size_t len)
+void hostfile_tidy(int root, const char *path, size_t len, size_t keep)
 {
 	struct err err = ERR_INIT;
 	const char *slash;
 	while ((slash = memrchr(path, '/', len))) {
 		len = (size_t)(slash - path);
-		if (hostfile_remove(root, path, len, &err) < 0)
+		if (len <= keep || hostfile_remove(root, path, len, &err) < 0)
 			return;
 	}
+}
+
+size_t hostfile_above(int root, const char *path, size_t len)
+{
+	const char *slash;
+	while ((slash = memrchr(path, '/', len))) {
+		len = (size_t)(slash - path);
+		CLEANUP(fd_close) int fd = beneath_open(root, path, len, O_PATH | O_DIRECTORY);
+		if (fd >= 0)
+			return len;
+	}
+	return 0;
 }

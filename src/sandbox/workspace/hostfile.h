@@ -21,12 +21,15 @@ void hostfile_release(struct hostfile *h);
 /* True if it is still what hostfile_read saw. */
 bool hostfile_same(const struct hostfile *h, int root, const char *path, size_t len);
 
-/* Makes @path what @s says, with these bytes; directories above are made. Replaces files and links, nothing else. */
+/* Makes @path what @s says, with these bytes; directories above are made. Replaces files and links, nothing else. @wrote: the file as
+ * it was written; NULL: nobody asks. */
 NODISCARD int hostfile_write(int root, const char *path, size_t len, const struct ws_state *s, const void *bytes,
-			     size_t nr, struct err *err);
+			     size_t nr, struct stat *wrote, struct err *err);
 /* Removes a file, a link or an empty directory; missing is fine. */
 NODISCARD int hostfile_remove(int root, const char *path, size_t len, struct err *err);
-/* Removes the directories above @path that have become empty, as git does when the last file of one goes. */
-void hostfile_tidy(int root, const char *path, size_t len);
+/* Removes the directories above @path that have become empty, those of the first @keep bytes excepted. */
+void hostfile_tidy(int root, const char *path, size_t len, size_t keep);
+/* How many bytes of @path name directories that are there. */
+size_t hostfile_above(int root, const char *path, size_t len);
 
 #endif

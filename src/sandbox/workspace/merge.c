@@ -1,25 +1,13 @@
 #include "sandbox/workspace/merge.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/fd.h"
+#include "base/mem.h"
 #include "base/paths.h"
-#include "loop/loop.h"
-#include "sandbox/workspace/diff.h"
-#include "sandbox/workspace/gitchild.h"
-#include "wire/frame.h"
-
-enum { SILENCE_US = 120000000, TICK_MS = 200, UNDO_MAX = 256 << 20 };
+#include "sandbox/workspace/memstore.h"
+#include "sandbox/workspace/merge_inner.h"
 
 static const char *const mode_name[] = {
 	[MERGE_APPLY] = "apply",
@@ -49,467 +37,311 @@ bool merge_mode_find(const char *name, enum merge_mode *out)
 	return false;
 }
 
-/* --- the children --- */
+/* --- parts --- */
 
-struct child {
-	const struct merge_opts *o;
-	const struct ws_store *store;
-	int sock, pidfd;
-	size_t k;	  /* number of the target: names its record */
-	json_t *prepared; /* what CHILD_PREPARE said */
-	bool committed;
-};
-
-static int spawn_self(int sock, int *pidfd_out, struct err *err)
+static size_t part_add(struct merge_work *w, size_t target, size_t up, const char *prefix, size_t len)
 {
-	char name[] = "sandglass", arg[] = "--git-child", home[] = "HOME=/nonexistent", lang[] = "LC_ALL=C";
-	char *argv[] = { name, arg, NULL }, *envp[] = { home, lang, NULL };
-	const int fds[] = { -1, -1, 2, sock };
-	int pid;
-	return proc_spawn("/proc/self/exe", argv, envp, fds, ARRAY_LEN(fds), &pid, pidfd_out, err);
+	const char *dir = w->o->target[target].dir;
+	GROW(w->part, w->nr, w->cap);
+	struct part *p = &w->part[w->nr];
+	*p = (struct part){ .target = target, .up = up, .prefix = xstrndup(prefix, len), .c = { .sock = -1, .pidfd = -1 } };
+	p->dir = len ? xasprintf("%s/%s", dir, p->prefix) : xstrdup(dir);
+	return w->nr++;
 }
 
-static int child_start(struct child *c, const struct merge_opts *o, const struct ws_store *store, size_t k,
-		       struct err *err)
+static void part_take(struct part *p, size_t nth)
 {
-	int pair[2];
-	*c = (struct child){ .o = o, .store = store, .sock = -1, .pidfd = -1, .k = k };
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return err_sys(err, "merge: cannot make a socket");
-	int rc = o->spawn ? o->spawn(o->self, pair[1], &c->pidfd, err) : spawn_self(pair[1], &c->pidfd, err);
-	close(pair[1]);
-	c->sock = pair[0];
-	return rc < 0 ? err_wrap(err, "merge: cannot start the child") : 0;
+	GROW(p->nth, p->nr, p->cap);
+	p->nth[p->nr++] = nth;
 }
 
-static void child_end(struct child *c)
+/* Moves what lies below @len bytes of path to a part of its own. */
+static void part_split(struct merge_work *w, size_t i, const char *prefix, size_t len, bool submodule)
 {
-	siginfo_t info;
-	fd_close(&c->sock);
-	if (c->pidfd >= 0) { /* its socket is closed: it ends by itself, or is stuck and is ended */
-		struct pollfd p = { .fd = c->pidfd, .events = POLLIN };
-		if (poll(&p, 1, 2000) <= 0)
-			syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
-		waitid(P_PIDFD, (id_t)c->pidfd, &info, WEXITED);
-		fd_close(&c->pidfd);
+	size_t made = part_add(w, w->part[i].target, i, prefix, len), keep = 0;
+	struct part *from = &w->part[i], *to = &w->part[made];
+	to->submodule = submodule;
+	for (size_t k = 0; k < from->nr; k++) {
+		const struct ws_change *c = &w->wish[from->target].d.item[from->nth[k]];
+		if (path_within(c->path, c->len, prefix, len))
+			part_take(to, from->nth[k]);
+		else
+			from->nth[keep++] = from->nth[k];
 	}
-	json_decref(c->prepared);
-	c->prepared = NULL;
+	from->nr = keep;
 }
 
-static void child_kill(struct child *c)
+/* Starts the child of part @i, and makes parts of the repositories within it. */
+static int part_look(struct merge_work *w, size_t i, struct err *err)
 {
-	if (c->pidfd >= 0)
-		syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
-}
-
-static char *record_dir(const struct merge_opts *o, size_t k)
-{
-	return xasprintf("%s/%s-%zu", o->undo_dir, o->id, k);
-}
-
-static bool plain_name(const char *s, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if (!strchr("0123456789abcdefghijklmnopqrstuvwxyz.", s[i]) || !s[i])
-			return false;
-	return len > 0 && len < 64 && s[0] != '.';
-}
-
-static int on_get(struct child *c, const struct frame *f, struct err *err)
-{
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	struct object_id id;
-	enum object_type type;
-	struct err why = ERR_INIT;
-	if (f->len != sizeof(id.b))
-		return err_set(err, ERR_PARSE, "merge: a name that is none");
-	memcpy(id.b, f->body, sizeof(id.b));
-	int rc = c->store->get(c->store->self, &id, &type, &b, &why);
-	return frame_send(c->sock, rc < 0 ? CHILD_NONE : CHILD_BLOB, 0, buf_cstr(&b), b.len, NULL, 0, err);
-}
-
-static int on_save(struct child *c, const struct frame *f, struct err *err)
-{
-	const char *nul = memchr(f->body, 0, f->len);
-	struct err why = ERR_INIT;
-	int rc = -1;
-	if (nul && plain_name(f->body, (size_t)(nul - f->body)) && c->o->undo_dir) {
-		CLEANUP(free_ptr) char *dir = record_dir(c->o, c->k);
-		CLEANUP(free_ptr) char *path = path_join(dir, f->body);
-		rc = dir_make(dir, 0700, &why);
-		if (rc == 0)
-			rc = file_write_atomic(path, nul + 1, f->len - (size_t)(nul + 1 - f->body), 0600, &why);
-	} else {
-		err_set(&why, ERR_INVALID, "no place for the record of the merge");
+	struct part *p = &w->part[i];
+	json_t *rq = json_object(), *paths = json_array(), *out = NULL;
+	size_t skip = *p->prefix ? strlen(p->prefix) + 1 : 0;
+	for (size_t k = 0; k < p->nr; k++) {
+		const struct ws_change *c = &w->wish[p->target].d.item[p->nth[k]];
+		json_array_append_new(paths, json_bytes(c->path + skip, c->len - skip));
 	}
-	return frame_send(c->sock, rc < 0 ? CHILD_ERR : CHILD_OK, 0, why.text, rc < 0 ? strlen(why.text) : 0, NULL, 0,
-			  err);
-}
-
-static int on_load(struct child *c, const struct frame *f, struct err *err)
-{
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	struct err why = ERR_INIT;
-	int rc = -1;
-	if (plain_name(f->body, f->len) && c->o->undo_dir) {
-		CLEANUP(free_ptr) char *dir = record_dir(c->o, c->k);
-		CLEANUP(free_ptr) char *name = xstrndup(f->body, f->len);
-		CLEANUP(free_ptr) char *path = path_join(dir, name);
-		rc = file_read(path, &b, UNDO_MAX, &why);
-	}
-	return frame_send(c->sock, rc < 0 ? CHILD_NONE : CHILD_BLOB, 0, buf_cstr(&b), b.len, NULL, 0, err);
-}
-
-static int wait_for(struct child *c, struct err *err)
-{
-	struct pollfd p = { .fd = c->sock, .events = POLLIN };
-	for (int64_t until = clock_mono_us() + SILENCE_US; clock_mono_us() < until;) {
-		if (c->o->stop && c->o->stop(c->o->self)) {
-			child_kill(c);
-			return err_set(err, ERR_CANCELLED, "the merge was stopped");
-		}
-		int n = poll(&p, 1, TICK_MS);
-		if (n > 0)
-			return 0;
-		if (n < 0 && errno != EINTR)
-			return err_sys(err, "merge: cannot wait");
-	}
-	child_kill(c);
-	return err_set(err, ERR_TIMEOUT, "the repository did not answer within two minutes");
-}
-
-static int child_error(const struct frame *f, struct err *err)
-{
-	struct err why = ERR_INIT;
-	json_t *o = json_parse(f->body, f->len, "merge", &why);
-	int64_t code = json_int(o, "code", ERR_IO);
-	err_set(err, code > ERR_NONE && code <= ERR_SCRIPT ? (enum err_code)code : ERR_IO, "%s",
-		json_str(o, "text", "the merge failed"));
-	json_decref(o);
-	return -1;
-}
-
-/* Sends one request and serves the child until it has answered. */
-static int ask(struct child *c, unsigned type, const json_t *request, json_t **out, struct err *err)
-{
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	struct frame f;
-	size_t none = 0;
-	json_dump_buf(request, &b);
-	if (frame_send(c->sock, (uint16_t)type, 1, buf_cstr(&b), b.len, NULL, 0, err) < 0)
-		return -1;
-	for (;;) {
-		int rc = wait_for(c, err);
-		if (rc == 0 && frame_recv(c->sock, CHILD_MAX_BODY, &f, &b, NULL, &none, err) < 0)
-			rc = err_wrap(err, "the process that opens the repository has gone");
-		if (rc < 0)
-			return -1;
-		if (f.type == CHILD_GET)
-			rc = on_get(c, &f, err);
-		else if (f.type == CHILD_SAVE)
-			rc = on_save(c, &f, err);
-		else if (f.type == CHILD_LOAD)
-			rc = on_load(c, &f, err);
-		else if (f.type == CHILD_ERR)
-			return child_error(&f, err);
-		else {
-			*out = json_parse(f.body, f.len, "merge", err);
-			return *out ? 0 : -1;
-		}
-		if (rc < 0)
-			return -1;
-	}
-}
-
-/* --- what is asked for --- */
-
-static json_t *side(const struct ws_state *s)
-{
-	char hex[41];
-	if (s->kind == WS_NONE)
-		return json_null();
-	json_t *o = json_object();
-	json_put_str(o, "kind", ws_kind_name((enum ws_kind)s->kind));
-	json_put_int(o, "mode", s->mode);
-	json_put_int(o, "flags", s->flags);
-	object_hex(&s->oid, hex);
-	if (!object_is_null(&s->oid))
-		json_put_str(o, "oid", hex);
-	return o;
-}
-
-static json_t *step_json(const struct ws_diff *d, const char *message)
-{
-	json_t *o = json_object(), *paths = json_array();
-	for (size_t i = 0; i < d->nr; i++) {
-		json_t *p = json_object();
-		json_put_bytes(p, "path", d->item[i].path, d->item[i].len);
-		json_put(p, "base", side(&d->item[i].was));
-		json_put(p, "want", side(&d->item[i].now));
-		json_array_append_new(paths, p);
-	}
-	json_put_str(o, "message", message);
-	json_put(o, "paths", paths);
-	return o;
-}
-
-/* Leaves out what a person left; a file of which only some hunks are taken gets a content of its own. */
-static int apply_choices(struct ws_diff *d, const struct merge_target *t, const struct ws_store *st, struct err *err)
-{
-	size_t keep = 0;
-	for (size_t i = 0; i < d->nr; i++) {
-		struct ws_change *c = &d->item[i];
-		const struct merge_choice *ch = NULL;
-		for (size_t k = 0; k < t->nr_choices && !ch; k++)
-			if (t->choice[k].len == c->len && !memcmp(t->choice[k].path, c->path, c->len))
-				ch = &t->choice[k];
-		if (ch && ch->leave)
+	json_put_str(rq, "dir", p->dir);
+	json_put(rq, "user", merge_user());
+	json_put(rq, "paths", paths);
+	int rc = child_start(&p->c, w->o, &w->st, 0, err);
+	if (rc == 0)
+		rc = child_ask(&p->c, CHILD_LOOK, rq, &out, err);
+	bool none = rc == 0 && !strcmp(json_str(out, "kind", ""), "none");
+	const json_t *nested = json_object_get(out, "nested");
+	for (size_t k = 0; rc == 0 && k < json_array_size(nested); k++) {
+		const json_t *o = json_array_get(nested, k);
+		const char *kind = json_str(o, "kind", "");
+		CLEANUP(buf_release) struct buf full = BUF_INIT;
+		CLEANUP(buf_release) struct buf path = BUF_INIT;
+		if (!json_get_bytes(json_object_get(o, "path"), &path) || !strcmp(kind, "missing"))
 			continue;
-		if (ch && (ch->nr_left || ch->nr_ranges)) {
-			struct ws_patch p;
-			CLEANUP(buf_release) struct buf b = BUF_INIT;
-			if (ws_patch_make(&p, st, c, 3, err) < 0)
-				return -1;
-			bool text = p.what == PATCH_TEXT && c->was.kind != WS_LINK && c->now.kind != WS_LINK;
-			bool fits = true;
-			if (ch->nr_ranges)
-				fits = merge_take_ranges(&p.old, &p.new, ch->range, ch->nr_ranges, &b);
-			else
-				merge_take_hunks(&p, ch->left, ch->nr_left, &b);
-			bool nothing = c->was.kind == WS_FILE && b.len == p.old.len &&
-				       !memcmp(buf_cstr(&b), buf_cstr(&p.old), b.len);
-			ws_patch_release(&p);
-			if (!text)
-				return err_set(err, ERR_INVALID, "'%s' has no hunks: take or leave it as a whole",
-					       c->path);
-			if (!fits)
-				return err_set(err, ERR_INVALID, "'%s' is not what was shown: look at it again", c->path);
-			if (nothing || (c->was.kind == WS_NONE && b.len == 0))
-				continue;
-			if (c->now.kind == WS_NONE) /* a removal of which something is left */
-				c->now = c->was;
-			st->add(st->self, OBJECT_BLOB, buf_cstr(&b), b.len, &c->now.oid);
-		}
-		d->item[keep++] = *c;
+		if (w->nr >= MERGE_PARTS_MAX)
+			rc = err_set(err, ERR_FULL, "'%s' holds more than %d repositories; merge parts of it with --path", p->dir,
+				     MERGE_PARTS_MAX);
+		if (skip)
+			buf_printf(&full, "%s/", w->part[i].prefix);
+		buf_append(&full, buf_cstr(&path), path.len);
+		if (rc == 0)
+			part_split(w, i, buf_cstr(&full), full.len, !strcmp(kind, "submodule"));
 	}
-	d->nr = keep;
-	return 0;
+	w->part[i].idle = none && !w->part[i].nr && json_array_size(nested) > 0;
+	json_decref(rq);
+	json_decref(out);
+	return rc;
 }
 
-static int total_diff(const struct merge_target *t, const struct ws_store *st, struct ws_diff *d, struct err *err)
+static int find_parts(struct merge_work *w, struct err *err)
 {
-	const struct ws_view base = WS_VIEW_INIT;
-	if (ws_diff_views(d, &base, t->step[t->nr_steps - 1].view, false, NULL, err) < 0)
-		return -1;
-	if (apply_choices(d, t, st, err) == 0)
-		return 0;
-	ws_diff_release(d);
-	return -1;
-}
-
-static int request_of(const struct merge_opts *o, const struct merge_target *t, const struct ws_store *st, json_t **out,
-		      json_t **flags_out, struct err *err)
-{
-	struct ws_diff d;
-	const char *last = t->step[t->nr_steps - 1].message;
-	if (total_diff(t, st, &d, err) < 0)
-		return -1;
-	json_t *rq = json_object(), *steps = json_array(), *flags = json_array();
-	CLEANUP(free_ptr)
-	char *ref = o->mode == MERGE_BRANCH && o->branch ? xasprintf("refs/heads/%s", o->branch)
-		    : o->mode == MERGE_BRANCH		 ? xasprintf("refs/heads/sandglass/%s", o->id)
-							 : xasprintf("refs/sandglass/merge/%s", o->id);
-	json_put_str(rq, "dir", t->dir);
-	json_put_str(rq, "mode", mode_name[o->mode]);
-	json_put_str(rq, "ref", ref);
-	json_put_str(rq, "author", o->author);
-	json_put_str(rq, "email", o->email);
-	json_put_int(rq, "ts_us", o->ts_us);
-	json_put_flag(rq, "dry", o->dry);
-	json_put(rq, "all", step_json(&d, last));
-	if (o->mode == MERGE_COMMITS && !t->nr_choices) {
-		static const struct ws_view base;
-		for (size_t i = 0; i < t->nr_steps; i++) {
-			struct ws_diff part;
-			if (ws_diff_views(&part, i ? t->step[i - 1].view : &base, t->step[i].view, false, NULL, err) <
-			    0)
-				continue; /* cannot fail */
-			json_array_append_new(steps, step_json(&part, t->step[i].message));
-			ws_diff_release(&part);
-		}
-	} else {
-		json_array_append_new(steps, step_json(&d, last));
+	for (size_t k = 0; k < w->o->nr_targets; k++) {
+		size_t i = part_add(w, k, SIZE_MAX, "", 0);
+		for (size_t n = 0; n < w->wish[k].d.nr; n++)
+			part_take(&w->part[i], n);
 	}
-	json_put(rq, "steps", steps);
-	for (size_t i = 0; i < d.nr; i++) {
-		const char *word[8];
-		size_t nr = merge_flags(&d.item[i], st, word);
-		for (size_t k = 0; k < nr; k++) {
-			json_t *f = json_object();
-			json_put_bytes(f, "path", d.item[i].path, d.item[i].len);
-			json_put_str(f, "what", word[k]);
-			json_array_append_new(flags, f);
-		}
-	}
-	ws_diff_release(&d);
-	*out = rq;
-	*flags_out = flags;
+	for (size_t i = 0; i < w->nr; i++)
+		if (part_look(w, i, err) < 0)
+			return -1;
 	return 0;
 }
 
 /* --- the run --- */
 
-static int prepare_one(struct child *c, const struct merge_target *t, json_t *targets, bool *clean, struct err *err)
+static json_t *target_entry(struct merge_work *w, struct part *p)
 {
-	json_t *rq, *flags;
-	if (request_of(c->o, t, c->store, &rq, &flags, err) < 0)
-		return -1;
-	int rc = ask(c, CHILD_PREPARE, rq, &c->prepared, err);
-	json_decref(rq);
-	if (rc < 0) {
-		json_decref(flags);
-		return -1;
-	}
+	const struct merge_target *t = &w->o->target[p->target];
 	json_t *o = json_object();
 	json_put_str(o, "repo", t->repo);
-	json_put_str(o, "dir", t->dir);
-	json_object_update_missing(o, c->prepared);
-	json_put(o, "flags", flags);
-	json_array_append_new(targets, o);
-	*clean &= json_flag(c->prepared, "clean", false);
+	json_put_str(o, "dir", p->dir);
+	if (*p->prefix)
+		json_put_str(o, "within", p->prefix);
+	else
+		json_put(o, "flags", json_incref(w->wish[p->target].flags));
+	json_array_append_new(w->targets, o);
+	return o;
+}
+
+/* The repositories within come first: the one around names their commits. Targets are told in their own order. */
+static int prepare_parts(struct merge_work *w, struct err *err)
+{
+	size_t k = 0;
+	for (size_t i = 0; i < w->nr; i++)
+		w->part[i].out = target_entry(w, &w->part[i]);
+	for (size_t i = w->nr; i-- > 0;) {
+		struct part *p = &w->part[i];
+		if (p->idle)
+			continue;
+		json_t *rq = part_request(w, i);
+		p->c.k = k++;
+		int rc = child_ask(&p->c, CHILD_PREPARE, rq, &p->c.prepared, err);
+		json_decref(rq);
+		if (rc < 0)
+			return *p->prefix ? err_wrap(err, "'%s'", p->dir) : -1;
+		json_object_update_missing(p->out, p->c.prepared);
+		part_answer(w, p, p->c.prepared);
+		w->clean &= json_flag(p->c.prepared, "clean", false);
+	}
 	return 0;
 }
 
-static void back_out(struct child *c, size_t nr, const struct merge_opts *o)
+static void back_out(struct merge_work *w)
 {
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; i < w->nr; i++) {
 		struct err err = ERR_INIT;
+		struct part *p = &w->part[i];
 		json_t *rq = json_object(), *out = NULL;
-		json_put_str(rq, "dir", o->target[i].dir);
-		if (c[i].sock >= 0 && c[i].prepared)
-			(void)!ask(&c[i], c[i].committed ? CHILD_UNDO : CHILD_ABORT, rq, &out, &err);
+		json_put_str(rq, "dir", p->dir);
+		if (p->c.sock >= 0 && p->c.prepared)
+			(void)!child_ask(&p->c, p->c.committed ? CHILD_UNDO : CHILD_ABORT, rq, &out, &err);
 		json_decref(rq);
 		json_decref(out);
 	}
 }
 
-static int commit_all(struct child *c, const struct merge_opts *o, json_t *targets, struct err *err)
+static int commit_parts(struct merge_work *w, struct err *err)
 {
 	json_t *rq = json_object();
 	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < o->nr_targets; i++) {
+	for (size_t i = w->nr; rc == 0 && i-- > 0;) {
 		json_t *out = NULL;
-		rc = ask(&c[i], CHILD_COMMIT, rq, &out, err);
+		struct part *p = &w->part[i];
+		if (p->idle)
+			continue;
+		rc = child_ask(&p->c, CHILD_COMMIT, rq, &out, err);
 		if (rc < 0) {
-			err_wrap(err, "'%s'", o->target[i].dir);
+			err_wrap(err, "'%s'", p->dir);
 			break;
 		}
-		c[i].committed = true;
-		json_object_update(json_array_get(targets, i), out);
+		p->c.committed = true;
+		json_object_update(p->out, out);
+		part_answer(w, p, out);
 		json_decref(out);
 	}
 	json_decref(rq);
 	return rc;
 }
 
-static int run_children(struct child *c, const struct merge_opts *o, const struct ws_store *st, json_t *targets,
-			bool *clean, bool *done, struct err *err)
+static int run_parts(struct merge_work *w, struct err *err)
 {
-	for (size_t i = 0; i < o->nr_targets; i++)
-		if (child_start(&c[i], o, st, i, err) < 0 || prepare_one(&c[i], &o->target[i], targets, clean, err) < 0)
-			return -1;
-	if (!*clean || o->dry)
+	if (find_parts(w, err) < 0 || prepare_parts(w, err) < 0)
+		return -1;
+	if (!w->clean || w->o->dry)
 		return 0;
-	*done = true;
-	return commit_all(c, o, targets, err);
+	w->done = true;
+	return commit_parts(w, err);
 }
 
-static int write_patches(const struct merge_opts *o, const struct ws_store *st, json_t *targets, struct err *err)
+static const char *patch_skip(const struct ws_change *c)
 {
-	for (size_t i = 0; i < o->nr_targets; i++) {
-		const struct merge_target *t = &o->target[i];
-		struct ws_diff d;
-		CLEANUP(buf_release) struct buf b = BUF_INIT;
-		CLEANUP(free_ptr)
-		char *path = o->nr_targets == 1 || !o->patch ? xstrdup(o->patch ? o->patch : "")
-							     : xasprintf("%s.%s", o->patch, t->repo);
-		if (total_diff(t, st, &d, err) < 0)
-			return -1;
-		size_t keep = 0, files = 0;
-		for (size_t k = 0; k < d.nr; k++) {
-			if (ws_path_is_git(d.item[k].path, d.item[k].len))
-				continue;
-			files += d.item[k].now.kind != WS_DIR && (d.item[k].now.kind != WS_NONE || d.item[k].was.kind != WS_DIR);
-			d.item[keep++] = d.item[k];
-		}
-		d.nr = keep;
-		int rc = ws_diff_patch(&d, st, &b, err);
-		ws_diff_release(&d);
-		if (rc == 0 && !o->dry && !o->patch)
-			rc = err_set(err, ERR_USAGE, "merge: the mode patch needs a file to write");
-		if (rc == 0 && !o->dry)
-			rc = file_write_atomic(path, buf_cstr(&b), b.len, 0644, err);
-		if (rc < 0)
-			return -1;
-		json_t *e = json_object();
-		json_put_str(e, "repo", t->repo);
-		json_put_str(e, "dir", t->dir);
-		json_put_str(e, "patch", path);
-		json_put_int(e, "files", (int64_t)files);
-		json_put_int(e, "bytes", (int64_t)b.len);
-		json_array_append_new(targets, e);
+	if (ws_path_is_git(c->path, c->len))
+		return "git's own files are never merged";
+	return ws_path_is_vcs(c->path, c->len) ? "a version control system's own files are never merged" : NULL;
+}
+
+static char patch_letter(const struct ws_change *c)
+{
+	bool dirs = (c->now.kind == WS_DIR || c->now.kind == WS_NONE) && (c->was.kind == WS_DIR || c->was.kind == WS_NONE);
+	if (dirs)
+		return CLASS_NONE;
+	return patch_skip(c) ? CLASS_REFUSED : (c->now.flags | c->was.flags) & WS_HASH_ONLY ? CLASS_HASH_ONLY : CLASS_MERGED;
+}
+
+static int write_patch(struct merge_work *w, size_t i, struct err *err)
+{
+	const struct merge_opts *o = w->o;
+	const struct merge_target *t = &o->target[i];
+	struct wish *wish = &w->wish[i];
+	struct ws_diff d = WS_DIFF_INIT;
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	CLEANUP(free_ptr)
+	char *path = o->nr_targets == 1 || !o->patch ? xstrdup(o->patch ? o->patch : "") : xasprintf("%s.%s", o->patch, t->repo);
+	size_t files = 0, made = part_add(w, i, SIZE_MAX, "", 0);
+	for (size_t k = 0; k < wish->d.nr; k++) {
+		const struct ws_change *c = &wish->d.item[k];
+		part_take(&w->part[made], k);
+		wish->letters[k] = patch_letter(c);
+		wish->why[k] = patch_skip(c);
+		if (wish->why[k])
+			continue;
+		files += c->now.kind != WS_DIR && (c->now.kind != WS_NONE || c->was.kind != WS_DIR);
+		GROW(d.item, d.nr, d.cap);
+		d.item[d.nr++] = *c;
 	}
+	int rc = ws_diff_patch(&d, &w->st, &b, err);
+	free(d.item);
+	if (rc == 0 && !o->dry && !o->patch)
+		rc = err_set(err, ERR_USAGE, "merge: the mode patch needs a file to write");
+	if (rc == 0 && !o->dry)
+		rc = file_write_atomic(path, buf_cstr(&b), b.len, 0644, err);
+	if (rc < 0)
+		return -1;
+	json_t *e = json_object();
+	json_put_str(e, "repo", t->repo);
+	json_put_str(e, "dir", t->dir);
+	json_put_str(e, "patch", path);
+	json_put_int(e, "files", (int64_t)files);
+	json_put_int(e, "bytes", (int64_t)b.len);
+	json_array_append_new(w->targets, e);
+	w->part[made].out = e;
+	return 0;
+}
+
+static int write_patches(struct merge_work *w, struct err *err)
+{
+	for (size_t i = 0; i < w->o->nr_targets; i++)
+		if (write_patch(w, i, err) < 0)
+			return -1;
+	w->done = !w->o->dry;
+	return 0;
+}
+
+static void work_release(struct merge_work *w, struct memstore **mem)
+{
+	for (size_t i = 0; i < w->nr; i++) {
+		if (w->part[i].c.sock >= 0)
+			child_end(&w->part[i].c);
+		free(w->part[i].prefix);
+		free(w->part[i].dir);
+		free(w->part[i].nth);
+	}
+	for (size_t i = 0; i < w->o->nr_targets; i++)
+		wish_release(&w->wish[i]);
+	free(w->part);
+	free(w->wish);
+	json_decref(w->targets);
+	memstore_free(mem);
+}
+
+static int make_wishes(struct merge_work *w, struct err *err)
+{
+	for (size_t i = 0; i < w->o->nr_targets; i++)
+		if (wish_make(&w->wish[i], w->o, &w->o->target[i], &w->st, err) < 0)
+			return -1;
 	return 0;
 }
 
 int merge_run(const struct merge_opts *o, struct merge_result *r, struct err *err)
 {
 	struct memstore *mem = memstore_new(o->store);
-	struct ws_store st = memstore_store(mem);
-	struct child *c = xcalloc(o->nr_targets + 1, sizeof(*c));
-	json_t *targets = json_array();
-	bool clean = true, done = false;
-	int rc;
-	for (size_t i = 0; i < o->nr_targets; i++)
-		c[i].sock = c[i].pidfd = -1;
-	if (o->mode == MERGE_PATCH) {
-		rc = write_patches(o, &st, targets, err);
-		done = rc == 0 && !o->dry;
-	} else {
-		rc = run_children(c, o, &st, targets, &clean, &done, err);
-		if (rc < 0 || !clean)
-			back_out(c, o->nr_targets, o);
-		for (size_t i = 0; i < o->nr_targets; i++)
-			child_end(&c[i]);
-	}
-	free(c);
-	memstore_free(&mem);
-	if (rc < 0) {
-		json_decref(targets);
-		return err_wrap(err, "merge");
-	}
+	struct merge_work w = { .o = o, .st = memstore_store(mem), .targets = json_array(), .clean = true };
 	json_t *body = json_object();
+	*r = (struct merge_result){ 0 };
+	w.wish = xcalloc(o->nr_targets + 1, sizeof(*w.wish));
+	int rc = make_wishes(&w, err);
+	if (rc == 0)
+		rc = o->mode == MERGE_PATCH ? write_patches(&w, err) : run_parts(&w, err);
+	if (o->mode != MERGE_PATCH && (rc < 0 || !w.clean))
+		back_out(&w);
 	json_put_str(body, "merge", o->id);
 	json_put_str(body, "mode", mode_name[o->mode]);
-	json_put(body, "targets", targets);
-	json_put_flag(body, "clean", clean);
-	if (done && o->mode != MERGE_PATCH)
+	json_put(body, "targets", json_incref(w.targets));
+	json_put_flag(body, "clean", w.clean);
+	if (w.done && o->mode != MERGE_PATCH)
 		json_put_str(body, "undo", o->undo_dir);
-	*r = (struct merge_result){ .clean = clean, .done = done && clean, .body = body };
+	if (rc == 0)
+		rc = merge_results(&w, body, r, err);
+	r->clean = w.clean;
+	r->done = w.done && w.clean;
+	r->body = body;
+	work_release(&w, &mem);
+	if (rc < 0) {
+		merge_result_release(r);
+		return err_wrap(err, "merge");
+	}
 	return 0;
 }
 
 void merge_result_release(struct merge_result *r)
 {
 	json_decref(r->body);
+	json_decref(r->taken);
+	json_decref(r->not_taken);
 	*r = (struct merge_result){ 0 };
 }
 
 /* --- undo and look --- */
 
-static int with_child(const struct merge_opts *o, size_t k, unsigned type, const char *dir, json_t **out,
-		      struct err *err)
+static int with_child(const struct merge_opts *o, size_t k, unsigned type, const char *dir, const json_t *refs,
+		      json_t **out, struct err *err)
 {
 	struct child c;
 	json_t *rq = json_object();
@@ -517,9 +349,11 @@ static int with_child(const struct merge_opts *o, size_t k, unsigned type, const
 	json_put_str(rq, "dir", dir);
 	json_put_str(rq, "author", o->author);
 	json_put_str(rq, "email", o->email);
+	json_put(rq, "user", merge_user());
+	json_put(rq, "refs", json_incref((json_t *)(uintptr_t)refs));
 	int rc = child_start(&c, o, o->store ? o->store : &none, k, err);
 	if (rc == 0)
-		rc = ask(&c, type, rq, out, err);
+		rc = child_ask(&c, type, rq, out, err);
 	child_end(&c);
 	json_decref(rq);
 	return rc;
@@ -527,7 +361,15 @@ static int with_child(const struct merge_opts *o, size_t k, unsigned type, const
 
 int merge_look(const struct merge_opts *o, const char *dir, json_t **out, struct err *err)
 {
-	return with_child(o, 0, CHILD_LOOK, dir, out, err);
+	return with_child(o, 0, CHILD_LOOK, dir, NULL, out, err);
+}
+
+int merge_forget(const struct merge_opts *o, const char *dir, const json_t *refs, struct err *err)
+{
+	json_t *out = NULL;
+	int rc = with_child(o, 0, CHILD_FORGET, dir, refs, &out, err);
+	json_decref(out);
+	return rc;
 }
 
 int merge_undo(const struct merge_opts *o, json_t **body_out, struct err *err)
@@ -535,16 +377,16 @@ int merge_undo(const struct merge_opts *o, json_t **body_out, struct err *err)
 	json_t *targets = json_array();
 	size_t nr = 0;
 	for (int rc = 0;; nr++) {
-		CLEANUP(free_ptr) char *dir = record_dir(o, nr);
+		CLEANUP(free_ptr) char *dir = merge_record_dir(o, nr);
 		CLEANUP(free_ptr) char *path = path_join(dir, "record.json");
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
 		struct err why = ERR_INIT;
-		if (file_read(path, &b, UNDO_MAX, &why) < 0)
+		if (file_read(path, &b, MERGE_UNDO_MAX, &why) < 0)
 			break;
 		json_t *rec = json_parse(buf_cstr(&b), b.len, "the record of the merge", err), *out = NULL;
-		CLEANUP(buf_release) struct buf target_path = BUF_INIT;
-		const char *target = json_get_bytes(json_object_get(rec, "dir"), &target_path) ? target_path.data : NULL;
-		rc = target ? with_child(o, nr, CHILD_UNDO, target, &out, err) : -1;
+		CLEANUP(buf_release) struct buf name = BUF_INIT;
+		const char *target = json_get_bytes(json_object_get(rec, "dir"), &name) ? buf_cstr(&name) : NULL;
+		rc = target ? with_child(o, nr, CHILD_UNDO, target, NULL, &out, err) : -1;
 		if (rc == 0) {
 			json_put_str(out, "dir", target);
 			json_array_append_new(targets, out);

@@ -1,21 +1,27 @@
 /* Merging a box's work back into the user's own repositories on the host.
  *
- * 1. What the box changed (base to wanted view) is merged three-way, file by file, with what is in the target now:
- * equal to the base: taken; equal to the wanted: done already; else by lines; else a conflict. Nothing is ever
- * overwritten.
- * 2. Never touched: .git (in any spelling), files that the target ignores, files that exist there untracked (unless the
- *    target is no repository), what the box holds only by hash, FIFOs, sockets, devices.
+ * 1. What the sandbox changed (base to wanted view) is merged three-way, file by file, with what is in the target now:
+ * equal to the base, or to what an earlier merge brought: taken; equal to the wanted: done already; else by lines; else a
+ * conflict. Nothing is ever overwritten. Untracked files of the user's are among them: one that changed on the host since the
+ * sandbox was opened is a conflict.
+ * 2. Never written: .git (in any spelling), the directories of other version control systems, files that the target ignores
+ *    (unless they are asked for), content of which the recording has only the hash, FIFOs, sockets, devices.
  * 3. Order: objects and a new ref; then working files by temporary file and rename; then the index; then HEAD's branch.
  *    Several targets: all are prepared before any is written; if one cannot be finished, the finished ones are undone.
+ *    A repository within a target (a submodule, or one that lies there) is a target of its own; a submodule's new commit becomes
+ *    the commit that the repository around it names.
  * 4. A merge that is run again finds everything done and changes nothing. merge_undo takes back what nobody has
  *    changed since.
  * 5. The target's repository is opened in a child of ours (git_child_main): no hooks, no filter programs, no
- *    configuration but the repository's own; under root it becomes the owner of the target. It can be killed.
+ *    configuration but the repository's own and what the user's says of line ends, attributes and ignored files; under root it
+ *    becomes the owner of the target. It can be killed.
+ * 6. The child reads back what it wrote. The result is made from that: every changed file is merged, identical, left (by the user),
+ *    ignored, hash_only, conflict or refused, and the trees of what was merged (merged.h) say what is not merged.
  * Blocking: worker thread. */
 #ifndef SANDBOX_WORKSPACE_MERGE_H
 #define SANDBOX_WORKSPACE_MERGE_H
 
-#include "sandbox/workspace/view.h"
+#include "sandbox/workspace/merged.h"
 
 enum merge_mode {
 	MERGE_APPLY,   /* working files and index, no commit; kept at refs/sandglass/merge/ID as well */
@@ -60,17 +66,22 @@ struct merge_target {
 	size_t nr_steps; /* at least 1; MERGE_COMMITS with choices makes one commit of all */
 	const struct merge_choice *choice;
 	size_t nr_choices;
+	const struct ws_merged *had; /* what earlier merges brought to @dir; NULL = nothing */
+	struct object_id opening;    /* git tree of @dir as it was when the sandbox was opened; null = not known */
+	const struct strv *asked;    /* paths that are merged even if the target ignores them; may be NULL */
 };
 
 struct merge_opts {
 	const char *id; /* 8 to 32 hexadecimal digits: the same for a second try of the same merge */
 	enum merge_mode mode;
-	const char *branch; /* MERGE_BRANCH: NAME of refs/heads/NAME; NULL: sandglass/ID */
+	const char *branch; /* MERGE_BRANCH: NAME of refs/heads/NAME; NULL: sandglass/@session, or that with a number */
+	const char *session; /* id; NULL: the merge's own */
 	const char *author, *email;
 	int64_t ts_us;	      /* time of the commits */
 	const char *undo_dir; /* ours, 0700: records that merge_undo reads */
 	const char *patch;    /* MERGE_PATCH: file to write */
 	bool dry;	      /* plan only */
+	bool ignored;	      /* also what the targets ignore */
 	const struct ws_store *store;
 	const struct merge_target *target;
 	size_t nr_targets;
@@ -85,12 +96,16 @@ struct merge_result {
 	bool clean;   /* no conflicts */
 	bool done;    /* targets were changed (or had it all already) */
 	json_t *body; /* of merge.planned, merge.done or merge.failed; owned */
+	json_t *taken, *not_taken; /* paths: merged or there already; all others. Complete; owned */
 };
 
 /* 0 with @r filled (conflicts are a result, not a failure), -1 when it could not be carried out; nothing is changed
  * then. */
 NODISCARD int merge_run(const struct merge_opts *o, struct merge_result *r, struct err *err);
 void merge_result_release(struct merge_result *r);
+
+/* Removes the refs below refs/sandglass/ that merges made in @dir: their recording goes. */
+NODISCARD int merge_forget(const struct merge_opts *o, const char *dir, const json_t *refs, struct err *err);
 
 /* Takes a merge back. @body_out: body of merge.undone. ERR_NOENT: no record of it in @undo_dir. */
 NODISCARD int merge_undo(const struct merge_opts *o, json_t **body_out, struct err *err);

@@ -124,14 +124,35 @@ static bool component_is_git(const char *s, size_t len)
 	       (len > 5 && !strncasecmp(s, ".git:", 5));
 }
 
-bool ws_path_is_git(const char *path, size_t len)
+static bool component_is_vcs(const char *s, size_t len)
+{
+	static const char *const name[] = { ".hg", ".svn", ".jj", ".bzr", "_darcs", ".pijul" };
+	while (len && (s[len - 1] == '.' || s[len - 1] == ' '))
+		len--;
+	for (size_t i = 0; i < ARRAY_LEN(name); i++)
+		if (strlen(name[i]) == len && !strncasecmp(s, name[i], len))
+			return true;
+	return false;
+}
+
+static bool any_component(const char *path, size_t len, bool (*test)(const char *s, size_t len))
 {
 	for (size_t i = 0; i <= len;) {
 		const char *slash = i < len ? memchr(path + i, '/', len - i) : NULL;
 		size_t end = slash ? (size_t)(slash - path) : len;
-		if (component_is_git(path + i, end - i))
+		if (test(path + i, end - i))
 			return true;
 		i = end + 1;
 	}
 	return false;
+}
+
+bool ws_path_is_git(const char *path, size_t len)
+{
+	return any_component(path, len, component_is_git);
+}
+
+bool ws_path_is_vcs(const char *path, size_t len)
+{
+	return any_component(path, len, component_is_vcs);
 }

@@ -51,5 +51,8 @@ int ws_path_cmp(const char *a, size_t a_len, const char *b, size_t b_len); /* pl
 bool ws_path_in(const struct strv *sorted, const char *path, size_t len); /* sorted by ws_path_cmp */
 /* True if a component is git's administrative name in any spelling that a file system could confuse with it. */
 bool ws_path_is_git(const char *path, size_t len);
+/* True if a component is the directory in which another version control system keeps its own files: they name programs
+ * that the user's next command runs. */
+bool ws_path_is_vcs(const char *path, size_t len);
 
 #endif

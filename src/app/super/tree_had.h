@@ -1,0 +1,17 @@
+/* What earlier merges of a box have brought to a folder, read from the recording. */
+#ifndef APP_TREE_HAD_H
+#define APP_TREE_HAD_H
+
+#include "app/super/tree_inner.h"
+#include "sandbox/workspace/merged.h"
+
+struct tree_had {
+	struct ws_merged merged;
+	struct object_id opening; /* tree of the folder as it was when the box was opened; null = not known */
+};
+
+/* Worker: of layer @i, for a merge into @dir. */
+NODISCARD int tree_had_read(struct trees *t, size_t i, const char *dir, struct tree_had *out, struct err *err);
+void tree_had_release(struct tree_had *h);
+
+#endif

@@ -1,0 +1,189 @@
+/* The process that opens a target, as its parent sees it: started, asked, served while it works, ended. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/paths.h"
+#include "loop/loop.h"
+#include "sandbox/workspace/merge_inner.h"
+#include "wire/frame.h"
+
+enum { SILENCE_US = 120000000, TICK_MS = 200 };
+
+static int spawn_self(int sock, int *pidfd_out, struct err *err)
+{
+	char name[] = "sandglass", arg[] = "--git-child", home[] = "HOME=/nonexistent", lang[] = "LC_ALL=C";
+	char *argv[] = { name, arg, NULL }, *envp[] = { home, lang, NULL };
+	const int fds[] = { -1, -1, 2, sock };
+	int pid;
+	return proc_spawn("/proc/self/exe", argv, envp, fds, ARRAY_LEN(fds), &pid, pidfd_out, err);
+}
+
+int child_start(struct child *c, const struct merge_opts *o, const struct ws_store *store, size_t k,
+		       struct err *err)
+{
+	int pair[2];
+	*c = (struct child){ .o = o, .store = store, .sock = -1, .pidfd = -1, .k = k };
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, "merge: cannot make a socket");
+	int rc = o->spawn ? o->spawn(o->self, pair[1], &c->pidfd, err) : spawn_self(pair[1], &c->pidfd, err);
+	close(pair[1]);
+	c->sock = pair[0];
+	return rc < 0 ? err_wrap(err, "merge: cannot start the child") : 0;
+}
+
+void child_end(struct child *c)
+{
+	siginfo_t info;
+	fd_close(&c->sock);
+	if (c->pidfd >= 0) { /* its socket is closed: it ends by itself, or is stuck and is ended */
+		struct pollfd p = { .fd = c->pidfd, .events = POLLIN };
+		if (poll(&p, 1, 2000) <= 0)
+			syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+		waitid(P_PIDFD, (id_t)c->pidfd, &info, WEXITED);
+		fd_close(&c->pidfd);
+	}
+	json_decref(c->prepared);
+	c->prepared = NULL;
+}
+
+static void child_kill(struct child *c)
+{
+	if (c->pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+}
+
+char *merge_record_dir(const struct merge_opts *o, size_t k)
+{
+	return xasprintf("%s/%s-%zu", o->undo_dir, o->id, k);
+}
+
+static bool plain_name(const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!strchr("0123456789abcdefghijklmnopqrstuvwxyz.", s[i]) || !s[i])
+			return false;
+	return len > 0 && len < 64 && s[0] != '.';
+}
+
+static int on_get(struct child *c, const struct frame *f, struct err *err)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	struct object_id id;
+	enum object_type type;
+	struct err why = ERR_INIT;
+	if (f->len != sizeof(id.b))
+		return err_set(err, ERR_PARSE, "merge: a name that is none");
+	memcpy(id.b, f->body, sizeof(id.b));
+	int rc = c->store->get(c->store->self, &id, &type, &b, &why);
+	if (rc == 0) { /* what is not what its name says reaches no repository */
+		struct object_id is;
+		object_name(type, buf_cstr(&b), b.len, &is);
+		if (memcmp(&is, &id, sizeof(id)) != 0)
+			return err_set(err, ERR_DAMAGED, "the recording is damaged: a content is not what its name says; "
+				       "'sandglass verify' shows what is");
+	}
+	return frame_send(c->sock, rc < 0 ? CHILD_NONE : CHILD_BLOB, 0, buf_cstr(&b), b.len, NULL, 0, err);
+}
+
+static int on_save(struct child *c, const struct frame *f, struct err *err)
+{
+	const char *nul = memchr(f->body, 0, f->len);
+	struct err why = ERR_INIT;
+	int rc = -1;
+	if (nul && plain_name(f->body, (size_t)(nul - f->body)) && c->o->undo_dir) {
+		CLEANUP(free_ptr) char *dir = merge_record_dir(c->o, c->k);
+		CLEANUP(free_ptr) char *path = path_join(dir, f->body);
+		rc = dir_make(dir, 0700, &why);
+		if (rc == 0)
+			rc = file_write_atomic(path, nul + 1, f->len - (size_t)(nul + 1 - f->body), 0600, &why);
+	} else {
+		err_set(&why, ERR_INVALID, "no place for the record of the merge");
+	}
+	return frame_send(c->sock, rc < 0 ? CHILD_ERR : CHILD_OK, 0, why.text, rc < 0 ? strlen(why.text) : 0, NULL, 0,
+			  err);
+}
+
+static int on_load(struct child *c, const struct frame *f, struct err *err)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	struct err why = ERR_INIT;
+	int rc = -1;
+	if (plain_name(f->body, f->len) && c->o->undo_dir) {
+		CLEANUP(free_ptr) char *dir = merge_record_dir(c->o, c->k);
+		CLEANUP(free_ptr) char *name = xstrndup(f->body, f->len);
+		CLEANUP(free_ptr) char *path = path_join(dir, name);
+		rc = file_read(path, &b, MERGE_UNDO_MAX, &why);
+	}
+	return frame_send(c->sock, rc < 0 ? CHILD_NONE : CHILD_BLOB, 0, buf_cstr(&b), b.len, NULL, 0, err);
+}
+
+static int wait_for(struct child *c, struct err *err)
+{
+	struct pollfd p = { .fd = c->sock, .events = POLLIN };
+	for (int64_t until = clock_mono_us() + SILENCE_US; clock_mono_us() < until;) {
+		if (c->o->stop && c->o->stop(c->o->self)) {
+			child_kill(c);
+			return err_set(err, ERR_CANCELLED, "the merge was stopped");
+		}
+		int n = poll(&p, 1, TICK_MS);
+		if (n > 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return err_sys(err, "merge: cannot wait");
+	}
+	child_kill(c);
+	return err_set(err, ERR_TIMEOUT, "the repository did not answer within two minutes");
+}
+
+static int child_error(const struct frame *f, struct err *err)
+{
+	struct err why = ERR_INIT;
+	json_t *o = json_parse(f->body, f->len, "merge", &why);
+	int64_t code = json_int(o, "code", ERR_IO);
+	err_set(err, code > ERR_NONE && code <= ERR_SCRIPT ? (enum err_code)code : ERR_IO, "%s",
+		json_str(o, "text", "the merge failed"));
+	json_decref(o);
+	return -1;
+}
+
+/* Sends one request and serves the child until it has answered. */
+int child_ask(struct child *c, unsigned type, const json_t *request, json_t **out, struct err *err)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	struct frame f;
+	size_t none = 0;
+	json_dump_buf(request, &b);
+	if (frame_send(c->sock, (uint16_t)type, 1, buf_cstr(&b), b.len, NULL, 0, err) < 0)
+		return -1;
+	for (;;) {
+		int rc = wait_for(c, err);
+		if (rc == 0 && frame_recv(c->sock, CHILD_MAX_BODY, &f, &b, NULL, &none, err) < 0)
+			rc = err_wrap(err, "the process that opens the repository has gone");
+		if (rc < 0)
+			return -1;
+		if (f.type == CHILD_GET)
+			rc = on_get(c, &f, err);
+		else if (f.type == CHILD_SAVE)
+			rc = on_save(c, &f, err);
+		else if (f.type == CHILD_LOAD)
+			rc = on_load(c, &f, err);
+		else if (f.type == CHILD_ERR)
+			return child_error(&f, err);
+		else {
+			*out = json_parse(f.body, f.len, "merge", err);
+			return *out ? 0 : -1;
+		}
+		if (rc < 0)
+			return -1;
+	}
+}

@@ -1,0 +1,331 @@
+/* What the children of a merge are asked: the changes of each target after the user's choices, and the request of each part. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "sandbox/workspace/memstore.h"
+#include "sandbox/workspace/merge_inner.h"
+#include "sandbox/workspace/tree.h"
+
+static bool has_content(const struct ws_state *s)
+{
+	return s->kind == WS_FILE || s->kind == WS_LINK;
+}
+
+void beside_earlier(const struct merge_target *t, const struct ws_change *c, const struct ws_store *st, bool here, struct buf *b)
+{
+	CLEANUP(buf_release) struct buf base = BUF_INIT, had = BUF_INIT, both = BUF_INIT;
+	const struct merged_path *p = t->had ? ws_merged_find(t->had, c->path, c->len) : NULL;
+	enum object_type type;
+	struct err none = ERR_INIT;
+	const struct ws_state *now = p && here ? &p->here_now : p ? &p->now : NULL;
+	if (!p || (here && !p->here) || now->kind != WS_FILE || p->base.kind != WS_FILE || c->now.kind != WS_FILE ||
+	    st->get(st->self, &p->base.oid, &type, &base, &none) < 0 || st->get(st->self, &now->oid, &type, &had, &none) < 0 ||
+	    merge_lines(&base, &had, b, &both, &none) != 0)
+		return;
+	buf_reset(b);
+	buf_append(b, buf_cstr(&both), both.len);
+}
+
+/* Leaves out what a person left; a file of which only some hunks are taken gets a content of its own. */
+static int apply_choices(struct wish *w, const struct merge_opts *o, const struct merge_target *t, const struct ws_store *st, struct err *err)
+{
+	struct ws_diff *d = &w->d;
+	size_t keep = 0;
+	for (size_t i = 0; i < d->nr; i++) {
+		struct ws_change *c = &d->item[i];
+		const struct merge_choice *ch = NULL;
+		for (size_t k = 0; k < t->nr_choices && !ch; k++)
+			if (t->choice[k].len == c->len && !memcmp(t->choice[k].path, c->path, c->len))
+				ch = &t->choice[k];
+		if (ch && ch->leave) {
+			if (has_content(&c->was) || has_content(&c->now))
+				strv_push_bytes(&w->left, c->path, c->len);
+			continue;
+		}
+		if (ch && (ch->nr_left || ch->nr_ranges)) {
+			struct ws_patch p;
+			CLEANUP(buf_release) struct buf b = BUF_INIT;
+			if (ws_patch_make(&p, st, c, 3, err) < 0)
+				return -1;
+			bool text = p.what == PATCH_TEXT && c->was.kind != WS_LINK && c->now.kind != WS_LINK;
+			bool fits = true;
+			if (ch->nr_ranges)
+				fits = merge_take_ranges(&p.old, &p.new, ch->range, ch->nr_ranges, &b);
+			else
+				merge_take_hunks(&p, ch->left, ch->nr_left, &b);
+			bool nothing = c->was.kind == WS_FILE && b.len == p.old.len &&
+				       !memcmp(buf_cstr(&b), buf_cstr(&p.old), b.len);
+			ws_patch_release(&p);
+			if (!text)
+				return err_set(err, ERR_INVALID, "'%s' has no hunks: take or leave it as a whole",
+					       c->path);
+			if (!fits)
+				return err_set(err, ERR_INVALID, "'%s' is not what was shown: look at it again", c->path);
+			if (nothing || (c->was.kind == WS_NONE && b.len == 0)) {
+				strv_push_bytes(&w->left, c->path, c->len);
+				continue;
+			}
+			if (c->now.kind == WS_NONE) /* a removal of which something is left */
+				c->now = c->was;
+			strv_push_bytes(&w->partly, c->path, c->len);
+			if (o->mode == MERGE_APPLY || o->mode == MERGE_COMMITS)
+				beside_earlier(t, c, st, true, &b);
+			st->add(st->self, OBJECT_BLOB, buf_cstr(&b), b.len, &c->now.oid);
+		}
+		d->item[keep++] = *c;
+	}
+	d->nr = keep;
+	return 0;
+}
+
+static int cmp_change(const void *pa, const void *pb)
+{
+	const struct ws_change *a = pa, *b = pb;
+	return ws_path_cmp(a->path, a->len, b->path, b->len);
+}
+
+/* What the sandbox took back since it was merged is a change, too. */
+static void add_taken_back(struct wish *w, const struct merge_target *t)
+{
+	const struct ws_view *view = t->step[t->nr_steps - 1].view;
+	size_t nr = w->d.nr;
+	for (size_t i = 0; t->had && i < t->had->nr; i++) {
+		const struct merged_path *p = &t->had->item[i];
+		if (!p->here || ws_view_find(view, p->path, p->len) || ws_state_alike(&p->base, &p->here_now))
+			continue;
+		GROW(w->d.item, w->d.nr, w->d.cap);
+		w->d.item[w->d.nr++] = (struct ws_change){
+			.op = ws_state_op(&p->here_now, &p->base), .path = p->path, .len = p->len, .was = p->here_now, .now = p->base
+		};
+	}
+	if (w->d.nr > nr)
+		qsort(w->d.item, w->d.nr, sizeof(*w->d.item), cmp_change);
+}
+
+static int check_bounds(const struct ws_diff *d, struct err *err)
+{
+	if (d->nr > MERGE_PATHS_MAX)
+		return err_set(err, ERR_FULL, "%zu changed paths are more than a merge takes (%d); merge parts of them with --path", d->nr,
+			       MERGE_PATHS_MAX);
+	for (size_t i = 0; i < d->nr; i++) {
+		size_t depth = 0;
+		for (size_t k = 0; k < d->item[i].len; k++)
+			depth += d->item[i].path[k] == '/';
+		if (depth > MERGE_DEPTH_MAX)
+			return err_set(err, ERR_FULL, "'%.60s...' is %zu directories deep, a merge takes at most %d; leave it out with --path",
+				       d->item[i].path, depth, MERGE_DEPTH_MAX);
+	}
+	return 0;
+}
+
+int wish_make(struct wish *w, const struct merge_opts *o, const struct merge_target *t, const struct ws_store *st, struct err *err)
+{
+	const struct ws_view base = WS_VIEW_INIT;
+	*w = (struct wish){ .left = STRV_INIT, .partly = STRV_INIT };
+	if (ws_diff_views(&w->d, &base, t->step[t->nr_steps - 1].view, false, NULL, err) < 0)
+		return -1;
+	if (o->mode == MERGE_APPLY || o->mode == MERGE_COMMITS)
+		add_taken_back(w, t);
+	if (apply_choices(w, o, t, st, err) < 0 || (o->mode != MERGE_PATCH && check_bounds(&w->d, err) < 0))
+		return -1;
+	w->letters = xcalloc(w->d.nr + 1, 1);
+	memset(w->letters, CLASS_NONE, w->d.nr);
+	w->why = xcalloc(w->d.nr + 1, sizeof(*w->why));
+	w->flags = json_array();
+	for (size_t i = 0; i < w->d.nr; i++) {
+		const char *word[8];
+		size_t nr = merge_flags(&w->d.item[i], st, word);
+		for (size_t k = 0; k < nr; k++) {
+			json_t *f = json_object();
+			json_put_bytes(f, "path", w->d.item[i].path, w->d.item[i].len);
+			json_put_str(f, "what", word[k]);
+			json_array_append_new(w->flags, f);
+		}
+	}
+	return 0;
+}
+
+void wish_release(struct wish *w)
+{
+	ws_diff_release(&w->d);
+	strv_release(&w->left);
+	strv_release(&w->partly);
+	free(w->letters);
+	free(w->why);
+	json_decref(w->flags);
+}
+
+/* --- requests --- */
+
+static json_t *side(const struct ws_state *s)
+{
+	char hex[41];
+	if (s->kind == WS_NONE)
+		return json_null();
+	json_t *o = json_object();
+	json_put_str(o, "kind", ws_kind_name((enum ws_kind)s->kind));
+	json_put_int(o, "mode", s->mode);
+	json_put_int(o, "flags", s->flags);
+	object_hex(&s->oid, hex);
+	if (!object_is_null(&s->oid))
+		json_put_str(o, "oid", hex);
+	return o;
+}
+
+/* Is what the sandbox had as the base something else than what stood there when it was opened? */
+static bool base_moved(const struct merge_work *w, const struct merge_target *t, const struct ws_change *c)
+{
+	unsigned mode;
+	struct object_id id;
+	struct err none = ERR_INIT;
+	if (object_is_null(&t->opening) || !has_content(&c->was))
+		return false;
+	int rc = tree_find(&w->st, &t->opening, c->path, c->len, &mode, &id, &none);
+	return rc == 0 || (rc == 1 && memcmp(&id, &c->was.oid, sizeof(id)) != 0);
+}
+
+static bool asked_for(const struct merge_work *w, const struct merge_target *t, const struct ws_change *c)
+{
+	bool asked = w->o->ignored;
+	for (size_t i = 0; t->asked && i < t->asked->nr && !asked; i++)
+		asked = !strcmp(t->asked->item[i], c->path);
+	return asked;
+}
+
+static json_t *change_request(const struct ws_change *c, size_t skip)
+{
+	json_t *p = json_object();
+	json_put_bytes(p, "path", c->path + skip, c->len - skip);
+	json_put(p, "base", side(&c->was));
+	json_put(p, "want", side(&c->now));
+	return p;
+}
+
+static json_t *whole_request(const struct merge_work *w, const struct part *part)
+{
+	const struct merge_target *t = &w->o->target[part->target];
+	json_t *paths = json_array();
+	size_t skip = *part->prefix ? strlen(part->prefix) + 1 : 0;
+	for (size_t i = 0; i < part->nr; i++) {
+		const struct ws_change *c = &w->wish[part->target].d.item[part->nth[i]];
+		const struct merged_path *had = t->had ? ws_merged_find(t->had, c->path, c->len) : NULL;
+		json_t *p = change_request(c, skip);
+		if (had && had->here)
+			json_put(p, "had", side(&had->here_now));
+		json_put_flag(p, "moved", base_moved(w, t, c));
+		json_put_flag(p, "asked", asked_for(w, t, c));
+		json_array_append_new(paths, p);
+	}
+	return paths;
+}
+
+bool path_within(const char *path, size_t len, const char *prefix, size_t prefix_len)
+{
+	return !prefix_len || (len > prefix_len && path[prefix_len] == '/' && !memcmp(path, prefix, prefix_len));
+}
+
+/* Is @path for part @i, and not for a part within it? */
+static bool part_holds(const struct merge_work *w, size_t i, const char *path, size_t len)
+{
+	const struct part *p = &w->part[i];
+	if (!path_within(path, len, p->prefix, strlen(p->prefix)))
+		return false;
+	for (size_t k = i + 1; k < w->nr; k++)
+		if (w->part[k].up == i && path_within(path, len, w->part[k].prefix, strlen(w->part[k].prefix)))
+			return false;
+	return true;
+}
+
+static void put_step(json_t *steps, const char *message, json_t *paths)
+{
+	json_t *o = json_object();
+	json_put_str(o, "message", message);
+	json_put(o, "paths", paths);
+	json_array_append_new(steps, o);
+}
+
+static json_t *steps_request(const struct merge_work *w, size_t i)
+{
+	static const struct ws_view base;
+	const struct part *part = &w->part[i];
+	const struct merge_target *t = &w->o->target[part->target];
+	size_t skip = *part->prefix ? strlen(part->prefix) + 1 : 0;
+	json_t *steps = json_array();
+	bool one = w->o->mode != MERGE_COMMITS || t->nr_choices || (t->had && t->had->nr);
+	if (one)
+		put_step(steps, t->step[t->nr_steps - 1].message, whole_request(w, part));
+	for (size_t s = 0; !one && s < t->nr_steps; s++) {
+		struct ws_diff d;
+		struct err none = ERR_INIT;
+		json_t *paths = json_array();
+		if (ws_diff_views(&d, s ? t->step[s - 1].view : &base, t->step[s].view, false, NULL, &none) == 0) {
+			for (size_t k = 0; k < d.nr; k++)
+				if (part_holds(w, i, d.item[k].path, d.item[k].len))
+					json_array_append_new(paths, change_request(&d.item[k], skip));
+			ws_diff_release(&d);
+		}
+		put_step(steps, t->step[s].message, paths);
+	}
+	return steps;
+}
+
+static json_t *links_request(const struct merge_work *w, size_t i)
+{
+	json_t *list = json_array();
+	size_t skip = *w->part[i].prefix ? strlen(w->part[i].prefix) + 1 : 0;
+	for (size_t k = i + 1; k < w->nr; k++) {
+		const struct part *p = &w->part[k];
+		const char *commit = json_str(p->c.prepared, "new", NULL);
+		if (p->up != i || !p->submodule || !commit || !json_int(p->c.prepared, "commits", 0))
+			continue;
+		json_t *o = json_object();
+		json_put_bytes(o, "path", p->prefix + skip, strlen(p->prefix) - skip);
+		json_put_str(o, "oid", commit);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+json_t *merge_user(void)
+{
+	static const char *const name[][2] = {
+		{ "home", "HOME" }, { "xdg", "XDG_CONFIG_HOME" }, { "global", "GIT_CONFIG_GLOBAL" }, { "system", "GIT_CONFIG_SYSTEM" }
+	};
+	json_t *o = json_object();
+	for (size_t i = 0; i < ARRAY_LEN(name); i++) {
+		const char *v = getenv(name[i][1]);
+		if (v && (*v || i == 2))
+			json_put_str(o, name[i][0], v);
+	}
+	const char *none = getenv("GIT_CONFIG_NOSYSTEM");
+	json_put_flag(o, "no_system", none && *none && strcmp(none, "0") != 0);
+	return o;
+}
+
+json_t *part_request(const struct merge_work *w, size_t i)
+{
+	const struct merge_opts *o = w->o;
+	const struct part *p = &w->part[i];
+	const struct merge_target *t = &o->target[p->target];
+	json_t *rq = json_object(), *all = json_object();
+	CLEANUP(free_ptr) char *free_name = xasprintf("refs/heads/sandglass/%s", o->session ? o->session : o->id);
+	CLEANUP(free_ptr) char *ref = o->mode == MERGE_BRANCH && o->branch ? xasprintf("refs/heads/%s", o->branch)
+				      : o->mode == MERGE_BRANCH		   ? xstrdup(free_name)
+									   : xasprintf("refs/sandglass/merge/%s", o->id);
+	json_put_str(rq, "dir", p->dir);
+	json_put_str(rq, "mode", merge_mode_name(o->mode));
+	json_put_str(rq, "ref", ref);
+	json_put_flag(rq, "free", o->mode == MERGE_BRANCH && !o->branch);
+	json_put_str(rq, "author", o->author);
+	json_put_str(rq, "email", o->email);
+	json_put_int(rq, "ts_us", o->ts_us);
+	json_put_flag(rq, "dry", o->dry);
+	json_put(rq, "user", merge_user());
+	json_put_str(all, "message", t->step[t->nr_steps - 1].message);
+	json_put(all, "paths", whole_request(w, p));
+	json_put(rq, "all", all);
+	json_put(rq, "steps", steps_request(w, i));
+	json_put(rq, "gitlinks", links_request(w, i));
+	return rq;
+}
