@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/mem.h"
+#include "proxy/one_path.h"
 
 /* --- names --- */
 
@@ -128,7 +129,14 @@ static const char *parse_target(const char *s, size_t len, struct egress_head *h
 	if (memchr(s, '#', len))
 		return "a target has no fragment";
 	bool slash = authority < len && s[authority] == '/';
-	h->path = xasprintf("%s%.*s", slash ? "" : "/", (int)(len - authority), s + authority);
+	CLEANUP(free_ptr) char *given = xasprintf("%s%.*s", slash ? "" : "/", (int)(len - authority), s + authority);
+	size_t path = strcspn(given, "?");
+	CLEANUP(buf_release) struct buf one = BUF_INIT;
+	const char *odd = one_path(given, path, &one);
+	if (odd)
+		return odd;
+	buf_puts(&one, given + path);
+	h->path = buf_take(&one);
 	return NULL;
 }
 

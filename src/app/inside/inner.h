@@ -8,6 +8,7 @@
 #include "http/server.h"
 #include "proxy/answer.h"
 #include "proxy/push.h"
+#include "record/secrets.h"
 
 struct flow;
 
@@ -49,6 +50,9 @@ struct flow {
 	struct strv headers;      /* to send; credentials last */
 	size_t nr_plain_headers;
 	struct creds *creds;      /* that are being looked up */
+	struct secrets *sent;     /* those that were: none comes back in an answer; NULL: none */
+	struct buf held;          /* the end of the answer so far, which could be the beginning of one */
+	bool coded;               /* the answer is compressed although it was not to be: it cannot be looked through */
 	int status;
 	struct loop_timer *alive; /* tells a client that waits long that we are there */
 	bool passing;             /* the head has gone to the client */
@@ -102,6 +106,8 @@ void flow_refuse(struct flow *f, int status, const char *why); /* answers the cl
 void flow_end_action(struct flow *f, enum action_end end, json_t *body);
 /* Refuses it with HTTP status @status; the flow is freed. */
 void flow_fail(struct flow *f, int status, const char *why);
+/* From now on @value does not reach the client. */
+void flow_hides(struct flow *f, const char *name, const char *value, size_t len);
 void flow_begin(struct flow *f, const struct http_head *head);
 void flow_write(struct flow *f, const void *bytes, size_t len);
 void flow_end(struct flow *f, bool whole); /* the client's answer is over */

@@ -382,6 +382,7 @@ static void on_key(void *self, const char *value, size_t len, const struct err *
 		flow_fail(f, 502, err->text);
 		return;
 	}
+	flow_hides(f, "key", value, len);
 	key_line(f, provider_auth(f->provider, f->face), value, len);
 	send_it(f);
 }

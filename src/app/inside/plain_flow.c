@@ -52,7 +52,7 @@ static void on_head(void *self, const struct http_head *head)
 	struct flow *f = self;
 	const char *type = http_header(head, "content-type");
 	f->status = head->status;
-	f->rewrite = json_flag(f->route, "rewrite", false) && type && (strstr(type, "json") || strstr(type, "html"));
+	f->rewrite = json_flag(f->route, "rewrite", false) && !http_header(head, "content-encoding") && type && (strstr(type, "json") || strstr(type, "html"));
 	if (f->rewrite)
 		f->type = xstrdup(type);
 	else
@@ -82,9 +82,16 @@ static void on_end(void *self, const struct http_end *end)
 	json_put_int(body, "up_bytes", (int64_t)f->body.len);
 	json_put_int(body, "down_bytes", (int64_t)end->bytes);
 	json_put_str(body, "how", end->how == HTTP_OK ? "closed" : end->text);
+	if (f->coded)
+		json_put_str(body, "how", "refused: compressed although it was asked for plain");
 	if (f->rewrite && f->visit) {
 		struct http_visit *v = take(&f->visit);
 		rewrite(f);
+		CLEANUP(buf_release) struct buf clean = BUF_INIT;
+		if (f->sent && secrets_clean(f->sent, buf_cstr(&f->whole), f->whole.len, &clean)) {
+			buf_reset(&f->whole);
+			buf_append(&f->whole, clean.data, clean.len);
+		}
 		http_visit_set_tag(v, NULL);
 		http_reply(v, f->status, f->type, NULL, buf_cstr(&f->whole), f->whole.len);
 	}
@@ -166,8 +173,6 @@ static bool allowed(const struct flow *f)
 	const json_t *list = json_object_get(f->route, "allow"), *e;
 	size_t i;
 	CLEANUP(free_ptr) char *line = xasprintf("%s %s", f->method, f->path), *any = xasprintf("%s *", f->method);
-	if (strstr(f->path, "/../") || strstr(f->path, "%2e") || strstr(f->path, "%2E"))
-		return false;
 	if (!strcmp(json_str(f->route, "kind", ""), "git"))
 		return true; /* push_request says which paths there are */
 	if (!json_is_array(list))

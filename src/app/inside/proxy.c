@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "http/url.h"
+#include "proxy/one_path.h"
 
 enum { BODY_MAX = 64 << 20, QUEUE_MAX = 256 << 10 };
 
@@ -81,21 +82,36 @@ static bool passes_back(const char *name)
 	return true;
 }
 
-/* Of an answer, to pass on. */
-static void flow_headers(struct flow *f, const struct http_head *head, struct strv *out)
+void flow_hides(struct flow *f, const char *name, const char *value, size_t len)
 {
-	(void)f;
+	struct err none = ERR_INIT; /* too short to be told from other text */
+	f->sent = f->sent ? f->sent : secrets_new();
+	if (secrets_add(f->sent, name, value, len, &none) < 0)
+		return;
+}
+
+/* Of an answer, to pass on: but a line that gives a credential back. */
+static void flow_headers(const struct flow *f, const struct http_head *head, struct strv *out)
+{
 	for (size_t i = 0; i < head->nr; i++)
-		if (passes_back(head->header[i].name)) {
+		if (passes_back(head->header[i].name) &&
+		    !(f->sent && secrets_within(f->sent, head->header[i].value, strlen(head->header[i].value)))) {
 			CLEANUP(free_ptr) char *line = xasprintf("%s: %s", head->header[i].name, head->header[i].value);
 			strv_push(out, line);
 		}
+}
+
+static bool is_coded(const struct http_head *head)
+{
+	const char *coding = http_header(head, "content-encoding");
+	return coding && *coding && strcasecmp(coding, "identity") != 0;
 }
 
 void flow_begin(struct flow *f, const struct http_head *head)
 {
 	struct strv lines = STRV_INIT;
 	f->passing = true;
+	f->coded = f->sent && is_coded(head);
 	if (!f->visit || http_begun(f->visit))
 		return;
 	flow_headers(f, head, &lines);
@@ -105,9 +121,16 @@ void flow_begin(struct flow *f, const struct http_head *head)
 
 void flow_write(struct flow *f, const void *bytes, size_t len)
 {
-	if (!f->visit)
+	if (!f->visit || f->coded)
 		return;
-	http_write(f->visit, bytes, len);
+	if (f->sent) {
+		CLEANUP(buf_release) struct buf clean = BUF_INIT;
+		secrets_stream(f->sent, &f->held, bytes, len, false, &clean);
+		if (clean.len)
+			http_write(f->visit, clean.data, clean.len);
+	} else {
+		http_write(f->visit, bytes, len);
+	}
 	if (f->call && http_queued(f->visit) > QUEUE_MAX)
 		tape_pause(f->call, true);
 }
@@ -125,7 +148,12 @@ void flow_end(struct flow *f, bool whole)
 	if (!v)
 		return;
 	http_visit_set_tag(v, NULL);
-	if (whole)
+	CLEANUP(buf_release) struct buf rest = BUF_INIT;
+	if (f->held.len)
+		secrets_stream(f->sent, &f->held, "", 0, true, &rest);
+	if (rest.len)
+		http_write(v, rest.data, rest.len);
+	if (whole && !f->coded)
 		http_finish(v);
 	else
 		http_break(v);
@@ -150,27 +178,32 @@ void flow_forget(struct flow *f)
 	free(c);
 }
 
-static void value_of(const struct flow *f, const json_t *parts, struct buf *out)
+static void value_of(struct flow *f, const json_t *parts, struct buf *out)
 {
 	const struct vault *vault = f->proxy->all->s->vault;
 	size_t i, len;
 	json_t *part;
 	json_array_foreach(parts, i, part) {
 		const char *name = json_str(part, "key", NULL), *value = name ? vault_value(vault, name, &len) : NULL;
-		if (value)
+		if (value) {
 			buf_append(out, value, len);
-		else if (json_is_string(part))
+			flow_hides(f, name, value, len);
+		} else if (json_is_string(part))
 			buf_puts(out, json_string_value(part));
 	}
 }
 
-static void basic(const struct flow *f, const json_t *b, struct buf *out)
+static void basic(struct flow *f, const json_t *b, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf pair = BUF_INIT;
 	size_t len = 0;
 	const char *value = vault_value(f->proxy->all->s->vault, json_str(b, "key", ""), &len);
 	buf_printf(&pair, "%s:", json_str(b, "user", "x-access-token"));
 	buf_append(&pair, value ? value : "", value ? len : 0);
+	if (value) {
+		flow_hides(f, json_str(b, "key", ""), value, len);
+		flow_hides(f, json_str(b, "key", ""), pair.data, pair.len);
+	}
 	buf_puts(out, "authorization: Basic ");
 	base64_append(out, pair.data, pair.len);
 	explicit_bzero(pair.data, pair.len);
@@ -291,6 +324,8 @@ void flow_free(struct flow *f)
 	wipe_headers(f);
 	buf_release(&f->body);
 	buf_release(&f->whole);
+	buf_release(&f->held);
+	secrets_free(&f->sent);
 	push_release(&f->push);
 	answer_release(&f->answer);
 	f->zombie = true;
@@ -437,14 +472,26 @@ static void begin_model(struct flow *f, const struct http_ask *ask, const char *
 	model_begin(f);
 }
 
+/* What asks the server to take the request for another one than it is. NULL: nothing. */
+static const char *disguise(const struct http_ask *ask)
+{
+	const char *query = strchr(ask->target, '?');
+	for (size_t i = 0; i < ask->nr; i++)
+		if (one_path_override_field(ask->field[i].name))
+			return "a header that stands for another method or path";
+	return query && one_path_override_query(query, strlen(query)) ? "a parameter that stands for another method" : NULL;
+}
+
 static void on_request(void *self, struct http_visit *v)
 {
 	struct proxy *p = self;
 	const struct http_ask *ask = http_visit_ask(v);
 	struct flow *f = flow_new(p, v);
 	size_t n = strcspn(ask->target, "?");
-	CLEANUP(free_ptr) char *path = xstrndup(ask->target, n), *key = NULL;
-	const char *rest;
+	CLEANUP(buf_release) struct buf one = BUF_INIT;
+	const char *rest, *odd = one_path(ask->target, n, &one);
+	CLEANUP(free_ptr) char *path = odd ? xstrndup(ask->target, n) : buf_take(&one), *key = NULL;
+	odd = odd ? odd : disguise(ask);
 	f->method = xstrdup(ask->method);
 	f->route = find_route(p, path, &rest);
 	f->path = xstrdup(f->route ? rest : path);
@@ -453,6 +500,8 @@ static void on_request(void *self, struct http_visit *v)
 	take_fields(f, ask);
 	if (p->all->s->ending)
 		flow_fail(f, 503, "the session ends");
+	else if (odd)
+		turn_down(f, 403, odd);
 	else if (!f->route)
 		turn_down(f, 403, "no route of this name");
 	else if (is_model(f->route))
