@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/mem.h"
+#include "sandbox/long_command.h"
 #include "sandbox/several.h"
 #include "sandbox/effect_dial.h"
 #include "sandbox/effect_file.h"
@@ -31,6 +32,7 @@ static void job_free(struct job *j)
 	loop_timer_free(&j->timer);
 	loop_timer_free(&j->flood);
 	several_free(&j->batch);
+	long_command_free(&j->long_one);
 	buf_release(&j->early);
 	oom_forget(j);
 	free(j->unrun);
@@ -288,6 +290,10 @@ static struct job *job_prepare(struct slot *s, struct action *a)
 	if (j->batch) {
 		o.argv = several_argv(j->batch, &o.nr_argv);
 		o.stdin_open = true;
+	} else if ((s->driver->caps & CAP_SHELL) && (j->long_one = long_command_new(spec, o.pty, o.stdin_open))) {
+		size_t len;
+		o.argv = long_command_argv(j->long_one, &o.nr_argv);
+		o.stdin_open |= long_command_input(j->long_one, &len) != NULL;
 	}
 	j->run = s->driver->run_prepare(s->box, &o, &run_ops, j);
 	action_set_tag(a, j);
@@ -305,6 +311,10 @@ static void let_go(struct job *j)
 		const char *first = several_input(j->batch);
 		j->slot->driver->run_stdin(j->run, first, strlen(first), !spec->stdin_len && !json_flag(spec->args, "stdin", false));
 	}
+	size_t text_len = 0;
+	const char *text = j->long_one ? long_command_input(j->long_one, &text_len) : NULL;
+	if (text)
+		j->slot->driver->run_stdin(j->run, text, text_len, !spec->stdin_len && !json_flag(spec->args, "stdin", false));
 	if (spec->stdin_len)
 		j->slot->driver->run_stdin(j->run, spec->stdin_bytes, spec->stdin_len,
 					   !json_flag(spec->args, "stdin", false));

@@ -266,7 +266,8 @@ static void on_list(void *self, json_t *result, const struct err *err)
 {
 	struct file_job *j = self;
 	const char *dir = j->todo.item[j->next - 1];
-	const char *pattern = json_str(action_spec(j->action)->args, "glob", "*");
+	CLEANUP(buf_release) struct buf glob = BUF_INIT;
+	const char *pattern = json_get_bytes(json_object_get(action_spec(j->action)->args, "glob"), &glob) ? buf_cstr(&glob) : "*";
 	if (err && j->next == 1) {
 		finish(j, END_FAILED, NULL, err);
 		return;

@@ -16,6 +16,7 @@ struct job {
 	struct loop_timer *timer; /* time-out, later the grace before KILL */
 	struct loop_timer *flood;
 	struct several *batch;      /* NULL: it is one command */
+	struct long_command *long_one; /* NULL: its words can be run as they are */
 	bool paused, unread; /* for the recorder's sake; because nobody takes the output */
 	bool waits;	     /* its box is frozen: it has not been let go yet, and what it was told is in early */
 	struct buf early;

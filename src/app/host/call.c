@@ -31,6 +31,7 @@ static void call_free(struct call *c)
 	vault_forget(s->vault, c);
 	recorded_forget(resume_recorded(s->resume), c);
 	strv_release(&c->secrets);
+	strv_release(&c->kept);
 	free(c->op);
 	json_decref(c->body);
 	free(c);
@@ -370,6 +371,27 @@ void call_action(struct call *c, struct action_spec *spec, const struct effector
 	if (spec->kind == ACT_EXEC && json_flag(spec->args, "stdin", false))
 		person_input_expect(c->super, c->action);
 	failpoint("call.submitted");
+}
+
+bool call_bytes(struct call *c, const char *key, const char **out)
+{
+	const json_t *v = json_object_get(c->args, key);
+	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
+	*out = NULL;
+	if (!v || json_is_null(v))
+		return true;
+	if (!json_get_bytes(v, &bytes)) {
+		call_fail(c, "script", NULL, NULL, 0, "%s: '%s' is not a text", c->op, key);
+		return false;
+	}
+	if (memchr(bytes.data ? bytes.data : "", 0, bytes.len)) {
+		call_fail(c, "script", NULL, NULL, 0, "%s: '%s' holds a NUL byte (byte %zu), which no command or path can", c->op, key,
+			  strlen(bytes.data) + 1);
+		return false;
+	}
+	strv_push_bytes(&c->kept, buf_cstr(&bytes), bytes.len);
+	*out = c->kept.item[c->kept.nr - 1];
+	return true;
 }
 
 struct box *call_box(struct call *c, uint64_t *id_out)

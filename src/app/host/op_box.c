@@ -125,7 +125,9 @@ bool op_command_spec(struct call *c, struct action_spec *spec, struct buf *in)
 	struct box *box = call_box(c, &id);
 	if (!box)
 		return false;
-	const char *cmd = json_str(c->args, "cmd", NULL);
+	const char *cmd, *cwd;
+	if (!call_bytes(c, "cmd", &cmd) || !call_bytes(c, "cwd", &cwd))
+		return false;
 	CLEANUP(buf_release) struct buf batch = BUF_INIT;
 	if (json_object_get(c->args, "batch") && !(box->driver->caps & CAP_SHELL)) {
 		call_fail(c, "backend", NULL, NULL, id, "batch: a box of %s has no shell; use exec", box->driver->name);
@@ -154,7 +156,7 @@ bool op_command_spec(struct call *c, struct action_spec *spec, struct buf *in)
 	spec->kind = ACT_EXEC;
 	spec->box = id;
 	spec->tool = "exec";
-	spec->cwd = json_str(c->args, "cwd", NULL);
+	spec->cwd = cwd;
 	spec->timeout_us = json_int(c->args, "timeout_us", 0);
 	spec->may_write = true;
 	spec->parallel = json_flag(c->args, "parallel", false);
@@ -322,7 +324,10 @@ void op_box_glob(struct call *c)
 	if (!call_box(c, &id))
 		return;
 	CLEANUP(json_release) json_t *args = json_object();
-	json_put_str(args, "glob", json_str(c->args, "pattern", "*"));
+	const char *pattern;
+	if (!call_bytes(c, "pattern", &pattern))
+		return;
+	json_put_bytes(args, "glob", pattern ? pattern : "*", strlen(pattern ? pattern : "*"));
 	struct action_spec spec = { .kind = ACT_READ, .tool = "glob", .box = id, .args = args };
 	spec.path = "/workspace";
 	c->data = NEW(struct buf);

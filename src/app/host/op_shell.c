@@ -227,7 +227,8 @@ static void life_done(void *self, const struct action_result *res)
 void op_shell_open(struct call *c)
 {
 	uint64_t box;
-	if (!call_box(c, &box))
+	const char *cwd;
+	if (!call_box(c, &box) || !call_bytes(c, "cwd", &cwd))
 		return;
 	struct shell_job *j = NEW(struct shell_job);
 	j->s = c->super;
@@ -241,7 +242,7 @@ void op_shell_open(struct call *c)
 		.agent = c->agent,
 		.cause = c->agent ? c->agent : c->super->start_seq,
 		.tool = "shell",
-		.cwd = json_str(c->args, "cwd", NULL),
+		.cwd = cwd,
 		.may_write = true,
 		.parallel = true,
 	};
@@ -328,7 +329,10 @@ void op_shell_run(struct call *c)
 	struct shell_job *j = shell_of(c);
 	if (!j)
 		return;
-	const char *cmd = json_str(c->args, "cmd", "");
+	const char *cmd;
+	if (!call_bytes(c, "cmd", &cmd))
+		return;
+	cmd = cmd ? cmd : "";
 	struct action_spec spec = {
 		.kind = ACT_EXEC,
 		.box = j->box,

@@ -405,7 +405,8 @@ static void open_in_box(struct call *c, struct strv *argv)
 {
 	struct mcp_hub *h = hub_of(c->super);
 	uint64_t box;
-	if (!call_box(c, &box))
+	const char *cwd;
+	if (!call_box(c, &box) || !call_bytes(c, "cwd", &cwd))
 		return;
 	struct server *v = server_new(h, json_str(c->args, "name", "server"));
 	struct action_spec spec = { .kind = ACT_EXEC, .box = box, .tool = "sg.mcp", .parallel = true, .may_write = true,
@@ -416,7 +417,7 @@ static void open_in_box(struct call *c, struct strv *argv)
 	json_put_flag(args, "stdin", true);
 	spec.args = args;
 	spec.argv = *argv;
-	spec.cwd = json_str(c->args, "cwd", NULL);
+	spec.cwd = cwd;
 	op_env(json_object_get(c->args, "env"), &spec.env);
 	v->box = true;
 	v->call = c;

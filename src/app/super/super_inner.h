@@ -103,6 +103,7 @@ struct call {
 	json_t *body;      /* the whole frame; owned */
 	struct strv secrets; /* names that it waits for */
 	size_t secrets_left;
+	struct strv kept; /* texts of call_bytes */
 	void (*done)(struct call *c, const struct action_result *res);
 	void (*on_output)(struct call *c, enum record_stream s, const void *bytes, size_t len);
 	void *data;        /* of the op; freed with free_data if set */
@@ -135,6 +136,8 @@ void call_action(struct call *c, struct action_spec *spec, const struct effector
 void call_output(struct call *c, enum record_stream stream, const void *bytes, size_t len);
 void call_result(struct call *c, const struct action_result *res);
 bool call_outcome(struct call *c, const struct action_result *res); /* false: it was no success and has been answered */
+/* *out: the text args.KEY, which may be bytes that are not UTF-8; it lives as long as @c; NULL absent. false: answered with an error. */
+bool call_bytes(struct call *c, const char *key, const char **out);
 struct box *call_box(struct call *c, uint64_t *id_out); /* args.box; answers with an error and returns NULL if gone */
 
 /* RES of wire/host.h for an action that has ended. Returns owned. */
