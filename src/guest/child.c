@@ -52,12 +52,13 @@ static void reset_signals(void)
 	sys4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
 }
 
-static long enter_dir(const char *cwd)
+/* A box that has had a /workspace is not left for / when that is gone or shut. */
+static long enter_dir(const char *cwd, bool no_workspace)
 {
 	long rc = 0;
 	if (cwd[0] != '/') {
 		rc = sys1(SYS_chdir, "/workspace");
-		if (rc < 0 && !cwd[0])
+		if (rc < 0 && !cwd[0] && no_workspace)
 			rc = sys1(SYS_chdir, "/");
 	}
 	return rc == 0 && cwd[0] ? sys1(SYS_chdir, cwd) : rc;
@@ -108,7 +109,7 @@ int inner_child_main(void *self)
 	reset_signals();
 	if ((rc = inner_rules_enter(&c->rules, &step)) < 0)
 		fail(c, step, rc);
-	if ((rc = enter_dir(c->body.cwd)) < 0)
+	if ((rc = enter_dir(c->body.cwd, c->no_workspace)) < 0)
 		fail(c, GS_CWD, rc);
 	if (c->offline && (rc = inner_offline()) < 0)
 		fail(c, GS_OFFLINE, rc);

@@ -62,6 +62,7 @@ struct inner {
 	bool init;   /* PID 1 */
 	bool caps;   /* has capabilities that children must not have */
 	bool frozen;
+	bool workspace; /* there has been a /workspace */
 	bool over; /* channel gone or protocol broken */
 	struct buf in, out;
 	int in_fds[4 * FD_PASS_MAX];
@@ -156,6 +157,7 @@ struct inner_child { /* stays as it is while the child reads it */
 	bool offline;
 	int null_fd;
 	bool die_with_guest;
+	bool no_workspace; /* there has been no /workspace so far */
 	struct inner_rules rules;
 	struct inner_slot *slot;
 };

@@ -198,6 +198,8 @@ static struct inner_child *child_new(struct inner *g, const struct frame *f)
 	c->fd[0] = c->fd[1] = c->fd[2] = c->tty = c->trace = -1;
 	c->null_fd = g->null_fd;
 	c->die_with_guest = !g->init;
+	g->workspace |= access("/workspace", F_OK) == 0;
+	c->no_workspace = !g->workspace;
 	if (guest_prepare_unpack(c->frame, f->len, &c->body, &err) < 0)
 		child_free(&c);
 	return c;

@@ -147,6 +147,8 @@ struct driver {
 	/* NULL: it hears in any case. A frozen box is held still in such a way that what its runs are told from now on (an end)
 	 * reaches them; it stays frozen. */
 	void (*hear)(struct box *b);
+	/* NULL: nothing that runs in it can stop what answers for it. Else: lets that go on (SIGCONT). */
+	void (*wake)(struct box *b);
 	/* A socket that listens on the box's own loopback @port, in our hands: result {"fd":n} (owned by the callee). */
 	void (*listen)(struct box *b, uint16_t port, box_done_fn *done, void *self);
 	/* A connection to it, for a server in the box: result {"fd":n} (owned by the callee). Both are what ports of boxes and proxies

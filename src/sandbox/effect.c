@@ -14,7 +14,7 @@
 #include "sandbox/effect_file.h"
 #include "sandbox/effect_inner.h"
 
-enum { GRACE_MS = 2000, FLOOD_POLL_MS = 5 };
+enum { GRACE_MS = 2000, SILENT_MS = 30000, FLOOD_POLL_MS = 5 };
 
 /* --- runs --- */
 
@@ -209,13 +209,32 @@ static void tell(struct job *j, int signo)
 	struct slot *s = j->slot;
 	if (s->frozen && !s->pinned && s->driver->hear)
 		s->driver->hear(s->box);
+	if (s->driver->wake)
+		s->driver->wake(s->box);
 	s->driver->run_signal(j->run, signo);
+}
+
+/* It was killed, and nothing says that it has ended: what answers for its box is stopped or gone. */
+static void give_up(void *self)
+{
+	struct job *j = self;
+	if (j->look || action_state(j->action) != ACTION_RUNNING)
+		return;
+	j->slot->silent = j->slot->lost = true;
+	free(j->lost_why);
+	j->lost_why = xasprintf("sandbox died: '%s' has not answered for %d s", j->slot->name, (GRACE_MS + SILENT_MS) / 1000);
+	run_over(j, NULL);
 }
 
 static void kill_now(void *self)
 {
 	struct job *j = self;
 	tell(j, SIGKILL);
+	if (!(j->slot->driver->caps & CAP_PREPARE))
+		return; /* the others ask again, and say themselves that nobody answers */
+	loop_timer_free(&j->timer);
+	j->timer = loop_timer_new(j->slot->boxes->loop, give_up, j);
+	loop_timer_set(j->timer, SILENT_MS, 0);
 }
 
 static void terminate(struct job *j, enum action_end end)
@@ -365,6 +384,11 @@ static void start(void *self, struct action *a)
 	struct err err = ERR_INIT;
 	if (!s->open || s->closing) {
 		err_set(&err, ERR_CLOSED, "box '%s' is closed", s->name);
+		action_fail(a, &err);
+		return;
+	}
+	if (s->silent) {
+		err_set(&err, ERR_CLOSED, "sandbox died: '%s' does not answer; open another one", s->name);
 		action_fail(a, &err);
 		return;
 	}

@@ -48,6 +48,7 @@ struct slot {
 	struct strv env;
 	struct effector effector;
 	bool open, closing, close_wanted, frozen, pinned;
+	bool silent; /* it does not answer any longer */
 	bool lost; /* it died under an action, or would have */
 	int64_t oom; /* so many had its memory limit killed when we looked last */
 	struct job *jobs;

@@ -472,12 +472,29 @@ void guest_resize(struct guest_run *r, const struct winsize *size)
 	}
 }
 
+/* What whoever gave the command can do; NULL nothing. */
+static const char *remedy_of(unsigned step, int sys)
+{
+	if (step == GS_EXEC && sys == E2BIG)
+		return "put long texts in a file, on standard input, or in one text for sh: a word takes 128 KiB";
+	if (step == GS_CWD)
+		return "give another working directory (cwd = \"/tmp\"), from which this one can be repaired";
+	if ((step == GS_FORK || step == GS_PIPE || step == GS_PTY) && sys == EAGAIN)
+		return "end processes of this sandbox that still run (its limit of processes is reached), or open another sandbox";
+	return NULL;
+}
+
 bool guest_run_failure(const struct guest_run *r, struct err *out)
 {
 	if (!r->how.step)
 		return false;
 	errno = r->how.sys < 4096 ? (int)r->how.sys : EIO;
+	const char *remedy = remedy_of(r->how.step, errno);
 	err_sys(out, "%s", guest_step_text(r->how.step));
+	if (remedy) {
+		CLEANUP(free_ptr) char *cause = xstrdup(out->text);
+		err_set(out, out->code, "%s; %s", cause, remedy);
+	}
 	return true;
 }
 

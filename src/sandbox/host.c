@@ -115,6 +115,14 @@ static const struct far_kind kind = {
 	.connect = connect_host, .leave = leave_host, .release = release_host,
 };
 
+/* What runs in it may have stopped its guest: they are one user's. */
+static void host_wake(struct box *b)
+{
+	const struct host *h = CONTAINER_OF(b, struct host, f.b);
+	if (h->pidfd >= 0 && !h->ended)
+		syscall(SYS_pidfd_send_signal, h->pidfd, SIGCONT, NULL, 0);
+}
+
 static struct box *host_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
 {
 	return far_open(&kind, sizeof(struct host), l, o, done, self);
@@ -135,5 +143,6 @@ const struct driver driver_host = {
 	.caps = FAR_CAPS,
 	.probe = probe,
 	.open = host_open,
+	.wake = host_wake,
 	FAR_VERBS,
 };

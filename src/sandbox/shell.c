@@ -498,6 +498,8 @@ static void on_timeout(void *self)
 		return;
 	}
 	s->timed_out = true;
+	if (s->driver->wake)
+		s->driver->wake(s->box);
 	box_shell_stop(s, false);
 }
 

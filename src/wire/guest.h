@@ -23,7 +23,8 @@
  * Bodies, supervisor to guest:
  *   ATTACH   u8 flags; u64 mem, u64 file size, u32 processes (0 = leave); u16 n, n x (u8 access, str path);
  *            u16 n, n x u16 port
- *   PREPARE  u16 flags; u16 cols, u16 rows, u16 width, u16 height in pixels; str cwd ("" = /workspace, then /; relative: below /workspace);
+ *   PREPARE  u16 flags; u16 cols, u16 rows, u16 width, u16 height in pixels; str cwd ("" = /workspace, or / where there has
+ *            been none; relative: below /workspace);
  *            u32 n, n x str argv; u32 n, n x str "NAME=value"
  *   GO       -, or u64 run: it goes when that one has ended, after its ENDED; at once where there is none; or u64 run, str mark
  *            (1 to GUEST_MARK_MAX bytes): likewise, or as soon as from now on these bytes have come out of the terminal of that
