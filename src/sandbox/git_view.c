@@ -229,6 +229,8 @@ int git_view_look(const char *dir, const struct git_view_how *how, const struct 
 		return err_sys(err, "cannot open the repository '%s'", dir);
 	if (!how->copy)
 		mounts_below(real, &v->mounts, &v->no_mount);
+	for (size_t i = 0; i < v->no_mount.nr; i++)
+		masks_hide(masks, v->no_mount.item[i]);
 	if (!has_own_git(masks))
 		look_above(v, real);
 	for (size_t i = 0; i < masks->git_at.nr; i++)

@@ -207,6 +207,14 @@ void masks_show(struct masks *m, const char *path, const char *why, struct buf *
 	*text = BUF_INIT;
 }
 
+void masks_hide(struct masks *m, const char *path)
+{
+	if (masked_already(m, path))
+		return;
+	GROW(m->item, m->nr, m->cap);
+	m->item[m->nr++] = (struct mask){ .path = xstrdup(path), .len = strlen(path), .why = "on a file system of its own", .quiet = true };
+}
+
 static const char without_credentials[] = "credentials taken out";
 
 /* Its configuration: without credentials and without what works on the host only. */

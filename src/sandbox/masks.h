@@ -41,6 +41,8 @@ NODISCARD int masks_git_dir(const char *dir, const char *at, const struct strv *
 			    struct masks *out, struct err *err);
 /* @path is shown with @text, which is taken, unless something is masked there already. */
 void masks_show(struct masks *m, const char *path, const char *why, struct buf *text);
+/* @path is not there, for a reason that somebody else tells. */
+void masks_hide(struct masks *m, const char *path);
 void masks_release(struct masks *m);
 
 /* The rule for names alone. @dir: it is a folder. */

@@ -283,7 +283,7 @@ static json_t *layer_request(struct process_box *p, size_t i, int64_t *fd, int64
 	else
 		json_put(ly, "state", tree_of(p, i, n++, w->state, fd));
 	if (l->host_dir)
-		json_put(ly, "repo", tree_of(p, i, n++, l->host_dir, fd));
+		json_put(ly, "repo", tree_of(p, i, n++, w->copy ? w->copy : l->host_dir, fd));
 	for (size_t k = 0; k < w->lowers.nr; k++)
 		json_array_append_new(lowers, tree_of(p, i, n++, w->lowers.item[k], fd));
 	for (size_t m = 0; m < l->masks.nr; m++) {
@@ -329,10 +329,14 @@ static const json_t *repo_tree(const struct process_box *p, size_t i)
 	return json_array_get(json_object_get(p->want[i].trees, "trees"), 1);
 }
 
+/* Or the kernel makes no overlay over it for an ordinary user, who may not leave out what root has mounted below. */
 static bool only_to_look_at(const struct process_box *p, size_t i)
 {
 	const struct launcher_info *info = launcher_info(launcher_current());
+	const struct git_view *git = &p->layers.item[i].git;
 	const json_t *repo = repo_tree(p, i);
+	if (!info->root && (git->mounts.nr || git->no_mount.nr))
+		return true;
 	return p->layers.item[i].host_dir && info->root && !json_flag(repo, "idmap", false) && json_int(repo, "uid", -1) != info->uid;
 }
 
@@ -379,13 +383,13 @@ static void on_copy_tree(void *self, json_t *body, int *fds, size_t nr, const st
 	struct err odd = ERR_INIT;
 	if (p->dead || p->reduced)
 		return;
-	if (!body || nr != 1) {
+	if (!body || nr != (launcher_info(launcher_current())->root ? 1 : 0)) {
 		err_set(&odd, ERR_PARSE, "the launcher gave no folder");
 		open_failed(p, err ? err : &odd);
 		return;
 	}
 	for (size_t i = 0, n = 0; i < p->layers.nr; i++)
-		if (p->want[i].copy && n++ == p->copies_here) {
+		if (nr && p->want[i].copy && n++ == p->copies_here) {
 			int *at = &p->fds[repo_fd(p, i)];
 			fd_close(at);
 			*at = fds[0];

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Every layout of a git repository: git works in a sandbox over it, nothing on the host changes until a merge, and a merge brings
+# the work there; as root and as an ordinary user. The table in src/sandbox/workspace/LAYOUTS.md is what comes out (UPDATE=1 writes it).
+. "$(dirname "$0")/lib.sh"
+need_boxes
+sg=$SANDGLASS table=$here/../../src/sandbox/workspace/LAYOUTS.md
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && ! setpriv --reuid 6173 --regid 6173 --clear-groups test -x "$sg"; then
+	mkdir "$t/prog" && cp "${sg%/*}"/sandglass* "$t/prog/" 2>/dev/null
+	chmod 755 "$t/prog" "$t"/prog/*
+	[ -d "${sg%/*}/../lua" ] && cp -r "${sg%/*}/../lua" "$t/lua"
+	sg=$t/prog/sandglass
+fi
+mounts=
+unmount_all() {
+	for m in $mounts; do umount "$m"; done
+	end_all
+}
+trap unmount_all EXIT
+
+# File systems that only root can mount, for user $2 below $1/mounts.
+mount_all() { # folder, uid
+	local m=$1/mounts d
+	mkdir -p "$m"/{tmpfs,bind,below,overlay,lower,upper,work,source} "$m/foreign"
+	: >"$m/names"
+	mount -t tmpfs none "$m/tmpfs" 2>/dev/null && mounts="$m/tmpfs $mounts" && echo 'tmpfs tmpfs' >>"$m/names"
+	mount --bind "$m/source" "$m/bind" 2>/dev/null && mounts="$m/bind $mounts" && echo 'bind bind mount on the repository' >>"$m/names"
+	mount -t overlay overlay -o "lowerdir=$m/lower,upperdir=$m/upper,workdir=$m/work" "$m/overlay" 2>/dev/null && mounts="$m/overlay $mounts" &&
+		echo 'overlay overlayfs' >>"$m/names"
+	echo 'below bind mount below the repository' >>"$m/names"
+	[ "$2" != 0 ] || echo 'foreign another owner' >>"$m/names"
+	chown -R "$2:$2" "$1"
+}
+mount_below() { # folder: after its repository has been made
+	local m=$1/mounts/below
+	mkdir -p "$m/r/vendor" "$m/vendor" && echo 'of the mount' >"$m/vendor/v.txt" && mount --bind "$m/vendor" "$m/r/vendor" && mounts="$m/r/vendor $mounts"
+}
+git_files() { # folder: what stands in the git directories below it
+	find "$1" \( -name .local -o -name .cache -o -name .config \) -prune -o -type f \( -path '*/.git/*' -o -path '*/stores/*' -o -path '*/.bare/*' -o -name .git \) -print0 |
+		sort -z | xargs -0 sha1sum
+}
+host_has() { # folder, how: the work is there, once, below what was there
+	case $2 in
+	rebase | merging) grep -q '^merged$' "$1/a.txt" && grep -q '^by the agent$' "$1/a.txt" ;;
+	*) [ "$(head -1 "$1/a.txt" | tr -d '\r')" = one ] && [ "$(grep -c '^by the agent' "$1/a.txt")" = 1 ] ;;
+	esac
+}
+all_layouts() { # who, folder, command before each program
+	local who=$1 top=$2 as=${3:-} id i name said rest how dir outside
+	cd "$top" || exit 1
+	$as env GIT_CONFIG_NOSYSTEM=1 bash "$here/git_layouts/make.sh" "$top/mounts" >"$top/list" 2>"$t/out"
+	ok $? "$who: the repositories are made"
+	[ ! -e "$top/mounts/names" ] || mount_below "$top"
+	[ ! -e "$top/mounts/foreign/r" ] || { chown -R 6174:6174 "$top/mounts/foreign" && git config --global --replace-all safe.directory '*'; }
+	{
+		echo 'return {'
+		while IFS=$'\t' read -r name how dir; do echo "{ '$name', '$how', '$dir' },"; done <"$top/list"
+		echo '}'
+	} >"$top/rows.lua"
+	cp "$here/git_layouts/inside.lua" "$top/"
+	git_files "$top" >"$top/before" 2>&1
+	$as "$sg" run --no-tui --no-input inside.lua </dev/null >"$top/out" 2>&1
+	git_files "$top" | diff "$top/before" - >"$t/out" 2>&1
+	ok $? "$who: nothing in the host's git directories has changed"
+	id=$($as "$sg" ls --json </dev/null | grep -oE 's-[a-z0-9]{6}' | head -1)
+	: >"$top/result"
+	while IFS='|' read -r _ i name said rest; do
+		how=$(sed -n "${i}p" "$top/list" | cut -f2)
+		dir=$(printf '%b' "$(sed -n "${i}p" "$top/list" | cut -f3 | sed 's/\\\([0-9]*\)/\n\1/g' | while read -r c; do [ -z "$c" ] || printf '\\0%03o' "$c"; done)"; echo x)
+		dir=${dir%x}
+		dir=${dir%$'\n'}
+		[ "$said" = works ] || echo "# $name: $rest" | cut -c1-2000
+		outside=no
+		if [ "$how" = patch ]; then
+			$as "$sg" merge --patch "$top/patch" "$id/b$i" </dev/null >"$t/out" 2>&1 && grep -q '^+by the agent' "$top/patch" && outside='as a patch'
+		elif $as "$sg" merge --apply "$id/b$i" </dev/null >"$t/out" 2>&1; then
+			host_has "$dir" "$how" && outside=yes
+		elif [ "$how" = kept ]; then
+			outside='if you may write'
+		fi
+		[ "$outside" != no ] || sed 's/^/# merge: /' "$t/out" | head -3
+		[ "$how" = none ] || $as git -C "$dir" fsck --connectivity-only >"$t/out" 2>&1 || outside='damaged'
+		notice=
+		[ "$how" != patch ] || notice=$($as "$sg" events "$id" --json </dev/null 2>/dev/null | grep -ao 'the repository has [^"]*' | sort -u | head -1)
+		case $name in 'read-only files') [ "$outside" = yes ] && outside='if you may write' ;; esac
+		printf '%s | %s | %s | %s\n' "$name" "$said" "$outside" "$notice" >>"$top/result"
+	done < <(grep -ao 'row|.*' "$top/out")
+	[ -s "$top/result" ] || cat "$top/out"
+	is "$(wc -l <"$top/result")" "$(wc -l <"$top/list")" "$who: every layout was tried"
+	is "$(awk -F ' [|] ' '$2 != "works" || $3 !~ /^(yes|as a patch|if you may write)$/ || ($3 != "yes" && $4 == "" && $1 !~ /^read-only/)' "$top/result")" '' "$who: git works inside and merging outside"
+	cd "$t" || exit 1
+}
+
+# The table: what was tried here must stand in it; what could not be tried here (no mounts, an older git) stays as it is.
+in_table() { # result
+	grep -vxFf <(grep '^| ' "$table" | sed 's/^| //; s/ |$//') "$1"
+}
+mkdir "$t/root"
+[ "$(id -u)" != 0 ] || mount_all "$t/root" 0
+all_layouts "$(id -un)" "$t/root"
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	mkdir -p "$t/user/home" "$t/urun"
+	cp "$HOME/.gitconfig" "$t/user/home/"
+	mount_all "$t/user" 6173
+	chown -R 6173:6173 "$t/urun" && chmod 700 "$t/urun"
+	all_layouts 'an ordinary user' "$t/user" "env HOME=$t/user/home XDG_RUNTIME_DIR=$t/urun setpriv --reuid 6173 --regid 6173 --clear-groups"
+fi
+cat "$t"/*/result >"$t/all"
+if [ -n "${UPDATE:-}" ]; then
+	{
+		sed '/^| layout/,$d' "$table"
+		echo '| layout | git inside | merging outside | notice at opening |'
+		echo '|---|---|---|---|'
+		{ sed 's/.*/| & |/' "$t/all"; sed '1,/^|---/d' "$table" | grep '^| ' | while IFS= read -r row; do
+			name=${row#| }
+			grep -qF "| ${name%% |*} |" <(sed 's/.*/| & |/' "$t/all") || printf '%s\n' "$row"
+		done; } | awk '!seen[$0]++'
+	} >"$t/table" && cp "$t/table" "$table"
+fi
+is "$(in_table "$t/all")" '' 'the table of layouts says so'
+finish
