@@ -8,7 +8,7 @@ local given = require "sandglass.inside.told".given
 local str = require "sandglass.inside.told".str
 
 local M = { name = "acp" }
-local INIT_S, SESSION_S = 60, 120
+local INIT_S, SESSION_S, CHILD_TEXT = 60, 120, 16 << 10
 local TOOL = { execute = "bash", edit = "edit", read = "read", delete = "edit", move = "edit" }
 
 local function text_of(block)
@@ -74,8 +74,39 @@ end
 function updates.notice(s, u) s.told.put("notice", str(u.title), { text = given(u.description) }) end
 local SILENT = { available_commands_update = true, config_option_update = true, compaction_summary_chunk = true }
 
+-- What a session says that is not the one we have opened: a subagent's, with an id of its own. It is told apart, by that id.
+local function of_child(s, params)
+  local id = given(params.sessionId)
+  if id == nil or s.id == nil or id == s.id then return false end
+  local u, c = params.update, s.children[id]
+  if not c then
+    c = { text = "" }
+    s.children[id], s.children.order[#s.children.order + 1] = c, id
+  end
+  local text = type(u.content) == "table" and given(u.content.text)
+  if u.sessionUpdate == "agent_message_chunk" and text then
+    c.text = #c.text < CHILD_TEXT and c.text .. text or c.text
+  elseif u.sessionUpdate == "tool_call" then
+    s.told.aside(function()
+      s.told.put("child", ("session %s: %s"):format(str(id), str(given(u.title) or u.toolCallId)), { session = id, call = u.toolCallId,
+        title = given(u.title), kind = given(u.kind) })
+    end)
+  end
+  return true
+end
+
+-- At the end of a turn: what each of them has said.
+local function tell_children(s)
+  for _, id in ipairs(s.children.order) do
+    local c = s.children[id]
+    if c.text ~= "" then s.told.put("child", ("session %s: %s"):format(str(id), c.text), { session = id, text = c.text }) end
+    c.text = ""
+  end
+end
+
 local function heard(s, method, params)
   if method ~= "session/update" or type(params.update) ~= "table" then return end   -- extensions: in the record as they came
+  if of_child(s, params) then return end
   local u = params.update
   local fn = updates[u.sessionUpdate]
   if fn then return fn(s, u) end
@@ -93,7 +124,12 @@ end
 
 local function permission(s, params)
   local u = params.toolCall or {}
-  local c = s.told.call(u.toolCallId or "?", call_fields(u))
+  local c
+  if given(params.sessionId) == nil or s.id == nil or params.sessionId == s.id then
+    c = s.told.call(u.toolCallId or "?", call_fields(u))
+  else
+    c = call_fields(u)   -- of a child session: calls of two sessions may have one number
+  end
   local options = {}
   for i, o in ipairs(params.options or {}) do options[i] = { id = o.optionId, kind = o.kind, name = o.name } end
   local args = c.args or {}
@@ -166,7 +202,7 @@ local function session(s, x)
 end
 
 function M.open(w, x)
-  local s = { wire = w, told = x.told, box = x.box }
+  local s = { wire = w, told = x.told, box = x.box, children = { order = {} } }
   s.peer = rpc.new(w, {
     version = "2.0", heard = function(m, p) heard(s, m, p) end, serve = function(m, p) return serve(s, m, p) end,
   })
@@ -201,6 +237,7 @@ end
 function M.prompt(s, text)
   s.refused, s.must_hear = nil, nil
   local v, err = s.peer.ask("session/prompt", { sessionId = s.id, prompt = { { type = "text", text = text } } })
+  tell_children(s)
   if not v then
     if s.wire.late or err.cause == nil then return nil, err end
     return { stop = "error", error = str(err) }

@@ -36,7 +36,7 @@ M.given = given
 
 local TELLING = { pending = 1, in_progress = 1, completed = 2, failed = 2 }
 
--- t.put(what, say, fields); t.piece(what, text, id): of a text or thought; t.flush(); t.call(id, fields): what is new of a call;
+-- t.put(what, say, fields); t.piece(what, text, id): of a text or thought; t.flush(); t.aside(fn); t.call(id, fields): what is new of a call;
 -- t.text: the last words, t.texts: how often it said something. t.quiet: nothing is told (a conversation that is shown again).
 function M.new(put)
   local t = { text = nil, texts = 0, quiet = false }
@@ -62,6 +62,14 @@ function M.new(put)
     if text == "" then return end
     if o.what == "text" then t.text, t.texts = text, t.texts + 1 end
     if not t.quiet then put { what = o.what, say = line_of(text), text = short(text, TEXT_MAX), text_bytes = #text > TEXT_MAX and #text or nil } end
+  end
+
+  -- Runs fn, which tells something that is no part of what is being said, and does not end it.
+  function t.aside(fn)
+    local o = open
+    open = nil
+    fn()
+    open = o
   end
 
   function t.piece(what, text, id)

@@ -112,10 +112,10 @@ function M.resize(c, cols, rows)
   return v
 end
 
--- All that a command says, from its beginning to its end, as write(stream, data); returns when it has ended, or when write is
--- false: who listened has gone, and is forgotten.
-function M.follow(c, write)
-  local at = 1
+-- All that a command says, from its beginning (later: from now on) to its end, as write(stream, data); returns when it has ended,
+-- or when write is false: who listened has gone, and is forgotten.
+function M.follow(c, write, later)
+  local at = later and #c.pieces + 1 or 1
   while c.pieces[at] do   -- write may wait, and more come meanwhile
     if write(c.pieces[at][1], c.pieces[at][2]) == false then return end
     at = at + 1

@@ -390,6 +390,31 @@ local function grep(q, b)
   return 200, found
 end
 
+-- Every place of a text (as it is, no expression) in files; what came of each is told for itself.
+local function replace_in(b, path, old, new)
+  local data, out, at = s.read(b, path), {}, 1
+  while true do
+    local from, to = data:find(old, at, true)
+    if not from then break end
+    out[#out + 1], out[#out + 2] = data:sub(at, from - 1), new
+    at = to + 1
+  end
+  if #out > 0 then s.write(b, path, table.concat(out) .. data:sub(at)) end
+end
+
+local function replace(q, b)
+  local a, all = s.json(q), s.list()
+  if type(a.files) ~= "table" or type(a.pattern) ~= "string" or a.pattern == "" or type(a.newValue) ~= "string" then
+    s.fail(400, "files, pattern and newValue are required", "BAD_REQUEST")
+  end
+  for i, path in ipairs(a.files) do
+    local ok, e = pcall(replace_in, b, path, a.pattern, a.newValue)
+    if not ok and not (type(e) == "table" and (e.refused or rt.is_error(e))) then error(e, 0) end
+    all[i] = { file = path, success = ok, error = not ok and (e.text or tostring(e)) or nil }
+  end
+  return 200, all
+end
+
 -- The link leads to a listener on this machine; nothing more is needed than to reach it.
 local function link(_, b, port)
   local url, err = b.box:url(math.tointeger(port) or s.fail(400, "'" .. port .. "' is no port", "BAD_REQUEST"))
@@ -444,6 +469,7 @@ A.routes = {
   { "POST", "/toolbox/{box}/files/permissions", by(200, '[ -z "$2" ] || chmod "$2" -- "$1"', "path", "mode") },
   { "GET", "/toolbox/{box}/files/search", search },
   { "GET", "/toolbox/{box}/files/find", grep },
+  { "POST", "/toolbox/{box}/files/replace", replace },
   { "GET", "/toolbox/{box}/user-home-dir", home, bare = true },
   { "GET", "/toolbox/{box}/work-dir", work, bare = true },
   { "GET", "/toolbox/{box}/version", function() return 200, { version = "sandglass" } end, bare = true },

@@ -9,7 +9,7 @@ local sandbox = require "sandglass.plugin_sandbox"
 local A = { name = "e2b", env = { E2B_API_URL = "{url}", E2B_SANDBOX_URL = "{url}", E2B_API_KEY = "e2b_{token}" } }
 
 local CODE = { [400] = "invalid_argument", [403] = "permission_denied", [404] = "not_found", [405] = "unimplemented", [408] = "deadline_exceeded",
-  [409] = "already_exists", [410] = "not_found", [429] = "resource_exhausted", [507] = "data_loss", [501] = "unimplemented", [502] = "unavailable" }
+  [401] = "unauthenticated", [409] = "already_exists", [410] = "not_found", [429] = "resource_exhausted", [507] = "data_loss", [501] = "unimplemented", [502] = "unavailable" }
 
 function A.error(status, text, _, q)
   return { code = q.path:find "^/%a+%.%a+/" and (CODE[status] or "internal") or status, message = text }
@@ -164,8 +164,8 @@ local function ended(c)
     error = c.code ~= 0 and "exit status " .. c.code or nil }
 end
 
--- Streams what a process says, from its beginning to its end.
-local function follow(proc)
+-- Streams what a process says to its end: from its beginning, or (later) from now on.
+local function follow(proc, later)
   return s.stream(200, "application/connect+json", function(write)
     write(envelope { event = { start = { pid = proc.pid } } })
     s.follow(proc.c, function(stream, data)
@@ -174,11 +174,34 @@ local function follow(proc)
         local said = { [name] = sandbox.base64_encode(data:sub(at, at + 32767)) }
         if not write(envelope { event = { data = said } }) then return false end
       end
-    end)
+    end, later)
     local c = proc.c
     if c.timeout then return write(envelope({ error = { code = "deadline_exceeded", message = tostring(c.wrong) } }, 2)) end
     write(envelope { event = { ["end"] = ended(c) } } .. envelope({}, 2))
   end)
+end
+
+-- A call whose answer is a stream is refused in the stream: its clients look for the reason nowhere else.
+local function streamed(fn)
+  return function(q, b)
+    local r = table.pack(pcall(fn, q, b))
+    if r[1] then return table.unpack(r, 2, r.n) end
+    local e = r[2]
+    if type(e) ~= "table" or not e.refused then error(e, 0) end
+    return 200, envelope({ error = { code = CODE[e.refused] or "internal", message = e.text } }, 2), "application/connect+json"
+  end
+end
+
+-- Boxes have one user. E2B's programs name "user" or none for the usual one; another is not to run as that one in silence.
+local function one_user(q, b)
+  local name = sandbox.base64_decode((q.headers.authorization or ""):match "^[Bb]asic%s+(%S+)" or ""):match "^[^:]*"
+  if name == "" then name = q.query.username or "" end
+  if name == "" or name == "user" then return end
+  if not b.user then
+    local code, out = s.ask(b, "id -un")
+    b.user = code == 0 and out:match "%S+" or "?"
+  end
+  if name ~= b.user then s.fail(401, ("invalid username: '%s': everything in this sandbox runs as '%s'"):format(name, b.user)) end
 end
 
 -- The message of a call whose answer is a stream.
@@ -198,6 +221,7 @@ local function size(pty)
 end
 
 local function start(q, b)
+  one_user(q, b)
   local a = message(q)
   local p = a.process or {}
   if type(p.cmd) ~= "string" then s.fail(400, "process.cmd is required") end
@@ -220,7 +244,7 @@ local function proc_of(b, a)
   s.fail(404, ("process with pid %s not found"):format(tostring(w.pid or w.tag)))
 end
 
-local function attach(q, b) return follow(proc_of(b, message(q))) end
+local function attach(q, b) return follow(proc_of(b, message(q)), true) end
 
 local function processes(_, b)
   local all = s.list()
@@ -322,9 +346,13 @@ local function port(q, b, nr)
   return 307, { location = url:gsub("/$", "") .. (q.target:find "^/" and q.target or "/") }
 end
 
-local function download(q, b) return 200, s.read(b, q.query.path or ""), "application/octet-stream" end
+local function download(q, b)
+  one_user(q, b)
+  return 200, s.read(b, q.query.path or ""), "application/octet-stream"
+end
 
 local function upload(q, b)
+  one_user(q, b)
   local all = s.list()
   local function put(path, data)
     if not path or path == "" then s.fail(400, "a path is required") end
@@ -462,8 +490,8 @@ A.routes = {
   { "POST", "/sandboxes/{box}/snapshots", snapshot },
   { "GET", "/sandboxes/{box}/metrics", function() return 200, s.list() end, bare = true },
   { "GET", "/health", function(q) A.of(q) return 204 end, bare = true },
-  { "POST", "/process.Process/Start", start },
-  { "POST", "/process.Process/Connect", attach },
+  { "POST", "/process.Process/Start", streamed(start) },
+  { "POST", "/process.Process/Connect", streamed(attach) },
   { "POST", "/process.Process/List", processes },
   { "POST", "/process.Process/SendInput", input },
   { "POST", "/process.Process/StreamInput", stream_input },
@@ -475,7 +503,7 @@ A.routes = {
   { "POST", "/filesystem.Filesystem/MakeDir", make_dir },
   { "POST", "/filesystem.Filesystem/Move", move },
   { "POST", "/filesystem.Filesystem/Remove", remove },
-  { "POST", "/filesystem.Filesystem/WatchDir", watch_dir },
+  { "POST", "/filesystem.Filesystem/WatchDir", streamed(watch_dir) },
   { "POST", "/filesystem.Filesystem/CreateWatcher", create_watcher },
   { "POST", "/filesystem.Filesystem/GetWatcherEvents", watcher_events },
   { "POST", "/filesystem.Filesystem/RemoveWatcher", remove_watcher },
