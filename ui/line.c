@@ -257,6 +257,7 @@ static bool is_loud(const struct model *m, const struct event *ev)
 	case EV_BUDGET_EMPTY:
 	case EV_SUPER_WARN:
 	case EV_BOX_WARN:
+	case EV_BOX_NOTICE:
 	case EV_HONEYTOKEN_SEEN:
 	case EV_SNAPSHOT_FAILED:
 	case EV_MERGE_FAILED:

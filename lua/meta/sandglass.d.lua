@@ -238,6 +238,22 @@ function Box:rollback(to) end
 ---@return sg.Error? err
 function Box:fork(o) end
 
+---Returns what is left out of the sandbox and of its recording, as known now: masked files, mounts, unreadable paths, limits.
+---@async
+---@return sg.Notice[]?
+---@return sg.Error? err
+function Box:notices() end
+
+---@class sg.Notice
+---@field not_in "sandbox"|"recording"
+---@field what string     # masked, cleaned, mount, unreadable, deep, layout, history, snapshot
+---@field repo string
+---@field paths string[]  # at most 20
+---@field count integer
+---@field why string
+---@field text string     # one line for people
+---@field fix string?
+
 ---@class sg.Diff
 ---@field lines integer
 ---@field [integer] { path: string, status: string, added: integer, removed: integer, binary: boolean?, note: string? }

@@ -368,7 +368,7 @@ local function new_run(o)
   end
   run.chat = sg.chat { model = o.model, system = system, tools = on_list, box = run.box, history = o.history,
     options = o.options }
-  run.chat:user(o.task)
+  run.chat:user(o.task .. boxes.left_out(run.box))
   return run
 end
 

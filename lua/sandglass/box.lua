@@ -528,6 +528,21 @@ function Box:close()
   return true
 end
 
+-- What is left out of it and of its recording, as known now.
+function Box:notices()
+  check.self(box_mt, self, "box", "notices")
+  local v, err = call("box.notices", { box = self.id })
+  if not v then return nil, err end
+  return v.notices or {}
+end
+
+-- The same for an agent, in its first message; "" when nothing is left out.
+function M.left_out(box)
+  local texts = box and box.state.notices
+  if not texts or #texts == 0 then return "" end
+  return "\n\nAbout your sandbox:\n- " .. table.concat(texts, "\n- ")
+end
+
 box_mt = check.class("sg.Box", "box", Box, { profile = true, workspace = true, caps = true, backend = true })
 proc_mt = check.class("sg.Proc", "proc", Proc)
 shell_mt = check.class("sg.Shell", "shell", Shell)
@@ -536,7 +551,7 @@ M.box_mt = box_mt
 function M.handle(v, on_lost)
   local self = check.new(box_mt, {
     id = v.box, name = v.name or ("b" .. v.box), backend = v.backend, profile = v.profile, caps = v.caps or {},
-    workspace = v.workspace or "/workspace", state = { project = v.project, on_lost = on_lost },
+    workspace = v.workspace or "/workspace", state = { project = v.project, notices = v.notices, on_lost = on_lost },
   })
   open[v.box] = self
   return self

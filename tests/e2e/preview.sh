@@ -24,7 +24,7 @@ begin() {
 	wait_for 20 is_held
 	h=$(held)
 }
-files() { (cd "$HOME/.local/state/sandglass/box/$s/b" && find . -printf '%p %y %m %s %T@ %C@\n' -type f -exec sha256sum {} + | sort | sha256sum); }
+files() { (cd "$HOME/.local/state/sandglass/box/$s"/"#"* && find . -printf '%p %y %m %s %T@ %C@\n' -type f -exec sha256sum {} + | sort | sha256sum); }
 count() { "$sg" events "$s" --json | grep -c "\"kind\":\"$1\""; }
 close() {
 	"$sg" stop --now -S "$s" >/dev/null 2>&1
@@ -71,7 +71,7 @@ moves() { "$sg" events "$s" --json | grep '"box.frozen"' | tail -1 | grep -q '"f
 wait_for 10 moves
 "$sg" preview "$h" -S "$s" >"$t/out" 2>&1
 is $? 0 'a box with a process that writes'
-f=$(find "$HOME/.local/state/sandglass/box/$s/b" -name tick | head -1)
+f=$(find "$HOME/.local/state/sandglass/box/$s"/"#"* -name tick | head -1)
 a=$(cat "$f") && sleep 0.4
 [ "$a" != "$(cat "$f")" ]
 ok $? 'it goes on afterwards'

@@ -62,7 +62,7 @@ if [ -n "$pid" ] && command -v prlimit >/dev/null; then
 	timeout 10 "$sg" preview "$h" -S "$s" >"$t/out" 2>&1
 	[ $? -ne 0 ]
 	ok $? 'recorder stopped: no preview'
-	is "$(find "$HOME/.local/state/sandglass/box/$s/b" -name held | wc -l)" 0 'recorder stopped: nothing has run'
+	is "$(find "$HOME/.local/state/sandglass/box/$s"/"#"* -name held | wc -l)" 0 'recorder stopped: nothing has run'
 	prlimit --pid "$pid" --fsize=unlimited: 2>"$t/out"
 	can() { "$sg" preview "$h" -S "$s" >"$t/out" 2>&1; }
 	wait_for 20 can

@@ -104,6 +104,7 @@ void fold_box_event(struct model *m, const struct event *ev, const json_t *o)
 		b->frozen = json_flag(o, "frozen", false);
 		break;
 	case EV_BOX_WARN:
+	case EV_BOX_NOTICE:
 		fold_bytes(&m->warning, o, "text");
 		break;
 	case EV_SNAPSHOT_TAKEN:

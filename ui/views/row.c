@@ -409,6 +409,7 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 		out->what = text_or_raw(o, a);
 		break;
 	case EV_SUPER_WARN:
+	case EV_BOX_NOTICE:
 	case EV_BOX_WARN:
 		out->word = json_flag(o, "over", false) ? "note" : "warn";
 		out->sign = json_flag(o, "over", false) ? '.' : '!';

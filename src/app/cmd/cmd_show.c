@@ -48,7 +48,7 @@ struct counts {
 	const char *how; /* it ended; NULL it did not */
 	char *why;       /* ... owned; NULL it does not say */
 	int64_t begun_us, last_us;
-	json_t *agents, *boxes, *warnings;
+	json_t *agents, *boxes, *warnings, *notices;
 	json_t *start;
 };
 
@@ -102,6 +102,7 @@ static void count(struct counts *c, const struct event *ev)
 	case EV_AGENT_END:
 	case EV_BOX_OPEN:
 	case EV_BOX_WARN:
+	case EV_BOX_NOTICE:
 	case EV_HONEYTOKEN_SEEN:
 	case EV_ACTION_ENDED:
 		break;
@@ -125,6 +126,9 @@ static void count(struct counts *c, const struct event *ev)
 		end_agent(c->agents, ev->agent, body);
 	} else if (ev->kind == EV_BOX_OPEN) {
 		note_name(c->boxes, ev, body);
+	} else if (ev->kind == EV_BOX_NOTICE) {
+		json_put_int(body, "box", (int64_t)ev->box);
+		json_array_append(c->notices, body);
 	} else if (ev->kind == EV_BOX_WARN || ev->kind == EV_HONEYTOKEN_SEEN) {
 		json_array_append(c->warnings, body);
 	} else {
@@ -198,11 +202,13 @@ static void print_session(struct cmd_ctx *ctx, struct session *s, const struct c
 	print_names(ctx, "boxes", c->boxes);
 	for (size_t i = 0; i < json_array_size(c->warnings); i++)
 		line(ctx, i ? "" : "warnings", json_str(json_array_get(c->warnings, i), "text", ""));
+	for (size_t i = 0; i < json_array_size(c->notices); i++)
+		line(ctx, i ? "" : "notices", json_str(json_array_get(c->notices, i), "text", ""));
 }
 
 static int show_session(struct cmd_ctx *ctx, struct session *s)
 {
-	struct counts c = { .agents = json_array(), .boxes = json_array(), .warnings = json_array() };
+	struct counts c = { .agents = json_array(), .boxes = json_array(), .warnings = json_array(), .notices = json_array() };
 	struct err err = ERR_INIT;
 	int status = EXIT_DONE;
 	if (count_all(s, &c, &err) < 0) {
@@ -230,6 +236,7 @@ static int show_session(struct cmd_ctx *ctx, struct session *s)
 			json_put(o, "agents", json_incref(c.agents));
 			json_put(o, "boxes", json_incref(c.boxes));
 			json_put(o, "warnings", json_incref(c.warnings));
+			json_put(o, "notices", json_incref(c.notices));
 			json_put(o, "start", c.start ? json_incref(c.start) : json_null());
 			cmd_json(ctx, o);
 		}
@@ -238,6 +245,7 @@ static int show_session(struct cmd_ctx *ctx, struct session *s)
 	json_decref(c.agents);
 	json_decref(c.boxes);
 	json_decref(c.warnings);
+	json_decref(c.notices);
 	json_decref(c.start);
 	return status;
 }

@@ -16,6 +16,7 @@
 struct verification {
 	struct cmd_ctx *ctx;
 	struct report report;
+	bool incomplete; /* what is there is intact, but not everything is there */
 	bool damaged; /* what was written is not what is there; else a check failed */
 };
 
@@ -37,8 +38,9 @@ static void on_check(void *self, const char *name, enum verify_result result, co
 {
 	static const enum report_result as[] = { [VERIFY_OK] = REPORT_OK, [VERIFY_FAIL] = REPORT_FAILED, [VERIFY_SKIP] = REPORT_SKIPPED };
 	struct verification *v = self;
-	/* these two are about what was done, the others about whether the record can be believed */
-	if (result == VERIFY_FAIL && strcmp(name, "order") != 0 && strcmp(name, "closed") != 0)
+	v->incomplete |= result == VERIFY_FAIL && !strcmp(name, "complete");
+	/* these three are about what was done, the others about whether the record can be believed */
+	if (result == VERIFY_FAIL && strcmp(name, "order") != 0 && strcmp(name, "closed") != 0 && strcmp(name, "complete") != 0)
 		v->damaged = true;
 	tell(v, report_add(&v->report, "record", as[result], name, text, NULL, &seq, seq ? 1 : 0));
 }
@@ -110,7 +112,7 @@ static struct sums sum(const struct report *r)
 static void verdict(struct verification *v, struct session *s, const struct verify_totals *t)
 {
 	struct sums n = sum(&v->report);
-	const char *word = n.failed ? v->damaged ? "damaged" : "failed" : cmd_has(v->ctx, "quick") ? "verified in part" : "verified";
+	const char *word = n.failed ? v->damaged ? "damaged" : v->incomplete && n.failed == 1 ? "incomplete" : "failed" : cmd_has(v->ctx, "quick") ? "verified in part" : "verified";
 	if (v->ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "session", session_id(s));

@@ -72,7 +72,7 @@ static int look(struct raw *r, struct feed *f, struct err *err)
 			fprintf(r->ctx->err, "sandglass: this waits for a person: 'sandglass approve %" PRIu64 " -S %s' in another terminal, "
 				"or deny\n", ev.action, session_id(r->s));
 		r->started |= ev.kind == EV_ACTION_STARTED && ev.action == r->action;
-		if (ev.kind == EV_NOTE && ev.body) {
+		if ((ev.kind == EV_NOTE || ev.kind == EV_BOX_NOTICE) && ev.body) {
 			CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "note", err);
 			fprintf(r->ctx->err, "sandglass: ");
 			cmd_print_safe(r->ctx->err, json_str(body, "text", ""), strlen(json_str(body, "text", "")), false);

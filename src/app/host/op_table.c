@@ -7,6 +7,7 @@
 #include "app/super/box_port.h"
 #include "app/super/mcp_hub.h"
 #include "app/super/mcp_inbox.h"
+#include "app/super/notices.h"
 #include "app/web/web.h"
 
 static const struct op table[] = {
@@ -31,6 +32,7 @@ static const struct op table[] = {
 	{ "box.fork", op_box_fork, 0 },
 	{ "box.diff", op_box_diff, OP_ENDING },
 	{ "box.merge", op_box_merge, 0 },
+	{ "box.notices", op_box_notices, OP_ENDING },
 	{ "proc.read", op_proc_read, 0 },
 	{ "proc.write", op_proc_write, 0 },
 	{ "proc.wait", op_proc_wait, 0 },

@@ -11,6 +11,7 @@
 #include "app/inside/proxy.h"
 #include "app/super/box_state.h"
 #include "app/super/box_port.h"
+#include "app/super/notices.h"
 #include "app/super/preview.h"
 #include "app/super/disk_watch.h"
 #include "app/super/honey.h"
@@ -22,6 +23,7 @@
 #include "base/fd.h"
 #include "base/paths.h"
 #include "sandbox/elsewhere.h"
+#include "sandbox/notice.h"
 
 enum { FOREIGN_NAMED = 5 };
 
@@ -31,6 +33,7 @@ struct super_box {
 	uint64_t id;
 	char *name;
 	char *dir; /* its state; NULL: it stays where it is */
+	json_t *notices; /* what of it is left out, as told so far */
 	bool keep; /* the state outlives the session */
 	struct call *opener; /* box.open that waits for it */
 	struct call *closer; /* box.close that waits until it has gone */
@@ -75,6 +78,7 @@ static void drop(struct super *s, struct super_box *b)
 	disk_watch_free(&b->disk);
 	honey_forget(&b->honey);
 	trees_free(&b->trees);
+	json_decref(b->notices);
 	free(b->dir);
 	free(b->name);
 	free(b);
@@ -113,6 +117,12 @@ bool super_box_busy(struct super *s)
 		if (b->trees && trees_busy(b->trees))
 			return true;
 	return false;
+}
+
+json_t *super_box_notices(struct super *s, uint64_t box)
+{
+	struct super_box *b = find(s, box);
+	return b ? b->notices : NULL;
 }
 
 struct trees *super_box_trees(struct super *s, uint64_t box)
@@ -283,6 +293,7 @@ static struct super_box *box_begin(struct super *s, const struct driver *d, cons
 	o.o.name = name;
 	struct super_box *b = NEW(struct super_box);
 	b->name = xstrdup(name);
+	b->notices = json_array();
 	b->id = boxes_open(s->boxes, d, &o.o, cause, agent);
 	b->dir = xstrdup(boxes_opts(s->boxes, b->id)->state_dir);
 	b->keep = o.o.keep;
@@ -483,6 +494,7 @@ void super_box_answer(struct super *s, uint64_t box, struct call *c)
 	json_put_str(v, "profile", b->profile);
 	json_put_str(v, "workspace", b->workspace ? b->workspace : "/workspace");
 	json_put(v, "caps", caps_of(b));
+	json_put(v, "notices", notices_texts(s, box));
 	const char *name, *dir;
 	struct trees *t = super_box_trees(s, box);
 	for (size_t i = 0; t && trees_repo(t, i, &name, &dir); i++)
@@ -577,6 +589,7 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 	s->keep_boxes |= boxes_opts(s->boxes, box)->keep;
 	gate_box(s->gate, box, wall_of(b), b->profile, sb->name);
 	warn_foreign(s, sb, result);
+	notices_tell(s, box, box, notices_of_ready(result));
 	sb->disk = disk_watch_new(s, b, boxes_opts(s->boxes, box));
 	if (sb->net)
 		net_attach(sb->net, b);

@@ -1,4 +1,5 @@
 /* Snapshots: when they are taken and how they come into the record. */
+#include "app/super/notices.h"
 #include "app/super/super_tree.h"
 
 #include <stdlib.h>
@@ -220,6 +221,7 @@ uint64_t tree_record(struct trees *t, struct taken *k)
 		struct objects *o = t->objects ? t->objects : objects_new();
 		t->objects = NULL; /* the first event carries what all of them need */
 		newest = record_objects(s->record, o, &ev);
+		notices_tell(s, t->id, newest, notices_of_snapshot(body));
 		t->layer[i].prev = newest;
 		tree_remember(t, i, newest, k->label);
 		free(text);

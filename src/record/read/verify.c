@@ -196,7 +196,7 @@ int verify_session(struct session *s, const struct verify_opts *opts, verify_rep
 	} check[] = {
 		{ verify_bytes, "bytes" }, { verify_pages, "pages" }, { verify_chain, NULL }, { verify_signatures, NULL },
 		{ verify_anchor, NULL }, { verify_segments, "segments" }, { verify_objects, "objects" }, { verify_messages, "messages" },
-		{ verify_order, NULL }, { verify_closed, NULL }, { verify_redactions, NULL },
+		{ verify_order, NULL }, { verify_closed, NULL }, { verify_complete, NULL }, { verify_redactions, NULL },
 	};
 	static const struct verify_opts none;
 	struct verify v = { .s = s, .opts = opts ? opts : &none, .report = report, .self = self, .totals = totals };

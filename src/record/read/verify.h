@@ -11,6 +11,7 @@
  *   messages     pooled model messages are what their names say; those that calls name are there
  *   order        nothing was started before it was allowed
  *   closed       every action that was requested has ended
+ *   complete     no event says that something is not in the recording
  *   redactions   what was removed was removed by a recorded event
  * Reading only; any thread (the session's). */
 #ifndef RECORD_READ_VERIFY_H

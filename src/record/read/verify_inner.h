@@ -26,6 +26,8 @@ struct verify {
 	size_t actions, action_cap;
 	uint64_t order_bad, started;
 	char order_text[200];
+	uint64_t missing; /* the first event that says what is not in the recording */
+	char missing_text[200];
 	uint8_t step[700]; /* verify_order.c: what a kind means, + 1 */
 };
 
@@ -36,6 +38,7 @@ void verify_say(struct verify *v, const char *name, enum verify_result result, u
 /* verify_order.c: an event of the chain pass; its body is NULL when redacted. */
 void verify_see(struct verify *v, const struct event *ev);
 int verify_order(struct verify *v, struct err *err);
+int verify_complete(struct verify *v, struct err *err);
 int verify_closed(struct verify *v, struct err *err);
 /* verify_bytes.c */
 int verify_bytes(struct verify *v, struct err *err);

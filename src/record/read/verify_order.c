@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "record/read/verify_inner.h"
 
-enum step { NOTHING, REQUESTED, JUDGED, DECIDED, STARTED, ENDED, BEGIN, RESUMED, END };
+enum step { NOTHING, REQUESTED, JUDGED, DECIDED, STARTED, ENDED, BEGIN, RESUMED, END, NOTICE, SNAPSHOT };
 
 static enum step look_up(uint16_t kind)
 {
@@ -16,7 +16,8 @@ static enum step look_up(uint16_t kind)
 		enum step step;
 	} table[] = { { "action.requested", REQUESTED }, { "action.judged", JUDGED },     { "action.decided", DECIDED },
 		      { "action.started", STARTED },     { "action.ended", ENDED },       { "session.start", BEGIN },
-		      { "session.resumed", RESUMED },    { "session.forked", RESUMED },    { "session.end", END } };
+		      { "session.resumed", RESUMED },    { "session.forked", RESUMED },    { "session.end", END },
+		      { "box.notice", NOTICE },		{ "snapshot.taken", SNAPSHOT } };
 	const char *name = event_kind_name(kind);
 	for (size_t i = 0; name && i < ARRAY_LEN(table); i++)
 		if (!strcmp(table[i].name, name))
@@ -134,6 +135,22 @@ static void see_key(struct verify *v, const json_t *body)
 		v->keys++;
 }
 
+/* Files that snapshots were to hold, and do not. */
+static void see_missing(struct verify *v, enum step step, const struct event *ev)
+{
+	static const char unlisted[] = "\"unlisted\":[";
+	struct err err;
+	if (!ev->body || (step == SNAPSHOT && !memmem(ev->body, ev->len, unlisted, sizeof(unlisted) - 1)))
+		return;
+	CLEANUP(json_release) json_t *body = json_parse(ev->body, ev->len, "event", &err);
+	bool missing = step == NOTICE ? !strcmp(json_str(body, "not_in", ""), "recording") :
+					json_array_size(json_object_get(body, "unlisted")) > 0;
+	if (!missing || v->missing)
+		return;
+	v->missing = ev->seq;
+	snprintf(v->missing_text, sizeof(v->missing_text), "%.180s", json_str(body, "text", "directories could not be listed"));
+}
+
 void verify_see(struct verify *v, const struct event *ev)
 {
 	struct err err;
@@ -141,6 +158,10 @@ void verify_see(struct verify *v, const struct event *ev)
 	v->ended = step == END; /* of the last event */
 	if (step == NOTHING || step == END)
 		return;
+	if (step == NOTICE || step == SNAPSHOT) {
+		see_missing(v, step, ev);
+		return;
+	}
 	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
 	if (step == BEGIN || step == RESUMED) {
 		see_key(v, body);
@@ -162,6 +183,16 @@ int verify_order(struct verify *v, struct err *err)
 	else
 		verify_say(v, "order", VERIFY_OK, 0, "%" PRIu64 " %s started, each after it was allowed",
 			   VERIFY_NR(v->started, "action", "actions"));
+	return 0;
+}
+
+int verify_complete(struct verify *v, struct err *err)
+{
+	(void)err;
+	if (v->missing)
+		verify_say(v, "complete", VERIFY_FAIL, v->missing, "%s", v->missing_text);
+	else
+		verify_say(v, "complete", VERIFY_OK, 0, "nothing that was to be recorded is left out");
 	return 0;
 }
 
