@@ -49,6 +49,8 @@ bad("box.edit", { box = box, path = "f.txt", old = "three", new = "x" }, "io", "
 good("box.glob", { box = box, pattern = "*.txt" }, function(v) return v.paths[1] == "f.txt" end)
 bad("box.glob", { box = 99999, pattern = "*" }, "backend", "in no box")
 good("box.url", { box = box, port = 8000 }, function(v) return v.url:find "^http://127.0.0.1:%d+$" ~= nil end)
+good("box.notices", { box = box }, function(v) return type(v.notices) == "table" end)
+bad("box.notices", { box = 99999 }, "backend", "of no box")
 bad("box.url", { box = 99999, port = 8000 }, "backend", "of no box")
 bad("box.url", { box = box, port = 70000 }, "script", "of what is no port")
 good("box.get", { box = box, path = "f.txt", host = a.host .. "/got" })
