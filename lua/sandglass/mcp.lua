@@ -65,11 +65,23 @@ local function call_tool(state, name, args, timeout)
   return v.text or ""
 end
 
-local function make(state, t, timeout)
+-- A name that no other tool of the server has: two that differ in signs only (a.b, a/b), or late, are told apart by a number.
+local function own_name(server, name, seen)
+  local plain, nr = tool_name(server, name), 1
+  local own = plain
+  while seen[own] do
+    nr = nr + 1
+    own = plain:sub(1, NAME_MOST - #tostring(nr) - 1) .. "_" .. nr
+  end
+  seen[own] = true
+  return own
+end
+
+local function make(state, t, timeout, seen)
   local schema = t.schema
   schema.properties = schema.properties or {}
   return tools.make {
-    name = tool_name(state.args.name, t.name), about = t.about, params = schema, where = state.args.where or "host",
+    name = own_name(state.args.name, t.name, seen), about = t.about, params = schema, where = state.args.where or "host",
     reads = t.reads, gated = true, unchecked = true,
     run = function(p) return call_tool(state, t.name, p, timeout) end,
   }
@@ -110,9 +122,8 @@ function sg.mcp(o)
   local list, seen = {}, {}
   for _, t in ipairs(v.tools or {}) do
     if wanted(o.only, t.name) then
-      local tool = make(state, t, check.us(o.timeout))
-      if not seen[tool.name] then list[#list + 1] = tool end
-      seen[tool.name] = true
+      local tool = make(state, t, check.us(o.timeout), seen)
+      list[#list + 1] = tool
     end
   end
   if o.only and #list == 0 then

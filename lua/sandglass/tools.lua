@@ -122,10 +122,15 @@ define {
   run = function(p, ctx)
     local data, err = ctx.box:read(p.path)
     if not data then return nil, err end
-    local out, n = {}, 0
+    local out, n, crlf, lf = {}, 0, 0, 0
+    if data:sub(1, 3) == "\xEF\xBB\xBF" then data = data:sub(4) end   -- edits keep it
     for line in (data:sub(-1) == "\n" and data or data .. "\n"):gmatch "(.-)\n" do
       n = n + 1
+      if line:sub(-1) == "\r" then line, crlf = line:sub(1, -2), crlf + 1 else lf = lf + 1 end
       if n >= p.from and n < p.from + p.lines then out[#out + 1] = ("%5d  %s"):format(n, line) end
+    end
+    if crlf > 0 then
+      out[#out + 1] = ("[%s lines end in CR LF; an edit with plain line ends keeps each as it is]"):format(lf > 0 and crlf .. " of " .. n or "the")
     end
     if n >= p.from + p.lines then out[#out + 1] = ("[%d more lines]"):format(n - p.from - p.lines + 1) end
     return data == "" and "[empty file]" or M.shorten(table.concat(out, "\n"))

@@ -111,96 +111,11 @@ static void on_written(void *self, json_t *result, const struct err *err)
 
 /* --- edit --- */
 
-int edit_find(const char *text, size_t text_len, const char *old, size_t old_len, size_t *at_out)
-{
-	const char *p = old_len ? memmem(text, text_len, old, old_len) : NULL;
-	if (!p)
-		return 0;
-	*at_out = (size_t)(p - text);
-	return memmem(p + 1, text_len - *at_out - 1, old, old_len) ? 2 : 1;
-}
-
-/* How much two lines have in common: the longest common run of bytes, blanks at the ends aside. */
-static size_t likeness(const char *a, size_t a_len, const char *b, size_t b_len)
-{
-	size_t best = 0;
-	for (size_t i = 0; i < a_len; i++)
-		for (size_t k = 0; k < b_len; k++) {
-			size_t n = 0;
-			while (i + n < a_len && k + n < b_len && a[i + n] == b[k + n])
-				n++;
-			if (n > best)
-				best = n;
-		}
-	return best;
-}
-
-void edit_near(const char *text, size_t text_len, const char *old, size_t old_len, struct buf *out)
-{
-	const char *eol = memchr(old, '\n', old_len);
-	size_t want = eol ? (size_t)(eol - old) : old_len;
-	while (want && (*old == ' ' || *old == '\t')) {
-		old++;
-		want--;
-	}
-	if (want > 120)
-		want = 120;
-	size_t best = 3, line = 1; /* fewer bytes in common say nothing */
-	size_t best_line = 0, best_len = 0;
-	const char *best_at = NULL;
-	for (size_t at = 0; at < text_len && line <= 5000; line++) {
-		const char *end = memchr(text + at, '\n', text_len - at);
-		size_t len = end ? (size_t)(end - text) - at : text_len - at;
-		size_t like = likeness(text + at, len < 200 ? len : 200, old, want);
-		if (like > best) {
-			best = like;
-			best_at = text + at;
-			best_len = len < 120 ? len : 120;
-			best_line = line;
-		}
-		at += len + 1;
-	}
-	if (best_at)
-		buf_printf(out, "; nearest is line %zu: '%.*s'", best_line, (int)best_len, best_at);
-}
-
-static int count_lines(const char *text, size_t len)
-{
-	int n = 0;
-	for (size_t i = 0; i < len; i++)
-		n += text[i] == '\n';
-	return n + (len && text[len - 1] != '\n');
-}
-
 int file_whole(const json_t *result, const char *path, struct buf *out, struct err *err)
 {
 	json_get_bytes(json_object_get(result, "data"), out);
 	if (json_int(result, "size", 0) > (int64_t)out->len)
 		return err_set(err, ERR_FULL, "'%s' is larger than %d MiB: a command in the box can do it", path, BOX_FILE_MAX >> 20);
-	return 0;
-}
-
-int edit_make(const char *path, const struct buf *was, const json_t *args, struct edit_made *out, struct err *err)
-{
-	CLEANUP(buf_release) struct buf old = BUF_INIT;
-	CLEANUP(buf_release) struct buf new = BUF_INIT;
-	if (!json_get_bytes(json_object_get(args, "old"), &old) || !json_get_bytes(json_object_get(args, "new"), &new))
-		return err_set(err, ERR_INVALID, "edit of '%s' needs the old and the new text", path);
-	size_t at = 0;
-	int found = edit_find(buf_cstr(was), was->len, buf_cstr(&old), old.len, &at);
-	if (found != 1) {
-		CLEANUP(buf_release) struct buf near = BUF_INIT;
-		if (found == 0)
-			edit_near(buf_cstr(was), was->len, buf_cstr(&old), old.len, &near);
-		return err_set(err, ERR_INVALID, "the old text stands %s in '%s'%s", found ? "more than once" : "nowhere", path,
-			       found ? "; give more of what is around it" : buf_cstr(&near));
-	}
-	buf_append(&out->text, was->data, at);
-	buf_append(&out->text, buf_cstr(&new), new.len);
-	buf_append(&out->text, was->data + at + old.len, was->len - at - old.len);
-	out->line = count_lines(was->data, at) + (at == 0 || was->data[at - 1] == '\n');
-	out->removed = count_lines(old.data, old.len);
-	out->added = count_lines(buf_cstr(&new), new.len);
 	return 0;
 }
 
