@@ -282,16 +282,20 @@ function Box:diff(from, to) end
 
 ---@class sg.Merged
 ---@field ref string? what was made in the repository
----@field taken string[] files
----@field left string[] files that were not asked for
+---@field taken string[] files that were merged, or were there already
+---@field left string[] all other changed files: left out, ignored, refused, or not in the recording
 ---@field partly { path: string, take: integer[]?, left: integer[]?, of: integer }[] files of which some hunks were taken
 ---@field by string? who reviewed it
 ---@field comments { where: string, text: string, by: string }[] what was said in the review
+---@field counts { merged: integer, identical: integer, left: integer, ignored: integer, hash_only: integer, conflict: integer, refused: integer } of all changed files
+---@field paths table<string, (string|{ path: string, why: string })[]> by the names of counts, at most 200 each
+---@field unmerged { files: integer, paths: { path: string, why: string }[] } what the box holds beyond this merge and earlier ones
 
 ---Brings the changes into a repository on the host. With review it waits until a person has looked at the changes and
----taken all or some of them; the second value says which.
+---taken all or some of them; the second value says which. The branch is `sandglass/SESSION` unless `branch` names one. With
+---`ignored`, files that the repository ignores are merged, too.
 ---@async
----@param o? { into: string?, mode: "apply"|"commits"|"branch"|"patch"|nil, branch: string?, review: boolean?, message: string? }
+---@param o? { into: string?, mode: "apply"|"commits"|"branch"|"patch"|nil, branch: string?, review: boolean?, message: string?, ignored: boolean? }
 ---@return integer? event
 ---@return sg.Merged|sg.Error|nil merged or err
 function Box:merge(o) end

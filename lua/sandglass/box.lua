@@ -495,16 +495,16 @@ local MODES = { apply = true, commits = true, branch = true, patch = true }
 function Box:merge(o)
   check.self(box_mt, self, "box", "merge")
   o = check.options("merge", o,
-    { into = "string", mode = "string", branch = "string", review = "boolean", message = "string" })
+    { into = "string", mode = "string", branch = "string", review = "boolean", message = "string", ignored = "boolean" })
   if o.mode and not MODES[o.mode] then fail("merge: no mode '%s'%s", o.mode, check.suggest(o.mode, MODES)) end
-  if o.mode == "branch" and not o.branch then fail "merge: mode \"branch\" needs the option 'branch'" end
   local v, err = call("box.merge", {
     box = self.id, into = o.into, mode = o.mode, branch = o.branch, review = o.review, message = o.message,
+    ignored = o.ignored,
   })
   if not v then return nil, err end
   return v.event or 0, {
     ref = v.ref, taken = v.taken or {}, left = v.left or {}, partly = v.partly or {}, by = v.by,
-    comments = v.comments or {},
+    comments = v.comments or {}, counts = v.counts, paths = v.paths, unmerged = v.unmerged,
   }
 end
 

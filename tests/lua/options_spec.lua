@@ -55,7 +55,6 @@ end)
 
 it "modes and backends" (function()
   fails("~merge: no mode 'aply' (did you mean 'apply'?)", function() sg.sandbox {}:merge { mode = "aply" } end)
-  fails("~merge: mode \"branch\" needs the option 'branch'", function() sg.sandbox {}:merge { mode = "branch" } end)
   fails("~sandbox: no backend 'proces' (did you mean 'process'?)", function() sg.sandbox { backend = "proces" } end)
   fails("~sandbox: 'repo' and 'repos' at once", function() sg.sandbox { repo = ".", repos = { a = "." } } end)
   fails("~on: no event 'hold' (did you mean 'held'?)", function() sg.on("hold", print) end)

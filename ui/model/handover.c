@@ -175,7 +175,8 @@ static json_t *waivers(struct source *s)
 /* What the record says of the merges back of one box. */
 struct merges {
 	uint64_t box, merged, changed; /* seqs of the newest merge that stands, and of the newest snapshot with changes */
-	int64_t left;		       /* files that this merge left out */
+	int64_t left;		       /* files that are not merged after it */
+	json_t *rest;		       /* [{path,why}] of them, some; NULL: an older merge.done */
 	bool target, again;	       /* a folder of the user's is below it; another box goes on with its files */
 	char id[33];
 };
@@ -209,7 +210,10 @@ static void see_merge(struct merges *list, size_t nr, const struct event *ev, co
 				list[i].merged = 0;
 	} else if (ev->kind == EV_MERGE_DONE && b) {
 		b->merged = ev->seq;
-		b->left = json_int(body, "left", 0);
+		const json_t *rest = json_object_get(body, "unmerged");
+		b->left = json_int(rest, "files", json_int(body, "left", 0));
+		json_decref(b->rest);
+		b->rest = json_incref(json_object_get(rest, "paths"));
 		snprintf(b->id, sizeof(b->id), "%s", json_str(body, "merge", ""));
 	} else if (ev->kind == EV_SNAPSHOT_TAKEN && b && json_int(body, "changed", 0) > 0 && strcmp(why, "open") != 0 &&
 		   strcmp(why, "resume") != 0) {
@@ -260,6 +264,14 @@ static void put_unmerged(json_t *o, struct source *s, const struct merges *b)
 		json_put_str(f, "lines", c[i].counted ? change_counts(&c[i], &a) : c[i].note ? c[i].note : "");
 		json_array_append_new(files, f);
 	}
+	for (size_t i = 0; stands && i < json_array_size(b->rest) && json_array_size(files) < HANDOVER_FILES; i++) {
+		const json_t *r = json_array_get(b->rest, i);
+		json_t *f = json_object();
+		json_put(f, "path", json_incref(json_object_get(r, "path")));
+		json_put_str(f, "op", "");
+		json_put_str(f, "lines", json_str(r, "why", ""));
+		json_array_append_new(files, f);
+	}
 	json_put_int(o, "unmerged_files", stands && b->target && !b->again ? b->left : count);
 	json_put_int(o, "merged", (int64_t)(stands ? b->merged : 0));
 	json_put(o, "unmerged", files);
@@ -283,6 +295,8 @@ static json_t *boxes(struct source *s)
 		put_unmerged(o, s, &seen[i]);
 		json_array_append_new(list, o);
 	}
+	for (size_t i = 0; i < m->nr_boxes; i++)
+		json_decref(seen[i].rest);
 	free(seen);
 	return list;
 }

@@ -114,7 +114,7 @@ void fold_box_event(struct model *m, const struct event *ev, const json_t *o)
 		layer(b, json_str(o, "repo", ""))->base = ev->seq;
 		break;
 	case EV_MERGE_DONE:
-		if (json_int(o, "left", 0) == 0) {
+		if (json_int(json_object_get(o, "unmerged"), "files", json_int(o, "left", 0)) == 0) {
 			b->merged = ev->seq;
 			strncpy(b->merge, json_str(o, "merge", ""), sizeof(b->merge) - 1);
 		}

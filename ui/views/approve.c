@@ -294,7 +294,9 @@ static void effect_words(struct text *t, const struct source *s, const json_t *r
 {
 	bool bare = wall_none(model_box(&s->model, info->act->box));
 	text_puts(t, bare ? ROLE_WARN : ROLE_TEXT,
-		  json_flag(req, "leaves_box", false)
+		  strcmp(json_str(req, "kind", ""), "merge") == 0
+			  ? "it writes to your repository; 'undo' takes the merge back"
+		  : json_flag(req, "leaves_box", false)
 			  ? "it reaches outside of the sandbox: not undoable from here"
 		  : bare ? "not known; nothing holds it: only what it changes in the workspace can be rolled back"
 		  : json_flag(req, "may_write", false)

@@ -50,20 +50,21 @@ static void prune_release(struct prune *p)
 	session_files_release(&p->files);
 }
 
-/* Files of boxes of @f that nobody has merged. */
-static size_t not_merged(const struct session_file *f)
+/* Files of sandboxes of @f that are not merged; false: that can't be read. */
+static bool not_merged(const struct session_file *f, size_t *nr)
 {
 	struct session *s;
 	struct unmerged u = UNMERGED_INIT;
 	struct err err = ERR_INIT;
-	size_t nr = 0;
+	*nr = 0;
 	if (session_open(&s, f->path, &err) < 0)
-		return 0;
-	if (unmerged_read(&u, s, &err) == 0)
-		nr = unmerged_files(&u);
+		return false;
+	bool known = unmerged_read(&u, s, &err) == 0;
+	if (known)
+		*nr = unmerged_files(&u);
 	unmerged_release(&u);
 	session_close(&s);
-	return nr;
+	return known;
 }
 
 /* The file, what lies beside it, and the folders of its boxes. */
@@ -86,8 +87,9 @@ static void choose(struct prune *p, size_t i)
 		p->running++;
 		return;
 	}
-	size_t work = not_merged(&p->files.item[i]);
-	if (work && (p->merged || cmd_has(p->ctx, "merged"))) {
+	size_t work;
+	bool known = not_merged(&p->files.item[i], &work);
+	if ((work || !known) && (p->merged || cmd_has(p->ctx, "merged"))) {
 		p->spared++;
 		return;
 	}

@@ -91,7 +91,7 @@ static void tally_path(struct tally *y, char letter, const char *path, size_t le
 	if (!list)
 		json_put(y->paths, name, list = json_array());
 	json_t *full = full_path(y->repo, path, len);
-	if (!partly) /* else it is told with its hunks */
+	if (!partly && !ws_path_is_git(path, len)) /* told with its hunks; in every sandbox that uses git */
 		json_array_append(merged_letter(letter) ? y->r->taken : y->r->not_taken, full);
 	if (json_array_size(list) < MERGE_NAMED_MAX && why) {
 		json_t *o = json_object();
