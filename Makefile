@@ -86,9 +86,9 @@ $B/%.o: %.S
 $B/gen/kinds.inc: $(KINDS)
 	@mkdir -p $(@D)
 	@cat /dev/null $(KINDS) | LC_ALL=C sort -t'(' -k2n > $@.tmp && (cmp -s $@.tmp $@ || mv $@.tmp $@); rm -f $@.tmp; touch $@
-$B/gen/commands.inc: $(COMMANDS)
+$B/gen/commands.inc: $(COMMANDS) src/control/commands.awk
 	@mkdir -p $(@D)
-	@cat /dev/null $(COMMANDS) > $@.tmp && (cmp -s $@.tmp $@ || mv $@.tmp $@); rm -f $@.tmp; touch $@
+	@awk -f src/control/commands.awk $(COMMANDS) > $@.tmp && (cmp -s $@.tmp $@ || mv $@.tmp $@); rm -f $@.tmp; touch $@
 
 # lua/ is part of the program: its bytes by .incbin, its names in a table
 LUA_FILES := $(sort $(wildcard lua/*.lua lua/*/*.lua lua/*/*/*.lua plugins/*/*.lua))

@@ -50,7 +50,7 @@ static void add_event(struct ui *ui, size_t source, uint64_t seq, const char *be
 /* What the command can be about: of a decision what waits for one, of "kill" what has not ended, of others the newest. */
 static void complete_event(struct ui *ui, const char *command, const char *begin)
 {
-	static const char *const decide[] = { "approve", "deny", "later", "preview", "promote" };
+	static const char *const decide[] = { "approve", "deny", "defer", "dry-run", "apply" };
 	bool held = is_one_of(command, decide, ARRAY_LEN(decide)), ask = strcmp(command, "answer") == 0,
 	     kill = strcmp(command, "kill") == 0;
 	for (size_t i = 0; i < ui->nr_src; i++) {

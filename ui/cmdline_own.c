@@ -120,16 +120,16 @@ static void own_redo(struct ui *ui, const char *const *words, size_t nr, const c
 	char *end;
 	(void)rest;
 	if (nr == 1) {
-		ui_open(ui, "redo", &on);
+		ui_open(ui, "repeat", &on);
 		return;
 	}
 	on.action = strtoull(id, &end, 10);
 	if (*end)
-		ui_say(ui, ROLE_ERROR, "redo wants the number of a command that has run: :redo 403");
+		ui_say(ui, ROLE_ERROR, "repeat needs the number of a finished command: :repeat 403");
 	else if (!ui_may_act(ui, on.source) && ui_source(ui, on.source) && model_redo(&ui_source(ui, on.source)->model, on.action))
-		ui_open(ui, "redo", &on); /* how it went then */
+		ui_open(ui, "repeat", &on); /* how it went then */
 	else if (!ui_may_act(ui, on.source))
-		ui_say(ui, ROLE_DIM, "redo: read only: nothing runs here");
+		ui_say(ui, ROLE_DIM, "repeat: read only; nothing runs here");
 	else
 		redo_ask(ui, &on);
 }
@@ -143,7 +143,7 @@ static void own_redo_promote(struct ui *ui, const char *const *words, size_t nr,
 	if (nr > 1)
 		on.action = strtoull(id, &end, 10);
 	if (nr > 1 && (*end || !on.action))
-		ui_say(ui, ROLE_ERROR, "redo! wants the number of a command that ran again: :redo! 403");
+		ui_say(ui, ROLE_ERROR, "repeat! needs the number of a repeated command: :repeat! 403");
 	else
 		redo_promote_ask(ui, &on);
 }
@@ -294,8 +294,8 @@ static const struct cmdline_word words_of_ours[] = {
 	{ "out", "<event>", "what an action put out", own_out },
 	{ "plot", "cost | tokens | output | actions", "curves over time, who worked when", own_plot },
 	{ "q", "", "leave; agents go on", own_quit },
-	{ "redo", "[<event>]", "run a command again; without a number: how the newest compares", own_redo },
-	{ "redo!", "[<event>]", "make what the second run of a command changed so in its box", own_redo_promote },
+	{ "repeat", "[<event>]", "run a command again; without a number: how the newest compares", own_redo },
+	{ "repeat!", "[<event>]", "apply the changes of a repeated command", own_redo_promote },
 	{ "ruler", "exec | events | model | cost | tokens | output", "replay: what the timeline counts", own_ruler },
 	{ "search", "FILTER", "find words, or whatever a filter says: in the log", own_search },
 	{ "seek", "50% | 188 | +5m | -30s | 14:32:07", "replay: the cursor to a place", own_seek },

@@ -11,8 +11,8 @@ static const struct {
 	struct cmd_row row;
 	bool tail;
 } rows[] = {
-#define COMMAND(name, where, flags, usage, options, summary, help) \
-	{ { #name, usage, options, summary, (where) == SUPERVISOR, ((flags) & COMMAND_HIDDEN) != 0, \
+#define COMMAND(token, name, where, flags, usage, options, summary, help) \
+	{ { name, usage, options, summary, (where) == SUPERVISOR, ((flags) & COMMAND_HIDDEN) != 0, \
 	    ((flags) & COMMAND_LOOKS) != 0 }, \
 	  ((flags) & COMMAND_TAIL) != 0 },
 #include "commands.inc"

@@ -15,7 +15,7 @@ enum { ANSWER_US = 1000000 }; /* who waits longer for an answer may type meanwhi
 
 const char line_choices[] =
 	"  1 approve once  2 approve for session  3 add rule  4 edit  5 deny with message  6 deny and pause  7 kill  8 later\n"
-	"  9 tell me more  10 try it first  11 make the preview so  12 note for the record\n";
+	"  9 details  10 dry run  11 apply the dry run  12 note for the recording\n";
 
 static const char budget_choices[] = "  1 approve once  5 deny with message  6 deny and pause  7 kill  8 later  9 tell me more\n";
 
@@ -86,7 +86,7 @@ static void prompt_action(struct line *l, const struct model_action *act)
 	}
 	fprintf(l->out, "\n%s", info.budget ? budget_choices : line_choices);
 	if (info.budget) {
-		fputs(info.command ? "  4 edit  10 try it first  11 make the preview so  12 note for the record\n" : "  12 note for the record\n", l->out);
+		fputs(info.command ? "  4 edit  10 dry run  11 apply the dry run  12 note for the recording\n" : "  12 note for the recording\n", l->out);
 		fputs("  a budget is used up; give more with \"budget", l->out);
 		if (!l->s->model.used_up && info.agent && !info.agent->script)
 			fputc(' ', l->out), line_print_safe(l->out, info.agent->name);

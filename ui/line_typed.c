@@ -306,7 +306,7 @@ static void try_it(struct line *l)
 {
 	char id[32];
 	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
-	const char *words[] = { "preview", id };
+	const char *words[] = { "dry-run", id };
 	fputs("it is being tried, for at most 30 seconds\n", l->out);
 	send_words(l, words, 2, NULL);
 	line_show_prompt(l);
@@ -315,7 +315,7 @@ static void try_it(struct line *l)
 static void leave(struct line *l)
 {
 	if (l->note && *l->note) {
-		decide(l, "later", json_object());
+		decide(l, "defer", json_object());
 		return;
 	}
 	line_later(l);
@@ -327,7 +327,7 @@ static void leave(struct line *l)
 static bool once_more(struct line *l, unsigned long n)
 {
 	const char *what = n == 1 ? "1 once more approves it"
-			   : n == 11 ? "11 once more makes the preview so"
+			   : n == 11 ? "type 11 again to apply the dry run"
 			   : n == EDITED ? "yes once more approves it"
 					 : NULL;
 	l->armed = what && l->high && l->armed != n ? n : 0;
@@ -382,7 +382,7 @@ static void chosen(struct line *l, const char *text)
 		try_it(l);
 		break;
 	case 11:
-		pass(l, "promote", json_object());
+		pass(l, "apply", json_object());
 		break;
 	case 12:
 		ask_text(l, AWAIT_NOTE, "note, kept with whatever you decide> ");

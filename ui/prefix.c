@@ -20,7 +20,7 @@ static const struct choice_row goes[] = {
 	{ 'g', "first", VERB_FIRST },   { 'e', "end", VERB_LAST },      { 'f', "fleet", VERB_FLEET },
 	{ 'l', "log", VERB_LOG },       { 'q', "queue", VERB_QUEUE },   { 'd', "diff", VERB_DIFF },
 	{ 'a', "agent", VERB_AGENT },   { 'b', "boxes", VERB_BOXES },  { 'j', "jobs", VERB_JOBS },
-	{ 'h', "handover", VERB_HANDOVER }, { 0, NULL, VERB_NONE },
+	{ 'h', "handoff", VERB_HANDOVER }, { 0, NULL, VERB_NONE },
 };
 
 static const struct choice_row *rows_of(uint32_t prefix)

@@ -460,10 +460,10 @@ static void say_sending(struct ui *ui, size_t source, const char *const *words, 
 		{ "step", "does one action, then it pauses", "" },
 		{ "continue", "goes on until the next hold", "" },
 		{ "say", "is told so before its next model call", "" },
-		{ "promote", "is approved: what the preview of it did is made so", "#" },
-		{ "later", "stays held; the note is kept", "#" },
+		{ "apply", "approved: the dry run's result is being applied", "#" },
+		{ "defer", "stays held; the note is kept", "#" },
 		{ "answer", "is answered", "#" },
-		{ "preview", "is tried; nothing of that stays", "#" },
+		{ "dry-run", "runs as a dry run; nothing of it stays", "#" },
 		{ "kill", "is being ended", "" },
 	};
 	CLEANUP(arena_release) struct arena ar = ARENA_INIT;

@@ -28,20 +28,24 @@ void command_help_short(const struct command *c, struct buf *out)
 		buf_printf(out, "\n%s", c->options);
 }
 
-/* What people come for, in the order in which they come for it; every command that is listed stands in one of them. */
+/* Every listed command is in one group. 'help' gives the first @common of each a line of their own. */
 static const struct {
-	const char *title, *names;
+	const char *title;
+	size_t common;
+	const char *names;
 } groups[] = {
-	{ "Begin", "demo new init run resume fork" },
-	{ "Agents in their own interface", "claude codex opencode gemini pi copilot" },
-	{ "Look", "attach watch ls show state events out search replay" },
-	{ "Decide and steer", "approve deny later answer say preview promote pause continue step freeze thaw kill close stop hold budget mark" },
-	{ "The files of a box", "diff merge pick rollback undo tree cat blame when" },
-	{ "Prove and compare", "verify claims compare report rerun redo test" },
-	{ "Rules and settings", "policy trust secret config doctor" },
-	{ "Other people's agents, boxes and tools", "sandbox shell serve mcp hook plugin" },
-	{ "Keep, hand on, remove", "export import index redact prune" },
-	{ "And", "help completion version" },
+	{ "Get started", 5,
+	  "demo new run claude attach codex opencode gemini pi copilot init resume fork" },
+	{ "Inspect", 6, "ls show replay search events out state watch" },
+	{ "Control", 7,
+	  "approve deny say pause continue budget stop answer defer dry-run apply step hold freeze "
+	  "thaw kill close mark" },
+	{ "Workspace", 4, "diff merge undo rollback review tree cat blame when sandbox shell" },
+	{ "Verify", 4, "verify claims compare repeat simulate report test" },
+	{ "Policy and settings", 3, "policy secret doctor trust config" },
+	{ "Integrations", 3, "serve mcp hook plugin" },
+	{ "Export and clean up", 3, "export redact prune import index" },
+	{ "More", 0, "help completion version" },
 };
 
 const char *command_group(size_t i, const char **names)
@@ -79,7 +83,7 @@ void command_help_long(const struct command *c, struct buf *out)
 	command_help_short(c, out);
 	if (*c->help)
 		buf_printf(out, "\n%s%s", c->help, c->help[strlen(c->help) - 1] == '\n' ? "" : "\n");
-	buf_printf(out, "\nEverywhere:\n%s", common_options);
+	buf_printf(out, "\nCommon options:\n%s", common_options);
 	see_also(c, &others);
 	if (others.len)
 		buf_printf(out, "\nSee also: %s.\n", buf_cstr(&others));
@@ -90,20 +94,39 @@ static void list_one(const struct command *c, struct buf *out)
 	buf_printf(out, "  %-10s %s %s\n", c->name, c->where == COMMAND_SUPERVISOR ? "*" : " ", c->summary);
 }
 
+/* One group: its common commands with their summaries, the others by name. */
+static void list_group(size_t g, struct buf *out)
+{
+	size_t nr = 0, column = 0;
+	for (const char *name = groups[g].names; *name; name += strspn(name, " ")) {
+		CLEANUP(free_ptr) char *one = xstrndup(name, strcspn(name, " "));
+		const struct command *c = command_find(one);
+		name += strlen(one);
+		if (!c || (c->flags & COMMAND_HIDDEN))
+			continue;
+		if (nr++ < groups[g].common) {
+			list_one(c, out);
+			continue;
+		}
+		if (!column || column + strlen(one) > 76) {
+			buf_printf(out, "%s%s", column ? "\n       " : "  ", column || !groups[g].common ? "" : "also:");
+			column = 8;
+		}
+		buf_printf(out, " %s", one);
+		column += strlen(one) + 1;
+	}
+	if (column)
+		buf_puts(out, "\n");
+}
+
 void command_help_list(struct buf *out)
 {
-	buf_puts(out, "usage: sandglass COMMAND [WORDS] [OPTIONS]\n");
+	buf_puts(out, "usage: sandglass COMMAND [ARGUMENTS] [OPTIONS]\n");
 	for (size_t g = 0; g < ARRAY_LEN(groups); g++) {
-		buf_printf(out, "\n%s\n", groups[g].title);
-		for (const char *name = groups[g].names; *name; name += strspn(name, " ")) {
-			CLEANUP(free_ptr) char *one = xstrndup(name, strcspn(name, " "));
-			const struct command *c = command_find(one);
-			name += strlen(one);
-			if (c && !(c->flags & COMMAND_HIDDEN))
-				list_one(c, out);
-		}
+		buf_printf(out, "%s%s\n", g ? "" : "\n", groups[g].title);
+		list_group(g, out);
 	}
-	buf_puts(out, "\n* goes to a session that runs (--in ID when there are several); merge, undo and redact also to one that has ended.\n"
-		      "'sandglass help COMMAND' says more about one, with examples. Also: help lua, filter, rules, plugins, ids, exit, files,\n"
-		      "variables.\n");
+	buf_puts(out, "\n* needs a running session (-S ID if several run); merge, undo, and redact also work later.\n"
+		      "'sandglass help COMMAND' shows options and examples. Topics: keys, lua, filter, rules,\n"
+		      "plugins, ids, exit, files, variables.\n");
 }

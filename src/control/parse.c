@@ -198,6 +198,9 @@ static int set_command(struct command_line *l, const char *name, struct err *err
 	l->command = command_find(name);
 	if (l->command)
 		return 0;
+	const char *now = command_renamed(name);
+	if (now)
+		return err_set(err, ERR_USAGE, "'%s' %s", name, now);
 	const char *near = command_nearest(name);
 	return near ? err_set(err, ERR_USAGE, "unknown command '%s', did you mean '%s'?", name, near)
 		    : err_set(err, ERR_USAGE, "unknown command '%s', 'help' lists them", name);

@@ -5,23 +5,23 @@
 #include "base/mem.h"
 
 static const struct command table[] = {
-#define COMMAND(name, where, flags, usage, options, summary, help)                                                     \
-	{ #name, COMMAND_##where, (flags), (usage), (options), (summary), (help) },
+#define COMMAND(token, name, where, flags, usage, options, summary, help)                                                     \
+	{ name, COMMAND_##where, (flags), (usage), (options), (summary), (help) },
 #include "commands.inc"
 #undef COMMAND
 };
 
-const char *const common_options = "-h, --help               usage; --help says more, with examples\n"
-				   "    --json               for programs: one JSON object a line\n"
-				   "-C DIR                   as if started in DIR\n"
-				   "    --sessions DIR       where session files lie (SANDGLASS_SESSIONS)\n"
-				   "    --config FILE        read this configuration instead of the user's\n"
-				   "    --profile NAME       that part of the configuration (profiles) goes before its files\n"
-				   "    --color WHEN         auto, always or never\n"
-				   "    --no-tui             plain lines instead of the full screen\n"
-				   "-q, --quiet              only what was asked for\n"
-				   "-v, --verbose            more, twice: much more\n"
-				   "    --version            the version\n";
+const char *const common_options = "-h, --help               -h prints the usage, --help also examples\n"
+				   "    --json               print one JSON object per line\n"
+				   "-C DIR                   run as if started in DIR\n"
+				   "    --sessions DIR       the directory of session files (SANDGLASS_SESSIONS)\n"
+				   "    --config FILE        use this configuration instead of yours\n"
+				   "    --profile NAME       use this profile of the configuration\n"
+				   "    --color WHEN         auto, always, or never\n"
+				   "    --no-tui             print lines instead of the full screen\n"
+				   "-q, --quiet              print only results\n"
+				   "-v, --verbose            print more; twice: much more\n"
+				   "    --version            print the version\n";
 
 size_t command_count(void)
 {
@@ -85,6 +85,28 @@ const char *word_nearest(const char *word, const char *const *candidate, size_t 
 		}
 	}
 	return best;
+}
+
+/* Names that commands had before; a name may be here and in the table of nobody else. */
+static const struct {
+	const char *old, *hint;
+} former_names[] = {
+	{ "redo", "is now 'repeat'" },
+	{ "rerun", "is now 'simulate' (a changed script against recorded answers); 'repeat' runs "
+		   "recorded commands again" },
+	{ "preview", "is now 'dry-run'" },
+	{ "promote", "is now 'apply'" },
+	{ "later", "is now 'defer'" },
+	{ "pick", "is now 'review accept|reject|undecided'" },
+	{ "handover", "is now 'show --handoff'" },
+};
+
+const char *command_renamed(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(former_names); i++)
+		if (!strcmp(former_names[i].old, name))
+			return former_names[i].hint;
+	return NULL;
 }
 
 const char *command_nearest(const char *name)

@@ -3,6 +3,8 @@
  *
  *     COMMAND(name, WHERE, flags, "usage", "options", "summary", "help")
  *
+ * The name is a C token; a user types it with dashes for its underscores (commands.awk).
+ *
  *   1. WHERE: OFFLINE (in the program that was asked, from session files), SUPERVISOR (sent over the control socket to
  *      one live session), LOCAL (acts on the screen of whoever typed it: consoles and line mode only).
  *   2. usage is what follows the name. UPPER CASE words are operands, [brackets] optional, "..." repeats the last one,
@@ -42,6 +44,8 @@ struct command {
 size_t command_count(void);
 const struct command *command_at(size_t i);	      /* in the order of the table; NULL past the end */
 const struct command *command_find(const char *name); /* exact; NULL if there is none */
+/* What became of a command's former name: "is now 'repeat'"; NULL if @name never was one. */
+const char *command_renamed(const char *name);
 /* The nearest name to a misspelt one, NULL if nothing is near. Static storage. */
 const char *command_nearest(const char *name);
 /* The nearest of @nr candidates to @word by edit distance (transpositions count once), NULL if all are far. */

@@ -73,9 +73,9 @@ go_on() { # as a person would, until it has ended or died: 0 when it has ended
 		live || break
 		h=$(held)
 		if [ -n "$h" ] && state | grep -q "HELD #$h .*: held"; then
-			[ -n "$tried" ] || "$sg" preview "$h" -S "$id" >"$t/said" 2>&1
+			[ -n "$tried" ] || "$sg" dry-run "$h" -S "$id" >"$t/said" 2>&1
 			tried=1
-			"$sg" promote "$h" -S "$id" >>"$t/said" 2>&1 || "$sg" approve "$h" -S "$id" >>"$t/said" 2>&1
+			"$sg" apply "$h" -S "$id" >>"$t/said" 2>&1 || "$sg" approve "$h" -S "$id" >>"$t/said" 2>&1
 		elif [ -n "$h" ]; then
 			"$sg" approve "$h" -S "$id" >>"$t/said" 2>&1
 		fi

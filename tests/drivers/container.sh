@@ -241,10 +241,10 @@ use() { # name, socket
 	is_held() { [ -n "$(held)" ]; }
 	wait_for 30 is_held
 	local held=$(held)
-	out=$("$sg" preview "$held" -S "$id" --json 2>&1)
+	out=$("$sg" dry-run "$held" -S "$id" --json 2>&1)
 	like "$out" '"end": ?"ok".*"code": ?0' "$1: a held command is tried"
 	like "$out" '"op": ?"A", ?"path": ?"n.txt"|"path": ?"n.txt".*"op": ?"A"' "$1: and says what it would change"
-	"$sg" promote "$held" -S "$id" >out 2>&1
+	"$sg" apply "$held" -S "$id" >out 2>&1
 	ok $? "$1: that is made so"
 	over() { "$sg" events "$id" --json 2>/dev/null | grep -q '"kind":"session.end"'; } # not by an answer that may be late
 	wait_for 30 over

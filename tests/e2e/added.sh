@@ -59,13 +59,13 @@ like "$(printf '%s' "$out" | grep 'action.decided')" '"rule": ?"added-echo-push-
 like "$(printf '%s' "$out" | grep 'action.decided')" '"note": ?"branches are' 'and has the note'
 like "$(printf '%s' "$out" | grep -m1 '"note".*not run')" 'off|forbid|not run' 'what is denied stays denied'
 like "$("$sg" state -S "$one" --json)" 'echo push main' 'what the rule does not match is held'
-"$sg" later "$b" --note 'ask ann first' -S "$one" >"$t/out" 2>&1
+"$sg" defer "$b" --note 'ask ann first' -S "$one" >"$t/out" 2>&1
 is $? 0 'later, with a note'
-like "$("$sg" show "$one" --handover 2>&1)" 'ask ann first' 'which stands on the page for whoever takes over'
+like "$("$sg" show "$one" --handoff 2>&1)" 'ask ann first' 'which stands on the page for whoever takes over'
 "$sg" approve "$b" --note 'only this once' -S "$one" >"$t/out" 2>&1
 wait_for 20 other "$one" "$b"
 c=$(held "$one")
-like "$("$sg" show "$one" --handover 2>&1)" 'only this once' 'a decision is shown with its note'
+like "$("$sg" show "$one" --handoff 2>&1)" 'only this once' 'a decision is shown with its note'
 "$sg" approve "$c" -S "$one" >"$t/out" 2>&1
 like "$?$(cat "$t/out")" "^[1-9].*--confirm work" 'a rule wants the name typed: the command says which'
 "$sg" approve "$c" --confirm wrok -S "$one" >"$t/out" 2>&1

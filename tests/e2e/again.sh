@@ -22,7 +22,7 @@ log_of() { "$sg" events "$1" --json | grep '"kind":"note"' | tail -1; }
 "$sg" run --no-tui steps.lua </dev/null >out 2>&1
 is $? 0 "a script of three steps"
 id=$(ids)
-like "$("$sg" rerun "$id")" 'the same' "its rerun is the same"
+like "$("$sg" simulate "$id")" 'the same' "its rerun is the same"
 last=$("$sg" events "$id" --json | grep '"kind":"host.end"' | sed 's/.*"seq":\([0-9]*\).*/\1/')
 first=$("$sg" events "$id" --json | grep '"kind":"host.frame"' | head -1 | sed 's/.*"seq":\([0-9]*\).*/\1/')
 wrong='' forks=0
@@ -33,7 +33,7 @@ for at in $(seq "$first" "${EVERY:-7}" $((last - 1))); do
 	"$sg" verify "$f" >/dev/null || wrong="$wrong #$at:verify"
 	[ "$("$sg" events "$f" --json | head -"$at" | sed 's/"session":"[^"]*"//')" = \
 		"$("$sg" events "$id" --json | head -"$at" | sed 's/"session":"[^"]*"//')" ] || wrong="$wrong #$at:events"
-	"$sg" rerun "$f" >/dev/null || wrong="$wrong #$at:rerun"
+	"$sg" simulate "$f" >/dev/null || wrong="$wrong #$at:rerun"
 	! "$sg" events "$f" | grep -q 'supervisor died' || wrong="$wrong #$at:died"
 	head -1 "fork.$at" | grep -q '^sandglass: s-[a-z0-9]* runs; here are its lines until it ends' || wrong="$wrong #$at:silent"
 	forks=$((forks + 1))
@@ -59,12 +59,12 @@ is $? 2 "after its end"
 is "$(ls "$SANDGLASS_SESSIONS" | wc -l)" "$before" "and nothing is left of it"
 
 sed 's/echo step/echo stop/' steps.lua >other.lua
-out=$("$sg" rerun "$id" --script other.lua)
+out=$("$sg" simulate "$id" --script other.lua)
 is $? 10 "another script diverges"
 like "$out" '/args/cmd' "the place"
 like "$out" 'recorded *echo step 1' "what was"
 like "$out" 'now *echo stop 1' "what would be"
-is "$("$sg" rerun "$id" --script other.lua --json | sed 's/.*"same":\([a-z]*\).*/\1/')" false "as JSON, too"
+is "$("$sg" simulate "$id" --script other.lua --json | sed 's/.*"same":\([a-z]*\).*/\1/')" false "as JSON, too"
 
 # a prompt with one other character
 cat >ask.lua <<'L'
@@ -77,7 +77,7 @@ echo 'return { { say = "t" } }' >turns.lua
 "$sg" run --no-tui ask.lua </dev/null >out 2>&1
 is $? 0 "a prompt"
 sed 's/third letter/third Letter/' ask.lua >ask2.lua
-out=$("$sg" rerun --script ask2.lua)
+out=$("$sg" simulate --script ask2.lua)
 is $? 10 "one other character in it"
 like "$out" '/args/messages/1/text' "is found with its place"
 like "$out" 'third Letter' "and shown"

@@ -86,7 +86,7 @@ head -c 3000 whole.glass >damaged.glass
 cp whole.glass newer.glass && chmod 644 newer.glass
 mkdir folder.glass
 sqlite3 newer.glass 'pragma user_version = 999' 2>/dev/null || printf '\377' | dd of=newer.glass bs=1 seek=60 conv=notrunc 2>/dev/null
-for c in show events verify diff out resume replay export rerun fork; do
+for c in show events verify diff out resume replay export simulate fork; do
 	words=$c
 	case $c in replay) words="replay --screen" ;; export) words="export -F markdown" ;; esac
 	at='' && [ $c = fork ] && at='#5'

@@ -51,7 +51,7 @@ sys.exit(not (rows and all(isinstance(r, dict) and r.get("schema") for r in rows
 		doctor
 		help
 		version
-		show --handover
+		show --handoff
 		policy explain 'git push'
 		show s-none
 	L

@@ -91,10 +91,10 @@ for i in $(seq "$begin" "$scripts"); do # 0: the small one
 	file=$(ls -t "$sessions"/*.glass | head -1)
 	mv "$file" "$t/base.glass"
 	file=$t/base.glass
-	timeout 60 "$sg" rerun "$file" >"$t/out" 2>&1
+	timeout 60 "$sg" simulate "$file" >"$t/out" 2>&1
 	is $? 0 "script $i: rerun finds no difference"
 	sed 's/prompt number /prompt numbir /' script.lua >changed.lua
-	timeout 60 "$sg" rerun "$file" --script changed.lua >"$t/out" 2>&1
+	timeout 60 "$sg" simulate "$file" --script changed.lua >"$t/out" 2>&1
 	is $? 10 "script $i: rerun finds one changed character"
 	like "$(cat "$t/out")" 'numbir' "script $i: and shows it"
 	like "$(cat "$t/out")" '#[0-9]+' "script $i: and at which event"

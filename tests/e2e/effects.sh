@@ -48,7 +48,7 @@ for at in $points; do
 	# what was done before the fork is not done to the store again
 	[ "$(grep -oE '"runs":[0-9]+' "$store")" = "\"runs\":$((104 - before))" ] || wrong="$wrong $at:$(grep -oE '"runs":[0-9]+' "$store")/$before"
 	"$sg" verify "$f" >/dev/null 2>&1 || wrong="$wrong $at:verify"
-	"$sg" rerun "$f" >/dev/null 2>&1 || wrong="$wrong $at:rerun"
+	"$sg" simulate "$f" >/dev/null 2>&1 || wrong="$wrong $at:rerun"
 	rm -f "$f"
 done
 is "$wrong" '' "$(echo $points | wc -w) forks beside what calls do: $want of $kinds, as in the run"

@@ -49,8 +49,8 @@ wait_for 30 shows line '^ask [0-9]+, risk'
 ok $? 'then something is held'
 act=$(grep -oE '^ask [0-9]+' "$t/out" | tail -1 | grep -oE '[0-9]+')
 for v in "hold cmd~plain|cmd~plain" "pause script|pause" "step|step" "freeze work|freeze|frozen|FROZEN" "thaw work|thaw" \
-	"mark $act here it is|here it is" "later $act --note ask-ann|ask-ann" "say script hello there|hello there" "budget|no budget" "waivers $act|echo push it" \
-	"preview $act|preview" "diff --stat|" "events --last 2|event" "out $act|" "show $act|echo push it" "search push|push" "verify|chain"; do
+	"mark $act here it is|here it is" "defer $act --note ask-ann|ask-ann" "say script hello there|hello there" "budget|no budget" "waivers $act|echo push it" \
+	"dry-run $act|preview" "diff --stat|" "events --last 2|event" "out $act|" "show $act|echo push it" "search push|push" "verify|chain"; do
 	says "${v%%|*}"
 	want=${v#*|}
 	wait_for 30 shows line "${want:-> *$}"
@@ -118,16 +118,16 @@ verb() { # what is typed, what must be shown then, name
 	wait_for 30 shows w "$2"
 	ok $? "${3:-typed: $1}"
 }
-verb "preview $act" "preview: of #$act: exit 0"
-verb "promote $act" 'note: promoted: made'
+verb "dry-run $act" "preview: of #$act: exit 0"
+verb "apply $act" 'note: promoted: made'
 wait_for 30 shows w 'exec allowed: sleep 1000'
 sleeper=$(grep -oE 'event [0-9]+ exec allowed: sleep 1000' "$t/out" | grep -oE '[0-9]+' | head -1)
 first=$(grep -oE 'event [0-9]+ exec allowed: sed' "$t/out" | grep -oE '[0-9]+' | head -1)
-verb "redo $first" "redo: of #$first as #[0-9]+: the same"
+verb "repeat $first" "redo: of #$first as #[0-9]+: the same"
 verb 'events --follow' 'with --follow nothing else could be typed'
 verb "verify --check no-open --check no-such" "there is no such check" 'typed: an option twice, each with its value'
 unlike "$(cat "$t/out")" "--check '$id'" 'and nothing else as its value'
-verb "pick --hunks a.txt:2 --leave -m 'not this'" 'review: a.txt hunk 2 left by [^ ]+: not this'
+verb "review reject --hunks a.txt:2 -m 'not this'" 'review: a.txt hunk 2 left by [^ ]+: not this'
 verb 'merge --hunks a.txt:1 --to kept' 'merge: done, branch'
 is "$(git -C repo show kept:a.txt | grep -cE '^(five|fifteen)$')" 1 'one hunk of it is on the branch'
 verb 'undo' 'undo: the merge to refs/heads/kept is taken back'

@@ -49,14 +49,14 @@ ok $? "and back to the screen"
 id=$("$sg" ls --waiting | grep "^$two#" | grep -oE '#[0-9]+' | tr -d '#')
 "$sg" deny "$two#$id" -m 'not this one' >"$t/out" 2>&1
 is $? 0 "a decision for one of them"
-said() { "$sg" show "$two" --handover | grep -q 'note: not this one'; }
+said() { "$sg" show "$two" --handoff | grep -q 'note: not this one'; }
 wait_for 10 said
 ok $? "stands in its handover, with its note"
 longest() { [ "$("$sg" ls --waiting | cut -d'#' -f1 | tr '\n' ' ')" = "$one $three $two " ]; }
 wait_for 10 longest
 ok $? "what has waited longest is on top, whichever session is older"
-unlike "$("$sg" show "$one" --handover)" 'not this one' "and not in another's"
-like "$("$sg" show "$one" --handover)" 'WAITS FOR A PERSON \(1\)' "the handover says what waits"
+unlike "$("$sg" show "$one" --handoff)" 'not this one' "and not in another's"
+like "$("$sg" show "$one" --handoff)" 'WAITS FOR A PERSON \(1\)' "the handover says what waits"
 tm send-keys -t b H
 wait_for 5 shows b 'HANDOVER of s-'
 ok $? "H shows it on the screen"

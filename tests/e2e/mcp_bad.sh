@@ -146,7 +146,7 @@ wait_for 10 sh -c "! kill -0 $pid"
 timeout 60 "$sg" resume "$id" --no-tui --no-input >"$t/out" 2>&1 </dev/null
 is $? 0 'a session that broke off goes on'
 is "$(tr '\n' ';' <log4)" 'start;call echo one;start;call echo two;' 'the first answer is out of the record, the server starts for the second'
-"$sg" rerun "$id" >"$t/out" 2>&1
+"$sg" simulate "$id" >"$t/out" 2>&1
 is "$?:$(grep -c . log4)" 0:4 'a rerun starts nothing and is the same'
 at=$("$sg" events "$id" --json | grep '"call echo two"\|"text":"two"' | head -1 | grep -oE '"seq":[0-9]+' | head -1 | cut -d: -f2)
 end=$("$sg" events "$id" --json | grep '"kind":"action.ended"' | tail -1 | grep -oE '"seq":[0-9]+' | head -1 | cut -d: -f2)

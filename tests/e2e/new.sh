@@ -89,8 +89,8 @@ done
 
 # --- no script at all: the built-in agent ---
 before=$(ls "$HOME"/.local/share/sandglass/sessions/*.glass | wc -l)
-"$sg" run -e 'say hello' --repo . --budget steps=5 --dry >"$t/out" 2>&1 </dev/null
-like "$?$(tr '\n' ' ' <"$t/out")" '^0would run .nothing was started.* args .*"--repo","\.".*say hello' 'run -e --dry says what would be run'
+"$sg" run -e 'say hello' --repo . --budget steps=5 --dry-run >"$t/out" 2>&1 </dev/null
+like "$?$(tr '\n' ' ' <"$t/out")" '^0would run .nothing was started.* args .*"--repo","\.".*say hello' 'run -e --dry-run says what would be run'
 is "$(ls "$HOME"/.local/share/sandglass/sessions/*.glass | wc -l)" "$before" 'and starts nothing'
 timeout 60 "$sg" run -e 'say hello' --repo . --test true --no-tui --no-input >"$t/out" 2>&1 </dev/null
 is $? 8 'run -e TASK --repo .: nobody can let it merge'

@@ -36,7 +36,7 @@ close() {
 # the difference, shown and promoted
 begin ': held; echo out; echo err >&2; echo two >>a.txt; echo new >b.txt; exit 3'
 before=$(files)
-out=$("$sg" preview "$h" -S "$s" 2>&1)
+out=$("$sg" dry-run "$h" -S "$s" 2>&1)
 is $? 0 'preview'
 like "$out" 'exit 3 .*2 files \+2 -0' 'says exit status and sum'
 like "$out" 'M a.txt \+1 -0' 'and each file'
@@ -48,7 +48,7 @@ unlike "$("$sg" events "$s" --json | grep "\"action\":$h")" 'action.started' 'an
 p=$("$sg" events "$s" --json | grep preview.started | grep -oE '"seq":[0-9]+' | cut -d: -f2)
 is "$("$sg" out "$s#$p" 2>"$t/err")|$(cat "$t/err")" 'out|err' 'its output can be read'
 is "$(find "$HOME/.local/state/sandglass/box/$s" -maxdepth 1 -name '.preview-*' | wc -l)" 1 'its layer is put away'
-"$sg" promote "$h" -S "$s" -m 'as shown' >"$t/out" 2>&1
+"$sg" apply "$h" -S "$s" -m 'as shown' >"$t/out" 2>&1
 is $? 0 'promote'
 wait_for 20 ended
 out=$("$sg" events "$s")
@@ -69,13 +69,13 @@ script -qefc "'$sg' attach --no-tui $s" /dev/null <"$t/person" >/dev/null 2>&1 &
 exec 7>"$t/person"
 moves() { "$sg" events "$s" --json | grep '"box.frozen"' | tail -1 | grep -q '"frozen":false'; }
 wait_for 10 moves
-"$sg" preview "$h" -S "$s" >"$t/out" 2>&1
+"$sg" dry-run "$h" -S "$s" >"$t/out" 2>&1
 is $? 0 'a box with a process that writes'
 f=$(find "$HOME/.local/state/sandglass/box/$s"/"#"* -name tick | head -1)
 a=$(cat "$f") && sleep 0.4
 [ "$a" != "$(cat "$f")" ]
 ok $? 'it goes on afterwards'
-out=$("$sg" promote "$h" -S "$s" 2>&1)
+out=$("$sg" apply "$h" -S "$s" 2>&1)
 is $? 1 'promote when the files have changed'
 like "$out" 'not what they were' 'is refused with a line'
 is "$(held)" "$h" 'and the action still waits'
@@ -83,14 +83,14 @@ close 'a busy box'
 
 # daemons, the network, outside, limits
 begin ': held; echo x >d; setsid sleep 1000 & sleep 1000 &'
-out=$("$sg" preview "$h" -S "$s")
+out=$("$sg" dry-run "$h" -S "$s")
 like "$out" 'incomplete: it left processes running' 'daemons are said'
 out=$("$sg" deny "$h" -S "$s" -m no 2>&1)
 wait_for 20 ended
 unlike "$("$sg" events "$s")" 'after: .*[.]/d' 'denied after a preview: nothing of it is there'
 like "$("$sg" events "$s")" 'the action is decided' 'its layer is dropped'
 begin ': held; python3 -c "import urllib.request as u; u.urlopen(\"http://example.org/\")"; bash -c "echo >/dev/tcp/192.0.2.1/80"' true net
-out=$("$sg" preview "$h" -S "$s")
+out=$("$sg" dry-run "$h" -S "$s")
 like "$out" 'incomplete: it wanted the network' 'the network is off, and that is said'
 like "$out" 'connections refused: 1' 'with what was refused'
 command -v python3 >/dev/null && like "$out" 'example.org:80' 'and the hosts it asked for'
@@ -98,7 +98,7 @@ is "$(count action.requested)" 2 'none of it was an action'
 close 'the network'
 begin ': held; echo x >/usr/x; echo x >/etc/x; echo x >/tmp/x; echo h >~/h; rm -rf .git; ln -s /etc/passwd l'
 before=$(files)
-out=$("$sg" preview "$h" -S "$s")
+out=$("$sg" dry-run "$h" -S "$s")
 like "$out" '/home/agent/h' 'home counts'
 like "$out" 'incomplete: it wrote to /tmp' '/tmp does not, and that is said'
 unlike "$out" '(usr|etc)/x' 'outside nothing was written'
@@ -107,7 +107,7 @@ close 'outside'
 
 # decided meanwhile; cut off
 begin ': held; sleep 20'
-"$sg" preview "$h" -S "$s" >"$t/out" 2>&1 &
+"$sg" dry-run "$h" -S "$s" >"$t/out" 2>&1 &
 bg=$!
 running() { [ "$(count preview.started)" = 1 ]; }
 wait_for 10 running
@@ -121,8 +121,8 @@ like "$("$sg" events "$s" --json)" 'preview.ended.*"end":"cancelled"' 'and recor
 close 'given up'
 if [ -n "${LONG:-}" ]; then
 	begin ': held; sleep 31'
-	like "$("$sg" preview "$h" -S "$s")" 'longer than 30 s' 'cut off after 30 s'
-	out=$("$sg" promote "$h" -S "$s" 2>&1)
+	like "$("$sg" dry-run "$h" -S "$s")" 'longer than 30 s' 'cut off after 30 s'
+	out=$("$sg" apply "$h" -S "$s" 2>&1)
 	is $? 1 'what was cut off cannot be promoted'
 	close 'cut off'
 fi
@@ -134,7 +134,7 @@ pid=$(printf '%s' "$line" | grep -oE '"pid":[0-9]+' | cut -d: -f2)
 wait_for 20 is_held
 h=$(held)
 before=$(files)
-"$sg" preview "$h" -S "$s" >/dev/null 2>&1 &
+"$sg" dry-run "$h" -S "$s" >/dev/null 2>&1 &
 wait_for 10 running
 sleep 0.5
 kill -9 "$pid"
@@ -144,7 +144,7 @@ is "$(files)" "$before" 'killed during a preview: the box is what it was'
 wait_for 20 is_held
 is "$(held)" "$h" 'resumed: the action waits, by the same number'
 is "$(find "$HOME/.local/state/sandglass/box/$s" -maxdepth 1 -name '.preview-*' | wc -l)" 0 'what was left behind is gone'
-again() { "$sg" promote "$h" -S "$s" 2>&1 | grep -q 'no preview of'; }
+again() { "$sg" apply "$h" -S "$s" 2>&1 | grep -q 'no preview of'; }
 again
 ok $? 'and cannot be promoted'
 close 'killed'
@@ -168,12 +168,12 @@ for how in ended runs; do
 	s=$("$sg" run -d redo.lua --name r -- "$t/repo" $live 2>"$t/out")
 	wait_for 20 ran
 	[ $how = ended ] && wait_for 20 ended
-	out=$("$sg" redo "$s#$(third 2)" 2>"$t/err")
+	out=$("$sg" repeat "$s#$(third 2)" 2>"$t/err")
 	is $? 0 "redo, a session that $how: the same"
 	like "$out" 'same, exit 4' 'exit status compared'
 	like "$out" 'stdout +same, 8 bytes' 'output compared, with the files of then'
 	like "$out" 'files +same' 'files compared'
-	out=$("$sg" redo "$s#$(third 3)" 2>"$t/err")
+	out=$("$sg" repeat "$s#$(third 3)" 2>"$t/err")
 	is $? 1 'what differs is status 1'
 	like "$out" 'stdout +differs from line 1' 'where first'
 	like "$out" 'stamp: was file' 'and in which file'

@@ -27,12 +27,12 @@ begin() {
 }
 begin edit "two
 "
-out=$("$sg" preview "$h" -S "$s" 2>&1)
+out=$("$sg" dry-run "$h" -S "$s" 2>&1)
 is $? 0 'an edit can be tried'
 like "$out" '1 file \+2 -1' 'its difference is told'
 like "$out" 'M a.txt \+2 -1' 'with the file'
 is "$(held)" "$h" 'it still waits'
-"$sg" promote "$h" -S "$s" >"$t/out" 2>&1
+"$sg" apply "$h" -S "$s" >"$t/out" 2>&1
 is $? 0 'and can be made so'
 wait_for 20 ended
 like "$("$sg" events "$s")" 'after: one TWO 2 three 755' 'exactly that, and the mode stays'
@@ -40,13 +40,13 @@ like "$("$sg" events "$s")" 'after: one TWO 2 three 755' 'exactly that, and the 
 is $? 0 'the record verifies'
 
 begin edit nothere
-like "$("$sg" preview "$h" -S "$s" 2>&1)" "could not be tried: .*stands nowhere in 'a.txt'" 'an edit that does not fit says so before it runs'
+like "$("$sg" dry-run "$h" -S "$s" 2>&1)" "could not be tried: .*stands nowhere in 'a.txt'" 'an edit that does not fit says so before it runs'
 "$sg" deny "$h" -S "$s" >"$t/out" 2>&1
 wait_for 20 ended
 
 begin write
-like "$("$sg" preview "$h" -S "$s" 2>&1)" '2 files \+1 -0' 'a write can be tried'
-"$sg" promote "$h" -S "$s" >"$t/out" 2>&1
+like "$("$sg" dry-run "$h" -S "$s" 2>&1)" '2 files \+1 -0' 'a write can be tried'
+"$sg" apply "$h" -S "$s" >"$t/out" 2>&1
 wait_for 20 ended
 like "$("$sg" events "$s")" 'after: one two three written 755' 'and made so, the folder with it'
 
@@ -58,13 +58,13 @@ wait_for 20 is_held
 h=$(held)
 if [ -n "$pid" ] && command -v prlimit >/dev/null; then
 	prlimit --pid "$pid" --fsize=4096: 2>"$t/out"
-	timeout 10 "$sg" preview "$h" -S "$s" >"$t/out" 2>&1
-	timeout 10 "$sg" preview "$h" -S "$s" >"$t/out" 2>&1
+	timeout 10 "$sg" dry-run "$h" -S "$s" >"$t/out" 2>&1
+	timeout 10 "$sg" dry-run "$h" -S "$s" >"$t/out" 2>&1
 	[ $? -ne 0 ]
 	ok $? 'recorder stopped: no preview'
 	is "$(find "$HOME/.local/state/sandglass/box/$s"/"#"* -name held | wc -l)" 0 'recorder stopped: nothing has run'
 	prlimit --pid "$pid" --fsize=unlimited: 2>"$t/out"
-	can() { "$sg" preview "$h" -S "$s" >"$t/out" 2>&1; }
+	can() { "$sg" dry-run "$h" -S "$s" >"$t/out" 2>&1; }
 	wait_for 20 can
 	ok $? 'it goes on, a preview can be made'
 else

@@ -34,7 +34,7 @@ like "$(cat "$t/out2")" 'removed for ever: [1-9]' 'and says how much'
 unlike "$("$sg" out "fruit#$act" | tr -d '\0')" 'Mirabellenkompott' 'it is not shown any more'
 "$sg" redact "fruit#$act" --why 'a recipe' --yes >"$t/out2" 2>&1 </dev/null
 like "$(cat "$t/out2")" 'may still stand in #[0-9]+ \(host.call\), #[0-9]+ \(action.judged\), #[0-9]+ \(host.frame\)$' 'of an action: where it is said again'
-"$sg" redo "fruit#$act" >"$t/out2" 2>&1 </dev/null
+"$sg" repeat "fruit#$act" >"$t/out2" 2>&1 </dev/null
 is "$? $(cat "$t/out2")" "2 sandglass: #$act was redacted" 'what is removed cannot be run again: nobody has interrupted that'
 "$sg" redact 'fruit#99999' --why x --yes >"$t/out2" 2>&1 </dev/null
 is $? 2 'what is not there cannot be removed'
@@ -104,7 +104,7 @@ is "$("$sg" out "cake#${acts[1]}")" '<secret:CAKE>' 'a secret of the configurati
 "$sg" fork "cake#${acts[0]}" --name torte --no-input --no-tui >"$t/out2" 2>&1 </dev/null
 again=$("$sg" events torte --filter kind:exec --json | grep -oE '"seq":[0-9]+' | tail -1 | cut -d: -f2)
 is "$("$sg" out "torte#$again")" '<secret:CAKE>' 'nor in that of a fork'
-like "$("$sg" redo "cake#${acts[1]}" 2>&1 </dev/null)" ': the same' 'nor of a redo, which is the same then'
+like "$("$sg" repeat "cake#${acts[1]}" 2>&1 </dev/null)" ': the same' 'nor of a redo, which is the same then'
 is "$("$sg" sandbox exec -- sh -c 'printf Linzer; printf "torte-2026 $OVEN"' 2>/dev/null)" '<secret:CAKE> on' 'the configuration holds for a command in a box, too'
 is "$(cat "$HOME"/.local/share/sandglass/sessions/* | grep -ac Linzertorte-2026)" 0 'no file has it'
 rm "$HOME/.config/sandglass/config.lua"

@@ -36,11 +36,11 @@ nth() { "$sg" events "$id" --json | grep '"kind":"action.requested"' | sed -n "$
 one=$(nth 1) two=$(nth 2) three=$(nth 3)
 
 # --- the command line ---
-out=$("$sg" redo "$id#$two" 2>err)
+out=$("$sg" repeat "$id#$two" 2>err)
 is $? 1 "redo of a command that prints the time: differs"
 like "$(cat err)" 'has to do without: values of the environment' "what the record lacks is told"
 like "$out" 'stdout +differs from line 5' "compared"
-"$sg" redo "$id#$three" >again 2>err &
+"$sg" repeat "$id#$three" >again 2>err &
 redo=$!
 waits() { grep -q "waits for approval" err; }
 wait_for 20 waits
@@ -99,7 +99,7 @@ keys q
 wait_for 5 shows 'log of|TIMELINE'
 ok $? "q goes back"
 $T resize-window -x 120 -y 36
-keys ":redo $three" Enter
+keys ":repeat $three" Enter
 wait_for 20 shows 'it waits for a decision'
 ok $? "held: the screen says so"
 keys a
@@ -109,7 +109,7 @@ sleep 0.6
 keys y
 wait_for 20 shows 'the same'
 ok $? "approved, it is compared"
-keys ":redo $one" Enter
+keys ":repeat $one" Enter
 wait_for 20 shows 'files +same'
 ok $? "a command by its number, from the line"
 sees "#$one has run again: the same" "its end is told where its beginning was"
@@ -119,7 +119,7 @@ ok $? "Ctrl-r asks whether its changes are taken over"
 keys y
 wait_for 10 shows 'the files of work are so already'
 ok $? "they are: here there is nothing left to do"
-keys ':redo! 1' Enter
+keys ':repeat! 1' Enter
 sees '#1 has not run again: :redo 1 does it' "and of another the line says that it has not"
 tmux_end $T
 "$sg" stop -S "$id" >out 2>&1
@@ -132,16 +132,16 @@ is "$("$sg" compare "$id" "$id" 2>&1 | sed -n 2p | cut -d' ' -f2)" stopped "a se
 # --- the record afterwards ---
 $T new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg replay $id"
 wait_for 10 shows 'rec|REPLAY|replay'
-keys ":redo" Enter
+keys ":repeat" Enter
 wait_for 5 shows "redo #$one.*the same"
 ok $? "replay shows how it compared"
 keys r
 sleep 0.3
 sees 'read only' "and runs nothing"
 keys q
-keys ":redo $one" Enter
+keys ":repeat $one" Enter
 sees "redo #$one.*the same" "by its number, too"
-keys ":redo 1" Enter
+keys ":repeat 1" Enter
 sees 'redo: read only' "where none ran again, nothing does"
 keys ':sql SELECT seq, kind FROM event LIMIT 2' Enter
 sees '2 rows$' ':sql gives a table'
@@ -159,7 +159,7 @@ sees '1 row of s-[0-9a-z]+$' 'of several sessions it says which one was asked'
 # --- what cannot be ---
 before=$(ls "$SANDGLASS_SESSIONS")
 for word in "$id#99999" "$id#1"; do
-	"$sg" redo "$word" >out 2>&1
+	"$sg" repeat "$word" >out 2>&1
 	is "$? $(wc -l <out)" '2 1' "$word cannot be run again: one line"
 done
 is "$(ls "$SANDGLASS_SESSIONS")" "$before" 'and no session is made for it'

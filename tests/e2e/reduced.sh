@@ -94,7 +94,7 @@ in_it "$sg" run "$t/try.lua" --accept reduced --policy "$t/policy.lua" --hold 'c
 run=$!
 wait_for 60 is_held
 h=$(held)
-out=$("$sg" preview "$h" 2>&1)
+out=$("$sg" dry-run "$h" 2>&1)
 is $? 0 'a preview where the workspace is a copy'
 like "$out" 'exit 3 .*4 files \+3 -1' 'says exit status and sum'
 like "$out" 'M f \+1 -0' 'each file, against what the box has now'
@@ -103,10 +103,10 @@ like "$out" 'incomplete: it wrote to /tmp' 'its /tmp is not kept'
 like "$out" 'incomplete: .*network.* cannot be seen' 'that this profile sees no wish for the network is said'
 is "$(held)" "$h" 'the action still waits'
 first=$("$sg" events try --json | grep -m1 '"kind":"action.requested"' | grep -oE '"seq":[0-9]+' | grep -oE '[0-9]+')
-out=$("$sg" redo "$first" 2>&1)
+out=$("$sg" repeat "$first" 2>&1)
 is $? 0 'a recorded command runs again in a copy'
 like "$out" 'files +same' 'and its files are compared'
-"$sg" promote "$h" >"$t/out" 2>&1
+"$sg" apply "$h" >"$t/out" 2>&1
 is $? 0 'promote'
 wait $run
 like "$(tr '\n' ' ' <"$t/ran")" 'end 3 .one' 'the script gets what the preview had'

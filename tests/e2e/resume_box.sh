@@ -102,7 +102,7 @@ like "$out" 'wrong .*on_interrupted is ..error.., not ..again' 'any other word i
 printf 'return require("sandglass.verify").checks(function(log, t)\n  local c = log:changes()\n  t:check("changed once", #c == 1 and c[1].path == "ran")\nend)\n' >"$t/once.lua"
 "$sg" verify "$id" --quick --with "$t/once.lua" >"$t/out" 2>&1
 is $? 0 'checks see a change once: what is put back into a box that is opened anew is none'
-"$sg" rerun "$id" >"$t/out" 2>&1
+"$sg" simulate "$id" >"$t/out" 2>&1
 is $? 0 'it runs again from its record'
 "$sg" verify "$id" >"$t/out" 2>&1
 is $? 0 'which verifies'

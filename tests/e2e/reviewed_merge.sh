@@ -34,10 +34,10 @@ notes() { "$sg" events "$id" --json | grep '"kind":"note"'; }
 begin r.lua
 ok $? "the merge waits"
 is "$(git -C repo branch --list got)" "" "and nothing is made"
-"$sg" pick -S "$id" --hunks a.txt:2 --leave -m 'a debug line' </dev/null >out 2>&1
+"$sg" review reject -S "$id" --hunks a.txt:2 -m 'a debug line' </dev/null >out 2>&1
 is $? 0 "a hunk is left, with a reason"
 like "$("$sg" events "$id" --json | grep review.choice)" '"choice":"leave".*"comment":"a debug line"' "the record says by whom"
-"$sg" pick -S "$id" --path a.txt </dev/null >out 2>&1
+"$sg" review comment -S "$id" --path a.txt </dev/null >out 2>&1
 is $? 2 "a part without a word about it is refused"
 "$sg" approve "$what" </dev/null >out 2>&1
 [ $? -ne 0 ]
@@ -49,7 +49,7 @@ like "$(notes)" "refused: .*there is no hunk 9" "a hunk that is not there ends i
 is "$(git -C repo branch --list got)" "" "and merges nothing"
 
 begin r.lua
-"$sg" pick -S "$id" --hunks a.txt:2 --leave -m 'a debug line' </dev/null >out 2>&1
+"$sg" review reject -S "$id" --hunks a.txt:2 -m 'a debug line' </dev/null >out 2>&1
 "$sg" approve "$what" --path c.txt --hunks a.txt:1,3 </dev/null >out 2>&1
 is $? 0 "what was taken is approved"
 wait_for 10 sh -c "! '$sg' ls --json | grep -q running"

@@ -48,7 +48,7 @@ like "$(printf '%s\n' "$out" | tr '\n' ' ')" 'tool: .*the person watching says' 
 like "$(last)" 'the person watching says' 'the model was sent it'
 is "$("$sg" events "$id" --json | grep -c '"kind":"agent.say"')" 2 'both are in the record'
 like "$("$sg" events "$id" --json | grep '"kind":"agent.say"')" '"who":\{"uid":' 'with who said them'
-"$sg" rerun "$id" >"$t/out" 2>&1 </dev/null
+"$sg" simulate "$id" >"$t/out" 2>&1 </dev/null
 ok $? 'a rerun says the same'
 "$sg" say -S "$id" fixer late >"$t/out" 2>&1 </dev/null
 [ $? -ne 0 ]

@@ -146,6 +146,6 @@ for pair in daytona=@daytonaio/sdk e2b=e2b; do
 		done <sdk.out
 	done
 	# what it did is run again from its record, terminals and times included
-	like "$("$sg" rerun "$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)" 2>&1)" 'the same: ([0-9]+) of \1 calls equal' "$kind: the session runs again as it did"
+	like "$("$sg" simulate "$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)" 2>&1)" 'the same: ([0-9]+) of \1 calls equal' "$kind: the session runs again as it did"
 done
 finish

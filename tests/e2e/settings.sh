@@ -33,10 +33,10 @@ like "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'keep.file_bytes 
 like "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'keep.days +3 +\(user' 'of which the rest stays'
 like "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'models.far.idle_us +2000000' 'a row of models'
 unlike "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'hidden-value' 'values of variables are shown nowhere'
-"$sg" --config "$t/profiles.lua" --profile cj run --dry any.lua >"$t/out" 2>&1
+"$sg" --config "$t/profiles.lua" --profile cj run --dry-run any.lua >"$t/out" 2>&1
 like "$?$(cat "$t/out")" "^2.*no profile 'cj'.*did you mean 'ci'" 'one that there is not'
 printf 'require("sandglass").note("x")\n' >"$t/any.lua"
-like "$("$sg" --config "$t/profiles.lua" --profile ci run --dry "$t/any.lua" 2>&1)" 'model +scripted:demo' 'a run has it'
+like "$("$sg" --config "$t/profiles.lua" --profile ci run --dry-run "$t/any.lua" 2>&1)" 'model +scripted:demo' 'a run has it'
 printf 'local c = require "sandglass.config"\nc.profiles = { ci = { modell = "a:b" } }\nreturn c\n' >"$t/wrong.lua"
 like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "wrong.lua:2: .*no name 'profiles.ci.modell'.*did you mean 'model'" 'a mistake in one is told with its line'
 printf 'local c = require "sandglass.config"\nc.sessions = "~/elsewhere"\nreturn c\n' >"$t/else.lua"

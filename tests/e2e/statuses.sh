@@ -51,7 +51,7 @@ printf 'X' | dd of=bad.glass bs=1 seek=$(($(grep -abo '"fine"' bad.glass | head 
 "$sg" verify bad.glass --anchor '' >"$t/out" 2>&1
 is $? 9 '9: a record is damaged'
 like "$("$sg" verify bad.glass --anchor '' --json | tail -1)" '"verdict":"(broken|damaged|failed)"' '9: --json says so'
-"$sg" rerun whole --script asks.lua >"$t/out" 2>&1
+"$sg" simulate whole --script asks.lua >"$t/out" 2>&1
 is $? 10 '10: a rerun takes another way'
 for signal in INT TERM; do
 	[ $signal = INT ] && want=130 || want=143

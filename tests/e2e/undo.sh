@@ -78,24 +78,24 @@ like "$("$sg" show "$id#$("$sg" events "$id" --json | jq -r 'select(.kind == "sn
 "$sg" export "$id" -F git -o "$t/git" >"$t/out" 2>&1
 like "$(git -C "$t/git" log --all --format='%an: %s')" "^$me: undo of #${act[0]}\$" 'and the history as git'
 "$sg" undo >"$t/out" 2>&1
-again=$("$sg" redo "$id#${act[2]}" --json 2>/dev/null | jq -r .action)
-"$sg" promote "$id#$again" >"$t/out" 2>&1
+again=$("$sg" repeat "$id#${act[2]}" --json 2>/dev/null | jq -r .action)
+"$sg" apply "$id#$again" >"$t/out" 2>&1
 ok $? 'a second run is promoted'
 like "$(cat "$t/out")" "^what #$again changed is taken over into box work: 1 change: short \(#[0-9]+\)" 'which is said in a sentence'
 like "$("$sg" blame short --at "$id")" "^#[0-9]+ promote of #$again by $me\$" 'and is the deed of its person'
-like "$("$sg" promote "$id#$again" 2>&1)" "^what #$again changed is in box work already" 'once more changes nothing'
+like "$("$sg" apply "$id#$again" 2>&1)" "^what #$again changed is in box work already" 'once more changes nothing'
 is "$(now short | xargs)" 'one two' 'its change is in the box'
 is "$(now long | sed -n '3p;28p' | xargs)" '3 twenty-eight' 'and nothing else'
 is "$("$sg" events "$id" --json | jq -r "select(.kind == \"action.requested\" and .body.tool == \"redo\") | .body.kind + \" \" + (.body.args.redo | tostring)" | head -1)" "rollback $again" 'as an action'
 is "$("$sg" events "$id" --json | jq -r 'select(.kind == "rollback.done" and .body.how == "redo" and .body.why == null and .body.ops > 0) | .body.of')" "$again" 'that stands in the record'
 "$sg" undo >"$t/out" 2>&1
 is "$(now short | xargs)" 'one' 'undo takes it back'
-again=$("$sg" redo "$id#${act[3]}" --json 2>/dev/null | jq -r .action)
-"$sg" promote "$id#$again" >"$t/out" 2>&1
+again=$("$sg" repeat "$id#${act[3]}" --json 2>/dev/null | jq -r .action)
+"$sg" apply "$id#$again" >"$t/out" 2>&1
 is $? 1 'where the box has other lines there it is refused'
 like "$(cat "$t/out")" 'other work in the same place of short; nothing was changed' 'in one clear line'
 is "$(now short | xargs)" 'one' 'and nothing was changed'
-"$sg" promote "$id#${act[1]}" >"$t/out" 2>&1
+"$sg" apply "$id#${act[1]}" >"$t/out" 2>&1
 ok $((! $?)) 'a first run is none'
 "$sg" merge --apply >"$t/out" 2>&1
 "$sg" undo >"$t/out" 2>&1
@@ -104,14 +104,14 @@ like "$(cat "$t/out")" "^merge [0-9a-f]+ is undone: [1-9] files? put back in $t/
 ok $((! $?)) 'there is nothing at a number that nobody gave'
 # after a kill and a resume the box of the first run is another, with its files
 "$sg" undo "$id#${act[1]}" >"$t/out" 2>&1
-again=$("$sg" redo "$id#${act[1]}" --json 2>/dev/null | jq -r .action)
+again=$("$sg" repeat "$id#${act[1]}" --json 2>/dev/null | jq -r .action)
 pid=$(supervisor "$id")
 kill -9 "$pid"
 wait_for 30 sh -c "! kill -0 $pid"
-like "$("$sg" promote "$id#$again" 2>&1)" "^sandglass: no session runs, '$id' neither" 'a session that does not run is named'
+like "$("$sg" apply "$id#$again" 2>&1)" "^sandglass: no session runs, '$id' neither" 'a session that does not run is named'
 "$sg" resume -d "$id" >"$t/out" 2>&1
 wait_for 30 sh -c "'$sg' state 2>/dev/null | grep -q 'go on'"
-"$sg" promote "$id#$again" >"$t/out" 2>&1
+"$sg" apply "$id#$again" >"$t/out" 2>&1
 ok $? 'resumed, a second run of before can be promoted'
 is "$(now long | sed -n 28p)" twenty-eight 'into the box that stands for the first'"'"'s'
 "$sg" stop --now >/dev/null 2>&1

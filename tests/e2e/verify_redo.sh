@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# verify --redo: recorded commands run again in fresh boxes, with a verdict for each.
+# verify --repeat: recorded commands run again in fresh boxes, with a verdict for each.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes
@@ -23,7 +23,7 @@ printf 'local p = require "sandglass.policy"\nreturn p.rules { default = "boxed"
 "$sg" run --no-tui --no-input five.lua --policy policy.lua >out 2>&1 </dev/null
 id=$(sed -nE 's/.* session: (s-[a-z0-9]+) .*/\1/p' out | head -1)
 file=$(ls sessions/*.glass) before=$(sha256sum <"$file")
-"$sg" verify "$id" --redo all --json --junit junit.xml >json 2>err
+"$sg" verify "$id" --repeat all --json --junit junit.xml >json 2>err
 is $? 1 'what differs fails the verification'
 verdicts() { python3 -c '
 import json, sys
@@ -45,24 +45,24 @@ again=$("$sg" ls --json | grep -oE '"session":"s-[a-z0-9]+"|"id":"s-[a-z0-9]+"' 
 "$sg" verify "$again" >out 2>&1
 is $? 0 'the second runs are a record of their own, whole'
 is "$("$sg" events "$again" --json | grep -c '"kind":"redo.ended"')" 8 'with each of them'
-"$sg" verify "$id" --redo 1 >out 2>err
+"$sg" verify "$id" --repeat 1 >out 2>err
 is $? 0 'only the last one'
 like "$(cat out)" 'ok +redo +#[0-9]+ test a.txt -nt z.built .*: same' 'as people read it'
-"$sg" verify "$id" --redo none >out 2>&1
-like "$? $(cat out)" "^2 sandglass: --redo is 'all' or how many" 'what is neither is refused at once'
+"$sg" verify "$id" --repeat none >out 2>&1
+like "$? $(cat out)" "^2 sandglass: --repeat is 'all' or how many" 'what is neither is refused at once'
 # a range: one after the other, up to the first that is not the same
 mapfile -t act < <("$sg" events "$id" --json | grep '"kind":"action.requested"' | grep -oE '"seq":[0-9]+' | cut -d: -f2)
-timeout 60 "$sg" redo "$id#${act[0]}..${act[4]}" >out 2>err </dev/null
+timeout 60 "$sg" repeat "$id#${act[0]}..${act[4]}" >out 2>err </dev/null
 is $? 1 'a range with a difference in it'
 is "$(grep -c 'run again as' out)" 2 'stops there'
 like "$(tail -1 out)" '^2 of 5 commands run again: stopped at the first difference$' 'and says so'
-timeout 60 "$sg" redo "$id#${act[3]}..${act[4]}" --in fresh --backend process >out 2>err </dev/null
+timeout 60 "$sg" repeat "$id#${act[3]}..${act[4]}" --in fresh --backend process >out 2>err </dev/null
 like "$? $(tail -1 out)" '^0 2 of 2 commands the same$' 'a range without one'
-timeout 60 "$sg" redo "$id#${act[3]}..1" >out 2>&1
+timeout 60 "$sg" repeat "$id#${act[3]}..1" >out 2>&1
 like "$? $(cat out)" '^2 .*ends before it begins' 'a range the wrong way round'
 printf 'local sg = require "sandglass"\nsg.mark "x"\n' >none.lua
 "$sg" run --no-tui --no-input none.lua >out 2>&1 </dev/null
 id=$(sed -nE 's/.* session: (s-[a-z0-9]+) .*/\1/p' out | head -1)
-"$sg" verify "$id" --redo all >out 2>err
+"$sg" verify "$id" --repeat all >out 2>err
 like "$? $(cat out)" 'skip +redo +commands: no command ran' 'nothing to run again'
 finish

@@ -191,7 +191,7 @@ timeout 30 "$sg" resume "$id" --no-tui --no-input >"$t/out" 2>&1 </dev/null
 ok $? 'a session that broke off goes on'
 like "$("$sg" events "$id")" 'second plain' 'and fetches what is new'
 is "$(seen | tail -n +$((before + 1)) | grep -c once)" 1 'what it had fetched comes from the record'
-"$sg" rerun "$id" >"$t/out" 2>&1 </dev/null
+"$sg" simulate "$id" >"$t/out" 2>&1 </dev/null
 ok $? 'a rerun finds no difference'
 is "$(seen | tail -n +$((before + 1)) | grep -c .)" 3 'and fetches nothing'
 

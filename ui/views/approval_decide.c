@@ -80,7 +80,7 @@ static void noted(struct ui *ui, const char *text)
 static void leave(struct approval *v, struct ui *ui)
 {
 	if (*v->note && ui_may_act(ui, v->source) && v->info.act && !v->info.decided)
-		approval_send(v, ui, "later", json_object());
+		approval_send(v, ui, "defer", json_object());
 	if (ui->depth > 1)
 		ui_back(ui);
 }
@@ -143,7 +143,7 @@ void approval_try(struct approval *v, struct ui *ui)
 {
 	char id[32];
 	snprintf(id, sizeof(id), "%" PRIu64, v->action);
-	const char *words[] = { "preview", id, NULL };
+	const char *words[] = { "dry-run", id, NULL };
 	if (v->info.trying)
 		ui_say(ui, ROLE_DIM, "it is being tried already");
 	else if (v->info.act && !v->info.decided)
@@ -158,7 +158,7 @@ static void promote(struct approval *v, struct ui *ui)
 		return;
 	}
 	v->sure = false;
-	approval_pass(v, ui, "promote", json_object());
+	approval_pass(v, ui, "apply", json_object());
 }
 
 bool approval_decide(struct approval *v, struct ui *ui, enum verb verb)

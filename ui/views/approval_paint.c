@@ -73,7 +73,7 @@ static const struct {
 	{ VERB_YES_SESSION, "s", "approve for session..", "choose a pattern; shows what it would have let through" },
 	{ VERB_YES_RULE, "p", "add rule to policy..", "appends to .sandglass/added.lua after you see the line" },
 	{ VERB_EDIT, "e", "edit and approve..", "opens $EDITOR; judged again; the agent is told that you changed it" },
-	{ VERB_PROMOTE, "m", "make the preview so", "exactly its difference, exit status and output; nothing runs" },
+	{ VERB_PROMOTE, "m", "apply the dry run", "exactly its changes, exit status, and output; nothing runs" },
 	{ VERB_NO, "n", "deny with message..", "the message becomes the tool result; the agent goes on" },
 	{ VERB_NO_PAUSE, "x", "deny and pause", "the agent stops before its next step" },
 	{ VERB_NO_KILL, "X", "kill the agent..", "the sandbox is kept for review" },
@@ -132,7 +132,7 @@ const char *approval_off(const struct approval *v, const struct ui *ui, enum ver
 		return "it is edited: y approves it, once";
 	if (verb == VERB_PROMOTE && !v->info.act->promotable)
 		return v->info.trying  ? "it is being tried"
-		       : v->info.tried ? "this preview cannot be promoted: r tries it again"
+		       : v->info.tried ? "this dry run can't be applied; r repeats it"
 				       : "r tries it first";
 	if (!v->info.command && verb == VERB_EDIT)
 		return "only for command lines";

@@ -108,7 +108,7 @@ static void again(struct ui *ui, const struct review *v, const struct review_che
 	json_put_flag(opts, "now", true);
 	snprintf(id, sizeof(id), "%" PRIu64, c->of);
 	if (ui_send(ui, v->source, (const char *[]){ "redo_here", id, NULL }, opts))
-		ui_say(ui, ROLE_DIM, "#%s runs again on the files as they are, in a box of its own; :redo shows it", id);
+		ui_say(ui, ROLE_DIM, "#%s runs again on the current files, in a new sandbox; :repeat shows it", id);
 }
 
 static void chosen(struct ui *ui, const char *key)

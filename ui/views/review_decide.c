@@ -39,11 +39,9 @@ static void add_words(struct review *v, size_t i, json_t *list)
 
 static bool send_words(struct review *v, struct ui *ui, json_t *hunks, const char *choice, const char *comment)
 {
-	const char *words[] = { "pick", v->box, NULL };
+	const char *words[] = { "review", choice ? choice : "comment", v->box, NULL };
 	json_t *opts = json_object();
 	json_put(opts, "hunks", hunks);
-	if (choice)
-		json_put_flag(opts, choice, true);
 	if (comment)
 		json_put_str(opts, "message", comment);
 	return ui_send(ui, v->source, words, opts);
@@ -51,7 +49,7 @@ static bool send_words(struct review *v, struct ui *ui, json_t *hunks, const cha
 
 static void decide(struct review *v, struct ui *ui, size_t i, enum part_choice c)
 {
-	static const char *const name[] = { [PART_OPEN] = "open", [PART_TAKE] = "take", [PART_LEAVE] = "leave" };
+	static const char *const name[] = { [PART_OPEN] = "undecided", [PART_TAKE] = "accept", [PART_LEAVE] = "reject" };
 	const struct source *s = ui_source(ui, v->source);
 	json_t *list = json_array();
 	add_words(v, i, list);
@@ -106,7 +104,7 @@ static void edited(struct ui *ui, const char *text)
 	p.text_len = mine.len;
 	part_word(&p, &v->change[p.file], &word);
 	json_array_append_new(one, json_bytes_z(buf_cstr(&word)));
-	send_words(v, ui, one, "take", NULL);
+	send_words(v, ui, one, "accept", NULL);
 }
 
 static void edit(struct review *v, struct ui *ui)

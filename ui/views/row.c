@@ -269,17 +269,17 @@ static const char *work_text(const struct model *m, uint16_t kind, const json_t 
 		return arena_printf(a, "box %s as a copy of %s", box_name(m, (uint64_t)json_int(o, "to", 0), a),
 				    box_name(m, (uint64_t)json_int(o, "from", 0), a));
 	case EV_REDO_STARTED:
-		*word = "redo";
+		*word = "repeat";
 		return arena_printf(a, "#%" PRId64 " runs again in a box of its own",
 				    json_int(json_object_get(o, "origin"), "action", 0));
 	case EV_REDO_ENDED:
-		*word = "redo";
+		*word = "repeat";
 		return arena_printf(a, "of #%" PRId64 " as #%" PRId64 ": %s%s",
 				    json_int(json_object_get(o, "origin"), "action", 0), json_int(o, "action", 0),
 				    *json_str(o, "why", "") ? "not compared: " : json_flag(o, "same", false) ? "the same" : "DIFFERS",
 				    json_str(o, "why", ""));
 	case EV_PREVIEW_ENDED:
-		*word = "preview";
+		*word = "dry run";
 		return arena_printf(a, "of #%" PRId64 ": %s%s", json_int(o, "of", 0), tried_sum(o, a),
 				    json_array_size(json_object_get(o, "incomplete")) ? ", incomplete" : "");
 	case EV_PROC_EXEC:
@@ -362,7 +362,7 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 		out->what = snapshot_text(o, a);
 		break;
 	case EV_ACTION_LATER:
-		out->word = "later";
+		out->word = "defer";
 		out->what = arena_printf(a, "left held by %s%s%s", who_name(o), *json_str(o, "note", "") ? ", note: " :
 					 *json_str(o, "message", "") ? ": " : "", json_str(o, "note", json_str(o, "message", "")));
 		break;

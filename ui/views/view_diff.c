@@ -72,7 +72,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	if (v->nr > 0)
 		pane_change(&v->text, s, &v->change[v->file], 3);
 	else
-		text_puts(&v->text, ROLE_DIM, tried ? "the preview changed no file" : b ? "no file has changed" : "there is no box yet");
+		text_puts(&v->text, ROLE_DIM, tried ? "the dry run changed no file" : b ? "no file changed" : "no sandbox yet");
 	v->text_top = text_clamp(&v->text, v->top, v->rows);
 	v->top = (int64_t)v->text_top;
 	if (v->since && b) {
@@ -81,7 +81,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 		v->total = changes_sum(v->change, v->nr, ar);
 		return;
 	}
-	v->title = tried ? arena_printf(ar, "diff  preview of #%" PRIu64, act->id)
+	v->title = tried ? arena_printf(ar, "diff  dry run of #%" PRIu64, act->id)
 		   : b   ? arena_printf(ar, "diff  %s:%s", b->driver, b->name)
 			 : "diff";
 	v->total = tried ? changes_sum(v->change, v->nr, ar) : changes_total(v->change, v->nr, ar);

@@ -110,6 +110,6 @@ static void go(void *self, struct ui *ui, uint64_t to)
 }
 
 const struct view_ops view_handover = {
-	.name = "handover", .where = IN_PAGE, .size = sizeof(struct handover), .open = open_view, .close = close_view,
+	.name = "handoff", .where = IN_PAGE, .size = sizeof(struct handover), .open = open_view, .close = close_view,
 	.recalc = recalc, .paint = paint, .verb = verb, .text = text, .subject = subject, .look = look, .go = go,
 };

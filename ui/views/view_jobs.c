@@ -139,7 +139,7 @@ static const struct column columns[COL_NR] = {
 
 static const char *work_word(const struct job *j, const struct row_info *info)
 {
-	return j->kind == JOB_PREVIEW ? "preview" : j->kind == JOB_REDO ? "redo" : j->kind == JOB_BOX ? "box" : info->word;
+	return j->kind == JOB_PREVIEW ? "dry run" : j->kind == JOB_REDO ? "repeat" : j->kind == JOB_BOX ? "box" : info->word;
 }
 
 static const char *state_word(const struct job *j, const struct row_info *info, enum role *r, char *sign)
@@ -228,7 +228,7 @@ static bool ask_end(const struct jobs *v, struct ui *ui)
 	if (j->end_us) {
 		ui_say(ui, ROLE_DIM, "it is over");
 	} else if (j->kind == JOB_PREVIEW) {
-		ui_say(ui, ROLE_DIM, "a preview ends by itself, after 30 s at the latest");
+		ui_say(ui, ROLE_DIM, "a dry run ends after 30 s at the latest");
 	} else if (j->kind == JOB_BOX || !j->act) {
 		ui_say(ui, ROLE_DIM, "it has not begun to run; :kill ends the agent, :stop the session");
 	} else {
@@ -248,7 +248,7 @@ static bool open_job(const struct jobs *v, struct ui *ui)
 		on.agent = j->act->agent;
 		on.action = j->act->id;
 	}
-	ui_open(ui, j->kind == JOB_BOX ? "boxes" : j->kind == JOB_REDO ? "redo" : j->kind == JOB_PREVIEW ? "approval" :
+	ui_open(ui, j->kind == JOB_BOX ? "boxes" : j->kind == JOB_REDO ? "repeat" : j->kind == JOB_PREVIEW ? "approval" :
 		on.agent ? "agent" : "log", &on);
 	return true;
 }

@@ -63,7 +63,7 @@ void redo_ask(struct ui *ui, const struct subject *on)
 	if (!ui_send(ui, on->source, (const char *[]){ "redo_here", id, NULL }, NULL))
 		return;
 	ui_say(ui, ROLE_DIM, RUNS_AGAIN, act->id);
-	ui_open(ui, "redo", on);
+	ui_open(ui, "repeat", on);
 	struct redo_view *v = ui_top(ui)->self;
 	v->asked = true;
 	v->after = head;
@@ -98,7 +98,7 @@ static void promote_chosen(struct ui *ui, const char *key)
 	if (!key || *key != 'y' || !ui_may_act(ui, on.source))
 		return;
 	snprintf(id, sizeof(id), "%" PRIu64, on.action);
-	const char *words[] = { "promote", id };
+	const char *words[] = { "apply", id };
 	CLEANUP(json_release) json_t *opts = json_object();
 	ui_say(ui, ROLE_DIM, "promoting..");
 	ui->act[on.source].command(ui->act[on.source].self, words, ARRAY_LEN(words), opts, promoted, ui);
@@ -111,9 +111,9 @@ void redo_promote_ask(struct ui *ui, const struct subject *on)
 	const struct model_action *first = r && r->here ? model_action(&s->model, r->of) : NULL;
 	const struct model_box *b = first ? model_box(&s->model, first->box) : NULL;
 	if (!ui_may_act(ui, on->source)) {
-		ui_say(ui, ROLE_DIM, "redo!: read only: nothing can be changed here");
+		ui_say(ui, ROLE_DIM, "repeat!: read only");
 	} else if (!r && on->action && s && s->model.nr_redos) {
-		ui_say(ui, ROLE_DIM, "#%" PRIu64 " has not run again: :redo %" PRIu64 " does it", on->action, on->action);
+		ui_say(ui, ROLE_DIM, "#%" PRIu64 " was not repeated; :repeat %" PRIu64 " repeats it", on->action, on->action);
 	} else if (!r || !r->ended) {
 		ui_say(ui, ROLE_DIM, r ? "it is not compared yet" : "nothing has run again here: r on a command does it");
 	} else if (!b || b->closed) {
@@ -185,8 +185,8 @@ static void gather_origin(struct redo_view *v, struct ui *ui, const json_t *star
 	for (size_t i = 0; !d->source && i < ui->nr_src; i++)
 		if (ui->src[i]->model.id && strcmp(ui->src[i]->model.id, session) == 0)
 			d->source = ui->src[i];
-	v->title = v->there && !v->r.here ? arena_printf(v->arena, "redo %s#%" PRIu64, session, d->action)
-					  : arena_printf(v->arena, "redo #%" PRIu64, d->action);
+	v->title = v->there && !v->r.here ? arena_printf(v->arena, "repeat %s#%" PRIu64, session, d->action)
+					  : arena_printf(v->arena, "repeat #%" PRIu64, d->action);
 }
 
 static bool same_row(const struct text_row *a, const struct text_row *b)
@@ -325,7 +325,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	v->arena = ar;
 	v->side[0] = v->side[1] = (struct side){ 0 };
 	v->differs = SIZE_MAX;
-	v->title = "redo";
+	v->title = "repeat";
 	v->what = NULL;
 	set_state(v, ROLE_DIM, "");
 	text_init(&v->sum, ar, cols - 1, 2, ui->grid.ascii);
@@ -420,7 +420,7 @@ static bool again(const struct redo_view *v, struct ui *ui)
 	if (v->there && !v->r.ended)
 		ui_say(ui, ROLE_DIM, "it runs");
 	else if (v->there && !v->r.here)
-		ui_say(ui, ROLE_DIM, "it is of another session: sandglass redo runs it again");
+		ui_say(ui, ROLE_DIM, "it belongs to another session: run sandglass repeat");
 	else
 		redo_ask(ui, &(struct subject){ .source = v->source, .action = v->there ? v->r.of : v->of });
 	return true;
@@ -501,7 +501,7 @@ static void go(void *self, struct ui *ui, uint64_t to)
 }
 
 const struct view_ops view_redo = {
-	.name = "redo", .where = IN_REDO, .size = sizeof(struct redo_view),
+	.name = "repeat", .where = IN_REDO, .size = sizeof(struct redo_view),
 	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .text = as_text, .subject = subject,
 	.look = look, .go = go,
 };

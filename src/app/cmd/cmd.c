@@ -23,7 +23,7 @@ static const struct {
 #define CMD_FN_OFFLINE(name)					   cmd_##name
 #define CMD_FN_SUPERVISOR(name)					   cmd_send
 #define CMD_FN_LOCAL(name)					   NULL
-#define COMMAND(name, where, flags, usage, options, summary, help) { #name, CMD_FN_##where(name) },
+#define COMMAND(token, name, where, flags, usage, options, summary, help) { name, CMD_FN_##where(token) },
 #include "commands.inc"
 #undef COMMAND
 #undef CMD_FN_OFFLINE

@@ -61,7 +61,7 @@ void cmd_print_answer(struct cmd_ctx *ctx, const char *session, const json_t *re
 #define CMD_FN_OFFLINE(name) int cmd_##name(struct cmd_ctx *ctx);
 #define CMD_FN_SUPERVISOR(name)
 #define CMD_FN_LOCAL(name)
-#define COMMAND(name, where, flags, usage, options, summary, help) CMD_FN_##where(name)
+#define COMMAND(token, name, where, flags, usage, options, summary, help) CMD_FN_##where(token)
 #include "commands.inc"
 #undef COMMAND
 #undef CMD_FN_OFFLINE

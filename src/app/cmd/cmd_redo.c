@@ -177,7 +177,7 @@ static int read_wanted(struct cmd_ctx *ctx, struct wanted *w, struct err *err)
 	w->socket = control_path(session_id(s));
 	int rc = 0;
 	if (!from) {
-		rc = err_set(err, ERR_USAGE, "which action? give its number: redo s-7k2m9q#403, or #403..420");
+		rc = err_set(err, ERR_USAGE, "missing argument: ID, such as s-7k2m9q#403 or #403..420");
 	} else if (!range) {
 		w->action = xcalloc(1, sizeof(*w->action));
 		w->action[0] = from;
@@ -246,7 +246,7 @@ static int run_all(struct cmd_ctx *ctx, const struct wanted *w, bool *same, stru
 	return rc;
 }
 
-int cmd_redo(struct cmd_ctx *ctx)
+int cmd_repeat(struct cmd_ctx *ctx)
 {
 	struct wanted w = { 0 };
 	struct err err = ERR_INIT;

@@ -49,7 +49,7 @@ static void print(struct cmd_ctx *ctx, struct session *s, const struct rerun_res
 	print_line(ctx, "now", r->now);
 }
 
-int cmd_rerun(struct cmd_ctx *ctx)
+int cmd_simulate(struct cmd_ctx *ctx)
 {
 	CLEANUP(buf_release) struct buf script = BUF_INIT;
 	const char *file = cmd_opt(ctx, "script");

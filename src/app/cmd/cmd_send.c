@@ -308,7 +308,7 @@ static void print_result(struct cmd_ctx *ctx, const json_t *result)
 	const char *key;
 	json_t *v;
 	size_t i;
-	if (!strcmp(ctx->command->name, "preview")) {
+	if (!strcmp(ctx->command->name, "dry-run")) {
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
 		describe_preview_long(result, &text);
 		cmd_print_safe(ctx->out, buf_cstr(&text), text.len, true);

@@ -421,7 +421,7 @@ int cmd_show(struct cmd_ctx *ctx)
 	int status = EXIT_DONE;
 	struct arena arena = ARENA_INIT;
 	struct event ev;
-	if (cmd_has(ctx, "handover")) {
+	if (cmd_has(ctx, "handoff")) {
 		status = show_handover(ctx, s);
 	} else if (!seq && cmd_has(ctx, "time")) {
 		status = show_session_time(ctx, s);

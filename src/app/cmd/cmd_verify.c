@@ -90,7 +90,7 @@ static void tell_redo(void *self, const struct report_item *i)
 
 static int redo(struct verification *v, struct session *s, struct err *err)
 {
-	const char *which = cmd_opt(v->ctx, "redo");
+	const char *which = cmd_opt(v->ctx, "repeat");
 	return which ? verify_redo(v->ctx, s, which, &v->report, tell_redo, v, err) : 0;
 }
 
@@ -170,7 +170,7 @@ static int options(struct cmd_ctx *ctx, struct verify_opts *o, uint8_t key[SIGN_
 		return err_set(err, ERR_USAGE, "--key wants %d hexadecimal digits, not '%s'", 2 * SIGN_KEY_LEN, hex);
 	o->key = hex ? key : NULL;
 	uint64_t n;
-	return cmd_opt(ctx, "redo") ? verify_redo_which(cmd_opt(ctx, "redo"), &n, err) : 0;
+	return cmd_opt(ctx, "repeat") ? verify_redo_which(cmd_opt(ctx, "repeat"), &n, err) : 0;
 }
 
 static int known(const json_t *list, const char *spec, struct err *err)

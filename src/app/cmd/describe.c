@@ -454,15 +454,15 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_back(b, out);
 		break;
 	case EV_PREVIEW_STARTED:
-		put_key(b, "how", "preview begins, ", out);
+		put_key(b, "how", "dry run started, ", out);
 		who(b, out);
 		break;
 	case EV_PREVIEW_ENDED:
-		buf_puts(out, "preview: ");
+		buf_puts(out, "dry run: ");
 		describe_preview(b, out);
 		break;
 	case EV_REDO_STARTED:
-		buf_puts(out, "redo of ");
+		buf_puts(out, "repeat of ");
 		put_key(json_object_get(b, "origin"), "session", "", out);
 		put_key(json_object_get(b, "origin"), "action", "#", out);
 		buf_puts(out, ": ");

@@ -52,7 +52,7 @@ static void decision(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
 	if (!strcmp(how, "promoted")) {
 		buf_puts(out, ": ");
 		count(out, number(result, "changes"), "change");
-		buf_printf(out, " of preview #%" PRId64, number(result, "preview"));
+		buf_printf(out, " of dry run #%" PRId64, number(result, "preview"));
 	}
 	json_array_foreach(json_object_get(result, "others"), i, other)
 		buf_printf(out, "%s#%lld", i ? ", " : ", with it ", (long long)json_integer_value(other));
@@ -164,14 +164,14 @@ bool done_words(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
 		decision(ctx, result, out);
 	else if (!strcmp(name, "mark") && number(result, "event"))
 		buf_printf(out, "marked #%s (#%" PRId64 ")", digits(ctx), number(result, "event"));
-	else if (!strcmp(name, "pick") && number(result, "event"))
+	else if (!strcmp(name, "review") && number(result, "event"))
 		buf_printf(out, "recorded as #%" PRId64 "%s", number(result, "event"),
 			   json_flag(result, "told", false) ? ", its agent is told" : "");
 	else if (!strcmp(name, "merge") && json_array_size(json_object_get(result, "targets")))
 		merged(ctx, result, out);
 	else if ((!strcmp(name, "rollback") || !strcmp(name, "undo")) && json_object_get(result, "changes"))
 		back(result, out);
-	else if (!strcmp(name, "promote") && json_object_get(result, "again"))
+	else if (!strcmp(name, "apply") && json_object_get(result, "again"))
 		promoted(result, out);
 	else if (!strcmp(name, "undo") && json_object_get(result, "text"))
 		buf_puts(out, json_str(result, "text", ""));

@@ -144,7 +144,7 @@ static const char about_lua[] =
 	"by side. What goes wrong in the world is told as 'nil, err', where err.code says what it was and tostring(err) is one line:\n"
 	"assert(box:run \"make\") raises it whole. A mistake of the script itself raises, with its line.\n"
 	"\n"
-	"Whatever touches the world is an action: judged by the rules (sandglass-policy(5)), recorded, shown. On resume, fork and rerun\n"
+	"Whatever touches the world is an action: judged by the rules (sandglass-policy(5)), recorded, shown. On resume, fork, and simulate\n"
 	"a script runs from its top and each action that stands in the record is answered from there. Boxes, tasks and proxies can be\n"
 	"declared <close>. Options that do not exist raise at the line of the call. What has a ? behind its name or its type may be left\n"
 	"out or be nil.\n";

@@ -52,7 +52,7 @@ static const char exit_statuses[] =
 	"  7          model provider failed after retries\n"
 	"  8          a person was needed and --no-input was given\n"
 	"  9          the record is damaged\n"
-	"  10         rerun diverged\n"
+	"  10         simulate found a difference\n"
 	"  130, 143   interrupted, terminated: of what runs in front agents were stopped cleanly; attach and watch only leave,\n"
 	"             their agents go on\n"
 	"\n"

@@ -71,7 +71,7 @@ int verify_redo_which(const char *which, uint64_t *n_out, struct err *err)
 	errno = 0;
 	*n_out = strtoull(which, &end, 10);
 	if (errno || *which < '0' || *which > '9' || *end || !*n_out)
-		return err_set(err, ERR_USAGE, "--redo is 'all' or how many of the last commands, not '%.40s'", which);
+		return err_set(err, ERR_USAGE, "--repeat is 'all' or how many of the last commands, not '%.40s'", which);
 	return 0;
 }
 
@@ -81,7 +81,7 @@ static int choose(struct again *g, const char *which, struct err *err)
 	if (verify_redo_which(which, &n, err) < 0)
 		return -1;
 	if (session_live(g->s))
-		return err_set(err, ERR_BUSY, "session %s still runs: --redo is for one that has ended ('sandglass redo' does one command)",
+		return err_set(err, ERR_BUSY, "session %s still runs: --repeat needs an ended session; 'sandglass repeat' repeats one command",
 			       session_id(g->s));
 	if (verify_redo_actions(g->s, 0, 0, &g->action, &g->nr, err) < 0)
 		return -1;

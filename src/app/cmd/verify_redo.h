@@ -1,4 +1,4 @@
-/* verify --redo: commands that a session has recorded run again, each in a fresh box that begins with the files as they were
+/* verify --repeat: commands that a session has recorded run again, each in a fresh box that begins with the files as they were
  * just before it (super/redo.h), in a session of its own, and are held against the record one by one:
  *     same | status differs | output differs | tree differs | missing: why (it could not be run, or not be compared)
  *     tree unknown: the files differ, but the record has the changes of several commands in one snapshot (a warning)

@@ -194,7 +194,7 @@ static void typed_command(void *self, const char *const *words, size_t nr, json_
 			done(done_self, NULL, &err);
 		return;
 	}
-	bool again = c && !strcmp(c->name, "redo") && nr == 2 && event_word(words[1]) && !json_object_get(opts, "in") && !json_object_get(opts, "accept");
+	bool again = c && !strcmp(c->name, "repeat") && nr == 2 && event_word(words[1]) && !json_object_get(opts, "in") && !json_object_get(opts, "accept");
 	if (c && (c->where == COMMAND_SUPERVISOR || again) && m->act.command) {
 		const char *here[] = { "redo_here", words[1] };
 		m->act.command(m->act.self, again ? here : words, nr, opts, done, done_self);

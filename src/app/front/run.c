@@ -592,7 +592,7 @@ int cmd_run(struct cmd_ctx *ctx)
 		return cmd_fail(ctx, &err);
 	if (cassette_opts(ctx, o, &err) < 0 || share_opts(ctx, o, &err) < 0)
 		return cmd_fail(ctx, &err);
-	if (cmd_has(ctx, "dry"))
+	if (cmd_has(ctx, "dry-run"))
 		return print_plan(ctx, o);
 	if (cmd_has(ctx, "watch"))
 		return task ? cmd_usage(ctx, "--watch needs a script") : run_watch(ctx, o, cmd_word(ctx, 0));

@@ -404,7 +404,7 @@ static int check(struct super *s, uint64_t id, struct action **a_out, struct tre
 	if (!a || action_state(a) != ACTION_HELD)
 		return err_set(err, ERR_NOENT, "action %" PRIu64 " is not held: only what waits can be tried before", id);
 	if (spec->kind != ACT_EXEC && spec->kind != ACT_WRITE && spec->kind != ACT_EDIT)
-		return err_set(err, ERR_UNSUPPORTED, "a preview is for commands, writes and edits in a box; #%" PRIu64 " is %s %s", id,
+		return err_set(err, ERR_UNSUPPORTED, "a dry run needs a command, write, or edit in a sandbox; #%" PRIu64 " is %s %s", id,
 			       strchr("aeimo", *action_kind_name(spec->kind)) ? "an" : "a", action_kind_name(spec->kind));
 	struct trees *t = super_box_trees(s, spec->box);
 	if (!t)
@@ -412,12 +412,12 @@ static int check(struct super *s, uint64_t id, struct action **a_out, struct tre
 	if (can_be_tried(s, t, err) < 0)
 		return -1;
 	if (record_state(s->record) != RECORD_OK)
-		return err_set(err, ERR_BUSY, "the session file cannot be written now: no preview begins");
+		return err_set(err, ERR_BUSY, "the session file can't be written: no dry run started");
 	const struct preview *old = of_action(s, id);
 	if (old && old->stage != PREVIEW_OVER)
-		return err_set(err, ERR_BUSY, "a preview of #%" PRIu64 " is under way", id);
+		return err_set(err, ERR_BUSY, "a dry run of #%" PRIu64 " is running", id);
 	if (old && old->promoting)
-		return err_set(err, ERR_BUSY, "the preview of #%" PRIu64 " is being promoted", id);
+		return err_set(err, ERR_BUSY, "the dry run of #%" PRIu64 " is being applied", id);
 	*a_out = a;
 	*t_out = t;
 	return 0;

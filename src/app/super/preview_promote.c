@@ -39,7 +39,7 @@ static int load(struct trees *t, uint64_t seq, struct ws_view *v, struct err *er
 	if (session_event(t->read, seq, &ev, &a, err) < 0)
 		return -1;
 	if (!ev.body)
-		return err_set(err, ERR_NOENT, "preview #%" PRIu64 " was redacted", seq);
+		return err_set(err, ERR_NOENT, "dry run #%" PRIu64 " was redacted", seq);
 	CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "preview", err);
 	return body ? ws_view_load(v, tree_store(t, &st), body, err) : -1;
 }
@@ -64,7 +64,7 @@ static int layer(struct promoting *pr, struct trees *t, size_t i, bool apply, st
 	if (rc == 0)
 		rc = ws_plan_make(&plan, &d, tree_store(t, &st), upper, false, err);
 	if (rc == 0 && plan.missing.nr)
-		rc = err_set(err, ERR_UNSUPPORTED, "cannot promote: the content of '%s' is not kept (%zu such files); approve it instead",
+		rc = err_set(err, ERR_UNSUPPORTED, "can't apply: the content of '%s' is not recorded (%zu such files); approve the action instead",
 			     plan.missing.item[0], plan.missing.nr);
 	failpoint("promote.apply");
 	if (rc == 0 && apply && plan.nr_ops)
@@ -86,7 +86,7 @@ static void work(struct tree_job *j)
 		return;
 	if (!hash_eq(&now, &p->before)) {
 		err_set(&j->err, ERR_INVALID,
-			"the box's files are not what they were when #%" PRIu64 " was tried; preview it again", p->action);
+			"the sandbox's files changed since the dry run of #%" PRIu64 "; repeat the dry run", p->action);
 		return;
 	}
 	for (int pass = 0; pass < (pr->action ? 2 : 1); pass++) { /* all layers can be done, or none is begun */
@@ -153,7 +153,7 @@ static void applied(struct tree_job *j)
 		action_ended(a, END_OK, body);
 	}
 	promoting_free(pr);
-	preview_drop(p, "it was promoted");
+	preview_drop(p, "it was applied");
 }
 
 static void start(void *self, struct action *a)
@@ -223,12 +223,12 @@ int preview_promote(const struct tree_request *rq, uint64_t id, const char *mess
 	if (!a || action_state(a) != ACTION_HELD)
 		return err_set(err, ERR_NOENT, "action %" PRIu64 " is not held", id);
 	if (!p)
-		return err_set(err, ERR_NOENT, "there is no preview of #%" PRIu64 " that could be promoted: 'preview %" PRIu64 "' first",
+		return err_set(err, ERR_NOENT, "no dry run of #%" PRIu64 " to apply; run 'dry-run %" PRIu64 "' first",
 			       id, id);
 	if (p->stage != PREVIEW_OVER || p->promoting)
-		return err_set(err, ERR_BUSY, "the preview of #%" PRIu64 " is still under way", id);
+		return err_set(err, ERR_BUSY, "the dry run of #%" PRIu64 " is still running", id);
 	if (!hash_eq(action_intent(a), &p->intent))
-		return err_set(err, ERR_INVALID, "action %" PRIu64 " is not what was tried (another intent); preview it again", id);
+		return err_set(err, ERR_INVALID, "action %" PRIu64 " changed since the dry run (another intent); repeat the dry run", id);
 	struct trees *t = super_box_trees(s, p->box);
 	if (!t)
 		return err_set(err, ERR_CLOSED, "its box is gone");

@@ -295,7 +295,7 @@ static void on_exit_(void *self, int code, int signal, bool lost, int left)
 	record_output_end(p->s->record, p->seq);
 	if (lost && !p->cancelled) {
 		p->end = "failed";
-		err_set(&p->err, ERR_CLOSED, "the box of the preview has died");
+		err_set(&p->err, ERR_CLOSED, "the sandbox of the dry run died");
 	}
 	ask(p);
 }
@@ -394,7 +394,7 @@ static void on_ask(void *self, uint64_t ticket, const struct egress_want *w)
 {
 	struct preview *p = self;
 	(void)w;
-	egress_answer(p->egress, ticket, false, "a preview has no network");
+	egress_answer(p->egress, ticket, false, "a dry run has no network");
 }
 
 static void on_listening(void *self, json_t *result, const struct err *err)

@@ -68,7 +68,7 @@ static int both_rounds(struct tree_op *o, const struct ws_store *st)
 	if (!po->conflicts.nr)
 		return round_of(po, st, 1);
 	tree_change_names(&po->conflicts, &names);
-	return err_set(&po->op.err, ERR_BUSY, "#%" PRIu64 " cannot be promoted: box '%s' has other work in the same place of %s; nothing was "
+	return err_set(&po->op.err, ERR_BUSY, "#%" PRIu64 " can't be applied: sandbox '%s' has other work in the same place of %s; nothing was "
 		       "changed", po->p->again, po->op.t->name, buf_cstr(&names));
 }
 
@@ -221,8 +221,8 @@ static int look(struct redo_promote *p, struct err *err)
 	if (!super_box_trees(s, p->box))
 		return err_set(err, ERR_CLOSED, "the box of #%" PRIu64 " has gone, or its driver shows no files", p->of);
 	if (!p->o.ended)
-		return err_set(err, ERR_INVALID, "#%" PRIu64 " came to no end: there is nothing to promote", p->again);
-	return changed ? 0 : err_set(err, ERR_NOENT, "#%" PRIu64 " changed no files: there is nothing to promote", p->again);
+		return err_set(err, ERR_INVALID, "#%" PRIu64 " did not end: nothing to apply", p->again);
+	return changed ? 0 : err_set(err, ERR_NOENT, "#%" PRIu64 " changed no files: nothing to apply", p->again);
 }
 
 int redo_promote(const struct tree_request *rq, uint64_t again, struct err *err)

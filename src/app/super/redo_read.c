@@ -108,7 +108,7 @@ int origin_read(struct origin *o, const char *path, uint64_t action, bool now, s
 	if (!o->started)
 		return err_set(err, ERR_INVALID, "#%" PRIu64 " never ran: there is nothing to hold a second run against", action);
 	if (json_flag(o->started, "promoted", false) || json_int(o->started, "promoted", 0))
-		return err_set(err, ERR_UNSUPPORTED, "#%" PRIu64 " did not run itself, it was promoted from a preview", action);
+		return err_set(err, ERR_UNSUPPORTED, "#%" PRIu64 " did not run itself; a dry run was applied", action);
 	if (body_of(o->read, o->box, &ev, &o->open, err) < 0)
 		return -1;
 	return read_box(o, now ? UINT64_MAX : began, err);

@@ -337,12 +337,24 @@ static int cmd_merge(struct ask_for *a, json_t *out, struct err *err)
 	return trees_merge_command(&rq, o, err) < 0 ? -1 : 1;
 }
 
-static int cmd_pick(struct ask_for *a, json_t *out, struct err *err)
+static int cmd_review(struct ask_for *a, json_t *out, struct err *err)
 {
+	static const char *const choices[][2] = { { "accept", "take" }, { "reject", "leave" },
+						  { "undecided", "open" }, { "comment", NULL } };
+	const char *word = asked_word(a, 0);
+	size_t c = 0;
+	while (c < ARRAY_LEN(choices) && (!word || strcmp(word, choices[c][0]) != 0))
+		c++;
+	if (c == ARRAY_LEN(choices))
+		return err_set(err, ERR_USAGE,
+			       "expected accept, reject, undecided or comment, got '%s'",
+			       word ? word : "");
 	uint64_t id;
-	if (asked_one_box(a, asked_word(a, 0), &id, err) < 0)
+	if (asked_one_box(a, asked_word(a, 1), &id, err) < 0)
 		return -1;
 	CLEANUP(json_release) json_t *o = command_line_opts(a->line);
+	if (choices[c][1])
+		json_put_flag(o, choices[c][1], true);
 	struct tree_request rq = { .s = a->s, .box = id, .cause = a->rq->cause, .who = a->rq->who };
 	return trees_pick_command(&rq, o, out, err);
 }
@@ -402,7 +414,7 @@ static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
 	return trees_undo_command(&rq, what, err) < 0 ? -1 : 1;
 }
 
-static int cmd_preview(struct ask_for *a, json_t *out, struct err *err)
+static int cmd_dry_run(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	(void)out;
@@ -412,7 +424,7 @@ static int cmd_preview(struct ask_for *a, json_t *out, struct err *err)
 	return preview_begin(&rq, id, err) < 0 ? -1 : 1;
 }
 
-static int cmd_promote(struct ask_for *a, json_t *out, struct err *err)
+static int cmd_apply(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	struct hash hash = { { 0 } };
@@ -492,12 +504,12 @@ static const struct {
 	const char *name;
 	int (*run)(struct ask_for *a, json_t *out, struct err *err);
 } row[] = {
-	{ "approve", cmd_approve },   { "deny", cmd_deny }, { "later", cmd_later },	    { "answer", cmd_answer }, { "pause", cmd_pause },
+	{ "approve", cmd_approve },   { "deny", cmd_deny }, { "defer", cmd_defer },	    { "answer", cmd_answer }, { "pause", cmd_pause },
 	{ "continue", cmd_continue }, { "step", cmd_step },	    { "freeze", cmd_freeze }, { "thaw", cmd_thaw },
 	{ "close", cmd_close },
 	{ "kill", cmd_kill },	      { "stop", cmd_stop },	    { "say", cmd_say },	      { "hold", cmd_hold },
-	{ "budget", cmd_budget },     { "mark", cmd_mark },	        { "state", cmd_state },	    { "merge", cmd_merge },   { "pick", cmd_pick },   { "rollback", cmd_rollback },
-	{ "redact", cmd_redact },     { "waivers", cmd_waivers },   { "undo", cmd_undo },	      { "preview", cmd_preview }, { "promote", cmd_promote },
+	{ "budget", cmd_budget },     { "mark", cmd_mark },	        { "state", cmd_state },	    { "merge", cmd_merge },   { "review", cmd_review },   { "rollback", cmd_rollback },
+	{ "redact", cmd_redact },     { "waivers", cmd_waivers },   { "undo", cmd_undo },	      { "dry-run", cmd_dry_run }, { "apply", cmd_apply },
 	{ "host_command", cmd_host_command },
 	{ "redo_here", cmd_redo_here }, { "mcp_call", cmd_mcp_call },
 		      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },	{ "terminal", cmd_terminal },

@@ -28,7 +28,7 @@ NODISCARD int asked_one_box(struct ask_for *a, const char *name, uint64_t *out, 
 /* --- super_decide.c: as the rows of super_cmd.c --- */
 int cmd_approve(struct ask_for *a, json_t *out, struct err *err);
 int cmd_deny(struct ask_for *a, json_t *out, struct err *err);
-int cmd_later(struct ask_for *a, json_t *out, struct err *err);
+int cmd_defer(struct ask_for *a, json_t *out, struct err *err);
 int cmd_answer(struct ask_for *a, json_t *out, struct err *err);
 int cmd_waivers(struct ask_for *a, json_t *out, struct err *err);
 

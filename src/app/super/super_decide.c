@@ -84,7 +84,7 @@ int cmd_deny(struct ask_for *a, json_t *out, struct err *err)
 }
 
 /* Looked at, and left: with a note for whoever comes next. */
-int cmd_later(struct ask_for *a, json_t *out, struct err *err)
+int cmd_defer(struct ask_for *a, json_t *out, struct err *err)
 {
 	struct decide d = { .decision = DECIDE_LATER };
 	json_put_str(out, "decision", "later");

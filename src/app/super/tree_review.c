@@ -145,9 +145,9 @@ int trees_pick_command(const struct tree_request *rq, const json_t *opts, json_t
 		}
 	int rc = y.t ? pick_opts(&p, opts, err) : err_set(err, ERR_UNSUPPORTED, "the driver of this box shows no files");
 	if (rc == 0 && (said > 1 || (!said && !y.comment)))
-		rc = err_set(err, ERR_USAGE, "say one of --take, --leave and --open, or -m TEXT");
+		rc = err_set(err, ERR_USAGE, "missing option: -m TEXT");
 	if (rc == 0 && pick_all(&p))
-		rc = err_set(err, ERR_USAGE, "of which part? name it with --hunks or --path");
+		rc = err_set(err, ERR_USAGE, "missing option: --hunks FILE:LIST or --path FILE");
 	for (size_t i = 0; rc == 0 && i < p.paths.nr; i++)
 		say_part(&y, p.paths.item[i], NULL, NULL, 0);
 	for (size_t i = 0; rc == 0 && i < p.nr; i++) {

@@ -274,7 +274,7 @@ static void notes(void)
 	begin_at(25);
 	press("Nask bea\n\x1b");
 	is_str(view(), "fleet", "later, with a note");
-	ok(strncmp(sent, "later 25 ", 9) == 0 && strstr(sent, "\"note\":\"ask bea\""), "is recorded");
+	ok(strncmp(sent, "defer 25 ", 9) == 0 && strstr(sent, "\"note\":\"ask bea\""), "is recorded");
 	end();
 }
 

@@ -170,7 +170,7 @@ static void of_a_budget(void)
 	ui_draw(&ui);
 	ok(seen(" $   extend the budget..") && seen(" y   approve once"), "what makes sense is offered");
 	ok(!seen("approve for session") && !seen("add rule"), "what does not is not");
-	ok(seen("edit and approve") && seen("make the preview so"), "a command line can be edited and tried");
+	ok(seen("edit and approve") && seen("apply the dry run"), "a command line can be edited and tried");
 	static const char keys[] = "sp";
 	for (const char *k = keys; *k; k++) {
 		char key[] = { *k, 0 };

@@ -72,7 +72,7 @@ static bool was_edited(const struct model_action *a)
 static void judge(const char *word, const char *id, const json_t *opts)
 {
 	const struct model_action *a = model_action(&src->model, strtoull(id, NULL, 10));
-	bool promote = strcmp(word, "promote") == 0;
+	bool promote = strcmp(word, "apply") == 0;
 	nr_approved++;
 	if (key_now == K_ENTER && strstr(typed, word))
 		return;
@@ -111,7 +111,7 @@ static void command(void *self, const char *const *words, size_t nr, json_t *opt
 	(void)self;
 	if (fake_waivers(words, nr, opts, done, done_self))
 		return;
-	if (strcmp(words[0], "approve") == 0 || strcmp(words[0], "promote") == 0)
+	if (strcmp(words[0], "approve") == 0 || strcmp(words[0], "apply") == 0)
 		judge(words[0], nr > 1 ? words[1] : "", opts);
 	else
 		nr_other++;

@@ -72,7 +72,7 @@ static void refused(void)
 	begin();
 	types("11");
 	types("11"); /* its risk is high */
-	has(sent, "promote", "the preview is to be made so");
+	has(sent, "apply", "the preview is to be made so");
 	err_set(&err, ERR_NOENT, "there is no preview");
 	fflush(to);
 	size_t before = len;

@@ -143,7 +143,7 @@ static bool has_key(enum verb v)
 static void words_too_many(void)
 {
 	begin();
-	press(":review it\n");
+	press(":queue it\n");
 	ok(strstr(ui.message, "takes no words") != NULL, "a screen with a word: what is wrong, not itself as what was meant");
 	end();
 }
