@@ -24,7 +24,7 @@ run
 is "$rc" 0 'without a word'
 is "$(printf '%s\n' "$out" | wc -l)" 3 'without a word: what to do, in three lines'
 
-names=$("$sg" help --json | sed 's/.*"command":"\([a-z_]*\)".*/\1/')
+names=$("$sg" help --json | sed 's/.*"command":"\([a-z_-]*\)".*/\1/')
 [ "$(printf '%s\n' "$names" | wc -l)" -ge 30 ]
 ok $? 'the table has its commands'
 for name in $names; do
@@ -43,7 +43,7 @@ for topic in filter rules ids exit files variables 'lua Rule' 'lua sg.Time' 'lua
 	is "$rc" 0 "help $topic"
 done
 
-like "$("$sg" help pause)" '^See also: .*continue, step, freeze' 'help: what stands beside it'
+like "$("$sg" help pause)" '^See also: .*continue.*step.*freeze' 'help: what stands beside it'
 unlike "$("$sg" help pause | grep '^See also')" 'pause' 'but not itself'
 
 fails 2 "unknown command 'evnts', did you mean 'events'" evnts

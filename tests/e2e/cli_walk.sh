@@ -14,7 +14,7 @@ is $? 0 'a session to look at'
 "$sg" completion bash >completion.bash
 # shellcheck disable=SC1091
 . ./completion.bash
-names=$("$sg" help --json | sed 's/.*"command":"\([a-z_]*\)".*/\1/')
+names=$("$sg" help --json | sed 's/.*"command":"\([a-z_-]*\)".*/\1/')
 walked=0
 for name in $names; do
 	walked=$((walked + 1))

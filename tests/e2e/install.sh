@@ -44,7 +44,7 @@ if command -v groff >/dev/null; then
 	done
 	has() { grep -qE -- "$2" "$t/$1"; ok $? "$1: $3"; }
 	unsaid=
-	for name in $("$SANDGLASS" help --json | sed 's/.*"command":"\([a-z_]*\)".*/\1/'); do
+	for name in $("$SANDGLASS" help --json | sed 's/.*"command":"\([a-z_-]*\)".*/\1/'); do
 		grep -q "^   $name\$" "$t/sandglass.1" || unsaid="$unsaid $name"
 	done
 	is "$unsaid" '' 'every command is in sandglass(1)'

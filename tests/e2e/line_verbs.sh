@@ -50,7 +50,7 @@ ok $? 'then something is held'
 act=$(grep -oE '^ask [0-9]+' "$t/out" | tail -1 | grep -oE '[0-9]+')
 for v in "hold cmd~plain|cmd~plain" "pause script|pause" "step|step" "freeze work|freeze|frozen|FROZEN" "thaw work|thaw" \
 	"mark $act here it is|here it is" "defer $act --note ask-ann|ask-ann" "say script hello there|hello there" "budget|no budget" "waivers $act|echo push it" \
-	"dry-run $act|preview" "diff --stat|" "events --last 2|event" "out $act|" "show $act|echo push it" "search push|push" "verify|chain"; do
+	"dry-run $act|dry run" "diff --stat|" "events --last 2|event" "out $act|" "show $act|echo push it" "search push|push" "verify|chain"; do
 	says "${v%%|*}"
 	want=${v#*|}
 	wait_for 30 shows line "${want:-> *$}"
@@ -118,12 +118,12 @@ verb() { # what is typed, what must be shown then, name
 	wait_for 30 shows w "$2"
 	ok $? "${3:-typed: $1}"
 }
-verb "dry-run $act" "preview: of #$act: exit 0"
+verb "dry-run $act" "dry run: of #$act: exit 0"
 verb "apply $act" 'note: promoted: made'
 wait_for 30 shows w 'exec allowed: sleep 1000'
 sleeper=$(grep -oE 'event [0-9]+ exec allowed: sleep 1000' "$t/out" | grep -oE '[0-9]+' | head -1)
 first=$(grep -oE 'event [0-9]+ exec allowed: sed' "$t/out" | grep -oE '[0-9]+' | head -1)
-verb "repeat $first" "redo: of #$first as #[0-9]+: the same"
+verb "repeat $first" "repeat of #$first as #[0-9]+: the same|repeat: of #$first as #[0-9]+: the same"
 verb 'events --follow' 'with --follow nothing else could be typed'
 verb "verify --check no-open --check no-such" "there is no such check" 'typed: an option twice, each with its value'
 unlike "$(cat "$t/out")" "--check '$id'" 'and nothing else as its value'

@@ -56,7 +56,7 @@ like "$out" 'end 3 \[out' 'the script gets the exit status and the output of the
 like "$out" 'after: one two new' 'and the box exactly its difference'
 like "$out" 'promote by .*: as shown' 'recorded with who and why'
 like "$out" "what preview #$p changed is taken over" 'and what came into the box'
-like "$("$sg" replay "$s" --no-tui </dev/null | grep -A3 'preview: of')" '^    A b.txt  \+1 -0$' 'line mode names the files of a preview'
+like "$("$sg" replay "$s" --no-tui </dev/null | grep -A3 'dry run: of')" '^    A b.txt  \+1 -0$' 'line mode names the files of a preview'
 like "$("$sg" events "$s" --json | grep action.ended | grep "\"action\":$h")" "\"promoted\":$p" 'the end is marked'
 is "$("$sg" out "$s#$h" 2>/dev/null)" out 'the output is the action'"'"'s now'
 "$sg" verify "$s" >"$t/out" 2>&1
@@ -77,7 +77,7 @@ a=$(cat "$f") && sleep 0.4
 ok $? 'it goes on afterwards'
 out=$("$sg" apply "$h" -S "$s" 2>&1)
 is $? 1 'promote when the files have changed'
-like "$out" 'not what they were' 'is refused with a line'
+like "$out" 'changed since the dry run' 'is refused with a line'
 is "$(held)" "$h" 'and the action still waits'
 close 'a busy box'
 
@@ -144,7 +144,7 @@ is "$(files)" "$before" 'killed during a preview: the box is what it was'
 wait_for 20 is_held
 is "$(held)" "$h" 'resumed: the action waits, by the same number'
 is "$(find "$HOME/.local/state/sandglass/box/$s" -maxdepth 1 -name '.preview-*' | wc -l)" 0 'what was left behind is gone'
-again() { "$sg" apply "$h" -S "$s" 2>&1 | grep -q 'no preview of'; }
+again() { "$sg" apply "$h" -S "$s" 2>&1 | grep -q 'no dry run of'; }
 again
 ok $? 'and cannot be promoted'
 close 'killed'

@@ -76,7 +76,7 @@ wait_for 10 shows 'fleet'
 keys ":goto $two" Enter
 wait_for 5 shows 'log of|TIMELINE'
 keys r
-wait_for 10 shows "redo #$two"
+wait_for 10 shows "repeat #$two"
 ok $? "r opens the two panes"
 wait_for 20 shows 'step 1 .*step 1'
 ok $? "both runs stand side by side"
@@ -120,7 +120,7 @@ keys y
 wait_for 10 shows 'the files of work are so already'
 ok $? "they are: here there is nothing left to do"
 keys ':repeat! 1' Enter
-sees '#1 has not run again: :redo 1 does it' "and of another the line says that it has not"
+sees '#1 was not repeated' "and of another the line says that it has not"
 tmux_end $T
 "$sg" stop -S "$id" >out 2>&1
 ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }
@@ -133,16 +133,16 @@ is "$("$sg" compare "$id" "$id" 2>&1 | sed -n 2p | cut -d' ' -f2)" stopped "a se
 $T new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg replay $id"
 wait_for 10 shows 'rec|REPLAY|replay'
 keys ":repeat" Enter
-wait_for 5 shows "redo #$one.*the same"
+wait_for 5 shows "repeat #$one.*the same"
 ok $? "replay shows how it compared"
 keys r
 sleep 0.3
 sees 'read only' "and runs nothing"
 keys q
 keys ":repeat $one" Enter
-sees "redo #$one.*the same" "by its number, too"
+sees "repeat #$one.*the same" "by its number, too"
 keys ":repeat 1" Enter
-sees 'redo: read only' "where none ran again, nothing does"
+sees 'repeat: read only' "where none ran again, nothing does"
 keys ':sql SELECT seq, kind FROM event LIMIT 2' Enter
 sees '2 rows$' ':sql gives a table'
 sees 'Enter goes to the event' 'from which Enter leads on'
