@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "app/front/merge_text.h"
+#include "app/front/merge_trust.h"
 #include "app/front/sessions.h"
 #include "app/front/unmerged.h"
 #include "app/super/removal.h"
@@ -154,7 +155,8 @@ static bool has_changes(const struct unmerged_box *b)
 
 static struct unmerged_box *choose(struct again *g, const char *name, struct err *err)
 {
-	bool merged_too = cmd_opt(g->ctx, "patch") && unmerged_files(&g->u) == 0; /* a patch shows all changes */
+	/* a patch shows all changes; ignored files are not counted among what is not merged */
+	bool merged_too = (cmd_opt(g->ctx, "patch") || cmd_has(g->ctx, "ignored")) && unmerged_files(&g->u) == 0;
 	struct unmerged_box *found = NULL;
 	CLEANUP(buf_release) struct buf names = BUF_INIT;
 	size_t nr = 0;
@@ -177,7 +179,8 @@ static struct unmerged_box *choose(struct again *g, const char *name, struct err
 	else if (name)
 		err_set(err, ERR_NOENT, "session %s has no box '%s'", session_id(g->read), name);
 	else
-		err_set(err, ERR_NOENT, "session %s has nothing that is not merged", session_id(g->read));
+		err_set(err, ERR_NOENT, "session %s has nothing that is not merged; name a sandbox to merge it again: %s/NAME",
+			session_id(g->read), session_id(g->read));
 	return NULL;
 }
 
@@ -376,6 +379,8 @@ int after_end_merge(struct cmd_ctx *ctx, const char *path, const char *box)
 	const struct unmerged_box *b = rc == 0 ? choose(&g, box, &err) : NULL;
 	if (rc == 0 && !b)
 		rc = -1;
+	if (rc == 0)
+		rc = merge_trust(ctx, g.read, &err);
 	if (rc == 0)
 		rc = write_again(&g, &err);
 	if (rc == 0)

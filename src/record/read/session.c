@@ -57,6 +57,11 @@ const char *session_path(const struct session *s)
 	return s->path;
 }
 
+const uint8_t *session_key(const struct session *s)
+{
+	return s->key;
+}
+
 const char *session_id(const struct session *s)
 {
 	return s->id;

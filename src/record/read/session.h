@@ -35,6 +35,7 @@ NODISCARD int session_rejoin(struct session *s, struct err *err);
 
 const char *session_path(const struct session *s);
 const char *session_id(const struct session *s);   /* "s-7k2m9q" */
+const uint8_t *session_key(const struct session *s); /* 32 bytes: who recorded it signs with this */
 const char *session_name(const struct session *s);
 bool session_live(struct session *s);               /* its writer holds the lease now */
 uint64_t session_head(struct session *s);           /* last committed seq; 0 = empty */
