@@ -72,7 +72,7 @@ static void text_rest(const json_t *body, struct buf *out)
 		bool whys;
 	} row[] = {
 		{ "left", "left out by your choice", "", false },
-		{ "ignored", "ignored by the repository", "; --ignored merges them", false },
+		{ "ignored", "ignored by the repository", "; --ignored merges them while the sandbox is open", false },
 		{ "hash_only", "not in the recording, which has their hash only", "", false },
 		{ "refused", "not merged", "", true },
 	};

@@ -1,4 +1,5 @@
 /* Merging back: as an action of a script (which asks) or as a command of a person, and taking it back. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -9,12 +10,16 @@
 #include "app/super/tree_base.h"
 #include "app/super/tree_had.h"
 #include "app/super/tree_op.h"
+#include "base/beneath.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/paths.h"
+#include "sandbox/workspace/content.h"
 #include "sandbox/workspace/diff.h"
 #include "sandbox/workspace/merge.h"
 #include "sandbox/workspace/pick.h"
+
+enum { FETCH_MAX = 64 << 20 };
 
 /* What was asked for; lives as long as its op. */
 struct merging {
@@ -113,6 +118,18 @@ static void layer_merge_release(struct layer_merge *lm)
 	tree_had_release(&lm->had);
 }
 
+/* A file as it is in the box now. */
+static int fetch_upper(void *self, const char *path, size_t len, struct buf *out)
+{
+	struct ws_state s;
+	struct stat st;
+	CLEANUP(fd_close) int fd = beneath_open(ws_upper_fd(self), path, len, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -1;
+	content_file(fd, (struct content_rule){ .keep_max = FETCH_MAX }, &s, out, &st);
+	return s.kind == WS_FILE && !(s.flags & (WS_HASH_ONLY | WS_UNREADABLE | WS_TORN)) ? 0 : -1;
+}
+
 static void merge_work(struct tree_op *op)
 {
 	struct merging *m = (struct merging *)op;
@@ -140,6 +157,8 @@ static void merge_work(struct tree_op *op)
 			.had = &lm[i].had.merged,
 			.opening = lm[i].had.opening,
 			.asked = &m->pick.paths,
+			.fetch = fetch_upper,
+			.fetch_self = t->layer[i].ws,
 			.step = lm[i].step,
 			.nr_steps = lm[i].nr,
 			.choice = lm[i].choices.item,

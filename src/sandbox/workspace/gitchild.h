@@ -50,6 +50,7 @@ struct plan_path {
 	struct ws_state base, want;
 	struct ws_state had;   /* what an earlier merge brought here; WS_NONE with has_had false */
 	bool has_had, moved, asked; /* moved: @base is not what stood there at opening; asked: even if ignored */
+	bool same;	       /* the target has it already */
 	bool untracked;	       /* a file of the user's that git does not know */
 	bool apart;	       /* it stands in the target and is not in the commit of HEAD */
 	enum plan_class result;

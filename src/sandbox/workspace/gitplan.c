@@ -320,20 +320,15 @@ static int judge(struct target *t, struct plan_path *p, struct err *err)
 		p->conflict = p->host.blocked;
 		return 0;
 	}
-	bool same = alike(h, &p->want); /* done already */
+	p->same = alike(h, &p->want); /* done already */
 	if (t->repo)
 		p->skip = judge_tracked(t, p);
-	if (same) {
-		p->skip = NULL;
+	if (!p->skip && content(&p->want) && (p->want.flags & (WS_HASH_ONLY | WS_UNREADABLE)))
+		p->skip = why_hash_only; /* also what is there already: a commit needs the bytes */
+	if (p->same)
 		p->conflict = NULL;
+	if (p->skip || p->conflict || p->same)
 		return 0;
-	}
-	if (p->skip || p->conflict)
-		return 0;
-	if (content(&p->want) && (p->want.flags & (WS_HASH_ONLY | WS_UNREADABLE))) {
-		p->skip = why_hash_only;
-		return 0;
-	}
 	if (is_dirs(p))
 		return judge_dir(p);
 	if (alike(h, &p->base) || (p->has_had && alike(h, &p->had)))

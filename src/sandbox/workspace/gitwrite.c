@@ -316,7 +316,7 @@ static json_t *report(struct target *t, bool trees, bool files, bool *clean_out)
 	*clean_out = true;
 	for (size_t i = 0; i < t->all.nr; i++) {
 		const struct plan_path *p = &t->all.path[i];
-		if (p->skip)
+		if (p->skip && !(files && p->same))
 			add_why(skipped, p, p->skip);
 		else if (files && p->conflict)
 			add_why(conflicts, p, p->conflict);

@@ -69,6 +69,9 @@ struct merge_target {
 	const struct ws_merged *had; /* what earlier merges brought to @dir; NULL = nothing */
 	struct object_id opening;    /* git tree of @dir as it was when the sandbox was opened; null = not known */
 	const struct strv *asked;    /* paths that are merged even if the target ignores them; may be NULL */
+	/* Reads a file of which the recording has the hash only from where the sandbox keeps it; -1: it can't be had. May be NULL */
+	int (*fetch)(void *self, const char *path, size_t len, struct buf *out);
+	void *fetch_self;
 };
 
 struct merge_opts {

@@ -88,11 +88,12 @@ static int cmp_change(const void *pa, const void *pb)
 /* What the sandbox took back since it was merged is a change, too. */
 static void add_taken_back(struct wish *w, const struct merge_target *t)
 {
-	const struct ws_view *view = t->step[t->nr_steps - 1].view;
 	size_t nr = w->d.nr;
 	for (size_t i = 0; t->had && i < t->had->nr; i++) {
 		const struct merged_path *p = &t->had->item[i];
-		if (!p->here || ws_view_find(view, p->path, p->len) || ws_state_alike(&p->base, &p->here_now))
+		struct ws_change key = { .path = p->path, .len = p->len };
+		bool changed = nr && bsearch(&key, w->d.item, nr, sizeof(key), cmp_change);
+		if (!p->here || changed || ws_state_alike(&p->base, &p->here_now))
 			continue;
 		GROW(w->d.item, w->d.nr, w->d.cap);
 		w->d.item[w->d.nr++] = (struct ws_change){
@@ -119,6 +120,32 @@ static int check_bounds(const struct ws_diff *d, struct err *err)
 	return 0;
 }
 
+static bool asked_for(const struct merge_opts *o, const struct merge_target *t, const struct ws_change *c)
+{
+	bool asked = o->ignored;
+	for (size_t i = 0; t->asked && i < t->asked->nr && !asked; i++)
+		asked = !strcmp(t->asked->item[i], c->path);
+	return asked;
+}
+
+/* A file that is hash only in the recording may still be where the sandbox keeps it. */
+static void fetch_asked(struct wish *w, const struct merge_opts *o, const struct merge_target *t, const struct ws_store *st)
+{
+	for (size_t i = 0; t->fetch && i < w->d.nr; i++) {
+		struct ws_change *c = &w->d.item[i];
+		CLEANUP(buf_release) struct buf b = BUF_INIT;
+		struct object_id id;
+		if (c->now.kind != WS_FILE || !(c->now.flags & WS_HASH_ONLY) || !asked_for(o, t, c) ||
+		    t->fetch(t->fetch_self, c->path, c->len, &b) < 0)
+			continue;
+		object_name(OBJECT_BLOB, buf_cstr(&b), b.len, &id);
+		if (memcmp(&id, &c->now.oid, sizeof(id)) != 0)
+			continue; /* it has changed since the snapshot */
+		st->add(st->self, OBJECT_BLOB, buf_cstr(&b), b.len, &id);
+		c->now.flags &= (uint8_t)~WS_HASH_ONLY;
+	}
+}
+
 int wish_make(struct wish *w, const struct merge_opts *o, const struct merge_target *t, const struct ws_store *st, struct err *err)
 {
 	const struct ws_view base = WS_VIEW_INIT;
@@ -129,6 +156,7 @@ int wish_make(struct wish *w, const struct merge_opts *o, const struct merge_tar
 		add_taken_back(w, t);
 	if (apply_choices(w, o, t, st, err) < 0 || (o->mode != MERGE_PATCH && check_bounds(&w->d, err) < 0))
 		return -1;
+	fetch_asked(w, o, t, st);
 	w->letters = xcalloc(w->d.nr + 1, 1);
 	memset(w->letters, CLASS_NONE, w->d.nr);
 	w->why = xcalloc(w->d.nr + 1, sizeof(*w->why));
@@ -185,14 +213,6 @@ static bool base_moved(const struct merge_work *w, const struct merge_target *t,
 	return rc == 0 || (rc == 1 && memcmp(&id, &c->was.oid, sizeof(id)) != 0);
 }
 
-static bool asked_for(const struct merge_work *w, const struct merge_target *t, const struct ws_change *c)
-{
-	bool asked = w->o->ignored;
-	for (size_t i = 0; t->asked && i < t->asked->nr && !asked; i++)
-		asked = !strcmp(t->asked->item[i], c->path);
-	return asked;
-}
-
 static json_t *change_request(const struct ws_change *c, size_t skip)
 {
 	json_t *p = json_object();
@@ -214,7 +234,7 @@ static json_t *whole_request(const struct merge_work *w, const struct part *part
 		if (had && had->here)
 			json_put(p, "had", side(&had->here_now));
 		json_put_flag(p, "moved", base_moved(w, t, c));
-		json_put_flag(p, "asked", asked_for(w, t, c));
+		json_put_flag(p, "asked", asked_for(w->o, t, c));
 		json_array_append_new(paths, p);
 	}
 	return paths;

@@ -189,7 +189,7 @@ size_t ws_merged_rest(const struct ws_merged *m, const struct ws_view *view, ws_
 		const struct merged_path *had = m ? ws_merged_find(m, p->path, p->len) : NULL;
 		bool held = !(p->now.flags & (WS_HASH_ONLY | WS_UNREADABLE));
 		if ((!has_content(&p->now) && !has_content(&p->base)) || ws_path_is_git(p->path, p->len) ||
-		    ws_path_is_vcs(p->path, p->len) || ws_state_eq(&p->base, &p->now))
+		    ws_path_is_vcs(p->path, p->len) || (!had && ws_state_eq(&p->base, &p->now)))
 			continue;
 		if (had ? ws_state_alike(&had->now, &p->now) : ws_state_alike(&p->base, &p->now) && has_content(&p->base))
 			continue;
