@@ -271,7 +271,11 @@ static json_t *config(const struct container *c)
 	json_put_str(o, "Image", c->image.name);
 	json_put(o, "Entrypoint", json_pack("[sss]", PLACE "/guest", "--connect", PLACE "/run/guest.sock"));
 	json_put(o, "Cmd", json_array());
-	json_put(o, "Env", json_pack("[sssss]", "HOME=/home/agent", "USER=agent", "LOGNAME=agent", "TERM=dumb", "LANG=C.UTF-8"));
+	static const char *const of_all[] = { "HOME=/home/agent", "USER=agent", "LOGNAME=agent", "TERM=dumb", "LANG=C.UTF-8", GIT_VIEW_ENV };
+	json_t *env = json_array();
+	for (size_t i = 0; i < ARRAY_LEN(of_all); i++)
+		json_array_append_new(env, json_string(of_all[i]));
+	json_put(o, "Env", env);
 	json_put_str(o, "User", user);
 	json_put_str(o, "WorkingDir", "/workspace");
 	json_put(o, "Labels", labels);

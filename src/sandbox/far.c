@@ -205,9 +205,7 @@ static void set_env(struct far *f)
 				     "SHELL=/bin/sh",
 				     "TERM=dumb",
 				     "LANG=C.UTF-8",
-				     "GIT_CONFIG_COUNT=1",
-				     "GIT_CONFIG_KEY_0=safe.directory",
-				     "GIT_CONFIG_VALUE_0=*" };
+				     GIT_VIEW_ENV };
 	for (size_t i = 0; i < ARRAY_LEN(base); i++)
 		strv_push(&env, base[i]);
 	for (size_t i = 0; i < f->env.nr; i++)

@@ -17,6 +17,11 @@
 
 #define GIT_VIEW_STORES "/run/sandglass/git" /* in a sandbox with mounts: one folder for each directory of objects */
 
+/* The environment of commands where /etc/gitconfig is not ours (wire/etc.def has the same for the others). */
+#define GIT_VIEW_ENV                                                                                                                  \
+	"GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "GIT_CONFIG_KEY_1=user.name",                \
+		"GIT_CONFIG_VALUE_1=agent", "GIT_CONFIG_KEY_2=user.email", "GIT_CONFIG_VALUE_2=agent@sandbox.invalid"
+
 #define GIT_VIEW_ATTRIBUTES "info/attributes-of-user" /* in a .git: what core.attributesFile names */
 
 /* One .git that is put together, or (whole false) one of which only the objects of others are elsewhere. */
