@@ -348,9 +348,18 @@ static bool true_word(const char *s)
 	return s && *s && strcmp(s, "0") != 0 && strcasecmp(s, "false") != 0 && strcasecmp(s, "no") != 0 && strcasecmp(s, "off") != 0;
 }
 
-void git_own_read(struct git_own *own, const struct git_config_of *of)
+/* The file of patterns that counts: a relative path of the repository's is one that the sandbox has. */
+static const char *pattern_file(const struct git_settings *all, const struct git_settings *theirs, const char *key)
 {
-	struct git_settings all = { 0 };
+	const char *path = git_settings_get(theirs, "core", NULL, key);
+	if (path)
+		return *path == '/' || *path == '~' ? path : "/nonexistent";
+	return git_settings_get(all, "core", NULL, key);
+}
+
+void git_own_read(struct git_own *own, const struct git_config_of *of, const char *repo)
+{
+	struct git_settings all = { 0 }, theirs = { 0 };
 	const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME"), *global = getenv("GIT_CONFIG_GLOBAL"),
 		   *system = getenv("GIT_CONFIG_SYSTEM");
 	CLEANUP(free_ptr) char *dir = xdg && *xdg ? path_join(xdg, "git") : home ? path_join(home, ".config/git") : xstrdup("/nonexistent");
@@ -364,8 +373,11 @@ void git_own_read(struct git_own *own, const struct git_config_of *of)
 		git_settings_file(&all, config, of);
 		git_settings_file(&all, mine, of);
 	}
-	read_patterns(git_settings_get(&all, "core", NULL, "excludesfile"), ignore, &own->excludes);
-	read_patterns(git_settings_get(&all, "core", NULL, "attributesfile"), attributes, &own->attributes);
+	if (repo)
+		git_settings_file(&theirs, repo, of);
+	read_patterns(pattern_file(&all, &theirs, "excludesfile"), ignore, &own->excludes);
+	read_patterns(pattern_file(&all, &theirs, "attributesfile"), attributes, &own->attributes);
+	git_settings_release(&theirs);
 	for (size_t i = 0; i < all.nr; i++) {
 		struct git_setting *s = &all.item[i];
 		if (!about_content(s))

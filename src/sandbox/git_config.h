@@ -41,7 +41,8 @@ struct git_own {
 	struct git_settings settings;
 	struct buf excludes, attributes;
 };
-void git_own_read(struct git_own *own, const struct git_config_of *of);
+/* @repo: the configuration of the repository, which may name other files of patterns; NULL: none. */
+void git_own_read(struct git_own *own, const struct git_config_of *of, const char *repo);
 void git_own_release(struct git_own *own);
 
 /* How a repository's configuration is to be shown. */

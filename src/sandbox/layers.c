@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/paths.h"
 
 int layers_check(const struct box_opts *o, struct err *err)
 {
@@ -57,6 +58,7 @@ static void forget_scan(struct layer *w)
 	masks_release(&w->masks);
 	git_view_release(&w->git);
 	free_ptr(&w->real);
+	git_own_release(&w->own);
 	w->shown = (struct git_shown){ 0 };
 }
 
@@ -69,13 +71,25 @@ void layers_release(struct layers *l)
 	}
 	free(l->item);
 	strv_release(&l->expose);
-	git_own_release(&l->own);
 	*l = (struct layers){ 0 };
 }
 
 static char *place_inside(const struct layer *w)
 {
 	return *w->name ? xasprintf("/workspace/%s", w->name) : xstrdup("/workspace");
+}
+
+/* Your settings for the repository that a layer is, or is a part of. */
+static void read_own(struct layer *w)
+{
+	struct git_place p;
+	struct err ignored = ERR_INIT;
+	if (git_place_above(w->real, &p, &ignored) <= 0)
+		return; /* nothing to show them in */
+	CLEANUP(free_ptr) char *branch = git_place_branch(&p), *config = path_join(p.common, "config");
+	const struct git_config_of of = { .git_dir = p.dir, .branch = branch };
+	git_own_read(&w->own, &of, config);
+	git_place_release(&p);
 }
 
 static int scan_layer(struct layers *l, size_t i, struct err *err)
@@ -87,7 +101,8 @@ static int scan_layer(struct layers *l, size_t i, struct err *err)
 	w->real = realpath(w->host_dir, NULL);
 	if (!w->real)
 		return err_sys(err, "cannot open the repository '%s'", w->host_dir);
-	git_view_shown(w->real, &how, &l->own, &w->shown);
+	read_own(w);
+	git_view_shown(w->real, &how, &w->own, &w->shown);
 	if (masks_scan_as(w->real, &l->expose, &w->shown, &w->masks, err) < 0)
 		return -1;
 	return git_view_look(w->real, &how, &w->shown, &w->masks, &w->git, err);
@@ -95,8 +110,6 @@ static int scan_layer(struct layers *l, size_t i, struct err *err)
 
 int layers_scan(struct layers *l, struct err *err)
 {
-	git_own_release(&l->own);
-	git_own_read(&l->own, NULL);
 	for (size_t i = 0; i < l->nr; i++)
 		if (l->item[i].host_dir && !l->item[i].as_is && scan_layer(l, i, err) < 0)
 			return -1;

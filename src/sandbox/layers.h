@@ -18,6 +18,7 @@ struct layer {
 	struct masks masks;
 	struct git_view git;
 	struct git_shown shown; /* of its configuration */
+	struct git_own own;	/* your settings for it */
 	char *real;	/* host_dir without links */
 };
 struct layers {
@@ -25,7 +26,6 @@ struct layers {
 	size_t nr, nr_repos; /* repos as the caller counts them, at least 1 */
 	bool named;	     /* layer 0 is /workspace itself, repo i is layer i + 1 */
 	struct strv expose;
-	struct git_own own; /* your settings for git */
 	bool copy;	    /* the backend has a copy of the workspace: set before layers_scan */
 };
 

@@ -44,6 +44,14 @@ host_has() { # folder, how: the work is there, once, below what was there
 	*) [ "$(head -1 "$1/a.txt" | tr -d '\r')" = one ] && [ "$(grep -c '^by the agent' "$1/a.txt")" = 1 ] ;;
 	esac
 }
+in_a_copy() { # folder: a backend that copies the workspace has git as well
+	local some='linked worktree|worktree of a bare repository|separate git directory|submodule opened alone|subdirectory of a repository|alternates, chained'
+	{ echo 'return {'; grep -E "^\{ '($some)'" "$1/rows.lua"; echo '}'; } >"$1/some.lua"
+	sed 's/require "rows"/require "some"/; s/name = "b" .. i }/name = "c" .. i, backend = "host" }/' "$1/inside.lua" >"$1/copied.lua"
+	printf 'return require("sandglass.policy").rules { default = "allow" }\n' >"$1/any.lua"
+	"$sg" run --no-tui --no-input --policy any.lua copied.lua </dev/null >"$t/out" 2>&1
+	is "$(grep -ao 'row|[0-9]*|[^|]*|works' "$t/out" | wc -l)" 6 'git works in a copy of the workspace'
+}
 all_layouts() { # who, folder, command before each program
 	local who=$1 top=$2 as=${3:-} id i name said rest how dir outside
 	cd "$top" || exit 1
@@ -59,9 +67,10 @@ all_layouts() { # who, folder, command before each program
 	cp "$here/git_layouts/inside.lua" "$top/"
 	git_files "$top" >"$top/before" 2>&1
 	$as "$sg" run --no-tui --no-input inside.lua </dev/null >"$top/out" 2>&1
+	[ "$who" != "$(id -un)" ] || in_a_copy "$top"
 	git_files "$top" | diff "$top/before" - >"$t/out" 2>&1
 	ok $? "$who: nothing in the host's git directories has changed"
-	id=$($as "$sg" ls --json </dev/null | grep -oE 's-[a-z0-9]{6}' | head -1)
+	id=$(grep -aoE 'merge s-[a-z0-9]{6}' "$top/out" | head -1 | cut -d' ' -f2)
 	: >"$top/result"
 	while IFS='|' read -r _ i name said rest; do
 		how=$(sed -n "${i}p" "$top/list" | cut -f2)
