@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# What README shows can be done as it stands there: its scripts, its policy and its configuration work, its first session
-# goes as it is told, and the commands take the options that it gives them.
+# The README's commands, scripts, policy, and configuration work as they are printed.
 . "$(dirname "$0")/lib.sh"
-readme=$here/../../README.md
-# The N-th piece of Lua.
-lua() { awk -v want="$1" '/^```lua$/ { on = ++n == want; next } /^```$/ { on = 0 } on' "$readme"; }
+top=$here/../..
+readme=$top/README.md guide=$top/lua/README.md
+# lua FILE N: the N-th block of Lua.
+lua() { awk -v want="$2" '/^```lua$/ { on = ++n == want; next } /^```$/ { on = 0 } on' "$1"; }
 # Each option of a "sandglass COMMAND" in a line of code, as far as it is ours: not what follows --.
 options() {
-	sed -nE 's/^    //; s/ #.*//; /^(claude .* -- )?sandglass /{ s/^claude .* -- //; p }' "$readme"
-	grep -oE '`sandglass [^`]+`' "$readme" | tr -d '`'
+	sed -nE 's/^    //; s/ #.*//; /^(claude .* -- )?sandglass /{ s/^claude .* -- //; p }' "$readme" "$top"/*/README.md
+	grep -ohE '`sandglass [^`]+`' "$readme" "$top"/*/README.md | tr -d '`'
 }
 unknown=
 while read -r _ command rest; do
@@ -16,17 +16,16 @@ while read -r _ command rest; do
 		case $word in --[a-z]*) "$SANDGLASS" help "$command" 2>&1 | grep -qE -- "^ *(-.,)? *${word%%=*}( |\$)" || unknown="$unknown $command:$word" ;; esac
 	done
 done < <(options)
-is "$(options | grep -c .)" "$(options | grep -c '^sandglass [a-z]')" 'its lines of code begin with a command'
 [ "$(options | wc -l)" -gt 40 ]
-ok $? 'and are found'
-is "$unknown" '' 'each command knows the options that it is shown with'
+ok $? 'commands are found'
+is "$unknown" '' 'each command has the options that are shown with it'
 
-lua 2 >"$t/policy.lua"
+lua "$readme" 2 >"$t/policy.lua"
 "$SANDGLASS" policy check "$t/policy.lua" >"$t/out" 2>&1
-is "$?" 0 'its policy is one'
-like "$("$SANDGLASS" policy explain --file "$t/policy.lua" 'git push origin main' 2>&1)" 'no-push' 'and says what is said of it'
-lua 3 >"$t/config.lua"
-like "$("$SANDGLASS" config --config "$t/config.lua" 2>&1)" '^models.mine.url +https://llm.example.org/v1' 'its configuration is one'
+is "$?" 0 'the policy loads'
+like "$("$SANDGLASS" policy explain --file "$t/policy.lua" 'git push origin main' 2>&1)" 'no-push' 'and matches'
+lua "$guide" 3 >"$t/config.lua"
+like "$("$SANDGLASS" config --config "$t/config.lua" 2>&1)" '^models.mine.url +https://llm.example.org/v1' 'the configuration loads'
 
 need_boxes
 mkdir "$t/project"
@@ -42,13 +41,13 @@ return {
   { say = "It passes.", expect = "ok" },
 }
 L
-lua 1 >"$t/fix.lua"
+lua "$readme" 1 >"$t/fix.lua"
 printf 'local p = require "sandglass.policy"\nreturn p.rules { p.allow "merge" { kind = "merge" }, default = "boxed" }\n' >"$t/merge.lua"
 timeout 60 "$SANDGLASS" run "$t/fix.lua" --model "scripted:$t/turns.lua" --policy "$t/merge.lua" --no-input -- 'make the failing test pass' >"$t/out" 2>&1 </dev/null
 is $? 0 'its script runs in a repository whose test fails'
 is "$(git show sandglass/fix:x 2>&1)" good 'and brings what its agent did to the branch that it names'
 
-{ echo 'local sg = require "sandglass"'; lua 4; echo 'print(assert(box:run "git config --get-regexp insteadof; echo $npm_config_registry").out)'; } >"$t/proxy.lua"
+{ echo 'local sg = require "sandglass"'; lua "$guide" 4; echo 'print(assert(box:run "git config --get-regexp insteadof; echo $npm_config_registry").out)'; } >"$t/proxy.lua"
 GITHUB_TOKEN=canary-93174 NPM_TOKEN=canary-93175 timeout 60 "$SANDGLASS" run "$t/proxy.lua" --no-input >"$t/out" 2>&1 </dev/null
 is $? 0 'its proxy opens'
 like "$(cat "$t/out")" 'url.http://127.0.0.1:[0-9]+/.*insteadof https://github.com/' 'git in the box is led to it'
@@ -58,6 +57,6 @@ cd "$t" || exit 1
 while read -r line; do
 	timeout 60 bash -c "sandglass() { \"$SANDGLASS\" \"\$@\" </dev/null; }; $line" >"$t/out" 2>&1
 	is $? 0 "${line%% #*}"
-done < <(sed -n '/^## First session$/,/^With a model/p' "$readme" | sed -n 's/^    //p')
-like "$(cat "$t/out")" 'notes.txt' 'whose last line shows what the agent wrote'
+done < <(sed -n '/^Write an agent and run/,/^Run an agent on your/p' "$readme" | sed -n 's/^    //p')
+like "$("$SANDGLASS" diff </dev/null 2>&1)" '^[+]hello' 'the diff shows what the agent wrote'
 finish
