@@ -551,7 +551,7 @@ M.box_mt = box_mt
 function M.handle(v, on_lost)
   local self = check.new(box_mt, {
     id = v.box, name = v.name or ("b" .. v.box), backend = v.backend, profile = v.profile, caps = v.caps or {},
-    workspace = v.workspace or "/workspace", state = { project = v.project, notices = v.notices, on_lost = on_lost },
+    workspace = v.workspace or "/workspace", state = { project = v.project, notices = v.notices, owner = v.state, on_lost = on_lost },
   })
   open[v.box] = self
   return self
@@ -642,7 +642,12 @@ local function with_gpus(options, n, backend)
 end
 
 -- Opens a box; raises when that fails, since nothing can follow without it.
-function M.sandbox(o)
+function M.sandbox(o) return M.open_with(o, {}) end
+
+-- One whose state a later one can continue when it is closed (asleep); @state: what an earlier one has left.
+function M.open_of(state, o) return M.open_with(o, { state = state, stays = true }) end
+
+function M.open_with(o, more)
   local backend = type(o) == "table" and o.backend or rt.env.backend
   local options = own_options(o or {}, backend)
   o = o or {}
@@ -669,6 +674,7 @@ function M.sandbox(o)
     options = with_gpus(options, l.gpu, backend)
   end
   local v, err = call("box.open", {
+    state = more.state, stays = more.stays,
     name = o.name, backend = o.backend or rt.env.backend, image = o.image, build = o.build,
     repo = repositories(o), copy = o.copy,
     net = net, proxies = proxy.specs(proxies),

@@ -134,11 +134,12 @@ local function at_home(r, box) r.x.cwd, r.x.home = box.workspace, home.of(box) e
 
 local function open_box(r)
   local o = r.o
-  local box = box_lib.sandbox {
+  local box = box_lib.open_of(r.state, {
     name = r.box_name or r.name, repo = o.repo, net = o.net, proxies = r.px and { r.px } or nil, limits = o.limits, keep = o.keep, accept = o.accept,
     backend = o.backend, options = o.options, roots = o.roots, trace = o.trace == nil and "exec" or o.trace, hold_exec = o.hold_exec,
     honeytokens = o.honeytokens,
-  }
+  })
+  r.state = box.state.owner   -- its files and its home, for when it wakes in another sandbox
   at_home(r, box)
   return box
 end
@@ -172,7 +173,7 @@ local function wake(r)
   if again and r.box then
     local there = r.box:exec { "true" }
     if not there or not there.ok then
-      call("box.close", { box = r.box.id, wait = true })
+      call("box.close", { box = r.box.id, wait = true, asleep = true })
       r.box = nil
     end
   end
@@ -208,7 +209,7 @@ local function sleep(r, why, close_box)
     r.wire, r.session = nil, nil
   end
   if close_box and r.box then
-    call("box.close", { box = r.box.id, wait = true })
+    call("box.close", { box = r.box.id, wait = true, asleep = true })
     r.box = nil
   end
   wake_step(r, "asleep", why, nil)
@@ -335,7 +336,7 @@ local INTERRUPTED = "You were interrupted in the middle of your work. Look at wh
 local AFTER_REFUSAL = "What you asked for was refused: %s. Find another way, or say what you need."
 
 local function converse(r)
-  local text, t, err, told_off = r.o.task, nil, nil, 0
+  local text, t, err, told_off = r.o.task .. box_lib.left_out(r.box), nil, nil, 0
   while text do
     local ok
     ok, err = call("agent.turn", { agent = r.agent, n = r.turns + 1 })

@@ -49,8 +49,9 @@ struct box_opts {
 	bool net;                         /* an egress proxy will be offered: open the listener */
 	const char *const *host; size_t nr_hosts;     /* that it lets through; nobody's but the session's */
 	int64_t fork_box, fork_n;         /* the box that it begins as a copy of, as that was at this event; 0 none */
-	/* The box whose state it continues, by id: the same folder where @was is set, else (a fork) a copy of it; 0: its own. */
+	/* The box whose state it continues, by id: a copy of it in a fork, else the same folder; 0: its own. */
 	int64_t state;
+	bool stays;                       /* a later box of this session may continue its state, once it is closed */
 	int64_t was;                      /* the box that this one stands for since a session was resumed or forked; 0 none */
 	int64_t call;                     /* the host's number of the call that opened it; 0 none */
 	bool keep;                        /* what is on disk of it outlives the session */

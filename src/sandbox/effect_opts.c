@@ -9,7 +9,7 @@
 static const struct row {
 	const char *group; /* object in the body that holds it; NULL = the body itself */
 	const char *name;
-	enum { ROW_INT64, ROW_ID, ROW_INT, ROW_FLAG, ROW_LIST, ROW_ENV, ROW_REPOS, ROW_JSON } type;
+	enum { ROW_INT64, ROW_ID, ROW_SET, ROW_INT, ROW_FLAG, ROW_LIST, ROW_ENV, ROW_REPOS, ROW_JSON } type;
 	size_t at, nr_at; /* in struct box_opts; nr_at: of the list's length */
 } rows[] = {
 	{ NULL, "repos", ROW_REPOS, offsetof(struct box_opts, repo), offsetof(struct box_opts, nr_repos) },
@@ -25,6 +25,7 @@ static const struct row {
 	{ NULL, "accept_reduced", ROW_FLAG, offsetof(struct box_opts, accept_reduced), 0 },
 	{ NULL, "keep", ROW_FLAG, offsetof(struct box_opts, keep), 0 },
 	{ NULL, "was", ROW_INT64, offsetof(struct box_opts, was), 0 },
+	{ NULL, "stays", ROW_SET, offsetof(struct box_opts, stays), 0 },
 	{ NULL, "state", ROW_ID, offsetof(struct box_opts, state), 0 },
 	{ "fork", "box", ROW_INT64, offsetof(struct box_opts, fork_box), 0 },
 	{ "fork", "n", ROW_INT64, offsetof(struct box_opts, fork_n), 0 },
@@ -76,6 +77,8 @@ static json_t *value_of(const struct box_opts *o, const struct row *r)
 		return json_integer(*FIELD_OF(o, int64_t, r->at));
 	case ROW_ID: /* absent, not 0 */
 		return *FIELD_OF(o, int64_t, r->at) ? json_integer(*FIELD_OF(o, int64_t, r->at)) : NULL;
+	case ROW_SET: /* the same */
+		return *FIELD_OF(o, bool, r->at) ? json_true() : NULL;
 	case ROW_INT:
 		return json_integer(*FIELD_OF(o, int, r->at));
 	case ROW_FLAG:
@@ -152,6 +155,7 @@ static void value_from(struct owned_opts *to, const struct row *r, json_t *v)
 		*FIELD(o, int, r->at) = (int)json_integer_value(v);
 		break;
 	case ROW_FLAG:
+	case ROW_SET:
 		*FIELD(o, bool, r->at) = json_is_true(v);
 		break;
 	case ROW_LIST:

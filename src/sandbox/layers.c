@@ -157,6 +157,19 @@ static void put_masked(const struct layer *w, json_t *list)
 		json_put_bytes(one, "path", mask->path, mask->len);
 		json_put_str(one, "why", mask->why);
 		json_put_flag(one, "shown_cleaned", mask->clean);
+		if (mask->deep)
+			json_put_flag(one, "deep", true);
+		json_array_append_new(list, one);
+	}
+}
+
+static void put_unreadable(const struct layer *w, json_t *list)
+{
+	for (size_t i = 0; i < w->masks.unreadable.nr; i++) {
+		json_t *one = json_object();
+		json_put_str(one, "repo", w->name);
+		json_put_bytes(one, "path", w->masks.unreadable.item[i], w->masks.unreadable.len[i]);
+		json_put_str(one, "why", "its mode keeps the sandbox's user out");
 		json_array_append_new(list, one);
 	}
 }
@@ -199,6 +212,12 @@ void layers_describe(const struct layers *l, json_t *to)
 	json_decref(notes);
 	json_decref(mounts);
 	json_put(to, "repos", repos);
+	json_t *unreadable = json_array();
+	for (size_t i = 0; i < l->nr; i++)
+		put_unreadable(&l->item[i], unreadable);
+	if (json_array_size(unreadable))
+		json_put(to, "unreadable", json_incref(unreadable));
+	json_decref(unreadable);
 	json_put(to, "masked", masked);
 	json_put(to, "exposed", exposed);
 	json_put_int(to, "files", files);

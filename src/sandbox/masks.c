@@ -119,6 +119,8 @@ struct walk {
 	int filled;	 /* how many folders above are filled by tools */
 	struct buf path; /* of the folder that is being listed, "" or ending in a slash */
 	uid_t owner;
+	gid_t group;
+	int closed; /* how many folders above the sandbox's user may not enter */
 	const char *top; /* of the repository */
 	const struct git_shown *shown;
 	struct err *err;
@@ -181,12 +183,15 @@ static void judge_file(struct walk *w, int dir, const char *name, const char *pa
 			add_mask(w, path, why, NULL);
 		return;
 	}
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	bool read = st->st_size <= TEXT_MAX && read_small(dir, name, &text);
+	if (read && masks_certificates_only(buf_cstr(&text), text.len))
+		return;
 	if (!tracked_has(w->tracked, path)) {
 		add_mask(w, path, "named like a secret", NULL);
 		return;
 	}
-	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	if (!read_small(dir, name, &text) || masks_text_suspect(buf_cstr(&text), text.len))
+	if (!read || masks_text_suspect(buf_cstr(&text), text.len))
 		add_mask(w, path, "tracked, holds what looks like a live token", NULL);
 }
 
@@ -258,6 +263,22 @@ static void clean_git_file(struct walk *w, int dir, const char *name)
 		add_mask(w, path, without_credentials, &clean);
 }
 
+/* The sandbox's user is the owner of the repository, and in its group. */
+static bool is_readable(const struct walk *w, const struct stat *st)
+{
+	mode_t bits = st->st_mode >> (st->st_uid == w->owner ? 6 : st->st_gid == w->group ? 3 : 0), want = S_ISDIR(st->st_mode) ? 5 : 4;
+	return S_ISLNK(st->st_mode) || (bits & want) == want;
+}
+
+static void note_unreadable(struct walk *w, const char *path, const struct stat *st)
+{
+	struct masks *m = w->out;
+	if (w->closed || is_readable(w, st) || m->unreadable.nr >= MASKS_UNREADABLE_SHOWN)
+		return;
+	if (!m->nr || strcmp(m->item[m->nr - 1].path, path) != 0) /* hidden, and told so */
+		strv_push(&m->unreadable, path);
+}
+
 static int walk_dir(struct walk *w, int fd, int depth, bool in_git);
 
 static int enter(struct walk *w, int dir, const char *name, int depth, bool in_git)
@@ -290,7 +311,7 @@ static int one_entry(struct walk *w, int dir, const struct dirent *e, int depth,
 	const char *name = e->d_name;
 	struct stat st;
 	if (in_git) {
-		if (e->d_type == DT_DIR && strcmp(name, "objects") != 0)
+		if (e->d_type == DT_DIR && strcmp(name, "objects") != 0 && depth < DEPTH_MAX)
 			return enter(w, dir, name, depth, true);
 		if (e->d_type == DT_REG &&
 		    (strncmp(name, "config", 6) == 0 || strcmp(name, "HEAD") == 0 || strcmp(name, "FETCH_HEAD") == 0))
@@ -310,6 +331,7 @@ static int one_entry(struct walk *w, int dir, const struct dirent *e, int depth,
 	}
 	if (!S_ISDIR(st.st_mode)) {
 		judge_file(w, dir, name, path, &st);
+		note_unreadable(w, path, &st);
 		return 0;
 	}
 	if (own_places_at(&w->own, &st)) {
@@ -321,10 +343,20 @@ static int one_entry(struct walk *w, int dir, const struct dirent *e, int depth,
 		return 0;
 	}
 	if (strcmp(name, ".git") != 0) {
-		bool filled = look_filled(name);
+		bool filled = look_filled(name), closed = !is_readable(w, &st);
+		note_unreadable(w, path, &st);
+		size_t nr = w->out->nr;
+		if (depth >= DEPTH_MAX) {
+			add_mask(w, path, "more directories deep than are looked at", NULL);
+			if (w->out->nr > nr) /* else it is exposed */
+				w->out->item[nr].deep = true;
+			return 0;
+		}
 		w->filled += filled;
+		w->closed += closed;
 		int rc = enter(w, dir, name, depth, false);
 		w->filled -= filled;
+		w->closed -= closed;
 		return rc;
 	}
 	CLEANUP(fd_close) int git = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -399,6 +431,7 @@ int masks_scan_as(const char *dir, const struct strv *expose, const struct git_s
 		return -1;
 	}
 	w.owner = geteuid() == 0 ? st.st_uid : geteuid();
+	w.group = geteuid() == 0 ? st.st_gid : getegid();
 	w.tracked = tracked_in(dir);
 	w.look = look_begin(fd);
 	int rc = walk_dir(&w, fd, 0, false);
@@ -417,6 +450,7 @@ void masks_release(struct masks *m)
 	free(m->item);
 	strv_release(&m->exposed);
 	strv_release(&m->foreign_path);
+	strv_release(&m->unreadable);
 	strv_release(&m->git_at);
 	*m = (struct masks){ 0 };
 }

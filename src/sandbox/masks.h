@@ -15,6 +15,7 @@ struct mask {
 	size_t len;
 	const char *why; /* a few words */
 	bool clean;	 /* shown with @text instead of being hidden */
+	bool deep;	 /* a directory that is not looked through: too many above it */
 	bool quiet;	 /* nothing is kept out: git in the sandbox needs another text, nobody is told */
 	struct buf text;
 };
@@ -26,9 +27,10 @@ struct masks {
 	int64_t foreign;	  /* belong to somebody else */
 	int64_t looked, reread, unread; /* files looked into; of those not known from before; not looked into */
 	struct strv foreign_path; /* the first MASKS_FOREIGN_SHOWN of them */
+	struct strv unreadable;	  /* not masked, and its mode keeps the sandbox's user out; the first MASKS_UNREADABLE_SHOWN */
 	struct strv git_at;	  /* folders that have a .git of any kind, "" for the repository itself */
 };
-enum { MASKS_FOREIGN_SHOWN = 50 };
+enum { MASKS_FOREIGN_SHOWN = 50, MASKS_UNREADABLE_SHOWN = 200 };
 
 /* @expose: paths relative to the repository that stay visible; "*" exposes all. */
 NODISCARD int masks_scan(const char *dir, const struct strv *expose, struct masks *out, struct err *err);
@@ -47,6 +49,8 @@ void masks_release(struct masks *m);
 
 /* The rule for names alone. @dir: it is a folder. */
 bool masks_name_suspect(const char *name, bool dir);
+/* It holds certificates in PEM form and nothing beside them that could be secret. */
+bool masks_certificates_only(const char *text, size_t len);
 /* The form of a live token (a private key's head, a provider's prefix) is somewhere in the text. */
 bool masks_text_suspect(const char *text, size_t len);
 /* The stricter rule for files with a harmless name: the kind of a whole token that looks random ("GitHub token"), or NULL. */

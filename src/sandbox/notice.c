@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-enum { NAMED = 5, PATH_SHOWN = 160 };
+enum { NAMED = 5, PATH_SHOWN = 80 };
 
 static const struct {
 	const char *what;
@@ -142,8 +142,8 @@ static void add_each(json_t *list, const json_t *facts, enum notice_place in, en
 	json_t *f;
 	json_array_foreach((json_t *)(uintptr_t)facts, i, f)
 	{
-		bool cleaned = json_flag(f, "shown_cleaned", false);
-		notice_add(list, in, cleaned ? NOTICE_CLEANED : kind, json_str(f, "repo", ""), json_object_get(f, "path"),
+		bool cleaned = json_flag(f, "shown_cleaned", false), deep = json_flag(f, "deep", false);
+		notice_add(list, in, cleaned ? NOTICE_CLEANED : deep ? NOTICE_DEEP : kind, json_str(f, "repo", ""), json_object_get(f, "path"),
 			   cleaned ? "" : json_str(f, "why", ""));
 	}
 }
@@ -161,9 +161,9 @@ json_t *notices_of_ready(const json_t *ready)
 	json_t *list = json_array(), *limit;
 	size_t i;
 	add_each(list, json_object_get(ready, "masked"), NOTICE_SANDBOX, NOTICE_MASKED);
-	add_each(list, json_object_get(ready, "mounts"), NOTICE_SANDBOX, NOTICE_MOUNT);
+	json_array_foreach(json_object_get(ready, "mounts"), i, limit)
+		notice_add(list, NOTICE_SANDBOX, NOTICE_MOUNT, "", limit, "too large to copy");
 	add_each(list, json_object_get(ready, "unreadable"), NOTICE_SANDBOX, NOTICE_UNREADABLE);
-	add_each(list, json_object_get(ready, "deep"), NOTICE_SANDBOX, NOTICE_DEEP);
 	add_each(list, json_object_get(ready, "history"), NOTICE_SANDBOX, NOTICE_HISTORY);
 	json_array_foreach(json_object_get(ready, "git_limits"), i, limit)
 		notice_add(list, NOTICE_SANDBOX, NOTICE_LAYOUT, "", NULL, json_string_value(limit));

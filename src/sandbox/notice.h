@@ -4,7 +4,7 @@
  * "count", "why", "text", "fix"}. @what is one of the words below; paths are relative to the repository, at most NOTICE_PATHS of
  * them, "count" is how many there are. "text" is one line for people, without control characters.
  *
- * A driver tells facts in what open answers (layers_describe): masked[], git_limits[], mounts[], unreadable[], deep[], history[].
+ * A driver tells facts in what open answers (layers_describe): masked[], git_limits[], mounts[], unreadable[], history[].
  * A limit of a git layout is a line in git_limits[] (struct git_view, notes), and nothing else is to be done for it. A snapshot
  * tells unlisted[], deep[] and unread[]. Whoever records one of these calls notices_of_ready or notices_of_snapshot. */
 #ifndef SANDBOX_NOTICE_H

@@ -19,18 +19,30 @@ static struct unmerged_box *box_of(struct unmerged *u, uint64_t id)
 	return NULL;
 }
 
+/* The newest of those that had the state of @owner. */
+static struct unmerged_box *state_of(struct unmerged *u, uint64_t owner)
+{
+	for (size_t i = u->nr; i > 0; i--)
+		if (u->box[i - 1].owner == owner)
+			return &u->box[i - 1];
+	return NULL;
+}
+
 static void see_open(struct unmerged *u, const struct event *ev, const json_t *body)
 {
 	const json_t *repos = json_object_get(body, "repos");
 	size_t nr = json_array_size(repos);
-	struct unmerged_box *before = box_of(u, (uint64_t)json_int(body, "was", 0));
-	if (before && !before->closed) {
+	uint64_t was = (uint64_t)json_int(body, "was", 0), state = (uint64_t)json_int(body, "state", 0);
+	bool copy = json_int(json_object_get(body, "fork"), "box", 0) > 0;
+	struct unmerged_box *before = was ? box_of(u, was) : state && !copy ? state_of(u, state) : NULL;
+	if (before && (!was || !before->closed)) {
+		before->closed = false;
 		before->id = ev->seq; /* the same sandbox, opened again by a resumed session */
 		return;
 	}
 	GROW(u->box, u->nr, u->cap);
 	struct unmerged_box *b = &u->box[u->nr++];
-	*b = (struct unmerged_box){ .id = ev->seq, .name = xstrdup(json_str(body, "name", "")), .nr = nr ? nr : 1 };
+	*b = (struct unmerged_box){ .id = ev->seq, .owner = ev->seq, .name = xstrdup(json_str(body, "name", "")), .nr = nr ? nr : 1 };
 	b->layer = xcalloc(b->nr, sizeof(*b->layer));
 	for (size_t i = 0; i < b->nr; i++) {
 		const json_t *r = json_array_get(repos, i);

@@ -21,6 +21,7 @@ struct unmerged_layer {
 
 struct unmerged_box {
 	uint64_t id;
+	uint64_t owner; /* the box that began its state */
 	char *name;
 	bool closed;
 	struct unmerged_layer *layer;

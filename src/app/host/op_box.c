@@ -56,6 +56,8 @@ void op_box_close(struct call *c)
 	uint64_t id;
 	if (!call_box(c, &id))
 		return;
+	if (!json_flag(c->args, "asleep", false))
+		super_box_over(c->super, id);
 	bool waits = json_flag(c->args, "wait", false) && super_box_await_end(c, id);
 	super_box_close(c->super, id);
 	if (!waits)

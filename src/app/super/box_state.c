@@ -30,6 +30,8 @@ struct box_states {
 	struct box_rubbish *running;
 	struct loop_timer *timer; /* NULL: none waits */
 	uint64_t durable;
+	uint64_t *stays; /* owners of states that a later sandbox may continue */
+	size_t nr_stays, cap_stays;
 	bool keep; /* beyond the end of the session */
 };
 
@@ -74,8 +76,25 @@ char *box_state_dir(const struct super *s, uint64_t id, const char *name)
 
 uint64_t box_state_owner(uint64_t seq, const json_t *open)
 {
-	int64_t was = json_int(open, "was", 0), state = json_int(open, "state", 0);
-	return was && state ? (uint64_t)state : seq;
+	int64_t state = json_int(open, "state", 0), fork = json_int(json_object_get(open, "fork"), "box", 0);
+	return state && (!fork || json_int(open, "was", 0)) ? (uint64_t)state : seq;
+}
+
+void box_state_stays(struct super *s, uint64_t id)
+{
+	struct box_states *b = s->states;
+	if (box_state_may_continue(s, id))
+		return;
+	GROW(b->stays, b->nr_stays, b->cap_stays);
+	b->stays[b->nr_stays++] = id;
+}
+
+bool box_state_may_continue(const struct super *s, uint64_t id)
+{
+	for (size_t i = 0; i < s->states->nr_stays; i++)
+		if (s->states->stays[i] == id)
+			return true;
+	return false;
 }
 
 /* --- states that go --- */
@@ -196,5 +215,6 @@ void box_state_end(struct super *s)
 	}
 	if (!keep && s->state_dir && dir_remove(s->state_dir, &err) < 0)
 		fprintf(stderr, "sandglass: %s\n", err.text);
+	free(b->stays);
 	free(b);
 }

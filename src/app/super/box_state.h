@@ -18,6 +18,9 @@ NODISCARD int box_state_init(struct super *s, struct err *err);
 char *box_state_dir(const struct super *s, uint64_t id, const char *name);
 /* Whose state a sandbox with this box.open had, the event @seq. */
 uint64_t box_state_owner(uint64_t seq, const json_t *open);
+/* The state of @id may be continued by a sandbox that is opened later; may it? */
+void box_state_stays(struct super *s, uint64_t id);
+bool box_state_may_continue(const struct super *s, uint64_t id);
 /* Its sandbox has gone: takes @dir, which is removed once what was appended so far is on the disk. */
 void box_state_leave(struct super *s, char *dir);
 /* The sandbox that had the state of @id had been closed before the session was resumed. */

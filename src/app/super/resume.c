@@ -355,7 +355,9 @@ void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops,
 	r->self = self;
 	for (size_t i = 0; i < r->nr_boxes; i++) {
 		struct old_box *b = &r->box[i];
-		if (b->closed && !b->next && !json_flag(b->open, "keep", false))
+		if (json_flag(b->open, "stays", false))
+			box_state_stays(s, box_state_owner(b->id, b->open));
+		else if (b->closed && !b->next && !json_flag(b->open, "keep", false))
 			box_state_clear(s, box_state_owner(b->id, b->open));
 		if (!b->ready || b->closed || b->next)
 			continue;

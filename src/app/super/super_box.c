@@ -34,6 +34,8 @@ struct super_box {
 	char *name;
 	char *dir; /* its state; NULL: it stays where it is */
 	json_t *notices; /* what of it is left out, as told so far */
+	uint64_t owner; /* of the state */
+	bool stays; /* the state waits for a later box */
 	bool keep; /* the state outlives the session */
 	struct call *opener; /* box.open that waits for it */
 	struct call *closer; /* box.close that waits until it has gone */
@@ -264,6 +266,23 @@ static int check_options(const json_t *options, struct err *err)
 	return 0;
 }
 
+/* The state of an earlier box, for who is still the same in this one. */
+static int continued(struct super *s, const json_t *args, json_t *open, struct err *err)
+{
+	uint64_t owner = (uint64_t)json_int(args, "state", 0);
+	if (json_flag(args, "stays", false))
+		json_put_flag(open, "stays", true);
+	if (!owner)
+		return 0;
+	for (struct super_box *b = s->box; b; b = b->next)
+		if (b->owner == owner)
+			return err_set(err, ERR_BUSY, "the state of sandbox #%llu is in use", (unsigned long long)owner);
+	if (!box_state_may_continue(s, owner))
+		return err_set(err, ERR_NOENT, "sandbox #%llu has left no state to continue", (unsigned long long)owner);
+	json_put_int(open, "state", (int64_t)owner);
+	return 0;
+}
+
 static int check_again(const json_t *open, struct err *err)
 {
 	CLEANUP(json_release) json_t *seen = json_array();
@@ -280,7 +299,8 @@ static int check_again(const json_t *open, struct err *err)
 /* boxes_ops.state_dir: what an earlier supervisor left in the state of a box that this one stands for is used. */
 char *super_box_state(void *super, uint64_t box, const struct box_opts *o)
 {
-	return box_state_dir(super, o->was && o->state ? (uint64_t)o->state : box, o->name);
+	bool same = o->state && (o->was || !o->fork_box);
+	return box_state_dir(super, same ? (uint64_t)o->state : box, o->name);
 }
 
 /* Opens a box as @open says, whether a script or the record said it. */
@@ -297,6 +317,10 @@ static struct super_box *box_begin(struct super *s, const struct driver *d, cons
 	b->id = boxes_open(s->boxes, d, &o.o, cause, agent);
 	b->dir = xstrdup(boxes_opts(s->boxes, b->id)->state_dir);
 	b->keep = o.o.keep;
+	b->stays = o.o.stays;
+	b->owner = o.o.state && (o.o.was || !o.o.fork_box) ? (uint64_t)o.o.state : b->id;
+	if (b->stays)
+		box_state_stays(s, b->owner);
 	b->next = s->box;
 	s->box = b;
 	if (o.o.net)
@@ -342,7 +366,8 @@ int super_box_open(struct call *c, struct err *err)
 		return 0;
 	call_mark(c, open);
 	const struct driver *d = choose_driver(s, c->args, err);
-	if (!d || check_options(json_object_get(c->args, "options"), err) < 0 || wanted(s, c->args, open, err) < 0 || honey_option(d, json_object_get(c->args, "honeytokens"), open, err) < 0)
+	if (!d || check_options(json_object_get(c->args, "options"), err) < 0 || wanted(s, c->args, open, err) < 0 ||
+	    continued(s, c->args, open, err) < 0 || honey_option(d, json_object_get(c->args, "honeytokens"), open, err) < 0)
 		return -1;
 	if (json_array_size(json_object_get(json_object_get(open, "trace"), "hold")) && !(d->caps & CAP_TRACE))
 		return err_set(err, ERR_UNSUPPORTED, "hold_exec: backend '%s' does not show what runs; use \"process\", or leave it out",
@@ -366,6 +391,7 @@ int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err)
 	CLEANUP(json_release) json_t *open = json_object();
 	box_opts_put(open, like);
 	json_put_int(open, "was", 0);
+	json_object_del(open, "stays");
 	json_put_int(open, "state", (int64_t)from);
 	json_object_del(open, "call");
 	json_t *fork = json_object();
@@ -423,6 +449,7 @@ uint64_t super_box_open_as(struct super *s, const json_t *open, const char *name
 	CLEANUP(json_release) json_t *like = json_copy((json_t *)(uintptr_t)open);
 	json_put_int(like, "was", 0);
 	json_object_del(like, "state");
+	json_object_del(like, "stays");
 	json_object_del(like, "call");
 	json_object_del(like, "fork");
 	json_object_del(like, "trace"); /* nothing is asked a second time */
@@ -490,6 +517,8 @@ void super_box_answer(struct super *s, uint64_t box, struct call *c)
 	json_t *v = json_object();
 	json_put_int(v, "box", (int64_t)sb->id);
 	json_put_str(v, "name", sb->name);
+	if (sb->stays)
+		json_put_int(v, "state", (int64_t)sb->owner);
 	json_put_str(v, "backend", b->driver->name);
 	json_put_str(v, "profile", b->profile);
 	json_put_str(v, "workspace", b->workspace ? b->workspace : "/workspace");
@@ -549,7 +578,7 @@ static void planted(struct super *s, uint64_t box)
 /* The box has gone. */
 static void state_left(struct super *s, struct super_box *sb)
 {
-	if (sb->keep)
+	if (sb->keep || sb->stays)
 		return;
 	bool behind = sb->trees && trees_behind(sb->trees);
 	if (behind)
@@ -674,6 +703,13 @@ bool super_box_await_end(struct call *c, uint64_t box)
 static void looked_last(struct super *s, uint64_t box)
 {
 	boxes_close(s->boxes, box);
+}
+
+void super_box_over(struct super *s, uint64_t box)
+{
+	struct super_box *sb = find(s, box);
+	if (sb)
+		sb->stays = false;
 }
 
 void super_box_close(struct super *s, uint64_t box)

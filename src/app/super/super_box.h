@@ -26,6 +26,7 @@ typedef void super_box_ready_fn(void *self, uint64_t box, const struct err *err)
 uint64_t super_box_open_as(struct super *s, const json_t *open, const char *name, uint64_t cause, super_box_ready_fn *ready,
 			   void *self, struct err *err);
 void super_box_close(struct super *s, uint64_t box);
+void super_box_over(struct super *s, uint64_t box); /* no later box continues its state */
 json_t *super_box_notices(struct super *s, uint64_t box); /* bodies of its box.notice events; borrows; NULL: it has gone */
 void super_box_warn(struct super *s, uint64_t box, const char *fix, const char *fmt, ...) PRINTF(4, 5); /* box.warn */
 /* go_on.c: frozen boxes go on: for @agent those that it uses and nobody else who stands, for 0 all. What stays is told in the

@@ -453,7 +453,7 @@ struct trees *trees_new(struct super *s, struct box *b, const char *name, const 
 	t->baits = record_baits(s->record); /* those planted by now: also its own */
 	t->name = xstrdup(name);
 	t->last = &t->first;
-	t->again = opts->was != 0;
+	t->again = opts->was || (opts->state && !opts->fork_box);
 	t->nr_layers = opts->nr_repos ? opts->nr_repos : 1;
 	t->layer = xcalloc(t->nr_layers, sizeof(*t->layer));
 	for (size_t i = 0; i < t->nr_layers; i++) {

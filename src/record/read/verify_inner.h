@@ -27,7 +27,7 @@ struct verify {
 	uint64_t order_bad, started;
 	char order_text[200];
 	uint64_t missing; /* the first event that says what is not in the recording */
-	char missing_text[200];
+	char missing_text[300];
 	uint8_t step[700]; /* verify_order.c: what a kind means, + 1 */
 };
 

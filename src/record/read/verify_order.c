@@ -148,7 +148,7 @@ static void see_missing(struct verify *v, enum step step, const struct event *ev
 	if (!missing || v->missing)
 		return;
 	v->missing = ev->seq;
-	snprintf(v->missing_text, sizeof(v->missing_text), "%.180s", json_str(body, "text", "directories could not be listed"));
+	snprintf(v->missing_text, sizeof(v->missing_text), "%s", json_str(body, "text", "directories could not be listed"));
 }
 
 void verify_see(struct verify *v, const struct event *ev)

@@ -423,10 +423,14 @@ int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how, j
 	json_put_int(body, "touched", (int64_t)w->touched);
 	json_put_int(body, "files", (int64_t)w->files);
 	put_changes(w, body);
-	json_put_flag(body, "full", full);
+	json_put_flag(body, "full", full && !u->unlisted.nr && !u->deep.nr);
 	json_put(body, "hint_miss", missed);
 	if (u->unlisted.nr)
 		json_put(body, "unlisted", json_argv(u->unlisted.item, u->unlisted.nr));
+	if (u->deep.nr)
+		json_put(body, "deep", json_argv(u->deep.item, u->deep.nr));
+	if (u->unread.nr)
+		json_put(body, "unread", json_argv(u->unread.item, u->unread.nr));
 	json_put_int(body, "took_us", clock_mono_us() - began);
 	upper_settled(u);
 	*body_out = body;

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/beneath.h"
@@ -33,6 +34,8 @@ void upper_release(struct upper *u)
 		node_free(u->root);
 	free(u->changed);
 	strv_release(&u->unlisted);
+	strv_release(&u->deep);
+	strv_release(&u->unread);
 	*u = (struct upper){ .upper_fd = -1, .lower_fd = -1 };
 }
 
@@ -67,6 +70,18 @@ static bool too_fresh(const struct stat *st)
 
 /* --- entries --- */
 
+/* So much of a path is named: it can be as long as the sandbox likes. */
+enum { NAMED_BYTES = 512, CLOCK_EVERY = 256 };
+
+static void name_left_out(const struct ws_node *n, struct strv *list)
+{
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	if (list->nr >= UPPER_NAMED)
+		return;
+	node_path(n, &path);
+	strv_push_bytes(list, buf_cstr(&path), path.len < NAMED_BYTES ? path.len : NAMED_BYTES);
+}
+
 static int look_dir(struct walk *w, struct ws_node *n, const struct stat *st, bool deep, struct err *err)
 {
 	bool was_dir = n->in_upper && S_ISDIR(n->stamp.mode);
@@ -75,8 +90,10 @@ static int look_dir(struct walk *w, struct ws_node *n, const struct stat *st, bo
 	n->in_upper = true;
 	struct ws_state s;
 	content_other(st, &s);
-	if (node_depth(n) >= UPPER_DEPTH_MAX)
+	if (node_depth(n) >= UPPER_DEPTH_MAX) {
 		s.flags = WS_UNREADABLE;
+		name_left_out(n, &w->u->deep);
+	}
 	walk_set_now(w->u, n, &s);
 	if (!was_dir)
 		n->stamp = (struct ws_stamp){ .mode = st->st_mode }; /* so that its own attributes are read */
@@ -102,6 +119,7 @@ static void read_file(struct walk *w, struct ws_node *n, struct stat *st, struct
 		return;
 	}
 	buf_reset(&w->bytes);
+	name_left_out(n, &w->u->unread);
 	*s = (struct ws_state){ .kind = WS_FILE,
 				.flags = WS_UNREADABLE,
 				.mode = (uint16_t)(st->st_mode & 07777),
@@ -167,7 +185,9 @@ static int look_entry(struct walk *w, int dir, const struct walk_dent *d, void *
 	(void)dir;
 	bool deep = *(const bool *)arg;
 	struct stat st;
-	w->u->looked++;
+	if (++w->u->looked % CLOCK_EVERY == 0 && clock_awake_us() > w->until_us)
+		return err_set(err, ERR_TIMEOUT, "looking at the files stopped after %d s, at %zu entries; keep large trees out of the workspace",
+			       UPPER_WALK_S, w->u->looked);
 	if (!stat_entry(w, d, w->dir, &st))
 		return 0; /* gone again */
 	size_t len = strlen(d->name);
@@ -290,6 +310,9 @@ static void begin(struct walk *w, struct upper *u)
 	u->looked = 0;
 	u->removed_kept = 0;
 	strv_release(&u->unlisted);
+	strv_release(&u->deep);
+	strv_release(&u->unread);
+	w->until_us = u->until_us ? u->until_us : clock_awake_us() + (int64_t)UPPER_WALK_S * 1000000;
 }
 
 static void add(struct walk *w, struct ws_node *n, bool deep)

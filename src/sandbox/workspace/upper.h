@@ -13,7 +13,7 @@
 #include "sandbox/workspace/ignore.h"
 #include "sandbox/workspace/node.h"
 
-enum { UPPER_DEPTH_MAX = 4096, UPPER_NODES_MAX = 1000000 };
+enum { UPPER_DEPTH_MAX = 4096, UPPER_NODES_MAX = 1000000, UPPER_NAMED = 20, UPPER_WALK_S = 300 };
 
 struct upper {
 	int upper_fd, lower_fd; /* roots, O_PATH or O_RDONLY; lower -1: nothing below */
@@ -33,6 +33,9 @@ struct upper {
 	size_t nr_changed, cap_changed;
 	uint64_t removed_kept;
 	struct strv unlisted; /* directories that could not be listed in this walk */
+	struct strv deep;     /* directories at the greatest depth that were not entered; at most UPPER_NAMED, cut */
+	struct strv unread;   /* files that could not be read; at most UPPER_NAMED */
+	int64_t until_us;     /* of clock_awake_us: walks stop then; 0 = UPPER_WALK_S from their start */
 	size_t looked;	      /* entries looked at in this walk */
 };
 
@@ -41,7 +44,8 @@ void upper_release(struct upper *u);
 
 /* Of a copy that a box has worked in before: before the first walk, so that it is held against the lower and not taken for it. */
 NODISCARD int upper_prime(struct upper *u, struct err *err);
-/* Walks everything. ERR_FULL past the bounds. */
+/* Walks everything. ERR_FULL past the bound on paths, ERR_TIMEOUT past that on time; what is deeper than UPPER_DEPTH_MAX is left
+ * out and stands in deep. */
 NODISCARD int upper_walk(struct upper *u, struct err *err);
 /* Looks only at the entries named: paths, sorted by bytes; one that ends in '/' is a directory to be walked with all
  * below it. What has a path that is told of must be told of too if it is new. */

@@ -18,6 +18,7 @@ struct walk {
 	size_t nr, cap;
 	int upper_dir, lower_dir; /* of the directory under way; lower_dir -2: not opened yet */
 	struct ws_node *dir;
+	int64_t until_us; /* of clock_awake_us */
 	struct buf path, bytes, base_bytes;
 };
 
