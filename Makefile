@@ -18,8 +18,8 @@ WARN := -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wvla -
 	-Wnull-dereference -Wdouble-promotion -Werror
 HARDEN := -fstack-protector-strong -fstack-clash-protection -fcf-protection
 ifdef SAN
-OPT := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-LDSAN := -fsanitize=address,undefined
+OPT := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+LDSAN := -fsanitize=address,undefined $(if $(shell command -v ld.gold),-fuse-ld=gold)
 else
 OPT := -O2 -g -D_FORTIFY_SOURCE=2 -ftrivial-auto-var-init=zero $(HARDEN) \
 	$(if $(findstring clang,$(CC)),-enable-trivial-auto-var-init-zero-knowing-it-will-be-removed-from-clang)
@@ -197,7 +197,7 @@ unit: $(if $D,$(filter $B/tests/$D/%,$(UNIT_BIN)),$(UNIT_BIN))
 help:
 	@echo 'make             build (into $$B, default build/)'
 	@echo 'make demo        install what is missing, build, show the demo'
-	@echo 'make test        install what is missing, build, run every test (<= 20 minutes)'
+	@echo 'make test        install what is missing, build, run every test (<= 14 minutes)'
 	@echo 'make check       unit tests, golden screens, one end to end (<= 2 minutes)'
 	@echo 'make test-agents the real agents from npm in boxes, with a scripted model (installs them: 2 GB)'
 	@echo 'make test-long   1,000 kills, soaks, long fuzzing'
@@ -224,7 +224,7 @@ check:
 	@B=$B tests/suite check
 
 test: deps
-	@$(MAKE) $(CORES) --no-print-directory all unit-programs helpers
+	@$(MAKE) $(CORES) --no-print-directory all helpers
 	@$(MAKE) $(CORES) --no-print-directory B=build/san SAN=1 all unit-programs
 	@B=$B tests/suite test
 

@@ -80,7 +80,8 @@ static void ends(const char *what)
 static void prepare_body(struct buf *b, unsigned flags, const char *command)
 {
 	buf_u16le(b, (uint16_t)flags);
-	buf_u32le(b, 0);
+	buf_u32le(b, 0); /* columns, rows */
+	buf_u32le(b, 0); /* pixels */
 	pack_str(b, "/");
 	buf_u32le(b, 3);
 	pack_str(b, "/bin/sh");
