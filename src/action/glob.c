@@ -190,14 +190,39 @@ static bool system_folder(const char *path, size_t len)
 	return false;
 }
 
+/* The name of a command of which only the ends are known: /usr/bin/g?t, /???/???/git, $DIR/git. */
+static enum glob_answer unknown_name_match(const char *glob, const struct shell_word *w)
+{
+	const char *suffix = w->text + w->len - w->suffix;
+	const char *slash = memrchr(suffix, '/', w->suffix);
+	if (slash) {
+		size_t len = w->suffix - (size_t)(slash + 1 - suffix);
+		return glob_match(GLOB_WORD, glob, slash + 1, len) ? GLOB_MAYBE : GLOB_NO;
+	}
+	const char *from = memchr(w->text + w->prefix, '/', w->len - w->suffix - w->prefix) ? NULL : memrchr(w->text, '/', w->prefix);
+	size_t prefix = 0;
+	if (from)
+		prefix = w->prefix - (size_t)(from + 1 - w->text);
+	return glob_match_unknown(GLOB_WORD, glob, from ? from + 1 : "", prefix, suffix, w->suffix) == GLOB_NO ? GLOB_NO : GLOB_MAYBE;
+}
+
 /* A command's name: /usr/bin/git is git; ./git is git only to those who want to stop it. */
 static enum glob_answer name_match(const char *glob, const struct shell_word *w, bool certain)
 {
 	enum glob_answer a = word_match(glob, w);
+	if (w->dynamic && !certain && !strchr(glob, '/') && a == GLOB_NO)
+		return unknown_name_match(glob, w);
 	const char *slash = w->dynamic || strchr(glob, '/') ? NULL : memrchr(w->text, '/', w->len);
 	if (a == GLOB_YES || !slash || (certain && !system_folder(w->text, (size_t)(slash - w->text))))
 		return a;
 	return glob_match(GLOB_WORD, glob, slash + 1, w->len - (size_t)(slash + 1 - w->text)) ? GLOB_YES : a;
+}
+
+/* The last element of a pattern like "git push*": it ends in a star, so that words may follow for those who want to stop it. */
+static bool ends_open(const struct element *e, size_t nr)
+{
+	size_t len = nr ? strlen(e[nr - 1].text) : 0;
+	return len > 1 && e[nr - 1].text[len - 1] == '*' && !e[nr - 1].any;
 }
 
 static void raise_to(unsigned char *to, enum glob_answer a)
@@ -223,6 +248,7 @@ enum glob_answer words_match(const char *pattern, const struct shell_part *part,
 	bool open = false;
 	for (size_t i = 0; !certain && i < nr; i++)
 		open |= !strcmp(e[i].text, "...");
+	open |= !certain && ends_open(e, nr);
 	skip_any(e, nr, state);
 	for (size_t j = 0; j < part->nr_words; j++) {
 		const struct shell_word *w = &part->word[j];
@@ -251,4 +277,88 @@ enum glob_answer words_match(const char *pattern, const struct shell_part *part,
 		skip_any(e, nr, state);
 	}
 	return (enum glob_answer)state[nr];
+}
+
+/* --- words in order ----------------------------------------------------------------------------------------------- */
+
+struct in_order {
+	const struct element *e;
+	size_t nr, at, literal; /* elements, how many have been found, and how many of these for certain */
+};
+
+static void skip_free(struct in_order *o)
+{
+	while (o->at < o->nr && o->e[o->at].any)
+		o->at++;
+}
+
+static void see_token(struct in_order *o, const char *text, size_t len)
+{
+	static const char before[] = "!-+@";
+	while (len && o->at == 0 && strchr(before, *text)) { /* alias.x=!git, ["git"] */
+		text++;
+		len--;
+	}
+	skip_free(o);
+	if (!len || o->at == o->nr)
+		return;
+	struct shell_word w = { .text = text, .len = len, .prefix = len, .suffix = len };
+	const char *slash = o->at == 0 ? memrchr(text, '/', len) : NULL;
+	bool found = word_match(o->e[o->at].text, &w) == GLOB_YES;
+	if (!found && slash)
+		found = glob_match(GLOB_WORD, o->e[o->at].text, slash + 1, len - (size_t)(slash + 1 - text));
+	o->at += found;
+	o->literal += found;
+	skip_free(o);
+}
+
+static void see_text(struct in_order *o, const char *text, size_t len)
+{
+	static const char blanks[] = " \t\n\r\"'`;|&()", between[] = "[]{}<>,=\\$:";
+	for (size_t i = 0, n; i < len; i += n + 1) {
+		for (n = 0; i + n < len && !strchr(blanks, text[i + n]);)
+			n++;
+		size_t was = o->at;
+		see_token(o, text + i, n);
+		for (size_t k = 0, m; o->at == was && k < n; k += m + 1) {
+			for (m = 0; k + m < n && !strchr(between, text[i + k + m]);)
+				m++;
+			if (m < n)
+				see_token(o, text + i + k, m);
+			was = o->at;
+		}
+	}
+}
+
+static void see_word(struct in_order *o, const struct shell_word *w)
+{
+	size_t was = o->at;
+	see_text(o, w->text, w->len);
+	if (!w->dynamic || o->at != was || o->at == o->nr)
+		return;
+	if (word_match(o->e[o->at].text, w) != GLOB_NO || (o->at == 0 && unknown_name_match(o->e[0].text, w) != GLOB_NO)) {
+		o->at++;
+		skip_free(o);
+	}
+}
+
+bool words_in_order(const char *pattern, const struct shell_part *part, const struct strv *assigned)
+{
+	struct element e[ELEMENTS_MAX];
+	struct in_order o = { .e = e, .nr = elements(pattern, e) };
+	bool loose = part->flags & SHELL_LOOSE, dynamic = false;
+	if (!o.nr || !(part->flags & (SHELL_LOOSE | SHELL_SETS)))
+		return false;
+	for (size_t i = 0; i < part->nr_words; i++)
+		dynamic |= part->word[i].dynamic;
+	for (size_t i = 0; part->flags & SHELL_SETS && i < part->env.nr; i++)
+		see_text(&o, part->env.item[i], part->env.len[i]);
+	for (size_t i = 0; loose && dynamic && i < assigned->nr; i++)
+		see_text(&o, assigned->item[i], assigned->len[i]);
+	for (size_t i = 0; loose && i < part->nr_words; i++)
+		see_word(&o, &part->word[i]);
+	for (size_t i = 0; loose && i < part->nr_redirects; i++)
+		if (part->redirect[i].kind == SHELL_HERE)
+			see_text(&o, part->redirect[i].target.text, part->redirect[i].target.len);
+	return o.at == o.nr && o.literal > 0;
 }

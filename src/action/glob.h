@@ -26,4 +26,8 @@ enum glob_answer glob_match_unknown(enum glob_kind kind, const char *pattern, co
 struct shell_part;
 enum glob_answer words_match(const char *pattern, const struct shell_part *part, bool certain);
 
+/* For a command that may run what its words say (SHELL_LOOSE, SHELL_SETS): do the words of the pattern appear in it, in this
+ * order, whatever stands between them and however they are quoted? @assigned: values that its unknown words may have. */
+bool words_in_order(const char *pattern, const struct shell_part *part, const struct strv *assigned);
+
 #endif

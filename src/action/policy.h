@@ -26,6 +26,7 @@
  *     them may match. Kind, tool, agent, box: exact or `*`.
  *  2. Word patterns go word by word over every simple command of a command line (action/shell.h): `*` stands for any
  *     bytes within a word; " *" at the end for any further words or none; "..." for any words between or none.
+ *     Of ask and deny a last word that ends in `*` ("git push*") also matches where further words follow.
  *  3. ask and deny match if *one* simple command matches; then the command's own name counts without its folder. allow
  *     speaks only for the commands it matches: a line is allowed when each of its parts is. A word whose value is known
  *     only to the shell ($X, globs) may be anything: an ask or deny that may match asks, an allow must match for certain.

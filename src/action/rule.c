@@ -114,6 +114,20 @@ static enum glob_answer ask_words(const char *pattern, const void *self)
 	return words_match(pattern, w->part, w->certain);
 }
 
+struct loose_words {
+	const struct shell_part *part;
+	const struct strv *assigned;
+};
+
+/* Does one of the patterns appear in what the part may run? What a "!" excludes cannot be told there. */
+static bool loose_match(const struct strv *list, const struct loose_words *w)
+{
+	for (size_t i = 0; i < list->nr; i++)
+		if (list->item[i][0] != '!' && words_in_order(list->item[i], w->part, w->assigned))
+			return true;
+	return false;
+}
+
 static bool name_ok(const struct strv *list, const char *name)
 {
 	return !list->nr || list_answer(list, ask_name, name) == GLOB_YES;
@@ -214,9 +228,12 @@ static void cmd_parts(const struct rule *r, const struct facts *f, uint64_t *yes
 	for (size_t i = 0; i < f->shell->nr; i++) {
 		struct words w = { &f->shell->part[i], certain };
 		uint64_t bit = UINT64_C(1) << i;
-		if (!((*yes | *maybe) & bit) || !w.part->nr_words)
+		if (!((*yes | *maybe) & bit) || !(w.part->nr_words || w.part->flags & SHELL_SETS))
 			continue;
 		enum glob_answer a = list_answer(&r->cmd, ask_words, &w);
+		struct loose_words loose = { &f->shell->part[i], &f->shell->assigned };
+		if (a == GLOB_NO && !certain && loose_match(&r->cmd, &loose))
+			a = GLOB_MAYBE;
 		if (a == GLOB_YES && !(certain && f->reached & bit))
 			y |= bit;
 		else if (a != GLOB_NO)

@@ -72,20 +72,13 @@ static void read_redirect(struct reader *r, struct shell_part *part, size_t inde
 	bool read_write = in && reader_at(r, 0) == '>';
 	if (here_string)
 		r->p += 2;
-	else if (reader_at(r, 0) == '(') {
-		reader_give_up(r, "process substitution");
-		return;
-	} else if (reader_at(r, 0) == '&') {
+	else if (reader_at(r, 0) == '&') {
 		dup = true;
 		r->p++;
 	} else if (reader_at(r, 0) == '>' || reader_at(r, 0) == '|') {
 		r->p++;
 	}
 	reader_blanks(r);
-	if (reader_at(r, 0) == '<' || reader_at(r, 0) == '>') {
-		reader_give_up(r, "process substitution");
-		return;
-	}
 	if (!reader_word(r, &w)) {
 		reader_give_up(r, "a redirection without a target");
 		return;
@@ -101,6 +94,8 @@ static void read_redirect(struct reader *r, struct shell_part *part, size_t inde
 static bool at_redirect(const struct reader *r)
 {
 	int c = reader_at(r, 0);
+	if ((c == '<' || c == '>') && reader_at(r, 1) == '(')
+		return false; /* process substitution: a word */
 	return c == '<' || c == '>' || (c == '&' && reader_at(r, 1) == '>');
 }
 
@@ -158,8 +153,12 @@ static void read_for(struct reader *r)
 {
 	struct shell_word w;
 	reader_blanks(r);
-	if (reader_at(r, 0) == '(' || !reader_word(r, &w)) {
-		reader_give_up(r, "an arithmetic for loop");
+	if (reader_at(r, 0) == '(' && reader_at(r, 1) == '(') {
+		reader_arithmetic(r, 2);
+		return;
+	}
+	if (!reader_word(r, &w)) {
+		reader_give_up(r, "a for loop that is not understood");
 		return;
 	}
 	reader_lines(r);
@@ -225,20 +224,37 @@ static void read_test(struct reader *r)
 	reader_give_up(r, "unbalanced [[");
 }
 
+/* function NAME [()]: its body is a list like any other. */
+static void read_function(struct reader *r)
+{
+	struct shell_word w;
+	reader_blanks(r);
+	if (!reader_word(r, &w))
+		reader_give_up(r, "a function that is not understood");
+	reader_blanks(r);
+	if (reader_at(r, 0) == '(' && reader_at(r, 1) == ')')
+		r->p += 2;
+	reader_lines(r);
+}
+
 /* The reader stands behind the first word of a command. Keywords that only join lists are stepped over: what they join
  * is found all the same, and a text in which they are misplaced runs less, not more. */
 static bool read_keyword(struct reader *r, const struct shell_word *w)
 {
-	static const char *const joins[] = { "if", "then", "elif", "else", "while", "until", "do", "{", "!", NULL };
+	static const char *const joins[] = { "if", "then", "elif", "else", "while", "until", "do", "{", "!", "coproc", NULL };
 	static const char *const ends[] = { "fi", "done", "}", NULL };
-	static const char *const strange[] = { "coproc", "select", "function", "alias", "enable", "autoload", "hash", NULL };
+	static const char *const strange[] = { "alias", "enable", "autoload", "hash", NULL };
 	if (word_among(w, joins))
 		return true;
 	if (word_among(w, strange)) {
 		reader_give_up(r, word_is(w, "alias") ? "an alias" : "a shell word that is not understood");
 		return true;
 	}
-	if (word_is(w, "for"))
+	if (word_is(w, "function")) {
+		read_function(r);
+		return true;
+	}
+	if (word_is(w, "for") || word_is(w, "select"))
 		read_for(r);
 	else if (word_is(w, "case"))
 		read_case(r);
@@ -326,6 +342,18 @@ static void read_simple(struct reader *r, const struct shell_word *first)
 	}
 }
 
+/* ((...)): does it end with two brackets, as arithmetic does? `((a); b)` is not understood. */
+static bool arithmetic_ahead(const struct reader *r)
+{
+	int level = 0;
+	for (const char *q = r->p; q < r->end && *q != '\n'; q++) {
+		level += *q == '(' ? 1 : *q == ')' ? -1 : 0;
+		if (level == 0)
+			return q + 1 < r->end && q[1] == ')';
+	}
+	return false;
+}
+
 static void read_command(struct reader *r)
 {
 	struct shell_word w;
@@ -333,6 +361,11 @@ static void read_command(struct reader *r)
 		reader_blanks(r);
 		if (reader_at(r, 0) == '(') {
 			r->p++;
+			if (reader_at(r, 0) == '(' && arithmetic_ahead(r)) {
+				reader_arithmetic(r, 1);
+				read_trailing_redirects(r);
+				return;
+			}
 			if (reader_at(r, 0) == '(') {
 				reader_give_up(r, "arithmetic as a command");
 				return;

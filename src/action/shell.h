@@ -1,10 +1,11 @@
 /* Which simple commands does a command line run? For policy, screens and reports; it runs nothing and expands nothing.
  *
  * The text is POSIX sh with what bash adds, read as widely as it can be meant: lists, pipes, subshells, groups, if,
- * while, for, case, functions, $( ), backticks, here-documents. What stands inside another command is looked for and
- * becomes a part of its own: sh -c, eval, env, sudo, xargs, nohup, timeout, find -exec and their like (see
- * shell_look.c). Anything that is not understood for certain makes the whole line opaque, which is the caller's reason
- * to ask: text past 64 KiB, more than 63 parts, deep nesting, process substitution, aliases, commands from standard
+ * while, for, case, functions, $( ), <( ), backticks, here-documents. What stands inside another command is looked for and
+ * becomes a part of its own: sh -c, eval, find -exec (shell_look.c), env, sudo, xargs, timeout and their like (shell_wrap.c).
+ * A program that is neither one of these nor known to treat its words as data (shell_known.c) is loose: it may run what
+ * they say. Code of other languages (python -c) is opaque unless nothing in it can run a program (shell_code.c). Anything that is not understood for certain makes the whole line opaque, which is the caller's reason
+ * to ask: text past 64 KiB, more than 63 parts, deep nesting, aliases, commands from standard
  * input, unbalanced quotes. The box is the wall; this is the doorman's reading glass. Fuzzed: tests/fuzz/f_shell_split.c.
  * Linear in the text for each level of nesting; any thread. */
 #ifndef ACTION_SHELL_H
@@ -34,6 +35,8 @@ enum shell_flags {
 	SHELL_LOOKED = 1 << 0,  /* what it runs is a part of its own: only asks and denies look at this one */
 	SHELL_TARGET = 1 << 1,  /* not a command but a file that is written: words are ">" and the path */
 	SHELL_REACHES = 1 << 2, /* variables set before it may change what its name means (PATH, LD_PRELOAD, ...) */
+	SHELL_LOOSE = 1 << 3,   /* it may run what its words say: the words of a rule that appear in it in order ask */
+	SHELL_SETS = 1 << 4,    /* it sets such a variable itself: the same holds for the value */
 };
 
 struct shell_part {
@@ -50,6 +53,7 @@ struct shell {
 	size_t nr, cap;
 	bool opaque;
 	const char *why;  /* static text: "process substitution"; NULL unless opaque */
+	struct strv assigned; /* every "NAME=value" of the line */
 	struct strv dirs; /* where `cd` with a known word may have gone */
 	struct arena arena;
 };

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 void shell_opaque(struct shell *s, const char *why)
 {
@@ -46,36 +47,45 @@ void shell_part_text(const struct shell_part *p, struct buf *out)
 	}
 }
 
-static struct shell_word word_of(const char *text)
+struct shell_word shell_word_of(const char *text)
 {
 	size_t len = strlen(text);
 	return (struct shell_word){ .text = text, .len = len, .prefix = len, .suffix = len };
 }
 
-/* Words that come from elsewhere: standard input, a directory. */
-static struct shell_word word_unknown(const char *text)
+struct shell_word shell_word_unknown(const char *text)
 {
 	return (struct shell_word){ .text = text, .len = strlen(text), .dynamic = true, .splits = true };
 }
 
-static bool is(const struct shell_word *w, const char *s)
+bool shell_word_is(const struct shell_word *w, const char *s)
 {
 	return !w->dynamic && w->len == strlen(s) && !memcmp(w->text, s, w->len);
 }
 
-/* A command's name without its folder. */
-static const char *base_name(const struct shell_word *w)
+const char *shell_base(const struct shell_word *w)
 {
 	const char *slash = w->dynamic ? NULL : memrchr(w->text, '/', w->len);
 	return w->dynamic ? "" : slash ? slash + 1 : w->text;
 }
 
-static bool among(const char *s, const char *const *list)
+bool shell_among(const char *s, const char *const *list)
 {
 	for (; *list; list++)
 		if (!strcmp(*list, s))
 			return true;
 	return false;
+}
+
+bool shell_word_process(const struct shell_word *w)
+{
+	return w->dynamic && !w->prefix && !strncmp(w->text, "<(", 2);
+}
+
+bool shell_word_begins(const struct shell_word *w, const char *s)
+{
+	size_t len = strlen(s);
+	return (w->dynamic ? w->prefix : w->len) >= len && !memcmp(w->text, s, len);
 }
 
 /* --- variables that change what a command's name means ------------------------------------------------------------- */
@@ -84,9 +94,10 @@ static bool reaching_name(const char *text, size_t len)
 {
 	static const char *const exact[] = { "PATH", "IFS", "ENV", "BASH_ENV", "SHELLOPTS", "BASHOPTS", "CDPATH", "HOME",
 					     "EDITOR", "VISUAL", "PAGER", "NODE_OPTIONS", "RUBYOPT", "JAVA_TOOL_OPTIONS",
-					     "RUSTC_WRAPPER", "MAKEFLAGS", "PROMPT_COMMAND", "SHELL", NULL };
+					     "RUSTC_WRAPPER", "MAKEFLAGS", "PROMPT_COMMAND", "SHELL", "LESSOPEN", "LESSCLOSE",
+					     "MANPAGER", "BROWSER", "SUDO_EDITOR", "FCEDIT", "PS0", "PS1", "PS2", "PS4", NULL };
 	static const char *const begin[] = { "LD_", "GIT_SSH", "GIT_CONFIG", "GIT_EXEC", "GIT_EXTERNAL", "GIT_ASKPASS", "GIT_PROXY", "GIT_PAGER",
-					     "GIT_EDITOR", "GIT_DIR", "GIT_WORK_TREE", "PYTHON", "PERL5", "DYLD_", "BASH_FUNC_", "npm_config_", NULL };
+					     "GIT_EDITOR", "GIT_SEQUENCE", "GIT_DIR", "GIT_WORK_TREE", "PYTHON", "PERL5", "DYLD_", "BASH_FUNC_", "npm_config_", NULL };
 	for (const char *const *e = exact; *e; e++)
 		if (strlen(*e) == len && !memcmp(*e, text, len))
 			return true;
@@ -102,18 +113,28 @@ bool shell_reaches(const char *assignment, size_t len)
 	return name && reaching_name(assignment, name);
 }
 
-static void look_at_env(struct shell_part *p)
+static void look_at_env(struct shell *s, struct shell_part *p)
 {
-	for (size_t i = 0; i < p->env.nr; i++)
+	for (size_t i = 0; i < p->env.nr; i++) {
+		strv_push_bytes(&s->assigned, p->env.item[i], p->env.len[i]);
 		if (shell_reaches(p->env.item[i], p->env.len[i]))
-			p->flags |= SHELL_REACHES;
+			p->flags |= SHELL_REACHES | SHELL_SETS;
+	}
+}
+
+bool shell_same_file(const struct shell_word *a, const struct shell_word *b)
+{
+	const char *x = a->text, *y = b->text;
+	x += !strncmp(x, "./", 2) ? 2 : 0;
+	y += !strncmp(y, "./", 2) ? 2 : 0;
+	return !strcmp(x, y);
 }
 
 /* --- what is written ------------------------------------------------------------------------------------------------ */
 
 static bool harmless_target(const struct shell_word *w)
 {
-	return is(w, "/dev/null") || is(w, "/dev/stdout") || is(w, "/dev/stderr") || is(w, "/dev/tty");
+	return shell_word_is(w, "/dev/null") || shell_word_is(w, "/dev/stdout") || shell_word_is(w, "/dev/stderr") || shell_word_is(w, "/dev/tty");
 }
 
 static void add_targets(struct shell *s, const struct shell_part *p)
@@ -129,181 +150,15 @@ static void add_targets(struct shell *s, const struct shell_part *p)
 	}
 }
 
-/* --- wrappers --------------------------------------------------------------------------------------------------------- */
-
-struct wrapper {
-	const char *name;
-	const char *flags;        /* letters of options without a value */
-	const char *values;       /* letters of options with a value */
-	const char *const *longs; /* long options; with "=": a value of their own word or after "=" */
-	int operands;             /* words of its own before the command */
-	enum {
-		SETS_ENV = 1,   /* NAME=value words may come before the command */
-		OWN_RIGHTS = 2, /* changes who or where it runs: must be allowed itself */
-		ADDS_WORDS = 4, /* appends words that we do not know */
-		MAY_END = 8,    /* may stand without a command */
-	} how;
-};
-
-static const char *const no_longs[] = { NULL };
-static const char *const env_longs[] = { "--ignore-environment", "--unset=", "--chdir=", "--null", "--debug", NULL };
-static const char *const sudo_longs[] = { "--non-interactive", "--preserve-env", "--stdin", "--set-home", "--user=",
-					  "--group=", "--background", NULL };
-static const char *const nice_longs[] = { "--adjustment=", NULL };
-static const char *const timeout_longs[] = { "--preserve-status", "--foreground", "--kill-after=", "--signal=",
-					     "--verbose", NULL };
-static const char *const stdbuf_longs[] = { "--input=", "--output=", "--error=", NULL };
-static const char *const xargs_longs[] = { "--null", "--no-run-if-empty", "--verbose", "--max-args=", "--max-procs=",
-					   "--max-lines=", "--max-chars=", "--delimiter=", "--arg-file=", "--replace=",
-					   "--interactive", "--exit", "--open-tty", NULL };
-static const char *const setsid_longs[] = { "--ctty", "--fork", "--wait", NULL };
-static const char *const flock_longs[] = { "--exclusive", "--shared", "--nonblock", "--timeout=", "--no-fork", NULL };
-
-static const struct wrapper wrappers[] = {
-	{ "env", "i0v", "uC", env_longs, 0, SETS_ENV | MAY_END },
-	{ "sudo", "nESHPAbk", "ugpCrtThD", sudo_longs, 0, SETS_ENV | OWN_RIGHTS | MAY_END },
-	{ "doas", "nL", "uC", no_longs, 0, OWN_RIGHTS | MAY_END },
-	{ "chroot", "", "", no_longs, 1, OWN_RIGHTS | MAY_END },
-	{ "nohup", "", "", no_longs, 0, MAY_END },
-	{ "setsid", "cfw", "", setsid_longs, 0, MAY_END },
-	{ "command", "p", "", no_longs, 0, MAY_END },
-	{ "builtin", "", "", no_longs, 0, MAY_END },
-	{ "exec", "cl", "a", no_longs, 0, MAY_END },
-	{ "time", "pvaq", "fo", no_longs, 0, MAY_END },
-	{ "nice", "", "n", nice_longs, 0, MAY_END },
-	{ "ionice", "t", "cn", no_longs, 0, MAY_END },
-	{ "chrt", "bfiorR", "", no_longs, 1, MAY_END },
-	{ "taskset", "", "", no_longs, 1, MAY_END },
-	{ "timeout", "v", "ks", timeout_longs, 1, 0 },
-	{ "stdbuf", "", "ioe", stdbuf_longs, 0, 0 },
-	{ "flock", "xsnuoF", "wE", flock_longs, 1, MAY_END },
-	{ "xargs", "0rtpxo", "InPLsdaE", xargs_longs, 0, ADDS_WORDS | MAY_END },
-	{ "busybox", "", "", no_longs, 0, MAY_END },
-};
-
-static const struct wrapper *wrapper_find(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(wrappers); i++)
-		if (!strcmp(wrappers[i].name, name))
-			return &wrappers[i];
-	return NULL;
-}
-
-/* A "--long" word: 1 without a value or with "=value", 2 when the next word is its value, 0 unknown. */
-static size_t long_option(const struct wrapper *w, const struct shell_word *word)
-{
-	const char *eq = memchr(word->text, '=', word->len);
-	size_t name = eq ? (size_t)(eq - word->text) : word->len;
-	for (const char *const *l = w->longs; *l; l++) {
-		size_t len = strlen(*l);
-		bool value = (*l)[len - 1] == '=';
-		if (name == len - value && !memcmp(word->text, *l, name))
-			return value && !eq ? 2 : 1;
-	}
-	return 0;
-}
-
-/* A "-abc" word: how many words it takes, 0 unknown. */
-static size_t short_option(const struct wrapper *w, const struct shell_word *word)
-{
-	for (size_t i = 1; i < word->len; i++) {
-		if (strchr(w->values, word->text[i]))
-			return i + 1 < word->len ? 1 : 2;
-		if (!strchr(w->flags, word->text[i]) &&
-		    !(!strcmp(w->name, "nice") && word->text[i] >= '0' && word->text[i] <= '9'))
-			return 0;
-	}
-	return 1;
-}
-
-/* Index of the first word of the command that @p runs; nr_words = there is none; 0 = not understood. Fills the word that
- * -I replaces, if there is one. */
-static size_t wrapped_at(const struct wrapper *w, const struct shell_part *p, struct shell_part *inner,
-			 const struct shell_word **replaced)
-{
-	size_t i = 1;
-	for (; i < p->nr_words; i++) {
-		const struct shell_word *word = &p->word[i];
-		if (word->dynamic && word->prefix == 0)
-			break;
-		if (is(word, "--")) {
-			i++;
-			break;
-		}
-		if (word->text[0] != '-' || word->len < 2) {
-			if (!(w->how & SETS_ENV) || !shell_assignment(word->text, word->dynamic ? word->prefix : word->len))
-				break;
-			strv_push_bytes(&inner->env, word->text, word->len);
-			continue;
-		}
-		if (word->dynamic)
-			return 0;
-		size_t takes = word->text[1] == '-' ? long_option(w, word) : short_option(w, word);
-		if (!takes || i + takes > p->nr_words)
-			return 0;
-		if (takes == 2 && (w->how & ADDS_WORDS) && is(word, "-I"))
-			*replaced = &p->word[i + 1];
-		i += takes - 1;
-	}
-	while ((w->how & SETS_ENV) && i < p->nr_words &&
-	       shell_assignment(p->word[i].text, p->word[i].dynamic ? p->word[i].prefix : p->word[i].len)) {
-		strv_push_bytes(&inner->env, p->word[i].text, p->word[i].len);
-		i++;
-	}
-	i += (size_t)w->operands;
-	return i < p->nr_words ? i : p->nr_words;
-}
-
-static bool holds(const struct shell_word *w, const struct shell_word *part)
-{
-	return part && part->len && !part->dynamic && memmem(w->text, w->len, part->text, part->len);
-}
-
-static void look_through(struct shell *s, const struct wrapper *w, struct shell_part *p, int depth)
-{
-	struct shell_part inner = { .flags = p->flags & SHELL_REACHES };
-	const struct shell_word *replaced = NULL;
-	size_t i = wrapped_at(w, p, &inner, &replaced);
-	if (!i || (i == p->nr_words && !(w->how & MAY_END))) {
-		shell_opaque(s, "options of a command that runs another one");
-		shell_part_release(&inner);
-		return;
-	}
-	if (i == p->nr_words) {
-		shell_part_release(&inner); /* `env`, `exec >log`: nothing inside */
-		return;
-	}
-	if (!(w->how & OWN_RIGHTS))
-		p->flags |= SHELL_LOOKED;
-	for (; i < p->nr_words; i++) {
-		struct shell_word word = p->word[i];
-		if (holds(&word, replaced)) {
-			word.dynamic = word.splits = true;
-			word.prefix = word.suffix = 0;
-		}
-		shell_part_push(&inner, &word);
-	}
-	if ((w->how & ADDS_WORDS) && !replaced) {
-		struct shell_word more = word_unknown("[standard input]");
-		shell_part_push(&inner, &more);
-	}
-	for (size_t k = 0; k < p->nr_redirects; k++) /* a shell inside reads our here-document */
-		if (p->redirect[k].kind == SHELL_HERE && !(w->how & ADDS_WORDS)) {
-			GROW(inner.redirect, inner.nr_redirects, inner.cap_redirects);
-			inner.redirect[inner.nr_redirects++] = p->redirect[k];
-		}
-	shell_look(s, &inner, depth + 1);
-}
-
 /* find ... -exec CMD {} ; */
 static void look_into_find(struct shell *s, struct shell_part *p, int depth)
 {
 	static const char *const runs[] = { "-exec", "-execdir", "-ok", "-okdir", NULL };
 	for (size_t i = 1; i < p->nr_words; i++) {
-		if (p->word[i].dynamic || !among(p->word[i].text, runs))
+		if (p->word[i].dynamic || !shell_among(p->word[i].text, runs))
 			continue;
 		struct shell_part inner = { .flags = p->flags & SHELL_REACHES };
-		for (i++; i < p->nr_words && !is(&p->word[i], ";") && !is(&p->word[i], "+"); i++) {
+		for (i++; i < p->nr_words && !shell_word_is(&p->word[i], ";") && !shell_word_is(&p->word[i], "+"); i++) {
 			struct shell_word w = p->word[i];
 			if (memmem(w.text, w.len, "{}", 2)) {
 				w.dynamic = w.splits = true;
@@ -316,7 +171,7 @@ static void look_into_find(struct shell *s, struct shell_part *p, int depth)
 }
 
 /* The text of a static word, or of several joined by blanks (eval), read as a line of its own. */
-static void look_into_text(struct shell *s, const struct shell_word *w, size_t nr, int depth)
+void shell_look_text(struct shell *s, const struct shell_word *w, size_t nr, int depth)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	for (size_t i = 0; i < nr; i++) {
@@ -331,11 +186,65 @@ static void look_into_text(struct shell *s, const struct shell_word *w, size_t n
 	shell_read(s, buf_cstr(&text), text.len, depth + 1);
 }
 
+/* Standard input under another name. */
+static bool reads_stdin(const struct shell_word *w)
+{
+	static const char *const names[] = { "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", NULL };
+	return !w->dynamic && (shell_among(w->text, names) || shell_word_begins(w, "/dev/fd/") || shell_word_begins(w, "/proc/self/fd/"));
+}
+
+/* What @p reads from standard input; NULL if it is not in the line. */
+static const struct shell_word *stdin_text(const struct shell_part *p)
+{
+	const struct shell_word *here = NULL;
+	for (size_t k = 0; k < p->nr_redirects; k++)
+		if (p->redirect[k].kind != SHELL_OUT)
+			here = p->redirect[k].kind == SHELL_HERE ? &p->redirect[k].target : NULL;
+	return here;
+}
+
+void shell_look_stdin(struct shell *s, struct shell_part *p, int depth)
+{
+	const struct shell_word *here = stdin_text(p);
+	if (!here) {
+		shell_opaque(s, "a shell that reads its commands from standard input");
+		return;
+	}
+	p->flags |= SHELL_LOOKED;
+	shell_look_text(s, here, 1, depth);
+}
+
+const struct shell_word *shell_written(const struct shell *s, const struct shell_word *file, bool *unknown)
+{
+	*unknown = false;
+	for (size_t i = 0; i < s->nr; i++) {
+		const struct shell_part *w = &s->part[i];
+		if (!(w->flags & SHELL_TARGET) || file->dynamic || w->word[1].dynamic || !shell_same_file(&w->word[1], file))
+			continue;
+		const struct shell_word *here = i + 1 < s->nr ? stdin_text(&s->part[i + 1]) : NULL; /* its writer comes next */
+		*unknown = !here || here->dynamic;
+		return *unknown ? NULL : here;
+	}
+	return NULL;
+}
+
+/* A file that this very line has written is read as the commands that it will be. */
+static void look_at_script(struct shell *s, const struct shell_word *file, int depth)
+{
+	bool unknown;
+	const struct shell_word *text = shell_written(s, file, &unknown);
+	if (unknown)
+		shell_opaque(s, "a program that this line writes and runs");
+	else if (text && !shell_look_script(s, text))
+		shell_look_text(s, text, 1, depth);
+}
+
 /* sh, bash and their like: -c TEXT, a script file, or commands from standard input. */
 static void look_into_shell(struct shell *s, struct shell_part *p, int depth)
 {
+	static const char *const timed[] = { "at", "batch", NULL };
 	size_t i = 1;
-	bool text = false, from_stdin = false;
+	bool text = false, from_stdin = shell_among(shell_base(&p->word[0]), timed);
 	for (; i < p->nr_words && !text; i++) {
 		const struct shell_word *w = &p->word[i];
 		if (w->dynamic && w->prefix == 0) {
@@ -345,11 +254,11 @@ static void look_into_shell(struct shell *s, struct shell_part *p, int depth)
 		if (w->len < 2 || (w->text[0] != '-' && w->text[0] != '+'))
 			break;
 		if (w->text[1] == '-') {
-			if (is(w, "--")) {
+			if (shell_word_is(w, "--")) {
 				i++;
 				break;
 			}
-			if (is(w, "--rcfile") || is(w, "--init-file"))
+			if (shell_word_is(w, "--rcfile") || shell_word_is(w, "--init-file"))
 				i++;
 			continue;
 		}
@@ -364,41 +273,116 @@ static void look_into_shell(struct shell *s, struct shell_part *p, int depth)
 		i++;
 	if (text && i < p->nr_words) {
 		p->flags |= SHELL_LOOKED;
-		look_into_text(s, &p->word[i], 1, depth);
+		shell_look_text(s, &p->word[i], 1, depth);
 		return;
 	}
-	if (!text && !from_stdin && i < p->nr_words)
+	if (!text && !from_stdin && i < p->nr_words && !reads_stdin(&p->word[i])) {
+		if (shell_word_process(&p->word[i]))
+			shell_opaque(s, "a shell that reads what another command writes");
+		look_at_script(s, &p->word[i], depth);
 		return; /* a script file: a command like any other */
-	if (p->nr_words == 2 && (is(&p->word[1], "--version") || is(&p->word[1], "--help")))
-		return;
-	const struct shell_redirect *here = NULL;
-	for (size_t k = 0; k < p->nr_redirects; k++)
-		if (p->redirect[k].kind != SHELL_OUT)
-			here = p->redirect[k].kind == SHELL_HERE ? &p->redirect[k] : NULL;
-	if (!here) {
-		shell_opaque(s, "a shell that reads its commands from standard input");
-		return;
 	}
-	p->flags |= SHELL_LOOKED;
-	look_into_text(s, &here->target, 1, depth);
+	if (p->nr_words == 2 && (shell_word_is(&p->word[1], "--version") || shell_word_is(&p->word[1], "--help")))
+		return;
+	shell_look_stdin(s, p, depth);
 }
 
-/* Options of git that stand before its verb: seen without them as well, so that `git -C x push` is a push. */
-static void look_into_git(struct shell *s, const struct shell_part *p)
+/* git with its verb at word @i, without what stands before it. */
+static void add_git(struct shell *s, const struct shell_part *p, size_t i)
 {
-	static const char *const with_value[] = { "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path",
-						  "--config-env", NULL };
-	size_t i = 1;
-	while (i < p->nr_words && !p->word[i].dynamic && p->word[i].text[0] == '-')
-		i += among(p->word[i].text, with_value) ? 2 : 1;
-	if (i == 1 || i >= p->nr_words)
-		return;
-	struct shell_part plain = { .flags = p->flags | SHELL_LOOKED };
-	struct shell_word git = word_of("git");
+	struct shell_part plain = { .flags = (p->flags & SHELL_REACHES) | SHELL_LOOKED };
+	struct shell_word git = shell_word_of("git");
 	shell_part_push(&plain, &git);
 	for (; i < p->nr_words; i++)
 		shell_part_push(&plain, &p->word[i]);
 	shell_add(s, &plain);
+}
+
+/* Settings of git that are commands, or names of commands. */
+static bool git_setting(const struct shell_word *w)
+{
+	static const char *const settings[] = { "alias.", "core.sshcommand", "core.pager", "core.editor", "core.hookspath", "core.fsmonitor",
+						"core.gitproxy", "credential.helper", "diff.external", "sequence.editor", "pager.", "include.path", NULL };
+	for (const char *const *t = settings; *t; t++)
+		if (w->len >= strlen(*t) && !strncasecmp(w->text, *t, strlen(*t)))
+			return true;
+	return w->dynamic && w->prefix < 6;
+}
+
+/* Verbs of git that run what their words say. */
+static bool git_runs(const struct shell_part *p, size_t verb)
+{
+	static const char *const always[] = { "filter-branch", "for-each-repo", "subtree", "difftool", "mergetool", "config", NULL };
+	static const struct {
+		const char *verb, *word;
+	} with[] = { { "bisect", "run" }, { "rebase", "-x" }, { "rebase", "--exec" }, { "submodule", "foreach" }, { "grep", "-O" } };
+	const char *name = p->word[verb].dynamic ? "" : p->word[verb].text;
+	if (shell_among(name, always)) {
+		bool setting = strcmp(name, "config") != 0;
+		for (size_t i = verb + 1; i < p->nr_words; i++)
+			setting |= git_setting(&p->word[i]);
+		return setting;
+	}
+	for (size_t k = 0; k < ARRAY_LEN(with); k++)
+		for (size_t i = verb + 1; !strcmp(name, with[k].verb) && i < p->nr_words; i++)
+			if (shell_word_begins(&p->word[i], with[k].word))
+				return true;
+	return false;
+}
+
+/* Options of git that stand before its verb: seen without them as well, so that `git -C x push` is a push. Of an option
+ * that is not known both is seen: it has a value, it has none. */
+static void look_into_git(struct shell *s, struct shell_part *p)
+{
+	static const char *const with_value[] = { "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env",
+						  "--super-prefix", "--attr-source", NULL };
+	static const char *const alone[] = { "-p", "--paginate", "-P", "--no-pager", "--bare", "--no-replace-objects", "--literal-pathspecs",
+					     "--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs", "--no-optional-locks",
+					     "--no-lazy-fetch", "--no-advice", "--exec-path", "--html-path", "--version", "--help", "-v", "-h", NULL };
+	size_t i = 1;
+	while (i < p->nr_words && shell_word_begins(&p->word[i], "-")) {
+		const struct shell_word *o = &p->word[i];
+		bool value = !o->dynamic && shell_among(o->text, with_value);
+		if (!o->dynamic && !value && !shell_among(o->text, alone) && !memchr(o->text, '=', o->len) && i + 2 < p->nr_words)
+			add_git(s, p, i + 2);
+		if (value && o->text[1] == 'c' && i + 1 < p->nr_words && git_setting(&p->word[i + 1]))
+			p->flags |= SHELL_LOOSE;
+		if (shell_word_begins(o, "--config-env"))
+			p->flags |= SHELL_LOOSE;
+		i += value ? 2 : 1;
+	}
+	if (i < p->nr_words && git_runs(p, i))
+		p->flags |= SHELL_LOOSE;
+	if (i > 1 && i < p->nr_words)
+		add_git(s, p, i);
+}
+
+/* /usr/lib/git-core/git-push is git push. */
+static void look_into_git_dash(struct shell *s, const struct shell_part *p, const char *verb)
+{
+	struct shell_part plain = { .flags = (p->flags & SHELL_REACHES) | SHELL_LOOKED };
+	struct shell_word git = shell_word_of("git"), name = shell_word_of(verb);
+	shell_part_push(&plain, &git);
+	shell_part_push(&plain, &name);
+	for (size_t i = 1; i < p->nr_words; i++)
+		shell_part_push(&plain, &p->word[i]);
+	shell_add(s, &plain);
+}
+
+void shell_look_loose(struct shell *s, struct shell_part *p, int depth)
+{
+	p->flags |= SHELL_LOOSE;
+	for (size_t i = 1; i + 1 < p->nr_words && !s->opaque; i++) { /* docker run IMAGE sh -c TEXT */
+		const char *name = shell_base(&p->word[i]);
+		bool text = shell_is_shell(name) && shell_word_begins(&p->word[i + 1], "-") && !p->word[i + 1].dynamic &&
+			    p->word[i + 1].text[1] != '-' && strchr(p->word[i + 1].text, 'c');
+		if (!text && !shell_code_option(name, &p->word[i + 1]))
+			continue;
+		struct shell_part inner = { .flags = p->flags & SHELL_REACHES };
+		for (; i < p->nr_words; i++)
+			shell_part_push(&inner, &p->word[i]);
+		shell_look(s, &inner, depth + 1);
+	}
 }
 
 /* Words of the shell itself that change what comes after them. */
@@ -408,25 +392,35 @@ static void look_at_builtin(struct shell *s, struct shell_part *p, const char *n
 	static const char *const reads[] = { ".", "source", NULL };
 	if (!strcmp(name, "eval")) {
 		p->flags |= SHELL_LOOKED;
-		look_into_text(s, p->word + 1, p->nr_words - 1, depth);
-	} else if (!strcmp(name, "trap") && p->nr_words > 2 && !is(&p->word[1], "-")) {
-		look_into_text(s, p->word + 1, 1, depth);
+		shell_look_text(s, p->word + 1, p->nr_words - 1, depth);
+	} else if (!strcmp(name, "trap") && p->nr_words > 2 && !shell_word_is(&p->word[1], "-")) {
+		shell_look_text(s, p->word + 1, 1, depth);
 	} else if (!strcmp(name, "cd") || !strcmp(name, "pushd")) {
 		if (p->nr_words == 2 && !p->word[1].dynamic)
 			strv_push_bytes(&s->dirs, p->word[1].text, p->word[1].len);
-	} else if (among(name, declares)) {
+	} else if (shell_among(name, declares)) {
 		for (size_t i = 1; i < p->nr_words; i++)
 			if (p->word[i].dynamic ? p->word[i].prefix == 0 || shell_reaches(p->word[i].text, p->word[i].len)
 					       : shell_reaches(p->word[i].text, p->word[i].len))
-				p->flags |= SHELL_REACHES;
-	} else if (among(name, reads)) {
+				p->flags |= SHELL_REACHES | SHELL_LOOSE;
+	} else if (shell_among(name, reads)) {
 		p->flags |= SHELL_REACHES;
+		if (p->nr_words > 1 && (reads_stdin(&p->word[1]) || shell_word_process(&p->word[1])))
+			shell_look_stdin(s, p, depth);
+		else if (p->nr_words > 1)
+			look_at_script(s, &p->word[1], depth);
 	}
+}
+
+bool shell_is_shell(const char *name)
+{
+	static const char *const shells[] = { "sh", "bash", "dash", "ash", "zsh", "ksh", "ksh93", "mksh", "rbash", "yash", "posh", "fish",
+					      "csh", "tcsh", "at", "batch", NULL };
+	return shell_among(name, shells);
 }
 
 void shell_look(struct shell *s, struct shell_part *p, int depth)
 {
-	static const char *const shells[] = { "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", NULL };
 	add_targets(s, p);
 	if (depth > SHELL_DEPTH_MAX)
 		shell_opaque(s, "nested too deeply");
@@ -434,24 +428,31 @@ void shell_look(struct shell *s, struct shell_part *p, int depth)
 		shell_part_release(p);
 		return;
 	}
-	look_at_env(p);
+	look_at_env(s, p);
 	size_t mine = s->nr;
 	shell_add(s, p); /* before what it runs; @p's lists stay valid, the flags are set in the copy */
 	if (mine == s->nr || !p->nr_words)
 		return;
 	struct shell_part part = *p;
-	const char *name = base_name(&part.word[0]);
-	const struct wrapper *w = wrapper_find(name);
-	if (w)
-		look_through(s, w, &part, depth);
-	else if (among(name, shells))
+	const char *name = shell_base(&part.word[0]);
+	if (shell_is_wrapper(name))
+		shell_look_wrapper(s, &part, depth);
+	else if (shell_is_shell(name))
 		look_into_shell(s, &part, depth);
 	else if (!strcmp(name, "find"))
 		look_into_find(s, &part, depth);
 	else if (!strcmp(name, "git"))
 		look_into_git(s, &part);
-	else
+	else if (!strncmp(name, "git-", 4) && name[4])
+		look_into_git_dash(s, &part, name + 4);
+	else if (shell_is_builtin(name))
 		look_at_builtin(s, &part, name, depth);
+	else if (shell_is_interpreter(name))
+		shell_look_interpreter(s, &part, depth);
+	else if (!shell_is_plain(&part))
+		shell_look_loose(s, &part, depth);
+	if (strchr(part.word[0].text, '/'))
+		look_at_script(s, &part.word[0], depth);
 	s->part[mine].flags = part.flags;
 }
 
@@ -506,6 +507,7 @@ void shell_free(struct shell **s)
 		shell_part_release(&(*s)->part[i]);
 	free((*s)->part);
 	strv_release(&(*s)->dirs);
+	strv_release(&(*s)->assigned);
 	arena_release(&(*s)->arena);
 	free(*s);
 	*s = NULL;

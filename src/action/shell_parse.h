@@ -29,6 +29,7 @@ bool reader_meta(int c);                         /* does it end a word? */
 bool reader_given_up(const struct reader *r);
 void reader_give_up(struct reader *r, const char *why);
 bool reader_word(struct reader *r, struct shell_word *out); /* false if there is none here */
+void reader_arithmetic(struct reader *r, size_t skip); /* behind @skip bytes, to its two brackets */
 void reader_blanks(struct reader *r);            /* steps over blanks and comments */
 void reader_lines(struct reader *r);             /* and line ends, with the here-documents behind them */
 enum until reader_list(struct reader *r, enum until until);   /* reads to what @until says, consuming it */
@@ -41,6 +42,42 @@ void shell_look(struct shell *s, struct shell_part *raw, int depth);
 void shell_opaque(struct shell *s, const char *why); /* the first reason stays */
 void shell_part_release(struct shell_part *p);
 void shell_part_push(struct shell_part *p, const struct shell_word *w);
+/* --- shell_look.c: words, and what is looked through --- */
+struct shell_word shell_word_of(const char *text);
+struct shell_word shell_word_unknown(const char *text); /* it comes from elsewhere: standard input, a directory */
+bool shell_word_is(const struct shell_word *w, const char *s);
+bool shell_word_begins(const struct shell_word *w, const char *s); /* for certain */
+bool shell_word_process(const struct shell_word *w); /* <(list) */
+const char *shell_base(const struct shell_word *w); /* a command's name without its folder; "" if it is not known */
+bool shell_among(const char *s, const char *const *list);
+bool shell_same_file(const struct shell_word *a, const struct shell_word *b);
+bool shell_is_shell(const char *name);
+/* The text of static words, joined by blanks, read as a line of its own. */
+void shell_look_text(struct shell *s, const struct shell_word *w, size_t nr, int depth);
+/* What this very line has written to @file, as far as it is in it; NULL with @unknown: it has, but who knows what. */
+const struct shell_word *shell_written(const struct shell *s, const struct shell_word *file, bool *unknown);
+/* Commands for a shell from the here-document of @p; opaque if it has none. */
+void shell_look_stdin(struct shell *s, struct shell_part *p, int depth);
+/* @p may run what its words say, in a way that is not known: SHELL_LOOSE. */
+void shell_look_loose(struct shell *s, struct shell_part *p, int depth);
+
+/* --- shell_wrap.c: commands that run other commands --- */
+bool shell_is_wrapper(const char *name);
+bool shell_is_arch(const struct shell_word *w);
+void shell_look_wrapper(struct shell *s, struct shell_part *p, int depth);
+
+/* --- shell_known.c: programs whose words are no commands --- */
+bool shell_is_builtin(const char *name);
+bool shell_is_plain(const struct shell_part *p);
+
+/* --- shell_code.c: code of other languages --- */
+bool shell_is_interpreter(const char *name);
+/* Is @option one with which the interpreter @name takes its code from the next word (python -c)? */
+bool shell_code_option(const char *name, const struct shell_word *option);
+void shell_look_interpreter(struct shell *s, struct shell_part *p, int depth);
+/* The text of a script that begins with the name of an interpreter; false if it does not. */
+bool shell_look_script(struct shell *s, const struct shell_word *text);
+
 /* "NAME=..." with a proper name: length of NAME, else 0. */
 size_t shell_assignment(const char *text, size_t len);
 

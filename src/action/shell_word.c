@@ -100,9 +100,9 @@ static void read_until(struct reader *r, int open, int close)
 		reader_give_up(r, "unbalanced bracket");
 }
 
-static void read_arithmetic(struct reader *r)
+void reader_arithmetic(struct reader *r, size_t skip)
 {
-	r->p += 3;
+	r->p += skip;
 	read_until(r, '(', ')');
 	if (reader_given_up(r))
 		return;
@@ -119,7 +119,7 @@ static void read_dollar(struct reader *r, struct piece *w, bool quoted)
 	int c = reader_at(r, 1);
 	bool splits = !quoted;
 	if (c == '(' && reader_at(r, 2) == '(') {
-		read_arithmetic(r);
+		reader_arithmetic(r, 3);
 	} else if (c == '(') {
 		r->p += 2;
 		size_t heres = r->nr_here;
@@ -217,14 +217,28 @@ static bool bracket_closes(const struct reader *r)
 	return false;
 }
 
+/* <(list) and >(list): a word whose value is a file name that nobody knows. */
+static bool at_process(const struct reader *r)
+{
+	int c = reader_at(r, 0);
+	return (c == '<' || c == '>') && reader_at(r, 1) == '(';
+}
+
 /* One word into @out. false if there is none here. */
 bool reader_word(struct reader *r, struct shell_word *out)
 {
 	struct piece w = { 0 };
 	const char *start = r->p;
-	while (r->p < r->end && !reader_meta(reader_at(r, 0))) {
+	bool brace = false;
+	while (r->p < r->end && (!reader_meta(reader_at(r, 0)) || at_process(r))) {
 		int c = reader_at(r, 0);
-		if (c == '\'') {
+		if (c == '<' || c == '>') {
+			const char *from = r->p;
+			r->p += 2;
+			reader_deeper(r, UNTIL_PAREN);
+			if (!reader_given_up(r))
+				unknown(&w, from, r->p, false);
+		} else if (c == '\'') {
 			const char *q = memchr(r->p + 1, '\'', (size_t)(r->end - r->p - 1));
 			if (!q) {
 				reader_give_up(r, "unbalanced quote");
@@ -250,13 +264,18 @@ bool reader_word(struct reader *r, struct shell_word *out)
 			if (!reader_given_up(r))
 				unknown(&w, from, r->p, true);
 		} else if (c == '*' || c == '?' || (c == '[' && bracket_closes(r)) || (c == '{' && brace_expands(r))) {
-			unknown(&w, r->p, r->p + 1, true);
-			r->p++;
+			const char *to = c == '[' ? memchr(r->p + 1, ']', (size_t)(r->end - r->p - 1)) : NULL;
+			to = to ? to + 1 : r->p + 1;
+			unknown(&w, r->p, to, true);
+			brace |= c == '{';
+			r->p = to;
 		} else {
 			buf_putc(&w.text, (char)c);
 			r->p++;
 		}
 	}
+	if (brace) /* {git,push}: no end of it is the end of every word */
+		w.since = w.text.len;
 	bool any = r->p > start && !reader_given_up(r);
 	if (any && w.text.len == 0 && !w.quoted && !w.dynamic)
 		any = false; /* nothing but a continued line */
