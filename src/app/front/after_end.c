@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "app/front/agent_steps.h"
 #include "app/front/merge_text.h"
 #include "app/front/merge_trust.h"
 #include "app/front/sessions.h"
@@ -226,6 +227,7 @@ static void merge_id(const struct again *g, const struct unmerged_box *b, char o
 struct plan { /* what merge_run is given, and what it borrows */
 	struct ws_view *view;
 	struct merge_step *step;
+	struct agent_steps *agent; /* the agent's own commits */
 	struct merge_choices *choice;
 	struct pick pick;
 	json_t *taken;
@@ -270,6 +272,7 @@ static int plan_make(struct plan *p, struct again *g, const struct unmerged_box 
 			return -1;
 	p->view = xcalloc(b->nr, sizeof(*p->view));
 	p->step = xcalloc(b->nr, sizeof(*p->step));
+	p->agent = xcalloc(b->nr, sizeof(*p->agent));
 	p->choice = xcalloc(b->nr, sizeof(*p->choice));
 	p->target = xcalloc(b->nr, sizeof(*p->target));
 	p->message = merge_message(b->name, 0, session_id(g->read));
@@ -287,13 +290,16 @@ static int plan_make(struct plan *p, struct again *g, const struct unmerged_box 
 			json_array_extend(p->taken, p->choice[k].taken);
 		p->left += left + p->choice[k].partly;
 		p->step[k] = (struct merge_step){ .view = &p->view[k], .message = p->message };
+		if ((cmd_has(g->ctx, "commits") || (!cmd_has(g->ctx, "apply") && !cmd_opt(g->ctx, "patch"))) &&
+		    agent_steps_read(&p->agent[k], g->read, st, l->snaps, l->nr_snaps, p->message, err) < 0)
+			return -1;
 		p->target[k] = (struct merge_target){ .repo = l->repo,
 						      .had = &l->had,
 						      .opening = l->opening,
 						      .asked = &p->pick.paths,
 						      .dir = l->dir,
-						      .step = &p->step[k],
-						      .nr_steps = 1,
+						      .step = p->agent[k].nr ? p->agent[k].step : &p->step[k],
+						      .nr_steps = p->agent[k].nr ? p->agent[k].nr : 1,
 						      .choice = p->choice[k].item,
 						      .nr_choices = p->choice[k].nr };
 	}
@@ -307,7 +313,9 @@ static void plan_release(struct plan *p)
 	for (size_t i = 0; i < p->nr; i++) {
 		ws_view_release(&p->view[i]);
 		merge_choices_release(&p->choice[i]);
+		agent_steps_release(&p->agent[i]);
 	}
+	free(p->agent);
 	pick_release(&p->pick);
 	json_decref(p->taken);
 	free(p->view);
@@ -385,6 +393,10 @@ int after_end_merge(struct cmd_ctx *ctx, const char *path, const char *box)
 		rc = write_again(&g, &err);
 	if (rc == 0)
 		rc = merge_box(&g, b, &err);
+	if (rc < 0 && err.code == ERR_DAMAGED && !strstr(err.text, "sandglass verify")) {
+		const struct err why = err;
+		err_set(&err, why.code, "%.300s; 'sandglass verify %.200s' shows where", why.text, path);
+	}
 	return finish(&g, rc, &err);
 }
 

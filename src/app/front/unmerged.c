@@ -60,6 +60,8 @@ static void see_snapshot(struct unmerged_box *b, const struct event *ev, json_t 
 			continue;
 		json_decref(l->snap);
 		l->snap = json_incref(body);
+		GROW(l->snaps, l->nr_snaps, l->cap_snaps);
+		l->snaps[l->nr_snaps++] = ev->seq;
 		/* what was merged stays merged while nothing changes; a box that is opened again lists what it had */
 		const char *why = json_str(body, "why", "");
 		if (!l->seq ||
@@ -235,6 +237,7 @@ void unmerged_release(struct unmerged *u)
 			free(u->box[i].layer[k].repo);
 			free(u->box[i].layer[k].dir);
 			json_decref(u->box[i].layer[k].snap);
+			free(u->box[i].layer[k].snaps);
 			ws_merged_release(&u->box[i].layer[k].had);
 		}
 		free(u->box[i].layer);

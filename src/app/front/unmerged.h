@@ -11,6 +11,8 @@
 struct unmerged_layer {
 	char *repo, *dir;     /* the user's folder; NULL = none, there is nothing to merge into */
 	json_t *snap;	      /* body of its newest snapshot; NULL = none */
+	uint64_t *snaps;      /* of all its snapshots */
+	size_t nr_snaps, cap_snaps;
 	uint64_t seq, merged; /* of that snapshot; of the newest merge back that stands and names no trees (older versions) */
 	size_t left;	      /* files which that merge left out */
 	struct ws_merged had; /* what the merges that stand have brought */

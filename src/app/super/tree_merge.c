@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/front/agent_steps.h"
 #include "app/front/merge_text.h"
 #include "app/host/op.h"
 #include "app/super/tree_base.h"
@@ -71,9 +72,43 @@ struct layer_merge {
 	struct merge_step *step;
 	char **message;
 	size_t nr;
+	struct agent_steps agent; /* the steps, if the agent made commits; then there are none of the others */
 	struct merge_choices choices;
 	struct tree_had had;
 };
+
+static int choose_steps(struct merging *m, size_t i, const struct ws_store *st, struct layer_merge *lm)
+{
+	struct trees *t = m->op.t;
+	struct ws_view *last = lm->agent.nr ? &lm->agent.view[lm->agent.nr - 1] : &lm->view[lm->nr - 1];
+	int rc = pick_choices(&m->pick, t->layer[i].name, last, st, &lm->choices, &m->op.err);
+	m->left += lm->choices.left + lm->choices.partly;
+	if (lm->choices.taken && !m->taken)
+		m->taken = json_array();
+	if (lm->choices.taken)
+		json_array_extend(m->taken, lm->choices.taken);
+	return rc;
+}
+
+/* The agent's own commits, if it made any. */
+static int load_commits(struct merging *m, size_t i, const struct ws_store *st, size_t nr, struct layer_merge *lm)
+{
+	struct trees *t = m->op.t;
+	if ((m->mode != MERGE_COMMITS && m->mode != MERGE_BRANCH) || m->message || !nr)
+		return 0;
+	uint64_t *seq = xcalloc(nr, sizeof(*seq));
+	for (size_t k = 0, n = 0; k < t->nr_snaps; k++)
+		if (t->snap[k].layer == i)
+			seq[n++] = t->snap[k].seq;
+	CLEANUP(free_ptr) char *rest = merge_message(t->name, 0, record_id(t->s->record));
+	int rc = 0;
+	if (!t->read)
+		rc = session_open(&t->read, record_path(t->s->record), &m->op.err);
+	if (rc == 0)
+		rc = agent_steps_read(&lm->agent, t->read, st, seq, nr, rest, &m->op.err);
+	free(seq);
+	return rc;
+}
 
 static int load_steps(struct merging *m, size_t i, const struct ws_store *st, struct layer_merge *lm)
 {
@@ -81,6 +116,10 @@ static int load_steps(struct merging *m, size_t i, const struct ws_store *st, st
 	size_t nr = 0;
 	for (size_t k = 0; k < t->nr_snaps; k++)
 		nr += t->snap[k].layer == i;
+	if (load_commits(m, i, st, nr, lm) < 0)
+		return -1;
+	if (lm->agent.nr)
+		return choose_steps(m, i, st, lm);
 	if (m->mode != MERGE_COMMITS || nr == 0)
 		nr = 1;
 	lm->view = xcalloc(nr, sizeof(*lm->view));
@@ -96,13 +135,7 @@ static int load_steps(struct merging *m, size_t i, const struct ws_store *st, st
 		lm->step[lm->nr] = (struct merge_step){ .view = &lm->view[lm->nr], .message = lm->message[lm->nr] };
 		lm->nr++;
 	}
-	int rc = pick_choices(&m->pick, t->layer[i].name, &lm->view[lm->nr - 1], st, &lm->choices, &m->op.err);
-	m->left += lm->choices.left + lm->choices.partly;
-	if (lm->choices.taken && !m->taken)
-		m->taken = json_array();
-	if (lm->choices.taken)
-		json_array_extend(m->taken, lm->choices.taken);
-	return rc;
+	return choose_steps(m, i, st, lm);
 }
 
 static void layer_merge_release(struct layer_merge *lm)
@@ -116,6 +149,7 @@ static void layer_merge_release(struct layer_merge *lm)
 	free(lm->message);
 	merge_choices_release(&lm->choices);
 	tree_had_release(&lm->had);
+	agent_steps_release(&lm->agent);
 }
 
 /* A file as it is in the box now. */
@@ -159,8 +193,8 @@ static void merge_work(struct tree_op *op)
 			.asked = &m->pick.paths,
 			.fetch = fetch_upper,
 			.fetch_self = t->layer[i].ws,
-			.step = lm[i].step,
-			.nr_steps = lm[i].nr,
+			.step = lm[i].agent.nr ? lm[i].agent.step : lm[i].step,
+			.nr_steps = lm[i].agent.nr ? lm[i].agent.nr : lm[i].nr,
 			.choice = lm[i].choices.item,
 			.nr_choices = lm[i].choices.nr,
 		};

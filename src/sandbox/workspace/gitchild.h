@@ -83,7 +83,8 @@ struct plan_link {
 struct plan_step {
 	struct plan_path *path;
 	size_t nr, cap;
-	char *message;
+	char *message, *author, *email; /* author NULL: that of the merge */
+	int64_t ts_us;
 };
 
 struct target {
@@ -124,7 +125,7 @@ bool target_ignored(const struct target *t, const char *path, size_t len, bool d
  */
 int target_clean(const struct target *t, const char *path, size_t len, const struct buf *raw, struct buf *out,
 		 const char **filter_out, struct err *err);
-int target_commit(struct target *t, const struct object_id *tree, const struct object_id *parent, const char *message,
+int target_commit(struct target *t, const struct object_id *tree, const struct object_id *parent, const struct plan_step *of,
 		  struct object_id *out, struct err *err);
 /* Sets @ref to @to if it is @from (null: must not exist). */
 int target_ref(struct target *t, const char *ref, const struct object_id *from, const struct object_id *to,

@@ -66,7 +66,11 @@ static int read_step(struct plan_step *s, const json_t *o, struct err *err)
 {
 	const json_t *list = json_object_get(o, "paths");
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	const char *author = json_str(o, "author", NULL), *email = json_str(o, "email", NULL);
 	s->message = xstrdup(json_str(o, "message", ""));
+	s->author = author && email ? xstrdup(author) : NULL;
+	s->email = author && email ? xstrdup(email) : NULL;
+	s->ts_us = json_int(o, "ts_us", 0);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *c = json_array_get(list, i);
 		struct plan_path p = { 0 };
@@ -99,6 +103,8 @@ static void step_release(struct plan_step *s)
 	}
 	free(s->path);
 	free(s->message);
+	free(s->author);
+	free(s->email);
 	*s = (struct plan_step){ 0 };
 }
 

@@ -267,10 +267,10 @@ int target_clean(const struct target *t, const char *path, size_t len, const str
 
 /* --- commits, refs, index --- */
 
-int target_commit(struct target *t, const struct object_id *tree, const struct object_id *parent, const char *message,
+int target_commit(struct target *t, const struct object_id *tree, const struct object_id *parent, const struct plan_step *of,
 		  struct object_id *out, struct err *err)
 {
-	git_signature *sig = NULL;
+	git_signature *sig = NULL, *author = NULL;
 	git_oid tree_id, parent_id, id;
 	const git_oid *parents[1] = { &parent_id };
 	const char *name = json_str(t->request, "author", "sandglass"),
@@ -278,9 +278,12 @@ int target_commit(struct target *t, const struct object_id *tree, const struct o
 	git_id(tree, &tree_id);
 	git_id(parent, &parent_id);
 	int rc = git_signature_new(&sig, name, mail, json_int(t->request, "ts_us", 0) / 1000000, 0);
+	if (rc == 0 && of->author && git_signature_new(&author, of->author, of->email, of->ts_us / 1000000, 0) < 0)
+		author = NULL; /* a name that git does not take */
 	if (rc == 0)
-		rc = git_commit_create_from_ids(&id, t->repo, NULL, sig, sig, NULL, message, &tree_id,
+		rc = git_commit_create_from_ids(&id, t->repo, NULL, author ? author : sig, sig, NULL, of->message, &tree_id,
 						object_is_null(parent) ? 0 : 1, parents);
+	git_signature_free(author);
 	git_signature_free(sig);
 	if (rc < 0)
 		return ws_git_err(err, "cannot write the commit");

@@ -131,7 +131,7 @@ static int write_commits(struct target *t, const struct chain *c, struct err *er
 	if (flush(t, err) < 0)
 		return -1;
 	for (size_t i = 0; i < c->nr; i++)
-		if (target_commit(t, &c->tree[i], &parent, t->step[c->step[i]].message, &parent, err) < 0)
+		if (target_commit(t, &c->tree[i], &parent, &t->step[c->step[i]], &parent, err) < 0)
 			return -1;
 	t->commit = parent;
 	return 0;

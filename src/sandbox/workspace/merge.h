@@ -57,13 +57,15 @@ struct merge_choice {
 struct merge_step {
 	const struct ws_view *view; /* the state after the step; the last one's is the wanted state */
 	const char *message;	    /* of the commit */
+	const char *author, *email; /* who made it, and when; NULL: those of merge_opts */
+	int64_t ts_us;
 };
 
 struct merge_target {
 	const char *repo; /* name of the layer */
 	const char *dir;  /* on the host */
 	const struct merge_step *step;
-	size_t nr_steps; /* at least 1; MERGE_COMMITS with choices makes one commit of all */
+	size_t nr_steps; /* at least 1; with choices, and in MERGE_APPLY, one commit is made of all */
 	const struct merge_choice *choice;
 	size_t nr_choices;
 	const struct ws_merged *had; /* what earlier merges brought to @dir; NULL = nothing */

@@ -257,10 +257,16 @@ static bool part_holds(const struct merge_work *w, size_t i, const char *path, s
 	return true;
 }
 
-static void put_step(json_t *steps, const char *message, json_t *paths)
+static void put_step(const struct merge_opts *opts, json_t *steps, const struct merge_step *step, json_t *paths)
 {
 	json_t *o = json_object();
-	json_put_str(o, "message", message);
+	CLEANUP(free_ptr) char *text = step->author ? xasprintf("%s\n\nSandglass-Session: %s\n", step->message, opts->session ? opts->session : opts->id) :
+						      xstrdup(step->message);
+	json_put_str(o, "message", text);
+	json_put_str(o, "author", step->author);
+	json_put_str(o, "email", step->email);
+	if (step->author)
+		json_put_int(o, "ts_us", step->ts_us);
 	json_put(o, "paths", paths);
 	json_array_append_new(steps, o);
 }
@@ -272,9 +278,9 @@ static json_t *steps_request(const struct merge_work *w, size_t i)
 	const struct merge_target *t = &w->o->target[part->target];
 	size_t skip = *part->prefix ? strlen(part->prefix) + 1 : 0;
 	json_t *steps = json_array();
-	bool one = w->o->mode != MERGE_COMMITS || t->nr_choices || (t->had && t->had->nr);
+	bool one = w->o->mode == MERGE_APPLY || t->nr_steps == 1 || t->nr_choices || (t->had && t->had->nr);
 	if (one)
-		put_step(steps, t->step[t->nr_steps - 1].message, whole_request(w, part));
+		put_step(w->o, steps, &t->step[t->nr_steps - 1], whole_request(w, part));
 	for (size_t s = 0; !one && s < t->nr_steps; s++) {
 		struct ws_diff d;
 		struct err none = ERR_INIT;
@@ -285,7 +291,7 @@ static json_t *steps_request(const struct merge_work *w, size_t i)
 					json_array_append_new(paths, change_request(&d.item[k], skip));
 			ws_diff_release(&d);
 		}
-		put_step(steps, t->step[s].message, paths);
+		put_step(w->o, steps, &t->step[s], paths);
 	}
 	return steps;
 }

@@ -88,7 +88,7 @@ static void editor(bool copy)
 	/* merged back: the user's line and the box's line are both there */
 	m.undo = xasprintf("%s/undo", b->dir);
 	ok(ws_view_load(&m.view, &b->store, b->body, &err) == 0, "the work of the box");
-	m.step = (struct merge_step){ &m.view, "box\n" };
+	m.step = (struct merge_step){ .view = &m.view, .message = "box\n" };
 	m.target = (struct merge_target){ .repo = "", .dir = b->lower, .step = &m.step, .nr_steps = 1 };
 	m.o = (struct merge_opts){ .id = "00c0ffee", .author = "Ann", .email = "a@example.org", .undo_dir = m.undo,
 				   .store = &b->store, .target = &m.target, .nr_targets = 1, .spawn = fork_child };

@@ -169,7 +169,7 @@ static void one_commit_per_step(void)
 		sh_in(m.b.merged, "%s", edit[i]);
 		box_take(&m.b);
 		good &= ws_view_load(&v[i], &m.b.store, m.b.body, &err) == 0;
-		s[i] = (struct merge_step){ &v[i], message[i] };
+		s[i] = (struct merge_step){ .view = &v[i], .message = message[i] };
 	}
 	m.target.step = s;
 	m.target.nr_steps = 3;

@@ -50,7 +50,7 @@ __attribute__((unused)) static bool merge_init(struct merge_box *m, const char *
 	if (ws_view_load(&m->view, &m->b.store, m->b.body, &err) < 0)
 		return false;
 	m->undo = xasprintf("%s/undo", m->b.dir);
-	m->step = (struct merge_step){ &m->view, "What the agent did\n" };
+	m->step = (struct merge_step){ .view = &m->view, .message = "What the agent did\n" };
 	m->target = (struct merge_target){ .repo = "", .dir = m->b.lower, .step = &m->step, .nr_steps = 1 };
 	m->o = (struct merge_opts){ .id = "00c0ffee", .mode = MERGE_APPLY, .author = "Ann", .email = "ann@example.org",
 				    .ts_us = 1700000000000000, .undo_dir = m->undo, .store = &m->b.store,

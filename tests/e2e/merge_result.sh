@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# What a merge says is what it did: every changed file is named, what is not merged stays known, and what an agent committed keeps its
+# words. Ended sessions, from the command line.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+need_boxes
+cd "$t" || exit 1
+export SANDGLASS_SESSIONS=$t/sessions
+export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=protocol.file.allow GIT_CONFIG_VALUE_0=always
+repo() { git init -q "$1" && printf 'one\ntwo\nthree\n' >"$1/a.txt" && git -C "$1" add -A && git -C "$1" commit -qm base; }
+work() { "$sg" sandbox exec --repo "$1" -- sh -c "$2" </dev/null >log 2>&1 || cat log; }
+merge() { "$sg" merge --json "$@" </dev/null 2>err >out; }
+count() { sed -n "s/.*\"counts\":{[^}]*\"$1\":\([0-9]*\).*\"paths\".*/\1/p" out | tail -1; }
+rest() { sed -n 's/.*"unmerged":{"files":\([0-9]*\).*/\1/p' out; }
+
+# --- parts of it, again, and back
+repo part
+work part 'echo x >>a.txt; echo n >n; echo m >m'
+merge --apply --path n
+is "$(count merged) $(count left) $(rest)" '1 2 2' 'a part: one is merged, two are left'
+"$sg" prune --merged --older-than 0s --yes </dev/null >prune 2>&1
+is "$("$sg" ls --json | wc -l)" 1 'prune --merged leaves a session of which a part is merged'
+merge --apply --path m
+is "$(rest)" 1 'another part: what the first brought counts'
+merge --apply
+is "$(count merged) $(count identical) $(rest)" '1 2 0' 'the rest'
+"$sg" undo </dev/null >undo 2>&1
+is "$(git -C part status --porcelain | tr '\n' ' ')" 'A  m A  n ' 'undo takes the last one back only'
+merge -n
+like "$(cat out)" '"a.txt"' 'and its work is not merged again'
+merge --apply
+"$sg" prune --merged --older-than 0s --yes </dev/null >prune 2>&1
+is "$("$sg" ls --json | wc -l) $(git -C part for-each-ref refs/sandglass | wc -l)" '0 0' 'all merged: prune takes the session and its refs'
+
+# --- repositories within
+repo lib && repo outer && git -C outer submodule --quiet add "$t/lib" lib && git -C outer commit -qm sub && repo outer/in
+work outer 'echo x >>lib/a.txt; echo y >>in/a.txt; echo z >>a.txt; echo n >in/n'
+merge --to work
+is "$(count merged)" 4 'a submodule and a repository within: all are merged'
+is "$(git -C outer rev-parse work:lib)" "$(git -C outer/lib rev-parse work)" 'the superproject names the new commit of the submodule'
+is "$(git -C outer ls-tree -r --name-only work | tr '\n' ' ')" '.gitmodules a.txt lib ' 'nothing of the other one is in it'
+is "$(git -C outer/in ls-tree -r --name-only work | tr '\n' ' ')" 'a.txt n ' 'but there'
+"$sg" undo </dev/null >undo 2>&1
+is "$(for r in outer outer/lib outer/in; do git -C $r branch --list work; done)" '' 'undo takes all three back'
+
+# --- an agent's commits
+repo own
+cat >own.lua <<'L'
+local sg = require "sandglass"
+local box = sg.sandbox { repo = "own" }
+assert(box:run "echo x >>a.txt; git -c user.name='Agent One' -c user.email=one@a commit -qam 'add x' -m 'Because.'")
+assert(box:run "echo n >n; git add n; git -c user.name='Agent Two' -c user.email=two@a commit -qm 'add n'")
+assert(box:run "echo y >>n")
+L
+"$sg" run --no-tui --no-input own.lua </dev/null >log 2>&1
+merge --commits
+is "$(git -C own log --format='%an %s' -3 | tr '\n' ';')" 'sandglass sandglass: work of box box;Agent Two add n;Agent One add x;' "an agent's commits keep names and messages"
+like "$(git -C own log --format=%B -1 HEAD~2)" 'Because' 'the whole message'
+is "$(git -C own status --porcelain)" '' 'and the files follow'
+"$sg" undo </dev/null >undo 2>&1
+is "$(git -C own rev-list --count HEAD)" 1 'undone'
+
+# --- refused
+repo bad
+work bad 'seq 20000 >n; echo x >>a.txt'
+file=$(find sessions -name '*.glass' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2)
+cp "$file" good
+printf 'XXXXXXXX' | dd of="$file" bs=1 seek=$(($(stat -c %s "$file") / 2)) conv=notrunc 2>dd
+merge --apply
+[ $? -ne 0 ] && grep -q 'sandglass verify' err && [ ! -e bad/n ]
+ok $? 'a damaged recording is refused with what shows the damage'
+cp good "$file"
+XDG_STATE_HOME=$t/elsewhere "$sg" merge --apply </dev/null >out 2>err
+[ $? -ne 0 ] && grep -q -- '--trust-key [0-9a-f]*' err && [ ! -e bad/n ]
+ok $? 'one that was recorded with another key, too'
+XDG_STATE_HOME=$t/elsewhere "$sg" merge --apply --trust-key "$(sed -n 's/.*--trust-key //p' err)" </dev/null >out 2>err
+ok $? 'unless that key is trusted'
+repo way && git -C way branch fix/one
+work way 'echo x >>a.txt'
+merge --to fix
+[ $? -ne 0 ] && grep -q "'fix/one'" err
+ok $? 'a branch that is in the way is named'
+merge --to fix/one/more
+[ $? -ne 0 ] && grep -q "'fix/one'" err
+ok $? 'also above'
+finish
