@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "app/host/op.h"
+#include "app/host/script_tree.h"
 #include "app/super/super_box.h"
 #include "base/paths.h"
 #include "sandbox/several.h"
@@ -44,11 +45,90 @@ char *op_plain_name(const char *name, const char *fallback)
 
 /* --- open and close --- */
 
-void op_box_open(struct call *c)
+/* Directories of the host that the script alone has chosen, outside of its project: each is an action of its own before the box
+ * is opened, so that a rule sees the path and a person may be asked. */
+struct chosen {
+	struct strv path;
+	size_t at;
+	struct effector effector;
+};
+
+static void free_chosen(void *data)
+{
+	struct chosen *ch = data;
+	strv_release(&ch->path);
+	free(ch);
+}
+
+static void show_start(void *self, struct action *a)
+{
+	(void)self;
+	action_ended(a, END_OK, json_object()); /* what it allows is done with the box */
+}
+
+static void show_cancel(void *self, struct action *a, const char *how)
+{
+	(void)self;
+	(void)a;
+	(void)how;
+}
+
+static void box_open_now(struct call *c)
 {
 	struct err err = ERR_INIT;
 	if (super_box_open(c, &err) < 0)
 		call_fail_err(c, &err);
+}
+
+static void show_next(struct call *c);
+
+static void shown_one(struct call *c, const struct action_result *res)
+{
+	if (!call_outcome(c, res))
+		return;
+	((struct chosen *)c->data)->at++;
+	show_next(c);
+}
+
+static void show_next(struct call *c)
+{
+	struct chosen *ch = c->data;
+	if (ch->at == ch->path.nr) {
+		c->data = NULL;
+		c->free_data = NULL;
+		free_chosen(ch);
+		box_open_now(c);
+		return;
+	}
+	struct action_spec spec = { .kind = ACT_PUT, .tool = "sandbox", .path = "/workspace", .host_path = ch->path.item[ch->at],
+				    .leaves_box = true, .parallel = true };
+	call_action(c, &spec, &ch->effector, shown_one);
+}
+
+static void choose_shown(const struct call *c, struct strv *out, const json_t *path)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	CLEANUP(free_ptr) char *full = json_get_bytes(path, &b) ? realpath(buf_cstr(&b), NULL) : NULL;
+	if (full && !script_tree_dir(c, full))
+		strv_push(out, full);
+}
+
+void op_box_open(struct call *c)
+{
+	struct err none = ERR_INIT; /* said when it is opened */
+	CLEANUP(json_release) json_t *repos = json_array();
+	struct chosen *ch = NEW(struct chosen);
+	size_t i;
+	json_t *one;
+	ch->effector = (struct effector){ .name = "sandbox", .start = show_start, .cancel = show_cancel };
+	if (super_box_repos(c->args, repos, &none) == 0)
+		json_array_foreach(repos, i, one)
+			choose_shown(c, &ch->path, json_object_get(one, "dir"));
+	json_array_foreach(json_object_get(c->args, "roots"), i, one)
+		choose_shown(c, &ch->path, one);
+	c->data = ch;
+	c->free_data = free_chosen;
+	show_next(c);
 }
 
 void op_box_close(struct call *c)

@@ -2,9 +2,11 @@
  * reader's connection of its own, after all that the script has done is in the file. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "app/check/check.h"
 #include "app/host/op.h"
+#include "app/host/script_tree.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/paths.h"
@@ -123,11 +125,16 @@ static void begin(void *self)
 void op_check(struct call *c)
 {
 	const char *name = json_str(c->args, "file", ""), *dir = host_dir(c->host);
+	CLEANUP(free_ptr) char *file = *name == '/' || !dir ? xstrdup(name) : path_join(dir, name);
+	if (access(file, F_OK) == 0 && !script_tree_file(c, file)) {
+		call_fail(c, "denied", NULL, NULL, 0, "checks '%s' lie outside of what this file may load", name);
+		return;
+	}
 	struct check_job *j = NEW(struct check_job);
 	j->call = c;
 	j->super = c->super;
 	j->session = xstrdup(record_path(c->super->record));
-	j->file = *name == '/' || !dir ? xstrdup(name) : path_join(dir, name);
+	j->file = take(&file);
 	j->head = record_head(c->super->record);
 	c->data = j;
 	c->free_data = drop;

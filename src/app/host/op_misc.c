@@ -1,12 +1,14 @@
 /* Asking people, notifying, the store, sleeping, modules. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "app/super/ask.h"
 #include "app/super/recorded.h"
 #include "app/super/resume.h"
 #include "app/host/library.h"
 #include "app/host/op.h"
+#include "app/host/script_tree.h"
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/fd.h"
@@ -49,12 +51,18 @@ static void give_module(struct call *c, const char *name, const char *path, cons
 	call_answer(c, v);
 }
 
-/* Answers with the text of a file, if it can be read. */
+/* Answers with the text of a file, if it can be read; refuses one that the script may not load. */
 static bool give_file(struct call *c, const char *name, const char *path)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err err = ERR_INIT;
-	if (!path || file_read(path, &text, MODULE_MAX, &err) < 0)
+	if (!path || access(path, F_OK) < 0)
+		return false;
+	if (!script_tree_file(c, path)) {
+		call_fail(c, "denied", NULL, NULL, 0, "module '%s' lies outside of what this file may load", name);
+		return true;
+	}
+	if (file_read(path, &text, MODULE_MAX, &err) < 0)
 		return false;
 	give_module(c, name, path, buf_cstr(&text), text.len);
 	return true;

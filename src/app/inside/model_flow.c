@@ -578,7 +578,7 @@ static const char *spent(const struct proxy *p)
 /* What we change of a request: the prompt from outside, and that a stream tells its usage. */
 static void change(struct flow *f)
 {
-	const char *prompt = json_str(f->proxy->spec, "prompt", NULL);
+	const char *prompt = proxies_prompt(super_of(f), f->proxy->spec);
 	bool usage = f->speak == SPEAK_CHAT && f->stream && !json_object_get(f->req, "stream_options");
 	if (!prompt && !usage)
 		return;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/host/script_tree.h"
 #include "app/inside/inner.h"
 #include "app/model/model_call.h"
 #include "app/model/provider.h"
@@ -151,17 +152,22 @@ static int routes_of(struct super *s, json_t *spec, const json_t *wish, struct e
 	return 0;
 }
 
-/* The prompt is read here; it goes to the provider and never into a box. */
-static int prompt_of(struct call *c, json_t *spec, struct err *err)
+/* The prompt is read here; it goes to the provider, never into a box and never to the script. */
+static int prompt_of(struct call *c, json_t *spec, struct buf *out, struct err *err)
 {
 	const char *file = json_str(c->args, "prompt_host", NULL), *dir = host_dir(c->host);
-	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	if (!file)
 		return 0;
 	CLEANUP(free_ptr) char *path = *file == '/' || !dir ? xstrdup(file) : path_join(dir, file);
-	if (file_read(path, &text, PROMPT_MAX, err) < 0)
+	if (!script_tree_file(c, path) && !script_tree_dir(c, path))
+		return err_set(err, ERR_DENIED, "proxy: prompt_host '%s' lies outside of the script's project", file);
+	if (file_read(path, out, PROMPT_MAX, err) < 0)
 		return err_wrap(err, "proxy: prompt_host");
-	json_put_str(spec, "prompt", buf_cstr(&text));
+	struct hash h;
+	CLEANUP(buf_release) struct buf hex = BUF_INIT;
+	hash_of(out->data, out->len, &h);
+	hex_append(&hex, h.b, HASH_LEN);
+	json_put_str(spec, "prompt_hash", buf_cstr(&hex));
 	return 0;
 }
 
@@ -182,7 +188,7 @@ static void answer(struct call *c, json_t *spec)
 }
 
 /* What proxy.h wants; NULL with @err. */
-static json_t *spec_of(struct call *c, struct err *err)
+static json_t *spec_of(struct call *c, struct buf *prompt, struct err *err)
 {
 	static unsigned opened;
 	json_t *spec = json_object();
@@ -199,7 +205,7 @@ static json_t *spec_of(struct call *c, struct err *err)
 	json_put_flag(spec, "gate", json_flag(c->args, "tool_gate", true));
 	json_put_int(spec, "agent", (int64_t)c->agent);
 	json_put(spec, "limits", json_incref(json_object_get(c->args, "limits")));
-	if (routes_of(c->super, spec, json_object_get(c->args, "routes"), err) == 0 && prompt_of(c, spec, err) == 0)
+	if (routes_of(c->super, spec, json_object_get(c->args, "routes"), err) == 0 && prompt_of(c, spec, prompt, err) == 0)
 		return spec;
 	json_decref(spec);
 	return NULL;
@@ -212,17 +218,27 @@ void op_proxy_open(struct call *c)
 	struct err err = ERR_INIT;
 	uint64_t seq;
 	const json_t *was = call_done_before(c, EV_PROXY_OPEN, &seq);
+	CLEANUP(buf_release) struct buf prompt = BUF_INIT;
 	if (was) {
-		answer(c, json_object_get(was, "proxy"));
+		json_t *old = json_object_get(was, "proxy");
+		const char *text = json_str(was, "prompt", json_str(old, "prompt", NULL)); /* older records have it in the proxy */
+		if (text)
+			proxies_prompt_set(s, old, text);
+		json_object_del(old, "prompt");
+		answer(c, old);
 		return;
 	}
-	CLEANUP(json_release) json_t *spec = spec_of(c, &err);
+	CLEANUP(json_release) json_t *spec = spec_of(c, &prompt, &err);
+	if (spec && json_object_get(spec, "prompt_hash"))
+		proxies_prompt_set(s, spec, buf_cstr(&prompt));
 	if (!spec || (json_flag(c->args, "here", false) && proxies_here(s, spec, &err) < 0)) {
 		call_fail_err(c, &err);
 		return;
 	}
 	json_t *body = json_object();
 	json_put(body, "proxy", json_incref(spec));
+	if (json_object_get(spec, "prompt_hash"))
+		json_put_str(body, "prompt", buf_cstr(&prompt));
 	call_mark(c, body);
 	record_append_json(s->record, EV_PROXY_OPEN, c->agent ? c->agent : s->start_seq, c->agent, 0, 0, body);
 	answer(c, spec);

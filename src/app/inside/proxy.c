@@ -556,6 +556,22 @@ static void allow_routes(struct proxies *all)
 		net_allow(all->s, "(routes of sg.proxy)", boxes_name(all->s->boxes, all->box), hosts);
 }
 
+static const char *prompt_name(const json_t *spec)
+{
+	return json_str(spec, "key", json_str(spec, "key_hash", ""));
+}
+
+void proxies_prompt_set(struct super *s, const json_t *spec, const char *text)
+{
+	s->prompts = s->prompts ? s->prompts : json_object();
+	json_put_str(s->prompts, prompt_name(spec), text);
+}
+
+const char *proxies_prompt(const struct super *s, const json_t *spec)
+{
+	return json_str(s->prompts, prompt_name(spec), NULL);
+}
+
 struct proxies *proxies_new(struct super *s, uint64_t box, const json_t *specs)
 {
 	struct proxies *all = NEW(struct proxies);

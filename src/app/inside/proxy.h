@@ -2,7 +2,7 @@
  * its socket). A box has no key: each route puts its credential on the wire out here, by name.
  *
  * A proxy is plain data, so that it stands in box.open and the same box can be opened again:
- *   {"name","port","key": placeholder,"gate": bool,"prompt"?: text,"limits"?:{uusd,tokens,calls},"agent": id,
+ *   {"name","port","key": placeholder,"gate": bool,"prompt_hash"?: of a text that the supervisor keeps,"limits"?:{uusd,tokens,calls},"agent": id,
  *    "routes":[{"name","kind":"model"|"git"|"plain","dialect"?,"provider"? | "url","allow"?:["METHOD path, * any text"],
  *               "headers"?:{NAME:["Bearer ",{"key":"NAME"}]},"basic"?:{"user","key"},"rewrite"?: bool}]}
  *
@@ -36,6 +36,10 @@ NODISCARD int proxies_here(struct super *s, json_t *spec, struct err *err);
 void proxies_free(struct proxies **p);
 /* Adds {"calls","in","out","uusd","refused"} of the proxy with placeholder @key to @sum. */
 void proxies_usage(const struct proxies *p, const char *key, json_t *sum);
+
+/* The text that is put before what agents of a proxy ask: never the script's, which has the proxy's data. Borrowed; NULL: none. */
+void proxies_prompt_set(struct super *s, const json_t *spec, const char *text);
+const char *proxies_prompt(const struct super *s, const json_t *spec);
 
 /* boxes_ops.caller for the box of @p (may be NULL). */
 uint64_t proxies_caller(const struct proxies *p, const json_t *argv, const char **how_out);

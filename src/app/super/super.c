@@ -616,6 +616,7 @@ static bool release(struct super *s)
 		free(s->agent[i].name);
 	free(s->agent);
 	json_decref(s->store);
+	json_decref(s->prompts);
 	resume_free(&s->resume);
 	away_free(s);
 	free(s->record_why);

@@ -176,6 +176,11 @@ static int check_repos(json_t *list, const json_t *repo, struct err *err)
 	return 0;
 }
 
+int super_box_repos(const json_t *args, json_t *list, struct err *err)
+{
+	return check_repos(list, json_object_get(args, "repo"), err);
+}
+
 static const struct driver *choose_driver(struct super *s, const json_t *args, struct err *err)
 {
 	const char *name = json_str(args, "backend", s->opts->backend ? s->opts->backend : "process");

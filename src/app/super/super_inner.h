@@ -42,6 +42,7 @@ struct super {
 	struct policy_file *policies; /* super_policy.c: files that are being read, hosts that answer `when` */
 	loop_fn *policies_ready;
 	struct added *added;        /* super_added.c: a rule that waits for its commit */
+	json_t *prompts;            /* of proxies, by placeholder (app/inside/proxy.h) */
 	struct super_box *box;      /* super_box.c: what the session knows of its boxes besides src/sandbox */
 	struct agent *agent;
 	size_t nr_agents, cap_agents;
