@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/paths.h"
+#include "base/text/json_stream.h"
 #include "ui/console.h"
 #include "ui/line.h"
 #include "ui/transport.h"
@@ -180,9 +181,13 @@ int main(int argc, char **argv)
 		return line_replay(o.s.path, o.c.at, marks, stdout, &err) < 0 ? fail(&err) : 0;
 	}
 	if (o.line || !terminal) {
-		struct line_opts l = { .path = o.s.path, .json = o.json, .out = stdout, .from = o.c.at ? o.c.at - 1 : 0,
+		FILE *json = o.json ? json_stream_new(stdout) : NULL;
+		struct line_opts l = { .path = o.s.path, .json = o.json, .out = json ? json : stdout, .from = o.c.at ? o.c.at - 1 : 0,
 				       .num = o.num, .den = o.den };
-		return line_print(&l, &err) < 0 ? fail(&err) : 0;
+		int rc = line_print(&l, &err);
+		if (json && fclose(json) != 0 && rc == 0)
+			rc = err_sys(&err, "cannot write");
+		return rc < 0 ? fail(&err) : 0;
 	}
 	return console_main(&o.c, &err) < 0 ? fail(&err) : 0;
 }

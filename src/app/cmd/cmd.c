@@ -12,6 +12,7 @@
 #include "app/cmd/cmd_inner.h"
 #include "app/config.h"
 #include "base/mem.h"
+#include "base/text/json_stream.h"
 #include "base/text/sanitize.h"
 
 typedef int cmd_fn(struct cmd_ctx *ctx);
@@ -268,6 +269,9 @@ int cmd_main(int argc, char **argv, FILE *out, FILE *err_out)
 	bool other = agent_words(argv + 1, nr, &instead);
 	int rc = command_parse(&line, other ? instead.item : argv + 1, other ? instead.nr : nr, &err);
 	set_common(&ctx);
+	FILE *json = ctx.json ? json_stream_new(out) : NULL;
+	if (json)
+		ctx.out = json;
 	int status;
 	if (rc < 0) {
 		status = fail(&ctx, EXIT_USAGE, "usage", err.text);
@@ -277,5 +281,8 @@ int cmd_main(int argc, char **argv, FILE *out, FILE *err_out)
 		status = run(&ctx);
 	}
 	command_line_release(&line);
+	if (json && fclose(json) != 0) /* why shows at @out */
+		status = status == EXIT_DONE ? EXIT_UNSUCCESSFUL : status;
+	ctx.out = out;
 	return finish(&ctx, status);
 }

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/text/charset.h"
+#include "base/text/json_stream.h"
 #include "base/text/utf8.h"
 
 static const struct exporter table[] = {
@@ -97,10 +98,22 @@ bool export_wanted(const struct export *x, const struct event *ev)
 
 /* --- where it goes --- */
 
+static bool writes_json(const struct exporter *e)
+{
+	static const char *const ext[] = { "json", "jsonl", "cast" };
+	for (size_t i = 0; i < ARRAY_LEN(ext); i++)
+		if (!strcmp(e->ext, ext[i]))
+			return true;
+	return false;
+}
+
 static int to_stream(const struct exporter *e, struct export *x, FILE *to, struct err *err)
 {
-	x->out = to;
+	FILE *json = writes_json(e) ? json_stream_new(to) : NULL;
+	x->out = json ? json : to;
 	int rc = e->run(x, err);
+	if (json && fclose(json) != 0 && rc == 0)
+		rc = err_sys(err, "cannot write");
 	if (rc == 0)
 		rc = export_flushed(to, err);
 	x->out = NULL;
