@@ -13,7 +13,7 @@ L
 "$sg" run say.lua --name said --no-input --no-tui --json >run.json 2>err </dev/null
 file=$(ls "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
 bytes() { LC_ALL=C grep -cP '\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]' "$1"; }
-for what in 'events --json' 'show --json' 'ls --json' 'verify --json' 'search --json z' 'export -f jsonl' 'export -f atif' 'export -f otlp' 'export -f inspect'; do
+for what in 'events --json' 'show --json' 'ls --json' 'verify --json' 'search --json z' 'export --format jsonl' 'export --format atif' 'export --format otlp' 'export --format inspect'; do
 	set -- $what
 	command=$1
 	shift
