@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# A program in its own terminal interface: bytes and sizes as they are, detached when its terminal goes, back with its screen, the overlay,
+# a terminal that is as before after every end, and what of it is in the recording.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+need python3
+sg=$SANDGLASS pids=
+stop_screens() { for p in $pids; do kill "$p" 2>/dev/null; done; end_all; }
+trap stop_screens EXIT
+cd "$t" || exit 1
+mkdir repo && cd repo && git init -q . && echo one >a && git add a && git commit -qm one
+cp "$here/terminal/fake_agent.py" .
+unset NO_COLOR
+screen() { # name, program...
+	local name=$1
+	shift
+	TERM=xterm-256color COLORTERM=truecolor TERM_PROGRAM=screen.py python3 "$here/terminal/screen.py" "$t/$name.sock" "$@" 2>"$t/$name.err" &
+	pids="$pids $!"
+	wait_for 30 test -S "$t/$name.sock"
+}
+to() { # name, command
+	python3 - "$t/$1.sock" "$2" <<'P'
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(90)
+s.connect(sys.argv[1])
+s.sendall(sys.argv[2].encode() + b"\n")
+print(s.makefile().read(), end="")
+P
+}
+events() { "$sg" events "$1" --json 2>/dev/null; }
+session() { basename "$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)" .glass | sed 's/.*-/s-/'; }
+log() { timeout 30 "$sg" cat "$1" agent.log 2>/dev/null; }
+count() { events "$1" | grep -c "\"kind\":\"$2\""; }
+
+# --- to its end ---
+screen a "$sg" run -i -- python3 fake_agent.py
+is "$(to a 'wait fake agent 60')" ok "its screen comes"
+like "$(to a modes)" '^1000 1002 1004 1006 1049 2004 2031 kitty 1' "its modes are on in the terminal"
+to a 'type hello\r' >/dev/null
+is "$(to a 'wait you said hello 30')" ok "what is typed gets there"
+to a 'size 70 20' >/dev/null
+is "$(to a 'wait 70x20 30')" ok "a new size, too"
+to a 'type bytes\r' >/dev/null
+is "$(to a 'wait \x1b]52;c;aGk=\x07\x80\x81\x82 30')" ok "bytes come out as they are"
+to a 'type quit\r' >/dev/null
+is "$(to a 'status 60')" 7 "its exit status is ours"
+like "$(to a modes)" '^ *kitty 0' "nothing of it is on in the terminal"
+s=$(session)
+like "$("$sg" cat "$s" agent.log 2>/dev/null || "$sg" tree "$s" 2>/dev/null)" '.' "its files are in the recording"
+"$sg" tree "$s" -o "$t/tree" >/dev/null 2>&1
+like "$(cat "$t/tree/agent.log" 2>/dev/null)" '^start 100x30 pixels 800x480 term xterm-256color color truecolor program screen.py' \
+	"size, pixels and variables of the terminal were there from the beginning"
+like "$(cat "$t/tree/agent.log" 2>/dev/null)" 'x1b\[\?62;22c' "the terminal's answer to a query gets there"
+is "$(events "$s" | grep '"kind":"agent.start"' | grep -c '"interactive":true')" 1 "it is an agent"
+is "$(count "$s" proc.stdin)" 0 "what is typed is not recorded"
+"$sg" verify "$s" >/dev/null 2>&1
+ok $? "the recording verifies"
+to a end >/dev/null
+
+# --- it outlives its terminal ---
+screen b "$sg" run -i --record-input counts -- python3 fake_agent.py
+is "$(to b 'wait fake agent 60')" ok "another one"
+s=$(session)
+to b 'type before\r' >/dev/null
+is "$(to b 'wait you said before 30')" ok "it works"
+to b 'kill KILL' >/dev/null
+is "$(to b 'status 30')" -9 "its client is killed"
+like "$(to b modes)" '^ *kitty 0' "the terminal is restored all the same"
+wait_for 30 sh -c '"$1" events "$2" --json | grep -q "\"kind\":\"terminal.detached\""' - "$sg" "$s"
+ok $? "the program is detached"
+is "$("$sg" ls --json | grep -c '"live":true\|"running"\|running')" 1 "and runs on"
+to b end >/dev/null
+screen c "$sg" attach "$s"
+is "$(to c 'wait you said before 60')" ok "who attaches sees its screen"
+like "$(to c modes)" '^1000 1002 1004 1006 1049 2004 2031 kitty 1' "and has its modes"
+screen d "$sg" attach "$s"
+like "$(to d 'status 60')" '^[1-9]' "a second client does not get it"
+screen e "$sg" attach --take "$s"
+is "$(to e 'wait you said before 60')" ok "unless it takes it over"
+is "$(to c 'status 60')" 0 "which ends the first"
+like "$(to c modes)" '^ *kitty 0' "with its terminal restored"
+
+# --- the overlay ---
+to e 'type \x1b[92;5u' >/dev/null
+is "$(to e 'wait d detach 30')" ok "the prefix key, as the kitty protocol has it, opens the overlay"
+to e 'type q' >/dev/null
+to e 'type after\r' >/dev/null
+is "$(to e 'wait you said after 30')" ok "another key closes it"
+to e 'type \x1b[200~\x1c\x1b[201~' >/dev/null
+is "$(to e 'wait sequence of 13 bytes 30')" ok "a prefix key that is pasted is not looked at"
+echo host >"$t/from host.txt"
+to e 'type \x1cv' >/dev/null
+is "$(to e 'wait file of the host 30')" ok "a file of the host can be named"
+to e "type $t/from host.txt\\r" >/dev/null
+wait_for 30 sh -c '"$1" events "$2" --json | grep "\"kind\":\"action.ended\"" | grep -q "\"put\|host_bytes\|bytes"' - "$sg" "$s"
+sleep 0.3
+to e 'type \r' >/dev/null
+is "$(to e 'wait /tmp/from host.txt is there 30')" ok "it is there, and its path is typed"
+is "$(events "$s" | grep '"kind":"action.requested"' | grep -c '"kind":"put"')" 1 "it went in as an action"
+to e 'type \x1cd' >/dev/null
+is "$(to e 'status 60')" 0 "d detaches"
+like "$(to e modes)" '^ *kitty 0' "with its terminal restored"
+like "$(events "$s" | grep '"kind":"terminal.input"' | head -1)" '"bytes":' "what was typed is counted"
+for name in c d e; do to $name end >/dev/null; done
+timeout 30 "$sg" stop -S "$s" >/dev/null 2>&1
+wait_for 30 sh -c '! "$1" ls --json | grep -q "\"live\":true"' - "$sg"
+"$sg" verify "$s" >/dev/null 2>&1
+ok $? "the recording verifies"
+
+# --- detached from the beginning, and without a terminal ---
+"$sg" run -i -- cat </dev/null >"$t/out" 2>&1
+is $? 2 "without a terminal it is refused"
+s=$("$sg" run -i -d -- python3 fake_agent.py 2>/dev/null)
+like "$s" '^s-' "-d starts it"
+screen f "$sg" attach "$s"
+is "$(to f 'wait fake agent 60')" ok "its screen is there for who attaches"
+to f 'type quit\r' >/dev/null
+is "$(to f 'status 60')" 7 "its exit status is that of the attached terminal"
+to f end >/dev/null
+finish
