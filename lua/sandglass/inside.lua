@@ -6,7 +6,9 @@
 --   name of it), wake(x, box)? (before it is started again with x.session), late_history? (ACP: it shows a session that it has loaded
 --   after it says that it has) } }, best? (one of them), settings? (files of its own that are rules),
 --   credential?, server? (of one whose model is its maker's server: the variable that the box must have, and HOST:PORT)
---   terminal? { argv(x), env(x)?, files(x)?, resume(x)? } (in its own interface: x.args are the user's arguments for it)
+--   host? (of its maker's API, for a login), terminal? { argv(x), env(x)?, files(x)?, asks? } (in its own interface: x.args are the user's arguments for it, x.chosen: a model was
+--   chosen, x.login { plan, tier }: it uses a login of its maker's, a placeholder of which stands in its files, x.proxy the proxy as such;
+--   what it needs so that its prompt is there without a dialog stands in its files)
 -- x = { program, command?, path (more folders of programs), task, model (without its provider), url (of its route), key (the placeholder),
 --       home, session? (its own, to go on with), again (bool: it has done something before), mode?, asks (bool: it shall ask for
 --       everything), beside? (another program that this one starts), port, password (of a server that it is) }.
@@ -37,7 +39,7 @@ local PROTOCOLS = {
   { name = "sandbox-agent", module = "sandbox_agent" },
 }
 local INSIDE = check.spec("sg.InsideOpts", {
-  agent = "string!", task = "string", terminal = "table", name = "string", model = "string", program = "string", command = "list", roots = "list", path = "string",
+  agent = "string!", task = "string", terminal = "table", login = "table", name = "string", model = "string", program = "string", command = "list", roots = "list", path = "string",
   repo = "string|table", env = "table", net = "list", limits = "table", budget = "table", timeout = "time",
   tool_gate = "boolean", prompt_host = "string", keep = "boolean", on_event = "function", accept = "string", backend = "string",
   options = "table", trace = "string|boolean", hold_exec = "string|list", honeytokens = "boolean|list",
@@ -95,7 +97,7 @@ local function environment(r)
   local dir = x.program:match "^(.*)/[^/]*$"
   env.PATH = (x.path and x.path .. ":" or "") .. (dir and dir .. ":" or "") .. "/usr/local/bin:/usr/bin:/bin"
   for k, v in pairs(profile.env(x)) do env[k] = v end
-  if r.how.env then for k, v in pairs(r.how.env(x)) do env[k] = v end end
+  if r.how.env then for k, v in pairs(r.how.env(x)) do env[k] = v or nil end end   -- false: it is not set
   for k, v in pairs(r.o.env or {}) do env[k] = v end
   return env
 end
@@ -147,11 +149,12 @@ end
 local function first_box(r)
   local o = r.o
   r.px = not r.how.plain and proxy.proxy {
-    name = r.profile.name, tool_gate = o.tool_gate, prompt_host = o.prompt_host, routes = { model = { provider = r.provider } },
+    name = r.profile.name, tool_gate = o.tool_gate, prompt_host = o.prompt_host,
+    routes = o.login and { [r.profile.host] = { provider = r.provider, login = o.login.name } } or { model = { provider = r.provider } },
   }
   r.x = {
     program = o.program or r.how.program or r.profile.program, command = o.command, path = o.path, task = o.task, model = r.model,
-    url = r.px and r.px.urls.model or "", key = r.px and r.px.key or "", args = o.terminal and o.terminal.args or {}, mode = o.mode or r.how.mode, profile = r.profile,
+    url = r.px and (r.px.urls.model or r.px.urls[r.profile.host]) or "", proxy = r.px and r.px.url, login = o.login, key = r.px and r.px.key or "", args = o.terminal and o.terminal.args or {}, chosen = o.model ~= nil, mode = o.mode or r.how.mode, profile = r.profile,
     asks = r.how.asks, beside = o.beside, start_s = o.start and check.us(o.start) / 1e6 or nil,
     port = o.port or math.random(40000, 48000), password = o.token or ("%016x"):format(math.random(0)), serves = o.serves or r.how.serves,
     late_history = r.how.late_history,
@@ -451,6 +454,7 @@ function M.sg.inside(o)
   o = check.options("inside", o, INSIDE)
   if not o.task and not o.terminal then fail "inside: it needs 'task', a string" end
   local profile = profile_of(o.agent)
+  if o.login and not (profile.host and profile.terminal) then fail("inside: %s cannot use a login; give it a key", profile.name) end
   protocol_of(profile, o.control)
   credentials_given(profile, o)
   local t <close> = task.spawn(body, o)

@@ -1,5 +1,7 @@
 -- Claude Code. As root inside of a box it wants IS_SANDBOX to skip its own questions; ours are asked at the proxy.
 local launch = require "sandglass.inside.launch"
+local terminal = require "sandglass.inside.terminal"
+local p = require "sandglass.text".sg.json
 
 local function text_of(content)
   for _, b in ipairs(type(content) == "table" and content or {}) do
@@ -9,7 +11,7 @@ end
 
 return {
   name = "claude", about = "Claude Code (npm @anthropic-ai/claude-code)", program = "claude", versions = "2.1.329, 2.1.197, claude-agent-acp 0.101.0",
-  install = "npm install @anthropic-ai/claude-code", speak = "anthropic", provider = "anthropic", model = "sonnet",
+  install = "npm install @anthropic-ai/claude-code", speak = "anthropic", host = "api.anthropic.com", provider = "anthropic", model = "sonnet",
   argv = function(x)
     local argv = { x.program, "-p", x.task, "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions" }
     if x.again then argv[#argv + 1] = "-c" end
@@ -38,6 +40,33 @@ return {
       mode = "default",   -- the one in which it asks
     },
     ["sandbox-agent"] = launch.control("claude", "", nil, "default"),
+  },
+  terminal = {
+    argv = function(x) return terminal.words(x) end,
+    -- its own choice of a model, unless the user has one; and it asks itself, too
+    env = function(x)
+      local env = { ANTHROPIC_MODEL = x.chosen and x.model, ANTHROPIC_DEFAULT_HAIKU_MODEL = x.chosen and x.model, IS_SANDBOX = false }
+      if x.login then   -- its maker's host by name, so that it works as with its maker; plain HTTP to our proxy, which puts the login on
+        env.ANTHROPIC_API_KEY, env.ANTHROPIC_BASE_URL, env.HTTP_PROXY = false, "http://api.anthropic.com", x.proxy
+      end
+      return env
+    end,
+    files = function(x)
+      local placeholder = x.login and p.encode {
+        claudeAiOauth = {
+          accessToken = x.key, refreshToken = "none", expiresAt = 4102444800000, scopes = { "user:inference", "user:profile" },
+          subscriptionType = x.login.plan, rateLimitTier = x.login.tier,
+        },
+      } or nil
+      return {
+        [".claude/.credentials.json"] = placeholder,
+        [".claude.json"] = p.encode {
+          hasCompletedOnboarding = true, theme = "dark", autoUpdates = false, customApiKeyResponses = { approved = { x.key:sub(-20) }, rejected = p.list {} },
+          projects = { [x.cwd] = { hasTrustDialogAccepted = true, hasCompletedProjectOnboarding = true } },
+        },
+        [".claude/settings.json"] = p.encode { permissions = { defaultMode = "default" }, theme = "dark" },
+      }
+    end,
   },
   env = function(x)
     return {

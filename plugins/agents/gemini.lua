@@ -1,5 +1,6 @@
 -- Gemini CLI. Without a model by name it asks a small one which to take.
 local p = require "sandglass.text".sg.json
+local terminal = require "sandglass.inside.terminal"
 
 -- Its file of a session is named by the minute of its start. When it loads one it begins a file of that session first, and within the
 -- same minute that is the same file: what was said is gone ("No previous sessions found"). By another name it is found and kept.
@@ -21,6 +22,12 @@ return {
   end,
   best = "acp", control = {
     acp = { argv = function(x) return { x.program, "--acp", "-m", x.model } end, wake = out_of_the_way, late_history = true },
+  },
+  terminal = {
+    argv = function(x)
+      if x.chosen then return terminal.words(x, "-m", x.model) end
+      return terminal.words(x)
+    end,
   },
   env = function(x)
     return { GEMINI_API_KEY = x.key, GOOGLE_GEMINI_BASE_URL = x.url, GEMINI_CLI_TRUST_WORKSPACE = "true" }

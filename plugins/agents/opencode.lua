@@ -1,6 +1,7 @@
 -- OpenCode. It prints a tool call when it has ended.
 local p = require "sandglass.text".sg.json
 local launch = require "sandglass.inside.launch"
+local terminal = require "sandglass.inside.terminal"
 
 return {
   name = "opencode", about = "OpenCode (npm opencode-ai)", program = "opencode", versions = "1.18.33",
@@ -20,6 +21,7 @@ return {
     acp = { argv = function(x) return { x.program, "acp" } end, asks = true },
     ["sandbox-agent"] = launch.control("opencode", " acp", true),
   },
+  terminal = { argv = function(x) return terminal.words(x) end, asks = true },
   env = function()
     return {
       OPENCODE_DISABLE_AUTOUPDATE = "1", OPENCODE_DISABLE_MODELS_FETCH = "1", OPENCODE_DISABLE_LSP_DOWNLOAD = "1",

@@ -1,5 +1,6 @@
 -- pi. It never asks anybody: the proxy is where its calls are judged. Its exit status says nothing about errors.
 local p = require "sandglass.text".sg.json
+local terminal = require "sandglass.inside.terminal"
 
 local function last_text(messages)
   local m = type(messages) == "table" and messages[#messages]
@@ -33,6 +34,7 @@ return {
       env = function(x) return { PI_ACP_PI_COMMAND = x.beside } end,
     },
   },
+  terminal = { argv = function(x) return terminal.words(x, "--provider", "sandglass", "--model", x.model) end },
   env = function() return { PI_OFFLINE = "1", PI_TELEMETRY = "0" } end,
   files = function(x)
     return {

@@ -42,7 +42,7 @@ static const struct {
 	  "thaw kill close mark" },
 	{ "Workspace", 4, "diff merge undo rollback review tree cat blame when sandbox shell" },
 	{ "Verify", 4, "verify claims compare repeat simulate report test" },
-	{ "Policy and settings", 3, "policy secret doctor trust config" },
+	{ "Policy and settings", 3, "policy secret doctor trust login config" },
 	{ "Integrations", 3, "serve mcp hook plugin" },
 	{ "Export and clean up", 3, "export redact prune import index" },
 	{ "More", 0, "help completion version" },

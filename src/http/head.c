@@ -33,6 +33,11 @@ static const char *first_line(char *line, struct http_ask *a)
 	*version++ = 0;
 	if (!*line || strlen(line) > METHOD_MAX || strspn(line, token) != strlen(line))
 		return "the method is none";
+	if (!strncmp(target, "http://", 7)) {
+		a->authority = target + 7;
+		a->authority_len = strcspn(a->authority, "/");
+		target += 7 + a->authority_len;
+	}
 	if (*target != '/' || strlen(target) > TARGET_MAX)
 		return "the target is no path";
 	for (const char *c = target; *c; c++)

@@ -2,7 +2,7 @@
  * readers understand differently is how requests are smuggled:
  *
  *  1. Lines end with CRLF; no line is continued; a name is a token that the colon follows at once; values hold no controls.
- *  2. The target is a path ("/..."); HTTP/1.1 has exactly one Host.
+ *  2. The target is a path ("/..."), of "http://HOST/...", as proxies are asked, what follows HOST (authority); HTTP/1.1 has exactly one Host.
  *  3. A body has either one Content-Length of digits or "Transfer-Encoding: chunked" (HTTP/1.1 only), never both.
  * Source: RFC 9112. Fuzzed (tests/fuzz/f_http_head.c). Any thread. */
 #ifndef HTTP_HEAD_H
@@ -18,6 +18,8 @@ enum { HTTP_HEAD_MAX = 32 << 10, HTTP_FIELDS_MAX = 64 };
 struct http_ask {
 	size_t len;       /* of the head with its empty line */
 	char *method, *target; /* inside text */
+	const char *authority; /* HOST of a target with one, not terminated; NULL */
+	size_t authority_len;
 	struct http_header field[HTTP_FIELDS_MAX]; /* names in lower case, inside text */
 	size_t nr;
 	bool old;         /* HTTP/1.0: knows no chunks */

@@ -2,6 +2,7 @@
 -- is read from its screen. What it asks and does is seen by the proxy, its hooks and the kernel.
 local rt = require "sandglass.runtime"
 local call = rt.call
+local ipairs, pairs = ipairs, pairs
 
 local M = {}
 
@@ -27,6 +28,13 @@ function M.environment(env, o, box)
   for k, v in pairs(o.env or {}) do env[k] = v end
   if not described(box, env.TERM) then env.TERM = "xterm-256color" end
   return env
+end
+
+-- { program, the words given here, the user's own }.
+function M.words(x, ...)
+  local argv = { x.program, ... }
+  for _, w in ipairs(x.args) do argv[#argv + 1] = w end
+  return argv
 end
 
 -- Runs argv in a terminal until it ends: { code, signal?, event } or nil and an error.

@@ -12,6 +12,7 @@
 #include "app/front/front.h"
 #include "app/front/front_terminal.h"
 #include "app/front/inner_agent.h"
+#include "app/login/login.h"
 #include "app/host/library.h"
 #include "app/super/otlp_live.h"
 #include "app/model/plugin_own.h"
@@ -380,6 +381,15 @@ static int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct 
 	return 0;
 }
 
+/* The vendor's login that was added for this agent, unless a key or a model was named. NULL: none. Returns owned. */
+static json_t *interactive_login(struct cmd_ctx *ctx, const char *name)
+{
+	const char *wish = cmd_opt(ctx, "login");
+	if (!name || (wish && !strcmp(wish, "none")))
+		return NULL;
+	return login_added(wish ? wish : name);
+}
+
 /* -i: a program or an agent in its own terminal interface. */
 static int interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
@@ -405,7 +415,9 @@ static int interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	json_t *pattern;
 	json_array_foreach(patterns, nr, pattern)
 		buf_printf(&hold, "%s\n", json_string_value(pattern));
-	const char *const pair[][2] = { { "--agent", a.profile }, { "--name", shown }, { "--repo", full }, { "--program", a.program },
+	CLEANUP(json_release) json_t *login = interactive_login(ctx, name);
+	const char *const pair[][2] = { { "--agent", a.profile }, { "--name", shown }, { "--login", json_str(login, "name", NULL) },
+					{ "--plan", json_str(login, "plan", NULL) }, { "--tier", json_str(login, "tier", NULL) }, { "--repo", full }, { "--program", a.program },
 					{ "--root", a.roots }, { "--path", a.path }, { "--beside", a.beside }, { "--model", cmd_opt(ctx, "model") },
 					{ "--record_input", cmd_opt(ctx, "record-input") }, { "--hold", buf_cstr(&hold) } };
 	for (size_t i = 0; i < ARRAY_LEN(pair); i++)
@@ -434,7 +446,7 @@ static int interactive_usage(struct cmd_ctx *ctx, const char *task)
 		return cmd_usage(ctx, "missing argument: PROGRAM (run -i -- PROGRAM)");
 	if (input && strcmp(input, "off") != 0 && strcmp(input, "counts") != 0 && strcmp(input, "full") != 0)
 		return cmd_usage(ctx, "--record-input: expected off, counts or full, got '%s'", input);
-	if (!cmd_has(ctx, "detach") && !cmd_has(ctx, "dry") && (!isatty(0) || !isatty(1)))
+	if (!cmd_has(ctx, "detach") && !cmd_has(ctx, "dry-run") && (!isatty(0) || !isatty(1)))
 		return cmd_usage(ctx, "-i needs a terminal; with -d it starts detached");
 	return 0;
 }

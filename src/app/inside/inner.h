@@ -53,6 +53,10 @@ struct flow {
 	struct secrets *sent;     /* those that were: none comes back in an answer; NULL: none */
 	struct buf held;          /* the end of the answer so far, which could be the beginning of one */
 	bool coded;               /* the answer is compressed although it was not to be: it cannot be looked through */
+	struct login_ask *login;  /* its token is being read */
+	void (*login_done)(struct flow *f, const char *why);
+	char *token;              /* that was sent; upstream may refuse it, once */
+	bool refused, again;      /* upstream did; it is asked once more */
 	int status;
 	struct loop_timer *alive; /* tells a client that waits long that we are there */
 	bool passing;             /* the head has gone to the client */
@@ -117,6 +121,8 @@ bool flow_action_over(struct flow *f);
 /* Adds the route's own credentials to f->headers, each looked up by name; @done comes once from the loop, @why NULL if all
  * were found. */
 void flow_credentials(struct flow *f, void (*done)(struct flow *f, const char *why));
+/* Upstream did not take the token of the route's login: another one is asked for, once. false: that was it already, or there is no login. */
+bool flow_login_refused(struct flow *f, void (*done)(struct flow *f, const char *why));
 void flow_forget(struct flow *f); /* no credential comes any more */
 
 /* --- model_flow.c --- */

@@ -209,6 +209,9 @@ static void on_head(void *self, const struct http_head *head)
 	bool events = type && !strncmp(type, "text/event-stream", 17);
 	const struct answer before = { .begun = f->before_begun, .items = f->before_items };
 	f->status = head->status;
+	f->refused = head->status == 401 && f->token; /* none of it reaches the sandbox */
+	if (f->refused)
+		return;
 	f->as_it_is = head->status != 200 || f->speak == SPEAK_NONE;
 	answer_init(&f->answer, f->speak, events, f->proxy->gate && !f->as_it_is, f->cause ? &before : NULL);
 	f->answer.pass = on_pass;
@@ -221,12 +224,31 @@ static void on_head(void *self, const struct http_head *head)
 static void on_data(void *self, const void *bytes, size_t len)
 {
 	struct flow *f = self;
+	if (f->refused)
+		return;
 	if (f->running)
 		action_output(f->running, STREAM_RESPONSE, bytes, len);
 	if (!f->as_it_is)
 		answer_feed(&f->answer, bytes, len);
 	else if (f->passing)
 		flow_write(f, bytes, len);
+}
+
+static void on_own(struct flow *f, const char *why);
+
+/* In the form of a provider that is too busy: the agent keeps its own placeholder and asks again later. */
+static void log_in_again(struct flow *f)
+{
+	json_t *body = json_object();
+	json_put_int(body, "status", f->status);
+	json_put_str(body, "why", "upstream refused the login twice");
+	json_t *state = json_object();
+	json_put_str(state, "state", "login");
+	json_put_str(state, "why", "upstream refused the login: log in again with the vendor's program");
+	append(f, EV_AGENT_STATE, state);
+	flow_refuse(f, 529, "the login on the host is no longer valid; log in again there");
+	flow_end_action(f, END_FAILED, body);
+	flow_free(f);
 }
 
 static void ended_as_it_is(struct flow *f, const struct http_end *end)
@@ -251,6 +273,12 @@ static void on_end(void *self, const struct http_end *end)
 	f->call = NULL;
 	if (!end->status) {
 		flow_fail(f, 502, end->text);
+		return;
+	}
+	if (f->refused && flow_login_refused(f, on_own))
+		return;
+	if (f->refused) {
+		log_in_again(f);
 		return;
 	}
 	if (f->as_it_is) {
@@ -399,7 +427,9 @@ static void on_face(void *self, const json_t *face, const char *why)
 	CLEANUP(free_ptr) char *base = provider_url(f->provider, face), *key = provider_key(f->provider, face);
 	free(take(&f->url));
 	make_url(f, base);
-	if (*key && !tape_plays(models_tape(s->models)))
+	if (json_str(f->route, "login", NULL) && !tape_plays(models_tape(s->models)))
+		flow_credentials(f, on_own);
+	else if (*key && !tape_plays(models_tape(s->models)))
 		vault_get(s->vault, key, "inference proxy", f->action, f->proxy->agent, on_key, f);
 	else
 		send_it(f);
@@ -408,7 +438,7 @@ static void on_face(void *self, const json_t *face, const char *why)
 static void on_own(struct flow *f, const char *why)
 {
 	if (why)
-		flow_fail(f, 502, why);
+		flow_fail(f, json_str(f->route, "login", NULL) ? 529 : 502, why);
 	else
 		send_it(f);
 }

@@ -1,4 +1,5 @@
 #include "app/inside/inner.h"
+#include "app/inside/login_flow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -259,8 +260,49 @@ static void key_names(const json_t *j, struct strv *out)
 			key_names(v, out);
 }
 
+static void on_login(void *self, const char *token, const char *why)
+{
+	struct flow *f = self;
+	void (*done)(struct flow *, const char *) = f->login_done;
+	f->login = NULL;
+	if (token) {
+		CLEANUP(buf_release) struct buf line = BUF_INIT;
+		buf_printf(&line, "authorization: Bearer %s", token);
+		strv_push(&f->headers, buf_cstr(&line));
+		explicit_bzero(line.data, line.len);
+		free(f->token);
+		f->token = xstrdup(token);
+		flow_hides(f, json_str(f->route, "login", "login"), token, strlen(token));
+		all_known(f);
+	} else {
+		json_t *body = json_object(); /* a person has to do something */
+		json_put_str(body, "state", "login");
+		json_put_str(body, "why", why);
+		record_append_json(f->proxy->all->s->record, EV_AGENT_STATE, f->action, f->proxy->agent, f->proxy->all->box, 0, body);
+		super_held(f->proxy->all->s, f->proxy->agent, why);
+	}
+	done(f, why);
+}
+
+bool flow_login_refused(struct flow *f, void (*done)(struct flow *f, const char *why))
+{
+	const char *name = json_str(f->route, "login", NULL);
+	if (!name || !f->token || f->again)
+		return false;
+	f->again = true;
+	f->login_done = done;
+	f->login = login_ask_new(f->proxy->all->s, name, f->token, on_login, f);
+	return true;
+}
+
 void flow_credentials(struct flow *f, void (*done)(struct flow *f, const char *why))
 {
+	const char *login = json_str(f->route, "login", NULL);
+	if (login) {
+		f->login_done = done;
+		f->login = login_ask_new(f->proxy->all->s, login, NULL, on_login, f);
+		return;
+	}
 	struct strv names = STRV_INIT;
 	struct super *s = f->proxy->all->s;
 	key_names(json_object_get(f->route, "headers"), &names);
@@ -308,6 +350,10 @@ void flow_free(struct flow *f)
 	if (f->visit)
 		http_visit_set_tag(f->visit, NULL);
 	flow_forget(f);
+	login_ask_free(&f->login);
+	if (f->token)
+		explicit_bzero(f->token, strlen(f->token));
+	free(f->token);
 	tape_cancel(&f->call);
 	loop_timer_free(&f->alive);
 	free(f->method);
@@ -490,10 +536,14 @@ static void on_request(void *self, struct http_visit *v)
 	size_t n = strcspn(ask->target, "?");
 	CLEANUP(buf_release) struct buf one = BUF_INIT;
 	const char *rest, *odd = one_path(ask->target, n, &one);
-	CLEANUP(free_ptr) char *path = odd ? xstrndup(ask->target, n) : buf_take(&one), *key = NULL;
+	CLEANUP(free_ptr) char *bare = odd ? xstrndup(ask->target, n) : buf_take(&one), *key = NULL;
+	/* "http://HOST/PATH", as programs ask a proxy, is the route HOST */
+	CLEANUP(free_ptr) char *path = ask->authority ? xasprintf("/%.*s%s", (int)ask->authority_len, ask->authority, bare) : xstrdup(bare);
 	odd = odd ? odd : disguise(ask);
 	f->method = xstrdup(ask->method);
 	f->route = find_route(p, path, &rest);
+	if (ask->authority && rest == path) /* a host that no route names */
+		f->route = NULL;
 	f->path = xstrdup(f->route ? rest : path);
 	f->query = query_without_key(ask->target[n] ? ask->target + n + 1 : "", &key);
 	buf_append(&f->body, http_visit_body(v)->data, http_visit_body(v)->len);

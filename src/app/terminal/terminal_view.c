@@ -571,10 +571,15 @@ static void view_leave(struct view *v)
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	struct err none = ERR_INIT;
 	json_t *reply = NULL;
+	bool main_screen = !modes_alternate(&v->inner) && !v->ended;
+	if (v->overlay && main_screen)
+		repaint(v);
 	if (!modes_quiet(&v->inner))
 		buf_puts(&out, "\x18");
 	modes_undo(v->overlay ? &v->opened : &v->inner, false, &out);
 	buf_puts(&out, "\x1b[23;2t");
+	if (main_screen) /* what is typed next must not stand in the midst of it */
+		buf_printf(&out, "\x1b[%d;1H", v->size.ws_row);
 	view_write_buf(v, &out);
 	bool plain = v->inner.nr_set == 0 && !v->overlay && v->ended;
 	person_tty_give_back(!plain);

@@ -75,7 +75,8 @@ static void refused(void)
 		{ "chunks in HTTP/1.0", "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n" },
 		{ "another version", "GET / HTTP/2.0\r\nHost: a\r\n\r\n" },
 		{ "no version", "GET /\r\nHost: a\r\n\r\n" },
-		{ "a whole address", "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n" },
+		{ "an address without a path", "GET http://a HTTP/1.1\r\nHost: a\r\n\r\n" },
+		{ "an address of another scheme", "GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n" },
 		{ "a target with a blank", "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n" },
 		{ "a target that is no ASCII", "GET /\303\244 HTTP/1.1\r\nHost: a\r\n\r\n" },
 		{ "no method", " / HTTP/1.1\r\nHost: a\r\n\r\n" },
@@ -85,6 +86,10 @@ static void refused(void)
 	struct http_ask a = { 0 };
 	const char *why = NULL;
 	int status = 0;
+	static const char whole[] = "GET http://api.example.org/v1?x HTTP/1.1\r\nHost: api.example.org\r\n\r\n";
+	ok(http_ask_parse(whole, sizeof whole - 1, &a, &status, &why) == 1 && !strcmp(a.target, "/v1?x") && a.authority_len == 15 &&
+		   !memcmp(a.authority, "api.example.org", 15), "what a proxy is asked: a host and a path");
+	http_ask_release(&a);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		int rc = http_ask_parse(bad[i].text, strlen(bad[i].text), &a, &status, &why);
 		ok(rc == -1 && status == 400 && (!strcmp(bad[i].what, "bare line feeds") || !a.method), "%s: %s", bad[i].what, rc < 0 ? why : "taken");

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# The login of a vendor's program for agents in sandboxes: a placeholder inside, the token outside and for each request, one refresh for all,
+# a login that is gone, and that no token gets anywhere.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+need python3
+sg=$SANDGLASS pids=
+stop_vendor() { for p in $pids; do kill "$p" 2>/dev/null; done; end_all; }
+trap stop_vendor EXIT
+cd "$t" || exit 1
+unset ANTHROPIC_API_KEY
+export no_proxy=127.0.0.1,localhost VENDOR_LOG=$t/refreshes
+mkdir -p vendor/bin server repo "$HOME/.claude"
+cp "$here/login/claude" vendor/bin/
+PATH=$t/vendor/bin:$PATH
+python3 "$here/login/vendor.py" server >port & pids=$!
+wait_for 30 test -s port
+export VENDOR_URL=http://127.0.0.1:$(cat port) ANTHROPIC_BASE_URL=http://127.0.0.1:$(cat port)
+git -C repo init -q && echo one >repo/a && git -C repo add a && git -C repo commit -qm one
+login() { # number of the token, seconds until it expires
+	printf 'token-REAL-%06d' "$1" >server/valid
+	printf 'grant-%d' "$1" >server/grant
+	python3 - "$1" "$2" >"$HOME/.claude/.credentials.json" <<'P'
+import json, sys, time
+print(json.dumps({"claudeAiOauth": {"accessToken": "token-REAL-%06d" % int(sys.argv[1]), "refreshToken": "grant-%s" % sys.argv[1],
+    "expiresAt": int((time.time() + float(sys.argv[2])) * 1000), "scopes": ["user:inference"], "subscriptionType": "max", "rateLimitTier": "t1"}, "other": 1}))
+P
+	: >refreshes
+	: >server/requests
+}
+agent() { # words...: what the agent saw in $seen, its session in $s
+	s=$("$sg" run --agent claude -i -d --repo repo -- "$@" 2>"$t/out")
+	wait_for 60 sh -c '"$1" events "$2" --json 2>/dev/null | grep -q "\"kind\":\"session.end\""' - "$sg" "$s"
+	rm -rf tree
+	"$sg" tree "$s" -o tree >/dev/null 2>&1
+	seen=$(cat tree/seen.json 2>/dev/null)
+}
+from() { python3 -c "import json, sys; v = json.loads(sys.argv[1]); print($2)" "$1"; }
+refreshes() { grep -c refresh refreshes; }
+
+# --- by name, with consent ---
+login 1 3600
+echo '{"oauthAccount":{"emailAddress":"me@example.org"}}' >"$HOME/.claude.json"
+"$sg" login add claude </dev/null >"$t/out" 2>&1
+is $? 2 "without consent it is not added"
+like "$("$sg" login add claude --yes --json)" '"account":"me@example.org"' "added: whose it is"
+like "$("$sg" login ls --json)" '"plan":"max".*"state":"valid"' "listed: its plan and state"
+is "$(grep -rc 'token-REAL\|grant-' "$HOME/.local/share/sandglass/logins/claude.json")" 0 "no token is kept by us"
+
+# --- a placeholder inside, the token outside ---
+agent 1
+is "$(from "$seen" 'v["answers"][0][0]')" 200 "a request passes"
+like "$(from "$seen" 'v["home"]["claudeAiOauth"]')" "'accessToken': 'sk-sg-.*'refreshToken': 'none'.*'subscriptionType': 'max'" "the sandbox has a placeholder in the vendor's shape"
+is "$(from "$seen" 'v["home"]["claudeAiOauth"]["expiresAt"] > 2e12')" True "that never expires"
+is "$(from "$seen" '"ANTHROPIC_API_KEY" in v["env"]')" False "and no key"
+is "$(from "$(head -1 server/requests)" 'v["good"], v["app"], v["beta"]')" 'True cli oauth-2025-04-20' "the vendor got the token and the program's own headers"
+is "$(from "$(head -1 server/requests)" 'v["body"]')" '{"model": "m-1", "max_tokens": 10, "messages": [{"role": "user", "content": "go  on \u00e9"}], "odd": [1, 2.5, null]}' \
+	"and the program's own bytes"
+is "$(from "$seen" '[a[0] for a in v["hostile"]]')" "[403, 403, 403, 403, 403]" "token, authorize and revoke paths, other hosts and other credentials are refused"
+is "$(grep -c . server/requests)" 1 "and reach nobody"
+is "$("$sg" events "$s" --json | grep -c '"kind":"proxy.refused"')" 5 "each is recorded"
+is "$(refreshes)" 0 "a token that is good is not refreshed"
+
+# --- refreshed once ---
+login 2 60
+for i in $(seq 24); do "$sg" login_token claude >"token.$i" & done
+for i in $(seq 24); do wait -n; done 2>/dev/null
+wait_for 30 sh -c 'test $(cat token.* | grep -c token-REAL) = 24'
+is "$(refreshes)" 1 "24 that meet an expiring token: one refresh"
+is "$(cat token.* | grep -c 'token-REAL-000003')" 24 "all have the new one"
+is "$(from "$(cat "$HOME/.claude/.credentials.json")" 'v["other"], v["claudeAiOauth"]["refreshToken"]')" '1 grant-3' "the vendor's file is the vendor's"
+login 4 3600
+printf 'token-REAL-%06d' 9 >server/valid
+agent 2
+is "$(from "$seen" '[a[0] for a in v["answers"]]')" "[200, 200]" "a token that upstream refuses is refreshed, and the request repeated"
+is "$(refreshes)" 1 "once"
+unlike "$seen" 'token-REAL|grant-' "the sandbox saw none of it"
+
+# --- gone ---
+login 5 -60
+: >server/grant
+sum=$(sha256sum "$HOME/.claude/.credentials.json")
+agent 2
+is "$(from "$seen" '[a[0] for a in v["answers"]]')" "[529, 529]" "a login that is gone: not the vendor's 401"
+like "$("$sg" events "$s" --json | grep '"state":"login"' | head -1)" 'claude auth login' "the state says so, with the command"
+is "$(refreshes)" 1 "the vendor was asked once"
+is "$(sha256sum "$HOME/.claude/.credentials.json")" "$sum" "the vendor's file is untouched"
+like "$("$sg" login ls --json)" '"state":"expired"' "and listed as such"
+
+# --- nowhere ---
+is "$(grep -rlaE 'token-REAL|grant-[0-9]' "$HOME/.local/share/sandglass" "$HOME/.local/state" "$XDG_RUNTIME_DIR" tree repo 2>/dev/null | wc -l)" 0 "no token is in a recording, a sandbox, a repository"
+"$sg" search token-REAL >"$t/out" 2>&1
+unlike "$(cat "$t/out")" 's-' "search finds none"
+"$sg" login rm claude
+is "$("$sg" login ls | wc -l)" 0 "removed"
+finish

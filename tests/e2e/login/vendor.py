@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""vendor.py DIR: a vendor's server with rotating tokens. DIR/valid: the token that counts; DIR/grant: the refresh token that counts (empty: none);
+each request is a line of DIR/requests. Refresh tokens work once. Prints its port."""
+import http.server, json, os, sys, threading
+dir, lock = sys.argv[1], threading.Lock()
+
+
+def read(name):
+    return open(os.path.join(dir, name)).read().strip()
+
+
+def write(name, text):
+    with open(os.path.join(dir, name), "w") as f:
+        f.write(text)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def give(self, status, body):
+        out = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(out)))
+        self.end_headers()
+        self.wfile.write(out)
+
+    def do_POST(self):
+        raw = self.rfile.read(int(self.headers.get("content-length", 0)))
+        with lock:
+            token = self.headers.get("authorization", "").removeprefix("Bearer ")
+            good = token == read("valid")
+            with open(os.path.join(dir, "requests"), "a") as f:
+                f.write(json.dumps({"path": self.path, "good": good, "beta": self.headers.get("anthropic-beta"), "app": self.headers.get("x-app"),
+                                    "body": raw.decode()}) + "\n")
+            if self.path == "/v1/oauth/token":
+                if json.loads(raw)["refresh_token"] != read("grant") or not read("grant"):
+                    return self.give(400, {"error": "invalid_grant"})
+                n = int(read("grant").rpartition("-")[2]) + 1
+                write("grant", "grant-%d" % n)
+                write("valid", "token-REAL-%06d" % n)
+                return self.give(200, {"access_token": "token-REAL-%06d" % n, "refresh_token": "grant-%d" % n, "expires_in": 28800})
+        if not good:
+            return self.give(401, {"type": "error", "error": {"type": "authentication_error", "message": "not " + token}})
+        self.give(200, {"id": "m", "type": "message", "role": "assistant", "model": "m-1", "content": [{"type": "text", "text": "from the plan"}],
+                        "stop_reason": "end_turn", "usage": {"input_tokens": 3, "output_tokens": 2}})
+
+
+s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(s.server_port, flush=True)
+s.serve_forever()
