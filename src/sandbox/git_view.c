@@ -135,7 +135,7 @@ static int look_inside(const char *real, const char *at, const struct git_place 
 static void note_format(struct git_view *v, const char *at, const struct git_place *p)
 {
 	if (p->format == GIT_SHA256)
-		note_it(v, at, "the repository has SHA-256 objects: git works in the sandbox, but only 'merge --patch' can take its work");
+		note_it(v, at, "the repository has SHA-256 objects (objectFormat sha256): git works in the sandbox, but only 'merge --patch' can take its work");
 	else if (p->reftable)
 		note_it(v, at, "the repository has reftables: git works in the sandbox, but only 'merge --patch' can take its work");
 }
