@@ -84,18 +84,31 @@ local function options_of(chat)
   return all
 end
 
+-- A fork goes on with another model: it gets the conversation as it stands.
+local function follow_fork(chat)
+  local name, s = rt.fork_model, chat.state
+  if not name or s.forked == name then return end
+  s.forked = name
+  chat.model = models.model(name)
+  s.script, s.window, s.used = models.begin(chat.model), nil, nil
+end
+
 -- One model call: a reply with text, calls, usage, stop.
 function Chat:send(o)
   check.self(chat_mt, self, "chat", "send")
   o = check.options("send", o, { on_text = "function" })
-  local s, reply, err, think = self.state, nil, nil, nil
-  if s.script then
-    reply, err, think = models.reply(self.model, s.script, self.messages, s.last)
-    if not reply then return nil, err end
-    if think then task.sleep(think / 1e6) end
-  end
-  local v
-  for _ = 1, 2 do
+  local s, reply, err, think, v = self.state, nil, nil, nil, nil
+  for try = 1, 2 do
+    local before = s.forked
+    follow_fork(self)
+    if try == 1 or s.forked ~= before then
+      reply = nil
+      if s.script then
+        reply, err, think = models.reply(self.model, s.script, self.messages, s.last)
+        if not reply then return nil, err end
+        if think then task.sleep(think / 1e6) end
+      end
+    end
     v, err = call("model.call", {
       model = self.model.name, messages = setmetatable(self.messages, rt.core.array_mt), tools = tool_list(self),
       options = options_of(self),

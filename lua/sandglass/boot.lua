@@ -650,6 +650,10 @@ end
 
 function on.event(_, body)
   if body.event == "box" then return rt.box_moved and rt.box_moved(body.body) end
+  if body.event == "model" then
+    rt.fork_model = body.body.model
+    return
+  end
   for _, fn in ipairs(rt.observers[body.event] or {}) do
     rt.spawn(nil, function()
       local ok, e = xpcall(fn, as_error, body.body or {})

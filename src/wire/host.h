@@ -26,6 +26,7 @@
  *           only what the agent is doing.
  *   EVENT   {"t","event":"action"|"held"|"verdict"|"output"|"step"|"end","body":{}}: for sg.on, after observe.
  *           {"t","event":"box","body":{box,workspace}}: the session goes on, and box lies elsewhere now.
+ *           {"t","event":"model","body":{model}}: it is a fork, and every chat asks this model from now on.
  *   JUDGE   id = ticket {"t","when":n,"line":n,"act":{}}: a policy rule's when (n of the RESULT, or found by its line).
  *   ASK     id = ticket {"t","fn","call":n,"args":{}}: a function of a plugin (lua/sandglass/plugin.lua).
  *

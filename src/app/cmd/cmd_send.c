@@ -9,6 +9,7 @@
 #include "app/cmd/describe.h"
 #include "app/cmd/done.h"
 #include "app/config.h"
+#include "app/front/fork_models.h"
 #include "app/front/sessions.h"
 #include "app/front/unmerged.h"
 #include "app/super/live.h"
@@ -514,8 +515,10 @@ int cmd_send(struct cmd_ctx *ctx)
 	struct aim a = { 0 };
 	struct err err = ERR_INIT;
 	bool merge = !strcmp(ctx->command->name, "merge"), undo = !strcmp(ctx->command->name, "undo");
-	bool redact = !strcmp(ctx->command->name, "redact");
+	bool redact = !strcmp(ctx->command->name, "redact"), apply = !strcmp(ctx->command->name, "apply");
 	int status;
+	if (apply && cmd_word(ctx, 0) && !strncmp(cmd_word(ctx, 0), "s-", 2) && !strchr(cmd_word(ctx, 0), '#'))
+		return fork_apply(ctx);
 	config_user(ctx);
 	if (redact && take_redact(ctx, &a, &err) < 0)
 		status = cmd_fail(ctx, &err);

@@ -1,7 +1,10 @@
 /* sandglass fork SESSION#n: the events up to n again, unchanged, in a new session; from there it runs live. */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "app/front/fork_models.h"
+#include "app/front/fork_outcome.h"
 #include "app/front/front.h"
 #include "app/front/sessions.h"
 #include "base/mem.h"
@@ -42,10 +45,18 @@ int cmd_fork(struct cmd_ctx *ctx)
 		return cmd_fail(ctx, &err);
 	if (!seq)
 		return cmd_usage(ctx, "at which event? '%s#188'; 'events %s' lists them", cmd_word(ctx, 0), cmd_word(ctx, 0));
-	if (with_end(from, &seq, &err) < 0 || run_options_of(o, from, &err) < 0 || run_unrecorded(ctx, o, &err) < 0 ||
+	if (cmd_opt(ctx, "model")) {
+		if (with_end(from, &seq, &err) < 0)
+			return cmd_fail(ctx, &err);
+		return fork_models(ctx, from, seq);
+	}
+	if (cmd_opt(ctx, "test") || cmd_opt(ctx, "runs") || cmd_opt(ctx, "time"))
+		return cmd_usage(ctx, "--test, --runs and --time go with --model");
+	if (run_budget(ctx, o, &err) < 0 || with_end(from, &seq, &err) < 0 || run_options_of(o, from, &err) < 0 || run_unrecorded(ctx, o, &err) < 0 ||
 	    record_fork(from, seq, ctx->sessions, cmd_opt(ctx, "name"), &path, &err) < 0)
 		return cmd_fail(ctx, &err);
 	json_put_str(o, "resume", path);
+	json_put_str(o, "fork_model", cmd_opt(ctx, "with"));
 	json_put_str(o, "name", "session");
 	json_put_str(o, "sessions_dir", ctx->sessions);
 	json_put_str(o, "notify", cmd_opt(ctx, "notify"));
@@ -61,4 +72,47 @@ int cmd_fork(struct cmd_ctx *ctx)
 			unlink(path);
 	}
 	return status;
+}
+
+/* --- taking one of them over ---------------------------------------------------------------------------------------------- */
+
+/* 0 if the files of session @s are worth taking: its agents and its test did well. */
+static int worth_taking(struct session *s, struct err *err)
+{
+	CLEANUP(json_release) json_t *kept = fork_kept_read(session_id(s));
+	CLEANUP(json_release) json_t *now = kept ? json_incref(kept) : fork_outcome(s, 0);
+	const char *outcome = json_str(now, "outcome", "failed"), *why = json_str(now, "why", NULL);
+	if (!strcmp(outcome, "ok"))
+		return 0;
+	return err_set(err, ERR_INVALID, "apply: %s: %s%s%s (--force takes its files all the same)", session_id(s),
+		       !strcmp(outcome, "budget") ? "it used up its budget" : !strcmp(outcome, "late") ? "it was stopped" :
+		       !strcmp(outcome, "running") ? "it still runs" : "it failed", why ? ": " : "", why ? why : "");
+}
+
+int fork_apply(struct cmd_ctx *ctx)
+{
+	const char *word = cmd_word(ctx, 0);
+	struct session *s;
+	struct err err = ERR_INIT;
+	uint64_t seq;
+	if (!word)
+		return cmd_usage(ctx, "which session? for instance: apply s-7k2m9q");
+	if (session_open_ref(ctx, word, &s, &seq, &err) < 0)
+		return cmd_fail(ctx, &err);
+	CLEANUP(free_ptr) char *id = xstrdup(session_id(s));
+	int rc = cmd_has(ctx, "force") ? 0 : worth_taking(s, &err);
+	session_close(&s);
+	if (rc < 0)
+		return cmd_fail(ctx, &err);
+	CLEANUP(strv_release) struct strv w = STRV_INIT;
+	const char *const words[] = { "sandglass", "--sessions", ctx->sessions, "merge", id, "--apply" };
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		strv_push(&w, words[i]);
+	if (ctx->json)
+		strv_push(&w, "--json");
+	if (ctx->quiet)
+		strv_push(&w, "-q");
+	execv("/proc/self/exe", w.item);
+	err_sys(&err, "apply: can't start merge");
+	return cmd_fail(ctx, &err);
 }

@@ -40,6 +40,8 @@ int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo);
 /* run_watch.c: the same, and again whenever @file is saved. */
 int run_watch(struct cmd_ctx *ctx, json_t *opts, const char *file);
 /* What the session at @path was begun with, into @o; options of the command line come on top. */
+/* --budget into @o. */
+NODISCARD int run_budget(struct cmd_ctx *ctx, json_t *o, struct err *err);
 NODISCARD int run_options_of(json_t *o, const char *path, struct err *err);
 /* What no record holds, as the configuration has it now: secrets, model providers and prices. */
 NODISCARD int run_unrecorded(struct cmd_ctx *ctx, json_t *o, struct err *err);

@@ -288,6 +288,15 @@ int run_common(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	return common_opts(ctx, o, err);
 }
 
+int run_budget(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	const char *budget = cmd_opt(ctx, "budget");
+	json_t *b = budget ? parse_budget(budget, err) : NULL;
+	if (b)
+		json_put(o, "budget", b);
+	return budget && !b ? -1 : 0;
+}
+
 static int load_script(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;

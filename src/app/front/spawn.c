@@ -154,6 +154,7 @@ int cmd_supervise(struct cmd_ctx *ctx)
 		.args = args,
 		.sessions_dir = json_str(j, "sessions_dir", NULL),
 		.resume = json_str(j, "resume", NULL),
+		.fork_model = json_str(j, "fork_model", NULL),
 		.model = json_str(j, "model", NULL),
 		.backend = json_str(j, "backend", NULL),
 		.hold = json_str(j, "hold", NULL),

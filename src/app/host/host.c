@@ -395,6 +395,15 @@ void host_event(struct host *h, const char *name, json_t *body)
 	json_decref(body);
 }
 
+void host_model_moved(struct host *h, const char *model)
+{
+	json_t *frame = json_object(), *body = json_object();
+	json_put_str(body, "model", model);
+	json_put_str(frame, "event", "model");
+	json_put(frame, "body", body);
+	host_send(h, HOST_EVENT, 0, frame);
+}
+
 void host_box_moved(struct host *h, uint64_t box, const char *workspace)
 {
 	json_t *frame = json_object(), *body = json_object();

@@ -306,6 +306,8 @@ static void caught_up(void *self)
 		if (b && b->workspace)
 			host_box_moved(r->s->host, r->box[i].id, b->workspace);
 	}
+	if (r->s->opts->fork_model)
+		host_model_moved(r->s->host, r->s->opts->fork_model);
 	super_warn(r->s, NULL, "the session goes on after #%llu", (unsigned long long)r->head);
 }
 

@@ -416,7 +416,7 @@ static json_t *who_started(void)
 /* --model is known before anything begins; what a script names itself is not. */
 static int check_model(const struct super *s, struct err *err)
 {
-	const char *model = s->resume ? NULL : s->opts->model, *colon = model ? strchr(model, ':') : NULL;
+	const char *model = s->resume ? s->opts->fork_model : s->opts->model, *colon = model ? strchr(model, ':') : NULL;
 	if (!model)
 		return 0;
 	CLEANUP(json_release) json_t *names = models_names(s->models);
@@ -438,6 +438,17 @@ static int check_model(const struct super *s, struct err *err)
 		       model, buf_cstr(&known));
 }
 
+/* The agents of a fork that gets a budget had none when they began: from now on they draw from it. */
+static void agents_draw(struct super *s)
+{
+	static const struct budget_limits none;
+	for (size_t i = 0; i < s->nr_agents; i++) {
+		struct agent *a = &s->agent[i];
+		if (!a->ended && !a->budget)
+			a->budget = gate_budget(s->gate, s->session_budget, a->id, &none);
+	}
+}
+
 static void apply_options(struct super *s)
 {
 	const struct super_opts *o = s->opts;
@@ -456,6 +467,7 @@ static void apply_options(struct super *s)
 			.actions = json_int(o->budget, "actions", 0),
 		};
 		s->session_budget = gate_budget(s->gate, 0, 0, &lim);
+		agents_draw(s);
 	}
 	if (o->step)
 		gate_pause(s->gate, 0, who);

@@ -15,6 +15,7 @@ struct super_opts {
 	size_t script_len;
 	char *const *args;         /* after --, NULL-terminated */
 	const char *sessions_dir;
+	const char *fork_model;    /* the model that answers from where a fork begins; NULL = as before */
 	const char *resume;        /* path of a session file to go on with; NULL = a new one */
 	const char *model;         /* --model; may be NULL */
 	const char *backend;       /* --backend; may be NULL */

@@ -184,6 +184,7 @@ void host_stop(struct host *h, uint64_t agent, const char *why); /* 0: the whole
 void host_break_off(struct host *h, uint64_t agent, const char *why); /* its turn only */
 void host_message(struct host *h, uint64_t agent, const char *text, json_t *who);
 void host_event(struct host *h, const char *name, json_t *body); /* for sg.on, if observed; takes */
+void host_model_moved(struct host *h, const char *model); /* from now on every chat of the script asks this one */
 void host_box_moved(struct host *h, uint64_t box, const char *workspace); /* the script knows it as @box; it lies there now */
 void host_judge(struct host *h, uint64_t ticket, int line, json_t *act);
 void host_ask(struct host *h, uint64_t ticket, json_t *body); /* takes; the answer comes through on_value */

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# The same events and files continued by several models at once: a table of what came of each, and one that is taken over.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+need_boxes
+need git
+cd "$t" || exit 1
+printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
+git init -q r && echo base >r/base.txt && git -C r add -A && git -C r commit -qm base || exit 1
+cat >f.lua <<'L'
+local sg = require "sandglass"
+local box = sg.sandbox { repo = "r" }
+sg.agent.run { name = "worker", task = "go", box = box, model = "scripted:first.lua", tools = { "shell" } }
+box:close()
+L
+turn() { printf '{ say = "%s", call = { "shell", { cmd = "%s" } } }, ' "$1" "$2"; }
+echo "return { $(turn 1 'echo 1 >one.txt') $(turn 2 'echo 2 >two.txt') { say = 'done' } }" >first.lua
+echo "return { $(turn b 'cat one.txt >three.txt') { say = 'b done' } }" >good.lua
+echo "return { $(turn c false) { say = 'never', expect = 'no such thing' } }" >bad.lua
+echo "return { $(turn d 'echo 1 >d') $(turn e 'echo 2 >e') $(turn f 'echo 3 >f') $(turn g 'echo 4 >g') { say = 'spent' } }" >dear.lua
+echo "return { $(turn s 'echo s >slow.txt; sleep 100') { say = 's done' } }" >slow.lua
+"$sg" run --no-tui --no-input --policy any.lua f.lua </dev/null >log 2>&1
+s=$("$sg" ls --json | sed -n '1s/.*"session":"\([^"]*\)".*/\1/p')
+at=$("$sg" events "$s" --json | grep '"kind":"action.ended"' | sed -n '2s/.*"seq":\([0-9]*\).*/\1/p')
+"$sg" --json fork "$s#$at" --model scripted:good.lua,scripted:bad.lua,scripted:dear.lua,scripted:slow.lua --budget steps=3 --time 8s \
+	--test 'test -f three.txt && test -f one.txt && test -f base.txt' >out.json 2>err.txt </dev/null
+is $? 0 "one did well"
+cp out.json "$t/out"
+row() { grep "\"model\":\"scripted:$1.lua\"" out.json; }
+like "$(row good)" '"outcome":"ok".*"test":0.*"files":2.*"model_calls":2' 'the good one: its test, difference and calls'
+like "$(row bad)" '"outcome":"failed".*"test":1' 'one that failed'
+like "$(row dear)" '"outcome":"budget"' 'one that used up its budget'
+like "$(row slow)" '"outcome":"late"' 'one whose time was up'
+id() { row "$1" | sed 's/.*"session":"\([^"]*\)".*/\1/'; }
+upto() { "$sg" events "$1" --json | awk -v n="$at" '{ match($0, /"seq":[0-9]+/); if (substr($0, RSTART + 6, RLENGTH - 6) + 0 <= n) print }' | sha256sum; }
+is "$(upto "$(id good)")" "$(upto "$s")" 'its events up to there are the same: nothing is asked or run again'
+is "$("$sg" events "$(id good)" --json | grep -c '"kind":"model.call"')" 3 'only what came after was asked of a model'
+is "$("$sg" cat one.txt "$(id bad)" 2>/dev/null || "$sg" tree "$(id bad)" --json | grep -c one.txt)" \
+	"$("$sg" cat one.txt "$s" 2>/dev/null || "$sg" tree "$s" --json | grep -c one.txt)" 'each begins with the files as they were'
+for one in bad dear slow; do
+	"$sg" apply "$(id $one)" >"$t/out" 2>&1
+	[ $? -ne 0 ] && [ -z "$(git -C r status --porcelain)" ]
+	ok $? "apply refuses: $one"
+done
+"$sg" apply "$(id good)" >"$t/out" 2>&1 </dev/null
+is "$?.$(cat r/three.txt 2>&1).$(ls r/two.txt 2>/dev/null)" 0.1. 'apply takes one: what came before and what its model did'
+"$sg" apply "$(id slow)" --force >"$t/out" 2>&1 </dev/null
+is "$?.$(cat r/slow.txt 2>&1)" 0.s '--force takes a failed one'
+"$sg" --json fork "$s#$at" --model scripted:good.lua --runs 2 >"$t/out" 2>&1 </dev/null
+is "$(grep -c '"outcome":"ok"' "$t/out").$(grep -o '"tree":"[^"]*"' "$t/out" | sort -u | wc -l)" 2.1 'several runs of one'
+"$sg" fork "$s#$at" --model scripted:none.lua >"$t/out" 2>&1 </dev/null
+is $? 1 'none did well'
+"$sg" fork "$s#$at" --test true >"$t/out" 2>&1 </dev/null
+isnt=$?
+[ $isnt -ne 0 ]
+ok $? '--test without models is refused'
+finish
