@@ -128,7 +128,7 @@ like "$("$sg" events "$three")" "merge: .*/plain' is no git repository; use the 
 is "$("$sg" diff three --name-only | xargs)" 'made sub sub/three' "diff: the workspace's own files"
 is "$("$sg" diff three --name-only --path .git)" '.git/own' "what git keeps is shown to who names it"
 like "$("$sg" mark "$three#3" 'look here')" '^marked #3 \(#[0-9]+\)$' 'a mark says where it stands'
-like "$("$sg" merge "$three/fix" --dry-run)" '^would merge 2 changes to /.*/repo \(#[0-9]+\)$' 'so does a merge'
+like "$("$sg" merge "$three/fix" --dry-run)" '^would merge: 2 changes to /.*/repo, refs/heads/[^ ]* \(#[0-9]+\)$' 'so does a merge'
 mkdir got
 like "$("$sg" sandbox cp fix:sub/three got 2>&1)" "^fix:sub/three, 6 B, to .*/got/three$" 'sandbox cp copies out of a box'
 is "$(tr '\n' ' ' <got/three)" '1 2 3 ' 'the same bytes, into a folder'
