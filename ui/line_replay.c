@@ -101,7 +101,7 @@ static void say_where(struct talk *t)
 	int64_t begin = time_of(t, 1);
 	fprintf(t->out, "event %" PRIu64 " of %" PRIu64 ", %s of %s, %s, cost so far %s, %zu held, %zu running%s\n", at, head,
 		fmt_age(&a, time_of(t, at) - begin), fmt_age(&a, time_of(t, head) - begin), fmt_hms_zone(&a, time_of(t, at)),
-		fmt_money(&a, m->uusd), m->nr_held, model_count(m, AGENT_RUN) + model_count(m, AGENT_THINK),
+		fmt_cost(&a, m->uusd, m->cost_unknown), m->nr_held, model_count(m, AGENT_RUN) + model_count(m, AGENT_THINK),
 		t->ui.limit == 0 && session_live(t->s->session) ? ", follows the end" : "");
 }
 

@@ -438,7 +438,7 @@ static void paint_status(const struct ui *ui, struct source *s, struct area a, i
 		{ ROLE_TITLE, arena_printf(ar, "%s / %s", fmt_age(ar, time_of(s, at) - begin), fmt_age(ar, end - begin)) },
 		{ ROLE_TEXT, arena_printf(ar, "event %" PRIu64 " / %" PRIu64, at, head) },
 		{ ROLE_TEXT, how },
-		{ ROLE_TEXT, arena_printf(ar, "%s%s", wide ? "cost so far " : "", fmt_money(ar, m->uusd)) },
+		{ ROLE_TEXT, arena_printf(ar, "%s%s", wide ? "cost so far " : "", fmt_cost(ar, m->uusd, m->cost_unknown)) },
 		{ ROLE_DIM, turn ? arena_printf(ar, "turns %u", turn) : "" },
 		{ ROLE_DIM, wide ? "50%  188G  :seek +5m  ]e error" : "" },
 	};

@@ -147,7 +147,11 @@ add("no_rubber_stamp", "no_rubber_stamp[=SECONDS]", "no approval came sooner tha
 add("budgets", "budgets[=DOLLARS]", "no budget ran out, and all together cost at most so much", function(log, t, args)
   local empty = log:sql "SELECT seq AS id FROM event WHERE kind=133"
   t:none("no budget ran out", empty)
-  if args[1] then t:max("cost", log:sum "cost", tonumber(args[1])) end
+  if not args[1] then return end
+  t:max("cost", log:sum "cost", tonumber(args[1]))
+  local unknown = log:sql [[SELECT seq AS id FROM event WHERE (kind=431 AND json_extract(body,'$.cost_unknown')) OR
+    (kind=202 AND json_extract(body,'$.cost.open_us')>0 AND json_extract(body,'$.cost.uusd') IS NULL)]]
+  if #unknown > 0 then t:warn("every cost is known", false, unknown, { text = #unknown .. " have no known price: the cost is at least that" }) end
 end, a_number "dollars")
 
 add("claims", "claims", "what the agents say at the end is borne out by what ran", function(log, t)

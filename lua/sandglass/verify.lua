@@ -88,10 +88,12 @@ Log.event = Log.row   -- events have the same numbers
 
 local function fold(self, what, field, f, start, step)
   check.arg(what, "the field", field, "string")
-  local acc = start
+  local acc, money = start, field == "cost" or field == "cost_uusd"
   for e in self:each(f) do
     local v = e[field]
-    if type(v) == "number" then acc = step(acc, v) end
+    -- what an answer cost stands with its model call, too
+    local twice = money and e.event == "model.reply" and not (f or ""):find("reply", 1, true)
+    if type(v) == "number" and not twice then acc = step(acc, v) end
   end
   return acc
 end

@@ -74,12 +74,32 @@ static bool counted(const struct action_spec *s)
 	       !(!s->agent && (s->kind == ACT_ROLLBACK || s->kind == ACT_MERGE));
 }
 
+/* What open boxes cost by now; the same is spent when they close. */
+static void accrue_again(struct gate *g)
+{
+	for (size_t i = 0; i < g->nr_budgets; i++)
+		g->budget[i].accrued = 0;
+	if (g->ops.accrue)
+		g->ops.accrue(g->ops.self);
+}
+
+void gate_accrue(struct gate *g, uint64_t agent, int64_t uusd)
+{
+	for (struct budget *b = budget_for(g, agent); uusd > 0 && b; b = find(g, b->parent))
+		b->accrued = plus(b->accrued, uusd);
+}
+
+static int64_t used_of(const struct budget *b, int i)
+{
+	return i == USD ? plus(b->used[i], b->accrued) : b->used[i];
+}
+
 /* Is @limit reached, with @want more? Steps are counted when they begin, so theirs may be reached but not passed. */
 static bool used_up(const struct budget *b, int i, int64_t want)
 {
 	if (!b->limit[i])
 		return false;
-	int64_t sum = plus(plus(b->used[i], b->reserved[i]), want);
+	int64_t sum = plus(plus(used_of(b, i), b->reserved[i]), want);
 	return i == STEPS || want ? sum > b->limit[i] : sum >= b->limit[i];
 }
 
@@ -88,7 +108,7 @@ static void budget_event(struct gate *g, const struct budget *b, uint16_t kind, 
 	json_t *body = json_object();
 	json_put_int(body, "budget", (json_int_t)b->id);
 	json_put_str(body, "what", what_name[i]);
-	json_put_int(body, "used", b->used[i]);
+	json_put_int(body, "used", used_of(b, i));
 	json_put_int(body, "limit", b->limit[i]);
 	record_append_json(g->record, kind, b->id, b->agent, 0, 0, body);
 }
@@ -97,7 +117,7 @@ static void budget_event(struct gate *g, const struct budget *b, uint16_t kind, 
 static void warn(struct gate *g, struct budget *b)
 {
 	for (int i = 0; i < WHAT_NR; i++)
-		if (b->limit[i] && !(b->warned >> i & 1) && b->used[i] >= b->limit[i] - b->limit[i] / 5) {
+		if (b->limit[i] && !(b->warned >> i & 1) && used_of(b, i) >= b->limit[i] - b->limit[i] / 5) {
 			b->warned |= 1u << i;
 			budget_event(g, b, EV_BUDGET_WARN, i);
 		}
@@ -157,6 +177,8 @@ unsigned budget_reserve(struct action *a)
 	want[TOKENS] = amount(reserve, "tokens");
 	want[ACTIONS] = 1;
 	bool over = false;
+	if (gate_counts_dollars(g, a->spec.within ? 0 : a->spec.agent))
+		accrue_again(g);
 	for (struct budget *b = first; b; b = find(g, b->parent))
 		for (int i = 0; i < WHAT_NR; i++)
 			if (used_up(b, i, want[i])) {
@@ -282,11 +304,12 @@ void budget_recover_use(struct gate *g, uint64_t budget, const json_t *ended)
 
 static bool fits_now(struct gate *g, const struct action *a)
 {
+	accrue_again(g);
 	for (struct budget *b = find(g, a->budget); b; b = find(g, b->parent))
 		for (int i = 0; i < WHAT_NR; i++)
-			if (b->limit[i] && (a->reserved[i] ? b->used[i] + a->reserved[i] > b->limit[i] :
+			if (b->limit[i] && (a->reserved[i] ? used_of(b, i) + a->reserved[i] > b->limit[i] :
 					    i == STEPS	   ? b->used[i] > b->limit[i] :
-							     b->used[i] >= b->limit[i]))
+							     used_of(b, i) >= b->limit[i]))
 				return false;
 	return true;
 }
@@ -335,15 +358,23 @@ void gate_budget_spend(struct gate *g, uint64_t budget, const struct budget_limi
 	use(g, b, add);
 }
 
+void gate_charge(struct gate *g, uint64_t agent, int64_t uusd)
+{
+	const struct budget *b = budget_for(g, agent);
+	if (b && uusd > 0)
+		gate_budget_spend(g, b->id, &(struct budget_limits){ .uusd = uusd });
+}
+
 /* The least of what it and those above it have left. */
 json_t *gate_budget_left(struct gate *g, uint64_t budget)
 {
 	json_t *o = json_object();
+	accrue_again(g);
 	for (struct budget *b = find(g, budget); b; b = find(g, b->parent))
 		for (int i = 0; i < WHAT_NR; i++) {
 			if (!b->limit[i])
 				continue;
-			int64_t left = b->limit[i] - b->used[i] - b->reserved[i];
+			int64_t left = b->limit[i] - used_of(b, i) - b->reserved[i];
 			left = left < 0 ? 0 : left;
 			if (left < json_int(o, what_name[i], INT64_MAX))
 				json_put_int(o, what_name[i], left);
@@ -353,9 +384,10 @@ json_t *gate_budget_left(struct gate *g, uint64_t budget)
 
 char *gate_budget_empty(struct gate *g, uint64_t budget)
 {
+	accrue_again(g);
 	for (const struct budget *b = find(g, budget); b; b = find(g, b->parent))
 		for (int i = 0; i < WHAT_NR; i++) {
-			long long used = b->used[i], limit = b->limit[i];
+			long long used = used_of(b, i), limit = b->limit[i];
 			if (!limit || used < limit)
 				continue;
 			if (i == USD)

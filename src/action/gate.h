@@ -30,6 +30,8 @@ struct gate_ops {
 	void (*on_held)(void *self, uint64_t action, bool held);
 	/* A budget is used up: the session should ask. */
 	void (*on_budget)(void *self, uint64_t agent, const char *what);
+	/* What costs by the hour (rented boxes) is counted now: gate_accrue for each. */
+	void (*accrue)(void *self);
 	/* DECIDE_KILL: a person wants the agent gone (its held action has been ended as killed, the agent is paused). */
 	void (*on_kill)(void *self, uint64_t agent, json_t *who);
 	void *self;
@@ -148,6 +150,10 @@ struct budget_limits { int64_t uusd, tokens, time_us, steps, actions; }; /* 0 = 
 uint64_t gate_budget(struct gate *g, uint64_t parent, uint64_t agent, const struct budget_limits *lim); /* returns id */
 void gate_budget_extend(struct gate *g, uint64_t budget, const struct budget_limits *more, json_t *who);
 void gate_budget_spend(struct gate *g, uint64_t budget, const struct budget_limits *used);
+/* Dollars that no action spent: of a rented box that @agent opened (0: the script). Recorded as budget.spent. */
+void gate_charge(struct gate *g, uint64_t agent, int64_t uusd);
+/* The same of one that is still open, so far; only within gate_ops.accrue, and not recorded. */
+void gate_accrue(struct gate *g, uint64_t agent, int64_t uusd);
 /* "83 of 51 tokens": what of it, or of one that it is a part of, is used up; returns owned, NULL nothing. */
 char *gate_budget_empty(struct gate *g, uint64_t budget);
 /* Is a limit in dollars set for @agent, or above it? */

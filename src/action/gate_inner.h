@@ -79,6 +79,7 @@ struct action {
 struct budget {
 	uint64_t id, parent, agent;
 	int64_t limit[5], used[5], reserved[5]; /* uusd, tokens, time_us, steps, actions */
+	int64_t accrued; /* millionths of a dollar that open rented boxes have cost: spent when they close */
 	unsigned warned, empty;
 };
 

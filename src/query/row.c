@@ -104,6 +104,8 @@ static void ended(json_t *row, const json_t *body, int64_t ts_us)
 	take_str(row, "end", body, "end");
 	take_str(row, "why", body, "why");
 	take_int(row, "exit", body, "code");
+	if (json_flag(body, "cost_unknown", false))
+		json_put_flag(row, "cost_unknown", true);
 	for (size_t i = 0; i < ARRAY_LEN(same); i++)
 		take_int(row, same[i], body, same[i]);
 }
@@ -172,7 +174,10 @@ static void other(json_t *row, const struct event *ev, const json_t *body)
 	take_str(row, "level", body, "level");
 	take_str(row, "stop", body, "stop");
 	take_str(row, "tree", body, "tree");
-	take_int(row, "cost_uusd", body, "cost_uusd");
+	if (ev->kind == EV_BOX_CLOSED)
+		take_int(row, "cost_uusd", json_object_get(body, "cost"), "uusd");
+	else
+		take_int(row, "cost_uusd", body, "cost_uusd");
 	if (ev->kind == EV_SNAPSHOT_TAKEN)
 		json_put_int(row, "changes", json_int(body, "changed", (int64_t)json_array_size(json_object_get(body, "changes"))));
 }

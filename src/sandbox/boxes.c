@@ -78,8 +78,19 @@ static void on_closed(void *self, json_t *result, const struct err *err)
 		json_put_int(body, "killed", json_int(result, "killed", 0));
 	json_put(body, "cost", json_incref(json_object_get(result, "cost")));
 	record_append_json(b->record, EV_BOX_CLOSED, id, s->agent, id, 0, body);
+	gate_charge(b->gate, s->agent, json_int(json_object_get(result, "cost"), "uusd", 0));
 	slot_drop(s);
 	b->ops.gone(b->ops.self, id, err ? &why : NULL);
+}
+
+void boxes_accrue(struct boxes *b)
+{
+	for (size_t i = 0; i < b->nr; i++) {
+		const struct slot *s = b->item[i];
+		CLEANUP(json_release) json_t *cost = s->box && s->open && s->driver->cost ? s->driver->cost(s->box) : NULL;
+		if (cost)
+			gate_accrue(b->gate, s->agent, json_int(cost, "uusd", 0));
+	}
 }
 
 /* What is prepared waits for a barrier that would call into a box that is no more. */

@@ -155,6 +155,7 @@ struct driver {
 	/* A connection to it, for a server in the box: result {"fd":n} (owned by the callee). Both are what ports of boxes and proxies
 	 * into them are made of; whoever has them (CAP_LISTEN, CAP_DIAL) passes "ports" of tests/drivers/conformance.c. */
 	void (*dial)(struct box *b, uint16_t port, box_done_fn *done, void *self);
+	json_t *(*cost)(struct box *b); /* of a rented one up to now, as in box.closed; NULL: it costs nothing by itself */
 	void (*stats)(struct box *b, box_done_fn *done, void *self); /* {"cpu_us","mem_bytes","pids","procs":[..]} */
 	/* NULL: cannot be known. {"oom"}: processes that the memory limit has killed so far; absent: not known, or not yet. @done
 	 * may come from inside. */

@@ -50,6 +50,8 @@ bool boxes_env(struct boxes *b, uint64_t box, const char *entry);
 void boxes_close(struct boxes *b, uint64_t box);
 /* Kills what runs in the box, also what actions left behind; their actions end as killed, with @why. */
 void boxes_kill(struct boxes *b, uint64_t box, const char *why);
+/* Counts what open rented boxes have cost so far in the budgets of those that opened them (gate_accrue). */
+void boxes_accrue(struct boxes *b);
 size_t boxes_count(const struct boxes *b); /* opening, open and closing ones */
 struct box *boxes_get(struct boxes *b, uint64_t box); /* NULL while opening and when gone */
 bool boxes_lost(struct boxes *b, uint64_t box); /* it has died, as an action in it has found */

@@ -451,6 +451,11 @@ static void box_stats(struct box *b, box_done_fn *done, void *self)
 		r->result = remote_cost(remote);
 }
 
+static json_t *box_cost(struct box *b)
+{
+	return remote_cost(of(b));
+}
+
 /* --- the driver --- */
 
 static void box_oom(struct box *b, box_done_fn *done, void *self)
@@ -472,7 +477,7 @@ static const struct driver verbs = {
 	.run_free = remote_run_free,
 	.read = box_read, .write = box_write, .list = box_list, .stat = box_stat,
 	.tree = &remote_tree,
-	.kill = box_kill, .freeze = box_freeze, .listen = box_listen, .dial = box_dial, .stats = box_stats, .oom = box_oom,
+	.kill = box_kill, .freeze = box_freeze, .listen = box_listen, .dial = box_dial, .stats = box_stats, .oom = box_oom, .cost = box_cost,
 };
 
 static struct box *open_as(const struct driver *d, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)

@@ -320,11 +320,8 @@ json_t *handover_make(struct source *s, bool live, int64_t now_us)
 	json_put_str(o, "hold", m->hold ? m->hold : "");
 	json_put(o, "waivers", waivers(s));
 	json_put(o, "boxes", boxes(s));
-	bool unknown = false;
-	for (size_t i = 0; i < m->nr_agents; i++)
-		unknown = unknown || m->agent[i].cost_unknown;
 	json_put_int(spent, "uusd", m->uusd);
-	json_put_flag(spent, "cost_unknown", unknown);
+	json_put_flag(spent, "cost_unknown", m->cost_unknown);
 	json_put_int(spent, "tokens", m->tokens);
 	json_put_int(spent, "time_us", json_int(o, "dur_us", 0));
 	json_put(o, "spent", spent);

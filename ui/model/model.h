@@ -163,7 +163,8 @@ struct model {
 	char *warning;    /* last super.warn or box.warn */
 	char *notice;     /* for people in one line: the last thing worth it */
 	uint32_t waivers, policies, attached;
-	int64_t tokens, uusd;
+	int64_t tokens, uusd; /* with what rented boxes have cost */
+	bool cost_unknown;    /* uusd is the least: some calls or boxes have no known price */
 	struct limits limits; /* the session's own budget */
 	const char *used_up;  /* of it; as in agents */
 	uint64_t owner; /* of the event under way, when its body says whose it is; 0 */

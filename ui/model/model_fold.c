@@ -25,6 +25,11 @@ static struct model_agent *agent_of(struct model *m, uint64_t id)
 	return a;
 }
 
+struct model_agent *fold_agent(struct model *m, uint64_t id)
+{
+	return id ? agent_of(m, id) : NULL;
+}
+
 static struct limits limits_of(const json_t *o)
 {
 	return (struct limits){ json_int(o, "uusd", 0), json_int(o, "tokens", 0), json_int(o, "time_us", 0),
@@ -163,6 +168,7 @@ static void reply(struct model *m, struct model_agent *a, const struct event *ev
 	struct model_action *act = fold_action(m, ev->action);
 	m->tokens += tokens;
 	m->uusd += uusd;
+	m->cost_unknown = m->cost_unknown || json_flag(o, "cost_unknown", false);
 	if (act)
 		act->reply = ev->seq;
 	if (!a)

@@ -11,6 +11,7 @@ void fold_text(char **at, const char *s);
 void fold_bytes(char **at, const json_t *o, const char *key);
 
 /* Whatever changes an element finds it by these: its old state is kept for the way back. NULL: unknown. */
+struct model_agent *fold_agent(struct model *m, uint64_t id);
 struct model_box *fold_box(struct model *m, uint64_t id);
 struct model_action *fold_action(struct model *m, uint64_t id);
 

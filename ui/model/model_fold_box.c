@@ -87,6 +87,20 @@ static void snapshot(struct model *m, struct model_box *b, const struct event *e
 	}
 }
 
+/* What a rented box has cost counts with whom opened it. */
+static void rented(struct model *m, const struct event *ev, const json_t *cost)
+{
+	struct model_agent *a = fold_agent(m, ev->agent);
+	int64_t uusd = json_int(cost, "uusd", 0);
+	bool unknown = json_int(cost, "open_us", 0) > 0 && !json_object_get(cost, "uusd");
+	m->uusd += uusd;
+	m->cost_unknown = m->cost_unknown || unknown;
+	if (!a)
+		return;
+	a->uusd += uusd;
+	a->cost_unknown = a->cost_unknown || unknown;
+}
+
 void fold_box_event(struct model *m, const struct event *ev, const json_t *o)
 {
 	struct model_box *b = fold_box(m, ev->box);
@@ -99,6 +113,7 @@ void fold_box_event(struct model *m, const struct event *ev, const json_t *o)
 		break;
 	case EV_BOX_CLOSED:
 		b->closed = true;
+		rented(m, ev, json_object_get(o, "cost"));
 		break;
 	case EV_BOX_FROZEN:
 		b->frozen = json_flag(o, "frozen", false);

@@ -198,6 +198,11 @@ static size_t list_source(struct fleet *f, struct ui *ui, size_t i, struct line 
 		line[n].since_us = held ? held->held_us : m->agent[k].since_us;
 		count_in(f, &f->group[i], &line[n++]);
 	}
+	f->cost_unknown = f->cost_unknown || m->cost_unknown;
+	if (n == m->nr_agents) { /* with what no agent has spent: boxes of the script */
+		f->group[i].uusd = m->uusd;
+		f->group[i].cost_unknown = m->cost_unknown;
+	}
 	return n;
 }
 

@@ -209,6 +209,14 @@ static const char *box_name(const struct model *m, uint64_t id, struct arena *a)
 	return b && b->name ? b->name : arena_printf(a, "#%" PRIu64, id);
 }
 
+/* ", cost $0.12" of a rented box. */
+static const char *rent_text(const json_t *cost, struct arena *a)
+{
+	if (json_int(cost, "open_us", 0) <= 0)
+		return "";
+	return arena_printf(a, ", cost %s", fmt_cost(a, json_int(cost, "uusd", 0), !json_object_get(cost, "uusd")));
+}
+
 /* Budgets, bases, merges, people's answers. NULL: no words for it. */
 static const char *work_text(const struct model *m, uint16_t kind, const json_t *o, const char **word, struct arena *a)
 {
@@ -380,8 +388,8 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 		break;
 	case EV_BOX_CLOSED:
 		out->word = "box";
-		out->what = arena_printf(a, "%s is closed%s%s", box_name(m, ev->box, a), *json_str(o, "why", "") ? ": " : "",
-					 json_str(o, "why", ""));
+		out->what = arena_printf(a, "%s is closed%s%s%s", box_name(m, ev->box, a), rent_text(json_object_get(o, "cost"), a),
+					 *json_str(o, "why", "") ? ": " : "", json_str(o, "why", ""));
 		break;
 	case EV_BOX_FROZEN:
 		out->word = "box";

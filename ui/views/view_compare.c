@@ -370,7 +370,7 @@ static void paint_session(const struct compare *v, const struct ui *ui, struct a
 	col = a.cols >= 100 ? 36 : 15;
 	put(a, row, col, !m->ended ? ROLE_RUN : m->good ? ROLE_OK : !strcmp(state, "failed") ? ROLE_FAILED : ROLE_TEXT, state);
 	put_right(a, row, col + 7, 9, ROLE_TEXT, fmt_span(v->arena, m->last_us - m->start_us));
-	put_right(a, row, col + 17, 8, ROLE_TEXT, fmt_cost(v->arena, m->uusd, false));
+	put_right(a, row, col + 17, 8, ROLE_TEXT, fmt_cost(v->arena, m->uusd, m->cost_unknown));
 	put_right(a, row, col + 26, 12, ROLE_TEXT, fmt_plural(v->arena, (int64_t)d->nr, "action", "actions"));
 	put(a, row, col + 40, ROLE_HUNK, arena_printf(v->arena, "way %c  files %c", d->letter_way, d->letter_files));
 }

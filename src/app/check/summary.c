@@ -21,18 +21,24 @@ static const char figures_sql[] =
 	"count(*) FILTER (WHERE kind=105 AND (json_extract(body,'$.end') NOT IN ('ok','denied') OR "
 	"coalesce(json_extract(body,'$.code'),0)<>0 OR coalesce(json_extract(body,'$.signal'),0)<>0)),"
 	"count(*) FILTER (WHERE kind=430),"
-	"total(json_extract(body,'$.usage.in')) FILTER (WHERE kind=431),"
-	"total(json_extract(body,'$.usage.out')) FILTER (WHERE kind=431),"
-	"total(json_extract(body,'$.cost_uusd')) FILTER (WHERE kind=431),"
+	"total(json_extract(body,'$.usage.in')) FILTER (WHERE kind=431 OR (kind=134 AND json_extract(body,'$.imported'))),"
+	"total(json_extract(body,'$.usage.out')) FILTER (WHERE kind=431 OR (kind=134 AND json_extract(body,'$.imported'))),"
+	"total(json_extract(body,'$.cost_uusd')) FILTER (WHERE kind=431)+"
+	"total(json_extract(body,'$.used.uusd')) FILTER (WHERE kind=134 AND json_extract(body,'$.imported')),"
 	"count(DISTINCT action) FILTER (WHERE kind=102),"
 	"count(*) FILTER (WHERE kind=103 AND json_extract(body,'$.by')='human' AND json_extract(body,'$.decision') IN "
 	"('approve','edit','promote')),"
 	"count(*) FILTER (WHERE kind=103 AND json_extract(body,'$.by')='human' AND json_extract(body,'$.decision') IN "
 	"('deny','deny_pause','kill')),"
 	"count(*) FILTER (WHERE kind=101 AND json_extract(body,'$.verdict')='deny'),"
-	"count(*) FILTER (WHERE kind=24) FROM event) a,"
-	"(SELECT total(dur) FILTER (WHERE kind='model'),total(dur) FILTER (WHERE kind IN ('exec','shell','read','write','edit')) FROM "
-	"(SELECT json_extract(e.body,'$.dur_us') AS dur,json_extract(r.body,'$.kind') AS kind FROM event e JOIN event r ON "
+	"count(*) FILTER (WHERE kind=24),"
+	"total(json_extract(body,'$.cost.uusd')) FILTER (WHERE kind=202),"
+	"count(*) FILTER (WHERE (kind=431 AND json_extract(body,'$.cost_unknown')) OR (kind=202 AND json_extract(body,'$.cost.open_us')>0 "
+	"AND json_extract(body,'$.cost.uusd') IS NULL) OR (kind=134 AND json_extract(body,'$.imported') AND "
+	"json_extract(body,'$.used.uusd') IS NULL)) FROM event) a,"
+	"(SELECT total(dur) FILTER (WHERE kind='model'),total(dur) FILTER (WHERE kind IN ('exec','shell','read','write','edit')),"
+	"total(cost) FILTER (WHERE kind<>'model') FROM "
+	"(SELECT json_extract(e.body,'$.dur_us') AS dur,json_extract(e.body,'$.cost_uusd') AS cost,json_extract(r.body,'$.kind') AS kind FROM event e JOIN event r ON "
 	"r.seq=e.action WHERE e.kind=105)) b,"
 	"(SELECT total(d.ts_us-(SELECT min(h.ts_us) FROM event h WHERE h.action=d.action AND h.action>0 AND h.kind=102)) FROM event d "
 	"WHERE d.kind=103 AND json_extract(d.body,'$.by')='human') c";
@@ -51,14 +57,16 @@ static void fill(struct summary *m, struct session *s, const struct sql_table *t
 			*count[i] = (uint64_t)number(t, i);
 	m->begun_us = number(t, 1);
 	m->took_us = number(t, 2);
-	m->cost_uusd = number(t, 9);
 	m->honeytokens = (uint64_t)number(t, 14);
-	m->model_us = number(t, 15);
-	m->box_us = number(t, 16);
-	m->people_us = number(t, 17);
+	m->box_uusd = number(t, 15);
+	m->cost_unknown = number(t, 16) > 0;
+	m->model_us = number(t, 17);
+	m->box_us = number(t, 18);
+	m->cost_uusd = number(t, 9) + m->box_uusd + number(t, 19);
+	m->people_us = number(t, 20);
 	m->tokens = m->tokens_in + m->tokens_out;
 	struct err none = ERR_INIT;
-	CLEANUP(json_release) json_t *end = t->cell[18] ? json_parse(t->cell[18], strlen(t->cell[18]), "event", &none) : NULL;
+	CLEANUP(json_release) json_t *end = t->cell[21] ? json_parse(t->cell[21], strlen(t->cell[21]), "event", &none) : NULL;
 	m->state = end ? json_flag(end, "ok", false) ? "ok" : ended_word(end) : session_live(s) ? "running" : "broken off";
 	const char *why = json_str(end, "why", NULL);
 	m->why = why ? xstrdup(why) : NULL;
@@ -115,6 +123,23 @@ void summary_release(struct summary *m)
 	*m = (struct summary){ 0 };
 }
 
+void summary_cost(int64_t uusd, bool unknown, struct buf *out)
+{
+	if (!unknown || uusd)
+		buf_printf(out, "%.4f", (double)uusd / 1e6);
+	if (unknown)
+		buf_puts(out, uusd ? "+?" : "?");
+}
+
+void summary_put_cost(json_t *o, int64_t uusd, bool unknown)
+{
+	if (unknown && !uusd)
+		json_put(o, "cost_uusd", json_null());
+	else
+		json_put_int(o, "cost_uusd", uusd);
+	json_put_flag(o, "cost_unknown", unknown);
+}
+
 json_t *summary_json(const struct summary *m)
 {
 	json_t *o = json_object();
@@ -125,7 +150,7 @@ json_t *summary_json(const struct summary *m)
 		{ "begun_us", m->begun_us }, { "took_us", m->took_us }, { "events", (int64_t)m->events },
 		{ "actions", (int64_t)m->actions }, { "execs", (int64_t)m->execs }, { "failed", (int64_t)m->failed },
 		{ "model_calls", (int64_t)m->model_calls }, { "tokens_in", (int64_t)m->tokens_in },
-		{ "tokens_out", (int64_t)m->tokens_out }, { "cost_uusd", m->cost_uusd }, { "asked", (int64_t)m->asked },
+		{ "tokens_out", (int64_t)m->tokens_out }, { "box_uusd", m->box_uusd }, { "asked", (int64_t)m->asked },
 		{ "approved", (int64_t)m->approved }, { "denied", (int64_t)m->denied },
 		{ "denied_by_rule", (int64_t)m->denied_by_rule }, { "model_us", m->model_us }, { "box_us", m->box_us },
 		{ "people_us", m->people_us }, { "honeytokens", (int64_t)m->honeytokens },
@@ -135,6 +160,7 @@ json_t *summary_json(const struct summary *m)
 	json_put_str(o, "state", m->state);
 	for (size_t i = 0; i < ARRAY_LEN(n); i++)
 		json_put_int(o, n[i].key, n[i].v);
+	summary_put_cost(o, m->cost_uusd, m->cost_unknown);
 	json_put_str(o, "tree", m->tree);
 	json_put_str(o, "why", m->why);
 	return o;

@@ -241,12 +241,13 @@ static void table(struct cmd_ctx *ctx, const struct run *r, size_t nr)
 		"denied", "cost $", "way", "files");
 	for (size_t i = 0; i < nr; i++) {
 		const struct summary *m = &r[i].sum;
-		CLEANUP(buf_release) struct buf took = BUF_INIT;
+		CLEANUP(buf_release) struct buf took = BUF_INIT, cost = BUF_INIT;
 		clock_span(m->took_us, &took);
+		summary_cost(m->cost_uusd, m->cost_unknown, &cost);
 		/* ways and ends are named by letters: the same letter, the same thing */
-		fprintf(ctx->out, "%-8s %-10s %7s %7llu %6llu %5llu %6llu %9.4f  %-3c  %c\n", m->id, m->state, buf_cstr(&took),
+		fprintf(ctx->out, "%-8s %-10s %7s %7llu %6llu %5llu %6llu %9s  %-3c  %c\n", m->id, m->state, buf_cstr(&took),
 			(unsigned long long)m->actions, (unsigned long long)m->failed, (unsigned long long)m->asked,
-			(unsigned long long)(m->denied + m->denied_by_rule), (double)m->cost_uusd / 1e6, letter(r, i, false),
+			(unsigned long long)(m->denied + m->denied_by_rule), buf_cstr(&cost), letter(r, i, false),
 			m->tree ? letter(r, i, true) : '?');
 	}
 	if (nr > 2) {

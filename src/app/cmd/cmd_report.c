@@ -17,6 +17,7 @@ struct day {
 	char date[16];
 	uint64_t sessions, actions, tokens;
 	int64_t cost_uusd;
+	bool cost_unknown;
 };
 struct rule {
 	char *name;
@@ -92,6 +93,9 @@ static void add(struct figures *f, const struct summary *m)
 	d->actions += m->actions;
 	d->tokens += m->tokens;
 	d->cost_uusd += m->cost_uusd;
+	d->cost_unknown |= m->cost_unknown;
+	f->sum.cost_unknown |= m->cost_unknown;
+	f->sum.box_uusd += m->box_uusd;
 	f->sum.actions += m->actions;
 	f->sum.tokens += m->tokens;
 	f->sum.cost_uusd += m->cost_uusd;
@@ -106,16 +110,17 @@ static void add(struct figures *f, const struct summary *m)
 
 static void tell_session(struct figures *f, const struct summary *m)
 {
-	CLEANUP(buf_release) struct buf took = BUF_INIT, name = BUF_INIT, when = BUF_INIT;
+	CLEANUP(buf_release) struct buf took = BUF_INIT, name = BUF_INIT, when = BUF_INIT, cost = BUF_INIT;
 	if (f->ctx->json) {
 		cmd_json(f->ctx, summary_json(m));
 		return;
 	}
 	clock_span(m->took_us, &took);
 	cmd_time(m->begun_us, &when);
+	summary_cost(m->cost_uusd, m->cost_unknown, &cost);
 	cmd_safe(&name, m->name, strlen(m->name), false);
-	fprintf(f->ctx->out, "%-8s %-10s %-20s %6s %6llu %8llu %8.4f%s%s\n", m->id, m->state, buf_cstr(&when), buf_cstr(&took),
-		(unsigned long long)m->actions, (unsigned long long)m->tokens, (double)m->cost_uusd / 1e6, name.len ? " " : "", buf_cstr(&name));
+	fprintf(f->ctx->out, "%-8s %-10s %-20s %6s %6llu %8llu %8s%s%s\n", m->id, m->state, buf_cstr(&when), buf_cstr(&took),
+		(unsigned long long)m->actions, (unsigned long long)m->tokens, buf_cstr(&cost), name.len ? " " : "", buf_cstr(&name));
 }
 
 static void one_file(struct figures *f, struct past *p, const char *path)
@@ -171,9 +176,11 @@ static void days(struct figures *f)
 		"acts", "tokens");
 	for (size_t i = 0; i < f->nr_days; i++) {
 		const struct day *d = &f->day[i];
+		CLEANUP(buf_release) struct buf cost = BUF_INIT;
+		summary_cost(d->cost_uusd, d->cost_unknown, &cost);
 		fprintf(f->ctx->out, "  %s ", d->date);
 		bar(f->ctx->out, most_cost ? d->cost_uusd : (int64_t)d->actions, most_cost ? most_cost : most_actions);
-		fprintf(f->ctx->out, " %10.4f %8llu %8llu %11llu\n", (double)d->cost_uusd / 1e6, (unsigned long long)d->sessions,
+		fprintf(f->ctx->out, " %10s %8llu %8llu %11llu\n", buf_cstr(&cost), (unsigned long long)d->sessions,
 			(unsigned long long)d->actions, (unsigned long long)d->tokens);
 	}
 }
@@ -241,7 +248,8 @@ static void tell(struct figures *f)
 		json_put_int(o, "ok", (int64_t)f->good);
 		json_put_int(o, "actions", (int64_t)f->sum.actions);
 		json_put_int(o, "tokens", (int64_t)f->sum.tokens);
-		json_put_int(o, "cost_uusd", f->sum.cost_uusd);
+		summary_put_cost(o, f->sum.cost_uusd, f->sum.cost_unknown);
+		json_put_int(o, "box_uusd", f->sum.box_uusd);
 		json_put_int(o, "model_us", f->sum.model_us);
 		json_put_int(o, "box_us", f->sum.box_us);
 		json_put_int(o, "people_us", f->sum.people_us);
@@ -250,9 +258,13 @@ static void tell(struct figures *f)
 		cmd_json(f->ctx, o);
 		return;
 	}
-	fprintf(f->ctx->out, "%zu session%s, %zu ended well; %llu action%s, %llu token%s, $%.4f\n", f->sessions, s_of(f->sessions),
+	CLEANUP(buf_release) struct buf cost = BUF_INIT;
+	summary_cost(f->sum.cost_uusd, f->sum.cost_unknown, &cost);
+	fprintf(f->ctx->out, "%zu session%s, %zu ended well; %llu action%s, %llu token%s, $%s\n", f->sessions, s_of(f->sessions),
 		f->good, (unsigned long long)f->sum.actions, s_of(f->sum.actions), (unsigned long long)f->sum.tokens,
-		s_of(f->sum.tokens), (double)f->sum.cost_uusd / 1e6);
+		s_of(f->sum.tokens), buf_cstr(&cost));
+	if (f->sum.box_uusd)
+		fprintf(f->ctx->out, "of that, hosted sandboxes: $%.4f\n", (double)f->sum.box_uusd / 1e6);
 	if (f->leaks.len)
 		fprintf(f->ctx->out, "honeytokens were seen in %s; verify --check honeytokens shows where\n", buf_cstr(&f->leaks));
 	if (!f->sessions)

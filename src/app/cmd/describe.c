@@ -172,6 +172,18 @@ static void money(int64_t uusd, struct buf *out)
 	buf_printf(out, "$%lld.%04lld", (long long)(uusd / 1000000), (long long)(uusd % 1000000 / 100));
 }
 
+/* What a rented box has cost. */
+static void rent(const json_t *cost, struct buf *out)
+{
+	if (json_int(cost, "open_us", 0) <= 0)
+		return;
+	buf_puts(out, ", cost ");
+	if (json_object_get(cost, "uusd"))
+		money(json_int(cost, "uusd", 0), out);
+	else
+		buf_puts(out, "$?");
+}
+
 static void reply(const json_t *body, struct buf *out)
 {
 	const json_t *calls = json_object_get(body, "calls"), *usage = json_object_get(body, "usage");
@@ -427,6 +439,11 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		break;
 	case EV_BOX_READY:
 		put_key(b, "profile", "box ready, ", out);
+		break;
+	case EV_BOX_CLOSED:
+		buf_puts(out, "box closed");
+		rent(json_object_get(b, "cost"), out);
+		put_key(b, "why", ": ", out);
 		break;
 	case EV_PROC_EXEC:
 		buf_puts(out, "ran ");

@@ -14,6 +14,7 @@ enum { CONTENT_MAX = 64 << 10 };
 struct atif {
 	struct export *x;
 	int64_t prompt, completion, cached, cost_uusd;
+	bool cost_unknown;
 	int64_t steps;
 };
 
@@ -114,6 +115,7 @@ static json_t *metrics(struct atif *t, const json_t *reply)
 	t->completion += json_int(u, "out", 0);
 	t->cached += json_int(u, "cached", 0);
 	t->cost_uusd += json_int(reply, "cost_uusd", 0);
+	t->cost_unknown |= json_flag(reply, "cost_unknown", false);
 	return m;
 }
 
@@ -167,7 +169,8 @@ static void put_totals(struct atif *t)
 	json_put_int(m, "total_prompt_tokens", t->prompt);
 	json_put_int(m, "total_completion_tokens", t->completion);
 	json_put_int(m, "total_cached_tokens", t->cached);
-	json_put(m, "total_cost_usd", usd(t->cost_uusd));
+	if (!t->cost_unknown) /* a sum without some of it would be read as the whole */
+		json_put(m, "total_cost_usd", usd(t->cost_uusd));
 	json_put_int(m, "total_steps", t->steps);
 	fputs(",\"final_metrics\":", t->x->out);
 	export_json(t->x->out, m);

@@ -166,8 +166,11 @@ static void put_sums(struct report *r)
 		fprintf(out, "| honeytokens seen | %zu |\n", r->honeytokens);
 	fprintf(out, "| decided by somebody | %zu |\n| answers of models | %zu |\n| tokens in, out | %" PRId64 ", %" PRId64 " |\n",
 		r->decided, r->answers, r->in, r->out);
-	fprintf(out, "| cost | $%" PRId64 ".%06" PRId64 "%s |\n", r->cost_uusd / 1000000, r->cost_uusd % 1000000,
-		r->cost_unknown ? " and what has no price" : "");
+	if (r->cost_unknown && !r->cost_uusd)
+		fputs("| cost | unknown: no price is known |\n", out);
+	else
+		fprintf(out, "| cost | %s$%" PRId64 ".%06" PRId64 "%s |\n", r->cost_unknown ? "at least " : "", r->cost_uusd / 1000000,
+			r->cost_uusd % 1000000, r->cost_unknown ? "; some calls have no known price" : "");
 	fprintf(out, "\nThe record of this session is `%s`; `sandglass verify` says whether it is whole.\n", session_id(r->x->s));
 }
 

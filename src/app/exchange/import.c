@@ -308,6 +308,14 @@ static void put_ended(struct import *im, uint64_t action, const char *end, const
 	put(im, EV_ACTION_ENDED, action, action, b);
 }
 
+static void put_cost(json_t *o, int64_t uusd)
+{
+	if (uusd < 0)
+		json_put_flag(o, "cost_unknown", true);
+	else
+		json_put_int(o, "cost_uusd", uusd);
+}
+
 void import_reply(struct import *im, const char *model, const char *text, const json_t *calls, const struct usage *u,
 		  const char *stop)
 {
@@ -332,12 +340,17 @@ void import_reply(struct import *im, const char *model, const char *text, const 
 	json_put(reply, "calls", calls ? json_deep_copy(calls) : json_array());
 	put_any(reply, "stop", stop && *stop ? stop : "end");
 	json_put(reply, "usage", usage_json(u));
-	json_put_int(reply, "cost_uusd", u->cost_uusd < 0 ? 0 : u->cost_uusd);
+	put_cost(reply, u->cost_uusd);
 	json_put_flag(reply, "cost_unknown", u->cost_uusd < 0);
 	json_put_flag(reply, "imported", true);
 	put(im, EV_MODEL_REPLY, action, action, reply);
 	message(im, "assistant", text, NULL, NULL);
-	put_ended(im, action, "ok", NULL, -1);
+	json_t *over = json_object();
+	json_put_str(over, "end", "ok");
+	json_put_int(over, "tokens", u->in + u->out);
+	put_cost(over, u->cost_uusd);
+	json_put_flag(over, "imported", true);
+	put(im, EV_ACTION_ENDED, action, action, over);
 	const char *name = speaker(im);
 	if (name && text && *text)
 		put_any(im->said, name, text);

@@ -135,7 +135,8 @@ static void put_chat(json_t *list, const struct act *a, bool content)
 	otlp_int(list, "gen_ai.usage.output_tokens", json_int(u, "out", 0));
 	otlp_int(list, "gen_ai.usage.cache_read.input_tokens", json_int(u, "cached", 0));
 	otlp_int(list, "gen_ai.usage.cache_write.input_tokens", json_int(u, "written", 0));
-	otlp_int(list, "sandglass.cost_uusd", json_int(a->reply, "cost_uusd", 0));
+	if (!json_flag(a->reply, "cost_unknown", false))
+		otlp_int(list, "sandglass.cost_uusd", json_int(a->reply, "cost_uusd", 0));
 	if (content)
 		put_output_messages(list, a->reply);
 }

@@ -115,7 +115,7 @@ static json_t *record_reply(struct flow *f)
 	json_put(body, "calls", calls_of(a));
 	json_put_str(body, "stop", answer_stop(a));
 	json_put(body, "usage", usage);
-	json_put_int(body, "cost_uusd", cost < 0 ? 0 : cost);
+	models_put_cost(body, cost);
 	json_put_flag(body, "cost_unknown", cost < 0);
 	if (a->id)
 		json_put_str(body, "id", a->id);
@@ -123,9 +123,7 @@ static json_t *record_reply(struct flow *f)
 		json_put_flag(body, "incomplete", true);
 	append(f, EV_MODEL_REPLY, body);
 	json_put_int(end, "tokens", a->usage.in + a->usage.out);
-	json_put_int(end, "cost_uusd", cost < 0 ? 0 : cost);
-	if (cost < 0)
-		json_put_flag(end, "cost_unknown", true);
+	models_put_cost(end, cost);
 	f->proxy->in += a->usage.in;
 	f->proxy->out += a->usage.out;
 	f->proxy->uusd += cost < 0 ? 0 : cost;

@@ -127,6 +127,14 @@ static void record_call(struct super *s, struct action *a)
 	record_append_json(s->record, EV_MODEL_CALL, action_id(a), spec->agent, 0, action_id(a), body);
 }
 
+void models_put_cost(json_t *o, int64_t uusd)
+{
+	if (uusd < 0)
+		json_put_flag(o, "cost_unknown", true);
+	else
+		json_put_int(o, "cost_uusd", uusd);
+}
+
 static void record_reply(struct super *s, struct action *a, const json_t *reply, const char *model, int64_t cost)
 {
 	const struct action_spec *spec = action_spec(a);
@@ -137,7 +145,7 @@ static void record_reply(struct super *s, struct action *a, const json_t *reply,
 	json_put(body, "calls", json_incref(json_object_get(reply, "calls")));
 	json_put_str(body, "stop", json_str(reply, "stop", "end"));
 	json_put(body, "usage", json_incref((json_t *)(uintptr_t)usage));
-	json_put_int(body, "cost_uusd", cost < 0 ? 0 : cost);
+	models_put_cost(body, cost);
 	json_put_flag(body, "cost_unknown", cost < 0);
 	json_put_str(body, "id", json_str(reply, "id", NULL));
 	static const char *const more[] = { "raw", "dialect", "window", "why" };
@@ -146,9 +154,7 @@ static void record_reply(struct super *s, struct action *a, const json_t *reply,
 	record_append_json(s->record, EV_MODEL_REPLY, action_id(a), spec->agent, 0, action_id(a), body);
 	json_t *end = json_object();
 	json_put_int(end, "tokens", json_int(usage, "in", 0) + json_int(usage, "out", 0));
-	json_put_int(end, "cost_uusd", cost < 0 ? 0 : cost);
-	if (cost < 0)
-		json_put_flag(end, "cost_unknown", true);
+	models_put_cost(end, cost);
 	action_ended(a, END_OK, end);
 }
 

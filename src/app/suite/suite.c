@@ -7,6 +7,7 @@
 
 #include "app/cmd/cmd_inner.h"
 #include "app/check/report.h"
+#include "app/check/summary.h"
 #include "app/host/lua_file.h"
 #include "app/suite/trial.h"
 #include "base/mem.h"
@@ -23,6 +24,7 @@ struct scenario {
 	size_t runs, over, pass, wrong_way;
 	size_t failures[CLASSES], unclassed;
 	int64_t cost_uusd;
+	bool cost_unknown;
 };
 struct suite {
 	struct cmd_ctx *ctx;
@@ -98,7 +100,7 @@ static void tell_run(struct suite *su, struct scenario *sc, const struct trial_r
 		json_put_str(o, "verdict", verdict_word[t->verdict]);
 		json_put_str(o, "session", t->id);
 		json_put_int(o, "took_us", t->took_us);
-		json_put_int(o, "cost_uusd", t->cost_uusd);
+		summary_put_cost(o, t->cost_uusd, t->cost_unknown);
 		json_put_str(o, "why", t->why);
 		json_put(o, "results", t->results ? json_incref(t->results) : NULL);
 		cmd_json(su->ctx, o);
@@ -124,6 +126,7 @@ static void take_run(struct suite *su, struct scenario *sc, const struct trial_r
 	sc->pass += t->verdict == TRIAL_PASS;
 	sc->wrong_way += t->verdict == TRIAL_WRONG_WAY;
 	sc->cost_uusd += t->cost_uusd;
+	sc->cost_unknown |= t->cost_unknown;
 	if (t->verdict == TRIAL_ERROR)
 		count_class(sc, "operational");
 	json_array_foreach(t->results, i, r) if (is_bad(r) && (t->verdict != TRIAL_ERROR || json_str(r, "class", NULL)))
@@ -144,7 +147,7 @@ static void tell_scenario(struct suite *su, size_t nr)
 		json_put_int(o, "wrong_way", (int64_t)sc->wrong_way);
 		json_put_int(o, "rate_low_permille", low);
 		json_put_int(o, "rate_high_permille", high);
-		json_put_int(o, "cost_uusd", sc->cost_uusd);
+		summary_put_cost(o, sc->cost_uusd, sc->cost_unknown);
 		for (size_t i = 0; i < CLASSES; i++)
 			if (sc->failures[i])
 				json_put_int(classes, class_name[i], (int64_t)sc->failures[i]);
@@ -165,8 +168,10 @@ static void tell_scenario(struct suite *su, size_t nr)
 			fprintf(su->ctx->out, "; %s %zu", class_name[i], sc->failures[i]);
 	if (sc->unclassed)
 		fprintf(su->ctx->out, "; of no class %zu", sc->unclassed);
-	if (sc->cost_uusd)
-		fprintf(su->ctx->out, "; $%.4f", (double)sc->cost_uusd / 1e6);
+	CLEANUP(buf_release) struct buf cost = BUF_INIT;
+	summary_cost(sc->cost_uusd, sc->cost_unknown, &cost);
+	if (sc->cost_uusd || sc->cost_unknown)
+		fprintf(su->ctx->out, "; $%s", buf_cstr(&cost));
 	fputc('\n', su->ctx->out);
 }
 

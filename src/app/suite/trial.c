@@ -341,6 +341,7 @@ static void judge(struct trial_run *t, struct session *s)
 	t->took_us = clock_mono_us() - t->began_us;
 	if (summary_of(s, &sum, &err) == 0) {
 		t->cost_uusd = sum.cost_uusd;
+		t->cost_unknown = sum.cost_unknown;
 		summary_release(&sum);
 	}
 	if (lua_file_run(&r, &data, &err) < 0) {

@@ -22,6 +22,7 @@ struct trial_run {
 	char *why;		  /* TRIAL_ERROR: what went wrong; NULL if it stands in the results */
 	int pid, pidfd;
 	int64_t began_us, end_us, took_us, cost_uusd;
+	bool cost_unknown; /* cost_uusd is the least */
 	uint64_t answered;	  /* newest action that the listed person has answered */
 };
 

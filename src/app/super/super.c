@@ -141,6 +141,13 @@ static void on_held(void *self, uint64_t action, bool held)
 	super_changed(s);
 }
 
+static void on_accrue(void *self)
+{
+	struct super *s = self;
+	if (s->boxes)
+		boxes_accrue(s->boxes);
+}
+
 static void on_budget(void *self, uint64_t agent, const char *what)
 {
 	struct super *s = self;
@@ -497,7 +504,7 @@ static int compose(struct super *s, struct err *err)
 	const struct super_opts *o = s->opts;
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	const struct gate_ops gate_ops = {
-		.snapshot = on_snapshot, .on_held = on_held, .on_budget = on_budget, .on_kill = on_kill, .self = s
+		.snapshot = on_snapshot, .on_held = on_held, .on_budget = on_budget, .accrue = on_accrue, .on_kill = on_kill, .self = s
 	};
 	const struct boxes_ops boxes_ops = { .opened = box_opened, .gone = box_gone, .caller = super_box_caller,
 					    .state_dir = super_box_state, .self = s };

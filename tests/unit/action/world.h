@@ -146,7 +146,7 @@ enum { W_BOX = 1, W_AGENT = 2, W_OTHER = 3 };
 
 static void w_open(void)
 {
-	static const struct gate_ops ops = { w_snapshot, w_held, w_budget, w_kill, NULL };
+	static const struct gate_ops ops = { .snapshot = w_snapshot, .on_held = w_held, .on_budget = w_budget, .on_kill = w_kill };
 	static const struct gate_judge judge = { w_when, NULL };
 	struct err err = ERR_INIT;
 	memset(&W, 0, sizeof(W));

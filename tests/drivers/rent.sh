@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# What rented boxes cost counts like what models cost: in the report, in budgets while they are open, with whom opened them; where no
+# price is known, the cost is unknown and not 0.
+. "$(dirname "$0")/../e2e/lib.sh"
+need_boxes
+command -v bwrap >/dev/null || { skip 'no bubblewrap for the fake'; finish; }
+need curl
+sg=$SANDGLASS
+cd "$t" || exit 1
+python3 "$here/../fakes/plain.py" "$t/port" </dev/null >"$t/fake.log" 2>&1 &
+fake=$!
+trap 'kill $fake 2>/dev/null; end_all' EXIT
+wait_for 30 test -s port
+export MINE_API_KEY=any-key-will-do MINE_URL=http://127.0.0.1:$(cat port)/v1 SANDGLASS_SESSIONS=$t/sessions no_proxy='*'
+"$sg" plugin new sandbox mine >out 2>&1
+cp mine.lua free.lua
+# a dollar a second, so that it adds up while we look
+sed -i 's|tag = b.labels and b.labels\["sandglass-box"\] }|tag = b.labels and b.labels["sandglass-box"], uusd_hour = 3600000000 }|' mine.lua
+grep -q uusd_hour mine.lua
+ok $? 'a kind of box with a price'
+echo 'return require("sandglass.policy").rules { default = "allow" }' >any.lua
+run() { timeout 60 "$sg" run --no-tui --no-input --policy any.lua "$@" >out 2>&1 </dev/null; }
+reported() { # session, field
+	"$sg" report --json | python3 -c '
+import json, sys
+for o in map(json.loads, sys.stdin):
+    if o.get("name") == sys.argv[1]: print(json.dumps(o[sys.argv[2]]))' "$@"
+}
+
+# One agent opens a box of its own; its neighbor has none.
+cat >two.lua <<'L'
+local sg = require "sandglass"
+local rent = sg.tool { name = "rent", about = "Runs it in a rented box.", params = { cmd = "string" }, run = function(p)
+  local box <close> = sg.sandbox { backend = "./mine.lua", name = "far" }
+  return box:exec(p.cmd).out
+end }
+local near <close> = sg.sandbox { name = "near" }
+for _, name in ipairs { "payer", "neighbor" } do
+  assert(sg.agent.run { task = "go", box = near, model = ("scripted:%s.turns.lua"):format(name), name = name, tools = { "shell", rent } })
+end
+L
+echo 'return { { call = { "rent", { cmd = "sleep 1; echo there" } } }, { say = "Done." } }' >payer.turns.lua
+echo 'return { { call = { "shell", { cmd = "echo here" } } }, { say = "Done." } }' >neighbor.turns.lua
+run --name two two.lua
+is $? 0 'a session with a rented box'
+total=$(reported two cost_uusd) box=$(reported two box_uusd)
+[ "${box:-0}" -ge 1000000 ] && [ "$total" = "$box" ]
+ok $? "the report has what it cost ($box)"
+is "$(reported two cost_unknown)" false 'which is known'
+like "$("$sg" compare two two --no-tui 2>&1)" " $(awk "BEGIN { printf \"%.4f\", $box / 1e6 }") " 'compare has it'
+like "$("$sg" events two)" 'box closed, cost \$[1-9]' 'the event says it'
+cat >whose.lua <<'L'
+local v = require "sandglass.verify"
+return v.checks(function(log, t)
+  t:min("payer", log:sum("cost", "agent:payer"), 1)
+  t:equal("neighbor", log:sum("cost", "agent:neighbor"), 0)
+end)
+L
+"$sg" verify two --with whose.lua >out 2>&1
+is "$? $(grep -c 'ok .*whose.lua' out)" '0 2' 'it counts with the agent that opened it, and not with its neighbor'
+cat >most.lua <<'L'
+local v = require "sandglass.verify"
+return v.checks(function(log, t) t:max("cost", log:sum "cost", 0.5) end)
+L
+"$sg" verify two --with most.lua >out 2>&1
+is "$? $(grep -c 'FAIL.*cost' out)" '1 1' 'a check of the cost sees it'
+
+# A budget in dollars ends work in a rented box, while it is open.
+cat >long.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { backend = "./mine.lua" }
+for i = 1, 20 do
+  local r, err = box:exec "sleep 1"
+  if not r then print("stopped at " .. i .. ": " .. err.code) sg.exit(err.exit, "%s", tostring(err)) end
+end
+L
+run --name long --budget usd=2.00 long.lua
+is $? 5 'a budget ends it'
+like "$(cat out)" 'stopped at [2-5]: budget' 'after as many commands as it had money for'
+like "$("$sg" events long --json)" '"kind":"budget.spent".*"uusd":[1-9]' 'what it cost in the end is spent'
+
+# No price: unknown, never 0.
+sed 's/mine.lua/free.lua/; s/1, 20/1, 1/' long.lua >nothing.lua
+run --name nothing nothing.lua
+is "$? $(reported nothing cost_uusd) $(reported nothing cost_unknown)" '0 null true' 'without a price the cost is unknown'
+like "$("$sg" report | grep nothing)" ' \? +nothing' 'and the report says so'
+like "$("$sg" compare nothing two --no-tui 2>&1 | grep -v "^session" | head -1)" ' \? ' 'compare, too'
+"$sg" verify nothing --check budgets=1 >out 2>&1
+like "$(cat out)" 'warn +check +every cost is known' 'a check of the budget warns'
+finish
