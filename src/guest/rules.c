@@ -201,7 +201,7 @@ int inner_lower_limits(void)
 
 static long enter_limits(const struct inner_rules *r)
 {
-	long rc = lower(RLIMIT_NOFILE, 1024, 4096); /* the guest itself needs more */
+	long rc = lower(RLIMIT_NOFILE, 1024, 1024); /* the guest itself needs more */
 	if (rc == 0 && r->mem_bytes)
 		rc = lower(RLIMIT_AS, r->mem_bytes, r->mem_bytes);
 	if (rc == 0 && r->file_bytes)

@@ -61,10 +61,9 @@ static int arguments(const json_t *request, struct buf *b, struct err *err)
 					    "/",
 					    NULL };
 	const json_t *env = json_object_get(request, "env");
-	CLEANUP(free_ptr) char *shm = xasprintf("%lld", (long long)json_int(request, "shm_bytes", 64 << 20));
 	words(b, head);
-	words(b, (const char *const[]){ "--hostname", json_str(request, "hostname", "sandbox"), "--size", shm,
-					"--perms", "1777", "--tmpfs", "/dev/shm", NULL });
+	words(b, (const char *const[]){ "--hostname", json_str(request, "hostname", "sandbox"), "--bind", SPACE_SHM, "/dev/shm",
+					"--dev-bind", SPACE_PTS, "/dev/pts", "--remount-ro", "/dev", NULL });
 	for (size_t i = 0; i < ARRAY_LEN(hide); i++) {
 		CLEANUP(free_ptr) char *path = xasprintf("/proc/%s", hide[i]);
 		if (access(path, F_OK) == 0) /* bubblewrap cannot bind over what the kernel does not have */
@@ -96,9 +95,13 @@ static NORETURN void child_run(const struct keeper *k, const struct launch *l)
 	static const char *const places[] = { "/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap" };
 	int high[CHILD_FILTERS + 4], nr = 0, want[] = { -1, l->log, l->log, k->guest_sock, l->args, l->info };
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	/* the files of an undumpable process are root's; executing bubblewrap would make it dumpable anyway */
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	CLEANUP(fd_close) int oom = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	if (oom >= 0 && write(oom, "700", 3) != 3)
+	if (oom < 0 || write(oom, "700", 3) != 3) {
+		dprintf(l->log, "cannot set its oom_score_adj: errno %d", errno);
 		_exit(125);
+	}
 	for (size_t i = 0; i < k->nr_doors; i++)
 		if (write(k->doors[i], "0", 1) != 1) {
 			dprintf(l->log, "cannot enter the box's cgroup: errno %d", errno);

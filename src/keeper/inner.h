@@ -16,6 +16,8 @@
 #define SPACE	    "/sys"
 #define SPACE_BOX   SPACE "/box"	    /* the box's root */
 #define SPACE_STAGE SPACE_BOX "/workspace"  /* shared, so that what is mounted on it later shows in the box */
+#define SPACE_SHM   SPACE "/shm"	    /* becomes /dev/shm */
+#define SPACE_PTS   SPACE "/pts"	    /* becomes /dev/pts */
 #define SPACE_HOME  SPACE_BOX "/home/agent" /* shared */
 #define SPACE_GIT   SPACE "/git"	    /* objects of repositories on the host; read only and shared in the box */
 enum { KEEPER_FDS_MAX = 4096 };

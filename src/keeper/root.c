@@ -14,7 +14,7 @@
 /* The box's root is put together here and handed to bubblewrap in one piece: each bind that bubblewrap makes by itself
  * costs it a look at all mounts. */
 
-enum { COPY_MAX = 1 << 20 };
+enum { COPY_MAX = 1 << 20, BYTES_PER_INODE = 4096, PTYS_MAX = 64 };
 
 static int make_dirs(const char *const *dirs, struct err *err)
 {
@@ -195,13 +195,29 @@ static int roots(struct keeper *k, const json_t *list, struct err *err)
 	return 0;
 }
 
+/* What bubblewrap's own /dev/shm and /dev/pts leave without a bound. */
+static int device_mounts(const json_t *request, struct err *err)
+{
+	char shm[96], pts[64];
+	long long bytes = (long long)json_int(request, "shm_bytes", 64 << 20);
+	snprintf(shm, sizeof(shm), "mode=1777,size=%lld,nr_inodes=%lld", bytes, bytes / BYTES_PER_INODE);
+	snprintf(pts, sizeof(pts), "newinstance,ptmxmode=0666,mode=620,max=%d", PTYS_MAX);
+	if (mkdir(SPACE_SHM, 0755) < 0 || mount("tmpfs", SPACE_SHM, "tmpfs", MS_NOSUID | MS_NODEV, shm) < 0)
+		return err_sys(err, "cannot make the box's /dev/shm");
+	if (mkdir(SPACE_PTS, 0755) < 0 || mount("devpts", SPACE_PTS, "devpts", MS_NOSUID | MS_NOEXEC, pts) < 0)
+		return err_sys(err, "cannot make the box's /dev/pts");
+	return 0;
+}
+
 int root_make(struct keeper *k, const json_t *request, struct err *err)
 {
 	static const char *const dirs[] = { SPACE_BOX "/usr",  SPACE_BOX "/proc", SPACE_BOX "/dev",
 					    SPACE_BOX "/tmp",  SPACE_BOX "/run",  SPACE_BOX "/run/sandglass",
 					    SPACE_BOX "/home", SPACE_BOX "/var",  NULL };
-	char options[64];
-	snprintf(options, sizeof(options), "mode=1777,size=%lld", (long long)json_int(request, "tmp_bytes", 256 << 20));
+	char options[96];
+	long long tmp = (long long)json_int(request, "tmp_bytes", 256 << 20);
+	/* empty files take the kernel's memory, which the size does not count */
+	snprintf(options, sizeof(options), "mode=1777,size=%lld,nr_inodes=%lld", tmp, tmp / BYTES_PER_INODE);
 	if (mkdir(SPACE_BOX, 0755) < 0 || mount(SPACE_BOX, SPACE_BOX, NULL, MS_BIND, NULL) < 0)
 		return err_sys(err, "cannot make the box's root");
 	if (make_dirs(dirs, err) < 0 || system_folders(k, err) < 0 || etc_folder(k, err) < 0)
@@ -209,6 +225,8 @@ int root_make(struct keeper *k, const json_t *request, struct err *err)
 	if (mount("tmpfs", SPACE_BOX "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options) < 0 ||
 	    symlink("../tmp", SPACE_BOX "/var/tmp") < 0)
 		return err_sys(err, "cannot make the box's /tmp");
+	if (device_mounts(request, err) < 0)
+		return -1;
 	if (make_stage(SPACE_STAGE, 0755, err) < 0 || make_stage(SPACE_HOME, 0700, err) < 0 || make_git_stage(err) < 0 ||
 	    space_place(k, json_object_get(request, "guest"), SPACE_BOX "/run/sandglass/guest", true, true, err) < 0 ||
 	    roots(k, json_object_get(request, "roots"), err) < 0)

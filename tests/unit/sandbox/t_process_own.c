@@ -211,8 +211,8 @@ static void limits(void)
 	       "bounded", "nor a file of 20 MB");
 	out_is(b,
 	       "ulimit -c; python3 -c 'import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[1])' "
-	       "2>/dev/null || echo 4096",
-	       "0\n4096", "no core files, a bounded number of descriptors");
+	       "2>/dev/null || echo 1024",
+	       "0\n1024", "no core files, a bounded number of descriptors");
 	if (bounded) {
 		struct answer a = { 0 };
 		b->driver->stats(b, fx_done, &a);
