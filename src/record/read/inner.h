@@ -21,6 +21,7 @@ struct origin {
 };
 
 struct session {
+	bool foreign; /* its schema is not a session's */
 	sqlite3 *db;
 	sqlite3_stmt *stmt[READ_SQL_NR]; /* prepared when first used */
 	char *path;

@@ -83,6 +83,8 @@ static int explain(struct session *s, const char *path, struct err *err)
 		return err_set(err, ERR_INVALID, "'%s' is not a session file", path);
 	if (check_header(path, be32(head + 68), be32(head + 60), err) < 0)
 		return -1;
+	if (s->foreign)
+		return err_set(err, ERR_DAMAGED, "session file '%s' has views or triggers where a session has tables", path);
 	return err_set(err, ERR_DAMAGED, "session file '%s' is damaged: %s", path, sqlite3_errmsg(s->db));
 }
 
@@ -159,6 +161,21 @@ void session_chain_start(const struct session *s, struct hash *out)
 		chain_start(s->uuid, s->key, out);
 }
 
+/* A view or a virtual table in the place of a table answers what it likes, for as long as it likes; a trigger that is none of
+ * ours acts when the session is resumed. */
+static bool has_foreign_schema(struct session *s)
+{
+	static const char sql[] =
+		"SELECT 1 FROM sqlite_schema WHERE (lower(name) IN ('session', 'origin', 'event', 'segment', 'object', 'message',"
+		" 'checkpoint', 'redaction', 'mark', 'kind', 'search_row', 'search_value') AND (type <> 'table' OR sql LIKE 'CREATE VIRTUAL%'))"
+		" OR (type = 'trigger' AND sql NOT LIKE '%BEFORE UPDATE%' AND sql NOT LIKE '%BEFORE DELETE%') LIMIT 1";
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
+	s->foreign = rc != SQLITE_OK || sqlite3_step(st) != SQLITE_DONE;
+	sqlite3_finalize(st);
+	return s->foreign;
+}
+
 static int connect_to(struct session *s, const char *path, const char *query)
 {
 	CLEANUP(free_ptr) char *uri = uri_of(path, query);
@@ -194,6 +211,8 @@ static int connect_to(struct session *s, const char *path, const char *query)
 		rc = SQLITE_CORRUPT;
 	}
 	sqlite3_finalize(st);
+	if (rc == SQLITE_OK && has_foreign_schema(s))
+		rc = SQLITE_CORRUPT;
 	return rc == SQLITE_OK ? read_origins(s) : rc;
 }
 
