@@ -259,6 +259,7 @@ static bool is_loud(const struct model *m, const struct event *ev)
 	case EV_BOX_WARN:
 	case EV_BOX_NOTICE:
 	case EV_HONEYTOKEN_SEEN:
+	case EV_SECRET_SEEN:
 	case EV_SNAPSHOT_FAILED:
 	case EV_MERGE_FAILED:
 	case EV_RECORD_STALLED:

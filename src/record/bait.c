@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "record/inner.h"
+#include "record/live_token.h"
 #include "record/read/object.h"
 
 enum { FOUND = 16, RECENT = 256 };
@@ -111,6 +112,38 @@ void bait_note_file(struct record *r, const struct object_found *f, const struct
 	char oid[41];
 	object_hex(&f->oid, oid);
 	note(r, f->instead, "file", oid, at);
+}
+
+/* Once for each token and action. */
+static void note_token(struct record *r, const char *value, const struct live_token *t, int stream, uint64_t off, const struct event *at)
+{
+	CLEANUP(free_ptr) char *token = xstrndup(value, t->len);
+	bool before = noted_before(r->found, token, "token", at);
+	explicit_bzero(token, t->len);
+	if (before)
+		return;
+	json_t *body = json_object();
+	CLEANUP(free_ptr) char *text = xasprintf("a live token (%s) was seen in an output", t->shape);
+	json_put_str(body, "shape", t->shape);
+	json_put_str(body, "where", "output");
+	json_put_str(body, "text", text);
+	json_put_int(body, "stream", stream);
+	json_put_int(body, "off", (int64_t)off);
+	json_put_int(body, "len", (int64_t)t->len);
+	json_put_int(body, "action", (int64_t)at->action);
+	record_append_json(r, EV_SECRET_SEEN, at->action, at->agent, at->box, 0, body);
+}
+
+enum { TOKENS_MAX = 16 }; /* in one segment */
+
+void bait_look_tokens(struct record *r, int stream, uint64_t off, const char *bytes, size_t len, const struct event *at)
+{
+	struct live_token t;
+	size_t from = 0;
+	for (int n = 0; n < TOKENS_MAX && live_token_find(bytes, len, from, &t); n++) {
+		note_token(r, bytes + t.off, &t, stream, off + t.off, at);
+		from = t.off + t.len;
+	}
 }
 
 int record_bait(struct record *r, const char *name, const char *value, size_t len, struct err *err)

@@ -145,6 +145,8 @@ size_t bait_mark(const struct record *r);
 void bait_forget(struct record *r, size_t mark); /* those found since: what was looked at is a copy of what the record has */
 /* Appends honeytoken.seen for each; @at: seq, agent, box and action of what held them. */
 void bait_note(struct record *r, const char *where, const struct event *at);
+/* Appends secret.seen for what has the shape of a live token in @bytes, which begin at @off of @stream. */
+void bait_look_tokens(struct record *r, int stream, uint64_t off, const char *bytes, size_t len, const struct event *at);
 void bait_note_file(struct record *r, const struct object_found *f, const struct event *at);
 
 /* The open action of that id, or NULL. */

@@ -4,9 +4,11 @@
 
 #include "base/leb128.h"
 #include "record/inner.h"
+#include "record/live_token.h"
 
 enum {
 	SEGMENT = 64 << 10,
+	TAIL = 200,
 	SILENCE_US = 20000,
 	AGE_US = 100000,
 	STREAMS = 7,
@@ -15,6 +17,7 @@ enum {
 struct stream {
 	struct buf held; /* could be the beginning of a secret */
 	struct buf data, times;
+	struct buf tail; /* of what was sealed last: a token may go on in the next segment */
 	uint64_t off;    /* of data's first byte */
 	int64_t first_us, last_us; /* of the open segment's chunks */
 };
@@ -43,6 +46,7 @@ static void output_free(struct output *o)
 		buf_release(&o->stream[i].held);
 		buf_release(&o->stream[i].data);
 		buf_release(&o->stream[i].times);
+		buf_release(&o->stream[i].tail);
 	}
 	free(o);
 }
@@ -72,6 +76,24 @@ static struct output *output_of(struct outputs *all, uint64_t action, bool make)
 	return all->item[all->nr++] = o;
 }
 
+/* Model streams hold what the other streams and actions hold already, and are pooled elsewhere. */
+static void look_for_tokens(struct record *r, int nr, struct stream *s, const struct event *at)
+{
+	CLEANUP(buf_release) struct buf both = BUF_INIT;
+	if (nr > STREAM_PTY)
+		return;
+	size_t tail = s->tail.len;
+	if (tail) {
+		buf_append(&both, s->tail.data, tail);
+		buf_append(&both, s->data.data, s->data.len < LIVE_TOKEN_MAX ? s->data.len : LIVE_TOKEN_MAX);
+		bait_look_tokens(r, nr, s->off - tail, both.data, both.len, at);
+	}
+	bait_look_tokens(r, nr, s->off, s->data.data, s->data.len, at);
+	size_t keep = s->data.len < TAIL ? s->data.len : TAIL;
+	buf_reset(&s->tail);
+	buf_append(&s->tail, s->data.data + s->data.len - keep, keep);
+}
+
 static void seal(struct record *r, uint64_t action, int nr, struct stream *s)
 {
 	if (!s->data.len)
@@ -83,6 +105,8 @@ static void seal(struct record *r, uint64_t action, int nr, struct stream *s)
 	const struct open_action *open = record_open_action(r, action);
 	i->ev.agent = open ? open->agent : 0;
 	i->ev.box = open ? open->box : 0;
+	struct event at = { .seq = action, .action = action, .agent = i->ev.agent, .box = i->ev.box };
+	look_for_tokens(r, nr, s, &at);
 	i->segment.stream = nr;
 	i->segment.off = s->off;
 	i->segment.ts_us = s->first_us;

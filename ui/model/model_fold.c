@@ -510,6 +510,7 @@ static void session_event(struct model *m, const struct event *ev, const json_t 
 		fold_bytes(&m->warning, o, "text");
 		break;
 	case EV_HONEYTOKEN_SEEN:
+	case EV_SECRET_SEEN:
 		fold_bytes(&m->warning, o, "text");
 		break;
 	default:

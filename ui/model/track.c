@@ -58,6 +58,7 @@ static unsigned flags_of(const struct model *m, const struct event *ev)
 			return TRACK_DENIED;
 		return a && !a->ok ? TRACK_ERROR : 0;
 	case EV_HONEYTOKEN_SEEN:
+	case EV_SECRET_SEEN:
 		return TRACK_ERROR;
 	case EV_SNAPSHOT_TAKEN:
 		return TRACK_SNAPSHOT | TRACK_DIFF;

@@ -411,6 +411,7 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 		out->what = text_of(o, a);
 		break;
 	case EV_HONEYTOKEN_SEEN:
+	case EV_SECRET_SEEN:
 		out->word = "leak";
 		out->sign = '!';
 		out->role = ROLE_FAILED;

@@ -104,6 +104,7 @@ static void count(struct counts *c, const struct event *ev)
 	case EV_BOX_WARN:
 	case EV_BOX_NOTICE:
 	case EV_HONEYTOKEN_SEEN:
+	case EV_SECRET_SEEN:
 	case EV_ACTION_ENDED:
 		break;
 	default:
@@ -129,7 +130,7 @@ static void count(struct counts *c, const struct event *ev)
 	} else if (ev->kind == EV_BOX_NOTICE) {
 		json_put_int(body, "box", (int64_t)ev->box);
 		json_array_append(c->notices, body);
-	} else if (ev->kind == EV_BOX_WARN || ev->kind == EV_HONEYTOKEN_SEEN) {
+	} else if (ev->kind == EV_BOX_WARN || ev->kind == EV_HONEYTOKEN_SEEN || ev->kind == EV_SECRET_SEEN) {
 		json_array_append(c->warnings, body);
 	} else {
 		const char *end = json_str(body, "end", "");
