@@ -800,6 +800,7 @@ function sg.secret(name) end
 ---@field allow string[]?             # "GET /x/*"; default: GET and HEAD
 ---@field header table<string, string|sg.Secret|(string|sg.Secret)[]>?
 ---@field basic { user: string?, password: sg.Secret }?
+---@field login string?               # a login that 'sandglass login add' has named: its token is put on each request
 
 ---@class sg.ProxyOpts
 ---@field name string?
@@ -830,8 +831,10 @@ function Proxy:close() end
 function sg.proxy(o) end
 
 ---@class sg.InsideOpts
----@field agent "claude"|"codex"|"opencode"|"gemini"|"pi"|"deepagents"|"amp"|"cursor"|"custom"|string   # or FILE.lua: a profile of your own
----@field task string
+---@field agent "claude"|"codex"|"opencode"|"gemini"|"pi"|"deepagents"|"amp"|"cursor"|"copilot"|"custom"|string   # or FILE.lua: a profile of your own
+---@field task string?                # needed without terminal
+---@field terminal { cols: integer?, rows: integer?, xpixel: integer?, ypixel: integer?, env: table<string, string>?, args: string[]?, record_input: "off"|"counts"|"full"|nil }?  # use its own interface, in a terminal that clients attach to; args are its own
+---@field login { name: string, plan: string?, tier: string? }?  # with terminal: a login that 'sandglass login add' has named
 ---@field name string?
 ---@field model string?               # provider:name; default: that of the agent's profile
 ---@field program string?             # where it lies in the box; default: found on its PATH

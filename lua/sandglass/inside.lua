@@ -27,7 +27,7 @@ local type, pairs, ipairs, pcall, error, tostring = type, pairs, ipairs, pcall, 
 
 local M = { sg = {} }
 
-local AGENTS = { "claude", "codex", "opencode", "gemini", "pi", "deepagents", "amp", "cursor", "custom" }
+local AGENTS = { "claude", "codex", "opencode", "gemini", "pi", "deepagents", "amp", "cursor", "copilot", "custom" }
 -- How one can be spoken with; "print": its command line does the task and prints what happens.
 local PROTOCOLS = {
   { name = "print", module = "print" },

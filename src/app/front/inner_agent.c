@@ -28,6 +28,7 @@ static const struct known {
 	{ "pi", "acp", "pi-acp", "pi-acp", "pi", NULL },
 	{ "deepagents", NULL, "python3", NULL, NULL, "acp print" },
 	{ "amp", NULL, "amp", "@sourcegraph/amp", NULL, "print" },
+	{ "copilot", NULL, "copilot", "@github/copilot", NULL, "print" },
 	{ "cursor", NULL, "cursor-agent", NULL, NULL, "print" },
 };
 
