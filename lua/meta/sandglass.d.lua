@@ -84,6 +84,7 @@ local sg = {}
 ---@field trace "exec"|false?  # events for every program that runs and every connection, below the command that caused it, as the kernel sees them; for watching, no wall
 ---@field hold_exec string|string[]?  # word patterns ("git push *"): a process that is about to execute such a program, by its words or by its file, waits until a person decides; denied: EPERM
 ---@field expose string[]?  # masked paths that the box shall see
+---@field mask { history: boolean? }?  # history: refuses to open if git tracks a masked file, so that its objects hold it
 ---@field accept string?    # "reduced": go on with less isolation than asked for
 ---@field options table?    # of the backend
 ---@field honeytokens (boolean|("aws"|"npm"|"github"|"env")[])?  # plants fake credentials in it; one that turns up in an output, a request, a message or a file is the event honeytoken.seen

@@ -560,7 +560,7 @@ end
 local SANDBOX = {
   name = "string", backend = "string", image = "string|table", build = "string|table", repo = "string|table", repos = "table", copy = "boolean",
   net = "string|table", proxies = "list", limits = "table", env = "table", user = "string", keep = "boolean", policy = "string",
-  expose = "list", roots = "list",
+  expose = "list", mask = "table", roots = "list",
   accept = "string", options = "table", trace = "string|boolean", hold_exec = "string|list", on_lost = "string",
   honeytokens = "boolean|list",
 }
@@ -664,6 +664,7 @@ function M.open_with(o, more)
     proxies, net = { net.only }, nil
   end
   hosts("sandbox", net)
+  if o.mask then check.options("sandbox: mask", o.mask, { history = "boolean" }) end
   local limits
   if o.limits then
     local l = check.options("sandbox: limits", o.limits, BOX_LIMITS)
@@ -678,7 +679,7 @@ function M.open_with(o, more)
     name = o.name, backend = o.backend or rt.env.backend, image = o.image, build = o.build,
     repo = repositories(o), copy = o.copy,
     net = net, proxies = proxy.specs(proxies),
-    limits = limits, env = o.env, user = o.user, keep = o.keep, policy = o.policy, expose = o.expose, accept = o.accept,
+    limits = limits, env = o.env, user = o.user, keep = o.keep, policy = o.policy, expose = o.expose, mask = o.mask, accept = o.accept,
     options = options, roots = o.roots, trace = watching(o), honeytokens = o.honeytokens,
   })
   if not v then error(err, 0) end

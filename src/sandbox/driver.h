@@ -51,6 +51,7 @@ struct box_opts {
 	int64_t fork_box, fork_n;         /* the box that it begins as a copy of, as that was at this event; 0 none */
 	/* The box whose state it continues, by id: a copy of it in a fork, else the same folder; 0: its own. */
 	int64_t state;
+	bool mask_history;                /* it is not opened if git's objects hold what masks hide */
 	bool stays;                       /* a later box of this session may continue its state, once it is closed */
 	int64_t was;                      /* the box that this one stands for since a session was resumed or forked; 0 none */
 	int64_t call;                     /* the host's number of the call that opened it; 0 none */

@@ -25,6 +25,7 @@ static const struct row {
 	{ NULL, "accept_reduced", ROW_FLAG, offsetof(struct box_opts, accept_reduced), 0 },
 	{ NULL, "keep", ROW_FLAG, offsetof(struct box_opts, keep), 0 },
 	{ NULL, "was", ROW_INT64, offsetof(struct box_opts, was), 0 },
+	{ NULL, "mask_history", ROW_SET, offsetof(struct box_opts, mask_history), 0 },
 	{ NULL, "stays", ROW_SET, offsetof(struct box_opts, stays), 0 },
 	{ NULL, "state", ROW_ID, offsetof(struct box_opts, state), 0 },
 	{ "fork", "box", ROW_INT64, offsetof(struct box_opts, fork_box), 0 },

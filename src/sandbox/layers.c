@@ -48,6 +48,7 @@ void layers_take(struct layers *l, const struct box_opts *o)
 	for (size_t i = 0; i < o->nr_repos; i++)
 		add(l, l->named ? o->repo[i].name : "", o->repo[i].host_dir);
 	add(l, ":home", NULL);
+	l->refuse_history = o->mask_history;
 	for (size_t i = 0; i < o->nr_expose; i++)
 		strv_push(&l->expose, o->expose[i]);
 	copy_of(l, json_object_get(o->driver, "copy_of"));
@@ -105,6 +106,11 @@ static int scan_layer(struct layers *l, size_t i, struct err *err)
 	git_view_shown(w->real, &how, &w->own, &w->shown);
 	if (masks_scan_as(w->real, &l->expose, &w->shown, &w->masks, err) < 0)
 		return -1;
+	for (size_t m = 0; l->refuse_history && m < w->masks.nr; m++)
+		if (w->masks.item[m].tracked)
+			return err_set(err, ERR_INVALID,
+				       "mask.history: '%s' is hidden, but git tracks it, so its content is readable from git's objects; "
+				       "expose it, or take it out of the history", w->masks.item[m].path);
 	return git_view_look(w->real, &how, &w->shown, &w->masks, &w->git, err);
 }
 
@@ -163,6 +169,20 @@ static void put_masked(const struct layer *w, json_t *list)
 	}
 }
 
+/* Hidden in the work tree, and readable from git's objects. */
+static void put_history(const struct layer *w, json_t *list)
+{
+	for (size_t m = 0; m < w->masks.nr; m++) {
+		const struct mask *mask = &w->masks.item[m];
+		if (!mask->tracked || mask->quiet)
+			continue;
+		json_t *one = json_object();
+		json_put_str(one, "repo", w->name);
+		json_put_bytes(one, "path", mask->path, mask->len);
+		json_array_append_new(list, one);
+	}
+}
+
 static void put_unreadable(const struct layer *w, json_t *list)
 {
 	for (size_t i = 0; i < w->masks.unreadable.nr; i++) {
@@ -212,7 +232,12 @@ void layers_describe(const struct layers *l, json_t *to)
 	json_decref(notes);
 	json_decref(mounts);
 	json_put(to, "repos", repos);
-	json_t *unreadable = json_array();
+	json_t *unreadable = json_array(), *history = json_array();
+	for (size_t i = 0; i < l->nr; i++)
+		put_history(&l->item[i], history);
+	if (json_array_size(history))
+		json_put(to, "history", json_incref(history));
+	json_decref(history);
 	for (size_t i = 0; i < l->nr; i++)
 		put_unreadable(&l->item[i], unreadable);
 	if (json_array_size(unreadable))

@@ -26,6 +26,7 @@ struct layers {
 	size_t nr, nr_repos; /* repos as the caller counts them, at least 1 */
 	bool named;	     /* layer 0 is /workspace itself, repo i is layer i + 1 */
 	struct strv expose;
+	bool refuse_history; /* box_opts.mask_history */
 	bool copy;	    /* the backend has a copy of the workspace: set before layers_scan */
 };
 

@@ -150,6 +150,7 @@ static void add_mask(struct walk *w, const char *path, const char *why, struct b
 	}
 	GROW(m->item, m->nr, m->cap);
 	m->item[m->nr] = (struct mask){ .path = xstrdup(path), .len = strlen(path), .why = why, .clean = text != NULL };
+	m->item[m->nr].tracked = !text && w->tracked && (tracked_has(w->tracked, path) || tracked_below(w->tracked, path));
 	if (text) {
 		m->item[m->nr].text = *text;
 		*text = BUF_INIT;

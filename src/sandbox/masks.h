@@ -15,6 +15,7 @@ struct mask {
 	size_t len;
 	const char *why; /* a few words */
 	bool clean;	 /* shown with @text instead of being hidden */
+	bool tracked;	 /* git tracks it: its content is among git's objects */
 	bool deep;	 /* a directory that is not looked through: too many above it */
 	bool quiet;	 /* nothing is kept out: git in the sandbox needs another text, nobody is told */
 	struct buf text;

@@ -49,6 +49,16 @@ is "$("$sg" show "$id" --json | jq '[.notices[] | select(.not_in == "sandbox" an
 "$sg" verify "$id" >out 2>&1
 is $? 0 'what is hidden from a sandbox is no gap in the recording'
 
+# --- hidden, and in git's objects ---
+git init -q h && (cd h && { pem 'PRIVATE KEY'; } >id.pem && git add -A && git commit -qm x && chmod -R a+rX .)
+printf 'local sg = require "sandglass"\nlocal b <close> = sg.sandbox { repo = "h", mask = %s }\nprint("open")\n' '{ history = true }' >strict.lua
+sed 's/, mask = .* }$/ }/' strict.lua >plain.lua
+timeout 60 "$sg" run --no-tui --no-input --policy any.lua plain.lua </dev/null >log 2>&1
+like "$(cat log)" "git's history: id.pem" "what is hidden and tracked is said to be readable from git's history"
+timeout 60 "$sg" run --no-tui --no-input --policy any.lua strict.lua </dev/null >log 2>&1
+[ $? -ne 0 ] && ! grep -q 'note: open' log
+ok $? 'mask = { history = true } refuses to open it'
+
 # --- deeper than is recorded ---
 cat >deep.lua <<'L'
 local sg = require "sandglass"

@@ -237,6 +237,8 @@ static int wanted(struct super *s, const json_t *args, json_t *open, struct err 
 	for (size_t i = 0; i < ARRAY_LEN(same); i++)
 		json_put(open, same[i], json_incref(json_object_get(args, same[i])));
 	json_put(open, "expose", over(s, args, "expose"));
+	if (json_flag(json_object_get(args, "mask"), "history", false))
+		json_put_flag(open, "mask_history", true);
 	if (json_object_get(args, "image") || json_object_get(args, "build")) {
 		static const char *const from[] = { "image", "build" };
 		json_t *options = json_object_get(open, "options") ? json_deep_copy(json_object_get(open, "options")) : json_object();
