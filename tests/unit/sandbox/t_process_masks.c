@@ -123,6 +123,31 @@ static void configuration(void)
 	}
 }
 
+/* A repository's configuration in forms that a look at single lines would miss, and what it includes. */
+static void shown_configuration(const char *dir)
+{
+	struct masks m = { 0 };
+	struct strv expose = STRV_INIT;
+	struct err err = ERR_INIT;
+	fx_file(dir, "more/extra", "[http]\n\tcookieFile = wonder-1\n[diff]\n\tcontext = 7\n", 0644);
+	fx_file(dir, "conf/.git/HEAD", "ref: refs/heads/main\n", 0644);
+	fx_file(dir, "conf/.git/config",
+		"[http] extraheader = wonder-2\n[http \"https://wonder-3@h.org/\"]\n\tproxy = x\n[imap]\n\tpass = a\\\nwonder-4\n"
+		"[credential]\n\thelper = \"!f() { echo password=wonder-5; }\"\n[commit]\n\tgpgSign = true\n"
+		"[include]\n\tpath = ../../more/extra\n[remote \"o\"]\n\turl = https://u:wonder-6@h.org/x\n", 0644);
+	is_int(masks_scan(dir, &expose, &m, &err), 0, "scanned");
+	const struct mask *config = NULL;
+	for (size_t i = 0; i < m.nr; i++)
+		if (strcmp(m.item[i].path, "conf/.git/config") == 0)
+			config = &m.item[i];
+	const char *text = config && config->clean ? buf_cstr(&config->text) : "wonder";
+	ok(!strstr(text, "wonder"), "no credential is left");
+	ok(!strstr(text, "gpgsign") && !strstr(text, "include"), "nor what works on the host only");
+	ok(strstr(text, "context = \"7\"") && strstr(text, "https://h.org/x"), "the rest is there, that of includes too");
+	ok(config && !config->quiet, "and it is told");
+	masks_release(&m);
+}
+
 static bool masked(const struct masks *m, const char *path)
 {
 	for (size_t i = 0; i < m->nr; i++)
@@ -175,5 +200,7 @@ int main(void)
 	forms();
 	CLEANUP(free_ptr) char *tree = fx_path("tree");
 	contents(tree);
+	CLEANUP(free_ptr) char *shown = fx_path("shown");
+	shown_configuration(shown);
 	return fx_end();
 }
