@@ -155,6 +155,13 @@ function Box:dial(port, o) end
 ---@return sg.Error? err
 function Box:shell(o) end
 
+---Opens a Python interpreter that stays and keeps variables.
+---@async
+---@param language? "python"
+---@return sg.Interpreter?
+---@return sg.Error? err
+function Box:interpreter(language) end
+
 ---The bytes of a file, or a part of them.
 ---@async
 ---@param path string
@@ -361,6 +368,23 @@ function Proc:wait() end
 ---Ends it if it runs; `<close>` does the same.
 ---@async
 function Proc:close() end
+
+---@class sg.Interpreter
+---@field id integer
+---@field box sg.Box
+local Interpreter = {}
+
+---Runs a piece of code as an action of its own; the value of its last expression is printed.
+---@async
+---@param code string
+---@param o? { timeout: sg.Time?, on_out: fun(chunk: string, stream: string)? }
+---@return sg.Result?
+---@return sg.Error? err
+function Interpreter:run(code, o) end
+
+---Ends the interpreter.
+---@async
+function Interpreter:close() end
 
 ---@class sg.Shell
 ---@field id integer

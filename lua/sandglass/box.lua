@@ -248,6 +248,38 @@ function Box:shell(o)
   return check.new(shell_mt, { id = v.shell, box = self })
 end
 
+-- An interpreter that keeps its variables from one piece of code to the next.
+local Interpreter = {}
+local interpreter_mt
+
+function Box:interpreter(language)
+  check.self(box_mt, self, "box", "interpreter")
+  check.arg("interpreter", "the language", language, "string?")
+  local engine = rt.require "sandglass.interpreter"
+  if language and not engine.languages[language] then
+    return nil, rt.err { code = "backend", msg = ("interpreter: unknown language '%s': expected python"):format(language) }
+  end
+  if self.caps.shell == false then
+    return nil, rt.err { code = "backend", msg = "interpreter: a sandbox without a shell has one: use box:shell()" }
+  end
+  local s = self.state
+  s.interpreters = (s.interpreters or 0) + 1
+  local path = ("/tmp/.sandglass-python-%s-%d"):format(tostring(self.id), s.interpreters)
+  local proc, err = self:spawn(engine.start_words(path))
+  if not proc then return nil, err end
+  return check.new(interpreter_mt, { id = proc.id, box = self, state = { proc = proc, path = path } })
+end
+
+-- Runs code; what its last expression gives is printed. A result as of exec: code 1 after an exception.
+function Interpreter:run(code, o)
+  check.self(interpreter_mt, self, "interpreter", "run")
+  check.arg("run", "the code", code, "string")
+  o = check.options("run", o, { timeout = "time", on_out = "function" })
+  return self.box:exec((rt.require "sandglass.interpreter").run_words(self.state.path, code), { timeout = o.timeout, on_out = o.on_out })
+end
+
+function Interpreter:close() self.state.proc:close() end
+
 -- Processes ------------------------------------------------------------------------------------------------------
 
 -- The next bytes of the process: data, stream; nil at the end.
@@ -546,6 +578,7 @@ end
 box_mt = check.class("sg.Box", "box", Box, { profile = true, workspace = true, caps = true, backend = true })
 proc_mt = check.class("sg.Proc", "proc", Proc)
 shell_mt = check.class("sg.Shell", "shell", Shell)
+interpreter_mt = check.class("sg.Interpreter", "interpreter", Interpreter)
 M.box_mt = box_mt
 
 function M.handle(v, on_lost)

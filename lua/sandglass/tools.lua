@@ -116,6 +116,23 @@ define {
 }
 
 define {
+  name = "python", about = "Run Python code in an interpreter that stays in the sandbox: variables are kept. Prints the last expression.",
+  params = { code = "string the code", timeout = "integer? = 300 seconds" },
+  run = function(p, ctx)
+    local kept, err = ctx.chat.state, nil
+    if not kept.python or kept.python.box ~= ctx.box then
+      kept.python, err = ctx.box:interpreter "python"
+      if not kept.python then return nil, err end
+    end
+    local r
+    r, err = kept.python:run(p.code, { timeout = p.timeout })
+    if not r then return nil, err end
+    ctx.edited = ctx.edited or r.edited
+    return report(r)
+  end,
+}
+
+define {
   name = "read", about = "Read a file, or some lines of it, with line numbers.", reads = true,
   params = { path = "string path in /workspace", from = "integer? = 1 first line",
     lines = "integer? = 400 how many lines" },
