@@ -95,7 +95,7 @@ for point in $by_hand; do
 			go_on || { cp "$t/said" "$t/out"; ok 1 "$point:$pass: comes to its end"; continue; }
 		fi
 		[ $died = no ] && [ $pass = 2 ] && { ok 0 "$point:$pass: not passed a second time, nothing was killed"; continue; }
-		said=$("$sg" events "$id" | grep -oE 'print: merged .*|note: merged .*' | tail -1)
+		said=$("$sg" events "$id" | grep -oE 'print: merged .*|note: merged .*' | tail -1 | sed 's, ↵,,g')
 		[ $died = yes ] && [[ $said == *'merged true one two'* ]] && [ "$(tr '\n' ' ' <"$t/repo2/f")" = 'one two ' ]
 		ok $? "$point:$pass: killed, taken up again, done once: $said"
 		"$sg" verify "$id" >"$t/out" 2>&1
