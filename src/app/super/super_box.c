@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -220,6 +221,23 @@ static json_t *over(const struct super *s, const json_t *args, const char *field
 	return all;
 }
 
+/* The proxy refuses addresses of this host and its network on every connection: a list that names the loopback would never
+ * work, so the sandbox isn't opened. */
+static int check_hosts(const json_t *net, struct err *err)
+{
+	size_t i;
+	const json_t *v;
+	json_array_foreach(net, i, v) {
+		const char *host = json_is_string(v) ? json_string_value(v) : "";
+		size_t len = strcspn(host, ":");
+		bool loopback = len == strlen("localhost") && !strncasecmp(host, "localhost", len);
+		if (loopback && !getenv("SANDGLASS_EGRESS_LOCAL"))
+			return err_set(err, ERR_USAGE, "sandbox: net: '%s': the host's loopback can't be reached from a sandbox; "
+				       "start the server in the sandbox", host);
+	}
+	return 0;
+}
+
 /* A script's options in the form of a box.open event, which is the one that a box is opened from. */
 static int wanted(struct super *s, const json_t *args, json_t *open, struct err *err)
 {
@@ -373,7 +391,8 @@ int super_box_open(struct call *c, struct err *err)
 		return 0;
 	call_mark(c, open);
 	const struct driver *d = choose_driver(s, c->args, err);
-	if (!d || check_options(json_object_get(c->args, "options"), err) < 0 || wanted(s, c->args, open, err) < 0 ||
+	if (!d || check_options(json_object_get(c->args, "options"), err) < 0 ||
+	    check_hosts(json_object_get(c->args, "net"), err) < 0 || wanted(s, c->args, open, err) < 0 ||
 	    continued(s, c->args, open, err) < 0 || honey_option(d, json_object_get(c->args, "honeytokens"), open, err) < 0)
 		return -1;
 	if (json_array_size(json_object_get(json_object_get(open, "trace"), "hold")) && !(d->caps & CAP_TRACE))
