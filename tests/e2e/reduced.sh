@@ -110,7 +110,7 @@ like "$out" 'files +same' 'and its files are compared'
 is $? 0 'promote'
 wait $run
 like "$(tr '\n' ' ' <"$t/ran")" 'end 3 .one' 'the script gets what the preview had'
-like "$("$sg" events try)" 'after: one early two new h ?$' 'and the copy exactly its difference'
+like "$("$sg" events try | sed 's, ↵,,g')" 'after: one early two new h ?$' 'and the copy exactly its difference'
 "$sg" verify try >"$t/out" 2>&1
 is $? 0 'the record verifies'
 
