@@ -21,7 +21,7 @@ enum { EDIT_MAX = 16 << 20 };
 
 static struct sigaction was_int, was_quit;
 
-void away_begin(void)
+void suspend_begin(void)
 {
 	struct sigaction ign = { .sa_handler = SIG_IGN };
 	sigaction(SIGINT, &ign, &was_int);
@@ -29,7 +29,7 @@ void away_begin(void)
 	term_leave();
 }
 
-void away_end(void)
+void suspend_end(void)
 {
 	term_return();
 	sigaction(SIGINT, &was_int, NULL);
@@ -38,7 +38,7 @@ void away_end(void)
 
 /* --- one program in the foreground -------------------------------------------------------------------------------- */
 
-static void child(const char *script, const char *arg, int in, bool silent)
+static void suspend_screen_child(const char *script, const char *arg, int in, bool silent)
 {
 	sigset_t none;
 	int null = silent ? open("/dev/null", O_RDWR) : -1;
@@ -57,21 +57,21 @@ static void child(const char *script, const char *arg, int in, bool silent)
 }
 
 /* Ctrl-C and Ctrl-Z are for the program; when it stops, so do we, and go on together. */
-static int run(const char *script, const char *arg, int in, bool silent)
+static int suspend_screen_run(const char *script, const char *arg, int in, bool silent)
 {
 	struct sigaction ign = { .sa_handler = SIG_IGN }, old_int, old_quit;
 	sigaction(SIGINT, &ign, &old_int);
 	sigaction(SIGQUIT, &ign, &old_quit);
 	pid_t pid = fork();
 	if (pid == 0)
-		child(script, arg, in, silent);
+		suspend_screen_child(script, arg, in, silent);
 	int status = pid > 0 ? foreground_wait(pid) : -1;
 	sigaction(SIGINT, &old_int, NULL);
 	sigaction(SIGQUIT, &old_quit, NULL);
 	return status >= 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static const char *variable(const char *first, const char *second, const char *otherwise)
+static const char *suspend_screen_variable(const char *first, const char *second, const char *otherwise)
 {
 	const char *v = getenv(first);
 	if (!v || !*v)
@@ -83,21 +83,21 @@ static const char *variable(const char *first, const char *second, const char *o
 static char *command_line(const char *words, const char *arg)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:,@- ";
-	return xasprintf("%s%s%s", strspn(words, plain) == strlen(words) ? "exec " : "", words, arg);
+	return mem_printf("%s%s%s", strspn(words, plain) == strlen(words) ? "exec " : "", words, arg);
 }
 
 /* --- editor ------------------------------------------------------------------------------------------------------- */
 
-bool away_edit(const char *before, struct buf *out)
+bool suspend_edit(const char *before, struct buf *out)
 {
 	struct err err = ERR_INIT;
 	char path[] = "/tmp/sandglass-edit-XXXXXX";
 	CLEANUP(fd_close) int fd = mkostemp(path, O_CLOEXEC);
-	CLEANUP(free_ptr) char *script = command_line(variable("VISUAL", "EDITOR", "vi"), " \"$1\"");
+	CLEANUP(free_ptr) char *script = command_line(suspend_screen_variable("VISUAL", "EDITOR", "vi"), " \"$1\"");
 	bool ok = fd >= 0 && fd_write_all(fd, before, strlen(before), &err) == 0;
-	away_begin();
-	ok = ok && run(script, path, -1, false) == 0 && file_read(path, out, EDIT_MAX, &err) == 0;
-	away_end();
+	suspend_begin();
+	ok = ok && suspend_screen_run(script, path, -1, false) == 0 && file_read(path, out, EDIT_MAX, &err) == 0;
+	suspend_end();
 	if (fd >= 0)
 		unlink(path);
 	/* editors end a file with a line end that nobody typed */
@@ -118,21 +118,21 @@ void compare_text(const char *name, const struct buf *old, const struct buf *new
 	buf_append(out, buf_cstr(new_), new_->len);
 }
 
-static bool put_file(const char *dir, const char *side, const char *name, const char *bytes, size_t len)
+static bool suspend_screen_put_file(const char *dir, const char *side, const char *name, const char *bytes, size_t len)
 {
 	struct err err = ERR_INIT;
-	CLEANUP(free_ptr) char *path = xasprintf("%s/%s-%s", dir, side, name);
+	CLEANUP(free_ptr) char *path = mem_printf("%s/%s-%s", dir, side, name);
 	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
 	return fd >= 0 && fd_write_all(fd, bytes, len, &err) == 0;
 }
 
-bool away_compare(const struct buf *text, const char **why)
+bool suspend_compare(const struct buf *text, const char **why)
 {
 	struct err err = ERR_INIT;
 	char dir[] = "/tmp/sandglass-diff-XXXXXX", *end;
 	const char *p = buf_cstr(text), *size = strchr(p, '\n');
 	size_t old = size ? strtoul(size + 1, &end, 10) : 0;
-	if (run("git config diff.tool || git config merge.tool", NULL, -1, true) != 0) {
+	if (suspend_screen_run("git config diff.tool || git config merge.tool", NULL, -1, true) != 0) {
 		*why = "git has no diff.tool: git config --global diff.tool vimdiff";
 		return false;
 	}
@@ -140,13 +140,13 @@ bool away_compare(const struct buf *text, const char **why)
 		*why = "no folder for the two files can be made in /tmp";
 		return false;
 	}
-	CLEANUP(free_ptr) char *name = xstrndup(p, (size_t)(size - p));
+	CLEANUP(free_ptr) char *name = mem_strndup(p, (size_t)(size - p));
 	const char *bytes = end + 1;
-	bool ok = put_file(dir, "old", name, bytes, old) && put_file(dir, "new", name, bytes + old, text->len - (size_t)(bytes + old - p));
-	CLEANUP(free_ptr) char *script = xasprintf("cd \"$1\" && git difftool --no-prompt --no-index -- 'old-%s' 'new-%s'", name, name);
-	away_begin();
-	ok = ok && run(script, dir, -1, false) >= 0;
-	away_end();
+	bool ok = suspend_screen_put_file(dir, "old", name, bytes, old) && suspend_screen_put_file(dir, "new", name, bytes + old, text->len - (size_t)(bytes + old - p));
+	CLEANUP(free_ptr) char *script = mem_printf("cd \"$1\" && git difftool --no-prompt --no-index -- 'old-%s' 'new-%s'", name, name);
+	suspend_begin();
+	ok = ok && suspend_screen_run(script, dir, -1, false) >= 0;
+	suspend_end();
 	if (dir_remove(dir, &err) < 0 || !ok)
 		*why = ok ? "the two files in /tmp/sandglass-diff-* could not be removed" : "the tool could not be run";
 	return ok && err.code == ERR_NONE;
@@ -163,29 +163,29 @@ static int text_file(const char *text, size_t len)
 	return fd;
 }
 
-bool away_page(const char *pager, const char *text, size_t len)
+bool suspend_page(const char *pager, const char *text, size_t len)
 {
 	CLEANUP(fd_close) int fd = text_file(text, len);
 	if (!pager || !*pager)
-		pager = variable("PAGER", NULL, "less -R");
+		pager = suspend_screen_variable("PAGER", NULL, "less -R");
 	if (fd < 0)
 		return false;
 	CLEANUP(free_ptr) char *script = command_line(pager, "");
-	away_begin();
-	int status = run(script, NULL, fd, false);
-	away_end();
+	suspend_begin();
+	int status = suspend_screen_run(script, NULL, fd, false);
+	suspend_end();
 	return status >= 0 && status != 126 && status != 127;
 }
 
 /* --- plain copy screen -------------------------------------------------------------------------------------------- */
 
-void away_plain(const char *text, size_t len)
+void suspend_plain(const char *text, size_t len)
 {
 	static const char end[] = "-- sandglass: plain text to copy; any key goes back --";
 	struct err err = ERR_INIT;
 	struct termios was, one;
 	char key[64];
-	away_begin();
+	suspend_begin();
 	bool tty = tcgetattr(STDIN_FILENO, &was) == 0;
 	one = was;
 	one.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG); /* Ctrl-C is a key like any: it must not end the console */
@@ -200,7 +200,7 @@ void away_plain(const char *text, size_t len)
 	ok = ok && fd_write_all(STDOUT_FILENO, "\n", 1, &err) == 0;
 	if (tty)
 		tcsetattr(STDIN_FILENO, TCSADRAIN, &was);
-	away_end();
+	suspend_end();
 }
 
 /* --- clipboard ---------------------------------------------------------------------------------------------------- */
@@ -225,7 +225,7 @@ const char *clip_program(const char *text, size_t len)
 		if (!display || !*display)
 			continue;
 		CLEANUP(fd_close) int fd = text_file(text, len);
-		if (fd >= 0 && run(programs[i].script, NULL, fd, true) == 0)
+		if (fd >= 0 && suspend_screen_run(programs[i].script, NULL, fd, true) == 0)
 			return programs[i].name;
 	}
 	return NULL;

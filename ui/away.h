@@ -9,19 +9,19 @@
 
 /* Around all of it, and what else takes the terminal: off the screen Ctrl-C works again, and is for the program that runs,
  * never for the console. */
-void away_begin(void);
-void away_end(void);
+void suspend_begin(void);
+void suspend_end(void);
 
 /* $VISUAL, $EDITOR, vi on @text. False: it failed, or what came back is not a text. */
-bool away_edit(const char *text, struct buf *out);
+bool suspend_edit(const char *text, struct buf *out);
 /* @pager NULL: $PAGER, "less -R". False: it could not be run. */
-bool away_page(const char *pager, const char *text, size_t len);
-/* What away_compare takes as one text: the file's name, for the tool's idea of its language, and both contents. */
+bool suspend_page(const char *pager, const char *text, size_t len);
+/* What suspend_compare takes as one text: the file's name, for the tool's idea of its language, and both contents. */
 void compare_text(const char *name, const struct buf *old, const struct buf *new_, struct buf *out);
 /* Both versions in the user's own diff.tool of git, read only. False with @why: none is set, or it could not be run. */
-bool away_compare(const struct buf *text, const char **why);
+bool suspend_compare(const struct buf *text, const char **why);
 /* Leaves the full screen and prints @text, so that the terminal's own selection copies it whole; until a key. */
-void away_plain(const char *text, size_t len);
+void suspend_plain(const char *text, size_t len);
 
 enum { CLIP_MAX = 74000 }; /* of text: what xterm and others still take by OSC 52 */
 /* Appends OSC 52. */

@@ -19,10 +19,10 @@ void choice_add(struct finder *f, const char *text)
 		if (strcmp(f->choice[i], text) == 0)
 			return;
 	if (f->nr_choices < FINDER_CHOICES)
-		f->choice[f->nr_choices++] = xstrdup(text);
+		f->choice[f->nr_choices++] = mem_strdup(text);
 }
 
-static size_t shared(const struct finder *f)
+static size_t choice_shared(const struct finder *f)
 {
 	size_t n = strlen(f->choice[0]);
 	for (size_t i = 1; i < f->nr_choices; i++) {
@@ -43,15 +43,15 @@ void choice_tab(struct ui *ui, const char *after)
 	if (f->nr_choices == 0)
 		return;
 	if (f->nr_choices == 1) {
-		CLEANUP(free_ptr) char *text = xasprintf("%s%s", f->choice[0], after);
+		CLEANUP(free_ptr) char *text = mem_printf("%s%s", f->choice[0], after);
 		prompt_replace(ui, f->choice_from, text);
 		if (p->ops->changed)
 			p->ops->changed(ui);
 		return;
 	}
-	size_t n = shared(f), typed = p->at - f->choice_from;
+	size_t n = choice_shared(f), typed = p->at - f->choice_from;
 	if (!f->choosing && n > typed) {
-		CLEANUP(free_ptr) char *text = xstrndup(f->choice[0], n);
+		CLEANUP(free_ptr) char *text = mem_strndup(f->choice[0], n);
 		prompt_replace(ui, f->choice_from, text);
 		if (p->ops->changed)
 			p->ops->changed(ui);
@@ -66,11 +66,11 @@ void choices_paint(const struct finder *f, struct area a, int row)
 {
 	int col = 1;
 	if (f->choice_doc)
-		col = put(a, row, col, ROLE_DIM, f->choice_doc) + 2;
+		col = grid_put(a, row, col, ROLE_DIM, f->choice_doc) + 2;
 	for (size_t i = f->choosing && f->choice_at > 6 ? f->choice_at - 6 : 0; i < f->nr_choices; i++) {
 		int n = text_cells(f->choice[i], a.g->ascii);
 		if (col + n > a.cols - 4) {
-			put(a, row, col, ROLE_DIM, "..");
+			grid_put(a, row, col, ROLE_DIM, "..");
 			return;
 		}
 		bool on = f->choosing && i == f->choice_at;

@@ -17,7 +17,7 @@ struct subject cmdline_subject(struct ui *ui)
 	return on;
 }
 
-static const char *nearest(const char *word)
+static const char *cmdline_nearest(const char *word)
 {
 	const char *names[256] = { NULL };
 	size_t nr = 0;
@@ -67,7 +67,7 @@ static char *hash_of_session(const struct cmd_line *l)
 
 /* Which session a line is for: "-S s-7k2m9q", "s-7k2m9q#405" (the number stays), else the one that is selected. SIZE_MAX,
  * and says why, where that is not one session. */
-static size_t route(struct ui *ui, struct cmd_line *l)
+static size_t cmdline_route(struct ui *ui, struct cmd_line *l)
 {
 	const json_t *in = json_object_get(l->opts, "in");
 	const char *id = json_string_value(in);
@@ -93,15 +93,15 @@ static size_t route(struct ui *ui, struct cmd_line *l)
 	return at == SIZE_MAX ? cmdline_subject(ui).source : at;
 }
 
-static void send(struct ui *ui, const char *text)
+static void cmdline_send(struct ui *ui, const char *text)
 {
 	struct cmd_line l;
 	struct err err = ERR_INIT;
 	size_t to;
 	if (cmd_parse(&l, text, &err) < 0)
 		ui_say(ui, ROLE_ERROR, "%s", err.text);
-	else if (l.words.nr > 0 && (to = route(ui, &l)) != SIZE_MAX) {
-		const char **words = xcalloc(l.words.nr + 1, sizeof(*words));
+	else if (l.words.nr > 0 && (to = cmdline_route(ui, &l)) != SIZE_MAX) {
+		const char **words = mem_calloc(l.words.nr + 1, sizeof(*words));
 		for (size_t i = 0; i < l.words.nr; i++)
 			words[i] = l.words.item[i];
 		ui_send(ui, to, words, json_incref(l.opts));
@@ -116,16 +116,16 @@ static char *for_shell(struct ui *ui, const struct cmd_row *c, const char *rest)
 	const struct source *s = ui_source(ui, cmdline_subject(ui).source);
 	const char *id = s ? s->model.id : NULL;
 	if (id && !*rest && strncmp(c->usage, "[SESSION", 8) == 0)
-		return xasprintf("sandglass %s %s", c->name, id);
+		return mem_printf("sandglass %s %s", c->name, id);
 	const char *in = strstr(c->options, "--in SESSION") ? " -S " : strstr(c->options, "--at ID") ? " --at " : "";
 	bool said = !*in || !id || strncmp(rest, "-S", 2) == 0 || strstr(rest, "--at") || strstr(rest, "--in");
-	return xasprintf("sandglass %s%s%s%s%s", c->name, said ? "" : in, said ? "" : id, *rest || *c->usage ? " " : "", *rest ? rest : c->usage);
+	return mem_printf("sandglass %s%s%s%s%s", c->name, said ? "" : in, said ? "" : id, *rest || *c->usage ? " " : "", *rest ? rest : c->usage);
 }
 
-static void unknown(struct ui *ui, const char *word, const char *rest)
+static void cmdline_unknown(struct ui *ui, const char *word, const char *rest)
 {
 	const struct cmd_row *c = cmd_find(word);
-	const char *near = nearest(word);
+	const char *near = cmdline_nearest(word);
 	CLEANUP(buf_release) struct buf known = BUF_INIT;
 	CLEANUP(free_ptr) char *line = c ? for_shell(ui, c, rest) : NULL;
 	names_of_agents(ui, &known);
@@ -159,7 +159,7 @@ void ui_command_line(struct ui *ui, const char *text)
 	char *save = NULL;
 	while (*text == ' ' || *text == ':')
 		text++;
-	CLEANUP(free_ptr) char *copy = xstrdup(text);
+	CLEANUP(free_ptr) char *copy = mem_strdup(text);
 	for (char *w = strtok_r(copy, " ", &save); w && nr < ARRAY_LEN(words) - 1; w = strtok_r(NULL, " ", &save))
 		words[nr++] = w;
 	if (nr == 0)
@@ -186,25 +186,25 @@ void ui_command_line(struct ui *ui, const char *text)
 	else if (verb && verb_group(v) != GROUP_DECIDE)
 		ui_do(ui, v);
 	else if (c && c->supervisor)
-		send(ui, text);
+		cmdline_send(ui, text);
 	else
-		unknown(ui, words[0], rest);
+		cmdline_unknown(ui, words[0], rest);
 }
 
 /* --- the line ----------------------------------------------------------------------------------------------------- */
 
-static const struct prompt_ops ops;
-static void done(struct ui *ui, const char *text);
+static const struct prompt_ops cmdline_ops;
+static void cmdline_done(struct ui *ui, const char *text);
 
-static void edited(struct ui *ui, const char *text)
+static void cmdline_edited(struct ui *ui, const char *text)
 {
-	CLEANUP(free_ptr) char *one = xstrdup(text ? text : "");
+	CLEANUP(free_ptr) char *one = mem_strdup(text ? text : "");
 	for (char *c = one; *c; c++)
 		*c = *c == '\n' ? ' ' : *c;
 	cmdline_ask(ui, one);
 }
 
-static bool key(struct ui *ui, uint32_t key)
+static bool cmdline_key(struct ui *ui, uint32_t key)
 {
 	struct prompt *p = &ui->prompt;
 	if (key == K_TAB) {
@@ -214,8 +214,8 @@ static bool key(struct ui *ui, uint32_t key)
 	}
 	if (key == K_CTRL('e') && p->at == p->text.len) {
 		free(ui->edit);
-		ui->edit = xstrdup(buf_cstr(&p->text));
-		ui->edited = edited;
+		ui->edit = mem_strdup(buf_cstr(&p->text));
+		ui->edited = cmdline_edited;
 		ui->wish = WISH_EDIT;
 		prompt_clear(p);
 		return true;
@@ -227,18 +227,18 @@ static bool key(struct ui *ui, uint32_t key)
 	return false;
 }
 
-static void hint(const struct ui *ui, struct area a, int row)
+static void cmdline_hint(const struct ui *ui, struct area a, int row)
 {
 	const struct finder *f = ui->find;
 	if (f->nr_choices > 0 || f->choice_doc)
 		choices_paint(f, a, row);
 	else
-		put(a, row, 1, ROLE_DIM, "Tab completes  Up history  Ctrl-e opens $EDITOR  Esc cancels");
+		grid_put(a, row, 1, ROLE_DIM, "Tab completes  Up history  Ctrl-e opens $EDITOR  Esc cancels");
 }
 
-static const struct prompt_ops ops = { .history = ':', .key = key, .changed = cmdline_complete, .hint = hint };
+static const struct prompt_ops cmdline_ops = { .history = ':', .key = cmdline_key, .changed = cmdline_complete, .hint = cmdline_hint };
 
-static void done(struct ui *ui, const char *text)
+static void cmdline_done(struct ui *ui, const char *text)
 {
 	choices_clear(ui->find);
 	if (text && *text)
@@ -248,5 +248,5 @@ static void done(struct ui *ui, const char *text)
 void cmdline_ask(struct ui *ui, const char *text)
 {
 	struct subject on = cmdline_subject(ui);
-	prompt_ask(ui, ":", text, &ops, &on, done);
+	prompt_ask(ui, ":", text, &cmdline_ops, &on, cmdline_done);
 }

@@ -8,7 +8,7 @@
 
 #include "ui/cmdtable.h"
 
-static void add_if(struct finder *f, const char *text, const char *begin)
+static void cmdline_complete_add_if(struct finder *f, const char *text, const char *begin)
 {
 	if (strncmp(text, begin, strlen(begin)) == 0)
 		choice_add(f, text);
@@ -20,17 +20,17 @@ static void complete_name(struct ui *ui, const char *begin)
 	f->choice_doc = *begin ? NULL : "commands:";
 	for (size_t i = 0; i < cmd_count(); i++)
 		if (cmd_at(i)->supervisor && !cmd_at(i)->hidden)
-			add_if(f, cmd_at(i)->name, begin);
+			cmdline_complete_add_if(f, cmd_at(i)->name, begin);
 	for (size_t i = 0; cmdline_word(i); i++)
-		add_if(f, cmdline_word(i)->name, begin);
+		cmdline_complete_add_if(f, cmdline_word(i)->name, begin);
 	for (size_t i = 0; i < view_count(); i++)
-		add_if(f, view_at(i)->name, begin);
+		cmdline_complete_add_if(f, view_at(i)->name, begin);
 	for (int v = 1; v < VERB_NR && *begin; v++)
 		if (!verb_acts((enum verb)v))
-			add_if(f, verb_name((enum verb)v), begin);
+			cmdline_complete_add_if(f, verb_name((enum verb)v), begin);
 }
 
-static bool is_one_of(const char *word, const char *const *list, size_t nr)
+static bool cmdline_complete_is_one_of(const char *word, const char *const *list, size_t nr)
 {
 	size_t i = 0;
 	while (i < nr && strcmp(word, list[i]) != 0)
@@ -44,14 +44,14 @@ static void add_event(struct ui *ui, size_t source, uint64_t seq, const char *be
 	char id[64];
 	bool here = source == cmdline_subject(ui).source;
 	snprintf(id, sizeof(id), "%s%s%" PRIu64, here ? "" : ui->src[source]->model.id, here ? "" : "#", seq);
-	add_if(ui->find, id, begin);
+	cmdline_complete_add_if(ui->find, id, begin);
 }
 
 /* What the command can be about: of a decision what waits for one, of "kill" what has not ended, of others the newest. */
 static void complete_event(struct ui *ui, const char *command, const char *begin)
 {
 	static const char *const decide[] = { "approve", "deny", "defer", "dry-run", "apply" };
-	bool held = is_one_of(command, decide, ARRAY_LEN(decide)), ask = strcmp(command, "answer") == 0,
+	bool held = cmdline_complete_is_one_of(command, decide, ARRAY_LEN(decide)), ask = strcmp(command, "answer") == 0,
 	     kill = strcmp(command, "kill") == 0;
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		const struct model *m = &ui->src[i]->model;
@@ -72,9 +72,9 @@ static void complete_named(struct ui *ui, const char *begin, bool agents)
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		const struct model *m = &ui->src[i]->model;
 		for (size_t k = 0; agents && k < m->nr_agents; k++)
-			add_if(ui->find, m->agent[k].name, begin);
+			cmdline_complete_add_if(ui->find, m->agent[k].name, begin);
 		for (size_t k = 0; !agents && k < m->nr_boxes; k++)
-			add_if(ui->find, m->box[k].name, begin);
+			cmdline_complete_add_if(ui->find, m->box[k].name, begin);
 	}
 }
 
@@ -84,8 +84,8 @@ static void complete_option(struct finder *f, const char *table, const char *beg
 		const char *at = strstr(l, "--");
 		if (!at || at > l + strcspn(l, "\n"))
 			continue;
-		CLEANUP(free_ptr) char *name = xstrndup(at, strcspn(at, " \n."));
-		add_if(f, name, begin);
+		CLEANUP(free_ptr) char *name = mem_strndup(at, strcspn(at, " \n."));
+		cmdline_complete_add_if(f, name, begin);
 	}
 }
 
@@ -97,9 +97,9 @@ static void complete_setting(struct finder *f, const char *text, const char *beg
 	bool value = name + n < text + strlen(text) - strlen(begin);
 	for (size_t i = 0; ui_setting(i); i++)
 		if (!value)
-			add_if(f, ui_setting(i), begin);
+			cmdline_complete_add_if(f, ui_setting(i), begin);
 		else if (strncmp(ui_setting(i), name, n) == 0 && ui_setting(i)[n] == '=')
-			add_if(f, ui_setting(i) + n + 1, begin);
+			cmdline_complete_add_if(f, ui_setting(i) + n + 1, begin);
 }
 
 static void complete_word(struct ui *ui, const char *command, const char *begin)
@@ -107,7 +107,7 @@ static void complete_word(struct ui *ui, const char *command, const char *begin)
 	struct finder *f = ui->find;
 	const struct cmd_row *c = cmd_find(command);
 	if (strcmp(command, "set") == 0) {
-		CLEANUP(free_ptr) char *text = xstrndup(buf_cstr(&ui->prompt.text) + strlen(command), ui->prompt.at - strlen(command));
+		CLEANUP(free_ptr) char *text = mem_strndup(buf_cstr(&ui->prompt.text) + strlen(command), ui->prompt.at - strlen(command));
 		complete_setting(f, text, begin);
 		return;
 	}
@@ -126,8 +126,8 @@ static void complete_word(struct ui *ui, const char *command, const char *begin)
 		complete_named(ui, begin, false);
 	if (strcmp(command, "filter") == 0 || strcmp(command, "hold") == 0)
 		for (size_t i = 0; filter_field_name(i); i++) {
-			CLEANUP(free_ptr) char *name = xasprintf("%s:", filter_field_name(i));
-			add_if(f, name, begin);
+			CLEANUP(free_ptr) char *name = mem_printf("%s:", filter_field_name(i));
+			cmdline_complete_add_if(f, name, begin);
 		}
 	if (view_find(command) && !own_one && !(c && c->supervisor)) {
 		f->choice_doc = "[AGENT | BOX]";
@@ -159,12 +159,12 @@ void cmdline_complete(struct ui *ui)
 	choices_clear(f);
 	while (from > 0 && text[from - 1] != ' ')
 		from--;
-	CLEANUP(free_ptr) char *begin = xstrndup(text + from, p->at - from);
+	CLEANUP(free_ptr) char *begin = mem_strndup(text + from, p->at - from);
 	f->choice_from = from;
 	if (from == 0) {
 		complete_name(ui, begin);
 		return;
 	}
-	CLEANUP(free_ptr) char *name = xstrndup(text, command);
+	CLEANUP(free_ptr) char *name = mem_strndup(text, command);
 	complete_word(ui, name, begin);
 }

@@ -10,7 +10,7 @@ enum { COMMAND_LOOKS = 1, COMMAND_HIDDEN = 2, COMMAND_TAIL = 4, COMMAND_NO_JSON 
 static const struct {
 	struct cmd_row row;
 	bool tail;
-} rows[] = {
+} cmdtable_rows[] = {
 #define COMMAND(token, name, where, flags, usage, options, summary, help) \
 	{ { name, usage, options, summary, (where) == SUPERVISOR, ((flags) & COMMAND_HIDDEN) != 0, \
 	    ((flags) & COMMAND_LOOKS) != 0 }, \
@@ -21,33 +21,33 @@ static const struct {
 
 size_t cmd_count(void)
 {
-	return ARRAY_LEN(rows);
+	return ARRAY_LEN(cmdtable_rows);
 }
 
 const struct cmd_row *cmd_at(size_t i)
 {
-	return &rows[i].row;
+	return &cmdtable_rows[i].row;
 }
 
-static bool tail_of(const struct cmd_row *c)
+static bool cmdtable_tail_of(const struct cmd_row *c)
 {
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (&rows[i].row == c)
-			return rows[i].tail;
+	for (size_t i = 0; i < ARRAY_LEN(cmdtable_rows); i++)
+		if (&cmdtable_rows[i].row == c)
+			return cmdtable_rows[i].tail;
 	return false;
 }
 
 const struct cmd_row *cmd_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (strcmp(rows[i].row.name, name) == 0)
-			return &rows[i].row;
+	for (size_t i = 0; i < ARRAY_LEN(cmdtable_rows); i++)
+		if (strcmp(cmdtable_rows[i].row.name, name) == 0)
+			return &cmdtable_rows[i].row;
 	return NULL;
 }
 
 /* --- a typed line ------------------------------------------------------------------------------------------------- */
 
-static int split(const char *p, struct strv *out, struct err *err)
+static int cmdtable_split(const char *p, struct strv *out, struct err *err)
 {
 	for (;;) {
 		CLEANUP(buf_release) struct buf word = BUF_INIT;
@@ -94,7 +94,7 @@ static bool option_row(const char *table, const char *typed, size_t len, char na
 }
 
 /* An option that is given again has a list of values. */
-static void put_value(json_t *opts, const char *name, const char *value)
+static void cmdtable_put_value(json_t *opts, const char *name, const char *value)
 {
 	json_t *before = json_object_get(opts, name);
 	if (json_is_array(before)) {
@@ -109,7 +109,7 @@ static void put_value(json_t *opts, const char *name, const char *value)
 	}
 }
 
-static int option(struct cmd_line *out, const struct cmd_row *c, const struct strv *all, size_t *i, struct err *err)
+static int cmdtable_option(struct cmd_line *out, const struct cmd_row *c, const struct strv *all, size_t *i, struct err *err)
 {
 	static const char common[] = "-S, --in SESSION   which\n";
 	const char *typed = all->item[*i];
@@ -125,7 +125,7 @@ static int option(struct cmd_line *out, const struct cmd_row *c, const struct st
 	const char *given = typed[len] ? typed + len + 1 : *i + 1 < all->nr ? all->item[++*i] : NULL;
 	if (!given)
 		return err_set(err, ERR_USAGE, "--%s needs a value", name);
-	put_value(out->opts, name, given);
+	cmdtable_put_value(out->opts, name, given);
 	return 0;
 }
 
@@ -133,7 +133,7 @@ int cmd_parse(struct cmd_line *out, const char *text, struct err *err)
 {
 	CLEANUP(strv_release) struct strv all = STRV_INIT;
 	*out = (struct cmd_line){ .opts = json_object() };
-	if (split(text, &all, err) < 0)
+	if (cmdtable_split(text, &all, err) < 0)
 		return -1;
 	const struct cmd_row *c = all.nr ? cmd_find(all.item[0]) : NULL;
 	bool plain = false;
@@ -142,11 +142,11 @@ int cmd_parse(struct cmd_line *out, const char *text, struct err *err)
 		if (is_option && strcmp(all.item[i], "--") == 0) {
 			plain = true;
 		} else if (is_option) {
-			if (option(out, c, &all, &i, err) < 0)
+			if (cmdtable_option(out, c, &all, &i, err) < 0)
 				return -1;
 		} else {
 			strv_push_bytes(&out->words, all.item[i], all.len[i]);
-			plain = plain || (c && i > 0 && tail_of(c));
+			plain = plain || (c && i > 0 && cmdtable_tail_of(c));
 		}
 	}
 	return 0;

@@ -25,7 +25,7 @@ struct coach {
 
 /* --- when -------------------------------------------------------------------------------------------------------- */
 
-static bool on_screen(const struct ui *ui, const char *name)
+static bool coach_on_screen(const struct ui *ui, const char *name)
 {
 	return strcmp(ui->stack[ui->depth - 1].ops->name, name) == 0;
 }
@@ -54,11 +54,11 @@ static bool something_held(const struct ui *ui)
 	return nr_held(ui) > 0 && on_agents(ui);
 }
 
-static bool deciding(const struct ui *ui)
+static bool coach_deciding(const struct ui *ui)
 {
 	const struct view *v = &ui->stack[ui->depth - 1];
 	struct subject on = { 0 };
-	if (!on_screen(ui, "approval") || ui->replay)
+	if (!coach_on_screen(ui, "approval") || ui->replay)
 		return false;
 	v->ops->subject(v->self, ui, &on);
 	const struct source *s = ui_source(ui, on.source);
@@ -66,14 +66,14 @@ static bool deciding(const struct ui *ui)
 	return a && a->state == ACT_WAITS && can_decide(ui, on.source);
 }
 
-static bool replaying(const struct ui *ui)
+static bool coach_replaying(const struct ui *ui)
 {
 	return ui->replay;
 }
 
 static bool some_agent(const struct ui *ui)
 {
-	return on_screen(ui, "fleet") && !ui->replay && ui->nr_src > 0 && ui->src[0]->model.nr_agents > 0;
+	return coach_on_screen(ui, "fleet") && !ui->replay && ui->nr_src > 0 && ui->src[0]->model.nr_agents > 0;
 }
 
 static bool files_changed(const struct ui *ui, bool at_end)
@@ -107,22 +107,22 @@ static bool many_agents(const struct ui *ui)
 	size_t n = 0;
 	for (size_t i = 0; i < ui->nr_src; i++)
 		n += ui->src[i]->model.nr_agents;
-	return n > 8 && on_screen(ui, "fleet");
+	return n > 8 && coach_on_screen(ui, "fleet");
 }
 
 /* Once the first ones have been read. */
-static bool later(const struct ui *ui)
+static bool coach_later(const struct ui *ui)
 {
 	return on_agents(ui) && ui->coach->nr_done > 0;
 }
 
 /* The first that fits and has not been shown is said. Texts of at most 72 cells: they are whole on 80. */
-static const struct hint hints[] = {
+static const struct hint coach_hints[] = {
 	{ "decide", "read why it stopped, then choose: n denies with a reason, Esc is later",
-	  deciding, { 0 }, true },
+	  coach_deciding, { 0 }, true },
 	{ "held", "an action waits for you: a shows why and asks; nothing opens by itself", something_held,
 	  { VERB_APPROVE, VERB_QUEUE, VERB_NONE }, false },
-	{ "replay", "a record: Space plays it, . , step, 50% and ]e seek; nothing runs here", replaying,
+	{ "replay", "a record: Space plays it, . , step, 50% and ]e seek; nothing runs here", coach_replaying,
 	  { VERB_REPLAY_PLAY, VERB_REPLAY_NEXT, VERB_REPLAY_PREV }, false },
 	{ "open", "Enter looks inside an agent: timeline, output, what it said; Esc back", some_agent,
 	  { VERB_OPEN, VERB_AGENT, VERB_NONE }, false },
@@ -133,13 +133,13 @@ static const struct hint hints[] = {
 	  { VERB_DIFF, VERB_LINE, VERB_NONE }, false },
 	{ "many", "many agents: f filters, / searches, :group folds by session, S sorts", many_agents,
 	  { VERB_FILTER, VERB_SEARCH, VERB_SORT }, false },
-	{ "keys", "? has the keys of every screen, Ctrl-p finds anything, : takes commands", later,
+	{ "keys", "? has the keys of every screen, Ctrl-p finds anything, : takes commands", coach_later,
 	  { VERB_LINE, VERB_PALETTE, VERB_NONE }, false },
 };
 
 /* --- memory ------------------------------------------------------------------------------------------------------ */
 
-static void load(struct coach *c)
+static void coach_load(struct coach *c)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err err = ERR_INIT;
@@ -150,18 +150,18 @@ static void load(struct coach *c)
 	if (!c->path || file_read(c->path, &text, 1 << 16, &err) < 0 || text.len == 0)
 		return;
 	for (char *w = strtok_r(text.data, "\n", &save); w; w = strtok_r(NULL, "\n", &save))
-		for (size_t i = 0; i < ARRAY_LEN(hints); i++)
-			if (strcmp(w, hints[i].name) == 0)
+		for (size_t i = 0; i < ARRAY_LEN(coach_hints); i++)
+			if (strcmp(w, coach_hints[i].name) == 0)
 				c->seen |= 1u << i;
 }
 
 /* A file that cannot be written: it is shown again another time. */
-static void remember(const struct coach *c, const char *name)
+static void coach_remember(const struct coach *c, const char *name)
 {
 	struct err err = ERR_INIT;
 	if (!c->path)
 		return;
-	CLEANUP(free_ptr) char *dir = xstrdup(c->path), *line = xasprintf("%s\n", name);
+	CLEANUP(free_ptr) char *dir = mem_strdup(c->path), *line = mem_printf("%s\n", name);
 	char *slash = strrchr(dir, '/');
 	if (slash)
 		*slash = 0;
@@ -175,7 +175,7 @@ static void remember(const struct coach *c, const char *name)
 struct coach *coach_new(const char *path)
 {
 	struct coach *c = NEW(struct coach);
-	c->path = path ? xstrdup(path) : NULL;
+	c->path = path ? mem_strdup(path) : NULL;
 	c->now = -1;
 	return c;
 }
@@ -206,22 +206,22 @@ void coach_look(struct ui *ui)
 	unsigned where = ui_where(ui);
 	if (!c || c->off || ui_reading(ui))
 		return;
-	load(c);
-	bool over = c->now >= 0 && ((hints[c->now].fits == something_held && nr_held(ui) == 0) ||
-				    (hints[c->now].fits == deciding && !deciding(ui))); /* somebody else has decided */
-	if (over || (c->now >= 0 && hints[c->now].screen && c->where != where)) {
+	coach_load(c);
+	bool over = c->now >= 0 && ((coach_hints[c->now].fits == something_held && nr_held(ui) == 0) ||
+				    (coach_hints[c->now].fits == coach_deciding && !coach_deciding(ui))); /* somebody else has decided */
+	if (over || (c->now >= 0 && coach_hints[c->now].screen && c->where != where)) {
 		c->now = -1;
 		c->nr_done++;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(hints); i++) {
-		if (c->seen & 1u << i || !hints[i].fits(ui))
+	for (size_t i = 0; i < ARRAY_LEN(coach_hints); i++) {
+		if (c->seen & 1u << i || !coach_hints[i].fits(ui))
 			continue;
 		if (c->now >= 0 && (int)i > c->now)
 			return; /* what is said now matters more */
 		c->now = (int)i;
 		c->where = where;
 		c->seen |= 1u << i;
-		remember(c, hints[i].name);
+		coach_remember(c, coach_hints[i].name);
 		return;
 	}
 }
@@ -231,8 +231,8 @@ void coach_did(struct ui *ui, enum verb v)
 	struct coach *c = ui->coach;
 	if (!c || c->now < 0)
 		return;
-	for (size_t i = 0; i < ARRAY_LEN(hints[c->now].done); i++)
-		if (v == VERB_HELP || (v != VERB_NONE && hints[c->now].done[i] == v)) {
+	for (size_t i = 0; i < ARRAY_LEN(coach_hints[c->now].done); i++)
+		if (v == VERB_HELP || (v != VERB_NONE && coach_hints[c->now].done[i] == v)) {
 			c->now = -1;
 			c->nr_done++;
 			return;
@@ -252,5 +252,5 @@ static bool works_here(const struct ui *ui, const struct hint *h)
 const char *coach_text(const struct ui *ui)
 {
 	const struct coach *c = ui->coach;
-	return c && !c->off && c->now >= 0 && works_here(ui, &hints[c->now]) ? hints[c->now].text : NULL;
+	return c && !c->off && c->now >= 0 && works_here(ui, &coach_hints[c->now]) ? coach_hints[c->now].text : NULL;
 }

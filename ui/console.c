@@ -30,7 +30,7 @@ bool console_key_waits(void)
 }
 
 /* What the one who started this console has to say; what came of the save is older news by then. */
-static void read_notes(struct console *c)
+static void console_read_notes(struct console *c)
 {
 	char text[512];
 	ssize_t n = read(c->o->notes_fd, text, sizeof(text));
@@ -89,7 +89,7 @@ static void let_signals_in(const struct console *c)
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
 }
 
-static void wait_for_news(struct console *c)
+static void console_wait_for_news(struct console *c)
 {
 	nfds_t nr = (nfds_t)c->nr + 4;
 	for (size_t i = 0; i < c->nr; i++) {
@@ -114,7 +114,7 @@ static void wait_for_news(struct console *c)
 		if (c->poll[i + 1].revents)
 			console_pump(c, i, c->poll[i + 1].revents & POLLIN);
 	if (n > 0 && c->poll[nr - 3].revents)
-		read_notes(c);
+		console_read_notes(c);
 	if (n > 0 && c->poll[nr - 2].revents)
 		console_more_sources(c);
 	console_attach_again(c);
@@ -122,7 +122,7 @@ static void wait_for_news(struct console *c)
 	c->slow = !tty_flush();
 }
 
-static void suspend(struct console *c)
+static void console_stop_job(struct console *c)
 {
 	term_leave();
 	tty_stop();
@@ -136,7 +136,7 @@ static void note_signals(struct console *c)
 	if (tty_resized())
 		c->resized = c->dirty = true;
 	if (tty_stop_wanted())
-		suspend(c);
+		console_stop_job(c);
 	if (tty_continued()) { /* somebody else had the terminal and has left it as he liked */
 		term_return();
 		notify_away(&c->notify);
@@ -153,7 +153,7 @@ static void take_keys(struct console *c)
 		c->ui.mono_us = c->key_us = clock_mono_us();
 		c->ui.now_us = clock_wall_us();
 		if (k == K_CTRL('z'))
-			suspend(c);
+			console_stop_job(c);
 		else if (k == K_FOCUS_IN || k == K_FOCUS_OUT)
 			notify_focus(&c->notify, k == K_FOCUS_IN);
 		else if (k == K_MOUSE)
@@ -166,7 +166,7 @@ static void take_keys(struct console *c)
 	}
 }
 
-static void play(struct console *c)
+static void console_play(struct console *c)
 {
 	c->ui.mono_us = clock_mono_us();
 	if (c->ui.playing && transport_tick(&c->ui))
@@ -206,7 +206,7 @@ static const char *where_held(const struct console *c, char *out, size_t size)
 	return NULL;
 }
 
-static void tell(struct console *c, int64_t now)
+static void console_tell(struct console *c, int64_t now)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	char where[96];
@@ -228,7 +228,7 @@ static void tell(struct console *c, int64_t now)
 }
 
 /* False: the terminal is slow; the screen stays to be drawn, from what holds then. */
-static bool draw(struct console *c, int64_t now)
+static bool console_draw(struct console *c, int64_t now)
 {
 	int rows, cols;
 	term_size(&rows, &cols);
@@ -244,7 +244,7 @@ static bool draw(struct console *c, int64_t now)
 	c->ui.flush = false;
 	if (!term_show(&c->ui.grid))
 		return false;
-	tell(c, now);
+	console_tell(c, now);
 	c->drawn_us = now;
 	c->dirty = c->pressed = false;
 	return true;
@@ -269,21 +269,21 @@ static void read_and_draw(struct console *c)
 		if (!at_once || now - c->read_us >= c->frame_us)
 			read_news(c);
 		if (at_once || !console_key_waits()) /* else one frame shows both */
-			c->slow = !draw(c, now);
+			c->slow = !console_draw(c, now);
 	} else if (ui_reading(&c->ui)) {
 		read_news(c);
 		c->dirty = true;
 	}
 }
 
-static int loop(struct console *c)
+static int console_loop(struct console *c)
 {
 	while (!c->ui.quit) {
 		read_and_draw(c);
 		int end = c->o->ended ? c->o->ended(c->o->self) : -1;
 		if (end >= 0)
 			return end;
-		wait_for_news(c);
+		console_wait_for_news(c);
 		if (c->taken)
 			return CONSOLE_TAKEN;
 		note_signals(c);
@@ -291,11 +291,11 @@ static int loop(struct console *c)
 		if (c->ui.edit)
 			c->ui.wish = WISH_EDIT;
 		if (c->ui.wish != WISH_NONE)
-			console_away(c);
+			console_suspend(c);
 		term_set_mouse(!c->ui.no_mouse);
 		if (c->poll[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 			break; /* the terminal has gone */
-		play(c);
+		console_play(c);
 	}
 	return 0;
 }
@@ -319,7 +319,7 @@ int console_main(const struct console_opts *o, struct err *err)
 	setlocale(LC_CTYPE, "");
 	if (console_open_sources(&c, err) == 0 && term_open(err) == 0) {
 		block_signals(&c);
-		soon_please();
+		sched_slice();
 		c.frame_us = getenv("SSH_CONNECTION") ? FRAME_SSH_US : FRAME_US;
 		notify_init(&c.notify);
 		c.notify.quiet = o->quiet;
@@ -345,13 +345,13 @@ int console_main(const struct console_opts *o, struct err *err)
 		for (size_t i = 0; i < o->nr_sources && o->replay; i++)
 			source_keep_way(c.src[i]);
 		ui_sync(&c.ui);
-		looks_theme(&c.ui, o);
+		theme_setup_theme(&c.ui, o);
 		if (o->view && strcmp(o->view, "fleet") != 0)
 			ui_open(&c.ui, o->view,
 				&(struct subject){ .agent = c.src[0]->model.nr_agents ? c.src[0]->model.agent[0].id
 										      : 0 });
-		looks_keys(&c.ui, o);
-		rc = loop(&c);
+		theme_setup_keys(&c.ui, o);
+		rc = console_loop(&c);
 		ui_release(&c.ui);
 		sigprocmask(SIG_SETMASK, &c.outside, NULL);
 		term_close();

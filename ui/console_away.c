@@ -6,7 +6,7 @@
 
 #include "ui/away.h"
 
-static void copy(struct console *c, const char *text, size_t len)
+static void console_suspend_copy(struct console *c, const char *text, size_t len)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	const char *program = clip_program(text, len);
@@ -23,23 +23,23 @@ static void copy(struct console *c, const char *text, size_t len)
 }
 
 /* @where: "SESSION BOX" */
-static void shell(struct console *c, const char *where)
+static void console_suspend_shell(struct console *c, const char *where)
 {
 	struct err err = ERR_INIT;
-	CLEANUP(free_ptr) char *session = xstrndup(where, strcspn(where, " "));
+	CLEANUP(free_ptr) char *session = mem_strndup(where, strcspn(where, " "));
 	const char *box = where + strlen(session) + 1;
 	if (!c->o->shell) {
 		ui_say(&c->ui, ROLE_DIM, "no shell from here: sandglass shell %s --in %s", box, session);
 		return;
 	}
-	away_begin();
+	suspend_begin();
 	printf("your own shell in %s; it is recorded as yours; exit or Ctrl-D comes back\n", box);
 	fflush(stdout);
 	uint64_t since = 0;
 	for (size_t i = 0; i < c->nr; i++)
 		since = strcmp(session_id(c->src[i]->session), session) == 0 ? c->src[i]->model.head : since;
 	int status = c->o->shell(c->o->self, session, box, &err);
-	away_end();
+	suspend_end();
 	if (status < 0)
 		ui_say(&c->ui, ROLE_ERROR, "%s", err.text);
 	else
@@ -47,13 +47,13 @@ static void shell(struct console *c, const char *where)
 }
 
 /* @what: "SESSION COMMAND" */
-static void host(struct console *c, const char *what)
+static void console_suspend_host(struct console *c, const char *what)
 {
 	struct err err = ERR_INIT;
-	CLEANUP(free_ptr) char *session = xstrndup(what, strcspn(what, " "));
+	CLEANUP(free_ptr) char *session = mem_strndup(what, strcspn(what, " "));
 	const char *cmd = what + strlen(session) + 1;
 	int key;
-	away_begin();
+	suspend_begin();
 	printf("$ %s\n", cmd);
 	fflush(stdout);
 	int status = c->o->host(c->o->self, session, cmd, &err);
@@ -63,14 +63,14 @@ static void host(struct console *c, const char *what)
 	while (status >= 0 && (key = getchar()) != EOF && key != '\n')
 		;
 	clearerr(stdin);
-	away_end();
+	suspend_end();
 	if (status < 0 || err.code != ERR_NONE)
 		ui_say(&c->ui, ROLE_ERROR, "%s", err.text);
 	else
 		ui_say(&c->ui, ROLE_DIM, "exit %d: %s", status, cmd);
 }
 
-void console_away(struct console *c)
+void console_suspend(struct console *c)
 {
 	CLEANUP(buf_release) struct buf text = c->ui.wish_text, back = BUF_INIT;
 	enum ui_wish wish = c->ui.wish;
@@ -84,34 +84,34 @@ void console_away(struct console *c)
 	case WISH_NONE:
 		break;
 	case WISH_EDIT:
-		edited = away_edit(c->ui.edit, &back);
+		edited = suspend_edit(c->ui.edit, &back);
 		ui_edited(&c->ui, edited ? buf_cstr(&back) : NULL);
 		if (!edited)
 			ui_say(&c->ui, ROLE_WARN, "the editor failed or left no text: nothing of it is taken");
 		break;
 	case WISH_LOOK:
-		if (!away_edit(s, &back))
+		if (!suspend_edit(s, &back))
 			ui_say(&c->ui, ROLE_ERROR, "the editor ($VISUAL, $EDITOR) could not be run");
 		break;
 	case WISH_PAGE:
-		if (!away_page(c->o->pager, s, text.len))
+		if (!suspend_page(c->o->pager, s, text.len))
 			ui_say(&c->ui, ROLE_ERROR, "the pager ($PAGER) could not be run");
 		break;
 	case WISH_PLAIN:
-		away_plain(s, text.len);
+		suspend_plain(s, text.len);
 		break;
 	case WISH_COMPARE:
-		if (!away_compare(&text, &why))
+		if (!suspend_compare(&text, &why))
 			ui_say(&c->ui, ROLE_ERROR, "%s", why);
 		break;
 	case WISH_SHELL:
-		shell(c, s);
+		console_suspend_shell(c, s);
 		break;
 	case WISH_HOST:
-		host(c, s);
+		console_suspend_host(c, s);
 		break;
 	case WISH_COPY:
-		copy(c, s, text.len);
+		console_suspend_copy(c, s, text.len);
 		break;
 	}
 }

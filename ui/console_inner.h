@@ -1,5 +1,5 @@
 /* The console in parts: its loop (console.c), the sessions on its screen (console_sources.c), and what takes the person off
- * it for a while (console_away.c). */
+ * it for a while (console_suspend.c). */
 #ifndef UI_CONSOLE_INNER_H
 #define UI_CONSOLE_INNER_H
 
@@ -50,6 +50,6 @@ void console_let_go(struct console *c);
 void console_say_gone(struct console *c);
 
 /* What a screen wanted done that takes the terminal. */
-void console_away(struct console *c);
+void console_suspend(struct console *c);
 
 #endif

@@ -16,7 +16,7 @@ enum { LEAVING_US = 5000000 }; /* so long a file that its writer leaves is looke
 /* A file that nobody announces: its writer touches the file or its WAL at each commit. */
 static int watch_file(const char *path)
 {
-	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", path);
+	CLEANUP(free_ptr) char *wal = mem_printf("%s-wal", path);
 	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (fd < 0)
 		return -1;
@@ -25,7 +25,7 @@ static int watch_file(const char *path)
 	return fd;
 }
 
-static void drain(int fd)
+static void console_sources_drain(int fd)
 {
 	char junk[4096];
 	ssize_t n;
@@ -123,7 +123,7 @@ void console_pump(struct console *c, size_t i, bool readable)
 		}
 		c->dirty = true;
 	} else if (readable) {
-		drain(c->poll[i + 1].fd);
+		console_sources_drain(c->poll[i + 1].fd);
 		c->leaves_us[i] = clock_mono_us() + LEAVING_US;
 		c->dirty = true;
 	}

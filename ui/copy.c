@@ -43,7 +43,7 @@ static void pane_text(struct ui *ui, struct buf *out)
 		screen_text(ui, out);
 }
 
-static void wish(struct ui *ui, enum ui_wish w, struct buf *text)
+static void ui_copy_wish(struct ui *ui, enum ui_wish w, struct buf *text)
 {
 	buf_release(&ui->wish_text);
 	ui->wish = w;
@@ -121,7 +121,7 @@ static void copy_chosen(struct ui *ui, const char *key)
 	if (b.len == 0)
 		ui_say(ui, ROLE_DIM, "there is nothing of that here");
 	else
-		wish(ui, WISH_COPY, &b);
+		ui_copy_wish(ui, WISH_COPY, &b);
 }
 
 /* --- a file ------------------------------------------------------------------------------------------------------- */
@@ -160,7 +160,7 @@ bool ui_copy_verb(struct ui *ui, enum verb v, const struct subject *on)
 	case VERB_PAGER:
 	case VERB_EDITOR:
 		pane_text(ui, &b);
-		wish(ui, v == VERB_PLAIN ? WISH_PLAIN : v == VERB_PAGER ? WISH_PAGE : WISH_LOOK, &b);
+		ui_copy_wish(ui, v == VERB_PLAIN ? WISH_PLAIN : v == VERB_PAGER ? WISH_PAGE : WISH_LOOK, &b);
 		return true;
 	default:
 		return false;

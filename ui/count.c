@@ -8,7 +8,7 @@
 
 enum { COUNT_MOST = 9999999, TIMES_MOST = 10000 };
 
-static void percent(struct ui *ui, unsigned n)
+static void count_percent(struct ui *ui, unsigned n)
 {
 	struct view *top = ui_top(ui);
 	struct looked l = { 0 };
@@ -23,7 +23,7 @@ static void percent(struct ui *ui, unsigned n)
 	top->ops->go(top->self, ui, l.what == LOOK_ROWS ? l.rows->row[at].seq : at);
 }
 
-static bool moves(enum verb v)
+static bool count_moves(enum verb v)
 {
 	return verb_group(v) == GROUP_MOVE || v == VERB_AGAIN || v == VERB_AGAIN_UP;
 }
@@ -45,14 +45,14 @@ bool count_key(struct ui *ui, uint32_t key)
 	ui_say(ui, ROLE_TEXT, "%s", "");
 	enum verb v = keymap_verb(where, key);
 	if (key == '%') {
-		percent(ui, n);
+		count_percent(ui, n);
 	} else if (v == VERB_LAST) {
 		struct subject on = { 0 };
 		struct view *top = ui_top(ui);
 		if (top->ops->subject)
 			top->ops->subject(top->self, ui, &on);
 		jump_to(ui, on.source, n);
-	} else if (moves(v)) {
+	} else if (count_moves(v)) {
 		for (unsigned i = 0; i < n && i < TIMES_MOST; i++)
 			ui_do(ui, v);
 	} else {

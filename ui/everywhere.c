@@ -4,7 +4,7 @@
 
 #include "ui/ui.h"
 
-static bool reaches(const struct ui *ui, size_t i)
+static bool broadcast_reaches(const struct ui *ui, size_t i)
 {
 	return ui_may_act(ui, i) && !ui->src[i]->model.ended;
 }
@@ -13,19 +13,19 @@ size_t ui_reached(const struct ui *ui)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < ui->nr_src; i++)
-		n += reaches(ui, i);
+		n += broadcast_reaches(ui, i);
 	return n;
 }
 
-static void send_all(struct ui *ui, const char *word)
+static void broadcast_send_all(struct ui *ui, const char *word)
 {
 	const char *words[] = { word, NULL };
 	for (size_t i = 0; i < ui->nr_src; i++)
-		if (reaches(ui, i))
+		if (broadcast_reaches(ui, i))
 			ui_send(ui, i, words, NULL);
 }
 
-static const char *sessions(size_t n, char out[32])
+static const char *broadcast_sessions(size_t n, char out[32])
 {
 	snprintf(out, 32, n == 1 ? "the session" : "%zu sessions", n);
 	return out;
@@ -35,8 +35,8 @@ void ui_freeze_all(struct ui *ui)
 {
 	char of[32];
 	size_t n = ui_reached(ui);
-	send_all(ui, "freeze");
-	ui_say(ui, ROLE_HELD, "FROZEN: every box of %s stands still, nothing begins; P lets all go on", sessions(n, of));
+	broadcast_send_all(ui, "freeze");
+	ui_say(ui, ROLE_HELD, "FROZEN: every box of %s stands still, nothing begins; P lets all go on", broadcast_sessions(n, of));
 }
 
 void ui_pause_all(struct ui *ui)
@@ -44,10 +44,10 @@ void ui_pause_all(struct ui *ui)
 	char of[32];
 	bool all = true;
 	for (size_t i = 0; i < ui->nr_src; i++)
-		all = all && (!reaches(ui, i) || ui->src[i]->model.paused_all);
-	send_all(ui, all ? "continue" : "pause");
+		all = all && (!broadcast_reaches(ui, i) || ui->src[i]->model.paused_all);
+	broadcast_send_all(ui, all ? "continue" : "pause");
 	ui_say(ui, all ? ROLE_TEXT : ROLE_PAUSED, all ? "%s: all go on" : "%s: all pause before their next action; P lets them go on",
-	       sessions(ui_reached(ui), of));
+	       broadcast_sessions(ui_reached(ui), of));
 }
 
 /* --- leaving ------------------------------------------------------------------------------------------------------ */
@@ -60,7 +60,7 @@ static bool nobody_runs(const struct ui *ui)
 	return true;
 }
 
-static void left(struct ui *ui, const char *key)
+static void broadcast_left(struct ui *ui, const char *key)
 {
 	ui->quit = key && *key == 'y';
 }
@@ -70,7 +70,7 @@ void ui_leave(struct ui *ui, const struct subject *on)
 	if (ui->replay || nobody_runs(ui))
 		ui->quit = true;
 	else
-		ui_choose(ui, "leave the console? agents go on, 'sandglass attach' comes back  (y/n)", "yn", on, left);
+		ui_choose(ui, "leave the console? agents go on, 'sandglass attach' comes back  (y/n)", "yn", on, broadcast_left);
 }
 
 /* One answer of the person to "leave: ..": each counts its own answers, so that a late one of an earlier is none of it. */
@@ -81,7 +81,7 @@ struct leaving {
 };
 
 /* The console goes when every supervisor has taken the command; one that has not keeps it here. */
-static void taken(void *self, const json_t *result, const struct err *err)
+static void broadcast_taken(void *self, const json_t *result, const struct err *err)
 {
 	struct leaving *l = self;
 	(void)result;
@@ -112,8 +112,8 @@ static void leave_after(struct ui *ui, const char *word)
 	ui->leaving = l;
 	ui_say(ui, ROLE_DIM, "%s..", word);
 	for (size_t i = 0; i < ui->nr_src; i++)
-		if (reaches(ui, i))
-			ui->act[i].command(ui->act[i].self, words, 1, NULL, taken, l);
+		if (broadcast_reaches(ui, i))
+			ui->act[i].command(ui->act[i].self, words, 1, NULL, broadcast_taken, l);
 }
 
 static void stop_chosen(struct ui *ui, const char *key)
@@ -133,7 +133,7 @@ static void how_chosen(struct ui *ui, const char *key)
 	} else if (*key == '2') {
 		leave_after(ui, "pause");
 	} else {
-		snprintf(label, sizeof(label), "stop %s? agents and boxes end, the record is closed  (y/n)", sessions(ui_reached(ui), of));
+		snprintf(label, sizeof(label), "stop %s? agents and boxes end, the record is closed  (y/n)", broadcast_sessions(ui_reached(ui), of));
 		ui_choose(ui, label, "yn", &on, stop_chosen);
 	}
 }

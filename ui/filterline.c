@@ -16,7 +16,7 @@ static struct view_filter *filter_on(const struct ui *ui)
 	return &ui->find->filter[view_index(ui->stack[ui->depth - 1].ops)];
 }
 
-static void drop(struct pick **pick)
+static void filterline_drop(struct pick **pick)
 {
 	for (size_t i = 0; i < FINDER_SOURCES; i++)
 		pick_free(&pick[i]);
@@ -27,7 +27,7 @@ static void drop(struct pick **pick)
 static char *saved_path(const struct ui *ui)
 {
 	const char *history = ui->find->history.path, *slash = history ? strrchr(history, '/') : NULL;
-	return slash ? xasprintf("%.*sfilters", (int)(slash + 1 - history), history) : NULL;
+	return slash ? mem_printf("%.*sfilters", (int)(slash + 1 - history), history) : NULL;
 }
 
 static struct saved_filters *saved_of(const struct ui *ui)
@@ -105,11 +105,11 @@ bool ui_filtering(const struct ui *ui)
 	return false;
 }
 
-static bool make(struct ui *ui, struct pick **pick, const char *text, size_t *column, struct err *err)
+static bool filterline_make(struct ui *ui, struct pick **pick, const char *text, size_t *column, struct err *err)
 {
 	const struct filter_saved saved = saved_lookup(saved_of(ui));
 	ui->stale = true;
-	drop(pick);
+	filterline_drop(pick);
 	for (size_t i = 0; i < ui->nr_src && i < FINDER_SOURCES; i++)
 		if (pick_new(&pick[i], text, &saved, column, err) < 0)
 			return false;
@@ -124,17 +124,17 @@ void filter_set(struct ui *ui, const char *text)
 	while (text && *text == ' ')
 		text++;
 	bool none = !text || !*text;
-	if (!none && !make(ui, made, text, NULL, &err)) { /* the one that is in force stays */
-		drop(made);
+	if (!none && !filterline_make(ui, made, text, NULL, &err)) { /* the one that is in force stays */
+		filterline_drop(made);
 		ui_say(ui, ROLE_ERROR, "%s", err.text);
 		return;
 	}
 	ui->stale = true;
-	drop(v->pick);
+	filterline_drop(v->pick);
 	memcpy(v->pick, made, sizeof(made));
 	memset(v->busy, 0, sizeof(v->busy));
 	free(v->text);
-	v->text = none ? NULL : xstrdup(text);
+	v->text = none ? NULL : mem_strdup(text);
 	ui_say(ui, ROLE_DIM, "%s", none ? "no filter: everything is listed" : filter_keys);
 }
 
@@ -144,7 +144,7 @@ void filter_begin(struct ui *ui, const char *text)
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
 		struct view_filter *v = &ui->find->filter[view_index(view_find(lists[i]))];
 		free(v->text);
-		v->text = xstrdup(text);
+		v->text = mem_strdup(text);
 	}
 }
 
@@ -162,7 +162,7 @@ static struct pick *pick_of(struct ui *ui, struct view_filter *v, size_t source)
 	return v->pick[source];
 }
 
-static struct pick *working(struct ui *ui, size_t source)
+static struct pick *filterline_working(struct ui *ui, size_t source)
 {
 	struct view_filter *v = filter_on(ui);
 	struct source *s = ui_source(ui, source);
@@ -184,11 +184,11 @@ static struct pick *working(struct ui *ui, size_t source)
 
 const struct rows *ui_rows(struct ui *ui, size_t source, const struct rows *of)
 {
-	struct pick *p = working(ui, source);
+	struct pick *p = filterline_working(ui, source);
 	return p ? pick_rows(p, ui->src[source], of, ui_now(ui)) : of;
 }
 
-static bool lets(struct ui *ui, size_t source, json_t *row)
+static bool filterline_lets(struct ui *ui, size_t source, json_t *row)
 {
 	struct view_filter *v = filter_on(ui);
 	bool in = filter_match(pick_filter(v->pick[source]), row, ui_now(ui));
@@ -199,33 +199,33 @@ static bool lets(struct ui *ui, size_t source, json_t *row)
 bool ui_lets_agent(struct ui *ui, size_t source, const struct model_agent *a)
 {
 	struct view_filter *v = filter_on(ui);
-	return !pick_of(ui, v, source) || lets(ui, source, facts_agent(ui->src[source], a));
+	return !pick_of(ui, v, source) || filterline_lets(ui, source, facts_agent(ui->src[source], a));
 }
 
 bool ui_lets_row(struct ui *ui, size_t source, uint64_t seq)
 {
 	struct view_filter *v = filter_on(ui);
-	return !pick_of(ui, v, source) || lets(ui, source, facts_row(ui->src[source], seq));
+	return !pick_of(ui, v, source) || filterline_lets(ui, source, facts_row(ui->src[source], seq));
 }
 
 /* --- completion --------------------------------------------------------------------------------------------------- */
 
-static void add_if(struct finder *f, const char *text, const char *begin)
+static void filterline_add_if(struct finder *f, const char *text, const char *begin)
 {
 	if (text && *text && strncasecmp(text, begin, strlen(begin)) == 0)
 		choice_add(f, text);
 }
 
 /* One that the language would take apart is quoted. */
-static void add_value(struct finder *f, const char *text, const char *begin)
+static void filterline_add_value(struct finder *f, const char *text, const char *begin)
 {
 	if (!text || strlen(text) > 60 || strpbrk(text, "\"\n"))
 		return;
 	if (strpbrk(text, " ,()\t")) {
-		CLEANUP(free_ptr) char *quoted = xasprintf("\"%s\"", text);
-		add_if(f, quoted, begin);
+		CLEANUP(free_ptr) char *quoted = mem_printf("\"%s\"", text);
+		filterline_add_if(f, quoted, begin);
 	} else {
-		add_if(f, text, begin);
+		filterline_add_if(f, text, begin);
 	}
 }
 
@@ -240,34 +240,34 @@ static void add_seen(struct ui *ui, const char *field, const char *begin)
 			const json_t *v = json_object_get(row, field), *one;
 			size_t n;
 			if (json_is_string(v))
-				add_value(ui->find, json_string_value(v), begin);
+				filterline_add_value(ui->find, json_string_value(v), begin);
 			else
 				json_array_foreach((json_t *)(uintptr_t)v, n, one)
-					add_value(ui->find, json_string_value(one), begin);
+					filterline_add_value(ui->find, json_string_value(one), begin);
 		}
 	}
 }
 
-static void add_values(struct ui *ui, const char *field, const char *begin)
+static void filterline_add_values(struct ui *ui, const char *field, const char *begin)
 {
 	const char *const *closed = filter_field_values(field);
 	for (; closed && *closed; closed++)
-		add_if(ui->find, *closed, begin);
+		filterline_add_if(ui->find, *closed, begin);
 	if (filter_field_values(field))
 		return;
 	if (strcmp(field, "agent") == 0 || strcmp(field, "box") == 0)
 		for (size_t i = 0; i < ui->nr_src; i++) {
 			const struct model *m = &ui->src[i]->model;
 			for (size_t k = 0; *field == 'a' && k < m->nr_agents; k++)
-				add_value(ui->find, m->agent[k].name, begin);
+				filterline_add_value(ui->find, m->agent[k].name, begin);
 			for (size_t k = 0; *field == 'b' && k < m->nr_boxes; k++)
-				add_value(ui->find, m->box[k].name, begin);
+				filterline_add_value(ui->find, m->box[k].name, begin);
 		}
 	else if (strcmp(field, "text") != 0)
 		add_seen(ui, field, begin);
 }
 
-static void complete(struct ui *ui)
+static void filterline_complete(struct ui *ui)
 {
 	struct finder *f = ui->find;
 	const struct prompt *p = &ui->prompt;
@@ -282,52 +282,52 @@ static void complete(struct ui *ui)
 	size_t op = term;
 	while (op < p->at && (isalpha((unsigned char)text[op]) || text[op] == '_'))
 		op++;
-	CLEANUP(free_ptr) char *field = xstrndup(text + term, op - term);
+	CLEANUP(free_ptr) char *field = mem_strndup(text + term, op - term);
 	if (op < p->at && op > term && strchr(":=!", text[op])) {
 		size_t value = op + 1 + (text[op] == '!' && text[op + 1] == '=');
 		value = from > value ? from : value;
-		CLEANUP(free_ptr) char *begin = xstrndup(text + value, p->at > value ? p->at - value : 0);
+		CLEANUP(free_ptr) char *begin = mem_strndup(text + value, p->at > value ? p->at - value : 0);
 		f->choice_from = value;
 		f->choice_doc = "value";
-		add_values(ui, field, begin);
+		filterline_add_values(ui, field, begin);
 		return;
 	}
-	CLEANUP(free_ptr) char *begin = xstrndup(text + from, p->at - from);
+	CLEANUP(free_ptr) char *begin = mem_strndup(text + from, p->at - from);
 	f->choice_from = from;
 	f->choice_doc = "field";
 	for (size_t i = 0; filter_field_name(i); i++) {
-		CLEANUP(free_ptr) char *name = xasprintf("%s:", filter_field_name(i));
-		add_if(f, name, begin);
+		CLEANUP(free_ptr) char *name = mem_printf("%s:", filter_field_name(i));
+		filterline_add_if(f, name, begin);
 	}
 	for (size_t i = 0; *begin == '@' && i < filter_saved_count(ui); i++) {
-		CLEANUP(free_ptr) char *name = xasprintf("@%s", saved_of(ui)->one[i].name);
-		add_if(f, name, begin);
+		CLEANUP(free_ptr) char *name = mem_printf("@%s", saved_of(ui)->one[i].name);
+		filterline_add_if(f, name, begin);
 	}
 }
 
 /* --- the line ----------------------------------------------------------------------------------------------------- */
 
-static void changed(struct ui *ui)
+static void filterline_changed(struct ui *ui)
 {
 	struct finder *f = ui->find;
 	f->wrong = ERR_INIT;
 	f->wrong_column = 0;
-	if (!make(ui, f->draft, buf_cstr(&ui->prompt.text), &f->wrong_column, &f->wrong)) {
-		drop(f->draft);
+	if (!filterline_make(ui, f->draft, buf_cstr(&ui->prompt.text), &f->wrong_column, &f->wrong)) {
+		filterline_drop(f->draft);
 		f->wrong_column = f->wrong_column ? f->wrong_column : 1;
 	}
-	complete(ui);
+	filterline_complete(ui);
 }
 
-static bool key(struct ui *ui, uint32_t key)
+static bool filterline_key(struct ui *ui, uint32_t key)
 {
 	struct finder *f = ui->find;
 	if (key == K_TAB) {
 		choice_tab(ui, "");
 		if (f->choosing) { /* the list stays as it was */
 			f->wrong_column = 0;
-			if (!make(ui, f->draft, buf_cstr(&ui->prompt.text), &f->wrong_column, &f->wrong))
-				drop(f->draft);
+			if (!filterline_make(ui, f->draft, buf_cstr(&ui->prompt.text), &f->wrong_column, &f->wrong))
+				filterline_drop(f->draft);
 		}
 		return true;
 	}
@@ -341,7 +341,7 @@ static bool key(struct ui *ui, uint32_t key)
 }
 
 /* How many rows of the sessions on the screen it lets through, as far as has been asked. */
-static const char *count(const struct ui *ui, char *out, size_t size)
+static const char *filterline_count(const struct ui *ui, char *out, size_t size)
 {
 	size_t nr = 0, of = 0;
 	bool more = false;
@@ -370,7 +370,7 @@ static void hint_saying(const struct ui *ui, struct area a, int row, const char 
 		put_bytes(a, row, 1, a.cols - 2, ROLE_ERROR, f->wrong.text, strlen(f->wrong.text), 0);
 		return;
 	}
-	count(ui, text, sizeof(text));
+	filterline_count(ui, text, sizeof(text));
 	int n = (int)strlen(text);
 	if (f->show_sql && f->draft[0]) {
 		CLEANUP(buf_release) struct buf sql = BUF_INIT;
@@ -379,18 +379,18 @@ static void hint_saying(const struct ui *ui, struct area a, int row, const char 
 	} else if (f->nr_choices > 0) {
 		choices_paint(f, area_sub(a, 0, 0, a.rows, a.cols - n - 2), row);
 	} else {
-		put(a, row, 1, ROLE_DIM, keys);
+		grid_put(a, row, 1, ROLE_DIM, keys);
 	}
-	put(a, row, a.cols - n - 1, ROLE_OK, text);
+	grid_put(a, row, a.cols - n - 1, ROLE_OK, text);
 }
 
-static void hint(const struct ui *ui, struct area a, int row)
+static void filterline_hint(const struct ui *ui, struct area a, int row)
 {
 	hint_saying(ui, a, row, "Enter filters  Esc cancels  Up history  Ctrl-t SQL");
 }
 
 /* What is wrong: from the column to the end of the word. */
-static bool part(const struct ui *ui, size_t *from, size_t *len, enum role *role)
+static bool filterline_part(const struct ui *ui, size_t *from, size_t *len, enum role *role)
 {
 	const struct finder *f = ui->find;
 	const char *text = buf_cstr(&ui->prompt.text);
@@ -404,14 +404,14 @@ static bool part(const struct ui *ui, size_t *from, size_t *len, enum role *role
 	return true;
 }
 
-static const struct prompt_ops ops = {
-	.history = 'f', .key = key, .changed = changed, .hint = hint, .part = part,
+static const struct prompt_ops filterline_ops = {
+	.history = 'f', .key = filterline_key, .changed = filterline_changed, .hint = filterline_hint, .part = filterline_part,
 };
 
-static void done(struct ui *ui, const char *text)
+static void filterline_done(struct ui *ui, const char *text)
 {
 	ui->stale = true;
-	drop(ui->find->draft);
+	filterline_drop(ui->find->draft);
 	choices_clear(ui->find);
 	ui->find->wrong_column = 0;
 	if (text)
@@ -420,7 +420,7 @@ static void done(struct ui *ui, const char *text)
 
 void filter_ask(struct ui *ui, const char *text)
 {
-	prompt_ask(ui, "f:", text, &ops, &(struct subject){ 0 }, done);
+	prompt_ask(ui, "f:", text, &filterline_ops, &(struct subject){ 0 }, filterline_done);
 }
 
 void filter_ask_saved(struct ui *ui)
@@ -436,7 +436,7 @@ void filter_ask_saved(struct ui *ui)
 static void hold_changed(struct ui *ui)
 {
 	struct finder *f = ui->find;
-	changed(ui);
+	filterline_changed(ui);
 	if (f->draft[0] && filter_known_before(pick_filter(f->draft[0]), &f->wrong) < 0)
 		f->wrong_column = 1;
 }
@@ -447,14 +447,14 @@ static void hold_hint(const struct ui *ui, struct area a, int row)
 }
 
 static const struct prompt_ops hold_ops = {
-	.history = 'f', .key = key, .changed = hold_changed, .hint = hold_hint, .part = part,
+	.history = 'f', .key = filterline_key, .changed = hold_changed, .hint = hold_hint, .part = filterline_part,
 };
 
 static void hold_done(struct ui *ui, const char *text)
 {
 	const struct subject on = ui->prompt.on;
 	ui->stale = true;
-	drop(ui->find->draft);
+	filterline_drop(ui->find->draft);
 	choices_clear(ui->find);
 	ui->find->wrong_column = 0;
 	if (!text)
@@ -479,7 +479,7 @@ void hold_ask(struct ui *ui)
 }
 
 /* Nothing in it that the language, a glob or a shell takes apart. */
-static bool plain(const char *text, size_t len)
+static bool filterline_plain(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		if (!isalnum((unsigned char)text[i]) && !strchr("_./+-@", text[i]))
@@ -491,15 +491,15 @@ static bool plain(const char *text, size_t len)
 static void like_command(const char *cmd, struct buf *out)
 {
 	size_t end = strcspn(cmd, " ");
-	if (!plain(cmd, end))
+	if (!filterline_plain(cmd, end))
 		return;
 	size_t second = cmd[end] ? strcspn(cmd + end + 1, " ") : 0;
-	if (plain(cmd + end + 1, second) && isalpha((unsigned char)cmd[end + 1]) && !memchr(cmd + end + 1, '/', second))
+	if (filterline_plain(cmd + end + 1, second) && isalpha((unsigned char)cmd[end + 1]) && !memchr(cmd + end + 1, '/', second))
 		end += 1 + second;
 	buf_printf(out, " cmd:\"%.*s%s\"", (int)end, cmd, cmd[end] ? " *" : "*");
 }
 
-static void like(struct source *s, const struct model_action *act, struct buf *out)
+static void filterline_like(struct source *s, const struct model_action *act, struct buf *out)
 {
 	static const char *const fields[] = { "path", "host", "tool" };
 	CLEANUP(json_release) json_t *row = facts_row(s, act->id);
@@ -508,7 +508,7 @@ static void like(struct source *s, const struct model_action *act, struct buf *o
 	like_command(json_str(row, "cmd", ""), out);
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
 		const char *value = json_str(row, fields[i], "");
-		if (plain(value, strlen(value)) && (strcmp(fields[i], "tool") != 0 || out->len == bare))
+		if (filterline_plain(value, strlen(value)) && (strcmp(fields[i], "tool") != 0 || out->len == bare))
 			buf_printf(out, " %s:\"%s\"", fields[i], value);
 	}
 }
@@ -524,7 +524,7 @@ void hold_like(struct ui *ui, const struct subject *on)
 	}
 	if (s->model.hold && *s->model.hold)
 		buf_printf(&text, "%s or ", s->model.hold);
-	like(s, act, &text);
+	filterline_like(s, act, &text);
 	prompt_ask(ui, "hold:", buf_cstr(&text), &hold_ops, on, hold_done);
 }
 

@@ -100,10 +100,10 @@ void finder_paint(struct ui *ui, struct area body)
 {
 	const char *filter = ui_filter(ui);
 	if (*filter && body.rows > 2) {
-		int col = put(body, 1, 1, ROLE_WARN, " f: ");
+		int col = grid_put(body, 1, 1, ROLE_WARN, " f: ");
 		int room = body.cols / 2 > 20 ? body.cols / 2 : 20;
 		col = put_bytes(body, 1, col, room, ROLE_TITLE, filter, strlen(filter), 0);
-		put(body, 1, col, ROLE_RULE, " ");
+		grid_put(body, 1, col, ROLE_RULE, " ");
 	}
 	search_paint(ui, body);
 	prefix_paint(ui, area_all(&ui->grid));

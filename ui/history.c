@@ -11,7 +11,7 @@
 
 enum { KEEP = 500, REWRITE = 1000, LINE_MOST = 2000 };
 
-static void push(struct history *h, const char *line, size_t len)
+static void history_push(struct history *h, const char *line, size_t len)
 {
 	for (size_t i = h->nr; i-- > 0;) /* the newest place of a text counts */
 		if (strlen(h->line[i]) == len && memcmp(h->line[i], line, len) == 0) {
@@ -19,10 +19,10 @@ static void push(struct history *h, const char *line, size_t len)
 			memmove(&h->line[i], &h->line[i + 1], (--h->nr - i) * sizeof(*h->line));
 		}
 	GROW(h->line, h->nr, h->cap);
-	h->line[h->nr++] = xstrndup(line, len);
+	h->line[h->nr++] = mem_strndup(line, len);
 }
 
-static void load(struct history *h)
+static void history_load(struct history *h)
 {
 	struct err err = ERR_INIT;
 	CLEANUP(buf_release) struct buf text = BUF_INIT, out = BUF_INIT;
@@ -35,7 +35,7 @@ static void load(struct history *h)
 	for (const char *p = buf_cstr(&text); *p; lines++) {
 		size_t n = strcspn(p, "\n");
 		if (n > 1 && n < LINE_MOST)
-			push(h, p, n);
+			history_push(h, p, n);
 		p += n + (p[n] != 0);
 	}
 	if (lines < REWRITE)
@@ -50,7 +50,7 @@ void history_file(struct ui *ui, const char *path)
 {
 	struct history *h = &ui->find->history;
 	free(h->path);
-	h->path = path ? xstrdup(path) : NULL;
+	h->path = path ? mem_strdup(path) : NULL;
 	h->loaded = false;
 }
 
@@ -69,14 +69,14 @@ void history_add(struct ui *ui, char kind, const char *text)
 {
 	struct history *h = &ui->find->history;
 	struct err err = ERR_INIT;
-	load(h);
+	history_load(h);
 	if (!may_keep(text))
 		return;
-	CLEANUP(free_ptr) char *line = xasprintf("%c%s", kind, text);
-	push(h, line, strlen(line));
+	CLEANUP(free_ptr) char *line = mem_printf("%c%s", kind, text);
+	history_push(h, line, strlen(line));
 	if (!h->path || !*h->path)
 		return;
-	CLEANUP(free_ptr) char *dir = xstrdup(h->path);
+	CLEANUP(free_ptr) char *dir = mem_strdup(h->path);
 	char *slash = strrchr(dir, '/');
 	if (slash) {
 		*slash = 0;
@@ -84,7 +84,7 @@ void history_add(struct ui *ui, char kind, const char *text)
 			return;
 	}
 	CLEANUP(fd_close) int fd = open(h->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-	CLEANUP(free_ptr) char *out = xasprintf("%s\n", line);
+	CLEANUP(free_ptr) char *out = mem_printf("%s\n", line);
 	if (fd < 0 || fd_write_all(fd, out, strlen(out), &err) < 0)
 		h->path[0] = 0; /* kept in memory from here on */
 }
@@ -92,7 +92,7 @@ void history_add(struct ui *ui, char kind, const char *text)
 const char *history_get(struct ui *ui, char kind, size_t back)
 {
 	struct history *h = &ui->find->history;
-	load(h);
+	history_load(h);
 	for (size_t i = h->nr; i-- > 0;)
 		if (h->line[i][0] == kind && --back == 0)
 			return h->line[i] + 1;

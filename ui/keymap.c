@@ -5,7 +5,7 @@
 
 #include "base/text/utf8.h"
 
-static const struct key_row rows[] = {
+static const struct key_row keymap_rows[] = {
 #define KEY(where, key, VERB, hint) { (where), (uint32_t)(key), VERB_##VERB, (hint) },
 #include "ui/keys.def"
 #undef KEY
@@ -15,7 +15,7 @@ static const struct {
 	const char *name, *doc;
 	enum verb_group group;
 	bool acts;
-} verbs[] = {
+} keymap_verbs[] = {
 	{ "", "", GROUP_ALL, false },
 #define VERB(NAME, name, group, acts, doc) { (name), (doc), GROUP_##group, (acts) },
 #include "ui/verbs.def"
@@ -23,7 +23,7 @@ static const struct {
 };
 
 /* ":set keys=emacs" */
-static const struct key_row emacs[] = {
+static const struct key_row keymap_emacs_rows[] = {
 	{ IN_ALL & ~(unsigned)IN_APPROVAL, K_CTRL('n'), VERB_DOWN, NULL },
 	{ IN_ALL & ~(unsigned)IN_APPROVAL, K_CTRL('p'), VERB_UP, NULL },
 	{ IN_ALL & ~(unsigned)IN_APPROVAL, K_CTRL('v'), VERB_PAGE_DOWN, NULL },
@@ -33,7 +33,7 @@ static const struct key_row emacs[] = {
 static size_t nr_emacs; /* 0 or all of them */
 
 enum { USER_MAX = 128 };
-static struct key_row user[USER_MAX];
+static struct key_row keymap_user_rows[USER_MAX];
 static size_t nr_user;
 
 enum verb keymap_verb(unsigned where, uint32_t key)
@@ -48,7 +48,7 @@ enum verb keymap_verb(unsigned where, uint32_t key)
 
 void keymap_emacs(bool on)
 {
-	nr_emacs = on ? ARRAY_LEN(emacs) : 0;
+	nr_emacs = on ? ARRAY_LEN(keymap_emacs_rows) : 0;
 }
 
 bool keymap_is_emacs(void)
@@ -60,46 +60,46 @@ bool keymap_add(const struct key_row *k)
 {
 	if (nr_user == USER_MAX)
 		return false;
-	user[nr_user++] = *k;
+	keymap_user_rows[nr_user++] = *k;
 	return true;
 }
 
 size_t keymap_count(void)
 {
-	return nr_user + nr_emacs + ARRAY_LEN(rows);
+	return nr_user + nr_emacs + ARRAY_LEN(keymap_rows);
 }
 
 const struct key_row *keymap_row(size_t i)
 {
 	if (i < nr_user)
-		return &user[i];
-	return i < nr_user + nr_emacs ? &emacs[i - nr_user] : &rows[i - nr_user - nr_emacs];
+		return &keymap_user_rows[i];
+	return i < nr_user + nr_emacs ? &keymap_emacs_rows[i - nr_user] : &keymap_rows[i - nr_user - nr_emacs];
 }
 
 const char *verb_name(enum verb v)
 {
-	return verbs[v].name;
+	return keymap_verbs[v].name;
 }
 
 const char *verb_doc(enum verb v)
 {
-	return verbs[v].doc;
+	return keymap_verbs[v].doc;
 }
 
 enum verb_group verb_group(enum verb v)
 {
-	return verbs[v].group;
+	return keymap_verbs[v].group;
 }
 
 bool verb_acts(enum verb v)
 {
-	return verbs[v].acts;
+	return keymap_verbs[v].acts;
 }
 
 enum verb verb_find(const char *name)
 {
 	for (int v = 1; v < VERB_NR; v++)
-		if (strcmp(verbs[v].name, name) == 0)
+		if (strcmp(keymap_verbs[v].name, name) == 0)
 			return (enum verb)v;
 	return VERB_NONE;
 }

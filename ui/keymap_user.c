@@ -7,7 +7,7 @@
 static const struct {
 	const char *name;
 	unsigned where;
-} screens[] = {
+} keymap_user_screens[] = {
 	{ "all", IN_ALL & ~(unsigned)IN_APPROVAL }, { "fleet", IN_FLEET }, { "agent", IN_AGENT }, { "queue", IN_QUEUE },
 	{ "diff", IN_DIFF }, { "log", IN_LOG }, { "help", IN_HELP }, { "replay", IN_REPLAY },
 };
@@ -36,7 +36,7 @@ uint32_t key_parse(const char *name)
 }
 
 /* A verb that a screen can still be told by some key. */
-static bool reachable(unsigned where, enum verb v)
+static bool keymap_user_reachable(unsigned where, enum verb v)
 {
 	for (size_t i = 0; i < keymap_count(); i++) {
 		const struct key_row *k = keymap_row(i);
@@ -46,7 +46,7 @@ static bool reachable(unsigned where, enum verb v)
 	return false;
 }
 
-static void add(const char *screen, unsigned where, const char *name, const char *verb, struct buf *said)
+static void keymap_user_add(const char *screen, unsigned where, const char *name, const char *verb, struct buf *said)
 {
 	uint32_t key = key_parse(name);
 	enum verb v = strcmp(verb, "none") == 0 ? VERB_NONE : verb_find(verb);
@@ -63,7 +63,7 @@ static void add(const char *screen, unsigned where, const char *name, const char
 		buf_printf(said, "keys: '%s' on %s is one too many\n", name, screen);
 		return;
 	}
-	if (was != VERB_NONE && was != v && !reachable(where, was))
+	if (was != VERB_NONE && was != v && !keymap_user_reachable(where, was))
 		buf_printf(said, "keys: '%s' on %s was %s, which has no key now\n", name, screen, verb_name(was));
 	else if (was != VERB_NONE && was != v)
 		buf_printf(said, "keys: '%s' on %s was %s\n", name, screen, verb_name(was));
@@ -75,9 +75,9 @@ void keymap_user(const json_t *map, struct buf *said)
 	json_t *keys, *verb;
 	json_object_foreach((json_t *)(uintptr_t)map, screen, keys) {
 		unsigned where = 0;
-		for (size_t i = 0; i < ARRAY_LEN(screens); i++)
-			if (strcmp(screens[i].name, screen) == 0)
-				where = screens[i].where;
+		for (size_t i = 0; i < ARRAY_LEN(keymap_user_screens); i++)
+			if (strcmp(keymap_user_screens[i].name, screen) == 0)
+				where = keymap_user_screens[i].where;
 		if (where == 0) {
 			buf_printf(said, strcmp(screen, "approval") == 0
 						 ? "keys: those of the %s dialog are fixed\n"
@@ -85,6 +85,6 @@ void keymap_user(const json_t *map, struct buf *said)
 			continue;
 		}
 		json_object_foreach(keys, key, verb)
-			add(screen, where, key, json_is_string(verb) ? json_string_value(verb) : "", said);
+			keymap_user_add(screen, where, key, json_is_string(verb) ? json_string_value(verb) : "", said);
 	}
 }

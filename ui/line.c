@@ -29,7 +29,7 @@ void line_print_safe(FILE *out, const char *text)
 
 /* --- one event ---------------------------------------------------------------------------------------------------- */
 
-static void print_json(struct line *l, const struct event *ev)
+static void line_print_json(struct line *l, const struct event *ev)
 {
 	CLEANUP(json_release) json_t *o = json_object(), *event = event_json(ev);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -100,7 +100,7 @@ static void print_ended(struct line *l, const struct row_info *r, struct arena *
 }
 
 /* True if there is something to say about this step in an action's life. */
-static bool print_action(struct line *l, const struct event *ev, const struct row_info *r, struct arena *a)
+static bool line_print_action(struct line *l, const struct event *ev, const struct row_info *r, struct arena *a)
 {
 	switch (ev->kind) {
 	case EV_ACTION_STARTED:
@@ -136,7 +136,7 @@ static void print_more_lines(struct line *l, const struct row_info *r, const cha
 		from = strchr(text, '\n');
 		if (nr++ >= shown)
 			continue;
-		CLEANUP(free_ptr) char *one = from ? xstrndup(text, (size_t)(from - text)) : xstrdup(text);
+		CLEANUP(free_ptr) char *one = from ? mem_strndup(text, (size_t)(from - text)) : mem_strdup(text);
 		fputs("\n  | ", l->out);
 		line_print_safe(l->out, one);
 	}
@@ -166,7 +166,7 @@ static void print_other(struct line *l, const struct event *ev, const struct row
 	if (*r->outcome)
 		fprintf(l->out, " (%s)", r->outcome);
 	const char *more = strchr(r->what, '\n');
-	CLEANUP(free_ptr) char *first = more ? xstrndup(r->what, (size_t)(more - r->what)) : xstrdup(r->what);
+	CLEANUP(free_ptr) char *first = more ? mem_strndup(r->what, (size_t)(more - r->what)) : mem_strdup(r->what);
 	print_what(l, first);
 	print_more_lines(l, r, more);
 }
@@ -278,7 +278,7 @@ static bool is_loud(const struct model *m, const struct event *ev)
 }
 
 /* A key that each model call needs is said once, not each time. */
-static bool said_before(struct line *l, const struct event *ev)
+static bool line_said_before(struct line *l, const struct event *ev)
 {
 	struct err err = ERR_INIT;
 	if (ev->kind != EV_SECRET_USED || !ev->body)
@@ -292,9 +292,9 @@ static bool said_before(struct line *l, const struct event *ev)
 	return false;
 }
 
-static bool lets(struct line *l, const struct event *ev)
+static bool line_lets(struct line *l, const struct event *ev)
 {
-	if (!l->json && ((l->quiet && !is_loud(&l->s->model, ev)) || said_before(l, ev)))
+	if (!l->json && ((l->quiet && !is_loud(&l->s->model, ev)) || line_said_before(l, ev)))
 		return false;
 	if (!l->filter)
 		return true;
@@ -362,10 +362,10 @@ bool line_event(struct line *l, const struct event *ev)
 {
 	struct arena a = ARENA_INIT;
 	struct row_info r;
-	if (!lets(l, ev))
+	if (!line_lets(l, ev))
 		return false;
 	if (l->json) {
-		print_json(l, ev);
+		line_print_json(l, ev);
 		return true;
 	}
 	if (!is_line(&l->s->model, ev) || ev->seq <= l->past || is_answered(l, ev))
@@ -393,7 +393,7 @@ bool line_event(struct line *l, const struct event *ev)
 	fprintf(l->out, " event %" PRIu64 " ", step ? ev->action : ev->seq);
 	if (!step) {
 		print_other(l, ev, &r);
-	} else if (!print_action(l, ev, &r, &a)) {
+	} else if (!line_print_action(l, ev, &r, &a)) {
 		fputs(r.word, l->out);
 	}
 	fputc('\n', l->out);

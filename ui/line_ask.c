@@ -63,8 +63,8 @@ static void prompt_action(struct line *l, const struct model_action *act)
 	l->asked = act->id;
 	l->awaiting = AWAIT_CHOICE;
 	line_forget(l);
-	l->intent = xstrdup(info.intent);
-	l->type = info.type ? xstrdup(info.type) : NULL;
+	l->intent = mem_strdup(info.intent);
+	l->type = info.type ? mem_strdup(info.type) : NULL;
 	l->high = info.high;
 	l->budget = info.budget;
 	l->words = info.command != NULL;

@@ -41,13 +41,13 @@ struct talk {
 /* --- what is typed ------------------------------------------------------------------------------------------------ */
 
 /* Returns owned: the next line without its end; NULL none within @ms (-1: for ever) or no more. */
-static char *typed(struct talk *t, int ms)
+static char *line_replay_typed(struct talk *t, int ms)
 {
 	for (;;) {
 		char *end = t->in.len ? memchr(t->in.data, '\n', t->in.len) : NULL;
 		if (end || (t->ended && t->in.len)) {
 			size_t n = end ? (size_t)(end - t->in.data) : t->in.len, used = n + (end != NULL);
-			char *line = xstrndup(t->in.data, n);
+			char *line = mem_strndup(t->in.data, n);
 			memmove(t->in.data, t->in.data + used, t->in.len - used);
 			t->in.len -= used;
 			return line;
@@ -85,7 +85,7 @@ static void say_event(struct talk *t, uint64_t seq)
 		fprintf(t->out, "event %" PRIu64 " %s\n", seq, event_kind_name(ev.kind) ? event_kind_name(ev.kind) : "(unknown kind)");
 }
 
-static int64_t time_of(struct talk *t, uint64_t seq)
+static int64_t line_replay_time_of(struct talk *t, uint64_t seq)
 {
 	struct event ev[1];
 	struct err err = ERR_INIT;
@@ -98,9 +98,9 @@ static void say_where(struct talk *t)
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	const struct model *m = &t->s->model;
 	uint64_t at = transport_cursor(&t->ui), head = session_head(t->s->session);
-	int64_t begin = time_of(t, 1);
+	int64_t begin = line_replay_time_of(t, 1);
 	fprintf(t->out, "event %" PRIu64 " of %" PRIu64 ", %s of %s, %s, cost so far %s, %zu held, %zu running%s\n", at, head,
-		fmt_age(&a, time_of(t, at) - begin), fmt_age(&a, time_of(t, head) - begin), fmt_hms_zone(&a, time_of(t, at)),
+		fmt_age(&a, line_replay_time_of(t, at) - begin), fmt_age(&a, line_replay_time_of(t, head) - begin), fmt_hms_zone(&a, line_replay_time_of(t, at)),
 		fmt_cost(&a, m->uusd, m->cost_unknown), m->nr_held, model_count(m, AGENT_RUN) + model_count(m, AGENT_THINK),
 		t->ui.limit == 0 && session_live(t->s->session) ? ", follows the end" : "");
 }
@@ -170,7 +170,7 @@ static void print_output(struct talk *t, const char *word)
 /* --- moving ------------------------------------------------------------------------------------------------------- */
 
 /* One event after the other, so that each is said as it stood then. */
-static void walk(struct talk *t, uint64_t from, uint64_t to)
+static void line_replay_walk(struct talk *t, uint64_t from, uint64_t to)
 {
 	while (from < to) {
 		t->ui.limit = ++from;
@@ -179,7 +179,7 @@ static void walk(struct talk *t, uint64_t from, uint64_t to)
 	}
 }
 
-static void play(struct talk *t, const char *speed)
+static void line_replay_play(struct talk *t, const char *speed)
 {
 	int index = t->ui.transport.speed;
 	if (*speed && !transport_speed(speed, &index)) {
@@ -190,40 +190,40 @@ static void play(struct talk *t, const char *speed)
 	t->ui.mono_us = clock_mono_us();
 	ui_do(&t->ui, VERB_REPLAY_PLAY);
 	while (t->ui.playing) {
-		CLEANUP(free_ptr) char *stop = typed(t, STEP_MS);
+		CLEANUP(free_ptr) char *stop = line_replay_typed(t, STEP_MS);
 		uint64_t before = transport_cursor(&t->ui);
 		t->ui.mono_us = clock_mono_us();
 		if (stop || t->ended)
 			t->ui.playing = false;
 		else if (transport_tick(&t->ui))
-			walk(t, before, t->ui.limit ? t->ui.limit : session_head(t->s->session));
+			line_replay_walk(t, before, t->ui.limit ? t->ui.limit : session_head(t->s->session));
 		fflush(t->out);
 	}
 }
 
-static void follow(struct talk *t)
+static void line_replay_follow(struct talk *t)
 {
 	ui_do(&t->ui, VERB_FOLLOW);
 	say_message(t);
 	uint64_t at = transport_cursor(&t->ui);
 	while (session_live(t->s->session) && !t->ended) {
-		CLEANUP(free_ptr) char *stop = typed(t, STEP_MS);
+		CLEANUP(free_ptr) char *stop = line_replay_typed(t, STEP_MS);
 		if (stop)
 			break;
 		uint64_t head = session_head(t->s->session);
-		walk(t, at, head);
+		line_replay_walk(t, at, head);
 		at = head;
 		fflush(t->out);
 	}
 }
 
-static void mark(struct talk *t, const char *rest)
+static void line_replay_mark(struct talk *t, const char *rest)
 {
 	bool key = *rest && (rest[1] == ' ' || !rest[1]);
 	ui_mark(&t->ui, key ? *rest : 0, key ? rest + 1 + strspn(rest + 1, " ") : rest);
 }
 
-static bool jump(struct talk *t, const char *kind, int by)
+static bool line_replay_jump(struct talk *t, const char *kind, int by)
 {
 	static const struct {
 		const char *word;
@@ -248,7 +248,7 @@ static bool is_place(const char *word)
 }
 
 /* Anything else is what the console's ":" takes; a screen that opens is printed. */
-static void other(struct talk *t, const char *text)
+static void line_replay_other(struct talk *t, const char *text)
 {
 	unsigned shown = t->ui.nr_shown;
 	ui_command_line(&t->ui, text);
@@ -256,24 +256,24 @@ static void other(struct talk *t, const char *text)
 		print_screen(t);
 }
 
-static void command(struct talk *t, const char *text)
+static void line_replay_command(struct talk *t, const char *text)
 {
 	size_t n = strcspn(text, " ");
-	CLEANUP(free_ptr) char *word = xstrndup(text, n);
+	CLEANUP(free_ptr) char *word = mem_strndup(text, n);
 	const char *rest = text + n + strspn(text + n, " ");
 	uint64_t before = transport_cursor(&t->ui);
 	if (!*word || !strcmp(word, "next") || !strcmp(word, "prev"))
-		jump(t, rest, *word == 'p' ? -1 : 1);
+		line_replay_jump(t, rest, *word == 'p' ? -1 : 1);
 	else if (is_place(word))
 		transport_seek(&t->ui, text);
 	else if (!strcmp(word, "play"))
-		play(t, rest), before = transport_cursor(&t->ui);
+		line_replay_play(t, rest), before = transport_cursor(&t->ui);
 	else if (!strcmp(word, "follow"))
-		follow(t), before = transport_cursor(&t->ui);
+		line_replay_follow(t), before = transport_cursor(&t->ui);
 	else if (!strcmp(word, "where"))
 		say_where(t);
 	else if (!strcmp(word, "mark"))
-		mark(t, rest);
+		line_replay_mark(t, rest);
 	else if (!strcmp(word, "go") && *rest)
 		mark_go(&t->ui, (unsigned char)*rest);
 	else if (!strcmp(word, "screen"))
@@ -285,7 +285,7 @@ static void command(struct talk *t, const char *text)
 	else if (!strcmp(word, "help") || !strcmp(word, "?"))
 		fputs(help_text, t->out);
 	else
-		other(t, strcmp(text, "files") == 0 ? "diff" : text);
+		line_replay_other(t, strcmp(text, "files") == 0 ? "diff" : text);
 	say_message(t);
 	if (transport_cursor(&t->ui) != before)
 		say_event(t, transport_cursor(&t->ui));
@@ -308,10 +308,10 @@ int line_replay(const char *path, uint64_t at, const char *marks, FILE *out, str
 	for (;;) {
 		fprintf(out, "%" PRIu64 "> ", transport_cursor(&t.ui));
 		fflush(out);
-		CLEANUP(free_ptr) char *text = typed(&t, -1);
+		CLEANUP(free_ptr) char *text = line_replay_typed(&t, -1);
 		if (!text || strcmp(text, "q") == 0 || strcmp(text, "quit") == 0)
 			break;
-		command(&t, text);
+		line_replay_command(&t, text);
 	}
 	fputc('\n', out);
 	fflush(out);

@@ -13,7 +13,7 @@
 enum { EARLY_US = 400000, NR_CHOICES = 12, EDITED };
 
 /* What is said to whoever typed; to a program as one object more, which has no seq, with errors as every command has them. */
-static void answer(struct line *l, const char *text, const struct err *err)
+static void line_typed_answer(struct line *l, const char *text, const struct err *err)
 {
 	if (!l->json) {
 		fputs(err ? "not done: " : "", l->out);
@@ -37,7 +37,7 @@ static void answer(struct line *l, const char *text, const struct err *err)
 }
 
 /* A program is told also of what has no words that it was done, and with what. */
-static void done(struct line *l, const json_t *result)
+static void line_typed_done(struct line *l, const json_t *result)
 {
 	CLEANUP(json_release) json_t *o = json_object();
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -47,7 +47,7 @@ static void done(struct line *l, const json_t *result)
 	fprintf(l->out, "%s\n", buf_cstr(&b));
 }
 
-static void sent(void *self, const json_t *result, const struct err *err)
+static void line_typed_sent(void *self, const json_t *result, const struct err *err)
 {
 	struct line *l = self;
 	l->sent_us = 0;
@@ -55,16 +55,16 @@ static void sent(void *self, const json_t *result, const struct err *err)
 		fputc('\n', l->out), l->at_prompt = false;
 	const char *text = json_str(result, "text", NULL);
 	if (err || text)
-		answer(l, text, err);
+		line_typed_answer(l, text, err);
 	else if (l->json && result)
-		done(l, result);
+		line_typed_done(l, result);
 	if ((err || text) && l->asked)
 		line_show_prompt(l);
 	fflush(l->out);
 }
 
 /* Refused, it waits as before: it is asked again, and if that cannot be now, said. */
-static void decided(void *self, const json_t *result, const struct err *err)
+static void line_typed_decided(void *self, const json_t *result, const struct err *err)
 {
 	struct line_decision *d = self, **at = &d->line->decisions;
 	struct line *l = d->line;
@@ -73,7 +73,7 @@ static void decided(void *self, const json_t *result, const struct err *err)
 		at = &(*at)->next;
 	*at = d->next;
 	free(d);
-	sent(l, result, err);
+	line_typed_sent(l, result, err);
 	if (!err || l->json || !line_waits(l, about))
 		return;
 	if (!l->asked)
@@ -94,13 +94,13 @@ static void send_to(struct line *l, const char *const *words, size_t nr, json_t 
 	if (l->act && l->act->command)
 		l->act->command(l->act->self, words, nr, opts, done_fn, self);
 	else
-		answer(l, "read only: there is nobody to tell it to", NULL);
+		line_typed_answer(l, "read only: there is nobody to tell it to", NULL);
 	json_decref(opts);
 }
 
-static void send_words(struct line *l, const char *const *words, size_t nr, json_t *opts)
+static void line_typed_send_words(struct line *l, const char *const *words, size_t nr, json_t *opts)
 {
-	send_to(l, words, nr, opts, sent, l);
+	send_to(l, words, nr, opts, line_typed_sent, l);
 }
 
 /* @words are about what is asked, which is not asked again by itself. Takes @opts, which may be NULL. */
@@ -110,10 +110,10 @@ static void send_decision(struct line *l, const char *const *words, size_t nr, j
 	*d = (struct line_decision){ .next = l->decisions, .line = l, .about = l->asked };
 	l->decisions = d;
 	line_later(l);
-	send_to(l, words, nr, opts, decided, d);
+	send_to(l, words, nr, opts, line_typed_decided, d);
 }
 
-static void decide(struct line *l, const char *word, json_t *opts)
+static void line_typed_decide(struct line *l, const char *word, json_t *opts)
 {
 	char id[32];
 	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
@@ -126,10 +126,10 @@ static void decide(struct line *l, const char *word, json_t *opts)
 }
 
 /* What lets it run; where a rule wants the name typed, only after that. */
-static void pass(struct line *l, const char *word, json_t *opts)
+static void line_typed_pass(struct line *l, const char *word, json_t *opts)
 {
 	if (!l->type) {
-		decide(l, word, opts);
+		line_typed_decide(l, word, opts);
 		return;
 	}
 	json_decref(l->pending);
@@ -142,13 +142,13 @@ static void pass(struct line *l, const char *word, json_t *opts)
 	l->at_prompt = true;
 }
 
-static void named(struct line *l, const char *text)
+static void line_typed_named(struct line *l, const char *text)
 {
 	json_t *opts = take(&l->pending);
 	l->awaiting = AWAIT_CHOICE;
 	if (strcmp(text, l->type) == 0) {
 		json_put_str(opts, "confirm", text);
-		decide(l, l->pending_word, opts);
+		line_typed_decide(l, l->pending_word, opts);
 		return;
 	}
 	json_decref(opts);
@@ -163,7 +163,7 @@ static void decide_with(struct line *l, const char *word, const char *opt, const
 		json_put_str(opts, opt, text);
 	else
 		json_put_flag(opts, opt, true);
-	decide(l, word, opts);
+	line_typed_decide(l, word, opts);
 }
 
 static void ask_text(struct line *l, enum awaiting what, const char *label)
@@ -176,7 +176,7 @@ static void ask_text(struct line *l, enum awaiting what, const char *label)
 /* --- a pattern, looked at before it is saved ----------------------------------------------------------------------- */
 
 /* What it would let run besides. A pattern for the session is this agent's alone. */
-static void print_others(struct line *l, const json_t *list)
+static void line_typed_print_others(struct line *l, const json_t *list)
 {
 	const struct model_action *act = model_action(&l->s->model, l->asked);
 	struct arena a = ARENA_INIT;
@@ -223,11 +223,11 @@ static void print_tried(struct line *l, const json_t *o)
 		line_print_safe(l->out, json_str(o, "text", ""));
 		fputc('\n', l->out);
 	}
-	print_others(l, json_object_get(o, "others"));
+	line_typed_print_others(l, json_object_get(o, "others"));
 	arena_release(&a);
 }
 
-static void looked(void *self, const json_t *result, const struct err *err)
+static void line_typed_looked(void *self, const json_t *result, const struct err *err)
 {
 	struct line *l = self;
 	if (--l->looks || !l->pattern || l->awaiting != AWAIT_LOOK)
@@ -241,7 +241,7 @@ static void looked(void *self, const json_t *result, const struct err *err)
 	fflush(l->out);
 }
 
-static void look_at(struct line *l, const char *text, bool rule)
+static void line_typed_look_at(struct line *l, const char *text, bool rule)
 {
 	char id[32];
 	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
@@ -253,7 +253,7 @@ static void look_at(struct line *l, const char *text, bool rule)
 	}
 	free(l->pattern);
 	free_ptr(&l->others);
-	l->pattern = xstrdup(text);
+	l->pattern = mem_strdup(text);
 	l->rule = rule;
 	json_t *opts = json_object();
 	if (rule)
@@ -261,11 +261,11 @@ static void look_at(struct line *l, const char *text, bool rule)
 	if (rule && l->note)
 		json_put_str(opts, "note", l->note);
 	l->looks++;
-	l->act->command(l->act->self, words, 3, opts, looked, l);
+	l->act->command(l->act->self, words, 3, opts, line_typed_looked, l);
 	json_decref(opts);
 }
 
-static void sure(struct line *l, const char *text)
+static void line_typed_sure(struct line *l, const char *text)
 {
 	l->awaiting = AWAIT_CHOICE;
 	if (strcmp(text, "yes") != 0) {
@@ -276,7 +276,7 @@ static void sure(struct line *l, const char *text)
 	json_t *opts = json_object();
 	json_put_str(opts, l->rule ? "rule" : "session", l->pattern);
 	json_put_str(opts, "others", l->others);
-	pass(l, "approve", opts);
+	line_typed_pass(l, "approve", opts);
 }
 
 /* --- the numbers of a prompt ---------------------------------------------------------------------------------------- */
@@ -308,14 +308,14 @@ static void try_it(struct line *l)
 	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
 	const char *words[] = { "dry-run", id };
 	fputs("it is being tried, for at most 30 seconds\n", l->out);
-	send_words(l, words, 2, NULL);
+	line_typed_send_words(l, words, 2, NULL);
 	line_show_prompt(l);
 }
 
-static void leave(struct line *l)
+static void line_typed_leave(struct line *l)
 {
 	if (l->note && *l->note) {
-		decide(l, "defer", json_object());
+		line_typed_decide(l, "defer", json_object());
 		return;
 	}
 	line_later(l);
@@ -338,7 +338,7 @@ static bool once_more(struct line *l, unsigned long n)
 	return true;
 }
 
-static void chosen(struct line *l, const char *text)
+static void line_typed_chosen(struct line *l, const char *text)
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
@@ -352,7 +352,7 @@ static void chosen(struct line *l, const char *text)
 		return;
 	switch (n) {
 	case 1:
-		pass(l, "approve", json_object());
+		line_typed_pass(l, "approve", json_object());
 		break;
 	case 2:
 		ask_text(l, AWAIT_PATTERN, "pattern (as 'git fetch *'; empty: back)> ");
@@ -373,7 +373,7 @@ static void chosen(struct line *l, const char *text)
 		decide_with(l, "deny", "kill", NULL);
 		break;
 	case 8:
-		leave(l);
+		line_typed_leave(l);
 		break;
 	case 9:
 		tell_more(l);
@@ -382,7 +382,7 @@ static void chosen(struct line *l, const char *text)
 		try_it(l);
 		break;
 	case 11:
-		pass(l, "apply", json_object());
+		line_typed_pass(l, "apply", json_object());
 		break;
 	case 12:
 		ask_text(l, AWAIT_NOTE, "note, kept with whatever you decide> ");
@@ -398,12 +398,12 @@ static void chosen(struct line *l, const char *text)
 /* --- texts that were asked for -------------------------------------------------------------------------------------- */
 
 /* Shown as it will run, with what hides in it, before anybody says yes to it. */
-static void edit(struct line *l, const char *text)
+static void line_typed_edit(struct line *l, const char *text)
 {
 	l->awaiting = *text ? AWAIT_EDITED : AWAIT_CHOICE;
 	if (*text) {
 		free(l->edited);
-		l->edited = xstrdup(text);
+		l->edited = mem_strdup(text);
 		fputs("would run instead: ", l->out);
 		line_print_safe(l->out, text);
 		fputc('\n', l->out);
@@ -423,18 +423,18 @@ static void edit_sure(struct line *l, const char *text)
 		return;
 	json_t *opts = json_object();
 	json_put_str(opts, "cmd", l->edited);
-	pass(l, "approve", opts);
+	line_typed_pass(l, "approve", opts);
 }
 
 static void put_note(struct line *l, const char *text)
 {
 	free(l->note);
-	l->note = *text ? xstrdup(text) : NULL;
+	l->note = *text ? mem_strdup(text) : NULL;
 	l->awaiting = AWAIT_CHOICE;
 	line_show_prompt(l);
 }
 
-static void answered(struct line *l, const char *text)
+static void line_typed_answered(struct line *l, const char *text)
 {
 	char id[32];
 	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
@@ -456,14 +456,14 @@ static bool filter_typed(struct line *l, const char *text)
 	bool filters = (n == 4 && strncmp(text, "hold", 4) == 0) || (n == 6 && strncmp(text, "search", 6) == 0);
 	if (!filters || !strchr(rest, '"') || strcmp(rest, "\"\"") == 0 || strchr(rest, '\'') || *rest == '-' || strstr(rest, " -"))
 		return false;
-	CLEANUP(free_ptr) char *word = xstrndup(text, n);
+	CLEANUP(free_ptr) char *word = mem_strndup(text, n);
 	const char *words[] = { word, rest };
-	send_words(l, words, 2, json_object());
+	line_typed_send_words(l, words, 2, json_object());
 	return true;
 }
 
 /* Taken apart as on the command line: quotes, options. */
-static void command(struct line *l, const char *text)
+static void line_typed_command(struct line *l, const char *text)
 {
 	while (*text == ':' || *text == ' ')
 		text++;
@@ -471,25 +471,25 @@ static void command(struct line *l, const char *text)
 		return;
 	if (*text == '!') {
 		const char *words[] = { "!", text + 1 + strspn(text + 1, " ") };
-		send_words(l, words, *words[1] ? 2 : 1, NULL);
+		line_typed_send_words(l, words, *words[1] ? 2 : 1, NULL);
 		return;
 	}
 	struct cmd_line c;
 	struct err err = ERR_INIT;
 	if (cmd_parse(&c, text, &err) < 0) {
-		answer(l, NULL, &err);
+		line_typed_answer(l, NULL, &err);
 	} else if (c.words.nr > 0) {
-		const char **words = xcalloc(c.words.nr, sizeof(*words));
+		const char **words = mem_calloc(c.words.nr, sizeof(*words));
 		for (size_t i = 0; i < c.words.nr; i++)
 			words[i] = c.words.item[i];
-		send_words(l, words, c.words.nr, json_incref(c.opts));
+		line_typed_send_words(l, words, c.words.nr, json_incref(c.opts));
 		free(words);
 	}
 	cmd_line_release(&c);
 }
 
 /* A decision of somebody else has put another question in the place of the one that was there a moment ago. */
-static bool early(const struct line *l)
+static bool line_typed_early(const struct line *l)
 {
 	return l->swapped_us && l->awaiting != AWAIT_COMMAND && clock_mono_us() - l->swapped_us < EARLY_US;
 }
@@ -497,7 +497,7 @@ static bool early(const struct line *l)
 /* Begins with a word of the table. */
 static bool is_command(const char *text)
 {
-	CLEANUP(free_ptr) char *first = xstrndup(text, strcspn(text, " "));
+	CLEANUP(free_ptr) char *first = mem_strndup(text, strcspn(text, " "));
 	return cmd_find(first) || !strcmp(first, "detach") || !strcmp(first, "quit");
 }
 
@@ -515,37 +515,37 @@ void line_typed(struct line *l, const char *text)
 		l->asked = 0;
 		l->awaiting = AWAIT_COMMAND;
 	} else if (*text == ':' || *text == '!') {
-		command(l, text);
+		line_typed_command(l, text);
 		if (l->asked)
 			line_show_prompt(l);
-	} else if (early(l) && !(l->awaiting == AWAIT_CHOICE && word)) {
+	} else if (line_typed_early(l) && !(l->awaiting == AWAIT_CHOICE && word)) {
 		fputs("that was typed before this was asked; it is thrown away\n", l->out);
 		line_show_prompt(l);
 	} else if (l->awaiting == AWAIT_CHOICE && !word) {
-		chosen(l, text);
+		line_typed_chosen(l, text);
 	} else if (l->awaiting == AWAIT_MESSAGE) {
 		decide_with(l, "deny", "message", text);
 	} else if (l->awaiting == AWAIT_PATTERN || l->awaiting == AWAIT_RULE) {
-		look_at(l, text, l->awaiting == AWAIT_RULE);
+		line_typed_look_at(l, text, l->awaiting == AWAIT_RULE);
 	} else if (l->awaiting == AWAIT_LOOK) {
 		fputs("what the pattern matches is still being looked up; that was thrown away\n", l->out);
 	} else if (l->awaiting == AWAIT_SURE) {
-		sure(l, text);
+		line_typed_sure(l, text);
 	} else if (l->awaiting == AWAIT_NAME) {
-		named(l, text);
+		line_typed_named(l, text);
 	} else if (l->awaiting == AWAIT_NOTE) {
 		put_note(l, text);
 	} else if (l->awaiting == AWAIT_EDIT) {
-		edit(l, text);
+		line_typed_edit(l, text);
 	} else if (l->awaiting == AWAIT_EDITED) {
 		edit_sure(l, text);
 	} else if (l->awaiting == AWAIT_ANSWER && *text != '=' && is_command(text)) {
 		fputs("is that the answer, or a command? \": \" before it runs it, \"= \" before it answers with it\n", l->out);
 		line_show_prompt(l);
 	} else if (l->awaiting == AWAIT_ANSWER) {
-		answered(l, *text == '=' ? text + 1 + strspn(text + 1, " ") : text);
+		line_typed_answered(l, *text == '=' ? text + 1 + strspn(text + 1, " ") : text);
 	} else {
-		command(l, text);
+		line_typed_command(l, text);
 	}
 	fflush(l->out);
 }

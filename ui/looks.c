@@ -25,7 +25,7 @@ static int theme_wanted(void *self, const char *name, struct err *err)
 	return 0;
 }
 
-void looks_theme(struct ui *ui, const struct console_opts *o)
+void theme_setup_theme(struct ui *ui, const struct console_opts *o)
 {
 	struct err err = ERR_INIT;
 	struct theme made;
@@ -42,7 +42,7 @@ void looks_theme(struct ui *ui, const struct console_opts *o)
 	ui->theme_self = (void *)(uintptr_t)o;
 }
 
-void looks_keys(struct ui *ui, const struct console_opts *o)
+void theme_setup_keys(struct ui *ui, const struct console_opts *o)
 {
 	CLEANUP(buf_release) struct buf said = BUF_INIT;
 	keymap_user(o->keys, &said);

@@ -6,7 +6,7 @@
 #include "ui/ui.h"
 
 /* The theme, now and for ":set theme=NAME". Once the terminal is ours; @o is borrowed as long as @ui. */
-void looks_theme(struct ui *ui, const struct console_opts *o);
-void looks_keys(struct ui *ui, const struct console_opts *o);
+void theme_setup_theme(struct ui *ui, const struct console_opts *o);
+void theme_setup_keys(struct ui *ui, const struct console_opts *o);
 
 #endif

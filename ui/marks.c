@@ -10,7 +10,7 @@
 #include "ui/finder_inner.h"
 #include "ui/transport.h"
 
-static bool place(struct ui *ui, size_t *source, uint64_t *seq)
+static bool marks_place(struct ui *ui, size_t *source, uint64_t *seq)
 {
 	struct view *top = ui_top(ui);
 	struct subject on = { 0 };
@@ -34,7 +34,7 @@ void jump_to(struct ui *ui, size_t source, uint64_t seq)
 	struct source *s = ui_source(ui, source);
 	if (!s)
 		return;
-	place(ui, &back->source, &back->seq);
+	marks_place(ui, &back->source, &back->seq);
 	if (ui->replay && source == 0) {
 		transport_go(ui, seq);
 		return;
@@ -85,7 +85,7 @@ void mark_ask(struct ui *ui, uint32_t key)
 {
 	struct subject on = { 0 };
 	char label[64];
-	if (!place(ui, &on.source, &on.action)) {
+	if (!marks_place(ui, &on.source, &on.action)) {
 		ui_say(ui, ROLE_DIM, "nothing is selected here");
 		return;
 	}
@@ -106,14 +106,14 @@ void ui_mark(struct ui *ui, char key, const char *text)
 	struct subject on = { 0 };
 	if (key && !isalnum((unsigned char)key))
 		ui_say(ui, ROLE_ERROR, "a mark is a letter or a digit");
-	else if (place(ui, &on.source, &on.action))
+	else if (marks_place(ui, &on.source, &on.action))
 		set_own(ui, on.source, on.action, key, text);
 }
 
 void marks_folder(struct ui *ui, const char *folder)
 {
 	free(ui->find->marks_folder);
-	ui->find->marks_folder = xstrdup(folder);
+	ui->find->marks_folder = mem_strdup(folder);
 	for (size_t i = 0; i < ui->nr_src; i++)
 		marks_load(ui, i);
 }
@@ -154,7 +154,7 @@ void mark_go(struct ui *ui, uint32_t key)
 
 /* --- jumps -------------------------------------------------------------------------------------------------------- */
 
-static bool marked(const struct ui *ui, size_t source, const struct model *m, uint64_t seq)
+static bool marks_marked(const struct ui *ui, size_t source, const struct model *m, uint64_t seq)
 {
 	if (own_marks_next(&ui->find->own[source], seq - 1, 1) == seq)
 		return true;
@@ -164,7 +164,7 @@ static bool marked(const struct ui *ui, size_t source, const struct model *m, ui
 	return false;
 }
 
-static bool is_kind(const struct ui *ui, size_t source, const struct model *m, const struct row *r, char kind)
+static bool marks_is_kind(const struct ui *ui, size_t source, const struct model *m, const struct row *r, char kind)
 {
 	const struct model_action *act = model_action(m, r->seq);
 	switch (kind) {
@@ -177,7 +177,7 @@ static bool is_kind(const struct ui *ui, size_t source, const struct model *m, c
 	case 'h':
 		return act && act->held;
 	case 'm':
-		return marked(ui, source, m, r->seq);
+		return marks_marked(ui, source, m, r->seq);
 	case 's':
 		return r->kind == EV_SNAPSHOT_TAKEN || (act && act->snapshot);
 	default:
@@ -201,8 +201,8 @@ void jump_kind(struct ui *ui, char kind, int by)
 		return;
 	const struct model *m = &ui->src[l.source]->model;
 	for (int64_t i = (int64_t)rows_find(l.rows, l.at) + by; i >= 0 && i < (int64_t)l.rows->nr; i += by)
-		if (is_kind(ui, l.source, m, &l.rows->row[i], kind)) {
-			place(ui, &ui->find->back.source, &ui->find->back.seq);
+		if (marks_is_kind(ui, l.source, m, &l.rows->row[i], kind)) {
+			marks_place(ui, &ui->find->back.source, &ui->find->back.seq);
 			top->ops->go(top->self, ui, l.rows->row[i].seq);
 			ui_say(ui, ROLE_DIM, "%s #%" PRIu64, words[(int)kind], l.rows->row[i].seq);
 			return;

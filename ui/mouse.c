@@ -6,7 +6,7 @@
 
 enum { WHEEL_ROWS = 3 };
 
-static void press(struct ui *ui, int row, int col)
+static void mouse_press(struct ui *ui, int row, int col)
 {
 	struct view *v = ui_top(ui);
 	int body = ui->grid.rows - ui_frame_rows(ui);
@@ -28,7 +28,7 @@ static void press(struct ui *ui, int row, int col)
 		ui_do(ui, VERB_OPEN);
 }
 
-static void wheel(struct ui *ui, struct mouse m)
+static void mouse_wheel(struct ui *ui, struct mouse m)
 {
 	struct view *v = ui_top(ui);
 	enum verb verb = m.kind == MOUSE_WHEEL_UP ? VERB_UP : VERB_DOWN;
@@ -45,7 +45,7 @@ void ui_mouse(struct ui *ui, struct mouse m)
 	switch (m.kind) {
 	case MOUSE_PRESS:
 		ui->nr_keys++; /* as a key: what was said before is past */
-		press(ui, m.row, m.col);
+		mouse_press(ui, m.row, m.col);
 		break;
 	case MOUSE_RELEASE:
 		ui->grabbed = false;
@@ -57,7 +57,7 @@ void ui_mouse(struct ui *ui, struct mouse m)
 	case MOUSE_WHEEL_UP:
 	case MOUSE_WHEEL_DOWN:
 		for (int i = 0; i < WHEEL_ROWS; i++)
-			wheel(ui, m);
+			mouse_wheel(ui, m);
 		break;
 	}
 }

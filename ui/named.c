@@ -53,7 +53,7 @@ bool agent_named(const struct ui *ui, const char *name, struct subject *on)
 	return found;
 }
 
-static void add(struct buf *out, size_t *nr, const char *name)
+static void named_add(struct buf *out, size_t *nr, const char *name)
 {
 	if (*nr < NAMES_MAX)
 		buf_printf(out, "%s%s", *nr ? ", " : "", name);
@@ -67,7 +67,7 @@ void names_of_boxes(const struct ui *ui, struct buf *out)
 	size_t nr = 0;
 	for (size_t i = 0; i < ui->nr_src; i++)
 		for (size_t k = 0; k < ui->src[i]->model.nr_boxes; k++)
-			add(out, &nr, ui->src[i]->model.box[k].name);
+			named_add(out, &nr, ui->src[i]->model.box[k].name);
 }
 
 void names_of_agents(const struct ui *ui, struct buf *out)
@@ -76,13 +76,13 @@ void names_of_agents(const struct ui *ui, struct buf *out)
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		const struct model *m = &ui->src[i]->model;
 		for (size_t k = 0; k < m->nr_agents; k++)
-			add(out, &nr, ui_agent_name(ui, i, &m->agent[k]));
+			named_add(out, &nr, ui_agent_name(ui, i, &m->agent[k]));
 		for (size_t k = 0; k < m->nr_boxes; k++) {
 			size_t j = 0;
 			while (j < m->nr_agents && strcmp(m->agent[j].name, m->box[k].name) != 0)
 				j++;
 			if (j == m->nr_agents)
-				add(out, &nr, m->box[k].name);
+				named_add(out, &nr, m->box[k].name);
 		}
 	}
 }

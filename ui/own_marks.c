@@ -10,7 +10,7 @@
 
 enum { FILE_MAX = 4 << 20, ID_MAX = 64 };
 
-static bool is_key(const char *key)
+static bool own_marks_is_key(const char *key)
 {
 	return *key && isalnum((unsigned char)*key) && !key[1];
 }
@@ -23,19 +23,19 @@ char *own_marks_path(const char *folder, const char *id)
 	for (size_t i = 0; i < len; i++)
 		if (!isalnum((unsigned char)id[i]) && id[i] != '-' && id[i] != '_')
 			return NULL;
-	return xasprintf("%s/%s.jsonl", folder, id);
+	return mem_printf("%s/%s.jsonl", folder, id);
 }
 
 /* --- the list ----------------------------------------------------------------------------------------------------- */
 
-static void drop(struct own_marks *m, size_t i)
+static void own_marks_drop(struct own_marks *m, size_t i)
 {
 	free(m->mark[i].text);
 	memmove(&m->mark[i], &m->mark[i + 1], (m->nr - i - 1) * sizeof(*m->mark));
 	m->nr--;
 }
 
-static size_t place(const struct own_marks *m, uint64_t seq, char key)
+static size_t own_marks_place(const struct own_marks *m, uint64_t seq, char key)
 {
 	size_t i = 0;
 	while (i < m->nr && (key ? m->mark[i].key != key : m->mark[i].key || m->mark[i].seq != seq))
@@ -43,42 +43,42 @@ static size_t place(const struct own_marks *m, uint64_t seq, char key)
 	return i;
 }
 
-static void add(struct own_marks *m, uint64_t seq, char key, const char *text)
+static void own_marks_add(struct own_marks *m, uint64_t seq, char key, const char *text)
 {
-	size_t i = place(m, seq, key);
+	size_t i = own_marks_place(m, seq, key);
 	if (i < m->nr)
-		drop(m, i);
+		own_marks_drop(m, i);
 	GROW(m->mark, m->nr, m->cap);
 	for (i = m->nr++; i > 0 && m->mark[i - 1].seq > seq; i--)
 		m->mark[i] = m->mark[i - 1];
-	m->mark[i] = (struct own_mark){ .seq = seq, .key = key, .text = xstrndup(text, strnlen(text, OWN_MARK_TEXT)) };
+	m->mark[i] = (struct own_mark){ .seq = seq, .key = key, .text = mem_strndup(text, strnlen(text, OWN_MARK_TEXT)) };
 }
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
-static void take_line(struct own_marks *m, const char *line, size_t len)
+static void own_marks_take_line(struct own_marks *m, const char *line, size_t len)
 {
 	struct err err = ERR_INIT;
 	CLEANUP(json_release) json_t *o = len ? json_parse(line, len, "mark", &err) : NULL;
 	int64_t seq = json_int(o, "seq", 0);
 	const char *key = json_str(o, "key", "");
-	if (seq > 0 && m->nr < OWN_MARKS_MAX && (!*key || is_key(key)))
-		add(m, (uint64_t)seq, *key, json_str(o, "text", ""));
+	if (seq > 0 && m->nr < OWN_MARKS_MAX && (!*key || own_marks_is_key(key)))
+		own_marks_add(m, (uint64_t)seq, *key, json_str(o, "text", ""));
 }
 
-static void read_file(struct own_marks *m)
+static void own_marks_read_file(struct own_marks *m)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err err = ERR_INIT;
 	if (!m->path || file_read(m->path, &text, FILE_MAX, &err) < 0)
 		return;
 	while (m->nr > 0)
-		drop(m, m->nr - 1);
+		own_marks_drop(m, m->nr - 1);
 	for (const char *p = buf_cstr(&text); *p; p += strcspn(p, "\n"), p += *p == '\n')
-		take_line(m, p, strcspn(p, "\n"));
+		own_marks_take_line(m, p, strcspn(p, "\n"));
 }
 
-static int write_file(const struct own_marks *m, struct err *err)
+static int own_marks_write_file(const struct own_marks *m, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	if (!m->path)
@@ -94,7 +94,7 @@ static int write_file(const struct own_marks *m, struct err *err)
 		json_dump_buf(o, &text);
 		buf_putc(&text, '\n');
 	}
-	CLEANUP(free_ptr) char *folder = xstrndup(m->path, (size_t)(strrchr(m->path, '/') - m->path));
+	CLEANUP(free_ptr) char *folder = mem_strndup(m->path, (size_t)(strrchr(m->path, '/') - m->path));
 	if (dir_make(folder, 0700, err) < 0)
 		return -1;
 	return file_write_atomic(m->path, buf_cstr(&text), text.len, 0600, err);
@@ -103,13 +103,13 @@ static int write_file(const struct own_marks *m, struct err *err)
 void own_marks_load(struct own_marks *m, char *path)
 {
 	*m = (struct own_marks){ .path = path };
-	read_file(m);
+	own_marks_read_file(m);
 }
 
 void own_marks_release(struct own_marks *m)
 {
 	while (m->nr > 0)
-		drop(m, m->nr - 1);
+		own_marks_drop(m, m->nr - 1);
 	free(m->mark);
 	free(m->path);
 	*m = (struct own_marks){ 0 };
@@ -118,26 +118,26 @@ void own_marks_release(struct own_marks *m)
 /* Another console of the same person may have written there meanwhile. */
 int own_marks_set(struct own_marks *m, uint64_t seq, char key, const char *text, struct err *err)
 {
-	read_file(m);
-	if (m->nr >= OWN_MARKS_MAX && place(m, seq, key) == m->nr)
+	own_marks_read_file(m);
+	if (m->nr >= OWN_MARKS_MAX && own_marks_place(m, seq, key) == m->nr)
 		return err_set(err, ERR_FULL, "at most %d marks in a session", OWN_MARKS_MAX);
-	add(m, seq, key, text);
-	return write_file(m, err);
+	own_marks_add(m, seq, key, text);
+	return own_marks_write_file(m, err);
 }
 
 int own_marks_remove(struct own_marks *m, uint64_t seq, char key, struct err *err)
 {
-	read_file(m);
-	size_t i = place(m, seq, key);
+	own_marks_read_file(m);
+	size_t i = own_marks_place(m, seq, key);
 	if (i == m->nr)
 		return err_set(err, ERR_NOENT, "there is no such mark of your own");
-	drop(m, i);
-	return write_file(m, err);
+	own_marks_drop(m, i);
+	return own_marks_write_file(m, err);
 }
 
 const struct own_mark *own_marks_find(const struct own_marks *m, char key)
 {
-	size_t i = key ? place(m, 0, key) : m->nr;
+	size_t i = key ? own_marks_place(m, 0, key) : m->nr;
 	return i < m->nr ? &m->mark[i] : NULL;
 }
 

@@ -11,21 +11,21 @@ struct choice_row {
 	const char *doc;
 	enum verb verb; /* VERB_NONE: a jump */
 };
-static const struct choice_row jumps[] = {
+static const struct choice_row prefix_jumps[] = {
 	{ 'e', "error", VERB_NONE },    { 'd', "diff", VERB_NONE },     { 'a', "approval", VERB_NONE },
 	{ 'h', "hold", VERB_NONE },     { 'm', "mark", VERB_NONE },     { 's', "snapshot", VERB_NONE },
 	{ 't', "turn", VERB_NONE },     { 0, NULL, VERB_NONE },
 };
-static const struct choice_row goes[] = {
+static const struct choice_row prefix_goes[] = {
 	{ 'g', "first", VERB_FIRST },   { 'e', "end", VERB_LAST },      { 'f', "fleet", VERB_FLEET },
 	{ 'l', "log", VERB_LOG },       { 'q', "queue", VERB_QUEUE },   { 'd', "diff", VERB_DIFF },
 	{ 'a', "agent", VERB_AGENT },   { 'b', "boxes", VERB_BOXES },  { 'j', "jobs", VERB_JOBS },
 	{ 'h', "handoff", VERB_HANDOVER }, { 0, NULL, VERB_NONE },
 };
 
-static const struct choice_row *rows_of(uint32_t prefix)
+static const struct choice_row *prefix_rows_of(uint32_t prefix)
 {
-	return prefix == ']' || prefix == '[' ? jumps : prefix == 'g' ? goes : NULL;
+	return prefix == ']' || prefix == '[' ? prefix_jumps : prefix == 'g' ? prefix_goes : NULL;
 }
 
 void prefix_begin(struct ui *ui, uint32_t key)
@@ -34,7 +34,7 @@ void prefix_begin(struct ui *ui, uint32_t key)
 	ui->find->prefix_us = ui->mono_us;
 }
 
-static bool begins(const struct ui *ui, uint32_t key)
+static bool prefix_begins(const struct ui *ui, uint32_t key)
 {
 	unsigned where = ui_where(ui);
 	if (key == ']' || key == '[')
@@ -43,7 +43,7 @@ static bool begins(const struct ui *ui, uint32_t key)
 }
 
 /* What a lone "]", "[" or "g" meant before its second key made no sense. */
-static enum verb alone(uint32_t prefix)
+static enum verb prefix_alone(uint32_t prefix)
 {
 	return prefix == ']' ? VERB_NEXT : prefix == '[' ? VERB_PREV : prefix == 'g' ? VERB_FIRST : VERB_NONE;
 }
@@ -51,10 +51,10 @@ static enum verb alone(uint32_t prefix)
 bool prefix_key(struct ui *ui, uint32_t key)
 {
 	uint32_t prefix = ui->find->prefix;
-	const struct choice_row *r = rows_of(prefix);
+	const struct choice_row *r = prefix_rows_of(prefix);
 	ui->find->prefix = 0;
 	if (!prefix) {
-		if (!begins(ui, key))
+		if (!prefix_begins(ui, key))
 			return false;
 		prefix_begin(ui, key);
 		return true;
@@ -74,10 +74,10 @@ bool prefix_key(struct ui *ui, uint32_t key)
 			return true;
 		}
 	if (key == prefix) {
-		ui_do(ui, alone(prefix));
+		ui_do(ui, prefix_alone(prefix));
 		return true;
 	}
-	ui_do(ui, alone(prefix));
+	ui_do(ui, prefix_alone(prefix));
 	return prefix_key(ui, key); /* the second key begins anew, or means what it always does */
 }
 
@@ -87,11 +87,11 @@ static int put_choice(struct area a, int row, int col, const char *key, const ch
 {
 	if (col + text_cells(key, false) + text_cells(doc, a.g->ascii) + 3 > a.cols)
 		return col;
-	col = put(a, row, col, ROLE_KEY, key);
-	return put(a, row, col + 1, ROLE_TEXT, doc) + 2;
+	col = grid_put(a, row, col, ROLE_KEY, key);
+	return grid_put(a, row, col + 1, ROLE_TEXT, doc) + 2;
 }
 
-static void paint_marks(const struct ui *ui, struct area a, int row, int col)
+static void prefix_paint_marks(const struct ui *ui, struct area a, int row, int col)
 {
 	const struct finder *f = ui->find;
 	for (size_t i = 0; i < ui->nr_src; i++)
@@ -120,15 +120,15 @@ void prefix_paint(const struct ui *ui, struct area all)
 	if (!f->prefix || ui->prompt.active || ui->mono_us < f->prefix_us + WAIT_US || all.rows < UI_MIN_ROWS)
 		return;
 	for (int c = 0; c < all.cols; c++)
-		put(all, row, c, ROLE_TEXT, " ");
-	int col = put(all, row, 1, ROLE_TITLE, head) + 1;
+		grid_put(all, row, c, ROLE_TEXT, " ");
+	int col = grid_put(all, row, 1, ROLE_TITLE, head) + 1;
 	if (f->prefix == '\'') {
-		paint_marks(ui, all, row, col);
+		prefix_paint_marks(ui, all, row, col);
 	} else if (f->prefix == 'm') {
-		put(all, row, col, ROLE_TEXT, ui->replay ? "a letter marks the event under the cursor for you;  Enter marks it with a text"
+		grid_put(all, row, col, ROLE_TEXT, ui->replay ? "a letter marks the event under the cursor for you;  Enter marks it with a text"
 							 : "a letter marks this place for you;  Enter marks it in the record, with a text");
 	} else {
-		for (const struct choice_row *r = rows_of(f->prefix); r && r->key; r++) {
+		for (const struct choice_row *r = prefix_rows_of(f->prefix); r && r->key; r++) {
 			char key[2] = { r->key, 0 };
 			col = put_choice(all, row, col, key, r->doc);
 		}

@@ -19,7 +19,7 @@ void prompt_ask(struct ui *ui, const char *label, const char *text, const struct
 		const struct subject *on, void (*done)(struct ui *, const char *))
 {
 	prompt_clear(&ui->prompt);
-	ui->prompt = (struct prompt){ .active = true, .label = xstrdup(label), .done = done, .on = *on, .ops = ops };
+	ui->prompt = (struct prompt){ .active = true, .label = mem_strdup(label), .done = done, .on = *on, .ops = ops };
 	buf_puts(&ui->prompt.text, text);
 	ui->prompt.at = ui->prompt.text.len;
 	if (ops && ops->changed)
@@ -36,7 +36,7 @@ void ui_choose(struct ui *ui, const char *label, const char *keys, const struct 
 {
 	ui_ask(ui, label, on, done);
 	ui->prompt.choice = true;
-	ui->prompt.keys = xstrdup(keys);
+	ui->prompt.keys = mem_strdup(keys);
 }
 
 void prompt_sure(struct ui *ui, const char *label, const char *keys, const struct subject *on,
@@ -52,7 +52,7 @@ static void prompt_end(struct ui *ui, const char *text)
 {
 	struct prompt *p = &ui->prompt;
 	void (*done)(struct ui *, const char *) = p->done;
-	CLEANUP(free_ptr) char *copy = text ? xstrdup(text) : NULL;
+	CLEANUP(free_ptr) char *copy = text ? mem_strdup(text) : NULL;
 	if (text && *text && p->ops && p->ops->history)
 		history_add(ui, p->ops->history, text);
 	p->active = false;
@@ -80,7 +80,7 @@ static bool to_editor(struct ui *ui, uint32_t key)
 	if (key != K_CTRL('e') || p->ops || p->choice || p->by_hand || p->at != p->text.len)
 		return false;
 	free(ui->edit);
-	ui->edit = xstrdup(buf_cstr(&p->text));
+	ui->edit = mem_strdup(buf_cstr(&p->text));
 	ui->edited = text_edited;
 	p->active = false;
 	p->away = true;
@@ -93,9 +93,9 @@ void prompt_hint(const struct ui *ui, struct area a, int row)
 	if (p->ops && p->ops->hint)
 		p->ops->hint(ui, a, row);
 	else if (p->choice || p->by_hand)
-		put(a, row, 1, ROLE_DIM, p->choice ? "Esc cancels" : "Enter takes it  Esc cancels");
+		grid_put(a, row, 1, ROLE_DIM, p->choice ? "Esc cancels" : "Enter takes it  Esc cancels");
 	else
-		put(a, row, 1, ROLE_DIM, p->ops ? "Enter takes it  Esc cancels  Ctrl-u empties it" :
+		grid_put(a, row, 1, ROLE_DIM, p->ops ? "Enter takes it  Esc cancels  Ctrl-u empties it" :
 						  "Enter takes it  Esc cancels  Ctrl-e opens $EDITOR  Ctrl-u empties it");
 }
 
@@ -125,7 +125,7 @@ static size_t word_left(const struct buf *b, size_t at)
 	return at;
 }
 
-static void cut(struct prompt *p, size_t from, size_t to)
+static void ui_prompt_cut(struct prompt *p, size_t from, size_t to)
 {
 	if (to <= from)
 		return;
@@ -134,7 +134,7 @@ static void cut(struct prompt *p, size_t from, size_t to)
 	p->at = from;
 }
 
-static void insert(struct prompt *p, const char *bytes, size_t len)
+static void ui_prompt_insert(struct prompt *p, const char *bytes, size_t len)
 {
 	buf_append(&p->text, bytes, len);
 	memmove(p->text.data + p->at + len, p->text.data + p->at, p->text.len - len - p->at);
@@ -146,8 +146,8 @@ void prompt_replace(struct ui *ui, size_t from, const char *with)
 {
 	struct prompt *p = &ui->prompt;
 	if (p->text.len > 0)
-		cut(p, from, p->at);
-	insert(p, with, strlen(with));
+		ui_prompt_cut(p, from, p->at);
+	ui_prompt_insert(p, with, strlen(with));
 }
 
 void prompt_set(struct ui *ui, const char *text)
@@ -160,14 +160,14 @@ void prompt_set(struct ui *ui, const char *text)
 		p->ops->changed(ui);
 }
 
-static void recall(struct ui *ui, int by)
+static void ui_prompt_recall(struct ui *ui, int by)
 {
 	struct prompt *p = &ui->prompt;
 	if (!p->ops || !p->ops->history)
 		return;
 	if (p->recalled == 0) {
 		free(p->draft);
-		p->draft = xstrdup(buf_cstr(&p->text));
+		p->draft = mem_strdup(buf_cstr(&p->text));
 	}
 	size_t to = by > 0 ? p->recalled + 1 : p->recalled > 0 ? p->recalled - 1 : 0;
 	const char *text = to == 0 ? p->draft : history_get(ui, p->ops->history, to);
@@ -186,19 +186,19 @@ static bool edit_key(struct prompt *p, uint32_t key)
 	switch (key) {
 	case K_BACKSPACE:
 	case 0x7f:
-		cut(p, b->len ? left_of(b, p->at) : 0, p->at);
+		ui_prompt_cut(p, b->len ? left_of(b, p->at) : 0, p->at);
 		break;
 	case K_DEL:
-		cut(p, p->at, b->len ? right_of(b, p->at) : 0);
+		ui_prompt_cut(p, p->at, b->len ? right_of(b, p->at) : 0);
 		break;
 	case K_CTRL('w'):
-		cut(p, b->len ? word_left(b, p->at) : 0, p->at);
+		ui_prompt_cut(p, b->len ? word_left(b, p->at) : 0, p->at);
 		break;
 	case K_CTRL('u'):
-		cut(p, 0, p->at);
+		ui_prompt_cut(p, 0, p->at);
 		break;
 	case K_CTRL('k'):
-		cut(p, p->at, b->len);
+		ui_prompt_cut(p, p->at, b->len);
 		break;
 	case K_LEFT:
 		p->at = b->len ? left_of(b, p->at) : 0;
@@ -216,7 +216,7 @@ static bool edit_key(struct prompt *p, uint32_t key)
 		break;
 	default:
 		if (key >= 0x20 && key < KEY_FIRST_)
-			insert(p, bytes, utf8_put(key, bytes));
+			ui_prompt_insert(p, bytes, utf8_put(key, bytes));
 		break;
 	}
 	return b->len != len;
@@ -244,7 +244,7 @@ void prompt_key(struct ui *ui, uint32_t key)
 	} else if (key == K_ENTER) {
 		prompt_end(ui, buf_cstr(&p->text));
 	} else if (key == K_UP || key == K_DOWN) {
-		recall(ui, key == K_UP ? 1 : -1);
+		ui_prompt_recall(ui, key == K_UP ? 1 : -1);
 	} else if (edit_key(p, key)) {
 		p->recalled = 0;
 		if (p->ops && p->ops->changed)
@@ -254,9 +254,9 @@ void prompt_key(struct ui *ui, uint32_t key)
 
 /* --- on the screen ------------------------------------------------------------------------------------------------ */
 
-static int cells_of(const char *text, size_t len, bool ascii)
+static int ui_prompt_cells_of(const char *text, size_t len, bool ascii)
 {
-	CLEANUP(free_ptr) char *part = xstrndup(text, len);
+	CLEANUP(free_ptr) char *part = mem_strndup(text, len);
 	return text_cells(part, ascii);
 }
 
@@ -274,16 +274,16 @@ void prompt_paint(const struct ui *ui, struct area a, int row)
 	int col = put_bytes(a, row, 1, a.cols - 1 - least, ROLE_KEY, p->label, strlen(p->label), 0) + !tight, room = a.cols - col - 2;
 	if (p->choice)
 		return;
-	while (from < p->at && cells_of(text + from, p->at - from, a.g->ascii) > room)
+	while (from < p->at && ui_prompt_cells_of(text + from, p->at - from, a.g->ascii) > room)
 		from = right_of(&p->text, from);
 	bool part = p->ops && p->ops->part && p->ops->part(ui, &bad, &bad_len, &role) && bad >= from && bad < p->text.len;
 	int start = col;
 	col = put_bytes(a, row, col, room, ROLE_PROMPT, text + from, p->text.len - from, 0);
 	if (part) {
-		int at = start + cells_of(text + from, bad - from, a.g->ascii);
+		int at = start + ui_prompt_cells_of(text + from, bad - from, a.g->ascii);
 		put_bytes(a, row, at, a.cols - at - 1, role, text + bad,
 			  bad + bad_len > p->text.len ? p->text.len - bad : bad_len, GLYPH_UNDERLINE);
 	}
 	a.g->cursor_row = row;
-	a.g->cursor_col = start + cells_of(text + from, p->at - from, a.g->ascii);
+	a.g->cursor_col = start + ui_prompt_cells_of(text + from, p->at - from, a.g->ascii);
 }

@@ -16,7 +16,7 @@
 #include "ui/line.h"
 #include "ui/transport.h"
 
-static const char usage[] = "usage: sandglass-replay [options] FILE [FILE...]\n"
+static const char replay_main_usage[] = "usage: sandglass-replay [options] FILE [FILE...]\n"
 			    "Several stand beside each other, each as long after its beginning as the first.\n"
 			    "  --at SEQ          begin at this event (default: the end)\n"
 			    "  --screen SEQ      print one screen as text and end (0 = the end)\n"
@@ -34,7 +34,7 @@ static const char usage[] = "usage: sandglass-replay [options] FILE [FILE...]\n"
 			    "keys: ? shows them. Nothing runs.\n";
 
 /* The numbers are those of src/app/exit.h. */
-static int fail(const struct err *err)
+static int replay_main_fail(const struct err *err)
 {
 	bool io = err->code == ERR_IO || err->code == ERR_DENIED || err->code == ERR_BUSY || err->code == ERR_FULL ||
 		  err->code == ERR_TIMEOUT || err->code == ERR_CLOSED;
@@ -69,7 +69,7 @@ static int parse_seq(const char *option, const char *text, uint64_t *out, struct
 	return 0;
 }
 
-static int parse(int argc, char **argv, struct options *o, struct err *err)
+static int replay_main_parse(int argc, char **argv, struct options *o, struct err *err)
 {
 	static const struct option names[] = {
 		{ "at", 1, NULL, 'a' },
@@ -137,7 +137,7 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 				return -1;
 			break;
 		case 'h':
-			fputs(usage, stdout);
+			fputs(replay_main_usage, stdout);
 			exit(0);
 		default:
 			return err_set(err, ERR_USAGE, "see --help");
@@ -160,25 +160,25 @@ int main(int argc, char **argv)
 	log_open("sandglass-replay");
 	hash_init();
 	setlocale(LC_CTYPE, "");
-	if (parse(argc, argv, &o, &err) < 0)
-		return fail(&err);
+	if (replay_main_parse(argc, argv, &o, &err) < 0)
+		return replay_main_fail(&err);
 	struct console_source src[CONSOLE_SOURCES];
 	for (size_t i = 0; i < o.s.nr_beside + 1; i++)
 		src[i] = (struct console_source){ .path = i == 0 ? o.s.path : o.s.beside[i - 1], .wake_fd = -1 };
 	o.c.source = src;
 	o.c.nr_sources = o.s.nr_beside + 1;
 	if (o.screen)
-		return console_screen(&o.s, stdout, &err) < 0 ? fail(&err) : 0;
+		return console_screen(&o.s, stdout, &err) < 0 ? replay_main_fail(&err) : 0;
 	bool terminal = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO), words = o.screens || o.step || o.line || !terminal;
 	if (words && o.s.nr_beside > 0)
-		return fail((err_set(&err, ERR_USAGE, "one session at a time by words; 'sandglass compare' puts several side by side"), &err));
+		return replay_main_fail((err_set(&err, ERR_USAGE, "one session at a time by words; 'sandglass compare' puts several side by side"), &err));
 	if (o.step && o.json)
-		return fail((err_set(&err, ERR_USAGE, "--step takes commands and answers in words, --json prints every event: one of the two"), &err));
+		return replay_main_fail((err_set(&err, ERR_USAGE, "--step takes commands and answers in words, --json prints every event: one of the two"), &err));
 	if (o.screens)
-		return line_dump(o.s.path, 0, o.c.at, o.follow, stdout, &err) < 0 ? fail(&err) : 0;
+		return line_dump(o.s.path, 0, o.c.at, o.follow, stdout, &err) < 0 ? replay_main_fail(&err) : 0;
 	if (o.step || (o.line && terminal && !o.json && o.den == 0)) {
 		CLEANUP(free_ptr) char *marks = paths_state("marks");
-		return line_replay(o.s.path, o.c.at, marks, stdout, &err) < 0 ? fail(&err) : 0;
+		return line_replay(o.s.path, o.c.at, marks, stdout, &err) < 0 ? replay_main_fail(&err) : 0;
 	}
 	if (o.line || !terminal) {
 		FILE *json = o.json ? json_stream_new(stdout) : NULL;
@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 		int rc = line_print(&l, &err);
 		if (json && fclose(json) != 0 && rc == 0)
 			rc = err_sys(&err, "cannot write");
-		return rc < 0 ? fail(&err) : 0;
+		return rc < 0 ? replay_main_fail(&err) : 0;
 	}
-	return console_main(&o.c, &err) < 0 ? fail(&err) : 0;
+	return console_main(&o.c, &err) < 0 ? replay_main_fail(&err) : 0;
 }

@@ -12,15 +12,15 @@ static const struct {
 	const char *name;
 	bool amount; /* of the track's steps; else how many events */
 	int which;
-} lanes[] = {
+} ruler_lanes[] = {
 	{ "exec", false, LANE_EXEC },      { "events", false, LANE_EVENTS },  { "model", false, LANE_MODEL },
 	{ "cost", true, TRACK_COST },      { "tokens", true, TRACK_TOKENS },  { "output", true, TRACK_OUTPUT },
 };
 
 bool ruler_choose(struct ui *ui, const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(lanes); i++)
-		if (strcmp(lanes[i].name, name) == 0) {
+	for (size_t i = 0; i < ARRAY_LEN(ruler_lanes); i++)
+		if (strcmp(ruler_lanes[i].name, name) == 0) {
 			ui->transport.lane = (int)i;
 			return true;
 		}
@@ -51,7 +51,7 @@ static uint64_t column_end(const struct track *t, int i, int width)
 	return i + 1 == width ? t->nr : track_seq(t, (all / width) * (i + 1) + all % width * (i + 1) / width);
 }
 
-static struct slot *columns(const struct ui *ui, const struct track *t, int width, struct arena *ar)
+static struct slot *ruler_columns(const struct ui *ui, const struct track *t, int width, struct arena *ar)
 {
 	struct slot *c = arena_alloc(ar, (size_t)width * sizeof(*c));
 	uint64_t from = 0;
@@ -59,8 +59,8 @@ static struct slot *columns(const struct ui *ui, const struct track *t, int widt
 		uint64_t to = column_end(t, i, width);
 		c[i] = (struct slot){ .from = from, .to = to < from ? from : to };
 		c[i].sum = track_between(t, from, c[i].to);
-		c[i].value = lanes[ui->transport.lane].amount ? c[i].sum.amount[lanes[ui->transport.lane].which]
-							      : c[i].sum.count[lanes[ui->transport.lane].which];
+		c[i].value = ruler_lanes[ui->transport.lane].amount ? c[i].sum.amount[ruler_lanes[ui->transport.lane].which]
+							      : c[i].sum.count[ruler_lanes[ui->transport.lane].which];
 		from = c[i].to;
 	}
 	return c;
@@ -76,7 +76,7 @@ uint64_t ruler_seq(const struct ui *ui, size_t source, int col)
 	return from + 1 <= t->nr ? from + 1 : t->nr;
 }
 
-static int column_of(const struct slot *c, int width, uint64_t at)
+static int ruler_column_of(const struct slot *c, int width, uint64_t at)
 {
 	int i = 0;
 	while (i + 1 < width && at > c[i].to)
@@ -101,7 +101,7 @@ static void paint_edits(struct area a, int row, const struct slot *c, int width)
 {
 	for (int i = 0; i < width; i++)
 		if (c[i].sum.count[LANE_EDIT])
-			put(a, row, BEGIN + i, ROLE_ADD, "+");
+			grid_put(a, row, BEGIN + i, ROLE_ADD, "+");
 }
 
 /* The reader's own mark in events from + 1 to to: its letter, "m" without one; 0 none. */
@@ -134,17 +134,17 @@ static char mark_in(const struct ui *ui, size_t source, const struct slot *c, en
 	return own;
 }
 
-static void paint_marks(const struct ui *ui, size_t source, struct area a, int row, const struct slot *c, int width)
+static void ruler_paint_marks(const struct ui *ui, size_t source, struct area a, int row, const struct slot *c, int width)
 {
 	for (int i = 0; i < width; i++) {
 		enum role r;
 		const char sign[2] = { mark_in(ui, source, &c[i], &r), 0 };
 		if (*sign)
-			put(a, row, BEGIN + i, r, sign);
+			grid_put(a, row, BEGIN + i, r, sign);
 	}
 }
 
-static void label(struct area a, int row, const char *text, int width)
+static void ruler_label(struct area a, int row, const char *text, int width)
 {
 	put_field(a, row, 1, LABEL - 2, ROLE_HEAD, text);
 	put_sign(a, row, BEGIN - 1, ROLE_RULE, SIGN_VLINE);
@@ -158,16 +158,16 @@ static void paint_tall(const struct ui *ui, size_t source, struct area a, const 
 	const char *scale = arena_printf(&ar, "A approved  D denied  ! held  E error  R rollback  B base moved  X end   column = %s, pauses >2s cut",
 					 fmt_span_fine(&ar, track_length(t) / width));
 	put_rule(a, 0, "timeline", ROLE_TITLE, scale);
-	label(a, 1, lanes[ui->transport.lane].name, width);
+	ruler_label(a, 1, ruler_lanes[ui->transport.lane].name, width);
 	paint_bars(a, 1, c, width);
-	label(a, 2, "edit", width);
+	ruler_label(a, 2, "edit", width);
 	paint_edits(a, 2, c, width);
-	label(a, 3, "marks", width);
-	paint_marks(ui, source, a, 3, c, width);
-	label(a, 4, "", width);
+	ruler_label(a, 3, "marks", width);
+	ruler_paint_marks(ui, source, a, 3, c, width);
+	ruler_label(a, 4, "", width);
 	for (int i = 0; i < width; i++)
 		put_sign(a, 4, BEGIN + i, i < here ? ROLE_SPARK : ROLE_RULE, SIGN_HLINE);
-	put(a, 4, BEGIN + here, ROLE_HIDDEN, "^"); /* reversed in every theme */
+	grid_put(a, 4, BEGIN + here, ROLE_HIDDEN, "^"); /* reversed in every theme */
 	arena_release(&ar);
 }
 
@@ -176,11 +176,11 @@ static void paint_small(const struct ui *ui, size_t source, struct area a, const
 {
 	enum role r;
 	const char sign[2] = { mark_in(ui, source, &c[here], &r), 0 };
-	label(a, 0, lanes[ui->transport.lane].name, width);
+	ruler_label(a, 0, ruler_lanes[ui->transport.lane].name, width);
 	paint_bars(a, 0, c, width);
-	label(a, 1, "marks", width);
-	paint_marks(ui, source, a, 1, c, width);
-	put(a, 1, BEGIN + here, ROLE_HIDDEN, *sign ? sign : "^");
+	ruler_label(a, 1, "marks", width);
+	ruler_paint_marks(ui, source, a, 1, c, width);
+	grid_put(a, 1, BEGIN + here, ROLE_HIDDEN, *sign ? sign : "^");
 }
 
 void ruler_paint(const struct ui *ui, size_t source, uint64_t at, struct area a)
@@ -190,8 +190,8 @@ void ruler_paint(const struct ui *ui, size_t source, uint64_t at, struct area a)
 	int width = width_of(a.cols);
 	if (t->nr == 0 || a.rows < 2)
 		return;
-	struct slot *c = columns(ui, t, width, &ar);
-	int here = column_of(c, width, at);
+	struct slot *c = ruler_columns(ui, t, width, &ar);
+	int here = ruler_column_of(c, width, at);
 	if (a.rows >= 5)
 		paint_tall(ui, source, a, c, width, here);
 	else

@@ -17,7 +17,7 @@ void search_clear(struct ui *ui)
 	ui->find->needle = NULL;
 }
 
-static const char *hit(const struct finder *f, const char *text)
+static const char *ui_search_hit(const struct finder *f, const char *text)
 {
 	return f->needle_case ? strstr(text, f->needle) : strcasestr(text, f->needle);
 }
@@ -38,7 +38,7 @@ struct hits {
 	bool cut;
 };
 
-static void add(struct hits *h, uint64_t at)
+static void ui_search_add(struct hits *h, uint64_t at)
 {
 	if (h->nr < HITS_MAX)
 		h->at[h->nr++] = at;
@@ -73,8 +73,8 @@ static void hits_indexed(struct hits *h, struct ui *ui, const struct looked *l)
 			uint64_t row = ev.action ? ev.action : ev.seq;
 			size_t k = rows_find(l->rows, row);
 			bool is = k < l->rows->nr && l->rows->row[k].seq == row && (h->nr == 0 || h->at[h->nr - 1] != row);
-			if (is && hit(ui->find, row_words(s, &l->rows->row[k], &a)))
-				add(h, row);
+			if (is && ui_search_hit(ui->find, row_words(s, &l->rows->row[k], &a)))
+				ui_search_add(h, row);
 			arena_reset(&a);
 		}
 	}
@@ -90,8 +90,8 @@ static void hits_rows(struct hits *h, struct ui *ui, const struct looked *l)
 		return;
 	}
 	for (size_t i = 0; i < l->rows->nr; i++) {
-		if (hit(ui->find, row_words(ui->src[l->source], &l->rows->row[i], &a)))
-			add(h, l->rows->row[i].seq);
+		if (ui_search_hit(ui->find, row_words(ui->src[l->source], &l->rows->row[i], &a)))
+			ui_search_add(h, l->rows->row[i].seq);
 		arena_reset(&a);
 	}
 	arena_release(&a);
@@ -104,8 +104,8 @@ static void hits_text(struct hits *h, struct ui *ui, const struct looked *l)
 		const struct text_row *r = &l->text->row[i];
 		buf_reset(&line);
 		text_row_plain(r, &line);
-		if (hit(ui->find, buf_cstr(&line)))
-			add(h, i);
+		if (ui_search_hit(ui->find, buf_cstr(&line)))
+			ui_search_add(h, i);
 	}
 }
 
@@ -113,8 +113,8 @@ static void hits_lines(struct hits *h, struct ui *ui, const struct looked *l, co
 {
 	struct arena a = ARENA_INIT;
 	for (size_t i = 0; i < l->nr; i++)
-		if (hit(ui->find, l->line(self, ui, i, &a)))
-			add(h, i);
+		if (ui_search_hit(ui->find, l->line(self, ui, i, &a)))
+			ui_search_add(h, i);
 	arena_release(&a);
 }
 
@@ -165,26 +165,26 @@ void search_next(struct ui *ui, int by)
 static void needle_set(struct finder *f, const char *text)
 {
 	free(f->needle);
-	f->needle = *text ? xstrdup(text) : NULL;
+	f->needle = *text ? mem_strdup(text) : NULL;
 	f->needle_case = false;
 	for (; *text; text++)
 		f->needle_case = f->needle_case || isupper((unsigned char)*text);
 }
 
-static void changed(struct ui *ui)
+static void ui_search_changed(struct ui *ui)
 {
 	needle_set(ui->find, buf_cstr(&ui->prompt.text)); /* hits light up while it is typed */
 }
 
-static void hint(const struct ui *ui, struct area a, int row)
+static void ui_search_hint(const struct ui *ui, struct area a, int row)
 {
 	(void)ui;
-	put(a, row, 1, ROLE_DIM, "Enter finds  Esc cancels  Up history   then n next, N before; a capital makes capitals count");
+	grid_put(a, row, 1, ROLE_DIM, "Enter finds  Esc cancels  Up history   then n next, N before; a capital makes capitals count");
 }
 
-static const struct prompt_ops ops = { .history = '/', .changed = changed, .hint = hint };
+static const struct prompt_ops ui_search_ops = { .history = '/', .changed = ui_search_changed, .hint = ui_search_hint };
 
-static void done(struct ui *ui, const char *text)
+static void ui_search_done(struct ui *ui, const char *text)
 {
 	const char *last = history_get(ui, '/', 1);
 	if (!text) {
@@ -199,7 +199,7 @@ static void done(struct ui *ui, const char *text)
 
 void search_ask(struct ui *ui, const char *text)
 {
-	prompt_ask(ui, "/", text, &ops, &(struct subject){ 0 }, done);
+	prompt_ask(ui, "/", text, &ui_search_ops, &(struct subject){ 0 }, ui_search_done);
 }
 
 /* --- on the screen ------------------------------------------------------------------------------------------------ */
@@ -208,7 +208,7 @@ static void light_row(const struct finder *f, struct area a, int row)
 {
 	CLEANUP(buf_release) struct buf line = BUF_INIT;
 	struct cell *cell = &a.g->cell[(a.row + row) * a.g->cols + a.col];
-	CLEANUP(free_ptr) char *room = xcalloc((size_t)a.cols + 1, sizeof(size_t));
+	CLEANUP(free_ptr) char *room = mem_calloc((size_t)a.cols + 1, sizeof(size_t));
 	size_t *start = (size_t *)(void *)room;
 	for (int c = 0; c < a.cols; c++) {
 		start[c] = line.len;
@@ -216,7 +216,7 @@ static void light_row(const struct finder *f, struct area a, int row)
 			cell[c].len ? buf_append(&line, cell[c].s, cell[c].len) : buf_putc(&line, ' ');
 	}
 	size_t len = strlen(f->needle);
-	for (const char *p = buf_cstr(&line); (p = hit(f, p)); p += len) {
+	for (const char *p = buf_cstr(&line); (p = ui_search_hit(f, p)); p += len) {
 		size_t from = (size_t)(p - line.data);
 		for (int c = 0; c < a.cols; c++)
 			if (start[c] >= from && start[c] < from + len)

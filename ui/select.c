@@ -20,7 +20,7 @@ static bool looked_at(struct ui *ui, struct looked *l)
 	return l->seen.rows > 0 && ((l->what == LOOK_ROWS && l->rows->nr > 0) || (l->what == LOOK_TEXT && l->text->nr > 0));
 }
 
-static size_t count_of(const struct looked *l)
+static size_t select_count_of(const struct looked *l)
 {
 	return l->what == LOOK_ROWS ? l->rows->nr : l->text->nr;
 }
@@ -28,17 +28,17 @@ static size_t count_of(const struct looked *l)
 /* An end of the choice as an index: rows are known by their seq, which stays theirs when others come. */
 static size_t index_of(const struct looked *l, uint64_t end)
 {
-	size_t i = l->what == LOOK_ROWS ? rows_find(l->rows, end) : (size_t)end, nr = count_of(l);
+	size_t i = l->what == LOOK_ROWS ? rows_find(l->rows, end) : (size_t)end, nr = select_count_of(l);
 	return i < nr ? i : nr - 1;
 }
 
-static uint64_t end_at(const struct looked *l, size_t i)
+static uint64_t select_end_at(const struct looked *l, size_t i)
 {
 	return l->what == LOOK_ROWS ? l->rows->row[i].seq : i;
 }
 
 /* First and last of what is chosen, lines that were wrapped whole. */
-static void range_of(const struct ui *ui, const struct looked *l, size_t *lo, size_t *hi)
+static void select_range_of(const struct ui *ui, const struct looked *l, size_t *lo, size_t *hi)
 {
 	size_t a = index_of(l, ui->select.from), b = index_of(l, ui->select.at);
 	*lo = a < b ? a : b;
@@ -67,7 +67,7 @@ static struct hash print_of(const struct ui *ui, const struct looked *l)
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	if (l->what != LOOK_TEXT)
 		return h;
-	range_of(ui, l, &lo, &hi);
+	select_range_of(ui, l, &lo, &hi);
 	text_plain_rows(l->text, lo, hi + 1, l->gutters, &b);
 	hash_of(buf_cstr(&b), b.len, &h);
 	return h;
@@ -97,13 +97,13 @@ void select_keep(struct ui *ui)
 	ui_say(ui, ROLE_WARN, "what was chosen has changed: no lines are chosen any more");
 }
 
-static void say(struct ui *ui)
+static void select_say(struct ui *ui)
 {
 	struct looked l;
 	size_t lo, hi;
 	if (!looked_at(ui, &l))
 		return;
-	range_of(ui, &l, &lo, &hi);
+	select_range_of(ui, &l, &lo, &hi);
 	size_t n = lines_in(&l, lo, hi);
 	ui_say(ui, ROLE_TEXT, "%zu line%s chosen", n, n == 1 ? "" : "s");
 }
@@ -116,9 +116,9 @@ static void move_to(struct ui *ui, int64_t to)
 		select_end(ui);
 		return;
 	}
-	int64_t last = (int64_t)count_of(&l) - 1, first = (int64_t)l.seen.first;
+	int64_t last = (int64_t)select_count_of(&l) - 1, first = (int64_t)l.seen.first;
 	to = to < 0 ? 0 : to > last ? last : to;
-	ui->select.at = end_at(&l, (size_t)to);
+	ui->select.at = select_end_at(&l, (size_t)to);
 	ui->select.print = print_of(ui, &l);
 	if (l.what == LOOK_ROWS)
 		top->ops->go(top->self, ui, ui->select.at);
@@ -127,7 +127,7 @@ static void move_to(struct ui *ui, int64_t to)
 	else if (to >= first + l.seen.rows)
 		top->ops->go(top->self, ui, (uint64_t)(to - l.seen.rows + 1));
 	ui->stale = true;
-	say(ui);
+	select_say(ui);
 }
 
 static void move_by(struct ui *ui, int64_t by)
@@ -138,7 +138,7 @@ static void move_by(struct ui *ui, int64_t by)
 }
 
 /* What follows the end stands still from now on. */
-static void begin(struct ui *ui)
+static void select_begin(struct ui *ui)
 {
 	struct looked l;
 	struct view *top = ui_top(ui);
@@ -155,7 +155,7 @@ static void begin(struct ui *ui)
 		return;
 	ui->select = (struct select){ .on = true, .shown = ui->nr_shown, .from = l.at, .at = l.at };
 	ui->select.print = print_of(ui, &l);
-	say(ui);
+	select_say(ui);
 }
 
 void select_end(struct ui *ui)
@@ -178,7 +178,7 @@ void select_went(struct ui *ui, uint64_t to)
 	ui->select.print = print_of(ui, &l);
 }
 
-static bool move_verb(struct ui *ui, enum verb v)
+static bool select_move_verb(struct ui *ui, enum verb v)
 {
 	struct looked l;
 	int page = looked_at(ui, &l) && l.seen.rows > 1 ? l.seen.rows / 2 : 1;
@@ -201,7 +201,7 @@ static bool move_verb(struct ui *ui, enum verb v)
 }
 
 /* What goes on with the same lines chosen. */
-static bool keeps(enum verb v)
+static bool select_keeps(enum verb v)
 {
 	return v == VERB_SEARCH || v == VERB_AGAIN || v == VERB_AGAIN_UP || v == VERB_LINE || v == VERB_PAGER || v == VERB_EDITOR ||
 	       v == VERB_SAVE || v == VERB_PLAIN || v == VERB_REDRAW || v == VERB_MOUSE;
@@ -211,11 +211,11 @@ bool select_verb(struct ui *ui, enum verb v)
 {
 	if (!is_on(ui)) {
 		if (v == VERB_SELECT)
-			begin(ui);
+			select_begin(ui);
 		return v == VERB_SELECT;
 	}
-	if (move_verb(ui, v) || keeps(v))
-		return !keeps(v);
+	if (select_move_verb(ui, v) || select_keeps(v))
+		return !select_keeps(v);
 	if (v == VERB_COPY || v == VERB_OPEN) {
 		buf_reset(&ui->wish_text);
 		select_text(ui, &ui->wish_text);
@@ -240,7 +240,7 @@ void select_text(struct ui *ui, struct buf *out)
 	size_t lo, hi;
 	if (!is_on(ui) || !looked_at(ui, &l))
 		return;
-	range_of(ui, &l, &lo, &hi);
+	select_range_of(ui, &l, &lo, &hi);
 	if (l.what == LOOK_TEXT) {
 		text_plain_rows(l.text, lo, hi + 1, l.gutters, out);
 		return;
@@ -259,7 +259,7 @@ void select_paint(struct ui *ui, struct area body)
 	size_t lo, hi;
 	if (!is_on(ui) || !looked_at(ui, &l))
 		return;
-	range_of(ui, &l, &lo, &hi);
+	select_range_of(ui, &l, &lo, &hi);
 	struct area lines = area_sub(body, l.seen.row, l.seen.col, l.seen.rows, l.seen.cols);
 	for (int row = 0; row < l.seen.rows; row++)
 		if (l.seen.first + (size_t)row >= lo && l.seen.first + (size_t)row <= hi)

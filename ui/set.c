@@ -106,7 +106,7 @@ bool ui_is_setting(const char *word)
 }
 
 /* All of them as they are. */
-static void say_all(struct ui *ui)
+static void set_say_all(struct ui *ui)
 {
 	ui_say(ui, ROLE_TEXT, "theme=%s %s %s keys=%s ambiwidth=%d popup=%s arm_ms=%d",
 	       *ui->theme_name ? ui->theme_name : "none", ui->no_mouse ? "nomouse" : "mouse", ui->grid.ascii ? "ascii" : "noascii",
@@ -148,24 +148,24 @@ static bool is_switch(const char *name, size_t len)
 }
 
 /* Switches may be given as settings with a value, and those of approvals without that word. Returns owned. */
-static char *normal(const char *typed)
+static char *set_normal(const char *typed)
 {
-	CLEANUP(free_ptr) char *what = xstrdup(typed);
+	CLEANUP(free_ptr) char *what = mem_strdup(typed);
 	put_equal(what);
 	size_t n = strcspn(what, "=");
 	bool on;
 	if (what[n] && is_switch(what, n) && is_on_or_off(what + n + 1, &on))
-		return xasprintf("%s%.*s", on ? "" : "no", (int)n, what);
+		return mem_printf("%s%.*s", on ? "" : "no", (int)n, what);
 	bool short_name = strncmp(what, "popup=", 6) == 0 || strncmp(what, "arm_ms=", 7) == 0;
-	return xasprintf("%s%s", short_name ? "approvals." : "", what);
+	return mem_printf("%s%s", short_name ? "approvals." : "", what);
 }
 
 void ui_set(struct ui *ui, const char *typed)
 {
-	CLEANUP(free_ptr) char *what = normal(typed);
+	CLEANUP(free_ptr) char *what = set_normal(typed);
 	bool toggled = strcmp(what, "mouse") == 0 || strcmp(what, "coach") == 0 || strcmp(what, "ascii") == 0 || strncmp(what, "no", 2) == 0;
 	if (!*what || (ui_is_setting(what) && !strchr(what, '=') && !toggled)) {
-		say_all(ui);
+		set_say_all(ui);
 		return;
 	}
 	static const char keys[] = "keys=", popup[] = "approvals.popup=";

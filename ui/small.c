@@ -8,7 +8,7 @@
 #include "ui/views/row.h"
 
 /* The first of @texts (the longest first, the last one always) that is whole in @cols. */
-static const char *fitting(const char *const *texts, size_t nr, int cols)
+static const char *small_fitting(const char *const *texts, size_t nr, int cols)
 {
 	size_t i = 0;
 	while (i + 1 < nr && text_cells(texts[i], true) > cols)
@@ -16,7 +16,7 @@ static const char *fitting(const char *const *texts, size_t nr, int cols)
 	return texts[i];
 }
 
-static void paint_counts(const struct ui *ui, struct area a, struct arena *ar)
+static void small_paint_counts(const struct ui *ui, struct area a, struct arena *ar)
 {
 	size_t held = 0, run = 0;
 	for (size_t i = 0; i < ui->nr_src; i++) {
@@ -28,11 +28,11 @@ static void paint_counts(const struct ui *ui, struct area a, struct arena *ar)
 		arena_printf(ar, "sandglass: %s (window too small)", both), arena_printf(ar, "%s (too small)", both), both,
 		held ? arena_printf(ar, "%zu held", held) : arena_printf(ar, "%zu run", run), held ? "!" : run ? ">" : ".",
 	};
-	put(a, 0, 0, held ? ROLE_HELD : ROLE_TEXT, fitting(texts, ARRAY_LEN(texts), a.cols));
+	grid_put(a, 0, 0, held ? ROLE_HELD : ROLE_TEXT, small_fitting(texts, ARRAY_LEN(texts), a.cols));
 }
 
 /* "#405 fix-parser: git push origin fix/parser" */
-static const char *waiting(const struct ui *ui, size_t source, uint64_t id, struct arena *ar)
+static const char *small_waiting(const struct ui *ui, size_t source, uint64_t id, struct arena *ar)
 {
 	struct source *s = ui->src[source];
 	const struct model_action *act = model_action(&s->model, id);
@@ -47,10 +47,10 @@ struct first {
 	const char *verb, *id;
 };
 
-static void paint_one(const struct ui *ui, struct area a, size_t source, uint64_t seq, int *row, int end, struct arena *ar)
+static void small_paint_one(const struct ui *ui, struct area a, size_t source, uint64_t seq, int *row, int end, struct arena *ar)
 {
 	if (*row < end)
-		put(a, (*row)++, 0, ROLE_TEXT, waiting(ui, source, seq, ar));
+		grid_put(a, (*row)++, 0, ROLE_TEXT, small_waiting(ui, source, seq, ar));
 }
 
 static void find_first(struct first *f, const struct ui *ui, size_t source, const char *verb, uint64_t seq, struct arena *ar)
@@ -72,34 +72,34 @@ static struct first paint_waiting(const struct ui *ui, struct area a, int row, i
 			continue;
 		for (size_t k = 0; k < m->nr_held; k++) {
 			find_first(&first, ui, i, "approve", m->held[k], ar);
-			paint_one(ui, a, i, m->held[k], &row, end, ar);
+			small_paint_one(ui, a, i, m->held[k], &row, end, ar);
 		}
 		for (size_t k = 0; k < m->nr_asks; k++) {
 			find_first(&first, ui, i, "answer", m->ask[k].seq, ar);
-			paint_one(ui, a, i, m->ask[k].seq, &row, end, ar);
+			small_paint_one(ui, a, i, m->ask[k].seq, &row, end, ar);
 		}
 	}
 	return first;
 }
 
-static const char *how(const struct first *f, int cols, struct arena *ar)
+static const char *small_how(const struct first *f, int cols, struct arena *ar)
 {
 	const char *or = strcmp(f->verb, "approve") == 0 ? " or 'deny'" : "";
 	const char *const texts[] = { arena_printf(ar, "'sandglass %s %s'%s in another terminal", f->verb, f->id, or),
 				      arena_printf(ar, "in a shell: sandglass %s %s", f->verb, f->id),
 				      arena_printf(ar, "sandglass %s %s", f->verb, f->id), "" };
-	return fitting(texts, ARRAY_LEN(texts), cols);
+	return small_fitting(texts, ARRAY_LEN(texts), cols);
 }
 
 void small_paint(const struct ui *ui, struct area a)
 {
 	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
 	static const char *const leave[] = { "all is shown from 60x16 on; q leaves", "60x16 shows all; q leaves", "q leaves", "" };
-	paint_counts(ui, a, &ar);
+	small_paint_counts(ui, a, &ar);
 	if (a.rows < 2)
 		return;
 	struct first first = paint_waiting(ui, a, 1, a.rows - 3, &ar);
 	if (first.verb && a.rows > 2)
-		put(a, a.rows - 2, 0, ROLE_DIM, how(&first, a.cols, &ar));
-	put(a, a.rows - 1, 0, ROLE_DIM, fitting(leave, ARRAY_LEN(leave), a.cols));
+		grid_put(a, a.rows - 2, 0, ROLE_DIM, small_how(&first, a.cols, &ar));
+	grid_put(a, a.rows - 1, 0, ROLE_DIM, small_fitting(leave, ARRAY_LEN(leave), a.cols));
 }

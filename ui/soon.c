@@ -7,7 +7,7 @@
 
 enum { TURN_NS = 100000 }; /* the least that there is */
 
-void soon_please(void)
+void sched_slice(void)
 {
 	struct sched_attr a = { .size = sizeof(a) };
 	if (syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) < 0 || a.sched_policy != SCHED_NORMAL)

@@ -4,6 +4,6 @@
 #ifndef UI_SOON_H
 #define UI_SOON_H
 
-void soon_please(void); /* this thread; programs that it starts have their own way */
+void sched_slice(void); /* this thread; programs that it starts have their own way */
 
 #endif

@@ -56,14 +56,14 @@ void ui_shell_ended(struct ui *ui, const char *session, const char *box, uint64_
 		ui_say(ui, ROLE_ERROR, "the shell in %s %s%s%s%s", box, *end ? "was lost: " : "goes on without you", end, *why ? ", " : "", why);
 }
 
-static const struct { const char *name, *of, *example; } kinds[] = {
+static const struct { const char *name, *of, *example; } agent_actions_kinds[] = {
 	{ "usd", "dollars", "0.50" }, { "tokens", "tokens", "50000" }, { "time", "time", "20m" }, { "steps", "steps", "20" }, { "actions", "actions", "10" },
 };
 
-static size_t kind_of(const char *name)
+static size_t agent_actions_kind_of(const char *name)
 {
 	size_t i = 0;
-	while (i < ARRAY_LEN(kinds) && strcmp(kinds[i].name, name) != 0)
+	while (i < ARRAY_LEN(agent_actions_kinds) && strcmp(agent_actions_kinds[i].name, name) != 0)
 		i++;
 	return i;
 }
@@ -73,7 +73,7 @@ static bool is_amount(size_t kind, const char *value)
 	int64_t us;
 	if (kind == 0 && value[strspn(value, "0123456789.")])
 		return false;
-	if (kind == 0 || strcmp(kinds[kind].name, "time") == 0)
+	if (kind == 0 || strcmp(agent_actions_kinds[kind].name, "time") == 0)
 		return clock_parse_span(value, &us) && us > 0;
 	return strlen(value) < 19 && value[strspn(value, "0123456789")] == 0 && value[strspn(value, "0")] != 0;
 }
@@ -82,16 +82,16 @@ static bool is_amount(size_t kind, const char *value)
 static json_t *more_of(const char *text, const char *alone, size_t *wrong)
 {
 	json_t *opts = json_object();
-	CLEANUP(free_ptr) char *copy = xstrdup(text);
+	CLEANUP(free_ptr) char *copy = mem_strdup(text);
 	char *save = NULL;
 	for (char *w = strtok_r(copy, " ,", &save); w && opts; w = strtok_r(NULL, " ,", &save)) {
 		char *eq = strchr(w, '=');
 		const char *value = eq ? eq + 1 : w + (*w == '$');
 		if (eq)
 			*eq = 0;
-		size_t k = *wrong = kind_of(eq ? w : alone);
-		if (k < ARRAY_LEN(kinds) && is_amount(k, value)) {
-			json_put_str(opts, kinds[k].name, value);
+		size_t k = *wrong = agent_actions_kind_of(eq ? w : alone);
+		if (k < ARRAY_LEN(agent_actions_kinds) && is_amount(k, value)) {
+			json_put_str(opts, agent_actions_kinds[k].name, value);
 		} else {
 			json_decref(opts);
 			opts = NULL;
@@ -101,7 +101,7 @@ static json_t *more_of(const char *text, const char *alone, size_t *wrong)
 }
 
 /* What is used up of the budget that @on works under, as an option of the command; @session: it is the session's. */
-static const char *used_up(const struct source *s, const struct model_agent *a, bool *session)
+static const char *agent_actions_used_up(const struct source *s, const struct model_agent *a, bool *session)
 {
 	static const char *const names[][2] = { { "uusd", "usd" }, { "time_us", "time" } };
 	*session = s->model.used_up != NULL || !a || a->script;
@@ -120,11 +120,11 @@ static void more_said(struct ui *ui, const char *text)
 	if (!text || !*text || !s)
 		return;
 	bool session;
-	const char *what = used_up(s, a, &session);
-	size_t wrong = ARRAY_LEN(kinds);
+	const char *what = agent_actions_used_up(s, a, &session);
+	size_t wrong = ARRAY_LEN(agent_actions_kinds);
 	json_t *opts = more_of(text, what ? what : "usd", &wrong);
-	if (!opts && wrong < ARRAY_LEN(kinds))
-		ui_say(ui, ROLE_ERROR, "that is no amount of %s: as %s, or %s=%s", kinds[wrong].of, kinds[wrong].example, kinds[wrong].name, kinds[wrong].example);
+	if (!opts && wrong < ARRAY_LEN(agent_actions_kinds))
+		ui_say(ui, ROLE_ERROR, "that is no amount of %s: as %s, or %s=%s", agent_actions_kinds[wrong].of, agent_actions_kinds[wrong].example, agent_actions_kinds[wrong].name, agent_actions_kinds[wrong].example);
 	else if (!opts)
 		ui_say(ui, ROLE_ERROR, "not understood: usd=1 time=20m tokens=50000 steps=20 actions=10");
 	if (!opts)
@@ -141,10 +141,10 @@ void ui_more_budget(struct ui *ui, const struct subject *on)
 	const char *label;
 	if (!s)
 		return;
-	const char *what = used_up(s, a, &session), *whose = session ? "the session" : ui_short_name(ui, &ar, a->name);
+	const char *what = agent_actions_used_up(s, a, &session), *whose = session ? "the session" : ui_short_name(ui, &ar, a->name);
 	if (what)
-		label = arena_printf(&ar, "%s has used up its %s; how much more? (as %s):", whose, kind_of(what) < ARRAY_LEN(kinds) ? kinds[kind_of(what)].of : what,
-				     kind_of(what) < ARRAY_LEN(kinds) ? kinds[kind_of(what)].example : "20");
+		label = arena_printf(&ar, "%s has used up its %s; how much more? (as %s):", whose, agent_actions_kind_of(what) < ARRAY_LEN(agent_actions_kinds) ? agent_actions_kinds[agent_actions_kind_of(what)].of : what,
+				     agent_actions_kind_of(what) < ARRAY_LEN(agent_actions_kinds) ? agent_actions_kinds[agent_actions_kind_of(what)].example : "20");
 	else
 		label = arena_printf(&ar, "more for %s (usd=1 time=20m tokens=50000 steps=20 actions=10):", whose);
 	ui_ask(ui, label, on, more_said);

@@ -17,15 +17,15 @@ enum { BY_EVENT_US = 300000, FRAME_US = 50000 };
 static const struct {
 	const char *name;
 	int num, den;
-} speeds[] = { { "0.25x", 1, 4 }, { "0.5x", 1, 2 }, { "1x", 1, 1 },   { "2x", 2, 1 },  { "4x", 4, 1 },
+} transport_speeds[] = { { "0.25x", 1, 4 }, { "0.5x", 1, 2 }, { "1x", 1, 1 },   { "2x", 2, 1 },  { "4x", 4, 1 },
 	       { "8x", 8, 1 },    { "16x", 16, 1 }, { "32x", 32, 1 }, { "64x", 64, 1 } };
 enum { SPEED_ONE = 2 }; /* ui->transport.speed counts from it */
 
 bool transport_speed(const char *name, int *index_out)
 {
-	for (size_t i = 0; i < ARRAY_LEN(speeds); i++) {
-		size_t n = strlen(speeds[i].name) - 1;
-		if (strncmp(name, speeds[i].name, n) == 0 && (name[n] == 0 || strcmp(name + n, "x") == 0)) {
+	for (size_t i = 0; i < ARRAY_LEN(transport_speeds); i++) {
+		size_t n = strlen(transport_speeds[i].name) - 1;
+		if (strncmp(name, transport_speeds[i].name, n) == 0 && (name[n] == 0 || strcmp(name + n, "x") == 0)) {
 			*index_out = (int)i - SPEED_ONE;
 			return true;
 		}
@@ -35,8 +35,8 @@ bool transport_speed(const char *name, int *index_out)
 
 void transport_ratio(int index, int *num, int *den)
 {
-	*num = speeds[index + SPEED_ONE].num;
-	*den = speeds[index + SPEED_ONE].den;
+	*num = transport_speeds[index + SPEED_ONE].num;
+	*den = transport_speeds[index + SPEED_ONE].den;
 }
 
 /* --- moving ------------------------------------------------------------------------------------------------------- */
@@ -46,13 +46,13 @@ static struct source *record_of(const struct ui *ui)
 	return ui_source(ui, 0);
 }
 
-static uint64_t cursor(const struct ui *ui)
+static uint64_t transport_cursor_seq(const struct ui *ui)
 {
 	const struct source *s = record_of(ui);
 	return ui->limit ? ui->limit : s ? session_head(s->session) : 0;
 }
 
-static void go(struct ui *ui, uint64_t seq)
+static void transport_go_to(struct ui *ui, uint64_t seq)
 {
 	struct source *s = record_of(ui);
 	uint64_t head = s ? session_head(s->session) : 0;
@@ -89,9 +89,9 @@ static uint64_t row_before(const struct model *m, uint64_t seq)
 static void step_row(struct ui *ui, int by)
 {
 	struct source *s = record_of(ui);
-	uint64_t at = cursor(ui), to = !s ? 0 : by > 0 ? next_row(s, at) : row_before(&s->model, at);
+	uint64_t at = transport_cursor_seq(ui), to = !s ? 0 : by > 0 ? next_row(s, at) : row_before(&s->model, at);
 	if (to)
-		go(ui, to);
+		transport_go_to(ui, to);
 	else
 		ui_say(ui, ROLE_DIM, by > 0 ? "that is the end" : "that is the beginning");
 }
@@ -126,7 +126,7 @@ static bool not_read(const struct source *s, uint64_t at, uint64_t found, int by
 void transport_jump(struct ui *ui, char kind, const char *word, int by)
 {
 	struct source *s = record_of(ui);
-	uint64_t at = cursor(ui), to = s ? track_find(&s->track, at, flags_for(kind), by) : 0;
+	uint64_t at = transport_cursor_seq(ui), to = s ? track_find(&s->track, at, flags_for(kind), by) : 0;
 	uint64_t own = s && kind == 'm' ? own_marks_next(&ui->find->own[0], at, by) : 0;
 	if (own && (!to || (by > 0 ? own < to : own > to)))
 		to = own;
@@ -139,13 +139,13 @@ void transport_jump(struct ui *ui, char kind, const char *word, int by)
 		ui_say(ui, ROLE_DIM, "no more %s %s", by > 0 ? "after this:" : "before this:", word);
 		return;
 	}
-	go(ui, to);
+	transport_go_to(ui, to);
 	ui_say(ui, ROLE_DIM, "%s #%" PRIu64, word, to);
 }
 
 /* --- seeking ------------------------------------------------------------------------------------------------------ */
 
-static int64_t time_of(struct source *s, uint64_t seq)
+static int64_t transport_time_of(struct source *s, uint64_t seq)
 {
 	struct event ev[1];
 	struct err err = ERR_INIT;
@@ -161,7 +161,7 @@ static uint64_t seq_at(struct source *s, int64_t ts_us)
 	uint64_t low = 1, high = session_head(s->session);
 	while (low < high) {
 		uint64_t mid = low + (high - low + 1) / 2;
-		if (time_of(s, mid) <= ts_us)
+		if (transport_time_of(s, mid) <= ts_us)
 			low = mid;
 		else
 			high = mid - 1;
@@ -181,7 +181,7 @@ uint64_t transport_limit(const struct ui *ui, size_t source)
 	struct source *first = record_of(ui), *s = ui_source(ui, source);
 	if (!ui->replay || source == 0 || ui->limit == 0 || !first || !s)
 		return ui->limit;
-	return seq_at(s, time_of(s, 1) + time_of(first, ui->limit) - time_of(first, 1));
+	return seq_at(s, transport_time_of(s, 1) + transport_time_of(first, ui->limit) - transport_time_of(first, 1));
 }
 
 /* "14:32:07" or "14:32" on the day where the cursor is; -1 it is not one. */
@@ -216,13 +216,13 @@ static int64_t time_into(const char *text, int64_t begin_us, int64_t end_us)
 /* A time of day in the session, or else a time from its beginning; -1 neither. */
 static int64_t time_named(const char *text, struct source *s, int64_t now)
 {
-	int64_t begin = time_of(s, 1), end = time_of(s, session_head(s->session)), clock = clock_time(text, now);
+	int64_t begin = transport_time_of(s, 1), end = transport_time_of(s, session_head(s->session)), clock = clock_time(text, now);
 	int64_t into = clock >= begin && clock - 999999 <= end ? -1 : time_into(text, begin, end);
 	return into >= 0 ? into : clock;
 }
 
 /* The end of a session that runs is a moment, not a place. */
-static void follow(struct ui *ui)
+static void transport_follow(struct ui *ui)
 {
 	struct source *s = record_of(ui);
 	bool live = s && session_live(s->session);
@@ -238,21 +238,21 @@ void transport_seek(struct ui *ui, const char *to)
 	char *end = NULL;
 	if (!s)
 		return;
-	uint64_t head = session_head(s->session), at = cursor(ui), n = strtoull(to + (*to == '#'), &end, 10);
-	int64_t span = 0, now = time_of(s, at), clock;
+	uint64_t head = session_head(s->session), at = transport_cursor_seq(ui), n = strtoull(to + (*to == '#'), &end, 10);
+	int64_t span = 0, now = transport_time_of(s, at), clock;
 	ui->playing = false;
 	if (strcmp(to, "start") == 0)
-		go(ui, 1);
+		transport_go_to(ui, 1);
 	else if (strcmp(to, "end") == 0)
-		follow(ui);
+		transport_follow(ui);
 	else if ((*to == '+' || *to == '-') && clock_parse_span(to + 1, &span))
-		go(ui, *to == '+' ? seq_after(s, at, now + span) : seq_at(s, now - span));
+		transport_go_to(ui, *to == '+' ? seq_after(s, at, now + span) : seq_at(s, now - span));
 	else if (*to >= '0' && *to <= '9' && strcmp(end, "%") == 0 && n <= 100)
-		go(ui, seq_at(s, time_of(s, 1) + (time_of(s, head) - time_of(s, 1)) / 100 * (int64_t)n));
+		transport_go_to(ui, seq_at(s, transport_time_of(s, 1) + (transport_time_of(s, head) - transport_time_of(s, 1)) / 100 * (int64_t)n));
 	else if ((clock = time_named(to, s, now)) >= 0)
-		go(ui, seq_at(s, clock));
+		transport_go_to(ui, seq_at(s, clock));
 	else if (end != to + (*to == '#') && *end == 0 && *to != '-' && *to != '+')
-		go(ui, n);
+		transport_go_to(ui, n);
 	else
 		ui_say(ui, ROLE_ERROR, "seek wants 50%%, an event's number, +5m, -30s, 14:32:07, 0:45, start or end");
 }
@@ -281,11 +281,11 @@ bool transport_key(struct ui *ui, uint32_t key)
 
 /* --- playing ------------------------------------------------------------------------------------------------------ */
 
-static void play(struct ui *ui, bool on)
+static void transport_play(struct ui *ui, bool on)
 {
 	struct source *s = record_of(ui);
-	if (on && s && cursor(ui) >= session_head(s->session))
-		go(ui, 1); /* from the end: again */
+	if (on && s && transport_cursor_seq(ui) >= session_head(s->session))
+		transport_go_to(ui, 1); /* from the end: again */
 	ui->playing = on;
 	ui->transport.tick_us = ui->transport.next_us = ui->mono_us;
 	ui->transport.left_us = 0;
@@ -293,13 +293,13 @@ static void play(struct ui *ui, bool on)
 
 static bool end_of_play(struct ui *ui)
 {
-	follow(ui);
+	transport_follow(ui);
 	return true;
 }
 
 static bool tick_by_event(struct ui *ui, struct source *s)
 {
-	uint64_t to = next_row(s, cursor(ui));
+	uint64_t to = next_row(s, transport_cursor_seq(ui));
 	if (!to)
 		return end_of_play(ui);
 	ui->limit = to;
@@ -322,8 +322,8 @@ bool transport_tick(struct ui *ui)
 	transport_ratio(t->speed, &num, &den);
 	t->left_us += (ui->mono_us - t->tick_us) * num / den;
 	t->tick_us = ui->mono_us;
-	uint64_t at = cursor(ui), before = at;
-	int64_t last = time_of(s, at), gap = 0;
+	uint64_t at = transport_cursor_seq(ui), before = at;
+	int64_t last = transport_time_of(s, at), gap = 0;
 	for (;; i++) {
 		if (i == nr) {
 			i = 0;
@@ -352,7 +352,7 @@ bool transport_verb(struct ui *ui, enum verb v, const struct subject *on)
 		return false;
 	switch ((int)v) {
 	case VERB_REPLAY_PLAY:
-		play(ui, !ui->playing);
+		transport_play(ui, !ui->playing);
 		return true;
 	case VERB_REPLAY_NEXT:
 	case VERB_REPLAY_PREV:
@@ -362,7 +362,7 @@ bool transport_verb(struct ui *ui, enum verb v, const struct subject *on)
 	case VERB_REPLAY_EVENT:
 	case VERB_REPLAY_EVENT_BACK:
 		ui->playing = false;
-		go(ui, v == VERB_REPLAY_EVENT ? cursor(ui) + 1 : cursor(ui) - (cursor(ui) > 1));
+		transport_go_to(ui, v == VERB_REPLAY_EVENT ? transport_cursor_seq(ui) + 1 : transport_cursor_seq(ui) - (transport_cursor_seq(ui) > 1));
 		return true;
 	case VERB_REPLAY_TURN:
 	case VERB_REPLAY_TURN_BACK:
@@ -372,7 +372,7 @@ bool transport_verb(struct ui *ui, enum verb v, const struct subject *on)
 	case VERB_REPLAY_SLOWER:
 		t->speed += v == VERB_REPLAY_FASTER ? 1 : -1;
 		t->speed = t->speed < -SPEED_ONE ? -SPEED_ONE
-			   : t->speed >= (int)ARRAY_LEN(speeds) - SPEED_ONE ? (int)ARRAY_LEN(speeds) - SPEED_ONE - 1 : t->speed;
+			   : t->speed >= (int)ARRAY_LEN(transport_speeds) - SPEED_ONE ? (int)ARRAY_LEN(transport_speeds) - SPEED_ONE - 1 : t->speed;
 		t->by_event = false;
 		t->tick_us = t->next_us = ui->mono_us;
 		return true;
@@ -381,11 +381,11 @@ bool transport_verb(struct ui *ui, enum verb v, const struct subject *on)
 		t->tick_us = t->next_us = ui->mono_us;
 		return true;
 	case VERB_REPLAY_START:
-		go(ui, 1);
+		transport_go_to(ui, 1);
 		return true;
 	case VERB_REPLAY_END:
 	case VERB_FOLLOW:
-		follow(ui);
+		transport_follow(ui);
 		return true;
 	default:
 		return false;
@@ -402,12 +402,12 @@ int transport_rows(const struct ui *ui)
 void transport_go(struct ui *ui, uint64_t seq)
 {
 	ui->playing = false;
-	go(ui, seq);
+	transport_go_to(ui, seq);
 }
 
 uint64_t transport_cursor(const struct ui *ui)
 {
-	return cursor(ui);
+	return transport_cursor_seq(ui);
 }
 
 bool transport_click(struct ui *ui, int row, int col)
@@ -418,24 +418,24 @@ bool transport_click(struct ui *ui, int row, int col)
 	if (!to)
 		return false;
 	ui->playing = false;
-	go(ui, to);
+	transport_go_to(ui, to);
 	return true;
 }
 
 static void paint_status(const struct ui *ui, struct source *s, struct area a, int row, struct arena *ar)
 {
 	const struct model *m = &s->model;
-	uint64_t head = session_head(s->session), at = cursor(ui);
+	uint64_t head = session_head(s->session), at = transport_cursor_seq(ui);
 	const struct transport *t = &ui->transport;
-	int64_t begin = time_of(s, 1), end = time_of(s, head);
+	int64_t begin = transport_time_of(s, 1), end = transport_time_of(s, head);
 	uint32_t turn = 0;
 	for (size_t i = 0; i < m->nr_agents; i++)
 		turn += m->agent[i].turn;
-	const char *how = t->by_event ? "by event" : speeds[t->speed + SPEED_ONE].name;
+	const char *how = t->by_event ? "by event" : transport_speeds[t->speed + SPEED_ONE].name;
 	bool wide = a.cols >= 100, moves = ui->playing || (ui->limit == 0 && !m->ended && session_live(s->session));
 	struct piece p[] = {
 		{ moves ? ROLE_RUN : ROLE_PAUSED, ui->playing ? "> PLAY" : moves ? "> FOLLOW" : "= STOP" },
-		{ ROLE_TITLE, arena_printf(ar, "%s / %s", fmt_age(ar, time_of(s, at) - begin), fmt_age(ar, end - begin)) },
+		{ ROLE_TITLE, arena_printf(ar, "%s / %s", fmt_age(ar, transport_time_of(s, at) - begin), fmt_age(ar, end - begin)) },
 		{ ROLE_TEXT, arena_printf(ar, "event %" PRIu64 " / %" PRIu64, at, head) },
 		{ ROLE_TEXT, how },
 		{ ROLE_TEXT, arena_printf(ar, "%s%s", wide ? "cost so far " : "", fmt_cost(ar, m->uusd, m->cost_unknown)) },
@@ -451,7 +451,7 @@ void transport_paint(const struct ui *ui, struct area a)
 	struct source *s = record_of(ui);
 	if (!s || a.rows < 1)
 		return;
-	ruler_paint(ui, 0, cursor(ui), area_sub(a, 0, 0, a.rows - 1, a.cols));
+	ruler_paint(ui, 0, transport_cursor_seq(ui), area_sub(a, 0, 0, a.rows - 1, a.cols));
 	paint_status(ui, s, a, a.rows - 1, &ar);
 	arena_release(&ar);
 }

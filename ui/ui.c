@@ -22,7 +22,7 @@ void ui_init(struct ui *ui, struct source **src, const struct act *act, size_t n
 {
 	*ui = (struct ui){ .src = src, .act = act, .nr_src = nr, .dead_us = 400000, .clock = clock_mono_us, .ascii_only = ascii };
 	grid_init(&ui->grid, rows, cols, ascii);
-	ui->message = xstrdup("");
+	ui->message = mem_strdup("");
 	ui->find = finder_new();
 	ui_open(ui, "fleet", &(struct subject){ 0 });
 }
@@ -57,7 +57,7 @@ struct view *ui_top(struct ui *ui)
 	return &ui->stack[ui->depth - 1];
 }
 
-static void recalc(struct ui *ui)
+static void ui_recalc(struct ui *ui)
 {
 	struct view *v = ui_top(ui);
 	arena_reset(&v->arena);
@@ -71,7 +71,7 @@ static void recalc(struct ui *ui)
 }
 
 /* What was said by the way is of the screen that it was said on. */
-static void passed(struct ui *ui)
+static void ui_passed(struct ui *ui)
 {
 	if ((ui->message_role == ROLE_DIM || ui->message_role == ROLE_HELD) && ui->message_key != ui->nr_keys)
 		ui_say(ui, ROLE_TEXT, "%s", "");
@@ -93,26 +93,26 @@ void ui_open(struct ui *ui, const char *name, const struct subject *on)
 		memmove(&ui->stack[1], &ui->stack[2], (UI_VIEWS - 2) * sizeof(*ui->stack));
 		ui->depth--;
 	}
-	passed(ui);
+	ui_passed(ui);
 	struct view *v = &ui->stack[ui->depth++];
 	ui->nr_shown++;
-	*v = (struct view){ .ops = ops, .self = xcalloc(1, ops->size) };
+	*v = (struct view){ .ops = ops, .self = mem_calloc(1, ops->size) };
 	if (ops->open)
 		ops->open(v->self, ui, on);
-	recalc(ui); /* keys may come before the next draw */
+	ui_recalc(ui); /* keys may come before the next draw */
 }
 
 void ui_back(struct ui *ui)
 {
 	if (ui->depth > 1)
 		view_close(&ui->stack[--ui->depth]), ui->nr_shown++, ui->stale = true;
-	passed(ui);
+	ui_passed(ui);
 }
 
 void ui_fresh(struct ui *ui)
 {
 	if (ui->stale)
-		recalc(ui);
+		ui_recalc(ui);
 }
 
 void ui_say(struct ui *ui, enum role r, const char *fmt, ...)
@@ -123,7 +123,7 @@ void ui_say(struct ui *ui, enum role r, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	free(ui->message);
-	ui->message = xstrdup(text);
+	ui->message = mem_strdup(text);
 	ui->message_role = r;
 	ui->message_key = ui->nr_keys;
 }
@@ -280,7 +280,7 @@ enum { WAITS_MAX = 300 };
 char *ui_lost_text(const struct ui *ui, size_t source)
 {
 	const char *id = session_id(ui->src[source]->session);
-	return xasprintf("%s lost its supervisor: 'sandglass resume %s' goes on", id, id);
+	return mem_printf("%s lost its supervisor: 'sandglass resume %s' goes on", id, id);
 }
 
 /* "14:31:26 held #405 fix-parser: git push origin fix/parser": the newest; not where it is looked at anyhow. */
@@ -308,7 +308,7 @@ static char *waits_text(const struct ui *ui)
 	while (len > 0 && ((unsigned char)what[len] & 0xc0) == 0x80) /* not within a character */
 		len--;
 	bool bare = !agent || strcmp(r.word, "exec") == 0; /* a command says by itself what it is */
-	return xasprintf("%s held #%" PRIu64 " %s: %s%s%.*s", fmt_hms(&a, newest->held_us), newest->id, agent ? ui_short_name(ui, &a, ui_agent_name(ui, source, agent)) : r.word,
+	return mem_printf("%s held #%" PRIu64 " %s: %s%s%.*s", fmt_hms(&a, newest->held_us), newest->id, agent ? ui_short_name(ui, &a, ui_agent_name(ui, source, agent)) : r.word,
 			 bare ? "" : r.word, bare ? "" : " ", (int)len, what);
 }
 
@@ -398,7 +398,7 @@ static void say_back(struct ui *ui, const json_t *result)
 		ui_say(ui, ROLE_TEXT, "what #%" PRId64 " did to the files is taken back: %s", of, n);
 }
 
-static void sent(void *self, const json_t *result, const struct err *err)
+static void ui_sent(void *self, const json_t *result, const struct err *err)
 {
 	struct ui *ui = self;
 	const char *text = json_str(result, "text", NULL), *hold = json_str(result, "hold", NULL);
@@ -504,7 +504,7 @@ bool ui_send(struct ui *ui, size_t source, const char *const *words, json_t *opt
 	while (words[nr])
 		nr++;
 	say_sending(ui, source, words, nr, opts);
-	ui->act[source].command(ui->act[source].self, words, nr, opts, sent, ui);
+	ui->act[source].command(ui->act[source].self, words, nr, opts, ui_sent, ui);
 	json_decref(opts);
 	return true;
 }
@@ -586,7 +586,7 @@ void ui_draw(struct ui *ui)
 	ui->waits = *ui->message ? NULL : waits_text(ui);
 	ui_calm(ui, &ui->counted, 0, events_of(ui));
 	struct area body = area_sub(all, 0, 0, all.rows - ui_frame_rows(ui), all.cols);
-	recalc(ui);
+	ui_recalc(ui);
 	v->ops->paint(v->self, ui, body);
 	ui_frame_paint(ui, all);
 	if (ui->replay)

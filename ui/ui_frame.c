@@ -19,8 +19,8 @@ static int put_hint(struct area a, int row, int col, const char *hint, bool off)
 	size_t key = strcspn(hint, " ");
 	char name[16];
 	snprintf(name, sizeof(name), "%.*s", (int)(key < sizeof(name) - 1 ? key : sizeof(name) - 1), hint);
-	col = put(a, row, col, off ? ROLE_OFF : ROLE_KEY, name);
-	return put(a, row, col, off ? ROLE_OFF : ROLE_TEXT, hint + key);
+	col = grid_put(a, row, col, off ? ROLE_OFF : ROLE_KEY, name);
+	return grid_put(a, row, col, off ? ROLE_OFF : ROLE_TEXT, hint + key);
 }
 
 static bool hint_fits(int col, const char *hint, int cols)
@@ -41,7 +41,7 @@ static bool own_keys(const struct ui *ui, struct area a, int row)
 }
 
 /* In a record nothing is decided and nothing is sent; what goes to all sessions wants one that it reaches. */
-static bool works(const struct ui *ui, enum verb v)
+static bool ui_frame_works(const struct ui *ui, enum verb v)
 {
 	const struct view *top = &ui->stack[ui->depth - 1];
 	struct subject on = { 0 };
@@ -65,7 +65,7 @@ static enum verb lay_keys(const struct ui *ui, struct area a, int row, int at)
 		const struct key_row *k = keymap_row(i);
 		if (!k->hint || !(k->where & where) || seen[k->verb] || keymap_verb(where, k->key) != k->verb)
 			continue;
-		if (!works(ui, k->verb) || !hint_fits(col, k->hint, a.cols - (int)sizeof(help) - gap))
+		if (!ui_frame_works(ui, k->verb) || !hint_fits(col, k->hint, a.cols - (int)sizeof(help) - gap))
 			continue;
 		seen[k->verb] = true;
 		int end = col + (int)strlen(k->hint);
@@ -134,7 +134,7 @@ static void paint_message(const struct ui *ui, struct area a, int row)
 		*right = 0; /* what is said now comes first */
 	int n = (int)strlen(right);
 	put_bytes(a, row, 1, a.cols - n - (n ? 4 : 2), *ui->message ? ui->message_role : ROLE_HELD, text, strlen(text), 0);
-	put(a, row, a.cols - n - 1, ROLE_DIM, right);
+	grid_put(a, row, a.cols - n - 1, ROLE_DIM, right);
 }
 
 void ui_frame_paint(const struct ui *ui, struct area a)
@@ -142,7 +142,7 @@ void ui_frame_paint(const struct ui *ui, struct area a)
 	int row = a.rows - ui_frame_rows(ui) + transport_rows(ui);
 	const char *hint = coach_text(ui);
 	if (hint) /* in the place of the rule */
-		put_bytes(a, row, put(a, row, 1, ROLE_HELD, "hint") + 2, a.cols - 8, ROLE_WARN, hint, strlen(hint), 0), row++;
+		put_bytes(a, row, grid_put(a, row, 1, ROLE_HELD, "hint") + 2, a.cols - 8, ROLE_WARN, hint, strlen(hint), 0), row++;
 	else if (ui->grid.rows >= 30)
 		put_rule(a, row++, NULL, ROLE_RULE, NULL);
 	if (ui->prompt.active)

@@ -14,13 +14,13 @@ static const struct model_agent *agent_on(const struct ui *ui, const struct subj
 	return s ? model_agent(&s->model, on->agent) : NULL;
 }
 
-static void send1(struct ui *ui, const struct subject *on, const char *word, const char *arg)
+static void ui_verbs_send1(struct ui *ui, const struct subject *on, const char *word, const char *arg)
 {
 	const char *words[] = { word, arg, NULL };
 	ui_send(ui, on->source, words, NULL);
 }
 
-static void kill_chosen(struct ui *ui, const char *key)
+static void ui_verbs_kill_chosen(struct ui *ui, const char *key)
 {
 	const struct subject on = ui->prompt.on;
 	const struct model_agent *a = agent_on(ui, &on);
@@ -29,11 +29,11 @@ static void kill_chosen(struct ui *ui, const char *key)
 		return;
 	if (*key == '1' && a && a->current) {
 		snprintf(id, sizeof(id), "#%" PRIu64, a->current); /* an agent may be called like the number */
-		send1(ui, &on, "kill", id);
+		ui_verbs_send1(ui, &on, "kill", id);
 	} else if (*key == '2' && a) {
-		send1(ui, &on, "kill", a->name);
+		ui_verbs_send1(ui, &on, "kill", a->name);
 	} else if (*key == '3') {
-		send1(ui, &on, "stop", NULL);
+		ui_verbs_send1(ui, &on, "stop", NULL);
 	}
 }
 
@@ -53,10 +53,10 @@ static void ask_kill(struct ui *ui, const struct subject *on)
 	if (a->script)
 		snprintf(label, sizeof(label), "kill: %s3 the whole session   Esc nothing",
 			 a->current ? "1 the action  " : "");
-	ui_choose(ui, label, a->script ? (a->current ? "13" : "3") : a->current ? "123" : "23", on, kill_chosen);
+	ui_choose(ui, label, a->script ? (a->current ? "13" : "3") : a->current ? "123" : "23", on, ui_verbs_kill_chosen);
 }
 
-static void said(struct ui *ui, const char *text)
+static void ui_verbs_said(struct ui *ui, const char *text)
 {
 	const struct subject on = ui->prompt.on;
 	const struct model_agent *a = agent_on(ui, &on);
@@ -74,7 +74,7 @@ static void ask_say(struct ui *ui, const struct subject *on)
 		ui_say(ui, ROLE_DIM, "a message goes to an agent");
 		return;
 	}
-	ui_ask(ui, arena_printf(&ar, "to %s:", ui_short_name(ui, &ar, a->name)), on, said);
+	ui_ask(ui, arena_printf(&ar, "to %s:", ui_short_name(ui, &ar, a->name)), on, ui_verbs_said);
 }
 
 static void rolled_back(struct ui *ui, const char *key)
@@ -161,14 +161,14 @@ static void pause_agent(struct ui *ui, const struct subject *on)
 {
 	const struct model_agent *a = agent_on(ui, on);
 	if (a)
-		send1(ui, on, a->paused ? "continue" : "pause", a->script ? NULL : a->name);
+		ui_verbs_send1(ui, on, a->paused ? "continue" : "pause", a->script ? NULL : a->name);
 }
 
 static void send_for_agent(struct ui *ui, const struct subject *on, const char *word)
 {
 	const struct model_agent *a = agent_on(ui, on);
 	if (a)
-		send1(ui, on, word, a->script ? NULL : a->name);
+		ui_verbs_send1(ui, on, word, a->script ? NULL : a->name);
 }
 
 /* What a script asks: of the agent that is looked at, else the first. */
@@ -284,7 +284,7 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 		redo_ask(ui, on);
 		return true;
 	case VERB_UNDO:
-		send1(ui, on, "undo", NULL);
+		ui_verbs_send1(ui, on, "undo", NULL);
 		return true;
 	case VERB_UNDO_BACK: {
 		json_t *opts = json_object();

@@ -10,7 +10,7 @@
 
 enum { AGAIN_NS = 5000000 };
 
-static const char *const checks[][2] = {
+static const char *const verifying_checks[][2] = {
 	{ "bytes", "every byte of the file is what was put there" },
 	{ "pages", "the file is whole as a database" },
 	{ "chain", "all events, without a hole, under one chain of hashes" },
@@ -26,12 +26,12 @@ static const char *const checks[][2] = {
 
 const char *verify_name(size_t i)
 {
-	return i < ARRAY_LEN(checks) ? checks[i][0] : NULL;
+	return i < ARRAY_LEN(verifying_checks) ? verifying_checks[i][0] : NULL;
 }
 
 const char *verify_about(size_t i)
 {
-	return i < ARRAY_LEN(checks) ? checks[i][1] : NULL;
+	return i < ARRAY_LEN(verifying_checks) ? verifying_checks[i][1] : NULL;
 }
 
 struct kept {
@@ -58,20 +58,20 @@ struct verifying {
 
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
-static void on_check(void *self, const char *name, enum verify_result result, const char *text, uint64_t seq)
+static void verifying_on_check(void *self, const char *name, enum verify_result result, const char *text, uint64_t seq)
 {
 	struct verifying *v = self;
 	int64_t now = v->clock();
 	pthread_mutex_lock(&v->lock);
 	GROW(v->row, v->nr, v->cap);
 	struct kept *k = &v->row[v->nr++];
-	*k = (struct kept){ .name = xstrdup(name), .text = xstrdup(text) };
+	*k = (struct kept){ .name = mem_strdup(name), .text = mem_strdup(text) };
 	k->v = (struct verified){ .result = result, .seq = seq, .took_us = now - v->since_us };
 	v->since_us = now;
 	pthread_mutex_unlock(&v->lock);
 }
 
-static void opened(struct verifying *v, struct session *s)
+static void verifying_opened(struct verifying *v, struct session *s)
 {
 	uint64_t head = session_head(s);
 	pthread_mutex_lock(&v->lock);
@@ -81,15 +81,15 @@ static void opened(struct verifying *v, struct session *s)
 	pthread_mutex_unlock(&v->lock);
 }
 
-static void *run(void *self)
+static void *verifying_run(void *self)
 {
 	struct verifying *v = self;
 	struct session *s = NULL;
 	struct err err = ERR_INIT;
 	struct verify_totals totals = { 0 };
 	if (session_open_until(&s, v->path, &v->stop, &err) == 0) {
-		opened(v, s);
-		if (verify_session(s, NULL, on_check, v, &totals, &err) == 0)
+		verifying_opened(v, s);
+		if (verify_session(s, NULL, verifying_on_check, v, &totals, &err) == 0)
 			err = ERR_INIT;
 	}
 	pthread_mutex_lock(&v->lock);
@@ -107,7 +107,7 @@ static void *run(void *self)
 
 /* --- the console -------------------------------------------------------------------------------------------------- */
 
-static void release(struct verifying *v)
+static void verifying_release(struct verifying *v)
 {
 	for (size_t i = 0; i < v->nr; i++) {
 		free(v->row[i].name);
@@ -123,20 +123,20 @@ struct verifying *verifying_new(const char *path, verifying_clock *clock, struct
 {
 	sigset_t all, was;
 	struct verifying *v = NEW(struct verifying);
-	*v = (struct verifying){ .path = xstrdup(path), .clock = clock, .began_us = clock(), .since_us = clock() };
+	*v = (struct verifying){ .path = mem_strdup(path), .clock = clock, .began_us = clock(), .since_us = clock() };
 	pthread_mutex_init(&v->lock, NULL);
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &was); /* signals are the console's */
-	int rc = pthread_create(&v->thread, NULL, run, v);
+	int rc = pthread_create(&v->thread, NULL, verifying_run, v);
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
 	if (rc == 0)
 		return v;
-	release(v);
+	verifying_release(v);
 	err_set(err, ERR_BUSY, "cannot begin to verify: %s", strerror(rc));
 	return NULL;
 }
 
-static void interrupt(struct verifying *v)
+static void verifying_interrupt(struct verifying *v)
 {
 	pthread_mutex_lock(&v->lock);
 	if (v->open)
@@ -150,7 +150,7 @@ void verifying_stop(struct verifying *v)
 	struct timespec until;
 	atomic_store(&v->stop, true);
 	while (!v->joined) {
-		interrupt(v);
+		verifying_interrupt(v);
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_nsec += AGAIN_NS;
 		until.tv_sec += until.tv_nsec / 1000000000;
@@ -165,7 +165,7 @@ void verifying_free(struct verifying **at)
 	if (!v)
 		return;
 	verifying_stop(v);
-	release(v);
+	verifying_release(v);
 }
 
 void verifying_look(struct verifying *v, struct verify_seen *out, struct arena *a)

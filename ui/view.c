@@ -6,7 +6,7 @@
 #include "ui/views.def"
 #undef VIEW
 
-static const struct view_ops *const views[] = {
+static const struct view_ops *const ui_view_views[] = {
 #define VIEW(name, text) &view_##name,
 #include "ui/views.def"
 #undef VIEW
@@ -14,18 +14,18 @@ static const struct view_ops *const views[] = {
 
 size_t view_count(void)
 {
-	return ARRAY_LEN(views);
+	return ARRAY_LEN(ui_view_views);
 }
 
 const struct view_ops *view_at(size_t i)
 {
-	return views[i];
+	return ui_view_views[i];
 }
 
 const struct view_ops *view_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(views); i++)
-		if (strcmp(views[i]->name, name) == 0)
-			return views[i];
+	for (size_t i = 0; i < ARRAY_LEN(ui_view_views); i++)
+		if (strcmp(ui_view_views[i]->name, name) == 0)
+			return ui_view_views[i];
 	return NULL;
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const char *const kind_names[ACT_KIND_NR] = {
+static const char *const action_kind_names[ACT_KIND_NR] = {
 	[ACT_EXEC] = "exec",   [ACT_READ] = "read",	    [ACT_WRITE] = "write",	 [ACT_EDIT] = "edit",
 	[ACT_CONNECT] = "connect", [ACT_MODEL] = "model",   [ACT_HOST] = "host",	 [ACT_MCP] = "mcp",
 	[ACT_ASK] = "ask",     [ACT_SNAPSHOT] = "snapshot", [ACT_ROLLBACK] = "rollback", [ACT_MERGE] = "merge",
@@ -13,13 +13,13 @@ static const char *const kind_names[ACT_KIND_NR] = {
 const char *action_kind_name(enum action_kind k)
 {
 	assert((unsigned)k < ACT_KIND_NR);
-	return kind_names[k];
+	return action_kind_names[k];
 }
 
 bool action_kind_find(const char *name, enum action_kind *out)
 {
 	for (unsigned k = 0; k < ACT_KIND_NR; k++)
-		if (!strcmp(kind_names[k], name)) {
+		if (!strcmp(action_kind_names[k], name)) {
 			*out = (enum action_kind)k;
 			return true;
 		}

@@ -29,7 +29,7 @@ static json_t *lifts_of(const struct judgement *j)
 }
 
 /* What the policy says of @a when @rule is one of its rules. */
-static int then(struct action *a, const json_t *rule, json_t *out, struct err *err)
+static int added_then(struct action *a, const json_t *rule, json_t *out, struct err *err)
 {
 	struct gate *g = a->gate;
 	struct policy *p;
@@ -45,7 +45,7 @@ static int then(struct action *a, const json_t *rule, json_t *out, struct err *e
 	json_put(doc, "rules", rules);
 	if (policy_from_json(&p, doc, err) < 0)
 		return -1;
-	struct policy **all = xcalloc(g->nr_policies + 1, sizeof(struct policy *));
+	struct policy **all = mem_calloc(g->nr_policies + 1, sizeof(struct policy *));
 	if (g->nr_policies)
 		memcpy(all, g->policy, g->nr_policies * sizeof(struct policy *));
 	all[g->nr_policies] = p;
@@ -79,7 +79,7 @@ json_t *gate_rule(struct gate *g, uint64_t id, enum verdict verdict, const char 
 		json_decref(lifts);
 	}
 	json_put(out, "rule", rule);
-	if (then(a, rule, out, err) == 0)
+	if (added_then(a, rule, out, err) == 0)
 		return out;
 	json_decref(out);
 	return NULL;
@@ -87,7 +87,7 @@ json_t *gate_rule(struct gate *g, uint64_t id, enum verdict verdict, const char 
 
 /* --- its text ----------------------------------------------------------------------------------------------------- */
 
-static void put_string(struct buf *out, const char *s)
+static void added_put_string(struct buf *out, const char *s)
 {
 	buf_putc(out, '"');
 	for (; *s; s++) {
@@ -102,13 +102,13 @@ static void put_string(struct buf *out, const char *s)
 	buf_putc(out, '"');
 }
 
-static const char *const keys[] = { "cmd", "path", "host", "tool" };
+static const char *const added_keys[] = { "cmd", "path", "host", "tool" };
 
 static const char *pattern_of(const json_t *rule)
 {
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (json_str(rule, keys[i], NULL))
-			return json_str(rule, keys[i], NULL);
+	for (size_t i = 0; i < ARRAY_LEN(added_keys); i++)
+		if (json_str(rule, added_keys[i], NULL))
+			return json_str(rule, added_keys[i], NULL);
 	return "";
 }
 
@@ -128,9 +128,9 @@ char *added_name(const json_t *rule, const char *file)
 	size_t len = b.len;
 	for (unsigned n = 2;; n++) {
 		buf_reset(&quoted);
-		put_string(&quoted, buf_cstr(&b));
+		added_put_string(&quoted, buf_cstr(&b));
 		if (!file || !strstr(file, buf_cstr(&quoted)))
-			return xstrdup(buf_cstr(&b));
+			return mem_strdup(buf_cstr(&b));
 		b.len = len;
 		buf_printf(&b, "-%u", n);
 	}
@@ -145,7 +145,7 @@ static void put_lifts(struct buf *out, const json_t *lifts)
 	for (size_t i = 0; i < nr; i++) {
 		if (i)
 			buf_puts(out, ", ");
-		put_string(out, json_string_value(json_array_get(lifts, i)));
+		added_put_string(out, json_string_value(json_array_get(lifts, i)));
 	}
 	if (nr > 1)
 		buf_puts(out, " }");
@@ -154,31 +154,31 @@ static void put_lifts(struct buf *out, const json_t *lifts)
 void added_text(const json_t *rule, const char *name, const char *why, struct buf *out)
 {
 	buf_printf(out, "p.%s ", json_str(rule, "verdict", "deny"));
-	put_string(out, name);
+	added_put_string(out, name);
 	buf_puts(out, " { kind = ");
-	put_string(out, json_str(rule, "kind", ""));
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		if (!json_str(rule, keys[i], NULL))
+	added_put_string(out, json_str(rule, "kind", ""));
+	for (size_t i = 0; i < ARRAY_LEN(added_keys); i++) {
+		if (!json_str(rule, added_keys[i], NULL))
 			continue;
-		buf_printf(out, ", %s = ", keys[i]);
-		put_string(out, json_str(rule, keys[i], ""));
+		buf_printf(out, ", %s = ", added_keys[i]);
+		added_put_string(out, json_str(rule, added_keys[i], ""));
 	}
 	put_lifts(out, json_object_get(rule, "lifts"));
 	if (why && *why) {
 		buf_puts(out, ", why = ");
-		put_string(out, why);
+		added_put_string(out, why);
 	}
 	buf_puts(out, " }");
 }
 
 /* --- its place ---------------------------------------------------------------------------------------------------- */
 
-static const char head[] = "-- Rules that people added from held actions. Edit it as you like; then: sandglass trust\n"
+static const char added_head[] = "-- Rules that people added from held actions. Edit it as you like; then: sandglass trust\n"
 			   "local p = require \"sandglass.policy\"\n"
 			   "return p.rules {\n";
 
 /* The last line of @text[0..len) that says something; *from, *to without blanks at its ends. False: there is none. */
-static bool last_line(const char *text, size_t len, size_t *from, size_t *to)
+static bool added_last_line(const char *text, size_t len, size_t *from, size_t *to)
 {
 	while (len > 0) {
 		size_t start = len;
@@ -217,13 +217,13 @@ int added_insert(const char *file, const char *comment, const char *rule, struct
 	if (file && *file)
 		buf_puts(&text, file);
 	else
-		buf_printf(&text, "%s}\n", head);
+		buf_printf(&text, "%s}\n", added_head);
 	/* the last "}" alone on its line, and before it a line that ends with a comma or opens the list */
-	found = last_line(text.data, text.len, &from, &to) && to - from == 1 && text.data[from] == '}';
+	found = added_last_line(text.data, text.len, &from, &to) && to - from == 1 && text.data[from] == '}';
 	end = found ? from : 0;
 	while (end > 0 && text.data[end - 1] != '\n')
 		end--;
-	found = found && last_line(text.data, end, &before, &to) && strchr(",;{", text.data[to - 1]);
+	found = found && added_last_line(text.data, end, &before, &to) && strchr(",;{", text.data[to - 1]);
 	if (!found || memmem(text.data, text.len, "--[", 3)) {
 		buf_release(&text);
 		return err_set(err, ERR_INVALID, "%s; put this in by hand: %s", what, rule);

@@ -6,18 +6,18 @@
 #include <string.h>
 
 enum what { USD, TOKENS, TIME, STEPS, ACTIONS, WHAT_NR };
-static const char *const what_name[WHAT_NR] = { "uusd", "tokens", "time_us", "steps", "actions" };
+static const char *const budget_what_name[WHAT_NR] = { "uusd", "tokens", "time_us", "steps", "actions" };
 
 /* What an action sets aside may stand in arguments that a model wrote, and what it used is said by whoever did it: neither
  * gives a budget more than it has, nor makes its sums overflow. */
-static int64_t amount(const json_t *o, const char *key)
+static int64_t budget_amount(const json_t *o, const char *key)
 {
 	static const int64_t most = INT64_C(100000000000000); /* a hundred million dollars */
 	int64_t n = json_int(o, key, 0);
 	return n < 0 ? 0 : n < most ? n : most;
 }
 
-static int64_t plus(int64_t a, int64_t b)
+static int64_t budget_plus(int64_t a, int64_t b)
 {
 	int64_t sum;
 	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
@@ -37,11 +37,11 @@ static json_t *array_json(const int64_t v[WHAT_NR])
 	json_t *o = json_object();
 	for (int i = 0; i < WHAT_NR; i++)
 		if (v[i])
-			json_put_int(o, what_name[i], v[i]);
+			json_put_int(o, budget_what_name[i], v[i]);
 	return o;
 }
 
-static struct budget *find(struct gate *g, uint64_t id)
+static struct budget *budget_find(struct gate *g, uint64_t id)
 {
 	for (size_t i = 0; id && i < g->nr_budgets; i++)
 		if (g->budget[i].id == id)
@@ -68,7 +68,7 @@ static struct budget *budget_of(struct gate *g, const struct action_spec *s)
 	return budget_for(g, s->within ? 0 : s->agent);
 }
 
-static bool counted(const struct action_spec *s)
+static bool budget_counted(const struct action_spec *s)
 {
 	return !s->person && s->kind != ACT_ASK && s->kind != ACT_SNAPSHOT && s->kind != ACT_SHELL &&
 	       !(!s->agent && (s->kind == ACT_ROLLBACK || s->kind == ACT_MERGE));
@@ -85,21 +85,21 @@ static void accrue_again(struct gate *g)
 
 void gate_accrue(struct gate *g, uint64_t agent, int64_t uusd)
 {
-	for (struct budget *b = budget_for(g, agent); uusd > 0 && b; b = find(g, b->parent))
-		b->accrued = plus(b->accrued, uusd);
+	for (struct budget *b = budget_for(g, agent); uusd > 0 && b; b = budget_find(g, b->parent))
+		b->accrued = budget_plus(b->accrued, uusd);
 }
 
 static int64_t used_of(const struct budget *b, int i)
 {
-	return i == USD ? plus(b->used[i], b->accrued) : b->used[i];
+	return i == USD ? budget_plus(b->used[i], b->accrued) : b->used[i];
 }
 
 /* Is @limit reached, with @want more? Steps are counted when they begin, so theirs may be reached but not passed. */
-static bool used_up(const struct budget *b, int i, int64_t want)
+static bool budget_used_up(const struct budget *b, int i, int64_t want)
 {
 	if (!b->limit[i])
 		return false;
-	int64_t sum = plus(plus(used_of(b, i), b->reserved[i]), want);
+	int64_t sum = budget_plus(budget_plus(used_of(b, i), b->reserved[i]), want);
 	return i == STEPS || want ? sum > b->limit[i] : sum >= b->limit[i];
 }
 
@@ -107,14 +107,14 @@ static void budget_event(struct gate *g, const struct budget *b, uint16_t kind, 
 {
 	json_t *body = json_object();
 	json_put_int(body, "budget", (json_int_t)b->id);
-	json_put_str(body, "what", what_name[i]);
+	json_put_str(body, "what", budget_what_name[i]);
 	json_put_int(body, "used", used_of(b, i));
 	json_put_int(body, "limit", b->limit[i]);
 	record_append_json(g->record, kind, b->id, b->agent, 0, 0, body);
 }
 
 /* 80 percent is said once. */
-static void warn(struct gate *g, struct budget *b)
+static void budget_warn(struct gate *g, struct budget *b)
 {
 	for (int i = 0; i < WHAT_NR; i++)
 		if (b->limit[i] && !(b->warned >> i & 1) && used_of(b, i) >= b->limit[i] - b->limit[i] / 5) {
@@ -130,12 +130,12 @@ static void say_empty(struct gate *g, struct budget *b, int i, uint64_t agent)
 	b->empty |= 1u << i;
 	budget_event(g, b, EV_BUDGET_EMPTY, i);
 	if (g->ops.on_budget)
-		g->ops.on_budget(g->ops.self, agent, what_name[i]);
+		g->ops.on_budget(g->ops.self, agent, budget_what_name[i]);
 }
 
 bool gate_counts_dollars(struct gate *g, uint64_t agent)
 {
-	for (const struct budget *b = budget_for(g, agent); b; b = find(g, b->parent))
+	for (const struct budget *b = budget_for(g, agent); b; b = budget_find(g, b->parent))
 		if (b->limit[USD])
 			return true;
 	return false;
@@ -169,23 +169,23 @@ unsigned budget_reserve(struct action *a)
 	struct gate *g = a->gate;
 	int64_t want[WHAT_NR] = { 0 };
 	budget_drop(a);
-	if (!counted(&a->spec))
+	if (!budget_counted(&a->spec))
 		return 0;
 	struct budget *first = budget_of(g, &a->spec);
 	const json_t *reserve = json_object_get(a->spec.args, "reserve");
-	want[USD] = amount(reserve, "uusd");
-	want[TOKENS] = amount(reserve, "tokens");
+	want[USD] = budget_amount(reserve, "uusd");
+	want[TOKENS] = budget_amount(reserve, "tokens");
 	want[ACTIONS] = 1;
 	bool over = false;
 	if (gate_counts_dollars(g, a->spec.within ? 0 : a->spec.agent))
 		accrue_again(g);
-	for (struct budget *b = first; b; b = find(g, b->parent))
+	for (struct budget *b = first; b; b = budget_find(g, b->parent))
 		for (int i = 0; i < WHAT_NR; i++)
-			if (used_up(b, i, want[i])) {
+			if (budget_used_up(b, i, want[i])) {
 				over = true;
 				say_empty(g, b, i, a->spec.agent);
 			}
-	for (struct budget *b = first; b; b = find(g, b->parent))
+	for (struct budget *b = first; b; b = budget_find(g, b->parent))
 		for (int i = 0; i < WHAT_NR; i++)
 			b->reserved[i] += want[i];
 	a->budget = first ? first->id : 0;
@@ -196,33 +196,33 @@ unsigned budget_reserve(struct action *a)
 
 void budget_drop(struct action *a)
 {
-	for (struct budget *b = find(a->gate, a->budget); b; b = find(a->gate, b->parent))
+	for (struct budget *b = budget_find(a->gate, a->budget); b; b = budget_find(a->gate, b->parent))
 		for (int i = 0; i < WHAT_NR; i++)
 			b->reserved[i] -= a->reserved[i];
 	a->budget = 0;
 }
 
-static void use(struct gate *g, struct budget *b, const int64_t used[WHAT_NR])
+static void budget_use(struct gate *g, struct budget *b, const int64_t used[WHAT_NR])
 {
-	for (; b; b = find(g, b->parent)) {
+	for (; b; b = budget_find(g, b->parent)) {
 		for (int i = 0; i < WHAT_NR; i++)
-			b->used[i] = plus(b->used[i], used[i]);
-		warn(g, b);
+			b->used[i] = budget_plus(b->used[i], used[i]);
+		budget_warn(g, b);
 	}
 }
 
 void budget_settle(struct action *a, const json_t *body, int64_t dur_us)
 {
-	struct budget *b = find(a->gate, a->budget);
+	struct budget *b = budget_find(a->gate, a->budget);
 	int64_t used[WHAT_NR] = { 0 };
 	if (!b)
 		return;
 	budget_drop(a);
-	used[USD] = amount(body, "cost_uusd");
-	used[TOKENS] = amount(body, "tokens");
+	used[USD] = budget_amount(body, "cost_uusd");
+	used[TOKENS] = budget_amount(body, "tokens");
 	used[TIME] = dur_us;
 	used[ACTIONS] = 1;
-	use(a->gate, b, used);
+	budget_use(a->gate, b, used);
 }
 
 uint64_t gate_budget(struct gate *g, uint64_t parent, uint64_t agent, const struct budget_limits *lim)
@@ -253,12 +253,12 @@ uint64_t gate_budget_of(const struct gate *g, uint64_t agent)
 static void from_json(const json_t *o, int64_t out[WHAT_NR])
 {
 	for (int i = 0; i < WHAT_NR; i++)
-		out[i] = json_int(o, what_name[i], 0);
+		out[i] = json_int(o, budget_what_name[i], 0);
 }
 
 void budget_recover(struct gate *g, const struct event *ev, const json_t *body)
 {
-	struct budget *b = find(g, (uint64_t)json_int(body, "budget", 0));
+	struct budget *b = budget_find(g, (uint64_t)json_int(body, "budget", 0));
 	int64_t v[WHAT_NR] = { 0 };
 	if (ev->kind == EV_BUDGET_NEW) {
 		struct budget new = { .id = ev->seq, .parent = (uint64_t)json_int(body, "parent", 0),
@@ -271,12 +271,12 @@ void budget_recover(struct gate *g, const struct event *ev, const json_t *body)
 		b->warned = b->empty = 0;
 	} else if (ev->kind == EV_BUDGET_SPENT) {
 		from_json(json_object_get(body, "used"), v);
-		for (; b; b = find(g, b->parent))
+		for (; b; b = budget_find(g, b->parent))
 			for (int i = 0; i < WHAT_NR; i++)
-				b->used[i] = plus(b->used[i], v[i]);
+				b->used[i] = budget_plus(b->used[i], v[i]);
 	} else if (b && (ev->kind == EV_BUDGET_WARN || ev->kind == EV_BUDGET_EMPTY)) {
 		for (int i = 0; i < WHAT_NR; i++)
-			if (!strcmp(json_str(body, "what", ""), what_name[i]))
+			if (!strcmp(json_str(body, "what", ""), budget_what_name[i]))
 				*(ev->kind == EV_BUDGET_WARN ? &b->warned : &b->empty) |= 1u << i;
 	}
 }
@@ -288,24 +288,24 @@ uint64_t budget_recover_of(struct gate *g, uint64_t agent, const json_t *request
 	if (action_spec_from_json(&s, requested, &ignored) < 0)
 		return 0;
 	s.agent = agent;
-	const struct budget *b = counted(&s) ? budget_of(g, &s) : NULL;
+	const struct budget *b = budget_counted(&s) ? budget_of(g, &s) : NULL;
 	action_spec_release(&s);
 	return b ? b->id : 0;
 }
 
 void budget_recover_use(struct gate *g, uint64_t budget, const json_t *ended)
 {
-	int64_t used[WHAT_NR] = { [USD] = amount(ended, "cost_uusd"), [TOKENS] = amount(ended, "tokens"),
+	int64_t used[WHAT_NR] = { [USD] = budget_amount(ended, "cost_uusd"), [TOKENS] = budget_amount(ended, "tokens"),
 				  [TIME] = json_int(ended, "dur_us", 0), [ACTIONS] = 1 };
-	for (struct budget *b = find(g, budget); b; b = find(g, b->parent))
+	for (struct budget *b = budget_find(g, budget); b; b = budget_find(g, b->parent))
 		for (int i = 0; i < WHAT_NR; i++)
-			b->used[i] = plus(b->used[i], used[i]);
+			b->used[i] = budget_plus(b->used[i], used[i]);
 }
 
 static bool fits_now(struct gate *g, const struct action *a)
 {
 	accrue_again(g);
-	for (struct budget *b = find(g, a->budget); b; b = find(g, b->parent))
+	for (struct budget *b = budget_find(g, a->budget); b; b = budget_find(g, b->parent))
 		for (int i = 0; i < WHAT_NR; i++)
 			if (b->limit[i] && (a->reserved[i] ? used_of(b, i) + a->reserved[i] > b->limit[i] :
 					    i == STEPS	   ? b->used[i] > b->limit[i] :
@@ -316,7 +316,7 @@ static bool fits_now(struct gate *g, const struct action *a)
 
 void gate_budget_extend(struct gate *g, uint64_t budget, const struct budget_limits *more, json_t *who)
 {
-	struct budget *b = find(g, budget);
+	struct budget *b = budget_find(g, budget);
 	int64_t add[WHAT_NR];
 	if (!b)
 		return;
@@ -346,7 +346,7 @@ void gate_budget_extend(struct gate *g, uint64_t budget, const struct budget_lim
 
 void gate_budget_spend(struct gate *g, uint64_t budget, const struct budget_limits *used)
 {
-	struct budget *b = find(g, budget);
+	struct budget *b = budget_find(g, budget);
 	int64_t add[WHAT_NR];
 	if (!b)
 		return;
@@ -355,7 +355,7 @@ void gate_budget_spend(struct gate *g, uint64_t budget, const struct budget_limi
 	json_put_int(body, "budget", (json_int_t)budget);
 	json_put(body, "used", array_json(add));
 	record_append_json(g->record, EV_BUDGET_SPENT, b->id, b->agent, 0, 0, body);
-	use(g, b, add);
+	budget_use(g, b, add);
 }
 
 void gate_charge(struct gate *g, uint64_t agent, int64_t uusd)
@@ -370,14 +370,14 @@ json_t *gate_budget_left(struct gate *g, uint64_t budget)
 {
 	json_t *o = json_object();
 	accrue_again(g);
-	for (struct budget *b = find(g, budget); b; b = find(g, b->parent))
+	for (struct budget *b = budget_find(g, budget); b; b = budget_find(g, b->parent))
 		for (int i = 0; i < WHAT_NR; i++) {
 			if (!b->limit[i])
 				continue;
 			int64_t left = b->limit[i] - used_of(b, i) - b->reserved[i];
 			left = left < 0 ? 0 : left;
-			if (left < json_int(o, what_name[i], INT64_MAX))
-				json_put_int(o, what_name[i], left);
+			if (left < json_int(o, budget_what_name[i], INT64_MAX))
+				json_put_int(o, budget_what_name[i], left);
 		}
 	return o;
 }
@@ -385,15 +385,15 @@ json_t *gate_budget_left(struct gate *g, uint64_t budget)
 char *gate_budget_empty(struct gate *g, uint64_t budget)
 {
 	accrue_again(g);
-	for (const struct budget *b = find(g, budget); b; b = find(g, b->parent))
+	for (const struct budget *b = budget_find(g, budget); b; b = budget_find(g, b->parent))
 		for (int i = 0; i < WHAT_NR; i++) {
 			long long used = used_of(b, i), limit = b->limit[i];
 			if (!limit || used < limit)
 				continue;
 			if (i == USD)
-				return xasprintf("$%lld.%04lld of $%lld.%04lld", used / 1000000, used / 100 % 10000, limit / 1000000, limit / 100 % 10000);
-			return i == TIME ? xasprintf("%lld of %lld seconds", used / 1000000, limit / 1000000) :
-					   xasprintf("%lld of %lld %s", used, limit, what_name[i]);
+				return mem_printf("$%lld.%04lld of $%lld.%04lld", used / 1000000, used / 100 % 10000, limit / 1000000, limit / 100 % 10000);
+			return i == TIME ? mem_printf("%lld of %lld seconds", used / 1000000, limit / 1000000) :
+					   mem_printf("%lld of %lld %s", used, limit, budget_what_name[i]);
 		}
 	return NULL;
 }

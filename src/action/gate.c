@@ -18,8 +18,8 @@ struct gate *gate_new(struct loop *l, struct record *r, const struct gate_ops *o
 		g->ops = *ops;
 	g->all_end = &g->all;
 	g->todo_end = &g->todo;
-	g->hold_text = xstrdup("");
-	g->hold_before = xstrdup("");
+	g->hold_text = mem_strdup("");
+	g->hold_before = mem_strdup("");
 	record_on_output(r, gate_on_output, g);
 	return g;
 }
@@ -160,8 +160,8 @@ void gate_box(struct gate *g, uint64_t box, enum gate_wall wall, const char *pro
 	b->gone = false;
 	free(b->profile);
 	free(b->name);
-	b->profile = profile ? xstrdup(profile) : NULL;
-	b->name = name ? xstrdup(name) : NULL;
+	b->profile = profile ? mem_strdup(profile) : NULL;
+	b->name = name ? mem_strdup(name) : NULL;
 }
 
 struct gate_agent *gate_find_agent(struct gate *g, uint64_t id)
@@ -178,7 +178,7 @@ void gate_agent(struct gate *g, uint64_t agent, const char *name)
 {
 	struct gate_agent *a = gate_find_agent(g, agent);
 	free(a->name);
-	a->name = name ? xstrdup(name) : NULL;
+	a->name = name ? mem_strdup(name) : NULL;
 }
 
 void action_subject(const struct action *a, struct policy_subject *out)
@@ -293,7 +293,7 @@ static void tell_client(struct action *a)
 }
 
 /* One thing that was put off. The client's answer comes last and ends @a. */
-static void do_one(struct action *a)
+static void gate_do_one(struct action *a)
 {
 	struct gate *g = a->gate;
 	unsigned todo = a->todo;
@@ -330,7 +330,7 @@ static void run_todo(void *self)
 			a->in_todo = false;
 		}
 		if (a->todo)
-			do_one(a);
+			gate_do_one(a);
 	}
 	g->deferred = false;
 	if (g->dead) {
@@ -418,12 +418,12 @@ static const char *denial_text(const struct action *a)
 
 static void finish_unpriced(struct action *a)
 {
-	CLEANUP(free_ptr) char *why = xasprintf("no price is known for '%s', so a budget in dollars can't limit it: set prices in the "
+	CLEANUP(free_ptr) char *why = mem_printf("no price is known for '%s', so a budget in dollars can't limit it: set prices in the "
 						"configuration, or a budget of tokens", a->spec.tool ? a->spec.tool : "");
 	action_finish(a, END_BUDGET, NULL, why, NULL);
 }
 
-static void judged(struct action *a)
+static void gate_on_judged(struct action *a)
 {
 	struct gate *g = a->gate;
 	const struct match *m = judgement_winner(&a->judgement);
@@ -478,7 +478,7 @@ static void when_answer(struct action *a, struct when *w, enum match_state state
 	a->deadline_us = 0;
 	action_subject(a, &subject);
 	judgement_close(&a->judgement, &subject, g->waiver, g->nr_waivers, a->spec.agent);
-	judged(a);
+	gate_on_judged(a);
 }
 
 static void fail_whens(struct action *a, const char *why)
@@ -502,10 +502,10 @@ void action_judge(struct action *a)
 	a->when = NULL;
 	a->nr_when = a->when_left = 0;
 	if (!a->judgement.pending) {
-		judged(a);
+		gate_on_judged(a);
 		return;
 	}
-	a->when = xcalloc(a->judgement.pending, sizeof(*a->when));
+	a->when = mem_calloc(a->judgement.pending, sizeof(*a->when));
 	for (size_t i = 0; i < a->judgement.nr_matches; i++)
 		if (a->judgement.match[i].state == MATCH_WHEN)
 			a->when[a->nr_when++] = (struct when){ .ticket = ++g->ticket, .match = i };
@@ -540,7 +540,7 @@ void gate_judged(struct gate *g, uint64_t ticket, bool matched, const char *why,
 
 /* --- timers ---------------------------------------------------------------------------------------------------------- */
 
-static void on_timer(void *self)
+static void gate_on_timer(void *self)
 {
 	struct gate *g = self;
 	int64_t now = clock_awake_us();
@@ -569,6 +569,6 @@ void gate_arm_timer(struct gate *g)
 		return;
 	}
 	if (!g->timer)
-		g->timer = loop_timer_new(g->loop, on_timer, g);
+		g->timer = loop_timer_new(g->loop, gate_on_timer, g);
 	loop_timer_set(g->timer, first > now ? (uint64_t)(first - now + 999) / 1000 : 1, 0);
 }

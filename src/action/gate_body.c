@@ -3,12 +3,12 @@
 
 #include "action/gate_inner.h"
 
-static char *copy(const char *s)
+static char *gate_body_copy(const char *s)
 {
-	return s ? xstrdup(s) : NULL;
+	return s ? mem_strdup(s) : NULL;
 }
 
-static void drop(const char *s)
+static void gate_body_drop(const char *s)
 {
 	free((void *)(uintptr_t)s);
 }
@@ -19,15 +19,15 @@ void spec_copy(struct action_spec *to, const struct action_spec *from)
 	s.argv = s.env = STRV_INIT;
 	strv_copy(&s.argv, &from->argv);
 	strv_copy(&s.env, &from->env);
-	s.tool = copy(from->tool);
-	s.cmdline = copy(from->cmdline);
-	s.cwd = copy(from->cwd);
-	s.path = copy(from->path);
-	s.host_path = copy(from->host_path);
-	s.host = copy(from->host);
-	s.said = copy(from->said);
-	s.stdin_bytes = from->stdin_bytes ? xmemdup(from->stdin_bytes, from->stdin_len) : NULL;
-	s.data = from->data ? xmemdup(from->data, from->data_len) : NULL;
+	s.tool = gate_body_copy(from->tool);
+	s.cmdline = gate_body_copy(from->cmdline);
+	s.cwd = gate_body_copy(from->cwd);
+	s.path = gate_body_copy(from->path);
+	s.host_path = gate_body_copy(from->host_path);
+	s.host = gate_body_copy(from->host);
+	s.said = gate_body_copy(from->said);
+	s.stdin_bytes = from->stdin_bytes ? mem_dup(from->stdin_bytes, from->stdin_len) : NULL;
+	s.data = from->data ? mem_dup(from->data, from->data_len) : NULL;
 	s.args = json_incref(from->args);
 	*to = s;
 }
@@ -36,22 +36,22 @@ void action_spec_release(struct action_spec *s)
 {
 	strv_release(&s->argv);
 	strv_release(&s->env);
-	drop(s->tool);
-	drop(s->cmdline);
-	drop(s->cwd);
-	drop(s->path);
-	drop(s->host_path);
-	drop(s->host);
-	drop(s->said);
-	drop(s->stdin_bytes);
-	drop(s->data);
+	gate_body_drop(s->tool);
+	gate_body_drop(s->cmdline);
+	gate_body_drop(s->cwd);
+	gate_body_drop(s->path);
+	gate_body_drop(s->host_path);
+	gate_body_drop(s->host);
+	gate_body_drop(s->said);
+	gate_body_drop(s->stdin_bytes);
+	gate_body_drop(s->data);
 	json_decref(s->args);
 	*s = (struct action_spec){ 0 };
 }
 
 /* --- the intent hash ------------------------------------------------------------------------------------------- */
 
-static void add(struct hash_ctx *c, const void *bytes, size_t len)
+static void gate_body_add(struct hash_ctx *c, const void *bytes, size_t len)
 {
 	uint8_t head[8];
 	put_u64be(head, len);
@@ -60,12 +60,12 @@ static void add(struct hash_ctx *c, const void *bytes, size_t len)
 		hash_add(c, bytes, len);
 }
 
-static void add_text(struct hash_ctx *c, const char *s)
+static void gate_body_add_text(struct hash_ctx *c, const char *s)
 {
 	uint8_t there = s != NULL;
 	hash_add(c, &there, 1);
 	if (s)
-		add(c, s, strlen(s));
+		gate_body_add(c, s, strlen(s));
 }
 
 static void add_bytes(struct hash_ctx *c, const void *bytes, size_t len)
@@ -73,7 +73,7 @@ static void add_bytes(struct hash_ctx *c, const void *bytes, size_t len)
 	struct hash h = { { 0 } };
 	if (bytes)
 		hash_of(bytes, len, &h);
-	add(c, h.b, sizeof(h.b));
+	gate_body_add(c, h.b, sizeof(h.b));
 }
 
 static void add_env(struct hash_ctx *c, const struct strv *env)
@@ -84,7 +84,7 @@ static void add_env(struct hash_ctx *c, const struct strv *env)
 	for (size_t i = 0; i < env->nr; i++) {
 		const char *eq = memchr(env->item[i], '=', env->len[i]);
 		size_t name = eq ? (size_t)(eq - env->item[i]) : env->len[i];
-		add(c, env->item[i], name);
+		gate_body_add(c, env->item[i], name);
 		add_bytes(c, env->item[i] + name, env->len[i] - name);
 	}
 }
@@ -94,27 +94,27 @@ void intent_of(const struct action_spec *s, const char *profile, struct hash *ou
 	struct hash_ctx c;
 	uint8_t nr[8];
 	hash_begin(&c);
-	add_text(&c, "sandglass intent 1");
-	add_text(&c, action_kind_name(s->kind));
+	gate_body_add_text(&c, "sandglass intent 1");
+	gate_body_add_text(&c, action_kind_name(s->kind));
 	put_u64be(nr, s->argv.nr);
 	hash_add(&c, nr, sizeof(nr));
 	for (size_t i = 0; i < s->argv.nr; i++)
-		add(&c, s->argv.item[i], s->argv.len[i]);
-	add_text(&c, s->argv.nr ? NULL : s->cmdline);
-	add_text(&c, s->tool);
-	add_text(&c, s->cwd);
+		gate_body_add(&c, s->argv.item[i], s->argv.len[i]);
+	gate_body_add_text(&c, s->argv.nr ? NULL : s->cmdline);
+	gate_body_add_text(&c, s->tool);
+	gate_body_add_text(&c, s->cwd);
 	add_env(&c, &s->env);
 	add_bytes(&c, s->stdin_bytes, s->stdin_len);
-	add_text(&c, s->path);
-	add_text(&c, s->host_path);
-	add_text(&c, s->host);
+	gate_body_add_text(&c, s->path);
+	gate_body_add_text(&c, s->host_path);
+	gate_body_add_text(&c, s->host);
 	put_u64be(nr, s->port);
 	hash_add(&c, nr, sizeof(nr));
 	add_bytes(&c, s->data, s->data_len);
 	char *args = s->args ? json_dump_str(s->args) : NULL;
-	add_text(&c, args);
+	gate_body_add_text(&c, args);
 	free(args);
-	add_text(&c, profile);
+	gate_body_add_text(&c, profile);
 	hash_end(&c, out);
 }
 
@@ -168,7 +168,7 @@ static json_t *public_args(json_t *args)
 	return o;
 }
 
-static void put_cmd(json_t *o, const struct action_spec *s)
+static void gate_body_put_cmd(json_t *o, const struct action_spec *s)
 {
 	if (s->argv.nr)
 		json_put(o, "argv", json_argv(s->argv.item, s->argv.nr));
@@ -183,7 +183,7 @@ json_t *requested_body(const struct action *a)
 	json_t *o = json_object();
 	json_put_str(o, "kind", action_kind_name(s->kind));
 	json_put_str(o, "tool", s->tool);
-	put_cmd(o, s);
+	gate_body_put_cmd(o, s);
 	json_put_str(o, "cwd", s->cwd);
 	if (s->env.nr)
 		json_put(o, "env", env_names(&s->env));
@@ -221,7 +221,7 @@ json_t *requested_body(const struct action *a)
 json_t *ran_json(const struct action_spec *s)
 {
 	json_t *o = json_object();
-	put_cmd(o, s);
+	gate_body_put_cmd(o, s);
 	json_put_str(o, "cwd", s->cwd);
 	json_put_str(o, "path", s->path);
 	json_put_str(o, "host", s->host);
@@ -249,7 +249,7 @@ static void read_env(struct action_spec *s, const json_t *body)
 	struct strv names = STRV_INIT;
 	json_get_argv(json_object_get(body, "env"), &names);
 	for (size_t i = 0; i < names.nr; i++) {
-		CLEANUP(free_ptr) char *assignment = xasprintf("%s=", names.item[i]);
+		CLEANUP(free_ptr) char *assignment = mem_printf("%s=", names.item[i]);
 		strv_push(&s->env, assignment);
 	}
 	strv_release(&names);

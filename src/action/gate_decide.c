@@ -30,7 +30,7 @@ static void decided_push(struct gate *g, uint64_t action, enum decision d, const
 	struct decided *e = &g->decided[g->nr_decided++ % ARRAY_LEN(g->decided)];
 	const char *name = json_str(who, "name", by);
 	free(e->name);
-	*e = (struct decided){ action, d, by, xstrdup(name), clock_wall_us() };
+	*e = (struct decided){ action, d, by, mem_strdup(name), clock_wall_us() };
 }
 
 static int not_held(const struct gate *g, uint64_t action, struct err *err)
@@ -50,7 +50,7 @@ static int not_held(const struct gate *g, uint64_t action, struct err *err)
 	return err_set(err, ERR_NOENT, "action %llu is not held", (unsigned long long)action);
 }
 
-static void deny(struct action *a, const struct decide *d)
+static void gate_decide_deny(struct action *a, const struct decide *d)
 {
 	struct gate *g = a->gate;
 	const struct match *m = judgement_winner(&a->judgement);
@@ -183,7 +183,7 @@ static void apply_edit(struct action_spec *s, const json_t *edit)
 	}
 }
 
-static void edit(struct action *a, const struct decide *d)
+static void gate_decide_edit(struct action *a, const struct decide *d)
 {
 	const struct gate_box *b = gate_find_box(a->gate, a->spec.box);
 	apply_edit(&a->spec, d->edit);
@@ -228,7 +228,7 @@ bool action_tree_changed(struct action *a)
 	return !hash_is_zero(&now) && !hash_eq(&now, &a->tree);
 }
 
-static void later(struct action *a, const struct decide *d)
+static void gate_decide_later(struct action *a, const struct decide *d)
 {
 	json_t *body = json_object();
 	json_put(body, "who", json_incref(d->who));
@@ -237,7 +237,7 @@ static void later(struct action *a, const struct decide *d)
 	action_event(a, EV_ACTION_LATER, body);
 }
 
-static int typed(struct action *a, const struct decide *d, struct err *err)
+static int gate_decide_typed(struct action *a, const struct decide *d, struct err *err)
 {
 	const char *word = action_confirm(a);
 	if (!word || (d->confirm && !strcmp(d->confirm, word)))
@@ -251,7 +251,7 @@ static int typed(struct action *a, const struct decide *d, struct err *err)
 
 static int may_approve(struct action *a, const struct decide *d, struct err *err)
 {
-	if (typed(a, d, err) < 0)
+	if (gate_decide_typed(a, d, err) < 0)
 		return -1;
 	if (d->waiver && waiver_check(a->spec.kind, d->waiver, err) < 0)
 		return -1;
@@ -263,7 +263,7 @@ static int may_approve(struct action *a, const struct decide *d, struct err *err
 }
 
 /* Yes, to exactly what was shown. */
-static int approve(struct action *a, const struct decide *d, struct err *err)
+static int gate_decide_approve(struct action *a, const struct decide *d, struct err *err)
 {
 	bool changed = action_tree_changed(a);
 	if (changed && a->judgement.risk == RISK_HIGH && d->decision == DECIDE_APPROVE) {
@@ -273,7 +273,7 @@ static int approve(struct action *a, const struct decide *d, struct err *err)
 			       (unsigned long long)a->id);
 	}
 	if (d->decision == DECIDE_EDIT)
-		edit(a, d);
+		gate_decide_edit(a, d);
 	append_decided(a, d, "human", changed);
 	if (d->waiver)
 		waiver_add(a, d);
@@ -297,7 +297,7 @@ void decision_carry_out(struct action *a, const struct decide *d)
 {
 	append_decided(a, d, "human", action_tree_changed(a));
 	if (d->decision != DECIDE_APPROVE) {
-		deny(a, d);
+		gate_decide_deny(a, d);
 		return;
 	}
 	price_accepted(a);
@@ -329,16 +329,16 @@ int gate_decide(struct gate *g, const struct decide *d, struct err *err)
 	struct action *a = gate_action(g, d->action);
 	switch (d->decision) {
 	case DECIDE_LATER:
-		later(a, d);
+		gate_decide_later(a, d);
 		return 0;
 	case DECIDE_APPROVE:
 	case DECIDE_EDIT:
-		return approve(a, d, err);
+		return gate_decide_approve(a, d, err);
 	case DECIDE_DENY:
 	case DECIDE_DENY_PAUSE:
 	case DECIDE_KILL:
 		append_decided(a, d, "human", false);
-		deny(a, d);
+		gate_decide_deny(a, d);
 		if (d->rule)
 			others_decide(g, d);
 		return 0;
@@ -365,7 +365,7 @@ void action_timed_out(struct action *a)
 		return;
 	case ON_TIMEOUT_DENY:
 		append_decided(a, &d, "timeout", false);
-		deny(a, &d);
+		gate_decide_deny(a, &d);
 		return;
 	}
 }

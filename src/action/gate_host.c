@@ -41,10 +41,10 @@ static bool would_ask(struct action *a, struct action_spec *spec)
 	return ask;
 }
 
-static void add(json_t *list, struct action *a, const char *host, long long port)
+static void gate_host_add(json_t *list, struct action *a, const char *host, long long port)
 {
 	struct err ignored = ERR_INIT;
-	CLEANUP(free_ptr) char *name = xstrdup(host), *pattern = xasprintf("%s:%lld", host, port);
+	CLEANUP(free_ptr) char *name = mem_strdup(host), *pattern = mem_printf("%s:%lld", host, port);
 	struct action_spec spec = { .kind = ACT_CONNECT, .agent = a->spec.agent, .box = a->spec.box, .host = name, .port = (uint16_t)port };
 	const struct waiver w = { .kind = ACT_CONNECT, .pattern = pattern };
 	for (size_t i = 0; i < json_array_size(list); i++)
@@ -75,9 +75,9 @@ static void add_addresses(json_t *list, struct action *a, const char *text)
 		const char *end = at + len;
 		if (*end == ':' && isdigit((unsigned char)end[1]))
 			port = strtoll(end + 1, (char **)(uintptr_t)&end, 10);
-		CLEANUP(free_ptr) char *host = xstrndup(at, len);
+		CLEANUP(free_ptr) char *host = mem_strndup(at, len);
 		if (!*end || strchr("/?#\"' \t\n;|&)<>", *end))
-			add(list, a, host, port);
+			gate_host_add(list, a, host, port);
 	}
 }
 
@@ -89,7 +89,7 @@ json_t *gate_waiver_hosts(struct gate *g, uint64_t id, const json_t *seen)
 		return list;
 	for (size_t i = 0; i < json_array_size(seen); i++) {
 		const json_t *o = json_array_get(seen, i);
-		add(list, a, json_str(o, "host", ""), json_int(o, "port", 0));
+		gate_host_add(list, a, json_str(o, "host", ""), json_int(o, "port", 0));
 	}
 	for (size_t i = 0; i < a->spec.argv.nr; i++)
 		add_addresses(list, a, a->spec.argv.item[i]);

@@ -88,7 +88,7 @@ const char *action_confirm(const struct action *a)
 	return a->spec.tool && *a->spec.tool ? a->spec.tool : action_kind_name(a->spec.kind);
 }
 
-static void put_rule(json_t *o, const struct action *a)
+static void gate_latch_put_rule(json_t *o, const struct action *a)
 {
 	static const char *const risks[] = { NULL, "low", "medium", "high" };
 	static const char *const timeouts[] = { "deny", "hold", "allow" };
@@ -132,7 +132,7 @@ void action_hold(struct action *a, unsigned reasons)
 	json_put(body, "reasons", reasons_json(reasons));
 	if (reasons & HOLD_FILTER && gate_holds(g, a))
 		json_put_str(body, "filter", g->hold_text);
-	put_rule(body, a);
+	gate_latch_put_rule(body, a);
 	put_hash(body, "intent", &a->intent);
 	if (!hash_is_zero(&a->tree))
 		put_hash(body, "tree", &a->tree);
@@ -272,7 +272,7 @@ void hold_set(struct gate *g, struct filter *f, const char *text, uint64_t seq)
 	g->hold = f;
 	free(g->hold_before);
 	g->hold_before = g->hold_text;
-	g->hold_text = xstrdup(text);
+	g->hold_text = mem_strdup(text);
 	g->hold_seq = seq;
 }
 
@@ -291,7 +291,7 @@ static json_t *hold_row(const struct action *a)
 	if (a->held_us)
 		json_put_int(o, "since_us", a->held_us);
 	if (a->has_judgement)
-		put_rule(o, a);
+		gate_latch_put_rule(o, a);
 	if (a->orphan)
 		json_put_flag(o, "waits_for_script", true);
 	return o;

@@ -34,7 +34,7 @@ static enum verdict verdict_now(const struct action *a, struct policy *const *po
 }
 
 /* Why it stays held although the question about it is answered; NULL: it would go. */
-static const char *stays(struct action *a, enum verdict v)
+static const char *gate_others_stays(struct action *a, enum verdict v)
 {
 	if (v == VERDICT_DENY)
 		return NULL;
@@ -53,7 +53,7 @@ static const char *stays(struct action *a, enum verdict v)
 	return NULL;
 }
 
-static bool asked(const struct action *a)
+static bool gate_others_asked(const struct action *a)
 {
 	return a->state == ACTION_HELD && !a->orphan && a->has_judgement && a->reasons & HOLD_ASK;
 }
@@ -63,12 +63,12 @@ json_t *others_json(struct gate *g, const struct action *but, enum verdict v, st
 {
 	json_t *list = json_array();
 	for (struct action *a = g->all; a; a = a->next) {
-		if (a == but || !asked(a) || verdict_now(a, policies, nr_policies, waivers, nr_waivers) != v)
+		if (a == but || !gate_others_asked(a) || verdict_now(a, policies, nr_policies, waivers, nr_waivers) != v)
 			continue;
 		json_t *o = json_object();
 		json_put_int(o, "action", (json_int_t)a->id);
 		json_put_int(o, "agent", (json_int_t)a->spec.agent);
-		json_put_str(o, "stays", stays(a, v));
+		json_put_str(o, "stays", gate_others_stays(a, v));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -76,7 +76,7 @@ json_t *others_json(struct gate *g, const struct action *but, enum verdict v, st
 
 json_t *others_with_waiver(struct gate *g, const struct action *but, const struct waiver *w)
 {
-	struct waiver *all = xcalloc(g->nr_waivers + 1, sizeof(*all));
+	struct waiver *all = mem_calloc(g->nr_waivers + 1, sizeof(*all));
 	for (size_t i = 0; i < g->nr_waivers; i++)
 		all[i] = g->waiver[i];
 	all[g->nr_waivers] = *w;
@@ -104,8 +104,8 @@ void others_decide(struct gate *g, const struct decide *d)
 	for (size_t i = 0; i < json_array_size(d->others); i++) {
 		struct action *a = gate_action(g, (uint64_t)json_integer_value(json_array_get(d->others, i)));
 		waivers_expire(g); /* what may be used so many times is used up by others, too */
-		if (!a || a->id == d->action || !asked(a) ||
-		    verdict_now(a, g->policy, g->nr_policies, g->waiver, g->nr_waivers) != v || stays(a, v))
+		if (!a || a->id == d->action || !gate_others_asked(a) ||
+		    verdict_now(a, g->policy, g->nr_policies, g->waiver, g->nr_waivers) != v || gate_others_stays(a, v))
 			continue;
 		decide_other(a, d, v);
 		if (d->others_done)

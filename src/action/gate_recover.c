@@ -20,7 +20,7 @@ struct recovery {
 	size_t nr, cap;
 };
 
-static struct open_action *find(struct recovery *r, uint64_t id)
+static struct open_action *gate_recover_find(struct recovery *r, uint64_t id)
 {
 	for (size_t i = r->nr; i-- > 0;)
 		if (r->open[i].id == id)
@@ -44,7 +44,7 @@ static void see_waiver(struct gate *g, uint64_t seq, const json_t *body)
 	const char *pattern = json_str(body, "pattern", "");
 	if (!action_kind_find(json_str(body, "kind", ""), &w.kind) || waiver_check(w.kind, pattern, &ignored) < 0)
 		return;
-	w.pattern = xstrdup(pattern);
+	w.pattern = mem_strdup(pattern);
 	GROW(g->waiver, g->nr_waivers, g->cap_waivers);
 	g->waiver[g->nr_waivers++] = w;
 }
@@ -105,10 +105,10 @@ static void see_decision(struct open_action *o, const json_t *body)
 	o->denied = !strcmp(decision, "deny") || !strcmp(decision, "deny_pause") || !strcmp(decision, "kill");
 }
 
-static void see(struct recovery *r, const struct event *ev)
+static void gate_recover_see(struct recovery *r, const struct event *ev)
 {
 	struct err ignored = ERR_INIT;
-	struct open_action *o = ev->action ? find(r, ev->action) : NULL;
+	struct open_action *o = ev->action ? gate_recover_find(r, ev->action) : NULL;
 	CLEANUP(json_release) json_t *body = NULL;
 	if (o)
 		o->last = ev->seq;
@@ -116,7 +116,7 @@ static void see(struct recovery *r, const struct event *ev)
 	case EV_ACTION_REQUESTED:
 		GROW(r->open, r->nr, r->cap);
 		r->open[r->nr++] = (struct open_action){ .id = ev->seq, .cause = ev->cause, .agent = ev->agent, .box = ev->box,
-							 .last = ev->seq, .requested = xstrdup(ev->body ? ev->body : "{}") };
+							 .last = ev->seq, .requested = mem_strdup(ev->body ? ev->body : "{}") };
 		if (r->gate->nr_budgets) {
 			body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", &ignored);
 			r->open[r->nr - 1].budget = budget_recover_of(r->gate, ev->agent, body);
@@ -242,7 +242,7 @@ int gate_recover(struct gate *g, const char *session_path, struct err *err)
 		rc = feed_new(&feed, s, FEED_ALL, 0, err);
 	int more = rc == 0 ? feed_next(feed, &ev, &arena, 0, err) : -1;
 	for (; more == 1; more = feed_next(feed, &ev, &arena, 0, err)) {
-		see(&r, &ev);
+		gate_recover_see(&r, &ev);
 		arena_reset(&arena);
 	}
 	rc = more;

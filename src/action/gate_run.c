@@ -8,7 +8,7 @@
 #include "base/failpoint.h"
 
 /* The effect may begin: everything up to action.started is on the disk. */
-static void on_barrier(void *self)
+static void gate_run_on_barrier(void *self)
 {
 	struct action *a = self;
 	struct gate *g = a->gate;
@@ -21,7 +21,7 @@ static void on_barrier(void *self)
 		action_finish(a, END_FAILED, NULL, "it is not what was judged any more; nothing was started", NULL);
 		return;
 	}
-	failpoint("gate.start");
+	failpoint_hit("gate.start");
 	a->state = ACTION_RUNNING;
 	if (b && a->spec.agent)
 		b->last_agent = a->spec.agent;
@@ -29,7 +29,7 @@ static void on_barrier(void *self)
 	a->eff->start(a->eff->self, a);
 }
 
-static void start(struct action *a)
+static void gate_run_start(struct action *a)
 {
 	struct gate *g = a->gate;
 	json_t *body = json_object();
@@ -48,7 +48,7 @@ static void start(struct action *a)
 	a->begun_us = clock_awake_us();
 	a->started = true;
 	uint64_t seq = action_event(a, EV_ACTION_STARTED, body);
-	record_barrier(g->record, seq, on_barrier, a);
+	record_barrier(g->record, seq, gate_run_on_barrier, a);
 	if (a->eff->prepare)
 		gate_todo(a, TODO_PREPARE);
 }
@@ -64,7 +64,7 @@ void action_admit(struct action *a)
 	a->admitted_us = clock_awake_us();
 	bool waits = b && (b->locked || (takes_turns(a) && (b->busy || b->nr_queue)));
 	if (!waits && !takes_turns(a)) {
-		start(a);
+		gate_run_start(a);
 		return;
 	}
 	if (waits) {
@@ -74,10 +74,10 @@ void action_admit(struct action *a)
 		return;
 	}
 	b->busy = a->id;
-	start(a);
+	gate_run_start(a);
 }
 
-static void take_turn(struct gate_box *b, size_t i)
+static void gate_run_take_turn(struct gate_box *b, size_t i)
 {
 	struct action *a = b->queue[i];
 	memmove(&b->queue[i], &b->queue[i + 1], (--b->nr_queue - i) * sizeof(*b->queue));
@@ -88,14 +88,14 @@ static void take_turn(struct gate_box *b, size_t i)
 	}
 	if (takes_turns(a))
 		b->busy = a->id;
-	start(a);
+	gate_run_start(a);
 }
 
 static void next_in_box(struct gate_box *b)
 {
 	b->busy = 0;
 	while (b->nr_queue && !b->locked && !b->busy)
-		take_turn(b, 0);
+		gate_run_take_turn(b, 0);
 }
 
 /* Those that take no turns may all begin at once, of the others the first. */
@@ -105,7 +105,7 @@ static void run_queue(struct gate_box *b)
 		if (takes_turns(b->queue[i]) && b->busy)
 			i++;
 		else
-			take_turn(b, i);
+			gate_run_take_turn(b, i);
 	}
 }
 
@@ -275,8 +275,8 @@ void action_finish(struct action *a, enum action_end end, json_t *body, const ch
 	action_event(a, EV_ACTION_ENDED, ev);
 	a->end = end;
 	free(a->why);
-	a->why = why ? xstrdup(why) : NULL;
-	a->rule = rule ? xstrdup(rule) : NULL;
+	a->why = why ? mem_strdup(why) : NULL;
+	a->rule = rule ? mem_strdup(rule) : NULL;
 	a->body = body ? json_deep_copy(body) : json_object();
 	if (a->edited)
 		json_put(a->body, "ran", ran_json(&a->spec));
@@ -339,7 +339,7 @@ void action_ended(struct action *a, enum action_end end, json_t *body)
 {
 	assert(a->state == ACTION_RUNNING || (a->state == ACTION_BARRIER && a->cancelled));
 	const char *said = json_str(body, "why", end == END_KILLED ? a->why : NULL);
-	CLEANUP(free_ptr) char *why = said ? xstrdup(said) : NULL;
+	CLEANUP(free_ptr) char *why = said ? mem_strdup(said) : NULL;
 	action_finish(a, end, body, why, NULL);
 }
 
@@ -371,7 +371,7 @@ void gate_cancel(struct gate *g, uint64_t id, const char *how, const char *why)
 		break;
 	case ACTION_RUNNING:
 		free(a->why); /* what its agent is told, unless how it ends says more */
-		a->why = why ? xstrdup(why) : NULL;
+		a->why = why ? mem_strdup(why) : NULL;
 		if (a->eff->cancel)
 			a->eff->cancel(a->eff->self, a, how);
 		return;

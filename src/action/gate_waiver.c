@@ -8,14 +8,14 @@
 
 enum { LISTED_MAX = 50 };
 
-static void add(struct action *a, const struct decide *d, enum action_kind kind, const char *pattern)
+static void gate_waiver_add(struct action *a, const struct decide *d, enum action_kind kind, const char *pattern)
 {
 	struct gate *g = a->gate;
 	GROW(g->waiver, g->nr_waivers, g->cap_waivers);
 	struct waiver *w = &g->waiver[g->nr_waivers++];
 	*w = (struct waiver){ .kind = kind,
 			      .agent = d->waiver_all ? 0 : a->spec.agent,
-			      .pattern = xstrdup(pattern),
+			      .pattern = mem_strdup(pattern),
 			      .uses = d->waiver_uses,
 			      .until_us = d->waiver_for_us ? clock_wall_us() + d->waiver_for_us : 0 };
 	json_t *body = json_object();
@@ -33,12 +33,12 @@ static void add(struct action *a, const struct decide *d, enum action_kind kind,
 
 void waiver_add(struct action *a, const struct decide *d)
 {
-	add(a, d, a->spec.kind, d->waiver);
+	gate_waiver_add(a, d, a->spec.kind, d->waiver);
 	if (d->waiver_host)
-		add(a, d, ACT_CONNECT, d->waiver_host);
+		gate_waiver_add(a, d, ACT_CONNECT, d->waiver_host);
 }
 
-static void drop(struct gate *g, size_t i)
+static void gate_waiver_drop(struct gate *g, size_t i)
 {
 	free(g->waiver[i].pattern);
 	g->waiver[i] = g->waiver[--g->nr_waivers];
@@ -48,14 +48,14 @@ void waivers_expire(struct gate *g)
 {
 	for (size_t i = g->nr_waivers; i-- > 0;)
 		if (g->waiver[i].until_us && g->waiver[i].until_us <= clock_wall_us())
-			drop(g, i);
+			gate_waiver_drop(g, i);
 }
 
 void waiver_drop(struct gate *g, uint64_t seq)
 {
 	for (size_t i = g->nr_waivers; i-- > 0;)
 		if (g->waiver[i].seq == seq)
-			drop(g, i);
+			gate_waiver_drop(g, i);
 }
 
 json_t *waivers_json(struct gate *g)
@@ -114,7 +114,7 @@ bool gate_take_back(struct gate *g, uint64_t seq, json_t *who, struct buf *said)
 	}
 	if (!seq || seq != g->hold_seq)
 		return false;
-	CLEANUP(free_ptr) char *before = xstrdup(g->hold_before);
+	CLEANUP(free_ptr) char *before = mem_strdup(g->hold_before);
 	if (gate_hold(g, before, who, &err) < 0)
 		return false;
 	g->hold_seq = 0; /* this one has been the undo */
@@ -132,7 +132,7 @@ void waivers_touched(struct gate *g, uint64_t agent, const struct policy_subject
 {
 	for (size_t i = g->nr_waivers; i-- > 0;)
 		if (g->waiver[i].uses && waiver_touches(&g->waiver[i], agent, subject) && --g->waiver[i].uses == 0)
-			drop(g, i);
+			gate_waiver_drop(g, i);
 }
 
 void waivers_used_by(const struct action *a)
@@ -165,9 +165,9 @@ void past_push(struct gate *g, const struct action *a)
 				    .host = s->host,
 				    .port = s->port };
 	if (!g->past) {
-		g->past = xcalloc(PAST_MAX, sizeof(*g->past));
-		g->past_denied = xcalloc(PAST_MAX, sizeof(*g->past_denied));
-		g->past_parts = xcalloc(PAST_MAX, sizeof(*g->past_parts));
+		g->past = mem_calloc(PAST_MAX, sizeof(*g->past));
+		g->past_denied = mem_calloc(PAST_MAX, sizeof(*g->past_denied));
+		g->past_parts = mem_calloc(PAST_MAX, sizeof(*g->past_parts));
 	}
 	size_t at = g->cap_past++ % PAST_MAX;
 	if (g->nr_past < PAST_MAX)
@@ -225,7 +225,7 @@ json_t *gate_waiver_proposals(struct gate *g, uint64_t id)
 	size_t i;
 	json_array_foreach(list, i, one)
 	{
-		CLEANUP(free_ptr) char *pattern = xstrdup(json_str(one, "pattern", ""));
+		CLEANUP(free_ptr) char *pattern = mem_strdup(json_str(one, "pattern", ""));
 		const struct waiver w = { .kind = a->spec.kind, .pattern = pattern };
 		waiver_count_past(g, &w, one);
 		json_put(one, "others", others_with_waiver(g, a, &w));
@@ -241,7 +241,7 @@ json_t *gate_waiver_try(struct gate *g, uint64_t id, const char *pattern, struct
 	const struct action *a = gate_action(g, id);
 	if (waiver_check(a->spec.kind, pattern, err) < 0)
 		return NULL;
-	CLEANUP(free_ptr) char *mine = xstrdup(pattern);
+	CLEANUP(free_ptr) char *mine = mem_strdup(pattern);
 	json_t *out = json_object();
 	json_put_str(out, "pattern", pattern);
 	json_put_flag(out, "wide", waiver_wide(a->spec.kind, pattern));

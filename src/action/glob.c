@@ -19,7 +19,7 @@ struct automaton {
 	bool entered[GLOB_MAX + 2]; /* T_DIRS may be left only where a name begins */
 };
 
-static void compile(struct automaton *a, enum glob_kind kind, const char *p)
+static void glob_compile(struct automaton *a, enum glob_kind kind, const char *p)
 {
 	const char *start = p;
 	a->nr = 0;
@@ -48,7 +48,7 @@ static void compile(struct automaton *a, enum glob_kind kind, const char *p)
 }
 
 /* States that are reached without reading. */
-static void close_over(struct automaton *a, bool first)
+static void glob_close_over(struct automaton *a, bool first)
 {
 	for (size_t i = 0; i < a->nr; i++)
 		if (a->on[i] && (a->tok[i].type == T_STAR || a->tok[i].type == T_ANY ||
@@ -56,14 +56,14 @@ static void close_over(struct automaton *a, bool first)
 			a->on[i + 1] = true;
 }
 
-static void begin(struct automaton *a)
+static void glob_begin(struct automaton *a)
 {
 	memset(a->on, 0, sizeof(a->on));
 	a->on[0] = true;
-	close_over(a, true);
+	glob_close_over(a, true);
 }
 
-static void feed(struct automaton *a, const char *text, size_t len)
+static void glob_feed(struct automaton *a, const char *text, size_t len)
 {
 	for (size_t k = 0; k < len; k++) {
 		bool *next = a->next, *entered = a->entered;
@@ -115,9 +115,9 @@ bool glob_match(enum glob_kind kind, const char *pattern, const char *text, size
 		if (plain == plen)
 			return len == plen;
 	}
-	compile(&a, kind, pattern);
-	begin(&a);
-	feed(&a, text, len);
+	glob_compile(&a, kind, pattern);
+	glob_begin(&a);
+	glob_feed(&a, text, len);
 	return a.on[a.nr];
 }
 
@@ -128,9 +128,9 @@ enum glob_answer glob_match_unknown(enum glob_kind kind, const char *pattern, co
 	size_t first = 0;
 	if (strlen(pattern) > GLOB_MAX - 2)
 		return GLOB_MAYBE;
-	compile(&a, kind, pattern);
-	begin(&a);
-	feed(&a, prefix, prefix_len);
+	glob_compile(&a, kind, pattern);
+	glob_begin(&a);
+	glob_feed(&a, prefix, prefix_len);
 	if (a.nr && a.tok[a.nr - 1].type == T_ANY && a.on[a.nr - 1])
 		return GLOB_YES;
 	while (first <= a.nr && !a.on[first])
@@ -139,7 +139,7 @@ enum glob_answer glob_match_unknown(enum glob_kind kind, const char *pattern, co
 		return GLOB_NO;
 	for (size_t i = first; i <= a.nr; i++)
 		a.on[i] = true;
-	feed(&a, suffix, suffix_len);
+	glob_feed(&a, suffix, suffix_len);
 	return a.on[a.nr] ? GLOB_MAYBE : GLOB_NO;
 }
 
@@ -153,7 +153,7 @@ struct element {
 };
 
 /* Splits the pattern at blanks. 0 if it has too many words. */
-static size_t elements(const char *pattern, struct element *e)
+static size_t glob_elements(const char *pattern, struct element *e)
 {
 	size_t nr = 0;
 	while (*pattern == ' ')
@@ -242,7 +242,7 @@ enum glob_answer words_match(const char *pattern, const struct shell_part *part,
 {
 	struct element e[ELEMENTS_MAX];
 	unsigned char state[ELEMENTS_MAX + 1] = { GLOB_YES };
-	size_t nr = elements(pattern, e);
+	size_t nr = glob_elements(pattern, e);
 	if (!nr || !part->nr_words)
 		return GLOB_NO;
 	bool open = false;
@@ -345,7 +345,7 @@ static void see_word(struct in_order *o, const struct shell_word *w)
 bool words_in_order(const char *pattern, const struct shell_part *part, const struct strv *assigned)
 {
 	struct element e[ELEMENTS_MAX];
-	struct in_order o = { .e = e, .nr = elements(pattern, e) };
+	struct in_order o = { .e = e, .nr = glob_elements(pattern, e) };
 	bool loose = part->flags & SHELL_LOOSE, dynamic = false;
 	if (!o.nr || !(part->flags & (SHELL_LOOSE | SHELL_SETS)))
 		return false;

@@ -292,7 +292,7 @@ void judgement_when(struct judgement *j, size_t i, enum match_state state, const
 {
 	assert(i < j->nr_matches && j->match[i].state == MATCH_WHEN && j->pending);
 	j->match[i].state = state;
-	j->match[i].note = note ? xstrdup(note) : NULL;
+	j->match[i].note = note ? mem_strdup(note) : NULL;
 	j->pending--;
 }
 

@@ -5,10 +5,10 @@
 
 static const char *const default_names[] = { [DEFAULT_NONE] = "none",	[DEFAULT_ALLOW] = "allow", [DEFAULT_BOXED] = "boxed",
 					     [DEFAULT_CAREFUL] = "careful", [DEFAULT_ASK] = "ask", [DEFAULT_DENY] = "deny" };
-static const char *const risk_names[] = { [RISK_NONE] = "none", [RISK_LOW] = "low", [RISK_MEDIUM] = "medium",
+static const char *const judge_json_risk_names[] = { [RISK_NONE] = "none", [RISK_LOW] = "low", [RISK_MEDIUM] = "medium",
 					  [RISK_HIGH] = "high" };
 
-static const char *state_name(enum match_state s)
+static const char *judge_json_state_name(enum match_state s)
 {
 	switch (s) {
 	case MATCH_YES:
@@ -29,7 +29,7 @@ static const char *state_name(enum match_state s)
 	return "";
 }
 
-static json_t *bits(uint64_t parts)
+static json_t *judge_json_bits(uint64_t parts)
 {
 	json_t *a = json_array();
 	for (unsigned i = 0; i < 63; i++)
@@ -45,16 +45,16 @@ static json_t *match_json(const struct match *m, bool has_parts)
 	json_put_str(o, "name", m->rule->name);
 	json_put_str(o, "file", m->policy->file);
 	json_put_int(o, "line", m->rule->line);
-	json_put_str(o, "state", state_name(m->state));
+	json_put_str(o, "state", judge_json_state_name(m->state));
 	json_put_str(o, "why", m->rule->why);
 	if (m->rule->risk != RISK_NONE)
-		json_put_str(o, "risk", risk_names[m->rule->risk]);
+		json_put_str(o, "risk", judge_json_risk_names[m->rule->risk]);
 	if (m->lifted)
 		json_put_flag(o, "lifted", true);
 	json_put_str(o, "text", m->text);
 	json_put_str(o, "note", m->note);
 	if (has_parts)
-		json_put(o, "parts", bits(m->parts));
+		json_put(o, "parts", judge_json_bits(m->parts));
 	return o;
 }
 
@@ -100,7 +100,7 @@ json_t *judgement_json(const struct judgement *j)
 	if (j->shell && (j->shell->nr > 1 || j->not_allowed))
 		json_put(o, "parts", parts_json(j));
 	if (j->risk != RISK_NONE)
-		json_put_str(o, "risk", risk_names[j->risk]);
+		json_put_str(o, "risk", judge_json_risk_names[j->risk]);
 	if (j->limit_us)
 		json_put_int(o, "limit_us", j->limit_us);
 	return o;
@@ -140,7 +140,7 @@ static json_t *commands_json(const struct shell *s)
 }
 
 /* The command as one line, for filters. */
-static void put_cmd(json_t *o, const struct action_spec *s)
+static void judge_json_put_cmd(json_t *o, const struct action_spec *s)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	bool text = s->argv.nr == 3 && !strcmp(s->argv.item[1], "-c");
@@ -169,7 +169,7 @@ json_t *judgement_act(const struct judgement *j, const struct policy_subject *su
 	}
 	json_put_str(o, "kind", action_kind_name(s->kind));
 	json_put_str(o, "tool", s->tool);
-	put_cmd(o, s);
+	judge_json_put_cmd(o, s);
 	if (s->argv.nr)
 		json_put(o, "argv", json_argv(s->argv.item, s->argv.nr));
 	if (j->shell)

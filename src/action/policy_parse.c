@@ -16,7 +16,7 @@ struct parser {
 	bool failed;
 };
 
-PRINTF(2, 3) static void fail(struct parser *x, const char *fmt, ...)
+PRINTF(2, 3) static void policy_parse_fail(struct parser *x, const char *fmt, ...)
 {
 	char text[400];
 	va_list ap;
@@ -44,38 +44,38 @@ static void check_keys(struct parser *x, const json_t *o, const char *const *key
 			continue;
 		const char *near = nearest_name(key, keys);
 		if (near)
-			fail(x, "%s has no \"%s\"; did you mean \"%s\"?", what, key, near);
+			policy_parse_fail(x, "%s has no \"%s\"; did you mean \"%s\"?", what, key, near);
 		else
-			fail(x, "%s has no \"%s\"", what, key);
+			policy_parse_fail(x, "%s has no \"%s\"", what, key);
 	}
 }
 
-static const char *text_of(struct parser *x, const json_t *o, const char *key)
+static const char *policy_parse_text_of(struct parser *x, const json_t *o, const char *key)
 {
 	const json_t *v = json_object_get(o, key);
 	if (!v || json_is_null(v))
 		return NULL;
 	if (!json_is_string(v)) {
-		fail(x, "\"%s\" must be a text", key);
+		policy_parse_fail(x, "\"%s\" must be a text", key);
 		return NULL;
 	}
 	return arena_strdup(x->p->arena, json_string_value(v));
 }
 
-static int64_t number_of(struct parser *x, const json_t *o, const char *key, int64_t least)
+static int64_t policy_parse_number_of(struct parser *x, const json_t *o, const char *key, int64_t least)
 {
 	const json_t *v = json_object_get(o, key);
 	if (!v || json_is_null(v))
 		return 0;
 	if (!json_is_integer(v) || json_integer_value(v) < least)
-		fail(x, "\"%s\" must be a whole number of at least %lld", key, (long long)least);
+		policy_parse_fail(x, "\"%s\" must be a whole number of at least %lld", key, (long long)least);
 	return json_is_integer(v) ? json_integer_value(v) : 0;
 }
 
 /* One of @names (NULL-terminated): its index, or @def when the key is absent. */
-static unsigned choice_of(struct parser *x, const json_t *o, const char *key, const char *const *names, unsigned def)
+static unsigned policy_parse_choice_of(struct parser *x, const json_t *o, const char *key, const char *const *names, unsigned def)
 {
-	const char *text = text_of(x, o, key);
+	const char *text = policy_parse_text_of(x, o, key);
 	if (!text)
 		return def;
 	for (unsigned i = 0; names[i]; i++)
@@ -83,28 +83,28 @@ static unsigned choice_of(struct parser *x, const json_t *o, const char *key, co
 			return i;
 	const char *near = nearest_name(text, names);
 	if (near)
-		fail(x, "\"%s\" cannot be \"%s\"; did you mean \"%s\"?", key, text, near);
+		policy_parse_fail(x, "\"%s\" cannot be \"%s\"; did you mean \"%s\"?", key, text, near);
 	else
-		fail(x, "\"%s\" cannot be \"%s\"", key, text);
+		policy_parse_fail(x, "\"%s\" cannot be \"%s\"", key, text);
 	return def;
 }
 
 static void push_item(struct parser *x, const char *key, const json_t *v, struct strv *out)
 {
 	if (!json_is_string(v) || !json_string_length(v)) {
-		fail(x, "\"%s\" must be a text or a list of texts", key);
+		policy_parse_fail(x, "\"%s\" must be a text or a list of texts", key);
 		return;
 	}
 	const char *s = json_string_value(v);
 	if (strlen(s) != json_string_length(v) || strlen(s) > GLOB_MAX - 2)
-		fail(x, "\"%s\": a pattern may have %d bytes, none of them NUL", key, GLOB_MAX - 2);
+		policy_parse_fail(x, "\"%s\": a pattern may have %d bytes, none of them NUL", key, GLOB_MAX - 2);
 	else if (!strcmp(s, "!"))
-		fail(x, "\"%s\": \"!\" needs a pattern behind it", key);
+		policy_parse_fail(x, "\"%s\": \"!\" needs a pattern behind it", key);
 	else
 		strv_push(out, s);
 }
 
-static void list_of(struct parser *x, const json_t *o, const char *key, struct strv *out)
+static void policy_parse_list_of(struct parser *x, const json_t *o, const char *key, struct strv *out)
 {
 	const json_t *v = json_object_get(o, key);
 	if (!v || json_is_null(v))
@@ -114,7 +114,7 @@ static void list_of(struct parser *x, const json_t *o, const char *key, struct s
 		return;
 	}
 	if (!json_array_size(v))
-		fail(x, "\"%s\" is an empty list: it would match nothing", key);
+		policy_parse_fail(x, "\"%s\" is an empty list: it would match nothing", key);
 	for (size_t i = 0; i < json_array_size(v); i++)
 		push_item(x, key, json_array_get(v, i), out);
 }
@@ -126,7 +126,7 @@ static unsigned kinds_of(struct parser *x, const json_t *o)
 	struct strv list = STRV_INIT;
 	for (unsigned k = 0; k < ACT_KIND_NR; k++)
 		names[k] = action_kind_name((enum action_kind)k);
-	list_of(x, o, "kind", &list);
+	policy_parse_list_of(x, o, "kind", &list);
 	for (size_t i = 0; i < list.nr; i++) {
 		enum action_kind k;
 		bool not = list.item[i][0] == '!';
@@ -136,15 +136,15 @@ static unsigned kinds_of(struct parser *x, const json_t *o)
 		}
 		const char *near = nearest_name(list.item[i] + not, names);
 		if (near)
-			fail(x, "there is no kind \"%s\"; did you mean \"%s\"?", list.item[i] + not, near);
+			policy_parse_fail(x, "there is no kind \"%s\"; did you mean \"%s\"?", list.item[i] + not, near);
 		else
-			fail(x, "there is no kind \"%s\"", list.item[i] + not);
+			policy_parse_fail(x, "there is no kind \"%s\"", list.item[i] + not);
 	}
 	strv_release(&list);
 	if (not_bits)
 		bits = (bits ? bits : (1u << ACT_KIND_NR) - 1) & ~not_bits;
 	if ((not_bits || json_object_get(o, "kind")) && !bits)
-		fail(x, "\"kind\" leaves nothing");
+		policy_parse_fail(x, "\"kind\" leaves nothing");
 	return bits;
 }
 
@@ -157,7 +157,7 @@ static int when_of(struct parser *x, const json_t *o, size_t index)
 		return (int)index + 1;
 	if (json_is_integer(v) && json_integer_value(v) > 0 && json_integer_value(v) < INT32_MAX)
 		return (int)json_integer_value(v);
-	fail(x, "\"when\" must be true or a number from 1 on");
+	policy_parse_fail(x, "\"when\" must be true or a number from 1 on");
 	return 0;
 }
 
@@ -165,11 +165,11 @@ static struct filter *match_of(struct parser *x, const json_t *o)
 {
 	struct filter *f = NULL;
 	struct err err = ERR_INIT;
-	const char *text = text_of(x, o, "match");
+	const char *text = policy_parse_text_of(x, o, "match");
 	if (!text)
 		return NULL;
 	if (filter_parse(&f, text, NULL, NULL, &err) < 0 || filter_known_before(f, &err) < 0) {
-		fail(x, "match: %s", err.text);
+		policy_parse_fail(x, "match: %s", err.text);
 		filter_free(&f);
 	}
 	return f;
@@ -178,13 +178,13 @@ static struct filter *match_of(struct parser *x, const json_t *o)
 static void check_rule(struct parser *x, const struct rule *r)
 {
 	if (r->verdict != VERDICT_ASK && (r->timeout_us || r->on_timeout != ON_TIMEOUT_DENY))
-		fail(x, "only an ask can have a timeout");
+		policy_parse_fail(x, "only an ask can have a timeout");
 	if (r->lifts.nr && (!x->p->added || r->verdict != VERDICT_ALLOW))
-		fail(x, "\"lifts\" is for the allows of .sandglass/added.lua; a stricter rule of another file would not be seen");
+		policy_parse_fail(x, "\"lifts\" is for the allows of .sandglass/added.lua; a stricter rule of another file would not be seen");
 	if (r->confirm && strcmp(r->confirm, "type") != 0)
-		fail(x, "\"confirm\" can only be \"type\"");
+		policy_parse_fail(x, "\"confirm\" can only be \"type\"");
 	if (r->confirm && r->verdict != VERDICT_ASK)
-		fail(x, "only an ask can be confirmed");
+		policy_parse_fail(x, "only an ask can be confirmed");
 }
 
 static void read_rule(struct parser *x, const json_t *o, size_t index, struct rule *r)
@@ -199,46 +199,46 @@ static void read_rule(struct parser *x, const json_t *o, size_t index, struct ru
 	static const char *const limits[] = { "time_us", NULL };
 	x->line = 0;
 	if (!json_is_object(o)) {
-		fail(x, "rule %zu is not a table", index + 1);
+		policy_parse_fail(x, "rule %zu is not a table", index + 1);
 		return;
 	}
-	x->line = (int)number_of(x, o, "line", 1);
+	x->line = (int)policy_parse_number_of(x, o, "line", 1);
 	if (!x->line)
-		fail(x, "rule %zu has no line", index + 1);
+		policy_parse_fail(x, "rule %zu has no line", index + 1);
 	check_keys(x, o, keys, "a rule");
 	r->line = x->line;
-	r->name = text_of(x, o, "name");
+	r->name = policy_parse_text_of(x, o, "name");
 	if (!r->name || !r->name[0])
-		fail(x, "rule %zu has no name", index + 1);
+		policy_parse_fail(x, "rule %zu has no name", index + 1);
 	if (!json_object_get(o, "verdict"))
-		fail(x, "rule %zu has no verdict", index + 1);
-	r->verdict = (enum verdict)choice_of(x, o, "verdict", verdicts, VERDICT_ASK);
+		policy_parse_fail(x, "rule %zu has no verdict", index + 1);
+	r->verdict = (enum verdict)policy_parse_choice_of(x, o, "verdict", verdicts, VERDICT_ASK);
 	r->kinds = kinds_of(x, o);
-	list_of(x, o, "cmd", &r->cmd);
-	list_of(x, o, "path", &r->path);
-	list_of(x, o, "host", &r->host);
-	list_of(x, o, "tool", &r->tool);
-	list_of(x, o, "agent", &r->agent);
-	list_of(x, o, "box", &r->box);
-	list_of(x, o, "url", &r->url);
-	list_of(x, o, "method", &r->method);
-	list_of(x, o, "lifts", &r->lifts);
-	r->where = choice_of(x, o, "where", places, RULE_ANYWHERE);
+	policy_parse_list_of(x, o, "cmd", &r->cmd);
+	policy_parse_list_of(x, o, "path", &r->path);
+	policy_parse_list_of(x, o, "host", &r->host);
+	policy_parse_list_of(x, o, "tool", &r->tool);
+	policy_parse_list_of(x, o, "agent", &r->agent);
+	policy_parse_list_of(x, o, "box", &r->box);
+	policy_parse_list_of(x, o, "url", &r->url);
+	policy_parse_list_of(x, o, "method", &r->method);
+	policy_parse_list_of(x, o, "lifts", &r->lifts);
+	r->where = policy_parse_choice_of(x, o, "where", places, RULE_ANYWHERE);
 	r->tainted = json_flag(o, "tainted", false);
 	r->match = match_of(x, o);
 	r->when = when_of(x, o, index);
-	r->why = text_of(x, o, "why");
-	r->say = text_of(x, o, "say");
-	r->risk = (enum policy_risk)choice_of(x, o, "risk", risks, RISK_NONE);
-	r->confirm = text_of(x, o, "confirm");
+	r->why = policy_parse_text_of(x, o, "why");
+	r->say = policy_parse_text_of(x, o, "say");
+	r->risk = (enum policy_risk)policy_parse_choice_of(x, o, "risk", risks, RISK_NONE);
+	r->confirm = policy_parse_text_of(x, o, "confirm");
 	const json_t *limit = json_object_get(o, "limit");
 	if (limit && !json_is_object(limit))
-		fail(x, "\"limit\" must be a table");
+		policy_parse_fail(x, "\"limit\" must be a table");
 	else if (limit)
 		check_keys(x, limit, limits, "\"limit\"");
-	r->limit_us = json_is_object(limit) ? number_of(x, limit, "time_us", 1) : 0;
-	r->timeout_us = number_of(x, o, "timeout_us", 1);
-	r->on_timeout = (enum policy_timeout)choice_of(x, o, "on_timeout", timeouts, ON_TIMEOUT_DENY);
+	r->limit_us = json_is_object(limit) ? policy_parse_number_of(x, limit, "time_us", 1) : 0;
+	r->timeout_us = policy_parse_number_of(x, o, "timeout_us", 1);
+	r->on_timeout = (enum policy_timeout)policy_parse_choice_of(x, o, "on_timeout", timeouts, ON_TIMEOUT_DENY);
 	check_rule(x, r);
 }
 
@@ -249,14 +249,14 @@ static void read_policy(struct parser *x, const json_t *doc)
 	check_keys(x, doc, keys, "a policy");
 	x->p->added = json_flag(doc, "added", false);
 	x->p->firm = json_flag(doc, "firm", false);
-	x->p->def = (enum policy_default)choice_of(x, doc, "default", defaults, DEFAULT_NONE);
+	x->p->def = (enum policy_default)policy_parse_choice_of(x, doc, "default", defaults, DEFAULT_NONE);
 	const json_t *rules = json_object_get(doc, "rules");
 	if (!json_is_array(rules)) {
-		fail(x, "\"rules\" must be a list");
+		policy_parse_fail(x, "\"rules\" must be a list");
 		return;
 	}
 	x->p->nr_rules = json_array_size(rules);
-	x->p->rule = xcalloc(x->p->nr_rules, sizeof(struct rule));
+	x->p->rule = mem_calloc(x->p->nr_rules, sizeof(struct rule));
 	for (size_t i = 0; i < x->p->nr_rules; i++)
 		read_rule(x, json_array_get(rules, i), i, &x->p->rule[i]);
 }
@@ -269,7 +269,7 @@ int policy_from_json(struct policy **out, const json_t *doc, struct err *err)
 	struct policy *p = NEW(struct policy);
 	struct parser x = { .p = p, .err = err };
 	p->arena = NEW(struct arena);
-	p->file = xstrdup(file);
+	p->file = mem_strdup(file);
 	read_policy(&x, doc);
 	char *text = json_dump_str(doc);
 	hash_of(text, strlen(text), &p->hash);

@@ -128,7 +128,7 @@ static bool loose_match(const struct strv *list, const struct loose_words *w)
 	return false;
 }
 
-static bool name_ok(const struct strv *list, const char *name)
+static bool rule_name_ok(const struct strv *list, const char *name)
 {
 	return !list->nr || list_answer(list, ask_name, name) == GLOB_YES;
 }
@@ -157,7 +157,7 @@ static bool path_ok(const struct rule *r, const char *cwd, const char *path, con
 	if (list_answer(&r->path, ask_path, &p) != GLOB_YES)
 		return false;
 	if (!*text)
-		*text = xstrdup(p.path);
+		*text = mem_strdup(p.path);
 	return true;
 }
 
@@ -282,13 +282,13 @@ bool rule_matches(const struct rule *r, struct facts *f, const struct judgement 
 	const struct action_spec *s = f->subject->spec;
 	uint64_t yes = kind_parts(r, f), maybe = 0;
 	char *text = NULL;
-	if (!yes || !where_ok(r, s) || (r->tainted && !s->tainted) || !name_ok(&r->tool, s->tool) ||
-	    !name_ok(&r->agent, f->subject->agent) || !name_ok(&r->box, f->subject->box))
+	if (!yes || !where_ok(r, s) || (r->tainted && !s->tainted) || !rule_name_ok(&r->tool, s->tool) ||
+	    !rule_name_ok(&r->agent, f->subject->agent) || !rule_name_ok(&r->box, f->subject->box))
 		return false;
 	if (r->host.nr && (!s->host || list_answer(&r->host, ask_host, s) != GLOB_YES))
 		return false;
-	if ((r->url.nr && !(action_url(s) && name_ok(&r->url, action_url(s)))) ||
-	    (r->method.nr && !(action_method(s) && name_ok(&r->method, action_method(s)))))
+	if ((r->url.nr && !(action_url(s) && rule_name_ok(&r->url, action_url(s)))) ||
+	    (r->method.nr && !(action_method(s) && rule_name_ok(&r->method, action_method(s)))))
 		return false;
 	if (r->path.nr && f->shell)
 		yes &= path_parts(r, f, &text);
@@ -307,13 +307,13 @@ bool rule_matches(const struct rule *r, struct facts *f, const struct judgement 
 		return false;
 	}
 	if (!text && action_url(s))
-		text = xstrdup(action_url(s));
+		text = mem_strdup(action_url(s));
 	else if (!text && r->host.nr)
-		text = s->port ? xasprintf("%s:%u", s->host, s->port) : xstrdup(s->host);
+		text = s->port ? mem_printf("%s:%u", s->host, s->port) : mem_strdup(s->host);
 	else if (!text && f->shell)
 		text = parts_text(f, yes ? yes : maybe);
 	else if (!text && s->tool && r->tool.nr)
-		text = xstrdup(s->tool);
+		text = mem_strdup(s->tool);
 	*m = (struct match){ .rule = r, .parts = yes | maybe, .maybe = !yes, .text = text,
 			     .state = r->when ? MATCH_WHEN : yes ? MATCH_YES : MATCH_MAYBE };
 	return true;

@@ -21,7 +21,7 @@ static bool word_is(const struct shell_word *w, const char *s)
 	return !w->dynamic && !w->quoted && w->len == strlen(s) && !memcmp(w->text, s, w->len);
 }
 
-static bool word_among(const struct shell_word *w, const char *const *list)
+static bool action_shell_word_among(const struct shell_word *w, const char *const *list)
 {
 	for (; *list; list++)
 		if (word_is(w, *list))
@@ -244,9 +244,9 @@ static bool read_keyword(struct reader *r, const struct shell_word *w)
 	static const char *const joins[] = { "if", "then", "elif", "else", "while", "until", "do", "{", "!", "coproc", NULL };
 	static const char *const ends[] = { "fi", "done", "}", NULL };
 	static const char *const strange[] = { "alias", "enable", "autoload", "hash", NULL };
-	if (word_among(w, joins))
+	if (action_shell_word_among(w, joins))
 		return true;
-	if (word_among(w, strange)) {
+	if (action_shell_word_among(w, strange)) {
 		reader_give_up(r, word_is(w, "alias") ? "an alias" : "a shell word that is not understood");
 		return true;
 	}
@@ -260,7 +260,7 @@ static bool read_keyword(struct reader *r, const struct shell_word *w)
 		read_case(r);
 	else if (word_is(w, "[["))
 		read_test(r);
-	else if (!word_among(w, ends))
+	else if (!action_shell_word_among(w, ends))
 		return false;
 	read_trailing_redirects(r);
 	return true;

@@ -18,7 +18,7 @@ static const struct interpreter {
 	const char *values;              /* short options with a value of another kind */
 	bool first_is_code;              /* awk, sed: the first operand */
 	bool files_are_code;             /* the first operand is a program in a file; without one it is read from stdin */
-} interpreters[] = {
+} shell_code_interpreters[] = {
 	{ "python", LANG_PYTHON, "c", NULL, "WXm", false, true },
 	{ "pypy", LANG_PYTHON, "c", NULL, "WXm", false, true },
 	{ "nodejs", LANG_NODE, "ep", (const char *const[]){ "--eval", "--print", NULL }, "rC", false, true },
@@ -57,10 +57,10 @@ static const struct interpreter {
 
 static const struct interpreter *interpreter_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(interpreters); i++) {
-		size_t len = strlen(interpreters[i].name);
-		if (!strncmp(name, interpreters[i].name, len) && !name[len + strspn(name + len, "0123456789.")])
-			return &interpreters[i];
+	for (size_t i = 0; i < ARRAY_LEN(shell_code_interpreters); i++) {
+		size_t len = strlen(shell_code_interpreters[i].name);
+		if (!strncmp(name, shell_code_interpreters[i].name, len) && !name[len + strspn(name + len, "0123456789.")])
+			return &shell_code_interpreters[i];
 	}
 	return NULL;
 }
@@ -72,7 +72,7 @@ bool shell_is_interpreter(const char *name)
 
 /* --- is it tame? --- */
 
-static bool word_char(char c)
+static bool shell_code_word_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
@@ -83,7 +83,7 @@ static bool any_word(const char *text, size_t len, bool (*bad)(const char *word)
 	char word[64];
 	for (size_t i = 0; i < len;) {
 		size_t n = 0;
-		while (i < len && word_char(text[i])) {
+		while (i < len && shell_code_word_char(text[i])) {
 			if (n < sizeof word - 1)
 				word[n++] = text[i];
 			i++;
@@ -155,7 +155,7 @@ static bool python_imports_tame(const char *text)
 					    "shutil", "tempfile", "fnmatch", "copy", "abc", "contextlib", "numbers", "site", "sysconfig", "setuptools",
 					    "django", "flask", "torch", "pytest", "xml", "codecs", "types", NULL };
 	for (const char *p = text; (p = strstr(p, "import")) != NULL; p += 6) {
-		if (p > text && word_char(p[-1]))
+		if (p > text && shell_code_word_char(p[-1]))
 			continue;
 		if (p[6] != ' ' && p[6] != '\t')
 			return false; /* __import__, importlib: something else */
@@ -169,7 +169,7 @@ static bool python_imports_tame(const char *text)
 			char module[40];
 			name += strspn(name, " \t(");
 			size_t n = 0;
-			while (word_char(name[n]) && n < sizeof module - 1) {
+			while (shell_code_word_char(name[n]) && n < sizeof module - 1) {
 				module[n] = name[n];
 				n++;
 			}
@@ -211,7 +211,7 @@ static bool node_requires_tame(const char *text)
 static bool computed_names(const char *text)
 {
 	for (const char *p = text + 1; text[0] && *p; p++)
-		if (*p == '[' && (word_char(p[-1]) || p[-1] == ')' || p[-1] == ']') && !isdigit((unsigned char)p[1]) && p[1] != '-')
+		if (*p == '[' && (shell_code_word_char(p[-1]) || p[-1] == ')' || p[-1] == ']') && !isdigit((unsigned char)p[1]) && p[1] != '-')
 			return true;
 	return false;
 }

@@ -14,7 +14,7 @@ bool shell_is_builtin(const char *name)
 	return shell_among(name, names);
 }
 
-static const char *const plain[] = {
+static const char *const shell_known_plain[] = {
 	"[[", "ack", "addr2line", "apk", "apt-cache", "apt-file", "ar", "arch", "as", "autoflake", "b2sum", "base32", "base64",
 	"basename", "bat", "bc", "bison", "black", "blkid", "brew", "bzip2", "c++", "c++filt", "cal", "cargo-fmt", "cat", "cc", "chattr",
 	"chcon", "chgrp", "chmod", "chown", "cksum", "clang", "clang++", "clang-format", "clang-tidy", "clear", "cloc", "cmp", "codespell",
@@ -40,7 +40,7 @@ static const char *const plain[] = {
 static const struct runner {
 	const char *name;
 	const char *const *runs;
-} runners[] = {
+} shell_known_runners[] = {
 	{ "npm", (const char *const[]){ "exec", "x", "explore", "init", "create", "--script-shell", "config", "set", "pkg", NULL } },
 	{ "pnpm", (const char *const[]){ "exec", "dlx", "create", NULL } },
 	{ "yarn", (const char *const[]){ "exec", "dlx", "create", "node", NULL } },
@@ -122,11 +122,11 @@ static bool sets_command(const struct shell_part *p)
 bool shell_is_plain(const struct shell_part *p)
 {
 	const char *name = shell_base(&p->word[0]);
-	for (size_t i = 0; i < ARRAY_LEN(runners); i++)
-		if (!strcmp(runners[i].name, name))
-			return !runs_some(&runners[i], p) && !(!strcmp(name, "make") && sets_command(p));
-	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
-		if (!strcmp(plain[i], name))
+	for (size_t i = 0; i < ARRAY_LEN(shell_known_runners); i++)
+		if (!strcmp(shell_known_runners[i].name, name))
+			return !runs_some(&shell_known_runners[i], p) && !(!strcmp(name, "make") && sets_command(p));
+	for (size_t i = 0; i < ARRAY_LEN(shell_known_plain); i++)
+		if (!strcmp(shell_known_plain[i], name))
 			return true;
 	return false;
 }

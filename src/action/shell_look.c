@@ -457,7 +457,7 @@ void shell_look(struct shell *s, struct shell_part *p, int depth)
 }
 
 /* Once a line sets PATH or its like, every name in it may mean something else. */
-static void spread(struct shell *s)
+static void shell_look_spread(struct shell *s)
 {
 	bool any = false;
 	for (size_t i = 0; i < s->nr; i++)
@@ -473,7 +473,7 @@ struct shell *shell_split(const char *text, size_t len)
 		shell_opaque(s, "longer than 64 KiB");
 	else
 		shell_read(s, text, len, 0);
-	spread(s);
+	shell_look_spread(s);
 	return s;
 }
 
@@ -495,7 +495,7 @@ struct shell *shell_split_argv(const struct strv *argv)
 	} else {
 		shell_look(s, &p, 0);
 	}
-	spread(s);
+	shell_look_spread(s);
 	return s;
 }
 

@@ -37,7 +37,7 @@ bool reader_meta(int c)
 
 /* --- words ---------------------------------------------------------------------------------------------------- */
 
-static void unknown(struct piece *w, const char *from, const char *to, bool splits)
+static void shell_word_is_unknown(struct piece *w, const char *from, const char *to, bool splits)
 {
 	if (!w->dynamic)
 		w->prefix = w->text.len;
@@ -156,7 +156,7 @@ static void read_dollar(struct reader *r, struct piece *w, bool quoted)
 		return;
 	}
 	if (!reader_given_up(r))
-		unknown(w, from, r->p, splits);
+		shell_word_is_unknown(w, from, r->p, splits);
 }
 
 /* Text in which $ and ` live but words do not end. @stop: the bytes that end it (consumed); NULL = one expansion only.
@@ -175,7 +175,7 @@ static void read_double(struct reader *r, struct piece *w, const char *stop, boo
 			const char *from = r->p;
 			read_backtick(r);
 			if (!reader_given_up(r))
-				unknown(w, from, r->p, false);
+				shell_word_is_unknown(w, from, r->p, false);
 		} else if (c == '\\' && reader_at(r, 1) >= 0) {
 			int d = reader_at(r, 1);
 			if (d != '\n' && !strchr(here ? "$`\\" : "$`\"\\", d))
@@ -237,7 +237,7 @@ bool reader_word(struct reader *r, struct shell_word *out)
 			r->p += 2;
 			reader_deeper(r, UNTIL_PAREN);
 			if (!reader_given_up(r))
-				unknown(&w, from, r->p, false);
+				shell_word_is_unknown(&w, from, r->p, false);
 		} else if (c == '\'') {
 			const char *q = memchr(r->p + 1, '\'', (size_t)(r->end - r->p - 1));
 			if (!q) {
@@ -262,11 +262,11 @@ bool reader_word(struct reader *r, struct shell_word *out)
 			const char *from = r->p;
 			read_backtick(r);
 			if (!reader_given_up(r))
-				unknown(&w, from, r->p, true);
+				shell_word_is_unknown(&w, from, r->p, true);
 		} else if (c == '*' || c == '?' || (c == '[' && bracket_closes(r)) || (c == '{' && brace_expands(r))) {
 			const char *to = c == '[' ? memchr(r->p + 1, ']', (size_t)(r->end - r->p - 1)) : NULL;
 			to = to ? to + 1 : r->p + 1;
-			unknown(&w, r->p, to, true);
+			shell_word_is_unknown(&w, r->p, to, true);
 			brace |= c == '{';
 			r->p = to;
 		} else {
@@ -305,7 +305,7 @@ void reader_blanks(struct reader *r)
 	}
 }
 
-static const char *line_end(const char *p, const char *end)
+static const char *shell_word_line_end(const char *p, const char *end)
 {
 	const char *nl = memchr(p, '\n', (size_t)(end - p));
 	return nl ? nl : end;
@@ -316,7 +316,7 @@ static void read_here(struct reader *r, const struct here *h)
 {
 	const char *from = r->p, *to = r->end;
 	while (r->p < r->end) {
-		const char *nl = line_end(r->p, r->end), *line = r->p;
+		const char *nl = shell_word_line_end(r->p, r->end), *line = r->p;
 		while (h->strip && line < nl && *line == '\t')
 			line++;
 		to = r->p;
@@ -348,7 +348,7 @@ static void read_here(struct reader *r, const struct here *h)
 	buf_release(&body.text);
 }
 
-static void newline(struct reader *r)
+static void shell_word_newline(struct reader *r)
 {
 	r->p++;
 	size_t nr = r->nr_here;
@@ -360,5 +360,5 @@ static void newline(struct reader *r)
 void reader_lines(struct reader *r)
 {
 	for (reader_blanks(r); reader_at(r, 0) == '\n'; reader_blanks(r))
-		newline(r);
+		shell_word_newline(r);
 }

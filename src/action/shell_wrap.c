@@ -66,7 +66,7 @@ static const char *const systemd_longs[] = { "--user", "--system", "--scope", "-
 					     "--working-directory=", "--same-dir", "--no-block", "--shell", NULL };
 static const char *const prlimit_longs[] = { "--nofile", "--nproc", "--cpu", "--as", "--core", "--fsize", "--data", "--stack", NULL };
 
-static const struct wrapper wrappers[] = {
+static const struct wrapper shell_wrap_wrappers[] = {
 	{ "env", "i0v", "uC", env_longs, 0, SETS_ENV | MAY_END },
 	{ "sudo", "nESHPAbkKi", "ugpCrtThDUR", sudo_longs, 0, SETS_ENV | OWN_RIGHTS | MAY_END },
 	{ "doas", "nLs", "uC", no_longs, 0, OWN_RIGHTS | MAY_END },
@@ -131,9 +131,9 @@ static const struct wrapper wrappers[] = {
 
 static const struct wrapper *wrapper_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(wrappers); i++)
-		if (!strcmp(wrappers[i].name, name))
-			return &wrappers[i];
+	for (size_t i = 0; i < ARRAY_LEN(shell_wrap_wrappers); i++)
+		if (!strcmp(shell_wrap_wrappers[i].name, name))
+			return &shell_wrap_wrappers[i];
 	return NULL;
 }
 
@@ -151,7 +151,7 @@ struct wrapped {
 };
 
 /* A "--long" word: 1 without a value or with "=value", 2 when the next word is its value, 0 unknown. */
-static size_t long_option(const struct wrapper *w, const struct shell_word *word)
+static size_t shell_wrap_long_option(const struct wrapper *w, const struct shell_word *word)
 {
 	const char *eq = memchr(word->text, '=', word->len);
 	size_t name = eq ? (size_t)(eq - word->text) : word->len;
@@ -176,7 +176,7 @@ static size_t short_option(const struct wrapper *w, const struct shell_word *wor
 	return 1;
 }
 
-static struct shell_word tail_of(const struct shell_word *w, size_t from)
+static struct shell_word shell_wrap_tail_of(const struct shell_word *w, size_t from)
 {
 	return (struct shell_word){ .text = w->text + from, .len = w->len - from, .prefix = w->len - from, .suffix = w->len - from };
 }
@@ -189,9 +189,9 @@ static size_t own_option(const struct wrapper *w, const struct shell_part *p, si
 	if (!strcmp(w->name, "env")) {
 		size_t s = word->len > 1 && word->text[1] != '-' ? strcspn(word->text, "S") : word->len;
 		if (shell_word_begins(word, "--split-string="))
-			out->split = tail_of(word, strlen("--split-string="));
+			out->split = shell_wrap_tail_of(word, strlen("--split-string="));
 		else if (s < word->len && s + 1 < word->len)
-			out->split = tail_of(word, s + 1);
+			out->split = shell_wrap_tail_of(word, s + 1);
 		else if ((s < word->len || shell_word_is(word, "--split-string")) && more)
 			out->split = p->word[i + 1];
 		else
@@ -204,12 +204,12 @@ static size_t own_option(const struct wrapper *w, const struct shell_part *p, si
 			return 2;
 		}
 		if (shell_word_begins(word, "-I") || (shell_word_begins(word, "-i") && !strcmp(w->name, "xargs"))) {
-			out->replaced = word->len > 2 ? tail_of(word, 2) : shell_word_of("{}");
+			out->replaced = word->len > 2 ? shell_wrap_tail_of(word, 2) : shell_word_of("{}");
 			return 1;
 		}
 		if (shell_word_begins(word, "--replace")) {
 			const char *eq = memchr(word->text, '=', word->len);
-			out->replaced = eq ? tail_of(word, (size_t)(eq - word->text) + 1) : shell_word_of("{}");
+			out->replaced = eq ? shell_wrap_tail_of(word, (size_t)(eq - word->text) + 1) : shell_word_of("{}");
 			return 1;
 		}
 	}
@@ -222,18 +222,18 @@ static size_t own_option(const struct wrapper *w, const struct shell_part *p, si
 			return 2;
 		}
 		if (shell_word_begins(word, "--command=") || shell_word_begins(word, "--session-command=")) {
-			out->split = tail_of(word, (size_t)((const char *)memchr(word->text, '=', word->len) - word->text) + 1);
+			out->split = shell_wrap_tail_of(word, (size_t)((const char *)memchr(word->text, '=', word->len) - word->text) + 1);
 			return 1;
 		}
 		if (shell_word_begins(word, "-c") && word->len > 2 && word->text[1] == 'c') {
-			out->split = tail_of(word, 2);
+			out->split = shell_wrap_tail_of(word, 2);
 			return 1;
 		}
 	}
 	return 0;
 }
 
-static bool assigns(const struct shell_word *w)
+static bool shell_wrap_assigns(const struct shell_word *w)
 {
 	return shell_assignment(w->text, w->dynamic ? w->prefix : w->len) > 0;
 }
@@ -254,7 +254,7 @@ static size_t wrapped_at(const struct wrapper *w, const struct shell_part *p, st
 			break;
 		}
 		bool option = word->text[0] == '-' && word->len > 1;
-		if (!option && (w->how & SETS_ENV) && assigns(word)) {
+		if (!option && (w->how & SETS_ENV) && shell_wrap_assigns(word)) {
 			strv_push_bytes(&out->inner.env, word->text, word->len);
 			continue;
 		}
@@ -267,12 +267,12 @@ static size_t wrapped_at(const struct wrapper *w, const struct shell_part *p, st
 		if (!takes && word->dynamic)
 			takes = word->text[1] == '-' && memchr(word->text, '=', word->prefix) ? 1 : 0;
 		if (!takes && !word->dynamic)
-			takes = word->text[1] == '-' ? long_option(w, word) : short_option(w, word);
+			takes = word->text[1] == '-' ? shell_wrap_long_option(w, word) : short_option(w, word);
 		if (!takes || i + takes > p->nr_words)
 			return NOT_UNDERSTOOD;
 		i += takes - 1;
 	}
-	while ((w->how & SETS_ENV) && i < p->nr_words && assigns(&p->word[i])) {
+	while ((w->how & SETS_ENV) && i < p->nr_words && shell_wrap_assigns(&p->word[i])) {
 		strv_push_bytes(&out->inner.env, p->word[i].text, p->word[i].len);
 		i++;
 	}

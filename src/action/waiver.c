@@ -95,7 +95,7 @@ uint64_t waiver_parts(const struct waiver *w, uint64_t agent, const struct facts
 	return 0;
 }
 
-static uint64_t covered(const struct waiver *w, uint64_t agent, const struct policy_subject *subject, uint64_t *all)
+static uint64_t waiver_covered(const struct waiver *w, uint64_t agent, const struct policy_subject *subject, uint64_t *all)
 {
 	struct facts f;
 	struct shell *shell = spec_split(subject->spec);
@@ -109,20 +109,20 @@ static uint64_t covered(const struct waiver *w, uint64_t agent, const struct pol
 
 bool waiver_covers(const struct waiver *w, uint64_t agent, const struct policy_subject *subject)
 {
-	uint64_t all, parts = covered(w, agent, subject, &all);
+	uint64_t all, parts = waiver_covered(w, agent, subject, &all);
 	return parts == all;
 }
 
 bool waiver_lifts(const struct waiver *w, uint64_t agent, const struct policy_subject *subject, uint64_t not_allowed)
 {
-	uint64_t all, parts = covered(w, agent, subject, &all);
+	uint64_t all, parts = waiver_covered(w, agent, subject, &all);
 	return (parts & not_allowed) == not_allowed;
 }
 
 bool waiver_touches(const struct waiver *w, uint64_t agent, const struct policy_subject *subject)
 {
 	uint64_t all;
-	return covered(w, agent, subject, &all) != 0;
+	return waiver_covered(w, agent, subject, &all) != 0;
 }
 
 bool waiver_wide(enum action_kind kind, const char *pattern)
@@ -145,7 +145,7 @@ bool waiver_wide(enum action_kind kind, const char *pattern)
 
 /* --- proposals ---------------------------------------------------------------------------------------------------- */
 
-static void propose(json_t *list, enum action_kind kind, const char *pattern, bool wide)
+static void waiver_propose(json_t *list, enum action_kind kind, const char *pattern, bool wide)
 {
 	struct err ignored = ERR_INIT;
 	if (waiver_check(kind, pattern, &ignored) < 0)
@@ -160,7 +160,7 @@ static void propose(json_t *list, enum action_kind kind, const char *pattern, bo
 }
 
 /* A word as a pattern for itself; what a pattern cannot say becomes `*`, what may be several words ends it with " *". */
-static bool put_word(struct buf *b, const struct shell_word *w)
+static bool waiver_put_word(struct buf *b, const struct shell_word *w)
 {
 	bool odd = w->dynamic || !w->len || w->len > 100 || memchr(w->text, ' ', w->len) || memchr(w->text, '*', w->len) ||
 		   memchr(w->text, '\t', w->len) || memchr(w->text, '\n', w->len) || !strcmp(w->text, "...");
@@ -181,22 +181,22 @@ static void propose_words(json_t *list, enum action_kind kind, const struct shel
 	if (!nr || p->word[0].dynamic || p->flags & SHELL_REACHES)
 		return;
 	for (size_t i = 0; whole && i < nr; i++)
-		whole = put_word(&b, &p->word[i]);
-	propose(list, kind, buf_cstr(&b), !whole);
+		whole = waiver_put_word(&b, &p->word[i]);
+	waiver_propose(list, kind, buf_cstr(&b), !whole);
 	const char *slash = strrchr(buf_cstr(&b), '/'), *blank = strrchr(buf_cstr(&b), ' ');
 	if (whole && nr > 1 && slash && blank && slash > blank + 1) {
-		CLEANUP(free_ptr) char *dir = xasprintf("%.*s/*", (int)(slash - b.data), b.data);
-		propose(list, kind, dir, false);
+		CLEANUP(free_ptr) char *dir = mem_printf("%.*s/*", (int)(slash - b.data), b.data);
+		waiver_propose(list, kind, dir, false);
 	}
 	if (nr > 2 && !p->word[1].dynamic && p->word[1].len) {
 		CLEANUP(buf_release) struct buf two = BUF_INIT;
-		put_word(&two, &p->word[0]);
-		put_word(&two, &p->word[1]);
+		waiver_put_word(&two, &p->word[0]);
+		waiver_put_word(&two, &p->word[1]);
 		buf_puts(&two, " *");
-		propose(list, kind, buf_cstr(&two), true);
+		waiver_propose(list, kind, buf_cstr(&two), true);
 	} else if (nr == 2 && !(p->flags & SHELL_TARGET)) {
-		CLEANUP(free_ptr) char *one = xasprintf("%.*s *", (int)p->word[0].len, p->word[0].text);
-		propose(list, kind, one, true);
+		CLEANUP(free_ptr) char *one = mem_printf("%.*s *", (int)p->word[0].len, p->word[0].text);
+		waiver_propose(list, kind, one, true);
 	}
 }
 
@@ -212,11 +212,11 @@ static void propose_path(json_t *list, const struct facts *f)
 	const char *shown = buf_cstr(&b);
 	if (!strncmp(shown, BOX_CWD "/", strlen(BOX_CWD) + 1))
 		shown += strlen(BOX_CWD) + 1;
-	propose(list, s->kind, shown, false);
+	waiver_propose(list, s->kind, shown, false);
 	const char *slash = strrchr(shown, '/');
 	if (slash && slash > shown) {
-		CLEANUP(free_ptr) char *dir = xasprintf("%.*s/**", (int)(slash - shown), shown);
-		propose(list, s->kind, dir, true);
+		CLEANUP(free_ptr) char *dir = mem_printf("%.*s/**", (int)(slash - shown), shown);
+		waiver_propose(list, s->kind, dir, true);
 	}
 }
 
@@ -224,12 +224,12 @@ static void propose_host(json_t *list, const struct action_spec *s)
 {
 	if (!s->host || strchr(s->host, '*'))
 		return;
-	CLEANUP(free_ptr) char *one = s->port ? xasprintf("%s:%u", s->host, s->port) : xstrdup(s->host);
-	propose(list, s->kind, one, false);
+	CLEANUP(free_ptr) char *one = s->port ? mem_printf("%s:%u", s->host, s->port) : mem_strdup(s->host);
+	waiver_propose(list, s->kind, one, false);
 	const char *dot = strchr(s->host, '.');
 	if (dot && strchr(dot + 1, '.') && strspn(s->host, "0123456789.") != strlen(s->host)) {
-		CLEANUP(free_ptr) char *zone = xasprintf("*%s", dot);
-		propose(list, s->kind, zone, true);
+		CLEANUP(free_ptr) char *zone = mem_printf("*%s", dot);
+		waiver_propose(list, s->kind, zone, true);
 	}
 }
 
@@ -255,7 +255,7 @@ json_t *policy_proposals(const struct judgement *j, const struct policy_subject 
 		break;
 	case BY_TOOL:
 		if (s->tool)
-			propose(list, s->kind, s->tool, true);
+			waiver_propose(list, s->kind, s->tool, true);
 		break;
 	}
 	facts_release(&f);

@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 
-static int open_step(int dir, const char *path, int flags)
+static int beneath_open_step(int dir, const char *path, int flags)
 {
 	struct open_how how = { .flags = (uint64_t)(unsigned)(flags | O_NOFOLLOW | O_CLOEXEC),
 				.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
@@ -28,8 +28,8 @@ int beneath_open(int root, const char *path, size_t len, int flags)
 	if (len == 0)
 		return openat(root, ".", flags | O_CLOEXEC);
 	if (len <= STEP) {
-		CLEANUP(free_ptr) char *p = xstrndup(path, len);
-		return open_step(root, p, flags);
+		CLEANUP(free_ptr) char *p = mem_strndup(path, len);
+		return beneath_open_step(root, p, flags);
 	}
 	int at = -1;
 	size_t pos = 0;
@@ -41,8 +41,8 @@ int beneath_open(int root, const char *path, size_t len, int flags)
 			errno = ENAMETOOLONG;
 			break;
 		}
-		CLEANUP(free_ptr) char *p = xstrndup(path + pos, cut - pos);
-		int next = open_step(at < 0 ? root : at, p, O_PATH | O_DIRECTORY);
+		CLEANUP(free_ptr) char *p = mem_strndup(path + pos, cut - pos);
+		int next = beneath_open_step(at < 0 ? root : at, p, O_PATH | O_DIRECTORY);
 		int saved = errno;
 		fd_close(&at);
 		errno = saved;
@@ -55,8 +55,8 @@ int beneath_open(int root, const char *path, size_t len, int flags)
 		fd_close(&at);
 		return -1;
 	}
-	CLEANUP(free_ptr) char *p = xstrndup(path + pos, len - pos);
-	int fd = open_step(at, p, flags), saved = errno;
+	CLEANUP(free_ptr) char *p = mem_strndup(path + pos, len - pos);
+	int fd = beneath_open_step(at, p, flags), saved = errno;
 	fd_close(&at);
 	errno = saved;
 	return fd;

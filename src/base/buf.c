@@ -28,7 +28,7 @@ void buf_reserve(struct buf *b, size_t more)
 	size_t cap = b->cap ? b->cap : 64;
 	while (cap < need)
 		cap *= 2;
-	b->data = xrealloc(b->data, cap);
+	b->data = mem_realloc(b->data, cap);
 	b->data[b->len] = 0; /* read as a string also when nothing comes */
 	b->cap = cap;
 }
@@ -148,10 +148,10 @@ void strv_push_bytes(struct strv *v, const void *s, size_t len)
 {
 	if (v->nr + 1 >= v->cap) {
 		v->cap = v->cap ? v->cap * 2 : 8;
-		v->item = xrealloc(v->item, v->cap * sizeof(*v->item));
-		v->len = xrealloc(v->len, v->cap * sizeof(*v->len));
+		v->item = mem_realloc(v->item, v->cap * sizeof(*v->item));
+		v->len = mem_realloc(v->len, v->cap * sizeof(*v->len));
 	}
-	v->item[v->nr] = xstrndup(s, len);
+	v->item[v->nr] = mem_strndup(s, len);
 	v->len[v->nr] = len;
 	v->item[++v->nr] = NULL;
 }

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-static int64_t now(clockid_t id)
+static int64_t clock_now(clockid_t id)
 {
 	struct timespec ts;
 	clock_gettime(id, &ts);
@@ -16,20 +16,20 @@ static int64_t now(clockid_t id)
 
 int64_t clock_wall_us(void)
 {
-	return now(CLOCK_REALTIME);
+	return clock_now(CLOCK_REALTIME);
 }
 
 int64_t clock_mono_us(void)
 {
-	return now(CLOCK_BOOTTIME);
+	return clock_now(CLOCK_BOOTTIME);
 }
 
 int64_t clock_awake_us(void)
 {
-	return now(CLOCK_MONOTONIC);
+	return clock_now(CLOCK_MONOTONIC);
 }
 
-static void split(int64_t us, time_t *s, int64_t *rest)
+static void clock_split(int64_t us, time_t *s, int64_t *rest)
 {
 	*s = (time_t)(us / 1000000);
 	*rest = us % 1000000;
@@ -44,7 +44,7 @@ void clock_rfc3339(int64_t wall_us, struct buf *out)
 	time_t s;
 	int64_t rest;
 	struct tm tm;
-	split(wall_us, &s, &rest);
+	clock_split(wall_us, &s, &rest);
 	gmtime_r(&s, &tm);
 	buf_printf(out, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
 		   tm.tm_min, tm.tm_sec, (int)rest);
@@ -55,7 +55,7 @@ void clock_local_hms(int64_t wall_us, bool zone, struct buf *out)
 	time_t s;
 	int64_t rest;
 	struct tm tm;
-	split(wall_us, &s, &rest);
+	clock_split(wall_us, &s, &rest);
 	tzset();
 	localtime_r(&s, &tm);
 	buf_printf(out, "%02d:%02d:%02d", tm.tm_hour, tm.tm_min, tm.tm_sec);
@@ -80,7 +80,7 @@ void clock_zone_look(void)
 	changed = st.st_mtim;
 	if (!new)
 		return;
-	char *keep = tz ? xstrdup(tz) : NULL;
+	char *keep = tz ? mem_strdup(tz) : NULL;
 	setenv("TZ", "UTC0", 1);
 	tzset();
 	if (keep)

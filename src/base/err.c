@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum err_code code_of(int sys)
+static enum err_code err_code_of(int sys)
 {
 	switch (sys) {
 	case ENOENT:
@@ -60,7 +60,7 @@ int err_sys(struct err *err, const char *fmt, ...)
 	if (n > 0 && (size_t)n < sizeof(text))
 		snprintf(text + n, sizeof(text) - (size_t)n, ": %s", strerror(sys));
 	memcpy(err->text, text, sizeof(text));
-	err->code = code_of(sys);
+	err->code = err_code_of(sys);
 	err->sys = sys;
 	return -1;
 }

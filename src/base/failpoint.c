@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void failpoint(const char *name)
+void failpoint_hit(const char *name)
 {
 	static const char *want;
 	static long countdown;

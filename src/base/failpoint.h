@@ -3,6 +3,6 @@
 #ifndef BASE_FAILPOINT_H
 #define BASE_FAILPOINT_H
 
-void failpoint(const char *name);
+void failpoint_hit(const char *name);
 
 #endif

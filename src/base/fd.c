@@ -30,7 +30,7 @@ int fd_nonblock(int fd, struct err *err)
 	return 0;
 }
 
-static void wait_for(int fd, short events)
+static void fd_wait_for(int fd, short events)
 {
 	struct pollfd p = { .fd = fd, .events = events };
 	poll(&p, 1, -1);
@@ -42,7 +42,7 @@ int fd_write_all(int fd, const void *bytes, size_t len, struct err *err)
 	while (len) {
 		ssize_t n = write(fd, p, len);
 		if (n < 0 && errno == EAGAIN)
-			wait_for(fd, POLLOUT);
+			fd_wait_for(fd, POLLOUT);
 		else if (n < 0 && errno != EINTR)
 			return err_sys(err, "cannot write");
 		else if (n > 0) {
@@ -61,7 +61,7 @@ int fd_read_full(int fd, void *bytes, size_t len, struct err *err)
 		if (n == 0)
 			return err_set(err, ERR_CLOSED, "the other side closed the connection");
 		if (n < 0 && errno == EAGAIN)
-			wait_for(fd, POLLIN);
+			fd_wait_for(fd, POLLIN);
 		else if (n < 0 && errno != EINTR)
 			return err_sys(err, "cannot read");
 		else if (n > 0) {
@@ -80,7 +80,7 @@ int fd_read_all(int fd, struct buf *out, size_t max, struct err *err)
 		if (n == 0)
 			return 0;
 		if (n < 0 && errno == EAGAIN) {
-			wait_for(fd, POLLIN);
+			fd_wait_for(fd, POLLIN);
 			continue;
 		}
 		if (n < 0 && errno == EINTR)
@@ -136,7 +136,7 @@ int file_read(const char *path, struct buf *out, size_t max, struct err *err)
 
 static int dir_sync(const char *path, struct err *err)
 {
-	CLEANUP(free_ptr) char *dir = xstrdup(path);
+	CLEANUP(free_ptr) char *dir = mem_strdup(path);
 	char *slash = strrchr(dir, '/');
 	if (slash == dir)
 		slash[1] = 0;
@@ -150,7 +150,7 @@ static int dir_sync(const char *path, struct err *err)
 
 static int write_renamed(const char *path, const void *bytes, size_t len, mode_t mode, bool sync, struct err *err)
 {
-	CLEANUP(free_ptr) char *tmp = xasprintf("%s.XXXXXX", path);
+	CLEANUP(free_ptr) char *tmp = mem_printf("%s.XXXXXX", path);
 	CLEANUP(fd_close) int fd = mkostemp(tmp, O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(err, "cannot create '%s'", tmp);
@@ -174,7 +174,7 @@ int file_write_atomic(const char *path, const void *bytes, size_t len, mode_t mo
 
 static int make_all(const char *path, mode_t mode, struct err *err)
 {
-	CLEANUP(free_ptr) char *p = xstrdup(path);
+	CLEANUP(free_ptr) char *p = mem_strdup(path);
 	for (char *s = p + 1;; s++) {
 		if (*s && *s != '/')
 			continue;
@@ -327,7 +327,7 @@ int fd_send(int sock, const void *bytes, size_t len, const int *fds, size_t nr_f
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN) {
-			wait_for(sock, POLLOUT);
+			fd_wait_for(sock, POLLOUT);
 			continue;
 		}
 		if (n < 0)

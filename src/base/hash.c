@@ -17,14 +17,14 @@ void hash_init(void)
 	}
 }
 
-static crypto_hash_sha256_state *state(struct hash_ctx *c)
+static crypto_hash_sha256_state *hash_state(struct hash_ctx *c)
 {
 	return (crypto_hash_sha256_state *)(void *)c->opaque;
 }
 
 void hash_begin(struct hash_ctx *c)
 {
-	crypto_hash_sha256_init(state(c));
+	crypto_hash_sha256_init(hash_state(c));
 }
 
 /* As libsodium keeps it: bits so far, and the bytes that fill no block yet. */
@@ -61,17 +61,17 @@ static void end_fast(crypto_hash_sha256_state *s, struct hash *out)
 void hash_add(struct hash_ctx *c, const void *bytes, size_t len)
 {
 	if (sha256_fast())
-		add_fast(state(c), bytes, len);
+		add_fast(hash_state(c), bytes, len);
 	else
-		crypto_hash_sha256_update(state(c), bytes, len);
+		crypto_hash_sha256_update(hash_state(c), bytes, len);
 }
 
 void hash_end(struct hash_ctx *c, struct hash *out)
 {
 	if (sha256_fast())
-		end_fast(state(c), out);
+		end_fast(hash_state(c), out);
 	else
-		crypto_hash_sha256_final(state(c), out->b);
+		crypto_hash_sha256_final(hash_state(c), out->b);
 }
 
 void hash_of(const void *bytes, size_t len, struct hash *out)
@@ -142,10 +142,10 @@ bool hex_parse(const char *hex, size_t hex_len, void *out, size_t cap)
 }
 
 /* By tables: whole files go through here, and sodium's own, which hides from clocks what is a secret, takes four times as long. */
-static const char digits[64] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char hash_digits[64] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 #define NO 0xff
 /* clang-format off */
-static const uint8_t values[256] = {
+static const uint8_t hash_values[256] = {
 	NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO,
 	NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO,
 	NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, 62, NO, NO, NO, 63,
@@ -166,9 +166,9 @@ static const uint8_t values[256] = {
 /* clang-format on */
 #undef NO
 
-static unsigned value_of(char c)
+static unsigned hash_value_of(char c)
 {
-	return values[(unsigned char)c];
+	return hash_values[(unsigned char)c];
 }
 
 void base64_append(struct buf *out, const void *bytes, size_t len)
@@ -178,16 +178,16 @@ void base64_append(struct buf *out, const void *bytes, size_t len)
 	char *to = out->data + out->len;
 	for (; len >= 3; len -= 3, in += 3, to += 4) {
 		unsigned v = (unsigned)in[0] << 16 | (unsigned)in[1] << 8 | in[2];
-		to[0] = digits[v >> 18];
-		to[1] = digits[v >> 12 & 63];
-		to[2] = digits[v >> 6 & 63];
-		to[3] = digits[v & 63];
+		to[0] = hash_digits[v >> 18];
+		to[1] = hash_digits[v >> 12 & 63];
+		to[2] = hash_digits[v >> 6 & 63];
+		to[3] = hash_digits[v & 63];
 	}
 	if (len) {
 		unsigned v = (unsigned)in[0] << 16 | (len == 2 ? (unsigned)in[1] << 8 : 0);
-		*to++ = digits[v >> 18];
-		*to++ = digits[v >> 12 & 63];
-		*to++ = len == 2 ? digits[v >> 6 & 63] : '=';
+		*to++ = hash_digits[v >> 18];
+		*to++ = hash_digits[v >> 12 & 63];
+		*to++ = len == 2 ? hash_digits[v >> 6 & 63] : '=';
 		*to++ = '=';
 	}
 	*to = 0;
@@ -198,7 +198,7 @@ void base64_append(struct buf *out, const void *bytes, size_t len)
 static size_t parse_last(const char *text, uint8_t to[3])
 {
 	size_t nr = text[3] != '=' ? 3 : text[2] != '=' ? 2 : 1;
-	unsigned a = value_of(text[0]), b = value_of(text[1]), c = nr > 1 ? value_of(text[2]) : 0, d = nr > 2 ? value_of(text[3]) : 0;
+	unsigned a = hash_value_of(text[0]), b = hash_value_of(text[1]), c = nr > 1 ? hash_value_of(text[2]) : 0, d = nr > 2 ? hash_value_of(text[3]) : 0;
 	if ((a | b | c | d) > 63 || (nr == 1 && b & 15) || (nr == 2 && c & 3))
 		return 0;
 	to[0] = (uint8_t)(a << 2 | b >> 4);
@@ -215,7 +215,7 @@ bool base64_parse(const char *text, size_t len, struct buf *out)
 	uint8_t *to = (uint8_t *)out->data + out->len, last[3] = { 0 };
 	unsigned seen = 0;
 	for (; len > 4; len -= 4, text += 4, to += 3) {
-		unsigned a = value_of(text[0]), b = value_of(text[1]), c = value_of(text[2]), d = value_of(text[3]);
+		unsigned a = hash_value_of(text[0]), b = hash_value_of(text[1]), c = hash_value_of(text[2]), d = hash_value_of(text[3]);
 		seen |= a | b | c | d;
 		to[0] = (uint8_t)(a << 2 | b >> 4);
 		to[1] = (uint8_t)(b << 4 | c >> 2);

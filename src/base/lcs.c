@@ -17,9 +17,9 @@ struct places {
 static void places_make(struct places *p, const uint32_t *b, size_t nr, uint32_t symbols)
 {
 	p->words = (nr + WORD - 1) / WORD;
-	p->first = xcalloc((size_t)symbols + 2, sizeof(*p->first));
-	p->place = xcalloc(nr ? nr : 1, sizeof(*p->place));
-	p->dense = xcalloc((size_t)symbols + 1, sizeof(*p->dense));
+	p->first = mem_calloc((size_t)symbols + 2, sizeof(*p->first));
+	p->place = mem_calloc(nr ? nr : 1, sizeof(*p->place));
+	p->dense = mem_calloc((size_t)symbols + 1, sizeof(*p->dense));
 	for (size_t i = 0; i < nr; i++)
 		p->first[b[i] + 2]++;
 	for (uint32_t s = 1; s <= symbols; s++)
@@ -29,7 +29,7 @@ static void places_make(struct places *p, const uint32_t *b, size_t nr, uint32_t
 	for (uint32_t s = 0; s < symbols; s++) {
 		if (p->first[s + 1] - p->first[s] <= p->words) /* so at most 64 symbols are dense */
 			continue;
-		p->dense[s] = xcalloc(p->words, sizeof(uint64_t));
+		p->dense[s] = mem_calloc(p->words, sizeof(uint64_t));
 		for (uint32_t k = p->first[s]; k < p->first[s + 1]; k++)
 			p->dense[s][p->place[k] / WORD] |= UINT64_C(1) << p->place[k] % WORD;
 	}
@@ -45,7 +45,7 @@ static void places_release(struct places *p, uint32_t symbols)
 }
 
 /* One row of the table: a bit of @v is 0 where its column is one longer than the column before. */
-static void row(uint64_t *v, const uint64_t *match, size_t words)
+static void lcs_row(uint64_t *v, const uint64_t *match, size_t words)
 {
 	uint64_t carry = 0;
 	for (size_t w = 0; w < words; w++) {
@@ -61,18 +61,18 @@ static size_t by_bits(const uint32_t *a, size_t nr_a, const uint32_t *b, size_t 
 {
 	struct places p;
 	places_make(&p, b, nr_b, symbols);
-	uint64_t *v = xcalloc(p.words, sizeof(*v)), *sparse = xcalloc(p.words, sizeof(*sparse));
+	uint64_t *v = mem_calloc(p.words, sizeof(*v)), *sparse = mem_calloc(p.words, sizeof(*sparse));
 	size_t length = 0;
 	memset(v, 0xff, p.words * sizeof(*v));
 	for (size_t i = 0; i < nr_a; i++) {
 		uint32_t from = p.first[a[i]], to = p.first[a[i] + 1];
 		if (p.dense[a[i]]) {
-			row(v, p.dense[a[i]], p.words);
+			lcs_row(v, p.dense[a[i]], p.words);
 			continue;
 		}
 		for (uint32_t k = from; k < to; k++)
 			sparse[p.place[k] / WORD] |= UINT64_C(1) << p.place[k] % WORD;
-		row(v, sparse, p.words);
+		lcs_row(v, sparse, p.words);
 		for (uint32_t k = from; k < to; k++)
 			sparse[p.place[k] / WORD] = 0;
 	}
@@ -85,9 +85,9 @@ static size_t by_bits(const uint32_t *a, size_t nr_a, const uint32_t *b, size_t 
 }
 
 /* Copies those symbols of @a that @b has, too. Returns how many. */
-static size_t shared(const uint32_t *a, size_t nr_a, const uint32_t *b, size_t nr_b, uint32_t symbols, uint32_t *out)
+static size_t lcs_shared(const uint32_t *a, size_t nr_a, const uint32_t *b, size_t nr_b, uint32_t symbols, uint32_t *out)
 {
-	bool *has = xcalloc((size_t)symbols + 1, sizeof(*has));
+	bool *has = mem_calloc((size_t)symbols + 1, sizeof(*has));
 	size_t nr = 0;
 	for (size_t i = 0; i < nr_b; i++)
 		has[b[i]] = true;
@@ -107,8 +107,8 @@ size_t lcs_length(const uint32_t *a, size_t nr_a, const uint32_t *b, size_t nr_b
 		equal++;
 	if (!nr_a || !nr_b)
 		return equal;
-	uint32_t *x = xcalloc(nr_a, sizeof(*x)), *y = xcalloc(nr_b, sizeof(*y));
-	size_t nr_x = shared(a, nr_a, b, nr_b, symbols, x), nr_y = shared(b, nr_b, a, nr_a, symbols, y);
+	uint32_t *x = mem_calloc(nr_a, sizeof(*x)), *y = mem_calloc(nr_b, sizeof(*y));
+	size_t nr_x = lcs_shared(a, nr_a, b, nr_b, symbols, x), nr_y = lcs_shared(b, nr_b, a, nr_a, symbols, y);
 	if (nr_x && nr_y)
 		equal += by_bits(x, nr_x, y, nr_y, symbols);
 	free(x);

@@ -8,28 +8,28 @@
 
 #include "base/clock.h"
 
-static const char *program = "sandglass";
-static enum log_level threshold = LOG_WARN;
+static const char *log_program = "sandglass";
+static enum log_level log_threshold = LOG_WARN;
 
 static const char *const level_name[] = { "debug", "info", "warn", "error" };
 
 void log_open(const char *name)
 {
-	program = name;
+	log_program = name;
 	const char *want = getenv("SANDGLASS_LOG");
 	for (size_t i = 0; want && i < ARRAY_LEN(level_name); i++)
 		if (!strcmp(want, level_name[i]))
-			threshold = (enum log_level)i;
+			log_threshold = (enum log_level)i;
 }
 
 void log_line(enum log_level level, const char *fmt, ...)
 {
-	if (level < threshold)
+	if (level < log_threshold)
 		return;
 	char line[1024];
 	struct buf when = BUF_INIT;
 	clock_rfc3339(clock_wall_us(), &when);
-	int n = snprintf(line, sizeof(line), "%s %s %s: ", buf_cstr(&when), program, level_name[level]);
+	int n = snprintf(line, sizeof(line), "%s %s %s: ", buf_cstr(&when), log_program, level_name[level]);
 	buf_release(&when);
 	va_list ap;
 	va_start(ap, fmt);

@@ -21,15 +21,15 @@ struct mapped {
 	int fd;
 };
 
-static struct mapped *lists;
+static struct mapped *longlist_lists;
 static size_t nr_lists, cap_lists;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t longlist_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct mapped *find(const void *at)
+static struct mapped *longlist_find(const void *at)
 {
 	for (size_t i = 0; i < nr_lists; i++)
-		if (lists[i].at == at)
-			return &lists[i];
+		if (longlist_lists[i].at == at)
+			return &longlist_lists[i];
 	return NULL;
 }
 
@@ -42,7 +42,7 @@ static int file_in(const char *dir)
 	return fd;
 }
 
-static int scratch(void)
+static int longlist_scratch(void)
 {
 	int fd = file_in("/var/tmp");
 	if (fd >= 0)
@@ -54,7 +54,7 @@ static int scratch(void)
 /* Out of memory and into a file of @bytes; false: there is no such file. */
 static bool move_out(struct mapped *m, void *from, size_t old, size_t bytes)
 {
-	m->fd = scratch();
+	m->fd = longlist_scratch();
 	if (m->fd < 0)
 		return false;
 	m->at = fallocate(m->fd, 0, 0, (off_t)bytes) == 0 ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0)
@@ -82,60 +82,60 @@ static bool grow_file(struct mapped *m, size_t bytes)
 	return true;
 }
 
-static void forget(struct mapped *m)
+static void longlist_forget(struct mapped *m)
 {
 	munmap(m->at, m->bytes);
 	fd_close(&m->fd);
-	*m = lists[--nr_lists];
+	*m = longlist_lists[--nr_lists];
 }
 
 /* Back into memory: the disk has no room. */
 static void *move_in(struct mapped *m, size_t bytes)
 {
-	void *list = xmalloc(bytes);
+	void *list = mem_alloc(bytes);
 	memcpy(list, m->at, m->bytes);
-	forget(m);
+	longlist_forget(m);
 	return list;
 }
 
-static void *resize(void *list, size_t old, size_t bytes)
+static void *longlist_resize(void *list, size_t old, size_t bytes)
 {
-	struct mapped *m = list ? find(list) : NULL;
+	struct mapped *m = list ? longlist_find(list) : NULL;
 	if (m)
 		return grow_file(m, bytes) ? m->at : move_in(m, bytes);
 	if (old >= LONG_FROM) { /* outgrows memory, or had to stay there before: asked again at each step */
-		GROW(lists, nr_lists, cap_lists);
-		if (move_out(&lists[nr_lists], list, old, bytes))
-			return lists[nr_lists++].at;
+		GROW(longlist_lists, nr_lists, cap_lists);
+		if (move_out(&longlist_lists[nr_lists], list, old, bytes))
+			return longlist_lists[nr_lists++].at;
 	}
-	return xrealloc(list, bytes);
+	return mem_realloc(list, bytes);
 }
 
 void *long_resize(void *list, size_t size, size_t *cap)
 {
 	size_t old = *cap * size, bytes = *cap == 0 ? FIRST * size : old < STEP ? 2 * old : old + STEP;
-	pthread_mutex_lock(&lock);
-	list = resize(list, old, bytes);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_lock(&longlist_lock);
+	list = longlist_resize(list, old, bytes);
+	pthread_mutex_unlock(&longlist_lock);
 	*cap = bytes / size;
 	return list;
 }
 
 void long_free(void *list)
 {
-	pthread_mutex_lock(&lock);
-	struct mapped *m = list ? find(list) : NULL;
+	pthread_mutex_lock(&longlist_lock);
+	struct mapped *m = list ? longlist_find(list) : NULL;
 	if (m)
-		forget(m);
+		longlist_forget(m);
 	else
 		free(list);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&longlist_lock);
 }
 
 void long_rest(void)
 {
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&longlist_lock);
 	for (size_t i = 0; i < nr_lists; i++)
-		madvise(lists[i].at, lists[i].bytes, MADV_DONTNEED);
-	pthread_mutex_unlock(&lock);
+		madvise(longlist_lists[i].at, longlist_lists[i].bytes, MADV_DONTNEED);
+	pthread_mutex_unlock(&longlist_lock);
 }

@@ -11,7 +11,7 @@ static NORETURN void out_of_memory(size_t size)
 	abort();
 }
 
-void *xmalloc(size_t size)
+void *mem_alloc(size_t size)
 {
 	void *p = malloc(size ? size : 1);
 	if (!p)
@@ -19,7 +19,7 @@ void *xmalloc(size_t size)
 	return p;
 }
 
-void *xcalloc(size_t nr, size_t size)
+void *mem_calloc(size_t nr, size_t size)
 {
 	void *p = calloc(nr ? nr : 1, size ? size : 1);
 	if (!p)
@@ -27,7 +27,7 @@ void *xcalloc(size_t nr, size_t size)
 	return p;
 }
 
-void *xrealloc(void *p, size_t size)
+void *mem_realloc(void *p, size_t size)
 {
 	void *q = realloc(p, size ? size : 1);
 	if (!q)
@@ -35,29 +35,29 @@ void *xrealloc(void *p, size_t size)
 	return q;
 }
 
-char *xstrndup(const char *s, size_t len)
+char *mem_strndup(const char *s, size_t len)
 {
-	char *p = xmalloc(len + 1);
+	char *p = mem_alloc(len + 1);
 	if (len)
 		memcpy(p, s, len);
 	p[len] = 0;
 	return p;
 }
 
-char *xstrdup(const char *s)
+char *mem_strdup(const char *s)
 {
-	return xstrndup(s, strlen(s));
+	return mem_strndup(s, strlen(s));
 }
 
-void *xmemdup(const void *p, size_t len)
+void *mem_dup(const void *p, size_t len)
 {
-	void *q = xmalloc(len);
+	void *q = mem_alloc(len);
 	if (len)
 		memcpy(q, p, len);
 	return q;
 }
 
-char *xasprintf(const char *fmt, ...)
+char *mem_printf(const char *fmt, ...)
 {
 	va_list ap;
 	char *s;
@@ -89,7 +89,7 @@ void *arena_alloc(struct arena *a, size_t size)
 	size_t need = (size + 15) & ~(size_t)15;
 	if (!a->head || a->head->cap - a->head->used < need) {
 		size_t cap = need > ARENA_BLOCK ? need : ARENA_BLOCK;
-		struct arena_block *b = xmalloc(sizeof(*b) + cap);
+		struct arena_block *b = mem_alloc(sizeof(*b) + cap);
 		b->next = a->head;
 		b->used = 0;
 		b->cap = cap;

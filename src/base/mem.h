@@ -7,23 +7,23 @@
 
 #include "base/compat.h"
 
-void *xmalloc(size_t size) __attribute__((malloc));
-void *xcalloc(size_t nr, size_t size) __attribute__((malloc));
-void *xrealloc(void *p, size_t size) NODISCARD;
-char *xstrdup(const char *s) __attribute__((malloc));
-char *xstrndup(const char *s, size_t len) __attribute__((malloc)); /* copies exactly @len bytes and adds NUL */
-void *xmemdup(const void *p, size_t len) __attribute__((malloc));
-char *xasprintf(const char *fmt, ...) PRINTF(1, 2) __attribute__((malloc));
+void *mem_alloc(size_t size) __attribute__((malloc));
+void *mem_calloc(size_t nr, size_t size) __attribute__((malloc));
+void *mem_realloc(void *p, size_t size) NODISCARD;
+char *mem_strdup(const char *s) __attribute__((malloc));
+char *mem_strndup(const char *s, size_t len) __attribute__((malloc)); /* copies exactly @len bytes and adds NUL */
+void *mem_dup(const void *p, size_t len) __attribute__((malloc));
+char *mem_printf(const char *fmt, ...) PRINTF(1, 2) __attribute__((malloc));
 
 /* Zeroed object of the type. */
-#define NEW(type) ((type *)xcalloc(1, sizeof(type)))
+#define NEW(type) ((type *)mem_calloc(1, sizeof(type)))
 
 /* Makes room for one more element in (ptr, nr, cap) triples: GROW(v->item, v->nr, v->cap). */
 #define GROW(ptr, nr, cap)                                                              \
 	do {                                                                            \
 		if ((nr) == (cap)) {                                                    \
 			(cap) = (cap) ? (cap) * 2 : 8;                                  \
-			(ptr) = xrealloc((ptr), (size_t)(cap) * sizeof(*(ptr)));        \
+			(ptr) = mem_realloc((ptr), (size_t)(cap) * sizeof(*(ptr)));        \
 		}                                                                       \
 	} while (0)
 

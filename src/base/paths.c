@@ -14,51 +14,51 @@
 char *path_join(const char *a, const char *b)
 {
 	size_t n = strlen(a);
-	return xasprintf("%s%s%s", a, n && a[n - 1] == '/' ? "" : "/", b);
+	return mem_printf("%s%s%s", a, n && a[n - 1] == '/' ? "" : "/", b);
 }
 
 /* The specification says that a relative value is to be ignored. */
-static char *xdg(const char *variable, const char *fallback, const char *tail)
+static char *paths_xdg(const char *variable, const char *fallback, const char *tail)
 {
 	const char *base = getenv(variable);
 	if (base && base[0] == '/')
-		return xasprintf("%s/sandglass%s%s", base, *tail ? "/" : "", tail);
+		return mem_printf("%s/sandglass%s%s", base, *tail ? "/" : "", tail);
 	const char *home = getenv("HOME");
-	return xasprintf("%s/%s/sandglass%s%s", home && home[0] == '/' ? home : "/", fallback, *tail ? "/" : "", tail);
+	return mem_printf("%s/%s/sandglass%s%s", home && home[0] == '/' ? home : "/", fallback, *tail ? "/" : "", tail);
 }
 
 char *paths_config(const char *tail)
 {
-	return xdg("XDG_CONFIG_HOME", ".config", tail);
+	return paths_xdg("XDG_CONFIG_HOME", ".config", tail);
 }
 
 char *paths_data(const char *tail)
 {
-	return xdg("XDG_DATA_HOME", ".local/share", tail);
+	return paths_xdg("XDG_DATA_HOME", ".local/share", tail);
 }
 
 char *paths_state(const char *tail)
 {
-	return xdg("XDG_STATE_HOME", ".local/state", tail);
+	return paths_xdg("XDG_STATE_HOME", ".local/state", tail);
 }
 
 char *paths_cache(const char *tail)
 {
-	return xdg("XDG_CACHE_HOME", ".cache", tail);
+	return paths_xdg("XDG_CACHE_HOME", ".cache", tail);
 }
 
 char *paths_runtime(const char *tail)
 {
 	const char *base = getenv("XDG_RUNTIME_DIR");
 	if (base && base[0] == '/')
-		return xasprintf("%s/sandglass%s%s", base, *tail ? "/" : "", tail);
-	return xasprintf("/tmp/sandglass-%u%s%s", (unsigned)getuid(), *tail ? "/" : "", tail);
+		return mem_printf("%s/sandglass%s%s", base, *tail ? "/" : "", tail);
+	return mem_printf("/tmp/sandglass-%u%s%s", (unsigned)getuid(), *tail ? "/" : "", tail);
 }
 
 char *paths_sessions(void)
 {
 	const char *dir = getenv("SANDGLASS_SESSIONS");
-	return dir && *dir ? xstrdup(dir) : paths_data("sessions");
+	return dir && *dir ? mem_strdup(dir) : paths_data("sessions");
 }
 
 char *paths_libexec(const char *name)
@@ -75,13 +75,13 @@ char *paths_libexec(const char *name)
 				return beside;
 			free(beside);
 			/* installed: PREFIX/bin/sandglass, PREFIX/libexec/sandglass/NAME, wherever PREFIX was moved to */
-			char *moved = xasprintf("%s/../libexec/sandglass/%s", self, name);
+			char *moved = mem_printf("%s/../libexec/sandglass/%s", self, name);
 			if (access(moved, X_OK) == 0)
 				return moved;
 			free(moved);
 		}
 	}
-	return xasprintf("%s/libexec/sandglass/%s", SANDGLASS_PREFIX, name);
+	return mem_printf("%s/libexec/sandglass/%s", SANDGLASS_PREFIX, name);
 }
 
 bool path_holds(const char *dir, const char *path)

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 
 /* FIPS 180-4, 6.1. */
-static uint32_t left(uint32_t v, unsigned n)
+static uint32_t sha1_left(uint32_t v, unsigned n)
 {
 	return v << n | v >> (32 - n);
 }
@@ -21,16 +21,16 @@ static void block_plain(uint32_t h[5], const uint8_t *p)
 		w[i] = (uint32_t)p[i * 4] << 24 | (uint32_t)p[i * 4 + 1] << 16 | (uint32_t)p[i * 4 + 2] << 8 |
 		       p[i * 4 + 3];
 	for (unsigned i = 16; i < 80; i++)
-		w[i] = left(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
+		w[i] = sha1_left(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
 	for (unsigned i = 0; i < 80; i++) {
 		uint32_t f = i < 20   ? ((b & c) | (~b & d)) + 0x5a827999u
 			     : i < 40 ? (b ^ c ^ d) + 0x6ed9eba1u
 			     : i < 60 ? ((b & c) | (b & d) | (c & d)) + 0x8f1bbcdcu
 				      : (b ^ c ^ d) + 0xca62c1d6u;
-		uint32_t t = left(a, 5) + f + e + w[i];
+		uint32_t t = sha1_left(a, 5) + f + e + w[i];
 		e = d;
 		d = c;
-		c = left(b, 30);
+		c = sha1_left(b, 30);
 		b = a;
 		a = t;
 	}
@@ -89,7 +89,7 @@ static bool have_sha(void)
 }
 #endif
 
-static blocks_fn *choose(void)
+static blocks_fn *sha1_choose(void)
 {
 #if defined(__x86_64__)
 	if (have_sha())
@@ -98,12 +98,12 @@ static blocks_fn *choose(void)
 	return blocks_plain;
 }
 
-static void blocks(uint32_t h[5], const uint8_t *p, size_t nr)
+static void sha1_blocks(uint32_t h[5], const uint8_t *p, size_t nr)
 {
 	static _Atomic(blocks_fn *) chosen; /* two threads may choose at once: they choose the same */
 	blocks_fn *fn = chosen;
 	if (!fn)
-		chosen = fn = choose();
+		chosen = fn = sha1_choose();
 	fn(h, p, nr);
 }
 
@@ -126,10 +126,10 @@ void sha1_add(struct sha1 *s, const void *bytes, size_t len)
 		len -= n;
 		if (s->used < 64)
 			return;
-		blocks(s->h, s->block, 1);
+		sha1_blocks(s->h, s->block, 1);
 		s->used = 0;
 	}
-	blocks(s->h, p, len / 64);
+	sha1_blocks(s->h, p, len / 64);
 	if (len % 64)
 		memcpy(s->block, p + len / 64 * 64, len % 64);
 	s->used = len % 64;

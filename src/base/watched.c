@@ -6,7 +6,7 @@
 
 static const struct {
 	const char *what, *name; /* ending in '/': anything below; with '/' in front: a file of that name anywhere */
-} watched[] = {
+} watched_add[] = {
 	{ "ci", ".github/workflows/" },
 	{ "ci", ".gitlab-ci.yml" },
 	{ "ci", ".circleci/" },
@@ -35,7 +35,7 @@ static const struct {
 	{ "lock file", "/composer.lock" },
 };
 
-static bool watches(const char *name, const char *path, size_t len)
+static bool watched_watches(const char *name, const char *path, size_t len)
 {
 	size_t n = strlen(name);
 	if (name[0] == '/')
@@ -68,8 +68,8 @@ bool watched_link(const char *path, size_t len, const char *target, size_t targe
 
 const char *watched_path(const char *path, size_t len)
 {
-	for (size_t i = 0; i < ARRAY_LEN(watched); i++)
-		if (watches(watched[i].name, path, len))
-			return watched[i].what;
+	for (size_t i = 0; i < ARRAY_LEN(watched_add); i++)
+		if (watched_watches(watched_add[i].name, path, len))
+			return watched_add[i].what;
 	return NULL;
 }

@@ -78,7 +78,7 @@ static void queue_json(struct control_client *c, enum control_type type, uint64_
 /* --- in and out -----------------------------------------------------------------------------------------------------
  */
 
-static int write_some(struct control_client *c, struct err *err)
+static int control_client_write_some(struct control_client *c, struct err *err)
 {
 	while (c->sent < c->out.len) {
 		ssize_t n = send(c->sock, c->out.data + c->sent, c->out.len - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -95,7 +95,7 @@ static int write_some(struct control_client *c, struct err *err)
 	return 0;
 }
 
-static int read_some(struct control_client *c, struct err *err)
+static int control_client_read_some(struct control_client *c, struct err *err)
 {
 	for (int round = 0; round < 16; round++) {
 		buf_reserve(&c->in, 65536);
@@ -114,7 +114,7 @@ static int read_some(struct control_client *c, struct err *err)
 	return 0;
 }
 
-static void on_reply(struct control_client *c, uint64_t id, json_t *body)
+static void control_client_on_reply(struct control_client *c, uint64_t id, json_t *body)
 {
 	struct err err = ERR_INIT;
 	json_t *result = NULL;
@@ -140,7 +140,7 @@ static void on_bye(struct control_client *c, const json_t *body)
 		c->why.code = ERR_UNSUPPORTED;
 }
 
-static void on_frame(struct control_client *c, const struct frame *f, json_t *body)
+static void control_client_on_frame(struct control_client *c, const struct frame *f, json_t *body)
 {
 	switch ((enum control_type)f->type) {
 	case CONTROL_WELCOME:
@@ -148,7 +148,7 @@ static void on_frame(struct control_client *c, const struct frame *f, json_t *bo
 			c->welcome = json_incref(body);
 		break;
 	case CONTROL_REPLY:
-		on_reply(c, f->id, body);
+		control_client_on_reply(c, f->id, body);
 		break;
 	case CONTROL_HEAD:
 		if (c->opening && c->welcome)
@@ -178,7 +178,7 @@ static void on_frame(struct control_client *c, const struct frame *f, json_t *bo
 	/* numbers of a newer supervisor fall through: rule 9 */
 }
 
-static int deliver(struct control_client *c, struct err *err)
+static int control_client_deliver(struct control_client *c, struct err *err)
 {
 	size_t at = 0, used;
 	struct frame f;
@@ -196,14 +196,14 @@ static int deliver(struct control_client *c, struct err *err)
 			json_decref(body);
 			break;
 		}
-		on_frame(c, &f, body);
+		control_client_on_frame(c, &f, body);
 		json_decref(body);
 	}
 	buf_drop(&c->in, at);
 	return rc < 0 ? -1 : 0;
 }
 
-static void die(struct control_client *c, const struct err *err)
+static void control_client_die(struct control_client *c, const struct err *err)
 {
 	c->dead = true;
 	loop_fd_free(&c->watch);
@@ -233,15 +233,15 @@ bool control_client_pump(struct control_client *c)
 		return false;
 	c->depth++;
 	/* what came before the end counts, also when it ended */
-	int end = read_some(c, &read_err);
-	if (deliver(c, &err) < 0)
+	int end = control_client_read_some(c, &read_err);
+	if (control_client_deliver(c, &err) < 0)
 		end = -1;
 	else if (end < 0)
 		err = read_err;
 	if (!c->freed && end == 0)
-		end = write_some(c, &err);
+		end = control_client_write_some(c, &err);
 	if (!c->freed && end < 0)
-		die(c, &err);
+		control_client_die(c, &err);
 	c->depth--;
 	if (c->freed) {
 		if (!c->depth)
@@ -303,17 +303,17 @@ static int pump_until(struct control_client *c, bool (*done)(const struct contro
 	return 0;
 }
 
-static bool welcomed(const struct control_client *c)
+static bool control_client_welcomed(const struct control_client *c)
 {
 	return c->welcome != NULL;
 }
 
-static bool replied(const struct control_client *c)
+static bool control_client_replied(const struct control_client *c)
 {
 	return c->call_id == 0;
 }
 
-static json_t *hello(const struct control_client_opts *o)
+static json_t *control_client_hello(const struct control_client_opts *o)
 {
 	char tty[256] = "";
 	const char *named = getenv("SANDGLASS_USER"); /* the setting `user` */
@@ -339,14 +339,14 @@ static int control_client_open_fd(struct control_client **out, int sock, const s
 	c->sock = sock;
 	c->ops = ops ? ops : &no_ops;
 	c->self = self;
-	queue_json(c, CONTROL_HELLO, 0, hello(&o));
+	queue_json(c, CONTROL_HELLO, 0, control_client_hello(&o));
 	/* a refusal at the door is this call's error, not a callback */
 	const struct control_client_ops *later = c->ops;
 	c->ops = &no_ops;
 	c->opening = true;
-	int rc = write_some(c, err);
+	int rc = control_client_write_some(c, err);
 	if (rc == 0)
-		rc = pump_until(c, welcomed, o.timeout_ms ? o.timeout_ms : 3000, err);
+		rc = pump_until(c, control_client_welcomed, o.timeout_ms ? o.timeout_ms : 3000, err);
 	c->ops = later;
 	c->opening = false;
 	if (rc < 0) {
@@ -391,7 +391,7 @@ uint64_t control_client_send(struct control_client *c, json_t *words, json_t *op
 	json_put(body, "words", words);
 	json_put(body, "opts", opts ? opts : json_object());
 	queue_json(c, CONTROL_COMMAND, ++c->last_id, body);
-	if (!c->dead && write_some(c, &err) < 0)
+	if (!c->dead && control_client_write_some(c, &err) < 0)
 		buf_reset(&c->out); /* the next pump sees the end and tells */
 	watch_again(c);
 	return c->last_id;
@@ -403,7 +403,7 @@ void control_client_type(struct control_client *c, uint64_t action, const void *
 	if (c->dead)
 		return;
 	frame_append(&c->out, CONTROL_TTY_IN, action, bytes, len);
-	if (write_some(c, &err) < 0)
+	if (control_client_write_some(c, &err) < 0)
 		buf_reset(&c->out); /* the next pump sees the end and tells */
 	watch_again(c);
 }
@@ -425,7 +425,7 @@ int control_client_call(struct control_client *c, json_t *words, json_t *opts, i
 		return -1;
 	}
 	c->call_id = control_client_send(c, words, opts);
-	if (pump_until(c, replied, timeout_ms, err) < 0) {
+	if (pump_until(c, control_client_replied, timeout_ms, err) < 0) {
 		c->call_id = 0; /* a late reply is an ordinary one */
 		return -1;
 	}

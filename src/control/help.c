@@ -33,7 +33,7 @@ static const struct {
 	const char *title;
 	size_t common;
 	const char *names;
-} groups[] = {
+} help_groups[] = {
 	{ "Get started", 5,
 	  "demo new run claude attach codex opencode gemini pi copilot init resume fork" },
 	{ "Inspect", 6, "ls show replay search events out state watch" },
@@ -50,13 +50,13 @@ static const struct {
 
 const char *command_group(size_t i, const char **names)
 {
-	if (i >= ARRAY_LEN(groups))
+	if (i >= ARRAY_LEN(help_groups))
 		return NULL;
-	*names = groups[i].names;
-	return groups[i].title;
+	*names = help_groups[i].names;
+	return help_groups[i].title;
 }
 
-static bool has_word(const char *names, const char *word)
+static bool help_has_word(const char *names, const char *word)
 {
 	size_t len = strlen(word);
 	for (const char *p = names; (p = strstr(p, word)); p += len)
@@ -66,10 +66,10 @@ static bool has_word(const char *names, const char *word)
 }
 
 /* The commands beside which it stands in the list, with commas between; nothing for one that is not listed. */
-static void see_also(const struct command *c, struct buf *out)
+static void help_see_also(const struct command *c, struct buf *out)
 {
-	for (size_t g = 0; g < ARRAY_LEN(groups); g++)
-		for (const char *p = groups[g].names; has_word(groups[g].names, c->name) && *p; p += strspn(p, " ")) {
+	for (size_t g = 0; g < ARRAY_LEN(help_groups); g++)
+		for (const char *p = help_groups[g].names; help_has_word(help_groups[g].names, c->name) && *p; p += strspn(p, " ")) {
 			size_t len = strcspn(p, " ");
 			if (len != strlen(c->name) || strncmp(p, c->name, len) != 0)
 				buf_printf(out, "%s%.*s", out->len ? ", " : "", (int)len, p);
@@ -84,7 +84,7 @@ void command_help_long(const struct command *c, struct buf *out)
 	if (*c->help)
 		buf_printf(out, "\n%s%s", c->help, c->help[strlen(c->help) - 1] == '\n' ? "" : "\n");
 	buf_printf(out, "\nCommon options:\n%s", common_options);
-	see_also(c, &others);
+	help_see_also(c, &others);
 	if (others.len)
 		buf_printf(out, "\nSee also: %s.\n", buf_cstr(&others));
 }
@@ -98,18 +98,18 @@ static void list_one(const struct command *c, struct buf *out)
 static void list_group(size_t g, struct buf *out)
 {
 	size_t nr = 0, column = 0;
-	for (const char *name = groups[g].names; *name; name += strspn(name, " ")) {
-		CLEANUP(free_ptr) char *one = xstrndup(name, strcspn(name, " "));
+	for (const char *name = help_groups[g].names; *name; name += strspn(name, " ")) {
+		CLEANUP(free_ptr) char *one = mem_strndup(name, strcspn(name, " "));
 		const struct command *c = command_find(one);
 		name += strlen(one);
 		if (!c || (c->flags & COMMAND_HIDDEN))
 			continue;
-		if (nr++ < groups[g].common) {
+		if (nr++ < help_groups[g].common) {
 			list_one(c, out);
 			continue;
 		}
 		if (!column || column + strlen(one) > 76) {
-			buf_printf(out, "%s%s", column ? "\n       " : "  ", column || !groups[g].common ? "" : "also:");
+			buf_printf(out, "%s%s", column ? "\n       " : "  ", column || !help_groups[g].common ? "" : "also:");
 			column = 8;
 		}
 		buf_printf(out, " %s", one);
@@ -122,8 +122,8 @@ static void list_group(size_t g, struct buf *out)
 void command_help_list(struct buf *out)
 {
 	buf_puts(out, "usage: sandglass COMMAND [ARGUMENTS] [OPTIONS]\n");
-	for (size_t g = 0; g < ARRAY_LEN(groups); g++) {
-		buf_printf(out, "%s%s\n", g ? "" : "\n", groups[g].title);
+	for (size_t g = 0; g < ARRAY_LEN(help_groups); g++) {
+		buf_printf(out, "%s%s\n", g ? "" : "\n", help_groups[g].title);
 		list_group(g, out);
 	}
 	buf_puts(out, "\n* needs a running session (-S ID if several run); merge, undo, and redact also work later.\n"

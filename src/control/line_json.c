@@ -14,7 +14,7 @@ json_t *command_line_words(const struct command_line *l)
 	return words;
 }
 
-static bool repeats(const struct command *c, const char *name)
+static bool line_json_repeats(const struct command *c, const char *name)
 {
 	const char *text = c ? c->options : "";
 	struct option_row r;
@@ -30,7 +30,7 @@ json_t *command_line_opts(const struct command_line *l)
 	for (size_t i = 0; i < l->nr_options; i++) {
 		const struct command_option *o = &l->option[i];
 		json_t *value = o->value ? json_bytes_z(o->value) : json_true();
-		if (repeats(l->command, o->name)) {
+		if (line_json_repeats(l->command, o->name)) {
 			json_t *list = json_object_get(opts, o->name);
 			if (!list) {
 				list = json_array();

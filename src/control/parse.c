@@ -25,13 +25,13 @@ static const char *row_key(const struct option_row *r, char letter[2])
 	return r->name[0] ? r->name : letter;
 }
 
-static void add_option(struct command_line *l, const struct option_row *r, const char *value)
+static void parse_add_option(struct command_line *l, const struct option_row *r, const char *value)
 {
 	char letter[2];
 	GROW(l->option, l->nr_options, l->cap_options);
 	l->option[l->nr_options++] = (struct command_option){
-		.name = xstrdup(row_key(r, letter)),
-		.value = value ? xstrdup(value) : NULL,
+		.name = mem_strdup(row_key(r, letter)),
+		.value = value ? mem_strdup(value) : NULL,
 	};
 }
 
@@ -48,7 +48,7 @@ static bool rows_next(struct rows *r, struct option_row *out)
 	return option_next(&r->own, out) || option_next(&r->common, out);
 }
 
-static struct rows rows_of(const struct command *c)
+static struct rows parse_rows_of(const struct command *c)
 {
 	return (struct rows){ .own = c ? c->options : "", .common = common_options };
 }
@@ -68,7 +68,7 @@ enum { OPTIONS_MAX = 64 };
 
 static int find_long(const struct command *c, const char *name, size_t len, struct option_row *out, struct err *err)
 {
-	struct rows rows = rows_of(c);
+	struct rows rows = parse_rows_of(c);
 	struct option_row r;
 	static_assert(sizeof(r.name) <= 64, "names are copied for the suggestion");
 	char names[OPTIONS_MAX][sizeof(r.name)];
@@ -92,7 +92,7 @@ static int find_long(const struct command *c, const char *name, size_t len, stru
 	}
 	if (nr_begun == 1)
 		return 0;
-	CLEANUP(free_ptr) char *word = xstrndup(name, len);
+	CLEANUP(free_ptr) char *word = mem_strndup(name, len);
 	if (nr_begun > 1)
 		return err_set(err, ERR_USAGE, "option '--%s'%s could be more than one, write it out", word,
 			       for_whom(c, whom));
@@ -105,7 +105,7 @@ static int find_long(const struct command *c, const char *name, size_t len, stru
 
 static int find_letter(const struct command *c, char letter, struct option_row *out, struct err *err)
 {
-	struct rows rows = rows_of(c);
+	struct rows rows = parse_rows_of(c);
 	char whom[64];
 	while (rows_next(&rows, out))
 		if (out->letter == letter)
@@ -164,7 +164,7 @@ static const char *session_option(const struct command *c, const char *word)
 	return strstr(c->options, "--in SESSION") ? "--in" : strstr(c->options, "--at ID") ? "--at" : NULL;
 }
 
-static int surplus(const struct command_line *l, size_t max, struct err *err)
+static int parse_surplus(const struct command_line *l, size_t max, struct err *err)
 {
 	for (size_t i = 0; i < l->words.nr; i++) {
 		const char *option = session_option(l->command, l->words.item[i]);
@@ -189,7 +189,7 @@ int command_check_words(const struct command_line *l, struct err *err)
 					    : "words",
 			       l->command->name, l->command->usage);
 	if (l->words.nr > a.max)
-		return surplus(l, a.max, err);
+		return parse_surplus(l, a.max, err);
 	return 0;
 }
 
@@ -219,7 +219,7 @@ static int no_value(const struct command_line *l, const char *dashes, const char
 		       r->value);
 }
 
-static int long_option(struct command_line *l, struct words *w, struct err *err)
+static int parse_long_option(struct command_line *l, struct words *w, struct err *err)
 {
 	const char *name = w->argv[w->at++] + 2;
 	const char *eq = strchr(name, '=');
@@ -235,7 +235,7 @@ static int long_option(struct command_line *l, struct words *w, struct err *err)
 			return no_value(l, "--", r.name, &r, err);
 		value = w->argv[w->at++];
 	}
-	add_option(l, &r, value);
+	parse_add_option(l, &r, value);
 	return 0;
 }
 
@@ -251,15 +251,15 @@ static int letter_options(struct command_line *l, struct words *w, struct err *e
 			/* -h and --help differ: the one is short */
 			if (*s == 'h')
 				memcpy(r.name, "h", 2);
-			add_option(l, &r, NULL);
+			parse_add_option(l, &r, NULL);
 			continue;
 		}
 		if (s[1])
-			add_option(l, &r, s + 1);
+			parse_add_option(l, &r, s + 1);
 		else if (w->at == w->nr)
 			return no_value(l, "-", name, &r, err);
 		else
-			add_option(l, &r, w->argv[w->at++]);
+			parse_add_option(l, &r, w->argv[w->at++]);
 		return 0;
 	}
 	return 0;
@@ -286,7 +286,7 @@ int command_parse_loose(struct command_line *out, char *const *argv, size_t nr, 
 			for (; w.at < nr; w.at++)
 				strv_push(&out->rest, argv[w.at]);
 		} else if (options && !strncmp(word, "--", 2)) {
-			if (long_option(out, &w, err) < 0)
+			if (parse_long_option(out, &w, err) < 0)
 				return -1;
 		} else if (options && is_option(word)) {
 			if (letter_options(out, &w, err) < 0)
@@ -313,7 +313,7 @@ int command_parse(struct command_line *out, char *const *argv, size_t nr, struct
 /* --- a typed line ---------------------------------------------------------------------------------------------------
  */
 
-static int split(const char *s, struct strv *out, struct err *err)
+static int parse_split(const char *s, struct strv *out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf word = BUF_INIT;
 	bool inside = false;
@@ -351,7 +351,7 @@ int command_parse_text(struct command_line *out, const char *line, struct err *e
 	CLEANUP(strv_release) struct strv words = STRV_INIT;
 	while (*line == ' ' || *line == ':')
 		line++;
-	if (split(line, &words, err) < 0)
+	if (parse_split(line, &words, err) < 0)
 		return -1;
 	return command_parse(out, words.item, words.nr, err);
 }

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 
-static const struct command table[] = {
+static const struct command registry_table[] = {
 #define COMMAND(token, name, where, flags, usage, options, summary, help)                                                     \
 	{ name, COMMAND_##where, (flags), (usage), (options), (summary), (help) },
 #include "commands.inc"
@@ -25,26 +25,26 @@ const char *const common_options = "-h, --help               -h prints the usage
 
 size_t command_count(void)
 {
-	return ARRAY_LEN(table);
+	return ARRAY_LEN(registry_table);
 }
 
 const struct command *command_at(size_t i)
 {
-	return i < ARRAY_LEN(table) ? &table[i] : NULL;
+	return i < ARRAY_LEN(registry_table) ? &registry_table[i] : NULL;
 }
 
 const struct command *command_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(table); i++)
-		if (!strcmp(table[i].name, name))
-			return &table[i];
+	for (size_t i = 0; i < ARRAY_LEN(registry_table); i++)
+		if (!strcmp(registry_table[i].name, name))
+			return &registry_table[i];
 	return NULL;
 }
 
 enum { WORD_MAX = 40 };
 
 /* Edit distance in which two letters changed round are one mistake. Words past WORD_MAX are never near. */
-static unsigned distance(const char *a, const char *b)
+static unsigned registry_distance(const char *a, const char *b)
 {
 	unsigned d[WORD_MAX + 1][WORD_MAX + 1];
 	size_t n = strlen(a), m = strlen(b);
@@ -75,7 +75,7 @@ const char *word_nearest(const char *word, const char *const *candidate, size_t 
 	size_t len = strlen(word);
 	unsigned limit = len <= 3 ? 1 : len <= 6 ? 2 : 3, least = limit + 1;
 	for (size_t i = 0; i < nr; i++) {
-		unsigned d = distance(word, candidate[i]);
+		unsigned d = registry_distance(word, candidate[i]);
 		/* a word that was begun but not finished is near, too */
 		if (d > limit && len >= 3 && !strncmp(word, candidate[i], len))
 			d = limit;
@@ -111,11 +111,11 @@ const char *command_renamed(const char *name)
 
 const char *command_nearest(const char *name)
 {
-	const char *word[ARRAY_LEN(table)];
+	const char *word[ARRAY_LEN(registry_table)];
 	size_t nr = 0;
-	for (size_t i = 0; i < ARRAY_LEN(table); i++)
-		if (!(table[i].flags & COMMAND_HIDDEN))
-			word[nr++] = table[i].name;
+	for (size_t i = 0; i < ARRAY_LEN(registry_table); i++)
+		if (!(registry_table[i].flags & COMMAND_HIDDEN))
+			word[nr++] = registry_table[i].name;
 	return word_nearest(name, word, nr);
 }
 

@@ -88,7 +88,7 @@ void control_server_changed(struct control_server *s)
 }
 /* --- the socket --- */
 
-static void on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
+static void control_server_on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
 {
 	struct client *c = self;
 	struct err err = ERR_INIT;
@@ -115,13 +115,13 @@ static void on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
 	/* others: rule 9 */
 }
 
-static void on_close(void *self, const struct err *err)
+static void control_server_on_close(void *self, const struct err *err)
 {
 	struct client *c = self;
 	client_free(c, c->leaving ? "refused" : err ? "error" : "left");
 }
 
-static const struct stream_ops stream_ops = { .on_frame = on_frame, .on_close = on_close };
+static const struct stream_ops control_server_stream_ops = { .on_frame = control_server_on_frame, .on_close = control_server_on_close };
 
 static struct client *client_numbered(const struct control_server *s, uint64_t id)
 {
@@ -178,7 +178,7 @@ static void add_client(struct control_server *s, int sock, bool shared)
 	c->since_us = loop_now_us(s->loop);
 	c->next = s->clients;
 	s->clients = c;
-	c->stream = stream_new(s->loop, sock, CONTROL_MAX_BODY, &stream_ops, c);
+	c->stream = stream_new(s->loop, sock, CONTROL_MAX_BODY, &control_server_stream_ops, c);
 	server_watch_clients(s);
 	if (nr >= CLIENTS_MAX)
 		client_bye(c, "too many are attached", "detach one of the others");
@@ -241,7 +241,7 @@ static int listen_now(struct control_server *s, struct err *err)
 	return 0;
 }
 
-static void on_check(void *self)
+static void control_server_on_check(void *self)
 {
 	struct control_server *s = self;
 	struct stat st;
@@ -260,18 +260,18 @@ int control_server_new(struct control_server **out, struct loop *l, const struct
 	s->ops = ops;
 	s->self = self;
 	s->sock = s->share_sock = s->share_said = -1;
-	s->session = xstrdup(info->session);
+	s->session = mem_strdup(info->session);
 	if (listen_now(s, err) < 0) {
 		free(s->session);
 		free(s);
 		return -1;
 	}
-	s->program = xstrdup(info->program);
-	s->name = xstrdup(info->name);
-	s->file = xstrdup(info->path);
+	s->program = mem_strdup(info->program);
+	s->name = mem_strdup(info->name);
+	s->file = mem_strdup(info->path);
 	s->push = loop_timer_new(l, on_push, s);
 	s->sweep = loop_timer_new(l, server_sweep, s);
-	s->check = loop_timer_new(l, on_check, s);
+	s->check = loop_timer_new(l, control_server_on_check, s);
 	loop_timer_set(s->check, SOCKET_CHECK_MS, SOCKET_CHECK_MS);
 	*out = s;
 	return 0;

@@ -164,7 +164,7 @@ bool client_may(const struct client *c, const struct command *cmd)
 	return !c->guest || cmd->flags & COMMAND_LOOKS || (c->server->share.decide && cmd->flags & COMMAND_DECIDES);
 }
 
-static json_t *welcome(const struct client *c, int version)
+static json_t *server_client_welcome(const struct client *c, int version)
 {
 	struct control_server *s = c->server;
 	json_t *o = json_object(), *names = json_array();
@@ -228,7 +228,7 @@ void client_hello(struct client *c, const json_t *hello)
 		json_put_str(body, "program", json_str(hello, "program", ""));
 		server_keep(s, c, EV_CONTROL_ATTACH, body);
 	}
-	client_send(c, CONTROL_WELCOME, 0, welcome(c, version));
+	client_send(c, CONTROL_WELCOME, 0, server_client_welcome(c, version));
 	control_server_changed(s);
 	c->state_behind = false; /* WELCOME had it */
 	tell_clients(s);

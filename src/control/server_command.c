@@ -41,7 +41,7 @@ static void refuse_frame(struct client *c, uint64_t frame, const json_t *words, 
 	client_send(c, CONTROL_REPLY, frame, control_reply_err(err));
 }
 
-static int check(const struct client *c, const struct command_line *l, struct err *err)
+static int server_command_check(const struct client *c, const struct command_line *l, struct err *err)
 {
 	const char *name = l->command->name;
 	if (l->command->where != COMMAND_SUPERVISOR)
@@ -95,7 +95,7 @@ void client_command(struct client *c, uint64_t frame, const json_t *body)
 	struct err err = ERR_INIT;
 	json_t *words = json_object_get(body, "words");
 	if (command_line_from_json(&line, words, json_object_get(body, "opts"), &err) < 0 ||
-	    check(c, &line, &err) < 0) {
+	    server_command_check(c, &line, &err) < 0) {
 		refuse_frame(c, frame, words, &err);
 		command_line_release(&line);
 		return;

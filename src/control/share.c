@@ -23,7 +23,7 @@
 #define SO_PEERGROUPS 59
 #endif
 
-static const char suffix[] = ".glass";
+static const char share_suffix[] = ".glass";
 
 static bool in_group(gid_t gid)
 {
@@ -64,7 +64,7 @@ static bool lets_through(const struct stat *st, gid_t gid)
 }
 
 /* Folders that we made for sessions. */
-static bool is_ours(const char *dir, const char *sessions)
+static bool share_is_ours(const char *dir, const char *sessions)
 {
 	CLEANUP(free_ptr) char *data = paths_data("");
 	struct stat a, b;
@@ -75,19 +75,19 @@ static bool is_ours(const char *dir, const char *sessions)
 
 /* Calls for every folder on the way to @dir, from the top; adds those that keep the group out and are not ours to @closed,
  * opens the others if @mend. */
-static int walk(const char *dir, const struct share *s, bool mend, struct buf *closed, struct err *err)
+static int share_walk(const char *dir, const struct share *s, bool mend, struct buf *closed, struct err *err)
 {
 	size_t len = strlen(dir);
 	for (size_t i = 1; i <= len; i++) {
 		if (dir[i] != '/' && dir[i])
 			continue;
-		CLEANUP(free_ptr) char *part = xstrndup(dir, i);
+		CLEANUP(free_ptr) char *part = mem_strndup(dir, i);
 		struct stat st;
 		if (stat(part, &st) < 0)
 			return err_sys(err, "cannot look at '%s'", part);
 		if (lets_through(&st, s->gid))
 			continue;
-		if (!is_ours(part, dir) || st.st_uid != geteuid())
+		if (!share_is_ours(part, dir) || st.st_uid != geteuid())
 			buf_printf(closed, " %s", part);
 		else if (mend && chmod(part, (st.st_mode & 07777) | S_IXOTH | (st.st_gid == s->gid ? S_IXGRP : 0)) < 0)
 			return err_sys(err, "cannot let group '%s' through '%s'", s->group, part);
@@ -95,13 +95,13 @@ static int walk(const char *dir, const struct share *s, bool mend, struct buf *c
 	return 0;
 }
 
-static int reach(const char *dir, const struct share *s, bool mend, struct err *err)
+static int share_reach_dir(const char *dir, const struct share *s, bool mend, struct err *err)
 {
 	CLEANUP(free_ptr) char *full = realpath(dir, NULL);
 	CLEANUP(buf_release) struct buf closed = BUF_INIT;
 	if (!full)
 		return err_sys(err, "cannot look at '%s'", dir);
-	if (walk(full, s, mend, &closed, err) < 0)
+	if (share_walk(full, s, mend, &closed, err) < 0)
 		return -1;
 	if (!closed.len)
 		return 0;
@@ -111,23 +111,23 @@ static int reach(const char *dir, const struct share *s, bool mend, struct err *
 
 int share_reach(const char *dir, const struct share *s, struct err *err)
 {
-	return reach(dir, s, false, err);
+	return share_reach_dir(dir, s, false, err);
 }
 
-static char *folder_of(const char *path)
+static char *share_folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	return slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
+	return slash ? mem_strndup(path, slash == path ? 1 : (size_t)(slash - path)) : mem_strdup(".");
 }
 
 int share_open(const char *path, const struct share *s, struct err *err)
 {
 	static const char *const tail[] = { "", "-wal", "-shm", "-lease" };
-	CLEANUP(free_ptr) char *dir = folder_of(path);
-	if (reach(dir, s, true, err) < 0)
+	CLEANUP(free_ptr) char *dir = share_folder_of(path);
+	if (share_reach_dir(dir, s, true, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(tail); i++) {
-		CLEANUP(free_ptr) char *file = xasprintf("%s%s", path, tail[i]);
+		CLEANUP(free_ptr) char *file = mem_printf("%s%s", path, tail[i]);
 		if (chown(file, (uid_t)-1, s->gid) < 0 || chmod(file, 0640) < 0) {
 			if (errno == ENOENT && i > 0)
 				continue;
@@ -141,10 +141,10 @@ int share_open(const char *path, const struct share *s, struct err *err)
 
 char *share_socket(const char *path)
 {
-	size_t n = strlen(path), cut = sizeof(suffix) - 1;
-	if (n > cut && !strcmp(path + n - cut, suffix))
+	size_t n = strlen(path), cut = sizeof(share_suffix) - 1;
+	if (n > cut && !strcmp(path + n - cut, share_suffix))
 		n -= cut;
-	return xasprintf("%.*s.sock", (int)n, path);
+	return mem_printf("%.*s.sock", (int)n, path);
 }
 
 char *share_find(const char *id, const char *path)
@@ -157,7 +157,7 @@ char *share_find(const char *id, const char *path)
 int share_listen(const char *path, const struct share *s, char **socket_out, int *fd_out, struct err *err)
 {
 	CLEANUP(free_ptr) char *socket = share_socket(path);
-	CLEANUP(free_ptr) char *dir = folder_of(socket);
+	CLEANUP(free_ptr) char *dir = share_folder_of(socket);
 	const char *slash = strrchr(socket, '/');
 	if (control_listen_at(dir, slash ? slash + 1 : socket, 0660, s->gid, fd_out, err) < 0)
 		return -1;
@@ -167,17 +167,17 @@ int share_listen(const char *path, const struct share *s, char **socket_out, int
 
 /* --- being found --------------------------------------------------------------------------------------------------- */
 
-static const char announced[] = "sandglass-share:";
+static const char share_announced[] = "sandglass-share:";
 enum { SHARES_MAX = 64 };
 
 int share_announce(const char *path)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	CLEANUP(free_ptr) char *full = realpath(path, NULL);
-	size_t n = full ? strlen(full) : 0, cut = sizeof(suffix) - 1;
-	if (n <= cut || strcmp(full + n - cut, suffix) != 0 || strpbrk(full, " \t\n@"))
+	size_t n = full ? strlen(full) : 0, cut = sizeof(share_suffix) - 1;
+	if (n <= cut || strcmp(full + n - cut, share_suffix) != 0 || strpbrk(full, " \t\n@"))
 		return -1;
-	CLEANUP(free_ptr) char *name = xasprintf("%s%.*s", announced, (int)(n - cut), full);
+	CLEANUP(free_ptr) char *name = mem_printf("%s%.*s", share_announced, (int)(n - cut), full);
 	if (strlen(name) > sizeof(sa.sun_path) - 1)
 		return -1;
 	memcpy(sa.sun_path + 1, name, strlen(name));
@@ -201,11 +201,11 @@ void share_list(struct strv *out)
 	FILE *f = fopen("/proc/net/unix", "re");
 	size_t cap = 0;
 	while (f && out->nr < SHARES_MAX && getline(&line, &cap, f) > 0) {
-		char *at = strstr(line, announced);
+		char *at = strstr(line, share_announced);
 		if (!at || at == line || at[-1] != '@')
 			continue;
 		at[strcspn(at, "\n")] = 0;
-		CLEANUP(free_ptr) char *path = xasprintf("%s%s", at + sizeof(announced) - 1, suffix);
+		CLEANUP(free_ptr) char *path = mem_printf("%s%s", at + sizeof(share_announced) - 1, share_suffix);
 		if (*path == '/' && shared_with_us(path))
 			strv_push(out, path);
 	}
@@ -234,11 +234,11 @@ bool share_member(int sock, gid_t gid)
 char *share_user(uid_t uid)
 {
 	const struct passwd *pw = getpwuid(uid);
-	return pw ? xstrdup(pw->pw_name) : xasprintf("uid %u", uid);
+	return pw ? mem_strdup(pw->pw_name) : mem_printf("uid %u", uid);
 }
 
 char *share_own_name(void)
 {
 	const char *named = getenv("SANDGLASS_USER");
-	return named && *named ? xstrdup(named) : share_user(getuid());
+	return named && *named ? mem_strdup(named) : share_user(getuid());
 }

@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 
-static const char suffix[] = ".sock";
+static const char socket_suffix[] = ".sock";
 
 static int check_dir(const char *dir, struct err *err)
 {
@@ -49,12 +49,12 @@ int control_dir(char **out, struct err *err)
 
 char *control_path(const char *id)
 {
-	CLEANUP(free_ptr) char *tail = xasprintf("%s%s", id, suffix);
+	CLEANUP(free_ptr) char *tail = mem_printf("%s%s", id, socket_suffix);
 	return paths_runtime(tail);
 }
 
 /* A socket address that names @name in the folder @dirfd, however long the folder's path is. */
-static int address(int dirfd, const char *name, struct sockaddr_un *sa, struct err *err)
+static int socket_address(int dirfd, const char *name, struct sockaddr_un *sa, struct err *err)
 {
 	*sa = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	int n = snprintf(sa->sun_path, sizeof(sa->sun_path), "/proc/self/fd/%d/%s", dirfd, name);
@@ -63,7 +63,7 @@ static int address(int dirfd, const char *name, struct sockaddr_un *sa, struct e
 	return 0;
 }
 
-static int open_dir(const char *dir, struct err *err)
+static int socket_open_dir(const char *dir, struct err *err)
 {
 	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? err_sys(err, "cannot open '%s'", dir) : fd;
@@ -77,14 +77,14 @@ static bool nobody_listens(const struct err *err)
 /* Bound under another name first, so that it appears only when it listens. */
 int control_listen_at(const char *dir, const char *name, mode_t mode, gid_t gid, int *fd_out, struct err *err)
 {
-	CLEANUP(fd_close) int dirfd = open_dir(dir, err);
+	CLEANUP(fd_close) int dirfd = socket_open_dir(dir, err);
 	CLEANUP(fd_close) int sock = -1;
 	struct sockaddr_un sa;
 	char tmp[40];
 	uint32_t r;
 	random_bytes(&r, sizeof(r));
 	snprintf(tmp, sizeof(tmp), ".new-%08x", r);
-	if (dirfd < 0 || address(dirfd, tmp, &sa, err) < 0)
+	if (dirfd < 0 || socket_address(dirfd, tmp, &sa, err) < 0)
 		return -1;
 	sock = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (sock < 0)
@@ -106,7 +106,7 @@ int control_listen(const char *id, char **path_out, int *fd_out, struct err *err
 {
 	CLEANUP(free_ptr) char *dir = NULL;
 	CLEANUP(free_ptr) char *path = control_path(id);
-	CLEANUP(free_ptr) char *name = xasprintf("%s%s", id, suffix);
+	CLEANUP(free_ptr) char *name = mem_printf("%s%s", id, socket_suffix);
 	CLEANUP(fd_close) int other = -1;
 	struct err none = ERR_INIT;
 	if (strchr(id, '/') || id[0] == '.')
@@ -132,7 +132,7 @@ int control_peer_any(int sock, uid_t *uid_out, pid_t *pid_out, struct err *err)
 	return 0;
 }
 
-static int stranger(uid_t uid, struct err *err)
+static int socket_stranger(uid_t uid, struct err *err)
 {
 	return err_set(err, ERR_DENIED, "uid %u is at the other end", uid);
 }
@@ -143,7 +143,7 @@ int control_peer(int sock, uid_t *uid_out, pid_t *pid_out, struct err *err)
 	if (control_peer_any(sock, &uid, pid_out, err) < 0)
 		return -1;
 	if (uid != geteuid() && uid != 0)
-		return stranger(uid, err);
+		return socket_stranger(uid, err);
 	*uid_out = uid;
 	return 0;
 }
@@ -168,14 +168,14 @@ static int connect_until(int sock, const struct sockaddr_un *sa, int timeout_ms)
 int control_connect(const char *path, int timeout_ms, int *fd_out, struct err *err)
 {
 	const char *slash = strrchr(path, '/');
-	CLEANUP(free_ptr) char *dir = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
-	CLEANUP(fd_close) int dirfd = open_dir(dir, err);
+	CLEANUP(free_ptr) char *dir = slash ? mem_strndup(path, (size_t)(slash - path) + 1) : mem_strdup(".");
+	CLEANUP(fd_close) int dirfd = socket_open_dir(dir, err);
 	CLEANUP(fd_close) int sock = -1;
 	struct sockaddr_un sa;
 	struct stat st;
 	uid_t uid;
 	pid_t pid;
-	if (dirfd < 0 || address(dirfd, slash ? slash + 1 : path, &sa, err) < 0)
+	if (dirfd < 0 || socket_address(dirfd, slash ? slash + 1 : path, &sa, err) < 0)
 		return -1;
 	sock = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (sock < 0)
@@ -188,7 +188,7 @@ int control_connect(const char *path, int timeout_ms, int *fd_out, struct err *e
 	if (control_peer_any(sock, &uid, &pid, err) < 0)
 		return err_wrap(err, "'%s'", path);
 	if (uid != geteuid() && uid != 0 && (fstat(dirfd, &st) < 0 || uid != st.st_uid)) {
-		stranger(uid, err);
+		socket_stranger(uid, err);
 		return err_wrap(err, "'%s'", path);
 	}
 	*fd_out = sock;
@@ -196,7 +196,7 @@ int control_connect(const char *path, int timeout_ms, int *fd_out, struct err *e
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int socket_compare(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -216,20 +216,20 @@ int control_list(struct strv *ids, struct err *err)
 	struct dirent *e;
 	while ((e = readdir(d))) {
 		size_t n = strlen(e->d_name);
-		if (e->d_name[0] == '.' || n <= sizeof(suffix) - 1 ||
-		    strcmp(e->d_name + n - (sizeof(suffix) - 1), suffix) != 0)
+		if (e->d_name[0] == '.' || n <= sizeof(socket_suffix) - 1 ||
+		    strcmp(e->d_name + n - (sizeof(socket_suffix) - 1), socket_suffix) != 0)
 			continue;
 		CLEANUP(free_ptr) char *path = path_join(dir, e->d_name);
 		CLEANUP(fd_close) int sock = -1;
 		struct err no = ERR_INIT;
 		if (control_connect(path, 200, &sock, &no) == 0 || no.code == ERR_TIMEOUT)
-			strv_push_bytes(&found, e->d_name, n - (sizeof(suffix) - 1));
+			strv_push_bytes(&found, e->d_name, n - (sizeof(socket_suffix) - 1));
 		else if (no.code == ERR_CLOSED)
 			unlink(path); /* its supervisor was killed */
 	}
 	closedir(d);
 	if (found.nr)
-		qsort(found.item, found.nr, sizeof(*found.item), compare);
+		qsort(found.item, found.nr, sizeof(*found.item), socket_compare);
 	for (size_t i = 0; i < found.nr; i++)
 		strv_push(ids, found.item[i]);
 	strv_release(&found);

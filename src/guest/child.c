@@ -12,7 +12,7 @@
 #include "guest/inner.h"
 #include "guest/sys.h"
 
-static _Noreturn void fail(const struct inner_child *c, unsigned step, long sys)
+static _Noreturn void guest_child_fail(const struct inner_child *c, unsigned step, long sys)
 {
 	c->slot->sys = (uint32_t)-sys;
 	__atomic_store_n(&c->slot->step, step, __ATOMIC_RELEASE);
@@ -101,22 +101,22 @@ int inner_child_main(void *self)
 	long rc;
 	unsigned step;
 	if (c->die_with_guest && (rc = sys2(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL)) < 0)
-		fail(c, GS_SESSION, rc);
+		guest_child_fail(c, GS_SESSION, rc);
 	if ((rc = sys0(SYS_setsid)) < 0 || (c->tty >= 0 && (rc = sys3(SYS_ioctl, c->tty, TIOCSCTTY, 0)) < 0))
-		fail(c, GS_SESSION, rc);
+		guest_child_fail(c, GS_SESSION, rc);
 	if ((rc = take_streams(c)) < 0)
-		fail(c, GS_STDIO, rc);
+		guest_child_fail(c, GS_STDIO, rc);
 	reset_signals();
 	if ((rc = inner_rules_enter(&c->rules, &step)) < 0)
-		fail(c, step, rc);
+		guest_child_fail(c, step, rc);
 	if ((rc = enter_dir(c->body.cwd, c->no_workspace)) < 0)
-		fail(c, GS_CWD, rc);
+		guest_child_fail(c, GS_CWD, rc);
 	if (c->offline && (rc = inner_offline()) < 0)
-		fail(c, GS_OFFLINE, rc);
+		guest_child_fail(c, GS_OFFLINE, rc);
 	if (c->trace >= 0 && (rc = inner_trace(c->trace)) < 0 && c->trace_must)
-		fail(c, GS_TRACE, rc);
+		guest_child_fail(c, GS_TRACE, rc);
 	/* its copy of another run's pipe would keep that from its end for as long as this one waits */
 	sys3(SYS_close_range, 3, UINT_MAX, 0);
 	wait_for_go(c->slot);
-	fail(c, GS_EXEC, exec_command(c->body.argv, c->env));
+	guest_child_fail(c, GS_EXEC, exec_command(c->body.argv, c->env));
 }

@@ -29,7 +29,7 @@ static int64_t size_of(const struct command *c, const char *name)
 	return fstatat(c->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_size : 0;
 }
 
-static int64_t fetched(struct command *c)
+static int64_t ends_fetched(struct command *c)
 {
 	char text[32];
 	CLEANUP(fd_close) int fd = openat(c->dir, "r", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -42,7 +42,7 @@ static int64_t fetched(struct command *c)
 }
 
 /* All of its group, if it has one of its own. */
-static void tell(const struct command *c, int signo)
+static void ends_tell(const struct command *c, int signo)
 {
 	if (kill(-c->pid, signo) < 0)
 		kill(c->pid, signo);
@@ -52,14 +52,14 @@ static void tell(const struct command *c, int signo)
 static void keep_back(struct command *c)
 {
 	bool stands = faccessat(c->dir, "z", F_OK, 0) == 0;
-	int64_t there = size_of(c, "o") + size_of(c, "e"), ahead = there > AHEAD_AGAIN ? there - fetched(c) : 0;
+	int64_t there = size_of(c, "o") + size_of(c, "e"), ahead = there > AHEAD_AGAIN ? there - ends_fetched(c) : 0;
 	if (stands && ahead < AHEAD_AGAIN) {
 		unlinkat(c->dir, "z", 0);
-		tell(c, SIGCONT);
+		ends_tell(c, SIGCONT);
 	} else if (!stands && ahead > AHEAD_MOST) {
 		CLEANUP(fd_close) int fd = openat(c->dir, "z", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 		if (fd >= 0)
-			tell(c, SIGSTOP);
+			ends_tell(c, SIGSTOP);
 	}
 }
 
@@ -67,13 +67,13 @@ static int say_end(const struct command *c, int code, int signo)
 {
 	struct err err = ERR_INIT;
 	CLEANUP(fd_close) int fd = openat(c->dir, "s", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	CLEANUP(free_ptr) char *text = xasprintf("%d %d\n", code, signo);
+	CLEANUP(free_ptr) char *text = mem_printf("%d %d\n", code, signo);
 	if (fd < 0 || fd_write_all(fd, text, strlen(text), &err) < 0)
 		fprintf(stderr, "how it ended cannot be written down\n"); /* who looks has our own status yet */
 	return signo ? 128 + signo : code;
 }
 
-static int wait_for(struct command *c, const sigset_t *child)
+static int ends_wait_for(struct command *c, const sigset_t *child)
 {
 	const struct timespec a_while = { .tv_nsec = LOOK_MS * 1000000L };
 	int status = 0;
@@ -106,7 +106,7 @@ int tool_ends(char **argv)
 		fprintf(stderr, "%s: %s\n", argv[1], strerror(errno));
 		return 126;
 	}
-	int status = wait_for(&c, &child);
+	int status = ends_wait_for(&c, &child);
 	int code = say_end(&c, WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 	fd_close(&c.dir);
 	return code;

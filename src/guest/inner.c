@@ -22,7 +22,7 @@
 
 static volatile sig_atomic_t child_ended;
 
-static void on_child(int signo)
+static void guest_loop_on_child(int signo)
 {
 	(void)signo;
 	child_ended = 1;
@@ -41,7 +41,7 @@ static void on_resize(struct inner *g, const struct frame *f)
 		g->over = true;
 }
 
-static void on_signal(struct inner *g, const struct frame *f)
+static void guest_loop_on_signal(struct inner *g, const struct frame *f)
 {
 	struct unpack u = { .p = f->body, .left = f->len };
 	int signo = unpack_u8(&u);
@@ -63,7 +63,7 @@ static void on_freeze(struct inner *g, const struct frame *f)
 		g->over = true;
 }
 
-static void on_kill(struct inner *g, const struct frame *f)
+static void guest_loop_on_kill(struct inner *g, const struct frame *f)
 {
 	unsigned killed, left;
 	struct buf b = BUF_INIT;
@@ -105,7 +105,7 @@ static void on_go(struct inner *g, const struct frame *f)
 }
 
 /* A run, listener or connection that is not known any more is no error: the two sides cross. */
-static void on_frame(struct inner *g, const struct frame *f)
+static void guest_loop_on_frame(struct inner *g, const struct frame *f)
 {
 	switch (f->type) {
 	case GF_ATTACH:
@@ -127,7 +127,7 @@ static void on_frame(struct inner *g, const struct frame *f)
 		inner_pump_credit(g, f);
 		break;
 	case GF_SIGNAL:
-		on_signal(g, f);
+		guest_loop_on_signal(g, f);
 		break;
 	case GF_RESIZE:
 		on_resize(g, f);
@@ -151,7 +151,7 @@ static void on_frame(struct inner *g, const struct frame *f)
 		inner_answer(g, f->id, GS_NONE, 0, NULL, -1);
 		break;
 	case GF_KILL:
-		on_kill(g, f);
+		guest_loop_on_kill(g, f);
 		break;
 	default:
 		g->over = true;
@@ -172,7 +172,7 @@ static void take_frames(struct inner *g)
 			g->over = true;
 			break;
 		}
-		on_frame(g, &f);
+		guest_loop_on_frame(g, &f);
 		at += used;
 	}
 	buf_drop(&g->in, at);
@@ -209,7 +209,7 @@ static bool has_caps(void)
 	return data[0].permitted || data[1].permitted || data[0].inheritable || data[1].inheritable;
 }
 
-static int set_up(struct inner *g)
+static int guest_loop_set_up(struct inner *g)
 {
 	struct stat st;
 	if (fcntl(g->channel, F_SETFD, FD_CLOEXEC) < 0 || fstat(g->channel, &st) < 0)
@@ -235,7 +235,7 @@ static int set_up(struct inner *g)
 	snprintf(path, sizeof path, "/proc/%d/task/%d/children", getpid(), getpid());
 	g->children_fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	struct sigaction act = { .sa_handler = on_child, .sa_flags = SA_NOCLDSTOP };
+	struct sigaction act = { .sa_handler = guest_loop_on_child, .sa_flags = SA_NOCLDSTOP };
 	sigset_t chld;
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
@@ -248,10 +248,10 @@ static int set_up(struct inner *g)
 	return 0;
 }
 
-static sigset_t waiting; /* what may interrupt: everything */
+static sigset_t guest_loop_waiting; /* what may interrupt: everything */
 
 /* Until the channel ends, or ATTACH wants the main thread. */
-static void loop(struct inner *g)
+static void guest_loop(struct inner *g)
 {
 	struct pollfd *fds = NULL;
 	size_t cap = 0;
@@ -259,13 +259,13 @@ static void loop(struct inner *g)
 	while (!g->over && !g->attach_waits) {
 		if (g->nr_pumps + 1 > cap) {
 			cap = (g->nr_pumps + 1) * 2;
-			fds = xrealloc(fds, cap * sizeof *fds);
+			fds = mem_realloc(fds, cap * sizeof *fds);
 		}
 		fds[0] = (struct pollfd){ .fd = g->channel, .events = POLLIN };
 		size_t nr = inner_pump_poll(g, fds + 1);
 		bool looks = inner_pump_looks(g);
 		int n = ppoll(fds, nr + 1, child_ended || looks ? &(struct timespec){ .tv_nsec = child_ended ? 0 : INNER_LOOK_NS } : NULL,
-			      &waiting);
+			      &guest_loop_waiting);
 		if (n < 0 && errno != EINTR)
 			g->over = true;
 		if (child_ended) {
@@ -289,46 +289,46 @@ static struct {
 	pthread_t thread;
 	sem_t go;
 	bool there;
-} parked;
+} guest_loop_parked;
 
 static void *confined_loop(void *self)
 {
 	struct inner *g = self;
-	while (sem_wait(&parked.go) < 0)
+	while (sem_wait(&guest_loop_parked.go) < 0)
 		continue;
 	inner_confine(g);
-	loop(g);
+	guest_loop(g);
 	return NULL;
 }
 
-static bool park(struct inner *g)
+static bool guest_loop_park(struct inner *g)
 {
 	pthread_attr_t attr;
-	if (parked.there)
+	if (guest_loop_parked.there)
 		return true;
-	sem_init(&parked.go, 0, 0);
+	sem_init(&guest_loop_parked.go, 0, 0);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 512 << 10);
-	parked.there = pthread_create(&parked.thread, &attr, confined_loop, g) == 0;
+	guest_loop_parked.there = pthread_create(&guest_loop_parked.thread, &attr, confined_loop, g) == 0;
 	pthread_attr_destroy(&attr);
-	return parked.there;
+	return guest_loop_parked.there;
 }
 
 static void run_loop(struct inner *g)
 {
 	if (g->init && g->ahead >= 0)
-		park(g); /* where it fails, it is tried again */
+		guest_loop_park(g); /* where it fails, it is tried again */
 	if (!g->rules.shared) {
-		loop(g);
+		guest_loop(g);
 		return;
 	}
-	if (!park(g)) {
+	if (!guest_loop_park(g)) {
 		g->over = true;
 		return;
 	}
-	sem_post(&parked.go);
-	pthread_join(parked.thread, NULL);
-	parked.there = false;
+	sem_post(&guest_loop_parked.go);
+	pthread_join(guest_loop_parked.thread, NULL);
+	guest_loop_parked.there = false;
 }
 
 int inner_main(int channel, int answers, bool init, bool machine)
@@ -336,7 +336,7 @@ int inner_main(int channel, int answers, bool init, bool machine)
 	struct inner g = { .channel = channel, .answers = answers >= 0 ? answers : channel, .init = init, .null_fd = -1, .children_fd = -1, .oom_fd = -1, .ahead = -1, .rules = { .fd = -1 } };
 	unsigned killed, left;
 	mallopt(M_ARENA_MAX, 1); /* the loop's thread needs no heap of its own */
-	if (set_up(&g) < 0)
+	if (guest_loop_set_up(&g) < 0)
 		return 1;
 	g.oom_fd = inner_oom_open(machine);
 	say_ready(&g);

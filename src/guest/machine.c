@@ -18,28 +18,28 @@
 #include "base/mem.h"
 #include "wire/machine.h"
 
-#define ROOT "/new" /* the root to be */
+#define ROOT "/new" /* the machine_root to be */
 enum { COMPRESSED = 4 /* MODULE_INIT_COMPRESSED_FILE */, LATE_MS = 20000, STEP_MS = 10, PROGRAM_MAX = 64 << 20 };
 
-static int cannot(const char *what, const char *which)
+static int machine_cannot(const char *what, const char *which)
 {
 	fprintf(stderr, "sandglass: cannot %s '%s': %s\n", what, which, strerror(errno));
 	return -1;
 }
 
-static int make_dir(const char *path, mode_t mode)
+static int machine_make_dir(const char *path, mode_t mode)
 {
-	return mkdir(path, mode) < 0 && errno != EEXIST ? cannot("make", path) : 0;
+	return mkdir(path, mode) < 0 && errno != EEXIST ? machine_cannot("make", path) : 0;
 }
 
-static int put(const char *source, const char *at, const char *type, unsigned long flags, const char *how)
+static int machine_put(const char *source, const char *at, const char *type, unsigned long flags, const char *how)
 {
-	if (make_dir(at, 0755) < 0)
+	if (machine_make_dir(at, 0755) < 0)
 		return -1;
-	return mount(source, at, type, flags, how) < 0 ? cannot("mount", at) : 0;
+	return mount(source, at, type, flags, how) < 0 ? machine_cannot("mount", at) : 0;
 }
 
-static int system_folders(void)
+static int machine_system_folders(void)
 {
 	static const struct {
 		const char *type, *at;
@@ -53,7 +53,7 @@ static int system_folders(void)
 		{ "tmpfs", "/dev/shm", MS_NOSUID | MS_NODEV, "mode=1777" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
-		if (put(table[i].type, table[i].at, table[i].type, table[i].flags, table[i].how) < 0)
+		if (machine_put(table[i].type, table[i].at, table[i].type, table[i].flags, table[i].how) < 0)
 			return -1;
 	return 0;
 }
@@ -61,9 +61,9 @@ static int system_folders(void)
 /* --- modules --- */
 
 /* What the kernel has built in, or another module has brought, is no error. */
-static bool load(const char *name)
+static bool machine_load(const char *name)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("/" MACHINE_MODULES "/%s", name);
+	CLEANUP(free_ptr) char *path = mem_printf("/" MACHINE_MODULES "/%s", name);
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	const char *end = strrchr(path, '.');
 	return fd >= 0 && (syscall(SYS_finit_module, fd, "", end && strcmp(end, ".ko") != 0 ? COMPRESSED : 0) == 0 || errno == EEXIST);
@@ -71,7 +71,7 @@ static bool load(const char *name)
 
 /* One that needs another is refused until that is there: as long as one more could be loaded, the rest is tried again.
  * What cannot be loaded at all shows at the next mount. */
-static void modules(void)
+static void machine_modules(void)
 {
 	struct dirent **all;
 	int nr = scandir("/" MACHINE_MODULES, &all, NULL, alphasort), loaded, left;
@@ -80,7 +80,7 @@ static void modules(void)
 		for (int i = 0; i < nr; i++) {
 			if (!all[i])
 				continue;
-			if (all[i]->d_name[0] != '.' && !load(all[i]->d_name)) {
+			if (all[i]->d_name[0] != '.' && !machine_load(all[i]->d_name)) {
 				left++;
 				continue;
 			}
@@ -91,7 +91,7 @@ static void modules(void)
 	} while (loaded && left);
 	for (int i = 0; i < nr; i++)
 		if (all[i]) {
-			(void)cannot("load the module", all[i]->d_name);
+			(void)machine_cannot("load the module", all[i]->d_name);
 			free(all[i]);
 		}
 	if (nr >= 0)
@@ -100,7 +100,7 @@ static void modules(void)
 
 /* --- the root --- */
 
-static bool appears(const char *path)
+static bool machine_appears(const char *path)
 {
 	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
 	for (int ms = 0; access(path, F_OK) < 0; ms += STEP_MS) {
@@ -111,25 +111,25 @@ static bool appears(const char *path)
 	return true;
 }
 
-static int share(const char *tag, const char *at)
+static int machine_share(const char *tag, const char *at)
 {
-	return put(tag, at, "9p", MS_RDONLY | MS_NODEV | MS_NOSUID, "trans=virtio,version=9p2000.L,msize=512000,cache=loose");
+	return machine_put(tag, at, "9p", MS_RDONLY | MS_NODEV | MS_NOSUID, "trans=virtio,version=9p2000.L,msize=512000,cache=loose");
 }
 
-static int root(void)
+static int machine_root(void)
 {
 	const char *kind = getenv(MACHINE_ROOT);
 	bool image = kind && strcmp(kind, "image") == 0;
-	CLEANUP(free_ptr) char *how = xasprintf("lowerdir=%s,upperdir=/disk/up,workdir=/disk/work", image ? "/lower" : "/" MACHINE_SKELETON);
-	if (!appears("/dev/vda"))
-		return cannot("find", "/dev/vda");
-	if (put("/dev/vda", "/disk", "ext4", MS_NODEV, NULL) < 0 || make_dir("/disk/up", 0755) < 0 || make_dir("/disk/work", 0700) < 0)
+	CLEANUP(free_ptr) char *how = mem_printf("lowerdir=%s,upperdir=/disk/up,workdir=/disk/work", image ? "/lower" : "/" MACHINE_SKELETON);
+	if (!machine_appears("/dev/vda"))
+		return machine_cannot("find", "/dev/vda");
+	if (machine_put("/dev/vda", "/disk", "ext4", MS_NODEV, NULL) < 0 || machine_make_dir("/disk/up", 0755) < 0 || machine_make_dir("/disk/work", 0700) < 0)
 		return -1;
-	if (image && share("image", "/lower") < 0)
+	if (image && machine_share("image", "/lower") < 0)
 		return -1;
-	if (put("overlay", ROOT, "overlay", MS_NODEV, how) < 0)
+	if (machine_put("overlay", ROOT, "overlay", MS_NODEV, how) < 0)
 		return -1;
-	return image ? 0 : share("usr", ROOT "/usr");
+	return image ? 0 : machine_share("usr", ROOT "/usr");
 }
 
 static int own_folders(void)
@@ -141,21 +141,21 @@ static int own_folders(void)
 		      { ROOT "/var", 0755 },	{ ROOT "/var/tmp", 01777 }, { ROOT "/home", 0755 }, { ROOT "/home/agent", 0755 },
 		      { ROOT "/workspace", 0755 } };
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
-		if (make_dir(table[i].at, table[i].mode) < 0 || chmod(table[i].at, table[i].mode) < 0)
-			return cannot("make", table[i].at);
+		if (machine_make_dir(table[i].at, table[i].mode) < 0 || chmod(table[i].at, table[i].mode) < 0)
+			return machine_cannot("make", table[i].at);
 	return 0;
 }
 
 /* Our own program, for its verbs as a tool. */
-static int tool(void)
+static int machine_tool(void)
 {
 	CLEANUP(buf_release) struct buf program = BUF_INIT;
 	struct err err = ERR_INIT;
-	if (put("tmpfs", ROOT "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") < 0 || make_dir(ROOT "/run/sandglass", 0755) < 0)
+	if (machine_put("tmpfs", ROOT "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") < 0 || machine_make_dir(ROOT "/run/sandglass", 0755) < 0)
 		return -1;
 	CLEANUP(fd_close) int to = open(ROOT MACHINE_TOOL, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
 	if (to < 0)
-		return cannot("make", MACHINE_TOOL);
+		return machine_cannot("make", MACHINE_TOOL);
 	if (file_read("/init", &program, PROGRAM_MAX, &err) < 0 || fd_write_all(to, program.data, program.len, &err) < 0) {
 		fprintf(stderr, "sandglass: %s\n", err.text);
 		return -1;
@@ -163,16 +163,16 @@ static int tool(void)
 	return 0;
 }
 
-static int enter(void)
+static int machine_enter(void)
 {
 	static const char *const moved[] = { "/dev", "/proc", "/sys" };
 	for (size_t i = 0; i < ARRAY_LEN(moved); i++) {
-		CLEANUP(free_ptr) char *to = xasprintf(ROOT "%s", moved[i]);
+		CLEANUP(free_ptr) char *to = mem_printf(ROOT "%s", moved[i]);
 		if (mount(moved[i], to, NULL, MS_MOVE, NULL) < 0)
-			return cannot("move", moved[i]);
+			return machine_cannot("move", moved[i]);
 	}
 	if (chdir(ROOT) < 0 || mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 || chdir("/") < 0)
-		return cannot("enter", ROOT);
+		return machine_cannot("enter", ROOT);
 	return 0;
 }
 
@@ -180,18 +180,18 @@ int machine_up(void)
 {
 	static const char port[] = "/dev/vport0p1";
 	umask(0);
-	if (system_folders() < 0)
+	if (machine_system_folders() < 0)
 		return -1;
-	modules();
-	if (root() < 0 || own_folders() < 0 || tool() < 0 || enter() < 0)
+	machine_modules();
+	if (machine_root() < 0 || own_folders() < 0 || machine_tool() < 0 || machine_enter() < 0)
 		return -1;
 	umask(022);
 	if (sethostname("sandbox", 7) < 0)
-		(void)cannot("name", "sandbox");
-	if (!appears(port))
-		return cannot("find", port);
+		(void)machine_cannot("name", "sandbox");
+	if (!machine_appears(port))
+		return machine_cannot("find", port);
 	int fd = open(port, O_RDWR | O_CLOEXEC);
-	return fd < 0 ? cannot("open", port) : fd;
+	return fd < 0 ? machine_cannot("open", port) : fd;
 }
 
 void machine_down(void)

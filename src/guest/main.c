@@ -14,7 +14,7 @@
 #include "wire/machine.h"
 #include "wire/tool.h"
 
-static int usage(void)
+static int guest_main_usage(void)
 {
 	fputs("usage: sandglass-guest [--fd N | --port PATH | --connect SOCKET | --stdio]\n"
 	      "started by sandglass inside a box; talks to it over descriptor 3, N, the port, the socket or its standard streams\n",
@@ -29,10 +29,10 @@ static int machine_main(void)
 		(void)inner_main(channel, -1, true, true);
 	if (getpid() == 1)
 		machine_down();
-	return usage();
+	return guest_main_usage();
 }
 
-static int connect_to(const char *path)
+static int guest_main_connect_to(const char *path)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -53,12 +53,12 @@ int main(int argc, char **argv)
 		channel = fcntl(0, F_DUPFD_CLOEXEC, 3);
 		answers = fcntl(1, F_DUPFD_CLOEXEC, 3);
 		if (channel < 0 || answers < 0)
-			return usage();
+			return guest_main_usage();
 	} else if (argc == 3 && strcmp(argv[1], "--fd") == 0) {
 		char *end;
 		long n = strtol(argv[2], &end, 10);
 		if (*end || end == argv[2] || n < 0 || n > 1023)
-			return usage();
+			return guest_main_usage();
 		channel = (int)n;
 	} else if (argc == 3 && strcmp(argv[1], "--port") == 0) {
 		channel = open(argv[2], O_RDWR | O_CLOEXEC);
@@ -67,13 +67,13 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	} else if (argc == 3 && strcmp(argv[1], "--connect") == 0) {
-		channel = connect_to(argv[2]);
+		channel = guest_main_connect_to(argv[2]);
 		if (channel < 0) {
 			fprintf(stderr, "sandglass-guest: cannot connect to '%s'\n", argv[2]);
 			return 1;
 		}
 	} else if (argc != 1) {
-		return usage();
+		return guest_main_usage();
 	}
 	return inner_main(channel, answers, getpid() == 1, false);
 }

@@ -14,7 +14,7 @@ struct inner_mark {
 struct inner_mark *inner_mark_new(const char *bytes)
 {
 	struct inner_mark *m = NEW(struct inner_mark);
-	*m = (struct inner_mark){ .bytes = xstrdup(bytes), .len = strlen(bytes) };
+	*m = (struct inner_mark){ .bytes = mem_strdup(bytes), .len = strlen(bytes) };
 	return m;
 }
 
@@ -28,7 +28,7 @@ void inner_mark_free(struct inner_mark **mp)
 }
 
 /* How much of the mark stands at the end when @c comes after its first @nr bytes. */
-static size_t next(const struct inner_mark *m, size_t nr, char c)
+static size_t mark_next(const struct inner_mark *m, size_t nr, char c)
 {
 	while (nr && m->bytes[nr] != c) { /* the longest beginning that is an end of these, too */
 		size_t k = nr - 1;
@@ -42,6 +42,6 @@ static size_t next(const struct inner_mark *m, size_t nr, char c)
 bool inner_mark_complete(struct inner_mark *m, const char *bytes, size_t len)
 {
 	for (; len && m->nr < m->len; bytes++, len--)
-		m->nr = next(m, m->nr, *bytes);
+		m->nr = mark_next(m, m->nr, *bytes);
 	return m->nr == m->len && memchr(bytes, m->bytes[0], len);
 }

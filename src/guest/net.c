@@ -21,14 +21,14 @@ void inner_loopback_up(void)
 	(void)ioctl(fd, SIOCSIFFLAGS, &req);
 }
 
-static struct sockaddr_in local(uint16_t port)
+static struct sockaddr_in net_local(uint16_t port)
 {
 	return (struct sockaddr_in){ .sin_family = AF_INET,
 				     .sin_port = htons(port),
 				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 }
 
-static bool ask(struct inner *g, const struct frame *f, uint16_t *port_out, bool *pass_out)
+static bool net_ask(struct inner *g, const struct frame *f, uint16_t *port_out, bool *pass_out)
 {
 	struct unpack u = { .p = f->body, .left = f->len };
 	*port_out = unpack_u16(&u);
@@ -49,14 +49,14 @@ void inner_listen(struct inner *g, const struct frame *f)
 {
 	uint16_t port;
 	bool pass;
-	if (!ask(g, f, &port, &pass))
+	if (!net_ask(g, f, &port, &pass))
 		return;
 	CLEANUP(fd_close) int fd = tcp_socket();
 	if (fd < 0) {
 		inner_answer(g, f->id, GS_SOCKET, errno, NULL, -1);
 		return;
 	}
-	struct sockaddr_in at = local(port);
+	struct sockaddr_in at = net_local(port);
 	socklen_t len = sizeof at;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
 	if (bind(fd, (struct sockaddr *)&at, sizeof at) < 0 || listen(fd, SOMAXCONN) < 0 ||
@@ -87,14 +87,14 @@ void inner_dial(struct inner *g, const struct frame *f)
 {
 	uint16_t port;
 	bool pass;
-	if (!ask(g, f, &port, &pass))
+	if (!net_ask(g, f, &port, &pass))
 		return;
 	int fd = tcp_socket();
 	if (fd < 0) {
 		inner_answer(g, f->id, GS_SOCKET, errno, NULL, -1);
 		return;
 	}
-	struct sockaddr_in at = local(port);
+	struct sockaddr_in at = net_local(port);
 	if (connect(fd, (struct sockaddr *)&at, sizeof at) == 0)
 		inner_dialled(g, f->id, fd, pass, 0);
 	else if (errno == EINPROGRESS)

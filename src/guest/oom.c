@@ -13,24 +13,24 @@ enum { TEXT_MAX = 4096 };
 #define GROUPS "/sys/fs/cgroup"
 #define NO_LIMIT (1ULL << 60) /* version 1 writes a number of pages near the largest */
 
-static bool read_text(int fd, char text[TEXT_MAX])
+static bool oom_read_text(int fd, char text[TEXT_MAX])
 {
 	ssize_t n = fd < 0 ? -1 : pread(fd, text, TEXT_MAX - 1, 0);
 	text[n < 0 ? 0 : n] = 0;
 	return n > 0;
 }
 
-static int open_in(const char *root, const char *path, const char *name)
+static int oom_open_in(const char *root, const char *path, const char *name)
 {
-	CLEANUP(free_ptr) char *file = xasprintf("%s%s/%s", root, path, name);
+	CLEANUP(free_ptr) char *file = mem_printf("%s%s/%s", root, path, name);
 	return open(file, O_RDONLY | O_CLOEXEC);
 }
 
-static bool limited(const char *root, const char *path)
+static bool oom_limited(const char *root, const char *path)
 {
 	char text[TEXT_MAX];
-	CLEANUP(fd_close) int fd = open_in(root, path, "memory.limit_in_bytes");
-	return read_text(fd, text) && strtoull(text, NULL, 10) < NO_LIMIT;
+	CLEANUP(fd_close) int fd = oom_open_in(root, path, "memory.limit_in_bytes");
+	return oom_read_text(fd, text) && strtoull(text, NULL, 10) < NO_LIMIT;
 }
 
 /* @line: "0::/path", or "4:memory:/path" of version 1; the group is often mounted as if it were the root. */
@@ -44,9 +44,9 @@ static int open_group(const char *line)
 	int fd = -1;
 	for (size_t i = 0; fd < 0 && i < ARRAY_LEN(places); i++)
 		if (unified)
-			fd = open_in(GROUPS, places[i], "memory.events");
-		else if (memory && limited(GROUPS "/memory", places[i]))
-			fd = open_in(GROUPS "/memory", places[i], "memory.oom_control");
+			fd = oom_open_in(GROUPS, places[i], "memory.events");
+		else if (memory && oom_limited(GROUPS "/memory", places[i]))
+			fd = oom_open_in(GROUPS "/memory", places[i], "memory.oom_control");
 	return fd;
 }
 
@@ -57,7 +57,7 @@ int inner_oom_open(bool machine)
 	if (machine)
 		return open("/proc/vmstat", O_RDONLY | O_CLOEXEC);
 	CLEANUP(fd_close) int own = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
-	if (!read_text(own, text))
+	if (!oom_read_text(own, text))
 		return -1;
 	for (char *rest = text, *line; fd < 0 && (line = strsep(&rest, "\n"));)
 		fd = open_group(line);

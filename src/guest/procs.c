@@ -58,7 +58,7 @@ static bool read_stat(const char *pid, struct inner_proc *p)
 	return true;
 }
 
-static struct inner_proc *find(struct inner_proc *p, size_t nr, pid_t pid)
+static struct inner_proc *procs_find(struct inner_proc *p, size_t nr, pid_t pid)
 {
 	for (size_t lo = 0, hi = nr; lo < hi;) { /* sorted */
 		size_t mid = lo + (hi - lo) / 2;
@@ -84,7 +84,7 @@ static bool below_us(struct inner_proc *p, size_t nr, const struct inner_proc *q
 	for (int depth = 0; q && depth < 4096; depth++) {
 		if (q->ppid == self)
 			return true;
-		q = find(p, nr, q->ppid);
+		q = procs_find(p, nr, q->ppid);
 	}
 	return false;
 }
@@ -97,7 +97,7 @@ static pid_t known_run(const struct inner *g, pid_t pid)
 	return 0;
 }
 
-static pid_t remembered(const struct inner *g, const struct inner_proc *p)
+static pid_t procs_remembered(const struct inner *g, const struct inner_proc *p)
 {
 	pid_t by_session = 0;
 	for (size_t i = 0; i < g->nr_seen; i++) {
@@ -119,8 +119,8 @@ static void name_origins(const struct inner *g, struct inner_proc *p, size_t nr,
 				run = known_run(g, q->sid);
 			if (!run && heir && q->sid == heir)
 				run = heir;
-			p[i].run = run ? run : remembered(g, q);
-			q = find(p, nr, q->ppid);
+			p[i].run = run ? run : procs_remembered(g, q);
+			q = procs_find(p, nr, q->ppid);
 		}
 		if (!p[i].run)
 			p[i].run = heir;
@@ -128,7 +128,7 @@ static void name_origins(const struct inner *g, struct inner_proc *p, size_t nr,
 }
 
 /* What has gone is forgotten: the list is made anew from those that live. */
-static void remember(struct inner *g, const struct inner_proc *p, size_t nr)
+static void procs_remember(struct inner *g, const struct inner_proc *p, size_t nr)
 {
 	g->nr_seen = 0;
 	for (size_t i = 0; i < nr && g->nr_seen < MAX_SEEN; i++) {
@@ -159,11 +159,11 @@ static struct inner_proc *inner_scan(struct inner *g, pid_t heir, size_t *nr_out
 	}
 	closedir(d);
 	if (!p)
-		return xcalloc(1, sizeof *p);
+		return mem_calloc(1, sizeof *p);
 	if (nr)
 		qsort(p, nr, sizeof *p, by_pid);
 	if (!g->init) {
-		bool *ours = xcalloc(nr, sizeof *ours);
+		bool *ours = mem_calloc(nr, sizeof *ours);
 		for (size_t i = 0; i < nr; i++)
 			ours[i] = below_us(p, nr, &p[i]);
 		for (size_t i = 0; i < nr; i++)
@@ -173,12 +173,12 @@ static struct inner_proc *inner_scan(struct inner *g, pid_t heir, size_t *nr_out
 		free(ours);
 	}
 	name_origins(g, p, nr, heir);
-	remember(g, p, nr);
+	procs_remember(g, p, nr);
 	*nr_out = nr;
 	return p;
 }
 
-static bool live(const struct inner_proc *p)
+static bool procs_live(const struct inner_proc *p)
 {
 	return p->state != 'Z' && p->state != 'X';
 }
@@ -210,25 +210,25 @@ static bool nobody_new(struct inner *g, pid_t run)
 	return true;
 }
 
-static unsigned count_of(struct inner *g, pid_t run)
+static unsigned procs_count_of(struct inner *g, pid_t run)
 {
 	unsigned left = 0;
 	size_t nr;
 	struct inner_proc *p = inner_scan(g, run, &nr);
 	for (size_t i = 0; i < nr; i++)
-		left += p[i].run == run && p[i].pid != run && live(&p[i]);
+		left += p[i].run == run && p[i].pid != run && procs_live(&p[i]);
 	free(p);
 	return left;
 }
 
 unsigned inner_left(struct inner *g, pid_t run)
 {
-	unsigned left = nobody_new(g, run) ? 0 : count_of(g, run);
+	unsigned left = nobody_new(g, run) ? 0 : procs_count_of(g, run);
 	/* whoever ends together with the leader may be a moment behind: by the same signal, or a helper that has nothing
 	 * more to do, as those of git; only what stays was left */
 	for (int pass = 0; left && pass < 20; pass++) {
 		nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
-		left = count_of(g, run);
+		left = procs_count_of(g, run);
 	}
 	return left;
 }
@@ -240,7 +240,7 @@ bool inner_session_kill(pid_t sid)
 	bool hit = false;
 	DIR *d = opendir("/proc");
 	while (d && (e = readdir(d)))
-		if (isdigit((unsigned char)e->d_name[0]) && read_stat(e->d_name, &one) && one.sid == sid && live(&one))
+		if (isdigit((unsigned char)e->d_name[0]) && read_stat(e->d_name, &one) && one.sid == sid && procs_live(&one))
 			hit |= kill(one.pid, SIGKILL) == 0;
 	if (d)
 		closedir(d);
@@ -253,7 +253,7 @@ void inner_signal_all(struct inner *g, pid_t run, int signo)
 		size_t nr, hit = 0;
 		struct inner_proc *p = inner_scan(g, 0, &nr);
 		for (size_t i = 0; i < nr; i++)
-			if (p[i].run == run && live(&p[i])) {
+			if (p[i].run == run && procs_live(&p[i])) {
 				kill(p[i].pid, signo);
 				hit++;
 			}
@@ -273,21 +273,21 @@ static void signal_others(struct inner *g, int signo)
 	}
 	struct inner_proc *p = inner_scan(g, 0, &nr);
 	for (size_t i = 0; i < nr; i++)
-		if (live(&p[i]))
+		if (procs_live(&p[i]))
 			kill(p[i].pid, signo);
 	free(p);
 }
 
 /* Counts live processes and those that can still run. A stop takes effect when a system call under way returns; one
  * that cannot be interrupted (D: mostly a parent in vfork) stops before it reaches its own code again. */
-static unsigned count(struct inner *g, unsigned *running_out, unsigned *waiting_out)
+static unsigned procs_count(struct inner *g, unsigned *running_out, unsigned *waiting_out)
 {
 	unsigned all = 0;
 	size_t nr;
 	struct inner_proc *p = inner_scan(g, 0, &nr);
 	*running_out = *waiting_out = 0;
 	for (size_t i = 0; i < nr; i++) {
-		if (!live(&p[i]))
+		if (!procs_live(&p[i]))
 			continue;
 		all++;
 		if (p[i].state == 'D')
@@ -299,7 +299,7 @@ static unsigned count(struct inner *g, unsigned *running_out, unsigned *waiting_
 	return all;
 }
 
-static bool was_stopped(const struct inner *g, pid_t pid)
+static bool procs_was_stopped(const struct inner *g, pid_t pid)
 {
 	for (size_t i = 0; i < g->nr_stopped; i++)
 		if (g->stopped[i] == pid)
@@ -307,7 +307,7 @@ static bool was_stopped(const struct inner *g, pid_t pid)
 	return false;
 }
 
-static unsigned freeze(struct inner *g, unsigned *running_out)
+static unsigned procs_freeze(struct inner *g, unsigned *running_out)
 {
 	size_t nr;
 	unsigned all, waiting;
@@ -323,7 +323,7 @@ static unsigned freeze(struct inner *g, unsigned *running_out)
 	g->frozen = true;
 	signal_others(g, SIGSTOP);
 	for (int pass = 0;; pass++) {
-		all = count(g, running_out, &waiting);
+		all = procs_count(g, running_out, &waiting);
 		if ((!*running_out && (!waiting || pass > 100)) || pass > 500)
 			return all;
 		if (!g->init)
@@ -332,7 +332,7 @@ static unsigned freeze(struct inner *g, unsigned *running_out)
 	}
 }
 
-static unsigned thaw(struct inner *g, unsigned *running_out)
+static unsigned procs_thaw(struct inner *g, unsigned *running_out)
 {
 	unsigned waiting;
 	if (g->frozen && g->init && !g->nr_stopped) {
@@ -341,21 +341,21 @@ static unsigned thaw(struct inner *g, unsigned *running_out)
 		size_t nr;
 		struct inner_proc *p = inner_scan(g, 0, &nr);
 		for (size_t i = 0; i < nr; i++)
-			if (live(&p[i]) && !was_stopped(g, p[i].pid))
+			if (procs_live(&p[i]) && !procs_was_stopped(g, p[i].pid))
 				kill(p[i].pid, SIGCONT);
 		free(p);
 	}
 	g->frozen = false;
 	g->nr_stopped = 0;
 	inner_thawed(g);
-	return count(g, running_out, &waiting);
+	return procs_count(g, running_out, &waiting);
 }
 
 void inner_freeze(struct inner *g, uint64_t id, bool frozen)
 {
 	struct buf b = BUF_INIT;
 	unsigned running;
-	unsigned all = frozen ? freeze(g, &running) : thaw(g, &running);
+	unsigned all = frozen ? procs_freeze(g, &running) : procs_thaw(g, &running);
 	buf_u32le(&b, all);
 	buf_u32le(&b, running);
 	inner_answer(g, id, GS_NONE, 0, &b, -1);
@@ -391,7 +391,7 @@ void inner_ps(struct inner *g, uint64_t id)
 void inner_kill_all(struct inner *g, unsigned *killed_out, unsigned *left_out)
 {
 	unsigned running, waiting;
-	*killed_out = count(g, &running, &waiting);
+	*killed_out = procs_count(g, &running, &waiting);
 	*left_out = 0;
 	for (int pass = 0; pass < 2000; pass++) {
 		if (pass % 10 == 0)
@@ -400,5 +400,5 @@ void inner_kill_all(struct inner *g, unsigned *killed_out, unsigned *left_out)
 			return;
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
-	*left_out = count(g, &running, &waiting);
+	*left_out = procs_count(g, &running, &waiting);
 }

@@ -53,17 +53,17 @@ void inner_pump_connecting(struct inner_pump *p, bool pass)
 	p->pass = pass;
 }
 
-static bool reads(const struct inner_pump *p)
+static bool pump_reads(const struct inner_pump *p)
 {
 	return p->kind == PUMP_READ || p->kind == PUMP_TTY || p->kind == PUMP_CONN;
 }
 
-static bool writes(const struct inner_pump *p)
+static bool pump_writes(const struct inner_pump *p)
 {
 	return p->kind == PUMP_WRITE || p->kind == PUMP_TTY || p->kind == PUMP_CONN;
 }
 
-static struct inner_pump *find(const struct inner *g, uint64_t id, unsigned stream)
+static struct inner_pump *pump_find(const struct inner *g, uint64_t id, unsigned stream)
 {
 	for (size_t i = 0; i < g->nr_pumps; i++)
 		if (g->pump[i]->id == id && g->pump[i]->stream == stream && !g->pump[i]->dead && !g->pump[i]->sink)
@@ -81,7 +81,7 @@ static void send_stream(struct inner *g, enum guest_frame type, const struct inn
 	buf_release(&b);
 }
 
-static void give_back(struct inner *g, struct inner_pump *p, size_t used)
+static void pump_give_back(struct inner *g, struct inner_pump *p, size_t used)
 {
 	p->owed += used;
 	if (p->owed < GUEST_WINDOW / 4 || p->dead)
@@ -99,18 +99,18 @@ static void finish_conn(struct inner_pump *p)
 }
 
 /* Nobody reads any more: what still comes is thrown away, and its credit given back, so that the sender can finish. */
-static void broken(struct inner *g, struct inner_pump *p)
+static void pump_broken(struct inner *g, struct inner_pump *p)
 {
 	size_t lost = p->out.len;
 	buf_reset(&p->out);
 	p->eof_done = true;
-	give_back(g, p, lost);
+	pump_give_back(g, p, lost);
 	if (p->kind == PUMP_WRITE)
 		fd_close(&p->fd);
 	finish_conn(p);
 }
 
-static void write_out(struct inner *g, struct inner_pump *p)
+static void pump_write_out(struct inner *g, struct inner_pump *p)
 {
 	while (p->out.len && !p->eof_done) {
 		ssize_t n = write(p->fd, p->out.data, p->out.len);
@@ -119,11 +119,11 @@ static void write_out(struct inner *g, struct inner_pump *p)
 		if (n < 0 && errno == EAGAIN)
 			return;
 		if (n < 0) {
-			broken(g, p);
+			pump_broken(g, p);
 			return;
 		}
 		buf_drop(&p->out, (size_t)n);
-		give_back(g, p, (size_t)n);
+		pump_give_back(g, p, (size_t)n);
 	}
 	if (p->eof_wanted && !p->eof_done && !p->out.len) {
 		p->eof_done = true;
@@ -143,19 +143,19 @@ void inner_pump_data(struct inner *g, const struct frame *f)
 		g->over = true;
 		return;
 	}
-	struct inner_pump *p = find(g, f->id, stream);
+	struct inner_pump *p = pump_find(g, f->id, stream);
 	if (!p)
 		return;
-	if (!writes(p) || p->out.len + u.left > GUEST_WINDOW || p->eof_wanted) {
+	if (!pump_writes(p) || p->out.len + u.left > GUEST_WINDOW || p->eof_wanted) {
 		g->over = true;
 		return;
 	}
 	if (p->eof_done) {
-		give_back(g, p, u.left);
+		pump_give_back(g, p, u.left);
 		return;
 	}
 	buf_append(&p->out, u.p, u.left);
-	write_out(g, p);
+	pump_write_out(g, p);
 	if (p->kind == PUMP_TTY)
 		p->looks = ECHO_LOOKS;
 }
@@ -164,16 +164,16 @@ void inner_pump_eof(struct inner *g, const struct frame *f)
 {
 	struct unpack u = { .p = f->body, .left = f->len };
 	unsigned stream = unpack_u8(&u);
-	struct inner_pump *p = find(g, f->id, stream);
-	if (!unpack_done(&u) || (p && !writes(p))) {
+	struct inner_pump *p = pump_find(g, f->id, stream);
+	if (!unpack_done(&u) || (p && !pump_writes(p))) {
 		g->over = true;
 	} else if (p) {
 		p->eof_wanted = true;
-		write_out(g, p);
+		pump_write_out(g, p);
 	}
 }
 
-static void drained(struct inner *g, struct inner_pump *p)
+static void pump_drained(struct inner *g, struct inner_pump *p)
 {
 	if (!p->draining)
 		return;
@@ -182,7 +182,7 @@ static void drained(struct inner *g, struct inner_pump *p)
 	inner_run_drained(g, p->run);
 }
 
-static void end_reading(struct inner *g, struct inner_pump *p)
+static void pump_end_reading(struct inner *g, struct inner_pump *p)
 {
 	p->in_over = true;
 	if (p->kind == PUMP_CONN) {
@@ -190,7 +190,7 @@ static void end_reading(struct inner *g, struct inner_pump *p)
 		finish_conn(p);
 		return;
 	}
-	drained(g, p);
+	pump_drained(g, p);
 	if (p->kind == PUMP_READ || p->sink)
 		p->dead = true;
 }
@@ -227,7 +227,7 @@ void inner_pump_look(struct inner *g)
 }
 
 /* One read of what credit allows. */
-static void read_in(struct inner *g, struct inner_pump *p)
+static void pump_read_in(struct inner *g, struct inner_pump *p)
 {
 	UNSET char bytes[GUEST_CHUNK - 1];
 	size_t want = sizeof bytes;
@@ -239,11 +239,11 @@ static void read_in(struct inner *g, struct inner_pump *p)
 	if (n < 0 && errno == EINTR)
 		return;
 	if (n < 0 && errno == EAGAIN) {
-		drained(g, p);
+		pump_drained(g, p);
 		return;
 	}
 	if (n <= 0 && want) {
-		end_reading(g, p); /* a terminal whose other side has closed says EIO */
+		pump_end_reading(g, p); /* a terminal whose other side has closed says EIO */
 		return;
 	}
 	if (n > 0 && !p->sink) {
@@ -259,14 +259,14 @@ static void read_in(struct inner *g, struct inner_pump *p)
 	if (p->draining) {
 		p->drain -= (size_t)n;
 		if (!p->drain)
-			drained(g, p);
+			pump_drained(g, p);
 	}
 }
 
 static void drain_now(struct inner *g, struct inner_pump *p)
 {
 	while (p->draining && p->credit && !g->over)
-		read_in(g, p);
+		pump_read_in(g, p);
 }
 
 void inner_pump_credit(struct inner *g, const struct frame *f)
@@ -274,8 +274,8 @@ void inner_pump_credit(struct inner *g, const struct frame *f)
 	struct unpack u = { .p = f->body, .left = f->len };
 	unsigned stream = unpack_u8(&u);
 	uint32_t more = unpack_u32(&u);
-	struct inner_pump *p = find(g, f->id, stream);
-	if (!unpack_done(&u) || (p && (!reads(p) || more > GUEST_WINDOW || p->credit + more > GUEST_WINDOW)))
+	struct inner_pump *p = pump_find(g, f->id, stream);
+	if (!unpack_done(&u) || (p && (!pump_reads(p) || more > GUEST_WINDOW || p->credit + more > GUEST_WINDOW)))
 		g->over = true;
 	else if (p) {
 		p->credit += more;
@@ -285,7 +285,7 @@ void inner_pump_credit(struct inner *g, const struct frame *f)
 
 void inner_pump_resize(struct inner *g, uint64_t id, const struct winsize *size)
 {
-	struct inner_pump *p = find(g, id, GUEST_TTY);
+	struct inner_pump *p = pump_find(g, id, GUEST_TTY);
 	if (p)
 		ioctl(p->fd, TIOCSWINSZ, size);
 }
@@ -323,7 +323,7 @@ void inner_pump_run_ended(struct inner *g, struct inner_run *r)
 			p->draining = true;
 			r->draining++;
 			if (!p->drain)
-				drained(g, p);
+				pump_drained(g, p);
 			drain_now(g, p);
 		}
 	}
@@ -355,7 +355,7 @@ static void accept_one(struct inner *g, struct inner_pump *p)
 	inner_pump_new(g, PUMP_CONN, id, GUEST_CONN, fd, NULL);
 }
 
-static void connected(struct inner *g, struct inner_pump *p)
+static void pump_connected(struct inner *g, struct inner_pump *p)
 {
 	int sys = 0;
 	socklen_t len = sizeof sys;
@@ -384,9 +384,9 @@ size_t inner_pump_poll(struct inner *g, struct pollfd *fds)
 	for (size_t i = 0; i < nr; i++) {
 		struct inner_pump *p = g->pump[i];
 		short events = 0;
-		if ((reads(p) && !p->in_over && (p->sink || p->credit)) || p->kind == PUMP_LISTEN)
+		if ((pump_reads(p) && !p->in_over && (p->sink || p->credit)) || p->kind == PUMP_LISTEN)
 			events |= POLLIN;
-		if (p->kind == PUMP_CONNECTING || (writes(p) && p->out.len && !p->eof_done))
+		if (p->kind == PUMP_CONNECTING || (pump_writes(p) && p->out.len && !p->eof_done))
 			events |= POLLOUT;
 		fds[i] = (struct pollfd){ .fd = events ? p->fd : -1, .events = events };
 	}
@@ -403,12 +403,12 @@ void inner_pump_serve(struct inner *g, const struct pollfd *fds, size_t nr)
 		if (p->kind == PUMP_LISTEN)
 			accept_one(g, p);
 		else if (p->kind == PUMP_CONNECTING)
-			connected(g, p);
+			pump_connected(g, p);
 		else {
 			if (got & (POLLOUT | POLLERR))
-				write_out(g, p);
+				pump_write_out(g, p);
 			if (!p->dead && got & (POLLIN | POLLHUP | POLLERR) && fds[i].events & POLLIN)
-				read_in(g, p);
+				pump_read_in(g, p);
 		}
 	}
 }

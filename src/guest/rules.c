@@ -116,7 +116,7 @@ static void pack_attached(struct buf *out, int abi, const struct buf *missing, s
 	buf_append(out, missing->data, missing->len);
 }
 
-static void attach(struct inner *g, const struct guest_attach_body *a)
+static void rules_attach(struct inner *g, const struct guest_attach_body *a)
 {
 	CLEANUP(buf_release) struct buf missing = BUF_INIT;
 	int abi = inner_landlock_abi(), fd = -1;
@@ -170,12 +170,12 @@ void inner_attach(struct inner *g)
 		g->over = true;
 		return;
 	}
-	attach(g, &a);
+	rules_attach(g, &a);
 	guest_attach_release(&a);
 }
 
 /* Limits only ever go down. */
-static long lower(int what, uint64_t soft, uint64_t hard)
+static long rules_lower(int what, uint64_t soft, uint64_t hard)
 {
 	struct rlimit64 now;
 	long rc = sys4(SYS_prlimit64, 0, what, NULL, &now);
@@ -191,23 +191,23 @@ static long lower(int what, uint64_t soft, uint64_t hard)
 /* What no command of a box gets: the guest has lowered these for itself, and children inherit. */
 int inner_lower_limits(void)
 {
-	return lower(RLIMIT_CORE, 0, 0) < 0 || lower(RLIMIT_NOFILE, 4096, 4096) < 0 ||
-			       lower(RLIMIT_MEMLOCK, 0, 0) < 0 || lower(RLIMIT_MSGQUEUE, 0, 0) < 0 ||
-			       lower(RLIMIT_RTPRIO, 0, 0) < 0 || lower(RLIMIT_NICE, 0, 0) < 0 ||
-			       lower(RLIMIT_SIGPENDING, 256, 256) < 0
+	return rules_lower(RLIMIT_CORE, 0, 0) < 0 || rules_lower(RLIMIT_NOFILE, 4096, 4096) < 0 ||
+			       rules_lower(RLIMIT_MEMLOCK, 0, 0) < 0 || rules_lower(RLIMIT_MSGQUEUE, 0, 0) < 0 ||
+			       rules_lower(RLIMIT_RTPRIO, 0, 0) < 0 || rules_lower(RLIMIT_NICE, 0, 0) < 0 ||
+			       rules_lower(RLIMIT_SIGPENDING, 256, 256) < 0
 		       ? -1
 		       : 0;
 }
 
 static long enter_limits(const struct inner_rules *r)
 {
-	long rc = lower(RLIMIT_NOFILE, 1024, 1024); /* the guest itself needs more */
+	long rc = rules_lower(RLIMIT_NOFILE, 1024, 1024); /* the guest itself needs more */
 	if (rc == 0 && r->mem_bytes)
-		rc = lower(RLIMIT_AS, r->mem_bytes, r->mem_bytes);
+		rc = rules_lower(RLIMIT_AS, r->mem_bytes, r->mem_bytes);
 	if (rc == 0 && r->file_bytes)
-		rc = lower(RLIMIT_FSIZE, r->file_bytes, r->file_bytes);
+		rc = rules_lower(RLIMIT_FSIZE, r->file_bytes, r->file_bytes);
 	if (rc == 0 && r->pids)
-		rc = lower(RLIMIT_NPROC, r->pids, r->pids);
+		rc = rules_lower(RLIMIT_NPROC, r->pids, r->pids);
 	return rc;
 }
 

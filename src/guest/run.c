@@ -56,7 +56,7 @@ static void child_free(struct inner_child **cp)
 }
 
 /* What children needed that have left our memory since. */
-static void sweep(struct inner *g)
+static void guest_run_sweep(struct inner *g)
 {
 	for (size_t i = 0; i < g->nr_runs; i++)
 		if (g->run[i]->child && !__atomic_load_n(&g->run[i]->slot->shares, __ATOMIC_ACQUIRE))
@@ -98,7 +98,7 @@ static void send_ended(struct inner *g, const struct inner_run *r)
 	buf_release(&b);
 }
 
-static void refuse(struct inner *g, uint64_t id, unsigned step, int sys)
+static void guest_run_refuse(struct inner *g, uint64_t id, unsigned step, int sys)
 {
 	struct inner_run r = { .id = id, .ended = { .code = 126, .step = (uint8_t)step, .sys = (uint32_t)sys, .oom = GUEST_OOM_UNKNOWN } };
 	send_ended(g, &r);
@@ -110,7 +110,7 @@ static char **merge_env(const struct guest_prepare_body *b)
 	size_t own = 0, nr = 0;
 	while (environ[own])
 		own++;
-	char **env = xcalloc(own + b->nr_env + 1, sizeof *env);
+	char **env = mem_calloc(own + b->nr_env + 1, sizeof *env);
 	for (size_t i = 0; i < own; i++) {
 		size_t name = strcspn(environ[i], "=");
 		bool over = false;
@@ -145,7 +145,7 @@ static unsigned open_tty(const struct guest_prepare_body *b, struct ends *e)
 	return inner_tty_open(&size, &e->master, &e->tty) ? GS_NONE : GS_PTY;
 }
 
-static unsigned open_pipes(const struct guest_prepare_body *b, struct ends *e)
+static unsigned guest_open_pipes(const struct guest_prepare_body *b, struct ends *e)
 {
 	for (int i = b->flags & GUEST_STDIN ? 0 : 1; i < 3; i++) {
 		int p[2];
@@ -171,7 +171,7 @@ static unsigned open_ends(struct inner *g, const struct guest_prepare_body *b, c
 	memcpy(e->child + 3 - want, fds, want * sizeof fds[0]);
 	if (trace)
 		e->trace = fds[want];
-	return tty ? open_tty(b, e) : pass ? GS_NONE : open_pipes(b, e);
+	return tty ? open_tty(b, e) : pass ? GS_NONE : guest_open_pipes(b, e);
 }
 
 /* The child shares our memory until it execs (a fork would cost a sixth of the whole exec), on a stack of its own. */
@@ -194,7 +194,7 @@ static struct inner_child *child_new(struct inner *g, const struct frame *f)
 {
 	struct inner_child *c = NEW(struct inner_child);
 	struct err err = ERR_INIT;
-	c->frame = xmemdup(f->body, f->len);
+	c->frame = mem_dup(f->body, f->len);
 	c->fd[0] = c->fd[1] = c->fd[2] = c->tty = c->trace = -1;
 	c->null_fd = g->null_fd;
 	c->die_with_guest = !g->init;
@@ -220,7 +220,7 @@ static void start_pumps(struct inner *g, struct inner_run *r, struct ends *e)
 }
 
 /* Returns the step that failed, with errno. Takes @c if none did. */
-static unsigned prepare(struct inner *g, const struct frame *f, struct inner_child *c, struct ends *e)
+static unsigned guest_run_prepare(struct inner *g, const struct frame *f, struct inner_child *c, struct ends *e)
 {
 	unsigned flags = c->body.flags, step = open_ends(g, &c->body, f, e);
 	if (step)
@@ -270,10 +270,10 @@ void inner_prepare(struct inner *g, const struct frame *f)
 		g->over = true;
 		return;
 	}
-	sweep(g);
-	unsigned step = prepare(g, f, c, &e);
+	guest_run_sweep(g);
+	unsigned step = guest_run_prepare(g, f, c, &e);
 	if (step) {
-		refuse(g, f->id, step, errno);
+		guest_run_refuse(g, f->id, step, errno);
 		child_free(&c);
 	}
 	ends_close(e.child, 3);
@@ -283,14 +283,14 @@ void inner_prepare(struct inner *g, const struct frame *f)
 	fd_close(&e.trace);
 }
 
-static void wake(struct inner_run *r)
+static void guest_run_wake(struct inner_run *r)
 {
 	__atomic_store_n(&r->slot->go, 1, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &r->slot->go, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 /* Told to go, and nothing that it has to wait for. */
-static bool may_go(const struct inner *g, const struct inner_run *r)
+static bool guest_run_may_go(const struct inner *g, const struct inner_run *r)
 {
 	return r->gone && !r->after && (!g->frozen || r->ours);
 }
@@ -299,8 +299,8 @@ static void waits_no_more(const struct inner *g, struct inner_run *r)
 {
 	r->after = 0;
 	inner_mark_free(&r->mark);
-	if (may_go(g, r))
-		wake(r);
+	if (guest_run_may_go(g, r))
+		guest_run_wake(r);
 }
 
 void inner_go(struct inner *g, struct inner_run *r, uint64_t after, const char *mark)
@@ -326,8 +326,8 @@ void inner_came_out(struct inner *g, const struct inner_run *r, const char *byte
 void inner_thawed(struct inner *g)
 {
 	for (size_t i = 0; i < g->nr_runs; i++)
-		if (may_go(g, g->run[i]) && !g->run[i]->slot->go)
-			wake(g->run[i]);
+		if (guest_run_may_go(g, g->run[i]) && !g->run[i]->slot->go)
+			guest_run_wake(g->run[i]);
 }
 
 void inner_signal(struct inner *g, struct inner_run *r, int signo, bool all)
@@ -359,7 +359,7 @@ void inner_drop_left(struct inner *g, uint64_t id)
 		}
 }
 
-static void finish(struct inner *g, struct inner_run *r)
+static void guest_run_finish(struct inner *g, struct inner_run *r)
 {
 	uint64_t id = r->id;
 	if (r->ended.left)
@@ -375,10 +375,10 @@ static void finish(struct inner *g, struct inner_run *r)
 void inner_run_drained(struct inner *g, struct inner_run *r)
 {
 	if (--r->draining == 0)
-		finish(g, r);
+		guest_run_finish(g, r);
 }
 
-static void on_end(struct inner *g, struct inner_run *r, int status, const struct rusage *use)
+static void guest_run_on_end(struct inner *g, struct inner_run *r, int status, const struct rusage *use)
 {
 	struct guest_ended_body *e = &r->ended;
 	e->step = (uint8_t)__atomic_load_n(&r->slot->step, __ATOMIC_ACQUIRE);
@@ -404,7 +404,7 @@ bool inner_reap(struct inner *g)
 	while ((pid = wait4(-1, &status, WNOHANG, &use)) > 0) {
 		for (size_t i = 0; i < g->nr_runs; i++)
 			if (g->run[i]->pid == pid && !g->run[i]->reaped) {
-				on_end(g, g->run[i], status, &use);
+				guest_run_on_end(g, g->run[i], status, &use);
 				break;
 			}
 	}

@@ -28,7 +28,7 @@ static int open_root(const char *path, struct err *err)
 	return fd < 0 ? err_sys(err, "cannot open '%s'", path) : fd;
 }
 
-static int list(char **arg, struct buf *out, struct err *err)
+static int tool_list(char **arg, struct buf *out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf in = BUF_INIT, all = BUF_INIT;
 	CLEANUP(fd_close) int root = open_root(arg[0], err);
@@ -43,13 +43,13 @@ static int list(char **arg, struct buf *out, struct err *err)
 }
 
 /* A file that its owner may not read is opened for the moment. -1: there is none. */
-static int open_file(int root, const char *path, struct stat *st)
+static int tool_open_file(int root, const char *path, struct stat *st)
 {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 	int fd = beneath_open(root, path, strlen(path), flags);
 	if (fd < 0 && errno == EACCES) {
 		CLEANUP(fd_close) int at = beneath_open(root, path, strlen(path), O_PATH);
-		CLEANUP(free_ptr) char *proc = xasprintf("/proc/self/fd/%d", at);
+		CLEANUP(free_ptr) char *proc = mem_printf("/proc/self/fd/%d", at);
 		if (at < 0 || fstat(at, st) < 0 || !S_ISREG(st->st_mode) || chmod(proc, (st->st_mode & 07777) | 0400) < 0)
 			return -1;
 		fd = open(proc, flags | O_CLOEXEC);
@@ -63,7 +63,7 @@ static int open_file(int root, const char *path, struct stat *st)
 static void get_one(int root, const char *path, uint64_t from, uint64_t want, struct buf *out)
 {
 	struct stat st;
-	CLEANUP(fd_close) int fd = open_file(root, path, &st);
+	CLEANUP(fd_close) int fd = tool_open_file(root, path, &st);
 	struct manifest_entry e = { .path = path };
 	pack_u8(out, fd >= 0);
 	if (fd < 0)
@@ -87,7 +87,7 @@ static void get_one(int root, const char *path, uint64_t from, uint64_t want, st
 		out->data[at + (size_t)i] = (char)(got >> (8 * i));
 }
 
-static int news(char **arg, struct buf *out, struct err *err)
+static int tool_news(char **arg, struct buf *out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf all = BUF_INIT;
 	CLEANUP(fd_close) int root = open_root(arg[0], err);
@@ -124,7 +124,7 @@ static int open_asked(const char *path, struct buf *in, struct unpack *u, struct
 	return root;
 }
 
-static int get(char **arg, struct buf *out, struct err *err)
+static int tool_get(char **arg, struct buf *out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf in = BUF_INIT;
 	struct unpack u;
@@ -142,7 +142,7 @@ static int get(char **arg, struct buf *out, struct err *err)
 }
 
 /* -1: it cannot be read to its end. */
-static int sum_of(int fd, struct hash *out)
+static int tool_sum_of(int fd, struct hash *out)
 {
 	char bytes[64 << 10];
 	struct hash_ctx c;
@@ -160,8 +160,8 @@ static void sum_one(int root, const char *path, struct buf *out)
 	struct stat st, after;
 	struct hash h;
 	struct manifest_entry e = { .path = path }, then = { .path = path };
-	CLEANUP(fd_close) int fd = open_file(root, path, &st);
-	bool good = fd >= 0 && sum_of(fd, &h) == 0 && fstat(fd, &after) == 0;
+	CLEANUP(fd_close) int fd = tool_open_file(root, path, &st);
+	bool good = fd >= 0 && tool_sum_of(fd, &h) == 0 && fstat(fd, &after) == 0;
 	if (good) {
 		manifest_stat(&e, &st);
 		manifest_stat(&then, &after);
@@ -174,7 +174,7 @@ static void sum_one(int root, const char *path, struct buf *out)
 	buf_append(out, h.b, HASH_LEN);
 }
 
-static int sum(char **arg, struct buf *out, struct err *err)
+static int tool_sum(char **arg, struct buf *out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf in = BUF_INIT;
 	struct unpack u;
@@ -190,7 +190,7 @@ static int sum(char **arg, struct buf *out, struct err *err)
 	return 0;
 }
 
-static int apply(char **arg, struct buf *out, struct err *err)
+static int tool_apply(char **arg, struct buf *out, struct err *err)
 {
 	char head[8];
 	CLEANUP(free_ptr) char *plan = NULL;
@@ -202,7 +202,7 @@ static int apply(char **arg, struct buf *out, struct err *err)
 	uint64_t len = get_u64le(head);
 	if (len > TOOL_MAX_IN || mem < 0)
 		return err_set(err, ERR_PARSE, "the plan cannot be taken");
-	plan = xmalloc(len + 1);
+	plan = mem_alloc(len + 1);
 	if (fd_read_full(0, plan, len, err) < 0)
 		return -1;
 	char bytes[64 << 10];
@@ -213,7 +213,7 @@ static int apply(char **arg, struct buf *out, struct err *err)
 	return plan_run(root, plan, len, &mem, 1, &done, err);
 }
 
-static int look(char **arg, struct buf *out, struct err *err)
+static int tool_look(char **arg, struct buf *out, struct err *err)
 {
 	bool file = strcmp(arg[1], "file") == 0, dir = strcmp(arg[1], "dir") == 0;
 	const int flags = dir ? O_RDONLY | O_DIRECTORY : file ? O_RDONLY : O_PATH | O_NOFOLLOW;
@@ -245,19 +245,19 @@ static int look(char **arg, struct buf *out, struct err *err)
 	return 0;
 }
 
-static int make_parents(const char *path, struct err *err)
+static int tool_make_parents(const char *path, struct err *err)
 {
 	const char *slash = strrchr(path, '/');
-	CLEANUP(free_ptr) char *dir = slash && slash > path ? xstrndup(path, (size_t)(slash - path)) : NULL;
+	CLEANUP(free_ptr) char *dir = slash && slash > path ? mem_strndup(path, (size_t)(slash - path)) : NULL;
 	return dir && access(dir, F_OK) < 0 ? dir_make(dir, 0755, err) : 0;
 }
 
-static int put(char **arg, struct buf *out, struct err *err)
+static int tool_put(char **arg, struct buf *out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf in = BUF_INIT;
 	CLEANUP(json_release) json_t *said = json_object();
 	struct stat st;
-	if (fd_read_all(0, &in, TOOL_MAX_IN, err) < 0 || make_parents(arg[0], err) < 0)
+	if (fd_read_all(0, &in, TOOL_MAX_IN, err) < 0 || tool_make_parents(arg[0], err) < 0)
 		return -1;
 	bool created = access(arg[0], F_OK) < 0;
 	CLEANUP(fd_close) int fd = open(arg[0], O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644);
@@ -275,7 +275,7 @@ static int put(char **arg, struct buf *out, struct err *err)
 	return 0;
 }
 
-static int remove_all(char **arg, struct buf *out, struct err *err)
+static int tool_remove_all(char **arg, struct buf *out, struct err *err)
 {
 	(void)out;
 	return dir_remove(arg[0], err);
@@ -285,10 +285,10 @@ static const struct {
 	const char *name;
 	int args;
 	int (*run)(char **arg, struct buf *out, struct err *err);
-} verbs[] = {
-	{ "list", 1, list }, { "get", 1, get },	  { "apply", 1, apply },
-	{ "look", 3, look }, { "write", 2, put }, { "remove", 1, remove_all }, { "news", 4, news },
-	{ "sum", 1, sum },
+} tool_verbs[] = {
+	{ "list", 1, tool_list }, { "get", 1, tool_get },	  { "apply", 1, tool_apply },
+	{ "look", 3, tool_look }, { "write", 2, tool_put }, { "remove", 1, tool_remove_all }, { "news", 4, tool_news },
+	{ "sum", 1, tool_sum },
 };
 
 /* Returns on failure only. */
@@ -311,10 +311,10 @@ int tool_answer(int argc, char **argv, struct buf *out)
 	hash_init();
 	err_set(&err, ERR_USAGE, "no such verb");
 	pack_u8(out, 0);
-	for (size_t i = 0; i < ARRAY_LEN(verbs) && argc > 0; i++)
-		if (strcmp(argv[0], verbs[i].name) == 0 && argc == 1 + verbs[i].args) {
+	for (size_t i = 0; i < ARRAY_LEN(tool_verbs) && argc > 0; i++)
+		if (strcmp(argv[0], tool_verbs[i].name) == 0 && argc == 1 + tool_verbs[i].args) {
 			err = ERR_INIT;
-			verbs[i].run(argv + 1, out, &err);
+			tool_verbs[i].run(argv + 1, out, &err);
 		}
 	if (err.code) {
 		buf_reset(out);

@@ -22,7 +22,7 @@
 /* Numbers of another kind of call (x32's): they would be the same calls, and nobody asked. */
 enum { OTHER_CALLS = 0x40000000 };
 
-static long install(void)
+static long guest_trace_install(void)
 {
 	static const struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
@@ -46,7 +46,7 @@ static long install(void)
 
 long inner_trace(int sock)
 {
-	long fd = install();
+	long fd = guest_trace_install();
 	uint32_t why = fd < 0 ? (uint32_t)-fd : 0;
 	union {
 		struct cmsghdr head;

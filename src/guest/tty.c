@@ -62,12 +62,12 @@ struct held {
 	struct strv asks;	 /* number, verb, arguments */
 };
 
-static void on_child(int signo)
+static void guest_tty_on_child(int signo)
 {
 	(void)signo; /* it ends the wait */
 }
 
-static _Noreturn void become(char **argv, int tty, const sigset_t *mask)
+static _Noreturn void guest_tty_become(char **argv, int tty, const sigset_t *mask)
 {
 	static const int own[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD };
 	bool good = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && setsid() >= 0 && ioctl(tty, TIOCSCTTY, 0) == 0;
@@ -84,18 +84,18 @@ static _Noreturn void become(char **argv, int tty, const sigset_t *mask)
 }
 
 /* Who reads FILE and @end finds a whole one at any time. */
-static bool put(const struct held *h, const char *end, const void *bytes, size_t len)
+static bool guest_tty_put(const struct held *h, const char *end, const void *bytes, size_t len)
 {
-	CLEANUP(free_ptr) char *made = xasprintf("%s.new", h->file), *path = xasprintf("%s%s", h->file, end);
+	CLEANUP(free_ptr) char *made = mem_printf("%s.new", h->file), *path = mem_printf("%s%s", h->file, end);
 	struct err err = ERR_INIT;
 	CLEANUP(fd_close) int fd = open(made, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	return fd >= 0 && fd_write_all(fd, bytes, len, &err) == 0 && rename(made, path) == 0;
 }
 
-static bool put_number(const struct held *h)
+static bool guest_tty_put_number(const struct held *h)
 {
-	CLEANUP(free_ptr) char *text = xasprintf("%d\n", (int)h->child);
-	return put(h, "", text, strlen(text));
+	CLEANUP(free_ptr) char *text = mem_printf("%d\n", (int)h->child);
+	return guest_tty_put(h, "", text, strlen(text));
 }
 
 static void ask_no_more(struct held *h)
@@ -106,7 +106,7 @@ static void ask_no_more(struct held *h)
 
 static void take_ask(struct held *h)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("%s.ask", h->file);
+	CLEANUP(free_ptr) char *path = mem_printf("%s.ask", h->file);
 	CLEANUP(buf_release) struct buf in = BUF_INIT;
 	struct err err = ERR_INIT;
 	if (access(path, F_OK) < 0 || file_read(path, &in, ASK_MAX, &err) < 0 || unlink(path) < 0)
@@ -121,12 +121,12 @@ static void take_ask(struct held *h)
 		ask_no_more(h);
 }
 
-static void answer(struct held *h)
+static void guest_tty_answer(struct held *h)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
-	CLEANUP(free_ptr) char *end = xasprintf(".say.%s", h->asks.item[0]);
+	CLEANUP(free_ptr) char *end = mem_printf(".say.%s", h->asks.item[0]);
 	tool_answer((int)h->asks.nr - 1, h->asks.item + 1, &out);
-	put(h, end, out.data, out.len);
+	guest_tty_put(h, end, out.data, out.len);
 	ask_no_more(h);
 }
 
@@ -138,7 +138,7 @@ static void take_typed(struct held *h)
 	h->nr_typed = n > 0 ? (size_t)n : 0;
 }
 
-static void type(struct held *h)
+static void guest_tty_type(struct held *h)
 {
 	ssize_t n = write(h->master, h->typed, h->nr_typed);
 	if (n < 0 && errno != EINTR && errno != EAGAIN)
@@ -150,7 +150,7 @@ static void type(struct held *h)
 }
 
 /* How much came; 0: nothing is there, or nothing comes any more. */
-static size_t show(struct held *h)
+static size_t guest_tty_show(struct held *h)
 {
 	UNSET char bytes[READ_MAX];
 	struct err err = ERR_INIT;
@@ -158,11 +158,11 @@ static size_t show(struct held *h)
 	if (n > 0 && fd_write_all(1, bytes, (size_t)n, &err) < 0)
 		kill(h->child, SIGKILL);
 	if (n > 0 && h->mark && inner_mark_complete(h->mark, bytes, (size_t)n))
-		answer(h);
+		guest_tty_answer(h);
 	return n > 0 ? (size_t)n : 0;
 }
 
-static void reap(struct held *h)
+static void guest_tty_reap(struct held *h)
 {
 	siginfo_t how = { 0 };
 	if (waitid(P_PID, (id_t)h->child, &how, WEXITED | WNOHANG | WNOWAIT) < 0 || how.si_pid != h->child)
@@ -171,7 +171,7 @@ static void reap(struct held *h)
 	*(how.si_code == CLD_EXITED ? &h->code : &h->signal) = how.si_status;
 }
 
-static void pass_on(struct held *h, const sigset_t *mask)
+static void guest_tty_pass_on(struct held *h, const sigset_t *mask)
 {
 	while (!h->ended) {
 		struct pollfd p[2] = { { .fd = h->in_over || h->nr_typed ? -1 : 0, .events = POLLIN },
@@ -180,15 +180,15 @@ static void pass_on(struct held *h, const sigset_t *mask)
 			if (p[0].revents)
 				take_typed(h);
 			if (h->nr_typed)
-				type(h);
+				guest_tty_type(h);
 			if (p[1].revents & POLLIN)
-				show(h);
+				guest_tty_show(h);
 			else if (p[1].revents & (POLLHUP | POLLERR)) /* its end has been closed, and the command goes on without */
 				ppoll(NULL, 0, &(struct timespec){ .tv_nsec = 10000000 }, mask);
 		}
-		reap(h);
+		guest_tty_reap(h);
 	}
-	for (size_t n, all = 0; all < DRAIN_MAX && (n = show(h)); all += n)
+	for (size_t n, all = 0; all < DRAIN_MAX && (n = guest_tty_show(h)); all += n)
 		;
 }
 
@@ -220,7 +220,7 @@ int tool_tty(char **argv)
 {
 	struct held h = { .master = -1, .file = argv[0] };
 	struct err err = ERR_INIT;
-	struct sigaction act = { .sa_handler = on_child };
+	struct sigaction act = { .sa_handler = guest_tty_on_child };
 	sigset_t block, mask;
 	int tty = -1;
 	const struct winsize size = { .ws_col = (uint16_t)strtoul(argv[1], NULL, 10), .ws_row = (uint16_t)strtoul(argv[2], NULL, 10) };
@@ -236,13 +236,13 @@ int tool_tty(char **argv)
 	sigprocmask(SIG_BLOCK, &block, &mask);
 	h.child = fork();
 	if (h.child == 0)
-		become(argv + 3, tty, &mask);
+		guest_tty_become(argv + 3, tty, &mask);
 	fd_close(&tty);
 	if (h.child < 0)
 		return no_terminal("a new process");
-	if (!put_number(&h))
+	if (!guest_tty_put_number(&h))
 		fprintf(stderr, "its number cannot be kept in '%s': no signal will reach it\n", argv[0]);
 	sigdelset(&mask, SIGCHLD);
-	pass_on(&h, &mask);
+	guest_tty_pass_on(&h, &mask);
 	return end_like(&h);
 }

@@ -22,27 +22,27 @@ struct watch {
 	struct loop_fd *fd;
 };
 
-static void check(struct http *h);
-static void sweep(void *self);
+static void http_client_check(struct http *h);
+static void http_client_sweep(void *self);
 
-static int64_t now_us(const struct http *h)
+static int64_t http_client_now_us(const struct http *h)
 {
 	return loop_now_us(h->loop);
 }
 
 /* --- the loop's side ------------------------------------------------------------------------------------------ */
 
-static void drive(struct http *h, curl_socket_t fd, int what)
+static void http_client_drive(struct http *h, curl_socket_t fd, int what)
 {
 	int running = 0;
 	bool was = h->inside;
 	h->inside = true;
 	curl_multi_socket_action(h->multi, fd, what, &running);
 	h->inside = was;
-	check(h);
+	http_client_check(h);
 }
 
-static void on_fd(void *self, int fd, unsigned events)
+static void http_client_on_fd(void *self, int fd, unsigned events)
 {
 	struct watch *w = self;
 	int what = 0;
@@ -50,10 +50,10 @@ static void on_fd(void *self, int fd, unsigned events)
 		what |= CURL_CSELECT_IN;
 	if (events & LOOP_WRITE)
 		what |= CURL_CSELECT_OUT;
-	drive(w->http, fd, what);
+	http_client_drive(w->http, fd, what);
 }
 
-static int on_socket(CURL *easy, curl_socket_t fd, int what, void *self, void *of_socket)
+static int http_client_on_socket(CURL *easy, curl_socket_t fd, int what, void *self, void *of_socket)
 {
 	struct http *h = self;
 	struct watch *w = of_socket;
@@ -71,14 +71,14 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *self, void *o
 	}
 	w = NEW(struct watch);
 	w->http = h;
-	w->fd = loop_fd_new(h->loop, fd, events, on_fd, w);
+	w->fd = loop_fd_new(h->loop, fd, events, http_client_on_fd, w);
 	curl_multi_assign(h->multi, fd, w);
 	return 0;
 }
 
-static void on_timer(void *self)
+static void http_client_on_timer(void *self)
 {
-	drive(self, CURL_SOCKET_TIMEOUT, 0);
+	http_client_drive(self, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static int on_timer_wish(CURLM *multi, long ms, void *self)
@@ -94,13 +94,13 @@ static int on_timer_wish(CURLM *multi, long ms, void *self)
 
 /* --- limits --------------------------------------------------------------------------------------------------- */
 
-static int64_t limit(int64_t wish, int64_t dflt)
+static int64_t http_client_limit(int64_t wish, int64_t dflt)
 {
 	return wish < 0 ? INT64_MAX : wish ? wish : dflt;
 }
 
 /* When the next limit runs out, and its name. */
-static int64_t due(const struct http_call *c, const char **what)
+static int64_t http_client_due(const struct http_call *c, const char **what)
 {
 	int64_t at = INT64_MAX;
 	if (c->total_us < INT64_MAX) {
@@ -116,23 +116,23 @@ static int64_t due(const struct http_call *c, const char **what)
 	return at;
 }
 
-static void arm(struct http_call *c)
+static void http_client_arm(struct http_call *c)
 {
 	const char *what;
-	int64_t at = due(c, &what), in = at - now_us(c->http);
+	int64_t at = http_client_due(c, &what), in = at - http_client_now_us(c->http);
 	if (at == INT64_MAX)
 		loop_timer_stop(c->timer);
 	else
 		loop_timer_set(c->timer, in <= 0 ? 0 : (uint64_t)(in / 1000) + 1, 0);
 }
 
-static void touch(struct http_call *c)
+static void http_client_touch(struct http_call *c)
 {
-	c->last_us = now_us(c->http);
+	c->last_us = http_client_now_us(c->http);
 	if (c->first_at_us >= 0)
 		return;
 	c->first_at_us = c->last_us;
-	arm(c); /* from now on the shorter limit counts */
+	http_client_arm(c); /* from now on the shorter limit counts */
 }
 
 /* A server that sends a byte now and then keeps a connection open, but gets nowhere. */
@@ -143,7 +143,7 @@ static void touch_body(struct http_call *c, const char *data, size_t len)
 	if (c->lines && c->first_at_us >= 0 && c->crumbs < CRUMBS_MAX && !memchr(data, '\n', len))
 		return;
 	c->crumbs = 0;
-	touch(c);
+	http_client_touch(c);
 }
 
 /* --- an answer ------------------------------------------------------------------------------------------------ */
@@ -175,7 +175,7 @@ static void take_header(struct http_call *c, const char *line, size_t len)
 
 static const struct http_header *lines_taken(struct http_call *c)
 {
-	c->header = xrealloc(c->header, (c->nr_header + 1) * sizeof *c->header);
+	c->header = mem_realloc(c->header, (c->nr_header + 1) * sizeof *c->header);
 	const char *p = buf_cstr(&c->head_text);
 	for (size_t i = 0; i < c->nr_header; i++) {
 		c->header[i].name = p;
@@ -203,7 +203,7 @@ static size_t on_header(char *data, size_t one, size_t len, void *self)
 	(void)one;
 	if (c->dead)
 		return 0;
-	touch(c);
+	http_client_touch(c);
 	if (len > 5 && memcmp(data, "HTTP/", 5) == 0) { /* a new head: after 100, or of a proxy */
 		long status = 0;
 		forget_head(c);
@@ -240,15 +240,15 @@ static size_t on_body(char *data, size_t one, size_t len, void *self)
 
 /* --- limits that ran out --------------------------------------------------------------------------------------- */
 
-static void finish(struct http_call *c, CURLcode code);
+static void http_client_finish(struct http_call *c, CURLcode code);
 
-static void on_limit(void *self)
+static void http_client_on_limit(void *self)
 {
 	struct http_call *c = self;
 	const char *what = "";
-	int64_t at = due(c, &what), now = now_us(c->http);
+	int64_t at = http_client_due(c, &what), now = http_client_now_us(c->http);
 	if (at > now) {
-		arm(c);
+		http_client_arm(c);
 		return;
 	}
 	bool total = what[0] == 't' && what[4] == 'w';
@@ -256,8 +256,8 @@ static void on_limit(void *self)
 	struct buf text = BUF_INIT;
 	buf_printf(&text, "%s %lld.%lld s", what, (long long)(us / 1000000), (long long)(us / 100000 % 10));
 	c->slow = buf_take(&text);
-	finish(c, CURLE_OPERATION_TIMEDOUT);
-	sweep(c->http);
+	http_client_finish(c, CURLE_OPERATION_TIMEDOUT);
+	http_client_sweep(c->http);
 }
 
 /* --- the end -------------------------------------------------------------------------------------------------- */
@@ -292,7 +292,7 @@ static enum http_how how_of(CURLcode code, const struct http_call *c)
 }
 
 /* Takes the call out of libcurl; its end is told by the sweep. */
-static void finish(struct http_call *c, CURLcode code)
+static void http_client_finish(struct http_call *c, CURLcode code)
 {
 	if (c->over)
 		return;
@@ -308,7 +308,7 @@ static void finish(struct http_call *c, CURLcode code)
 		.status = c->status,
 		.bytes = c->bytes,
 		.first_us = c->first_at_us < 0 ? -1 : c->first_at_us - c->sent_us,
-		.total_us = now_us(c->http) - c->sent_us,
+		.total_us = http_client_now_us(c->http) - c->sent_us,
 		.reused = conns == 0,
 		.text = code == CURLE_OK && !c->refused ? "" : text,
 	};
@@ -323,12 +323,12 @@ static void finish(struct http_call *c, CURLcode code)
 	c->dead = true;
 }
 
-static void on_done(struct http_transfer *t, CURLcode code)
+static void http_client_on_done(struct http_transfer *t, CURLcode code)
 {
-	finish(CONTAINER_OF(t, struct http_call, transfer), code);
+	http_client_finish(CONTAINER_OF(t, struct http_call, transfer), code);
 }
 
-static void check(struct http *h)
+static void http_client_check(struct http *h)
 {
 	int left = 0;
 	CURLMsg *m;
@@ -339,21 +339,21 @@ static void check(struct http *h)
 			CURLcode code = m->data.result; /* m is gone with the next call into libcurl */
 			t->done(t, code);
 		}
-	sweep(h);
+	http_client_sweep(h);
 }
 
-static void wipe(struct curl_slist *list)
+static void http_client_wipe(struct curl_slist *list)
 {
 	for (struct curl_slist *s = list; s; s = s->next)
 		explicit_bzero(s->data, strlen(s->data));
 	curl_slist_free_all(list);
 }
 
-static void call_free(struct http_call *c)
+static void http_client_call_free(struct http_call *c)
 {
 	curl_multi_remove_handle(c->http->multi, c->easy);
 	curl_easy_cleanup(c->easy);
-	wipe(c->headers);
+	http_client_wipe(c->headers);
 	loop_timer_free(&c->timer);
 	buf_release(&c->body);
 	buf_release(&c->head_text);
@@ -363,11 +363,11 @@ static void call_free(struct http_call *c)
 	free(c);
 }
 
-static void sweep(void *self)
+static void http_client_sweep(void *self)
 {
 	struct http *h = self;
 	if (h->inside)
-		return; /* drive() comes by again */
+		return; /* http_client_drive() comes by again */
 	for (struct http_call **p = &h->calls; *p;) {
 		struct http_call *c = *p;
 		if (!c->dead) {
@@ -376,7 +376,7 @@ static void sweep(void *self)
 		}
 		*p = c->next;
 		h->inside = true;
-		call_free(c);
+		http_client_call_free(c);
 		h->inside = false;
 	}
 }
@@ -398,8 +398,8 @@ void http_pause(struct http_call *c, bool paused)
 		return;
 	c->paused = paused;
 	if (!paused)
-		c->last_us = now_us(c->http);
-	arm(c);
+		c->last_us = http_client_now_us(c->http);
+	http_client_arm(c);
 	if (paused)
 		return; /* the next data says so to libcurl */
 	bool was = c->http->inside;
@@ -422,32 +422,32 @@ static void set_callbacks(struct http_call *c)
 	curl_easy_setopt(c->easy, CURLOPT_WRITEDATA, c);
 }
 
-static void on_later(void *self)
+static void http_client_on_later(void *self)
 {
 	struct http *h = self;
 	for (struct http_call *c = h->calls; c; c = c->next)
 		if (c->refused && !c->over)
-			finish(c, CURLE_URL_MALFORMAT);
-	sweep(h);
+			http_client_finish(c, CURLE_URL_MALFORMAT);
+	http_client_sweep(h);
 }
 
 struct http_call *http_send(struct http *h, const struct http_request *r, const struct http_handler *handler)
 {
 	struct http_call *c = NEW(struct http_call);
-	c->transfer.done = on_done;
+	c->transfer.done = http_client_on_done;
 	c->http = h;
 	c->handler = *handler;
 	c->easy = curl_easy_init();
-	c->timer = loop_timer_new(h->loop, on_limit, c);
-	c->sent_us = c->last_us = now_us(h);
+	c->timer = loop_timer_new(h->loop, http_client_on_limit, c);
+	c->sent_us = c->last_us = http_client_now_us(h);
 	c->first_at_us = -1;
-	c->first_us = limit(r->first_us, FIRST_US);
-	c->idle_us = limit(r->idle_us, IDLE_US);
+	c->first_us = http_client_limit(r->first_us, FIRST_US);
+	c->idle_us = http_client_limit(r->idle_us, IDLE_US);
 	c->lines = r->lines;
-	c->total_us = limit(r->total_us, INT64_MAX);
+	c->total_us = http_client_limit(r->total_us, INT64_MAX);
 	http_call_options(c, r);
 	set_callbacks(c);
-	int64_t connect = limit(r->connect_us, CONNECT_US);
+	int64_t connect = http_client_limit(r->connect_us, CONNECT_US);
 	if (connect < INT64_MAX)
 		curl_easy_setopt(c->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect / 1000 ? connect / 1000 : 1));
 	c->next = h->calls;
@@ -463,15 +463,15 @@ struct http_call *http_send(struct http *h, const struct http_request *r, const 
 	h->inside = true;
 	curl_multi_add_handle(h->multi, c->easy); /* begins by the timer, so nothing is called from here */
 	h->inside = was;
-	arm(c);
+	http_client_arm(c);
 	return c;
 }
 
 /* --- the client ----------------------------------------------------------------------------------------------- */
 
-static char *copy_of(const char *s)
+static char *http_client_copy_of(const char *s)
 {
-	return s ? xstrdup(s) : NULL;
+	return s ? mem_strdup(s) : NULL;
 }
 
 static const char *ca_of_environment(void)
@@ -494,14 +494,14 @@ int http_new(struct http **out, struct loop *loop, const struct http_settings *s
 	struct http *h = NEW(struct http);
 	h->loop = loop;
 	h->multi = multi;
-	h->timer = loop_timer_new(loop, on_timer, h);
-	h->later = loop_timer_new(loop, on_later, h);
-	h->ca_file = copy_of(set->ca_file ? set->ca_file : ca_of_environment());
-	h->proxy = copy_of(set->proxy);
-	h->agent = xstrdup(set->agent ? set->agent : "sandglass/" SANDGLASS_VERSION);
+	h->timer = loop_timer_new(loop, http_client_on_timer, h);
+	h->later = loop_timer_new(loop, http_client_on_later, h);
+	h->ca_file = http_client_copy_of(set->ca_file ? set->ca_file : ca_of_environment());
+	h->proxy = http_client_copy_of(set->proxy);
+	h->agent = mem_strdup(set->agent ? set->agent : "sandglass/" SANDGLASS_VERSION);
 	h->http1 = set->http1;
 	long most = set->host_connections ? set->host_connections : HOST_CONNECTIONS;
-	curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+	curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, http_client_on_socket);
 	curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, h);
 	curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_timer_wish);
 	curl_multi_setopt(multi, CURLMOPT_TIMERDATA, h);
@@ -520,7 +520,7 @@ void http_free(struct http **hp)
 		return;
 	for (struct http_call *c = h->calls; c; c = c->next)
 		c->dead = true;
-	sweep(h);
+	http_client_sweep(h);
 	curl_multi_cleanup(h->multi); /* closes the idle connections: on_socket frees their watches */
 	loop_timer_free(&h->timer);
 	loop_timer_free(&h->later);

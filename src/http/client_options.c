@@ -59,7 +59,7 @@ static void set_method(struct http_call *c, const struct http_request *r)
 }
 
 /* The last moment at which an address is known and nothing was sent to it. */
-static curl_socket_t on_open(void *self, curlsocktype purpose, struct curl_sockaddr *a)
+static curl_socket_t client_options_on_open(void *self, curlsocktype purpose, struct curl_sockaddr *a)
 {
 	struct http_call *c = self;
 	(void)purpose;
@@ -75,7 +75,7 @@ static void set_address_check(struct http_call *c, const struct http_request *r)
 	c->address_ok = r->address_ok;
 	if (!c->address_ok)
 		return;
-	curl_easy_setopt(c->easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
+	curl_easy_setopt(c->easy, CURLOPT_OPENSOCKETFUNCTION, client_options_on_open);
 	curl_easy_setopt(c->easy, CURLOPT_OPENSOCKETDATA, c);
 	curl_easy_setopt(c->easy, CURLOPT_FRESH_CONNECT, 1L);
 	curl_easy_setopt(c->easy, CURLOPT_FORBID_REUSE, 1L);

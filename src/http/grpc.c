@@ -14,7 +14,7 @@ struct seeker {
 	void *self;
 };
 
-static bool skip(struct span *s, uint64_t n)
+static bool grpc_skip(struct span *s, uint64_t n)
 {
 	if (n > s->left)
 		return false;
@@ -23,12 +23,12 @@ static bool skip(struct span *s, uint64_t n)
 	return true;
 }
 
-static bool varint(struct span *s, uint64_t *out)
+static bool grpc_varint(struct span *s, uint64_t *out)
 {
 	uint64_t v = 0;
 	for (unsigned shift = 0; shift < 64 && s->left; shift += 7) {
 		uint8_t b = *s->at;
-		skip(s, 1);
+		grpc_skip(s, 1);
 		v |= (uint64_t)(b & 0x7f) << shift;
 		if (!(b & 0x80)) {
 			*out = v;
@@ -45,16 +45,16 @@ static bool each_in_message(struct span m, const char *path, const struct seeker
 	if (!wanted || (*rest && *rest != '.'))
 		return false;
 	while (m.left) {
-		if (!varint(&m, &key))
+		if (!grpc_varint(&m, &key))
 			return false;
 		switch (key & 7) {
 		case VARINT:
-			if (!varint(&m, &n))
+			if (!grpc_varint(&m, &n))
 				return false;
 			continue;
 		case EIGHT_BYTES:
 		case FOUR_BYTES:
-			if (!skip(&m, (key & 7) == EIGHT_BYTES ? 8 : 4))
+			if (!grpc_skip(&m, (key & 7) == EIGHT_BYTES ? 8 : 4))
 				return false;
 			continue;
 		case BYTES:
@@ -63,11 +63,11 @@ static bool each_in_message(struct span m, const char *path, const struct seeker
 			return false;
 		}
 		struct span field = m;
-		if (!varint(&field, &n) || n > field.left)
+		if (!grpc_varint(&field, &n) || n > field.left)
 			return false;
 		m = field;
 		field.left = n;
-		skip(&m, n);
+		grpc_skip(&m, n);
 		if (key >> 3 != wanted)
 			continue;
 		if (!*rest)
@@ -86,9 +86,9 @@ bool grpc_each_field(uint8_t *body, size_t len, const char *path, grpc_field_fn 
 		if (s.left < HEAD || s.at[0] != 0)
 			return false;
 		size_t n = (size_t)s.at[1] << 24 | (size_t)s.at[2] << 16 | (size_t)s.at[3] << 8 | s.at[4];
-		skip(&s, HEAD);
+		grpc_skip(&s, HEAD);
 		struct span message = { s.at, n };
-		if (!skip(&s, n) || !each_in_message(message, path, &k))
+		if (!grpc_skip(&s, n) || !each_in_message(message, path, &k))
 			return false;
 	}
 	return true;

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+static const char head_token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 enum { METHOD_MAX = 16, TARGET_MAX = 4096, CHUNK_LINE_MAX = 256 };
 
@@ -24,14 +24,14 @@ const char *http_ask_field(const struct http_ask *a, const char *name)
 }
 
 /* Takes the request line apart, in place. A static sentence when it is none. */
-static const char *first_line(char *line, struct http_ask *a)
+static const char *head_first_line(char *line, struct http_ask *a)
 {
 	char *target = strchr(line, ' '), *version = target ? strchr(target + 1, ' ') : NULL;
 	if (!version)
 		return "the request line has not three words";
 	*target++ = 0;
 	*version++ = 0;
-	if (!*line || strlen(line) > METHOD_MAX || strspn(line, token) != strlen(line))
+	if (!*line || strlen(line) > METHOD_MAX || strspn(line, head_token) != strlen(line))
 		return "the method is none";
 	if (!strncmp(target, "http://", 7)) {
 		a->authority = target + 7;
@@ -53,7 +53,7 @@ static const char *first_line(char *line, struct http_ask *a)
 
 static const char *one_field(char *line, struct http_ask *a)
 {
-	size_t n = strspn(line, token);
+	size_t n = strspn(line, head_token);
 	if (!n || line[n] != ':')
 		return "a header line has no name";
 	line[n] = 0;
@@ -73,7 +73,7 @@ static const char *one_field(char *line, struct http_ask *a)
 	return NULL;
 }
 
-static size_t count(const struct http_ask *a, const char *name)
+static size_t head_count(const struct http_ask *a, const char *name)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < a->nr; i++)
@@ -82,14 +82,14 @@ static size_t count(const struct http_ask *a, const char *name)
 }
 
 /* How long the body is, and whether the connection goes on. */
-static const char *framing(struct http_ask *a)
+static const char *head_framing(struct http_ask *a)
 {
 	bool old = a->old;
 	const char *length = http_ask_field(a, "content-length"), *coding = http_ask_field(a, "transfer-encoding"),
 		   *connection = http_ask_field(a, "connection"), *expect = http_ask_field(a, "expect");
-	if (count(a, "host") > 1 || (!old && count(a, "host") != 1))
+	if (head_count(a, "host") > 1 || (!old && head_count(a, "host") != 1))
 		return "there is not exactly one Host";
-	if (count(a, "content-length") + count(a, "transfer-encoding") > 1)
+	if (head_count(a, "content-length") + head_count(a, "transfer-encoding") > 1)
 		return "the length of the body is said twice";
 	if (coding && (old || strcasecmp(coding, "chunked") != 0))
 		return "the body is coded in a way that is not known here";
@@ -114,12 +114,12 @@ static const char *take_apart(struct http_ask *a)
 		*end = 0;
 		if (strpbrk(line, "\r\n"))
 			return "a line does not end with CRLF";
-		why = first ? first_line(line, a) : one_field(line, a);
+		why = first ? head_first_line(line, a) : one_field(line, a);
 		first = false;
 	}
 	if (!why && first)
 		why = "there is no request line";
-	return why ? why : framing(a);
+	return why ? why : head_framing(a);
 }
 
 int http_ask_parse(const char *bytes, size_t len, struct http_ask *out, int *status_out, const char **why_out)
@@ -143,7 +143,7 @@ int http_ask_parse(const char *bytes, size_t len, struct http_ask *out, int *sta
 		*why_out = "the head of the request holds a NUL";
 		return -1;
 	}
-	out->text = xstrndup(bytes, out->len);
+	out->text = mem_strndup(bytes, out->len);
 	*why_out = take_apart(out);
 	if (!*why_out)
 		return 1;
@@ -155,15 +155,15 @@ int http_ask_parse(const char *bytes, size_t len, struct http_ask *out, int *sta
 
 enum { SIZE, EXTENSION, SIZE_LF, DATA, DATA_CR, DATA_LF, TRAILER, TRAILER_LF, END_LF };
 
-static int digit(char c)
+static int head_digit(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 /* One byte that is not data. false: it may not stand there. */
-static bool step(struct http_chunks *c, char b)
+static bool head_step(struct http_chunks *c, char b)
 {
-	int d = digit(b);
+	int d = head_digit(b);
 	if (++c->line > CHUNK_LINE_MAX)
 		return false;
 	switch (c->state) {
@@ -212,7 +212,7 @@ ssize_t http_chunks_feed(struct http_chunks *c, const char *bytes, size_t len, s
 	size_t at = 0;
 	while (at < len && !c->done) {
 		if (c->state != DATA) {
-			if (!step(c, bytes[at++]))
+			if (!head_step(c, bytes[at++]))
 				return -1;
 			continue;
 		}

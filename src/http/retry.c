@@ -7,7 +7,7 @@
 enum { BASE_US = 500000, CAP_US = 60 * 1000000, WAIT_MAX_S = 600, FAR_S = 1000000000 };
 
 /* Thousandths of a plain decimal number, whatever the locale; -1: it is none, or past 10^9. */
-static int64_t number(const char *s)
+static int64_t retry_number(const char *s)
 {
 	int64_t n = 0, unit = 1000;
 	const char *digits = s;
@@ -34,7 +34,7 @@ struct retry_hint retry_hint(const struct http_head *head, int64_t now_s)
 	if (v)
 		h.should = strcmp(v, "true") == 0 ? 1 : strcmp(v, "false") == 0 ? 0 : -1;
 	v = http_header(head, "retry-after-ms");
-	int64_t ms = v ? number(v) : -1; /* in thousandths of the unit: microseconds */
+	int64_t ms = v ? retry_number(v) : -1; /* in thousandths of the unit: microseconds */
 	if (ms > 0) {
 		h.after_us = ms;
 		return h;
@@ -42,7 +42,7 @@ struct retry_hint retry_hint(const struct http_head *head, int64_t now_s)
 	v = http_header(head, "retry-after");
 	if (!v)
 		return h;
-	ms = number(v);
+	ms = retry_number(v);
 	if (ms > 0)
 		h.after_us = ms * 1000;
 	else if (ms < 0) {

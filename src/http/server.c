@@ -56,7 +56,7 @@ struct http_server {
 	bool local;
 };
 
-static void take_in(struct http_visit *v);
+static void http_server_take_in(struct http_visit *v);
 
 static void visit_free(struct http_visit *v)
 {
@@ -78,7 +78,7 @@ static void visit_free(struct http_visit *v)
 }
 
 /* Told and freed outside of whatever is running. */
-static void die(struct http_visit *v)
+static void http_server_die(struct http_visit *v)
 {
 	if (v->state == DEAD)
 		return;
@@ -89,14 +89,14 @@ static void die(struct http_visit *v)
 	loop_timer_set(v->kick, 0, 0);
 }
 
-static void watch(struct http_visit *v)
+static void http_server_watch(struct http_visit *v)
 {
 	unsigned out = v->out.len > v->sent ? (unsigned)LOOP_WRITE : 0U;
 	if (v->watch) /* while the owner is at work nothing is read, but it is seen when the client goes */
 		loop_fd_events(v->watch, out | (v->state == BUSY ? (unsigned)LOOP_HUP : (unsigned)LOOP_READ));
 }
 
-static void limit(struct http_visit *v)
+static void http_server_limit(struct http_visit *v)
 {
 	if (v->out.len > v->sent)
 		loop_timer_set(v->timer, TAKE_MS, 0);
@@ -110,7 +110,7 @@ static void limit(struct http_visit *v)
 		loop_timer_stop(v->timer);
 }
 
-static void send_some(struct http_visit *v)
+static void http_server_send_some(struct http_visit *v)
 {
 	bool drained = false;
 	while (v->state != DEAD && v->out.len > v->sent) {
@@ -120,7 +120,7 @@ static void send_some(struct http_visit *v)
 		if (n < 0 && errno == EAGAIN)
 			break;
 		if (n < 0) {
-			die(v);
+			http_server_die(v);
 			return;
 		}
 		v->sent += (size_t)n;
@@ -133,17 +133,17 @@ static void send_some(struct http_visit *v)
 			shutdown(v->sock, SHUT_WR);
 	}
 	if (v->out.len - v->sent > HTTP_QUEUE_MAX)
-		die(v);
+		http_server_die(v);
 	if (v->state == DEAD)
 		return;
-	watch(v);
-	limit(v);
+	http_server_watch(v);
+	http_server_limit(v);
 	v->drained |= drained;
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
-static const char *reason(int status)
+static const char *http_server_reason(int status)
 {
 	static const struct {
 		int status;
@@ -159,9 +159,9 @@ static const char *reason(int status)
 	return "Unknown";
 }
 
-static void put_head(struct http_visit *v, int status, const char *type, const char *const *headers)
+static void http_server_put_head(struct http_visit *v, int status, const char *type, const char *const *headers)
 {
-	buf_printf(&v->out, "HTTP/1.1 %d %s\r\n", status, reason(status));
+	buf_printf(&v->out, "HTTP/1.1 %d %s\r\n", status, http_server_reason(status));
 	if (type)
 		buf_printf(&v->out, "Content-Type: %s\r\n", type);
 	for (size_t i = 0; headers && headers[i]; i++)
@@ -171,14 +171,14 @@ static void put_head(struct http_visit *v, int status, const char *type, const c
 }
 
 /* The answer is whole: on to the next request, outside of the owner's call. */
-static void answered(struct http_visit *v)
+static void http_server_answered(struct http_visit *v)
 {
 	http_ask_release(&v->ask);
 	buf_release(&v->body);
 	v->tag = NULL;
 	v->begun = v->drained = false;
 	v->state = v->last ? LINGER : HEAD;
-	send_some(v);
+	http_server_send_some(v);
 	if (v->state == HEAD && v->in.len && !v->inside)
 		loop_timer_set(v->kick, 0, 0);
 }
@@ -189,14 +189,14 @@ void http_reply(struct http_visit *v, int status, const char *type, const char *
 	if (v->state == DEAD)
 		return;
 	bool head = v->ask.method && !strcmp(v->ask.method, "HEAD");
-	put_head(v, status, type, headers);
+	http_server_put_head(v, status, type, headers);
 	if (status == 204)
 		buf_puts(&v->out, "\r\n");
 	else
 		buf_printf(&v->out, "Content-Length: %zu\r\n\r\n", len);
 	if (!head)
 		buf_append(&v->out, body, len);
-	answered(v);
+	http_server_answered(v);
 }
 
 void http_begin(struct http_visit *v, int status, const char *type, const char *const *headers)
@@ -205,9 +205,9 @@ void http_begin(struct http_visit *v, int status, const char *type, const char *
 		return;
 	v->begun = true;
 	v->last |= v->ask.old; /* the end of the connection is that of the stream */
-	put_head(v, status, type, headers);
+	http_server_put_head(v, status, type, headers);
 	buf_puts(&v->out, v->ask.old ? "\r\n" : "Transfer-Encoding: chunked\r\n\r\n");
-	send_some(v);
+	http_server_send_some(v);
 }
 
 void http_write(struct http_visit *v, const void *bytes, size_t len)
@@ -219,7 +219,7 @@ void http_write(struct http_visit *v, const void *bytes, size_t len)
 	buf_append(&v->out, bytes, len);
 	if (!v->ask.old)
 		buf_puts(&v->out, "\r\n");
-	send_some(v);
+	http_server_send_some(v);
 }
 
 void http_finish(struct http_visit *v)
@@ -229,7 +229,7 @@ void http_finish(struct http_visit *v)
 		return;
 	if (!v->ask.old)
 		buf_puts(&v->out, "0\r\n\r\n");
-	answered(v);
+	http_server_answered(v);
 }
 
 size_t http_queued(const struct http_visit *v)
@@ -245,7 +245,7 @@ bool http_begun(const struct http_visit *v)
 void http_break(struct http_visit *v)
 {
 	if (v->state != DEAD)
-		die(v);
+		http_server_die(v);
 	v->tell = false;
 }
 
@@ -257,7 +257,7 @@ int http_take(struct http_visit *v, struct buf *rest)
 	if (v->state != BUSY || v->begun || v->out.len > v->sent)
 		return -1;
 	buf_append(rest, v->in.data, v->in.len);
-	die(v);
+	http_server_die(v);
 	v->tell = false;
 	v->sock = -1;
 	return sock;
@@ -265,15 +265,15 @@ int http_take(struct http_visit *v, struct buf *rest)
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-static void refuse(struct http_visit *v, int status, const char *why)
+static void http_server_refuse(struct http_visit *v, int status, const char *why)
 {
-	CLEANUP(free_ptr) char *text = xasprintf("%s\n", why);
+	CLEANUP(free_ptr) char *text = mem_printf("%s\n", why);
 	v->last = true;
 	http_reply(v, status, "text/plain; charset=utf-8", NULL, text, strlen(text));
 }
 
 /* false: more bytes are needed, or it is over. */
-static bool take_head(struct http_visit *v)
+static bool http_server_take_head(struct http_visit *v)
 {
 	const char *why = NULL;
 	int status = 0;
@@ -281,7 +281,7 @@ static bool take_head(struct http_visit *v)
 		buf_drop(&v->in, 2);
 	int rc = v->in.len ? http_ask_parse(v->in.data, v->in.len, &v->ask, &status, &why) : 0;
 	if (rc < 0)
-		refuse(v, status, why);
+		http_server_refuse(v, status, why);
 	if (rc <= 0)
 		return false;
 	buf_drop(&v->in, v->ask.len);
@@ -289,24 +289,24 @@ static bool take_head(struct http_visit *v)
 	v->chunks = (struct http_chunks){ 0 };
 	v->state = BODY;
 	if (v->ask.length > v->server->body_max) {
-		refuse(v, 413, "the body of the request is too long");
+		http_server_refuse(v, 413, "the body of the request is too long");
 		return false;
 	}
 	if (v->ask.waits && (v->ask.length || v->ask.chunked)) {
 		buf_puts(&v->out, "HTTP/1.1 100 Continue\r\n\r\n");
-		send_some(v);
+		http_server_send_some(v);
 	}
 	return v->state == BODY;
 }
 
 /* false: more bytes are needed, or it is over. */
-static bool take_body(struct http_visit *v)
+static bool http_server_take_body(struct http_visit *v)
 {
 	size_t max = v->server->body_max;
 	if (v->ask.chunked) {
 		ssize_t n = http_chunks_feed(&v->chunks, v->in.data, v->in.len, max, &v->body);
 		if (n < 0) {
-			refuse(v, v->body.len > max ? 413 : 400, v->body.len > max ? "the body of the request is too long" : "the body is not in chunks");
+			http_server_refuse(v, v->body.len > max ? 413 : 400, v->body.len > max ? "the body of the request is too long" : "the body is not in chunks");
 			return false;
 		}
 		buf_drop(&v->in, (size_t)n);
@@ -318,13 +318,13 @@ static bool take_body(struct http_visit *v)
 	return v->body.len == v->ask.length;
 }
 
-static void take_in(struct http_visit *v)
+static void http_server_take_in(struct http_visit *v)
 {
 	v->inside = true;
 	while (v->state == HEAD || v->state == BODY) {
-		if (v->state == HEAD && !take_head(v))
+		if (v->state == HEAD && !http_server_take_head(v))
 			break;
-		if (!take_body(v))
+		if (!http_server_take_body(v))
 			break;
 		v->state = BUSY;
 		v->server->ops->request(v->server->self, v);
@@ -334,25 +334,25 @@ static void take_in(struct http_visit *v)
 		buf_release(&v->in);
 	if (v->state == DEAD)
 		return;
-	watch(v);
-	limit(v);
+	http_server_watch(v);
+	http_server_limit(v);
 }
 
-static void read_some(struct http_visit *v)
+static void http_server_read_some(struct http_visit *v)
 {
 	buf_reserve(&v->in, READ_CHUNK);
 	ssize_t n = recv(v->sock, v->in.data + v->in.len, READ_CHUNK, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		die(v);
+		http_server_die(v);
 		return;
 	}
 	if (v->state == LINGER)
 		return;
 	v->in.len += (size_t)n;
 	v->in.data[v->in.len] = 0;
-	take_in(v);
+	http_server_take_in(v);
 }
 
 static bool take_flag(bool *flag)
@@ -362,12 +362,12 @@ static bool take_flag(bool *flag)
 	return was;
 }
 
-static void on_socket(void *self, int fd, unsigned events)
+static void http_server_on_socket(void *self, int fd, unsigned events)
 {
 	struct http_visit *v = self;
 	(void)fd;
 	if (events & LOOP_WRITE)
-		send_some(v);
+		http_server_send_some(v);
 	if (v->state == DEAD)
 		return;
 	if (take_flag(&v->drained) && v->state == BUSY && !(events & LOOP_HUP)) {
@@ -376,17 +376,17 @@ static void on_socket(void *self, int fd, unsigned events)
 	}
 	if (v->state == BUSY) {
 		if (events & LOOP_HUP)
-			die(v);
+			http_server_die(v);
 	} else if (events & (LOOP_READ | LOOP_HUP)) {
-		read_some(v);
+		http_server_read_some(v);
 	}
 }
 
-static void on_kick(void *self)
+static void http_server_on_kick(void *self)
 {
 	struct http_visit *v = self;
 	if (v->state != DEAD) {
-		take_in(v);
+		http_server_take_in(v);
 		return;
 	}
 	if (v->tell)
@@ -394,9 +394,9 @@ static void on_kick(void *self)
 	visit_free(v);
 }
 
-static void on_late(void *self)
+static void http_server_on_late(void *self)
 {
-	die(self);
+	http_server_die(self);
 }
 
 static void on_accept(void *self, int fd, unsigned events)
@@ -412,12 +412,12 @@ static void on_accept(void *self, int fd, unsigned events)
 		setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 		struct http_visit *v = NEW(struct http_visit);
 		*v = (struct http_visit){ .next = s->visits, .server = s, .sock = sock };
-		v->timer = loop_timer_new(s->loop, on_late, v);
-		v->kick = loop_timer_new(s->loop, on_kick, v);
-		v->watch = loop_fd_new(s->loop, sock, LOOP_READ, on_socket, v);
+		v->timer = loop_timer_new(s->loop, http_server_on_late, v);
+		v->kick = loop_timer_new(s->loop, http_server_on_kick, v);
+		v->watch = loop_fd_new(s->loop, sock, LOOP_READ, http_server_on_socket, v);
 		s->visits = v;
 		s->nr++;
-		limit(v);
+		http_server_limit(v);
 	}
 	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
 		loop_fd_events(s->watch, 0);
@@ -425,7 +425,7 @@ static void on_accept(void *self, int fd, unsigned events)
 	}
 }
 
-static void on_again(void *self)
+static void http_server_on_again(void *self)
 {
 	struct http_server *s = self;
 	loop_fd_events(s->watch, LOOP_READ);
@@ -481,7 +481,7 @@ int http_server_new(struct http_server **out, struct loop *l, const char *host, 
 		return err_sys(err, "cannot listen on '%.200s', port %u", host, port);
 	}
 	s->watch = loop_fd_new(l, s->sock, LOOP_READ, on_accept, s);
-	s->again = loop_timer_new(l, on_again, s);
+	s->again = loop_timer_new(l, http_server_on_again, s);
 	*out = s;
 	return 0;
 }
@@ -491,7 +491,7 @@ struct http_server *http_server_on(struct loop *l, int listener, size_t body_max
 	struct http_server *s = NEW(struct http_server);
 	*s = (struct http_server){ .loop = l, .ops = ops, .self = self, .sock = listener, .body_max = body_max, .local = true };
 	s->watch = loop_fd_new(l, s->sock, LOOP_READ, on_accept, s);
-	s->again = loop_timer_new(l, on_again, s);
+	s->again = loop_timer_new(l, http_server_on_again, s);
 	return s;
 }
 

@@ -15,7 +15,7 @@ void sse_release(struct sse *s)
 	buf_release(&s->id);
 }
 
-static void dispatch(struct sse *s, bool last)
+static void sse_dispatch(struct sse *s, bool last)
 {
 	if (s->had_data) {
 		size_t len = s->data.len - 1; /* the newline after the last data line */
@@ -46,36 +46,36 @@ static void set_retry(struct sse *s, const char *v, size_t len)
 		s->retry_ms = ms;
 }
 
-static bool is(const char *name, size_t len, const char *what)
+static bool sse_is(const char *name, size_t len, const char *what)
 {
 	return len == strlen(what) && memcmp(name, what, len) == 0;
 }
 
 static void take_field(struct sse *s, const char *name, size_t name_len, const char *v, size_t len)
 {
-	if (is(name, name_len, "data")) {
+	if (sse_is(name, name_len, "data")) {
 		buf_append(&s->data, v, len);
 		buf_putc(&s->data, '\n');
 		s->had_data = true;
-	} else if (is(name, name_len, "event")) {
+	} else if (sse_is(name, name_len, "event")) {
 		buf_reset(&s->type);
 		buf_append(&s->type, v, len);
-	} else if (is(name, name_len, "id")) {
+	} else if (sse_is(name, name_len, "id")) {
 		if (memchr(v, 0, len))
 			return;
 		buf_reset(&s->id);
 		buf_append(&s->id, v, len);
-	} else if (is(name, name_len, "retry")) {
+	} else if (sse_is(name, name_len, "retry")) {
 		set_retry(s, v, len);
 	}
 }
 
-static void take_line(struct sse *s)
+static void sse_take_line(struct sse *s)
 {
 	const char *line = buf_cstr(&s->line);
 	size_t len = s->line.len;
 	if (!len) {
-		dispatch(s, false);
+		sse_dispatch(s, false);
 		return;
 	}
 	const char *colon = memchr(line, ':', len);
@@ -131,7 +131,7 @@ int sse_feed(struct sse *s, const void *bytes, size_t len, struct err *err)
 			break;
 		s->cr = *q == '\r';
 		p = q + 1;
-		take_line(s);
+		sse_take_line(s);
 	}
 	return 0;
 }
@@ -143,6 +143,6 @@ void sse_end(struct sse *s)
 	if (s->bom < 3) /* the stream ended inside what might have been a BOM */
 		buf_append(&s->line, "\xef\xbb\xbf", s->bom);
 	if (s->line.len)
-		take_line(s);
-	dispatch(s, true);
+		sse_take_line(s);
+	sse_dispatch(s, true);
 }

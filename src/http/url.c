@@ -27,19 +27,19 @@ static void no_blanks(const char *text, struct err *err)
 		}
 }
 
-static char *part(CURLU *h, CURLUPart what, unsigned flags)
+static char *url_part(CURLU *h, CURLUPart what, unsigned flags)
 {
 	char *s = NULL;
 	if (curl_url_get(h, what, &s, flags) != CURLUE_OK)
 		return NULL;
-	char *copy = xstrdup(s);
+	char *copy = mem_strdup(s);
 	curl_free(s);
 	return copy;
 }
 
-static bool has(CURLU *h, CURLUPart what)
+static bool url_has(CURLU *h, CURLUPart what)
 {
-	CLEANUP(free_ptr) char *s = part(h, what, 0);
+	CLEANUP(free_ptr) char *s = url_part(h, what, 0);
 	return s != NULL;
 }
 
@@ -50,23 +50,23 @@ static char *plain_host(const char *host)
 	bool brackets = len > 2 && host[0] == '[' && host[len - 1] == ']';
 	while (len && host[len - 1] == '.')
 		len--;
-	char *s = brackets ? xstrndup(host + 1, len - 2) : xstrndup(host, len);
+	char *s = brackets ? mem_strndup(host + 1, len - 2) : mem_strndup(host, len);
 	for (char *p = s; *p; p++)
 		if (*p >= 'A' && *p <= 'Z')
 			*p = (char)(*p + 32);
 	return s;
 }
 
-static int fill(CURLU *h, struct url *out, struct err *err)
+static int url_fill(CURLU *h, struct url *out, struct err *err)
 {
-	CLEANUP(free_ptr) char *scheme = part(h, CURLUPART_SCHEME, 0);
-	CLEANUP(free_ptr) char *host = part(h, CURLUPART_HOST, CURLU_PUNYCODE);
-	CLEANUP(free_ptr) char *port = part(h, CURLUPART_PORT, CURLU_DEFAULT_PORT);
+	CLEANUP(free_ptr) char *scheme = url_part(h, CURLUPART_SCHEME, 0);
+	CLEANUP(free_ptr) char *host = url_part(h, CURLUPART_HOST, CURLU_PUNYCODE);
+	CLEANUP(free_ptr) char *port = url_part(h, CURLUPART_PORT, CURLU_DEFAULT_PORT);
 	if (!scheme || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
 		return err_set(err, ERR_INVALID, "only http and https addresses can be fetched");
-	if (has(h, CURLUPART_USER) || has(h, CURLUPART_PASSWORD))
+	if (url_has(h, CURLUPART_USER) || url_has(h, CURLUPART_PASSWORD))
 		return err_set(err, ERR_INVALID, "an address holds no user or password; give a header with sg.secret");
-	if (!host || !*host || !port || has(h, CURLUPART_ZONEID))
+	if (!host || !*host || !port || url_has(h, CURLUPART_ZONEID))
 		return err_set(err, ERR_INVALID, "the address has no host that can be used");
 	struct url u = { .host = plain_host(host), .port = (uint16_t)strtoul(port, NULL, 10), .tls = scheme[4] == 's' };
 	for (const char *p = u.host; *p; p++)
@@ -74,11 +74,11 @@ static int fill(CURLU *h, struct url *out, struct err *err)
 			url_release(&u);
 			return err_set(err, ERR_INVALID, "the address has no host that can be used");
 		}
-	CLEANUP(free_ptr) char *as_set = xasprintf(strchr(host, '[') ? "[%s]" : "%s", u.host);
+	CLEANUP(free_ptr) char *as_set = mem_printf(strchr(host, '[') ? "[%s]" : "%s", u.host);
 	curl_url_set(h, CURLUPART_FRAGMENT, NULL, 0);
 	if (*u.host)
 		curl_url_set(h, CURLUPART_HOST, as_set, 0);
-	u.text = *u.host ? part(h, CURLUPART_URL, CURLU_NO_DEFAULT_PORT) : NULL;
+	u.text = *u.host ? url_part(h, CURLUPART_URL, CURLU_NO_DEFAULT_PORT) : NULL;
 	if (!u.text) {
 		url_release(&u);
 		return err_set(err, ERR_INVALID, "the address cannot be read");
@@ -101,7 +101,7 @@ int url_parse(struct url *out, const struct url *base, const char *text, struct 
 	CURLUcode rc = base ? curl_url_set(h, CURLUPART_URL, base->text, 0) : CURLUE_OK;
 	if (rc == CURLUE_OK)
 		rc = curl_url_set(h, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME);
-	int n = rc == CURLUE_OK ? fill(h, out, err)
+	int n = rc == CURLUE_OK ? url_fill(h, out, err)
 				: err_set(err, ERR_INVALID, "'%.80s' is not an address: %s", text, curl_url_strerror(rc));
 	curl_url_cleanup(h);
 	/* "0x7f.1." is no number to the parser before its dot is gone */

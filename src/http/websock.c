@@ -40,7 +40,7 @@ struct websock {
 
 /* --- the end --- */
 
-static void end(struct websock *w, enum http_how how, const char *text)
+static void websock_end(struct websock *w, enum http_how how, const char *text)
 {
 	if (w->over)
 		return;
@@ -51,7 +51,7 @@ static void end(struct websock *w, enum http_how how, const char *text)
 	w->handler.end(w->handler.self, &e);
 }
 
-static void say_close(struct websock *w, int code)
+static void websock_say_close(struct websock *w, int code)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	const char body[2] = { (char)(code >> 8), (char)(code & 255) };
@@ -62,7 +62,7 @@ static void say_close(struct websock *w, int code)
 /* --- the answer to the upgrade --- */
 
 /* The value of a header line of the head, NULL if there is none. Returns owned. */
-static char *field(const struct websock *w, const char *name)
+static char *websock_field(const struct websock *w, const char *name)
 {
 	size_t n = strlen(name);
 	for (const char *p = strchr(buf_cstr(&w->head), '\n'); p; p = strchr(p, '\n')) {
@@ -73,13 +73,13 @@ static char *field(const struct websock *w, const char *name)
 		size_t len = strcspn(v, "\r\n");
 		while (len && (v[len - 1] == ' ' || v[len - 1] == '\t'))
 			len--;
-		return xstrndup(v, len);
+		return mem_strndup(v, len);
 	}
 	return NULL;
 }
 
 /* @list: words with commas between. */
-static bool has_word(const char *list, const char *word)
+static bool websock_has_word(const char *list, const char *word)
 {
 	size_t n = strlen(word);
 	for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',') {
@@ -93,16 +93,16 @@ static bool has_word(const char *list, const char *word)
 
 static const char *not_upgraded(struct websock *w)
 {
-	CLEANUP(free_ptr) char *upgrade = field(w, "upgrade"), *connection = field(w, "connection");
-	CLEANUP(free_ptr) char *accept = field(w, "sec-websocket-accept"), *ext = field(w, "sec-websocket-extensions");
-	w->protocol = field(w, "sec-websocket-protocol");
-	if (!has_word(upgrade, "websocket") || !has_word(connection, "upgrade"))
+	CLEANUP(free_ptr) char *upgrade = websock_field(w, "upgrade"), *connection = websock_field(w, "connection");
+	CLEANUP(free_ptr) char *accept = websock_field(w, "sec-websocket-accept"), *ext = websock_field(w, "sec-websocket-extensions");
+	w->protocol = websock_field(w, "sec-websocket-protocol");
+	if (!websock_has_word(upgrade, "websocket") || !websock_has_word(connection, "upgrade"))
 		return "the answer 101 is no upgrade to websocket";
 	if (!accept || strcmp(accept, w->accept) != 0)
 		return "the answer is not to our question (Sec-WebSocket-Accept)";
 	if (ext && *ext)
 		return "the server wants an extension that was not offered";
-	if (w->protocol ? !w->protocols || !has_word(w->protocols, w->protocol) : w->protocols != NULL)
+	if (w->protocol ? !w->protocols || !websock_has_word(w->protocols, w->protocol) : w->protocols != NULL)
 		return "the server speaks none of the protocols that were offered";
 	return NULL;
 }
@@ -119,7 +119,7 @@ static void answer_ping(struct websock *w, const void *bytes, size_t len)
 	wire_send(w->wire, b.data, b.len);
 }
 
-static bool on_message(void *self, enum websock_op op, const void *bytes, size_t len)
+static bool websock_on_message(void *self, enum websock_op op, const void *bytes, size_t len)
 {
 	struct websock *w = self;
 	bool freed = false, *outer = w->freed;
@@ -129,9 +129,9 @@ static bool on_message(void *self, enum websock_op op, const void *bytes, size_t
 	} else if (op == WS_CLOSE) {
 		const uint8_t *p = bytes;
 		w->code = len >= 2 ? p[0] << 8 | p[1] : CLOSE_EMPTY;
-		w->reason = xstrndup(len > 2 ? (const char *)bytes + 2 : "", len > 2 ? len - 2 : 0);
-		say_close(w, w->code == CLOSE_EMPTY ? CLOSE_NORMAL : w->code);
-		end(w, HTTP_OK, w->reason);
+		w->reason = mem_strndup(len > 2 ? (const char *)bytes + 2 : "", len > 2 ? len - 2 : 0);
+		websock_say_close(w, w->code == CLOSE_EMPTY ? CLOSE_NORMAL : w->code);
+		websock_end(w, HTTP_OK, w->reason);
 	} else if (op != WS_PONG) {
 		w->handler.message(w->handler.self, op == WS_TEXT, bytes, len);
 	}
@@ -142,17 +142,17 @@ static bool on_message(void *self, enum websock_op op, const void *bytes, size_t
 	return !freed && !w->over;
 }
 
-static void feed(struct websock *w, const void *bytes, size_t len)
+static void websock_feed_bytes(struct websock *w, const void *bytes, size_t len)
 {
 	const char *why = NULL;
 	int rc = websock_feed(&w->reader, bytes, len, &why);
 	if (rc >= 0)
 		return; /* 1: we may be gone */
-	say_close(w, CLOSE_PROTOCOL);
-	end(w, HTTP_CUT, why);
+	websock_say_close(w, CLOSE_PROTOCOL);
+	websock_end(w, HTTP_CUT, why);
 }
 
-static void open_up(struct websock *w, const char *rest, size_t len)
+static void websock_open_up(struct websock *w, const char *rest, size_t len)
 {
 	bool freed = false, *outer = w->freed;
 	w->up = true;
@@ -165,11 +165,11 @@ static void open_up(struct websock *w, const char *rest, size_t len)
 	}
 	w->freed = outer;
 	if (len)
-		feed(w, rest, len);
+		websock_feed_bytes(w, rest, len);
 }
 
 /* An answer that is no upgrade: its body says why. */
-static void take_body(struct websock *w, const char *bytes, size_t len)
+static void websock_take_body(struct websock *w, const char *bytes, size_t len)
 {
 	bool whole;
 	if (w->in_chunks) {
@@ -179,15 +179,15 @@ static void take_body(struct websock *w, const char *bytes, size_t len)
 		whole = w->body.len >= w->body_len;
 	}
 	if (whole)
-		end(w, HTTP_OK, "");
+		websock_end(w, HTTP_OK, "");
 }
 
 static void begin_body(struct websock *w)
 {
-	CLEANUP(free_ptr) char *length = field(w, "content-length"), *coding = field(w, "transfer-encoding");
+	CLEANUP(free_ptr) char *length = websock_field(w, "content-length"), *coding = websock_field(w, "transfer-encoding");
 	unsigned long len = length ? strtoul(length, NULL, 10) : BODY_MAX;
 	w->turned_down = true;
-	w->in_chunks = has_word(coding, "chunked");
+	w->in_chunks = websock_has_word(coding, "chunked");
 	w->body_len = len < BODY_MAX ? len : BODY_MAX;
 }
 
@@ -205,13 +205,13 @@ static const char *head_wrong(struct websock *w)
 	return "what answers there does not speak HTTP";
 }
 
-static void take_head(struct websock *w, const void *bytes, size_t len)
+static void websock_take_head(struct websock *w, const void *bytes, size_t len)
 {
 	CLEANUP(buf_release) struct buf rest = BUF_INIT;
 	buf_append(&w->head, bytes, len);
 	const char *shut = memmem(w->head.data, w->head.len, "\r\n\r\n", 4);
 	if (!shut && w->head.len > HEAD_MAX)
-		end(w, HTTP_CUT, "the head of the answer is too long");
+		websock_end(w, HTTP_CUT, "the head of the answer is too long");
 	if (!shut)
 		return;
 	size_t head = (size_t)(shut + 4 - w->head.data);
@@ -220,24 +220,24 @@ static void take_head(struct websock *w, const void *bytes, size_t len)
 	w->head.data[head] = 0;
 	const char *why = head_wrong(w);
 	if (why) {
-		end(w, HTTP_CUT, why);
+		websock_end(w, HTTP_CUT, why);
 	} else if (w->status == 101) {
-		open_up(w, rest.data, rest.len);
+		websock_open_up(w, rest.data, rest.len);
 	} else {
 		begin_body(w);
-		take_body(w, buf_cstr(&rest), rest.len);
+		websock_take_body(w, buf_cstr(&rest), rest.len);
 	}
 }
 
 /* --- the wire --- */
 
-static void on_up(void *self)
+static void websock_on_up(void *self)
 {
 	struct websock *w = self;
 	w->last_us = loop_now_us(w->loop);
 }
 
-static void on_data(void *self, const void *bytes, size_t len)
+static void websock_on_data(void *self, const void *bytes, size_t len)
 {
 	struct websock *w = self;
 	bool freed = false;
@@ -248,33 +248,33 @@ static void on_data(void *self, const void *bytes, size_t len)
 		return;
 	}
 	if (w->up)
-		feed(w, bytes, len);
+		websock_feed_bytes(w, bytes, len);
 	else if (w->turned_down)
-		take_body(w, bytes, len);
+		websock_take_body(w, bytes, len);
 	else
-		take_head(w, bytes, len);
+		websock_take_head(w, bytes, len);
 	if (!freed)
 		w->freed = NULL;
 }
 
-static void on_end(void *self, enum http_how how, const char *text)
+static void websock_on_end(void *self, enum http_how how, const char *text)
 {
 	struct websock *w = self;
 	if (w->turned_down)
-		end(w, HTTP_OK, "");
+		websock_end(w, HTTP_OK, "");
 	else
-		end(w, how == HTTP_OK ? HTTP_CUT : how, how == HTTP_OK ? "the connection was closed" : text);
+		websock_end(w, how == HTTP_OK ? HTTP_CUT : how, how == HTTP_OK ? "the connection was closed" : text);
 }
 
-static void on_timer(void *self)
+static void websock_on_timer(void *self)
 {
 	struct websock *w = self;
 	int64_t quiet = loop_now_us(w->loop) - w->last_us;
 	if (!w->paused && quiet > (w->up ? w->idle_us : ANSWER_US)) {
 		if (w->turned_down)
-			end(w, HTTP_OK, ""); /* without the rest of its body */
+			websock_end(w, HTTP_OK, ""); /* without the rest of its body */
 		else
-			end(w, HTTP_SLOW, w->up ? "nothing came, not even an answer to a ping" : "no answer to the upgrade");
+			websock_end(w, HTTP_SLOW, w->up ? "nothing came, not even an answer to a ping" : "no answer to the upgrade");
 		return;
 	}
 	if (w->up && quiet > w->idle_us / 4) {
@@ -285,7 +285,7 @@ static void on_timer(void *self)
 	loop_timer_set(w->timer, (uint64_t)w->idle_us / 4000, 0);
 }
 
-static void ask(struct websock *w, const struct url *u, const struct websock_request *req)
+static void websock_ask(struct websock *w, const struct url *u, const struct websock_request *req)
 {
 	static const char guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 	CLEANUP(buf_release) struct buf key = BUF_INIT, head = BUF_INIT, accept = BUF_INIT;
@@ -310,10 +310,10 @@ static void ask(struct websock *w, const struct url *u, const struct websock_req
 	explicit_bzero(head.data, head.cap);
 }
 
-static void refuse(void *self)
+static void websock_refuse(void *self)
 {
 	struct websock *w = self;
-	end(w, HTTP_REFUSED, w->reason);
+	websock_end(w, HTTP_REFUSED, w->reason);
 }
 
 struct websock *websock_open(struct http *h, const struct websock_request *req, const struct websock_handler *handler)
@@ -323,21 +323,21 @@ struct websock *websock_open(struct http *h, const struct websock_request *req, 
 	struct err err = ERR_INIT;
 	w->handler = *handler;
 	w->loop = http_loop(h);
-	w->reader = (struct websock_reader){ .on_message = on_message, .self = w };
-	w->protocols = req->protocols ? xstrdup(req->protocols) : NULL;
+	w->reader = (struct websock_reader){ .on_message = websock_on_message, .self = w };
+	w->protocols = req->protocols ? mem_strdup(req->protocols) : NULL;
 	w->idle_us = req->idle_us ? req->idle_us : IDLE_US;
 	w->last_us = loop_now_us(w->loop);
 	if (url_parse(&u, NULL, req->url, &err) < 0) {
-		w->reason = xstrdup(err.text);
-		w->timer = loop_timer_new(w->loop, refuse, w);
+		w->reason = mem_strdup(err.text);
+		w->timer = loop_timer_new(w->loop, websock_refuse, w);
 		loop_timer_set(w->timer, 0, 0);
 		return w;
 	}
-	const struct wire_handler wire = { .up = on_up, .data = on_data, .end = on_end, .self = w };
+	const struct wire_handler wire = { .up = websock_on_up, .data = websock_on_data, .end = websock_on_end, .self = w };
 	w->wire = wire_new(h, u.text, req->unix_socket, &wire);
-	w->timer = loop_timer_new(w->loop, on_timer, w);
+	w->timer = loop_timer_new(w->loop, websock_on_timer, w);
 	loop_timer_set(w->timer, (uint64_t)w->idle_us / 4000, 0);
-	ask(w, &u, req);
+	websock_ask(w, &u, req);
 	url_release(&u);
 	return w;
 }
@@ -368,7 +368,7 @@ void websock_free(struct websock **wp)
 	if (w->freed)
 		*w->freed = true;
 	if (w->up && !w->over)
-		say_close(w, CLOSE_NORMAL);
+		websock_say_close(w, CLOSE_NORMAL);
 	wire_free(&w->wire);
 	loop_timer_free(&w->timer);
 	websock_reader_release(&w->reader);

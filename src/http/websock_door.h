@@ -11,22 +11,22 @@ struct websock_door;
 struct websock_door_ops {
 	void (*message)(void *self, bool text, const void *bytes, size_t len);
 	void (*drained)(void *self); /* all that was sent is on its way */
-	void (*gone)(void *self);    /* the client has left; once, and not after websock_door_close. Close or free it here or later */
+	void (*gone)(void *self);    /* the client has left; once, and not after websock_server_close. Close or free it here or later */
 };
 
-bool websock_door_asked(const struct http_ask *ask); /* it asks for an upgrade to WebSocket, well or badly */
+bool websock_server_asked(const struct http_ask *ask); /* it asks for an upgrade to WebSocket, well or badly */
 /* What is wrong with how it asks, a static sentence; NULL: nothing. */
-const char *websock_door_wrong(const struct http_ask *ask);
+const char *websock_server_wrong(const struct http_ask *ask);
 
 /* Says 101 with @protocol (of those that were offered; NULL none). Takes the connection: @v is gone after; NULL: so is the client. */
-struct websock_door *websock_door_open(struct loop *l, struct http_visit *v, const char *protocol, const struct websock_door_ops *ops,
+struct websock_door *websock_server_open(struct loop *l, struct http_visit *v, const char *protocol, const struct websock_door_ops *ops,
 				       void *self);
-void websock_door_send(struct websock_door *w, bool text, const void *bytes, size_t len); /* copied */
-size_t websock_door_queued(const struct websock_door *w);                                /* bytes that the client has not taken */
-void websock_door_pause(struct websock_door *w, bool paused);
+void websock_server_send(struct websock_door *w, bool text, const void *bytes, size_t len); /* copied */
+size_t websock_server_queued(const struct websock_door *w);                                /* bytes that the client has not taken */
+void websock_server_pause(struct websock_door *w, bool paused);
 /* The last word; @reason: at most 123 bytes, more is cut. What was sent still goes out, as long as the client takes it within
  * 5 seconds; what comes is not heard any more. It frees itself. */
-void websock_door_close(struct websock_door **w, int code, const char *reason);
-void websock_door_free(struct websock_door **w); /* cuts it off; NULL inside is fine */
+void websock_server_close(struct websock_door **w, int code, const char *reason);
+void websock_server_free(struct websock_door **w); /* cuts it off; NULL inside is fine */
 
 #endif

@@ -24,7 +24,7 @@ static size_t head_len(const struct buf *head)
 	return plain_len(head) + (head->len > 1 && (head->data[1] & 128) ? MASK_LEN : 0);
 }
 
-static const char *take_head(struct websock_reader *r)
+static const char *websock_frame_take_head(struct websock_reader *r)
 {
 	const uint8_t *p = (const uint8_t *)r->head.data;
 	unsigned op = p[0] & 15u;
@@ -75,7 +75,7 @@ static const char *close_wrong(const struct buf *b)
 }
 
 /* The frame is whole. */
-static int give(struct websock_reader *r, const char **why_out)
+static int websock_frame_give(struct websock_reader *r, const char **why_out)
 {
 	bool control = is_control(r->frame);
 	struct buf *b = control ? &r->control : &r->message;
@@ -116,7 +116,7 @@ int websock_feed(struct websock_reader *r, const void *bytes, size_t len, const 
 		}
 		if (!r->in_payload) {
 			buf_putc(&r->head, *p++);
-			*why_out = r->head.len >= 2 && r->head.len == head_len(&r->head) ? take_head(r) : NULL;
+			*why_out = r->head.len >= 2 && r->head.len == head_len(&r->head) ? websock_frame_take_head(r) : NULL;
 			if (*why_out)
 				return -1;
 			continue;
@@ -125,7 +125,7 @@ int websock_feed(struct websock_reader *r, const void *bytes, size_t len, const 
 		take_payload(r, p, n);
 		p += n;
 		r->left -= n;
-		int rc = r->left ? 0 : give(r, why_out);
+		int rc = r->left ? 0 : websock_frame_give(r, why_out);
 		if (rc)
 			return rc;
 	}
@@ -139,7 +139,7 @@ void websock_reader_release(struct websock_reader *r)
 	buf_release(&r->control);
 }
 
-static void put_head(struct buf *out, enum websock_op op, size_t len, unsigned mask_bit)
+static void websock_frame_put_head(struct buf *out, enum websock_op op, size_t len, unsigned mask_bit)
 {
 	buf_putc(out, (char)(128 | op));
 	unsigned wide = len < 126 ? 0 : len < 65536 ? 2 : 8;
@@ -152,7 +152,7 @@ void websock_frame(struct buf *out, enum websock_op op, const void *bytes, size_
 {
 	uint8_t mask[MASK_LEN];
 	random_bytes(mask, sizeof(mask));
-	put_head(out, op, len, 128);
+	websock_frame_put_head(out, op, len, 128);
 	buf_append(out, mask, sizeof(mask));
 	size_t at = out->len;
 	buf_append(out, bytes, len);
@@ -162,6 +162,6 @@ void websock_frame(struct buf *out, enum websock_op op, const void *bytes, size_
 
 void websock_frame_plain(struct buf *out, enum websock_op op, const void *bytes, size_t len)
 {
-	put_head(out, op, len, 0);
+	websock_frame_put_head(out, op, len, 0);
 	buf_append(out, bytes, len);
 }

@@ -23,7 +23,7 @@ struct wire {
 	char fail[CURL_ERROR_SIZE];
 };
 
-static void end(struct wire *w, enum http_how how, const char *text)
+static void wire_end(struct wire *w, enum http_how how, const char *text)
 {
 	if (w->over)
 		return;
@@ -33,7 +33,7 @@ static void end(struct wire *w, enum http_how how, const char *text)
 	w->handler.end(w->handler.self, how, text);
 }
 
-static void flush(struct wire *w)
+static void wire_flush(struct wire *w)
 {
 	while (w->out.len) {
 		size_t sent = 0;
@@ -47,7 +47,7 @@ static void flush(struct wire *w)
 	loop_fd_events(w->fd, (w->paused ? 0u : LOOP_READ) | (w->out.len ? LOOP_WRITE : 0u));
 }
 
-static void pull(void *self)
+static void wire_pull(void *self)
 {
 	struct wire *w = self;
 	char chunk[CHUNK];
@@ -61,7 +61,7 @@ static void pull(void *self)
 			return;
 		}
 		if (code != CURLE_OK || !len)
-			end(w, code == CURLE_OK ? HTTP_OK : HTTP_CUT, code == CURLE_OK ? "the other side closed it" : curl_easy_strerror(code));
+			wire_end(w, code == CURLE_OK ? HTTP_OK : HTTP_CUT, code == CURLE_OK ? "the other side closed it" : curl_easy_strerror(code));
 		else
 			w->handler.data(w->handler.self, chunk, len);
 		if (freed)
@@ -72,14 +72,14 @@ static void pull(void *self)
 		loop_timer_set(w->again, 0, 0);
 }
 
-static void on_fd(void *self, int fd, unsigned events)
+static void wire_on_fd(void *self, int fd, unsigned events)
 {
 	struct wire *w = self;
 	(void)fd;
 	bool freed = false;
 	w->freed = &freed;
 	if (events & LOOP_WRITE) {
-		flush(w);
+		wire_flush(w);
 		if (w->handler.room)
 			w->handler.room(w->handler.self);
 	}
@@ -87,10 +87,10 @@ static void on_fd(void *self, int fd, unsigned events)
 		return;
 	w->freed = NULL;
 	if (events & LOOP_READ)
-		pull(w);
+		wire_pull(w);
 }
 
-static void on_done(struct http_transfer *t, CURLcode code)
+static void wire_on_done(struct http_transfer *t, CURLcode code)
 {
 	struct wire *w = CONTAINER_OF(t, struct wire, transfer);
 	curl_socket_t fd = CURL_SOCKET_BAD;
@@ -98,16 +98,16 @@ static void on_done(struct http_transfer *t, CURLcode code)
 		curl_easy_getinfo(w->easy, CURLINFO_ACTIVESOCKET, &fd);
 	if (fd == CURL_SOCKET_BAD) {
 		bool tls = code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION;
-		end(w, tls ? HTTP_TLS : code == CURLE_URL_MALFORMAT ? HTTP_REFUSED : HTTP_UNREACHED, w->fail[0] ? w->fail : curl_easy_strerror(code));
+		wire_end(w, tls ? HTTP_TLS : code == CURLE_URL_MALFORMAT ? HTTP_REFUSED : HTTP_UNREACHED, w->fail[0] ? w->fail : curl_easy_strerror(code));
 		return;
 	}
-	w->fd = loop_fd_new(w->http->loop, fd, LOOP_READ, on_fd, w);
+	w->fd = loop_fd_new(w->http->loop, fd, LOOP_READ, wire_on_fd, w);
 	bool freed = false;
 	w->freed = &freed;
 	w->handler.up(w->handler.self);
 	if (freed)
 		return;
-	flush(w);
+	wire_flush(w);
 	if (w->handler.room)
 		w->handler.room(w->handler.self);
 	if (!freed)
@@ -117,10 +117,10 @@ static void on_done(struct http_transfer *t, CURLcode code)
 struct wire *wire_new(struct http *h, const char *url, const char *unix_socket, const struct wire_handler *handler)
 {
 	struct wire *w = NEW(struct wire);
-	w->transfer.done = on_done;
+	w->transfer.done = wire_on_done;
 	w->http = h;
 	w->handler = *handler;
-	w->again = loop_timer_new(h->loop, pull, w);
+	w->again = loop_timer_new(h->loop, wire_pull, w);
 	w->easy = curl_easy_init();
 	curl_easy_setopt(w->easy, CURLOPT_PRIVATE, (char *)&w->transfer);
 	curl_easy_setopt(w->easy, CURLOPT_URL, url);
@@ -172,7 +172,7 @@ void wire_send(struct wire *w, const void *bytes, size_t len)
 		return;
 	buf_append(&w->out, bytes, len);
 	if (w->fd)
-		flush(w);
+		wire_flush(w);
 }
 
 void wire_pause(struct wire *w, bool paused)

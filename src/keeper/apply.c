@@ -39,11 +39,11 @@ static int spot_open(int root, const char *path, size_t len, struct spot *s)
 		s->dir = open_beneath(root, path, dir_len, O_PATH | O_DIRECTORY, 0);
 		if (s->dir < 0)
 			return -1;
-		s->path = xstrndup(path, dir_len);
+		s->path = mem_strndup(path, dir_len);
 		s->path_len = dir_len;
 	}
 	free(s->name);
-	s->name = xstrndup(path + name_at, len - name_at);
+	s->name = mem_strndup(path + name_at, len - name_at);
 	return 0;
 }
 
@@ -151,7 +151,7 @@ static int fill_file(int fd, const struct plan_op *op, int from)
 	return fchmod(fd, op->mode);
 }
 
-static int write_file(const struct spot *s, const struct plan_op *op, int from)
+static int keeper_apply_write_file(const struct spot *s, const struct plan_op *op, int from)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	int saved;
@@ -169,7 +169,7 @@ static int write_file(const struct spot *s, const struct plan_op *op, int from)
 		return -1;
 	/* a new file under another name first: a reader sees the old content or the new, and links are not written
 	 * through */
-	CLEANUP(free_ptr) char *tmp = xasprintf(".sg-apply-%d", (int)getpid());
+	CLEANUP(free_ptr) char *tmp = mem_printf(".sg-apply-%d", (int)getpid());
 	unlinkat(s->dir, tmp, 0);
 	CLEANUP(fd_close) int fd = openat(s->dir, tmp, flags, 0600);
 	if (fd >= 0 && fill_file(fd, op, from) == 0 && renameat(s->dir, tmp, s->dir, s->name) == 0)
@@ -187,7 +187,7 @@ static int make_room(const struct spot *s)
 								    : -1;
 }
 
-static int change_mode(const struct spot *s, uint32_t mode, bool dir)
+static int keeper_apply_change_mode(const struct spot *s, uint32_t mode, bool dir)
 {
 	CLEANUP(fd_close) int fd = open_beneath(s->dir, s->name, strlen(s->name), O_PATH | (dir ? O_DIRECTORY : 0), 0);
 	struct stat st;
@@ -200,7 +200,7 @@ static int change_mode(const struct spot *s, uint32_t mode, bool dir)
 	return chmod(path, mode);
 }
 
-static int make_link(int root, const struct spot *s, const struct plan_op *op)
+static int keeper_apply_make_link(int root, const struct spot *s, const struct plan_op *op)
 {
 	struct spot to = SPOT_INIT;
 	if (spot_open(root, op->target, op->target_len, &to) < 0)
@@ -212,30 +212,30 @@ static int make_link(int root, const struct spot *s, const struct plan_op *op)
 	return rc;
 }
 
-static int carry_out(int root, const struct spot *s, const struct plan_op *op, const int *fds)
+static int keeper_apply_carry_out(int root, const struct spot *s, const struct plan_op *op, const int *fds)
 {
 	CLEANUP(free_ptr) char *target = NULL;
 	switch (op->kind) {
 	case PLAN_FILE:
-		if (write_file(s, op, fds[op->fd]) == 0)
+		if (keeper_apply_write_file(s, op, fds[op->fd]) == 0)
 			return 0;
-		return errno == EISDIR && unlinkat(s->dir, s->name, AT_REMOVEDIR) == 0 ? write_file(s, op, fds[op->fd])
+		return errno == EISDIR && unlinkat(s->dir, s->name, AT_REMOVEDIR) == 0 ? keeper_apply_write_file(s, op, fds[op->fd])
 										       : -1;
 	case PLAN_DIR:
-		return mkdirat(s->dir, s->name, 0700) < 0 && errno != EEXIST ? -1 : change_mode(s, op->mode, true);
+		return mkdirat(s->dir, s->name, 0700) < 0 && errno != EEXIST ? -1 : keeper_apply_change_mode(s, op->mode, true);
 	case PLAN_SYMLINK:
-		target = xstrndup(op->target, op->target_len);
+		target = mem_strndup(op->target, op->target_len);
 		return make_room(s) < 0 ? -1 : symlinkat(target, s->dir, s->name);
 	case PLAN_REMOVE:
 		return remove_tree(s->dir, s->name);
 	case PLAN_CHMOD:
-		return change_mode(s, op->mode, false);
+		return keeper_apply_change_mode(s, op->mode, false);
 	case PLAN_FIFO:
 		return make_room(s) < 0 || mknodat(s->dir, s->name, S_IFIFO | 0600, 0) < 0
 			       ? -1
-			       : change_mode(s, op->mode, false);
+			       : keeper_apply_change_mode(s, op->mode, false);
 	case PLAN_LINK:
-		return make_link(root, s, op);
+		return keeper_apply_make_link(root, s, op);
 	case PLAN_TIME:
 		return plan_time(s->dir, s->name, op);
 	}
@@ -260,7 +260,7 @@ static int run_plan(int root, const char *plan, size_t len, const int *fds, size
 			rc = err_sys(err, "cannot open the folder of '%.*s'", shown, op.path);
 			break;
 		}
-		rc = carry_out(root, &s, &op, fds);
+		rc = keeper_apply_carry_out(root, &s, &op, fds);
 		if (rc < 0) {
 			err_sys(err, "cannot apply to '%.*s'", shown, op.path);
 			break;

@@ -16,19 +16,19 @@
 #include "keeper/inner.h"
 
 /* NUL-separated words for bwrap --args: what stood in argv could be read in the box. */
-static void word(struct buf *b, const char *s)
+static void bwrap_word(struct buf *b, const char *s)
 {
 	buf_append(b, s, strlen(s) + 1);
 }
 
-static void words(struct buf *b, const char *const *w)
+static void bwrap_words(struct buf *b, const char *const *w)
 {
 	for (; *w; w++)
-		word(b, *w);
+		bwrap_word(b, *w);
 }
 
 /* What bubblewrap adds to the root that root.c has put together. Every line that is taken out must make a test fail. */
-static int arguments(const json_t *request, struct buf *b, struct err *err)
+static int bwrap_arguments(const json_t *request, struct buf *b, struct err *err)
 {
 	static const char *const hide[] = { "kcore",	     "keys", "timer_list",   "sched_debug",
 					    "latency_stats", "kmsg", "sysrq-trigger" };
@@ -61,13 +61,13 @@ static int arguments(const json_t *request, struct buf *b, struct err *err)
 					    "/",
 					    NULL };
 	const json_t *env = json_object_get(request, "env");
-	words(b, head);
-	words(b, (const char *const[]){ "--hostname", json_str(request, "hostname", "sandbox"), "--bind", SPACE_SHM, "/dev/shm",
+	bwrap_words(b, head);
+	bwrap_words(b, (const char *const[]){ "--hostname", json_str(request, "hostname", "sandbox"), "--bind", SPACE_SHM, "/dev/shm",
 					"--dev-bind", SPACE_PTS, "/dev/pts", "--remount-ro", "/dev", NULL });
 	for (size_t i = 0; i < ARRAY_LEN(hide); i++) {
-		CLEANUP(free_ptr) char *path = xasprintf("/proc/%s", hide[i]);
+		CLEANUP(free_ptr) char *path = mem_printf("/proc/%s", hide[i]);
 		if (access(path, F_OK) == 0) /* bubblewrap cannot bind over what the kernel does not have */
-			words(b, (const char *const[]){ "--ro-bind", "/dev/null", path, NULL });
+			bwrap_words(b, (const char *const[]){ "--ro-bind", "/dev/null", path, NULL });
 	}
 	for (size_t i = 0; i < json_array_size(env); i++) {
 		CLEANUP(buf_release) struct buf one = BUF_INIT;
@@ -75,9 +75,9 @@ static int arguments(const json_t *request, struct buf *b, struct err *err)
 		if (!eq)
 			return err_set(err, ERR_INVALID, "an environment entry without '='");
 		*eq = 0;
-		words(b, (const char *const[]){ "--setenv", one.data, eq + 1, NULL });
+		bwrap_words(b, (const char *const[]){ "--setenv", one.data, eq + 1, NULL });
 	}
-	word(b, "--unshare-user"); /* the last: see child_run */
+	bwrap_word(b, "--unshare-user"); /* the last: see child_run */
 	return 0;
 }
 
@@ -176,7 +176,7 @@ static int take_fd(int *fd)
 	return got;
 }
 
-static void give_away(struct keeper *k)
+static void bwrap_give_away(struct keeper *k)
 {
 	fd_close(&k->guest_sock);
 	for (size_t i = 0; i < k->nr_filters; i++)
@@ -206,7 +206,7 @@ int bwrap_wait(struct keeper *k, struct err *err)
 		err_sys(err, "cannot fork");
 	fd_close(&args[0]);
 	fd_close(&info[1]);
-	give_away(k);
+	bwrap_give_away(k);
 	return k->bwrap < 0 ? -1 : 0;
 }
 
@@ -219,7 +219,7 @@ int bwrap_start(struct keeper *k, const json_t *request, struct reply *r, struct
 	CLEANUP(fd_close) int info = take_fd(&k->info);
 	CLEANUP(fd_close) int log = take_fd(&k->log);
 	struct err ignored = ERR_INIT;
-	if (root_make(k, request, err) < 0 || arguments(request, &args, err) < 0) {
+	if (root_make(k, request, err) < 0 || bwrap_arguments(request, &args, err) < 0) {
 		kill(k->bwrap, SIGKILL); /* it must not see the end of its arguments */
 		return -1;
 	}

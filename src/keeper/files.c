@@ -33,7 +33,7 @@ int open_beneath(int root, const char *path, size_t len, int flags, mode_t mode)
 		errno = EINVAL;
 		return -1;
 	}
-	CLEANUP(free_ptr) char *p = len ? xstrndup(path, len) : xstrdup(".");
+	CLEANUP(free_ptr) char *p = len ? mem_strndup(path, len) : mem_strdup(".");
 	return open_how(root, p, flags | O_NOFOLLOW, mode,
 			RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 }
@@ -79,7 +79,7 @@ static int box_root(const struct keeper *k, struct err *err)
 	return fd < 0 ? err_sys(err, "cannot open the box's root") : fd;
 }
 
-static int box_open(int root, const char *path, int flags, mode_t mode)
+static int keeper_files_box_open(int root, const char *path, int flags, mode_t mode)
 {
 	return open_how(root, path, flags, mode, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
@@ -109,7 +109,7 @@ int files_look(struct keeper *k, const json_t *request, struct reply *r, struct 
 	CLEANUP(fd_close) int root = box_root(k, err);
 	if (root < 0)
 		return -1;
-	CLEANUP(fd_close) int seen = box_open(root, path.data, O_PATH | (file || dir ? 0 : O_NOFOLLOW), 0);
+	CLEANUP(fd_close) int seen = keeper_files_box_open(root, path.data, O_PATH | (file || dir ? 0 : O_NOFOLLOW), 0);
 	if (seen < 0 || fstat(seen, &st) < 0)
 		return err_sys(err, "cannot open '%s'", path.data);
 	r->body = json_object();
@@ -120,7 +120,7 @@ int files_look(struct keeper *k, const json_t *request, struct reply *r, struct 
 		return err_set(err, ERR_INVALID, "'%s' is not a %s", path.data, file ? "file" : "folder");
 	if (of_kernel(seen))
 		return err_set(err, ERR_DENIED, "'%s' belongs to the kernel; use a command in the box", path.data);
-	int fd = box_open(root, path.data, O_RDONLY | O_NONBLOCK | O_NOCTTY | (dir ? O_DIRECTORY : 0), 0);
+	int fd = keeper_files_box_open(root, path.data, O_RDONLY | O_NONBLOCK | O_NOCTTY | (dir ? O_DIRECTORY : 0), 0);
 	if (fd < 0 || fstat(fd, &st) < 0 || (file && !S_ISREG(st.st_mode)) || of_kernel(fd)) {
 		err_sys(err, "cannot open '%s'", path.data);
 		fd_close(&fd);
@@ -132,16 +132,16 @@ int files_look(struct keeper *k, const json_t *request, struct reply *r, struct 
 	return 0;
 }
 
-static int make_parents(int root, const char *path, struct err *err)
+static int keeper_files_make_parents(int root, const char *path, struct err *err)
 {
-	CLEANUP(fd_close) int at = box_open(root, "/", O_PATH | O_DIRECTORY, 0);
+	CLEANUP(fd_close) int at = keeper_files_box_open(root, "/", O_PATH | O_DIRECTORY, 0);
 	for (const char *slash = path; at >= 0 && (slash = strchr(slash + 1, '/'));) {
-		CLEANUP(free_ptr) char *parent = xstrndup(path, (size_t)(slash - path));
-		int next = box_open(root, parent, O_PATH | O_DIRECTORY, 0);
+		CLEANUP(free_ptr) char *parent = mem_strndup(path, (size_t)(slash - path));
+		int next = keeper_files_box_open(root, parent, O_PATH | O_DIRECTORY, 0);
 		if (next < 0 && errno == ENOENT) {
 			const char *name = strrchr(parent, '/');
 			if (mkdirat(at, name ? name + 1 : parent, 0755) == 0 || errno == EEXIST)
-				next = box_open(root, parent, O_PATH | O_DIRECTORY, 0);
+				next = keeper_files_box_open(root, parent, O_PATH | O_DIRECTORY, 0);
 		}
 		if (next < 0)
 			return err_sys(err, "cannot make the folder of '%s'", path);
@@ -178,13 +178,13 @@ int files_write(struct keeper *k, const json_t *request, struct reply *r, struct
 	if (!get_path(request, &path) || k->in->nr != 1)
 		return err_set(err, ERR_INVALID, "write: path or content is missing");
 	CLEANUP(fd_close) int root = box_root(k, err);
-	if (root < 0 || make_parents(root, path.data, err) < 0)
+	if (root < 0 || keeper_files_make_parents(root, path.data, err) < 0)
 		return -1;
 	const int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY;
-	CLEANUP(fd_close) int fd = box_open(root, path.data, flags, 0);
+	CLEANUP(fd_close) int fd = keeper_files_box_open(root, path.data, flags, 0);
 	bool created = fd < 0 && errno == ENOENT;
 	if (created)
-		fd = box_open(root, path.data, flags | O_CREAT | O_EXCL, 0644);
+		fd = keeper_files_box_open(root, path.data, flags | O_CREAT | O_EXCL, 0644);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, "cannot write '%s'", path.data);
 	if (!S_ISREG(st.st_mode) || of_kernel(fd))

@@ -19,14 +19,14 @@ enum { LAYERS_MAX = 64, LOWERS_MAX = 200, OPTIONS_MAX = 4000 }; /* the kernel ta
 
 static int make_sub(const struct layer *ly, const char *name, struct err *err)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", ly->dir, name);
+	CLEANUP(free_ptr) char *path = mem_printf("%s/%s", ly->dir, name);
 	return mkdir(path, 0755) < 0 && errno != EEXIST ? err_sys(err, "cannot make '%s'", path) : 0;
 }
 
 /* The upper's root stands for the workspace's own: its mode is what the box sees. */
 static mode_t upper_mode(const struct layer *ly)
 {
-	CLEANUP(free_ptr) char *below = xasprintf("%s/repo", ly->dir);
+	CLEANUP(free_ptr) char *below = mem_printf("%s/repo", ly->dir);
 	struct stat st;
 	if (strcmp(ly->name, ":home") == 0)
 		return 0700;
@@ -37,7 +37,7 @@ static mode_t upper_mode(const struct layer *ly)
  * ahead gets the name once it is what it must be. */
 static int make_upper(const struct layer *ly, bool ahead, struct err *err)
 {
-	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u0", ly->dir), *made = xasprintf("%s/state/" UPPER_AHEAD, ly->dir);
+	CLEANUP(free_ptr) char *upper = mem_printf("%s/state/u0", ly->dir), *made = mem_printf("%s/state/" UPPER_AHEAD, ly->dir);
 	mode_t mode = upper_mode(ly);
 	if (access(upper, F_OK) == 0 || (ahead && chmod(made, mode) == 0 && rename(made, upper) == 0))
 		return 0;
@@ -48,8 +48,8 @@ static int make_upper(const struct layer *ly, bool ahead, struct err *err)
 
 static int mount_lower_view(struct layer *ly, struct err *err)
 {
-	CLEANUP(free_ptr) char *view = xasprintf("%s/view", ly->dir);
-	CLEANUP(free_ptr) char *options = xasprintf("lowerdir=%s,userxattr", ly->lowers);
+	CLEANUP(free_ptr) char *view = mem_printf("%s/view", ly->dir);
+	CLEANUP(free_ptr) char *options = mem_printf("lowerdir=%s,userxattr", ly->lowers);
 	if (make_sub(ly, "view", err) < 0)
 		return -1;
 	if (chdir(ly->dir) < 0 || mount("overlay", view, "overlay", MS_NOSUID | MS_NODEV | MS_RDONLY, options) < 0)
@@ -60,16 +60,16 @@ static int mount_lower_view(struct layer *ly, struct err *err)
 
 /* What lies on nothing needs no overlay, which costs a quarter of a millisecond: the upper itself is the folder. But a
  * mount that forbids programs would hand that on. */
-static bool is_plain(const struct layer *ly)
+static bool keeper_layers_is_plain(const struct layer *ly)
 {
-	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u0", ly->dir);
+	CLEANUP(free_ptr) char *upper = mem_printf("%s/state/u0", ly->dir);
 	struct statvfs v;
 	return strcmp(ly->lowers, "empty") == 0 && statvfs(upper, &v) == 0 && !(v.f_flag & ST_NOEXEC);
 }
 
 static int mount_plain(struct layer *ly, struct err *err)
 {
-	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u0", ly->dir);
+	CLEANUP(free_ptr) char *upper = mem_printf("%s/state/u0", ly->dir);
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
 	if (mount(upper, ly->at, NULL, MS_BIND, NULL) < 0 ||
 	    syscall(SYS_mount_setattr, AT_FDCWD, ly->at, 0, &attr, sizeof(attr)) < 0)
@@ -79,14 +79,14 @@ static int mount_plain(struct layer *ly, struct err *err)
 
 static bool upper_unfit(const struct layer *ly)
 {
-	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u0", ly->dir);
+	CLEANUP(free_ptr) char *upper = mem_printf("%s/state/u0", ly->dir);
 	return keeper_upper_unfit(upper);
 }
 
 /* What is written then lies in memory, and goes with us; the supervisor says so (wire/keeper.h). */
 static int upper_in_memory(const struct layer *ly, struct err *err)
 {
-	CLEANUP(free_ptr) char *state = xasprintf("%s/state", ly->dir);
+	CLEANUP(free_ptr) char *state = mem_printf("%s/state", ly->dir);
 	if (mount("tmpfs", state, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700") < 0)
 		return err_sys(err, "cannot mount a tmpfs for layer '%s'", *ly->name ? ly->name : "workspace");
 	return make_upper(ly, false, err);
@@ -97,7 +97,7 @@ static int mount_layer(struct layer *ly, struct err *err)
 	CLEANUP(buf_release) struct buf options = BUF_INIT;
 	if (mkdir(ly->at, 0755) < 0 && errno != EEXIST)
 		return err_sys(err, "cannot make '%s'", ly->at);
-	if (is_plain(ly))
+	if (keeper_layers_is_plain(ly))
 		return mount_plain(ly, err);
 	if (upper_unfit(ly) && upper_in_memory(ly, err) < 0)
 		return -1;
@@ -120,7 +120,7 @@ static int mount_layer(struct layer *ly, struct err *err)
 /* That a store takes objects from others is known: it is said in the .git of the box, by the paths that they have there. */
 static int hide_alternates(const char *store, struct err *err)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("%s/info/alternates", store);
+	CLEANUP(free_ptr) char *path = mem_printf("%s/info/alternates", store);
 	if (access(path, F_OK) < 0)
 		return 0;
 	if (space_write(SPACE "/nothing", "", err) < 0)
@@ -134,8 +134,8 @@ static int place_stores(struct keeper *k, const json_t *stores, struct err *err)
 	for (size_t i = 0; i < json_array_size(stores); i++) {
 		const json_t *store = json_array_get(stores, i);
 		const char *name = json_str(store, "name", "");
-		CLEANUP(free_ptr) char *from = xasprintf(SPACE_GIT "/%s", name);
-		CLEANUP(free_ptr) char *at = xasprintf(SPACE_BOX "/run/sandglass/git/%s", name);
+		CLEANUP(free_ptr) char *from = mem_printf(SPACE_GIT "/%s", name);
+		CLEANUP(free_ptr) char *at = mem_printf(SPACE_BOX "/run/sandglass/git/%s", name);
 		if (!*name || name[strspn(name, "0123456789.")] || strstr(name, ".."))
 			return err_set(err, ERR_INVALID, "'%s' cannot be the name of a folder of objects", name);
 		if (mkdir(from, 0755) < 0)
@@ -150,16 +150,16 @@ static int place_lowers(struct keeper *k, struct layer *ly, const json_t *reques
 {
 	const json_t *repo = json_object_get(request, "repo"), *given = json_object_get(request, "lowers");
 	const json_t *masks = json_object_get(request, "masks"), *git = json_object_get(request, "git");
-	CLEANUP(free_ptr) char *made = xasprintf("%s/git", ly->dir);
-	CLEANUP(free_ptr) char *at = xasprintf("%s/%s", ly->dir, repo ? "repo" : "empty");
-	CLEANUP(free_ptr) char *mask = xasprintf("%s/mask", ly->dir);
+	CLEANUP(free_ptr) char *made = mem_printf("%s/git", ly->dir);
+	CLEANUP(free_ptr) char *at = mem_printf("%s/%s", ly->dir, repo ? "repo" : "empty");
+	CLEANUP(free_ptr) char *mask = mem_printf("%s/mask", ly->dir);
 	CLEANUP(buf_release) struct buf lowers = BUF_INIT;
 	if (json_array_size(given) > LOWERS_MAX)
 		return err_set(err, ERR_FULL, "more than %d lowers", LOWERS_MAX);
 	if (repo ? space_place(k, repo, at, false, true, err) < 0 : make_sub(ly, "empty", err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_array_size(given); i++) {
-		CLEANUP(free_ptr) char *low = xasprintf("%s/low%zu", ly->dir, i);
+		CLEANUP(free_ptr) char *low = mem_printf("%s/low%zu", ly->dir, i);
 		if (space_place(k, json_array_get(given, i), low, false, true, err) < 0)
 			return -1;
 		buf_printf(&lowers, "low%zu:", i);
@@ -181,7 +181,7 @@ static int place_lowers(struct keeper *k, struct layer *ly, const json_t *reques
 
 static int place_state(struct keeper *k, const char *dir, const json_t *request, struct err *err)
 {
-	CLEANUP(free_ptr) char *state = xasprintf("%s/state", dir);
+	CLEANUP(free_ptr) char *state = mem_printf("%s/state", dir);
 	if (mkdir(dir, 0755) < 0)
 		return err_sys(err, "cannot make '%s'", dir);
 	return space_place(k, json_object_get(request, "state"), state, false, false, err);
@@ -192,8 +192,8 @@ static int attach_at(struct keeper *k, struct layer *ly, const char *dir, const 
 {
 	const char *name = json_str(request, "name", "");
 	bool home = strcmp(name, ":home") == 0;
-	*ly = (struct layer){ .name = xstrdup(name), .dir = xasprintf(SPACE "/layer/%s", dir) };
-	ly->at = home ? xstrdup(SPACE_HOME) : *name ? xasprintf(SPACE_STAGE "/%s", name) : xstrdup(SPACE_STAGE);
+	*ly = (struct layer){ .name = mem_strdup(name), .dir = mem_printf(SPACE "/layer/%s", dir) };
+	ly->at = home ? mem_strdup(SPACE_HOME) : *name ? mem_printf(SPACE_STAGE "/%s", name) : mem_strdup(SPACE_STAGE);
 	if ((!ahead && place_state(k, ly->dir, request, err) < 0) || place_lowers(k, ly, request, err) < 0 ||
 	    place_stores(k, json_object_get(request, "stores"), err) < 0)
 		return -1;
@@ -236,7 +236,7 @@ static int attach_ahead(struct keeper *k, const json_t *list, struct reply *r, s
 	return 0;
 }
 
-static void layer_release(struct layer *ly)
+static void keeper_layers_layer_release(struct layer *ly)
 {
 	free(ly->name);
 	free(ly->dir);
@@ -255,13 +255,13 @@ static void detach_ahead(struct keeper *k)
 		(void)umount2(mounts[i], MNT_DETACH);
 	(void)rmdir(WORK_AHEAD "/state");
 	(void)rmdir(WORK_AHEAD);
-	layer_release(&k->home);
+	keeper_layers_layer_release(&k->home);
 	k->ahead = false;
 }
 
 static void layers_expect(struct keeper *k, size_t of)
 {
-	k->layer = xcalloc(of, sizeof(*k->layer));
+	k->layer = mem_calloc(of, sizeof(*k->layer));
 	k->of_layers = of;
 	if (!k->home.name)
 		return;
@@ -302,9 +302,9 @@ int layers_root(struct keeper *k, const json_t *request, int *fd_out, struct err
 		return err_set(err, ERR_INVALID, "the box has no layer %lld", (long long)i);
 	const struct layer *ly = &k->layer[i];
 	CLEANUP(free_ptr)
-	char *path = strcmp(which, "merged") == 0  ? xstrdup(ly->at)
-		     : strcmp(which, "upper") == 0 ? xasprintf("%s/state/u0", ly->dir)
-		     : strcmp(which, "lower") == 0 ? xasprintf("%s/%s", ly->dir, ly->view ? "view" : ly->lowers)
+	char *path = strcmp(which, "merged") == 0  ? mem_strdup(ly->at)
+		     : strcmp(which, "upper") == 0 ? mem_printf("%s/state/u0", ly->dir)
+		     : strcmp(which, "lower") == 0 ? mem_printf("%s/%s", ly->dir, ly->view ? "view" : ly->lowers)
 						   : NULL;
 	if (!path)
 		return err_set(err, ERR_INVALID, "no side '%s' of a layer", which);

@@ -42,7 +42,7 @@ static bool parse_args(struct keeper *k, int argc, char **argv)
 	return true;
 }
 
-static int dispatch(struct keeper *k, unsigned type, const json_t *body, struct reply *r, struct err *err)
+static int keeper_main_dispatch(struct keeper *k, unsigned type, const json_t *body, struct reply *r, struct err *err)
 {
 	switch (type) {
 	case KEEPER_START:
@@ -70,7 +70,7 @@ static void drop_fds(struct fds *in)
 		fd_close(&in->fd[--in->nr]);
 }
 
-static int answer(int sock, uint64_t id, int rc, struct reply *r, struct err *failed)
+static int keeper_main_answer(int sock, uint64_t id, int rc, struct reply *r, struct err *failed)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	struct err err = ERR_INIT;
@@ -88,7 +88,7 @@ static int answer(int sock, uint64_t id, int rc, struct reply *r, struct err *fa
 	return rc;
 }
 
-static bool take_frame(struct keeper *k, int sock)
+static bool keeper_main_take_frame(struct keeper *k, int sock)
 {
 	static struct fds of_channel[2];
 	k->in = &of_channel[sock == KEEPER_FD_WORKER];
@@ -105,8 +105,8 @@ static bool take_frame(struct keeper *k, int sock)
 		return true;
 	CLEANUP(json_release) json_t *body = json_parse(f.body, f.len, "keeper frame", &err);
 	struct reply r = { .fd = -1 };
-	int rc = body ? dispatch(k, f.type, body, &r, &err) : -1;
-	rc = answer(sock, f.id, rc, &r, &err);
+	int rc = body ? keeper_main_dispatch(k, f.type, body, &r, &err) : -1;
+	rc = keeper_main_answer(sock, f.id, rc, &r, &err);
 	drop_fds(k->in);
 	return rc == 0;
 }
@@ -128,7 +128,7 @@ static void bwrap_ended(struct keeper *k)
 		return; /* the poll sees the end of the channel */
 }
 
-static void serve(struct keeper *k)
+static void keeper_main_serve(struct keeper *k)
 {
 	struct pollfd p[3] = { { .fd = KEEPER_FD_LOOP, .events = POLLIN },
 			       { .fd = KEEPER_FD_WORKER, .events = POLLIN },
@@ -139,9 +139,9 @@ static void serve(struct keeper *k)
 			return;
 		if (p[2].fd >= 0 && p[2].revents)
 			bwrap_ended(k);
-		if (p[0].revents && !take_frame(k, KEEPER_FD_LOOP))
+		if (p[0].revents && !keeper_main_take_frame(k, KEEPER_FD_LOOP))
 			return;
-		if (p[1].revents && !take_frame(k, KEEPER_FD_WORKER))
+		if (p[1].revents && !keeper_main_take_frame(k, KEEPER_FD_WORKER))
 			p[1].fd = -1; /* workers are done with the box; the loop is not */
 	}
 }
@@ -175,11 +175,11 @@ int main(int argc, char **argv)
 		CLEANUP(buf_release) struct buf in = BUF_INIT;
 		struct err why = err;
 		if (frame_recv(KEEPER_FD_LOOP, KEEPER_MAX_BODY, &f, &in, fds, &nr, &err) == 0 &&
-		    answer(KEEPER_FD_LOOP, f.id, -1, &r, &why) < 0)
+		    keeper_main_answer(KEEPER_FD_LOOP, f.id, -1, &r, &why) < 0)
 			log_debug("nobody to tell: %s", why.text);
 		return 1;
 	}
-	serve(&k);
+	keeper_main_serve(&k);
 	if (k.guest_pidfd >= 0) /* bubblewrap's child hears of the end of its parent only once it has been let go on */
 		syscall(SYS_pidfd_send_signal, k.guest_pidfd, SIGKILL, NULL, 0);
 	return 0;

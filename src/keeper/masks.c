@@ -21,11 +21,11 @@ struct list {
 	size_t nr, cap;
 };
 
-static int make_parents(int dir, int repo, const char *path, struct list *made, struct err *err)
+static int keeper_masks_make_parents(int dir, int repo, const char *path, struct list *made, struct err *err)
 {
 	for (const char *slash = path; (slash = strchr(slash, '/')); slash++) {
 		size_t len = (size_t)(slash - path);
-		CLEANUP(free_ptr) char *parent = xstrndup(path, len);
+		CLEANUP(free_ptr) char *parent = mem_strndup(path, len);
 		if (mkdirat(dir, parent, 0700) < 0) {
 			if (errno == EEXIST)
 				continue;
@@ -39,14 +39,14 @@ static int make_parents(int dir, int repo, const char *path, struct list *made, 
 			return err_sys(err, "cannot look at '%s' of the repository", parent);
 		if (fd < 0)
 			m.st.st_mode = S_IFDIR | 0755;
-		m.path = xstrdup(parent);
+		m.path = mem_strdup(parent);
 		GROW(made->item, made->nr, made->cap);
 		made->item[made->nr++] = m;
 	}
 	return 0;
 }
 
-static int put_file(int dir, int repo, const char *path, const struct buf *text, struct err *err)
+static int keeper_masks_put_file(int dir, int repo, const char *path, const struct buf *text, struct err *err)
 {
 	CLEANUP(fd_close) int old = open_beneath(repo, path, strlen(path), O_PATH, 0);
 	CLEANUP(fd_close) int fd = openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -66,10 +66,10 @@ static int put_mask(int dir, int repo, const json_t *mask, struct list *made, st
 	if (!json_get_bytes(json_object_get(mask, "path"), &path) || !plan_path_ok(path.data, path.len) ||
 	    (t && !json_get_bytes(t, &text)))
 		return err_set(err, ERR_INVALID, "a mask without a path that makes sense");
-	if (make_parents(dir, repo, path.data, made, err) < 0)
+	if (keeper_masks_make_parents(dir, repo, path.data, made, err) < 0)
 		return -1;
 	if (t)
-		return put_file(dir, repo, path.data, &text, err);
+		return keeper_masks_put_file(dir, repo, path.data, &text, err);
 	if (mknodat(dir, path.data, S_IFCHR, makedev(0, 0)) < 0)
 		return err_sys(err, "cannot make the mask of '%s'", path.data);
 	return 0;

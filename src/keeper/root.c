@@ -46,19 +46,19 @@ static int make_git_stage(struct err *err)
 static int bind_host(struct keeper *k, const char *path, struct err *err)
 {
 	CLEANUP(json_release) json_t *tree = json_object();
-	CLEANUP(free_ptr) char *target = xasprintf(SPACE_BOX "%s", path);
+	CLEANUP(free_ptr) char *target = mem_printf(SPACE_BOX "%s", path);
 	json_put_str(tree, "path", path);
 	return space_place(k, tree, target, false, true, err);
 }
 
 /* /usr is shared; older layouts have real folders where newer ones have links into it. */
-static int system_folders(struct keeper *k, struct err *err)
+static int root_system_folders(struct keeper *k, struct err *err)
 {
 	static const char *const top[] = { "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32" };
 	if (bind_host(k, "/usr", err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(top); i++) {
-		CLEANUP(free_ptr) char *at = xasprintf(SPACE_BOX "%s", top[i]);
+		CLEANUP(free_ptr) char *at = mem_printf(SPACE_BOX "%s", top[i]);
 		char target[256];
 		struct stat st;
 		ssize_t n = readlink(top[i], target, sizeof(target) - 1);
@@ -75,7 +75,7 @@ static int system_folders(struct keeper *k, struct err *err)
 
 /* --- /etc: little of the machine's, and what names the agent --- */
 
-static int copy_file(const char *from, const char *to, struct err *err)
+static int root_copy_file(const char *from, const char *to, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err ignored = ERR_INIT;
@@ -87,9 +87,9 @@ static int copy_file(const char *from, const char *to, struct err *err)
 	return fd_write_all(fd, buf_cstr(&text), text.len, err);
 }
 
-static int theirs(struct keeper *k, const char *path, struct err *err)
+static int root_theirs(struct keeper *k, const char *path, struct err *err)
 {
-	CLEANUP(free_ptr) char *at = xasprintf(SPACE_BOX "%s", path);
+	CLEANUP(free_ptr) char *at = mem_printf(SPACE_BOX "%s", path);
 	char target[512];
 	struct stat st;
 	ssize_t n = readlink(path, target, sizeof(target) - 1);
@@ -99,7 +99,7 @@ static int theirs(struct keeper *k, const char *path, struct err *err)
 	}
 	if (stat(path, &st) < 0)
 		return 0;
-	return S_ISDIR(st.st_mode) ? bind_host(k, path, err) : copy_file(path, at, err);
+	return S_ISDIR(st.st_mode) ? bind_host(k, path, err) : root_copy_file(path, at, err);
 }
 
 static int etc_folder(struct keeper *k, struct err *err)
@@ -119,10 +119,10 @@ static int etc_folder(struct keeper *k, struct err *err)
 	if (make_dirs(dirs, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(of_machine); i++)
-		if (theirs(k, of_machine[i], err) < 0)
+		if (root_theirs(k, of_machine[i], err) < 0)
 			return -1;
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
-		CLEANUP(free_ptr) char *at = xasprintf(SPACE_BOX "/etc/%s", ours[i][0]);
+		CLEANUP(free_ptr) char *at = mem_printf(SPACE_BOX "/etc/%s", ours[i][0]);
 		if (space_write(at, ours[i][1], err) < 0)
 			return -1;
 	}
@@ -178,12 +178,12 @@ static int hide_below(const char *root, const json_t *hide, struct err *err)
 	return 0;
 }
 
-static int roots(struct keeper *k, const json_t *list, struct err *err)
+static int root_roots(struct keeper *k, const json_t *list, struct err *err)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *root = json_array_get(list, i);
 		const char *at = json_str(root, "at", "");
-		CLEANUP(free_ptr) char *target = xasprintf(SPACE_BOX "%s", at);
+		CLEANUP(free_ptr) char *target = mem_printf(SPACE_BOX "%s", at);
 		if (*at != '/' || strstr(at, "/../") || strncmp(at, "/workspace", 10) == 0 ||
 		    strncmp(at, "/proc", 5) == 0 || strncmp(at, "/dev", 4) == 0 || strncmp(at, "/usr", 4) == 0)
 			return err_set(err, ERR_INVALID, "'%s' cannot be a root of its own in a box", at);
@@ -220,7 +220,7 @@ int root_make(struct keeper *k, const json_t *request, struct err *err)
 	snprintf(options, sizeof(options), "mode=1777,size=%lld,nr_inodes=%lld", tmp, tmp / BYTES_PER_INODE);
 	if (mkdir(SPACE_BOX, 0755) < 0 || mount(SPACE_BOX, SPACE_BOX, NULL, MS_BIND, NULL) < 0)
 		return err_sys(err, "cannot make the box's root");
-	if (make_dirs(dirs, err) < 0 || system_folders(k, err) < 0 || etc_folder(k, err) < 0)
+	if (make_dirs(dirs, err) < 0 || root_system_folders(k, err) < 0 || etc_folder(k, err) < 0)
 		return -1;
 	if (mount("tmpfs", SPACE_BOX "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options) < 0 ||
 	    symlink("../tmp", SPACE_BOX "/var/tmp") < 0)
@@ -229,7 +229,7 @@ int root_make(struct keeper *k, const json_t *request, struct err *err)
 		return -1;
 	if (make_stage(SPACE_STAGE, 0755, err) < 0 || make_stage(SPACE_HOME, 0700, err) < 0 || make_git_stage(err) < 0 ||
 	    space_place(k, json_object_get(request, "guest"), SPACE_BOX "/run/sandglass/guest", true, true, err) < 0 ||
-	    roots(k, json_object_get(request, "roots"), err) < 0)
+	    root_roots(k, json_object_get(request, "roots"), err) < 0)
 		return -1;
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 	if (syscall(SYS_mount_setattr, AT_FDCWD, SPACE_BOX, 0, &attr, sizeof(attr)) < 0)

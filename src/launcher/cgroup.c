@@ -19,7 +19,7 @@
  * are version 1, and the unified hierarchy, which has none, freezes and kills only where version 1 cannot: going into
  * one of its groups waits for a grace period of the kernel (10 ms), into one of version 1 it need not. */
 enum role { ROLE_MEM, ROLE_PIDS, ROLE_CPU, ROLE_ACCT, ROLE_FREEZER, ROLE_UNIFIED, ROLES };
-static const char *const controller[ROLES] = { "memory", "pids", "cpu", "cpuacct", "freezer", "" };
+static const char *const cgroup_controller[ROLES] = { "memory", "pids", "cpu", "cpuacct", "freezer", "" };
 
 struct cgroups {
 	char *dir[ROLES]; /* ours in that hierarchy: .../sandglass-PID; NULL: not usable */
@@ -33,24 +33,24 @@ struct cgroup {
 	char *dir[ROLES];
 };
 
-static int put(const char *dir, const char *file, const char *text)
+static int cgroup_put(const char *dir, const char *file, const char *text)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", dir, file);
+	CLEANUP(free_ptr) char *path = mem_printf("%s/%s", dir, file);
 	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CLOEXEC);
 	size_t len = strlen(text);
 	return fd >= 0 && write(fd, text, len) == (ssize_t)len ? 0 : -1;
 }
 
-static int put_number(const char *dir, const char *file, int64_t n)
+static int cgroup_put_number(const char *dir, const char *file, int64_t n)
 {
 	char text[32];
 	snprintf(text, sizeof(text), "%lld", (long long)n);
-	return put(dir, file, text);
+	return cgroup_put(dir, file, text);
 }
 
-static bool get(const char *dir, const char *file, char *out, size_t cap)
+static bool cgroup_get(const char *dir, const char *file, char *out, size_t cap)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", dir, file);
+	CLEANUP(free_ptr) char *path = mem_printf("%s/%s", dir, file);
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, out, cap - 1);
 	if (n < 0)
@@ -60,10 +60,10 @@ static bool get(const char *dir, const char *file, char *out, size_t cap)
 }
 
 /* The number after "KEY " at the start of a line (KEY NULL: the whole file); -1 if there is none. */
-static int64_t get_number(const char *dir, const char *file, const char *key)
+static int64_t cgroup_get_number(const char *dir, const char *file, const char *key)
 {
 	char text[4096];
-	if (!dir || !get(dir, file, text, sizeof(text)))
+	if (!dir || !cgroup_get(dir, file, text, sizeof(text)))
 		return -1;
 	char *rest = text;
 	for (char *line; (line = strsep(&rest, "\n"));) {
@@ -90,15 +90,15 @@ static char *own_path(const char *name)
 		if (!names || !line)
 			continue;
 		if (!*name && !*names)
-			return xstrdup(line);
+			return mem_strdup(line);
 		for (char *one; *name && (one = strsep(&names, ","));)
 			if (strcmp(one, name) == 0)
-				return xstrdup(line);
+				return mem_strdup(line);
 	}
 	return NULL;
 }
 
-static bool has_word(const char *list, const char *word)
+static bool cgroup_has_word(const char *list, const char *word)
 {
 	size_t n = strlen(word);
 	for (const char *p = list; (p = strstr(p, word)); p += n)
@@ -126,11 +126,11 @@ static char *mount_of(const char *name)
 			continue;
 		*more++ = 0;
 		char *super = strchr(more, ' ');
-		bool fits = *name ? strcmp(type, "cgroup") == 0 && super && has_word(super + 1, name)
+		bool fits = *name ? strcmp(type, "cgroup") == 0 && super && cgroup_has_word(super + 1, name)
 				  : strcmp(type, "cgroup2") == 0;
 		if (fits) {
 			free_ptr(&found); /* the last one lies on top */
-			found = xstrdup(at);
+			found = mem_strdup(at);
 		}
 	}
 	return found;
@@ -144,11 +144,11 @@ static char *base_of(const char *name, bool at_root)
 	CLEANUP(free_ptr) char *own = own_path(name);
 	if (!mnt)
 		return NULL;
-	char *below = xasprintf("%s%s", mnt, own && !at_root && strcmp(own, "/") != 0 ? own : "");
+	char *below = mem_printf("%s%s", mnt, own && !at_root && strcmp(own, "/") != 0 ? own : "");
 	if (access(below, W_OK) == 0)
 		return below;
 	free(below);
-	return access(mnt, W_OK) == 0 ? xstrdup(mnt) : NULL;
+	return access(mnt, W_OK) == 0 ? mem_strdup(mnt) : NULL;
 }
 
 static char *make_ours(const char *name, bool at_root, int *lock_out)
@@ -157,7 +157,7 @@ static char *make_ours(const char *name, bool at_root, int *lock_out)
 	if (!base)
 		return NULL;
 	if (!*name)
-		put(base, "cgroup.subtree_control", "+memory +pids +cpu"); /* what cannot be is seen below */
+		cgroup_put(base, "cgroup.subtree_control", "+memory +pids +cpu"); /* what cannot be is seen below */
 	return groups_make(base, lock_out);
 }
 
@@ -168,14 +168,14 @@ struct cgroups *cgroups_new(void)
 		cs->lock[r] = -1;
 	cs->dir[ROLE_UNIFIED] = make_ours("", geteuid() == 0, &cs->lock[ROLE_UNIFIED]);
 	if (cs->dir[ROLE_UNIFIED]) {
-		put(cs->dir[ROLE_UNIFIED], "cgroup.subtree_control", "+memory +pids +cpu");
+		cgroup_put(cs->dir[ROLE_UNIFIED], "cgroup.subtree_control", "+memory +pids +cpu");
 		char have[256] = "";
-		get(cs->dir[ROLE_UNIFIED], "cgroup.subtree_control", have, sizeof(have));
+		cgroup_get(cs->dir[ROLE_UNIFIED], "cgroup.subtree_control", have, sizeof(have));
 		cs->v2 = strstr(have, "memory") && strstr(have, "pids");
 	}
 	if (!cs->v2)
 		for (int r = 0; r < ROLE_UNIFIED; r++)
-			cs->dir[r] = make_ours(controller[r], false, &cs->lock[r]);
+			cs->dir[r] = make_ours(cgroup_controller[r], false, &cs->lock[r]);
 	if (!cs->v2 && cs->dir[ROLE_FREEZER] && cs->dir[ROLE_UNIFIED]) {
 		rmdir(cs->dir[ROLE_UNIFIED]);
 		fd_close(&cs->lock[ROLE_UNIFIED]);
@@ -221,27 +221,27 @@ static int limit_v2(const char *dir, const struct cgroup_limits *l)
 {
 	char cpu[48];
 	snprintf(cpu, sizeof(cpu), "%lld 100000", (long long)l->cpu_milli * 100);
-	if (l->mem_bytes && put_number(dir, "memory.max", l->mem_bytes) < 0)
+	if (l->mem_bytes && cgroup_put_number(dir, "memory.max", l->mem_bytes) < 0)
 		return -1;
 	if (l->mem_bytes && access(dir, F_OK) == 0)
-		put(dir, "memory.swap.max", "0"); /* absent where the kernel accounts no swap */
-	if (l->pids && put_number(dir, "pids.max", l->pids) < 0)
+		cgroup_put(dir, "memory.swap.max", "0"); /* absent where the kernel accounts no swap */
+	if (l->pids && cgroup_put_number(dir, "pids.max", l->pids) < 0)
 		return -1;
-	return l->cpu_milli ? put(dir, "cpu.max", cpu) : 0;
+	return l->cpu_milli ? cgroup_put(dir, "cpu.max", cpu) : 0;
 }
 
 static int limit_v1(const struct cgroup *c, const struct cgroup_limits *l)
 {
 	if (l->mem_bytes && c->dir[ROLE_MEM]) {
-		if (put_number(c->dir[ROLE_MEM], "memory.limit_in_bytes", l->mem_bytes) < 0)
+		if (cgroup_put_number(c->dir[ROLE_MEM], "memory.limit_in_bytes", l->mem_bytes) < 0)
 			return -1;
-		put_number(c->dir[ROLE_MEM], "memory.memsw.limit_in_bytes",
+		cgroup_put_number(c->dir[ROLE_MEM], "memory.memsw.limit_in_bytes",
 			   l->mem_bytes); /* absent without swap accounting */
 	}
-	if (l->pids && c->dir[ROLE_PIDS] && put_number(c->dir[ROLE_PIDS], "pids.max", l->pids) < 0)
+	if (l->pids && c->dir[ROLE_PIDS] && cgroup_put_number(c->dir[ROLE_PIDS], "pids.max", l->pids) < 0)
 		return -1;
 	if (l->cpu_milli && c->dir[ROLE_CPU])
-		return put_number(c->dir[ROLE_CPU], "cpu.cfs_quota_us", l->cpu_milli * 100);
+		return cgroup_put_number(c->dir[ROLE_CPU], "cpu.cfs_quota_us", l->cpu_milli * 100);
 	return 0;
 }
 
@@ -253,7 +253,7 @@ struct cgroup *cgroup_new(struct cgroups *cs, struct err *err)
 	for (int r = 0; r < ROLES; r++) {
 		if (!cs->dir[r])
 			continue;
-		c->dir[r] = xasprintf("%s/b%llu", cs->dir[r], (unsigned long long)cs->made);
+		c->dir[r] = mem_printf("%s/b%llu", cs->dir[r], (unsigned long long)cs->made);
 		if (mkdir(c->dir[r], 0755) < 0 && errno != EEXIST) {
 			err_sys(err, "cannot make cgroup '%s'", c->dir[r]);
 			cgroup_remove(c);
@@ -279,7 +279,7 @@ size_t cgroup_doors(const struct cgroup *c, int fds[CGROUP_FDS_MAX])
 			continue;
 		/* who goes in has one thread: "tasks" takes it without a lock over all processes of the machine */
 		CLEANUP(free_ptr)
-		char *path = xasprintf("%s/%s", c->dir[r], r == ROLE_UNIFIED ? "cgroup.procs" : "tasks");
+		char *path = mem_printf("%s/%s", c->dir[r], r == ROLE_UNIFIED ? "cgroup.procs" : "tasks");
 		int fd = open(path, O_WRONLY | O_CLOEXEC);
 		if (fd >= 0)
 			fds[nr++] = fd;
@@ -287,19 +287,19 @@ size_t cgroup_doors(const struct cgroup *c, int fds[CGROUP_FDS_MAX])
 	return nr;
 }
 
-static int put_state(const struct cgroup *c, bool frozen)
+static int cgroup_put_state(const struct cgroup *c, bool frozen)
 {
 	if (c->dir[ROLE_UNIFIED])
-		return put(c->dir[ROLE_UNIFIED], "cgroup.freeze", frozen ? "1" : "0");
-	return put(c->dir[ROLE_FREEZER], "freezer.state", frozen ? "FROZEN" : "THAWED");
+		return cgroup_put(c->dir[ROLE_UNIFIED], "cgroup.freeze", frozen ? "1" : "0");
+	return cgroup_put(c->dir[ROLE_FREEZER], "freezer.state", frozen ? "FROZEN" : "THAWED");
 }
 
 static bool in_state(const struct cgroup *c, bool frozen)
 {
 	char text[64] = "";
 	if (c->dir[ROLE_UNIFIED])
-		return get_number(c->dir[ROLE_UNIFIED], "cgroup.events", "frozen") == (frozen ? 1 : 0);
-	return get(c->dir[ROLE_FREEZER], "freezer.state", text, sizeof(text)) &&
+		return cgroup_get_number(c->dir[ROLE_UNIFIED], "cgroup.events", "frozen") == (frozen ? 1 : 0);
+	return cgroup_get(c->dir[ROLE_FREEZER], "freezer.state", text, sizeof(text)) &&
 	       strcmp(text, frozen ? "FROZEN\n" : "THAWED\n") == 0;
 }
 
@@ -311,7 +311,7 @@ static int wait_state(const struct cgroup *c, bool frozen)
 		if (in_state(c, frozen))
 			return 0;
 		if (i >= 20 && !c->dir[ROLE_UNIFIED])
-			put_state(c, frozen);
+			cgroup_put_state(c, frozen);
 		struct timespec t = { .tv_nsec = i < 20 ? 20000 : 1000000 };
 		nanosleep(&t, NULL);
 	}
@@ -323,19 +323,19 @@ int cgroup_freeze(struct cgroup *c, bool frozen, struct err *err)
 	const char *verb = frozen ? "freeze" : "thaw";
 	if (!c->dir[ROLE_UNIFIED] && !c->dir[ROLE_FREEZER])
 		return err_set(err, ERR_UNSUPPORTED, "no cgroup freezer that can be written");
-	if (put_state(c, frozen) < 0)
+	if (cgroup_put_state(c, frozen) < 0)
 		return err_sys(err, "cannot %s the box", verb);
 	if (wait_state(c, frozen) == 0)
 		return 0;
 	if (frozen) /* who is told that it does not freeze thaws nothing */
-		put_state(c, false);
+		cgroup_put_state(c, false);
 	return err_set(err, ERR_TIMEOUT, "the box does not %s", verb);
 }
 
 /* Every process of the group; in version 1 somebody may have forked meanwhile, so it is held still where it can be. */
 static void signal_all(const char *dir)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("%s/cgroup.procs", dir);
+	CLEANUP(free_ptr) char *path = mem_printf("%s/cgroup.procs", dir);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err ignored = ERR_INIT;
 	if (file_read(path, &text, 4 << 20, &ignored) < 0)
@@ -351,11 +351,11 @@ static void signal_all(const char *dir)
 /* Whatever kind of hierarchy @dir lies in; what it does not have cannot be written. */
 static void end_box(const char *dir)
 {
-	if (put(dir, "cgroup.kill", "1") < 0)
+	if (cgroup_put(dir, "cgroup.kill", "1") < 0)
 		signal_all(dir);
-	put(dir, "cpu.cfs_quota_us", "-1");
-	put(dir, "freezer.state", "THAWED");
-	put(dir, "cgroup.freeze", "0");
+	cgroup_put(dir, "cpu.cfs_quota_us", "-1");
+	cgroup_put(dir, "freezer.state", "THAWED");
+	cgroup_put(dir, "cgroup.freeze", "0");
 }
 
 /* One that a dead launcher left, frozen boxes too. What still dies then is told in *@left. */
@@ -392,16 +392,16 @@ void cgroups_sweep(void)
 void cgroup_kill(struct cgroup *c)
 {
 	if (c->dir[ROLE_UNIFIED])
-		put(c->dir[ROLE_UNIFIED], "cgroup.kill", "1");
+		cgroup_put(c->dir[ROLE_UNIFIED], "cgroup.kill", "1");
 	else if (c->dir[ROLE_FREEZER])
-		put(c->dir[ROLE_FREEZER], "freezer.state", "FROZEN");
+		cgroup_put(c->dir[ROLE_FREEZER], "freezer.state", "FROZEN");
 	const char *any = c->dir[ROLE_FREEZER] ? c->dir[ROLE_FREEZER] : c->dir[ROLE_PIDS];
 	if (any)
 		signal_all(any);
 	if (c->dir[ROLE_CPU])
-		put(c->dir[ROLE_CPU], "cpu.cfs_quota_us", "-1"); /* dying takes processor time too */
+		cgroup_put(c->dir[ROLE_CPU], "cpu.cfs_quota_us", "-1"); /* dying takes processor time too */
 	if (c->dir[ROLE_FREEZER])
-		put(c->dir[ROLE_FREEZER], "freezer.state", "THAWED"); /* version 1: the frozen die only when thawed */
+		cgroup_put(c->dir[ROLE_FREEZER], "freezer.state", "THAWED"); /* version 1: the frozen die only when thawed */
 }
 
 bool cgroup_remove(struct cgroup *c)
@@ -417,17 +417,17 @@ void cgroup_stats(const struct cgroup *c, struct cgroup_stats *out)
 {
 	const char *uni = c->cs->v2 ? c->dir[ROLE_UNIFIED] : NULL;
 	if (uni) {
-		*out = (struct cgroup_stats){ .cpu_us = get_number(uni, "cpu.stat", "usage_usec"),
-					      .mem_bytes = get_number(uni, "memory.current", NULL),
-					      .pids = get_number(uni, "pids.current", NULL),
-					      .oom = get_number(uni, "memory.events", "oom_kill") };
+		*out = (struct cgroup_stats){ .cpu_us = cgroup_get_number(uni, "cpu.stat", "usage_usec"),
+					      .mem_bytes = cgroup_get_number(uni, "memory.current", NULL),
+					      .pids = cgroup_get_number(uni, "pids.current", NULL),
+					      .oom = cgroup_get_number(uni, "memory.events", "oom_kill") };
 		return;
 	}
-	int64_t ns = get_number(c->dir[ROLE_ACCT], "cpuacct.usage", NULL);
+	int64_t ns = cgroup_get_number(c->dir[ROLE_ACCT], "cpuacct.usage", NULL);
 	*out = (struct cgroup_stats){ .cpu_us = ns < 0 ? -1 : ns / 1000,
-				      .mem_bytes = get_number(c->dir[ROLE_MEM], "memory.usage_in_bytes", NULL),
-				      .pids = get_number(c->dir[ROLE_PIDS], "pids.current", NULL),
-				      .oom = get_number(c->dir[ROLE_MEM], "memory.oom_control", "oom_kill") };
+				      .mem_bytes = cgroup_get_number(c->dir[ROLE_MEM], "memory.usage_in_bytes", NULL),
+				      .pids = cgroup_get_number(c->dir[ROLE_PIDS], "pids.current", NULL),
+				      .oom = cgroup_get_number(c->dir[ROLE_MEM], "memory.oom_control", "oom_kill") };
 }
 
 void cgroup_free(struct cgroup **c)

@@ -26,7 +26,7 @@ enum step { STEP_FDS, STEP_CGROUP, STEP_IDS, STEP_PARENT, STEP_DIR, STEP_FILTER,
 static const char *const step_names[] = { "descriptors", "cgroup",  "uid and gid", "parent",
 					  "folder",	 "seccomp", "execute" };
 
-static NORETURN void fail(int pipe, enum step step)
+static NORETURN void launcher_child_fail(int pipe, enum step step)
 {
 	struct failure f = { .step = (int)step, .sys = errno };
 	if (write(pipe, &f, sizeof(f)) != sizeof(f))
@@ -43,11 +43,11 @@ static int dup_high(int fd, int pipe)
 {
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, 2 * FDS_MAX);
 	if (high < 0)
-		fail(pipe, STEP_FDS);
+		launcher_child_fail(pipe, STEP_FDS);
 	return high;
 }
 
-static struct high lift(const struct child *c, int pipe)
+static struct high launcher_child_lift(const struct child *c, int pipe)
 {
 	struct high h = { .pipe = dup_high(pipe, pipe), .exe = dup_high(c->exe, pipe) };
 	for (size_t i = 0; i < c->nr_filters; i++)
@@ -58,16 +58,16 @@ static struct high lift(const struct child *c, int pipe)
 }
 
 /* Puts the descriptors at their numbers; everything else closes at exec. */
-static void place(const struct child *c, const struct high *h)
+static void launcher_child_place(const struct child *c, const struct high *h)
 {
 	for (size_t i = 0; i < c->nr_fds; i++)
 		if (dup2(h->fds[i], (int)i) < 0)
-			fail(h->pipe, STEP_FDS);
+			launcher_child_fail(h->pipe, STEP_FDS);
 	if (syscall(SYS_close_range, (unsigned)c->nr_fds, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
-		fail(h->pipe, STEP_FDS);
+		launcher_child_fail(h->pipe, STEP_FDS);
 }
 
-static void become(const struct child *c, pid_t launcher, int pipe)
+static void launcher_child_become(const struct child *c, pid_t launcher, int pipe)
 {
 	if (c->drop) {
 		assert(c->uid != 0 && c->gid != 0);
@@ -75,17 +75,17 @@ static void become(const struct child *c, pid_t launcher, int pipe)
 			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* EINVAL past the last one that the kernel knows */
 		if (setgroups(0, NULL) < 0 || setresgid(c->gid, c->gid, c->gid) < 0 ||
 		    setresuid(c->uid, c->uid, c->uid) < 0)
-			fail(pipe, STEP_IDS);
+			launcher_child_fail(pipe, STEP_IDS);
 		uid_t r, e, s;
 		if (getresuid(&r, &e, &s) < 0 || r != c->uid || e != c->uid || s != c->uid)
-			fail(pipe, STEP_IDS);
+			launcher_child_fail(pipe, STEP_IDS);
 	}
 	/* setresuid clears both */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-		fail(pipe, STEP_PARENT);
+		launcher_child_fail(pipe, STEP_PARENT);
 	if (getppid() != launcher) {
 		errno = ESRCH;
-		fail(pipe, STEP_PARENT);
+		launcher_child_fail(pipe, STEP_PARENT);
 	}
 }
 
@@ -95,7 +95,7 @@ static void install_filter(int fd, int pipe)
 	ssize_t n = pread(fd, insn, sizeof(insn), 0);
 	struct sock_fprog prog = { .len = (unsigned short)((size_t)(n > 0 ? n : 0) / sizeof(insn[0])), .filter = insn };
 	if (n <= 0 || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
-		fail(pipe, STEP_FILTER);
+		launcher_child_fail(pipe, STEP_FILTER);
 }
 
 static NORETURN void run_child(const struct child *c, pid_t launcher, int pipe)
@@ -110,21 +110,21 @@ static NORETURN void run_child(const struct child *c, pid_t launcher, int pipe)
 	umask(022);
 	for (size_t i = 0; i < c->nr_doors; i++)
 		if (write(c->doors[i], "0", 1) != 1)
-			fail(pipe, STEP_CGROUP);
-	struct high h = lift(c, pipe);
-	become(c, launcher, h.pipe);
+			launcher_child_fail(pipe, STEP_CGROUP);
+	struct high h = launcher_child_lift(c, pipe);
+	launcher_child_become(c, launcher, h.pipe);
 	if (chdir(c->dir ? c->dir : "/") < 0)
-		fail(h.pipe, STEP_DIR);
+		launcher_child_fail(h.pipe, STEP_DIR);
 	if (c->confine && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		fail(h.pipe, STEP_FILTER);
-	place(c, &h);
+		launcher_child_fail(h.pipe, STEP_FILTER);
+	launcher_child_place(c, &h);
 	for (size_t i = 0; i < c->nr_filters; i++)
 		install_filter(h.filters[i], h.pipe);
 	syscall(SYS_execveat, h.exe, "", c->argv, c->env, AT_EMPTY_PATH);
-	fail(h.pipe, STEP_EXEC);
+	launcher_child_fail(h.pipe, STEP_EXEC);
 }
 
-int child_start(const struct child *c, pid_t *pid_out, int *pidfd_out, struct err *err)
+int launcher_child_start(const struct child *c, pid_t *pid_out, int *pidfd_out, struct err *err)
 {
 	if (c->nr_fds > FDS_MAX || c->nr_filters > FILTERS_MAX)
 		return err_set(err, ERR_INVALID, "more than %d descriptors for a program", FDS_MAX);

@@ -49,8 +49,8 @@ void cgroup_free(struct cgroup **c);
 
 /* --- trees.c --- */
 struct trees;
-struct trees *trees_new(const struct who *w);
-void trees_free(struct trees **t);
+struct trees *launcher_trees_new(const struct who *w);
+void launcher_trees_free(struct trees **t);
 /* Answers LAUNCH_TREES: fills @fds, returns the body (owned) or NULL. */
 json_t *trees_open(struct trees *t, const json_t *request, int *fds, size_t *nr_fds, struct err *err);
 
@@ -71,7 +71,7 @@ struct child {
 	size_t nr_doors;
 };
 /* Forks, becomes what @c says and executes it; dies with the launcher. Returns once the program runs. */
-NODISCARD int child_start(const struct child *c, pid_t *pid_out, int *pidfd_out, struct err *err);
+NODISCARD int launcher_child_start(const struct child *c, pid_t *pid_out, int *pidfd_out, struct err *err);
 /* Kills our children but those that @known says (NULL: all of them): what a program that died has left comes to us
  * (PR_SET_CHILD_SUBREAPER). */
 void child_kill_left(bool (*known)(const void *self, pid_t pid), const void *self);

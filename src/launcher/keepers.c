@@ -21,7 +21,7 @@ static int make_pair(int *ours, int *theirs, struct err *err)
 	return 0;
 }
 
-static int run(int exe, const struct keeper_want *w, const int *theirs, struct keeper_made *m, bool drop, struct err *err)
+static int keepers_run(int exe, const struct keeper_want *w, const int *theirs, struct keeper_made *m, bool drop, struct err *err)
 {
 	int fds[KEEPER_FD_FILTERS + KEEPER_FILTERS_MAX + CGROUP_FDS_MAX] = { -1, -1, 2 }, doors[CGROUP_FDS_MAX];
 	size_t nr = 3, nr_doors = cgroup_doors(m->cgroup, doors);
@@ -31,13 +31,13 @@ static int run(int exe, const struct keeper_want *w, const int *theirs, struct k
 		fds[nr++] = w->filter[i];
 	for (size_t i = 0; i < nr_doors; i++)
 		fds[nr++] = doors[i];
-	CLEANUP(free_ptr) char *uid = xasprintf("%u", (unsigned)w->uid);
-	CLEANUP(free_ptr) char *gid = xasprintf("%u", (unsigned)w->gid);
-	CLEANUP(free_ptr) char *filters = xasprintf("%zu", w->nr_filters);
-	CLEANUP(free_ptr) char *doors_nr = xasprintf("%zu", nr_doors);
+	CLEANUP(free_ptr) char *uid = mem_printf("%u", (unsigned)w->uid);
+	CLEANUP(free_ptr) char *gid = mem_printf("%u", (unsigned)w->gid);
+	CLEANUP(free_ptr) char *filters = mem_printf("%zu", w->nr_filters);
+	CLEANUP(free_ptr) char *doors_nr = mem_printf("%zu", nr_doors);
 	char name[] = "sandglass-keeper", *env[] = { NULL }, *argv[] = { name, uid, gid, filters, doors_nr, NULL };
 	const struct child c = { .exe = exe, .argv = argv, .env = env, .fds = fds, .nr_fds = nr, .drop = drop, .uid = w->uid, .gid = w->gid };
-	int rc = child_start(&c, &m->pid, &m->pidfd, err);
+	int rc = launcher_child_start(&c, &m->pid, &m->pidfd, err);
 	for (size_t i = 0; i < nr_doors; i++)
 		fd_close(&doors[i]);
 	return rc;
@@ -51,7 +51,7 @@ int keeper_make(struct cgroups *cs, int exe, bool drop, const struct keeper_want
 		rc = make_pair(&m.channel[i], &theirs[i], err);
 	m.cgroup = rc == 0 ? cgroup_new(cs, err) : NULL;
 	if (m.cgroup)
-		rc = run(exe, w, theirs, &m, drop, err);
+		rc = keepers_run(exe, w, theirs, &m, drop, err);
 	for (int i = 0; i < KEEPER_CHANNELS; i++)
 		fd_close(&theirs[i]);
 	if (!m.cgroup || rc < 0) {
@@ -75,7 +75,7 @@ void keeper_close(struct keeper_made *m)
 /* --- what is wanted --- */
 
 /* bubblewrap reads a filter from where the descriptor stands: each that shares it would begin at the other's end. */
-static int again(int fd)
+static int keepers_again(int fd)
 {
 	char path[32];
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -86,7 +86,7 @@ struct keeper_want keeper_want_copy(const struct keeper_want *w)
 {
 	struct keeper_want copy = *w;
 	for (size_t i = 0; i < w->nr_filters; i++)
-		copy.filter[i] = again(w->filter[i]);
+		copy.filter[i] = keepers_again(w->filter[i]);
 	return copy;
 }
 

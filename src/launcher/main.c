@@ -17,7 +17,7 @@
 
 enum { CHANNEL = 3, QUIET_MS = 5 }; /* without a request, before the next keeper is prepared */
 
-static int signals(struct err *err)
+static int launcher_main_signals(struct err *err)
 {
 	sigset_t set;
 	sigemptyset(&set);
@@ -33,7 +33,7 @@ static int signals(struct err *err)
 }
 
 /* Until the channel ends or somebody asks us to go. A console's Ctrl-C reaches the whole group: not for us. */
-static void serve(struct service *s, int sigfd)
+static void launcher_main_serve(struct service *s, int sigfd)
 {
 	struct pollfd p[2] = { { .fd = CHANNEL, .events = POLLIN }, { .fd = sigfd, .events = POLLIN } };
 	for (;;) {
@@ -69,13 +69,13 @@ int main(int argc, char **argv)
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
 	fcntl(CHANNEL, F_SETFD, FD_CLOEXEC);
-	int sigfd = signals(&err);
+	int sigfd = launcher_main_signals(&err);
 	struct service *s = sigfd < 0 ? NULL : service_new(CHANNEL, (uid_t)uid, &err);
 	if (!s) {
 		fprintf(stderr, "sandglass-launcher: %s\n", err.text);
 		return 1;
 	}
-	serve(s, sigfd);
+	launcher_main_serve(s, sigfd);
 	service_free(&s);
 	return 0;
 }

@@ -60,7 +60,7 @@ static int open_program(const char *name)
 	return open(path, O_PATH | O_CLOEXEC);
 }
 
-static int send_json(struct service *s, uint16_t type, uint64_t id, const json_t *j, const int *fds, size_t nr)
+static int service_send_json(struct service *s, uint16_t type, uint64_t id, const json_t *j, const int *fds, size_t nr)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	struct err err = ERR_INIT;
@@ -68,7 +68,7 @@ static int send_json(struct service *s, uint16_t type, uint64_t id, const json_t
 	return frame_send(s->channel, type, id, b.data, b.len, fds, nr, &err);
 }
 
-static void hello(struct service *s)
+static void service_hello(struct service *s)
 {
 	CLEANUP(json_release) json_t *j = json_object();
 	json_put_int(j, "v", LAUNCH_VERSION);
@@ -79,7 +79,7 @@ static void hello(struct service *s)
 	json_put_str(j, "cgroup", cgroups_kind(s->cgroups));
 	json_put_flag(j, "freezer", cgroups_freezer(s->cgroups));
 	json_put_str(j, "why", cgroups_why(s->cgroups));
-	if (send_json(s, LAUNCH_HELLO, 0, j, NULL, 0) < 0)
+	if (service_send_json(s, LAUNCH_HELLO, 0, j, NULL, 0) < 0)
 		return; /* the next read sees the end of the channel */
 }
 
@@ -96,9 +96,9 @@ struct service *service_new(int channel, uid_t wanted, struct err *err)
 		err_sys(err, "cannot find sandglass-keeper and sandglass-guest beside this program");
 		goto fail;
 	}
-	s->trees = trees_new(&s->who);
+	s->trees = launcher_trees_new(&s->who);
 	s->cgroups = cgroups_new();
-	hello(s);
+	service_hello(s);
 	cgroups_sweep(); /* while the supervisor goes on */
 	return s;
 fail:
@@ -118,7 +118,7 @@ static struct started *find_box(struct service *s, uint64_t box)
 
 /* --- requests --- */
 
-static int limit(const struct cgroup *c, const json_t *body, struct err *err)
+static int service_limit(const struct cgroup *c, const json_t *body, struct err *err)
 {
 	const json_t *l = json_object_get(body, "limits");
 	const struct cgroup_limits limits = { .mem_bytes = json_int(l, "mem_bytes", 0),
@@ -127,7 +127,7 @@ static int limit(const struct cgroup *c, const json_t *body, struct err *err)
 	return cgroup_limit(c, &limits, err);
 }
 
-static struct started *remember(struct service *s, pid_t pid, uint64_t box, struct cgroup *c, uid_t own)
+static struct started *service_remember(struct service *s, pid_t pid, uint64_t box, struct cgroup *c, uid_t own)
 {
 	GROW(s->item, s->nr, s->cap);
 	s->item[s->nr] = (struct started){ .pid = pid, .box = box, .cgroup = c, .own_uid = own };
@@ -143,7 +143,7 @@ static void tell_started(struct service *s, pid_t pid, int pidfd, struct answer 
 	a->fds[a->nr_fds++] = pidfd;
 }
 
-static int read_box(struct service *s, const struct request *r, size_t least, uint64_t *box, uid_t *uid, gid_t *gid,
+static int service_read_box(struct service *s, const struct request *r, size_t least, uint64_t *box, uid_t *uid, gid_t *gid,
 		    struct err *err)
 {
 	int64_t b = json_int(r->body, "box", 0), u = json_int(r->body, "uid", -1), g = json_int(r->body, "gid", -1);
@@ -189,7 +189,7 @@ static int make_keeper(struct service *s, const struct keeper_want *w, struct ke
 {
 	if (keeper_make(s->cgroups, s->keeper, s->who.root, w, out, err) < 0)
 		return -1;
-	remember(s, out->pid, 0, take(&out->cgroup), 0)->spare = true;
+	service_remember(s, out->pid, 0, take(&out->cgroup), 0)->spare = true;
 	return 0;
 }
 
@@ -198,7 +198,7 @@ static int start_keeper(struct service *s, const struct request *r, struct answe
 	uint64_t box;
 	struct keeper_want w;
 	struct keeper_made m;
-	if (read_box(s, r, 1, &box, &w.uid, &w.gid, err) < 0)
+	if (service_read_box(s, r, 1, &box, &w.uid, &w.gid, err) < 0)
 		return -1;
 	if (!read_want(r, &w))
 		return err_set(err, ERR_INVALID, "box %llu: no filter", (unsigned long long)box);
@@ -211,7 +211,7 @@ static int start_keeper(struct service *s, const struct request *r, struct answe
 	}
 	struct started *one = find_pid(s, m.pid);
 	assert(one);
-	if (limit(one->cgroup, r->body, err) < 0) {
+	if (service_limit(one->cgroup, r->body, err) < 0) {
 		kill(m.pid, SIGKILL);
 		keeper_close(&m);
 		return -1;
@@ -266,7 +266,7 @@ static int start_guest(struct service *s, const struct request *r, struct answer
 	uint64_t box;
 	struct child c = { .exe = s->guest, .drop = s->who.root, .confine = true };
 	CLEANUP(buf_release) struct buf dir = BUF_INIT;
-	if (read_box(s, r, 1, &box, &c.uid, &c.gid, err) < 0)
+	if (service_read_box(s, r, 1, &box, &c.uid, &c.gid, err) < 0)
 		return -1;
 	if (!s->who.root || !json_get_bytes(json_object_get(r->body, "dir"), &dir))
 		return err_set(err, ERR_UNSUPPORTED, "profile reduced needs root, for a uid of its own");
@@ -285,9 +285,9 @@ static int start_guest(struct service *s, const struct request *r, struct answer
 	c.nr_fds = ARRAY_LEN(fds);
 	c.filters = r->fds + 1;
 	c.nr_filters = r->nr_fds - 1;
-	int rc = limit(cg, r->body, err);
+	int rc = service_limit(cg, r->body, err);
 	if (rc == 0)
-		rc = child_start(&c, &pid, &pidfd, err);
+		rc = launcher_child_start(&c, &pid, &pidfd, err);
 	for (size_t i = 0; i < c.nr_doors; i++)
 		fd_close(&doors[i]);
 	if (rc < 0) {
@@ -295,12 +295,12 @@ static int start_guest(struct service *s, const struct request *r, struct answer
 		cgroup_free(&cg);
 		return -1;
 	}
-	remember(s, pid, box, cg, c.uid);
+	service_remember(s, pid, box, cg, c.uid);
 	tell_started(s, pid, pidfd, a);
 	return 0;
 }
 
-static int start_host(struct service *s, const struct request *r, struct answer *a, struct err *err)
+static int service_start_host(struct service *s, const struct request *r, struct answer *a, struct err *err)
 {
 	CLEANUP(strv_release) struct strv argv = STRV_INIT;
 	CLEANUP(strv_release) struct strv env = STRV_INIT;
@@ -324,9 +324,9 @@ static int start_host(struct service *s, const struct request *r, struct answer 
 			   .uid = s->who.uid,
 			   .gid = s->who.gid,
 			   .confine = true };
-	if (child_start(&c, &pid, &pidfd, err) < 0)
+	if (launcher_child_start(&c, &pid, &pidfd, err) < 0)
 		return -1;
-	remember(s, pid, 0, NULL, 0);
+	service_remember(s, pid, 0, NULL, 0);
 	a->body = json_object();
 	json_put_int(a->body, "pid", pid);
 	a->fds[a->nr_fds++] = pidfd;
@@ -358,7 +358,7 @@ static int do_cgroup(struct service *s, const struct request *r, struct answer *
 	return 0;
 }
 
-static int dispatch(struct service *s, const struct request *r, struct answer *a, struct err *err)
+static int service_dispatch(struct service *s, const struct request *r, struct answer *a, struct err *err)
 {
 	switch (r->f->type) {
 	case LAUNCH_KEEPER:
@@ -371,7 +371,7 @@ static int dispatch(struct service *s, const struct request *r, struct answer *a
 		a->body = trees_open(s->trees, r->body, a->fds, &a->nr_fds, err);
 		return a->body ? 0 : -1;
 	case LAUNCH_HOST:
-		return start_host(s, r, a, err);
+		return service_start_host(s, r, a, err);
 	case LAUNCH_CGROUP:
 		return do_cgroup(s, r, a, err);
 	default:
@@ -391,9 +391,9 @@ bool service_request(struct service *s)
 	CLEANUP(json_release) json_t *body = json_parse(f.body, f.len, "launch frame", &err);
 	struct request r = { .f = &f, .body = body, .fds = fds, .nr_fds = nr };
 	struct answer a = { 0 };
-	int rc = body ? dispatch(s, &r, &a, &err) : -1;
+	int rc = body ? service_dispatch(s, &r, &a, &err) : -1;
 	if (rc == 0)
-		rc = send_json(s, LAUNCH_OK, f.id, a.body, a.fds, a.nr_fds);
+		rc = service_send_json(s, LAUNCH_OK, f.id, a.body, a.fds, a.nr_fds);
 	else {
 		CLEANUP(buf_release) struct buf out = BUF_INIT;
 		wire_err_body(&err, &out);
@@ -411,17 +411,17 @@ bool service_request(struct service *s)
 
 enum { REMOVE_TRIES = 2500 }; /* 5 s at 2 ms; then the group is left to the next launcher's sweep */
 
-static void tell(struct service *s, const struct started *one)
+static void service_tell(struct service *s, const struct started *one)
 {
 	CLEANUP(json_release) json_t *j = json_object();
 	json_put_int(j, "pid", one->pid);
 	json_put_int(j, "code", WIFEXITED(one->status) ? WEXITSTATUS(one->status) : 0);
 	json_put_int(j, "signal", WIFSIGNALED(one->status) ? WTERMSIG(one->status) : 0);
-	if (send_json(s, LAUNCH_EXITED, 0, j, NULL, 0) < 0)
+	if (service_send_json(s, LAUNCH_EXITED, 0, j, NULL, 0) < 0)
 		return; /* the next read sees the end of the channel */
 }
 
-static void bury(struct service *s)
+static void service_bury(struct service *s)
 {
 	for (size_t i = 0; i < s->nr;) {
 		struct started *one = &s->item[i];
@@ -436,13 +436,13 @@ static void bury(struct service *s)
 			continue;
 		}
 		if (!one->spare)
-			tell(s, one);
+			service_tell(s, one);
 		cgroup_free(&one->cgroup);
 		s->item[i] = s->item[--s->nr];
 	}
 }
 
-static bool is_ours(const void *self, pid_t pid)
+static bool service_is_ours(const void *self, pid_t pid)
 {
 	const struct service *s = self;
 	for (size_t i = 0; i < s->nr; i++)
@@ -473,8 +473,8 @@ void service_reap(struct service *s)
 				cgroup_kill(one->cgroup);
 		}
 	if (any)
-		child_kill_left(is_ours, s);
-	bury(s);
+		child_kill_left(service_is_ours, s);
+	service_bury(s);
 }
 
 bool service_dying(const struct service *s)
@@ -509,7 +509,7 @@ void service_free(struct service **sp)
 	for (size_t i = 0; i < s->nr; i++)
 		cgroup_free(&s->item[i].cgroup);
 	cgroups_free(&s->cgroups);
-	trees_free(&s->trees);
+	launcher_trees_free(&s->trees);
 	fd_close(&s->keeper);
 	fd_close(&s->guest);
 	free_ptr(&s->item);

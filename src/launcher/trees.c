@@ -27,14 +27,14 @@ struct trees {
 	size_t nr, cap;
 };
 
-struct trees *trees_new(const struct who *w)
+struct trees *launcher_trees_new(const struct who *w)
 {
 	struct trees *t = NEW(struct trees);
 	t->who = w;
 	return t;
 }
 
-void trees_free(struct trees **t)
+void launcher_trees_free(struct trees **t)
 {
 	if (!*t)
 		return;

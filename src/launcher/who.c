@@ -24,7 +24,7 @@ static bool next_line(char **text, struct line *out)
 	return true;
 }
 
-static unsigned long number(const char *s)
+static unsigned long launcher_who_number(const char *s)
 {
 	char *end;
 	unsigned long n = strtoul(s, &end, 10);
@@ -39,16 +39,16 @@ static bool user_named(const char *name, struct who *out)
 		return false;
 	char *rest = text.data;
 	for (struct line l; next_line(&rest, &l);)
-		if (strcmp(l.field[0], name) == 0 && number(l.field[2]) < UINT32_MAX && number(l.field[2]) > 0) {
-			out->uid = (uid_t)number(l.field[2]);
-			out->gid = (gid_t)number(l.field[3]);
+		if (strcmp(l.field[0], name) == 0 && launcher_who_number(l.field[2]) < UINT32_MAX && launcher_who_number(l.field[2]) > 0) {
+			out->uid = (uid_t)launcher_who_number(l.field[2]);
+			out->gid = (gid_t)launcher_who_number(l.field[3]);
 			return out->gid != 0;
 		}
 	return false;
 }
 
 /* The first uid from @from on with @run unused ones after it. */
-static uid_t unused(uid_t from, uid_t run)
+static uid_t launcher_who_unused(uid_t from, uid_t run)
 {
 	CLEANUP(buf_release) struct buf passwd = BUF_INIT;
 	CLEANUP(buf_release) struct buf subuid = BUF_INIT;
@@ -58,11 +58,11 @@ static uid_t unused(uid_t from, uid_t run)
 	unsigned long at = from;
 	for (bool moved = true; moved;) {
 		moved = false;
-		CLEANUP(free_ptr) char *p = has_passwd ? xstrndup(passwd.data, passwd.len) : NULL;
-		CLEANUP(free_ptr) char *s = has_subuid ? xstrndup(subuid.data, subuid.len) : NULL;
+		CLEANUP(free_ptr) char *p = has_passwd ? mem_strndup(passwd.data, passwd.len) : NULL;
+		CLEANUP(free_ptr) char *s = has_subuid ? mem_strndup(subuid.data, subuid.len) : NULL;
 		char *rest = p;
 		for (struct line l; rest && next_line(&rest, &l);) {
-			unsigned long uid = number(l.field[2]);
+			unsigned long uid = launcher_who_number(l.field[2]);
 			if (*l.field[0] && uid >= at && uid < at + run) {
 				at = uid + 1;
 				moved = true;
@@ -70,7 +70,7 @@ static uid_t unused(uid_t from, uid_t run)
 		}
 		rest = s;
 		for (struct line l; rest && next_line(&rest, &l);) {
-			unsigned long first = number(l.field[1]), nr = number(l.field[2]);
+			unsigned long first = launcher_who_number(l.field[1]), nr = launcher_who_number(l.field[2]);
 			if (!*l.field[0] || first > UINT32_MAX || nr > UINT32_MAX)
 				continue;
 			if (first < at + run && at < first + nr) {
@@ -90,10 +90,10 @@ int who_find(uid_t wanted, struct who *out, struct err *err)
 	if (wanted)
 		out->uid = wanted, out->gid = (gid_t)wanted;
 	else if (!user_named("sandglass", out))
-		out->uid = unused(WHO_FIRST_UID, 1), out->gid = (gid_t)out->uid;
+		out->uid = launcher_who_unused(WHO_FIRST_UID, 1), out->gid = (gid_t)out->uid;
 	if (out->uid == 0)
 		return err_set(err, ERR_UNSUPPORTED, "no unused uid from %d up; name one as box_uid", WHO_FIRST_UID);
 	/* several sessions must not share a uid: what ends one of these boxes kills by uid */
-	out->spare = unused(WHO_FIRST_UID + 1 + (uid_t)(getpid() % 4096) * WHO_SPARE, WHO_SPARE);
+	out->spare = launcher_who_unused(WHO_FIRST_UID + 1 + (uid_t)(getpid() % 4096) * WHO_SPARE, WHO_SPARE);
 	return 0;
 }

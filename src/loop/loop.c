@@ -75,7 +75,7 @@ static void run_deferred(struct loop *l)
 	l->nr -= nr;
 }
 
-static void on_idle(uv_idle_t *h)
+static void loop_on_idle(uv_idle_t *h)
 {
 	(void)h; /* its being active is all that is needed */
 }
@@ -83,12 +83,12 @@ static void on_idle(uv_idle_t *h)
 static void arm_idle(struct loop *l)
 {
 	if (l->nr || l->ran)
-		uv_idle_start(&l->idle, on_idle);
+		uv_idle_start(&l->idle, loop_on_idle);
 	else
 		uv_idle_stop(&l->idle);
 }
 
-static void on_check(uv_check_t *h)
+static void loop_on_check(uv_check_t *h)
 {
 	struct loop *l = h->data;
 	run_deferred(l);
@@ -116,7 +116,7 @@ int loop_new(struct loop **out, struct err *err)
 	uv_idle_init(&l->uv, &l->idle);
 	uv_timer_init(&l->uv, &l->turn);
 	l->check.data = l->prepare.data = l->idle.data = l->turn.data = l;
-	uv_check_start(&l->check, on_check);
+	uv_check_start(&l->check, loop_on_check);
 	uv_prepare_start(&l->prepare, on_prepare);
 	uv_unref((uv_handle_t *)&l->check);
 	uv_unref((uv_handle_t *)&l->prepare);
@@ -198,7 +198,7 @@ int64_t loop_now_us(const struct loop *l)
 	return l->now_us;
 }
 
-static void on_poll(uv_poll_t *h, int status, int events)
+static void loop_on_poll(uv_poll_t *h, int status, int events)
 {
 	struct loop_fd *w = h->data;
 	unsigned ev = 0;
@@ -239,7 +239,7 @@ void loop_fd_events(struct loop_fd *w, unsigned events)
 	if (events & LOOP_HUP)
 		want |= UV_DISCONNECT;
 	if (want)
-		uv_poll_start(&w->uv, want, on_poll);
+		uv_poll_start(&w->uv, want, loop_on_poll);
 	else
 		uv_poll_stop(&w->uv);
 }
@@ -251,7 +251,7 @@ void loop_fd_free(struct loop_fd **w)
 	*w = NULL;
 }
 
-static void on_timer(uv_timer_t *h)
+static void loop_on_timer(uv_timer_t *h)
 {
 	struct loop_timer *t = h->data;
 	t->loop->ran = true;
@@ -272,7 +272,7 @@ struct loop_timer *loop_timer_new(struct loop *l, loop_fn *fn, void *self)
 void loop_timer_set(struct loop_timer *t, uint64_t after_ms, uint64_t repeat_ms)
 {
 	uv_update_time(t->uv.loop);
-	uv_timer_start(&t->uv, on_timer, after_ms, repeat_ms);
+	uv_timer_start(&t->uv, loop_on_timer, after_ms, repeat_ms);
 }
 
 void loop_timer_stop(struct loop_timer *t)
@@ -291,7 +291,7 @@ void loop_defer(struct loop *l, loop_fn *fn, void *self)
 {
 	GROW(l->item, l->nr, l->cap);
 	l->item[l->nr++] = (struct deferred){ fn, self };
-	uv_idle_start(&l->idle, on_idle);
+	uv_idle_start(&l->idle, loop_on_idle);
 }
 
 static void on_async(uv_async_t *h)
@@ -324,7 +324,7 @@ void loop_wake_free(struct loop_wake **w)
 	*w = NULL;
 }
 
-static void on_signal(uv_signal_t *h, int signo)
+static void loop_on_signal(uv_signal_t *h, int signo)
 {
 	struct loop_signal *s = h->data;
 	s->fn(s->self, signo);
@@ -337,7 +337,7 @@ struct loop_signal *loop_signal_new(struct loop *l, int signo, loop_signal_fn *f
 	s->uv.data = s;
 	s->fn = fn;
 	s->self = self;
-	uv_signal_start(&s->uv, on_signal, signo);
+	uv_signal_start(&s->uv, loop_on_signal, signo);
 	return s;
 }
 

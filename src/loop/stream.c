@@ -37,7 +37,7 @@ struct stream {
 	bool released; /* stream_free was called inside one */
 };
 
-static void watch(struct stream *s)
+static void stream_watch(struct stream *s)
 {
 	if (s->watch)
 		loop_fd_events(s->watch, (unsigned)LOOP_READ | (s->want_write ? (unsigned)LOOP_WRITE : 0U));
@@ -50,7 +50,7 @@ static void close_fds(int *fds, size_t nr)
 }
 
 /* Ends the stream and tells the owner, once. */
-static void die(struct stream *s, const struct err *err)
+static void stream_die(struct stream *s, const struct err *err)
 {
 	if (s->dead)
 		return;
@@ -59,13 +59,13 @@ static void die(struct stream *s, const struct err *err)
 	s->ops->on_close(s->self, err);
 }
 
-static size_t queued(const struct stream *s)
+static size_t stream_queued_bytes(const struct stream *s)
 {
 	return s->out.len - s->out_sent;
 }
 
 /* What once was much is not kept for what is little. */
-static void let_go(struct buf *b)
+static void stream_let_go(struct buf *b)
 {
 	if (!b->len && b->cap > KEPT_MAX)
 		buf_release(b);
@@ -79,13 +79,13 @@ static void has_gone(struct stream *s, size_t n)
 		buf_drop(&s->out, s->out_sent);
 		s->out_sent = 0;
 	}
-	let_go(&s->out);
+	stream_let_go(&s->out);
 }
 
-static ssize_t send_some(struct stream *s)
+static ssize_t stream_send_some(struct stream *s)
 {
 	char *from = s->out.data + s->out_sent;
-	size_t len = queued(s);
+	size_t len = stream_queued_bytes(s);
 	if (s->nr_parcels) {
 		struct parcel *p = &s->parcel[0];
 		if (p->at > s->out_start) {
@@ -119,10 +119,10 @@ static ssize_t send_some(struct stream *s)
 }
 
 /* false when the stream has ended. */
-static bool flush(struct stream *s)
+static bool stream_flush(struct stream *s)
 {
-	while (queued(s)) {
-		ssize_t n = send_some(s);
+	while (stream_queued_bytes(s)) {
+		ssize_t n = stream_send_some(s);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -130,24 +130,24 @@ static bool flush(struct stream *s)
 		if (n < 0) {
 			struct err err = ERR_INIT;
 			err_sys(&err, "cannot send");
-			die(s, &err);
+			stream_die(s, &err);
 			return false;
 		}
 		has_gone(s, (size_t)n);
 	}
-	bool want = queued(s) > 0;
+	bool want = stream_queued_bytes(s) > 0;
 	if (want != s->want_write) {
 		s->want_write = want;
-		watch(s);
+		stream_watch(s);
 	}
 	if (!want && s->closing) {
-		die(s, NULL);
+		stream_die(s, NULL);
 		return false;
 	}
 	return true;
 }
 
-static void deliver(struct stream *s)
+static void stream_deliver(struct stream *s)
 {
 	size_t at = 0;
 	while (!s->released && !s->dead) {
@@ -156,7 +156,7 @@ static void deliver(struct stream *s)
 		size_t used;
 		int rc = frame_parse(s->in.data + at, s->in.len - at, s->max_body, &f, &used, &err);
 		if (rc < 0) {
-			die(s, &err);
+			stream_die(s, &err);
 			return;
 		}
 		if (rc == 0)
@@ -166,7 +166,7 @@ static void deliver(struct stream *s)
 		size_t nr = f.nr_fds;
 		if (nr > s->nr_in_fds) {
 			err_set(&err, ERR_PARSE, "frame should carry %zu descriptors, %zu came", nr, s->nr_in_fds);
-			die(s, &err);
+			stream_die(s, &err);
 			return;
 		}
 		memcpy(fds, s->in_fds, nr * sizeof(*fds));
@@ -176,11 +176,11 @@ static void deliver(struct stream *s)
 	}
 	if (!s->released) {
 		buf_drop(&s->in, at);
-		let_go(&s->in);
+		stream_let_go(&s->in);
 	}
 }
 
-static void on_readable(struct stream *s)
+static void stream_on_readable(struct stream *s)
 {
 	/* bounded, so that one chatty peer cannot keep the loop */
 	for (int round = 0; round < 16 && !s->released && !s->dead; round++) {
@@ -192,7 +192,7 @@ static void on_readable(struct stream *s)
 		ssize_t n = fd_recv(s->sock, s->in.data + s->in.len, room, fds, &nr, &err);
 		if (n < 0) {
 			if (err.sys != EAGAIN)
-				die(s, &err);
+				stream_die(s, &err);
 			return;
 		}
 		for (size_t i = 0; i < nr; i++)
@@ -201,37 +201,37 @@ static void on_readable(struct stream *s)
 			else
 				close(fds[i]);
 		if (n == 0) {
-			die(s, NULL);
+			stream_die(s, NULL);
 			return;
 		}
 		s->in.len += (size_t)n;
 		s->in.data[s->in.len] = 0;
-		deliver(s);
+		stream_deliver(s);
 	}
 }
 
-static void leave(struct stream *s)
+static void stream_leave(struct stream *s)
 {
 	if (--s->depth == 0 && s->released)
 		free(s);
 }
 
-static void on_events(void *self, int fd, unsigned events)
+static void stream_on_events(void *self, int fd, unsigned events)
 {
 	struct stream *s = self;
 	(void)fd;
 	s->depth++;
 	if (events & LOOP_WRITE) {
 		bool was = s->was_full;
-		if (flush(s) && !s->released && was && !stream_full(s)) {
+		if (stream_flush(s) && !s->released && was && !stream_full(s)) {
 			s->was_full = false;
 			if (s->ops->on_drain)
 				s->ops->on_drain(s->self);
 		}
 	}
 	if (!s->released && !s->dead && (events & (LOOP_READ | LOOP_HUP)))
-		on_readable(s);
-	leave(s);
+		stream_on_readable(s);
+	stream_leave(s);
 }
 
 struct stream *stream_new(struct loop *l, int sock, size_t max_body, const struct stream_ops *ops, void *self)
@@ -245,7 +245,7 @@ struct stream *stream_new(struct loop *l, int sock, size_t max_body, const struc
 	s->self = self;
 	if (fd_nonblock(sock, &err) < 0)
 		assert(0 && "a stream needs a socket");
-	s->watch = loop_fd_new(l, sock, LOOP_READ, on_events, s);
+	s->watch = loop_fd_new(l, sock, LOOP_READ, stream_on_events, s);
 	assert(s->watch);
 	return s;
 }
@@ -281,11 +281,11 @@ void stream_send_fds(struct stream *s, uint16_t type, uint64_t id, const void *b
 	if (nr_fds) {
 		GROW(s->parcel, s->nr_parcels, s->cap_parcels);
 		struct parcel *p = &s->parcel[s->nr_parcels++];
-		p->at = s->out_start + queued(s);
+		p->at = s->out_start + stream_queued_bytes(s);
 		p->nr = nr_fds;
 		memcpy(p->fds, fds, nr_fds * sizeof(*fds));
 	}
-	bool idle = !queued(s);
+	bool idle = !stream_queued_bytes(s);
 	frame_append_fds(&s->out, type, id, body, len, nr_fds);
 	if (stream_full(s))
 		s->was_full = true;
@@ -293,12 +293,12 @@ void stream_send_fds(struct stream *s, uint16_t type, uint64_t id, const void *b
 	 * from the loop, never from inside a send. */
 	if (idle) {
 		ssize_t n;
-		while (queued(s) && (n = send_some(s)) > 0)
+		while (stream_queued_bytes(s) && (n = stream_send_some(s)) > 0)
 			has_gone(s, (size_t)n);
 	}
-	if (queued(s) && !s->want_write) {
+	if (stream_queued_bytes(s) && !s->want_write) {
 		s->want_write = true;
-		watch(s);
+		stream_watch(s);
 	}
 }
 
@@ -309,12 +309,12 @@ void stream_send(struct stream *s, uint16_t type, uint64_t id, const void *body,
 
 bool stream_full(const struct stream *s)
 {
-	return queued(s) > STREAM_HIGH;
+	return stream_queued_bytes(s) > STREAM_HIGH;
 }
 
 size_t stream_queued(const struct stream *s)
 {
-	return queued(s);
+	return stream_queued_bytes(s);
 }
 
 void stream_close_after_flush(struct stream *s)
@@ -322,6 +322,6 @@ void stream_close_after_flush(struct stream *s)
 	s->closing = true;
 	if (!s->want_write) {
 		s->want_write = true; /* the end is told from the loop */
-		watch(s);
+		stream_watch(s);
 	}
 }

@@ -6,13 +6,13 @@
 
 enum { DIGITS_MAX = 15, EVENT_MAX = 4096 };
 
-void alike_release(struct alike *k)
+void sse_template_release(struct alike *k)
 {
 	buf_release(&k->event);
 	buf_release(&k->plain);
 }
 
-void alike_forget(struct alike *k)
+void sse_template_forget(struct alike *k)
 {
 	buf_reset(&k->event);
 	k->nr = 0;
@@ -91,9 +91,9 @@ static void free_value(struct alike *k, const char *key)
 		add_hole(k, (size_t)(at - p), n, false);
 }
 
-void alike_learn(struct alike *k, const char *raw, size_t len, const char *words, size_t nr_words)
+void sse_template_learn(struct alike *k, const char *raw, size_t len, const char *words, size_t nr_words)
 {
-	alike_forget(k);
+	sse_template_forget(k);
 	if (!nr_words || len > EVENT_MAX || memchr(raw, '\\', len) || string_len(words, words + nr_words) != nr_words)
 		return;
 	CLEANUP(buf_release) struct buf quoted = BUF_INIT;
@@ -109,7 +109,7 @@ void alike_learn(struct alike *k, const char *raw, size_t len, const char *words
 	free_value(k, "\"obfuscation\"");
 }
 
-bool alike_words(struct alike *k, const char *raw, size_t len, const char **words, size_t *nr_words)
+bool sse_template_words(struct alike *k, const char *raw, size_t len, const char **words, size_t *nr_words)
 {
 	const char *p = k->event.data, *end = raw + len;
 	size_t from = 0;

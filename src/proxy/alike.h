@@ -21,11 +21,11 @@ struct alike {
 	struct buf plain; /* words without their escapes */
 };
 
-void alike_release(struct alike *k);
-void alike_forget(struct alike *k);
+void sse_template_release(struct alike *k);
+void sse_template_forget(struct alike *k);
 /* Learns the event @raw, or forgets what it knew if rule 3 forbids it. */
-void alike_learn(struct alike *k, const char *raw, size_t len, const char *words, size_t nr_words);
+void sse_template_learn(struct alike *k, const char *raw, size_t len, const char *words, size_t nr_words);
 /* Is @raw alike? *@words then is what it says, until the next call. */
-bool alike_words(struct alike *k, const char *raw, size_t len, const char **words, size_t *nr_words);
+bool sse_template_words(struct alike *k, const char *raw, size_t len, const char **words, size_t *nr_words);
 
 #endif

@@ -34,26 +34,26 @@ void answer_release(struct answer *a)
 	buf_release(&a->event);
 	buf_release(&a->part);
 	buf_release(&a->sign);
-	alike_release(&a->alike);
+	sse_template_release(&a->alike);
 	*a = (struct answer){ 0 };
 }
 
-static void set(char **to, const char *value)
+static void answer_set(char **to, const char *value)
 {
 	if (!value || !*value)
 		return;
 	free(*to);
-	*to = xstrdup(value);
+	*to = mem_strdup(value);
 }
 
-static void say(struct answer *a, const json_t *text)
+static void answer_say(struct answer *a, const json_t *text)
 {
 	if (json_is_string(text))
 		buf_append(&a->said, json_string_value(text), json_string_length(text));
 }
 
 /* What was said since is told, and what may pass passes: once for all the events that came together. */
-static void tell(struct answer *a)
+static void answer_tell(struct answer *a)
 {
 	size_t from = a->told, len = a->run_len;
 	a->told = a->said.len;
@@ -74,7 +74,7 @@ static struct answer_call *call_new(struct answer *a, int64_t index, const char 
 	}
 	GROW(a->call, a->nr_calls, a->cap_calls);
 	struct answer_call *c = &a->call[a->nr_calls++];
-	*c = (struct answer_call){ .id = xstrdup(id ? id : ""), .name = xstrdup(name ? name : "?"), .index = index };
+	*c = (struct answer_call){ .id = mem_strdup(id ? id : ""), .name = mem_strdup(name ? name : "?"), .index = index };
 	return c;
 }
 
@@ -86,7 +86,7 @@ static struct answer_call *call_at(struct answer *a, int64_t index)
 	return NULL;
 }
 
-static void add_text(struct buf *b, const json_t *v)
+static void answer_add_text(struct buf *b, const json_t *v)
 {
 	if (json_is_string(v))
 		buf_append(b, json_string_value(v), json_string_length(v));
@@ -95,7 +95,7 @@ static void add_text(struct buf *b, const json_t *v)
 static void add_json(struct buf *b, const json_t *v)
 {
 	if (json_is_string(v))
-		add_text(b, v);
+		answer_add_text(b, v);
 	else if (v)
 		json_dump_buf(v, b);
 }
@@ -171,10 +171,10 @@ static void anthropic_block(struct answer *a, int64_t index, const json_t *block
 		if (json_object_size(json_object_get(block, "input")))
 			json_dump_buf(json_object_get(block, "input"), &c->args);
 	} else if (!strcmp(json_str(block, "type", ""), "text")) {
-		add_text(&a->part, json_object_get(block, "text"));
-		say(a, json_object_get(block, "text"));
+		answer_add_text(&a->part, json_object_get(block, "text"));
+		answer_say(a, json_object_get(block, "text"));
 	} else if (json_object_get(block, "thinking")) {
-		add_text(&a->part, json_object_get(block, "thinking"));
+		answer_add_text(&a->part, json_object_get(block, "thinking"));
 	}
 }
 
@@ -183,15 +183,15 @@ static void anthropic_delta(struct answer *a, const json_t *e)
 	const json_t *d = json_object_get(e, "delta");
 	const char *type = json_str(d, "type", "");
 	if (!strcmp(type, "text_delta")) {
-		add_text(&a->part, json_object_get(d, "text"));
-		say(a, json_object_get(d, "text"));
+		answer_add_text(&a->part, json_object_get(d, "text"));
+		answer_say(a, json_object_get(d, "text"));
 	} else if (!strcmp(type, "thinking_delta")) {
-		add_text(&a->part, json_object_get(d, "thinking"));
+		answer_add_text(&a->part, json_object_get(d, "thinking"));
 	} else if (!strcmp(type, "signature_delta")) {
-		add_text(&a->sign, json_object_get(d, "signature"));
+		answer_add_text(&a->sign, json_object_get(d, "signature"));
 	} else if (!strcmp(type, "input_json_delta")) {
 		struct answer_call *c = call_at(a, json_int(e, "index", -1));
-		add_text(&a->part, json_object_get(d, "partial_json"));
+		answer_add_text(&a->part, json_object_get(d, "partial_json"));
 		if (c && json_is_string(json_object_get(d, "partial_json")))
 			add_args(a, c, json_object_get(d, "partial_json"));
 	}
@@ -199,9 +199,9 @@ static void anthropic_delta(struct answer *a, const json_t *e)
 
 static void anthropic_head(struct answer *a, const json_t *m)
 {
-	set(&a->id, json_str(m, "id", NULL));
-	set(&a->model, json_str(m, "model", NULL));
-	set(&a->stop, json_str(m, "stop_reason", NULL));
+	answer_set(&a->id, json_str(m, "id", NULL));
+	answer_set(&a->model, json_str(m, "model", NULL));
+	answer_set(&a->stop, json_str(m, "stop_reason", NULL));
 	anthropic_usage(a, json_object_get(m, "usage"));
 }
 
@@ -217,7 +217,7 @@ static void anthropic_event(struct answer *a, const json_t *e)
 	} else if (!strcmp(type, "content_block_stop")) {
 		anthropic_block_end(a);
 	} else if (!strcmp(type, "message_delta")) {
-		set(&a->stop, json_str(json_object_get(e, "delta"), "stop_reason", NULL));
+		answer_set(&a->stop, json_str(json_object_get(e, "delta"), "stop_reason", NULL));
 		anthropic_usage(a, json_object_get(e, "usage"));
 	} else if (!strcmp(type, "message_stop")) {
 		a->complete = true;
@@ -245,7 +245,7 @@ static void chat_call(struct answer *a, const json_t *f, size_t position)
 	if (!c || (id && *id && *c->id && strcmp(id, c->id) != 0))
 		c = call_new(a, index, id, name);
 	else if (id && *id && !*c->id)
-		set(&c->id, id);
+		answer_set(&c->id, id);
 	add_args(a, c, json_object_get(fn, "arguments"));
 }
 
@@ -264,17 +264,17 @@ static void chat_event(struct answer *a, const json_t *e)
 	const json_t *whole = json_object_get(c, "message"), *d = whole ? whole : json_object_get(c, "delta");
 	size_t i;
 	json_t *f;
-	set(&a->id, json_str(e, "id", NULL));
-	set(&a->model, json_str(e, "model", NULL));
+	answer_set(&a->id, json_str(e, "id", NULL));
+	answer_set(&a->model, json_str(e, "model", NULL));
 	chat_usage(a, json_object_get(e, "usage"));
 	if (json_str(e, "service_tier", NULL))
 		take_tier(a->tier, sizeof(a->tier), json_str(e, "service_tier", ""));
 	memcpy(a->usage.tier, a->tier, sizeof(a->tier));
 	a->failed |= json_object_get(e, "error") != NULL;
-	say(a, json_object_get(d, "content"));
+	answer_say(a, json_object_get(d, "content"));
 	json_array_foreach(json_object_get(d, "tool_calls"), i, f)
 		chat_call(a, f, i);
-	set(&a->stop, json_str(c, "finish_reason", NULL));
+	answer_set(&a->stop, json_str(c, "finish_reason", NULL));
 	a->complete |= a->stop != NULL;
 }
 
@@ -302,7 +302,7 @@ static void responses_item(struct answer *a, int64_t index, const json_t *item)
 	if (json_object_get(item, "arguments"))
 		add_json(&c->args, json_object_get(item, "arguments"));
 	else if (c->custom)
-		add_text(&c->args, json_object_get(item, "input"));
+		answer_add_text(&c->args, json_object_get(item, "input"));
 	else
 		add_json(&c->args, json_object_get(item, "action") ? json_object_get(item, "action") : item);
 }
@@ -310,9 +310,9 @@ static void responses_item(struct answer *a, int64_t index, const json_t *item)
 static void responses_end(struct answer *a, const json_t *r)
 {
 	const json_t *u = json_object_get(r, "usage");
-	set(&a->id, json_str(r, "id", NULL));
-	set(&a->model, json_str(r, "model", NULL));
-	set(&a->stop, json_str(json_object_get(r, "incomplete_details"), "reason", NULL));
+	answer_set(&a->id, json_str(r, "id", NULL));
+	answer_set(&a->model, json_str(r, "model", NULL));
+	answer_set(&a->stop, json_str(json_object_get(r, "incomplete_details"), "reason", NULL));
 	if (!json_is_object(u))
 		return;
 	a->usage = (struct answer_usage){ .known = true, .in = json_int(u, "input_tokens", 0), .out = json_int(u, "output_tokens", 0),
@@ -330,7 +330,7 @@ static void responses_whole(struct answer *a, const json_t *r)
 		responses_item(a, (int64_t)i, item);
 		json_array_foreach(json_object_get(item, "content"), k, part)
 			if (!strcmp(json_str(part, "type", ""), "output_text"))
-				say(a, json_object_get(part, "text"));
+				answer_say(a, json_object_get(part, "text"));
 	}
 	a->complete = true;
 }
@@ -341,7 +341,7 @@ static void responses_event(struct answer *a, const json_t *e)
 	if (!strcmp(json_str(e, "object", ""), "response")) {
 		responses_whole(a, e);
 	} else if (!strcmp(type, "response.output_text.delta")) {
-		say(a, json_object_get(e, "delta"));
+		answer_say(a, json_object_get(e, "delta"));
 	} else if (!strcmp(type, "response.output_item.done")) {
 		responses_item(a, json_int(e, "output_index", 0), json_object_get(e, "item"));
 	} else if (!strcmp(type, "response.completed") || !strcmp(type, "response.incomplete")) {
@@ -376,8 +376,8 @@ static void gemini_event(struct answer *a, const json_t *e)
 			gemini_event(a, part);
 		return;
 	}
-	set(&a->id, json_str(e, "responseId", NULL));
-	set(&a->model, json_str(e, "modelVersion", NULL));
+	answer_set(&a->id, json_str(e, "responseId", NULL));
+	answer_set(&a->model, json_str(e, "modelVersion", NULL));
 	a->failed |= json_object_get(e, "error") != NULL;
 	json_array_foreach(json_object_get(json_object_get(c, "content"), "parts"), i, part) {
 		const json_t *call = json_object_get(part, "functionCall");
@@ -389,7 +389,7 @@ static void gemini_event(struct answer *a, const json_t *e)
 			if (args)
 				json_dump_buf(args, &n->args);
 		} else if (!json_flag(part, "thought", false)) {
-			say(a, json_object_get(part, "text"));
+			answer_say(a, json_object_get(part, "text"));
 		}
 	}
 	if (json_is_object(u))
@@ -400,13 +400,13 @@ static void gemini_event(struct answer *a, const json_t *e)
 			.image_in = image_tokens(json_object_get(u, "promptTokensDetails")),
 			.image_out = image_tokens(json_object_get(u, "candidatesTokensDetails")),
 		};
-	set(&a->stop, json_str(c, "finishReason", NULL));
+	answer_set(&a->stop, json_str(c, "finishReason", NULL));
 	a->complete |= a->stop != NULL;
 }
 
 /* --- events out of bytes ------------------------------------------------------------------------------------------ */
 
-static void understand(struct answer *a, const json_t *e)
+static void answer_understand(struct answer *a, const json_t *e)
 {
 	switch (a->speak) {
 	case SPEAK_ANTHROPIC:
@@ -443,7 +443,7 @@ static void note_passed(struct answer *a, const json_t *e)
 }
 
 /* Rule 3: an event of an answer that continues another one. false: it is left out. */
-static bool shifted(const struct answer *a, json_t *e, struct buf *out)
+static bool answer_shifted(const struct answer *a, json_t *e, struct buf *out)
 {
 	const char *type = json_str(e, "type", NULL);
 	if (type && a->headless &&
@@ -460,11 +460,11 @@ static bool shifted(const struct answer *a, json_t *e, struct buf *out)
 	return true;
 }
 
-static void give(struct answer *a, const char *bytes, size_t len)
+static void answer_give(struct answer *a, const char *bytes, size_t len)
 {
 	if (!a->holding) {
 		if (a->run_len && a->run + a->run_len != bytes)
-			tell(a);
+			answer_tell(a);
 		a->run = a->run_len ? a->run : bytes;
 		a->run_len += len;
 	} else if (a->held.len + len > ANSWER_HELD_MAX) {
@@ -505,7 +505,7 @@ static bool only_words(const struct answer *a, const json_t *e)
 
 /* Most events of a stream are the one before with other words: of a text, a thought or the arguments of one call. @said, @part: how
  * much there was before it. */
-static void learn(struct answer *a, const char *raw, size_t len, size_t said, size_t part)
+static void answer_learn(struct answer *a, const char *raw, size_t len, size_t said, size_t part)
 {
 	if (a->nr_grown > 1 || (a->nr_grown && a->grown == NO_CALL))
 		return;
@@ -517,14 +517,14 @@ static void learn(struct answer *a, const char *raw, size_t len, size_t said, si
 	a->to_said = says;
 	a->to_part = more;
 	a->to_call = call ? a->grown : NO_CALL;
-	alike_learn(&a->alike, raw, len, to->data + from, to->len - from);
+	sse_template_learn(&a->alike, raw, len, to->data + from, to->len - from);
 }
 
 static bool on_alike(struct answer *a, const char *raw, size_t len)
 {
 	const char *words;
 	size_t n;
-	if (a->shift || a->headless || !alike_words(&a->alike, raw, len, &words, &n))
+	if (a->shift || a->headless || !sse_template_words(&a->alike, raw, len, &words, &n))
 		return false;
 	if (a->to_said)
 		buf_append(&a->said, words, n);
@@ -533,11 +533,11 @@ static bool on_alike(struct answer *a, const char *raw, size_t len)
 	if (a->to_call != NO_CALL)
 		buf_append(&a->call[a->to_call].args, words, n);
 	if (a->gate)
-		give(a, raw, len);
+		answer_give(a, raw, len);
 	return true;
 }
 
-static void on_event(struct answer *a, const char *raw, size_t len)
+static void answer_on_event(struct answer *a, const char *raw, size_t len)
 {
 	if (on_alike(a, raw, len))
 		return;
@@ -546,12 +546,12 @@ static void on_event(struct answer *a, const char *raw, size_t len)
 	struct err none = ERR_INIT;
 	data_of(raw, len, &data);
 	CLEANUP(json_release) json_t *e = data.len ? json_parse(data.data, data.len, "event", &none) : NULL;
-	alike_forget(&a->alike); /* it may have changed where words go */
+	sse_template_forget(&a->alike); /* it may have changed where words go */
 	a->nr_grown = 0;
 	if (e)
-		understand(a, e);
+		answer_understand(a, e);
 	if (e && a->nr_calls == calls && only_words(a, e))
-		learn(a, raw, len, said, part);
+		answer_learn(a, raw, len, said, part);
 	if (!a->gate)
 		return; /* it has passed already */
 	if (!a->holding && e && begins_call(a, e))
@@ -559,17 +559,17 @@ static void on_event(struct answer *a, const char *raw, size_t len)
 	if (e && !a->holding)
 		note_passed(a, e);
 	if (!a->shift && !a->headless)
-		give(a, raw, len);
+		answer_give(a, raw, len);
 	else if (!e)
-		give(a, raw, len);
-	else if (shifted(a, e, &again))
-		give(a, again.data, again.len);
+		answer_give(a, raw, len);
+	else if (answer_shifted(a, e, &again))
+		answer_give(a, again.data, again.len);
 	if (a->shift || a->headless)
-		tell(a); /* these bytes end here */
+		answer_tell(a); /* these bytes end here */
 }
 
 /* An event ends with an empty line. */
-static void split(struct answer *a)
+static void answer_split(struct answer *a)
 {
 	size_t from = 0, at = a->scanned;
 	const char *p = buf_cstr(&a->event);
@@ -579,10 +579,10 @@ static void split(struct answer *a)
 		bool empty = prev == from || (prev > from && p[prev - 1] == '\n');
 		if (!empty)
 			continue;
-		on_event(a, p + from, at + 1 - from);
+		answer_on_event(a, p + from, at + 1 - from);
 		from = at + 1;
 	}
-	tell(a);
+	answer_tell(a);
 	buf_drop(&a->event, from);
 	a->scanned = a->event.len;
 }
@@ -599,7 +599,7 @@ void answer_feed(struct answer *a, const void *bytes, size_t len)
 	}
 	buf_append(&a->event, bytes, len);
 	if (a->stream)
-		split(a);
+		answer_split(a);
 }
 
 void answer_end(struct answer *a)
@@ -608,16 +608,16 @@ void answer_end(struct answer *a)
 	struct err none = ERR_INIT;
 	a->event = BUF_INIT;
 	if (a->stream && rest.len) {
-		on_event(a, rest.data, rest.len);
+		answer_on_event(a, rest.data, rest.len);
 	} else if (!a->stream) {
 		CLEANUP(json_release) json_t *e = rest.len ? json_parse(rest.data, rest.len, "answer", &none) : NULL;
 		if (e)
-			understand(a, e);
+			answer_understand(a, e);
 		a->holding = a->gate && a->nr_calls;
 		if (a->gate)
-			give(a, buf_cstr(&rest), rest.len);
+			answer_give(a, buf_cstr(&rest), rest.len);
 	}
-	tell(a);
+	answer_tell(a);
 	if (a->holding && !a->nr_calls && !a->over)
 		answer_pass(a);
 }

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "proxy/answer.h"
 
-static json_t *message(const char *role, const char *field, json_t *content)
+static json_t *answer_again_message(const char *role, const char *field, json_t *content)
 {
 	json_t *m = json_object();
 	json_put_str(m, "role", role);
@@ -12,7 +12,7 @@ static json_t *message(const char *role, const char *field, json_t *content)
 	return m;
 }
 
-static void anthropic(const struct answer *a, json_t *list, const char *const *why)
+static void answer_again_anthropic(const struct answer *a, json_t *list, const char *const *why)
 {
 	json_t *results = json_array();
 	for (size_t i = 0; i < a->nr_calls; i++) {
@@ -23,14 +23,14 @@ static void anthropic(const struct answer *a, json_t *list, const char *const *w
 		json_put_flag(r, "is_error", true);
 		json_array_append_new(results, r);
 	}
-	json_array_append_new(list, message("assistant", "content", json_incref(a->blocks)));
-	json_array_append_new(list, message("user", "content", results));
+	json_array_append_new(list, answer_again_message("assistant", "content", json_incref(a->blocks)));
+	json_array_append_new(list, answer_again_message("user", "content", results));
 }
 
-static void chat(const struct answer *a, json_t *list, const char *const *why)
+static void answer_again_chat(const struct answer *a, json_t *list, const char *const *why)
 {
 	json_t *calls = json_array();
-	json_t *m = message("assistant", "content", a->said.len ? json_stringn(a->said.data, a->said.len) : json_null());
+	json_t *m = answer_again_message("assistant", "content", a->said.len ? json_stringn(a->said.data, a->said.len) : json_null());
 	for (size_t i = 0; i < a->nr_calls; i++) {
 		json_t *c = json_object(), *fn = json_object();
 		json_put_str(fn, "name", a->call[i].name);
@@ -43,13 +43,13 @@ static void chat(const struct answer *a, json_t *list, const char *const *why)
 	json_put(m, "tool_calls", calls);
 	json_array_append_new(list, m);
 	for (size_t i = 0; i < a->nr_calls; i++) {
-		m = message("tool", "content", json_string(why[i]));
+		m = answer_again_message("tool", "content", json_string(why[i]));
 		json_put_str(m, "tool_call_id", a->call[i].id);
 		json_array_append_new(list, m);
 	}
 }
 
-static void responses(const struct answer *a, json_t *list, const char *const *why)
+static void answer_again_responses(const struct answer *a, json_t *list, const char *const *why)
 {
 	json_array_extend(list, a->blocks);
 	for (size_t i = 0; i < a->nr_calls; i++) {
@@ -61,7 +61,7 @@ static void responses(const struct answer *a, json_t *list, const char *const *w
 	}
 }
 
-static void gemini(const struct answer *a, json_t *list, const char *const *why)
+static void answer_again_gemini(const struct answer *a, json_t *list, const char *const *why)
 {
 	json_t *parts = json_array();
 	for (size_t i = 0; i < a->nr_calls; i++) {
@@ -74,8 +74,8 @@ static void gemini(const struct answer *a, json_t *list, const char *const *why)
 		json_put(part, "functionResponse", r);
 		json_array_append_new(parts, part);
 	}
-	json_array_append_new(list, message("model", "parts", json_incref(a->blocks)));
-	json_array_append_new(list, message("user", "parts", parts));
+	json_array_append_new(list, answer_again_message("model", "parts", json_incref(a->blocks)));
+	json_array_append_new(list, answer_again_message("user", "parts", parts));
 }
 
 /* Responses take a plain text for a conversation of one message. */
@@ -84,7 +84,7 @@ static void list_of_text(json_t *req)
 	json_t *input = json_object_get(req, "input"), *list = json_array();
 	if (!json_is_string(input))
 		return;
-	json_array_append_new(list, message("user", "content", json_incref(input)));
+	json_array_append_new(list, answer_again_message("user", "content", json_incref(input)));
 	json_object_set_new(req, "input", list);
 }
 
@@ -98,19 +98,19 @@ json_t *answer_ask_again(const struct answer *a, const json_t *req, const char *
 	json_array_extend(list, (json_t *)(uintptr_t)was);
 	switch (a->speak) {
 	case SPEAK_ANTHROPIC:
-		anthropic(a, list, why);
+		answer_again_anthropic(a, list, why);
 		json_object_set_new(again, "messages", list);
 		break;
 	case SPEAK_CHAT:
-		chat(a, list, why);
+		answer_again_chat(a, list, why);
 		json_object_set_new(again, "messages", list);
 		break;
 	case SPEAK_RESPONSES:
-		responses(a, list, why);
+		answer_again_responses(a, list, why);
 		json_object_set_new(again, "input", list);
 		break;
 	case SPEAK_GEMINI:
-		gemini(a, list, why);
+		answer_again_gemini(a, list, why);
 		json_object_set_new(again, "contents", list);
 		break;
 	case SPEAK_NONE:

@@ -87,11 +87,11 @@ struct egress *egress_new(struct loop *l, int listener, const struct egress_opts
 	e->max_bytes = o->max_bytes ? o->max_bytes : 4ULL << 30;
 	e->idle_us = o->idle_us ? o->idle_us : 15 * 60 * INT64_C(1000000);
 	e->max_conns = o->max_conns ? o->max_conns : 1024;
-	e->allow = xcalloc(o->nr_allow + 1, sizeof *e->allow);
+	e->allow = mem_calloc(o->nr_allow + 1, sizeof *e->allow);
 	for (e->nr_allow = 0; e->nr_allow < o->nr_allow; e->nr_allow++)
-		e->allow[e->nr_allow] = xstrdup(o->allow[e->nr_allow]);
+		e->allow[e->nr_allow] = mem_strdup(o->allow[e->nr_allow]);
 	if (o->nr_ports) {
-		e->ports = xmemdup(o->ports, o->nr_ports * sizeof *o->ports);
+		e->ports = mem_dup(o->ports, o->nr_ports * sizeof *o->ports);
 		e->nr_ports = o->nr_ports;
 	}
 	e->sweep = loop_timer_new(l, on_sweep, e);

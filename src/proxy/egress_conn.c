@@ -18,11 +18,11 @@ static const int64_t head_us = 30000000, connect_us = 15000000, last_us = 300000
 
 static void on_client(void *self, int fd, unsigned events);
 static void on_server(void *self, int fd, unsigned events);
-static void advance(struct egress_conn *c);
+static void egress_conn_advance(struct egress_conn *c);
 
 /* --- life --- */
 
-static void leave(struct egress_conn *c)
+static void egress_conn_leave(struct egress_conn *c)
 {
 	if (--c->busy || c->e)
 		return;
@@ -32,7 +32,7 @@ static void leave(struct egress_conn *c)
 	free(c);
 }
 
-static void tell_end(struct egress_conn *c, const char *why)
+static void egress_conn_tell_end(struct egress_conn *c, const char *why)
 {
 	if (c->told || !c->e || !c->e->ops)
 		return;
@@ -50,7 +50,7 @@ void egress_conn_close(struct egress_conn *c, const char *why)
 	if (!e)
 		return;
 	c->busy++;
-	tell_end(c, why);
+	egress_conn_tell_end(c, why);
 	for (size_t i = 0; i < e->nr_conns; i++)
 		if (e->conn[i] == c)
 			e->conn[i] = e->conn[--e->nr_conns];
@@ -61,7 +61,7 @@ void egress_conn_close(struct egress_conn *c, const char *why)
 	loop_fd_free(&c->server_watch);
 	fd_close(&c->client);
 	fd_close(&c->server);
-	leave(c);
+	egress_conn_leave(c);
 }
 
 static void set_deadline(struct egress_conn *c, int64_t after_us)
@@ -69,7 +69,7 @@ static void set_deadline(struct egress_conn *c, int64_t after_us)
 	c->deadline_us = after_us ? loop_now_us(c->e->loop) + after_us : 0;
 }
 
-static void watch(struct egress_conn *c)
+static void egress_conn_watch(struct egress_conn *c)
 {
 	unsigned client = 0, server = 0;
 	if (!c->client_eof && (c->up.len < BUF_HIGH || c->state == EGRESS_LAST))
@@ -121,7 +121,7 @@ static void put_details(struct buf *out, const char *why)
 }
 
 /* Sends a refusal and tells the end. @kind is an error type of RFC 9209. */
-static void refuse(struct egress_conn *c, int status, const char *kind, const char *end, const char *why)
+static void egress_conn_refuse(struct egress_conn *c, int status, const char *kind, const char *end, const char *why)
 {
 	json_t *body = json_object();
 	struct buf text = BUF_INIT;
@@ -151,17 +151,17 @@ static void refuse(struct egress_conn *c, int status, const char *kind, const ch
 	fd_close(&c->server);
 	c->state = EGRESS_LAST;
 	set_deadline(c, last_us);
-	tell_end(c, end);
+	egress_conn_tell_end(c, end);
 }
 
 /* Ends a connection that has been let through. Where the client can still read a reason it gets one: as the answer to
  * a plain http request, or as a TLS alert (@alert) before the server has said anything. */
-static void cut(struct egress_conn *c, int status, const char *kind, unsigned char alert, const char *end, const char *why)
+static void egress_conn_cut(struct egress_conn *c, int status, const char *kind, unsigned char alert, const char *end, const char *why)
 {
 	bool silent = c->state == EGRESS_PUMP && c->end.down_bytes == 0;
 	bool tls = c->up.len > 0 && c->up.data[0] == 22;
 	if (silent && (!c->head.connect || (alert && !tls))) {
-		refuse(c, status, kind, end, why);
+		egress_conn_refuse(c, status, kind, end, why);
 	} else if (silent && alert) {
 		const char record[7] = { 21, 3, 3, 0, 2, 2, (char)alert };
 		buf_append(&c->down, record, sizeof record);
@@ -170,7 +170,7 @@ static void cut(struct egress_conn *c, int status, const char *kind, unsigned ch
 		fd_close(&c->server);
 		c->state = EGRESS_LAST;
 		set_deadline(c, last_us);
-		tell_end(c, end);
+		egress_conn_tell_end(c, end);
 	} else {
 		egress_conn_close(c, end);
 	}
@@ -191,7 +191,7 @@ static void name_address(struct egress_conn *c, const struct egress_addr *a)
 }
 
 /* The request as the server should see it: origin form, its own Host, nothing that was meant for us. */
-static void rewrite(struct egress_conn *c)
+static void egress_conn_rewrite(struct egress_conn *c)
 {
 	struct buf b = BUF_INIT;
 	struct egress_head *h = &c->head;
@@ -212,7 +212,7 @@ static void tell_sends(struct egress_conn *c, size_t from)
 		c->e->ops->sends(c->e->self, c->ticket, c->up.data + from, c->up.len - from);
 }
 
-static void connected(struct egress_conn *c)
+static void egress_conn_connected(struct egress_conn *c)
 {
 	tell_sends(c, 0);
 	c->state = EGRESS_PUMP;
@@ -223,7 +223,7 @@ static void connected(struct egress_conn *c)
 		buf_puts(&c->down, "HTTP/1.1 200 Connection established\r\n\r\n");
 	} else {
 		c->peeked = true;
-		rewrite(c);
+		egress_conn_rewrite(c);
 	}
 }
 
@@ -234,7 +234,7 @@ static void connect_failed(struct egress_conn *c, int sys)
 	if (c->next_addr < c->nr_addrs)
 		connect_next(c);
 	else
-		refuse(c, sys == ETIMEDOUT ? 504 : 502, sys == ETIMEDOUT ? "connection_timeout" : "connection_refused",
+		egress_conn_refuse(c, sys == ETIMEDOUT ? 504 : 502, sys == ETIMEDOUT ? "connection_timeout" : "connection_refused",
 		       "connect", strerror(sys));
 }
 
@@ -263,17 +263,17 @@ static void on_lookup(void *self, const struct egress_addr *addr, size_t nr, con
 	for (size_t i = 0; i < nr; i++)
 		open = open && addr[i].open;
 	if (nr == 0) {
-		refuse(c, 502, "dns_error", "lookup", why);
+		egress_conn_refuse(c, 502, "dns_error", "lookup", why);
 	} else if (!open && !c->e->local) {
-		refuse(c, 403, "destination_ip_prohibited", "address",
+		egress_conn_refuse(c, 403, "destination_ip_prohibited", "address",
 		       "the name leads to an address that is not of the open internet");
 	} else {
 		memcpy(c->addr, addr, nr * sizeof *addr);
 		c->nr_addrs = nr;
 		connect_next(c);
 	}
-	advance(c);
-	leave(c);
+	egress_conn_advance(c);
+	egress_conn_leave(c);
 }
 
 void egress_conn_answer(struct egress_conn *c, bool allow, const char *why)
@@ -284,10 +284,10 @@ void egress_conn_answer(struct egress_conn *c, bool allow, const char *why)
 		set_deadline(c, connect_us);
 		c->lookup = egress_lookup_start(c->e->loop, c->host, c->head.port, on_lookup, c);
 	} else {
-		refuse(c, 403, "http_request_denied", "denied", why ? why : "not allowed");
+		egress_conn_refuse(c, 403, "http_request_denied", "denied", why ? why : "not allowed");
 	}
-	advance(c);
-	leave(c);
+	egress_conn_advance(c);
+	egress_conn_leave(c);
 }
 
 /* --- the request --- */
@@ -320,7 +320,7 @@ static bool frame_body(struct egress_conn *c, size_t from)
 	return true;
 }
 
-static void ask(struct egress_conn *c)
+static void egress_conn_ask(struct egress_conn *c)
 {
 	struct egress *e = c->e;
 	struct egress_want w = {
@@ -340,12 +340,12 @@ static void ask(struct egress_conn *c)
 		egress_conn_answer(c, w.listed, "not on the list of hosts");
 }
 
-static void on_head(struct egress_conn *c)
+static void egress_conn_on_head(struct egress_conn *c)
 {
 	const char *why;
 	int rc = egress_head_parse(c->up.data, c->up.len, &c->head, &why);
 	if (rc < 0) {
-		refuse(c, 400, "http_request_error", "malformed", why);
+		egress_conn_refuse(c, 400, "http_request_error", "malformed", why);
 		return;
 	}
 	if (rc == 0)
@@ -354,20 +354,20 @@ static void on_head(struct egress_conn *c)
 	c->body_left = c->head.length;
 	c->body_done = !c->head.connect && !passes_body(c);
 	if (!egress_name(c->head.host, c->host)) {
-		refuse(c, 403, "http_request_denied", "name", "the host is no name (addresses are not allowed)");
+		egress_conn_refuse(c, 403, "http_request_denied", "name", "the host is no name (addresses are not allowed)");
 	} else if (!egress_port_ok(c->e, c->host, &c->head)) {
-		refuse(c, 403, "http_request_denied", "port",
+		egress_conn_refuse(c, 403, "http_request_denied", "port",
 		       c->head.connect || c->e->http ? "the port is not on the list of ports"
 						     : "plain http is not allowed");
 	} else if (!frame_body(c, 0)) {
-		refuse(c, 400, "http_request_error", "malformed", "the body is not chunked as it should be");
+		egress_conn_refuse(c, 400, "http_request_error", "malformed", "the body is not chunked as it should be");
 	} else {
-		ask(c);
+		egress_conn_ask(c);
 	}
 }
 
 /* Rule 6. */
-static void peek(struct egress_conn *c)
+static void egress_conn_peek(struct egress_conn *c)
 {
 	char name[EGRESS_HOST_MAX + 1];
 	if (c->peeked || !c->up.len)
@@ -378,7 +378,7 @@ static void peek(struct egress_conn *c)
 	}
 	int rc = egress_sni(c->up.data, c->up.len, name);
 	if (rc < 0 || (rc > 0 && strcmp(name, c->host) != 0))
-		cut(c, 403, "http_request_denied", ALERT_UNRECOGNIZED_NAME, "sni",
+		egress_conn_cut(c, 403, "http_request_denied", ALERT_UNRECOGNIZED_NAME, "sni",
 		    "only TLS for the host that was asked for passes here");
 	else
 		c->peeked = rc > 0;
@@ -386,7 +386,7 @@ static void peek(struct egress_conn *c)
 
 /* --- pumping --- */
 
-static bool broken(int sys)
+static bool egress_conn_broken(int sys)
 {
 	return sys != EAGAIN && sys != EINTR;
 }
@@ -397,7 +397,7 @@ static void read_client(struct egress_conn *c)
 	buf_reserve(&c->up, READ_MAX);
 	ssize_t n = recv(c->client, c->up.data + from, READ_MAX, MSG_DONTWAIT);
 	if (n < 0) {
-		if (broken(errno))
+		if (egress_conn_broken(errno))
 			egress_conn_close(c, c->state == EGRESS_PUMP ? "lost" : "cancelled");
 		return;
 	}
@@ -414,7 +414,7 @@ static void read_client(struct egress_conn *c)
 		return;
 	}
 	if (c->state == EGRESS_HEAD)
-		on_head(c);
+		egress_conn_on_head(c);
 	else if (!frame_body(c, from))
 		egress_conn_close(c, "malformed");
 	else if (c->state == EGRESS_PUMP)
@@ -426,7 +426,7 @@ static void read_server(struct egress_conn *c)
 	buf_reserve(&c->down, READ_MAX);
 	ssize_t n = recv(c->server, c->down.data + c->down.len, READ_MAX, MSG_DONTWAIT);
 	if (n < 0) {
-		if (broken(errno))
+		if (egress_conn_broken(errno))
 			egress_conn_close(c, "lost");
 		return;
 	}
@@ -436,7 +436,7 @@ static void read_server(struct egress_conn *c)
 }
 
 /* false if the connection has gone. */
-static bool flush(struct egress_conn *c, int fd, struct buf *b, uint64_t *count)
+static bool egress_conn_flush(struct egress_conn *c, int fd, struct buf *b, uint64_t *count)
 {
 	while (b->len) {
 		ssize_t n = send(fd, b->data, b->len, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -455,7 +455,7 @@ static bool flush(struct egress_conn *c, int fd, struct buf *b, uint64_t *count)
 	return true;
 }
 
-static void shut(struct egress_conn *c)
+static void egress_conn_shut(struct egress_conn *c)
 {
 	if (c->state == EGRESS_PUMP && c->head.connect && c->client_eof && !c->up.len && !c->up_shut) {
 		c->up_shut = true;
@@ -472,25 +472,25 @@ static void shut(struct egress_conn *c)
 }
 
 /* Moves what can be moved after any change. */
-static void advance(struct egress_conn *c)
+static void egress_conn_advance(struct egress_conn *c)
 {
 	if (!c->e)
 		return;
 	if (c->state == EGRESS_PUMP) {
-		peek(c);
-		if (!c->e || (c->peeked && !flush(c, c->server, &c->up, &c->end.up_bytes)))
+		egress_conn_peek(c);
+		if (!c->e || (c->peeked && !egress_conn_flush(c, c->server, &c->up, &c->end.up_bytes)))
 			return;
 		if (c->end.up_bytes + c->end.down_bytes > c->e->max_bytes) {
-			cut(c, 403, "http_request_denied", 0, "bytes", "more bytes than one connection may carry");
+			egress_conn_cut(c, 403, "http_request_denied", 0, "bytes", "more bytes than one connection may carry");
 			if (!c->e)
 				return;
 		}
 	}
-	if (!flush(c, c->client, &c->down, NULL))
+	if (!egress_conn_flush(c, c->client, &c->down, NULL))
 		return;
-	shut(c);
+	egress_conn_shut(c);
 	if (c->e)
-		watch(c);
+		egress_conn_watch(c);
 }
 
 static void on_client(void *self, int fd, unsigned events)
@@ -502,8 +502,8 @@ static void on_client(void *self, int fd, unsigned events)
 		set_deadline(c, c->e->idle_us);
 	if (events & (LOOP_READ | LOOP_HUP) && !c->client_eof)
 		read_client(c);
-	advance(c);
-	leave(c);
+	egress_conn_advance(c);
+	egress_conn_leave(c);
 }
 
 static void on_server(void *self, int fd, unsigned events)
@@ -518,14 +518,14 @@ static void on_server(void *self, int fd, unsigned events)
 		if (sys)
 			connect_failed(c, sys);
 		else
-			connected(c);
+			egress_conn_connected(c);
 	} else if (c->state == EGRESS_PUMP) {
 		set_deadline(c, c->e->idle_us);
 		if (events & (LOOP_READ | LOOP_HUP) && !c->server_eof)
 			read_server(c);
 	}
-	advance(c);
-	leave(c);
+	egress_conn_advance(c);
+	egress_conn_leave(c);
 }
 
 void egress_conn_check(struct egress_conn *c, int64_t now_us)
@@ -540,14 +540,14 @@ void egress_conn_check(struct egress_conn *c, int64_t now_us)
 		break;
 	case EGRESS_LOOKUP:
 		egress_lookup_cancel(&c->lookup);
-		refuse(c, 504, "dns_timeout", "lookup", "looking up the name takes too long");
+		egress_conn_refuse(c, 504, "dns_timeout", "lookup", "looking up the name takes too long");
 		break;
 	case EGRESS_CONNECT:
 		connect_failed(c, ETIMEDOUT);
 		break;
 	case EGRESS_PUMP:
 		snprintf(why, sizeof why, "no byte came for %lld s", (long long)(c->e->idle_us / 1000000));
-		cut(c, 504, "connection_read_timeout", 0, "idle", why);
+		egress_conn_cut(c, 504, "connection_read_timeout", 0, "idle", why);
 		break;
 	case EGRESS_LAST:
 		egress_conn_close(c, "closed");
@@ -555,8 +555,8 @@ void egress_conn_check(struct egress_conn *c, int64_t now_us)
 	case EGRESS_ASKING:
 		break;
 	}
-	advance(c);
-	leave(c);
+	egress_conn_advance(c);
+	egress_conn_leave(c);
 }
 
 void egress_conn_new(struct egress *e, int fd)
@@ -572,8 +572,8 @@ void egress_conn_new(struct egress *e, int fd)
 	set_deadline(c, head_us);
 	if (e->nr_conns > e->max_conns) {
 		c->busy++;
-		refuse(c, 503, "connection_limit_reached", "full", "too many connections at once");
-		advance(c);
-		leave(c);
+		egress_conn_refuse(c, 503, "connection_limit_reached", "full", "too many connections at once");
+		egress_conn_advance(c);
+		egress_conn_leave(c);
 	}
 }

@@ -11,17 +11,17 @@
 
 /* --- names --- */
 
-static bool is_digit(char c)
+static bool egress_parse_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
 static bool is_ldh(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'z') || c == '-';
+	return egress_parse_is_digit(c) || (c >= 'a' && c <= 'z') || c == '-';
 }
 
-static char fold(char c)
+static char egress_parse_fold(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
@@ -36,7 +36,7 @@ bool egress_name(const char *name, char *out)
 	if (len == 0 || len > EGRESS_HOST_MAX)
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		char c = folded[i] = fold(name[i]);
+		char c = folded[i] = egress_parse_fold(name[i]);
 		if (c == '.') {
 			if (label == 0 || folded[i - 1] == '-')
 				return false;
@@ -47,14 +47,14 @@ bool egress_name(const char *name, char *out)
 		if (!is_ldh(c) || (c == '-' && label == 0) || ++label > 63)
 			return false;
 	}
-	if (label == 0 || folded[len - 1] == '-' || is_digit(folded[last]))
+	if (label == 0 || folded[len - 1] == '-' || egress_parse_is_digit(folded[last]))
 		return false;
 	folded[len] = '\0';
 	memcpy(out, folded, len + 1);
 	return true;
 }
 
-static bool matches(const char *pattern, size_t len, const char *host)
+static bool egress_parse_matches(const char *pattern, size_t len, const char *host)
 {
 	size_t host_len = strlen(host);
 	if (len > 2 && pattern[0] == '*' && pattern[1] == '.') {
@@ -72,7 +72,7 @@ bool egress_listed(const char *const *list, size_t nr, const char *host, uint16_
 		size_t len = colon ? (size_t)(colon - list[i]) : strlen(list[i]);
 		if (len && list[i][len - 1] == '.')
 			len--;
-		if ((!colon || strtoul(colon + 1, NULL, 10) == port) && matches(list[i], len, host))
+		if ((!colon || strtoul(colon + 1, NULL, 10) == port) && egress_parse_matches(list[i], len, host))
 			return true;
 	}
 	return false;
@@ -87,7 +87,7 @@ static bool parse_port(const char *s, size_t len, uint16_t *out)
 	if (len == 0 || len > 5)
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		if (!is_digit(s[i]))
+		if (!egress_parse_is_digit(s[i]))
 			return false;
 		n = n * 10 + (unsigned)(s[i] - '0');
 	}
@@ -129,7 +129,7 @@ static const char *parse_target(const char *s, size_t len, struct egress_head *h
 	if (memchr(s, '#', len))
 		return "a target has no fragment";
 	bool slash = authority < len && s[authority] == '/';
-	CLEANUP(free_ptr) char *given = xasprintf("%s%.*s", slash ? "" : "/", (int)(len - authority), s + authority);
+	CLEANUP(free_ptr) char *given = mem_printf("%s%.*s", slash ? "" : "/", (int)(len - authority), s + authority);
 	size_t path = strcspn(given, "?");
 	CLEANUP(buf_release) struct buf one = BUF_INIT;
 	const char *odd = one_path(given, path, &one);
@@ -159,7 +159,7 @@ static const char *parse_line(const char *s, size_t len, struct egress_head *h)
 	return parse_target(target, (size_t)(sp - target), h);
 }
 
-static bool is_name(const char *s, size_t len, const char *name)
+static bool egress_parse_is_name(const char *s, size_t len, const char *name)
 {
 	return len == strlen(name) && strncasecmp(s, name, len) == 0;
 }
@@ -170,7 +170,7 @@ static bool parse_length(const char *s, size_t len, uint64_t *out)
 	if (len == 0 || len > 15)
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		if (!is_digit(s[i]))
+		if (!egress_parse_is_digit(s[i]))
 			return false;
 		n = n * 10 + (unsigned)(s[i] - '0');
 	}
@@ -195,7 +195,7 @@ static bool is_hop(const char *s, size_t len)
 					     "Upgrade",
 					     "Host" };
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (is_name(s, len, names[i]))
+		if (egress_parse_is_name(s, len, names[i]))
 			return true;
 	return false;
 }
@@ -225,18 +225,18 @@ static const char *parse_field(const char *s, size_t len, struct egress_head *h,
 	while (end > v && (end[-1] == ' ' || end[-1] == '\t'))
 		end--;
 	size_t n = (size_t)(end - v);
-	if (is_name(s, name, "Host")) {
+	if (egress_parse_is_name(s, name, "Host")) {
 		if (seen->host)
 			return "there are two Host headers";
 		seen->host = true;
 		return parse_host_field(v, n, h);
 	}
-	if (is_name(s, name, "Content-Length")) {
+	if (egress_parse_is_name(s, name, "Content-Length")) {
 		if (seen->length || !parse_length(v, n, &h->length))
 			return "Content-Length is twice there or no number";
 		seen->length = h->has_length = true;
-	} else if (is_name(s, name, "Transfer-Encoding")) {
-		if (seen->encoding || !is_name(v, n, "chunked"))
+	} else if (egress_parse_is_name(s, name, "Transfer-Encoding")) {
+		if (seen->encoding || !egress_parse_is_name(v, n, "chunked"))
 			return "Transfer-Encoding is twice there or not chunked";
 		seen->encoding = h->chunked = true;
 	}
@@ -312,7 +312,7 @@ enum { CHUNK_SIZE, CHUNK_EXT, CHUNK_SIZE_LF, CHUNK_DATA, CHUNK_CR, CHUNK_LF, CHU
 
 static int hex_value(char c)
 {
-	return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	return egress_parse_is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 static bool chunk_char(struct egress_chunks *c, char ch)
@@ -409,7 +409,7 @@ static struct cursor take_vector(struct cursor *c, size_t bytes)
 	return v;
 }
 
-static int name_of(struct cursor ext, char *out)
+static int egress_parse_name_of(struct cursor ext, char *out)
 {
 	struct cursor list = take_vector(&ext, 2);
 	char name[EGRESS_HOST_MAX + 1];
@@ -441,7 +441,7 @@ static int hello_name(struct cursor hello, char *out)
 			continue;
 		if (found == 1)
 			return -1; /* twice */
-		found = name_of(ext, out);
+		found = egress_parse_name_of(ext, out);
 		if (found < 0)
 			return -1;
 	}

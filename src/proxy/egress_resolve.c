@@ -19,7 +19,7 @@ struct egress_lookup {
 	void *self;
 };
 
-static bool is_open(const struct sockaddr *sa)
+static bool egress_resolve_is_open(const struct sockaddr *sa)
 {
 	struct sockaddr_in in;
 	struct sockaddr_in6 in6;
@@ -32,7 +32,7 @@ static bool is_open(const struct sockaddr *sa)
 }
 
 /* On a worker thread. One bad address among many must not get lost behind the limit: it takes the first place. */
-static void work(void *self)
+static void egress_resolve_work(void *self)
 {
 	struct egress_lookup *q = self;
 	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV },
@@ -41,7 +41,7 @@ static void work(void *self)
 	snprintf(port, sizeof port, "%u", q->port);
 	q->rc = getaddrinfo(q->host, port, &hints, &all);
 	for (struct addrinfo *a = q->rc == 0 ? all : NULL; a; a = a->ai_next) {
-		bool open = is_open(a->ai_addr);
+		bool open = egress_resolve_is_open(a->ai_addr);
 		if (a->ai_addrlen > sizeof q->addr[0].sa || (q->nr == EGRESS_ADDRS_MAX && open))
 			continue;
 		struct egress_addr *to = &q->addr[q->nr < EGRESS_ADDRS_MAX ? q->nr++ : 0];
@@ -53,7 +53,7 @@ static void work(void *self)
 		freeaddrinfo(all);
 }
 
-static void done(void *self)
+static void egress_resolve_done(void *self)
 {
 	struct egress_lookup *q = self;
 	if (q->done)
@@ -72,7 +72,7 @@ struct egress_lookup *egress_lookup_start(struct loop *l, const char *host, uint
 	q->port = port;
 	q->done = fn;
 	q->self = self;
-	loop_job_run(l, work, done, q);
+	loop_job_run(l, egress_resolve_work, egress_resolve_done, q);
 	return q;
 }
 

@@ -34,7 +34,7 @@ static bool scope_ends(const struct buf *out)
 }
 
 /* Escapes to their one form; @plain gets the decoded bytes. */
-static const char *one_escape(const char *path, size_t len, struct buf *out, struct buf *plain)
+static const char *one_path_one_escape(const char *path, size_t len, struct buf *out, struct buf *plain)
 {
 	for (size_t i = 0; i < len; i++) {
 		int c = (unsigned char)path[i];
@@ -78,7 +78,7 @@ const char *one_path(const char *path, size_t len, struct buf *out)
 	size_t first = out->len, dots;
 	if (!len || *path != '/')
 		return "a path without a slash in front";
-	const char *why = one_escape(path, len, &escaped, &plain), *p = buf_cstr(&escaped);
+	const char *why = one_path_one_escape(path, len, &escaped, &plain), *p = buf_cstr(&escaped);
 	if (why)
 		return why;
 	for (const char *end = p + escaped.len; p < end;) {

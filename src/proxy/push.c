@@ -15,13 +15,13 @@ void push_release(struct push *p)
 	*p = (struct push){ 0 };
 }
 
-static bool ends(const char *s, const char *with)
+static bool push_ends(const char *s, const char *with)
 {
 	size_t n = strlen(s), m = strlen(with);
 	return n > m && !strcmp(s + n - m, with);
 }
 
-static int hex4(const char *p)
+static int push_hex4(const char *p)
 {
 	int v = 0;
 	for (int i = 0; i < 4; i++) {
@@ -33,7 +33,7 @@ static int hex4(const char *p)
 	return v;
 }
 
-static size_t object_name(const char *p, size_t len)
+static size_t push_object_name(const char *p, size_t len)
 {
 	size_t n = 0;
 	while (n < len && strchr("0123456789abcdef", p[n]) && p[n])
@@ -42,14 +42,14 @@ static size_t object_name(const char *p, size_t len)
 }
 
 /* "OLD NEW REF", perhaps with NUL and capabilities, perhaps with a line end. */
-static const char *command(struct push *out, const char *line, size_t len)
+static const char *push_command(struct push *out, const char *line, size_t len)
 {
-	size_t n = object_name(line, len);
+	size_t n = push_object_name(line, len);
 	if (len > 8 && !memcmp(line, "shallow ", 8))
 		return NULL;
 	if (len > 9 && !memcmp(line, "push-cert", 9))
 		return "a signed push cannot be read; push without --signed";
-	if (!n || len < 2 * n + 3 || line[n] != ' ' || object_name(line + n + 1, len - n - 1) != n || line[2 * n + 1] != ' ')
+	if (!n || len < 2 * n + 3 || line[n] != ' ' || push_object_name(line + n + 1, len - n - 1) != n || line[2 * n + 1] != ' ')
 		return "not a push that git makes";
 	const char *name = line + 2 * n + 2;
 	size_t size = len - 2 * n - 2;
@@ -66,21 +66,21 @@ static const char *command(struct push *out, const char *line, size_t len)
 		return out->nr ? "a push of too many refs at once" : "not a push that git makes";
 	GROW(out->ref, out->nr, out->cap);
 	struct push_ref *r = &out->ref[out->nr++];
-	*r = (struct push_ref){ .name = xstrndup(name, size) };
+	*r = (struct push_ref){ .name = mem_strndup(name, size) };
 	memcpy(r->old, line, n);
 	memcpy(r->new, line + n + 1, n);
 	return NULL;
 }
 
-static const char *commands(struct push *out, const char *p, size_t len)
+static const char *push_commands(struct push *out, const char *p, size_t len)
 {
 	while (len >= 4) {
-		int n = hex4(p);
+		int n = push_hex4(p);
 		if (n == 0) /* the pack follows */
 			return out->nr ? NULL : "a push that moves nothing";
 		if (n < 5 || (size_t)n > len)
 			return "not a push that git makes";
-		const char *why = command(out, p + 4, (size_t)n - 4);
+		const char *why = push_command(out, p + 4, (size_t)n - 4);
 		if (why)
 			return why;
 		p += n;
@@ -93,19 +93,19 @@ const char *push_request(struct push *out, const char *method, const char *path,
 {
 	bool get = !strcmp(method, "GET"), post = !strcmp(method, "POST");
 	*out = (struct push){ 0 };
-	if (get && ends(path, "/info/refs"))
+	if (get && push_ends(path, "/info/refs"))
 		return strstr(query, "service=git-upload-pack") || strstr(query, "service=git-receive-pack") ? NULL :
 												    "only git's smart protocol passes";
-	if (post && ends(path, "/git-upload-pack"))
+	if (post && push_ends(path, "/git-upload-pack"))
 		return NULL;
-	if (!post || !ends(path, "/git-receive-pack"))
+	if (!post || !push_ends(path, "/git-receive-pack"))
 		return "not a request that git makes";
 	if (len == 4 && !memcmp(body, "0000", 4))
 		return NULL; /* git asks whether it is let in before it sends much */
-	return commands(out, body, len);
+	return push_commands(out, body, len);
 }
 
-static void put_line(struct buf *out, const char *band, const char *text, size_t len)
+static void push_put_line(struct buf *out, const char *band, const char *text, size_t len)
 {
 	buf_printf(out, "%04zx%s", len + strlen(band) + 4, band);
 	buf_append(out, text, len);
@@ -122,11 +122,11 @@ bool push_refusal(const struct push *p, const char *why, struct buf *out)
 			most--;
 	for (size_t i = 0; i < most; i++)
 		buf_putc(&plain, (unsigned char)why[i] < ' ' ? ' ' : why[i]);
-	put_line(&all, "", "unpack ok\n", 10);
+	push_put_line(&all, "", "unpack ok\n", 10);
 	for (size_t i = 0; i < p->nr; i++) {
 		buf_reset(&line);
 		buf_printf(&line, "ng %.4096s %s\n", p->ref[i].name, buf_cstr(&plain));
-		put_line(&all, "", line.data, line.len);
+		push_put_line(&all, "", line.data, line.len);
 	}
 	buf_puts(&all, "0000");
 	if (!p->bands) {
@@ -135,7 +135,7 @@ bool push_refusal(const struct push *p, const char *why, struct buf *out)
 	}
 	for (size_t at = 0, n; at < all.len; at += n) {
 		n = all.len - at < PKT_MOST ? all.len - at : PKT_MOST;
-		put_line(out, "\1", all.data + at, n);
+		push_put_line(out, "\1", all.data + at, n);
 	}
 	buf_puts(out, "0000");
 	return true;

@@ -11,7 +11,7 @@ const char *speak_name(enum speak s)
 	return name[s];
 }
 
-static bool ends(const char *s, const char *with)
+static bool speak_ends(const char *s, const char *with)
 {
 	size_t n = strlen(s), m = strlen(with);
 	return n >= m && !strcmp(s + n - m, with);
@@ -32,15 +32,15 @@ bool speak_path(const char *dialect, const char *method, const char *path, enum 
 	if (strstr(path, "..") || strchr(path, '%') || strstr(path, "//"))
 		return false;
 	if (get)
-		return ends(path, "/models") || (strstr(path, "/models/") && !verb);
+		return speak_ends(path, "/models") || (strstr(path, "/models/") && !verb);
 	if (!post)
 		return false;
 	if (!strcmp(dialect, "anthropic")) {
-		*out = ends(path, "/messages") ? SPEAK_ANTHROPIC : SPEAK_NONE;
-		return *out || ends(path, "/messages/count_tokens");
+		*out = speak_ends(path, "/messages") ? SPEAK_ANTHROPIC : SPEAK_NONE;
+		return *out || speak_ends(path, "/messages/count_tokens");
 	}
 	if (!strcmp(dialect, "openai")) {
-		*out = ends(path, "/chat/completions") ? SPEAK_CHAT : ends(path, "/responses") ? SPEAK_RESPONSES : SPEAK_NONE;
+		*out = speak_ends(path, "/chat/completions") ? SPEAK_CHAT : speak_ends(path, "/responses") ? SPEAK_RESPONSES : SPEAK_NONE;
 		return *out != SPEAK_NONE;
 	}
 	if (strcmp(dialect, "gemini") != 0 || !verb)
@@ -72,13 +72,13 @@ struct walk {
 	const char *p, *end;
 };
 
-static void blanks(struct walk *w)
+static void speak_blanks(struct walk *w)
 {
 	while (w->p < w->end && strchr(" \t\r\n", *w->p) && *w->p)
 		w->p++;
 }
 
-static void skip_string(struct walk *w)
+static void speak_skip_string(struct walk *w)
 {
 	for (w->p++; w->p < w->end && *w->p != '"'; w->p++)
 		if (*w->p == '\\' && w->p + 1 < w->end)
@@ -90,11 +90,11 @@ static void skip_string(struct walk *w)
 static void skip_value(struct walk *w)
 {
 	int depth = 0;
-	blanks(w);
+	speak_blanks(w);
 	while (w->p < w->end) {
 		char c = *w->p;
 		if (c == '"') {
-			skip_string(w);
+			speak_skip_string(w);
 		} else if (c == '{' || c == '[') {
 			depth++;
 			w->p++;
@@ -118,26 +118,26 @@ static void skip_value(struct walk *w)
 static bool find_list(struct walk *w, const char *key)
 {
 	size_t n = strlen(key);
-	blanks(w);
+	speak_blanks(w);
 	if (w->p == w->end || *w->p != '{')
 		return false;
 	w->p++;
 	for (;;) {
-		blanks(w);
+		speak_blanks(w);
 		if (w->p >= w->end || *w->p != '"')
 			return false;
 		const char *name = w->p;
-		skip_string(w);
+		speak_skip_string(w);
 		bool it = (size_t)(w->p - name) == n + 2 && !memcmp(name + 1, key, n);
-		blanks(w);
+		speak_blanks(w);
 		if (w->p >= w->end || *w->p != ':')
 			return false;
 		w->p++;
-		blanks(w);
+		speak_blanks(w);
 		if (it)
 			return w->p < w->end && *w->p == '[';
 		skip_value(w);
-		blanks(w);
+		speak_blanks(w);
 		if (w->p >= w->end || *w->p != ',')
 			return false;
 		w->p++;
@@ -153,14 +153,14 @@ void speak_pieces(enum speak s, const char *body, size_t len, speak_piece_fn *pi
 		piece(self, from, (size_t)(w.p - from));
 		from = w.p;
 		for (;;) {
-			blanks(&w);
+			speak_blanks(&w);
 			if (w.p >= w.end || *w.p == ']')
 				break;
 			const char *was = w.p;
 			skip_value(&w);
 			piece(self, from, (size_t)(w.p - from));
 			from = w.p;
-			blanks(&w);
+			speak_blanks(&w);
 			if (w.p < w.end && *w.p == ',')
 				w.p++;
 			else if (w.p == was)
@@ -246,7 +246,7 @@ static void text_into(const json_t *v, struct buf *out)
 		json_dump_buf(v, out);
 }
 
-static void tell(const json_t *content, const char *id, bool error, speak_result_fn *fn, void *self)
+static void speak_tell(const json_t *content, const char *id, bool error, speak_result_fn *fn, void *self)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	text_into(content, &text);
@@ -262,19 +262,19 @@ static bool results_of(enum speak s, const json_t *m, speak_result_fn *fn, void 
 	if (s == SPEAK_ANTHROPIC) {
 		json_array_foreach(json_object_get(m, "content"), i, b)
 			if (!strcmp(json_str(b, "type", ""), "tool_result"))
-				tell(json_object_get(b, "content"), json_str(b, "tool_use_id", ""), json_flag(b, "is_error", false),
+				speak_tell(json_object_get(b, "content"), json_str(b, "tool_use_id", ""), json_flag(b, "is_error", false),
 				     fn, self);
 		return strcmp(role, "assistant") != 0;
 	}
 	if (s == SPEAK_CHAT) {
 		if (!strcmp(role, "tool"))
-			tell(json_object_get(m, "content"), json_str(m, "tool_call_id", ""), false, fn, self);
+			speak_tell(json_object_get(m, "content"), json_str(m, "tool_call_id", ""), false, fn, self);
 		return strcmp(role, "assistant") != 0;
 	}
 	if (s == SPEAK_RESPONSES) {
 		size_t n = strlen(type);
 		if (n > 7 && !strcmp(type + n - 7, "_output"))
-			tell(json_object_get(m, "output"), json_str(m, "call_id", ""), false, fn, self);
+			speak_tell(json_object_get(m, "output"), json_str(m, "call_id", ""), false, fn, self);
 		else if (!strcmp(role, "assistant") || (n > 5 && !strcmp(type + n - 5, "_call")))
 			return false;
 		return true;
@@ -282,7 +282,7 @@ static bool results_of(enum speak s, const json_t *m, speak_result_fn *fn, void 
 	json_array_foreach(json_object_get(m, "parts"), i, b) {
 		const json_t *r = json_object_get(b, "functionResponse");
 		if (r)
-			tell(json_object_get(r, "response"), json_str(r, "id", json_str(r, "name", "")), false, fn, self);
+			speak_tell(json_object_get(r, "response"), json_str(r, "id", json_str(r, "name", "")), false, fn, self);
 	}
 	return strcmp(role, "model") != 0;
 }
@@ -310,7 +310,7 @@ static json_t *text_part(const char *type, const char *text)
 static void before_text(json_t *o, const char *field, const char *prompt)
 {
 	const char *was = json_str(o, field, "");
-	CLEANUP(free_ptr) char *all = xasprintf("%s%s%s", prompt, *was ? "\n\n" : "", was);
+	CLEANUP(free_ptr) char *all = mem_printf("%s%s%s", prompt, *was ? "\n\n" : "", was);
 	json_object_set_new(o, field, json_string(all));
 }
 

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "proxy/speak.h"
 
-static void event(struct buf *out, json_t *e)
+static void speak_say_event(struct buf *out, json_t *e)
 {
 	const char *type = json_str(e, "type", NULL);
 	if (type)
@@ -15,7 +15,7 @@ static void event(struct buf *out, json_t *e)
 	json_decref(e);
 }
 
-static json_t *pack(const char *fmt, ...)
+static json_t *speak_say_pack(const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -26,10 +26,10 @@ static json_t *pack(const char *fmt, ...)
 	return j;
 }
 
-static void anthropic(bool stream, bool begun, int items, const char *model, const char *text, struct buf *out)
+static void speak_say_anthropic(bool stream, bool begun, int items, const char *model, const char *text, struct buf *out)
 {
 	if (!stream) {
-		json_t *m = pack("{s:s,s:s,s:s,s:s,s:[{s:s,s:s}],s:s,s:n,s:{s:i,s:i}}", "id", "msg_sandglass", "type", "message", "role",
+		json_t *m = speak_say_pack("{s:s,s:s,s:s,s:s,s:[{s:s,s:s}],s:s,s:n,s:{s:i,s:i}}", "id", "msg_sandglass", "type", "message", "role",
 				 "assistant", "model", model, "content", "type", "text", "text", text, "stop_reason", "end_turn",
 				 "stop_sequence", "usage", "input_tokens", 0, "output_tokens", 0);
 		json_dump_buf(m, out);
@@ -37,21 +37,21 @@ static void anthropic(bool stream, bool begun, int items, const char *model, con
 		return;
 	}
 	if (!begun)
-		event(out, pack("{s:s,s:{s:s,s:s,s:s,s:s,s:[],s:n,s:n,s:{s:i,s:i}}}", "type", "message_start", "message", "id",
+		speak_say_event(out, speak_say_pack("{s:s,s:{s:s,s:s,s:s,s:s,s:[],s:n,s:n,s:{s:i,s:i}}}", "type", "message_start", "message", "id",
 				"msg_sandglass", "type", "message", "role", "assistant", "model", model, "content", "stop_reason",
 				"stop_sequence", "usage", "input_tokens", 0, "output_tokens", 0));
-	event(out, pack("{s:s,s:i,s:{s:s,s:s}}", "type", "content_block_start", "index", items, "content_block", "type", "text", "text", ""));
-	event(out, pack("{s:s,s:i,s:{s:s,s:s}}", "type", "content_block_delta", "index", items, "delta", "type", "text_delta", "text", text));
-	event(out, pack("{s:s,s:i}", "type", "content_block_stop", "index", items));
-	event(out, pack("{s:s,s:{s:s,s:n},s:{s:i}}", "type", "message_delta", "delta", "stop_reason", "end_turn", "stop_sequence", "usage",
+	speak_say_event(out, speak_say_pack("{s:s,s:i,s:{s:s,s:s}}", "type", "content_block_start", "index", items, "content_block", "type", "text", "text", ""));
+	speak_say_event(out, speak_say_pack("{s:s,s:i,s:{s:s,s:s}}", "type", "content_block_delta", "index", items, "delta", "type", "text_delta", "text", text));
+	speak_say_event(out, speak_say_pack("{s:s,s:i}", "type", "content_block_stop", "index", items));
+	speak_say_event(out, speak_say_pack("{s:s,s:{s:s,s:n},s:{s:i}}", "type", "message_delta", "delta", "stop_reason", "end_turn", "stop_sequence", "usage",
 			"output_tokens", 0));
-	event(out, pack("{s:s}", "type", "message_stop"));
+	speak_say_event(out, speak_say_pack("{s:s}", "type", "message_stop"));
 }
 
-static void chat(bool stream, const char *model, const char *text, struct buf *out)
+static void speak_say_chat(bool stream, const char *model, const char *text, struct buf *out)
 {
 	if (!stream) {
-		json_t *m = pack("{s:s,s:s,s:i,s:s,s:[{s:i,s:{s:s,s:s},s:s}],s:{s:i,s:i,s:i}}", "id", "chatcmpl-sandglass", "object",
+		json_t *m = speak_say_pack("{s:s,s:s,s:i,s:s,s:[{s:i,s:{s:s,s:s},s:s}],s:{s:i,s:i,s:i}}", "id", "chatcmpl-sandglass", "object",
 				 "chat.completion", "created", 0, "model", model, "choices", "index", 0, "message", "role", "assistant",
 				 "content", text, "finish_reason", "stop", "usage", "prompt_tokens", 0, "completion_tokens", 0,
 				 "total_tokens", 0);
@@ -59,50 +59,50 @@ static void chat(bool stream, const char *model, const char *text, struct buf *o
 		json_decref(m);
 		return;
 	}
-	event(out, pack("{s:s,s:s,s:i,s:s,s:[{s:i,s:{s:s,s:s},s:n}]}", "id", "chatcmpl-sandglass", "object", "chat.completion.chunk",
+	speak_say_event(out, speak_say_pack("{s:s,s:s,s:i,s:s,s:[{s:i,s:{s:s,s:s},s:n}]}", "id", "chatcmpl-sandglass", "object", "chat.completion.chunk",
 			"created", 0, "model", model, "choices", "index", 0, "delta", "role", "assistant", "content", text, "finish_reason"));
-	event(out, pack("{s:s,s:s,s:i,s:s,s:[{s:i,s:{},s:s}]}", "id", "chatcmpl-sandglass", "object", "chat.completion.chunk", "created",
+	speak_say_event(out, speak_say_pack("{s:s,s:s,s:i,s:s,s:[{s:i,s:{},s:s}]}", "id", "chatcmpl-sandglass", "object", "chat.completion.chunk", "created",
 			0, "model", model, "choices", "index", 0, "delta", "finish_reason", "stop"));
 	buf_puts(out, "data: [DONE]\n\n");
 }
 
-static json_t *item(const char *status, const char *text)
+static json_t *speak_say_item(const char *status, const char *text)
 {
-	return pack("{s:s,s:s,s:s,s:s,s:[{s:s,s:s,s:[]}]}", "type", "message", "id", "msg_sandglass", "status", status, "role", "assistant",
+	return speak_say_pack("{s:s,s:s,s:s,s:s,s:[{s:s,s:s,s:[]}]}", "type", "message", "id", "msg_sandglass", "status", status, "role", "assistant",
 		    "content", "type", "output_text", "text", text, "annotations");
 }
 
-static json_t *response(const char *model, const char *status, json_t *output)
+static json_t *speak_say_response(const char *model, const char *status, json_t *output)
 {
-	return pack("{s:s,s:s,s:i,s:s,s:s,s:o,s:{s:i,s:i,s:i}}", "id", "resp_sandglass", "object", "response", "created_at", 0, "status",
+	return speak_say_pack("{s:s,s:s,s:i,s:s,s:s,s:o,s:{s:i,s:i,s:i}}", "id", "resp_sandglass", "object", "response", "created_at", 0, "status",
 		    status, "model", model, "output", output, "usage", "input_tokens", 0, "output_tokens", 0, "total_tokens", 0);
 }
 
-static void responses(bool stream, bool begun, int items, const char *model, const char *text, struct buf *out)
+static void speak_say_responses(bool stream, bool begun, int items, const char *model, const char *text, struct buf *out)
 {
 	json_t *list = json_array();
-	json_array_append_new(list, item("completed", text));
-	json_t *whole = response(model, "completed", list);
+	json_array_append_new(list, speak_say_item("completed", text));
+	json_t *whole = speak_say_response(model, "completed", list);
 	if (!stream) {
 		json_dump_buf(whole, out);
 		json_decref(whole);
 		return;
 	}
 	if (!begun)
-		event(out, pack("{s:s,s:o}", "type", "response.created", "response", response(model, "in_progress", json_array())));
-	event(out, pack("{s:s,s:i,s:o}", "type", "response.output_item.added", "output_index", items, "item", item("in_progress", "")));
-	event(out, pack("{s:s,s:s,s:i,s:i,s:s}", "type", "response.output_text.delta", "item_id", "msg_sandglass", "output_index", items,
+		speak_say_event(out, speak_say_pack("{s:s,s:o}", "type", "response.created", "response", speak_say_response(model, "in_progress", json_array())));
+	speak_say_event(out, speak_say_pack("{s:s,s:i,s:o}", "type", "response.output_item.added", "output_index", items, "item", speak_say_item("in_progress", "")));
+	speak_say_event(out, speak_say_pack("{s:s,s:s,s:i,s:i,s:s}", "type", "response.output_text.delta", "item_id", "msg_sandglass", "output_index", items,
 			"content_index", 0, "delta", text));
-	event(out, pack("{s:s,s:i,s:o}", "type", "response.output_item.done", "output_index", items, "item", item("completed", text)));
-	event(out, pack("{s:s,s:o}", "type", "response.completed", "response", whole));
+	speak_say_event(out, speak_say_pack("{s:s,s:i,s:o}", "type", "response.output_item.done", "output_index", items, "item", speak_say_item("completed", text)));
+	speak_say_event(out, speak_say_pack("{s:s,s:o}", "type", "response.completed", "response", whole));
 }
 
-static void gemini(bool stream, const char *text, struct buf *out)
+static void speak_say_gemini(bool stream, const char *text, struct buf *out)
 {
-	json_t *m = pack("{s:[{s:{s:s,s:[{s:s}]},s:s,s:i}]}", "candidates", "content", "role", "model", "parts", "text", text, "finishReason",
+	json_t *m = speak_say_pack("{s:[{s:{s:s,s:[{s:s}]},s:s,s:i}]}", "candidates", "content", "role", "model", "parts", "text", text, "finishReason",
 			 "STOP", "index", 0);
 	if (stream) {
-		event(out, m);
+		speak_say_event(out, m);
 		return;
 	}
 	json_dump_buf(m, out);
@@ -113,16 +113,16 @@ void speak_say(enum speak s, bool stream, bool begun, size_t items, const char *
 {
 	switch (s) {
 	case SPEAK_ANTHROPIC:
-		anthropic(stream, begun, (int)items, model, text, out);
+		speak_say_anthropic(stream, begun, (int)items, model, text, out);
 		break;
 	case SPEAK_CHAT:
-		chat(stream, model, text, out);
+		speak_say_chat(stream, model, text, out);
 		break;
 	case SPEAK_RESPONSES:
-		responses(stream, begun, (int)items, model, text, out);
+		speak_say_responses(stream, begun, (int)items, model, text, out);
 		break;
 	case SPEAK_GEMINI:
-		gemini(stream, text, out);
+		speak_say_gemini(stream, text, out);
 		break;
 	case SPEAK_NONE:
 		break;
@@ -131,7 +131,7 @@ void speak_say(enum speak s, bool stream, bool begun, size_t items, const char *
 
 void speak_error(const char *type, const char *text, struct buf *out)
 {
-	json_t *e = pack("{s:s,s:{s:s,s:s,s:s,s:i,s:s}}", "type", "error", "error", "type", type, "message", text, "reason", type, "code", 403,
+	json_t *e = speak_say_pack("{s:s,s:{s:s,s:s,s:s,s:i,s:s}}", "type", "error", "error", "type", type, "message", text, "reason", type, "code", 403,
 			 "status", "PERMISSION_DENIED");
 	json_dump_buf(e, out);
 	json_decref(e);
@@ -140,8 +140,8 @@ void speak_error(const char *type, const char *text, struct buf *out)
 void speak_stream_error(enum speak s, const char *text, struct buf *out)
 {
 	if (s == SPEAK_RESPONSES)
-		event(out, pack("{s:s,s:{s:s,s:s,s:{s:s,s:s}}}", "type", "response.failed", "response", "id", "resp_sandglass", "status",
+		speak_say_event(out, speak_say_pack("{s:s,s:{s:s,s:s,s:{s:s,s:s}}}", "type", "response.failed", "response", "id", "resp_sandglass", "status",
 				"failed", "error", "code", "permission_error", "message", text));
 	else
-		event(out, pack("{s:s,s:{s:s,s:s}}", "type", "error", "error", "type", "permission_error", "message", text));
+		speak_say_event(out, speak_say_pack("{s:s,s:{s:s,s:s}}", "type", "error", "error", "type", "permission_error", "message", text));
 }

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void merge(const json_t *o, struct buf *out)
+static void aim_merge(const json_t *o, struct buf *out)
 {
 	const json_t *args = json_object_get(o, "args");
 	const char *mode = json_str(args, "mode", "branch"), *branch = json_str(args, "branch", NULL);
@@ -22,7 +22,7 @@ static void merge(const json_t *o, struct buf *out)
 }
 
 /* Files are put back to a point, or what a second run changed is taken over. */
-static bool point(const json_t *o, struct buf *out)
+static bool aim_point(const json_t *o, struct buf *out)
 {
 	const json_t *args = json_object_get(o, "args"), *to = json_object_get(args, "to");
 	int64_t second = json_int(args, "redo", 0);
@@ -39,9 +39,9 @@ bool action_aim(const json_t *requested, struct buf *out)
 {
 	const char *kind = json_str(requested, "kind", "");
 	if (!strcmp(kind, "rollback"))
-		return point(requested, out);
+		return aim_point(requested, out);
 	if (strcmp(kind, "merge") != 0)
 		return false;
-	merge(requested, out);
+	aim_merge(requested, out);
 	return true;
 }

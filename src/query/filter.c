@@ -36,10 +36,10 @@ const struct field filter_field[FIELD_NR] = {
 
 static const char *const is_names[] = { "pending", "error", "live", "edited", "marked", NULL };
 static const char *const has_names[] = { "diff", "output", "note", NULL };
-static const char *const kind_names[] = { "exec", "read", "write", "edit", "connect", "model", "host", "mcp", "ask",
+static const char *const filter_kind_names[] = { "exec", "read", "write", "edit", "connect", "model", "host", "mcp", "ask",
 					  "snapshot", "snap", "rollback", "merge", "put", "get", "shell", "fetch", "port", "note", "end", NULL };
 static const char *const verdict_names[] = { "allow", "ask", "deny", "held", NULL };
-static const char *const risk_names[] = { "none", "low", "medium", "high", NULL };
+static const char *const filter_risk_names[] = { "none", "low", "medium", "high", NULL };
 
 enum { DEPTH_MAX = 64, SAVED_MAX = 8, VALUES_MAX = 500 }; /* each value is a term of SQL, whose depth SQLite bounds */
 
@@ -52,7 +52,7 @@ struct parser {
 	bool failed;
 };
 
-PRINTF(3, 4) static struct node *fail(struct parser *x, const char *at, const char *fmt, ...)
+PRINTF(3, 4) static struct node *filter_fail(struct parser *x, const char *at, const char *fmt, ...)
 {
 	char text[300];
 	va_list ap;
@@ -69,12 +69,12 @@ PRINTF(3, 4) static struct node *fail(struct parser *x, const char *at, const ch
 	return NULL;
 }
 
-static void node_free(struct node *n)
+static void filter_node_free(struct node *n)
 {
 	if (!n)
 		return;
-	node_free(n->left);
-	node_free(n->right);
+	filter_node_free(n->left);
+	filter_node_free(n->right);
 	for (size_t i = 0; i < n->nr; i++)
 		free(n->value[i].text);
 	free(n->value);
@@ -83,7 +83,7 @@ static void node_free(struct node *n)
 	free(n);
 }
 
-static struct node *node_new(struct parser *x, enum node_type type, const char *at)
+static struct node *filter_node_new(struct parser *x, enum node_type type, const char *at)
 {
 	struct node *n = NEW(struct node);
 	n->type = type;
@@ -91,7 +91,7 @@ static struct node *node_new(struct parser *x, enum node_type type, const char *
 	return n;
 }
 
-static void skip_blanks(struct parser *x)
+static void filter_skip_blanks(struct parser *x)
 {
 	while (*x->p == ' ' || *x->p == '\t')
 		x->p++;
@@ -103,7 +103,7 @@ static bool word_end(char c)
 }
 
 /* Is the keyword @word next? Then steps over it. */
-static bool keyword(struct parser *x, const char *word)
+static bool filter_keyword(struct parser *x, const char *word)
 {
 	size_t len = strlen(word);
 	if (strncmp(x->p, word, len) != 0 || !word_end(x->p[len]) || x->p[len] == '"')
@@ -113,7 +113,7 @@ static bool keyword(struct parser *x, const char *word)
 }
 
 /* "..." with \" for a quote; every other backslash stays, for regular expressions. */
-static char *quoted(struct parser *x)
+static char *filter_quoted(struct parser *x)
 {
 	struct buf b = BUF_INIT;
 	const char *at = x->p++;
@@ -123,7 +123,7 @@ static char *quoted(struct parser *x)
 		buf_putc(&b, *x->p++);
 	}
 	if (!*x->p) {
-		fail(x, at, "the quote is not closed");
+		filter_fail(x, at, "the quote is not closed");
 		buf_release(&b);
 		return NULL;
 	}
@@ -159,11 +159,11 @@ static const char *const *closed_names(enum field_id id)
 	case FIELD_HAS:
 		return has_names;
 	case FIELD_KIND:
-		return kind_names;
+		return filter_kind_names;
 	case FIELD_VERDICT:
 		return verdict_names;
 	case FIELD_RISK:
-		return risk_names;
+		return filter_risk_names;
 	default:
 		return NULL;
 	}
@@ -182,9 +182,9 @@ static bool name_known(struct parser *x, const char *at, const struct node *n, c
 		return true; /* an event's dotted name */
 	const char *near = nearest_name(v->text, names);
 	if (near)
-		fail(x, at, "%s has no \"%s\"; did you mean \"%s\"?", filter_field[n->field].name, v->text, near);
+		filter_fail(x, at, "%s has no \"%s\"; did you mean \"%s\"?", filter_field[n->field].name, v->text, near);
 	else
-		fail(x, at, "%s has no \"%s\"", filter_field[n->field].name, v->text);
+		filter_fail(x, at, "%s has no \"%s\"", filter_field[n->field].name, v->text);
 	return false;
 }
 
@@ -194,20 +194,20 @@ static bool set_regex(struct parser *x, const char *at, struct node *n)
 	CLEANUP(free_ptr) char *text = regex_text(n->value[0].text);
 	const char *cost = strlen(text) > 500 ? "it is too long" : regex_cost(text);
 	if (cost) {
-		fail(x, at, "the regular expression is refused: %s", cost);
+		filter_fail(x, at, "the regular expression is refused: %s", cost);
 		return false;
 	}
 	int rc = regcomp(&n->regex, text, REG_EXTENDED | REG_NOSUB);
 	if (rc) {
 		regerror(rc, &n->regex, why, sizeof(why));
-		fail(x, at, "the regular expression is wrong: %s", why);
+		filter_fail(x, at, "the regular expression is wrong: %s", why);
 		return false;
 	}
 	n->has_regex = true;
 	return true;
 }
 
-static bool add_value(struct parser *x, const char *at, struct node *n, char *text)
+static bool filter_add_value(struct parser *x, const char *at, struct node *n, char *text)
 {
 	const struct field *f = &filter_field[n->field];
 	GROW(n->value, n->nr, n->cap);
@@ -217,13 +217,13 @@ static bool add_value(struct parser *x, const char *at, struct node *n, char *te
 		v->glob = n->op == OP_IS && strpbrk(text, "*?");
 		if (n->field == FIELD_KIND && !strcmp(text, "snap")) {
 			free(v->text);
-			v->text = xstrdup("snapshot");
+			v->text = mem_strdup("snapshot");
 		}
 		return name_known(x, at, n, v);
 	}
 	if (value_number(f->type, text, v))
 		return true;
-	fail(x, at, "%s needs %s, not \"%s\"", f->name, number_hint(f->type), text);
+	filter_fail(x, at, "%s needs %s, not \"%s\"", f->name, number_hint(f->type), text);
 	return false;
 }
 
@@ -234,23 +234,23 @@ static bool read_values(struct parser *x, struct node *n)
 		char *text;
 		bool was_quoted = *x->p == '"';
 		if (was_quoted) {
-			text = quoted(x);
+			text = filter_quoted(x);
 			if (!text)
 				return false;
 		} else {
 			while (*x->p && *x->p != ' ' && *x->p != '\t' && (n->op == OP_REGEX || (*x->p != ',' && *x->p != ')')))
 				x->p++;
-			text = xstrndup(at, (size_t)(x->p - at));
+			text = mem_strndup(at, (size_t)(x->p - at));
 		}
 		if (!*text && !was_quoted) {
 			free(text);
-			fail(x, at, "%s needs a value", filter_field[n->field].name);
+			filter_fail(x, at, "%s needs a value", filter_field[n->field].name);
 			return false;
 		}
-		if (!add_value(x, at, n, text))
+		if (!filter_add_value(x, at, n, text))
 			return false;
 		if (n->nr > VALUES_MAX) {
-			fail(x, at, "%s has more than %d values; ask for them in parts", filter_field[n->field].name, VALUES_MAX);
+			filter_fail(x, at, "%s has more than %d values; ask for them in parts", filter_field[n->field].name, VALUES_MAX);
 			return false;
 		}
 		if (n->op == OP_REGEX)
@@ -286,7 +286,7 @@ static bool op_fits(struct parser *x, const char *at, const struct node *n)
 	bool number = t == F_NUMBER || t == F_SPAN || t == F_MONEY;
 	if ((order && !number) || (n->op == OP_REGEX && t != F_TEXT) ||
 	    ((t == F_IS || t == F_HAS || t == F_INSTANT) && n->op != OP_IS)) {
-		fail(x, at, "%s cannot be compared like that", filter_field[n->field].name);
+		filter_fail(x, at, "%s cannot be compared like that", filter_field[n->field].name);
 		return false;
 	}
 	return true;
@@ -298,27 +298,27 @@ static struct node *unknown_field(struct parser *x, const char *at, const char *
 	for (size_t i = 0; i < FIELD_NR; i++)
 		names[i] = filter_field[i].name;
 	if (!strncmp(x->p, "://", 3))
-		return fail(x, at, "a URL must be quoted: \"%s://...\"", name);
+		return filter_fail(x, at, "a URL must be quoted: \"%s://...\"", name);
 	const char *near = nearest_name(name, names);
 	if (near)
-		return fail(x, at, "there is no field \"%s\"; did you mean \"%s\"? (quote it to search for the text)", name, near);
-	return fail(x, at, "there is no field \"%s\" (quote it to search for the text)", name);
+		return filter_fail(x, at, "there is no field \"%s\"; did you mean \"%s\"? (quote it to search for the text)", name, near);
+	return filter_fail(x, at, "there is no field \"%s\" (quote it to search for the text)", name);
 }
 
 static struct node *read_field(struct parser *x, const char *at, const char *name)
 {
-	struct node *n = node_new(x, NODE_TERM, at);
+	struct node *n = filter_node_new(x, NODE_TERM, at);
 	size_t i = 0;
 	while (i < FIELD_NR && strcmp(filter_field[i].name, name) != 0)
 		i++;
 	if (i == FIELD_NR) {
-		node_free(n);
+		filter_node_free(n);
 		return unknown_field(x, at, name);
 	}
 	n->field = (enum field_id)i;
 	const char *op_at = x->p;
 	if (!read_op(x, &n->op) || !op_fits(x, op_at, n) || !read_values(x, n)) {
-		node_free(n);
+		filter_node_free(n);
 		return NULL;
 	}
 	return n;
@@ -326,7 +326,7 @@ static struct node *read_field(struct parser *x, const char *at, const char *nam
 
 static struct node *words_node(struct parser *x, const char *at, char *text, bool prefix)
 {
-	struct node *n = node_new(x, NODE_WORDS, at);
+	struct node *n = filter_node_new(x, NODE_WORDS, at);
 	n->prefix = prefix;
 	GROW(n->value, n->nr, n->cap);
 	n->value[n->nr++] = (struct value){ .text = text };
@@ -340,20 +340,20 @@ static struct node *read_saved(struct parser *x)
 	const char *at = x->p++;
 	while (isalnum((unsigned char)*x->p) || *x->p == '_' || *x->p == '-')
 		x->p++;
-	CLEANUP(free_ptr) char *name = xstrndup(at + 1, (size_t)(x->p - at - 1));
+	CLEANUP(free_ptr) char *name = mem_strndup(at + 1, (size_t)(x->p - at - 1));
 	const char *text = x->saved && x->saved->text ? x->saved->text(x->saved->self, name) : NULL;
 	if (!text)
-		return fail(x, at, "there is no saved filter \"@%s\"", name);
+		return filter_fail(x, at, "there is no saved filter \"@%s\"", name);
 	if (x->in_saved == SAVED_MAX)
-		return fail(x, at, "saved filters name each other without end");
+		return filter_fail(x, at, "saved filters name each other without end");
 	struct parser inner = { .text = text, .p = text, .saved = x->saved, .depth = x->depth, .in_saved = x->in_saved + 1,
 				.err = x->err };
 	struct node *n = read_or(&inner);
-	skip_blanks(&inner);
+	filter_skip_blanks(&inner);
 	if (n && *inner.p)
-		fail(&inner, inner.p, "a \")\" too many");
+		filter_fail(&inner, inner.p, "a \")\" too many");
 	if (inner.failed) {
-		node_free(n);
+		filter_node_free(n);
 		x->failed = true;
 		if (x->column_out && !x->in_saved)
 			*x->column_out = (size_t)(at - x->text) + 1;
@@ -369,16 +369,16 @@ static struct node *read_term(struct parser *x)
 	if (*at == '(') {
 		x->p++;
 		struct node *n = read_or(x);
-		skip_blanks(x);
+		filter_skip_blanks(x);
 		if (n && *x->p != ')') {
-			node_free(n);
-			return fail(x, at, "the bracket is not closed");
+			filter_node_free(n);
+			return filter_fail(x, at, "the bracket is not closed");
 		}
 		x->p += n != NULL;
 		return n;
 	}
 	if (*at == '"') {
-		char *text = quoted(x);
+		char *text = filter_quoted(x);
 		return text ? words_node(x, at, text, false) : NULL;
 	}
 	if (*at == '@')
@@ -386,48 +386,48 @@ static struct node *read_term(struct parser *x)
 	while (isalpha((unsigned char)*x->p) || *x->p == '_')
 		x->p++;
 	if (x->p > at && (strchr(":=~<>", *x->p) || !strncmp(x->p, "!=", 2)) && *x->p) {
-		CLEANUP(free_ptr) char *name = xstrndup(at, (size_t)(x->p - at));
+		CLEANUP(free_ptr) char *name = mem_strndup(at, (size_t)(x->p - at));
 		return read_field(x, at, name);
 	}
 	while (!word_end(*x->p))
 		x->p++;
 	if (x->p == at)
-		return fail(x, at, *at ? "a \"%c\" is not expected here" : "something is missing at the end", *at);
+		return filter_fail(x, at, *at ? "a \"%c\" is not expected here" : "something is missing at the end", *at);
 	bool prefix = x->p[-1] == '*' && x->p - at > 1;
-	return words_node(x, at, xstrndup(at, (size_t)(x->p - at) - prefix), prefix);
+	return words_node(x, at, mem_strndup(at, (size_t)(x->p - at) - prefix), prefix);
 }
 
 static struct node *read_not(struct parser *x)
 {
-	skip_blanks(x);
+	filter_skip_blanks(x);
 	const char *at = x->p;
 	bool negated = false;
 	if (*x->p == '!' && x->p[1] != '=') {
 		x->p++;
 		negated = true;
 	} else {
-		negated = keyword(x, "not") || keyword(x, "NOT");
+		negated = filter_keyword(x, "not") || filter_keyword(x, "NOT");
 	}
 	if (++x->depth > DEPTH_MAX) {
-		return fail(x, at, "nested too deeply");
+		return filter_fail(x, at, "nested too deeply");
 	}
 	struct node *inner = negated ? read_not(x) : read_term(x);
 	x->depth--;
 	if (!inner || !negated)
 		return inner;
-	struct node *n = node_new(x, NODE_NOT, at);
+	struct node *n = filter_node_new(x, NODE_NOT, at);
 	n->left = inner;
 	return n;
 }
 
-static struct node *joined(struct parser *x, enum node_type type, struct node *left, struct node *right)
+static struct node *filter_joined(struct parser *x, enum node_type type, struct node *left, struct node *right)
 {
 	if (!left || !right) {
-		node_free(left);
-		node_free(right);
+		filter_node_free(left);
+		filter_node_free(right);
 		return NULL;
 	}
-	struct node *n = node_new(x, type, x->p);
+	struct node *n = filter_node_new(x, type, x->p);
 	n->left = left;
 	n->right = right;
 	return n;
@@ -436,7 +436,7 @@ static struct node *joined(struct parser *x, enum node_type type, struct node *l
 static bool or_follows(struct parser *x)
 {
 	const char *p = x->p;
-	bool is = keyword(x, "or") || keyword(x, "OR");
+	bool is = filter_keyword(x, "or") || filter_keyword(x, "OR");
 	x->p = p;
 	return is;
 }
@@ -445,16 +445,16 @@ static struct node *read_and(struct parser *x)
 {
 	struct node *n = read_not(x);
 	for (unsigned terms = 0; n && !x->failed; terms++) {
-		skip_blanks(x);
+		filter_skip_blanks(x);
 		if (!*x->p || *x->p == ')' || or_follows(x))
 			return n;
 		if (terms == 200) {
-			node_free(n);
-			return fail(x, x->p, "too many terms");
+			filter_node_free(n);
+			return filter_fail(x, x->p, "too many terms");
 		}
-		if (!keyword(x, "and"))
-			(void)keyword(x, "AND");
-		n = joined(x, NODE_AND, n, read_not(x));
+		if (!filter_keyword(x, "and"))
+			(void)filter_keyword(x, "AND");
+		n = filter_joined(x, NODE_AND, n, read_not(x));
 	}
 	return n;
 }
@@ -463,14 +463,14 @@ static struct node *read_or(struct parser *x)
 {
 	struct node *n = read_and(x);
 	for (unsigned terms = 0; n && !x->failed; terms++) {
-		skip_blanks(x);
-		if (!keyword(x, "or") && !keyword(x, "OR"))
+		filter_skip_blanks(x);
+		if (!filter_keyword(x, "or") && !filter_keyword(x, "OR"))
 			return n;
 		if (terms == 200) {
-			node_free(n);
-			return fail(x, x->p, "too many terms");
+			filter_node_free(n);
+			return filter_fail(x, x->p, "too many terms");
 		}
-		n = joined(x, NODE_OR, n, read_and(x));
+		n = filter_joined(x, NODE_OR, n, read_and(x));
 	}
 	return n;
 }
@@ -480,17 +480,17 @@ int filter_parse(struct filter **out, const char *text, const struct filter_save
 {
 	struct parser x = { .text = text, .p = text, .saved = saved, .err = err, .column_out = column_out };
 	struct node *n;
-	skip_blanks(&x);
+	filter_skip_blanks(&x);
 	if (!*x.p) {
-		n = node_new(&x, NODE_ALL, text);
+		n = filter_node_new(&x, NODE_ALL, text);
 	} else {
 		n = read_or(&x);
-		skip_blanks(&x);
+		filter_skip_blanks(&x);
 		if (n && *x.p)
-			fail(&x, x.p, "a \")\" too many");
+			filter_fail(&x, x.p, "a \")\" too many");
 	}
 	if (x.failed || !n) {
-		node_free(n);
+		filter_node_free(n);
 		return -1;
 	}
 	*out = NEW(struct filter);
@@ -502,7 +502,7 @@ void filter_free(struct filter **f)
 {
 	if (!*f)
 		return;
-	node_free((*f)->root);
+	filter_node_free((*f)->root);
 	free(*f);
 	*f = NULL;
 }

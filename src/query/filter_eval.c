@@ -101,7 +101,7 @@ static bool in_range(const struct node *n, int64_t x)
 	return false;
 }
 
-static bool term(const struct node *n, const json_t *row, int64_t now_us)
+static bool filter_eval_term(const struct node *n, const json_t *row, int64_t now_us)
 {
 	const struct field *f = &filter_field[n->field];
 	const json_t *v = json_object_get(row, f->key);
@@ -128,7 +128,7 @@ static bool term(const struct node *n, const json_t *row, int64_t now_us)
 	return n->op == OP_NOT ? !is : is;
 }
 
-static bool word_char(unsigned char c)
+static bool filter_eval_word_char(unsigned char c)
 {
 	return isalnum(c) || c == '_' || c >= 0x80;
 }
@@ -139,8 +139,8 @@ static bool words_in(const struct node *n, const char *text)
 	const char *word = n->value[0].text;
 	size_t len = strlen(word);
 	for (const char *p = text; len && (p = strcasestr(p, word)); p++) {
-		bool starts = p == text || !word_char((unsigned char)p[-1]) || !word_char((unsigned char)word[0]);
-		bool ends = n->prefix || !word_char((unsigned char)p[len]) || !word_char((unsigned char)word[len - 1]);
+		bool starts = p == text || !filter_eval_word_char((unsigned char)p[-1]) || !filter_eval_word_char((unsigned char)word[0]);
+		bool ends = n->prefix || !filter_eval_word_char((unsigned char)p[len]) || !filter_eval_word_char((unsigned char)word[len - 1]);
 		if (starts && ends)
 			return true;
 	}
@@ -165,19 +165,19 @@ static bool words_in_json(const struct node *n, const json_t *v)
 	return found;
 }
 
-static bool ask(const struct node *n, const json_t *row, int64_t now_us)
+static bool filter_eval_ask(const struct node *n, const json_t *row, int64_t now_us)
 {
 	switch (n->type) {
 	case NODE_ALL:
 		return true;
 	case NODE_AND:
-		return ask(n->left, row, now_us) && ask(n->right, row, now_us);
+		return filter_eval_ask(n->left, row, now_us) && filter_eval_ask(n->right, row, now_us);
 	case NODE_OR:
-		return ask(n->left, row, now_us) || ask(n->right, row, now_us);
+		return filter_eval_ask(n->left, row, now_us) || filter_eval_ask(n->right, row, now_us);
 	case NODE_NOT:
-		return !ask(n->left, row, now_us);
+		return !filter_eval_ask(n->left, row, now_us);
 	case NODE_TERM:
-		return term(n, row, now_us);
+		return filter_eval_term(n, row, now_us);
 	case NODE_WORDS:
 		return words_in_json(n, row);
 	}
@@ -186,5 +186,5 @@ static bool ask(const struct node *n, const json_t *row, int64_t now_us)
 
 bool filter_match(const struct filter *f, const json_t *row, int64_t now_us)
 {
-	return ask(f->root, row, now_us);
+	return filter_eval_ask(f->root, row, now_us);
 }

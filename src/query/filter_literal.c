@@ -51,7 +51,7 @@ static const char *end_of_group(const char *s)
 }
 
 /* Of what is no plain character: its last one. */
-static const char *skip(const char *s)
+static const char *filter_literal_skip(const char *s)
 {
 	switch (*s) {
 	case '[':
@@ -72,7 +72,7 @@ static const char *skip(const char *s)
 
 /* One alternative of an extended regular expression: the runs of plain characters outside of its groups and lists, and what stands in
  * the groups that it cannot do without. */
-static const char *alternative(const char *s, struct strv *out, struct strv *groups)
+static const char *filter_literal_alternative(const char *s, struct strv *out, struct strv *groups)
 {
 	CLEANUP(buf_release) struct buf piece = BUF_INIT;
 	for (; *s && *s != '|'; s++) {
@@ -83,7 +83,7 @@ static const char *alternative(const char *s, struct strv *out, struct strv *gro
 				drop_last(&piece);
 			end_piece(out, &piece);
 			const char *from = s;
-			s = skip(s);
+			s = filter_literal_skip(s);
 			if (!*s)
 				break;
 			if (*from == '(' && !strchr("*?{", s[1] ? s[1] : 'x'))
@@ -100,7 +100,7 @@ static bool of_regex(const char *s, filter_pieces_fn *fn, void *self)
 {
 	for (;; s++) {
 		CLEANUP(strv_release) struct strv pieces = STRV_INIT, groups = STRV_INIT;
-		s = alternative(s, &pieces, &groups);
+		s = filter_literal_alternative(s, &pieces, &groups);
 		bool good = fn(self, &pieces);
 		for (size_t i = 0; i < groups.nr && !good; i++)
 			good = of_regex(groups.item[i], fn, self);
@@ -153,7 +153,7 @@ bool filter_match_body(const struct strv *pieces, struct buf *out)
 	bool tells = false;
 	buf_reset(out);
 	for (size_t i = 0; i < pieces->nr; i++) {
-		CLEANUP(free_ptr) char *copy = xstrdup(pieces->item[i]);
+		CLEANUP(free_ptr) char *copy = mem_strdup(pieces->item[i]);
 		for (char *part, *rest = copy; (part = strsep(&rest, "\"*"));) { /* neither stands in what look_new takes */
 			if (strlen(part) < LEAST)
 				continue;

@@ -34,7 +34,7 @@ struct rows {
 	uint64_t *bits; /* owned; NULL with all */
 };
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t filter_search_least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -47,7 +47,7 @@ int filter_search_failed(struct search *q, struct err *err)
 /* --- rows that are asked -------------------------------------------------------------------------------------------- */
 
 /* Adds the rows that match: of all behind @after up to @upto, or of those of the JSON list @among. */
-static int find(struct search *q, const struct buf *among, uint64_t after, uint64_t upto, struct err *err)
+static int filter_search_find(struct search *q, const struct buf *among, uint64_t after, uint64_t upto, struct err *err)
 {
 	sqlite3_stmt *st = NULL;
 	CLEANUP(buf_release) struct buf sql = BUF_INIT;
@@ -89,7 +89,7 @@ static void begin_reading(struct search *q)
 	q->begun_us = clock_mono_us();
 }
 
-static void end_reading(struct search *q)
+static void filter_search_end_reading(struct search *q)
 {
 	sqlite3 *db = session_handle(q->s);
 	if (q->ours && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK && !sqlite3_get_autocommit(db))
@@ -102,39 +102,39 @@ static void let_others(struct search *q)
 {
 	if (!q->ours || clock_mono_us() - q->begun_us < HOLD_US / 2)
 		return;
-	end_reading(q);
+	filter_search_end_reading(q);
 	begin_reading(q);
 }
 
 /* Some rows cost a microsecond and some a hundred, and how many of them there are is not known before. */
-static void adapt(struct search *q, int64_t took_us)
+static void filter_search_adapt(struct search *q, int64_t took_us)
 {
 	if (took_us > HOLD_US / 2)
 		q->piece = q->piece / 4 > ALL_LEAST ? q->piece / 4 : ALL_LEAST;
 	else if (took_us < HOLD_US / 10)
-		q->piece = least(q->piece * 2, STRETCH_MOST);
+		q->piece = filter_search_least(q->piece * 2, STRETCH_MOST);
 }
 
 /* What is found now is shown now. */
-static bool enough(const struct search *q)
+static bool filter_search_enough(const struct search *q)
 {
 	return q->nr >= q->max || (q->soon_us && q->nr && clock_mono_us() > q->soon_us);
 }
 
 /* Every row behind @after up to @to is asked. */
-static int find_all(struct search *q, uint64_t after, uint64_t to, struct err *err)
+static int filter_search_find_all(struct search *q, uint64_t after, uint64_t to, struct err *err)
 {
 	uint64_t next;
 	int rc = 0;
-	for (uint64_t at = after; rc == 0 && at < to && !enough(q);) {
+	for (uint64_t at = after; rc == 0 && at < to && !filter_search_enough(q);) {
 		if ((rc = session_next(q->s, at, &next, err)) < 0 || !next || next > to)
 			break;
 		int64_t begun_us = clock_mono_us();
 		at = next - 1; /* numbers that a foreign file leaves out are not walked through */
 		uint64_t upto = to - at > q->piece ? at + q->piece : to;
-		rc = find(q, NULL, at, upto, err);
+		rc = filter_search_find(q, NULL, at, upto, err);
 		q->at = at = upto;
-		adapt(q, clock_mono_us() - begun_us);
+		filter_search_adapt(q, clock_mono_us() - begun_us);
 		let_others(q);
 		session_reading(q->s, at);
 	}
@@ -146,12 +146,12 @@ static int find_bits(struct search *q, const uint64_t *bits, struct err *err)
 	CLEANUP(buf_release) struct buf list = BUF_INIT;
 	uint64_t nr = q->upto - q->after, at = next_bit(bits, 0, nr);
 	int rc = 0;
-	while (rc == 0 && at < nr && !enough(q)) {
+	while (rc == 0 && at < nr && !filter_search_enough(q)) {
 		buf_reset(&list);
 		for (size_t i = 0; i < AT_ONCE && at < nr; i++, at = next_bit(bits, at + 1, nr))
 			buf_printf(&list, "%c%llu", i ? ',' : '[', (unsigned long long)(q->after + 1 + at));
 		buf_putc(&list, ']');
-		rc = find(q, &list, q->after, q->upto, err);
+		rc = filter_search_find(q, &list, q->after, q->upto, err);
 		q->at = q->after + at;
 		let_others(q);
 		session_reading(q->s, q->at);
@@ -161,21 +161,21 @@ static int find_bits(struct search *q, const uint64_t *bits, struct err *err)
 
 /* --- rows that may match, by the index ------------------------------------------------------------------------------- */
 
-static void set(struct search *q, uint64_t *bits, uint64_t seq)
+static void filter_search_set(struct search *q, uint64_t *bits, uint64_t seq)
 {
 	uint64_t i = seq - q->after - 1;
 	if (seq > q->after && seq <= q->upto)
 		bits[i / BITS] |= (uint64_t)1 << i % BITS;
 }
 
-static void begin(struct search *q, struct rows *out)
+static void filter_search_begin(struct search *q, struct rows *out)
 {
 	out->all = false;
 	if (!out->bits)
-		out->bits = xcalloc((size_t)(q->upto - q->after) / BITS + 1, sizeof(*out->bits));
+		out->bits = mem_calloc((size_t)(q->upto - q->after) / BITS + 1, sizeof(*out->bits));
 }
 
-static void all(struct rows *out)
+static void filter_search_all(struct rows *out)
 {
 	free(out->bits);
 	*out = (struct rows){ .all = true };
@@ -186,7 +186,7 @@ static void set_open(struct search *q, uint64_t *bits)
 	for (size_t at = 0; at < q->open.len; at += sizeof(uint64_t)) {
 		uint64_t action;
 		memcpy(&action, q->open.data + at, sizeof(action));
-		set(q, bits, action);
+		filter_search_set(q, bits, action);
 	}
 }
 
@@ -198,15 +198,15 @@ static int rows_of_looks(struct search *q, const struct node *n, struct rows *ou
 		if (q->words.item[w].node != n)
 			continue;
 		if (q->blind) {
-			all(out);
+			filter_search_all(out);
 			return 0;
 		}
 		if (look_range(look, q->after, q->reach, err) < 0)
 			return -1;
-		begin(q, out);
+		filter_search_begin(q, out);
 		for (uint64_t seq = q->after; (seq = look_next(look, seq));) {
-			set(q, out->bits, seq);
-			set(q, out->bits, steps_owner(&q->steps, seq));
+			filter_search_set(q, out->bits, seq);
+			filter_search_set(q, out->bits, steps_owner(&q->steps, seq));
 		}
 	}
 	if (out->bits)
@@ -216,14 +216,14 @@ static int rows_of_looks(struct search *q, const struct node *n, struct rows *ou
 
 static void rows_of_list(struct search *q, const struct place *p, struct rows *out)
 {
-	begin(q, out);
+	filter_search_begin(q, out);
 	for (size_t at = 0; at < p->ids.len; at += sizeof(uint64_t)) {
 		uint64_t seq;
 		memcpy(&seq, p->ids.data + at, sizeof(seq));
-		set(q, out->bits, seq);
+		filter_search_set(q, out->bits, seq);
 	}
 	for (uint64_t seq = p->whole > q->after ? p->whole : q->after; seq < q->upto;)
-		set(q, out->bits, ++seq);
+		filter_search_set(q, out->bits, ++seq);
 }
 
 struct gather {
@@ -232,14 +232,14 @@ struct gather {
 	enum value_whose whose;
 };
 
-static void on_value(void *self, uint64_t seq, int64_t value, bool odd)
+static void filter_search_on_value(void *self, uint64_t seq, int64_t value, bool odd)
 {
 	struct gather *g = self;
 	(void)value;
 	if (odd || g->whose != WHOSE_ITS)
-		set(g->q, g->bits, seq);
+		filter_search_set(g->q, g->bits, seq);
 	if (odd || g->whose != WHOSE_OWN)
-		set(g->q, g->bits, steps_owner(&g->q->steps, seq));
+		filter_search_set(g->q, g->bits, steps_owner(&g->q->steps, seq));
 }
 
 /* Behind the blocks there may be any. */
@@ -247,15 +247,15 @@ static int rows_of_values(struct search *q, const struct place *p, struct rows *
 {
 	int rc = 0;
 	if (q->reach > q->values.covered) {
-		all(out);
+		filter_search_all(out);
 		return 0;
 	}
-	begin(q, out);
+	filter_search_begin(q, out);
 	for (size_t at = 0; rc == 0 && at < p->ids.len; at += sizeof(struct value_ask)) {
 		struct value_ask a;
 		memcpy(&a, p->ids.data + at, sizeof(a));
 		struct gather g = { q, out->bits, a.whose };
-		rc = values_each(&q->values, a.field, q->after, a.whose == WHOSE_OWN ? q->upto : q->reach, a.low, a.high, on_value, &g, err);
+		rc = values_each(&q->values, a.field, q->after, a.whose == WHOSE_OWN ? q->upto : q->reach, a.low, a.high, filter_search_on_value, &g, err);
 	}
 	set_open(q, out->bits);
 	return rc;
@@ -267,7 +267,7 @@ static int rows_of_ids(struct search *q, const struct place *p, struct rows *out
 	static const char of_box[] = "SELECT seq FROM event WHERE box=?1 AND box>0 AND seq>?2 AND seq<=?3";
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(session_handle(q->s), p->node->field == FIELD_BOX ? of_box : of_agent, -1, &st, NULL);
-	begin(q, out);
+	filter_search_begin(q, out);
 	for (size_t at = 0; rc == SQLITE_OK && at < p->ids.len; at += sizeof(uint64_t)) {
 		uint64_t id;
 		memcpy(&id, p->ids.data + at, sizeof(id));
@@ -275,7 +275,7 @@ static int rows_of_ids(struct search *q, const struct place *p, struct rows *out
 		sqlite3_bind_int64(st, 2, (sqlite3_int64)q->after);
 		sqlite3_bind_int64(st, 3, (sqlite3_int64)q->upto);
 		while ((rc = sqlite3_step(st)) == SQLITE_ROW)
-			set(q, out->bits, (uint64_t)sqlite3_column_int64(st, 0));
+			filter_search_set(q, out->bits, (uint64_t)sqlite3_column_int64(st, 0));
 		rc = rc == SQLITE_DONE ? sqlite3_reset(st) : rc;
 	}
 	int result = rc == SQLITE_OK ? 0 : filter_search_failed(q, err);
@@ -310,9 +310,9 @@ static int rows_of_term(struct search *q, const struct node *n, struct rows *out
 }
 
 /* What it takes to list rows: the fewest first, an agent's are many. */
-static int dear(const struct search *q, const struct node *n)
+static int filter_search_dear(const struct search *q, const struct node *n)
 {
-	int l = n->left ? dear(q, n->left) : 0, r = n->right ? dear(q, n->right) : 0;
+	int l = n->left ? filter_search_dear(q, n->left) : 0, r = n->right ? filter_search_dear(q, n->right) : 0;
 	if (n->type == NODE_AND || n->type == NODE_OR)
 		return (n->type == NODE_AND) == (l < r) ? l : r;
 	for (size_t i = 0; i < q->places; i++)
@@ -321,7 +321,7 @@ static int dear(const struct search *q, const struct node *n)
 	return n->type == NODE_NOT ? 3 : 1;
 }
 
-static void join(struct search *q, enum node_type how, struct rows *to, struct rows *from)
+static void filter_search_join(struct search *q, enum node_type how, struct rows *to, struct rows *from)
 {
 	if (how == NODE_AND ? to->all : from->all) {
 		struct rows swap = *to;
@@ -374,7 +374,7 @@ static int look_below(struct search *q, const struct node *n, struct err *err)
 }
 
 /* Rows outside of @out do not match @n. */
-static int rows_of(struct search *q, const struct node *n, struct rows *out, struct err *err)
+static int filter_search_rows_of(struct search *q, const struct node *n, struct rows *out, struct err *err)
 {
 	struct rows right = { .all = true };
 	const struct node *first;
@@ -390,12 +390,12 @@ static int rows_of(struct search *q, const struct node *n, struct rows *out, str
 		return look_below(q, n->left, err);
 	case NODE_AND:
 	case NODE_OR:
-		first = dear(q, n->left) <= dear(q, n->right) ? n->left : n->right;
-		rc = rows_of(q, first, out, err);
+		first = filter_search_dear(q, n->left) <= filter_search_dear(q, n->right) ? n->left : n->right;
+		rc = filter_search_rows_of(q, first, out, err);
 		if (rc == 0 && !(n->type == NODE_AND && is_empty(q, out)))
-			rc = rows_of(q, first == n->left ? n->right : n->left, &right, err);
+			rc = filter_search_rows_of(q, first == n->left ? n->right : n->left, &right, err);
 		if (rc == 0)
-			join(q, n->type, out, &right);
+			filter_search_join(q, n->type, out, &right);
 		break;
 	}
 	free(right.bits);
@@ -411,14 +411,14 @@ static int find_indexed(struct search *q, struct err *err)
 	q->reach = covered ? steps_reach(&q->steps, q->after, q->upto) : q->upto;
 	int rc = steps_open(&q->steps, q->after, q->upto, covered ? q->steps.covered : q->upto, &q->open, err);
 	if (rc == 0)
-		rc = rows_of(q, q->f->root, &rows, err);
+		rc = filter_search_rows_of(q, q->f->root, &rows, err);
 	if (rc == 0 && q->coarse && !q->blind && was_sampled(q) && are_many(q, &rows)) { /* the index knows of fewer */
 		ask_coarsely(q, false);
 		free(rows.bits);
-		rc = rows_of(q, q->f->root, &rows, err);
+		rc = filter_search_rows_of(q, q->f->root, &rows, err);
 	}
 	if (rc == 0)
-		rc = rows.all ? find_all(q, q->after, q->upto, err) : find_bits(q, rows.bits, err);
+		rc = rows.all ? filter_search_find_all(q, q->after, q->upto, err) : find_bits(q, rows.bits, err);
 	free(rows.bits);
 	return rc;
 }
@@ -428,36 +428,36 @@ static int find_stretch(struct search *q, struct err *err)
 {
 	begin_reading(q);
 	int rc = find_indexed(q, err);
-	end_reading(q);
+	filter_search_end_reading(q);
 	return rc;
 }
 
 static int find_words(struct search *q, uint64_t after, uint64_t to, struct err *err)
 {
-	uint64_t head = least(to, session_head(q->s)), length = STRETCH_LEAST;
+	uint64_t head = filter_search_least(to, session_head(q->s)), length = STRETCH_LEAST;
 	int rc = 0;
 	ask_coarsely(q, true);
-	for (q->after = after; rc == 0 && !enough(q) && q->after < head; q->after = q->upto) {
+	for (q->after = after; rc == 0 && !filter_search_enough(q) && q->after < head; q->after = q->upto) {
 		uint64_t next;
 		if ((rc = session_next(q->s, q->after, &next, err)) < 0 || !next || next > head)
 			break;
 		q->after = next - 1; /* numbers that a foreign file leaves out are not walked through */
 		if (q->after >= q->indexed && !q->blind) {
 			q->blind = true;
-			q->steps.covered = least(q->steps.blocks, q->values.covered);
+			q->steps.covered = filter_search_least(q->steps.blocks, q->values.covered);
 		}
 		uint64_t end = q->after < q->steps.covered || q->blind ? q->steps.covered : q->indexed;
 		if (q->after < end) {
-			q->upto = least(head, least(end, (q->after + length) / STEPS_BLOCK * STEPS_BLOCK));
-			length = least(length * 4, STRETCH_MOST);
+			q->upto = filter_search_least(head, filter_search_least(end, (q->after + length) / STEPS_BLOCK * STEPS_BLOCK));
+			length = filter_search_least(length * 4, STRETCH_MOST);
 			rc = find_stretch(q, err);
 		} else {
-			q->upto = least(head, q->after + STRETCH_READ);
-			rc = find(q, NULL, q->after, q->upto, err);
+			q->upto = filter_search_least(head, q->after + STRETCH_READ);
+			rc = filter_search_find(q, NULL, q->after, q->upto, err);
 			q->at = q->upto;
 			session_reading(q->s, q->upto);
 		}
-		q->at = enough(q) ? q->at : q->upto;
+		q->at = filter_search_enough(q) ? q->at : q->upto;
 	}
 	buf_release(&q->open);
 	return rc;
@@ -465,7 +465,7 @@ static int find_words(struct search *q, uint64_t after, uint64_t to, struct err 
 
 /* --- the calls ------------------------------------------------------------------------------------------------------ */
 
-static void release(struct search *q)
+static void filter_search_release(struct search *q)
 {
 	for (size_t i = 0; i < q->words.nr; i++)
 		look_free(&q->words.item[i].look);
@@ -477,11 +477,11 @@ static void release(struct search *q)
 	values_release(&q->values);
 }
 
-static int search(struct search *q, struct err *err)
+static int filter_search_text(struct search *q, struct err *err)
 {
 	int64_t low = 0, high = INT64_MAX;
 	filter_bounds(q->f->root, &low, &high);
-	q->to = least(q->to, (uint64_t)high);
+	q->to = filter_search_least(q->to, (uint64_t)high);
 	if (low > 0 && (uint64_t)low - 1 > q->from)
 		q->from = (uint64_t)low - 1;
 	q->at = q->from;
@@ -492,10 +492,10 @@ static int search(struct search *q, struct err *err)
 	q->indexed = session_indexed(q->s);
 	int rc = filter_terms(q, err);
 	if (rc == 0 && q->max)
-		rc = q->words.nr || q->places ? find_words(q, q->from, q->to, err) : find_all(q, q->from, q->to, err);
+		rc = q->words.nr || q->places ? find_words(q, q->from, q->to, err) : filter_search_find_all(q, q->from, q->to, err);
 	for (size_t i = 0; rc == 0 && i < q->words.nr; i++)
 		rc = look_failed(q->words.item[i].look, err);
-	release(q);
+	filter_search_release(q);
 	return rc;
 }
 
@@ -503,8 +503,8 @@ int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, 
 		     size_t max, uint64_t *seqs, size_t *nr_out, struct err *err)
 {
 	struct search q = { .f = f, .s = s, .now_us = now_us, .max = max, .seqs = seqs, .piece = ALL_LEAST,
-			    .from = least(after_seq, INT64_MAX), .to = to_seq };
-	int rc = search(&q, err);
+			    .from = filter_search_least(after_seq, INT64_MAX), .to = to_seq };
+	int rc = filter_search_text(&q, err);
 	if (rc == 0)
 		*nr_out = q.nr;
 	return rc;
@@ -514,12 +514,12 @@ int filter_search_soon(const struct filter *f, struct session *s, int64_t now_us
 		       size_t max, uint64_t *seqs, size_t *nr_out, uint64_t *upto_out, struct err *err)
 {
 	struct search q = { .f = f, .s = s, .now_us = now_us, .max = max, .seqs = seqs, .piece = ALL_LEAST,
-			    .from = least(after_seq, INT64_MAX), .to = INT64_MAX, .soon_us = clock_mono_us() + wait_us };
-	int rc = search(&q, err);
+			    .from = filter_search_least(after_seq, INT64_MAX), .to = INT64_MAX, .soon_us = clock_mono_us() + wait_us };
+	int rc = filter_search_text(&q, err);
 	if (rc < 0)
 		return -1;
 	*nr_out = q.nr;
-	*upto_out = q.nr >= max ? q.seqs[q.nr - 1] : enough(&q) ? q.at : INT64_MAX;
+	*upto_out = q.nr >= max ? q.seqs[q.nr - 1] : filter_search_enough(&q) ? q.at : INT64_MAX;
 	return 0;
 }
 

@@ -25,7 +25,7 @@
 static const struct {
 	const char *expr;
 	const char *many;
-} column[FIELD_NR] = {
+} filter_sql_column[FIELD_NR] = {
 	[FIELD_SESSION] = { NULL, "SELECT id AS v FROM session UNION ALL SELECT name FROM session" },
 	[FIELD_AGENT] = { NULL, "SELECT json_extract(a.body,'$.name') AS v FROM event a WHERE a.seq=r.agent UNION ALL "
 				"SELECT CAST(r.agent AS TEXT) WHERE r.agent>0" },
@@ -100,7 +100,7 @@ static void put_closed(const struct node *n, struct buf *out)
 }
 
 /* One value of a text field; the function is the one that the predicate uses. */
-static void put_text(const struct node *n, const char *v, struct buf *out)
+static void filter_sql_put_text(const struct node *n, const char *v, struct buf *out)
 {
 	if (n->op == OP_REGEX) {
 		buf_printf(out, "glass_regex(%s,?)", v);
@@ -112,7 +112,7 @@ static void put_text(const struct node *n, const char *v, struct buf *out)
 	buf_putc(out, ')');
 }
 
-static void put_number(const struct node *n, const char *expr, struct buf *out)
+static void filter_sql_put_number(const struct node *n, const char *expr, struct buf *out)
 {
 	static const char *const sign[] = { [OP_LT] = "<", [OP_LE] = "<=", [OP_GT] = ">", [OP_GE] = ">=" };
 	if (n->op == OP_LT || n->op == OP_LE || n->op == OP_GT || n->op == OP_GE) {
@@ -125,9 +125,9 @@ static void put_number(const struct node *n, const char *expr, struct buf *out)
 	buf_puts(out, ",0)");
 }
 
-static void put_term(const struct node *n, struct buf *out)
+static void filter_sql_put_term(const struct node *n, struct buf *out)
 {
-	const char *expr = column[n->field].expr, *many = column[n->field].many;
+	const char *expr = filter_sql_column[n->field].expr, *many = filter_sql_column[n->field].many;
 	if (n->op == OP_NOT)
 		buf_puts(out, "NOT ");
 	switch (filter_field[n->field].type) {
@@ -138,16 +138,16 @@ static void put_term(const struct node *n, struct buf *out)
 	case F_TEXT:
 		if (many) {
 			buf_printf(out, "EXISTS(SELECT 1 FROM (%s) WHERE ", many);
-			put_text(n, "v", out);
+			filter_sql_put_text(n, "v", out);
 			buf_putc(out, ')');
 		} else {
-			put_text(n, expr, out);
+			filter_sql_put_text(n, expr, out);
 		}
 		break;
 	case F_NUMBER:
 	case F_SPAN:
 	case F_MONEY:
-		put_number(n, expr, out);
+		filter_sql_put_number(n, expr, out);
 		break;
 	case F_INSTANT:
 		buf_printf(out, "r.ts_us%s?", n->field == FIELD_SINCE ? ">=" : "<=");
@@ -161,7 +161,7 @@ static void put_term(const struct node *n, struct buf *out)
 static const char words_sql[] = "EXISTS(SELECT 1 FROM (SELECT r.seq AS q UNION ALL SELECT x.seq FROM event x WHERE x.action=r.seq "
 				"AND x.action>0 AND " STEP_KINDS("x") ") WHERE glass_look(q,?))";
 
-static void put(const struct node *n, struct buf *out)
+static void filter_sql_put(const struct node *n, struct buf *out)
 {
 	switch (n->type) {
 	case NODE_ALL:
@@ -169,18 +169,18 @@ static void put(const struct node *n, struct buf *out)
 		return;
 	case NODE_NOT:
 		buf_puts(out, "NOT ");
-		put(n->left, out);
+		filter_sql_put(n->left, out);
 		return;
 	case NODE_AND:
 	case NODE_OR:
 		buf_putc(out, '(');
-		put(n->left, out);
+		filter_sql_put(n->left, out);
 		buf_puts(out, n->type == NODE_AND ? " AND " : " OR ");
-		put(n->right, out);
+		filter_sql_put(n->right, out);
 		buf_putc(out, ')');
 		return;
 	case NODE_TERM:
-		put_term(n, out);
+		filter_sql_put_term(n, out);
 		return;
 	case NODE_WORDS:
 		buf_puts(out, words_sql);
@@ -190,13 +190,13 @@ static void put(const struct node *n, struct buf *out)
 
 void filter_node_sql(const struct node *n, struct buf *out)
 {
-	put(n, out);
+	filter_sql_put(n, out);
 }
 
 void filter_sql(const struct filter *f, struct buf *out)
 {
 	buf_puts(out, "(r.kind NOT BETWEEN 101 AND 109 AND r.kind NOT IN (10,11) AND ");
-	put(f->root, out);
+	filter_sql_put(f->root, out);
 	buf_putc(out, ')');
 }
 
@@ -218,7 +218,7 @@ void filter_match_text(const struct node *n, struct buf *out)
 	buf_puts(out, n->prefix ? "\"*" : "\"");
 }
 
-static void free_nothing(void *p)
+static void filter_sql_free_nothing(void *p)
 {
 	(void)p;
 }
@@ -228,7 +228,7 @@ static void bind_words(struct binder *b, const struct node *n)
 	size_t i = 0;
 	while (b->w->item[i].node != n)
 		i++;
-	sqlite3_bind_pointer(b->st, b->next++, b->w->item[i].look, "glass_look", free_nothing);
+	sqlite3_bind_pointer(b->st, b->next++, b->w->item[i].look, "glass_look", filter_sql_free_nothing);
 }
 
 static void bind_term(struct binder *b, const struct node *n)
@@ -239,7 +239,7 @@ static void bind_term(struct binder *b, const struct node *n)
 		return;
 	case F_TEXT:
 		if (n->op == OP_REGEX) /* compiled once; the filter outlives the statement's run */
-			sqlite3_bind_pointer(b->st, b->next++, (void *)(uintptr_t)&n->regex, "glass_regex", free_nothing);
+			sqlite3_bind_pointer(b->st, b->next++, (void *)(uintptr_t)&n->regex, "glass_regex", filter_sql_free_nothing);
 		else
 			for (size_t i = 0; i < n->nr; i++)
 				sqlite3_bind_text(b->st, b->next++, n->value[i].text, -1, SQLITE_TRANSIENT);
@@ -292,7 +292,7 @@ static void sql_is(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_int(ctx, 0);
 		return;
 	}
-	CLEANUP(free_ptr) char *copy = xstrdup(want);
+	CLEANUP(free_ptr) char *copy = mem_strdup(want);
 	const struct value v = { .text = copy, .glob = sqlite3_value_int(argv[2]) != 0 };
 	sqlite3_result_int(ctx, value_matches_text((enum field_id)sqlite3_value_int(argv[0]),
 						   (enum op)sqlite3_value_int(argv[1]), &v, text));

@@ -22,7 +22,7 @@ static void add_look(struct search *q, const struct node *n, const char *match)
 	w->item[w->nr++].look = look_new(q->s, match);
 }
 
-static void add_text(struct search *q, const struct node *n, const char *text)
+static void filter_terms_add_text(struct search *q, const struct node *n, const char *text)
 {
 	struct words *w = &q->words;
 	GROW(w->item, w->nr, w->cap);
@@ -32,7 +32,7 @@ static void add_text(struct search *q, const struct node *n, const char *text)
 
 /* The runs of letters and digits of @text that have a letter (numbers have several forms) and can be looked up, as what look_new
  * takes. */
-static void pieces_of(const char *text, struct buf *out)
+static void filter_terms_pieces_of(const char *text, struct buf *out)
 {
 	for (const char *c = text; *c;) {
 		size_t len = 0;
@@ -58,7 +58,7 @@ static bool on_pieces(void *self, const struct strv *pieces)
 	CLEANUP(buf_release) struct buf match = BUF_INIT;
 	bool tells = m->of_body && filter_match_body(pieces, &match);
 	for (size_t i = 0; i < pieces->nr && !m->of_body; i++)
-		pieces_of(pieces->item[i], &match);
+		filter_terms_pieces_of(pieces->item[i], &match);
 	if (m->of_body ? !tells : !match.len)
 		return false;
 	strv_push(&m->list, buf_cstr(&match));
@@ -90,7 +90,7 @@ static void looks_of_texts(struct search *q, const struct node *n)
 		return;
 	strv_push(&texts, "\\u00");
 	for (size_t i = 0; i < texts.nr; i++)
-		add_text(q, n, texts.item[i]);
+		filter_terms_add_text(q, n, texts.item[i]);
 }
 
 /* --- places --------------------------------------------------------------------------------------------------------- */
@@ -176,7 +176,7 @@ static void on_turn(void *self, uint64_t seq, int64_t value, bool odd)
 	t->nr++;
 }
 
-static int by_number(const void *a, const void *b)
+static int filter_terms_by_number(const void *a, const void *b)
 {
 	uint64_t x, y;
 	memcpy(&x, a, sizeof(x));
@@ -261,7 +261,7 @@ static int find_turns(struct search *q, const struct node *n, struct err *err)
 		buf_release(&one.list);
 	}
 	if (t.list.len)
-		qsort(t.list.data, t.list.len / sizeof(uint64_t), sizeof(uint64_t), by_number);
+		qsort(t.list.data, t.list.len / sizeof(uint64_t), sizeof(uint64_t), filter_terms_by_number);
 	p->whole = t.next && t.next <= q->values.covered ? t.next - 1 : q->values.covered;
 	if (rc == 0 && sqlite3_prepare_v2(session_handle(q->s), of_agent, -1, &rows, NULL) != SQLITE_OK)
 		rc = filter_search_failed(q, err);
@@ -274,7 +274,7 @@ static int find_turns(struct search *q, const struct node *n, struct err *err)
 
 /* --- terms ---------------------------------------------------------------------------------------------------------- */
 
-static bool add_values(struct search *q, const struct node *n)
+static bool filter_terms_add_values(struct search *q, const struct node *n)
 {
 	CLEANUP(buf_release) struct buf asks = BUF_INIT;
 	if (!q->values.covered || !filter_value_asks(session_handle(q->s), n, q->now_us, &asks))
@@ -301,10 +301,10 @@ static void kinds_of_actions(struct search *q, const struct node *n)
 	for (size_t i = 0; i < n->nr; i++) {
 		const char *text = n->value[i].text;
 		bool glob = n->value[i].glob;
-		CLEANUP(free_ptr) char *said = xasprintf("\"kind\":\"%.*s%s", (int)(glob ? strcspn(text, "*?") : strlen(text)), text, glob ? "" : "\"");
-		add_text(q, n, said);
+		CLEANUP(free_ptr) char *said = mem_printf("\"kind\":\"%.*s%s", (int)(glob ? strcspn(text, "*?") : strlen(text)), text, glob ? "" : "\"");
+		filter_terms_add_text(q, n, said);
 	}
-	add_text(q, n, "\\u00");
+	filter_terms_add_text(q, n, "\\u00");
 }
 
 /* What is asked of the notes (*marked: of the marks alone); *others: and of more. */
@@ -326,7 +326,7 @@ static bool by_notes(const struct node *n, bool *marked, bool *others)
 static int of_states(struct search *q, const struct node *n, struct err *err)
 {
 	bool marked, others, noted = by_notes(n, &marked, &others);
-	if (others && !add_values(q, n))
+	if (others && !filter_terms_add_values(q, n))
 		return 0;
 	return noted ? find_noted(q, n, marked, err) : 0;
 }
@@ -355,11 +355,11 @@ static int words_of_term(struct search *q, struct node *n, struct err *err)
 	case FIELD_HAS:
 		return of_states(q, n, err);
 	case FIELD_KIND:
-		if (can_be_kinds(n) && add_values(q, n))
+		if (can_be_kinds(n) && filter_terms_add_values(q, n))
 			kinds_of_actions(q, n);
 		return 0;
 	case FIELD_HOST:
-		if (!add_values(q, n))
+		if (!filter_terms_add_values(q, n))
 			looks_of_field(q, n);
 		return 0;
 	case FIELD_TEXT:
@@ -368,14 +368,14 @@ static int words_of_term(struct search *q, struct node *n, struct err *err)
 	default:
 		if (of_body[n->field])
 			looks_of_field(q, n);
-		else if (!add_values(q, n) && (n->op == OP_IS || n->op == OP_EXACT))
+		else if (!filter_terms_add_values(q, n) && (n->op == OP_IS || n->op == OP_EXACT))
 			looks_of_texts(q, n); /* a verdict that most actions have */
 		return 0;
 	}
 }
 
 /* @below_not: only what the filter itself is asked with; nothing there leads to rows. */
-static int words_of(struct search *q, struct node *n, bool below_not, struct err *err)
+static int filter_terms_words_of(struct search *q, struct node *n, bool below_not, struct err *err)
 {
 	CLEANUP(buf_release) struct buf match = BUF_INIT;
 	int rc = 0;
@@ -389,11 +389,11 @@ static int words_of(struct search *q, struct node *n, bool below_not, struct err
 	}
 	below_not = below_not || n->type == NODE_NOT;
 	if (rc == 0)
-		rc = words_of(q, n->left, below_not, err);
-	return rc == 0 ? words_of(q, n->right, below_not, err) : rc;
+		rc = filter_terms_words_of(q, n->left, below_not, err);
+	return rc == 0 ? filter_terms_words_of(q, n->right, below_not, err) : rc;
 }
 
 int filter_terms(struct search *q, struct err *err)
 {
-	return words_of(q, q->f->root, false, err);
+	return filter_terms_words_of(q, q->f->root, false, err);
 }

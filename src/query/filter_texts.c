@@ -6,9 +6,9 @@
 
 #include "query/filter_inner.h"
 
-static void add_name(struct strv *out, const char *key, const char *name)
+static void filter_texts_add_name(struct strv *out, const char *key, const char *name)
 {
-	CLEANUP(free_ptr) char *text = xasprintf("\"%s\":\"%s\"", key, name);
+	CLEANUP(free_ptr) char *text = mem_printf("\"%s\":\"%s\"", key, name);
 	strv_push(out, text);
 }
 
@@ -18,10 +18,10 @@ static bool of_verdict(const char *name, struct strv *out)
 						  { "deny", "kill" } };
 	if (!strcasecmp(name, "held")) /* an event by itself */
 		return false;
-	add_name(out, "verdict", name);
+	filter_texts_add_name(out, "verdict", name);
 	for (size_t i = 0; i < ARRAY_LEN(decided); i++)
 		if (!strcasecmp(name, decided[i][0]))
-			add_name(out, "decision", decided[i][1]);
+			filter_texts_add_name(out, "decision", decided[i][1]);
 	return true;
 }
 

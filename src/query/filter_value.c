@@ -41,22 +41,22 @@ static bool number_prefix(const char **s, int64_t scale, int64_t *out)
 static const struct unit {
 	const char *name;
 	int64_t us;
-} units[] = { { "ms", 1000 }, { "us", 1 }, { "s", 1000000 }, { "m", 60000000 }, { "h", INT64_C(3600000000) },
+} filter_value_units[] = { { "ms", 1000 }, { "us", 1 }, { "s", 1000000 }, { "m", 60000000 }, { "h", INT64_C(3600000000) },
 	      { "d", INT64_C(86400000000) } };
 
 static bool span_value(const char *s, int64_t *out)
 {
 	size_t number = strspn(s, "-0123456789.");
 	int64_t scale = 1000000;
-	for (size_t i = 0; s[number] && i < ARRAY_LEN(units); i++)
-		if (!strcmp(s + number, units[i].name)) {
-			scale = units[i].us;
-			return number_prefix(&s, scale, out) && !strcmp(s, units[i].name);
+	for (size_t i = 0; s[number] && i < ARRAY_LEN(filter_value_units); i++)
+		if (!strcmp(s + number, filter_value_units[i].name)) {
+			scale = filter_value_units[i].us;
+			return number_prefix(&s, scale, out) && !strcmp(s, filter_value_units[i].name);
 		}
 	return number_prefix(&s, scale, out) && !*s;
 }
 
-static bool plain_value(const char *s, int64_t scale, int64_t *out)
+static bool filter_value_plain_value(const char *s, int64_t scale, int64_t *out)
 {
 	size_t len = strlen(s);
 	if (len && (s[len - 1] == 'k' || s[len - 1] == 'M'))
@@ -92,9 +92,9 @@ static bool one_number(enum field_type type, const char *s, struct value *v, int
 	case F_SPAN:
 		return span_value(s, out);
 	case F_MONEY:
-		return plain_value(*s == '$' ? s + 1 : s, 1000000, out);
+		return filter_value_plain_value(*s == '$' ? s + 1 : s, 1000000, out);
 	case F_NUMBER:
-		return *s != '$' && plain_value(s, 1, out);
+		return *s != '$' && filter_value_plain_value(s, 1, out);
 	case F_INSTANT:
 		v->ago = !date_value(s, out);
 		return !v->ago || span_value(s, out);
@@ -114,7 +114,7 @@ bool value_number(enum field_type type, const char *s, struct value *v)
 		v->high = v->low;
 		return good;
 	}
-	CLEANUP(free_ptr) char *left = xstrndup(s, (size_t)(dots - s));
+	CLEANUP(free_ptr) char *left = mem_strndup(s, (size_t)(dots - s));
 	v->low = INT64_MIN;
 	v->high = INT64_MAX;
 	if (type == F_INSTANT || (!*left && !dots[2]))

@@ -6,14 +6,14 @@
 #include "query/filter_inner.h"
 #include "record/read/values.h"
 
-static void ask(struct buf *out, int field, enum value_whose whose, int64_t low, int64_t high)
+static void filter_values_ask(struct buf *out, int field, enum value_whose whose, int64_t low, int64_t high)
 {
 	const struct value_ask a = { field, whose, low, high };
 	buf_append(out, &a, sizeof(a));
 }
 
 /* The range of @v in a term; false: it is in none. */
-static bool range_of(const struct node *n, const struct value *v, int64_t *low, int64_t *high)
+static bool filter_values_range_of(const struct node *n, const struct value *v, int64_t *low, int64_t *high)
 {
 	*low = n->op == OP_GT ? v->high : v->low;
 	*high = n->op == OP_LT ? v->low : v->high;
@@ -33,8 +33,8 @@ static void of_numbers(const struct node *n, int field, enum value_whose whose, 
 	bool order = n->op == OP_LT || n->op == OP_LE || n->op == OP_GT || n->op == OP_GE;
 	int64_t low, high;
 	for (size_t i = 0; i < (order ? 1 : n->nr); i++)
-		if (range_of(n, &n->value[i], &low, &high))
-			ask(out, field, whose, low, high);
+		if (filter_values_range_of(n, &n->value[i], &low, &high))
+			filter_values_ask(out, field, whose, low, high);
 }
 
 static bool of_name(const struct value *v, int field, const char *const *names, size_t nr, int not_listed, struct buf *out)
@@ -43,8 +43,8 @@ static bool of_name(const struct value *v, int field, const char *const *names, 
 		if (names[i] && !strcasecmp(names[i], v->text)) {
 			if ((int)i == not_listed)
 				return false;
-			ask(out, field, WHOSE_ITS, (int64_t)i, (int64_t)i);
-			ask(out, field, WHOSE_ITS, 0, 0); /* written in another way */
+			filter_values_ask(out, field, WHOSE_ITS, (int64_t)i, (int64_t)i);
+			filter_values_ask(out, field, WHOSE_ITS, 0, 0); /* written in another way */
 			return true;
 		}
 	return false;
@@ -62,7 +62,7 @@ static bool of_closed(const char *text, struct buf *out)
 		return true;
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
 		if (!strcmp(lists[i].name, text)) {
-			ask(out, lists[i].field, lists[i].whose, 0, 0);
+			filter_values_ask(out, lists[i].field, lists[i].whose, 0, 0);
 			return true;
 		}
 	return false;
@@ -75,14 +75,14 @@ static bool of_kind(sqlite3 *db, const struct node *n, const struct value *v, st
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db, names, -1, &st, NULL);
 	bool listed = rc == SQLITE_OK;
-	ask(out, VALUE_ODD, WHOSE_OWN, 0, 0); /* there is always one to ask */
+	filter_values_ask(out, VALUE_ODD, WHOSE_OWN, 0, 0); /* there is always one to ask */
 	while (listed && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		int64_t kind = sqlite3_column_int64(st, 0);
 		const char *name = (const char *)sqlite3_column_text(st, 1);
 		if (!name || !value_matches_text(n->field, n->op, v, name))
 			continue;
 		listed = kind != 100 && kind >= 0 && kind <= UINT16_MAX;
-		ask(out, VALUE_KIND + (int)kind, WHOSE_OWN, 0, 0);
+		filter_values_ask(out, VALUE_KIND + (int)kind, WHOSE_OWN, 0, 0);
 	}
 	sqlite3_finalize(st);
 	return listed && rc == SQLITE_DONE;
@@ -104,9 +104,9 @@ static bool of_value(sqlite3 *db, const struct node *n, const struct value *v, s
 		return of_kind(db, n, v, out);
 	case FIELD_HOST:
 		if (v->glob)
-			ask(out, VALUE_HOST, WHOSE_OWN, INT64_MIN, INT64_MAX);
+			filter_values_ask(out, VALUE_HOST, WHOSE_OWN, INT64_MIN, INT64_MAX);
 		else
-			ask(out, VALUE_HOST, WHOSE_OWN, value_of_text(v->text), value_of_text(v->text));
+			filter_values_ask(out, VALUE_HOST, WHOSE_OWN, value_of_text(v->text), value_of_text(v->text));
 		return true;
 	default:
 		return false;
@@ -131,11 +131,11 @@ bool filter_value_asks(void *db, const struct node *n, int64_t now_us, struct bu
 	}
 	if (n->field == FIELD_SINCE || n->field == FIELD_UNTIL) {
 		int64_t at = n->value[0].ago ? now_us - n->value[0].low : n->value[0].low;
-		ask(out, VALUE_TIME, WHOSE_OWN, n->field == FIELD_SINCE ? at : INT64_MIN, n->field == FIELD_SINCE ? INT64_MAX : at);
+		filter_values_ask(out, VALUE_TIME, WHOSE_OWN, n->field == FIELD_SINCE ? at : INT64_MIN, n->field == FIELD_SINCE ? INT64_MAX : at);
 		return true;
 	}
 	if (n->op == OP_REGEX) {
-		ask(out, VALUE_HOST, WHOSE_OWN, INT64_MIN, INT64_MAX);
+		filter_values_ask(out, VALUE_HOST, WHOSE_OWN, INT64_MIN, INT64_MAX);
 		return n->field == FIELD_HOST;
 	}
 	for (size_t i = 0; i < n->nr; i++)

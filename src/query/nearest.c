@@ -5,7 +5,7 @@
 enum { WORD_MAX = 32 };
 
 /* Edit distance with neighbouring letters swapped counting once. */
-static size_t distance(const char *a, const char *b)
+static size_t nearest_distance(const char *a, const char *b)
 {
 	size_t la = strlen(a), lb = strlen(b), d[WORD_MAX + 1][WORD_MAX + 1];
 	if (la > WORD_MAX || lb > WORD_MAX)
@@ -27,7 +27,7 @@ static size_t distance(const char *a, const char *b)
 }
 
 /* What people mistype is seldom the beginning: of two that are as near, the one that begins alike is meant. */
-static size_t alike(const char *a, const char *b)
+static size_t nearest_alike(const char *a, const char *b)
 {
 	size_t n = 0;
 	while (a[n] && a[n] == b[n])
@@ -40,8 +40,8 @@ const char *nearest_name(const char *word, const char *const *names)
 	const char *const *begin = names, *best = NULL;
 	size_t least = strlen(word) < 4 ? 2 : 3;
 	for (; *names; names++) {
-		size_t n = distance(word, *names);
-		if (n < least || (best && n == least && alike(word, *names) > alike(word, best))) {
+		size_t n = nearest_distance(word, *names);
+		if (n < least || (best && n == least && nearest_alike(word, *names) > nearest_alike(word, best))) {
 			best = *names;
 			least = n;
 		}

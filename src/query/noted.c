@@ -21,7 +21,7 @@ static void noted_free(void *self)
 	free(n);
 }
 
-static int compare(const void *x, const void *y)
+static int noted_compare(const void *x, const void *y)
 {
 	const uint64_t *a = x, *b = y;
 	return (*a > *b) - (*a < *b);
@@ -35,7 +35,7 @@ struct listing {
 	int64_t lately[LATELY]; /* what has been told, plus one: a script's notes are about its few agents */
 };
 
-static void add(struct noted *n, uint64_t on, bool mark)
+static void noted_add(struct noted *n, uint64_t on, bool mark)
 {
 	if (!on)
 		return;
@@ -43,7 +43,7 @@ static void add(struct noted *n, uint64_t on, bool mark)
 	n->on[n->nr++] = on * 2 + mark;
 }
 
-static void on_value(void *self, uint64_t seq, int64_t on, bool odd)
+static void noted_on_value(void *self, uint64_t seq, int64_t on, bool odd)
 {
 	struct listing *l = self;
 	int64_t *lately = &l->lately[(uint64_t)on % LATELY];
@@ -54,17 +54,17 @@ static void on_value(void *self, uint64_t seq, int64_t on, bool odd)
 		return;
 	}
 	if (*lately != on + 1)
-		add(l->n, (uint64_t)on / 2, on & 1);
+		noted_add(l->n, (uint64_t)on / 2, on & 1);
 	*lately = on + 1;
 }
 
-static bool read_notes(struct noted *n, sqlite3_stmt *st, uint64_t from, uint64_t to)
+static bool noted_read_notes(struct noted *n, sqlite3_stmt *st, uint64_t from, uint64_t to)
 {
 	int rc;
 	sqlite3_bind_int64(st, 1, (sqlite3_int64)from);
 	sqlite3_bind_int64(st, 2, (sqlite3_int64)to);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
-		add(n, (uint64_t)sqlite3_column_int64(st, 0), sqlite3_column_int(st, 1));
+		noted_add(n, (uint64_t)sqlite3_column_int64(st, 0), sqlite3_column_int(st, 1));
 	sqlite3_reset(st);
 	return rc == SQLITE_DONE;
 }
@@ -80,13 +80,13 @@ static bool list_notes(struct noted *n, sqlite3 *db, uint64_t upto)
 	sqlite3_stmt *st = NULL;
 	values_init(&v, db);
 	bool good = sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK &&
-		    values_each(&v, VALUE_NOTED, n->upto, v.covered, INT64_MIN, INT64_MAX, on_value, &l, &err) == 0;
+		    values_each(&v, VALUE_NOTED, n->upto, v.covered, INT64_MIN, INT64_MAX, noted_on_value, &l, &err) == 0;
 	for (size_t at = 0; good && at < l.odd.len; at += sizeof(uint64_t)) {
 		uint64_t seq;
 		memcpy(&seq, l.odd.data + at, sizeof(seq));
-		good = read_notes(n, st, seq, seq);
+		good = noted_read_notes(n, st, seq, seq);
 	}
-	good = good && read_notes(n, st, (n->upto > v.covered ? n->upto : v.covered) + 1, upto);
+	good = good && noted_read_notes(n, st, (n->upto > v.covered ? n->upto : v.covered) + 1, upto);
 	sqlite3_finalize(st);
 	values_release(&v);
 	buf_release(&l.odd);
@@ -94,7 +94,7 @@ static bool list_notes(struct noted *n, sqlite3 *db, uint64_t upto)
 }
 
 /* What the file has behind n->upto. False: it cannot be read. */
-static bool look(struct noted *n, sqlite3 *db)
+static bool noted_look(struct noted *n, sqlite3 *db)
 {
 	sqlite3_stmt *st = NULL;
 	uint64_t upto = n->upto;
@@ -106,14 +106,14 @@ static bool look(struct noted *n, sqlite3 *db)
 		read = list_notes(n, db, upto);
 		n->upto = read ? upto : n->upto;
 		if (n->nr > 1)
-			qsort(n->on, n->nr, sizeof(*n->on), compare);
+			qsort(n->on, n->nr, sizeof(*n->on), noted_compare);
 	}
 	return read;
 }
 
-static bool has(const struct noted *n, uint64_t value)
+static bool noted_has(const struct noted *n, uint64_t value)
 {
-	return n->nr > 0 && bsearch(&value, n->on, n->nr, sizeof(*n->on), compare);
+	return n->nr > 0 && bsearch(&value, n->on, n->nr, sizeof(*n->on), noted_compare);
 }
 
 static void sql_noted(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -121,14 +121,14 @@ static void sql_noted(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	struct noted *n = sqlite3_user_data(ctx);
 	(void)argc;
 	if (!sqlite3_get_auxdata(ctx, 1)) { /* once a statement: the second argument is written in it */
-		if (!look(n, sqlite3_context_db_handle(ctx))) {
+		if (!noted_look(n, sqlite3_context_db_handle(ctx))) {
 			sqlite3_result_error(ctx, "the notes cannot be read", -1);
 			return;
 		}
 		sqlite3_set_auxdata(ctx, 1, n, NULL);
 	}
 	uint64_t on = (uint64_t)sqlite3_value_int64(argv[0]) * 2;
-	sqlite3_result_int(ctx, has(n, on + 1) || (!sqlite3_value_int(argv[1]) && has(n, on)));
+	sqlite3_result_int(ctx, noted_has(n, on + 1) || (!sqlite3_value_int(argv[1]) && noted_has(n, on)));
 }
 
 struct telling {
@@ -142,7 +142,7 @@ static void sql_notes(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	struct noted *n = sqlite3_user_data(ctx);
 	const struct telling *t = sqlite3_value_pointer(argv[0], "glass_notes");
 	(void)argc;
-	if (!t || !look(n, sqlite3_context_db_handle(ctx))) {
+	if (!t || !noted_look(n, sqlite3_context_db_handle(ctx))) {
 		sqlite3_result_error(ctx, "the notes cannot be read", -1);
 		return;
 	}

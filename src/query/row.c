@@ -18,7 +18,7 @@ static void take_int(json_t *row, const char *as, const json_t *body, const char
 }
 
 /* Bytes (text or {"b64"}) as they are in the body. */
-static void take_bytes(json_t *row, const char *as, const json_t *body, const char *key)
+static void query_row_take_bytes(json_t *row, const char *as, const json_t *body, const char *key)
 {
 	json_t *v = json_object_get(body, key);
 	if (v && !json_is_null(v))
@@ -31,7 +31,7 @@ static void take_cmd(json_t *row, const json_t *body)
 	struct strv v = STRV_INIT;
 	CLEANUP(buf_release) struct buf line = BUF_INIT;
 	if (json_object_get(body, "cmd")) {
-		take_bytes(row, "cmd", body, "cmd");
+		query_row_take_bytes(row, "cmd", body, "cmd");
 		return;
 	}
 	if (!json_get_argv(json_object_get(body, "argv"), &v) || !v.nr) {
@@ -50,20 +50,20 @@ static void take_cmd(json_t *row, const json_t *body)
 	strv_release(&v);
 }
 
-static void requested(json_t *row, const json_t *body)
+static void query_row_requested(json_t *row, const json_t *body)
 {
 	static const char *const same[] = { "kind", "tool", "host", "cwd", "where", "profile", "intent" };
 	for (size_t i = 0; i < ARRAY_LEN(same); i++)
 		take_str(row, same[i], body, same[i]);
 	take_cmd(row, body);
-	take_bytes(row, "path", body, "path");
+	query_row_take_bytes(row, "path", body, "path");
 	take_int(row, "port", body, "port");
 	take_int(row, "call", body, "call");
 	const json_t *args = json_object_get(body, "args");
-	take_bytes(row, "url", args, "url");
+	query_row_take_bytes(row, "url", args, "url");
 }
 
-static void judged(json_t *row, const json_t *body)
+static void query_row_judged(json_t *row, const json_t *body)
 {
 	const json_t *rules = json_object_get(body, "rules"), *first = json_array_get(rules, 0);
 	take_str(row, "verdict", body, "verdict");
@@ -74,7 +74,7 @@ static void judged(json_t *row, const json_t *body)
 	take_int(row, "line", first, "line");
 }
 
-static void decided(json_t *row, const json_t *body, int64_t ts_us, int64_t held_us)
+static void query_row_decided(json_t *row, const json_t *body, int64_t ts_us, int64_t held_us)
 {
 	static const char *const same[] = { "decision", "by", "note" };
 	for (size_t i = 0; i < ARRAY_LEN(same); i++)
@@ -86,7 +86,7 @@ static void decided(json_t *row, const json_t *body, int64_t ts_us, int64_t held
 }
 
 /* What a person put instead is what ran. */
-static void started(json_t *row, const json_t *body)
+static void query_row_started(json_t *row, const json_t *body)
 {
 	if (!json_flag(body, "edited", false))
 		return;
@@ -94,10 +94,10 @@ static void started(json_t *row, const json_t *body)
 	if (json_object_get(row, "cmd"))
 		json_put(row, "proposed", json_incref(json_object_get(row, "cmd")));
 	take_cmd(row, body);
-	take_bytes(row, "path", body, "path");
+	query_row_take_bytes(row, "path", body, "path");
 }
 
-static void ended(json_t *row, const json_t *body, int64_t ts_us)
+static void query_row_ended(json_t *row, const json_t *body, int64_t ts_us)
 {
 	static const char *const same[] = { "signal", "dur_us", "cost_uusd", "tokens", "out_bytes", "err_bytes" };
 	json_put_int(row, "ended_us", ts_us);
@@ -116,7 +116,7 @@ struct life {
 	uint64_t last;
 };
 
-static void step(void *self, const struct event *ev)
+static void query_row_step(void *self, const struct event *ev)
 {
 	struct life *l = self;
 	struct err none = ERR_INIT;
@@ -125,7 +125,7 @@ static void step(void *self, const struct event *ev)
 	l->last = ev->seq;
 	switch (ev->kind) {
 	case EV_ACTION_JUDGED:
-		judged(l->row, body);
+		query_row_judged(l->row, body);
 		break;
 	case EV_ACTION_HELD:
 		if (!l->held_us)
@@ -133,14 +133,14 @@ static void step(void *self, const struct event *ev)
 		json_put_flag(l->row, "held", true);
 		break;
 	case EV_ACTION_DECIDED:
-		decided(l->row, body, ts_us, l->held_us);
+		query_row_decided(l->row, body, ts_us, l->held_us);
 		break;
 	case EV_ACTION_STARTED:
 		json_put_int(l->row, "started_us", ts_us);
-		started(l->row, body);
+		query_row_started(l->row, body);
 		break;
 	case EV_ACTION_ENDED:
-		ended(l->row, body, ts_us);
+		query_row_ended(l->row, body, ts_us);
 		break;
 	default:
 		break;
@@ -148,7 +148,7 @@ static void step(void *self, const struct event *ev)
 }
 
 /* The name that an agent or a box began with. */
-static void name_of(struct session *s, json_t *row, const char *key, const char *key_id, uint64_t id)
+static void query_row_name_of(struct session *s, json_t *row, const char *key, const char *key_id, uint64_t id)
 {
 	struct arena arena = ARENA_INIT;
 	struct err none = ERR_INIT;
@@ -163,7 +163,7 @@ static void name_of(struct session *s, json_t *row, const char *key, const char 
 	arena_release(&arena);
 }
 
-static void other(json_t *row, const struct event *ev, const json_t *body)
+static void query_row_other(json_t *row, const struct event *ev, const json_t *body)
 {
 	const char *kind = ev->kind == EV_SNAPSHOT_TAKEN ? "snapshot" :
 			   ev->kind == EV_NOTE		 ? "note" :
@@ -182,7 +182,7 @@ static void other(json_t *row, const struct event *ev, const json_t *body)
 		json_put_int(row, "changes", json_int(body, "changed", (int64_t)json_array_size(json_object_get(body, "changes"))));
 }
 
-static int fill(struct session *s, json_t *row, const struct event *ev, struct err *err)
+static int query_row_fill(struct session *s, json_t *row, const struct event *ev, struct err *err)
 {
 	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", err) : NULL;
 	struct life l = { .row = row, .last = ev->seq };
@@ -193,14 +193,14 @@ static int fill(struct session *s, json_t *row, const struct event *ev, struct e
 	json_put_str(row, "event", name ? name : "unknown");
 	if (!ev->body)
 		json_put_flag(row, "redacted", true);
-	name_of(s, row, "agent", "agent_id", ev->agent);
-	name_of(s, row, "box", "box_id", ev->box);
+	query_row_name_of(s, row, "agent", "agent_id", ev->agent);
+	query_row_name_of(s, row, "box", "box_id", ev->box);
 	if (ev->kind != EV_ACTION_REQUESTED) {
-		other(row, ev, body);
+		query_row_other(row, ev, body);
 		return 0;
 	}
-	requested(row, body);
-	if (session_steps(s, ev->seq, step, &l, err) < 0)
+	query_row_requested(row, body);
+	if (session_steps(s, ev->seq, query_row_step, &l, err) < 0)
 		return err_wrap(err, "steps of #%llu", (unsigned long long)ev->seq);
 	json_put_int(row, "last", (int64_t)l.last);
 	return 0;
@@ -213,7 +213,7 @@ int row_of(struct session *s, uint64_t seq, json_t **out, struct err *err)
 	json_t *row = json_object();
 	int rc = session_event(s, seq, &ev, &arena, err);
 	if (rc == 0)
-		rc = fill(s, row, &ev, err);
+		rc = query_row_fill(s, row, &ev, err);
 	arena_release(&arena);
 	if (rc < 0)
 		json_decref(row);

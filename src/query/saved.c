@@ -32,7 +32,7 @@ void saved_release(struct saved_filters *f)
 	*f = (struct saved_filters){ 0 };
 }
 
-static struct saved_one *find(const struct saved_filters *f, const char *name)
+static struct saved_one *saved_find(const struct saved_filters *f, const char *name)
 {
 	for (size_t i = 0; i < f->nr; i++)
 		if (strcmp(f->one[i].name, name) == 0)
@@ -42,25 +42,25 @@ static struct saved_one *find(const struct saved_filters *f, const char *name)
 
 static const char *saved_get(const struct saved_filters *f, const char *name)
 {
-	const struct saved_one *one = find(f, name);
+	const struct saved_one *one = saved_find(f, name);
 	return one ? one->text : NULL;
 }
 
 void saved_put(struct saved_filters *f, const char *name, const char *text)
 {
-	struct saved_one *one = find(f, name);
+	struct saved_one *one = saved_find(f, name);
 	if (!one) {
 		GROW(f->one, f->nr, f->cap);
 		one = &f->one[f->nr++];
-		*one = (struct saved_one){ .name = xstrdup(name) };
+		*one = (struct saved_one){ .name = mem_strdup(name) };
 	}
 	free(one->text);
-	one->text = xstrdup(text);
+	one->text = mem_strdup(text);
 }
 
 bool saved_remove(struct saved_filters *f, const char *name)
 {
-	struct saved_one *one = find(f, name);
+	struct saved_one *one = saved_find(f, name);
 	if (!one)
 		return false;
 	free(one->name);
@@ -75,18 +75,18 @@ int saved_store(const struct saved_filters *f, const char *path, struct err *err
 	const char *slash = strrchr(path, '/');
 	for (size_t i = 0; i < f->nr; i++)
 		buf_printf(&out, "%s %s\n", f->one[i].name, f->one[i].text);
-	CLEANUP(free_ptr) char *dir = xstrndup(path, slash ? (size_t)(slash - path) : 0);
+	CLEANUP(free_ptr) char *dir = mem_strndup(path, slash ? (size_t)(slash - path) : 0);
 	if (slash && dir_make(dir, 0700, err) < 0)
 		return -1;
 	return file_write_atomic(path, buf_cstr(&out), out.len, 0600, err);
 }
 
-static const char *look_up(void *self, const char *name)
+static const char *saved_look_up(void *self, const char *name)
 {
 	return saved_get(self, name);
 }
 
 struct filter_saved saved_lookup(struct saved_filters *f)
 {
-	return (struct filter_saved){ look_up, f };
+	return (struct filter_saved){ saved_look_up, f };
 }

@@ -10,7 +10,7 @@
 
 enum { STEPS = 2000, COLS_MAX = 64 };
 
-static int authorize(void *self, int what, const char *a, const char *b, const char *db, const char *trigger)
+static int sql_authorize(void *self, int what, const char *a, const char *b, const char *db, const char *trigger)
 {
 	(void)self, (void)a, (void)db, (void)trigger;
 	if (what == SQLITE_FUNCTION && b && (strcmp(b, "load_extension") == 0 || strcmp(b, "fts3_tokenizer") == 0))
@@ -20,7 +20,7 @@ static int authorize(void *self, int what, const char *a, const char *b, const c
 		       : SQLITE_DENY;
 }
 
-static int late(void *until)
+static int sql_late(void *until)
 {
 	return clock_mono_us() > *(const int64_t *)until;
 }
@@ -34,7 +34,7 @@ static char *cell_text(sqlite3_stmt *st, int col)
 		static const char digits[] = "0123456789abcdef";
 		const unsigned char *b = sqlite3_column_blob(st, col);
 		size_t n = len > 32 ? 32 : (size_t)len;
-		char *hex = xcalloc(2 * n + 3, 1);
+		char *hex = mem_calloc(2 * n + 3, 1);
 		for (size_t i = 0; i < n; i++) {
 			hex[2 * i] = digits[b[i] >> 4];
 			hex[2 * i + 1] = digits[b[i] & 15];
@@ -42,14 +42,14 @@ static char *cell_text(sqlite3_stmt *st, int col)
 		return hex;
 	}
 	const unsigned char *text = sqlite3_column_text(st, col);
-	return xstrndup((const char *)text, (size_t)(len > SQL_CELL_MAX ? SQL_CELL_MAX : len));
+	return mem_strndup((const char *)text, (size_t)(len > SQL_CELL_MAX ? SQL_CELL_MAX : len));
 }
 
-static void take_row(sqlite3_stmt *st, struct sql_table *t, size_t *cap)
+static void sql_take_row(sqlite3_stmt *st, struct sql_table *t, size_t *cap)
 {
 	if (t->rows == *cap) {
 		*cap = *cap ? *cap * 2 : 64;
-		t->cell = xrealloc(t->cell, *cap * t->cols * sizeof(*t->cell));
+		t->cell = mem_realloc(t->cell, *cap * t->cols * sizeof(*t->cell));
 	}
 	for (size_t i = 0; i < t->cols; i++) {
 		int type = sqlite3_column_type(st, (int)i);
@@ -60,7 +60,7 @@ static void take_row(sqlite3_stmt *st, struct sql_table *t, size_t *cap)
 }
 
 /* The first column of @q's rows, with commas between. */
-static void listed(sqlite3 *db, const char *q, const char *arg, struct buf *out)
+static void sql_listed(sqlite3 *db, const char *q, const char *arg, struct buf *out)
 {
 	sqlite3_stmt *st = NULL;
 	if (sqlite3_prepare_v2(db, q, -1, &st, NULL) == SQLITE_OK) {
@@ -72,27 +72,27 @@ static void listed(sqlite3 *db, const char *q, const char *arg, struct buf *out)
 }
 
 /* What there is instead of the table or column that is not there. */
-static int no_such(sqlite3 *db, const char *text, struct err *err)
+static int sql_no_such(sqlite3 *db, const char *text, struct err *err)
 {
-	CLEANUP(free_ptr) char *said = xstrdup(sqlite3_errmsg(db)); /* the questions below have messages of their own */
+	CLEANUP(free_ptr) char *said = mem_strdup(sqlite3_errmsg(db)); /* the questions below have messages of their own */
 	CLEANUP(buf_release) struct buf is = BUF_INIT;
 	CLEANUP(free_ptr) char *from = NULL;
 	for (const char *p = text; !from && (p = strcasestr(p, "from")); p += 4)
 		if (p > text && strchr(" \t\n)", p[-1]) && p[4] && strchr(" \t\n", p[4])) {
 			const char *name = p + 4 + strspn(p + 4, " \t\n");
-			from = xstrndup(name, strcspn(name, " \t\n,;()"));
+			from = mem_strndup(name, strcspn(name, " \t\n,;()"));
 		}
 	sqlite3_set_authorizer(db, NULL, NULL);
 	if (strstr(said, "no such table"))
-		listed(db, "SELECT name FROM (SELECT name, type FROM sqlite_schema UNION SELECT name, type FROM sqlite_temp_schema)"
+		sql_listed(db, "SELECT name FROM (SELECT name, type FROM sqlite_schema UNION SELECT name, type FROM sqlite_temp_schema)"
 			   " WHERE name IN ('event', 'blob') OR name LIKE 'v\\_%' ESCAPE '\\' ORDER BY name", NULL, &is);
 	else if (strstr(said, "no such column") && from)
-		listed(db, "SELECT name FROM pragma_table_info(?1)", from, &is);
-	sqlite3_set_authorizer(db, authorize, NULL);
+		sql_listed(db, "SELECT name FROM pragma_table_info(?1)", from, &is);
+	sqlite3_set_authorizer(db, sql_authorize, NULL);
 	return err_set(err, ERR_PARSE, "sql: %s%s%s", said, is.len ? "; there are " : "", is.len ? buf_cstr(&is) : "");
 }
 
-static int prepare(sqlite3 *db, const char *text, sqlite3_stmt **st, struct err *err)
+static int sql_prepare(sqlite3 *db, const char *text, sqlite3_stmt **st, struct err *err)
 {
 	const char *tail = NULL;
 	int rc = sqlite3_prepare_v2(db, text, -1, st, &tail);
@@ -100,7 +100,7 @@ static int prepare(sqlite3 *db, const char *text, sqlite3_stmt **st, struct err 
 		return err_set(err, ERR_DENIED, "sql: only SELECT is run here, the record is never changed (%s)",
 			       sqlite3_errmsg(db));
 	if (rc != SQLITE_OK)
-		return no_such(db, text, err);
+		return sql_no_such(db, text, err);
 	if (!*st)
 		return err_set(err, ERR_PARSE, "sql: there is no statement");
 	if (tail[strspn(tail, " \t\n;")])
@@ -110,15 +110,15 @@ static int prepare(sqlite3 *db, const char *text, sqlite3_stmt **st, struct err 
 	return 0;
 }
 
-static int run(sqlite3 *db, sqlite3_stmt *st, size_t max_rows, struct sql_table *t, struct err *err)
+static int sql_run(sqlite3 *db, sqlite3_stmt *st, size_t max_rows, struct sql_table *t, struct err *err)
 {
 	int rc, cols = sqlite3_column_count(st);
 	size_t cap = 0;
 	t->cols = cols > COLS_MAX ? COLS_MAX : (size_t)cols;
-	t->name = xcalloc(t->cols + 1, sizeof(*t->name));
-	t->number = xcalloc(t->cols + 1, sizeof(*t->number));
+	t->name = mem_calloc(t->cols + 1, sizeof(*t->name));
+	t->number = mem_calloc(t->cols + 1, sizeof(*t->number));
 	for (size_t i = 0; i < t->cols; i++) {
-		t->name[i] = xstrdup(sqlite3_column_name(st, (int)i));
+		t->name[i] = mem_strdup(sqlite3_column_name(st, (int)i));
 		t->number[i] = true;
 	}
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
@@ -126,7 +126,7 @@ static int run(sqlite3 *db, sqlite3_stmt *st, size_t max_rows, struct sql_table 
 			t->cut = true;
 			return 0;
 		}
-		take_row(st, t, &cap);
+		sql_take_row(st, t, &cap);
 	}
 	t->timeout = rc == SQLITE_INTERRUPT;
 	if (rc != SQLITE_DONE && !t->timeout)
@@ -144,12 +144,12 @@ static int select_until(struct session *s, const char *text, size_t max_rows, in
 		return err_set(err, ERR_UNSUPPORTED, "sql: this record has none");
 	if (filter_functions(db, err) < 0 || views_make(db, err) < 0)
 		return -1;
-	sqlite3_set_authorizer(db, authorize, NULL);
+	sqlite3_set_authorizer(db, sql_authorize, NULL);
 	if (until)
-		sqlite3_progress_handler(db, STEPS, late, &until);
-	int rc = prepare(db, text, &st, err);
+		sqlite3_progress_handler(db, STEPS, sql_late, &until);
+	int rc = sql_prepare(db, text, &st, err);
 	if (rc == 0)
-		rc = run(db, st, max_rows, out, err);
+		rc = sql_run(db, st, max_rows, out, err);
 	sqlite3_finalize(st);
 	sqlite3_progress_handler(db, 0, NULL, NULL);
 	sqlite3_set_authorizer(db, NULL, NULL);

@@ -27,23 +27,23 @@ static void on_found(void *self, const char *instead)
 		f->item[f->nr++] = instead;
 }
 
-void bait_begin(struct record *r)
+void honeytoken_seen_begin(struct record *r)
 {
 	r->found = NEW(struct found);
 	secrets_watch(r->secrets, on_found, r);
 }
 
-void bait_end(struct record *r)
+void honeytoken_seen_end(struct record *r)
 {
 	free(take(&r->found));
 }
 
-size_t bait_mark(const struct record *r)
+size_t honeytoken_seen_mark(const struct record *r)
 {
 	return r->found->nr;
 }
 
-void bait_forget(struct record *r, size_t mark)
+void honeytoken_seen_forget(struct record *r, size_t mark)
 {
 	r->found->nr = mark;
 }
@@ -64,7 +64,7 @@ static bool noted_before(struct found *f, const char *instead, const char *where
 	return false;
 }
 
-static const char *words(const char *where)
+static const char *honeytoken_seen_words(const char *where)
 {
 	static const struct {
 		const char *where, *words;
@@ -77,14 +77,14 @@ static const char *words(const char *where)
 	return where;
 }
 
-static void note(struct record *r, const char *instead, const char *where, const char *oid, const struct event *at)
+static void honeytoken_seen_record(struct record *r, const char *instead, const char *where, const char *oid, const struct event *at)
 {
 	if (noted_before(r->found, instead, where, at))
 		return;
 	json_t *body = json_object();
 	size_t begin = strlen("<secret:"), len = strlen(instead);
-	CLEANUP(free_ptr) char *token = xstrndup(instead + begin, len - begin - 1);
-	CLEANUP(free_ptr) char *text = xasprintf("%s was seen in %s", token, words(where));
+	CLEANUP(free_ptr) char *token = mem_strndup(instead + begin, len - begin - 1);
+	CLEANUP(free_ptr) char *text = mem_printf("%s was seen in %s", token, honeytoken_seen_words(where));
 	json_put_str(body, "token", token);
 	json_put_str(body, "where", where);
 	json_put_str(body, "text", text);
@@ -95,7 +95,7 @@ static void note(struct record *r, const char *instead, const char *where, const
 	record_append_json(r, EV_HONEYTOKEN_SEEN, at->seq, at->agent, at->box, 0, body);
 }
 
-void bait_note(struct record *r, const char *where, const struct event *at)
+void honeytoken_seen_note(struct record *r, const char *where, const struct event *at)
 {
 	const char *item[FOUND];
 	size_t nr = r->found->nr;
@@ -104,26 +104,26 @@ void bait_note(struct record *r, const char *where, const struct event *at)
 	memcpy(item, r->found->item, sizeof(item));
 	r->found->nr = 0; /* what is appended now is looked at as well */
 	for (size_t i = 0; i < nr; i++)
-		note(r, item[i], where ? where : event_kind_name(at->kind), NULL, at);
+		honeytoken_seen_record(r, item[i], where ? where : event_kind_name(at->kind), NULL, at);
 }
 
-void bait_note_file(struct record *r, const struct object_found *f, const struct event *at)
+void honeytoken_seen_note_file(struct record *r, const struct object_found *f, const struct event *at)
 {
 	char oid[41];
 	object_hex(&f->oid, oid);
-	note(r, f->instead, "file", oid, at);
+	honeytoken_seen_record(r, f->instead, "file", oid, at);
 }
 
 /* Once for each token and action. */
 static void note_token(struct record *r, const char *value, const struct live_token *t, int stream, uint64_t off, const struct event *at)
 {
-	CLEANUP(free_ptr) char *token = xstrndup(value, t->len);
+	CLEANUP(free_ptr) char *token = mem_strndup(value, t->len);
 	bool before = noted_before(r->found, token, "token", at);
 	explicit_bzero(token, t->len);
 	if (before)
 		return;
 	json_t *body = json_object();
-	CLEANUP(free_ptr) char *text = xasprintf("a live token (%s) was seen in an output", t->shape);
+	CLEANUP(free_ptr) char *text = mem_printf("a live token (%s) was seen in an output", t->shape);
 	json_put_str(body, "shape", t->shape);
 	json_put_str(body, "where", "output");
 	json_put_str(body, "text", text);
@@ -136,7 +136,7 @@ static void note_token(struct record *r, const char *value, const struct live_to
 
 enum { TOKENS_MAX = 16 }; /* in one segment */
 
-void bait_look_tokens(struct record *r, int stream, uint64_t off, const char *bytes, size_t len, const struct event *at)
+void honeytoken_seen_look_tokens(struct record *r, int stream, uint64_t off, const char *bytes, size_t len, const struct event *at)
 {
 	struct live_token t;
 	size_t from = 0;
@@ -146,12 +146,12 @@ void bait_look_tokens(struct record *r, int stream, uint64_t off, const char *by
 	}
 }
 
-int record_bait(struct record *r, const char *name, const char *value, size_t len, struct err *err)
+int record_honeytoken(struct record *r, const char *name, const char *value, size_t len, struct err *err)
 {
 	return secrets_add_bait(r->secrets, name, value, len, err);
 }
 
-struct secrets *record_baits(const struct record *r)
+struct secrets *record_honeytokens(const struct record *r)
 {
 	return secrets_any_bait(r->secrets) ? secrets_part(r->secrets, true) : NULL;
 }
@@ -164,5 +164,5 @@ void record_look(struct record *r, uint64_t action, struct buf *held, const void
 	if (!secrets_any_bait(r->secrets))
 		return;
 	secrets_stream(r->secrets, held, bytes, len, false, &unused);
-	bait_note(r, "request", &at);
+	honeytoken_seen_note(r, "request", &at);
 }

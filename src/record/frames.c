@@ -11,7 +11,7 @@ bool frames_take(struct frames *f, const void *bytes, int len, int64_t at)
 	if (len != (head ? FRAME_HEAD : SUMS_PAGE) || (f->len && at != f->at + (int64_t)f->len) || f->len == FRAMES_MAX * FRAME_LEN)
 		return false;
 	if (!f->bytes)
-		f->bytes = xmalloc(FRAMES_MAX * FRAME_LEN);
+		f->bytes = mem_alloc(FRAMES_MAX * FRAME_LEN);
 	if (!f->len)
 		f->at = at;
 	memcpy(f->bytes + f->len, bytes, (size_t)len);

@@ -12,7 +12,7 @@ struct copy {
 	sqlite3 *from, *to;
 };
 
-static int failed(sqlite3 *db, const char *what, struct err *err)
+static int export_copy_failed(sqlite3 *db, const char *what, struct err *err)
 {
 	int rc = sqlite3_errcode(db) & 0xff;
 	enum err_code code = rc == SQLITE_FULL ? ERR_FULL : rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB ? ERR_DAMAGED : ERR_IO;
@@ -22,10 +22,10 @@ static int failed(sqlite3 *db, const char *what, struct err *err)
 static int open_both(struct copy *c, const char *from, const char *to, struct err *err)
 {
 	if (sqlite3_open_v2(from, &c->from, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
-		return failed(c->from, "read the session file", err);
+		return export_copy_failed(c->from, "read the session file", err);
 	vfs_register();
 	if (sqlite3_open_v2(to, &c->to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW, RECORD_VFS) != SQLITE_OK)
-		return failed(c->to, "write the copy", err);
+		return export_copy_failed(c->to, "write the copy", err);
 	sqlite3_busy_timeout(c->from, 5000);
 	return 0;
 }
@@ -34,20 +34,20 @@ static int close_both(struct copy *c, int rc, struct err *err)
 {
 	sqlite3_close_v2(c->from);
 	if (sqlite3_close(c->to) != SQLITE_OK && rc == 0)
-		rc = failed(c->to, "write the copy", err);
+		rc = export_copy_failed(c->to, "write the copy", err);
 	return rc;
 }
 
-static int run(sqlite3 *db, const char *sql, struct err *err)
+static int export_copy_run(sqlite3 *db, const char *sql, struct err *err)
 {
-	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : failed(db, "write the copy", err);
+	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : export_copy_failed(db, "write the copy", err);
 }
 
 static int back_up(struct copy *c, struct err *err)
 {
 	sqlite3_backup *b = sqlite3_backup_init(c->to, "main", c->from, "main");
 	if (!b)
-		return failed(c->to, "write the copy", err);
+		return export_copy_failed(c->to, "write the copy", err);
 	int rc;
 	do {
 		rc = sqlite3_backup_step(b, 1024);
@@ -55,24 +55,24 @@ static int back_up(struct copy *c, struct err *err)
 			sqlite3_sleep(20);
 	} while (rc == SQLITE_OK || rc == SQLITE_BUSY || rc == SQLITE_LOCKED);
 	sqlite3_backup_finish(b);
-	return rc == SQLITE_DONE ? 0 : failed(c->to, "write the copy", err);
+	return rc == SQLITE_DONE ? 0 : export_copy_failed(c->to, "write the copy", err);
 }
 
-int handout_copy(const char *from, const char *to, struct err *err)
+int export_copy_write(const char *from, const char *to, struct err *err)
 {
 	struct copy c = { 0 };
 	int rc = open_both(&c, from, to, err);
 	if (rc == 0)
 		rc = back_up(&c, err);
 	if (rc == 0)
-		rc = run(c.to, "PRAGMA journal_mode = DELETE", err);
+		rc = export_copy_run(c.to, "PRAGMA journal_mode = DELETE", err);
 	rc = close_both(&c, rc, err);
 	return rc == 0 ? vfs_mend_sums(to, err) : rc; /* pages may have been written before the first one, which says that they have sums */
 }
 
 /* --- proof --- */
 
-static const char tables[] =
+static const char export_copy_tables[] =
 	"PRAGMA application_id = 1397181264; PRAGMA user_version = 1;" /* "SGKP" */
 	"CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL);"
 	"CREATE TABLE event(seq INTEGER PRIMARY KEY, cause, agent, box, action, ts_us, mono_us, kind, kind_name, header, salt, body,"
@@ -92,7 +92,7 @@ static const struct table {
 	const char *select, *insert;
 	enum how how;
 	int at; /* HEADER: where the made column stands; UNPACK: codec stands here, data behind it */
-} list[] = {
+} export_copy_list[] = {
 	{ "SELECT e.seq, cause, agent, box, action, ts_us, mono_us, kind, coalesce(k.name, ''), NULL, salt, CAST(body AS BLOB), body_hash,"
 	  " chain FROM event e LEFT JOIN kind k ON k.number = e.kind ORDER BY e.seq",
 	  "INSERT INTO event VALUES(?,?,?,?,?,?,?,?,?,?,?,CAST(? AS TEXT),?,?)", HEADER, 9 },
@@ -159,37 +159,37 @@ static int copy_table(struct copy *c, const struct table *t, struct err *err)
 	sqlite3_stmt *in = NULL, *out = NULL;
 	int rc = 0, step = SQLITE_DONE;
 	if (sqlite3_prepare_v2(c->from, t->select, -1, &in, NULL) != SQLITE_OK)
-		rc = failed(c->from, "read the session file", err);
+		rc = export_copy_failed(c->from, "read the session file", err);
 	else if (sqlite3_prepare_v2(c->to, t->insert, -1, &out, NULL) != SQLITE_OK)
-		rc = failed(c->to, "write the bundle", err);
+		rc = export_copy_failed(c->to, "write the bundle", err);
 	while (rc == 0 && (step = sqlite3_step(in)) == SQLITE_ROW) {
 		rc = bind_row(t, in, out, err);
 		if (rc == 0 && sqlite3_step(out) != SQLITE_DONE)
-			rc = failed(c->to, "write the bundle", err);
+			rc = export_copy_failed(c->to, "write the bundle", err);
 		sqlite3_reset(out);
 		sqlite3_clear_bindings(out);
 	}
 	if (rc == 0 && step != SQLITE_DONE)
-		rc = failed(c->from, "read the session file", err);
+		rc = export_copy_failed(c->from, "read the session file", err);
 	sqlite3_finalize(in);
 	sqlite3_finalize(out);
 	return rc;
 }
 
-int handout_proof(const char *from, const char *to, struct err *err)
+int export_copy_proof(const char *from, const char *to, struct err *err)
 {
 	struct copy c = { 0 };
 	int rc = open_both(&c, from, to, err);
 	/* one state of a session that may run */
 	if (rc == 0)
-		rc = run(c.from, "BEGIN", err);
+		rc = export_copy_run(c.from, "BEGIN", err);
 	if (rc == 0)
-		rc = run(c.to, "PRAGMA journal_mode = DELETE; BEGIN", err);
+		rc = export_copy_run(c.to, "PRAGMA journal_mode = DELETE; BEGIN", err);
 	if (rc == 0)
-		rc = run(c.to, tables, err);
-	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(list); i++)
-		rc = copy_table(&c, &list[i], err);
+		rc = export_copy_run(c.to, export_copy_tables, err);
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(export_copy_list); i++)
+		rc = copy_table(&c, &export_copy_list[i], err);
 	if (rc == 0)
-		rc = run(c.to, "COMMIT", err);
+		rc = export_copy_run(c.to, "COMMIT", err);
 	return close_both(&c, rc, err);
 }

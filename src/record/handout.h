@@ -9,7 +9,7 @@
 #include "base/err.h"
 
 /* One consistent copy, also of a session that runs: one file, no WAL. @to does not exist. */
-NODISCARD int handout_copy(const char *from, const char *to, struct err *err);
-NODISCARD int handout_proof(const char *from, const char *to, struct err *err);
+NODISCARD int export_copy_write(const char *from, const char *to, struct err *err);
+NODISCARD int export_copy_proof(const char *from, const char *to, struct err *err);
 
 #endif

@@ -7,7 +7,7 @@
 #include "record/store_inner.h"
 
 /* Words of an event or of the segment that it proves: 1; 0 when redacted; -1 when it cannot be read now. */
-static int text_of(struct text_reader *t, uint64_t seq, struct buf *out)
+static int index_text_of(struct text_reader *t, uint64_t seq, struct buf *out)
 {
 	struct err err;
 	int rc = text_of_event(t, seq, out, &err);
@@ -42,7 +42,7 @@ static bool write_mark(struct store *s, const char *name, uint64_t value)
 	return rc == SQLITE_DONE;
 }
 
-static int add(sqlite3_stmt *st, uint64_t seq, const struct buf *text)
+static int index_add(sqlite3_stmt *st, uint64_t seq, const struct buf *text)
 {
 	sqlite3_bind_int64(st, 1, (int64_t)seq);
 	sqlite3_bind_text64(st, 2, text->data, text->len, SQLITE_STATIC, SQLITE_UTF8);
@@ -58,7 +58,7 @@ static uint64_t full_blocks(const struct store *s)
 
 /* Blocks of steps and of values, some at a time, before the words: they cost a tenth of those. False: they cannot be made, which is
  * tried again when more of them are full. */
-static bool add_blocks(struct store *s)
+static bool index_add_blocks(struct store *s)
 {
 	bool steps_left = false, values_left = false;
 	uint64_t upto = full_blocks(s), had = s->blocks;
@@ -82,7 +82,7 @@ static bool add_blocks(struct store *s)
 bool store_index(struct store *s, size_t bytes)
 {
 	if (full_blocks(s) > s->blocks)
-		return add_blocks(s) && (full_blocks(s) > s->blocks || !s->indexed);
+		return index_add_blocks(s) && (full_blocks(s) > s->blocks || !s->indexed);
 	if (s->indexed)
 		return false;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -99,9 +99,9 @@ bool store_index(struct store *s, size_t bytes)
 	rc = SQLITE_DONE;
 	while (rc == SQLITE_DONE && seq < s->now.seq && done < bytes) {
 		seq++;
-		int has = text_of(&reader, seq, &text);
+		int has = index_text_of(&reader, seq, &text);
 		if (has)
-			rc = has > 0 ? add(st, seq, &text) : SQLITE_IOERR;
+			rc = has > 0 ? index_add(st, seq, &text) : SQLITE_IOERR;
 		done += text.len + 64;
 	}
 	sqlite3_finalize(st);
@@ -130,12 +130,12 @@ enum store_rc index_forget(struct store *s, uint64_t seq)
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	CLEANUP(text_reader_release) struct text_reader reader = TEXT_READER(s->db);
 	sqlite3_stmt *st = NULL;
-	int has = !seq || seq > read_mark(s, "indexed") ? 0 : text_of(&reader, seq, &text);
+	int has = !seq || seq > read_mark(s, "indexed") ? 0 : index_text_of(&reader, seq, &text);
 	if (has <= 0) /* what cannot be read now would stay in the index: it is tried again */
 		return has == 0 ? STORE_OK : store_failed(s, SQLITE_IOERR);
 	int rc = sqlite3_prepare_v2(s->db, "INSERT INTO search(search, rowid, text) VALUES('delete', ?1, ?2)", -1, &st, NULL);
 	if (rc == SQLITE_OK)
-		rc = add(st, seq, &text);
+		rc = index_add(st, seq, &text);
 	enum store_rc result = rc == SQLITE_DONE ? STORE_OK : store_failed(s, rc);
 	sqlite3_finalize(st);
 	s->scrub = true;

@@ -139,15 +139,15 @@ struct object_found {
 	const char *instead;
 	struct object_id oid;
 };
-void bait_begin(struct record *r);
-void bait_end(struct record *r);
-size_t bait_mark(const struct record *r);
-void bait_forget(struct record *r, size_t mark); /* those found since: what was looked at is a copy of what the record has */
+void honeytoken_seen_begin(struct record *r);
+void honeytoken_seen_end(struct record *r);
+size_t honeytoken_seen_mark(const struct record *r);
+void honeytoken_seen_forget(struct record *r, size_t mark); /* those found since: what was looked at is a copy of what the record has */
 /* Appends honeytoken.seen for each; @at: seq, agent, box and action of what held them. */
-void bait_note(struct record *r, const char *where, const struct event *at);
+void honeytoken_seen_note(struct record *r, const char *where, const struct event *at);
 /* Appends secret.seen for what has the shape of a live token in @bytes, which begin at @off of @stream. */
-void bait_look_tokens(struct record *r, int stream, uint64_t off, const char *bytes, size_t len, const struct event *at);
-void bait_note_file(struct record *r, const struct object_found *f, const struct event *at);
+void honeytoken_seen_look_tokens(struct record *r, int stream, uint64_t off, const char *bytes, size_t len, const struct event *at);
+void honeytoken_seen_note_file(struct record *r, const struct object_found *f, const struct event *at);
 
 /* The open action of that id, or NULL. */
 const struct open_action *record_open_action(const struct record *r, uint64_t action);

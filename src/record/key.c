@@ -15,15 +15,15 @@
 #include "base/mem.h"
 #include "base/paths.h"
 
-static const char magic[] = "sandglass key 1 ";
+static const char key_magic[] = "sandglass key 1 ";
 
-static int read_key(const char *path, uint8_t seed_out[SIGN_SEED_LEN], struct err *err)
+static int key_read_key(const char *path, uint8_t seed_out[SIGN_SEED_LEN], struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	if (file_read(path, &text, 4096, err) < 0)
 		return -1;
-	size_t head = sizeof(magic) - 1;
-	bool good = text.len >= head + SIGN_SEED_LEN * 2 && !memcmp(text.data, magic, head) &&
+	size_t head = sizeof(key_magic) - 1;
+	bool good = text.len >= head + SIGN_SEED_LEN * 2 && !memcmp(text.data, key_magic, head) &&
 		    hex_parse(text.data + head, SIGN_SEED_LEN * 2, seed_out, SIGN_SEED_LEN);
 	secret_wipe(text.data, text.len);
 	if (!good)
@@ -32,16 +32,16 @@ static int read_key(const char *path, uint8_t seed_out[SIGN_SEED_LEN], struct er
 }
 
 /* link() gives the name only to a whole file, and only to the first who comes. */
-static int make_key(const char *path, struct err *err)
+static int key_make_key(const char *path, struct err *err)
 {
 	uint8_t seed[SIGN_SEED_LEN];
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	CLEANUP(free_ptr) char *tmp = xasprintf("%s.%ld", path, (long)getpid());
+	CLEANUP(free_ptr) char *tmp = mem_printf("%s.%ld", path, (long)getpid());
 	CLEANUP(fd_close) int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return err_sys(err, "cannot make the signing key '%s'", path);
 	random_bytes(seed, sizeof(seed));
-	buf_puts(&text, magic);
+	buf_puts(&text, key_magic);
 	hex_append(&text, seed, sizeof(seed));
 	buf_putc(&text, '\n');
 	int rc = fd_write_all(fd, text.data, text.len, err);
@@ -59,9 +59,9 @@ int key_load(uint8_t seed_out[SIGN_SEED_LEN], struct err *err)
 {
 	CLEANUP(free_ptr) char *dir = paths_state("");
 	CLEANUP(free_ptr) char *path = paths_state("key");
-	if (access(path, F_OK) < 0 && (dir_make(dir, 0700, err) < 0 || make_key(path, err) < 0))
+	if (access(path, F_OK) < 0 && (dir_make(dir, 0700, err) < 0 || key_make_key(path, err) < 0))
 		return -1;
-	return read_key(path, seed_out, err);
+	return key_read_key(path, seed_out, err);
 }
 
 void anchor_line(struct buf *out, const uint8_t uuid[UUID_LEN], uint64_t seq, const struct hash *chain, int64_t ts_us,

@@ -18,7 +18,7 @@ enum {
 	LONG = 1 << 20, /* events: a shorter session is read through for what no words lead to in less than a second */
 };
 
-static bool has_ended(struct session *s)
+static bool deferred_index_has_ended(struct session *s)
 {
 	struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
@@ -28,7 +28,7 @@ static bool has_ended(struct session *s)
 	return ended;
 }
 
-int later_may(struct session *s, struct err *err)
+int deferred_index_may(struct session *s, struct err *err)
 {
 	const char *path = session_path(s);
 	struct stat st;
@@ -38,7 +38,7 @@ int later_may(struct session *s, struct err *err)
 		return err_set(err, ERR_BUSY, "it runs: its index follows by itself");
 	if (lease_busy(path))
 		return err_set(err, ERR_BUSY, "another process is finishing its index");
-	if (!has_ended(s))
+	if (!deferred_index_has_ended(s))
 		return err_set(err, ERR_INVALID, "it was broken off: 'sandglass resume %s' ends it, then its index can be finished", session_id(s));
 	if (st.st_uid != geteuid())
 		return err_set(err, ERR_DENIED, "its file belongs to another user (uid %u), who alone may add to its index; searches read the rest "
@@ -48,11 +48,11 @@ int later_may(struct session *s, struct err *err)
 	return 0;
 }
 
-bool later_due(struct session *s)
+bool deferred_index_due(struct session *s)
 {
 	struct err err = ERR_INIT;
 	uint64_t head = session_head(s);
-	return (session_indexed(s) < head || (head > LONG && !session_valued(s))) && later_may(s, &err) == 0;
+	return (session_indexed(s) < head || (head > LONG && !session_valued(s))) && deferred_index_may(s, &err) == 0;
 }
 
 /* Whoever has it open for reading in the old way goes sooner or later. */
@@ -74,19 +74,19 @@ static int open_patiently(struct store **out, const char *path, struct err *err)
 }
 
 /* A transaction of its own: whoever wants the file waits for one of them. *why_out: it has failed. */
-static bool step(struct store *s, int lease, later_fn *fn, void *self, char **why_out)
+static bool deferred_index_step(struct store *s, int lease, later_fn *fn, void *self, char **why_out)
 {
 	struct lease_note note;
 	bool more = store_index(s, STEP_BYTES);
 	if (!more && *store_why(s))
-		*why_out = xstrdup(store_why(s));
+		*why_out = mem_strdup(store_why(s));
 	store_note(s, &note);
 	lease_note(lease, &note);
 	store_tidy(s, false);
 	return fn(self, store_indexed(s), store_seq(s)) && more && !lease_wanted(lease);
 }
 
-static int add(const char *path, int lease, later_fn *fn, void *self, struct err *err)
+static int deferred_index_add(const char *path, int lease, later_fn *fn, void *self, struct err *err)
 {
 	struct store *s = NULL;
 	if (open_patiently(&s, path, err) < 0)
@@ -94,7 +94,7 @@ static int add(const char *path, int lease, later_fn *fn, void *self, struct err
 								      "nothing was changed; try again when it is done") :
 					       -1;
 	CLEANUP(free_ptr) char *why = NULL;
-	while (step(s, lease, fn, self, &why))
+	while (deferred_index_step(s, lease, fn, self, &why))
 		;
 	bool whole = store_indexed(s) >= store_seq(s);
 	if (store_close(&s, true, err) < 0)
@@ -102,17 +102,17 @@ static int add(const char *path, int lease, later_fn *fn, void *self, struct err
 	return why ? err_set(err, ERR_IO, "%s", why) : whole;
 }
 
-int later_index(const char *path, later_fn *fn, void *self, struct err *err)
+int deferred_index_build(const char *path, later_fn *fn, void *self, struct err *err)
 {
 	struct stat was;
-	CLEANUP(free_ptr) char *companion = xasprintf("%s-lease", path), *log = xasprintf("%s-wal", path);
+	CLEANUP(free_ptr) char *companion = mem_printf("%s-lease", path), *log = mem_printf("%s-wal", path);
 	if (stat(path, &was) < 0)
 		return err_sys(err, "cannot look at '%s'", path);
 	bool ours = access(companion, F_OK) < 0;
 	CLEANUP(fd_close) int lease = lease_borrow(path, err);
 	if (lease < 0)
 		return -1;
-	int rc = add(path, lease, fn, self, err);
+	int rc = deferred_index_add(path, lease, fn, self, err);
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, was.st_mtim };
 	utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
 	if (rc >= 0 || (ours && access(log, F_OK) < 0)) /* else its note tells how far the log reached */

@@ -9,13 +9,13 @@
 #include "record/read/session.h"
 
 /* Its index does not reach its last event, or it is long and lacks blocks of values (read/values.h), as a file from before there were
- * any, and later_may. Lacking blocks of steps (read/steps.h) alone are no reason: searches are right without them, and they are added
+ * any, and deferred_index_may. Lacking blocks of steps (read/steps.h) alone are no reason: searches are right without them, and they are added
  * when something else is. */
-bool later_due(struct session *s);
+bool deferred_index_due(struct session *s);
 
 /* 0 if it has ended, nobody writes it, and it is ours; else -1 with which of these it is, and what helps. Until then searches
  * read through what the index lacks. */
-NODISCARD int later_may(struct session *s, struct err *err);
+NODISCARD int deferred_index_may(struct session *s, struct err *err);
 
 /* Called after each step; false: enough for now. */
 typedef bool later_fn(void *self, uint64_t at, uint64_t head);
@@ -23,6 +23,6 @@ typedef bool later_fn(void *self, uint64_t at, uint64_t head);
 /* 1 the index is whole, 0 @fn or somebody who wants the file has ended it before, -1 failure: ERR_BUSY while others read it
  * in a way that does not let its journal change (some seconds are waited for), ERR_FULL, ... Nobody of this process has the
  * file open. */
-NODISCARD int later_index(const char *path, later_fn *fn, void *self, struct err *err);
+NODISCARD int deferred_index_build(const char *path, later_fn *fn, void *self, struct err *err);
 
 #endif

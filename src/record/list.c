@@ -35,7 +35,7 @@ static bool fold_all(const json_t *names, struct hash *fold)
 	return true;
 }
 
-static json_t *row(const struct beginning *as, size_t shared, const json_t *names)
+static json_t *record_list_row(const struct beginning *as, size_t shared, const json_t *names)
 {
 	json_t *o = json_object(), *plus = json_array();
 	if (as) {
@@ -52,7 +52,7 @@ static json_t *row(const struct beginning *as, size_t shared, const json_t *name
 	return o;
 }
 
-static json_t *name_of(const struct hash *h)
+static json_t *record_list_name_of(const struct hash *h)
 {
 	struct buf hex = BUF_INIT;
 	hex_append(&hex, h->b, HASH_LEN);
@@ -61,29 +61,29 @@ static json_t *name_of(const struct hash *h)
 	return name;
 }
 
-static json_t *keep(struct record *r, const json_t *names, const struct hash *fold)
+static json_t *record_list_keep(struct record *r, const json_t *names, const struct hash *fold)
 {
 	size_t nr = json_array_size(names), shared = nr;
 	const struct beginning *as = NULL;
 	for (; shared >= WHOLE_MAX; shared--) {
-		as = recent_find(r->lists, &fold[shared - 1]);
+		as = lru_find(r->lists, &fold[shared - 1]);
 		if (as)
 			break;
 	}
 	if (!as)
 		shared = 0;
 	else if (shared == nr && as->len == nr)
-		return name_of(&as->list);
-	CLEANUP(json_release) json_t *o = row(as, shared, names);
+		return record_list_name_of(&as->list);
+	CLEANUP(json_release) json_t *o = record_list_row(as, shared, names);
 	CLEANUP(free_ptr) char *text = json_dump_str(o);
 	struct hash name;
 	record_pool(r, text, strlen(text), true, &name);
 	for (size_t i = shared < WHOLE_MAX ? WHOLE_MAX - 1 : shared; i < nr; i++) {
-		struct beginning *b = recent_add(r->lists, &fold[i]);
+		struct beginning *b = lru_add(r->lists, &fold[i]);
 		b->list = name;
 		b->len = (uint32_t)nr;
 	}
-	return name_of(&name);
+	return record_list_name_of(&name);
 }
 
 json_t *record_list(struct record *r, json_t *names)
@@ -91,12 +91,12 @@ json_t *record_list(struct record *r, json_t *names)
 	size_t nr = json_array_size(names);
 	if (nr <= WHOLE_MAX)
 		return names;
-	struct hash *fold = xcalloc(nr, sizeof(*fold));
+	struct hash *fold = mem_calloc(nr, sizeof(*fold));
 	json_t *out = names;
 	if (fold_all(names, fold)) {
 		if (!r->lists)
-			r->lists = recent_new(sizeof(struct beginning), BEGINNINGS);
-		out = keep(r, names, fold);
+			r->lists = lru_new(sizeof(struct beginning), BEGINNINGS);
+		out = record_list_keep(r, names, fold);
 		json_decref(names);
 	}
 	free(fold);

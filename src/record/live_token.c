@@ -85,7 +85,7 @@ static bool mixed_case(const char *token, size_t len)
 	return upper && lower && digit;
 }
 
-static int digit64(char c)
+static int live_token_digit64(char c)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 	const char *p = c ? strchr(digits, c) : NULL;
@@ -104,7 +104,7 @@ static bool jwt_holds(const char *token, size_t len)
 			last = i;
 		}
 	for (size_t i = 0; i < len && token[i] != '.' && n < sizeof head - 1; i++) {
-		int d = digit64(token[i]);
+		int d = live_token_digit64(token[i]);
 		if (d < 0)
 			return false;
 		acc = acc << 6 | (uint32_t)d;
@@ -138,7 +138,7 @@ static bool hook_parts(const char *token, size_t len)
 	return memmem(token, len, "/B", 2) && len > 60;
 }
 
-static const struct shape shapes[] = {
+static const struct shape live_token_table[] = {
 	{ "github", "ghp_", BASE62, 36, 36, crc_holds },
 	{ "github", "gho_", BASE62, 36, 36, crc_holds },
 	{ "github", "ghu_", BASE62, 36, 36, crc_holds },
@@ -208,11 +208,11 @@ static const struct shape shapes[] = {
 
 size_t live_token_shapes(void)
 {
-	return ARRAY_LEN(shapes);
+	return ARRAY_LEN(live_token_table);
 }
 
 /* A made-up value: few different bytes, or it says so. */
-static bool placeholder(const char *p, size_t len)
+static bool live_token_placeholder(const char *p, size_t len)
 {
 	bool seen[256] = { false };
 	size_t different = 0;
@@ -236,7 +236,7 @@ static size_t token_at(const struct shape *s, const char *p, size_t left)
 		n++;
 	while (n > s->min && s->alphabet == DOTTED && p[begin + n - 1] == '.')
 		n--; /* the end of a sentence */
-	if (n < s->min || n > s->max || placeholder(p + begin, n) || (s->check && !s->check(p, begin + n)))
+	if (n < s->min || n > s->max || live_token_placeholder(p + begin, n) || (s->check && !s->check(p, begin + n)))
 		return 0;
 	return begin + n;
 }
@@ -245,16 +245,16 @@ bool live_token_find(const char *text, size_t len, size_t from, struct live_toke
 {
 	static bool first[256];
 	if (!first['g'])
-		for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
-			first[(unsigned char)shapes[i].begin[0]] = true;
+		for (size_t i = 0; i < ARRAY_LEN(live_token_table); i++)
+			first[(unsigned char)live_token_table[i].begin[0]] = true;
 	for (size_t i = from; i < len; i++) {
 		unsigned char c = (unsigned char)text[i];
 		if (!first[c] || (i && (isalnum((unsigned char)text[i - 1]) || text[i - 1] == '_')))
 			continue;
-		for (size_t k = 0; k < ARRAY_LEN(shapes); k++) {
-			size_t n = (unsigned char)shapes[k].begin[0] == c ? token_at(&shapes[k], text + i, len - i) : 0;
+		for (size_t k = 0; k < ARRAY_LEN(live_token_table); k++) {
+			size_t n = (unsigned char)live_token_table[k].begin[0] == c ? token_at(&live_token_table[k], text + i, len - i) : 0;
 			if (n) {
-				*out = (struct live_token){ shapes[k].name, i, n };
+				*out = (struct live_token){ live_token_table[k].name, i, n };
 				return true;
 			}
 		}

@@ -39,7 +39,7 @@ void objects_look(struct objects *o, const struct secrets *bait)
 	o->bait = bait;
 }
 
-static void look(struct objects *o, const void *bytes, size_t len, const struct object_id *oid)
+static void objects_inspect(struct objects *o, const void *bytes, size_t len, const struct object_id *oid)
 {
 	const char *instead = secrets_within(o->bait, bytes, len);
 	if (instead && o->nr_found < ARRAY_LEN(o->found))
@@ -55,9 +55,9 @@ void objects_add(struct objects *o, enum object_type type, const void *bytes, si
 	object_name(type, bytes, len, &s->oid);
 	chain_object(type, bytes, len, &s->hash);
 	if (o->bait && type == OBJECT_BLOB)
-		look(o, bytes, len, &s->oid);
+		objects_inspect(o, bytes, len, &s->oid);
 	s->codec = codec_pack(o->packer, bytes, len, &o->packed);
-	s->data = xmemdup(o->packed.data, o->packed.len + 1); /* the NUL that ends every buf: never an empty allocation */
+	s->data = mem_dup(o->packed.data, o->packed.len + 1); /* the NUL that ends every buf: never an empty allocation */
 	s->len = o->packed.len;
 	*id_out = s->oid;
 }
@@ -100,7 +100,7 @@ uint64_t record_objects(struct record *r, struct objects *o, const struct event 
 	struct event at = *ev;
 	at.seq = record_queue_event(r, i); /* with it @o is the writer's */
 	for (size_t n = 0; n < nr; n++)
-		bait_note_file(r, &found[n], &at);
-	bait_note(r, NULL, &at);
+		honeytoken_seen_note_file(r, &found[n], &at);
+	honeytoken_seen_note(r, NULL, &at);
 	return at.seq;
 }

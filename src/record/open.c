@@ -20,34 +20,34 @@
 enum { RESERVE = 16 << 20, QUIET_MS = 60000, NAME_MAX_BYTES = 48 };
 enum { INDEX_US = 2000000, INDEX_BYTES = 4 << 20 }; /* at the end */
 
-static const struct record_fixed *fixed;
-static struct secrets *hidden;
+static const struct record_fixed *record_open_fixed;
+static struct secrets *record_open_hidden;
 
 void record_fix(const struct record_fixed *f)
 {
-	fixed = f;
+	record_open_fixed = f;
 }
 
 void record_hide(const struct secrets *s)
 {
-	secrets_free(&hidden);
-	hidden = s ? secrets_copy(s) : NULL;
+	secrets_free(&record_open_hidden);
+	record_open_hidden = s ? secrets_copy(s) : NULL;
 }
 
 int64_t record_wall_us(void)
 {
-	return fixed ? fixed->wall_us() : clock_wall_us();
+	return record_open_fixed ? record_open_fixed->wall_us() : clock_wall_us();
 }
 
 int64_t record_mono_us(void)
 {
-	return fixed ? fixed->mono_us() : clock_mono_us();
+	return record_open_fixed ? record_open_fixed->mono_us() : clock_mono_us();
 }
 
 int64_t record_asleep_us(void)
 {
-	if (fixed)
-		return fixed->asleep_us ? fixed->asleep_us() : 0;
+	if (record_open_fixed)
+		return record_open_fixed->asleep_us ? record_open_fixed->asleep_us() : 0;
 	return clock_mono_us() - clock_awake_us();
 }
 
@@ -104,7 +104,7 @@ static void make_id(char out[7])
 }
 
 /* Creates the empty file under a name that nobody has; fills r->path and r->id. */
-static int make_file(struct record *r, const char *dir, const char *name, struct err *err)
+static int record_open_make_file(struct record *r, const char *dir, const char *name, struct err *err)
 {
 	char day[16], shown[NAME_MAX_BYTES + 1], id[7];
 	time_t now = (time_t)(record_wall_us() / 1000000);
@@ -113,19 +113,19 @@ static int make_file(struct record *r, const char *dir, const char *name, struct
 	strftime(day, sizeof(day), "%Y-%m-%d", &tm);
 	clean_name(name, shown);
 	for (;;) {
-		if (fixed && fixed->id)
-			snprintf(id, sizeof(id), "%s", fixed->id);
+		if (record_open_fixed && record_open_fixed->id)
+			snprintf(id, sizeof(id), "%s", record_open_fixed->id);
 		else
 			make_id(id);
 		free(r->path);
-		r->path = xasprintf("%s/%s-%s-%s.glass", dir, day, shown, id);
+		r->path = mem_printf("%s/%s-%s-%s.glass", dir, day, shown, id);
 		CLEANUP(fd_close) int fd = open(r->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd >= 0)
 			break;
-		if (errno != EEXIST || (fixed && fixed->id))
+		if (errno != EEXIST || (record_open_fixed && record_open_fixed->id))
 			return err_sys(err, "cannot make session file '%s'", r->path);
 	}
-	r->id = xasprintf("s-%s", id);
+	r->id = mem_printf("s-%s", id);
 	return 0;
 }
 
@@ -139,7 +139,7 @@ static void sync_dir(const char *dir)
 /* Space that is given back when the disk is full at the end, so that closing events can always be written. */
 static int make_reserve(const char *path)
 {
-	CLEANUP(free_ptr) char *name = xasprintf("%s-reserve", path);
+	CLEANUP(free_ptr) char *name = mem_printf("%s-reserve", path);
 	CLEANUP(fd_close) int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 || fallocate(fd, 0, 0, RESERVE) < 0) {
 		unlink(name);
@@ -157,8 +157,8 @@ static void put_machine(json_t *body)
 	char host[256] = "";
 	if (file_read("/proc/sys/kernel/random/boot_id", &boot, 64, &err) == 0 && boot.len)
 		boot.data[strcspn(boot.data, "\n")] = 0;
-	if (fixed && fixed->host) {
-		snprintf(host, sizeof(host), "%s", fixed->host);
+	if (record_open_fixed && record_open_fixed->host) {
+		snprintf(host, sizeof(host), "%s", record_open_fixed->host);
 		buf_reset(&boot);
 	} else {
 		gethostname(host, sizeof(host) - 1);
@@ -169,14 +169,14 @@ static void put_machine(json_t *body)
 	json_put_int(body, "format", SCHEMA_FORMAT);
 }
 
-static void put_hex(json_t *o, const char *name, const void *bytes, size_t len)
+static void record_open_put_hex(json_t *o, const char *name, const void *bytes, size_t len)
 {
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
 	hex_append(&hex, bytes, len);
 	json_put_str(o, name, hex.data);
 }
 
-static void begin(struct record *r, struct loop *l, const struct record_ops *ops, void *self)
+static void record_open_begin(struct record *r, struct loop *l, const struct record_ops *ops, void *self)
 {
 	r->loop = l;
 	r->ops = ops ? *ops : (struct record_ops){ 0 };
@@ -184,8 +184,8 @@ static void begin(struct record *r, struct loop *l, const struct record_ops *ops
 	r->head = r->announced = r->committed = r->durable = store_seq(r->store);
 	r->clock_off = record_wall_us() - record_mono_us();
 	r->asleep = record_asleep_us();
-	r->secrets = secrets_copy(hidden);
-	bait_begin(r);
+	r->secrets = secrets_copy(record_open_hidden);
+	honeytoken_seen_begin(r);
 	r->outputs = outputs_new();
 	r->wake = loop_wake_new(l, record_on_wake, r);
 	r->timer = loop_timer_new(l, outputs_on_timer, r);
@@ -219,7 +219,7 @@ static void remove_file(const char *path)
 {
 	static const char *const tail[] = { "", "-wal", "-shm", "-journal", "-lease", "-reserve" };
 	for (size_t i = 0; i < ARRAY_LEN(tail); i++) {
-		CLEANUP(free_ptr) char *name = xasprintf("%s%s", path, tail[i]);
+		CLEANUP(free_ptr) char *name = mem_printf("%s%s", path, tail[i]);
 		unlink(name);
 	}
 }
@@ -231,8 +231,8 @@ int record_fork(const char *from, uint64_t seq, const char *dir, const char *nam
 	struct session *src;
 	if (session_open(&src, from, err) < 0)
 		return -1;
-	CLEANUP(free_ptr) char *shown = xstrdup(name ? name : session_name(src));
-	CLEANUP(free_ptr) char *beside = xstrdup(from);
+	CLEANUP(free_ptr) char *shown = mem_strdup(name ? name : session_name(src));
+	CLEANUP(free_ptr) char *beside = mem_strdup(from);
 	session_close(&src);
 	char *slash = strrchr(beside, '/');
 	if (slash)
@@ -240,7 +240,7 @@ int record_fork(const char *from, uint64_t seq, const char *dir, const char *nam
 	const char *to = dir ? dir : slash ? beside : ".";
 	if (dir_make(to, 0700, err) < 0 || refuse_network(to, err) < 0 || key_load(seed, err) < 0)
 		return -1;
-	if (make_file(r, to, shown, err) < 0)
+	if (record_open_make_file(r, to, shown, err) < 0)
 		return -1;
 	random_bytes(r->uuid, UUID_LEN);
 	int rc = store_create(&r->store, r->path, r->id, r->uuid, shown, seed, err);
@@ -269,7 +269,7 @@ int record_create(struct record **out, struct loop *l, const char *dir, const ch
 	CLEANUP(free_ptr) char *real = realpath(dir, NULL);
 	if (!real)
 		return err_sys(err, "cannot find '%s'", dir);
-	if (make_file(r, real, name, err) < 0)
+	if (record_open_make_file(r, real, name, err) < 0)
 		return -1;
 	random_bytes(r->uuid, UUID_LEN);
 	sign_key(seed, key);
@@ -281,12 +281,12 @@ int record_create(struct record **out, struct loop *l, const char *dir, const ch
 		return -1;
 	}
 	sync_dir(real);
-	begin(r, l, ops, self);
+	record_open_begin(r, l, ops, self);
 	json_t *body = json_object();
 	json_put_str(body, "id", r->id);
-	put_hex(body, "uuid", r->uuid, UUID_LEN);
+	record_open_put_hex(body, "uuid", r->uuid, UUID_LEN);
 	json_put_str(body, "name", name);
-	put_hex(body, "key", key, SIGN_KEY_LEN);
+	record_open_put_hex(body, "key", key, SIGN_KEY_LEN);
 	put_machine(body);
 	if (start_body)
 		json_object_update_missing(body, start_body);
@@ -305,7 +305,7 @@ int record_resume(struct record **out, struct loop *l, const char *path, const s
 	r->path = realpath(path, NULL);
 	if (!r->path)
 		return err_sys(err, "cannot find '%s'", path);
-	CLEANUP(free_ptr) char *dir = xstrndup(r->path, (size_t)(strrchr(r->path, '/') - r->path));
+	CLEANUP(free_ptr) char *dir = mem_strndup(r->path, (size_t)(strrchr(r->path, '/') - r->path));
 	if (refuse_network(*dir ? dir : "/", err) < 0 || key_load(seed, err) < 0)
 		return -1;
 	sign_key(seed, key);
@@ -322,7 +322,7 @@ int record_resume(struct record **out, struct loop *l, const char *path, const s
 	if (ops && ops->copy)
 		store_unanchored(r->store);
 	bool known = store_origin(r->store, &from); /* before the writer has the store */
-	begin(r, l, ops, self);
+	record_open_begin(r, l, ops, self);
 	json_t *body = json_object();
 	bool forked = known && from.seq == r->head;
 	json_put_int(body, "head", (int64_t)r->head);
@@ -330,11 +330,11 @@ int record_resume(struct record **out, struct loop *l, const char *path, const s
 		json_put_str(body, "torn", torn);
 	if (forked) {
 		json_put_str(body, "from", from.id);
-		put_hex(body, "from_uuid", from.uuid, UUID_LEN);
+		record_open_put_hex(body, "from_uuid", from.uuid, UUID_LEN);
 		json_put_str(body, "id", r->id);
-		put_hex(body, "uuid", r->uuid, UUID_LEN);
+		record_open_put_hex(body, "uuid", r->uuid, UUID_LEN);
 	}
-	put_hex(body, "key", key, SIGN_KEY_LEN);
+	record_open_put_hex(body, "key", key, SIGN_KEY_LEN);
 	put_machine(body);
 	record_append_json(r, forked ? EV_SESSION_FORKED : EV_SESSION_RESUMED, 0, 0, 0, 0, body);
 	*out = take(&r);
@@ -355,11 +355,11 @@ static void free_parts(struct record *r)
 		free(r->redacted);
 		r->redacted = next;
 	}
-	bait_end(r);
+	honeytoken_seen_end(r);
 	secrets_free(&r->secrets);
 	outputs_free(&r->outputs);
-	recent_free(&r->pooled);
-	recent_free(&r->lists);
+	lru_free(&r->pooled);
+	lru_free(&r->lists);
 	free(r->barrier);
 	free(r->open);
 	buf_release(&r->text);
@@ -388,7 +388,7 @@ int record_close(struct record **rp, json_t *end_body, struct err *err)
 	if (store_close(&r->store, whole, err) < 0)
 		rc = -1;
 	if (rc == 0) {
-		CLEANUP(free_ptr) char *lease = xasprintf("%s-lease", r->path);
+		CLEANUP(free_ptr) char *lease = mem_printf("%s-lease", r->path);
 		unlink(lease);
 	}
 	free_parts(r);

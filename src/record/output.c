@@ -86,15 +86,15 @@ static void look_for_tokens(struct record *r, int nr, struct stream *s, const st
 	if (tail) {
 		buf_append(&both, s->tail.data, tail);
 		buf_append(&both, s->data.data, s->data.len < LIVE_TOKEN_MAX ? s->data.len : LIVE_TOKEN_MAX);
-		bait_look_tokens(r, nr, s->off - tail, both.data, both.len, at);
+		honeytoken_seen_look_tokens(r, nr, s->off - tail, both.data, both.len, at);
 	}
-	bait_look_tokens(r, nr, s->off, s->data.data, s->data.len, at);
+	honeytoken_seen_look_tokens(r, nr, s->off, s->data.data, s->data.len, at);
 	size_t keep = s->data.len < TAIL ? s->data.len : TAIL;
 	buf_reset(&s->tail);
 	buf_append(&s->tail, s->data.data + s->data.len - keep, keep);
 }
 
-static void seal(struct record *r, uint64_t action, int nr, struct stream *s)
+static void output_seal(struct record *r, uint64_t action, int nr, struct stream *s)
 {
 	if (!s->data.len)
 		return;
@@ -121,15 +121,15 @@ static void seal(struct record *r, uint64_t action, int nr, struct stream *s)
 }
 
 /* Memory for a new segment: all of it at once when much comes, and exactly, so that it is the same block again and again. */
-static void room(struct buf *b, size_t first)
+static void output_room(struct buf *b, size_t first)
 {
 	if (b->cap || first < SEGMENT / 32)
 		return;
 	b->cap = SEGMENT + 1;
-	b->data = xmalloc(b->cap);
+	b->data = mem_alloc(b->cap);
 }
 
-static void keep(struct record *r, struct output *o, int nr, const char *bytes, size_t len)
+static void output_keep(struct record *r, struct output *o, int nr, const char *bytes, size_t len)
 {
 	struct stream *s = &o->stream[nr];
 	int64_t now = record_wall_us();
@@ -139,7 +139,7 @@ static void keep(struct record *r, struct output *o, int nr, const char *bytes, 
 		size_t n = SEGMENT - s->data.len < len ? SEGMENT - s->data.len : len;
 		o->last_us = now > o->last_us ? now : o->last_us + 1;
 		if (!s->data.len) {
-			room(&s->data, n);
+			output_room(&s->data, n);
 			s->first_us = s->last_us = o->last_us;
 		}
 		leb128_put(&s->times, (uint64_t)(o->last_us - s->last_us));
@@ -150,7 +150,7 @@ static void keep(struct record *r, struct output *o, int nr, const char *bytes, 
 		bytes += n;
 		len -= n;
 		if (s->data.len == SEGMENT)
-			seal(r, o->action, nr, s);
+			output_seal(r, o->action, nr, s);
 	}
 	if (!r->outputs->timing && s->data.len) {
 		r->outputs->timing = true;
@@ -160,9 +160,9 @@ static void keep(struct record *r, struct output *o, int nr, const char *bytes, 
 
 static void note_bait(struct record *r, uint64_t action)
 {
-	const struct open_action *open = bait_mark(r) ? record_open_action(r, action) : NULL;
+	const struct open_action *open = honeytoken_seen_mark(r) ? record_open_action(r, action) : NULL;
 	struct event at = { .seq = action, .action = action, .agent = open ? open->agent : 0, .box = open ? open->box : 0 };
-	bait_note(r, "output", &at);
+	honeytoken_seen_note(r, "output", &at);
 }
 
 void record_output(struct record *r, uint64_t action, enum record_stream nr, const void *bytes, size_t len)
@@ -171,17 +171,17 @@ void record_output(struct record *r, uint64_t action, enum record_stream nr, con
 	struct output *o = output_of(r->outputs, action, true);
 	struct stream *s = &o->stream[nr];
 	if (!secrets_any(r->secrets) && !s->held.len) {
-		keep(r, o, (int)nr, bytes, len);
+		output_keep(r, o, (int)nr, bytes, len);
 		return;
 	}
 	struct buf *clean = &r->outputs->clean;
 	buf_reset(clean);
 	secrets_stream(r->secrets, &s->held, bytes, len, false, clean);
 	note_bait(r, action);
-	keep(r, o, (int)nr, clean->data, clean->len);
+	output_keep(r, o, (int)nr, clean->data, clean->len);
 }
 
-static void keep_held(struct record *r, struct output *o, int nr)
+static void output_keep_held(struct record *r, struct output *o, int nr)
 {
 	struct stream *s = &o->stream[nr];
 	if (!s->held.len)
@@ -190,19 +190,19 @@ static void keep_held(struct record *r, struct output *o, int nr)
 	buf_reset(clean);
 	secrets_stream(r->secrets, &s->held, "", 0, true, clean);
 	note_bait(r, o->action);
-	keep(r, o, nr, clean->data, clean->len);
+	output_keep(r, o, nr, clean->data, clean->len);
 }
 
 static void end_stream(struct record *r, struct output *o, int nr)
 {
-	keep_held(r, o, nr);
-	seal(r, o->action, nr, &o->stream[nr]);
+	output_keep_held(r, o, nr);
+	output_seal(r, o->action, nr, &o->stream[nr]);
 }
 
 uint64_t record_output_mark(struct record *r, uint64_t action, enum record_stream nr)
 {
 	struct output *o = output_of(r->outputs, action, true);
-	keep_held(r, o, (int)nr);
+	output_keep_held(r, o, (int)nr);
 	return o->stream[nr].off + o->stream[nr].data.len;
 }
 
@@ -210,7 +210,7 @@ void record_output_seal(struct record *r, uint64_t action, enum record_stream nr
 {
 	struct output *o = output_of(r->outputs, action, false);
 	if (o)
-		seal(r, action, (int)nr, &o->stream[nr]);
+		output_seal(r, action, (int)nr, &o->stream[nr]);
 }
 
 void record_output_end(struct record *r, uint64_t action)
@@ -266,7 +266,7 @@ void outputs_on_timer(void *self)
 		for (int nr = 1; nr < STREAMS; nr++) {
 			struct stream *s = &all->item[i]->stream[nr];
 			if (s->data.len && (now - s->last_us >= SILENCE_US || now - s->first_us >= AGE_US))
-				seal(r, all->item[i]->action, nr, s);
+				output_seal(r, all->item[i]->action, nr, s);
 			all->timing |= s->data.len > 0;
 		}
 	if (all->timing)

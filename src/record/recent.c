@@ -12,17 +12,17 @@ struct recent {
 	uint8_t *entry, *spare;
 };
 
-struct recent *recent_new(size_t entry_size, size_t nr)
+struct recent *lru_new(size_t entry_size, size_t nr)
 {
 	struct recent *t = NEW(struct recent);
 	t->size = entry_size;
 	t->buckets = nr / WAYS;
-	t->entry = xcalloc(nr, entry_size);
-	t->spare = xcalloc(1, entry_size);
+	t->entry = mem_calloc(nr, entry_size);
+	t->spare = mem_calloc(1, entry_size);
 	return t;
 }
 
-void recent_free(struct recent **tp)
+void lru_free(struct recent **tp)
 {
 	struct recent *t = *tp;
 	*tp = NULL;
@@ -47,7 +47,7 @@ static void *to_front(const struct recent *t, uint8_t *bucket, size_t way)
 	return bucket;
 }
 
-void *recent_find(struct recent *t, const struct hash *h)
+void *lru_find(struct recent *t, const struct hash *h)
 {
 	uint8_t *bucket = bucket_of(t, h);
 	for (size_t i = 0; i < WAYS; i++)
@@ -56,7 +56,7 @@ void *recent_find(struct recent *t, const struct hash *h)
 	return NULL;
 }
 
-void *recent_add(struct recent *t, const struct hash *h)
+void *lru_add(struct recent *t, const struct hash *h)
 {
 	uint8_t *bucket = bucket_of(t, h), *last = bucket + (WAYS - 1) * t->size;
 	memset(last, 0, t->size);

@@ -14,11 +14,11 @@ enum { RECENT_KEY = 16 };
 struct recent;
 
 /* @nr: entries, a power of two, at least 8. Returns owned. */
-struct recent *recent_new(size_t entry_size, size_t nr);
-void recent_free(struct recent **t);
+struct recent *lru_new(size_t entry_size, size_t nr);
+void lru_free(struct recent **t);
 /* Borrowed until the next call; NULL: not known. */
-void *recent_find(struct recent *t, const struct hash *h);
+void *lru_find(struct recent *t, const struct hash *h);
 /* A new entry for @h, zeroes behind its key; borrowed as above. @h must not be in the table. */
-void *recent_add(struct recent *t, const struct hash *h);
+void *lru_add(struct recent *t, const struct hash *h);
 
 #endif

@@ -12,7 +12,7 @@ enum { JUMP_US = 2000000, POOLED_MAX = 32768 };
 
 struct item *item_new(enum item_type type, const void *bytes, size_t len)
 {
-	struct item *i = xmalloc(sizeof(*i) + len + 1);
+	struct item *i = mem_alloc(sizeof(*i) + len + 1);
 	memset(i, 0, sizeof(*i));
 	i->type = type;
 	memcpy(i->bytes, bytes, len);
@@ -162,7 +162,7 @@ uint64_t record_queue_event(struct record *r, struct item *i)
 	return seq;
 }
 
-static uint64_t append(struct record *r, const struct event *ev, const char *body, size_t len)
+static uint64_t record_append_body(struct record *r, const struct event *ev, const char *body, size_t len)
 {
 	assert(len >= 2 && body[0] == '{' && body[len - 1] == '}');
 	if (secrets_clean_body(r->secrets, body, len, &r->clean)) {
@@ -176,13 +176,13 @@ static uint64_t append(struct record *r, const struct event *ev, const char *bod
 	i->ev.len = len;
 	struct event at = *ev;
 	at.seq = record_queue_event(r, i);
-	bait_note(r, NULL, &at);
+	honeytoken_seen_note(r, NULL, &at);
 	return at.seq;
 }
 
 uint64_t record_append(struct record *r, const struct event *ev)
 {
-	return append(r, ev, ev->body, ev->len);
+	return record_append_body(r, ev, ev->body, ev->len);
 }
 
 uint64_t record_append_json(struct record *r, uint16_t kind, uint64_t cause, uint64_t agent, uint64_t box,
@@ -193,7 +193,7 @@ uint64_t record_append_json(struct record *r, uint16_t kind, uint64_t cause, uin
 	buf_reset(&r->text);
 	json_dump_buf(body, &r->text);
 	json_decref(body);
-	return append(r, &ev, r->text.data, r->text.len);
+	return record_append_body(r, &ev, r->text.data, r->text.len);
 }
 
 int record_secret(struct record *r, const char *name, const char *value, size_t len, struct err *err)
@@ -208,25 +208,25 @@ struct secrets *record_hidden(const struct record *r)
 
 bool record_clean_json(struct record *r, const char *text, size_t len, struct buf *out)
 {
-	size_t mark = bait_mark(r);
+	size_t mark = honeytoken_seen_mark(r);
 	bool held = secrets_clean_body(r->secrets, text, len, out);
-	bait_forget(r, mark);
+	honeytoken_seen_forget(r, mark);
 	return held;
 }
 
 bool record_clean(struct record *r, const void *bytes, size_t len, struct buf *out)
 {
-	size_t mark = bait_mark(r);
+	size_t mark = honeytoken_seen_mark(r);
 	bool held = secrets_clean(r->secrets, bytes, len, out);
-	bait_forget(r, mark);
+	honeytoken_seen_forget(r, mark);
 	return held;
 }
 
 void record_clean_piece(struct record *r, struct buf *held, const void *bytes, size_t len, bool end, struct buf *out)
 {
-	size_t mark = bait_mark(r);
+	size_t mark = honeytoken_seen_mark(r);
 	secrets_stream(r->secrets, held, bytes, len, end, out);
-	bait_forget(r, mark);
+	honeytoken_seen_forget(r, mark);
 }
 
 /* --- messages ------------------------------------------------------------------------------------------------- */
@@ -238,10 +238,10 @@ static bool pooled_lately(struct record *r, const struct hash *id)
 		uint8_t key[RECENT_KEY];
 	};
 	if (!r->pooled)
-		r->pooled = recent_new(sizeof(struct pooled), POOLED_MAX);
-	if (recent_find(r->pooled, id))
+		r->pooled = lru_new(sizeof(struct pooled), POOLED_MAX);
+	if (lru_find(r->pooled, id))
 		return true;
-	recent_add(r->pooled, id);
+	lru_add(r->pooled, id);
 	return false;
 }
 

@@ -68,9 +68,9 @@ struct secrets *record_hidden(const struct record *r);
 
 /* As record_secret, for a honeytoken: wherever it is found (an event, an output, a message of a model), honeytoken.seen follows;
  * once for each place and action, as far as the last of them are remembered. The rules of record_secret hold. */
-NODISCARD int record_bait(struct record *r, const char *name, const char *value, size_t len, struct err *err);
+NODISCARD int record_honeytoken(struct record *r, const char *name, const char *value, size_t len, struct err *err);
 /* The honeytokens of a record, for objects_look. Returns owned; NULL: there are none. */
-struct secrets *record_baits(const struct record *r);
+struct secrets *record_honeytokens(const struct record *r);
 /* Bytes of action @action that are sent out and not kept (a connection's): are there honeytokens in them? @held: the
  * caller's, one for each connection. */
 void record_look(struct record *r, uint64_t action, struct buf *held, const void *bytes, size_t len);

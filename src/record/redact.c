@@ -42,7 +42,7 @@ int record_redact(struct record *r, const char *what, uint64_t id, const struct 
 		buf_append(&text, r->clean.data, r->clean.len);
 	}
 	if (!strcmp(what, "message"))
-		recent_free(&r->lists); /* if it is one, the next must not begin with it */
+		lru_free(&r->lists); /* if it is one, the next must not begin with it */
 	struct item *it = item_new(ITEM_REDACT, text.data, text.len);
 	it->ev.kind = EV_REDACTED;
 	it->ev.cause = !strcmp(what, "event") ? row : 0;

@@ -6,7 +6,7 @@
 #include "record/read/verify.h"
 
 /* What was committed and is not there any more was taken away: the machine has not gone down since. */
-static int reaches(struct session *s, const struct lease_note *was, struct err *err)
+static int record_resume_reaches(struct session *s, const struct lease_note *was, struct err *err)
 {
 	uint64_t head = session_head(s);
 	if (head >= was->seq)
@@ -22,11 +22,11 @@ int resume_check(const char *path, const struct lease_note *was, char *torn, siz
 	struct session *s;
 	struct log_end log;
 	*torn = 0;
-	if (sums_look_log(path, &log, err) < 0 || session_open(&s, path, err) < 0)
+	if (page_checksum_look_log(path, &log, err) < 0 || session_open(&s, path, err) < 0)
 		return -1;
 	int rc = verify_tail(s, err);
 	if (rc == 0)
-		rc = reaches(s, was, err);
+		rc = record_resume_reaches(s, was, err);
 	if (rc == 0 && log.was_synced)
 		rc = err_set(err, ERR_DAMAGED, "session file '%s': its write-ahead log %s at byte 0, so nothing in it can be read", path, log.why);
 	if (rc == 0 && log.turned_at && !was->seq)

@@ -57,7 +57,7 @@ static size_t pair_at(const char *p)
 	return (size_t)(unsigned char)p[0] << 8 | (unsigned char)p[1];
 }
 
-static void build(struct secrets *s)
+static void secrets_build(struct secrets *s)
 {
 	enum { FAR = 255 };
 	s->longest = 0;
@@ -68,8 +68,8 @@ static void build(struct secrets *s)
 		s->begins[(unsigned char)s->item[i].bytes[0]] = true;
 	}
 	if (!s->away) {
-		s->away = xmalloc(PAIRS);
-		s->first = xcalloc(PAIRS, sizeof(*s->first));
+		s->away = mem_alloc(PAIRS);
+		s->first = mem_calloc(PAIRS, sizeof(*s->first));
 	}
 	memset(s->away, (int)(s->window - 1), PAIRS);
 	for (size_t i = 0; i < PAIRS; i++)
@@ -88,7 +88,7 @@ static void build(struct secrets *s)
 }
 
 /* As @like, of which nothing is taken. */
-static void add_pattern(struct secrets *s, const struct pattern *like, const void *bytes, size_t len)
+static void secrets_add_pattern(struct secrets *s, const struct pattern *like, const void *bytes, size_t len)
 {
 	if (len < SECRET_SHORTEST)
 		return;
@@ -97,7 +97,7 @@ static void add_pattern(struct secrets *s, const struct pattern *like, const voi
 			return;
 	GROW(s->item, s->nr, s->cap);
 	s->item[s->nr++] = (struct pattern){
-		.bytes = xmemdup(bytes, len), .len = len, .instead = xstrdup(like->instead), .form = like->form, .bait = like->bait
+		.bytes = mem_dup(bytes, len), .len = len, .instead = mem_strdup(like->instead), .form = like->form, .bait = like->bait
 	};
 	s->bait |= like->bait;
 }
@@ -110,11 +110,11 @@ struct adding {
 static void add_form(void *self, const void *bytes, size_t len)
 {
 	struct adding *a = self;
-	add_pattern(a->s, &a->like, bytes, len);
+	secrets_add_pattern(a->s, &a->like, bytes, len);
 	a->like.form = true;
 }
 
-static int add(struct secrets *s, const char *name, const char *value, size_t len, bool bait, struct err *err)
+static int secrets_insert(struct secrets *s, const char *name, const char *value, size_t len, bool bait, struct err *err)
 {
 	if (len < SECRET_SHORTEST)
 		return err_set(err, ERR_INVALID,
@@ -122,25 +122,25 @@ static int add(struct secrets *s, const char *name, const char *value, size_t le
 			       SECRET_SHORTEST);
 	if (len > SECRET_LONGEST)
 		return err_set(err, ERR_INVALID, "secret '%s' is longer than %d bytes", name, SECRET_LONGEST);
-	struct adding a = { s, { .instead = xasprintf("<secret:%s>", name), .bait = bait } };
+	struct adding a = { s, { .instead = mem_printf("<secret:%s>", name), .bait = bait } };
 	/* the replacement stands inside JSON strings: it may hold nothing that would have to be escaped there */
 	for (char *c = a.like.instead + 8; c[1]; c++)
 		if (!isalnum((unsigned char)*c) && !strchr("_.-/", *c))
 			*c = '_';
 	secret_forms(value, len, add_form, &a);
 	free(a.like.instead);
-	build(s);
+	secrets_build(s);
 	return 0;
 }
 
 int secrets_add(struct secrets *s, const char *name, const char *value, size_t len, struct err *err)
 {
-	return add(s, name, value, len, false, err);
+	return secrets_insert(s, name, value, len, false, err);
 }
 
 int secrets_add_bait(struct secrets *s, const char *name, const char *value, size_t len, struct err *err)
 {
-	return add(s, name, value, len, true, err);
+	return secrets_insert(s, name, value, len, true, err);
 }
 
 void secrets_watch(struct secrets *s, secrets_found_fn *found, void *self)
@@ -149,25 +149,25 @@ void secrets_watch(struct secrets *s, secrets_found_fn *found, void *self)
 	s->found_self = self;
 }
 
-static struct secrets *copy_of(const struct secrets *s, bool plain, bool bait)
+static struct secrets *secrets_copy_of(const struct secrets *s, bool plain, bool bait)
 {
 	struct secrets *copy = secrets_new();
 	for (size_t i = 0; s && i < s->nr; i++)
 		if (s->item[i].bait ? bait : plain)
-			add_pattern(copy, &s->item[i], s->item[i].bytes, s->item[i].len);
+			secrets_add_pattern(copy, &s->item[i], s->item[i].bytes, s->item[i].len);
 	if (copy->nr)
-		build(copy);
+		secrets_build(copy);
 	return copy;
 }
 
 struct secrets *secrets_copy(const struct secrets *s)
 {
-	return copy_of(s, true, true);
+	return secrets_copy_of(s, true, true);
 }
 
 struct secrets *secrets_part(const struct secrets *s, bool bait)
 {
-	return copy_of(s, !bait, bait);
+	return secrets_copy_of(s, !bait, bait);
 }
 
 bool secrets_any_bait(const struct secrets *s)
@@ -180,7 +180,7 @@ bool secrets_any(const struct secrets *s)
 	return s && s->nr > 0;
 }
 
-static int by_bytes(const void *a, const void *b)
+static int secrets_by_bytes(const void *a, const void *b)
 {
 	return memcmp(a, b, HASH_LEN);
 }
@@ -188,7 +188,7 @@ static int by_bytes(const void *a, const void *b)
 void secrets_fingerprint(const struct secrets *s, const void *salt, size_t salt_len, struct hash *out)
 {
 	size_t nr = 0;
-	struct hash *each = xcalloc(s && s->nr ? s->nr : 1, sizeof(*each));
+	struct hash *each = mem_calloc(s && s->nr ? s->nr : 1, sizeof(*each));
 	for (size_t i = 0; s && i < s->nr; i++) {
 		if (s->item[i].form)
 			continue;
@@ -199,7 +199,7 @@ void secrets_fingerprint(const struct secrets *s, const void *salt, size_t salt_
 		hash_end(&one, &each[nr++]);
 	}
 	if (nr)
-		qsort(each, nr, sizeof(*each), by_bytes); /* the order in which they were told does not matter */
+		qsort(each, nr, sizeof(*each), secrets_by_bytes); /* the order in which they were told does not matter */
 	struct hash_ctx all;
 	hash_begin(&all);
 	hash_add(&all, salt, salt_len);
@@ -209,7 +209,7 @@ void secrets_fingerprint(const struct secrets *s, const void *salt, size_t salt_
 }
 
 /* The first place at or after @from where a value stands; of those that begin there the longest. */
-static const struct pattern *find(const struct secrets *s, const char *text, size_t len, size_t from, size_t *at_out)
+static const struct pattern *secrets_find(const struct secrets *s, const char *text, size_t len, size_t from, size_t *at_out)
 {
 	for (size_t at = from; s->nr && at + s->window <= len;) {
 		size_t pair = pair_at(text + at + s->window - 2);
@@ -237,7 +237,7 @@ static size_t clean_to(const struct secrets *s, const char *text, size_t len, st
 {
 	size_t done = 0, at;
 	const struct pattern *p;
-	while ((p = find(s, text, len, done, &at))) {
+	while ((p = secrets_find(s, text, len, done, &at))) {
 		buf_append(out, text + done, at - done);
 		buf_puts(out, p->instead);
 		done = at + p->len;
@@ -250,7 +250,7 @@ static size_t clean_to(const struct secrets *s, const char *text, size_t len, st
 const char *secrets_within(const struct secrets *s, const void *bytes, size_t len)
 {
 	size_t at;
-	const struct pattern *p = s ? find(s, bytes, len, 0, &at) : NULL;
+	const struct pattern *p = s ? secrets_find(s, bytes, len, 0, &at) : NULL;
 	return p ? p->instead : NULL;
 }
 

@@ -11,7 +11,7 @@ struct maker {
 	void *self;
 };
 
-static void give(const struct maker *m, struct buf *form)
+static void secrets_forms_give(const struct maker *m, struct buf *form)
 {
 	m->each(m->self, form->data, form->len);
 	secret_wipe(form->data, form->len);
@@ -19,7 +19,7 @@ static void give(const struct maker *m, struct buf *form)
 }
 
 /* As it stands between the quotes of a JSON string. False: it is no text. */
-static bool put_json(struct buf *out, const char *text, size_t len, size_t flags)
+static bool secrets_forms_put_json(struct buf *out, const char *text, size_t len, size_t flags)
 {
 	json_t *j = json_stringn(text, len);
 	if (!j)
@@ -50,8 +50,8 @@ static void small_digits(struct buf *text)
 static void json_form(const struct maker *m, struct buf *once)
 {
 	CLEANUP(buf_release) struct buf twice = BUF_INIT;
-	if (put_json(&twice, once->data, once->len, 0))
-		give(m, &twice);
+	if (secrets_forms_put_json(&twice, once->data, once->len, 0))
+		secrets_forms_give(m, &twice);
 	m->each(m->self, once->data, once->len);
 }
 
@@ -60,7 +60,7 @@ static void json_forms(const struct maker *m, const char *value, size_t len)
 	static const size_t how[] = { 0, JSON_ESCAPE_SLASH, JSON_ENSURE_ASCII, JSON_ESCAPE_SLASH | JSON_ENSURE_ASCII };
 	CLEANUP(buf_release) struct buf once = BUF_INIT;
 	for (size_t i = 0; i < ARRAY_LEN(how); i++) {
-		if (!put_json(&once, value, len, how[i]))
+		if (!secrets_forms_put_json(&once, value, len, how[i]))
 			return; /* in JSON it can stand as base64 only */
 		json_form(m, &once);
 		small_digits(&once);
@@ -82,10 +82,10 @@ static void base64_forms(const struct maker *m, const char *value, size_t len)
 		buf_append(&shifted, value, len);
 		base64_append(&text, shifted.data, shifted.len);
 		buf_append(&form, text.data + from, until - from);
-		give(m, &form);
+		secrets_forms_give(m, &form);
 		for (size_t i = from; i < until; i++)
 			buf_putc(&form, text.data[i] == '+' ? '-' : text.data[i] == '/' ? '_' : text.data[i]);
-		give(m, &form);
+		secrets_forms_give(m, &form);
 		secret_wipe(text.data, text.len);
 		secret_wipe(shifted.data, shifted.len);
 		buf_reset(&text);
@@ -108,18 +108,18 @@ static void url_form(const struct maker *m, const char *value, size_t len, const
 			buf_putc(&form, digits[c & 15]);
 		}
 	}
-	give(m, &form);
+	secrets_forms_give(m, &form);
 }
 
 static void hex_forms(const struct maker *m, const char *value, size_t len)
 {
 	CLEANUP(buf_release) struct buf form = BUF_INIT;
 	hex_append(&form, value, len);
-	give(m, &form);
+	secrets_forms_give(m, &form);
 	hex_append(&form, value, len);
 	for (size_t i = 0; i < form.len; i++)
 		form.data[i] = (char)toupper((unsigned char)form.data[i]);
-	give(m, &form);
+	secrets_forms_give(m, &form);
 }
 
 void secret_forms(const char *value, size_t len, secret_form_fn *each, void *self)

@@ -81,7 +81,7 @@ enum store_rc store_failed(struct store *s, int rc)
 }
 
 /* Steps a statement that gives no rows. */
-static enum store_rc run(struct store *s, enum sql which)
+static enum store_rc store_run(struct store *s, enum sql which)
 {
 	sqlite3_stmt *st = s->stmt[which];
 	errno = 0;
@@ -116,7 +116,7 @@ enum store_rc store_begin(struct store *s)
 	s->before = s->now;
 	s->changes = sqlite3_total_changes64(s->db);
 	buf_reset(&s->anchor);
-	return run(s, SQL_BEGIN);
+	return store_run(s, SQL_BEGIN);
 }
 
 struct proof {
@@ -124,7 +124,7 @@ struct proof {
 	struct hash body, chain;
 };
 
-static void prove(struct store *s, const struct event *ev, struct proof *out)
+static void store_prove(struct store *s, const struct event *ev, struct proof *out)
 {
 	assert(ev->seq == s->now.seq + 1);
 	store_salt(s, out->salt);
@@ -156,11 +156,11 @@ static enum store_rc put_events(struct store *s, enum sql which, const struct ev
 {
 	UNSET struct proof p[EVENT_ROWS];
 	for (int i = 0; i < nr; i++) {
-		prove(s, ev[i], &p[i]);
+		store_prove(s, ev[i], &p[i]);
 		bind_event(s->stmt[which], i * EVENT_COLUMNS, ev[i], &p[i]);
 	}
 	s->indexed = false;
-	return run(s, which);
+	return store_run(s, which);
 }
 
 enum store_rc store_events(struct store *s, const struct event *const *ev, size_t nr)
@@ -173,7 +173,7 @@ enum store_rc store_events(struct store *s, const struct event *const *ev, size_
 	return rc;
 }
 
-static enum store_rc put_event(struct store *s, const struct event *ev)
+static enum store_rc store_put_event(struct store *s, const struct event *ev)
 {
 	return put_events(s, SQL_EVENT, &ev, 1);
 }
@@ -190,7 +190,7 @@ static enum store_rc event_with(struct store *s, const struct event *ev, const c
 	buf_putc(&s->body, '}');
 	full.body = s->body.data;
 	full.len = s->body.len;
-	return put_event(s, &full);
+	return store_put_event(s, &full);
 }
 
 enum store_rc store_segment(struct store *s, const struct event *ev, const struct store_segment *seg)
@@ -220,7 +220,7 @@ enum store_rc store_segment(struct store *s, const struct event *ev, const struc
 	sqlite3_bind_int(st, 11, (int)codec);
 	bind_bytes(st, 12, s->packed.data, s->packed.len);
 	s->now.segment = id;
-	enum store_rc rc = run(s, SQL_SEGMENT);
+	enum store_rc rc = store_run(s, SQL_SEGMENT);
 	return rc == STORE_OK ? event_with(s, ev, more.data) : rc;
 }
 
@@ -247,7 +247,7 @@ enum store_rc store_objects(struct store *s, const struct event *ev, struct stor
 		bind_bytes(st, 5, o[i].hash.b, HASH_LEN);
 		sqlite3_bind_int(st, 6, (int)o[i].codec);
 		bind_bytes(st, 7, o[i].data, o[i].len);
-		enum store_rc rc = run(s, SQL_OBJECT);
+		enum store_rc rc = store_run(s, SQL_OBJECT);
 		if (rc != STORE_OK)
 			return rc;
 		if (!sqlite3_changes(s->db))
@@ -272,7 +272,7 @@ enum store_rc store_message(struct store *s, const struct hash *id, const void *
 	bind_int(st, 2, len);
 	sqlite3_bind_int(st, 3, (int)codec);
 	bind_bytes(st, 4, plain ? bytes : s->packed.data, plain ? len : s->packed.len);
-	return run(s, SQL_MESSAGE);
+	return store_run(s, SQL_MESSAGE);
 }
 
 static uint64_t segment_event(struct store *s, uint64_t segment)
@@ -301,18 +301,18 @@ enum store_rc store_redact(struct store *s, const struct event *ev, const struct
 	else if (!strcmp(r->what, "segment"))
 		rc = index_forget(s, segment_event(s, r->id));
 	if (rc == STORE_OK)
-		rc = put_event(s, ev);
+		rc = store_put_event(s, ev);
 	if (rc == STORE_OK) {
 		sqlite3_stmt *st = s->stmt[SQL_REDACTION];
 		sqlite3_bind_text(st, 1, r->what, -1, SQLITE_STATIC);
 		bind_int(st, 2, r->id);
 		bind_int(st, 3, ev->seq);
-		rc = run(s, SQL_REDACTION);
+		rc = store_run(s, SQL_REDACTION);
 	}
 	for (size_t i = 0; rc == STORE_OK && i < ARRAY_LEN(table); i++)
 		if (!strcmp(table[i].what, r->what)) {
 			bind_int(s->stmt[table[i].erase], 1, r->id);
-			rc = run(s, table[i].erase);
+			rc = store_run(s, table[i].erase);
 		}
 	return rc == STORE_OK && !strcmp(r->what, "event") ? index_again(s, r->id) : rc;
 }
@@ -335,13 +335,13 @@ enum store_rc store_checkpoint(struct store *s)
 	s->now.signed_seq = s->now.seq;
 	s->now.signed_us = ts_us;
 	anchor_line(&s->anchor, s->uuid, s->now.seq, &s->now.chain, ts_us, s->key, sig);
-	return run(s, SQL_CHECKPOINT);
+	return store_run(s, SQL_CHECKPOINT);
 }
 
 enum store_rc store_commit_now(struct store *s, bool full)
 {
 	vfs_relax(s->db, !full);
-	enum store_rc rc = run(s, SQL_COMMIT);
+	enum store_rc rc = store_run(s, SQL_COMMIT);
 	vfs_relax(s->db, false);
 	return rc;
 }
@@ -351,7 +351,7 @@ static enum store_rc mark_durable(struct store *s)
 {
 	sqlite3_bind_text(s->stmt[SQL_MARK], 1, "durable", -1, SQLITE_STATIC);
 	bind_int(s->stmt[SQL_MARK], 2, s->now.seq);
-	return run(s, SQL_MARK);
+	return store_run(s, SQL_MARK);
 }
 
 enum store_rc store_commit(struct store *s, bool full)
@@ -362,10 +362,10 @@ enum store_rc store_commit(struct store *s, bool full)
 	full |= s->anchor.len > 0; /* what an anchor names must be durable */
 	if (rc == STORE_OK && full && sqlite3_total_changes64(s->db) == s->changes)
 		rc = mark_durable(s);
-	failpoint("record-before-commit");
+	failpoint_hit("record-before-commit");
 	if (rc == STORE_OK)
 		rc = store_commit_now(s, full);
-	failpoint("record-after-commit");
+	failpoint_hit("record-after-commit");
 	if (rc == STORE_OK && s->anchor.len && !s->unanchored)
 		anchor_append(s->anchor.data, s->anchor.len);
 	return rc;
@@ -398,12 +398,12 @@ int store_on_log(void *self, sqlite3 *db, const char *name, int frames)
 /* In a transaction, which nobody waits for: no other program writes there meanwhile. */
 static void lengthen_log(struct store *s)
 {
-	if (run(s, SQL_BEGIN) != STORE_OK) {
+	if (store_run(s, SQL_BEGIN) != STORE_OK) {
 		s->why[0] = 0; /* nothing is retried: another time will do */
 		return;
 	}
 	vfs_log_grow(s->db);
-	(void)run(s, SQL_ROLLBACK);
+	(void)store_run(s, SQL_ROLLBACK);
 }
 
 void store_tidy(struct store *s, bool busy)

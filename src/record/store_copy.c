@@ -10,7 +10,7 @@
 #define ROW "CASE WHEN m.codec = 0 AND json_valid(CAST(m.data AS TEXT)) THEN CAST(m.data AS TEXT) ELSE '{}' END"
 
 /* ?1 = the last event. Messages have no seq: those that an event up to ?1 names. */
-static const char *const copies[] = {
+static const char *const store_copy_copies[] = {
 	"INSERT INTO main.event SELECT * FROM src.event WHERE seq <= ?1 ORDER BY seq",
 	"INSERT INTO main.segment SELECT * FROM src.segment WHERE seq <= ?1 ORDER BY segment",
 	"INSERT INTO main.object SELECT * FROM src.object WHERE seq <= ?1 ORDER BY object",
@@ -46,12 +46,12 @@ static const char *const copies[] = {
 	"DROP TABLE temp.named",
 };
 
-static int fail(struct store *s, const char *from, struct err *err)
+static int store_copy_fail(struct store *s, const char *from, struct err *err)
 {
 	return err_set(err, ERR_IO, "cannot copy session '%s': %s", from, sqlite3_errmsg(s->db));
 }
 
-static int64_t number(struct store *s, const char *sql, uint64_t seq)
+static int64_t store_copy_number(struct store *s, const char *sql, uint64_t seq)
 {
 	sqlite3_stmt *st;
 	int64_t v = -1;
@@ -64,30 +64,30 @@ static int64_t number(struct store *s, const char *sql, uint64_t seq)
 	return v;
 }
 
-static int copy_rows(struct store *s, const char *from, uint64_t seq, struct err *err)
+static int store_copy_rows(struct store *s, const char *from, uint64_t seq, struct err *err)
 {
-	if (number(s, "SELECT count(*) FROM src.event WHERE seq = ?1", seq) != 1)
+	if (store_copy_number(s, "SELECT count(*) FROM src.event WHERE seq = ?1", seq) != 1)
 		return err_set(err, ERR_NOENT, "session '%s' has no event #%" PRIu64, from, seq);
-	int64_t later = number(s, "SELECT count(*) FROM src.redaction WHERE seq > ?1 AND what = 'event' AND id <= ?1", seq) +
-			number(s, "SELECT count(*) FROM src.redaction r JOIN src.segment g ON r.what = 'segment' AND r.id = g.segment"
+	int64_t later = store_copy_number(s, "SELECT count(*) FROM src.redaction WHERE seq > ?1 AND what = 'event' AND id <= ?1", seq) +
+			store_copy_number(s, "SELECT count(*) FROM src.redaction r JOIN src.segment g ON r.what = 'segment' AND r.id = g.segment"
 				  " WHERE r.seq > ?1 AND g.seq <= ?1", seq) +
-			number(s, "SELECT count(*) FROM src.redaction WHERE seq > ?1 AND what IN ('object', 'message')", seq);
+			store_copy_number(s, "SELECT count(*) FROM src.redaction WHERE seq > ?1 AND what IN ('object', 'message')", seq);
 	if (later)
 		return err_set(err, ERR_INVALID, "session '%s' was redacted after #%" PRIu64 ": fork at that event or later", from, seq);
-	for (size_t i = 0; i < ARRAY_LEN(copies); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(store_copy_copies); i++) {
 		sqlite3_stmt *st;
-		if (sqlite3_prepare_v2(s->db, copies[i], -1, &st, NULL) != SQLITE_OK)
-			return fail(s, from, err);
+		if (sqlite3_prepare_v2(s->db, store_copy_copies[i], -1, &st, NULL) != SQLITE_OK)
+			return store_copy_fail(s, from, err);
 		sqlite3_bind_int64(st, 1, (int64_t)seq);
 		int rc = sqlite3_step(st);
 		sqlite3_finalize(st);
 		if (rc != SQLITE_DONE)
-			return fail(s, from, err);
+			return store_copy_fail(s, from, err);
 	}
 	return 0;
 }
 
-static int exec(struct store *s, const char *sql)
+static int store_copy_exec(struct store *s, const char *sql)
 {
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
 }
@@ -96,18 +96,18 @@ int store_copy(struct store *s, const char *from, uint64_t seq, struct err *err)
 {
 	sqlite3_stmt *st;
 	if (sqlite3_prepare_v2(s->db, "ATTACH ?1 AS src", -1, &st, NULL) != SQLITE_OK)
-		return fail(s, from, err);
+		return store_copy_fail(s, from, err);
 	sqlite3_bind_text(st, 1, from, -1, SQLITE_STATIC);
 	int rc = sqlite3_step(st);
 	sqlite3_finalize(st);
 	if (rc != SQLITE_DONE)
-		return fail(s, from, err);
-	rc = exec(s, "BEGIN IMMEDIATE") < 0 ? fail(s, from, err) : copy_rows(s, from, seq, err);
-	if (rc == 0 && exec(s, "COMMIT") < 0)
-		rc = fail(s, from, err);
+		return store_copy_fail(s, from, err);
+	rc = store_copy_exec(s, "BEGIN IMMEDIATE") < 0 ? store_copy_fail(s, from, err) : store_copy_rows(s, from, seq, err);
+	if (rc == 0 && store_copy_exec(s, "COMMIT") < 0)
+		rc = store_copy_fail(s, from, err);
 	if (rc < 0)
-		exec(s, "ROLLBACK");
-	exec(s, "DETACH src");
+		store_copy_exec(s, "ROLLBACK");
+	store_copy_exec(s, "DETACH src");
 	return rc;
 }
 

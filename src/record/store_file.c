@@ -16,7 +16,7 @@
 #include "record/trigram.h"
 #include "record/vfs.h"
 
-static int fail(struct store *s, struct err *err, const char *what)
+static int store_file_fail(struct store *s, struct err *err, const char *what)
 {
 	int rc = sqlite3_errcode(s->db);
 	enum err_code code = (rc & 0xff) == SQLITE_FULL ? ERR_FULL : (rc & 0xff) == SQLITE_BUSY ? ERR_BUSY : ERR_IO;
@@ -25,15 +25,15 @@ static int fail(struct store *s, struct err *err, const char *what)
 	return err_set(err, code, "cannot %s session file '%s': %s", what, s->path, sqlite3_errmsg(s->db));
 }
 
-static int run(struct store *s, const char *sql, const char *what, struct err *err)
+static int store_file_run(struct store *s, const char *sql, const char *what, struct err *err)
 {
-	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, err, what);
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : store_file_fail(s, err, what);
 }
 
 static struct store *store_new(const char *path, const uint8_t seed[SIGN_SEED_LEN])
 {
 	struct store *s = NEW(struct store);
-	s->path = xstrdup(path);
+	s->path = mem_strdup(path);
 	memcpy(s->seed, seed, sizeof(s->seed));
 	sign_key(seed, s->key);
 	s->packer = packer_new();
@@ -62,7 +62,7 @@ static int connect_db(struct store *s, struct err *err)
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX;
 	vfs_register();
 	if (sqlite3_open_v2(s->path, &s->db, flags, RECORD_VFS) != SQLITE_OK)
-		return fail(s, err, "open");
+		return store_file_fail(s, err, "open");
 	if (trigram_register(s->db) != SQLITE_OK)
 		return err_set(err, ERR_UNSUPPORTED, "this machine's SQLite has no full text search (FTS5 with trigrams)");
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -70,7 +70,7 @@ static int connect_db(struct store *s, struct err *err)
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, 1 << 30);
 	sqlite3_busy_timeout(s->db, 250);
-	return run(s, "PRAGMA secure_delete=ON; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY;"
+	return store_file_run(s, "PRAGMA secure_delete=ON; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY;"
 		      "PRAGMA foreign_keys=ON; PRAGMA recursive_triggers=ON; PRAGMA cache_size=-8000",
 		   "open", err);
 }
@@ -78,7 +78,7 @@ static int connect_db(struct store *s, struct err *err)
 /* From here on the WAL keeps its size, so that a sync overwrites and does not grow the file. */
 static int enter_wal(struct store *s, struct err *err)
 {
-	if (run(s, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", "open", err) < 0)
+	if (store_file_run(s, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", "open", err) < 0)
 		return (sqlite3_errcode(s->db) & 0xff) != SQLITE_BUSY ? -1 :
 			err_set(err, ERR_BUSY, "session file '%s' is being read by another program (a console that saw it run: leave it with 'q'); then again",
 				s->path);
@@ -90,7 +90,7 @@ static int fill_kinds(struct store *s, struct err *err)
 {
 	sqlite3_stmt *st;
 	if (sqlite3_prepare_v2(s->db, "INSERT OR REPLACE INTO kind(number, name, doc) VALUES(?1, ?2, ?3)", -1, &st, NULL))
-		return fail(s, err, "make");
+		return store_file_fail(s, err, "make");
 	int rc = SQLITE_DONE;
 	for (size_t i = 0; i < event_kind_count() && rc == SQLITE_DONE; i++) {
 		uint16_t kind = event_kind_at(i);
@@ -101,26 +101,26 @@ static int fill_kinds(struct store *s, struct err *err)
 		sqlite3_reset(st);
 	}
 	sqlite3_finalize(st);
-	return rc == SQLITE_DONE ? 0 : fail(s, err, "make");
+	return rc == SQLITE_DONE ? 0 : store_file_fail(s, err, "make");
 }
 
 static int make_tables(struct store *s, const char *id, const char *name, struct err *err)
 {
 	char sql[160];
 	if (vfs_keep_sums(s->db) != SQLITE_OK)
-		return fail(s, err, "make");
+		return store_file_fail(s, err, "make");
 	snprintf(sql, sizeof(sql), "PRAGMA page_size=4096; PRAGMA journal_mode=MEMORY; PRAGMA application_id=%d; BEGIN IMMEDIATE",
 		 SCHEMA_APPLICATION);
-	if (run(s, sql, "make", err) < 0)
+	if (store_file_run(s, sql, "make", err) < 0)
 		return -1;
 	for (int f = 1; f <= SCHEMA_FORMAT; f++)
-		if (run(s, schema_migration(f), "make", err) < 0)
+		if (store_file_run(s, schema_migration(f), "make", err) < 0)
 			return -1;
-	if (run(s, schema_views(), "make", err) < 0 || fill_kinds(s, err) < 0)
+	if (store_file_run(s, schema_views(), "make", err) < 0 || fill_kinds(s, err) < 0)
 		return -1;
 	sqlite3_stmt *st;
 	if (sqlite3_prepare_v2(s->db, "INSERT INTO session VALUES(1, ?1, ?2, ?3, ?4, ?5)", -1, &st, NULL) != SQLITE_OK)
-		return fail(s, err, "make");
+		return store_file_fail(s, err, "make");
 	sqlite3_bind_text(st, 1, id, -1, SQLITE_STATIC);
 	sqlite3_bind_blob(st, 2, s->uuid, UUID_LEN, SQLITE_STATIC);
 	sqlite3_bind_text(st, 3, name, -1, SQLITE_STATIC);
@@ -129,16 +129,16 @@ static int make_tables(struct store *s, const char *id, const char *name, struct
 	int rc = sqlite3_step(st);
 	sqlite3_finalize(st);
 	if (rc != SQLITE_DONE)
-		return fail(s, err, "make");
+		return store_file_fail(s, err, "make");
 	snprintf(sql, sizeof(sql), "PRAGMA user_version=%d; COMMIT", SCHEMA_FORMAT);
-	return run(s, sql, "make", err);
+	return store_file_run(s, sql, "make", err);
 }
 
 static int store_prepare(struct store *s, struct err *err)
 {
 	for (size_t i = 0; i < SQL_NR; i++)
 		if (sqlite3_prepare_v3(s->db, store_sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[i], NULL) != SQLITE_OK)
-			return fail(s, err, "open");
+			return store_file_fail(s, err, "open");
 	return 0;
 }
 
@@ -179,7 +179,7 @@ static void start_chain(struct store *s, const uint8_t key[SIGN_KEY_LEN])
 }
 
 /* Fills @chain with event.chain of the last event, or with that of event 0. */
-static int read_state(struct store *s, char **id_out, struct err *err)
+static int store_file_read_state(struct store *s, char **id_out, struct err *err)
 {
 	sqlite3_stmt *st;
 	uint8_t key[SIGN_KEY_LEN];
@@ -187,7 +187,7 @@ static int read_state(struct store *s, char **id_out, struct err *err)
 	bool good = rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW && sqlite3_column_bytes(st, 1) == UUID_LEN &&
 		    sqlite3_column_bytes(st, 2) == SIGN_KEY_LEN;
 	if (good) {
-		*id_out = xstrdup((const char *)sqlite3_column_text(st, 0));
+		*id_out = mem_strdup((const char *)sqlite3_column_text(st, 0));
 		memcpy(s->uuid, sqlite3_column_blob(st, 1), UUID_LEN);
 		memcpy(key, sqlite3_column_blob(st, 2), SIGN_KEY_LEN);
 	}
@@ -211,7 +211,7 @@ static bool emptied_by_others(const char *path)
 {
 	uint8_t header[20] = { 0 };
 	struct stat st;
-	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", path);
+	CLEANUP(free_ptr) char *wal = mem_printf("%s-wal", path);
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	return fd >= 0 && pread(fd, header, sizeof(header), 0) == sizeof(header) && header[18] == 2 &&
 	       (stat(wal, &st) < 0 || st.st_size == 0);
@@ -226,10 +226,10 @@ int store_open(struct store **out, const char *path, const uint8_t seed[SIGN_SEE
 		return -1;
 	if (connect_db(s, err) < 0 || enter_wal(s, err) < 0)
 		return -1;
-	if (run(s, "BEGIN IMMEDIATE", "open", err) < 0 || run(s, schema_views(), "open", err) < 0 ||
-	    fill_kinds(s, err) < 0 || run(s, "COMMIT", "open", err) < 0)
+	if (store_file_run(s, "BEGIN IMMEDIATE", "open", err) < 0 || store_file_run(s, schema_views(), "open", err) < 0 ||
+	    fill_kinds(s, err) < 0 || store_file_run(s, "COMMIT", "open", err) < 0)
 		return -1;
-	if (store_prepare(s, err) < 0 || read_state(s, &id, err) < 0)
+	if (store_prepare(s, err) < 0 || store_file_read_state(s, &id, err) < 0)
 		return -1;
 	memcpy(uuid_out, s->uuid, UUID_LEN);
 	*id_out = take(&id);
@@ -248,12 +248,12 @@ static int leave_wal_by_hand(const char *path, struct err *err)
 		return err_sys(err, "cannot close session file '%s'", path);
 	page[18] = page[19] = 1;
 	if (page[20] == SUMS_TAIL)
-		sums_make(page);
+		page_checksum_make(page);
 	if (pwrite(fd, page, sizeof(page), 0) != sizeof(page) || fsync(fd) < 0)
 		return err_sys(err, "cannot close session file '%s'", path);
 	static const char *const tail[] = { "-wal", "-shm" };
 	for (size_t i = 0; i < ARRAY_LEN(tail); i++) {
-		CLEANUP(free_ptr) char *beside = xasprintf("%s%s", path, tail[i]);
+		CLEANUP(free_ptr) char *beside = mem_printf("%s%s", path, tail[i]);
 		if (unlink(beside) < 0 && errno != ENOENT)
 			return err_sys(err, "cannot remove '%s'", beside);
 	}

@@ -43,7 +43,7 @@ static bool is_new(struct trigrams *t, const char token[3])
 	return is_new_key(t, (uint32_t)token[0] << 14 | (uint32_t)token[1] << 7 | (uint32_t)token[2]);
 }
 
-static void forget(struct trigrams *t)
+static void trigram_forget(struct trigrams *t)
 {
 	for (size_t i = 0; i < t->touched.len; i += sizeof(uint32_t)) {
 		uint32_t word;
@@ -53,7 +53,7 @@ static void forget(struct trigrams *t)
 	buf_reset(&t->touched);
 }
 
-static bool is_ascii(const char *text, int len)
+static bool trigram_is_ascii(const char *text, int len)
 {
 	int i = 0;
 	while (i < len && text[i] && (uint8_t)text[i] < LETTERS)
@@ -61,18 +61,18 @@ static bool is_ascii(const char *text, int len)
 	return i == len;
 }
 
-static char lower(char c)
+static char trigram_lower(char c)
 {
 	return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
 }
 
 /* The key goes along the text, seven bits a character: nearly all of them are there already. */
-static int ascii(struct trigrams *t, const char *text, int len)
+static int trigram_ascii(struct trigrams *t, const char *text, int len)
 {
 	int rc = SQLITE_OK;
 	uint32_t key = 0;
 	for (int i = 0; rc == SQLITE_OK && i < len; i++) {
-		key = (key << 7 | (uint8_t)lower(text[i])) & ((1u << 21) - 1);
+		key = (key << 7 | (uint8_t)trigram_lower(text[i])) & ((1u << 21) - 1);
 		if (i < 2 || !is_new_key(t, key))
 			continue;
 		const char token[3] = { (char)(key >> 14), (char)(key >> 7 & 0x7f), (char)(key & 0x7f) };
@@ -81,15 +81,15 @@ static int ascii(struct trigrams *t, const char *text, int len)
 	return rc;
 }
 
-static int once(void *self, int flags, const char *token, int len, int start, int end)
+static int trigram_once(void *self, int flags, const char *token, int len, int start, int end)
 {
 	struct trigrams *t = self;
-	if (len == 3 && is_ascii(token, len) && !is_new(t, token))
+	if (len == 3 && trigram_is_ascii(token, len) && !is_new(t, token))
 		return SQLITE_OK;
 	return t->fn(t->fn_self, flags, token, len, start, end);
 }
 
-static int tokenize(Fts5Tokenizer *self, void *ctx, int flags, const char *text, int len, token_fn *fn)
+static int trigram_tokenize(Fts5Tokenizer *self, void *ctx, int flags, const char *text, int len, token_fn *fn)
 {
 	struct trigrams *t = (struct trigrams *)(void *)self;
 	const fts5_tokenizer *plain = &t->plain->ops;
@@ -97,12 +97,12 @@ static int tokenize(Fts5Tokenizer *self, void *ctx, int flags, const char *text,
 		return plain->xTokenize(t->tokenizer, ctx, flags, text, len, fn);
 	t->fn = fn;
 	t->fn_self = ctx;
-	int rc = is_ascii(text, len) ? ascii(t, text, len) : plain->xTokenize(t->tokenizer, t, flags, text, len, once);
-	forget(t);
+	int rc = trigram_is_ascii(text, len) ? trigram_ascii(t, text, len) : plain->xTokenize(t->tokenizer, t, flags, text, len, trigram_once);
+	trigram_forget(t);
 	return rc;
 }
 
-static void delete(Fts5Tokenizer *self)
+static void trigram_delete(Fts5Tokenizer *self)
 {
 	struct trigrams *t = (struct trigrams *)(void *)self;
 	if (t->tokenizer)
@@ -111,7 +111,7 @@ static void delete(Fts5Tokenizer *self)
 	free(t);
 }
 
-static int create(void *self, const char **argv, int argc, Fts5Tokenizer **out)
+static int trigram_create(void *self, const char **argv, int argc, Fts5Tokenizer **out)
 {
 	struct trigrams *t = NEW(struct trigrams);
 	t->plain = self;
@@ -119,7 +119,7 @@ static int create(void *self, const char **argv, int argc, Fts5Tokenizer **out)
 	if (rc == SQLITE_OK)
 		*out = (Fts5Tokenizer *)(void *)t;
 	else
-		delete((Fts5Tokenizer *)(void *)t);
+		trigram_delete((Fts5Tokenizer *)(void *)t);
 	return rc;
 }
 
@@ -137,7 +137,7 @@ static fts5_api *api_of(sqlite3 *db)
 
 int trigram_register(sqlite3 *db)
 {
-	fts5_tokenizer mine = { create, delete, tokenize };
+	fts5_tokenizer mine = { trigram_create, trigram_delete, trigram_tokenize };
 	struct plain *plain = NEW(struct plain);
 	fts5_api *api = api_of(db);
 	int rc = api ? api->xFindTokenizer(api, "trigram", &plain->self, &plain->ops) : SQLITE_ERROR;

@@ -37,15 +37,15 @@ struct file {
 	bool fresh;   /* LOG: begun anew, and not synced since: its head must be on the disk before its frames count */
 };
 
-static sqlite3_vfs ours;
-static sqlite3_vfs *below;
+static sqlite3_vfs vfs_ours;
+static sqlite3_vfs *vfs_below;
 
-static sqlite3_file *real(sqlite3_file *f)
+static sqlite3_file *vfs_real(sqlite3_file *f)
 {
 	return (sqlite3_file *)((struct file *)f + 1);
 }
 
-static enum keeps says(const uint8_t *header)
+static enum keeps vfs_says(const uint8_t *header)
 {
 	return header[20] == SUMS_TAIL && header[16] == (SUMS_PAGE >> 8) && !header[17] ? KEPT : NONE;
 }
@@ -53,25 +53,25 @@ static enum keeps says(const uint8_t *header)
 static bool keeps_sums(struct file *f)
 {
 	UNSET uint8_t header[24];
-	sqlite3_file *to = real(&f->base);
+	sqlite3_file *to = vfs_real(&f->base);
 	if (f->sums == UNKNOWN)
-		f->sums = to->pMethods->xRead(to, header, sizeof(header), 0) == SQLITE_OK ? says(header) : NONE;
+		f->sums = to->pMethods->xRead(to, header, sizeof(header), 0) == SQLITE_OK ? vfs_says(header) : NONE;
 	return f->sums == KEPT;
 }
 
 static int write_page(struct file *f, const void *bytes, sqlite3_int64 at)
 {
 	UNSET uint8_t page[SUMS_PAGE];
-	sqlite3_file *to = real(&f->base);
+	sqlite3_file *to = vfs_real(&f->base);
 	if (at == 0)
-		f->sums = says(bytes);
+		f->sums = vfs_says(bytes);
 	if (!keeps_sums(f))
 		return to->pMethods->xWrite(to, bytes, SUMS_PAGE, at);
 	memcpy(page, bytes, sizeof(page));
-	sums_make(page);
+	page_checksum_make(page);
 	int rc = to->pMethods->xWrite(to, page, SUMS_PAGE, at);
 	if (rc == SQLITE_OK)
-		due_summed(&f->due, (uint32_t)(at / SUMS_PAGE) + 1, page);
+		checksum_queue_summed(&f->due, (uint32_t)(at / SUMS_PAGE) + 1, page);
 	return rc;
 }
 
@@ -84,10 +84,10 @@ struct in_log {
 static bool was_committed(const struct file *f, struct in_log *log, uint32_t nr, const uint8_t page[SUMS_PAGE])
 {
 	struct err err;
-	if (!log->looked && sums_log_pages(f->name, &log->pages, &err) < 0)
+	if (!log->looked && page_checksum_log_pages(f->name, &log->pages, &err) < 0)
 		log->pages.nr = 0;
 	log->looked = true;
-	return sums_in_log(f->name, &log->pages, nr, page);
+	return page_checksum_in_log(f->name, &log->pages, nr, page);
 }
 
 /* The log is about to begin anew, so all that stands in it is in the main file: pages that another program has moved there
@@ -95,15 +95,15 @@ static bool was_committed(const struct file *f, struct in_log *log, uint32_t nr,
 static void give_sums(struct file *f)
 {
 	UNSET uint8_t page[SUMS_PAGE];
-	sqlite3_file *to = real(&f->base);
+	sqlite3_file *to = vfs_real(&f->base);
 	const struct due_page *p;
 	struct in_log log = { 0 };
 	bool any = false;
-	for (size_t at = 0; (p = due_next(&f->due, &at));) {
+	for (size_t at = 0; (p = checksum_queue_next(&f->due, &at));) {
 		sqlite3_int64 where = (sqlite3_int64)(p->nr - 1) * SUMS_PAGE;
-		if (to->pMethods->xRead(to, page, SUMS_PAGE, where) != SQLITE_OK || sums_hold(page))
+		if (to->pMethods->xRead(to, page, SUMS_PAGE, where) != SQLITE_OK || page_checksum_hold(page))
 			continue;
-		sums_make(page);
+		page_checksum_make(page);
 		if (!memcmp(page + SUMS_PAGE - SUMS_TAIL, p->sum, SUMS_TAIL) || was_committed(f, &log, p->nr, page))
 			any |= to->pMethods->xWrite(to, page, SUMS_PAGE, where) == SQLITE_OK;
 	}
@@ -121,9 +121,9 @@ static uint32_t page_of(const uint8_t head[FRAME_HEAD])
 static void note_again(struct file *f, const void *bytes, sqlite3_int64 at)
 {
 	uint8_t head[FRAME_HEAD];
-	sqlite3_file *log = real(&f->base);
+	sqlite3_file *log = vfs_real(&f->base);
 	if (log->pMethods->xRead(log, head, sizeof(head), at - FRAME_HEAD) == SQLITE_OK)
-		due_logged(&f->main->due, page_of(head), bytes);
+		checksum_queue_logged(&f->main->due, page_of(head), bytes);
 }
 
 static bool logs_sums(const struct file *f)
@@ -132,14 +132,14 @@ static bool logs_sums(const struct file *f)
 }
 
 /* What was written to the log of a file with sums. */
-static void note_due(struct file *f, const void *bytes, int len, sqlite3_int64 at)
+static void vfs_note_due(struct file *f, const void *bytes, int len, sqlite3_int64 at)
 {
 	if (at == 0)
-		due_reset(&f->main->due);
+		checksum_queue_reset(&f->main->due);
 	else if (len == FRAME_LEN)
-		due_logged(&f->main->due, page_of(bytes), (const uint8_t *)bytes + FRAME_HEAD);
+		checksum_queue_logged(&f->main->due, page_of(bytes), (const uint8_t *)bytes + FRAME_HEAD);
 	else if (len == FRAME_HEAD)
-		due_logged(&f->main->due, page_of(bytes), NULL);
+		checksum_queue_logged(&f->main->due, page_of(bytes), NULL);
 	else if (len == SUMS_PAGE)
 		note_again(f, bytes, at);
 }
@@ -164,7 +164,7 @@ static void note_log(struct file *f, const void *bytes, int len, sqlite3_int64 a
 
 static int put_log(struct file *f, const void *bytes, int len, sqlite3_int64 at)
 {
-	sqlite3_file *to = real(&f->base);
+	sqlite3_file *to = vfs_real(&f->base);
 	bool due = logs_sums(f);
 	if (due && at == 0)
 		give_sums(f->main);
@@ -172,13 +172,13 @@ static int put_log(struct file *f, const void *bytes, int len, sqlite3_int64 at)
 	if (rc != SQLITE_OK)
 		return rc;
 	if (due)
-		note_due(f, bytes, len, at);
+		vfs_note_due(f, bytes, len, at);
 	note_log(f, bytes, len, at);
 	return SQLITE_OK;
 }
 
 /* Frames that have been written: what nobody waits for. */
-static void catch_up(struct file *f)
+static void vfs_catch_up_file(struct file *f)
 {
 	const uint8_t *frame;
 	int len;
@@ -186,7 +186,7 @@ static void catch_up(struct file *f)
 		return;
 	sqlite3_int64 at = f->out.at;
 	for (size_t n = 0; logs_sums(f) && (frame = frames_next(&f->out, &n, &len)); at += len)
-		note_due(f, frame, len, at);
+		vfs_note_due(f, frame, len, at);
 	frames_clear(&f->out);
 	f->gone = false;
 }
@@ -199,7 +199,7 @@ static int give_out(sqlite3_file *file)
 	int len;
 	if (f->gone || !f->out.len)
 		return SQLITE_OK;
-	int rc = real(file)->pMethods->xWrite(real(file), f->out.bytes, (int)f->out.len, f->out.at);
+	int rc = vfs_real(file)->pMethods->xWrite(vfs_real(file), f->out.bytes, (int)f->out.len, f->out.at);
 	if (rc != SQLITE_OK) {
 		frames_clear(&f->out);
 		return rc;
@@ -213,13 +213,13 @@ static int give_out(sqlite3_file *file)
 
 static int write_log(struct file *f, const void *bytes, int len, sqlite3_int64 at)
 {
-	catch_up(f);
+	vfs_catch_up_file(f);
 	if (f->out.len && frames_take(&f->out, bytes, len, at))
 		return frames_due(&f->out) ? give_out(&f->base) : SQLITE_OK;
 	int rc = give_out(&f->base);
 	if (rc != SQLITE_OK)
 		return rc;
-	catch_up(f);
+	vfs_catch_up_file(f);
 	/* a head that is written anew has its page already: none follows */
 	bool more = (uint64_t)at >= f->top && frames_take(&f->out, bytes, len, at);
 	return more ? SQLITE_OK : put_log(f, bytes, len, at);
@@ -230,7 +230,7 @@ static int file_write(sqlite3_file *file, const void *bytes, int len, sqlite3_in
 	struct file *f = (struct file *)file;
 	if (f->which == LOG)
 		return write_log(f, bytes, len, at);
-	return len == SUMS_PAGE ? write_page(f, bytes, at) : real(file)->pMethods->xWrite(real(file), bytes, len, at);
+	return len == SUMS_PAGE ? write_page(f, bytes, at) : vfs_real(file)->pMethods->xWrite(vfs_real(file), bytes, len, at);
 }
 
 static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
@@ -239,7 +239,7 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 	int rc = give_out(file);
 	if (rc != SQLITE_OK)
 		return rc;
-	catch_up(f);
+	vfs_catch_up_file(f);
 	bool emptied = f->which == LOG && size == 0 && f->main;
 	if (emptied)
 		give_sums(f->main);
@@ -247,11 +247,11 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 		f->end = (uint64_t)size;
 	if (f->which == LOG && f->top > (uint64_t)size)
 		f->top = (uint64_t)size;
-	rc = real(file)->pMethods->xTruncate(real(file), size);
+	rc = vfs_real(file)->pMethods->xTruncate(vfs_real(file), size);
 	if (rc == SQLITE_OK)
 		f->room = (uint64_t)size;
 	if (rc == SQLITE_OK && emptied)
-		due_reset(&f->main->due);
+		checksum_queue_reset(&f->main->due);
 	return rc;
 }
 
@@ -259,11 +259,11 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 
 static int file_close(sqlite3_file *f)
 {
-	int rc = give_out(f), closed = real(f)->pMethods->xClose(real(f));
+	int rc = give_out(f), closed = vfs_real(f)->pMethods->xClose(vfs_real(f));
 	struct file *of = ((struct file *)f)->main;
 	if (of)
 		of->log = NULL;
-	due_release(&((struct file *)f)->due);
+	checksum_queue_release(&((struct file *)f)->due);
 	frames_release(&((struct file *)f)->out);
 	return rc != SQLITE_OK ? rc : closed;
 }
@@ -271,7 +271,7 @@ static int file_close(sqlite3_file *f)
 static int file_read_at(sqlite3_file *f, void *buf, int len, sqlite3_int64 at)
 {
 	int rc = give_out(f);
-	return rc == SQLITE_OK ? real(f)->pMethods->xRead(real(f), buf, len, at) : rc;
+	return rc == SQLITE_OK ? vfs_real(f)->pMethods->xRead(vfs_real(f), buf, len, at) : rc;
 }
 
 static int file_sync(sqlite3_file *file, int flags)
@@ -280,7 +280,7 @@ static int file_sync(sqlite3_file *file, int flags)
 	int rc = give_out(file);
 	if (rc != SQLITE_OK || (f->relaxed && !f->fresh))
 		return rc;
-	rc = real(file)->pMethods->xSync(real(file), flags);
+	rc = vfs_real(file)->pMethods->xSync(vfs_real(file), flags);
 	f->fresh &= rc != SQLITE_OK;
 	return rc;
 }
@@ -288,42 +288,42 @@ static int file_sync(sqlite3_file *file, int flags)
 static int file_size(sqlite3_file *f, sqlite3_int64 *out)
 {
 	int rc = give_out(f);
-	return rc == SQLITE_OK ? real(f)->pMethods->xFileSize(real(f), out) : rc;
+	return rc == SQLITE_OK ? vfs_real(f)->pMethods->xFileSize(vfs_real(f), out) : rc;
 }
 
 static int file_lock(sqlite3_file *f, int how)
 {
-	return real(f)->pMethods->xLock(real(f), how);
+	return vfs_real(f)->pMethods->xLock(vfs_real(f), how);
 }
 
 static int file_unlock(sqlite3_file *f, int how)
 {
-	return real(f)->pMethods->xUnlock(real(f), how);
+	return vfs_real(f)->pMethods->xUnlock(vfs_real(f), how);
 }
 
 static int file_reserved(sqlite3_file *f, int *out)
 {
-	return real(f)->pMethods->xCheckReservedLock(real(f), out);
+	return vfs_real(f)->pMethods->xCheckReservedLock(vfs_real(f), out);
 }
 
 static int file_control(sqlite3_file *f, int op, void *arg)
 {
-	return real(f)->pMethods->xFileControl(real(f), op, arg);
+	return vfs_real(f)->pMethods->xFileControl(vfs_real(f), op, arg);
 }
 
 static int file_sector(sqlite3_file *f)
 {
-	return real(f)->pMethods->xSectorSize(real(f));
+	return vfs_real(f)->pMethods->xSectorSize(vfs_real(f));
 }
 
 static int file_traits(sqlite3_file *f)
 {
-	return real(f)->pMethods->xDeviceCharacteristics(real(f));
+	return vfs_real(f)->pMethods->xDeviceCharacteristics(vfs_real(f));
 }
 
 static int shm_map(sqlite3_file *f, int page, int size, int extend, void volatile **out)
 {
-	return real(f)->pMethods->xShmMap(real(f), page, size, extend, out);
+	return vfs_real(f)->pMethods->xShmMap(vfs_real(f), page, size, extend, out);
 }
 
 /* A commit has given out all its frames. So those that are held while the right to write goes are of a transaction that was
@@ -338,36 +338,36 @@ static int shm_lock(sqlite3_file *f, int from, int nr, int flags)
 {
 	if (from == LOG_WRITE_LOCK && (flags & SQLITE_SHM_UNLOCK) && (flags & SQLITE_SHM_EXCLUSIVE))
 		drop_undone(((struct file *)f)->log);
-	return real(f)->pMethods->xShmLock(real(f), from, nr, flags);
+	return vfs_real(f)->pMethods->xShmLock(vfs_real(f), from, nr, flags);
 }
 
 static void shm_barrier(sqlite3_file *f)
 {
-	real(f)->pMethods->xShmBarrier(real(f));
+	vfs_real(f)->pMethods->xShmBarrier(vfs_real(f));
 }
 
 static int shm_unmap(sqlite3_file *f, int remove)
 {
-	return real(f)->pMethods->xShmUnmap(real(f), remove);
+	return vfs_real(f)->pMethods->xShmUnmap(vfs_real(f), remove);
 }
 
-static const sqlite3_io_methods methods = {
+static const sqlite3_io_methods vfs_methods = {
 	2, /* no memory maps: what is read through them would not be looked at */
 	file_close, file_read_at, file_write, file_truncate, file_sync, file_size, file_lock, file_unlock, file_reserved,
 	file_control, file_sector, file_traits, shm_map, shm_lock, shm_barrier, shm_unmap, NULL, NULL,
 };
 
-static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags, int *flags_out)
+static int vfs_open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags, int *flags_out)
 {
 	struct file *f = (struct file *)file;
 	(void)vfs;
 	if (!(flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL)))
-		return below->xOpen(below, name, file, flags, flags_out);
+		return vfs_below->xOpen(vfs_below, name, file, flags, flags_out);
 	*f = (struct file){ .which = flags & SQLITE_OPEN_WAL ? LOG : MAIN, .name = name };
-	int rc = below->xOpen(below, name, real(file), flags, flags_out);
-	f->base.pMethods = real(file)->pMethods ? &methods : NULL;
+	int rc = vfs_below->xOpen(vfs_below, name, vfs_real(file), flags, flags_out);
+	f->base.pMethods = vfs_real(file)->pMethods ? &vfs_methods : NULL;
 	sqlite3_file *of = flags & SQLITE_OPEN_WAL ? sqlite3_database_file_object(name) : NULL;
-	if (rc == SQLITE_OK && of && of->pMethods == &methods) {
+	if (rc == SQLITE_OK && of && of->pMethods == &vfs_methods) {
 		f->main = (struct file *)of;
 		f->main->log = f;
 	}
@@ -376,13 +376,13 @@ static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file
 
 static void make_vfs(void)
 {
-	below = sqlite3_vfs_find(NULL);
-	ours = *below;
-	ours.zName = RECORD_VFS;
-	ours.pNext = NULL;
-	ours.szOsFile = (int)sizeof(struct file) + below->szOsFile;
-	ours.xOpen = open_file;
-	sqlite3_vfs_register(&ours, 0);
+	vfs_below = sqlite3_vfs_find(NULL);
+	vfs_ours = *vfs_below;
+	vfs_ours.zName = RECORD_VFS;
+	vfs_ours.pNext = NULL;
+	vfs_ours.szOsFile = (int)sizeof(struct file) + vfs_below->szOsFile;
+	vfs_ours.xOpen = vfs_open_file;
+	sqlite3_vfs_register(&vfs_ours, 0);
 }
 
 void vfs_register(void)
@@ -401,7 +401,7 @@ int vfs_keep_sums(sqlite3 *db)
 static struct file *log_of(sqlite3 *db)
 {
 	sqlite3_file *file = NULL;
-	if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK || !file || file->pMethods != &methods)
+	if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK || !file || file->pMethods != &vfs_methods)
 		return NULL;
 	return (struct file *)file;
 }
@@ -424,7 +424,7 @@ void vfs_catch_up(sqlite3 *db)
 {
 	struct file *f = log_of(db);
 	if (f)
-		catch_up(f);
+		vfs_catch_up_file(f);
 }
 
 bool vfs_log_is_short(sqlite3 *db)
@@ -448,7 +448,7 @@ static int add_room(sqlite3_file *log, uint64_t at, uint64_t *end_out)
 void vfs_log_grow(sqlite3 *db)
 {
 	struct file *f = log_of(db);
-	sqlite3_file *log = f ? real(&f->base) : NULL;
+	sqlite3_file *log = f ? vfs_real(&f->base) : NULL;
 	sqlite3_int64 size = 0;
 	uint64_t end;
 	if (!f || file_size(&f->base, &size) != SQLITE_OK)
@@ -473,11 +473,11 @@ int vfs_mend_sums(const char *path, struct err *err)
 	for (off_t at = 0; at + SUMS_PAGE <= st.st_size; at += SUMS_PAGE) {
 		if (pread(fd, page, sizeof(page), at) != sizeof(page))
 			return err_sys(err, "cannot read session file '%s'", path);
-		if (at == 0 && says(page) != KEPT)
+		if (at == 0 && vfs_says(page) != KEPT)
 			return 0;
-		if (sums_hold(page))
+		if (page_checksum_hold(page))
 			continue;
-		sums_make(page);
+		page_checksum_make(page);
 		if (pwrite(fd, page, sizeof(page), at) != sizeof(page))
 			return err_sys(err, "cannot write session file '%s'", path);
 	}

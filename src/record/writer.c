@@ -50,7 +50,7 @@ static enum store_rc write_events(struct record *r, struct row_of_events *row)
 	return store_events(r->store, row->ev, nr);
 }
 
-static bool decides(uint16_t kind)
+static bool writer_decides(uint16_t kind)
 {
 	static uint16_t decided;
 	if (!decided && !event_kind_find("action.decided", &decided))
@@ -86,7 +86,7 @@ static enum store_rc write_item(struct record *r, const struct item *i, struct r
 	u->full |= i->type == ITEM_CHECKPOINT; /* it goes out to the anchor: what it names must be durable */
 	u->checkpoint |= i->type == ITEM_CHECKPOINT;
 	if (i->type == ITEM_EVENT) {
-		u->checkpoint |= decides(i->ev.kind);
+		u->checkpoint |= writer_decides(i->ev.kind);
 		row->ev[row->nr++] = &i->ev;
 		return row->nr == ARRAY_LEN(row->ev) ? write_events(r, row) : STORE_OK;
 	}
@@ -135,7 +135,7 @@ static void roll_back(struct record *r)
 		b->written = false;
 }
 
-static void set_state(struct record *r, enum record_state state, const char *why)
+static void writer_set_state(struct record *r, enum record_state state, const char *why)
 {
 	if (atomic_load(&r->state) == (int)state)
 		return;
@@ -147,14 +147,14 @@ static void set_state(struct record *r, enum record_state state, const char *why
 /* Gives back the space that was kept aside for the closing events. */
 static void release_reserve(struct record *r)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("%s-reserve", r->path);
+	CLEANUP(free_ptr) char *path = mem_printf("%s-reserve", r->path);
 	unlink(path);
 	if (r->reserve >= 0)
 		close(r->reserve);
 	r->reserve = -1;
 }
 
-static void note(struct record *r)
+static void writer_note(struct record *r)
 {
 	struct lease_note now;
 	store_note(r->store, &now);
@@ -167,20 +167,20 @@ static bool to_be_committed(const struct record *r)
 	return r->unsettled.full || r->unsettled.scrub || r->unsettled.cost >= TAKE_BYTES;
 }
 
-static void settled(struct record *r)
+static void writer_settled(struct record *r)
 {
 	struct unsettled *u = &r->unsettled;
 	u->begun = false;
 	r->committed = store_seq(r->store);
 	if (u->full)
 		r->durable = r->committed;
-	set_state(r, RECORD_OK, "");
+	writer_set_state(r, RECORD_OK, "");
 	atomic_fetch_sub(&r->backlog, u->cost);
 }
 
 /* Writes the turns taken, and commits them if @now or if it must be. Called and returns with the mutex held; false when it
  * was given up. */
-static bool write_out(struct record *r, bool now)
+static bool writer_write_out(struct record *r, bool now)
 {
 	for (int closing = 0;;) {
 		pthread_mutex_unlock(&r->mu);
@@ -189,21 +189,21 @@ static bool write_out(struct record *r, bool now)
 		if (rc == STORE_OK && commit)
 			rc = commit_turns(r);
 		if (rc == STORE_OK && commit)
-			note(r);
+			writer_note(r);
 		if (rc != STORE_OK)
 			roll_back(r);
 		pthread_mutex_lock(&r->mu);
 		if (rc == STORE_OK) {
 			if (commit)
-				settled(r);
+				writer_settled(r);
 			return true;
 		}
 		now = true;
 		if (rc == STORE_FATAL) {
-			set_state(r, RECORD_DEAD, store_why(r->store));
+			writer_set_state(r, RECORD_DEAD, store_why(r->store));
 			return false;
 		}
-		set_state(r, RECORD_STALLED, store_why(r->store));
+		writer_set_state(r, RECORD_STALLED, store_why(r->store));
 		if (r->stop)
 			release_reserve(r);
 		if (r->abandon || (r->stop && closing++ >= CLOSE_TRIES))
@@ -232,7 +232,7 @@ static void take_turns(struct record *r)
 }
 
 /* Redactions of these turns: nothing may be left in WAL and index before their callback. */
-static void scrub(struct record *r, struct batch *first)
+static void writer_scrub(struct record *r, struct batch *first)
 {
 	struct redact_done *done = NULL;
 	for (struct batch *b = first; b; b = b->next)
@@ -246,7 +246,7 @@ static void scrub(struct record *r, struct batch *first)
 		return;
 	while (!r->abandon && store_scrub(r->store) == STORE_RETRY)
 		wait_ms(r, 20);
-	note(r);
+	writer_note(r);
 	struct redact_done **last = &r->redacted;
 	while (*last)
 		last = &(*last)->next;
@@ -257,13 +257,13 @@ static bool idle_work(struct record *r)
 {
 	pthread_mutex_unlock(&r->mu);
 	bool more = store_index(r->store, INDEX_BYTES);
-	note(r);
+	writer_note(r);
 	store_tidy(r->store, false); /* the index is a multiple of the text */
 	pthread_mutex_lock(&r->mu);
 	return more;
 }
 
-static bool quiet(const struct record *r)
+static bool writer_quiet(const struct record *r)
 {
 	return !r->queue && !r->stop && !r->abandon;
 }
@@ -279,24 +279,24 @@ static enum idle idle_step(struct record *r, enum idle state)
 		return state;
 	}
 	wait_ms(r, state == IDLE_FRESH ? IDLE_MS : REST_MS);
-	if (state == IDLE_INDEXED && quiet(r)) {
+	if (state == IDLE_INDEXED && writer_quiet(r)) {
 		pthread_mutex_unlock(&r->mu);
 		store_tidy(r->store, false);
 		store_rest(r->store);
 		pthread_mutex_lock(&r->mu);
 		return IDLE_RESTING;
 	}
-	while (state == IDLE_FRESH && quiet(r))
+	while (state == IDLE_FRESH && writer_quiet(r))
 		state = idle_work(r) ? IDLE_FRESH : IDLE_INDEXED;
 	return state;
 }
 
 /* The transaction is over: what it held is told, and forgotten. */
-static void tell(struct record *r)
+static void writer_tell(struct record *r)
 {
 	struct batch *first = take(&r->unsettled.first);
 	if (r->unsettled.scrub)
-		scrub(r, first);
+		writer_scrub(r, first);
 	bool busy = r->queue || r->stop;
 	pthread_mutex_unlock(&r->mu);
 	loop_wake_send(r->wake);
@@ -306,7 +306,7 @@ static void tell(struct record *r)
 }
 
 /* Waits for more; false when it has waited long enough. */
-static bool wait_for_more(struct record *r)
+static bool writer_wait_for_more(struct record *r)
 {
 	int64_t left = r->unsettled.since_us + OPEN_US - clock_awake_us();
 	if (left <= 0 || r->stop)
@@ -316,7 +316,7 @@ static bool wait_for_more(struct record *r)
 }
 
 /* Nobody writes these any more: they count no longer, whoever waits for room goes on and finds out why. */
-static void drop(struct record *r, struct batch *first)
+static void writer_drop(struct record *r, struct batch *first)
 {
 	for (const struct batch *b = first; b; b = b->next)
 		atomic_fetch_sub(&r->backlog, b->cost);
@@ -338,18 +338,18 @@ static void *writer_main(void *arg)
 		}
 		if (more)
 			take_turns(r);
-		else if (wait_for_more(r))
+		else if (writer_wait_for_more(r))
 			continue;
-		if (!write_out(r, !more))
+		if (!writer_write_out(r, !more))
 			break;
 		idle = IDLE_FRESH;
 		if (!r->unsettled.begun)
-			tell(r);
+			writer_tell(r);
 	}
 	if (r->unsettled.begun)
 		roll_back(r);
-	drop(r, take(&r->unsettled.first));
-	drop(r, take(&r->queue));
+	writer_drop(r, take(&r->unsettled.first));
+	writer_drop(r, take(&r->queue));
 	r->queue_last = &r->queue;
 	pthread_mutex_unlock(&r->mu);
 	loop_wake_send(r->wake);

@@ -61,7 +61,7 @@ static void slot_drop(struct slot *s)
 
 /* --- open and close --- */
 
-static void on_closed(void *self, json_t *result, const struct err *err)
+static void boxes_on_closed(void *self, json_t *result, const struct err *err)
 {
 	struct slot *s = self;
 	struct boxes *b = s->boxes;
@@ -123,10 +123,10 @@ void boxes_hold(struct boxes *b, uint64_t box, bool held)
 	assert(held || s->holds);
 	s->holds += held ? 1u : -1u;
 	if (!s->holds && s->closing)
-		s->box->driver->close(s->box, on_closed, s);
+		s->box->driver->close(s->box, boxes_on_closed, s);
 }
 
-static void on_opened(void *self, json_t *result, const struct err *err)
+static void boxes_on_opened(void *self, json_t *result, const struct err *err)
 {
 	struct slot *s = self;
 	struct boxes *b = s->boxes;
@@ -167,7 +167,7 @@ static const char *const *env_of(struct slot *s)
 }
 
 /* box_opts.progress. A machine may print on its console for ever. */
-static void on_said(void *self, const char *line, size_t len)
+static void boxes_on_said(void *self, const char *line, size_t len)
 {
 	struct slot *s = self;
 	if (s->said >= SAID_MOST)
@@ -184,11 +184,11 @@ static void open_now(void *self)
 	struct slot *s = self;
 	masks_values(record_hidden(s->boxes->record));
 	s->given = s->opts.o;
-	s->given.progress = on_said;
+	s->given.progress = boxes_on_said;
 	s->given.progress_self = s;
 	if (s->env.nr)
 		s->given.env = env_of(s);
-	s->box = driver_open(s->driver, s->boxes->loop, &s->given, on_opened, s);
+	s->box = driver_open(s->driver, s->boxes->loop, &s->given, boxes_on_opened, s);
 }
 
 bool boxes_env(struct boxes *b, uint64_t box, const char *entry)
@@ -209,7 +209,7 @@ uint64_t boxes_open(struct boxes *b, const struct driver *d, const struct box_op
 	s->boxes = b;
 	s->driver = d;
 	s->agent = agent;
-	s->name = xstrdup(o->name);
+	s->name = mem_strdup(o->name);
 	box_opts_copy(&s->opts, o);
 	effector_init(s);
 	json_t *body = json_object();
@@ -240,7 +240,7 @@ void boxes_close(struct boxes *b, uint64_t box)
 		struct err err = ERR_INIT; /* its barrier never comes, so nothing was opened */
 		record_barrier_forget(b->record, s);
 		err_set(&err, ERR_CLOSED, "the session file cannot be written any more");
-		on_opened(s, NULL, &err);
+		boxes_on_opened(s, NULL, &err);
 	} else {
 		s->close_wanted = true;
 	}

@@ -8,14 +8,14 @@
 #include "sandbox/elsewhere.h"
 #include "sandbox/guest_drive.h"
 
-static struct container *of(struct box *b)
+static struct container *container_of(struct box *b)
 {
 	return CONTAINER_OF(b, struct container, b);
 }
 
 void container_call(struct container *c, const char *method, const char *tail, const json_t *body, box_done_fn *done, void *self)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("/containers/%s%s", c->id, tail);
+	CLEANUP(free_ptr) char *path = mem_printf("/containers/%s%s", c->id, tail);
 	engine_call(c->engine, method, path, body, done, self);
 }
 
@@ -27,95 +27,95 @@ struct refusal {
 	struct err err;
 };
 
-static void say_refusal(void *self)
+static void container_say_refusal(void *self)
 {
 	struct refusal *r = self;
 	r->done(r->self, NULL, &r->err);
 	free(r);
 }
 
-static void say_dead(struct container *c, box_done_fn *done, void *self)
+static void container_say_dead(struct container *c, box_done_fn *done, void *self)
 {
 	struct refusal *r = NEW(struct refusal);
 	*r = (struct refusal){ .done = done, .self = self };
 	err_set(&r->err, ERR_CLOSED, "the container of the box has ended");
-	loop_defer(c->loop, say_refusal, r);
+	loop_defer(c->loop, container_say_refusal, r);
 }
 
 /* --- runs --- */
 
-static struct run *run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
+static struct run *container_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
 {
-	struct container *c = of(b);
+	struct container *c = container_of(b);
 	return guest_drive(c->loop, c->guest, &c->env, NULL, o, ops, self);
 }
 
 /* --- files: of the copy on this machine --- */
 
-static void box_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self)
+static void container_box_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self)
 {
-	folder_look(of(b)->folder, path, "file", max, done, self);
+	folder_look(container_of(b)->folder, path, "file", max, done, self);
 }
 
-static void box_list(struct box *b, const char *path, box_done_fn *done, void *self)
+static void container_box_list(struct box *b, const char *path, box_done_fn *done, void *self)
 {
-	folder_look(of(b)->folder, path, "dir", 0, done, self);
+	folder_look(container_of(b)->folder, path, "dir", 0, done, self);
 }
 
-static void box_stat(struct box *b, const char *path, box_done_fn *done, void *self)
+static void container_box_stat(struct box *b, const char *path, box_done_fn *done, void *self)
 {
-	folder_look(of(b)->folder, path, "stat", 0, done, self);
+	folder_look(container_of(b)->folder, path, "stat", 0, done, self);
 }
 
-static void box_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
+static void container_box_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
 {
-	folder_write(of(b)->folder, path, data, len, mode, done, self);
+	folder_write(container_of(b)->folder, path, data, len, mode, done, self);
 }
 
-static int tree_root(struct box *b, size_t i, const char *which, struct err *err)
-{
-	size_t layer;
-	const char *name = layers_name(&of(b)->layers, i, &layer, err);
-	return name ? folder_tree(of(b)->folder, layer, name, which, err) : -1;
-}
-
-static int tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+static int container_tree_root(struct box *b, size_t i, const char *which, struct err *err)
 {
 	size_t layer;
-	const char *name = layers_name(&of(b)->layers, i, &layer, err);
-	return name ? folder_tree_open(of(b)->folder, layer, name, which, path, err) : -1;
+	const char *name = layers_name(&container_of(b)->layers, i, &layer, err);
+	return name ? folder_tree(container_of(b)->folder, layer, name, which, err) : -1;
 }
 
-static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
+static int container_tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
 {
 	size_t layer;
-	const char *name = layers_name(&of(b)->layers, i, &layer, err);
-	return name ? folder_tree_apply(of(b)->folder, layer, name, plan, len, fds, nr_fds, err) : -1;
+	const char *name = layers_name(&container_of(b)->layers, i, &layer, err);
+	return name ? folder_tree_open(container_of(b)->folder, layer, name, which, path, err) : -1;
 }
 
-static json_t *tree_seed(struct box *b)
+static int container_tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
 {
-	return folder_tree_seed(of(b)->folder, &of(b)->layers);
+	size_t layer;
+	const char *name = layers_name(&container_of(b)->layers, i, &layer, err);
+	return name ? folder_tree_apply(container_of(b)->folder, layer, name, plan, len, fds, nr_fds, err) : -1;
 }
 
-static const struct box_tree_ops tree = {
-	.root = tree_root, .open = tree_open, .apply = tree_apply, .overlay = folder_tree_overlay,
-	.list = folder_tree_list, .seed = tree_seed,
+static json_t *container_tree_seed(struct box *b)
+{
+	return folder_tree_seed(container_of(b)->folder, &container_of(b)->layers);
+}
+
+static const struct box_tree_ops container_tree = {
+	.root = container_tree_root, .open = container_tree_open, .apply = container_tree_apply, .overlay = folder_tree_overlay,
+	.list = folder_tree_list, .seed = container_tree_seed,
 };
 
 /* --- the box as a whole --- */
 
-static void nobody(void *self, json_t *result, const struct err *err)
+static void container_nobody(void *self, json_t *result, const struct err *err)
 {
 	(void)self;
 	(void)result;
 	(void)err;
 }
 
-static void box_kill(struct box *b)
+static void container_box_kill(struct box *b)
 {
-	if (of(b)->guest)
-		guest_kill_all(of(b)->guest, nobody, NULL);
+	if (container_of(b)->guest)
+		guest_kill_all(container_of(b)->guest, container_nobody, NULL);
 }
 
 enum { AGAIN_MS = 100, MOST_TRIES = 30 };
@@ -130,14 +130,14 @@ struct ask {
 	bool frozen;
 };
 
-static struct ask *ask_new(struct container *c, box_done_fn *done, void *self)
+static struct ask *container_ask_new(struct container *c, box_done_fn *done, void *self)
 {
 	struct ask *a = NEW(struct ask);
 	*a = (struct ask){ .c = c, .done = done, .self = self, .frozen = c->frozen };
 	return a;
 }
 
-static void ask_free(struct ask *a)
+static void container_ask_free(struct ask *a)
 {
 	loop_timer_free(&a->again);
 	free(a);
@@ -171,7 +171,7 @@ static bool asked_again(struct ask *a, const json_t *body, const struct err *err
 	return true;
 }
 
-static void on_frozen(void *self, json_t *body, const struct err *err)
+static void container_on_frozen(void *self, json_t *body, const struct err *err)
 {
 	struct ask *a = self;
 	struct container *c = a->c;
@@ -190,7 +190,7 @@ static void on_frozen(void *self, json_t *body, const struct err *err)
 	else
 		freeze_next(c);
 	a->done(a->self, r, so ? NULL : err);
-	ask_free(a);
+	container_ask_free(a);
 }
 
 static void freeze_next(struct container *c)
@@ -201,13 +201,13 @@ static void freeze_next(struct container *c)
 	c->asked = a->next;
 	c->asking = true;
 	c->thaw |= a->frozen;
-	a->heard = on_frozen;
+	a->heard = container_on_frozen;
 	put_to_engine(a);
 }
 
 static void ask_engine(struct container *c, bool frozen, box_done_fn *done, void *self)
 {
-	struct ask *a = ask_new(c, done, self);
+	struct ask *a = container_ask_new(c, done, self);
 	a->frozen = frozen;
 	struct ask **last = &c->asked;
 	while (*last)
@@ -216,11 +216,11 @@ static void ask_engine(struct container *c, bool frozen, box_done_fn *done, void
 	freeze_next(c);
 }
 
-static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
+static void container_box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
 {
-	struct container *c = of(b);
+	struct container *c = container_of(b);
 	if (!c->guest) {
-		say_dead(c, done, self);
+		container_say_dead(c, done, self);
 		return;
 	}
 	c->held = frozen;
@@ -233,35 +233,35 @@ static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self
 }
 
 /* The engine holds the guest, too. What the guest reads first when it wakes is to stop all the others. */
-static void box_hear(struct box *b)
+static void container_box_hear(struct box *b)
 {
-	struct container *c = of(b);
+	struct container *c = container_of(b);
 	if (!c->guest || c->hears || !c->held)
 		return;
 	c->hears = true;
-	guest_freeze(c->guest, true, nobody, NULL);
-	ask_engine(c, false, nobody, NULL);
+	guest_freeze(c->guest, true, container_nobody, NULL);
+	ask_engine(c, false, container_nobody, NULL);
 }
 
-static void box_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
+static void container_box_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
 {
-	struct container *c = of(b);
+	struct container *c = container_of(b);
 	if (c->guest)
 		guest_listen(c->guest, port, done, self);
 	else
-		say_dead(c, done, self);
+		container_say_dead(c, done, self);
 }
 
-static void box_dial(struct box *b, uint16_t port, box_done_fn *done, void *self)
+static void container_box_dial(struct box *b, uint16_t port, box_done_fn *done, void *self)
 {
-	struct container *c = of(b);
+	struct container *c = container_of(b);
 	if (c->guest)
 		guest_dial(c->guest, port, done, self);
 	else
-		say_dead(c, done, self);
+		container_say_dead(c, done, self);
 }
 
-static void on_ps(void *self, json_t *body, const struct err *err)
+static void container_on_ps(void *self, json_t *body, const struct err *err)
 {
 	struct ask *a = self;
 	CLEANUP(json_release) json_t *r = body ? json_copy(body) : NULL;
@@ -274,23 +274,23 @@ static void on_ps(void *self, json_t *body, const struct err *err)
 static void on_paused(void *self, json_t *body, const struct err *err)
 {
 	CLEANUP(json_release) json_t *nothing = body ? json_object() : NULL;
-	on_ps(self, nothing, err);
+	container_on_ps(self, nothing, err);
 }
 
-static void box_stats(struct box *b, box_done_fn *done, void *self)
+static void container_box_stats(struct box *b, box_done_fn *done, void *self)
 {
-	struct container *c = of(b);
+	struct container *c = container_of(b);
 	if (!c->guest)
-		say_dead(c, done, self);
+		container_say_dead(c, done, self);
 	else if (c->frozen) /* a frozen guest does not answer */
-		container_call(c, "GET", "/json", NULL, on_paused, ask_new(c, done, self));
+		container_call(c, "GET", "/json", NULL, on_paused, container_ask_new(c, done, self));
 	else
-		guest_ps(c->guest, on_ps, ask_new(c, done, self));
+		guest_ps(c->guest, container_on_ps, container_ask_new(c, done, self));
 }
 
-static void box_oom(struct box *b, box_done_fn *done, void *self)
+static void container_box_oom(struct box *b, box_done_fn *done, void *self)
 {
-	guest_oom(of(b)->guest, done, self);
+	guest_oom(container_of(b)->guest, done, self);
 }
 
 /* --- the end --- */
@@ -307,7 +307,7 @@ static void on_removed(void *self, json_t *body, const struct err *err)
 		err_set(&why, err->code, "the container '%s' may still be there: %.500s", c->id, err->text);
 	json_put_flag(r, "empty", gone);
 	if (gone)
-		elsewhere_gone(c->state_dir);
+		remote_orphans_gone(c->state_dir);
 	container_free(c);
 	if (done)
 		done(to, gone ? r : NULL, gone ? NULL : &why);
@@ -324,7 +324,7 @@ static void on_let_go(void *self, json_t *body, const struct err *err)
 	struct container *c = a->c;
 	if (asked_again(a, body, err))
 		return;
-	ask_free(a);
+	container_ask_free(a);
 	remove_it(c);
 }
 
@@ -335,22 +335,22 @@ static void take_away(struct container *c)
 		remove_it(c);
 		return;
 	}
-	struct ask *a = ask_new(c, NULL, NULL);
+	struct ask *a = container_ask_new(c, NULL, NULL);
 	a->frozen = false;
 	a->heard = on_let_go;
 	put_to_engine(a);
 }
 
-static void box_close(struct box *b, box_done_fn *done, void *self)
+static void container_box_close(struct box *b, box_done_fn *done, void *self)
 {
-	struct container *c = of(b);
+	struct container *c = container_of(b);
 	c->dead = true;
 	c->closed = done;
 	c->closed_self = self;
 	guest_free(&c->guest);
 	for (struct ask *a; (a = c->asked);) {
 		c->asked = a->next;
-		say_dead(c, a->done, a->self);
+		container_say_dead(c, a->done, a->self);
 		free(a);
 	}
 	c->closing = true;
@@ -360,7 +360,7 @@ static void box_close(struct box *b, box_done_fn *done, void *self)
 
 /* --- what is needed --- */
 
-static json_t *probe(void)
+static json_t *container_probe(void)
 {
 	json_t *r = json_object();
 	struct err err = ERR_INIT;
@@ -376,10 +376,10 @@ const struct driver driver_container = {
 	.about = "a container of Docker or Podman on this machine, our guest as its first process",
 	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT | CAP_FORK | CAP_LISTEN | CAP_DIAL | CAP_TRACE |
 		CAP_PREPARE | CAP_SHELL,
-	.probe = probe,
+	.probe = container_probe,
 	.open = container_open,
-	.close = box_close,
-	.run_prepare = run_prepare,
+	.close = container_box_close,
+	.run_prepare = container_run_prepare,
 	.run_go = guest_drive_go,
 	.run_stdin = guest_drive_stdin,
 	.run_stdin_queued = guest_drive_stdin_queued,
@@ -389,16 +389,16 @@ const struct driver driver_container = {
 	.run_echoes = guest_drive_echoes,
 	.run_pause = guest_drive_pause,
 	.run_free = guest_drive_free,
-	.read = box_read,
-	.write = box_write,
-	.list = box_list,
-	.stat = box_stat,
-	.kill = box_kill,
-	.freeze = box_freeze,
-	.hear = box_hear,
-	.listen = box_listen,
-	.dial = box_dial,
-	.stats = box_stats,
-	.oom = box_oom,
-	.tree = &tree,
+	.read = container_box_read,
+	.write = container_box_write,
+	.list = container_box_list,
+	.stat = container_box_stat,
+	.kill = container_box_kill,
+	.freeze = container_box_freeze,
+	.hear = container_box_hear,
+	.listen = container_box_listen,
+	.dial = container_box_dial,
+	.stats = container_box_stats,
+	.oom = container_box_oom,
+	.tree = &container_tree,
 };

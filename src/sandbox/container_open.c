@@ -23,28 +23,28 @@ enum { CONNECT_MS = 30000, GOING_MS = 30000, AGAIN_MS = 200 }; /* GOING_MS: that
 enum { MAX_FILES = 65536, MAX_PROCESSES = 32768 };	       /* no more than engines may give away */
 #define PLACE "/.sandglass"
 
-static void fail(struct container *c, const struct err *err);
+static void container_open_fail(struct container *c, const struct err *err);
 
 /* --- the end of opening --- */
 
-static void removed(void *self, json_t *result, const struct err *err)
+static void container_open_removed(void *self, json_t *result, const struct err *err)
 {
 	struct container *c = self;
 	box_done_fn *done = take(&c->opened);
 	(void)result;
 	if (c->state_dir && (!err || err->code == ERR_NOENT || err->code == ERR_BUSY))
-		elsewhere_gone(c->state_dir);
+		remote_orphans_gone(c->state_dir);
 	if (done)
 		done(c->opened_self, NULL, &c->failed);
 	container_free(c);
 }
 
-static void fail_later(void *self)
+static void container_open_fail_later(void *self)
 {
-	removed(self, NULL, NULL);
+	container_open_removed(self, NULL, NULL);
 }
 
-static void fail(struct container *c, const struct err *err)
+static void container_open_fail(struct container *c, const struct err *err)
 {
 	if (c->dead)
 		return;
@@ -53,26 +53,26 @@ static void fail(struct container *c, const struct err *err)
 	loop_timer_free(&c->late);
 	loop_fd_free(&c->watch);
 	if (c->created)
-		container_call(c, "DELETE", "?force=1&v=1", NULL, removed, c);
+		container_call(c, "DELETE", "?force=1&v=1", NULL, container_open_removed, c);
 	else
-		loop_defer(c->loop, fail_later, c);
+		loop_defer(c->loop, container_open_fail_later, c);
 }
 
-static void wall_over(void *self, json_t *result, const struct err *err)
+static void container_open_wall_over(void *self, json_t *result, const struct err *err)
 {
 	(void)self;
 	(void)result;
 	(void)err;
 }
 
-static void wall_time(void *self)
+static void container_open_wall_time(void *self)
 {
 	struct container *c = self;
 	if (c->guest)
-		guest_kill_all(c->guest, wall_over, NULL);
+		guest_kill_all(c->guest, container_open_wall_over, NULL);
 }
 
-static json_t *describe(const struct container *c, int landlock)
+static json_t *container_open_describe(const struct container *c, int landlock)
 {
 	json_t *r = json_object(), *limits = json_object(), *lacks = json_array();
 	json_put_str(r, "profile", c->b.profile);
@@ -97,17 +97,17 @@ static json_t *describe(const struct container *c, int landlock)
 	return r;
 }
 
-static void on_confined(void *self, json_t *body, const struct err *err)
+static void container_open_on_confined(void *self, json_t *body, const struct err *err)
 {
 	struct container *c = self;
 	if (!body) {
-		fail(c, err);
+		container_open_fail(c, err);
 		return;
 	}
-	CLEANUP(json_release) json_t *r = describe(c, (int)json_int(body, "landlock", 0));
+	CLEANUP(json_release) json_t *r = container_open_describe(c, (int)json_int(body, "landlock", 0));
 	c->open = true;
 	if (c->limits.wall_us > 0) {
-		c->wall = loop_timer_new(c->loop, wall_time, c);
+		c->wall = loop_timer_new(c->loop, container_open_wall_time, c);
 		loop_timer_set(c->wall, (uint64_t)(c->limits.wall_us / 1000), 0);
 	}
 	box_done_fn *done = take(&c->opened);
@@ -116,17 +116,17 @@ static void on_confined(void *self, json_t *body, const struct err *err)
 
 /* --- the guest --- */
 
-static void on_ready(void *self, const struct guest_info *info)
+static void container_open_on_ready(void *self, const struct guest_info *info)
 {
 	static const struct guest_rule all = { "/", GUEST_READ | GUEST_EXEC };
 	struct container *c = self;
 	(void)info;
 	const struct guest_attach a = { .extra = &all, .nr_extra = 1, .unconfined_ok = true,
 					.limits = { .disk_bytes = c->limits.disk_bytes } };
-	guest_attach(c->guest, &a, on_confined, c);
+	guest_attach(c->guest, &a, container_open_on_confined, c);
 }
 
-static void on_gone(void *self, const struct err *err)
+static void container_open_on_gone(void *self, const struct err *err)
 {
 	struct container *c = self;
 	struct err why = *err;
@@ -134,12 +134,12 @@ static void on_gone(void *self, const struct err *err)
 	if (c->open)
 		c->dead = true;
 	else
-		fail(c, &why);
+		container_open_fail(c, &why);
 }
 
 static void begin_guest(struct container *c)
 {
-	static const struct guest_ops ops = { .on_ready = on_ready, .on_gone = on_gone };
+	static const struct guest_ops ops = { .on_ready = container_open_on_ready, .on_gone = container_open_on_gone };
 	struct err err = ERR_INIT;
 	struct ucred who = { 0 };
 	socklen_t len = sizeof(who);
@@ -149,7 +149,7 @@ static void begin_guest(struct container *c)
 	/* pid 0: the engine's processes live in a namespace that we do not see */
 	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0 || (who.pid && who.pid != c->pid)) {
 		err_set(&err, ERR_DENIED, "something else than the guest has connected from the container");
-		fail(c, &err);
+		container_open_fail(c, &err);
 		return;
 	}
 	int fd = c->fd;
@@ -171,19 +171,19 @@ static void on_connection(void *self, int listener, unsigned events)
 	CLEANUP(free_ptr) char *path = path_join(c->run_dir, "guest.sock");
 	if (unlink(path) < 0) {
 		err_sys(&err, "cannot remove '%s'", path);
-		fail(c, &err);
+		container_open_fail(c, &err);
 		return;
 	}
 	begin_guest(c);
 }
 
-static void too_late(void *self)
+static void container_open_too_late(void *self)
 {
 	struct container *c = self;
 	struct err err = ERR_INIT;
 	err_set(&err, ERR_TIMEOUT, "the container of '%s' has started and our guest in it has not answered in 30 s; is the image for this "
 		"machine?", c->image.name);
-	fail(c, &err);
+	container_open_fail(c, &err);
 }
 
 /* The path may be longer than a socket's address: bound from inside its folder. */
@@ -261,7 +261,7 @@ static json_t *host_config(const struct container *c)
 	return h;
 }
 
-static json_t *config(const struct container *c)
+static json_t *container_open_config(const struct container *c)
 {
 	json_t *o = json_object(), *labels = json_object();
 	char user[32];
@@ -283,7 +283,7 @@ static json_t *config(const struct container *c)
 	return o;
 }
 
-static void on_state(void *self, json_t *body, const struct err *err)
+static void container_open_on_state(void *self, json_t *body, const struct err *err)
 {
 	struct container *c = self;
 	const json_t *state = json_object_get(body, "State");
@@ -297,29 +297,29 @@ static void on_state(void *self, json_t *body, const struct err *err)
 		else
 			err_set(&why, ERR_IO, "the container of '%s' has ended at once (status %lld)", c->image.name,
 				(long long)json_int(state, "ExitCode", 0));
-		fail(c, &why);
+		container_open_fail(c, &why);
 		return;
 	}
 	begin_guest(c);
 }
 
-static void on_started(void *self, json_t *body, const struct err *err)
+static void container_open_on_started(void *self, json_t *body, const struct err *err)
 {
 	struct container *c = self;
 	if (c->dead)
 		return;
 	if (!body) {
-		fail(c, err);
+		container_open_fail(c, err);
 		return;
 	}
 	if (c->fd < 0) {
-		c->late = loop_timer_new(c->loop, too_late, c);
+		c->late = loop_timer_new(c->loop, container_open_too_late, c);
 		loop_timer_set(c->late, CONNECT_MS, 0);
 	}
-	container_call(c, "GET", "/json", NULL, on_state, c);
+	container_call(c, "GET", "/json", NULL, container_open_on_state, c);
 }
 
-static void create(struct container *c, box_done_fn *done);
+static void container_open_create(struct container *c, box_done_fn *done);
 
 static void on_created(void *self, json_t *body, const struct err *err)
 {
@@ -327,11 +327,11 @@ static void on_created(void *self, json_t *body, const struct err *err)
 	if (c->dead)
 		return;
 	if (!body) {
-		fail(c, err);
+		container_open_fail(c, err);
 		return;
 	}
 	c->created = true;
-	container_call(c, "POST", "/start", NULL, on_started, c);
+	container_call(c, "POST", "/start", NULL, container_open_on_started, c);
 }
 
 static void on_created_unless_taken(void *self, json_t *body, const struct err *err);
@@ -342,7 +342,7 @@ static void on_old_removed(void *self, json_t *body, const struct err *err)
 	(void)body;
 	(void)err;
 	if (!c->dead)
-		create(c, on_created_unless_taken);
+		container_open_create(c, on_created_unless_taken);
 }
 
 static void remove_old(void *self)
@@ -371,18 +371,18 @@ static void on_created_unless_taken(void *self, json_t *body, const struct err *
 	}
 }
 
-static void create(struct container *c, box_done_fn *done)
+static void container_open_create(struct container *c, box_done_fn *done)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("/containers/create?name=%s", c->id);
-	CLEANUP(json_release) json_t *body = config(c);
+	CLEANUP(free_ptr) char *path = mem_printf("/containers/create?name=%s", c->id);
+	CLEANUP(json_release) json_t *body = container_open_config(c);
 	engine_call(c->engine, "POST", path, body, done, c);
 }
 
 /* For `doctor --paths`, before there can be one. */
-static int note_it(const struct container *c, struct err *err)
+static int container_open_note_it(const struct container *c, struct err *err)
 {
-	CLEANUP(free_ptr) char *where = xasprintf("%s: %s", engine_path(c->engine), c->id);
-	return elsewhere_note(c->state_dir, driver_container.name, where, err);
+	CLEANUP(free_ptr) char *where = mem_printf("%s: %s", engine_path(c->engine), c->id);
+	return remote_orphans_note(c->state_dir, driver_container.name, where, err);
 }
 
 static void on_image(void *self, const struct err *err)
@@ -392,16 +392,16 @@ static void on_image(void *self, const struct err *err)
 	if (c->dead)
 		return;
 	if (err)
-		fail(c, err);
-	else if (listen_for_guest(c, &why) < 0 || note_it(c, &why) < 0)
-		fail(c, &why);
+		container_open_fail(c, err);
+	else if (listen_for_guest(c, &why) < 0 || container_open_note_it(c, &why) < 0)
+		container_open_fail(c, &why);
 	else
-		create(c, on_created_unless_taken);
+		container_open_create(c, on_created_unless_taken);
 }
 
 /* --- files --- */
 
-static void make_files(void *self)
+static void container_open_make_files(void *self)
 {
 	struct container *c = self;
 	c->layers.copy = true;
@@ -413,29 +413,29 @@ static void make_files(void *self)
 	}
 }
 
-static void files_made(void *self)
+static void container_open_files_made(void *self)
 {
 	struct container *c = self;
 	struct err why = c->failed;
 	c->busy = false;
 	if (c->dead) /* closed meanwhile */
-		removed(c, NULL, NULL);
+		container_open_removed(c, NULL, NULL);
 	else if (why.code)
-		fail(c, &why);
+		container_open_fail(c, &why);
 	else
 		image_get(&c->image, c->engine, on_image, c);
 }
 
 /* --- */
 
-static void fail_early(void *self)
+static void container_open_fail_early(void *self)
 {
 	struct container *c = self;
 	struct err why = c->failed;
-	fail(c, &why);
+	container_open_fail(c, &why);
 }
 
-static int take_opts(struct container *c, const struct box_opts *o, struct err *err)
+static int container_open_take_opts(struct container *c, const struct box_opts *o, struct err *err)
 {
 	struct launcher *la = launcher_current();
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
@@ -452,11 +452,11 @@ static int take_opts(struct container *c, const struct box_opts *o, struct err *
 		return -1;
 	c->uid = geteuid() == 0 && la ? launcher_info(la)->uid : geteuid();
 	c->gid = geteuid() == 0 && la ? launcher_info(la)->gid : getegid();
-	c->state_dir = xstrdup(o->state_dir);
+	c->state_dir = mem_strdup(o->state_dir);
 	c->run_dir = path_join(o->state_dir, "run");
 	hash_of(o->state_dir, strlen(o->state_dir), &h);
 	hex_append(&hex, h.b, 6);
-	c->id = xasprintf("sandglass-%s", buf_cstr(&hex));
+	c->id = mem_printf("sandglass-%s", buf_cstr(&hex));
 	layers_take(&c->layers, o);
 	for (size_t i = 0; o->env && o->env[i]; i++)
 		strv_push(&c->env, o->env[i]);
@@ -468,18 +468,18 @@ static int take_opts(struct container *c, const struct box_opts *o, struct err *
 struct box *container_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
 {
 	struct container *c = NEW(struct container);
-	*c = (struct container){ .loop = l, .opened = done, .opened_self = self, .name = xstrdup(o->name ? o->name : "box"),
+	*c = (struct container){ .loop = l, .opened = done, .opened_self = self, .name = mem_strdup(o->name ? o->name : "box"),
 				 .limits = o->limits, .gpus = json_int(o->driver, "gpu", 0), .listener = -1, .fd = -1 };
 	c->b = (struct box){ .driver = &driver_container, .name = c->name, .profile = "container" };
 	profile_limits(&c->limits);
-	if (take_opts(c, o, &c->failed) < 0) {
-		loop_defer(l, fail_early, c);
+	if (container_open_take_opts(c, o, &c->failed) < 0) {
+		loop_defer(l, container_open_fail_early, c);
 		return &c->b;
 	}
 	c->image.progress = o->progress;
 	c->image.progress_self = o->progress_self;
 	c->busy = true;
-	loop_job_run(l, make_files, files_made, c);
+	loop_job_run(l, container_open_make_files, container_open_files_made, c);
 	return &c->b;
 }
 

@@ -31,7 +31,7 @@ static const struct mask *mask_of(const struct copy *c, const char *path)
 	return NULL;
 }
 
-static int copy_bytes(int in, int out)
+static int sandbox_copy_bytes(int in, int out)
 {
 	if (ioctl(out, FICLONE, in) == 0)
 		return 0;
@@ -45,7 +45,7 @@ static int copy_bytes(int in, int out)
 			return 0;
 	}
 	static const size_t chunk = 1 << 18;
-	CLEANUP(free_ptr) char *buf = xmalloc(chunk);
+	CLEANUP(free_ptr) char *buf = mem_alloc(chunk);
 	struct err ignored = ERR_INIT;
 	for (ssize_t n; (n = read(in, buf, chunk)) != 0;)
 		if ((n < 0 && errno != EINTR) || (n > 0 && fd_write_all(out, buf, (size_t)n, &ignored) < 0))
@@ -53,7 +53,7 @@ static int copy_bytes(int in, int out)
 	return 0;
 }
 
-static int finish(const struct copy *c, int fd, const struct stat *st)
+static int sandbox_copy_finish(const struct copy *c, int fd, const struct stat *st)
 {
 	struct timespec times[2] = { st->st_atim, st->st_mtim };
 	return fchown(fd, c->owner->uid, c->owner->gid) < 0 || fchmod(fd, st->st_mode & 01777) < 0 ||
@@ -62,7 +62,7 @@ static int finish(const struct copy *c, int fd, const struct stat *st)
 		       : 0;
 }
 
-static int copy_file(struct copy *c, int from, int to, const char *name, const struct mask *mask)
+static int sandbox_copy_file(struct copy *c, int from, int to, const char *name, const struct mask *mask)
 {
 	struct stat st;
 	CLEANUP(fd_close) int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -73,8 +73,8 @@ static int copy_file(struct copy *c, int from, int to, const char *name, const s
 	if (out < 0)
 		return -1;
 	struct err ignored = ERR_INIT;
-	int rc = mask ? fd_write_all(out, buf_cstr(&mask->text), mask->text.len, &ignored) : copy_bytes(in, out);
-	return rc < 0 ? -1 : finish(c, out, &st);
+	int rc = mask ? fd_write_all(out, buf_cstr(&mask->text), mask->text.len, &ignored) : sandbox_copy_bytes(in, out);
+	return rc < 0 ? -1 : sandbox_copy_finish(c, out, &st);
 }
 
 static int copy_link(struct copy *c, int from, int to, const char *name)
@@ -89,7 +89,7 @@ static int copy_link(struct copy *c, int from, int to, const char *name)
 	return fchownat(to, name, c->owner->uid, c->owner->gid, AT_SYMLINK_NOFOLLOW);
 }
 
-static int copy_dir(struct copy *c, int from, int to, int depth);
+static int sandbox_copy_dir(struct copy *c, int from, int to, int depth);
 
 static int copy_sub(struct copy *c, int from, int to, const char *name, int depth)
 {
@@ -102,22 +102,22 @@ static int copy_sub(struct copy *c, int from, int to, const char *name, int dept
 	CLEANUP(fd_close) int out = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	size_t len = c->path.len;
 	buf_printf(&c->path, "%s/", name);
-	int rc = out < 0 ? -1 : copy_dir(c, in, out, depth + 1);
+	int rc = out < 0 ? -1 : sandbox_copy_dir(c, in, out, depth + 1);
 	c->path.len = len;
 	c->path.data[len] = 0;
-	return rc < 0 ? -1 : finish(c, out, &st);
+	return rc < 0 ? -1 : sandbox_copy_finish(c, out, &st);
 }
 
 static int copy_one(struct copy *c, int from, int to, const char *name, int depth)
 {
 	struct stat st;
-	CLEANUP(free_ptr) char *path = xasprintf("%s%s", buf_cstr(&c->path), name);
+	CLEANUP(free_ptr) char *path = mem_printf("%s%s", buf_cstr(&c->path), name);
 	const struct mask *mask = mask_of(c, path);
 	int rc = 0;
 	if ((mask && !mask->clean) || fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	if (S_ISREG(st.st_mode))
-		rc = copy_file(c, from, to, name, mask);
+		rc = sandbox_copy_file(c, from, to, name, mask);
 	else if (S_ISDIR(st.st_mode))
 		rc = copy_sub(c, from, to, name, depth);
 	else if (S_ISLNK(st.st_mode))
@@ -127,7 +127,7 @@ static int copy_one(struct copy *c, int from, int to, const char *name, int dept
 	return rc;
 }
 
-static int copy_dir(struct copy *c, int from, int to, int depth)
+static int sandbox_copy_dir(struct copy *c, int from, int to, int depth)
 {
 	int fd = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 || depth > DEPTH_MAX ? NULL : fdopendir(fd);
@@ -159,7 +159,7 @@ int copy_tree(const char *from, const char *to, const struct masks *masks, const
 		return -1;
 	CLEANUP(fd_close) int in = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CLEANUP(fd_close) int out = open(to, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int rc = in < 0 || out < 0 ? -1 : copy_dir(&c, in, out, 0);
+	int rc = in < 0 || out < 0 ? -1 : sandbox_copy_dir(&c, in, out, 0);
 	buf_release(&c.path);
 	return rc < 0 && err->code == ERR_NONE ? err_sys(err, "cannot copy '%s'", from) : rc;
 }
@@ -169,8 +169,8 @@ int copy_part(const char *from, const char *at, const char *to, const struct mas
 {
 	struct copy c = { .masks = masks, .owner = owner, .err = err };
 	const char *slash = strrchr(at, '/'), *name = slash ? slash + 1 : at;
-	CLEANUP(free_ptr) char *from_dir = xasprintf("%s/%.*s", from, (int)(slash ? slash - at : 0), at);
-	CLEANUP(free_ptr) char *to_dir = xasprintf("%s/%.*s", to, (int)(slash ? slash - at : 0), at);
+	CLEANUP(free_ptr) char *from_dir = mem_printf("%s/%.*s", from, (int)(slash ? slash - at : 0), at);
+	CLEANUP(free_ptr) char *to_dir = mem_printf("%s/%.*s", to, (int)(slash ? slash - at : 0), at);
 	CLEANUP(fd_close) int in = open(from_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CLEANUP(fd_close) int out = open(to_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (slash)

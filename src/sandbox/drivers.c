@@ -10,7 +10,7 @@
 #include "sandbox/ssh.h"
 #include "sandbox/vm.h"
 
-static const struct driver *const drivers[] = {
+static const struct driver *const drivers_table[] = {
 	&driver_process,
 	&driver_container,
 	&driver_vm,
@@ -19,12 +19,12 @@ static const struct driver *const drivers[] = {
 	&driver_host,
 };
 
-static driver_finder *more;
+static driver_finder *drivers_more;
 static void *more_self;
 
 void driver_more(driver_finder *find, void *self)
 {
-	more = find;
+	drivers_more = find;
 	more_self = self;
 }
 
@@ -35,13 +35,13 @@ struct box *driver_open(const struct driver *d, struct loop *l, const struct box
 
 const struct driver *driver_at(size_t i)
 {
-	return i < ARRAY_LEN(drivers) ? drivers[i] : NULL;
+	return i < ARRAY_LEN(drivers_table) ? drivers_table[i] : NULL;
 }
 
 const struct driver *driver_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(drivers); i++)
-		if (strcmp(drivers[i]->name, name) == 0)
-			return drivers[i];
-	return more ? more(more_self, name) : NULL;
+	for (size_t i = 0; i < ARRAY_LEN(drivers_table); i++)
+		if (strcmp(drivers_table[i]->name, name) == 0)
+			return drivers_table[i];
+	return drivers_more ? drivers_more(more_self, name) : NULL;
 }

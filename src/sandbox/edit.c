@@ -19,7 +19,7 @@ int edit_find(const char *text, size_t text_len, const char *old, size_t old_len
 }
 
 /* How much two lines have in common: the longest common run of bytes, blanks at the ends aside. */
-static size_t likeness(const char *a, size_t a_len, const char *b, size_t b_len)
+static size_t edit_likeness(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	size_t best = 0;
 	for (size_t i = 0; i < a_len; i++)
@@ -39,7 +39,7 @@ static size_t line_len(const char *p, size_t left)
 	return end ? (size_t)(end - p) : left;
 }
 
-static int count_lines(const char *text, size_t len)
+static int edit_count_lines(const char *text, size_t len)
 {
 	int n = 0;
 	for (size_t i = 0; i < len; i++)
@@ -49,7 +49,7 @@ static int count_lines(const char *text, size_t len)
 
 void edit_near(const char *text, size_t text_len, const char *old, size_t old_len, struct buf *out)
 {
-	int lines = count_lines(old, old_len);
+	int lines = edit_count_lines(old, old_len);
 	while (old_len && (*old == ' ' || *old == '\t' || *old == '\n' || *old == '\r')) {
 		old++;
 		old_len--;
@@ -60,7 +60,7 @@ void edit_near(const char *text, size_t text_len, const char *old, size_t old_le
 	const char *best_at = NULL;
 	for (size_t at = 0; at < text_len && line <= 5000; line++) {
 		size_t len = line_len(text + at, text_len - at);
-		size_t like = likeness(text + at, len < 200 ? len : 200, old, want);
+		size_t like = edit_likeness(text + at, len < 200 ? len : 200, old, want);
 		if (like > best) {
 			best = like;
 			best_at = text + at;
@@ -90,7 +90,7 @@ struct places {
 	size_t nr, cap;
 };
 
-static void find_all(const char *text, size_t len, const struct buf *old, struct places *out)
+static void edit_find_all(const char *text, size_t len, const struct buf *old, struct places *out)
 {
 	for (size_t at = 0; old->len && at < len;) {
 		const char *p = memmem(text + at, len - at, old->data, old->len);
@@ -117,10 +117,10 @@ static void find_by_lines(const struct buf *was, const struct buf *old, struct p
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	CLEANUP(buf_release) struct buf want = BUF_INIT;
-	size_t *from = xcalloc(was->len + 1, sizeof(*from));
+	size_t *from = mem_calloc(was->len + 1, sizeof(*from));
 	without_cr(was, &text, from);
 	without_cr(old, &want, NULL);
-	find_all(buf_cstr(&text), text.len, &want, out);
+	edit_find_all(buf_cstr(&text), text.len, &want, out);
 	for (size_t i = 0; i < out->nr; i++)
 		out->item[i] = (struct place){ from[out->item[i].at], from[out->item[i].end - 1] + 1 };
 	free(from);
@@ -174,7 +174,7 @@ int edit_make(const char *path, const struct buf *was, const json_t *args, struc
 	bool all = json_flag(args, "all", false);
 	if (!json_get_bytes(json_object_get(args, "old"), &old) || !json_get_bytes(json_object_get(args, "new"), &new))
 		return err_set(err, ERR_INVALID, "edit of '%s' needs the old and the new text", path);
-	find_all(buf_cstr(was), was->len, &old, &found);
+	edit_find_all(buf_cstr(was), was->len, &old, &found);
 	if (!found.nr && memchr(buf_cstr(&old), '\n', old.len))
 		find_by_lines(was, &old, &found);
 	if (found.nr != 1 && !(all && found.nr)) {
@@ -193,9 +193,9 @@ int edit_make(const char *path, const struct buf *was, const json_t *args, struc
 		at = found.item[i].end;
 	}
 	buf_append(&out->text, was->data + at, was->len - at);
-	out->line = count_lines(was->data, first) + (first == 0 || was->data[first - 1] == '\n');
-	out->removed = count_lines(old.data, old.len) * (int)nr;
-	out->added = count_lines(buf_cstr(&new), new.len) * (int)nr;
+	out->line = edit_count_lines(was->data, first) + (first == 0 || was->data[first - 1] == '\n');
+	out->removed = edit_count_lines(old.data, old.len) * (int)nr;
+	out->added = edit_count_lines(buf_cstr(&new), new.len) * (int)nr;
 	free(found.item);
 	return 0;
 }

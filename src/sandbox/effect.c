@@ -18,7 +18,7 @@ enum { GRACE_MS = 2000, SILENT_MS = 30000, FLOOD_POLL_MS = 5 };
 
 /* --- runs --- */
 
-static void job_free(struct job *j)
+static void effect_job_free(struct job *j)
 {
 	struct slot *s = j->slot;
 	for (struct job **p = &s->jobs; *p; p = &(*p)->next)
@@ -31,7 +31,7 @@ static void job_free(struct job *j)
 		s->driver->run_free(j->run);
 	loop_timer_free(&j->timer);
 	loop_timer_free(&j->flood);
-	several_free(&j->batch);
+	command_batch_free(&j->batch);
 	long_command_free(&j->long_one);
 	buf_release(&j->early);
 	oom_forget(j);
@@ -40,7 +40,7 @@ static void job_free(struct job *j)
 	free(j);
 }
 
-static void on_flood(void *self)
+static void effect_on_flood(void *self)
 {
 	struct job *j = self;
 	if (action_flooded(j->action)) {
@@ -61,14 +61,14 @@ static void hold_output(struct job *j, bool held)
 		j->slot->driver->run_pause(j->run, held);
 }
 
-static void on_output(void *self, int stream, const void *bytes, size_t len)
+static void effect_on_output(void *self, int stream, const void *bytes, size_t len)
 {
 	struct job *j = self;
-	failpoint("effect.output");
+	failpoint_hit("effect.output");
 	j->bytes[stream == STREAM_ERR] += (int64_t)len;
 	prompt_feed(&j->prompt, bytes, len);
 	if (j->batch)
-		several_output(j->batch, (enum record_stream)stream, bytes, len);
+		command_batch_output(j->batch, (enum record_stream)stream, bytes, len);
 	else
 		action_output(j->action, (enum record_stream)stream, bytes, len);
 	if (!j->paused && action_flooded(j->action)) {
@@ -76,12 +76,12 @@ static void on_output(void *self, int stream, const void *bytes, size_t len)
 		if (!j->unread)
 			j->slot->driver->run_pause(j->run, true);
 		if (!j->flood)
-			j->flood = loop_timer_new(j->slot->boxes->loop, on_flood, j);
+			j->flood = loop_timer_new(j->slot->boxes->loop, effect_on_flood, j);
 		loop_timer_set(j->flood, FLOOD_POLL_MS, 0);
 	}
 }
 
-static enum action_end end_of(const struct job *j, bool lost)
+static enum action_end effect_end_of(const struct job *j, bool lost)
 {
 	if (lost)
 		return END_INTERRUPTED;
@@ -98,7 +98,7 @@ static void put_end(const struct job *j, const struct run_end *e, json_t *body)
 		json_put_int(body, "code", e->code);
 	if (!e->oom)
 		return;
-	CLEANUP(free_ptr) char *why = xasprintf("the memory limit of its box killed %lld of its processes", (long long)e->oom);
+	CLEANUP(free_ptr) char *why = mem_printf("the memory limit of its box killed %lld of its processes", (long long)e->oom);
 	json_put_int(body, "oom", e->oom);
 	json_put_str(body, "why", why);
 }
@@ -106,7 +106,7 @@ static void put_end(const struct job *j, const struct run_end *e, json_t *body)
 /* As a shell would: what was not executed has no words of its own. */
 static void say_unrun(struct job *j)
 {
-	CLEANUP(free_ptr) char *line = xasprintf("sandglass: %s\n", j->lost_why);
+	CLEANUP(free_ptr) char *line = mem_printf("sandglass: %s\n", j->lost_why);
 	bool pty = json_flag(action_spec(j->action)->args, "pty", false);
 	j->bytes[!pty] += (int64_t)strlen(line);
 	action_output(j->action, pty ? STREAM_PTY : STREAM_ERR, line, strlen(line));
@@ -116,7 +116,7 @@ static void say_unrun(struct job *j)
 static void run_over(struct job *j, const struct run_end *e)
 {
 	struct action *a = j->action;
-	enum action_end end = end_of(j, !e);
+	enum action_end end = effect_end_of(j, !e);
 	int left = e ? e->left : 0;
 	json_t *body = json_object();
 	if (e && j->lost_why)
@@ -124,7 +124,7 @@ static void run_over(struct job *j, const struct run_end *e)
 	if (e) {
 		put_end(j, e, body);
 	} else if (j->lost_why) {
-		CLEANUP(free_ptr) char *why = xasprintf("%s; how it ended is not known", j->lost_why);
+		CLEANUP(free_ptr) char *why = mem_printf("%s; how it ended is not known", j->lost_why);
 		json_put_str(body, "why", why);
 	}
 	json_put_int(body, "out_bytes", j->bytes[0]);
@@ -132,12 +132,12 @@ static void run_over(struct job *j, const struct run_end *e)
 	if (left)
 		json_put_int(body, "left", left);
 	if (j->batch)
-		json_put(body, "batch", several_end(j->batch));
+		json_put(body, "batch", command_batch_end(j->batch));
 	struct slot *s = j->slot;
 	s->alive += left;
-	job_free(j);
+	effect_job_free(j);
 	alive_look(s);
-	failpoint("effect.ended");
+	failpoint_hit("effect.ended");
 	action_ended(a, end, body);
 }
 
@@ -146,7 +146,7 @@ static void run_exited(void *self, int code, int signal, bool lost, int left)
 	struct job *j = self;
 	const struct run_end e = { .code = code, .signal = signal, .left = left };
 	j->slot->lost |= lost;
-	if (action_state(j->action) != ACTION_RUNNING) { /* while it was prepared: start() says so when its turn comes */
+	if (action_state(j->action) != ACTION_RUNNING) { /* while it was prepared: effect_start() says so when its turn comes */
 		j->slot->driver->run_free(j->run);
 		j->run = NULL;
 		if (lost)
@@ -159,12 +159,12 @@ static void run_exited(void *self, int code, int signal, bool lost, int left)
 }
 
 /* What still waits for its box to thaw has had no effect, and ends without being asked: nobody in there would answer. */
-static void take_out(struct job *j, enum action_end end)
+static void effect_take_out(struct job *j, enum action_end end)
 {
 	struct action *a = j->action;
 	json_t *body = json_object();
 	json_put_str(body, "why", "its box was frozen: nothing was started");
-	job_free(j);
+	effect_job_free(j);
 	action_ended(a, end, body);
 }
 
@@ -178,7 +178,7 @@ void end_jobs(struct slot *s, enum action_end end)
 		if (j->look)
 			oom_over(j);
 		else if (j->waits)
-			take_out(j, j->end);
+			effect_take_out(j, j->end);
 		else if (action_state(j->action) != ACTION_RUNNING)
 			run_exited(j, 0, SIGKILL, true, 0);
 		else
@@ -197,14 +197,14 @@ static void run_lost(void *self, const struct err *why)
 {
 	struct job *j = self;
 	free(j->lost_why);
-	j->lost_why = xstrdup(why->text);
+	j->lost_why = mem_strdup(why->text);
 }
 
-static const struct run_ops run_ops = { .on_output = on_output, .on_exit = run_exited, .on_took = run_took, .on_lost = run_lost,
+static const struct run_ops effect_run_ops = { .on_output = effect_on_output, .on_exit = run_exited, .on_took = run_took, .on_lost = run_lost,
 					.on_trace = job_trace };
 
 /* Also in a frozen box: who ends something does not mean when it thaws. While its files are looked at, that has to wait. */
-static void tell(struct job *j, int signo)
+static void effect_tell(struct job *j, int signo)
 {
 	struct slot *s = j->slot;
 	if (s->frozen && !s->pinned && s->driver->hear)
@@ -215,47 +215,47 @@ static void tell(struct job *j, int signo)
 }
 
 /* It was killed, and nothing says that it has ended: what answers for its box is stopped or gone. */
-static void give_up(void *self)
+static void effect_give_up(void *self)
 {
 	struct job *j = self;
 	if (j->look || action_state(j->action) != ACTION_RUNNING)
 		return;
 	j->slot->silent = j->slot->lost = true;
 	free(j->lost_why);
-	j->lost_why = xasprintf("sandbox died: '%s' has not answered for %d s", j->slot->name, (GRACE_MS + SILENT_MS) / 1000);
+	j->lost_why = mem_printf("sandbox died: '%s' has not answered for %d s", j->slot->name, (GRACE_MS + SILENT_MS) / 1000);
 	run_over(j, NULL);
 }
 
 static void kill_now(void *self)
 {
 	struct job *j = self;
-	tell(j, SIGKILL);
+	effect_tell(j, SIGKILL);
 	if (!(j->slot->driver->caps & CAP_PREPARE))
 		return; /* the others ask again, and say themselves that nobody answers */
 	loop_timer_free(&j->timer);
-	j->timer = loop_timer_new(j->slot->boxes->loop, give_up, j);
+	j->timer = loop_timer_new(j->slot->boxes->loop, effect_give_up, j);
 	loop_timer_set(j->timer, SILENT_MS, 0);
 }
 
-static void terminate(struct job *j, enum action_end end)
+static void effect_terminate(struct job *j, enum action_end end)
 {
 	if (j->waits) {
-		take_out(j, end);
+		effect_take_out(j, end);
 		return;
 	}
 	if (j->end != END_OK || j->look)
 		return; /* asked already; asking again gives it no more time */
 	j->end = end;
 	hold_output(j, false);
-	tell(j, SIGTERM);
+	effect_tell(j, SIGTERM);
 	loop_timer_free(&j->timer);
 	j->timer = loop_timer_new(j->slot->boxes->loop, kill_now, j);
 	loop_timer_set(j->timer, GRACE_MS, 0);
 }
 
-static void on_timeout(void *self)
+static void effect_on_timeout(void *self)
 {
-	terminate(self, END_TIMEOUT);
+	effect_terminate(self, END_TIMEOUT);
 }
 
 static void wish_size(struct boxes *b, uint64_t id, const struct winsize *size)
@@ -305,29 +305,29 @@ static struct job *job_prepare(struct slot *s, struct action *a)
 		.background = json_flag(spec->args, "spawn", false),
 	};
 	take_size_wish(s->boxes, action_id(a), &o);
-	j->batch = several_new(a);
+	j->batch = command_batch_new(a);
 	if (j->batch) {
-		o.argv = several_argv(j->batch, &o.nr_argv);
+		o.argv = command_batch_argv(j->batch, &o.nr_argv);
 		o.stdin_open = true;
 	} else if ((s->driver->caps & CAP_SHELL) && (j->long_one = long_command_new(spec, o.pty, o.stdin_open))) {
 		size_t len;
 		o.argv = long_command_argv(j->long_one, &o.nr_argv);
 		o.stdin_open |= long_command_input(j->long_one, &len) != NULL;
 	}
-	j->run = s->driver->run_prepare(s->box, &o, &run_ops, j);
+	j->run = s->driver->run_prepare(s->box, &o, &effect_run_ops, j);
 	action_set_tag(a, j);
-	failpoint("effect.prepared");
+	failpoint_hit("effect.prepared");
 	return j;
 }
 
-static void let_go(struct job *j)
+static void effect_let_go(struct job *j)
 {
 	const struct action_spec *spec = action_spec(j->action);
 	j->begun_us = clock_mono_us();
 	j->slot->driver->run_go(j->run);
-	failpoint("effect.started");
+	failpoint_hit("effect.started");
 	if (j->batch) {
-		const char *first = several_input(j->batch);
+		const char *first = command_batch_input(j->batch);
 		j->slot->driver->run_stdin(j->run, first, strlen(first), !spec->stdin_len && !json_flag(spec->args, "stdin", false));
 	}
 	size_t text_len = 0;
@@ -347,12 +347,12 @@ static void job_go(struct job *j)
 {
 	const struct action_spec *spec = action_spec(j->action);
 	if (spec->timeout_us > 0) {
-		j->timer = loop_timer_new(j->slot->boxes->loop, on_timeout, j);
+		j->timer = loop_timer_new(j->slot->boxes->loop, effect_on_timeout, j);
 		loop_timer_set(j->timer, (uint64_t)(spec->timeout_us + 999) / 1000, 0);
 	}
 	j->waits = j->slot->frozen;
 	if (!j->waits)
-		let_go(j);
+		effect_let_go(j);
 }
 
 static void let_all_go(struct slot *s)
@@ -361,7 +361,7 @@ static void let_all_go(struct slot *s)
 		next = j->next;
 		if (j->waits) {
 			j->waits = false;
-			let_go(j);
+			effect_let_go(j);
 		}
 	}
 }
@@ -371,14 +371,14 @@ static bool is_run(const struct action_spec *spec)
 	return spec->kind == ACT_EXEC || spec->kind == ACT_SHELL;
 }
 
-static void prepare(void *self, struct action *a)
+static void effect_prepare(void *self, struct action *a)
 {
 	struct slot *s = self;
 	if (s->open && !s->closing && is_run(action_spec(a)) && (s->driver->caps & CAP_PREPARE))
 		job_prepare(s, a);
 }
 
-static void start(void *self, struct action *a)
+static void effect_start(void *self, struct action *a)
 {
 	struct slot *s = self;
 	struct err err = ERR_INIT;
@@ -410,7 +410,7 @@ static void start(void *self, struct action *a)
 	}
 	if (!j->run) {
 		s->lost = true;
-		job_free(j);
+		effect_job_free(j);
 		err_set(&err, ERR_CLOSED, "box '%s' has died; nothing was started", s->name);
 		action_fail(a, &err);
 		return;
@@ -423,11 +423,11 @@ static void drop_prepared(struct job *j)
 {
 	struct action *a = j->action;
 	action_set_tag(a, NULL);
-	job_free(j);
+	effect_job_free(j);
 	action_ended(a, END_CANCELLED, NULL);
 }
 
-static void cancel(void *self, struct action *a, const char *how)
+static void effect_cancel(void *self, struct action *a, const char *how)
 {
 	struct slot *s = self;
 	struct job *j;
@@ -449,20 +449,20 @@ static void cancel(void *self, struct action *a, const char *how)
 	if (action_state(a) != ACTION_RUNNING) {
 		drop_prepared(j);
 	} else if (j->waits) {
-		take_out(j, strcmp(how, "kill") ? END_CANCELLED : END_KILLED);
+		effect_take_out(j, strcmp(how, "kill") ? END_CANCELLED : END_KILLED);
 	} else if (!strcmp(how, "kill")) {
 		j->end = END_KILLED;
 		hold_output(j, false);
-		tell(j, SIGKILL);
+		effect_tell(j, SIGKILL);
 	} else {
-		terminate(j, END_CANCELLED);
+		effect_terminate(j, END_CANCELLED);
 	}
 }
 
 void effector_init(struct slot *s)
 {
 	s->effector = (struct effector){
-		.name = s->name, .prepare = prepare, .start = start, .cancel = cancel, .self = s
+		.name = s->name, .prepare = effect_prepare, .start = effect_start, .cancel = effect_cancel, .self = s
 	};
 }
 
@@ -532,7 +532,7 @@ int boxes_signal(struct boxes *b, uint64_t id, int signo, struct err *err)
 		return d ? 0 : -1;
 	if (signo == SIGTERM || signo == SIGKILL || signo == SIGINT || signo == SIGHUP || signo == SIGQUIT)
 		j->stopped = signo;
-	tell(j, signo);
+	effect_tell(j, signo);
 	return 0;
 }
 
@@ -602,14 +602,14 @@ static void freezing_less(struct freezing *f)
 	free(f);
 }
 
-static void nobody(void *self, json_t *result, const struct err *err)
+static void effect_nobody(void *self, json_t *result, const struct err *err)
 {
 	(void)self;
 	(void)result;
 	(void)err;
 }
 
-static void on_frozen(void *self, json_t *result, const struct err *err)
+static void effect_on_frozen(void *self, json_t *result, const struct err *err)
 {
 	struct freeze *f = self;
 	struct slot *s = slot_find(f->boxes, f->box);
@@ -617,7 +617,7 @@ static void on_frozen(void *self, json_t *result, const struct err *err)
 	if (s && err)
 		s->frozen = !f->frozen;
 	if (s && err && f->frozen && !s->closing) /* half of it may have happened, or only its answer been lost */
-		s->driver->freeze(s->box, false, nobody, NULL);
+		s->driver->freeze(s->box, false, effect_nobody, NULL);
 	if (s && !s->frozen)
 		let_all_go(s);
 	json_put_flag(body, "frozen", err ? !f->frozen : f->frozen);
@@ -644,9 +644,9 @@ static void freeze_all(struct boxes *b, uint64_t box, bool frozen, uint64_t caus
 		if (s->pinned) {
 			CLEANUP(json_release) json_t *how = json_object();
 			json_put_str(how, "how", "when the preview is over");
-			on_frozen(f, how, NULL);
+			effect_on_frozen(f, how, NULL);
 		} else {
-			s->driver->freeze(s->box, frozen, on_frozen, f);
+			s->driver->freeze(s->box, frozen, effect_on_frozen, f);
 		}
 	}
 	freezing_less(all);

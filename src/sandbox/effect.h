@@ -95,7 +95,7 @@ void boxes_thaw_for(struct boxes *b, uint64_t agent, uint64_t cause, const struc
 bool boxes_frozen(struct boxes *b, uint64_t box); /* as asked for */
 /* Lets the box stand still for the sake of action @cause, which somebody must decide (0: no more, because of @why), but not
  * while another action works in it. What people freeze and thaw is theirs. */
-void boxes_still(struct boxes *b, uint64_t box, uint64_t cause, const char *why);
+void boxes_auto_freeze(struct boxes *b, uint64_t box, uint64_t cause, const char *why);
 /* Somebody else holds the box frozen: what is asked for meanwhile is kept in mind and recorded, no process of it moves. */
 void boxes_pin(struct boxes *b, uint64_t box, bool pinned);
 /* A worker looks at its files: a box that is to be closed is closed when the last hold has gone. Each one is given back. */

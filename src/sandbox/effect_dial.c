@@ -29,9 +29,9 @@ bool is_dial(const struct action_spec *spec)
 	return spec->kind == ACT_CONNECT && spec->tool && !strcmp(spec->tool, "dial") && !spec->leaves_box;
 }
 
-static void on_events(void *self, int fd, unsigned events);
+static void effect_dial_on_events(void *self, int fd, unsigned events);
 
-static void drop(struct dialled *d)
+static void effect_dial_drop(struct dialled *d)
 {
 	struct slot *s = d->slot;
 	for (struct dialled **p = &s->dials; *p; p = &(*p)->next)
@@ -47,7 +47,7 @@ static void drop(struct dialled *d)
 }
 
 /* The action ends now; what belongs to it goes when the driver has answered. */
-static void end(struct dialled *d, enum action_end how, const struct err *err)
+static void effect_dial_end(struct dialled *d, enum action_end how, const struct err *err)
 {
 	struct action *a = d->action;
 	json_t *body = json_object();
@@ -56,7 +56,7 @@ static void end(struct dialled *d, enum action_end how, const struct err *err)
 	d->action = NULL;
 	action_set_tag(a, NULL);
 	if (!d->asking)
-		drop(d);
+		effect_dial_drop(d);
 	if (err) {
 		json_decref(body);
 		action_fail(a, err);
@@ -65,7 +65,7 @@ static void end(struct dialled *d, enum action_end how, const struct err *err)
 	}
 }
 
-static void update(struct dialled *d)
+static void effect_dial_update(struct dialled *d)
 {
 	if (d->watch)
 		loop_fd_events(d->watch, (d->unread || d->flooded || d->said_all ? 0U : (unsigned)LOOP_READ) |
@@ -78,11 +78,11 @@ static void on_flood_over(void *self)
 	d->flooded = action_flooded(d->action);
 	if (d->flooded)
 		loop_timer_set(d->timer, FLOOD_MS, 0);
-	update(d);
+	effect_dial_update(d);
 }
 
 /* false: the connection has ended. */
-static bool take_bytes(struct dialled *d)
+static bool effect_dial_take_bytes(struct dialled *d)
 {
 	char bytes[READ_SIZE];
 	ssize_t n = recv(d->fd, bytes, sizeof bytes, MSG_DONTWAIT);
@@ -90,11 +90,11 @@ static bool take_bytes(struct dialled *d)
 		return true;
 	if (n == 0 && d->out.len) {
 		d->said_all = true;
-		update(d);
+		effect_dial_update(d);
 		return true;
 	}
 	if (n <= 0) {
-		end(d, END_OK, NULL);
+		effect_dial_end(d, END_OK, NULL);
 		return false;
 	}
 	d->in += n;
@@ -104,13 +104,13 @@ static bool take_bytes(struct dialled *d)
 		loop_timer_free(&d->timer);
 		d->timer = loop_timer_new(d->slot->boxes->loop, on_flood_over, d);
 		loop_timer_set(d->timer, FLOOD_MS, 0);
-		update(d);
+		effect_dial_update(d);
 	}
 	return true;
 }
 
 /* false: the connection has ended. */
-static bool flush(struct dialled *d)
+static bool effect_dial_flush(struct dialled *d)
 {
 	while (d->out.len) {
 		ssize_t n = send(d->fd, d->out.data, d->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -124,37 +124,37 @@ static bool flush(struct dialled *d)
 		buf_drop(&d->out, (size_t)n);
 	}
 	if (!d->out.len && d->said_all) {
-		end(d, END_OK, NULL);
+		effect_dial_end(d, END_OK, NULL);
 		return false;
 	}
 	if (!d->out.len && d->eof_wanted && !d->eof_done) {
 		d->eof_done = true;
 		shutdown(d->fd, SHUT_WR);
 	}
-	update(d);
+	effect_dial_update(d);
 	return true;
 }
 
-static void on_events(void *self, int fd, unsigned events)
+static void effect_dial_on_events(void *self, int fd, unsigned events)
 {
 	struct dialled *d = self;
 	(void)fd;
-	if ((events & LOOP_WRITE) && !flush(d))
+	if ((events & LOOP_WRITE) && !effect_dial_flush(d))
 		return;
 	if ((events & (LOOP_READ | LOOP_HUP)) && !d->said_all)
-		(void)take_bytes(d);
+		(void)effect_dial_take_bytes(d);
 }
 
-static void reach(struct dialled *d);
+static void effect_dial_reach(struct dialled *d);
 
-static void on_again(void *self)
+static void effect_dial_on_again(void *self)
 {
 	struct dialled *d = self;
 	loop_timer_free(&d->timer);
-	reach(d);
+	effect_dial_reach(d);
 }
 
-static void on_dialled(void *self, json_t *result, const struct err *err)
+static void effect_dial_on_dialled(void *self, json_t *result, const struct err *err)
 {
 	struct dialled *d = self;
 	struct slot *s = d->slot;
@@ -163,33 +163,33 @@ static void on_dialled(void *self, json_t *result, const struct err *err)
 	d->asking = false;
 	if (!d->action) {
 		fd_close(&fd);
-		drop(d);
+		effect_dial_drop(d);
 	} else if (over || (fd < 0 && (!err || err->code == ERR_CLOSED || err->code == ERR_UNSUPPORTED || clock_awake_us() >= d->until_us))) {
 		struct err why = ERR_INIT;
 		fd_close(&fd);
 		err_set(&why, err ? err->code : ERR_CLOSED, "port %u of box '%s': %s", action_spec(d->action)->port, s->name,
 			err ? err->text : "the box is closed");
-		end(d, END_FAILED, &why);
+		effect_dial_end(d, END_FAILED, &why);
 	} else if (fd < 0) {
-		d->timer = loop_timer_new(s->boxes->loop, on_again, d);
+		d->timer = loop_timer_new(s->boxes->loop, effect_dial_on_again, d);
 		loop_timer_set(d->timer, AGAIN_MS, 0);
 	} else {
 		struct err none = ERR_INIT;
 		(void)!fd_nonblock(fd, &none);
 		d->fd = fd;
-		d->watch = loop_fd_new(s->boxes->loop, fd, 0, on_events, d);
-		(void)flush(d);
+		d->watch = loop_fd_new(s->boxes->loop, fd, 0, effect_dial_on_events, d);
+		(void)effect_dial_flush(d);
 	}
 	boxes_hold(s->boxes, s->id, false);
 }
 
-static void reach(struct dialled *d)
+static void effect_dial_reach(struct dialled *d)
 {
 	struct slot *s = d->slot;
 	assert(!s->closing);
 	d->asking = true;
 	boxes_hold(s->boxes, s->id, true);
-	s->driver->dial(s->box, action_spec(d->action)->port, on_dialled, d);
+	s->driver->dial(s->box, action_spec(d->action)->port, effect_dial_on_dialled, d);
 }
 
 void dial_start(struct slot *s, struct action *a)
@@ -200,18 +200,18 @@ void dial_start(struct slot *s, struct action *a)
 	s->dials = d;
 	action_set_tag(a, d);
 	if (s->driver->dial) {
-		reach(d);
+		effect_dial_reach(d);
 		return;
 	}
 	struct err err = ERR_INIT;
 	err_set(&err, ERR_UNSUPPORTED, "boxes of backend '%s' have no way in to a port", s->driver->name);
-	end(d, END_FAILED, &err);
+	effect_dial_end(d, END_FAILED, &err);
 }
 
 void dial_cancel(struct slot *s, struct action *a, const char *how)
 {
 	(void)s;
-	end(action_tag(a), strcmp(how, "kill") ? END_CANCELLED : END_KILLED, NULL);
+	effect_dial_end(action_tag(a), strcmp(how, "kill") ? END_CANCELLED : END_KILLED, NULL);
 }
 
 static void end_those(struct slot *s, enum action_end how, bool connected)
@@ -219,7 +219,7 @@ static void end_those(struct slot *s, enum action_end how, bool connected)
 	for (struct dialled *d = s->dials, *next; d; d = next) {
 		next = d->next;
 		if (d->action && (connected || d->fd < 0))
-			end(d, how, NULL);
+			effect_dial_end(d, how, NULL);
 	}
 }
 
@@ -247,7 +247,7 @@ void dial_send(struct dialled *d, const void *bytes, size_t len, bool eof)
 	buf_append(&d->out, bytes, len);
 	d->eof_wanted |= eof;
 	if (d->fd >= 0)
-		(void)flush(d);
+		(void)effect_dial_flush(d);
 }
 
 int dial_room(const struct dialled *d, struct err *err)
@@ -260,11 +260,11 @@ int dial_room(const struct dialled *d, struct err *err)
 
 void dial_close(struct dialled *d)
 {
-	end(d, END_OK, NULL);
+	effect_dial_end(d, END_OK, NULL);
 }
 
 void dial_hold(struct dialled *d, bool held)
 {
 	d->unread = held;
-	update(d);
+	effect_dial_update(d);
 }

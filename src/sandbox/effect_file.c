@@ -22,7 +22,7 @@ struct file_job {
 	size_t next;
 };
 
-static void finish(struct file_job *j, enum action_end end, json_t *body, const struct err *err)
+static void effect_file_finish(struct file_job *j, enum action_end end, json_t *body, const struct err *err)
 {
 	struct action *a = j->action;
 	action_set_tag(a, NULL);
@@ -57,11 +57,11 @@ static json_t *size_and_hash(const void *bytes, size_t len)
 	return body;
 }
 
-static void closed(struct file_job *j)
+static void effect_file_closed(struct file_job *j)
 {
 	struct err why = ERR_INIT;
 	err_set(&why, ERR_CLOSED, "box '%s' is closed", j->slot->name);
-	finish(j, END_FAILED, NULL, &why);
+	effect_file_finish(j, END_FAILED, NULL, &why);
 }
 
 /* --- read --- */
@@ -70,7 +70,7 @@ static void on_read(void *self, json_t *result, const struct err *err)
 {
 	struct file_job *j = self;
 	if (err) {
-		finish(j, END_FAILED, NULL, err);
+		effect_file_finish(j, END_FAILED, NULL, err);
 		return;
 	}
 	struct buf data = BUF_INIT;
@@ -84,17 +84,17 @@ static void on_read(void *self, json_t *result, const struct err *err)
 	if (json_int(result, "size", 0) > (int64_t)data.len)
 		json_put_int(body, "size", json_int(result, "size", 0)); /* the rest was not read */
 	buf_release(&data);
-	finish(j, END_OK, body, NULL);
+	effect_file_finish(j, END_OK, body, NULL);
 }
 
 /* --- write --- */
 
-static void on_written(void *self, json_t *result, const struct err *err)
+static void effect_file_on_written(void *self, json_t *result, const struct err *err)
 {
 	struct file_job *j = self;
 	(void)result;
 	if (err) {
-		finish(j, END_FAILED, NULL, err);
+		effect_file_finish(j, END_FAILED, NULL, err);
 		return;
 	}
 	const struct action_spec *spec = action_spec(j->action);
@@ -106,7 +106,7 @@ static void on_written(void *self, json_t *result, const struct err *err)
 		json_put_int(body, "added", j->added);
 		json_put_int(body, "removed", j->removed);
 	}
-	finish(j, END_OK, body, NULL);
+	effect_file_finish(j, END_OK, body, NULL);
 }
 
 /* --- edit --- */
@@ -119,11 +119,11 @@ int file_whole(const json_t *result, const char *path, struct buf *out, struct e
 	return 0;
 }
 
-static void on_edit_read(void *self, json_t *result, const struct err *err)
+static void effect_file_on_edit_read(void *self, json_t *result, const struct err *err)
 {
 	struct file_job *j = self;
 	if (err || j->cancelled) {
-		finish(j, END_FAILED, NULL, err);
+		effect_file_finish(j, END_FAILED, NULL, err);
 		return;
 	}
 	const struct action_spec *spec = action_spec(j->action);
@@ -131,11 +131,11 @@ static void on_edit_read(void *self, json_t *result, const struct err *err)
 	struct edit_made made = { .text = BUF_INIT };
 	struct err why = ERR_INIT;
 	if (j->slot->closing) {
-		closed(j);
+		effect_file_closed(j);
 		return;
 	}
 	if (file_whole(result, spec->path, &was, &why) < 0 || edit_make(spec->path, &was, spec->args, &made, &why) < 0) {
-		finish(j, END_FAILED, NULL, &why);
+		effect_file_finish(j, END_FAILED, NULL, &why);
 		return;
 	}
 	j->text = made.text;
@@ -143,7 +143,7 @@ static void on_edit_read(void *self, json_t *result, const struct err *err)
 	j->removed = made.removed;
 	j->added = made.added;
 	j->slot->driver->write(j->slot->box, spec->path, j->text.data, j->text.len,
-			       (int)json_int(result, "mode", 0644) & 07777, on_written, j);
+			       (int)json_int(result, "mode", 0644) & 07777, effect_file_on_written, j);
 }
 
 /* --- glob: directory by directory through the driver --- */
@@ -151,7 +151,7 @@ static void on_edit_read(void *self, json_t *result, const struct err *err)
 static void glob_step(struct file_job *j);
 
 /* `**` crosses directories, `*` does not; a pattern without a slash matches names at any depth, as in .gitignore. */
-static bool glob_match(const char *pattern, const char *path)
+static bool effect_file_glob_match(const char *pattern, const char *path)
 {
 	if (!strchr(pattern, '/')) {
 		const char *slash = strrchr(path, '/');
@@ -160,7 +160,7 @@ static bool glob_match(const char *pattern, const char *path)
 	const char *two = strstr(pattern, "**");
 	if (!two)
 		return fnmatch(pattern, path, FNM_PATHNAME | FNM_PERIOD) == 0;
-	CLEANUP(free_ptr) char *head = xstrndup(pattern, (size_t)(two - pattern));
+	CLEANUP(free_ptr) char *head = mem_strndup(pattern, (size_t)(two - pattern));
 	const char *tail = two + 2;
 	if (*tail == '/')
 		tail++;
@@ -171,7 +171,7 @@ static bool glob_match(const char *pattern, const char *path)
 	for (const char *p = path + (strncmp(path, head, strlen(head)) ? 0 : strlen(head)); p; p = strchr(p, '/')) {
 		if (*p == '/')
 			p++;
-		if (glob_match(tail, p) || (!strchr(tail, '/') && fnmatch(tail, p, FNM_PATHNAME | FNM_PERIOD) == 0))
+		if (effect_file_glob_match(tail, p) || (!strchr(tail, '/') && fnmatch(tail, p, FNM_PATHNAME | FNM_PERIOD) == 0))
 			return true;
 	}
 	return false;
@@ -184,7 +184,7 @@ static void on_list(void *self, json_t *result, const struct err *err)
 	CLEANUP(buf_release) struct buf glob = BUF_INIT;
 	const char *pattern = json_get_bytes(json_object_get(action_spec(j->action)->args, "glob"), &glob) ? buf_cstr(&glob) : "*";
 	if (err && j->next == 1) {
-		finish(j, END_FAILED, NULL, err);
+		effect_file_finish(j, END_FAILED, NULL, err);
 		return;
 	}
 	size_t i;
@@ -193,17 +193,17 @@ static void on_list(void *self, json_t *result, const struct err *err)
 		CLEANUP(buf_release) struct buf name = BUF_INIT;
 		if (!json_get_bytes(json_object_get(e, "name"), &name))
 			continue;
-		CLEANUP(free_ptr) char *path = *dir ? path_join(dir, buf_cstr(&name)) : xstrdup(buf_cstr(&name));
+		CLEANUP(free_ptr) char *path = *dir ? path_join(dir, buf_cstr(&name)) : mem_strdup(buf_cstr(&name));
 		bool is_dir = !strcmp(json_str(e, "kind", ""), "dir");
 		if (is_dir && strcmp(buf_cstr(&name), ".git") != 0 && j->todo.nr < GLOB_MAX)
 			strv_push(&j->todo, path);
-		if (!is_dir && glob_match(pattern, path) && j->found.nr < GLOB_MAX)
+		if (!is_dir && effect_file_glob_match(pattern, path) && j->found.nr < GLOB_MAX)
 			strv_push(&j->found, path);
 	}
 	glob_step(j);
 }
 
-static int by_name(const void *a, const void *b)
+static int effect_file_by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -211,7 +211,7 @@ static int by_name(const void *a, const void *b)
 static void glob_step(struct file_job *j)
 {
 	if (j->slot->closing) {
-		closed(j);
+		effect_file_closed(j);
 		return;
 	}
 	if (!j->cancelled && j->next < j->todo.nr) {
@@ -220,7 +220,7 @@ static void glob_step(struct file_job *j)
 		return;
 	}
 	if (j->found.nr)
-		qsort(j->found.item, j->found.nr, sizeof(*j->found.item), by_name);
+		qsort(j->found.item, j->found.nr, sizeof(*j->found.item), effect_file_by_name);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	for (size_t i = 0; i < j->found.nr; i++)
 		buf_printf(&text, "%s\n", j->found.item[i]);
@@ -230,7 +230,7 @@ static void glob_step(struct file_job *j)
 	json_put_int(body, "files", (int64_t)j->found.nr);
 	json_put_flag(body, "cut", j->found.nr == GLOB_MAX || j->todo.nr == GLOB_MAX);
 	json_put(body, "paths", json_argv(j->found.item, j->found.nr < 1000 ? j->found.nr : 1000));
-	finish(j, END_OK, body, NULL);
+	effect_file_finish(j, END_OK, body, NULL);
 }
 
 /* --- */
@@ -251,12 +251,12 @@ void file_start(struct slot *s, struct action *a)
 		s->driver->read(s->box, spec->path, BOX_FILE_MAX, on_read, j);
 	} else if (spec->kind == ACT_WRITE && spec->path) {
 		s->driver->write(s->box, spec->path, spec->data_len ? spec->data : "", spec->data_len,
-				 (int)json_int(spec->args, "mode", -1), on_written, j);
+				 (int)json_int(spec->args, "mode", -1), effect_file_on_written, j);
 	} else if (spec->kind == ACT_EDIT && spec->path) {
-		s->driver->read(s->box, spec->path, BOX_FILE_MAX, on_edit_read, j);
+		s->driver->read(s->box, spec->path, BOX_FILE_MAX, effect_file_on_edit_read, j);
 	} else {
 		err_set(&err, ERR_UNSUPPORTED, "a box cannot do '%s' without a path", action_kind_name(spec->kind));
-		finish(j, END_FAILED, NULL, &err);
+		effect_file_finish(j, END_FAILED, NULL, &err);
 	}
 }
 

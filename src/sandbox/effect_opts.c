@@ -11,7 +11,7 @@ static const struct row {
 	const char *name;
 	enum { ROW_INT64, ROW_ID, ROW_SET, ROW_INT, ROW_FLAG, ROW_LIST, ROW_ENV, ROW_REPOS, ROW_JSON } type;
 	size_t at, nr_at; /* in struct box_opts; nr_at: of the list's length */
-} rows[] = {
+} effect_opts_rows[] = {
 	{ NULL, "repos", ROW_REPOS, offsetof(struct box_opts, repo), offsetof(struct box_opts, nr_repos) },
 	{ "limits", "mem_bytes", ROW_INT64, offsetof(struct box_opts, limits.mem_bytes), 0 },
 	{ "limits", "disk_bytes", ROW_INT64, offsetof(struct box_opts, limits.disk_bytes), 0 },
@@ -42,7 +42,7 @@ static const struct row {
 
 /* --- to the record --- */
 
-static json_t *strings(const char *const *item, size_t nr)
+static json_t *effect_opts_strings(const char *const *item, size_t nr)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < nr; i++)
@@ -50,7 +50,7 @@ static json_t *strings(const char *const *item, size_t nr)
 	return list;
 }
 
-static size_t count(const char *const *item)
+static size_t effect_opts_count(const char *const *item)
 {
 	size_t nr = 0;
 	while (item && item[nr])
@@ -58,7 +58,7 @@ static size_t count(const char *const *item)
 	return nr;
 }
 
-static json_t *repos(const struct box_opts *o)
+static json_t *effect_opts_repos(const struct box_opts *o)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < o->nr_repos; i++) {
@@ -70,7 +70,7 @@ static json_t *repos(const struct box_opts *o)
 	return list;
 }
 
-static json_t *value_of(const struct box_opts *o, const struct row *r)
+static json_t *effect_opts_value_of(const struct box_opts *o, const struct row *r)
 {
 	const char *const *list;
 	switch (r->type) {
@@ -85,12 +85,12 @@ static json_t *value_of(const struct box_opts *o, const struct row *r)
 	case ROW_FLAG:
 		return json_boolean(*FIELD_OF(o, bool, r->at));
 	case ROW_LIST:
-		return strings(*FIELD_OF(o, const char *const *, r->at), *FIELD_OF(o, size_t, r->nr_at));
+		return effect_opts_strings(*FIELD_OF(o, const char *const *, r->at), *FIELD_OF(o, size_t, r->nr_at));
 	case ROW_ENV:
 		list = *FIELD_OF(o, const char *const *, r->at);
-		return strings(list, count(list));
+		return effect_opts_strings(list, effect_opts_count(list));
 	case ROW_REPOS:
-		return repos(o);
+		return effect_opts_repos(o);
 	case ROW_JSON:
 		return json_incref(*FIELD_OF(o, json_t *, r->at));
 	}
@@ -99,14 +99,14 @@ static json_t *value_of(const struct box_opts *o, const struct row *r)
 
 void box_opts_put(json_t *body, const struct box_opts *o)
 {
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(effect_opts_rows); i++) {
 		json_t *to = body;
-		if (rows[i].group) {
-			to = json_object_get(body, rows[i].group);
+		if (effect_opts_rows[i].group) {
+			to = json_object_get(body, effect_opts_rows[i].group);
 			if (!to)
-				json_put(body, rows[i].group, to = json_object());
+				json_put(body, effect_opts_rows[i].group, to = json_object());
 		}
-		json_put(to, rows[i].name, value_of(o, &rows[i]));
+		json_put(to, effect_opts_rows[i].name, effect_opts_value_of(o, &effect_opts_rows[i]));
 	}
 }
 
@@ -177,9 +177,9 @@ static void value_from(struct owned_opts *to, const struct row *r, json_t *v)
 void box_opts_get(struct owned_opts *to, const json_t *body)
 {
 	*to = (struct owned_opts){ .arena = ARENA_INIT };
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		const json_t *from = rows[i].group ? json_object_get(body, rows[i].group) : body;
-		value_from(to, &rows[i], json_object_get(from, rows[i].name));
+	for (size_t i = 0; i < ARRAY_LEN(effect_opts_rows); i++) {
+		const json_t *from = effect_opts_rows[i].group ? json_object_get(body, effect_opts_rows[i].group) : body;
+		value_from(to, &effect_opts_rows[i], json_object_get(from, effect_opts_rows[i].name));
 	}
 	to->o.net = to->o.nr_hosts > 0;
 }

@@ -54,7 +54,7 @@ bool box_holds_execs(const struct slot *s)
 	return json_array_size(json_object_get(s->opts.o.trace, "hold")) > 0;
 }
 
-static void warn(struct slot *s, uint64_t action, const char *text)
+static void effect_trace_warn(struct slot *s, uint64_t action, const char *text)
 {
 	if (s->trace_warned)
 		return;
@@ -66,10 +66,10 @@ static void warn(struct slot *s, uint64_t action, const char *text)
 
 void trace_not_here(struct slot *s)
 {
-	CLEANUP(free_ptr) char *text = xasprintf("what really runs in box '%s' is not seen here: backend '%s' does not show it; what its "
+	CLEANUP(free_ptr) char *text = mem_printf("what really runs in box '%s' is not seen here: backend '%s' does not show it; what its "
 						 "programs tell is all there is", s->name, s->driver->name);
 	if (box_traced(s) && !(s->driver->caps & CAP_TRACE))
-		warn(s, s->id, text);
+		effect_trace_warn(s, s->id, text);
 }
 
 /* --- whose it is --- */
@@ -82,7 +82,7 @@ static uint64_t origin_of(const struct watch *w, int pid)
 	return 0;
 }
 
-static void remember(struct watch *w, int pid, uint64_t cause)
+static void effect_trace_remember(struct watch *w, int pid, uint64_t cause)
 {
 	if (w->nr_origins == ORIGINS_MAX)
 		memmove(w->origin, w->origin + 1, --w->nr_origins * sizeof(*w->origin));
@@ -91,7 +91,7 @@ static void remember(struct watch *w, int pid, uint64_t cause)
 }
 
 /* Processes that came between and executed nothing are found by asking for parents. */
-static uint64_t inherited(const struct watch *w, const struct trace_call *c)
+static uint64_t effect_trace_inherited(const struct watch *w, const struct trace_call *c)
 {
 	uint64_t cause = w->nr_origins ? origin_of(w, c->pid) : 0;
 	int pid = c->parent;
@@ -105,13 +105,13 @@ static uint64_t inherited(const struct watch *w, const struct trace_call *c)
 static uint64_t cause_of(struct watch *w, const struct trace_call *c, const char **how_out)
 {
 	struct boxes *b = w->slot->boxes;
-	uint64_t cause = inherited(w, c);
+	uint64_t cause = effect_trace_inherited(w, c);
 	if (!cause && !c->connect && b->ops.caller)
 		cause = b->ops.caller(b->ops.self, w->slot->id, json_object_get(c->body, "argv"), how_out);
 	if (!cause)
 		return w->action;
 	if (!c->connect && origin_of(w, c->pid) != cause)
-		remember(w, c->pid, cause);
+		effect_trace_remember(w, c->pid, cause);
 	return cause;
 }
 
@@ -123,7 +123,7 @@ static void waiting_free(struct waiting *h)
 }
 
 /* Nothing in the box waits for it any more. */
-static void release(struct waiting *h, const char *why)
+static void effect_trace_release(struct waiting *h, const char *why)
 {
 	struct watch *w = h->watch;
 	for (struct waiting **p = &w->waiting; *p; p = &(*p)->next)
@@ -140,12 +140,12 @@ static void release(struct waiting *h, const char *why)
 
 /* --- what is told --- */
 
-static void whose(void *self, struct trace_call *c)
+static void effect_trace_whose(void *self, struct trace_call *c)
 {
 	c->cause = cause_of(self, c, &c->how);
 }
 
-static void ran(void *self, const struct trace_call *c, void *tag)
+static void effect_trace_ran(void *self, const struct trace_call *c, void *tag)
 {
 	struct watch *w = self;
 	struct waiting *h = tag;
@@ -159,10 +159,10 @@ static void ran(void *self, const struct trace_call *c, void *tag)
 		json_put_flag(body, "late", true);
 	record_append_json(r, c->connect ? EV_PROC_CONNECT : EV_PROC_EXEC, cause, w->agent, w->slot->id, w->action, body);
 	if (h)
-		release(h, "");
+		effect_trace_release(h, "");
 }
 
-static bool flooded(void *self)
+static bool effect_trace_flooded(void *self)
 {
 	const struct watch *w = self;
 	const struct record *r = w->slot->boxes->record;
@@ -173,7 +173,7 @@ static bool flooded(void *self)
 
 /* @cut: not all of its words, or of one of them, could be read. Then it is held for its first word alone: what was cut away may
  * be what the pattern means. */
-static bool matches(const struct slot *s, const struct strv *argv, bool cut)
+static bool effect_trace_matches(const struct slot *s, const struct strv *argv, bool cut)
 {
 	const json_t *hold = json_object_get(s->opts.o.trace, "hold"), *p;
 	struct shell_word word[TRACE_ARGS + 1] = { 0 };
@@ -183,7 +183,7 @@ static bool matches(const struct slot *s, const struct strv *argv, bool cut)
 		word[part.nr_words++] = (struct shell_word){ .text = argv->item[i], .len = argv->len[i] };
 	json_array_foreach(hold, i, p) {
 		const char *pattern = json_string_value(p);
-		CLEANUP(free_ptr) char *first = cut ? xasprintf("%.*s *", (int)strcspn(pattern, " "), pattern) : NULL;
+		CLEANUP(free_ptr) char *first = cut ? mem_printf("%.*s *", (int)strcspn(pattern, " "), pattern) : NULL;
 		if (words_match(first ? first : pattern, &part, false) != GLOB_NO)
 			return true;
 	}
@@ -191,38 +191,38 @@ static bool matches(const struct slot *s, const struct strv *argv, bool cut)
 }
 
 /* Fills @argv with what it is held as: what it is called, or the file, whatever that is called. */
-static bool holds(const struct slot *s, const struct trace_call *c, struct strv *argv)
+static bool effect_trace_holds(const struct slot *s, const struct trace_call *c, struct strv *argv)
 {
 	CLEANUP(strv_release) struct strv called = STRV_INIT;
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	(void)!json_get_argv(json_object_get(c->body, "argv"), &called);
 	(void)!json_get_bytes(json_object_get(c->body, "path"), &path);
 	bool cut = json_object_get(c->body, "argc") != NULL;
-	if (matches(s, &called, cut)) {
+	if (effect_trace_matches(s, &called, cut)) {
 		strv_copy(argv, &called);
 		return true;
 	}
 	strv_push_bytes(argv, buf_cstr(&path), path.len);
 	for (size_t i = 1; i < called.nr; i++)
 		strv_push_bytes(argv, called.item[i], called.len[i]);
-	return matches(s, argv, cut);
+	return effect_trace_matches(s, argv, cut);
 }
 
-static void permit(void *self, struct action *a)
+static void effect_trace_permit(void *self, struct action *a)
 {
 	struct waiting *h = self;
 	h->allowed = true;
 	action_ended(a, END_OK, NULL);
 }
 
-static void no_cancel(void *self, struct action *a, const char *how)
+static void effect_trace_no_cancel(void *self, struct action *a, const char *how)
 {
 	(void)self;
 	(void)a;
 	(void)how;
 }
 
-static void decided(void *self, const struct action_result *res)
+static void effect_trace_decided(void *self, const struct action_result *res)
 {
 	struct waiting *h = self;
 	struct watch *w = h->watch;
@@ -240,7 +240,7 @@ static void decided(void *self, const struct action_result *res)
 	trace_answer(w->trace, h, allow);
 }
 
-static enum trace_say asked(void *self, const struct trace_call *c, void **tag_out)
+static enum trace_say effect_trace_asked(void *self, const struct trace_call *c, void **tag_out)
 {
 	struct watch *w = self;
 	struct slot *s = w->slot;
@@ -248,10 +248,10 @@ static enum trace_say asked(void *self, const struct trace_call *c, void **tag_o
 	const json_t *argv = json_object_get(c->body, "argv");
 	CLEANUP(strv_release) struct strv as = STRV_INIT;
 	if (json_object_get(c->body, "unread")) {
-		warn(s, w->action, "a program was refused: what it is cannot be read, so nobody can be asked about it");
+		effect_trace_warn(s, w->action, "a program was refused: what it is cannot be read, so nobody can be asked about it");
 		return TRACE_REFUSE;
 	}
-	if (!holds(s, c, &as))
+	if (!effect_trace_holds(s, c, &as))
 		return TRACE_GO;
 	if (w->refused.pid == c->pid && json_equal(w->refused.argv, argv))
 		return TRACE_REFUSE;
@@ -271,22 +271,22 @@ static enum trace_say asked(void *self, const struct trace_call *c, void **tag_o
 				    .args = h->args, .parallel = true, .hold = true };
 	spec.cwd = json_get_bytes(json_object_get(c->body, "cwd"), &cwd) ? buf_cstr(&cwd) : NULL;
 	spec.argv = as;
-	h->effector = (struct effector){ .name = "execve", .start = permit, .cancel = no_cancel, .self = h };
-	const struct action_client client = { .done = decided, .self = h };
+	h->effector = (struct effector){ .name = "execve", .start = effect_trace_permit, .cancel = effect_trace_no_cancel, .self = h };
+	const struct action_client client = { .done = effect_trace_decided, .self = h };
 	h->action = gate_submit(s->boxes->gate, &spec, &h->effector, &client);
 	*tag_out = h;
 	return TRACE_HOLD;
 }
 
-static void gone(void *self, void *tag)
+static void effect_trace_gone(void *self, void *tag)
 {
 	(void)self;
-	release(tag, "the process that waited was killed");
+	effect_trace_release(tag, "the process that waited was killed");
 }
 
 /* --- the life of a watch --- */
 
-static void watch_free(struct watch *w)
+static void effect_trace_watch_free(struct watch *w)
 {
 	struct slot *s = w->slot;
 	struct trace_counts n = { 0 };
@@ -306,7 +306,7 @@ static void watch_free(struct watch *w)
 		record_append_json(s->boxes->record, EV_PROC_GAP, w->action, w->agent, s->id, w->action, body);
 	}
 	while (w->waiting)
-		release(w->waiting, "its box is gone");
+		effect_trace_release(w->waiting, "its box is gone");
 	trace_free(&w->trace);
 	if (w->owner)
 		*w->owner = NULL;
@@ -315,24 +315,24 @@ static void watch_free(struct watch *w)
 	free(w);
 }
 
-static void over(void *self)
+static void effect_trace_over(void *self)
 {
-	watch_free(self);
+	effect_trace_watch_free(self);
 }
 
-static void watch(struct slot *s, struct action *a, int listener, int sys, struct watch **owner)
+static void effect_trace_watch(struct slot *s, struct action *a, int listener, int sys, struct watch **owner)
 {
-	static const struct trace_ops ops = { .asked = asked, .whose = whose, .ran = ran, .gone = gone, .flooded = flooded, .over = over };
+	static const struct trace_ops ops = { .asked = effect_trace_asked, .whose = effect_trace_whose, .ran = effect_trace_ran, .gone = effect_trace_gone, .flooded = effect_trace_flooded, .over = effect_trace_over };
 	struct err err = ERR_INIT;
 	if (listener < 0) {
-		CLEANUP(free_ptr) char *text = xasprintf("what really runs in box '%s' is not seen here: %s", s->name, strerror(sys));
-		warn(s, action_id(a), text);
+		CLEANUP(free_ptr) char *text = mem_printf("what really runs in box '%s' is not seen here: %s", s->name, strerror(sys));
+		effect_trace_warn(s, action_id(a), text);
 		return;
 	}
 	struct watch *w = NEW(struct watch);
 	*w = (struct watch){ .slot = s, .owner = owner, .next = s->watches };
 	if (trace_new(s->boxes->loop, listener, box_holds_execs(s), &ops, w, &w->trace, &err) < 0) {
-		warn(s, action_id(a), err.text);
+		effect_trace_warn(s, action_id(a), err.text);
 		free(w);
 		return;
 	}
@@ -363,7 +363,7 @@ void boxes_watch(struct boxes *b, uint64_t box, struct action *a, int listener, 
 {
 	struct slot *s = slot_find(b, box);
 	if (s)
-		watch(s, a, listener, sys, owner);
+		effect_trace_watch(s, a, listener, sys, owner);
 	else
 		fd_close(&listener);
 }
@@ -377,11 +377,11 @@ enum trace_want boxes_watched(struct boxes *b, uint64_t box)
 void job_trace(void *self, int listener, int sys)
 {
 	struct job *j = self;
-	watch(j->slot, j->action, listener, sys, &j->watch);
+	effect_trace_watch(j->slot, j->action, listener, sys, &j->watch);
 }
 
 void slot_untrace(struct slot *s)
 {
 	while (s->watches)
-		watch_free(s->watches);
+		effect_trace_watch_free(s->watches);
 }

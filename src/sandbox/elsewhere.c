@@ -10,11 +10,11 @@
 #include "base/paths.h"
 
 enum { NOTE_MAX = 16384 };
-static const char name[] = "elsewhere";
+static const char remote_orphans_name[] = "elsewhere";
 
-int elsewhere_note(const char *state_dir, const char *driver, const char *where, struct err *err)
+int remote_orphans_note(const char *state_dir, const char *driver, const char *where, struct err *err)
 {
-	CLEANUP(free_ptr) char *path = path_join(state_dir, name);
+	CLEANUP(free_ptr) char *path = path_join(state_dir, remote_orphans_name);
 	CLEANUP(json_release) json_t *o = json_object();
 	json_put_str(o, "driver", driver);
 	json_put(o, "where", json_bytes_z(where));
@@ -22,15 +22,15 @@ int elsewhere_note(const char *state_dir, const char *driver, const char *where,
 	return file_write_atomic(path, text, strlen(text), 0600, err);
 }
 
-void elsewhere_gone(const char *state_dir)
+void remote_orphans_gone(const char *state_dir)
 {
-	CLEANUP(free_ptr) char *path = path_join(state_dir, name);
+	CLEANUP(free_ptr) char *path = path_join(state_dir, remote_orphans_name);
 	unlink(path);
 }
 
-bool elsewhere_left(const char *state_dir)
+bool remote_orphans_left(const char *state_dir)
 {
-	CLEANUP(free_ptr) char *path = path_join(state_dir, name);
+	CLEANUP(free_ptr) char *path = path_join(state_dir, remote_orphans_name);
 	return access(path, F_OK) == 0;
 }
 
@@ -53,7 +53,7 @@ static void each_in(const char *dir, int depth, const struct visit *v)
 		}
 		struct err err = ERR_INIT;
 		CLEANUP(buf_release) struct buf text = BUF_INIT, where = BUF_INIT;
-		CLEANUP(free_ptr) char *path = path_join(sub, name);
+		CLEANUP(free_ptr) char *path = path_join(sub, remote_orphans_name);
 		CLEANUP(json_release) json_t *o =
 			file_read(path, &text, NOTE_MAX, &err) == 0 ? json_parse(buf_cstr(&text), text.len, path, &err) : NULL;
 		if (o && json_get_bytes(json_object_get(o, "where"), &where))
@@ -63,7 +63,7 @@ static void each_in(const char *dir, int depth, const struct visit *v)
 		closedir(d);
 }
 
-void elsewhere_each(const char *boxes, void (*fn)(void *self, const char *driver, const char *where, const char *box), void *self)
+void remote_orphans_each(const char *boxes, void (*fn)(void *self, const char *driver, const char *where, const char *box), void *self)
 {
 	const struct visit v = { .fn = fn, .self = self };
 	each_in(boxes, 1, &v);

@@ -10,11 +10,11 @@
 
 /* @driver: its name, @where: for people, one line that they can go to ("vm1:~/.cache/sandglass/boxes/fix-3a",
  * "/run/docker.sock: sandglass-0a1b2c3d4e5f"). */
-NODISCARD int elsewhere_note(const char *state_dir, const char *driver, const char *where, struct err *err);
-void elsewhere_gone(const char *state_dir); /* none is fine */
-bool elsewhere_left(const char *state_dir); /* there is such a note */
+NODISCARD int remote_orphans_note(const char *state_dir, const char *driver, const char *where, struct err *err);
+void remote_orphans_gone(const char *state_dir); /* none is fine */
+bool remote_orphans_left(const char *state_dir); /* there is such a note */
 
 /* Calls @fn for each that stands in a folder of @boxes (boxes/SESSION/BOX). @box: that path; all borrowed. */
-void elsewhere_each(const char *boxes, void (*fn)(void *self, const char *driver, const char *where, const char *box), void *self);
+void remote_orphans_each(const char *boxes, void (*fn)(void *self, const char *driver, const char *where, const char *box), void *self);
 
 #endif

@@ -39,7 +39,7 @@ struct ask {
 	void *self;
 };
 
-static struct engine *engines;
+static struct engine *engine_engines;
 
 /* --- where --- */
 
@@ -50,9 +50,9 @@ static char *of_url(const char *url)
 	if (strncmp(url, "unix:", 5) == 0) {
 		for (url += 5; url[0] == '/' && url[1] == '/'; url++)
 			;
-		return xstrdup(url);
+		return mem_strdup(url);
 	}
-	return *url == '/' ? xstrdup(url) : NULL;
+	return *url == '/' ? mem_strdup(url) : NULL;
 }
 
 char *engine_socket(const char *want, struct err *err)
@@ -74,14 +74,14 @@ char *engine_socket(const char *want, struct err *err)
 	static const char *const usual[] = { "/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock" },
 				 *const own[] = { "docker.sock", "podman/podman.sock" };
 	for (size_t i = 0; i < ARRAY_LEN(own) && runtime; i++) {
-		char *path = xasprintf("%s/%s", runtime, own[i]);
+		char *path = mem_printf("%s/%s", runtime, own[i]);
 		if (access(path, F_OK) == 0)
 			return path;
 		free(path);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(usual); i++)
 		if (access(usual[i], F_OK) == 0)
-			return xstrdup(usual[i]);
+			return mem_strdup(usual[i]);
 	err_set(err, ERR_UNSUPPORTED, "no container engine: neither DOCKER_HOST nor /run/docker.sock nor /run/podman/podman.sock; "
 				"install docker.io or podman and start its service");
 	return NULL;
@@ -98,7 +98,7 @@ static void unlink_ask(struct ask *a)
 		}
 }
 
-static void ask_free(struct ask *a)
+static void engine_ask_free(struct ask *a)
 {
 	unlink_ask(a);
 	http_cancel(&a->call);
@@ -110,17 +110,17 @@ static void ask_free(struct ask *a)
 	free(a);
 }
 
-static void finish(struct ask *a, json_t *result, const struct err *err)
+static void engine_finish(struct ask *a, json_t *result, const struct err *err)
 {
 	box_done_fn *done = a->done;
 	void *self = a->self;
-	ask_free(a);
+	engine_ask_free(a);
 	if (done)
 		done(self, result, err);
 	json_decref(result);
 }
 
-static bool blank(const struct buf *b)
+static bool engine_blank(const struct buf *b)
 {
 	return strspn(buf_cstr(b), " \r\n\t") == b->len;
 }
@@ -131,7 +131,7 @@ static json_t *parse_answer(const struct ask *a, struct err *err)
 		err_set(err, ERR_IO, "the container engine says: %.400s", a->bad);
 		return NULL;
 	}
-	json_t *one = blank(&a->answer) ? json_object() : json_loadb(a->answer.data, a->answer.len, JSON_ALLOW_NUL, NULL);
+	json_t *one = engine_blank(&a->answer) ? json_object() : json_loadb(a->answer.data, a->answer.len, JSON_ALLOW_NUL, NULL);
 	if (!one)
 		err_set(err, ERR_PARSE, "the container engine at '%s' did not answer with JSON", a->e->socket);
 	return one;
@@ -147,7 +147,7 @@ static void take_lines(struct ask *a)
 		CLEANUP(json_release) json_t *line = json_loadb(a->answer.data + used, len, JSON_ALLOW_NUL, NULL);
 		const char *bad = json_str(line, "error", NULL);
 		if (bad && !a->bad)
-			a->bad = xstrndup(bad, strcspn(bad, "\r\n"));
+			a->bad = mem_strndup(bad, strcspn(bad, "\r\n"));
 		if (line && a->done)
 			a->on_line(a->self, line);
 		used += len + 1;
@@ -155,13 +155,13 @@ static void take_lines(struct ask *a)
 	buf_drop(&a->answer, used);
 }
 
-static void on_head(void *self, const struct http_head *head)
+static void engine_on_head(void *self, const struct http_head *head)
 {
 	struct ask *a = self;
 	a->status = head->status;
 }
 
-static void on_data(void *self, const void *bytes, size_t len)
+static void engine_on_data(void *self, const void *bytes, size_t len)
 {
 	struct ask *a = self;
 	if (a->answer.len + len <= MAX_ANSWER)
@@ -172,7 +172,7 @@ static void on_data(void *self, const void *bytes, size_t len)
 		take_lines(a);
 }
 
-static void unreached(const struct ask *a, const struct http_end *end, struct err *err)
+static void engine_unreached(const struct ask *a, const struct http_end *end, struct err *err)
 {
 	if (access(a->e->socket, R_OK | W_OK) < 0 && errno == EACCES)
 		err_set(err, ERR_DENIED, "'%s' may not be opened by you: join its group or name another engine", a->e->socket);
@@ -182,19 +182,19 @@ static void unreached(const struct ask *a, const struct http_end *end, struct er
 		err_set(err, ERR_IO, "the container engine at '%s': %s", a->e->socket, end->text);
 }
 
-static void on_end(void *self, const struct http_end *end)
+static void engine_on_end(void *self, const struct http_end *end)
 {
 	struct ask *a = self;
 	struct err err = ERR_INIT;
 	a->call = NULL;
 	if (end->how != HTTP_OK) {
-		unreached(a, end, &err);
-		finish(a, NULL, &err);
+		engine_unreached(a, end, &err);
+		engine_finish(a, NULL, &err);
 		return;
 	}
 	if (a->over) {
 		err_set(&err, ERR_FULL, "the container engine at '%s' answers with more than 16 MiB", a->e->socket);
-		finish(a, NULL, &err);
+		engine_finish(a, NULL, &err);
 		return;
 	}
 	json_t *result = parse_answer(a, &err);
@@ -204,27 +204,27 @@ static void on_end(void *self, const struct http_end *end)
 			text && *text ? text : "no reason");
 		json_release(&result);
 	}
-	finish(a, result, &err);
+	engine_finish(a, result, &err);
 }
 
 static void send_ask(struct ask *a)
 {
 	static const char *const json[] = { "Content-Type: application/json", "Expect:", NULL },
 				 *const tar[] = { "Content-Type: application/x-tar", "Expect:", NULL };
-	CLEANUP(free_ptr) char *url = *a->e->version ? xasprintf("http://localhost/v%s%s", a->e->version, a->path)
-						      : xasprintf("http://localhost%s", a->path);
+	CLEANUP(free_ptr) char *url = *a->e->version ? mem_printf("http://localhost/v%s%s", a->e->version, a->path)
+						      : mem_printf("http://localhost%s", a->path);
 	const struct http_request req = { .method = a->method, .url = url, .unix_socket = a->e->socket,
 					  .headers = a->tar ? tar : json, .body = a->tar ? a->tar : a->body.len ? a->body.data : NULL,
 					  .body_len = a->tar ? a->tar_len : a->body.len,
 					  .first_us = a->total_us, .idle_us = a->total_us, .total_us = a->total_us, .proxy = "" };
-	const struct http_handler h = { .head = on_head, .data = on_data, .end = on_end, .self = a };
+	const struct http_handler h = { .head = engine_on_head, .data = engine_on_data, .end = engine_on_end, .self = a };
 	a->sent = true;
 	a->call = http_send(a->e->http, &req, &h);
 }
 
 /* --- the version --- */
 
-static int number(const char *version)
+static int engine_number(const char *version)
 {
 	const char *dot = version ? strchr(version, '.') : NULL;
 	return dot ? atoi(version) * 1000 + atoi(dot + 1) : 0;
@@ -246,7 +246,7 @@ static void fail_waiting(struct engine *e, const struct err *err)
 			a = a->next;
 			continue;
 		}
-		finish(a, NULL, &copy);
+		engine_finish(a, NULL, &copy);
 		a = e->asks;
 	}
 	engine_put(&(struct engine *){ e });
@@ -263,13 +263,13 @@ static void on_version(void *self, json_t *body, const struct err *err)
 		fail_waiting(e, err);
 		return;
 	}
-	if (number(api) < number(ENGINE_OLDEST)) {
+	if (engine_number(api) < engine_number(ENGINE_OLDEST)) {
 		err_set(&why, ERR_UNSUPPORTED, "the container engine at '%s' speaks API '%.20s': it must be %s or later", e->socket, api,
 			ENGINE_OLDEST);
 		fail_waiting(e, &why);
 		return;
 	}
-	const char *use = number(api) < number(ENGINE_NEWEST) ? api : number(min) > number(ENGINE_NEWEST) ? min : ENGINE_NEWEST;
+	const char *use = engine_number(api) < engine_number(ENGINE_NEWEST) ? api : engine_number(min) > engine_number(ENGINE_NEWEST) ? min : ENGINE_NEWEST;
 	snprintf(e->version, sizeof(e->version), "%s", use);
 	e->about = json_object();
 	json_put_str(e->about, "name", json_str(part, "Name", "engine"));
@@ -278,10 +278,10 @@ static void on_version(void *self, json_t *body, const struct err *err)
 	send_waiting(e);
 }
 
-static struct ask *ask_new(struct engine *e, const struct engine_request *r, box_done_fn *done, void *self)
+static struct ask *engine_ask_new(struct engine *e, const struct engine_request *r, box_done_fn *done, void *self)
 {
 	struct ask *a = NEW(struct ask);
-	*a = (struct ask){ .e = e, .method = xstrdup(r->method), .path = xstrdup(r->path), .body = BUF_INIT, .answer = BUF_INIT,
+	*a = (struct ask){ .e = e, .method = mem_strdup(r->method), .path = mem_strdup(r->path), .body = BUF_INIT, .answer = BUF_INIT,
 			   .tar = r->tar, .tar_len = r->tar_len, .total_us = r->total_us ? r->total_us : TOTAL_US,
 			   .on_line = r->on_line, .done = done, .self = self };
 	if (r->body)
@@ -296,12 +296,12 @@ static struct ask *ask_new(struct engine *e, const struct engine_request *r, box
 void engine_send(struct engine *e, const struct engine_request *r, box_done_fn *done, void *self)
 {
 	static const struct engine_request version = { .method = "GET", .path = "/version", .total_us = 10 * 1000000 };
-	struct ask *a = ask_new(e, r, done, self);
+	struct ask *a = engine_ask_new(e, r, done, self);
 	if (*e->version) {
 		send_ask(a);
 	} else if (!e->asking) {
 		e->asking = true;
-		send_ask(ask_new(e, &version, on_version, e));
+		send_ask(engine_ask_new(e, &version, on_version, e));
 	}
 }
 
@@ -332,20 +332,20 @@ const json_t *engine_about(const struct engine *e)
 
 int engine_get(struct engine **out, struct loop *l, const char *socket, struct err *err)
 {
-	for (struct engine *e = engines; e; e = e->next)
+	for (struct engine *e = engine_engines; e; e = e->next)
 		if (e->loop == l && strcmp(e->socket, socket) == 0) {
 			e->users++;
 			*out = e;
 			return 0;
 		}
 	struct engine *e = NEW(struct engine);
-	*e = (struct engine){ .next = engines, .users = 1, .loop = l, .socket = xstrdup(socket) };
+	*e = (struct engine){ .next = engine_engines, .users = 1, .loop = l, .socket = mem_strdup(socket) };
 	if (http_new(&e->http, l, NULL, err) < 0) {
 		free(e->socket);
 		free(e);
 		return -1;
 	}
-	*out = engines = e;
+	*out = engine_engines = e;
 	return 0;
 }
 
@@ -355,13 +355,13 @@ static void end_unused(void *self)
 	struct engine *e = self;
 	if (e->users)
 		return;
-	for (struct engine **at = &engines; *at; at = &(*at)->next)
+	for (struct engine **at = &engine_engines; *at; at = &(*at)->next)
 		if (*at == e) {
 			*at = e->next;
 			break;
 		}
 	while (e->asks)
-		ask_free(e->asks);
+		engine_ask_free(e->asks);
 	http_free(&e->http);
 	json_release(&e->about);
 	free(e->socket);

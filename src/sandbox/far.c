@@ -12,7 +12,7 @@
 #include "base/paths.h"
 #include "sandbox/launcher_client.h"
 
-void far_progress(struct far *f, const char *fmt, ...)
+void stream_backend_progress(struct far *f, const char *fmt, ...)
 {
 	char line[300];
 	va_list ap;
@@ -44,13 +44,13 @@ static void far_free(struct far *f)
 }
 
 /* Whoever waits is told; the worker, if there is one, comes back first. */
-static void leave(struct far *f)
+static void stream_backend_leave(struct far *f)
 {
 	if (f->leaving)
 		return;
 	f->dead = true;
 	mirror_over(f->mirror);
-	far_tools_end(f);
+	stream_backend_tools_end(f);
 	guest_free(&f->guest);
 	if (f->busy)
 		return; /* back_from_work comes here again */
@@ -58,7 +58,7 @@ static void leave(struct far *f)
 	f->kind->leave(f);
 }
 
-void far_gone(struct far *f)
+void stream_backend_gone(struct far *f)
 {
 	CLEANUP(json_release) json_t *r = json_object();
 	box_done_fn *opened = take(&f->opened), *closed = take(&f->closed);
@@ -72,22 +72,22 @@ void far_gone(struct far *f)
 		closed(closed_self, r, NULL);
 }
 
-void far_fail(struct far *f, const struct err *err)
+void stream_backend_fail(struct far *f, const struct err *err)
 {
 	if (f->leaving || (f->dead && f->failed.code))
 		return;
 	if (!f->failed.code)
 		f->failed = *err;
-	leave(f);
+	stream_backend_leave(f);
 }
 
-void far_close(struct box *b, box_done_fn *done, void *self)
+void stream_backend_close(struct box *b, box_done_fn *done, void *self)
 {
 	struct far *f = CONTAINER_OF(b, struct far, b);
 	f->closed = done;
 	f->closed_self = self;
 	f->closing = true;
-	leave(f);
+	stream_backend_leave(f);
 }
 
 /* false: it is over, and @f may be gone. */
@@ -98,27 +98,27 @@ static bool back_from_work(struct far *f)
 		return true;
 	if (f->closing && !f->failed.code)
 		err_set(&f->failed, ERR_CLOSED, "the box was closed while it opened");
-	leave(f);
+	stream_backend_leave(f);
 	return false;
 }
 
 /* --- open --- */
 
-static void wall_over(void *self, json_t *result, const struct err *err)
+static void stream_backend_wall_over(void *self, json_t *result, const struct err *err)
 {
 	(void)self;
 	(void)result;
 	(void)err;
 }
 
-static void wall_time(void *self)
+static void stream_backend_wall_time(void *self)
 {
 	struct far *f = self;
 	if (f->guest)
-		guest_kill_all(f->guest, wall_over, NULL);
+		guest_kill_all(f->guest, stream_backend_wall_over, NULL);
 }
 
-static json_t *describe(struct far *f)
+static json_t *stream_backend_describe(struct far *f)
 {
 	json_t *r = json_object(), *limits = json_object(), *lacks = json_array();
 	json_put_str(r, "profile", f->b.profile);
@@ -144,13 +144,13 @@ static json_t *describe(struct far *f)
 	return r;
 }
 
-static void is_open(struct far *f)
+static void stream_backend_is_open(struct far *f)
 {
-	CLEANUP(json_release) json_t *r = describe(f);
+	CLEANUP(json_release) json_t *r = stream_backend_describe(f);
 	box_done_fn *done = take(&f->opened);
 	f->open = true;
 	if (f->limits.wall_us > 0) {
-		f->wall = loop_timer_new(f->loop, wall_time, f);
+		f->wall = loop_timer_new(f->loop, stream_backend_wall_time, f);
 		loop_timer_set(f->wall, (uint64_t)(f->limits.wall_us / 1000), 0);
 	}
 	done(f->opened_self, r, NULL);
@@ -164,38 +164,38 @@ static void push_work(void *self)
 		f->failed = err;
 }
 
-static void push_done(void *self)
+static void stream_backend_push_done(void *self)
 {
 	struct far *f = self;
 	if (back_from_work(f))
-		is_open(f);
+		stream_backend_is_open(f);
 }
 
-static void on_confined(void *self, json_t *body, const struct err *err)
+static void stream_backend_on_confined(void *self, json_t *body, const struct err *err)
 {
 	struct far *f = self;
 	if (!body) {
-		far_fail(f, err);
+		stream_backend_fail(f, err);
 		return;
 	}
 	f->landlock = (int)json_int(body, "landlock", 0);
 	f->b.profile = f->kind->wall == FAR_NONE || (f->kind->wall == FAR_SHARED && !f->landlock) ? "none" : f->kind->profile;
 	if (f->kind->here) {
-		is_open(f);
+		stream_backend_is_open(f);
 		return;
 	}
-	const struct mirror_opts o = { .loop = f->loop, .folder = f->folder, .far_root = f->workspace, .run = far_tool, .self = f };
+	const struct mirror_opts o = { .loop = f->loop, .folder = f->folder, .far_root = f->workspace, .run = stream_backend_tool, .self = f };
 	f->mirror = mirror_new(&o);
 	f->busy = true;
-	far_progress(f, "bringing the workspace over");
-	loop_job_run(f->loop, push_work, push_done, f);
+	stream_backend_progress(f, "bringing the workspace over");
+	loop_job_run(f->loop, push_work, stream_backend_push_done, f);
 }
 
 static void set_env(struct far *f)
 {
 	struct strv env = STRV_INIT;
-	CLEANUP(free_ptr) char *home = xasprintf("HOME=%s", f->home), *tmp = xasprintf("TMPDIR=%s/tmp", f->root);
-	CLEANUP(free_ptr) char *ws = xasprintf("SANDGLASS_WORKSPACE=%s", f->workspace);
+	CLEANUP(free_ptr) char *home = mem_printf("HOME=%s", f->home), *tmp = mem_printf("TMPDIR=%s/tmp", f->root);
+	CLEANUP(free_ptr) char *ws = mem_printf("SANDGLASS_WORKSPACE=%s", f->workspace);
 	const char *const base[] = { "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
 				     home,
 				     tmp,
@@ -214,11 +214,11 @@ static void set_env(struct far *f)
 	f->env = env;
 }
 
-static void on_ready(void *self, const struct guest_info *info)
+static void stream_backend_on_ready(void *self, const struct guest_info *info)
 {
 	struct far *f = self;
 	const unsigned rx = GUEST_READ | GUEST_EXEC, all = rx | GUEST_WRITE;
-	CLEANUP(free_ptr) char *tmp = xasprintf("%s/tmp", f->root);
+	CLEANUP(free_ptr) char *tmp = mem_printf("%s/tmp", f->root);
 	const struct guest_rule whole = { "/", all | GUEST_DEVICE };
 	const struct guest_rule own[] = { { f->workspace, all }, { f->home, all }, { tmp, all }, { f->tool ? f->tool : "/nowhere", rx } };
 	struct guest_attach a = { .unconfined_ok = true, .limits = f->limits, .keep_caps = f->kind->wall == FAR_OWN };
@@ -233,10 +233,10 @@ static void on_ready(void *self, const struct guest_info *info)
 		a.rules = &whole;
 		a.nr_rules = 1;
 	}
-	guest_attach(f->guest, &a, on_confined, f);
+	guest_attach(f->guest, &a, stream_backend_on_confined, f);
 }
 
-static void on_gone(void *self, const struct err *err)
+static void stream_backend_on_gone(void *self, const struct err *err)
 {
 	struct far *f = self;
 	struct err why = *err;
@@ -244,28 +244,28 @@ static void on_gone(void *self, const struct err *err)
 	if (f->open) {
 		f->dead = true;
 		mirror_over(f->mirror);
-		far_tools_end(f);
+		stream_backend_tools_end(f);
 	} else if (!f->kind->explain || !f->kind->explain(f)) {
-		far_fail(f, &why);
+		stream_backend_fail(f, &why);
 	}
 }
 
-void far_connected(struct far *f, int fd)
+void stream_backend_connected(struct far *f, int fd)
 {
-	static const struct guest_ops ops = { .on_ready = on_ready, .on_gone = on_gone };
+	static const struct guest_ops ops = { .on_ready = stream_backend_on_ready, .on_gone = stream_backend_on_gone };
 	static const struct guest_opts framed = { .framed = true };
 	if (f->dead) {
 		fd_close(&fd);
 		return;
 	}
-	f->workspace = xasprintf("%s/workspace", f->root);
-	f->home = *f->root ? xasprintf("%s/home", f->root) : xstrdup("/home/agent");
+	f->workspace = mem_printf("%s/workspace", f->root);
+	f->home = *f->root ? mem_printf("%s/home", f->root) : mem_strdup("/home/agent");
 	f->b.workspace = f->workspace;
 	f->guest = guest_new(f->loop, fd, &framed, &ops, f);
 }
 
 /* Worker. */
-static void make_files(void *self)
+static void stream_backend_make_files(void *self)
 {
 	struct far *f = self;
 	f->layers.copy = true;
@@ -275,20 +275,20 @@ static void make_files(void *self)
 	}
 }
 
-static void files_made(void *self)
+static void stream_backend_files_made(void *self)
 {
 	struct far *f = self;
 	if (back_from_work(f))
 		f->kind->connect(f);
 }
 
-static void fail_early(void *self)
+static void stream_backend_fail_early(void *self)
 {
 	struct far *f = self;
-	leave(f);
+	stream_backend_leave(f);
 }
 
-static int take_opts(struct far *f, const struct box_opts *o, struct err *err)
+static int stream_backend_take_opts(struct far *f, const struct box_opts *o, struct err *err)
 {
 	struct launcher *la = launcher_current();
 	bool root = geteuid() == 0 && la;
@@ -298,7 +298,7 @@ static int take_opts(struct far *f, const struct box_opts *o, struct err *err)
 		return err_set(err, ERR_UNSUPPORTED, "backend %s has the tools that are there: 'roots' are for process boxes", f->kind->driver->name);
 	f->uid = root ? launcher_info(la)->uid : geteuid();
 	f->gid = root ? launcher_info(la)->gid : getegid();
-	f->state_dir = xstrdup(o->state_dir);
+	f->state_dir = mem_strdup(o->state_dir);
 	layers_take(&f->layers, o);
 	for (size_t i = 0; o->env && o->env[i]; i++)
 		strv_push(&f->env, o->env[i]);
@@ -308,18 +308,18 @@ static int take_opts(struct far *f, const struct box_opts *o, struct err *err)
 	return dir_make(f->state_dir, 0700, err);
 }
 
-struct box *far_open(const struct far_kind *kind, size_t size, struct loop *l, const struct box_opts *o, box_done_fn *done,
+struct box *stream_backend_open(const struct far_kind *kind, size_t size, struct loop *l, const struct box_opts *o, box_done_fn *done,
 		     void *self)
 {
-	struct far *f = xcalloc(1, size);
+	struct far *f = mem_calloc(1, size);
 	*f = (struct far){ .kind = kind, .loop = l, .opened = done, .opened_self = self, .limits = o->limits,
-			   .name = xstrdup(o->name ? o->name : "box"), .progress = o->progress, .progress_self = o->progress_self };
+			   .name = mem_strdup(o->name ? o->name : "box"), .progress = o->progress, .progress_self = o->progress_self };
 	f->b = (struct box){ .driver = kind->driver, .name = f->name, .profile = kind->profile };
-	if (take_opts(f, o, &f->failed) < 0) {
-		loop_defer(l, fail_early, f);
+	if (stream_backend_take_opts(f, o, &f->failed) < 0) {
+		loop_defer(l, stream_backend_fail_early, f);
 		return &f->b;
 	}
 	f->busy = true;
-	loop_job_run(l, make_files, files_made, f);
+	loop_job_run(l, stream_backend_make_files, stream_backend_files_made, f);
 	return &f->b;
 }

@@ -27,11 +27,11 @@ struct far_kind {
 	const char *profile; /* with FAR_SHARED: where the kernel there has landlock; else "none" */
 	/* Checks the options and copies them; nothing is begun. */
 	int (*options)(struct far *f, const struct box_opts *o, struct err *err);
-	/* Brings the guest up; far_connected or far_fail follows, never from inside the call. */
+	/* Brings the guest up; stream_backend_connected or stream_backend_fail follows, never from inside the call. */
 	void (*connect)(struct far *f);
-	/* The channel ended before the box was open. true: the reason is about to be known, far_fail follows. May be NULL. */
+	/* The channel ended before the box was open. true: the reason is about to be known, stream_backend_fail follows. May be NULL. */
 	bool (*explain)(struct far *f);
-	/* The channel is closed, or never was: removes what is left over there, then calls far_gone (from the loop). */
+	/* The channel is closed, or never was: removes what is left over there, then calls stream_backend_gone (from the loop). */
 	void (*leave)(struct far *f);
 	void (*describe)(struct far *f, json_t *to); /* adds to what open answers; may be NULL */
 	void (*release)(struct far *f);              /* what options and connect made; not @f itself */
@@ -64,31 +64,31 @@ struct far {
 };
 
 /* @size: of the driver's struct. */
-struct box *far_open(const struct far_kind *kind, size_t size, struct loop *l, const struct box_opts *o, box_done_fn *done,
+struct box *stream_backend_open(const struct far_kind *kind, size_t size, struct loop *l, const struct box_opts *o, box_done_fn *done,
 		     void *self);
-void far_connected(struct far *f, int fd); /* takes @fd: the guest's greeting comes next */
-void far_fail(struct far *f, const struct err *err);
-void far_gone(struct far *f);
-void far_progress(struct far *f, const char *fmt, ...) PRINTF(2, 3);
+void stream_backend_connected(struct far *f, int fd); /* takes @fd: the guest's greeting comes next */
+void stream_backend_fail(struct far *f, const struct err *err);
+void stream_backend_gone(struct far *f);
+void stream_backend_progress(struct far *f, const char *fmt, ...) PRINTF(2, 3);
 
 /* Runs our tool over there (mirror.h); @out is borrowed. */
-void far_tool(void *far, char *const *arg, const void *in, size_t len, mirror_done_fn *done, void *self);
-void far_tools_end(struct far *f); /* each under way has ERR_CLOSED */
-char *far_path(const struct far *f, const char *path); /* of the box -> over there; returns owned */
+void stream_backend_tool(void *far, char *const *arg, const void *in, size_t len, mirror_done_fn *done, void *self);
+void stream_backend_tools_end(struct far *f); /* each under way has ERR_CLOSED */
+char *stream_backend_path(const struct far *f, const char *path); /* of the box -> over there; returns owned */
 
 /* The verbs of struct driver. */
-void far_close(struct box *b, box_done_fn *done, void *self);
-struct run *far_run(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self);
-void far_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self);
-void far_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self);
-void far_list(struct box *b, const char *path, box_done_fn *done, void *self);
-void far_stat(struct box *b, const char *path, box_done_fn *done, void *self);
-void far_kill(struct box *b);
-void far_freeze(struct box *b, bool frozen, box_done_fn *done, void *self);
-void far_listen(struct box *b, uint16_t port, box_done_fn *done, void *self);
-void far_dial(struct box *b, uint16_t port, box_done_fn *done, void *self);
-void far_stats(struct box *b, box_done_fn *done, void *self);
-extern const struct box_tree_ops far_tree;
+void stream_backend_close(struct box *b, box_done_fn *done, void *self);
+struct run *stream_backend_run(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self);
+void stream_backend_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self);
+void stream_backend_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self);
+void stream_backend_list(struct box *b, const char *path, box_done_fn *done, void *self);
+void stream_backend_stat(struct box *b, const char *path, box_done_fn *done, void *self);
+void stream_backend_kill(struct box *b);
+void stream_backend_freeze(struct box *b, bool frozen, box_done_fn *done, void *self);
+void stream_backend_listen(struct box *b, uint16_t port, box_done_fn *done, void *self);
+void stream_backend_dial(struct box *b, uint16_t port, box_done_fn *done, void *self);
+void stream_backend_stats(struct box *b, box_done_fn *done, void *self);
+extern const struct box_tree_ops stream_backend_tree;
 
 enum {
 	FAR_CAPS = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT | CAP_FORK | CAP_LISTEN | CAP_DIAL |
@@ -96,11 +96,11 @@ enum {
 };
 /* What all these drivers have alike in their struct driver. */
 #define FAR_VERBS                                                                                                                 \
-	.close = far_close, .run_prepare = far_run, .run_go = guest_drive_go, .run_stdin = guest_drive_stdin,                      \
+	.close = stream_backend_close, .run_prepare = stream_backend_run, .run_go = guest_drive_go, .run_stdin = guest_drive_stdin,                      \
 	.run_stdin_queued = guest_drive_stdin_queued, .run_echo = guest_drive_echo,                                     \
 	.run_signal = guest_drive_signal, .run_resize = guest_drive_resize, .run_pause = guest_drive_pause,                        \
 	.run_turn = guest_drive_turn,                                                                                             \
-	.run_free = guest_drive_free, .read = far_read, .write = far_write, .list = far_list, .stat = far_stat, .kill = far_kill,  \
-	.freeze = far_freeze, .listen = far_listen, .dial = far_dial, .stats = far_stats, .tree = &far_tree
+	.run_free = guest_drive_free, .read = stream_backend_read, .write = stream_backend_write, .list = stream_backend_list, .stat = stream_backend_stat, .kill = stream_backend_kill,  \
+	.freeze = stream_backend_freeze, .listen = stream_backend_listen, .dial = stream_backend_dial, .stats = stream_backend_stats, .tree = &stream_backend_tree
 
 #endif

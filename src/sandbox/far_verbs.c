@@ -7,7 +7,7 @@
 #include "sandbox/guest_drive.h"
 #include "wire/tool.h"
 
-static struct far *of(struct box *b)
+static struct far *stream_verbs_of(struct box *b)
 {
 	return CONTAINER_OF(b, struct far, b);
 }
@@ -20,19 +20,19 @@ struct refusal {
 	struct err err;
 };
 
-static void say_refusal(void *self)
+static void stream_verbs_say_refusal(void *self)
 {
 	struct refusal *r = self;
 	r->done(r->self, NULL, &r->err);
 	free(r);
 }
 
-static void say_dead(struct far *f, box_done_fn *done, void *self)
+static void stream_verbs_say_dead(struct far *f, box_done_fn *done, void *self)
 {
 	struct refusal *r = NEW(struct refusal);
 	*r = (struct refusal){ .done = done, .self = self };
 	err_set(&r->err, ERR_CLOSED, "the connection to the box has ended");
-	loop_defer(f->loop, say_refusal, r);
+	loop_defer(f->loop, stream_verbs_say_refusal, r);
 }
 
 /* --- our tool --- */
@@ -57,7 +57,7 @@ static void tool_bury(void *self)
 	free(t);
 }
 
-static void tool_unlink(struct far_tool *t)
+static void stream_verbs_tool_unlink(struct far_tool *t)
 {
 	for (struct far_tool **at = &t->f->tools; *at; at = &(*at)->next)
 		if (*at == t) {
@@ -80,7 +80,7 @@ static void tool_exit(void *self, int code, int signal, bool lost, int left)
 	struct far_tool *t = self;
 	struct err gone = ERR_INIT;
 	(void)left;
-	tool_unlink(t);
+	stream_verbs_tool_unlink(t);
 	if (lost) {
 		err_set(&gone, ERR_CLOSED, "the connection to the box has ended");
 		t->done(t->self, NULL, 0, &gone);
@@ -90,7 +90,7 @@ static void tool_exit(void *self, int code, int signal, bool lost, int left)
 	loop_defer(t->loop, tool_bury, t);
 }
 
-static struct far_tool *tool_new(struct far *f, char *const *arg, bool in, mirror_done_fn *done, void *done_self)
+static struct far_tool *stream_verbs_tool_new(struct far *f, char *const *arg, bool in, mirror_done_fn *done, void *done_self)
 {
 	static const struct run_ops ops = { .on_output = tool_output, .on_exit = tool_exit };
 	struct strv argv = STRV_INIT;
@@ -107,14 +107,14 @@ static struct far_tool *tool_new(struct far *f, char *const *arg, bool in, mirro
 	return t;
 }
 
-void far_tool(void *self, char *const *arg, const void *in, size_t len, mirror_done_fn *done, void *done_self)
+void stream_backend_tool(void *self, char *const *arg, const void *in, size_t len, mirror_done_fn *done, void *done_self)
 {
-	struct far_tool *t = tool_new(self, arg, true, done, done_self);
+	struct far_tool *t = stream_verbs_tool_new(self, arg, true, done, done_self);
 	guest_drive_stdin(t->run, in, len, true);
 	guest_drive_go(t->run);
 }
 
-void far_tools_end(struct far *f)
+void stream_backend_tools_end(struct far *f)
 {
 	struct err gone = ERR_INIT;
 	err_set(&gone, ERR_CLOSED, "the connection to the box has ended");
@@ -128,19 +128,19 @@ void far_tools_end(struct far *f)
 
 /* --- runs --- */
 
-char *far_path(const struct far *f, const char *path)
+char *stream_backend_path(const struct far *f, const char *path)
 {
 	static const struct {
 		const char *box, *there;
 	} tops[] = { { "/workspace", "workspace" }, { "/home/agent", "home" }, { "/tmp", "tmp" } };
 	if (*path != '/')
-		return *path && strcmp(path, ".") != 0 ? path_join(f->workspace, path) : xstrdup(f->workspace);
+		return *path && strcmp(path, ".") != 0 ? path_join(f->workspace, path) : mem_strdup(f->workspace);
 	for (size_t i = 0; i < ARRAY_LEN(tops) && *f->root; i++) {
 		size_t n = strlen(tops[i].box);
 		if (strncmp(path, tops[i].box, n) == 0 && (path[n] == 0 || path[n] == '/'))
-			return xasprintf("%s/%s%s", f->root, tops[i].there, path + n);
+			return mem_printf("%s/%s%s", f->root, tops[i].there, path + n);
 	}
-	return xstrdup(path);
+	return mem_strdup(path);
 }
 
 /* What a command has changed comes with its end: our tool looks as soon as it has. */
@@ -149,7 +149,7 @@ struct news {
 	unsigned nr;
 };
 
-static void on_news(void *self, const char *out, size_t len, const struct err *err)
+static void stream_verbs_on_news(void *self, const char *out, size_t len, const struct err *err)
 {
 	struct news *n = self;
 	mirror_news_came(n->f->mirror, n->nr, out, len, err);
@@ -165,7 +165,7 @@ static struct far_tool *news_tool(struct far *f)
 		return NULL;
 	struct news *n = NEW(struct news);
 	*n = (struct news){ .f = f, .nr = nr };
-	struct far_tool *t = tool_new(f, words.item, false, on_news, n);
+	struct far_tool *t = stream_verbs_tool_new(f, words.item, false, stream_verbs_on_news, n);
 	t->news = nr;
 	return t;
 }
@@ -210,12 +210,12 @@ static unsigned run_turns(void *self, struct guest_run *g, unsigned nr, enum run
 	return 0;
 }
 
-struct run *far_run(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
+struct run *stream_backend_run(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
 {
 	static const struct guest_drive_more brings = { .went = run_went, .ends = run_ends },
 					     alone = { .went = run_went_alone, .ends = run_ends, .turn = run_turns };
-	struct far *f = of(b);
-	CLEANUP(free_ptr) char *cwd = far_path(f, o->cwd ? o->cwd : "");
+	struct far *f = stream_verbs_of(b);
+	CLEANUP(free_ptr) char *cwd = stream_backend_path(f, o->cwd ? o->cwd : "");
 	struct run *r = guest_drive(f->loop, f->guest, &f->env, cwd, o, ops, self);
 	if (f->mirror)
 		guest_drive_more(r, o->pty || o->background ? &alone : &brings, f);
@@ -233,7 +233,7 @@ struct look {
 	struct buf bytes;
 };
 
-static void on_look(void *self, const char *out, size_t len, const struct err *err)
+static void stream_verbs_on_look(void *self, const char *out, size_t len, const struct err *err)
 {
 	struct look *l = self;
 	struct err bad = ERR_INIT;
@@ -249,13 +249,13 @@ static void on_look(void *self, const char *out, size_t len, const struct err *e
 	free(l);
 }
 
-static void look(struct box *b, const char *path, const char *as, size_t max, box_done_fn *done, void *self)
+static void stream_verbs_look(struct box *b, const char *path, const char *as, size_t max, box_done_fn *done, void *self)
 {
-	struct far *f = of(b);
-	CLEANUP(free_ptr) char *there = far_path(f, path);
+	struct far *f = stream_verbs_of(b);
+	CLEANUP(free_ptr) char *there = stream_backend_path(f, path);
 	char most[32];
 	if (!f->guest) {
-		say_dead(f, done, self);
+		stream_verbs_say_dead(f, done, self);
 		return;
 	}
 	if (f->kind->here) {
@@ -266,25 +266,25 @@ static void look(struct box *b, const char *path, const char *as, size_t max, bo
 	*l = (struct look){ .f = f, .done = done, .self = self, .file = strcmp(as, "file") == 0 };
 	snprintf(most, sizeof(most), "%zu", max);
 	char *const arg[] = { (char *)(uintptr_t)"look", there, (char *)(uintptr_t)as, most, NULL };
-	far_tool(f, arg, NULL, 0, on_look, l);
+	stream_backend_tool(f, arg, NULL, 0, stream_verbs_on_look, l);
 }
 
-void far_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self)
+void stream_backend_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self)
 {
-	look(b, path, "file", max, done, self);
+	stream_verbs_look(b, path, "file", max, done, self);
 }
 
-void far_list(struct box *b, const char *path, box_done_fn *done, void *self)
+void stream_backend_list(struct box *b, const char *path, box_done_fn *done, void *self)
 {
-	look(b, path, "dir", 0, done, self);
+	stream_verbs_look(b, path, "dir", 0, done, self);
 }
 
-void far_stat(struct box *b, const char *path, box_done_fn *done, void *self)
+void stream_backend_stat(struct box *b, const char *path, box_done_fn *done, void *self)
 {
-	look(b, path, "stat", 0, done, self);
+	stream_verbs_look(b, path, "stat", 0, done, self);
 }
 
-static void on_written(void *self, const char *out, size_t len, const struct err *err)
+static void stream_verbs_on_written(void *self, const char *out, size_t len, const struct err *err)
 {
 	struct look *l = self;
 	struct err bad = ERR_INIT;
@@ -298,13 +298,13 @@ static void on_written(void *self, const char *out, size_t len, const struct err
 	free(l);
 }
 
-void far_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
+void stream_backend_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
 {
-	struct far *f = of(b);
-	CLEANUP(free_ptr) char *there = far_path(f, path);
+	struct far *f = stream_verbs_of(b);
+	CLEANUP(free_ptr) char *there = stream_backend_path(f, path);
 	char octal[16];
 	if (!f->guest) {
-		say_dead(f, done, self);
+		stream_verbs_say_dead(f, done, self);
 		return;
 	}
 	if (f->kind->here) {
@@ -315,91 +315,91 @@ void far_write(struct box *b, const char *path, const void *data, size_t len, in
 	*l = (struct look){ .f = f, .done = done, .self = self };
 	size_t top = strlen(f->workspace);
 	if (mirror_put_pays(len) && strncmp(there, f->workspace, top) == 0 && there[top] == '/') {
-		l->put = xstrdup(there + top + 1);
+		l->put = mem_strdup(there + top + 1);
 		buf_append(&l->bytes, data, len);
 	}
 	snprintf(octal, sizeof(octal), mode < 0 ? "-1" : "%o", (unsigned)mode);
 	char *const arg[] = { (char *)(uintptr_t)"write", there, octal, NULL };
-	far_tool(f, arg, data, len, on_written, l);
+	stream_backend_tool(f, arg, data, len, stream_verbs_on_written, l);
 }
 
 /* --- the box as a whole --- */
 
-static void nobody(void *self, json_t *result, const struct err *err)
+static void stream_verbs_nobody(void *self, json_t *result, const struct err *err)
 {
 	(void)self;
 	(void)result;
 	(void)err;
 }
 
-void far_kill(struct box *b)
+void stream_backend_kill(struct box *b)
 {
-	if (of(b)->guest)
-		guest_kill_all(of(b)->guest, nobody, NULL);
+	if (stream_verbs_of(b)->guest)
+		guest_kill_all(stream_verbs_of(b)->guest, stream_verbs_nobody, NULL);
 }
 
-void far_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
+void stream_backend_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
 {
-	struct far *f = of(b);
+	struct far *f = stream_verbs_of(b);
 	if (f->guest)
 		guest_freeze(f->guest, frozen, done, self);
 	else
-		say_dead(f, done, self);
+		stream_verbs_say_dead(f, done, self);
 }
 
-void far_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
+void stream_backend_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
 {
-	struct far *f = of(b);
+	struct far *f = stream_verbs_of(b);
 	if (f->guest)
 		guest_listen(f->guest, port, done, self);
 	else
-		say_dead(f, done, self);
+		stream_verbs_say_dead(f, done, self);
 }
 
-void far_dial(struct box *b, uint16_t port, box_done_fn *done, void *self)
+void stream_backend_dial(struct box *b, uint16_t port, box_done_fn *done, void *self)
 {
-	struct far *f = of(b);
+	struct far *f = stream_verbs_of(b);
 	if (f->guest)
 		guest_dial(f->guest, port, done, self);
 	else
-		say_dead(f, done, self);
+		stream_verbs_say_dead(f, done, self);
 }
 
-void far_stats(struct box *b, box_done_fn *done, void *self)
+void stream_backend_stats(struct box *b, box_done_fn *done, void *self)
 {
-	struct far *f = of(b);
+	struct far *f = stream_verbs_of(b);
 	if (f->guest)
 		guest_ps(f->guest, done, self);
 	else
-		say_dead(f, done, self);
+		stream_verbs_say_dead(f, done, self);
 }
 
 /* --- trees: of the copy here, which is brought up to date first --- */
 
-static int tree_root(struct box *b, size_t i, const char *which, struct err *err)
+static int stream_verbs_tree_root(struct box *b, size_t i, const char *which, struct err *err)
 {
 	size_t layer;
-	const char *name = layers_name(&of(b)->layers, i, &layer, err);
-	return name ? folder_tree(of(b)->folder, layer, name, which, err) : -1;
+	const char *name = layers_name(&stream_verbs_of(b)->layers, i, &layer, err);
+	return name ? folder_tree(stream_verbs_of(b)->folder, layer, name, which, err) : -1;
 }
 
-static int tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+static int stream_verbs_tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
 {
 	size_t layer;
-	const char *name = layers_name(&of(b)->layers, i, &layer, err);
-	return name ? folder_tree_open(of(b)->folder, layer, name, which, path, err) : -1;
+	const char *name = layers_name(&stream_verbs_of(b)->layers, i, &layer, err);
+	return name ? folder_tree_open(stream_verbs_of(b)->folder, layer, name, which, path, err) : -1;
 }
 
-static int tree_fresh(struct box *b, bool ended, struct err *err)
+static int stream_verbs_tree_fresh(struct box *b, bool ended, struct err *err)
 {
-	struct far *f = of(b);
+	struct far *f = stream_verbs_of(b);
 	return f->mirror ? mirror_pull(f->mirror, ended, err) : 0;
 }
 
-static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
+static int stream_verbs_tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
 {
 	size_t layer;
-	struct far *f = of(b);
+	struct far *f = stream_verbs_of(b);
 	const char *name = layers_name(&f->layers, i, &layer, err);
 	if (!name)
 		return -1;
@@ -408,12 +408,12 @@ static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, con
 	return mirror_apply(f->mirror, name, plan, len, fds, nr_fds, err);
 }
 
-static json_t *tree_seed(struct box *b)
+static json_t *stream_verbs_tree_seed(struct box *b)
 {
-	return folder_tree_seed(of(b)->folder, &of(b)->layers);
+	return folder_tree_seed(stream_verbs_of(b)->folder, &stream_verbs_of(b)->layers);
 }
 
-const struct box_tree_ops far_tree = {
-	.root = tree_root, .open = tree_open, .apply = tree_apply, .overlay = folder_tree_overlay,
-	.list = folder_tree_list, .seed = tree_seed, .fresh = tree_fresh,
+const struct box_tree_ops stream_backend_tree = {
+	.root = stream_verbs_tree_root, .open = stream_verbs_tree_open, .apply = stream_verbs_tree_apply, .overlay = folder_tree_overlay,
+	.list = folder_tree_list, .seed = stream_verbs_tree_seed, .fresh = stream_verbs_tree_fresh,
 };

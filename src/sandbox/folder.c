@@ -32,7 +32,7 @@ struct folder *folder_new(const struct folder_opts *o)
 {
 	struct folder *f = NEW(struct folder);
 	*f = (struct folder){ .loop = o->loop, .uid = o->uid, .gid = o->gid, .walked = o->walked,
-			      .state_dir = xstrdup(o->state_dir), .name = xstrdup(o->name) };
+			      .state_dir = mem_strdup(o->state_dir), .name = mem_strdup(o->name) };
 	return f;
 }
 
@@ -58,9 +58,9 @@ const char *folder_root(const struct folder *f)
 /* --- the copy --- */
 
 /* Without mounts the box's uid walks the machine's own path to its workspace: every folder on it must let it pass. */
-static bool reachable(const char *path)
+static bool folder_reachable(const char *path)
 {
-	CLEANUP(free_ptr) char *p = xstrdup(path);
+	CLEANUP(free_ptr) char *p = mem_strdup(path);
 	for (;;) {
 		char *slash = strrchr(p, '/');
 		struct stat st;
@@ -76,15 +76,15 @@ static int make_root(struct folder *f, struct err *err)
 {
 	if (f->root)
 		return 0;
-	if (!f->walked || reachable(f->state_dir)) {
+	if (!f->walked || folder_reachable(f->state_dir)) {
 		f->root = path_join(f->state_dir, f->name);
 		if ((f->walked && chmod(f->state_dir, 0711) < 0) || (mkdir(f->root, 0711) < 0 && errno != EEXIST))
 			return err_sys(err, "cannot make '%s'", f->root);
 	} else {
-		f->root = xstrdup("/var/tmp/sandglass-XXXXXX");
+		f->root = mem_strdup("/var/tmp/sandglass-XXXXXX");
 		if (!mkdtemp(f->root)) {
 			free(f->root);
-			f->root = xstrdup("/tmp/sandglass-XXXXXX");
+			f->root = mem_strdup("/tmp/sandglass-XXXXXX");
 			if (!mkdtemp(f->root))
 				return err_sys(err, "cannot make a folder for the box");
 		}
@@ -97,13 +97,13 @@ static char *layer_path(const struct folder *f, const char *name)
 {
 	if (strcmp(name, ":home") == 0)
 		return path_join(f->root, "home");
-	return *name ? xasprintf("%s/workspace/%s", f->root, name) : path_join(f->root, "workspace");
+	return *name ? mem_printf("%s/workspace/%s", f->root, name) : path_join(f->root, "workspace");
 }
 
 /* What the workspace was at the beginning, for what compares with it; nobody but root may look inside. */
 static char *base_path(const struct folder *f, size_t layer)
 {
-	return xasprintf("%s/base/%zu", f->root, layer);
+	return mem_printf("%s/base/%zu", f->root, layer);
 }
 
 /* Taken from the copy, not from the folder itself: what is masked has no bytes here either. */
@@ -144,7 +144,7 @@ int folder_fill(struct folder *f, const struct layers *l, struct err *err)
 
 /* --- files: whoever is root here goes nowhere but into the box's own folders --- */
 
-static const struct { const char *box, *here; } tops[] = {
+static const struct { const char *box, *here; } folder_tops[] = {
 	{ "/workspace", "workspace" }, { "/home/agent", "home" }, { "/tmp", "tmp" },
 };
 
@@ -153,14 +153,14 @@ static const char *top_of(const char *path, const char **rest)
 {
 	*rest = path;
 	if (*path && *path != '/')
-		return tops[0].here;
-	for (size_t i = 0; i < ARRAY_LEN(tops); i++) {
-		size_t n = strlen(tops[i].box);
-		if (strncmp(path, tops[i].box, n) == 0 && (path[n] == 0 || path[n] == '/')) {
+		return folder_tops[0].here;
+	for (size_t i = 0; i < ARRAY_LEN(folder_tops); i++) {
+		size_t n = strlen(folder_tops[i].box);
+		if (strncmp(path, folder_tops[i].box, n) == 0 && (path[n] == 0 || path[n] == '/')) {
 			for (path += n; *path == '/'; path++)
 				;
 			*rest = *path ? path : ".";
-			return tops[i].here;
+			return folder_tops[i].here;
 		}
 	}
 	return NULL;
@@ -170,12 +170,12 @@ char *folder_path(const struct folder *f, const char *path)
 {
 	const char *rest, *top = top_of(path, &rest);
 	if (!top)
-		return xstrdup(path);
-	return strcmp(rest, ".") ? xasprintf("%s/%s/%s", f->root, top, rest) : xasprintf("%s/%s", f->root, top);
+		return mem_strdup(path);
+	return strcmp(rest, ".") ? mem_printf("%s/%s/%s", f->root, top, rest) : mem_printf("%s/%s", f->root, top);
 }
 
 /* Beneath its top folder and not only beneath the root: a symbolic link of the box must not lead into base/. */
-static int open_in(const struct folder *f, const char *path, int flags, mode_t mode, struct err *err)
+static int folder_open_in(const struct folder *f, const char *path, int flags, mode_t mode, struct err *err)
 {
 	const char *rest, *top = top_of(path, &rest);
 	if (!top)
@@ -220,7 +220,7 @@ static void do_look(void *self)
 	struct stat st;
 	CLEANUP(buf_release) struct buf data = BUF_INIT;
 	CLEANUP(fd_close)
-	int fd = open_in(w->f, w->path,
+	int fd = folder_open_in(w->f, w->path,
 			 dir	? O_RDONLY | O_DIRECTORY
 			 : file ? O_RDONLY
 				: O_PATH | O_NOFOLLOW,
@@ -254,21 +254,21 @@ static void do_look(void *self)
 void folder_look(struct folder *f, const char *path, const char *as, size_t max, box_done_fn *done, void *self)
 {
 	struct work *w = NEW(struct work);
-	*w = (struct work){ .f = f, .path = xstrdup(path), .as = xstrdup(as), .max = max, .done = done, .self = self };
+	*w = (struct work){ .f = f, .path = mem_strdup(path), .as = mem_strdup(as), .max = max, .done = done, .self = self };
 	loop_job_run(f->loop, do_look, work_end, w);
 }
 
-static int make_parents(const struct folder *f, const char *path, struct err *err)
+static int folder_make_parents(const struct folder *f, const char *path, struct err *err)
 {
 	for (const char *slash = path; (slash = strchr(slash + 1, '/'));) {
-		CLEANUP(free_ptr) char *parent = xstrndup(path, (size_t)(slash - path));
+		CLEANUP(free_ptr) char *parent = mem_strndup(path, (size_t)(slash - path));
 		struct err ignored = ERR_INIT;
-		CLEANUP(fd_close) int there = open_in(f, parent, O_PATH | O_DIRECTORY, 0, &ignored);
+		CLEANUP(fd_close) int there = folder_open_in(f, parent, O_PATH | O_DIRECTORY, 0, &ignored);
 		if (there >= 0 || ignored.code != ERR_NOENT)
 			continue;
 		char *name = strrchr(parent, '/');
-		CLEANUP(free_ptr) char *above = name ? xstrndup(parent, (size_t)(name - parent)) : xstrdup(".");
-		CLEANUP(fd_close) int dir = open_in(f, *above ? above : "/", O_RDONLY | O_DIRECTORY, 0, err);
+		CLEANUP(free_ptr) char *above = name ? mem_strndup(parent, (size_t)(name - parent)) : mem_strdup(".");
+		CLEANUP(fd_close) int dir = folder_open_in(f, *above ? above : "/", O_RDONLY | O_DIRECTORY, 0, err);
 		name = name ? name + 1 : parent;
 		if (dir < 0)
 			return -1;
@@ -283,12 +283,12 @@ static void do_write(void *self)
 	struct work *w = self;
 	struct err first = ERR_INIT;
 	struct stat st;
-	if (make_parents(w->f, w->path, &w->err) < 0)
+	if (folder_make_parents(w->f, w->path, &w->err) < 0)
 		return;
-	CLEANUP(fd_close) int fd = open_in(w->f, w->path, O_WRONLY, 0, &first);
+	CLEANUP(fd_close) int fd = folder_open_in(w->f, w->path, O_WRONLY, 0, &first);
 	bool created = fd < 0 && first.code == ERR_NOENT;
 	if (created)
-		fd = open_in(w->f, w->path, O_WRONLY | O_CREAT | O_EXCL, 0644, &first);
+		fd = folder_open_in(w->f, w->path, O_WRONLY | O_CREAT | O_EXCL, 0644, &first);
 	if (fd < 0) {
 		w->err = first;
 		return;
@@ -314,10 +314,10 @@ void folder_write(struct folder *f, const char *path, const void *data, size_t l
 {
 	struct work *w = NEW(struct work);
 	*w = (struct work){ .f = f,
-			    .path = xstrdup(path),
+			    .path = mem_strdup(path),
 			    .mode = mode,
 			    .len = len,
-			    .data = len ? xmemdup(data, len) : NULL,
+			    .data = len ? mem_dup(data, len) : NULL,
 			    .done = done,
 			    .self = self };
 	loop_job_run(f->loop, do_write, work_end, w);

@@ -24,9 +24,9 @@ json_t *folder_tree_seed(const struct folder *f, const struct layers *l)
 	json_t *options = json_object(), *all = json_object();
 	for (size_t i = 0; i < l->nr; i++) {
 		const char *name = l->item[i].name;
-		CLEANUP(free_ptr) char *path = !strcmp(name, ":home") ? xasprintf("%s/home", root) :
-					       *name		      ? xasprintf("%s/workspace/%s", root, name) :
-									xasprintf("%s/workspace", root);
+		CLEANUP(free_ptr) char *path = !strcmp(name, ":home") ? mem_printf("%s/home", root) :
+					       *name		      ? mem_printf("%s/workspace/%s", root, name) :
+									mem_printf("%s/workspace", root);
 		json_put(all, name, json_bytes_z(path));
 	}
 	json_put(options, "copy_of", all);

@@ -14,7 +14,7 @@
 #include "sandbox/git_view.h"
 
 enum { DEPTH_MAX = 100, TEXT_MAX = 64 << 20, CONFIG_MAX = 1 << 20 };
-static const int64_t bytes_max = INT64_C(1) << 30;
+static const int64_t git_compose_bytes_max = INT64_C(1) << 30;
 
 struct compose {
 	struct buf path; /* below the git directory, for filters and messages */
@@ -23,7 +23,7 @@ struct compose {
 	struct err *err;
 };
 
-static bool ends_with(const char *s, const char *tail)
+static bool git_compose_ends_with(const char *s, const char *tail)
 {
 	size_t n = strlen(s), t = strlen(tail);
 	return n >= t && !strcmp(s + n - t, tail);
@@ -37,7 +37,7 @@ static bool is_left_out(const char *path)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (!strcmp(path, names[i]))
 			return true;
-	return !strncmp(path, "credentials", 11) || ends_with(path, ".lock") || (!strncmp(path, "hooks/", 6) && ends_with(path, ".sample"));
+	return !strncmp(path, "credentials", 11) || git_compose_ends_with(path, ".lock") || (!strncmp(path, "hooks/", 6) && git_compose_ends_with(path, ".sample"));
 }
 
 /* Of the common directory: what all worktrees have together. */
@@ -63,7 +63,7 @@ static bool names_urls(const char *path)
 	return !strncmp(path, "logs/", 5) || !strcmp(path, "FETCH_HEAD") || !strncmp(path, "refs/logs/", 10);
 }
 
-static int copy_bytes(struct compose *c, int in, int out)
+static int git_compose_copy_bytes(struct compose *c, int in, int out)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
@@ -81,7 +81,7 @@ static int copy_bytes(struct compose *c, int in, int out)
 			break;
 	}
 	static const size_t chunk = 1 << 18;
-	CLEANUP(free_ptr) char *bytes = xmalloc(chunk);
+	CLEANUP(free_ptr) char *bytes = mem_alloc(chunk);
 	for (ssize_t n; (n = read(in, bytes, chunk)) != 0;)
 		if (n < 0 ? errno != EINTR : fd_write_all(out, bytes, (size_t)n, c->err) < 0)
 			return n < 0 ? err_sys(c->err, "cannot read '%s'", buf_cstr(&c->path)) : -1;
@@ -95,9 +95,9 @@ static int copy_regular(struct compose *c, int in, int to, const char *name, con
 	if (out < 0)
 		return c->shared && errno == EEXIST ? 0 : err_sys(c->err, "cannot write '%s'", buf_cstr(&c->path));
 	c->bytes += st->st_size;
-	if (c->bytes > bytes_max)
-		return err_set(c->err, ERR_FULL, "its files without objects have more than %lld MiB", (long long)(bytes_max >> 20));
-	if (copy_bytes(c, in, out) < 0)
+	if (c->bytes > git_compose_bytes_max)
+		return err_set(c->err, ERR_FULL, "its files without objects have more than %lld MiB", (long long)(git_compose_bytes_max >> 20));
+	if (git_compose_copy_bytes(c, in, out) < 0)
 		return -1;
 	/* the index has the time that git compares with those of the files */
 	return fchmod(out, (st->st_mode & 0777) | 0600) < 0 || futimens(out, times) < 0 ? err_sys(c->err, "cannot finish '%s'", buf_cstr(&c->path)) : 0;
@@ -105,7 +105,7 @@ static int copy_regular(struct compose *c, int in, int to, const char *name, con
 
 static int copy_folder(struct compose *c, int from, int to, int depth);
 
-static int copy_entry(struct compose *c, int from, int to, const char *name, int depth)
+static int git_compose_copy_entry(struct compose *c, int from, int to, const char *name, int depth)
 {
 	struct stat st;
 	char target[4097];
@@ -150,7 +150,7 @@ static int copy_folder(struct compose *c, int from, int to, int depth)
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
 		buf_printf(&c->path, "%s%s", len ? "/" : "", e->d_name);
-		rc = copy_entry(c, from, to, e->d_name, depth);
+		rc = git_compose_copy_entry(c, from, to, e->d_name, depth);
 		c->path.len = len;
 		c->path.data[len] = 0;
 	}
@@ -199,7 +199,7 @@ int git_compose(const struct git_made *m, const char *to, const struct git_shown
 	static const char *const dirs[] = { "", "objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags", "info" };
 	const struct git_place *p = &m->place;
 	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
-		CLEANUP(free_ptr) char *path = *dirs[i] ? path_join(to, dirs[i]) : xstrdup(to);
+		CLEANUP(free_ptr) char *path = *dirs[i] ? path_join(to, dirs[i]) : mem_strdup(to);
 		if (mkdir(path, 0755) < 0)
 			return err_sys(err, "cannot make '%s'", path);
 	}

@@ -24,7 +24,7 @@ struct reading {
 	char *section, *sub;
 };
 
-static void read_text(struct git_settings *s, const char *text, size_t len, const char *dir, const struct git_config_of *of,
+static void git_config_read_text(struct git_settings *s, const char *text, size_t len, const char *dir, const struct git_config_of *of,
 		      int depth);
 
 bool git_read_file(const char *path, struct buf *out, size_t max)
@@ -47,7 +47,7 @@ static char *expand_path(const char *path, const char *dir)
 	if (path[0] == '~' && path[1] == '/')
 		return home ? path_join(home, path + 2) : NULL;
 	if (*path == '/')
-		return xstrdup(path);
+		return mem_strdup(path);
 	return *path && *path != '~' ? path_join(dir, path) : NULL;
 }
 
@@ -60,7 +60,7 @@ static void include_file(struct reading *r, const char *value)
 	char *slash = strrchr(path, '/');
 	*slash = 0;
 	r->to->included = true;
-	read_text(r->to, buf_cstr(&text), text.len, path, r->of, r->depth + 1);
+	git_config_read_text(r->to, buf_cstr(&text), text.len, path, r->of, r->depth + 1);
 }
 
 /* gitdir: a pattern without a slash at its front holds anywhere, one with a slash at its end for all below. */
@@ -76,7 +76,7 @@ static bool dir_matches(const char *pattern, const struct reading *r, bool any_c
 		buf_puts(&glob, p);
 	if (glob.len && glob.data[glob.len - 1] == '/')
 		buf_puts(&glob, "**");
-	CLEANUP(free_ptr) char *dir = xstrdup(r->of->git_dir + 1);
+	CLEANUP(free_ptr) char *dir = mem_strdup(r->of->git_dir + 1);
 	for (char *c = dir; any_case && *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 	for (char *c = glob.data; any_case && c && *c; c++)
@@ -103,7 +103,7 @@ static bool condition_holds(const char *c, const struct reading *r)
 	if (!strncmp(c, "gitdir/i:", 9))
 		return dir_matches(c + 9, r, true);
 	if (!strncmp(c, "onbranch:", 9) && r->of && r->of->branch) {
-		CLEANUP(free_ptr) char *below = xasprintf("%s%s", c + 9, c[strlen(c) - 1] == '/' ? "**" : "");
+		CLEANUP(free_ptr) char *below = mem_printf("%s%s", c + 9, c[strlen(c) - 1] == '/' ? "**" : "");
 		return ignore_glob(below, strlen(below), r->of->branch, strlen(r->of->branch));
 	}
 	return !strncmp(c, remote, sizeof(remote) - 1) && remote_matches(c + sizeof(remote) - 1, r);
@@ -116,8 +116,8 @@ static void add_setting(struct reading *r, const char *key, size_t key_len, cons
 		return;
 	GROW(to->item, to->nr, to->cap);
 	struct git_setting *s = &to->item[to->nr++];
-	*s = (struct git_setting){ .section = xstrdup(r->section), .sub = r->sub ? xstrdup(r->sub) : NULL,
-				   .key = xstrndup(key, key_len), .value = value ? xstrdup(value) : NULL };
+	*s = (struct git_setting){ .section = mem_strdup(r->section), .sub = r->sub ? mem_strdup(r->sub) : NULL,
+				   .key = mem_strndup(key, key_len), .value = value ? mem_strdup(value) : NULL };
 	for (char *c = s->key; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 	if (strcmp(s->key, "path") != 0)
@@ -161,23 +161,23 @@ static bool read_section(struct reading *r)
 	free_ptr(&r->sub);
 	char *dot = quoted ? NULL : strchr(name.data, '.');
 	if (quoted)
-		r->sub = xstrdup(buf_cstr(&sub));
+		r->sub = mem_strdup(buf_cstr(&sub));
 	else if (dot)
-		r->sub = xstrdup(dot + 1);
+		r->sub = mem_strdup(dot + 1);
 	if (dot)
 		*dot = 0;
-	r->section = xstrdup(name.data);
+	r->section = mem_strdup(name.data);
 	return true;
 }
 
 /* What a backslash and @c stand for; 0: nothing that git knows. */
-static char escaped(char c)
+static char git_config_escaped(char c)
 {
 	return c == 'n' ? '\n' : c == 't' ? '\t' : c == 'b' ? '\b' : c == '"' || c == '\\' ? c : 0;
 }
 
 /* The value up to the end of its line; spaces at its end and comments are none of it. */
-static bool read_value(struct reading *r, struct buf *out)
+static bool git_config_read_value(struct reading *r, struct buf *out)
 {
 	bool quoted = false;
 	size_t keep = 0;
@@ -206,7 +206,7 @@ static bool read_value(struct reading *r, struct buf *out)
 				r->at++;
 			if (*r->at == '\n')
 				continue;
-			c = escaped(*r->at);
+			c = git_config_escaped(*r->at);
 			if (!c)
 				return false;
 		}
@@ -220,7 +220,7 @@ static bool read_value(struct reading *r, struct buf *out)
 	return !quoted;
 }
 
-static bool read_key(struct reading *r)
+static bool git_config_read_key(struct reading *r)
 {
 	CLEANUP(buf_release) struct buf value = BUF_INIT;
 	const char *key = r->at;
@@ -236,13 +236,13 @@ static bool read_key(struct reading *r)
 		skip_line(r);
 		return true;
 	}
-	if (*r->at++ != '=' || !read_value(r, &value))
+	if (*r->at++ != '=' || !git_config_read_value(r, &value))
 		return false;
 	add_setting(r, key, len, buf_cstr(&value));
 	return true;
 }
 
-static void read_text(struct git_settings *s, const char *text, size_t len, const char *dir, const struct git_config_of *of,
+static void git_config_read_text(struct git_settings *s, const char *text, size_t len, const char *dir, const struct git_config_of *of,
 		      int depth)
 {
 	struct reading r = { .to = s, .at = text, .end = text + len, .dir = dir, .of = of, .depth = depth };
@@ -256,7 +256,7 @@ static void read_text(struct git_settings *s, const char *text, size_t len, cons
 		else if (c == '#' || c == ';')
 			skip_line(&r);
 		else
-			good = c == '[' ? read_section(&r) : read_key(&r);
+			good = c == '[' ? read_section(&r) : git_config_read_key(&r);
 		if (!good) {
 			s->broken = true;
 			break;
@@ -268,13 +268,13 @@ static void read_text(struct git_settings *s, const char *text, size_t len, cons
 
 void git_settings_read(struct git_settings *s, const char *text, size_t len, const char *dir, const struct git_config_of *of)
 {
-	read_text(s, text, len, dir, of, 0);
+	git_config_read_text(s, text, len, dir, of, 0);
 }
 
 void git_settings_file(struct git_settings *s, const char *path, const struct git_config_of *of)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	CLEANUP(free_ptr) char *dir = xstrdup(path);
+	CLEANUP(free_ptr) char *dir = mem_strdup(path);
 	char *slash = strrchr(dir, '/');
 	if (!slash || !git_read_file(path, &text, CONFIG_MAX))
 		return;
@@ -338,7 +338,7 @@ static bool about_content(const struct git_setting *s)
 
 static void read_patterns(const char *path, const char *usual, struct buf *out)
 {
-	CLEANUP(free_ptr) char *full = path ? expand_path(path, "/") : xstrdup(usual);
+	CLEANUP(free_ptr) char *full = path ? expand_path(path, "/") : mem_strdup(usual);
 	if (full)
 		git_read_file(full, out, CONFIG_MAX);
 }
@@ -362,7 +362,7 @@ void git_own_read(struct git_own *own, const struct git_config_of *of, const cha
 	struct git_settings all = { 0 }, theirs = { 0 };
 	const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME"), *global = getenv("GIT_CONFIG_GLOBAL"),
 		   *system = getenv("GIT_CONFIG_SYSTEM");
-	CLEANUP(free_ptr) char *dir = xdg && *xdg ? path_join(xdg, "git") : home ? path_join(home, ".config/git") : xstrdup("/nonexistent");
+	CLEANUP(free_ptr) char *dir = xdg && *xdg ? path_join(xdg, "git") : home ? path_join(home, ".config/git") : mem_strdup("/nonexistent");
 	CLEANUP(free_ptr) char *config = path_join(dir, "config"), *mine = path_join(home ? home : "/nonexistent", ".gitconfig");
 	CLEANUP(free_ptr) char *ignore = path_join(dir, "ignore"), *attributes = path_join(dir, "attributes");
 	if (!true_word(getenv("GIT_CONFIG_NOSYSTEM")))

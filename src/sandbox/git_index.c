@@ -9,7 +9,7 @@
 
 enum { INDEX_MAX = 512 << 20, FLAG_EXTENDED = 0x4000, STAT_LEN = 40, SHA1_BYTES = 20, SHA256_BYTES = 32 };
 
-static uint32_t be32(const char *p)
+static uint32_t git_index_be32(const char *p)
 {
 	const unsigned char *u = (const unsigned char *)p;
 	return (uint32_t)u[0] << 24 | (uint32_t)u[1] << 16 | (uint32_t)u[2] << 8 | u[3];
@@ -36,10 +36,10 @@ static size_t name_len(enum git_format format)
 }
 
 /* The extension that names the shared index. */
-static void find_shared(const char *in, size_t len, size_t pos, enum git_format format, struct buf *out)
+static void git_index_find_shared(const char *in, size_t len, size_t pos, enum git_format format, struct buf *out)
 {
 	while (len - pos >= 8 + name_len(format)) {
-		size_t n = be32(in + pos + 4);
+		size_t n = git_index_be32(in + pos + 4);
 		if (!memcmp(in + pos, "link", 4) && n >= name_len(format))
 			hex_append(out, (const uint8_t *)in + pos + 8, name_len(format));
 		pos += 8;
@@ -54,7 +54,7 @@ bool git_index_each(const char *in, size_t len, enum git_format format, void (*f
 {
 	if (len < 12 || memcmp(in, "DIRC", 4) != 0)
 		return false;
-	uint32_t version = be32(in + 4), nr = be32(in + 8);
+	uint32_t version = git_index_be32(in + 4), nr = git_index_be32(in + 8);
 	size_t pos = 12, flags_at = STAT_LEN + name_len(format);
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	if (version < 2 || version > 4)
@@ -82,7 +82,7 @@ bool git_index_each(const char *in, size_t len, enum git_format format, void (*f
 			return false;
 	}
 	if (shared)
-		find_shared(in, len, pos, format, shared);
+		git_index_find_shared(in, len, pos, format, shared);
 	return true;
 }
 
@@ -95,7 +95,7 @@ bool git_index_of(const struct git_place *p, void (*fn)(void *self, const struct
 		return false;
 	if (!shared.len)
 		return true;
-	CLEANUP(free_ptr) char *other = xasprintf("%s/sharedindex.%s", p->dir, shared.data);
+	CLEANUP(free_ptr) char *other = mem_printf("%s/sharedindex.%s", p->dir, shared.data);
 	return git_read_file(other, &in, INDEX_MAX) && git_index_each(in.data, in.len, p->format, fn, self, NULL);
 }
 

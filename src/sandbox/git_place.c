@@ -35,18 +35,18 @@ void git_place_release(struct git_place *p)
 
 static char *real_from(const char *dir, const char *path)
 {
-	CLEANUP(free_ptr) char *full = *path == '/' ? xstrdup(path) : path_join(dir, path);
+	CLEANUP(free_ptr) char *full = *path == '/' ? mem_strdup(path) : path_join(dir, path);
 	return realpath(full, NULL);
 }
 
-static bool is_folder(const char *dir, const char *name)
+static bool git_place_is_folder(const char *dir, const char *name)
 {
 	CLEANUP(free_ptr) char *path = path_join(dir, name);
 	struct stat st;
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static bool is_there(const char *dir, const char *name)
+static bool git_place_is_there(const char *dir, const char *name)
 {
 	CLEANUP(free_ptr) char *path = path_join(dir, name);
 	struct stat st;
@@ -114,11 +114,11 @@ static bool known_store(const struct git_place *p, const char *dir)
 static void add_store(struct git_place *p, const char *dir, int depth);
 
 /* A line in quotes is one of C's strings. */
-static char *unquoted(const char *line, size_t len)
+static char *git_place_unquoted(const char *line, size_t len)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	if (len < 2 || line[0] != '"' || line[len - 1] != '"')
-		return xstrndup(line, len);
+		return mem_strndup(line, len);
 	for (size_t i = 1; i + 1 < len; i++) {
 		if (line[i] != '\\') {
 			buf_putc(&out, line[i]);
@@ -145,7 +145,7 @@ static void add_alternates(struct git_place *p, const char *dir, int depth)
 		at += n + 1;
 		if (!n || *line == '#')
 			continue;
-		CLEANUP(free_ptr) char *name = unquoted(line, n);
+		CLEANUP(free_ptr) char *name = git_place_unquoted(line, n);
 		CLEANUP(free_ptr) char *real = real_from(dir, name);
 		if (real && known_store(p, real))
 			continue;
@@ -198,9 +198,9 @@ static int check_owner(const struct git_place *p, struct err *err)
 
 static int fill_place(struct git_place *p, struct err *err)
 {
-	p->worktree = is_there(p->dir, "commondir");
-	p->common = p->worktree ? read_pointer(p->dir, "commondir", "") : xstrdup(p->dir);
-	if (!p->common || !is_there(p->dir, "HEAD") || !is_folder(p->common, "objects") || !is_folder(p->common, "refs"))
+	p->worktree = git_place_is_there(p->dir, "commondir");
+	p->common = p->worktree ? read_pointer(p->dir, "commondir", "") : mem_strdup(p->dir);
+	if (!p->common || !git_place_is_there(p->dir, "HEAD") || !git_place_is_folder(p->common, "objects") || !git_place_is_folder(p->common, "refs"))
 		return err_set(err, ERR_INVALID, "'%s/.git' does not lead to a git directory", p->top);
 	if (check_owner(p, err) < 0)
 		return -1;
@@ -221,7 +221,7 @@ int git_place_at(const char *top, struct git_place *out, struct err *err)
 	*out = (struct git_place){ 0 };
 	if (!git || lstat(git, &st) < 0)
 		return 0;
-	struct git_place p = { .top = xstrdup(real), .file = S_ISREG(st.st_mode), .link = S_ISLNK(st.st_mode) };
+	struct git_place p = { .top = mem_strdup(real), .file = S_ISREG(st.st_mode), .link = S_ISLNK(st.st_mode) };
 	p.dir = p.file ? read_pointer(real, ".git", "gitdir: ") : realpath(git, NULL);
 	int rc = p.dir ? fill_place(&p, err) : err_set(err, ERR_INVALID, "'%s' does not lead to a git directory", git);
 	if (rc < 0)
@@ -239,7 +239,7 @@ int git_place_above(const char *dir, struct git_place *out, struct err *err)
 	if (!at || stat(at, &first) < 0)
 		return 0;
 	for (;;) {
-		if (is_there(at, ".git"))
+		if (git_place_is_there(at, ".git"))
 			return git_place_at(at, out, err);
 		char *slash = strrchr(at, '/');
 		if (!slash || slash == at)
@@ -258,5 +258,5 @@ char *git_place_branch(const struct git_place *p)
 	if (!git_read_file(path, &text, POINTER_MAX) || text.len < sizeof(heads) || memcmp(text.data, heads, sizeof(heads) - 1) != 0)
 		return NULL;
 	text.data[strcspn(text.data, "\r\n")] = 0;
-	return xstrdup(text.data + sizeof(heads) - 1);
+	return mem_strdup(text.data + sizeof(heads) - 1);
 }

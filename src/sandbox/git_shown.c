@@ -104,7 +104,7 @@ static bool program_missing(const struct git_setting *s, const struct git_shown 
 	return one && s->value && (*s->value == '/' || *s->value == '~') && !(how->programs && below_usr(s->value));
 }
 
-static bool left_out(const struct git_setting *s, const struct git_shown *how)
+static bool git_shown_left_out(const struct git_setting *s, const struct git_shown *how)
 {
 	for (size_t i = 0; i < ARRAY_LEN(of_host); i++)
 		if (!strcmp(s->section, of_host[i].section) && (!of_host[i].key || !strcmp(s->key, of_host[i].key)))
@@ -114,7 +114,7 @@ static bool left_out(const struct git_setting *s, const struct git_shown *how)
 
 /* --- writing --- */
 
-static void put_quoted(struct buf *out, const char *s, size_t len)
+static void git_shown_put_quoted(struct buf *out, const char *s, size_t len)
 {
 	buf_putc(out, '"');
 	for (size_t i = 0; i < len; i++) {
@@ -155,7 +155,7 @@ static bool put_setting(struct buf *out, const struct git_setting *s)
 	buf_printf(out, "]\n\t%s", s->key);
 	if (s->value) {
 		buf_puts(out, " = ");
-		put_quoted(out, buf_cstr(&value), value.len);
+		git_shown_put_quoted(out, buf_cstr(&value), value.len);
 	}
 	buf_putc(out, '\n');
 	return changed;
@@ -177,7 +177,7 @@ static char *relative_path(const char *from, const char *to)
 		p += *p == '/';
 	}
 	buf_puts(&out, same <= strlen(to) ? to + same : "");
-	return out.len ? buf_take(&out) : xstrdup(".");
+	return out.len ? buf_take(&out) : mem_strdup(".");
 }
 
 /* core.worktree by an absolute path leads nowhere in the sandbox. 1: left out, 0: as it is. */
@@ -209,7 +209,7 @@ static bool put_own(struct buf *out, const struct git_shown *how)
 	}
 	if (!how->attributes)
 		return any;
-	CLEANUP(free_ptr) char *path = xstrdup(how->attributes);
+	CLEANUP(free_ptr) char *path = mem_strdup(how->attributes);
 	char section[] = "core", key[] = "attributesfile";
 	const struct git_setting s = { .section = section, .key = key, .value = path };
 	put_setting(out, &s);
@@ -236,7 +236,7 @@ enum git_change git_config_shown(const char *text, size_t len, const struct git_
 		bool secret = is_credential(s) || !strcmp(s->section, "credential");
 		cleaned |= secret;
 		bool sparse = how->part && (!strncmp(s->key, "sparse", 6) || (!strcmp(s->section, "index") && !strcmp(s->key, "sparse")));
-		if (secret || left_out(s, how) || bare || sparse || patterns_elsewhere(s) || work_tree(&made, s, how) > 0)
+		if (secret || git_shown_left_out(s, how) || bare || sparse || patterns_elsewhere(s) || work_tree(&made, s, how) > 0)
 			changed = true;
 		else
 			cleaned |= put_setting(&made, s);

@@ -31,7 +31,7 @@ static void put_be32(struct buf *b, uint32_t v)
 	buf_append(b, bytes, sizeof(bytes));
 }
 
-static void put_entry(struct new_index *x, const char *head, size_t head_len, const char *path, size_t len)
+static void git_sub_put_entry(struct new_index *x, const char *head, size_t head_len, const char *path, size_t len)
 {
 	size_t start = x->entries.len;
 	buf_append(&x->entries, head, head_len);
@@ -53,22 +53,22 @@ static void keep_entry(void *self, const struct git_entry *e)
 	struct new_index *x = self;
 	size_t n = strlen(x->prefix);
 	if (e->len > n + 1 && !memcmp(e->path, x->prefix, n) && e->path[n] == '/')
-		put_entry(x, e->head, e->head_len, e->path + n + 1, e->len - n - 1);
+		git_sub_put_entry(x, e->head, e->head_len, e->path + n + 1, e->len - n - 1);
 }
 
 /* Without times: git reads the file once. */
-static bool add_file(void *self, const char *path, size_t len, unsigned mode, const struct object_id *id, struct err *err)
+static bool git_sub_add_file(void *self, const char *path, size_t len, unsigned mode, const struct object_id *id, struct err *err)
 {
 	char head[HEAD_LEN] = { 0 };
 	(void)err;
 	put_u32be(head + 24, mode);
 	memcpy(head + STAT_LEN, id->b, sizeof(id->b));
-	put_entry(self, head, sizeof(head), path, len);
+	git_sub_put_entry(self, head, sizeof(head), path, len);
 	return true;
 }
 
 /* A split index is put down in two files, one of which says what of the other holds: that of HEAD's files is as good. */
-static int write_index(const struct git_made *m, const char *to, const struct object_id *tree, struct err *err)
+static int git_sub_write_index(const struct git_made *m, const char *to, const struct object_id *tree, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = path_join(to, "index");
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
@@ -78,7 +78,7 @@ static int write_index(const struct git_made *m, const char *to, const struct ob
 	if (git_index_split(&m->place) || !git_index_of(&m->place, keep_entry, &x)) {
 		buf_reset(&x.entries);
 		x.nr = 0;
-		rc = gitsub_files(m->place.stores.item[0], tree, add_file, &x, err);
+		rc = gitsub_files(m->place.stores.item[0], tree, git_sub_add_file, &x, err);
 	}
 	buf_puts(&out, "DIRC");
 	put_be32(&out, x.extended ? 3 : 2);
@@ -115,7 +115,7 @@ static const char *rest_below(const char *pattern, const char *way)
 
 static void put_pattern(struct buf *out, const char *line, size_t len, const char *way)
 {
-	CLEANUP(free_ptr) char *text = xstrndup(line, len);
+	CLEANUP(free_ptr) char *text = mem_strndup(line, len);
 	char *word = text, *end;
 	bool negated = *word == '!';
 	word += negated;
@@ -124,7 +124,7 @@ static void put_pattern(struct buf *out, const char *line, size_t len, const cha
 	for (end = word; *end && *end != ' ' && *end != '\t'; end++)
 		if (*end == '\\' && end[1])
 			end++;
-	CLEANUP(free_ptr) char *more = xstrdup(end);
+	CLEANUP(free_ptr) char *more = mem_strdup(end);
 	*end = 0;
 	size_t n = strlen(word);
 	bool anchored = memchr(word, '/', n > 1 ? n - 1 : 0) != NULL;
@@ -139,7 +139,7 @@ static void put_pattern(struct buf *out, const char *line, size_t len, const cha
 static void patterns_above(const struct git_made *m, const char *name, struct buf *out)
 {
 	for (const char *way = m->prefix; *way;) {
-		CLEANUP(free_ptr) char *path = xasprintf("%s/%.*s%s", m->place.top, (int)(way - m->prefix), m->prefix, name);
+		CLEANUP(free_ptr) char *path = mem_printf("%s/%.*s%s", m->place.top, (int)(way - m->prefix), m->prefix, name);
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
 		git_read_file(path, &text, PATTERNS_MAX);
 		for (size_t at = 0; at < text.len;) {
@@ -173,7 +173,7 @@ int git_sub_finish(const struct git_made *m, const char *to, struct err *err)
 {
 	static const char *const of_whole[] = { "info/sparse-checkout", "ORIG_HEAD", "AUTO_MERGE" };
 	struct object_id tree;
-	if (gitsub_write(m->place.stores.item[0], to, m->prefix, &tree, err) < 0 || write_index(m, to, &tree, err) < 0)
+	if (gitsub_write(m->place.stores.item[0], to, m->prefix, &tree, err) < 0 || git_sub_write_index(m, to, &tree, err) < 0)
 		return err_wrap(err, "'%s' of the repository '%s'", m->prefix, m->place.top);
 	for (size_t i = 0; i < ARRAY_LEN(of_whole); i++) {
 		CLEANUP(free_ptr) char *path = path_join(to, of_whole[i]);

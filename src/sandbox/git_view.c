@@ -37,9 +37,9 @@ bool git_view_any(const struct git_view *v, bool copy)
 	return v->nr_whole || (copy ? v->nr > 0 : v->mounts.nr > 0);
 }
 
-static void note_it(struct git_view *v, const char *at, const char *text)
+static void git_view_note_it(struct git_view *v, const char *at, const char *text)
 {
-	CLEANUP(free_ptr) char *line = xasprintf("git in '%s': %s", *at ? at : ".", text);
+	CLEANUP(free_ptr) char *line = mem_printf("git in '%s': %s", *at ? at : ".", text);
 	strv_push(&v->notes, line);
 }
 
@@ -52,21 +52,21 @@ void git_view_shown(const char *dir, const struct git_view_how *how, const struc
 
 /* --- what is where --- */
 
-static char *below(const char *at, const char *name)
+static char *git_view_below(const char *at, const char *name)
 {
-	return *at ? path_join(at, name) : xstrdup(name);
+	return *at ? path_join(at, name) : mem_strdup(name);
 }
 
 /* How the objects of store @k are reached from .git/objects. */
-static char *store_path(const struct git_view_how *how, size_t k, size_t first)
+static char *git_view_store_path(const struct git_view_how *how, size_t k, size_t first)
 {
-	return how->copy ? xasprintf("../alternate-%zu", k - first) : xasprintf(GIT_VIEW_STORES "/%zu.%zu", how->layer, k);
+	return how->copy ? mem_printf("../alternate-%zu", k - first) : mem_printf(GIT_VIEW_STORES "/%zu.%zu", how->layer, k);
 }
 
 static void alternates_text(const struct git_made *m, size_t skip, const struct git_view_how *how, struct buf *out)
 {
 	for (size_t k = skip; k < m->place.stores.nr; k++) {
-		CLEANUP(free_ptr) char *path = store_path(how, m->first + k - skip, m->first);
+		CLEANUP(free_ptr) char *path = git_view_store_path(how, m->first + k - skip, m->first);
 		buf_printf(out, "%s\n", path);
 	}
 }
@@ -75,14 +75,14 @@ static struct git_made *add_made(struct git_view *v, const char *at, struct git_
 {
 	GROW(v->item, v->nr, v->cap);
 	struct git_made *m = &v->item[v->nr++];
-	*m = (struct git_made){ .at = xstrdup(at), .place = *p, .whole = whole, .first = v->stores.nr };
+	*m = (struct git_made){ .at = mem_strdup(at), .place = *p, .whole = whole, .first = v->stores.nr };
 	*p = (struct git_place){ 0 };
 	v->nr_whole += whole;
 	for (size_t k = whole ? 0 : 1; k < m->place.stores.nr; k++)
 		strv_push(&v->stores, m->place.stores.item[k]);
 	for (size_t k = 0; k < m->place.no_store.nr; k++) {
-		CLEANUP(free_ptr) char *text = xasprintf("objects of '%s' are not available", m->place.no_store.item[k]);
-		note_it(v, at, text);
+		CLEANUP(free_ptr) char *text = mem_printf("objects of '%s' are not available", m->place.no_store.item[k]);
+		git_view_note_it(v, at, text);
 	}
 	return m;
 }
@@ -91,7 +91,7 @@ static struct git_made *add_made(struct git_view *v, const char *at, struct git_
 static void look_plain(struct git_view *v, const char *at, struct git_place *p, const struct git_view_how *how, struct masks *masks)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	CLEANUP(free_ptr) char *path = below(at, ".git/objects/info/alternates");
+	CLEANUP(free_ptr) char *path = git_view_below(at, ".git/objects/info/alternates");
 	if (p->stores.nr == 1 && !p->no_store.nr)
 		return;
 	alternates_text(add_made(v, at, p, false), 1, how, &text);
@@ -117,7 +117,7 @@ static int look_inside(const char *real, const char *at, const struct git_place 
 {
 	const char *to = p->dir + strlen(real) + 1, *common = p->common + strlen(real) + 1;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	CLEANUP(free_ptr) char *pointer = below(at, ".git"), *way = way_to(at, to);
+	CLEANUP(free_ptr) char *pointer = git_view_below(at, ".git"), *way = way_to(at, to);
 	buf_printf(&text, "gitdir: %s\n", way);
 	masks_show(masks, pointer, "as git in the sandbox needs it", &text);
 	if (p->worktree) {
@@ -135,26 +135,26 @@ static int look_inside(const char *real, const char *at, const struct git_place 
 static void note_format(struct git_view *v, const char *at, const struct git_place *p)
 {
 	if (p->format == GIT_SHA256)
-		note_it(v, at, "the repository has SHA-256 objects (objectFormat sha256): git works in the sandbox, but only 'merge --patch' can take its work");
+		git_view_note_it(v, at, "the repository has SHA-256 objects (objectFormat sha256): git works in the sandbox, but only 'merge --patch' can take its work");
 	else if (p->reftable)
-		note_it(v, at, "the repository has reftables: git works in the sandbox, but only 'merge --patch' can take its work");
+		git_view_note_it(v, at, "the repository has reftables: git works in the sandbox, but only 'merge --patch' can take its work");
 }
 
-static int look_at(struct git_view *v, const char *real, const char *at, const struct git_view_how *how, const struct git_shown *shown,
+static int git_view_look_at(struct git_view *v, const char *real, const char *at, const struct git_view_how *how, const struct git_shown *shown,
 		   struct masks *masks, struct err *err)
 {
 	struct git_place p;
 	struct err why = ERR_INIT;
-	CLEANUP(free_ptr) char *top = *at ? path_join(real, at) : xstrdup(real);
+	CLEANUP(free_ptr) char *top = *at ? path_join(real, at) : mem_strdup(real);
 	int rc = git_place_at(top, &p, &why);
 	if (rc < 0)
-		note_it(v, at, why.text);
+		git_view_note_it(v, at, why.text);
 	if (rc <= 0)
 		return 0;
 	note_format(v, at, &p);
 	bool inside = git_below(p.dir, real) && git_below(p.common, real) && strcmp(p.common, real) != 0;
 	if (p.worktree && p.reftable && !inside)
-		note_it(v, at, "a linked worktree of a repository with reftables has only its files in the sandbox, not its git");
+		git_view_note_it(v, at, "a linked worktree of a repository with reftables has only its files in the sandbox, not its git");
 	else if (!p.file && !p.link)
 		look_plain(v, at, &p, how, masks);
 	else if (p.file && inside && !p.link)
@@ -194,21 +194,21 @@ static void look_above(struct git_view *v, const char *real)
 	struct err why = ERR_INIT;
 	int rc = git_place_above(real, &p, &why);
 	if (rc < 0)
-		note_it(v, "", why.text);
+		git_view_note_it(v, "", why.text);
 	if (rc <= 0)
 		return;
 	const char *prefix = real + strlen(p.top);
 	prefix += *prefix == '/';
 	CLEANUP(free_ptr) char *text = NULL;
 	if (!git_sub_tracked(&p, prefix))
-		text = xasprintf("nothing here is tracked by the repository '%s' around it, which is not shown", p.top);
+		text = mem_printf("nothing here is tracked by the repository '%s' around it, which is not shown", p.top);
 	else if (p.format != GIT_SHA1 || p.reftable)
-		text = xasprintf("the repository '%s' around it has %s: open it as a whole to have git", p.top,
+		text = mem_printf("the repository '%s' around it has %s: open it as a whole to have git", p.top,
 				 p.reftable ? "reftables" : "SHA-256 objects");
 	if (text && strncmp(prefix, ".git", 4) != 0)
-		note_it(v, "", text);
+		git_view_note_it(v, "", text);
 	else if (!text)
-		add_made(v, "", &p, true)->prefix = xstrdup(prefix);
+		add_made(v, "", &p, true)->prefix = mem_strdup(prefix);
 	git_place_release(&p);
 }
 
@@ -234,7 +234,7 @@ int git_view_look(const char *dir, const struct git_view_how *how, const struct 
 	if (!has_own_git(masks))
 		look_above(v, real);
 	for (size_t i = 0; i < masks->git_at.nr; i++)
-		if (look_at(v, real, masks->git_at.item[i], how, shown, masks, err) < 0)
+		if (git_view_look_at(v, real, masks->git_at.item[i], how, shown, masks, err) < 0)
 			return -1;
 	CLEANUP(free_ptr) char *git = path_join(real, ".git");
 	if (lstat(git, &st) == 0 && S_ISDIR(st.st_mode) && !(v->nr && v->item[0].whole && !*v->item[0].at))
@@ -244,7 +244,7 @@ int git_view_look(const char *dir, const struct git_view_how *how, const struct 
 
 /* --- writing --- */
 
-static int give_away(const char *path, const struct git_owner *owner, struct err *err)
+static int git_view_give_away(const char *path, const struct git_owner *owner, struct err *err)
 {
 	return geteuid() == 0 && lchown(path, owner->uid, owner->gid) < 0 ? err_sys(err, "cannot give away '%s'", path) : 0;
 }
@@ -254,13 +254,13 @@ static int make_above(const char *dir, const char *root, const char *at, const s
 {
 	for (const char *slash = at; *at; slash++) {
 		slash = strchrnul(slash, '/');
-		CLEANUP(free_ptr) char *to = xasprintf("%s/%.*s", root, (int)(slash - at), at);
-		CLEANUP(free_ptr) char *from = xasprintf("%s/%.*s", dir, (int)(slash - at), at);
+		CLEANUP(free_ptr) char *to = mem_printf("%s/%.*s", root, (int)(slash - at), at);
+		CLEANUP(free_ptr) char *from = mem_printf("%s/%.*s", dir, (int)(slash - at), at);
 		struct stat st;
 		if (mkdir(to, 0755) == 0) {
 			if (stat(from, &st) == 0 && chmod(to, st.st_mode & 0777) < 0)
 				return err_sys(err, "cannot set the mode of '%s'", to);
-			if (give_away(to, owner, err) < 0)
+			if (git_view_give_away(to, owner, err) < 0)
 				return -1;
 		} else if (errno != EEXIST) {
 			return err_sys(err, "cannot make '%s'", to);
@@ -271,7 +271,7 @@ static int make_above(const char *dir, const char *root, const char *at, const s
 	return 0;
 }
 
-static int write_text(const char *path, const struct buf *text, struct err *err)
+static int git_view_write_text(const char *path, const struct buf *text, struct err *err)
 {
 	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 	return fd < 0 ? err_sys(err, "cannot write '%s'", path) : fd_write_all(fd, buf_cstr(text), text->len, err);
@@ -283,7 +283,7 @@ static int copy_stores(const struct git_made *m, const char *git, const struct g
 	const struct masks none = { 0 };
 	size_t skip = m->whole ? 0 : 1;
 	for (size_t k = skip; k < m->place.stores.nr; k++) {
-		CLEANUP(free_ptr) char *to = xasprintf("%s/alternate-%zu", git, k - skip);
+		CLEANUP(free_ptr) char *to = mem_printf("%s/alternate-%zu", git, k - skip);
 		if (copy_tree(m->place.stores.item[k], to, &none, &to_owner, err) < 0)
 			return -1;
 		CLEANUP(free_ptr) char *others = path_join(to, "info/alternates"); /* they are known */
@@ -310,21 +310,21 @@ static int write_patterns(const struct git_made *m, const char *git, const struc
 		git_sub_patterns(m, &excludes, &attrs);
 	bool more = excludes.len > 0;
 	buf_append(&excludes, buf_cstr(&theirs), theirs.len);
-	if (more && write_text(exclude, &excludes, err) < 0)
+	if (more && git_view_write_text(exclude, &excludes, err) < 0)
 		return -1;
-	return attrs.len ? write_text(attributes, &attrs, err) : 0;
+	return attrs.len ? git_view_write_text(attributes, &attrs, err) : 0;
 }
 
 static int give_all_away(const char *dir, const struct git_owner *owner, struct err *err)
 {
-	CLEANUP(free_ptr) char *top = xstrdup(dir);
+	CLEANUP(free_ptr) char *top = mem_strdup(dir);
 	char *const paths[] = { top, NULL };
 	FTS *f = geteuid() == 0 ? fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
 	const FTSENT *e;
 	int rc = 0;
 	while (f && rc == 0 && (e = fts_read(f)))
 		if (e->fts_info != FTS_DP)
-			rc = give_away(e->fts_path, owner, err);
+			rc = git_view_give_away(e->fts_path, owner, err);
 	if (f)
 		fts_close(f);
 	return rc;
@@ -333,7 +333,7 @@ static int give_all_away(const char *dir, const struct git_owner *owner, struct 
 static int write_one(const struct git_made *m, const char *dir, const char *root, const struct git_view_how *how,
 		     const struct git_shown *shown, const struct git_owner *owner, struct err *err)
 {
-	CLEANUP(free_ptr) char *at = below(m->at, ".git");
+	CLEANUP(free_ptr) char *at = git_view_below(m->at, ".git");
 	CLEANUP(free_ptr) char *to = path_join(root, at);
 	if (make_above(dir, root, m->at, owner, err) < 0)
 		return -1;
@@ -343,7 +343,7 @@ static int write_one(const struct git_made *m, const char *dir, const char *root
 		if (dir_remove(to, err) < 0) /* of a copy */
 			return -1;
 		alternates_text(m, 0, how, &text);
-		if (git_compose(m, to, shown, err) < 0 || write_text(alternates, &text, err) < 0 || write_patterns(m, to, shown, err) < 0 ||
+		if (git_compose(m, to, shown, err) < 0 || git_view_write_text(alternates, &text, err) < 0 || write_patterns(m, to, shown, err) < 0 ||
 		    give_all_away(to, owner, err) < 0)
 			return -1;
 	}
@@ -356,7 +356,7 @@ static int write_mounts(const struct git_view *v, const char *dir, const char *r
 	const struct copy_owner to_owner = { .uid = owner->uid, .gid = owner->gid };
 	for (size_t i = 0; i < v->mounts.nr; i++) {
 		const char *at = v->mounts.item[i], *slash = strrchr(at, '/');
-		CLEANUP(free_ptr) char *above = xstrndup(at, slash ? (size_t)(slash - at) : 0);
+		CLEANUP(free_ptr) char *above = mem_strndup(at, slash ? (size_t)(slash - at) : 0);
 		if (make_above(dir, root, above, owner, err) < 0 || copy_part(dir, at, root, masks, &to_owner, err) < 0)
 			return -1;
 	}

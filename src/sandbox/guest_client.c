@@ -29,7 +29,7 @@ void guest_enter(struct guest *g)
 	g->busy++;
 }
 
-static void let_go(struct guest *g)
+static void guest_client_let_go(struct guest *g)
 {
 	free(g->ask);
 	free(g->run);
@@ -41,7 +41,7 @@ static void let_go(struct guest *g)
 void guest_leave(struct guest *g)
 {
 	if (--g->busy == 0 && g->freed)
-		let_go(g);
+		guest_client_let_go(g);
 }
 
 uint64_t guest_next_id(struct guest *g)
@@ -66,7 +66,7 @@ void guest_send_stream(struct guest *g, enum guest_frame type, uint64_t id, unsi
 
 /* --- questions --- */
 
-static void ask_free(struct guest_ask *a)
+static void guest_client_ask_free(struct guest_ask *a)
 {
 	for (size_t i = 0; i < a->nr_paths; i++)
 		free((char *)(uintptr_t)a->paths[i]);
@@ -88,7 +88,7 @@ static struct guest_ask *ask_take(struct guest *g, uint64_t id)
 static void ask_fail(struct guest_ask *a, const struct err *err)
 {
 	a->done(a->self, NULL, err);
-	ask_free(a);
+	guest_client_ask_free(a);
 }
 
 /* One that came after the end has a turn of the loop on its way, which frees it. */
@@ -107,7 +107,7 @@ static void ask_too_late(void *self)
 	struct guest_ask *a = self;
 	struct err err = ERR_INIT;
 	if (!a->g) {
-		ask_free(a);
+		guest_client_ask_free(a);
 		return;
 	}
 	ask_take(a->g, a->id);
@@ -115,7 +115,7 @@ static void ask_too_late(void *self)
 	ask_fail(a, &err);
 }
 
-static struct guest_ask *ask(struct guest *g, enum guest_frame type, const struct buf *body, box_done_fn *done,
+static struct guest_ask *guest_client_ask(struct guest *g, enum guest_frame type, const struct buf *body, box_done_fn *done,
 			     void *self)
 {
 	struct guest_ask *a = NEW(struct guest_ask);
@@ -137,8 +137,8 @@ void guest_attach(struct guest *g, const struct guest_attach *o, box_done_fn *do
 	size_t nr;
 	guest_rules_pack(o, &b, &paths, &nr);
 	for (size_t i = 0; i < nr; i++)
-		paths[i] = xstrdup(paths[i]);
-	struct guest_ask *a = ask(g, GF_ATTACH, &b, done, self);
+		paths[i] = mem_strdup(paths[i]);
+	struct guest_ask *a = guest_client_ask(g, GF_ATTACH, &b, done, self);
 	a->paths = paths;
 	a->nr_paths = nr;
 }
@@ -147,7 +147,7 @@ void guest_freeze(struct guest *g, bool frozen, box_done_fn *done, void *self)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	pack_u8(&b, frozen);
-	ask(g, GF_FREEZE, &b, done, self)->frozen = frozen;
+	guest_client_ask(g, GF_FREEZE, &b, done, self)->frozen = frozen;
 }
 
 static void ask_port(struct guest *g, enum guest_frame type, uint16_t port, box_done_fn *done, void *self)
@@ -155,7 +155,7 @@ static void ask_port(struct guest *g, enum guest_frame type, uint16_t port, box_
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	buf_u16le(&b, port);
 	pack_u8(&b, g->framed ? 0 : GUEST_FDS);
-	ask(g, type, &b, done, self);
+	guest_client_ask(g, type, &b, done, self);
 }
 
 void guest_listen(struct guest *g, uint16_t port, box_done_fn *done, void *self)
@@ -170,12 +170,12 @@ void guest_dial(struct guest *g, uint16_t port, box_done_fn *done, void *self)
 
 void guest_ps(struct guest *g, box_done_fn *done, void *self)
 {
-	ask(g, GF_PS, NULL, done, self);
+	guest_client_ask(g, GF_PS, NULL, done, self);
 }
 
 void guest_ping(struct guest *g, box_done_fn *done, void *self)
 {
-	ask(g, GF_PING, NULL, done, self);
+	guest_client_ask(g, GF_PING, NULL, done, self);
 }
 
 void guest_oom(const struct guest *g, box_done_fn *done, void *self)
@@ -188,7 +188,7 @@ void guest_oom(const struct guest *g, box_done_fn *done, void *self)
 
 void guest_kill_all(struct guest *g, box_done_fn *done, void *self)
 {
-	ask(g, GF_KILL, NULL, done, self);
+	guest_client_ask(g, GF_KILL, NULL, done, self);
 }
 
 /* --- answers --- */
@@ -290,7 +290,7 @@ static json_t *socket_result(struct guest *g, const struct guest_ask *a, struct 
 	return o;
 }
 
-static json_t *result_of(struct guest *g, const struct guest_ask *a, struct unpack *u, int *fds, size_t nr,
+static json_t *guest_client_result_of(struct guest *g, const struct guest_ask *a, struct unpack *u, int *fds, size_t nr,
 			 struct err *err)
 {
 	switch (a->type) {
@@ -333,7 +333,7 @@ static void step_error(unsigned step, uint32_t sys, struct err *err)
 		err->code = ERR_BUSY;
 }
 
-static void on_answer(struct guest *g, const struct frame *f, int *fds, size_t nr)
+static void guest_client_on_answer(struct guest *g, const struct frame *f, int *fds, size_t nr)
 {
 	struct unpack u = { .p = f->body, .left = f->len };
 	struct err err = ERR_INIT;
@@ -349,7 +349,7 @@ static void on_answer(struct guest *g, const struct frame *f, int *fds, size_t n
 		ask_fail(a, &err);
 		return;
 	}
-	CLEANUP(json_release) json_t *result = result_of(g, a, &u, fds, nr, &err);
+	CLEANUP(json_release) json_t *result = guest_client_result_of(g, a, &u, fds, nr, &err);
 	if (!unpack_done(&u)) {
 		err_set(&err, ERR_PARSE, "the guest's answer breaks the rules");
 		guest_broken(g, "a damaged answer");
@@ -358,13 +358,13 @@ static void on_answer(struct guest *g, const struct frame *f, int *fds, size_t n
 		ask_fail(a, &err);
 	else {
 		a->done(a->self, result, NULL);
-		ask_free(a);
+		guest_client_ask_free(a);
 	}
 }
 
 /* --- the channel --- */
 
-static void on_ready(struct guest *g, const struct frame *f)
+static void guest_client_on_ready(struct guest *g, const struct frame *f)
 {
 	struct unpack u = { .p = f->body, .left = f->len };
 	struct guest_info i = { .version = unpack_u32(&u) };
@@ -416,7 +416,7 @@ static void on_accepted(struct guest *g, const struct frame *f)
 		guest_conn_accepted(g, f->id, id);
 }
 
-static void on_frame(void *self, const struct frame *f, int *fds, size_t nr)
+static void guest_client_on_frame(void *self, const struct frame *f, int *fds, size_t nr)
 {
 	struct guest *g = self;
 	guest_enter(g);
@@ -425,13 +425,13 @@ static void on_frame(void *self, const struct frame *f, int *fds, size_t nr)
 	else if (!g->ready && f->type != GF_READY)
 		guest_broken(g, "no greeting");
 	else if (f->type == GF_READY)
-		on_ready(g, f);
+		guest_client_on_ready(g, f);
 	else if (f->type == GF_PREPARED)
 		guest_run_prepared(g, f, fds, nr);
 	else if (f->type == GF_ENDED)
 		guest_run_ended(g, f);
 	else if (f->type == GF_ANSWER)
-		on_answer(g, f, fds, nr);
+		guest_client_on_answer(g, f, fds, nr);
 	else if (f->type == GF_ACCEPTED)
 		on_accepted(g, f);
 	else if (f->type == GF_ECHO)
@@ -445,7 +445,7 @@ static void on_frame(void *self, const struct frame *f, int *fds, size_t nr)
 	guest_leave(g);
 }
 
-static void end(struct guest *g, const struct err *why)
+static void guest_client_end(struct guest *g, const struct err *why)
 {
 	if (g->gone)
 		return;
@@ -462,21 +462,21 @@ static void end(struct guest *g, const struct err *why)
 	guest_leave(g);
 }
 
-static void on_close(void *self, const struct err *err)
+static void guest_client_on_close(void *self, const struct err *err)
 {
 	struct guest *g = self;
 	struct err closed = ERR_INIT;
 	if (!err)
 		err_set(&closed, ERR_CLOSED, "the guest of this box has ended");
-	end(g, err ? err : &closed);
+	guest_client_end(g, err ? err : &closed);
 }
 
-static void on_drain(void *self)
+static void guest_client_on_drain(void *self)
 {
 	(void)self;
 }
 
-static const struct stream_ops stream_ops = { .on_frame = on_frame, .on_close = on_close, .on_drain = on_drain };
+static const struct stream_ops guest_client_stream_ops = { .on_frame = guest_client_on_frame, .on_close = guest_client_on_close, .on_drain = guest_client_on_drain };
 
 void guest_broken(struct guest *g, const char *what)
 {
@@ -485,7 +485,7 @@ void guest_broken(struct guest *g, const char *what)
 		return;
 	err_set(&err, ERR_PARSE, "the guest sent %s: the box is not trusted any more", what);
 	stream_free(&g->stream);
-	end(g, &err);
+	guest_client_end(g, &err);
 }
 
 struct guest *guest_new(struct loop *l, int sock, const struct guest_opts *o, const struct guest_ops *ops, void *self)
@@ -496,7 +496,7 @@ struct guest *guest_new(struct loop *l, int sock, const struct guest_opts *o, co
 	g->ops = ops;
 	g->self = self;
 	g->framed = o && o->framed;
-	g->stream = stream_new(l, sock, GUEST_MAX_OUT, &stream_ops, g);
+	g->stream = stream_new(l, sock, GUEST_MAX_OUT, &guest_client_stream_ops, g);
 	return g;
 }
 

@@ -24,9 +24,9 @@ struct guest_conn {
 	char *dir; /* of a listener: private folder with the socket "s" */
 };
 
-static void on_events(void *self, int fd, unsigned events);
+static void guest_conn_on_events(void *self, int fd, unsigned events);
 
-static void conn_free(struct guest_conn *c)
+static void guest_conn_free(struct guest_conn *c)
 {
 	struct guest *g = c->g;
 	for (size_t i = 0; i < g->nr_conns; i++)
@@ -46,10 +46,10 @@ static void conn_free(struct guest_conn *c)
 void guest_conns_free(struct guest *g)
 {
 	while (g->nr_conns)
-		conn_free(g->conn[0]);
+		guest_conn_free(g->conn[0]);
 }
 
-static struct guest_conn *find(const struct guest *g, uint64_t id)
+static struct guest_conn *guest_conn_find(const struct guest *g, uint64_t id)
 {
 	for (size_t i = 0; i < g->nr_conns; i++)
 		if (g->conn[i]->id == id)
@@ -64,23 +64,23 @@ static struct guest_conn *conn_new(struct guest *g, uint64_t id, int fd)
 	GROW(g->conn, g->nr_conns, g->cap_conns);
 	g->conn[g->nr_conns++] = c;
 	if (fd >= 0)
-		c->watch = loop_fd_new(g->loop, fd, LOOP_READ, on_events, c);
+		c->watch = loop_fd_new(g->loop, fd, LOOP_READ, guest_conn_on_events, c);
 	return c;
 }
 
-static void update(struct guest_conn *c)
+static void guest_conn_update(struct guest_conn *c)
 {
 	loop_fd_events(c->watch, (!c->in_over && c->credit ? (unsigned)LOOP_READ : 0U) |
 					 (c->out.len && !c->eof_done ? (unsigned)LOOP_WRITE : 0U));
 }
 
-static void drop(struct guest_conn *c)
+static void guest_conn_drop(struct guest_conn *c)
 {
 	guest_send(c->g, GF_DROP, c->id, NULL);
-	conn_free(c);
+	guest_conn_free(c);
 }
 
-static void give_back(struct guest_conn *c, size_t used)
+static void guest_conn_give_back(struct guest_conn *c, size_t used)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	c->owed += used;
@@ -93,7 +93,7 @@ static void give_back(struct guest_conn *c, size_t used)
 }
 
 /* false if the connection has gone. */
-static bool write_out(struct guest_conn *c)
+static bool guest_conn_write_out(struct guest_conn *c)
 {
 	while (c->out.len) {
 		ssize_t n = send(c->fd, c->out.data, c->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -102,32 +102,32 @@ static bool write_out(struct guest_conn *c)
 		if (n < 0 && errno == EAGAIN)
 			break;
 		if (n < 0) {
-			drop(c);
+			guest_conn_drop(c);
 			return false;
 		}
 		buf_drop(&c->out, (size_t)n);
-		give_back(c, (size_t)n);
+		guest_conn_give_back(c, (size_t)n);
 	}
 	if (!c->out.len && c->eof_wanted && !c->eof_done) {
 		c->eof_done = true;
 		shutdown(c->fd, SHUT_WR);
 	}
 	if (c->in_over && c->eof_done) {
-		conn_free(c);
+		guest_conn_free(c);
 		return false;
 	}
 	return true;
 }
 
 /* false if the connection has gone. */
-static bool read_in(struct guest_conn *c)
+static bool guest_conn_read_in(struct guest_conn *c)
 {
 	UNSET char bytes[GUEST_CHUNK - 1];
 	ssize_t n = recv(c->fd, bytes, c->credit < sizeof bytes ? c->credit : sizeof bytes, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return true;
 	if (n < 0) {
-		drop(c);
+		guest_conn_drop(c);
 		return false;
 	}
 	if (n > 0) {
@@ -139,24 +139,24 @@ static bool read_in(struct guest_conn *c)
 	guest_send_stream(c->g, GF_EOF, c->id, GUEST_CONN, NULL, 0);
 	if (!c->eof_done)
 		return true;
-	conn_free(c);
+	guest_conn_free(c);
 	return false;
 }
 
-static void on_events(void *self, int fd, unsigned events)
+static void guest_conn_on_events(void *self, int fd, unsigned events)
 {
 	struct guest_conn *c = self;
 	(void)fd;
-	if (events & LOOP_WRITE && !write_out(c))
+	if (events & LOOP_WRITE && !guest_conn_write_out(c))
 		return;
-	if (events & (LOOP_READ | LOOP_HUP) && !c->in_over && c->credit && !read_in(c))
+	if (events & (LOOP_READ | LOOP_HUP) && !c->in_over && c->credit && !guest_conn_read_in(c))
 		return;
-	update(c);
+	guest_conn_update(c);
 }
 
 bool guest_conn_data(struct guest *g, uint64_t id, const char *bytes, size_t len)
 {
-	struct guest_conn *c = find(g, id);
+	struct guest_conn *c = guest_conn_find(g, id);
 	if (!c || c->fd < 0)
 		return false;
 	if (c->out.len + len > GUEST_WINDOW || c->eof_wanted) {
@@ -164,25 +164,25 @@ bool guest_conn_data(struct guest *g, uint64_t id, const char *bytes, size_t len
 		return true;
 	}
 	buf_append(&c->out, bytes, len);
-	if (write_out(c))
-		update(c);
+	if (guest_conn_write_out(c))
+		guest_conn_update(c);
 	return true;
 }
 
 bool guest_conn_eof(struct guest *g, uint64_t id)
 {
-	struct guest_conn *c = find(g, id);
+	struct guest_conn *c = guest_conn_find(g, id);
 	if (!c || c->fd < 0)
 		return false;
 	c->eof_wanted = true;
-	if (write_out(c))
-		update(c);
+	if (guest_conn_write_out(c))
+		guest_conn_update(c);
 	return true;
 }
 
 bool guest_conn_credit(struct guest *g, uint64_t id, uint32_t more)
 {
-	struct guest_conn *c = find(g, id);
+	struct guest_conn *c = guest_conn_find(g, id);
 	if (!c || c->fd < 0)
 		return false;
 	if (c->credit + more > GUEST_WINDOW) {
@@ -190,7 +190,7 @@ bool guest_conn_credit(struct guest *g, uint64_t id, uint32_t more)
 		return true;
 	}
 	c->credit += more;
-	update(c);
+	guest_conn_update(c);
 	return true;
 }
 
@@ -206,7 +206,7 @@ int guest_conn_dialled(struct guest *g, uint64_t id, struct err *err)
 	return pair[1];
 }
 
-static struct sockaddr_un address(const char *dir)
+static struct sockaddr_un guest_conn_address(const char *dir)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	snprintf(at.sun_path, sizeof at.sun_path, "%s/s", dir);
@@ -223,11 +223,11 @@ int guest_conn_listen(struct guest *g, uint64_t id, struct err *err)
 		return err_sys(err, "cannot make a listening socket");
 	}
 	struct guest_conn *c = conn_new(g, id, -1);
-	c->dir = xstrdup(dir);
-	struct sockaddr_un at = address(dir);
+	c->dir = mem_strdup(dir);
+	struct sockaddr_un at = guest_conn_address(dir);
 	if (bind(fd, (struct sockaddr *)&at, sizeof at) < 0 || listen(fd, 256) < 0) {
 		err_sys(err, "cannot listen in '%s'", dir);
-		drop(c);
+		guest_conn_drop(c);
 		return -1;
 	}
 	int out = fd;
@@ -237,17 +237,17 @@ int guest_conn_listen(struct guest *g, uint64_t id, struct err *err)
 
 void guest_conn_accepted(struct guest *g, uint64_t listener, uint64_t id)
 {
-	struct guest_conn *l = find(g, listener);
+	struct guest_conn *l = guest_conn_find(g, listener);
 	CLEANUP(fd_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l && l->dir && fd >= 0) {
-		struct sockaddr_un at = address(l->dir);
+		struct sockaddr_un at = guest_conn_address(l->dir);
 		if (connect(fd, (struct sockaddr *)&at, sizeof at) == 0) {
 			conn_new(g, id, fd);
 			fd = -1;
 			return;
 		}
 		if (errno == ECONNREFUSED) /* the caller has closed it */
-			drop(l);
+			guest_conn_drop(l);
 	}
 	guest_send(g, GF_DROP, id, NULL);
 }

@@ -14,13 +14,13 @@ struct run {
 	unsigned nr; /* as more says it */
 };
 
-static void on_output(void *self, int stream, const void *bytes, size_t len)
+static void guest_drive_on_output(void *self, int stream, const void *bytes, size_t len)
 {
 	struct run *r = self;
 	r->ops->on_output(r->self, stream, bytes, len);
 }
 
-static void on_exit_(void *self, int code, int signal, bool lost, int left)
+static void guest_drive_on_exit_(void *self, int code, int signal, bool lost, int left)
 {
 	struct run *r = self;
 	r->ended = true;
@@ -29,37 +29,37 @@ static void on_exit_(void *self, int code, int signal, bool lost, int left)
 	r->ops->on_exit(r->self, code, signal, lost, left);
 }
 
-static void on_trace(void *self, int listener, int sys)
+static void guest_drive_on_trace(void *self, int listener, int sys)
 {
 	struct run *r = self;
 	r->ops->on_trace(r->self, listener, sys);
 }
 
-static void on_lost(void *self, const struct err *why)
+static void guest_drive_on_lost(void *self, const struct err *why)
 {
 	struct run *r = self;
 	if (r->ops->on_lost)
 		r->ops->on_lost(r->self, why);
 }
 
-static void lost(void *self)
+static void guest_drive_lost(void *self)
 {
 	struct run *r = self;
 	if (r->freed)
 		free(r);
 	else
-		on_exit_(r, 0, 0, true, 0);
+		guest_drive_on_exit_(r, 0, 0, true, 0);
 }
 
 struct run *guest_drive(struct loop *l, struct guest *g, const struct strv *env, const char *cwd, const struct run_opts *o,
 			const struct run_ops *ops, void *self)
 {
-	static const struct run_ops mine = { .on_output = on_output, .on_exit = on_exit_, .on_trace = on_trace,
-					     .on_lost = on_lost };
+	static const struct run_ops mine = { .on_output = guest_drive_on_output, .on_exit = guest_drive_on_exit_, .on_trace = guest_drive_on_trace,
+					     .on_lost = guest_drive_on_lost };
 	struct run *r = NEW(struct run);
 	*r = (struct run){ .ops = ops, .self = self };
 	if (!g) {
-		loop_defer(l, lost, r);
+		loop_defer(l, guest_drive_lost, r);
 		return r;
 	}
 	struct run_opts mapped = *o;

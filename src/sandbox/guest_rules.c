@@ -12,7 +12,7 @@ enum {
 	ALL = GUEST_READ | GUEST_WRITE | GUEST_EXEC,
 };
 
-static const struct guest_rule defaults[] = {
+static const struct guest_rule guest_rules_defaults[] = {
 	{ "/", GUEST_LIST },
 	{ "/usr", RX },
 	{ "/bin", RX },
@@ -39,7 +39,7 @@ static const struct guest_rule defaults[] = {
 	{ "/dev/pts", RW | GUEST_DEVICE },
 };
 
-static const struct guest_rule shared[] = {
+static const struct guest_rule guest_rules_common[] = {
 	{ "/usr", RX },
 	{ "/bin", RX },
 	{ "/sbin", RX },
@@ -60,18 +60,18 @@ static const struct guest_rule shared[] = {
 
 size_t guest_rules_shared(const struct guest_rule **out)
 {
-	*out = shared;
-	return ARRAY_LEN(shared);
+	*out = guest_rules_common;
+	return ARRAY_LEN(guest_rules_common);
 }
 
 /* The workspace and the home folder are mounted last. */
-static bool wanted(const struct guest_attach *a, const struct guest_rule *r)
+static bool guest_rules_wanted(const struct guest_attach *a, const struct guest_rule *r)
 {
 	bool late = strcmp(r->path, "/workspace") == 0 || strcmp(r->path, "/home/agent") == 0;
 	return a->part == ATTACH_WHOLE || (a->part == ATTACH_REST) == late;
 }
 
-static unsigned flags_of(const struct guest_attach *a)
+static unsigned guest_rules_flags_of(const struct guest_attach *a)
 {
 	return (a->tcp ? GUEST_TCP : 0U) | (a->scope ? GUEST_SCOPE : 0U) | (a->unconfined_ok ? GUEST_UNCONFINED_OK : 0U) |
 	       (a->keep_caps ? GUEST_KEEP_CAPS : 0U) | (a->part == ATTACH_AHEAD ? GUEST_AHEAD : 0U) |
@@ -80,17 +80,17 @@ static unsigned flags_of(const struct guest_attach *a)
 
 void guest_rules_pack(const struct guest_attach *a, struct buf *out, const char ***rules_out, size_t *nr_out)
 {
-	const struct guest_rule *base = a->rules ? a->rules : defaults;
-	size_t nr_base = a->rules ? a->nr_rules : ARRAY_LEN(defaults), all = nr_base + a->nr_extra, nr = 0;
+	const struct guest_rule *base = a->rules ? a->rules : guest_rules_defaults;
+	size_t nr_base = a->rules ? a->nr_rules : ARRAY_LEN(guest_rules_defaults), all = nr_base + a->nr_extra, nr = 0;
 	assert(all <= GUEST_MAX_RULES);
-	const struct guest_rule **rule = xcalloc(all + 1, sizeof *rule);
-	const char **paths = xcalloc(all + 1, sizeof *paths);
+	const struct guest_rule **rule = mem_calloc(all + 1, sizeof *rule);
+	const char **paths = mem_calloc(all + 1, sizeof *paths);
 	for (size_t i = 0; i < all; i++) {
 		const struct guest_rule *r = i < nr_base ? &base[i] : &a->extra[i - nr_base];
-		if (wanted(a, r))
+		if (guest_rules_wanted(a, r))
 			rule[nr++] = r;
 	}
-	pack_u8(out, (uint8_t)flags_of(a));
+	pack_u8(out, (uint8_t)guest_rules_flags_of(a));
 	buf_u64le(out, (uint64_t)a->limits.mem_bytes);
 	buf_u64le(out, (uint64_t)a->limits.disk_bytes);
 	buf_u32le(out, (uint32_t)a->limits.pids);

@@ -31,7 +31,7 @@ static void trace_close(struct guest_run *r)
 	fd_close(&r->trace);
 }
 
-static void forget(struct guest_run *r)
+static void guest_run_forget(struct guest_run *r)
 {
 	struct guest *g = r->g;
 	for (size_t i = 0; g && i < g->nr_runs; i++)
@@ -40,13 +40,13 @@ static void forget(struct guest_run *r)
 	r->g = NULL;
 }
 
-static void detach(struct guest_run *r)
+static void guest_run_detach(struct guest_run *r)
 {
 	for (int i = 0; i < 4; i++)
 		run_end_close(&r->end[i]);
 	trace_close(r);
 	loop_timer_free(&r->timer);
-	forget(r);
+	guest_run_forget(r);
 }
 
 void run_leave(struct guest_run *r)
@@ -64,7 +64,7 @@ void guest_run_free(struct guest_run *r)
 	r->busy++;
 	if (r->g && !r->ended)
 		guest_send(r->g, GF_DROP, r->id, NULL);
-	detach(r);
+	guest_run_detach(r);
 	r->freed = true;
 	run_leave(r);
 }
@@ -72,7 +72,7 @@ void guest_run_free(struct guest_run *r)
 void guest_runs_detach(struct guest *g)
 {
 	while (g->nr_runs)
-		detach(g->run[0]);
+		guest_run_detach(g->run[0]);
 }
 
 /* --- the end --- */
@@ -97,12 +97,12 @@ static void tell_exit(struct guest_run *r, bool lost)
 			guest_sink_new(g, fd);
 		}
 	}
-	detach(r);
+	guest_run_detach(r);
 	r->ops->on_exit(r->self, r->how.code, r->how.signal, lost, (int)r->how.left);
 }
 
 /* Everything from before the end has been handed over? */
-static bool drained(const struct guest_run *r)
+static bool guest_run_drained(const struct guest_run *r)
 {
 	for (int i = 1; i < 4; i++)
 		if (r->end[i].held.len || (r->end[i].fd >= 0 && !r->end[i].over && r->end[i].drain))
@@ -112,7 +112,7 @@ static bool drained(const struct guest_run *r)
 
 void run_check_end(struct guest_run *r)
 {
-	if (r->ended && !r->exited && drained(r))
+	if (r->ended && !r->exited && guest_run_drained(r))
 		tell_exit(r, false);
 }
 
@@ -229,7 +229,7 @@ void guest_run_ended(struct guest *g, const struct frame *f)
 }
 
 /* What the pipes still hold is real: it is handed over before the bad news, paused or not. */
-static void lose(struct guest_run *r)
+static void guest_run_lose(struct guest_run *r)
 {
 	r->busy++;
 	r->paused = false;
@@ -259,12 +259,12 @@ static void lose(struct guest_run *r)
 void guest_runs_lost(struct guest *g)
 {
 	while (g->nr_runs && !g->freed)
-		lose(g->run[0]);
+		guest_run_lose(g->run[0]);
 }
 
 /* --- what it executes --- */
 
-static void on_trace(void *self, int fd, unsigned events)
+static void guest_run_on_trace(void *self, int fd, unsigned events)
 {
 	struct guest_run *r = self;
 	struct err err = ERR_INIT;
@@ -296,13 +296,13 @@ static int open_trace(struct guest_run *r)
 		fd_close(&pair[1]);
 		return -1;
 	}
-	r->trace_watch = loop_fd_new(r->g->loop, r->trace, LOOP_READ, on_trace, r);
+	r->trace_watch = loop_fd_new(r->g->loop, r->trace, LOOP_READ, guest_run_on_trace, r);
 	return pair[1];
 }
 
 /* --- verbs --- */
 
-static bool open_pipes(struct guest_run *r, bool in, int child[3])
+static bool guest_run_open_pipes(struct guest_run *r, bool in, int child[3])
 {
 	for (int i = in ? 0 : 1; i < 3; i++) {
 		int p[2];
@@ -336,7 +336,7 @@ static void pack_prepare(const struct run_opts *o, unsigned flags, struct buf *b
 		pack_str(b, o->env[i]);
 }
 
-static void fail_later(void *self)
+static void guest_run_fail_later(void *self)
 {
 	struct guest_run *r = self;
 	if (!r->freed && r->g)
@@ -345,14 +345,14 @@ static void fail_later(void *self)
 }
 
 /* The run fails before a frame about it is sent. */
-static void fail(struct guest_run *r, unsigned step, int sys)
+static void guest_run_fail(struct guest_run *r, unsigned step, int sys)
 {
 	r->ended = true;
 	r->how = (struct guest_ended_body){
 		.code = step ? 126 : 0, .signal = step ? 0 : SIGKILL, .step = (uint8_t)step, .sys = (uint32_t)sys
 	};
 	r->busy++;
-	loop_defer(r->g->loop, fail_later, r);
+	loop_defer(r->g->loop, guest_run_fail_later, r);
 }
 
 struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const struct run_ops *ops, void *self)
@@ -374,13 +374,13 @@ struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const
 			 (o->trace && !r->framed ? GUEST_TRACE : 0U) | (o->trace == TRACE_MUST ? GUEST_TRACE_MUST : 0U);
 	pack_prepare(o, flags, &b);
 	if (g->gone) {
-		fail(r, GS_NONE, 0);
+		guest_run_fail(r, GS_NONE, 0);
 	} else if (b.len > GUEST_MAX_IN || o->nr_argv == 0 || o->nr_argv > GUEST_MAX_STRINGS) {
-		fail(r, GS_EXEC, E2BIG);
-	} else if (!r->framed && !r->pty && !open_pipes(r, o->stdin_open, child)) {
-		fail(r, GS_PIPE, errno);
+		guest_run_fail(r, GS_EXEC, E2BIG);
+	} else if (!r->framed && !r->pty && !guest_run_open_pipes(r, o->stdin_open, child)) {
+		guest_run_fail(r, GS_PIPE, errno);
 	} else if (r->framed ? o->trace == TRACE_MUST : o->trace && (child[3] = open_trace(r)) < 0) {
-		fail(r, GS_TRACE, r->framed ? EOPNOTSUPP : errno);
+		guest_run_fail(r, GS_TRACE, r->framed ? EOPNOTSUPP : errno);
 	} else {
 		size_t first = r->framed || r->pty ? 3 : o->stdin_open ? 0 : 1;
 		stream_send_fds(g->stream, GF_PREPARE, r->id, b.data, b.len, child + first,
@@ -393,7 +393,7 @@ struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const
 	return r;
 }
 
-static void send_signal(struct guest_run *r, int signo, bool all)
+static void guest_run_send_signal(struct guest_run *r, int signo, bool all)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	pack_u8(&b, (uint8_t)signo);
@@ -402,36 +402,36 @@ static void send_signal(struct guest_run *r, int signo, bool all)
 		guest_send(r->g, GF_SIGNAL, r->id, &b);
 }
 
-static void on_timeout(void *self)
+static void guest_run_on_timeout(void *self)
 {
 	struct guest_run *r = self;
-	send_signal(r, r->timed_out ? SIGKILL : SIGTERM, true);
+	guest_run_send_signal(r, r->timed_out ? SIGKILL : SIGTERM, true);
 	if (!r->timed_out)
 		loop_timer_set(r->timer, KILL_AFTER_MS, 0);
 	r->timed_out = true;
 }
 
-static void go(struct guest_run *r, const struct buf *body)
+static void guest_run_go(struct guest_run *r, const struct buf *body)
 {
 	if (!r->g || r->ended)
 		return;
 	guest_send(r->g, GF_GO, r->id, body);
 	if (r->timeout_us > 0 && !r->timer) {
-		r->timer = loop_timer_new(r->g->loop, on_timeout, r);
+		r->timer = loop_timer_new(r->g->loop, guest_run_on_timeout, r);
 		loop_timer_set(r->timer, (uint64_t)(r->timeout_us + 999) / 1000, 0);
 	}
 }
 
 void guest_go(struct guest_run *r)
 {
-	go(r, NULL);
+	guest_run_go(r, NULL);
 }
 
 void guest_go_after(struct guest_run *r, const struct guest_run *before)
 {
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	buf_u64le(&body, before->id);
-	go(r, &body);
+	guest_run_go(r, &body);
 }
 
 void guest_go_at(struct guest_run *r, const struct guest_run *before, const char *mark)
@@ -439,13 +439,13 @@ void guest_go_at(struct guest_run *r, const struct guest_run *before, const char
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	buf_u64le(&body, before->id);
 	pack_str(&body, mark);
-	go(r, &body);
+	guest_run_go(r, &body);
 }
 
 void guest_signal(struct guest_run *r, int signo)
 {
 	if (signo > 0 && signo <= SIGRTMAX)
-		send_signal(r, signo, false);
+		guest_run_send_signal(r, signo, false);
 }
 
 bool guest_echoes(const struct guest_run *r)
@@ -492,7 +492,7 @@ bool guest_run_failure(const struct guest_run *r, struct err *out)
 	const char *remedy = remedy_of(r->how.step, errno);
 	err_sys(out, "%s", guest_step_text(r->how.step));
 	if (remedy) {
-		CLEANUP(free_ptr) char *cause = xstrdup(out->text);
+		CLEANUP(free_ptr) char *cause = mem_strdup(out->text);
 		err_set(out, out->code, "%s; %s", cause, remedy);
 	}
 	return true;

@@ -7,7 +7,7 @@
 
 enum { READ_MAX = 64 << 10 };
 
-static void on_events(void *self, int fd, unsigned events);
+static void guest_stream_on_events(void *self, int fd, unsigned events);
 
 /* --- output --- */
 
@@ -127,12 +127,12 @@ size_t guest_stdin_queued(const struct guest_run *r)
 
 /* --- watching --- */
 
-static void watch(struct guest_run *r, struct end *e, unsigned events)
+static void guest_stream_watch(struct guest_run *r, struct end *e, unsigned events)
 {
 	if (e->fd < 0 || e->over)
 		events = 0;
 	if (events && !e->watch)
-		e->watch = loop_fd_new(r->g->loop, e->fd, events, on_events, e);
+		e->watch = loop_fd_new(r->g->loop, e->fd, events, guest_stream_on_events, e);
 	else if (e->watch && events != e->events)
 		loop_fd_events(e->watch, events);
 	e->events = events;
@@ -147,11 +147,11 @@ void run_update(struct guest_run *r)
 		unsigned events = i > 0 && !r->paused && (!r->ended || e->drain) ? LOOP_READ : 0;
 		if (e == run_in_end(r) && r->in.len)
 			events |= LOOP_WRITE;
-		watch(r, e, events);
+		guest_stream_watch(r, e, events);
 	}
 }
 
-static void on_events(void *self, int fd, unsigned events)
+static void guest_stream_on_events(void *self, int fd, unsigned events)
 {
 	struct end *e = self;
 	struct guest_run *r = e->run;
@@ -170,7 +170,7 @@ static void on_events(void *self, int fd, unsigned events)
 
 /* --- frames --- */
 
-static void give_back(struct guest_run *r, struct end *e)
+static void guest_stream_give_back(struct guest_run *r, struct end *e)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	if (e->got < GUEST_WINDOW / 4 || !r->g)
@@ -200,7 +200,7 @@ bool guest_run_data(struct guest *g, uint64_t id, unsigned stream, const char *b
 	r->busy++;
 	run_deliver(r, stream, bytes, len);
 	if (!r->freed)
-		give_back(r, e);
+		guest_stream_give_back(r, e);
 	run_leave(r);
 	return true;
 }
@@ -232,7 +232,7 @@ void guest_pause(struct guest_run *r, bool paused)
 		run_deliver(r, (unsigned)i, held.data, held.len);
 		buf_release(&held);
 		if (!r->freed)
-			give_back(r, &r->end[i]);
+			guest_stream_give_back(r, &r->end[i]);
 	}
 	if (!r->freed) {
 		run_check_end(r);

@@ -22,7 +22,7 @@ enum { LINE_MAX_ = 8192, PROGRAM_MAX = 64 << 20, LATE_MS = 60000 };
 
 /* What a process that has gone left is removed first; the number of the shell is part of a folder's name. The folder goes
  * with the guest, however that ends. */
-static const char script[] =
+static const char guest_handoff_build[] =
 	"umask 077; d=%s; g=$d/guest-%s; mkdir -p \"$d/boxes\" || exit 1; "
 	"for o in \"$d\"/boxes/*; do [ -d \"$o\" ] && ! kill -0 \"${o##*.}\" 2>/dev/null && "
 	"{ chmod -R u+rwx \"$o\" 2>/dev/null; rm -rf \"$o\"; }; done; "
@@ -32,27 +32,27 @@ static const char script[] =
 	"s=0; if [ $w = want ]; then head -c %zu >\"$g.$$\" && chmod 700 \"$g.$$\" && mv -f \"$g.$$\" \"$g\" || s=1; fi; "
 	"[ $s = 1 ] || \"$g\" --stdio; s=$?; chmod -R u+rwx \"$b\" 2>/dev/null; rm -rf \"$b\" \"$g.$$\"; exit $s";
 
-static int program(struct buf *out, struct err *err)
+static int guest_handoff_program(struct buf *out, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = paths_libexec("sandglass-guest");
 	return file_read(path, out, PROGRAM_MAX, err) < 0 ? err_wrap(err, "our guest program") : 0;
 }
 
-int handover_script(const char *name, const char *dir, struct buf *out, struct err *err)
+int guest_handoff_script(const char *name, const char *dir, struct buf *out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT, where = BUF_INIT, hex = BUF_INIT, text = BUF_INIT;
 	struct hash h;
-	if (program(&bytes, err) < 0)
+	if (guest_handoff_program(&bytes, err) < 0)
 		return -1;
 	hash_of(bytes.data, bytes.len, &h);
 	hex_append(&hex, h.b, 8);
 	if (dir)
-		wrap_quote(&where, dir);
+		shell_protocol_quote(&where, dir);
 	else
 		buf_puts(&where, "${XDG_CACHE_HOME:-$HOME/.cache}/sandglass");
-	buf_printf(&text, script, buf_cstr(&where), buf_cstr(&hex), name, bytes.len);
+	buf_printf(&text, guest_handoff_build, buf_cstr(&where), buf_cstr(&hex), name, bytes.len);
 	buf_puts(out, "exec sh -c ");
-	wrap_quote(out, buf_cstr(&text));
+	shell_protocol_quote(out, buf_cstr(&text));
 	return 0;
 }
 
@@ -70,7 +70,7 @@ struct handover {
 	char *folder, *tool;
 };
 
-void handover_free(struct handover **hp)
+void guest_handoff_free(struct handover **hp)
 {
 	struct handover *h = take(hp);
 	if (!h)
@@ -86,12 +86,12 @@ void handover_free(struct handover **hp)
 	free(h);
 }
 
-static void fail(struct handover *h, const struct err *err)
+static void guest_handoff_fail(struct handover *h, const struct err *err)
 {
 	h->ops->failed(h->self, err, buf_cstr(&h->said));
 }
 
-static void finish(struct handover *h)
+static void guest_handoff_finish(struct handover *h)
 {
 	int fd = h->fd;
 	loop_fd_free(&h->watch);
@@ -109,15 +109,15 @@ static void send_program(struct handover *h)
 			return;
 		if (n < 0) {
 			err_sys(&err, "cannot bring our guest program over");
-			fail(h, &err);
+			guest_handoff_fail(h, &err);
 			return;
 		}
 		h->sent += (size_t)n;
 	}
-	finish(h);
+	guest_handoff_finish(h);
 }
 
-static void on_line(struct handover *h, char *line)
+static void guest_handoff_on_line(struct handover *h, char *line)
 {
 	struct err err = ERR_INIT;
 	struct utsname here;
@@ -129,20 +129,20 @@ static void on_line(struct handover *h, char *line)
 	}
 	if (sscanf(line + 10, "%63s %7s %2047s %2047s", machine, want, folder, tool) != 4 || *folder != '/' || *tool != '/') {
 		err_set(&err, ERR_UNSUPPORTED, "the folder for boxes there cannot be used: it is '%s' (no blanks, an absolute path)", line + 10);
-		fail(h, &err);
+		guest_handoff_fail(h, &err);
 		return;
 	}
 	if (uname(&here) == 0 && strcmp(machine, here.machine) != 0) {
 		err_set(&err, ERR_UNSUPPORTED, "it is a %s, and our guest program is for %s", machine, here.machine);
-		fail(h, &err);
+		guest_handoff_fail(h, &err);
 		return;
 	}
-	h->folder = xstrdup(folder);
-	h->tool = xstrdup(tool);
+	h->folder = mem_strdup(folder);
+	h->tool = mem_strdup(tool);
 	if (strcmp(want, "have") == 0) {
-		finish(h);
-	} else if (program(&h->program, &err) < 0) {
-		fail(h, &err);
+		guest_handoff_finish(h);
+	} else if (guest_handoff_program(&h->program, &err) < 0) {
+		guest_handoff_fail(h, &err);
 	} else {
 		loop_fd_events(h->watch, LOOP_WRITE);
 		send_program(h);
@@ -150,7 +150,7 @@ static void on_line(struct handover *h, char *line)
 }
 
 /* Not a byte past the line is taken: what follows is the guest's. */
-static void on_events(void *self, int fd, unsigned events)
+static void guest_handoff_on_events(void *self, int fd, unsigned events)
 {
 	struct handover *h = self;
 	struct err err = ERR_INIT;
@@ -165,37 +165,37 @@ static void on_events(void *self, int fd, unsigned events)
 		return;
 	if (n <= 0) {
 		err_set(&err, ERR_CLOSED, "the connection ended before our guest was there");
-		fail(h, &err);
+		guest_handoff_fail(h, &err);
 		return;
 	}
 	char *end = memchr(bytes, '\n', (size_t)n);
 	size_t used = end ? (size_t)(end - bytes) + 1 : (size_t)n;
 	if (recv(fd, bytes, used, MSG_DONTWAIT) != (ssize_t)used || h->in.len + used > LINE_MAX_) {
 		err_set(&err, ERR_PARSE, "the other side talks, but not as our script would");
-		fail(h, &err);
+		guest_handoff_fail(h, &err);
 		return;
 	}
 	buf_append(&h->in, bytes, end ? used - 1 : used);
 	if (!end)
 		return;
 	CLEANUP(free_ptr) char *line = buf_take(&h->in);
-	on_line(h, line);
+	guest_handoff_on_line(h, line);
 }
 
-static void too_late(void *self)
+static void guest_handoff_too_late(void *self)
 {
 	struct handover *h = self;
 	struct err err = ERR_INIT;
 	err_set(&err, ERR_TIMEOUT, "our guest was not there within %d s", LATE_MS / 1000);
-	fail(h, &err);
+	guest_handoff_fail(h, &err);
 }
 
-struct handover *handover_new(struct loop *l, int fd, const struct handover_ops *ops, void *self)
+struct handover *guest_handoff_new(struct loop *l, int fd, const struct handover_ops *ops, void *self)
 {
 	struct handover *h = NEW(struct handover);
 	*h = (struct handover){ .loop = l, .fd = fd, .ops = ops, .self = self };
-	h->watch = loop_fd_new(l, fd, LOOP_READ, on_events, h);
-	h->late = loop_timer_new(l, too_late, h);
+	h->watch = loop_fd_new(l, fd, LOOP_READ, guest_handoff_on_events, h);
+	h->late = loop_timer_new(l, guest_handoff_too_late, h);
 	loop_timer_set(h->late, LATE_MS, 0);
 	return h;
 }

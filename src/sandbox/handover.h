@@ -5,7 +5,7 @@
  *   here:   want: the program, its size was told to the script
  *   there:  the guest's greeting (wire/guest.h)
  *
- * The script is handover_script; what it is run by (ssh, an exec of Kubernetes) is the driver's. Loop thread only. */
+ * The script is guest_handoff_script; what it is run by (ssh, an exec of Kubernetes) is the driver's. Loop thread only. */
 #ifndef SANDBOX_HANDOVER_H
 #define SANDBOX_HANDOVER_H
 
@@ -22,11 +22,11 @@ struct handover_ops {
 };
 
 /* Takes @fd (a stream socket). */
-struct handover *handover_new(struct loop *l, int fd, const struct handover_ops *ops, void *self);
-void handover_free(struct handover **h); /* no callbacks; NULL inside is fine */
+struct handover *guest_handoff_new(struct loop *l, int fd, const struct handover_ops *ops, void *self);
+void guest_handoff_free(struct handover **h); /* no callbacks; NULL inside is fine */
 
 /* A script for sh as one line: @name is the box's, plain; @dir where to keep things, NULL: the cache folder there. Reads our
  * guest program (for its size and hash). */
-NODISCARD int handover_script(const char *name, const char *dir, struct buf *out, struct err *err);
+NODISCARD int guest_handoff_script(const char *name, const char *dir, struct buf *out, struct err *err);
 
 #endif

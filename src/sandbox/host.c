@@ -18,26 +18,26 @@ struct host {
 	bool started, ended, left;
 };
 
-static struct host *of(struct far *f)
+static struct host *sandbox_host_of(struct far *f)
 {
 	return CONTAINER_OF(f, struct host, f);
 }
 
-static int take_host(struct far *f, const struct box_opts *o, struct err *err)
+static int sandbox_host_take_host(struct far *f, const struct box_opts *o, struct err *err)
 {
-	of(f)->pidfd = -1;
+	sandbox_host_of(f)->pidfd = -1;
 	if (!launcher_current())
 		return err_set(err, ERR_UNSUPPORTED, "nobody is there to start a guest");
 	(void)o;
 	return 0;
 }
 
-static void gone(void *self)
+static void sandbox_host_gone(void *self)
 {
-	far_gone(self);
+	stream_backend_gone(self);
 }
 
-static void on_started(void *self, int pid, int pidfd)
+static void sandbox_host_on_started(void *self, int pid, int pidfd)
 {
 	struct host *h = self;
 	(void)pid;
@@ -46,72 +46,72 @@ static void on_started(void *self, int pid, int pidfd)
 		syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 }
 
-static void on_exit_of(void *self, int code, int signal)
+static void sandbox_host_on_exit_of(void *self, int code, int signal)
 {
 	struct host *h = self;
 	(void)code;
 	(void)signal;
 	h->ended = true;
 	if (h->left)
-		far_gone(&h->f);
+		stream_backend_gone(&h->f);
 }
 
-static void on_failed(void *self, const struct err *err)
+static void sandbox_host_on_failed(void *self, const struct err *err)
 {
 	struct host *h = self;
 	h->ended = true;
 	if (h->left)
-		far_gone(&h->f);
+		stream_backend_gone(&h->f);
 	else
-		far_fail(&h->f, err);
+		stream_backend_fail(&h->f, err);
 }
 
 static void connect_host(struct far *f)
 {
-	static const struct launcher_host_ops ops = { .on_started = on_started, .on_exit = on_exit_of, .on_failed = on_failed };
+	static const struct launcher_host_ops ops = { .on_started = sandbox_host_on_started, .on_exit = sandbox_host_on_exit_of, .on_failed = sandbox_host_on_failed };
 	static char *const env[] = { (char *)(uintptr_t)"PATH=/usr/local/bin:/usr/bin:/bin", NULL };
-	struct host *h = of(f);
+	struct host *h = sandbox_host_of(f);
 	struct err err = ERR_INIT;
 	int pair[2];
 	CLEANUP(free_ptr) char *guest = paths_libexec("sandglass-guest");
 	char *const argv[] = { (char *)(uintptr_t)"sandglass-guest", (char *)(uintptr_t)"--fd", (char *)(uintptr_t)"3", NULL };
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
 		err_sys(&err, "cannot make a socket for the box");
-		far_fail(f, &err);
+		stream_backend_fail(f, &err);
 		return;
 	}
 	const int fds[] = { -1, -1, -1, pair[1] };
 	h->started = true;
-	f->root = xstrdup(folder_root(f->folder));
+	f->root = mem_strdup(folder_root(f->folder));
 	launcher_spawn_host(launcher_current(), guest, argv, env, fds, ARRAY_LEN(fds), &ops, h);
 	fd_close(&pair[1]);
 	if (fd_nonblock(pair[0], &err) < 0) {
 		fd_close(&pair[0]);
-		far_fail(f, &err);
+		stream_backend_fail(f, &err);
 		return;
 	}
-	far_connected(f, pair[0]);
+	stream_backend_connected(f, pair[0]);
 }
 
 static void leave_host(struct far *f)
 {
-	struct host *h = of(f);
+	struct host *h = sandbox_host_of(f);
 	h->left = true;
 	if (!h->started || h->ended)
-		loop_defer(f->loop, gone, f);
+		loop_defer(f->loop, sandbox_host_gone, f);
 	/* else: its channel is closed, it kills what it started and ends; on_exit_of follows */
 }
 
 static void release_host(struct far *f)
 {
-	struct host *h = of(f);
+	struct host *h = sandbox_host_of(f);
 	if (launcher_current())
 		launcher_forget(launcher_current(), h);
 	fd_close(&h->pidfd);
 }
 
-static const struct far_kind kind = {
-	.driver = &driver_host, .folder = "host", .here = true, .wall = FAR_NONE, .profile = "none", .options = take_host,
+static const struct far_kind sandbox_host_kind = {
+	.driver = &driver_host, .folder = "host", .here = true, .wall = FAR_NONE, .profile = "none", .options = sandbox_host_take_host,
 	.connect = connect_host, .leave = leave_host, .release = release_host,
 };
 
@@ -125,10 +125,10 @@ static void host_wake(struct box *b)
 
 static struct box *host_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
 {
-	return far_open(&kind, sizeof(struct host), l, o, done, self);
+	return stream_backend_open(&sandbox_host_kind, sizeof(struct host), l, o, done, self);
 }
 
-static json_t *probe(void)
+static json_t *sandbox_host_probe(void)
 {
 	json_t *r = json_object();
 	json_put_flag(r, "ok", true);
@@ -141,7 +141,7 @@ const struct driver driver_host = {
 	.name = "host",
 	.about = "no isolation: commands on this machine as you, in a copy of the repository",
 	.caps = FAR_CAPS,
-	.probe = probe,
+	.probe = sandbox_host_probe,
 	.open = host_open,
 	.wake = host_wake,
 	FAR_VERBS,

@@ -27,18 +27,18 @@ static int take_build(struct image *i, const json_t *build, struct err *err)
 	if (!*path || stat(path, &st) < 0)
 		return err_set(err, ERR_NOENT, "build: there is no folder or Dockerfile '%s'", path);
 	i->dir = realpath(path, NULL);
-	i->file = xstrdup(json_str(build, "file", "Dockerfile"));
+	i->file = mem_strdup(json_str(build, "file", "Dockerfile"));
 	if (i->dir && !S_ISDIR(st.st_mode)) {
 		char *slash = strrchr(i->dir, '/');
 		free(i->file);
-		i->file = xstrdup(slash + 1);
+		i->file = mem_strdup(slash + 1);
 		slash[slash == i->dir] = 0;
 	}
 	CLEANUP(free_ptr) char *full = i->dir ? path_join(i->dir, i->file) : NULL;
 	if (!full || strstr(i->file, "..") || access(full, R_OK) < 0)
 		return err_set(err, ERR_NOENT, "build: '%s' has no file '%s'", path, i->file);
 	i->args = json_deep_copy(json_object_get(build, "args"));
-	i->net = json_str(build, "net", NULL) ? xstrdup(json_str(build, "net", NULL)) : NULL;
+	i->net = json_str(build, "net", NULL) ? mem_strdup(json_str(build, "net", NULL)) : NULL;
 	return 0;
 }
 
@@ -63,7 +63,7 @@ int image_take(struct image *i, const json_t *options, struct err *err)
 		return err_set(err, ERR_INVALID, "image: '%.40s...' has %zu characters; a name has at most %d", name, strlen(name), NAME_MAX);
 	if (!name || !*name || *name == '-')
 		return err_set(err, ERR_INVALID, "a container box needs an image: image = 'debian:12', or build = FOLDER");
-	i->name = xstrdup(name);
+	i->name = mem_strdup(name);
 	return 0;
 }
 
@@ -87,7 +87,7 @@ struct ignore {
 	const char *keep;    /* the Dockerfile is needed always */
 };
 
-static bool matches(const char *pattern, const char *path)
+static bool image_matches(const char *pattern, const char *path)
 {
 	char at[4096];
 	size_t n = strlen(path);
@@ -104,7 +104,7 @@ static bool matches(const char *pattern, const char *path)
 	}
 }
 
-static bool ignored(void *self, const char *path, bool folder)
+static bool image_ignored(void *self, const char *path, bool folder)
 {
 	const struct ignore *g = self;
 	bool out = false;
@@ -113,7 +113,7 @@ static bool ignored(void *self, const char *path, bool folder)
 	for (size_t i = 0; i < g->pattern.nr; i++) {
 		const char *p = g->pattern.item[i];
 		bool back = *p == '!';
-		if (matches(p + back, path))
+		if (image_matches(p + back, path))
 			out = !back;
 		else if (folder && back)
 			out = false; /* something below may be taken back */
@@ -139,7 +139,7 @@ static void read_ignore(const char *dir, struct ignore *g)
 			p += p[0] == '/' ? 1 : 2;
 		if (!*p || *line == '#')
 			continue;
-		CLEANUP(free_ptr) char *clean = xasprintf("%s%s", back ? "!" : "", p);
+		CLEANUP(free_ptr) char *clean = mem_printf("%s%s", back ? "!" : "", p);
 		strv_push(&g->pattern, clean);
 	}
 }
@@ -147,7 +147,7 @@ static void read_ignore(const char *dir, struct ignore *g)
 int image_pack(struct image *i, struct err *err)
 {
 	struct ignore g = { .pattern = STRV_INIT, .keep = i->file };
-	const struct tar_opts build = { .leave_out = ignored, .self = &g, .max = MAX_TAR }, root = { .owners = true, .max = MAX_TAR };
+	const struct tar_opts build = { .leave_out = image_ignored, .self = &g, .max = MAX_TAR }, root = { .owners = true, .max = MAX_TAR };
 	CLEANUP(buf_release) struct buf key = BUF_INIT, hex = BUF_INIT;
 	struct hash h;
 	if (!i->dir)
@@ -166,19 +166,19 @@ int image_pack(struct image *i, struct err *err)
 		json_dump_buf(i->args, &key);
 	hash_of(key.data, key.len, &h);
 	hex_append(&hex, h.b, 16);
-	i->name = xasprintf("sandglass-%s:%s", i->file ? "build" : "root", buf_cstr(&hex));
+	i->name = mem_printf("sandglass-%s:%s", i->file ? "build" : "root", buf_cstr(&hex));
 	return 0;
 }
 
 /* --- the end of asking --- */
 
-static void end(struct image *i, const struct err *err)
+static void image_finish(struct image *i, const struct err *err)
 {
 	buf_release(&i->tar);
 	i->done(i->self, err);
 }
 
-static void say(const struct image *i, const char *text)
+static void image_say(const struct image *i, const char *text)
 {
 	size_t len = strcspn(text, "\r\n");
 	if (i->progress && len)
@@ -194,7 +194,7 @@ static void put_name(struct buf *to, const char *name)
 			buf_printf(to, "%%%02X", (unsigned char)*p);
 }
 
-static void look_at(struct image *i, const char *name, box_done_fn *done)
+static void image_look_at(struct image *i, const char *name, box_done_fn *done)
 {
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	buf_puts(&path, "/images/");
@@ -222,7 +222,7 @@ static void ask_for_base(struct image *i)
 {
 	const json_t *one = json_array_get(i->from, i->asked);
 	if (one) {
-		look_at(i, json_str(one, "name", ""), on_base);
+		image_look_at(i, json_str(one, "name", ""), on_base);
 		return;
 	}
 	json_t *built = json_object();
@@ -231,14 +231,14 @@ static void ask_for_base(struct image *i)
 	json_put_int(built, "cached", i->cached);
 	json_put_int(built, "us", clock_mono_us() - i->began_us);
 	json_put(i->about, "built", built);
-	end(i, NULL);
+	image_finish(i, NULL);
 }
 
 static void on_there(void *self, json_t *body, const struct err *err)
 {
 	struct image *i = self;
 	if (!body) {
-		end(i, err);
+		image_finish(i, err);
 		return;
 	}
 	i->about = json_object();
@@ -251,7 +251,7 @@ static void on_there(void *self, json_t *body, const struct err *err)
 	}
 	if (i->file)
 		json_put(i->about, "built", json_pack("{s:b}", "cached", 1));
-	end(i, NULL);
+	image_finish(i, NULL);
 }
 
 /* --- fetching, giving, building --- */
@@ -261,7 +261,7 @@ static void on_made(void *self, json_t *body, const struct err *err)
 	struct image *i = self;
 	struct err why = ERR_INIT;
 	if (body) {
-		look_at(i, i->name, on_there);
+		image_look_at(i, i->name, on_there);
 		return;
 	}
 	if (i->file)
@@ -270,10 +270,10 @@ static void on_made(void *self, json_t *body, const struct err *err)
 		err_set(&why, err->code, "the engine does not take '%.150s' as an image: %.250s", i->dir, err->text);
 	else
 		err_set(&why, err->code, "the engine cannot fetch the image '%s': %.200s", i->name, err->text);
-	end(i, &why);
+	image_finish(i, &why);
 }
 
-static void on_line(void *self, const json_t *line)
+static void image_on_line(void *self, const json_t *line)
 {
 	struct image *i = self;
 	const char *text = json_str(line, "stream", json_str(line, "status", ""));
@@ -283,19 +283,19 @@ static void on_line(void *self, const json_t *line)
 		i->steps++;
 		if (from) {
 			from += 5 + strspn(from + 5, " ");
-			CLEANUP(free_ptr) char *name = xstrndup(from, strcspn(from, " \r\n"));
+			CLEANUP(free_ptr) char *name = mem_strndup(from, strcspn(from, " \r\n"));
 			json_array_append_new(i->from, json_pack("{s:s}", "name", name));
 		}
 	}
 	i->cached += strstr(text, "Using cache") != NULL;
 	if (!json_object_get(line, "progressDetail") || json_object_size(json_object_get(line, "progressDetail")) == 0)
-		say(i, text);
+		image_say(i, text);
 }
 
-static void make(struct image *i)
+static void image_make(struct image *i)
 {
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
-	struct engine_request r = { .method = "POST", .total_us = LONG_US, .on_line = on_line };
+	struct engine_request r = { .method = "POST", .total_us = LONG_US, .on_line = image_on_line };
 	if (i->file) {
 		i->from = json_array();
 		i->began_us = clock_mono_us();
@@ -337,9 +337,9 @@ static void on_there_or_not(void *self, json_t *body, const struct err *err)
 		on_there(i, body, err);
 	} else if (!i->dir && !i->pull) {
 		err_set(&why, ERR_NOENT, "the engine has no image '%s', and fetching is off (pull = false)", i->name);
-		end(i, &why);
+		image_finish(i, &why);
 	} else {
-		make(i);
+		image_make(i);
 	}
 }
 
@@ -348,5 +348,5 @@ void image_get(struct image *i, struct engine *e, void (*done)(void *self, const
 	i->engine = e;
 	i->done = done;
 	i->self = self;
-	look_at(i, i->name, on_there_or_not);
+	image_look_at(i, i->name, on_there_or_not);
 }

@@ -44,7 +44,7 @@ struct launcher {
 	int64_t restarts[RESTARTS_MAX]; /* when */
 };
 
-static struct launcher *current;
+static struct launcher *launcher_client_current;
 
 static int read_hello(struct launcher *l, int sock, struct err *err)
 {
@@ -90,7 +90,7 @@ static void on_other(void *self, unsigned type, json_t *body)
 	}
 }
 
-static int spawn(struct launcher *l, struct err *err);
+static int launcher_client_spawn(struct launcher *l, struct err *err);
 
 /* A launcher that dies at once again and again is not started for ever. */
 static bool may_restart(struct launcher *l)
@@ -104,7 +104,7 @@ static bool may_restart(struct launcher *l)
 	return false;
 }
 
-static void on_close(void *self, const struct err *err)
+static void launcher_client_on_close(void *self, const struct err *err)
 {
 	struct launcher *l = self;
 	struct err why = ERR_INIT, again = ERR_INIT;
@@ -123,20 +123,20 @@ static void on_close(void *self, const struct err *err)
 			h->on_exit(h->self, 0, SIGKILL);
 		free(h);
 	}
-	if (may_restart(l) && spawn(l, &again) < 0)
+	if (may_restart(l) && launcher_client_spawn(l, &again) < 0)
 		log_error("%s", again.text);
 	if (l->on_death)
 		l->on_death(l->self, &why);
 }
 
-static int spawn(struct launcher *l, struct err *err)
+static int launcher_client_spawn(struct launcher *l, struct err *err)
 {
 	static const struct rpc_ops ops = {
-		.ok = LAUNCH_OK, .failed = LAUNCH_ERR, .on_other = on_other, .on_close = on_close
+		.ok = LAUNCH_OK, .failed = LAUNCH_ERR, .on_other = on_other, .on_close = launcher_client_on_close
 	};
 	char uid[16], name[] = "sandglass-launcher", flag[] = "--uid";
 	char *argv[] = { name, l->box_uid ? flag : NULL, uid, NULL };
-	char *log = getenv("SANDGLASS_LOG"), *env_log = log ? xasprintf("SANDGLASS_LOG=%s", log) : NULL;
+	char *log = getenv("SANDGLASS_LOG"), *env_log = log ? mem_printf("SANDGLASS_LOG=%s", log) : NULL;
 	CLEANUP(free_ptr) UNUSED char *owned = env_log;
 	char *env[] = { env_log, NULL };
 	int ends[2];
@@ -168,17 +168,17 @@ struct launcher *launcher_start(struct loop *loop, const struct launcher_opts *o
 {
 	struct launcher *l = NEW(struct launcher);
 	l->loop = loop;
-	l->program = o && o->program ? xstrdup(o->program) : paths_libexec("sandglass-launcher");
+	l->program = o && o->program ? mem_strdup(o->program) : paths_libexec("sandglass-launcher");
 	l->box_uid = o ? o->box_uid : 0;
 	l->on_death = on_death;
 	l->self = self;
 	l->pidfd = -1;
-	if (spawn(l, err) < 0) {
+	if (launcher_client_spawn(l, err) < 0) {
 		free_ptr(&l->program);
 		free(l);
 		return NULL;
 	}
-	current = l;
+	launcher_client_current = l;
 	return l;
 }
 
@@ -203,15 +203,15 @@ void launcher_stop(struct launcher **lp)
 		l->hosts = h->next;
 		free(h);
 	}
-	if (current == l)
-		current = NULL;
+	if (launcher_client_current == l)
+		launcher_client_current = NULL;
 	free_ptr(&l->program);
 	free(l);
 }
 
 struct launcher *launcher_current(void)
 {
-	return current;
+	return launcher_client_current;
 }
 
 const struct launcher_info *launcher_info(const struct launcher *l)

@@ -21,37 +21,37 @@ int layers_check(const struct box_opts *o, struct err *err)
 	return 0;
 }
 
-static void add(struct layers *l, const char *name, const char *host_dir)
+static void sandbox_layers_add(struct layers *l, const char *name, const char *host_dir)
 {
-	l->item[l->nr++] = (struct layer){ .name = xstrdup(name), .host_dir = host_dir ? xstrdup(host_dir) : NULL };
+	l->item[l->nr++] = (struct layer){ .name = mem_strdup(name), .host_dir = host_dir ? mem_strdup(host_dir) : NULL };
 }
 
-static void copy_of(struct layers *l, const json_t *from)
+static void sandbox_layers_copy_of(struct layers *l, const json_t *from)
 {
 	for (size_t i = 0; i < l->nr; i++) {
 		CLEANUP(buf_release) struct buf dir = BUF_INIT;
 		if (!json_get_bytes(json_object_get(from, l->item[i].name), &dir))
 			continue;
 		free(l->item[i].host_dir);
-		l->item[i].host_dir = xstrdup(buf_cstr(&dir));
+		l->item[i].host_dir = mem_strdup(buf_cstr(&dir));
 		l->item[i].as_is = true;
 	}
 }
 
 void layers_take(struct layers *l, const struct box_opts *o)
 {
-	*l = (struct layers){ .item = xcalloc(o->nr_repos + 3, sizeof(*l->item)) };
+	*l = (struct layers){ .item = mem_calloc(o->nr_repos + 3, sizeof(*l->item)) };
 	l->nr_repos = o->nr_repos ? o->nr_repos : 1;
 	l->named = o->nr_repos && o->repo[0].name && *o->repo[0].name;
 	if (l->named || o->nr_repos == 0)
-		add(l, "", NULL);
+		sandbox_layers_add(l, "", NULL);
 	for (size_t i = 0; i < o->nr_repos; i++)
-		add(l, l->named ? o->repo[i].name : "", o->repo[i].host_dir);
-	add(l, ":home", NULL);
+		sandbox_layers_add(l, l->named ? o->repo[i].name : "", o->repo[i].host_dir);
+	sandbox_layers_add(l, ":home", NULL);
 	l->refuse_history = o->mask_history;
 	for (size_t i = 0; i < o->nr_expose; i++)
 		strv_push(&l->expose, o->expose[i]);
-	copy_of(l, json_object_get(o->driver, "copy_of"));
+	sandbox_layers_copy_of(l, json_object_get(o->driver, "copy_of"));
 }
 
 static void forget_scan(struct layer *w)
@@ -77,7 +77,7 @@ void layers_release(struct layers *l)
 
 static char *place_inside(const struct layer *w)
 {
-	return *w->name ? xasprintf("/workspace/%s", w->name) : xstrdup("/workspace");
+	return *w->name ? mem_printf("/workspace/%s", w->name) : mem_strdup("/workspace");
 }
 
 /* Your settings for the repository that a layer is, or is a part of. */

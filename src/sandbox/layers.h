@@ -14,12 +14,12 @@
 struct layer {
 	char *name;	/* "", ":home", NAME */
 	char *host_dir; /* NULL: begins empty */
-	bool as_is;	/* host_dir is another box's copy: nothing is masked */
+	bool as_is;	/* luahost_dir is another box's copy: nothing is masked */
 	struct masks masks;
 	struct git_view git;
 	struct git_shown shown; /* of its configuration */
 	struct git_own own;	/* your settings for it */
-	char *real;	/* host_dir without links */
+	char *real;	/* luahost_dir without links */
 };
 struct layers {
 	struct layer *item;

@@ -44,7 +44,7 @@ struct long_command *long_command_new(const struct action_spec *spec, bool pty, 
 	if (pieces) {
 		push_pieces(&lc->argv, words->item[2], len);
 	} else {
-		CLEANUP(free_ptr) char *bytes = xasprintf("%zu", len);
+		CLEANUP(free_ptr) char *bytes = mem_printf("%zu", len);
 		strv_push(&lc->argv, bytes);
 		lc->text = words->item[2];
 		lc->len = len;

@@ -19,12 +19,12 @@
 
 enum { DEPTH_MAX = 200, TEXT_MAX = 1 << 20 };
 
-static bool starts(const char *s, const char *with)
+static bool sandbox_masks_starts(const char *s, const char *with)
 {
 	return strncmp(s, with, strlen(with)) == 0;
 }
 
-static bool ends(const char *s, const char *with)
+static bool sandbox_masks_ends(const char *s, const char *with)
 {
 	size_t n = strlen(s), w = strlen(with);
 	return n >= w && strcmp(s + n - w, with) == 0;
@@ -37,7 +37,7 @@ static bool is_history(const char *name)
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		if (strcmp(name, files[i]) == 0)
 			return true;
-	return *name == '.' && (ends(name, "_history") || ends(name, ".history"));
+	return *name == '.' && (sandbox_masks_ends(name, "_history") || sandbox_masks_ends(name, ".history"));
 }
 
 bool masks_name_suspect(const char *name, bool dir)
@@ -64,16 +64,16 @@ bool masks_name_suspect(const char *name, bool dir)
 		if (strcmp(name, files[i]) == 0)
 			return true;
 	for (size_t i = 0; i < ARRAY_LEN(tails); i++)
-		if (ends(name, tails[i]))
+		if (sandbox_masks_ends(name, tails[i]))
 			return true;
 	if (is_history(name))
 		return true;
-	if (starts(name, ".env.") || (starts(name, "credentials") && ends(name, ".json")) ||
-	    (starts(name, "service-account") && ends(name, ".json")))
+	if (sandbox_masks_starts(name, ".env.") || (sandbox_masks_starts(name, "credentials") && sandbox_masks_ends(name, ".json")) ||
+	    (sandbox_masks_starts(name, "service-account") && sandbox_masks_ends(name, ".json")))
 		return true;
-	return starts(name, "id_") && !strchr(name, '.') &&
-	       (starts(name, "id_rsa") || starts(name, "id_dsa") || starts(name, "id_ecdsa") ||
-		starts(name, "id_ed25519"));
+	return sandbox_masks_starts(name, "id_") && !strchr(name, '.') &&
+	       (sandbox_masks_starts(name, "id_rsa") || sandbox_masks_starts(name, "id_dsa") || sandbox_masks_starts(name, "id_ecdsa") ||
+		sandbox_masks_starts(name, "id_ed25519"));
 }
 
 static bool token_chars(const char *p, const char *end, size_t nr)
@@ -132,7 +132,7 @@ static bool is_exposed(const struct walk *w, const char *path)
 		const char *e = w->expose->item[i];
 		size_t n = strlen(e);
 		if (strcmp(e, "*") == 0 || strcmp(e, path) == 0 ||
-		    (n && starts(path, e) && (e[n - 1] == '/' || path[n] == '/')))
+		    (n && sandbox_masks_starts(path, e) && (e[n - 1] == '/' || path[n] == '/')))
 			return true;
 	}
 	return false;
@@ -149,7 +149,7 @@ static void add_mask(struct walk *w, const char *path, const char *why, struct b
 		return;
 	}
 	GROW(m->item, m->nr, m->cap);
-	m->item[m->nr] = (struct mask){ .path = xstrdup(path), .len = strlen(path), .why = why, .clean = text != NULL };
+	m->item[m->nr] = (struct mask){ .path = mem_strdup(path), .len = strlen(path), .why = why, .clean = text != NULL };
 	m->item[m->nr].tracked = !text && w->tracked && (tracked_has(w->tracked, path) || tracked_below(w->tracked, path));
 	if (text) {
 		m->item[m->nr].text = *text;
@@ -209,7 +209,7 @@ void masks_show(struct masks *m, const char *path, const char *why, struct buf *
 	if (masked_already(m, path))
 		return;
 	GROW(m->item, m->nr, m->cap);
-	m->item[m->nr++] = (struct mask){ .path = xstrdup(path), .len = strlen(path), .why = why, .clean = true, .quiet = true, .text = *text };
+	m->item[m->nr++] = (struct mask){ .path = mem_strdup(path), .len = strlen(path), .why = why, .clean = true, .quiet = true, .text = *text };
 	*text = BUF_INIT;
 }
 
@@ -218,7 +218,7 @@ void masks_hide(struct masks *m, const char *path)
 	if (masked_already(m, path))
 		return;
 	GROW(m->item, m->nr, m->cap);
-	m->item[m->nr++] = (struct mask){ .path = xstrdup(path), .len = strlen(path), .why = "on a file system of its own", .quiet = true };
+	m->item[m->nr++] = (struct mask){ .path = mem_strdup(path), .len = strlen(path), .why = "on a file system of its own", .quiet = true };
 }
 
 static const char without_credentials[] = "credentials taken out";
@@ -228,8 +228,8 @@ static void show_config(struct walk *w, int dir, const char *name)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	CLEANUP(buf_release) struct buf made = BUF_INIT;
-	CLEANUP(free_ptr) char *path = xasprintf("%s%s", buf_cstr(&w->path), name);
-	CLEANUP(free_ptr) char *git_dir = xasprintf("%s/%.*s", w->top, (int)(w->path.len ? w->path.len - 1 : 0), buf_cstr(&w->path));
+	CLEANUP(free_ptr) char *path = mem_printf("%s%s", buf_cstr(&w->path), name);
+	CLEANUP(free_ptr) char *git_dir = mem_printf("%s/%.*s", w->top, (int)(w->path.len ? w->path.len - 1 : 0), buf_cstr(&w->path));
 	struct git_shown how = w->shown ? *w->shown : (struct git_shown){ .programs = true };
 	const struct git_config_of of = { .git_dir = git_dir };
 	how.git_dir = git_dir;
@@ -259,7 +259,7 @@ static void clean_git_file(struct walk *w, int dir, const char *name)
 	}
 	if (!read_small(dir, name, &text) || !masks_clean_config(buf_cstr(&text), text.len, &clean))
 		return;
-	CLEANUP(free_ptr) char *path = xasprintf("%s%s", buf_cstr(&w->path), name);
+	CLEANUP(free_ptr) char *path = mem_printf("%s%s", buf_cstr(&w->path), name);
 	if (!masked_already(w->out, path))
 		add_mask(w, path, without_credentials, &clean);
 }
@@ -282,7 +282,7 @@ static void note_unreadable(struct walk *w, const char *path, const struct stat 
 
 static int walk_dir(struct walk *w, int fd, int depth, bool in_git);
 
-static int enter(struct walk *w, int dir, const char *name, int depth, bool in_git)
+static int sandbox_masks_enter(struct walk *w, int dir, const char *name, int depth, bool in_git)
 {
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0) /* unreadable to us is unreadable to the box, which is the same owner or less */
@@ -302,9 +302,9 @@ static int git_dir(struct walk *w, int fd, int depth)
 	static const char *const files[] = { "config", "config.worktree", "FETCH_HEAD", "credentials" };
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		clean_git_file(w, fd, files[i]);
-	if (enter(w, fd, "logs", depth, true) < 0 || enter(w, fd, "worktrees", depth, true) < 0)
+	if (sandbox_masks_enter(w, fd, "logs", depth, true) < 0 || sandbox_masks_enter(w, fd, "worktrees", depth, true) < 0)
 		return -1;
-	return enter(w, fd, "modules", depth, true);
+	return sandbox_masks_enter(w, fd, "modules", depth, true);
 }
 
 static int one_entry(struct walk *w, int dir, const struct dirent *e, int depth, bool in_git)
@@ -313,7 +313,7 @@ static int one_entry(struct walk *w, int dir, const struct dirent *e, int depth,
 	struct stat st;
 	if (in_git) {
 		if (e->d_type == DT_DIR && strcmp(name, "objects") != 0 && depth < DEPTH_MAX)
-			return enter(w, dir, name, depth, true);
+			return sandbox_masks_enter(w, dir, name, depth, true);
 		if (e->d_type == DT_REG &&
 		    (strncmp(name, "config", 6) == 0 || strcmp(name, "HEAD") == 0 || strcmp(name, "FETCH_HEAD") == 0))
 			clean_git_file(w, dir, name);
@@ -323,7 +323,7 @@ static int one_entry(struct walk *w, int dir, const struct dirent *e, int depth,
 		return 0;
 	if (strcmp(name, ".git") == 0)
 		strv_push_bytes(&w->out->git_at, buf_cstr(&w->path), w->path.len ? w->path.len - 1 : 0);
-	CLEANUP(free_ptr) char *path = xasprintf("%s%s", buf_cstr(&w->path), name);
+	CLEANUP(free_ptr) char *path = mem_printf("%s%s", buf_cstr(&w->path), name);
 	w->out->files++;
 	if (st.st_uid != w->owner) {
 		w->out->foreign++;
@@ -355,7 +355,7 @@ static int one_entry(struct walk *w, int dir, const struct dirent *e, int depth,
 		}
 		w->filled += filled;
 		w->closed += closed;
-		int rc = enter(w, dir, name, depth, false);
+		int rc = sandbox_masks_enter(w, dir, name, depth, false);
 		w->filled -= filled;
 		w->closed -= closed;
 		return rc;
@@ -405,7 +405,7 @@ int masks_git_dir(const char *dir, const char *at, const struct strv *expose, co
 		  struct err *err)
 {
 	struct walk w = { .out = out, .expose = expose, .top = dir, .shown = shown, .err = err };
-	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", dir, at);
+	CLEANUP(free_ptr) char *path = mem_printf("%s/%s", dir, at);
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	buf_printf(&w.path, "%s/", at);
 	int rc = fd < 0 ? err_sys(err, "cannot open '%s'", path) : git_dir(&w, fd, 1);

@@ -111,7 +111,7 @@ bool tracked_has(const struct tracked *t, const char *path)
 
 bool tracked_below(const struct tracked *t, const char *folder)
 {
-	CLEANUP(free_ptr) char *key = xasprintf("%s/", folder);
+	CLEANUP(free_ptr) char *key = mem_printf("%s/", folder);
 	size_t i = lower_bound(t, key), n = strlen(key);
 	return i < t->path.nr && strncmp(t->path.item[i], key, n) == 0;
 }

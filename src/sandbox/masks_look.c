@@ -30,15 +30,15 @@ struct look {
 	struct buf text;
 };
 
-static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
-static struct secrets *known; /* what the session holds */
+static pthread_mutex_t masks_look_mu = PTHREAD_MUTEX_INITIALIZER;
+static struct secrets *masks_look_known; /* what the session holds */
 
 void masks_values(struct secrets *s)
 {
-	pthread_mutex_lock(&mu);
-	struct secrets *old = known;
-	known = s;
-	pthread_mutex_unlock(&mu);
+	pthread_mutex_lock(&masks_look_mu);
+	struct secrets *old = masks_look_known;
+	masks_look_known = s;
+	pthread_mutex_unlock(&masks_look_mu);
 	secrets_free(&old);
 }
 
@@ -66,16 +66,16 @@ struct look *look_begin(int dir)
 	uint8_t salt[SALT + 1];
 	struct hash h;
 	CLEANUP(free_ptr) char *folder = paths_cache("look");
-	pthread_mutex_lock(&mu);
-	l->values = secrets_copy(known);
-	pthread_mutex_unlock(&mu);
+	pthread_mutex_lock(&masks_look_mu);
+	l->values = secrets_copy(masks_look_known);
+	pthread_mutex_unlock(&masks_look_mu);
 	salt_of_user(salt);
 	salt[SALT] = RULES;
 	secrets_fingerprint(l->values, salt, sizeof(salt), &h);
 	memcpy(l->tag.b, h.b, sizeof(l->tag.b));
 	l->now_s = clock_wall_us() / 1000000;
 	if (fstat(dir, &st) == 0 && dir_make(folder, 0700, &err) == 0) {
-		CLEANUP(free_ptr) char *path = xasprintf("%s/%" PRIx64 "-%" PRIx64, folder, (uint64_t)st.st_dev, (uint64_t)st.st_ino);
+		CLEANUP(free_ptr) char *path = mem_printf("%s/%" PRIx64 "-%" PRIx64, folder, (uint64_t)st.st_dev, (uint64_t)st.st_ino);
 		struct stat was;
 		if (stat(path, &was) == 0 && was.st_size > CACHE_MOST)
 			unlink(path);
@@ -112,12 +112,12 @@ bool look_filled(const char *name)
 	return false;
 }
 
-static int64_t ns(struct timespec t)
+static int64_t masks_look_ns(struct timespec t)
 {
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static enum verdict judge(struct look *l)
+static enum verdict masks_look_judge(struct look *l)
 {
 	const char *text = buf_cstr(&l->text);
 	size_t len = l->text.len;
@@ -128,7 +128,7 @@ static enum verdict judge(struct look *l)
 	return secrets_within(l->values, text, len) ? VALUE : CLEAN;
 }
 
-static bool read_text(struct look *l, int dir, const char *name)
+static bool masks_look_read_text(struct look *l, int dir, const char *name)
 {
 	struct err ignored = ERR_INIT;
 	CLEANUP(fd_close) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -140,7 +140,7 @@ static bool read_text(struct look *l, int dir, const char *name)
 const char *look_into(struct look *l, int dir, const char *name, const struct stat *st, bool tracked, bool filled)
 {
 	struct object_id kept;
-	const struct oid_key key = { st->st_dev, st->st_ino, (uint64_t)st->st_size, ns(st->st_mtim), ns(st->st_ctim) };
+	const struct oid_key key = { st->st_dev, st->st_ino, (uint64_t)st->st_size, masks_look_ns(st->st_mtim), masks_look_ns(st->st_ctim) };
 	enum verdict v;
 	if (!S_ISREG(st->st_mode) || !st->st_size)
 		return NULL;
@@ -150,13 +150,13 @@ const char *look_into(struct look *l, int dir, const char *name, const struct st
 	}
 	if (oid_cache_get(l->cache, &key, &kept) && !memcmp(kept.b + 1, l->tag.b + 1, sizeof(kept.b) - 1)) {
 		v = (enum verdict)kept.b[0];
-	} else if (l->bytes >= READ_MOST || !read_text(l, dir, name)) {
+	} else if (l->bytes >= READ_MOST || !masks_look_read_text(l, dir, name)) {
 		l->unread++;
 		return NULL;
 	} else {
 		l->bytes += (int64_t)l->text.len;
 		l->reread++;
-		v = judge(l);
+		v = masks_look_judge(l);
 		kept = l->tag;
 		kept.b[0] = (uint8_t)v;
 		/* one that has changed just now may change again without a new time */

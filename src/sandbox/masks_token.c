@@ -14,7 +14,7 @@ static const struct form {
 	uint8_t least, most; /* characters after the head */
 	uint8_t letters;
 	const char *what;
-} forms[] = {
+} masks_token_forms[] = {
 	{ "ghp_", 36, 255, ANY, "GitHub token" },
 	{ "gho_", 36, 255, ANY, "GitHub token" },
 	{ "ghs_", 36, 255, ANY, "GitHub token" },
@@ -44,13 +44,13 @@ static const struct form {
 
 enum { PAIRS = 1 << 16, DISTINCT = 10, KEY_AHEAD = 4096, KEY_RUN = 40, SECRET_RUN = 40 };
 
-static uint8_t begins[PAIRS]; /* by the first two bytes: a head can begin here */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static uint8_t masks_token_begins[PAIRS]; /* by the first two bytes: a head can begin here */
+static pthread_once_t masks_token_once = PTHREAD_ONCE_INIT;
 
-static void build(void)
+static void masks_token_build(void)
 {
-	for (size_t i = 0; i < ARRAY_LEN(forms); i++)
-		begins[(unsigned char)forms[i].head[0] << 8 | (unsigned char)forms[i].head[1]] = 1;
+	for (size_t i = 0; i < ARRAY_LEN(masks_token_forms); i++)
+		masks_token_begins[(unsigned char)masks_token_forms[i].head[0] << 8 | (unsigned char)masks_token_forms[i].head[1]] = 1;
 }
 
 static bool token_char(char c)
@@ -127,13 +127,13 @@ static bool form_at(const struct form *f, const char *text, size_t len, size_t a
 
 const char *masks_token_form(const char *text, size_t len)
 {
-	pthread_once(&once, build);
+	pthread_once(&masks_token_once, masks_token_build);
 	for (size_t i = 0; i + 2 <= len; i++) {
-		if (!begins[(unsigned char)text[i] << 8 | (unsigned char)text[i + 1]] || (i && token_char(text[i - 1])))
+		if (!masks_token_begins[(unsigned char)text[i] << 8 | (unsigned char)text[i + 1]] || (i && token_char(text[i - 1])))
 			continue;
-		for (size_t f = 0; f < ARRAY_LEN(forms); f++)
-			if (form_at(&forms[f], text, len, i))
-				return forms[f].what;
+		for (size_t f = 0; f < ARRAY_LEN(masks_token_forms); f++)
+			if (form_at(&masks_token_forms[f], text, len, i))
+				return masks_token_forms[f].what;
 	}
 	return NULL;
 }

@@ -59,11 +59,11 @@ struct mirror {
 
 enum { NEWS_MAX = 256 << 10, NEWS_WAIT_S = 30, PUT_LEAST = 16 << 10, PUT_MOST = 2 * BOX_FILE_MAX, PUTS = 64 };
 
-static struct mirror *mirrors;
+static struct mirror *mirror_mirrors;
 
 /* --- from a worker to the loop and back --- */
 
-static void on_answer(void *self, const char *out, size_t len, const struct err *err)
+static void mirror_on_answer(void *self, const char *out, size_t len, const struct err *err)
 {
 	struct mirror *m = self;
 	pthread_mutex_lock(&m->lock);
@@ -88,11 +88,11 @@ static void on_wake(void *self)
 		c->sent = true;
 	pthread_mutex_unlock(&m->lock);
 	if (c)
-		m->o.run(m->o.self, c->arg, c->in, c->len, on_answer, m);
+		m->o.run(m->o.self, c->arg, c->in, c->len, mirror_on_answer, m);
 }
 
 /* Appends the answer to @out, which may be NULL. */
-static int ask(struct mirror *m, const char *verb, const void *in, size_t len, struct buf *out, struct err *err)
+static int mirror_request(struct mirror *m, const char *verb, const void *in, size_t len, struct buf *out, struct err *err)
 {
 	char *const arg[] = { (char *)(uintptr_t)verb, m->far_root, NULL };
 	struct call c = { .arg = arg, .in = in, .len = len };
@@ -131,8 +131,8 @@ unsigned mirror_news(struct mirror *m, struct strv *words)
 	pthread_mutex_lock(&m->lock);
 	if (!m->over && m->news.known.len == 8) {
 		CLEANUP(buf_release) struct buf digest = BUF_INIT;
-		CLEANUP(free_ptr) char *since = xasprintf("%llu", (unsigned long long)m->news.newest);
-		CLEANUP(free_ptr) char *most = xasprintf("%d", NEWS_MAX);
+		CLEANUP(free_ptr) char *since = mem_printf("%llu", (unsigned long long)m->news.newest);
+		CLEANUP(free_ptr) char *most = mem_printf("%d", NEWS_MAX);
 		m->news.nr += m->news.nr == UINT_MAX ? 2 : 1; /* never 0 */
 		nr = m->news.nr;
 		news_end(m); /* whoever waits for an older one asks */
@@ -171,7 +171,7 @@ void mirror_stirred(struct mirror *m, unsigned nr)
 }
 
 /* With the lock: until the news of a command that has ended are here or will not come. One that still runs is not waited for. */
-static void wait_for_news(struct mirror *m)
+static void mirror_wait_for_news(struct mirror *m)
 {
 	struct timespec until;
 	int rc = clock_gettime(CLOCK_MONOTONIC, &until);
@@ -181,11 +181,11 @@ static void wait_for_news(struct mirror *m)
 }
 
 /* What is there is taken, or thrown away. */
-static bool take_news(struct mirror *m, bool ended, struct buf *out)
+static bool mirror_take_news(struct mirror *m, bool ended, struct buf *out)
 {
 	pthread_mutex_lock(&m->lock);
 	if (ended)
-		wait_for_news(m);
+		mirror_wait_for_news(m);
 	bool good = ended && m->news.state == NEWS_HERE && m->far.digest.len == 8 && !memcmp(m->news.digest, m->far.digest.data, 8);
 	if (good) {
 		*out = m->news.bytes;
@@ -232,7 +232,7 @@ void mirror_put(struct mirror *m, const char *path, struct buf *bytes)
 			put_drop(m, i);
 	if (mirror_put_pays(mine.len) && !m->over) {
 		GROW(m->puts.item, m->puts.nr, m->puts.cap);
-		m->puts.item[m->puts.nr++] = (struct mirror_put){ xstrdup(path), mine };
+		m->puts.item[m->puts.nr++] = (struct mirror_put){ mem_strdup(path), mine };
 		m->puts.bytes += mine.len;
 		mine = BUF_INIT;
 	}
@@ -255,13 +255,13 @@ static void take_puts(struct mirror *m, struct mirror_news *c)
 	m->puts.bytes = 0;
 	pthread_mutex_unlock(&m->lock);
 	mirror_ask_sums(c, item, nr, &in);
-	if (in.len && ask(m, "sum", in.data, in.len, &out, &none) == 0)
+	if (in.len && mirror_request(m, "sum", in.data, in.len, &out, &none) == 0)
 		mirror_take_sums(c, item, nr, &out);
 	puts_free(item, nr);
 }
 
 /* @m->far is new. */
-static void remember(struct mirror *m)
+static void mirror_remember(struct mirror *m)
 {
 	uint64_t newest = 0;
 	for (size_t i = 0; i < m->far.nr; i++)
@@ -276,7 +276,7 @@ static void remember(struct mirror *m)
 /* The program ends while a worker waits for a far side that does not answer: nobody turns the loop any more. */
 static void at_exit(void)
 {
-	for (struct mirror *m = mirrors; m; m = m->next)
+	for (struct mirror *m = mirror_mirrors; m; m = m->next)
 		mirror_over(m);
 }
 
@@ -286,8 +286,8 @@ struct mirror *mirror_new(const struct mirror_opts *o)
 	struct mirror *m = NEW(struct mirror);
 	if (!known)
 		known = atexit(at_exit) == 0;
-	*m = (struct mirror){ .next = mirrors, .loop = o->loop, .o = *o, .far_root = xstrdup(o->far_root) };
-	mirrors = m;
+	*m = (struct mirror){ .next = mirror_mirrors, .loop = o->loop, .o = *o, .far_root = mem_strdup(o->far_root) };
+	mirror_mirrors = m;
 	m->wake = loop_wake_new(o->loop, on_wake, m);
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_cond_init(&m->answered, NULL);
@@ -304,7 +304,7 @@ void mirror_over(struct mirror *m)
 	m->over = true;
 	news_end(m);
 	pthread_mutex_unlock(&m->lock);
-	on_answer(m, NULL, 0, &err);
+	mirror_on_answer(m, NULL, 0, &err);
 }
 
 void mirror_free(struct mirror **mp)
@@ -312,7 +312,7 @@ void mirror_free(struct mirror **mp)
 	struct mirror *m = take(mp);
 	if (!m)
 		return;
-	for (struct mirror **at = &mirrors; *at; at = &(*at)->next)
+	for (struct mirror **at = &mirror_mirrors; *at; at = &(*at)->next)
 		if (*at == m) {
 			*at = m->next;
 			break;
@@ -358,7 +358,7 @@ static int list_far(struct mirror *m, struct listing *out, bool *same, struct er
 	CLEANUP(buf_release) struct buf all = BUF_INIT;
 	size_t known = m->far.digest.len;
 	*same = false;
-	if (ask(m, "list", buf_cstr(&m->far.digest), known, &all, err) < 0)
+	if (mirror_request(m, "list", buf_cstr(&m->far.digest), known, &all, err) < 0)
 		return -1;
 	if (all.len < 8)
 		return err_set(err, ERR_PARSE, "the list of the box's files is cut");
@@ -391,7 +391,7 @@ static int parcel_send(struct parcel *p, struct err *err)
 	buf_u64le(&in, p->plan.len);
 	buf_append(&in, p->plan.data, p->plan.len);
 	buf_append(&in, p->contents.data, p->contents.len);
-	int rc = ask(p->m, "apply", in.data, in.len, NULL, err);
+	int rc = mirror_request(p->m, "apply", in.data, in.len, NULL, err);
 	plan_begin(&p->plan);
 	buf_reset(&p->contents);
 	p->nr = 0;
@@ -478,7 +478,7 @@ int mirror_push(struct mirror *m, struct err *err)
 		rc = parcel_send(&p, err);
 	if (rc == 0)
 		rc = list_far(m, &m->far, &same, err);
-	remember(m);
+	mirror_remember(m);
 	buf_release(&p.plan);
 	buf_release(&p.contents);
 	listing_release(&here);
@@ -488,7 +488,7 @@ int mirror_push(struct mirror *m, struct err *err)
 /* --- coming here --- */
 
 /* Fetches what @c wants yet, in pieces, into its contents. */
-static int fetch(struct mirror *m, struct mirror_news *c, struct err *err)
+static int mirror_fetch(struct mirror *m, struct mirror_news *c, struct err *err)
 {
 	for (size_t i = 0; i < c->nr_want;) {
 		if (c->want[i].whole) {
@@ -497,7 +497,7 @@ static int fetch(struct mirror *m, struct mirror_news *c, struct err *err)
 		}
 		CLEANUP(buf_release) struct buf in = BUF_INIT, out = BUF_INIT;
 		size_t end = mirror_ask(c, i, &in);
-		if (ask(m, "get", in.data, in.len, &out, err) < 0 || mirror_take(c, i, end, &out, err) < 0)
+		if (mirror_request(m, "get", in.data, in.len, &out, err) < 0 || mirror_take(c, i, end, &out, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -544,7 +544,7 @@ int mirror_pull(struct mirror *m, bool ended, struct err *err)
 	CLEANUP(fd_close) int root = open_here(m, err);
 	if (root < 0 || (m->torn && look_here(m, root, err) < 0))
 		return -1;
-	int rc = take_news(m, ended, &news) ? list_came(&news, &now, &same, &contents, err) : list_far(m, &now, &same, err);
+	int rc = mirror_take_news(m, ended, &news) ? list_came(&news, &now, &same, &contents, err) : list_far(m, &now, &same, err);
 	if (rc < 0 || same) {
 		listing_release(&now);
 		return rc;
@@ -554,7 +554,7 @@ int mirror_pull(struct mirror *m, bool ended, struct err *err)
 	rc = mirror_take_any(&c, contents.p, contents.left, err);
 	if (rc == 0) {
 		take_puts(m, &c);
-		rc = fetch(m, &c, err);
+		rc = mirror_fetch(m, &c, err);
 	}
 	if (rc == 0) {
 		mirror_plan(&c);
@@ -567,7 +567,7 @@ int mirror_pull(struct mirror *m, bool ended, struct err *err)
 		now = (struct listing){ 0 };
 	} else
 		buf_reset(&m->far.digest);
-	remember(m);
+	mirror_remember(m);
 	mirror_release(&c);
 	listing_release(&now);
 	return rc < 0 ? err_wrap(err, "cannot bring over what the box has changed") : 0;
@@ -577,7 +577,7 @@ int mirror_pull(struct mirror *m, bool ended, struct err *err)
 
 static char *under_path(const char *under, const char *path, size_t len)
 {
-	return *under ? xasprintf("%s/%.*s", under, (int)len, path) : xstrndup(path, len);
+	return *under ? mem_printf("%s/%.*s", under, (int)len, path) : mem_strndup(path, len);
 }
 
 static int send_plan(struct mirror *m, const char *under, const char *plan, size_t len, const int *fds, size_t nr_fds,
@@ -616,7 +616,7 @@ int mirror_apply(struct mirror *m, const char *under, const char *plan, size_t l
 {
 	CLEANUP(strv_release) struct strv paths = STRV_INIT;
 	CLEANUP(free_ptr) char *ws = path_join(folder_root(m->o.folder), "workspace");
-	CLEANUP(free_ptr) char *path = *under ? path_join(ws, under) : xstrdup(ws);
+	CLEANUP(free_ptr) char *path = *under ? path_join(ws, under) : mem_strdup(ws);
 	CLEANUP(fd_close) int root = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct listing now = { 0 };
 	bool same;
@@ -631,7 +631,7 @@ int mirror_apply(struct mirror *m, const char *under, const char *plan, size_t l
 		rc = list_far(m, &now, &same, err);
 	if (rc == 0)
 		listing_adopt(&m->far, &now, &paths); /* others may have changed meanwhile: they keep their old stamps */
-	remember(m);
+	mirror_remember(m);
 	listing_release(&now);
 	return rc;
 }

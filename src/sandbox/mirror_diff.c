@@ -39,9 +39,9 @@ static int by_order(const void *a, const void *b)
 }
 
 /* Is @path one of the sorted @item, or below one? */
-static bool concerned(char *const *item, size_t nr, const char *path)
+static bool mirror_diff_concerned(char *const *item, size_t nr, const char *path)
 {
-	CLEANUP(free_ptr) char *p = xstrdup(path);
+	CLEANUP(free_ptr) char *p = mem_strdup(path);
 	for (char *slash = p; slash; slash = strrchr(p, '/')) {
 		if (slash != p)
 			*slash = 0;
@@ -53,7 +53,7 @@ static bool concerned(char *const *item, size_t nr, const char *path)
 }
 
 /* In order, from both; -1: only in a, 1: only in b, 0: in both. */
-static int side(const struct listing *a, size_t i, const struct listing *b, size_t k)
+static int mirror_diff_side(const struct listing *a, size_t i, const struct listing *b, size_t k)
 {
 	if (i >= a->nr)
 		return 1;
@@ -63,7 +63,7 @@ static int side(const struct listing *a, size_t i, const struct listing *b, size
 	return rc < 0 ? -1 : rc > 0;
 }
 
-static bool same(const struct manifest_entry *a, const struct manifest_entry *b)
+static bool mirror_diff_same(const struct manifest_entry *a, const struct manifest_entry *b)
 {
 	if (a->kind != b->kind || a->mode != b->mode)
 		return false;
@@ -76,18 +76,18 @@ void listing_adopt(struct listing *far, struct listing *now, const struct strv *
 {
 	struct listing merged = { 0 };
 	struct err never = ERR_INIT;
-	char **sorted = paths->nr ? xmemdup(paths->item, paths->nr * sizeof(*sorted)) : NULL;
+	char **sorted = paths->nr ? mem_dup(paths->item, paths->nr * sizeof(*sorted)) : NULL;
 	bool differs = false;
 	if (sorted)
 		qsort(sorted, paths->nr, sizeof(*sorted), by_order);
 	for (size_t i = 0, k = 0; i < far->nr || k < now->nr;) {
-		int s = side(far, i, now, k);
+		int s = mirror_diff_side(far, i, now, k);
 		const struct manifest_entry *old = s <= 0 ? &far->item[i++] : NULL, *new = s >= 0 ? &now->item[k++] : NULL;
-		bool ours = sorted && concerned(sorted, paths->nr, new ? new->path : old->path);
+		bool ours = sorted && mirror_diff_concerned(sorted, paths->nr, new ? new->path : old->path);
 		const struct manifest_entry *e = ours ? new : old;
 		if (e)
 			manifest_put(&merged.bytes, e);
-		differs |= !ours && (!old || !new || !same(old, new));
+		differs |= !ours && (!old || !new || !mirror_diff_same(old, new));
 	}
 	free(sorted);
 	if (!differs)
@@ -99,9 +99,9 @@ void listing_adopt(struct listing *far, struct listing *now, const struct strv *
 
 /* --- what has changed --- */
 
-static const struct manifest_entry *find(const struct listing *l, const char *path, size_t len)
+static const struct manifest_entry *mirror_diff_find(const struct listing *l, const char *path, size_t len)
 {
-	CLEANUP(free_ptr) char *key = xstrndup(path, len);
+	CLEANUP(free_ptr) char *key = mem_strndup(path, len);
 	size_t lo = 0, hi = l->nr;
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
@@ -116,7 +116,7 @@ static const struct manifest_entry *find(const struct listing *l, const char *pa
 	return NULL;
 }
 
-static void open_up(struct mirror_news *c, const struct manifest_entry *dir)
+static void mirror_diff_open_up(struct mirror_news *c, const struct manifest_entry *dir)
 {
 	if (!dir || dir->kind != MANIFEST_DIR || (dir->mode & 0300) == 0300)
 		return;
@@ -124,30 +124,30 @@ static void open_up(struct mirror_news *c, const struct manifest_entry *dir)
 		strv_push(&c->opened, dir->path);
 }
 
-static void open_parent(struct mirror_news *c, const struct listing *old, const char *path)
+static void mirror_diff_open_parent(struct mirror_news *c, const struct listing *old, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	if (slash)
-		open_up(c, find(old, path, (size_t)(slash - path)));
+		mirror_diff_open_up(c, mirror_diff_find(old, path, (size_t)(slash - path)));
 }
 
-static void removed(struct mirror_news *c, const struct listing *old, const struct manifest_entry *e)
+static void mirror_diff_removed(struct mirror_news *c, const struct listing *old, const struct manifest_entry *e)
 {
 	const char *top = c->nr_removed ? c->removed[c->nr_removed - 1]->path : NULL;
 	size_t len = top ? strlen(top) : 0;
-	open_up(c, e);
+	mirror_diff_open_up(c, e);
 	if (top && strncmp(e->path, top, len) == 0 && e->path[len] == '/')
 		return;
-	open_parent(c, old, e->path);
+	mirror_diff_open_parent(c, old, e->path);
 	GROW(c->removed, c->nr_removed, c->cap_removed);
 	c->removed[c->nr_removed++] = e;
 }
 
-static void set(struct mirror_news *c, const struct listing *old, struct manifest_entry *e)
+static void mirror_diff_set(struct mirror_news *c, const struct listing *old, struct manifest_entry *e)
 {
 	if (e->kind == MANIFEST_OTHER)
 		return;
-	open_parent(c, old, e->path);
+	mirror_diff_open_parent(c, old, e->path);
 	GROW(c->set, c->nr_set, c->cap_set);
 	c->set[c->nr_set++] = e;
 	if (e->kind != MANIFEST_FILE)
@@ -160,15 +160,15 @@ void mirror_find(struct mirror_news *c, const struct listing *old, struct listin
 {
 	c->now = now;
 	for (size_t i = 0, k = 0; i < old->nr || k < now->nr;) {
-		int s = side(old, i, now, k);
+		int s = mirror_diff_side(old, i, now, k);
 		const struct manifest_entry *was = s <= 0 ? &old->item[i++] : NULL;
 		struct manifest_entry *is = s >= 0 ? &now->item[k++] : NULL;
-		if (was && is && same(was, is))
+		if (was && is && mirror_diff_same(was, is))
 			continue;
 		if (was && (!is || was->kind != is->kind))
-			removed(c, old, was);
+			mirror_diff_removed(c, old, was);
 		if (is)
-			set(c, old, is);
+			mirror_diff_set(c, old, is);
 	}
 }
 
@@ -189,7 +189,7 @@ size_t mirror_ask(const struct mirror_news *c, size_t i, struct buf *in)
 	return end;
 }
 
-static void stamp(struct mirror_news *c, struct want *w, const struct manifest_entry *is)
+static void mirror_diff_stamp(struct mirror_news *c, struct want *w, const struct manifest_entry *is)
 {
 	struct manifest_entry *e = w->e;
 	bool torn = is->size != w->size || (w->begun && is->mtime_ns != e->mtime_ns);
@@ -203,7 +203,7 @@ static void stamp(struct mirror_news *c, struct want *w, const struct manifest_e
 	w->begun = true;
 }
 
-static int keep(struct mirror_news *c, struct want *w, const char *bytes, uint64_t n, struct err *err)
+static int mirror_diff_keep(struct mirror_news *c, struct want *w, const char *bytes, uint64_t n, struct err *err)
 {
 	if (!w->got)
 		w->off = c->contents_len;
@@ -249,8 +249,8 @@ static int said_next(struct unpack *u, struct said *out, struct err *err)
 
 static int take_said(struct mirror_news *c, struct want *w, const struct said *s, struct err *err)
 {
-	stamp(c, w, &s->is);
-	return keep(c, w, s->bytes, s->len, err);
+	mirror_diff_stamp(c, w, &s->is);
+	return mirror_diff_keep(c, w, s->bytes, s->len, err);
 }
 
 int mirror_take(struct mirror_news *c, size_t i, size_t end, const struct buf *out, struct err *err)
@@ -289,7 +289,7 @@ int mirror_take_any(struct mirror_news *c, const char *bytes, size_t len, struct
 
 /* --- contents that were ours --- */
 
-static struct want *wanted(struct mirror_news *c, const struct mirror_put *p)
+static struct want *mirror_diff_wanted(struct mirror_news *c, const struct mirror_put *p)
 {
 	for (size_t i = 0; i < c->nr_want; i++) {
 		struct want *w = &c->want[i];
@@ -302,7 +302,7 @@ static struct want *wanted(struct mirror_news *c, const struct mirror_put *p)
 void mirror_ask_sums(struct mirror_news *c, const struct mirror_put *puts, size_t nr, struct buf *in)
 {
 	for (size_t i = 0; i < nr; i++)
-		if (wanted(c, &puts[i]))
+		if (mirror_diff_wanted(c, &puts[i]))
 			pack_str(in, puts[i].path);
 }
 
@@ -326,7 +326,7 @@ void mirror_take_sums(struct mirror_news *c, struct mirror_put *puts, size_t nr,
 	struct unpack u = { .p = buf_cstr(out), .left = out->len };
 	struct err none = ERR_INIT;
 	for (size_t i = 0; i < nr; i++) {
-		struct want *w = wanted(c, &puts[i]);
+		struct want *w = mirror_diff_wanted(c, &puts[i]);
 		struct manifest_entry is;
 		struct hash there, ours;
 		int rc = w ? sum_next(&u, &is, &there) : 0;
@@ -344,7 +344,7 @@ void mirror_take_sums(struct mirror_news *c, struct mirror_put *puts, size_t nr,
 
 /* --- the plan --- */
 
-static void add(struct mirror_news *c, enum plan_kind kind, const char *path, unsigned mode, const struct want *w, const char *target)
+static void mirror_diff_add(struct mirror_news *c, enum plan_kind kind, const char *path, unsigned mode, const struct want *w, const char *target)
 {
 	const struct plan_op op = { .kind = kind, .mode = mode & 01777, .path = path, .path_len = strlen(path),
 				    .off = w ? w->off : 0, .len = w ? w->got : 0, .target = target,
@@ -358,18 +358,18 @@ static void add_set(struct mirror_news *c, const struct manifest_entry *e, const
 	switch (e->kind) {
 	case MANIFEST_FILE:
 		if (!w->gone)
-			add(c, PLAN_FILE, e->path, e->mode, w, NULL);
+			mirror_diff_add(c, PLAN_FILE, e->path, e->mode, w, NULL);
 		break;
 	case MANIFEST_DIR:
-		add(c, PLAN_DIR, e->path, e->mode | 0700, NULL, NULL); /* its own mode comes last */
+		mirror_diff_add(c, PLAN_DIR, e->path, e->mode | 0700, NULL, NULL); /* its own mode comes last */
 		if ((e->mode & 0700) != 0700)
 			strv_push(&c->opened, e->path);
 		break;
 	case MANIFEST_LINK:
-		add(c, PLAN_SYMLINK, e->path, 0, NULL, e->target);
+		mirror_diff_add(c, PLAN_SYMLINK, e->path, 0, NULL, e->target);
 		break;
 	case MANIFEST_FIFO:
-		add(c, PLAN_FIFO, e->path, e->mode, NULL, NULL);
+		mirror_diff_add(c, PLAN_FIFO, e->path, e->mode, NULL, NULL);
 		break;
 	case MANIFEST_OTHER:
 		break;
@@ -380,16 +380,16 @@ void mirror_plan(struct mirror_news *c)
 {
 	plan_begin(&c->plan);
 	for (size_t i = 0; i < c->opened.nr; i++)
-		add(c, PLAN_CHMOD, c->opened.item[i], 0700, NULL, NULL);
+		mirror_diff_add(c, PLAN_CHMOD, c->opened.item[i], 0700, NULL, NULL);
 	for (size_t i = 0; i < c->nr_removed; i++)
-		add(c, PLAN_REMOVE, c->removed[i]->path, 0, NULL, NULL);
+		mirror_diff_add(c, PLAN_REMOVE, c->removed[i]->path, 0, NULL, NULL);
 	size_t next = 0;
 	for (size_t i = 0; i < c->nr_set; i++)
 		add_set(c, c->set[i], c->set[i]->kind == MANIFEST_FILE ? &c->want[next++] : NULL);
 	for (size_t i = c->opened.nr; i-- > 0;) {
-		const struct manifest_entry *e = find(c->now, c->opened.item[i], strlen(c->opened.item[i]));
+		const struct manifest_entry *e = mirror_diff_find(c->now, c->opened.item[i], strlen(c->opened.item[i]));
 		if (e && e->kind == MANIFEST_DIR)
-			add(c, PLAN_CHMOD, e->path, e->mode, NULL, NULL);
+			mirror_diff_add(c, PLAN_CHMOD, e->path, e->mode, NULL, NULL);
 	}
 }
 

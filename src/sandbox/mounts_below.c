@@ -10,10 +10,10 @@
 #include "sandbox/git_place.h"
 
 enum { FILES_MAX = 200000, MOUNTS_MAX = 256 };
-static const int64_t bytes_max = INT64_C(2) << 30;
+static const int64_t mounts_below_bytes_max = INT64_C(2) << 30;
 
 /* The kernel writes space, tab, newline and backslash as \ooo. */
-static void unescape(char *s)
+static void mounts_below_unescape(char *s)
 {
 	char *to = s;
 	for (; *s; s++) {
@@ -29,19 +29,19 @@ static void unescape(char *s)
 
 static bool is_small(const char *path)
 {
-	CLEANUP(free_ptr) char *top = xstrdup(path);
+	CLEANUP(free_ptr) char *top = mem_strdup(path);
 	char *const paths[] = { top, NULL };
 	FTS *f = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
 	const FTSENT *e;
 	int64_t files = 0, bytes = 0;
-	while (f && files <= FILES_MAX && bytes <= bytes_max && (e = fts_read(f))) {
+	while (f && files <= FILES_MAX && bytes <= mounts_below_bytes_max && (e = fts_read(f))) {
 		files++;
 		if (e->fts_info == FTS_F)
 			bytes += e->fts_statp->st_size;
 	}
 	if (f)
 		fts_close(f);
-	return f && files <= FILES_MAX && bytes <= bytes_max;
+	return f && files <= FILES_MAX && bytes <= mounts_below_bytes_max;
 }
 
 static bool known_above(const struct strv *v, const char *path)
@@ -75,7 +75,7 @@ void mounts_below(const char *dir, struct strv *copied, struct strv *left)
 		if (!end)
 			continue;
 		*end = 0;
-		unescape(at);
+		mounts_below_unescape(at);
 		if (!strncmp(at, dir, n) && at[n] == '/' && at[n + 1])
 			strv_push(&all, at + n + 1);
 	}
@@ -84,7 +84,7 @@ void mounts_below(const char *dir, struct strv *copied, struct strv *left)
 	if (all.nr)
 		qsort(all.item, all.nr, sizeof(*all.item), cmp_mounts);
 	for (size_t i = 0; i < all.nr; i++) {
-		CLEANUP(free_ptr) char *path = xasprintf("%s/%s", dir, all.item[i]);
+		CLEANUP(free_ptr) char *path = mem_printf("%s/%s", dir, all.item[i]);
 		struct stat st;
 		if (known_above(&seen, all.item[i]) || stat(path, &st) < 0)
 			continue;

@@ -11,7 +11,7 @@ static const struct {
 	const char *what;
 	const char *as;	 /* before the paths */
 	const char *fix; /* NULL: nothing helps */
-} kinds[] = {
+} notice_kinds[] = {
 	[NOTICE_MASKED] = { "masked", "", "sandbox option expose = { \"PATH\" } shows it" },
 	[NOTICE_CLEANED] = { "cleaned", "credentials of ", "sandbox option expose = { \"PATH\" } shows it as it is" },
 	[NOTICE_MOUNT] = { "mount", "what is mounted at ", "open the mounted directory as a repository of its own (repos)" },
@@ -21,24 +21,24 @@ static const struct {
 	[NOTICE_HISTORY] = { "history", "", "mask = { history = true } refuses to open such a repository" },
 	[NOTICE_SNAPSHOT] = { "snapshot", "", "'sandglass events' shows snapshot.failed" },
 };
-static const char *const places[] = { [NOTICE_SANDBOX] = "sandbox", [NOTICE_RECORDING] = "recording" };
+static const char *const notice_places[] = { [NOTICE_SANDBOX] = "sandbox", [NOTICE_RECORDING] = "recording" };
 
-static bool is_kind(const json_t *n, enum notice_kind kind)
+static bool notice_is_kind(const json_t *n, enum notice_kind kind)
 {
-	return !strcmp(json_str(n, "what", ""), kinds[kind].what);
+	return !strcmp(json_str(n, "what", ""), notice_kinds[kind].what);
 }
 
 static json_t *notice_like(json_t *list, enum notice_place in, enum notice_kind kind, const char *repo, const char *why)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		json_t *n = json_array_get(list, i);
-		if (is_kind(n, kind) && !strcmp(json_str(n, "not_in", ""), places[in]) && !strcmp(json_str(n, "repo", ""), repo) &&
+		if (notice_is_kind(n, kind) && !strcmp(json_str(n, "not_in", ""), notice_places[in]) && !strcmp(json_str(n, "repo", ""), repo) &&
 		    !strcmp(json_str(n, "why", ""), why))
 			return n;
 	}
 	json_t *n = json_object();
-	json_put_str(n, "not_in", places[in]);
-	json_put_str(n, "what", kinds[kind].what);
+	json_put_str(n, "not_in", notice_places[in]);
+	json_put_str(n, "what", notice_kinds[kind].what);
 	json_put_str(n, "repo", repo);
 	json_put_str(n, "why", why);
 	json_put(n, "paths", json_array());
@@ -58,7 +58,7 @@ void notice_add(json_t *list, enum notice_place in, enum notice_kind kind, const
 /* --- words --- */
 
 /* Without control characters and bytes that are not UTF-8. */
-static void put_plain(struct buf *out, const json_t *path)
+static void notice_put_plain(struct buf *out, const json_t *path)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	bool utf8 = json_is_string(path);
@@ -89,7 +89,7 @@ static void put_paths(struct buf *out, const json_t *n)
 	size_t i;
 	for (i = 0; i < json_array_size(paths) && i < NAMED; i++) {
 		buf_printf(out, "%s%s%s", i ? ", " : "", repo, *repo ? "/" : "");
-		put_plain(out, json_array_get(paths, i));
+		notice_put_plain(out, json_array_get(paths, i));
 	}
 	if (count > (int64_t)i)
 		buf_printf(out, "%s%lld more", i ? " and " : "", (long long)count - (long long)i);
@@ -99,9 +99,9 @@ static void notice_word(json_t *n)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	size_t k = 0;
-	while (k < ARRAY_LEN(kinds) && !is_kind(n, (enum notice_kind)k))
+	while (k < ARRAY_LEN(notice_kinds) && !notice_is_kind(n, (enum notice_kind)k))
 		k++;
-	if (k == ARRAY_LEN(kinds))
+	if (k == ARRAY_LEN(notice_kinds))
 		return;
 	const char *why = json_str(n, "why", "");
 	if (k == NOTICE_LAYOUT) {
@@ -111,15 +111,15 @@ static void notice_word(json_t *n)
 		buf_puts(&b, "hidden in this sandbox, but readable from git's history: ");
 		put_paths(&b, n);
 	} else {
-		buf_printf(&b, "not in this %s: %s", json_str(n, "not_in", ""), kinds[k].as);
+		buf_printf(&b, "not in this %s: %s", json_str(n, "not_in", ""), notice_kinds[k].as);
 		put_paths(&b, n);
 	}
 	bool paths = json_int(n, "count", 0) > 0;
 	if (*why)
 		buf_printf(&b, paths ? " (%s)" : "%s", why);
 	json_put_bytes(n, "text", b.data, b.len);
-	if (kinds[k].fix)
-		json_put_str(n, "fix", kinds[k].fix);
+	if (notice_kinds[k].fix)
+		json_put_str(n, "fix", notice_kinds[k].fix);
 }
 
 void notices_word(json_t *list)

@@ -47,7 +47,7 @@ static int own_place_open(const char *path, struct stat *st)
 	char full[PATH_MAX];
 	if (!realpath(path, full)) { /* not there yet: where it would be */
 		const char *slash = strrchr(path, '/');
-		CLEANUP(free_ptr) char *dir = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
+		CLEANUP(free_ptr) char *dir = slash ? mem_strndup(path, (size_t)(slash - path) + 1) : mem_strdup(".");
 		if (!realpath(dir, full))
 			return -1;
 	}

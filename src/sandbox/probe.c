@@ -30,7 +30,7 @@
 #include "base/paths.h"
 #include "loop/loop.h"
 
-static json_t *check(json_t *list, const char *name, bool ok, const char *value, const char *why, const char *fix)
+static json_t *probe_check(json_t *list, const char *name, bool ok, const char *value, const char *why, const char *fix)
 {
 	json_t *c = json_object();
 	json_put_str(c, "name", name);
@@ -77,7 +77,7 @@ static struct tried failed_at(int step)
 	return (struct tried){ .step = step, .sys = errno };
 }
 
-static bool put(const char *path, const char *text)
+static bool probe_put(const char *path, const char *text)
 {
 	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CLOEXEC);
 	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
@@ -97,10 +97,10 @@ static struct tried try_namespaces(void)
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
 		return failed_at(STEP_UNSHARE);
 	snprintf(map, sizeof(map), "%u %u 1", (unsigned)uid, (unsigned)uid);
-	if (!put("/proc/self/uid_map", map) || !put("/proc/self/setgroups", "deny"))
+	if (!probe_put("/proc/self/uid_map", map) || !probe_put("/proc/self/setgroups", "deny"))
 		return failed_at(STEP_MAP);
 	snprintf(map, sizeof(map), "%u %u 1", (unsigned)gid, (unsigned)gid);
-	if (!put("/proc/self/gid_map", map))
+	if (!probe_put("/proc/self/gid_map", map))
 		return failed_at(STEP_MAP);
 	if (mount("tmpfs", "/sys", "tmpfs", MS_NOSUID | MS_NODEV, NULL) < 0)
 		return failed_at(STEP_TMPFS);
@@ -140,7 +140,7 @@ static bool check_namespaces(json_t *list)
 		fix = "a kernel of 5.11 or later with the overlay module is needed";
 	snprintf(clone, sizeof(clone), "%s", t.step == 0 ? "yes, overlay" : "no");
 	snprintf(why, sizeof(why), "%s: %s", what[step], strerror(t.sys));
-	check(list, "namespaces", t.step == 0, clone, why, fix);
+	probe_check(list, "namespaces", t.step == 0, clone, why, fix);
 	return t.step == 0;
 }
 
@@ -180,9 +180,9 @@ static bool check_bwrap(json_t *list)
 	bool ok = sscanf(text, "bubblewrap %d.%d", &major, &minor) == 2 && (major > 0 || minor >= 8);
 	struct stat st;
 	if (ok && stat(path, &st) == 0 && (st.st_mode & S_ISUID))
-		check(list, "bubblewrap set-uid", false, path,
+		probe_check(list, "bubblewrap set-uid", false, path,
 		      "a set-uid bubblewrap adds privilege that boxes do not need", "chmod u-s");
-	check(list, "bubblewrap", ok, *text ? text : "not found", "version 0.8 or later is needed",
+	probe_check(list, "bubblewrap", ok, *text ? text : "not found", "version 0.8 or later is needed",
 	      "apt install bubblewrap");
 	return ok;
 }
@@ -192,7 +192,7 @@ static void check_landlock(json_t *list)
 	int abi = landlock_abi();
 	char text[32];
 	snprintf(text, sizeof(text), "ABI %d", abi > 0 ? abi : 0);
-	check(list, "landlock", abi >= 1, text,
+	probe_check(list, "landlock", abi >= 1, text,
 	      "the kernel has no landlock: commands have the mounts as their only wall", "boot with lsm=landlock,...");
 }
 
@@ -200,14 +200,14 @@ static void check_trace(json_t *list)
 {
 	uint32_t notify = SECCOMP_RET_USER_NOTIF;
 	bool can = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &notify) == 0;
-	check(list, "tracing", can, can ? "programs and connections of a box, by seccomp" : "no",
+	probe_check(list, "tracing", can, can ? "programs and connections of a box, by seccomp" : "no",
 	      "the kernel hands over no calls (seccomp user notification): with trace = \"exec\" nothing is seen, hold_exec refuses",
 	      "Linux 5.9 or later; in a container: --security-opt seccomp=unconfined");
 }
 
 static bool cgroup_writable(const char *dir)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("%s/sandglass-probe-%d", dir, (int)getpid());
+	CLEANUP(free_ptr) char *path = mem_printf("%s/sandglass-probe-%d", dir, (int)getpid());
 	bool ok = mkdir(path, 0755) == 0;
 	if (ok)
 		rmdir(path);
@@ -222,7 +222,7 @@ static bool check_cgroups(json_t *list)
 	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = 0;
 	v2 = strstr(text, "memory") && strstr(text, "pids") && cgroup_writable("/sys/fs/cgroup");
-	check(list, "cgroups", v1 || v2,
+	probe_check(list, "cgroups", v1 || v2,
 	      v1   ? "v1"
 	      : v2 ? "v2"
 		   : "none that we may write",
@@ -247,9 +247,9 @@ static struct tried try_idmap(void)
 	close(ready[1]);
 	bool held = holder > 0 && read(ready[0], &c, 1) == 1;
 	snprintf(path, sizeof(path), "/proc/%d/uid_map", (int)holder);
-	held = held && put(path, "0 524288 1");
+	held = held && probe_put(path, "0 524288 1");
 	snprintf(path, sizeof(path), "/proc/%d/gid_map", (int)holder);
-	held = held && put(path, "0 524288 1");
+	held = held && probe_put(path, "0 524288 1");
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)holder);
 	int ns = held ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	if (holder > 0) {
@@ -266,12 +266,12 @@ static struct tried try_idmap(void)
 static void check_root(json_t *list)
 {
 	if (geteuid() != 0) {
-		check(list, "runs as", true, "an ordinary user: boxes have your uid, mapped", NULL, NULL);
+		probe_check(list, "runs as", true, "an ordinary user: boxes have your uid, mapped", NULL, NULL);
 		return;
 	}
 	struct tried t = try_in_child(try_idmap);
-	check(list, "runs as", true, "root: boxes get a uid of their own", NULL, NULL);
-	check(list, "idmapped mounts", t.step == 0, t.step == 0 ? "yes" : "no",
+	probe_check(list, "runs as", true, "root: boxes get a uid of their own", NULL, NULL);
+	probe_check(list, "idmapped mounts", t.step == 0, t.step == 0 ? "yes" : "no",
 	      "a repository that belongs to somebody else is read only in the box",
 	      "a kernel of 5.19 or later and a file system that can");
 }
@@ -279,7 +279,7 @@ static void check_root(json_t *list)
 static void check_fanotify(json_t *list)
 {
 	int fd = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_REPORT_DFID_NAME, O_RDONLY);
-	check(list, "change hint", true, fd >= 0 ? "fanotify" : "inotify on the box's own folders", NULL, NULL);
+	probe_check(list, "change hint", true, fd >= 0 ? "fanotify" : "inotify on the box's own folders", NULL, NULL);
 	fd_close(&fd);
 }
 
@@ -298,14 +298,14 @@ static void check_sizes(json_t *list)
 	struct statfs fs;
 	char text[128], size[24];
 	CLEANUP(free_ptr) char *state = paths_state("");
-	CLEANUP(free_ptr) char *at = xstrdup(state);
+	CLEANUP(free_ptr) char *at = mem_strdup(state);
 	for (char *slash; access(at, F_OK) < 0 && (slash = strrchr(at, '/')) && slash != at;)
 		*slash = 0;
 	if (sysinfo(&si) == 0) {
 		long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 		size_words((uint64_t)si.totalram * si.mem_unit, size);
 		snprintf(text, sizeof(text), "%s, %ld %s", size, cpus, cpus == 1 ? "processor" : "processors");
-		check(list, "memory", (uint64_t)si.totalram * si.mem_unit >> 20 >= 512, text, "less than 512 MiB",
+		probe_check(list, "memory", (uint64_t)si.totalram * si.mem_unit >> 20 >= 512, text, "less than 512 MiB",
 		      NULL);
 	}
 	if (statvfs(at, &vfs) == 0 && statfs(at, &fs) == 0) {
@@ -313,7 +313,7 @@ static void check_sizes(json_t *list)
 		bool overlay = fs.f_type == OVERLAYFS_SUPER_MAGIC, nfs = fs.f_type == NFS_SUPER_MAGIC;
 		size_words((uint64_t)vfs.f_bavail * vfs.f_frsize, size);
 		snprintf(text, sizeof(text), "%.60s, %s free", at, size);
-		check(list, "state folder", !overlay && !nfs && mib >= 256, text,
+		probe_check(list, "state folder", !overlay && !nfs && mib >= 256, text,
 		      overlay ? "it lies on an overlay, which cannot be the upper of another"
 		      : nfs   ? "it lies on a network file system"
 			      : "less than 256 MiB",
@@ -326,7 +326,7 @@ json_t *probe_process(void)
 	json_t *out = json_object(), *list = json_array();
 	struct utsname u;
 	if (uname(&u) == 0)
-		check(list, "kernel", true, u.release, NULL, NULL);
+		probe_check(list, "kernel", true, u.release, NULL, NULL);
 	check_root(list);
 	bool spaces = check_namespaces(list), bwrap = check_bwrap(list), cgroups = check_cgroups(list);
 	check_landlock(list);
@@ -385,7 +385,7 @@ json_t *probe_tool_roots(void)
 		glob_t g;
 		if (in_home && (!home || !*home))
 			continue;
-		CLEANUP(free_ptr) char *pattern = xasprintf("%s%s", in_home ? home : "", places[i].pattern + in_home);
+		CLEANUP(free_ptr) char *pattern = mem_printf("%s%s", in_home ? home : "", places[i].pattern + in_home);
 		if (glob(pattern, GLOB_NOSORT, NULL, &g) != 0)
 			continue;
 		for (size_t n = 0; n < g.gl_pathc; n++) {

@@ -10,7 +10,7 @@
 #include "sandbox/process_reduced.h"
 #include "wire/launch.h"
 
-static struct process_box *of(struct box *b)
+static struct process_box *process_of(struct box *b)
 {
 	return CONTAINER_OF(b, struct process_box, b);
 }
@@ -46,23 +46,23 @@ void process_answer(struct loop *l, box_done_fn *done, void *self, json_t *resul
 	loop_defer(l, say_later, w);
 }
 
-static void refuse(struct process_box *p, box_done_fn *done, void *self, enum err_code code, const char *text)
+static void process_refuse(struct process_box *p, box_done_fn *done, void *self, enum err_code code, const char *text)
 {
 	struct err err = ERR_INIT;
 	err_set(&err, code, "%s", text);
 	process_answer(p->loop, done, self, NULL, &err);
 }
 
-static void say_dead(struct process_box *p, box_done_fn *done, void *self)
+static void process_say_dead(struct process_box *p, box_done_fn *done, void *self)
 {
-	refuse(p, done, self, ERR_CLOSED, p->cell && p->cell->why.code ? p->cell->why.text : "the box has died");
+	process_refuse(p, done, self, ERR_CLOSED, p->cell && p->cell->why.code ? p->cell->why.text : "the box has died");
 }
 
 /* --- runs --- */
 
-static struct run *run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
+static struct run *process_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
 {
-	struct process_box *p = of(b);
+	struct process_box *p = process_of(b);
 	CLEANUP(free_ptr) char *cwd = p->reduced ? folder_path(reduced_folder(p->reduced), o->cwd ? o->cwd : "/workspace") : NULL;
 	return guest_drive(p->loop, guest_of(p), &p->env, cwd, o, ops, self);
 }
@@ -76,7 +76,7 @@ struct ask {
 	json_t *cgroup;
 };
 
-static void on_frozen(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+static void process_on_frozen(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
 {
 	struct ask *a = self;
 	(void)fds;
@@ -100,28 +100,28 @@ static void call_cgroup(struct process_box *p, const char *verb, rpc_done_fn *do
 	launcher_call(launcher_current(), LAUNCH_CGROUP, body, NULL, 0, done, self);
 }
 
-static void killed(void *self, json_t *result, const struct err *err)
+static void process_killed(void *self, json_t *result, const struct err *err)
 {
 	(void)self; /* the runs tell of their ends */
 	(void)result;
 	(void)err;
 }
 
-static void box_kill(struct box *b)
+static void process_box_kill(struct box *b)
 {
 	struct process_box *p = CONTAINER_OF(b, struct process_box, b);
 	struct guest *g = p->reduced ? reduced_guest(p->reduced) : p->cell ? p->cell->guest : NULL;
 	if (g)
-		guest_kill_all(g, killed, NULL);
+		guest_kill_all(g, process_killed, NULL);
 }
 
-static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
+static void process_box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
 {
-	struct process_box *p = of(b);
+	struct process_box *p = process_of(b);
 	struct launcher *la = launcher_current();
 	struct guest *g = guest_of(p);
 	if (!g || !la) {
-		say_dead(p, done, self);
+		process_say_dead(p, done, self);
 		return;
 	}
 	p->frozen = frozen;
@@ -132,10 +132,10 @@ static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self
 	}
 	struct ask *a = NEW(struct ask);
 	*a = (struct ask){ .p = p, .done = done, .self = self };
-	call_cgroup(p, frozen ? "freeze" : "thaw", on_frozen, a);
+	call_cgroup(p, frozen ? "freeze" : "thaw", process_on_frozen, a);
 }
 
-static void thawed(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+static void process_thawed(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
 {
 	(void)self; /* a box that is gone: its runs tell */
 	(void)body;
@@ -145,44 +145,44 @@ static void thawed(void *self, json_t *body, int *fds, size_t nr, const struct e
 }
 
 /* The cgroup holds the guest, too. What the guest reads first when it wakes is to stop all the others. */
-static void box_hear(struct box *b)
+static void process_box_hear(struct box *b)
 {
-	struct process_box *p = of(b);
+	struct process_box *p = process_of(b);
 	struct launcher *la = launcher_current();
 	struct guest *g = guest_of(p);
 	if (!g || !la || !p->frozen || p->hears || !launcher_info(la)->freezer)
 		return;
 	p->hears = true;
-	guest_freeze(g, true, killed, NULL);
-	call_cgroup(p, "thaw", thawed, NULL);
+	guest_freeze(g, true, process_killed, NULL);
+	call_cgroup(p, "thaw", process_thawed, NULL);
 }
 
-static void box_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
+static void process_box_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
 {
-	struct process_box *p = of(b);
+	struct process_box *p = process_of(b);
 	struct guest *g = guest_of(p);
 	if (p->reduced)
-		refuse(p, done, self, ERR_UNSUPPORTED, "profile reduced has no network of its own to listen in");
+		process_refuse(p, done, self, ERR_UNSUPPORTED, "profile reduced has no network of its own to listen in");
 	else if (g)
 		guest_listen(g, port, done, self);
 	else
-		say_dead(p, done, self);
+		process_say_dead(p, done, self);
 }
 
-static void box_dial(struct box *b, uint16_t port, box_done_fn *done, void *self)
+static void process_box_dial(struct box *b, uint16_t port, box_done_fn *done, void *self)
 {
-	struct process_box *p = of(b);
+	struct process_box *p = process_of(b);
 	struct guest *g = guest_of(p);
 	if (p->reduced)
-		refuse(p, done, self, ERR_UNSUPPORTED, "profile reduced has no network of its own to connect to");
+		process_refuse(p, done, self, ERR_UNSUPPORTED, "profile reduced has no network of its own to connect to");
 	else if (g)
 		guest_dial(g, port, done, self);
 	else
-		say_dead(p, done, self);
+		process_say_dead(p, done, self);
 }
 
 /* What the kernel counts for the whole box stands over what the guest adds up. */
-static void on_ps(void *self, json_t *body, const struct err *err)
+static void process_on_ps(void *self, json_t *body, const struct err *err)
 {
 	struct ask *a = self;
 	(void)err;
@@ -207,16 +207,16 @@ static void on_cgroup_stats(void *self, json_t *body, int *fds, size_t nr, const
 	struct guest *g = guest_of(a->p);
 	a->cgroup = json_incref(body);
 	if (g && (!a->p->frozen || a->p->hears)) /* a frozen guest does not answer */
-		guest_ps(g, on_ps, a);
+		guest_ps(g, process_on_ps, a);
 	else
-		on_ps(a, NULL, err);
+		process_on_ps(a, NULL, err);
 }
 
-static void box_stats(struct box *b, box_done_fn *done, void *self)
+static void process_box_stats(struct box *b, box_done_fn *done, void *self)
 {
-	struct process_box *p = of(b);
+	struct process_box *p = process_of(b);
 	if (!guest_of(p) || !launcher_current()) {
-		say_dead(p, done, self);
+		process_say_dead(p, done, self);
 		return;
 	}
 	struct ask *a = NEW(struct ask);
@@ -233,11 +233,11 @@ static void on_oom(void *self, json_t *body, int *fds, size_t nr, const struct e
 	free(a);
 }
 
-static void box_oom(struct box *b, box_done_fn *done, void *self)
+static void process_box_oom(struct box *b, box_done_fn *done, void *self)
 {
-	struct process_box *p = of(b);
+	struct process_box *p = process_of(b);
 	if (!guest_of(p) || !launcher_current()) {
-		say_dead(p, done, self);
+		process_say_dead(p, done, self);
 		return;
 	}
 	struct ask *a = NEW(struct ask);
@@ -247,7 +247,7 @@ static void box_oom(struct box *b, box_done_fn *done, void *self)
 
 /* --- the end --- */
 
-static void on_closed(void *self, json_t *result, const struct err *err)
+static void process_on_closed(void *self, json_t *result, const struct err *err)
 {
 	struct ask *a = self;
 	process_box_free(a->p);
@@ -256,15 +256,15 @@ static void on_closed(void *self, json_t *result, const struct err *err)
 	free(a);
 }
 
-static void close_bare(void *self)
+static void process_close_bare(void *self)
 {
 	CLEANUP(json_release) json_t *empty = json_object();
-	on_closed(self, empty, NULL);
+	process_on_closed(self, empty, NULL);
 }
 
-static void box_close(struct box *b, box_done_fn *done, void *self)
+static void process_box_close(struct box *b, box_done_fn *done, void *self)
 {
-	struct process_box *p = of(b);
+	struct process_box *p = process_of(b);
 	if (p->refill)
 		process_refill(p);
 	struct cell *c = take(&p->cell);
@@ -272,11 +272,11 @@ static void box_close(struct box *b, box_done_fn *done, void *self)
 	*a = (struct ask){ .p = p, .done = done, .self = self };
 	p->dead = true;
 	if (p->reduced)
-		reduced_close(p->reduced, on_closed, a);
+		reduced_close(p->reduced, process_on_closed, a);
 	else if (c)
-		cell_close(c, on_closed, a);
+		cell_close(c, process_on_closed, a);
 	else
-		loop_defer(p->loop, close_bare, a);
+		loop_defer(p->loop, process_close_bare, a);
 }
 
 int process_box_guest_pid(const struct box *b)
@@ -298,8 +298,8 @@ const struct driver driver_process = {
 		CAP_DIAL | CAP_PREPARE | CAP_WATCH | CAP_TRACE | CAP_SHELL,
 	.probe = probe_process,
 	.open = process_open,
-	.close = box_close,
-	.run_prepare = run_prepare,
+	.close = process_box_close,
+	.run_prepare = process_run_prepare,
 	.run_go = guest_drive_go,
 	.run_stdin = guest_drive_stdin,
 	.run_stdin_queued = guest_drive_stdin_queued,
@@ -313,12 +313,12 @@ const struct driver driver_process = {
 	.write = process_write,
 	.list = process_list,
 	.stat = process_stat,
-	.kill = box_kill,
-	.freeze = box_freeze,
-	.hear = box_hear,
-	.listen = box_listen,
-	.dial = box_dial,
-	.stats = box_stats,
-	.oom = box_oom,
+	.kill = process_box_kill,
+	.freeze = process_box_freeze,
+	.hear = process_box_hear,
+	.listen = process_box_listen,
+	.dial = process_box_dial,
+	.stats = process_box_stats,
+	.oom = process_box_oom,
 	.tree = &process_tree,
 };

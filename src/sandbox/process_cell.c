@@ -32,7 +32,7 @@ char *cell_key(const struct cell_spec *s)
 static void close_finish(struct cell *c);
 
 /* It could not be started, or it has died. Said once, and only when nobody has asked for its end. */
-static void fail(struct cell *c, const struct err *err)
+static void process_cell_fail(struct cell *c, const struct err *err)
 {
 	if (c->gone)
 		return;
@@ -42,7 +42,7 @@ static void fail(struct cell *c, const struct err *err)
 		c->ops->on_gone(c->self, &c->why);
 }
 
-static void maybe_ready(struct cell *c)
+static void process_cell_maybe_ready(struct cell *c)
 {
 	if (c->gone || c->ready || !c->keeper_pid || !c->started || !c->guest || !guest_info(c->guest))
 		return;
@@ -60,7 +60,7 @@ static void keeper_closed(void *self, const struct err *err)
 	rpc_free(&c->keeper);
 	(void)err;
 	err_set(&why, ERR_CLOSED, "the keeper of the box has died");
-	fail(c, &why);
+	process_cell_fail(c, &why);
 }
 
 static void keeper_other(void *self, unsigned type, json_t *body)
@@ -71,7 +71,7 @@ static void keeper_other(void *self, unsigned type, json_t *body)
 			  (int)json_int(body, "code", 0), (int)json_int(body, "signal", 0));
 }
 
-static void ahead(void *self, json_t *result, const struct err *err)
+static void process_cell_ahead(void *self, json_t *result, const struct err *err)
 {
 	struct cell *c = self;
 	c->warm = true;
@@ -83,13 +83,13 @@ static void ahead(void *self, json_t *result, const struct err *err)
 /* What does not change with the workspace needs not wait for it: the guest finds this when it starts. */
 static void confine_ahead(struct cell *c)
 {
-	struct guest_rule *extra = xcalloc(c->roots.nr + 1, sizeof(*extra));
+	struct guest_rule *extra = mem_calloc(c->roots.nr + 1, sizeof(*extra));
 	for (size_t i = 0; i < c->roots.nr; i++)
 		extra[i] = (struct guest_rule){ .path = c->roots.item[i], .access = GUEST_READ | GUEST_EXEC };
 	struct guest_attach a = {
 		.extra = extra, .nr_extra = c->roots.nr, .unconfined_ok = true, .part = ATTACH_AHEAD
 	};
-	guest_attach(c->guest, &a, ahead, c);
+	guest_attach(c->guest, &a, process_cell_ahead, c);
 	free(extra);
 }
 
@@ -99,10 +99,10 @@ static void guest_ready(void *self, const struct guest_info *info)
 	struct err why = ERR_INIT;
 	if (!info->init) {
 		err_set(&why, ERR_DENIED, "the guest is not alone in a process namespace of its own");
-		fail(c, &why);
+		process_cell_fail(c, &why);
 		return;
 	}
-	maybe_ready(c);
+	process_cell_maybe_ready(c);
 }
 
 static void guest_gone(void *self, const struct err *err)
@@ -113,7 +113,7 @@ static void guest_gone(void *self, const struct err *err)
 	if (c->start) /* bubblewrap has failed: the keeper's answer says why */
 		return;
 	err_set(&why, ERR_CLOSED, "the box has died: %.300s", err->text);
-	fail(c, &why);
+	process_cell_fail(c, &why);
 }
 
 static void keeper_exited(void *self, int code, int signal)
@@ -128,24 +128,24 @@ static void keeper_exited(void *self, int code, int signal)
 
 /* --- starting --- */
 
-static void on_started(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+static void process_cell_on_started(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
 {
 	struct cell *c = self;
 	json_release(&c->start);
 	if (!body || nr != 1) {
 		struct err odd = ERR_INIT;
 		err_set(&odd, ERR_PARSE, "the keeper gave no pidfd");
-		fail(c, err ? err : &odd);
+		process_cell_fail(c, err ? err : &odd);
 		return;
 	}
 	c->guest_pidfd = fds[0];
 	fds[0] = -1;
 	c->started = true;
 	json_put_int(c->info, "guest_pid", json_int(body, "pid", 0));
-	maybe_ready(c);
+	process_cell_maybe_ready(c);
 }
 
-static void put_env(json_t *start, const json_t *roots)
+static void process_cell_put_env(json_t *start, const json_t *roots)
 {
 	static const char *const base[] = { "HOME=/home/agent", "USER=agent",	"LOGNAME=agent", "SHELL=/bin/sh",
 					    "TERM=dumb",	"LANG=C.UTF-8", "TMPDIR=/tmp" };
@@ -165,14 +165,14 @@ static void put_env(json_t *start, const json_t *roots)
 }
 
 /* The launcher has opened guest and roots (or says that we may do it by path). */
-static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+static void process_cell_on_trees(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
 {
 	struct cell *c = self;
 	json_t *roots = json_object_get(c->start, "roots");
 	size_t used = 0;
 	if (!body) {
 		json_release(&c->start);
-		fail(c, err);
+		process_cell_fail(c, err);
 		return;
 	}
 	const json_t *trees = json_object_get(body, "trees");
@@ -186,7 +186,7 @@ static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct
 	}
 	if (!c->keeper)
 		return;
-	rpc_call(c->keeper, KEEPER_START, c->start, fds, nr, on_started, c);
+	rpc_call(c->keeper, KEEPER_START, c->start, fds, nr, process_cell_on_started, c);
 	for (size_t i = 0; i < nr; i++)
 		fds[i] = -1;
 	c->sent = true;
@@ -224,11 +224,11 @@ static void ask_for_trees(struct cell *c, const struct cell_spec *s)
 	json_put_str(c->start, "hostname", "sandbox");
 	json_put_int(c->start, "tmp_bytes", TMP_BYTES);
 	json_put_int(c->start, "shm_bytes", SHM_BYTES);
-	put_env(c->start, roots);
+	process_cell_put_env(c->start, roots);
 	json_put_int(want, "uid", info->uid);
 	json_put_int(want, "gid", info->gid);
 	json_put(want, "trees", trees);
-	launcher_call(c->launcher, LAUNCH_TREES, want, NULL, 0, on_trees, c);
+	launcher_call(c->launcher, LAUNCH_TREES, want, NULL, 0, process_cell_on_trees, c);
 }
 
 static void on_keeper(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
@@ -241,7 +241,7 @@ static void on_keeper(void *self, json_t *body, int *fds, size_t nr, const struc
 	struct err odd = ERR_INIT;
 	if (!body || nr != 4) {
 		err_set(&odd, ERR_PARSE, "the launcher gave no channels to a keeper");
-		fail(c, err ? err : &odd);
+		process_cell_fail(c, err ? err : &odd);
 		return;
 	}
 	c->keeper_pid = (int)json_int(body, "pid", 0);
@@ -257,13 +257,13 @@ static void on_keeper(void *self, json_t *body, int *fds, size_t nr, const struc
 	confine_ahead(c);
 }
 
-static int filters(const struct launcher_info *info, int fds[SECCOMP_PROGRAMS], struct err *err)
+static int process_cell_filters(const struct launcher_info *info, int fds[SECCOMP_PROGRAMS], struct err *err)
 {
 	bool bounded = strcmp(info->cgroup, "none") != 0;
 	return seccomp_memfds(bounded ? 0 : SECCOMP_NO_SHARED_MEMORY, fds, err);
 }
 
-static json_t *owner(const struct launcher_info *info)
+static json_t *process_cell_owner(const struct launcher_info *info)
 {
 	json_t *body = json_object();
 	json_put_int(body, "uid", info->uid);
@@ -275,18 +275,18 @@ void cell_ahead(struct launcher *la)
 {
 	int fds[SECCOMP_PROGRAMS];
 	struct err err = ERR_INIT;
-	CLEANUP(json_release) json_t *body = owner(launcher_info(la));
-	if (filters(launcher_info(la), fds, &err) == 0)
+	CLEANUP(json_release) json_t *body = process_cell_owner(launcher_info(la));
+	if (process_cell_filters(launcher_info(la), fds, &err) == 0)
 		launcher_call(la, LAUNCH_SPARE, body, fds, SECCOMP_PROGRAMS, NULL, NULL);
 }
 
 static int ask_for_keeper(struct cell *c, const struct cell_spec *s, struct err *err)
 {
 	const struct launcher_info *info = launcher_info(c->launcher);
-	CLEANUP(json_release) json_t *body = owner(info);
+	CLEANUP(json_release) json_t *body = process_cell_owner(info);
 	json_t *limits = json_object();
 	int fds[SECCOMP_PROGRAMS];
-	if (filters(info, fds, err) < 0)
+	if (process_cell_filters(info, fds, err) < 0)
 		return -1;
 	json_put_int(limits, "mem_bytes", s->limits.mem_bytes);
 	json_put_int(limits, "cpu_milli", s->limits.cpu_milli);
@@ -297,12 +297,12 @@ static int ask_for_keeper(struct cell *c, const struct cell_spec *s, struct err 
 	return 0;
 }
 
-static void fail_deferred(void *self)
+static void process_cell_fail_deferred(void *self)
 {
 	struct cell *c = self;
 	struct err why = c->why;
 	c->gone = false;
-	fail(c, &why);
+	process_cell_fail(c, &why);
 }
 
 struct cell *cell_new(struct loop *l, struct launcher *la, const struct cell_spec *s, const struct cell_ops *ops,
@@ -320,7 +320,7 @@ struct cell *cell_new(struct loop *l, struct launcher *la, const struct cell_spe
 	c->box = launcher_next_box(la);
 	if (ask_for_keeper(c, s, &c->why) < 0) {
 		c->gone = true;
-		loop_defer(l, fail_deferred, c);
+		loop_defer(l, process_cell_fail_deferred, c);
 		return c;
 	}
 	ask_for_trees(c, s);
@@ -384,7 +384,7 @@ static void namespace_empty(void *self, int fd, unsigned events)
 	close_finish(c);
 }
 
-static void close_late(void *self)
+static void process_cell_close_late(void *self)
 {
 	struct cell *c = self;
 	log_warn("box %llu: something of it does not end", (unsigned long long)c->box);
@@ -405,7 +405,7 @@ void cell_close(struct cell *c, box_done_fn *done, void *self)
 	stage_free(&c->stage); /* not later: the folder that it lies in may go next */
 	guest_free(&c->guest); /* kills everything below it and ends */
 	rpc_free(&c->keeper);  /* the keeper ends, and with it bubblewrap */
-	c->late = loop_timer_new(c->loop, close_late, c);
+	c->late = loop_timer_new(c->loop, process_cell_close_late, c);
 	loop_timer_set(c->late, CLOSE_MS, 0);
 	if (c->guest_pidfd >= 0)
 		c->watch = loop_fd_new(c->loop, c->guest_pidfd, LOOP_READ, namespace_empty, c);

@@ -23,14 +23,14 @@ struct file_ask {
 	struct err err;
 };
 
-static struct file_ask *ask_new(struct process_box *p, box_done_fn *done, void *self)
+static struct file_ask *process_files_ask_new(struct process_box *p, box_done_fn *done, void *self)
 {
 	struct file_ask *a = NEW(struct file_ask);
 	*a = (struct file_ask){ .p = p, .done = done, .self = self, .fd = -1 };
 	return a;
 }
 
-static void ask_end(void *self)
+static void process_files_ask_end(void *self)
 {
 	struct file_ask *a = self;
 	a->done(a->self, a->err.code ? NULL : a->result, a->err.code ? &a->err : NULL);
@@ -75,16 +75,16 @@ static void on_file(void *self, json_t *body, int *fds, size_t nr, const struct 
 			a->err = *err;
 		else
 			err_set(&a->err, ERR_PARSE, "the keeper gave no file");
-		ask_end(a);
+		process_files_ask_end(a);
 		return;
 	}
 	a->fd = fds[0];
 	fds[0] = -1;
 	a->result = json_deep_copy(body);
-	loop_job_run(a->p->loop, read_content, ask_end, a);
+	loop_job_run(a->p->loop, read_content, process_files_ask_end, a);
 }
 
-static void on_answer(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+static void process_files_on_answer(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
 {
 	struct file_ask *a = self;
 	(void)fds;
@@ -92,17 +92,17 @@ static void on_answer(void *self, json_t *body, int *fds, size_t nr, const struc
 	a->result = json_incref(body);
 	if (!body)
 		a->err = *err;
-	ask_end(a);
+	process_files_ask_end(a);
 }
 
 /* Paths are absolute or relative to /workspace. */
-static void put_path(json_t *body, const char *path)
+static void process_files_put_path(json_t *body, const char *path)
 {
-	CLEANUP(free_ptr) char *full = *path == '/' ? xstrdup(path) : xasprintf("/workspace/%s", path);
+	CLEANUP(free_ptr) char *full = *path == '/' ? mem_strdup(path) : mem_printf("/workspace/%s", path);
 	json_put_bytes(body, "path", full, strlen(full));
 }
 
-static void look(struct box *b, const char *path, const char *as, size_t max, box_done_fn *done, void *self)
+static void process_files_look(struct box *b, const char *path, const char *as, size_t max, box_done_fn *done, void *self)
 {
 	struct process_box *p = CONTAINER_OF(b, struct process_box, b);
 	if (p->reduced) {
@@ -115,27 +115,27 @@ static void look(struct box *b, const char *path, const char *as, size_t max, bo
 		process_answer(p->loop, done, self, NULL, &err);
 		return;
 	}
-	struct file_ask *a = ask_new(p, done, self);
+	struct file_ask *a = process_files_ask_new(p, done, self);
 	CLEANUP(json_release) json_t *body = json_object();
 	a->max = max;
-	put_path(body, path);
+	process_files_put_path(body, path);
 	json_put_str(body, "as", as);
-	rpc_call(p->cell->keeper, KEEPER_LOOK, body, NULL, 0, strcmp(as, "file") == 0 ? on_file : on_answer, a);
+	rpc_call(p->cell->keeper, KEEPER_LOOK, body, NULL, 0, strcmp(as, "file") == 0 ? on_file : process_files_on_answer, a);
 }
 
 void process_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self)
 {
-	look(b, path, "file", max, done, self);
+	process_files_look(b, path, "file", max, done, self);
 }
 
 void process_list(struct box *b, const char *path, box_done_fn *done, void *self)
 {
-	look(b, path, "dir", 0, done, self);
+	process_files_look(b, path, "dir", 0, done, self);
 }
 
 void process_stat(struct box *b, const char *path, box_done_fn *done, void *self)
 {
-	look(b, path, "stat", 0, done, self);
+	process_files_look(b, path, "stat", 0, done, self);
 }
 
 void process_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done,
@@ -161,7 +161,7 @@ void process_write(struct box *b, const char *path, const void *data, size_t len
 		return;
 	}
 	CLEANUP(json_release) json_t *body = json_object();
-	put_path(body, path);
+	process_files_put_path(body, path);
 	json_put_int(body, "mode", mode);
-	rpc_call(p->cell->keeper, KEEPER_WRITE, body, &fd, 1, on_answer, ask_new(p, done, self));
+	rpc_call(p->cell->keeper, KEEPER_WRITE, body, &fd, 1, process_files_on_answer, process_files_ask_new(p, done, self));
 }

@@ -22,24 +22,24 @@ enum { REFILL_MS = 10 };
 /* --- what is wanted --- */
 
 /* The folder below the box's state that holds a layer's upper. */
-static char *state_of(const struct process_box *p, const struct layer *l)
+static char *process_open_state_of(const struct process_box *p, const struct layer *l)
 {
 	if (strcmp(l->name, ":home") == 0)
 		return path_join(p->state_dir, STATE_HOME);
 	if (!*l->name)
 		return path_join(p->state_dir, STATE_WORKSPACE);
-	return xasprintf("%s/repo-%s", p->state_dir, l->name);
+	return mem_printf("%s/repo-%s", p->state_dir, l->name);
 }
 
 static void take_layers(struct process_box *p, const struct box_opts *o)
 {
 	const json_t *lowers = json_object_get(o->driver, "lowers");
 	layers_take(&p->layers, o);
-	p->want = xcalloc(p->layers.nr, sizeof(*p->want));
+	p->want = mem_calloc(p->layers.nr, sizeof(*p->want));
 	for (size_t i = 0; i < p->layers.nr; i++) {
 		const struct layer *l = &p->layers.item[i];
 		struct layer_want *w = &p->want[i];
-		w->state = state_of(p, l);
+		w->state = process_open_state_of(p, l);
 		if (!json_get_argv(json_object_get(lowers, l->name), &w->lowers))
 			strv_release(&w->lowers);
 	}
@@ -55,7 +55,7 @@ void process_spec(const struct process_box *p, struct cell_spec *out)
 
 /* --- the end of opening, one way or the other --- */
 
-static void opened(struct process_box *p, json_t *result, const struct err *err)
+static void process_open_opened(struct process_box *p, json_t *result, const struct err *err)
 {
 	box_done_fn *done = take(&p->opened);
 	if (done)
@@ -68,7 +68,7 @@ static void failed_closed(void *self, json_t *result, const struct err *err)
 	struct process_box *p = self;
 	(void)result;
 	(void)err;
-	opened(p, NULL, &p->failed);
+	process_open_opened(p, NULL, &p->failed);
 	process_box_free(p);
 }
 
@@ -104,19 +104,19 @@ json_t *process_describe(const struct process_box *p)
 	return r;
 }
 
-static void ignore(void *self, json_t *result, const struct err *err)
+static void process_open_ignore(void *self, json_t *result, const struct err *err)
 {
 	(void)self;
 	(void)result;
 	(void)err;
 }
 
-static void wall_time(void *self)
+static void process_open_wall_time(void *self)
 {
 	struct process_box *p = self;
 	struct guest *g = p->reduced ? reduced_guest(p->reduced) : p->cell ? p->cell->guest : NULL;
 	if (g)
-		guest_kill_all(g, ignore, NULL); /* the runs end by signal; the box stays for a look */
+		guest_kill_all(g, process_open_ignore, NULL); /* the runs end by signal; the box stays for a look */
 }
 
 void process_refill(void *self)
@@ -126,7 +126,7 @@ void process_refill(void *self)
 	loop_timer_free(&p->refill);
 	if (p->dead || !p->cell)
 		return;
-	CLEANUP(free_ptr) char *parent = xasprintf("%.*s", (int)(strrchr(p->state_dir, '/') - p->state_dir), p->state_dir);
+	CLEANUP(free_ptr) char *parent = mem_printf("%.*s", (int)(strrchr(p->state_dir, '/') - p->state_dir), p->state_dir);
 	process_spec(p, &spec);
 	pool_refill(p->loop, p->cell->launcher, &spec, parent);
 }
@@ -136,17 +136,17 @@ void process_opened(struct process_box *p, json_t *result)
 	p->open = true;
 	p->b.profile = p->profile;
 	if (p->limits.wall_us > 0) {
-		p->wall = loop_timer_new(p->loop, wall_time, p);
+		p->wall = loop_timer_new(p->loop, process_open_wall_time, p);
 		loop_timer_set(p->wall, (uint64_t)(p->limits.wall_us / 1000), 0);
 	}
-	opened(p, result, NULL);
+	process_open_opened(p, result, NULL);
 	if (p->cell) { /* only now, and not at once: starting the next one would compete with what this one is opened for */
 		p->refill = loop_timer_new(p->loop, process_refill, p);
 		loop_timer_set(p->refill, REFILL_MS, 0);
 	}
 }
 
-static bool in_memory(const struct process_box *p)
+static bool process_open_in_memory(const struct process_box *p)
 {
 	bool overlay = false;
 	for (size_t i = 0; i < p->layers.nr; i++)
@@ -154,7 +154,7 @@ static bool in_memory(const struct process_box *p)
 	return overlay && keeper_upper_unfit(p->state_dir);
 }
 
-static void on_confined(void *self, json_t *body, const struct err *err)
+static void process_open_on_confined(void *self, json_t *body, const struct err *err)
 {
 	struct process_box *p = self;
 	if (!body) {
@@ -171,7 +171,7 @@ static void on_confined(void *self, json_t *body, const struct err *err)
 		if (p->want[i].copy)
 			json_array_append_new(unmapped, json_bytes_z(p->layers.item[i].host_dir));
 	json_t *lacks = profile_lacks(profile, info, abi);
-	if (in_memory(p))
+	if (process_open_in_memory(p))
 		json_array_append_new(lacks, json_string("the state directory is on an overlay or a network file system: what the sandbox writes "
 							 "is in memory and lost if sandglass is killed"));
 	json_put(r, "lacks", lacks);
@@ -186,11 +186,11 @@ static void on_confined(void *self, json_t *body, const struct err *err)
 }
 
 /* Opens the landlock rules: what the cell has not opened yet. */
-static void confine(struct process_box *p)
+static void process_open_confine(struct process_box *p)
 {
 	const struct launcher_info *info = launcher_info(p->cell->launcher);
 	enum profile profile = profile_of(info, guest_info(p->cell->guest)->landlock);
-	struct guest_rule *extra = xcalloc(p->roots.nr + 1, sizeof(*extra));
+	struct guest_rule *extra = mem_calloc(p->roots.nr + 1, sizeof(*extra));
 	for (size_t i = 0; i < p->roots.nr; i++)
 		extra[i] = (struct guest_rule){ .path = p->roots.item[i], .access = GUEST_READ | GUEST_EXEC };
 	struct guest_attach a = { .extra = extra,
@@ -198,7 +198,7 @@ static void confine(struct process_box *p)
 				  .unconfined_ok = true,
 				  .part = ATTACH_REST,
 				  .limits = profile_rlimits(profile, &p->limits) };
-	guest_attach(p->cell->guest, &a, on_confined, p);
+	guest_attach(p->cell->guest, &a, process_open_on_confined, p);
 	free(extra);
 }
 
@@ -212,10 +212,10 @@ static void maybe_confine(struct process_box *p)
 	if (!p->cell->guest)
 		open_failed(p, &gone);
 	else
-		confine(p);
+		process_open_confine(p);
 }
 
-static void on_attached(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+static void process_open_on_attached(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
 {
 	struct process_box *p = self;
 	(void)fds;
@@ -252,7 +252,7 @@ static json_t *more_tree(const json_t *answer, const char *path, int64_t *fd)
 }
 
 /* The .git that was put together, and objects of the host. */
-static void put_more(struct process_box *p, size_t i, json_t *ly, int64_t *fd)
+static void process_open_put_more(struct process_box *p, size_t i, json_t *ly, int64_t *fd)
 {
 	const struct layer *l = &p->layers.item[i];
 	const struct layer_want *w = &p->want[i];
@@ -262,7 +262,7 @@ static void put_more(struct process_box *p, size_t i, json_t *ly, int64_t *fd)
 	if (w->git)
 		json_put(ly, "git", more_tree(json_array_get(trees, n++), w->git, fd));
 	for (size_t k = 0; w->more && k < l->git.stores.nr; k++) {
-		CLEANUP(free_ptr) char *name = xasprintf("%zu.%zu", i, k);
+		CLEANUP(free_ptr) char *name = mem_printf("%zu.%zu", i, k);
 		json_t *store = json_object();
 		json_put_str(store, "name", name);
 		json_put(store, "tree", more_tree(json_array_get(trees, n++), l->git.stores.item[k], fd));
@@ -296,7 +296,7 @@ static json_t *layer_request(struct process_box *p, size_t i, int64_t *fd, int64
 	}
 	json_put(ly, "lowers", lowers);
 	json_put(ly, "masks", masks);
-	put_more(p, i, ly, more_fd);
+	process_open_put_more(p, i, ly, more_fd);
 	return ly;
 }
 
@@ -317,7 +317,7 @@ static void attach_layers(struct process_box *p, size_t first, size_t end, size_
 	size_t sent = 0;
 	for (; nr - sent > FD_PASS_MAX; sent += FD_PASS_MAX)
 		rpc_push(p->cell->keeper, KEEPER_FDS, p->fds + sent, FD_PASS_MAX);
-	rpc_call(p->cell->keeper, KEEPER_ATTACH, request, p->fds + sent, nr - sent, on_attached, p);
+	rpc_call(p->cell->keeper, KEEPER_ATTACH, request, p->fds + sent, nr - sent, process_open_on_attached, p);
 	p->nr_fds -= nr;
 	memmove(p->fds, p->fds + nr, p->nr_fds * sizeof(*p->fds));
 }
@@ -361,7 +361,7 @@ static void make_copies(void *self)
 		const struct layer *l = &p->layers.item[i];
 		if (!only_to_look_at(p, i))
 			continue;
-		CLEANUP(free_ptr) char *made = xasprintf("%s/copy-%zu", p->state_dir, i), *half = xasprintf("%s.new", made);
+		CLEANUP(free_ptr) char *made = mem_printf("%s/copy-%zu", p->state_dir, i), *half = mem_printf("%s.new", made);
 		if (access(made, F_OK) < 0) { /* one that is there belongs to the layer above it */
 			struct stat st;
 			if (dir_remove(half, &p->failed) < 0 || copy_tree(l->host_dir, half, &l->masks, &owner, &p->failed) < 0)
@@ -455,7 +455,7 @@ static void maybe_attach(struct process_box *p)
 	attach_layers(p, 0, p->layers.nr - 1, p->nr_fds);
 }
 
-static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+static void process_open_on_trees(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
 {
 	struct process_box *p = self;
 	if (p->dead || p->reduced)
@@ -566,7 +566,7 @@ static void ask_for_layers(struct process_box *p)
 		json_put_int(body, "uid", launcher_info(la)->uid);
 		json_put_int(body, "gid", launcher_info(la)->gid);
 		json_put(body, "trees", trees);
-		launcher_call(la, LAUNCH_TREES, body, NULL, 0, on_trees, p);
+		launcher_call(la, LAUNCH_TREES, body, NULL, 0, process_open_on_trees, p);
 	}
 }
 
@@ -580,7 +580,7 @@ static int put_git(struct process_box *p, size_t i, struct err *err)
 	struct layer_want *w = &p->want[i];
 	if (!git_view_any(&p->layers.item[i].git, false) || w->lowers.nr)
 		return 0;
-	CLEANUP(free_ptr) char *made = xasprintf("%s/git-%zu", p->state_dir, i), *half = xasprintf("%s.new", made);
+	CLEANUP(free_ptr) char *made = mem_printf("%s/git-%zu", p->state_dir, i), *half = mem_printf("%s.new", made);
 	if (access(made, F_OK) < 0) {
 		if (dir_remove(half, err) < 0 || dir_make(half, 0755, err) < 0 || layers_git(&p->layers, i, half, &owner, err) < 0)
 			return -1;
@@ -591,7 +591,7 @@ static int put_git(struct process_box *p, size_t i, struct err *err)
 	return 0;
 }
 
-static void scan(void *self)
+static void process_open_scan(void *self)
 {
 	struct process_box *p = self;
 	if (layers_scan(&p->layers, &p->failed) < 0)
@@ -678,7 +678,7 @@ static void cell_gone(void *self, const struct err *err)
 	open_failed(p, &why);
 }
 
-static void fail_early(void *self)
+static void process_open_fail_early(void *self)
 {
 	struct process_box *p = self;
 	struct err why = p->failed;
@@ -722,7 +722,7 @@ static void open_go_on(struct process_box *p)
 	if (!p->staged && dir_make(p->state_dir, 0700, &p->failed) < 0) {
 		if (p->cell)
 			cell_close(take(&p->cell), NULL, NULL);
-		loop_defer(p->loop, fail_early, p);
+		loop_defer(p->loop, process_open_fail_early, p);
 		return;
 	}
 	if (p->cell)
@@ -730,7 +730,7 @@ static void open_go_on(struct process_box *p)
 	else
 		p->cell = new_cell(p, &ops);
 	ask_for_layers(p);
-	loop_job_run(p->loop, scan, scan_done, p);
+	loop_job_run(p->loop, process_open_scan, scan_done, p);
 }
 
 static void scan_roots(void *self)
@@ -744,7 +744,7 @@ static void roots_scanned(void *self)
 {
 	struct process_box *p = self;
 	if (p->failed.code != ERR_NONE)
-		fail_early(p);
+		process_open_fail_early(p);
 	else
 		open_go_on(p);
 }
@@ -757,17 +757,17 @@ struct box *process_open(struct loop *l, const struct box_opts *o, box_done_fn *
 	p->loop = l;
 	p->opened = done;
 	p->opened_self = self;
-	p->name = xstrdup(o->name ? o->name : "box");
+	p->name = mem_strdup(o->name ? o->name : "box");
 	p->b = (struct box){ .driver = &driver_process, .name = p->name, .profile = "none" };
 	p->limits = o->limits;
 	p->net = o->net;
 	p->accept_reduced = o->accept_reduced;
 	profile_limits(&p->limits);
 	if (layers_check(o, err) < 0 || (!la && err_set(err, ERR_INVALID, "the launcher has not been started"))) {
-		loop_defer(l, fail_early, p);
+		loop_defer(l, process_open_fail_early, p);
 		return &p->b;
 	}
-	p->state_dir = xstrdup(o->state_dir);
+	p->state_dir = mem_strdup(o->state_dir);
 	for (size_t i = 0; i < o->nr_roots; i++)
 		strv_push(&p->roots, o->roots[i]);
 	for (size_t i = 0; o->env && o->env[i]; i++)

@@ -17,17 +17,17 @@ static struct pool {
 	int closing; /* cells under way to their end */
 	loop_fn *drained;
 	void *drained_self;
-} pool;
+} process_pool;
 
-static struct waiting **find(const struct cell *c)
+static struct waiting **process_pool_find(const struct cell *c)
 {
-	struct waiting **at = &pool.first;
+	struct waiting **at = &process_pool.first;
 	while (*at && (*at)->cell != c)
 		at = &(*at)->next;
 	return at;
 }
 
-static void drop(struct waiting **at)
+static void process_pool_drop(struct waiting **at)
 {
 	struct waiting *w = *at;
 	assert(w);
@@ -35,43 +35,43 @@ static void drop(struct waiting **at)
 	free(w);
 }
 
-static void closed(void *self, json_t *result, const struct err *err)
+static void process_pool_closed(void *self, json_t *result, const struct err *err)
 {
 	(void)self;
 	(void)result;
 	(void)err;
-	if (--pool.closing == 0 && !pool.first && pool.drained)
-		take (&pool.drained)(pool.drained_self);
+	if (--process_pool.closing == 0 && !process_pool.first && process_pool.drained)
+		take (&process_pool.drained)(process_pool.drained_self);
 }
 
-static void end(struct waiting **at)
+static void process_pool_end(struct waiting **at)
 {
 	assert(*at);
 	struct cell *c = (*at)->cell;
-	drop(at);
-	pool.closing++;
-	cell_close(c, closed, NULL);
+	process_pool_drop(at);
+	process_pool.closing++;
+	cell_close(c, process_pool_closed, NULL);
 }
 
-static void gone(void *self, const struct err *err)
+static void process_pool_gone(void *self, const struct err *err)
 {
 	struct waiting *w = self;
 	(void)err;
-	end(find(w->cell));
+	process_pool_end(process_pool_find(w->cell));
 }
 
-static void sent(void *self)
+static void process_pool_sent(void *self)
 {
 	const struct waiting *w = self;
 	stage_go_on(w->cell->stage);
 }
 
-static void ready(void *self)
+static void process_pool_on_ready(void *self)
 {
 	(void)self;
 }
 
-static bool usable(const struct cell *c)
+static bool process_pool_usable(const struct cell *c)
 {
 	return c->ready && c->warm && !c->gone && stage_settled(c->stage);
 }
@@ -79,12 +79,12 @@ static bool usable(const struct cell *c)
 struct cell *pool_take(struct loop *l, struct launcher *la, const struct cell_spec *s)
 {
 	CLEANUP(free_ptr) char *key = cell_key(s);
-	for (struct waiting **at = &pool.first; *at; at = &(*at)->next) {
+	for (struct waiting **at = &process_pool.first; *at; at = &(*at)->next) {
 		struct cell *c = (*at)->cell;
 		bool fits = c->loop == l && c->launcher == la && strcmp(c->key, key) == 0;
-		if (!fits || !usable(c))
+		if (!fits || !process_pool_usable(c))
 			continue;
-		drop(at);
+		process_pool_drop(at);
 		return c;
 	}
 	return NULL;
@@ -92,21 +92,21 @@ struct cell *pool_take(struct loop *l, struct launcher *la, const struct cell_sp
 
 void pool_refill(struct loop *l, struct launcher *la, const struct cell_spec *s, const char *parent)
 {
-	static const struct cell_ops ops = { .on_sent = sent, .on_ready = ready, .on_gone = gone };
+	static const struct cell_ops ops = { .on_sent = process_pool_sent, .on_ready = process_pool_on_ready, .on_gone = process_pool_gone };
 	CLEANUP(free_ptr) char *key = cell_key(s);
 	int nr = 0, others = 0;
-	for (struct waiting *w = pool.first; w; w = w->next)
+	for (struct waiting *w = process_pool.first; w; w = w->next)
 		*(strcmp(w->cell->key, key) == 0 ? &nr : &others) += 1;
-	if (others >= KINDS_MAX * pool.want) /* the oldest kind is not asked for any more */
-		for (struct waiting **at = &pool.first; *at; at = &(*at)->next)
+	if (others >= KINDS_MAX * process_pool.want) /* the oldest kind is not asked for any more */
+		for (struct waiting **at = &process_pool.first; *at; at = &(*at)->next)
 			if (strcmp((*at)->cell->key, key) != 0 && !(*at)->next) {
-				end(at);
+				process_pool_end(at);
 				break;
 			}
-	for (; nr < pool.want; nr++) {
+	for (; nr < process_pool.want; nr++) {
 		struct waiting *w = NEW(struct waiting);
-		w->next = pool.first;
-		pool.first = w;
+		w->next = process_pool.first;
+		process_pool.first = w;
 		w->cell = cell_new(l, la, s, &ops, w);
 		w->cell->stage = stage_new(w->cell, parent);
 	}
@@ -121,26 +121,26 @@ void process_ahead(void)
 void process_pool_set(struct loop *l, int nr)
 {
 	(void)l;
-	pool.want = nr;
-	while (nr == 0 && pool.first)
-		end(&pool.first);
+	process_pool.want = nr;
+	while (nr == 0 && process_pool.first)
+		process_pool_end(&process_pool.first);
 }
 
 int process_pool_ready(void)
 {
 	int nr = 0;
-	for (const struct waiting *w = pool.first; w; w = w->next)
-		nr += usable(w->cell);
+	for (const struct waiting *w = process_pool.first; w; w = w->next)
+		nr += process_pool_usable(w->cell);
 	return nr;
 }
 
 void process_pool_drain(struct loop *l, loop_fn *done, void *self)
 {
 	process_pool_set(l, 0);
-	if (pool.closing == 0) {
+	if (process_pool.closing == 0) {
 		loop_defer(l, done, self);
 		return;
 	}
-	pool.drained = done;
-	pool.drained_self = self;
+	process_pool.drained = done;
+	process_pool.drained_self = self;
 }

@@ -76,19 +76,19 @@ static void make_copy(void *self)
 
 /* --- starting --- */
 
-static void finish(struct reduced *r, json_t *result, const struct err *err)
+static void process_reduced_finish(struct reduced *r, json_t *result, const struct err *err)
 {
 	box_done_fn *done = take(&r->done);
 	if (done)
 		done(r->self, result, err);
 }
 
-static void on_confined(void *self, json_t *body, const struct err *err)
+static void process_reduced_on_confined(void *self, json_t *body, const struct err *err)
 {
 	struct reduced *r = self;
 	const struct launcher_info *info = launcher_info(r->launcher);
 	if (!body) {
-		finish(r, NULL, err);
+		process_reduced_finish(r, NULL, err);
 		return;
 	}
 	CLEANUP(json_release) json_t *out = json_object();
@@ -104,7 +104,7 @@ static void on_confined(void *self, json_t *body, const struct err *err)
 	json_put_str(out, "cgroup", info->cgroup);
 	json_put_str(out, "workspace", workspace);
 	json_put_str(out, "home", home);
-	finish(r, out, NULL);
+	process_reduced_finish(r, out, NULL);
 }
 
 static void take_env(struct reduced *r)
@@ -115,9 +115,9 @@ static void take_env(struct reduced *r)
 	for (size_t i = 0; i < r->p->roots.nr; i++)
 		buf_printf(&path, "%s/bin:", r->p->roots.item[i]);
 	buf_puts(&path, "/usr/local/bin:/usr/bin:/bin");
-	CLEANUP(free_ptr) char *home = xasprintf("HOME=%s/home", r->root);
-	CLEANUP(free_ptr) char *tmp = xasprintf("TMPDIR=%s/tmp", r->root);
-	CLEANUP(free_ptr) char *ws = xasprintf("SANDGLASS_WORKSPACE=%s/workspace", r->root);
+	CLEANUP(free_ptr) char *home = mem_printf("HOME=%s/home", r->root);
+	CLEANUP(free_ptr) char *tmp = mem_printf("TMPDIR=%s/tmp", r->root);
+	CLEANUP(free_ptr) char *ws = mem_printf("SANDGLASS_WORKSPACE=%s/workspace", r->root);
 	const char *const base[] = { path.data,
 				     home,
 				     tmp,
@@ -136,7 +136,7 @@ static void take_env(struct reduced *r)
 	r->p->env = env;
 }
 
-static void on_ready(void *self, const struct guest_info *info)
+static void process_reduced_on_ready(void *self, const struct guest_info *info)
 {
 	struct reduced *r = self;
 	const unsigned rx = GUEST_READ | GUEST_EXEC, all = rx | GUEST_WRITE;
@@ -147,7 +147,7 @@ static void on_ready(void *self, const struct guest_info *info)
 	(void)info;
 	take_env(r);
 	size_t nr = ARRAY_LEN(own);
-	struct guest_rule *extra = xcalloc(nr + r->p->roots.nr, sizeof(*extra));
+	struct guest_rule *extra = mem_calloc(nr + r->p->roots.nr, sizeof(*extra));
 	memcpy(extra, own, sizeof(own));
 	for (size_t i = 0; i < r->p->roots.nr; i++)
 		extra[nr++] = (struct guest_rule){ .path = r->p->roots.item[i], .access = rx };
@@ -157,16 +157,16 @@ static void on_ready(void *self, const struct guest_info *info)
 				  .unconfined_ok = true,
 				  .limits = profile_rlimits(PROFILE_REDUCED, &r->p->limits) };
 	a.nr_rules = guest_rules_shared(&a.rules);
-	guest_attach(r->guest, &a, on_confined, r);
+	guest_attach(r->guest, &a, process_reduced_on_confined, r);
 	free(extra);
 }
 
-static void on_gone(void *self, const struct err *err)
+static void process_reduced_on_gone(void *self, const struct err *err)
 {
 	struct reduced *r = self;
 	struct err why = *err;
 	guest_free(&r->guest);
-	finish(r, NULL, &why);
+	process_reduced_finish(r, NULL, &why);
 }
 
 static void on_exited(void *self, int code, int signal)
@@ -191,7 +191,7 @@ static void on_guest(void *self, json_t *body, int *fds, size_t nr, const struct
 			why = *err;
 		else
 			err_set(&why, ERR_PARSE, "the launcher gave no pidfd");
-		finish(r, NULL, &why);
+		process_reduced_finish(r, NULL, &why);
 		return;
 	}
 	r->pid = (int)json_int(body, "pid", 0);
@@ -200,9 +200,9 @@ static void on_guest(void *self, json_t *body, int *fds, size_t nr, const struct
 	launcher_watch(r->launcher, r->pid, on_exited, r);
 }
 
-static int launch(struct reduced *r, struct err *err)
+static int process_reduced_launch(struct reduced *r, struct err *err)
 {
-	static const struct guest_ops ops = { .on_ready = on_ready, .on_gone = on_gone };
+	static const struct guest_ops ops = { .on_ready = process_reduced_on_ready, .on_gone = process_reduced_on_gone };
 	CLEANUP(json_release) json_t *body = json_object();
 	CLEANUP(free_ptr) char *workspace = path_join(r->root, "workspace");
 	json_t *limits = json_object();
@@ -228,23 +228,23 @@ static int launch(struct reduced *r, struct err *err)
 	return 0;
 }
 
-static void copied(void *self)
+static void process_reduced_copied(void *self)
 {
 	struct reduced *r = self;
-	if (r->failed.code == ERR_NONE && launch(r, &r->failed) == 0)
+	if (r->failed.code == ERR_NONE && process_reduced_launch(r, &r->failed) == 0)
 		return;
 	struct err why = r->failed;
-	finish(r, NULL, &why);
+	process_reduced_finish(r, NULL, &why);
 }
 
 void reduced_start(struct reduced *r, box_done_fn *done, void *self)
 {
 	r->done = done;
 	r->self = self;
-	loop_job_run(r->p->loop, make_copy, copied, r);
+	loop_job_run(r->p->loop, make_copy, process_reduced_copied, r);
 }
 
-static void close_bare(void *self)
+static void process_reduced_close_bare(void *self)
 {
 	on_exited(self, 0, 0);
 }
@@ -261,7 +261,7 @@ void reduced_close(struct reduced *r, box_done_fn *done, void *self)
 		launcher_call(r->launcher, LAUNCH_CGROUP, body, NULL, 0, NULL,
 			      NULL); /* the end follows as LAUNCH_EXITED */
 	else
-		loop_defer(r->p->loop, close_bare, r);
+		loop_defer(r->p->loop, process_reduced_close_bare, r);
 }
 
 /* --- files --- */

@@ -10,13 +10,13 @@
 #include "wire/keeper.h"
 #include "wire/launch.h"
 
-static void failed(struct stage *s, enum stage_step how, const struct err *err)
+static void process_stage_failed(struct stage *s, enum stage_step how, const struct err *err)
 {
 	s->step = how;
 	log_debug("folders ahead: %s", err ? err->text : "an odd answer");
 }
 
-static void on_attached(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+static void process_stage_on_attached(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
 {
 	struct stage *s = self;
 	(void)fds;
@@ -24,10 +24,10 @@ static void on_attached(void *self, json_t *body, int *fds, size_t nr, const str
 	if (body)
 		s->step = STAGE_READY;
 	else
-		failed(s, STAGE_SPOILT, err);
+		process_stage_failed(s, STAGE_SPOILT, err);
 }
 
-static json_t *layer(const struct stage *s, const char *name, const char *folder, int fd)
+static json_t *process_stage_layer(const struct stage *s, const char *name, const char *folder, int fd)
 {
 	CLEANUP(free_ptr) char *path = path_join(s->dir, folder);
 	json_t *l = json_object(), *state = json_object();
@@ -39,30 +39,30 @@ static json_t *layer(const struct stage *s, const char *name, const char *folder
 	return l;
 }
 
-static void attach(struct stage *s)
+static void process_stage_attach(struct stage *s)
 {
 	CLEANUP(json_release) json_t *request = json_object();
 	json_t *layers = json_array();
-	json_array_append_new(layers, layer(s, ":home", STATE_HOME, 0));
-	json_array_append_new(layers, layer(s, "", STATE_WORKSPACE, 1));
+	json_array_append_new(layers, process_stage_layer(s, ":home", STATE_HOME, 0));
+	json_array_append_new(layers, process_stage_layer(s, "", STATE_WORKSPACE, 1));
 	json_put(request, "layers", layers);
 	json_put_flag(request, "ahead", true);
 	s->step = STAGE_ATTACH;
-	rpc_call(s->cell->keeper, KEEPER_ATTACH, request, s->fds, s->nr_fds, on_attached, s);
+	rpc_call(s->cell->keeper, KEEPER_ATTACH, request, s->fds, s->nr_fds, process_stage_on_attached, s);
 	s->nr_fds = 0;
 }
 
 void stage_go_on(struct stage *s)
 {
 	if (s && s->step == STAGE_TREES && s->trees && s->cell->sent && s->cell->keeper)
-		attach(s);
+		process_stage_attach(s);
 }
 
-static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+static void process_stage_on_trees(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
 {
 	struct stage *s = self;
 	if (!body || (nr != 0 && nr != ARRAY_LEN(s->fds))) {
-		failed(s, STAGE_FAILED, err);
+		process_stage_failed(s, STAGE_FAILED, err);
 		return;
 	}
 	s->trees = json_incref(json_object_get(body, "trees"));
@@ -73,7 +73,7 @@ static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct
 	stage_go_on(s);
 }
 
-static json_t *own(const char *dir, const char *name)
+static json_t *process_stage_own(const char *dir, const char *name)
 {
 	CLEANUP(free_ptr) char *path = path_join(dir, name);
 	return tree_want(path, "own");
@@ -86,18 +86,18 @@ struct stage *stage_new(struct cell *c, const char *parent)
 	CLEANUP(json_release) json_t *body = json_object();
 	json_t *trees = json_array();
 	s->cell = c;
-	s->dir = xasprintf("%s/" PROCESS_AHEAD "%llu", parent, (unsigned long long)c->box);
+	s->dir = mem_printf("%s/" PROCESS_AHEAD "%llu", parent, (unsigned long long)c->box);
 	if (dir_make(s->dir, 0700, &err) < 0) {
 		json_decref(trees);
-		failed(s, STAGE_FAILED, &err);
+		process_stage_failed(s, STAGE_FAILED, &err);
 		return s;
 	}
-	json_array_append_new(trees, own(s->dir, STATE_HOME));
-	json_array_append_new(trees, own(s->dir, STATE_WORKSPACE));
+	json_array_append_new(trees, process_stage_own(s->dir, STATE_HOME));
+	json_array_append_new(trees, process_stage_own(s->dir, STATE_WORKSPACE));
 	json_put_int(body, "uid", launcher_info(c->launcher)->uid);
 	json_put_int(body, "gid", launcher_info(c->launcher)->gid);
 	json_put(body, "trees", trees);
-	launcher_call(c->launcher, LAUNCH_TREES, body, NULL, 0, on_trees, s);
+	launcher_call(c->launcher, LAUNCH_TREES, body, NULL, 0, process_stage_on_trees, s);
 	return s;
 }
 

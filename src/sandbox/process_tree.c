@@ -17,7 +17,7 @@ static int layer_at(const struct process_box *p, size_t i)
 	return layers_index(&p->layers, i);
 }
 
-static struct process_box *of(struct box *b)
+static struct process_box *process_tree_of(struct box *b)
 {
 	return CONTAINER_OF(b, struct process_box, b);
 }
@@ -28,7 +28,7 @@ static const char *layer_name(const struct process_box *p, size_t i)
 }
 
 /* One request, one answer; the answer's descriptor to @fd_out (NULL: none expected). Returns the body, owned. */
-static json_t *talk(struct cell *c, uint16_t type, const json_t *body, const int *fds, size_t nr_fds, int *fd_out,
+static json_t *process_tree_talk(struct cell *c, uint16_t type, const json_t *body, const int *fds, size_t nr_fds, int *fd_out,
 		    struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -70,7 +70,7 @@ static json_t *talk(struct cell *c, uint16_t type, const json_t *body, const int
 
 static json_t *ask_layer(struct box *b, size_t i, const char *which, struct err *err)
 {
-	struct process_box *p = of(b);
+	struct process_box *p = process_tree_of(b);
 	int layer = layer_at(p, i);
 	if (layer < 0) {
 		err_set(err, ERR_INVALID, "the box has no repository %zu", i);
@@ -83,22 +83,22 @@ static json_t *ask_layer(struct box *b, size_t i, const char *which, struct err 
 	return body;
 }
 
-static int tree_root(struct box *b, size_t i, const char *which, struct err *err)
+static int process_tree_root(struct box *b, size_t i, const char *which, struct err *err)
 {
-	struct process_box *p = of(b);
+	struct process_box *p = process_tree_of(b);
 	CLEANUP(json_release) json_t *body = ask_layer(b, i, which, err);
 	int fd = -1;
 	if (!body)
 		return -1;
 	if (p->reduced)
 		return folder_tree(reduced_folder(p->reduced), (size_t)layer_at(p, i), layer_name(p, i), which, err);
-	CLEANUP(json_release) json_t *answer = talk(p->cell, KEEPER_ROOT, body, NULL, 0, &fd, err);
+	CLEANUP(json_release) json_t *answer = process_tree_talk(p->cell, KEEPER_ROOT, body, NULL, 0, &fd, err);
 	return answer ? fd : -1;
 }
 
-static int tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+static int process_tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
 {
-	struct process_box *p = of(b);
+	struct process_box *p = process_tree_of(b);
 	CLEANUP(json_release) json_t *body = ask_layer(b, i, which, err);
 	int fd = -1;
 	if (!body)
@@ -106,13 +106,13 @@ static int tree_open(struct box *b, size_t i, const char *which, const char *pat
 	if (p->reduced)
 		return folder_tree_open(reduced_folder(p->reduced), (size_t)layer_at(p, i), layer_name(p, i), which, path, err);
 	json_put_bytes(body, "path", path, strlen(path));
-	CLEANUP(json_release) json_t *answer = talk(p->cell, KEEPER_OPEN, body, NULL, 0, &fd, err);
+	CLEANUP(json_release) json_t *answer = process_tree_talk(p->cell, KEEPER_OPEN, body, NULL, 0, &fd, err);
 	return answer ? fd : -1;
 }
 
-static json_t *tree_list(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+static json_t *process_tree_list(struct box *b, size_t i, const char *which, const char *path, struct err *err)
 {
-	struct process_box *p = of(b);
+	struct process_box *p = process_tree_of(b);
 	CLEANUP(json_release) json_t *body = ask_layer(b, i, which, err);
 	if (!body)
 		return NULL;
@@ -122,14 +122,14 @@ static json_t *tree_list(struct box *b, size_t i, const char *which, const char 
 	}
 	json_put_bytes(body, "path", path, strlen(path));
 	json_put_flag(body, "list", true);
-	CLEANUP(json_release) json_t *answer = talk(p->cell, KEEPER_OPEN, body, NULL, 0, NULL, err);
+	CLEANUP(json_release) json_t *answer = process_tree_talk(p->cell, KEEPER_OPEN, body, NULL, 0, NULL, err);
 	return answer ? json_incref(json_object_get(answer, "entries")) : NULL;
 }
 
-static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds,
+static int process_tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds,
 		      struct err *err)
 {
-	struct process_box *p = of(b);
+	struct process_box *p = process_tree_of(b);
 	CLEANUP(json_release) json_t *body = ask_layer(b, i, NULL, err);
 	if (!body)
 		return -1;
@@ -140,19 +140,19 @@ static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, con
 		return err_sys(err, "cannot make a memory file");
 	if (fd_write_all(memfd, plan, len, err) < 0)
 		return -1;
-	int *all = xcalloc(nr_fds + 1, sizeof(*all));
+	int *all = mem_calloc(nr_fds + 1, sizeof(*all));
 	all[0] = memfd;
 	for (size_t n = 0; n < nr_fds; n++)
 		all[n + 1] = fds[n];
-	CLEANUP(json_release) json_t *answer = talk(p->cell, KEEPER_APPLY, body, all, nr_fds + 1, NULL, err);
+	CLEANUP(json_release) json_t *answer = process_tree_talk(p->cell, KEEPER_APPLY, body, all, nr_fds + 1, NULL, err);
 	free(all);
 	return answer ? 0 : -1;
 }
 
 /* Its own upper, then what it was given itself. */
-static json_t *tree_seed(struct box *b)
+static json_t *process_tree_seed(struct box *b)
 {
-	const struct process_box *p = of(b);
+	const struct process_box *p = process_tree_of(b);
 	if (p->reduced)
 		return folder_tree_seed(reduced_folder(p->reduced), &p->layers);
 	json_t *options = json_object(), *all = json_object();
@@ -171,16 +171,16 @@ static json_t *tree_seed(struct box *b)
 	return options;
 }
 
-static bool tree_overlay(struct box *b)
+static bool process_tree_overlay(struct box *b)
 {
-	return of(b)->reduced == NULL;
+	return process_tree_of(b)->reduced == NULL;
 }
 
 const struct box_tree_ops process_tree = {
-	.root = tree_root,
-	.open = tree_open,
-	.apply = tree_apply,
-	.overlay = tree_overlay,
-	.list = tree_list,
-	.seed = tree_seed,
+	.root = process_tree_root,
+	.open = process_tree_open,
+	.apply = process_tree_apply,
+	.overlay = process_tree_overlay,
+	.list = process_tree_list,
+	.seed = process_tree_seed,
 };

@@ -23,7 +23,7 @@ enum profile profile_of(const struct launcher_info *info, int landlock_abi)
 	return strcmp(info->cgroup, "none") != 0 && landlock_abi >= 1 ? PROFILE_ENFORCED : PROFILE_BEST_EFFORT;
 }
 
-static void say(json_t *list, const char *text)
+static void profile_say(json_t *list, const char *text)
 {
 	json_array_append_new(list, json_string(text));
 }
@@ -34,17 +34,17 @@ json_t *profile_lacks(enum profile p, const struct launcher_info *info, int land
 	if (p == PROFILE_ENFORCED)
 		return list;
 	if (strcmp(info->cgroup, "none") == 0) {
-		say(list, "memory is bounded for each process only, not for the box");
+		profile_say(list, "memory is bounded for each process only, not for the box");
 		if (*info->cgroup_why)
-			say(list, info->cgroup_why);
+			profile_say(list, info->cgroup_why);
 	}
 	if (landlock_abi < 1)
-		say(list, "the kernel has no landlock: no second wall behind the mounts");
+		profile_say(list, "the kernel has no landlock: no second wall behind the mounts");
 	if (p != PROFILE_REDUCED)
 		return list;
-	say(list, "no namespaces: commands see the machine's files and processes as an ordinary user does");
-	say(list, "the workspace is a copy, not at /workspace; changes are found by comparing, not by an overlay");
-	say(list, "no listening or connecting between box and host; sockets of the internet are refused");
+	profile_say(list, "no namespaces: commands see the machine's files and processes as an ordinary user does");
+	profile_say(list, "the workspace is a copy, not at /workspace; changes are found by comparing, not by an overlay");
+	profile_say(list, "no listening or connecting between box and host; sockets of the internet are refused");
 	return list;
 }
 

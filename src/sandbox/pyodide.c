@@ -12,14 +12,14 @@
 
 enum { IMAGE_MAX = 256 << 20, LATE_MS = 60000 };
 
-static struct pyodide *of(struct box *b)
+static struct pyodide *pyodide_of(struct box *b)
 {
 	return CONTAINER_OF(b, struct pyodide, b);
 }
 
 /* --- the end --- */
 
-static void release(struct pyodide *p)
+static void pyodide_release(struct pyodide *p)
 {
 	pyodide_place_release(&p->place);
 	loop_timer_free(&p->late);
@@ -31,7 +31,7 @@ static void release(struct pyodide *p)
 	free(p);
 }
 
-static void on_closed(void *self, json_t *result, const struct err *err)
+static void pyodide_on_closed(void *self, json_t *result, const struct err *err)
 {
 	struct pyodide *p = self;
 	box_done_fn *opened = take(&p->opened), *closed = take(&p->closed);
@@ -39,16 +39,16 @@ static void on_closed(void *self, json_t *result, const struct err *err)
 		opened(p->opened_self, NULL, &p->failed);
 	if (closed)
 		closed(p->closed_self, result, err);
-	release(p);
+	pyodide_release(p);
 }
 
-static void close_bare(void *self)
+static void pyodide_close_bare(void *self)
 {
 	CLEANUP(json_release) json_t *empty = json_object();
-	on_closed(self, empty, NULL);
+	pyodide_on_closed(self, empty, NULL);
 }
 
-static void leave(struct pyodide *p)
+static void pyodide_leave(struct pyodide *p)
 {
 	p->closing = true;
 	if (p->busy || p->leaving)
@@ -59,27 +59,27 @@ static void leave(struct pyodide *p)
 	if (p->making)
 		driver_process.run_free(take(&p->making));
 	if (p->in)
-		driver_process.close(p->in, on_closed, p);
+		driver_process.close(p->in, pyodide_on_closed, p);
 	else
-		loop_defer(p->loop, close_bare, p);
+		loop_defer(p->loop, pyodide_close_bare, p);
 }
 
-static void box_close(struct box *b, box_done_fn *done, void *self)
+static void pyodide_box_close(struct box *b, box_done_fn *done, void *self)
 {
-	struct pyodide *p = of(b);
+	struct pyodide *p = pyodide_of(b);
 	p->closed = done;
 	p->closed_self = self;
-	leave(p);
+	pyodide_leave(p);
 }
 
 /* --- opening --- */
 
 static void later_leave(void *self)
 {
-	leave(self);
+	pyodide_leave(self);
 }
 
-static void fail(struct pyodide *p, const struct err *err)
+static void pyodide_fail(struct pyodide *p, const struct err *err)
 {
 	if (p->open || p->closing)
 		return;
@@ -88,7 +88,7 @@ static void fail(struct pyodide *p, const struct err *err)
 	loop_defer(p->loop, later_leave, p); /* not from inside a run's own callback */
 }
 
-static void begin(void *self);
+static void pyodide_begin(void *self);
 
 /* The line that names the error, among those that node prints around it; else the last one. */
 static void telling_line(const char *said, char *out, size_t cap)
@@ -113,14 +113,14 @@ void pyodide_failed(struct pyodide *p, const char *said)
 	struct err err = ERR_INIT;
 	if (!p->open && !p->closing && !p->made && access(p->place.memory, F_OK) == 0) {
 		unlink(p->place.memory); /* it may be that: made anew, once */
-		loop_defer(p->loop, begin, p);
+		loop_defer(p->loop, pyodide_begin, p);
 		return;
 	}
 	bool reduced = p->in && strcmp(p->in->profile, "reduced") == 0; /* it walks the machine's own paths */
 	telling_line(said, line, sizeof(line));
 	err_set(&err, ERR_UNSUPPORTED, "backend pyodide: %.80s does not bring up %.120s: %s%s", p->place.node, p->place.package,
 		*line ? line : "it ends without a word", reduced ? "; in profile reduced everybody must be able to read both" : "");
-	fail(p, &err);
+	pyodide_fail(p, &err);
 }
 
 void pyodide_ready(struct pyodide *p)
@@ -138,9 +138,9 @@ void pyodide_ready(struct pyodide *p)
 	done(p->opened_self, p->result, NULL);
 }
 
-static void too_late(void *self)
+static void pyodide_too_late(void *self)
 {
-	CLEANUP(free_ptr) char *said = xasprintf("it has said nothing for %d s", LATE_MS / 1000);
+	CLEANUP(free_ptr) char *said = mem_printf("it has said nothing for %d s", LATE_MS / 1000);
 	struct pyodide *p = self;
 	pyodide_spare_end(p);
 	if (p->making)
@@ -148,16 +148,16 @@ static void too_late(void *self)
 	pyodide_failed(p, said);
 }
 
-static void limit(struct pyodide *p)
+static void pyodide_limit(struct pyodide *p)
 {
 	if (!p->late)
-		p->late = loop_timer_new(p->loop, too_late, p);
+		p->late = loop_timer_new(p->loop, pyodide_too_late, p);
 	loop_timer_set(p->late, LATE_MS, 0);
 }
 
 static void first_spare(struct pyodide *p)
 {
-	limit(p);
+	pyodide_limit(p);
 	pyodide_spare(p);
 }
 
@@ -176,9 +176,9 @@ static void image_written(void *self)
 	p->busy = false;
 	buf_release(&p->image);
 	if (p->closing)
-		leave(p);
+		pyodide_leave(p);
 	else if (err.code)
-		fail(p, &err);
+		pyodide_fail(p, &err);
 	else
 		first_spare(p);
 }
@@ -213,7 +213,7 @@ static void image_end(void *self, int code, int signal, bool lost, int left)
 		loop_defer(p->loop, free_making, p);
 }
 
-static void begin(void *self)
+static void pyodide_begin(void *self)
 {
 	static const struct run_ops ops = { .on_output = image_output, .on_exit = image_end };
 	static const char line[] = "making the memory image that interpreters begin from (once)";
@@ -227,7 +227,7 @@ static void begin(void *self)
 	if (p->progress)
 		p->progress(p->progress_self, line, sizeof(line) - 1);
 	p->made = true;
-	limit(p);
+	pyodide_limit(p);
 	p->making = pyodide_engine(p, "make", NULL, false, 0, 0, &ops, p);
 	driver_process.run_go(p->making);
 }
@@ -237,18 +237,18 @@ static void on_box(void *self, json_t *result, const struct err *err)
 	struct pyodide *p = self;
 	if (!result) {
 		p->in = NULL;
-		fail(p, err);
+		pyodide_fail(p, err);
 		return;
 	}
 	p->result = json_deep_copy(result);
 	p->b.profile = p->in->profile;
 	if (p->closing)
-		leave(p);
+		pyodide_leave(p);
 	else
-		begin(p);
+		pyodide_begin(p);
 }
 
-static int take_opts(struct pyodide *p, const struct box_opts *o, struct err *err)
+static int pyodide_take_opts(struct pyodide *p, const struct box_opts *o, struct err *err)
 {
 	static const char *const known[] = { "package", "node", "lowers", "copy_of" };
 	const char *name;
@@ -269,10 +269,10 @@ static int take_opts(struct pyodide *p, const struct box_opts *o, struct err *er
 	return pyodide_find(o->driver, &p->place, err) < 0 ? -1 : pyodide_store(&p->place, err);
 }
 
-static char *folder_of(const char *program)
+static char *pyodide_folder_of(const char *program)
 {
 	size_t len = (size_t)(strrchr(program, '/') - program);
-	return xstrndup(program, len ? len : 1);
+	return mem_strndup(program, len ? len : 1);
 }
 
 /* The box sees all that lies beside node. */
@@ -284,28 +284,28 @@ static int check_node(const char *folder, struct err *err)
 }
 
 /* Folders that a process box sees anyway need no root. */
-static void add_root(struct strv *roots, const char *folder)
+static void pyodide_add_root(struct strv *roots, const char *folder)
 {
 	if (strncmp(folder, "/usr/", 5) != 0)
 		strv_push(roots, folder);
 }
 
-static struct box *box_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
+static struct box *pyodide_box_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
 {
 	struct pyodide *p = NEW(struct pyodide);
 	struct err err = ERR_INIT;
-	*p = (struct pyodide){ .loop = l, .opened = done, .opened_self = self, .name = xstrdup(o->name ? o->name : "box"),
+	*p = (struct pyodide){ .loop = l, .opened = done, .opened_self = self, .name = mem_strdup(o->name ? o->name : "box"),
 			       .progress = o->progress, .progress_self = o->progress_self };
 	p->b = (struct box){ .driver = &driver_pyodide, .name = p->name, .profile = "none" };
-	CLEANUP(free_ptr) char *node = take_opts(p, o, &err) < 0 ? NULL : folder_of(p->place.node);
+	CLEANUP(free_ptr) char *node = pyodide_take_opts(p, o, &err) < 0 ? NULL : pyodide_folder_of(p->place.node);
 	if (!node || check_node(node, &err) < 0) {
-		fail(p, &err);
+		pyodide_fail(p, &err);
 		return &p->b;
 	}
 	CLEANUP(strv_release) struct strv roots = STRV_INIT;
-	add_root(&roots, p->place.store);
-	add_root(&roots, p->place.package);
-	add_root(&roots, node);
+	pyodide_add_root(&roots, p->place.store);
+	pyodide_add_root(&roots, p->place.package);
+	pyodide_add_root(&roots, node);
 	struct box_opts in = *o;
 	in.roots = (const char *const *)roots.item;
 	in.nr_roots = roots.nr;
@@ -318,50 +318,50 @@ static struct box *box_open(struct loop *l, const struct box_opts *o, box_done_f
 
 /* --- what a process box does --- */
 
-static struct box *in(struct box *b)
+static struct box *pyodide_in(struct box *b)
 {
-	return of(b)->in;
+	return pyodide_of(b)->in;
 }
 
-static void box_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self)
+static void pyodide_box_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self)
 {
-	driver_process.read(in(b), path, max, done, self);
+	driver_process.read(pyodide_in(b), path, max, done, self);
 }
 
-static void box_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
+static void pyodide_box_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
 {
-	driver_process.write(in(b), path, data, len, mode, done, self);
+	driver_process.write(pyodide_in(b), path, data, len, mode, done, self);
 }
 
-static void box_list(struct box *b, const char *path, box_done_fn *done, void *self)
+static void pyodide_box_list(struct box *b, const char *path, box_done_fn *done, void *self)
 {
-	driver_process.list(in(b), path, done, self);
+	driver_process.list(pyodide_in(b), path, done, self);
 }
 
-static void box_stat(struct box *b, const char *path, box_done_fn *done, void *self)
+static void pyodide_box_stat(struct box *b, const char *path, box_done_fn *done, void *self)
 {
-	driver_process.stat(in(b), path, done, self);
+	driver_process.stat(pyodide_in(b), path, done, self);
 }
 
-static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
+static void pyodide_box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
 {
-	driver_process.freeze(in(b), frozen, done, self);
+	driver_process.freeze(pyodide_in(b), frozen, done, self);
 }
 
-static void box_hear(struct box *b)
+static void pyodide_box_hear(struct box *b)
 {
-	driver_process.hear(in(b));
+	driver_process.hear(pyodide_in(b));
 }
 
-static void box_stats(struct box *b, box_done_fn *done, void *self)
+static void pyodide_box_stats(struct box *b, box_done_fn *done, void *self)
 {
-	driver_process.stats(in(b), done, self);
+	driver_process.stats(pyodide_in(b), done, self);
 }
 
 /* The interpreter that waits goes with the others; the next command starts one. */
-static void box_kill(struct box *b)
+static void pyodide_box_kill(struct box *b)
 {
-	driver_process.kill(in(b));
+	driver_process.kill(pyodide_in(b));
 }
 
 struct refusal {
@@ -369,7 +369,7 @@ struct refusal {
 	void *self;
 };
 
-static void say_refusal(void *self)
+static void pyodide_say_refusal(void *self)
 {
 	struct refusal *r = self;
 	struct err err = ERR_INIT;
@@ -383,44 +383,44 @@ static void no_port(struct box *b, uint16_t port, box_done_fn *done, void *self)
 	struct refusal *r = NEW(struct refusal);
 	*r = (struct refusal){ .done = done, .self = self };
 	(void)port;
-	loop_defer(of(b)->loop, say_refusal, r);
+	loop_defer(pyodide_of(b)->loop, pyodide_say_refusal, r);
 }
 
 /* --- its trees --- */
 
-static int tree_root(struct box *b, size_t i, const char *which, struct err *err)
+static int pyodide_tree_root(struct box *b, size_t i, const char *which, struct err *err)
 {
-	return driver_process.tree->root(in(b), i, which, err);
+	return driver_process.tree->root(pyodide_in(b), i, which, err);
 }
 
-static int tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+static int pyodide_tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
 {
-	return driver_process.tree->open(in(b), i, which, path, err);
+	return driver_process.tree->open(pyodide_in(b), i, which, path, err);
 }
 
-static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
+static int pyodide_tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
 {
-	return driver_process.tree->apply(in(b), i, plan, len, fds, nr_fds, err);
+	return driver_process.tree->apply(pyodide_in(b), i, plan, len, fds, nr_fds, err);
 }
 
-static bool tree_overlay(struct box *b)
+static bool pyodide_tree_overlay(struct box *b)
 {
-	return driver_process.tree->overlay(in(b));
+	return driver_process.tree->overlay(pyodide_in(b));
 }
 
-static json_t *tree_list(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+static json_t *pyodide_tree_list(struct box *b, size_t i, const char *which, const char *path, struct err *err)
 {
-	return driver_process.tree->list(in(b), i, which, path, err);
+	return driver_process.tree->list(pyodide_in(b), i, which, path, err);
 }
 
-static json_t *tree_seed(struct box *b)
+static json_t *pyodide_tree_seed(struct box *b)
 {
-	return driver_process.tree->seed(in(b));
+	return driver_process.tree->seed(pyodide_in(b));
 }
 
-static const struct box_tree_ops tree = {
-	.root = tree_root, .open = tree_open, .apply = tree_apply, .overlay = tree_overlay,
-	.list = tree_list, .seed = tree_seed,
+static const struct box_tree_ops pyodide_tree = {
+	.root = pyodide_tree_root, .open = pyodide_tree_open, .apply = pyodide_tree_apply, .overlay = pyodide_tree_overlay,
+	.list = pyodide_tree_list, .seed = pyodide_tree_seed,
 };
 
 const struct driver driver_pyodide = {
@@ -428,8 +428,8 @@ const struct driver driver_pyodide = {
 	.about = "Python alone, in WebAssembly, in a process box without a network",
 	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT | CAP_FORK | CAP_WATCH,
 	.probe = pyodide_probe,
-	.open = box_open,
-	.close = box_close,
+	.open = pyodide_box_open,
+	.close = pyodide_box_close,
 	.run_prepare = pyodide_run,
 	.run_go = pyodide_go,
 	.run_stdin = pyodide_stdin,
@@ -438,15 +438,15 @@ const struct driver driver_pyodide = {
 	.run_resize = pyodide_resize,
 	.run_pause = pyodide_pause,
 	.run_free = pyodide_run_free,
-	.read = box_read,
-	.write = box_write,
-	.list = box_list,
-	.stat = box_stat,
-	.kill = box_kill,
-	.freeze = box_freeze,
-	.hear = box_hear,
+	.read = pyodide_box_read,
+	.write = pyodide_box_write,
+	.list = pyodide_box_list,
+	.stat = pyodide_box_stat,
+	.kill = pyodide_box_kill,
+	.freeze = pyodide_box_freeze,
+	.hear = pyodide_box_hear,
 	.listen = no_port,
 	.dial = no_port,
-	.stats = box_stats,
-	.tree = &tree,
+	.stats = pyodide_box_stats,
+	.tree = &pyodide_tree,
 };

@@ -34,13 +34,13 @@ void pyodide_place_release(struct pyodide_place *p)
 	*p = (struct pyodide_place){ 0 };
 }
 
-static char *real(const char *path)
+static char *pyodide_find_real(const char *path)
 {
 	char full[PATH_MAX];
-	return realpath(path, full) ? xstrdup(full) : NULL;
+	return realpath(path, full) ? mem_strdup(full) : NULL;
 }
 
-static bool runs(const char *path)
+static bool pyodide_find_runs(const char *path)
 {
 	struct stat st;
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
@@ -48,18 +48,18 @@ static bool runs(const char *path)
 
 static char *node_in_path(void)
 {
-	CLEANUP(free_ptr) char *path = xstrdup(getenv("PATH") ? getenv("PATH") : "/usr/local/bin:/usr/bin:/bin");
+	CLEANUP(free_ptr) char *path = mem_strdup(getenv("PATH") ? getenv("PATH") : "/usr/local/bin:/usr/bin:/bin");
 	for (char *at = path, *dir; (dir = strsep(&at, ":"));) {
 		CLEANUP(free_ptr) char *p = path_join(*dir == '/' ? dir : "/nowhere", "node");
-		if (runs(p))
-			return real(p);
+		if (pyodide_find_runs(p))
+			return pyodide_find_real(p);
 	}
 	return NULL;
 }
 
 static int find_node(const char *named, struct pyodide_place *out, struct err *err)
 {
-	out->node = !named ? node_in_path() : runs(named) ? real(named) : NULL;
+	out->node = !named ? node_in_path() : pyodide_find_runs(named) ? pyodide_find_real(named) : NULL;
 	if (out->node)
 		return 0;
 	if (named)
@@ -68,15 +68,15 @@ static int find_node(const char *named, struct pyodide_place *out, struct err *e
 }
 
 /* The folder two above a program: /usr/local of /usr/local/bin/node. */
-static char *prefix_of(const char *program)
+static char *pyodide_find_prefix_of(const char *program)
 {
-	char *p = xstrdup(program);
+	char *p = mem_strdup(program);
 	for (int up = 0; up < 2 && strrchr(p, '/'); up++)
 		*strrchr(p, '/') = 0;
 	return p;
 }
 
-static bool has(const char *folder, const char *name)
+static bool pyodide_find_has(const char *folder, const char *name)
 {
 	CLEANUP(free_ptr) char *p = path_join(folder, name);
 	return access(p, F_OK) == 0;
@@ -85,13 +85,13 @@ static bool has(const char *folder, const char *name)
 /* Not in the workspace: what lies there is not to be chosen by whoever wrote it. */
 static char *package_of_npm(const char *node)
 {
-	CLEANUP(free_ptr) char *prefix = prefix_of(node), *own = paths_data("pyodide/node_modules/pyodide");
+	CLEANUP(free_ptr) char *prefix = pyodide_find_prefix_of(node), *own = paths_data("pyodide/node_modules/pyodide");
 	CLEANUP(free_ptr) char *beside = path_join(prefix, "lib/node_modules/pyodide");
 	const char *const place[] = { own, beside, "/usr/local/lib/node_modules/pyodide", "/usr/lib/node_modules/pyodide",
 				      "/usr/share/nodejs/pyodide" };
 	for (size_t i = 0; i < ARRAY_LEN(place); i++)
-		if (has(place[i], "package.json"))
-			return real(place[i]);
+		if (pyodide_find_has(place[i], "package.json"))
+			return pyodide_find_real(place[i]);
 	return NULL;
 }
 
@@ -100,7 +100,7 @@ static int find_package(const char *named, struct pyodide_place *out, struct err
 	static const char *const parts[] = { "pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip" };
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err odd = ERR_INIT;
-	out->package = named ? real(named) : package_of_npm(out->node);
+	out->package = named ? pyodide_find_real(named) : package_of_npm(out->node);
 	if (!out->package && !named)
 		return err_set(err, ERR_NOENT, "backend pyodide needs the npm package pyodide: " FETCH " (or name its folder with package =)");
 	CLEANUP(free_ptr) char *about = path_join(out->package ? out->package : named, "package.json");
@@ -110,19 +110,19 @@ static int find_package(const char *named, struct pyodide_place *out, struct err
 	if (!o || strcmp(json_str(o, "name", ""), "pyodide") != 0)
 		return err_set(err, ERR_NOENT, "backend pyodide: '%.200s' is not the folder of the npm package pyodide: " FETCH,
 			       named ? named : out->package);
-	out->version = xstrdup(json_str(o, "version", ""));
+	out->version = mem_strdup(json_str(o, "version", ""));
 	if (strncmp(out->version, WANTED ".", sizeof(WANTED)) != 0)
 		return err_set(err, ERR_UNSUPPORTED, "backend pyodide needs pyodide " WANTED ", '%.200s' is %.40s: " FETCH, out->package,
 			       out->version);
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-		if (!has(out->package, parts[i]))
+		if (!pyodide_find_has(out->package, parts[i]))
 			return err_set(err, ERR_NOENT, "backend pyodide: '%.200s' has no %s: " FETCH, out->package, parts[i]);
 	return 0;
 }
 
-static void add_file(struct hash_ctx *h, const char *folder, const char *name)
+static void pyodide_find_add_file(struct hash_ctx *h, const char *folder, const char *name)
 {
-	CLEANUP(free_ptr) char *path = name ? path_join(folder, name) : xstrdup(folder);
+	CLEANUP(free_ptr) char *path = name ? path_join(folder, name) : mem_strdup(folder);
 	struct stat st = { 0 };
 	if (stat(path, &st) < 0)
 		return;
@@ -141,10 +141,10 @@ static char *store_of(const struct pyodide_place *p)
 	hash_begin(&h);
 	hash_add(&h, pyodide_engine_mjs, strlen(pyodide_engine_mjs));
 	hash_add(&h, pyodide_engine_py, strlen(pyodide_engine_py));
-	add_file(&h, p->node, NULL);
-	add_file(&h, p->package, "pyodide.mjs");
-	add_file(&h, p->package, "pyodide.asm.wasm");
-	add_file(&h, p->package, "python_stdlib.zip");
+	pyodide_find_add_file(&h, p->node, NULL);
+	pyodide_find_add_file(&h, p->package, "pyodide.mjs");
+	pyodide_find_add_file(&h, p->package, "pyodide.asm.wasm");
+	pyodide_find_add_file(&h, p->package, "python_stdlib.zip");
 	hash_end(&h, &out);
 	hex_append(&name, out.b, NAME_BYTES);
 	return paths_cache(buf_cstr(&name));
@@ -163,7 +163,7 @@ int pyodide_find(const json_t *options, struct pyodide_place *out, struct err *e
 	return 0;
 }
 
-static int put(const char *folder, const char *name, const char *text, struct err *err)
+static int pyodide_find_put(const char *folder, const char *name, const char *text, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = path_join(folder, name);
 	return access(path, F_OK) == 0 ? 0 : file_write_atomic(path, text, strlen(text), 0644, err);
@@ -171,8 +171,8 @@ static int put(const char *folder, const char *name, const char *text, struct er
 
 int pyodide_store(const struct pyodide_place *p, struct err *err)
 {
-	if (dir_make(p->store, 0755, err) < 0 || put(p->store, "engine.mjs", pyodide_engine_mjs, err) < 0 ||
-	    put(p->store, "engine.py", pyodide_engine_py, err) < 0)
+	if (dir_make(p->store, 0755, err) < 0 || pyodide_find_put(p->store, "engine.mjs", pyodide_engine_mjs, err) < 0 ||
+	    pyodide_find_put(p->store, "engine.py", pyodide_engine_py, err) < 0)
 		return err_wrap(err, "backend pyodide");
 	return 0;
 }
@@ -183,7 +183,7 @@ json_t *pyodide_probe(void)
 	struct pyodide_place p = { 0 };
 	struct err err = ERR_INIT;
 	bool there = pyodide_find(NULL, &p, &err) == 0;
-	CLEANUP(free_ptr) char *value = xasprintf("Python alone (no shell, programs, processes, sockets): pyodide %s", there ? p.version : "");
+	CLEANUP(free_ptr) char *value = mem_printf("Python alone (no shell, programs, processes, sockets): pyodide %s", there ? p.version : "");
 	json_put_flag(r, "ok", there);
 	json_put_str(r, "profile", "as of process boxes");
 	json_put_str(r, there ? "value" : "why", there ? value : err.text);

@@ -32,7 +32,7 @@ struct engine {
 	struct buf said; /* before it was */
 };
 
-static struct command *of(struct run *r)
+static struct command *pyodide_run_of(struct run *r)
 {
 	return (struct command *)(void *)r;
 }
@@ -67,7 +67,7 @@ static void engine_free(struct engine *e)
 	free(e);
 }
 
-static void hear(struct engine *e, int stream, const char *bytes, size_t len)
+static void pyodide_run_hear(struct engine *e, int stream, const char *bytes, size_t len)
 {
 	if (len && e->job)
 		e->job->ops->on_output(e->job->self, stream, bytes, len);
@@ -87,7 +87,7 @@ static void engine_output(void *self, int stream, const void *bytes, size_t len)
 		p = mark + 1;
 		e->ready = true;
 	}
-	hear(e, stream, p, len);
+	pyodide_run_hear(e, stream, p, len);
 	if (first)
 		pyodide_ready(e->p);
 }
@@ -135,7 +135,7 @@ void pyodide_spare_end(struct pyodide *p)
 
 /* --- commands --- */
 
-static void refused(void *self)
+static void pyodide_run_refused(void *self)
 {
 	struct command *c = self;
 	if (c->freed) {
@@ -172,7 +172,7 @@ struct run *pyodide_run(struct box *b, const struct run_opts *o, const struct ru
 }
 
 /* The length of the command and the command; then what was said to it before it was let go. */
-static void tell(struct command *c, const char *text)
+static void pyodide_run_tell(struct command *c, const char *text)
 {
 	CLEANUP(buf_release) struct buf head = BUF_INIT;
 	char len[4];
@@ -186,11 +186,11 @@ static void tell(struct command *c, const char *text)
 
 void pyodide_go(struct run *r)
 {
-	struct command *c = of(r);
+	struct command *c = pyodide_run_of(r);
 	struct pyodide *p = c->p;
 	c->went = true;
 	if (!c->job) {
-		loop_defer(p->loop, refused, c);
+		loop_defer(p->loop, pyodide_run_refused, c);
 		return;
 	}
 	CLEANUP(free_ptr) char *text = json_dump_str(c->job);
@@ -201,7 +201,7 @@ void pyodide_go(struct run *r)
 	} else {
 		c->engine = p->spare ? take(&p->spare) : engine_new(p, "wait", NULL, NULL);
 		c->engine->job = c;
-		tell(c, text);
+		pyodide_run_tell(c, text);
 		pyodide_spare(p);
 	}
 	if (c->timeout_us > 0)
@@ -210,7 +210,7 @@ void pyodide_go(struct run *r)
 
 void pyodide_stdin(struct run *r, const void *bytes, size_t len, bool eof)
 {
-	struct command *c = of(r);
+	struct command *c = pyodide_run_of(r);
 	if (!c->job || (!c->in_open && !c->pty) || c->ended)
 		return;
 	c->eof |= eof;
@@ -231,25 +231,25 @@ size_t pyodide_stdin_queued(const struct run *r)
 
 void pyodide_signal(struct run *r, int signo)
 {
-	if (of(r)->engine && !of(r)->ended)
-		driver_process.run_signal(of(r)->engine->run, signo);
+	if (pyodide_run_of(r)->engine && !pyodide_run_of(r)->ended)
+		driver_process.run_signal(pyodide_run_of(r)->engine->run, signo);
 }
 
 void pyodide_resize(struct run *r, const struct winsize *size)
 {
-	if (of(r)->engine)
-		driver_process.run_resize(of(r)->engine->run, size);
+	if (pyodide_run_of(r)->engine)
+		driver_process.run_resize(pyodide_run_of(r)->engine->run, size);
 }
 
 void pyodide_pause(struct run *r, bool paused)
 {
-	if (of(r)->engine)
-		driver_process.run_pause(of(r)->engine->run, paused);
+	if (pyodide_run_of(r)->engine)
+		driver_process.run_pause(pyodide_run_of(r)->engine->run, paused);
 }
 
 void pyodide_run_free(struct run *r)
 {
-	struct command *c = of(r);
+	struct command *c = pyodide_run_of(r);
 	if (!r)
 		return;
 	if (c->went && !c->job && !c->ended) {

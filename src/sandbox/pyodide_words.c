@@ -7,16 +7,16 @@
 
 #define RUNS "python -c CODE, python FILE, python -m MODULE, python - with the code as input, pip install FILE.whl"
 
-static const char *last_part(const char *path)
+static const char *pyodide_words_last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash ? slash + 1 : path;
 }
 
-static bool one_of(const char *word, const char *const *list, size_t nr)
+static bool pyodide_words_one_of(const char *word, const char *const *list, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
-		if (strcmp(last_part(word), list[i]) == 0)
+		if (strcmp(pyodide_words_last_part(word), list[i]) == 0)
 			return true;
 	return false;
 }
@@ -24,23 +24,23 @@ static bool one_of(const char *word, const char *const *list, size_t nr)
 static bool is_python(const char *word)
 {
 	static const char *const names[] = { "python", "python3" };
-	return one_of(word, names, ARRAY_LEN(names));
+	return pyodide_words_one_of(word, names, ARRAY_LEN(names));
 }
 
 static bool is_pip(const char *word)
 {
 	static const char *const names[] = { "pip", "pip3" };
-	return one_of(word, names, ARRAY_LEN(names));
+	return pyodide_words_one_of(word, names, ARRAY_LEN(names));
 }
 
-static bool is_shell(const char *word)
+static bool pyodide_words_is_shell(const char *word)
 {
 	static const char *const names[] = { "sh", "bash" };
-	return one_of(word, names, ARRAY_LEN(names));
+	return pyodide_words_one_of(word, names, ARRAY_LEN(names));
 }
 
 /* Each byte as the character of its number. */
-static json_t *latin(const char *bytes, size_t len)
+static json_t *pyodide_words_latin(const char *bytes, size_t len)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	for (size_t i = 0; i < len; i++) {
@@ -52,13 +52,13 @@ static json_t *latin(const char *bytes, size_t len)
 	return json_stringn(buf_cstr(&b), b.len);
 }
 
-static void add(json_t *list, const char *s)
+static void pyodide_words_add(json_t *list, const char *s)
 {
-	json_array_append_new(list, latin(s, strlen(s)));
+	json_array_append_new(list, pyodide_words_latin(s, strlen(s)));
 }
 
 /* The one command of a text for sh, if a shell would do nothing with its words: appended to @argv, its variables to @env. */
-static bool plain(const char *text, struct strv *argv, json_t *env, struct buf *in, bool *in_set)
+static bool pyodide_words_plain(const char *text, struct strv *argv, json_t *env, struct buf *in, bool *in_set)
 {
 	struct shell *s = shell_split(text, strlen(text));
 	const struct shell_part *p = s->nr == 1 && !s->opaque ? &s->part[0] : NULL;
@@ -70,7 +70,7 @@ static bool plain(const char *text, struct strv *argv, json_t *env, struct buf *
 	for (size_t i = 0; good && i < p->nr_words; i++)
 		strv_push_bytes(argv, p->word[i].text, p->word[i].len);
 	for (size_t i = 0; good && i < p->env.nr; i++)
-		json_array_append_new(env, latin(p->env.item[i], p->env.len[i]));
+		json_array_append_new(env, pyodide_words_latin(p->env.item[i], p->env.len[i]));
 	if (good && p->nr_redirects) {
 		buf_append(in, p->redirect[0].target.text, p->redirect[0].target.len);
 		*in_set = true;
@@ -79,7 +79,7 @@ static bool plain(const char *text, struct strv *argv, json_t *env, struct buf *
 	return good;
 }
 
-static void refuse(const char *word, bool shell, struct buf *why)
+static void pyodide_words_refuse(const char *word, bool shell, struct buf *why)
 {
 	if (shell)
 		buf_puts(why, "sh: there is no shell in a pyodide box, and this is more than one plain command; it runs " RUNS "\n");
@@ -87,16 +87,16 @@ static void refuse(const char *word, bool shell, struct buf *why)
 		buf_printf(why, "%.200s: not found: a pyodide box has Python alone, no other programs; it runs " RUNS "\n", word);
 }
 
-static json_t *job(const char *first, const struct strv *argv, json_t *env, const char *cwd)
+static json_t *pyodide_words_job(const char *first, const struct strv *argv, json_t *env, const char *cwd)
 {
 	json_t *o = json_object(), *words = json_array();
-	CLEANUP(free_ptr) char *at = !cwd ? xstrdup("/workspace") : *cwd == '/' ? xstrdup(cwd) : xasprintf("/workspace/%s", cwd);
-	add(words, first);
+	CLEANUP(free_ptr) char *at = !cwd ? mem_strdup("/workspace") : *cwd == '/' ? mem_strdup(cwd) : mem_printf("/workspace/%s", cwd);
+	pyodide_words_add(words, first);
 	for (size_t i = 1; i < argv->nr; i++)
-		json_array_append_new(words, latin(argv->item[i], argv->len[i]));
+		json_array_append_new(words, pyodide_words_latin(argv->item[i], argv->len[i]));
 	json_put(o, "argv", words);
 	json_put(o, "env", json_incref(env));
-	json_put(o, "cwd", latin(at, strlen(at)));
+	json_put(o, "cwd", pyodide_words_latin(at, strlen(at)));
 	return o;
 }
 
@@ -107,23 +107,23 @@ json_t *pyodide_job(const struct run_opts *o, const struct strv *env, struct buf
 					   "LANG=C.UTF-8", "TMPDIR=/tmp" };
 	CLEANUP(json_release) json_t *vars = json_array();
 	for (size_t i = 0; i < ARRAY_LEN(own); i++)
-		add(vars, own[i]);
+		pyodide_words_add(vars, own[i]);
 	for (size_t i = 0; i < env->nr; i++)
-		add(vars, env->item[i]);
+		pyodide_words_add(vars, env->item[i]);
 	for (size_t i = 0; o->env && o->env[i]; i++)
-		add(vars, o->env[i]);
-	bool shell = o->nr_argv == 3 && is_shell(o->argv[0]) && strcmp(o->argv[1], "-c") == 0;
-	if (shell && !plain(o->argv[2], &argv, vars, in, in_set)) {
-		refuse(o->argv[0], true, why);
+		pyodide_words_add(vars, o->env[i]);
+	bool shell = o->nr_argv == 3 && pyodide_words_is_shell(o->argv[0]) && strcmp(o->argv[1], "-c") == 0;
+	if (shell && !pyodide_words_plain(o->argv[2], &argv, vars, in, in_set)) {
+		pyodide_words_refuse(o->argv[0], true, why);
 		return NULL;
 	}
 	for (size_t i = 0; !shell && i < o->nr_argv; i++)
 		strv_push(&argv, o->argv[i]);
 	const char *first = argv.item[0];
 	if (o->pty && argv.nr == 2 && strcmp(first, "shell") == 0) /* sandbox/shell.h */
-		return job("shell", &argv, vars, o->cwd);
+		return pyodide_words_job("shell", &argv, vars, o->cwd);
 	if (is_python(first) || is_pip(first))
-		return job(is_pip(first) ? "pip" : "python", &argv, vars, o->cwd);
-	refuse(first, false, why);
+		return pyodide_words_job(is_pip(first) ? "pip" : "python", &argv, vars, o->cwd);
+	pyodide_words_refuse(first, false, why);
 	return NULL;
 }

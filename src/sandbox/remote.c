@@ -8,19 +8,19 @@
 #include "base/mem.h"
 #include "sandbox/remote_inner.h"
 
-static struct remote *of(struct box *b)
+static struct remote *hosted_of(struct box *b)
 {
 	return CONTAINER_OF(b, struct remote, b);
 }
 
-json_t *remote_args(const struct remote *r)
+json_t *hosted_args(const struct remote *r)
 {
 	json_t *args = json_array();
 	json_array_append_new(args, r->box ? json_deep_copy(r->box) : json_object());
 	return args;
 }
 
-struct remote_op *remote_ask(struct remote *r, const char *fn, json_t *args, const struct remote_heard *h, void *to)
+struct remote_op *hosted_ask(struct remote *r, const char *fn, json_t *args, const struct remote_heard *h, void *to)
 {
 	return r->of->port.begin(r->of->port.self, fn, args, r->options, r->b.id, h, to);
 }
@@ -61,44 +61,44 @@ static void file_end(struct file *f, json_t *result, const struct err *err)
 	free(f);
 }
 
-static void part_of(const struct file *f, size_t *from, size_t *len)
+static void hosted_part_of(const struct file *f, size_t *from, size_t *len)
 {
 	*from = f->sent * f->part;
 	*len = f->data.len - *from < f->part ? f->data.len - *from : f->part;
 }
 
 /* A provider that tells everything at the end is asked for a piece at a time: its answer is in memory some times. */
-static size_t piece_of(const struct file *f)
+static size_t hosted_piece_of(const struct file *f)
 {
 	const struct remote_port *p = &f->remote->of->port;
 	size_t left = f->max - f->from;
 	return p->poll_s(p->self) && left > READ_AT_ONCE ? READ_AT_ONCE : left;
 }
 
-static void make(void *self, struct buf *text)
+static void hosted_make(void *self, struct buf *text)
 {
 	struct file *f = self;
 	size_t from, len;
 	switch (f->what) {
 	case FILE_READ:
 		f->from = f->data.len; /* asked again: what has come stays */
-		wrap_read(text, f->path, f->from, piece_of(f));
+		shell_protocol_read(text, f->path, f->from, hosted_piece_of(f));
 		break;
 	case FILE_PART:
-		part_of(f, &from, &len);
-		wrap_part(text, f->remote->base, f->id, (unsigned)f->sent, f->data.data + from, len);
+		hosted_part_of(f, &from, &len);
+		shell_protocol_part(text, f->remote->base, f->id, (unsigned)f->sent, f->data.data + from, len);
 		break;
 	case FILE_WRITE:
-		wrap_write(text, f->remote->base, f->id, (unsigned)f->sent, f->packed, f->path, f->mode);
+		shell_protocol_write(text, f->remote->base, f->id, (unsigned)f->sent, f->packed, f->path, f->mode);
 		break;
 	case FILE_STAT:
-		wrap_stat(text, f->path);
+		shell_protocol_stat(text, f->path);
 		break;
 	case FILE_LIST:
-		wrap_list(text, f->path);
+		shell_protocol_list(text, f->path);
 		break;
 	case FILE_KILL:
-		wrap_kill_all(text, f->remote->base);
+		shell_protocol_kill_all(text, f->remote->base);
 		break;
 	}
 	json_decref(f->stats);
@@ -115,25 +115,25 @@ static bool is_another(const char *was, const char *is)
 	return known && (inode != old || size < before || (size == before && strcmp(when, then) != 0));
 }
 
-static void see(struct file *f, const char *text)
+static void hosted_see(struct file *f, const char *text)
 {
 	f->another |= f->seen && is_another(f->seen, text);
 	free(f->seen);
-	f->seen = xstrdup(text);
+	f->seen = mem_strdup(text);
 }
 
-static bool line(void *self, char kind, const char *text, size_t len)
+static bool hosted_line(void *self, char kind, const char *text, size_t len)
 {
 	struct file *f = self;
 	switch (kind) {
 	case 's':
 		if (f->what == FILE_LIST) {
-			json_array_append_new(f->stats, wrap_stat_of(text));
+			json_array_append_new(f->stats, shell_protocol_stat_of(text));
 		} else {
 			json_decref(f->stat);
-			f->stat = wrap_stat_of(text);
+			f->stat = shell_protocol_stat_of(text);
 			if (f->what == FILE_READ)
-				see(f, text);
+				hosted_see(f, text);
 		}
 		return false;
 	case 'd':
@@ -154,7 +154,7 @@ static bool line(void *self, char kind, const char *text, size_t len)
 }
 
 /* The names stand in the order of what is said about them. */
-static json_t *entries(struct file *f)
+static json_t *hosted_entries(struct file *f)
 {
 	json_t *list = json_array(), *result = json_object();
 	const char *p = buf_cstr(&f->data), *end = p + f->data.len;
@@ -168,11 +168,11 @@ static json_t *entries(struct file *f)
 	return result;
 }
 
-static void end(void *self, const struct err *err);
+static void hosted_end(void *self, const struct err *err);
 
-static const struct script_how how = { .make = make, .line = line, .end = end };
+static const struct script_how hosted_how = { .make = hosted_make, .line = hosted_line, .end = hosted_end };
 
-static void end(void *self, const struct err *err)
+static void hosted_end(void *self, const struct err *err)
 {
 	struct file *f = self;
 	if (!err && f->err.code)
@@ -185,7 +185,7 @@ static void end(void *self, const struct err *err)
 	if (f->another && ++f->anew <= READ_ANEW) {
 		f->another = false;
 		buf_reset(&f->data);
-		script_begin(f->remote, &how, f);
+		script_begin(f->remote, &hosted_how, f);
 		return;
 	}
 	if (f->another) {
@@ -194,15 +194,15 @@ static void end(void *self, const struct err *err)
 		file_end(f, NULL, &changes);
 		return;
 	}
-	if (f->what == FILE_READ && f->data.len < f->max && f->data.len - f->from >= piece_of(f)) {
-		script_begin(f->remote, &how, f);
+	if (f->what == FILE_READ && f->data.len < f->max && f->data.len - f->from >= hosted_piece_of(f)) {
+		script_begin(f->remote, &hosted_how, f);
 		return;
 	}
 	if (f->what == FILE_PART) {
 		f->sent++;
 		if (f->sent * f->part >= f->data.len)
 			f->what = FILE_WRITE;
-		script_begin(f->remote, &how, f);
+		script_begin(f->remote, &hosted_how, f);
 		return;
 	}
 	if (f->what == FILE_WRITE) {
@@ -211,7 +211,7 @@ static void end(void *self, const struct err *err)
 		if (strncmp(f->path, REMOTE_WORKSPACE "/", sizeof(REMOTE_WORKSPACE)) == 0)
 			mirror_put(f->remote->mirror, f->path + sizeof(REMOTE_WORKSPACE), &f->data);
 	}
-	json_t *result = f->what == FILE_LIST ? entries(f) : f->stat ? json_incref(f->stat) : json_object();
+	json_t *result = f->what == FILE_LIST ? hosted_entries(f) : f->stat ? json_incref(f->stat) : json_object();
 	if (f->what == FILE_READ)
 		json_put_bytes(result, "data", buf_cstr(&f->data), f->data.len);
 	file_end(f, result, NULL);
@@ -232,9 +232,9 @@ static void on_sent(void *self, const json_t *value, const struct err *err)
 	}
 	f->what = FILE_WRITE;
 	if (!err)
-		script_begin(r, &how, f);
+		script_begin(r, &hosted_how, f);
 	if (--r->busy == 0)
-		remote_quiet(r);
+		hosted_quiet(r);
 	if (err)
 		file_end(f, NULL, &copy);
 }
@@ -242,13 +242,13 @@ static void on_sent(void *self, const json_t *value, const struct err *err)
 static void send_part(struct file *f)
 {
 	static const struct remote_heard heard = { .done = on_sent };
-	json_t *args = remote_args(f->remote);
-	CLEANUP(free_ptr) char *to = xasprintf("%s/%s.%zu", f->remote->base, f->id, f->sent);
+	json_t *args = hosted_args(f->remote);
+	CLEANUP(free_ptr) char *to = mem_printf("%s/%s.%zu", f->remote->base, f->id, f->sent);
 	size_t from, len;
-	part_of(f, &from, &len);
+	hosted_part_of(f, &from, &len);
 	json_array_append_new(args, json_string(to));
 	json_array_append_new(args, json_bytes(f->data.data + from, len));
-	remote_ask(f->remote, "write", args, &heard, f);
+	hosted_ask(f->remote, "write", args, &heard, f);
 }
 
 /* The box is not put to sleep before all of it is there. */
@@ -256,28 +256,28 @@ static void send_whole(struct file *f)
 {
 	f->part = WHOLE_MAX;
 	f->remote->busy++;
-	remote_awake(f->remote);
+	hosted_awake(f->remote);
 	send_part(f);
 }
 
 static struct file *file_new(struct box *b, const char *path, box_done_fn *done, void *self)
 {
 	struct file *f = NEW(struct file);
-	*f = (struct file){ .remote = of(b), .done = done, .self = self };
-	f->path = *path == '/' ? xstrdup(path) : xasprintf("%s/%s", REMOTE_WORKSPACE, path);
+	*f = (struct file){ .remote = hosted_of(b), .done = done, .self = self };
+	f->path = *path == '/' ? mem_strdup(path) : mem_printf("%s/%s", REMOTE_WORKSPACE, path);
 	snprintf(f->id, sizeof(f->id), "f%u", ++f->remote->ids);
 	return f;
 }
 
-static void box_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self)
+static void hosted_box_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self)
 {
 	struct file *f = file_new(b, path, done, self);
 	f->what = FILE_READ;
 	f->max = max;
-	script_begin(f->remote, &how, f);
+	script_begin(f->remote, &hosted_how, f);
 }
 
-static void put_file(struct box *b, const char *path, const void *data, size_t len, bool packed, int mode, box_done_fn *done, void *self)
+static void hosted_put_file(struct box *b, const char *path, const void *data, size_t len, bool packed, int mode, box_done_fn *done, void *self)
 {
 	struct file *f = file_new(b, path, done, self);
 	f->what = FILE_PART;
@@ -288,45 +288,45 @@ static void put_file(struct box *b, const char *path, const void *data, size_t l
 	if (len > WRAP_TEXT_MAX / 2 && f->remote->state == AWAKE && f->remote->of->port.has(f->remote->of->port.self, "write"))
 		send_whole(f);
 	else
-		script_begin(f->remote, &how, f);
+		script_begin(f->remote, &hosted_how, f);
 }
 
-static void box_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
+static void hosted_box_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
 {
-	put_file(b, path, data, len, false, mode, done, self);
+	hosted_put_file(b, path, data, len, false, mode, done, self);
 }
 
-void remote_put_packed(struct remote *r, const char *path, const void *gz, size_t len, int mode, box_done_fn *done, void *self)
+void hosted_put_packed(struct remote *r, const char *path, const void *gz, size_t len, int mode, box_done_fn *done, void *self)
 {
-	put_file(&r->b, path, gz, len, true, mode, done, self);
+	hosted_put_file(&r->b, path, gz, len, true, mode, done, self);
 }
 
-static void box_list(struct box *b, const char *path, box_done_fn *done, void *self)
+static void hosted_box_list(struct box *b, const char *path, box_done_fn *done, void *self)
 {
 	struct file *f = file_new(b, path, done, self);
 	f->what = FILE_LIST;
-	script_begin(f->remote, &how, f);
+	script_begin(f->remote, &hosted_how, f);
 }
 
-static void box_stat(struct box *b, const char *path, box_done_fn *done, void *self)
+static void hosted_box_stat(struct box *b, const char *path, box_done_fn *done, void *self)
 {
 	struct file *f = file_new(b, path, done, self);
 	f->what = FILE_STAT;
-	script_begin(f->remote, &how, f);
+	script_begin(f->remote, &hosted_how, f);
 }
 
-static void nobody(void *self, json_t *result, const struct err *err)
+static void hosted_nobody(void *self, json_t *result, const struct err *err)
 {
 	(void)self;
 	(void)result;
 	(void)err;
 }
 
-static void box_kill(struct box *b)
+static void hosted_box_kill(struct box *b)
 {
-	struct file *f = file_new(b, "/", nobody, NULL);
+	struct file *f = file_new(b, "/", hosted_nobody, NULL);
 	f->what = FILE_KILL;
-	script_begin(f->remote, &how, f);
+	script_begin(f->remote, &hosted_how, f);
 }
 
 /* --- what nobody rents out --- */
@@ -338,7 +338,7 @@ struct refusal {
 	json_t *result;
 };
 
-static void say(void *self)
+static void hosted_say(void *self)
 {
 	struct refusal *r = self;
 	r->done(r->self, r->result, r->result ? NULL : &r->err);
@@ -346,22 +346,22 @@ static void say(void *self)
 	free(r);
 }
 
-static struct refusal *later(struct box *b, box_done_fn *done, void *self)
+static struct refusal *hosted_later(struct box *b, box_done_fn *done, void *self)
 {
 	struct refusal *r = NEW(struct refusal);
 	*r = (struct refusal){ .done = done, .self = self };
-	loop_defer(of(b)->loop, say, r);
+	loop_defer(hosted_of(b)->loop, hosted_say, r);
 	return r;
 }
 
-static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
+static void hosted_box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
 {
-	err_set(&later(b, done, self)->err, ERR_UNSUPPORTED, "a box of %s cannot be %s", b->driver->name, frozen ? "frozen" : "thawed");
+	err_set(&hosted_later(b, done, self)->err, ERR_UNSUPPORTED, "a box of %s cannot be %s", b->driver->name, frozen ? "frozen" : "thawed");
 }
 
-static void box_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
+static void hosted_box_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
 {
-	err_set(&later(b, done, self)->err, ERR_UNSUPPORTED, "port %u: nothing here can listen inside a box of %s", port, b->driver->name);
+	err_set(&hosted_later(b, done, self)->err, ERR_UNSUPPORTED, "port %u: nothing here can listen inside a box of %s", port, b->driver->name);
 }
 
 /* --- ways in: the provider says at what address --- */
@@ -395,9 +395,9 @@ static void on_address(void *self, const json_t *address, const struct err *err)
 static void ask_address(struct dial *d)
 {
 	static const struct remote_heard heard = { .done = on_address };
-	json_t *args = remote_args(d->remote);
+	json_t *args = hosted_args(d->remote);
 	json_array_append_new(args, json_integer(d->port));
-	remote_ask(d->remote, "address", args, &heard, d);
+	hosted_ask(d->remote, "address", args, &heard, d);
 }
 
 static void say_wake(void *self, struct buf *text)
@@ -422,79 +422,79 @@ static void has_woken(void *self, const struct err *err)
 		ask_address(self);
 }
 
-static const struct script_how wakes = { .make = say_wake, .line = is_awake, .end = has_woken };
+static const struct script_how hosted_wakes = { .make = say_wake, .line = is_awake, .end = has_woken };
 
-static void box_dial(struct box *b, uint16_t port, box_done_fn *done, void *self)
+static void hosted_box_dial(struct box *b, uint16_t port, box_done_fn *done, void *self)
 {
-	struct remote *r = of(b);
+	struct remote *r = hosted_of(b);
 	if (r->dead) {
-		later(b, done, self)->err = r->why;
+		hosted_later(b, done, self)->err = r->why;
 	} else if (!r->of->port.has(r->of->port.self, "address")) {
-		err_set(&later(b, done, self)->err, ERR_UNSUPPORTED, "port %u: %s has no way in to a port of a box", port, b->driver->name);
+		err_set(&hosted_later(b, done, self)->err, ERR_UNSUPPORTED, "port %u: %s has no way in to a port of a box", port, b->driver->name);
 	} else {
 		struct dial *d = NEW(struct dial);
 		*d = (struct dial){ .remote = r, .port = port, .done = done, .self = self };
 		if (r->state == AWAKE)
 			ask_address(d);
 		else
-			script_begin(r, &wakes, d);
+			script_begin(r, &hosted_wakes, d);
 	}
 }
 
-static void box_stats(struct box *b, box_done_fn *done, void *self)
+static void hosted_box_stats(struct box *b, box_done_fn *done, void *self)
 {
-	struct refusal *r = later(b, done, self);
-	struct remote *remote = of(b);
+	struct refusal *r = hosted_later(b, done, self);
+	struct remote *remote = hosted_of(b);
 	if (remote->dead)
 		r->err = remote->why;
 	else
-		r->result = remote_cost(remote);
+		r->result = hosted_cost(remote);
 }
 
 static json_t *box_cost(struct box *b)
 {
-	return remote_cost(of(b));
+	return hosted_cost(hosted_of(b));
 }
 
 /* --- the driver --- */
 
-static void box_oom(struct box *b, box_done_fn *done, void *self)
+static void hosted_box_oom(struct box *b, box_done_fn *done, void *self)
 {
 	const struct remote *r = CONTAINER_OF(b, struct remote, b);
 	CLEANUP(json_release) json_t *count = json_object();
-	int64_t n = remote_oom_count(&r->oom);
+	int64_t n = hosted_oom_count(&r->oom);
 	if (n >= 0)
 		json_put_int(count, "oom", n);
 	done(self, count, NULL);
 }
 
-static const struct driver verbs = {
+static const struct driver hosted_verbs = {
 	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_SHELL | CAP_OFFLINE | CAP_DIAL_HTTP,
-	.close = remote_close,
-	.run_prepare = remote_run_prepare, .run_go = remote_run_go, .run_stdin = remote_run_stdin,
-	.run_stdin_queued = remote_run_stdin_queued, .run_signal = remote_run_signal,
-	.run_resize = remote_run_resize, .run_pause = remote_run_pause, .run_turn = remote_run_turn,
-	.run_free = remote_run_free,
-	.read = box_read, .write = box_write, .list = box_list, .stat = box_stat,
-	.tree = &remote_tree,
-	.kill = box_kill, .freeze = box_freeze, .listen = box_listen, .dial = box_dial, .stats = box_stats, .oom = box_oom, .cost = box_cost,
+	.close = hosted_close,
+	.run_prepare = hosted_run_prepare, .run_go = hosted_run_go, .run_stdin = hosted_run_stdin,
+	.run_stdin_queued = hosted_run_stdin_queued, .run_signal = hosted_run_signal,
+	.run_resize = hosted_run_resize, .run_pause = hosted_run_pause, .run_turn = hosted_run_turn,
+	.run_free = hosted_run_free,
+	.read = hosted_box_read, .write = hosted_box_write, .list = hosted_box_list, .stat = hosted_box_stat,
+	.tree = &hosted_tree,
+	.kill = hosted_box_kill, .freeze = hosted_box_freeze, .listen = hosted_box_listen, .dial = hosted_box_dial, .stats = hosted_box_stats, .oom = hosted_box_oom, .cost = box_cost,
 };
 
 static struct box *open_as(const struct driver *d, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
 {
-	return remote_open((struct remote_provider *)(uintptr_t)d, l, o, done, self);
+	return hosted_open((struct remote_provider *)(uintptr_t)d, l, o, done, self);
 }
 
-const struct driver *remote_driver_new(const char *name, const char *file, const char *about, const struct remote_port *port)
+const struct driver *hosted_driver_new(const char *name, const char *file, const char *about, const struct remote_port *port)
 {
 	struct remote_provider *p = NEW(struct remote_provider);
-	p->name = xstrdup(name);
-	p->about = xstrdup(about);
+	p->name = mem_strdup(name);
+	p->about = mem_strdup(about);
 	p->port = *port;
-	p->d = verbs;
+	p->d = hosted_verbs;
 	p->d.name = p->port.name = p->name;
 	p->d.about = p->about;
-	p->d.file = file ? xstrdup(file) : NULL;
+	p->d.file = file ? mem_strdup(file) : NULL;
 	p->d.open_as = open_as;
 	return &p->d;
 }

@@ -45,7 +45,7 @@ struct remote_port {
 };
 
 /* A driver of that name, and of that file of the user's own (else NULL); @port is copied. Lives until the program ends. */
-const struct driver *remote_driver_new(const char *name, const char *file, const char *about, const struct remote_port *port);
+const struct driver *hosted_driver_new(const char *name, const char *file, const char *about, const struct remote_port *port);
 
 /* Drivers that are no row of drivers.c: driver_find asks here last. NULL: nobody. */
 typedef const struct driver *driver_finder(void *self, const char *name);

@@ -20,12 +20,12 @@ struct book_entry {
 	int lock;
 };
 
-static char *folder(void)
+static char *hosted_book_folder(void)
 {
 	return paths_state("rented");
 }
 
-static char *random_name(void)
+static char *hosted_book_random_name(void)
 {
 	unsigned char raw[TAG_BYTES];
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
@@ -43,18 +43,18 @@ static void entry_free(struct book_entry *e)
 	free(e);
 }
 
-static struct book_entry *entry_of(const char *dir, const char *provider, const char *tag)
+static struct book_entry *hosted_book_entry_of(const char *dir, const char *provider, const char *tag)
 {
 	struct book_entry *e = NEW(struct book_entry);
-	e->tag = xstrdup(tag);
-	e->path = xasprintf("%s/%s-%s.json", dir, provider, tag);
-	e->lock_path = xasprintf("%s/%s-%s.lock", dir, provider, tag);
+	e->tag = mem_strdup(tag);
+	e->path = mem_printf("%s/%s-%s.json", dir, provider, tag);
+	e->lock_path = mem_printf("%s/%s-%s.lock", dir, provider, tag);
 	e->lock = -1;
 	return e;
 }
 
 /* 0: ours; 1: somebody's; -1: trouble. */
-static int lock(struct book_entry *e, int flags)
+static int hosted_book_lock(struct book_entry *e, int flags)
 {
 	e->lock = open(e->lock_path, O_RDWR | O_CLOEXEC | flags, 0600);
 	if (e->lock < 0)
@@ -62,39 +62,39 @@ static int lock(struct book_entry *e, int flags)
 	return flock(e->lock, LOCK_EX | LOCK_NB) == 0 ? 0 : errno == EWOULDBLOCK ? 1 : -1;
 }
 
-int book_open(struct book_entry **out, const char *provider, struct err *err)
+int hosted_book_open(struct book_entry **out, const char *provider, struct err *err)
 {
-	CLEANUP(free_ptr) char *dir = folder();
-	CLEANUP(free_ptr) char *tag = random_name();
+	CLEANUP(free_ptr) char *dir = hosted_book_folder();
+	CLEANUP(free_ptr) char *tag = hosted_book_random_name();
 	if (dir_make(dir, 0700, err) < 0)
 		return err_wrap(err, "cannot keep what is rented");
-	struct book_entry *e = entry_of(dir, provider, tag);
+	struct book_entry *e = hosted_book_entry_of(dir, provider, tag);
 	CLEANUP(json_release) json_t *nothing = json_object();
-	if (lock(e, O_CREAT) != 0) {
+	if (hosted_book_lock(e, O_CREAT) != 0) {
 		err_sys(err, "cannot lock '%s'", e->lock_path);
 		entry_free(e);
 		return -1;
 	}
-	if (book_put(e, nothing, err) < 0) {
-		book_close(&e, true);
+	if (hosted_book_put(e, nothing, err) < 0) {
+		hosted_book_close(&e, true);
 		return -1;
 	}
 	*out = e;
 	return 0;
 }
 
-const char *book_tag(const struct book_entry *e)
+const char *hosted_book_tag(const struct book_entry *e)
 {
 	return e->tag;
 }
 
-int book_put(struct book_entry *e, const json_t *box, struct err *err)
+int hosted_book_put(struct book_entry *e, const json_t *box, struct err *err)
 {
 	CLEANUP(free_ptr) char *text = json_dump_str(box);
 	return file_write_atomic(e->path, text, strlen(text), 0600, err);
 }
 
-void book_close(struct book_entry **ep, bool gone)
+void hosted_book_close(struct book_entry **ep, bool gone)
 {
 	struct book_entry *e = *ep;
 	*ep = NULL;
@@ -107,15 +107,15 @@ void book_close(struct book_entry **ep, bool gone)
 	entry_free(e);
 }
 
-char *book_owner(struct err *err)
+char *hosted_book_owner(struct err *err)
 {
-	CLEANUP(free_ptr) char *dir = folder();
+	CLEANUP(free_ptr) char *dir = hosted_book_folder();
 	CLEANUP(free_ptr) char *path = path_join(dir, "owner");
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err none = ERR_INIT;
 	if (file_read(path, &text, 64, &none) == 0 && text.len == 2 * TAG_BYTES)
 		return buf_take(&text);
-	CLEANUP(free_ptr) char *name = random_name();
+	CLEANUP(free_ptr) char *name = hosted_book_random_name();
 	if (dir_make(dir, 0700, err) < 0)
 		return NULL;
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -125,7 +125,7 @@ char *book_owner(struct err *err)
 	}
 	int rc = fd < 0 ? err_sys(err, "cannot make '%s'", path) : fd_write_all(fd, name, strlen(name), err);
 	fd_close(&fd);
-	return rc == 0 ? xstrdup(name) : NULL;
+	return rc == 0 ? mem_strdup(name) : NULL;
 }
 
 static struct book_entry *try_orphan(const char *dir, const char *provider, const char *file)
@@ -134,17 +134,17 @@ static struct book_entry *try_orphan(const char *dir, const char *provider, cons
 	if (len != plen + 1 + 2 * TAG_BYTES + 5 || strncmp(file, provider, plen) != 0 || file[plen] != '-' ||
 	    strcmp(file + len - 5, ".json") != 0)
 		return NULL;
-	CLEANUP(free_ptr) char *tag = xstrndup(file + plen + 1, 2 * TAG_BYTES);
-	struct book_entry *e = entry_of(dir, provider, tag);
-	if (lock(e, O_CREAT) == 0 && access(e->path, F_OK) == 0)
+	CLEANUP(free_ptr) char *tag = mem_strndup(file + plen + 1, 2 * TAG_BYTES);
+	struct book_entry *e = hosted_book_entry_of(dir, provider, tag);
+	if (hosted_book_lock(e, O_CREAT) == 0 && access(e->path, F_OK) == 0)
 		return e;
 	entry_free(e);
 	return NULL;
 }
 
-struct book_entry *book_orphan(const char *provider)
+struct book_entry *hosted_book_orphan(const char *provider)
 {
-	CLEANUP(free_ptr) char *dir = folder();
+	CLEANUP(free_ptr) char *dir = hosted_book_folder();
 	struct book_entry *found = NULL;
 	DIR *d = opendir(dir);
 	if (!d)
@@ -155,29 +155,29 @@ struct book_entry *book_orphan(const char *provider)
 	return found;
 }
 
-void book_each(book_entry_fn *fn, void *self)
+void hosted_book_each(book_entry_fn *fn, void *self)
 {
-	CLEANUP(free_ptr) char *dir = folder();
+	CLEANUP(free_ptr) char *dir = hosted_book_folder();
 	DIR *d = opendir(dir);
 	const struct dirent *f;
 	while (d && (f = readdir(d))) {
 		const size_t len = strlen(f->d_name), tail = 1 + 2 * TAG_BYTES + 5; /* -TAG.json */
 		if (len <= tail || f->d_name[len - tail] != '-' || strcmp(f->d_name + len - 5, ".json") != 0)
 			continue;
-		CLEANUP(free_ptr) char *provider = xstrndup(f->d_name, len - tail);
-		CLEANUP(free_ptr) char *tag = xstrndup(f->d_name + len - tail + 1, 2 * TAG_BYTES);
-		struct book_entry *e = entry_of(dir, provider, tag);
-		CLEANUP(json_release) json_t *box = book_box(e);
+		CLEANUP(free_ptr) char *provider = mem_strndup(f->d_name, len - tail);
+		CLEANUP(free_ptr) char *tag = mem_strndup(f->d_name + len - tail + 1, 2 * TAG_BYTES);
+		struct book_entry *e = hosted_book_entry_of(dir, provider, tag);
+		CLEANUP(json_release) json_t *box = hosted_book_box(e);
 		if (!box)
 			box = json_object();
 		entry_free(e);
-		fn(self, provider, tag, box, book_lives(provider, tag));
+		fn(self, provider, tag, box, hosted_book_lives(provider, tag));
 	}
 	if (d)
 		closedir(d);
 }
 
-json_t *book_box(const struct book_entry *e)
+json_t *hosted_book_box(const struct book_entry *e)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err none = ERR_INIT;
@@ -190,11 +190,11 @@ json_t *book_box(const struct book_entry *e)
 	return NULL;
 }
 
-bool book_lives(const char *provider, const char *tag)
+bool hosted_book_lives(const char *provider, const char *tag)
 {
-	CLEANUP(free_ptr) char *dir = folder();
-	struct book_entry *e = entry_of(dir, provider, tag);
-	bool lives = lock(e, 0) == 1;
+	CLEANUP(free_ptr) char *dir = hosted_book_folder();
+	struct book_entry *e = hosted_book_entry_of(dir, provider, tag);
+	bool lives = hosted_book_lock(e, 0) == 1;
 	entry_free(e);
 	return lives;
 }

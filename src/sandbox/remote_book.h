@@ -8,19 +8,19 @@
 struct book_entry;
 
 /* A new entry with a tag of its own, locked. */
-NODISCARD int book_open(struct book_entry **out, const char *provider, struct err *err);
-const char *book_tag(const struct book_entry *e);
-NODISCARD int book_put(struct book_entry *e, const json_t *box, struct err *err); /* durable when it returns */
-void book_close(struct book_entry **e, bool gone); /* @gone: it was given back; else the entry stays for a sweep */
+NODISCARD int hosted_book_open(struct book_entry **out, const char *provider, struct err *err);
+const char *hosted_book_tag(const struct book_entry *e);
+NODISCARD int hosted_book_put(struct book_entry *e, const json_t *box, struct err *err); /* durable when it returns */
+void hosted_book_close(struct book_entry **e, bool gone); /* @gone: it was given back; else the entry stays for a sweep */
 
 /* Random name of this user's installation, made once: boxes carry it, so that nobody else's are touched. Returns owned. */
-char *book_owner(struct err *err);
+char *hosted_book_owner(struct err *err);
 /* Entries of @provider whose supervisor has died, locked from now on by us; NULL when there is none (left). */
-struct book_entry *book_orphan(const char *provider);
-json_t *book_box(const struct book_entry *e);                 /* as last put; NULL nothing; returns owned */
+struct book_entry *hosted_book_orphan(const char *provider);
+json_t *hosted_book_box(const struct book_entry *e);                 /* as last put; NULL nothing; returns owned */
 /* Calls @fn for each entry of any provider. @box: as last put, an empty object before it is made. All borrowed. */
 typedef void book_entry_fn(void *self, const char *provider, const char *tag, const json_t *box, bool lives);
-void book_each(book_entry_fn *fn, void *self);
-bool book_lives(const char *provider, const char *tag);       /* somebody holds its entry */
+void hosted_book_each(book_entry_fn *fn, void *self);
+bool hosted_book_lives(const char *provider, const char *tag);       /* somebody holds its entry */
 
 #endif

@@ -1,4 +1,4 @@
-/* Inside of the rented boxes (remote.h): opening and ending in remote_open.c, verbs in remote.c, commands in remote_run.c, what
+/* Inside of the rented boxes (remote.h): opening and ending in hosted_open.c, verbs in remote.c, commands in remote_run.c, what
  * the memory limit has killed in remote_oom.c, texts on their way through the provider in remote_script.c, sleep and keep-alive
  * in remote_sleep.c. */
 #ifndef SANDBOX_REMOTE_INNER_H
@@ -17,7 +17,7 @@ struct remote_provider {
 	struct remote_port port;
 	char *name, *about;
 	bool swept;
-	struct remote *filling, *to_fill; /* remote_tree.c: boxes whose files go over now, and those that wait for it */
+	struct remote *filling, *to_fill; /* hosted_tree.c: boxes whose files go over now, and those that wait for it */
 };
 
 struct script;
@@ -29,9 +29,9 @@ struct remote_oom {
 	int64_t past;        /* those before that */
 	int64_t least, most; /* since */
 };
-void remote_oom_heard(struct remote_oom *o, int64_t before, int64_t after);
-void remote_oom_again(struct remote_oom *o);
-int64_t remote_oom_count(const struct remote_oom *o); /* -1: not known */
+void hosted_oom_heard(struct remote_oom *o, int64_t before, int64_t after);
+void hosted_oom_again(struct remote_oom *o);
+int64_t hosted_oom_count(const struct remote_oom *o); /* -1: not known */
 
 struct remote {
 	struct box b; /* first */
@@ -59,7 +59,7 @@ struct remote {
 	int64_t idle_ms, ttl_s;
 	const char *idle_how; /* NULL: never */
 	struct remote_op *sleep_op, *alive_op;
-	/* remote_open.c */
+	/* hosted_open.c */
 	struct remote_op *op;
 	box_done_fn *opened, *closed;
 	void *opened_self, *closed_self;
@@ -74,7 +74,7 @@ struct remote {
 	bool doubtful; /* an answer to that was lost: there may be boxes with our tag of which we do not know */
 	struct err last; /* why the last try to open it failed */
 	json_t *rest;  /* those, at the end */
-	/* remote_tree.c */
+	/* hosted_tree.c */
 	struct layers layers;
 	struct folder *folder;
 	struct mirror *mirror;
@@ -86,8 +86,8 @@ struct remote {
 };
 
 /* The box with everything that is to be handed to the plugin as first argument; returns an array. */
-json_t *remote_args(const struct remote *r);
-struct remote_op *remote_ask(struct remote *r, const char *fn, json_t *args, const struct remote_heard *h, void *to);
+json_t *hosted_args(const struct remote *r);
+struct remote_op *hosted_ask(struct remote *r, const char *fn, json_t *args, const struct remote_heard *h, void *to);
 
 /* --- remote_script.c: text that the box's shell runs, sent again with what make says when the connection breaks. --- */
 struct script_how {
@@ -105,43 +105,43 @@ void script_cancel(struct script **s); /* no callback any more; what runs in the
 void script_pause(struct script *s, bool paused);
 void scripts_go(struct remote *r);    /* the box has woken */
 void scripts_park(struct remote *r);  /* it is about to sleep, for none but resting ones are there */
-void remote_died(struct remote *r, const struct err *err); /* the box is gone: everything ends */
+void hosted_died(struct remote *r, const struct err *err); /* the box is gone: everything ends */
 
 /* --- remote_sleep.c --- */
-bool remote_awake(struct remote *r); /* false: it will be, then scripts_go */
-void remote_quiet(struct remote *r); /* nothing runs in it (any more) */
-void remote_alive_begin(struct remote *r);
-void remote_sleep_end(struct remote *r);
+bool hosted_awake(struct remote *r); /* false: it will be, then scripts_go */
+void hosted_quiet(struct remote *r); /* nothing runs in it (any more) */
+void hosted_alive_begin(struct remote *r);
+void hosted_sleep_end(struct remote *r);
 
 /* --- remote_run.c --- */
-struct run *remote_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self);
-void remote_run_go(struct run *r);
-void remote_run_stdin(struct run *r, const void *bytes, size_t len, bool eof);
-size_t remote_run_stdin_queued(const struct run *r);
-void remote_run_signal(struct run *r, int signo);
-void remote_run_resize(struct run *r, const struct winsize *size);
-void remote_run_pause(struct run *r, bool paused);
-void remote_run_turn(struct run *r, enum run_turn turn, const char *mark);
-void remote_run_free(struct run *r);
-void remote_run_quiet(struct run *r); /* it changes nothing that the mirror does not know of */
-void remote_runs_drop(struct remote *r); /* frees the first */
-void remote_runs_park(struct remote *r, bool park); /* the box is about to sleep; it does not, or with its processes */
-void remote_runs_slept(struct remote *r); /* it sleeps in such a way that none outlives it: what was parked has ended */
+struct run *hosted_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self);
+void hosted_run_go(struct run *r);
+void hosted_run_stdin(struct run *r, const void *bytes, size_t len, bool eof);
+size_t hosted_run_stdin_queued(const struct run *r);
+void hosted_run_signal(struct run *r, int signo);
+void hosted_run_resize(struct run *r, const struct winsize *size);
+void hosted_run_pause(struct run *r, bool paused);
+void hosted_run_turn(struct run *r, enum run_turn turn, const char *mark);
+void hosted_run_free(struct run *r);
+void hosted_run_quiet(struct run *r); /* it changes nothing that the mirror does not know of */
+void hosted_runs_drop(struct remote *r); /* frees the first */
+void hosted_runs_park(struct remote *r, bool park); /* the box is about to sleep; it does not, or with its processes */
+void hosted_runs_slept(struct remote *r); /* it sleeps in such a way that none outlives it: what was parked has ended */
 
 /* remote.c: a file outside of the workspace, from what gzip has made of it; the box has gzip. */
-void remote_put_packed(struct remote *r, const char *path, const void *gz, size_t len, int mode, box_done_fn *done, void *self);
+void hosted_put_packed(struct remote *r, const char *path, const void *gz, size_t len, int mode, box_done_fn *done, void *self);
 
-/* --- remote_tree.c --- */
-extern const struct box_tree_ops remote_tree;
-NODISCARD int remote_tree_take(struct remote *r, const struct box_opts *o, struct err *err);
-void remote_tree_fill(struct remote *r, loop_fn *done); /* the folder here; then done(r) */
-void remote_tree_send(struct remote *r, loop_fn *done); /* our program and the files over there; then done(r) */
-void remote_tree_over(struct remote *r);                /* nobody waits for its files any more */
-void remote_tree_free(struct remote *r);
+/* --- hosted_tree.c --- */
+extern const struct box_tree_ops hosted_tree;
+NODISCARD int hosted_tree_take(struct remote *r, const struct box_opts *o, struct err *err);
+void hosted_tree_fill(struct remote *r, loop_fn *done); /* the folder here; then done(r) */
+void hosted_tree_send(struct remote *r, loop_fn *done); /* our program and the files over there; then done(r) */
+void hosted_tree_over(struct remote *r);                /* nobody waits for its files any more */
+void hosted_tree_free(struct remote *r);
 
-/* --- remote_open.c --- */
-struct box *remote_open(struct remote_provider *of, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self);
-void remote_close(struct box *b, box_done_fn *done, void *self);
-json_t *remote_cost(const struct remote *r); /* {"open_us","exec_us","asleep_us","uusd_hour","uusd"} */
+/* --- hosted_open.c --- */
+struct box *hosted_open(struct remote_provider *of, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self);
+void hosted_close(struct box *b, box_done_fn *done, void *self);
+json_t *hosted_cost(const struct remote *r); /* {"open_us","exec_us","asleep_us","uusd_hour","uusd"} */
 
 #endif

@@ -3,7 +3,7 @@
 
 enum { KILLED_MOST = 1000000 };
 
-void remote_oom_heard(struct remote_oom *o, int64_t before, int64_t after)
+void hosted_oom_heard(struct remote_oom *o, int64_t before, int64_t after)
 {
 	if (before < 0 || after < before || after > KILLED_MOST) /* the box says so: any other is none */
 		return;
@@ -12,13 +12,13 @@ void remote_oom_heard(struct remote_oom *o, int64_t before, int64_t after)
 	o->known = o->since = true;
 }
 
-void remote_oom_again(struct remote_oom *o)
+void hosted_oom_again(struct remote_oom *o)
 {
 	o->past += o->since ? o->most - o->least : 0;
 	o->since = false;
 }
 
-int64_t remote_oom_count(const struct remote_oom *o)
+int64_t hosted_oom_count(const struct remote_oom *o)
 {
 	return o->known ? o->past + (o->since ? o->most - o->least : 0) : -1;
 }

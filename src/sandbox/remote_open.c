@@ -19,7 +19,7 @@ static void ask_open(struct remote *r);
 
 /* --- costs --- */
 
-json_t *remote_cost(const struct remote *r)
+json_t *hosted_cost(const struct remote *r)
 {
 	json_t *o = json_object();
 	int64_t now = loop_now_us(r->loop), asleep = r->asleep_us, busy = r->busy_us;
@@ -42,18 +42,18 @@ json_t *remote_cost(const struct remote *r)
 
 static void remote_free(struct remote *r)
 {
-	remote_sleep_end(r);
-	remote_tree_free(r);
+	hosted_sleep_end(r);
+	hosted_tree_free(r);
 	script_cancel(&r->setup);
 	while (r->runs)
-		remote_runs_drop(r);
+		hosted_runs_drop(r);
 	while (r->scripts) {
 		struct script *s = r->scripts;
 		script_cancel(&s);
 	}
 	r->of->port.cancel(&r->op);
 	loop_timer_free(&r->again);
-	book_close(&r->book, false);
+	hosted_book_close(&r->book, false);
 	strv_release(&r->env);
 	json_decref(r->options);
 	json_decref(r->box);
@@ -67,13 +67,13 @@ static void remote_free(struct remote *r)
 	free(r);
 }
 
-static void give_back(void *self);
+static void hosted_open_give_back(void *self);
 
 static json_t *tags_of(const struct remote *r)
 {
 	json_t *tags = json_object();
 	json_put_str(tags, "sandglass", r->owner);
-	json_put_str(tags, "sandglass-box", book_tag(r->book));
+	json_put_str(tags, "sandglass-box", hosted_book_tag(r->book));
 	return tags;
 }
 
@@ -88,7 +88,7 @@ static void close_rest(struct remote *r)
 {
 	static const struct remote_heard heard = { .done = on_rest_closed };
 	json_t *args = json_pack("[O]", json_array_get(r->rest, 0));
-	r->op = remote_ask(r, "close", args, &heard, r);
+	r->op = hosted_ask(r, "close", args, &heard, r);
 }
 
 static void given_back(struct remote *r, bool gone, const struct err *err);
@@ -130,12 +130,12 @@ static void on_given_back(void *self, const json_t *value, const struct err *err
 	unsigned most = err && err->code == ERR_DENIED ? REFUSED_TRIES : MOST_TRIES; /* one that is refused mostly stays so */
 	if (!gone && ++r->tries <= most) {
 		if (!r->again)
-			r->again = loop_timer_new(r->loop, give_back, r);
+			r->again = loop_timer_new(r->loop, hosted_open_give_back, r);
 		loop_timer_set(r->again, (uint64_t)FIRST_WAIT_MS << (r->tries - 1), 0);
 		return;
 	}
 	if (gone && r->doubtful && can_list(r))
-		r->op = remote_ask(r, "list", json_pack("[o]", tags_of(r)), &rest, r);
+		r->op = hosted_ask(r, "list", json_pack("[o]", tags_of(r)), &rest, r);
 	else
 		given_back(r, gone, err);
 }
@@ -148,10 +148,10 @@ static void given_back(struct remote *r, bool gone, const struct err *err)
 		err_set(&why, err->code, "the box '%s' (%s) may still be there and cost: %s; 'sandglass sandbox exec --backend %s -- true' (any session there) "
 			"tries to give it back, 'sandglass prune --boxes' says whether it is still there",
 			r->name, json_str(r->rest ? json_array_get(r->rest, 0) : r->box, "id", "another with its tag"), err->text, r->of->name);
-	book_close(&r->book, gone);
+	hosted_book_close(&r->book, gone);
 	CLEANUP(json_release) json_t *result = json_object();
 	json_put_flag(result, "empty", gone);
-	json_put(result, "cost", remote_cost(r));
+	json_put(result, "cost", hosted_cost(r));
 	box_done_fn *done = r->closed ? take(&r->closed) : take(&r->opened);
 	if (done)
 		done(r->closed_self, r->why.code && !r->open ? NULL : gone ? result : NULL,
@@ -159,56 +159,56 @@ static void given_back(struct remote *r, bool gone, const struct err *err)
 	remote_free(r);
 }
 
-static void give_back(void *self)
+static void hosted_open_give_back(void *self)
 {
 	static const struct remote_heard heard = { .done = on_given_back };
 	struct remote *r = self;
-	r->op = remote_ask(r, "close", remote_args(r), &heard, r);
+	r->op = hosted_ask(r, "close", hosted_args(r), &heard, r);
 }
 
-void remote_close(struct box *b, box_done_fn *done, void *self)
+void hosted_close(struct box *b, box_done_fn *done, void *self)
 {
 	struct remote *r = CONTAINER_OF(b, struct remote, b);
 	r->closing = true;
 	r->closed = done;
 	r->closed_self = self;
 	r->tries = 0;
-	remote_sleep_end(r);
-	remote_tree_over(r);
-	give_back(r);
+	hosted_sleep_end(r);
+	hosted_tree_over(r);
+	hosted_open_give_back(r);
 }
 
 /* It could not be opened: what is there of it is given back, then the opener hears why. */
-static void fail(struct remote *r, const struct err *err)
+static void hosted_open_fail(struct remote *r, const struct err *err)
 {
 	r->why = *err;
 	r->dead = true;
 	r->closed_self = r->opened_self;
 	r->tries = 0;
 	if (json_object_size(r->box)) {
-		give_back(r);
+		hosted_open_give_back(r);
 		return;
 	}
 	if (r->doubtful) {
-		CLEANUP(free_ptr) char *said = xstrdup(r->why.text);
+		CLEANUP(free_ptr) char *said = mem_strdup(r->why.text);
 		err_set(&r->why, r->why.code, "%s; a box may have been made all the same, and cost: the next one that is opened there gives it back", said);
 	}
-	book_close(&r->book, !r->doubtful);
+	hosted_book_close(&r->book, !r->doubtful);
 	box_done_fn *done = take(&r->opened);
 	done(r->opened_self, NULL, &r->why);
 	remote_free(r);
 }
 
-static void fail_early(void *self)
+static void hosted_open_fail_early(void *self)
 {
 	struct remote *r = self;
 	struct err why = r->why;
-	fail(r, &why);
+	hosted_open_fail(r, &why);
 }
 
 /* --- it is there --- */
 
-static void say(void *self, const char *line)
+static void hosted_open_say(void *self, const char *line)
 {
 	struct remote *r = self;
 	if (r->progress)
@@ -218,13 +218,13 @@ static void say(void *self, const char *line)
 /* Who signs or is signed there with a time (certificates, tokens of its commands) must know. */
 static void tell_skew(struct remote *r)
 {
-	CLEANUP(free_ptr) char *line = xasprintf("the clock of box '%s' is %lld s %s this machine's: times of its files, certificates and tokens "
+	CLEANUP(free_ptr) char *line = mem_printf("the clock of box '%s' is %lld s %s this machine's: times of its files, certificates and tokens "
 						 "are off there by as much",
 						 r->name, llabs(r->skew_s), r->skew_s < 0 ? "behind" : "ahead of");
-	say(r, line);
+	hosted_open_say(r, line);
 }
 
-static json_t *describe(struct remote *r)
+static json_t *hosted_open_describe(struct remote *r)
 {
 	json_t *o = json_object();
 	int uid = 0;
@@ -235,7 +235,7 @@ static json_t *describe(struct remote *r)
 	layers_describe(&r->layers, o);
 	json_put_str(o, "provider", r->of->name);
 	json_put_str(o, "id", json_str(r->box, "id", "?"));
-	json_put_str(o, "tag", book_tag(r->book));
+	json_put_str(o, "tag", hosted_book_tag(r->book));
 	json_put_int(o, "ttl_s", r->ttl_s);
 	if (r->uusd_hour >= 0)
 		json_put_int(o, "uusd_hour", r->uusd_hour);
@@ -252,7 +252,7 @@ static json_t *describe(struct remote *r)
 static void make_setup(void *self, struct buf *text)
 {
 	const struct remote *r = self;
-	wrap_setup(text, r->base, REMOTE_WORKSPACE);
+	shell_protocol_setup(text, r->base, REMOTE_WORKSPACE);
 }
 
 static bool setup_line(void *self, char kind, const char *text, size_t len)
@@ -262,7 +262,7 @@ static bool setup_line(void *self, char kind, const char *text, size_t len)
 	if (kind == 'i' && !r->setup_done) {
 		int uid;
 		long long at;
-		r->setup_done = xstrdup(text);
+		r->setup_done = mem_strdup(text);
 		if (sscanf(text, "%d %lld", &uid, &at) == 2)
 			r->skew_s = at - clock_wall_us() / 1000000;
 	}
@@ -275,7 +275,7 @@ static bool setup_line(void *self, char kind, const char *text, size_t len)
 	return kind == '.' || kind == '!';
 }
 
-static void files_there(void *self);
+static void hosted_open_files_there(void *self);
 
 static void setup_end(void *self, const struct err *err)
 {
@@ -295,23 +295,23 @@ static void setup_end(void *self, const struct err *err)
 	if (r->why.code) {
 		struct err why = r->why;
 		r->dead = false;
-		fail(r, &why);
+		hosted_open_fail(r, &why);
 		return;
 	}
-	remote_tree_send(r, files_there);
+	hosted_tree_send(r, hosted_open_files_there);
 }
 
-static void files_there(void *self)
+static void hosted_open_files_there(void *self)
 {
 	struct remote *r = self;
 	if (r->why.code) {
 		struct err why = r->why;
-		fail(r, &why);
+		hosted_open_fail(r, &why);
 		return;
 	}
-	CLEANUP(json_release) json_t *result = describe(r);
+	CLEANUP(json_release) json_t *result = hosted_open_describe(r);
 	r->open = true;
-	remote_alive_begin(r);
+	hosted_alive_begin(r);
 	box_done_fn *done = take(&r->opened);
 	done(r->opened_self, result, NULL);
 }
@@ -325,17 +325,17 @@ static void on_keep(void *self, const json_t *box)
 	struct remote *r = self;
 	json_decref(r->box);
 	r->box = json_deep_copy(box);
-	if (book_put(r->book, box, &r->why) < 0)
+	if (hosted_book_put(r->book, box, &r->why) < 0)
 		err_wrap(&r->why, "the id of the box cannot be kept");
 }
 
-static void stands(struct remote *r, const json_t *box)
+static void hosted_open_stands(struct remote *r, const json_t *box)
 {
 	if (json_is_object(box))
 		on_keep(r, box);
 	if (r->why.code) {
 		struct err why = r->why;
-		fail(r, &why);
+		hosted_open_fail(r, &why);
 		return;
 	}
 	r->opened_us = loop_now_us(r->loop);
@@ -344,22 +344,22 @@ static void stands(struct remote *r, const json_t *box)
 	r->setup = script_begin(r, &setup_how, r);
 }
 
-static void look_later(struct remote *r);
+static void hosted_open_look_later(struct remote *r);
 
 /* An answer was lost: has it made the box? Another is not asked for before that is known. */
-static void on_listed(void *self, const json_t *list, const struct err *err)
+static void hosted_open_on_listed(void *self, const json_t *list, const struct err *err)
 {
 	struct remote *r = self;
 	r->op = NULL;
 	const json_t *box = json_array_get(list, 0);
 	if (!err && json_is_object(box)) {
-		stands(r, box);
+		hosted_open_stands(r, box);
 	} else if (err && ++r->tries <= MOST_TRIES) {
-		look_later(r);
+		hosted_open_look_later(r);
 	} else if (r->tries >= MOST_TRIES) {
 		r->doubtful &= err != NULL;
 		struct err why = r->last;
-		fail(r, &why);
+		hosted_open_fail(r, &why);
 	} else {
 		ask_open(r);
 	}
@@ -367,22 +367,22 @@ static void on_listed(void *self, const json_t *list, const struct err *err)
 
 static void look_again(void *self)
 {
-	static const struct remote_heard heard = { .done = on_listed };
+	static const struct remote_heard heard = { .done = hosted_open_on_listed };
 	struct remote *r = self;
 	if (can_list(r))
-		r->op = remote_ask(r, "list", json_pack("[o]", tags_of(r)), &heard, r);
+		r->op = hosted_ask(r, "list", json_pack("[o]", tags_of(r)), &heard, r);
 	else
 		ask_open(r);
 }
 
-static void look_later(struct remote *r)
+static void hosted_open_look_later(struct remote *r)
 {
 	if (!r->again)
 		r->again = loop_timer_new(r->loop, look_again, r);
 	loop_timer_set(r->again, (uint64_t)FIRST_WAIT_MS << (r->tries - 1), 0);
 }
 
-static void on_opened(void *self, const json_t *box, const struct err *err)
+static void hosted_open_on_opened(void *self, const json_t *box, const struct err *err)
 {
 	struct remote *r = self;
 	r->op = NULL;
@@ -391,7 +391,7 @@ static void on_opened(void *self, const json_t *box, const struct err *err)
 		err = &r->why;
 	}
 	if (!err) {
-		stands(r, box);
+		hosted_open_stands(r, box);
 		return;
 	}
 	bool unknown = err->code == ERR_IO || err->code == ERR_CANCELLED; /* ERR_BUSY: nothing was sent */
@@ -399,18 +399,18 @@ static void on_opened(void *self, const json_t *box, const struct err *err)
 	r->doubtful |= unknown;
 	if (!again || json_object_size(r->box) || (++r->tries >= MOST_TRIES && !(unknown && can_list(r)))) {
 		struct err why = *err;
-		fail(r, &why);
+		hosted_open_fail(r, &why);
 		return;
 	}
-	say(r, err->text);
+	hosted_open_say(r, err->text);
 	r->last = *err;
-	look_later(r);
+	hosted_open_look_later(r);
 }
 
 static void ask_open(struct remote *r)
 {
-	static const struct remote_heard heard = { .keep = on_keep, .say = say, .done = on_opened };
-	r->op = remote_ask(r, "open", json_pack("[O]", r->asked), &heard, r);
+	static const struct remote_heard heard = { .keep = on_keep, .say = hosted_open_say, .done = hosted_open_on_opened };
+	r->op = hosted_ask(r, "open", json_pack("[O]", r->asked), &heard, r);
 }
 
 /* --- what others left --- */
@@ -431,7 +431,7 @@ static void swept_one(void *self, const json_t *value, const struct err *err)
 	(void)value;
 	bool gone = !err || err->code == ERR_CLOSED;
 	if (w->entry) {
-		book_close(&w->entry, gone);
+		hosted_book_close(&w->entry, gone);
 		if (!gone) { /* it is not tried again by us: another turn of this would find it first */
 			json_decref(w->list);
 			free(w->owner);
@@ -459,19 +459,19 @@ static void swept_list(void *self, const json_t *list, const struct err *err)
 static bool is_ours_and_dead(const struct sweep *w, const json_t *box)
 {
 	const char *tag = json_str(box, "tag", NULL);
-	return tag && !book_lives(w->of->name, tag);
+	return tag && !hosted_book_lives(w->of->name, tag);
 }
 
 static void sweep_next(struct sweep *w)
 {
 	static const struct remote_heard heard = { .done = swept_list };
-	while ((w->entry = book_orphan(w->of->name))) {
-		CLEANUP(json_release) json_t *box = book_box(w->entry);
+	while ((w->entry = hosted_book_orphan(w->of->name))) {
+		CLEANUP(json_release) json_t *box = hosted_book_box(w->entry);
 		if (box) {
 			sweep_close(w, box);
 			return;
 		}
-		book_close(&w->entry, true); /* its box, if there is one, has our tag */
+		hosted_book_close(&w->entry, true); /* its box, if there is one, has our tag */
 	}
 	if (!w->listed) {
 		CLEANUP(json_release) json_t *tags = json_object();
@@ -492,13 +492,13 @@ static void sweep_next(struct sweep *w)
 	free(w);
 }
 
-static void sweep(struct remote_provider *of, const char *owner)
+static void hosted_open_sweep(struct remote_provider *of, const char *owner)
 {
 	if (of->swept)
 		return;
 	of->swept = true;
 	struct sweep *w = NEW(struct sweep);
-	*w = (struct sweep){ .of = of, .owner = xstrdup(owner) };
+	*w = (struct sweep){ .of = of, .owner = mem_strdup(owner) };
 	sweep_next(w);
 }
 
@@ -508,8 +508,8 @@ static void sweep(struct remote_provider *of, const char *owner)
 static int check_env(const struct box_opts *o, const char *word, struct err *err)
 {
 	size_t len = strcspn(word, "=");
-	CLEANUP(free_ptr) char *name = xstrndup(word, len);
-	CLEANUP(free_ptr) char *exposed = xasprintf("env:%s", name);
+	CLEANUP(free_ptr) char *name = mem_strndup(word, len);
+	CLEANUP(free_ptr) char *exposed = mem_printf("env:%s", name);
 	static const char *const ends[] = { "KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS" };
 	const char *value = word[len] ? word + len + 1 : "";
 	bool suspect = masks_token_form(value, strlen(value)) || !strncmp(value, "<secret:", 8);
@@ -528,7 +528,7 @@ static json_t *env_object(const struct strv *env)
 	json_t *o = json_object();
 	for (size_t i = 0; i < env->nr; i++) {
 		size_t len = strcspn(env->item[i], "=");
-		CLEANUP(free_ptr) char *name = xstrndup(env->item[i], len);
+		CLEANUP(free_ptr) char *name = mem_strndup(env->item[i], len);
 		json_put(o, name, json_bytes_z(env->item[i][len] ? env->item[i] + len + 1 : ""));
 	}
 	return o;
@@ -543,7 +543,7 @@ static json_t *limits_object(const struct box_limits *l)
 	return o;
 }
 
-static json_t *question(const struct remote *r, const struct box_opts *o)
+static json_t *hosted_open_question(const struct remote *r, const struct box_opts *o)
 {
 	json_t *q = json_object(), *hosts = json_array();
 	static const char *const same[] = { "image", "snapshot", "region", "size", "template", "secrets" };
@@ -551,9 +551,9 @@ static json_t *question(const struct remote *r, const struct box_opts *o)
 		json_put(q, same[i], json_incref(json_object_get(o->driver, same[i])));
 	for (size_t i = 0; i < o->nr_hosts; i++)
 		json_array_append_new(hosts, json_string(o->host[i]));
-	CLEANUP(free_ptr) char *name = xasprintf("sandglass-%s", book_tag(r->book));
+	CLEANUP(free_ptr) char *name = mem_printf("sandglass-%s", hosted_book_tag(r->book));
 	json_put_str(q, "name", name);
-	json_put_str(q, "tag", book_tag(r->book));
+	json_put_str(q, "tag", hosted_book_tag(r->book));
 	json_put(q, "tags", tags_of(r));
 	json_put(q, "env", env_object(&r->env));
 	json_put(q, "hosts", hosts);
@@ -585,7 +585,7 @@ static int ask_build(json_t *q, const struct box_opts *o, struct err *err)
 	return done;
 }
 
-static int take_opts(struct remote *r, const struct box_opts *o, struct err *err)
+static int hosted_open_take_opts(struct remote *r, const struct box_opts *o, struct err *err)
 {
 	const char *idle = json_str(o->driver, "idle", NULL);
 	if (idle && strcmp(idle, "pause") != 0 && strcmp(idle, "close") != 0)
@@ -598,39 +598,39 @@ static int take_opts(struct remote *r, const struct box_opts *o, struct err *err
 			return -1;
 		strv_push(&r->env, o->env[i]);
 	}
-	r->owner = book_owner(err);
-	if (!r->owner || book_open(&r->book, r->of->name, err) < 0)
+	r->owner = hosted_book_owner(err);
+	if (!r->owner || hosted_book_open(&r->book, r->of->name, err) < 0)
 		return -1;
-	r->base = xasprintf("/tmp/.sandglass-%s", book_tag(r->book));
-	r->asked = question(r, o);
+	r->base = mem_printf("/tmp/.sandglass-%s", hosted_book_tag(r->book));
+	r->asked = hosted_open_question(r, o);
 	if (ask_build(r->asked, o, err) < 0)
 		return -1;
-	return remote_tree_take(r, o, err);
+	return hosted_tree_take(r, o, err);
 }
 
-static void files_made(void *self)
+static void hosted_open_files_made(void *self)
 {
 	struct remote *r = self;
 	if (r->why.code)
-		fail_early(r);
+		hosted_open_fail_early(r);
 	else
 		ask_open(r);
 }
 
-struct box *remote_open(struct remote_provider *of, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
+struct box *hosted_open(struct remote_provider *of, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
 {
 	struct remote *r = NEW(struct remote);
 	*r = (struct remote){ .of = of, .loop = l, .opened = done, .opened_self = self, .uusd_hour = -1,
-			      .name = xstrdup(o->name ? o->name : "box"), .progress = o->progress, .progress_self = o->progress_self };
+			      .name = mem_strdup(o->name ? o->name : "box"), .progress = o->progress, .progress_self = o->progress_self };
 	r->b = (struct box){ .driver = &of->d, .name = r->name, .profile = "remote" };
 	r->options = o->driver ? json_deep_copy(o->driver) : json_object();
 	json_object_del(r->options, "copy_of"); /* ours, not the provider's */
 	r->box = json_object();
-	if (take_opts(r, o, &r->why) < 0) {
-		loop_defer(l, fail_early, r);
+	if (hosted_open_take_opts(r, o, &r->why) < 0) {
+		loop_defer(l, hosted_open_fail_early, r);
 		return &r->b;
 	}
-	remote_tree_fill(r, files_made);
-	sweep(of, r->owner);
+	hosted_tree_fill(r, hosted_open_files_made);
+	hosted_open_sweep(of, r->owner);
 	return &r->b;
 }

@@ -88,7 +88,7 @@ static void no_news(const struct run *r)
 	mirror_news_came(r->remote->mirror, r->news, NULL, 0, &none);
 }
 
-static void finish(struct run *r, int code, int signal, bool lost)
+static void hosted_run_finish(struct run *r, int code, int signal, bool lost)
 {
 	if (r->ended)
 		return;
@@ -117,16 +117,16 @@ static void finish(struct run *r, int code, int signal, bool lost)
 
 /* --- the text of the command --- */
 
-static void make(void *self, struct buf *text)
+static void hosted_run_make(void *self, struct buf *text)
 {
 	struct run *r = self;
 	struct wrap_run w = wrap_of(r);
 	w.done = r->remote->finished.len ? buf_cstr(&r->remote->finished) : NULL;
-	wrap_exec(text, &w);
+	shell_protocol_exec(text, &w);
 	buf_reset(&r->remote->finished);
 }
 
-static void on_news(struct run *r, const char *text, size_t len)
+static void hosted_run_on_news(struct run *r, const char *text, size_t len)
 {
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 	if (base64_parse(text, len, &bytes) && bytes.len && bytes.data[0] == 0)
@@ -139,17 +139,17 @@ static void on_turn_news(struct run *r, const char *text, size_t len)
 	char *end;
 	unsigned long nr = strtoul(text, &end, 10);
 	if (*end == ' ' && nr == r->news)
-		on_news(r, end + 1, len - (size_t)(end + 1 - text));
+		hosted_run_on_news(r, end + 1, len - (size_t)(end + 1 - text));
 }
 
-static void has_ended(struct run *r);
+static void hosted_run_has_ended(struct run *r);
 
 static int stream_of(const struct run *r, bool err)
 {
 	return r->o.pty ? 3 : err ? 2 : 1;
 }
 
-static bool on_line(void *self, char kind, const char *text, size_t len)
+static bool hosted_run_on_line(void *self, char kind, const char *text, size_t len)
 {
 	struct run *r = self;
 	if (kind == 'o' || kind == 'e') {
@@ -171,14 +171,14 @@ static bool on_line(void *self, char kind, const char *text, size_t len)
 		return false;
 	}
 	if (kind == 'm') {
-		on_news(r, text, len);
+		hosted_run_on_news(r, text, len);
 		return true;
 	}
 	if (kind != 'x' || r->has_status)
 		return false;
 	long long ends = 0, begins = 0, before = -1, after = -1;
 	r->has_status = sscanf(text, "%d %d %lld %lld %lld %lld", &r->code, &r->by, &ends, &begins, &before, &after) >= 2;
-	remote_oom_heard(&r->remote->oom, before, after);
+	hosted_oom_heard(&r->remote->oom, before, after);
 	if (begins > 0 && begins < MOST_US && ends > 0 && ends < MOST_US) { /* the box says so: any other is none */
 		r->box_begin_us = begins;
 		r->box_end_us = ends;
@@ -186,7 +186,7 @@ static bool on_line(void *self, char kind, const char *text, size_t len)
 	if (!r->has_status || !r->news || r->o.pty)
 		return r->has_status;
 	r->telling = true;
-	has_ended(r);
+	hosted_run_has_ended(r);
 	return false;
 }
 
@@ -206,14 +206,14 @@ static void tell_times(struct run *r)
 	r->ops->on_took(r->self, out < 0 ? 0 : out > way ? way : out, in_box);
 }
 
-static void has_ended(struct run *r)
+static void hosted_run_has_ended(struct run *r)
 {
 	if (!r->freed && !r->ended)
 		tell_times(r);
-	finish(r, r->by ? 0 : r->code, r->by, false);
+	hosted_run_finish(r, r->by ? 0 : r->code, r->by, false);
 }
 
-static void told(struct run *r)
+static void hosted_run_told(struct run *r)
 {
 	r->telling = false;
 	no_news(r);
@@ -224,28 +224,28 @@ static void told(struct run *r)
 static void follow_on(struct run *r);
 
 /* @err: why; NULL where the box does not know it. In a terminal it is not said: that is somebody's screen. */
-static void lose(struct run *r, const struct err *err)
+static void hosted_run_lose(struct run *r, const struct err *err)
 {
 	if (err && !r->freed && !r->ended) {
-		CLEANUP(free_ptr) char *line = xasprintf("sandglass: %s\n", err->text);
+		CLEANUP(free_ptr) char *line = mem_printf("sandglass: %s\n", err->text);
 		if (!r->o.pty)
 			r->ops->on_output(r->self, 2, line, strlen(line));
 		if (!r->freed && r->ops->on_lost)
 			r->ops->on_lost(r->self, err);
 	}
-	finish(r, 0, 0, true);
+	hosted_run_finish(r, 0, 0, true);
 }
 
-static void on_end(void *self, const struct err *err)
+static void hosted_run_on_end(void *self, const struct err *err)
 {
 	struct run *r = self;
 	r->script = NULL;
 	if (r->telling) {
-		told(r);
+		hosted_run_told(r);
 		return;
 	}
 	if (!err && r->has_status) {
-		has_ended(r);
+		hosted_run_has_ended(r);
 		return;
 	}
 	if (!err && r->goes_on) {
@@ -253,10 +253,10 @@ static void on_end(void *self, const struct err *err)
 		follow_on(r);
 		return;
 	}
-	lose(r, err);
+	hosted_run_lose(r, err);
 }
 
-static const struct script_how exec_how = { .make = make, .line = on_line, .end = on_end };
+static const struct script_how exec_how = { .make = hosted_run_make, .line = hosted_run_on_line, .end = hosted_run_on_end };
 
 static void follow_on(struct run *r)
 {
@@ -272,7 +272,7 @@ static void make_kill(void *self, struct buf *text)
 {
 	const struct run *r = self;
 	struct wrap_run w = wrap_of(r);
-	wrap_signal(text, &w, r->sent);
+	shell_protocol_signal(text, &w, r->sent);
 }
 
 static bool any_end(void *self, char kind, const char *text, size_t len)
@@ -283,76 +283,76 @@ static bool any_end(void *self, char kind, const char *text, size_t len)
 	return kind == '.';
 }
 
-static void send_signal(struct run *r);
+static void hosted_run_send_signal(struct run *r);
 
-static void killed(void *self, const struct err *err)
+static void hosted_run_killed(void *self, const struct err *err)
 {
 	struct run *r = self;
 	r->killer = NULL;
 	if (err && r->unfed && !r->ended)
-		lose(r, err);
+		hosted_run_lose(r, err);
 	else if (r->signal && !r->ended)
-		send_signal(r);
+		hosted_run_send_signal(r);
 }
 
-static const struct script_how kill_how = { .make = make_kill, .line = any_end, .end = killed };
+static const struct script_how kill_how = { .make = make_kill, .line = any_end, .end = hosted_run_killed };
 
-static void send_signal(struct run *r)
+static void hosted_run_send_signal(struct run *r)
 {
 	r->sent = r->signal;
 	r->signal = 0;
 	r->killer = script_go_on(r->remote, &kill_how, r, r->rests); /* of one that rests: when it wakes */
 }
 
-void remote_run_signal(struct run *r, int signo)
+void hosted_run_signal(struct run *r, int signo)
 {
 	if (r->ended)
 		return;
 	r->signal = signo;
 	if (r->going && !r->killer)
-		send_signal(r);
+		hosted_run_send_signal(r);
 }
 
-static void on_late(void *self)
+static void hosted_run_on_late(void *self)
 {
 	struct run *r = self;
 	bool again = r->sent == SIGTERM || r->signal == SIGTERM;
-	remote_run_signal(r, again ? SIGKILL : SIGTERM);
+	hosted_run_signal(r, again ? SIGKILL : SIGTERM);
 	if (!again)
 		loop_timer_set(r->late, KILL_AFTER_MS, 0);
 }
 
 /* --- rest --- */
 
-static void rest(struct run *r, bool rests)
+static void hosted_run_rest(struct run *r, bool rests)
 {
 	r->rests = rests;
 	if (r->script)
 		script_rest(r->script, rests);
 }
 
-static struct run *parked(struct run *r)
+static struct run *hosted_run_parked(struct run *r)
 {
 	while (r && (!r->parked || r->ended))
 		r = r->next;
 	return r;
 }
 
-void remote_runs_park(struct remote *remote, bool park)
+void hosted_runs_park(struct remote *remote, bool park)
 {
 	for (struct run *r = remote->runs; r; r = r->next)
 		r->parked = park && r->going && !r->ended;
 }
 
-void remote_runs_slept(struct remote *remote)
+void hosted_runs_slept(struct remote *remote)
 {
 	struct err why = ERR_INIT;
 	err_set(&why, ERR_CLOSED, "box '%s' was put to sleep, and where it is rented no process outlives that: open another shell",
 		remote->name);
-	for (struct run *r; (r = parked(remote->runs));) {
+	for (struct run *r; (r = hosted_run_parked(remote->runs));) {
 		script_cancel(&r->script);
 		r->slept = true;
-		lose(r, &why);
+		hosted_run_lose(r, &why);
 	}
 }
 
@@ -362,7 +362,7 @@ static void make_input(void *self, struct buf *text)
 {
 	struct run *r = self;
 	struct wrap_run w = wrap_of(r);
-	wrap_input(text, &w, r->in_nr, &r->asked, r->in.data, r->in_sent, r->eof_sent);
+	shell_protocol_input(text, &w, r->in_nr, &r->asked, r->in.data, r->in_sent, r->eof_sent);
 }
 
 static void send_input(struct run *r);
@@ -372,11 +372,11 @@ static void input_sent(void *self, const struct err *err)
 	struct run *r = self;
 	r->input = NULL;
 	if (err && !r->ended) { /* what it has read is not known any more, and it would wait for what it has not */
-		CLEANUP(free_ptr) char *line = xasprintf("sandglass: its input cannot be brought to it, so it is killed: %s\n", err->text);
+		CLEANUP(free_ptr) char *line = mem_printf("sandglass: its input cannot be brought to it, so it is killed: %s\n", err->text);
 		r->unfed = true;
 		if (!r->freed)
 			r->ops->on_output(r->self, stream_of(r, true), line, strlen(line));
-		remote_run_signal(r, SIGKILL);
+		hosted_run_signal(r, SIGKILL);
 		return;
 	}
 	buf_drop(&r->in, r->in_sent);
@@ -400,17 +400,17 @@ static void send_input(struct run *r)
 	r->input = script_begin(r->remote, &input_how, r);
 }
 
-void remote_run_stdin(struct run *r, const void *bytes, size_t len, bool eof)
+void hosted_run_stdin(struct run *r, const void *bytes, size_t len, bool eof)
 {
 	if (r->ended || r->in_eof)
 		return;
-	rest(r, false);
+	hosted_run_rest(r, false);
 	buf_append(&r->in, bytes, len);
 	r->in_eof |= eof;
 	send_input(r);
 }
 
-size_t remote_run_stdin_queued(const struct run *r)
+size_t hosted_run_stdin_queued(const struct run *r)
 {
 	return r->ended ? 0 : r->in.len;
 }
@@ -418,26 +418,26 @@ size_t remote_run_stdin_queued(const struct run *r)
 /* --- life --- */
 
 /* Most providers make one word of a command line of it, which has an end (MAX_ARG_STRLEN). */
-static bool fits(const struct run *r)
+static bool hosted_run_fits(const struct run *r)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct wrap_run w = wrap_of(r);
-	wrap_exec(&text, &w);
+	shell_protocol_exec(&text, &w);
 	script_as_utf8(&text);
 	return text.len < WORD_MAX;
 }
 
-static void refuse(struct run *r)
+static void hosted_run_refuse(struct run *r)
 {
 	struct err why = ERR_INIT;
 	errno = E2BIG;
 	err_sys(&why, "cannot run the command");
 	if (r->ops->on_lost)
 		r->ops->on_lost(r->self, &why);
-	finish(r, 126, 0, false);
+	hosted_run_finish(r, 126, 0, false);
 }
 
-static void begin(void *self)
+static void hosted_run_begin(void *self)
 {
 	struct run *r = self;
 	r->pending = false;
@@ -448,10 +448,10 @@ static void begin(void *self)
 		return;
 	}
 	r->streams = r->o.pty || (r->o.stdin_open && (!r->in_eof || r->in.len > WRAP_TEXT_MAX / 2));
-	if (!fits(r) && r->in.len)
+	if (!hosted_run_fits(r) && r->in.len)
 		r->streams = true; /* its input goes by itself */
-	if (!fits(r)) {
-		refuse(r);
+	if (!hosted_run_fits(r)) {
+		hosted_run_refuse(r);
 		return;
 	}
 	r->going = true;
@@ -462,24 +462,24 @@ static void begin(void *self)
 		__atomic_add_fetch(&r->remote->running, 1, __ATOMIC_RELEASE);
 	r->script = script_begin(r->remote, &exec_how, r);
 	if (r->o.timeout_us > 0) {
-		r->late = loop_timer_new(r->remote->loop, on_late, r);
+		r->late = loop_timer_new(r->remote->loop, hosted_run_on_late, r);
 		loop_timer_set(r->late, (uint64_t)(r->o.timeout_us + 999) / 1000, 0);
 	}
 	if (r->signal)
-		send_signal(r);
+		hosted_run_send_signal(r);
 	send_input(r);
 }
 
 /* Our program there becomes the command. */
 static void stay_offline(const struct remote *r, struct strv *argv)
 {
-	CLEANUP(free_ptr) char *program = xasprintf("%s/tool", r->base);
+	CLEANUP(free_ptr) char *program = mem_printf("%s/tool", r->base);
 	strv_push(argv, program);
 	strv_push(argv, TOOL_OPTION);
 	strv_push(argv, "offline");
 }
 
-struct run *remote_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
+struct run *hosted_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
 {
 	struct remote *remote = CONTAINER_OF(b, struct remote, b);
 	struct run *r = NEW(struct run);
@@ -492,7 +492,7 @@ struct run *remote_run_prepare(struct box *b, const struct run_opts *o, const st
 		strv_push(&r->argv, o->argv[i]);
 	for (size_t i = 0; o->env && o->env[i]; i++)
 		strv_push(&r->env, o->env[i]);
-	r->cwd = o->cwd ? xstrdup(o->cwd) : NULL;
+	r->cwd = o->cwd ? mem_strdup(o->cwd) : NULL;
 	r->o.argv = r->argv.item;
 	r->o.nr_argv = r->argv.nr;
 	r->o.env = r->env.nr ? r->env.item : NULL;
@@ -501,10 +501,10 @@ struct run *remote_run_prepare(struct box *b, const struct run_opts *o, const st
 }
 
 /* At the end of the turn: what is given to its input by then goes along. */
-void remote_run_go(struct run *r)
+void hosted_run_go(struct run *r)
 {
 	r->pending = true;
-	loop_defer(r->remote->loop, begin, r);
+	loop_defer(r->remote->loop, hosted_run_begin, r);
 }
 
 /* --- what is typed into a terminal --- */
@@ -534,9 +534,9 @@ static void ask_with_input(struct run *r, const char *mark)
 
 /* What it says comes right after the mark, if it comes: the connection may have been cut between, or the mark have come out before
  * the tool was asked. */
-void remote_run_turn(struct run *r, enum run_turn turn, const char *mark)
+void hosted_run_turn(struct run *r, enum run_turn turn, const char *mark)
 {
-	rest(r, turn != TURN_BEGINS);
+	hosted_run_rest(r, turn != TURN_BEGINS);
 	if (turn == TURN_READY)
 		return;
 	if (turn == TURN_BEGINS) {
@@ -552,7 +552,7 @@ void remote_run_turn(struct run *r, enum run_turn turn, const char *mark)
 	loop_timer_set(r->deaf, DEAF_MS, 0);
 }
 
-void remote_run_quiet(struct run *r)
+void hosted_run_quiet(struct run *r)
 {
 	r->quiet = true;
 }
@@ -563,29 +563,29 @@ static void make_size(void *self, struct buf *text)
 {
 	struct run *r = self;
 	struct wrap_run w = wrap_of(r);
-	wrap_resize(text, &w, r->cols, r->rows);
+	shell_protocol_resize(text, &w, r->cols, r->rows);
 	r->cols = r->rows = 0;
 }
 
-static void send_size(struct run *r);
+static void hosted_run_send_size(struct run *r);
 
-static void sized(void *self, const struct err *err)
+static void hosted_run_sized(void *self, const struct err *err)
 {
 	struct run *r = self;
 	(void)err;
 	r->sizer = NULL;
-	send_size(r);
+	hosted_run_send_size(r);
 }
 
-static const struct script_how size_how = { .make = make_size, .line = any_end, .end = sized, .once = true };
+static const struct script_how size_how = { .make = make_size, .line = any_end, .end = hosted_run_sized, .once = true };
 
-static void send_size(struct run *r)
+static void hosted_run_send_size(struct run *r)
 {
 	if (r->going && r->cols && !r->sizer && !r->ended)
 		r->sizer = script_begin(r->remote, &size_how, r);
 }
 
-void remote_run_resize(struct run *r, const struct winsize *size)
+void hosted_run_resize(struct run *r, const struct winsize *size)
 {
 	uint16_t cols = size->ws_col, rows = size->ws_row; /* pixels have no way there */
 	if (!r->o.pty || !cols || !rows)
@@ -597,10 +597,10 @@ void remote_run_resize(struct run *r, const struct winsize *size)
 		r->o.rows = rows;
 		r->cols = r->rows = 0;
 	}
-	send_size(r);
+	hosted_run_send_size(r);
 }
 
-void remote_run_pause(struct run *r, bool paused)
+void hosted_run_pause(struct run *r, bool paused)
 {
 	r->held = paused;
 	if (r->script)
@@ -611,24 +611,24 @@ void remote_run_pause(struct run *r, bool paused)
 	}
 }
 
-void remote_run_free(struct run *r)
+void hosted_run_free(struct run *r)
 {
 	if (!r || r->freed)
 		return;
 	r->freed = true;
 	if (r->telling) { /* the end of its text drops it, which is waited for */
 		if (r->held)
-			remote_run_pause(r, false);
+			hosted_run_pause(r, false);
 	} else if (r->ended || (!r->going && !r->pending)) {
 		run_drop(r);
 	} else if (r->going) { /* nobody listens any more, but it must end */
-		remote_run_pause(r, false);
-		remote_run_signal(r, SIGKILL);
+		hosted_run_pause(r, false);
+		hosted_run_signal(r, SIGKILL);
 	}
 }
 
 /* The box is freed: whoever still has a run of it may only free it. */
-void remote_runs_drop(struct remote *remote)
+void hosted_runs_drop(struct remote *remote)
 {
 	struct run *r = remote->runs;
 	r->pending = r->telling = false;

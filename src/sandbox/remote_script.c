@@ -23,7 +23,7 @@ struct script {
 	bool deferred; /* its box was dead when it began: a call that is on its way ends and frees it */
 };
 
-static void leave(struct script *s)
+static void hosted_script_leave(struct script *s)
 {
 	struct remote *r = s->remote;
 	if (!r)
@@ -35,32 +35,32 @@ static void leave(struct script *s)
 		}
 	s->remote = NULL;
 	if (!s->rests && --r->busy == 0)
-		remote_quiet(r);
+		hosted_quiet(r);
 }
 
 static void script_free(struct script *s)
 {
-	leave(s);
+	hosted_script_leave(s);
 	loop_timer_free(&s->again);
-	wrap_reader_release(&s->reader);
+	shell_protocol_reader_release(&s->reader);
 	buf_release(&s->noise);
 	free(s);
 }
 
 /* Tells the end. Only the op's own end frees it, if there is one. */
-static void tell(struct script *s, const struct err *err)
+static void hosted_script_tell(struct script *s, const struct err *err)
 {
 	struct remote *r = s->remote;
 	if (s->told)
 		return;
 	s->told = true;
 	struct err copy = err ? *err : ERR_INIT;
-	leave(s);
+	hosted_script_leave(s);
 	if (r)
 		s->how->end(s->self, err ? &copy : NULL);
 }
 
-static void on_line(void *self, char kind, const char *text, size_t len)
+static void hosted_script_on_line(void *self, char kind, const char *text, size_t len)
 {
 	struct script *s = self;
 	if (s->told || !s->remote)
@@ -75,24 +75,24 @@ static void on_line(void *self, char kind, const char *text, size_t len)
 	s->moved = true;
 	s->complete |= s->how->line(s->self, kind, text, len);
 	if (s->complete)
-		tell(s, NULL);
+		hosted_script_tell(s, NULL);
 }
 
 static void on_out(void *self, const void *bytes, size_t len)
 {
 	struct script *s = self;
-	wrap_feed(&s->reader, bytes, len);
+	shell_protocol_feed(&s->reader, bytes, len);
 }
 
-static void send(struct script *s);
+static void hosted_script_send(struct script *s);
 
-static void send_again(void *self)
+static void hosted_script_send_again(void *self)
 {
-	send(self);
+	hosted_script_send(self);
 }
 
 /* Again after a while; progress gives new patience. */
-static bool retry(struct script *s, enum err_code code)
+static bool hosted_script_retry(struct script *s, enum err_code code)
 {
 	bool may = code == ERR_IO || code == ERR_CANCELLED || code == ERR_BUSY || code == ERR_FULL;
 	if (s->moved)
@@ -101,7 +101,7 @@ static bool retry(struct script *s, enum err_code code)
 	if (!may || s->how->once || ++s->tries > MOST_TRIES)
 		return false;
 	if (!s->again)
-		s->again = loop_timer_new(s->remote->loop, send_again, s);
+		s->again = loop_timer_new(s->remote->loop, hosted_script_send_again, s);
 	loop_timer_set(s->again, (uint64_t)FIRST_WAIT_MS << (s->tries - 1), 0);
 	return true;
 }
@@ -114,7 +114,7 @@ static void set_dead(struct remote *r, const struct err *err)
 	}
 }
 
-static void on_done(void *self, const json_t *value, const struct err *err)
+static void hosted_script_on_done(void *self, const json_t *value, const struct err *err)
 {
 	struct script *s = self;
 	(void)value;
@@ -131,14 +131,14 @@ static void on_done(void *self, const json_t *value, const struct err *err)
 	if (why.code == ERR_CLOSED) {
 		struct remote *r = s->remote;
 		set_dead(r, &why);
-		tell(s, &why);
+		hosted_script_tell(s, &why);
 		script_free(s);
-		remote_died(r, &why); /* the others */
+		hosted_died(r, &why); /* the others */
 		return;
 	}
-	if (retry(s, why.code))
+	if (hosted_script_retry(s, why.code))
 		return;
-	tell(s, &why);
+	hosted_script_tell(s, &why);
 	script_free(s);
 }
 
@@ -161,28 +161,28 @@ void script_as_utf8(struct buf *text)
 	*text = all;
 }
 
-static void send(struct script *s)
+static void hosted_script_send(struct script *s)
 {
-	static const struct remote_heard heard = { .out = on_out, .done = on_done };
+	static const struct remote_heard heard = { .out = on_out, .done = hosted_script_on_done };
 	struct buf text = BUF_INIT;
 	json_t *args;
 	buf_reset(&s->reader.line);
 	buf_reset(&s->noise);
 	s->how->make(s->self, &text);
 	script_as_utf8(&text);
-	args = remote_args(s->remote);
+	args = hosted_args(s->remote);
 	json_array_append_new(args, json_bytes(text.data, text.len));
-	s->op = remote_ask(s->remote, "exec", args, &heard, s);
+	s->op = hosted_ask(s->remote, "exec", args, &heard, s);
 	if (s->paused)
 		s->remote->of->port.pause(s->op, true);
 	buf_release(&text);
 }
 
-static void dead(void *self)
+static void hosted_script_dead(void *self)
 {
 	struct script *s = self;
 	if (s->remote)
-		tell(s, &s->remote->why);
+		hosted_script_tell(s, &s->remote->why);
 	script_free(s);
 }
 
@@ -190,14 +190,14 @@ struct script *script_go_on(struct remote *r, const struct script_how *how, void
 {
 	struct script *s = NEW(struct script);
 	*s = (struct script){ .next = r->scripts, .remote = r, .how = how, .self = self, .rests = rests,
-			      .reader = { .on_line = on_line, .self = s } };
+			      .reader = { .on_line = hosted_script_on_line, .self = s } };
 	r->scripts = s;
 	r->busy += !rests;
 	s->deferred = r->dead;
 	if (r->dead)
-		loop_defer(r->loop, dead, s);
-	else if (rests ? r->state == AWAKE : remote_awake(r))
-		send(s);
+		loop_defer(r->loop, hosted_script_dead, s);
+	else if (rests ? r->state == AWAKE : hosted_awake(r))
+		hosted_script_send(s);
 	return s;
 }
 
@@ -214,9 +214,9 @@ void script_rest(struct script *s, bool rests)
 	s->rests = rests;
 	if (!rests) {
 		r->busy++;
-		remote_awake(r);
+		hosted_awake(r);
 	} else if (--r->busy == 0) {
-		remote_quiet(r);
+		hosted_quiet(r);
 	}
 }
 
@@ -237,7 +237,7 @@ void scripts_go(struct remote *r)
 	for (struct script *s = r->scripts, *next; s; s = next) {
 		next = s->next;
 		if (!s->op && !s->again)
-			send(s);
+			hosted_script_send(s);
 	}
 }
 
@@ -250,7 +250,7 @@ void script_cancel(struct script **sp)
 	struct remote *r = s->remote;
 	s->told = true;
 	if (r && r->dead && !s->op) { /* its deferred end frees it */
-		leave(s);
+		hosted_script_leave(s);
 		return;
 	}
 	if (s->op && r)
@@ -265,13 +265,13 @@ void script_pause(struct script *s, bool paused)
 		s->remote->of->port.pause(s->op, paused);
 }
 
-void remote_died(struct remote *r, const struct err *err)
+void hosted_died(struct remote *r, const struct err *err)
 {
 	set_dead(r, err);
 	while (r->scripts) {
 		struct script *s = r->scripts;
 		bool idle = !s->op && !s->deferred;
-		tell(s, err);
+		hosted_script_tell(s, err);
 		if (idle)
 			script_free(s);
 	}

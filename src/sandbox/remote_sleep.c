@@ -9,7 +9,7 @@
 
 enum { IDLE_S = 60, TTL_S = 900, ALIVE_PART = 3 };
 
-static void say(struct remote *r, const char *line)
+static void hosted_sleep_say(struct remote *r, const char *line)
 {
 	if (r->progress)
 		r->progress(r->progress_self, line, strlen(line));
@@ -17,7 +17,7 @@ static void say(struct remote *r, const char *line)
 
 /* --- asleep --- */
 
-static void wake(struct remote *r);
+static void hosted_sleep_wake(struct remote *r);
 
 static void on_kept(void *self, const json_t *box)
 {
@@ -25,8 +25,8 @@ static void on_kept(void *self, const json_t *box)
 	struct err err = ERR_INIT;
 	json_decref(r->box);
 	r->box = json_deep_copy(box);
-	if (r->book && book_put(r->book, box, &err) < 0)
-		say(r, err.text);
+	if (r->book && hosted_book_put(r->book, box, &err) < 0)
+		hosted_sleep_say(r, err.text);
 }
 
 static void on_asleep(void *self, const json_t *value, const struct err *err)
@@ -35,26 +35,26 @@ static void on_asleep(void *self, const json_t *value, const struct err *err)
 	bool goes_on = json_is_string(value) && !strcmp(json_string_value(value), "memory");
 	r->sleep_op = NULL;
 	if (err && err->code == ERR_CLOSED) {
-		remote_died(r, err);
+		hosted_died(r, err);
 		return;
 	}
 	if (err) {
-		say(r, err->text);
+		hosted_sleep_say(r, err->text);
 		r->state = AWAKE;
-		remote_runs_park(r, false);
+		hosted_runs_park(r, false);
 		scripts_go(r);
 		if (!r->busy)
-			remote_quiet(r); /* and tried again */
+			hosted_quiet(r); /* and tried again */
 		return;
 	}
 	r->state = ASLEEP;
 	r->asleep_since_us = loop_now_us(r->loop);
 	if (goes_on)
-		remote_runs_park(r, false);
+		hosted_runs_park(r, false);
 	else
-		remote_runs_slept(r);
+		hosted_runs_slept(r);
 	if (r->busy)
-		wake(r);
+		hosted_sleep_wake(r);
 }
 
 static void fall_asleep(void *self)
@@ -63,12 +63,12 @@ static void fall_asleep(void *self)
 	static const struct remote_heard heard = { .done = on_asleep, .keep = on_kept };
 	if (r->busy || r->state != AWAKE || r->dead || !r->open)
 		return;
-	json_t *args = remote_args(r);
+	json_t *args = hosted_args(r);
 	r->state = FALLING_ASLEEP;
 	json_array_append_new(args, json_string(r->idle_how));
 	scripts_park(r);
-	remote_runs_park(r, true);
-	r->sleep_op = remote_ask(r, "sleep", args, &heard, r);
+	hosted_runs_park(r, true);
+	r->sleep_op = hosted_ask(r, "sleep", args, &heard, r);
 }
 
 static void on_awake(void *self, const json_t *value, const struct err *err)
@@ -80,34 +80,34 @@ static void on_awake(void *self, const json_t *value, const struct err *err)
 	if (err) {
 		why = *err;
 		err_wrap(&why, "box '%s' does not wake", r->name);
-		remote_died(r, &why);
+		hosted_died(r, &why);
 		return;
 	}
 	r->state = AWAKE;
-	remote_oom_again(&r->oom);
+	hosted_oom_again(&r->oom);
 	r->asleep_us += loop_now_us(r->loop) - r->asleep_since_us;
 	scripts_go(r);
 }
 
-static void wake(struct remote *r)
+static void hosted_sleep_wake(struct remote *r)
 {
 	static const struct remote_heard heard = { .done = on_awake, .keep = on_kept };
 	r->state = WAKING;
-	r->sleep_op = remote_ask(r, "wake", remote_args(r), &heard, r);
+	r->sleep_op = hosted_ask(r, "wake", hosted_args(r), &heard, r);
 }
 
-bool remote_awake(struct remote *r)
+bool hosted_awake(struct remote *r)
 {
 	if (r->idle)
 		loop_timer_stop(r->idle);
 	if (r->state == ASLEEP)
-		wake(r);
+		hosted_sleep_wake(r);
 	if (r->busy == 1)
 		r->busy_since_us = loop_now_us(r->loop);
 	return r->state == AWAKE;
 }
 
-void remote_quiet(struct remote *r)
+void hosted_quiet(struct remote *r)
 {
 	if (r->busy_since_us)
 		r->busy_us += loop_now_us(r->loop) - r->busy_since_us;
@@ -121,43 +121,43 @@ void remote_quiet(struct remote *r)
 
 /* --- kept alive --- */
 
-static void on_alive(void *self, const json_t *value, const struct err *err)
+static void hosted_sleep_on_alive(void *self, const json_t *value, const struct err *err)
 {
 	struct remote *r = self;
 	(void)value;
 	r->alive_op = NULL;
 	if (err && err->code == ERR_CLOSED)
-		remote_died(r, err);
+		hosted_died(r, err);
 	else if (err)
-		say(r, err->text);
+		hosted_sleep_say(r, err->text);
 }
 
-static void keep_alive(void *self)
+static void hosted_sleep_keep_alive(void *self)
 {
 	struct remote *r = self;
-	static const struct remote_heard heard = { .done = on_alive };
+	static const struct remote_heard heard = { .done = hosted_sleep_on_alive };
 	if (r->alive_op || r->dead || r->state != AWAKE)
 		return;
-	json_t *args = remote_args(r);
+	json_t *args = hosted_args(r);
 	json_array_append_new(args, json_integer(r->ttl_s));
-	r->alive_op = remote_ask(r, "alive", args, &heard, r);
+	r->alive_op = hosted_ask(r, "alive", args, &heard, r);
 }
 
-void remote_alive_begin(struct remote *r)
+void hosted_alive_begin(struct remote *r)
 {
 	const char *how = json_str(r->options, "idle", NULL);
 	r->idle_ms = json_int(r->options, "idle_after", IDLE_S) * 1000;
 	if (how && r->of->port.has(r->of->port.self, "sleep"))
 		r->idle_how = how;
 	r->state = AWAKE;
-	remote_quiet(r);
+	hosted_quiet(r);
 	if (!r->of->port.has(r->of->port.self, "alive"))
 		return;
-	r->alive = loop_timer_new(r->loop, keep_alive, r);
+	r->alive = loop_timer_new(r->loop, hosted_sleep_keep_alive, r);
 	loop_timer_set(r->alive, (uint64_t)r->ttl_s * 1000 / ALIVE_PART, (uint64_t)r->ttl_s * 1000 / ALIVE_PART);
 }
 
-void remote_sleep_end(struct remote *r)
+void hosted_sleep_end(struct remote *r)
 {
 	loop_timer_free(&r->idle);
 	loop_timer_free(&r->alive);

@@ -26,7 +26,7 @@ struct tool_run {
 	void *done_self;
 };
 
-static void on_output(void *self, int stream, const void *bytes, size_t len)
+static void hosted_tree_on_output(void *self, int stream, const void *bytes, size_t len)
 {
 	struct tool_run *t = self;
 	buf_append(stream == 2 ? &t->err : &t->out, bytes, len);
@@ -35,13 +35,13 @@ static void on_output(void *self, int stream, const void *bytes, size_t len)
 static void free_later(void *self)
 {
 	struct tool_run *t = self;
-	remote_run_free(t->run);
+	hosted_run_free(t->run);
 	buf_release(&t->out);
 	buf_release(&t->err);
 	free(t);
 }
 
-static void on_exit_(void *self, int code, int signal, bool lost, int left)
+static void hosted_tree_on_exit_(void *self, int code, int signal, bool lost, int left)
 {
 	struct tool_run *t = self;
 	struct err err = ERR_INIT;
@@ -55,12 +55,12 @@ static void on_exit_(void *self, int code, int signal, bool lost, int left)
 	loop_defer(t->remote->loop, free_later, t);
 }
 
-static void tool(void *self, char *const *arg, const void *in, size_t len, mirror_done_fn *done, void *done_self)
+static void hosted_tree_tool(void *self, char *const *arg, const void *in, size_t len, mirror_done_fn *done, void *done_self)
 {
-	static const struct run_ops ops = { .on_output = on_output, .on_exit = on_exit_ };
+	static const struct run_ops ops = { .on_output = hosted_tree_on_output, .on_exit = hosted_tree_on_exit_ };
 	struct remote *r = self;
 	struct tool_run *t = NEW(struct tool_run);
-	CLEANUP(free_ptr) char *program = xasprintf("%s/tool", r->base);
+	CLEANUP(free_ptr) char *program = mem_printf("%s/tool", r->base);
 	CLEANUP(strv_release) struct strv argv = STRV_INIT;
 	*t = (struct tool_run){ .remote = r, .done = done, .done_self = done_self };
 	strv_push(&argv, program);
@@ -68,16 +68,16 @@ static void tool(void *self, char *const *arg, const void *in, size_t len, mirro
 	for (; *arg; arg++)
 		strv_push(&argv, *arg);
 	const struct run_opts o = { .argv = argv.item, .nr_argv = argv.nr, .cwd = "/", .stdin_open = len > 0 };
-	t->run = remote_run_prepare(&r->b, &o, &ops, t);
-	remote_run_quiet(t->run);
-	remote_run_go(t->run);
+	t->run = hosted_run_prepare(&r->b, &o, &ops, t);
+	hosted_run_quiet(t->run);
+	hosted_run_go(t->run);
 	if (len)
-		remote_run_stdin(t->run, in, len, true);
+		hosted_run_stdin(t->run, in, len, true);
 }
 
 /* --- opening --- */
 
-int remote_tree_take(struct remote *r, const struct box_opts *o, struct err *err)
+int hosted_tree_take(struct remote *r, const struct box_opts *o, struct err *err)
 {
 	struct launcher *la = launcher_current();
 	if (layers_check(o, err) < 0)
@@ -87,12 +87,12 @@ int remote_tree_take(struct remote *r, const struct box_opts *o, struct err *err
 				       .uid = geteuid() == 0 && la ? launcher_info(la)->uid : geteuid(),
 				       .gid = geteuid() == 0 && la ? launcher_info(la)->gid : getegid() };
 	r->folder = folder_new(&f);
-	const struct mirror_opts m = { .loop = r->loop, .folder = r->folder, .far_root = REMOTE_WORKSPACE, .run = tool, .self = r };
+	const struct mirror_opts m = { .loop = r->loop, .folder = r->folder, .far_root = REMOTE_WORKSPACE, .run = hosted_tree_tool, .self = r };
 	r->mirror = mirror_new(&m);
 	return dir_make(o->state_dir, 0700, err);
 }
 
-static void make_files(void *self)
+static void hosted_tree_make_files(void *self)
 {
 	struct remote *r = self;
 	r->layers.copy = true;
@@ -102,7 +102,7 @@ static void make_files(void *self)
 	}
 }
 
-static void files_made(void *self)
+static void hosted_tree_files_made(void *self)
 {
 	struct remote *r = self;
 	take(&r->tree_done)(r);
@@ -146,20 +146,20 @@ static void fill_over(struct remote *r)
 		malloc_trim(0);
 }
 
-static void files_there(void *self)
+static void hosted_tree_files_there(void *self)
 {
 	struct remote *r = self;
 	fill_over(r);
 	take(&r->tree_done)(r);
 }
 
-void remote_tree_fill(struct remote *r, loop_fn *done)
+void hosted_tree_fill(struct remote *r, loop_fn *done)
 {
 	r->tree_done = done;
-	loop_job_run(r->loop, make_files, files_made, r);
+	loop_job_run(r->loop, hosted_tree_make_files, hosted_tree_files_made, r);
 }
 
-static void push(void *self)
+static void hosted_tree_push(void *self)
 {
 	struct remote *r = self;
 	if (mirror_push(r->mirror, &r->why) < 0)
@@ -173,22 +173,22 @@ static void on_tool_there(void *self, json_t *result, const struct err *err)
 	if (err) {
 		r->why = *err;
 		err_wrap(&r->why, "our program cannot be put into the box");
-		files_there(r);
+		hosted_tree_files_there(r);
 		return;
 	}
-	loop_job_run(r->loop, push, files_there, r);
+	loop_job_run(r->loop, hosted_tree_push, hosted_tree_files_there, r);
 }
 
 static void send_tool(void *self)
 {
 	struct remote *r = self;
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
-	CLEANUP(free_ptr) char *guest = paths_libexec("sandglass-guest"), *packed = xasprintf("%s.gz", guest);
-	CLEANUP(free_ptr) char *there = xasprintf("%s/tool", r->base);
+	CLEANUP(free_ptr) char *guest = paths_libexec("sandglass-guest"), *packed = mem_printf("%s.gz", guest);
+	CLEANUP(free_ptr) char *there = mem_printf("%s/tool", r->base);
 	struct err err = ERR_INIT;
 	loop_timer_free(&r->turn);
 	if (r->has_gzip && file_read(packed, &bytes, TOOL_FILE_MAX, &err) == 0) { /* half as much to send */
-		remote_put_packed(r, there, bytes.data, bytes.len, 0755, on_tool_there, r);
+		hosted_put_packed(r, there, bytes.data, bytes.len, 0755, on_tool_there, r);
 		return;
 	}
 	if (file_read(guest, &bytes, TOOL_FILE_MAX, &err) < 0)
@@ -196,7 +196,7 @@ static void send_tool(void *self)
 	r->b.driver->write(&r->b, there, bytes.data, bytes.len, 0755, on_tool_there, r);
 }
 
-void remote_tree_send(struct remote *r, loop_fn *done)
+void hosted_tree_send(struct remote *r, loop_fn *done)
 {
 	struct remote **last = &r->of->to_fill;
 	r->tree_done = done;
@@ -207,12 +207,12 @@ void remote_tree_send(struct remote *r, loop_fn *done)
 	fill_next(r->of);
 }
 
-void remote_tree_over(struct remote *r)
+void hosted_tree_over(struct remote *r)
 {
 	mirror_over(r->mirror);
 }
 
-void remote_tree_free(struct remote *r)
+void hosted_tree_free(struct remote *r)
 {
 	fill_over(r);
 	mirror_free(&r->mirror);
@@ -222,15 +222,15 @@ void remote_tree_free(struct remote *r)
 
 /* --- as box_tree_ops has them --- */
 
-static struct remote *of(struct box *b)
+static struct remote *hosted_tree_of(struct box *b)
 {
 	return CONTAINER_OF(b, struct remote, b);
 }
 
 /* Before somebody looks: what has changed over there comes here. */
-static int tree_fresh(struct box *b, bool ended, struct err *err)
+static int hosted_tree_fresh(struct box *b, bool ended, struct err *err)
 {
-	struct remote *r = of(b);
+	struct remote *r = hosted_tree_of(b);
 	unsigned changes = __atomic_load_n(&r->changes, __ATOMIC_ACQUIRE);
 	bool same = r->pulled == changes && !__atomic_load_n(&r->running, __ATOMIC_ACQUIRE);
 	if (same)
@@ -241,25 +241,25 @@ static int tree_fresh(struct box *b, bool ended, struct err *err)
 	return 0;
 }
 
-static int tree_root(struct box *b, size_t i, const char *which, struct err *err)
+static int hosted_tree_root(struct box *b, size_t i, const char *which, struct err *err)
 {
 	size_t layer;
-	struct remote *r = of(b);
+	struct remote *r = hosted_tree_of(b);
 	const char *name = layers_name(&r->layers, i, &layer, err);
 	return name ? folder_tree(r->folder, layer, name, which, err) : -1;
 }
 
-static int tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+static int hosted_tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
 {
 	size_t layer;
-	const char *name = layers_name(&of(b)->layers, i, &layer, err);
-	return name ? folder_tree_open(of(b)->folder, layer, name, which, path, err) : -1;
+	const char *name = layers_name(&hosted_tree_of(b)->layers, i, &layer, err);
+	return name ? folder_tree_open(hosted_tree_of(b)->folder, layer, name, which, path, err) : -1;
 }
 
-static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
+static int hosted_tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
 {
 	size_t layer;
-	struct remote *r = of(b);
+	struct remote *r = hosted_tree_of(b);
 	const char *name = layers_name(&r->layers, i, &layer, err);
 	if (!name)
 		return -1;
@@ -268,12 +268,12 @@ static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, con
 	return mirror_apply(r->mirror, name, plan, len, fds, nr_fds, err);
 }
 
-static json_t *tree_seed(struct box *b)
+static json_t *hosted_tree_seed(struct box *b)
 {
-	return folder_tree_seed(of(b)->folder, &of(b)->layers);
+	return folder_tree_seed(hosted_tree_of(b)->folder, &hosted_tree_of(b)->layers);
 }
 
-const struct box_tree_ops remote_tree = {
-	.root = tree_root, .open = tree_open, .apply = tree_apply, .overlay = folder_tree_overlay,
-	.list = folder_tree_list, .seed = tree_seed, .fresh = tree_fresh,
+const struct box_tree_ops hosted_tree = {
+	.root = hosted_tree_root, .open = hosted_tree_open, .apply = hosted_tree_apply, .overlay = folder_tree_overlay,
+	.list = folder_tree_list, .seed = hosted_tree_seed, .fresh = hosted_tree_fresh,
 };

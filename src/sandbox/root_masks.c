@@ -28,7 +28,7 @@ static int root_hide(struct root_walk *w, const char *name)
 	if (++w->nr > ROOT_MASKS_MAX)
 		return err_set(w->err, ERR_FULL, "root '%s' has more than %d files to hide; name a directory below it", w->root,
 			       ROOT_MASKS_MAX);
-	CLEANUP(free_ptr) char *path = xasprintf("%s%s", buf_cstr(&w->path), name);
+	CLEANUP(free_ptr) char *path = mem_printf("%s%s", buf_cstr(&w->path), name);
 	json_array_append_new(w->hide, json_bytes_z(path));
 	return 0;
 }

@@ -26,7 +26,7 @@ struct rpc {
 	struct err why;
 };
 
-static struct call take_call(struct rpc *r, size_t i)
+static struct call rpc_take_call(struct rpc *r, size_t i)
 {
 	struct call c = r->open[i];
 	for (r->nr--; i < r->nr; i++)
@@ -34,7 +34,7 @@ static struct call take_call(struct rpc *r, size_t i)
 	return c;
 }
 
-static void answer(const struct call *c, json_t *body, int *fds, size_t nr, const struct err *err)
+static void rpc_answer(const struct call *c, json_t *body, int *fds, size_t nr, const struct err *err)
 {
 	if (c->done)
 		c->done(c->self, body, fds, nr, err);
@@ -42,7 +42,7 @@ static void answer(const struct call *c, json_t *body, int *fds, size_t nr, cons
 		fd_close(&fds[i]);
 }
 
-static void on_frame(void *self, const struct frame *f, int *fds, size_t nr)
+static void rpc_on_frame(void *self, const struct frame *f, int *fds, size_t nr)
 {
 	struct rpc *r = self;
 	struct err err = ERR_INIT;
@@ -52,8 +52,8 @@ static void on_frame(void *self, const struct frame *f, int *fds, size_t nr)
 		wire_err_parse(f->body, f->len, &err);
 	for (size_t i = 0; f->id && i < r->nr; i++)
 		if (r->open[i].id == f->id) {
-			struct call c = take_call(r, i);
-			answer(&c, body, fds, nr, body ? NULL : &err);
+			struct call c = rpc_take_call(r, i);
+			rpc_answer(&c, body, fds, nr, body ? NULL : &err);
 			return;
 		}
 	for (size_t i = 0; i < nr; i++)
@@ -62,7 +62,7 @@ static void on_frame(void *self, const struct frame *f, int *fds, size_t nr)
 		r->ops->on_other(r->self, f->type, body);
 }
 
-static void release(struct rpc *r)
+static void rpc_release(struct rpc *r)
 {
 	free(r->open);
 	free(r);
@@ -73,19 +73,19 @@ static bool fail_all(struct rpc *r)
 {
 	r->in_callbacks = true;
 	while (!r->dead && r->nr) {
-		struct call c = take_call(r, 0);
+		struct call c = rpc_take_call(r, 0);
 		struct err why = r->why;
-		answer(&c, NULL, NULL, 0, &why);
+		rpc_answer(&c, NULL, NULL, 0, &why);
 	}
 	r->in_callbacks = false;
 	if (!r->dead)
 		return true;
 	if (!r->failing)
-		release(r);
+		rpc_release(r);
 	return false;
 }
 
-static void on_close(void *self, const struct err *err)
+static void rpc_on_close(void *self, const struct err *err)
 {
 	struct rpc *r = self;
 	stream_free(&r->stream);
@@ -99,7 +99,7 @@ static void on_close(void *self, const struct err *err)
 
 struct rpc *rpc_new(struct loop *l, int sock, size_t max_body, const struct rpc_ops *ops, void *self)
 {
-	static const struct stream_ops stream_ops = { .on_frame = on_frame, .on_close = on_close };
+	static const struct stream_ops stream_ops = { .on_frame = rpc_on_frame, .on_close = rpc_on_close };
 	struct rpc *r = NEW(struct rpc);
 	r->loop = l;
 	r->ops = ops;
@@ -117,10 +117,10 @@ void rpc_free(struct rpc **rp)
 	r->nr = 0;
 	r->dead = true;
 	if (!r->in_callbacks && !r->failing)
-		release(r);
+		rpc_release(r);
 }
 
-static void fail_deferred(void *self)
+static void rpc_fail_deferred(void *self)
 {
 	struct rpc *r = self;
 	r->failing = false;
@@ -139,7 +139,7 @@ void rpc_call(struct rpc *r, uint16_t type, const json_t *body, const int *fds, 
 			fd_close(&fd);
 		}
 		if (!r->failing)
-			loop_defer(r->loop, fail_deferred, r);
+			loop_defer(r->loop, rpc_fail_deferred, r);
 		r->failing = true;
 		return;
 	}

@@ -16,7 +16,7 @@
 enum { NUMBERS_TRIED = 1024, FAMILIES_TRIED = 64 };
 
 /* Refused with EPERM whatever the arguments. */
-static const char *const refused[] = {
+static const char *const seccomp_refused[] = {
 	/* another view of the tree */
 	"mount",
 	"umount",
@@ -99,10 +99,10 @@ static const char *const refused[] = {
 	"set_mempolicy_home_node",
 };
 /* Judged by argument below. */
-static const char *const special[] = { "clone", "clone3", "personality", "mknod", "mknodat", "socket", "socketpair" };
+static const char *const seccomp_special[] = { "clone", "clone3", "personality", "mknod", "mknodat", "socket", "socketpair" };
 static const char *const shared_memory[] = { "memfd_create", "shmget", "shmat" };
 
-static bool in(const char *const *list, size_t nr, const char *name)
+static bool seccomp_in(const char *const *list, size_t nr, const char *name)
 {
 	for (size_t i = 0; i < nr; i++)
 		if (strcmp(list[i], name) == 0)
@@ -119,9 +119,9 @@ static int allow_the_known(scmp_filter_ctx c, unsigned flags)
 		char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, n);
 		if (!name)
 			continue;
-		bool no = in(refused, ARRAY_LEN(refused), name) ||
-			  ((flags & SECCOMP_NO_SHARED_MEMORY) && in(shared_memory, ARRAY_LEN(shared_memory), name));
-		if (!in(special, ARRAY_LEN(special), name))
+		bool no = seccomp_in(seccomp_refused, ARRAY_LEN(seccomp_refused), name) ||
+			  ((flags & SECCOMP_NO_SHARED_MEMORY) && seccomp_in(shared_memory, ARRAY_LEN(shared_memory), name));
+		if (!seccomp_in(seccomp_special, ARRAY_LEN(seccomp_special), name))
 			rc = seccomp_rule_add(c, no ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW, n, 0);
 		free(name);
 	}
@@ -216,7 +216,7 @@ static int export_program(scmp_filter_ctx c, struct buf *out, struct err *err)
 	return fd_read_all(fd, out, 1 << 20, err);
 }
 
-static int build(unsigned flags, int which, struct buf *out, struct err *err)
+static int seccomp_build(unsigned flags, int which, struct buf *out, struct err *err)
 {
 	scmp_filter_ctx c = seccomp_init(which == 0 ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_ALLOW);
 	if (!c)
@@ -248,7 +248,7 @@ static int build(unsigned flags, int which, struct buf *out, struct err *err)
 int seccomp_programs(unsigned flags, struct buf out[SECCOMP_PROGRAMS], struct err *err)
 {
 	for (int i = 0; i < SECCOMP_PROGRAMS; i++)
-		if (build(flags, i, &out[i], err) < 0)
+		if (seccomp_build(flags, i, &out[i], err) < 0)
 			return -1;
 	return 0;
 }

@@ -12,7 +12,7 @@
 enum { MARK_FIRST = 0x1e, CODE_MAX = 8 };
 
 /* The mark comes on its input and is a variable of this shell only: no command finds it among words or variables. */
-static const char runner[] = "IFS= read -r m; stop=$1; [ $2 = 1 ] || exec </dev/null; shift 2\n"
+static const char sandbox_batch_runner[] = "IFS= read -r m; stop=$1; [ $2 = 1 ] || exec </dev/null; shift 2\n"
 			     "for c; do\n"
 			     "sh -c \"$c\"; r=$?\n"
 			     "printf '\\036%s %d@' \"$m\" $r >&2; printf '\\036%s %d@' \"$m\" $r\n"
@@ -36,24 +36,24 @@ struct several {
 	size_t nr;
 };
 
-bool several_text(const json_t *list, struct buf *out)
+bool command_batch_text(const json_t *list, struct buf *out)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *text = json_array_get(list, i);
 		if (!json_is_string(text) || strlen(json_string_value(text)) != json_string_length(text))
 			return false;
 		buf_puts(out, i ? "\nsh -c " : "sh -c ");
-		wrap_quote(out, json_string_value(text));
+		shell_protocol_quote(out, json_string_value(text));
 	}
 	return json_array_size(list) > 0;
 }
 
-struct several *several_new(struct action *a)
+struct several *command_batch_new(struct action *a)
 {
 	const struct action_spec *spec = action_spec(a);
 	const json_t *list = json_object_get(spec->args, "batch");
 	CLEANUP(buf_release) struct buf whole = BUF_INIT;
-	if (!several_text(list, &whole) || spec->argv.nr != 3 || strcmp(spec->argv.item[2], buf_cstr(&whole)) != 0)
+	if (!command_batch_text(list, &whole) || spec->argv.nr != 3 || strcmp(spec->argv.item[2], buf_cstr(&whole)) != 0)
 		return NULL; /* the last: another text was put in its place */
 	struct several *b = NEW(struct several);
 	uint8_t random[16];
@@ -63,10 +63,10 @@ struct several *several_new(struct action *a)
 	b->action = a;
 	b->mark_len = (size_t)snprintf(b->mark, sizeof(b->mark), "%c%s ", MARK_FIRST, buf_cstr(&hex));
 	b->nr = json_array_size(list);
-	b->part = xcalloc(b->nr, sizeof(*b->part));
+	b->part = mem_calloc(b->nr, sizeof(*b->part));
 	snprintf(b->first, sizeof(b->first), "%s\n", buf_cstr(&hex));
 	bool stop = json_flag(spec->args, "stop", false), input = spec->stdin_len || json_flag(spec->args, "stdin", false);
-	const char *const first[] = { "sh", "-c", runner, "sh", stop ? "1" : "0", input ? "1" : "0" };
+	const char *const first[] = { "sh", "-c", sandbox_batch_runner, "sh", stop ? "1" : "0", input ? "1" : "0" };
 	for (size_t i = 0; i < ARRAY_LEN(first); i++)
 		strv_push(&b->argv, first[i]);
 	for (size_t i = 0; i < b->nr; i++)
@@ -74,7 +74,7 @@ struct several *several_new(struct action *a)
 	return b;
 }
 
-void several_free(struct several **bp)
+void command_batch_free(struct several **bp)
 {
 	struct several *b = *bp;
 	*bp = NULL;
@@ -87,18 +87,18 @@ void several_free(struct several **bp)
 	free(b);
 }
 
-char *const *several_argv(const struct several *b, size_t *nr_out)
+char *const *command_batch_argv(const struct several *b, size_t *nr_out)
 {
 	*nr_out = b->argv.nr;
 	return b->argv.item;
 }
 
-const char *several_input(const struct several *b)
+const char *command_batch_input(const struct several *b)
 {
 	return b->first;
 }
 
-static void ended(struct several *b, int i, enum record_stream s, int code)
+static void sandbox_batch_ended(struct several *b, int i, enum record_stream s, int code)
 {
 	size_t k = b->done[i]++;
 	if (k >= b->nr)
@@ -108,7 +108,7 @@ static void ended(struct several *b, int i, enum record_stream s, int code)
 }
 
 /* How many bytes at the end of @p could be the beginning of a mark. */
-static size_t unfinished(const struct several *b, const char *p, size_t len)
+static size_t sandbox_batch_unfinished(const struct several *b, const char *p, size_t len)
 {
 	size_t most = b->mark_len + CODE_MAX, from = len > most ? len - most : 0;
 	for (size_t at = from; at < len; at++) {
@@ -119,7 +119,7 @@ static size_t unfinished(const struct several *b, const char *p, size_t len)
 	return 0;
 }
 
-void several_output(struct several *b, enum record_stream s, const void *bytes, size_t len)
+void command_batch_output(struct several *b, enum record_stream s, const void *bytes, size_t len)
 {
 	int i = s == STREAM_ERR;
 	struct buf *held = &b->held[i];
@@ -133,15 +133,15 @@ void several_output(struct several *b, enum record_stream s, const void *bytes, 
 			action_output(b->action, s, held->data, (size_t)(p - held->data));
 		int code = atoi(p + b->mark_len);
 		buf_drop(held, (size_t)(at + 1 - held->data));
-		ended(b, i, s, code);
+		sandbox_batch_ended(b, i, s, code);
 	}
-	size_t keep = unfinished(b, held->data, held->len);
+	size_t keep = sandbox_batch_unfinished(b, held->data, held->len);
 	if (held->len > keep)
 		action_output(b->action, s, held->data, held->len - keep);
 	buf_drop(held, held->len - keep);
 }
 
-json_t *several_end(struct several *b)
+json_t *command_batch_end(struct several *b)
 {
 	json_t *list = json_array();
 	for (int i = 0; i < 2; i++)

@@ -14,19 +14,19 @@ struct several;
 
 /* The command that a batch is judged and shown as. Each text stands in quotes, so that none of them can change what another
  * is taken for. false: @list holds something else than texts, or nothing. */
-bool several_text(const json_t *list, struct buf *out);
+bool command_batch_text(const json_t *list, struct buf *out);
 
 /* NULL: the action is none. Returns owned. */
-struct several *several_new(struct action *a);
-void several_free(struct several **b);
+struct several *command_batch_new(struct action *a);
+void command_batch_free(struct several **b);
 /* The words to run instead of its own; borrowed. */
-char *const *several_argv(const struct several *b, size_t *nr_out);
+char *const *command_batch_argv(const struct several *b, size_t *nr_out);
 /* What is said to them first on their input, which must be open; borrowed. */
-const char *several_input(const struct several *b);
+const char *command_batch_input(const struct several *b);
 /* Output as it comes; what is not ours goes on to action_output. */
-void several_output(struct several *b, enum record_stream s, const void *bytes, size_t len);
+void command_batch_output(struct several *b, enum record_stream s, const void *bytes, size_t len);
 /* Nothing more comes: [{"code","out":[from,to],"err":[from,to]}] of those that have ended, in bytes of the recorded output.
  * Returns owned. */
-json_t *several_end(struct several *b);
+json_t *command_batch_end(struct several *b);
 
 #endif

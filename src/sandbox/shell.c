@@ -47,7 +47,7 @@ struct box_shell {
 	struct loop_timer *timer;
 };
 
-static void leave(struct box_shell *s)
+static void sandbox_shell_leave(struct box_shell *s)
 {
 	if (--s->busy || !s->freed)
 		return;
@@ -68,7 +68,7 @@ void box_shell_free(struct box_shell *s)
 	if (s->run)
 		s->driver->run_free(s->run);
 	s->run = NULL;
-	leave(s);
+	sandbox_shell_leave(s);
 }
 
 /* --- typing --- */
@@ -89,7 +89,7 @@ static void type_char(struct buf *out, unsigned char c)
  * and keeps its status. (eval : since bash's parser is in disorder after an eval with an open quote.) */
 static void type_mark(const struct box_shell *s, struct buf *out)
 {
-	CLEANUP(free_ptr) char *prompt = xasprintf("%s:${__sg_s:-$?}:%u:$$%c", s->mark, s->turn, s->mark[0]);
+	CLEANUP(free_ptr) char *prompt = mem_printf("%s:${__sg_s:-$?}:%u:$$%c", s->mark, s->turn, s->mark[0]);
 	buf_puts(out, "{ __sg_s=$? __sg_o=$-; set +xe; eval :; } 2>/dev/null; [ -t 0 ] || exec </dev/tty; [ -t 2 ] || exec 2>/dev/tty; ");
 	buf_puts(out, "{ unset PS1 PS2 TMOUT; PS2=; [ \"${BASH_VERSION-}\" ] && { unset PS0 PROMPT_COMMAND; set +H +o vi +o emacs; ");
 	buf_printf(out, "PROMPT_COMMAND='{ PS1='\\''%s'\\''; } 2>/dev/null'; }; PS1='%s'; ", prompt, prompt);
@@ -138,40 +138,40 @@ static void type_code(const struct box_shell *s, const char *code, struct buf *o
 	buf_puts(out, ".\n");
 }
 
-static void type(struct box_shell *s, const void *bytes, size_t len)
+static void sandbox_shell_type(struct box_shell *s, const void *bytes, size_t len)
 {
 	if (s->run && !s->ended)
 		s->driver->run_stdin(s->run, bytes, len, false);
 }
 
-static void turn(struct box_shell *s, enum run_turn what)
+static void sandbox_shell_turn(struct box_shell *s, enum run_turn what)
 {
 	if (s->run && !s->ended && s->driver->run_turn)
 		s->driver->run_turn(s->run, what, what == TURN_BEGINS ? s->mark : NULL);
 }
 
-static void begun(struct box_shell *s)
+static void sandbox_shell_begun(struct box_shell *s)
 {
-	turn(s, TURN_READY);
+	sandbox_shell_turn(s, TURN_READY);
 }
 
 static void type_command(struct box_shell *s, const struct buf *b)
 {
 	s->forged = false;
 	s->looked = 0;
-	turn(s, TURN_BEGINS);
-	type(s, b->data, b->len);
+	sandbox_shell_turn(s, TURN_BEGINS);
+	sandbox_shell_type(s, b->data, b->len);
 }
 
 /* --- the end of a command --- */
 
-static void done(struct box_shell *s, int status)
+static void sandbox_shell_done(struct box_shell *s, int status)
 {
 	struct box_shell_result r = { .status = status, .timed_out = s->timed_out, .ended = s->ended || s->killed,
 				       .lost = s->lost, .code = s->code, .signal = s->signal };
 	if (!s->running)
 		return;
-	turn(s, s->stopping || s->renewing || s->forged ? TURN_OTHERWISE : TURN_AT_MARK);
+	sandbox_shell_turn(s, s->stopping || s->renewing || s->forged ? TURN_OTHERWISE : TURN_AT_MARK);
 	s->running = false;
 	s->timed_out = s->stopping = s->renewing = s->guessed = s->echo = false;
 	loop_timer_stop(s->timer);
@@ -191,10 +191,10 @@ static void type_prompt(struct box_shell *s)
 			buf_puts(&b, "stty sane -echo -onlcr 2>/dev/null; ");
 		type_mark(s, &b);
 	}
-	type(s, b.data, b.len);
+	sandbox_shell_type(s, b.data, b.len);
 }
 
-static void renew(struct box_shell *s)
+static void sandbox_shell_renew(struct box_shell *s)
 {
 	s->turn = (s->turn + 1) % TURN_MAX;
 	type_prompt(s);
@@ -211,7 +211,7 @@ static void begin_renewing(struct box_shell *s)
 	s->renewing = true;
 	s->old_turn = s->turn;
 	s->status = INTERRUPTED;
-	renew(s);
+	sandbox_shell_renew(s);
 }
 
 static void on_old_prompt(struct box_shell *s, int status)
@@ -220,14 +220,14 @@ static void on_old_prompt(struct box_shell *s, int status)
 		s->status = status;
 	s->guessed = false;
 	if (!s->python)
-		renew(s);
+		sandbox_shell_renew(s);
 }
 
 static void on_prompt(struct box_shell *s, int status, unsigned turn)
 {
 	if (s->ready && s->renewing) {
 		if (turn == s->turn)
-			done(s, s->status);
+			sandbox_shell_done(s, s->status);
 		else if (turn == s->old_turn)
 			on_old_prompt(s, status);
 		return;
@@ -242,29 +242,29 @@ static void on_prompt(struct box_shell *s, int status, unsigned turn)
 	if (s->ready && !s->python && turn != s->turn)
 		return;
 	if (s->ready) {
-		done(s, status);
+		sandbox_shell_done(s, status);
 		return;
 	}
 	s->ready = true;
 	if (s->stopping) {
-		done(s, INTERRUPTED);
+		sandbox_shell_done(s, INTERRUPTED);
 		return;
 	}
 	if (s->waiting.len)
 		type_command(s, &s->waiting);
 	else
-		begun(s);
+		sandbox_shell_begun(s);
 	buf_reset(&s->waiting);
 }
 
-static void give(struct box_shell *s, const char *bytes, size_t len)
+static void sandbox_shell_give(struct box_shell *s, const char *bytes, size_t len)
 {
 	if (len && s->ready && !s->freed && s->ops->on_output)
 		s->ops->on_output(s->self, s->running, bytes, len);
 }
 
 /* Up to @max digits of @p from *at on: 0, -1 if more may follow the end, -2 if there is none. */
-static int number(const char *p, size_t len, size_t *at, size_t max, unsigned *out)
+static int sandbox_shell_number(const char *p, size_t len, size_t *at, size_t max, unsigned *out)
 {
 	size_t from = *at;
 	*out = 0;
@@ -280,17 +280,17 @@ static int marker_rest(const struct box_shell *s, const char *p, size_t len, uns
 	size_t n = MARK_LEN;
 	if (p[n++] != ':')
 		return 0;
-	int r = number(p, len, &n, 3, status_out);
+	int r = sandbox_shell_number(p, len, &n, 3, status_out);
 	if (r < 0)
 		return r == -1 ? -1 : 0;
 	if (p[n++] != ':')
 		return 0;
-	r = number(p, len, &n, 6, turn_out);
+	r = sandbox_shell_number(p, len, &n, 6, turn_out);
 	if (r < 0)
 		return r == -1 ? -1 : 0;
 	if (p[n] == ':') {
 		n++;
-		r = number(p, len, &n, 9, pid_out);
+		r = sandbox_shell_number(p, len, &n, 9, pid_out);
 		if (r < 0)
 			return r == -1 ? -1 : 0;
 	}
@@ -298,7 +298,7 @@ static int marker_rest(const struct box_shell *s, const char *p, size_t len, uns
 }
 
 /* How much of @p is a marker: its length, *status_out and *turn_out, 0 if it is none, -1 if it may become one. */
-static int marker(struct box_shell *s, const char *p, size_t len, unsigned *status_out, unsigned *turn_out)
+static int sandbox_shell_marker(struct box_shell *s, const char *p, size_t len, unsigned *status_out, unsigned *turn_out)
 {
 	if (memcmp(p, s->mark, len < MARK_LEN ? len : MARK_LEN) != 0)
 		return 0;
@@ -320,7 +320,7 @@ static void look_for_echo(struct box_shell *s, const struct buf *in)
 	s->looked += in->len;
 }
 
-static void on_output(void *self, int stream, const void *bytes, size_t len)
+static void sandbox_shell_on_output(void *self, int stream, const void *bytes, size_t len)
 {
 	struct box_shell *s = self;
 	struct buf in = s->held;
@@ -334,28 +334,28 @@ static void on_output(void *self, int stream, const void *bytes, size_t len)
 		unsigned status = 0, turn = 0;
 		char *next = memchr(in.data + at, s->mark[0], in.len - at);
 		at = next ? (size_t)(next - in.data) : in.len;
-		int n = next ? marker(s, next, in.len - at, &status, &turn) : 0;
+		int n = next ? sandbox_shell_marker(s, next, in.len - at, &status, &turn) : 0;
 		if (n < 0)
 			break;
 		if (n == 0) {
 			at += next ? 1 : 0;
 			continue;
 		}
-		give(s, in.data + from, at - from);
+		sandbox_shell_give(s, in.data + from, at - from);
 		from = at += (size_t)n;
 		if (!s->freed)
 			on_prompt(s, status > 255 ? 255 : (int)status, turn);
 	}
 	if (!s->freed) {
-		give(s, in.data + from, at - from);
+		sandbox_shell_give(s, in.data + from, at - from);
 		if (!s->freed)
 			buf_append(&s->held, in.data + at, in.len - at);
 	}
 	buf_release(&in);
-	leave(s);
+	sandbox_shell_leave(s);
 }
 
-static void on_end(void *self, int code, int signal, bool lost, int left)
+static void sandbox_shell_on_end(void *self, int code, int signal, bool lost, int left)
 {
 	struct box_shell *s = self;
 	s->busy++;
@@ -363,38 +363,38 @@ static void on_end(void *self, int code, int signal, bool lost, int left)
 	s->lost = lost;
 	s->code = lost ? 0 : code;
 	s->signal = lost ? 0 : signal;
-	give(s, s->held.data, s->held.len);
+	sandbox_shell_give(s, s->held.data, s->held.len);
 	buf_reset(&s->held);
 	if (!s->freed)
-		done(s, -1);
+		sandbox_shell_done(s, -1);
 	if (!s->freed && s->ops->on_end)
 		s->ops->on_end(s->self, lost, left);
-	leave(s);
+	sandbox_shell_leave(s);
 }
 
-static void on_trace(void *self, int listener, int sys)
+static void sandbox_shell_on_trace(void *self, int listener, int sys)
 {
 	struct box_shell *s = self;
 	s->ops->on_trace(s->self, listener, sys);
 }
 
-static void on_lost(void *self, const struct err *why)
+static void sandbox_shell_on_lost(void *self, const struct err *why)
 {
 	struct box_shell *s = self;
 	s->busy++;
 	if (s->ops->on_lost)
 		s->ops->on_lost(s->self, why);
-	leave(s);
+	sandbox_shell_leave(s);
 }
 
-static const struct run_ops run_ops = { .on_output = on_output, .on_exit = on_end, .on_trace = on_trace, .on_lost = on_lost };
+static const struct run_ops sandbox_shell_run_ops = { .on_output = sandbox_shell_on_output, .on_exit = sandbox_shell_on_end, .on_trace = sandbox_shell_on_trace, .on_lost = sandbox_shell_on_lost };
 
-static void interrupt(struct box_shell *s, bool kill)
+static void sandbox_shell_interrupt(struct box_shell *s, bool kill)
 {
 	if (!s->ready) /* what has not been typed never is; a ^C would hit the shell as it starts */
 		buf_reset(&s->waiting);
 	else
-		type(s, kill ? "\034" : "\003", 1);
+		sandbox_shell_type(s, kill ? "\034" : "\003", 1);
 }
 
 /* --- the program in the foreground, which hears no ^C (an editor, a pager) --- */
@@ -446,7 +446,7 @@ void box_shell_stop(struct box_shell *s, bool kill)
 	if (!s->running || s->ended)
 		return;
 	if (!s->renewing || (s->python && kill))
-		interrupt(s, kill);
+		sandbox_shell_interrupt(s, kill);
 	if (s->python && s->ready && !s->renewing)
 		begin_renewing(s);
 	if (!s->stopping) { /* asking again gives it no more time */
@@ -468,16 +468,16 @@ static void on_stop_step(struct box_shell *s)
 		loop_timer_set(s->timer, AGAIN_AFTER_MS, 0);
 		return;
 	case STOP_AGAIN: /* one that came between a fork and its exec has ended nothing, or the shell's wait for it only */
-		interrupt(s, false);
+		sandbox_shell_interrupt(s, false);
 		if (s->renewing)
-			renew(s);
+			sandbox_shell_renew(s);
 		s->next = s->python ? STOP_END : STOP_KILL;
 		loop_timer_set(s->timer, s->python ? END_AFTER_MS : KILL_AFTER_MS, 0);
 		return;
 	case STOP_KILL:
 		kill_foreground(s);
 		if (s->renewing && !s->python)
-			renew(s);
+			sandbox_shell_renew(s);
 		s->next = STOP_END;
 		loop_timer_set(s->timer, END_AFTER_MS, 0);
 		return;
@@ -488,7 +488,7 @@ static void on_stop_step(struct box_shell *s)
 	}
 }
 
-static void on_timeout(void *self)
+static void sandbox_shell_on_timeout(void *self)
 {
 	struct box_shell *s = self;
 	if (!s->running || s->ended)
@@ -518,7 +518,7 @@ int box_has_terminals(const struct box *b, struct err *err)
 static void start_typing(struct box_shell *s)
 {
 	static const char first[] = "set +o history 2>/dev/null\nPS2=\n";
-	type(s, first, sizeof first - 1);
+	sandbox_shell_type(s, first, sizeof first - 1);
 	type_prompt(s);
 }
 
@@ -555,8 +555,8 @@ struct box_shell *box_shell_open(struct loop *l, const struct driver *d, struct 
 	s->box = b;
 	s->ops = ops;
 	s->self = self;
-	s->timer = loop_timer_new(l, on_timeout, s);
-	s->run = d->run_prepare(b, &ro, &run_ops, s);
+	s->timer = loop_timer_new(l, sandbox_shell_on_timeout, s);
+	s->run = d->run_prepare(b, &ro, &sandbox_shell_run_ops, s);
 	return s;
 }
 
@@ -599,7 +599,7 @@ int box_shell_run(struct box_shell *s, const char *cmd, int64_t timeout_us, stru
 void box_shell_send(struct box_shell *s, const void *bytes, size_t len)
 {
 	if (s->ready)
-		type(s, bytes, len);
+		sandbox_shell_type(s, bytes, len);
 	else
 		buf_append(&s->waiting, bytes, len);
 }

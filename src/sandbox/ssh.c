@@ -32,25 +32,25 @@ struct ssh {
 	bool left;
 };
 
-static struct ssh *of(struct far *f)
+static struct ssh *ssh_of(struct far *f)
 {
 	return CONTAINER_OF(f, struct ssh, f);
 }
 
 /* --- options --- */
 
-static bool plain(const char *s)
+static bool ssh_plain(const char *s)
 {
 	return *s && *s != '-' && !strpbrk(s, " \t\r\n");
 }
 
-static char *text_of(const json_t *o, const char *name)
+static char *ssh_text_of(const json_t *o, const char *name)
 {
 	const char *s = json_str(o, name, NULL);
-	return s ? xstrdup(s) : NULL;
+	return s ? mem_strdup(s) : NULL;
 }
 
-static int take_host(struct ssh *s, const json_t *o, struct err *err)
+static int ssh_take_host(struct ssh *s, const json_t *o, struct err *err)
 {
 	const char *host = json_str(o, "host", "");
 	if (strncmp(host, "ssh://", 6) == 0)
@@ -58,26 +58,26 @@ static int take_host(struct ssh *s, const json_t *o, struct err *err)
 	const char *at = strrchr(host, '@'), *colon;
 	if (at) {
 		free(s->user);
-		s->user = xstrndup(host, (size_t)(at - host));
+		s->user = mem_strndup(host, (size_t)(at - host));
 		host = at + 1;
 	}
 	colon = strchr(host, ':') == strrchr(host, ':') ? strchr(host, ':') : NULL; /* two: an address of version 6 */
 	if (colon) {
 		free(s->port);
-		s->port = xstrdup(colon + 1);
+		s->port = mem_strdup(colon + 1);
 	}
-	s->host = colon ? xstrndup(host, (size_t)(colon - host)) : xstrdup(host);
+	s->host = colon ? mem_strndup(host, (size_t)(colon - host)) : mem_strdup(host);
 	if (!*s->host)
 		return err_set(err, ERR_INVALID, "backend ssh needs a machine: host = \"user@name\"");
-	if (!plain(s->host) || (s->user && !plain(s->user)) || (s->port && (strspn(s->port, "0123456789") != strlen(s->port) || !*s->port)))
+	if (!ssh_plain(s->host) || (s->user && !ssh_plain(s->user)) || (s->port && (strspn(s->port, "0123456789") != strlen(s->port) || !*s->port)))
 		return err_set(err, ERR_INVALID, "'%.200s' is not the name of a machine for ssh", json_str(o, "host", ""));
 	return 0;
 }
 
-static int take_opts(struct far *f, const struct box_opts *o, struct err *err)
+static int ssh_take_opts(struct far *f, const struct box_opts *o, struct err *err)
 {
 	static const char *const known[] = { "host", "user", "port", "key", "config", "dir", "image", "build", "copy_of" };
-	struct ssh *s = of(f);
+	struct ssh *s = ssh_of(f);
 	const char *name;
 	json_t *value;
 	s->pidfd = s->said_fd = -1;
@@ -89,24 +89,24 @@ static int take_opts(struct far *f, const struct box_opts *o, struct err *err)
 			return err_set(err, ERR_INVALID, "backend ssh has no option '%.60s' (host, user, port, key, config, dir)", name);
 	}
 	const json_t *port = json_object_get(o->driver, "port");
-	s->user = text_of(o->driver, "user");
-	s->port = json_is_integer(port) ? xasprintf("%lld", (long long)json_integer_value(port)) : text_of(o->driver, "port");
-	s->key = text_of(o->driver, "key");
-	s->config = text_of(o->driver, "config");
-	s->dir = text_of(o->driver, "dir");
+	s->user = ssh_text_of(o->driver, "user");
+	s->port = json_is_integer(port) ? mem_printf("%lld", (long long)json_integer_value(port)) : ssh_text_of(o->driver, "port");
+	s->key = ssh_text_of(o->driver, "key");
+	s->config = ssh_text_of(o->driver, "config");
+	s->dir = ssh_text_of(o->driver, "dir");
 	if (s->dir && (*s->dir != '/' || strpbrk(s->dir, " \t\r\n")))
 		return err_set(err, ERR_INVALID, "backend ssh: dir must be an absolute path without blanks, not '%.200s'", s->dir);
 	if (s->key && access(s->key, R_OK) < 0)
 		return err_sys(err, "backend ssh: the key '%s' cannot be read", s->key);
 	if (s->config && access(s->config, R_OK) < 0)
 		return err_sys(err, "backend ssh: the configuration '%s' cannot be read", s->config);
-	return take_host(s, o->driver, err);
+	return ssh_take_host(s, o->driver, err);
 }
 
 /* --- what ssh says --- */
 
 /* The last line that tells something, without what ssh wraps around it. */
-static void last_line(const struct buf *said, char *out, size_t cap)
+static void ssh_last_line(const struct buf *said, char *out, size_t cap)
 {
 	const char *best = "";
 	size_t len = 0;
@@ -123,7 +123,7 @@ static void last_line(const struct buf *said, char *out, size_t cap)
 	snprintf(out, cap, "%.*s", (int)(len < 300 ? len : 300), best);
 }
 
-static const char *advice(const char *said)
+static const char *ssh_advice(const char *said)
 {
 	static const struct {
 		const char *has, *then;
@@ -146,15 +146,15 @@ static void fail_said(struct ssh *s, const struct err *why)
 {
 	char line[320];
 	struct err err = ERR_INIT;
-	last_line(&s->said, line, sizeof(line));
+	ssh_last_line(&s->said, line, sizeof(line));
 	if (*line)
-		err_set(&err, ERR_CLOSED, "cannot open a box on '%s': %s%s", s->host, line, advice(buf_cstr(&s->said)));
+		err_set(&err, ERR_CLOSED, "cannot open a box on '%s': %s%s", s->host, line, ssh_advice(buf_cstr(&s->said)));
 	else
 		err_set(&err, why->code, "cannot open a box on '%s': %.300s", s->host, why->text);
-	far_fail(&s->f, &err);
+	stream_backend_fail(&s->f, &err);
 }
 
-static void on_said(void *self, int fd, unsigned events)
+static void ssh_on_said(void *self, int fd, unsigned events)
 {
 	struct ssh *s = self;
 	char bytes[2048];
@@ -170,13 +170,13 @@ static void on_said(void *self, int fd, unsigned events)
 
 /* --- connecting --- */
 
-static void on_failed(void *self, const struct err *err, const char *said)
+static void ssh_on_failed(void *self, const struct err *err, const char *said)
 {
 	struct ssh *s = self;
 	struct err why = *err;
 	if (*said && !s->said.len)
 		buf_puts(&s->said, said);
-	handover_free(&s->handover);
+	guest_handoff_free(&s->handover);
 	if (why.code == ERR_CLOSED && s->watch_pid)
 		return; /* its end comes, and with it what it has to say */
 	buf_reset(&s->said);
@@ -186,37 +186,37 @@ static void on_failed(void *self, const struct err *err, const char *said)
 static void on_handed_over(void *self, int fd, const char *folder, const char *tool)
 {
 	struct ssh *s = self;
-	s->f.root = xstrdup(folder);
-	s->f.tool = xstrdup(tool);
-	handover_free(&s->handover);
-	far_connected(&s->f, fd);
+	s->f.root = mem_strdup(folder);
+	s->f.tool = mem_strdup(tool);
+	guest_handoff_free(&s->handover);
+	stream_backend_connected(&s->f, fd);
 }
 
-static void on_ended(void *self, int pidfd, unsigned events)
+static void ssh_on_ended(void *self, int pidfd, unsigned events)
 {
 	struct ssh *s = self;
 	struct err err = ERR_INIT, ignored = ERR_INIT;
 	int status = 255; /* as ssh says that the connection broke */
 	(void)events;
 	if (s->watch_said)
-		on_said(s, s->said_fd, LOOP_READ);
+		ssh_on_said(s, s->said_fd, LOOP_READ);
 	(void)!proc_reap(pidfd, &status, &ignored);
 	loop_fd_free(&s->watch_pid);
 	loop_timer_free(&s->patience);
 	if (status < 255 || !s->f.root) /* it ended with the script, which removes the folder; or never came so far */
-		elsewhere_gone(s->f.state_dir);
+		remote_orphans_gone(s->f.state_dir);
 	if (s->left) {
-		far_gone(&s->f);
+		stream_backend_gone(&s->f);
 		return;
 	}
 	if (s->f.open)
 		return; /* the channel has ended, too: the guest client tells */
-	handover_free(&s->handover);
+	guest_handoff_free(&s->handover);
 	err_set(&err, ERR_CLOSED, "ssh has ended");
 	fail_said(s, &err);
 }
 
-static int spawn(struct ssh *s, const char *script, int sock, int said, struct err *err)
+static int ssh_spawn(struct ssh *s, const char *script, int sock, int said, struct err *err)
 {
 	CLEANUP(strv_release) struct strv argv = STRV_INIT;
 	static const char *const fixed[] = { "env", "ssh", "-T", "-oBatchMode=yes", "-oConnectTimeout=20", "-oServerAliveInterval=15",
@@ -240,28 +240,28 @@ static int spawn(struct ssh *s, const char *script, int sock, int said, struct e
 }
 
 /* A name for the folder over there: who looks into it shall see whose it is. */
-static char *box_name(const struct far *f)
+static char *ssh_box_name(const struct far *f)
 {
 	struct hash h;
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
 	hash_of(f->state_dir, strlen(f->state_dir), &h);
 	hex_append(&hex, h.b, 5);
-	char *name = xasprintf("%.60s-%s", f->name, buf_cstr(&hex));
+	char *name = mem_printf("%.60s-%s", f->name, buf_cstr(&hex));
 	for (char *p = name; *p; p++)
 		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", *p))
 			*p = '_';
 	return name;
 }
 
-static int begin(struct ssh *s, struct err *err)
+static int ssh_begin(struct ssh *s, struct err *err)
 {
-	static const struct handover_ops ops = { .done = on_handed_over, .failed = on_failed };
+	static const struct handover_ops ops = { .done = on_handed_over, .failed = ssh_on_failed };
 	CLEANUP(buf_release) struct buf script = BUF_INIT;
-	CLEANUP(free_ptr) char *name = box_name(&s->f);
+	CLEANUP(free_ptr) char *name = ssh_box_name(&s->f);
 	int pair[2], said[2];
-	CLEANUP(free_ptr) char *where = xasprintf("%s%s%s:%s/boxes/%s.*", s->user ? s->user : "", s->user ? "@" : "", s->host,
+	CLEANUP(free_ptr) char *where = mem_printf("%s%s%s:%s/boxes/%s.*", s->user ? s->user : "", s->user ? "@" : "", s->host,
 						  s->dir ? s->dir : "~/.cache/sandglass", name);
-	if (handover_script(name, s->dir, &script, err) < 0 || elsewhere_note(s->f.state_dir, "ssh", where, err) < 0)
+	if (guest_handoff_script(name, s->dir, &script, err) < 0 || remote_orphans_note(s->f.state_dir, "ssh", where, err) < 0)
 		return -1;
 	if (pipe2(said, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_sys(err, "cannot make a pipe for ssh");
@@ -270,25 +270,25 @@ static int begin(struct ssh *s, struct err *err)
 		fd_close(&said[1]);
 		return err_sys(err, "cannot make a socket for ssh");
 	}
-	int rc = spawn(s, buf_cstr(&script), pair[1], said[1], err);
+	int rc = ssh_spawn(s, buf_cstr(&script), pair[1], said[1], err);
 	fd_close(&pair[1]);
 	fd_close(&said[1]);
 	if (rc < 0 || fd_nonblock(pair[0], err) < 0) {
 		fd_close(&pair[0]);
 		return -1;
 	}
-	s->watch_pid = loop_fd_new(s->f.loop, s->pidfd, LOOP_READ, on_ended, s);
-	s->watch_said = loop_fd_new(s->f.loop, s->said_fd, LOOP_READ, on_said, s);
-	s->handover = handover_new(s->f.loop, pair[0], &ops, s);
+	s->watch_pid = loop_fd_new(s->f.loop, s->pidfd, LOOP_READ, ssh_on_ended, s);
+	s->watch_said = loop_fd_new(s->f.loop, s->said_fd, LOOP_READ, ssh_on_said, s);
+	s->handover = guest_handoff_new(s->f.loop, pair[0], &ops, s);
 	return 0;
 }
 
 static void connect_ssh(struct far *f)
 {
 	struct err err = ERR_INIT;
-	far_progress(f, "connecting to %s", of(f)->host);
-	if (begin(of(f), &err) < 0)
-		far_fail(f, &err);
+	stream_backend_progress(f, "connecting to %s", ssh_of(f)->host);
+	if (ssh_begin(ssh_of(f), &err) < 0)
+		stream_backend_fail(f, &err);
 }
 
 /* --- the end --- */
@@ -299,19 +299,19 @@ static void out_of_patience(void *self)
 	syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
 }
 
-static void gone(void *self)
+static void ssh_gone(void *self)
 {
-	far_gone(self);
+	stream_backend_gone(self);
 }
 
 /* The channel is closed: the guest ends, the script removes the folder, ssh ends with it. */
 static void leave_ssh(struct far *f)
 {
-	struct ssh *s = of(f);
+	struct ssh *s = ssh_of(f);
 	s->left = true;
-	handover_free(&s->handover);
+	guest_handoff_free(&s->handover);
 	if (!s->watch_pid) {
-		loop_defer(f->loop, gone, f);
+		loop_defer(f->loop, ssh_gone, f);
 		return;
 	}
 	s->patience = loop_timer_new(f->loop, out_of_patience, s);
@@ -320,11 +320,11 @@ static void leave_ssh(struct far *f)
 
 static void release_ssh(struct far *f)
 {
-	struct ssh *s = of(f);
+	struct ssh *s = ssh_of(f);
 	loop_fd_free(&s->watch_pid);
 	loop_fd_free(&s->watch_said);
 	loop_timer_free(&s->patience);
-	handover_free(&s->handover);
+	guest_handoff_free(&s->handover);
 	fd_close(&s->pidfd);
 	fd_close(&s->said_fd);
 	buf_release(&s->said);
@@ -338,29 +338,29 @@ static void release_ssh(struct far *f)
 
 static bool explain_ssh(struct far *f)
 {
-	return of(f)->watch_pid != NULL; /* its end comes, and with it what it has to say */
+	return ssh_of(f)->watch_pid != NULL; /* its end comes, and with it what it has to say */
 }
 
 static void describe_ssh(struct far *f, json_t *to)
 {
-	json_put_str(to, "host", of(f)->host);
+	json_put_str(to, "host", ssh_of(f)->host);
 }
 
-static const struct far_kind kind = {
-	.driver = &driver_ssh, .folder = "ssh", .wall = FAR_SHARED, .profile = "reduced", .options = take_opts, .connect = connect_ssh,
+static const struct far_kind ssh_kind = {
+	.driver = &driver_ssh, .folder = "ssh", .wall = FAR_SHARED, .profile = "reduced", .options = ssh_take_opts, .connect = connect_ssh,
 	.leave = leave_ssh, .explain = explain_ssh, .describe = describe_ssh, .release = release_ssh,
 };
 
 static struct box *ssh_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
 {
-	return far_open(&kind, sizeof(struct ssh), l, o, done, self);
+	return stream_backend_open(&ssh_kind, sizeof(struct ssh), l, o, done, self);
 }
 
-static json_t *probe(void)
+static json_t *ssh_probe(void)
 {
 	json_t *r = json_object();
 	bool there = false;
-	CLEANUP(free_ptr) char *path = xstrdup(getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin");
+	CLEANUP(free_ptr) char *path = mem_strdup(getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin");
 	for (char *at = path, *dir; (dir = strsep(&at, ":")) && !there;) {
 		CLEANUP(free_ptr) char *p = path_join(*dir ? dir : ".", "ssh");
 		there = access(p, X_OK) == 0;
@@ -378,7 +378,7 @@ const struct driver driver_ssh = {
 	.name = "ssh",
 	.about = "a directory on another machine, through your own ssh",
 	.caps = FAR_CAPS | CAP_OFFLINE,
-	.probe = probe,
+	.probe = ssh_probe,
 	.open = ssh_open,
 	FAR_VERBS,
 };

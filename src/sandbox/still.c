@@ -8,7 +8,7 @@
 enum { LOOK_MS = 100 };
 
 /* Spawned processes are what is to stand still. */
-static bool works(const struct slot *s)
+static bool auto_freeze_works(const struct slot *s)
 {
 	for (const struct job *j = s->jobs; j; j = j->next)
 		if (action_state(j->action) == ACTION_RUNNING && !json_flag(action_spec(j->action)->args, "spawn", false))
@@ -16,12 +16,12 @@ static bool works(const struct slot *s)
 	return !gate_box_quiet(s->boxes->gate, s->id);
 }
 
-static void look(void *self)
+static void auto_freeze_look(void *self)
 {
 	struct slot *s = self;
 	if (!s->still || s->stilled || s->frozen || s->closing || !s->open)
 		return;
-	if (works(s)) {
+	if (auto_freeze_works(s)) {
 		loop_timer_set(s->still_timer, LOOK_MS, 0);
 		return;
 	}
@@ -29,7 +29,7 @@ static void look(void *self)
 	boxes_freeze_why(s->boxes, s->id, true, s->still, "nobody is there to decide");
 }
 
-static void go(struct slot *s, const char *why)
+static void auto_freeze_go(struct slot *s, const char *why)
 {
 	bool was = s->stilled;
 	s->stilled = false;
@@ -37,16 +37,16 @@ static void go(struct slot *s, const char *why)
 		boxes_freeze_why(s->boxes, s->id, false, s->still, why);
 }
 
-void boxes_still(struct boxes *b, uint64_t box, uint64_t cause, const char *why)
+void boxes_auto_freeze(struct boxes *b, uint64_t box, uint64_t cause, const char *why)
 {
 	struct slot *s = slot_find(b, box);
 	if (!s || s->still == cause)
 		return;
 	if (!cause)
-		go(s, why);
+		auto_freeze_go(s, why);
 	s->still = cause;
 	if (!s->still_timer)
-		s->still_timer = loop_timer_new(b->loop, look, s);
+		s->still_timer = loop_timer_new(b->loop, auto_freeze_look, s);
 	if (cause)
 		loop_timer_set(s->still_timer, 0, 0);
 	else
@@ -57,6 +57,6 @@ void slot_works(struct slot *s)
 {
 	if (!s->still)
 		return;
-	go(s, "another action begins");
+	auto_freeze_go(s, "another action begins");
 	loop_timer_set(s->still_timer, LOOK_MS, 0);
 }

@@ -20,7 +20,7 @@ struct tar {
 	struct err *err;
 };
 
-static la_ssize_t keep(struct archive *a, void *self, const void *bytes, size_t len)
+static la_ssize_t tar_keep(struct archive *a, void *self, const void *bytes, size_t len)
 {
 	struct tar *t = self;
 	if (t->out->len + len > t->o->max) {
@@ -31,13 +31,13 @@ static la_ssize_t keep(struct archive *a, void *self, const void *bytes, size_t 
 	return (la_ssize_t)len;
 }
 
-static int failed(const struct tar *t, const char *path)
+static int tar_failed(const struct tar *t, const char *path)
 {
 	const char *why = archive_error_string(t->a);
 	return err_set(t->err, archive_errno(t->a) == EFBIG ? ERR_FULL : ERR_IO, "cannot pack '%s': %s", path, why ? why : "no reason");
 }
 
-static int put_content(const struct tar *t, int fd, const char *path, int64_t size)
+static int tar_put_content(const struct tar *t, int fd, const char *path, int64_t size)
 {
 	char chunk[64 << 10];
 	while (size > 0) {
@@ -49,13 +49,13 @@ static int put_content(const struct tar *t, int fd, const char *path, int64_t si
 		if (n == 0)
 			return err_set(t->err, ERR_IO, "'%s' became shorter while it was packed", path);
 		if (archive_write_data(t->a, chunk, (size_t)n) < 0)
-			return failed(t, path);
+			return tar_failed(t, path);
 		size -= n;
 	}
 	return 0;
 }
 
-static int put_entry(const struct tar *t, int dir, const char *name, const char *path, const struct stat *st)
+static int tar_put_entry(const struct tar *t, int dir, const char *name, const char *path, const struct stat *st)
 {
 	char link[4097];
 	struct archive_entry *e = archive_entry_new();
@@ -81,19 +81,19 @@ static int put_entry(const struct tar *t, int dir, const char *name, const char 
 		archive_entry_set_rdev(e, st->st_rdev);
 	}
 	if (rc == 0 && archive_write_header(t->a, e) < ARCHIVE_WARN)
-		rc = failed(t, path);
+		rc = tar_failed(t, path);
 	if (rc == 0 && fd >= 0)
-		rc = put_content(t, fd, path, st->st_size);
+		rc = tar_put_content(t, fd, path, st->st_size);
 	archive_entry_free(e);
 	return rc;
 }
 
-static int by_name(const void *a, const void *b)
+static int tar_by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int names_in(int fd, const char *path, struct strv *names, struct err *err)
+static int tar_names_in(int fd, const char *path, struct strv *names, struct err *err)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	DIR *d = copy < 0 ? NULL : fdopendir(copy);
@@ -107,24 +107,24 @@ static int names_in(int fd, const char *path, struct strv *names, struct err *er
 			strv_push(names, e->d_name);
 	closedir(d);
 	if (names->nr)
-		qsort(names->item, names->nr, sizeof(*names->item), by_name);
+		qsort(names->item, names->nr, sizeof(*names->item), tar_by_name);
 	return 0;
 }
 
 static int put_folder(const struct tar *t, int fd, const char *path)
 {
 	CLEANUP(strv_release) struct strv names = STRV_INIT;
-	if (names_in(fd, *path ? path : ".", &names, t->err) < 0)
+	if (tar_names_in(fd, *path ? path : ".", &names, t->err) < 0)
 		return -1;
 	for (size_t i = 0; i < names.nr; i++) {
 		struct stat st;
-		CLEANUP(free_ptr) char *full = *path ? xasprintf("%s/%s", path, names.item[i]) : xstrdup(names.item[i]);
+		CLEANUP(free_ptr) char *full = *path ? mem_printf("%s/%s", path, names.item[i]) : mem_strdup(names.item[i]);
 		if (fstatat(fd, names.item[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
 			return err_sys(t->err, "cannot look at '%s'", full);
 		bool folder = S_ISDIR(st.st_mode);
 		if (S_ISSOCK(st.st_mode) || (t->o->leave_out && t->o->leave_out(t->o->self, full, folder)))
 			continue;
-		if (put_entry(t, fd, names.item[i], full, &st) < 0)
+		if (tar_put_entry(t, fd, names.item[i], full, &st) < 0)
 			return -1;
 		if (!folder)
 			continue;
@@ -146,9 +146,9 @@ int tar_folder(const char *dir, const struct tar_opts *o, struct buf *out, struc
 	t.a = archive_write_new();
 	archive_write_set_format_pax_restricted(t.a);
 	archive_write_set_bytes_in_last_block(t.a, 1);
-	int rc = archive_write_open(t.a, &t, NULL, keep, NULL) < ARCHIVE_OK ? failed(&t, dir) : put_folder(&t, fd, "");
+	int rc = archive_write_open(t.a, &t, NULL, tar_keep, NULL) < ARCHIVE_OK ? tar_failed(&t, dir) : put_folder(&t, fd, "");
 	if (rc == 0 && archive_write_close(t.a) < ARCHIVE_OK)
-		rc = failed(&t, dir);
+		rc = tar_failed(&t, dir);
 	archive_write_free(t.a);
 	return rc;
 }

@@ -4,7 +4,7 @@
 
 #include "sandbox/effect_inner.h"
 
-static bool may_go(const struct slot *s, uint64_t agent, const struct thaw_ops *ops)
+static bool thaw_may_go(const struct slot *s, uint64_t agent, const struct thaw_ops *ops)
 {
 	for (size_t i = 0; i < s->nr_let_go; i++)
 		if (s->let_go[i] == agent)
@@ -12,7 +12,7 @@ static bool may_go(const struct slot *s, uint64_t agent, const struct thaw_ops *
 	return agent && ops->over(ops->self, agent);
 }
 
-static void let_go(struct slot *s, uint64_t agent)
+static void thaw_let_go(struct slot *s, uint64_t agent)
 {
 	for (size_t i = 0; i < s->nr_let_go; i++)
 		if (s->let_go[i] == agent)
@@ -29,7 +29,7 @@ void slot_forget_let_go(struct slot *s)
 }
 
 /* False: it is no box of @agent's, or one of the others that use it stands: then it stays. */
-static bool goes(struct slot *s, uint64_t agent, const struct thaw_ops *ops)
+static bool thaw_goes(struct slot *s, uint64_t agent, const struct thaw_ops *ops)
 {
 	CLEANUP(free_ptr) uint64_t *used = NULL;
 	size_t nr = gate_box_users(s->boxes->gate, s->id, &used);
@@ -40,9 +40,9 @@ static bool goes(struct slot *s, uint64_t agent, const struct thaw_ops *ops)
 		its |= user[i] == agent;
 	if (!its)
 		return false;
-	let_go(s, agent);
+	thaw_let_go(s, agent);
 	for (size_t i = 0; i < nr; i++)
-		if (!may_go(s, user[i], ops)) {
+		if (!thaw_may_go(s, user[i], ops)) {
 			ops->stays(ops->self, s->id, user[i]);
 			return false;
 		}
@@ -53,7 +53,7 @@ void boxes_thaw_for(struct boxes *b, uint64_t agent, uint64_t cause, const struc
 {
 	for (size_t i = 0; i < b->nr; i++) {
 		struct slot *s = b->item[i];
-		if (s->open && !s->closing && s->frozen && goes(s, agent, ops))
+		if (s->open && !s->closing && s->frozen && thaw_goes(s, agent, ops))
 			boxes_freeze(b, s->id, false, cause);
 	}
 }

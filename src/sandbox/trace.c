@@ -72,14 +72,14 @@ static void held_free(struct trace *t, struct held *h)
 	free(h);
 }
 
-static void leave(struct trace *t)
+static void sandbox_trace_leave(struct trace *t)
 {
 	if (--t->busy == 0 && t->freed)
 		free(t);
 }
 
 /* false: the caller has died or was interrupted, which brings its call again. */
-static bool answer(const struct trace *t, uint64_t id, bool allow)
+static bool sandbox_trace_answer(const struct trace *t, uint64_t id, bool allow)
 {
 	union answer a = { .r = { .id = id } };
 	if (allow)
@@ -89,20 +89,20 @@ static bool answer(const struct trace *t, uint64_t id, bool allow)
 	return ioctl(t->fd, SECCOMP_IOCTL_NOTIF_SEND, &a) == 0;
 }
 
-static bool waits(const struct trace *t, uint64_t id)
+static bool sandbox_trace_waits(const struct trace *t, uint64_t id)
 {
 	return ioctl(t->fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
 /* --- what waits for a decision --- */
 
-static void look(void *self)
+static void sandbox_trace_look(void *self)
 {
 	struct trace *t = self;
 	t->busy++;
 	for (size_t i = t->nr_held; i-- > 0 && !t->freed;) {
 		struct held *h = t->held[i];
-		if (waits(t, h->id) || kill(h->call.pid, 0) == 0 || errno != ESRCH)
+		if (sandbox_trace_waits(t, h->id) || kill(h->call.pid, 0) == 0 || errno != ESRCH)
 			continue;
 		void *tag = h->tag;
 		held_free(t, h);
@@ -110,17 +110,17 @@ static void look(void *self)
 	}
 	if (!t->freed && !t->nr_held)
 		loop_timer_stop(t->look);
-	leave(t);
+	sandbox_trace_leave(t);
 }
 
-static void hold(struct trace *t, uint64_t id, struct trace_call *c, void *tag)
+static void sandbox_trace_hold(struct trace *t, uint64_t id, struct trace_call *c, void *tag)
 {
 	struct held *h = NEW(struct held);
 	*h = (struct held){ .id = id, .call = *c, .tag = tag };
 	GROW(t->held, t->nr_held, t->cap_held);
 	t->held[t->nr_held++] = h;
 	if (!t->look)
-		t->look = loop_timer_new(t->loop, look, t);
+		t->look = loop_timer_new(t->loop, sandbox_trace_look, t);
 	loop_timer_set(t->look, LOOK_MS, LOOK_MS);
 }
 
@@ -128,14 +128,14 @@ static void hold(struct trace *t, uint64_t id, struct trace_call *c, void *tag)
 static struct held *held_before(struct trace *t, const struct trace_call *c)
 {
 	for (size_t i = 0; i < t->nr_held; i++)
-		if (t->held[i]->call.pid == c->pid && json_equal(t->held[i]->call.body, c->body) && !waits(t, t->held[i]->id))
+		if (t->held[i]->call.pid == c->pid && json_equal(t->held[i]->call.body, c->body) && !sandbox_trace_waits(t, t->held[i]->id))
 			return t->held[i];
 	return NULL;
 }
 
 static void finish_held(struct trace *t, struct held *h)
 {
-	if (!answer(t, h->id, h->allow))
+	if (!sandbox_trace_answer(t, h->id, h->allow))
 		return;
 	struct held mine = *h;
 	json_incref(mine.call.body);
@@ -157,23 +157,23 @@ void trace_answer(struct trace *t, void *tag, bool allow)
 		h->allow = allow;
 		t->busy++;
 		finish_held(t, h);
-		leave(t);
+		sandbox_trace_leave(t);
 		return;
 	}
 }
 
 /* --- what comes --- */
 
-static void let_go(struct trace *t, uint64_t id, struct trace_call *c)
+static void sandbox_trace_let_go(struct trace *t, uint64_t id, struct trace_call *c)
 {
 	t->ops->whose(t->self, c);
-	if (!answer(t, id, true))
+	if (!sandbox_trace_answer(t, id, true))
 		return;
 	t->counts.told++;
 	t->ops->ran(t->self, c, NULL);
 }
 
-static void take_call(struct trace *t, const struct seccomp_notif *n)
+static void sandbox_trace_take_call(struct trace *t, const struct seccomp_notif *n)
 {
 	struct trace_call c = { 0 };
 	void *tag = NULL;
@@ -181,15 +181,15 @@ static void take_call(struct trace *t, const struct seccomp_notif *n)
 	bool full = t->counts.told >= TRACE_EVENTS || t->counts.missed >= TRACE_MISSES;
 	if (full && (!t->ask || n->data.nr == SYS_connect)) {
 		(*(n->data.nr == SYS_connect ? &t->counts.connects : &t->counts.execs))++;
-		answer(t, n->id, true);
+		sandbox_trace_answer(t, n->id, true);
 		return;
 	}
 	bool known = trace_read(n, &c);
 	struct held *h = known && t->nr_held ? held_before(t, &c) : NULL;
-	if (!waits(t, n->id)) { /* what was read may be another's memory */
+	if (!sandbox_trace_waits(t, n->id)) { /* what was read may be another's memory */
 	} else if (!known) {
 		t->counts.missed += !c.connect;
-		answer(t, n->id, true);
+		sandbox_trace_answer(t, n->id, true);
 	} else if (h) {
 		h->id = n->id;
 		if (h->decided)
@@ -197,20 +197,20 @@ static void take_call(struct trace *t, const struct seccomp_notif *n)
 	} else if (t->ask && !c.connect && (say = t->ops->asked(t->self, &c, &tag)) != TRACE_GO) {
 		t->counts.told++;
 		if (say == TRACE_HOLD) {
-			hold(t, n->id, &c, tag);
+			sandbox_trace_hold(t, n->id, &c, tag);
 			return;
 		}
-		answer(t, n->id, false);
+		sandbox_trace_answer(t, n->id, false);
 	} else if (full) {
 		t->counts.execs++;
-		answer(t, n->id, true);
+		sandbox_trace_answer(t, n->id, true);
 	} else {
-		let_go(t, n->id, &c);
+		sandbox_trace_let_go(t, n->id, &c);
 	}
 	json_decref(c.body);
 }
 
-static void go_on(void *self)
+static void sandbox_trace_go_on(void *self)
 {
 	struct trace *t = self;
 	if (t->ops->flooded(t->self)) {
@@ -220,18 +220,18 @@ static void go_on(void *self)
 	loop_fd_events(t->watch, LOOP_READ);
 }
 
-static bool flooded(struct trace *t)
+static bool sandbox_trace_flooded(struct trace *t)
 {
 	if (!t->ops->flooded || !t->ops->flooded(t->self))
 		return false;
 	if (!t->flood)
-		t->flood = loop_timer_new(t->loop, go_on, t);
+		t->flood = loop_timer_new(t->loop, sandbox_trace_go_on, t);
 	loop_timer_set(t->flood, FLOOD_MS, 0);
 	loop_fd_events(t->watch, 0);
 	return true;
 }
 
-static void over(struct trace *t)
+static void sandbox_trace_over(struct trace *t)
 {
 	loop_fd_free(&t->watch);
 	while (t->nr_held && !t->freed) {
@@ -245,7 +245,7 @@ static void over(struct trace *t)
 }
 
 /* RECV waits where nothing is to be had, so it is asked first. */
-static void on_events(void *self, int fd, unsigned events)
+static void sandbox_trace_on_events(void *self, int fd, unsigned events)
 {
 	struct trace *t = self;
 	int64_t until = clock_awake_us() + AT_ONCE_US;
@@ -258,15 +258,15 @@ static void on_events(void *self, int fd, unsigned events)
 			break;
 		if (p.revents & POLLIN) {
 			if (ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &n) == 0)
-				take_call(t, &n.n);
+				sandbox_trace_take_call(t, &n.n);
 		} else {
-			over(t);
+			sandbox_trace_over(t);
 			break;
 		}
-		if (!t->freed && flooded(t))
+		if (!t->freed && sandbox_trace_flooded(t))
 			break;
 	}
-	leave(t);
+	sandbox_trace_leave(t);
 }
 
 int trace_new(struct loop *l, int listener, bool ask, const struct trace_ops *ops, void *self, struct trace **out,
@@ -280,7 +280,7 @@ int trace_new(struct loop *l, int listener, bool ask, const struct trace_ops *op
 	struct trace *t = NEW(struct trace);
 	*t = (struct trace){ .loop = l, .fd = fd, .ask = ask, .ops = ops, .self = self };
 	fd = -1;
-	t->watch = loop_fd_new(l, t->fd, LOOP_READ | LOOP_HUP, on_events, t);
+	t->watch = loop_fd_new(l, t->fd, LOOP_READ | LOOP_HUP, sandbox_trace_on_events, t);
 	*out = t;
 	return 0;
 }
@@ -300,7 +300,7 @@ void trace_free(struct trace **tp)
 	t->held = NULL;
 	fd_close(&t->fd);
 	t->freed = true;
-	leave(t);
+	sandbox_trace_leave(t);
 }
 
 void trace_untold(const struct trace *t, struct trace_counts *out)

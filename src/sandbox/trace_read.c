@@ -20,7 +20,7 @@
 
 /* --- memory --- */
 
-static ssize_t peek(pid_t pid, uint64_t at, void *to, size_t len)
+static ssize_t trace_read_peek(pid_t pid, uint64_t at, void *to, size_t len)
 {
 	struct iovec mine = { .iov_base = to, .iov_len = len };
 	struct iovec its = { .iov_base = (void *)(uintptr_t)at, .iov_len = len };
@@ -35,7 +35,7 @@ static int peek_string(pid_t pid, uint64_t at, size_t max, struct buf *out, bool
 	buf_reset(out);
 	while (out->len < max) {
 		size_t room = sizeof piece - (at & (sizeof piece - 1)), want = max - out->len;
-		ssize_t n = peek(pid, at, piece, want < room ? want : room);
+		ssize_t n = trace_read_peek(pid, at, piece, want < room ? want : room);
 		if (n <= 0)
 			return -1;
 		const char *end = memchr(piece, 0, (size_t)n);
@@ -49,7 +49,7 @@ static int peek_string(pid_t pid, uint64_t at, size_t max, struct buf *out, bool
 }
 
 /* -1 with errno: some of them cannot be read from here, though perhaps by the kernel. */
-static int words(pid_t pid, uint64_t at, json_t *body)
+static int trace_read_words(pid_t pid, uint64_t at, json_t *body)
 {
 	CLEANUP(buf_release) struct buf one = BUF_INIT;
 	json_t *argv = json_array();
@@ -59,7 +59,7 @@ static int words(pid_t pid, uint64_t at, json_t *body)
 	int why = 0;
 	for (; at; nr++, at += sizeof pointer) {
 		errno = EFAULT; /* of a part */
-		if (peek(pid, at, &pointer, sizeof pointer) != sizeof pointer) {
+		if (trace_read_peek(pid, at, &pointer, sizeof pointer) != sizeof pointer) {
 			why = errno;
 			break;
 		}
@@ -100,7 +100,7 @@ struct status {
 };
 
 /* The last number of NSpid is the one that the process itself sees. */
-static bool status_of(pid_t pid, struct status *out)
+static bool trace_read_status_of(pid_t pid, struct status *out)
 {
 	char path[64], text[4096];
 	*out = (struct status){ 0 };
@@ -125,12 +125,12 @@ static bool status_of(pid_t pid, struct status *out)
 int trace_parent(int pid)
 {
 	struct status s;
-	return status_of(pid, &s) ? s.parent : 0;
+	return trace_read_status_of(pid, &s) ? s.parent : 0;
 }
 
 /* --- the calls --- */
 
-static void unread(json_t *body)
+static void trace_read_unread(json_t *body)
 {
 	json_put_str(body, "unread", strerror(errno));
 }
@@ -143,7 +143,7 @@ static bool read_exec(const struct seccomp_notif *n, json_t *body)
 	char cwd[PATH_MAX] = "", fd[32], target[PATH_MAX];
 	ssize_t n_cwd = link_of(pid, "cwd", cwd, sizeof cwd);
 	if (peek_string(pid, n->data.args[at], PATH_MAX, &path, &cut) < 0) {
-		unread(body);
+		trace_read_unread(body);
 		return true;
 	}
 	int dir = at ? (int)n->data.args[0] : AT_FDCWD;
@@ -160,8 +160,8 @@ static bool read_exec(const struct seccomp_notif *n, json_t *body)
 		return false;
 	}
 	json_put_bytes(body, "path", path.data, path.len);
-	if (words(pid, n->data.args[at ? 2 : 1], body) < 0)
-		unread(body);
+	if (trace_read_words(pid, n->data.args[at ? 2 : 1], body) < 0)
+		trace_read_unread(body);
 	if (n_cwd > 0)
 		json_put_bytes(body, "cwd", cwd, (size_t)n_cwd);
 	return true;
@@ -178,9 +178,9 @@ static bool read_connect(const struct seccomp_notif *n, json_t *body)
 	} a = { 0 };
 	char text[INET6_ADDRSTRLEN] = "";
 	size_t want = n->data.args[2] < sizeof a.room - 1 ? (size_t)n->data.args[2] : sizeof a.room - 1;
-	ssize_t len = peek((pid_t)n->pid, n->data.args[1], a.room, want);
+	ssize_t len = trace_read_peek((pid_t)n->pid, n->data.args[1], a.room, want);
 	if (len < (ssize_t)sizeof a.any.sa_family) {
-		unread(body);
+		trace_read_unread(body);
 		return true;
 	}
 	switch (a.any.sa_family) {
@@ -211,13 +211,13 @@ bool trace_read(const struct seccomp_notif *n, struct trace_call *out)
 {
 	struct status me, up;
 	json_t *body = json_object();
-	bool known = status_of((pid_t)n->pid, &me);
+	bool known = trace_read_status_of((pid_t)n->pid, &me);
 	*out = (struct trace_call){ .connect = n->data.nr == SYS_connect, .body = body, .pid = (int)n->pid };
 	if (known) {
 		out->pid = me.tgid;
 		out->parent = me.parent;
 		json_put_int(body, "pid", me.inside);
-		if (me.parent && status_of(me.parent, &up) && up.inside && up.inside != up.tgid)
+		if (me.parent && trace_read_status_of(me.parent, &up) && up.inside && up.inside != up.tgid)
 			json_put_int(body, "parent", up.inside);
 	}
 	return out->connect ? read_connect(n, body) : read_exec(n, body);

@@ -25,14 +25,14 @@ struct walk {
 	int links;
 };
 
-static int folder_of(int pid, const char *what)
+static int trace_there_folder_of(int pid, const char *what)
 {
 	char path[64];
 	snprintf(path, sizeof path, "/proc/%d/%s", pid, what);
 	return open(path, FOLDER);
 }
 
-static enum found move(struct walk *w, int to)
+static enum found trace_there_move(struct walk *w, int to)
 {
 	if (to < 0)
 		return errno == ENOENT || errno == ENOTDIR ? MISSING : THERE; /* or it cannot be asked */
@@ -53,38 +53,38 @@ static int at_root(const struct walk *w)
 	       a.stx_dev_minor == b.stx_dev_minor;
 }
 
-static enum found up(struct walk *w)
+static enum found trace_there_up(struct walk *w)
 {
 	int top = at_root(w);
-	return top < 0 ? THERE : top ? ON : move(w, openat(w->at, "..", FOLDER));
+	return top < 0 ? THERE : top ? ON : trace_there_move(w, openat(w->at, "..", FOLDER));
 }
 
 /* What a link says comes before the rest. */
-static enum found follow(struct walk *w, int link)
+static enum found trace_there_follow(struct walk *w, int link)
 {
 	char target[PATH_MAX];
 	ssize_t n = readlinkat(link, "", target, sizeof target - 1);
 	if (n <= 0 || n == sizeof target - 1 || w->links++ == LINKS_MAX)
 		return THERE;
 	target[n] = 0;
-	char *rest = xasprintf("%s/%s", target, w->rest);
+	char *rest = mem_printf("%s/%s", target, w->rest);
 	free(w->rest);
 	w->rest = rest;
-	return *target == '/' ? move(w, openat(w->root, ".", FOLDER)) : ON;
+	return *target == '/' ? trace_there_move(w, openat(w->root, ".", FOLDER)) : ON;
 }
 
-static enum found down(struct walk *w, const char *name)
+static enum found trace_there_down(struct walk *w, const char *name)
 {
 	struct stat st;
 	int fd = openat(w->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || (fstat(fd, &st) == 0 && !S_ISLNK(st.st_mode)))
-		return move(w, fd);
-	enum found f = follow(w, fd);
+		return trace_there_move(w, fd);
+	enum found f = trace_there_follow(w, fd);
 	fd_close(&fd);
 	return f;
 }
 
-static enum found step(struct walk *w)
+static enum found trace_there_step(struct walk *w)
 {
 	struct statfs fs;
 	if (fstatfs(w->at, &fs) < 0 || fs.f_type == PROC_SUPER_MAGIC)
@@ -92,21 +92,21 @@ static enum found step(struct walk *w)
 	size_t slashes = strspn(w->rest, "/"), len = strcspn(w->rest + slashes, "/");
 	if (!len)
 		return THERE;
-	CLEANUP(free_ptr) char *name = xstrndup(w->rest + slashes, len);
+	CLEANUP(free_ptr) char *name = mem_strndup(w->rest + slashes, len);
 	memmove(w->rest, w->rest + slashes + len, strlen(w->rest + slashes + len) + 1);
 	if (!strcmp(name, "."))
 		return ON;
-	return strcmp(name, "..") ? down(w, name) : up(w);
+	return strcmp(name, "..") ? trace_there_down(w, name) : trace_there_up(w);
 }
 
 bool trace_there(int pid, const char *path)
 {
-	struct walk w = { .root = folder_of(pid, "root") };
-	w.at = *path == '/' ? openat(w.root, ".", FOLDER) : folder_of(pid, "cwd");
-	w.rest = xstrdup(path);
+	struct walk w = { .root = trace_there_folder_of(pid, "root") };
+	w.at = *path == '/' ? openat(w.root, ".", FOLDER) : trace_there_folder_of(pid, "cwd");
+	w.rest = mem_strdup(path);
 	enum found f = w.root < 0 || w.at < 0 ? THERE : ON;
 	for (int i = 0; f == ON && i < STEPS_MAX; i++)
-		f = step(&w);
+		f = trace_there_step(&w);
 	fd_close(&w.root);
 	fd_close(&w.at);
 	free(w.rest);

@@ -48,7 +48,7 @@ struct vm {
 /* What KVM could not do once it is not asked for again while this program runs. */
 static bool kvm_fails;
 
-static struct vm *of(struct far *f)
+static struct vm *vm_of(struct far *f)
 {
 	return CONTAINER_OF(f, struct vm, f);
 }
@@ -71,10 +71,10 @@ static int take_image(struct vm *v, const struct box_opts *o, struct err *err)
 	return 0;
 }
 
-static int take_opts(struct far *f, const struct box_opts *o, struct err *err)
+static int vm_take_opts(struct far *f, const struct box_opts *o, struct err *err)
 {
 	static const char *const known[] = { "image", "kernel", "modules", "accel", "copy_of" };
-	struct vm *v = of(f);
+	struct vm *v = vm_of(f);
 	const char *name, *accel = json_str(o->driver, "accel", NULL);
 	json_t *value;
 	v->boot.kernel_fd = v->boot.initrd_fd = v->boot.disk_fd = v->pidfd = v->port = v->console = -1;
@@ -93,8 +93,8 @@ static int take_opts(struct far *f, const struct box_opts *o, struct err *err)
 		return err_set(err, ERR_UNSUPPORTED, "no program '%s': install qemu-system-x86", QEMU);
 	v->only = accel != NULL;
 	v->kvm = accel ? strcmp(accel, "kvm") == 0 : !kvm_fails && access("/dev/kvm", F_OK) == 0;
-	v->boot.kernel = json_str(o->driver, "kernel", NULL) ? xstrdup(json_str(o->driver, "kernel", "")) : NULL;
-	v->boot.modules = json_str(o->driver, "modules", NULL) ? xstrdup(json_str(o->driver, "modules", "")) : NULL;
+	v->boot.kernel = json_str(o->driver, "kernel", NULL) ? mem_strdup(json_str(o->driver, "kernel", "")) : NULL;
+	v->boot.modules = json_str(o->driver, "modules", NULL) ? mem_strdup(json_str(o->driver, "modules", "")) : NULL;
 	v->boot.disk = path_join(o->state_dir, "vm.disk");
 	v->boot.disk_bytes = o->limits.disk_bytes > 0 ? o->limits.disk_bytes : disk_default;
 	if (take_image(v, o, err) < 0)
@@ -104,12 +104,12 @@ static int take_opts(struct far *f, const struct box_opts *o, struct err *err)
 
 /* --- the console --- */
 
-static void on_line(struct vm *v)
+static void vm_on_line(struct vm *v)
 {
 	if (v->line.len) {
-		far_progress(&v->f, "%s", buf_cstr(&v->line));
+		stream_backend_progress(&v->f, "%s", buf_cstr(&v->line));
 		free(v->last);
-		v->last = xstrdup(buf_cstr(&v->line));
+		v->last = mem_strdup(buf_cstr(&v->line));
 	}
 	buf_reset(&v->line);
 }
@@ -122,7 +122,7 @@ static void on_console(void *self, int fd, unsigned events)
 	ssize_t n = read(fd, bytes, sizeof(bytes));
 	for (ssize_t i = 0; i < n; i++) {
 		if (bytes[i] == '\n' || v->line.len >= LINE_LONGEST)
-			on_line(v);
+			vm_on_line(v);
 		if ((unsigned char)bytes[i] >= ' ' || bytes[i] == '\t')
 			buf_putc(&v->line, bytes[i]);
 	}
@@ -132,7 +132,7 @@ static void on_console(void *self, int fd, unsigned events)
 
 /* --- starting --- */
 
-static void start(struct vm *v);
+static void vm_start(struct vm *v);
 
 static void kill_it(struct vm *v)
 {
@@ -141,12 +141,12 @@ static void kill_it(struct vm *v)
 }
 
 /* Until the box is open: a machine may greet and hang then. */
-static void too_late(void *self)
+static void vm_too_late(void *self)
 {
 	struct vm *v = self;
 	if (v->f.open)
 		return;
-	far_progress(&v->f, "nothing is heard of the machine: it is stopped");
+	stream_backend_progress(&v->f, "nothing is heard of the machine: it is stopped");
 	v->late = true;
 	kill_it(v);
 }
@@ -166,10 +166,10 @@ static void on_port(void *self, int fd, unsigned events)
 	loop_timer_set(v->patience, TCG_LATE_MS, 0);
 	v->heard = true;
 	v->port = -1;
-	far_connected(&v->f, fd);
+	stream_backend_connected(&v->f, fd);
 }
 
-static void settle(struct vm *v)
+static void vm_settle(struct vm *v)
 {
 	loop_fd_free(&v->watch_port);
 	loop_timer_free(&v->patience);
@@ -178,7 +178,7 @@ static void settle(struct vm *v)
 	v->running = v->late = false;
 }
 
-static void on_started(void *self, int pid, int pidfd)
+static void vm_on_started(void *self, int pid, int pidfd)
 {
 	struct vm *v = self;
 	(void)pid;
@@ -187,54 +187,54 @@ static void on_started(void *self, int pid, int pidfd)
 		kill_it(v);
 }
 
-static void over(struct vm *v, const struct err *why)
+static void vm_over(struct vm *v, const struct err *why)
 {
 	if (v->watch_console) /* what it has said at the end */
 		on_console(v, v->console, LOOP_READ);
-	on_line(v);
+	vm_on_line(v);
 	loop_fd_free(&v->watch_console);
 	fd_close(&v->console);
-	settle(v);
+	vm_settle(v);
 	if (v->left) {
-		far_gone(&v->f);
+		stream_backend_gone(&v->f);
 	} else if (v->kvm && !v->only && !v->heard) {
 		kvm_fails = true;
 		v->kvm = false;
-		far_progress(&v->f, "KVM does not bring the machine up (%s): it is emulated, which is slow", v->last ? v->last : "no word of it");
-		start(v);
+		stream_backend_progress(&v->f, "KVM does not bring the machine up (%s): it is emulated, which is slow", v->last ? v->last : "no word of it");
+		vm_start(v);
 	} else if (!v->f.open) {
-		far_fail(&v->f, why);
+		stream_backend_fail(&v->f, why);
 	}
 }
 
-static void on_exit_of(void *self, int code, int signal)
+static void vm_on_exit_of(void *self, int code, int signal)
 {
 	struct vm *v = self;
 	struct err err = ERR_INIT;
 	(void)code;
 	(void)signal;
-	on_line(v);
+	vm_on_line(v);
 	err_set(&err, ERR_UNSUPPORTED, "the machine does not come up: %.300s", v->last ? v->last : "nothing was heard of it");
-	over(v, &err);
+	vm_over(v, &err);
 }
 
-static void on_failed(void *self, const struct err *err)
+static void vm_on_failed(void *self, const struct err *err)
 {
 	struct err why = *err;
-	over(self, &why);
+	vm_over(self, &why);
 }
 
-static void command(const struct vm *v, struct strv *argv)
+static void vm_command(const struct vm *v, struct strv *argv)
 {
 	const struct box_limits *l = &v->f.limits;
-	CLEANUP(free_ptr) char *mem = xasprintf("%lldM", (long long)((l->mem_bytes > 0 ? l->mem_bytes : MEM_DEFAULT) >> 20));
-	CLEANUP(free_ptr) char *cpus = xasprintf("%lld", (long long)((l->cpu_milli > 0 ? l->cpu_milli + 999 : 1000) / 1000));
+	CLEANUP(free_ptr) char *mem = mem_printf("%lldM", (long long)((l->mem_bytes > 0 ? l->mem_bytes : MEM_DEFAULT) >> 20));
+	CLEANUP(free_ptr) char *cpus = mem_printf("%lld", (long long)((l->cpu_milli > 0 ? l->cpu_milli + 999 : 1000) / 1000));
 	CLEANUP(buf_release) struct buf share = BUF_INIT;
 	buf_puts(&share, "local,id=root,path=");
 	for (const char *p = v->boot.image ? v->boot.image : "/usr"; *p; p++)
 		buf_puts(&share, *p == ',' ? ",," : (const char[]){ *p, 0 }); /* QEMU's way to write one */
 	buf_puts(&share, ",security_model=none,readonly=on");
-	CLEANUP(free_ptr) char *append = xasprintf("console=ttyS0 quiet panic=-1 " MACHINE_ROOT "=%s -- " MACHINE_OPTION,
+	CLEANUP(free_ptr) char *append = mem_printf("console=ttyS0 quiet panic=-1 " MACHINE_ROOT "=%s -- " MACHINE_OPTION,
 						   v->boot.image ? "image" : "usr");
 	const char *const words[] = {
 		"qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
@@ -253,9 +253,9 @@ static void command(const struct vm *v, struct strv *argv)
 		strv_push(argv, words[i]);
 }
 
-static int spawn(struct vm *v, struct err *err)
+static int vm_spawn(struct vm *v, struct err *err)
 {
-	static const struct launcher_host_ops ops = { .on_started = on_started, .on_exit = on_exit_of, .on_failed = on_failed };
+	static const struct launcher_host_ops ops = { .on_started = vm_on_started, .on_exit = vm_on_exit_of, .on_failed = vm_on_failed };
 	static char *const env[] = { (char *)(uintptr_t)"PATH=/usr/local/bin:/usr/bin:/bin", NULL };
 	CLEANUP(strv_release) struct strv argv = STRV_INIT;
 	int pair[2], console[2];
@@ -267,7 +267,7 @@ static int spawn(struct vm *v, struct err *err)
 		return err_sys(err, "cannot make a socket for the machine");
 	}
 	v->port = pair[0];
-	command(v, &argv);
+	vm_command(v, &argv);
 	const int fds[] = { -1, [FD_CONSOLE] = console[1], [FD_ERRORS] = console[1], [FD_PORT] = pair[1],
 			    [FD_KERNEL] = v->boot.kernel_fd, [FD_INITRD] = v->boot.initrd_fd, [FD_DISK] = v->boot.disk_fd };
 	v->running = true;
@@ -277,16 +277,16 @@ static int spawn(struct vm *v, struct err *err)
 	return fd_nonblock(v->port, err);
 }
 
-static void start(struct vm *v)
+static void vm_start(struct vm *v)
 {
 	struct err err = ERR_INIT;
-	if (spawn(v, &err) < 0) {
-		far_fail(&v->f, &err);
+	if (vm_spawn(v, &err) < 0) {
+		stream_backend_fail(&v->f, &err);
 		return;
 	}
 	v->watch_port = loop_fd_new(v->f.loop, v->port, LOOP_READ, on_port, v);
 	v->watch_console = loop_fd_new(v->f.loop, v->console, LOOP_READ, on_console, v);
-	v->patience = loop_timer_new(v->f.loop, too_late, v);
+	v->patience = loop_timer_new(v->f.loop, vm_too_late, v);
 	loop_timer_set(v->patience, v->kvm ? KVM_LATE_MS : TCG_LATE_MS, 0);
 }
 
@@ -296,54 +296,54 @@ static void make_work(void *self)
 	(void)!vm_boot_make(&v->boot, &v->made);
 }
 
-static void made(void *self)
+static void vm_made(void *self)
 {
 	struct vm *v = self;
 	v->working = false;
 	if (v->left)
-		far_gone(&v->f);
+		stream_backend_gone(&v->f);
 	else if (v->made.code)
-		far_fail(&v->f, &v->made);
+		stream_backend_fail(&v->f, &v->made);
 	else
-		start(v);
+		vm_start(v);
 }
 
 static void connect_vm(struct far *f)
 {
-	struct vm *v = of(f);
-	f->root = xstrdup("");
-	f->tool = xstrdup(MACHINE_TOOL);
-	far_progress(f, "starting a machine with %s%s", v->boot.kernel, v->kvm ? "" : ", emulated");
+	struct vm *v = vm_of(f);
+	f->root = mem_strdup("");
+	f->tool = mem_strdup(MACHINE_TOOL);
+	stream_backend_progress(f, "starting a machine with %s%s", v->boot.kernel, v->kvm ? "" : ", emulated");
 	v->boot.uid = f->uid;
 	v->boot.gid = f->gid;
 	v->working = true;
-	loop_job_run(f->loop, make_work, made, v);
+	loop_job_run(f->loop, make_work, vm_made, v);
 }
 
 /* --- the end --- */
 
-static void gone(void *self)
+static void vm_gone(void *self)
 {
-	far_gone(self);
+	stream_backend_gone(self);
 }
 
 static void leave_vm(struct far *f)
 {
-	struct vm *v = of(f);
+	struct vm *v = vm_of(f);
 	v->left = true;
 	loop_timer_free(&v->patience);
 	if (v->running)
 		kill_it(v); /* on_exit_of follows */
 	else if (!v->working)
-		loop_defer(f->loop, gone, f);
+		loop_defer(f->loop, vm_gone, f);
 }
 
 static void release_vm(struct far *f)
 {
-	struct vm *v = of(f);
+	struct vm *v = vm_of(f);
 	if (launcher_current())
 		launcher_forget(launcher_current(), v);
-	settle(v);
+	vm_settle(v);
 	loop_fd_free(&v->watch_console);
 	fd_close(&v->console);
 	buf_release(&v->line);
@@ -353,29 +353,29 @@ static void release_vm(struct far *f)
 
 static bool explain_vm(struct far *f)
 {
-	kill_it(of(f)); /* it may hang */
-	return of(f)->running; /* its end comes, and with it what it has to say */
+	kill_it(vm_of(f)); /* it may hang */
+	return vm_of(f)->running; /* its end comes, and with it what it has to say */
 }
 
 static void describe_vm(struct far *f, json_t *to)
 {
-	const struct vm *v = of(f);
+	const struct vm *v = vm_of(f);
 	json_put_str(to, "kernel", v->boot.kernel);
 	json_put_str(to, "accel", v->kvm ? "kvm" : "tcg");
 	json_put_str(to, "root", v->boot.image ? v->boot.image : "/usr");
 }
 
-static const struct far_kind kind = {
-	.driver = &driver_vm, .folder = "vm", .wall = FAR_OWN, .profile = "vm", .options = take_opts, .connect = connect_vm,
+static const struct far_kind vm_kind = {
+	.driver = &driver_vm, .folder = "vm", .wall = FAR_OWN, .profile = "vm", .options = vm_take_opts, .connect = connect_vm,
 	.leave = leave_vm, .explain = explain_vm, .describe = describe_vm, .release = release_vm,
 };
 
 static struct box *vm_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
 {
-	return far_open(&kind, sizeof(struct vm), l, o, done, self);
+	return stream_backend_open(&vm_kind, sizeof(struct vm), l, o, done, self);
 }
 
-static json_t *probe(void)
+static json_t *vm_probe(void)
 {
 	json_t *r = json_object();
 	struct vm_boot b = { .kernel_fd = -1, .initrd_fd = -1, .disk_fd = -1 };
@@ -404,7 +404,7 @@ const struct driver driver_vm = {
 	.name = "vm",
 	.about = "a virtual machine of its own (QEMU; KVM where it works, else emulated)",
 	.caps = FAR_CAPS,
-	.probe = probe,
+	.probe = vm_probe,
 	.open = vm_open,
 	.oom = vm_oom,
 	FAR_VERBS,

@@ -37,7 +37,7 @@ void vm_boot_release(struct vm_boot *b)
 
 /* --- which kernel --- */
 
-static const char *version_of(const char *kernel)
+static const char *vm_boot_version_of(const char *kernel)
 {
 	const char *name = strrchr(kernel, '/'), *dash;
 	name = name ? name + 1 : kernel;
@@ -46,14 +46,14 @@ static const char *version_of(const char *kernel)
 }
 
 /* The newest in /boot; NULL: there is none. Returns owned. */
-static char *newest(void)
+static char *vm_boot_newest(void)
 {
 	DIR *d = opendir("/boot");
 	char *best = NULL;
 	for (const struct dirent *e; d && (e = readdir(d));)
 		if (strncmp(e->d_name, "vmlinuz-", 8) == 0 && (!best || strverscmp(e->d_name, best) > 0)) {
 			free(best);
-			best = xstrdup(e->d_name);
+			best = mem_strdup(e->d_name);
 		}
 	if (d)
 		closedir(d);
@@ -62,27 +62,27 @@ static char *newest(void)
 	return path;
 }
 
-static char *installed(void)
+static char *vm_boot_installed(void)
 {
 	struct utsname here;
-	char *running = uname(&here) == 0 ? xasprintf("/boot/vmlinuz-%s", here.release) : NULL;
+	char *running = uname(&here) == 0 ? mem_printf("/boot/vmlinuz-%s", here.release) : NULL;
 	if (running && access(running, R_OK) == 0)
 		return running;
 	free(running);
-	return newest();
+	return vm_boot_newest();
 }
 
 int vm_boot_find(struct vm_boot *b, struct err *err)
 {
 	struct stat st;
 	if (!b->kernel)
-		b->kernel = installed();
+		b->kernel = vm_boot_installed();
 	if (!b->kernel)
 		return err_set(err, ERR_NOENT, "no kernel in /boot for a virtual machine: install linux-image-amd64, or name one with kernel=");
 	if (access(b->kernel, R_OK) < 0)
 		return err_sys(err, "the kernel '%s' cannot be read", b->kernel);
 	if (!b->modules)
-		b->modules = xasprintf("/lib/modules/%s", version_of(b->kernel));
+		b->modules = mem_printf("/lib/modules/%s", vm_boot_version_of(b->kernel));
 	if (access(b->modules, R_OK | X_OK) < 0)
 		return err_sys(err, "the kernel's modules '%s' cannot be read (name their folder with modules=)", b->modules);
 	if (b->image && (stat(b->image, &st) < 0 || !S_ISDIR(st.st_mode)))
@@ -93,7 +93,7 @@ int vm_boot_find(struct vm_boot *b, struct err *err)
 /* --- modules --- */
 
 /* What the machine needs; what it lacks here may be built into the kernel. */
-static const char *const wanted[] = {
+static const char *const vm_boot_wanted[] = {
 	"virtio",  "virtio_ring",  "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_mmio", "virtio_console",
 	"virtio_blk", "netfs",     "fscache",               "9pnet",                 "9pnet_virtio", "9p",        "overlay",
 	"crc16",   "crc32c_generic", "libcrc32c",           "mbcache",               "jbd2",       "ext4",        "virtio_rng",
@@ -105,15 +105,15 @@ struct gather {
 	size_t nr;
 };
 
-static _Thread_local struct gather *gathering; /* nftw has no room for one */
+static _Thread_local struct gather *vm_boot_gathering; /* nftw has no room for one */
 
 static bool is_wanted(const char *name)
 {
 	size_t len = strcspn(name, ".");
 	if (strncmp(name + len, ".ko", 3) != 0)
 		return false;
-	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
-		if (strlen(wanted[i]) == len && strncmp(wanted[i], name, len) == 0)
+	for (size_t i = 0; i < ARRAY_LEN(vm_boot_wanted); i++)
+		if (strlen(vm_boot_wanted[i]) == len && strncmp(vm_boot_wanted[i], name, len) == 0)
 			return true;
 	return false;
 }
@@ -124,21 +124,21 @@ static int on_module(const char *path, const struct stat *st, int flag, struct F
 	(void)st;
 	if (flag != FTW_F || !is_wanted(path + at->base))
 		return 0;
-	if (file_read(path, &bytes, FILE_MAX, gathering->err) < 0)
+	if (file_read(path, &bytes, FILE_MAX, vm_boot_gathering->err) < 0)
 		return -1;
-	CLEANUP(free_ptr) char *name = xasprintf(MACHINE_MODULES "/%s", path + at->base);
-	cpio_add(gathering->out, name, S_IFREG | 0644, bytes.data, bytes.len);
-	gathering->nr++;
+	CLEANUP(free_ptr) char *name = mem_printf(MACHINE_MODULES "/%s", path + at->base);
+	cpio_add(vm_boot_gathering->out, name, S_IFREG | 0644, bytes.data, bytes.len);
+	vm_boot_gathering->nr++;
 	return 0;
 }
 
-static int modules(const struct vm_boot *b, struct buf *out, struct err *err)
+static int vm_boot_modules(const struct vm_boot *b, struct buf *out, struct err *err)
 {
 	struct gather g = { .out = out, .err = err };
 	CLEANUP(free_ptr) char *from = path_join(b->modules, "kernel");
-	gathering = &g;
+	vm_boot_gathering = &g;
 	int rc = nftw(from, on_module, 16, FTW_PHYS);
-	gathering = NULL;
+	vm_boot_gathering = NULL;
 	if (rc < 0 && !err->code)
 		return err_sys(err, "the kernel's modules '%s' cannot be read", from);
 	return rc < 0 ? -1 : 0;
@@ -146,7 +146,7 @@ static int modules(const struct vm_boot *b, struct buf *out, struct err *err)
 
 /* --- the root that takes its programs from /usr --- */
 
-static int add(struct buf *out, const char *from, const char *name, int depth, struct err *err);
+static int vm_boot_add(struct buf *out, const char *from, const char *name, int depth, struct err *err);
 
 static int add_folder(struct buf *out, const char *from, const char *name, int depth, struct err *err)
 {
@@ -156,7 +156,7 @@ static int add_folder(struct buf *out, const char *from, const char *name, int d
 	for (int i = 0; i < nr; i++) {
 		CLEANUP(free_ptr) char *path = path_join(from, all[i]->d_name), *as = path_join(name, all[i]->d_name);
 		if (rc == 0 && strcmp(all[i]->d_name, ".") != 0 && strcmp(all[i]->d_name, "..") != 0)
-			rc = add(out, path, as, depth + 1, err);
+			rc = vm_boot_add(out, path, as, depth + 1, err);
 		free(all[i]);
 	}
 	if (nr > 0)
@@ -165,7 +165,7 @@ static int add_folder(struct buf *out, const char *from, const char *name, int d
 }
 
 /* What is not there, or not for everybody, is left out: so does a process box. */
-static int add(struct buf *out, const char *from, const char *name, int depth, struct err *err)
+static int vm_boot_add(struct buf *out, const char *from, const char *name, int depth, struct err *err)
 {
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 	struct err ignored = ERR_INIT;
@@ -185,7 +185,7 @@ static int add(struct buf *out, const char *from, const char *name, int depth, s
 	return 0;
 }
 
-static int skeleton(struct buf *out, struct err *err)
+static int vm_boot_skeleton(struct buf *out, struct err *err)
 {
 	static const char *const links[] = { "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32" };
 	static const char *const dirs[] = { "", "/etc", "/etc/ssl", "/etc/pki", "/etc/pki/tls" };
@@ -200,17 +200,17 @@ static int skeleton(struct buf *out, struct err *err)
 #include "wire/etc.def"
 	};
 	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
-		CLEANUP(free_ptr) char *name = xasprintf(MACHINE_SKELETON "%s", dirs[i]);
+		CLEANUP(free_ptr) char *name = mem_printf(MACHINE_SKELETON "%s", dirs[i]);
 		cpio_add(out, name, S_IFDIR | 0755, "", 0);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(links) + ARRAY_LEN(theirs); i++) {
 		const char *path = i < ARRAY_LEN(links) ? links[i] : theirs[i - ARRAY_LEN(links)];
-		CLEANUP(free_ptr) char *name = xasprintf(MACHINE_SKELETON "%s", path);
-		if (add(out, path, name, 0, err) < 0)
+		CLEANUP(free_ptr) char *name = mem_printf(MACHINE_SKELETON "%s", path);
+		if (vm_boot_add(out, path, name, 0, err) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
-		CLEANUP(free_ptr) char *name = xasprintf(MACHINE_SKELETON "/etc/%s", ours[i][0]);
+		CLEANUP(free_ptr) char *name = mem_printf(MACHINE_SKELETON "/etc/%s", ours[i][0]);
 		cpio_add(out, name, S_IFREG | 0644, ours[i][1], strlen(ours[i][1]));
 	}
 	return 0;
@@ -218,7 +218,7 @@ static int skeleton(struct buf *out, struct err *err)
 
 /* --- making it --- */
 
-static int in_memory(const char *name, const struct buf *bytes, struct err *err)
+static int vm_boot_in_memory(const char *name, const struct buf *bytes, struct err *err)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC);
 	if (fd < 0)
@@ -228,7 +228,7 @@ static int in_memory(const char *name, const struct buf *bytes, struct err *err)
 	return fd;
 }
 
-static int initrd(const struct vm_boot *b, struct err *err)
+static int vm_boot_initrd(const struct vm_boot *b, struct err *err)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT, guest = BUF_INIT;
 	CLEANUP(free_ptr) char *path = paths_libexec("sandglass-guest");
@@ -236,14 +236,14 @@ static int initrd(const struct vm_boot *b, struct err *err)
 		return err_wrap(err, "our guest program");
 	cpio_add(&out, "init", S_IFREG | 0755, guest.data, guest.len);
 	cpio_add(&out, MACHINE_MODULES, S_IFDIR | 0755, "", 0);
-	if (modules(b, &out, err) < 0 || (!b->image && skeleton(&out, err) < 0))
+	if (vm_boot_modules(b, &out, err) < 0 || (!b->image && vm_boot_skeleton(&out, err) < 0))
 		return -1;
 	cpio_end(&out);
-	return in_memory("the machine's first files", &out, err);
+	return vm_boot_in_memory("the machine's first files", &out, err);
 }
 
 /* A file system without a journal: when the machine ends, so does the disk. */
-static int format(const char *disk, struct err *err)
+static int vm_boot_format(const char *disk, struct err *err)
 {
 	static char *const env[] = { (char *)(uintptr_t)"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL };
 	const char *argv[] = { "env", "mke2fs", "-q", "-F", "-t", "ext4", "-m", "0", "-O", "^has_journal", "-E", "lazy_itable_init=1,nodiscard",
@@ -262,13 +262,13 @@ static int format(const char *disk, struct err *err)
 	return rc;
 }
 
-static int disk(struct vm_boot *b, struct err *err)
+static int vm_boot_disk(struct vm_boot *b, struct err *err)
 {
 	(void)unlink(b->disk);
 	b->disk_fd = open(b->disk, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (b->disk_fd < 0 || ftruncate(b->disk_fd, b->disk_bytes) < 0 || (geteuid() == 0 && fchown(b->disk_fd, b->uid, b->gid) < 0))
 		return err_sys(err, "cannot make the machine's disk '%s'", b->disk);
-	return format(b->disk, err);
+	return vm_boot_format(b->disk, err);
 }
 
 int vm_boot_make(struct vm_boot *b, struct err *err)
@@ -276,9 +276,9 @@ int vm_boot_make(struct vm_boot *b, struct err *err)
 	CLEANUP(buf_release) struct buf kernel = BUF_INIT;
 	if (file_read(b->kernel, &kernel, KERNEL_MAX, err) < 0)
 		return -1;
-	b->kernel_fd = in_memory("the kernel", &kernel, err);
+	b->kernel_fd = vm_boot_in_memory("the kernel", &kernel, err);
 	if (b->kernel_fd < 0)
 		return -1;
-	b->initrd_fd = initrd(b, err);
-	return b->initrd_fd < 0 ? -1 : disk(b, err);
+	b->initrd_fd = vm_boot_initrd(b, err);
+	return b->initrd_fd < 0 ? -1 : vm_boot_disk(b, err);
 }

@@ -13,7 +13,7 @@
 #define EVENTS "/sys/fs/cgroup/memory.events"
 enum { LINE_MAX_LEN = 1 << 20 };
 
-void wrap_quote(struct buf *out, const char *word)
+void shell_protocol_quote(struct buf *out, const char *word)
 {
 	buf_putc(out, '\'');
 	for (const char *p = word; *p; p++)
@@ -24,10 +24,10 @@ void wrap_quote(struct buf *out, const char *word)
 	buf_putc(out, '\'');
 }
 
-static void quoted(struct buf *out, const char *before, const char *word, const char *after)
+static void shell_protocol_quoted(struct buf *out, const char *before, const char *word, const char *after)
 {
 	buf_puts(out, before);
-	wrap_quote(out, word);
+	shell_protocol_quote(out, word);
 	buf_puts(out, after);
 }
 
@@ -39,14 +39,14 @@ static void base64_of(struct buf *out, const void *bytes, size_t len)
 	buf_puts(out, "' | base64 -d");
 }
 
-static void folder(struct buf *out, const struct wrap_run *r)
+static void shell_protocol_folder(struct buf *out, const struct wrap_run *r)
 {
-	CLEANUP(free_ptr) char *dir = xasprintf("%s/%s", r->base, r->id);
-	quoted(out, "d=", dir, "\n");
+	CLEANUP(free_ptr) char *dir = mem_printf("%s/%s", r->base, r->id);
+	shell_protocol_quoted(out, "d=", dir, "\n");
 }
 
 /* dd goes there, which head would read its way to. */
-static void skip(struct buf *out, int fd, int64_t off)
+static void shell_protocol_skip(struct buf *out, int fd, int64_t off)
 {
 	const long long block = 65536;
 	if (off >= block)
@@ -58,40 +58,40 @@ static void skip(struct buf *out, int fd, int64_t off)
 /* --- a run --- */
 
 /* The words of the command, so that each arrives as it is: a shell sees them once, in quotes. */
-static void words(struct buf *out, const struct wrap_run *r)
+static void shell_protocol_words(struct buf *out, const struct wrap_run *r)
 {
 	bool env = r->env && r->env->nr;
 	if (env || (r->o->env && r->o->env[0]))
 		buf_puts(out, "env -- ");
 	for (size_t i = 0; r->env && i < r->env->nr; i++)
-		quoted(out, "", r->env->item[i], " ");
+		shell_protocol_quoted(out, "", r->env->item[i], " ");
 	for (size_t i = 0; r->o->env && r->o->env[i]; i++)
-		quoted(out, "", r->o->env[i], " ");
+		shell_protocol_quoted(out, "", r->o->env[i], " ");
 	if (r->o->pty) {
-		quoted(out, "", r->base, "/tool " TOOL_OPTION " tty \"$1/p\"");
+		shell_protocol_quoted(out, "", r->base, "/tool " TOOL_OPTION " tty \"$1/p\"");
 		buf_printf(out, " %u %u ", r->o->cols, r->o->rows);
 	}
 	for (size_t i = 0; i < r->o->nr_argv; i++)
-		quoted(out, "", r->o->argv[i], " ");
+		shell_protocol_quoted(out, "", r->o->argv[i], " ");
 }
 
 /* The command itself, in a session of its own: its number is kept, then it takes the place of the shell. */
-static void command(struct buf *out, const struct wrap_run *r, const char *input)
+static void shell_protocol_command(struct buf *out, const struct wrap_run *r, const char *input)
 {
 	CLEANUP(buf_release) struct buf inner = BUF_INIT;
 	const char *cwd = r->o->cwd ? r->o->cwd : r->workspace;
-	CLEANUP(free_ptr) char *full = *cwd == '/' ? xstrdup(cwd) : xasprintf("%s/%s", r->workspace, cwd);
+	CLEANUP(free_ptr) char *full = *cwd == '/' ? mem_strdup(cwd) : mem_printf("%s/%s", r->workspace, cwd);
 	buf_printf(&inner, "echo $$ >\"$1/p\"; exec <%s >>\"$1/o\" 2>>\"$1/e\"; ", input); /* here: what a shell says of it goes elsewhere */
-	quoted(&inner, "cd -- ", full, " || exit 126; exec ");
-	words(&inner, r);
-	quoted(out, "set -- $s sh -c ", buf_cstr(&inner), " sh \"$d\"\n");
-	quoted(out, "t=", r->base, "/tool\n");
+	shell_protocol_quoted(&inner, "cd -- ", full, " || exit 126; exec ");
+	shell_protocol_words(&inner, r);
+	shell_protocol_quoted(out, "set -- $s sh -c ", buf_cstr(&inner), " sh \"$d\"\n");
+	shell_protocol_quoted(out, "t=", r->base, "/tool\n");
 	buf_puts(out, "if [ -x \"$t\" ]; then \"$t\" " TOOL_OPTION " ends \"$d\" \"$@\"; else \"$@\"; fi");
 }
 
 /* Our tool knows a signal from a status above 128. Without it (the machine has run it over) a shell knows by what it says about a child;
  * of two signals it says nothing. */
-static const char ending[] = "\n"
+static const char shell_protocol_ending[] = "\n"
 			     "r=$? s=0\nnow; killed\n"
 			     "if [ -s \"$d/s\" ]; then read -r r s <\"$d/s\"\n"
 			     "elif [ $r -gt 128 ] && [ $r -lt 193 ]; then\n"
@@ -100,7 +100,7 @@ static const char ending[] = "\n"
 			     "echo \"$r $s $n $b${m:+ $l $m}\" >\"$d/t\"; mv \"$d/t\" \"$d/c\"\n"
 			     ") </dev/null >/dev/null 2>\"$d/w\" &\nfi\n";
 
-static void begin(struct buf *out, const struct wrap_run *r)
+static void shell_protocol_begin(struct buf *out, const struct wrap_run *r)
 {
 	buf_puts(out, "if mkdir \"$d\" 2>/dev/null; then\n: >\"$d/o\"; : >\"$d/e\"\n"
 		      "if command -v setsid >/dev/null; then s=setsid; else s=; fi\n"
@@ -122,13 +122,13 @@ static void begin(struct buf *out, const struct wrap_run *r)
 		      /* processes that the memory limit has killed, where the box is a control group of its own */
 		      "killed() { m=; if [ -r " EVENTS " ]; then while read -r k v; do if [ \"$k\" = oom_kill ]; then m=$v; fi; done <" EVENTS "; fi; }\n"
 		      "now; b=$n; killed; l=${m:-0}\n");
-	command(out, r, input);
-	buf_puts(out, ending);
+	shell_protocol_command(out, r, input);
+	buf_puts(out, shell_protocol_ending);
 }
 
 /* With a terminal, in the middle of that: what our tool has answered by now. A shell is asked anew after each sleep of its box: who
  * reads on since an older time than the newest ends. */
-static const char answers[] = "read -r v <\"$d/f\"; case $v in ''|$$) ;; *) break;; esac\n"
+static const char shell_protocol_answers[] = "read -r v <\"$d/f\"; case $v in ''|$$) ;; *) break;; esac\n"
 			      "for a in \"$d\"/p.say.*; do\n"
 			      "if [ -e \"$a\" ]; then echo \"@m${a##*.} $(base64 <\"$a\" | tr -d '\\n')\"; rm -f \"$a\"; fi\n"
 			      "done\n";
@@ -137,7 +137,7 @@ static const char answers[] = "read -r v <\"$d/f\"; case $v in ''|$$) ;; *) brea
  * ends earlier, so that a provider that answers only at the end has something to answer: when there was output and then
  * none, when there was much, or when the seconds are over. */
 static const char follow_begin[] = "w=1 k=0 t=0 z=\nwhile :; do\n";
-static const char follow[] = "if [ -e \"$d/c\" ]; then x=1; else x=; fi\n"
+static const char shell_protocol_follow[] = "if [ -e \"$d/c\" ]; then x=1; else x=; fi\n"
 			     "g=$(dd bs=262144 count=1 2>/dev/null <&3 | base64 | tr -d '\\n')\n"
 			     "f=$(dd bs=65536 count=1 2>/dev/null <&4 | base64 | tr -d '\\n')\n"
 			     "if [ -n \"$g\" ]; then echo \"@o$g\"; fi\n"
@@ -155,28 +155,28 @@ static void tell_news(struct buf *out, const struct strv *words)
 {
 	buf_puts(out, "if [ -n \"$z\" ]; then echo \"@m$(\"$b/tool\" " TOOL_OPTION);
 	for (size_t i = 0; i < words->nr; i++)
-		quoted(out, " ", words->item[i], "");
+		shell_protocol_quoted(out, " ", words->item[i], "");
 	buf_puts(out, " 2>/dev/null | base64 | tr -d '\n')\"; fi\n");
 }
 
-void wrap_exec(struct buf *out, const struct wrap_run *r)
+void shell_protocol_exec(struct buf *out, const struct wrap_run *r)
 {
 	buf_puts(out, "(\n");
-	quoted(out, "b=", r->base, "\nmkdir -p \"$b\"\n");
+	shell_protocol_quoted(out, "b=", r->base, "\nmkdir -p \"$b\"\n");
 	if (r->done && *r->done)
 		buf_printf(out, "for i in %s; do rm -f \"$b/$i\"/*; done\n", r->done);
-	folder(out, r);
-	begin(out, r);
+	shell_protocol_folder(out, r);
+	shell_protocol_begin(out, r);
 	buf_puts(out, "if [ ! -e \"$d/o\" ]; then sleep 0.2; fi\n"
 		      "if [ ! -e \"$d/o\" ] || [ ! -e \"$d/e\" ]; then echo '@l'; else\n"
 		      "exec 3<\"$d/o\" 4<\"$d/e\"\n");
-	skip(out, 3, r->out_off);
-	skip(out, 4, r->err_off);
+	shell_protocol_skip(out, 3, r->out_off);
+	shell_protocol_skip(out, 4, r->err_off);
 	buf_printf(out, "q=%d c=%lld\n", r->poll_s * 10, (long long)(r->out_off + r->err_off));
 	buf_puts(out, r->o->pty ? "echo $$ >\"$d/f\"\n" : "");
 	buf_puts(out, follow_begin);
-	buf_puts(out, r->o->pty ? answers : "");
-	buf_puts(out, follow);
+	buf_puts(out, r->o->pty ? shell_protocol_answers : "");
+	buf_puts(out, shell_protocol_follow);
 	if (r->news && r->news->nr)
 		tell_news(out, r->news);
 	buf_puts(out, "fi\n)\n");
@@ -188,10 +188,10 @@ static void wait_for_number(struct buf *out)
 }
 
 /* To its group; without "--", which the kill of dash and of busybox does not know. */
-void wrap_signal(struct buf *out, const struct wrap_run *r, int signo)
+void shell_protocol_signal(struct buf *out, const struct wrap_run *r, int signo)
 {
 	buf_puts(out, "(\n");
-	folder(out, r);
+	shell_protocol_folder(out, r);
 	wait_for_number(out);
 	buf_printf(out,
 		   "if [ -s \"$d/p\" ] && [ ! -e \"$d/c\" ]; then p=$(cat \"$d/p\"); kill -%d -$p 2>/dev/null || kill -%d $p "
@@ -199,10 +199,10 @@ void wrap_signal(struct buf *out, const struct wrap_run *r, int signo)
 		   signo, signo, signo == SIGSTOP ? "" : "if [ -e \"$d/z\" ]; then rm -f \"$d/z\"; kill -CONT -$p; fi\n");
 }
 
-void wrap_resize(struct buf *out, const struct wrap_run *r, unsigned cols, unsigned rows)
+void shell_protocol_resize(struct buf *out, const struct wrap_run *r, unsigned cols, unsigned rows)
 {
 	buf_puts(out, "(\n");
-	folder(out, r);
+	shell_protocol_folder(out, r);
 	wait_for_number(out);
 	buf_printf(out, "if [ ! -e \"$d/c\" ]; then stty cols %u rows %u <\"/proc/$(cat \"$d/p\")/fd/0\" 2>/dev/null; fi\n", cols, rows);
 	buf_puts(out, "echo '@.'\n)\n");
@@ -223,10 +223,10 @@ static void input_once(struct buf *out, unsigned nr, const struct buf *ask, cons
 		      "w=0.01; while [ ! -e \"$k.d\" ] && [ ! -e \"$d/c\" ]; do sleep $w; w=0.05; done\n");
 }
 
-void wrap_input(struct buf *out, const struct wrap_run *r, unsigned nr, const struct buf *ask, const void *bytes, size_t len, bool eof)
+void shell_protocol_input(struct buf *out, const struct wrap_run *r, unsigned nr, const struct buf *ask, const void *bytes, size_t len, bool eof)
 {
 	buf_puts(out, "(\n");
-	folder(out, r);
+	shell_protocol_folder(out, r);
 	/* the command's own text may be on its way yet */
 	buf_puts(out, "i=0\nwhile [ $i -lt 100 ] && [ ! -e \"$d/h\" ] && [ ! -e \"$d/c\" ]; do sleep 0.05; i=$((i + 1)); done\n");
 	if (len)
@@ -236,16 +236,16 @@ void wrap_input(struct buf *out, const struct wrap_run *r, unsigned nr, const st
 	buf_puts(out, "echo '@.'\n)\n");
 }
 
-void wrap_kill_all(struct buf *out, const char *base)
+void shell_protocol_kill_all(struct buf *out, const char *base)
 {
-	quoted(out, "(\nfor f in ", base, "/*/p; do if [ -s \"$f\" ] && [ ! -e \"${f%p}c\" ]; then kill -9 -$(cat \"$f\") 2>/dev/null; fi; "
+	shell_protocol_quoted(out, "(\nfor f in ", base, "/*/p; do if [ -s \"$f\" ] && [ ! -e \"${f%p}c\" ]; then kill -9 -$(cat \"$f\") 2>/dev/null; fi; "
 					"done\necho '@.'\n)\n");
 }
 
-void wrap_setup(struct buf *out, const char *base, const char *workspace)
+void shell_protocol_setup(struct buf *out, const char *base, const char *workspace)
 {
-	quoted(out, "(\nb=", base, "\n");
-	quoted(out, "w=", workspace, "\n");
+	shell_protocol_quoted(out, "(\nb=", base, "\n");
+	shell_protocol_quoted(out, "w=", workspace, "\n");
 	buf_puts(out, "umask 077; mkdir -p \"$b\"; umask 022\n"
 		      "mkdir -p \"$w\" 2>/dev/null || sudo -n sh -c \"mkdir -p '$w' && chown $(id -u):$(id -g) '$w'\" 2>/dev/null\n"
 		      "if [ ! -w \"$w\" ]; then sudo -n chown $(id -u):$(id -g) \"$w\" 2>/dev/null; fi\n"
@@ -260,33 +260,33 @@ void wrap_setup(struct buf *out, const char *base, const char *workspace)
 
 /* --- files --- */
 
-void wrap_read(struct buf *out, const char *path, size_t from, size_t max)
+void shell_protocol_read(struct buf *out, const char *path, size_t from, size_t max)
 {
-	quoted(out, "(\nf=", path, "\n");
+	shell_protocol_quoted(out, "(\nf=", path, "\n");
 	buf_puts(out,
 		   "if [ ! -e \"$f\" ]; then if [ -r \"${f%/*}/.\" ] || [ ! -e \"${f%/*}\" ]; then echo '@n'; else echo '@!cannot be "
 		   "looked at'; fi\n"
 		   "elif [ ! -f \"$f\" ]; then echo '@!is not a regular file'\n"
 		   "elif [ ! -r \"$f\" ]; then echo '@!permission denied'\n"
 		   "else echo \"@s$(stat -L -c '%f %s %i %z' -- \"$f\")\"\nexec 3<\"$f\"\n");
-	skip(out, 3, (int64_t)from);
+	shell_protocol_skip(out, 3, (int64_t)from);
 	buf_printf(out,
 		   "head -c %zu <&3 |\n"
 		   "while b=$(dd bs=262144 count=1 2>/dev/null | base64 | tr -d '\\n'); [ -n \"$b\" ]; do echo \"@d$b\"; done; echo '@.'; fi\n)\n",
 		   max);
 }
 
-void wrap_part(struct buf *out, const char *base, const char *id, unsigned part, const void *bytes, size_t len)
+void shell_protocol_part(struct buf *out, const char *base, const char *id, unsigned part, const void *bytes, size_t len)
 {
-	quoted(out, "(\nb=", base, "\nmkdir -p \"$b\" && ");
+	shell_protocol_quoted(out, "(\nb=", base, "\nmkdir -p \"$b\" && ");
 	base64_of(out, bytes, len);
 	buf_printf(out, " >\"$b/%s.%u\" && echo '@.' || echo '@!cannot write'\n)\n", id, part);
 }
 
-void wrap_write(struct buf *out, const char *base, const char *id, unsigned parts, bool packed, const char *path, int mode)
+void shell_protocol_write(struct buf *out, const char *base, const char *id, unsigned parts, bool packed, const char *path, int mode)
 {
-	quoted(out, "(\nb=", base, "\n");
-	quoted(out, "f=", path, "\nset --\n");
+	shell_protocol_quoted(out, "(\nb=", base, "\n");
+	shell_protocol_quoted(out, "f=", path, "\nset --\n");
 	buf_printf(out, "i=0\nwhile [ $i -lt %u ]; do set -- \"$@\" \"$b/%s.$i\"; i=$((i + 1)); done\n", parts, id);
 	/* sent twice, the parts are gone: the mark says that it was done */
 	buf_printf(out, "k=\"$b/%s.done\"\n", id);
@@ -298,15 +298,15 @@ void wrap_write(struct buf *out, const char *base, const char *id, unsigned part
 	buf_puts(out, "; } 2>&1 ); then : >\"$k\"; rm -f -- \"$@\"; echo '@.'; else echo \"@!${m##*: }\"; fi\n)\n");
 }
 
-void wrap_stat(struct buf *out, const char *path)
+void shell_protocol_stat(struct buf *out, const char *path)
 {
-	quoted(out, "(\nf=", path, "\n");
+	shell_protocol_quoted(out, "(\nf=", path, "\n");
 	buf_puts(out, "if [ -e \"$f\" ] || [ -L \"$f\" ]; then echo \"@s$(stat -c '%f %s' -- \"$f\")\"; echo '@.'; else echo '@n'; fi\n)\n");
 }
 
-void wrap_list(struct buf *out, const char *path)
+void shell_protocol_list(struct buf *out, const char *path)
 {
-	quoted(out, "(\nf=", path, "\n");
+	shell_protocol_quoted(out, "(\nf=", path, "\n");
 	buf_puts(out, "if [ ! -e \"$f\" ]; then echo '@n'; elif [ ! -d \"$f\" ]; then echo '@!is not a folder'\n"
 		      "elif ! cd -- \"$f\" 2>/dev/null; then echo '@!permission denied'; else\n"
 		      "set --\nfor i in .[!.]* ..?* *; do if [ -e \"$i\" ] || [ -L \"$i\" ]; then set -- \"$@\" \"$i\"; fi; done\n"
@@ -317,7 +317,7 @@ void wrap_list(struct buf *out, const char *path)
 
 /* --- what comes back --- */
 
-static void one_line(struct wrap_reader *r)
+static void shell_protocol_one_line(struct wrap_reader *r)
 {
 	struct buf *l = &r->line;
 	while (l->len && l->data[l->len - 1] == '\r')
@@ -328,7 +328,7 @@ static void one_line(struct wrap_reader *r)
 		r->on_line(r->self, 0, buf_cstr(l), l->len);
 }
 
-void wrap_feed(struct wrap_reader *r, const void *bytes, size_t len)
+void shell_protocol_feed(struct wrap_reader *r, const void *bytes, size_t len)
 {
 	const char *p = bytes, *end = p + len;
 	while (p < end) {
@@ -343,30 +343,30 @@ void wrap_feed(struct wrap_reader *r, const void *bytes, size_t len)
 			return;
 		p++;
 		if (!r->too_long)
-			one_line(r);
+			shell_protocol_one_line(r);
 		r->too_long = false;
 		buf_reset(&r->line);
 	}
 }
 
-void wrap_reader_release(struct wrap_reader *r)
+void shell_protocol_reader_release(struct wrap_reader *r)
 {
 	buf_release(&r->line);
 }
 
-static const char *kind_of(unsigned mode)
+static const char *shell_protocol_kind_of(unsigned mode)
 {
 	return S_ISREG(mode) ? "file" : S_ISDIR(mode) ? "dir" : S_ISLNK(mode) ? "link" : "other";
 }
 
-json_t *wrap_stat_of(const char *text)
+json_t *shell_protocol_stat_of(const char *text)
 {
 	char *end;
 	unsigned long mode = strtoul(text, &end, 16);
 	if (end == text || *end != ' ')
 		return NULL;
 	json_t *o = json_object();
-	json_put_str(o, "kind", kind_of((unsigned)mode));
+	json_put_str(o, "kind", shell_protocol_kind_of((unsigned)mode));
 	json_put_int(o, "mode", (int64_t)(mode & 07777));
 	json_put_int(o, "size", strtoll(end + 1, NULL, 10));
 	return o;

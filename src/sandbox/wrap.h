@@ -7,7 +7,7 @@
  * session, and when the connection breaks, the same text with other offsets goes on where it was: what is sent twice runs
  * once, for the folder of a run is made by who comes first. Needs sh, mkdir, rm, cat, dd, base64, tr, sleep, setsid, stat,
  * env, mkfifo (coreutils or busybox). A run with o->pty has its terminal from our tool (BASE/tool, wire/tool.h 10) and stty: what
- * comes out of it is @o, and its input comes by wrap_input.
+ * comes out of it is @o, and its input comes by shell_protocol_input.
  *
  * Lines: @oBASE64 stdout, @eBASE64 stderr, @xCODE SIGNAL END BEGIN [KILLED-BEFORE KILLED-AFTER] end (by a clock of the box, in
  * microseconds; what its memory limit had killed in the box when the run began and when it ended), @mBASE64 what our tool said
@@ -24,10 +24,10 @@
 
 enum { WRAP_TEXT_MAX = 96 << 10 }; /* of input or data that goes into one text: a word of a command line is at most 128 KiB */
 
-void wrap_quote(struct buf *out, const char *word); /* appends it as one word of sh */
+void shell_protocol_quote(struct buf *out, const char *word); /* appends it as one word of sh */
 
 /* Begins run @id (letters and digits) unless it has begun, and reads on from the offsets. @base: folder for runs.
- * @in: all of its input (NULL with o->stdin_open: it comes by wrap_input). @env: "NAME=value" before those of @o. */
+ * @in: all of its input (NULL with o->stdin_open: it comes by shell_protocol_input). @env: "NAME=value" before those of @o. */
 struct wrap_run {
 	const char *base, *id, *workspace;
 	const struct run_opts *o;
@@ -38,24 +38,24 @@ struct wrap_run {
 	const char *done; /* ids whose files can go, with blanks between; may be NULL */
 	const struct strv *news; /* words for our tool (BASE/tool), which is run when the command has ended; may be empty */
 };
-void wrap_exec(struct buf *out, const struct wrap_run *r);
-void wrap_signal(struct buf *out, const struct wrap_run *r, int signo);
-void wrap_resize(struct buf *out, const struct wrap_run *r, unsigned cols, unsigned rows); /* of a terminal */
+void shell_protocol_exec(struct buf *out, const struct wrap_run *r);
+void shell_protocol_signal(struct buf *out, const struct wrap_run *r, int signo);
+void shell_protocol_resize(struct buf *out, const struct wrap_run *r, unsigned cols, unsigned rows); /* of a terminal */
 /* The @nr-th piece of its input (from 1, one after the other): sent twice, it goes in once. @ask: what our tool is to answer, with
  * a terminal (wire/tool.h 10: what stands in FILE.ask); may be NULL or empty. */
-void wrap_input(struct buf *out, const struct wrap_run *r, unsigned nr, const struct buf *ask, const void *bytes, size_t len, bool eof);
+void shell_protocol_input(struct buf *out, const struct wrap_run *r, unsigned nr, const struct buf *ask, const void *bytes, size_t len, bool eof);
 
-void wrap_kill_all(struct buf *out, const char *base);
+void shell_protocol_kill_all(struct buf *out, const char *base);
 /* Makes the folders and says "@iUID SECONDS-SINCE-1970 MISSING PROGRAMS", or "@!why"; before it "@t" if a terminal cannot be had,
  * and "@z" if there is gzip. */
-void wrap_setup(struct buf *out, const char *base, const char *workspace);
+void shell_protocol_setup(struct buf *out, const char *base, const char *workspace);
 
-/* Files. @path absolute. write: the content is put together from @parts pieces of wrap_part, then takes its place. */
-void wrap_read(struct buf *out, const char *path, size_t from, size_t max);
-void wrap_part(struct buf *out, const char *base, const char *id, unsigned part, const void *bytes, size_t len);
-void wrap_write(struct buf *out, const char *base, const char *id, unsigned parts, bool packed, const char *path, int mode);
-void wrap_stat(struct buf *out, const char *path);
-void wrap_list(struct buf *out, const char *path);
+/* Files. @path absolute. write: the content is put together from @parts pieces of shell_protocol_part, then takes its place. */
+void shell_protocol_read(struct buf *out, const char *path, size_t from, size_t max);
+void shell_protocol_part(struct buf *out, const char *base, const char *id, unsigned part, const void *bytes, size_t len);
+void shell_protocol_write(struct buf *out, const char *base, const char *id, unsigned parts, bool packed, const char *path, int mode);
+void shell_protocol_stat(struct buf *out, const char *path);
+void shell_protocol_list(struct buf *out, const char *path);
 
 /* Reads lines out of what comes. */
 struct wrap_reader {
@@ -65,10 +65,10 @@ struct wrap_reader {
 	void (*on_line)(void *self, char kind, const char *text, size_t len);
 	void *self;
 };
-void wrap_feed(struct wrap_reader *r, const void *bytes, size_t len);
-void wrap_reader_release(struct wrap_reader *r);
+void shell_protocol_feed(struct wrap_reader *r, const void *bytes, size_t len);
+void shell_protocol_reader_release(struct wrap_reader *r);
 
 /* {"kind","mode","size"} of an @s line; NULL if it is none. Returns owned. */
-json_t *wrap_stat_of(const char *text);
+json_t *shell_protocol_stat_of(const char *text);
 
 #endif

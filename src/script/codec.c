@@ -39,7 +39,7 @@ void codec_open(lua_State *L)
 
 /* --- to JSON ------------------------------------------------------------------------------------------------------ */
 
-static void put_text(const char *s, size_t len, struct buf *out)
+static void script_codec_put_text(const char *s, size_t len, struct buf *out)
 {
 	static const char hex[] = "0123456789abcdef";
 	buf_putc(out, '"');
@@ -76,17 +76,17 @@ static void put_text(const char *s, size_t len, struct buf *out)
 	buf_putc(out, '"');
 }
 
-static void put_string(lua_State *L, const char *s, size_t len, int flags, struct buf *out)
+static void script_codec_put_string(lua_State *L, const char *s, size_t len, int flags, struct buf *out)
 {
 	bool text = utf8_valid(s, len);
 	if (!(flags & CODEC_FRAME)) {
 		if (!text)
 			luaL_error(L, "cannot make JSON of a string that is not UTF-8");
-		put_text(s, len, out);
+		script_codec_put_text(s, len, out);
 		return;
 	}
 	if (text && !memchr(s, 0, len)) {
-		put_text(s, len, out);
+		script_codec_put_text(s, len, out);
 		return;
 	}
 	buf_puts(out, "{\"b64\":\"");
@@ -94,7 +94,7 @@ static void put_string(lua_State *L, const char *s, size_t len, int flags, struc
 	buf_puts(out, "\"}");
 }
 
-static void put_number(lua_State *L, int idx, struct buf *out)
+static void script_codec_put_number(lua_State *L, int idx, struct buf *out)
 {
 	if (lua_isinteger(L, idx)) {
 		buf_printf(out, "%lld", (long long)lua_tointeger(L, idx));
@@ -115,7 +115,7 @@ static void put_number(lua_State *L, int idx, struct buf *out)
 		buf_puts(out, ".0");
 }
 
-static void newline(int flags, int depth, struct buf *out)
+static void script_codec_newline(int flags, int depth, struct buf *out)
 {
 	if (!(flags & CODEC_PRETTY))
 		return;
@@ -142,7 +142,7 @@ static bool is_null(lua_State *L, int idx)
 	return yes;
 }
 
-static void put_value(lua_State *L, int idx, int flags, int depth, struct buf *out);
+static void script_codec_put_value(lua_State *L, int idx, int flags, int depth, struct buf *out);
 
 static void put_list(lua_State *L, int idx, lua_Integer n, int flags, int depth, struct buf *out)
 {
@@ -150,12 +150,12 @@ static void put_list(lua_State *L, int idx, lua_Integer n, int flags, int depth,
 	for (lua_Integer i = 1; i <= n; i++) {
 		if (i > 1)
 			buf_putc(out, ',');
-		newline(flags, depth + 1, out);
+		script_codec_newline(flags, depth + 1, out);
 		lua_rawgeti(L, idx, i);
-		put_value(L, lua_gettop(L), flags, depth + 1, out);
+		script_codec_put_value(L, lua_gettop(L), flags, depth + 1, out);
 		lua_pop(L, 1);
 	}
-	newline(flags, depth, out);
+	script_codec_newline(flags, depth, out);
 	buf_putc(out, ']');
 }
 
@@ -187,25 +187,25 @@ static void put_table(lua_State *L, int idx, int flags, int depth, struct buf *o
 	for (lua_Integer i = 1; i <= n; i++) {
 		if (i > 1)
 			buf_putc(out, ',');
-		newline(flags, depth + 1, out);
+		script_codec_newline(flags, depth + 1, out);
 		lua_rawgeti(L, keys, i); /* keys key */
 		size_t len;
 		const char *key = lua_tolstring(L, -1, &len);
 		if (!utf8_valid(key, len))
 			luaL_error(L, "cannot make JSON of a name that is not UTF-8");
-		put_text(key, len, out);
+		script_codec_put_text(key, len, out);
 		buf_puts(out, flags & CODEC_PRETTY ? ": " : ":");
 		lua_rawget(L, idx); /* keys value */
-		put_value(L, lua_gettop(L), flags, depth + 1, out);
+		script_codec_put_value(L, lua_gettop(L), flags, depth + 1, out);
 		lua_pop(L, 1);
 	}
 	if (n)
-		newline(flags, depth, out);
+		script_codec_newline(flags, depth, out);
 	buf_putc(out, '}');
 	lua_pop(L, 1);
 }
 
-static void put_value(lua_State *L, int idx, int flags, int depth, struct buf *out)
+static void script_codec_put_value(lua_State *L, int idx, int flags, int depth, struct buf *out)
 {
 	size_t len;
 	const char *s;
@@ -217,11 +217,11 @@ static void put_value(lua_State *L, int idx, int flags, int depth, struct buf *o
 		buf_puts(out, lua_toboolean(L, idx) ? "true" : "false");
 		break;
 	case LUA_TNUMBER:
-		put_number(L, idx, out);
+		script_codec_put_number(L, idx, out);
 		break;
 	case LUA_TSTRING:
 		s = lua_tolstring(L, idx, &len);
-		put_string(L, s, len, flags, out);
+		script_codec_put_string(L, s, len, flags, out);
 		break;
 	case LUA_TTABLE:
 		if (is_null(L, idx))
@@ -236,7 +236,7 @@ static void put_value(lua_State *L, int idx, int flags, int depth, struct buf *o
 
 void codec_put(lua_State *L, int idx, int flags, struct buf *out)
 {
-	put_value(L, lua_absindex(L, idx), flags, 0, out);
+	script_codec_put_value(L, lua_absindex(L, idx), flags, 0, out);
 }
 
 /* --- to Lua ------------------------------------------------------------------------------------------------------- */

@@ -45,7 +45,7 @@ struct text_reader {
 	size_t len;
 };
 
-static const char *read_text(lua_State *L, void *self, size_t *len)
+static const char *env_read_text(lua_State *L, void *self, size_t *len)
 {
 	struct text_reader *r = self;
 	(void)L;
@@ -63,7 +63,7 @@ static int base_load(lua_State *L)
 	if (strncmp(name, LIBRARY, sizeof(LIBRARY) - 1) == 0)
 		return luaL_error(L, "load: the name '%s' is the library's", name);
 	bool has_env = !lua_isnone(L, 4);
-	if (lua_load(L, read_text, &r, name, "t") != LUA_OK) {
+	if (lua_load(L, env_read_text, &r, name, "t") != LUA_OK) {
 		lua_pushnil(L);
 		lua_insert(L, -2);
 		return 2;
@@ -79,7 +79,7 @@ static int base_load(lua_State *L)
 /* --- table: lengths that a metamethod can make up are bounded ------------------------------------------------------
  */
 
-static int bounded(lua_State *L)
+static int env_bounded(lua_State *L)
 {
 	luaL_checkany(L, 1);
 	if (lua_type(L, 1) == LUA_TTABLE && luaL_len(L, 1) > ITEMS_MAX)
@@ -100,10 +100,10 @@ static int bounded_range(lua_State *L)
 		if (to >= from && (lua_Unsigned)to - (lua_Unsigned)from >= ITEMS_MAX)
 			return luaL_error(L, "range of more than %d items", (int)ITEMS_MAX);
 	}
-	return bounded(L);
+	return env_bounded(L);
 }
 
-static void table_open(lua_State *L)
+static void env_table_open(lua_State *L)
 {
 	static const struct {
 		const char *name;
@@ -112,7 +112,7 @@ static void table_open(lua_State *L)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		lua_getfield(L, -1, rows[i].name); /* table function */
 		lua_pushinteger(L, rows[i].range);
-		lua_pushcclosure(L, rows[i].range ? bounded_range : bounded, 2);
+		lua_pushcclosure(L, rows[i].range ? bounded_range : env_bounded, 2);
 		lua_setfield(L, -2, rows[i].name);
 	}
 	lua_pushnil(L); /* the stock sort picks pivots by the clock; boot.lua brings a stable one */
@@ -183,7 +183,7 @@ static int core_load(lua_State *L)
 	struct text_reader r;
 	r.s = luaL_checklstring(L, 1, &r.len);
 	bool has_env = !lua_isnoneornil(L, 3);
-	if (lua_load(L, read_text, &r, luaL_checkstring(L, 2), "t") != LUA_OK) {
+	if (lua_load(L, env_read_text, &r, luaL_checkstring(L, 2), "t") != LUA_OK) {
 		lua_pushnil(L);
 		lua_insert(L, -2);
 		return 2;
@@ -196,15 +196,15 @@ static int core_load(lua_State *L)
 }
 
 /* Scratch of the codec: kept over calls, so that a raised error leaks nothing. */
-static struct buf scratch;
+static struct buf env_scratch;
 
 /* encode(value [, pretty]) raises on what JSON cannot hold. */
 static int core_encode(lua_State *L)
 {
 	luaL_checkany(L, 1);
-	buf_reset(&scratch);
-	codec_put(L, 1, lua_toboolean(L, 2) ? CODEC_PRETTY : 0, &scratch);
-	lua_pushlstring(L, buf_cstr(&scratch), scratch.len);
+	buf_reset(&env_scratch);
+	codec_put(L, 1, lua_toboolean(L, 2) ? CODEC_PRETTY : 0, &env_scratch);
+	lua_pushlstring(L, buf_cstr(&env_scratch), env_scratch.len);
 	return 1;
 }
 
@@ -230,9 +230,9 @@ static int core_to64(lua_State *L)
 {
 	size_t len;
 	const char *s = luaL_checklstring(L, 1, &len);
-	buf_reset(&scratch);
-	base64_append(&scratch, s, len);
-	lua_pushlstring(L, buf_cstr(&scratch), scratch.len);
+	buf_reset(&env_scratch);
+	base64_append(&env_scratch, s, len);
+	lua_pushlstring(L, buf_cstr(&env_scratch), env_scratch.len);
 	return 1;
 }
 
@@ -248,8 +248,8 @@ static int core_from64(lua_State *L)
 	size_t len;
 	const char *s = luaL_checklstring(L, 1, &len);
 	unsigned held = 0, bits = 0;
-	buf_reset(&scratch);
-	buf_reserve(&scratch, len / 4 * 3 + 3);
+	buf_reset(&env_scratch);
+	buf_reserve(&env_scratch, len / 4 * 3 + 3);
 	for (size_t i = 0; i < len; i++) {
 		int v = digit_of(s[i]);
 		if (v < 0)
@@ -258,10 +258,10 @@ static int core_from64(lua_State *L)
 		bits += 6;
 		if (bits >= 8) {
 			bits -= 8;
-			scratch.data[scratch.len++] = (char)(held >> bits);
+			env_scratch.data[env_scratch.len++] = (char)(held >> bits);
 		}
 	}
-	lua_pushlstring(L, scratch.data, scratch.len);
+	lua_pushlstring(L, env_scratch.data, env_scratch.len);
 	return 1;
 }
 
@@ -351,7 +351,7 @@ void env_open(lua_State *L)
 	base_open(L);
 	string_open(L);
 	luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 1);
-	table_open(L);
+	env_table_open(L);
 	luaL_requiref(L, LUA_MATHLIBNAME, luaopen_math, 1);
 	luaL_requiref(L, LUA_UTF8LIBNAME, luaopen_utf8, 1);
 	luaL_requiref(L, LUA_COLIBNAME, luaopen_coroutine, 1);

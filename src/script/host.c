@@ -28,7 +28,7 @@ enum { BOOT_CALL = 1, CODE_INTERNAL = 70, CODE_LIMIT = 3 };
 /* --- frames out ----------------------------------------------------------------------------------------------------
  */
 
-static void send_json(struct host *h, enum host_frame type, uint64_t id, json_t *body)
+static void script_host_send_json(struct host *h, enum host_frame type, uint64_t id, json_t *body)
 {
 	buf_reset(&h->body);
 	json_dump_buf(body, &h->body);
@@ -47,7 +47,7 @@ static void send_end(struct host *h, int code, const char *error, const char *wh
 	json_put(body, "err", err);
 	h->ended = true;
 	h->code = code;
-	send_json(h, HOST_END, 0, body);
+	script_host_send_json(h, HOST_END, 0, body);
 }
 
 static void send_idle(struct host *h, lua_Integer waiting)
@@ -55,13 +55,13 @@ static void send_idle(struct host *h, lua_Integer waiting)
 	json_t *body = json_object();
 	json_put_int(body, "turn", (int64_t)h->turn);
 	json_put_int(body, "waiting", waiting);
-	send_json(h, HOST_IDLE, 0, body);
+	script_host_send_json(h, HOST_IDLE, 0, body);
 }
 
 /* --- memory --------------------------------------------------------------------------------------------------------
  */
 
-static void *allocate(void *self, void *p, size_t old, size_t size)
+static void *script_host_allocate(void *self, void *p, size_t old, size_t size)
 {
 	struct host *h = self;
 	if (!p)
@@ -79,7 +79,7 @@ static void *allocate(void *self, void *p, size_t old, size_t size)
 		send_end(h, CODE_LIMIT, "limit", why);
 		h->exhausted(h->self, h->out);
 	}
-	void *q = xrealloc(p, size);
+	void *q = mem_realloc(p, size);
 	h->mem += size - old;
 	return q;
 }
@@ -87,7 +87,7 @@ static void *allocate(void *self, void *p, size_t old, size_t size)
 /* --- what boot.lua is given ----------------------------------------------------------------------------------------
  */
 
-static struct host *host_of(lua_State *L)
+static struct host *script_host_of(lua_State *L)
 {
 	void *self;
 	lua_getallocf(L, &self);
@@ -97,7 +97,7 @@ static struct host *host_of(lua_State *L)
 /* send(type, id, body): type is the name of the frame. */
 static int core_send(lua_State *L)
 {
-	struct host *h = host_of(L);
+	struct host *h = script_host_of(L);
 	static const struct {
 		const char *name;
 		enum host_frame type;
@@ -134,7 +134,7 @@ static int on_bug(lua_State *L)
 }
 
 /* Function at -nargs-1; results none. */
-static void run(struct host *h, int nargs, int nresults)
+static void script_host_run(struct host *h, int nargs, int nresults)
 {
 	lua_State *L = h->L;
 	int base = lua_gettop(L) - nargs;
@@ -151,7 +151,7 @@ static void run(struct host *h, int nargs, int nresults)
 static const char turn_key;
 
 /* Runs boot.lua: it is given core and returns the function that takes frames. */
-static void boot(struct host *h, const json_t *answer)
+static void script_host_boot(struct host *h, const json_t *answer)
 {
 	lua_State *L = h->L;
 	const json_t *value = json_object_get(answer, "value"), *text = json_object_get(value, "text");
@@ -169,7 +169,7 @@ static void boot(struct host *h, const json_t *answer)
 		return;
 	}
 	lua_insert(L, -2); /* chunk core */
-	run(h, 1, 1);
+	script_host_run(h, 1, 1);
 	if (h->ended)
 		return;
 	lua_rawsetp(L, LUA_REGISTRYINDEX, &turn_key);
@@ -177,14 +177,14 @@ static void boot(struct host *h, const json_t *answer)
 }
 
 /* turn(type name, id, body) -> number of calls under way */
-static void turn(struct host *h, uint16_t type, uint64_t id, const json_t *body)
+static void script_host_turn(struct host *h, uint16_t type, uint64_t id, const json_t *body)
 {
 	lua_State *L = h->L;
 	lua_rawgetp(L, LUA_REGISTRYINDEX, &turn_key);
 	lua_pushstring(L, host_frame_name(type));
 	lua_pushinteger(L, (lua_Integer)id);
 	codec_push(L, body, CODEC_FRAME);
-	run(h, 3, 1);
+	script_host_run(h, 3, 1);
 	if (h->ended)
 		return;
 	lua_Integer waiting = lua_tointeger(L, -1);
@@ -195,7 +195,7 @@ static void turn(struct host *h, uint16_t type, uint64_t id, const json_t *body)
 /* --- frames in -----------------------------------------------------------------------------------------------------
  */
 
-static void start(struct host *h, json_t *body)
+static void script_host_start(struct host *h, json_t *body)
 {
 	int64_t mem = json_int(body, "mem_bytes", HOST_MEM_DEFAULT);
 	h->mem_max = mem > 0 ? (size_t)mem : HOST_MEM_DEFAULT;
@@ -206,15 +206,15 @@ static void start(struct host *h, json_t *body)
 	json_put_int(call, "task", 0);
 	json_put_int(call, "agent", 0);
 	json_put(call, "args", args);
-	send_json(h, HOST_CALL, BOOT_CALL, call);
+	script_host_send_json(h, HOST_CALL, BOOT_CALL, call);
 	send_idle(h, 1);
 }
 
-static void take_frame(struct host *h, const struct frame *f, json_t *body)
+static void script_host_take_frame(struct host *h, const struct frame *f, json_t *body)
 {
 	if (!h->start) {
 		if (f->type == HOST_START)
-			start(h, body);
+			script_host_start(h, body);
 		else
 			send_end(h, CODE_INTERNAL, "script", "the first frame must be start");
 		return;
@@ -224,16 +224,16 @@ static void take_frame(struct host *h, const struct frame *f, json_t *body)
 		return;
 	}
 	if (h->booted) {
-		turn(h, f->type, f->id, body);
+		script_host_turn(h, f->type, f->id, body);
 		return;
 	}
 	if (f->type != HOST_ANSWER || f->id != BOOT_CALL) {
 		send_idle(h, 1); /* nothing runs yet that could want it */
 		return;
 	}
-	boot(h, body);
+	script_host_boot(h, body);
 	if (!h->ended)
-		turn(h, HOST_START, 0, h->start);
+		script_host_turn(h, HOST_START, 0, h->start);
 }
 
 bool host_feed(struct host *h, const struct frame *f, struct buf *out)
@@ -246,13 +246,13 @@ bool host_feed(struct host *h, const struct frame *f, struct buf *out)
 	if (!body || !json_is_object(body))
 		send_end(h, CODE_INTERNAL, "script", body ? "a frame without an object came" : err.text);
 	else
-		take_frame(h, f, body);
+		script_host_take_frame(h, f, body);
 	json_release(&body);
 	h->out = NULL;
 	return !h->ended;
 }
 
-struct host *host_new(void (*exhausted)(void *self, const struct buf *out), void *self)
+struct host *script_host_new(void (*exhausted)(void *self, const struct buf *out), void *self)
 {
 	struct host *h = NEW(struct host);
 	h->exhausted = exhausted;
@@ -260,14 +260,14 @@ struct host *host_new(void (*exhausted)(void *self, const struct buf *out), void
 	h->mem_max = HOST_MEM_DEFAULT;
 	setenv("TZ", "UTC0", 1); /* os.date and os.time count in UTC */
 	tzset();		 /* looks for a file of that name, once: later there are no files */
-	h->L = lua_newstate(allocate, h);
+	h->L = lua_newstate(script_host_allocate, h);
 	assert(h->L);
 	/* a quarter of garbage beside what waits, not as much again: memory of a thousand agents */
 	lua_gc(h->L, LUA_GCINC, 125, 200, 0);
 	return h;
 }
 
-void host_free(struct host **hp)
+void script_host_free(struct host **hp)
 {
 	struct host *h = take(hp);
 	if (!h)

@@ -15,8 +15,8 @@ enum { HOST_MEM_DEFAULT = 256 << 20 };
 struct host;
 
 /* @exhausted is called when the script's memory cap is reached, with the frames to send (END); it must not return. */
-struct host *host_new(void (*exhausted)(void *self, const struct buf *out), void *self);
-void host_free(struct host **h); /* for tests and benches */
+struct host *script_host_new(void (*exhausted)(void *self, const struct buf *out), void *self);
+void script_host_free(struct host **h); /* for tests and benches */
 
 /* Takes one frame and appends what the turn says to @out; the last frame is IDLE or END. Returns false after END. A
  * frame

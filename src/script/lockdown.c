@@ -23,7 +23,7 @@
 #endif
 
 /* Bytes that are mapped now, from /proc; 0 if it cannot be read. */
-static size_t mapped(void)
+static size_t lockdown_mapped(void)
 {
 	unsigned long pages = 0;
 	FILE *f = fopen("/proc/self/statm", "re");
@@ -35,24 +35,24 @@ static size_t mapped(void)
 	return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static int limit(int what, rlim_t value, struct err *err)
+static int lockdown_limit(int what, rlim_t value, struct err *err)
 {
 	struct rlimit r = { value, value };
 	return setrlimit((__rlimit_resource_t)what, &r) < 0 ? err_sys(err, "cannot set a limit") : 0;
 }
 
-static int limits(size_t mem_bytes, struct err *err)
+static int lockdown_limits(size_t mem_bytes, struct err *err)
 {
 #ifndef SANITIZED
-	size_t now = mapped();
-	if (mem_bytes && now && limit(RLIMIT_AS, now + mem_bytes, err) < 0)
+	size_t now = lockdown_mapped();
+	if (mem_bytes && now && lockdown_limit(RLIMIT_AS, now + mem_bytes, err) < 0)
 		return -1;
 #else
 	(void)mem_bytes;
 	(void)mapped;
 #endif
 	/* Descriptors stay open, new ones cannot be made. */
-	if (limit(RLIMIT_CORE, 0, err) < 0 || limit(RLIMIT_FSIZE, 0, err) < 0 || limit(RLIMIT_NOFILE, 0, err) < 0)
+	if (lockdown_limit(RLIMIT_CORE, 0, err) < 0 || lockdown_limit(RLIMIT_FSIZE, 0, err) < 0 || lockdown_limit(RLIMIT_NOFILE, 0, err) < 0)
 		return -1;
 	return 0;
 }
@@ -100,7 +100,7 @@ static int add_rules(scmp_filter_ctx f)
 	for (size_t i = 0; !rc && i < ARRAY_LEN(socket_calls); i++)
 		rc = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, socket_calls[i], 1, &on_socket);
 #ifndef SANITIZED
-	/* The last word of xmalloc and assert is lost rather than fatal in a new way. */
+	/* The last word of mem_alloc and assert is lost rather than fatal in a new way. */
 	const struct scmp_arg_cmp elsewhere = { .arg = 0, .op = SCMP_CMP_NE, .datum_a = HOST_FD, .datum_b = 0 };
 	if (!rc)
 		rc = seccomp_rule_add_array(f, SCMP_ACT_ERRNO(EBADF), SCMP_SYS(write), 1, &elsewhere);
@@ -113,7 +113,7 @@ static int add_rules(scmp_filter_ctx f)
 	return rc;
 }
 
-static int filter(struct err *err)
+static int lockdown_filter(struct err *err)
 {
 	scmp_filter_ctx f = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	if (!f)
@@ -137,15 +137,15 @@ static int close_others(struct err *err)
 	return 0;
 }
 
-int lockdown(size_t mem_bytes, struct err *err)
+int lockdown_enter(size_t mem_bytes, struct err *err)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return err_sys(err, "cannot give up privileges");
 	clock_mono_us(); /* nothing may have to be looked up later */
-	if (close_others(err) < 0 || limits(mem_bytes, err) < 0)
+	if (close_others(err) < 0 || lockdown_limits(mem_bytes, err) < 0)
 		return -1;
-	return filter(err);
+	return lockdown_filter(err);
 }
 
 void lockdown_turn(unsigned seconds)

@@ -7,7 +7,7 @@
 
 /* Closes every descriptor but HOST_FD (and 2, for a last word while starting), sets the limits, loads the filter.
  * @mem_bytes bounds the address space on top of what is mapped now; 0 = no bound. */
-NODISCARD int lockdown(size_t mem_bytes, struct err *err);
+NODISCARD int lockdown_enter(size_t mem_bytes, struct err *err);
 
 /* Arms (or, with 0, disarms) the CPU clock of a turn: past it the kernel kills the process, whoever supervises. */
 void lockdown_turn(unsigned seconds);

@@ -16,7 +16,7 @@ enum { TURN_CPU_S = 12, LOST = 1, MISUSED = 2 };
 /* The supervisor kills for wall time; this memory is beside the script's own: frames on their way, the stack. */
 static const size_t MEM_LIMIT = (size_t)4 << 30;
 
-static int send_all(const struct buf *out)
+static int script_main_send_all(const struct buf *out)
 {
 	struct err err = ERR_INIT;
 	return fd_write_all(HOST_FD, out->data, out->len, &err);
@@ -25,12 +25,12 @@ static int send_all(const struct buf *out)
 static NORETURN void on_exhausted(void *self, const struct buf *out)
 {
 	(void)self;
-	if (send_all(out) < 0)
+	if (script_main_send_all(out) < 0)
 		_exit(LOST);
 	_exit(3);
 }
 
-static int serve(struct host *h)
+static int script_main_serve(struct host *h)
 {
 	struct err err = ERR_INIT;
 	struct frame f;
@@ -43,7 +43,7 @@ static int serve(struct host *h)
 		buf_reset(&out);
 		bool more = host_feed(h, &f, &out);
 		lockdown_turn(0);
-		if (send_all(&out) < 0)
+		if (script_main_send_all(&out) < 0)
 			return LOST;
 		if (!more)
 			return host_code(h);
@@ -63,11 +63,11 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, SIG_IGN); /* a person's Ctrl-C is the supervisor's business */
 	json_object_seed(0);	 /* reads the random device: now or never */
-	struct host *h = host_new(on_exhausted, NULL);
-	if (lockdown(MEM_LIMIT, &err) < 0) {
+	struct host *h = script_host_new(on_exhausted, NULL);
+	if (lockdown_enter(MEM_LIMIT, &err) < 0) {
 		fprintf(stderr, "sandglass-host: %s\n", err.text);
 		return LOST;
 	}
 	/* No exit handlers, no closing of the state: nothing of a script runs any more. */
-	_exit(serve(h));
+	_exit(script_main_serve(h));
 }

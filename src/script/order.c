@@ -48,7 +48,7 @@ static int key_compare(const struct key *a, const struct key *b)
 	return 0;
 }
 
-static bool hidden(lua_State *L, int idx)
+static bool order_hidden(lua_State *L, int idx)
 {
 	return lua_type(L, idx) == LUA_TLIGHTUSERDATA;
 }
@@ -91,7 +91,7 @@ static void key_read(lua_State *L, int idx, struct key *k)
 }
 
 /* Merge sort: the C library's asks the kernel for the size of the memory. */
-static void sort(struct key *a, struct key *spare, size_t n)
+static void order_sort(struct key *a, struct key *spare, size_t n)
 {
 	for (size_t width = 1; width < n; width *= 2) {
 		for (size_t lo = 0; lo < n; lo += 2 * width) {
@@ -112,7 +112,7 @@ lua_Integer order_keys(lua_State *L, int idx)
 	lua_newtable(L);   /* keys */
 	int keys = lua_gettop(L);
 	for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) { /* keys key value */
-		if (hidden(L, -2))
+		if (order_hidden(L, -2))
 			continue;
 		n++;
 		plain = plain && lua_isinteger(L, -2) && lua_tointeger(L, -2) == (lua_Integer)n;
@@ -134,7 +134,7 @@ lua_Integer order_keys(lua_State *L, int idx)
 		lua_pop(L, 1);
 		return (lua_Integer)n;
 	}
-	sort(a, a + n, n);
+	order_sort(a, a + n, n);
 	lua_createtable(L, (int)n, 0); /* keys space out */
 	for (size_t i = 0; i < n; i++) {
 		lua_rawgeti(L, keys, a[i].slot);
@@ -146,7 +146,7 @@ lua_Integer order_keys(lua_State *L, int idx)
 }
 
 /* Upvalues: table, keys, place. */
-static int walk(lua_State *L)
+static int order_walk(lua_State *L)
 {
 	lua_Integer i = lua_tointeger(L, lua_upvalueindex(3));
 	for (;;) {
@@ -175,7 +175,7 @@ int order_pairs(lua_State *L)
 	lua_pushvalue(L, 1);
 	order_keys(L, 1);
 	lua_pushinteger(L, 0);
-	lua_pushcclosure(L, walk, 3);
+	lua_pushcclosure(L, order_walk, 3);
 	lua_pushvalue(L, 1);
 	lua_pushnil(L);
 	return 3;
@@ -191,7 +191,7 @@ int order_next(lua_State *L)
 		key_read(L, 2, &after);
 	lua_pushnil(L);					      /* table after best */
 	for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) { /* table after best key value */
-		if (hidden(L, -2))
+		if (order_hidden(L, -2))
 			continue;
 		key_read(L, lua_gettop(L) - 1, &k);
 		if ((has_after && key_compare(&k, &after) <= 0) || (found && key_compare(&k, &best) >= 0))

@@ -177,7 +177,7 @@ const char *pattern_compile(const char *p, size_t len, struct item *items)
 }
 
 /* One unit of work; false when the budget is used up. */
-static bool step(struct match *m)
+static bool pattern_step(struct match *m)
 {
 	if (m->steps) {
 		m->steps--;
@@ -189,16 +189,16 @@ static bool step(struct match *m)
 	return false;
 }
 
-static bool single(struct match *m, const struct item *it, const char *s)
+static bool pattern_single(struct match *m, const struct item *it, const char *s)
 {
 	return s < m->text_end && set_has(it->set, (unsigned char)*s);
 }
 
-static const char *greedy(struct match *m, const struct item *it, const char *s, ptrdiff_t least)
+static const char *pattern_greedy(struct match *m, const struct item *it, const char *s, ptrdiff_t least)
 {
 	ptrdiff_t n = 0;
-	while (single(m, it, s + n)) {
-		if (!step(m))
+	while (pattern_single(m, it, s + n)) {
+		if (!pattern_step(m))
 			return NULL;
 		n++;
 	}
@@ -210,13 +210,13 @@ static const char *greedy(struct match *m, const struct item *it, const char *s,
 	return NULL;
 }
 
-static const char *lazy(struct match *m, const struct item *it, const char *s)
+static const char *pattern_lazy(struct match *m, const struct item *it, const char *s)
 {
 	for (;;) {
 		const char *e = pattern_match(m, it + 1, s);
 		if (e || m->fault)
 			return e;
-		if (!single(m, it, s) || !step(m))
+		if (!pattern_single(m, it, s) || !pattern_step(m))
 			return NULL;
 		s++;
 	}
@@ -253,13 +253,13 @@ static const char *capture_finish(struct match *m, const struct item *it, const 
 	return e;
 }
 
-static const char *balance(struct match *m, const struct item *it, const char *s)
+static const char *pattern_balance(struct match *m, const struct item *it, const char *s)
 {
 	if (s >= m->text_end || (unsigned char)*s != it->from)
 		return NULL;
 	long depth = 1;
 	for (s++; s < m->text_end; s++) {
-		if (!step(m))
+		if (!pattern_step(m))
 			return NULL;
 		if ((unsigned char)*s == it->to) {
 			if (--depth == 0)
@@ -287,7 +287,7 @@ static const char *back_reference(struct match *m, const struct item *it, const 
 	return s + len;
 }
 
-static bool frontier(const struct match *m, const struct item *it, const char *s)
+static bool pattern_frontier(const struct match *m, const struct item *it, const char *s)
 {
 	unsigned char before = s == m->text ? 0 : (unsigned char)s[-1];
 	unsigned char here = s == m->text_end ? 0 : (unsigned char)*s;
@@ -298,7 +298,7 @@ static bool frontier(const struct match *m, const struct item *it, const char *s
 const char *pattern_match(struct match *m, const struct item *it, const char *s)
 {
 	for (; s; it++) {
-		if (!step(m))
+		if (!pattern_step(m))
 			return NULL;
 		switch (it->kind) {
 		case ITEM_END:
@@ -311,10 +311,10 @@ const char *pattern_match(struct match *m, const struct item *it, const char *s)
 		case ITEM_CLOSE:
 			return capture_finish(m, it, s);
 		case ITEM_BALANCE:
-			s = balance(m, it, s);
+			s = pattern_balance(m, it, s);
 			break;
 		case ITEM_FRONTIER:
-			if (!frontier(m, it, s))
+			if (!pattern_frontier(m, it, s))
 				return NULL;
 			break;
 		case ITEM_BACK:
@@ -322,10 +322,10 @@ const char *pattern_match(struct match *m, const struct item *it, const char *s)
 			break;
 		case ITEM_SET:
 			if (it->repeat == '*' || it->repeat == '+')
-				return greedy(m, it, s, it->repeat == '+');
+				return pattern_greedy(m, it, s, it->repeat == '+');
 			if (it->repeat == '-')
-				return lazy(m, it, s);
-			bool here = single(m, it, s);
+				return pattern_lazy(m, it, s);
+			bool here = pattern_single(m, it, s);
 			if (it->repeat == '?') {
 				const char *e = here ? pattern_match(m, it + 1, s + 1) : NULL;
 				if (e || m->fault)

@@ -19,7 +19,7 @@ struct search {
 
 static const char *const SPECIALS = "^$*+?.([%-";
 
-static bool is_plain(const char *p, size_t len)
+static bool strlib_is_plain(const char *p, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		if (!p[i] || strchr(SPECIALS, p[i]))
@@ -103,7 +103,7 @@ static int find_or_match(lua_State *L, bool find)
 		lua_pushnil(L);
 		return 1;
 	}
-	if (find && (lua_toboolean(L, 4) || is_plain(pattern, plen))) {
+	if (find && (lua_toboolean(L, 4) || strlib_is_plain(pattern, plen))) {
 		const char *at = plen ? memmem(text + init, len - init, pattern, plen) : text + init;
 		if (!at) {
 			lua_pushnil(L);

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-static void put_kind(json_t *o, uint16_t kind)
+static void event_json_put_kind(json_t *o, uint16_t kind)
 {
 	char number[24];
 	const char *name = event_kind_name(kind);
@@ -28,7 +28,7 @@ json_t *event_json(const struct event *ev)
 	json_put_int(o, "seq", (int64_t)ev->seq);
 	json_put_str(o, "time", buf_cstr(&time));
 	json_put_int(o, "mono_us", ev->mono_us);
-	put_kind(o, ev->kind);
+	event_json_put_kind(o, ev->kind);
 	put_id(o, "cause", ev->cause);
 	put_id(o, "agent", ev->agent);
 	put_id(o, "box", ev->box);

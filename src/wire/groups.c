@@ -18,7 +18,7 @@
 enum { DEPTH_MAX = 32 };
 
 /* A descriptor with the lock on @dir, -1 if somebody else has it. */
-static int hold(const char *dir, int flags)
+static int groups_hold(const char *dir, int flags)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && flock(fd, LOCK_EX | flags) < 0)
@@ -28,11 +28,11 @@ static int hold(const char *dir, int flags)
 
 char *groups_make(const char *base, int *lock_out)
 {
-	CLEANUP(free_ptr) char *dir = xasprintf("%s/" PREFIX "%d", base, (int)getpid());
+	CLEANUP(free_ptr) char *dir = mem_printf("%s/" PREFIX "%d", base, (int)getpid());
 	for (int tries = 0; tries < 3; tries++) { /* before it is held somebody may take it for a dead one's */
 		if (mkdir(dir, 0755) < 0 && errno != EEXIST)
 			return NULL;
-		int lock = hold(dir, 0);
+		int lock = groups_hold(dir, 0);
 		if (lock >= 0 && access(dir, F_OK) == 0) {
 			*lock_out = lock;
 			return take(&dir);
@@ -67,16 +67,16 @@ struct walk {
 	void *self;
 };
 
-static void meet(const struct walk *w, const char *dir, const char *name)
+static void groups_meet(const struct walk *w, const char *dir, const char *name)
 {
 	int pid = 0, end = 0;
 	if (sscanf(name, PREFIX "%d%n", &pid, &end) != 1 || name[end])
 		return;
-	CLEANUP(fd_close) int lock = hold(dir, LOCK_NB);
+	CLEANUP(fd_close) int lock = groups_hold(dir, LOCK_NB);
 	w->fn(w->self, dir, lock < 0 || older_launcher(pid));
 }
 
-static void look(const struct walk *w, const char *dir, int depth)
+static void groups_look(const struct walk *w, const char *dir, int depth)
 {
 	DIR *d = depth < DEPTH_MAX ? opendir(dir) : NULL;
 	const struct dirent *e;
@@ -84,8 +84,8 @@ static void look(const struct walk *w, const char *dir, int depth)
 		if (e->d_type != DT_DIR || strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
 		CLEANUP(free_ptr) char *below = path_join(dir, e->d_name);
-		look(w, below, depth + 1);
-		meet(w, below, e->d_name);
+		groups_look(w, below, depth + 1);
+		groups_meet(w, below, e->d_name);
 	}
 	if (d)
 		closedir(d);
@@ -98,7 +98,7 @@ void groups_each(groups_fn *fn, void *self)
 	char text[8192];
 	for (struct mntent m; mounts && getmntent_r(mounts, &m, text, sizeof(text));)
 		if (strcmp(m.mnt_type, "cgroup") == 0 || strcmp(m.mnt_type, "cgroup2") == 0)
-			look(&w, m.mnt_dir, 0);
+			groups_look(&w, m.mnt_dir, 0);
 	if (mounts)
 		endmntent(mounts);
 }

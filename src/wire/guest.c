@@ -105,7 +105,7 @@ static const char **unpack_strings(struct unpack *u, size_t *nr_out)
 		u->bad = true;
 		return NULL;
 	}
-	const char **v = xcalloc(nr + 1, sizeof *v);
+	const char **v = mem_calloc(nr + 1, sizeof *v);
 	for (size_t i = 0; i < nr; i++)
 		v[i] = unpack_str(u);
 	*nr_out = nr;
@@ -153,7 +153,7 @@ int guest_attach_unpack(const char *body, size_t len, struct guest_attach_body *
 	if (b.nr_rules > GUEST_MAX_RULES)
 		u.bad = true;
 	else
-		b.rules = xcalloc(b.nr_rules + 1, sizeof *b.rules);
+		b.rules = mem_calloc(b.nr_rules + 1, sizeof *b.rules);
 	for (size_t i = 0; i < b.nr_rules && !u.bad; i++) {
 		b.rules[i].access = unpack_u8(&u);
 		b.rules[i].path = unpack_str(&u);
@@ -162,7 +162,7 @@ int guest_attach_unpack(const char *body, size_t len, struct guest_attach_body *
 	if (b.nr_ports * 2 != u.left)
 		u.bad = true;
 	else
-		b.ports = xcalloc(b.nr_ports + 1, sizeof *b.ports);
+		b.ports = mem_calloc(b.nr_ports + 1, sizeof *b.ports);
 	for (size_t i = 0; i < b.nr_ports && !u.bad; i++)
 		b.ports[i] = unpack_u16(&u);
 	if (!unpack_done(&u)) {

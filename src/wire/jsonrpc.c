@@ -69,7 +69,7 @@ int rpc_parse(struct rpc_msg *out, const char *text, size_t len, struct err *err
 	return 0;
 }
 
-static json_t *message(json_t *id)
+static json_t *jsonrpc_message(json_t *id)
 {
 	json_t *o = json_object();
 	json_put_str(o, "jsonrpc", "2.0");
@@ -80,7 +80,7 @@ static json_t *message(json_t *id)
 
 json_t *rpc_request(json_t *id, const char *method, json_t *params)
 {
-	json_t *o = message(id);
+	json_t *o = jsonrpc_message(id);
 	json_put_str(o, "method", method);
 	json_put(o, "params", params);
 	return o;
@@ -93,7 +93,7 @@ json_t *rpc_note(const char *method, json_t *params)
 
 json_t *rpc_result(json_t *id, json_t *result)
 {
-	json_t *o = message(id);
+	json_t *o = jsonrpc_message(id);
 	json_put(o, "result", result ? result : json_object());
 	return o;
 }
@@ -105,7 +105,7 @@ json_t *rpc_error(json_t *id, enum rpc_code code, json_t *data, const char *fmt,
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	json_t *o = message(id), *e = json_object();
+	json_t *o = jsonrpc_message(id), *e = json_object();
 	if (!id)
 		json_put(o, "id", json_null());
 	json_put_int(e, "code", code);

@@ -25,7 +25,7 @@ bool keeper_upper_unfit(const char *path)
 	return false;
 }
 
-static const char *kind_of(const struct stat *st)
+static const char *keeper_kind_of(const struct stat *st)
 {
 	switch (st->st_mode & S_IFMT) {
 	case S_IFREG:
@@ -47,14 +47,14 @@ static const char *kind_of(const struct stat *st)
 
 void keeper_put_stat(json_t *j, const struct stat *st)
 {
-	json_put_str(j, "kind", kind_of(st));
+	json_put_str(j, "kind", keeper_kind_of(st));
 	json_put_int(j, "mode", st->st_mode & 07777);
 	json_put_int(j, "size", st->st_size);
 	json_put_int(j, "mtime_us", (int64_t)st->st_mtim.tv_sec * 1000000 + st->st_mtim.tv_nsec / 1000);
 	json_put_int(j, "nlink", (int64_t)st->st_nlink);
 }
 
-static int by_bytes(const void *a, const void *b)
+static int keeper_by_bytes(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -74,7 +74,7 @@ int keeper_put_entries(json_t *body, int fd, struct err *err)
 	bool more = names.nr > KEEPER_LIST_MAX;
 	json_t *list = json_array();
 	if (names.nr)
-		qsort(names.item, names.nr, sizeof(*names.item), by_bytes); /* lengths go astray: not used below */
+		qsort(names.item, names.nr, sizeof(*names.item), keeper_by_bytes); /* lengths go astray: not used below */
 	for (size_t i = 0; i < names.nr; i++) {
 		struct stat st;
 		char target[4097];

@@ -81,7 +81,7 @@ void manifest_stat(struct manifest_entry *e, const struct stat *st)
 	e->ino = st->st_ino;
 }
 
-static int by_bytes(const void *a, const void *b)
+static int manifest_by_bytes(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -101,14 +101,14 @@ static int list_names(int fd, struct strv *names, const struct making *m, struct
 	if (names->nr + m->nr > MANIFEST_MAX)
 		return err_set(err, ERR_FULL, "the workspace has more than %d files", MANIFEST_MAX);
 	if (names->nr)
-		qsort(names->item, names->nr, sizeof(*names->item), by_bytes); /* lengths go astray: not used below */
+		qsort(names->item, names->nr, sizeof(*names->item), manifest_by_bytes); /* lengths go astray: not used below */
 	return 0;
 }
 
-static int walk(struct making *m, int dir, struct err *err);
+static int manifest_walk(struct making *m, int dir, struct err *err);
 
 /* A folder that its owner has shut is opened for the moment. */
-static int enter(int dir, const char *name, const struct stat *st)
+static int manifest_enter(int dir, const char *name, const struct stat *st)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	int fd = openat(dir, name, flags);
@@ -137,8 +137,8 @@ static int walk_entry(struct making *m, int dir, const char *name, struct err *e
 		m->nr++;
 	}
 	if (rc == 0 && e.kind == MANIFEST_DIR) {
-		int fd = enter(dir, name, &st);
-		rc = fd < 0 ? err_sys(err, "cannot list '%s'", e.path) : walk(m, fd, err);
+		int fd = manifest_enter(dir, name, &st);
+		rc = fd < 0 ? err_sys(err, "cannot list '%s'", e.path) : manifest_walk(m, fd, err);
 		if (!(st.st_mode & 0400) || !(st.st_mode & 0100))
 			(void)!fchmodat(dir, name, st.st_mode & 07777, 0);
 	}
@@ -147,7 +147,7 @@ static int walk_entry(struct making *m, int dir, const char *name, struct err *e
 }
 
 /* Takes @dir. */
-static int walk(struct making *m, int dir, struct err *err)
+static int manifest_walk(struct making *m, int dir, struct err *err)
 {
 	CLEANUP(strv_release) struct strv names = STRV_INIT;
 	CLEANUP(fd_close) int own = fcntl(dir, F_DUPFD_CLOEXEC, 3);
@@ -167,7 +167,7 @@ int manifest_make(int root, struct buf *out, struct err *err)
 	struct making m = { .out = out };
 	buf_reserve(&m.path, PLAN_PATH_MAX);
 	int dir = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int rc = dir < 0 ? err_sys(err, "cannot list the workspace") : walk(&m, dir, err);
+	int rc = dir < 0 ? err_sys(err, "cannot list the workspace") : manifest_walk(&m, dir, err);
 	buf_release(&m.path);
 	return rc;
 }

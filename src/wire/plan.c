@@ -2,13 +2,13 @@
 
 #include <string.h>
 
-static const char magic[] = "SGPLAN1\n";
-enum { MAGIC_LEN = sizeof(magic) - 1, HEAD_LEN = 1 + 4 + 4 + 8 + 8 };
+static const char plan_magic[] = "SGPLAN1\n";
+enum { MAGIC_LEN = sizeof(plan_magic) - 1, HEAD_LEN = 1 + 4 + 4 + 8 + 8 };
 
 void plan_begin(struct buf *plan)
 {
 	buf_reset(plan);
-	buf_append(plan, magic, MAGIC_LEN);
+	buf_append(plan, plan_magic, MAGIC_LEN);
 }
 
 void plan_add(struct buf *plan, const struct plan_op *op)
@@ -38,7 +38,7 @@ bool plan_path_ok(const char *path, size_t len)
 	return path[len - 1] != '/';
 }
 
-static bool take_bytes(const char *plan, size_t len, size_t *pos, const char **out, size_t *out_len)
+static bool plan_take_bytes(const char *plan, size_t len, size_t *pos, const char **out, size_t *out_len)
 {
 	if (len - *pos < 4)
 		return false;
@@ -52,7 +52,7 @@ static bool take_bytes(const char *plan, size_t len, size_t *pos, const char **o
 	return true;
 }
 
-static const char *judge(const struct plan_op *op, size_t nr_fds)
+static const char *plan_judge(const struct plan_op *op, size_t nr_fds)
 {
 	if (!plan_path_ok(op->path, op->path_len))
 		return "a path that leads nowhere";
@@ -81,7 +81,7 @@ static const char *judge(const struct plan_op *op, size_t nr_fds)
 int plan_next(const char *plan, size_t len, size_t *pos, size_t nr_fds, struct plan_op *op, struct err *err)
 {
 	if (*pos == 0) {
-		if (len < MAGIC_LEN || memcmp(plan, magic, MAGIC_LEN) != 0)
+		if (len < MAGIC_LEN || memcmp(plan, plan_magic, MAGIC_LEN) != 0)
 			return err_set(err, ERR_PARSE, "plan: not a plan");
 		*pos = MAGIC_LEN;
 	}
@@ -97,9 +97,9 @@ int plan_next(const char *plan, size_t len, size_t *pos, size_t nr_fds, struct p
 			     .off = get_u64le(p + 9),
 			     .len = get_u64le(p + 17) };
 	at += HEAD_LEN;
-	if (!take_bytes(plan, len, &at, &o.path, &o.path_len) || !take_bytes(plan, len, &at, &o.target, &o.target_len))
+	if (!plan_take_bytes(plan, len, &at, &o.path, &o.path_len) || !plan_take_bytes(plan, len, &at, &o.target, &o.target_len))
 		return err_set(err, ERR_PARSE, "plan: cut off at byte %zu", at);
-	const char *wrong = judge(&o, nr_fds);
+	const char *wrong = plan_judge(&o, nr_fds);
 	if (wrong)
 		return err_set(err, ERR_PARSE, "plan: %s at byte %zu", wrong, *pos);
 	*op = o;

@@ -105,10 +105,10 @@ static void take_env(struct box *b)
 	fx_wait(&r.here);
 	b->driver->run_free(run);
 	size_t nr = 0;
-	box_env = xcalloc(r.out.len + 1, sizeof(*box_env));
-	CLEANUP(free_ptr) char *all = xstrdup(buf_cstr(&r.out));
+	box_env = mem_calloc(r.out.len + 1, sizeof(*box_env));
+	CLEANUP(free_ptr) char *all = mem_strdup(buf_cstr(&r.out));
 	for (char *line = strtok(all, "\n"); line; line = strtok(NULL, "\n"))
-		box_env[nr++] = xstrdup(line);
+		box_env[nr++] = mem_strdup(line);
 	fx_ran_release(&r);
 }
 
@@ -171,7 +171,7 @@ static void box_exec(struct series *s, struct box *b, const char *const *argv, s
 
 static struct box *open_timed(struct series *s, const char *repo, int n, bool want_warm)
 {
-	CLEANUP(free_ptr) char *name = xasprintf("b%d-%d", want_warm, n);
+	CLEANUP(free_ptr) char *name = mem_printf("b%d-%d", want_warm, n);
 	json_t *result = NULL;
 	int64_t t = now_ns();
 	struct box *b = fx_box(name, repo, &result);

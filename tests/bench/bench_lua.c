@@ -89,8 +89,8 @@ static uint64_t start(struct side *s, const char *text)
 	json_decref(o);
 	while ((id = last_call(s, &call)) && strcmp(json_str(call, "op", ""), "module") == 0) {
 		const char *name = json_str(json_object_get(call, "args"), "name", "");
-		char *path = strcmp(name, "sandglass") == 0 ? xstrdup("lua/sandglass/init.lua")
-							    : xasprintf("lua/%s.lua", name);
+		char *path = strcmp(name, "sandglass") == 0 ? mem_strdup("lua/sandglass/init.lua")
+							    : mem_printf("lua/%s.lua", name);
 		for (char *p = path + 4; p + 4 < path + strlen(path); p++)
 			*p = *p == '.' ? '/' : *p;
 		struct buf module = BUF_INIT;
@@ -114,7 +114,7 @@ static uint64_t start(struct side *s, const char *text)
 static void open_inside(struct side *s)
 {
 	*s = (struct side){ .sock = -1 };
-	s->h = host_new(exhausted, NULL);
+	s->h = script_host_new(exhausted, NULL);
 }
 
 static void open_process(struct side *s, const char *path)
@@ -135,7 +135,7 @@ static void open_process(struct side *s, const char *path)
 
 static void close_side(struct side *s)
 {
-	host_free(&s->h);
+	script_host_free(&s->h);
 	if (s->sock >= 0) {
 		fd_close(&s->sock);
 		waitpid(s->pid, NULL, 0);
@@ -168,7 +168,7 @@ static void agents(int nr, double *bytes_out, double *us_out)
 	double us[ROUNDS];
 	for (int i = 0; i < ROUNDS; i++) {
 		struct side s;
-		char *text = xasprintf(wait_all, nr);
+		char *text = mem_printf(wait_all, nr);
 		open_inside(&s);
 		uint64_t id = start(&s, text);
 		size_t before = host_memory(s.h);

@@ -152,7 +152,7 @@ static void guest_beside(void)
 	self[n > 0 ? n : 0] = 0;
 	char *slash = strrchr(self, '/');
 	CLEANUP(free_ptr) char *guest = fx_program("sandglass-guest");
-	CLEANUP(free_ptr) char *beside = xasprintf("%.*s/sandglass-guest", (int)(slash ? slash - self : 0), self);
+	CLEANUP(free_ptr) char *beside = mem_printf("%.*s/sandglass-guest", (int)(slash ? slash - self : 0), self);
 	if (symlink(guest, beside) < 0 && errno != EEXIST)
 		printf("# cannot link the guest: %s\n", strerror(errno));
 }
@@ -160,7 +160,7 @@ static void guest_beside(void)
 /* NULL, with a line that says why, where the engine does not answer at its socket (that of DOCKER_HOST, or where it usually is). */
 static struct box *container_box(const char *e, const char *image)
 {
-	CLEANUP(free_ptr) char *tail = xasprintf("state-%s", e);
+	CLEANUP(free_ptr) char *tail = mem_printf("state-%s", e);
 	CLEANUP(free_ptr) char *state = fx_path(tail);
 	CLEANUP(json_release) json_t *options = json_object();
 	json_put_str(options, "image", image);
@@ -177,13 +177,13 @@ static struct box *container_box(const char *e, const char *image)
 
 static void engine(const char *e, struct box *b, int rounds)
 {
-	CLEANUP(free_ptr) char *name = xasprintf("bench-%d", (int)getpid());
+	CLEANUP(free_ptr) char *name = mem_printf("bench-%d", (int)getpid());
 	CLEANUP(free_ptr) char *start =
-		xasprintf(make_container, fx_dir, e, e, name, fx_dir, e, name, name, fx_dir);
-	CLEANUP(free_ptr) char *run = xasprintf("exec timeout 20 %s exec %s /bin/true", e, name);
-	CLEANUP(free_ptr) char *end = xasprintf("exec >/dev/null 2>&1; timeout 60 %s rm -f %s; timeout 60 %s rmi %s", e, name, e, name);
-	CLEANUP(free_ptr) char *why = xasprintf("echo '%s exec is skipped:' $(tail -n 1 %s/why)", e, fx_dir);
-	CLEANUP(free_ptr) char *found = xasprintf("command -v %s >/dev/null", e);
+		mem_printf(make_container, fx_dir, e, e, name, fx_dir, e, name, name, fx_dir);
+	CLEANUP(free_ptr) char *run = mem_printf("exec timeout 20 %s exec %s /bin/true", e, name);
+	CLEANUP(free_ptr) char *end = mem_printf("exec >/dev/null 2>&1; timeout 60 %s rm -f %s; timeout 60 %s rmi %s", e, name, e, name);
+	CLEANUP(free_ptr) char *why = mem_printf("echo '%s exec is skipped:' $(tail -n 1 %s/why)", e, fx_dir);
+	CLEANUP(free_ptr) char *found = mem_printf("command -v %s >/dev/null", e);
 	struct series peer = { .name = e }, ours = { .name = "exec in a box" }, own = { .name = "exec in a container box" };
 	if (system(found) != 0) {
 		printf("%s exec is skipped: it is not found\n", e);

@@ -93,7 +93,7 @@ static char *path_join_here(const char *name)
 static char *finish(struct record **r)
 {
 	struct err err;
-	char *path = xstrdup(record_path(*r));
+	char *path = mem_strdup(record_path(*r));
 	if (record_close(r, NULL, &err) < 0)
 		die(&err);
 	return path;
@@ -124,7 +124,7 @@ static void bench_objects(void)
 {
 	enum { BLOBS = 1000, ROUNDS = 3 };
 	double ours[ROUNDS], loose[ROUNDS], kept = 0, raw = 0;
-	char *text = xmalloc(8192);
+	char *text = mem_alloc(8192);
 	git_libgit2_init();
 	for (int round = 0; round < ROUNDS; round++) {
 		struct record *r = make("odb");
@@ -213,7 +213,7 @@ static double store_rate(int batch, bool full)
 	struct store *s;
 	uint8_t uuid[UUID_LEN] = { 0 }, seed[SIGN_SEED_LEN] = { 1 };
 	int n = full ? (batch >= 100 ? 20000 : batch * 400) : (batch == 1 ? 5000 : 50000);
-	CLEANUP(free_ptr) char *path = xasprintf("%s/b%d%d.glass", root, batch, full);
+	CLEANUP(free_ptr) char *path = mem_printf("%s/b%d%d.glass", root, batch, full);
 	CLEANUP(fd_close) int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	fd_close(&fd);
 	if (store_create(&s, path, "s-bench", uuid, "bench", seed, &err) < 0)
@@ -236,7 +236,7 @@ static double store_rate(int batch, bool full)
 	if (store_close(&s, false, &err) < 0)
 		die(&err);
 	for (size_t i = 0; i < 3; i++) {
-		CLEANUP(free_ptr) char *file = xasprintf("%s%s", path, ((const char *[]){ "", "-wal", "-shm" })[i]);
+		CLEANUP(free_ptr) char *file = mem_printf("%s%s", path, ((const char *[]){ "", "-wal", "-shm" })[i]);
 		unlink(file);
 	}
 	return rate;
@@ -273,7 +273,7 @@ static void bench_events(void)
 /* Log text that is neither random nor all the same; much like what builds and tests print. */
 static char *make_log(size_t len)
 {
-	char *text = xmalloc(len + 256);
+	char *text = mem_alloc(len + 256);
 	size_t n = 0;
 	uint32_t x = 12345;
 	while (n < len) {
@@ -316,7 +316,7 @@ static double chunk_rate(const char *text, size_t total, size_t piece)
 /* What does not become smaller is kept raw: bytes without any order are the way to see that path. */
 static char *make_noise(size_t len)
 {
-	char *bytes = xmalloc(len);
+	char *bytes = mem_alloc(len);
 	uint64_t x = 88172645463325252u;
 	for (size_t i = 0; i + 8 <= len; i += 8) {
 		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
@@ -352,7 +352,7 @@ static void bench_chunks(void)
 	sync_record(r);
 	double worst = 0;
 	size_t calls = TOTAL / 4096;
-	double *v = xcalloc(calls, sizeof(*v));
+	double *v = mem_calloc(calls, sizeof(*v));
 	int64_t t = now_ns();
 	for (size_t i = 0; i < calls; i++) {
 		int64_t one = now_ns();
@@ -406,7 +406,7 @@ static void bench_chunks(void)
 static double run_shell(const char *cmd)
 {
 	pid_t pid;
-	char *argv[] = { (char[]){ "sh" }, (char[]){ "-c" }, xstrdup(cmd), NULL };
+	char *argv[] = { (char[]){ "sh" }, (char[]){ "-c" }, mem_strdup(cmd), NULL };
 	int64_t t = now_ns();
 	int status = 0;
 	if (posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ) == 0)
@@ -445,9 +445,9 @@ static double run_recorded(const char *cmd, enum keep keep, bool pty)
 	posix_spawn_file_actions_t fa;
 	posix_spawn_file_actions_init(&fa);
 	posix_spawn_file_actions_adddup2(&fa, p[1], 1);
-	char *argv[] = { (char[]){ "sh" }, (char[]){ "-c" }, xstrdup(cmd), NULL };
+	char *argv[] = { (char[]){ "sh" }, (char[]){ "-c" }, mem_strdup(cmd), NULL };
 	struct record *r = keep == RECORDED ? make("flood") : NULL;
-	char *chunk = xmalloc(65536);
+	char *chunk = mem_alloc(65536);
 	struct err err;
 	int64_t t = now_ns();
 	if (posix_spawn(&pid, "/bin/sh", &fa, NULL, argv, environ) != 0)
@@ -487,9 +487,9 @@ static void bench_flood(void)
 	if (file_write_atomic(log, text, 1 << 20, 0600, &err) < 0)
 		die(&err);
 	free(text);
-	CLEANUP(free_ptr) char *flood = xasprintf("i=0; while [ $i -lt %d ]; do cat %s; i=$((i+1)); done", mb, log);
-	CLEANUP(free_ptr) char *peer_flood = xasprintf("i=0; while [ $i -lt 100 ]; do cat %s; i=$((i+1)); done", log);
-	CLEANUP(free_ptr) char *short_flood = xasprintf("i=0; while [ $i -lt 10 ]; do cat %s; i=$((i+1)); done", log);
+	CLEANUP(free_ptr) char *flood = mem_printf("i=0; while [ $i -lt %d ]; do cat %s; i=$((i+1)); done", mb, log);
+	CLEANUP(free_ptr) char *peer_flood = mem_printf("i=0; while [ $i -lt 100 ]; do cat %s; i=$((i+1)); done", log);
+	CLEANUP(free_ptr) char *short_flood = mem_printf("i=0; while [ $i -lt 10 ]; do cat %s; i=$((i+1)); done", log);
 	double kept = 0;
 	for (int pty = 0; pty < 2; pty++) {
 		int part = pty ? 100 : mb; /* a terminal passes 4 KB at a time */
@@ -502,14 +502,14 @@ static void bench_flood(void)
 		kept = pty ? kept : s[RECORDED] / part;
 	}
 	if (run_shell("command -v script >/dev/null") >= 0 && access("/usr/bin/script", X_OK) == 0) {
-		CLEANUP(free_ptr) char *cmd = xasprintf("script -q -c '%s' %s/typescript </dev/null >/dev/null", peer_flood, root);
+		CLEANUP(free_ptr) char *cmd = mem_printf("script -q -c '%s' %s/typescript </dev/null >/dev/null", peer_flood, root);
 		double peer = run_shell(cmd) / 100;
 		snprintf(shown, sizeof(shown), "%.0f MB/s (script %.0f MB/s)", 1 / kept, 1 / peer);
 		line("record a flood / script", shown, peer / kept, AT_LEAST, 1.5);
 	}
 	if (access("/usr/bin/asciinema", X_OK) == 0) { /* it wants UTF-8 and its folder; what refuses to run is fast */
 		CLEANUP(free_ptr) char *cast = path_join_here("cast");
-		CLEANUP(free_ptr) char *cmd = xasprintf("LC_ALL=C.UTF-8 TERM=xterm HOME=%s asciinema rec -q --overwrite -c '%s' %s "
+		CLEANUP(free_ptr) char *cmd = mem_printf("LC_ALL=C.UTF-8 TERM=xterm HOME=%s asciinema rec -q --overwrite -c '%s' %s "
 							"</dev/null >/dev/null 2>&1", root, short_flood, cast);
 		double peer = run_shell(cmd) / 10;
 		snprintf(shown, sizeof(shown), "%.0f MB/s (asciinema %.1f MB/s)", 1 / kept, 1 / peer);
@@ -606,7 +606,7 @@ static void show(const char *what, const struct reading *r)
 static void ratio(const char *what, bool big, double small, double large)
 {
 	char shown[64];
-	CLEANUP(free_ptr) char *name = xasprintf("%s: %s", what, big ? "10M / 1M" : "1M / 100k");
+	CLEANUP(free_ptr) char *name = mem_printf("%s: %s", what, big ? "10M / 1M" : "1M / 100k");
 	snprintf(shown, sizeof(shown), "%.1f us / %.1f us", large, small);
 	if (big)
 		line(name, shown, large / small, AT_MOST, 1.5);

@@ -268,7 +268,7 @@ static void earlier(double fresh)
 /* A second store through a mapping that is dirty already changes no time of the file. */
 static bool store_through_mapping(struct ws_box *b)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("%s/d/2", b->merged);
+	CLEANUP(free_ptr) char *path = mem_printf("%s/d/2", b->merged);
 	CLEANUP(fd_close) int fd = open(path, O_RDWR | O_CLOEXEC);
 	char *p = fd < 0 ? MAP_FAILED : mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	bool seen = p != MAP_FAILED;

@@ -157,7 +157,7 @@ static char *run_piped(char *const *argv)
 	close(out[0]);
 	close(err[0]);
 	bytes[len] = 0;
-	return xstrdup(bytes);
+	return mem_strdup(bytes);
 }
 
 static void floor_echo(void)
@@ -173,7 +173,7 @@ static void floor_echo(void)
 static void floor_change(void)
 {
 	static int n;
-	CLEANUP(free_ptr) char *cmd = xasprintf("echo hi; echo %d > %s/changed", n++, root);
+	CLEANUP(free_ptr) char *cmd = mem_printf("echo hi; echo %d > %s/changed", n++, root);
 	char sh[] = "/bin/sh", c[] = "-c", *argv[] = { sh, c, cmd, NULL };
 	double t = now_us();
 	free(run_piped(argv));
@@ -299,8 +299,8 @@ static void start(struct live *v, const char *script)
 	v->id[strcspn(v->id, "\n")] = 0;
 	if (strncmp(v->id, "s-", 2) != 0)
 		die("no session began");
-	v->socket = xasprintf("%s/run/sandglass/%s.sock", root, v->id);
-	CLEANUP(free_ptr) char *pattern = xasprintf("ls %s/*-%s.glass", sessions, v->id + 2);
+	v->socket = mem_printf("%s/run/sandglass/%s.sock", root, v->id);
+	CLEANUP(free_ptr) char *pattern = mem_printf("ls %s/*-%s.glass", sessions, v->id + 2);
 	char *find[] = { (char[]){ "sh" }, (char[]){ "-c" }, pattern, NULL };
 	CLEANUP(free_ptr) char *file = run_piped(find);
 	file[strcspn(file, "\n")] = 0;
@@ -382,7 +382,7 @@ static void clear(struct meter *m)
 static void bench_steps(int steps, int files)
 {
 	CLEANUP(free_ptr) char *repo = own_dir("repo", 0755);
-	CLEANUP(free_ptr) char *text = xasprintf(steps_lua, repo, BLOCK + 1, BLOCK + 1);
+	CLEANUP(free_ptr) char *text = mem_printf(steps_lua, repo, BLOCK + 1, BLOCK + 1);
 	struct meter m = { .none = &step_none, .one = &step_one, .whole = &exec_none, .wait = &wait_none };
 	struct live v;
 	struct event ev;
@@ -520,7 +520,7 @@ static void until_mark(struct live *v, struct meter *m, const char *label)
 
 static void bench_agents(int agents)
 {
-	CLEANUP(free_ptr) char *text = xasprintf(agents_lua, BLOCK + 1, agents);
+	CLEANUP(free_ptr) char *text = mem_printf(agents_lua, BLOCK + 1, agents);
 	struct series alone = { 0 }, other = { 0 };
 	struct meter m = { .none = &alone, .one = &other, .whole = &other, .wait = &other };
 	struct live v;

@@ -71,8 +71,8 @@ static int stand_between(void)
 {
 	CLEANUP(free_ptr) char *real = paths_libexec("sandglass-host.real");
 	CLEANUP(free_ptr) char *tape = paths_libexec("tape");
-	CLEANUP(free_ptr) char *to_it = xasprintf("given.%d", (int)getpid());
-	CLEANUP(free_ptr) char *from_it = xasprintf("sent.%d", (int)getpid());
+	CLEANUP(free_ptr) char *to_it = mem_printf("given.%d", (int)getpid());
+	CLEANUP(free_ptr) char *from_it = mem_printf("sent.%d", (int)getpid());
 	int sock, given = file_in(tape, to_it), sent = file_in(tape, from_it);
 	fcntl(HOST_FD, F_SETFD, FD_CLOEXEC);
 	fcntl(HOST_FD, F_SETFL, fcntl(HOST_FD, F_GETFL) & ~O_NONBLOCK);
@@ -105,7 +105,7 @@ static int rebuild(const char *path, struct buf *given, struct err *err)
 		uint16_t type;
 		uint64_t id;
 		rc = 0;
-		if (ev.kind == EV_HOST_FRAME && (rc = host_rebuild_frame(s, &ev, &type, &id, &body, err)) == 0)
+		if (ev.kind == EV_HOST_FRAME && (rc = luahost_rebuild_frame(s, &ev, &type, &id, &body, err)) == 0)
 			frame_append(given, type, id, body.data, body.len);
 		arena_reset(&a);
 	}

@@ -12,7 +12,7 @@ static const struct driver *drv;
 
 static struct box *open_box(const char *name, const char *repo, json_t **result)
 {
-	CLEANUP(free_ptr) char *tail = xasprintf("state-%s", name);
+	CLEANUP(free_ptr) char *tail = mem_printf("state-%s", name);
 	CLEANUP(free_ptr) char *state = fx_path(tail);
 	struct box_repo r = { .name = "", .host_dir = repo };
 	struct box_opts o = {
@@ -86,7 +86,7 @@ static void exits(struct box *b)
 	}
 	int good = 0;
 	for (int code = 0; code < 256 && has_shell(); code++) {
-		CLEANUP(free_ptr) char *text = xasprintf("exit %d", code);
+		CLEANUP(free_ptr) char *text = mem_printf("exit %d", code);
 		struct ran e = say(b, text, NULL, NULL);
 		good += !e.lost && !e.signal && e.code == code;
 		fx_ran_release(&e);

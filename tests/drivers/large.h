@@ -90,7 +90,7 @@ static int64_t peak_kb(void)
 /* Every byte there is, no two pieces alike. */
 static uint8_t *noise(size_t len)
 {
-	uint8_t *bytes = xmalloc(len);
+	uint8_t *bytes = mem_alloc(len);
 	random_bytes(bytes, len);
 	for (size_t i = 0; i < 256 && i < len; i++)
 		bytes[i] = (uint8_t)i;
@@ -113,8 +113,8 @@ static void much_output(struct box *b, bool has_shell)
 {
 	int n = getenv("LONG") ? PIECES_LONG : PIECES;
 	CLEANUP(free_ptr) uint8_t *piece = noise(PIECE);
-	CLEANUP(free_ptr) char *sh = xasprintf("i=0; while [ $i -lt %d ]; do cat piece; echo $i; i=$((i + 1)); done", n);
-	CLEANUP(free_ptr) char *py = xasprintf("import sys; out = sys.stdout.buffer.write; b = open('piece', 'rb').read()\n"
+	CLEANUP(free_ptr) char *sh = mem_printf("i=0; while [ $i -lt %d ]; do cat piece; echo $i; i=$((i + 1)); done", n);
+	CLEANUP(free_ptr) char *py = mem_printf("import sys; out = sys.stdout.buffer.write; b = open('piece', 'rb').read()\n"
 					       "for i in range(%d): out(b + b'%%d\\n' %% i)", n);
 	const char *const words[] = { has_shell ? "sh" : "python", "-c", has_shell ? sh : py };
 	struct hash_ctx want;

@@ -40,11 +40,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (!s) {
 		s = fuzz_session(fill);
-		CLEANUP(free_ptr) char *made = xasprintf("%s/sandglass/anchor.log", fuzz_root);
+		CLEANUP(free_ptr) char *made = mem_printf("%s/sandglass/anchor.log", fuzz_root);
 		if (file_read(made, &own, 1 << 20, &err) < 0 || own.len < 40)
 			abort();
-		uuid = xstrndup(own.data + 2, 32);
-		log = xasprintf("%s/fuzzed", fuzz_root);
+		uuid = mem_strndup(own.data + 2, 32);
+		log = mem_printf("%s/fuzzed", fuzz_root);
 	}
 	bool whole = false;
 	FILE *f = fopen(log, "we");

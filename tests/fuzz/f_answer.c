@@ -26,7 +26,7 @@ static void result(void *self, const char *id, const char *text, bool error)
 
 static void calls_of(const struct answer *a, const json_t *req)
 {
-	CLEANUP(free_ptr) const char **why = xcalloc(a->nr_calls + 1, sizeof(*why));
+	CLEANUP(free_ptr) const char **why = mem_calloc(a->nr_calls + 1, sizeof(*why));
 	for (size_t i = 0; i < a->nr_calls; i++) {
 		json_decref(answer_call_args(&a->call[i]));
 		why[i] = "refused";
@@ -81,7 +81,7 @@ static void by_lines(struct answer *a, const uint8_t *p, size_t len, uint8_t how
 		size_t n = nl ? (size_t)(nl - p) + 1 : len;
 		answer_feed(a, p, n);
 		if (forget)
-			alike_forget(&a->alike);
+			sse_template_forget(&a->alike);
 		p += n;
 		len -= n;
 	}

@@ -25,7 +25,7 @@ static void words(uint16_t kind, const char *body, size_t len)
 	const char *word;
 	if (!json_is_object(o))
 		return;
-	row_befell(kind, o, &word, &a);
+	row_session(kind, o, &word, &a);
 	if (!action_what(o, &a))
 		abort();
 }
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size_t len = number(data + 8);
 		if (len > size - HEAD)
 			len = size - HEAD;
-		CLEANUP(free_ptr) char *body = xstrndup((const char *)data + HEAD, len);
+		CLEANUP(free_ptr) char *body = mem_strndup((const char *)data + HEAD, len);
 		seq++;
 		struct event ev = { .seq = seq, .agent = number(data + 2), .box = number(data + 4), .action = number(data + 6),
 				    .ts_us = (int64_t)seq * 1000, .mono_us = (int64_t)seq * 1000, .kind = (uint16_t)number(data),

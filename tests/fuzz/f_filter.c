@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		begin();
 	if (size > 4096)
 		return 0;
-	CLEANUP(free_ptr) char *text = xstrndup((const char *)data, size);
+	CLEANUP(free_ptr) char *text = mem_strndup((const char *)data, size);
 	if (filter_parse(&f, text, NULL, &column, &err) < 0) {
 		if (f || !err.text[0] || column < 1 || column > strlen(text) + 1)
 			abort();

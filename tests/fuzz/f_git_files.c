@@ -18,7 +18,7 @@ static char dir[] = "/tmp/sandglass-fuzz-XXXXXX";
 
 static void gone(void)
 {
-	CLEANUP(free_ptr) char *index = xasprintf("%s/.git/index", dir), *git = xasprintf("%s/.git", dir);
+	CLEANUP(free_ptr) char *index = mem_printf("%s/.git/index", dir), *git = mem_printf("%s/.git", dir);
 	unlink(index);
 	rmdir(git);
 	rmdir(dir);
@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size > 1 << 16)
 		return 0;
-	CLEANUP(free_ptr) char *copy = xmemdup(size ? (const char *)data : "", size);
+	CLEANUP(free_ptr) char *copy = mem_dup(size ? (const char *)data : "", size);
 	as_config(copy, size);
 	if (size >= 4 && memcmp(data, "DIRC", 4) == 0)
 		as_index(data, size);

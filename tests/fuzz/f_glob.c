@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	enum glob_kind kind = (enum glob_kind)(data[0] % 3);
 	const char *pattern = (const char *)data + 1;
 	size_t len = size - (size_t)(nul - data) - 1;
-	CLEANUP(free_ptr) char *text = xmemdup((const char *)nul + 1, len);
+	CLEANUP(free_ptr) char *text = mem_dup((const char *)nul + 1, len);
 	bool yes = glob_match(kind, pattern, text, len);
 	for (size_t cut = 0; cut <= len; cut += 1 + len / 7)
 		for (size_t end = cut; end <= len; end += 1 + len / 5) {

@@ -29,9 +29,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint8_t *nl = size ? memchr(data, '\n', size) : NULL;
 	if (!nl || size > 20000)
 		return 0;
-	CLEANUP(free_ptr) char *path = xstrndup((const char *)data, (size_t)(nl - data));
+	CLEANUP(free_ptr) char *path = mem_strndup((const char *)data, (size_t)(nl - data));
 	struct found a = { .len = size - (size_t)(nl - data) - 1 }, b;
-	CLEANUP(free_ptr) uint8_t *body = xmalloc(a.len + 1);
+	CLEANUP(free_ptr) uint8_t *body = mem_alloc(a.len + 1);
 	memcpy(body, nl + 1, a.len);
 	a.body = body;
 	b = a;

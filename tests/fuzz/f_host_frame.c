@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	 */
 	static const char boot[] = "{\"t\":1,\"value\":{\"text\":\"local core = ... return function(kind, id, body) "
 				   "pcall(core.send, 'tell', id, { kind = kind, body = body }) return 0 end\"}}";
-	struct host *h = host_new(exhausted, NULL);
+	struct host *h = script_host_new(exhausted, NULL);
 	struct buf out = BUF_INIT;
 	struct err err = ERR_INIT;
 	struct frame f = { .type = HOST_START, .body = start, .len = sizeof(start) - 1 };
@@ -34,6 +34,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		more = host_feed(h, &f, &out);
 	}
 	buf_release(&out);
-	host_free(&h);
+	script_host_free(&h);
 	return 0;
 }

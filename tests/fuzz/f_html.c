@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static char *link_of(void *self, const char *href)
 {
 	(void)self;
-	return href[0] == 'h' ? xstrdup(href) : NULL;
+	return href[0] == 'h' ? mem_strdup(href) : NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

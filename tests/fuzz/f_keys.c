@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size > 1 << 14)
 		return 0;
-	CLEANUP(free_ptr) char *text = xstrndup(size ? (const char *)data : "", size);
+	CLEANUP(free_ptr) char *text = mem_strndup(size ? (const char *)data : "", size);
 	if (*text == '{')
 		map(text, strlen(text));
 	else if (*text == ':')

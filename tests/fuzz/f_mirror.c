@@ -46,7 +46,7 @@ static void as_manifest(const char *bytes, size_t len)
 		if (!inside(e.path, strlen(e.path)) || (last && manifest_cmp(last, e.path) >= 0) || e.mode > 07777)
 			abort();
 		free(last);
-		last = xstrdup(e.path);
+		last = mem_strdup(e.path);
 		manifest_put(&again, &e);
 	}
 	if (rc < 0 ? !err.text[0] : again.len != len)

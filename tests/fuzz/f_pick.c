@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err err = ERR_INIT;
 	if (size > 4096)
 		return 0;
-	CLEANUP(free_ptr) char *word = xstrndup((const char *)data, size);
+	CLEANUP(free_ptr) char *word = mem_strndup((const char *)data, size);
 	if (pick_hunks(&p, word, &err) < 0) {
 		if (err.code != ERR_USAGE || !err.text[0])
 			abort();

@@ -107,10 +107,10 @@ static struct host *host_of(size_t i)
 {
 	if (lives[i].calls++ % LIVES == 0) {
 		size_t len;
-		CLEANUP(free_ptr) char *file = xasprintf("plugins/%s.lua", plugins[i]);
+		CLEANUP(free_ptr) char *file = mem_printf("plugins/%s.lua", plugins[i]);
 		const char *text = library_file(file, &len);
-		host_free(&lives[i].host);
-		lives[i].host = host_new(exhausted, NULL);
+		script_host_free(&lives[i].host);
+		lives[i].host = script_host_new(exhausted, NULL);
 		json_t *body = json_object();
 		json_put_str(body, "mode", "plugin");
 		json_put_str(body, "script", file);

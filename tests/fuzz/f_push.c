@@ -57,7 +57,7 @@ static void check_refusal(const struct push *p, const struct buf *report)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct push p;
-	CLEANUP(free_ptr) char *body = xmemdup(size ? (const char *)data : "", size);
+	CLEANUP(free_ptr) char *body = mem_dup(size ? (const char *)data : "", size);
 	const char *why = push_request(&p, "POST", "/r.git/git-receive-pack", "", body, size);
 	if (p.nr > PUSH_REFS_MAX || (!why && !p.nr && size != 4))
 		abort();

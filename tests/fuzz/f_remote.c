@@ -118,8 +118,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct run_opts o = { .argv = argv, .nr_argv = 1 };
 	exits = 0;
 	heard_bytes = 0;
-	struct run *run = remote_run_prepare(&r.b, &o, &ops, NULL);
-	remote_run_go(run);
+	struct run *run = hosted_run_prepare(&r.b, &o, &ops, NULL);
+	hosted_run_go(run);
 	loop_turn(loop, 0);
 	for (int turns = 0; asked; turns++) { /* it asks again as long as it is told that it goes on */
 		size_t len = turns < 3 ? size - 1 : 0;
@@ -129,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* what is heard besides is a line of ours: the box is gone */
 	if (exits != 1 || asked || heard_bytes > 3 * size + 100)
 		abort();
-	remote_run_free(run);
+	hosted_run_free(run);
 	if (r.runs || r.scripts)
 		abort();
 	buf_release(&r.finished);

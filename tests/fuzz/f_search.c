@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (!s)
 		s = fuzz_session(fill);
-	CLEANUP(free_ptr) char *match = xstrndup((const char *)data, size);
+	CLEANUP(free_ptr) char *match = mem_strndup((const char *)data, size);
 	compare(s, match);
 	return 0;
 }

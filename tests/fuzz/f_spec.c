@@ -36,7 +36,7 @@ static void tool(const char *text)
 	struct err err = ERR_INIT;
 	if (!nl)
 		return;
-	CLEANUP(free_ptr) char *name = xstrndup(text, (size_t)(nl - text));
+	CLEANUP(free_ptr) char *name = mem_strndup(text, (size_t)(nl - text));
 	CLEANUP(json_release) json_t *args = json_parse(nl + 1, strlen(nl + 1), "arguments", &err);
 	struct action_spec s = { 0 };
 	tool_spec(&s, name, json_is_object(args) ? args : NULL, json_is_object(args) ? NULL : nl + 1);
@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 1 || size > 1 << 14)
 		return 0;
-	CLEANUP(free_ptr) char *text = xstrndup((const char *)data + 1, size - 1);
+	CLEANUP(free_ptr) char *text = mem_strndup((const char *)data + 1, size - 1);
 	if (data[0] == 't')
 		tool(text);
 	else if (data[0] == 'r')

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (text_clamp(&t, (int64_t)data[0] * 100 - 50, 10) > t.nr)
 		abort();
-	CLEANUP(free_ptr) char *exact = xmemdup(data + 4, size - 4);
+	CLEANUP(free_ptr) char *exact = mem_dup(data + 4, size - 4);
 	if (progress_parse(exact, size - 4, &done, &total) && (done < 0 || total <= 0 || done > total))
 		abort();
 	return 0;

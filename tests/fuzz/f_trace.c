@@ -28,7 +28,7 @@ static void as_exec(struct seccomp_notif *n, const uint8_t *p, size_t size)
 	size_t nr = p[0] % POINTERS;
 	if (size < nr + 2)
 		return;
-	CLEANUP(free_ptr) char *text = xmalloc(size - nr);
+	CLEANUP(free_ptr) char *text = mem_alloc(size - nr);
 	size_t len = size - nr - 1;
 	memcpy(text, p + 1 + nr, len);
 	text[len] = 0;
@@ -60,7 +60,7 @@ static void as_exec(struct seccomp_notif *n, const uint8_t *p, size_t size)
 static void as_connect(struct seccomp_notif *n, const uint8_t *p, size_t size)
 {
 	struct trace_call call;
-	CLEANUP(free_ptr) char *address = xmemdup(p + 1, size - 1);
+	CLEANUP(free_ptr) char *address = mem_dup(p + 1, size - 1);
 	n->data.nr = SYS_connect;
 	n->data.args[1] = (uint64_t)(uintptr_t)address;
 	n->data.args[2] = p[0] & 0x80 ? UINT64_MAX : p[0] % size;

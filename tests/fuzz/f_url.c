@@ -41,8 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint8_t *nl = size ? memchr(data, '\n', size) : NULL;
 	if (!nl || size > 20000)
 		return 0;
-	CLEANUP(free_ptr) char *first = xstrndup((const char *)data, (size_t)(nl - data));
-	CLEANUP(free_ptr) char *text = xstrndup((const char *)nl + 1, size - (size_t)(nl - data) - 1);
+	CLEANUP(free_ptr) char *first = mem_strndup((const char *)data, (size_t)(nl - data));
+	CLEANUP(free_ptr) char *text = mem_strndup((const char *)nl + 1, size - (size_t)(nl - data) - 1);
 	bool relative = url_parse(&base, NULL, first, &err) == 0;
 	if (url_parse(&u, relative ? &base : NULL, text, &err) == 0) {
 		same_again(&u);

@@ -24,7 +24,7 @@ static void span(const char *text)
 static void hex(const char *text, size_t len)
 {
 	CLEANUP(buf_release) struct buf again = BUF_INIT;
-	CLEANUP(free_ptr) uint8_t *out = xmalloc(len / 2 + 1);
+	CLEANUP(free_ptr) uint8_t *out = mem_alloc(len / 2 + 1);
 	if (!hex_parse(text, len, out, len / 2))
 		return;
 	hex_append(&again, out, len / 2);
@@ -87,8 +87,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 1 || size > 1 << 14)
 		return 0;
-	CLEANUP(free_ptr) char *text = xstrndup((const char *)data + 1, size - 1);
-	CLEANUP(free_ptr) char *exact = xmemdup(size > 1 ? (const char *)data + 1 : "", size - 1); /* not terminated */
+	CLEANUP(free_ptr) char *text = mem_strndup((const char *)data + 1, size - 1);
+	CLEANUP(free_ptr) char *exact = mem_dup(size > 1 ? (const char *)data + 1 : "", size - 1); /* not terminated */
 	switch (data[0]) {
 	case 't':
 		span(text);

@@ -16,15 +16,15 @@ static void keep(void *self, char kind, const char *text, size_t len)
 	buf_printf(b, "%d:%zu:", kind, len);
 	buf_append(b, text, len);
 	if (kind == 's')
-		json_decref(wrap_stat_of(text));
+		json_decref(shell_protocol_stat_of(text));
 }
 
 static void read_it(const uint8_t *p, size_t len, size_t cut, struct buf *out)
 {
 	struct wrap_reader r = { .on_line = keep, .self = out };
-	wrap_feed(&r, p, cut);
-	wrap_feed(&r, p + cut, len - cut);
-	wrap_reader_release(&r);
+	shell_protocol_feed(&r, p, cut);
+	shell_protocol_feed(&r, p + cut, len - cut);
+	shell_protocol_reader_release(&r);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -18,7 +18,7 @@ static void replay(const char *path)
 	bool good = file_read(path, &b, 16 << 20, &err) == 0;
 	if (good) {
 		/* a copy of the exact size: a sanitizer then sees reads past the end */
-		uint8_t *data = xmemdup(b.len ? b.data : "", b.len);
+		uint8_t *data = mem_dup(b.len ? b.data : "", b.len);
 		LLVMFuzzerTestOneInput(data, b.len);
 		free(data);
 	}
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 			replay(argv[i]);
 		while (d && (e = readdir(d)))
 			if (e->d_name[0] != '.') {
-				char *path = xasprintf("%s/%s", argv[i], e->d_name);
+				char *path = mem_printf("%s/%s", argv[i], e->d_name);
 				replay(path);
 				free(path);
 			}

@@ -35,7 +35,7 @@ static struct session *fuzz_session(void (*fill)(struct record *r))
 	hash_init();
 	if (loop_new(&l, &err) < 0 || record_create(&r, l, fuzz_root, "fuzz", NULL, NULL, NULL, &err) < 0)
 		abort();
-	CLEANUP(free_ptr) char *path = xstrdup(record_path(r));
+	CLEANUP(free_ptr) char *path = mem_strdup(record_path(r));
 	fill(r);
 	if (record_close(&r, NULL, &err) < 0 || session_open(&s, path, &err) < 0)
 		abort();

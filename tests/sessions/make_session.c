@@ -496,7 +496,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "make_session: 1 to %d agents\n", AGENTS_MOST);
 		return 2;
 	}
-	m.agent = xcalloc(m.agents, sizeof(*m.agent));
+	m.agent = mem_calloc(m.agents, sizeof(*m.agent));
 	char id[7];
 	snprintf(id, sizeof(id), "f%05u", (unsigned)(seed % 100000));
 	struct record_fixed fixed = { .wall_us = wall, .mono_us = mono, .id = id, .host = "fixture" };
@@ -506,7 +506,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "make_session: %s\n", err.text);
 		return 1;
 	}
-	char *path = xstrdup(record_path(m.r));
+	char *path = mem_strdup(record_path(m.r));
 	int rc = 0;
 	if (live) {
 		printf("%s\n", path);

@@ -20,14 +20,14 @@ static void put_limits(json_t *o, const char *name, const struct limits *l)
 	json_put(o, name, v);
 }
 
-static const char *agent_name(const struct model *m, uint64_t id)
+static const char *handoff_agent_name(const struct model *m, uint64_t id)
 {
 	const struct model_agent *a = model_agent(m, id);
 	return a ? a->name : "";
 }
 
 /* @live: somebody runs it; else who has not ended stands where it was. */
-static json_t *agents(const struct model *m, bool live)
+static json_t *handoff_agents(const struct model *m, bool live)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < m->nr_agents; i++) {
@@ -60,7 +60,7 @@ static const char *note_of(const json_t *body)
 	return json_str(body, "note", json_str(body, "message", ""));
 }
 
-static void add_waiting(json_t *list, struct source *s, uint64_t seq, uint16_t kind)
+static void handoff_add_waiting(json_t *list, struct source *s, uint64_t seq, uint16_t kind)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	const struct model_action *act = kind == EV_ASK ? NULL : model_action(&s->model, seq);
@@ -68,7 +68,7 @@ static void add_waiting(json_t *list, struct source *s, uint64_t seq, uint16_t k
 	row_load(&r, s, &(struct row){ seq, kind }, &a);
 	json_t *o = json_object();
 	json_put_int(o, "event", (int64_t)seq);
-	json_put_str(o, "agent", agent_name(&s->model, act ? act->agent : r.agent));
+	json_put_str(o, "agent", handoff_agent_name(&s->model, act ? act->agent : r.agent));
 	json_put_str(o, "kind", act ? act->kind : "ask");
 	json_put(o, "what", json_bytes_z(r.what));
 	json_put_str(o, "why", !act ? "waits for an answer" : act->latched ? s->model.paused_by_freeze ? "frozen by a person" : "paused by a person" : r.by);
@@ -84,23 +84,23 @@ static void add_waiting(json_t *list, struct source *s, uint64_t seq, uint16_t k
 	json_array_append_new(list, o);
 }
 
-static json_t *waits(struct source *s)
+static json_t *handoff_waits(struct source *s)
 {
 	const struct model *m = &s->model;
 	json_t *list = json_array();
 	for (size_t i = 0; i < m->nr_held; i++)
-		add_waiting(list, s, m->held[i], EV_ACTION_REQUESTED);
+		handoff_add_waiting(list, s, m->held[i], EV_ACTION_REQUESTED);
 	for (size_t i = 0; i < m->nr_agents; i++) {
 		const struct model_action *act = model_stands(m, &m->agent[i]);
 		if (act && act->latched)
-			add_waiting(list, s, act->id, EV_ACTION_REQUESTED);
+			handoff_add_waiting(list, s, act->id, EV_ACTION_REQUESTED);
 	}
 	for (size_t i = 0; i < m->nr_asks; i++)
-		add_waiting(list, s, m->ask[i].seq, EV_ASK);
+		handoff_add_waiting(list, s, m->ask[i].seq, EV_ASK);
 	return list;
 }
 
-static int64_t when(struct source *s, uint64_t seq)
+static int64_t handoff_when(struct source *s, uint64_t seq)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct err err = ERR_INIT;
@@ -108,7 +108,7 @@ static int64_t when(struct source *s, uint64_t seq)
 	return session_event(s->session, seq, &ev, &a, &err) < 0 ? 0 : ev.ts_us;
 }
 
-static json_t *decisions(struct source *s)
+static json_t *handoff_decisions(struct source *s)
 {
 	const struct model *m = &s->model;
 	json_t *list = json_array();
@@ -124,12 +124,12 @@ static json_t *decisions(struct source *s)
 		json_put_int(o, "event", (int64_t)act->decided);
 		json_put_int(o, "action", (int64_t)act->id);
 		json_put(o, "what", json_bytes_z(r.what));
-		json_put_str(o, "agent", agent_name(m, act->agent));
+		json_put_str(o, "agent", handoff_agent_name(m, act->agent));
 		json_put_str(o, "decision", json_str(body, "decision", ""));
 		json_put_str(o, "by", json_str(body, "by", ""));
 		json_put_str(o, "who", who_of(body));
 		json_put_int(o, "uid", json_int(json_object_get(body, "who"), "uid", -1));
-		json_put_int(o, "ts_us", when(s, act->decided));
+		json_put_int(o, "ts_us", handoff_when(s, act->decided));
 		json_put_str(o, "note", note_of(body));
 		json_array_append_new(list, o);
 	}
@@ -143,7 +143,7 @@ static void taken_back(json_t *list, int64_t event)
 			json_array_remove(list, i);
 }
 
-static json_t *waivers(struct source *s)
+static json_t *handoff_waivers(struct source *s)
 {
 	json_t *list = json_array();
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
@@ -189,7 +189,7 @@ static struct merges *merges_of(struct merges *list, size_t nr, uint64_t box)
 	return NULL;
 }
 
-static void see_open(struct merges *list, size_t nr, const struct event *ev, const json_t *body)
+static void handoff_see_open(struct merges *list, size_t nr, const struct event *ev, const json_t *body)
 {
 	const json_t *repos = json_object_get(body, "repos");
 	struct merges *b = merges_of(list, nr, ev->seq);
@@ -236,7 +236,7 @@ static void read_merges(struct source *s, struct merges *list, size_t nr)
 		if (body && of_merge)
 			see_merge(list, nr, &ev, body);
 		else if (body)
-			see_open(list, nr, &ev, body);
+			handoff_see_open(list, nr, &ev, body);
 		arena_reset(&a);
 	}
 	feed_free(&f);
@@ -277,11 +277,11 @@ static void put_unmerged(json_t *o, struct source *s, const struct merges *b)
 	json_put(o, "unmerged", files);
 }
 
-static json_t *boxes(struct source *s)
+static json_t *handoff_boxes(struct source *s)
 {
 	const struct model *m = &s->model;
 	json_t *list = json_array();
-	struct merges *seen = xcalloc(m->nr_boxes + 1, sizeof(*seen));
+	struct merges *seen = mem_calloc(m->nr_boxes + 1, sizeof(*seen));
 	for (size_t i = 0; i < m->nr_boxes; i++)
 		seen[i].box = m->box[i].id;
 	read_merges(s, seen, m->nr_boxes);
@@ -301,7 +301,7 @@ static json_t *boxes(struct source *s)
 	return list;
 }
 
-json_t *handover_make(struct source *s, bool live, int64_t now_us)
+json_t *handoff_make(struct source *s, bool live, int64_t now_us)
 {
 	const struct model *m = &s->model;
 	bool wait = m->nr_held + m->nr_asks > 0;
@@ -314,12 +314,12 @@ json_t *handover_make(struct source *s, bool live, int64_t now_us)
 	json_put_str(o, "script", m->script ? m->script : "");
 	json_put_int(o, "begun_us", m->start_us);
 	json_put_int(o, "dur_us", (live && !m->ended ? now_us : m->last_us) - m->start_us);
-	json_put(o, "agents", agents(m, live));
-	json_put(o, "waits", waits(s));
-	json_put(o, "decisions", decisions(s));
+	json_put(o, "agents", handoff_agents(m, live));
+	json_put(o, "waits", handoff_waits(s));
+	json_put(o, "decisions", handoff_decisions(s));
 	json_put_str(o, "hold", m->hold ? m->hold : "");
-	json_put(o, "waivers", waivers(s));
-	json_put(o, "boxes", boxes(s));
+	json_put(o, "waivers", handoff_waivers(s));
+	json_put(o, "boxes", handoff_boxes(s));
 	json_put_int(spent, "uusd", m->uusd);
 	json_put_flag(spent, "cost_unknown", m->cost_unknown);
 	json_put_int(spent, "tokens", m->tokens);

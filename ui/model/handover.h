@@ -14,8 +14,8 @@ enum { HANDOVER_DECISIONS = 10, HANDOVER_FILES = 20 };
  * boxes[{box,name,state,changed_files,unmerged_files,merged (seq of the merge back that stands; 0 none),
  * unmerged[{path (bytes),op,lines}] (the first HANDOVER_FILES)}], spent{uusd,tokens,time_us}, limits{uusd,tokens,time_us,steps,
  * actions} (0 = none), warning. @live: its supervisor runs. Returns owned. */
-json_t *handover_make(struct source *s, bool live, int64_t now_us);
+json_t *handoff_make(struct source *s, bool live, int64_t now_us);
 /* The same as lines of text, for people; texts of agents are sanitised. */
-void handover_text(const json_t *h, struct buf *out);
+void handoff_text(const json_t *h, struct buf *out);
 
 #endif

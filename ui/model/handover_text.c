@@ -6,7 +6,7 @@
 #include "base/text/sanitize.h"
 #include "ui/term/fmt.h"
 
-static void put_safe(struct buf *out, const char *text)
+static void handoff_text_put_safe(struct buf *out, const char *text)
 {
 	size_t n = strcspn(text, "\n");
 	sanitize_line(text, n, 0, out);
@@ -15,13 +15,13 @@ static void put_safe(struct buf *out, const char *text)
 }
 
 /* What is bytes may be {"b64":..}. */
-static const char *bytes_of(const json_t *o, const char *name)
+static const char *handoff_text_bytes_of(const json_t *o, const char *name)
 {
 	const json_t *v = json_object_get(o, name);
 	return json_is_string(v) ? json_string_value(v) : v ? "(bytes that are no text)" : "";
 }
 
-static void head(struct buf *out, const char *title, size_t nr, const char *none)
+static void handoff_text_head(struct buf *out, const char *title, size_t nr, const char *none)
 {
 	buf_printf(out, "\n%s", title);
 	if (nr > 0)
@@ -46,15 +46,15 @@ static void text_used(const json_t *agent, struct arena *a, struct buf *out)
 static void text_agents(const json_t *h, struct arena *a, struct buf *out)
 {
 	const json_t *list = json_object_get(h, "agents");
-	head(out, "GOAL", json_array_size(list), "what the script does; it has no agents");
+	handoff_text_head(out, "GOAL", json_array_size(list), "what the script does; it has no agents");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
 		buf_puts(out, "  ");
-		put_safe(out, json_str(o, "name", ""));
+		handoff_text_put_safe(out, json_str(o, "name", ""));
 		buf_printf(out, ", %s, ", json_str(o, "state", ""));
 		text_used(o, a, out);
 		buf_puts(out, ": ");
-		put_safe(out, json_str(o, "task", ""));
+		handoff_text_put_safe(out, json_str(o, "task", ""));
 		buf_putc(out, '\n');
 	}
 }
@@ -67,19 +67,19 @@ static int64_t now_of(const json_t *h)
 static void text_waiting(const json_t *o, int64_t now, struct arena *a, struct buf *out)
 {
 	buf_printf(out, "  #%" PRId64 " ", json_int(o, "event", 0));
-	put_safe(out, json_str(o, "agent", ""));
+	handoff_text_put_safe(out, json_str(o, "agent", ""));
 	buf_printf(out, " %s: ", json_str(o, "kind", ""));
-	put_safe(out, bytes_of(o, "what"));
+	handoff_text_put_safe(out, handoff_text_bytes_of(o, "what"));
 	buf_printf(out, "\n      why: ");
-	put_safe(out, json_str(o, "why", ""));
+	handoff_text_put_safe(out, json_str(o, "why", ""));
 	buf_printf(out, ", for %s", fmt_age(a, now - json_int(o, "since_us", now)));
 	if (json_int(o, "until_us", 0))
 		buf_printf(out, ", denied in %s if nobody answers", fmt_age(a, json_int(o, "until_us", 0) - now));
 	if (*json_str(o, "note", "")) {
 		buf_puts(out, "\n      note of ");
-		put_safe(out, json_str(o, "note_by", ""));
+		handoff_text_put_safe(out, json_str(o, "note_by", ""));
 		buf_puts(out, ": ");
-		put_safe(out, json_str(o, "note", ""));
+		handoff_text_put_safe(out, json_str(o, "note", ""));
 	}
 	buf_putc(out, '\n');
 }
@@ -91,12 +91,12 @@ static void text_waits(const json_t *h, struct arena *a, struct buf *out)
 	size_t nr = json_array_size(list), paused = 0;
 	for (size_t i = 0; i < nr; i++)
 		paused += json_flag(json_array_get(list, i), "paused", false);
-	head(out, "WAITS FOR A PERSON", nr - paused, "nothing");
+	handoff_text_head(out, "WAITS FOR A PERSON", nr - paused, "nothing");
 	for (size_t i = 0; i < nr; i++)
 		if (!json_flag(json_array_get(list, i), "paused", false))
 			text_waiting(json_array_get(list, i), now_of(h), a, out);
 	if (paused)
-		head(out, "PAUSED, 'sandglass continue' lets it go on", paused, "");
+		handoff_text_head(out, "PAUSED, 'sandglass continue' lets it go on", paused, "");
 	for (size_t i = 0; i < nr; i++)
 		if (json_flag(json_array_get(list, i), "paused", false))
 			text_waiting(json_array_get(list, i), now_of(h), a, out);
@@ -105,19 +105,19 @@ static void text_waits(const json_t *h, struct arena *a, struct buf *out)
 static void text_decisions(const json_t *h, struct arena *a, struct buf *out)
 {
 	const json_t *list = json_object_get(h, "decisions");
-	head(out, "LAST DECISIONS", json_array_size(list), "none");
+	handoff_text_head(out, "LAST DECISIONS", json_array_size(list), "none");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
 		const char *decision = json_str(o, "decision", "");
 		buf_printf(out, "  #%" PRId64 " %s by ", json_int(o, "action", 0), strcmp(decision, "deny_pause") == 0 ? "deny and pause" : decision);
-		put_safe(out, json_str(o, "who", ""));
+		handoff_text_put_safe(out, json_str(o, "who", ""));
 		if (json_int(o, "ts_us", 0))
 			buf_printf(out, " %s ago", fmt_age(a, now_of(h) - json_int(o, "ts_us", 0)));
 		buf_puts(out, ": ");
-		put_safe(out, bytes_of(o, "what"));
+		handoff_text_put_safe(out, handoff_text_bytes_of(o, "what"));
 		if (*json_str(o, "note", "")) {
 			buf_puts(out, "\n      note: ");
-			put_safe(out, json_str(o, "note", ""));
+			handoff_text_put_safe(out, json_str(o, "note", ""));
 		}
 		buf_putc(out, '\n');
 	}
@@ -127,15 +127,15 @@ static void text_holds(const json_t *h, struct buf *out)
 {
 	const json_t *list = json_object_get(h, "waivers");
 	buf_puts(out, "\nHOLD: ");
-	put_safe(out, *json_str(h, "hold", "") ? json_str(h, "hold", "") : "none");
+	handoff_text_put_safe(out, *json_str(h, "hold", "") ? json_str(h, "hold", "") : "none");
 	buf_putc(out, '\n');
-	head(out, "WAIVERS", json_array_size(list), "none");
+	handoff_text_head(out, "WAIVERS", json_array_size(list), "none");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
 		buf_printf(out, "  #%" PRId64 " %s ", json_int(o, "event", 0), json_str(o, "kind", ""));
-		put_safe(out, json_str(o, "pattern", ""));
+		handoff_text_put_safe(out, json_str(o, "pattern", ""));
 		buf_puts(out, ", by ");
-		put_safe(out, json_str(o, "who", ""));
+		handoff_text_put_safe(out, json_str(o, "who", ""));
 		buf_putc(out, '\n');
 	}
 }
@@ -147,7 +147,7 @@ static void text_files(const json_t *box, struct buf *out)
 	for (size_t i = 0; i < json_array_size(files); i++) {
 		const json_t *f = json_array_get(files, i);
 		buf_printf(out, "      %s ", json_str(f, "op", ""));
-		put_safe(out, bytes_of(f, "path"));
+		handoff_text_put_safe(out, handoff_text_bytes_of(f, "path"));
 		buf_printf(out, "  %s\n", json_str(f, "lines", ""));
 	}
 	if (json_int(box, "merged", 0))
@@ -162,14 +162,14 @@ static void text_boxes(const json_t *h, struct buf *out)
 	size_t changed = 0;
 	for (size_t i = 0; i < json_array_size(list); i++)
 		changed += json_int(json_array_get(list, i), "changed_files", 0) > 0;
-	head(out, "BOXES WITH CHANGES", changed, "none");
+	handoff_text_head(out, "BOXES WITH CHANGES", changed, "none");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
 		int64_t n = json_int(o, "changed_files", 0), open = json_int(o, "unmerged_files", 0);
 		if (n == 0)
 			continue;
 		buf_puts(out, "  ");
-		put_safe(out, json_str(o, "name", ""));
+		handoff_text_put_safe(out, json_str(o, "name", ""));
 		buf_printf(out, ", %s: %" PRId64 " %s changed, ", json_str(o, "state", ""), n, n == 1 ? "file" : "files");
 		if (open > 0)
 			buf_printf(out, "%" PRId64 " not merged\n", open);
@@ -198,15 +198,15 @@ static void text_money(const json_t *h, struct arena *a, struct buf *out)
 	buf_putc(out, '\n');
 }
 
-void handover_text(const json_t *h, struct buf *out)
+void handoff_text(const json_t *h, struct buf *out)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	buf_printf(out, "HANDOVER of %s ", json_str(h, "session", ""));
-	put_safe(out, json_str(h, "name", ""));
+	handoff_text_put_safe(out, json_str(h, "name", ""));
 	buf_printf(out, ": %s, for %s", json_str(h, "state", ""), fmt_age(&a, json_int(h, "dur_us", 0)));
 	if (*json_str(h, "script", "")) {
 		buf_puts(out, ", script ");
-		put_safe(out, json_str(h, "script", ""));
+		handoff_text_put_safe(out, json_str(h, "script", ""));
 	}
 	buf_putc(out, '\n');
 	text_waits(h, &a, out);
@@ -217,7 +217,7 @@ void handover_text(const json_t *h, struct buf *out)
 	text_money(h, &a, out);
 	if (*json_str(h, "warning", "")) {
 		buf_puts(out, "\nWARNING: ");
-		put_safe(out, json_str(h, "warning", ""));
+		handoff_text_put_safe(out, json_str(h, "warning", ""));
 		buf_putc(out, '\n');
 	}
 	if (!json_flag(h, "over", false))

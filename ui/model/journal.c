@@ -41,26 +41,26 @@ void journal_keep_most(struct journal *j, size_t copies)
 	j->most = copies;
 }
 
-static char *dup(const char *s)
+static char *journal_dup(const char *s)
 {
-	return s ? xstrdup(s) : NULL;
+	return s ? mem_strdup(s) : NULL;
 }
 
 static void *dup_list(const void *p, size_t nr, size_t size)
 {
-	return nr ? xmemdup(p, nr * size) : NULL;
+	return nr ? mem_dup(p, nr * size) : NULL;
 }
 
 /* --- what each kind of thing owns --------------------------------------------------------------------------------- */
 
 static void agent_own(struct model_agent *a)
 {
-	a->name = dup(a->name);
-	a->task = dup(a->task);
-	a->model = dup(a->model);
-	a->word = dup(a->word);
-	a->stop = dup(a->stop);
-	a->text = dup(a->text);
+	a->name = journal_dup(a->name);
+	a->task = journal_dup(a->task);
+	a->model = journal_dup(a->model);
+	a->word = journal_dup(a->word);
+	a->stop = journal_dup(a->stop);
+	a->text = journal_dup(a->text);
 }
 
 static void agent_drop(struct model_agent *a)
@@ -75,14 +75,14 @@ static void agent_drop(struct model_agent *a)
 
 static void box_own(struct model_box *b)
 {
-	b->name = dup(b->name);
-	b->driver = dup(b->driver);
-	b->profile = dup(b->profile);
-	b->net = dup(b->net);
+	b->name = journal_dup(b->name);
+	b->driver = journal_dup(b->driver);
+	b->profile = journal_dup(b->profile);
+	b->net = journal_dup(b->net);
 	b->snapshot = dup_list(b->snapshot, b->nr_snapshots, sizeof(*b->snapshot));
 	b->cap_snapshots = b->nr_snapshots;
 	for (size_t i = 0; i < b->nr_snapshots; i++)
-		b->snapshot[i].repo = dup(b->snapshot[i].repo);
+		b->snapshot[i].repo = journal_dup(b->snapshot[i].repo);
 }
 
 static void box_drop(struct model_box *b)
@@ -98,19 +98,19 @@ static void box_drop(struct model_box *b)
 
 static void model_own(struct model *m)
 {
-	m->id = dup(m->id);
-	m->name = dup(m->name);
-	m->script = dup(m->script);
-	m->hold = dup(m->hold);
-	m->warning = dup(m->warning);
-	m->notice = dup(m->notice);
+	m->id = journal_dup(m->id);
+	m->name = journal_dup(m->name);
+	m->script = journal_dup(m->script);
+	m->hold = journal_dup(m->hold);
+	m->warning = journal_dup(m->warning);
+	m->notice = journal_dup(m->notice);
 	m->held = dup_list(m->held, m->nr_held, sizeof(*m->held));
 	m->cap_held = m->nr_held;
 	m->ask = dup_list(m->ask, m->nr_asks, sizeof(*m->ask));
 	m->cap_asks = m->nr_asks;
 }
 
-static void model_drop(struct model *m)
+static void journal_model_drop(struct model *m)
 {
 	free(m->id);
 	free(m->name);
@@ -141,7 +141,7 @@ void journal_free(struct journal **j)
 		return;
 	for (size_t i = 0; i < (*j)->nr; i++) {
 		stretch_release(&(*j)->stretch[i]);
-		model_drop(&(*j)->stretch[i].m);
+		journal_model_drop(&(*j)->stretch[i].m);
 	}
 	free((*j)->stretch);
 	free(*j);
@@ -153,7 +153,7 @@ static size_t copies_of(const struct stretch *s)
 	return s->nr_agents + s->nr_boxes + s->nr_actions;
 }
 
-static int by_id(const void *x, const void *y)
+static int journal_by_id(const void *x, const void *y)
 {
 	uint64_t a, b;
 	memcpy(&a, x, sizeof(a));
@@ -166,10 +166,10 @@ static int by_id(const void *x, const void *y)
 	do {                                                                                                 \
 		size_t had = (to)->nr;                                                                       \
 		if (had > 1)                                                                                 \
-			qsort((to)->item, had, sizeof(*(to)->item), by_id);                                  \
+			qsort((to)->item, had, sizeof(*(to)->item), journal_by_id);                                  \
 		for (size_t k = 0; k < (from)->nr; k++) {                                                    \
 			if ((from)->item[k].id > (to)->m.head || (is_younger) ||                             \
-			    (had > 0 && bsearch(&(from)->item[k], (to)->item, had, sizeof(*(to)->item), by_id))) { \
+			    (had > 0 && bsearch(&(from)->item[k], (to)->item, had, sizeof(*(to)->item), journal_by_id))) { \
 				drop(&(from)->item[k]);                                                      \
 				continue;                                                                    \
 			}                                                                                    \
@@ -184,23 +184,23 @@ static void action_drop(struct model_action *a)
 	(void)a;
 }
 
-static void merge(struct stretch *to, struct stretch *from)
+static void journal_merge(struct stretch *to, struct stretch *from)
 {
 	MERGE(to, from, agent, nr_agents, cap_agents, agent_drop, from->agent[k].script && !to->script);
 	MERGE(to, from, box, nr_boxes, cap_boxes, box_drop, false);
 	MERGE(to, from, action, nr_actions, cap_actions, action_drop, false);
 	stretch_release(from);
-	model_drop(&from->m);
+	journal_model_drop(&from->m);
 }
 
 /* Stretches become twice as long, so that what is kept of a session has a limit whatever its length. */
-static void lengthen(struct journal *j)
+static void journal_lengthen(struct journal *j)
 {
 	size_t left = 0;
 	j->copies = 0;
 	for (size_t i = 0; i < j->nr; i += 2, left++) {
 		if (i + 1 < j->nr)
-			merge(&j->stretch[i], &j->stretch[i + 1]);
+			journal_merge(&j->stretch[i], &j->stretch[i + 1]);
 		j->stretch[left] = j->stretch[i];
 		j->copies += copies_of(&j->stretch[left]);
 	}
@@ -213,7 +213,7 @@ void journal_next(struct journal *j, const struct model *m)
 	if (j->nr > 0 && m->events < j->stretch[j->nr - 1].m.events + j->length)
 		return;
 	if (j->copies > j->most && j->nr >= LEAST_STRETCHES) {
-		lengthen(j);
+		journal_lengthen(j);
 		if (m->events < j->stretch[j->nr - 1].m.events + j->length)
 			return; /* the last one had no other */
 	}
@@ -315,7 +315,7 @@ static void remove_younger(const struct stretch *s, struct model *m)
 static void restore_own(struct stretch *s, struct model *m)
 {
 	struct model now = *m;
-	model_drop(m);
+	journal_model_drop(m);
 	*m = s->m;
 	m->agent = now.agent, m->cap_agents = now.cap_agents;
 	m->box = now.box, m->cap_boxes = now.cap_boxes;

@@ -8,10 +8,10 @@
 void model_init(struct model *m)
 {
 	*m = (struct model){ 0 };
-	m->id = xstrdup("");
-	m->name = xstrdup("");
-	m->script = xstrdup("");
-	m->hold = xstrdup("");
+	m->id = mem_strdup("");
+	m->name = mem_strdup("");
+	m->script = mem_strdup("");
+	m->hold = mem_strdup("");
 }
 
 static void agent_release(struct model_agent *a)
@@ -66,7 +66,7 @@ void model_release(struct model *m)
 }
 
 /* Elements of all three arrays begin with their id, so one search serves them. */
-static void *find(const void *base, size_t nr, size_t size, uint64_t id)
+static void *model_find(const void *base, size_t nr, size_t size, uint64_t id)
 {
 	size_t low = 0, high = nr;
 	while (low < high) {
@@ -89,12 +89,12 @@ static_assert(offsetof(struct model_action, id) == 0, "find reads the id there")
 
 const struct model_agent *model_agent(const struct model *m, uint64_t id)
 {
-	return find(m->agent, m->nr_agents, sizeof(*m->agent), id);
+	return model_find(m->agent, m->nr_agents, sizeof(*m->agent), id);
 }
 
 const struct model_box *model_box(const struct model *m, uint64_t id)
 {
-	return find(m->box, m->nr_boxes, sizeof(*m->box), id);
+	return model_find(m->box, m->nr_boxes, sizeof(*m->box), id);
 }
 
 bool model_box_unmerged(const struct model_box *b)
@@ -104,7 +104,7 @@ bool model_box_unmerged(const struct model_box *b)
 
 const struct model_action *model_action(const struct model *m, uint64_t id)
 {
-	return find(m->action, m->nr_actions, sizeof(*m->action), id);
+	return model_find(m->action, m->nr_actions, sizeof(*m->action), id);
 }
 
 bool model_ask(const struct model *m, uint64_t seq)
@@ -165,7 +165,7 @@ enum agent_state model_agent_state(const struct model *m, const struct model_age
 static const struct {
 	const char *word;
 	char sign;
-} states[] = {
+} model_states[] = {
 	[AGENT_IDLE] = { "wait", 'z' },     [AGENT_THINK] = { "think", '>' }, [AGENT_RUN] = { "run", '>' },
 	[AGENT_ASK] = { "ASKS", '!' },      [AGENT_HELD] = { "HELD", '!' },   [AGENT_PAUSED] = { "PAUSED", '=' },
 	[AGENT_DONE] = { "done", '.' },     [AGENT_STOPPED] = { "stopped", '.' },
@@ -174,12 +174,12 @@ static const struct {
 
 const char *agent_state_word(enum agent_state s)
 {
-	return states[s].word;
+	return model_states[s].word;
 }
 
 char agent_state_sign(enum agent_state s)
 {
-	return states[s].sign;
+	return model_states[s].sign;
 }
 
 size_t model_count(const struct model *m, enum agent_state s)

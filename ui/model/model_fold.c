@@ -8,17 +8,17 @@
 #include "ui/model/journal.h"
 #include "ui/model/model_fold.h"
 
-static const char *intern(struct model *m, const char *s)
+static const char *model_fold_intern(struct model *m, const char *s)
 {
 	for (size_t i = 0; i < m->nr_words; i++)
 		if (strcmp(m->word[i], s) == 0)
 			return m->word[i];
 	GROW(m->word, m->nr_words, m->cap_words);
-	return m->word[m->nr_words++] = xstrdup(s);
+	return m->word[m->nr_words++] = mem_strdup(s);
 }
 
 /* Whatever changes an element finds it by these. */
-static struct model_agent *agent_of(struct model *m, uint64_t id)
+static struct model_agent *model_fold_agent_of(struct model *m, uint64_t id)
 {
 	struct model_agent *a = (struct model_agent *)(uintptr_t)model_agent(m, id);
 	journal_keep_agent(m->journal, a);
@@ -27,16 +27,16 @@ static struct model_agent *agent_of(struct model *m, uint64_t id)
 
 struct model_agent *fold_agent(struct model *m, uint64_t id)
 {
-	return id ? agent_of(m, id) : NULL;
+	return id ? model_fold_agent_of(m, id) : NULL;
 }
 
-static struct limits limits_of(const json_t *o)
+static struct limits model_fold_limits_of(const json_t *o)
 {
 	return (struct limits){ json_int(o, "uusd", 0), json_int(o, "tokens", 0), json_int(o, "time_us", 0),
 				json_int(o, "steps", 0), json_int(o, "actions", 0) };
 }
 
-static void add_row(struct rows *r, const struct event *ev)
+static void model_fold_add_row(struct rows *r, const struct event *ev)
 {
 	LONG_GROW(r->row, r->nr, r->cap);
 	r->row[r->nr++] = (struct row){ ev->seq, ev->kind };
@@ -91,7 +91,7 @@ static void spark_add(struct spark *s, const struct event *ev, bool held, bool e
 /* What the script does outside of its agents is a row of the fleet, too, once there is something. */
 static struct model_agent *script_agent(struct model *m, const struct event *ev)
 {
-	struct model_agent *a = m->start ? agent_of(m, m->start) : NULL;
+	struct model_agent *a = m->start ? model_fold_agent_of(m, m->start) : NULL;
 	if (a || !m->start)
 		return a;
 	GROW(m->agent, m->nr_agents, m->cap_agents);
@@ -100,9 +100,9 @@ static struct model_agent *script_agent(struct model *m, const struct event *ev)
 	m->agent[0] = (struct model_agent){
 		.id = m->start,
 		.script = true,
-		.name = xstrdup("script"),
-		.task = xstrdup(m->name),
-		.model = xstrdup(""),
+		.name = mem_strdup("script"),
+		.task = mem_strdup(m->name),
+		.model = mem_strdup(""),
 		.start_us = m->start_us,
 		.since_us = ev->ts_us,
 	};
@@ -118,12 +118,12 @@ static void agent_start(struct model *m, const struct event *ev, const json_t *o
 		.id = ev->seq,
 		.parent = (uint64_t)json_int(o, "parent", 0),
 		.box = (uint64_t)json_int(o, "box", 0),
-		.name = xstrdup(json_str(o, "name", "agent")),
-		.task = xstrdup(json_str(o, "task", "")),
-		.model = xstrdup(json_str(o, "model", "")),
+		.name = mem_strdup(json_str(o, "name", "agent")),
+		.task = mem_strdup(json_str(o, "task", "")),
+		.model = mem_strdup(json_str(o, "model", "")),
 		.start_us = ev->ts_us,
 		.since_us = ev->ts_us,
-		.limits = limits_of(json_object_get(o, "limits")),
+		.limits = model_fold_limits_of(json_object_get(o, "limits")),
 	};
 }
 
@@ -138,7 +138,7 @@ static void agent_end(struct model_agent *a, const struct event *ev, const json_
 	a->seq_end = ev->seq;
 }
 
-static void note(struct model *m, struct model_agent *a, const json_t *o)
+static void model_fold_note(struct model *m, struct model_agent *a, const json_t *o)
 {
 	const char *level = json_str(o, "level", "");
 	if (a && strcmp(level, "progress") == 0) {
@@ -149,7 +149,7 @@ static void note(struct model *m, struct model_agent *a, const json_t *o)
 		fold_bytes(&m->notice, o, "text");
 }
 
-static void mark(struct model *m, const struct event *ev, const json_t *o)
+static void model_fold_mark(struct model *m, const struct event *ev, const json_t *o)
 {
 	struct model_mark k = { .seq = ev->seq, .on = ev->cause ? ev->cause : ev->seq };
 	if (strcmp(json_str(o, "level", ""), "mark") != 0)
@@ -160,7 +160,7 @@ static void mark(struct model *m, const struct event *ev, const json_t *o)
 	m->mark[m->nr_marks++] = k;
 }
 
-static void reply(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
+static void model_fold_reply(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
 {
 	const json_t *usage = json_object_get(o, "usage");
 	int64_t tokens = json_int(usage, "in", 0) + json_int(usage, "out", 0);
@@ -180,7 +180,7 @@ static void reply(struct model *m, struct model_agent *a, const struct event *ev
 		a->said = ev->seq;
 }
 
-static void ask(struct model *m, struct model_agent *a, const struct event *ev)
+static void model_fold_ask(struct model *m, struct model_agent *a, const struct event *ev)
 {
 	GROW(m->ask, m->nr_asks, m->cap_asks);
 	m->ask[m->nr_asks++] = (struct model_ask){ ev->seq, a ? a->id : ev->agent };
@@ -221,7 +221,7 @@ static void action_requested(struct model *m, struct model_agent *a, const struc
 		.agent = a ? a->id : ev->agent,
 		.box = ev->box,
 		.asked_us = ev->ts_us,
-		.kind = intern(m, json_str(o, "kind", "")),
+		.kind = model_fold_intern(m, json_str(o, "kind", "")),
 		.code = -1,
 		.again = again,
 	};
@@ -235,13 +235,13 @@ static void action_requested(struct model *m, struct model_agent *a, const struc
 }
 
 /* Since when it is as it is: what asks has asked since before, whatever else it does meanwhile. */
-static void moved(struct model_agent *a, const struct model_action *act, const struct event *ev)
+static void model_fold_moved(struct model_agent *a, const struct model_action *act, const struct event *ev)
 {
 	if (a && !a->ask && !act->again)
 		a->since_us = ev->ts_us;
 }
 
-static void unhold(struct model *m, struct model_action *act, struct model_agent *a)
+static void model_fold_unhold(struct model *m, struct model_action *act, struct model_agent *a)
 {
 	if (act->state != ACT_WAITS)
 		return;
@@ -266,14 +266,14 @@ static bool only_paused(const json_t *held)
 static void action_held(struct model *m, struct model_action *act, struct model_agent *a, const struct event *ev,
 			const json_t *o)
 {
-	unhold(m, act, a);
+	model_fold_unhold(m, act, a);
 	act->state = ACT_WAITS;
 	act->held = ev->seq;
 	act->held_us = ev->ts_us;
 	act->until_us = json_int(o, "until_us", 0);
 	act->high_risk = strcmp(json_str(o, "risk", ""), "high") == 0;
 	act->latched = only_paused(o);
-	moved(a, act, ev);
+	model_fold_moved(a, act, ev);
 	if (act->latched)
 		return;
 	GROW(m->held, m->nr_held, m->cap_held);
@@ -282,10 +282,10 @@ static void action_held(struct model *m, struct model_action *act, struct model_
 		a->held++;
 }
 
-static void action_ended(struct model *m, struct model_action *act, struct model_agent *a, const struct event *ev,
+static void model_fold_action_ended(struct model *m, struct model_action *act, struct model_agent *a, const struct event *ev,
 			 const json_t *o)
 {
-	unhold(m, act, a);
+	model_fold_unhold(m, act, a);
 	act->state = ACT_OVER;
 	act->ended = ev->seq;
 	act->end_us = ev->ts_us;
@@ -296,7 +296,7 @@ static void action_ended(struct model *m, struct model_action *act, struct model
 		if (a)
 			a->uusd += json_int(o, "cost_uusd", 0);
 	}
-	moved(a, act, ev);
+	model_fold_moved(a, act, ev);
 	if (!a || act->again)
 		return;
 	a->errors += !act->ok;
@@ -317,13 +317,13 @@ static void output_came(struct model_action *act, int64_t stream, uint64_t len)
 		act->pty_bytes += len;
 }
 
-static void action_event(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
+static void model_fold_action_event(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
 {
 	struct model_action *act = fold_action(m, ev->action);
 	if (!act)
 		return;
 	if (!a)
-		a = agent_of(m, act->agent);
+		a = model_fold_agent_of(m, act->agent);
 	switch (ev->kind) {
 	case EV_ACTION_JUDGED:
 		act->judged = ev->seq;
@@ -335,20 +335,20 @@ static void action_event(struct model *m, struct model_agent *a, const struct ev
 		act->later = ev->seq;
 		break;
 	case EV_ACTION_DECIDED:
-		unhold(m, act, a);
+		model_fold_unhold(m, act, a);
 		act->state = ACT_JUDGED_;
 		act->decided = ev->seq;
 		act->person = strcmp(json_str(o, "by", ""), "human") == 0;
 		break;
 	case EV_ACTION_STARTED:
-		unhold(m, act, a);
+		model_fold_unhold(m, act, a);
 		act->state = ACT_RUNS;
 		act->started = ev->seq;
 		act->start_us = ev->ts_us;
-		moved(a, act, ev);
+		model_fold_moved(a, act, ev);
 		break;
 	case EV_ACTION_ENDED:
-		action_ended(m, act, a, ev, o);
+		model_fold_action_ended(m, act, a, ev, o);
 		break;
 	case EV_OUTPUT:
 		output_came(act, json_int(o, "stream", 1), (uint64_t)json_int(o, "len", 0));
@@ -368,11 +368,11 @@ static void action_event(struct model *m, struct model_agent *a, const struct ev
 
 /* --- the session ------------------------------------------------------------------------------------------------- */
 
-static void latch(struct model *m, const struct event *ev, const json_t *o)
+static void model_fold_latch(struct model *m, const struct event *ev, const json_t *o)
 {
 	uint64_t id = (uint64_t)json_int(o, "agent", (json_int_t)ev->agent);
 	bool on = ev->kind == EV_LATCH_PAUSE, freeze = json_flag(o, "freeze", false);
-	struct model_agent *a = agent_of(m, id);
+	struct model_agent *a = model_fold_agent_of(m, id);
 	if (a) {
 		a->paused = on;
 		a->since_us = a->held || a->ask ? a->since_us : ev->ts_us; /* what waits has waited since before */
@@ -383,16 +383,16 @@ static void latch(struct model *m, const struct event *ev, const json_t *o)
 	}
 	for (size_t i = 0; !a && !on && !freeze && i < m->nr_agents; i++)
 		if (m->agent[i].paused)
-			agent_of(m, m->agent[i].id)->paused = false;
+			model_fold_agent_of(m, m->agent[i].id)->paused = false;
 }
 
-static void budget(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
+static void model_fold_budget(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
 {
-	struct limits lim = limits_of(json_object_get(o, "limits"));
+	struct limits lim = model_fold_limits_of(json_object_get(o, "limits"));
 	uint64_t id = ev->kind == EV_BUDGET_NEW ? ev->seq : (uint64_t)json_int(o, "budget", 0);
 	if (ev->kind == EV_BUDGET_EMPTY) {
 		const char **at = a && id != m->session_budget ? &a->used_up : &m->used_up;
-		*at = intern(m, json_str(o, "what", ""));
+		*at = model_fold_intern(m, json_str(o, "what", ""));
 		return;
 	}
 	if (id == m->session_budget && ev->kind == EV_BUDGET_EXTENDED) {
@@ -403,7 +403,7 @@ static void budget(struct model *m, struct model_agent *a, const struct event *e
 	if (a)
 		a->used_up = NULL;
 	if (!a)
-		a = agent_of(m, (uint64_t)json_int(o, "agent", 0));
+		a = model_fold_agent_of(m, (uint64_t)json_int(o, "agent", 0));
 	if (a) {
 		a->limits = lim;
 	} else if (!m->session_budget || m->session_budget == id) {
@@ -430,12 +430,12 @@ static bool nobody_failed(const struct model *m)
 	return true;
 }
 
-static void session_end(struct model *m, const struct event *ev, const json_t *o)
+static void model_fold_session_end(struct model *m, const struct event *ev, const json_t *o)
 {
 	m->ended = true;
 	m->good = json_flag(o, "ok", false);
 	m->how = ended_word(o);
-	struct model_agent *script = !m->good && nobody_failed(m) ? script_agent(m, ev) : agent_of(m, m->start);
+	struct model_agent *script = !m->good && nobody_failed(m) ? script_agent(m, ev) : model_fold_agent_of(m, m->start);
 	if (!script || !script->script)
 		return;
 	script->ended = true;
@@ -450,7 +450,7 @@ static void session_end(struct model *m, const struct event *ev, const json_t *o
 /* The script goes on with its session: what it ended with is no more. */
 static void session_goes_on(struct model *m, const struct event *ev)
 {
-	struct model_agent *script = agent_of(m, m->start);
+	struct model_agent *script = model_fold_agent_of(m, m->start);
 	m->ended = false;
 	m->attached = 0; /* whoever was, was so to the supervisor before */
 	fold_forget_previews(m);
@@ -463,7 +463,7 @@ static void session_goes_on(struct model *m, const struct event *ev)
 	fold_text(&script->text, "");
 }
 
-static void session_event(struct model *m, const struct event *ev, const json_t *o)
+static void model_fold_session_event(struct model *m, const struct event *ev, const json_t *o)
 {
 	switch (ev->kind) {
 	case EV_SESSION_START:
@@ -478,7 +478,7 @@ static void session_event(struct model *m, const struct event *ev, const json_t 
 		session_goes_on(m, ev);
 		break;
 	case EV_SESSION_END:
-		session_end(m, ev, o);
+		model_fold_session_end(m, ev, o);
 		break;
 	case EV_MERGE_UNDONE:
 		merge_undone(m, o);
@@ -537,30 +537,30 @@ static void agent_event(struct model *m, struct model_agent *a, const struct eve
 			agent_end(a, ev, o);
 		break;
 	case EV_NOTE:
-		note(m, a, o);
-		mark(m, ev, o);
+		model_fold_note(m, a, o);
+		model_fold_mark(m, ev, o);
 		break;
 	case EV_MODEL_REPLY:
-		reply(m, a, ev, o);
+		model_fold_reply(m, a, ev, o);
 		break;
 	case EV_ASK:
-		ask(m, a ? a : script_agent(m, ev), ev);
+		model_fold_ask(m, a ? a : script_agent(m, ev), ev);
 		break;
 	case EV_ASK_ANSWERED:
-		ask_answered(m, a ? a : agent_of(m, m->start), ev);
+		ask_answered(m, a ? a : model_fold_agent_of(m, m->start), ev);
 		break;
 	default:
 		break;
 	}
 }
 
-static void review_choice(struct model *m, const struct event *ev)
+static void model_fold_review_choice(struct model *m, const struct event *ev)
 {
 	GROW(m->choice, m->nr_choices, m->cap_choices);
 	m->choice[m->nr_choices++] = (struct model_choice){ ev->seq, ev->box };
 }
 
-static void base_drift(struct model *m, const struct event *ev)
+static void model_fold_base_drift(struct model *m, const struct event *ev)
 {
 	GROW(m->drift, m->nr_drifts, m->cap_drifts);
 	m->drift[m->nr_drifts++] = (struct model_choice){ ev->seq, ev->box };
@@ -572,17 +572,17 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 		action_requested(m, a, ev, o);
 	else if (ev->kind == EV_OUTPUT || ev->kind == EV_PROC_RESIZE || ev->kind == EV_PROC_EXEC ||
 		 (ev->kind > EV_ACTION_REQUESTED && ev->kind < EV_LATCH_PAUSE))
-		action_event(m, a, ev, o);
+		model_fold_action_event(m, a, ev, o);
 	else if (ev->kind == EV_LATCH_PAUSE || ev->kind == EV_LATCH_CONTINUE)
-		latch(m, ev, o);
+		model_fold_latch(m, ev, o);
 	else if (ev->kind == EV_BUDGET_NEW || ev->kind == EV_BUDGET_EXTENDED || ev->kind == EV_BUDGET_EMPTY)
-		budget(m, a, ev, o);
+		model_fold_budget(m, a, ev, o);
 	else if (ev->kind == EV_BOX_OPEN)
 		fold_box_open(m, ev, o);
 	else if (ev->kind == EV_REVIEW_CHOICE)
-		review_choice(m, ev);
+		model_fold_review_choice(m, ev);
 	else if (ev->kind == EV_BASE_DRIFT)
-		base_drift(m, ev);
+		model_fold_base_drift(m, ev);
 	else if (ev->kind > EV_BOX_OPEN && ev->kind < 300)
 		fold_box_event(m, ev, o);
 	else if (ev->kind >= EV_AGENT_START && ev->kind <= EV_ASK_ANSWERED)
@@ -591,7 +591,7 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 		fold_preview(m, ev, o);
 	else if (ev->kind == EV_REDO_STARTED || ev->kind == EV_REDO_ENDED)
 		fold_redo(m, ev, o);
-	session_event(m, ev, o);
+	model_fold_session_event(m, ev, o);
 }
 
 /* Bodies that say nothing to the model: most events of a session, and the largest. */
@@ -610,7 +610,7 @@ static struct model_agent *row_owner(struct model *m, const struct event *ev)
 		      : act			 ? act->agent
 		      : m->owner		 ? m->owner
 						 : m->start;
-	struct model_agent *a = id ? agent_of(m, id) : NULL;
+	struct model_agent *a = id ? model_fold_agent_of(m, id) : NULL;
 	return a && !ev->agent && !act && !m->owner && !a->script && ev->kind != EV_AGENT_START ? NULL : a;
 }
 
@@ -634,7 +634,7 @@ void model_apply(struct model *m, const struct event *ev)
 	CLEANUP(json_release)
 	json_t *o = ev->body && has_news(ev->kind) ? json_parse(ev->body, ev->len, "event", &err) : NULL;
 	if (json_is_object(o) || !has_news(ev->kind))
-		apply_body(m, agent_of(m, ev->agent), ev, o);
+		apply_body(m, model_fold_agent_of(m, ev->agent), ev, o);
 	struct model_agent *a = row_owner(m, ev);
 	if (a) {
 		const struct model_action *act = model_action(m, ev->action);
@@ -643,7 +643,7 @@ void model_apply(struct model *m, const struct event *ev)
 	}
 	if (!model_is_row(ev->kind) || itself)
 		return;
-	add_row(&m->rows, ev);
+	model_fold_add_row(&m->rows, ev);
 	if (a)
-		add_row(&a->rows, ev);
+		model_fold_add_row(&a->rows, ev);
 }

@@ -11,7 +11,7 @@ void fold_text(char **at, const char *s)
 	if (!s)
 		return;
 	free(*at);
-	*at = xstrdup(s);
+	*at = mem_strdup(s);
 }
 
 void fold_bytes(char **at, const json_t *o, const char *key)
@@ -50,30 +50,30 @@ void fold_box_open(struct model *m, const struct event *ev, const json_t *o)
 		.id = ev->seq,
 		.asked_us = ev->ts_us,
 		.target = target,
-		.name = xstrdup(json_str(o, "name", "box")),
-		.driver = xstrdup(json_str(o, "driver", "")),
-		.profile = xstrdup(""),
-		.net = json_is_string(net) ? xstrdup(json_string_value(net)) : xstrdup(""),
+		.name = mem_strdup(json_str(o, "name", "box")),
+		.driver = mem_strdup(json_str(o, "driver", "")),
+		.profile = mem_strdup(""),
+		.net = json_is_string(net) ? mem_strdup(json_string_value(net)) : mem_strdup(""),
 	};
 }
 
-static struct box_snapshot *layer(struct model_box *b, const char *repo)
+static struct box_snapshot *model_fold_box_layer(struct model_box *b, const char *repo)
 {
 	size_t i = 0;
 	while (i < b->nr_snapshots && strcmp(b->snapshot[i].repo, repo) != 0)
 		i++;
 	if (i == b->nr_snapshots) {
 		GROW(b->snapshot, b->nr_snapshots, b->cap_snapshots);
-		b->snapshot[b->nr_snapshots++] = (struct box_snapshot){ .repo = xstrdup(repo) };
+		b->snapshot[b->nr_snapshots++] = (struct box_snapshot){ .repo = mem_strdup(repo) };
 	}
 	return &b->snapshot[i];
 }
 
-static void snapshot(struct model *m, struct model_box *b, const struct event *ev, const json_t *o)
+static void model_fold_box_snapshot(struct model *m, struct model_box *b, const struct event *ev, const json_t *o)
 {
 	const char *why = json_str(o, "why", "");
 	const json_t *by = json_object_get(o, "by");
-	struct box_snapshot *l = layer(b, json_str(o, "repo", ""));
+	struct box_snapshot *l = model_fold_box_layer(b, json_str(o, "repo", ""));
 	uint32_t touched = (uint32_t)json_int(o, "files", json_int(o, "touched", 0)); /* older records have no count of files */
 	b->touched += touched - l->touched;
 	l->touched = touched;
@@ -88,7 +88,7 @@ static void snapshot(struct model *m, struct model_box *b, const struct event *e
 }
 
 /* What a rented box has cost counts with whom opened it. */
-static void rented(struct model *m, const struct event *ev, const json_t *cost)
+static void model_fold_box_rented(struct model *m, const struct event *ev, const json_t *cost)
 {
 	struct model_agent *a = fold_agent(m, ev->agent);
 	int64_t uusd = json_int(cost, "uusd", 0);
@@ -113,7 +113,7 @@ void fold_box_event(struct model *m, const struct event *ev, const json_t *o)
 		break;
 	case EV_BOX_CLOSED:
 		b->closed = true;
-		rented(m, ev, json_object_get(o, "cost"));
+		model_fold_box_rented(m, ev, json_object_get(o, "cost"));
 		break;
 	case EV_BOX_FROZEN:
 		b->frozen = json_flag(o, "frozen", false);
@@ -123,10 +123,10 @@ void fold_box_event(struct model *m, const struct event *ev, const json_t *o)
 		fold_bytes(&m->warning, o, "text");
 		break;
 	case EV_SNAPSHOT_TAKEN:
-		snapshot(m, b, ev, o);
+		model_fold_box_snapshot(m, b, ev, o);
 		break;
 	case EV_BASE_HASHED:
-		layer(b, json_str(o, "repo", ""))->base = ev->seq;
+		model_fold_box_layer(b, json_str(o, "repo", ""))->base = ev->seq;
 		break;
 	case EV_MERGE_DONE:
 		if (json_int(json_object_get(o, "unmerged"), "files", json_int(o, "left", 0)) == 0) {

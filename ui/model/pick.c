@@ -73,7 +73,7 @@ bool pick_is_step(uint16_t kind)
 	return kind > EV_ACTION_REQUESTED && kind < EV_ACTION_REQUESTED + 10;
 }
 
-static size_t find(const struct pick *p, uint64_t seq)
+static size_t model_pick_find(const struct pick *p, uint64_t seq)
 {
 	size_t low = 0, high = p->nr;
 	while (low < high) {
@@ -86,9 +86,9 @@ static size_t find(const struct pick *p, uint64_t seq)
 	return low;
 }
 
-static void set(struct pick *p, uint64_t seq, bool in)
+static void model_pick_set(struct pick *p, uint64_t seq, bool in)
 {
-	size_t i = find(p, seq);
+	size_t i = model_pick_find(p, seq);
 	bool is = i < p->nr && p->seq[i] == seq;
 	if (is == in)
 		return;
@@ -120,52 +120,52 @@ static bool ask_file(struct pick *p, struct source *s, int64_t now_us, uint64_t 
 			return false;
 		}
 		for (size_t i = 0; i < nr; i++)
-			set(p, seqs[i], true);
+			model_pick_set(p, seqs[i], true);
 		after = nr ? seqs[nr - 1] : after;
 	}
 	return true;
 }
 
-static bool ended(const struct source *s, uint64_t seq)
+static bool model_pick_ended(const struct source *s, uint64_t seq)
 {
 	const struct model_action *act = model_action(&s->model, seq);
 	return !act || act->ended;
 }
 
-static void ask_again(struct pick *p, struct source *s, uint64_t seq, int64_t now_us)
+static void model_pick_ask_again(struct pick *p, struct source *s, uint64_t seq, int64_t now_us)
 {
-	set(p, seq, false);
+	model_pick_set(p, seq, false);
 	if (session_handle(s->session))
 		ask_file(p, s, now_us, seq - 1, seq);
 	else
-		set(p, seq, ask_one(p, s, seq, now_us));
+		model_pick_set(p, seq, ask_one(p, s, seq, now_us));
 }
 
 /* What has become known since it was asked: ends, marks. */
-static void catch_up(struct pick *p, struct source *s, int64_t now_us)
+static void model_pick_catch_up(struct pick *p, struct source *s, int64_t now_us)
 {
 	size_t left = 0;
 	for (size_t i = 0; i < p->nr_open; i++) {
-		if (ended(s, p->open[i]))
-			ask_again(p, s, p->open[i], now_us);
+		if (model_pick_ended(s, p->open[i]))
+			model_pick_ask_again(p, s, p->open[i], now_us);
 		else
 			p->open[left++] = p->open[i];
 	}
 	p->nr_open = left;
 	for (p->marks = p->marks > s->model.nr_marks ? 0 : p->marks; p->marks < s->model.nr_marks; p->marks++)
 		if (s->model.mark[p->marks].on <= p->done)
-			ask_again(p, s, s->model.mark[p->marks].on, now_us);
+			model_pick_ask_again(p, s, s->model.mark[p->marks].on, now_us);
 }
 
-static void piece(struct pick *p, struct source *s, int64_t now_us, uint64_t to)
+static void model_pick_piece(struct pick *p, struct source *s, int64_t now_us, uint64_t to)
 {
 	const struct rows *r = &s->model.rows;
 	for (size_t i = rows_find(r, p->done + 1); i < r->nr && r->row[i].seq <= to; i++)
-		if (!ended(s, r->row[i].seq)) {
+		if (!model_pick_ended(s, r->row[i].seq)) {
 			GROW(p->open, p->nr_open, p->cap_open);
 			p->open[p->nr_open++] = r->row[i].seq;
 		} else if (!session_handle(s->session) && !pick_is_step(r->row[i].kind)) {
-			set(p, r->row[i].seq, ask_one(p, s, r->row[i].seq, now_us));
+			model_pick_set(p, r->row[i].seq, ask_one(p, s, r->row[i].seq, now_us));
 		}
 	if (!session_handle(s->session) || ask_file(p, s, now_us, p->done, to))
 		p->done = to;
@@ -178,11 +178,11 @@ bool pick_work(struct pick *p, struct source *s, int64_t now_us, int64_t budget_
 	uint64_t head = s->model.head;
 	if (p->failed || pick_empty(p))
 		return false;
-	catch_up(p, s, now_us);
+	model_pick_catch_up(p, s, now_us);
 	while (p->done < head && !p->failed) {
 		int64_t from = clock_mono_us();
 		uint64_t to = head - p->done > p->piece && !filter_words(p->filter) ? p->done + p->piece : head;
-		piece(p, s, now_us, to);
+		model_pick_piece(p, s, now_us, to);
 		int64_t now = clock_mono_us();
 		if (now - from < budget_us / 2)
 			p->piece *= 2;
@@ -194,16 +194,16 @@ bool pick_work(struct pick *p, struct source *s, int64_t now_us, int64_t budget_
 	return p->done < head && !p->failed;
 }
 
-static bool matches(struct pick *p, struct source *s, const struct row *r, size_t *at, int64_t now_us)
+static bool model_pick_matches(struct pick *p, struct source *s, const struct row *r, size_t *at, int64_t now_us)
 {
 	while (*at < p->nr && p->seq[*at] < r->seq)
 		++*at;
-	if (r->kind == EV_ACTION_REQUESTED && !ended(s, r->seq) && !filter_words(p->filter))
+	if (r->kind == EV_ACTION_REQUESTED && !model_pick_ended(s, r->seq) && !filter_words(p->filter))
 		return r->seq <= p->done && ask_one(p, s, r->seq, now_us);
 	return *at < p->nr && p->seq[*at] == r->seq;
 }
 
-static struct list *list_of(struct pick *p, const struct rows *of)
+static struct list *model_pick_list_of(struct pick *p, const struct rows *of)
 {
 	for (size_t i = 0; i < LISTS; i++)
 		if (p->list[i].of == of)
@@ -218,12 +218,12 @@ const struct rows *pick_rows(struct pick *p, struct source *s, const struct rows
 {
 	if (pick_empty(p) || p->failed)
 		return of;
-	struct list *l = list_of(p, of);
+	struct list *l = model_pick_list_of(p, of);
 	if (l->nr == of->nr && l->head == s->model.head && l->version == p->version)
 		return &l->rows;
 	l->rows.nr = 0;
 	for (size_t i = 0, at = 0; i < of->nr; i++)
-		if (matches(p, s, &of->row[i], &at, now_us)) {
+		if (model_pick_matches(p, s, &of->row[i], &at, now_us)) {
 			LONG_GROW(l->rows.row, l->rows.nr, l->rows.cap);
 			l->rows.row[l->rows.nr++] = of->row[i];
 		}

@@ -44,7 +44,7 @@ void source_close(struct source **sp)
 enum { SLICE = 64, EARLY_EVENTS = 700, LONG = 20000, EARLY_MORE = 256, EARLY_AGAIN_US = 250000,
        GROWN_US = 500000, GROWN_SHARE = 20 };
 
-static struct model *folded(struct source *s)
+static struct model *source_folded(struct source *s)
 {
 	return s->early ? &s->whole : &s->model;
 }
@@ -52,7 +52,7 @@ static struct model *folded(struct source *s)
 int source_take(struct source *s, uint64_t limit_seq, int max)
 {
 	struct event ev;
-	struct model *m = folded(s);
+	struct model *m = source_folded(s);
 	int n = 0, rc = 0;
 	while ((max == 0 || n < max) && (rc = feed_next(s->feed, &ev, &s->arena, limit_seq, &s->why)) == 1) {
 		if (s->journal)
@@ -82,7 +82,7 @@ static void forget_early(struct source *s)
 /* The whole to @seq or to a point before it. */
 static void go_back(struct source *s, uint64_t seq)
 {
-	struct model *m = folded(s);
+	struct model *m = source_folded(s);
 	if (!s->journal || !journal_back(s->journal, m, seq)) {
 		model_release(m);
 		model_init(m);
@@ -139,13 +139,13 @@ static int go_on_early(struct source *s, uint64_t seq)
 	return n;
 }
 
-static bool goes_on(const struct source *s, int64_t until)
+static bool source_goes_on(const struct source *s, int64_t until)
 {
 	return clock_mono_us() < until && !(s->stop && s->stop());
 }
 
 /* The whole up to its end for once, while the screens show a picture of @to. */
-static int survey(struct source *s, uint64_t to, int64_t until)
+static int source_survey(struct source *s, uint64_t to, int64_t until)
 {
 	int n = 0, got;
 	uint64_t head = session_head(s->session);
@@ -154,7 +154,7 @@ static int survey(struct source *s, uint64_t to, int64_t until)
 	do {
 		got = source_take(s, 0, SLICE);
 		n += got > 0 ? got : 0;
-	} while (got > 0 && goes_on(s, until));
+	} while (got > 0 && source_goes_on(s, until));
 	if (s->early)
 		n += go_on_early(s, to);
 	s->surveyed = got == 0;
@@ -165,10 +165,10 @@ static int survey(struct source *s, uint64_t to, int64_t until)
 
 /* The file goes on while the cursor stands: to its end and back, so that what tells of the whole of it grows, too. Where the
  * cursor is far behind that would take too long, and is left until it moves. */
-static int grown(struct source *s)
+static int source_grown(struct source *s)
 {
 	int64_t began = clock_mono_us();
-	if (s->early || began < s->grown_us || s->end > folded(s)->head + LONG)
+	if (s->early || began < s->grown_us || s->end > source_folded(s)->head + LONG)
 		return 0;
 	int n = source_take(s, 0, 0);
 	s->grown_us = began + GROWN_US + GROWN_SHARE * (clock_mono_us() - began);
@@ -185,21 +185,21 @@ int source_sync(struct source *s, uint64_t limit_seq, int64_t budget_us)
 	if (s->early && to < s->model.head)
 		forget_early(s);
 	if (s->journal && s->surveyed && s->track.nr < head && to < head)
-		n += grown(s);
+		n += source_grown(s);
 	if (s->journal && !s->surveyed) {
-		n = survey(s, to, budget_us ? until : INT64_MAX);
+		n = source_survey(s, to, budget_us ? until : INT64_MAX);
 		if (n < 0 || !s->surveyed)
 			return n;
 	}
-	if (limit_seq && limit_seq < folded(s)->head)
+	if (limit_seq && limit_seq < source_folded(s)->head)
 		go_back(s, limit_seq), n++;
-	if (budget_us && !s->early && folded(s)->head + LONG < to)
+	if (budget_us && !s->early && source_folded(s)->head + LONG < to)
 		begin_early(s, to), until = 0;
 	do {
 		got = source_take(s, limit_seq, budget_us ? SLICE : 0);
 		n += got > 0 ? got : 0;
-	} while (got > 0 && budget_us && goes_on(s, until));
-	s->behind = got >= 0 && folded(s)->head < to;
+	} while (got > 0 && budget_us && source_goes_on(s, until));
+	s->behind = got >= 0 && source_folded(s)->head < to;
 	if (!s->behind) {
 		n += s->early;
 		if (s->early)
@@ -236,7 +236,7 @@ void source_seek(struct source *s, uint64_t seq)
 
 void source_keep_way(struct source *s)
 {
-	if (s->journal || folded(s)->head > 0)
+	if (s->journal || source_folded(s)->head > 0)
 		return;
 	s->journal = journal_new();
 	s->model.journal = s->journal;

@@ -5,7 +5,7 @@
 
 #include "base/longlist.h"
 
-static uint64_t output_of(const struct model *m, uint64_t action)
+static uint64_t track_output_of(const struct model *m, uint64_t action)
 {
 	const struct model_action *a = model_action(m, action);
 	return a ? a->out_bytes + a->err_bytes : 0;
@@ -14,10 +14,10 @@ static uint64_t output_of(const struct model *m, uint64_t action)
 void track_before(struct track *t, const struct model *m, const struct event *ev)
 {
 	if (ev->seq > t->nr)
-		t->before = (struct model_sums){ m->uusd, m->tokens, ev->kind == EV_OUTPUT ? output_of(m, ev->action) : 0 };
+		t->before = (struct model_sums){ m->uusd, m->tokens, ev->kind == EV_OUTPUT ? track_output_of(m, ev->action) : 0 };
 }
 
-static bool is_one_of(const char *kind, const char *const *list)
+static bool track_is_one_of(const char *kind, const char *const *list)
 {
 	while (*list && strcmp(kind, *list) != 0)
 		list++;
@@ -30,14 +30,14 @@ static unsigned wish_of(const struct model *m, const struct event *ev)
 	static const char *const changes[] = { "write", "edit", "put", "merge", NULL };
 	const struct model_action *a = model_action(m, ev->seq);
 	const char *kind = a ? a->kind : "";
-	return is_one_of(kind, runs)		   ? TRACK_EXEC
-	       : is_one_of(kind, changes)	   ? TRACK_EDIT
+	return track_is_one_of(kind, runs)		   ? TRACK_EXEC
+	       : track_is_one_of(kind, changes)	   ? TRACK_EDIT
 	       : strcmp(kind, "model") == 0	   ? TRACK_MODEL
 	       : strcmp(kind, "rollback") == 0 ? TRACK_ROLLBACK
 					       : 0;
 }
 
-static unsigned flags_of(const struct model *m, const struct event *ev)
+static unsigned track_flags_of(const struct model *m, const struct event *ev)
 {
 	const struct model_action *a = ev->action ? model_action(m, ev->action) : NULL;
 	switch ((int)ev->kind) {
@@ -72,7 +72,7 @@ static unsigned flags_of(const struct model *m, const struct event *ev)
 	}
 }
 
-static void count(struct track_sum *s, unsigned flags)
+static void track_count(struct track_sum *s, unsigned flags)
 {
 	s->flags |= flags;
 	s->count[LANE_EVENTS]++;
@@ -81,7 +81,7 @@ static void count(struct track_sum *s, unsigned flags)
 	s->count[LANE_MODEL] += (flags & TRACK_MODEL) != 0;
 }
 
-static void add_step(struct track *t, const struct model *m, const struct event *ev, enum track_what what, int64_t amount)
+static void track_add_step(struct track *t, const struct model *m, const struct event *ev, enum track_what what, int64_t amount)
 {
 	const struct model_action *a = ev->agent ? NULL : model_action(m, ev->action);
 	if (amount <= 0)
@@ -107,20 +107,20 @@ void track_after(struct track *t, const struct model *m, const struct event *ev)
 	size_t nr = t->nr;
 	LONG_GROW(t->flags, nr, t->cap_flags);
 	LONG_GROW(t->at_us, t->nr, t->cap);
-	t->flags[t->nr] = (uint16_t)flags_of(m, ev);
+	t->flags[t->nr] = (uint16_t)track_flags_of(m, ev);
 	if (t->nr % TRACK_STRETCH == 0) {
 		GROW(t->stretch, t->nr_stretches, t->cap_stretches);
 		t->stretch[t->nr_stretches++] = (struct track_sum){ 0 };
 	}
-	count(&t->stretch[t->nr_stretches - 1], t->flags[t->nr]);
+	track_count(&t->stretch[t->nr_stretches - 1], t->flags[t->nr]);
 	t->at_us[t->nr++] = at;
 	t->last_ts = ev->ts_us;
-	add_step(t, m, ev, TRACK_COST, m->uusd - t->before.uusd);
-	add_step(t, m, ev, TRACK_TOKENS, m->tokens - t->before.tokens);
+	track_add_step(t, m, ev, TRACK_COST, m->uusd - t->before.uusd);
+	track_add_step(t, m, ev, TRACK_TOKENS, m->tokens - t->before.tokens);
 	if (ev->kind == EV_OUTPUT)
-		add_step(t, m, ev, TRACK_OUTPUT, (int64_t)(output_of(m, ev->action) - t->before.out));
+		track_add_step(t, m, ev, TRACK_OUTPUT, (int64_t)(track_output_of(m, ev->action) - t->before.out));
 	if (ev->kind == EV_ACTION_REQUESTED)
-		add_step(t, m, ev, TRACK_ACTIONS, 1);
+		track_add_step(t, m, ev, TRACK_ACTIONS, 1);
 }
 
 void track_release(struct track *t)
@@ -168,7 +168,7 @@ static size_t step_behind(const struct track *t, uint64_t seq)
 static void add_part(const struct track *t, uint64_t from, uint64_t to, struct track_sum *sum)
 {
 	for (uint64_t i = from; i < to; i++)
-		count(sum, t->flags[i]);
+		track_count(sum, t->flags[i]);
 	for (size_t i = step_behind(t, from); i < t->nr_steps && t->step[i].seq <= to; i++)
 		sum->amount[t->step[i].what] += t->step[i].amount;
 }

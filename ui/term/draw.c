@@ -18,7 +18,7 @@ enum role draw_state_role(enum agent_state s)
 }
 
 /* Eight heights for 1 to 64 events and more in 15 s: each height doubles. */
-static enum sign height(unsigned events)
+static enum sign draw_height(unsigned events)
 {
 	int h = 0;
 	while (events > 1 && h < 7) {
@@ -36,11 +36,11 @@ int draw_spark(struct area a, int row, int col, int width, const struct spark *s
 		size_t at = (size_t)(slot % SPARK_SLOTS);
 		bool known = slot > 0 && last - slot < SPARK_SLOTS && s->slot[at] == slot;
 		if (known && s->held[at])
-			put(a, row, col + i, ROLE_HELD, "!");
+			grid_put(a, row, col + i, ROLE_HELD, "!");
 		else if (known && s->error[at])
-			put(a, row, col + i, ROLE_ERROR, "x");
+			grid_put(a, row, col + i, ROLE_ERROR, "x");
 		else if (known)
-			put_sign(a, row, col + i, ROLE_SPARK, height(s->events[at]));
+			put_sign(a, row, col + i, ROLE_SPARK, draw_height(s->events[at]));
 		else
 			put_sign(a, row, col + i, ROLE_RULE, SIGN_DOT);
 	}
@@ -54,7 +54,7 @@ int draw_pieces(struct area a, int row, int col, const struct piece *p, size_t n
 			continue;
 		if (col + text_cells(p[i].text, a.g->ascii) > a.cols)
 			break;
-		col = put(a, row, col, p[i].role, p[i].text) + 2;
+		col = grid_put(a, row, col, p[i].role, p[i].text) + 2;
 	}
 	return col;
 }
@@ -68,7 +68,7 @@ int draw_pieces_cells(const struct piece *p, size_t nr, bool ascii)
 	return n;
 }
 
-static struct piece *piece_of(struct piece *p, size_t nr, enum role role)
+static struct piece *draw_piece_of(struct piece *p, size_t nr, enum role role)
 {
 	for (size_t i = 0; i < nr; i++)
 		if (p[i].role == role && p[i].text && *p[i].text)
@@ -84,7 +84,7 @@ static bool drop_piece(struct piece *p, size_t nr)
 	};
 	struct piece *out = NULL;
 	for (size_t k = 0; k < ARRAY_LEN(order) && !out; k++)
-		out = piece_of(p, nr, order[k]);
+		out = draw_piece_of(p, nr, order[k]);
 	if (out)
 		out->text = "";
 	return out;
@@ -97,14 +97,14 @@ void draw_title(struct area a, int row, const char *title, const struct piece *r
 	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
 	struct piece p[12], *name;
 	bool ascii = a.g->ascii;
-	int col = put(a, row, 1, ROLE_DIM, "sandglass") + (a.cols >= 100 ? 2 : 1), n;
+	int col = grid_put(a, row, 1, ROLE_DIM, "sandglass") + (a.cols >= 100 ? 2 : 1), n;
 	int room = a.cols - 1 - col - text_cells(title, ascii);
 	nr = nr < ARRAY_LEN(p) ? nr : ARRAY_LEN(p);
 	for (size_t i = 0; i < nr; i++)
 		p[i] = right[i];
-	while (draw_pieces_cells(p, nr, ascii) > room && piece_of(p, nr, ROLE_DIM))
+	while (draw_pieces_cells(p, nr, ascii) > room && draw_piece_of(p, nr, ROLE_DIM))
 		drop_piece(p, nr);
-	name = piece_of(p, nr, ROLE_NAME);
+	name = draw_piece_of(p, nr, ROLE_NAME);
 	const char *whole = name ? name->text : "";
 	if (name && draw_pieces_cells(p, nr, ascii) > room) /* rather cut than left out */
 		name->text = text_short(&ar, whole, NAME_LEAST);
@@ -122,7 +122,7 @@ void draw_title(struct area a, int row, const char *title, const struct piece *r
 
 static void draw_turn(struct area a, int row, int col, const struct row_info *r)
 {
-	col = put(a, row, col, ROLE_DIM, r->what) + 1;
+	col = grid_put(a, row, col, ROLE_DIM, r->what) + 1;
 	for (; col < a.cols - 1; col++)
 		put_sign(a, row, col, ROLE_RULE, SIGN_HLINE);
 }
@@ -192,14 +192,14 @@ void draw_row(struct area a, int row, const struct row_info *r, const struct dra
 	snprintf(id, sizeof(id), "#%" PRIu64, r->seq);
 	int col = 1;
 	if (r->sign != ' ')
-		put(a, row, col, r->role, arena_printf(ar, "%c", r->sign));
-	col = put(a, row, col + 2, ROLE_DIM, id) + 1;
+		grid_put(a, row, col, r->role, arena_printf(ar, "%c", r->sign));
+	col = grid_put(a, row, col + 2, ROLE_DIM, id) + 1;
 	if (col < 4 + o->id)
 		col = 4 + o->id;
 	if (col < 8)
 		col = 8;
 	if (o->clock)
-		col = put(a, row, col, ROLE_DIM, fmt_hms(ar, r->ts_us)) + 2;
+		col = grid_put(a, row, col, ROLE_DIM, fmt_hms(ar, r->ts_us)) + 2;
 	if (o->agent)
 		col = put_field(a, row, col, 12, ROLE_NAME, o->agent) + 1;
 	if (r->turn) {

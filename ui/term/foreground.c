@@ -21,7 +21,7 @@ void foreground_stop(void)
 
 /* A shell that was killed has left the terminal to its job. A group that lives has been given it by somebody: by the person's
  * shell, when we were put into the background. */
-static void take_back(void)
+static void foreground_take_back(void)
 {
 	pid_t has = tcgetpgrp(STDIN_FILENO), own = getpgrp();
 	sigset_t ttou, before;
@@ -63,6 +63,6 @@ int foreground_wait(pid_t pid)
 	}
 	forget_stop();
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	take_back();
+	foreground_take_back();
 	return status;
 }

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-static const struct cell blank = { .s = " ", .len = 1, .width = 1, .role = ROLE_TEXT };
+static const struct cell grid_blank = { .s = " ", .len = 1, .width = 1, .role = ROLE_TEXT };
 
 void grid_init(struct grid *g, int rows, int cols, bool ascii)
 {
@@ -25,14 +25,14 @@ void grid_resize(struct grid *g, int rows, int cols)
 {
 	g->rows = rows < 1 ? 1 : rows;
 	g->cols = cols < 1 ? 1 : cols;
-	g->cell = xrealloc(g->cell, (size_t)g->rows * (size_t)g->cols * sizeof(*g->cell));
+	g->cell = mem_realloc(g->cell, (size_t)g->rows * (size_t)g->cols * sizeof(*g->cell));
 	grid_clear(g);
 }
 
 void grid_clear(struct grid *g)
 {
 	for (size_t i = 0; i < (size_t)g->rows * (size_t)g->cols; i++)
-		g->cell[i] = blank;
+		g->cell[i] = grid_blank;
 	g->cursor_row = g->cursor_col = -1;
 }
 
@@ -71,13 +71,13 @@ static void set_cell(struct area a, int row, int col, const struct cell *c)
 	if (!at)
 		return;
 	if (at->width == 0 && a.col + col > 0)
-		at[-1] = blank;
+		at[-1] = grid_blank;
 	if (at->width == 2 && a.col + col + 1 < a.g->cols)
-		at[1] = blank;
+		at[1] = grid_blank;
 	*at = *c;
 }
 
-static bool is_ascii(const struct glyph *g)
+static bool grid_is_ascii(const struct glyph *g)
 {
 	for (size_t i = 0; i < g->len; i++)
 		if ((unsigned char)g->s[i] >= 0x80)
@@ -94,18 +94,18 @@ bool put_glyph(struct area a, int row, int *col, enum role r, const struct glyph
 	c.flags = g->flags & (GLYPH_BOLD | GLYPH_UNDERLINE | GLYPH_REVERSE);
 	if (g->flags & GLYPH_ESCAPED)
 		c.role = ROLE_HIDDEN;
-	bool stand_in = a.g->ascii && !is_ascii(g); /* sanitised for another screen */
+	bool stand_in = a.g->ascii && !grid_is_ascii(g); /* sanitised for another screen */
 	if (stand_in)
 		c = (struct cell){ .s = "?", .len = 1, .width = 1, .role = c.role };
 	if (g->width == 0)
 		return true;
 	set_cell(a, row, *col, &c);
 	if (stand_in && g->width == 2) /* what follows keeps its column */
-		set_cell(a, row, *col + 1, &blank);
+		set_cell(a, row, *col + 1, &grid_blank);
 	struct cell *half = !stand_in && g->width == 2 ? cell_at(a, row, *col + 1) : NULL;
 	if (half) {
 		if (half->width == 2 && a.col + *col + 2 < a.g->cols)
-			half[1] = blank;
+			half[1] = grid_blank;
 		*half = (struct cell){ .role = c.role, .flags = c.flags, .fg = c.fg };
 	}
 	*col += g->width;
@@ -137,7 +137,7 @@ static void mark_cut(struct pen *p)
 	if (col < p->start || p->row < 0 || p->row >= p->a.rows)
 		return;
 	for (int i = p->col; i < col; i++)
-		set_cell(p->a, p->row, i, &blank);
+		set_cell(p->a, p->row, i, &grid_blank);
 	put_sign(p->a, p->row, col, ROLE_CUT, SIGN_CUT);
 	p->col = p->a.cols;
 }
@@ -149,25 +149,25 @@ int put_bytes(struct area a, int row, int col, int width, enum role r, const voi
 	struct pen p = { .a = a, .row = row, .col = col, .start = col, .r = r };
 	if (col + width < p.a.cols)
 		p.a.cols = col + width;
-	sanitize(bytes, len, flags | (a.g->ascii ? SANITIZE_ASCII : 0u), draw_glyph, &p);
+	sanitize_for_screen(bytes, len, flags | (a.g->ascii ? SANITIZE_ASCII : 0u), draw_glyph, &p);
 	if (p.cut)
 		mark_cut(&p);
 	return p.col;
 }
 
-int put(struct area a, int row, int col, enum role r, const char *text)
+int grid_put(struct area a, int row, int col, enum role r, const char *text)
 {
 	return put_bytes(a, row, col, a.cols - col, r, text, strlen(text), 0);
 }
 
-int putf(struct area a, int row, int col, enum role r, const char *fmt, ...)
+int grid_putf(struct area a, int row, int col, enum role r, const char *fmt, ...)
 {
 	char text[1024];
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return put(a, row, col, r, text);
+	return grid_put(a, row, col, r, text);
 }
 
 int put_field(struct area a, int row, int col, int width, enum role r, const char *text)
@@ -185,7 +185,7 @@ static bool count_glyph(void *self, const struct glyph *g)
 int text_cells(const char *s, bool ascii)
 {
 	int n = 0;
-	sanitize(s, strlen(s), ascii ? SANITIZE_ASCII : 0u, count_glyph, &n);
+	sanitize_for_screen(s, strlen(s), ascii ? SANITIZE_ASCII : 0u, count_glyph, &n);
 	return n;
 }
 
@@ -194,7 +194,7 @@ struct shortened {
 	int cells, room;
 };
 
-static bool take_glyph(void *self, const struct glyph *g)
+static bool grid_take_glyph(void *self, const struct glyph *g)
 {
 	struct shortened *t = self;
 	if (t->cells + g->width > t->room)
@@ -210,7 +210,7 @@ const char *text_short(struct arena *ar, const char *s, int cells)
 	struct shortened t = { .room = cells - 1 };
 	if (text_cells(s, false) <= cells)
 		return s;
-	sanitize(s, strlen(s), 0, take_glyph, &t);
+	sanitize_for_screen(s, strlen(s), 0, grid_take_glyph, &t);
 	text = t.text;
 	return arena_printf(ar, "%s%s", buf_cstr(&text), sign_text(SIGN_CUT, true));
 }
@@ -240,15 +240,15 @@ void put_rule(struct area a, int row, const char *title, enum role r, const char
 		put_sign(a, row, col, ROLE_RULE, SIGN_HLINE);
 	int end = 0;
 	if (title && *title) {
-		end = put(area_sub(a, row, 3, 1, a.cols - 6), 0, 0, r, title) + 4;
-		put(a, row, 2, ROLE_RULE, " ");
-		put(a, row, end - 1, ROLE_RULE, " ");
+		end = grid_put(area_sub(a, row, 3, 1, a.cols - 6), 0, 0, r, title) + 4;
+		grid_put(a, row, 2, ROLE_RULE, " ");
+		grid_put(a, row, end - 1, ROLE_RULE, " ");
 	}
 	int n = note && *note ? text_cells(note, a.g->ascii) : 0;
 	if (n > 0 && end + n + 6 <= a.cols) {
-		put(a, row, a.cols - n - 4, ROLE_RULE, " ");
-		put(a, row, a.cols - n - 3, ROLE_DIM, note);
-		put(a, row, a.cols - 3, ROLE_RULE, " ");
+		grid_put(a, row, a.cols - n - 4, ROLE_RULE, " ");
+		grid_put(a, row, a.cols - n - 3, ROLE_DIM, note);
+		grid_put(a, row, a.cols - 3, ROLE_RULE, " ");
 	}
 }
 
@@ -275,10 +275,10 @@ int put_time_bar(struct area a, int row, int col, int width, int64_t done, int64
 	if (total <= 0 || width < 3)
 		return col;
 	int room = width - 2, full = done >= total ? room : done <= 0 ? 0 : (int)(done * room / total);
-	put(a, row, col, ROLE_RULE, "[");
+	grid_put(a, row, col, ROLE_RULE, "[");
 	for (int i = 0; i < full; i++)
-		put(a, row, col + 1 + i, ROLE_DIM, ":");
-	return put(a, row, col + width - 1, ROLE_RULE, "]");
+		grid_put(a, row, col + 1 + i, ROLE_DIM, ":");
+	return grid_put(a, row, col + width - 1, ROLE_RULE, "]");
 }
 
 void put_cursor_row(struct area a, int row)

@@ -47,8 +47,8 @@ int text_cells(const char *s, bool ascii);
 const char *text_short(struct arena *ar, const char *s, int cells);
 
 /* All return the column after what they drew. A text that does not fit its width ends in ">". */
-int put(struct area a, int row, int col, enum role r, const char *text);
-int putf(struct area a, int row, int col, enum role r, const char *fmt, ...) PRINTF(5, 6);
+int grid_put(struct area a, int row, int col, enum role r, const char *text);
+int grid_putf(struct area a, int row, int col, enum role r, const char *fmt, ...) PRINTF(5, 6);
 int put_bytes(struct area a, int row, int col, int width, enum role r, const void *bytes, size_t len, unsigned flags);
 /* In a field of @width cells, the rest of which stays blank; returns the column after the field. */
 int put_field(struct area a, int row, int col, int width, enum role r, const char *text);

@@ -28,7 +28,7 @@ void input_clear(struct input *in)
 	*in = (struct input){ 0 };
 }
 
-static void eat(struct input *in, size_t n)
+static void input_eat(struct input *in, size_t n)
 {
 	in->len -= n;
 	memmove(in->byte, in->byte + n, in->len);
@@ -55,7 +55,7 @@ static struct params read_params(const unsigned char *p, size_t len)
 	return out;
 }
 
-static uint32_t tilde(struct input *in, int n)
+static uint32_t input_tilde(struct input *in, int n)
 {
 	static const uint32_t keys[] = {
 		[1] = K_HOME, [3] = K_DEL, [4] = K_END, [5] = K_PGUP, [6] = K_PGDN, [7] = K_HOME, [8] = K_END,
@@ -67,7 +67,7 @@ static uint32_t tilde(struct input *in, int n)
 	return n > 0 && n < (int)ARRAY_LEN(keys) ? keys[n] : KEY_NONE_;
 }
 
-static uint32_t letter(char c)
+static uint32_t input_letter(char c)
 {
 	static const char letters[] = "ABCDHFZPQRS";
 	static const uint32_t keys[] = { K_UP,  K_DOWN, K_RIGHT, K_LEFT, K_HOME, K_END,
@@ -77,7 +77,7 @@ static uint32_t letter(char c)
 }
 
 /* SGR form: bits 0-1 the button, 5 moved, 6 wheel. */
-static uint32_t mouse(struct input *in, const struct params *p, char final)
+static uint32_t input_mouse(struct input *in, const struct params *p, char final)
 {
 	int b = p->value[0];
 	enum mouse_kind kind = final == 'm' ? MOUSE_RELEASE : (b & 32) ? MOUSE_DRAG : MOUSE_PRESS;
@@ -93,26 +93,26 @@ static uint32_t mouse(struct input *in, const struct params *p, char final)
 	return K_MOUSE;
 }
 
-static uint32_t control(struct input *in, const struct params *p, bool plain, char final)
+static uint32_t input_control(struct input *in, const struct params *p, bool plain, char final)
 {
 	if (p->mark == '<' && (final == 'M' || final == 'm'))
-		return mouse(in, p, final);
+		return input_mouse(in, p, final);
 	if (p->mark || !plain)
 		return KEY_NONE_; /* a report */
 	bool shift = p->nr > 1 && p->value[1] == 2;
 	if (shift && ((final == 'R' && p->value[0] == 1) || (final == '~' && p->value[0] == 13)))
 		return K_SF3;
 	if (final == '~')
-		return tilde(in, p->value[0]);
+		return input_tilde(in, p->value[0]);
 	if (final == 'I' || final == 'O')
 		return final == 'I' ? K_FOCUS_IN : K_FOCUS_OUT;
 	if (final == 'R' && p->nr > 1 && p->value[0] != 1)
 		return KEY_NONE_; /* where the cursor is */
-	return letter(final);
+	return input_letter(final);
 }
 
 /* ESC [ ...: bytes used, MORE if it has no end yet. */
-static int sequence(struct input *in, uint32_t *key)
+static int input_sequence(struct input *in, uint32_t *key)
 {
 	const unsigned char *p = in->byte;
 	size_t i = 2;
@@ -135,13 +135,13 @@ static int sequence(struct input *in, uint32_t *key)
 		return MORE;
 	struct params params = read_params(p + 2, end - 2);
 	if (p[i] >= 0x40 && p[i] <= 0x7e)
-		*key = control(in, &params, i == end, (char)p[i]);
+		*key = input_control(in, &params, i == end, (char)p[i]);
 	else
 		return (int)i; /* broken off: what breaks it is read anew */
 	return (int)i + 1;
 }
 
-static int escape(struct input *in, uint32_t *key, bool idle)
+static int input_escape(struct input *in, uint32_t *key, bool idle)
 {
 	int n;
 	if (in->len < 2) {
@@ -150,7 +150,7 @@ static int escape(struct input *in, uint32_t *key, bool idle)
 	}
 	switch (in->byte[1]) {
 	case '[':
-		n = sequence(in, key);
+		n = input_sequence(in, key);
 		if (n == MORE && idle) { /* typed by hand, slowly: Esc, and the rest means nothing */
 			*key = K_ESC;
 			return (int)in->len;
@@ -161,7 +161,7 @@ static int escape(struct input *in, uint32_t *key, bool idle)
 			return MORE;
 		*key = in->len < 3	    ? (uint32_t)K_ESC
 		       : in->byte[2] == 'M' ? (uint32_t)K_ENTER
-					    : letter((char)in->byte[2]);
+					    : input_letter((char)in->byte[2]);
 		return in->len < 3 ? 2 : 3;
 	case ']': case 'P': case '_': case '^': case 'X':
 		in->string = 1;
@@ -173,7 +173,7 @@ static int escape(struct input *in, uint32_t *key, bool idle)
 }
 
 /* Throws away up to the end of the string: BEL or ESC \. */
-static void skip_string(struct input *in, bool idle)
+static void input_skip_string(struct input *in, bool idle)
 {
 	size_t i = 0;
 	for (; i < in->len; i++) {
@@ -186,12 +186,12 @@ static void skip_string(struct input *in, bool idle)
 			break;
 		}
 	}
-	eat(in, i);
+	input_eat(in, i);
 	if (idle)
 		in->string = 0;
 }
 
-static int character(struct input *in, uint32_t *key, bool idle)
+static int input_character(struct input *in, uint32_t *key, bool idle)
 {
 	uint32_t cp;
 	size_t used;
@@ -208,13 +208,13 @@ uint32_t input_key(struct input *in, bool idle)
 	for (;;) {
 		uint32_t key = KEY_NONE_;
 		if (in->string)
-			skip_string(in, idle);
+			input_skip_string(in, idle);
 		if (in->string || in->len == 0)
 			return KEY_NONE_;
-		int n = in->byte[0] == 0x1b ? escape(in, &key, idle) : character(in, &key, idle);
+		int n = in->byte[0] == 0x1b ? input_escape(in, &key, idle) : input_character(in, &key, idle);
 		if (n == MORE)
 			return KEY_NONE_;
-		eat(in, (size_t)n);
+		input_eat(in, (size_t)n);
 		if (key != KEY_NONE_ && in->paste && key < KEY_FIRST_)
 			return key | K_PASTED;
 		if (key != KEY_NONE_)

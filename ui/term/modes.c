@@ -113,7 +113,7 @@ static void one_string(struct modes *m, const char *s)
 	}
 }
 
-static void one_escape(struct modes *m, char c)
+static void modes_one_escape(struct modes *m, char c)
 {
 	m->at = MODES_GROUND;
 	m->nr_seq = 0;
@@ -147,7 +147,7 @@ static void one_byte(struct modes *m, char c)
 		one_string(m, m->seq);
 		m->at = MODES_GROUND;
 	} else if (m->at == MODES_STRING_ESC)
-		one_escape(m, c);
+		modes_one_escape(m, c);
 	else if (m->at == MODES_STRING && c == BEL) {
 		m->seq[m->nr_seq] = 0;
 		one_string(m, m->seq);
@@ -157,7 +157,7 @@ static void one_byte(struct modes *m, char c)
 	else if (m->at == MODES_STRING)
 		sequence_add(m, c);
 	else if (m->at == MODES_ESC)
-		one_escape(m, c);
+		modes_one_escape(m, c);
 	else if (m->at == MODES_CSI && c >= 0x40 && c <= 0x7e) {
 		m->seq[m->nr_seq] = 0;
 		one_csi(m, m->seq, c);

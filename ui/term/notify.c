@@ -8,7 +8,7 @@
 
 enum { BELL_US = 10000000 };
 
-static bool begins(const char *s, const char *with)
+static bool notify_begins(const char *s, const char *with)
 {
 	return s && strncmp(s, with, strlen(with)) == 0;
 }
@@ -16,12 +16,12 @@ static bool begins(const char *s, const char *with)
 static enum notify_form form_of_terminal(void)
 {
 	const char *term = getenv("TERM"), *program = getenv("TERM_PROGRAM"), *lc = getenv("LC_TERMINAL");
-	if (getenv("KITTY_WINDOW_ID") || begins(term, "xterm-kitty"))
+	if (getenv("KITTY_WINDOW_ID") || notify_begins(term, "xterm-kitty"))
 		return NOTIFY_OSC99;
-	if (getenv("VTE_VERSION") || getenv("GHOSTTY_RESOURCES_DIR") || getenv("WEZTERM_PANE") || begins(term, "foot") ||
-	    begins(term, "rxvt-unicode") || begins(program, "ghostty") || begins(program, "WezTerm"))
+	if (getenv("VTE_VERSION") || getenv("GHOSTTY_RESOURCES_DIR") || getenv("WEZTERM_PANE") || notify_begins(term, "foot") ||
+	    notify_begins(term, "rxvt-unicode") || notify_begins(program, "ghostty") || notify_begins(program, "WezTerm"))
 		return NOTIFY_OSC777;
-	if (begins(program, "iTerm") || begins(lc, "iTerm"))
+	if (notify_begins(program, "iTerm") || notify_begins(lc, "iTerm"))
 		return NOTIFY_OSC9;
 	return NOTIFY_BELL;
 }
@@ -35,7 +35,7 @@ static bool tmux_passes(void)
 		answer[0] = 0;
 	if (p)
 		pclose(p);
-	return begins(answer, "on") || begins(answer, "all");
+	return notify_begins(answer, "on") || notify_begins(answer, "all");
 }
 
 void notify_init(struct notify *n)
@@ -69,7 +69,7 @@ int64_t notify_next(const struct notify *n)
 }
 
 /* Printable ASCII without what separates fields in any of the forms. */
-static void put_plain(struct buf *out, const char *s)
+static void notify_put_plain(struct buf *out, const char *s)
 {
 	for (size_t i = 0; s && s[i] && i < 80; i++)
 		buf_putc(out, s[i] < 0x20 || s[i] > 0x7e || s[i] == ';' || s[i] == ':' ? '?' : s[i]);
@@ -119,7 +119,7 @@ void notify_due(struct notify *n, size_t waits, const char *where, int64_t now_u
 	if (n->focused)
 		return;
 	snprintf(title, sizeof(title), "sandglass, %zu held", waits);
-	put_plain(&text, where && *where ? where : "an action waits for you");
+	notify_put_plain(&text, where && *where ? where : "an action waits for you");
 	put_sequence(n, title, buf_cstr(&text), &seq);
 	if (seq.len > 0 && n->tmux)
 		wrap_for_tmux(&seq, out);

@@ -7,12 +7,12 @@ enum { PARAMS = 16 };
 
 /* --- saying ------------------------------------------------------------------------------------------------------- */
 
-static bool same(const struct pen *a, const struct pen *b)
+static bool squeeze_same(const struct pen *a, const struct pen *b)
 {
 	return a->fg == b->fg && a->bold == b->bold && a->underline == b->underline && a->reverse == b->reverse;
 }
 
-static void add(struct buf *b, const char *code)
+static void squeeze_add(struct buf *b, const char *code)
 {
 	if (b->len > 0)
 		buf_append(b, ";", 1);
@@ -28,27 +28,27 @@ static void add_colour(struct buf *b, int fg)
 		snprintf(code, sizeof(code), "%d", fg < 8 ? 30 + fg : 90 + fg - 8);
 	else
 		snprintf(code, sizeof(code), "38;5;%d", fg);
-	add(b, code);
+	squeeze_add(b, code);
 }
 
 /* What takes the terminal from @from to @to; turning off is by "everything off", which every terminal knows. */
-static void say(const struct pen *from, const struct pen *to, struct buf *out)
+static void squeeze_say(const struct pen *from, const struct pen *to, struct buf *out)
 {
 	static const struct pen plain = { .fg = -1 };
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	bool off = (from->bold && !to->bold) || (from->underline && !to->underline) || (from->reverse && !to->reverse) ||
 		   (from->fg >= 0 && to->fg < 0);
-	if (same(from, to))
+	if (squeeze_same(from, to))
 		return;
-	if (off && !same(to, &plain))
-		add(&b, "0");
+	if (off && !squeeze_same(to, &plain))
+		squeeze_add(&b, "0");
 	from = off ? &plain : from;
 	if (to->bold && !from->bold)
-		add(&b, "1");
+		squeeze_add(&b, "1");
 	if (to->underline && !from->underline)
-		add(&b, "4");
+		squeeze_add(&b, "4");
 	if (to->reverse && !from->reverse)
-		add(&b, "7");
+		squeeze_add(&b, "7");
 	if (to->fg != from->fg)
 		add_colour(&b, to->fg);
 	buf_append(out, "\x1b[", 2);
@@ -60,14 +60,14 @@ void squeeze_settle(struct squeeze *s, struct buf *out)
 {
 	if (s->foreign)
 		return;
-	say(&s->told, &s->wanted, out);
+	squeeze_say(&s->told, &s->wanted, out);
 	s->told = s->wanted;
 }
 
 /* --- understanding ------------------------------------------------------------------------------------------------ */
 
 /* One attribute at p[*i]. False: not one of ours. */
-static bool set(struct pen *pen, const int *p, int n, int *i)
+static bool squeeze_set(struct pen *pen, const int *p, int n, int *i)
 {
 	int c = p[*i];
 	if (c == 0)
@@ -92,7 +92,7 @@ static bool set(struct pen *pen, const int *p, int n, int *i)
 }
 
 /* "1;33" of CSI 1;33 m. Returns how many numbers, -1: something else. */
-static int numbers(const char *s, size_t len, int out[PARAMS])
+static int squeeze_numbers(const char *s, size_t len, int out[PARAMS])
 {
 	int n = 0;
 	out[0] = 0;
@@ -107,13 +107,13 @@ static int numbers(const char *s, size_t len, int out[PARAMS])
 }
 
 /* Attributes as curses says them: @seq is the whole sequence, its numbers from @seq + 2 on. */
-static void attributes(struct squeeze *s, const char *seq, size_t len, struct buf *out)
+static void squeeze_attributes(struct squeeze *s, const char *seq, size_t len, struct buf *out)
 {
-	int p[PARAMS], n = numbers(seq + 2, len - 3, p);
+	int p[PARAMS], n = squeeze_numbers(seq + 2, len - 3, p);
 	struct pen pen = s->wanted;
 	bool known = n > 0;
 	for (int i = 0; i < n && known; i++)
-		known = set(&pen, p, n, &i);
+		known = squeeze_set(&pen, p, n, &i);
 	if (known && s->foreign && p[0] == 0) { /* what we did not know is off again */
 		buf_append(out, "\x1b[m", 3);
 		s->told = (struct pen){ .fg = -1 };
@@ -132,7 +132,7 @@ static void attributes(struct squeeze *s, const char *seq, size_t len, struct bu
 /* --- a frame ------------------------------------------------------------------------------------------------------ */
 
 /* Length of the escape sequence at @p: CSI to its final byte, else two or three bytes. */
-static size_t sequence(const char *p, size_t len)
+static size_t squeeze_sequence(const char *p, size_t len)
 {
 	size_t n = 2;
 	if (len < 2)
@@ -144,17 +144,17 @@ static size_t sequence(const char *p, size_t len)
 	return n < len ? n + 1 : len;
 }
 
-static void escape(struct squeeze *s, const char *p, size_t n, struct buf *out)
+static void squeeze_escape(struct squeeze *s, const char *p, size_t n, struct buf *out)
 {
 	char last = p[n - 1];
 	if (n == 3 && memcmp(p, "\x1b(B", 3) == 0)
 		return;
 	if (n > 2 && p[1] == '[' && last == 'm') {
-		attributes(s, p, n, out);
+		squeeze_attributes(s, p, n, out);
 		return;
 	}
 	int region[PARAMS];
-	if (last == 'r' && n > 3 && s->rows > 0 && numbers(p + 2, n - 3, region) == 2 && region[0] == 1 && region[1] == s->rows) {
+	if (last == 'r' && n > 3 && s->rows > 0 && squeeze_numbers(p + 2, n - 3, region) == 2 && region[0] == 1 && region[1] == s->rows) {
 		buf_append(out, "\x1b[r", 3);
 		return;
 	}
@@ -164,22 +164,22 @@ static void escape(struct squeeze *s, const char *p, size_t n, struct buf *out)
 	buf_append(out, p, n);
 }
 
-static bool shows(const struct squeeze *s, char c)
+static bool squeeze_shows(const struct squeeze *s, char c)
 {
 	if (c != ' ')
 		return (unsigned char)c > ' ';
 	return s->told.underline || s->told.reverse || s->wanted.underline || s->wanted.reverse;
 }
 
-void squeeze(struct squeeze *s, const char *frame, size_t len, struct buf *out)
+void squeeze_frame(struct squeeze *s, const char *frame, size_t len, struct buf *out)
 {
 	for (size_t i = 0, n; i < len; i += n) {
 		n = 1;
 		if (frame[i] == '\x1b') {
-			n = sequence(frame + i, len - i);
-			escape(s, frame + i, n, out);
+			n = squeeze_sequence(frame + i, len - i);
+			squeeze_escape(s, frame + i, n, out);
 		} else if (frame[i] != '\x0f') {
-			if (shows(s, frame[i]))
+			if (squeeze_shows(s, frame[i]))
 				squeeze_settle(s, out);
 			buf_append(out, frame + i, 1);
 		}

@@ -31,7 +31,7 @@ struct squeeze {
 #define SQUEEZE_INIT { .wanted = { .fg = -1 }, .told = { .fg = -1 } }
 
 /* Appends one frame (whole sequences) to @out. */
-void squeeze(struct squeeze *s, const char *frame, size_t len, struct buf *out);
+void squeeze_frame(struct squeeze *s, const char *frame, size_t len, struct buf *out);
 /* Says what is wanted now, whatever is printed next: before somebody else writes to the terminal. */
 void squeeze_settle(struct squeeze *s, struct buf *out);
 

@@ -27,14 +27,14 @@
 #include "ui/term/tty.h"
 
 /* Curses has names of its own for keys; ours come from ui/term/term.h. */
-static SCREEN *screen;
-static FILE *sink; /* what curses takes for the terminal */
-static struct theme theme;
-static bool colours, sync_updates;
-static struct grid shown; /* what the terminal has, or will have when the queue is empty */
-static struct squeeze pen = SQUEEZE_INIT;
-static struct input input;
-static struct tty_answers answers;
+static SCREEN *term_curses_screen;
+static FILE *term_curses_sink; /* what curses takes for the terminal */
+static struct theme term_curses_theme;
+static bool term_curses_colours, sync_updates;
+static struct grid term_curses_shown; /* what the terminal has, or will have when the queue is empty */
+static struct squeeze term_curses_pen = SQUEEZE_INIT;
+static struct input term_curses_input;
+static struct tty_answers term_curses_answers;
 
 bool term_utf8(void)
 {
@@ -48,8 +48,8 @@ bool term_utf8(void)
 
 static void init_colours(void)
 {
-	colours = has_colors() && start_color() == OK;
-	if (!colours)
+	term_curses_colours = has_colors() && start_color() == OK;
+	if (!term_curses_colours)
 		return;
 	use_default_colors();
 	for (int i = 0; i < 256 && i + 1 < COLOR_PAIRS; i++) {
@@ -59,9 +59,9 @@ static void init_colours(void)
 }
 
 /* What curses has written since the last time. */
-static void take_frame(struct buf *out)
+static void term_curses_take_frame(struct buf *out)
 {
-	int fd = fileno(sink);
+	int fd = fileno(term_curses_sink);
 	off_t len = lseek(fd, 0, SEEK_CUR);
 	if (len <= 0)
 		return;
@@ -72,14 +72,14 @@ static void take_frame(struct buf *out)
 	lseek(fd, 0, SEEK_SET);
 }
 
-static void pass_on(bool whole_frame)
+static void term_curses_pass_on(bool whole_frame)
 {
 	CLEANUP(buf_release) struct buf all = BUF_INIT, b = BUF_INIT;
-	take_frame(&all);
-	pen.rows = LINES;
-	squeeze(&pen, all.data, all.len, &b);
+	term_curses_take_frame(&all);
+	term_curses_pen.rows = LINES;
+	squeeze_frame(&term_curses_pen, all.data, all.len, &b);
 	if (!whole_frame)
-		squeeze_settle(&pen, &b);
+		squeeze_settle(&term_curses_pen, &b);
 	if (b.len == 0)
 		return;
 	bool wrap = whole_frame && sync_updates;
@@ -109,10 +109,10 @@ static SCREEN *new_screen(const char *term)
 		{ "wezterm", "xterm-256color" }, { "ghostty", "xterm-256color" },   { "rio", "xterm-256color" },
 		{ "contour", "xterm-256color" }, { "tmux", "screen-256color" },	    { "screen", "screen" },
 	};
-	SCREEN *s = newterm(NULL, sink, stdin);
+	SCREEN *s = newterm(NULL, term_curses_sink, stdin);
 	for (size_t i = 0; !s && i < ARRAY_LEN(like); i++)
 		if (strncmp(term, like[i][0], strlen(like[i][0])) == 0)
-			s = newterm(like[i][1], sink, stdin);
+			s = newterm(like[i][1], term_curses_sink, stdin);
 	return s;
 }
 
@@ -122,14 +122,14 @@ int term_open(struct err *err)
 	if (!term || !*term || strcmp(term, "dumb") == 0)
 		return err_set(err, ERR_UNSUPPORTED, "terminal '%s' has no screen; use --no-tui", term ? term : "");
 	int fd = memfd_create("frame", MFD_CLOEXEC);
-	sink = fd >= 0 ? fdopen(fd, "w+") : NULL;
-	if (!sink) {
+	term_curses_sink = fd >= 0 ? fdopen(fd, "w+") : NULL;
+	if (!term_curses_sink) {
 		fd_close(&fd);
 		return err_sys(err, "cannot make a place for frames");
 	}
-	screen = new_screen(term);
+	term_curses_screen = new_screen(term);
 	tty_set_mouse(true);
-	int rc = screen ? tty_open(err)
+	int rc = term_curses_screen ? tty_open(err)
 			: err_set(err, ERR_UNSUPPORTED,
 				  "terminal '%s' is not known here; say TERM=xterm-256color if it is like that, or "
 				  "--no-tui",
@@ -138,38 +138,38 @@ int term_open(struct err *err)
 		term_close();
 		return -1;
 	}
-	input_clear(&input);
-	answers = tty_ask(true, !sync || strcmp(sync, "0") != 0, 50);
-	sync_updates = answers.sync;
+	input_clear(&term_curses_input);
+	term_curses_answers = tty_ask(true, !sync || strcmp(sync, "0") != 0, 50);
+	sync_updates = term_curses_answers.sync;
 	set_up_curses();
 	return 0;
 }
 
 int term_background(void)
 {
-	return answers.light ? 1 : answers.dark ? -1 : 0;
+	return term_curses_answers.light ? 1 : term_curses_answers.dark ? -1 : 0;
 }
 
 void term_set_theme(const struct theme *t)
 {
-	theme = *t;
-	grid_release(&shown); /* every cell anew; the terminal gets what differs */
+	term_curses_theme = *t;
+	grid_release(&term_curses_shown); /* every cell anew; the terminal gets what differs */
 }
 
 void term_close(void)
 {
-	if (screen) {
+	if (term_curses_screen) {
 		curs_set(1);
 		endwin();
-		pass_on(false);
+		term_curses_pass_on(false);
 		tty_close();
-		delscreen(screen);
-		screen = NULL;
+		delscreen(term_curses_screen);
+		term_curses_screen = NULL;
 	}
-	if (sink)
-		fclose(sink);
-	sink = NULL;
-	grid_release(&shown);
+	if (term_curses_sink)
+		fclose(term_curses_sink);
+	term_curses_sink = NULL;
+	grid_release(&term_curses_shown);
 }
 
 void term_size(int *rows, int *cols)
@@ -187,10 +187,10 @@ void term_size(int *rows, int *cols)
 static bool read_more(void)
 {
 	char bytes[256];
-	size_t room = input_room(&input);
+	size_t room = input_room(&term_curses_input);
 	int n = room ? tty_read(bytes, room < sizeof(bytes) ? room : sizeof(bytes)) : 0;
 	if (n > 0)
-		input_feed(&input, bytes, (size_t)n);
+		input_feed(&term_curses_input, bytes, (size_t)n);
 	return n > 0;
 }
 
@@ -198,7 +198,7 @@ uint32_t term_key(void)
 {
 	static int64_t waiting_us;
 	for (;;) {
-		uint32_t k = input_key(&input, false);
+		uint32_t k = input_key(&term_curses_input, false);
 		if (k != KEY_NONE_) {
 			waiting_us = 0;
 			return k;
@@ -207,7 +207,7 @@ uint32_t term_key(void)
 			waiting_us = 0;
 			continue;
 		}
-		if (!input_waits(&input))
+		if (!input_waits(&term_curses_input))
 			return KEY_NONE_;
 		int64_t now = clock_mono_us();
 		if (waiting_us == 0)
@@ -215,25 +215,25 @@ uint32_t term_key(void)
 		if (now - waiting_us < INPUT_ESC_MS * 1000)
 			return KEY_NONE_;
 		waiting_us = 0;
-		return input_key(&input, true);
+		return input_key(&term_curses_input, true);
 	}
 }
 
 struct mouse term_mouse(void)
 {
-	return input.mouse;
+	return term_curses_input.mouse;
 }
 
 int term_key_wait_ms(void)
 {
-	return input_waits(&input) ? INPUT_ESC_MS : -1;
+	return input_waits(&term_curses_input) ? INPUT_ESC_MS : -1;
 }
 
 /* Read and forgotten, not cleared: the end of a paste that is under way must not be missed. */
 void term_flush_keys(void)
 {
 	do {
-		while (input_key(&input, false) != KEY_NONE_)
+		while (input_key(&term_curses_input, false) != KEY_NONE_)
 			;
 	} while (read_more());
 }
@@ -248,7 +248,7 @@ void term_set_mouse(bool on)
 
 static attr_t attrs_of(const struct cell *c, short *pair)
 {
-	const struct look *l = &theme.look[c->role];
+	const struct look *l = &term_curses_theme.look[c->role];
 	attr_t a = A_NORMAL;
 	if ((l->attrs & ATTR_BOLD) || (c->flags & GLYPH_BOLD))
 		a |= A_BOLD;
@@ -264,11 +264,11 @@ static attr_t attrs_of(const struct cell *c, short *pair)
 	int fg = c->fg > 0 ? c->fg - 1 : l->fg;
 	*pair = 0;
 	/* a reversed row of many colours is hard to read: it keeps the terminal's own */
-	if (colours && theme.colour && fg >= 0 && !(c->flags & GRID_CURSOR))
+	if (term_curses_colours && term_curses_theme.colour && fg >= 0 && !(c->flags & GRID_CURSOR))
 		*pair = (short)(fg + 1);
 	if (fg >= 16 && COLORS <= fg)
 		*pair = 0;
-	if (colours && theme.colour && fg >= 8 && fg < 16 && COLORS < 16 && fg != 8)
+	if (term_curses_colours && term_curses_theme.colour && fg >= 8 && fg < 16 && COLORS < 16 && fg != 8)
 		a |= A_BOLD;
 	return a;
 }
@@ -281,7 +281,7 @@ int wcwidth(wchar_t c)
 
 /* Base character and up to four marks; a joined picture shows its first. What would be wider or narrower than its cell
  * becomes a blank of its width, so that no column can shift. */
-static void put_cell(int row, int col, const struct cell *c)
+static void term_curses_put_cell(int row, int col, const struct cell *c)
 {
 	wchar_t w[CCHARW_MAX + 1] = { 0 };
 	size_t n = 0, used;
@@ -316,20 +316,20 @@ bool term_show(const struct grid *g)
 {
 	if (!tty_flush())
 		return false;
-	bool all = !same_size(g, &shown) || !shown.cell;
+	bool all = !same_size(g, &term_curses_shown) || !term_curses_shown.cell;
 	if (all) {
-		grid_release(&shown);
-		grid_init(&shown, g->rows, g->cols, g->ascii);
+		grid_release(&term_curses_shown);
+		grid_init(&term_curses_shown, g->rows, g->cols, g->ascii);
 	}
 	for (int row = 0; row < g->rows && row < LINES; row++) {
 		const struct cell *now = &g->cell[(size_t)row * (size_t)g->cols];
-		struct cell *then = &shown.cell[(size_t)row * (size_t)g->cols];
+		struct cell *then = &term_curses_shown.cell[(size_t)row * (size_t)g->cols];
 		size_t size = (size_t)g->cols * sizeof(*now);
 		if (!all && memcmp(now, then, size) == 0)
 			continue;
 		for (int col = 0; col < g->cols && col < COLS; col++)
 			if (now[col].width > 0)
-				put_cell(row, col, &now[col]);
+				term_curses_put_cell(row, col, &now[col]);
 		memcpy(then, now, size);
 	}
 	bool typing = g->cursor_row >= 0, hidden = curs_set(typing ? 1 : 0) != ERR && !typing;
@@ -340,14 +340,14 @@ bool term_show(const struct grid *g)
 		move(g->rows - 1, 0);
 	wnoutrefresh(stdscr);
 	doupdate();
-	pass_on(true);
+	term_curses_pass_on(true);
 	return true;
 }
 
 void term_redraw(void)
 {
 	clearok(curscr, TRUE);
-	grid_release(&shown);
+	grid_release(&term_curses_shown);
 }
 
 void term_leave(void)
@@ -355,14 +355,14 @@ void term_leave(void)
 	curs_set(1);
 	def_prog_mode();
 	endwin();
-	pass_on(false);
+	term_curses_pass_on(false);
 	tty_leave();
 }
 
 void term_return(void)
 {
 	tty_return();
-	pen.foreign = true; /* somebody else wrote there */
+	term_curses_pen.foreign = true; /* somebody else wrote there */
 	reset_prog_mode();
 	term_redraw();
 }

@@ -12,7 +12,7 @@ void text_init(struct text *t, struct arena *a, int width, int gutter, bool asci
 }
 
 /* Arena arrays grow by copying; what is left behind goes with the arena. */
-static void *grow(struct arena *a, const void *old, size_t nr, size_t cap, size_t size)
+static void *term_text_grow(struct arena *a, const void *old, size_t nr, size_t cap, size_t size)
 {
 	char *p = arena_alloc(a, cap * size);
 	if (nr > 0)
@@ -24,7 +24,7 @@ static struct text_row *new_row(struct text *t, const char *gutter)
 {
 	if (t->nr == t->cap) {
 		t->cap = t->cap ? t->cap * 2 : 64;
-		t->row = grow(t->arena, t->row, t->nr, t->cap, sizeof(*t->row));
+		t->row = term_text_grow(t->arena, t->row, t->nr, t->cap, sizeof(*t->row));
 	}
 	struct text_row *r = &t->row[t->nr++];
 	*r = (struct text_row){ .role = t->role, .gutter = gutter, .gutter_role = ROLE_DIM };
@@ -36,14 +36,14 @@ static void push_glyph(struct text *t, struct text_row *r, const struct glyph *g
 {
 	if (r->nr == r->cap) {
 		r->cap = r->cap ? r->cap * 2 : 16;
-		r->glyph = grow(t->arena, r->glyph, r->nr, r->cap, sizeof(*r->glyph));
+		r->glyph = term_text_grow(t->arena, r->glyph, r->nr, r->cap, sizeof(*r->glyph));
 	}
 	r->glyph[r->nr++] = *g;
 	t->col += g->width;
 }
 
 /* The next row; prose takes its last word along. */
-static struct text_row *wrap(struct text *t)
+static struct text_row *term_text_wrap(struct text *t)
 {
 	size_t full = t->nr - 1;
 	struct text_row *next = new_row(t, NULL), *r = &t->row[full];
@@ -59,7 +59,7 @@ static struct text_row *wrap(struct text *t)
 	return next;
 }
 
-static bool take_glyph(void *self, const struct glyph *g)
+static bool term_text_take_glyph(void *self, const struct glyph *g)
 {
 	struct text *t = self;
 	struct text_row *r = t->open ? &t->row[t->nr - 1] : new_row(t, t->mark);
@@ -74,7 +74,7 @@ static bool take_glyph(void *self, const struct glyph *g)
 		return true;
 	}
 	if (t->col + g->width > t->width - t->gutter)
-		r = wrap(t);
+		r = term_text_wrap(t);
 	if (t->col + g->width > t->width - t->gutter) { /* the word that came along leaves one cell, this takes two */
 		r = new_row(t, NULL);
 		r->wrapped = true;
@@ -89,7 +89,7 @@ void text_begin(struct text *t, enum role r, const char *gutter, unsigned flags)
 	t->mark = gutter;
 	t->open = false;
 	t->soft = flags & TEXT_SOFT;
-	sanitizer_init(&t->s, (flags & ~(unsigned)TEXT_SOFT) | (t->ascii ? SANITIZE_ASCII : 0u), take_glyph, t);
+	sanitizer_init(&t->s, (flags & ~(unsigned)TEXT_SOFT) | (t->ascii ? SANITIZE_ASCII : 0u), term_text_take_glyph, t);
 }
 
 void text_feed(struct text *t, const void *bytes, size_t len)
@@ -105,7 +105,7 @@ void text_end(struct text *t)
 	t->open = false;
 }
 
-static bool is_plain(const char *p, size_t len)
+static bool term_text_is_plain(const char *p, size_t len)
 {
 	unsigned char odd = 0;
 	for (size_t i = 0; i < len; i++)
@@ -130,7 +130,7 @@ static void add_plain(struct text *t, const char *gutter, const char *bytes, siz
 void text_add(struct text *t, enum role r, const char *gutter, const void *bytes, size_t len, unsigned flags)
 {
 	size_t before = t->nr;
-	if (len > 0 && !(flags & TEXT_SOFT) && is_plain(bytes, len)) {
+	if (len > 0 && !(flags & TEXT_SOFT) && term_text_is_plain(bytes, len)) {
 		t->role = r;
 		add_plain(t, gutter, bytes, len);
 		return;

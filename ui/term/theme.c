@@ -5,33 +5,33 @@
 
 #include "base/text/width.h"
 
-static const struct look dark[ROLE_NR] = {
-#define ROLE(NAME, name, letter, dark, light, attrs, mono, doc) [ROLE_##NAME] = { (dark), (attrs) },
+static const struct look theme_dark[ROLE_NR] = {
+#define ROLE(NAME, name, letter, theme_dark, theme_light, attrs, theme_mono, doc) [ROLE_##NAME] = { (theme_dark), (attrs) },
 #include "ui/roles.def"
 #undef ROLE
-}, light[ROLE_NR] = {
-#define ROLE(NAME, name, letter, dark, light, attrs, mono, doc) [ROLE_##NAME] = { (light), (attrs) },
+}, theme_light[ROLE_NR] = {
+#define ROLE(NAME, name, letter, theme_dark, theme_light, attrs, theme_mono, doc) [ROLE_##NAME] = { (theme_light), (attrs) },
 #include "ui/roles.def"
 #undef ROLE
-}, mono[ROLE_NR] = {
-#define ROLE(NAME, name, letter, dark, light, attrs, mono, doc) [ROLE_##NAME] = { -1, (mono) },
-#include "ui/roles.def"
-#undef ROLE
-};
-
-static const char *const names[ROLE_NR] = {
-#define ROLE(NAME, name, letter, dark, light, attrs, mono, doc) name,
+}, theme_mono[ROLE_NR] = {
+#define ROLE(NAME, name, letter, theme_dark, theme_light, attrs, theme_mono, doc) [ROLE_##NAME] = { -1, (theme_mono) },
 #include "ui/roles.def"
 #undef ROLE
 };
 
-static const char letters[] = {
-#define ROLE(NAME, name, letter, dark, light, attrs, mono, doc) letter,
+static const char *const theme_names[ROLE_NR] = {
+#define ROLE(NAME, name, letter, theme_dark, theme_light, attrs, theme_mono, doc) name,
 #include "ui/roles.def"
 #undef ROLE
 };
 
-static const char *const signs[SIGN_NR][2] = {
+static const char theme_letters[] = {
+#define ROLE(NAME, name, letter, theme_dark, theme_light, attrs, theme_mono, doc) letter,
+#include "ui/roles.def"
+#undef ROLE
+};
+
+static const char *const theme_signs[SIGN_NR][2] = {
 	[SIGN_HLINE] = { "\xe2\x94\x80", "-" },  [SIGN_VLINE] = { "\xe2\x94\x82", "|" },
 	[SIGN_CUT] = { ">", ">" },               [SIGN_FULL] = { "\xe2\x96\x88", "#" },
 	[SIGN_EMPTY] = { "\xe2\x96\x91", "." },  [SIGN_DOT] = { "\xc2\xb7", "." },
@@ -53,29 +53,29 @@ static struct look high_contrast(struct look l, bool on_dark)
 	return l;
 }
 
-static struct theme themes[] = { { .name = "dark" }, { .name = "light" }, { .name = "dark-hc" }, { .name = "light-hc" },
+static struct theme theme_themes[] = { { .name = "dark" }, { .name = "light" }, { .name = "dark-hc" }, { .name = "light-hc" },
 				 { .name = "mono" } };
 
 static void make_themes(void)
 {
 	for (int r = 0; r < ROLE_NR; r++) {
-		themes[0].look[r] = dark[r];
-		themes[1].look[r] = light[r];
-		themes[2].look[r] = high_contrast(dark[r], true);
-		themes[3].look[r] = high_contrast(light[r], false);
-		themes[4].look[r] = mono[r];
+		theme_themes[0].look[r] = theme_dark[r];
+		theme_themes[1].look[r] = theme_light[r];
+		theme_themes[2].look[r] = high_contrast(theme_dark[r], true);
+		theme_themes[3].look[r] = high_contrast(theme_light[r], false);
+		theme_themes[4].look[r] = theme_mono[r];
 	}
-	for (size_t i = 0; i < ARRAY_LEN(themes); i++)
-		themes[i].colour = strcmp(themes[i].name, "mono") != 0;
+	for (size_t i = 0; i < ARRAY_LEN(theme_themes); i++)
+		theme_themes[i].colour = strcmp(theme_themes[i].name, "mono") != 0;
 }
 
 const struct theme *theme_find(const char *name)
 {
-	if (!themes[0].colour)
+	if (!theme_themes[0].colour)
 		make_themes();
-	for (size_t i = 0; i < ARRAY_LEN(themes); i++)
-		if (strcmp(themes[i].name, name) == 0)
-			return &themes[i];
+	for (size_t i = 0; i < ARRAY_LEN(theme_themes); i++)
+		if (strcmp(theme_themes[i].name, name) == 0)
+			return &theme_themes[i];
 	return NULL;
 }
 
@@ -106,7 +106,7 @@ const struct theme *theme_choose(const char *choice, int background)
 /* --- a person's own ----------------------------------------------------------------------------------------------- */
 
 /* The nearest of the cube's 216 and the 24 greys. */
-static int nearest(unsigned rgb)
+static int theme_nearest(unsigned rgb)
 {
 	static const int level[] = { 0, 95, 135, 175, 215, 255 };
 	const int want[3] = { (int)(rgb >> 16) & 255, (int)(rgb >> 8) & 255, (int)rgb & 255 };
@@ -149,7 +149,7 @@ static bool take_word(struct look *l, bool *bright, const char *w)
 	unsigned long n = strtoul(*w == '#' ? w + 1 : w, &end, *w == '#' ? 16 : 10);
 	if (*end || (*w == '#' ? strlen(w) != 7 : (*w < '0' || *w > '9' || n > 255)))
 		return false;
-	l->fg = *w == '#' ? nearest((unsigned)n) : (int)n;
+	l->fg = *w == '#' ? theme_nearest((unsigned)n) : (int)n;
 	return true;
 }
 
@@ -180,7 +180,7 @@ int theme_from_json(const json_t *o, const char *name, struct theme *out, struct
 	t.name = name;
 	json_object_foreach((json_t *)(uintptr_t)o, key, v) {
 		int r = 0;
-		while (r < ROLE_NR && strcmp(names[r], key) != 0)
+		while (r < ROLE_NR && strcmp(theme_names[r], key) != 0)
 			r++;
 		if (strcmp(key, "base") == 0)
 			continue;
@@ -197,10 +197,10 @@ int theme_from_json(const json_t *o, const char *name, struct theme *out, struct
 
 char role_letter(enum role r)
 {
-	return letters[r];
+	return theme_letters[r];
 }
 
 const char *sign_text(enum sign s, bool ascii)
 {
-	return signs[s][ascii || text_ambiguous()]; /* line drawing is of ambiguous width */
+	return theme_signs[s][ascii || text_ambiguous()]; /* line drawing is of ambiguous width */
 }

@@ -24,9 +24,9 @@ static struct {
 	struct buf queue;
 	size_t sent; /* of the queue */
 	struct sigaction old[NSIG];
-} tty = { .fd = -1, .guard = -1 };
+} term_tty = { .fd = -1, .guard = -1 };
 
-static volatile sig_atomic_t stop_wanted, continued, resized;
+static volatile sig_atomic_t stop_wanted, term_tty_continued, term_tty_resized;
 
 bool tty_modern(void)
 {
@@ -42,9 +42,9 @@ bool tty_modern(void)
 
 void tty_put(const void *bytes, size_t len)
 {
-	if (tty.queue.len + len > QUEUE_MAX)
+	if (term_tty.queue.len + len > QUEUE_MAX)
 		return;
-	buf_append(&tty.queue, bytes, len);
+	buf_append(&term_tty.queue, bytes, len);
 }
 
 void tty_puts(const char *s)
@@ -54,23 +54,23 @@ void tty_puts(const char *s)
 
 size_t tty_pending(void)
 {
-	return tty.queue.len - tty.sent;
+	return term_tty.queue.len - term_tty.sent;
 }
 
 bool tty_flush(void)
 {
 	while (tty_pending() > 0) {
-		ssize_t n = write(tty.fd, tty.queue.data + tty.sent, tty_pending());
+		ssize_t n = write(term_tty.fd, term_tty.queue.data + term_tty.sent, tty_pending());
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return false;
 		if (n <= 0)
 			break; /* it has gone; the loop sees that by POLLHUP */
-		tty.sent += (size_t)n;
+		term_tty.sent += (size_t)n;
 	}
-	buf_reset(&tty.queue);
-	tty.sent = 0;
+	buf_reset(&term_tty.queue);
+	term_tty.sent = 0;
 	return true;
 }
 
@@ -79,7 +79,7 @@ bool tty_drain(int ms)
 	int64_t end = clock_mono_us() + ms * 1000LL;
 	while (!tty_flush()) {
 		int64_t left = (end - clock_mono_us()) / 1000;
-		struct pollfd p = { .fd = tty.fd, .events = POLLOUT };
+		struct pollfd p = { .fd = term_tty.fd, .events = POLLOUT };
 		if (left <= 0 || (poll(&p, 1, (int)left) <= 0 && errno != EINTR))
 			return false;
 	}
@@ -88,7 +88,7 @@ bool tty_drain(int ms)
 
 int tty_fd(void)
 {
-	return tty.fd;
+	return term_tty.fd;
 }
 
 int tty_read(void *bytes, size_t max)
@@ -106,13 +106,13 @@ int tty_read(void *bytes, size_t max)
 
 /* Only what may be called in a handler. In the background the modes are those of whoever has the terminal now, and touching
  * them would stop us (SIGTTOU) in place of ending. */
-static void killed(int sig)
+static void term_tty_killed(int sig)
 {
-	if (tty.taken) {
+	if (term_tty.taken) {
 		bool background = tcgetpgrp(STDIN_FILENO) != getpgrp();
-		guard_say(tty.guard, GUARD_GONE);
+		guard_say(term_tty.guard, GUARD_GONE);
 		signal(SIGTTOU, SIG_IGN);
-		tty_guard_restore(tty.fd, background ? NULL : &tty.before);
+		tty_guard_restore(term_tty.fd, background ? NULL : &term_tty.before);
 	}
 	signal(sig, SIG_DFL);
 	sigset_t s;
@@ -122,17 +122,17 @@ static void killed(int sig)
 	sigprocmask(SIG_UNBLOCK, &s, NULL);
 }
 
-static void noted(int sig)
+static void term_tty_noted(int sig)
 {
 	if (sig == SIGTSTP)
 		stop_wanted = 1;
 	else if (sig == SIGCONT)
-		continued = 1;
+		term_tty_continued = 1;
 	else
-		resized = 1;
+		term_tty_resized = 1;
 }
 
-static bool once(volatile sig_atomic_t *flag)
+static bool term_tty_once(volatile sig_atomic_t *flag)
 {
 	bool was = *flag != 0;
 	*flag = 0;
@@ -141,77 +141,77 @@ static bool once(volatile sig_atomic_t *flag)
 
 bool tty_stop_wanted(void)
 {
-	return once(&stop_wanted);
+	return term_tty_once(&stop_wanted);
 }
 
 bool tty_continued(void)
 {
-	return once(&continued);
+	return term_tty_once(&term_tty_continued);
 }
 
 bool tty_resized(void)
 {
-	return once(&resized);
+	return term_tty_once(&term_tty_resized);
 }
 
-static const int deadly[] = { SIGTERM, SIGHUP, SIGQUIT, SIGINT }, noticed[] = { SIGTSTP, SIGCONT, SIGWINCH };
+static const int term_tty_deadly[] = { SIGTERM, SIGHUP, SIGQUIT, SIGINT }, term_tty_noticed[] = { SIGTSTP, SIGCONT, SIGWINCH };
 
-static void set_handlers(void)
+static void term_tty_set_handlers(void)
 {
-	for (size_t i = 0; i < ARRAY_LEN(deadly); i++)
-		sigaction(deadly[i], &(struct sigaction){ .sa_handler = killed }, &tty.old[deadly[i]]);
-	for (size_t i = 0; i < ARRAY_LEN(noticed); i++)
-		sigaction(noticed[i], &(struct sigaction){ .sa_handler = noted }, &tty.old[noticed[i]]);
+	for (size_t i = 0; i < ARRAY_LEN(term_tty_deadly); i++)
+		sigaction(term_tty_deadly[i], &(struct sigaction){ .sa_handler = term_tty_killed }, &term_tty.old[term_tty_deadly[i]]);
+	for (size_t i = 0; i < ARRAY_LEN(term_tty_noticed); i++)
+		sigaction(term_tty_noticed[i], &(struct sigaction){ .sa_handler = term_tty_noted }, &term_tty.old[term_tty_noticed[i]]);
 }
 
 static void unset_handlers(void)
 {
-	for (size_t i = 0; i < ARRAY_LEN(deadly); i++)
-		sigaction(deadly[i], &tty.old[deadly[i]], NULL);
-	for (size_t i = 0; i < ARRAY_LEN(noticed); i++)
-		sigaction(noticed[i], &tty.old[noticed[i]], NULL);
+	for (size_t i = 0; i < ARRAY_LEN(term_tty_deadly); i++)
+		sigaction(term_tty_deadly[i], &term_tty.old[term_tty_deadly[i]], NULL);
+	for (size_t i = 0; i < ARRAY_LEN(term_tty_noticed); i++)
+		sigaction(term_tty_noticed[i], &term_tty.old[term_tty_noticed[i]], NULL);
 }
 
 void tty_stop(void)
 {
 	foreground_stop();
-	continued = stop_wanted = 0;
+	term_tty_continued = stop_wanted = 0;
 }
 
 /* --- taking and giving back --------------------------------------------------------------------------------------- */
 
 /* Also when it is ours still, but somebody else may have set it up: then the title is one of ours, and not kept again. */
-static void seize(void)
+static void term_tty_seize(void)
 {
-	bool had = tty.taken;
-	tcsetattr(STDIN_FILENO, TCSADRAIN, &tty.raw);
-	tty.taken = true;
-	guard_say(tty.guard, GUARD_TAKEN);
-	if (tty.modern) {
+	bool had = term_tty.taken;
+	tcsetattr(STDIN_FILENO, TCSADRAIN, &term_tty.raw);
+	term_tty.taken = true;
+	guard_say(term_tty.guard, GUARD_TAKEN);
+	if (term_tty.modern) {
 		tty_puts("\x1b[?2004h\x1b[?1004h"); /* pasted text is marked, focus is told */
 		if (!had)
 			tty_puts("\x1b[22;2t"); /* keep the title */
 	}
-	if (tty.mouse)
+	if (term_tty.mouse)
 		tty_puts("\x1b[?1002h\x1b[?1006h");
 }
 
-static void give_back(void)
+static void term_tty_give_back(void)
 {
-	if (!tty.taken)
+	if (!term_tty.taken)
 		return;
-	if (tty.mouse)
+	if (term_tty.mouse)
 		tty_puts("\x1b[?1006l\x1b[?1002l");
-	if (tty.modern)
+	if (term_tty.modern)
 		tty_puts("\x1b[23;2t\x1b[?1004l\x1b[?2004l");
 	tty_drain(LEAVE_MS);
 	tcflush(STDIN_FILENO, TCIFLUSH); /* answers and half sequences are nobody's input */
-	tcsetattr(STDIN_FILENO, TCSANOW, &tty.before);
-	tty.taken = false;
-	guard_say(tty.guard, GUARD_GONE);
+	tcsetattr(STDIN_FILENO, TCSANOW, &term_tty.before);
+	term_tty.taken = false;
+	guard_say(term_tty.guard, GUARD_GONE);
 }
 
-static int open_own(void)
+static int term_tty_open_own(void)
 {
 	const char *name = ttyname(STDOUT_FILENO);
 	int fd = name ? open(name, O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK) : -1;
@@ -222,59 +222,59 @@ static int open_own(void)
 
 int tty_open(struct err *err)
 {
-	if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &tty.before) < 0)
+	if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &term_tty.before) < 0)
 		return err_set(err, ERR_UNSUPPORTED, "this is not a terminal; use --no-tui");
-	tty.fd = open_own();
-	if (tty.fd < 0)
+	term_tty.fd = term_tty_open_own();
+	if (term_tty.fd < 0)
 		return err_sys(err, "cannot open the terminal");
-	tty.raw = tty.before;
-	cfmakeraw(&tty.raw);
-	tty.raw.c_cc[VMIN] = 1;
-	tty.raw.c_cc[VTIME] = 0;
-	tty.modern = tty_modern();
-	tty.open = true;
-	tty.guard = guard_start(tty.fd, &tty.before);
-	set_handlers();
-	seize();
+	term_tty.raw = term_tty.before;
+	cfmakeraw(&term_tty.raw);
+	term_tty.raw.c_cc[VMIN] = 1;
+	term_tty.raw.c_cc[VTIME] = 0;
+	term_tty.modern = tty_modern();
+	term_tty.open = true;
+	term_tty.guard = guard_start(term_tty.fd, &term_tty.before);
+	term_tty_set_handlers();
+	term_tty_seize();
 	return 0;
 }
 
 void tty_close(void)
 {
-	if (!tty.open)
+	if (!term_tty.open)
 		return;
-	give_back();
-	guard_end(&tty.guard);
+	term_tty_give_back();
+	guard_end(&term_tty.guard);
 	unset_handlers();
-	fd_close(&tty.fd);
-	buf_release(&tty.queue);
-	tty.sent = 0;
-	tty.open = false;
+	fd_close(&term_tty.fd);
+	buf_release(&term_tty.queue);
+	term_tty.sent = 0;
+	term_tty.open = false;
 }
 
 void tty_leave(void)
 {
-	give_back();
+	term_tty_give_back();
 }
 
 void tty_return(void)
 {
-	seize();
+	term_tty_seize();
 }
 
 void tty_set_mouse(bool on)
 {
-	if (on == tty.mouse)
+	if (on == term_tty.mouse)
 		return;
-	tty.mouse = on;
-	if (tty.taken)
+	term_tty.mouse = on;
+	if (term_tty.taken)
 		tty_puts(on ? "\x1b[?1002h\x1b[?1006h" : "\x1b[?1006l\x1b[?1002l");
 }
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 
 /* One part of "rgb:RRRR/GGGG/BBBB" (1 to 4 digits) as 0 to 255. */
-static int part(const char **p)
+static int term_tty_part(const char **p)
 {
 	char digits[5] = { 0 };
 	size_t n = strspn(*p, "0123456789abcdefABCDEF");
@@ -300,7 +300,7 @@ static int tty_lightness(const char *bytes, size_t len)
 	const char *p = text;
 	int rgb[3];
 	for (int i = 0; i < 3; i++) {
-		rgb[i] = part(&p);
+		rgb[i] = term_tty_part(&p);
 		if (rgb[i] < 0 || (i < 2 && *p++ != '/'))
 			return -1;
 	}
@@ -314,7 +314,7 @@ static bool tty_has_sync(const char *bytes, size_t len)
 }
 
 /* Every terminal answers DA1, and answers come in order: after it nothing more is to be waited for. */
-static bool answered(const struct buf *b)
+static bool term_tty_answered(const struct buf *b)
 {
 	const char *p = b->len ? memmem(b->data, b->len, "\x1b[?", 3) : NULL;
 	for (; p; p = memmem(p + 3, b->len - (size_t)(p + 3 - b->data), "\x1b[?", 3)) {
@@ -330,7 +330,7 @@ struct tty_answers tty_ask(bool background, bool sync, int ms)
 	struct tty_answers a = { 0 };
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	int64_t end = clock_mono_us() + ms * 1000LL;
-	if (!tty.modern || (!background && !sync))
+	if (!term_tty.modern || (!background && !sync))
 		return a;
 	if (background)
 		tty_puts("\x1b]11;?\x1b\\");
@@ -338,7 +338,7 @@ struct tty_answers tty_ask(bool background, bool sync, int ms)
 		tty_puts("\x1b[?2026$p");
 	tty_puts("\x1b[c");
 	tty_flush();
-	while (!answered(&b) && b.len < 4096) {
+	while (!term_tty_answered(&b) && b.len < 4096) {
 		int64_t left = (end - clock_mono_us() + 999) / 1000;
 		struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
 		char bytes[256];

@@ -8,9 +8,9 @@
 
 #include "base/fd.h"
 
-static pid_t child = -1;
+static pid_t tty_guard_child = -1;
 
-static void restore(int tty, const char *reset, size_t len, const struct termios *before)
+static void tty_guard_reset(int tty, const char *reset, size_t len, const struct termios *before)
 {
 	ssize_t n = write(tty, reset, len);
 	(void)n;
@@ -23,7 +23,7 @@ void tty_guard_restore(int tty, const struct termios *before)
 	/* synchronised update, mouse, focus, paste, title, colours, cursor, scroll region, keypad, screen */
 	static const char reset[] = "\x1b[?2026l\x1b[?1006l\x1b[?1002l\x1b[?1004l\x1b[?2004l\x1b[23;2t\x1b[0m\x1b[?25h"
 				    "\x1b[r\x1b[?1l\x1b>\x1b[?1049l\r\n";
-	restore(tty, reset, sizeof(reset) - 1, before);
+	tty_guard_reset(tty, reset, sizeof(reset) - 1, before);
 }
 
 /* Leaving a screen that was not entered goes to where the cursor was kept last: so it is kept just before. */
@@ -33,10 +33,10 @@ void tty_guard_restore_lent(int tty, const struct termios *before)
 		"\x18\x1b[?2026l\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l"
 		"\x1b[?2004l\x1b[?2027l\x1b[?2031l\x1b[?2048l\x1b[<8u\x1b[>4m\x1b[0m\x1b(B\x0f\x1b[0 q\x1b[?7h\x1b[?25h"
 		"\x1b" "7\x1b[r\x1b" "8\x1b[?1l\x1b>\x1b" "7\x1b[?1049l\x1b[<8u\r\n";
-	restore(tty, reset, sizeof(reset) - 1, before);
+	tty_guard_reset(tty, reset, sizeof(reset) - 1, before);
 }
 
-static void watch(int pipe, int tty, const struct termios *before)
+static void tty_guard_watch(int pipe, int tty, const struct termios *before)
 {
 	static const int ignored[] = { SIGHUP, SIGINT, SIGTERM, SIGTTOU, SIGPIPE, SIGTSTP };
 	char what, last = GUARD_GONE;
@@ -72,13 +72,13 @@ int guard_start(int tty, const struct termios *before)
 	int p[2];
 	if (tty < 3 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p) < 0)
 		return -1;
-	child = fork();
-	if (child == 0) {
+	tty_guard_child = fork();
+	if (tty_guard_child == 0) {
 		keep_two(p[0], tty);
-		watch(p[0], tty, before);
+		tty_guard_watch(p[0], tty, before);
 	}
 	close(p[0]);
-	if (child < 0)
+	if (tty_guard_child < 0)
 		fd_close(&p[1]);
 	return p[1];
 }
@@ -94,7 +94,7 @@ void guard_end(int *guard)
 	if (*guard < 0)
 		return;
 	fd_close(guard);
-	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+	while (tty_guard_child > 0 && waitpid(tty_guard_child, NULL, 0) < 0 && errno == EINTR)
 		;
-	child = -1;
+	tty_guard_child = -1;
 }

@@ -44,7 +44,7 @@ static bool one_glyph(void *self, const struct glyph *g)
 }
 
 /* The nearest of the 16, as terminals have them by default. */
-static uint8_t nearest(int r, int g, int b)
+static uint8_t vt_nearest(int r, int g, int b)
 {
 	static const uint8_t rgb[16][3] = {
 		{ 0, 0, 0 },     { 205, 0, 0 }, { 0, 205, 0 }, { 205, 205, 0 }, { 0, 0, 238 },    { 205, 0, 205 },
@@ -63,14 +63,14 @@ static uint8_t nearest(int r, int g, int b)
 }
 
 /* 1 to 16, 0 = the default. */
-static uint8_t colour(const struct vt *v, VTermColor c)
+static uint8_t vt_colour(const struct vt *v, VTermColor c)
 {
 	if (VTERM_COLOR_IS_DEFAULT_FG(&c) || VTERM_COLOR_IS_DEFAULT_BG(&c))
 		return 0;
 	if (VTERM_COLOR_IS_INDEXED(&c) && c.indexed.idx < 16)
 		return (uint8_t)(c.indexed.idx + 1);
 	vterm_screen_convert_color_to_rgb(v->screen, &c);
-	return nearest(c.rgb.red, c.rgb.green, c.rgb.blue);
+	return vt_nearest(c.rgb.red, c.rgb.green, c.rgb.blue);
 }
 
 static struct glyph glyph_of(const struct vt *v, const VTermScreenCell *c)
@@ -81,13 +81,13 @@ static struct glyph glyph_of(const struct vt *v, const VTermScreenCell *c)
 	for (size_t i = 0; i < VTERM_MAX_CHARS_PER_CELL && c->chars[i] && c->chars[i] <= 0x10ffff; i++)
 		n += utf8_put(c->chars[i], bytes + n);
 	if (n > 0)
-		sanitize(bytes, n, 0, one_glyph, &g);
+		sanitize_for_screen(bytes, n, 0, one_glyph, &g);
 	if (g.len == 0 || (g.flags & (GLYPH_NEWLINE | GLYPH_RETURN)))
 		g = (struct glyph){ .s = " ", .len = 1, .width = 1 };
 	if (g.width != c->width && (g.flags & GLYPH_ESCAPED) == 0 && g.width > c->width)
 		g = (struct glyph){ .s = "?", .len = 1, .width = 1, .flags = GLYPH_ESCAPED };
-	uint8_t back = colour(v, c->bg);
-	g.fg = colour(v, c->fg);
+	uint8_t back = vt_colour(v, c->bg);
+	g.fg = vt_colour(v, c->fg);
 	g.flags |= (uint8_t)((c->attrs.bold ? GLYPH_BOLD : 0) | (c->attrs.underline ? GLYPH_UNDERLINE : 0));
 	if (c->attrs.reverse || back) {
 		g.flags |= GLYPH_REVERSE;
@@ -129,13 +129,13 @@ static int push_line(int cols, const VTermScreenCell *cells, void *self)
 	}
 	v->back[at] = (struct line){ .nr = n };
 	if (n > 0) {
-		v->back[at].glyph = xcalloc((size_t)n, sizeof(*row));
+		v->back[at].glyph = mem_calloc((size_t)n, sizeof(*row));
 		memcpy(v->back[at].glyph, row, (size_t)n * sizeof(*row));
 	}
 	return 1;
 }
 
-static const VTermScreenCallbacks callbacks = { .sb_pushline = push_line };
+static const VTermScreenCallbacks vt_callbacks = { .sb_pushline = push_line };
 
 /* It gets all there is, and takes what comes before a control. */
 static int ahead_text(const char *bytes, size_t len, void *self)
@@ -171,7 +171,7 @@ struct vt *vt_new(int rows, int cols, bool bare_lf)
 	v->vterm = vterm_new(rows, cols);
 	vterm_set_utf8(v->vterm, 1);
 	v->screen = vterm_obtain_screen(v->vterm);
-	vterm_screen_set_callbacks(v->screen, &callbacks, v);
+	vterm_screen_set_callbacks(v->screen, &vt_callbacks, v);
 	vterm_screen_enable_altscreen(v->screen, 1);
 	vterm_screen_reset(v->screen, 1);
 	v->ahead = vterm_new(1, VT_COLS_MIN);
@@ -218,7 +218,7 @@ static void in_order(struct vt *v, const char *p, size_t len, struct buf *out)
 
 /* libvterm 0.1 repeats a character (REP) until it has filled so many columns: for ever, when the last one took none. So the
  * character itself stands in the place of the sequence, which is broken off. */
-static void repeat(struct vt *v, const char *p, size_t len, struct buf *out)
+static void vt_repeat(struct vt *v, const char *p, size_t len, struct buf *out)
 {
 	enum { EARNED_EACH = 4, CREDIT_MAX = 1 << 16 };
 	for (size_t n; len > 0; p += n, len -= n) {
@@ -237,7 +237,7 @@ static void repeat(struct vt *v, const char *p, size_t len, struct buf *out)
 }
 
 /* To libvterm, in pieces that begin with a character: answers must not pile up. */
-static void feed(struct vt *v, const char *p, size_t len)
+static void vt_feed_bytes(struct vt *v, const char *p, size_t len)
 {
 	const char *end = p + len;
 	while (p < end) {
@@ -283,9 +283,9 @@ void vt_feed(struct vt *v, const void *bytes, size_t len)
 		memcpy(v->begun, p, len);
 	v->nr_begun = len;
 	if (clean.len)
-		repeat(v, clean.data, clean.len, &out);
+		vt_repeat(v, clean.data, clean.len, &out);
 	if (out.len)
-		feed(v, out.data, out.len);
+		vt_feed_bytes(v, out.data, out.len);
 }
 
 void vt_resize(struct vt *v, int rows, int cols)
@@ -301,7 +301,7 @@ void vt_resize(struct vt *v, int rows, int cols)
 
 /* --- to a pane ---------------------------------------------------------------------------------------------------- */
 
-static void add_row(struct text *t, const struct glyph *g, int nr)
+static void vt_add_row(struct text *t, const struct glyph *g, int nr)
 {
 	text_glyphs(t, ROLE_TEXT, g, (size_t)nr);
 }
@@ -314,7 +314,7 @@ void vt_text(struct vt *v, struct text *t)
 	vterm_get_size(v->vterm, &rows, &cols);
 	for (size_t i = 0; i < v->nr; i++) {
 		const struct line *l = &v->back[(v->first + i) % VT_BACK_MAX];
-		add_row(t, l->glyph, l->nr);
+		vt_add_row(t, l->glyph, l->nr);
 	}
 	for (int r = 0; r < rows; r++) {
 		for (int c = 0; c < cols; c++)
@@ -326,8 +326,8 @@ void vt_text(struct vt *v, struct text *t)
 			continue;
 		}
 		for (; blank > 0; blank--)
-			add_row(t, NULL, 0);
-		add_row(t, row, n);
+			vt_add_row(t, NULL, 0);
+		vt_add_row(t, row, n);
 	}
 }
 
@@ -343,7 +343,7 @@ static void put_color(const VTermColor *c, bool back, struct buf *out)
 		buf_printf(out, ";%d;2;%d;%d;%d", back ? 48 : 38, c->rgb.red, c->rgb.green, c->rgb.blue);
 }
 
-static void put_style(const VTermScreenCell *c, struct buf *out)
+static void vt_put_style(const VTermScreenCell *c, struct buf *out)
 {
 	buf_puts(out, "\x1b[0");
 	if (c->attrs.bold)
@@ -366,8 +366,8 @@ static void put_style(const VTermScreenCell *c, struct buf *out)
 static bool same_style(const VTermScreenCell *a, const VTermScreenCell *b)
 {
 	CLEANUP(buf_release) struct buf x = BUF_INIT, y = BUF_INIT;
-	put_style(a, &x);
-	put_style(b, &y);
+	vt_put_style(a, &x);
+	vt_put_style(b, &y);
 	return x.len == y.len && memcmp(x.data, y.data, x.len) == 0;
 }
 
@@ -377,7 +377,7 @@ static bool plain_blank(const VTermScreenCell *c)
 	       !c->attrs.underline && !c->attrs.strike;
 }
 
-static int read_row(const struct vt *v, int row, VTermScreenCell *cells)
+static int vt_read_row(const struct vt *v, int row, VTermScreenCell *cells)
 {
 	int rows, cols, end = 0;
 	vterm_get_size(v->vterm, &rows, &cols);
@@ -390,15 +390,15 @@ static int read_row(const struct vt *v, int row, VTermScreenCell *cells)
 	return end < cols ? end : cols;
 }
 
-static void paint_row(const struct vt *v, int row, struct buf *out)
+static void vt_paint_row(const struct vt *v, int row, struct buf *out)
 {
 	VTermScreenCell cells[VT_COLS_MAX], last = { .width = 0 };
-	int end = read_row(v, row, cells);
+	int end = vt_read_row(v, row, cells);
 	buf_printf(out, "\x1b[%d;1H\x1b[0m\x1b[2K", row + 1);
 	for (int c = 0; c < end; c += cells[c].width > 1 ? 2 : 1) {
 		struct glyph g = glyph_of(v, &cells[c]);
 		if (!last.width || !same_style(&last, &cells[c]))
-			put_style(&cells[c], out);
+			vt_put_style(&cells[c], out);
 		last = cells[c];
 		buf_append(out, g.s, g.len);
 	}
@@ -410,7 +410,7 @@ void vt_paint(const struct vt *v, struct buf *out)
 	int rows, cols;
 	vterm_get_size(v->vterm, &rows, &cols);
 	for (int r = 0; r < rows; r++)
-		paint_row(v, r, out);
+		vt_paint_row(v, r, out);
 	vterm_state_get_cursorpos(vterm_obtain_state(v->vterm), &at);
 	buf_printf(out, "\x1b[0m\x1b[%d;%dH", at.row + 1, at.col + 1);
 }
@@ -421,7 +421,7 @@ void vt_rows(const struct vt *v, struct buf *out)
 	int rows, cols;
 	vterm_get_size(v->vterm, &rows, &cols);
 	for (int r = 0; r < rows; r++) {
-		int end = read_row(v, r, cells);
+		int end = vt_read_row(v, r, cells);
 		for (int c = 0; c < end; c += cells[c].width > 1 ? 2 : 1) {
 			struct glyph g = glyph_of(v, &cells[c]);
 			buf_append(out, g.s, g.len);

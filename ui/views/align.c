@@ -8,23 +8,23 @@ struct rows_made {
 	size_t nr;
 };
 
-static void put_row(struct rows_made *m, size_t a, bool has_a, size_t b, bool has_b, bool same)
+static void align_put_row(struct rows_made *m, size_t a, bool has_a, size_t b, bool has_b, bool same)
 {
 	m->row[m->nr++] = (struct align_row){ has_a ? (int32_t)a : -1, has_b ? (int32_t)b : -1, same };
 }
 
 /* What neither has in common: beside each other as long as there are two. */
-static void gap(struct rows_made *m, size_t a, size_t a_end, size_t b, size_t b_end)
+static void align_gap(struct rows_made *m, size_t a, size_t a_end, size_t b, size_t b_end)
 {
 	for (; a < a_end || b < b_end; a += a < a_end, b += b < b_end)
-		put_row(m, a, a < a_end, b, b < b_end, false);
+		align_put_row(m, a, a < a_end, b, b < b_end, false);
 }
 
 /* Between the equal beginning and the equal end, by the table of lengths of common ends. */
-static void middle(struct rows_made *m, const char *const *x, size_t nr_x, const char *const *y, size_t nr_y, size_t from)
+static void align_middle(struct rows_made *m, const char *const *x, size_t nr_x, const char *const *y, size_t nr_y, size_t from)
 {
 	size_t w = nr_y + 1, i = 0, k = 0, gap_x = 0, gap_y = 0;
-	uint16_t *len = xcalloc((nr_x + 1) * w, sizeof(*len));
+	uint16_t *len = mem_calloc((nr_x + 1) * w, sizeof(*len));
 	for (size_t p = nr_x; p-- > 0;)
 		for (size_t q = nr_y; q-- > 0;) {
 			uint16_t down = len[(p + 1) * w + q], right = len[p * w + q + 1];
@@ -32,8 +32,8 @@ static void middle(struct rows_made *m, const char *const *x, size_t nr_x, const
 		}
 	while (i < nr_x && k < nr_y) {
 		if (strcmp(x[i], y[k]) == 0) {
-			gap(m, from + gap_x, from + i, from + gap_y, from + k);
-			put_row(m, from + i, true, from + k, true, true);
+			align_gap(m, from + gap_x, from + i, from + gap_y, from + k);
+			align_put_row(m, from + i, true, from + k, true, true);
 			gap_x = ++i;
 			gap_y = ++k;
 		} else if (len[(i + 1) * w + k] >= len[i * w + k + 1]) {
@@ -42,7 +42,7 @@ static void middle(struct rows_made *m, const char *const *x, size_t nr_x, const
 			k++;
 		}
 	}
-	gap(m, from + gap_x, from + nr_x, from + gap_y, from + nr_y);
+	align_gap(m, from + gap_x, from + nr_x, from + gap_y, from + nr_y);
 	free(len);
 }
 
@@ -55,14 +55,14 @@ size_t align_steps(const char *const *a, size_t nr_a, const char *const *b, size
 	while (end < nr_a - begin && end < nr_b - begin && strcmp(a[nr_a - end - 1], b[nr_b - end - 1]) == 0)
 		end++;
 	for (size_t i = 0; i < begin; i++)
-		put_row(&m, i, true, i, true, true);
+		align_put_row(&m, i, true, i, true, true);
 	size_t left = nr_a - begin - end, right = nr_b - begin - end;
 	if (left <= ALIGN_MOST && right <= ALIGN_MOST)
-		middle(&m, a + begin, left, b + begin, right, begin);
+		align_middle(&m, a + begin, left, b + begin, right, begin);
 	else
-		gap(&m, begin, begin + left, begin, begin + right);
+		align_gap(&m, begin, begin + left, begin, begin + right);
 	for (size_t i = 0; i < end; i++)
-		put_row(&m, nr_a - end + i, true, nr_b - end + i, true, true);
+		align_put_row(&m, nr_a - end + i, true, nr_b - end + i, true, true);
 	*out = m.row;
 	return m.nr;
 }

@@ -29,7 +29,7 @@ struct approval *approval_on_top(struct ui *ui)
 
 /* --- a name that has to be typed ---------------------------------------------------------------------------------- */
 
-static void typed(struct ui *ui, const char *text)
+static void approval_decide_typed(struct ui *ui, const char *text)
 {
 	struct approval *v = approval_on_top(ui);
 	if (!v || !v->pending)
@@ -53,17 +53,17 @@ void approval_pass(struct approval *v, struct ui *ui, const char *word, json_t *
 		approval_send(v, ui, word, opts);
 		return;
 	}
-	CLEANUP(free_ptr) char *label = xasprintf("a rule wants the name typed, %s, then Enter:", v->info.type);
+	CLEANUP(free_ptr) char *label = mem_printf("a rule wants the name typed, %s, then Enter:", v->info.type);
 	json_release(&v->pending);
 	v->pending = opts;
 	v->pending_word = word;
-	ui_ask(ui, label, &on, typed);
+	ui_ask(ui, label, &on, approval_decide_typed);
 	ui->prompt.by_hand = true;
 }
 
 /* --- a note ------------------------------------------------------------------------------------------------------- */
 
-static void noted(struct ui *ui, const char *text)
+static void approval_decide_noted(struct ui *ui, const char *text)
 {
 	struct approval *v = approval_on_top(ui);
 	if (!v || !text)
@@ -77,7 +77,7 @@ static void noted(struct ui *ui, const char *text)
 }
 
 /* "Later" leaves it held; with a note that is worth an event. */
-static void leave(struct approval *v, struct ui *ui)
+static void approval_decide_leave(struct approval *v, struct ui *ui)
 {
 	if (*v->note && ui_may_act(ui, v->source) && v->info.act && !v->info.decided)
 		approval_send(v, ui, "defer", json_object());
@@ -85,7 +85,7 @@ static void leave(struct approval *v, struct ui *ui)
 		ui_back(ui);
 }
 
-static void denied(struct ui *ui, const char *text)
+static void approval_decide_denied(struct ui *ui, const char *text)
 {
 	struct approval *v = approval_on_top(ui);
 	json_t *opts;
@@ -97,7 +97,7 @@ static void denied(struct ui *ui, const char *text)
 	approval_send(v, ui, "deny", opts);
 }
 
-static void kill_chosen(struct ui *ui, const char *key)
+static void approval_decide_kill_chosen(struct ui *ui, const char *key)
 {
 	struct approval *v = approval_on_top(ui);
 	json_t *opts;
@@ -108,7 +108,7 @@ static void kill_chosen(struct ui *ui, const char *key)
 	approval_send(v, ui, "deny", opts);
 }
 
-static void edited(struct ui *ui, const char *text)
+static void approval_decide_edited(struct ui *ui, const char *text)
 {
 	struct view *top = ui_top(ui);
 	struct approval *v = top->self;
@@ -121,11 +121,11 @@ static void edited(struct ui *ui, const char *text)
 		ui_say(ui, ROLE_DIM, "nothing was changed; it is still held");
 		return;
 	}
-	v->edited = xstrdup(now);
+	v->edited = mem_strdup(now);
 	ui_say(ui, ROLE_HELD, "not approved yet: look at it, then y; e edits it again");
 }
 
-static void yes(struct approval *v, struct ui *ui)
+static void approval_decide_yes(struct approval *v, struct ui *ui)
 {
 	if (v->info.high && !v->armed) {
 		v->armed = true;
@@ -150,7 +150,7 @@ void approval_try(struct approval *v, struct ui *ui)
 		ui_send(ui, v->source, words, NULL);
 }
 
-static void promote(struct approval *v, struct ui *ui)
+static void approval_decide_promote(struct approval *v, struct ui *ui)
 {
 	if (v->info.high && !v->sure) {
 		v->sure = true;
@@ -170,28 +170,28 @@ bool approval_decide(struct approval *v, struct ui *ui, enum verb verb)
 		v->sure = false;
 	switch ((int)verb) {
 	case VERB_PROMOTE:
-		promote(v, ui);
+		approval_decide_promote(v, ui);
 		return true;
 	case VERB_YES:
-		yes(v, ui);
+		approval_decide_yes(v, ui);
 		return true;
 	case VERB_YES_SESSION:
 	case VERB_YES_RULE:
 		widen_open(v, ui, verb == VERB_YES_RULE);
 		return true;
 	case VERB_NOTE:
-		prompt_ask(ui, "note for the record:", v->note, NULL, &on, noted);
+		prompt_ask(ui, "note for the record:", v->note, NULL, &on, approval_decide_noted);
 		return true;
 	case VERB_LATER:
-		leave(v, ui);
+		approval_decide_leave(v, ui);
 		return true;
 	case VERB_EDIT:
 		free(ui->edit);
-		ui->edit = xstrdup(v->edited ? v->edited : v->info.command);
-		ui->edited = edited;
+		ui->edit = mem_strdup(v->edited ? v->edited : v->info.command);
+		ui->edited = approval_decide_edited;
 		return true;
 	case VERB_NO:
-		ui_ask(ui, "deny, and tell the agent (may be empty):", &on, denied);
+		ui_ask(ui, "deny, and tell the agent (may be empty):", &on, approval_decide_denied);
 		return true;
 	case VERB_NO_PAUSE: {
 		json_t *opts = json_object();
@@ -200,7 +200,7 @@ bool approval_decide(struct approval *v, struct ui *ui, enum verb verb)
 		return true;
 	}
 	case VERB_NO_KILL:
-		ui_choose(ui, "deny and end this agent?  (y/n)", "yn", &on, kill_chosen);
+		ui_choose(ui, "deny and end this agent?  (y/n)", "yn", &on, approval_decide_kill_chosen);
 		return true;
 	default:
 		return false;

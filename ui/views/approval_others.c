@@ -20,7 +20,7 @@ static bool of_same_agent(const struct approval *v, const struct ui *ui, const j
 	return other && v->info.act && other->agent == v->info.act->agent;
 }
 
-static void find(const struct approval *v, const struct ui *ui, struct others *out)
+static void approval_others_find(const struct approval *v, const struct ui *ui, struct others *out)
 {
 	const struct widen *w = &v->widen;
 	const json_t *list = w->at < w->nr ? json_object_get(w->row[w->at].tried, "others") : NULL;
@@ -43,7 +43,7 @@ char *others_opt(const struct approval *v, const struct ui *ui)
 {
 	struct others all;
 	struct buf b = BUF_INIT;
-	find(v, ui, &all);
+	approval_others_find(v, ui, &all);
 	for (size_t i = 0; i < all.nr; i++)
 		buf_printf(&b, "%s%" PRId64, i ? "," : "", json_int(all.go[i], "action", 0));
 	if (!all.nr)
@@ -51,7 +51,7 @@ char *others_opt(const struct approval *v, const struct ui *ui)
 	return buf_take(&b);
 }
 
-static void paint_one(const struct approval *v, const struct ui *ui, struct area a, int row, const json_t *o)
+static void approval_others_paint_one(const struct approval *v, const struct ui *ui, struct area a, int row, const json_t *o)
 {
 	uint64_t id = (uint64_t)json_int(o, "action", 0);
 	struct source *s = ui_source(ui, v->source);
@@ -59,7 +59,7 @@ static void paint_one(const struct approval *v, const struct ui *ui, struct area
 	const struct model_agent *agent = act ? model_agent(&s->model, act->agent) : NULL;
 	CLEANUP(json_release) json_t *req = source_body(s, id);
 	const char *what = req ? action_what(req, v->arena) : "";
-	int col = put(a, row, 5, ROLE_HELD, arena_printf(v->arena, "#%" PRIu64, id)) + 1;
+	int col = grid_put(a, row, 5, ROLE_HELD, arena_printf(v->arena, "#%" PRIu64, id)) + 1;
 	if (agent && agent != v->info.agent)
 		col = put_bytes(a, row, col, 16, ROLE_TEXT, agent->name, strlen(agent->name), 0) + 1;
 	put_bytes(a, row, col < 12 ? 12 : col, a.cols - 14, ROLE_CMD, what, strlen(what), SANITIZE_EXACT);
@@ -70,7 +70,7 @@ int others_paint(const struct approval *v, const struct ui *ui, struct area a, i
 	struct others all;
 	CLEANUP(buf_release) struct buf ids = BUF_INIT;
 	bool deny = v->widen.deny && v->widen.what == WIDEN_RULE;
-	find(v, ui, &all);
+	approval_others_find(v, ui, &all);
 	if (!all.nr && !all.stays)
 		return row;
 	int room = a.rows - row - (all.stays ? 1 : 0);
@@ -80,14 +80,14 @@ int others_paint(const struct approval *v, const struct ui *ui, struct area a, i
 	for (size_t i = 0; i < all.nr && !listed; i++)
 		buf_printf(&ids, " #%" PRId64, json_int(all.go[i], "action", 0));
 	if (all.nr)
-		put(a, row++, 3, ROLE_HELD,
+		grid_put(a, row++, 3, ROLE_HELD,
 		    arena_printf(v->arena, "%s %s that %s%s:%s", deny ? "and denies" : "and lets run at once",
 				 fmt_plural(v->arena, (int64_t)all.nr, "other", "others"), all.nr == 1 ? "waits" : "wait",
 				 all.more ? arena_printf(v->arena, " (%zu more stay held)", all.more) : "", buf_cstr(&ids)));
 	for (size_t i = 0; i < all.nr && listed; i++)
-		paint_one(v, ui, a, row++, all.go[i]);
+		approval_others_paint_one(v, ui, a, row++, all.go[i]);
 	if (all.stays && row < a.rows)
-		put(a, row++, 3, ROLE_DIM,
+		grid_put(a, row++, 3, ROLE_DIM,
 		    arena_printf(v->arena, "#%" PRId64 " stays held: %s", json_int(all.stays, "action", 0),
 				 json_str(all.stays, "stays", "")));
 	return row;

@@ -5,7 +5,7 @@
 
 #include "ui/term/fmt.h"
 
-static bool small(int rows)
+static bool approval_paint_small(int rows)
 {
 	return rows < 30;
 }
@@ -16,10 +16,10 @@ int approval_decide_rows(const struct approval *v, int rows)
 		return widen_rows(rows);
 	if (v->looks && !v->info.decided)
 		return 3;
-	return small(rows) ? 6 : 12;
+	return approval_paint_small(rows) ? 6 : 12;
 }
 
-static const char *deadline(const struct approval *v)
+static const char *approval_paint_deadline(const struct approval *v)
 {
 	const struct model_action *act = v->info.act;
 	if (!act->until_us)
@@ -45,7 +45,7 @@ static void paint_top(const struct approval *v, const struct ui *ui, struct area
 		{ ROLE_TEXT, arena_printf(ar, "%s#%" PRIu64, of, v->action) },
 		{ ROLE_HELD,
 		  v->info.decided ? "" : arena_printf(ar, "held %s", fmt_age(ar, v->now_us - act->held_us)) },
-		{ allow ? ROLE_FAILED : ROLE_WARN, v->info.decided ? "" : lost ? "NO SUPERVISOR" : deadline(v) },
+		{ allow ? ROLE_FAILED : ROLE_WARN, v->info.decided ? "" : lost ? "NO SUPERVISOR" : approval_paint_deadline(v) },
 	};
 	draw_title(a, 0, v->place ? arena_printf(ar, "approval %zu of %zu", v->place, v->of) : "approval", p,
 		   ARRAY_LEN(p));
@@ -55,19 +55,19 @@ static void paint_top(const struct approval *v, const struct ui *ui, struct area
 					       : NULL;
 	put_rule(a, 1, NULL, ROLE_RULE, risk);
 	if (risk && v->info.high)
-		put(a, 1, a.cols - text_cells(risk, false) - 3, ROLE_FAILED, risk);
+		grid_put(a, 1, a.cols - text_cells(risk, false) - 3, ROLE_FAILED, risk);
 }
 
-static void paint_counts(const struct approval *v, struct area a)
+static void approval_paint_counts(const struct approval *v, struct area a)
 {
 	if (v->text_top == 0 && v->info.counts && !v->output)
-		put(a, 0, 9, v->info.hidden ? ROLE_FAILED : ROLE_DIM, arena_printf(v->arena, "(%s)", v->info.counts));
+		grid_put(a, 0, 9, v->info.hidden ? ROLE_FAILED : ROLE_DIM, arena_printf(v->arena, "(%s)", v->info.counts));
 }
 
 static const struct {
 	enum verb verb;
 	const char *key, *name, *what;
-} decisions[] = {
+} approval_paint_decisions[] = {
 	{ VERB_YES, "y", "approve once", "run exactly these bytes, once" },
 	{ VERB_BUDGET, "$", "extend the budget..", "it goes on, and what comes after it" },
 	{ VERB_YES_SESSION, "s", "approve for session..", "choose a pattern; shows what it would have let through" },
@@ -83,24 +83,24 @@ static const struct {
 
 size_t approval_count(void)
 {
-	return ARRAY_LEN(decisions);
+	return ARRAY_LEN(approval_paint_decisions);
 }
 
 enum verb approval_verb(size_t i)
 {
-	return decisions[i].verb;
+	return approval_paint_decisions[i].verb;
 }
 
 const char *approval_key(size_t i)
 {
-	return decisions[i].key;
+	return approval_paint_decisions[i].key;
 }
 
 /* A pattern or a rule is no answer to a budget that is used up, and only that can be given more of. Of a model's call, nothing
  * can be edited or tried either. */
 bool approval_offers(const struct approval *v, size_t i)
 {
-	switch ((int)decisions[i].verb) {
+	switch ((int)approval_paint_decisions[i].verb) {
 	case VERB_BUDGET:
 		return v->info.budget;
 	case VERB_YES_SESSION:
@@ -142,36 +142,36 @@ const char *approval_off(const struct approval *v, const struct ui *ui, enum ver
 static const char *what_of(const struct approval *v, size_t i)
 {
 	const char *type = v->info.type;
-	if (decisions[i].verb == VERB_YES && !v->seen_end)
+	if (approval_paint_decisions[i].verb == VERB_YES && !v->seen_end)
 		return "(scroll to the end first: Space)";
-	if (decisions[i].verb == VERB_PROMOTE && !v->info.act->promotable)
+	if (approval_paint_decisions[i].verb == VERB_PROMOTE && !v->info.act->promotable)
 		return v->info.trying ? "it is being tried now" : "r tries it first";
-	if (decisions[i].verb == VERB_YES && v->armed)
+	if (approval_paint_decisions[i].verb == VERB_YES && v->armed)
 		return "once more: the risk is high";
-	if (decisions[i].verb == VERB_YES && type)
+	if (approval_paint_decisions[i].verb == VERB_YES && type)
 		return arena_printf(v->arena, "run exactly these bytes, once (%sthen type %s)",
 				    v->info.high ? "y twice, " : "", type);
-	if (decisions[i].verb == VERB_YES && v->info.high)
+	if (approval_paint_decisions[i].verb == VERB_YES && v->info.high)
 		return "run exactly these bytes, once (y twice: the risk is high)";
-	if (decisions[i].verb == VERB_NOTE && *v->note)
+	if (approval_paint_decisions[i].verb == VERB_NOTE && *v->note)
 		return v->note;
-	return decisions[i].what;
+	return approval_paint_decisions[i].what;
 }
 
 static void paint_decision(const struct approval *v, const struct ui *ui, struct area a, int row, int col, size_t i,
 			   bool what)
 {
 	bool dead =
-		approval_off(v, ui, decisions[i].verb) || (verb_acts(decisions[i].verb) && !ui_may_act(ui, v->source));
-	bool hot = decisions[i].verb == VERB_YES && v->armed, noted = decisions[i].verb == VERB_NOTE && *v->note;
+		approval_off(v, ui, approval_paint_decisions[i].verb) || (verb_acts(approval_paint_decisions[i].verb) && !ui_may_act(ui, v->source));
+	bool hot = approval_paint_decisions[i].verb == VERB_YES && v->armed, noted = approval_paint_decisions[i].verb == VERB_NOTE && *v->note;
 	bool on = v->chosen == i + 1;
-	put(a, row, col - 2, ROLE_HELD, on ? ">" : "");
-	col = put_field(a, row, col, 4, dead ? ROLE_OFF : ROLE_KEY, decisions[i].key);
+	grid_put(a, row, col - 2, ROLE_HELD, on ? ">" : "");
+	col = put_field(a, row, col, 4, dead ? ROLE_OFF : ROLE_KEY, approval_paint_decisions[i].key);
 	col = put_field(a, row, col, 24,
 			dead	    ? ROLE_OFF
 			: hot || on ? ROLE_HELD
 				    : ROLE_TEXT,
-			noted && !what ? v->note : decisions[i].name);
+			noted && !what ? v->note : approval_paint_decisions[i].name);
 	if (what) {
 		const char *text = what_of(v, i);
 		put_bytes(a, row, col, a.cols - col - 1,
@@ -185,8 +185,8 @@ static void paint_decision(const struct approval *v, const struct ui *ui, struct
 static void paint_decisions(const struct approval *v, const struct ui *ui, struct area a)
 {
 	bool two = a.rows < 8;
-	size_t at[ARRAY_LEN(decisions)], nr = 0;
-	for (size_t i = 0; i < ARRAY_LEN(decisions); i++)
+	size_t at[ARRAY_LEN(approval_paint_decisions)], nr = 0;
+	for (size_t i = 0; i < ARRAY_LEN(approval_paint_decisions); i++)
 		if (approval_offers(v, i))
 			at[nr++] = i;
 	size_t half = (nr + 1) / 2;
@@ -201,13 +201,13 @@ static void paint_decisions(const struct approval *v, const struct ui *ui, struc
 static void paint_looking(const struct approval *v, const struct ui *ui, struct area a)
 {
 	put_rule(a, 0, "to look at", ROLE_TITLE, NULL);
-	put(a, 1, 3, ROLE_DIM, ui_why_not(ui, v->source));
+	grid_put(a, 1, 3, ROLE_DIM, ui_why_not(ui, v->source));
 }
 
 static void paint_decided(const struct approval *v, struct area a)
 {
 	put_rule(a, 0, "decided", ROLE_TITLE, "any key closes");
-	put(a, 2, 3, ROLE_HELD, v->info.decided);
+	grid_put(a, 2, 3, ROLE_HELD, v->info.decided);
 }
 
 void approval_paint(const void *self, const struct ui *ui, struct area a)
@@ -216,14 +216,14 @@ void approval_paint(const void *self, const struct ui *ui, struct area a)
 	if (!v->info.act) {
 		draw_title(a, 0, "approval", NULL, 0);
 		put_rule(a, 1, NULL, ROLE_RULE, NULL);
-		put(a, 3, 3, ROLE_DIM, "nothing is held");
+		grid_put(a, 3, 3, ROLE_DIM, "nothing is held");
 		return;
 	}
 	int below = approval_decide_rows(v, a.rows);
 	struct area body = area_sub(a, 2, 1, a.rows - 2 - below, a.cols - 1);
 	paint_top(v, ui, a);
 	text_paint(&v->text, body, v->text_top);
-	paint_counts(v, body);
+	approval_paint_counts(v, body);
 	if (v->text_top + (size_t)body.rows < v->text.nr)
 		put_right(body, body.rows - 1, 0, body.cols - 1, ROLE_WARN,
 			  arena_printf(v->arena, " %s: Space ",

@@ -14,7 +14,7 @@ static void as_rows(const struct approval *v, bool ascii, const char *text, int 
 	text_add(out, ROLE_CMD, NULL, text, strlen(text), SANITIZE_EXACT);
 }
 
-static int cells(const struct text_row *r)
+static int approval_patterns_cells(const struct text_row *r)
 {
 	int n = 0;
 	for (uint32_t i = 0; i < r->nr; i++)
@@ -26,7 +26,7 @@ bool pattern_fits(const struct approval *v, struct area a, const char *text, int
 {
 	struct text t;
 	as_rows(v, a.g->ascii, text, a.cols, &t);
-	return t.nr == 1 && cells(t.row) <= width;
+	return t.nr == 1 && approval_patterns_cells(t.row) <= width;
 }
 
 /* "git push origin fi..on/of/a/branch" */
@@ -43,7 +43,7 @@ static void paint_ends(const struct approval *v, struct area a, int row, int col
 		if (!put_glyph(head, 0, &at, ROLE_CMD, &g))
 			break;
 	}
-	col = put(a, row, col + at, ROLE_WARN, "..");
+	col = grid_put(a, row, col + at, ROLE_WARN, "..");
 	uint32_t from = last->nr;
 	while (from > 0 && col + tail + text_glyph(last, from - 1).width <= end)
 		tail += text_glyph(last, --from).width;
@@ -53,7 +53,7 @@ static void paint_ends(const struct approval *v, struct area a, int row, int col
 	}
 }
 
-static const char *matched(const struct widen_row *r, struct arena *ar)
+static const char *approval_patterns_matched(const struct widen_row *r, struct arena *ar)
 {
 	if (!r->counted)
 		return "";
@@ -101,22 +101,22 @@ int patterns_paint(const struct approval *v, struct area a, int row)
 		const char *said = r->wide ? "WIDE" : r->typed ? "yours" : i == 0 ? "exactly this" : "", *part = "";
 		bool fit = pattern_fits(v, a, r->pattern, mid - LEFT - 1);
 		int first = row;
-		put(a, row, 3, ROLE_KEY, i == w->at ? "(*)" : "( )");
+		grid_put(a, row, 3, ROLE_KEY, i == w->at ? "(*)" : "( )");
 		if (fit)
 			put_bytes(a, row, LEFT, mid - LEFT - 1, ROLE_CMD, r->pattern, strlen(r->pattern), SANITIZE_EXACT);
 		else if (i == w->at)
 			row = paint_whole(v, a, row, r, &part);
 		else
 			paint_ends(v, a, row, LEFT, mid - LEFT - 1, r->pattern);
-		put(a, row, LEFT, ROLE_WARN, part);
-		put(a, row, mid, r->wide ? ROLE_WARN : ROLE_DIM, said);
-		put(a, row, mid + 14, ROLE_DIM, matched(r, v->arena));
+		grid_put(a, row, LEFT, ROLE_WARN, part);
+		grid_put(a, row, mid, r->wide ? ROLE_WARN : ROLE_DIM, said);
+		grid_put(a, row, mid + 14, ROLE_DIM, approval_patterns_matched(r, v->arena));
 		for (; i == w->at && first <= row; first++)
 			put_cursor_row(a, first);
 	}
 	if (w->nr == 0 || !w->row[w->nr - 1].typed) {
-		put(a, row, 3, ROLE_KEY, "e");
-		put(a, row++, LEFT, ROLE_DIM,
+		grid_put(a, row, 3, ROLE_KEY, "e");
+		grid_put(a, row++, LEFT, ROLE_DIM,
 		    !w->known ? "asking which patterns there are.."
 		    : w->nr   ? "a pattern of your own"
 			      : "nothing can be proposed for it; a pattern of your own");

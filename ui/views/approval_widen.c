@@ -11,7 +11,7 @@
 
 static const struct {
 	const char *name, *opt, *value;
-} lasts[] = {
+} approval_widen_lasts[] = {
 	{ "session ends", NULL, NULL },
 	{ "30 minutes", "for", "30m" },
 	{ "5 uses", "uses", "5" },
@@ -34,18 +34,18 @@ void widen_close(struct widen *w)
 
 /* --- asking the supervisor ---------------------------------------------------------------------------------------- */
 
-static struct widen_row *at(struct widen *w)
+static struct widen_row *approval_widen_at(struct widen *w)
 {
 	return w->at < w->nr ? &w->row[w->at] : NULL;
 }
 
 /* The host that is allowed, too; while none is, the first that could be. NULL: there are none. */
-static const json_t *host_of(const struct widen *w)
+static const json_t *approval_widen_host_of(const struct widen *w)
 {
 	return json_array_get(w->hosts, w->host ? w->host - 1 : 0);
 }
 
-static void proposals(struct widen *w, const json_t *list)
+static void approval_widen_proposals(struct widen *w, const json_t *list)
 {
 	struct widen_row own = { 0 };
 	w->known = true;
@@ -53,7 +53,7 @@ static void proposals(struct widen *w, const json_t *list)
 		own = w->row[--w->nr];
 	for (size_t i = 0; i < json_array_size(list) && w->nr < WIDEN_ROWS - 1; i++) {
 		json_t *o = json_array_get(list, i);
-		w->row[w->nr++] = (struct widen_row){ .pattern = xstrdup(json_str(o, "pattern", "")),
+		w->row[w->nr++] = (struct widen_row){ .pattern = mem_strdup(json_str(o, "pattern", "")),
 						      .wide = json_flag(o, "wide", false),
 						      .counted = true,
 						      .matched = json_int(o, "matched", 0),
@@ -66,7 +66,7 @@ static void proposals(struct widen *w, const json_t *list)
 	w->row[w->nr++] = own;
 }
 
-static void tried(struct widen *w, json_t *o)
+static void approval_widen_tried(struct widen *w, json_t *o)
 {
 	for (size_t i = 0; i < w->nr; i++) {
 		struct widen_row *r = &w->row[i];
@@ -81,15 +81,15 @@ static void tried(struct widen *w, json_t *o)
 	}
 }
 
-static void ask(struct approval *v, struct ui *ui);
+static void approval_widen_ask(struct approval *v, struct ui *ui);
 
 /* Questions that are under way. A place is used again long after its answer has come. */
 static struct question {
 	struct ui *ui;
 	unsigned n;
-} question[64];
+} approval_widen_question[64];
 
-static void answered(void *self, const json_t *result, const struct err *err)
+static void approval_widen_answered(void *self, const json_t *result, const struct err *err)
 {
 	const struct question *q = self;
 	struct ui *ui = q->ui;
@@ -105,33 +105,33 @@ static void answered(void *self, const json_t *result, const struct err *err)
 	if (!err && first && w->what == WIDEN_SESSION)
 		w->hosts = json_incref(json_object_get(result, "hosts"));
 	if (!err && first)
-		proposals(w, json_object_get(result, "proposals"));
+		approval_widen_proposals(w, json_object_get(result, "proposals"));
 	if (!err && json_is_object(json_object_get(result, "tried")))
-		tried(w, json_object_get(result, "tried"));
+		approval_widen_tried(w, json_object_get(result, "tried"));
 	if (!err && first && w->what == WIDEN_RULE)
-		ask(v, ui);
+		approval_widen_ask(v, ui);
 }
 
 /* What the pattern under the cursor means; before the first answer: which patterns there are. */
-static void ask(struct approval *v, struct ui *ui)
+static void approval_widen_ask(struct approval *v, struct ui *ui)
 {
 	static unsigned nr;
 	struct widen *w = &v->widen;
 	char id[32];
 	snprintf(id, sizeof(id), "%" PRIu64, v->action);
-	const char *words[] = { "waivers", id, at(w) ? at(w)->pattern : NULL };
-	if (!ui_may_act(ui, v->source) || (w->known && (!at(w) || !*at(w)->pattern)))
+	const char *words[] = { "waivers", id, approval_widen_at(w) ? approval_widen_at(w)->pattern : NULL };
+	if (!ui_may_act(ui, v->source) || (w->known && (!approval_widen_at(w) || !*approval_widen_at(w)->pattern)))
 		return;
 	json_t *opts = json_object();
-	if (at(w) && w->what == WIDEN_RULE) {
+	if (approval_widen_at(w) && w->what == WIDEN_RULE) {
 		json_put_str(opts, "rule", w->deny ? "deny" : "allow");
 		if (*v->note)
 			json_put_str(opts, "note", v->note);
 	}
 	w->asked = ++nr;
-	struct question *q = &question[nr % ARRAY_LEN(question)];
+	struct question *q = &approval_widen_question[nr % ARRAY_LEN(approval_widen_question)];
 	*q = (struct question){ ui, nr };
-	ui->act[v->source].command(ui->act[v->source].self, words, at(w) ? 3 : 2, opts, answered, q);
+	ui->act[v->source].command(ui->act[v->source].self, words, approval_widen_at(w) ? 3 : 2, opts, approval_widen_answered, q);
 	json_decref(opts);
 }
 
@@ -144,25 +144,25 @@ void widen_open(struct approval *v, struct ui *ui, bool rule)
 	w->opened_us = v->opened_us = ui->mono_us; /* back on the first screen nothing is decided by mistake either */
 	ui->flush = true;
 	ui->wake_us = ui->mono_us + ui->dead_us;
-	ask(v, ui);
+	approval_widen_ask(v, ui);
 }
 
 /* --- a pattern of one's own --------------------------------------------------------------------------------------- */
 
-static void typing(struct ui *ui)
+static void approval_widen_typing(struct ui *ui)
 {
 	struct approval *v = approval_on_top(ui);
 	if (!v || !v->widen.what)
 		return;
-	struct widen_row *r = at(&v->widen);
+	struct widen_row *r = approval_widen_at(&v->widen);
 	if (!r || !r->typed)
 		return;
 	free(r->pattern);
-	r->pattern = xstrdup(buf_cstr(&ui->prompt.text));
+	r->pattern = mem_strdup(buf_cstr(&ui->prompt.text));
 	json_release(&r->tried);
 	r->wide = r->counted = v->widen.sure = false;
 	v->widen.wrong[0] = 0;
-	ask(v, ui);
+	approval_widen_ask(v, ui);
 }
 
 /* What its patterns are of: as waivers have it. */
@@ -177,7 +177,7 @@ static const char *patterns_of(const struct approval *v)
 	return "tools";
 }
 
-static void hint(const struct ui *ui, struct area a, int row)
+static void approval_widen_hint(const struct ui *ui, struct area a, int row)
 {
 	const struct view *top = &ui->stack[ui->depth - 1];
 	const struct approval *v = top->self;
@@ -187,13 +187,13 @@ static void hint(const struct ui *ui, struct area a, int row)
 	if (*v->widen.wrong)
 		put_bytes(a, row, 1, a.cols - 2, ROLE_ERROR, v->widen.wrong, strlen(v->widen.wrong), 0);
 	else if (!*r->pattern)
-		put(a, row, 1, ROLE_DIM, strcmp(patterns_of(v), "commands") == 0 ?
+		grid_put(a, row, 1, ROLE_DIM, strcmp(patterns_of(v), "commands") == 0 ?
 			"word by word; * within a word, \" *\" at the end for any more words" : "as it is written above; * for any part of it");
 	else if (r->tried)
-		put(a, row, 1, r->wide ? ROLE_WARN : ROLE_OK, r->wide ? "a pattern, and a WIDE one" : "a pattern");
+		grid_put(a, row, 1, r->wide ? ROLE_WARN : ROLE_OK, r->wide ? "a pattern, and a WIDE one" : "a pattern");
 }
 
-static void typed(struct ui *ui, const char *text)
+static void approval_widen_typed(struct ui *ui, const char *text)
 {
 	struct approval *v = approval_on_top(ui);
 	if (!v || !v->widen.what)
@@ -204,27 +204,27 @@ static void typed(struct ui *ui, const char *text)
 	row_clear(&w->row[--w->nr]); /* the typed one is the last */
 	w->at = 0;
 	w->wrong[0] = 0;
-	ask(v, ui);
+	approval_widen_ask(v, ui);
 }
 
-static void edit(struct approval *v, struct ui *ui)
+static void approval_widen_edit(struct approval *v, struct ui *ui)
 {
-	static const struct prompt_ops ops = { .changed = typing, .hint = hint };
+	static const struct prompt_ops ops = { .changed = approval_widen_typing, .hint = approval_widen_hint };
 	const struct subject on = { .source = v->source, .action = v->action };
 	struct widen *w = &v->widen;
-	CLEANUP(free_ptr) char *from = xstrdup(at(w) ? at(w)->pattern : v->info.command ? v->info.command : "");
+	CLEANUP(free_ptr) char *from = mem_strdup(approval_widen_at(w) ? approval_widen_at(w)->pattern : v->info.command ? v->info.command : "");
 	if (w->nr == 0 || !w->row[w->nr - 1].typed)
-		w->row[w->nr++] = (struct widen_row){ .pattern = xstrdup(from), .typed = true };
+		w->row[w->nr++] = (struct widen_row){ .pattern = mem_strdup(from), .typed = true };
 	w->at = w->nr - 1;
-	prompt_ask(ui, "pattern:", from, &ops, &on, typed);
+	prompt_ask(ui, "pattern:", from, &ops, &on, approval_widen_typed);
 }
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
-static void save(struct approval *v, struct ui *ui)
+static void approval_widen_save(struct approval *v, struct ui *ui)
 {
 	struct widen *w = &v->widen;
-	const struct widen_row *r = at(w);
+	const struct widen_row *r = approval_widen_at(w);
 	if (!ui_may_act(ui, v->source))
 		return;
 	if (ui->mono_us - w->opened_us < ui->dead_us) {
@@ -238,12 +238,12 @@ static void save(struct approval *v, struct ui *ui)
 	} else {
 		json_t *opts = json_object();
 		json_put_bytes(opts, w->what == WIDEN_RULE ? "rule" : "session", r->pattern, strlen(r->pattern));
-		if (w->what == WIDEN_SESSION && lasts[w->until].opt)
-			json_put_str(opts, lasts[w->until].opt, lasts[w->until].value);
+		if (w->what == WIDEN_SESSION && approval_widen_lasts[w->until].opt)
+			json_put_str(opts, approval_widen_lasts[w->until].opt, approval_widen_lasts[w->until].value);
 		if (w->what == WIDEN_SESSION && w->all)
 			json_put_flag(opts, "all-agents", true);
 		if (w->host)
-			json_put_str(opts, "also-host", json_str(host_of(w), "host", ""));
+			json_put_str(opts, "also-host", json_str(approval_widen_host_of(w), "host", ""));
 		CLEANUP(free_ptr) char *others = others_opt(v, ui);
 		if (strcmp(others, "none") != 0)
 			json_put_str(opts, "others", others);
@@ -256,7 +256,7 @@ static void save(struct approval *v, struct ui *ui)
 	}
 }
 
-static void move(struct approval *v, struct ui *ui, bool down)
+static void approval_widen_move(struct approval *v, struct ui *ui, bool down)
 {
 	struct widen *w = &v->widen;
 	size_t to = down ? w->at + 1 : w->at - 1;
@@ -266,7 +266,7 @@ static void move(struct approval *v, struct ui *ui, bool down)
 	w->top = 0;
 	w->wrong[0] = 0;
 	if (!w->row[to].tried)
-		ask(v, ui);
+		approval_widen_ask(v, ui);
 }
 
 void widen_key(struct approval *v, struct ui *ui, uint32_t key)
@@ -277,26 +277,26 @@ void widen_key(struct approval *v, struct ui *ui, uint32_t key)
 	if (key == K_ESC || key == 'q') {
 		widen_close(w);
 	} else if (key == 'j' || key == K_DOWN || key == 'k' || key == K_UP) {
-		move(v, ui, key == 'j' || key == K_DOWN);
+		approval_widen_move(v, ui, key == 'j' || key == K_DOWN);
 	} else if (key == K_CTRL('d') || key == K_PGDN) {
 		pattern_scroll(v, ui, 1);
 	} else if (key == K_CTRL('u') || key == K_PGUP) {
 		pattern_scroll(v, ui, -1);
 	} else if (key == 'e') {
-		edit(v, ui);
+		approval_widen_edit(v, ui);
 	} else if (key == 'u' && w->what == WIDEN_SESSION) {
-		w->until = (w->until + 1) % ARRAY_LEN(lasts);
+		w->until = (w->until + 1) % ARRAY_LEN(approval_widen_lasts);
 	} else if (key == 'a' && w->what == WIDEN_SESSION) {
 		w->all = !w->all;
-	} else if (key == 'h' && w->what == WIDEN_SESSION && host_of(w)) {
+	} else if (key == 'h' && w->what == WIDEN_SESSION && approval_widen_host_of(w)) {
 		w->host = (w->host + 1) % (json_array_size(w->hosts) + 1);
 	} else if (key == 'd' && w->what == WIDEN_RULE) {
 		w->deny = !w->deny;
 		for (size_t i = 0; i < w->nr; i++)
 			json_release(&w->row[i].tried);
-		ask(v, ui);
+		approval_widen_ask(v, ui);
 	} else if (key == K_ENTER) {
-		save(v, ui);
+		approval_widen_save(v, ui);
 	}
 }
 
@@ -309,7 +309,7 @@ const char *const *widen_hints(const struct widen *w)
 		*const hosts[] = { "Enter save and approve", "Esc back", "j k choose", "e edit", "u until", "a for whom", "h host",
 				   NULL },
 		*const rule[] = { "Enter save and approve", "Esc back", "j k choose", "e edit", "d allow or deny", NULL };
-	return w->what == WIDEN_RULE ? rule : host_of(w) ? hosts : session;
+	return w->what == WIDEN_RULE ? rule : approval_widen_host_of(w) ? hosts : session;
 }
 
 int widen_rows(int rows)
@@ -321,11 +321,11 @@ int widen_rows(int rows)
 static int paint_choices(const struct approval *v, struct area a, int row)
 {
 	const struct widen *w = &v->widen;
-	int col = put(a, row, 3, ROLE_KEY, "u") + 3;
-	col = put(a, row, col, ROLE_TEXT, "until  ");
-	for (size_t i = 0; i < ARRAY_LEN(lasts); i++) {
-		col = put(a, row, col, ROLE_KEY, i == w->until ? "(*) " : "( ) ");
-		col = put(a, row, col, ROLE_TEXT, lasts[i].name) + 2;
+	int col = grid_put(a, row, 3, ROLE_KEY, "u") + 3;
+	col = grid_put(a, row, col, ROLE_TEXT, "until  ");
+	for (size_t i = 0; i < ARRAY_LEN(approval_widen_lasts); i++) {
+		col = grid_put(a, row, col, ROLE_KEY, i == w->until ? "(*) " : "( ) ");
+		col = grid_put(a, row, col, ROLE_TEXT, approval_widen_lasts[i].name) + 2;
 	}
 	if (a.cols < 100) {
 		row++;
@@ -333,16 +333,16 @@ static int paint_choices(const struct approval *v, struct area a, int row)
 	} else {
 		col += 2;
 	}
-	col = put(a, row, col, ROLE_KEY, "a") + 3;
-	col = put(a, row, col, ROLE_TEXT, a.cols < 100 ? "for    " : "for  ");
+	col = grid_put(a, row, col, ROLE_KEY, "a") + 3;
+	col = grid_put(a, row, col, ROLE_TEXT, a.cols < 100 ? "for    " : "for  ");
 	if (!v->info.agent) { /* a waiver is an agent's or everybody's */
-		put(a, row, col, ROLE_TEXT, "everything of this session: it has no agent");
+		grid_put(a, row, col, ROLE_TEXT, "everything of this session: it has no agent");
 		return row + 1;
 	}
-	col = put(a, row, col, ROLE_KEY, w->all ? "( ) " : "(*) ");
-	col = put(a, row, col, ROLE_TEXT, v->info.agent->name) + 2;
-	col = put(a, row, col, ROLE_KEY, w->all ? "(*) " : "( ) ");
-	put(a, row, col, ROLE_TEXT, "all agents");
+	col = grid_put(a, row, col, ROLE_KEY, w->all ? "( ) " : "(*) ");
+	col = grid_put(a, row, col, ROLE_TEXT, v->info.agent->name) + 2;
+	col = grid_put(a, row, col, ROLE_KEY, w->all ? "(*) " : "( ) ");
+	grid_put(a, row, col, ROLE_TEXT, "all agents");
 	return row + 1;
 }
 
@@ -358,7 +358,7 @@ static int paint_long(const struct approval *v, struct area a, int row, const ch
 	size_t top = text_clamp(&t, INT32_MAX, room < 1 ? 1 : room);
 	text_paint(&t, area_sub(a, row, LEFT, (int)(t.nr - top), a.cols - LEFT), top);
 	if (top > 0)
-		put(a, row, LEFT - 3, ROLE_WARN, "..");
+		grid_put(a, row, LEFT - 3, ROLE_WARN, "..");
 	return row + (int)(t.nr - top);
 }
 
@@ -366,21 +366,21 @@ static int paint_long(const struct approval *v, struct area a, int row, const ch
 static int paint_host(const struct approval *v, struct area a, int row)
 {
 	const struct widen *w = &v->widen;
-	const json_t *o = host_of(w), *ids = json_object_get(o, "actions");
+	const json_t *o = approval_widen_host_of(w), *ids = json_object_get(o, "actions");
 	if (!o)
 		return row;
 	size_t nr = json_array_size(w->hosts);
 	int64_t denied = json_int(o, "denied", 0);
-	int col = put(a, row, 3, ROLE_KEY, "h") + 3;
-	col = put(a, row, col, ROLE_TEXT, "also   ");
-	col = put(a, row, col, ROLE_KEY, w->host ? "[x] " : "[ ] ");
-	col = put(a, row, col, ROLE_TEXT, "allow connections to ");
+	int col = grid_put(a, row, 3, ROLE_KEY, "h") + 3;
+	col = grid_put(a, row, col, ROLE_TEXT, "also   ");
+	col = grid_put(a, row, col, ROLE_KEY, w->host ? "[x] " : "[ ] ");
+	col = grid_put(a, row, col, ROLE_TEXT, "allow connections to ");
 	const char *host = json_str(o, "host", "");
 	bool below = !pattern_fits(v, a, host, a.cols - col - (nr > 1 ? 12 : 1));
 	if (!below)
 		col = put_bytes(a, row, col, a.cols - col, ROLE_CMD, host, strlen(host), SANITIZE_EXACT);
 	if (nr > 1)
-		col = put(a, row, col + 1, ROLE_DIM, arena_printf(v->arena, "(%zu of %zu)", w->host ? w->host : 1, nr));
+		col = grid_put(a, row, col + 1, ROLE_DIM, arena_printf(v->arena, "(%zu of %zu)", w->host ? w->host : 1, nr));
 	if (below || a.cols < 100) {
 		row = below ? paint_long(v, a, row + 1, host) : row + 1;
 		col = below ? 15 : 17;
@@ -396,16 +396,16 @@ static int paint_host(const struct approval *v, struct area a, int row)
 	return row + 1;
 }
 
-static int paint_rule(const struct approval *v, struct area a, int row)
+static int approval_widen_paint_rule(const struct approval *v, struct area a, int row)
 {
 	const struct widen *w = &v->widen;
 	const json_t *o = w->at < w->nr ? w->row[w->at].tried : NULL;
 	const char *text = json_str(o, "text", ""), *then = json_str(o, "then", "");
-	int col = put(a, row, 3, ROLE_KEY, "d") + 3;
-	col = put(a, row, col, ROLE_KEY, w->deny ? "( ) " : "(*) ");
-	col = put(a, row, col, ROLE_TEXT, "allow") + 2;
-	col = put(a, row, col, ROLE_KEY, w->deny ? "(*) " : "( ) ");
-	put(a, row++, col, ROLE_TEXT, "deny");
+	int col = grid_put(a, row, 3, ROLE_KEY, "d") + 3;
+	col = grid_put(a, row, col, ROLE_KEY, w->deny ? "( ) " : "(*) ");
+	col = grid_put(a, row, col, ROLE_TEXT, "allow") + 2;
+	col = grid_put(a, row, col, ROLE_KEY, w->deny ? "(*) " : "( ) ");
+	grid_put(a, row++, col, ROLE_TEXT, "deny");
 	if (!o)
 		return row;
 	row += a.rows > 12;
@@ -421,10 +421,10 @@ static int paint_rule(const struct approval *v, struct area a, int row)
 	}
 	bool good = strcmp(then, w->deny ? "deny" : "allow") == 0;
 	if (row < a.rows - 1)
-		put(a, row++, 3, ROLE_DIM,
+		grid_put(a, row++, 3, ROLE_DIM,
 		    arena_printf(v->arena, "%s:%" PRId64 ", in force here at once and in the next runs",
 				 json_str(o, "file", ""), json_int(o, "line", 0)));
-	put(a, row++, 3, good ? ROLE_OK : ROLE_WARN,
+	grid_put(a, row++, 3, good ? ROLE_OK : ROLE_WARN,
 	    good ? arena_printf(v->arena, "with it #%" PRIu64 " is: %s", v->action, then)
 		 : arena_printf(v->arena, "with it #%" PRIu64 " is still: %s, by %s", v->action, then,
 				json_str(o, "by", "")));
@@ -440,7 +440,7 @@ static void paint_ids(struct area a, int row, const json_t *ids, size_t i, struc
 		buf_printf(&b, "%s#%" PRId64, b.len ? "  " : "", (int64_t)json_integer_value(json_array_get(ids, i)));
 	if (i < nr)
 		buf_printf(&b, "  and %zu more", nr - i);
-	put(a, row, 5, ROLE_DIM, arena_strdup(ar, buf_cstr(&b)));
+	grid_put(a, row, 5, ROLE_DIM, arena_strdup(ar, buf_cstr(&b)));
 }
 
 /* The commands themselves, not only how many. */
@@ -451,7 +451,7 @@ static void paint_tried(const struct approval *v, const struct ui *ui, struct ar
 	struct source *s = ui_source(ui, v->source);
 	if (!o || row >= a.rows)
 		return;
-	put(a, row++, 3, ROLE_TEXT,
+	grid_put(a, row++, 3, ROLE_TEXT,
 	    arena_printf(v->arena, "tried on %s of this session: matches %" PRId64 ", %" PRId64 " of them denied",
 			 fmt_plural(v->arena, json_int(o, "tried", 0), "action", "actions"), json_int(o, "matched", 0),
 			 json_int(o, "denied", 0)));
@@ -460,7 +460,7 @@ static void paint_tried(const struct approval *v, const struct ui *ui, struct ar
 	for (size_t i = 0; i < nr; i++)
 		itself = itself || (uint64_t)json_integer_value(json_array_get(ids, i)) == v->action;
 	if (!itself && row < a.rows)
-		put(a, row++, 5, ROLE_WARN, arena_printf(v->arena, "it does not match #%" PRIu64 " itself", v->action));
+		grid_put(a, row++, 5, ROLE_WARN, arena_printf(v->arena, "it does not match #%" PRIu64 " itself", v->action));
 	for (size_t i = 0; i < nr && row < a.rows; i++, row++) {
 		uint64_t id = (uint64_t)json_integer_value(json_array_get(ids, i));
 		if (row == a.rows - 1 && i + 1 < nr) {
@@ -469,7 +469,7 @@ static void paint_tried(const struct approval *v, const struct ui *ui, struct ar
 		}
 		CLEANUP(json_release) json_t *req = source_body(s, id);
 		const char *what = req ? action_what(req, v->arena) : "";
-		int col = put(a, row, 5, ROLE_DIM, arena_printf(v->arena, "#%" PRIu64, id));
+		int col = grid_put(a, row, 5, ROLE_DIM, arena_printf(v->arena, "#%" PRIu64, id));
 		put_bytes(a, row, col < 11 ? 12 : col + 1, a.cols - 14, ROLE_TEXT, what, strlen(what), SANITIZE_EXACT);
 	}
 }
@@ -487,12 +487,12 @@ void widen_paint(const struct approval *v, const struct ui *ui, struct area a)
 		      : "Enter saves and approves, Esc back");
 	struct area body = area_sub(a, 0, 0, a.rows - 1, a.cols);
 	int row = patterns_paint(v, body, 1);
-	row = rule ? paint_rule(v, body, row) : paint_host(v, body, paint_choices(v, body, row));
+	row = rule ? approval_widen_paint_rule(v, body, row) : paint_host(v, body, paint_choices(v, body, row));
 	if (*w->wrong)
 		put_bytes(body, row++, 3, a.cols - 4, ROLE_ERROR, w->wrong, strlen(w->wrong), 0);
 	row = others_paint(v, ui, body, row);
 	paint_tried(v, ui, body, row);
-	put(a, a.rows - 1, 3, ROLE_DIM,
+	grid_put(a, a.rows - 1, 3, ROLE_DIM,
 	    rule ? "never covers: deny rules, the machine's policy, what cannot be taken apart"
 		 : "never covers: deny rules, compound commands with a part that does not match");
 }

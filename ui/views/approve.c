@@ -11,7 +11,7 @@
 
 enum { SAME_MOST = 500 };
 
-static const char *when(struct source *s, uint64_t seq, struct arena *a)
+static const char *approve_when(struct source *s, uint64_t seq, struct arena *a)
 {
 	struct event ev;
 	struct err err = ERR_INIT;
@@ -26,7 +26,7 @@ static const char *decision_line(struct source *s, const struct model_action *ac
 	row_load(&r, s, &(struct row){ act->id, EV_ACTION_REQUESTED }, a);
 	bool edited = act->started && strcmp(r.verdict, "edited") == 0;
 	if (act->decided)
-		return arena_printf(a, "%s by %s%s%s%s%s%s", r.verdict, r.by, when(s, act->decided, a), edited ? ", it ran as: " : "",
+		return arena_printf(a, "%s by %s%s%s%s%s%s", r.verdict, r.by, approve_when(s, act->decided, a), edited ? ", it ran as: " : "",
 				    edited ? r.what : "", *r.why ? ": " : "", r.why);
 	return arena_printf(a, "%s", *r.outcome ? r.outcome : "not held any more");
 }
@@ -145,7 +145,7 @@ static size_t exact_action(struct text *t, const json_t *req, const char *comman
 }
 
 /* What a request of the web carries besides its address: names of headers, values that are no secret, the body. */
-static void carried(struct text *t, const json_t *req)
+static void approve_carried(struct text *t, const json_t *req)
 {
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	const char *key;
@@ -162,12 +162,12 @@ static void carried(struct text *t, const json_t *req)
 	exact_lines(t, ROLE_CMD, arena_strndup(t->arena, body.data, body.len), body.len, "");
 }
 
-static void head(struct text *t, const char *title)
+static void approve_head(struct text *t, const char *title)
 {
 	text_head(t, ROLE_TITLE, "%s", title);
 }
 
-static void circumstances(struct text *t, struct source *s, const json_t *req, const struct model_action *act)
+static void approve_circumstances(struct text *t, struct source *s, const json_t *req, const struct model_action *act)
 {
 	CLEANUP(buf_release) struct buf cwd = BUF_INIT, line = BUF_INIT;
 	const struct model_box *b = model_box(&s->model, act->box);
@@ -175,7 +175,7 @@ static void circumstances(struct text *t, struct source *s, const json_t *req, c
 	const json_t *env = json_object_get(req, "env");
 	struct arena *a = t->arena;
 	if (!strcmp(json_str(req, "kind", ""), "fetch")) {
-		carried(t, req);
+		approve_carried(t, req);
 		return;
 	}
 	if (!json_get_bytes(json_object_get(req, "cwd"), &cwd) || cwd.len == 0)
@@ -204,7 +204,7 @@ static void circumstances(struct text *t, struct source *s, const json_t *req, c
 
 /* --- why --------------------------------------------------------------------------------------------------------- */
 
-static const char *place(const json_t *rule, struct arena *a)
+static const char *approve_place(const json_t *rule, struct arena *a)
 {
 	const char *file = json_str(rule, "file", "");
 	return *file ? arena_printf(a, "%s:%" PRId64, file, json_int(rule, "line", 0)) : "";
@@ -220,12 +220,12 @@ static void one_rule(struct text *t, const json_t *rule, bool stricter_won)
 	const char *verdict = json_str(rule, "verdict", "?"), *name = json_str(rule, "name", "");
 	const char *why = json_str(rule, "why", ""), *text = json_str(rule, "text", ""), *note = json_str(rule, "note", "");
 	const char *said = *why ? why : text, *matched = *why ? text : "";
-	text_putf(t, verdict_role(verdict), "%-5s %-14s %s  %s%s%s%s%s %s%s", verdict, name, place(rule, t->arena),
+	text_putf(t, verdict_role(verdict), "%-5s %-14s %s  %s%s%s%s%s %s%s", verdict, name, approve_place(rule, t->arena),
 		  *said ? "\"" : "", said, *said ? "\"" : "", *matched ? "  matched " : "", matched, note,
 		  json_flag(rule, "lifted", false) ? " (answered by an added rule)" : stricter_won ? " (overruled)" : "");
 }
 
-static void reasons(struct text *t, const json_t *held, const json_t *judged, const struct approval_info *info)
+static void approve_reasons(struct text *t, const json_t *held, const json_t *judged, const struct approval_info *info)
 {
 	const json_t *rules = json_object_get(judged, "rules"), *why = json_object_get(held, "reasons");
 	const char *verdict = json_str(judged, "verdict", "ask"), *filter = json_str(held, "filter", "");
@@ -354,7 +354,7 @@ static const char *same_before(struct source *s, const json_t *req, const struct
 			    known.denied ? arena_printf(a, " (%zu denied)", known.denied) : "");
 }
 
-static void seen(struct text *t, struct source *s, const json_t *req, const struct approval_info *info)
+static void approve_seen(struct text *t, struct source *s, const json_t *req, const struct approval_info *info)
 {
 	const struct model *m = &s->model;
 	uint64_t since = 0, denied = 0;
@@ -369,19 +369,19 @@ static void seen(struct text *t, struct source *s, const json_t *req, const stru
 		  fmt_plural(t->arena, (int64_t)since, "action", "actions"), denied, same_before(s, req, info, t->arena));
 }
 
-static void taint(struct text *t, const json_t *req)
+static void approve_taint(struct text *t, const json_t *req)
 {
 	if (json_flag(req, "tainted", false))
 		text_puts(t, ROLE_WARN, "it follows input from outside (tainted)");
 }
 
-static void effect(struct text *t, struct source *s, const json_t *req, const struct approval_info *info)
+static void approve_effect(struct text *t, struct source *s, const json_t *req, const struct approval_info *info)
 {
 	bool tried = !info->edited && tried_text(t, s, info->act, info->now_us, TRIED_FULL);
 	if (!effect_lines(t, req) && !tried)
 		effect_words(t, s, req, info);
-	seen(t, s, req, info);
-	taint(t, req);
+	approve_seen(t, s, req, info);
+	approve_taint(t, req);
 }
 
 /* What the agent said with the action, else its last words before it. */
@@ -398,7 +398,7 @@ static const char *said_text(struct source *s, const json_t *req, const struct a
 }
 
 /* Takes rows out, [from, to). */
-static void drop(struct text *t, size_t from, size_t to)
+static void approve_drop(struct text *t, size_t from, size_t to)
 {
 	if (from >= to)
 		return;
@@ -423,7 +423,7 @@ static void brief_rest(struct text *t, struct source *s, const json_t *req, cons
 		       const json_t *judged, const char *said, size_t rows)
 {
 	size_t why = t->nr, does, before;
-	reasons(t, held, judged, info);
+	approve_reasons(t, held, judged, info);
 	name_part(t, why, "WHY", SIZE_MAX);
 	before = t->nr;
 	if (*said) {
@@ -435,10 +435,10 @@ static void brief_rest(struct text *t, struct source *s, const json_t *req, cons
 		tried_text(t, s, info->act, info->now_us, TRIED_BRIEF);
 	else if (!is_text_change(req))
 		effect_words(t, s, req, info);
-	taint(t, req);
+	approve_taint(t, req);
 	name_part(t, does, "DOES", SIZE_MAX);
 	size_t saw = t->nr;
-	seen(t, s, req, info);
+	approve_seen(t, s, req, info);
 	name_part(t, saw, "SEEN", 2);
 	size_t over = t->nr > rows ? t->nr - rows : 0;
 	if (over) { /* what came before goes first, then the rules that did not win, then what was said */
@@ -446,10 +446,10 @@ static void brief_rest(struct text *t, struct source *s, const json_t *req, cons
 		t->nr = saw;
 		size_t n = before - why > 1 ? before - why - 1 : 0;
 		n = n < over ? n : over;
-		drop(t, before - n, before);
+		approve_drop(t, before - n, before);
 		over -= n, before -= n, does -= n;
 		if (over)
-			drop(t, before, does);
+			approve_drop(t, before, does);
 	}
 	size_t diff = t->nr;
 	if (!info->act->preview && effect_lines(t, req))
@@ -460,16 +460,16 @@ static void full_rest(struct text *t, struct source *s, const json_t *req, const
 		      const struct approval_info *info, const char *said)
 {
 	text_blank(t);
-	head(t, "WHY IT STOPPED");
-	reasons(t, held, judged, info);
+	approve_head(t, "WHY IT STOPPED");
+	approve_reasons(t, held, judged, info);
 	text_blank(t);
 	if (*said) {
-		head(t, "WHAT THE AGENT SAID");
+		approve_head(t, "WHAT THE AGENT SAID");
 		text_putf(t, ROLE_TEXT, "\"%s\"", said);
 		text_blank(t);
 	}
-	head(t, "WHAT IT WOULD DO");
-	effect(t, s, req, info);
+	approve_head(t, "WHAT IT WOULD DO");
+	approve_effect(t, s, req, info);
 }
 
 void approval_text(struct text *t, struct source *s, struct approval_info *info, size_t rows, size_t *command_end)
@@ -483,13 +483,13 @@ void approval_text(struct text *t, struct source *s, struct approval_info *info,
 	CLEANUP(json_release) json_t *judged = source_body(s, info->act->judged);
 	const char *said = said_text(s, req, info, a);
 	uint32_t hidden = t->hidden, foreign = t->non_ascii;
-	head(t, "COMMAND"); /* its counts are known only after it: the caller draws them beside it */
+	approve_head(t, "COMMAND"); /* its counts are known only after it: the caller draws them beside it */
 	size_t lines = exact_action(t, req, info->edited ? info->edited : info->command, a);
 	foreign = t->non_ascii - foreign;
 	*command_end = t->nr;
 	if (info->edited)
 		exact_lines(t, ROLE_DIM, info->command, strlen(info->command), "was");
-	circumstances(t, s, req, info->act);
+	approve_circumstances(t, s, req, info->act);
 	info->hidden = t->hidden - hidden;
 	info->counts = byte_counts(info->edited ? NULL : req, info->hidden, foreign, lines, a);
 	size_t basis = t->nr;
@@ -501,11 +501,11 @@ void approval_text(struct text *t, struct source *s, struct approval_info *info,
 	info->folded = true;
 	brief_rest(t, s, req, info, held, judged, tight ? "" : said, rows);
 	if (tight)
-		circumstances(t, s, req, info->act);
+		approve_circumstances(t, s, req, info->act);
 }
 
 void approval_output(struct text *t, struct source *s, const struct approval_info *info)
 {
-	head(t, "OUTPUT OF THE PREVIEW");
+	approve_head(t, "OUTPUT OF THE PREVIEW");
 	tried_output(t, s, info->act, 0);
 }

@@ -9,7 +9,7 @@
 #include "ui/views/row.h"
 
 
-static size_t find(const struct batch *b, size_t source, uint64_t action)
+static size_t views_batch_find(const struct batch *b, size_t source, uint64_t action)
 {
 	size_t i = 0;
 	while (i < b->nr && (b->item[i].source != source || b->item[i].action != action))
@@ -19,21 +19,21 @@ static size_t find(const struct batch *b, size_t source, uint64_t action)
 
 bool batch_has(const struct batch *b, size_t source, uint64_t action)
 {
-	return find(b, source, action) < b->nr;
+	return views_batch_find(b, source, action) < b->nr;
 }
 
-static void take_out(struct batch *b, size_t i)
+static void views_batch_take_out(struct batch *b, size_t i)
 {
 	memmove(&b->item[i], &b->item[i + 1], (--b->nr - i) * sizeof(b->item[0]));
 }
 
-static bool hides(const char *what)
+static bool views_batch_hides(const char *what)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	return sanitize_text(what, strlen(what), SANITIZE_EXACT, &out) > 0;
 }
 
-static void load(struct batch_item *it, struct source *s, bool whole)
+static void views_batch_load(struct batch_item *it, struct source *s, bool whole)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct approval_info info;
@@ -46,7 +46,7 @@ static void load(struct batch_item *it, struct source *s, bool whole)
 	it->not = info.high			 ? "its risk is high"
 		  : info.type			 ? "a rule wants a name typed"
 		  : strchr(what, '\n') || !whole ? "not all of it stands in its line"
-		  : hides(what)			 ? "it has hidden characters"
+		  : views_batch_hides(what)			 ? "it has hidden characters"
 		  : !*info.rule			 ? "no rule stopped it"
 						 : NULL;
 }
@@ -54,17 +54,17 @@ static void load(struct batch_item *it, struct source *s, bool whole)
 void batch_pick(struct batch *b, struct ui *ui, size_t source, uint64_t action, bool whole)
 {
 	struct source *s = ui_source(ui, source);
-	size_t i = find(b, source, action);
+	size_t i = views_batch_find(b, source, action);
 	const struct model_action *act = s ? model_action(&s->model, action) : NULL;
 	if (i < b->nr) {
-		take_out(b, i);
+		views_batch_take_out(b, i);
 	} else if (!act || act->state != ACT_WAITS) {
 		ui_say(ui, ROLE_DIM, "a question is answered by itself: Enter");
 	} else if (b->nr == BATCH_MAX) {
 		ui_say(ui, ROLE_DIM, "%d are marked; that is enough to decide at once", BATCH_MAX);
 	} else {
 		b->item[b->nr] = (struct batch_item){ .source = source, .action = action };
-		load(&b->item[b->nr++], s, whole);
+		views_batch_load(&b->item[b->nr++], s, whole);
 	}
 }
 
@@ -74,7 +74,7 @@ void batch_refresh(struct batch *b, const struct ui *ui)
 		const struct source *s = ui_source(ui, b->item[i].source);
 		const struct model_action *act = s ? model_action(&s->model, b->item[i].action) : NULL;
 		if (!act || act->state != ACT_WAITS)
-			take_out(b, i);
+			views_batch_take_out(b, i);
 	}
 }
 
@@ -94,7 +94,7 @@ const char *batch_why_not(const struct batch *b)
 /* --- deciding ------------------------------------------------------------------------------------------------------
  */
 
-static void send_all(struct batch *b, struct ui *ui, const char *word, const char *message)
+static void views_batch_send_all(struct batch *b, struct ui *ui, const char *word, const char *message)
 {
 	size_t nr = 0;
 	batch_refresh(b, ui);
@@ -115,18 +115,18 @@ static void send_all(struct batch *b, struct ui *ui, const char *word, const cha
 		ui_say(ui, ROLE_DIM, "%s: %zu action%s", word, nr, nr == 1 ? "" : "s");
 }
 
-static void approved(struct ui *ui, const char *key)
+static void views_batch_approved(struct ui *ui, const char *key)
 {
 	struct batch *b = batch_on_top(ui);
 	if (b && key && *key == 'y' && !batch_why_not(b))
-		send_all(b, ui, "approve", NULL);
+		views_batch_send_all(b, ui, "approve", NULL);
 }
 
-static void denied(struct ui *ui, const char *text)
+static void views_batch_denied(struct ui *ui, const char *text)
 {
 	struct batch *b = batch_on_top(ui);
 	if (b && text)
-		send_all(b, ui, "deny", text);
+		views_batch_send_all(b, ui, "deny", text);
 }
 
 void batch_approve(struct batch *b, struct ui *ui)
@@ -139,12 +139,12 @@ void batch_approve(struct batch *b, struct ui *ui)
 	sanitize_line(b->item[0].what, strlen(b->item[0].what), SANITIZE_EXACT, &what);
 	buf_printf(&label, "approve %zu x `%.40s`%s by rule '%.24s'?  (y/n)", b->nr, buf_cstr(&what),
 		   same ? "" : " and others", b->item[0].rule);
-	prompt_sure(ui, buf_cstr(&label), "yn", &on, approved);
+	prompt_sure(ui, buf_cstr(&label), "yn", &on, views_batch_approved);
 }
 
 void batch_deny(struct batch *b, struct ui *ui)
 {
 	const struct subject on = { .source = b->item[0].source, .action = b->item[0].action };
-	CLEANUP(free_ptr) char *label = xasprintf("deny %zu, and tell the agents (may be empty):", b->nr);
-	ui_ask(ui, label, &on, denied);
+	CLEANUP(free_ptr) char *label = mem_printf("deny %zu, and tell the agents (may be empty):", b->nr);
+	ui_ask(ui, label, &on, views_batch_denied);
 }

@@ -44,7 +44,7 @@ static bool changed_here(const json_t *o, const char *path)
 	return json_int(o, "more", 0) > 0 || json_int(o, "prev", 0) == 0;
 }
 
-static void add_version(struct blaming *b, const struct event *ev, const json_t *o)
+static void blame_add_version(struct blaming *b, const struct event *ev, const json_t *o)
 {
 	const json_t *by = json_object_get(o, "by");
 	uint64_t whose = json_array_size(by) == 1 ? (uint64_t)json_integer_value(json_array_get(by, 0)) : ev->seq;
@@ -65,7 +65,7 @@ static void all_found(struct blaming *b)
 
 /* A box that is a copy, or that was opened in the place of another, goes on with the snapshots of the one before: its own first one
  * says only what that had come to, and keeps the lines that no snapshot before it has. */
-static void go_on(struct blaming *b, uint64_t before, uint64_t upto)
+static void blame_go_on(struct blaming *b, uint64_t before, uint64_t upto)
 {
 	struct err err = ERR_INIT;
 	b->box = before;
@@ -93,22 +93,22 @@ static void find_one(struct blaming *b)
 	uint64_t upto = 0, before = json_int(o, "prev", 0) ? 0 : session_box_before(b->s->session, b->box, &upto);
 	bool anew = before && !strcmp(json_str(o, "why", ""), "open"); /* it has the files of the base, or already those of before */
 	if (!anew && changed_here(o, b->path))
-		add_version(b, &ev, o);
+		blame_add_version(b, &ev, o);
 	if (before)
-		go_on(b, before, upto);
+		blame_go_on(b, before, upto);
 }
 
 /* --- from one to the next ------------------------------------------------------------------------------------------ */
 
 /* Lines of the next version: those that are in the one before as well keep their origin. */
-static void carry(struct blame *b, const struct buf *old, const struct buf *now, uint64_t by)
+static void blame_carry(struct blame *b, const struct buf *old, const struct buf *now, uint64_t by)
 {
 	struct text_diff d;
 	CLEANUP(arena_release) struct arena scratch = ARENA_INIT;
 	size_t lines = 0, at = 0, was = 0;
 	for (size_t i = 0; i < now->len; i++)
 		lines += now->data[i] == '\n' || i + 1 == now->len;
-	struct blame next = { .by = xcalloc(lines + 1, sizeof(uint64_t)), .nr = lines };
+	struct blame next = { .by = mem_calloc(lines + 1, sizeof(uint64_t)), .nr = lines };
 	diff_texts(buf_cstr(old), old->len, buf_cstr(now), now->len, 0, &scratch, &d);
 	for (size_t i = 0; i < d.nr; i++) {
 		const struct diff_line *l = &d.line[i];
@@ -138,7 +138,7 @@ static void carry_one(struct blaming *b)
 		b->by.nr = 0;
 		return;
 	}
-	carry(&b->by, &b->old, &now, v->by);
+	blame_carry(&b->by, &b->old, &now, v->by);
 	struct buf swap = b->old;
 	b->old = now;
 	now = swap;

@@ -39,7 +39,7 @@ void changes_release(struct source *s)
 
 /* --- git trees --------------------------------------------------------------------------------------------------- */
 
-static void add_change(struct list *l, const char *path, const struct tree_entry *old, const struct tree_entry *new_)
+static void views_changes_add_change(struct list *l, const char *path, const struct tree_entry *old, const struct tree_entry *new_)
 {
 	struct change c = { .path = path };
 	c.old_mode = old ? old->mode : 0;
@@ -55,7 +55,7 @@ static void add_change(struct list *l, const char *path, const struct tree_entry
 	l->change[l->nr++] = c;
 }
 
-static void walk(struct list *l, const char *dir, const struct object_id *old, const struct object_id *new_, int depth);
+static void views_changes_walk(struct list *l, const char *dir, const struct object_id *old, const struct object_id *new_, int depth);
 
 static void one_name(struct list *l, const char *dir, const struct tree_entry *old, const struct tree_entry *new_, int depth)
 {
@@ -67,12 +67,12 @@ static void one_name(struct list *l, const char *dir, const struct tree_entry *o
 	if (old && new_ && old->mode == new_->mode && memcmp(old->id.b, new_->id.b, sizeof(none.b)) == 0)
 		return;
 	if (tree_entry_is_dir(old) || tree_entry_is_dir(new_))
-		walk(l, path, tree_entry_is_dir(old) ? &old->id : &none, tree_entry_is_dir(new_) ? &new_->id : &none, depth + 1);
+		views_changes_walk(l, path, tree_entry_is_dir(old) ? &old->id : &none, tree_entry_is_dir(new_) ? &new_->id : &none, depth + 1);
 	if ((old && !tree_entry_is_dir(old)) || (new_ && !tree_entry_is_dir(new_)))
-		add_change(l, path, old && !tree_entry_is_dir(old) ? old : NULL, new_ && !tree_entry_is_dir(new_) ? new_ : NULL);
+		views_changes_add_change(l, path, old && !tree_entry_is_dir(old) ? old : NULL, new_ && !tree_entry_is_dir(new_) ? new_ : NULL);
 }
 
-static void walk(struct list *l, const char *dir, const struct object_id *old, const struct object_id *new_, int depth)
+static void views_changes_walk(struct list *l, const char *dir, const struct object_id *old, const struct object_id *new_, int depth)
 {
 	struct tree_entries a, b;
 	size_t i = 0, j = 0;
@@ -158,11 +158,11 @@ static bool snapshot_trees(struct source *s, uint64_t seq, struct object_id *tre
 	if (!object_parse(json_str(o, "under", ""), under))
 		*under = (struct object_id){ 0 };
 	if (repo)
-		*repo = xstrdup(json_str(o, "repo", ""));
+		*repo = mem_strdup(json_str(o, "repo", ""));
 	return true;
 }
 
-static void finish(struct list *l, struct change **out)
+static void views_changes_finish(struct list *l, struct change **out)
 {
 	for (size_t i = 0; i < l->nr && i < COUNT_FILES; i++) /* thousands would make the screen wait */
 		count_change(l->s, &l->change[i]);
@@ -172,18 +172,18 @@ static void finish(struct list *l, struct change **out)
 	free(l->change);
 }
 
-static void fill(struct source *s, const struct model_box *b, struct kept *k)
+static void views_changes_fill(struct source *s, const struct model_box *b, struct kept *k)
 {
 	struct list l = { .s = s, .arena = &k->arena };
 	for (size_t i = 0; i < b->nr_snapshots; i++) {
 		struct object_id tree, under;
 		char *repo = NULL;
 		if (snapshot_trees(s, b->snapshot[i].seq, &tree, &under, &repo))
-			walk(&l, repo, &under, &tree, 0);
+			views_changes_walk(&l, repo, &under, &tree, 0);
 		free(repo);
 	}
 	k->nr = l.nr;
-	finish(&l, &k->change);
+	views_changes_finish(&l, &k->change);
 }
 
 static void fill_preview(struct source *s, uint64_t ended, struct kept *k)
@@ -196,15 +196,15 @@ static void fill_preview(struct source *s, uint64_t ended, struct kept *k)
 		char *repo = NULL;
 		uint64_t seq = (uint64_t)json_integer_value(json_array_get(trees, i));
 		if (snapshot_trees(s, seq, &tree, &under, &repo))
-			walk(&l, strcmp(repo, ":home") == 0 ? "/home/agent" : repo, &under, &tree, 0);
+			views_changes_walk(&l, strcmp(repo, ":home") == 0 ? "/home/agent" : repo, &under, &tree, 0);
 		free(repo);
 	}
 	k->nr = l.nr;
-	finish(&l, &k->change);
+	views_changes_finish(&l, &k->change);
 }
 
 /* The list kept for @box and @key; *fresh when it has to be filled. */
-static struct kept *keep(struct source *s, uint64_t box, uint64_t key, bool *fresh)
+static struct kept *views_changes_keep(struct source *s, uint64_t box, uint64_t key, bool *fresh)
 {
 	if (!s->changes)
 		s->changes = NEW(struct changes);
@@ -223,7 +223,7 @@ static struct kept *keep(struct source *s, uint64_t box, uint64_t key, bool *fre
 size_t changes_preview(struct source *s, uint64_t ended, struct change **out)
 {
 	bool fresh;
-	struct kept *k = keep(s, 0, ended, &fresh);
+	struct kept *k = views_changes_keep(s, 0, ended, &fresh);
 	if (fresh)
 		fill_preview(s, ended, k);
 	*out = k->change;
@@ -259,7 +259,7 @@ static void changes_at(struct list *l, uint64_t box, uint64_t seq)
 			while (known < nr && strcmp(repos[known], repo) != 0)
 				known++;
 			if (known == nr) {
-				walk(l, repo, &under, &tree, 0);
+				views_changes_walk(l, repo, &under, &tree, 0);
 				repos[nr++] = arena_strdup(l->arena, repo);
 			}
 		}
@@ -269,7 +269,7 @@ static void changes_at(struct list *l, uint64_t box, uint64_t seq)
 	feed_free(&f);
 }
 
-static int by_path(const void *x, const void *y)
+static int views_changes_by_path(const void *x, const void *y)
 {
 	return strcmp(((const struct change *)x)->path, ((const struct change *)y)->path);
 }
@@ -279,7 +279,7 @@ static void add_between(struct list *l, const char *path, const struct object_id
 {
 	const struct tree_entry a = { .mode = old_mode, .id = *old }, b = { .mode = new_mode, .id = *new_ };
 	if (old_mode != new_mode || (old_mode && memcmp(old->b, new_->b, sizeof(old->b)) != 0))
-		add_change(l, path, old_mode ? &a : NULL, new_mode ? &b : NULL);
+		views_changes_add_change(l, path, old_mode ? &a : NULL, new_mode ? &b : NULL);
 }
 
 /* What only one of them has changed is the base's in the other. */
@@ -289,11 +289,11 @@ static void fill_between(struct source *s, uint64_t box, uint64_t from, uint64_t
 	changes_at(&a, box, from);
 	changes_at(&b, box, to);
 	if (a.nr > 1)
-		qsort(a.change, a.nr, sizeof(*a.change), by_path);
+		qsort(a.change, a.nr, sizeof(*a.change), views_changes_by_path);
 	if (b.nr > 1)
-		qsort(b.change, b.nr, sizeof(*b.change), by_path);
+		qsort(b.change, b.nr, sizeof(*b.change), views_changes_by_path);
 	for (size_t i = 0, j = 0; i < a.nr || j < b.nr;) {
-		int d = i == a.nr ? 1 : j == b.nr ? -1 : by_path(&a.change[i], &b.change[j]);
+		int d = i == a.nr ? 1 : j == b.nr ? -1 : views_changes_by_path(&a.change[i], &b.change[j]);
 		struct change only = d <= 0 ? a.change[i] : b.change[j], then = d >= 0 ? b.change[j] : only;
 		if (d == 0)
 			add_between(&l, only.path, &only.new_, only.new_mode, &then.new_, then.new_mode);
@@ -307,13 +307,13 @@ static void fill_between(struct source *s, uint64_t box, uint64_t from, uint64_t
 	free(a.change);
 	free(b.change);
 	k->nr = l.nr;
-	finish(&l, &k->change);
+	views_changes_finish(&l, &k->change);
 }
 
 size_t changes_between(struct source *s, uint64_t box, uint64_t from, uint64_t to, struct change **out)
 {
 	bool fresh;
-	struct kept *k = keep(s, box, from << 32 ^ to ^ UINT64_C(1) << 63, &fresh);
+	struct kept *k = views_changes_keep(s, box, from << 32 ^ to ^ UINT64_C(1) << 63, &fresh);
 	if (fresh)
 		fill_between(s, box, from, to, k);
 	*out = k->change;
@@ -331,9 +331,9 @@ size_t changes_list(struct source *s, uint64_t box, struct change **out, struct 
 		key += b->snapshot[i].seq;
 	if (key == 0)
 		return 0;
-	struct kept *k = keep(s, box, key, &fresh);
+	struct kept *k = views_changes_keep(s, box, key, &fresh);
 	if (fresh)
-		fill(s, b, k);
+		views_changes_fill(s, b, k);
 	*out = k->change;
 	return k->nr;
 }
@@ -348,11 +348,11 @@ const char *change_counts(const struct change *c, struct arena *a)
 int change_put_counts(struct area a, int row, int col, const struct change *c, struct arena *arena)
 {
 	if (!c->counted)
-		return put(a, row, col, ROLE_DIM, c->note ? c->note : "");
+		return grid_put(a, row, col, ROLE_DIM, c->note ? c->note : "");
 	if (c->added || !c->removed)
-		col = put(a, row, col, ROLE_ADD, arena_printf(arena, "+%u", c->added)) + 1;
+		col = grid_put(a, row, col, ROLE_ADD, arena_printf(arena, "+%u", c->added)) + 1;
 	if (c->removed)
-		col = put(a, row, col, ROLE_DEL, arena_printf(arena, "-%u", c->removed)) + 1;
+		col = grid_put(a, row, col, ROLE_DEL, arena_printf(arena, "-%u", c->removed)) + 1;
 	return col - 1;
 }
 

@@ -18,7 +18,7 @@ struct layers {
 
 /* --- which trees ------------------------------------------------------------------------------------------------- */
 
-static void take_snapshot(struct layer *l, const json_t *o)
+static void views_files_take_snapshot(struct layer *l, const json_t *o)
 {
 	if (!object_parse(json_str(o, "tree", ""), &l->tree))
 		l->tree = (struct object_id){ 0 };
@@ -43,7 +43,7 @@ static void look_back(struct source *s, uint64_t box, uint64_t at, struct layers
 		CLEANUP(json_release) json_t *o = is ? json_parse(ev.body, ev.len, "snapshot", &err) : NULL;
 		for (size_t k = 0; o && k < ls->nr; k++)
 			if (!seen[k] && strcmp(ls->item[k].repo, json_str(o, "repo", "")) == 0) {
-				take_snapshot(&ls->item[k], o);
+				views_files_take_snapshot(&ls->item[k], o);
 				seen[k] = true;
 				left--;
 			}
@@ -52,7 +52,7 @@ static void look_back(struct source *s, uint64_t box, uint64_t at, struct layers
 	feed_free(&f);
 }
 
-static void layers_at(struct source *s, uint64_t box, uint64_t at, struct layers *ls)
+static void views_files_layers_at(struct source *s, uint64_t box, uint64_t at, struct layers *ls)
 {
 	const struct model_box *b = model_box(&s->model, box);
 	*ls = (struct layers){ .nr = 0 };
@@ -64,14 +64,14 @@ static void layers_at(struct source *s, uint64_t box, uint64_t at, struct layers
 		if (!object_parse(json_str(base, "tree", ""), &l->base))
 			l->base = (struct object_id){ 0 };
 		if (snap)
-			take_snapshot(l, snap);
+			views_files_take_snapshot(l, snap);
 	}
 	if (at)
 		look_back(s, box, at, ls);
 }
 
 /* The layer that holds @dir, and the rest of the path in it. */
-static const struct layer *layer_of(const struct layers *ls, const char *dir, const char **below)
+static const struct layer *views_files_layer_of(const struct layers *ls, const char *dir, const char **below)
 {
 	for (size_t i = 0; i < ls->nr; i++) {
 		size_t n = strlen(ls->item[i].repo);
@@ -89,18 +89,18 @@ static const struct layer *layer_of(const struct layers *ls, const char *dir, co
 
 /* --- one folder -------------------------------------------------------------------------------------------------- */
 
-static bool same(const struct tree_entry *a, const struct tree_entry *b)
+static bool views_files_same(const struct tree_entry *a, const struct tree_entry *b)
 {
 	return a->mode == b->mode && memcmp(a->id.b, b->id.b, sizeof(a->id.b)) == 0;
 }
 
-static char op_of(const struct tree_entry *now, const struct tree_entry *was)
+static char views_files_op_of(const struct tree_entry *now, const struct tree_entry *was)
 {
 	if (!was)
 		return 'A';
 	if (!now)
 		return 'D';
-	if (same(now, was))
+	if (views_files_same(now, was))
 		return ' ';
 	if (tree_entry_is_dir(now) && tree_entry_is_dir(was))
 		return 'M';
@@ -116,12 +116,12 @@ struct adding {
 };
 
 /* @tree, @under and @base: the name in each of them, or NULL. */
-static void add(struct adding *to, const struct tree_entry *tree, const struct tree_entry *under, const struct tree_entry *base)
+static void views_files_add(struct adding *to, const struct tree_entry *tree, const struct tree_entry *under, const struct tree_entry *base)
 {
 	const struct tree_entry *was = base ? base : under, *now = tree ? tree : under ? NULL : base, *any = now ? now : was;
 	struct files *f = to->out;
 	struct file_entry e = { .name = arena_strndup(to->a, any->name, any->len), .dir = tree_entry_is_dir(any), .mode = any->mode, .id = any->id };
-	e.op = tree || under ? op_of(tree, under) : ' ';
+	e.op = tree || under ? views_files_op_of(tree, under) : ' ';
 	if (e.op == 'A' && base) /* a folder of which only what was touched is known */
 		e.op = 'M';
 	if (was) {
@@ -138,7 +138,7 @@ static int folders_first(const void *x, const void *y)
 	return a->dir != b->dir ? (a->dir ? -1 : 1) : strcmp(a->name, b->name);
 }
 
-static void merge(struct source *s, const struct layer *l, const char *dir, struct adding *to)
+static void views_files_merge(struct source *s, const struct layer *l, const char *dir, struct adding *to)
 {
 	const struct object_id root[3] = { l->tree, l->under, l->base };
 	struct tree_entries e[3];
@@ -158,7 +158,7 @@ static void merge(struct source *s, const struct layer *l, const char *dir, stru
 		for (int i = 0; i < 3; i++)
 			if (at[i] < e[i].nr && tree_entry_cmp(&e[i].entry[at[i]], first) == 0)
 				of[i] = &e[i].entry[at[i]++];
-		add(to, of[0], of[1], of[2]);
+		views_files_add(to, of[0], of[1], of[2]);
 	}
 	for (int i = 0; i < 3; i++)
 		tree_entries_release(&e[i]);
@@ -170,11 +170,11 @@ void files_list(struct source *s, uint64_t box, uint64_t at, const char *dir, st
 	const char *below;
 	struct adding to = { .out = out, .a = a };
 	*out = (struct files){ .there = !*dir };
-	layers_at(s, box, at, &ls);
-	const struct layer *l = layer_of(&ls, dir, &below);
+	views_files_layers_at(s, box, at, &ls);
+	const struct layer *l = views_files_layer_of(&ls, dir, &below);
 	if (l) {
 		out->base = !object_is_null(&l->base);
-		merge(s, l, below, &to);
+		views_files_merge(s, l, below, &to);
 	}
 	for (size_t i = 0; !*dir && i < ls.nr; i++) /* repositories of their own below the workspace */
 		if (*ls.item[i].repo && ls.item[i].repo[0] != ':') {
@@ -231,7 +231,7 @@ struct object_id files_blob(struct source *s, const char *hex, const char *path)
 	struct tree_entries e;
 	if (!object_parse(hex, &root))
 		return none;
-	CLEANUP(free_ptr) char *dir = slash ? xstrndup(path, (size_t)(slash - path)) : xstrdup("");
+	CLEANUP(free_ptr) char *dir = slash ? mem_strndup(path, (size_t)(slash - path)) : mem_strdup("");
 	struct object_id at = tree_at_path(s, &root, dir);
 	tree_read(s, &at, &e);
 	const struct tree_entry *found = tree_named(&e, name, strlen(name));
@@ -244,11 +244,11 @@ bool files_repo(struct source *s, uint64_t box, uint64_t at, const char *path, c
 {
 	struct layers ls;
 	const char *below;
-	layers_at(s, box, at, &ls);
-	const struct layer *l = layer_of(&ls, path, &below);
+	views_files_layers_at(s, box, at, &ls);
+	const struct layer *l = views_files_layer_of(&ls, path, &below);
 	if (!l)
 		return false;
-	*repo_out = xstrdup(l->repo);
-	*below_out = xstrdup(below);
+	*repo_out = mem_strdup(l->repo);
+	*below_out = mem_strdup(below);
 	return true;
 }

@@ -11,7 +11,7 @@
 
 enum { TAIL_BYTES = 200, TIMED_US = 10000000 };
 
-static const char *box_name(const struct model *m, const struct model_agent *a, struct arena *ar)
+static const char *fleet_rows_box_name(const struct model *m, const struct model_agent *a, struct arena *ar)
 {
 	const struct model_box *b = model_box(m, a->box);
 	if (!b)
@@ -45,7 +45,7 @@ const char *fleet_now(const struct line *l, const struct ui *ui, struct arena *a
 			    one_line(r.what, ar));
 }
 
-static int urgency(enum agent_state s)
+static int fleet_rows_urgency(enum agent_state s)
 {
 	static const int order[] = {
 		[AGENT_HELD] = 0, [AGENT_ASK] = 0, [AGENT_FAILED] = 1, [AGENT_RUN] = 2, [AGENT_THINK] = 2,
@@ -59,7 +59,7 @@ static int urgency(enum agent_state s)
 static int compare_lines(const void *x, const void *y)
 {
 	const struct line *a = x, *b = y;
-	int d = urgency(a->state) - urgency(b->state);
+	int d = fleet_rows_urgency(a->state) - fleet_rows_urgency(b->state);
 	if (d == 0 && a->state == AGENT_HELD)
 		d = (a->since_us > b->since_us) - (a->since_us < b->since_us);
 	if (d == 0)
@@ -69,12 +69,12 @@ static int compare_lines(const void *x, const void *y)
 	return d ? d : (a->agent->id > b->agent->id) - (a->agent->id < b->agent->id);
 }
 
-static char small(char c)
+static char fleet_rows_small(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
 }
 
-static bool is_digit(char c)
+static bool fleet_rows_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -84,7 +84,7 @@ int fleet_name_cmp(const char *a, const char *b)
 {
 	const char *x = a, *y = b;
 	while (*x && *y) {
-		if (is_digit(*x) && is_digit(*y)) {
+		if (fleet_rows_is_digit(*x) && fleet_rows_is_digit(*y)) {
 			x += strspn(x, "0");
 			y += strspn(y, "0");
 			size_t n = strspn(x, "0123456789"), m = strspn(y, "0123456789");
@@ -95,12 +95,12 @@ int fleet_name_cmp(const char *a, const char *b)
 			y += m;
 			continue;
 		}
-		if (small(*x) != small(*y))
+		if (fleet_rows_small(*x) != fleet_rows_small(*y))
 			break;
 		x++;
 		y++;
 	}
-	int d = (unsigned char)small(*x) - (unsigned char)small(*y);
+	int d = (unsigned char)fleet_rows_small(*x) - (unsigned char)fleet_rows_small(*y);
 	return d ? d : strcmp(a, b);
 }
 
@@ -114,7 +114,7 @@ static int compare_names(const void *x, const void *y)
 }
 
 /* The quarter of a minute of its newest event. */
-static int64_t newest(const struct model_agent *a)
+static int64_t fleet_rows_newest(const struct model_agent *a)
 {
 	int64_t at = 0;
 	for (size_t i = 0; i < SPARK_SLOTS; i++)
@@ -126,7 +126,7 @@ static int64_t newest(const struct model_agent *a)
 static int compare_recent(const void *x, const void *y)
 {
 	const struct line *a = x, *b = y;
-	int64_t at = newest(a->agent), bt = newest(b->agent);
+	int64_t at = fleet_rows_newest(a->agent), bt = fleet_rows_newest(b->agent);
 	int d = (bt > at) - (bt < at);
 	return d ? d : compare_names(x, y);
 }
@@ -141,7 +141,7 @@ static int compare_cost(const void *x, const void *y)
 }
 
 /* Sorts @nr rows and puts the one under the cursor back to where it was when the cursor came. */
-static void order(struct fleet *f, struct line *line, size_t nr)
+static void fleet_rows_order(struct fleet *f, struct line *line, size_t nr)
 {
 	static int (*const by[SORT_NR])(const void *, const void *) = { compare_lines, compare_names, compare_recent, compare_cost };
 	if (nr > 1)
@@ -177,8 +177,8 @@ static void count_in(struct fleet *f, struct group *g, const struct line *l)
 	g->steps += l->agent->turn;
 	g->cost_unknown = g->cost_unknown || l->agent->cost_unknown;
 	f->cost_unknown = f->cost_unknown || l->agent->cost_unknown;
-	if (urgency(l->state) < g->urgency)
-		g->urgency = urgency(l->state);
+	if (fleet_rows_urgency(l->state) < g->urgency)
+		g->urgency = fleet_rows_urgency(l->state);
 	f->total++;
 	f->count[l->state]++;
 }
@@ -206,7 +206,7 @@ static size_t list_source(struct fleet *f, struct ui *ui, size_t i, struct line 
 	return n;
 }
 
-static bool waits(const struct line *l)
+static bool fleet_rows_waits(const struct line *l)
 {
 	return l->state == AGENT_HELD || l->state == AGENT_ASK;
 }
@@ -220,7 +220,7 @@ static size_t put_group(struct fleet *f, size_t source, const struct line *line,
 	g->folded = fold ? fold == 'f' : f->grouping == GROUP_AUTO && f->total > nr;
 	out[n++] = (struct line){ .source = source, .group = g, .box = "", .now = "", .age = "" };
 	for (size_t i = 0; i < nr; i++)
-		if (!g->folded || waits(&line[i]))
+		if (!g->folded || fleet_rows_waits(&line[i]))
 			out[n++] = line[i];
 		else if (line[i].source == f->source && line[i].agent->id == f->agent)
 			f->agent = 0; /* the cursor goes to the heading */
@@ -244,13 +244,13 @@ static void list_groups(struct fleet *f, struct ui *ui, struct line *all, const 
 	for (size_t k = 0; k < ui->nr_src; k++) {
 		size_t i = next_group(f, ui, done), nr = f->group[i].nr;
 		done[i] = true;
-		order(f, all + from[i], nr);
+		fleet_rows_order(f, all + from[i], nr);
 		if (nr > 0)
 			f->nr += put_group(f, i, all + from[i], nr, f->line + f->nr);
 	}
 }
 
-static void list_all(struct fleet *f, struct ui *ui, struct arena *ar)
+static void fleet_rows_list_all(struct fleet *f, struct ui *ui, struct arena *ar)
 {
 	size_t n = 0, *from = arena_alloc(ar, (ui->nr_src + 1) * sizeof(*from));
 	for (size_t i = 0; i < ui->nr_src; i++)
@@ -266,7 +266,7 @@ static void list_all(struct fleet *f, struct ui *ui, struct arena *ar)
 	}
 	f->grouped = f->grouping == GROUP_YES || (f->grouping == GROUP_AUTO && f->total > GROUP_OVER);
 	if (!f->grouped) {
-		order(f, all, n);
+		fleet_rows_order(f, all, n);
 		f->line = all;
 		f->nr = n;
 		return;
@@ -309,7 +309,7 @@ static void find_selection(struct fleet *f)
 }
 
 /* The selection stays on its row of the screen; a new one is brought into sight. */
-static void scroll(struct fleet *f, int visible)
+static void fleet_rows_scroll(struct fleet *f, int visible)
 {
 	bool same = f->moved && f->pin.set && f->pin.source == f->source && f->pin.agent == f->agent;
 	int at = (int)f->at, last = (int)f->nr - visible;
@@ -330,7 +330,7 @@ static void scroll(struct fleet *f, int visible)
 }
 
 /* What a command prints of how far it is; else, when it takes its time, how much of its limit is gone. */
-static void running(struct line *l, struct ui *ui)
+static void fleet_rows_running(struct line *l, struct ui *ui)
 {
 	struct source *s = ui->src[l->source];
 	const struct model_action *act = model_action(&s->model, l->agent->current);
@@ -350,28 +350,28 @@ static void running(struct line *l, struct ui *ui)
 	l->timed = true;
 }
 
-static void fill(struct line *l, struct ui *ui, struct arena *ar)
+static void fleet_rows_fill(struct line *l, struct ui *ui, struct arena *ar)
 {
 	if (!l->agent)
 		return;
-	l->box = box_name(&ui->src[l->source]->model, l->agent, ar);
+	l->box = fleet_rows_box_name(&ui->src[l->source]->model, l->agent, ar);
 	l->bare = wall_none(model_box(&ui->src[l->source]->model, l->agent->box));
 	l->now = fleet_now(l, ui, ar);
-	if (waits(l))
+	if (fleet_rows_waits(l))
 		l->age = fmt_age(ar, ui_now_of(ui, l->source) - l->since_us);
 	if (!l->agent->ended && l->agent->total > 0) {
 		l->done = l->agent->done;
 		l->total = l->agent->total;
 	} else if (l->state == AGENT_RUN) {
-		running(l, ui);
+		fleet_rows_running(l, ui);
 	}
 }
 
 void fleet_gather(struct fleet *f, struct ui *ui, int visible, struct arena *ar)
 {
-	list_all(f, ui, ar);
+	fleet_rows_list_all(f, ui, ar);
 	find_selection(f);
-	scroll(f, visible < 1 ? 1 : visible);
+	fleet_rows_scroll(f, visible < 1 ? 1 : visible);
 	for (int i = 0; i < visible && (size_t)(f->top + i) < f->nr; i++)
-		fill(&f->line[f->top + i], ui, ar);
+		fleet_rows_fill(&f->line[f->top + i], ui, ar);
 }

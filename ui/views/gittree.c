@@ -9,7 +9,7 @@ int tree_entry_cmp(const struct tree_entry *a, const struct tree_entry *b)
 	return d ? d : (a->len > b->len) - (a->len < b->len);
 }
 
-static int by_name(const void *x, const void *y)
+static int gittree_by_name(const void *x, const void *y)
 {
 	return tree_entry_cmp(x, y);
 }
@@ -30,7 +30,7 @@ void tree_parse(struct tree_entries *e)
 		p = nul + 21;
 	}
 	if (e->nr > 1)
-		qsort(e->entry, e->nr, sizeof(*e->entry), by_name);
+		qsort(e->entry, e->nr, sizeof(*e->entry), gittree_by_name);
 }
 
 void tree_read(struct source *s, const struct object_id *id, struct tree_entries *e)
@@ -51,7 +51,7 @@ void tree_entries_release(struct tree_entries *e)
 const struct tree_entry *tree_named(const struct tree_entries *e, const char *name, size_t len)
 {
 	const struct tree_entry key = { .name = name, .len = len };
-	return e->nr ? bsearch(&key, e->entry, e->nr, sizeof(*e->entry), by_name) : NULL;
+	return e->nr ? bsearch(&key, e->entry, e->nr, sizeof(*e->entry), gittree_by_name) : NULL;
 }
 
 bool tree_entry_is_dir(const struct tree_entry *e)

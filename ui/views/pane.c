@@ -154,7 +154,7 @@ void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, 
 
 /* --- transcript -------------------------------------------------------------------------------------------------- */
 
-static void say(struct text *t, const char *who, const char *text, size_t len)
+static void pane_say(struct text *t, const char *who, const char *text, size_t len)
 {
 	text_head(t, ROLE_WHO, " %s", who);
 	text_add(t, ROLE_TEXT, NULL, text, len, TEXT_SOFT);
@@ -170,7 +170,7 @@ static void transcript_action(struct text *t, struct source *s, const struct row
 		CLEANUP(json_release) json_t *o = source_body(s, act->reply);
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
 		if (json_get_bytes(json_object_get(o, "text"), &b) && b.len > 0)
-			say(t, "model:", b.data, b.len);
+			pane_say(t, "model:", b.data, b.len);
 		return;
 	}
 	text_head(t, ROLE_WHO, " tool: %s", r.word);
@@ -199,7 +199,7 @@ void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t ma
 	if (first > 0)
 		text_putf(t, ROLE_DIM, "(%s before this)", fmt_plural(t->arena, (int64_t)first, "row", "rows"));
 	else
-		say(t, "task:", a->task, strlen(a->task));
+		pane_say(t, "task:", a->task, strlen(a->task));
 	for (size_t i = first; i < end; i++) {
 		const struct row *row = &a->rows.row[i];
 		struct row_info r;
@@ -208,7 +208,7 @@ void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t ma
 		} else if (row->kind == EV_AGENT_SAY || row->kind == EV_NOTE || row->kind == EV_ASK ||
 			   row->kind == EV_AGENT_END) {
 			row_load(&r, s, row, t->arena);
-			say(t,
+			pane_say(t,
 			    row->kind == EV_AGENT_END ? "end:"
 			    : row->kind == EV_ASK     ? "asks you:"
 			    : row->kind == EV_NOTE    ? "note:"
@@ -272,7 +272,7 @@ static void detail_bytes(json_t *v, struct buf *out)
 		json_dump_buf(v, out);
 }
 
-static void put_quoted(const char *p, size_t len, struct buf *out)
+static void pane_put_quoted(const char *p, size_t len, struct buf *out)
 {
 	buf_putc(out, '"');
 	for (size_t i = 0; i < len; i++) {
@@ -296,21 +296,21 @@ static bool is_bare(const char *p, size_t len)
 	return len > 0 && i == len;
 }
 
-static void put_word(const char *p, size_t len, struct buf *out)
+static void pane_put_word(const char *p, size_t len, struct buf *out)
 {
 	if (is_bare(p, len))
 		buf_append(out, p, len);
 	else
-		put_quoted(p, len, out);
+		pane_put_quoted(p, len, out);
 }
 
 /* A value among others in a row: as it is, or in quotes, so that what is in it passes for nothing beside it. */
-static void put_value(json_t *v, struct buf *out)
+static void pane_put_value(json_t *v, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	detail_bytes(v, &b);
 	if (json_is_string(v) || json_object_get(v, "b64"))
-		put_word(buf_cstr(&b), b.len, out);
+		pane_put_word(buf_cstr(&b), b.len, out);
 	else
 		buf_append(out, buf_cstr(&b), b.len); /* a number, or JSON, which has its quotes */
 }
@@ -324,9 +324,9 @@ static void detail_parts(struct text *t, const char *key, json_t *o)
 	json_object_foreach(o, name, v)
 	{
 		buf_puts(&b, b.len ? "  " : "");
-		put_word(name, strlen(name), &b);
+		pane_put_word(name, strlen(name), &b);
 		buf_putc(&b, ' ');
-		put_value(v, &b);
+		pane_put_value(v, &b);
 	}
 	text_add(t, ROLE_TEXT, key, buf_cstr(&b), b.len, TEXT_SOFT);
 }

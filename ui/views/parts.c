@@ -12,7 +12,7 @@ struct list {
 	struct arena *arena;
 };
 
-static void push(struct list *l, struct part p)
+static void parts_push(struct list *l, struct part p)
 {
 	if (l->nr == l->cap) {
 		size_t cap = l->cap ? 2 * l->cap : 32;
@@ -26,7 +26,7 @@ static void push(struct list *l, struct part p)
 	l->part[l->nr++] = p;
 }
 
-static void add_line(struct part *p, const struct diff_line *l)
+static void parts_add_line(struct part *p, const struct diff_line *l)
 {
 	p->nr++;
 	if (l->op == ' ' || l->op == '-')
@@ -36,25 +36,25 @@ static void add_line(struct part *p, const struct diff_line *l)
 }
 
 /* The rows of one file; hunks only where some of them can be taken without the others. */
-static void add_file(struct list *l, struct source *s, const struct change *c, size_t file)
+static void parts_add_file(struct list *l, struct source *s, const struct change *c, size_t file)
 {
 	struct text_diff d;
 	size_t own = l->nr;
-	push(l, (struct part){ .file = file, .hunk = PART_WHOLE, .alone = true });
+	parts_push(l, (struct part){ .file = file, .hunk = PART_WHOLE, .alone = true });
 	if (c->op != 'M' || !c->counted || (c->new_mode & 0170000) != 0100000)
 		return;
 	change_diff(s, c, 3, l->arena, &d);
 	uint32_t hunk = 0;
 	for (size_t i = 0; !d.binary && i < d.nr; i++) {
 		if (d.line[i].op == '@')
-			push(l, (struct part){ .file = file, .hunk = ++hunk, .line = i });
+			parts_push(l, (struct part){ .file = file, .hunk = ++hunk, .line = i });
 		else if (hunk)
-			add_line(&l->part[l->nr - 1], &d.line[i]);
+			parts_add_line(&l->part[l->nr - 1], &d.line[i]);
 	}
 	l->part[own].alone = hunk == 0;
 }
 
-static const struct object_id *content(const struct change *c)
+static const struct object_id *parts_content(const struct change *c)
 {
 	return c->op == 'D' ? &c->old : &c->new_;
 }
@@ -80,18 +80,18 @@ static bool same_range(const struct word *w, const struct part *p)
 	return true;
 }
 
-static bool means(const struct word *w, const struct part *p, const struct change *c, uint64_t snapshot)
+static bool parts_means(const struct word *w, const struct part *p, const struct change *c, uint64_t snapshot)
 {
 	if (strcmp(buf_cstr(&w->path), c->path) != 0)
 		return false;
-	if (w->bound ? memcmp(w->of.b, content(c)->b, sizeof(w->of.b)) != 0 : w->seq < snapshot)
+	if (w->bound ? memcmp(w->of.b, parts_content(c)->b, sizeof(w->of.b)) != 0 : w->seq < snapshot)
 		return false;
 	if (w->range)
 		return p->hunk != PART_WHOLE && same_range(w, p);
 	return w->hunk == 0 || w->hunk == (int64_t)p->hunk;
 }
 
-static void hear(const struct word *w, struct part *p, struct arena *a)
+static void parts_hear(const struct word *w, struct part *p, struct arena *a)
 {
 	const char *choice = json_str(w->body, "choice", NULL), *comment = json_str(w->body, "comment", NULL);
 	const char *who = json_str(json_object_get(w->body, "who"), "name", "somebody");
@@ -109,7 +109,7 @@ static void hear(const struct word *w, struct part *p, struct arena *a)
 	p->text_len = w->text.len;
 }
 
-static void apply(struct list *l, const struct change *change, uint64_t snapshot, struct word *w)
+static void parts_apply(struct list *l, const struct change *change, uint64_t snapshot, struct word *w)
 {
 	json_get_bytes(json_object_get(w->body, "path"), &w->path);
 	json_get_bytes(json_object_get(w->body, "text"), &w->text);
@@ -117,8 +117,8 @@ static void apply(struct list *l, const struct change *change, uint64_t snapshot
 	w->hunk = json_int(w->body, "hunk", 0);
 	w->bound = object_parse(json_str(w->body, "of", ""), &w->of);
 	for (size_t i = 0; i < l->nr; i++)
-		if (means(w, &l->part[i], &change[l->part[i].file], snapshot))
-			hear(w, &l->part[i], l->arena);
+		if (parts_means(w, &l->part[i], &change[l->part[i].file], snapshot))
+			parts_hear(w, &l->part[i], l->arena);
 }
 
 static void read_words(struct list *l, struct source *s, const struct model_box *b, const struct change *change)
@@ -135,7 +135,7 @@ static void read_words(struct list *l, struct source *s, const struct model_box 
 			continue;
 		CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "event", &err);
 		struct word w = { .seq = ev.seq, .ts_us = ev.ts_us, .body = body };
-		apply(l, change, snapshot, &w);
+		parts_apply(l, change, snapshot, &w);
 		buf_release(&w.path);
 		buf_release(&w.text);
 	}
@@ -146,7 +146,7 @@ size_t parts_list(struct source *s, uint64_t box, const struct change *change, s
 	struct list l = { .arena = a };
 	const struct model_box *b = model_box(&s->model, box);
 	for (size_t i = 0; i < nr; i++)
-		add_file(&l, s, &change[i], i);
+		parts_add_file(&l, s, &change[i], i);
 	if (b)
 		read_words(&l, s, b, change);
 	*out = l.part;
@@ -159,7 +159,7 @@ void part_word(const struct part *p, const struct change *c, struct buf *out)
 {
 	char hex[41];
 	const uint32_t *r = p->range;
-	object_hex(content(c), hex);
+	object_hex(parts_content(c), hex);
 	buf_printf(out, "%s:%s", c->path, hex);
 	if (p->hunk == PART_WHOLE)
 		return;
@@ -193,13 +193,13 @@ const char *change_flag(struct source *s, const struct change *c)
 
 /* --- editing ------------------------------------------------------------------------------------------------------ */
 
-static const char help[] =
+static const char parts_help[] =
 	"# Change, add or remove lines with + as you like. Lines with a blank or - are what is there now: they stay, but a\n"
 	"# blank may become - and the other way round. Lines with # are thrown away. An empty file gives up.\n";
 
 void part_edit_text(const struct text_diff *d, const struct part *p, struct buf *out)
 {
-	buf_puts(out, help);
+	buf_puts(out, parts_help);
 	for (size_t i = p->line + 1; i <= p->line + p->nr; i++) {
 		const struct diff_line *l = &d->line[i];
 		buf_putc(out, l->op);

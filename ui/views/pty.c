@@ -23,7 +23,7 @@ void pty_release(struct source *s)
 	s->pty = NULL;
 }
 
-static void begin(struct pty_pane *p, struct source *s, uint64_t action, uint64_t from)
+static void pty_begin(struct pty_pane *p, struct source *s, uint64_t action, uint64_t from)
 {
 	CLEANUP(json_release) json_t *o = source_body(s, action);
 	const json_t *args = json_object_get(o, "args");
@@ -37,7 +37,7 @@ static void begin(struct pty_pane *p, struct source *s, uint64_t action, uint64_
 }
 
 /* Up to @to, each change of size at its own place. */
-static void feed(struct pty_pane *p, struct source *s, uint64_t to)
+static void pty_feed(struct pty_pane *p, struct source *s, uint64_t to)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	struct err err = ERR_INIT;
@@ -76,8 +76,8 @@ void pane_pty(struct text *t, struct source *s, uint64_t action)
 		s->pty = NEW(struct pty_pane);
 	struct pty_pane *p = s->pty;
 	if (!p->vt || p->action != action || p->from != from || p->fed > to)
-		begin(p, s, action, from);
-	feed(p, s, to);
+		pty_begin(p, s, action, from);
+	pty_feed(p, s, to);
 	if (from > 0)
 		text_putf(t, ROLE_DIM, "(%s bytes before this: 'out %" PRIu64 "' prints all of it)",
 			  fmt_count(t->arena, (int64_t)from), action);

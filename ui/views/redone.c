@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static void status(const json_t *s, struct buf *out)
+static void redone_status(const json_t *s, struct buf *out)
 {
 	const char *end = json_str(s, "end", "");
 	if (json_object_get(s, "signal"))
@@ -13,7 +13,7 @@ static void status(const json_t *s, struct buf *out)
 		buf_printf(out, "%s%s", out->len && json_object_size(s) > 1 ? ", " : "", *end ? end : "no end in the record");
 }
 
-static void stream(const json_t *o, const char *name, struct buf *out)
+static void redone_stream(const json_t *o, const char *name, struct buf *out)
 {
 	const json_t *s = json_object_get(o, name);
 	if (!s)
@@ -28,7 +28,7 @@ static void stream(const json_t *o, const char *name, struct buf *out)
 }
 
 /* A name may hold line breaks: it must not look like a line of ours. */
-static void put_path(const json_t *file, struct buf *out)
+static void redone_put_path(const json_t *file, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	json_get_bytes(json_object_get(file, "path"), &path);
@@ -39,7 +39,7 @@ static void put_path(const json_t *file, struct buf *out)
 			buf_append(out, path.data + i, 1);
 }
 
-static void tree(const json_t *o, struct buf *out)
+static void redone_tree(const json_t *o, struct buf *out)
 {
 	const json_t *t = json_object_get(o, "tree"), *files = json_object_get(t, "files");
 	if (!t)
@@ -53,7 +53,7 @@ static void tree(const json_t *o, struct buf *out)
 	for (size_t i = 0; i < json_array_size(files) && i < 10; i++) {
 		const json_t *f = json_array_get(files, i);
 		buf_printf(out, "  %s%s", json_str(f, "repo", ""), *json_str(f, "repo", "") ? "/" : "");
-		put_path(f, out);
+		redone_put_path(f, out);
 		buf_printf(out, ": was %s, now %s\n", json_str(f, "was", "?"), json_str(f, "now", "?"));
 	}
 }
@@ -63,17 +63,17 @@ void redone_lines(const json_t *o, struct buf *out)
 	const json_t *s = json_object_get(o, "status");
 	if (s) {
 		buf_puts(out, json_flag(s, "same", false) ? "status  same, " : "status  was ");
-		status(json_object_get(s, "was"), out);
+		redone_status(json_object_get(s, "was"), out);
 		if (!json_flag(s, "same", false)) {
 			buf_puts(out, ", now ");
-			status(json_object_get(s, "now"), out);
+			redone_status(json_object_get(s, "now"), out);
 		}
 		buf_puts(out, "\n");
 	}
-	stream(o, "stdout", out);
-	stream(o, "stderr", out);
-	stream(o, "pty", out);
-	tree(o, out);
+	redone_stream(o, "stdout", out);
+	redone_stream(o, "stderr", out);
+	redone_stream(o, "pty", out);
+	redone_tree(o, out);
 	if (json_flag(o, "files_missing", false))
 		buf_puts(out, "some files of then are kept by hash only and were not at hand\n");
 }

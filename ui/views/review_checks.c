@@ -10,7 +10,7 @@
 
 enum { LOOK_BACK = 64 }; /* commands of the box, newest first */
 
-static bool one_of(const char *word, size_t len, const char *const *list)
+static bool review_checks_one_of(const char *word, size_t len, const char *const *list)
 {
 	for (; *list; list++)
 		if (strlen(*list) == len && memcmp(*list, word, len) == 0)
@@ -27,20 +27,20 @@ static bool looks_like_check(const char *cmd)
 	static const char *const looks[] = { "cat", "ls", "rg", "grep", "find", "head", "tail", "sed", "less", "git", "cd", "cp",
 					     "mv", "rm", "mkdir", "touch", "echo", "printf", "wc", "stat", NULL };
 	const char *p = cmd + strspn(cmd, " \t");
-	if (one_of(p, strcspn(p, " \t\n"), looks))
+	if (review_checks_one_of(p, strcspn(p, " \t\n"), looks))
 		return false;
 	while (*p) {
 		size_t n = 0;
 		while (isalnum((unsigned char)p[n]))
 			n++;
-		if (n > 0 && one_of(p, n, checks))
+		if (n > 0 && review_checks_one_of(p, n, checks))
 			return true;
 		p += n ? n : 1;
 	}
 	return false;
 }
 
-static const struct review_check *known(const struct review *v, const char *cmd)
+static const struct review_check *review_checks_known(const struct review *v, const char *cmd)
 {
 	for (size_t i = 0; i < v->nr_checks; i++)
 		if (strcmp(v->check[i].cmd, cmd) == 0)
@@ -48,7 +48,7 @@ static const struct review_check *known(const struct review *v, const char *cmd)
 	return NULL;
 }
 
-static void say(struct review *v, struct review_check *c, const struct model_action *act)
+static void review_checks_say(struct review *v, struct review_check *c, const struct model_action *act)
 {
 	c->action = act->id;
 	c->runs = act->state != ACT_OVER;
@@ -69,7 +69,7 @@ static void ran_again(struct review *v, struct source *s, struct review_check *c
 		CLEANUP(json_release) json_t *o = source_body(s, r->seq);
 		if (!json_flag(o, "now", false))
 			continue;
-		say(v, c, act);
+		review_checks_say(v, c, act);
 		c->own = true;
 		c->old = changed > r->seq;
 		return;
@@ -89,11 +89,11 @@ void review_checks(struct review *v, struct source *s)
 		looked++;
 		CLEANUP(json_release) json_t *o = source_body(s, act->id);
 		const char *cmd = o ? action_what(o, v->arena) : "";
-		if (!looks_like_check(cmd) || known(v, cmd))
+		if (!looks_like_check(cmd) || review_checks_known(v, cmd))
 			continue;
 		struct review_check *c = &v->check[v->nr_checks++];
 		*c = (struct review_check){ .of = act->id, .cmd = cmd };
-		say(v, c, act);
+		review_checks_say(v, c, act);
 		c->old = b->changed > act->ended && b->changed != act->snapshot;
 		ran_again(v, s, c, b->changed);
 	}
@@ -101,7 +101,7 @@ void review_checks(struct review *v, struct source *s)
 
 /* --- again ------------------------------------------------------------------------------------------------------- */
 
-static void again(struct ui *ui, const struct review *v, const struct review_check *c)
+static void review_checks_again(struct ui *ui, const struct review *v, const struct review_check *c)
 {
 	char id[32];
 	json_t *opts = json_object();
@@ -111,13 +111,13 @@ static void again(struct ui *ui, const struct review *v, const struct review_che
 		ui_say(ui, ROLE_DIM, "#%s runs again on the current files, in a new sandbox; :repeat shows it", id);
 }
 
-static void chosen(struct ui *ui, const char *key)
+static void review_checks_chosen(struct ui *ui, const char *key)
 {
 	struct view *top = ui_top(ui);
 	struct review *v = strcmp(top->ops->name, "review") == 0 ? top->self : NULL;
 	size_t i = key ? (size_t)(*key - '1') : SIZE_MAX;
 	if (v && i < v->nr_checks)
-		again(ui, v, &v->check[i]);
+		review_checks_again(ui, v, &v->check[i]);
 }
 
 void review_check_again(struct review *v, struct ui *ui)
@@ -134,11 +134,11 @@ void review_check_again(struct review *v, struct ui *ui)
 		return;
 	}
 	if (v->nr_checks == 1) {
-		again(ui, v, &v->check[0]);
+		review_checks_again(ui, v, &v->check[0]);
 		return;
 	}
 	buf_puts(&label, "which check, in a box of its own?");
 	for (size_t i = 0; i < v->nr_checks; i++)
 		buf_printf(&label, "  %zu %.24s", i + 1, one_line(v->check[i].cmd, v->arena));
-	ui_choose(ui, buf_cstr(&label), keys[v->nr_checks], &on, chosen);
+	ui_choose(ui, buf_cstr(&label), keys[v->nr_checks], &on, review_checks_chosen);
 }

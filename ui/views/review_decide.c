@@ -10,13 +10,13 @@
 #include "base/text/sanitize.h"
 
 /* The review that is on top; NULL: it has gone meanwhile. */
-static struct review *on_top(struct ui *ui)
+static struct review *review_decide_on_top(struct ui *ui)
 {
 	struct view *top = ui_top(ui);
 	return strcmp(top->ops->name, "review") == 0 ? top->self : NULL;
 }
 
-static struct subject about(const struct review *v)
+static struct subject review_decide_about(const struct review *v)
 {
 	return (struct subject){ .source = v->source, .agent = v->agent, .action = v->action };
 }
@@ -37,7 +37,7 @@ static void add_words(struct review *v, size_t i, json_t *list)
 	}
 }
 
-static bool send_words(struct review *v, struct ui *ui, json_t *hunks, const char *choice, const char *comment)
+static bool review_decide_send_words(struct review *v, struct ui *ui, json_t *hunks, const char *choice, const char *comment)
 {
 	const char *words[] = { "review", choice ? choice : "comment", v->box, NULL };
 	json_t *opts = json_object();
@@ -47,13 +47,13 @@ static bool send_words(struct review *v, struct ui *ui, json_t *hunks, const cha
 	return ui_send(ui, v->source, words, opts);
 }
 
-static void decide(struct review *v, struct ui *ui, size_t i, enum part_choice c)
+static void review_decide(struct review *v, struct ui *ui, size_t i, enum part_choice c)
 {
 	static const char *const name[] = { [PART_OPEN] = "undecided", [PART_TAKE] = "accept", [PART_LEAVE] = "reject" };
 	const struct source *s = ui_source(ui, v->source);
 	json_t *list = json_array();
 	add_words(v, i, list);
-	if (!s || !v->box || !send_words(v, ui, list, name[c], NULL))
+	if (!s || !v->box || !review_decide_send_words(v, ui, list, name[c], NULL))
 		return;
 	for (size_t k = i; k < v->nr_parts && (k == i || (v->part[i].hunk == PART_WHOLE && v->part[k].hunk != PART_WHOLE)); k++) {
 		struct own_word *w = review_own(v, &v->part[k]);
@@ -62,29 +62,29 @@ static void decide(struct review *v, struct ui *ui, size_t i, enum part_choice c
 	}
 }
 
-static void toggle(struct review *v, struct ui *ui)
+static void review_decide_toggle(struct review *v, struct ui *ui)
 {
 	const char *mark = review_mark(v, v->at);
-	decide(v, ui, v->at, mark[1] == ' ' ? PART_TAKE : mark[1] == '?' ? PART_LEAVE : mark[1] == 'x' ? PART_OPEN : PART_LEAVE);
+	review_decide(v, ui, v->at, mark[1] == ' ' ? PART_TAKE : mark[1] == '?' ? PART_LEAVE : mark[1] == 'x' ? PART_OPEN : PART_LEAVE);
 }
 
-static void said(struct ui *ui, const char *text)
+static void review_decide_said(struct ui *ui, const char *text)
 {
-	struct review *v = on_top(ui);
+	struct review *v = review_decide_on_top(ui);
 	if (!v || !text || !*text || !v->nr_parts)
 		return;
 	json_t *one = json_array();
 	CLEANUP(buf_release) struct buf word = BUF_INIT;
 	part_word(&v->part[v->at], &v->change[v->part[v->at].file], &word);
 	json_array_append_new(one, json_bytes_z(buf_cstr(&word)));
-	send_words(v, ui, one, NULL, text);
+	review_decide_send_words(v, ui, one, NULL, text);
 }
 
 /* --- other lines --- */
 
-static void edited(struct ui *ui, const char *text)
+static void review_decide_edited(struct ui *ui, const char *text)
 {
-	struct review *v = on_top(ui);
+	struct review *v = review_decide_on_top(ui);
 	struct source *s = v ? ui_source(ui, v->source) : NULL;
 	if (!s || !text || !v->nr_parts || v->part[v->at].hunk == PART_WHOLE)
 		return;
@@ -104,10 +104,10 @@ static void edited(struct ui *ui, const char *text)
 	p.text_len = mine.len;
 	part_word(&p, &v->change[p.file], &word);
 	json_array_append_new(one, json_bytes_z(buf_cstr(&word)));
-	send_words(v, ui, one, "accept", NULL);
+	review_decide_send_words(v, ui, one, "accept", NULL);
 }
 
-static void edit(struct review *v, struct ui *ui)
+static void review_decide_edit(struct review *v, struct ui *ui)
 {
 	struct source *s = ui_source(ui, v->source);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -123,8 +123,8 @@ static void edit(struct review *v, struct ui *ui)
 	change_diff(s, &v->change[v->part[v->at].file], 3, v->arena, &d);
 	part_edit_text(&d, &v->part[v->at], &text);
 	free(ui->edit);
-	ui->edit = xstrdup(buf_cstr(&text));
-	ui->edited = edited;
+	ui->edit = mem_strdup(buf_cstr(&text));
+	ui->edited = review_decide_edited;
 }
 
 /* --- all of it --- */
@@ -158,9 +158,9 @@ static json_t *taken_opts(struct review *v)
 
 /* --- another tool, nothing of it ------------------------------------------------------------------------------- */
 
-static void discarded(struct ui *ui, const char *text)
+static void review_decide_discarded(struct ui *ui, const char *text)
 {
-	struct review *v = on_top(ui);
+	struct review *v = review_decide_on_top(ui);
 	char id[32];
 	if (!v || !text || !*text || !v->box)
 		return;
@@ -175,18 +175,18 @@ static void discarded(struct ui *ui, const char *text)
 		ui_say(ui, ROLE_WARN, "the files of %s go back to what they were at its start; z undoes that", v->box);
 }
 
-static void discard(struct review *v, struct ui *ui)
+static void review_decide_discard(struct review *v, struct ui *ui)
 {
-	const struct subject on = about(v);
+	const struct subject on = review_decide_about(v);
 	if (!ui_may_act(ui, v->source))
 		ui_say(ui, ROLE_WARN, "this is a record: nothing can be changed in it");
 	else
-		ui_ask(ui, arena_printf(v->arena, "discard all changes of %s, taken or left; type its name: ", v->box), &on, discarded);
+		ui_ask(ui, arena_printf(v->arena, "discard all changes of %s, taken or left; type its name: ", v->box), &on, review_decide_discarded);
 }
 
 static void patch_named(struct ui *ui, const char *name)
 {
-	struct review *v = on_top(ui);
+	struct review *v = review_decide_on_top(ui);
 	char here[4096];
 	if (!v || !name || !*name || !v->box)
 		return;
@@ -216,7 +216,7 @@ static void put_first_conflict(const json_t *targets, struct buf *out)
 	buf_printf(out, " (%s)", json_str(first, "why", "changed on both sides"));
 }
 
-static void planned(void *self, const json_t *result, const struct err *err)
+static void review_decide_planned(void *self, const json_t *result, const struct err *err)
 {
 	struct ui *ui = self;
 	const json_t *targets = json_object_get(result, "targets"), *t = json_array_get(targets, 0);
@@ -236,7 +236,7 @@ static void planned(void *self, const json_t *result, const struct err *err)
 }
 
 /* The supervisor plans the merge into the working files as they are; the plan stands in the record. */
-static void plan(struct review *v, struct ui *ui)
+static void review_decide_plan(struct review *v, struct ui *ui)
 {
 	const char *words[] = { "merge", v->box };
 	if (!ui_may_act(ui, v->source)) {
@@ -247,21 +247,21 @@ static void plan(struct review *v, struct ui *ui)
 	json_put_flag(opts, "dry-run", true);
 	json_put_flag(opts, "apply", true);
 	ui_say(ui, ROLE_DIM, "would it apply? it is being planned");
-	ui->act[v->source].command(ui->act[v->source].self, words, ARRAY_LEN(words), opts, planned, ui);
+	ui->act[v->source].command(ui->act[v->source].self, words, ARRAY_LEN(words), opts, review_decide_planned, ui);
 	json_decref(opts);
 }
 
-static void accepted(struct ui *ui, const char *key)
+static void review_decide_accepted(struct ui *ui, const char *key)
 {
-	struct review *v = on_top(ui);
+	struct review *v = review_decide_on_top(ui);
 	if (!v || !key || !strchr("12345", *key) || !v->box)
 		return;
 	if (*key == '5') {
-		plan(v, ui);
+		review_decide_plan(v, ui);
 		return;
 	}
 	const char *words[] = { "merge", v->box, NULL };
-	const struct subject on = about(v);
+	const struct subject on = review_decide_about(v);
 	if (*key == '4') {
 		ui_ask(ui, "patch file: ", &on, patch_named);
 		return;
@@ -274,7 +274,7 @@ static void accepted(struct ui *ui, const char *key)
 
 static void let_merge(struct ui *ui, const char *key)
 {
-	struct review *v = on_top(ui);
+	struct review *v = review_decide_on_top(ui);
 	if (!v || !key || *key != 'y' || !v->waits)
 		return;
 	const char *words[] = { "approve", arena_printf(v->arena, "%" PRIu64, v->waits), NULL };
@@ -286,19 +286,19 @@ static void let_merge(struct ui *ui, const char *key)
 
 static void ask_how(struct ui *ui, const char *key)
 {
-	struct review *v = on_top(ui);
+	struct review *v = review_decide_on_top(ui);
 	if (!v || !key || *key != 'y')
 		return;
-	const struct subject on = about(v);
+	const struct subject on = review_decide_about(v);
 	if (v->waits)
 		ui_choose(ui, arena_printf(v->arena, "let the script merge what is taken (%s)?  (y/n)", v->wanted), "yn", &on, let_merge);
 	else
-		ui_choose(ui, "accept as: 1 commits  2 working files  3 a branch  4 a patch  5 would it apply?", "12345", &on, accepted);
+		ui_choose(ui, "accept as: 1 commits  2 working files  3 a branch  4 a patch  5 would it apply?", "12345", &on, review_decide_accepted);
 }
 
-static void accept(struct review *v, struct ui *ui)
+static void review_decide_accept(struct review *v, struct ui *ui)
 {
-	const struct subject on = about(v);
+	const struct subject on = review_decide_about(v);
 	const struct source *s = ui_source(ui, v->source);
 	if (ui->replay || (!ui_may_act(ui, v->source) && (!s || !v->box)))
 		ui_say(ui, ROLE_WARN, "%s", ui_why_not(ui, v->source));
@@ -314,9 +314,9 @@ static void accept(struct review *v, struct ui *ui)
 		ask_how(ui, "y");
 }
 
-static void refused(struct ui *ui, const char *text)
+static void review_decide_refused(struct ui *ui, const char *text)
 {
-	struct review *v = on_top(ui);
+	struct review *v = review_decide_on_top(ui);
 	if (!v || !text || !v->waits)
 		return;
 	const char *words[] = { "deny", arena_printf(v->arena, "%" PRIu64, v->waits), NULL };
@@ -328,17 +328,17 @@ static void refused(struct ui *ui, const char *text)
 
 static bool of_part(struct review *v, struct ui *ui, uint32_t key)
 {
-	const struct subject on = about(v);
+	const struct subject on = review_decide_about(v);
 	if (key == ' ')
-		toggle(v, ui);
+		review_decide_toggle(v, ui);
 	else if (key == 't' || key == 'x')
-		decide(v, ui, v->at, key == 't' ? PART_TAKE : PART_LEAVE);
+		review_decide(v, ui, v->at, key == 't' ? PART_TAKE : PART_LEAVE);
 	else if (key == 'M' || key == 'c')
-		ui_ask(ui, "comment, for the agent and the record: ", &on, said);
+		ui_ask(ui, "comment, for the agent and the record: ", &on, review_decide_said);
 	else if (key == 'e')
-		edit(v, ui);
+		review_decide_edit(v, ui);
 	else if (key == 'D' && v->box)
-		discard(v, ui);
+		review_decide_discard(v, ui);
 	else if (key == K_ENTER)
 		review_open_whose(v, ui);
 	else
@@ -349,7 +349,7 @@ static bool of_part(struct review *v, struct ui *ui, uint32_t key)
 bool review_key(void *self, struct ui *ui, uint32_t key)
 {
 	struct review *v = self;
-	const struct subject on = about(v);
+	const struct subject on = review_decide_about(v);
 	const char *undo[] = { "undo", NULL };
 	if (v->nr_parts && of_part(v, ui, key))
 		return true;
@@ -364,9 +364,9 @@ bool review_key(void *self, struct ui *ui, uint32_t key)
 	else if (key == 'r')
 		review_check_again(v, ui);
 	else if (key == 'n' && v->waits)
-		ui_ask(ui, "refuse the merge; why, for the agent: ", &on, refused);
+		ui_ask(ui, "refuse the merge; why, for the agent: ", &on, review_decide_refused);
 	else if (key == 'a')
-		accept(v, ui);
+		review_decide_accept(v, ui);
 	else
 		return false;
 	return true;

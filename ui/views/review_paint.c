@@ -6,7 +6,7 @@
 #include "base/text/sanitize.h"
 #include "ui/views/row.h"
 
-static const char *mark_of(enum part_choice c)
+static const char *review_paint_mark_of(enum part_choice c)
 {
 	return c == PART_TAKE ? "[x]" : c == PART_LEAVE ? "[ ]" : "[?]";
 }
@@ -15,30 +15,30 @@ const char *review_mark(struct review *v, size_t i)
 {
 	size_t nr[3] = { 0 }, all = 0;
 	if (v->part[i].hunk != PART_WHOLE || v->part[i].alone)
-		return mark_of(review_choice(v, &v->part[i]));
+		return review_paint_mark_of(review_choice(v, &v->part[i]));
 	for (size_t k = i + 1; k < v->nr_parts && v->part[k].hunk != PART_WHOLE; k++, all++)
 		nr[review_choice(v, &v->part[k])]++;
 	for (int c = PART_OPEN; c <= PART_LEAVE; c++)
 		if (nr[c] == all)
-			return mark_of((enum part_choice)c);
+			return review_paint_mark_of((enum part_choice)c);
 	return "[-]";
 }
 
 /* Who decided, or what is still to be done. */
-static int put_state(struct review *v, struct area a, int row, int col, const struct part *p)
+static int review_paint_put_state(struct review *v, struct area a, int row, int col, const struct part *p)
 {
 	const struct own_word *w = review_own(v, p);
 	enum part_choice c = review_choice(v, p);
 	if (c != PART_OPEN && p->said > w->at)
 		col = put_bytes(a, row, col, 10, c == PART_TAKE ? ROLE_OK : ROLE_DIM, p->who, strlen(p->who), 0);
 	else if (c != PART_OPEN)
-		col = put(a, row, col, ROLE_DIM, "you");
+		col = grid_put(a, row, col, ROLE_DIM, "you");
 	else if (!w->seen)
-		col = put(a, row, col, ROLE_WARN, "not seen");
+		col = grid_put(a, row, col, ROLE_WARN, "not seen");
 	if (p->text)
-		col = put(a, row, col + (c != PART_OPEN || !w->seen), ROLE_WARN, "edited");
+		col = grid_put(a, row, col + (c != PART_OPEN || !w->seen), ROLE_WARN, "edited");
 	if (p->comment)
-		col = put(a, row, col + 1, ROLE_WHO, "said");
+		col = grid_put(a, row, col + 1, ROLE_WHO, "said");
 	return col;
 }
 
@@ -46,10 +46,10 @@ static void paint_file(struct review *v, struct area a, int row, int col, const 
 {
 	const struct change *c = &v->change[p->file];
 	int n = text_cells(c->counted ? change_counts(c, v->arena) : c->note ? c->note : "", a.g->ascii);
-	col = put(a, row, col, ROLE_HUNK, arena_printf(v->arena, "%c", c->op)) + 1;
+	col = grid_put(a, row, col, ROLE_HUNK, arena_printf(v->arena, "%c", c->op)) + 1;
 	col = put_bytes(a, row, col, a.cols - n - col - 3, ROLE_TEXT, c->path, strlen(c->path), 0);
 	if (p->alone && a.cols - n - col > 14)
-		put_state(v, a, row, col + 2, p);
+		review_paint_put_state(v, a, row, col + 2, p);
 	change_put_counts(a, row, a.cols - n - 2, c, v->arena);
 }
 
@@ -64,12 +64,12 @@ static void paint_parts(struct review *v, struct area a)
 	for (int row = 0; row < a.rows && (size_t)(first + row) < v->nr_parts; row++) {
 		const struct part *p = &v->part[first + row];
 		int col = p->hunk == PART_WHOLE ? 1 : 3;
-		col = put(a, row, col, ROLE_KEY, review_mark(v, (size_t)(first + row))) + 1;
+		col = grid_put(a, row, col, ROLE_KEY, review_mark(v, (size_t)(first + row))) + 1;
 		if (p->hunk == PART_WHOLE) {
 			paint_file(v, a, row, col, p);
 		} else {
-			col = put(a, row, col, ROLE_TEXT, arena_printf(v->arena, "hunk %u  line %u", p->hunk, p->range[2] + 1));
-			put_state(v, a, row, col + 2, p);
+			col = grid_put(a, row, col, ROLE_TEXT, arena_printf(v->arena, "hunk %u  line %u", p->hunk, p->range[2] + 1));
+			review_paint_put_state(v, a, row, col + 2, p);
 		}
 		if ((size_t)(first + row) == v->at)
 			put_cursor_row(a, row);
@@ -80,19 +80,19 @@ static void paint_parts(struct review *v, struct area a)
 static void paint_flags(struct review *v, struct area a)
 {
 	int row = 1;
-	put(a, 0, 1, ROLE_TITLE, "look twice");
+	grid_put(a, 0, 1, ROLE_TITLE, "look twice");
 	for (size_t i = 0; i < v->nr && row < a.rows; i++) {
 		const char *flag = v->flag[i] ? v->flag[i] : v->drifted[i] ? "base changed" : NULL;
 		if (!flag)
 			continue;
-		int col = put(a, row, 1, ROLE_WARN, "!") + 1;
+		int col = grid_put(a, row, 1, ROLE_WARN, "!") + 1;
 		int n = text_cells(flag, a.g->ascii);
 		put_bytes(a, row, col, a.cols - n - col - 2, ROLE_TEXT, v->change[i].path, strlen(v->change[i].path), 0);
 		put_right(a, row, 0, a.cols - 1, ROLE_WARN, flag);
 		row++;
 	}
 	if (row == 1)
-		put(a, 1, 1, ROLE_DIM, "no link, CI, hook, policy, lock");
+		grid_put(a, 1, 1, ROLE_DIM, "no link, CI, hook, policy, lock");
 }
 
 static const char *check_word(const struct review_check *c)
@@ -113,13 +113,13 @@ static const char *check_says(const struct review *v, const struct review_check 
 /* Below that: what was run to check it. */
 static void paint_checks(struct review *v, struct area a)
 {
-	int col = put(a, 0, 1, ROLE_TITLE, "checks") + 2;
-	put(a, 0, col, ROLE_DIM, "r runs one again");
+	int col = grid_put(a, 0, 1, ROLE_TITLE, "checks") + 2;
+	grid_put(a, 0, col, ROLE_DIM, "r runs one again");
 	for (size_t i = 0; i < v->nr_checks && (int)i + 1 < a.rows; i++) {
 		const struct review_check *c = &v->check[i];
 		const char *says = check_says(v, c);
 		int n = text_cells(says, a.g->ascii), row = (int)i + 1;
-		put(a, row, 1, check_role(c), check_word(c));
+		grid_put(a, row, 1, check_role(c), check_word(c));
 		put_bytes(a, row, 4, a.cols - n - 6, c->old ? ROLE_DIM : ROLE_TEXT, c->cmd, strcspn(c->cmd, "\n"), 0);
 		put_right(a, row, 0, a.cols - 1, check_role(c), says);
 	}
@@ -162,9 +162,9 @@ static void paint_head(struct review *v, struct area a)
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
 	sanitize_line(said, strlen(said), 0, &clean);
 	int n = text_cells(buf_cstr(&clean), a.g->ascii) + text_cells(which, a.g->ascii) + 5;
-	put(a, 0, 1, ROLE_HUNK, arena_printf(v->arena, "%c", c->op));
+	grid_put(a, 0, 1, ROLE_HUNK, arena_printf(v->arena, "%c", c->op));
 	int col = put_bytes(a, 0, 3, a.cols - n - 3, ROLE_NAME, c->path, strlen(c->path), 0);
-	put(a, 0, col + 2, ROLE_TEXT, which);
+	grid_put(a, 0, col + 2, ROLE_TEXT, which);
 	put_right(a, 0, 0, a.cols - 1, choice == PART_TAKE ? ROLE_OK : choice == PART_LEAVE ? ROLE_WARN : ROLE_DIM,
 		  arena_strdup(v->arena, buf_cstr(&clean)));
 }
@@ -223,7 +223,7 @@ void review_paint(const void *self, const struct ui *ui, struct area a)
 /* --- beside each other --------------------------------------------------------------------------------------------- */
 
 /* One cell of a row, as text of exactly @cols cells. */
-static void put_cell(struct review *v, const struct diff_line *l, char mark, int cols, struct buf *out)
+static void review_paint_put_cell(struct review *v, const struct diff_line *l, char mark, int cols, struct buf *out)
 {
 	struct text one;
 	CLEANUP(buf_release) struct buf plain = BUF_INIT;
@@ -234,7 +234,7 @@ static void put_cell(struct review *v, const struct diff_line *l, char mark, int
 	size_t len = strcspn(buf_cstr(&plain), "\n");
 	buf_printf(out, "%c ", l ? mark : ' ');
 	buf_append(out, buf_cstr(&plain), len);
-	CLEANUP(free_ptr) char *line = xstrndup(buf_cstr(&plain), len);
+	CLEANUP(free_ptr) char *line = mem_strndup(buf_cstr(&plain), len);
 	for (int n = text_cells(line, v->text.ascii); n < cols - 2; n++)
 		buf_putc(out, ' ');
 }
@@ -243,9 +243,9 @@ static void put_pair(struct review *v, const struct diff_line *old, const struct
 {
 	int half = (v->text.width - v->text.gutter - 3) / 2;
 	CLEANUP(buf_release) struct buf row = BUF_INIT;
-	put_cell(v, old, left, half, &row);
+	review_paint_put_cell(v, old, left, half, &row);
 	buf_puts(&row, " | ");
-	put_cell(v, new_, right, half, &row);
+	review_paint_put_cell(v, new_, right, half, &row);
 	while (row.len && row.data[row.len - 1] == ' ')
 		row.len--;
 	enum role r = left == ' ' && right == ' ' ? ROLE_TEXT : !new_ ? ROLE_DEL : !old ? ROLE_ADD : ROLE_HUNK;

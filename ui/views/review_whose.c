@@ -107,7 +107,7 @@ void review_whose(struct review *v, struct ui *ui, struct source *s, const struc
 		text_puts(&v->text, ROLE_TEXT, who_text(s, v->by[i], v->arena));
 }
 
-static void opened(struct ui *ui, const char *key)
+static void review_whose_opened(struct ui *ui, const char *key)
 {
 	struct view *top = ui_top(ui);
 	struct review *v = top->ops == view_find("review") ? top->self : NULL;
@@ -131,5 +131,5 @@ void review_open_whose(struct review *v, struct ui *ui)
 	buf_puts(&label, "open which?");
 	for (size_t i = 0; i < v->nr_by; i++)
 		buf_printf(&label, "  %zu #%" PRIu64, i + 1, v->by[i]);
-	ui_choose(ui, buf_cstr(&label), "123456", &on, opened);
+	ui_choose(ui, buf_cstr(&label), "123456", &on, review_whose_opened);
 }

@@ -10,7 +10,7 @@
 
 enum { WHY_MAX = 300 }; /* bytes of why a session ended */
 
-static const char *text_of(const json_t *o, struct arena *a)
+static const char *views_row_text_of(const json_t *o, struct arena *a)
 {
 	const char *text = row_bytes(o, "text", a);
 	return text ? text : "";
@@ -54,7 +54,7 @@ static const char *raw_text(const json_t *o, struct arena *a)
 	return arena_strdup(a, buf_cstr(&b));
 }
 
-static const char *who_name(const json_t *o)
+static const char *views_row_who_name(const json_t *o)
 {
 	return json_str(json_object_get(o, "who"), "name", "somebody");
 }
@@ -91,13 +91,13 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 		return arena_printf(a, "%s, %s", json_str(o, "file", ""), fmt_plural(a, json_int(o, "rules", 0), "rule", "rules"));
 	case EV_POLICY_WAIVER:
 		*word = "waiver";
-		return arena_printf(a, "%s from now on, by %s", json_str(o, "pattern", ""), who_name(o));
+		return arena_printf(a, "%s from now on, by %s", json_str(o, "pattern", ""), views_row_who_name(o));
 	case EV_POLICY_WAIVER_END:
 		*word = "waiver";
-		return arena_printf(a, "%s no longer, by %s", json_str(o, "pattern", ""), who_name(o));
+		return arena_printf(a, "%s no longer, by %s", json_str(o, "pattern", ""), views_row_who_name(o));
 	case EV_POLICY_ADDED:
 		*word = "rule";
-		return arena_printf(a, "%s adds to %s: %s", who_name(o), json_str(o, "file", ""), json_str(o, "text", ""));
+		return arena_printf(a, "%s adds to %s: %s", views_row_who_name(o), json_str(o, "file", ""), json_str(o, "text", ""));
 	case EV_HOST_START:
 		*word = "script";
 		return arena_printf(a, "%s begins", json_str(o, "script", ""));
@@ -114,14 +114,14 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 	case EV_CONTROL_ATTACH:
 	case EV_CONTROL_DETACH:
 		*word = "people";
-		return arena_printf(a, "%s %s", who_name(o), kind == EV_CONTROL_ATTACH ? "has attached" : "has gone");
+		return arena_printf(a, "%s %s", views_row_who_name(o), kind == EV_CONTROL_ATTACH ? "has attached" : "has gone");
 	case EV_CONTROL_SHARE:
 		*word = "shared";
 		return arena_printf(a, "with group %s, to %s", json_str(o, "group", ""), json_str(o, "role", ""));
 	case EV_CONTROL_HOST: {
 		*word = "host";
 		int64_t of = json_int(o, "of", 0);
-		return arena_printf(a, "%s %s on this machine: %s%s", who_name(o), of ? "has run" : "runs", json_str(o, "cmd", ""),
+		return arena_printf(a, "%s %s on this machine: %s%s", views_row_who_name(o), of ? "has run" : "runs", json_str(o, "cmd", ""),
 				    of ? arena_printf(a, ", exit %" PRId64, json_int(o, "status", 0)) : "");
 	}
 	case EV_CONTROL_REFUSED:
@@ -129,13 +129,13 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 		return arena_printf(a, "%s", json_str(o, "text", ""));
 	case EV_LATCH_PAUSE:
 		*word = "pause";
-		return arena_printf(a, "%s by %s%s", json_flag(o, "freeze", false) ? "frozen" : "paused", who_name(o), json_int(o, "agent", 0) ? "" : ", everybody");
+		return arena_printf(a, "%s by %s%s", json_flag(o, "freeze", false) ? "frozen" : "paused", views_row_who_name(o), json_int(o, "agent", 0) ? "" : ", everybody");
 	case EV_LATCH_CONTINUE:
 		*word = "go on";
-		return arena_printf(a, "by %s%s", who_name(o), json_flag(o, "freeze", false) ? ", the freeze is over" : json_int(o, "agent", 0) ? "" : ", everybody");
+		return arena_printf(a, "by %s%s", views_row_who_name(o), json_flag(o, "freeze", false) ? ", the freeze is over" : json_int(o, "agent", 0) ? "" : ", everybody");
 	case EV_LATCH_STEP:
 		*word = "step";
-		return arena_printf(a, "one action, by %s", who_name(o));
+		return arena_printf(a, "one action, by %s", views_row_who_name(o));
 	case EV_LATCH_HOLD:
 		*word = "hold";
 		return *json_str(o, "filter", "") ? arena_strdup(a, json_str(o, "filter", ""))
@@ -163,7 +163,7 @@ static const char *limits_text(const json_t *o, struct arena *a)
 }
 
 /* What the kernel saw, below the call that caused it. */
-static const char *executed(const json_t *o, struct arena *a)
+static const char *views_row_executed(const json_t *o, struct arena *a)
 {
 	const char *words = row_argv(o, a), *path = row_bytes(o, "path", a);
 	if (!words)
@@ -203,7 +203,7 @@ static const char *drift_text(const json_t *o, struct arena *a)
 }
 
 /* By its name, as scripts and commands call it. */
-static const char *box_name(const struct model *m, uint64_t id, struct arena *a)
+static const char *views_row_box_name(const struct model *m, uint64_t id, struct arena *a)
 {
 	const struct model_box *b = model_box(m, id);
 	return b && b->name ? b->name : arena_printf(a, "#%" PRIu64, id);
@@ -265,7 +265,7 @@ static const char *work_text(const struct model *m, uint16_t kind, const json_t 
 	case EV_ASK_ANSWERED:
 		*word = "answer";
 		return arena_printf(a, "%s%s by %s", json_str(o, "choice", ""),
-				    strcmp(json_str(o, "choice", ""), json_str(o, "text", "")) ? json_str(o, "text", "") : "", who_name(o));
+				    strcmp(json_str(o, "choice", ""), json_str(o, "text", "")) ? json_str(o, "text", "") : "", views_row_who_name(o));
 	case EV_ROLLBACK_DONE:
 		*word = "rollback";
 		return went_back(o, a);
@@ -274,8 +274,8 @@ static const char *work_text(const struct model *m, uint16_t kind, const json_t 
 		return arena_printf(a, "done, %s", json_str(o, "mode", ""));
 	case EV_FORK_DONE:
 		*word = "fork";
-		return arena_printf(a, "box %s as a copy of %s", box_name(m, (uint64_t)json_int(o, "to", 0), a),
-				    box_name(m, (uint64_t)json_int(o, "from", 0), a));
+		return arena_printf(a, "box %s as a copy of %s", views_row_box_name(m, (uint64_t)json_int(o, "to", 0), a),
+				    views_row_box_name(m, (uint64_t)json_int(o, "from", 0), a));
 	case EV_REDO_STARTED:
 		*word = "repeat";
 		return arena_printf(a, "#%" PRId64 " runs again in a box of its own",
@@ -292,7 +292,7 @@ static const char *work_text(const struct model *m, uint16_t kind, const json_t 
 				    json_array_size(json_object_get(o, "incomplete")) ? ", incomplete" : "");
 	case EV_PROC_EXEC:
 		*word = "ran";
-		return executed(o, a);
+		return views_row_executed(o, a);
 	case EV_PROC_CONNECT:
 		*word = "net";
 		return json_object_get(o, "address") ? arena_printf(a, "  connects to %s port %" PRId64, json_str(o, "address", ""),
@@ -347,7 +347,7 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 	case EV_AGENT_END:
 		out->word = "end";
 		out->outcome = arena_strdup(a, json_str(o, "stop", ""));
-		out->what = text_of(o, a);
+		out->what = views_row_text_of(o, a);
 		out->sign = json_flag(o, "ok", false) ? '.' : 'x';
 		out->role = out->sign == 'x' ? ROLE_FAILED : ROLE_OK;
 		break;
@@ -371,7 +371,7 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 		break;
 	case EV_ACTION_LATER:
 		out->word = "defer";
-		out->what = arena_printf(a, "left held by %s%s%s", who_name(o), *json_str(o, "note", "") ? ", note: " :
+		out->what = arena_printf(a, "left held by %s%s%s", views_row_who_name(o), *json_str(o, "note", "") ? ", note: " :
 					 *json_str(o, "message", "") ? ": " : "", json_str(o, "note", json_str(o, "message", "")));
 		break;
 	case EV_ACTION_DECIDED:
@@ -384,16 +384,16 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 		break;
 	case EV_BOX_READY:
 		out->word = "box";
-		out->what = arena_printf(a, "%s is ready, profile %s", box_name(m, ev->box, a), wall_words(json_str(o, "profile", "")));
+		out->what = arena_printf(a, "%s is ready, profile %s", views_row_box_name(m, ev->box, a), wall_words(json_str(o, "profile", "")));
 		break;
 	case EV_BOX_CLOSED:
 		out->word = "box";
-		out->what = arena_printf(a, "%s is closed%s%s%s", box_name(m, ev->box, a), rent_text(json_object_get(o, "cost"), a),
+		out->what = arena_printf(a, "%s is closed%s%s%s", views_row_box_name(m, ev->box, a), rent_text(json_object_get(o, "cost"), a),
 					 *json_str(o, "why", "") ? ": " : "", json_str(o, "why", ""));
 		break;
 	case EV_BOX_FROZEN:
 		out->word = "box";
-		out->what = arena_printf(a, "%s %s%s%s", box_name(m, ev->box, a), json_flag(o, "frozen", false) ? "is frozen" : "goes on",
+		out->what = arena_printf(a, "%s %s%s%s", views_row_box_name(m, ev->box, a), json_flag(o, "frozen", false) ? "is frozen" : "goes on",
 					 *json_str(o, "why", "") ? ": " : "", json_str(o, "why", ""));
 		break;
 	case EV_BOX_SAID:
@@ -408,7 +408,7 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 		break;
 	case EV_ASK:
 		out->word = "ask";
-		out->what = text_of(o, a);
+		out->what = views_row_text_of(o, a);
 		break;
 	case EV_HONEYTOKEN_SEEN:
 	case EV_SECRET_SEEN:
@@ -430,7 +430,7 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 			out->word = "session";
 		text = session_text(r->kind, o, &out->word, a);
 		text = text ? text : work_text(m, r->kind, o, &out->word, a);
-		text = text || !o ? text : row_befell(r->kind, o, &out->word, a);
+		text = text || !o ? text : row_session(r->kind, o, &out->word, a);
 		out->what = text ? text : text_or_raw(o, a);
 		break;
 	}

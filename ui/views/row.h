@@ -29,8 +29,8 @@ struct row_info {
 
 void row_load(struct row_info *out, struct source *s, const struct row *r, struct arena *a);
 
-/* Words for an event that is neither an action nor an agent's nor the session's own (row_befell.c); NULL: none. */
-const char *row_befell(uint16_t kind, const json_t *o, const char **word, struct arena *a);
+/* Words for an event that is neither an action nor an agent's nor the session's own (row_session.c); NULL: none. */
+const char *row_session(uint16_t kind, const json_t *o, const char **word, struct arena *a);
 /* Of what is held by a rule: "'no-push'", without the place where it stands; NULL it has none. Points into by. */
 const char *row_held_rule(const struct row_info *r);
 /* The text of an action as wanted (an edited one: as it ran), from the body of action.requested. */

@@ -99,7 +99,7 @@ const char *action_what(const json_t *o, struct arena *a)
 
 /* --- what became of it -------------------------------------------------------------------------------------------- */
 
-static void judged(struct row_info *out, const json_t *o, struct arena *a)
+static void row_action_judged(struct row_info *out, const json_t *o, struct arena *a)
 {
 	const json_t *rule = json_array_get(json_object_get(o, "rules"), 0);
 	out->verdict = arena_strdup(a, json_str(o, "verdict", ""));
@@ -115,7 +115,7 @@ static const char *file_tail(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void held(struct row_info *out, const json_t *o, struct arena *a)
+static void row_action_held(struct row_info *out, const json_t *o, struct arena *a)
 {
 	const char *file = json_str(o, "file", ""), *rule = json_str(o, "rule", "");
 	out->verdict = "HELD";
@@ -163,7 +163,7 @@ void row_decided(struct row_info *out, const json_t *o, struct arena *a)
 		out->why = arena_printf(a, "%s%s%s", message, *message && *note ? "; note: " : *note ? "note: " : "", note);
 }
 
-static void ended(struct row_info *out, const json_t *o, struct arena *a)
+static void row_action_ended(struct row_info *out, const json_t *o, struct arena *a)
 {
 	const char *end = json_str(o, "end", "");
 	int64_t code = json_int(o, "code", -1), sig = json_int(o, "signal", 0);
@@ -186,7 +186,7 @@ static void ended(struct row_info *out, const json_t *o, struct arena *a)
 }
 
 /* A model call is told by what it answered, or else by what it asked for. */
-static void replied(struct row_info *out, const json_t *o, struct arena *a)
+static void row_action_replied(struct row_info *out, const json_t *o, struct arena *a)
 {
 	const json_t *usage = json_object_get(o, "usage"), *calls = json_object_get(o, "calls");
 	const char *text = row_bytes(o, "text", a);
@@ -215,9 +215,9 @@ void row_action(struct row_info *out, struct source *s, const struct model_actio
 	}
 	out->out_bytes = act->out_bytes + act->err_bytes;
 	if (jud)
-		judged(out, jud, a);
+		row_action_judged(out, jud, a);
 	if (hld)
-		held(out, hld, a);
+		row_action_held(out, hld, a);
 	if (dec)
 		row_decided(out, dec, a);
 	if (act->state == ACT_RUNS) {
@@ -226,7 +226,7 @@ void row_action(struct row_info *out, struct source *s, const struct model_actio
 		out->outcome = "RUN";
 	}
 	if (rep)
-		replied(out, rep, a);
+		row_action_replied(out, rep, a);
 	if (end)
-		ended(out, end, a);
+		row_action_ended(out, end, a);
 }

@@ -6,18 +6,18 @@
 #include "ui/term/fmt.h"
 #include "ui/views/row.h"
 
-static const char *who_name(const json_t *o)
+static const char *row_session_who_name(const json_t *o)
 {
 	return json_str(json_object_get(o, "who"), "name", "somebody");
 }
 
-static const char *because(const json_t *o, struct arena *a)
+static const char *row_session_because(const json_t *o, struct arena *a)
 {
 	const char *why = json_str(o, "why", "");
 	return *why ? arena_printf(a, ": %s", why) : "";
 }
 
-static const char *path_of(const json_t *o, const char *key, struct arena *a)
+static const char *row_session_path_of(const json_t *o, const char *key, struct arena *a)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	return json_get_bytes(json_object_get(o, key), &b) ? arena_strdup(a, buf_cstr(&b)) : "?";
@@ -34,8 +34,8 @@ static const char *review_text(const json_t *o, struct arena *a)
 				   hunk ? arena_printf(a, " hunk %" PRId64, hunk) : "";
 	const char *what = !strcmp(choice, "take") ? "taken" : !strcmp(choice, "leave") ? "left" : !strcmp(choice, "open") ? "open again" :
 											      "looked at";
-	return arena_printf(a, "%s%s %s%s by %s%s%s", path_of(o, "path", a), part, what, json_object_get(o, "text") ? " with other lines" : "",
-			    who_name(o), *said ? ": " : "", said);
+	return arena_printf(a, "%s%s %s%s by %s%s%s", row_session_path_of(o, "path", a), part, what, json_object_get(o, "text") ? " with other lines" : "",
+			    row_session_who_name(o), *said ? ": " : "", said);
 }
 
 static const char *targets_text(const json_t *o, struct arena *a)
@@ -43,7 +43,7 @@ static const char *targets_text(const json_t *o, struct arena *a)
 	const json_t *list = json_object_get(o, "targets"), *first = json_array_get(list, 0);
 	const char *ref = json_str(first, "ref", "");
 	size_t n = json_array_size(json_object_get(first, "kept"));
-	return arena_printf(a, "%s%s%s", *ref ? ref : path_of(first, "dir", a),
+	return arena_printf(a, "%s%s%s", *ref ? ref : row_session_path_of(first, "dir", a),
 			    json_array_size(list) > 1 ? arena_printf(a, " and %zu more", json_array_size(list) - 1) : "",
 			    n ? arena_printf(a, "; %s changed since stay", fmt_plural(a, (int64_t)n, "file", "files")) : "");
 }
@@ -53,17 +53,17 @@ static const char *removed_text(const json_t *o, struct arena *a)
 	const char *what = json_str(o, "what", "something"), *oid = json_str(o, "oid", "");
 	int64_t id = json_int(o, "id", 0);
 	return arena_printf(a, "%s%s%s by %s%s", what, id ? arena_printf(a, " #%" PRId64, id) : *oid ? " " : "", id ? "" : oid,
-			    json_str(o, "who", "somebody"), because(o, a));
+			    json_str(o, "who", "somebody"), row_session_because(o, a));
 }
 
 static const char *closed_text(const json_t *o, struct arena *a)
 {
 	return arena_printf(a, "%s:%" PRId64 " %s, %s up, %s down%s", json_str(o, "host", "?"), json_int(o, "port", 0),
 			    json_flag(o, "connected", false) ? "closed" : "not connected", fmt_bytes(a, json_int(o, "up_bytes", 0)),
-			    fmt_bytes(a, json_int(o, "down_bytes", 0)), because(o, a));
+			    fmt_bytes(a, json_int(o, "down_bytes", 0)), row_session_because(o, a));
 }
 
-const char *row_befell(uint16_t kind, const json_t *o, const char **word, struct arena *a)
+const char *row_session(uint16_t kind, const json_t *o, const char **word, struct arena *a)
 {
 	switch (kind) {
 	case EV_REVIEW_CHOICE:
@@ -74,10 +74,10 @@ const char *row_befell(uint16_t kind, const json_t *o, const char **word, struct
 		return arena_printf(a, "the merge to %s is taken back", targets_text(o, a));
 	case EV_MERGE_FAILED:
 		*word = "merge";
-		return arena_printf(a, "failed, nothing was changed%s", because(o, a));
+		return arena_printf(a, "failed, nothing was changed%s", row_session_because(o, a));
 	case EV_ACTION_CANCEL:
 		*word = json_str(o, "how", "")[0] == 'k' ? "kill" : "cancel";
-		return arena_printf(a, "the end is asked for%s", because(o, a));
+		return arena_printf(a, "the end is asked for%s", row_session_because(o, a));
 	case EV_REDACTED:
 		*word = "redact";
 		return removed_text(o, a);
@@ -90,19 +90,19 @@ const char *row_befell(uint16_t kind, const json_t *o, const char **word, struct
 		return arena_printf(a, "this machine slept for %s", fmt_span(a, json_int(o, "us", 0)));
 	case EV_RECORD_STALLED:
 		*word = "record";
-		return arena_printf(a, "could not be written for %s; it goes on%s", fmt_span(a, json_int(o, "us", 0)), because(o, a));
+		return arena_printf(a, "could not be written for %s; it goes on%s", fmt_span(a, json_int(o, "us", 0)), row_session_because(o, a));
 	case EV_SNAPSHOT_FAILED:
 		*word = "snap";
-		return arena_printf(a, "failed%s", because(o, a));
+		return arena_printf(a, "failed%s", row_session_because(o, a));
 	case EV_SNAPSHOT_LABELED:
 		*word = "snap";
 		return arena_printf(a, "#%" PRId64 " is called %s", json_int(o, "snapshot", 0), json_str(o, "label", ""));
 	case EV_OUTPUT_GAP:
 		*word = "output";
-		return arena_printf(a, "%s not kept%s", fmt_bytes(a, json_int(o, "bytes", 0)), because(o, a));
+		return arena_printf(a, "%s not kept%s", fmt_bytes(a, json_int(o, "bytes", 0)), row_session_because(o, a));
 	case EV_NET_REFUSED:
 		*word = "net";
-		return arena_printf(a, "%s:%" PRId64 " refused%s", json_str(o, "host", "?"), json_int(o, "port", 0), because(o, a));
+		return arena_printf(a, "%s:%" PRId64 " refused%s", json_str(o, "host", "?"), json_int(o, "port", 0), row_session_because(o, a));
 	case EV_NET_CLOSED:
 		*word = "net";
 		return closed_text(o, a);

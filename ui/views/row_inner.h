@@ -1,4 +1,4 @@
-/* The parts of row_load: what an action is and came to (row_action.c), what befell (row_befell.c), all else (row.c). */
+/* The parts of row_load: what an action is and came to (row_action.c), what befell (row_session.c), all else (row.c). */
 #ifndef UI_ROW_INNER_H
 #define UI_ROW_INNER_H
 

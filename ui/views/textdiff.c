@@ -16,7 +16,7 @@ struct text_lines {
 	size_t nr, cap;
 };
 
-static void split(const char *s, size_t len, struct text_lines *out)
+static void textdiff_split(const char *s, size_t len, struct text_lines *out)
 {
 	while (len > 0) {
 		const char *nl = memchr(s, '\n', len);
@@ -28,7 +28,7 @@ static void split(const char *s, size_t len, struct text_lines *out)
 	}
 }
 
-static bool same(const struct text_line *a, const struct text_line *b)
+static bool textdiff_same(const struct text_line *a, const struct text_line *b)
 {
 	return a->len == b->len && a->open == b->open && memcmp(a->s, b->s, a->len) == 0;
 }
@@ -40,7 +40,7 @@ struct marks {
 	int n, m;
 };
 
-static void replace_all(struct marks *k)
+static void textdiff_replace_all(struct marks *k)
 {
 	memset(k->gone, 1, (size_t)k->n);
 	memset(k->came, 1, (size_t)k->m);
@@ -64,29 +64,29 @@ static void walk_back(struct marks *k, int *const *trace, int d)
 	}
 }
 
-static void myers(struct marks *k)
+static void textdiff_myers(struct marks *k)
 {
 	int limit = k->n + k->m < DIFFERENCES_MAX ? k->n + k->m : DIFFERENCES_MAX, d;
-	int **trace = xcalloc((size_t)limit + 1, sizeof(*trace));
-	int *v = xcalloc((size_t)(2 * limit + 3), sizeof(*v)), *mid = v + limit + 1;
+	int **trace = mem_calloc((size_t)limit + 1, sizeof(*trace));
+	int *v = mem_calloc((size_t)(2 * limit + 3), sizeof(*v)), *mid = v + limit + 1;
 	bool done = false;
 	for (d = 0; d <= limit && !done; d++) {
 		for (int diag = -d; diag <= d; diag += 2) {
 			bool down = diag == -d || (diag != d && mid[diag - 1] < mid[diag + 1]);
 			int x = d == 0 ? 0 : down ? mid[diag + 1] : mid[diag - 1] + 1, y = x - diag;
-			while (x < k->n && y < k->m && same(&k->a[x], &k->b[y]))
+			while (x < k->n && y < k->m && textdiff_same(&k->a[x], &k->b[y]))
 				x++, y++;
 			mid[diag] = x;
 			done = done || (x >= k->n && y >= k->m);
 		}
 		/* what the next round will need to be walked back: mid[-d] .. mid[d], with a margin */
-		trace[d] = xcalloc((size_t)(2 * d + 3), sizeof(int));
+		trace[d] = mem_calloc((size_t)(2 * d + 3), sizeof(int));
 		memcpy(trace[d], mid - d - 1, (size_t)(2 * d + 3) * sizeof(int));
 	}
 	if (done)
 		walk_back(k, trace, d - 1);
 	else
-		replace_all(k);
+		textdiff_replace_all(k);
 	for (int i = 0; i <= limit; i++)
 		free(trace[i]);
 	free(trace);
@@ -100,17 +100,17 @@ static void mark_middle(struct text_lines *a, struct text_lines *b, bool *gone, 
 	memset(came, !a->nr, b->nr);
 	if (!a->nr || !b->nr)
 		return;
-	while (head < a->nr && head < b->nr && same(&a->line[head], &b->line[head]))
+	while (head < a->nr && head < b->nr && textdiff_same(&a->line[head], &b->line[head]))
 		head++;
 	while (tail < a->nr - head && tail < b->nr - head &&
-	       same(&a->line[a->nr - 1 - tail], &b->line[b->nr - 1 - tail]))
+	       textdiff_same(&a->line[a->nr - 1 - tail], &b->line[b->nr - 1 - tail]))
 		tail++;
 	struct marks k = { a->line + head, b->line + head, gone + head, came + head, (int)(a->nr - head - tail),
 			   (int)(b->nr - head - tail) };
 	if (k.n == 0 || k.m == 0)
-		replace_all(&k);
+		textdiff_replace_all(&k);
 	else
-		myers(&k);
+		textdiff_myers(&k);
 }
 
 /* --- hunks ------------------------------------------------------------------------------------------------------- */
@@ -123,7 +123,7 @@ struct writer {
 	size_t cap;
 };
 
-static void add(struct writer *w, char op, const struct text_line *l, size_t old_no, size_t new_no)
+static void textdiff_add(struct writer *w, char op, const struct text_line *l, size_t old_no, size_t new_no)
 {
 	GROW(w->out->line, w->out->nr, w->cap);
 	w->out->line[w->out->nr++] = (struct diff_line){ op, l->s, l->len, (uint32_t)old_no, (uint32_t)new_no };
@@ -134,7 +134,7 @@ static void add(struct writer *w, char op, const struct text_line *l, size_t old
 }
 
 /* One step through both texts; false at the end. *op is what stands there. */
-static bool step(const struct writer *w, size_t *i, size_t *j, char *op)
+static bool textdiff_step(const struct writer *w, size_t *i, size_t *j, char *op)
 {
 	if (*i < w->a.nr && w->gone[*i])
 		*op = '-', ++*i;
@@ -155,7 +155,7 @@ static void hunk_end(const struct writer *w, size_t i, size_t j, int context, si
 	size_t ii = i, jj = j;
 	*i_end = i;
 	*j_end = j;
-	while (step(w, &ii, &jj, &op)) {
+	while (textdiff_step(w, &ii, &jj, &op)) {
 		equal = op == ' ' ? equal + 1 : 0;
 		if (op != ' ')
 			*i_end = ii, *j_end = jj;
@@ -173,14 +173,14 @@ static void write_hunk(struct writer *w, size_t *i, size_t *j, int context)
 	hunk_end(w, *i, *j, context, &i_end, &j_end);
 	char *text = arena_printf(w->arena, "@@ -%zu,%zu +%zu,%zu @@", i_end > a ? a + 1 : a, i_end - a,
 				  j_end > b ? b + 1 : b, j_end - b);
-	add(w, '@', &(struct text_line){ text, strlen(text), false }, a + 1, b + 1);
+	textdiff_add(w, '@', &(struct text_line){ text, strlen(text), false }, a + 1, b + 1);
 	w->out->hunks++;
 	char op;
 	while (a < i_end || b < j_end) {
 		size_t i0 = a, j0 = b;
-		if (!step(w, &a, &b, &op))
+		if (!textdiff_step(w, &a, &b, &op))
 			break;
-		add(w, op, op == '+' ? &w->b.line[j0] : &w->a.line[i0], op == '+' ? 0 : i0 + 1, op == '-' ? 0 : j0 + 1);
+		textdiff_add(w, op, op == '+' ? &w->b.line[j0] : &w->a.line[i0], op == '+' ? 0 : i0 + 1, op == '-' ? 0 : j0 + 1);
 		w->out->added += op == '+';
 		w->out->removed += op == '-';
 	}
@@ -188,7 +188,7 @@ static void write_hunk(struct writer *w, size_t *i, size_t *j, int context)
 	*j = b;
 }
 
-static bool is_binary(const void *p, size_t len)
+static bool textdiff_is_binary(const void *p, size_t len)
 {
 	return len > 0 && memchr(p, 0, len < BINARY_LOOK ? len : BINARY_LOOK);
 }
@@ -196,21 +196,21 @@ static bool is_binary(const void *p, size_t len)
 void diff_texts(const void *old, size_t old_len, const void *new_, size_t new_len, int context, struct arena *arena,
 		struct text_diff *out)
 {
-	*out = (struct text_diff){ .binary = is_binary(old, old_len) || is_binary(new_, new_len) };
+	*out = (struct text_diff){ .binary = textdiff_is_binary(old, old_len) || textdiff_is_binary(new_, new_len) };
 	if (out->binary)
 		return;
 	struct writer w = { .arena = arena, .out = out };
-	split(old, old_len, &w.a);
-	split(new_, new_len, &w.b);
-	w.gone = xcalloc(w.a.nr + 1, 1);
-	w.came = xcalloc(w.b.nr + 1, 1);
+	textdiff_split(old, old_len, &w.a);
+	textdiff_split(new_, new_len, &w.b);
+	w.gone = mem_calloc(w.a.nr + 1, 1);
+	w.came = mem_calloc(w.b.nr + 1, 1);
 	mark_middle(&w.a, &w.b, w.gone, w.came);
 	size_t i = 0, j = 0;
 	char op;
 	for (;;) {
 		if ((i < w.a.nr && w.gone[i]) || (j < w.b.nr && w.came[j]))
 			write_hunk(&w, &i, &j, context);
-		else if (!step(&w, &i, &j, &op))
+		else if (!textdiff_step(&w, &i, &j, &op))
 			break;
 	}
 	struct diff_line *kept = out->nr ? arena_alloc(arena, out->nr * sizeof(*kept)) : NULL;

@@ -7,7 +7,7 @@
 
 enum { FILES_MAX = 12, LINES_MAX = 8, HOSTS_MAX = 4, OUTPUT_MAX = 1 << 20, LIMIT_US = 30000000 };
 
-static const char *files_sum(const json_t *o, struct arena *a)
+static const char *tried_files_sum(const json_t *o, struct arena *a)
 {
 	int64_t nr = (int64_t)json_array_size(json_object_get(o, "files")) + json_int(o, "more", 0);
 	if (nr == 0)
@@ -26,7 +26,7 @@ const char *tried_sum(const json_t *o, struct arena *a)
 	const char *how = strcmp(end, "timeout") == 0	    ? "cut off after 30 s"
 			  : json_object_get(o, "signal")    ? arena_printf(a, "ended by signal %" PRId64, json_int(o, "signal", 0))
 							    : arena_printf(a, "exit %" PRId64, json_int(o, "code", 0));
-	return arena_printf(a, "%s in %s, %s", how, fmt_span(a, json_int(o, "dur_us", 0)), files_sum(o, a));
+	return arena_printf(a, "%s in %s, %s", how, fmt_span(a, json_int(o, "dur_us", 0)), tried_files_sum(o, a));
 }
 
 /* --- what it lacked ---------------------------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static const char *reason_text(const char *word, const json_t *o, struct arena *
 	return arena_strdup(a, word);
 }
 
-static void incomplete(struct text *t, const json_t *o)
+static void tried_incomplete(struct text *t, const json_t *o)
 {
 	const json_t *list = json_object_get(o, "incomplete");
 	for (size_t i = 0; i < json_array_size(list); i++) {
@@ -83,7 +83,7 @@ static void incomplete(struct text *t, const json_t *o)
 
 /* --- files and output -------------------------------------------------------------------------------------------- */
 
-static void files(struct text *t, const json_t *o)
+static void tried_files(struct text *t, const json_t *o)
 {
 	const json_t *list = json_object_get(o, "files");
 	size_t nr = json_array_size(list), shown = nr > FILES_MAX ? FILES_MAX - 1 : nr;
@@ -110,7 +110,7 @@ struct gather {
 	struct buf bytes;
 };
 
-static bool gather(void *self, int stream, int64_t ts_us, const void *bytes, size_t len)
+static bool tried_gather(void *self, int stream, int64_t ts_us, const void *bytes, size_t len)
 {
 	struct gather *g = self;
 	(void)stream;
@@ -123,7 +123,7 @@ void tried_output(struct text *t, struct source *s, const struct model_action *a
 {
 	struct gather g = { .bytes = BUF_INIT };
 	struct err err = ERR_INIT;
-	if (session_output_each(s->session, act->preview, gather, &g, &err) < 0 || !g.bytes.len)
+	if (session_output_each(s->session, act->preview, tried_gather, &g, &err) < 0 || !g.bytes.len)
 		if (session_output(s->session, act->preview, 3, 0, OUTPUT_MAX, &g.bytes, &err) < 0)
 			buf_reset(&g.bytes);
 	const char *p = buf_cstr(&g.bytes), *end = p + g.bytes.len, *from = p;
@@ -159,10 +159,10 @@ bool tried_text(struct text *t, struct source *s, const struct model_action *act
 	CLEANUP(json_release) json_t *o = source_body(s, act->previewed);
 	bool good = strcmp(json_str(o, "end", ""), "ok") == 0 && json_int(o, "code", -1) == 0;
 	text_putf(t, good ? ROLE_OK : ROLE_WARN, "tried: %s", tried_sum(o, a));
-	incomplete(t, o);
+	tried_incomplete(t, o);
 	if (how == TRIED_BRIEF)
 		return true;
-	files(t, o);
+	tried_files(t, o);
 	if (json_int(o, "out_bytes", 0) + json_int(o, "err_bytes", 0) > 0)
 		tried_output(t, s, act, LINES_MAX);
 	return true;

@@ -54,7 +54,7 @@ struct agent_view {
 	struct arena *arena;
 };
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_agent_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct agent_view *v = self;
 	const struct source *s = ui_source(ui, on->source);
@@ -67,7 +67,7 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 }
 
 /* Timeline and text beside each other. */
-static bool beside(const struct agent_view *v, int cols)
+static bool view_agent_beside(const struct agent_view *v, int cols)
 {
 	return cols >= WIDE_COLS && !v->zoom;
 }
@@ -145,7 +145,7 @@ static void gather_text(struct agent_view *v, struct source *s, int rows, int co
 	v->top = (int64_t)v->text_top;
 }
 
-static const char *facts_of(struct agent_view *v, const struct ui *ui, struct source *s)
+static const char *view_agent_facts_of(struct agent_view *v, const struct ui *ui, struct source *s)
 {
 	uint64_t id = action_at(v, &s->model);
 	const struct model_action *act = model_action(&s->model, id);
@@ -169,7 +169,7 @@ static const char *facts_of(struct agent_view *v, const struct ui *ui, struct so
 	return arena_strdup(v->arena, buf_cstr(&f));
 }
 
-static void add_piece(struct agent_view *v, enum role r, const char *text)
+static void view_agent_add_piece(struct agent_view *v, enum role r, const char *text)
 {
 	v->piece[v->nr_pieces++] = (struct piece){ r, text };
 }
@@ -180,7 +180,7 @@ static const char *of_limit(struct arena *ar, const char *used, const char *limi
 }
 
 /* "= PAUSED before #378", "! HELD, paused" */
-static const char *state_text(const struct agent_view *v, const struct source *s)
+static const char *view_agent_state_text(const struct agent_view *v, const struct source *s)
 {
 	const struct model_action *stands = model_stands(&s->model, v->a);
 	const char *more = "";
@@ -191,7 +191,7 @@ static const char *state_text(const struct agent_view *v, const struct source *s
 	return arena_printf(v->arena, "%c %s%s", agent_state_sign(v->state), agent_state_word(v->state), more);
 }
 
-static void gather_title(struct agent_view *v, struct ui *ui, struct source *s, int cols)
+static void view_agent_gather_title(struct agent_view *v, struct ui *ui, struct source *s, int cols)
 {
 	struct arena *ar = v->arena;
 	const struct model_agent *a = v->a;
@@ -201,15 +201,15 @@ static void gather_title(struct agent_view *v, struct ui *ui, struct source *s, 
 	bool wide = cols >= WIDE_COLS;
 	v->nr_pieces = 0;
 	v->title = arena_printf(ar, "%s / %s", s->model.id, ui_agent_name(ui, v->source, a));
-	add_piece(v, ROLE_DIM, b && wide ? arena_printf(ar, "sandbox %s:%s", b->driver, b->name) : "");
-	add_piece(v, draw_state_role(v->state), state_text(v, s));
-	add_piece(v, ROLE_TEXT,
+	view_agent_add_piece(v, ROLE_DIM, b && wide ? arena_printf(ar, "sandbox %s:%s", b->driver, b->name) : "");
+	view_agent_add_piece(v, draw_state_role(v->state), view_agent_state_text(v, s));
+	view_agent_add_piece(v, ROLE_TEXT,
 		  of_limit(ar, arena_printf(ar, "step %u", a->turn), fmt_count(ar, l->steps), l->steps > 0, ""));
 	if (wide)
-		add_piece(v, ROLE_TEXT,
+		view_agent_add_piece(v, ROLE_TEXT,
 			  of_limit(ar, fmt_count(ar, a->tokens), fmt_count(ar, l->tokens), l->tokens > 0, " tok"));
-	add_piece(v, ROLE_TEXT, of_limit(ar, fmt_cost(ar, a->uusd, a->cost_unknown), fmt_money(ar, l->uusd), l->uusd > 0, ""));
-	add_piece(v, ROLE_TEXT,
+	view_agent_add_piece(v, ROLE_TEXT, of_limit(ar, fmt_cost(ar, a->uusd, a->cost_unknown), fmt_money(ar, l->uusd), l->uusd > 0, ""));
+	view_agent_add_piece(v, ROLE_TEXT,
 		  of_limit(ar, fmt_age(ar, end - a->start_us), fmt_age(ar, l->time_us), l->time_us > 0, ""));
 	CLEANUP(buf_release) struct buf h = BUF_INIT;
 	buf_printf(&h, "task: %s", first_line(a->task, ar));
@@ -239,7 +239,7 @@ static void gather_strip(struct agent_view *v, struct source *s, int cols)
 	pane_change(&v->strip, s, &c[pick], 1);
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_agent_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct agent_view *v = self;
 	struct source *s = ui_source(ui, v->source);
@@ -253,12 +253,12 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	}
 	if (!s || !v->a)
 		return;
-	bool wide = beside(v, cols), strip = wide && rows >= 30;
+	bool wide = view_agent_beside(v, cols), strip = wide && rows >= 30;
 	v->rows = ui_rows(ui, v->source, &v->a->rows);
 	v->state = source_agent_state(s, v->a);
-	gather_title(v, ui, s, cols);
+	view_agent_gather_title(v, ui, s, cols);
 	gather_rows(v, s, rows - 3 - (strip ? 7 : 0));
-	v->facts = facts_of(v, ui, s);
+	v->facts = view_agent_facts_of(v, ui, s);
 	gather_text(v, s, rows - 4 - (strip ? 7 : 0), wide ? cols - left_cols(v) - 1 : cols - 1);
 	if (strip)
 		gather_strip(v, s, cols);
@@ -267,7 +267,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 /* --- paint ------------------------------------------------------------------------------------------------------- */
 
 /* "#366 exec   make test        exit 2   5.9s" */
-static void paint_row(const struct agent_view *v, struct area a, int row, const struct row_info *r)
+static void view_agent_paint_row(const struct agent_view *v, struct area a, int row, const struct row_info *r)
 {
 	struct arena *ar = v->arena;
 	char id[32];
@@ -275,14 +275,14 @@ static void paint_row(const struct agent_view *v, struct area a, int row, const 
 	snprintf(id, sizeof(id), "%s%" PRIu64, sign ? "" : "#", r->seq);
 	int col = 0;
 	if (sign)
-		col = put(a, row, 0, r->role, arena_printf(ar, "%c", r->sign));
-	col = put(a, row, col, ROLE_DIM, id) + 1;
+		col = grid_put(a, row, 0, r->role, arena_printf(ar, "%c", r->sign));
+	col = grid_put(a, row, col, ROLE_DIM, id) + 1;
 	if (col < 1 + draw_id_cells(v->row, v->nr))
 		col = 1 + draw_id_cells(v->row, v->nr);
 	if (col < 6)
 		col = 6;
 	if (r->turn) {
-		col = put(a, row, col, ROLE_DIM, r->what) + 1;
+		col = grid_put(a, row, col, ROLE_DIM, r->what) + 1;
 		for (; col < a.cols - 2; col++)
 			put_sign(a, row, col, ROLE_RULE, SIGN_HLINE);
 		return;
@@ -297,7 +297,7 @@ static void paint_row(const struct agent_view *v, struct area a, int row, const 
 	const char *outcome = r->sign == '!' ? "HELD" : r->sign == '=' ? "PAUSED" : *r->outcome && strcmp(r->outcome, "ok") != 0 ? r->outcome : "";
 	if (*outcome) {
 		int n = text_cells(outcome, false);
-		put(a, row, right - n, r->role, outcome);
+		grid_put(a, row, right - n, r->role, outcome);
 		right -= n + 1;
 	}
 	const char *what = one_line(r->what, ar);
@@ -306,11 +306,11 @@ static void paint_row(const struct agent_view *v, struct area a, int row, const 
 
 static void paint_timeline(const struct agent_view *v, struct area a)
 {
-	int head = put(a, 0, 1, ROLE_TITLE, "TIMELINE");
+	int head = grid_put(a, 0, 1, ROLE_TITLE, "TIMELINE");
 	put_right(a, 0, head + 1, a.cols - head - 2, ROLE_DIM, v->follow ? "F follow on" : "F follow");
 	struct area list = area_sub(a, 1, 0, a.rows - 1, a.cols);
 	for (size_t i = 0; i < v->nr && (int)i < list.rows; i++) {
-		paint_row(v, list, (int)i, &v->row[i]);
+		view_agent_paint_row(v, list, (int)i, &v->row[i]);
 		if (i == v->at)
 			put_cursor_row(list, (int)i);
 	}
@@ -326,8 +326,8 @@ static void paint_tabs(const struct agent_view *v, struct area a)
 		bool on = (enum tab)i == v->tab;
 		char key[8];
 		snprintf(key, sizeof(key), on ? "[%s]" : "%s", names[i][0]);
-		col = put(a, 0, col, on ? ROLE_TITLE : ROLE_KEY, key) + 1;
-		col = put(a, 0, col, on ? ROLE_TITLE : ROLE_DIM, names[i][1]) + 3;
+		col = grid_put(a, 0, col, on ? ROLE_TITLE : ROLE_KEY, key) + 1;
+		col = grid_put(a, 0, col, on ? ROLE_TITLE : ROLE_DIM, names[i][1]) + 3;
 	}
 	const struct row_info *r = v->nr > 0 ? &v->row[v->at] : NULL;
 	if (r && a.cols - col > 16) {
@@ -336,7 +336,7 @@ static void paint_tabs(const struct agent_view *v, struct area a)
 	}
 }
 
-static void paint_pane(const struct agent_view *v, struct area a)
+static void view_agent_paint_pane(const struct agent_view *v, struct area a)
 {
 	paint_tabs(v, a);
 	if (v->tab == TAB_OUTPUT)
@@ -349,7 +349,7 @@ static void paint_pane(const struct agent_view *v, struct area a)
 	}
 }
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_agent_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct agent_view *v = self;
 	(void)ui;
@@ -360,15 +360,15 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	}
 	draw_title(a, 0, v->title, v->piece, v->nr_pieces);
 	put_rule(a, 1, NULL, ROLE_RULE, v->head);
-	bool wide = beside(v, a.cols), strip = wide && a.rows >= 30;
+	bool wide = view_agent_beside(v, a.cols), strip = wide && a.rows >= 30;
 	struct area body = area_sub(a, 2, 0, a.rows - 2 - (strip ? 7 : 0), a.cols);
 	if (wide) {
 		int left = left_cols(v);
 		paint_timeline(v, area_sub(body, 0, 0, body.rows, left - 1));
 		put_vline(body, 0, left - 1, body.rows);
-		paint_pane(v, area_sub(body, 0, left, body.rows, body.cols - left));
+		view_agent_paint_pane(v, area_sub(body, 0, left, body.rows, body.cols - left));
 	} else if (v->right) {
-		paint_pane(v, body);
+		view_agent_paint_pane(v, body);
 	} else {
 		paint_timeline(v, body);
 	}
@@ -380,7 +380,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 
 /* --- verbs ------------------------------------------------------------------------------------------------------- */
 
-static void move(struct agent_view *v, int64_t by)
+static void view_agent_move(struct agent_view *v, int64_t by)
 {
 	const struct rows *r = v->a ? v->rows : NULL;
 	if (!r || r->nr == 0)
@@ -399,7 +399,7 @@ static void scroll_to(struct agent_view *v, int64_t top)
 	v->top = top;
 }
 
-static void scroll(struct agent_view *v, int64_t by)
+static void view_agent_scroll(struct agent_view *v, int64_t by)
 {
 	int64_t end = (int64_t)v->text.nr - v->text_rows;
 	scroll_to(v, by == INT32_MIN ? by : (int64_t)v->text_top + by);
@@ -436,24 +436,24 @@ static bool set_tab(struct agent_view *v, enum tab tab)
 	return true;
 }
 
-static bool move_verb(struct agent_view *v, struct ui *ui, enum verb verb)
+static bool view_agent_move_verb(struct agent_view *v, struct ui *ui, enum verb verb)
 {
 	bool text = v->right;
 	int page = v->text_rows / 2 > 0 ? v->text_rows / 2 : 1;
 	switch ((int)verb) {
 	case VERB_UP:
 	case VERB_DOWN:
-		text ? scroll(v, verb == VERB_UP ? -1 : 1) : move(v, verb == VERB_UP ? -1 : 1);
+		text ? view_agent_scroll(v, verb == VERB_UP ? -1 : 1) : view_agent_move(v, verb == VERB_UP ? -1 : 1);
 		return true;
 	case VERB_PAGE_UP:
 	case VERB_PAGE_DOWN:
-		text ? scroll(v, verb == VERB_PAGE_UP ? -page : page) : move(v, verb == VERB_PAGE_UP ? -page : page);
+		text ? view_agent_scroll(v, verb == VERB_PAGE_UP ? -page : page) : view_agent_move(v, verb == VERB_PAGE_UP ? -page : page);
 		return true;
 	case VERB_FIRST:
-		text ? scroll(v, INT32_MIN) : move(v, INT32_MIN);
+		text ? view_agent_scroll(v, INT32_MIN) : view_agent_move(v, INT32_MIN);
 		return true;
 	case VERB_LAST:
-		text ? scroll(v, INT32_MAX) : move(v, INT32_MAX);
+		text ? view_agent_scroll(v, INT32_MAX) : view_agent_move(v, INT32_MAX);
 		return true;
 	case VERB_NEXT:
 	case VERB_PREV:
@@ -464,10 +464,10 @@ static bool move_verb(struct agent_view *v, struct ui *ui, enum verb verb)
 	}
 }
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_agent_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct agent_view *v = self;
-	if (move_verb(v, ui, verb))
+	if (view_agent_move_verb(v, ui, verb))
 		return true;
 	switch ((int)verb) {
 	case VERB_FOLLOW:
@@ -519,10 +519,10 @@ static bool click_tab(struct agent_view *v, int col)
 	return false;
 }
 
-static enum click click(void *self, struct ui *ui, int row, int col)
+static enum click view_agent_click(void *self, struct ui *ui, int row, int col)
 {
 	struct agent_view *v = self;
-	bool wide = beside(v, v->cols), strip = wide && ui->grid.rows - ui_frame_rows(ui) >= 30;
+	bool wide = view_agent_beside(v, v->cols), strip = wide && ui->grid.rows - ui_frame_rows(ui) >= 30;
 	int left = wide ? left_cols(v) : 0, end = ui->grid.rows - ui_frame_rows(ui) - (strip ? 7 : 0);
 	if (!v->a || row < 2 || row >= end)
 		return CLICK_NONE;
@@ -545,7 +545,7 @@ static enum click click(void *self, struct ui *ui, int row, int col)
 	return CLICK_SELECTED;
 }
 
-static void drag(void *self, struct ui *ui, int row, int col)
+static void view_agent_drag(void *self, struct ui *ui, int row, int col)
 {
 	struct agent_view *v = self;
 	(void)ui;
@@ -554,14 +554,14 @@ static void drag(void *self, struct ui *ui, int row, int col)
 	v->split = left_cols(v);
 }
 
-static bool wheel(void *self, struct ui *ui, int row, int col, enum verb to)
+static bool view_agent_wheel(void *self, struct ui *ui, int row, int col, enum verb to)
 {
 	struct agent_view *v = self;
 	bool keys_right = v->right;
-	if (!v->a || row < 2 || !beside(v, v->cols))
+	if (!v->a || row < 2 || !view_agent_beside(v, v->cols))
 		return false;
 	v->right = col >= left_cols(v);
-	bool took = verb(self, ui, to);
+	bool took = view_agent_verb(self, ui, to);
 	v->right = keys_right;
 	return took;
 }
@@ -588,17 +588,17 @@ static void pane_as_text(const void *self, struct ui *ui, struct buf *out)
 	text_plain(&v.text, v.tab == TAB_DIFF || v.tab == TAB_DETAILS, out);
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_agent_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct agent_view *v = self;
 	(void)ui;
 	*out = (struct subject){ .source = v->source, .agent = v->agent, .action = v->seq };
 }
 
-static void look(const void *self, const struct ui *ui, struct looked *out)
+static void view_agent_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct agent_view *v = self;
-	bool wide = beside(v, v->cols);
+	bool wide = view_agent_beside(v, v->cols);
 	int left = wide ? left_cols(v) : 0;
 	(void)ui;
 	if (!v->a)
@@ -612,7 +612,7 @@ static void look(const void *self, const struct ui *ui, struct looked *out)
 }
 
 /* In the text "v" chooses lines, and once more shows the details, as it does beside the timeline. */
-static bool key(void *self, struct ui *ui, uint32_t key)
+static bool view_agent_key(void *self, struct ui *ui, uint32_t key)
 {
 	struct agent_view *v = self;
 	if (key != 'v' || !v->right || keymap_verb(ui_where(ui), key) != VERB_DETAILS)
@@ -626,7 +626,7 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 	return true;
 }
 
-static void go(void *self, struct ui *ui, uint64_t to)
+static void view_agent_go(void *self, struct ui *ui, uint64_t to)
 {
 	struct agent_view *v = self;
 	(void)ui;
@@ -640,7 +640,7 @@ static void go(void *self, struct ui *ui, uint64_t to)
 
 const struct view_ops view_agent = {
 	.name = "agent", .where = IN_AGENT, .size = sizeof(struct agent_view),
-	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .key = key, .click = click,
-	.drag = drag, .wheel = wheel, .text = pane_as_text, .subject = subject,
-	.look = look, .go = go,
+	.open = view_agent_open_view, .recalc = view_agent_recalc, .paint = view_agent_paint, .verb = view_agent_verb, .key = view_agent_key, .click = view_agent_click,
+	.drag = view_agent_drag, .wheel = view_agent_wheel, .text = pane_as_text, .subject = view_agent_subject,
+	.look = view_agent_look, .go = view_agent_go,
 };

@@ -30,7 +30,7 @@ void approval_arm(struct approval *v, struct ui *ui)
 }
 
 /* It has been covered by another screen: what was typed there was not meant for this one. */
-static void uncovered(struct approval *v, struct ui *ui)
+static void view_approval_uncovered(struct approval *v, struct ui *ui)
 {
 	if (v->shown == ui->nr_shown)
 		return;
@@ -41,7 +41,7 @@ static void uncovered(struct approval *v, struct ui *ui)
 	ui->wake_us = ui->mono_us + ui->dead_us;
 }
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_approval_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct approval *v = self;
 	v->source = on->source;
@@ -60,7 +60,7 @@ static struct waits *all_waiting(const struct ui *ui, size_t *nr_out)
 	size_t n = 0;
 	for (size_t i = 0; i < ui->nr_src; i++)
 		n += ui->src[i]->model.nr_held;
-	struct waits *w = xcalloc(n + 1, sizeof(*w));
+	struct waits *w = mem_calloc(n + 1, sizeof(*w));
 	*nr_out = 0;
 	for (size_t i = 0; i < ui->nr_src; i++)
 		for (size_t k = 0; k < ui->src[i]->model.nr_held; k++) {
@@ -80,10 +80,10 @@ static void find_place(struct approval *v, const struct ui *ui)
 			v->place = i + 1;
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_approval_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct approval *v = self;
-	uncovered(v, ui);
+	view_approval_uncovered(v, ui);
 	struct source *s = ui_source(ui, v->source);
 	v->arena = ar;
 	v->now_us = ui_now_of(ui, v->source);
@@ -129,7 +129,7 @@ static void to_queued(struct approval *v, struct ui *ui, int by)
 	ui->stale = true; /* what is known is of the other one */
 }
 
-static const char *off(const void *self, const struct ui *ui, enum verb verb)
+static const char *view_approval_off(const void *self, const struct ui *ui, enum verb verb)
 {
 	const struct approval *v = self;
 	if (verb == VERB_TRY && v->info.budget && !v->info.command)
@@ -137,7 +137,7 @@ static const char *off(const void *self, const struct ui *ui, enum verb verb)
 	return approval_off(v, ui, verb);
 }
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_approval_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct approval *v = self;
 	if (verb_group(verb) == GROUP_DECIDE)
@@ -183,7 +183,7 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	}
 }
 
-static bool finished(const void *self, const struct ui *ui)
+static bool view_approval_finished(const void *self, const struct ui *ui)
 {
 	const struct approval *v = self;
 	const struct source *s = ui_source(ui, v->source);
@@ -192,7 +192,7 @@ static bool finished(const void *self, const struct ui *ui)
 }
 
 /* Round all decisions, and past the last one to none. */
-static void choose(struct approval *v, bool down)
+static void view_approval_choose(struct approval *v, bool down)
 {
 	size_t n = approval_count() + 1;
 	do
@@ -201,22 +201,22 @@ static void choose(struct approval *v, bool down)
 }
 
 /* The second y (or m) that is asked for does not come now: what asks for it must not stay on the screen either. */
-static void take_back(struct approval *v, struct ui *ui)
+static void view_approval_take_back(struct approval *v, struct ui *ui)
 {
 	if ((v->armed || v->sure) && !v->info.decided)
 		ui_say(ui, ROLE_DIM, "not decided: it is still held");
 	v->armed = v->sure = false;
 }
 
-static bool key(void *self, struct ui *ui, uint32_t key)
+static bool view_approval_key(void *self, struct ui *ui, uint32_t key)
 {
 	static const char numbered[] = "yspenxX"; /* 1 to 7, in the order of line mode */
 	struct approval *v = self;
 	bool number = key >= '1' && key <= '7' && !v->widen.what;
-	uncovered(v, ui);
+	view_approval_uncovered(v, ui);
 	key = number ? (uint32_t)numbered[key - '1'] : key;
 	if ((v->armed && key != 'y') || (v->sure && key != 'm'))
-		take_back(v, ui); /* any other key, one that means nothing too */
+		view_approval_take_back(v, ui); /* any other key, one that means nothing too */
 	if (v->info.decided) { /* somebody was first */
 		ui_back(ui);
 		return true;
@@ -230,7 +230,7 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 		return true;
 	}
 	if (key == 'j' || key == K_DOWN || key == 'k' || key == K_UP) {
-		choose(v, key == 'j' || key == K_DOWN);
+		view_approval_choose(v, key == 'j' || key == K_DOWN);
 		return true;
 	}
 	if (key == K_ENTER)
@@ -238,7 +238,7 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 	return key == K_ENTER;
 }
 
-static const char *const *hints(const void *self, const struct ui *ui)
+static const char *const *view_approval_hints(const void *self, const struct ui *ui)
 {
 	static const char *const over[] = { "Esc back", NULL };
 	static const char *const looks[] = { "Esc back", "d diff", "v details", "t transcript", "A queue", "] next", ": cmd", "? help", NULL };
@@ -247,7 +247,7 @@ static const char *const *hints(const void *self, const struct ui *ui)
 	return v->info.decided ? over : v->looks && !ui->replay ? looks : v->widen.what ? widen_hints(&v->widen) : NULL;
 }
 
-static void close_view(void *self)
+static void view_approval_close_view(void *self)
 {
 	struct approval *v = self;
 	widen_close(&v->widen);
@@ -256,16 +256,16 @@ static void close_view(void *self)
 }
 
 /* It decides nothing; but a second y after it is a first one again. */
-static enum click click(void *self, struct ui *ui, int row, int col)
+static enum click view_approval_click(void *self, struct ui *ui, int row, int col)
 {
 	struct approval *v = self;
 	(void)row;
 	(void)col;
-	take_back(v, ui);
+	view_approval_take_back(v, ui);
 	return CLICK_NONE;
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_approval_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct approval *v = self;
 	const struct source *s = ui_source(ui, v->source);
@@ -274,7 +274,7 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 }
 
 const struct view_ops view_approval = {
-	.name = "approval", .where = IN_APPROVAL, .size = sizeof(struct approval), .open = open_view, .close = close_view, .recalc = recalc,
-	.paint = approval_paint, .verb = verb, .key = key, .click = click, .finished = finished, .subject = subject, .off = off,
-	.hints = hints,
+	.name = "approval", .where = IN_APPROVAL, .size = sizeof(struct approval), .open = view_approval_open_view, .close = view_approval_close_view, .recalc = view_approval_recalc,
+	.paint = approval_paint, .verb = view_approval_verb, .key = view_approval_key, .click = view_approval_click, .finished = view_approval_finished, .subject = view_approval_subject, .off = view_approval_off,
+	.hints = view_approval_hints,
 };

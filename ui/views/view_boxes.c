@@ -54,7 +54,7 @@ static bool only_here(const struct model_box *b)
 	return b->touched > 0 && (!b->merged || b->merged < b->changed);
 }
 
-static const struct model_agent *agent_of(const struct model *m, uint64_t box)
+static const struct model_agent *view_boxes_agent_of(const struct model *m, uint64_t box)
 {
 	for (size_t i = m->nr_agents; i > 0; i--)
 		if (m->agent[i - 1].box == box)
@@ -62,7 +62,7 @@ static const struct model_agent *agent_of(const struct model *m, uint64_t box)
 	return NULL;
 }
 
-static void list(struct boxes *v, struct ui *ui, struct arena *ar)
+static void view_boxes_list(struct boxes *v, struct ui *ui, struct arena *ar)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < ui->nr_src; i++)
@@ -74,7 +74,7 @@ static void list(struct boxes *v, struct ui *ui, struct arena *ar)
 		struct boxed *first = v->b + v->l.nr;
 		for (size_t k = 0; k < m->nr_boxes; k++) {
 			const struct model_box *b = &m->box[k];
-			v->b[v->l.nr++] = (struct boxed){ .source = i, .box = b, .agent = agent_of(m, b->id) };
+			v->b[v->l.nr++] = (struct boxed){ .source = i, .box = b, .agent = view_boxes_agent_of(m, b->id) };
 			v->open += b->ready && !b->closed;
 			v->frozen += b->frozen && !b->closed;
 			v->changed += model_box_unmerged(b);
@@ -83,7 +83,7 @@ static void list(struct boxes *v, struct ui *ui, struct arena *ar)
 	}
 }
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_boxes_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct boxes *v = self;
 	const struct source *s = ui_source(ui, on->source);
@@ -93,7 +93,7 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 }
 
 /* The row under the cursor is known by its box, not by its place. */
-static void keep(struct boxes *v)
+static void view_boxes_keep(struct boxes *v)
 {
 	if (v->l.nr == 0)
 		return;
@@ -101,25 +101,25 @@ static void keep(struct boxes *v)
 	v->box = v->b[v->l.at].box->id;
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_boxes_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct boxes *v = self;
 	(void)cols;
 	v->arena = ar;
-	list(v, ui, ar);
+	view_boxes_list(v, ui, ar);
 	v->l.at = 0;
 	for (size_t i = 0; i < v->l.nr; i++)
 		if (v->b[i].source == v->source && v->b[i].box->id == v->box)
 			v->l.at = i;
 	list_settle(&v->l, rows);
-	keep(v);
+	view_boxes_keep(v);
 }
 
 /* --- paint ------------------------------------------------------------------------------------------------------- */
 
 enum { COL_BOX, COL_SESSION, COL_WALL, COL_STATE, COL_NET, COL_RUN, COL_CHANGED, COL_OUTPUT, COL_AGENT, COL_NR };
 
-static const struct column columns[COL_NR] = {
+static const struct column view_boxes_columns[COL_NR] = {
 	{ "BOX", { 14, 16 }, { 1, 1 }, false },   { "SESSION", { 0, 9 }, { 1, 1 }, false },
 	{ "WALL", { 18, 21 }, { 1, 1 }, false },  { "STATE", { 8, 8 }, { 1, 1 }, false },
 	{ "NET", { 7, 13 }, { 1, 1 }, false },    { "RUN", { 4, 4 }, { 1, 1 }, true },
@@ -127,7 +127,7 @@ static const struct column columns[COL_NR] = {
 	{ "AGENT", { 0, 0 }, { 2, 2 }, false },
 };
 
-static const char *state_word(const struct boxed *b, enum role *r, char *sign)
+static const char *view_boxes_state_word(const struct boxed *b, enum role *r, char *sign)
 {
 	*r = b->box->closed ? ROLE_DONE : b->box->frozen ? ROLE_PAUSED : !b->box->ready ? ROLE_THINK : ROLE_RUN;
 	*sign = b->box->closed ? '.' : b->box->frozen ? '=' : !b->box->ready ? 'z' : '>';
@@ -140,9 +140,9 @@ static void paint_box(const struct boxes *v, const struct ui *ui, struct area a,
 	struct arena *ar = v->arena;
 	enum role r;
 	char sign;
-	const char *state = state_word(b, &r, &sign), *profile = b->box->profile ? b->box->profile : "";
+	const char *state = view_boxes_state_word(b, &r, &sign), *profile = b->box->profile ? b->box->profile : "";
 	bool weak = strcmp(profile, "reduced") == 0 || strcmp(profile, "none") == 0;
-	put(a, row, 1, r, arena_printf(ar, "%c", sign));
+	grid_put(a, row, 1, r, arena_printf(ar, "%c", sign));
 	list_cell(a, row, c, COL_BOX, ROLE_NAME, b->box->name);
 	list_cell(a, row, c, COL_SESSION, ROLE_DIM, ui->src[b->source]->model.id);
 	list_cell(a, row, c, COL_WALL, weak ? ROLE_WARN : ROLE_TEXT, arena_printf(ar, "%s %s", b->box->driver, wall_words(profile)));
@@ -155,7 +155,7 @@ static void paint_box(const struct boxes *v, const struct ui *ui, struct area a,
 	list_cell(a, row, c, COL_AGENT, ROLE_TEXT, ui_agent_name(ui, b->source, b->agent));
 }
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_boxes_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct boxes *v = self;
 	struct arena *ar = v->arena;
@@ -169,7 +169,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	};
 	draw_title(a, 0, "boxes", p, ARRAY_LEN(p));
 	list_rule(&v->l, a, ui_may_act(ui, v->source) ? "d changes   s shell   z freeze, thaw   X close.." : "d changes", ar);
-	list_columns(&c, columns, COL_NR, a.cols, a.cols >= 110, COL_NR);
+	list_columns(&c, view_boxes_columns, COL_NR, a.cols, a.cols >= 110, COL_NR);
 	list_heads(a, 2, &c);
 	for (size_t i = v->l.top; list_sees(&v->l, i, a, &row); i++) {
 		paint_box(v, ui, a, row, &v->b[i], &c);
@@ -177,19 +177,19 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 			put_cursor_row(a, row);
 	}
 	if (v->l.nr == 0)
-		put(a, 4, 3, ROLE_DIM, "no box has been opened");
+		grid_put(a, 4, 3, ROLE_DIM, "no box has been opened");
 }
 
 /* --- verbs ------------------------------------------------------------------------------------------------------- */
 
-static const struct boxed *here(const struct boxes *v)
+static const struct boxed *view_boxes_here(const struct boxes *v)
 {
 	return v->l.nr > 0 ? &v->b[v->l.at] : NULL;
 }
 
 static bool open_changes(struct boxes *v, struct ui *ui)
 {
-	const struct boxed *b = here(v);
+	const struct boxed *b = view_boxes_here(v);
 	if (b && b->agent)
 		ui_open(ui, "diff", &(struct subject){ .source = b->source, .agent = b->agent->id });
 	else
@@ -197,9 +197,9 @@ static bool open_changes(struct boxes *v, struct ui *ui)
 	return true;
 }
 
-static bool freeze(const struct boxes *v, struct ui *ui)
+static bool view_boxes_freeze(const struct boxes *v, struct ui *ui)
 {
-	const struct model_box *b = here(v) ? here(v)->box : NULL;
+	const struct model_box *b = view_boxes_here(v) ? view_boxes_here(v)->box : NULL;
 	if (b && b->closed)
 		ui_say(ui, ROLE_DIM, "it is closed");
 	else if (b)
@@ -215,7 +215,7 @@ static const struct model_box *asked_about(const struct ui *ui)
 	return s ? model_box(&s->model, ui->prompt.on.action) : NULL;
 }
 
-static void close_it(struct ui *ui, const struct model_box *b)
+static void view_boxes_close_it(struct ui *ui, const struct model_box *b)
 {
 	char id[24];
 	snprintf(id, sizeof(id), "%" PRIu64, b->id); /* names may come twice */
@@ -226,7 +226,7 @@ static void close_chosen(struct ui *ui, const char *key)
 {
 	const struct model_box *b = asked_about(ui);
 	if (key && *key == 'y' && b)
-		close_it(ui, b);
+		view_boxes_close_it(ui, b);
 }
 
 static void close_named(struct ui *ui, const char *name)
@@ -235,14 +235,14 @@ static void close_named(struct ui *ui, const char *name)
 	if (!name || !*name || !b)
 		return;
 	if (strcmp(name, b->name) == 0)
-		close_it(ui, b);
+		view_boxes_close_it(ui, b);
 	else
 		ui_say(ui, ROLE_WARN, "not closed: its name is %s", b->name);
 }
 
 static bool ask_close(const struct boxes *v, struct ui *ui)
 {
-	const struct boxed *b = here(v);
+	const struct boxed *b = view_boxes_here(v);
 	struct subject on = { .source = v->source, .action = b ? b->box->id : 0 };
 	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
 	if (!b)
@@ -260,11 +260,11 @@ static bool ask_close(const struct boxes *v, struct ui *ui)
 	return true;
 }
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_boxes_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct boxes *v = self;
 	if (list_verb(&v->l, verb)) {
-		keep(v);
+		view_boxes_keep(v);
 		return true;
 	}
 	switch ((int)verb) {
@@ -272,11 +272,11 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	case VERB_DIFF:
 		return open_changes(v, ui);
 	case VERB_SHELL:
-		if (here(v))
-			ui_shell(ui, v->source, here(v)->box);
+		if (view_boxes_here(v))
+			ui_shell(ui, v->source, view_boxes_here(v)->box);
 		return true;
 	case VERB_THAW:
-		return freeze(v, ui);
+		return view_boxes_freeze(v, ui);
 	case VERB_CLOSE:
 		return ask_close(v, ui);
 	default:
@@ -284,50 +284,50 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	}
 }
 
-static enum click click(void *self, struct ui *ui, int row, int col)
+static enum click view_boxes_click(void *self, struct ui *ui, int row, int col)
 {
 	struct boxes *v = self;
 	enum click c = list_click(&v->l, row);
 	(void)ui, (void)col;
-	keep(v);
+	view_boxes_keep(v);
 	return c;
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_boxes_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct boxes *v = self;
 	(void)ui;
 	*out = (struct subject){ .source = v->source };
-	if (here(v) && here(v)->agent)
-		out->agent = here(v)->agent->id;
+	if (view_boxes_here(v) && view_boxes_here(v)->agent)
+		out->agent = view_boxes_here(v)->agent->id;
 }
 
-static const char *line(const void *self, const struct ui *ui, size_t i, struct arena *a)
+static const char *view_boxes_line(const void *self, const struct ui *ui, size_t i, struct arena *a)
 {
 	const struct boxes *v = self;
 	const struct boxed *b = &v->b[i];
 	enum role r;
 	char sign;
 	return arena_printf(a, "%s %s %s %s %s", b->box->name, ui->src[b->source]->model.id, b->box->driver,
-			    state_word(b, &r, &sign), ui_agent_name(ui, b->source, b->agent));
+			    view_boxes_state_word(b, &r, &sign), ui_agent_name(ui, b->source, b->agent));
 }
 
-static void look(const void *self, const struct ui *ui, struct looked *out)
+static void view_boxes_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct boxes *v = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->l.nr, .line = line, .at = v->l.at };
+	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->l.nr, .line = view_boxes_line, .at = v->l.at };
 }
 
-static void go(void *self, struct ui *ui, uint64_t to)
+static void view_boxes_go(void *self, struct ui *ui, uint64_t to)
 {
 	struct boxes *v = self;
 	(void)ui;
 	list_move(&v->l, (int64_t)to);
-	keep(v);
+	view_boxes_keep(v);
 }
 
 const struct view_ops view_boxes = {
-	.name = "boxes", .where = IN_BOXES, .size = sizeof(struct boxes), .open = open_view, .recalc = recalc,
-	.paint = paint, .verb = verb, .click = click, .subject = subject, .look = look, .go = go,
+	.name = "boxes", .where = IN_BOXES, .size = sizeof(struct boxes), .open = view_boxes_open_view, .recalc = view_boxes_recalc,
+	.paint = view_boxes_paint, .verb = view_boxes_verb, .click = view_boxes_click, .subject = view_boxes_subject, .look = view_boxes_look, .go = view_boxes_go,
 };

@@ -61,7 +61,7 @@ static void step_free(struct step *s)
 	free(s->agent);
 }
 
-static void close_view(void *self)
+static void view_compare_close_view(void *self)
 {
 	struct compare *v = self;
 	for (size_t i = 0; i < MOST; i++) {
@@ -73,7 +73,7 @@ static void close_view(void *self)
 	arena_release(&v->kept);
 }
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_compare_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct compare *v = self;
 	(void)on;
@@ -83,7 +83,7 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 
 /* --- what each did ------------------------------------------------------------------------------------------------ */
 
-static void make_key(char key[2 * KEY_BYTES + 1], const char *const part[3])
+static void view_compare_make_key(char key[2 * KEY_BYTES + 1], const char *const part[3])
 {
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
 	struct hash_ctx c;
@@ -97,7 +97,7 @@ static void make_key(char key[2 * KEY_BYTES + 1], const char *const part[3])
 }
 
 /* As much of a line as is kept, whole characters. */
-static int part_of(const char *line)
+static int view_compare_part_of(const char *line)
 {
 	size_t len = strlen(line);
 	if (len <= WHAT_MOST)
@@ -115,22 +115,22 @@ static void load_step(struct step *st, struct source *s, const struct model_acti
 	row_load(&r, s, &(struct row){ act->id, EV_ACTION_REQUESTED }, ar);
 	bool model = strcmp(act->kind, "model") == 0; /* what it answers is how it came out, not what was done */
 	*st = (struct step){ .id = act->id, .ended = act->ended, .started = act->started, .role = r.role, .dur_us = r.dur_us,
-			     .agent = xstrdup(agent && !agent->script ? agent->name : "") };
+			     .agent = mem_strdup(agent && !agent->script ? agent->name : "") };
 	const char *line = one_line(r.what, ar);
-	int part = part_of(line);
-	st->what = xasprintf("%-5s %.*s%s", r.word, part, line, line[part] ? "..." : "");
-	make_key(st->key, (const char *[]){ st->agent, r.word, model ? "" : r.what });
-	st->outcome = xstrdup(model ? "" : strcmp(r.verdict, "denied") == 0 ? "denied" : r.outcome);
+	int part = view_compare_part_of(line);
+	st->what = mem_printf("%-5s %.*s%s", r.word, part, line, line[part] ? "..." : "");
+	view_compare_make_key(st->key, (const char *[]){ st->agent, r.word, model ? "" : r.what });
+	st->outcome = mem_strdup(model ? "" : strcmp(r.verdict, "denied") == 0 ? "denied" : r.outcome);
 }
 
-static int by_agent(const void *x, const void *y)
+static int view_compare_by_agent(const void *x, const void *y)
 {
 	const struct step *a = x, *b = y;
 	int c = strcmp(a->agent, b->agent);
 	return c ? c : a->id < b->id ? -1 : a->id > b->id;
 }
 
-static int by_id(const void *x, const void *y)
+static int view_compare_by_id(const void *x, const void *y)
 {
 	const struct step *a = x, *b = y;
 	return a->id < b->id ? -1 : a->id > b->id;
@@ -150,7 +150,7 @@ static void read_side(struct side *d, struct source *s)
 			step_free(&d->step[i]);
 	d->nr = known;
 	if (known > 1)
-		qsort(d->step, known, sizeof(*d->step), by_id);
+		qsort(d->step, known, sizeof(*d->step), view_compare_by_id);
 	for (size_t i = 0, k = 0; i < m->nr_actions; i++) { /* both by their ids */
 		const struct model_action *act = &m->action[i];
 		struct step *st = NULL;
@@ -169,7 +169,7 @@ static void read_side(struct side *d, struct source *s)
 		arena_reset(&ar);
 	}
 	if (d->nr > 1)
-		qsort(d->step, d->nr, sizeof(*d->step), by_agent);
+		qsort(d->step, d->nr, sizeof(*d->step), view_compare_by_agent);
 	d->head = m->head;
 }
 
@@ -182,7 +182,7 @@ static char *files_of(struct source *s)
 			CLEANUP(json_release) json_t *o = m->box[i].snapshot[k].seq ? source_body(s, m->box[i].snapshot[k].seq) : NULL;
 			buf_printf(&b, "%s/%s %s\n", m->box[i].name, m->box[i].snapshot[k].repo, json_str(o, "tree", ""));
 		}
-	return xstrdup(buf_cstr(&b));
+	return mem_strdup(buf_cstr(&b));
 }
 
 static bool same_way(const struct side *a, const struct side *b)
@@ -196,7 +196,7 @@ static bool same_way(const struct side *a, const struct side *b)
 }
 
 /* The same letter, the same thing. */
-static void letters(struct compare *v)
+static void view_compare_letters(struct compare *v)
 {
 	char way = 'A', files = 'a';
 	for (size_t i = 0; i < v->nr; i++) {
@@ -228,7 +228,7 @@ static bool row_differs(const struct compare *v, size_t row)
 	return !v->row[row].same || !a || !b || strcmp(a->outcome, b->outcome) != 0;
 }
 
-static void align(struct compare *v)
+static void view_compare_align(struct compare *v)
 {
 	const struct side *a = &v->side[v->left], *b = &v->side[v->right];
 	uint64_t of = a->head * 1000003 + b->head * 31 + v->left * 7 + v->right + 1;
@@ -271,7 +271,7 @@ static bool time_to_read(const struct compare *v, struct ui *ui)
 	return false;
 }
 
-static void read_all(struct compare *v, struct ui *ui)
+static void view_compare_read_all(struct compare *v, struct ui *ui)
 {
 	v->several = false;
 	for (size_t i = 0; i < v->nr; i++) {
@@ -282,13 +282,13 @@ static void read_all(struct compare *v, struct ui *ui)
 		for (size_t k = 1; k < d->nr; k++)
 			v->several = v->several || strcmp(d->step[k].agent, d->step[0].agent) != 0;
 	}
-	letters(v);
+	view_compare_letters(v);
 	v->read = true;
 	v->read_us = ui->mono_us;
 }
 
 /* What the cursor is on: the action of its side, of the other where that did nothing; 0 none. */
-static uint64_t chosen(const struct compare *v, bool *right)
+static uint64_t view_compare_chosen(const struct compare *v, bool *right)
 {
 	const struct step *s = step_at(v, v->at, *right = v->on_right);
 	if (!s)
@@ -310,7 +310,7 @@ static void find_chosen(struct compare *v, bool right, uint64_t id)
 }
 
 /* Who did what, and how it ended, without an end of what a row has room for. */
-static void gather_detail(struct compare *v, struct ui *ui, int cols)
+static void view_compare_gather_detail(struct compare *v, struct ui *ui, int cols)
 {
 	text_init(&v->detail, v->arena, cols - 1, 4, ui->grid.ascii);
 	for (int right = 0; right < 2; right++) {
@@ -330,17 +330,17 @@ static void gather_detail(struct compare *v, struct ui *ui, int cols)
 		text_cut(&v->detail, (size_t)v->detail_rows);
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_compare_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct compare *v = self;
 	v->arena = ar;
 	bool right = false, made = v->made_of != 0;
-	uint64_t id = made ? chosen(v, &right) : 0;
+	uint64_t id = made ? view_compare_chosen(v, &right) : 0;
 	if (time_to_read(v, ui))
-		read_all(v, ui);
+		view_compare_read_all(v, ui);
 	if (v->nr < 2)
 		return;
-	align(v);
+	view_compare_align(v);
 	if (id)
 		find_chosen(v, right, id);
 	v->detail_rows = rows >= 30 ? 8 : rows >= 20 ? 5 : 0;
@@ -352,7 +352,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 		v->top = v->at;
 	if (v->at >= v->top + (size_t)v->page)
 		v->top = v->at - (size_t)v->page + 1;
-	gather_detail(v, ui, cols);
+	view_compare_gather_detail(v, ui, cols);
 }
 
 /* --- paint -------------------------------------------------------------------------------------------------------- */
@@ -363,28 +363,28 @@ static void paint_session(const struct compare *v, const struct ui *ui, struct a
 	const struct side *d = &v->side[i];
 	const char *which = i == v->left ? "<" : i == v->right ? ">" : " ", *name = m->name ? m->name : "";
 	const char *state = !m->ended ? "run" : m->good ? "ok" : m->how ? m->how : "failed";
-	put(a, row, 1, ROLE_KEY, which);
+	grid_put(a, row, 1, ROLE_KEY, which);
 	int col = put_bytes(a, row, 3, 11, ROLE_NAME, m->id ? m->id : "?", strlen(m->id ? m->id : "?"), 0);
 	if (a.cols >= 100)
 		put_bytes(a, row, 15, 20, ROLE_TEXT, name, strlen(name), 0);
 	col = a.cols >= 100 ? 36 : 15;
-	put(a, row, col, !m->ended ? ROLE_RUN : m->good ? ROLE_OK : !strcmp(state, "failed") ? ROLE_FAILED : ROLE_TEXT, state);
+	grid_put(a, row, col, !m->ended ? ROLE_RUN : m->good ? ROLE_OK : !strcmp(state, "failed") ? ROLE_FAILED : ROLE_TEXT, state);
 	put_right(a, row, col + 7, 9, ROLE_TEXT, fmt_span(v->arena, m->last_us - m->start_us));
 	put_right(a, row, col + 17, 8, ROLE_TEXT, fmt_cost(v->arena, m->uusd, m->cost_unknown));
 	put_right(a, row, col + 26, 12, ROLE_TEXT, fmt_plural(v->arena, (int64_t)d->nr, "action", "actions"));
-	put(a, row, col + 40, ROLE_HUNK, arena_printf(v->arena, "way %c  files %c", d->letter_way, d->letter_files));
+	grid_put(a, row, col + 40, ROLE_HUNK, arena_printf(v->arena, "way %c  files %c", d->letter_way, d->letter_files));
 }
 
 static void paint_step(const struct compare *v, struct area a, int row, const struct step *s, bool chosen, bool plain)
 {
 	if (!s) {
-		put(a, row, 1, ROLE_DIM, "-");
+		grid_put(a, row, 1, ROLE_DIM, "-");
 		return;
 	}
 	const char *span = s->dur_us >= 0 && a.cols > 50 ? arena_printf(v->arena, "%s %6s", s->outcome, fmt_span(v->arena, s->dur_us)) : s->outcome;
 	int n = text_cells(span, a.g->ascii), most = a.cols / 2, col = 1;
 	n = n > most ? most : n;
-	col = put(a, row, col, chosen ? ROLE_KEY : ROLE_DIM, arena_printf(v->arena, "#%-5" PRIu64, s->id)) + 1;
+	col = grid_put(a, row, col, chosen ? ROLE_KEY : ROLE_DIM, arena_printf(v->arena, "#%-5" PRIu64, s->id)) + 1;
 	if (v->several && *s->agent)
 		col = put_bytes(a, row, col, 12, ROLE_NAME, s->agent, strlen(s->agent), 0) + 1;
 	put_bytes(a, row, col, a.cols - n - col - 2, plain ? ROLE_DIM : ROLE_TEXT, s->what, strlen(s->what), 0);
@@ -411,23 +411,23 @@ static void paint_rows(const struct compare *v, struct area a)
 		bool same = *sign == '=';
 		struct area left = area_sub(a, row, 2, 1, half - 1), right = area_sub(a, row, half + 3, 1, a.cols - half - 3);
 		if (i == v->first)
-			put(a, row, 0, ROLE_WARN, ">>");
+			grid_put(a, row, 0, ROLE_WARN, ">>");
 		paint_step(v, left, 0, step_at(v, i, false), i == v->at && !v->on_right, same);
-		put(a, row, half + 1, r, sign);
+		grid_put(a, row, half + 1, r, sign);
 		paint_step(v, right, 0, step_at(v, i, true), i == v->at && v->on_right, same);
 		if (i == v->at)
 			put_cursor_row(a, row);
 	}
 }
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_compare_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct compare *v = self;
 	int top = 2 + (int)table_rows(v);
 	if (v->nr < 2) {
 		draw_title(a, 0, "compare", NULL, 0);
 		put_rule(a, 1, NULL, ROLE_RULE, NULL);
-		put(a, 3, 3, ROLE_DIM, "one session is open here: 'sandglass compare A B' lays two beside each other");
+		grid_put(a, 3, 3, ROLE_DIM, "one session is open here: 'sandglass compare A B' lays two beside each other");
 		return;
 	}
 	const char *parts = v->first == SIZE_MAX ? "nowhere apart" : arena_printf(v->arena, "parts at row %zu", v->first + 1);
@@ -449,7 +449,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 
 /* --- verbs -------------------------------------------------------------------------------------------------------- */
 
-static bool to(struct compare *v, int64_t row)
+static bool view_compare_to(struct compare *v, int64_t row)
 {
 	int64_t last = (int64_t)v->nr_rows - 1;
 	v->at = row < 0 || last < 0 ? 0 : (size_t)(row > last ? last : row);
@@ -460,12 +460,12 @@ static bool next_difference(struct compare *v, struct ui *ui, int step)
 {
 	for (int64_t i = (int64_t)v->at + step; i >= 0 && i < (int64_t)v->nr_rows; i += step)
 		if (row_differs(v, (size_t)i))
-			return to(v, i);
+			return view_compare_to(v, i);
 	ui_say(ui, ROLE_DIM, step > 0 ? "no difference below" : "no difference above");
 	return true;
 }
 
-static bool other(struct compare *v, int step)
+static bool view_compare_other(struct compare *v, int step)
 {
 	if (v->nr < 2)
 		return true;
@@ -477,7 +477,7 @@ static bool other(struct compare *v, int step)
 	return true;
 }
 
-static void open_step(struct compare *v, struct ui *ui)
+static void view_compare_open_step(struct compare *v, struct ui *ui)
 {
 	const struct step *s = step_at(v, v->at, v->on_right);
 	bool right = v->on_right;
@@ -487,40 +487,40 @@ static void open_step(struct compare *v, struct ui *ui)
 		jump_to(ui, right ? v->right : v->left, s->id);
 }
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_compare_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct compare *v = self;
 	int64_t at = (int64_t)v->at, half = v->page > 3 ? v->page / 2 : 1;
 	switch ((int)verb) {
 	case VERB_UP:
-		return to(v, at - 1);
+		return view_compare_to(v, at - 1);
 	case VERB_DOWN:
-		return to(v, at + 1);
+		return view_compare_to(v, at + 1);
 	case VERB_PAGE_UP:
-		return to(v, at - half);
+		return view_compare_to(v, at - half);
 	case VERB_PAGE_DOWN:
-		return to(v, at + half);
+		return view_compare_to(v, at + half);
 	case VERB_FIRST:
-		return to(v, 0);
+		return view_compare_to(v, 0);
 	case VERB_LAST:
-		return to(v, INT32_MAX);
+		return view_compare_to(v, INT32_MAX);
 	case VERB_NEXT:
 		return next_difference(v, ui, 1);
 	case VERB_PREV:
 		return next_difference(v, ui, -1);
 	case VERB_NEXT_PANE:
-		return other(v, 1);
+		return view_compare_other(v, 1);
 	case VERB_PREV_PANE:
-		return other(v, -1);
+		return view_compare_other(v, -1);
 	case VERB_OPEN:
-		open_step(v, ui);
+		view_compare_open_step(v, ui);
 		return true;
 	default:
 		return false;
 	}
 }
 
-static bool key(void *self, struct ui *ui, uint32_t key)
+static bool view_compare_key(void *self, struct ui *ui, uint32_t key)
 {
 	struct compare *v = self;
 	(void)ui;
@@ -537,7 +537,7 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 	return true;
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_compare_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct compare *v = self;
 	const struct step *s = step_at(v, v->at, v->on_right);
@@ -546,7 +546,7 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 	*out = (struct subject){ .source = source, .action = s ? s->id : 0, .agent = act ? act->agent : 0 };
 }
 
-static const char *line_of(const void *self, const struct ui *ui, size_t i, struct arena *a)
+static const char *view_compare_line_of(const void *self, const struct ui *ui, size_t i, struct arena *a)
 {
 	const struct compare *v = self;
 	const struct step *x = step_at(v, i, false), *y = step_at(v, i, true);
@@ -554,35 +554,35 @@ static const char *line_of(const void *self, const struct ui *ui, size_t i, stru
 	return arena_printf(a, "%s %s | %s %s", x ? x->what : "-", x ? x->outcome : "", y ? y->what : "-", y ? y->outcome : "");
 }
 
-static void look(const void *self, const struct ui *ui, struct looked *out)
+static void view_compare_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct compare *v = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = v->left, .nr = v->nr_rows, .line = line_of, .at = v->at };
+	*out = (struct looked){ .what = LOOK_LINES, .source = v->left, .nr = v->nr_rows, .line = view_compare_line_of, .at = v->at };
 }
 
-static void go(void *self, struct ui *ui, uint64_t where)
+static void view_compare_go(void *self, struct ui *ui, uint64_t where)
 {
 	(void)ui;
-	to(self, (int64_t)where);
+	view_compare_to(self, (int64_t)where);
 }
 
-static void as_text(const void *self, struct ui *ui, struct buf *out)
+static void view_compare_as_text(const void *self, struct ui *ui, struct buf *out)
 {
 	const struct compare *v = self;
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	for (size_t i = 0; i < v->nr_rows; i++) {
 		enum role r;
-		const char *line = line_of(v, ui, i, &a);
+		const char *line = view_compare_line_of(v, ui, i, &a);
 		buf_printf(out, "%s %s ", i == v->first ? ">>" : "  ", sign_of(v, i, &r));
 		sanitize_line(line, strlen(line), 0, out);
 		buf_putc(out, '\n');
 	}
 }
 
-static const char *const own[] = { "h l", "left, right side", "x", "swap the sides", NULL };
+static const char *const view_compare_own[] = { "h l", "left, right side", "x", "swap the sides", NULL };
 
 const struct view_ops view_compare = {
-	.name = "compare", .where = IN_COMPARE, .size = sizeof(struct compare), .open = open_view, .close = close_view, .recalc = recalc,
-	.paint = paint, .verb = verb, .key = key, .own = own, .subject = subject, .look = look, .go = go, .text = as_text,
+	.name = "compare", .where = IN_COMPARE, .size = sizeof(struct compare), .open = view_compare_open_view, .close = view_compare_close_view, .recalc = view_compare_recalc,
+	.paint = view_compare_paint, .verb = view_compare_verb, .key = view_compare_key, .own = view_compare_own, .subject = view_compare_subject, .look = view_compare_look, .go = view_compare_go, .text = view_compare_as_text,
 };

@@ -26,7 +26,7 @@ struct diff_view {
 	struct arena *arena;
 };
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_diff_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct diff_view *v = self;
 	(void)ui;
@@ -37,7 +37,7 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 	v->until = on->until;
 }
 
-static uint64_t box_of(const struct diff_view *v, const struct model *m)
+static uint64_t view_diff_box_of(const struct diff_view *v, const struct model *m)
 {
 	const struct model_action *act = model_action(m, v->action);
 	const struct model_agent *a = model_agent(m, v->agent ? v->agent : act ? act->agent : 0);
@@ -47,7 +47,7 @@ static uint64_t box_of(const struct diff_view *v, const struct model *m)
 	return box;
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_diff_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct diff_view *v = self;
 	struct source *s = ui_source(ui, v->source);
@@ -57,7 +57,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	v->total = NULL;
 	if (!s)
 		return;
-	uint64_t box = box_of(v, &s->model);
+	uint64_t box = view_diff_box_of(v, &s->model);
 	const struct model_box *b = model_box(&s->model, box);
 	const struct model_action *act = model_action(&s->model, v->action);
 	bool tried = act && act->state == ACT_WAITS && act->previewed; /* what waits is asked about: what would it do? */
@@ -87,7 +87,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	v->total = tried ? changes_sum(v->change, v->nr, ar) : changes_total(v->change, v->nr, ar);
 }
 
-static enum role op_role(char op)
+static enum role view_diff_op_role(char op)
 {
 	return op == 'A' ? ROLE_ADD : op == 'D' ? ROLE_DEL : ROLE_HUNK;
 }
@@ -105,7 +105,7 @@ static void paint_files(const struct diff_view *v, struct area a)
 		const struct change *c = &v->change[first + row];
 		const char *counts = c->counted ? change_counts(c, v->arena) : c->note ? c->note : "";
 		int n = text_cells(counts, a.g->ascii);
-		put(a, row, 1, op_role(c->op), arena_printf(v->arena, "%c", c->op));
+		grid_put(a, row, 1, view_diff_op_role(c->op), arena_printf(v->arena, "%c", c->op));
 		put_bytes(a, row, 3, a.cols - n - 6, ROLE_TEXT, c->path, strlen(c->path), 0);
 		change_put_counts(a, row, a.cols - n - 2, c, v->arena);
 		if ((size_t)(first + row) == v->file)
@@ -113,11 +113,11 @@ static void paint_files(const struct diff_view *v, struct area a)
 	}
 }
 
-static void paint_text(const struct diff_view *v, struct area a)
+static void view_diff_paint_text(const struct diff_view *v, struct area a)
 {
 	if (v->nr > 0) {
 		const struct change *c = &v->change[v->file];
-		int col = put(a, 0, 1, op_role(c->op), arena_printf(v->arena, "%c", c->op)) + 1;
+		int col = grid_put(a, 0, 1, view_diff_op_role(c->op), arena_printf(v->arena, "%c", c->op)) + 1;
 		col = put_bytes(a, 0, col, a.cols - col - 14, ROLE_NAME, c->path, strlen(c->path), 0) + 2;
 		change_put_counts(a, 0, col, c, v->arena);
 	}
@@ -127,7 +127,7 @@ static void paint_text(const struct diff_view *v, struct area a)
 			  arena_printf(v->arena, "%zu of %zu lines", v->text_top + (size_t)v->rows, v->text.nr));
 }
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_diff_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct diff_view *v = self;
 	(void)ui;
@@ -138,13 +138,13 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	put_rule(a, 1, NULL, ROLE_RULE, v->total);
 	struct area body = area_sub(a, 2, 0, a.rows - 2, a.cols);
 	if (a.cols < WIDE_COLS) {
-		paint_text(v, body);
+		view_diff_paint_text(v, body);
 		return;
 	}
-	put(body, 0, 1, ROLE_TITLE, "FILES");
+	grid_put(body, 0, 1, ROLE_TITLE, "FILES");
 	paint_files(v, area_sub(body, 1, 0, body.rows - 1, LEFT_COLS - 1));
 	put_vline(body, 0, LEFT_COLS - 1, body.rows);
-	paint_text(v, area_sub(body, 0, LEFT_COLS, body.rows, body.cols - LEFT_COLS));
+	view_diff_paint_text(v, area_sub(body, 0, LEFT_COLS, body.rows, body.cols - LEFT_COLS));
 }
 
 static bool to_file(struct diff_view *v, int64_t to)
@@ -156,7 +156,7 @@ static bool to_file(struct diff_view *v, int64_t to)
 	return true;
 }
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_diff_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct diff_view *v = self;
 	switch ((int)verb) {
@@ -178,7 +178,7 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	}
 }
 
-static enum click click(void *self, struct ui *ui, int row, int col)
+static enum click view_diff_click(void *self, struct ui *ui, int row, int col)
 {
 	struct diff_view *v = self;
 	if (ui->grid.cols < WIDE_COLS || row < 3 || col >= LEFT_COLS - 1)
@@ -187,14 +187,14 @@ static enum click click(void *self, struct ui *ui, int row, int col)
 	return CLICK_SELECTED;
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_diff_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct diff_view *v = self;
 	(void)ui;
 	*out = (struct subject){ .source = v->source, .agent = v->agent, .action = v->action };
 }
 
-static void look(const void *self, const struct ui *ui, struct looked *out)
+static void view_diff_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct diff_view *v = self;
 	int left = ui->grid.cols >= WIDE_COLS ? LEFT_COLS : 0;
@@ -202,7 +202,7 @@ static void look(const void *self, const struct ui *ui, struct looked *out)
 				.seen = { .first = v->text_top, .row = 3, .col = left, .rows = v->rows, .cols = ui->grid.cols - left } };
 }
 
-static void go(void *self, struct ui *ui, uint64_t to)
+static void view_diff_go(void *self, struct ui *ui, uint64_t to)
 {
 	struct diff_view *v = self;
 	(void)ui;
@@ -211,6 +211,6 @@ static void go(void *self, struct ui *ui, uint64_t to)
 
 const struct view_ops view_diff = {
 	.name = "diff", .where = IN_DIFF, .size = sizeof(struct diff_view),
-	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .subject = subject,
-	.look = look, .go = go, .click = click,
+	.open = view_diff_open_view, .recalc = view_diff_recalc, .paint = view_diff_paint, .verb = view_diff_verb, .subject = view_diff_subject,
+	.look = view_diff_look, .go = view_diff_go, .click = view_diff_click,
 };

@@ -58,14 +58,14 @@ static void gather_events(struct fleet *f, struct ui *ui, int rows, struct arena
 	f->nr_events = n;
 }
 
-static int64_t since(const struct pending *p)
+static int64_t view_fleet_since(const struct pending *p)
 {
 	return p->act ? p->act->held_us : p->info.ts_us;
 }
 
 static bool is_before(const struct pending *a, const struct pending *b)
 {
-	return waits_order(&(struct waits){ a->source, a->seq, since(a) }, &(struct waits){ b->source, b->seq, since(b) }) < 0;
+	return waits_order(&(struct waits){ a->source, a->seq, view_fleet_since(a) }, &(struct waits){ b->source, b->seq, view_fleet_since(b) }) < 0;
 }
 
 /* Keeps the oldest ones, in order. */
@@ -103,12 +103,12 @@ static void gather_pending(struct fleet *f, struct ui *ui, struct arena *ar)
 			row_load(&f->pending[i].info, ui->src[f->pending[i].source], &(struct row){ f->pending[i].seq, EV_ACTION_REQUESTED }, ar);
 }
 
-static void add_piece(struct fleet *f, enum role r, const char *text)
+static void view_fleet_add_piece(struct fleet *f, enum role r, const char *text)
 {
 	f->piece[f->nr_pieces++] = (struct piece){ r, text };
 }
 
-static void gather_title(struct fleet *f, struct ui *ui, int cols, struct arena *ar)
+static void view_fleet_gather_title(struct fleet *f, struct ui *ui, int cols, struct arena *ar)
 {
 	const size_t *count = f->count;
 	int64_t uusd = 0, limit = 0, tokens = 0;
@@ -120,23 +120,23 @@ static void gather_title(struct fleet *f, struct ui *ui, int cols, struct arena 
 	size_t run = count[AGENT_RUN] + count[AGENT_THINK],
 	       held = count[AGENT_HELD] + count[AGENT_ASK];
 	f->nr_pieces = 0;
-	add_piece(f, cols >= 100 ? ROLE_TEXT : ROLE_DIM, fmt_plural(ar, (int64_t)f->total, "agent", "agents"));
-	add_piece(f, ROLE_RUN, run ? arena_printf(ar, "%zu run", run) : "");
+	view_fleet_add_piece(f, cols >= 100 ? ROLE_TEXT : ROLE_DIM, fmt_plural(ar, (int64_t)f->total, "agent", "agents"));
+	view_fleet_add_piece(f, ROLE_RUN, run ? arena_printf(ar, "%zu run", run) : "");
 	for (size_t i = 0; i < ui->nr_src; i++)
 		if (ui->src[i]->model.no_room && !ui->src[i]->model.ended) {
-			add_piece(f, ROLE_WARN, "DISK nearly full");
+			view_fleet_add_piece(f, ROLE_WARN, "DISK nearly full");
 			break;
 		}
-	add_piece(f, ROLE_FAILED, count[AGENT_LOST] ? arena_printf(ar, "%zu LOST", count[AGENT_LOST]) : "");
-	add_piece(f, ROLE_HELD, held ? arena_printf(ar, "%zu HELD", held) : "");
-	add_piece(f, ROLE_DIM, count[AGENT_IDLE] ? arena_printf(ar, "%zu wait", count[AGENT_IDLE]) : "");
-	add_piece(f, ROLE_PAUSED, count[AGENT_PAUSED] ? arena_printf(ar, "%zu paused", count[AGENT_PAUSED]) : "");
-	add_piece(f, ROLE_FAILED, count[AGENT_FAILED] ? arena_printf(ar, "%zu failed", count[AGENT_FAILED]) : "");
-	add_piece(f, ROLE_TEXT, limit ? arena_printf(ar, "%s/%s", fmt_cost(ar, uusd, f->cost_unknown), fmt_money(ar, limit)) :
+	view_fleet_add_piece(f, ROLE_FAILED, count[AGENT_LOST] ? arena_printf(ar, "%zu LOST", count[AGENT_LOST]) : "");
+	view_fleet_add_piece(f, ROLE_HELD, held ? arena_printf(ar, "%zu HELD", held) : "");
+	view_fleet_add_piece(f, ROLE_DIM, count[AGENT_IDLE] ? arena_printf(ar, "%zu wait", count[AGENT_IDLE]) : "");
+	view_fleet_add_piece(f, ROLE_PAUSED, count[AGENT_PAUSED] ? arena_printf(ar, "%zu paused", count[AGENT_PAUSED]) : "");
+	view_fleet_add_piece(f, ROLE_FAILED, count[AGENT_FAILED] ? arena_printf(ar, "%zu failed", count[AGENT_FAILED]) : "");
+	view_fleet_add_piece(f, ROLE_TEXT, limit ? arena_printf(ar, "%s/%s", fmt_cost(ar, uusd, f->cost_unknown), fmt_money(ar, limit)) :
 				fmt_cost(ar, uusd, f->cost_unknown));
 	if (cols >= 100)
-		add_piece(f, ROLE_DIM, arena_printf(ar, "%s tok", fmt_count(ar, tokens)));
-	add_piece(f, ROLE_DIM, fmt_hms_zone(ar, ui_now(ui)));
+		view_fleet_add_piece(f, ROLE_DIM, arena_printf(ar, "%s tok", fmt_count(ar, tokens)));
+	view_fleet_add_piece(f, ROLE_DIM, fmt_hms_zone(ar, ui_now(ui)));
 	const struct model *m = ui->nr_src == 1 ? &ui->src[0]->model : NULL;
 	if (cols < 100)
 		m = NULL;
@@ -154,7 +154,7 @@ static int list_rows(size_t nr, int rows, bool wide)
 }
 
 /* All panes below each other. */
-static bool beside(const struct fleet *f, int rows)
+static bool view_fleet_beside(const struct fleet *f, int rows)
 {
 	return rows >= 30 && !f->zoom;
 }
@@ -164,7 +164,7 @@ enum { LIST_TOP = 2, SPLIT_LEAST = 3 };
 /* Of the list, as a person has dragged its end, as far as the panes below it go. */
 static int split_rows(const struct fleet *f, int rows)
 {
-	int most = beside(f, rows) ? rows - 15 : rows - 7;
+	int most = view_fleet_beside(f, rows) ? rows - 15 : rows - 7;
 	return f->split < SPLIT_LEAST ? SPLIT_LEAST : f->split > most ? most : f->split;
 }
 
@@ -177,10 +177,10 @@ static int wanted_rows(const struct fleet *f, const struct ui *ui, int rows)
 	for (size_t i = 0; i < ui->nr_src; i++)
 		n += ui->src[i]->model.nr_agents;
 	n += f->grouped ? ui->nr_src : 0; /* headings */
-	return list_rows(n, rows, beside(f, rows));
+	return list_rows(n, rows, view_fleet_beside(f, rows));
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_fleet_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct fleet *f = self;
 	f->rows = rows;
@@ -189,7 +189,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	fleet_gather(f, ui, list - 1, ar);
 	gather_events(f, ui, rows - 4 - list, ar);
 	gather_pending(f, ui, ar);
-	gather_title(f, ui, cols, ar);
+	view_fleet_gather_title(f, ui, cols, ar);
 	f->list_rows = list;
 	f->nr_changes = 0;
 	if (f->nr > 0 && f->line[f->at].agent)
@@ -219,20 +219,20 @@ static struct columns columns_for(int cols)
 	return c;
 }
 
-static void paint_heads(struct area a, int row, const struct columns *c)
+static void view_fleet_paint_heads(struct area a, int row, const struct columns *c)
 {
-	put(a, row, c->agent, ROLE_HEAD, "AGENT");
+	grid_put(a, row, c->agent, ROLE_HEAD, "AGENT");
 	if (c->box > c->session)
-		put(a, row, c->session, ROLE_HEAD, "SESSION");
+		grid_put(a, row, c->session, ROLE_HEAD, "SESSION");
 	if (c->state > c->box)
-		put(a, row, c->box, ROLE_HEAD, "SANDBOX");
-	put(a, row, c->state, ROLE_HEAD, "STATE");
-	put(a, row, c->now, ROLE_HEAD, "NOW");
+		grid_put(a, row, c->box, ROLE_HEAD, "SANDBOX");
+	grid_put(a, row, c->state, ROLE_HEAD, "STATE");
+	grid_put(a, row, c->now, ROLE_HEAD, "NOW");
 	put_right(a, row, c->step, 5, ROLE_HEAD, "STEP");
 	if (c->cost > c->tok)
 		put_right(a, row, c->tok, 5, ROLE_HEAD, "TOK");
 	put_right(a, row, c->cost, 7, ROLE_HEAD, "COST");
-	put(a, row, c->spark, ROLE_HEAD, c->end - c->spark >= 11 ? "ACTIVITY 4m" : "ACT");
+	grid_put(a, row, c->spark, ROLE_HEAD, c->end - c->spark >= 11 ? "ACTIVITY 4m" : "ACT");
 }
 
 /* Where there is no room for both, the name is what tells one from another; of a box without walls the kind is never left out. */
@@ -250,10 +250,10 @@ static void paint_agent(const struct fleet *f, const struct ui *ui, struct area 
 	enum role r = draw_state_role(l->state);
 	const char *state = agent_state_word(l->state);
 	if (l->moved)
-		put(a, row, 0, ROLE_DIM, "~");
-	put(a, row, 1, r, arena_printf(ar, "%c", agent_state_sign(l->state)));
+		grid_put(a, row, 0, ROLE_DIM, "~");
+	grid_put(a, row, 1, r, arena_printf(ar, "%c", agent_state_sign(l->state)));
 	if (l->state != AGENT_PAUSED && !l->agent->ended && (l->agent->paused || m->paused_all))
-		put(a, row, 2, ROLE_PAUSED, "="); /* and paused besides */
+		grid_put(a, row, 2, ROLE_PAUSED, "="); /* and paused besides */
 	put_field(a, row, c->agent, c->session - c->agent - 1, ROLE_NAME, ui_agent_name(ui, l->source, l->agent));
 	if (c->box > c->session)
 		put_field(a, row, c->session, c->box - c->session - 1, ROLE_DIM, m->id);
@@ -280,7 +280,7 @@ static void paint_agent(const struct fleet *f, const struct ui *ui, struct area 
 }
 
 /* "+ s-7k2m9q fix   37 agents  30 run  3 HELD  2 failed" and the sums. */
-static void paint_group(const struct fleet *f, const struct ui *ui, struct area a, int row, const struct line *l,
+static void view_fleet_paint_group(const struct fleet *f, const struct ui *ui, struct area a, int row, const struct line *l,
 			const struct columns *c)
 {
 	static const struct {
@@ -306,7 +306,7 @@ static void paint_group(const struct fleet *f, const struct ui *ui, struct area 
 	const char *name = arena_printf(ar, "%s  %s%s", m->id, m->name, m->ended ? "  (ended)" : "");
 	int need = text_cells(name, a.g->ascii);
 	room = need < room ? need : room;
-	put(a, row, 1, ROLE_TITLE, g->folded ? "+" : "-");
+	grid_put(a, row, 1, ROLE_TITLE, g->folded ? "+" : "-");
 	int col = put_field(a, row, c->agent, room > least ? room : least, ROLE_TITLE, name);
 	draw_pieces(area_sub(a, row, 0, 1, c->step), 0, room > least ? col + 2 : c->state, p, ARRAY_LEN(p));
 	put_right(a, row, c->step, 5, ROLE_TEXT, fmt_count(ar, (int64_t)g->steps));
@@ -315,21 +315,21 @@ static void paint_group(const struct fleet *f, const struct ui *ui, struct area 
 	put_right(a, row, c->cost, 7, ROLE_TEXT, fmt_cost(ar, g->uusd, g->cost_unknown));
 }
 
-static void paint_list(const struct fleet *f, const struct ui *ui, struct area a)
+static void view_fleet_paint_list(const struct fleet *f, const struct ui *ui, struct area a)
 {
 	struct columns c = columns_for(a.cols);
-	paint_heads(a, 0, &c);
+	view_fleet_paint_heads(a, 0, &c);
 	for (int i = 1; i < a.rows && (size_t)(f->top + i - 1) < f->nr; i++) {
 		size_t at = (size_t)(f->top + i - 1);
 		if (f->line[at].agent)
 			paint_agent(f, ui, a, i, &f->line[at], &c);
 		else
-			paint_group(f, ui, a, i, &f->line[at], &c);
+			view_fleet_paint_group(f, ui, a, i, &f->line[at], &c);
 		if (at == f->at)
 			put_cursor_row(a, i);
 	}
 	if (f->nr == 0)
-		put(a, 1, 3, ROLE_DIM, *ui_filter(ui) ? "no agent matches the filter: Esc takes it away" : "no agent has begun yet");
+		grid_put(a, 1, 3, ROLE_DIM, *ui_filter(ui) ? "no agent matches the filter: Esc takes it away" : "no agent has begun yet");
 }
 
 static void paint_events(const struct fleet *f, struct area a)
@@ -353,7 +353,7 @@ static void paint_events(const struct fleet *f, struct area a)
 		}
 	}
 	if (f->nr_events == 0)
-		put(a, 0, 3, ROLE_DIM, "nothing yet");
+		grid_put(a, 0, 3, ROLE_DIM, "nothing yet");
 }
 
 static enum role change_role(char op)
@@ -369,7 +369,7 @@ static void paint_changes(const struct fleet *f, struct area a)
 		int row = (int)i / per, col = 3 + (int)i % per * width;
 		if (row >= a.rows)
 			break;
-		put(a, row, col, change_role(c->op), arena_printf(f->arena, "%c", c->op));
+		grid_put(a, row, col, change_role(c->op), arena_printf(f->arena, "%c", c->op));
 		struct area cell = area_sub(a, row, 0, 1, col + width - 2);
 		int n = c->counted ? text_cells(change_counts(c, f->arena), true) : 0;
 		int end = put_bytes(cell, 0, col + 2, cell.cols - col - 3 - n, ROLE_TEXT, c->path, strlen(c->path), 0);
@@ -377,7 +377,7 @@ static void paint_changes(const struct fleet *f, struct area a)
 			change_put_counts(cell, 0, end + 1, c, f->arena);
 	}
 	if (f->nr_changes == 0)
-		put(a, 0, 3, ROLE_DIM, "nothing has changed");
+		grid_put(a, 0, 3, ROLE_DIM, "nothing has changed");
 }
 
 static void paint_pending(const struct fleet *f, const struct ui *ui, struct area a)
@@ -390,7 +390,7 @@ static void paint_pending(const struct fleet *f, const struct ui *ui, struct are
 		const struct pending *p = &f->pending[i];
 		const struct model *m = &ui->src[p->source]->model;
 		int row = (int)i, col = 1 + cells + 1;
-		put(a, row, 1, ROLE_HELD, arena_printf(f->arena, "! %" PRIu64, p->info.seq));
+		grid_put(a, row, 1, ROLE_HELD, arena_printf(f->arena, "! %" PRIu64, p->info.seq));
 		col = put_field(a, row, col, 12, ROLE_NAME, ui_agent_name(ui, p->source, p->agent)) + 1;
 		if (ui->nr_src > 1) /* the same name and number may wait in each */
 			col = put_field(a, row, col, 9, ROLE_DIM, m->id ? m->id : "?");
@@ -404,10 +404,10 @@ static void paint_pending(const struct fleet *f, const struct ui *ui, struct are
 			room = a.cols - col - 1, n = 0;
 		put_bytes(a, row, col, room, ROLE_TEXT, what, strlen(what), 0);
 		if (n > 0)
-			put(a, row, a.cols - n - 1, ROLE_DIM, why);
+			grid_put(a, row, a.cols - n - 1, ROLE_DIM, why);
 	}
 	if (f->nr_pending == 0)
-		put(a, 0, 3, ROLE_DIM, "nothing waits for you");
+		grid_put(a, 0, 3, ROLE_DIM, "nothing waits for you");
 }
 
 static const char *pending_note(const struct fleet *f, const struct ui *ui)
@@ -430,7 +430,7 @@ static const char *pane_title(const struct fleet *f, const struct ui *ui, int pa
 	return f->nr_pending ? arena_printf(f->arena, "pending approvals %zu", f->waiting) : "pending approvals";
 }
 
-static void paint_pane(const struct fleet *f, const struct ui *ui, struct area a, int pane)
+static void view_fleet_paint_pane(const struct fleet *f, const struct ui *ui, struct area a, int pane)
 {
 	if (pane == PANE_EVENTS)
 		paint_events(f, a);
@@ -459,7 +459,7 @@ static void paint_narrow(const struct fleet *f, const struct ui *ui, struct area
 	put_rule(a, row, pane_title(f, ui, f->pane), ROLE_TITLE, "Tab: events / workspace / pending");
 	bool strip = f->nr_pending > 0 && f->pane != PANE_PENDING;
 	int rows = a.rows - row - 1 - (strip ? 2 : 0);
-	paint_pane(f, ui, area_sub(a, row + 1, 0, rows, a.cols), f->pane);
+	view_fleet_paint_pane(f, ui, area_sub(a, row + 1, 0, rows, a.cols), f->pane);
 	if (!strip)
 		return;
 	put_rule(a, a.rows - 2, pane_title(f, ui, PANE_PENDING), ROLE_HELD, pending_note(f, ui));
@@ -467,7 +467,7 @@ static void paint_narrow(const struct fleet *f, const struct ui *ui, struct area
 }
 
 /* Which rows are seen when there are more, and what is held back from now on. */
-static void paint_rule(const struct fleet *f, const struct ui *ui, struct area a)
+static void view_fleet_paint_rule(const struct fleet *f, const struct ui *ui, struct area a)
 {
 	const char *hold = ui->nr_src > 0 ? ui->src[f->source]->model.hold : "", *seen;
 	seen = fmt_seen(f->arena, (size_t)f->top, (size_t)f->list_rows - 1, f->nr);
@@ -478,14 +478,14 @@ static void paint_rule(const struct fleet *f, const struct ui *ui, struct area a
 	put_rule(a, 1, seen, ROLE_DIM, *hold ? hold : NULL);
 }
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_fleet_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct fleet *f = self;
 	draw_title(a, 0, f->title, f->piece, f->nr_pieces);
-	paint_rule(f, ui, a);
-	bool wide = beside(f, a.rows);
+	view_fleet_paint_rule(f, ui, a);
+	bool wide = view_fleet_beside(f, a.rows);
 	int rows = f->list_rows;
-	paint_list(f, ui, area_sub(a, LIST_TOP, 0, rows, a.cols));
+	view_fleet_paint_list(f, ui, area_sub(a, LIST_TOP, 0, rows, a.cols));
 	if (wide)
 		paint_wide(f, ui, a, LIST_TOP + rows + 1);
 	else
@@ -508,12 +508,12 @@ static void select_line(struct fleet *f, int64_t to)
 	f->at = (size_t)to;
 }
 
-static enum click click(void *self, struct ui *ui, int row, int col)
+static enum click view_fleet_click(void *self, struct ui *ui, int row, int col)
 {
 	struct fleet *f = self;
 	int rows = f->list_rows, at = f->top + row - 3;
 	(void)col, (void)ui;
-	if (row == LIST_TOP + rows + beside(f, f->rows)) /* the rule below */
+	if (row == LIST_TOP + rows + view_fleet_beside(f, f->rows)) /* the rule below */
 		return CLICK_GRABBED;
 	if (row < 3 || row >= LIST_TOP + rows || at < 0 || (size_t)at >= f->nr)
 		return CLICK_NONE;
@@ -523,15 +523,15 @@ static enum click click(void *self, struct ui *ui, int row, int col)
 	return CLICK_SELECTED;
 }
 
-static void drag(void *self, struct ui *ui, int row, int col)
+static void view_fleet_drag(void *self, struct ui *ui, int row, int col)
 {
 	struct fleet *f = self;
 	(void)col, (void)ui;
-	f->split = row - LIST_TOP - beside(f, f->rows);
+	f->split = row - LIST_TOP - view_fleet_beside(f, f->rows);
 	f->split = split_rows(f, f->rows);
 }
 
-static bool verb(void *self, struct ui *ui, enum verb v)
+static bool view_fleet_verb(void *self, struct ui *ui, enum verb v)
 {
 	struct fleet *f = self;
 	static const char *const sorts[SORT_NR] = { "state: held, failed, running", "name", "newest event", "cost" };
@@ -564,7 +564,7 @@ static bool verb(void *self, struct ui *ui, enum verb v)
 		return true;
 	case VERB_ZOOM:
 		f->zoom = !f->zoom && f->rows >= 30;
-		ui_say(ui, ROLE_DIM, beside(f, f->rows) ? "all panes" : "one pane: Tab goes on");
+		ui_say(ui, ROLE_DIM, view_fleet_beside(f, f->rows) ? "all panes" : "one pane: Tab goes on");
 		return true;
 	case VERB_OPEN:
 		return f->agent == 0 && fleet_fold(f);
@@ -586,7 +586,7 @@ static bool verb(void *self, struct ui *ui, enum verb v)
 	}
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_fleet_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct fleet *f = self;
 	const struct source *s = ui_source(ui, f->source);
@@ -594,7 +594,7 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 	*out = (struct subject){ .source = f->source, .agent = f->agent, .action = a ? a->last : 0 };
 }
 
-static const char *line(const void *self, const struct ui *ui, size_t i, struct arena *a)
+static const char *view_fleet_line(const void *self, const struct ui *ui, size_t i, struct arena *a)
 {
 	const struct fleet *f = self;
 	const struct line *l = &f->line[i];
@@ -606,14 +606,14 @@ static const char *line(const void *self, const struct ui *ui, size_t i, struct 
 			    agent_state_word(l->state), fleet_now(l, ui, a));
 }
 
-static void look(const void *self, const struct ui *ui, struct looked *out)
+static void view_fleet_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct fleet *f = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = f->source, .nr = f->nr, .line = line, .at = f->at };
+	*out = (struct looked){ .what = LOOK_LINES, .source = f->source, .nr = f->nr, .line = view_fleet_line, .at = f->at };
 }
 
-static void go(void *self, struct ui *ui, uint64_t to)
+static void view_fleet_go(void *self, struct ui *ui, uint64_t to)
 {
 	(void)ui;
 	select_line(self, (int64_t)to);
@@ -621,6 +621,6 @@ static void go(void *self, struct ui *ui, uint64_t to)
 
 const struct view_ops view_fleet = {
 	.name = "fleet", .where = IN_FLEET, .size = sizeof(struct fleet),
-	.recalc = recalc, .paint = paint, .verb = verb, .click = click, .subject = subject,
-	.look = look, .go = go, .drag = drag,
+	.recalc = view_fleet_recalc, .paint = view_fleet_paint, .verb = view_fleet_verb, .click = view_fleet_click, .subject = view_fleet_subject,
+	.look = view_fleet_look, .go = view_fleet_go, .drag = view_fleet_drag,
 };

@@ -18,7 +18,7 @@ struct handover {
 
 enum { AGAIN_US = 5000000 };
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_handoff_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct handover *v = self;
 	(void)ui;
@@ -26,7 +26,7 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 	v->made = BUF_INIT;
 }
 
-static void close_view(void *self)
+static void view_handoff_close_view(void *self)
 {
 	struct handover *v = self;
 	buf_release(&v->made);
@@ -39,15 +39,15 @@ static enum role role_of(const char *line)
 	return *line >= 'A' && *line <= 'Z' ? ROLE_TITLE : ROLE_TEXT;
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_handoff_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct handover *v = self;
 	struct source *s = ui_source(ui, v->source);
 	int64_t now = ui_now_of(ui, v->source);
 	if (s && (v->made.len == 0 || v->head != s->model.head || now - v->now_us > AGAIN_US)) {
-		CLEANUP(json_release) json_t *h = handover_make(s, !s->model.ended && !s->lost, now);
+		CLEANUP(json_release) json_t *h = handoff_make(s, !s->model.ended && !s->lost, now);
 		buf_reset(&v->made);
-		handover_text(h, &v->made);
+		handoff_text(h, &v->made);
 		v->head = s->model.head;
 		v->now_us = now;
 	}
@@ -58,7 +58,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	v->top = (int64_t)text_clamp(&v->text, v->top, v->rows);
 }
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_handoff_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct handover *v = self;
 	(void)ui;
@@ -67,7 +67,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	text_paint(&v->text, area_sub(a, 2, 1, a.rows - 2, a.cols - 2), (size_t)v->top);
 }
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_handoff_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct handover *v = self;
 	(void)ui;
@@ -81,28 +81,28 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	return true;
 }
 
-static void text(const void *self, struct ui *ui, struct buf *out)
+static void view_handoff_text(const void *self, struct ui *ui, struct buf *out)
 {
 	const struct handover *v = self;
 	(void)ui;
 	buf_append(out, v->made.data, v->made.len);
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_handoff_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct handover *v = self;
 	(void)ui;
 	*out = (struct subject){ .source = v->source };
 }
 
-static void look(const void *self, const struct ui *ui, struct looked *out)
+static void view_handoff_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct handover *v = self;
 	*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = (uint64_t)v->top,
 				.seen = { .first = (size_t)v->top, .row = 2, .col = 1, .rows = v->rows, .cols = ui->grid.cols } };
 }
 
-static void go(void *self, struct ui *ui, uint64_t to)
+static void view_handoff_go(void *self, struct ui *ui, uint64_t to)
 {
 	struct handover *v = self;
 	(void)ui;
@@ -110,6 +110,6 @@ static void go(void *self, struct ui *ui, uint64_t to)
 }
 
 const struct view_ops view_handover = {
-	.name = "handoff", .where = IN_PAGE, .size = sizeof(struct handover), .open = open_view, .close = close_view,
-	.recalc = recalc, .paint = paint, .verb = verb, .text = text, .subject = subject, .look = look, .go = go,
+	.name = "handoff", .where = IN_PAGE, .size = sizeof(struct handover), .open = view_handoff_open_view, .close = view_handoff_close_view,
+	.recalc = view_handoff_recalc, .paint = view_handoff_paint, .verb = view_handoff_verb, .text = view_handoff_text, .subject = view_handoff_subject, .look = view_handoff_look, .go = view_handoff_go,
 };

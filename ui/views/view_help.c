@@ -42,7 +42,7 @@ static void choose_screen(struct help *h, const struct ui *ui)
 	h->replay = ui->replay;
 }
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_help_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	(void)on;
 	choose_screen(self, ui);
@@ -59,7 +59,7 @@ static void other_screen(struct help *h, const struct ui *ui, bool next)
 }
 
 /* One of the names in @keys, "h l". */
-static bool names(const char *keys, const char *name)
+static bool view_help_names(const char *keys, const char *name)
 {
 	size_t len = strlen(name);
 	for (const char *at = keys; (at = strstr(at, name)); at++)
@@ -69,7 +69,7 @@ static bool names(const char *keys, const char *name)
 }
 
 /* Where this key of @v goes: to the line of that verb, else to a new one, below it if it has no room. NULL: it is there. */
-static struct help_line *line_for(struct help *h, enum verb v, const char *name)
+static struct help_line *view_help_line_for(struct help *h, enum verb v, const char *name)
 {
 	enum verb_group g = verb_group(v);
 	struct help_line *line = h->line[g], *room = NULL;
@@ -78,7 +78,7 @@ static struct help_line *line_for(struct help *h, enum verb v, const char *name)
 	for (size_t i = 0; i < h->nr[g]; i++) {
 		if (line[i].verb != v)
 			continue;
-		if (names(line[i].keys, name))
+		if (view_help_names(line[i].keys, name))
 			return NULL;
 		room = strlen(line[i].keys) + 1 + strlen(name) <= KEYS ? &line[i] : NULL;
 		at = i + 1;
@@ -95,7 +95,7 @@ static struct help_line *line_for(struct help *h, enum verb v, const char *name)
 static bool is_own(const struct help *h, const char *name)
 {
 	for (const char *const *o = h->below->own; o && *o; o += 2)
-		if (names(*o, name))
+		if (view_help_names(*o, name))
 			return true;
 	return false;
 }
@@ -109,7 +109,7 @@ static void own_lines(struct help *h)
 	}
 }
 
-static const enum verb_group order[] = { GROUP_DECIDE, GROUP_HERE, GROUP_MOVE, GROUP_REPLAY, GROUP_ACT, GROUP_LOOK, GROUP_ALL };
+static const enum verb_group view_help_order[] = { GROUP_DECIDE, GROUP_HERE, GROUP_MOVE, GROUP_REPLAY, GROUP_ACT, GROUP_LOOK, GROUP_ALL };
 
 /* Groups below each other, a new column when the next would not fit. */
 static void lay_out(struct help *h, int rows, int cols)
@@ -117,8 +117,8 @@ static void lay_out(struct help *h, int rows, int cols)
 	int col = 2, row = 0;
 	h->page = rows - 2;
 	h->deepest = 0;
-	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
-		enum verb_group g = order[i];
+	for (size_t i = 0; i < ARRAY_LEN(view_help_order); i++) {
+		enum verb_group g = view_help_order[i];
 		if (h->nr[g] == 0)
 			continue;
 		if (row > 0 && row + (int)h->nr[g] + 1 > h->page && col + 2 * COLUMN - 2 <= cols) {
@@ -132,13 +132,13 @@ static void lay_out(struct help *h, int rows, int cols)
 	}
 }
 
-static void scroll(struct help *h, int to)
+static void view_help_scroll(struct help *h, int to)
 {
 	int most = h->deepest > h->page ? h->deepest - h->page : 0;
 	h->top = to < 0 ? 0 : to > most ? most : to;
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *a, int rows, int cols)
+static void view_help_recalc(void *self, struct ui *ui, struct arena *a, int rows, int cols)
 {
 	struct help *h = self;
 	const struct view *below = ui->depth > 1 ? &ui->stack[ui->depth - 2] : NULL;
@@ -151,7 +151,7 @@ static void recalc(void *self, struct ui *ui, struct arena *a, int rows, int col
 		if (!(k->where & h->where) || keymap_verb(h->where, k->key) != k->verb)
 			continue;
 		key_name(k->key, name);
-		struct help_line *l = is_own(h, name) ? NULL : line_for(h, k->verb, name);
+		struct help_line *l = is_own(h, name) ? NULL : view_help_line_for(h, k->verb, name);
 		if (!l)
 			continue;
 		if (*l->keys)
@@ -161,12 +161,12 @@ static void recalc(void *self, struct ui *ui, struct arena *a, int rows, int col
 			 below->ops->off(below->self, ui, k->verb);
 	}
 	lay_out(h, rows, cols);
-	scroll(h, h->top);
+	view_help_scroll(h, h->top);
 }
 
-static void paint_group(const struct help *h, struct area a, int row, int col, enum verb_group g)
+static void view_help_paint_group(const struct help *h, struct area a, int row, int col, enum verb_group g)
 {
-	put(a, row++, col, ROLE_TITLE, verb_group_title(g));
+	grid_put(a, row++, col, ROLE_TITLE, verb_group_title(g));
 	for (size_t i = 0; i < h->nr[g]; i++, row++) {
 		const struct help_line *l = &h->line[g][i];
 		put_field(a, row, col, KEYS, l->off ? ROLE_OFF : ROLE_KEY, l->keys);
@@ -174,7 +174,7 @@ static void paint_group(const struct help *h, struct area a, int row, int col, e
 	}
 }
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_help_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct help *h = self;
 	char title[64], note[80];
@@ -185,10 +185,10 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	snprintf(note, sizeof(note), "%s%sTab other screens, / search, Esc back", a.cols >= 90 && !reads ? "press the key to do it, " : "",
 		 !more ? "" : h->top + h->page < h->deepest ? "j more, " : "k back up, ");
 	put_rule(a, 0, title, ROLE_TITLE, note);
-	for (size_t i = 0; i < ARRAY_LEN(order); i++)
-		if (h->nr[order[i]] > 0)
-			paint_group(h, area_sub(a, 2, 0, a.rows - 2, a.cols), h->at[order[i]].row - h->top, h->at[order[i]].col,
-				    order[i]);
+	for (size_t i = 0; i < ARRAY_LEN(view_help_order); i++)
+		if (h->nr[view_help_order[i]] > 0)
+			view_help_paint_group(h, area_sub(a, 2, 0, a.rows - 2, a.cols), h->at[view_help_order[i]].row - h->top, h->at[view_help_order[i]].col,
+				    view_help_order[i]);
 }
 
 /* --- search ------------------------------------------------------------------------------------------------------ */
@@ -196,15 +196,15 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 /* The line with this number, counted through the groups in their order; @row is where it stands. */
 static const struct help_line *line_nr(const struct help *h, size_t nr, int *row)
 {
-	for (size_t i = 0; i < ARRAY_LEN(order); nr -= h->nr[order[i++]])
-		if (nr < h->nr[order[i]]) {
-			*row = h->at[order[i]].row + 1 + (int)nr;
-			return &h->line[order[i]][nr];
+	for (size_t i = 0; i < ARRAY_LEN(view_help_order); nr -= h->nr[view_help_order[i++]])
+		if (nr < h->nr[view_help_order[i]]) {
+			*row = h->at[view_help_order[i]].row + 1 + (int)nr;
+			return &h->line[view_help_order[i]][nr];
 		}
 	return NULL;
 }
 
-static const char *line(const void *self, const struct ui *ui, size_t i, struct arena *a)
+static const char *view_help_line(const void *self, const struct ui *ui, size_t i, struct arena *a)
 {
 	int row;
 	const struct help_line *l = line_nr(self, i, &row);
@@ -212,44 +212,44 @@ static const char *line(const void *self, const struct ui *ui, size_t i, struct 
 	return l ? arena_printf(a, "%s %s", l->keys, l->doc) : "";
 }
 
-static void look(const void *self, const struct ui *ui, struct looked *out)
+static void view_help_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct help *h = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .line = line, .at = (uint64_t)h->hit };
+	*out = (struct looked){ .what = LOOK_LINES, .line = view_help_line, .at = (uint64_t)h->hit };
 	for (size_t g = 0; g < GROUP_NR; g++)
 		out->nr += h->nr[g];
 }
 
-static void go(void *self, struct ui *ui, uint64_t to)
+static void view_help_go(void *self, struct ui *ui, uint64_t to)
 {
 	struct help *h = self;
 	int row;
 	(void)ui;
 	h->hit = (int)to;
 	if (line_nr(h, (size_t)to, &row) && (row < h->top || row >= h->top + h->page))
-		scroll(h, row - h->page / 2);
+		view_help_scroll(h, row - h->page / 2);
 }
 
 /* --- keys -------------------------------------------------------------------------------------------------------- */
 
 /* Moving and searching are about the help itself. */
-static bool verb(void *self, struct ui *ui, enum verb v)
+static bool view_help_verb(void *self, struct ui *ui, enum verb v)
 {
 	struct help *h = self;
 	(void)ui;
 	switch ((int)v) {
 	case VERB_UP:
 	case VERB_DOWN:
-		scroll(h, h->top + (v == VERB_DOWN ? 1 : -1));
+		view_help_scroll(h, h->top + (v == VERB_DOWN ? 1 : -1));
 		return true;
 	case VERB_PAGE_UP:
 	case VERB_PAGE_DOWN:
-		scroll(h, h->top + (v == VERB_PAGE_DOWN ? 1 : -1) * h->page / 2);
+		view_help_scroll(h, h->top + (v == VERB_PAGE_DOWN ? 1 : -1) * h->page / 2);
 		return true;
 	case VERB_FIRST:
 	case VERB_LAST:
-		scroll(h, v == VERB_FIRST ? 0 : h->deepest);
+		view_help_scroll(h, v == VERB_FIRST ? 0 : h->deepest);
 		return true;
 	default:
 		return false;
@@ -257,7 +257,7 @@ static bool verb(void *self, struct ui *ui, enum verb v)
 }
 
 /* A key of the screen below is done there, where nobody decides anything. */
-static bool key(void *self, struct ui *ui, uint32_t key)
+static bool view_help_key(void *self, struct ui *ui, uint32_t key)
 {
 	struct help *h = self;
 	char name[16];
@@ -272,7 +272,7 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 		ui_do(ui, VERB_SEARCH);
 	} else if (key == 'n' || key == 'N') { /* of a search, whatever the screen below takes them for */
 		ui_do(ui, key == 'n' ? VERB_AGAIN : VERB_AGAIN_UP);
-	} else if (verb(h, ui, v)) {
+	} else if (view_help_verb(h, ui, v)) {
 		return true;
 	} else if ((own || v != VERB_NONE) && !(h->where & (IN_DECIDE | IN_QUESTION)) && !h->other) {
 		ui_back(ui);
@@ -286,5 +286,5 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 
 const struct view_ops view_help = {
 	.name = "help", .where = IN_HELP, .size = sizeof(struct help),
-	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .key = key, .look = look, .go = go,
+	.open = view_help_open_view, .recalc = view_help_recalc, .paint = view_help_paint, .verb = view_help_verb, .key = view_help_key, .look = view_help_look, .go = view_help_go,
 };

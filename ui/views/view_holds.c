@@ -19,21 +19,21 @@ struct holds {
 	struct arena *arena;
 };
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_holds_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct holds *v = self;
 	(void)ui;
 	v->source = on->source;
 }
 
-static void close_view(void *self)
+static void view_holds_close_view(void *self)
 {
 	struct holds *v = self;
 	pick_free(&v->pick);
 	free_ptr(&v->text);
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_holds_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct holds *v = self;
 	struct source *s = ui_source(ui, v->source);
@@ -46,7 +46,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	if (!v->text || strcmp(v->text, hold) != 0) {
 		pick_free(&v->pick);
 		free_ptr(&v->text);
-		v->text = xstrdup(hold);
+		v->text = mem_strdup(hold);
 		if (*hold && pick_new(&v->pick, hold, &saved, NULL, &err) < 0)
 			ui_say(ui, ROLE_ERROR, "%s", err.text);
 	}
@@ -63,27 +63,27 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	}
 }
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_holds_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct holds *v = self;
 	bool may = ui_may_act(ui, v->source);
 	draw_title(a, 0, "holds: what waits for a person before it runs", NULL, 0);
 	put_rule(a, 1, NULL, ROLE_RULE, may ? "e edit   x remove   I off, on" : "read only");
 	if (!v->text || !*v->text) {
-		put(a, 3, 3, ROLE_DIM, may ? "nothing is held by a filter; i sets one, as kind:exec cmd~\"git push\""
+		grid_put(a, 3, 3, ROLE_DIM, may ? "nothing is held by a filter; i sets one, as kind:exec cmd~\"git push\""
 					   : "nothing is held by a filter");
 		return;
 	}
-	put(a, 2, 1, ROLE_HELD, "!");
+	grid_put(a, 2, 1, ROLE_HELD, "!");
 	put_bytes(a, 2, 3, a.cols - 4, ROLE_TITLE, v->text, strlen(v->text), 0);
-	putf(a, 3, 3, ROLE_DIM, "would have matched %zu of this session's actions%s", v->total, v->total ? ", newest first:" : "");
+	grid_putf(a, 3, 3, ROLE_DIM, "would have matched %zu of this session's actions%s", v->total, v->total ? ", newest first:" : "");
 	for (size_t i = 0; i < v->nr; i++) {
 		struct draw_row_opts o = { .id = draw_id_cells(v->row, v->nr), .clock = a.cols >= 90, .verdict = a.cols >= 90 };
 		draw_row(a, (int)i + 5, &v->row[i], &o, v->arena);
 	}
 }
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_holds_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct holds *v = self;
 	(void)ui;
@@ -96,7 +96,7 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	return true;
 }
 
-static bool key(void *self, struct ui *ui, uint32_t key)
+static bool view_holds_key(void *self, struct ui *ui, uint32_t key)
 {
 	struct holds *v = self;
 	if (key == 'e') {
@@ -111,16 +111,16 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 	return true;
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_holds_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct holds *v = self;
 	(void)ui;
 	*out = (struct subject){ .source = v->source };
 }
 
-static const char *const own[] = { "e", "another filter..", "x Del", "no hold any more", NULL };
+static const char *const view_holds_own[] = { "e", "another filter..", "x Del", "no hold any more", NULL };
 
 const struct view_ops view_holds = {
-	.name = "holds", .where = IN_TABLE, .size = sizeof(struct holds), .open = open_view, .close = close_view,
-	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .own = own, .subject = subject,
+	.name = "holds", .where = IN_TABLE, .size = sizeof(struct holds), .open = view_holds_open_view, .close = view_holds_close_view,
+	.recalc = view_holds_recalc, .paint = view_holds_paint, .verb = view_holds_verb, .key = view_holds_key, .own = view_holds_own, .subject = view_holds_subject,
 };

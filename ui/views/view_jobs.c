@@ -34,7 +34,7 @@ struct jobs {
 
 /* --- recalc ------------------------------------------------------------------------------------------------------ */
 
-static void add(struct jobs *v, struct arena *ar, struct job j)
+static void view_jobs_add(struct jobs *v, struct arena *ar, struct job j)
 {
 	if (v->l.nr == v->cap) {
 		size_t cap = v->cap ? v->cap * 2 : 64;
@@ -48,7 +48,7 @@ static void add(struct jobs *v, struct arena *ar, struct job j)
 }
 
 /* A model's answer is an agent that thinks, which the fleet shows; a question waits for a person. */
-static bool is_work(const struct model_action *a)
+static bool view_jobs_is_work(const struct model_action *a)
 {
 	return strcmp(a->kind, "model") != 0 && strcmp(a->kind, "ask") != 0;
 }
@@ -58,15 +58,15 @@ static void add_running(struct jobs *v, struct arena *ar, size_t source, const s
 	for (size_t i = 0; i < m->nr_actions && !m->ended; i++) {
 		const struct model_action *a = &m->action[i];
 		const struct model_box *b = model_box(m, a->box);
-		if (a->state == ACT_RUNS && is_work(a))
-			add(v, ar, (struct job){ JOB_ACTION, source, a->id, a, b, a->start_us, 0 });
+		if (a->state == ACT_RUNS && view_jobs_is_work(a))
+			view_jobs_add(v, ar, (struct job){ JOB_ACTION, source, a->id, a, b, a->start_us, 0 });
 		if (a->preview && !a->previewed)
-			add(v, ar, (struct job){ JOB_PREVIEW, source, a->preview, a, b, a->preview_us, 0 });
+			view_jobs_add(v, ar, (struct job){ JOB_PREVIEW, source, a->preview, a, b, a->preview_us, 0 });
 	}
 	for (size_t i = 0; i < m->nr_boxes && !m->ended; i++) {
 		const struct model_box *b = &m->box[i];
 		if (!b->ready && !b->closed)
-			add(v, ar, (struct job){ JOB_BOX, source, b->id, NULL, b, b->asked_us, 0 });
+			view_jobs_add(v, ar, (struct job){ JOB_BOX, source, b->id, NULL, b, b->asked_us, 0 });
 	}
 }
 
@@ -80,7 +80,7 @@ static void add_redos(struct jobs *v, struct arena *ar, size_t source, const str
 			newest = newest && m->redo[k].seq != r->seq;
 		const struct model_action *a = model_action(m, r->again);
 		if (newest && !r->ended && (!a || a->state != ACT_RUNS))
-			add(v, ar, (struct job){ JOB_REDO, source, r->seq, a, a ? model_box(m, a->box) : NULL, r->begin_us, 0 });
+			view_jobs_add(v, ar, (struct job){ JOB_REDO, source, r->seq, a, a ? model_box(m, a->box) : NULL, r->begin_us, 0 });
 	}
 }
 
@@ -89,15 +89,15 @@ static void add_over(struct jobs *v, struct arena *ar, size_t source, const stru
 	size_t found = 0;
 	for (size_t i = m->nr_actions; i > 0 && m->nr_actions - i < LOOK_BACK && found < MOST_OVER; i--) {
 		const struct model_action *a = &m->action[i - 1];
-		if (a->state != ACT_OVER || !a->started || a->end_us - a->start_us < LONG_US || !is_work(a))
+		if (a->state != ACT_OVER || !a->started || a->end_us - a->start_us < LONG_US || !view_jobs_is_work(a))
 			continue;
-		add(v, ar, (struct job){ JOB_ACTION, source, a->id, a, model_box(m, a->box), a->start_us, a->end_us });
+		view_jobs_add(v, ar, (struct job){ JOB_ACTION, source, a->id, a, model_box(m, a->box), a->start_us, a->end_us });
 		found++;
 	}
 }
 
 /* The row under the cursor is known by its work, not by its place. */
-static void keep(struct jobs *v)
+static void view_jobs_keep(struct jobs *v)
 {
 	if (v->l.nr == 0)
 		return;
@@ -105,7 +105,7 @@ static void keep(struct jobs *v)
 	v->id = v->job[v->l.at].id;
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_jobs_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct jobs *v = self;
 	(void)cols;
@@ -123,14 +123,14 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 		if (v->job[i].source == v->source && v->job[i].id == v->id)
 			v->l.at = i;
 	list_settle(&v->l, rows);
-	keep(v);
+	view_jobs_keep(v);
 }
 
 /* --- paint ------------------------------------------------------------------------------------------------------- */
 
 enum { COL_WORK, COL_SESSION, COL_STATE, COL_TIME, COL_AGENT, COL_OUTPUT, COL_WHAT, COL_NR };
 
-static const struct column columns[COL_NR] = {
+static const struct column view_jobs_columns[COL_NR] = {
 	{ "WORK", { 8, 8 }, { 1, 1 }, false },    { "SESSION", { 0, 9 }, { 1, 1 }, false },
 	{ "STATE", { 9, 9 }, { 1, 1 }, false },   { "TIME", { 7, 7 }, { 1, 1 }, true },
 	{ "AGENT", { 11, 14 }, { 2, 2 }, false }, { "OUTPUT", { 0, 7 }, { 1, 1 }, true },
@@ -142,7 +142,7 @@ static const char *work_word(const struct job *j, const struct row_info *info)
 	return j->kind == JOB_PREVIEW ? "dry run" : j->kind == JOB_REDO ? "repeat" : j->kind == JOB_BOX ? "box" : info->word;
 }
 
-static const char *state_word(const struct job *j, const struct row_info *info, enum role *r, char *sign)
+static const char *view_jobs_state_word(const struct job *j, const struct row_info *info, enum role *r, char *sign)
 {
 	bool frozen = j->box && j->box->frozen && !j->end_us;
 	*r = frozen ? ROLE_PAUSED : j->kind == JOB_BOX ? ROLE_THINK : !j->end_us ? ROLE_RUN : j->act->ok ? ROLE_DONE : ROLE_FAILED;
@@ -168,8 +168,8 @@ static void paint_job(const struct jobs *v, const struct ui *ui, struct area a, 
 	if (j->act)
 		row_load(&info, s, &(struct row){ j->act->id, EV_ACTION_REQUESTED }, ar);
 	const struct model_agent *agent = j->act ? model_agent(&s->model, j->act->agent) : NULL;
-	const char *state = state_word(j, &info, &r, &sign), *what = what_text(v, j, &info);
-	put(a, row, 1, r, arena_printf(ar, "%c", sign));
+	const char *state = view_jobs_state_word(j, &info, &r, &sign), *what = what_text(v, j, &info);
+	grid_put(a, row, 1, r, arena_printf(ar, "%c", sign));
 	list_cell(a, row, c, COL_WORK, ROLE_NAME, work_word(j, &info));
 	list_cell(a, row, c, COL_SESSION, ROLE_DIM, s->model.id);
 	list_cell(a, row, c, COL_STATE, r, state);
@@ -181,7 +181,7 @@ static void paint_job(const struct jobs *v, const struct ui *ui, struct area a, 
 	list_cell(a, row, c, COL_WHAT, j->end_us ? ROLE_DIM : ROLE_TEXT, what);
 }
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_jobs_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct jobs *v = self;
 	struct arena *ar = v->arena;
@@ -193,7 +193,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	};
 	draw_title(a, 0, "jobs: work that takes its time", p, ARRAY_LEN(p));
 	list_rule(&v->l, a, ui_may_act(ui, v->source) ? "Enter open   X end it.." : "Enter open", ar);
-	list_columns(&c, columns, COL_NR, a.cols, a.cols >= 100, ui->nr_src > 1 ? COL_NR : COL_SESSION);
+	list_columns(&c, view_jobs_columns, COL_NR, a.cols, a.cols >= 100, ui->nr_src > 1 ? COL_NR : COL_SESSION);
 	list_heads(a, 2, &c);
 	for (size_t i = v->l.top; list_sees(&v->l, i, a, &row); i++) {
 		paint_job(v, ui, a, row, &v->job[i], &c);
@@ -201,12 +201,12 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 			put_cursor_row(a, row);
 	}
 	if (v->l.nr == 0)
-		put(a, 4, 3, ROLE_DIM, "nothing runs, and nothing took longer than 10 s");
+		grid_put(a, 4, 3, ROLE_DIM, "nothing runs, and nothing took longer than 10 s");
 }
 
 /* --- verbs ------------------------------------------------------------------------------------------------------- */
 
-static const struct job *here(const struct jobs *v)
+static const struct job *view_jobs_here(const struct jobs *v)
 {
 	return v->l.nr > 0 ? &v->job[v->l.at] : NULL;
 }
@@ -219,9 +219,9 @@ static void end_chosen(struct ui *ui, const char *key)
 		ui_send(ui, ui->prompt.on.source, (const char *[]){ "kill", id, NULL }, NULL);
 }
 
-static bool ask_end(const struct jobs *v, struct ui *ui)
+static bool view_jobs_ask_end(const struct jobs *v, struct ui *ui)
 {
-	const struct job *j = here(v);
+	const struct job *j = view_jobs_here(v);
 	char label[120];
 	if (!j)
 		return true;
@@ -240,7 +240,7 @@ static bool ask_end(const struct jobs *v, struct ui *ui)
 
 static bool open_job(const struct jobs *v, struct ui *ui)
 {
-	const struct job *j = here(v);
+	const struct job *j = view_jobs_here(v);
 	struct subject on = { .source = j ? j->source : 0 };
 	if (!j)
 		return true;
@@ -253,35 +253,35 @@ static bool open_job(const struct jobs *v, struct ui *ui)
 	return true;
 }
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_jobs_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct jobs *v = self;
 	if (list_verb(&v->l, verb)) {
-		keep(v);
+		view_jobs_keep(v);
 		return true;
 	}
 	switch ((int)verb) {
 	case VERB_OPEN:
 		return open_job(v, ui);
 	case VERB_KILL:
-		return ask_end(v, ui);
+		return view_jobs_ask_end(v, ui);
 	default:
 		return false;
 	}
 }
 
-static enum click click(void *self, struct ui *ui, int row, int col)
+static enum click view_jobs_click(void *self, struct ui *ui, int row, int col)
 {
 	struct jobs *v = self;
 	enum click c = list_click(&v->l, row);
 	(void)ui, (void)col;
-	keep(v);
+	view_jobs_keep(v);
 	return c;
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_jobs_subject(const void *self, const struct ui *ui, struct subject *out)
 {
-	const struct job *j = here(self);
+	const struct job *j = view_jobs_here(self);
 	(void)ui;
 	*out = (struct subject){ .source = ((const struct jobs *)self)->source };
 	if (j && j->act) {
@@ -290,7 +290,7 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 	}
 }
 
-static const char *line(const void *self, const struct ui *ui, size_t i, struct arena *a)
+static const char *view_jobs_line(const void *self, const struct ui *ui, size_t i, struct arena *a)
 {
 	const struct jobs *v = self;
 	const struct job *j = &v->job[i];
@@ -301,22 +301,22 @@ static const char *line(const void *self, const struct ui *ui, size_t i, struct 
 	return arena_printf(a, "%s %s %s", work_word(j, &info), ui_agent_name(ui, j->source, agent), what_text(v, j, &info));
 }
 
-static void look(const void *self, const struct ui *ui, struct looked *out)
+static void view_jobs_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct jobs *v = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->l.nr, .line = line, .at = v->l.at };
+	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->l.nr, .line = view_jobs_line, .at = v->l.at };
 }
 
-static void go(void *self, struct ui *ui, uint64_t to)
+static void view_jobs_go(void *self, struct ui *ui, uint64_t to)
 {
 	struct jobs *v = self;
 	(void)ui;
 	list_move(&v->l, (int64_t)to);
-	keep(v);
+	view_jobs_keep(v);
 }
 
 const struct view_ops view_jobs = {
-	.name = "jobs", .where = IN_JOBS, .size = sizeof(struct jobs), .recalc = recalc, .paint = paint, .verb = verb,
-	.click = click, .subject = subject, .look = look, .go = go,
+	.name = "jobs", .where = IN_JOBS, .size = sizeof(struct jobs), .recalc = view_jobs_recalc, .paint = view_jobs_paint, .verb = view_jobs_verb,
+	.click = view_jobs_click, .subject = view_jobs_subject, .look = view_jobs_look, .go = view_jobs_go,
 };

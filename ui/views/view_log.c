@@ -20,7 +20,7 @@ struct log_view {
 	struct arena *arena;
 };
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_log_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct log_view *v = self;
 	(void)ui;
@@ -29,14 +29,14 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 }
 
 /* An agent's; files that changed are a box's. */
-static const char *whose(const struct model *m, const struct row *row, const struct row_info *r)
+static const char *view_log_whose(const struct model *m, const struct row *row, const struct row_info *r)
 {
 	const struct model_agent *a = model_agent(m, r->agent);
 	const struct model_box *b = row->kind == EV_SNAPSHOT_TAKEN ? model_box(m, r->box) : NULL;
 	return a ? a->name : b && b->name ? b->name : "";
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_log_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct log_view *v = self;
 	struct source *s = ui_source(ui, v->source);
@@ -61,12 +61,12 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	v->first = first;
 	for (size_t i = first; i < last; i++, v->nr++) {
 		row_load(&v->row[v->nr], s, &r->row[i], ar);
-		v->name[v->nr] = whose(&s->model, &r->row[i], &v->row[v->nr]);
+		v->name[v->nr] = view_log_whose(&s->model, &r->row[i], &v->row[v->nr]);
 	}
 	v->at = sel - first;
 }
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_log_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct log_view *v = self;
 	const struct source *s = ui_source(ui, v->source);
@@ -85,11 +85,11 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	}
 	bool more = ui_filtering(ui) || (s && source_reading(s));
 	if (v->nr == 0)
-		put(a, 3, 3, ROLE_DIM, !*ui_filter(ui) ? "nothing yet" : more ? "nothing so far; Esc takes the filter away" :
+		grid_put(a, 3, 3, ROLE_DIM, !*ui_filter(ui) ? "nothing yet" : more ? "nothing so far; Esc takes the filter away" :
 			       "nothing matches the filter; Esc takes it away");
 }
 
-static bool move(struct log_view *v, struct ui *ui, int64_t by)
+static bool view_log_move(struct log_view *v, struct ui *ui, int64_t by)
 {
 	const struct rows *r = v->rows;
 	(void)ui;
@@ -102,7 +102,7 @@ static bool move(struct log_view *v, struct ui *ui, int64_t by)
 	return true;
 }
 
-static enum click click(void *self, struct ui *ui, int row, int col)
+static enum click view_log_click(void *self, struct ui *ui, int row, int col)
 {
 	struct log_view *v = self;
 	(void)ui;
@@ -116,22 +116,22 @@ static enum click click(void *self, struct ui *ui, int row, int col)
 	return CLICK_SELECTED;
 }
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_log_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct log_view *v = self;
 	switch ((int)verb) {
 	case VERB_UP:
-		return move(v, ui, -1);
+		return view_log_move(v, ui, -1);
 	case VERB_DOWN:
-		return move(v, ui, 1);
+		return view_log_move(v, ui, 1);
 	case VERB_PAGE_UP:
-		return move(v, ui, -v->page / 2);
+		return view_log_move(v, ui, -v->page / 2);
 	case VERB_PAGE_DOWN:
-		return move(v, ui, v->page / 2);
+		return view_log_move(v, ui, v->page / 2);
 	case VERB_FIRST:
-		return move(v, ui, INT32_MIN);
+		return view_log_move(v, ui, INT32_MIN);
 	case VERB_LAST:
-		return move(v, ui, INT32_MAX);
+		return view_log_move(v, ui, INT32_MAX);
 	case VERB_FOLLOW:
 		v->follow = !v->follow;
 		return true;
@@ -140,7 +140,7 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	}
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_log_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct log_view *v = self;
 	(void)ui;
@@ -149,7 +149,7 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 		out->agent = v->row[v->at].agent;
 }
 
-static void look(const void *self, const struct ui *ui, struct looked *out)
+static void view_log_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct log_view *v = self;
 	if (v->rows && v->rows->nr > 0)
@@ -157,7 +157,7 @@ static void look(const void *self, const struct ui *ui, struct looked *out)
 					.seen = { .first = v->first, .row = 2, .rows = (int)v->nr, .cols = ui->grid.cols } };
 }
 
-static void go(void *self, struct ui *ui, uint64_t to)
+static void view_log_go(void *self, struct ui *ui, uint64_t to)
 {
 	struct log_view *v = self;
 	(void)ui;
@@ -167,6 +167,6 @@ static void go(void *self, struct ui *ui, uint64_t to)
 
 const struct view_ops view_log = {
 	.name = "log", .where = IN_LOG, .size = sizeof(struct log_view),
-	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .click = click, .subject = subject,
-	.look = look, .go = go,
+	.open = view_log_open_view, .recalc = view_log_recalc, .paint = view_log_paint, .verb = view_log_verb, .click = view_log_click, .subject = view_log_subject,
+	.look = view_log_look, .go = view_log_go,
 };

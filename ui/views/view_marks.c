@@ -29,7 +29,7 @@ struct marks {
 	struct listed l;
 };
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_marks_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct marks *v = self;
 	v->source = ui->replay ? 0 : on->source;
@@ -37,7 +37,7 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 
 /* --- recalc ------------------------------------------------------------------------------------------------------- */
 
-static void look_up(struct source *s, struct marked *m)
+static void view_marks_look_up(struct source *s, struct marked *m)
 {
 	struct event ev[1];
 	struct err err = ERR_INIT;
@@ -62,12 +62,12 @@ static void add_recorded(struct marks *v, struct source *s, uint64_t seq)
 	*m = (struct marked){ .seq = ev.cause ? ev.cause : seq, .key = *json_str(o, "key", "") };
 	m->text = arena_strdup(v->arena, json_str(o, "text", ""));
 	m->by = arena_strdup(v->arena, who ? json_str(who, "name", "a person") : "the script");
-	look_up(s, m);
+	view_marks_look_up(s, m);
 	v->l.nr++;
 }
 
 /* A mark without words of its own: what is marked. */
-static void name(struct marks *v, struct source *s, struct marked *m)
+static void view_marks_name(struct marks *v, struct source *s, struct marked *m)
 {
 	struct row_info r;
 	const char *kind = m->kind ? event_kind_name(m->kind) : "not in this file";
@@ -86,7 +86,7 @@ static int by_seq(const void *x, const void *y)
 	return a->seq != b->seq ? (a->seq > b->seq) - (a->seq < b->seq) : a->own - b->own;
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_marks_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct marks *v = self;
 	struct source *s = ui_source(ui, v->source);
@@ -102,10 +102,10 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	for (size_t i = 0; i < own->nr; i++, v->l.nr++) {
 		const struct own_mark *o = &own->mark[i];
 		v->mark[v->l.nr] = (struct marked){ .seq = o->seq, .own = true, .key = o->key, .text = o->text, .by = "you" };
-		look_up(s, &v->mark[v->l.nr]);
+		view_marks_look_up(s, &v->mark[v->l.nr]);
 	}
 	for (size_t i = 0; i < v->l.nr; i++)
-		name(v, s, &v->mark[i]);
+		view_marks_name(v, s, &v->mark[i]);
 	if (v->l.nr > 1)
 		qsort(v->mark, v->l.nr, sizeof(*v->mark), by_seq);
 	list_settle(&v->l, rows);
@@ -115,13 +115,13 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 
 enum { COL_KEY, COL_EVENT, COL_TIME, COL_BY, COL_TEXT, COL_NR };
 
-static const struct column columns[COL_NR] = {
+static const struct column view_marks_columns[COL_NR] = {
 	{ "KEY", { 4, 4 }, { 1, 1 }, false },  { "EVENT", { 9, 9 }, { 1, 1 }, true },
 	{ "TIME", { 8, 8 }, { 2, 2 }, false }, { "BY", { 10, 14 }, { 2, 2 }, false },
 	{ "TEXT", { 0, 0 }, { 1, 1 }, false },
 };
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_marks_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct marks *v = self;
 	struct columns c;
@@ -129,7 +129,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	const struct piece p[] = { { ROLE_TEXT, fmt_plural(v->arena, (int64_t)v->l.nr, "mark", "marks") } };
 	draw_title(a, 0, "marks", p, ARRAY_LEN(p));
 	list_rule(&v->l, a, "Enter goes there   D removes one of your own", v->arena);
-	list_columns(&c, columns, COL_NR, a.cols, a.cols >= 110, COL_NR);
+	list_columns(&c, view_marks_columns, COL_NR, a.cols, a.cols >= 110, COL_NR);
 	list_heads(a, 2, &c);
 	for (size_t i = v->l.top; list_sees(&v->l, i, a, &row); i++) {
 		const struct marked *m = &v->mark[i];
@@ -143,7 +143,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 			put_cursor_row(a, row);
 	}
 	if (v->l.nr == 0)
-		put(a, 4, 3, ROLE_DIM, ui->replay ? "no marks: m and a letter marks where the cursor is, m Enter with a text"
+		grid_put(a, 4, 3, ROLE_DIM, ui->replay ? "no marks: m and a letter marks where the cursor is, m Enter with a text"
 						  : "no marks: m and a letter marks an event for you, m Enter in the record");
 }
 
@@ -161,7 +161,7 @@ static void remove_own(struct marks *v, struct ui *ui)
 		ui->stale = true;
 }
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_marks_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct marks *v = self;
 	if (verb != VERB_OPEN)
@@ -175,7 +175,7 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	return true;
 }
 
-static bool key(void *self, struct ui *ui, uint32_t key)
+static bool view_marks_key(void *self, struct ui *ui, uint32_t key)
 {
 	if (key != 'D' && key != K_DEL)
 		return false;
@@ -183,7 +183,7 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 	return true;
 }
 
-static enum click click(void *self, struct ui *ui, int row, int col)
+static enum click view_marks_click(void *self, struct ui *ui, int row, int col)
 {
 	struct marks *v = self;
 	(void)ui;
@@ -191,14 +191,14 @@ static enum click click(void *self, struct ui *ui, int row, int col)
 	return list_click(&v->l, row);
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_marks_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct marks *v = self;
 	(void)ui;
 	*out = (struct subject){ .source = v->source, .action = v->l.nr ? v->mark[v->l.at].seq : 0 };
 }
 
-static const char *const *hints(const void *self, const struct ui *ui)
+static const char *const *view_marks_hints(const void *self, const struct ui *ui)
 {
 	static const char *const all[] = { "Enter goes there", "D remove", "/ search", ": cmd", "? help", "q back", NULL };
 	(void)self;
@@ -207,6 +207,6 @@ static const char *const *hints(const void *self, const struct ui *ui)
 }
 
 const struct view_ops view_marks = {
-	.name = "marks", .where = IN_TABLE, .hints = hints, .size = sizeof(struct marks), .open = open_view, .recalc = recalc, .paint = paint,
-	.verb = verb, .key = key, .click = click, .subject = subject,
+	.name = "marks", .where = IN_TABLE, .hints = view_marks_hints, .size = sizeof(struct marks), .open = view_marks_open_view, .recalc = view_marks_recalc, .paint = view_marks_paint,
+	.verb = view_marks_verb, .key = view_marks_key, .click = view_marks_click, .subject = view_marks_subject,
 };

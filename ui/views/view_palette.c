@@ -32,21 +32,21 @@ struct palette {
 	struct arena *arena;
 };
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_palette_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct palette *v = self;
 	(void)ui;
 	v->on = *on;
 }
 
-static void close_view(void *self)
+static void view_palette_close_view(void *self)
 {
 	struct palette *v = self;
 	buf_release(&v->text);
 }
 
 /* Letters in their order, anywhere; -1 = not. Beginnings of words and neighbours count more. */
-static int fuzzy(const char *text, const char *want)
+static int view_palette_fuzzy(const char *text, const char *want)
 {
 	int score = 0, letters = 0;
 	const char *last = NULL;
@@ -72,16 +72,16 @@ static int fuzzy(const char *text, const char *want)
 	return letters > 2 && score < 4 * letters ? -1 : score; /* letters that happen to be there mean nothing */
 }
 
-static void add(struct palette *v, struct entry e)
+static void view_palette_add(struct palette *v, struct entry e)
 {
 	const char *want = buf_cstr(&v->text);
-	int a = fuzzy(e.text, want), b = e.command ? fuzzy(e.command, want) : -1;
+	int a = view_palette_fuzzy(e.text, want), b = e.command ? view_palette_fuzzy(e.command, want) : -1;
 	e.score = a > b ? a : b;
 	if (e.score >= 0 && v->nr < MOST)
 		v->entry[v->nr++] = e;
 }
 
-static const char *key_of(struct arena *ar, unsigned where, enum verb verb)
+static const char *view_palette_key_of(struct arena *ar, unsigned where, enum verb verb)
 {
 	for (size_t i = 0; i < keymap_count(); i++) {
 		const struct key_row *k = keymap_row(i);
@@ -102,18 +102,18 @@ static void add_commands(struct palette *v, struct ui *ui, struct arena *ar)
 		if (verb_group(verb) == GROUP_DECIDE || verb_group(verb) == GROUP_MOVE || (verb_acts(verb) && ui->replay) ||
 		    verb == VERB_PALETTE || (verb_group(verb) == GROUP_REPLAY && !ui->replay))
 			continue;
-		add(v, (struct entry){ .what = IS_VERB, .text = verb_doc(verb), .right = key_of(ar, where, verb),
+		view_palette_add(v, (struct entry){ .what = IS_VERB, .text = verb_doc(verb), .right = view_palette_key_of(ar, where, verb),
 				       .command = verb_name(verb), .verb = verb });
 	}
 	for (size_t i = 0; i < view_count(); i++)
 		if (verb_find(view_at(i)->name) == VERB_NONE && strcmp(view_at(i)->name, "palette") != 0 &&
 		    strcmp(view_at(i)->name, "table") != 0)
-			add(v, (struct entry){ .what = IS_SCREEN, .text = arena_printf(ar, "screen %s", view_at(i)->name),
+			view_palette_add(v, (struct entry){ .what = IS_SCREEN, .text = arena_printf(ar, "screen %s", view_at(i)->name),
 					       .right = "", .command = view_at(i)->name });
 	for (size_t i = 0; i < cmd_count() && !ui->replay; i++) {
 		const struct cmd_row *c = cmd_at(i);
 		if (c->supervisor && !c->hidden)
-			add(v, (struct entry){ .what = IS_COMMAND, .text = c->summary, .command = c->name,
+			view_palette_add(v, (struct entry){ .what = IS_COMMAND, .text = c->summary, .command = c->name,
 					       .right = arena_printf(ar, ":%s %s", c->name, c->usage) });
 	}
 }
@@ -123,20 +123,20 @@ static void add_things(struct palette *v, struct ui *ui, struct arena *ar)
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		const struct model *m = &ui->src[i]->model;
 		for (size_t k = 0; k < m->nr_agents; k++)
-			add(v, (struct entry){ .what = IS_AGENT, .text = arena_printf(ar, "agent %s", m->agent[k].name),
+			view_palette_add(v, (struct entry){ .what = IS_AGENT, .text = arena_printf(ar, "agent %s", m->agent[k].name),
 					       .right = agent_state_word(source_agent_state(ui->src[i], &m->agent[k])), .source = i,
 					       .id = m->agent[k].id });
-		add(v, (struct entry){ .what = IS_SESSION, .text = arena_printf(ar, "session %s %s", m->id, m->name),
+		view_palette_add(v, (struct entry){ .what = IS_SESSION, .text = arena_printf(ar, "session %s %s", m->id, m->name),
 				       .right = m->ended ? "ended" : "running", .source = i });
 	}
 	for (size_t i = 0; i < filter_saved_count(ui); i++) {
 		const char *name, *text;
 		filter_saved_at(ui, i, &name, &text);
-		add(v, (struct entry){ .what = IS_FILTER, .text = arena_printf(ar, "filter @%s  %s", name, text), .right = "",
+		view_palette_add(v, (struct entry){ .what = IS_FILTER, .text = arena_printf(ar, "filter @%s  %s", name, text), .right = "",
 				       .command = arena_printf(ar, "filter @%s", name) });
 	}
 	for (size_t i = 0; ui_setting(i); i++)
-		add(v, (struct entry){ .what = IS_SETTING, .text = arena_printf(ar, "set %s", ui_setting(i)), .right = "",
+		view_palette_add(v, (struct entry){ .what = IS_SETTING, .text = arena_printf(ar, "set %s", ui_setting(i)), .right = "",
 				       .command = arena_printf(ar, "set %s", ui_setting(i)) });
 }
 
@@ -174,14 +174,14 @@ static void add_events(struct palette *v, struct ui *ui, struct arena *ar)
 	}
 }
 
-static int compare(const void *x, const void *y)
+static int view_palette_compare(const void *x, const void *y)
 {
 	const struct entry *a = x, *b = y;
 	int d = b->score - a->score;
 	return d ? d : (a->what > b->what) - (a->what < b->what);
 }
 
-static void gather(struct palette *v, struct ui *ui)
+static void view_palette_gather(struct palette *v, struct ui *ui)
 {
 	struct arena *ar = v->arena;
 	v->nr = 0;
@@ -189,12 +189,12 @@ static void gather(struct palette *v, struct ui *ui)
 	add_things(v, ui, ar);
 	add_events(v, ui, ar);
 	if (v->text.len > 0)
-		qsort(v->entry, v->nr, sizeof(*v->entry), compare);
+		qsort(v->entry, v->nr, sizeof(*v->entry), view_palette_compare);
 	if (v->at >= v->nr)
 		v->at = v->nr > 0 ? v->nr - 1 : 0;
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_palette_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct palette *v = self;
 	v->arena = ar;
@@ -203,35 +203,35 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 		arena_reset(&below->arena);
 		below->ops->recalc(below->self, ui, &below->arena, rows, cols);
 	}
-	gather(v, ui);
+	view_palette_gather(v, ui);
 	size_t page = HEIGHT - 4;
 	v->top = v->at < v->top ? v->at : v->at >= v->top + page ? v->at - page + 1 : v->top;
 }
 
-static void blank(struct area a)
+static void view_palette_blank(struct area a)
 {
 	for (int r = 0; r < a.rows; r++)
 		for (int c = 0; c < a.cols; c++)
-			put(a, r, c, ROLE_TEXT, " ");
+			grid_put(a, r, c, ROLE_TEXT, " ");
 }
 
 /* Where it lies on a body of @rows. */
-static struct area place(struct area a, int rows)
+static struct area view_palette_place(struct area a, int rows)
 {
 	int width = a.cols < WIDTH + 2 ? a.cols : WIDTH, height = rows < HEIGHT + 2 ? rows : HEIGHT;
 	return area_sub(a, 2, (a.cols - width) / 2, height, width);
 }
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_palette_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct palette *v = self;
 	if (ui->depth > 1)
 		ui->stack[ui->depth - 2].ops->paint(ui->stack[ui->depth - 2].self, ui, a);
-	struct area box = place(a, a.rows);
+	struct area box = view_palette_place(a, a.rows);
 	int width = box.cols, height = box.rows;
-	blank(width + EDGE < a.cols ? box : area_sub(a, box.row - a.row, 0, height, a.cols)); /* no crumbs of what is below */
+	view_palette_blank(width + EDGE < a.cols ? box : area_sub(a, box.row - a.row, 0, height, a.cols)); /* no crumbs of what is below */
 	put_rule(box, 0, "palette", ROLE_TITLE, arena_printf(v->arena, "%zu found", v->nr));
-	int col = put(box, 1, 1, ROLE_KEY, ">") + 1;
+	int col = grid_put(box, 1, 1, ROLE_KEY, ">") + 1;
 	col = put_bytes(box, 1, col, width - 4, ROLE_PROMPT, buf_cstr(&v->text), v->text.len, 0);
 	a.g->cursor_row = box.row + 1;
 	a.g->cursor_col = box.col + col;
@@ -242,18 +242,18 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 		put_bytes(box, row, 3, width - n - 7, ROLE_TEXT, e->text, strlen(e->text), 0);
 		put_bytes(box, row, width - n - 1, n, ROLE_DIM, e->right, strlen(e->right), 0);
 		if (i == v->at) {
-			put(box, row, 1, ROLE_KEY, ">");
+			grid_put(box, row, 1, ROLE_KEY, ">");
 			put_cursor_row(box, row);
 		}
 	}
 	if (v->nr == 0)
-		put(box, 3, 3, ROLE_DIM, "nothing has these letters");
+		grid_put(box, 3, 3, ROLE_DIM, "nothing has these letters");
 	put_rule(box, height - 1, NULL, ROLE_RULE, "Enter do it   Tab to the command line   Ctrl-o help   Esc");
 }
 
-static void run(struct ui *ui, struct entry e)
+static void view_palette_run(struct ui *ui, struct entry e)
 {
-	CLEANUP(free_ptr) char *command = e.command ? xstrdup(e.command) : NULL;
+	CLEANUP(free_ptr) char *command = e.command ? mem_strdup(e.command) : NULL;
 	const struct cmd_row *c = command && e.what == IS_COMMAND ? cmd_find(command) : NULL;
 	ui_back(ui);
 	if (e.what == IS_VERB) {
@@ -266,7 +266,7 @@ static void run(struct ui *ui, struct entry e)
 		jump_to(ui, e.source, e.id);
 	} else if (c && (!c->looks || (*c->usage && *c->usage != '['))) {
 		/* it needs words, or changes something: it is looked at once more */
-		CLEANUP(free_ptr) char *text = xasprintf("%s ", command);
+		CLEANUP(free_ptr) char *text = mem_printf("%s ", command);
 		cmdline_ask(ui, text);
 	} else if (command) {
 		ui_command_line(ui, command);
@@ -274,22 +274,22 @@ static void run(struct ui *ui, struct entry e)
 }
 
 /* Keys may come before the next draw: what Enter does is what these letters mean. */
-static void typed(struct palette *v, struct ui *ui)
+static void view_palette_typed(struct palette *v, struct ui *ui)
 {
 	v->at = 0;
-	gather(v, ui);
+	view_palette_gather(v, ui);
 }
 
-static bool key(void *self, struct ui *ui, uint32_t key)
+static bool view_palette_key(void *self, struct ui *ui, uint32_t key)
 {
 	struct palette *v = self;
 	char bytes[4];
 	if (key == K_ESC || key == K_CTRL('c') || key == K_CTRL('p')) {
 		ui_back(ui);
 	} else if (key == K_ENTER && v->nr > 0) {
-		run(ui, v->entry[v->at]);
+		view_palette_run(ui, v->entry[v->at]);
 	} else if (key == K_TAB && v->nr > 0) {
-		CLEANUP(free_ptr) char *text = xasprintf("%s ", v->entry[v->at].command ? v->entry[v->at].command : "");
+		CLEANUP(free_ptr) char *text = mem_printf("%s ", v->entry[v->at].command ? v->entry[v->at].command : "");
 		ui_back(ui);
 		cmdline_ask(ui, text);
 	} else if (key == K_CTRL('o') && v->nr > 0) {
@@ -302,24 +302,24 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 		v->at += v->at + 1 < v->nr;
 	} else if (key == K_CTRL('u')) {
 		buf_reset(&v->text);
-		typed(v, ui);
+		view_palette_typed(v, ui);
 	} else if (key == K_BACKSPACE || key == 0x7f) {
 		while (v->text.len > 0 && ((unsigned char)v->text.data[v->text.len - 1] & 0xc0) == 0x80)
 			v->text.data[--v->text.len] = 0;
 		if (v->text.len > 0)
 			v->text.data[--v->text.len] = 0;
-		typed(v, ui);
+		view_palette_typed(v, ui);
 	} else if (key >= 0x20 && key < KEY_FIRST_ && v->text.len < 200) {
 		buf_append(&v->text, bytes, utf8_put(key, bytes));
-		typed(v, ui);
+		view_palette_typed(v, ui);
 	}
 	return true;
 }
 
-static enum click click(void *self, struct ui *ui, int row, int col)
+static enum click view_palette_click(void *self, struct ui *ui, int row, int col)
 {
 	struct palette *v = self;
-	struct area box = place(area_all(&ui->grid), ui->grid.rows - ui_frame_rows(ui));
+	struct area box = view_palette_place(area_all(&ui->grid), ui->grid.rows - ui_frame_rows(ui));
 	size_t at = v->top + (size_t)(row - box.row - 2);
 	if (row < box.row + 2 || row >= box.row + box.rows - 2 || col < box.col || col >= box.col + box.cols || at >= v->nr)
 		return CLICK_NONE;
@@ -329,19 +329,19 @@ static enum click click(void *self, struct ui *ui, int row, int col)
 	return CLICK_SELECTED;
 }
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_palette_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct palette *v = self;
 	if (verb == VERB_UP || verb == VERB_DOWN)
 		v->at = verb == VERB_UP ? v->at - (v->at > 0) : v->at + (v->at + 1 < v->nr);
 	else if (verb == VERB_OPEN && v->nr > 0)
-		run(ui, v->entry[v->at]);
+		view_palette_run(ui, v->entry[v->at]);
 	else
 		return false;
 	return true;
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_palette_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct palette *v = self;
 	(void)ui;
@@ -349,7 +349,7 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 }
 
 /* Every other key is a letter of what is looked for. */
-static const char *const *hints(const void *self, const struct ui *ui)
+static const char *const *view_palette_hints(const void *self, const struct ui *ui)
 {
 	static const char *const keys[] = { "Ctrl-k up", "Ctrl-j down", "Ctrl-u empties it", "Esc back", NULL };
 	(void)self;
@@ -358,6 +358,6 @@ static const char *const *hints(const void *self, const struct ui *ui)
 }
 
 const struct view_ops view_palette = {
-	.name = "palette", .hints = hints, .where = IN_PALETTE, .size = sizeof(struct palette), .open = open_view, .close = close_view,
-	.recalc = recalc, .paint = paint, .key = key, .verb = verb, .click = click, .subject = subject,
+	.name = "palette", .hints = view_palette_hints, .where = IN_PALETTE, .size = sizeof(struct palette), .open = view_palette_open_view, .close = view_palette_close_view,
+	.recalc = view_palette_recalc, .paint = view_palette_paint, .key = view_palette_key, .verb = view_palette_verb, .click = view_palette_click, .subject = view_palette_subject,
 };

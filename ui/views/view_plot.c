@@ -34,14 +34,14 @@ struct plot {
 
 static const struct {
 	const char *name, *unit;
-} whats[] = {
+} view_plot_whats[] = {
 	[TRACK_COST] = { "cost", "" },
 	[TRACK_TOKENS] = { "tokens", "tokens" },
 	[TRACK_OUTPUT] = { "output", "bytes" },
 	[TRACK_ACTIONS] = { "actions", "actions" },
 };
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_plot_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct plot *v = self;
 	(void)ui;
@@ -52,7 +52,7 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 
 /* --- recalc ------------------------------------------------------------------------------------------------------- */
 
-static int column_of(const struct plot *v, int64_t ts_us)
+static int view_plot_column_of(const struct plot *v, int64_t ts_us)
 {
 	int64_t span = v->end_us - v->begin_us + 1, at = ts_us - v->begin_us;
 	at = at < 0 ? 0 : at >= span ? span - 1 : at;
@@ -79,18 +79,18 @@ static size_t lane_of(const struct plot *v, uint64_t agent)
 	return SIZE_MAX;
 }
 
-static void add_action(struct plot *v, const struct model_action *a)
+static void view_plot_add_action(struct plot *v, const struct model_action *a)
 {
 	size_t i = lane_of(v, a->agent);
 	if (i == SIZE_MAX)
 		return;
 	uint8_t *cell = v->lane[i].cell;
 	int64_t end = a->ended ? a->end_us : v->end_us;
-	int last = column_of(v, end);
+	int last = view_plot_column_of(v, end);
 	if (a->started)
-		mark_lane(cell, column_of(v, a->start_us), last, strcmp(a->kind, "model") == 0 ? LANE_THINK : LANE_RUN);
+		mark_lane(cell, view_plot_column_of(v, a->start_us), last, strcmp(a->kind, "model") == 0 ? LANE_THINK : LANE_RUN);
 	if (a->held)
-		mark_lane(cell, column_of(v, a->held_us), column_of(v, a->started ? a->start_us : end), a->latched ? LANE_PAUSED : LANE_HELD);
+		mark_lane(cell, view_plot_column_of(v, a->held_us), view_plot_column_of(v, a->started ? a->start_us : end), a->latched ? LANE_PAUSED : LANE_HELD);
 	if (a->ended && !a->ok)
 		mark_lane(cell, last, last, LANE_ERROR);
 }
@@ -110,7 +110,7 @@ static void gather_lanes(struct plot *v, const struct model *m, int rows)
 	}
 	v->more = m->nr_agents - v->nr_lanes;
 	for (size_t i = 0; i < m->nr_actions; i++)
-		add_action(v, &m->action[i]);
+		view_plot_add_action(v, &m->action[i]);
 }
 
 static void gather_curve(struct plot *v, const struct track *t, uint64_t head)
@@ -121,17 +121,17 @@ static void gather_curve(struct plot *v, const struct track *t, uint64_t head)
 	for (size_t i = 0; i < t->nr_steps && t->step[i].seq <= head; i++) {
 		const struct track_step *s = &t->step[i];
 		size_t lane = s->what == v->what ? lane_of(v, s->agent) : SIZE_MAX;
-		v->events[column_of(v, s->ts_us)]++;
+		v->events[view_plot_column_of(v, s->ts_us)]++;
 		if (lane != SIZE_MAX)
 			v->lane[lane].value += s->amount;
 		if (s->what == v->what && (v->agent == 0 || v->agent == s->agent))
-			v->sum[column_of(v, s->ts_us)] += s->amount;
+			v->sum[view_plot_column_of(v, s->ts_us)] += s->amount;
 	}
 	for (int i = 0; i < v->width; i++)
 		v->sum[i] = v->total += v->sum[i];
 }
 
-static const char *value(const struct plot *v, int64_t n)
+static const char *view_plot_value(const struct plot *v, int64_t n)
 {
 	return v->what == TRACK_COST ? fmt_money(v->arena, n)
 	       : v->what == TRACK_OUTPUT ? fmt_bytes(v->arena, n) : fmt_count(v->arena, n);
@@ -142,7 +142,7 @@ static int curve_rows(int rows)
 	return rows / 3 > 4 ? rows / 3 : 4;
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_plot_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct plot *v = self;
 	const struct source *s = ui_source(ui, v->source);
@@ -159,7 +159,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	gather_lanes(v, &s->model, rows - curve_rows(rows) - 6);
 	gather_curve(v, &s->track, s->model.head);
 	const struct model_agent *a = model_agent(&s->model, v->agent);
-	v->title = arena_printf(ar, "plot: %s of %s", whats[v->what].name, a ? a->name : "all agents");
+	v->title = arena_printf(ar, "plot: %s of %s", view_plot_whats[v->what].name, a ? a->name : "all agents");
 }
 
 /* --- paint -------------------------------------------------------------------------------------------------------- */
@@ -172,7 +172,7 @@ static int cursor_column(const struct plot *v)
 /* A small number is not said of two rows. */
 static const char *put_level(const struct plot *v, struct area a, int row, int64_t level, const char *above)
 {
-	const char *text = v->total ? value(v, level) : "";
+	const char *text = v->total ? view_plot_value(v, level) : "";
 	if (strcmp(text, above) != 0)
 		put_right(a, row, 1, NAME - 2, ROLE_DIM, text);
 	return text;
@@ -224,45 +224,45 @@ static void paint_lane(const struct plot *v, struct area a, int row, size_t i)
 		if (l == LANE_NONE)
 			put_sign(a, row, NAME + 1 + c, ROLE_RULE, SIGN_DOT);
 		else
-			put(a, row, NAME + 1 + c, looks[l].role, looks[l].sign);
+			grid_put(a, row, NAME + 1 + c, looks[l].role, looks[l].sign);
 	}
-	put_right(a, row, NAME + 1 + v->width, VALUE, ROLE_TEXT, value(v, v->lane[i].value));
+	put_right(a, row, NAME + 1 + v->width, VALUE, ROLE_TEXT, view_plot_value(v, v->lane[i].value));
 	if (v->lane[i].agent->id == v->agent)
 		put_cursor_row(a, row);
 }
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_plot_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct plot *v = self;
 	const struct source *s = ui_source(ui, v->source);
 	if (!s)
 		return;
 	int curve = curve_rows(a.rows), at = cursor_column(v), row = 2 + curve;
-	struct piece p[] = { { ROLE_TITLE, arena_printf(v->arena, "%s %s", value(v, v->total), whats[v->what].unit) },
+	struct piece p[] = { { ROLE_TITLE, arena_printf(v->arena, "%s %s", view_plot_value(v, v->total), view_plot_whats[v->what].unit) },
 			     { ROLE_DIM, fmt_hms(v->arena, v->end_us) } };
 	draw_title(a, 0, v->title, p, ARRAY_LEN(p));
 	put_rule(a, 1, NULL, ROLE_RULE, "Tab cost, tokens, output, actions   j k agent   h l along the time");
 	paint_curve(v, area_sub(a, 2, 0, curve, a.cols));
 	if (!v->total && curve > 0)
-		put(a, 2 + curve / 2, NAME + 3, ROLE_DIM, arena_printf(v->arena, "no %s so far; Tab: what else there is", whats[v->what].name));
+		grid_put(a, 2 + curve / 2, NAME + 3, ROLE_DIM, arena_printf(v->arena, "no %s so far; Tab: what else there is", view_plot_whats[v->what].name));
 	int64_t before = at > 0 ? v->sum[at - 1] : 0;
-	put(a, row, NAME + 1 + at, ROLE_TITLE, "^");
+	grid_put(a, row, NAME + 1 + at, ROLE_TITLE, "^");
 	const char *text = arena_printf(v->arena, "%s  %s (+%s)  %s", fmt_hms(v->arena, time_at(v, at)),
-					value(v, v->sum[at]), value(v, v->sum[at] - before), fmt_plural(v->arena, v->events[at], "step", "steps"));
+					view_plot_value(v, v->sum[at]), view_plot_value(v, v->sum[at] - before), fmt_plural(v->arena, v->events[at], "step", "steps"));
 	int n = text_cells(text, a.g->ascii), left = NAME + 1 + at + 2;
-	put(a, row++, left + n < a.cols ? left : NAME + at - n, ROLE_TEXT, text);
+	grid_put(a, row++, left + n < a.cols ? left : NAME + at - n, ROLE_TEXT, text);
 	paint_heat(v, a, row++);
 	put_rule(a, row++, "who worked when", ROLE_TITLE, "# runs  - thinks  = paused  ! held  x failed");
 	for (size_t i = 0; i < v->nr_lanes && row < a.rows; i++)
 		paint_lane(v, a, row++, i);
 	if (v->more > 0 && row < a.rows)
-		put(a, row, 1, ROLE_DIM, arena_printf(v->arena, "%zu more above or below", v->more));
+		grid_put(a, row, 1, ROLE_DIM, arena_printf(v->arena, "%zu more above or below", v->more));
 }
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
 /* Everybody, then one after the other. */
-static void move(struct plot *v, const struct ui *ui, int by)
+static void view_plot_move(struct plot *v, const struct ui *ui, int by)
 {
 	const struct source *s = ui_source(ui, v->source);
 	size_t nr = s ? s->model.nr_agents : 0, at = 0;
@@ -276,13 +276,13 @@ static void move(struct plot *v, const struct ui *ui, int by)
 	v->agent = at && s ? s->model.agent[at - 1].id : 0;
 }
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_plot_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct plot *v = self;
 	switch ((int)verb) {
 	case VERB_UP:
 	case VERB_DOWN:
-		move(v, ui, verb == VERB_UP ? -1 : 1);
+		view_plot_move(v, ui, verb == VERB_UP ? -1 : 1);
 		return true;
 	case VERB_NEXT_PANE:
 		v->what = (enum track_what)((v->what + 1) % TRACK_WHAT_NR);
@@ -301,7 +301,7 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	}
 }
 
-static bool key(void *self, struct ui *ui, uint32_t key)
+static bool view_plot_key(void *self, struct ui *ui, uint32_t key)
 {
 	struct plot *v = self;
 	(void)ui;
@@ -314,7 +314,7 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 	return true;
 }
 
-static enum click click(void *self, struct ui *ui, int row, int col)
+static enum click view_plot_click(void *self, struct ui *ui, int row, int col)
 {
 	struct plot *v = self;
 	(void)ui;
@@ -325,16 +325,16 @@ static enum click click(void *self, struct ui *ui, int row, int col)
 	return CLICK_SELECTED;
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_plot_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct plot *v = self;
 	(void)ui;
 	*out = (struct subject){ .source = v->source, .agent = v->agent };
 }
 
-static const char *const own[] = { "h l", "along the time", NULL };
+static const char *const view_plot_own[] = { "h l", "along the time", NULL };
 
 const struct view_ops view_plot = {
 	.name = "plot", .where = IN_PLOT, .size = sizeof(struct plot),
-	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .key = key, .own = own, .click = click, .subject = subject,
+	.open = view_plot_open_view, .recalc = view_plot_recalc, .paint = view_plot_paint, .verb = view_plot_verb, .key = view_plot_key, .own = view_plot_own, .click = view_plot_click, .subject = view_plot_subject,
 };

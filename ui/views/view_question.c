@@ -42,7 +42,7 @@ struct question {
 	struct arena *arena;
 };
 
-static void arm(struct question *v, struct ui *ui)
+static void view_question_arm(struct question *v, struct ui *ui)
 {
 	v->shown = ui->nr_shown;
 	v->opened_us = ui->mono_us;
@@ -50,7 +50,7 @@ static void arm(struct question *v, struct ui *ui)
 	ui->wake_us = ui->mono_us + ui->dead_us;
 }
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_question_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct question *v = self;
 	v->source = on->source;
@@ -58,12 +58,12 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 	const struct source *s = ui_source(ui, v->source);
 	if (s && v->seq == 0 && s->model.nr_asks > 0) /* one that was chosen stays, answered meanwhile or not */
 		v->seq = s->model.ask[0].seq;
-	arm(v, ui);
+	view_question_arm(v, ui);
 	if (ui_may_act(ui, v->source))
 		ui_say(ui, ROLE_DIM, "keys typed before this screen was drawn were thrown away");
 }
 
-static void close_view(void *self)
+static void view_question_close_view(void *self)
 {
 	struct question *v = self;
 	json_release(&v->fields);
@@ -73,7 +73,7 @@ static void close_view(void *self)
 
 /* --- recalc ------------------------------------------------------------------------------------------------------ */
 
-static const char *words_of(const json_t *v, struct arena *ar)
+static const char *view_question_words_of(const json_t *v, struct arena *ar)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	const json_t *text = json_is_object(v) ? json_object_get(v, "text") : NULL;
@@ -94,14 +94,14 @@ static void load_form(struct question *v, json_t *form)
 	if (json_is_array(form))
 		json_array_foreach(form, i, value)
 			if (json_is_string(value))
-				v->preset[v->nr_fields] = "", v->field[v->nr_fields++] = words_of(value, v->arena);
+				v->preset[v->nr_fields] = "", v->field[v->nr_fields++] = view_question_words_of(value, v->arena);
 	if (json_is_object(form))
 		json_object_foreach(form, name, value)
-			v->preset[v->nr_fields] = words_of(value, v->arena), v->field[v->nr_fields++] = arena_strdup(v->arena, name);
+			v->preset[v->nr_fields] = view_question_words_of(value, v->arena), v->field[v->nr_fields++] = arena_strdup(v->arena, name);
 }
 
 /* An answer names its question by cause; one that names none is of its agent's. */
-static bool answers(const struct question *v, struct source *s, uint64_t seq)
+static bool view_question_answers(const struct question *v, struct source *s, uint64_t seq)
 {
 	struct event ev;
 	struct err err = ERR_INIT;
@@ -111,12 +111,12 @@ static bool answers(const struct question *v, struct source *s, uint64_t seq)
 }
 
 /* Who answered what, from the first row after the question that is its answer. */
-static const char *answer_of(const struct question *v, struct source *s)
+static const char *view_question_answer_of(const struct question *v, struct source *s)
 {
 	struct row_info r;
 	for (size_t i = rows_find(&s->model.rows, v->seq); i < s->model.rows.nr; i++) {
 		const struct row *row = &s->model.rows.row[i];
-		if (row->kind != EV_ASK_ANSWERED || !answers(v, s, row->seq))
+		if (row->kind != EV_ASK_ANSWERED || !view_question_answers(v, s, row->seq))
 			continue;
 		CLEANUP(json_release) json_t *o = source_body(s, row->seq);
 		row_load(&r, s, row, v->arena);
@@ -131,9 +131,9 @@ static void load_choices(struct question *v, const json_t *list)
 	v->choice = arena_alloc(v->arena, (v->nr_choices + 1) * sizeof(*v->choice));
 	v->choice_end = arena_alloc(v->arena, (v->nr_choices + 1) * sizeof(*v->choice_end));
 	for (size_t i = 0; i < v->nr_choices; i++)
-		v->choice[i] = words_of(json_array_get(list, i), v->arena);
+		v->choice[i] = view_question_words_of(json_array_get(list, i), v->arena);
 	if (!v->seen && v->nr_choices)
-		v->seen = xcalloc(v->nr_choices, sizeof(*v->seen));
+		v->seen = mem_calloc(v->nr_choices, sizeof(*v->seen));
 }
 
 static void note_seen(struct question *v)
@@ -143,10 +143,10 @@ static void note_seen(struct question *v)
 		v->seen[i] = v->seen[i] || (v->choice_end[i] > v->text_top && v->choice_end[i] <= end);
 }
 
-static void compose(struct question *v, const json_t *o)
+static void view_question_compose(struct question *v, const json_t *o)
 {
 	struct text *t = &v->text;
-	const char *asked = words_of(json_object_get(o, "text"), v->arena);
+	const char *asked = view_question_words_of(json_object_get(o, "text"), v->arena);
 	text_head(t, ROLE_TITLE, "THE SCRIPT ASKS");
 	text_add(t, ROLE_CMD, "", asked, strlen(asked), TEXT_SOFT);
 	text_blank(t);
@@ -169,12 +169,12 @@ static void compose(struct question *v, const json_t *o)
 	}
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_question_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct question *v = self;
 	struct source *s = ui_source(ui, v->source);
 	if (v->shown != ui->nr_shown)
-		arm(v, ui);
+		view_question_arm(v, ui);
 	v->arena = ar;
 	v->rows = rows - 2;
 	v->waits = s && model_ask(&s->model, v->seq);
@@ -190,11 +190,11 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	int64_t limit = json_int(o, "timeout_us", 0);
 	v->until_us = limit > 0 ? v->since_us + limit : 0;
 	v->high = strcmp(json_str(o, "risk", ""), "high") == 0;
-	v->default_ = json_object_get(o, "default") ? words_of(json_object_get(o, "default"), ar) : NULL;
+	v->default_ = json_object_get(o, "default") ? view_question_words_of(json_object_get(o, "default"), ar) : NULL;
 	load_choices(v, json_object_get(o, "choices"));
 	load_form(v, json_object_get(o, "form"));
-	v->answered = v->waits ? NULL : answer_of(v, s);
-	compose(v, o);
+	v->answered = v->waits ? NULL : view_question_answer_of(v, s);
+	view_question_compose(v, o);
 	v->text_top = text_clamp(&v->text, v->top, v->rows);
 	v->top = (int64_t)v->text_top;
 	note_seen(v);
@@ -202,14 +202,14 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 
 /* --- paint ------------------------------------------------------------------------------------------------------- */
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_question_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct question *v = self;
 	struct arena *ar = v->arena;
 	if (!v->info.seq) {
 		draw_title(a, 0, "question", NULL, 0);
 		put_rule(a, 1, NULL, ROLE_RULE, NULL);
-		put(a, 3, 3, ROLE_DIM, "nothing is asked");
+		grid_put(a, 3, 3, ROLE_DIM, "nothing is asked");
 		return;
 	}
 	struct piece p[] = {
@@ -224,10 +224,10 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	text_paint(&v->text, area_sub(a, 2, 1, v->rows, a.cols - 1), v->text_top);
 	int row = 3 + (int)(v->text.nr - v->text_top);
 	if (v->answered && row < a.rows)
-		put(a, row, 3, ROLE_HELD, v->answered);
+		grid_put(a, row, 3, ROLE_HELD, v->answered);
 }
 
-static const char *const *hints(const void *self, const struct ui *ui)
+static const char *const *view_question_hints(const void *self, const struct ui *ui)
 {
 	const struct question *v = self;
 	const char **h = arena_alloc(v->arena, 5 * sizeof(*h));
@@ -245,14 +245,14 @@ static const char *const *hints(const void *self, const struct ui *ui)
 
 /* --- answering --------------------------------------------------------------------------------------------------- */
 
-static struct question *on_top(struct ui *ui)
+static struct question *view_question_on_top(struct ui *ui)
 {
 	struct view *top = ui_top(ui);
 	struct question *v = top->self;
 	return strcmp(top->ops->name, "question") == 0 && v->seq == ui->prompt.on.action ? v : NULL;
 }
 
-static void answer(struct question *v, struct ui *ui, const char *text, json_t *opts)
+static void view_question_answer(struct question *v, struct ui *ui, const char *text, json_t *opts)
 {
 	char id[32];
 	snprintf(id, sizeof(id), "%" PRIu64, v->seq);
@@ -260,9 +260,9 @@ static void answer(struct question *v, struct ui *ui, const char *text, json_t *
 }
 
 /* y to "send it?", where Enter means nothing. */
-static void sure(struct ui *ui, const char *key)
+static void view_question_sure(struct ui *ui, const char *key)
 {
-	struct question *v = on_top(ui);
+	struct question *v = view_question_on_top(ui);
 	if (!v)
 		return;
 	CLEANUP(free_ptr) char *word = v->word;
@@ -275,37 +275,37 @@ static void sure(struct ui *ui, const char *key)
 	json_t *opts = fields ? json_object() : NULL;
 	if (fields)
 		json_put(opts, "field", take(&fields));
-	answer(v, ui, word, opts);
+	view_question_answer(v, ui, word, opts);
 }
 
 static void ask_sure(struct question *v, struct ui *ui, const char *label)
 {
 	const struct subject on = { .source = v->source, .action = v->seq };
-	prompt_sure(ui, label, "yn", &on, sure);
+	prompt_sure(ui, label, "yn", &on, view_question_sure);
 }
 
 /* @shown: the answer @text as a person reads it. */
-static void give(struct question *v, struct ui *ui, const char *text, const char *shown)
+static void view_question_give(struct question *v, struct ui *ui, const char *text, const char *shown)
 {
 	if (!v->high) {
-		answer(v, ui, text, NULL);
+		view_question_answer(v, ui, text, NULL);
 		return;
 	}
 	free(v->word);
-	v->word = xstrdup(text);
+	v->word = mem_strdup(text);
 	ask_sure(v, ui, arena_printf(v->arena, "send it?  (y/n)  the risk is high: %s", shown));
 }
 
-static void typed(struct ui *ui, const char *text)
+static void view_question_typed(struct ui *ui, const char *text)
 {
-	struct question *v = on_top(ui);
+	struct question *v = view_question_on_top(ui);
 	if (v && text && *text)
-		give(v, ui, text, text);
+		view_question_give(v, ui, text, text);
 }
 
 /* The choice of number @n, from 1. Words come before numbers where both could be meant, so that a choice that reads like a
  * number is named by its words. */
-static void choose(struct question *v, struct ui *ui, size_t n)
+static void view_question_choose(struct question *v, struct ui *ui, size_t n)
 {
 	if (n == 0 || n > v->nr_choices) {
 		ui_say(ui, ROLE_DIM, "there is no choice of that number");
@@ -321,16 +321,16 @@ static void choose(struct question *v, struct ui *ui, size_t n)
 			text = v->choice[n - 1];
 			break;
 		}
-	give(v, ui, text, arena_printf(v->arena, "%zu %s", n, v->choice[n - 1]));
+	view_question_give(v, ui, text, arena_printf(v->arena, "%zu %s", n, v->choice[n - 1]));
 }
 
 static void number_typed(struct ui *ui, const char *text)
 {
-	struct question *v = on_top(ui);
+	struct question *v = view_question_on_top(ui);
 	if (!v || !text)
 		return;
 	size_t len = strlen(text);
-	choose(v, ui, len > 0 && len < 6 && strspn(text, "0123456789") == len ? strtoul(text, NULL, 10) : 0);
+	view_question_choose(v, ui, len > 0 && len < 6 && strspn(text, "0123456789") == len ? strtoul(text, NULL, 10) : 0);
 }
 
 static void ask_number(struct question *v, struct ui *ui, const char *first)
@@ -343,7 +343,7 @@ static void ask_field(struct question *v, struct ui *ui);
 
 static void field_typed(struct ui *ui, const char *text)
 {
-	struct question *v = on_top(ui);
+	struct question *v = view_question_on_top(ui);
 	if (!v)
 		return;
 	size_t i = json_array_size(v->fields);
@@ -367,7 +367,7 @@ static void ask_field(struct question *v, struct ui *ui)
 	prompt_ask(ui, arena_printf(v->arena, "%s (%zu of %zu):", v->field[i], i + 1, v->nr_fields), v->preset[i], NULL, &on, field_typed);
 }
 
-static void begin(struct question *v, struct ui *ui)
+static void view_question_begin(struct question *v, struct ui *ui)
 {
 	const struct subject on = { .source = v->source, .action = v->seq };
 	if (v->nr_choices) {
@@ -377,11 +377,11 @@ static void begin(struct question *v, struct ui *ui)
 		v->fields = json_array();
 		ask_field(v, ui);
 	} else {
-		ui_ask(ui, "answer:", &on, typed);
+		ui_ask(ui, "answer:", &on, view_question_typed);
 	}
 }
 
-static bool key(void *self, struct ui *ui, uint32_t key)
+static bool view_question_key(void *self, struct ui *ui, uint32_t key)
 {
 	struct question *v = self;
 	char number[2] = { (char)key, 0 };
@@ -399,15 +399,15 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 	else if (ui->mono_us - v->opened_us < ui->dead_us)
 		ui_say(ui, ROLE_DIM, "keys are off for a moment, so that nothing is answered by mistake");
 	else if (key == K_ENTER)
-		begin(v, ui);
+		view_question_begin(v, ui);
 	else if (v->nr_choices > BY_KEY)
 		ask_number(v, ui, number);
 	else
-		choose(v, ui, (size_t)(key - '0'));
+		view_question_choose(v, ui, (size_t)(key - '0'));
 	return true;
 }
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_question_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct question *v = self;
 	int half = v->rows / 2 > 0 ? v->rows / 2 : 1;
@@ -434,23 +434,23 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	}
 }
 
-static bool finished(const void *self, const struct ui *ui)
+static bool view_question_finished(const void *self, const struct ui *ui)
 {
 	const struct question *v = self;
 	const struct source *s = ui_source(ui, v->source);
 	return v->sent && s && !model_ask(&s->model, v->seq);
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_question_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct question *v = self;
 	(void)ui;
 	*out = (struct subject){ .source = v->source, .agent = v->agent ? v->agent->id : 0, .action = v->seq };
 }
 
-static const char *const own[] = { "1", "1 to 9: that choice", "Enter", "type the answer", NULL };
+static const char *const view_question_own[] = { "1", "1 to 9: that choice", "Enter", "type the answer", NULL };
 
 const struct view_ops view_question = {
-	.name = "question", .where = IN_QUESTION, .size = sizeof(struct question), .open = open_view, .close = close_view,
-	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .own = own, .finished = finished, .subject = subject, .hints = hints,
+	.name = "question", .where = IN_QUESTION, .size = sizeof(struct question), .open = view_question_open_view, .close = view_question_close_view,
+	.recalc = view_question_recalc, .paint = view_question_paint, .verb = view_question_verb, .key = view_question_key, .own = view_question_own, .finished = view_question_finished, .subject = view_question_subject, .hints = view_question_hints,
 };

@@ -33,7 +33,7 @@ struct queue {
 	struct arena *arena;
 };
 
-static int64_t since(const struct waiting *w)
+static int64_t view_queue_since(const struct waiting *w)
 {
 	return w->act ? w->act->held_us : w->info.ts_us;
 }
@@ -41,10 +41,10 @@ static int64_t since(const struct waiting *w)
 static int oldest_first(const void *x, const void *y)
 {
 	const struct waiting *a = x, *b = y;
-	return waits_order(&(struct waits){ a->source, a->seq, since(a) }, &(struct waits){ b->source, b->seq, since(b) });
+	return waits_order(&(struct waits){ a->source, a->seq, view_queue_since(a) }, &(struct waits){ b->source, b->seq, view_queue_since(b) });
 }
 
-static void add(struct queue *q, struct ui *ui, size_t source, uint64_t seq, uint16_t kind)
+static void view_queue_add(struct queue *q, struct ui *ui, size_t source, uint64_t seq, uint16_t kind)
 {
 	struct source *s = ui->src[source];
 	if (!ui_lets_row(ui, source, seq))
@@ -56,7 +56,7 @@ static void add(struct queue *q, struct ui *ui, size_t source, uint64_t seq, uin
 }
 
 /* Columns of the line, from both ends; what an action wants has the rest. The session's is there when there are several. */
-static struct cells cells_of(int cols, size_t sessions)
+static struct cells view_queue_cells_of(int cols, size_t sessions)
 {
 	int session = cols >= 100 && sessions > 1 ? 9 : 0;
 	if (cols >= 100)
@@ -70,7 +70,7 @@ static int room_for(const struct cells *c, int cols)
 }
 
 /* "policy.lua:22 'no-push'"; without the file where there is no room. */
-static const char *rule_of(const struct waiting *w, const struct cells *c, struct arena *a)
+static const char *view_queue_rule_of(const struct waiting *w, const struct cells *c, struct arena *a)
 {
 	const char *rule = row_held_rule(&w->info);
 	return c->wide || !rule ? w->info.by : arena_strndup(a, rule + 1, strlen(rule) - 2);
@@ -86,22 +86,22 @@ static bool follow_cursor(struct queue *q)
 	return true;
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_queue_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct queue *q = self;
 	size_t n = 0;
 	for (size_t i = 0; i < ui->nr_src; i++)
 		n += ui->src[i]->model.nr_held + ui->src[i]->model.nr_asks;
 	q->arena = ar;
-	q->cells = cells_of(cols, ui->nr_src);
+	q->cells = view_queue_cells_of(cols, ui->nr_src);
 	q->l.nr = 0;
 	q->w = arena_alloc(ar, (n + 1) * sizeof(*q->w));
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		const struct model *m = &ui->src[i]->model;
 		for (size_t k = 0; k < m->nr_held; k++)
-			add(q, ui, i, m->held[k], EV_ACTION_REQUESTED);
+			view_queue_add(q, ui, i, m->held[k], EV_ACTION_REQUESTED);
 		for (size_t k = 0; k < m->nr_asks; k++)
-			add(q, ui, i, m->ask[k].seq, EV_ASK);
+			view_queue_add(q, ui, i, m->ask[k].seq, EV_ASK);
 	}
 	qsort(q->w, q->l.nr, sizeof(*q->w), oldest_first);
 	batch_refresh(&q->marked, ui);
@@ -116,28 +116,28 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	follow_cursor(q);
 }
 
-static void paint_heads(const struct cells *c, struct area a)
+static void view_queue_paint_heads(const struct cells *c, struct area a)
 {
 	int right = a.cols - 1 - c->age - c->risk - c->rule;
-	put(a, 2, 3, ROLE_HEAD, "ID");
+	grid_put(a, 2, 3, ROLE_HEAD, "ID");
 	if (c->session)
-		put(a, 2, 9, ROLE_HEAD, "SESSION");
-	put(a, 2, 9 + c->session, ROLE_HEAD, "AGENT");
-	put(a, 2, 9 + c->session + c->agent, ROLE_HEAD, "KIND");
-	put(a, 2, c->what, ROLE_HEAD, "WHAT");
-	put(a, 2, right, ROLE_HEAD, "STOPPED BY");
-	put(a, 2, right + c->rule, ROLE_HEAD, "RISK");
+		grid_put(a, 2, 9, ROLE_HEAD, "SESSION");
+	grid_put(a, 2, 9 + c->session, ROLE_HEAD, "AGENT");
+	grid_put(a, 2, 9 + c->session + c->agent, ROLE_HEAD, "KIND");
+	grid_put(a, 2, c->what, ROLE_HEAD, "WHAT");
+	grid_put(a, 2, right, ROLE_HEAD, "STOPPED BY");
+	grid_put(a, 2, right + c->rule, ROLE_HEAD, "RISK");
 	put_right(a, 2, a.cols - 1 - c->age, c->age, ROLE_HEAD, "HELD");
 }
 
-static void paint_one(const struct queue *q, const struct ui *ui, struct area a, int row, const struct waiting *w)
+static void view_queue_paint_one(const struct queue *q, const struct ui *ui, struct area a, int row, const struct waiting *w)
 {
 	struct arena *ar = q->arena;
 	const struct cells *c = &q->cells;
 	bool marked = batch_has(&q->marked, w->source, w->seq);
-	put(a, row, 1, ROLE_HELD, "!");
-	put(a, row, 2, ROLE_NAME, marked ? "*" : "");
-	int col = put(a, row, 3, ROLE_HELD, arena_printf(ar, "%" PRIu64, w->seq)) + 1;
+	grid_put(a, row, 1, ROLE_HELD, "!");
+	grid_put(a, row, 2, ROLE_NAME, marked ? "*" : "");
+	int col = grid_put(a, row, 3, ROLE_HELD, arena_printf(ar, "%" PRIu64, w->seq)) + 1;
 	if (col < 9)
 		col = 9;
 	if (c->session)
@@ -145,12 +145,12 @@ static void paint_one(const struct queue *q, const struct ui *ui, struct area a,
 	col = put_field(a, row, col, c->agent - 1, ROLE_NAME, ui_agent_name(ui, w->source, w->agent)) + 1;
 	put_field(a, row, col, c->what - col, ROLE_DIM, w->act ? w->info.word : "asks");
 	int right = a.cols - 1 - c->age;
-	put_right(a, row, right, c->age, ROLE_DIM, fmt_age(ar, ui_now_of(ui, w->source) - since(w)));
+	put_right(a, row, right, c->age, ROLE_DIM, fmt_age(ar, ui_now_of(ui, w->source) - view_queue_since(w)));
 	right -= c->risk;
 	if (w->act && w->act->high_risk)
-		put(a, row, right, ROLE_FAILED, "HIGH");
+		grid_put(a, row, right, ROLE_FAILED, "HIGH");
 	right -= c->rule;
-	put_field(a, row, right, c->rule - 1, ROLE_DIM, w->act ? rule_of(w, c, ar) : "the script");
+	put_field(a, row, right, c->rule - 1, ROLE_DIM, w->act ? view_queue_rule_of(w, c, ar) : "the script");
 	const char *what = one_line(w->info.what, ar);
 	put_bytes(a, row, c->what, room_for(c, a.cols), ROLE_TEXT, what, strlen(what), 0);
 }
@@ -164,25 +164,25 @@ static const char *marks_text(const struct queue *q, const struct ui *ui)
 			    why ? why : "");
 }
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_queue_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct queue *q = self;
 	int row;
 	draw_title(a, 0, "what waits for you",
 		   &(struct piece){ ROLE_HELD, q->l.nr ? arena_printf(q->arena, "%zu HELD", q->l.nr) : "" }, 1);
 	list_rule(&q->l, a, marks_text(q, ui), q->arena);
-	paint_heads(&q->cells, a);
+	view_queue_paint_heads(&q->cells, a);
 	for (size_t i = q->l.top; list_sees(&q->l, i, a, &row); i++) {
-		paint_one(q, ui, a, row, &q->w[i]);
+		view_queue_paint_one(q, ui, a, row, &q->w[i]);
 		if (i == q->l.at)
 			put_cursor_row(a, row);
 	}
 	if (q->l.nr == 0)
-		put(a, LIST_HEAD, 3, ROLE_DIM,
+		grid_put(a, LIST_HEAD, 3, ROLE_DIM,
 		    *ui_filter(ui) ? "nothing that waits matches the filter" : "nothing waits for you");
 }
 
-static enum click click(void *self, struct ui *ui, int row, int col)
+static enum click view_queue_click(void *self, struct ui *ui, int row, int col)
 {
 	struct queue *q = self;
 	(void)ui;
@@ -192,7 +192,7 @@ static enum click click(void *self, struct ui *ui, int row, int col)
 	return c;
 }
 
-static bool verb(void *self, struct ui *ui, enum verb v)
+static bool view_queue_verb(void *self, struct ui *ui, enum verb v)
 {
 	struct queue *q = self;
 	if (list_verb(&q->l, v))
@@ -220,7 +220,7 @@ static bool verb(void *self, struct ui *ui, enum verb v)
 	}
 }
 
-static const char *off(const void *self, const struct ui *ui, enum verb v)
+static const char *view_queue_off(const void *self, const struct ui *ui, enum verb v)
 {
 	const struct queue *q = self;
 	(void)ui;
@@ -237,7 +237,7 @@ struct batch *batch_on_top(struct ui *ui)
 	return strcmp(top->ops->name, "queue") == 0 ? &((struct queue *)top->self)->marked : NULL;
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_queue_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct queue *q = self;
 	(void)ui;
@@ -246,7 +246,7 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 		out->agent = q->w[q->l.at].agent->id;
 }
 
-static const char *line(const void *self, const struct ui *ui, size_t i, struct arena *a)
+static const char *view_queue_line(const void *self, const struct ui *ui, size_t i, struct arena *a)
 {
 	const struct queue *q = self;
 	const struct row_info *r = &q->w[i].info;
@@ -255,14 +255,14 @@ static const char *line(const void *self, const struct ui *ui, size_t i, struct 
 			    ui_agent_name(ui, q->w[i].source, q->w[i].agent), r->word, r->what, r->by);
 }
 
-static void look(const void *self, const struct ui *ui, struct looked *out)
+static void view_queue_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct queue *q = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = q->source, .nr = q->l.nr, .line = line, .at = q->l.at };
+	*out = (struct looked){ .what = LOOK_LINES, .source = q->source, .nr = q->l.nr, .line = view_queue_line, .at = q->l.at };
 }
 
-static void go(void *self, struct ui *ui, uint64_t to)
+static void view_queue_go(void *self, struct ui *ui, uint64_t to)
 {
 	struct queue *q = self;
 	(void)ui;
@@ -274,12 +274,12 @@ const struct view_ops view_queue = {
 	.name = "queue",
 	.where = IN_QUEUE,
 	.size = sizeof(struct queue),
-	.recalc = recalc,
-	.paint = paint,
-	.verb = verb,
-	.click = click,
-	.subject = subject,
-	.off = off,
-	.look = look,
-	.go = go,
+	.recalc = view_queue_recalc,
+	.paint = view_queue_paint,
+	.verb = view_queue_verb,
+	.click = view_queue_click,
+	.subject = view_queue_subject,
+	.off = view_queue_off,
+	.look = view_queue_look,
+	.go = view_queue_go,
 };

@@ -44,7 +44,7 @@ struct redo_view {
 #define RUNS_AGAIN "#%" PRIu64 " runs again, in a box of its own"
 
 /* Both beside each other. */
-static bool beside(const struct redo_view *v, int cols)
+static bool view_redo_beside(const struct redo_view *v, int cols)
 {
 	return cols >= WIDE_COLS && !v->zoom;
 }
@@ -79,7 +79,7 @@ static const struct model_redo *redo_meant(const struct model *m, uint64_t actio
 	return NULL;
 }
 
-static void promoted(void *self, const json_t *result, const struct err *err)
+static void view_redo_promoted(void *self, const json_t *result, const struct err *err)
 {
 	struct ui *ui = self;
 	size_t nr = json_array_size(json_object_get(result, "paths"));
@@ -101,7 +101,7 @@ static void promote_chosen(struct ui *ui, const char *key)
 	const char *words[] = { "apply", id };
 	CLEANUP(json_release) json_t *opts = json_object();
 	ui_say(ui, ROLE_DIM, "promoting..");
-	ui->act[on.source].command(ui->act[on.source].self, words, ARRAY_LEN(words), opts, promoted, ui);
+	ui->act[on.source].command(ui->act[on.source].self, words, ARRAY_LEN(words), opts, view_redo_promoted, ui);
 }
 
 void redo_promote_ask(struct ui *ui, const struct subject *on)
@@ -126,7 +126,7 @@ void redo_promote_ask(struct ui *ui, const struct subject *on)
 	}
 }
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_redo_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct redo_view *v = self;
 	const struct source *s = ui_source(ui, on->source);
@@ -146,7 +146,7 @@ static const struct model_action *side_action(const struct side *d)
 	return d->source ? model_action(&d->source->model, d->action) : NULL;
 }
 
-static const char *outcome(const struct redo_view *v, const struct ui *ui, const struct model_action *act)
+static const char *view_redo_outcome(const struct redo_view *v, const struct ui *ui, const struct model_action *act)
 {
 	struct arena *ar = v->arena;
 	switch (act->state) {
@@ -169,7 +169,7 @@ static void gather_side(struct redo_view *v, struct ui *ui, struct side *d, cons
 	const struct model_action *act = side_action(d);
 	text_init(&d->text, ar, cols, 2, ui->grid.ascii);
 	d->head = act ? arena_printf(ar, "%s #%" PRIu64 "  %s", name, d->action, fmt_hms(ar, act->asked_us)) : name;
-	d->note = act ? outcome(v, ui, act) : "";
+	d->note = act ? view_redo_outcome(v, ui, act) : "";
 	if (act)
 		pane_output(&d->text, d->source, d->action, TAIL, false, NULL);
 }
@@ -231,7 +231,7 @@ static void sum_line(struct text *t, const char *line, size_t len)
 	text_add(t, inner ? ROLE_TEXT : same ? ROLE_OK : ROLE_WARN, NULL, line, len, 0);
 }
 
-static void set_state(struct redo_view *v, enum role r, const char *text)
+static void view_redo_set_state(struct redo_view *v, enum role r, const char *text)
 {
 	v->state_role = r;
 	v->state = text;
@@ -243,17 +243,17 @@ static void gather_end(struct redo_view *v, struct source *s)
 	CLEANUP(buf_release) struct buf lines = BUF_INIT;
 	const char *why = json_str(o, "why", "");
 	if (*why) {
-		set_state(v, ROLE_FAILED, "not compared");
+		view_redo_set_state(v, ROLE_FAILED, "not compared");
 		text_putf(&v->sum, ROLE_FAILED, "not compared: %s", why);
 		return;
 	}
 	bool same = json_flag(o, "same", false);
 	int64_t code = json_int(json_object_get(json_object_get(o, "status"), "now"), "code", -1);
 	if (json_flag(o, "now", false)) {
-		set_state(v, code == 0 ? ROLE_OK : ROLE_FAILED, code == 0 ? "passes" : "FAILS");
+		view_redo_set_state(v, code == 0 ? ROLE_OK : ROLE_FAILED, code == 0 ? "passes" : "FAILS");
 		text_puts(&v->sum, ROLE_DIM, "on the files as they are, not as they were then: output and files are not compared");
 	} else {
-		set_state(v, same ? ROLE_OK : ROLE_WARN, same ? "the same" : "DIFFERS");
+		view_redo_set_state(v, same ? ROLE_OK : ROLE_WARN, same ? "the same" : "DIFFERS");
 	}
 	redone_lines(o, &lines);
 	for (const char *l = buf_cstr(&lines), *nl; (nl = strchr(l, '\n')); l = nl + 1)
@@ -267,13 +267,13 @@ static void gather_sum(struct redo_view *v, struct source *s, const json_t *star
 	if (v->r.ended) {
 		gather_end(v, s);
 	} else if (again && again->state == ACT_WAITS) {
-		set_state(v, ROLE_HELD, "HELD");
+		view_redo_set_state(v, ROLE_HELD, "HELD");
 		text_puts(&v->sum, ROLE_HELD, "it waits for a decision: a looks at it");
 	} else if (again) {
-		set_state(v, ROLE_RUN, again->state == ACT_OVER ? "is compared" : "run");
+		view_redo_set_state(v, ROLE_RUN, again->state == ACT_OVER ? "is compared" : "run");
 		text_puts(&v->sum, ROLE_DIM, "exit status, output and files are compared when it has ended");
 	} else {
-		set_state(v, ROLE_DIM, v->there ? "begins" : "not run again yet");
+		view_redo_set_state(v, ROLE_DIM, v->there ? "begins" : "not run again yet");
 		text_puts(&v->sum, ROLE_DIM,
 			  v->there ? json_flag(started, "now", false) ? "a box of its own is made, with the files of now" :
 								       "a box of its own is made, with the files of then" : "r runs it again, in a box of its own");
@@ -307,7 +307,7 @@ static const char *what_runs(const struct redo_view *v)
 }
 
 /* What was said when it began is over; what else has been said since stays. */
-static void tell_end(struct redo_view *v, struct ui *ui)
+static void view_redo_tell_end(struct redo_view *v, struct ui *ui)
 {
 	char begun[80];
 	if (!v->asked || !v->r.ended)
@@ -318,7 +318,7 @@ static void tell_end(struct redo_view *v, struct ui *ui)
 		ui_say(ui, v->state_role, "#%" PRIu64 " has run again: %s", v->r.of, v->state);
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_redo_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct redo_view *v = self;
 	struct source *s = ui_source(ui, v->source);
@@ -327,7 +327,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	v->differs = SIZE_MAX;
 	v->title = "repeat";
 	v->what = NULL;
-	set_state(v, ROLE_DIM, "");
+	view_redo_set_state(v, ROLE_DIM, "");
 	text_init(&v->sum, ar, cols - 1, 2, ui->grid.ascii);
 	if (!s)
 		return;
@@ -335,7 +335,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	v->there = r && r->seq > v->after;
 	v->r = v->there ? *r : (struct model_redo){ 0 };
 	CLEANUP(json_release) json_t *started = v->there ? source_body(s, v->r.seq) : NULL;
-	int width = beside(v, cols) ? cols / 2 - 1 : cols - 1;
+	int width = view_redo_beside(v, cols) ? cols / 2 - 1 : cols - 1;
 	gather_origin(v, ui, started);
 	v->side[1].source = s;
 	v->side[1].action = v->r.again;
@@ -344,7 +344,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	if (!v->side[0].source)
 		text_puts(&v->side[0].text, ROLE_DIM, "its session is not open here: 'sandglass out' prints what it said");
 	gather_sum(v, s, started);
-	tell_end(v, ui);
+	view_redo_tell_end(v, ui);
 	v->rows = rows - 3 - sum_rows(v, rows);
 	v->what = what_runs(v);
 	if (!json_flag(started, "now", false))
@@ -356,9 +356,9 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 
 static void paint_side(const struct redo_view *v, struct area a, const struct side *d, const char *hint)
 {
-	int col = put(a, 0, 1, ROLE_TITLE, d->head) + 2;
+	int col = grid_put(a, 0, 1, ROLE_TITLE, d->head) + 2;
 	if (hint)
-		put(a, 0, col, ROLE_DIM, hint);
+		grid_put(a, 0, col, ROLE_DIM, hint);
 	put_right(a, 0, a.cols - 24, 23, ROLE_DIM, d->note);
 	text_paint(&d->text, area_sub(a, 1, 0, a.rows - 1, a.cols), (size_t)v->top);
 	size_t below = (size_t)v->top + (size_t)(v->rows > 0 ? v->rows : 0);
@@ -367,7 +367,7 @@ static void paint_side(const struct redo_view *v, struct area a, const struct si
 			  arena_printf(v->arena, "  %s", fmt_plural(v->arena, (int64_t)(d->text.nr - below), "more line", "more lines")));
 }
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_redo_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct redo_view *v = self;
 	int sum = sum_rows(v, a.rows);
@@ -375,7 +375,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	(void)ui;
 	draw_title(a, 0, v->title, &(struct piece){ v->state_role, v->state }, 1);
 	put_rule(a, 1, NULL, ROLE_RULE, v->what);
-	if (beside(v, a.cols)) {
+	if (view_redo_beside(v, a.cols)) {
 		int half = a.cols / 2;
 		paint_side(v, area_sub(body, 0, 0, body.rows, half - 1), &v->side[0], NULL);
 		put_vline(body, 0, half - 1, body.rows);
@@ -389,7 +389,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 
 /* --- verbs ------------------------------------------------------------------------------------------------------- */
 
-static bool scroll(struct redo_view *v, int64_t by)
+static bool view_redo_scroll(struct redo_view *v, int64_t by)
 {
 	v->moved = true;
 	v->top += by;
@@ -401,11 +401,11 @@ static bool to_difference(struct redo_view *v, struct ui *ui)
 	if (v->differs == SIZE_MAX)
 		ui_say(ui, ROLE_DIM, "no difference so far");
 	else
-		scroll(v, (int64_t)v->differs - v->rows / 2 - v->top);
+		view_redo_scroll(v, (int64_t)v->differs - v->rows / 2 - v->top);
 	return true;
 }
 
-static bool approve(const struct redo_view *v, struct ui *ui)
+static bool view_redo_approve(const struct redo_view *v, struct ui *ui)
 {
 	const struct source *s = ui_source(ui, v->source);
 	const struct model_action *act = s ? model_action(&s->model, v->r.again) : NULL;
@@ -415,7 +415,7 @@ static bool approve(const struct redo_view *v, struct ui *ui)
 	return true;
 }
 
-static bool again(const struct redo_view *v, struct ui *ui)
+static bool view_redo_again(const struct redo_view *v, struct ui *ui)
 {
 	if (v->there && !v->r.ended)
 		ui_say(ui, ROLE_DIM, "it runs");
@@ -426,23 +426,23 @@ static bool again(const struct redo_view *v, struct ui *ui)
 	return true;
 }
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_redo_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct redo_view *v = self;
 	int page = v->rows / 2 > 0 ? v->rows / 2 : 1;
 	switch ((int)verb) {
 	case VERB_UP:
-		return scroll(v, -1);
+		return view_redo_scroll(v, -1);
 	case VERB_DOWN:
-		return scroll(v, 1);
+		return view_redo_scroll(v, 1);
 	case VERB_PAGE_UP:
-		return scroll(v, -page);
+		return view_redo_scroll(v, -page);
 	case VERB_PAGE_DOWN:
-		return scroll(v, page);
+		return view_redo_scroll(v, page);
 	case VERB_FIRST:
-		return scroll(v, INT32_MIN);
+		return view_redo_scroll(v, INT32_MIN);
 	case VERB_LAST:
-		return scroll(v, INT32_MAX);
+		return view_redo_scroll(v, INT32_MAX);
 	case VERB_FOLLOW:
 		v->moved = !v->moved;
 		return true;
@@ -455,18 +455,18 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 		return true;
 	case VERB_ZOOM:
 		v->zoom = !v->zoom && ui->grid.cols >= WIDE_COLS;
-		ui_say(ui, ROLE_DIM, beside(v, ui->grid.cols) ? "both runs" : "one of the two: Tab goes over");
+		ui_say(ui, ROLE_DIM, view_redo_beside(v, ui->grid.cols) ? "both runs" : "one of the two: Tab goes over");
 		return true;
 	case VERB_APPROVE:
-		return approve(v, ui);
+		return view_redo_approve(v, ui);
 	case VERB_REDO:
-		return again(v, ui);
+		return view_redo_again(v, ui);
 	default:
 		return false;
 	}
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_redo_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct redo_view *v = self;
 	(void)ui;
@@ -474,7 +474,7 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 }
 
 /* Both outputs, one after the other, and how they compare. */
-static void as_text(const void *self, struct ui *ui, struct buf *out)
+static void view_redo_as_text(const void *self, struct ui *ui, struct buf *out)
 {
 	const struct redo_view *v = self;
 	(void)ui;
@@ -485,14 +485,14 @@ static void as_text(const void *self, struct ui *ui, struct buf *out)
 	text_plain(&v->sum, false, out);
 }
 
-static void look(const void *self, const struct ui *ui, struct looked *out)
+static void view_redo_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct redo_view *v = self;
 	*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .at = (uint64_t)v->top,
-				.text = &v->side[beside(v, ui->grid.cols) || v->now].text };
+				.text = &v->side[view_redo_beside(v, ui->grid.cols) || v->now].text };
 }
 
-static void go(void *self, struct ui *ui, uint64_t to)
+static void view_redo_go(void *self, struct ui *ui, uint64_t to)
 {
 	struct redo_view *v = self;
 	(void)ui;
@@ -502,6 +502,6 @@ static void go(void *self, struct ui *ui, uint64_t to)
 
 const struct view_ops view_redo = {
 	.name = "repeat", .where = IN_REDO, .size = sizeof(struct redo_view),
-	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .text = as_text, .subject = subject,
-	.look = look, .go = go,
+	.open = view_redo_open_view, .recalc = view_redo_recalc, .paint = view_redo_paint, .verb = view_redo_verb, .text = view_redo_as_text, .subject = view_redo_subject,
+	.look = view_redo_look, .go = view_redo_go,
 };

@@ -11,7 +11,7 @@
 
 #include "base/text/sanitize.h"
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_review_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct review *v = self;
 	(void)ui;
@@ -20,7 +20,7 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 	v->action = on->action;
 }
 
-static void close_view(void *self)
+static void view_review_close_view(void *self)
 {
 	struct review *v = self;
 	free(v->own);
@@ -57,7 +57,7 @@ static bool of_redo(const struct model *m, uint64_t box)
 	return false;
 }
 
-static uint64_t box_of(const struct review *v, const struct model *m)
+static uint64_t view_review_box_of(const struct review *v, const struct model *m)
 {
 	const struct model_action *act = model_action(m, v->action);
 	const struct model_agent *a = model_agent(m, v->agent ? v->agent : act ? act->agent : 0);
@@ -67,7 +67,7 @@ static uint64_t box_of(const struct review *v, const struct model *m)
 	return box;
 }
 
-static void count(struct review *v)
+static void view_review_count(struct review *v)
 {
 	v->take = v->leave = v->unseen = v->open = 0;
 	for (size_t i = 0; i < v->nr_parts; i++) {
@@ -134,7 +134,7 @@ static bool blanks_only(const struct diff_line *a, const struct diff_line *b)
 }
 
 /* @nr removed lines that as many new ones follow: pairs that differ in blanks alone become one line, marked ~. */
-static size_t put_pairs(const struct diff_line *old, const struct diff_line *new_, size_t nr, struct diff_line *out)
+static size_t view_review_put_pairs(const struct diff_line *old, const struct diff_line *new_, size_t nr, struct diff_line *out)
 {
 	size_t put = 0;
 	for (size_t i = 0, end; i < nr; i = end) {
@@ -163,7 +163,7 @@ static void hide_blanks(struct text_diff *d, struct arena *a)
 		while (i + del + add < d->nr && d->line[i + del + add].op == '+')
 			add++;
 		if (del > 0 && del == add) {
-			nr += put_pairs(d->line + i, d->line + i + del, del, out + nr);
+			nr += view_review_put_pairs(d->line + i, d->line + i + del, del, out + nr);
 			i += del + add;
 		} else {
 			for (size_t k = del + add ? del + add : 1; k > 0; k--)
@@ -212,7 +212,7 @@ static void show_words(struct review *v, const struct part *p)
 	text_add(&v->text, ROLE_TEXT, NULL, p->comment, strlen(p->comment), TEXT_SOFT);
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_review_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct review *v = self;
 	struct source *s = ui_source(ui, v->source);
@@ -226,7 +226,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	text_init(&v->text, ar, cols >= REVIEW_WIDE ? cols - REVIEW_LEFT - 1 : cols - 1, 3, ui->grid.ascii);
 	if (!s)
 		return;
-	v->box_id = box_of(v, &s->model);
+	v->box_id = view_review_box_of(v, &s->model);
 	const struct model_box *b = model_box(&s->model, v->box_id);
 	v->box = b ? arena_strdup(ar, b->name) : NULL;
 	v->nr = changes_list(s, v->box_id, &v->change, ar);
@@ -253,10 +253,10 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	v->top = (int64_t)v->text_top;
 	if (v->text_top + (size_t)(v->rows < 0 ? 0 : v->rows) >= lines) /* its end was in sight */
 		review_own(v, p)->seen = true;
-	count(v);
+	view_review_count(v);
 }
 
-static bool to(struct review *v, int64_t at)
+static bool view_review_to(struct review *v, int64_t at)
 {
 	if (at >= 0 && at < (int64_t)v->nr_parts) {
 		v->at = (size_t)at;
@@ -273,7 +273,7 @@ static int64_t next_file(const struct review *v, int step)
 	return at;
 }
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_review_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct review *v = self;
 	switch ((int)verb) {
@@ -283,28 +283,28 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 		return true;
 	case VERB_UP:
 	case VERB_PREV:
-		return to(v, (int64_t)v->at - 1);
+		return view_review_to(v, (int64_t)v->at - 1);
 	case VERB_DOWN:
 	case VERB_NEXT:
-		return to(v, (int64_t)v->at + 1);
+		return view_review_to(v, (int64_t)v->at + 1);
 	case VERB_NEXT_PANE:
-		return to(v, next_file(v, 1));
+		return view_review_to(v, next_file(v, 1));
 	case VERB_PREV_PANE:
-		return to(v, next_file(v, -1));
+		return view_review_to(v, next_file(v, -1));
 	case VERB_PAGE_UP:
 	case VERB_PAGE_DOWN:
 		v->top += verb == VERB_PAGE_UP ? -v->rows / 2 : v->rows / 2;
 		return true;
 	case VERB_FIRST:
-		return to(v, 0);
+		return view_review_to(v, 0);
 	case VERB_LAST:
-		return to(v, (int64_t)v->nr_parts - 1);
+		return view_review_to(v, (int64_t)v->nr_parts - 1);
 	default:
 		return false;
 	}
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_review_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct review *v = self;
 	(void)ui;
@@ -318,7 +318,7 @@ static void whole_text(const void *self, struct ui *ui, struct buf *out)
 	text_plain(&v->text, true, out);
 }
 
-static void look(const void *self, const struct ui *ui, struct looked *out)
+static void view_review_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct review *v = self;
 	bool wide = ui->grid.cols >= REVIEW_WIDE;
@@ -327,14 +327,14 @@ static void look(const void *self, const struct ui *ui, struct looked *out)
 				.seen = { .first = v->text_top, .row = wide ? 3 : 4, .col = left, .rows = v->rows, .cols = ui->grid.cols - left } };
 }
 
-static void go(void *self, struct ui *ui, uint64_t where)
+static void view_review_go(void *self, struct ui *ui, uint64_t where)
 {
 	struct review *v = self;
 	(void)ui;
 	v->top = (int64_t)where;
 }
 
-static const char *const own[] = {
+static const char *const view_review_own[] = {
 	"Space", "take or leave",
 	"t x", "take, leave",
 	"M c", "comment, for the agent",
@@ -352,17 +352,17 @@ static const char *const own[] = {
 };
 
 /* A part at the left; it decides nothing. */
-static enum click click(void *self, struct ui *ui, int row, int col)
+static enum click view_review_click(void *self, struct ui *ui, int row, int col)
 {
 	struct review *v = self;
 	if (ui->grid.cols < REVIEW_WIDE || row < 2 || row >= 2 + v->list_rows || col >= REVIEW_LEFT - 1)
 		return CLICK_NONE;
-	to(v, review_first(v, v->list_rows) + row - 2);
+	view_review_to(v, review_first(v, v->list_rows) + row - 2);
 	return CLICK_SELECTED;
 }
 
 /* Over the text that scrolls; else it would go on to another part, which counts as seen. */
-static bool wheel(void *self, struct ui *ui, int row, int col, enum verb v)
+static bool view_review_wheel(void *self, struct ui *ui, int row, int col, enum verb v)
 {
 	struct review *r = self;
 	if (row < 2 || (ui->grid.cols >= REVIEW_WIDE && col < REVIEW_LEFT))
@@ -372,7 +372,7 @@ static bool wheel(void *self, struct ui *ui, int row, int col, enum verb v)
 }
 
 const struct view_ops view_review = {
-	.name = "review", .where = IN_DIFF, .size = sizeof(struct review), .open = open_view, .close = close_view,
-	.recalc = recalc, .paint = review_paint, .verb = verb, .key = review_key, .own = own, .subject = subject, .text = whole_text,
-	.look = look, .go = go, .click = click, .wheel = wheel,
+	.name = "review", .where = IN_DIFF, .size = sizeof(struct review), .open = view_review_open_view, .close = view_review_close_view,
+	.recalc = view_review_recalc, .paint = review_paint, .verb = view_review_verb, .key = review_key, .own = view_review_own, .subject = view_review_subject, .text = whole_text,
+	.look = view_review_look, .go = view_review_go, .click = view_review_click, .wheel = view_review_wheel,
 };

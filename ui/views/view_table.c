@@ -35,7 +35,7 @@ void table_open(struct ui *ui, size_t source, const char *statement)
 	ui_open(ui, "table", &(struct subject){ .source = source });
 	struct table *v = ui_top(ui)->self;
 	v->t = t;
-	v->statement = xstrdup(statement);
+	v->statement = mem_strdup(statement);
 	for (size_t c = 0; c < t.cols; c++) {
 		v->width[c] = text_cells(t.name[c], ui->grid.ascii);
 		for (size_t r = 0; r < t.rows && r < SAMPLE; r++) {
@@ -51,21 +51,21 @@ void table_open(struct ui *ui, size_t source, const char *statement)
 		ui_say(ui, ROLE_WARN, "only the first %d rows", MOST_ROWS);
 }
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_table_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct table *v = self;
 	(void)ui;
 	v->source = on->source;
 }
 
-static void close_view(void *self)
+static void view_table_close_view(void *self)
 {
 	struct table *v = self;
 	sql_table_release(&v->t);
 	free(v->statement);
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_table_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct table *v = self;
 	(void)ui, (void)cols;
@@ -74,7 +74,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	list_settle(&v->l, rows);
 }
 
-static void paint_row(const struct table *v, struct area a, int row, size_t r)
+static void view_table_paint_row(const struct table *v, struct area a, int row, size_t r)
 {
 	int col = 1;
 	for (size_t c = v->left; c < v->t.cols && col < a.cols - 1; c++) {
@@ -92,18 +92,18 @@ static void paint_row(const struct table *v, struct area a, int row, size_t r)
 }
 
 /* Columns that name an event. */
-static const char *const leads[] = { "id", "seq", "event", "action" };
+static const char *const view_table_leads[] = { "id", "seq", "event", "action" };
 
 static bool names_events(const struct table *v)
 {
-	for (size_t k = 0; k < ARRAY_LEN(leads); k++)
+	for (size_t k = 0; k < ARRAY_LEN(view_table_leads); k++)
 		for (size_t c = 0; c < v->t.cols; c++)
-			if (strcmp(v->t.name[c], leads[k]) == 0)
+			if (strcmp(v->t.name[c], view_table_leads[k]) == 0)
 				return true;
 	return false;
 }
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_table_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct table *v = self;
 	const struct source *s = ui_source(ui, v->source);
@@ -122,24 +122,24 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 		col += width + 2;
 	}
 	for (size_t i = v->l.top; list_sees(&v->l, i, a, &row); i++) {
-		paint_row(v, a, row, i);
+		view_table_paint_row(v, a, row, i);
 		if (i == v->l.at)
 			put_cursor_row(a, row);
 	}
 	if (v->t.rows == 0)
-		put(a, 4, 3, ROLE_DIM, "no rows");
+		grid_put(a, 4, 3, ROLE_DIM, "no rows");
 }
 
 static uint64_t event_at(const struct table *v)
 {
-	for (size_t k = 0; k < ARRAY_LEN(leads); k++)
+	for (size_t k = 0; k < ARRAY_LEN(view_table_leads); k++)
 		for (size_t c = 0; c < v->t.cols && v->l.at < v->t.rows; c++)
-			if (strcmp(v->t.name[c], leads[k]) == 0 && v->t.cell[v->l.at * v->t.cols + c])
+			if (strcmp(v->t.name[c], view_table_leads[k]) == 0 && v->t.cell[v->l.at * v->t.cols + c])
 				return strtoull(v->t.cell[v->l.at * v->t.cols + c], NULL, 10);
 	return 0;
 }
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_table_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct table *v = self;
 	if (list_verb(&v->l, verb))
@@ -153,7 +153,7 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	return true;
 }
 
-static bool key(void *self, struct ui *ui, uint32_t key)
+static bool view_table_key(void *self, struct ui *ui, uint32_t key)
 {
 	struct table *v = self;
 	(void)ui;
@@ -166,14 +166,14 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 	return true;
 }
 
-static enum click click(void *self, struct ui *ui, int row, int col)
+static enum click view_table_click(void *self, struct ui *ui, int row, int col)
 {
 	struct table *v = self;
 	(void)ui, (void)col;
 	return list_click(&v->l, row);
 }
 
-static const char *line(const void *self, const struct ui *ui, size_t i, struct arena *a)
+static const char *view_table_line(const void *self, const struct ui *ui, size_t i, struct arena *a)
 {
 	const struct table *v = self;
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -183,30 +183,30 @@ static const char *line(const void *self, const struct ui *ui, size_t i, struct 
 	return arena_strdup(a, buf_cstr(&b));
 }
 
-static void look(const void *self, const struct ui *ui, struct looked *out)
+static void view_table_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct table *v = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->t.rows, .line = line, .at = v->l.at };
+	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->t.rows, .line = view_table_line, .at = v->l.at };
 }
 
-static void go(void *self, struct ui *ui, uint64_t to)
+static void view_table_go(void *self, struct ui *ui, uint64_t to)
 {
 	struct table *v = self;
 	(void)ui;
 	list_move(&v->l, (int64_t)to);
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_table_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct table *v = self;
 	(void)ui;
 	*out = (struct subject){ .source = v->source, .action = event_at(v) };
 }
 
-static const char *const own[] = { "h l", "sideways", NULL };
+static const char *const view_table_own[] = { "h l", "sideways", NULL };
 
 const struct view_ops view_table = {
-	.name = "table", .where = IN_TABLE, .size = sizeof(struct table), .open = open_view, .close = close_view,
-	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .own = own, .click = click, .subject = subject, .look = look, .go = go,
+	.name = "table", .where = IN_TABLE, .size = sizeof(struct table), .open = view_table_open_view, .close = view_table_close_view,
+	.recalc = view_table_recalc, .paint = view_table_paint, .verb = view_table_verb, .key = view_table_key, .own = view_table_own, .click = view_table_click, .subject = view_table_subject, .look = view_table_look, .go = view_table_go,
 };

@@ -49,15 +49,15 @@ struct tree_view {
 	struct arena *arena;
 };
 
-static char *joined(const char *dir, const char *name)
+static char *view_tree_joined(const char *dir, const char *name)
 {
-	return xasprintf("%s%s%s", dir, *dir ? "/" : "", name);
+	return mem_printf("%s%s%s", dir, *dir ? "/" : "", name);
 }
 
 static void go_to(struct tree_view *v, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char *dir = slash ? xstrndup(path, (size_t)(slash - path)) : xstrdup(""), *file = xstrdup(slash ? slash + 1 : path);
+	char *dir = slash ? mem_strndup(path, (size_t)(slash - path)) : mem_strdup(""), *file = mem_strdup(slash ? slash + 1 : path);
 	free(v->dir);
 	free(v->file);
 	v->dir = dir;
@@ -65,18 +65,18 @@ static void go_to(struct tree_view *v, const char *path)
 	v->top = 0;
 }
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_tree_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct tree_view *v = self;
 	(void)ui;
 	v->source = on->source;
 	v->agent = on->agent;
 	v->action = on->action;
-	v->dir = xstrdup("");
-	v->file = xstrdup("");
+	v->dir = mem_strdup("");
+	v->file = mem_strdup("");
 }
 
-static void close_view(void *self)
+static void view_tree_close_view(void *self)
 {
 	struct tree_view *v = self;
 	free(v->dir);
@@ -89,7 +89,7 @@ static void close_view(void *self)
 
 /* --- recalc ------------------------------------------------------------------------------------------------------ */
 
-static uint64_t box_of(const struct tree_view *v, const struct model *m)
+static uint64_t view_tree_box_of(const struct tree_view *v, const struct model *m)
 {
 	const struct model_action *act = model_action(m, v->action);
 	const struct model_agent *a = model_agent(m, v->agent ? v->agent : act ? act->agent : 0);
@@ -101,7 +101,7 @@ static uint64_t box_of(const struct tree_view *v, const struct model *m)
 }
 
 /* As it is named below /workspace. */
-static char *below(const char *path, struct arena *a)
+static char *view_tree_below(const char *path, struct arena *a)
 {
 	path += strncmp(path, "./", 2) == 0 ? 2 : strncmp(path, "/workspace/", 11) == 0 ? 11 : 0;
 	char *plain = arena_strdup(a, strcmp(path, "/workspace") != 0 && strcmp(path, ".") != 0 ? path : "");
@@ -117,14 +117,14 @@ bool tree_has(const struct ui *ui, const struct subject *on, uint64_t box, const
 	const struct tree_view at = { .agent = on->agent, .action = on->action, .box = box };
 	struct source *s = ui_source(ui, on->source);
 	struct file_entry e;
-	const char *plain = below(path, &a);
-	return !*plain || (s && files_find(s, box_of(&at, &s->model), 0, plain, &a, &e));
+	const char *plain = view_tree_below(path, &a);
+	return !*plain || (s && files_find(s, view_tree_box_of(&at, &s->model), 0, plain, &a, &e));
 }
 
 void tree_open(struct ui *ui, const struct subject *on, uint64_t box, const char *path)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
-	const char *plain = below(path, &a);
+	const char *plain = view_tree_below(path, &a);
 	ui_open(ui, "tree", on);
 	struct tree_view *v = ui_top(ui)->self;
 	v->box = box;
@@ -133,7 +133,7 @@ void tree_open(struct ui *ui, const struct subject *on, uint64_t box, const char
 }
 
 /* The file that is open, or the one under the cursor. */
-static const struct file_entry *chosen(const struct tree_view *v)
+static const struct file_entry *view_tree_chosen(const struct tree_view *v)
 {
 	for (size_t i = 0; *v->file && i < v->f.nr; i++)
 		if (strcmp(v->f.entry[i].name, v->file) == 0)
@@ -152,7 +152,7 @@ static void number_rows(struct tree_view *v)
 }
 
 /* A gutter's text stands at its right end. By hand: a file may have very many lines. */
-static const char *number_of(struct tree_view *v, size_t n)
+static const char *view_tree_number_of(struct tree_view *v, size_t n)
 {
 	char digits[24], *p = digits + sizeof(digits);
 	do
@@ -167,7 +167,7 @@ static const char *gutter_of(struct tree_view *v, struct source *s, size_t line)
 	bool open = v->shown.blame && line == 0 && !blaming_over(v->whose);
 	bool new_ = v->shown.blame && line < v->by.nr && (line == 0 || v->by.by[line] != v->by.by[line - 1]);
 	if (!open && !new_)
-		return number_of(v, line + 1);
+		return view_tree_number_of(v, line + 1);
 	return arena_printf(&v->kept, "%*s %*zu", WHO_COLS - 1, open ? "..." : who_mark(s, v->by.by[line], &v->kept), NUMBER_COLS - 1, line + 1);
 }
 
@@ -235,7 +235,7 @@ static void add_contents(struct tree_view *v, struct source *s, const char *path
 
 static void make_text(struct tree_view *v, struct source *s, const struct file_entry *e, const struct shown *want)
 {
-	CLEANUP(free_ptr) char *path = e ? joined(v->dir, e->name) : NULL;
+	CLEANUP(free_ptr) char *path = e ? view_tree_joined(v->dir, e->name) : NULL;
 	arena_reset(&v->kept);
 	blaming_free(&v->whose);
 	v->by = (struct blame){ 0 };
@@ -263,7 +263,7 @@ static void mark_lines(struct tree_view *v, struct source *s)
 	}
 }
 
-static void go_on(struct tree_view *v, struct source *s)
+static void view_tree_go_on(struct tree_view *v, struct source *s)
 {
 	if (blaming_over(v->whose))
 		return;
@@ -273,8 +273,8 @@ static void go_on(struct tree_view *v, struct source *s)
 
 static void keep_text(struct tree_view *v, struct ui *ui, struct source *s, int width)
 {
-	const struct file_entry *e = chosen(v);
-	struct shown want = { .box = box_of(v, &s->model), .width = width, .blame = v->blame && *v->file, .diff = v->diff && *v->file,
+	const struct file_entry *e = view_tree_chosen(v);
+	struct shown want = { .box = view_tree_box_of(v, &s->model), .width = width, .blame = v->blame && *v->file, .diff = v->diff && *v->file,
 			      .ascii = ui->grid.ascii, .reading = ui_reading(ui) };
 	if (e) {
 		want.id = e->id;
@@ -284,17 +284,17 @@ static void keep_text(struct tree_view *v, struct ui *ui, struct source *s, int 
 	if (v->text.arena != &v->kept || memcmp(&want, &v->shown, sizeof(want)) != 0)
 		make_text(v, s, e, &want);
 	else
-		go_on(v, s); /* not in the same frame */
+		view_tree_go_on(v, s); /* not in the same frame */
 	if (!blaming_over(v->whose)) {
 		ui->wake_us = ui->mono_us + 1;
 		v->note = arena_printf(v->arena, "who brought each line ... %d%%", blaming_percent(v->whose));
 	}
 }
 
-static void head(struct tree_view *v, const struct ui *ui, struct source *s)
+static void view_tree_head(struct tree_view *v, const struct ui *ui, struct source *s)
 {
 	const char *here = ui->replay ? arena_printf(v->arena, "#%" PRIu64, s->model.head) : "now";
-	const struct model_box *b = model_box(&s->model, box_of(v, &s->model));
+	const struct model_box *b = model_box(&s->model, view_tree_box_of(v, &s->model));
 	struct arena *ar = v->arena;
 	v->title = b ? arena_printf(ar, "files  %s:%s", b->driver, b->name) : "files";
 	if (v->diff && *v->file)
@@ -307,17 +307,17 @@ static void head(struct tree_view *v, const struct ui *ui, struct source *s)
 /* The folder is read anew when a snapshot has come, or another folder is wanted. */
 static void keep_listing(struct tree_view *v, struct source *s)
 {
-	uint64_t box = box_of(v, &s->model), state = files_state(s, box);
+	uint64_t box = view_tree_box_of(v, &s->model), state = files_state(s, box);
 	if (v->listed_dir && v->listed == state && strcmp(v->listed_dir, v->dir) == 0)
 		return;
 	free(v->listed_dir);
-	v->listed_dir = xstrdup(v->dir);
+	v->listed_dir = mem_strdup(v->dir);
 	v->listed = state;
 	arena_reset(&v->listing);
 	files_list(s, box, 0, v->dir, &v->listing, &v->f);
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_tree_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct tree_view *v = self;
 	struct source *s = ui_source(ui, v->source);
@@ -327,9 +327,9 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	if (!s)
 		return;
 	keep_listing(v, s);
-	const struct file_entry *e = *v->file ? chosen(v) : NULL;
+	const struct file_entry *e = *v->file ? view_tree_chosen(v) : NULL;
 	if (e && e->dir) { /* a path of a folder was asked for */
-		CLEANUP(free_ptr) char *path = joined(v->dir, v->file);
+		CLEANUP(free_ptr) char *path = view_tree_joined(v->dir, v->file);
 		free(v->dir);
 		v->dir = take(&path);
 		*v->file = 0;
@@ -337,7 +337,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	}
 	v->l.nr = v->f.nr;
 	list_settle(&v->l, rows);
-	head(v, ui, s);
+	view_tree_head(v, ui, s);
 	v->rows = rows - 3 - (v->blame && !v->diff && *v->file ? WHO_ROWS : 0);
 	bool beside = cols >= WIDE_COLS && !*v->file;
 	keep_text(v, ui, s, beside ? cols - LEFT_COLS - 1 : cols - 1);
@@ -347,12 +347,12 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 
 /* --- paint ------------------------------------------------------------------------------------------------------- */
 
-static enum role op_role(char op)
+static enum role view_tree_op_role(char op)
 {
 	return op == 'A' ? ROLE_ADD : op == 'D' ? ROLE_DEL : op == ' ' ? ROLE_DIM : ROLE_HUNK;
 }
 
-static const char *kind_of(const struct file_entry *e)
+static const char *view_tree_kind_of(const struct file_entry *e)
 {
 	switch (e->mode & TREE_MODE_KIND) {
 	case TREE_MODE_DIR:
@@ -364,20 +364,20 @@ static const char *kind_of(const struct file_entry *e)
 	}
 }
 
-static void paint_list(const struct tree_view *v, struct area a)
+static void view_tree_paint_list(const struct tree_view *v, struct area a)
 {
 	int row;
 	for (size_t i = v->l.top; list_sees(&v->l, i, a, &row); i++) {
 		const struct file_entry *e = &v->f.entry[i];
 		const char *name = e->dir ? arena_printf(v->arena, "%s/", e->name) : e->name;
-		put(a, row, 1, op_role(e->op), arena_printf(v->arena, "%c", e->op));
+		grid_put(a, row, 1, view_tree_op_role(e->op), arena_printf(v->arena, "%c", e->op));
 		put_bytes(a, row, 3, a.cols - 13, e->dir ? ROLE_NAME : e->op == 'D' ? ROLE_DIM : ROLE_TEXT, name, strlen(name), 0);
-		put_right(a, row, a.cols - 9, 8, ROLE_DIM, kind_of(e));
+		put_right(a, row, a.cols - 9, 8, ROLE_DIM, view_tree_kind_of(e));
 		if (i == v->l.at)
 			put_cursor_row(a, row);
 	}
 	if (v->f.nr == 0)
-		put(a, LIST_HEAD, 3, ROLE_DIM, v->f.there ? "nothing is in here" : "there is no such folder here");
+		grid_put(a, LIST_HEAD, 3, ROLE_DIM, v->f.there ? "nothing is in here" : "there is no such folder here");
 }
 
 /* Who brought the lines on the screen, the first few, each once. */
@@ -400,14 +400,14 @@ static void paint_who(const struct tree_view *v, const struct ui *ui, struct are
 		told[nr++] = by;
 	}
 	if (nr == 0)
-		put(a, 1, 1, ROLE_DIM, v->by.nr ? "these are of the base, or older than the record" : "not known");
+		grid_put(a, 1, 1, ROLE_DIM, v->by.nr ? "these are of the base, or older than the record" : "not known");
 }
 
-static void paint_text(const struct tree_view *v, struct area a)
+static void view_tree_paint_text(const struct tree_view *v, struct area a)
 {
-	const struct file_entry *e = chosen(v);
+	const struct file_entry *e = view_tree_chosen(v);
 	if (e && !e->dir) {
-		int col = put(a, 0, 1, op_role(e->op), e->op == ' ' ? "=" : arena_printf(v->arena, "%c", e->op)) + 1;
+		int col = grid_put(a, 0, 1, view_tree_op_role(e->op), e->op == ' ' ? "=" : arena_printf(v->arena, "%c", e->op)) + 1;
 		put_bytes(a, 0, col, a.cols - col - 20, ROLE_NAME, e->name, strlen(e->name), 0);
 	}
 	text_paint(&v->text, area_sub(a, 1, 0, v->rows, a.cols), v->text_top);
@@ -415,7 +415,7 @@ static void paint_text(const struct tree_view *v, struct area a)
 		put_right(a, 0, 0, a.cols - 1, ROLE_DIM, arena_printf(v->arena, "%zu of %zu lines", v->text_top + (size_t)v->rows, v->text.nr));
 }
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_tree_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct tree_view *v = self;
 	bool open = *v->file, wide = a.cols >= WIDE_COLS;
@@ -423,22 +423,22 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	draw_title(a, 0, v->title, &(struct piece){ ROLE_DIM, v->note ? v->note : "" }, 1);
 	put_rule(a, 1, path, ROLE_NAME, open ? NULL : fmt_plural(v->arena, (int64_t)v->f.nr, "entry", "entries"));
 	if (open) {
-		paint_text(v, area_sub(a, 2, 0, a.rows - 2, a.cols));
+		view_tree_paint_text(v, area_sub(a, 2, 0, a.rows - 2, a.cols));
 		if (v->blame && !v->diff)
 			paint_who(v, ui, area_sub(a, a.rows - WHO_ROWS, 0, WHO_ROWS, a.cols));
 		return;
 	}
-	put(a, 2, 3, ROLE_HEAD, "NAME");
-	paint_list(v, area_sub(a, 0, 0, a.rows, wide ? LEFT_COLS - 1 : a.cols));
+	grid_put(a, 2, 3, ROLE_HEAD, "NAME");
+	view_tree_paint_list(v, area_sub(a, 0, 0, a.rows, wide ? LEFT_COLS - 1 : a.cols));
 	if (wide) {
 		put_vline(a, 2, LEFT_COLS - 1, a.rows - 2);
-		paint_text(v, area_sub(a, 2, LEFT_COLS, a.rows - 2, a.cols - LEFT_COLS));
+		view_tree_paint_text(v, area_sub(a, 2, LEFT_COLS, a.rows - 2, a.cols - LEFT_COLS));
 	}
 }
 
 /* --- verbs ------------------------------------------------------------------------------------------------------- */
 
-static bool up(struct tree_view *v)
+static bool view_tree_up(struct tree_view *v)
 {
 	if (v->diff && *v->file) {
 		v->diff = false;
@@ -457,23 +457,23 @@ static bool up(struct tree_view *v)
 
 static bool down_into(struct tree_view *v)
 {
-	const struct file_entry *e = chosen(v);
+	const struct file_entry *e = view_tree_chosen(v);
 	if (*v->file || !e)
 		return true;
 	if (!e->dir) {
 		free(v->file);
-		v->file = xstrdup(e->name);
+		v->file = mem_strdup(e->name);
 		v->top = 0;
 		return true;
 	}
-	char *path = joined(v->dir, e->name);
+	char *path = view_tree_joined(v->dir, e->name);
 	free(v->dir);
 	v->dir = path;
 	v->l.at = v->l.top = 0;
 	return true;
 }
 
-static void compared(struct ui *ui, const char *text)
+static void view_tree_compared(struct ui *ui, const char *text)
 {
 	struct view *top = ui_top(ui);
 	struct tree_view *v = top->ops == view_find("tree") ? top->self : NULL;
@@ -484,7 +484,7 @@ static void compared(struct ui *ui, const char *text)
 		ui_say(ui, ROLE_ERROR, "there is no mark or event '%s'; :marks lists them", text);
 		return;
 	}
-	const struct file_entry *e = chosen(v);
+	const struct file_entry *e = view_tree_chosen(v);
 	if (e && !e->dir && !*v->file)
 		down_into(v);
 	v->against = at;
@@ -494,20 +494,20 @@ static void compared(struct ui *ui, const char *text)
 
 static bool ask_diff(struct tree_view *v, struct ui *ui)
 {
-	const struct file_entry *e = chosen(v);
+	const struct file_entry *e = view_tree_chosen(v);
 	if (!e || e->dir)
 		return false; /* of all files: the diff screen */
 	if (v->diff && *v->file)
 		v->diff = false;
 	else
-		ui_ask(ui, "differs from which mark or event (empty: the base): ", &(struct subject){ .source = v->source }, compared);
+		ui_ask(ui, "differs from which mark or event (empty: the base): ", &(struct subject){ .source = v->source }, view_tree_compared);
 	return true;
 }
 
 static bool next_box(struct tree_view *v, struct ui *ui)
 {
 	const struct source *s = ui_source(ui, v->source);
-	uint64_t now = s ? box_of(v, &s->model) : 0;
+	uint64_t now = s ? view_tree_box_of(v, &s->model) : 0;
 	for (size_t i = 0; s && i < s->model.nr_boxes; i++)
 		if (s->model.box[i].id == now) {
 			v->box = s->model.box[(i + 1) % s->model.nr_boxes].id;
@@ -517,7 +517,7 @@ static bool next_box(struct tree_view *v, struct ui *ui)
 	return true;
 }
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_tree_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct tree_view *v = self;
 	if (*v->file ? scroll_verb(&v->top, v->rows, verb) : list_verb(&v->l, verb)) {
@@ -529,7 +529,7 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	case VERB_OPEN:
 		return down_into(v);
 	case VERB_BACK:
-		return up(v);
+		return view_tree_up(v);
 	case VERB_DIFF:
 		return ask_diff(v, ui);
 	case VERB_BLAME:
@@ -547,14 +547,14 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	}
 }
 
-static bool key(void *self, struct ui *ui, uint32_t key)
+static bool view_tree_key(void *self, struct ui *ui, uint32_t key)
 {
 	struct tree_view *v = self;
 	(void)ui;
 	if (key == 'J' || key == 'K')
 		v->top += key == 'J' ? 1 : -1;
 	else if (key == 'h' || key == K_BACKSPACE)
-		up(v);
+		view_tree_up(v);
 	else if (key == 'l')
 		down_into(v);
 	else
@@ -562,21 +562,21 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 	return true;
 }
 
-static enum click click(void *self, struct ui *ui, int row, int col)
+static enum click view_tree_click(void *self, struct ui *ui, int row, int col)
 {
 	struct tree_view *v = self;
 	bool list = !*v->file && (ui->grid.cols < WIDE_COLS || col < LEFT_COLS);
 	return list ? list_click(&v->l, row) : CLICK_NONE;
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_tree_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct tree_view *v = self;
 	(void)ui;
 	*out = (struct subject){ .source = v->source, .agent = v->agent, .action = v->action };
 }
 
-static const char *name_of(const void *self, const struct ui *ui, size_t i, struct arena *a)
+static const char *view_tree_name_of(const void *self, const struct ui *ui, size_t i, struct arena *a)
 {
 	const struct tree_view *v = self;
 	(void)ui;
@@ -584,7 +584,7 @@ static const char *name_of(const void *self, const struct ui *ui, size_t i, stru
 	return i < v->f.nr ? v->f.entry[i].name : "";
 }
 
-static void look(const void *self, const struct ui *ui, struct looked *out)
+static void view_tree_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct tree_view *v = self;
 	if (*v->file)
@@ -592,10 +592,10 @@ static void look(const void *self, const struct ui *ui, struct looked *out)
 					.gutters = v->blame || v->diff,
 					.seen = { .first = v->text_top, .row = 3, .rows = v->rows, .cols = ui->grid.cols } };
 	else
-		*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->f.nr, .line = name_of, .at = v->l.at };
+		*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->f.nr, .line = view_tree_name_of, .at = v->l.at };
 }
 
-static void go(void *self, struct ui *ui, uint64_t to)
+static void view_tree_go(void *self, struct ui *ui, uint64_t to)
 {
 	struct tree_view *v = self;
 	(void)ui;
@@ -605,7 +605,7 @@ static void go(void *self, struct ui *ui, uint64_t to)
 		list_move(&v->l, (int64_t)to);
 }
 
-static void as_text(const void *self, struct ui *ui, struct buf *out)
+static void view_tree_as_text(const void *self, struct ui *ui, struct buf *out)
 {
 	const struct tree_view *v = self;
 	(void)ui;
@@ -620,9 +620,9 @@ static void as_text(const void *self, struct ui *ui, struct buf *out)
 	}
 }
 
-static const char *const own[] = { "h l", "out of a folder, into it", "J K", "scroll a line", NULL };
+static const char *const view_tree_own[] = { "h l", "out of a folder, into it", "J K", "scroll a line", NULL };
 
 const struct view_ops view_tree = {
-	.name = "tree", .where = IN_FILES, .size = sizeof(struct tree_view), .open = open_view, .close = close_view, .recalc = recalc,
-	.paint = paint, .verb = verb, .key = key, .own = own, .click = click, .subject = subject, .look = look, .go = go, .text = as_text,
+	.name = "tree", .where = IN_FILES, .size = sizeof(struct tree_view), .open = view_tree_open_view, .close = view_tree_close_view, .recalc = view_tree_recalc,
+	.paint = view_tree_paint, .verb = view_tree_verb, .key = view_tree_key, .own = view_tree_own, .click = view_tree_click, .subject = view_tree_subject, .look = view_tree_look, .go = view_tree_go, .text = view_tree_as_text,
 };

@@ -34,12 +34,12 @@ struct verify_view {
 };
 
 /* What runs or has run of this session; NULL nothing. */
-static struct verifying *own(const struct verify_view *v)
+static struct verifying *view_verify_own(const struct verify_view *v)
 {
 	return v->ui->verifying_source == v->source ? v->ui->verifying : NULL;
 }
 
-static void begin(struct verify_view *v, struct ui *ui)
+static void view_verify_begin(struct verify_view *v, struct ui *ui)
 {
 	struct err err = ERR_INIT;
 	const struct source *s = ui_source(ui, v->source);
@@ -59,7 +59,7 @@ static bool is_old(const struct verify_seen *seen, const struct source *s)
 	return seen->over && seen->head && s && seen->head < session_head(s->session);
 }
 
-static bool was_stopped(const struct verify_seen *seen)
+static bool view_verify_was_stopped(const struct verify_seen *seen)
 {
 	return seen->err.code == ERR_CANCELLED;
 }
@@ -68,10 +68,10 @@ static bool is_shown(const struct verify_view *v, struct ui *ui)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct verify_seen seen;
-	if (!own(v))
+	if (!view_verify_own(v))
 		return false;
-	verifying_look(own(v), &seen, &a);
-	return !was_stopped(&seen) && !is_old(&seen, ui_source(ui, v->source));
+	verifying_look(view_verify_own(v), &seen, &a);
+	return !view_verify_was_stopped(&seen) && !is_old(&seen, ui_source(ui, v->source));
 }
 
 static size_t source_of(const struct ui *ui, const struct subject *on)
@@ -80,45 +80,45 @@ static size_t source_of(const struct ui *ui, const struct subject *on)
 }
 
 /* What is there of this session is shown as it is, unless it is old. */
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_verify_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct verify_view *v = self;
 	v->ui = ui;
 	v->source = source_of(ui, on);
 	if (!is_shown(v, ui))
-		begin(v, ui);
+		view_verify_begin(v, ui);
 }
 
-static void stop(struct verify_view *v)
+static void view_verify_stop(struct verify_view *v)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct verify_seen was, is;
-	struct verifying *runs = own(v);
+	struct verifying *runs = view_verify_own(v);
 	if (!runs)
 		return;
 	verifying_look(runs, &was, &a);
 	verifying_stop(runs);
 	verifying_look(runs, &is, &a);
-	if (!was.over && was_stopped(&is))
+	if (!was.over && view_verify_was_stopped(&is))
 		ui_say(v->ui, ROLE_WARN, "verify was stopped before its end");
 	v->ui->stale = true;
 }
 
 /* What runs of this session runs on. */
-static bool stays(const void *self, const struct ui *ui, const struct subject *on)
+static bool view_verify_stays(const void *self, const struct ui *ui, const struct subject *on)
 {
 	const struct verify_view *v = self;
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct verify_seen seen = { .over = true };
-	if (own(v))
-		verifying_look(own(v), &seen, &a);
+	if (view_verify_own(v))
+		verifying_look(view_verify_own(v), &seen, &a);
 	return v->source == source_of(ui, on) && !seen.over;
 }
 
 /* Nobody looks any more. */
-static void close_view(void *self)
+static void view_verify_close_view(void *self)
 {
-	stop(self);
+	view_verify_stop(self);
 }
 
 /* --- recalc ------------------------------------------------------------------------------------------------------- */
@@ -140,7 +140,7 @@ static size_t under_way(const struct verify_seen *seen)
 	return next;
 }
 
-static void gather(struct verify_view *v)
+static void view_verify_gather(struct verify_view *v)
 {
 	const struct verify_seen *seen = &v->seen;
 	v->l.nr = 0;
@@ -151,13 +151,13 @@ static void gather(struct verify_view *v)
 		v->line[v->l.nr++] = (struct line){ .is = i == first ? LINE_RUNS : LINE_WAITS, .name = verify_name(i), .text = verify_about(i) };
 }
 
-static void gather_detail(struct verify_view *v, int cols, bool ascii)
+static void view_verify_gather_detail(struct verify_view *v, int cols, bool ascii)
 {
 	const struct line *l = v->l.nr ? &v->line[v->l.at] : NULL;
 	text_init(&v->detail, v->arena, cols - 2, 2, ascii);
 	if (v->nothing)
 		text_puts(&v->detail, ROLE_WARN, "Nothing is known of this record: r runs the checks.");
-	else if (was_stopped(&v->seen))
+	else if (view_verify_was_stopped(&v->seen))
 		text_puts(&v->detail, ROLE_WARN, "It was stopped before its end: what is not listed has no verdict. r runs the checks again.");
 	else if (v->seen.err.code != ERR_NONE)
 		text_putf(&v->detail, ROLE_ERROR, "it could not be verified to its end: %s", v->seen.err.text);
@@ -167,20 +167,20 @@ static void gather_detail(struct verify_view *v, int cols, bool ascii)
 		text_putf(&v->detail, ROLE_DIM, "Enter goes to #%" PRIu64, l->v.seq);
 }
 
-static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_verify_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct verify_view *v = self;
 	const struct source *s = ui_source(ui, v->source);
 	v->arena = ar;
 	v->seen = (struct verify_seen){ .over = true };
-	v->nothing = !own(v);
+	v->nothing = !view_verify_own(v);
 	if (!v->nothing)
-		verifying_look(own(v), &v->seen, ar);
+		verifying_look(view_verify_own(v), &v->seen, ar);
 	if (!v->seen.over)
 		ui->wake_us = ui->mono_us + AGAIN_US;
-	gather(v);
+	view_verify_gather(v);
 	list_settle(&v->l, rows - DETAIL_ROWS - 1);
-	gather_detail(v, cols, ui->grid.ascii);
+	view_verify_gather_detail(v, cols, ui->grid.ascii);
 	v->title = s ? arena_printf(ar, "verify %s %s", s->model.id, s->model.name) : "verify";
 	if (is_old(&v->seen, s))
 		v->title = arena_printf(ar, "verify %s as of event %" PRIu64, s->model.id, v->seen.head);
@@ -190,12 +190,12 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 
 enum { COL_VERDICT, COL_CHECK, COL_EVENT, COL_TIME, COL_TEXT, COL_NR };
 
-static const struct column columns[COL_NR] = {
+static const struct column view_verify_columns[COL_NR] = {
 	{ "VERDICT", { 7, 7 }, { 3, 3 }, false }, { "CHECK", { 10, 12 }, { 1, 1 }, false }, { "EVENT", { 8, 9 }, { 1, 1 }, true },
 	{ "TIME", { 6, 6 }, { 1, 1 }, true },	  { "", { 0, 0 }, { 2, 2 }, false },
 };
 
-static const char *verdict_of(const struct line *l, enum role *role)
+static const char *view_verify_verdict_of(const struct line *l, enum role *role)
 {
 	static const struct {
 		const char *word;
@@ -210,9 +210,9 @@ static void paint_line(const struct verify_view *v, const struct ui *ui, struct 
 	enum role role;
 	int64_t took = l->is == LINE_COME ? l->v.took_us : l->is == LINE_RUNS ? ui->mono_us - v->seen.since_us : 0;
 	const char *sign = l->is == LINE_RUNS ? ">" : l->is == LINE_COME && l->v.result == VERIFY_FAIL ? "x" : " ";
-	list_cell(a, row, c, COL_VERDICT, ROLE_TEXT, verdict_of(l, &role));
-	put(a, row, 1, role, sign);
-	put(a, row, c->col[COL_VERDICT], role, verdict_of(l, &role));
+	list_cell(a, row, c, COL_VERDICT, ROLE_TEXT, view_verify_verdict_of(l, &role));
+	grid_put(a, row, 1, role, sign);
+	grid_put(a, row, c->col[COL_VERDICT], role, view_verify_verdict_of(l, &role));
 	list_cell(a, row, c, COL_CHECK, l->is == LINE_WAITS ? ROLE_DIM : ROLE_NAME, l->name);
 	list_cell(a, row, c, COL_EVENT, ROLE_TEXT, l->is == LINE_COME && l->v.seq ? arena_printf(v->arena, "#%" PRIu64, l->v.seq) : "");
 	list_cell(a, row, c, COL_TIME, ROLE_DIM, took >= SHOWN_US ? fmt_span(v->arena, took) : "");
@@ -227,14 +227,14 @@ static size_t all_checks(void)
 	return n;
 }
 
-static struct piece state_of(const struct verify_view *v)
+static struct piece view_verify_state_of(const struct verify_view *v)
 {
 	const struct verify_totals *t = &v->seen.totals;
 	if (!v->seen.over)
 		return (struct piece){ ROLE_RUN, arena_printf(v->arena, "check %zu of %zu", under_way(&v->seen) + 1, all_checks()) };
 	if (v->nothing)
 		return (struct piece){ ROLE_WARN, "NOT VERIFIED" };
-	if (was_stopped(&v->seen))
+	if (view_verify_was_stopped(&v->seen))
 		return (struct piece){ ROLE_WARN, "STOPPED" };
 	if (v->seen.err.code != ERR_NONE)
 		return (struct piece){ ROLE_FAILED, "NOT READ" };
@@ -250,15 +250,15 @@ static const char *keys_text(const struct verify_view *v)
 	return v->seen.over ? "Enter goes to the event   r runs them again" : "leaving this screen stops them";
 }
 
-static void paint(const void *self, const struct ui *ui, struct area a)
+static void view_verify_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct verify_view *v = self;
 	struct columns c;
 	int row;
-	const struct piece p = state_of(v);
+	const struct piece p = view_verify_state_of(v);
 	draw_title(a, 0, v->title, &p, 1);
 	list_rule(&v->l, a, keys_text(v), v->arena);
-	list_columns(&c, columns, COL_NR, a.cols, a.cols >= 110, COL_NR);
+	list_columns(&c, view_verify_columns, COL_NR, a.cols, a.cols >= 110, COL_NR);
 	list_heads(a, 2, &c);
 	struct area list = area_sub(a, 0, 0, a.rows - DETAIL_ROWS - 1, a.cols);
 	for (size_t i = v->l.top; list_sees(&v->l, i, list, &row); i++) {
@@ -273,7 +273,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
-static bool verb(void *self, struct ui *ui, enum verb verb)
+static bool view_verify_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct verify_view *v = self;
 	const struct line *l = v->l.nr ? &v->line[v->l.at] : NULL;
@@ -290,23 +290,23 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	return true;
 }
 
-static bool key(void *self, struct ui *ui, uint32_t key)
+static bool view_verify_key(void *self, struct ui *ui, uint32_t key)
 {
 	struct verify_view *v = self;
 	if (key == K_CTRL('c') && !v->seen.over) {
-		stop(v);
+		view_verify_stop(v);
 		return true;
 	}
 	if (key != 'r')
 		return false;
 	if (v->seen.over)
-		begin(v, ui);
+		view_verify_begin(v, ui);
 	else
 		ui_say(ui, ROLE_DIM, "they run");
 	return true;
 }
 
-static enum click click(void *self, struct ui *ui, int row, int col)
+static enum click view_verify_click(void *self, struct ui *ui, int row, int col)
 {
 	struct verify_view *v = self;
 	(void)ui;
@@ -314,7 +314,7 @@ static enum click click(void *self, struct ui *ui, int row, int col)
 	return list_click(&v->l, row);
 }
 
-static void subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_verify_subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct verify_view *v = self;
 	const struct line *l = v->l.nr ? &v->line[v->l.at] : NULL;
@@ -322,7 +322,7 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 	*out = (struct subject){ .source = v->source, .action = l && l->is == LINE_COME ? l->v.seq : 0 };
 }
 
-static const char *line_of(const void *self, const struct ui *ui, size_t i, struct arena *a)
+static const char *view_verify_line_of(const void *self, const struct ui *ui, size_t i, struct arena *a)
 {
 	const struct verify_view *v = self;
 	enum role role;
@@ -330,33 +330,33 @@ static const char *line_of(const void *self, const struct ui *ui, size_t i, stru
 	if (i >= v->l.nr)
 		return "";
 	const struct line *l = &v->line[i];
-	return arena_printf(a, "%-4s  %-10s  %s", verdict_of(l, &role), l->name, l->is == LINE_COME ? l->text : "");
+	return arena_printf(a, "%-4s  %-10s  %s", view_verify_verdict_of(l, &role), l->name, l->is == LINE_COME ? l->text : "");
 }
 
-static void as_text(const void *self, struct ui *ui, struct buf *out)
+static void view_verify_as_text(const void *self, struct ui *ui, struct buf *out)
 {
 	const struct verify_view *v = self;
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
-	buf_printf(out, "%s: %s\n", v->title, state_of(v).text);
+	buf_printf(out, "%s: %s\n", v->title, view_verify_state_of(v).text);
 	for (size_t i = 0; i < v->l.nr; i++)
-		buf_printf(out, "%s\n", line_of(self, ui, i, &a));
+		buf_printf(out, "%s\n", view_verify_line_of(self, ui, i, &a));
 }
 
-static void look(const void *self, const struct ui *ui, struct looked *out)
+static void view_verify_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct verify_view *v = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->l.nr, .line = line_of, .at = v->l.at };
+	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->l.nr, .line = view_verify_line_of, .at = v->l.at };
 }
 
-static void go(void *self, struct ui *ui, uint64_t to)
+static void view_verify_go(void *self, struct ui *ui, uint64_t to)
 {
 	struct verify_view *v = self;
 	(void)ui;
 	list_move(&v->l, (int64_t)to);
 }
 
-static const char *const *hints(const void *self, const struct ui *ui)
+static const char *const *view_verify_hints(const void *self, const struct ui *ui)
 {
 	static const char *const all[] = { "Enter event", "r again", "w write..", "y copy..", "/ search", ": cmd", "? help", "q back", NULL };
 	static const char *const runs[] = { "Ctrl-c stop", "Esc stop and leave", "w write..", "y copy..", "/ search", ": cmd", "? help", NULL };
@@ -368,6 +368,6 @@ static const char *const *hints(const void *self, const struct ui *ui)
 static const char *const keys_own[] = { "r", "run the checks again", "Ctrl-c", "stop them", NULL };
 
 const struct view_ops view_verify = {
-	.name = "verify", .where = IN_TABLE, .hints = hints, .size = sizeof(struct verify_view), .open = open_view, .close = close_view, .stays = stays,
-	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .own = keys_own, .click = click, .subject = subject, .text = as_text, .look = look, .go = go,
+	.name = "verify", .where = IN_TABLE, .hints = view_verify_hints, .size = sizeof(struct verify_view), .open = view_verify_open_view, .close = view_verify_close_view, .stays = view_verify_stays,
+	.recalc = view_verify_recalc, .paint = view_verify_paint, .verb = view_verify_verb, .key = view_verify_key, .own = keys_own, .click = view_verify_click, .subject = view_verify_subject, .text = view_verify_as_text, .look = view_verify_look, .go = view_verify_go,
 };

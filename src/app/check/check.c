@@ -8,7 +8,7 @@
 
 enum { LIMIT_MS = 60000 };
 
-static int run(struct session *s, const char *path, const char *text, json_t *args, json_t **results_out, struct err *err)
+static int check_run(struct session *s, const char *path, const char *text, json_t *args, json_t **results_out, struct err *err)
 {
 	const struct lua_file_run r = { .mode = "checks", .path = path, .text = text, .args = args, .call = log_call, .self = s,
 					.limit_ms = LIMIT_MS };
@@ -23,11 +23,11 @@ static int run(struct session *s, const char *path, const char *text, json_t *ar
 
 int check_file(struct session *s, const char *path, json_t **results_out, struct err *err)
 {
-	return run(s, path, NULL, NULL, results_out, err);
+	return check_run(s, path, NULL, NULL, results_out, err);
 }
 
 /* "egress=a,b" -> ["egress", "a", "b"] */
-static json_t *words_of(const char *spec)
+static json_t *check_words_of(const char *spec)
 {
 	json_t *args = json_array();
 	size_t len = strcspn(spec, "=");
@@ -43,16 +43,16 @@ static json_t *words_of(const char *spec)
 int check_named(struct session *s, const char *spec, json_t **results_out, struct err *err)
 {
 	static const char text[] = "return require('sandglass.checks').named(...)";
-	CLEANUP(json_release) json_t *args = words_of(spec);
-	CLEANUP(free_ptr) char *name = xasprintf("check %s", spec);
-	return run(s, name, text, args, results_out, err);
+	CLEANUP(json_release) json_t *args = check_words_of(spec);
+	CLEANUP(free_ptr) char *name = mem_printf("check %s", spec);
+	return check_run(s, name, text, args, results_out, err);
 }
 
 int check_sound(const char *spec, struct err *err)
 {
 	static const char text[] = "return require('sandglass.checks').sound(...)";
-	CLEANUP(json_release) json_t *args = words_of(spec), *results = NULL;
-	if (run(NULL, "checks", text, args, &results, err) < 0)
+	CLEANUP(json_release) json_t *args = check_words_of(spec), *results = NULL;
+	if (check_run(NULL, "checks", text, args, &results, err) < 0)
 		return -1;
 	const json_t *said = json_array_get(results, 0);
 	if (!strcmp(json_str(said, "result", "ok"), "ok"))
@@ -63,11 +63,11 @@ int check_sound(const char *spec, struct err *err)
 int check_list(json_t **out, struct err *err)
 {
 	static const char text[] = "return require('sandglass.checks').list()";
-	return run(NULL, "checks", text, NULL, out, err);
+	return check_run(NULL, "checks", text, NULL, out, err);
 }
 
 int check_claims(struct session *s, json_t **out, struct err *err)
 {
 	static const char text[] = "return require('sandglass.claims').list()";
-	return run(s, "claims", text, NULL, out, err);
+	return check_run(s, "claims", text, NULL, out, err);
 }

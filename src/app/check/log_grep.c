@@ -23,7 +23,7 @@ static int stream_has(struct session *s, uint64_t action, int stream, const rege
 	return 0;
 }
 
-static int each(struct session *s, const regex_t *re, const struct sql_table *t, json_t *ids, struct err *err)
+static int log_grep_each(struct session *s, const regex_t *re, const struct sql_table *t, json_t *ids, struct err *err)
 {
 	for (size_t i = 0; i < t->rows; i++) {
 		uint64_t action = strtoull(t->cell[i], NULL, 10);
@@ -46,7 +46,7 @@ int log_grep(struct session *s, const char *regex, json_t *ids, struct err *err)
 		return err_set(err, ERR_PARSE, "'%s' is not a regular expression", regex);
 	int rc = sql_own(s, "SELECT DISTINCT action FROM segment WHERE action>0 ORDER BY action", SIZE_MAX, &t, err);
 	if (rc == 0) {
-		rc = each(s, &re, &t, ids, err);
+		rc = log_grep_each(s, &re, &t, ids, err);
 		sql_table_release(&t);
 	}
 	regfree(&re);

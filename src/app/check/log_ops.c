@@ -27,9 +27,9 @@ static int seqs_of(struct session *s, const char *text, uint64_t after, size_t m
 }
 
 /* Calls with each page of matches; *last_out: the newest of all, 0 = none. Returns their number, or -1. */
-static int64_t count(struct session *s, const char *text, uint64_t *last_out, struct err *err)
+static int64_t log_ops_count(struct session *s, const char *text, uint64_t *last_out, struct err *err)
 {
-	uint64_t *seqs = xcalloc(SEQS, sizeof(*seqs)), at = 0;
+	uint64_t *seqs = mem_calloc(SEQS, sizeof(*seqs)), at = 0;
 	size_t nr = SEQS;
 	int64_t n = 0;
 	while (nr == SEQS) {
@@ -45,7 +45,7 @@ static int64_t count(struct session *s, const char *text, uint64_t *last_out, st
 	return n;
 }
 
-static int rows(struct session *s, const uint64_t *seqs, size_t nr, json_t **out, struct err *err)
+static int log_ops_rows(struct session *s, const uint64_t *seqs, size_t nr, json_t **out, struct err *err)
 {
 	json_t *list = json_array(), *o = json_object();
 	json_put(o, "rows", list);
@@ -61,7 +61,7 @@ static int rows(struct session *s, const uint64_t *seqs, size_t nr, json_t **out
 	return 0;
 }
 
-static int find(struct session *s, const json_t *args, json_t **out, struct err *err)
+static int log_ops_find(struct session *s, const json_t *args, json_t **out, struct err *err)
 {
 	const char *text = json_str(args, "filter", "");
 	uint64_t seqs[LOG_FIND_MAX], last = 0;
@@ -70,19 +70,19 @@ static int find(struct session *s, const json_t *args, json_t **out, struct err 
 	if (max < 1 || max > LOG_FIND_MAX)
 		return err_set(err, ERR_INVALID, "max is 1 to %d", LOG_FIND_MAX);
 	if (json_flag(args, "last", false)) {
-		if (count(s, text, &last, err) < 0)
+		if (log_ops_count(s, text, &last, err) < 0)
 			return -1;
-		return rows(s, &last, last ? 1 : 0, out, err);
+		return log_ops_rows(s, &last, last ? 1 : 0, out, err);
 	}
 	if (seqs_of(s, text, (uint64_t)(after > 0 ? after : 0), (size_t)max, seqs, &nr, err) < 0)
 		return -1;
-	return rows(s, seqs, nr, out, err);
+	return log_ops_rows(s, seqs, nr, out, err);
 }
 
 static int find_count(struct session *s, const json_t *args, json_t **out, struct err *err)
 {
 	uint64_t last;
-	int64_t n = count(s, json_str(args, "filter", ""), &last, err);
+	int64_t n = log_ops_count(s, json_str(args, "filter", ""), &last, err);
 	if (n < 0)
 		return -1;
 	*out = json_object();
@@ -90,7 +90,7 @@ static int find_count(struct session *s, const json_t *args, json_t **out, struc
 	return 0;
 }
 
-static int one(struct session *s, const json_t *args, json_t **out, struct err *err)
+static int log_ops_one(struct session *s, const json_t *args, json_t **out, struct err *err)
 {
 	json_t *row;
 	if (row_of(s, (uint64_t)json_int(args, "id", 0), &row, err) < 0)
@@ -102,7 +102,7 @@ static int one(struct session *s, const json_t *args, json_t **out, struct err *
 
 /* --- the record's tables -------------------------------------------------------------------------------------------- */
 
-static json_t *cell(const struct sql_table *t, size_t row, size_t col)
+static json_t *log_ops_cell(const struct sql_table *t, size_t row, size_t col)
 {
 	const char *text = t->cell[row * t->cols + col];
 	char *end;
@@ -112,7 +112,7 @@ static json_t *cell(const struct sql_table *t, size_t row, size_t col)
 	return t->number[col] && *text && !*end ? json_integer(n) : json_bytes_z(text);
 }
 
-static int sql(struct session *s, const json_t *args, json_t **out, struct err *err)
+static int log_ops_sql(struct session *s, const json_t *args, json_t **out, struct err *err)
 {
 	struct sql_table t;
 	if (sql_select(s, json_str(args, "sql", ""), LOG_SQL_MAX, &t, err) < 0)
@@ -125,7 +125,7 @@ static int sql(struct session *s, const json_t *args, json_t **out, struct err *
 		for (size_t i = 0; i < t.rows; i++) {
 			json_t *o = json_object();
 			for (size_t c = 0; c < t.cols; c++)
-				json_put(o, t.name[c], cell(&t, i, c));
+				json_put(o, t.name[c], log_ops_cell(&t, i, c));
 			json_array_append_new(list, o);
 		}
 		*out = json_object();
@@ -135,7 +135,7 @@ static int sql(struct session *s, const json_t *args, json_t **out, struct err *
 	return rc;
 }
 
-static int output(struct session *s, const json_t *args, json_t **out, struct err *err)
+static int log_ops_output(struct session *s, const json_t *args, json_t **out, struct err *err)
 {
 	const char *name = json_str(args, "stream", "out");
 	int stream = !strcmp(name, "err") ? STDERR : !strcmp(name, "pty") ? PTY : STDOUT;
@@ -172,7 +172,7 @@ static json_t *agents_of(struct session *s, const json_t *by)
 	return list;
 }
 
-static int changes_of(struct session *s, const struct event *ev, uint64_t action, json_t *list, struct err *err)
+static int log_ops_changes_of(struct session *s, const struct event *ev, uint64_t action, json_t *list, struct err *err)
 {
 	struct err none = ERR_INIT;
 	CLEANUP(json_release) json_t *body = snapshot_in_history(s, ev, &none), *all = NULL, *agents = NULL;
@@ -205,7 +205,7 @@ static int changes_of(struct session *s, const struct event *ev, uint64_t action
 	return 0;
 }
 
-static int changes(struct session *s, const json_t *args, json_t **out, struct err *err)
+static int log_ops_changes(struct session *s, const json_t *args, json_t **out, struct err *err)
 {
 	struct feed *feed;
 	struct event ev;
@@ -217,7 +217,7 @@ static int changes(struct session *s, const json_t *args, json_t **out, struct e
 	if (feed_new(&feed, s, FEED_ALL, 0, err) < 0)
 		return -1;
 	while ((rc = feed_next(feed, &ev, &arena, 0, err)) > 0) {
-		if (ev.kind == EV_SNAPSHOT_TAKEN && changes_of(s, &ev, (uint64_t)json_int(args, "id", 0), list, err) < 0) {
+		if (ev.kind == EV_SNAPSHOT_TAKEN && log_ops_changes_of(s, &ev, (uint64_t)json_int(args, "id", 0), list, err) < 0) {
 			rc = -1;
 			break;
 		}
@@ -230,7 +230,7 @@ static int changes(struct session *s, const json_t *args, json_t **out, struct e
 	return rc < 0 ? -1 : 0;
 }
 
-static int grep(struct session *s, const json_t *args, json_t **out, struct err *err)
+static int log_ops_grep(struct session *s, const json_t *args, json_t **out, struct err *err)
 {
 	json_t *ids = json_array();
 	if (log_grep(s, json_str(args, "regex", ""), ids, err) < 0) {
@@ -242,7 +242,7 @@ static int grep(struct session *s, const json_t *args, json_t **out, struct err 
 	return 0;
 }
 
-static int tree(struct session *s, const json_t *args, json_t **out, struct err *err)
+static int log_ops_tree(struct session *s, const json_t *args, json_t **out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	if (log_tree(s, !strcmp(json_str(args, "how", ""), "rebuild"), &text, err) < 0)
@@ -271,13 +271,13 @@ static int put_rows(struct session *s, json_t *out, const char *key, const char 
 {
 	CLEANUP(json_release) json_t *ask = json_object(), *list = NULL;
 	json_put_str(ask, "sql", text);
-	if (sql(s, ask, &list, err) < 0)
+	if (log_ops_sql(s, ask, &list, err) < 0)
 		return -1;
 	json_put(out, key, json_incref(json_object_get(list, "rows")));
 	return 0;
 }
 
-static int session(struct session *s, json_t **out, struct err *err)
+static int log_ops_session(struct session *s, json_t **out, struct err *err)
 {
 	struct arena arena = ARENA_INIT;
 	struct err none = ERR_INIT;
@@ -306,14 +306,14 @@ int log_call(void *self, const char *op, const json_t *args, json_t **out, struc
 		const char *op;
 		int (*fn)(struct session *s, const json_t *args, json_t **out, struct err *err);
 	} table[] = {
-		{ "log.find", find }, { "log.count", find_count }, { "log.row", one },	   { "log.sql", sql },
-		{ "log.output", output }, { "log.changes", changes }, { "log.tree", tree },
-		{ "log.grep", grep },
+		{ "log.find", log_ops_find }, { "log.count", find_count }, { "log.row", log_ops_one },	   { "log.sql", log_ops_sql },
+		{ "log.output", log_ops_output }, { "log.changes", log_ops_changes }, { "log.tree", log_ops_tree },
+		{ "log.grep", log_ops_grep },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
 		if (!strcmp(op, table[i].op))
 			return table[i].fn(s, args, out, err);
 	if (!strcmp(op, "log.session"))
-		return session(s, out, err);
+		return log_ops_session(s, out, err);
 	return err_set(err, ERR_SCRIPT, "a check only reads a record; it cannot ask for '%s'", op);
 }

@@ -21,17 +21,17 @@ struct layers {
 	size_t nr, cap;
 };
 
-static struct layer *layer_of(struct layers *l, uint64_t box, const char *repo)
+static struct layer *log_tree_layer_of(struct layers *l, uint64_t box, const char *repo)
 {
 	for (size_t i = 0; i < l->nr; i++)
 		if (l->item[i].box == box && !strcmp(l->item[i].repo, repo))
 			return &l->item[i];
 	GROW(l->item, l->nr, l->cap);
-	l->item[l->nr] = (struct layer){ .box = box, .repo = xstrdup(repo), .files = json_object(), .base = json_object() };
+	l->item[l->nr] = (struct layer){ .box = box, .repo = mem_strdup(repo), .files = json_object(), .base = json_object() };
 	return &l->item[l->nr++];
 }
 
-static void layers_release(struct layers *l)
+static void log_tree_layers_release(struct layers *l)
 {
 	for (size_t i = 0; i < l->nr; i++) {
 		free(l->item[i].repo);
@@ -41,7 +41,7 @@ static void layers_release(struct layers *l)
 	free(l->item);
 }
 
-static char *path_key(const json_t *path)
+static char *log_tree_path_key(const json_t *path)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	json_get_bytes(path, &b);
@@ -52,7 +52,7 @@ static char *path_key(const json_t *path)
 	return hex;
 }
 
-static int take_snapshot(struct layers *l, struct session *s, const struct event *ev, struct err *err)
+static int log_tree_take_snapshot(struct layers *l, struct session *s, const struct event *ev, struct err *err)
 {
 	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", err) : NULL, *all = NULL;
 	json_t *c;
@@ -61,13 +61,13 @@ static int take_snapshot(struct layers *l, struct session *s, const struct event
 		return err_set(err, ERR_UNSUPPORTED, "snapshot #%llu was redacted", (unsigned long long)ev->seq);
 	if (snapshot_changes(s, body, &all, err) < 0)
 		return err_wrap(err, "changes of #%llu", (unsigned long long)ev->seq);
-	struct layer *at = layer_of(l, ev->box, json_str(body, "repo", ""));
+	struct layer *at = log_tree_layer_of(l, ev->box, json_str(body, "repo", ""));
 	json_array_foreach(all, i, c)
 	{
 		const char *op = json_str(c, "op", "");
 		if (!strcmp(op, "m"))
 			continue; /* only its mode */
-		CLEANUP(free_ptr) char *key = path_key(json_object_get(c, "path"));
+		CLEANUP(free_ptr) char *key = log_tree_path_key(json_object_get(c, "path"));
 		if (!json_object_get(at->base, key))
 			json_put_str(at->base, key, json_str(json_object_get(c, "was"), "oid", ""));
 		if (*op == 'D' || *op == 'T' || json_str(c, "oid", NULL))
@@ -81,7 +81,7 @@ static int take_snapshot(struct layers *l, struct session *s, const struct event
 	return 0;
 }
 
-static int gather(struct session *s, struct layers *l, struct err *err)
+static int log_tree_gather(struct session *s, struct layers *l, struct err *err)
 {
 	struct feed *feed;
 	struct event ev;
@@ -90,7 +90,7 @@ static int gather(struct session *s, struct layers *l, struct err *err)
 	if (feed_new(&feed, s, FEED_ALL, 0, err) < 0)
 		return -1;
 	while ((rc = feed_next(feed, &ev, &arena, 0, err)) > 0) {
-		if (ev.kind == EV_SNAPSHOT_TAKEN && take_snapshot(l, s, &ev, err) < 0) {
+		if (ev.kind == EV_SNAPSHOT_TAKEN && log_tree_take_snapshot(l, s, &ev, err) < 0) {
 			rc = -1;
 			break;
 		}
@@ -104,7 +104,7 @@ static int gather(struct session *s, struct layers *l, struct err *err)
 /* --- one path in a recorded tree -------------------------------------------------------------------------------------- */
 
 /* The entry @name of a raw tree: "mode name NUL oid" ... */
-static bool entry(const struct buf *raw, const char *name, size_t len, struct object_id *out, bool *folder)
+static bool log_tree_entry(const struct buf *raw, const char *name, size_t len, struct object_id *out, bool *folder)
 {
 	const char *p = raw->data, *end = p + raw->len;
 	while (p < end) {
@@ -122,7 +122,7 @@ static bool entry(const struct buf *raw, const char *name, size_t len, struct ob
 	return false;
 }
 
-static bool lookup(struct session *s, const struct object_id *root, const struct buf *path, struct object_id *out)
+static bool log_tree_lookup(struct session *s, const struct object_id *root, const struct buf *path, struct object_id *out)
 {
 	CLEANUP(buf_release) struct buf raw = BUF_INIT;
 	struct object_id at = *root;
@@ -134,7 +134,7 @@ static bool lookup(struct session *s, const struct object_id *root, const struct
 		enum object_type type;
 		struct err none = ERR_INIT;
 		if (object_is_null(&at) || session_object(s, &at, &type, &raw, &none) < 0 || type != OBJECT_TREE ||
-		    !entry(&raw, p, len, &at, &folder))
+		    !log_tree_entry(&raw, p, len, &at, &folder))
 			return false;
 		if (!slash) {
 			*out = folder ? (struct object_id){ { 0 } } : at; /* what lies in it is paths of their own */
@@ -152,8 +152,8 @@ static const char *final_oid(struct session *s, const struct layer *l, const str
 {
 	struct object_id id;
 	bool git = path->len >= 5 && !memcmp(path->data, ".git/", 5);
-	if (!lookup(s, &l->tree[git], path, &id)) {
-		if (!lookup(s, &l->under[git], path, &id))
+	if (!log_tree_lookup(s, &l->tree[git], path, &id)) {
+		if (!log_tree_lookup(s, &l->under[git], path, &id))
 			return first;
 		if (!*folded)
 			return "";
@@ -163,7 +163,7 @@ static const char *final_oid(struct session *s, const struct layer *l, const str
 }
 
 /* Numbers of boxes differ from run to run, their names do not. */
-static char *box_name(struct session *s, uint64_t box)
+static char *log_tree_box_name(struct session *s, uint64_t box)
 {
 	struct arena arena = ARENA_INIT;
 	struct err none = ERR_INIT;
@@ -171,15 +171,15 @@ static char *box_name(struct session *s, uint64_t box)
 	char *name = NULL;
 	if (session_event(s, box, &ev, &arena, &none) == 0 && ev.body) {
 		CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "event", &none);
-		name = xstrdup(json_str(body, "name", "box"));
+		name = mem_strdup(json_str(body, "name", "box"));
 	}
 	arena_release(&arena);
-	return name ? name : xasprintf("%llu", (unsigned long long)box);
+	return name ? name : mem_printf("%llu", (unsigned long long)box);
 }
 
 static void put_layer(struct session *s, const struct layer *l, bool rebuild, struct buf *out)
 {
-	CLEANUP(free_ptr) char *name = box_name(s, l->box);
+	CLEANUP(free_ptr) char *name = log_tree_box_name(s, l->box);
 	const char *key;
 	json_t *v;
 	json_object_foreach(l->files, key, v)
@@ -187,7 +187,7 @@ static void put_layer(struct session *s, const struct layer *l, bool rebuild, st
 		char hex[41];
 		CLEANUP(buf_release) struct buf path = BUF_INIT;
 		size_t len = strlen(key) / 2;
-		char *bytes = xcalloc(len + 1, 1);
+		char *bytes = mem_calloc(len + 1, 1);
 		hex_parse(key, strlen(key), bytes, len);
 		buf_append(&path, bytes, len);
 		free(bytes);
@@ -203,9 +203,9 @@ static void put_layer(struct session *s, const struct layer *l, bool rebuild, st
 int log_tree(struct session *s, bool rebuild, struct buf *out, struct err *err)
 {
 	struct layers l = { 0 };
-	int rc = gather(s, &l, err);
+	int rc = log_tree_gather(s, &l, err);
 	for (size_t i = 0; rc == 0 && i < l.nr; i++)
 		put_layer(s, &l.item[i], rebuild, out);
-	layers_release(&l);
+	log_tree_layers_release(&l);
 	return rc;
 }

@@ -74,14 +74,14 @@ static int read_one(struct session *s, uint64_t seq, struct lived *out, struct e
 
 /* Those of @seqs, in their order. They are read together, so that none has to look for the end of the WAL by itself, and told
  * afterwards: whoever is told may take his time. */
-static int several(struct session *s, const uint64_t *seqs, size_t nr, struct working *w, past_fn *fn, void *self, struct err *err)
+static int past_several(struct session *s, const uint64_t *seqs, size_t nr, struct working *w, past_fn *fn, void *self, struct err *err)
 {
 	struct lived read[TOGETHER];
 	int rc = 0;
 	uint64_t head = session_head(s);
 	bool suite = session_of_suite(s);
 	for (size_t i = 0, got = 0; rc == 0 && i < nr; i += got) {
-		working_at(w, session_id(s), seqs[i], head, "events");
+		progress_at(w, session_id(s), seqs[i], head, "events");
 		session_hold(s);
 		for (got = 0; rc == 0 && got < TOGETHER && i + got < nr; got++)
 			rc = read_one(s, seqs[i + got], &read[got], err);
@@ -108,7 +108,7 @@ int past_each(struct session *s, const char *text, struct working *w, past_fn *f
 	while (rc == 0 && nr == PAGE) {
 		rc = filter_search(f, s, clock_wall_us(), at, PAGE, seqs, &nr, err);
 		if (rc == 0 && nr) {
-			rc = several(s, seqs, nr, w, fn, self, err);
+			rc = past_several(s, seqs, nr, w, fn, self, err);
 			at = seqs[nr - 1];
 		}
 	}
@@ -122,10 +122,10 @@ int past_held(struct session *s, struct working *w, past_fn *fn, void *self, str
 	struct sql_table t;
 	if (sql_own(s, held, SIZE_MAX, &t, err) < 0)
 		return -1;
-	uint64_t *seqs = xcalloc(t.rows + 1, sizeof(*seqs));
+	uint64_t *seqs = mem_calloc(t.rows + 1, sizeof(*seqs));
 	for (size_t i = 0; i < t.rows; i++)
 		seqs[i] = strtoull(t.cell[i], NULL, 10);
-	int rc = several(s, seqs, t.rows, w, fn, self, err);
+	int rc = past_several(s, seqs, t.rows, w, fn, self, err);
 	free(seqs);
 	sql_table_release(&t);
 	return rc;
@@ -142,13 +142,13 @@ int past_all(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *f
 		struct err why = ERR_INIT;
 		if (session_open(&s, p->paths.item[i], &why) < 0 || past_each(s, filter, &p->working, fn, self, &why) < 0) {
 			p->unread++;
-			working_clear(&p->working);
+			progress_clear(&p->working);
 			fprintf(ctx->err, "sandglass: left out: ");
 			cmd_print_safe(ctx->err, why.text, strlen(why.text), false);
 			fputc('\n', ctx->err);
 		}
 		session_close(&s);
 	}
-	working_clear(&p->working);
+	progress_clear(&p->working);
 	return 0;
 }

@@ -5,7 +5,7 @@
 
 #include "app/cmd/cmd_inner.h"
 
-static const char *const words[] = { "ok", "failed", "warn", "skipped" };
+static const char *const report_words[] = { "ok", "failed", "warn", "skipped" };
 
 void report_release(struct report *r)
 {
@@ -27,17 +27,17 @@ struct report_item *report_add(struct report *r, const char *group, enum report_
 {
 	GROW(r->item, r->nr, r->cap);
 	struct report_item *it = &r->item[r->nr++];
-	*it = (struct report_item){ .group = xstrdup(group), .name = xstrdup(name), .text = xstrdup(text ? text : ""),
-				    .at = at ? xstrdup(at) : NULL, .result = result, .nr_seq = nr_seq };
+	*it = (struct report_item){ .group = mem_strdup(group), .name = mem_strdup(name), .text = mem_strdup(text ? text : ""),
+				    .at = at ? mem_strdup(at) : NULL, .result = result, .nr_seq = nr_seq };
 	if (nr_seq)
-		it->seq = xmemdup(seq, nr_seq * sizeof(*seq));
+		it->seq = mem_dup(seq, nr_seq * sizeof(*seq));
 	return it;
 }
 
-static enum report_result result_of(const char *word)
+static enum report_result report_result_of(const char *word)
 {
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (!strcmp(word, words[i]))
+	for (size_t i = 0; i < ARRAY_LEN(report_words); i++)
+		if (!strcmp(word, report_words[i]))
 			return (enum report_result)i;
 	return REPORT_FAILED; /* "error": the check itself did not come to its end */
 }
@@ -52,12 +52,12 @@ void report_add_checks(struct report *r, const char *group, const json_t *result
 		size_t nr = 0;
 		json_array_foreach(json_object_get(v, "evidence"), k, e) if (nr < ARRAY_LEN(seq)) seq[nr++] =
 			(uint64_t)json_integer_value(e);
-		report_add(r, group, result_of(json_str(v, "result", "error")), json_str(v, "name", "?"), json_str(v, "text", NULL),
+		report_add(r, group, report_result_of(json_str(v, "result", "error")), json_str(v, "name", "?"), json_str(v, "text", NULL),
 			   json_str(v, "at", NULL), seq, nr);
 	}
 }
 
-static void put_safe(struct buf *out, const char *text)
+static void report_put_safe(struct buf *out, const char *text)
 {
 	cmd_safe(out, text, strlen(text), false);
 }
@@ -74,10 +74,10 @@ void report_line(const struct report_item *i, struct buf *out)
 {
 	static const char *const mark[] = { "ok", "FAIL", "warn", "skip" };
 	buf_printf(out, "  %-4s  %-11s ", mark[i->result], i->group);
-	put_safe(out, i->name);
+	report_put_safe(out, i->name);
 	if (*i->text) {
 		buf_puts(out, *i->name ? ": " : "");
-		put_safe(out, i->text);
+		report_put_safe(out, i->text);
 	}
 	if (i->nr_seq) {
 		buf_puts(out, "  (");
@@ -86,7 +86,7 @@ void report_line(const struct report_item *i, struct buf *out)
 	}
 	if (i->at && i->result == REPORT_FAILED) {
 		buf_puts(out, "  ");
-		put_safe(out, i->at);
+		report_put_safe(out, i->at);
 	}
 }
 
@@ -95,7 +95,7 @@ json_t *report_json(const struct report_item *i)
 	json_t *o = json_object(), *list = json_array();
 	json_put_str(o, "group", i->group);
 	json_put_str(o, "check", i->name);
-	json_put_str(o, "result", words[i->result]);
+	json_put_str(o, "result", report_words[i->result]);
 	json_put_str(o, "text", i->text);
 	json_put_str(o, "at", i->at);
 	for (size_t k = 0; k < i->nr_seq; k++)
@@ -108,10 +108,10 @@ json_t *report_json(const struct report_item *i)
 
 /* --- JUnit ---------------------------------------------------------------------------------------------------------- */
 
-static void xml(struct buf *out, const char *text)
+static void report_xml(struct buf *out, const char *text)
 {
 	CLEANUP(buf_release) struct buf safe = BUF_INIT;
-	put_safe(&safe, text);
+	report_put_safe(&safe, text);
 	for (const char *s = buf_cstr(&safe); *s; s++)
 		switch (*s) {
 		case '&':
@@ -131,7 +131,7 @@ static void xml(struct buf *out, const char *text)
 		}
 }
 
-static size_t count(const struct report *r, enum report_result result)
+static size_t report_count(const struct report *r, enum report_result result)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < r->nr; i++)
@@ -156,7 +156,7 @@ void report_junit(const struct report *r, struct buf *out)
 	buf_printf(out,
 		   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"sandglass verify %s\" "
 		   "tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n",
-		   r->session, r->nr, count(r, REPORT_FAILED), count(r, REPORT_SKIPPED));
+		   r->session, r->nr, report_count(r, REPORT_FAILED), report_count(r, REPORT_SKIPPED));
 	for (size_t i = 0; i < r->nr; i++) {
 		const struct report_item *it = &r->item[i];
 		static const char *const open[] = { "<system-out>", "<failure message=\"", "<system-out>warning: ",
@@ -164,11 +164,11 @@ void report_junit(const struct report *r, struct buf *out)
 		bool inner = it->result == REPORT_OK || it->result == REPORT_WARN;
 		CLEANUP(free_ptr) char *text = full_text(it);
 		buf_puts(out, "    <testcase classname=\"");
-		xml(out, it->group);
+		report_xml(out, it->group);
 		buf_puts(out, "\" name=\"");
-		xml(out, it->name);
+		report_xml(out, it->name);
 		buf_printf(out, "\">%s", open[it->result]);
-		xml(out, text);
+		report_xml(out, text);
 		buf_puts(out, inner ? "</system-out></testcase>\n" : "\"/></testcase>\n");
 	}
 	buf_puts(out, "  </testsuite>\n</testsuites>\n");
@@ -179,7 +179,7 @@ void report_junit(const struct report *r, struct buf *out)
 void report_tap_name(struct buf *out, const char *name)
 {
 	CLEANUP(buf_release) struct buf safe = BUF_INIT;
-	put_safe(&safe, name);
+	report_put_safe(&safe, name);
 	for (const char *c = buf_cstr(&safe); *c; c++) /* a # would begin a directive */
 		buf_printf(out, "%s%c", *c == '#' || *c == '\\' ? "\\" : "", *c);
 }
@@ -196,11 +196,11 @@ void report_tap(const struct report *r, struct buf *out)
 		report_tap_name(out, it->name);
 		buf_puts(out, it->result == REPORT_SKIPPED ? " # SKIP " : "\n");
 		if (it->result == REPORT_SKIPPED) {
-			put_safe(out, text);
+			report_put_safe(out, text);
 			buf_putc(out, '\n');
 		} else if (*text) {
 			buf_printf(out, "# %s", it->result == REPORT_WARN ? "warning: " : "");
-			put_safe(out, text);
+			report_put_safe(out, text);
 			buf_putc(out, '\n');
 		}
 	}
@@ -208,7 +208,7 @@ void report_tap(const struct report *r, struct buf *out)
 
 /* --- SARIF ---------------------------------------------------------------------------------------------------------- */
 
-static json_t *message(const char *text)
+static json_t *report_message(const char *text)
 {
 	json_t *o = json_object();
 	json_put_str(o, "text", *text ? text : "-");
@@ -216,12 +216,12 @@ static json_t *message(const char *text)
 }
 
 /* The events that show it, each as "s-7k2m9q#405": what show, out and replay take. */
-static json_t *logical(const struct report *r, const struct report_item *it)
+static json_t *report_logical(const struct report *r, const struct report_item *it)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < it->nr_seq; i++) {
 		json_t *o = json_object();
-		CLEANUP(free_ptr) char *name = xasprintf("%s#%llu", r->session, (unsigned long long)it->seq[i]);
+		CLEANUP(free_ptr) char *name = mem_printf("%s#%llu", r->session, (unsigned long long)it->seq[i]);
 		json_put_str(o, "fullyQualifiedName", name);
 		json_put_str(o, "kind", "event");
 		json_array_append_new(list, o);
@@ -245,7 +245,7 @@ static json_t *physical_of(const char *at)
 }
 
 /* Where the check stands, and the events; what has neither points at nothing. */
-static json_t *locations(const struct report *r, const struct report_item *it)
+static json_t *report_locations(const struct report *r, const struct report_item *it)
 {
 	if (!it->at && !it->nr_seq)
 		return NULL;
@@ -253,7 +253,7 @@ static json_t *locations(const struct report *r, const struct report_item *it)
 	if (it->at)
 		json_put(loc, "physicalLocation", physical_of(it->at));
 	if (it->nr_seq)
-		json_put(loc, "logicalLocations", logical(r, it));
+		json_put(loc, "logicalLocations", report_logical(r, it));
 	json_array_append_new(list, loc);
 	return list;
 }
@@ -262,16 +262,16 @@ static json_t *sarif_result(const struct report *r, const struct report_item *it
 {
 	static const char *const level[] = { "none", "error", "warning", "none" }, *const kind[] = { "pass", "fail", "fail", "notApplicable" };
 	json_t *o = json_object(), *rule = json_object(), *prop = report_json(it);
-	CLEANUP(free_ptr) char *id = xasprintf("%s/%s", it->group, it->name), *text = full_text(it);
+	CLEANUP(free_ptr) char *id = mem_printf("%s/%s", it->group, it->name), *text = full_text(it);
 	json_put_str(rule, "id", id);
-	json_put(rule, "shortDescription", message(it->name));
+	json_put(rule, "shortDescription", report_message(it->name));
 	json_put_str(o, "ruleId", id);
 	json_put_int(o, "ruleIndex", (int64_t)json_array_size(rules));
 	json_array_append_new(rules, rule);
 	json_put_str(o, "kind", kind[it->result]);
 	json_put_str(o, "level", level[it->result]);
-	json_put(o, "message", message(text));
-	json_t *where = locations(r, it);
+	json_put(o, "message", report_message(text));
+	json_t *where = report_locations(r, it);
 	if (where)
 		json_put(o, "locations", where);
 	json_put_str(prop, "session", r->session);

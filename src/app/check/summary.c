@@ -43,36 +43,36 @@ static const char figures_sql[] =
 	"(SELECT total(d.ts_us-(SELECT min(h.ts_us) FROM event h WHERE h.action=d.action AND h.action>0 AND h.kind=102)) FROM event d "
 	"WHERE d.kind=103 AND json_extract(d.body,'$.by')='human') c";
 
-static int64_t number(const struct sql_table *t, size_t col)
+static int64_t summary_number(const struct sql_table *t, size_t col)
 {
 	return t->cell[col] ? (int64_t)strtod(t->cell[col], NULL) : 0;
 }
 
-static void fill(struct summary *m, struct session *s, const struct sql_table *t)
+static void summary_fill(struct summary *m, struct session *s, const struct sql_table *t)
 {
 	uint64_t *const count[] = { &m->events, NULL, NULL, &m->actions, &m->execs, &m->failed, &m->model_calls, &m->tokens_in,
 				    &m->tokens_out, NULL, &m->asked, &m->approved, &m->denied, &m->denied_by_rule };
 	for (size_t i = 0; i < ARRAY_LEN(count); i++)
 		if (count[i])
-			*count[i] = (uint64_t)number(t, i);
-	m->begun_us = number(t, 1);
-	m->took_us = number(t, 2);
-	m->honeytokens = (uint64_t)number(t, 14);
-	m->box_uusd = number(t, 15);
-	m->cost_unknown = number(t, 16) > 0;
-	m->model_us = number(t, 17);
-	m->box_us = number(t, 18);
-	m->cost_uusd = number(t, 9) + m->box_uusd + number(t, 19);
-	m->people_us = number(t, 20);
+			*count[i] = (uint64_t)summary_number(t, i);
+	m->begun_us = summary_number(t, 1);
+	m->took_us = summary_number(t, 2);
+	m->honeytokens = (uint64_t)summary_number(t, 14);
+	m->box_uusd = summary_number(t, 15);
+	m->cost_unknown = summary_number(t, 16) > 0;
+	m->model_us = summary_number(t, 17);
+	m->box_us = summary_number(t, 18);
+	m->cost_uusd = summary_number(t, 9) + m->box_uusd + summary_number(t, 19);
+	m->people_us = summary_number(t, 20);
 	m->tokens = m->tokens_in + m->tokens_out;
 	struct err none = ERR_INIT;
 	CLEANUP(json_release) json_t *end = t->cell[21] ? json_parse(t->cell[21], strlen(t->cell[21]), "event", &none) : NULL;
 	m->state = end ? json_flag(end, "ok", false) ? "ok" : ended_word(end) : session_live(s) ? "running" : "broken off";
 	const char *why = json_str(end, "why", NULL);
-	m->why = why ? xstrdup(why) : NULL;
+	m->why = why ? mem_strdup(why) : NULL;
 }
 
-static int by_text(const void *a, const void *b)
+static int summary_by_text(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -91,7 +91,7 @@ static char *tree_hash(struct session *s)
 		if (!strstr(l, " .git/"))
 			strv_push(&line, l);
 	if (line.nr)
-		qsort(line.item, line.nr, sizeof(*line.item), by_text);
+		qsort(line.item, line.nr, sizeof(*line.item), summary_by_text);
 	hash_begin(&c);
 	for (size_t i = 0; i < line.nr; i++)
 		hash_add(&c, line.item[i], strlen(line.item[i]) + 1);
@@ -105,8 +105,8 @@ int summary_of(struct session *s, struct summary *out, struct err *err)
 	struct sql_table t;
 	if (sql_own(s, figures_sql, 1, &t, err) < 0)
 		return -1;
-	*out = (struct summary){ .id = xstrdup(session_id(s)), .name = xstrdup(session_name(s)) };
-	fill(out, s, &t);
+	*out = (struct summary){ .id = mem_strdup(session_id(s)), .name = mem_strdup(session_name(s)) };
+	summary_fill(out, s, &t);
 	sql_table_release(&t);
 	out->tree = tree_hash(s);
 	if (session_of_suite(s)) /* its list waits for nobody */

@@ -20,7 +20,7 @@ struct asking {
 	const char *name; /* who we say we are: looking it up is not for threads */
 };
 
-static void ask(const struct asking *all, struct asked *a)
+static void ask_all_ask(const struct asking *all, struct asked *a)
 {
 	struct control_client *c;
 	struct err err = ERR_INIT;
@@ -33,11 +33,11 @@ static void ask(const struct asking *all, struct asked *a)
 	control_client_free(&c);
 }
 
-static void *work(void *self)
+static void *ask_all_work(void *self)
 {
 	struct asking *all = self;
 	for (size_t i; (i = atomic_fetch_add(&all->next, 1)) < all->nr;)
-		ask(all, &all->a[i]);
+		ask_all_ask(all, &all->a[i]);
 	return NULL;
 }
 
@@ -50,11 +50,11 @@ void ask_all(struct asked *a, size_t nr)
 	size_t began = 0;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
-	while (nr > 1 && began < nr && began < THREADS && pthread_create(&thread[began], &attr, work, &all) == 0)
+	while (nr > 1 && began < nr && began < THREADS && pthread_create(&thread[began], &attr, ask_all_work, &all) == 0)
 		began++;
 	pthread_attr_destroy(&attr);
 	if (began == 0)
-		work(&all);
+		ask_all_work(&all);
 	while (began > 0)
 		pthread_join(thread[--began], NULL);
 }

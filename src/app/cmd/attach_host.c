@@ -11,7 +11,7 @@ static void put_option(struct buf *out, const char *name, const char *value)
 	if (!value)
 		return;
 	buf_putc(out, ' ');
-	wrap_quote(out, value);
+	shell_protocol_quote(out, value);
 }
 
 /* What the shell there is given: "sandglass attach 's-7k2m9q' --filter 'kind:exec'". */
@@ -31,7 +31,7 @@ static void put_command(struct cmd_ctx *ctx, struct buf *out)
 	if (!cmd_word(ctx, 0))
 		return;
 	buf_putc(out, ' ');
-	wrap_quote(out, cmd_word(ctx, 0));
+	shell_protocol_quote(out, cmd_word(ctx, 0));
 }
 
 int attach_host(struct cmd_ctx *ctx, const char *host)

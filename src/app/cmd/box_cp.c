@@ -22,31 +22,31 @@ static bool place_of_file(const char *text, bool session_said, struct box_place 
 	const char *second = session_said ? NULL : memchr(colon + 1, ':', (size_t)(end - colon - 1));
 	const char *box = second ? colon + 1 : text;
 	if (second)
-		out->session = xstrndup(text, (size_t)(colon - text));
+		out->session = mem_strndup(text, (size_t)(colon - text));
 	colon = second ? second : colon;
-	out->box = xstrndup(box, (size_t)(colon - box));
-	out->path = colon[1] == '-' ? xasprintf("./%s", colon + 1) : xstrdup(colon + 1); /* no option of the command sent */
+	out->box = mem_strndup(box, (size_t)(colon - box));
+	out->path = colon[1] == '-' ? mem_printf("./%s", colon + 1) : mem_strdup(colon + 1); /* no option of the command sent */
 	return true;
 }
 
-static const char *last_part(const char *path)
+static const char *box_cp_last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash ? slash + 1 : path;
 }
 
 /* The path without slashes at its end; "/" stays. Returns owned. */
-static char *trimmed(const char *path)
+static char *box_cp_trimmed(const char *path)
 {
 	size_t n = strlen(path);
 	while (n > 1 && path[n - 1] == '/')
 		n--;
-	return xstrndup(path, n);
+	return mem_strndup(path, n);
 }
 
 /* --- one file --- */
 
-static void copied(struct box_cp *cp, const json_t *reply, const char *path, const char *host)
+static void box_cp_copied(struct box_cp *cp, const json_t *reply, const char *path, const char *host)
 {
 	int64_t bytes = json_int(reply, "bytes", 0);
 	cp->files++;
@@ -82,7 +82,7 @@ int box_cp_came(struct box_cp *cp, json_t *reply, const char *path, const char *
 {
 	int status = EXIT_DONE;
 	if (!box_waits(cp->ctx, reply, &status))
-		copied(cp, reply, path, host);
+		box_cp_copied(cp, reply, path, host);
 	return status;
 }
 
@@ -100,9 +100,9 @@ static char *kind_there(struct box_cp *cp, const char *path)
 {
 	struct err none = ERR_INIT;
 	if (live_knows(cp->c, "box_look", &none) < 0) /* a session of an older program: files only */
-		return xstrdup("");
+		return mem_strdup("");
 	CLEANUP(json_release) json_t *what = box_cp_look(cp, path, &none);
-	return xstrdup(json_str(what, "kind", ""));
+	return mem_strdup(json_str(what, "kind", ""));
 }
 
 static bool is_dir_here(const char *path)
@@ -111,22 +111,22 @@ static bool is_dir_here(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static char *below(const char *dir, const char *name)
+static char *box_cp_below(const char *dir, const char *name)
 {
 	if (!*name)
-		return xstrdup(dir);
-	return *dir ? path_join(dir, name) : xstrdup(name);
+		return mem_strdup(dir);
+	return *dir ? path_join(dir, name) : mem_strdup(name);
 }
 
 /* "src/." is what is in it: it has no name of its own; what "src/.." is called only the box knows. */
-static const char *name_of(const char *path)
+static const char *box_cp_name_of(const char *path)
 {
-	const char *name = last_part(path);
+	const char *name = box_cp_last_part(path);
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ? "" : name;
 }
 
 /* An absolute path without "." in it and without slashes in a row; ".." stays, it may follow a link. Returns owned. */
-static char *tidied(const char *path)
+static char *box_cp_tidied(const char *path)
 {
 	struct buf b = BUF_INIT;
 	for (const char *at = path; *at;) {
@@ -149,25 +149,25 @@ static char *target_here(const char *local, const char *name, bool tree, struct 
 		err_sys(err, "cannot tell the current folder");
 		return NULL;
 	}
-	CLEANUP(free_ptr) char *full = *local == '/' ? xstrdup(local) : path_join(cwd, local), *end = tidied(full);
+	CLEANUP(free_ptr) char *full = *local == '/' ? mem_strdup(local) : path_join(cwd, local), *end = box_cp_tidied(full);
 	if (is_dir_here(end))
-		return below(end, name);
-	if (!*local || (!tree && (local[strlen(local) - 1] == '/' || !*name_of(local)))) {
+		return box_cp_below(end, name);
+	if (!*local || (!tree && (local[strlen(local) - 1] == '/' || !*box_cp_name_of(local)))) {
 		err_set(err, ERR_NOENT, "there is no folder '%s'", local);
 		return NULL;
 	}
-	return xstrdup(end);
+	return mem_strdup(end);
 }
 
 /* Where @path is in the box. "box:" and "box:src/": under the file's own name, there or not. Returns owned. */
 static char *target_there(struct box_cp *cp, const char *path, const char *name, bool tree, struct err *err)
 {
-	CLEANUP(free_ptr) char *end = trimmed(path), *kind = kind_there(cp, end);
+	CLEANUP(free_ptr) char *end = box_cp_trimmed(path), *kind = kind_there(cp, end);
 	bool slash = !*path || path[strlen(path) - 1] == '/';
 	if (!strcmp(kind, "dir") || (slash && !tree))
-		return below(end, name);
+		return box_cp_below(end, name);
 	if (!tree || !*kind)
-		return xstrdup(end);
+		return mem_strdup(end);
 	err_set(err, ERR_EXISTS, "'%s' of box '%s' is there and is not a folder", path, cp->box);
 	return NULL;
 }
@@ -182,7 +182,7 @@ static bool is_gits(struct box_cp *cp, const char *shown, const char *path)
 	return true;
 }
 
-static void put(struct box_cp *cp, const char *local, const char *path)
+static void box_cp_put(struct box_cp *cp, const char *local, const char *path)
 {
 	char full[PATH_MAX];
 	struct stat st;
@@ -197,10 +197,10 @@ static void put(struct box_cp *cp, const char *local, const char *path)
 		cp->status = cmd_fail_with(cp->ctx, EXIT_USAGE, "'%s' is neither a file nor a folder", local);
 		return;
 	}
-	CLEANUP(free_ptr) char *from = trimmed(local);
-	if (is_gits(cp, local, last_part(full)) || is_gits(cp, local, last_part(from)))
+	CLEANUP(free_ptr) char *from = box_cp_trimmed(local);
+	if (is_gits(cp, local, box_cp_last_part(full)) || is_gits(cp, local, box_cp_last_part(from)))
 		return;
-	const char *name = strcmp(last_part(from), "..") == 0 ? last_part(full) : name_of(from);
+	const char *name = strcmp(box_cp_last_part(from), "..") == 0 ? box_cp_last_part(full) : box_cp_name_of(from);
 	CLEANUP(free_ptr) char *to = target_there(cp, path, name, tree, &err);
 	if (!to)
 		cp->status = cmd_fail(cp->ctx, &err);
@@ -209,20 +209,20 @@ static void put(struct box_cp *cp, const char *local, const char *path)
 	else if ((cp->status = box_cp_file(cp, to, full)) == EXIT_DONE && !cp->ctx->json) {
 		CLEANUP(buf_release) struct buf size = BUF_INIT;
 		cmd_size(cp->bytes, &size);
-		CLEANUP(free_ptr) char *line = xasprintf("%s, %s, to %s:%s", full, buf_cstr(&size), cp->box, to);
+		CLEANUP(free_ptr) char *line = mem_printf("%s, %s, to %s:%s", full, buf_cstr(&size), cp->box, to);
 		box_say(cp->ctx, line);
 	}
 }
 
-static void get(struct box_cp *cp, const char *path, const char *local)
+static void box_cp_get(struct box_cp *cp, const char *path, const char *local)
 {
 	struct err err = ERR_INIT;
-	CLEANUP(free_ptr) char *from = trimmed(path);
+	CLEANUP(free_ptr) char *from = box_cp_trimmed(path);
 	if (is_gits(cp, path, from))
 		return;
 	CLEANUP(free_ptr) char *kind = kind_there(cp, from);
 	bool tree = !strcmp(kind, "dir");
-	CLEANUP(free_ptr) char *to = target_here(local, name_of(from), tree, &err);
+	CLEANUP(free_ptr) char *to = target_here(local, box_cp_name_of(from), tree, &err);
 	if (!to) {
 		cp->status = cmd_fail(cp->ctx, &err);
 		return;
@@ -232,13 +232,13 @@ static void get(struct box_cp *cp, const char *path, const char *local)
 	else if ((cp->status = box_cp_file(cp, from, to)) == EXIT_DONE && !cp->ctx->json) {
 		CLEANUP(buf_release) struct buf size = BUF_INIT;
 		cmd_size(cp->bytes, &size);
-		CLEANUP(free_ptr) char *line = xasprintf("%s:%s, %s, to %s", cp->box, from, buf_cstr(&size), to);
+		CLEANUP(free_ptr) char *line = mem_printf("%s:%s, %s, to %s", cp->box, from, buf_cstr(&size), to);
 		box_say(cp->ctx, line);
 	}
 }
 
 /* @p is in the box, @local is not. */
-static int copy(struct cmd_ctx *ctx, const struct box_place *p, const char *local, bool to_box)
+static int box_cp_copy(struct cmd_ctx *ctx, const struct box_place *p, const char *local, bool to_box)
 {
 	struct box_cp cp = { .ctx = ctx, .box = p->box, .put = to_box };
 	struct err err = ERR_INIT;
@@ -249,9 +249,9 @@ static int copy(struct cmd_ctx *ctx, const struct box_place *p, const char *loca
 	if (box_reach(ctx, p, "box_copy", &cp.c, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (to_box)
-		put(&cp, local, p->path);
+		box_cp_put(&cp, local, p->path);
 	else
-		get(&cp, p->path, local);
+		box_cp_get(&cp, p->path, local);
 	control_client_free(&cp.c);
 	return cp.status;
 }
@@ -265,7 +265,7 @@ int box_cp(struct cmd_ctx *ctx)
 	if (in == out)
 		status = cmd_usage(ctx, "one of the two must be [SESSION:]BOX:PATH and the other a path here (./a:b where it has a colon)");
 	else
-		status = out ? copy(ctx, &from, b, false) : copy(ctx, &to, a, true);
+		status = out ? box_cp_copy(ctx, &from, b, false) : box_cp_copy(ctx, &to, a, true);
 	box_place_release(&from);
 	box_place_release(&to);
 	return status;

@@ -27,7 +27,7 @@ static void clear_progress(struct box_cp *cp)
 		fputs("\r\033[K", cp->ctx->err);
 }
 
-static void progress(struct box_cp *cp)
+static void box_cp_tree_progress(struct box_cp *cp)
 {
 	int64_t now = clock_mono_us();
 	if (cp->ctx->quiet || cp->ctx->json || !isatty(fileno(cp->ctx->err)) || now - cp->shown_us < SHOW_US)
@@ -39,14 +39,14 @@ static void progress(struct box_cp *cp)
 	cp->shown_us = now;
 }
 
-static void failed(struct box_cp *cp, int status)
+static void box_cp_tree_failed(struct box_cp *cp, int status)
 {
 	if (cp->status == EXIT_DONE)
 		cp->status = status;
 }
 
 /* It stays out, on purpose. */
-static void stays(struct box_cp *cp, const char *path, const char *why)
+static void box_cp_tree_stays(struct box_cp *cp, const char *path, const char *why)
 {
 	CLEANUP(buf_release) struct buf safe = BUF_INIT;
 	cp->out++;
@@ -65,38 +65,38 @@ static void stays(struct box_cp *cp, const char *path, const char *why)
 
 /* --- many at once --- */
 
-static void landed(struct box_cp *cp, size_t i)
+static void box_cp_tree_landed(struct box_cp *cp, size_t i)
 {
 	free(cp->flight[i].path);
 	free(cp->flight[i].host);
 	cp->flight[i] = cp->flight[--cp->nr_flight];
 }
 
-static void on_reply(void *self, uint64_t id, const json_t *result, const struct err *err)
+static void box_cp_tree_on_reply(void *self, uint64_t id, const json_t *result, const struct err *err)
 {
 	struct box_cp *cp = self;
 	for (size_t i = 0; i < cp->nr_flight; i++)
 		if (cp->flight[i].id == id) {
 			CLEANUP(json_release) json_t *reply = result ? json_copy((json_t *)(uintptr_t)result) : json_object();
 			json_put_str(reply, "session", json_str(control_client_welcome(cp->c), "session", ""));
-			failed(cp, err ? cmd_fail(cp->ctx, err) : box_cp_came(cp, reply, cp->flight[i].path, cp->flight[i].host));
-			landed(cp, i);
+			box_cp_tree_failed(cp, err ? cmd_fail(cp->ctx, err) : box_cp_came(cp, reply, cp->flight[i].path, cp->flight[i].host));
+			box_cp_tree_landed(cp, i);
 			return;
 		}
 }
 
-static void on_closed(void *self, const struct err *err)
+static void box_cp_tree_on_closed(void *self, const struct err *err)
 {
 	struct box_cp *cp = self;
 	cp->gone = true;
 	if (cp->nr_flight)
-		failed(cp, cmd_fail(cp->ctx, err));
+		box_cp_tree_failed(cp, cmd_fail(cp->ctx, err));
 	while (cp->nr_flight)
-		landed(cp, 0);
+		box_cp_tree_landed(cp, 0);
 }
 
 /* Until no more than @most are on their way. */
-static void await(struct box_cp *cp, size_t most)
+static void box_cp_tree_await(struct box_cp *cp, size_t most)
 {
 	while (cp->nr_flight > most && !cp->gone) {
 		struct pollfd p = { .fd = control_client_fd(cp->c),
@@ -111,41 +111,41 @@ static void await(struct box_cp *cp, size_t most)
 static void get_file(struct box_cp *cp, const char *path, const char *host)
 {
 	const char *const word[] = { "box_copy", "get", cp->box, path, host };
-	await(cp, BOX_CP_FLIGHT - 1);
+	box_cp_tree_await(cp, BOX_CP_FLIGHT - 1);
 	if (cp->gone)
 		return;
 	json_t *words = json_array();
 	for (size_t i = 0; i < ARRAY_LEN(word); i++)
 		json_array_append_new(words, json_bytes_z(word[i]));
-	cp->flight[cp->nr_flight++] = (struct cp_flight){ control_client_send(cp->c, words, NULL), xstrdup(path), xstrdup(host) };
+	cp->flight[cp->nr_flight++] = (struct cp_flight){ control_client_send(cp->c, words, NULL), mem_strdup(path), mem_strdup(host) };
 }
 
 /* --- one entry --- */
 
-static void copy_dir(struct box_cp *cp, const char *path, const char *host, int depth);
+static void box_cp_tree_copy_dir(struct box_cp *cp, const char *path, const char *host, int depth);
 
 /* What is at @path in the box and to be at @host, or the other way round. */
-static void copy_entry(struct box_cp *cp, const char *path, const char *host, const char *kind, int depth)
+static void box_cp_tree_copy_entry(struct box_cp *cp, const char *path, const char *host, const char *kind, int depth)
 {
 	const char *from = cp->put ? host : path;
 	const char *slash = strrchr(from, '/'), *name = slash ? slash + 1 : from;
 	bool dir = !strcmp(kind, "dir");
 	if (ws_path_is_git(name, strlen(name))) /* git runs what stands in one, and it holds credentials */
-		stays(cp, from, "git's own");
+		box_cp_tree_stays(cp, from, "git's own");
 	else if (cp->put && masks_name_suspect(name, dir))
-		stays(cp, from, "named like a secret");
+		box_cp_tree_stays(cp, from, "named like a secret");
 	else if (dir && depth == DEPTH_MAX)
-		stays(cp, from, "too deep");
+		box_cp_tree_stays(cp, from, "too deep");
 	else if (dir)
-		copy_dir(cp, path, host, depth + 1);
+		box_cp_tree_copy_dir(cp, path, host, depth + 1);
 	else if (strcmp(kind, "file") != 0)
-		stays(cp, from, !strcmp(kind, "symlink") ? "a link" : "neither a file nor a folder");
+		box_cp_tree_stays(cp, from, !strcmp(kind, "symlink") ? "a link" : "neither a file nor a folder");
 	else if (!cp->gone) {
 		if (cp->put)
-			failed(cp, box_cp_file(cp, path, host));
+			box_cp_tree_failed(cp, box_cp_file(cp, path, host));
 		else
 			get_file(cp, path, host);
-		progress(cp);
+		box_cp_tree_progress(cp);
 	}
 }
 
@@ -164,12 +164,12 @@ static bool make_here(struct box_cp *cp, const char *host, int64_t mode)
 		err_set(&err, ERR_EXISTS, "'%s' is there and is not a folder", host);
 	else
 		return true;
-	failed(cp, cmd_fail(cp->ctx, &err));
+	box_cp_tree_failed(cp, cmd_fail(cp->ctx, &err));
 	return false;
 }
 
 /* Names are a claim of the box. */
-static bool is_name(const struct buf *name)
+static bool box_cp_tree_is_name(const struct buf *name)
 {
 	return name->len && !memchr(name->data, '/', name->len) && !memchr(name->data, 0, name->len) &&
 	       strcmp(name->data, ".") != 0 && strcmp(name->data, "..") != 0;
@@ -182,20 +182,20 @@ static void get_dir(struct box_cp *cp, const char *path, const char *host, int d
 	json_t *e;
 	CLEANUP(json_release) json_t *what = box_cp_look(cp, path, &err);
 	if (!what) {
-		failed(cp, cmd_fail(cp->ctx, &err));
+		box_cp_tree_failed(cp, cmd_fail(cp->ctx, &err));
 		return;
 	}
 	json_array_foreach(json_object_get(what, "entries"), i, e) {
 		CLEANUP(buf_release) struct buf name = BUF_INIT;
-		if (!json_get_bytes(json_object_get(e, "name"), &name) || !is_name(&name)) {
-			stays(cp, path, "it holds a name that is none");
+		if (!json_get_bytes(json_object_get(e, "name"), &name) || !box_cp_tree_is_name(&name)) {
+			box_cp_tree_stays(cp, path, "it holds a name that is none");
 			continue;
 		}
 		const char *kind = json_str(e, "kind", "");
 		CLEANUP(free_ptr) char *from = path_join(path, name.data), *to = path_join(host, name.data);
 		if (!strcmp(kind, "dir") && !ws_path_is_git(name.data, name.len) && !make_here(cp, to, json_int(e, "mode", 0755)))
 			continue;
-		copy_entry(cp, from, to, kind, depth);
+		box_cp_tree_copy_entry(cp, from, to, kind, depth);
 	}
 }
 
@@ -209,7 +209,7 @@ static const char *kind_here(const char *host)
 	return S_ISREG(st.st_mode) ? "file" : S_ISDIR(st.st_mode) ? "dir" : S_ISLNK(st.st_mode) ? "symlink" : "";
 }
 
-static int by_bytes(const struct dirent **a, const struct dirent **b)
+static int box_cp_tree_by_bytes(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
@@ -218,19 +218,19 @@ static void put_dir(struct box_cp *cp, const char *path, const char *host, int d
 {
 	struct err err = ERR_INIT;
 	struct dirent **names;
-	int nr = scandir(host, &names, NULL, by_bytes);
+	int nr = scandir(host, &names, NULL, box_cp_tree_by_bytes);
 	if (nr < 0) {
 		err_sys(&err, "cannot read '%s'", host);
-		failed(cp, cmd_fail(cp->ctx, &err));
+		box_cp_tree_failed(cp, cmd_fail(cp->ctx, &err));
 		return;
 	}
 	if (nr == 2) /* a box is given files, and the folders that they are in */
-		stays(cp, host, "an empty folder");
+		box_cp_tree_stays(cp, host, "an empty folder");
 	for (int i = 0; i < nr; i++) {
 		const char *name = names[i]->d_name;
 		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
-			CLEANUP(free_ptr) char *from = path_join(host, name), *to = *path ? path_join(path, name) : xasprintf("./%s", name);
-			copy_entry(cp, to, from, kind_here(from), depth);
+			CLEANUP(free_ptr) char *from = path_join(host, name), *to = *path ? path_join(path, name) : mem_printf("./%s", name);
+			box_cp_tree_copy_entry(cp, to, from, kind_here(from), depth);
 		}
 		free(names[i]);
 	}
@@ -239,7 +239,7 @@ static void put_dir(struct box_cp *cp, const char *path, const char *host, int d
 
 /* --- */
 
-static void copy_dir(struct box_cp *cp, const char *path, const char *host, int depth)
+static void box_cp_tree_copy_dir(struct box_cp *cp, const char *path, const char *host, int depth)
 {
 	if (cp->put)
 		put_dir(cp, path, host, depth);
@@ -247,7 +247,7 @@ static void copy_dir(struct box_cp *cp, const char *path, const char *host, int 
 		get_dir(cp, path, host, depth);
 }
 
-static void say_all(struct box_cp *cp, const char *path, const char *host)
+static void box_cp_tree_say_all(struct box_cp *cp, const char *path, const char *host)
 {
 	CLEANUP(buf_release) struct buf size = BUF_INIT, out = BUF_INIT;
 	clear_progress(cp);
@@ -256,31 +256,31 @@ static void say_all(struct box_cp *cp, const char *path, const char *host)
 	cmd_size(cp->bytes, &size);
 	if (cp->out)
 		buf_printf(&out, ", %llu left out", (unsigned long long)cp->out);
-	CLEANUP(free_ptr) char *what = xasprintf("%llu file%s, %s", (unsigned long long)cp->files, cp->files == 1 ? "" : "s", buf_cstr(&size));
+	CLEANUP(free_ptr) char *what = mem_printf("%llu file%s, %s", (unsigned long long)cp->files, cp->files == 1 ? "" : "s", buf_cstr(&size));
 	CLEANUP(free_ptr)
-	char *line = cp->put ? xasprintf("%s, %s, to %s:%s%s", host, what, cp->box, path, buf_cstr(&out)) :
-			       xasprintf("%s:%s, %s, to %s%s", cp->box, path, what, host, buf_cstr(&out));
+	char *line = cp->put ? mem_printf("%s, %s, to %s:%s%s", host, what, cp->box, path, buf_cstr(&out)) :
+			       mem_printf("%s:%s, %s, to %s%s", cp->box, path, what, host, buf_cstr(&out));
 	box_say(cp->ctx, line);
 }
 
 /* Something is there that answers: else each file would say that there is nothing. */
-static bool answers(struct box_cp *cp)
+static bool box_cp_tree_answers(struct box_cp *cp)
 {
 	struct err err = ERR_INIT;
 	CLEANUP(json_release) json_t *top = box_cp_look(cp, ".", &err);
 	if (!top)
-		failed(cp, cmd_fail(cp->ctx, &err));
+		box_cp_tree_failed(cp, cmd_fail(cp->ctx, &err));
 	return top != NULL;
 }
 
 void box_cp_tree(struct box_cp *cp, const char *path, const char *host)
 {
-	if (!answers(cp) || (!cp->put && !make_here(cp, host, 0755)))
+	if (!box_cp_tree_answers(cp) || (!cp->put && !make_here(cp, host, 0755)))
 		return;
-	static const struct control_client_ops ops = { .reply = on_reply, .closed = on_closed };
+	static const struct control_client_ops ops = { .reply = box_cp_tree_on_reply, .closed = box_cp_tree_on_closed };
 	control_client_hear(cp->c, &ops, cp);
-	copy_dir(cp, path, host, 0);
-	await(cp, 0);
+	box_cp_tree_copy_dir(cp, path, host, 0);
+	box_cp_tree_await(cp, 0);
 	control_client_hear(cp->c, NULL, NULL);
-	say_all(cp, path, host);
+	box_cp_tree_say_all(cp, path, host);
 }

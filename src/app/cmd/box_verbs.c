@@ -26,8 +26,8 @@ static void place_of_box(const char *text, struct box_place *out)
 {
 	const char *colon = strchr(text, ':');
 	if (colon)
-		out->session = xstrndup(text, (size_t)(colon - text));
-	out->box = xstrdup(colon ? colon + 1 : text);
+		out->session = mem_strndup(text, (size_t)(colon - text));
+	out->box = mem_strdup(colon ? colon + 1 : text);
 }
 
 int box_reach(struct cmd_ctx *ctx, const struct box_place *p, const char *command, struct control_client **out, struct err *err)
@@ -72,7 +72,7 @@ bool box_waits(struct cmd_ctx *ctx, const json_t *reply, int *status)
 
 /* --- snapshot --- */
 
-static int shot(struct cmd_ctx *ctx, const struct box_place *p, const char *label)
+static int box_verbs_shot(struct cmd_ctx *ctx, const struct box_place *p, const char *label)
 {
 	struct err err = ERR_INIT;
 	struct control_client *c = NULL;
@@ -98,7 +98,7 @@ static int shot(struct cmd_ctx *ctx, const struct box_place *p, const char *labe
 		json_put_str(o, "label", label);
 		cmd_json(ctx, o);
 	} else {
-		CLEANUP(free_ptr) char *line = xasprintf("%s as it is now is %s#%lld", p->box, json_str(reply, "session", ""), seq);
+		CLEANUP(free_ptr) char *line = mem_printf("%s as it is now is %s#%lld", p->box, json_str(reply, "session", ""), seq);
 		box_say(ctx, line);
 	}
 	json_decref(reply);
@@ -109,7 +109,7 @@ int box_snapshot(struct cmd_ctx *ctx)
 {
 	struct box_place p = { 0 };
 	place_of_box(cmd_word(ctx, 1), &p);
-	int status = shot(ctx, &p, cmd_word(ctx, 2));
+	int status = box_verbs_shot(ctx, &p, cmd_word(ctx, 2));
 	box_place_release(&p);
 	return status;
 }
@@ -117,7 +117,7 @@ int box_snapshot(struct cmd_ctx *ctx)
 /* --- rm --- */
 
 /* The row of the box in the state of the session; returns owned, NULL: it is not there. */
-static json_t *row_of(struct control_client *c, const char *box, struct err *err)
+static json_t *box_verbs_row_of(struct control_client *c, const char *box, struct err *err)
 {
 	json_t *state, *b, *words = json_array(), *found = NULL;
 	size_t i;
@@ -133,7 +133,7 @@ static json_t *row_of(struct control_client *c, const char *box, struct err *err
 	return found;
 }
 
-static size_t not_merged(const char *path, uint64_t box)
+static size_t box_verbs_not_merged(const char *path, uint64_t box)
 {
 	struct session *s;
 	struct unmerged u = UNMERGED_INIT;
@@ -158,7 +158,7 @@ static bool may_close(struct cmd_ctx *ctx, const char *what)
 	if (!isatty(0))
 		return false;
 	cmd_safe(&safe, what, strlen(what), false);
-	CLEANUP(free_ptr) char *q = xasprintf("close %s? [y/N] ", buf_cstr(&safe));
+	CLEANUP(free_ptr) char *q = mem_printf("close %s? [y/N] ", buf_cstr(&safe));
 	return cmd_ask(ctx, q, &answer) && (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
 }
 
@@ -167,13 +167,13 @@ static void wait_gone(struct control_client *c, const char *box)
 {
 	struct err none = ERR_INIT;
 	json_t *row;
-	for (int i = 0; i < GONE_TICKS && (row = row_of(c, box, &none)); i++) {
+	for (int i = 0; i < GONE_TICKS && (row = box_verbs_row_of(c, box, &none)); i++) {
 		json_decref(row);
 		usleep(GONE_TICK_US);
 	}
 }
 
-static int close_it(struct cmd_ctx *ctx, struct control_client *c, const char *box, const char *session, size_t files)
+static int box_verbs_close_it(struct cmd_ctx *ctx, struct control_client *c, const char *box, const char *session, size_t files)
 {
 	struct err err = ERR_INIT;
 	json_t *words = json_array(), *reply = NULL;
@@ -192,7 +192,7 @@ static int close_it(struct cmd_ctx *ctx, struct control_client *c, const char *b
 		cmd_json(ctx, o);
 		return EXIT_DONE;
 	}
-	CLEANUP(free_ptr) char *line = xasprintf("closed %s", box);
+	CLEANUP(free_ptr) char *line = mem_printf("closed %s", box);
 	box_say(ctx, line);
 	return EXIT_DONE;
 }
@@ -202,16 +202,16 @@ static int remove_box(struct cmd_ctx *ctx, struct control_client *c, const char 
 	struct err err = ERR_INIT;
 	const json_t *hello = control_client_welcome(c);
 	const char *session = json_str(hello, "session", "");
-	CLEANUP(json_release) json_t *row = row_of(c, box, &err);
+	CLEANUP(json_release) json_t *row = box_verbs_row_of(c, box, &err);
 	if (!row)
 		return cmd_fail(ctx, &err);
-	size_t files = not_merged(json_str(hello, "path", ""), (uint64_t)json_int(row, "box", 0));
+	size_t files = box_verbs_not_merged(json_str(hello, "path", ""), (uint64_t)json_int(row, "box", 0));
 	long long alive = (long long)json_int(row, "alive", 0);
-	CLEANUP(free_ptr) char *work = files ? xasprintf(", %zu file%s not merged (they stay in the record)", files, files == 1 ? "" : "s") : xstrdup("");
-	CLEANUP(free_ptr) char *what = xasprintf("box %s of %s: %lld process%s%s", box, session, alive, alive == 1 ? "" : "es", work);
+	CLEANUP(free_ptr) char *work = files ? mem_printf(", %zu file%s not merged (they stay in the record)", files, files == 1 ? "" : "s") : mem_strdup("");
+	CLEANUP(free_ptr) char *what = mem_printf("box %s of %s: %lld process%s%s", box, session, alive, alive == 1 ? "" : "es", work);
 	if (!may_close(ctx, what))
 		return cmd_fail_with(ctx, EXIT_PERSON, "nothing was closed, --yes does it: %s", what);
-	return close_it(ctx, c, box, session, files);
+	return box_verbs_close_it(ctx, c, box, session, files);
 }
 
 int box_rm(struct cmd_ctx *ctx)

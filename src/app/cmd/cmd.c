@@ -73,7 +73,7 @@ int exit_of(const struct err *err)
 }
 
 /* Errors quote what was typed and what lies in files: not all of it is fit for a terminal. */
-static void say(FILE *to, const char *prefix, const char *text)
+static void cmd_say_lines(FILE *to, const char *prefix, const char *text)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	sanitize_line(text, strlen(text), 0, &b);
@@ -90,9 +90,9 @@ static void say_json(struct cmd_ctx *ctx, int status, const char *code, const ch
 	cmd_json(ctx, o);
 }
 
-static int fail(struct cmd_ctx *ctx, int status, const char *code, const char *text)
+static int cmd_fail_json(struct cmd_ctx *ctx, int status, const char *code, const char *text)
 {
-	say(ctx->err, "", text);
+	cmd_say_lines(ctx->err, "", text);
 	if (ctx->json)
 		say_json(ctx, status, code, text);
 	return status;
@@ -100,7 +100,7 @@ static int fail(struct cmd_ctx *ctx, int status, const char *code, const char *t
 
 int cmd_fail(struct cmd_ctx *ctx, const struct err *err)
 {
-	return fail(ctx, exit_of(err), err_code_name(err->code), err->text);
+	return cmd_fail_json(ctx, exit_of(err), err_code_name(err->code), err->text);
 }
 
 int cmd_fail_with(struct cmd_ctx *ctx, int status, const char *fmt, ...)
@@ -110,7 +110,7 @@ int cmd_fail_with(struct cmd_ctx *ctx, int status, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return fail(ctx, status, "failed", text);
+	return cmd_fail_json(ctx, status, "failed", text);
 }
 
 int cmd_usage(struct cmd_ctx *ctx, const char *fmt, ...)
@@ -120,7 +120,7 @@ int cmd_usage(struct cmd_ctx *ctx, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	say(ctx->err, ctx->command ? ctx->command->name : "", text);
+	cmd_say_lines(ctx->err, ctx->command ? ctx->command->name : "", text);
 	if (ctx->command && !ctx->json)
 		fprintf(ctx->err, "sandglass: 'sandglass help %s' says more\n", ctx->command->name);
 	if (ctx->json)
@@ -217,7 +217,7 @@ static int print_help(struct cmd_ctx *ctx, bool all)
 }
 
 /* Relative folders begin where -C leads. */
-static int run(struct cmd_ctx *ctx)
+static int cmd_run_row(struct cmd_ctx *ctx)
 {
 	struct err err = ERR_INIT;
 	if (cmd_has(ctx, "help") || cmd_has(ctx, "h"))
@@ -249,7 +249,7 @@ static bool reader_left(FILE *f)
 }
 
 /* A full disk or a closed pipe must not look like success. */
-static int finish(struct cmd_ctx *ctx, int status)
+static int cmd_finish(struct cmd_ctx *ctx, int status)
 {
 	if (fflush(ctx->out) == 0 && !ferror(ctx->out))
 		return status;
@@ -274,15 +274,15 @@ int cmd_main(int argc, char **argv, FILE *out, FILE *err_out)
 		ctx.out = json;
 	int status;
 	if (rc < 0) {
-		status = fail(&ctx, EXIT_USAGE, "usage", err.text);
+		status = cmd_fail_json(&ctx, EXIT_USAGE, "usage", err.text);
 		if (!ctx.json && line.command)
 			fprintf(err_out, "sandglass: 'sandglass help %s' says more\n", line.command->name);
 	} else {
-		status = run(&ctx);
+		status = cmd_run_row(&ctx);
 	}
 	command_line_release(&line);
 	if (json && fclose(json) != 0) /* why shows at @out */
 		status = status == EXIT_DONE ? EXIT_UNSUCCESSFUL : status;
 	ctx.out = out;
-	return finish(&ctx, status);
+	return cmd_finish(&ctx, status);
 }

@@ -13,7 +13,7 @@ struct origins { /* of each line of the present version: index of the version th
 	size_t nr, cap;
 };
 
-static size_t count_lines(const struct buf *text)
+static size_t cmd_blame_count_lines(const struct buf *text)
 {
 	size_t nr = 0;
 	for (size_t i = 0; i < text->len; i++)
@@ -22,9 +22,9 @@ static size_t count_lines(const struct buf *text)
 }
 
 /* Lines outside of the hunks keep their origin, those in them are @version's. */
-static void carry(struct origins *o, const struct ws_patch *p, size_t version, size_t lines)
+static void cmd_blame_carry(struct origins *o, const struct ws_patch *p, size_t version, size_t lines)
 {
-	struct origins next = { .item = xcalloc(lines + 1, sizeof(size_t)), .nr = lines, .cap = lines + 1 };
+	struct origins next = { .item = mem_calloc(lines + 1, sizeof(size_t)), .nr = lines, .cap = lines + 1 };
 	size_t old = 0, new = 0;
 	for (size_t h = 0; h <= p->nr; h++) {
 		const struct patch_hunk *k = h < p->nr ? &p->hunk[h] : NULL;
@@ -49,7 +49,7 @@ static void carry(struct origins *o, const struct ws_patch *p, size_t version, s
 static void all_from(struct origins *o, size_t version, size_t lines)
 {
 	free(o->item);
-	*o = (struct origins){ .item = xcalloc(lines + 1, sizeof(size_t)), .nr = lines, .cap = lines + 1 };
+	*o = (struct origins){ .item = mem_calloc(lines + 1, sizeof(size_t)), .nr = lines, .cap = lines + 1 };
 	for (size_t i = 0; i < lines; i++)
 		o->item[i] = version;
 }
@@ -71,21 +71,21 @@ static int one_version(struct origins *o, struct session *s, const struct file_v
 		buf_reset(text);
 		return 0;
 	}
-	size_t lines = count_lines(text);
+	size_t lines = cmd_blame_count_lines(text);
 	if (!o->nr) {
 		all_from(o, n, lines);
 		return 0;
 	}
 	int rc = ws_patch_buffers(&p, buf_cstr(&was), was.len, buf_cstr(text), text->len, 0, err);
 	if (rc == 0 && (p.what == PATCH_TEXT || p.what == PATCH_NONE))
-		carry(o, &p, n, lines);
+		cmd_blame_carry(o, &p, n, lines);
 	else if (rc == 0)
 		all_from(o, n, lines);
 	ws_patch_release(&p);
 	return rc;
 }
 
-static void print_json(struct cmd_ctx *ctx, struct session *s, const struct file_versions *v, size_t from, size_t line,
+static void cmd_blame_print_json(struct cmd_ctx *ctx, struct session *s, const struct file_versions *v, size_t from, size_t line,
 		       const char *text, size_t len)
 {
 	json_t *o = json_object(), *who = files_who_json(s, &v->item[from]);
@@ -96,7 +96,7 @@ static void print_json(struct cmd_ctx *ctx, struct session *s, const struct file
 	cmd_json(ctx, o);
 }
 
-static void print_lines(struct cmd_ctx *ctx, struct session *s, const struct file_versions *v, const struct origins *o,
+static void cmd_blame_print_lines(struct cmd_ctx *ctx, struct session *s, const struct file_versions *v, const struct origins *o,
 			const struct buf *text)
 {
 	size_t at = 0;
@@ -105,7 +105,7 @@ static void print_lines(struct cmd_ctx *ctx, struct session *s, const struct fil
 		size_t len = nl ? (size_t)(nl - line) : text->len - at;
 		const struct file_version *from = &v->item[o->item[i]];
 		if (ctx->json) {
-			print_json(ctx, s, v, o->item[i], i + 1, line, len);
+			cmd_blame_print_json(ctx, s, v, o->item[i], i + 1, line, len);
 		} else {
 			char id[32] = "base";
 			if (from->snapshot)
@@ -157,7 +157,7 @@ static void print_legend(struct cmd_ctx *ctx, struct session *s, const struct fi
 	}
 }
 
-static int blame(struct cmd_ctx *ctx, struct files_at *f, struct err *err)
+static int cmd_blame_file(struct cmd_ctx *ctx, struct files_at *f, struct err *err)
 {
 	struct file_versions v;
 	const struct layer_at *layer;
@@ -178,7 +178,7 @@ static int blame(struct cmd_ctx *ctx, struct files_at *f, struct err *err)
 	else if (rc == 0 && memchr(buf_cstr(&text), 0, text.len > 8000 ? 8000 : text.len))
 		rc = err_set(err, ERR_INVALID, "'%s' is no text", path);
 	if (rc == 0) {
-		print_lines(ctx, f->s, &v, &o, &text);
+		cmd_blame_print_lines(ctx, f->s, &v, &o, &text);
 		if (!ctx->json)
 			print_legend(ctx, f->s, &v, &o);
 	}
@@ -193,7 +193,7 @@ int cmd_blame(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	int rc = files_at_open(&f, ctx, cmd_opt(ctx, "at"), &err);
 	if (rc == 0)
-		rc = blame(ctx, &f, &err);
+		rc = cmd_blame_file(ctx, &f, &err);
 	files_at_release(&f);
 	return rc < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
 }

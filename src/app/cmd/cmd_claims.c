@@ -23,7 +23,7 @@ static void print_ran(struct cmd_ctx *ctx, const json_t *c)
 		fprintf(ctx->out, "               and %lld more\n", (long long)json_int(c, "more", 0));
 }
 
-static void print(struct cmd_ctx *ctx, const json_t *c)
+static void cmd_claims_print(struct cmd_ctx *ctx, const json_t *c)
 {
 	CLEANUP(buf_release) struct buf line = BUF_INIT, kind = BUF_INIT;
 	const char *text = json_str(c, "text", ""), *agent = json_str(c, "agent", ""), *why = json_str(c, "why", NULL);
@@ -83,7 +83,7 @@ int cmd_claims(struct cmd_ctx *ctx)
 		if (ctx->json)
 			cmd_json(ctx, json_deep_copy(c));
 		else
-			print(ctx, c);
+			cmd_claims_print(ctx, c);
 	}
 	if (!ctx->json && !ctx->quiet)
 		fprintf(ctx->out, n ? "%zu claim%s, %zu supported\n" : "nothing is claimed\n", n, n == 1 ? "" : "s", borne);

@@ -39,7 +39,7 @@ struct run {
 };
 
 /* The one copy of @text, which is freed; NULL becomes "". */
-static const char *kept(json_t *texts, char *text, uint32_t *number)
+static const char *cmd_compare_kept(json_t *texts, char *text, uint32_t *number)
 {
 	const char *key = text ? text : "";
 	void *at = json_object_iter_at(texts, key);
@@ -57,10 +57,10 @@ static const char *kept(json_t *texts, char *text, uint32_t *number)
 static char *outcome_of(const json_t *row)
 {
 	if (json_is_integer(json_object_get(row, "exit")))
-		return xasprintf("exit %lld", (long long)json_int(row, "exit", 0));
+		return mem_printf("exit %lld", (long long)json_int(row, "exit", 0));
 	if (json_int(row, "signal", 0))
-		return xasprintf("signal %lld", (long long)json_int(row, "signal", 0));
-	return xstrdup(json_str(row, "end", "open"));
+		return mem_printf("signal %lld", (long long)json_int(row, "signal", 0));
+	return mem_strdup(json_str(row, "end", "open"));
 }
 
 static int take_step(void *self, const struct past_action *a, struct err *err)
@@ -74,25 +74,25 @@ static int take_step(void *self, const struct past_action *a, struct err *err)
 	GROW(r->step, r->nr, r->cap);
 	struct step *s = &r->step[r->nr++];
 	s->id = a->id;
-	s->agent = kept(r->texts, xstrdup(json_str(a->row, "agent", "")), NULL);
+	s->agent = cmd_compare_kept(r->texts, mem_strdup(json_str(a->row, "agent", "")), NULL);
 	/* what was removed can be told from anything else, also from what another session has removed */
-	s->what = kept(r->texts, a->requested ? xasprintf("%-5s %s", kind, buf_cstr(&what)) : xasprintf("(redacted in %s)", session_id(a->s)),
+	s->what = cmd_compare_kept(r->texts, a->requested ? mem_printf("%-5s %s", kind, buf_cstr(&what)) : mem_printf("(redacted in %s)", session_id(a->s)),
 		       NULL);
-	s->key = a->requested && !strcmp(kind, "model") ? kept(r->texts, xstrdup(kind), NULL) : s->what;
-	s->outcome = kept(r->texts, outcome_of(a->row), NULL);
-	kept(r->texts, xasprintf("%s\n%s", s->key, s->outcome), &s->did);
+	s->key = a->requested && !strcmp(kind, "model") ? cmd_compare_kept(r->texts, mem_strdup(kind), NULL) : s->what;
+	s->outcome = cmd_compare_kept(r->texts, outcome_of(a->row), NULL);
+	cmd_compare_kept(r->texts, mem_printf("%s\n%s", s->key, s->outcome), &s->did);
 	return 0;
 }
 
 /* Agent by agent, each in its order: who runs at the same time takes turns as it comes. */
-static int by_agent(const void *a, const void *b)
+static int cmd_compare_by_agent(const void *a, const void *b)
 {
 	const struct step *x = a, *y = b;
 	int c = strcmp(x->agent, y->agent);
 	return c ? c : x->id < y->id ? -1 : 1;
 }
 
-static int load(struct cmd_ctx *ctx, const char *word, struct working *w, struct run *r, struct err *err)
+static int cmd_compare_load(struct cmd_ctx *ctx, const char *word, struct working *w, struct run *r, struct err *err)
 {
 	uint64_t seq;
 	struct hash_ctx h;
@@ -103,7 +103,7 @@ static int load(struct cmd_ctx *ctx, const char *word, struct working *w, struct
 	if (summary_of(r->s, &r->sum, err) < 0 || past_each(r->s, cmd_opt(ctx, "filter"), w, take_step, r, err) < 0)
 		return err_wrap(err, "%s", word);
 	if (r->nr)
-		qsort(r->step, r->nr, sizeof(*r->step), by_agent);
+		qsort(r->step, r->nr, sizeof(*r->step), cmd_compare_by_agent);
 	hash_begin(&h);
 	for (size_t i = 0; i < r->nr; i++)
 		hash_add(&h, r->step[i].key, strlen(r->step[i].key) + 1);
@@ -128,24 +128,24 @@ static bool step_same(const struct run *a, size_t i, const struct run *b, size_t
 	return i < a->nr && k < b->nr && a->step[i].did == b->step[k].did;
 }
 
-static uint32_t *deeds(const struct run *r)
+static uint32_t *cmd_compare_deeds(const struct run *r)
 {
-	uint32_t *did = xcalloc(r->nr + 1, sizeof(*did));
+	uint32_t *did = mem_calloc(r->nr + 1, sizeof(*did));
 	for (size_t i = 0; i < r->nr; i++)
 		did[i] = r->step[i].did;
 	return did;
 }
 
-static size_t common(const struct run *a, const struct run *b)
+static size_t cmd_compare_common(const struct run *a, const struct run *b)
 {
-	uint32_t *x = deeds(a), *y = deeds(b);
+	uint32_t *x = cmd_compare_deeds(a), *y = cmd_compare_deeds(b);
 	size_t length = lcs_length(x, a->nr, y, b->nr, (uint32_t)json_object_size(a->texts));
 	free(x);
 	free(y);
 	return length;
 }
 
-static size_t together(const struct run *a, const struct run *b)
+static size_t cmd_compare_together(const struct run *a, const struct run *b)
 {
 	size_t i = 0;
 	while (step_same(a, i, b, i))
@@ -153,7 +153,7 @@ static size_t together(const struct run *a, const struct run *b)
 	return i;
 }
 
-static void put_step(struct cmd_ctx *ctx, const struct run *r, size_t i, const char *mark)
+static void cmd_compare_put_step(struct cmd_ctx *ctx, const struct run *r, size_t i, const char *mark)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	if (i >= r->nr) {
@@ -170,33 +170,33 @@ static void put_step(struct cmd_ctx *ctx, const struct run *r, size_t i, const c
 
 static void first_difference(struct cmd_ctx *ctx, const struct run *a, const struct run *b)
 {
-	size_t at = together(a, b);
+	size_t at = cmd_compare_together(a, b);
 	if (at == a->nr && at == b->nr) {
 		fprintf(ctx->out, "%s and %s did the same: %zu action%s\n", a->sum.id, b->sum.id, at, at == 1 ? "" : "s");
 		return;
 	}
 	fprintf(ctx->out, "%s and %s: ", a->sum.id, b->sum.id);
 	if (at > 1)
-		fprintf(ctx->out, "the first %zu actions are the same, %zu in all; then\n", at, common(a, b));
+		fprintf(ctx->out, "the first %zu actions are the same, %zu in all; then\n", at, cmd_compare_common(a, b));
 	else
 		fprintf(ctx->out, "%s, %zu in all\n",
-			at ? "the first action is the same" : "they differ from the first action on; the same are", common(a, b));
+			at ? "the first action is the same" : "they differ from the first action on; the same are", cmd_compare_common(a, b));
 	for (size_t i = at > AROUND ? at - AROUND : 0; i < at; i++)
-		put_step(ctx, a, i, " ");
+		cmd_compare_put_step(ctx, a, i, " ");
 	for (size_t i = at; i < at + AROUND && i < (a->nr > at ? a->nr : at + 1); i++)
-		put_step(ctx, a, i, "-");
+		cmd_compare_put_step(ctx, a, i, "-");
 	for (size_t i = at; i < at + AROUND && i < (b->nr > at ? b->nr : at + 1); i++)
-		put_step(ctx, b, i, "+");
+		cmd_compare_put_step(ctx, b, i, "+");
 }
 
 static json_t *difference_json(const struct run *a, const struct run *b)
 {
 	json_t *o = json_object();
-	size_t at = together(a, b);
+	size_t at = cmd_compare_together(a, b);
 	json_put_str(o, "a", a->sum.id);
 	json_put_str(o, "b", b->sum.id);
 	json_put_int(o, "same_from_start", (int64_t)at);
-	json_put_int(o, "same", (int64_t)common(a, b));
+	json_put_int(o, "same", (int64_t)cmd_compare_common(a, b));
 	json_put_flag(o, "same_way", at == a->nr && at == b->nr);
 	if (at < a->nr)
 		json_put_int(o, "a_differs_at", (int64_t)a->step[at].id);
@@ -207,7 +207,7 @@ static json_t *difference_json(const struct run *a, const struct run *b)
 
 /* --- all of them -------------------------------------------------------------------------------------------------------- */
 
-static void cluster(struct run *r, size_t nr)
+static void cmd_compare_cluster(struct run *r, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
 		r[i].same_way = r[i].same_tree = i;
@@ -220,7 +220,7 @@ static void cluster(struct run *r, size_t nr)
 	}
 }
 
-static size_t kinds(const struct run *r, size_t nr, bool tree)
+static size_t cmd_compare_kinds(const struct run *r, size_t nr, bool tree)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < nr; i++)
@@ -229,13 +229,13 @@ static size_t kinds(const struct run *r, size_t nr, bool tree)
 }
 
 /* Letters go on with each that is new. */
-static char letter(const struct run *r, size_t i, bool tree)
+static char cmd_compare_letter(const struct run *r, size_t i, bool tree)
 {
 	size_t of = tree ? r[i].same_tree : r[i].same_way;
-	return (char)((tree ? 'a' : 'A') + (kinds(r, of + 1, tree) - 1) % 26);
+	return (char)((tree ? 'a' : 'A') + (cmd_compare_kinds(r, of + 1, tree) - 1) % 26);
 }
 
-static void table(struct cmd_ctx *ctx, const struct run *r, size_t nr)
+static void cmd_compare_table(struct cmd_ctx *ctx, const struct run *r, size_t nr)
 {
 	fprintf(ctx->out, "%-8s %-10s %7s %7s %6s %5s %6s %9s  %-3s  %s\n", "session", "state", "time", "actions", "failed", "asked",
 		"denied", "cost $", "way", "files");
@@ -247,20 +247,20 @@ static void table(struct cmd_ctx *ctx, const struct run *r, size_t nr)
 		/* ways and ends are named by letters: the same letter, the same thing */
 		fprintf(ctx->out, "%-8s %-10s %7s %7llu %6llu %5llu %6llu %9s  %-3c  %c\n", m->id, m->state, buf_cstr(&took),
 			(unsigned long long)m->actions, (unsigned long long)m->failed, (unsigned long long)m->asked,
-			(unsigned long long)(m->denied + m->denied_by_rule), buf_cstr(&cost), letter(r, i, false),
-			m->tree ? letter(r, i, true) : '?');
+			(unsigned long long)(m->denied + m->denied_by_rule), buf_cstr(&cost), cmd_compare_letter(r, i, false),
+			m->tree ? cmd_compare_letter(r, i, true) : '?');
 	}
 	if (nr > 2) {
-		size_t ways = kinds(r, nr, false), ends = kinds(r, nr, true);
+		size_t ways = cmd_compare_kinds(r, nr, false), ends = cmd_compare_kinds(r, nr, true);
 		fprintf(ctx->out, "%zu way%s, %zu end%s among %zu sessions\n", ways, ways == 1 ? "" : "s", ends, ends == 1 ? "" : "s", nr);
 	}
 }
 
-static bool tell(struct cmd_ctx *ctx, const struct run *r, size_t nr)
+static bool cmd_compare_tell(struct cmd_ctx *ctx, const struct run *r, size_t nr)
 {
 	bool same = true;
 	if (!ctx->json)
-		table(ctx, r, nr);
+		cmd_compare_table(ctx, r, nr);
 	for (size_t i = 0; ctx->json && i < nr; i++) {
 		json_t *o = summary_json(&r[i].sum);
 		json_put_str(o, "way", r[i].way);
@@ -277,12 +277,12 @@ static bool tell(struct cmd_ctx *ctx, const struct run *r, size_t nr)
 }
 
 /* On a terminal, unless words were asked for. */
-static bool on_screen(const struct cmd_ctx *ctx)
+static bool cmd_compare_on_screen(const struct cmd_ctx *ctx)
 {
 	return !ctx->json && !ctx->no_tui && !cmd_has(ctx, "filter") && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 }
 
-static int show(struct run *r, size_t nr, struct err *err)
+static int cmd_compare_show(struct run *r, size_t nr, struct err *err)
 {
 	CLEANUP(free_ptr) char *program = cmd_replay_program();
 	struct strv argv = STRV_INIT;
@@ -320,22 +320,22 @@ int cmd_compare(struct cmd_ctx *ctx)
 		return cmd_usage(ctx, "--image and --keep go with --patterns");
 	if (nr < 2)
 		return cmd_usage(ctx, "compare which two sessions?");
-	struct run *r = xcalloc(nr, sizeof(*r));
+	struct run *r = mem_calloc(nr, sizeof(*r));
 	struct working w = { .ctx = ctx };
 	CLEANUP(json_release) json_t *texts = json_object();
 	for (size_t i = 0; i < nr; i++)
 		r[i].texts = texts;
 	for (size_t i = 0; rc == 0 && i < nr; i++)
-		rc = load(ctx, cmd_word(ctx, i), &w, &r[i], &err);
-	working_clear(&w);
+		rc = cmd_compare_load(ctx, cmd_word(ctx, i), &w, &r[i], &err);
+	progress_clear(&w);
 	if (rc == 0) {
-		cluster(r, nr);
-		for (size_t i = 1; i < nr && on_screen(ctx); i++)
+		cmd_compare_cluster(r, nr);
+		for (size_t i = 1; i < nr && cmd_compare_on_screen(ctx); i++)
 			same = r[i].same_way == 0 && r[i].same_tree == 0 && (i == 1 || same);
-		if (on_screen(ctx))
-			rc = show(r, nr, &err);
+		if (cmd_compare_on_screen(ctx))
+			rc = cmd_compare_show(r, nr, &err);
 		else
-			same = tell(ctx, r, nr);
+			same = cmd_compare_tell(ctx, r, nr);
 	}
 	for (size_t i = 0; i < nr; i++)
 		run_release(&r[i]);

@@ -75,7 +75,7 @@ struct completer {
 	const char *cur; /* what has been typed of the last word */
 };
 
-static void offer(struct completer *c, const char *word, const char *about, size_t about_len)
+static void cmd_completion_offer(struct completer *c, const char *word, const char *about, size_t about_len)
 {
 	size_t n = strlen(c->cur);
 	if (strncmp(word, c->cur, n) != 0)
@@ -88,7 +88,7 @@ static void offer(struct completer *c, const char *word, const char *about, size
 
 static void offer_z(struct completer *c, const char *word, const char *about)
 {
-	offer(c, word, about, strlen(about));
+	cmd_completion_offer(c, word, about, strlen(about));
 }
 
 static void offer_one(void *c, const char *word, const char *about)
@@ -109,8 +109,8 @@ static void offer_options(struct completer *c, const char *table)
 	while (option_next(&table, &r)) {
 		CLEANUP(free_ptr)
 		char *word =
-			r.name[0] ? xasprintf("--%s%s", r.name, r.value[0] ? "=" : "") : xasprintf("-%c", r.letter);
-		offer(c, word, r.text, r.text_len);
+			r.name[0] ? mem_printf("--%s%s", r.name, r.value[0] ? "=" : "") : mem_printf("-%c", r.letter);
+		cmd_completion_offer(c, word, r.text, r.text_len);
 	}
 }
 
@@ -129,7 +129,7 @@ static void offer_sessions(struct completer *c, bool live_only)
 		for (size_t j = 0; j < files.nr; j++)
 			if (!strcmp(files.item[j].id, live.item[i]))
 				name = files.item[j].name;
-		CLEANUP(free_ptr) char *about = xasprintf("running %s", name);
+		CLEANUP(free_ptr) char *about = mem_printf("running %s", name);
 		offer_z(c, live.item[i], about);
 	}
 	for (size_t i = 0; !live_only && i < files.nr && shown < 50; i++) {
@@ -161,7 +161,7 @@ static void offer_state(struct completer *c, const char *list, const char *name_
 			const json_t *row = json_array_get(rows, r);
 			if (number) {
 				CLEANUP(free_ptr)
-				char *word = xasprintf("%s%s%lld", live.nr > 1 ? live.item[i] : "",
+				char *word = mem_printf("%s%s%lld", live.nr > 1 ? live.item[i] : "",
 						       live.nr > 1 ? "#" : "", (long long)json_int(row, name_key, 0));
 				offer_z(c, word, json_str(row, about_key, ""));
 			} else if (*json_str(row, name_key, "")) {
@@ -203,7 +203,7 @@ static void offer_usage(struct completer *c, const struct command *cmd, size_t a
 		} else if (*s != ' ' && *s != '[' && *s != ']') {
 			size_t n = strcspn(s, " []");
 			bool repeats = n > 3 && !memcmp(s + n - 3, "...", 3);
-			CLEANUP(free_ptr) char *token = xstrndup(s, n - (repeats ? 3 : 0));
+			CLEANUP(free_ptr) char *token = mem_strndup(s, n - (repeats ? 3 : 0));
 			if (!strcmp(token, "--"))
 				return;
 			if (place == at || (repeats && place <= at))

@@ -20,7 +20,7 @@ struct setting {
 	const char *about;
 };
 
-static const struct setting settings[] = {
+static const struct setting cmd_config_settings[] = {
 	{ "sessions", "sessions", "SANDGLASS_SESSIONS", NULL, "where session files lie" },
 	{ "config", "config", "SANDGLASS_CONFIG", NULL, "the user's configuration file" },
 	{ "model", NULL, "SANDGLASS_MODEL", NULL, "provider:name, where no script names one (else scripted:demo)" },
@@ -71,21 +71,21 @@ struct config {
 	size_t nr;
 };
 
-static void flatten(json_t *out, const char *prefix, const json_t *o)
+static void cmd_config_flatten(json_t *out, const char *prefix, const json_t *o)
 {
 	const char *key;
 	json_t *v;
 	json_object_foreach((json_t *)(uintptr_t)o, key, v)
 	{
-		CLEANUP(free_ptr) char *name = xasprintf("%s%s%s", prefix, *prefix ? "." : "", key);
+		CLEANUP(free_ptr) char *name = mem_printf("%s%s%s", prefix, *prefix ? "." : "", key);
 		if (json_is_object(v) && !json_object_get(v, "b64"))
-			flatten(out, name, v);
+			cmd_config_flatten(out, name, v);
 		else
 			json_put(out, name, json_incref(v));
 	}
 }
 
-static int add_layer(struct config *c, const char *source, char *path, bool required, struct err *err)
+static int cmd_config_add_layer(struct config *c, const char *source, char *path, bool required, struct err *err)
 {
 	json_t *data;
 	if (!required && access(path, F_OK) != 0) {
@@ -99,7 +99,7 @@ static int add_layer(struct config *c, const char *source, char *path, bool requ
 	const json_t *inner = json_object_get(data, "config");
 	struct layer *l = &c->layer[c->nr++];
 	*l = (struct layer){ .source = source, .path = path, .flat = json_object() };
-	flatten(l->flat, "", inner ? inner : data);
+	cmd_config_flatten(l->flat, "", inner ? inner : data);
 	json_object_del(l->flat, "t");
 	json_decref(data);
 	return 0;
@@ -115,7 +115,7 @@ static int no_profile(const struct config *c, const char *name, struct err *err)
 		json_object_foreach(c->layer[i].flat, key, v) {
 			if (strncmp(key, PROFILES, strlen(PROFILES)) != 0)
 				continue;
-			CLEANUP(free_ptr) char *one = xstrndup(key + strlen(PROFILES), strcspn(key + strlen(PROFILES), "."));
+			CLEANUP(free_ptr) char *one = mem_strndup(key + strlen(PROFILES), strcspn(key + strlen(PROFILES), "."));
 			strv_push(&names, one);
 		}
 	}
@@ -129,7 +129,7 @@ static int add_profile(struct config *c, const char *name, struct err *err)
 {
 	struct layer own[ARRAY_LEN(c->layer)];
 	size_t nr = 0;
-	CLEANUP(free_ptr) char *prefix = xasprintf(PROFILES "%s.", name);
+	CLEANUP(free_ptr) char *prefix = mem_printf(PROFILES "%s.", name);
 	for (size_t i = 0; i < c->nr; i++) {
 		json_t *flat = json_object(), *v;
 		const char *key;
@@ -137,7 +137,7 @@ static int add_profile(struct config *c, const char *name, struct err *err)
 			if (!strncmp(key, prefix, strlen(prefix)))
 				json_put(flat, key + strlen(prefix), json_incref(v));
 		if (json_object_size(flat))
-			own[nr++] = (struct layer){ .source = "profile", .path = xstrdup(c->layer[i].path), .flat = flat };
+			own[nr++] = (struct layer){ .source = "profile", .path = mem_strdup(c->layer[i].path), .flat = flat };
 		else
 			json_decref(flat);
 	}
@@ -156,15 +156,15 @@ static int load_files(struct config *c, struct err *err)
 	if (access(project, F_OK) == 0 && !trusted_file(project))
 		fprintf(c->ctx->err, "sandglass: '%s' is not trusted and does not count ('sandglass trust')\n",
 			project);
-	else if (add_layer(c, "project", xstrdup(project), false, err) < 0)
+	else if (cmd_config_add_layer(c, "project", mem_strdup(project), false, err) < 0)
 		return -1;
-	if (add_layer(c, "user", named && *named ? xstrdup(named) : paths_config("config.lua"), named && *named, err) <
+	if (cmd_config_add_layer(c, "user", named && *named ? mem_strdup(named) : paths_config("config.lua"), named && *named, err) <
 	    0)
 		return -1;
-	return add_layer(c, "system", xstrdup(SYSTEM_FILE), false, err);
+	return cmd_config_add_layer(c, "system", mem_strdup(SYSTEM_FILE), false, err);
 }
 
-static int load(struct config *c, struct err *err)
+static int cmd_config_load(struct config *c, struct err *err)
 {
 	if (load_files(c, err) < 0)
 		return -1;
@@ -172,20 +172,20 @@ static int load(struct config *c, struct err *err)
 }
 
 /* Keys may stand in a file by value although they should not. */
-static bool hidden(const char *name)
+static bool cmd_config_hidden(const char *name)
 {
 	if (!strncmp(name, PROFILES, strlen(PROFILES)) && strchr(name + strlen(PROFILES), '.'))
-		return hidden(strchr(name + strlen(PROFILES), '.') + 1);
+		return cmd_config_hidden(strchr(name + strlen(PROFILES), '.') + 1);
 	size_t n = strlen(name);
 	if (!strncmp(name, "otlp.headers.", 13))
 		return strcmp(name + n - 7, ".secret") != 0;
 	return !strncmp(name, "keys.", 5) || !strncmp(name, "secrets.", 8) || !strncmp(name, "env.", 4);
 }
 
-static void print(struct config *c, const char *name, const json_t *value, const char *source, const char *about)
+static void cmd_config_print(struct config *c, const char *name, const json_t *value, const char *source, const char *about)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT, line = BUF_INIT;
-	if (hidden(name))
+	if (cmd_config_hidden(name))
 		buf_puts(&text, "<set>");
 	else if (json_is_string(value))
 		buf_puts(&text, json_string_value(value));
@@ -194,7 +194,7 @@ static void print(struct config *c, const char *name, const json_t *value, const
 	if (c->ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "name", name);
-		json_put(o, "value", hidden(name) ? json_string("<set>") : json_incref((json_t *)(uintptr_t)value));
+		json_put(o, "value", cmd_config_hidden(name) ? json_string("<set>") : json_incref((json_t *)(uintptr_t)value));
 		json_put_str(o, "source", source);
 		if (about)
 			json_put_str(o, "about", about);
@@ -214,17 +214,17 @@ static void print(struct config *c, const char *name, const json_t *value, const
 static void print_text(struct config *c, const char *name, const char *value, const char *source, const char *about)
 {
 	CLEANUP(json_release) json_t *v = value ? json_bytes_z(value) : json_null();
-	print(c, name, v, source, about);
+	cmd_config_print(c, name, v, source, about);
 }
 
 /* What the program would use if nobody said anything. */
-static char *fallback(const struct setting *s)
+static char *cmd_config_fallback(const struct setting *s)
 {
 	if (!strcmp(s->name, "sessions"))
 		return paths_data("sessions");
 	if (!strcmp(s->name, "config"))
 		return paths_config("config.lua");
-	return s->built_in ? xstrdup(s->built_in) : NULL;
+	return s->built_in ? mem_strdup(s->built_in) : NULL;
 }
 
 static void print_setting(struct config *c, const struct setting *s)
@@ -232,7 +232,7 @@ static void print_setting(struct config *c, const struct setting *s)
 	const char *flag = s->flag ? cmd_opt(c->ctx, s->flag) : NULL;
 	const char *variable = s->variable ? getenv(s->variable) : NULL;
 	if (flag) {
-		CLEANUP(free_ptr) char *source = xasprintf("option --%s", s->flag);
+		CLEANUP(free_ptr) char *source = mem_printf("option --%s", s->flag);
 		print_text(c, s->name, flag, source, s->about);
 		return;
 	}
@@ -242,19 +242,19 @@ static void print_setting(struct config *c, const struct setting *s)
 		variable = getenv(name);
 	}
 	if (variable && *variable) {
-		CLEANUP(free_ptr) char *source = xasprintf("variable %s", name);
+		CLEANUP(free_ptr) char *source = mem_printf("variable %s", name);
 		print_text(c, s->name, !strcmp(s->name, "color") ? "never" : variable, source, s->about);
 		return;
 	}
 	for (size_t i = 0; i < c->nr; i++) {
 		const json_t *v = json_object_get(c->layer[i].flat, s->name);
 		if (v) {
-			CLEANUP(free_ptr) char *source = xasprintf("%s %s", c->layer[i].source, c->layer[i].path);
-			print(c, s->name, v, source, s->about);
+			CLEANUP(free_ptr) char *source = mem_printf("%s %s", c->layer[i].source, c->layer[i].path);
+			cmd_config_print(c, s->name, v, source, s->about);
 			return;
 		}
 	}
-	CLEANUP(free_ptr) char *value = fallback(s);
+	CLEANUP(free_ptr) char *value = cmd_config_fallback(s);
 	print_text(c, s->name, value, value ? "built in" : "not set", s->about);
 }
 
@@ -263,13 +263,13 @@ static void print_roots(struct config *c)
 {
 	CLEANUP(json_release) json_t *roots = tool_roots_here();
 	if (json_array_size(roots))
-		print(c, "tools", roots, "remembered for this project, --root none forgets", NULL);
+		cmd_config_print(c, "tools", roots, "remembered for this project, --root none forgets", NULL);
 }
 
-static bool listed(const char *name)
+static bool cmd_config_listed(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
-		if (!strcmp(settings[i].name, name))
+	for (size_t i = 0; i < ARRAY_LEN(cmd_config_settings); i++)
+		if (!strcmp(cmd_config_settings[i].name, name))
 			return true;
 	return false;
 }
@@ -283,7 +283,7 @@ static bool in_layer(const struct config *c, size_t nr, const char *name)
 }
 
 /* Whatever else files say: the first that says something wins. */
-static size_t print_others(struct config *c, const char *only)
+static size_t cmd_config_print_others(struct config *c, const char *only)
 {
 	size_t nr = 0;
 	for (size_t i = 0; i < c->nr; i++) {
@@ -291,10 +291,10 @@ static size_t print_others(struct config *c, const char *only)
 		json_t *v;
 		json_object_foreach(c->layer[i].flat, key, v)
 		{
-			if (listed(key) || in_layer(c, i, key) || (only && strcmp(only, key) != 0))
+			if (cmd_config_listed(key) || in_layer(c, i, key) || (only && strcmp(only, key) != 0))
 				continue;
-			CLEANUP(free_ptr) char *source = xasprintf("%s %s", c->layer[i].source, c->layer[i].path);
-			print(c, key, v, source, NULL);
+			CLEANUP(free_ptr) char *source = mem_printf("%s %s", c->layer[i].source, c->layer[i].path);
+			cmd_config_print(c, key, v, source, NULL);
 			nr++;
 		}
 	}
@@ -306,23 +306,23 @@ static void print_keys(struct config *c)
 	static const char *const keys[] = { "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY" };
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		const char *v = getenv(keys[i]);
-		CLEANUP(free_ptr) char *source = xasprintf("variable %s", keys[i]);
+		CLEANUP(free_ptr) char *source = mem_printf("variable %s", keys[i]);
 		if (v && *v)
 			print_text(c, "key", "<set>", source, "a provider's key; its value is never shown");
 	}
 }
 
-static int print_one(struct config *c, const char *name)
+static int cmd_config_print_one(struct config *c, const char *name)
 {
-	const char *known[ARRAY_LEN(settings)];
-	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
-		known[i] = settings[i].name;
-		if (!strcmp(settings[i].name, name)) {
-			print_setting(c, &settings[i]);
+	const char *known[ARRAY_LEN(cmd_config_settings)];
+	for (size_t i = 0; i < ARRAY_LEN(cmd_config_settings); i++) {
+		known[i] = cmd_config_settings[i].name;
+		if (!strcmp(cmd_config_settings[i].name, name)) {
+			print_setting(c, &cmd_config_settings[i]);
 			return EXIT_DONE;
 		}
 	}
-	if (print_others(c, name))
+	if (cmd_config_print_others(c, name))
 		return EXIT_DONE;
 	const char *near = word_nearest(name, known, ARRAY_LEN(known));
 	return near ? cmd_usage(c->ctx, "no setting '%s', did you mean '%s'?", name, near)
@@ -333,7 +333,7 @@ int config_open(struct config **out, struct cmd_ctx *ctx, struct err *err)
 {
 	struct config *c = NEW(struct config);
 	c->ctx = ctx;
-	if (load(c, err) < 0) {
+	if (cmd_config_load(c, err) < 0) {
 		config_close(&c);
 		return -1;
 	}
@@ -361,7 +361,7 @@ static void put_deep(json_t *to, const char *path, json_t *value)
 			json_object_set(to, path, value);
 		return;
 	}
-	CLEANUP(free_ptr) char *name = xstrndup(path, (size_t)(dot - path));
+	CLEANUP(free_ptr) char *name = mem_strndup(path, (size_t)(dot - path));
 	json_t *inner = json_object_get(to, name);
 	if (!inner) {
 		inner = json_object();
@@ -390,19 +390,19 @@ json_t *config_object(const struct config *c, const char *name)
 
 char *config_value(const struct config *c, const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
-		const struct setting *s = &settings[i];
+	for (size_t i = 0; i < ARRAY_LEN(cmd_config_settings); i++) {
+		const struct setting *s = &cmd_config_settings[i];
 		if (strcmp(s->name, name) != 0)
 			continue;
 		const char *variable = s->variable ? getenv(s->variable) : NULL;
 		if (variable && *variable)
-			return xstrdup(variable);
+			return mem_strdup(variable);
 		for (size_t k = 0; k < c->nr; k++) {
 			const json_t *v = json_object_get(c->layer[k].flat, name);
 			if (v)
-				return json_is_string(v) ? xstrdup(json_string_value(v)) : json_dump_str(v);
+				return json_is_string(v) ? mem_strdup(json_string_value(v)) : json_dump_str(v);
 		}
-		return fallback(s);
+		return cmd_config_fallback(s);
 	}
 	return NULL;
 }
@@ -430,7 +430,7 @@ void config_to_env(const struct config *c, const char *name, const char *variabl
 }
 
 /* Could the file set @name? Most do not, and then it need not be run for every command. */
-static bool mentions(const char *path, const char *name)
+static bool cmd_config_mentions(const char *path, const char *name)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err none = ERR_INIT;
@@ -440,7 +440,7 @@ static bool mentions(const char *path, const char *name)
 static char *below_home(const char *path)
 {
 	const char *home = getenv("HOME");
-	return !strncmp(path, "~/", 2) && home && *home ? path_join(home, path + 2) : xstrdup(path);
+	return !strncmp(path, "~/", 2) && home && *home ? path_join(home, path + 2) : mem_strdup(path);
 }
 
 char *config_sessions(struct cmd_ctx *ctx)
@@ -449,12 +449,12 @@ char *config_sessions(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	const char *option = cmd_opt(ctx, "sessions"), *set = getenv("SANDGLASS_SESSIONS"), *named = getenv("SANDGLASS_CONFIG");
 	if (option)
-		return xstrdup(option);
+		return mem_strdup(option);
 	if (set && *set)
-		return xstrdup(set);
+		return mem_strdup(set);
 	named = ctx->config ? ctx->config : named;
-	CLEANUP(free_ptr) char *user = named && *named ? xstrdup(named) : paths_config("config.lua");
-	if (!mentions(user, "sessions") && !mentions(PROJECT_FILE, "sessions") && !mentions(SYSTEM_FILE, "sessions"))
+	CLEANUP(free_ptr) char *user = named && *named ? mem_strdup(named) : paths_config("config.lua");
+	if (!cmd_config_mentions(user, "sessions") && !cmd_config_mentions(PROJECT_FILE, "sessions") && !cmd_config_mentions(SYSTEM_FILE, "sessions"))
 		return paths_sessions();
 	/* what is wrong in a file, or not trusted, is told by what needs it */
 	struct cmd_ctx silent = *ctx;
@@ -487,16 +487,16 @@ int cmd_config(struct cmd_ctx *ctx)
 	struct config c = { .ctx = ctx };
 	struct err err = ERR_INIT;
 	int status = EXIT_DONE;
-	if (load(&c, &err) < 0) {
+	if (cmd_config_load(&c, &err) < 0) {
 		status = cmd_fail(ctx, &err);
 		status = err.code == ERR_SCRIPT ? EXIT_SCRIPT : status;
 	} else if (cmd_word(ctx, 0)) {
-		status = print_one(&c, cmd_word(ctx, 0));
+		status = cmd_config_print_one(&c, cmd_word(ctx, 0));
 	} else {
-		for (size_t i = 0; i < ARRAY_LEN(settings); i++)
-			print_setting(&c, &settings[i]);
+		for (size_t i = 0; i < ARRAY_LEN(cmd_config_settings); i++)
+			print_setting(&c, &cmd_config_settings[i]);
 		print_roots(&c);
-		print_others(&c, NULL);
+		cmd_config_print_others(&c, NULL);
 		print_keys(&c);
 	}
 	for (size_t i = 0; i < c.nr; i++) {

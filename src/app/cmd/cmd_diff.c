@@ -45,24 +45,24 @@ static void drop_layer(struct layer *l)
 	json_decref(l->to);
 }
 
-static void layers_release(struct layers *l)
+static void cmd_diff_layers_release(struct layers *l)
 {
 	for (size_t i = 0; i < l->nr; i++)
 		drop_layer(&l->item[i]);
 	free(l->item);
 }
 
-static struct layer *layer_of(struct layers *l, uint64_t first, const char *repo)
+static struct layer *cmd_diff_layer_of(struct layers *l, uint64_t first, const char *repo)
 {
 	for (size_t i = 0; i < l->nr; i++)
 		if (l->item[i].first == first && !strcmp(l->item[i].repo, repo))
 			return &l->item[i];
 	GROW(l->item, l->nr, l->cap);
-	l->item[l->nr] = (struct layer){ .first = first, .repo = xstrdup(repo), .box_name = xstrdup("") };
+	l->item[l->nr] = (struct layer){ .first = first, .repo = mem_strdup(repo), .box_name = mem_strdup("") };
 	return &l->item[l->nr++];
 }
 
-static uint64_t first_of(struct layers *l, struct session *s, uint64_t box)
+static uint64_t cmd_diff_first_of(struct layers *l, struct session *s, uint64_t box)
 {
 	if (l->box != box)
 		l->first = states_first_box(s, box);
@@ -76,7 +76,7 @@ static void set_body(json_t **where, json_t *body)
 	*where = json_incref(body);
 }
 
-static void take_from(struct layer *l, const struct side *a, const struct event *ev, json_t *body)
+static void cmd_diff_take_from(struct layer *l, const struct side *a, const struct event *ev, json_t *body)
 {
 	if (a->seq && ev->seq <= a->limit)
 		set_body(&l->from, body);
@@ -92,9 +92,9 @@ static void take_to(struct layer *l, const struct side *b, const struct event *e
 }
 
 /* What a redo's box holds is compared where it is named, by --box or by an event of it. */
-static void drop_trials(struct layers *l, struct session *s, const struct side *a, const struct side *b)
+static void cmd_diff_drop_trials(struct layers *l, struct session *s, const struct side *a, const struct side *b)
 {
-	CLEANUP(free_ptr) bool *trial = xcalloc(l->nr + 1, sizeof(*trial));
+	CLEANUP(free_ptr) bool *trial = mem_calloc(l->nr + 1, sizeof(*trial));
 	size_t nr = l->nr, trials = 0;
 	for (size_t i = 0; i < nr; i++)
 		trials += trial[i] = states_trial(s, l->item[i].first);
@@ -126,9 +126,9 @@ static int each_snapshot(struct session *s, struct layers *l, const struct side 
 				rc = -1;
 				break;
 			}
-			struct layer *one = layer_of(l, first_of(l, s, ev.box), json_str(body, "repo", ""));
+			struct layer *one = cmd_diff_layer_of(l, cmd_diff_first_of(l, s, ev.box), json_str(body, "repo", ""));
 			if (a)
-				take_from(one, a, &ev, body);
+				cmd_diff_take_from(one, a, &ev, body);
 			if (b)
 				take_to(one, b, &ev, body);
 			one->box = ev.box;
@@ -141,13 +141,13 @@ static int each_snapshot(struct session *s, struct layers *l, const struct side 
 		if (l->item[i].box && session_event(s, l->item[i].box, &ev, &arena, &none) == 0 && ev.body)
 			body = json_parse(ev.body, ev.len, "box", &none);
 		free(l->item[i].box_name);
-		l->item[i].box_name = xstrdup(json_str(body, "name", ""));
+		l->item[i].box_name = mem_strdup(json_str(body, "name", ""));
 		json_decref(body);
 	}
 	arena_release(&arena);
 	feed_free(&feed);
 	if (!named)
-		drop_trials(l, s, a, b);
+		cmd_diff_drop_trials(l, s, a, b);
 	return rc < 0 ? -1 : 0;
 }
 
@@ -285,7 +285,7 @@ static void print_for_eyes(FILE *to, const char *text, size_t len, bool color)
 	}
 }
 
-static int text_of(struct cmd_ctx *ctx, const struct ws_diff *d, const struct ws_store *st, struct buf *out,
+static int cmd_diff_text_of(struct cmd_ctx *ctx, const struct ws_diff *d, const struct ws_store *st, struct buf *out,
 		   struct err *err)
 {
 	if (cmd_has(ctx, "stat"))
@@ -299,7 +299,7 @@ static int text_of(struct cmd_ctx *ctx, const struct ws_diff *d, const struct ws
 	return 0;
 }
 
-static int print_json(struct cmd_ctx *ctx, const struct layer *l, const struct ws_diff *d, const struct ws_store *st,
+static int cmd_diff_print_json(struct cmd_ctx *ctx, const struct layer *l, const struct ws_diff *d, const struct ws_store *st,
 		      struct err *err)
 {
 	json_t *o = json_object(),
@@ -336,9 +336,9 @@ static int print_layer(struct printer *p, const struct layer *l, const struct ws
 	if (rc == 0)
 		keep_wanted(p->ctx, &d);
 	if (rc == 0 && p->ctx->json)
-		rc = print_json(p->ctx, l, &d, st, err);
+		rc = cmd_diff_print_json(p->ctx, l, &d, st, err);
 	else if (rc == 0)
-		rc = text_of(p->ctx, &d, st, &text, err);
+		rc = cmd_diff_text_of(p->ctx, &d, st, &text, err);
 	if (rc == 0 && text.len && p->titles)
 		fprintf(p->to, "# box %s%s%s\n", l->box_name, *l->repo ? ", " : "", l->repo);
 	if (rc == 0 && p->eyes)
@@ -358,7 +358,7 @@ struct two { /* bytes of both sessions: a session that lacks an object may find 
 	struct session *a, *b;
 };
 
-static int get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+static int cmd_diff_get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
 {
 	struct two *t = self;
 	if (session_object(t->b, id, type_out, out, err) == 0)
@@ -366,7 +366,7 @@ static int get(void *self, const struct object_id *id, enum object_type *type_ou
 	return t->a != t->b ? session_object(t->a, id, type_out, out, err) : -1;
 }
 
-static int print_all(struct cmd_ctx *ctx, struct layers *l, const struct ws_store *st, struct err *err)
+static int cmd_diff_print_all(struct cmd_ctx *ctx, struct layers *l, const struct ws_store *st, struct err *err)
 {
 	size_t nr = 0;
 	for (size_t i = 0; i < l->nr; i++)
@@ -390,11 +390,11 @@ static int print_all(struct cmd_ctx *ctx, struct layers *l, const struct ws_stor
 	return rc;
 }
 
-static int diff(struct cmd_ctx *ctx, struct side *a, struct side *b, struct err *err)
+static int cmd_diff_sides(struct cmd_ctx *ctx, struct side *a, struct side *b, struct err *err)
 {
 	struct layers l = { 0 };
 	struct two both = { a->s, b->s };
-	struct ws_store st = { .get = get, .self = &both };
+	struct ws_store st = { .get = cmd_diff_get, .self = &both };
 	bool named = cmd_opt(ctx, "box");
 	int rc = set_limit(a, err);
 	if (rc == 0)
@@ -412,12 +412,12 @@ static int diff(struct cmd_ctx *ctx, struct side *a, struct side *b, struct err 
 		if (rc == 0)
 			rc = each_snapshot(b->s, &other, NULL, b, named, err);
 		for (size_t i = 0; i < other.nr; i++)
-			set_body(&layer_of(&l, 0, other.item[i].repo)->to, other.item[i].to);
-		layers_release(&other);
+			set_body(&cmd_diff_layer_of(&l, 0, other.item[i].repo)->to, other.item[i].to);
+		cmd_diff_layers_release(&other);
 	}
 	if (rc == 0)
-		rc = print_all(ctx, &l, &st, err);
-	layers_release(&l);
+		rc = cmd_diff_print_all(ctx, &l, &st, err);
+	cmd_diff_layers_release(&l);
 	return rc;
 }
 
@@ -434,8 +434,8 @@ int cmd_diff(struct cmd_ctx *ctx)
 		/* a bare number is of the session that A names */
 		CLEANUP(free_ptr)
 		char *full = strspn(word, "#0123456789") == strlen(word)
-				     ? xasprintf("%s#%s", session_path(a.s), word[0] == '#' ? word + 1 : word)
-				     : xstrdup(word);
+				     ? mem_printf("%s#%s", session_path(a.s), word[0] == '#' ? word + 1 : word)
+				     : mem_strdup(word);
 		rc = session_ref(ctx->sessions, full, &path, &b.seq, &err);
 		if (rc == 0 && strcmp(path, session_path(a.s)) != 0) {
 			rc = session_open(&other, path, &err);
@@ -443,7 +443,7 @@ int cmd_diff(struct cmd_ctx *ctx)
 		}
 	}
 	if (rc == 0)
-		rc = diff(ctx, &a, &b, &err);
+		rc = cmd_diff_sides(ctx, &a, &b, &err);
 	session_close(&a.s);
 	session_close(&other);
 	return rc < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;

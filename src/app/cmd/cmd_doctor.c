@@ -40,7 +40,7 @@ struct doctor {
 /* Not well, well, or well without: what is not here and need not be. */
 enum found { MISSING, THERE, NOT_HERE };
 
-static void say(struct doctor *d, const char *name, enum found found, const char *value, const char *fix)
+static void cmd_doctor_say(struct doctor *d, const char *name, enum found found, const char *value, const char *fix)
 {
 	static const char *const signs[] = { [MISSING] = "NO", [THERE] = "ok", [NOT_HERE] = "-" };
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -69,9 +69,9 @@ static void say(struct doctor *d, const char *name, enum found found, const char
 	}
 }
 
-static void check(struct doctor *d, const char *name, bool good, const char *value, const char *fix)
+static void cmd_doctor_check(struct doctor *d, const char *name, bool good, const char *value, const char *fix)
 {
-	say(d, name, good ? THERE : MISSING, value, fix);
+	cmd_doctor_say(d, name, good ? THERE : MISSING, value, fix);
 }
 
 /* --- checks ---------------------------------------------------------------------------------------------------------
@@ -85,8 +85,8 @@ static void check_programs(struct doctor *d)
 		CLEANUP(free_ptr) char *path = paths_libexec(names[i]);
 		if (access(path, X_OK) == 0)
 			continue;
-		CLEANUP(free_ptr) char *text = xasprintf("missing: '%s'", path);
-		check(d, names[i], false, text, "make all, or make install");
+		CLEANUP(free_ptr) char *text = mem_printf("missing: '%s'", path);
+		cmd_doctor_check(d, names[i], false, text, "make all, or make install");
 	}
 }
 
@@ -110,14 +110,14 @@ static const char *network_fs(const char *path)
 }
 
 /* The nearest folder of @path that exists. */
-static char *existing(const char *path)
+static char *cmd_doctor_existing(const char *path)
 {
-	char *p = xstrdup(path);
+	char *p = mem_strdup(path);
 	while (access(p, F_OK) != 0) {
 		char *slash = strrchr(p, '/');
 		if (!slash || slash == p) {
 			free(p);
-			return xstrdup(slash ? "/" : ".");
+			return mem_strdup(slash ? "/" : ".");
 		}
 		*slash = 0;
 	}
@@ -127,19 +127,19 @@ static char *existing(const char *path)
 static void check_sessions(struct doctor *d)
 {
 	const char *dir = d->ctx->sessions;
-	CLEANUP(free_ptr) char *there = existing(dir);
+	CLEANUP(free_ptr) char *there = cmd_doctor_existing(dir);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct statvfs fs;
 	const char *net = network_fs(there);
 	buf_puts(&text, dir);
 	if (net) {
 		buf_printf(&text, " is on %s", net);
-		check(d, "sessions folder", false, buf_cstr(&text), "SANDGLASS_SESSIONS=/a/local/folder");
+		cmd_doctor_check(d, "sessions folder", false, buf_cstr(&text), "SANDGLASS_SESSIONS=/a/local/folder");
 		return;
 	}
 	if (access(there, W_OK) != 0) {
 		buf_puts(&text, " cannot be written");
-		check(d, "sessions folder", false, buf_cstr(&text), "SANDGLASS_SESSIONS=/a/folder/of/yours");
+		cmd_doctor_check(d, "sessions folder", false, buf_cstr(&text), "SANDGLASS_SESSIONS=/a/folder/of/yours");
 		return;
 	}
 	bool room = true;
@@ -150,7 +150,7 @@ static void check_sessions(struct doctor *d)
 		cmd_size(bytes, &text);
 		buf_puts(&text, " free");
 	}
-	check(d, "sessions folder", room, buf_cstr(&text), "sandglass prune --older-than 30d");
+	cmd_doctor_check(d, "sessions folder", room, buf_cstr(&text), "sandglass prune --older-than 30d");
 }
 
 static void check_runtime(struct doctor *d)
@@ -158,9 +158,9 @@ static void check_runtime(struct doctor *d)
 	char *dir = NULL;
 	struct err err = ERR_INIT;
 	if (control_dir(&dir, &err) == 0)
-		check(d, "control sockets", true, dir, NULL);
+		cmd_doctor_check(d, "control sockets", true, dir, NULL);
 	else
-		check(d, "control sockets", false, err.text, "see the text");
+		cmd_doctor_check(d, "control sockets", false, err.text, "see the text");
 	free(dir);
 }
 
@@ -190,9 +190,9 @@ static void check_roots(struct doctor *d)
 	for (size_t i = 0; i < json_array_size(roots); i++) {
 		const json_t *r = json_array_get(roots, i);
 		CLEANUP(free_ptr)
-		char *text = xasprintf("%s (%s): boxes see it with --root", json_str(r, "path", ""),
+		char *text = mem_printf("%s (%s): boxes see it with --root", json_str(r, "path", ""),
 				       json_str(r, "what", "tools"));
-		check(d, "tools", true, text, NULL);
+		cmd_doctor_check(d, "tools", true, text, NULL);
 	}
 }
 
@@ -202,15 +202,15 @@ static _Thread_local struct {
 	uid_t owner;
 	size_t seen, foreign;
 	char first[200];
-} owners;
+} cmd_doctor_owners;
 
 static int see_owner(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	(void)type;
 	(void)at;
-	if (st->st_uid != owners.owner && owners.foreign++ == 0)
-		snprintf(owners.first, sizeof(owners.first), "%s", path);
-	return ++owners.seen > OWNERS_MAX;
+	if (st->st_uid != cmd_doctor_owners.owner && cmd_doctor_owners.foreign++ == 0)
+		snprintf(cmd_doctor_owners.first, sizeof(cmd_doctor_owners.first), "%s", path);
+	return ++cmd_doctor_owners.seen > OWNERS_MAX;
 }
 
 static void check_owners(struct doctor *d)
@@ -218,16 +218,16 @@ static void check_owners(struct doctor *d)
 	struct stat st;
 	if (access(".git", F_OK) != 0 || stat(".", &st) < 0)
 		return;
-	owners.owner = st.st_uid;
-	owners.seen = owners.foreign = 0;
+	cmd_doctor_owners.owner = st.st_uid;
+	cmd_doctor_owners.seen = cmd_doctor_owners.foreign = 0;
 	nftw(".", see_owner, 32, FTW_PHYS | FTW_MOUNT);
 	CLEANUP(free_ptr)
-	char *text = owners.foreign ? xasprintf("%zu %s of another owner: a box cannot overwrite %s (%s%s)", owners.foreign,
-						owners.foreign == 1 ? "file" : "files", owners.foreign == 1 ? "it" : "them",
-						owners.first, owners.foreign > 1 ? ", ..." : "") :
-				      xasprintf("all %zu files here have one owner", owners.seen);
-	CLEANUP(free_ptr) char *fix = xasprintf("chown -R %u .", (unsigned)st.st_uid);
-	check(d, "owners", !owners.foreign, text, fix);
+	char *text = cmd_doctor_owners.foreign ? mem_printf("%zu %s of another owner: a box cannot overwrite %s (%s%s)", cmd_doctor_owners.foreign,
+						cmd_doctor_owners.foreign == 1 ? "file" : "files", cmd_doctor_owners.foreign == 1 ? "it" : "them",
+						cmd_doctor_owners.first, cmd_doctor_owners.foreign > 1 ? ", ..." : "") :
+				      mem_printf("all %zu files here have one owner", cmd_doctor_owners.seen);
+	CLEANUP(free_ptr) char *fix = mem_printf("chown -R %u .", (unsigned)st.st_uid);
+	cmd_doctor_check(d, "owners", !cmd_doctor_owners.foreign, text, fix);
 }
 
 /* The other drivers: none of them is needed. */
@@ -237,9 +237,9 @@ static void check_drivers(struct doctor *d)
 		if (!strcmp(driver_at(i)->name, "process"))
 			continue;
 		CLEANUP(json_release) json_t *r = driver_at(i)->probe();
-		CLEANUP(free_ptr) char *name = xasprintf("%s boxes", driver_at(i)->name);
+		CLEANUP(free_ptr) char *name = mem_printf("%s boxes", driver_at(i)->name);
 		bool good = json_flag(r, "ok", false);
-		say(d, name, good ? THERE : NOT_HERE, good ? json_str(r, "value", "yes") : json_str(r, "why", "not here"), "");
+		cmd_doctor_say(d, name, good ? THERE : NOT_HERE, good ? json_str(r, "value", "yes") : json_str(r, "why", "not here"), "");
 	}
 }
 
@@ -248,27 +248,27 @@ static void check_plugin(struct doctor *d, const char *plugin, const char *file,
 {
 	struct err err = ERR_INIT;
 	CLEANUP(json_release) json_t *face = NULL;
-	CLEANUP(free_ptr) char *name = xasprintf("%s boxes", plugin);
+	CLEANUP(free_ptr) char *name = mem_printf("%s boxes", plugin);
 	if (lua_file_run(&(struct lua_file_run){ .mode = "plugin", .path = file ? file : plugin, .text = text }, &face, &err) < 0) {
-		say(d, name, MISSING, err.text, "mend the file, or 'sandglass plugin rm' it");
+		cmd_doctor_say(d, name, MISSING, err.text, "mend the file, or 'sandglass plugin rm' it");
 		return;
 	}
 	const char *key = json_str(json_object_get(face, "env"), "key", NULL);
 	bool set = key && has_secret(d, key);
-	CLEANUP(free_ptr) char *says = set  ? xasprintf("%s is there; 'sandglass plugin test %s' tries it", key, plugin) :
-				       key ? xasprintf("no %s (set the variable, or 'sandglass secret set %s')", key, key) :
-					     xasprintf("needs no key; 'sandglass plugin test %s' tries it", plugin);
-	say(d, name, set || !key ? THERE : NOT_HERE, says, "");
+	CLEANUP(free_ptr) char *says = set  ? mem_printf("%s is there; 'sandglass plugin test %s' tries it", key, plugin) :
+				       key ? mem_printf("no %s (set the variable, or 'sandglass secret set %s')", key, key) :
+					     mem_printf("needs no key; 'sandglass plugin test %s' tries it", plugin);
+	cmd_doctor_say(d, name, set || !key ? THERE : NOT_HERE, says, "");
 }
 
 static void check_rented(struct doctor *d)
 {
 	CLEANUP(strv_release) struct strv own = STRV_INIT;
 	plugin_own_names("sandboxes", &own);
-	for (size_t i = 0; rent_name(i); i++) {
+	for (size_t i = 0; hosted_plugin_name(i); i++) {
 		size_t len;
-		CLEANUP(free_ptr) char *path = xasprintf("plugins/sandboxes/%s.lua", rent_name(i));
-		check_plugin(d, rent_name(i), NULL, library_file(path, &len));
+		CLEANUP(free_ptr) char *path = mem_printf("plugins/sandboxes/%s.lua", hosted_plugin_name(i));
+		check_plugin(d, hosted_plugin_name(i), NULL, library_file(path, &len));
 	}
 	for (size_t i = 0; i < own.nr; i++) {
 		CLEANUP(free_ptr) char *path = plugin_own_path("sandboxes", own.item[i]);
@@ -284,8 +284,8 @@ static int run_checks(struct doctor *d)
 		const json_t *c = json_array_get(checks, i);
 		bool good = json_flag(c, "ok", false);
 		const char *why = json_str(c, "why", ""), *value = json_str(c, "value", good ? "yes" : "no");
-		CLEANUP(free_ptr) char *text = xasprintf("%s%s%s", value, *why && *value ? ": " : "", why);
-		check(d, json_str(c, "name", "?"), good, text, json_str(c, "fix", ""));
+		CLEANUP(free_ptr) char *text = mem_printf("%s%s%s", value, *why && *value ? ": " : "", why);
+		cmd_doctor_check(d, json_str(c, "name", "?"), good, text, json_str(c, "fix", ""));
 	}
 	check_drivers(d);
 	check_rented(d);
@@ -320,7 +320,7 @@ static int run_checks(struct doctor *d)
 /* --- --paths: everything of ours ------------------------------------------------------------------------------------
  */
 
-static void print_path(struct cmd_ctx *ctx, const char *what, const char *path)
+static void cmd_doctor_print_path(struct cmd_ctx *ctx, const char *what, const char *path)
 {
 	struct stat st;
 	if (lstat(path, &st) < 0)
@@ -342,7 +342,7 @@ static void print_path(struct cmd_ctx *ctx, const char *what, const char *path)
 
 static void print_owned(struct cmd_ctx *ctx, const char *what, char *path)
 {
-	print_path(ctx, what, path);
+	cmd_doctor_print_path(ctx, what, path);
 	free(path);
 }
 
@@ -377,7 +377,7 @@ static void print_unmerged(struct cmd_ctx *ctx)
 		if (session_open(&s, files.item[i].path, &none) < 0)
 			continue;
 		if (!session_live(s) && unmerged_read(&u, s, &none) == 0 && unmerged_files(&u))
-			print_path(ctx, "not merged", files.item[i].path);
+			cmd_doctor_print_path(ctx, "not merged", files.item[i].path);
 		unmerged_release(&u);
 		session_close(&s);
 	}
@@ -388,7 +388,7 @@ static void print_group(void *self, const char *dir, bool held)
 {
 	struct stat st;
 	if (lstat(dir, &st) == 0 && st.st_uid == geteuid())
-		print_path(self, held ? "cgroup" : "dead cgroup", dir);
+		cmd_doctor_print_path(self, held ? "cgroup" : "dead cgroup", dir);
 }
 
 /* What a box that was not closed may have left on another machine. */
@@ -397,7 +397,7 @@ static void print_elsewhere(void *self, const char *driver, const char *where, c
 	struct cmd_ctx *ctx = self;
 	CLEANUP(buf_release) struct buf safe = BUF_INIT;
 	if (!strcmp(driver, driver_container.name) && container_there(where) == 0) {
-		elsewhere_gone(box); /* an engine removes the containers of a killed supervisor by itself */
+		remote_orphans_gone(box); /* an engine removes the containers of a killed supervisor by itself */
 		return;
 	}
 	if (ctx->json) {
@@ -447,16 +447,16 @@ static int print_paths(struct cmd_ctx *ctx)
 		fprintf(ctx->err, "sandglass: %s\n", err.text);
 	strv_release(&live);
 	print_owned(ctx, "configuration", paths_config(""));
-	print_path(ctx, "machine policy", "/etc/sandglass");
-	print_path(ctx, "machine config", "/etc/xdg/sandglass");
-	print_path(ctx, "project", ".sandglass");
-	print_path(ctx, "sessions", ctx->sessions);
+	cmd_doctor_print_path(ctx, "machine policy", "/etc/sandglass");
+	cmd_doctor_print_path(ctx, "machine config", "/etc/xdg/sandglass");
+	cmd_doctor_print_path(ctx, "project", ".sandglass");
+	cmd_doctor_print_path(ctx, "sessions", ctx->sessions);
 	print_owned(ctx, "data", paths_data(""));
 	print_owned(ctx, "state", paths_state(""));
 	print_owned(ctx, "cache", paths_cache(""));
 	print_entries(ctx, "box", boxes, "");
-	elsewhere_each(boxes, print_elsewhere, ctx);
-	book_each(print_rented, ctx);
+	remote_orphans_each(boxes, print_elsewhere, ctx);
+	hosted_book_each(print_rented, ctx);
 	print_unmerged(ctx);
 	print_entries(ctx, "socket", runtime, "");
 	print_entries(ctx, "temporary", tmp && *tmp ? tmp : "/tmp", "sandglass-");
@@ -479,7 +479,7 @@ int cmd_doctor(struct cmd_ctx *ctx)
 		config_close(&c);
 	struct doctor d = { .ctx = ctx, .secrets = secrets, .unread = !read };
 	if (!read)
-		check(&d, "configuration", false, err.text, "mend the file that is named, or move it away");
+		cmd_doctor_check(&d, "configuration", false, err.text, "mend the file that is named, or move it away");
 	int status = run_checks(&d);
 	return read ? status : exit_of(&err);
 }

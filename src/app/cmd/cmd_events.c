@@ -27,13 +27,13 @@ struct lister {
 
 /* What passes between a script and us is what the rest came from: hundreds of lines that say nothing to who looks for what was
  * done. Machines, and who names it, get it. */
-static bool left_out(const struct lister *l, const struct event *ev)
+static bool cmd_events_left_out(const struct lister *l, const struct event *ev)
 {
 	return !l->filter && !l->ctx->json && !cmd_has(l->ctx, "all") &&
 	       (ev->kind == EV_HOST_FRAME || ev->kind == EV_HOST_CALL || ev->kind == EV_HOST_MODULE);
 }
 
-static void print(struct lister *l, const struct event *ev)
+static void cmd_events_print(struct lister *l, const struct event *ev)
 {
 	FILE *out = l->ctx->out;
 	if (l->ctx->json) {
@@ -57,7 +57,7 @@ static void print(struct lister *l, const struct event *ev)
 /* --- all, or those that match ---------------------------------------------------------------------------------------
  */
 
-static int print_all(struct lister *l, struct err *err)
+static int cmd_events_print_all(struct lister *l, struct err *err)
 {
 	struct feed *feed;
 	struct event ev;
@@ -66,8 +66,8 @@ static int print_all(struct lister *l, struct err *err)
 		return -1;
 	feed_seek(feed, l->seq);
 	while ((rc = feed_next(feed, &ev, &l->arena, 0, err)) > 0) {
-		if (!left_out(l, &ev))
-			print(l, &ev);
+		if (!cmd_events_left_out(l, &ev))
+			cmd_events_print(l, &ev);
 		l->seq = ev.seq;
 		arena_reset(&l->arena);
 		if (ferror(l->ctx->out))
@@ -79,7 +79,7 @@ static int print_all(struct lister *l, struct err *err)
 
 enum { PAGE = 512 };
 
-static bool printed(const struct lister *l, uint64_t seq)
+static bool cmd_events_printed(const struct lister *l, uint64_t seq)
 {
 	/* ascending but for the few that matched late: looked at from the end */
 	for (size_t i = l->nr_printed; i-- > 0;)
@@ -91,11 +91,11 @@ static bool printed(const struct lister *l, uint64_t seq)
 static int print_match(struct lister *l, uint64_t seq, struct err *err)
 {
 	struct event ev;
-	if (seq <= l->seq && printed(l, seq))
+	if (seq <= l->seq && cmd_events_printed(l, seq))
 		return 0;
 	if (session_event(l->s, seq, &ev, &l->arena, err) < 0)
 		return -1;
-	print(l, &ev);
+	cmd_events_print(l, &ev);
 	arena_reset(&l->arena);
 	GROW(l->printed, l->nr_printed, l->cap_printed);
 	l->printed[l->nr_printed++] = seq;
@@ -151,7 +151,7 @@ static int print_matching(struct lister *l, struct err *err)
 
 static int print_new(struct lister *l, struct err *err)
 {
-	return l->filter ? print_matching(l, err) : print_all(l, err);
+	return l->filter ? print_matching(l, err) : cmd_events_print_all(l, err);
 }
 
 /* --- the last N -----------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ static int seek_last(struct lister *l, uint64_t nr, struct err *err)
 		return -1;
 	feed_seek(feed, INT64_MAX); /* past the last one, whichever it is */
 	while (nr && (rc = feed_prev(feed, &ev, &l->arena, err)) > 0) {
-		nr -= !left_out(l, &ev);
+		nr -= !cmd_events_left_out(l, &ev);
 		first = ev.seq;
 		arena_reset(&l->arena);
 	}
@@ -180,7 +180,7 @@ static int seek_last(struct lister *l, uint64_t nr, struct err *err)
 static int seek_last_matching(struct lister *l, size_t nr, struct err *err)
 {
 	uint64_t page[PAGE], at = l->seq, seen = 0;
-	uint64_t *ring = xcalloc(nr, sizeof(*ring));
+	uint64_t *ring = mem_calloc(nr, sizeof(*ring));
 	size_t got;
 	int rc;
 	do {
@@ -194,7 +194,7 @@ static int seek_last_matching(struct lister *l, size_t nr, struct err *err)
 	return rc;
 }
 
-static int list(struct lister *l, struct err *err)
+static int cmd_events_list(struct lister *l, struct err *err)
 {
 	int64_t last = 0;
 	if (command_opt_int(l->ctx->line, "last", 1, 10000000, &last, err) < 0)
@@ -216,7 +216,7 @@ static int list(struct lister *l, struct err *err)
 	return rc;
 }
 
-static int since(struct lister *l, struct err *err)
+static int cmd_events_since(struct lister *l, struct err *err)
 {
 	const char *text = cmd_opt(l->ctx, "since");
 	char *end;
@@ -236,9 +236,9 @@ int cmd_events(struct cmd_ctx *ctx)
 	int rc = cmd_filter(ctx, &l.filter, &err);
 	if (rc == 0 && (rc = session_open_ref(ctx, cmd_word(ctx, 0), &l.s, &seq, &err)) == 0) {
 		l.seq = seq ? seq - 1 : 0;
-		rc = since(&l, &err);
+		rc = cmd_events_since(&l, &err);
 		if (rc == 0)
-			rc = list(&l, &err);
+			rc = cmd_events_list(&l, &err);
 	}
 	free(l.printed);
 	free(l.open);

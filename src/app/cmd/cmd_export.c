@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "query/filter.h"
 
-static int list_formats(struct cmd_ctx *ctx)
+static int cmd_export_list_formats(struct cmd_ctx *ctx)
 {
 	const struct exporter *e;
 	for (size_t i = 0; (e = exporter_at(i)); i++) {
@@ -75,7 +75,7 @@ static const struct exporter *wanted_format(struct cmd_ctx *ctx)
 }
 
 /* Everything that can be known before the session is opened. */
-static int check(struct cmd_ctx *ctx, const struct exporter *e, struct err *err)
+static int cmd_export_check(struct cmd_ctx *ctx, const struct exporter *e, struct err *err)
 {
 	const char *to = cmd_opt(ctx, "output");
 	if (!to && e->where != EXPORT_STREAM)
@@ -94,7 +94,7 @@ static int check(struct cmd_ctx *ctx, const struct exporter *e, struct err *err)
 	return 0;
 }
 
-static void tell(struct cmd_ctx *ctx, const struct exporter *e, const struct export *x)
+static void cmd_export_tell(struct cmd_ctx *ctx, const struct exporter *e, const struct export *x)
 {
 	const char *to = cmd_opt(ctx, "output");
 	struct stat st;
@@ -153,7 +153,7 @@ static int export_session(struct cmd_ctx *ctx, const struct exporter *e, struct 
 	if (rc == 0)
 		rc = export_to(e, &x, cmd_opt(ctx, "output"), ctx->out, err);
 	if (rc == 0)
-		tell(ctx, e, &x);
+		cmd_export_tell(ctx, e, &x);
 	export_release(&x);
 	filter_free(&f);
 	session_close(&x.s);
@@ -165,11 +165,11 @@ int cmd_export(struct cmd_ctx *ctx)
 {
 	struct err err = ERR_INIT;
 	if (cmd_has(ctx, "list"))
-		return list_formats(ctx);
+		return cmd_export_list_formats(ctx);
 	const struct exporter *e = wanted_format(ctx);
 	if (!e)
 		return EXIT_USAGE;
-	if (check(ctx, e, &err) < 0 || export_session(ctx, e, &err) < 0)
+	if (cmd_export_check(ctx, e, &err) < 0 || export_session(ctx, e, &err) < 0)
 		return cmd_fail(ctx, &err);
 	return EXIT_DONE;
 }

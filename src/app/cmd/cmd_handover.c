@@ -11,7 +11,7 @@
 #include "ui/model/handover.h"
 
 /* Everything that is recorded up to now. NULL with @err. Returns owned. */
-static json_t *made(const char *path, struct err *err)
+static json_t *cmd_handoff_made(const char *path, struct err *err)
 {
 	struct source *s;
 	if (source_open(&s, path, err) < 0)
@@ -20,7 +20,7 @@ static json_t *made(const char *path, struct err *err)
 	if (source_sync(s, 0, 0) < 0)
 		*err = s->why;
 	else
-		h = handover_make(s, session_live(s->session), clock_wall_us());
+		h = handoff_make(s, session_live(s->session), clock_wall_us());
 	source_close(&s);
 	return h;
 }
@@ -29,20 +29,20 @@ int show_handover(struct cmd_ctx *ctx, struct session *s)
 {
 	struct err err = ERR_INIT;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	json_t *h = made(session_path(s), &err);
+	json_t *h = cmd_handoff_made(session_path(s), &err);
 	if (!h)
 		return cmd_fail(ctx, &err);
 	if (ctx->json) {
 		cmd_json(ctx, h);
 		return EXIT_DONE;
 	}
-	handover_text(h, &text);
+	handoff_text(h, &text);
 	json_decref(h);
 	fwrite(buf_cstr(&text), 1, text.len, ctx->out);
 	return EXIT_DONE;
 }
 
-static const char *text_of(const json_t *o, const char *name)
+static const char *cmd_handoff_text_of(const json_t *o, const char *name)
 {
 	const json_t *v = json_object_get(o, name);
 	return json_is_string(v) ? json_string_value(v) : "(bytes that are no text)";
@@ -52,7 +52,7 @@ static const char *text_of(const json_t *o, const char *name)
 static void print_waiting(struct cmd_ctx *ctx, const json_t *h, const json_t *w)
 {
 	CLEANUP(buf_release) struct buf line = BUF_INIT, age = BUF_INIT, what = BUF_INIT;
-	const char *text = text_of(w, "what");
+	const char *text = cmd_handoff_text_of(w, "what");
 	size_t first = strcspn(text, "\n");
 	clock_span(clock_wall_us() - json_int(w, "since_us", 0), &age);
 	buf_printf(&line, "%s#%" PRId64, json_str(h, "session", ""), json_int(w, "event", 0));
@@ -81,7 +81,7 @@ struct waitings {
 	size_t nr, cap;
 };
 
-static void add_waiting(struct waitings *all, const json_t *h)
+static void cmd_handoff_add_waiting(struct waitings *all, const json_t *h)
 {
 	const json_t *list = json_object_get(h, "waits");
 	for (size_t i = 0; i < json_array_size(list); i++) {
@@ -129,9 +129,9 @@ int ls_waiting(struct cmd_ctx *ctx)
 			continue;
 		bool live = session_live(s);
 		session_close(&s);
-		CLEANUP(json_release) json_t *h = live ? made(files.item[i].path, &none) : NULL;
+		CLEANUP(json_release) json_t *h = live ? cmd_handoff_made(files.item[i].path, &none) : NULL;
 		if (h)
-			add_waiting(&all, h);
+			cmd_handoff_add_waiting(&all, h);
 	}
 	session_files_release(&files);
 	if (all.nr)

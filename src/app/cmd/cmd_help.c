@@ -13,7 +13,7 @@
 #include "control/socket.h"
 #include "wire/control.h"
 
-static int no_such(struct cmd_ctx *ctx, const char *word)
+static int cmd_help_no_such(struct cmd_ctx *ctx, const char *word)
 {
 	const char *near = command_nearest(word);
 	return near ? cmd_usage(ctx, "unknown command '%s', did you mean '%s'?", word, near)
@@ -87,7 +87,7 @@ int cmd_help(struct cmd_ctx *ctx)
 		for (size_t i = 0; (word ? i == 0 : command_at(i) != NULL); i++) {
 			const struct command *one = word ? c : command_at(i);
 			if (!one)
-				return no_such(ctx, word);
+				return cmd_help_no_such(ctx, word);
 			if (!(one->flags & COMMAND_HIDDEN) || word)
 				help_json(ctx, one);
 		}
@@ -99,7 +99,7 @@ int cmd_help(struct cmd_ctx *ctx)
 		command_help_list(&b);
 	} else {
 		if (!help_topic(word, &b))
-			return no_such(ctx, word);
+			return cmd_help_no_such(ctx, word);
 	}
 	fputs(buf_cstr(&b), ctx->out);
 	return EXIT_DONE;
@@ -133,8 +133,8 @@ int cmd_version(struct cmd_ctx *ctx)
 
 static void list_live(struct cmd_ctx *ctx, const struct strv *ids)
 {
-	struct session_file *file = xcalloc(ids->nr, sizeof(*file));
-	struct asked *all = xcalloc(ids->nr, sizeof(*all));
+	struct session_file *file = mem_calloc(ids->nr, sizeof(*file));
+	struct asked *all = mem_calloc(ids->nr, sizeof(*all));
 	for (size_t i = 0; i < ids->nr; i++) {
 		file[i] = (struct session_file){ .id = ids->item[i], .path = ids->item[i] }; /* ours: its socket goes by its id */
 		all[i].file = &file[i];

@@ -12,7 +12,7 @@
 
 enum { EVENT_MAX = 2 << 20, BLOCKS = 2 /* the status by which a hook keeps a call from being made */ };
 
-static const char *const told[] = { "PreToolUse", "PostToolUse", "UserPromptSubmit", "SessionStart", "SessionEnd", "Stop", "Notification" };
+static const char *const cmd_hook_told[] = { "PreToolUse", "PostToolUse", "UserPromptSubmit", "SessionStart", "SessionEnd", "Stop", "Notification" };
 
 /* What is to stand in the agent's own settings, so that it tells us. */
 static int print_settings(struct cmd_ctx *ctx, const char *agent)
@@ -20,22 +20,22 @@ static int print_settings(struct cmd_ctx *ctx, const char *agent)
 	bool codex = !strcmp(agent, "codex");
 	CLEANUP(json_release) json_t *all = json_object();
 	json_t *hooks = json_object();
-	CLEANUP(free_ptr) char *command = xasprintf("sandglass hook --agent %s%s", agent, cmd_has(ctx, "defer") ? " --defer" : "");
+	CLEANUP(free_ptr) char *command = mem_printf("sandglass hook --agent %s%s", agent, cmd_has(ctx, "defer") ? " --defer" : "");
 	if (strcmp(agent, "claude") != 0 && !codex)
 		return cmd_usage(ctx, "hook settings: 'claude' or 'codex'");
-	for (size_t i = 0; i < ARRAY_LEN(told); i++) {
-		if (codex && !strcmp(told[i], "Notification"))
+	for (size_t i = 0; i < ARRAY_LEN(cmd_hook_told); i++) {
+		if (codex && !strcmp(cmd_hook_told[i], "Notification"))
 			continue;
 		json_t *one = json_object(), *row = json_object();
 		json_put_str(one, "type", "command");
 		/* Claude Code goes on after every status but 2: a program that is not there must not let a tool run unjudged */
-		CLEANUP(free_ptr) char *closed = xasprintf("%s%s", command, !codex && !strcmp(told[i], "PreToolUse") ? " || exit 2" : "");
+		CLEANUP(free_ptr) char *closed = mem_printf("%s%s", command, !codex && !strcmp(cmd_hook_told[i], "PreToolUse") ? " || exit 2" : "");
 		json_put_str(one, "command", closed);
-		json_put_int(one, "timeout", strcmp(told[i], "SessionEnd") ? 86400 : 3); /* whoever decides may take long */
-		if (strstr(told[i], "ToolUse"))
+		json_put_int(one, "timeout", strcmp(cmd_hook_told[i], "SessionEnd") ? 86400 : 3); /* whoever decides may take long */
+		if (strstr(cmd_hook_told[i], "ToolUse"))
 			json_put_str(row, "matcher", codex ? ".*" : "*");
 		json_put(row, "hooks", json_pack("[o]", one));
-		json_put(hooks, told[i], json_pack("[o]", row));
+		json_put(hooks, cmd_hook_told[i], json_pack("[o]", row));
 	}
 	json_put(all, "hooks", hooks);
 	char *text = json_dumps(all, JSON_INDENT(2));
@@ -46,7 +46,7 @@ static int print_settings(struct cmd_ctx *ctx, const char *agent)
 }
 
 /* Options of the session that the first event starts. Returns owned, or NULL and @err. */
-static json_t *session_opts(struct cmd_ctx *ctx, const json_t *event, struct err *err)
+static json_t *cmd_hook_session_opts(struct cmd_ctx *ctx, const json_t *event, struct err *err)
 {
 	const char *agent = cmd_opt(ctx, "agent") ? cmd_opt(ctx, "agent") : "agent";
 	json_t *o = json_object();
@@ -101,7 +101,7 @@ int cmd_hook(struct cmd_ctx *ctx)
 	}
 	config_user(ctx);
 	bool ends = !strcmp(name, "SessionEnd"), asks = !strcmp(name, "PreToolUse");
-	CLEANUP(json_release) json_t *opts = ends ? NULL : session_opts(ctx, event, &err), *answer = NULL;
+	CLEANUP(json_release) json_t *opts = ends ? NULL : cmd_hook_session_opts(ctx, event, &err), *answer = NULL;
 	if ((!opts && !ends) || hook_session_tell(event, opts, &answer, &err) < 0) {
 		fprintf(ctx->err, "sandglass hook: %s\n", err.text);
 		return asks ? BLOCKS : EXIT_UNSUCCESSFUL; /* what cannot be recorded is not done */

@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 
-static int list_formats(struct cmd_ctx *ctx)
+static int cmd_import_list_formats(struct cmd_ctx *ctx)
 {
 	const struct importer *e;
 	for (size_t i = 0; (e = importer_at(i)); i++) {
@@ -34,7 +34,7 @@ static bool is_compressed(const char *head, size_t len)
 	return false;
 }
 
-static const struct importer *choose(struct cmd_ctx *ctx, const char *path, struct err *err)
+static const struct importer *cmd_import_choose(struct cmd_ctx *ctx, const char *path, struct err *err)
 {
 	const char *name = cmd_opt(ctx, "format");
 	const struct importer *e = name ? importer_find(name) : NULL;
@@ -59,12 +59,12 @@ static const struct importer *choose(struct cmd_ctx *ctx, const char *path, stru
 }
 
 /* @earlier: an imported session of the same origin, with another state of its file; may be NULL. */
-static void tell(struct cmd_ctx *ctx, const struct importer *e, const char *file, const struct import_sums *n, const char *earlier)
+static void cmd_import_tell(struct cmd_ctx *ctx, const struct importer *e, const char *file, const struct import_sums *n, const char *earlier)
 {
 	CLEANUP(free_ptr) char *name = NULL, *id = NULL;
 	const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
 	if (!session_file_name(base, &name, &id))
-		id = xstrdup("s-?");
+		id = mem_strdup("s-?");
 	if (ctx->json) {
 		json_t *o = json_object();
 		json_put(o, "session", json_string(id));
@@ -133,7 +133,7 @@ static int check_before(void *self, const json_t *from, struct err *err)
 		if (had && !strcmp(json_str(had, "hash", "-"), hash) && !b->again)
 			rc = err_set(err, ERR_EXISTS, "%s has this file already; --force imports it again, and its answers then count twice", id);
 		else if (had && origin && !b->earlier && !strcmp(json_str(had, "origin", ""), origin) && !strcmp(json_str(had, "format", ""), format))
-			b->earlier = xstrdup(id);
+			b->earlier = mem_strdup(id);
 	}
 	session_files_release(&files);
 	return rc;
@@ -145,11 +145,11 @@ int cmd_import(struct cmd_ctx *ctx)
 	struct import_sums sums;
 	CLEANUP(free_ptr) char *file = NULL;
 	if (cmd_has(ctx, "list"))
-		return list_formats(ctx);
+		return cmd_import_list_formats(ctx);
 	const char *path = cmd_word(ctx, 0), *name = cmd_opt(ctx, "name");
 	if (!path)
 		return cmd_usage(ctx, "which file? 'sandglass import --list' names the forms");
-	const struct importer *e = choose(ctx, path, &err);
+	const struct importer *e = cmd_import_choose(ctx, path, &err);
 	if (!e || dir_make(ctx->sessions, 0700, &err) < 0)
 		return cmd_fail(ctx, &err);
 	struct before before = { .ctx = ctx, .again = cmd_has(ctx, "force") };
@@ -159,6 +159,6 @@ int cmd_import(struct cmd_ctx *ctx)
 		err_wrap(&err, "'%s' as %s", path, e->name);
 		return cmd_fail(ctx, &err);
 	}
-	tell(ctx, e, file, &sums, earlier);
+	cmd_import_tell(ctx, e, file, &sums, earlier);
 	return EXIT_DONE;
 }

@@ -21,22 +21,22 @@ struct work {
 enum { END_SECONDS = 3 };
 static volatile sig_atomic_t asked_to_end;
 
-static void on_signal(int nr)
+static void cmd_index_on_signal(int nr)
 {
 	(void)nr;
 	asked_to_end = 1;
 	alarm(END_SECONDS); /* a step that does not come to its end: what is committed is whole at any time */
 }
 
-static void listen(void)
+static void cmd_index_listen(void)
 {
-	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	struct sigaction sa = { .sa_handler = cmd_index_on_signal, .sa_flags = SA_RESTART };
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGHUP, &sa, NULL);
 }
 
-static bool step(void *self, uint64_t at, uint64_t head)
+static bool cmd_index_step(void *self, uint64_t at, uint64_t head)
 {
 	struct work *w = self;
 	if (w->shows && head)
@@ -44,7 +44,7 @@ static bool step(void *self, uint64_t at, uint64_t head)
 	return !asked_to_end;
 }
 
-static void told(struct work *w, int rc, const struct err *err)
+static void cmd_index_told(struct work *w, int rc, const struct err *err)
 {
 	if (w->shows)
 		fprintf(w->ctx->err, "\r\x1b[K");
@@ -60,25 +60,25 @@ static void told(struct work *w, int rc, const struct err *err)
 	w->left += rc == 0;
 }
 
-static void one(struct work *w, const char *path, bool named)
+static void cmd_index_one(struct work *w, const char *path, bool named)
 {
 	struct session *s = NULL;
 	struct err err = ERR_INIT;
 	if (session_open(&s, path, &err) < 0) {
 		w->id = path;
 		if (named)
-			told(w, -1, &err);
+			cmd_index_told(w, -1, &err);
 		return;
 	}
-	CLEANUP(free_ptr) char *id = xstrdup(session_id(s));
+	CLEANUP(free_ptr) char *id = mem_strdup(session_id(s));
 	bool whole = session_indexed(s) >= session_head(s) && session_valued(s);
-	int may = whole ? 0 : later_may(s, &err);
+	int may = whole ? 0 : deferred_index_may(s, &err);
 	session_close(&s); /* its journal changes */
 	w->id = id;
 	if (!whole && may == 0)
-		told(w, later_index(path, step, w, &err), &err);
+		cmd_index_told(w, deferred_index_build(path, cmd_index_step, w, &err), &err);
 	else if (named)
-		told(w, whole ? 1 : -1, &err);
+		cmd_index_told(w, whole ? 1 : -1, &err);
 }
 
 int cmd_index(struct cmd_ctx *ctx)
@@ -86,19 +86,19 @@ int cmd_index(struct cmd_ctx *ctx)
 	struct work w = { .ctx = ctx, .shows = !ctx->quiet && isatty(fileno(ctx->err)) };
 	struct session_files files = SESSION_FILES_INIT;
 	struct err err = ERR_INIT;
-	listen();
+	cmd_index_listen();
 	if (cmd_has(ctx, "behind"))
 		setpriority(PRIO_PROCESS, 0, 19);
 	for (size_t i = 0; cmd_word(ctx, i) && !asked_to_end; i++) {
 		CLEANUP(free_ptr) char *path = NULL;
 		if (session_find(ctx->sessions, cmd_word(ctx, i), &path, &err) < 0)
 			return cmd_fail(ctx, &err);
-		one(&w, path, true);
+		cmd_index_one(&w, path, true);
 	}
 	if (!cmd_word(ctx, 0) && session_files_list(&files, ctx->sessions, &err) < 0)
 		return cmd_fail(ctx, &err);
 	for (size_t i = 0; i < files.nr && !asked_to_end; i++)
-		one(&w, files.item[i].path, false);
+		cmd_index_one(&w, files.item[i].path, false);
 	if (!cmd_word(ctx, 0) && !w.done && !w.left && !w.failed && !ctx->quiet)
 		fprintf(ctx->out, "every index is whole\n");
 	session_files_release(&files);

@@ -48,7 +48,7 @@ static int login_list(struct cmd_ctx *ctx)
 	return EXIT_DONE;
 }
 
-static bool agrees(struct cmd_ctx *ctx, const struct login_kind *k, const json_t *login)
+static bool cmd_login_agrees(struct cmd_ctx *ctx, const struct login_kind *k, const json_t *login)
 {
 	char answer[16] = "";
 	fprintf(ctx->err, "login of '%s': %s%s%s, plan %s\n%s\nSandboxes get a placeholder; the token stays on this host. Use it for sandboxes? (y/n) ",
@@ -66,7 +66,7 @@ static int login_new(struct cmd_ctx *ctx, const struct login_kind *k)
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "login add: %s; log in first: %s", err.text, k->again);
 	if (!cmd_has(ctx, "yes") && !isatty(0))
 		return cmd_usage(ctx, "add: your consent is needed: run it at a terminal, or with --yes");
-	if (!cmd_has(ctx, "yes") && !agrees(ctx, k, login))
+	if (!cmd_has(ctx, "yes") && !cmd_login_agrees(ctx, k, login))
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "login add: not added");
 	json_put_int(login, "agreed_us", clock_wall_us());
 	if (login_keep(k->name, login, &err) < 0)

@@ -24,7 +24,7 @@ struct row {
 	bool live, silent, broken_off, unreadable; /* silent: it runs, and its supervisor does not answer */
 };
 
-static json_t *body_of(const struct event *ev)
+static json_t *cmd_ls_body_of(const struct event *ev)
 {
 	struct err err = ERR_INIT;
 	return ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
@@ -43,25 +43,25 @@ static void fill_from(struct row *r, struct session *s)
 	if (r->events && session_event(s, r->events, &ev, &arena, &err) == 0) {
 		r->last_us = ev.ts_us;
 		ended = ev.kind == EV_SESSION_END;
-		CLEANUP(json_release) json_t *body = ended ? body_of(&ev) : NULL;
+		CLEANUP(json_release) json_t *body = ended ? cmd_ls_body_of(&ev) : NULL;
 		size_t len;
 		const char *why = ended_why(body, &len);
 		r->state = ended_word(body);
-		r->why = len ? xstrndup(why, len) : NULL;
+		r->why = len ? mem_strndup(why, len) : NULL;
 	}
 	r->broken_off = !r->live && !ended;
 	r->state = r->live ? "running" : !ended ? "broken off" : r->state;
 	arena_release(&arena);
 }
 
-static struct row look(const struct session_file *f)
+static struct row cmd_ls_look(const struct session_file *f)
 {
 	struct row r = { .file = f, .state = "unreadable" };
 	struct session *s = NULL;
 	struct err err = ERR_INIT;
 	if (session_open(&s, f->path, &err) < 0) {
 		r.unreadable = true;
-		r.why = xstrdup(err.text);
+		r.why = mem_strdup(err.text);
 		return r;
 	}
 	fill_from(&r, s);
@@ -72,7 +72,7 @@ static struct row look(const struct session_file *f)
 /* How many actions wait for a person, and what we may do there: only a supervisor knows. */
 static void ask_supervisors(struct row *row, size_t nr)
 {
-	struct asked *a = xcalloc(nr + 1, sizeof(*a));
+	struct asked *a = mem_calloc(nr + 1, sizeof(*a));
 	size_t live = 0;
 	for (size_t i = 0; i < nr; i++)
 		if (row[i].live)
@@ -90,7 +90,7 @@ static void ask_supervisors(struct row *row, size_t nr)
 		row[i].state = row[i].held + row[i].asks ? "waiting" : row[i].state;
 		if (*json_str(state, "record", "")) { /* then nothing goes on there, whatever waits */
 			free(row[i].why);
-			row[i].why = xstrdup(json_str(state, "record_why", "its record cannot be written"));
+			row[i].why = mem_strdup(json_str(state, "record_why", "its record cannot be written"));
 			row[i].state = "stalled";
 		}
 		json_decref(welcome);
@@ -99,7 +99,7 @@ static void ask_supervisors(struct row *row, size_t nr)
 }
 
 /* Does anything in it match? One that cannot be asked is not hidden. */
-static bool matches(const struct session_file *f, const struct filter *filter)
+static bool cmd_ls_matches(const struct session_file *f, const struct filter *filter)
 {
 	struct session *s = NULL;
 	struct err err = ERR_INIT;
@@ -113,7 +113,7 @@ static bool matches(const struct session_file *f, const struct filter *filter)
 	return nr > 0;
 }
 
-static bool wanted(const struct session_file *f, const char *pattern)
+static bool cmd_ls_wanted(const struct session_file *f, const char *pattern)
 {
 	if (!pattern)
 		return true;
@@ -122,7 +122,7 @@ static bool wanted(const struct session_file *f, const char *pattern)
 	return strstr(f->name, pattern) || strstr(f->id, pattern);
 }
 
-static void print_json(struct cmd_ctx *ctx, const struct row *r)
+static void cmd_ls_print_json(struct cmd_ctx *ctx, const struct row *r)
 {
 	json_t *o = json_object();
 	json_put_str(o, "session", r->file->id);
@@ -148,7 +148,7 @@ static void print_json(struct cmd_ctx *ctx, const struct row *r)
 	cmd_json(ctx, o);
 }
 
-static void print_row(struct cmd_ctx *ctx, const struct row *r)
+static void cmd_ls_print_row(struct cmd_ctx *ctx, const struct row *r)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT, span = BUF_INIT, size = BUF_INIT;
 	cmd_size((uint64_t)r->file->size, &size);
@@ -251,15 +251,15 @@ int cmd_ls(struct cmd_ctx *ctx)
 	}
 	session_files_shared(&files);
 	session_files_sort(&files);
-	struct row *row = xcalloc(files.nr + 1, sizeof(*row));
+	struct row *row = mem_calloc(files.nr + 1, sizeof(*row));
 	for (size_t i = 0; i < files.nr; i++) {
-		if (!wanted(&files.item[i], cmd_word(ctx, 0)) || !matches(&files.item[i], filter))
+		if (!cmd_ls_wanted(&files.item[i], cmd_word(ctx, 0)) || !cmd_ls_matches(&files.item[i], filter))
 			continue;
 		if ((int64_t)shown >= max) {
 			left++;
 			continue;
 		}
-		row[shown] = look(&files.item[i]);
+		row[shown] = cmd_ls_look(&files.item[i]);
 		if (!cmd_has(ctx, "live") || row[shown].live)
 			shown++;
 		else
@@ -268,9 +268,9 @@ int cmd_ls(struct cmd_ctx *ctx)
 	ask_supervisors(row, shown);
 	for (size_t i = 0; i < shown; i++) {
 		if (ctx->json)
-			print_json(ctx, &row[i]);
+			cmd_ls_print_json(ctx, &row[i]);
 		else
-			print_row(ctx, &row[i]);
+			cmd_ls_print_row(ctx, &row[i]);
 		free(row[i].why);
 	}
 	free(row);

@@ -13,7 +13,7 @@
 #include "app/super/secret_source.h"
 #include "base/mem.h"
 
-static int serve(struct cmd_ctx *ctx)
+static int cmd_mcp_serve(struct cmd_ctx *ctx)
 {
 	json_t *o = json_object(), *args = json_array();
 	struct err err = ERR_INIT;
@@ -46,20 +46,20 @@ static int serve(struct cmd_ctx *ctx)
 /* --- servers by name ---------------------------------------------------------------------------------------------- */
 
 /* "text", or for "before $NAME" the secret of that name with "before " in front. */
-static json_t *value_of(const char *text)
+static json_t *cmd_mcp_value_of(const char *text)
 {
 	const char *dollar = strchr(text, '$');
 	if (!dollar || !secret_name_ok(dollar + 1))
 		return json_bytes_z(text);
 	json_t *o = json_object();
-	CLEANUP(free_ptr) char *before = xstrndup(text, (size_t)(dollar - text));
+	CLEANUP(free_ptr) char *before = mem_strndup(text, (size_t)(dollar - text));
 	json_put_str(o, "$secret", dollar + 1);
 	if (*before)
 		json_put_str(o, "prefix", before);
 	return o;
 }
 
-static json_t *pairs(struct cmd_ctx *ctx, const char *option, char between, struct err *err)
+static json_t *cmd_mcp_pairs(struct cmd_ctx *ctx, const char *option, char between, struct err *err)
 {
 	const char *v;
 	json_t *o = NULL;
@@ -70,16 +70,16 @@ static json_t *pairs(struct cmd_ctx *ctx, const char *option, char between, stru
 			err_set(err, ERR_USAGE, "--%s '%s' is not NAME%cVALUE", option, v, between);
 			return NULL;
 		}
-		CLEANUP(free_ptr) char *name = xstrndup(v, (size_t)(at - v));
+		CLEANUP(free_ptr) char *name = mem_strndup(v, (size_t)(at - v));
 		if (!o)
 			o = json_object();
-		json_put(o, name, value_of(at + 1 + strspn(at + 1, between == ':' ? " " : "")));
+		json_put(o, name, cmd_mcp_value_of(at + 1 + strspn(at + 1, between == ':' ? " " : "")));
 	}
 	return o;
 }
 
 /* What the options describe; NULL and no error: nothing. */
-static json_t *described(struct cmd_ctx *ctx, struct err *err)
+static json_t *cmd_mcp_described(struct cmd_ctx *ctx, struct err *err)
 {
 	const char *url = cmd_opt(ctx, "url"), *where = cmd_opt(ctx, "where");
 	const struct strv *rest = &ctx->line->rest;
@@ -97,7 +97,7 @@ static json_t *described(struct cmd_ctx *ctx, struct err *err)
 	}
 	if (!url && !rest->nr)
 		return NULL;
-	json_t *o = json_object(), *env = pairs(ctx, "env", '=', err), *headers = pairs(ctx, "header", ':', err);
+	json_t *o = json_object(), *env = cmd_mcp_pairs(ctx, "env", '=', err), *headers = cmd_mcp_pairs(ctx, "header", ':', err);
 	json_put_str(o, "url", url);
 	if (!url)
 		json_put(o, "command", json_argv(rest->item, rest->nr));
@@ -110,12 +110,12 @@ static json_t *described(struct cmd_ctx *ctx, struct err *err)
 	return NULL;
 }
 
-static int add(struct cmd_ctx *ctx, struct err *err)
+static int cmd_mcp_add(struct cmd_ctx *ctx, struct err *err)
 {
 	const char *name = cmd_word(ctx, 1);
 	if (!name || !mcp_name_ok(name))
 		return err_set(err, ERR_USAGE, "which name? letters, digits, '_' and '-': sandglass mcp add NAME -- COMMAND");
-	json_t *o = described(ctx, err);
+	json_t *o = cmd_mcp_described(ctx, err);
 	if (!o)
 		return err->code ? -1 : err_set(err, ERR_USAGE, "what is it? sandglass mcp add %s -- COMMAND, or --url URL", name);
 	if (mcp_known_set(name, o, err) < 0)
@@ -125,7 +125,7 @@ static int add(struct cmd_ctx *ctx, struct err *err)
 	return 0;
 }
 
-static int ls(struct cmd_ctx *ctx, struct err *err)
+static int cmd_mcp_ls(struct cmd_ctx *ctx, struct err *err)
 {
 	CLEANUP(json_release) json_t *all = mcp_known(err);
 	const char *name;
@@ -172,7 +172,7 @@ static void visit_fail(struct visit *v, const struct err *err)
 	loop_stop(v->loop);
 }
 
-static void on_answer(void *self, const json_t *result, const struct err *err)
+static void cmd_mcp_on_answer(void *self, const json_t *result, const struct err *err)
 {
 	struct visit *v = self;
 	if (!result) {
@@ -207,7 +207,7 @@ static void on_progress(void *self, int64_t done, int64_t total, const char *tex
 	fputc('\n', v->ctx->err);
 }
 
-static const struct mcp_call_ops call_ops = { .done = on_answer, .progress = on_progress };
+static const struct mcp_call_ops call_ops = { .done = cmd_mcp_on_answer, .progress = on_progress };
 
 static void print_tools(struct visit *v)
 {
@@ -238,7 +238,7 @@ static void print_tools(struct visit *v)
 	}
 }
 
-static void on_ready(void *self, const struct err *err)
+static void cmd_mcp_on_ready(void *self, const struct err *err)
 {
 	struct visit *v = self;
 	if (err) {
@@ -254,13 +254,13 @@ static void on_ready(void *self, const struct err *err)
 	mcp_client_ping(c, &call_ops, v);
 }
 
-static void on_gone(void *self, const struct err *why)
+static void cmd_mcp_on_gone(void *self, const struct err *why)
 {
 	(void)self; /* what was asked has been told so */
 	(void)why;
 }
 
-static void on_log(void *self, const char *bytes, size_t len)
+static void cmd_mcp_on_log(void *self, const char *bytes, size_t len)
 {
 	struct visit *v = self;
 	if (v->ctx->verbose)
@@ -268,7 +268,7 @@ static void on_log(void *self, const char *bytes, size_t len)
 }
 
 /* NAME=VALUE or Name: VALUE with the values of secrets; these are the user's own, and go only to this server. */
-static int fill(struct strv *out, const json_t *from, const char *between, const json_t *secrets, struct err *err)
+static int cmd_mcp_fill(struct strv *out, const json_t *from, const char *between, const json_t *secrets, struct err *err)
 {
 	const char *key;
 	json_t *v;
@@ -295,7 +295,7 @@ static int fill(struct strv *out, const json_t *from, const char *between, const
 
 static int run_visit(struct visit *v, const json_t *server, const json_t *secrets, struct err *err)
 {
-	static const struct mcp_conn_ops ops = { .ready = on_ready, .gone = on_gone, .log = on_log };
+	static const struct mcp_conn_ops ops = { .ready = cmd_mcp_on_ready, .gone = cmd_mcp_on_gone, .log = cmd_mcp_on_log };
 	struct strv env = STRV_INIT, headers = STRV_INIT, argv = STRV_INIT;
 	struct http *http = NULL;
 	const char *url = json_str(server, "url", NULL);
@@ -306,8 +306,8 @@ static int run_visit(struct visit *v, const json_t *server, const json_t *secret
 	if (rc < 0)
 		return -1;
 	json_get_argv(json_object_get(server, "command"), &argv);
-	if (fill(&env, json_object_get(server, "env"), "=", secrets, err) < 0 ||
-	    fill(&headers, json_object_get(server, "headers"), ": ", secrets, err) < 0 ||
+	if (cmd_mcp_fill(&env, json_object_get(server, "env"), "=", secrets, err) < 0 ||
+	    cmd_mcp_fill(&headers, json_object_get(server, "headers"), ": ", secrets, err) < 0 ||
 	    (url && http_new(&http, v->loop, NULL, err) < 0))
 		rc = -1;
 	mcp_env(&env);
@@ -339,12 +339,12 @@ static json_t *secrets_of(struct cmd_ctx *ctx)
 	return o;
 }
 
-static int visit(struct cmd_ctx *ctx, bool call)
+static int cmd_mcp_visit(struct cmd_ctx *ctx, bool call)
 {
 	struct err err = ERR_INIT;
 	struct visit v = { .ctx = ctx };
 	size_t at = 1;
-	CLEANUP(json_release) json_t *server = described(ctx, &err);
+	CLEANUP(json_release) json_t *server = cmd_mcp_described(ctx, &err);
 	v.name = server ? "this" : cmd_word(ctx, at++);
 	if (!server && err.code == ERR_NONE && !v.name)
 		return cmd_usage(ctx, "which server? its name, --url URL, or -- COMMAND");
@@ -377,13 +377,13 @@ int cmd_mcp(struct cmd_ctx *ctx)
 	if (ctx->words->nr > (strcmp(verb, "call") ? strcmp(verb, "ls") ? 2 : 1 : 4))
 		return cmd_usage(ctx, "'%s' takes fewer words", verb);
 	if (!strcmp(verb, "serve"))
-		return serve(ctx);
+		return cmd_mcp_serve(ctx);
 	if (!strcmp(verb, "test") || !strcmp(verb, "call"))
-		return visit(ctx, !strcmp(verb, "call"));
+		return cmd_mcp_visit(ctx, !strcmp(verb, "call"));
 	if (!strcmp(verb, "add"))
-		rc = add(ctx, &err);
+		rc = cmd_mcp_add(ctx, &err);
 	else if (!strcmp(verb, "ls"))
-		rc = ls(ctx, &err);
+		rc = cmd_mcp_ls(ctx, &err);
 	else if (strcmp(verb, "rm") != 0)
 		return cmd_usage(ctx, "'%s' is none of add, ls, rm, test, call and serve", verb);
 	else if (!name)

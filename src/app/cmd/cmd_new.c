@@ -19,7 +19,7 @@ struct question {
 	} answer[2];
 };
 
-static const struct question questions[] = {
+static const struct question cmd_new_questions[] = {
 	{ "coupling",
 	  "What is the agent?",
 	  { { "tool", "a loop of your own that uses a computer", -2, "the loop is yours, a box is one of its tools" },
@@ -39,17 +39,17 @@ static const struct question questions[] = {
 	    { "yes", "yes: same files, same tools, same paths", 2, "it works as it would on your own machine" } } },
 };
 
-static const char *const patterns[] = { "coding", "fanout", "inside", "bare" };
+static const char *const cmd_new_patterns[] = { "coding", "fanout", "inside", "bare" };
 
 struct plan {
 	const char *pattern;
-	int answer[ARRAY_LEN(questions)]; /* -1 = not asked */
+	int answer[ARRAY_LEN(cmd_new_questions)]; /* -1 = not asked */
 };
 
 /* --- the questions --------------------------------------------------------------------------------------------------
  */
 
-static int answer_of(const struct question *q, const char *text)
+static int cmd_new_answer_of(const struct question *q, const char *text)
 {
 	size_t n = strlen(text);
 	for (int i = 0; i < 2; i++)
@@ -60,7 +60,7 @@ static int answer_of(const struct question *q, const char *text)
 	return -1;
 }
 
-static bool ask(struct cmd_ctx *ctx, const struct question *q, int *out)
+static bool cmd_new_ask(struct cmd_ctx *ctx, const struct question *q, int *out)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT, line = BUF_INIT;
 	buf_printf(&text, "%s\n  1 %-9s %s\n  2 %-9s %s\n[1] ", q->text, q->answer[0].word, q->answer[0].means,
@@ -68,7 +68,7 @@ static bool ask(struct cmd_ctx *ctx, const struct question *q, int *out)
 	for (;;) {
 		if (!cmd_ask(ctx, buf_cstr(&text), &line))
 			return false;
-		*out = line.len ? answer_of(q, buf_cstr(&line)) : 0;
+		*out = line.len ? cmd_new_answer_of(q, buf_cstr(&line)) : 0;
 		if (*out >= 0)
 			return true;
 		fprintf(ctx->err, "1 or 2, or the word\n");
@@ -78,21 +78,21 @@ static bool ask(struct cmd_ctx *ctx, const struct question *q, int *out)
 static int by_questions(struct cmd_ctx *ctx, struct plan *p)
 {
 	bool any = false;
-	for (size_t i = 0; i < ARRAY_LEN(questions); i++)
-		any = any || cmd_has(ctx, questions[i].option);
+	for (size_t i = 0; i < ARRAY_LEN(cmd_new_questions); i++)
+		any = any || cmd_has(ctx, cmd_new_questions[i].option);
 	bool interactive = !any && isatty(0);
 	if (!any && !interactive)
 		return cmd_usage(ctx,
 				 "no terminal to ask at: give --from coding, fanout, inside or bare, or answer with "
 				 "--coupling, --iteration, --keys, --mirror");
 	int points = 0;
-	for (size_t i = 0; i < ARRAY_LEN(questions); i++) {
-		const struct question *q = &questions[i];
+	for (size_t i = 0; i < ARRAY_LEN(cmd_new_questions); i++) {
+		const struct question *q = &cmd_new_questions[i];
 		const char *given = cmd_opt(ctx, q->option);
-		if (interactive && !ask(ctx, q, &p->answer[i]))
+		if (interactive && !cmd_new_ask(ctx, q, &p->answer[i]))
 			return cmd_fail_with(ctx, EXIT_PERSON, "no answer, nothing was written");
 		if (!interactive)
-			p->answer[i] = given ? answer_of(q, given) : 0;
+			p->answer[i] = given ? cmd_new_answer_of(q, given) : 0;
 		if (p->answer[i] < 0)
 			return cmd_usage(ctx, "--%s is %s or %s, not '%s'", q->option, q->answer[0].word,
 					 q->answer[1].word, given);
@@ -102,19 +102,19 @@ static int by_questions(struct cmd_ctx *ctx, struct plan *p)
 	return EXIT_DONE;
 }
 
-static int choose(struct cmd_ctx *ctx, struct plan *p)
+static int cmd_new_choose(struct cmd_ctx *ctx, struct plan *p)
 {
 	const char *from = cmd_opt(ctx, "from");
-	for (size_t i = 0; i < ARRAY_LEN(questions); i++)
+	for (size_t i = 0; i < ARRAY_LEN(cmd_new_questions); i++)
 		p->answer[i] = -1;
 	if (!from)
 		return by_questions(ctx, p);
-	for (size_t i = 0; i < ARRAY_LEN(patterns); i++)
-		if (!strcmp(patterns[i], from))
-			p->pattern = patterns[i];
+	for (size_t i = 0; i < ARRAY_LEN(cmd_new_patterns); i++)
+		if (!strcmp(cmd_new_patterns[i], from))
+			p->pattern = cmd_new_patterns[i];
 	if (p->pattern)
 		return EXIT_DONE;
-	const char *near = word_nearest(from, patterns, ARRAY_LEN(patterns));
+	const char *near = word_nearest(from, cmd_new_patterns, ARRAY_LEN(cmd_new_patterns));
 	return near ? cmd_usage(ctx, "no pattern '%s', did you mean '%s'?", from, near)
 		    : cmd_usage(ctx, "no pattern '%s', there is coding, fanout, inside and bare", from);
 }
@@ -131,12 +131,12 @@ static void say_why(struct cmd_ctx *ctx, const struct plan *p)
 		if (!strcmp(about[i][0], p->pattern))
 			fprintf(ctx->out, "pattern: %s (%s)\n", about[i][1], p->pattern);
 	int sign = !strcmp(p->pattern, "inside") ? 1 : -1;
-	for (size_t i = 0; i < ARRAY_LEN(questions); i++)
-		if (p->answer[i] >= 0 && questions[i].answer[p->answer[i]].points * sign > 0)
-			fprintf(ctx->out, "  because %s\n", questions[i].answer[p->answer[i]].reason);
-	for (size_t i = 0; i < ARRAY_LEN(questions); i++)
-		if (p->answer[i] >= 0 && questions[i].answer[p->answer[i]].points * sign < 0)
-			fprintf(ctx->out, "  although %s\n", questions[i].answer[p->answer[i]].reason);
+	for (size_t i = 0; i < ARRAY_LEN(cmd_new_questions); i++)
+		if (p->answer[i] >= 0 && cmd_new_questions[i].answer[p->answer[i]].points * sign > 0)
+			fprintf(ctx->out, "  because %s\n", cmd_new_questions[i].answer[p->answer[i]].reason);
+	for (size_t i = 0; i < ARRAY_LEN(cmd_new_questions); i++)
+		if (p->answer[i] >= 0 && cmd_new_questions[i].answer[p->answer[i]].points * sign < 0)
+			fprintf(ctx->out, "  although %s\n", cmd_new_questions[i].answer[p->answer[i]].reason);
 }
 
 /* --- writing --------------------------------------------------------------------------------------------------------
@@ -147,13 +147,13 @@ struct file {
 	struct buf text;
 };
 
-static int make(struct file *f, const char *template, const char *path, const char *name, struct err *err)
+static int cmd_new_make(struct file *f, const char *template, const char *path, const char *name, struct err *err)
 {
-	f->path = xstrdup(path);
+	f->path = mem_strdup(path);
 	return template_fill(&f->text, template, name, err);
 }
 
-static int write_all(struct cmd_ctx *ctx, struct file *f, size_t nr, struct err *err)
+static int cmd_new_write_all(struct cmd_ctx *ctx, struct file *f, size_t nr, struct err *err)
 {
 	bool force = cmd_has(ctx, "force");
 	for (size_t i = 0; i < nr && !force; i++)
@@ -168,18 +168,18 @@ static int write_all(struct cmd_ctx *ctx, struct file *f, size_t nr, struct err 
 	return 0;
 }
 
-static int write_files(struct cmd_ctx *ctx, const struct plan *p, const char *name)
+static int cmd_new_write_files(struct cmd_ctx *ctx, const struct plan *p, const char *name)
 {
 	struct file f[2] = { 0 };
 	struct err err = ERR_INIT;
-	CLEANUP(free_ptr) char *script = xasprintf("%s.lua", name);
-	CLEANUP(free_ptr) char *model = xasprintf("%s.script.lua", name);
+	CLEANUP(free_ptr) char *script = mem_printf("%s.lua", name);
+	CLEANUP(free_ptr) char *model = mem_printf("%s.script.lua", name);
 	bool with_model = !strcmp(p->pattern, "coding") || !strcmp(p->pattern, "fanout");
-	int rc = make(&f[0], p->pattern, script, name, &err);
+	int rc = cmd_new_make(&f[0], p->pattern, script, name, &err);
 	if (rc == 0 && with_model)
-		rc = make(&f[1], "script", model, name, &err);
+		rc = cmd_new_make(&f[1], "script", model, name, &err);
 	if (rc == 0)
-		rc = write_all(ctx, f, with_model ? 2 : 1, &err);
+		rc = cmd_new_write_all(ctx, f, with_model ? 2 : 1, &err);
 	for (size_t i = 0; i < ARRAY_LEN(f); i++) {
 		free(f[i].path);
 		buf_release(&f[i].text);
@@ -195,12 +195,12 @@ static int write_files(struct cmd_ctx *ctx, const struct plan *p, const char *na
 int cmd_new(struct cmd_ctx *ctx)
 {
 	struct plan p = { 0 };
-	CLEANUP(free_ptr) char *name = xstrdup(cmd_word(ctx, 0) ? cmd_word(ctx, 0) : "agent");
+	CLEANUP(free_ptr) char *name = mem_strdup(cmd_word(ctx, 0) ? cmd_word(ctx, 0) : "agent");
 	size_t n = strlen(name);
 	if (n > 4 && !strcmp(name + n - 4, ".lua"))
 		name[n - 4] = 0;
 	if (!template_good_name(name))
 		return cmd_usage(ctx, "'%s' cannot be a name: letters, digits, _ and -, at most 64", name);
-	int status = choose(ctx, &p);
-	return status == EXIT_DONE ? write_files(ctx, &p, name) : status;
+	int status = cmd_new_choose(ctx, &p);
+	return status == EXIT_DONE ? cmd_new_write_files(ctx, &p, name) : status;
 }

@@ -30,7 +30,7 @@ static const char *stream_name(int stream)
 	return stream == STREAM_OUT ? "stdout" : stream == STREAM_ERR ? "stderr" : stream == STREAM_PTY ? "pty" : "text";
 }
 
-static bool put_glyph(void *self, const struct glyph *g)
+static bool cmd_out_put_glyph(void *self, const struct glyph *g)
 {
 	struct pipe_end *e = self;
 	if (g->flags & GLYPH_NEWLINE)
@@ -40,7 +40,7 @@ static bool put_glyph(void *self, const struct glyph *g)
 	return true;
 }
 
-static bool put(void *self, int stream, int64_t ts_us, const void *bytes, size_t len)
+static bool cmd_out_put(void *self, int stream, int64_t ts_us, const void *bytes, size_t len)
 {
 	struct out *o = self;
 	if (stream < STREAM_OUT || stream > STREAM_TEXT || !o->end[stream].wanted)
@@ -63,7 +63,7 @@ static bool put(void *self, int stream, int64_t ts_us, const void *bytes, size_t
 	return !ferror(e->to);
 }
 
-static void set_up(struct out *o)
+static void cmd_out_set_up(struct out *o)
 {
 	bool only_out = cmd_has(o->ctx, "stdout"), only_err = cmd_has(o->ctx, "stderr");
 	for (int s = STREAM_OUT; s <= STREAM_TEXT; s++) {
@@ -72,12 +72,12 @@ static void set_up(struct out *o)
 		e->to = s == STREAM_ERR && !only_err ? o->ctx->err : o->ctx->out;
 		e->safe = isatty(fileno(e->to)) && !cmd_has(o->ctx, "raw");
 		e->wanted = s != STREAM_REQUEST && s != STREAM_RESPONSE && (only_out == only_err || (s == STREAM_ERR) == only_err);
-		sanitizer_init(&e->san, 0, put_glyph, e);
+		sanitizer_init(&e->san, 0, cmd_out_put_glyph, e);
 	}
 }
 
 /* Whether the action has ended, as far as the record says now. */
-static int has_ended(struct out *o, bool *ended, struct err *err)
+static int cmd_out_has_ended(struct out *o, bool *ended, struct err *err)
 {
 	struct feed *feed;
 	struct arena arena = ARENA_INIT;
@@ -98,7 +98,7 @@ static int has_ended(struct out *o, bool *ended, struct err *err)
 	return 0;
 }
 
-static int put_more(struct out *o, struct err *err)
+static int cmd_out_put_more(struct out *o, struct err *err)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	for (int s = STREAM_OUT; s <= STREAM_TEXT; s++) {
@@ -107,7 +107,7 @@ static int put_more(struct out *o, struct err *err)
 			if (session_output(o->s, o->action, s, o->end[s].off, 1 << 20, &b, err) < 0)
 				return -1;
 			if (b.len)
-				put(o, s, 0, b.data, b.len);
+				cmd_out_put(o, s, 0, b.data, b.len);
 			if (b.len && !o->end[s].wanted)
 				o->end[s].off += b.len;
 		} while (b.len);
@@ -144,17 +144,17 @@ static int model_text(struct out *o, struct buf *b, struct err *err)
 }
 
 /* All of it: as it came, and what a model said. */
-static int put_all(struct out *o, struct err *err)
+static int cmd_out_put_all(struct out *o, struct err *err)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	if (session_output_each(o->s, o->action, put, o, err) < 0 || model_text(o, &b, err) < 0)
+	if (session_output_each(o->s, o->action, cmd_out_put, o, err) < 0 || model_text(o, &b, err) < 0)
 		return -1;
 	if (b.len)
-		put(o, STREAM_TEXT, 0, b.data, b.len);
+		cmd_out_put(o, STREAM_TEXT, 0, b.data, b.len);
 	return 0;
 }
 
-static int follow(struct out *o, struct err *err)
+static int cmd_out_follow(struct out *o, struct err *err)
 {
 	struct follow *f = follow_new(o->s);
 	bool ended = false;
@@ -162,9 +162,9 @@ static int follow(struct out *o, struct err *err)
 	for (;;) {
 		uint64_t head = session_head(o->s);
 		/* in this order: all output is committed before its end */
-		rc = has_ended(o, &ended, err);
+		rc = cmd_out_has_ended(o, &ended, err);
 		if (rc == 0)
-			rc = put_more(o, err);
+			rc = cmd_out_put_more(o, err);
 		if (rc < 0 || ended || ferror(o->ctx->out) || !follow_wait(f, head))
 			break;
 	}
@@ -210,10 +210,10 @@ static int put_matching(struct out *o, const struct filter *f, struct err *err)
 				size += o->end[s].wanted ? session_output_size(o->s, at, s) : 0;
 			if (size > 0 && !o->ctx->json && o->end[STREAM_OUT].safe)
 				fprintf(o->ctx->out, "-- #%llu\n", (unsigned long long)at);
-			if (session_output_each(o->s, at, put, o, err) < 0)
+			if (session_output_each(o->s, at, cmd_out_put, o, err) < 0)
 				return -1;
 			if (said.len)
-				put(o, STREAM_TEXT, 0, said.data, said.len);
+				cmd_out_put(o, STREAM_TEXT, 0, said.data, said.len);
 			if (said.len && o->end[STREAM_TEXT].safe && said.data[said.len - 1] != '\n')
 				fputc('\n', o->ctx->out);
 		}
@@ -231,10 +231,10 @@ int cmd_out(struct cmd_ctx *ctx)
 		filter_free(&filter);
 		return cmd_fail(ctx, &err);
 	}
-	set_up(&o);
+	cmd_out_set_up(&o);
 	int rc = filter ? put_matching(&o, filter, &err) : find_action(&o, seq, &err);
 	if (rc == 0 && !filter)
-		rc = cmd_has(ctx, "follow") ? follow(&o, &err) : put_all(&o, &err);
+		rc = cmd_has(ctx, "follow") ? cmd_out_follow(&o, &err) : cmd_out_put_all(&o, &err);
 	for (int s = STREAM_OUT; s <= STREAM_TEXT; s++)
 		if (o.end[s].safe)
 			sanitizer_end(&o.end[s].san);

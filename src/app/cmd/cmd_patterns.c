@@ -20,7 +20,7 @@ int patterns_canary(struct err *err)
 	unsigned char r[8];
 	if (getentropy(r, sizeof r) < 0)
 		return err_sys(err, "no random number can be had");
-	CLEANUP(free_ptr) char *value = xasprintf("canary-key-%llu", (unsigned long long)get_u64le(r));
+	CLEANUP(free_ptr) char *value = mem_printf("canary-key-%llu", (unsigned long long)get_u64le(r));
 	return setenv("CANARY_KEY", value, 1) < 0 ? err_sys(err, "cannot set CANARY_KEY") : 0;
 }
 
@@ -40,7 +40,7 @@ static void take_event(struct cmd_ctx *ctx, struct seen *to, const struct event 
 		to->table = json_parse(text, strlen(text), "table", &none);
 	} else if (ev->kind == EV_HOST_END && !json_flag(body, "ok", false)) {
 		free(to->why);
-		to->why = xstrdup(json_str(body, "why", json_str(body, "text", "")));
+		to->why = mem_strdup(json_str(body, "why", json_str(body, "text", "")));
 	} else if (ev->kind == EV_NOTE && !strcmp(json_str(body, "level", ""), "progress") && !ctx->quiet && !ctx->json && isatty(2)) {
 		fprintf(ctx->err, "\r\033[K%s", text);
 	} else if (ev->kind == EV_SESSION_END) {
@@ -50,7 +50,7 @@ static void take_event(struct cmd_ctx *ctx, struct seen *to, const struct event 
 }
 
 /* Until the session has ended. */
-static int watch(struct cmd_ctx *ctx, const char *path, struct seen *to, struct err *err)
+static int cmd_patterns_watch(struct cmd_ctx *ctx, const char *path, struct seen *to, struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct session *s;
@@ -78,7 +78,7 @@ static int watch(struct cmd_ctx *ctx, const char *path, struct seen *to, struct 
 	return rc < 0 ? -1 : 0;
 }
 
-static void print(struct cmd_ctx *ctx, const json_t *table)
+static void cmd_patterns_print(struct cmd_ctx *ctx, const json_t *table)
 {
 	const json_t *row;
 	size_t i;
@@ -100,14 +100,14 @@ static int put_dockerfile(const char *dir, const char *image, struct err *err)
 {
 	if (!isalnum((unsigned char)*image) || image[strspn(image, IMAGE_NAME)])
 		return err_set(err, ERR_USAGE, "'%s' is no name of an image", image);
-	CLEANUP(free_ptr) char *folder = xasprintf("%s/image", dir), *path = xasprintf("%s/Dockerfile", folder),
-			       *text = xasprintf("FROM %s\nARG PROMPT\nRUN echo \"$PROMPT\" >/AGENT.md\n", image);
+	CLEANUP(free_ptr) char *folder = mem_printf("%s/image", dir), *path = mem_printf("%s/Dockerfile", folder),
+			       *text = mem_printf("FROM %s\nARG PROMPT\nRUN echo \"$PROMPT\" >/AGENT.md\n", image);
 	if (mkdir(folder, 0755) < 0)
 		return err_sys(err, "cannot make '%s'", folder);
 	return file_write_renamed(path, text, strlen(text), 0644, err);
 }
 
-static int run(struct cmd_ctx *ctx, const char *dir, struct seen *to, struct err *err)
+static int cmd_patterns_run(struct cmd_ctx *ctx, const char *dir, struct seen *to, struct err *err)
 {
 	CLEANUP(json_release) json_t *o = json_object();
 	struct spawned sp = { 0 };
@@ -123,12 +123,12 @@ static int run(struct cmd_ctx *ctx, const char *dir, struct seen *to, struct err
 	json_put_str(o, "sessions_dir", cmd_has(ctx, "keep") ? ctx->sessions : dir);
 	json_put_flag(o, "no_input", true);
 	if (image) {
-		CLEANUP(free_ptr) char *context = xasprintf("%s/image", dir);
+		CLEANUP(free_ptr) char *context = mem_printf("%s/image", dir);
 		json_put(o, "args", json_pack("[s, s]", "--context", context));
 	}
 	if (spawn_supervisor(o, &sp, err))
 		return -1;
-	int rc = watch(ctx, sp.path, to, err);
+	int rc = cmd_patterns_watch(ctx, sp.path, to, err);
 	if (rc == 0 && !ctx->quiet && cmd_has(ctx, "keep"))
 		fprintf(ctx->err, "recorded as %s\n", sp.id);
 	spawned_release(&sp);
@@ -142,7 +142,7 @@ int cmd_patterns(struct cmd_ctx *ctx)
 	char dir[] = "/tmp/sandglass-patterns-XXXXXX";
 	if (!mkdtemp(dir))
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "cannot make a folder in '/tmp'");
-	int rc = run(ctx, dir, &seen, &err), status = EXIT_UNSUCCESSFUL;
+	int rc = cmd_patterns_run(ctx, dir, &seen, &err), status = EXIT_UNSUCCESSFUL;
 	(void)!dir_remove(dir, &ignored);
 	if (rc < 0) {
 		status = cmd_fail(ctx, &err);
@@ -150,7 +150,7 @@ int cmd_patterns(struct cmd_ctx *ctx)
 		if (seen.table && ctx->json)
 			cmd_json(ctx, json_incref(seen.table));
 		else if (seen.table)
-			print(ctx, seen.table);
+			cmd_patterns_print(ctx, seen.table);
 		if (seen.ok)
 			status = EXIT_DONE;
 		else

@@ -16,7 +16,7 @@ enum { FILE_MAX = 1 << 20 };
 
 static const struct kind {
 	const char *name, *folder, *use; /* as a file says what it is; how it is named then */
-} kinds[] = {
+} cmd_plugin_kinds[] = {
 	{ "sandbox", "sandboxes", "sg.sandbox { backend = \"%s\" }, or --backend %s" },
 	{ "model", "models", "c.models = { %s = { plugin = \"%s\" } } in config.lua" },
 };
@@ -24,14 +24,14 @@ static const struct kind {
 /* --- ls -------------------------------------------------------------------------------------------------------------- */
 
 /* What the first line of a file says about it. */
-static char *about(const char *text)
+static char *cmd_plugin_about(const char *text)
 {
-	return !strncmp(text, "-- ", 3) ? xstrndup(text + 3, strcspn(text + 3, "\n")) : xstrdup("");
+	return !strncmp(text, "-- ", 3) ? mem_strndup(text + 3, strcspn(text + 3, "\n")) : mem_strdup("");
 }
 
-static void print_row(struct cmd_ctx *ctx, const struct kind *k, const char *name, const char *text, const char *path)
+static void cmd_plugin_print_row(struct cmd_ctx *ctx, const struct kind *k, const char *name, const char *text, const char *path)
 {
-	CLEANUP(free_ptr) char *says = about(text);
+	CLEANUP(free_ptr) char *says = cmd_plugin_about(text);
 	if (ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "name", name);
@@ -50,15 +50,15 @@ static void print_row(struct cmd_ctx *ctx, const struct kind *k, const char *nam
 
 static void list_shipped(struct cmd_ctx *ctx, const struct kind *k)
 {
-	CLEANUP(free_ptr) char *folder = xasprintf("plugins/%s/", k->folder);
+	CLEANUP(free_ptr) char *folder = mem_printf("plugins/%s/", k->folder);
 	const char *path;
 	for (size_t i = 0; (path = library_path(i)); i++) {
 		size_t len;
 		if (strncmp(path, folder, strlen(folder)) != 0)
 			continue;
-		CLEANUP(free_ptr) char *name = xstrndup(path + strlen(folder), strlen(path + strlen(folder)) - strlen(".lua"));
+		CLEANUP(free_ptr) char *name = mem_strndup(path + strlen(folder), strlen(path + strlen(folder)) - strlen(".lua"));
 		const char *text = library_file(path, &len);
-		print_row(ctx, k, name, text ? text : "", NULL);
+		cmd_plugin_print_row(ctx, k, name, text ? text : "", NULL);
 	}
 }
 
@@ -71,44 +71,44 @@ static void list_own(struct cmd_ctx *ctx, const struct kind *k)
 		CLEANUP(free_ptr) char *path = plugin_own_path(k->folder, names.item[i]);
 		struct err none = ERR_INIT;
 		if (file_read(path, &text, FILE_MAX, &none) == 0)
-			print_row(ctx, k, names.item[i], buf_cstr(&text), path);
+			cmd_plugin_print_row(ctx, k, names.item[i], buf_cstr(&text), path);
 	}
 }
 
-static int list(struct cmd_ctx *ctx)
+static int cmd_plugin_list(struct cmd_ctx *ctx)
 {
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-		list_shipped(ctx, &kinds[i]);
-		list_own(ctx, &kinds[i]);
+	for (size_t i = 0; i < ARRAY_LEN(cmd_plugin_kinds); i++) {
+		list_shipped(ctx, &cmd_plugin_kinds[i]);
+		list_own(ctx, &cmd_plugin_kinds[i]);
 	}
 	return EXIT_DONE;
 }
 
 /* --- add, rm --------------------------------------------------------------------------------------------------------- */
 
-static bool is_ours(const struct kind *k, const char *name)
+static bool cmd_plugin_is_ours(const struct kind *k, const char *name)
 {
 	size_t len;
-	for (size_t i = 0; k == &kinds[0] && driver_at(i); i++)
+	for (size_t i = 0; k == &cmd_plugin_kinds[0] && driver_at(i); i++)
 		if (!strcmp(driver_at(i)->name, name))
 			return true;
-	CLEANUP(free_ptr) char *path = xasprintf("plugins/%s/%s.lua", k->folder, name);
+	CLEANUP(free_ptr) char *path = mem_printf("plugins/%s/%s.lua", k->folder, name);
 	return library_file(path, &len) != NULL;
 }
 
 /* "my/mine.lua" -> "mine". Return owned. */
-static char *name_of(const char *file)
+static char *cmd_plugin_name_of(const char *file)
 {
 	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
 	size_t len = strlen(base);
-	return xstrndup(base, len > 4 && !strcmp(base + len - 4, ".lua") ? len - 4 : len);
+	return mem_strndup(base, len > 4 && !strcmp(base + len - 4, ".lua") ? len - 4 : len);
 }
 
-static const struct kind *kind_of(const json_t *face)
+static const struct kind *cmd_plugin_kind_of(const json_t *face)
 {
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		if (!strcmp(json_str(face, "kind", ""), kinds[i].name))
-			return &kinds[i];
+	for (size_t i = 0; i < ARRAY_LEN(cmd_plugin_kinds); i++)
+		if (!strcmp(json_str(face, "kind", ""), cmd_plugin_kinds[i].name))
+			return &cmd_plugin_kinds[i];
 	return NULL;
 }
 
@@ -153,27 +153,27 @@ static json_t *wants_json(const struct kind *k, const char *name, const char *pa
 	return o;
 }
 
-static int add(struct cmd_ctx *ctx, const char *file)
+static int cmd_plugin_add(struct cmd_ctx *ctx, const char *file)
 {
 	struct err err = ERR_INIT;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	CLEANUP(json_release) json_t *face = NULL;
-	CLEANUP(free_ptr) char *name = name_of(file);
+	CLEANUP(free_ptr) char *name = cmd_plugin_name_of(file);
 	if (file_read(file, &text, FILE_MAX, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (lua_file_run(&(struct lua_file_run){ .mode = "plugin", .path = file, .text = buf_cstr(&text) }, &face, &err) < 0)
 		return cmd_fail(ctx, &err);
-	const struct kind *k = kind_of(face);
+	const struct kind *k = cmd_plugin_kind_of(face);
 	if (!k)
 		return cmd_fail_with(ctx, EXIT_SCRIPT, "'%s' returns no plugin: kind is \"sandbox\" or \"model\"", file);
 	CLEANUP(free_ptr) char *path = plugin_own_path(k->folder, name);
 	if (!path)
 		return cmd_usage(ctx, "'%s' is no name for a plugin: letters, digits, - and _ alone", name);
-	if (is_ours(k, name))
+	if (cmd_plugin_is_ours(k, name))
 		return cmd_usage(ctx, "the program itself has a '%s'; give the file another name", name);
 	if (access(path, F_OK) == 0 && !cmd_has(ctx, "force"))
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "there is a plugin '%s' already; --force puts this one in its place", name);
-	CLEANUP(free_ptr) char *folder = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+	CLEANUP(free_ptr) char *folder = mem_strndup(path, (size_t)(strrchr(path, '/') - path));
 	if (dir_make(folder, 0755, &err) < 0 || file_write_renamed(path, text.data, text.len, 0644, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (ctx->json)
@@ -183,12 +183,12 @@ static int add(struct cmd_ctx *ctx, const char *file)
 	return EXIT_DONE;
 }
 
-static int removed(struct cmd_ctx *ctx, const char *name)
+static int cmd_plugin_removed(struct cmd_ctx *ctx, const char *name)
 {
 	size_t nr = 0;
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(cmd_plugin_kinds); i++) {
 		struct err err = ERR_INIT;
-		CLEANUP(free_ptr) char *path = plugin_own_path(kinds[i].folder, name);
+		CLEANUP(free_ptr) char *path = plugin_own_path(cmd_plugin_kinds[i].folder, name);
 		if (!path || access(path, F_OK) != 0)
 			continue;
 		if (unlink(path) < 0) {
@@ -197,9 +197,9 @@ static int removed(struct cmd_ctx *ctx, const char *name)
 		}
 		nr++;
 		if (ctx->json)
-			cmd_json(ctx, json_pack("{s:s,s:s,s:s}", "removed", name, "kind", kinds[i].name, "path", path));
+			cmd_json(ctx, json_pack("{s:s,s:s,s:s}", "removed", name, "kind", cmd_plugin_kinds[i].name, "path", path));
 		else if (!ctx->quiet)
-			fprintf(ctx->out, "removed %s, %s\n", name, kinds[i].name);
+			fprintf(ctx->out, "removed %s, %s\n", name, cmd_plugin_kinds[i].name);
 	}
 	return nr ? EXIT_DONE : cmd_usage(ctx, "no plugin '%s' was added ('sandglass plugin ls')", name);
 }
@@ -208,7 +208,7 @@ int cmd_plugin(struct cmd_ctx *ctx)
 {
 	const char *what = cmd_word(ctx, 0), *which = cmd_word(ctx, 1);
 	if (!what || !strcmp(what, "ls"))
-		return list(ctx);
+		return cmd_plugin_list(ctx);
 	if (!strcmp(what, "test"))
 		return plugin_test(ctx);
 	if (!strcmp(what, "new"))
@@ -218,5 +218,5 @@ int cmd_plugin(struct cmd_ctx *ctx)
 		return cmd_usage(ctx, "no '%s': plugin ls, plugin new KIND NAME, plugin test KIND|FILE, plugin add FILE, plugin rm NAME", what);
 	if (!which)
 		return cmd_usage(ctx, "%s what? plugin add FILE, plugin rm NAME", what);
-	return adds ? add(ctx, which) : removed(ctx, which);
+	return adds ? cmd_plugin_add(ctx, which) : cmd_plugin_removed(ctx, which);
 }

@@ -18,13 +18,13 @@ static char *file_to_check(struct cmd_ctx *ctx)
 {
 	const char *named = cmd_word(ctx, 1) ? cmd_word(ctx, 1) : cmd_opt(ctx, "file");
 	if (named)
-		return xstrdup(named);
-	return access(policy_file_project, F_OK) == 0 ? xstrdup(policy_file_project) : paths_config("policy.lua");
+		return mem_strdup(named);
+	return access(policy_file_project, F_OK) == 0 ? mem_strdup(policy_file_project) : paths_config("policy.lua");
 }
 
 /* An ask or a deny whose pattern ends with a word is of commands with no further words (policy.h, rule 2), which is seldom what
  * was meant: "git push" lets "git push origin" go. The first such pattern of @r; NULL none. */
-static const char *narrow(const struct rule *r)
+static const char *cmd_policy_narrow(const struct rule *r)
 {
 	for (size_t i = 0; r->verdict != VERDICT_ALLOW && i < r->cmd.nr; i++) {
 		const char *pattern = r->cmd.item[i];
@@ -48,7 +48,7 @@ static void say_narrow(struct cmd_ctx *ctx, const char *pattern)
 	fprintf(ctx->out, "%s\n", buf_cstr(&safe));
 }
 
-static int check(struct cmd_ctx *ctx)
+static int cmd_policy_check(struct cmd_ctx *ctx)
 {
 	struct policy *p;
 	struct err err = ERR_INIT;
@@ -67,8 +67,8 @@ static int check(struct cmd_ctx *ctx)
 			if (r->why)
 				json_put_str(o, "why", r->why);
 			json_put_flag(o, "when", r->when != 0);
-			if (narrow(r))
-				json_put_str(o, "narrow", narrow(r));
+			if (cmd_policy_narrow(r))
+				json_put_str(o, "narrow", cmd_policy_narrow(r));
 			cmd_json(ctx, o);
 		} else if (!ctx->quiet) {
 			CLEANUP(buf_release) struct buf b = BUF_INIT, safe = BUF_INIT;
@@ -76,8 +76,8 @@ static int check(struct cmd_ctx *ctx)
 				   r->when ? ", asks a function" : "", r->why ? ": " : "", r->why ? r->why : "");
 			cmd_safe(&safe, buf_cstr(&b), b.len, false);
 			fprintf(ctx->out, "%s\n", buf_cstr(&safe));
-			if (narrow(r))
-				say_narrow(ctx, narrow(r));
+			if (cmd_policy_narrow(r))
+				say_narrow(ctx, cmd_policy_narrow(r));
 		}
 	}
 	if (!ctx->json) {
@@ -96,7 +96,7 @@ struct set {
 	size_t nr;
 };
 
-static int add(struct set *s, const char *path, struct err *err)
+static int cmd_policy_add(struct set *s, const char *path, struct err *err)
 {
 	if (access(path, F_OK) != 0)
 		return 0;
@@ -106,12 +106,12 @@ static int add(struct set *s, const char *path, struct err *err)
 	return 0;
 }
 
-static int add_project(struct cmd_ctx *ctx, struct set *s, const char *path, struct err *err)
+static int cmd_policy_add_project(struct cmd_ctx *ctx, struct set *s, const char *path, struct err *err)
 {
 	if (access(path, F_OK) != 0)
 		return 0;
 	if (trusted_file(path))
-		return add(s, path, err);
+		return cmd_policy_add(s, path, err);
 	fprintf(ctx->err, "sandglass: '%s' is not trusted and does not count ('sandglass trust')\n", path);
 	return 0;
 }
@@ -122,10 +122,10 @@ static int load_all(struct cmd_ctx *ctx, struct set *s, struct err *err)
 	CLEANUP(free_ptr) char *user = paths_config("policy.lua");
 	const char *only = cmd_opt(ctx, "file");
 	if (only)
-		return access(only, F_OK) == 0 ? add(s, only, err) : err_sys(err, "cannot open '%s'", only);
-	if (add(s, policy_file_machine, err) < 0 || add(s, user, err) < 0)
+		return access(only, F_OK) == 0 ? cmd_policy_add(s, only, err) : err_sys(err, "cannot open '%s'", only);
+	if (cmd_policy_add(s, policy_file_machine, err) < 0 || cmd_policy_add(s, user, err) < 0)
 		return -1;
-	return add_project(ctx, s, policy_file_project, err) < 0 ? -1 : add_project(ctx, s, ADDED_FILE, err);
+	return cmd_policy_add_project(ctx, s, policy_file_project, err) < 0 ? -1 : cmd_policy_add_project(ctx, s, ADDED_FILE, err);
 }
 
 static const char *match_word(enum match_state s)
@@ -171,7 +171,7 @@ static void print_judgement(struct cmd_ctx *ctx, const struct judgement *j)
 	fputs(buf_cstr(&safe), ctx->out);
 }
 
-static int wall_of(struct cmd_ctx *ctx, enum gate_wall *out, struct err *err)
+static int cmd_policy_wall_of(struct cmd_ctx *ctx, enum gate_wall *out, struct err *err)
 {
 	const char *box = cmd_opt(ctx, "box");
 	*out = WALL_BOXED;
@@ -183,7 +183,7 @@ static int wall_of(struct cmd_ctx *ctx, enum gate_wall *out, struct err *err)
 	return err_set(err, ERR_USAGE, "--box is boxed, careful or none, not '%s'", box);
 }
 
-static void judge(struct cmd_ctx *ctx, const struct set *s, enum gate_wall wall)
+static void cmd_policy_judge(struct cmd_ctx *ctx, const struct set *s, enum gate_wall wall)
 {
 	CLEANUP(buf_release) struct buf line = BUF_INIT;
 	struct action_spec spec = { .kind = ACT_EXEC, .may_write = true, .tool = "shell" };
@@ -207,16 +207,16 @@ static void judge(struct cmd_ctx *ctx, const struct set *s, enum gate_wall wall)
 	strv_release(&spec.argv);
 }
 
-static int explain(struct cmd_ctx *ctx)
+static int cmd_policy_explain(struct cmd_ctx *ctx)
 {
 	struct set s = { 0 };
 	struct err err = ERR_INIT;
 	enum gate_wall wall;
-	int rc = wall_of(ctx, &wall, &err);
+	int rc = cmd_policy_wall_of(ctx, &wall, &err);
 	if (rc == 0)
 		rc = load_all(ctx, &s, &err);
 	if (rc == 0)
-		judge(ctx, &s, wall);
+		cmd_policy_judge(ctx, &s, wall);
 	for (size_t i = 0; i < s.nr; i++)
 		policy_free(&s.item[i]);
 	return rc < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
@@ -226,7 +226,7 @@ int cmd_policy(struct cmd_ctx *ctx)
 {
 	const char *what = cmd_word(ctx, 0);
 	if (!strcmp(what, "check"))
-		return cmd_word(ctx, 2) ? cmd_usage(ctx, "one file at a time") : check(ctx);
+		return cmd_word(ctx, 2) ? cmd_usage(ctx, "one file at a time") : cmd_policy_check(ctx);
 	if (!strcmp(what, "past"))
 		return cmd_policy_past(ctx);
 	if (!strcmp(what, "mine"))
@@ -235,5 +235,5 @@ int cmd_policy(struct cmd_ctx *ctx)
 		return cmd_usage(ctx, "'%s' is none of check, explain, past and mine", what);
 	if (!cmd_word(ctx, 1))
 		return cmd_usage(ctx, "explain which command?");
-	return explain(ctx);
+	return cmd_policy_explain(ctx);
 }

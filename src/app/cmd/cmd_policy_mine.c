@@ -29,7 +29,7 @@ struct mine {
 	size_t nr_rules, cap_rules;
 };
 
-static int gather(void *self, const struct past_action *a, struct err *err)
+static int cmd_policy_mine_gather(void *self, const struct past_action *a, struct err *err)
 {
 	struct mine *m = self;
 	(void)err;
@@ -81,7 +81,7 @@ static struct reach reach_of(const struct mine *m, const struct waiver *w)
 	return r;
 }
 
-static void mark(struct mine *m, const struct waiver *w)
+static void cmd_policy_mine_mark(struct mine *m, const struct waiver *w)
 {
 	for (size_t i = 0; i < m->nr; i++) {
 		struct action_spec spec;
@@ -94,7 +94,7 @@ static void mark(struct mine *m, const struct waiver *w)
 }
 
 /* The widest proposal that is proved, else none. */
-static void propose(struct mine *m, struct answer *a)
+static void cmd_policy_mine_propose(struct mine *m, struct answer *a)
 {
 	struct action_spec spec;
 	struct policy_subject subject;
@@ -120,18 +120,18 @@ static void propose(struct mine *m, struct answer *a)
 		}
 	}
 	if (best.pattern) {
-		mark(m, &best);
+		cmd_policy_mine_mark(m, &best);
 		a->answered = true;
 		GROW(m->rule, m->nr_rules, m->cap_rules);
-		m->rule[m->nr_rules++] = (struct rule_found){ .of = spec.kind, .kind = xstrdup(action_kind_name(spec.kind)),
-			.pattern = xstrdup(best.pattern), .answers = best_reach.approved, .session = xstrdup(json_str(a->row, "session", "")),
+		m->rule[m->nr_rules++] = (struct rule_found){ .of = spec.kind, .kind = mem_strdup(action_kind_name(spec.kind)),
+			.pattern = mem_strdup(best.pattern), .answers = best_reach.approved, .session = mem_strdup(json_str(a->row, "session", "")),
 			.example = (uint64_t)json_int(a->row, "id", 0) };
 	}
 	judgement_release(&j);
 	action_spec_release(&spec);
 }
 
-static bool covers(const struct rule_found *r, const struct policy_subject *subject)
+static bool cmd_policy_mine_covers(const struct rule_found *r, const struct policy_subject *subject)
 {
 	const struct waiver w = { .kind = r->of, .pattern = r->pattern };
 	return waiver_covers(&w, 0, subject);
@@ -146,9 +146,9 @@ static bool is_needed(const struct mine *m, const struct rule_found *r)
 		struct policy_subject subject;
 		if (!m->item[i].approved || !subject_of(&m->item[i], &spec, &subject))
 			continue;
-		needed = covers(r, &subject);
+		needed = cmd_policy_mine_covers(r, &subject);
 		for (size_t k = 0; k < m->nr_rules && needed; k++)
-			needed = &m->rule[k] == r || !covers(&m->rule[k], &subject);
+			needed = &m->rule[k] == r || !cmd_policy_mine_covers(&m->rule[k], &subject);
 		action_spec_release(&spec);
 	}
 	return needed;
@@ -184,7 +184,7 @@ static void lua_string(const char *text, struct buf *out)
 	buf_putc(out, '"');
 }
 
-static const char *key_of(const char *kind)
+static const char *cmd_policy_mine_key_of(const char *kind)
 {
 	return !strcmp(kind, "exec") || !strcmp(kind, "shell")	   ? "cmd" :
 	       !strcmp(kind, "connect") || !strcmp(kind, "fetch") || !strcmp(kind, "port") ? "host" :
@@ -192,7 +192,7 @@ static const char *key_of(const char *kind)
 								     "tool";
 }
 
-static void print(struct cmd_ctx *ctx, const struct mine *m)
+static void cmd_policy_mine_print(struct cmd_ctx *ctx, const struct mine *m)
 {
 	size_t approved = 0, answered = 0;
 	for (size_t i = 0; i < m->nr; i++) {
@@ -226,7 +226,7 @@ static void print(struct cmd_ctx *ctx, const struct mine *m)
 			cmd_json(ctx, o);
 			continue;
 		}
-		buf_printf(&line, "  p.allow \"mined-%zu\" { kind = \"%s\", %s = ", i + 1, r->kind, key_of(r->kind));
+		buf_printf(&line, "  p.allow \"mined-%zu\" { kind = \"%s\", %s = ", i + 1, r->kind, cmd_policy_mine_key_of(r->kind));
 		lua_string(r->pattern, &line);
 		buf_printf(&line, " },   -- %zu approval%s, first %s#%llu\n", r->answers, r->answers == 1 ? "" : "s", r->session,
 			   (unsigned long long)r->example);
@@ -255,14 +255,14 @@ int cmd_policy_mine(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	int rc = past_sessions(ctx, 1, &past, &err);
 	if (rc == 0)
-		rc = past_all(ctx, &past, cmd_opt(ctx, "filter"), gather, &m, &err);
+		rc = past_all(ctx, &past, cmd_opt(ctx, "filter"), cmd_policy_mine_gather, &m, &err);
 	past_release(&past);
 	for (size_t i = 0; rc == 0 && i < m.nr; i++)
 		if (m.item[i].approved && !m.item[i].answered)
-			propose(&m, &m.item[i]);
+			cmd_policy_mine_propose(&m, &m.item[i]);
 	drop_idle(&m);
 	if (rc == 0)
-		print(ctx, &m);
+		cmd_policy_mine_print(ctx, &m);
 	size_t nr = m.nr_rules;
 	mine_release(&m);
 	return rc < 0 ? cmd_fail(ctx, &err) : nr ? EXIT_DONE : EXIT_UNSUCCESSFUL;

@@ -44,16 +44,16 @@ struct past_policy {
 	json_t *known; /* text of a group -> its number; NULL where one session needs no table */
 };
 
-static struct group *group_of(struct past_policy *p, enum change c, const char *what, const char *rule)
+static struct group *cmd_policy_past_group_of(struct past_policy *p, enum change c, const char *what, const char *rule)
 {
-	CLEANUP(free_ptr) char *key = xasprintf("%d\n%s\n%s", (int)c, what, rule);
+	CLEANUP(free_ptr) char *key = mem_printf("%d\n%s\n%s", (int)c, what, rule);
 	const json_t *at = json_object_get(p->known, key);
 	if (at)
 		return &p->group[json_integer_value(at)];
 	json_object_set_new_nocheck(p->known, key, json_integer((json_int_t)p->groups));
 	GROW(p->group, p->groups, p->group_cap);
 	struct group *g = &p->group[p->groups++];
-	*g = (struct group){ .change = c, .what = xstrdup(what), .rule = xstrdup(rule) };
+	*g = (struct group){ .change = c, .what = mem_strdup(what), .rule = mem_strdup(rule) };
 	return g;
 }
 
@@ -67,7 +67,7 @@ static const struct shell_part *command_of(const struct shell *sh)
 }
 
 /* What actions of a kind have in common: the program, the host, the folder. */
-static void put_common(const json_t *row, const struct judgement *j, const char *what, struct buf *out)
+static void cmd_policy_past_put_common(const json_t *row, const struct judgement *j, const char *what, struct buf *out)
 {
 	const struct shell_part *command = command_of(j->shell);
 	const char *host = json_str(row, "host", NULL), *slash = json_object_get(row, "path") && *what ? strchr(what + 1, '/') : NULL;
@@ -82,12 +82,12 @@ static void put_common(const json_t *row, const struct judgement *j, const char 
 		buf_puts(out, command ? " *" : "*");
 }
 
-static void count(struct past_policy *p, const struct past_action *a, enum change c, const char *what, const char *rule)
+static void cmd_policy_past_count(struct past_policy *p, const struct past_action *a, enum change c, const char *what, const char *rule)
 {
-	struct group *g = group_of(p, c, what, rule);
+	struct group *g = cmd_policy_past_group_of(p, c, what, rule);
 	const char *session = session_id(a->s);
 	if (!g->session) {
-		g->session = xstrdup(session);
+		g->session = mem_strdup(session);
 		g->first = a->id;
 	}
 	g->actions++;
@@ -95,11 +95,11 @@ static void count(struct past_policy *p, const struct past_action *a, enum chang
 		return;
 	g->sessions++;
 	free(g->last);
-	g->last = xstrdup(session);
+	g->last = mem_strdup(session);
 }
 
 /* What needs a look first: against a person's word, then what would be allowed; of each what happens most often. */
-static int weightier(const void *va, const void *vb)
+static int cmd_policy_past_weightier(const void *va, const void *vb)
 {
 	const struct group *a = va, *b = vb;
 	if (a->change != b->change)
@@ -116,7 +116,7 @@ static void print_groups(struct past_policy *p)
 	FILE *out = p->ctx->out;
 	if (!p->groups)
 		return;
-	qsort(p->group, p->groups, sizeof(*p->group), weightier);
+	qsort(p->group, p->groups, sizeof(*p->group), cmd_policy_past_weightier);
 	fprintf(out, "\nactions sessions  %-15s  what\n", "first");
 	for (size_t i = 0; i < p->groups && i < ROWS; i++) {
 		const struct group *g = &p->group[i];
@@ -144,7 +144,7 @@ static void groups_release(struct past_policy *p)
 	json_decref(p->known);
 }
 
-static enum change change_of(const json_t *row, bool suite, enum verdict now)
+static enum change cmd_policy_past_change_of(const json_t *row, bool suite, enum verdict now)
 {
 	/* of what was imported nobody saw the beginning, and nobody judged it: that it ended says that it ran */
 	bool judged = json_object_get(row, "verdict") != NULL, held = json_flag(row, "held", false);
@@ -159,7 +159,7 @@ static enum change change_of(const json_t *row, bool suite, enum verdict now)
 	return !ran && held && person ? NOW_ALLOWED_AGAINST : NOW_ALLOWED;
 }
 
-static void tell(struct past_policy *p, const struct past_action *a, enum change c, const struct judgement *j)
+static void cmd_policy_past_tell(struct past_policy *p, const struct past_action *a, enum change c, const struct judgement *j)
 {
 	const struct match *m = judgement_winner(j);
 	CLEANUP(buf_release) struct buf what = BUF_INIT, line = BUF_INIT, rule = BUF_INIT;
@@ -168,7 +168,7 @@ static void tell(struct past_policy *p, const struct past_action *a, enum change
 	if (p->ctx->json && !shows)
 		return;
 	if (shows)
-		working_clear(&p->past->working);
+		progress_clear(&p->past->working);
 	if (p->ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "session", session_id(a->s));
@@ -193,15 +193,15 @@ static void tell(struct past_policy *p, const struct past_action *a, enum change
 	}
 	if (p->known) {
 		CLEANUP(buf_release) struct buf common = BUF_INIT;
-		put_common(a->row, j, buf_cstr(&what), &common);
-		count(p, a, c, buf_cstr(&common), buf_cstr(&rule));
+		cmd_policy_past_put_common(a->row, j, buf_cstr(&what), &common);
+		cmd_policy_past_count(p, a, c, buf_cstr(&common), buf_cstr(&rule));
 	}
 	if (shows)
 		fprintf(p->ctx->out, "%s#%llu  %s: %s  (%s)\n", session_id(a->s), (unsigned long long)a->id, change_text[c], buf_cstr(&line),
 			buf_cstr(&rule));
 }
 
-static int each(void *self, const struct past_action *a, struct err *err)
+static int cmd_policy_past_each(void *self, const struct past_action *a, struct err *err)
 {
 	struct past_policy *p = self;
 	struct action_spec spec;
@@ -215,10 +215,10 @@ static int each(void *self, const struct past_action *a, struct err *err)
 	struct judgement j = { 0 };
 	policy_judge(&p->policy, 1, NULL, 0, 0, &subject, &j);
 	p->functions += j.pending > 0;
-	enum change c = change_of(a->row, a->suite, j.verdict);
+	enum change c = cmd_policy_past_change_of(a->row, a->suite, j.verdict);
 	p->n[c]++;
 	if (c != SAME)
-		tell(p, a, c, &j);
+		cmd_policy_past_tell(p, a, c, &j);
 	judgement_release(&j);
 	action_spec_release(&spec);
 	return 0;
@@ -263,7 +263,7 @@ int cmd_policy_past(struct cmd_ctx *ctx)
 	int rc = past_sessions(ctx, 2, &past, &err);
 	if (rc == 0) {
 		p.known = past.paths.nr > 1 && !ctx->json ? json_object() : NULL;
-		rc = past_all(ctx, &past, cmd_opt(ctx, "filter"), each, &p, &err);
+		rc = past_all(ctx, &past, cmd_opt(ctx, "filter"), cmd_policy_past_each, &p, &err);
 		if (rc == 0)
 			sum_up(&p, past.paths.nr - past.unread);
 	}

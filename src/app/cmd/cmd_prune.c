@@ -22,7 +22,7 @@
 
 
 /* What lies beside a session file and belongs to it. */
-static const char *const companions[] = { "-wal", "-shm", "-lease", "-reserve", "-journal" };
+static const char *const cmd_prune_companions[] = { "-wal", "-shm", "-lease", "-reserve", "-journal" };
 
 struct prune {
 	struct cmd_ctx *ctx;
@@ -37,9 +37,9 @@ struct prune {
 
 static void prune_begin(struct prune *p)
 {
-	p->chosen = xcalloc(p->files.nr + 1, sizeof(*p->chosen));
-	p->takes = xcalloc(p->files.nr + 1, sizeof(*p->takes));
-	p->work = xcalloc(p->files.nr + 1, sizeof(*p->work));
+	p->chosen = mem_calloc(p->files.nr + 1, sizeof(*p->chosen));
+	p->takes = mem_calloc(p->files.nr + 1, sizeof(*p->takes));
+	p->work = mem_calloc(p->files.nr + 1, sizeof(*p->work));
 }
 
 static void prune_release(struct prune *p)
@@ -51,7 +51,7 @@ static void prune_release(struct prune *p)
 }
 
 /* Files of sandboxes of @f that are not merged; false: that can't be read. */
-static bool not_merged(const struct session_file *f, size_t *nr)
+static bool cmd_prune_not_merged(const struct session_file *f, size_t *nr)
 {
 	struct session *s;
 	struct unmerged u = UNMERGED_INIT;
@@ -68,18 +68,18 @@ static bool not_merged(const struct session_file *f, size_t *nr)
 }
 
 /* The file, what lies beside it, and the folders of its boxes. */
-static int64_t takes(const struct session_file *f)
+static int64_t cmd_prune_takes(const struct session_file *f)
 {
 	CLEANUP(free_ptr) char *boxes = box_folder(f->id);
 	int64_t bytes = f->size + (box_folder_is(boxes, f->path) ? cmd_disk_usage(boxes) : 0);
-	for (size_t i = 0; i < ARRAY_LEN(companions); i++) {
-		CLEANUP(free_ptr) char *name = xasprintf("%s%s", f->path, companions[i]);
+	for (size_t i = 0; i < ARRAY_LEN(cmd_prune_companions); i++) {
+		CLEANUP(free_ptr) char *name = mem_printf("%s%s", f->path, cmd_prune_companions[i]);
 		bytes += cmd_disk_usage(name);
 	}
 	return bytes;
 }
 
-static void choose(struct prune *p, size_t i)
+static void cmd_prune_choose(struct prune *p, size_t i)
 {
 	if (p->chosen[i] || !p->files.item[i].mtime_us) /* what is no file holds no session */
 		return;
@@ -88,7 +88,7 @@ static void choose(struct prune *p, size_t i)
 		return;
 	}
 	size_t work;
-	bool known = not_merged(&p->files.item[i], &work);
+	bool known = cmd_prune_not_merged(&p->files.item[i], &work);
 	if ((work || !known) && (p->merged || cmd_has(p->ctx, "merged"))) {
 		p->spared++;
 		return;
@@ -97,7 +97,7 @@ static void choose(struct prune *p, size_t i)
 	p->work[i] = work;
 	p->chosen[i] = true;
 	p->nr++;
-	p->takes[i] = takes(&p->files.item[i]);
+	p->takes[i] = cmd_prune_takes(&p->files.item[i]);
 	p->bytes += p->takes[i];
 }
 
@@ -114,7 +114,7 @@ static int choose_named(struct prune *p, struct err *err)
 				if (lease_held(path))
 					return err_set(err, ERR_BUSY, "session %s runs, 'sandglass stop -S %s' ends it",
 						       p->files.item[i].id, p->files.item[i].id);
-				choose(p, i);
+				cmd_prune_choose(p, i);
 			}
 		if (!found)
 			return err_set(err, ERR_USAGE, "'%s' is not in the sessions folder '%s', remove it yourself",
@@ -133,11 +133,11 @@ static int choose_by_age(struct prune *p, struct err *err)
 		return -1;
 	for (size_t i = (size_t)keep; i < p->files.nr; i++) /* newest first */
 		if (!span || p->files.item[i].mtime_us < now - age_us)
-			choose(p, i);
+			cmd_prune_choose(p, i);
 	return 0;
 }
 
-static void print_one(struct prune *p, size_t i, const char *what)
+static void cmd_prune_print_one(struct prune *p, size_t i, const char *what)
 {
 	const struct session_file *f = &p->files.item[i];
 	CLEANUP(buf_release) struct buf size = BUF_INIT;
@@ -170,19 +170,19 @@ static void print_total(struct prune *p, const char *what, size_t nr, int64_t by
 	fprintf(p->ctx->out, "%s %zu session%s, %s\n", what, nr, nr == 1 ? "" : "s", buf_cstr(&size));
 }
 
-static bool may(struct prune *p)
+static bool cmd_prune_may(struct prune *p)
 {
 	CLEANUP(buf_release) struct buf answer = BUF_INIT, size = BUF_INIT;
 	if (!isatty(0))
 		return false;
 	cmd_size((uint64_t)p->bytes, &size);
 	CLEANUP(free_ptr)
-	char *q = xasprintf("remove %zu session%s (%s%s) for ever? [y/N] ", p->nr, p->nr == 1 ? "" : "s",
+	char *q = mem_printf("remove %zu session%s (%s%s) for ever? [y/N] ", p->nr, p->nr == 1 ? "" : "s",
 			    buf_cstr(&size), p->unmerged ? ", with work that is not merged" : "");
 	return cmd_ask(p->ctx, q, &answer) && (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
 }
 
-static int remove_one(struct cmd_ctx *ctx, const struct session_file *f, const char *why, struct err *err)
+static int cmd_prune_remove_one(struct cmd_ctx *ctx, const struct session_file *f, const char *why, struct err *err)
 {
 	/* whoever would begin to write it now meets the lease */
 	int lease = lease_take(f->path, NULL, err);
@@ -194,8 +194,8 @@ static int remove_one(struct cmd_ctx *ctx, const struct session_file *f, const c
 	int rc = tombstone_write(ctx->sessions, f, why, err);
 	if (rc == 0 && unlink(f->path) < 0)
 		rc = err_sys(err, "cannot remove '%s'", f->path);
-	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(companions); i++) {
-		CLEANUP(free_ptr) char *name = xasprintf("%s%s", f->path, companions[i]);
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(cmd_prune_companions); i++) {
+		CLEANUP(free_ptr) char *name = mem_printf("%s%s", f->path, cmd_prune_companions[i]);
 		unlink(name);
 	}
 	CLEANUP(free_ptr) char *shared = share_socket(f->path); /* of one that was killed */
@@ -211,12 +211,12 @@ static void remove_chosen(struct prune *p)
 		struct err err = ERR_INIT;
 		if (!p->chosen[i])
 			continue;
-		if (remove_one(p->ctx, &p->files.item[i], cmd_opt(p->ctx, "message"), &err) < 0) {
+		if (cmd_prune_remove_one(p->ctx, &p->files.item[i], cmd_opt(p->ctx, "message"), &err) < 0) {
 			p->failed++;
 			fprintf(p->ctx->err, "sandglass: %s\n", err.text);
 			continue;
 		}
-		print_one(p, i, "removed");
+		cmd_prune_print_one(p, i, "removed");
 		p->removed++;
 		p->freed += p->takes[i];
 	}
@@ -228,7 +228,7 @@ static void list_chosen(struct prune *p)
 {
 	for (size_t i = 0; i < p->files.nr; i++)
 		if (p->chosen[i])
-			print_one(p, i, "would remove");
+			cmd_prune_print_one(p, i, "would remove");
 	print_total(p, "in all", p->nr, p->bytes);
 	fflush(p->ctx->out);
 	if (p->unmerged && !p->ctx->quiet && p->nr == 1)
@@ -243,7 +243,7 @@ static bool list_or_remove(struct prune *p)
 	bool dry = cmd_has(p->ctx, "dry-run"), yes = cmd_has(p->ctx, "yes");
 	if (dry || (!yes && !p->ctx->json))
 		list_chosen(p);
-	if (!dry && !yes && !may(p))
+	if (!dry && !yes && !cmd_prune_may(p))
 		return false;
 	if (!dry)
 		remove_chosen(p);
@@ -254,7 +254,7 @@ void prune_warn(struct cmd_ctx *ctx)
 {
 	CLEANUP(buf_release) struct buf left = BUF_INIT;
 	uint64_t room;
-	if (ctx->quiet || !room_is_little(ctx->sessions, &room))
+	if (ctx->quiet || !disk_space_is_little(ctx->sessions, &room))
 		return;
 	cmd_size(room, &left);
 	fprintf(ctx->err, "sandglass: only %s are left for sessions in '%s'; 'sandglass prune --older-than 30d -n' says what could go\n",
@@ -278,7 +278,7 @@ static void choose_older(struct prune *p, int64_t days)
 	int64_t before = clock_wall_us() - days * 86400 * 1000000;
 	for (size_t i = 0; i < p->files.nr; i++)
 		if (p->files.item[i].mtime_us < before)
-			choose(p, i);
+			cmd_prune_choose(p, i);
 }
 
 void prune_old(struct cmd_ctx *ctx)
@@ -291,7 +291,7 @@ void prune_old(struct cmd_ctx *ctx)
 	prune_begin(&p);
 	choose_older(&p, days);
 	for (size_t i = 0; i < p.files.nr; i++)
-		if (p.chosen[i] && remove_one(ctx, &p.files.item[i], "keep.days", &err) < 0)
+		if (p.chosen[i] && cmd_prune_remove_one(ctx, &p.files.item[i], "keep.days", &err) < 0)
 			fprintf(ctx->err, "sandglass: %s\n", err.text);
 	if (p.nr && !ctx->quiet)
 		fprintf(ctx->err, "sandglass: %zu session%s older than %lld days removed (keep.days)\n", p.nr,
@@ -307,7 +307,7 @@ int cmd_prune(struct cmd_ctx *ctx)
 	if (cmd_has(ctx, "removed"))
 		return tombstone_list(ctx, ctx->sessions, &err) < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
 	if (cmd_has(ctx, "boxes"))
-		return leftovers_prune(ctx);
+		return orphans_prune(ctx);
 	bool plain = !cmd_word(ctx, 0) && !cmd_has(ctx, "older-than") && !cmd_has(ctx, "keep");
 	int64_t days = plain ? keep_days(ctx) : 0;
 	if (plain && days <= 0)

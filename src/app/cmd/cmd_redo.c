@@ -43,7 +43,7 @@ static void tell_event(struct told *t, const struct event *ev, const json_t *o)
 	}
 }
 
-static void on_head(void *self, uint64_t head)
+static void cmd_redo_on_head(void *self, uint64_t head)
 {
 	struct told *t = self;
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
@@ -77,13 +77,13 @@ static void told_end(struct told *t)
 
 /* @path: the record that the second run goes to; @from: the session of the first, NULL the same;
  * @end: the session ends with it. */
-static int ask(struct cmd_ctx *ctx, const char *socket, const char *path, uint64_t action, const char *from, bool end,
+static int cmd_redo_ask(struct cmd_ctx *ctx, const char *socket, const char *path, uint64_t action, const char *from, bool end,
 	       json_t **reply, struct err *err)
 {
-	static const struct control_client_ops ops = { .head = on_head };
+	static const struct control_client_ops ops = { .head = cmd_redo_on_head };
 	struct told told = { .ctx = ctx, .action = action };
 	struct control_client *c;
-	CLEANUP(free_ptr) char *id = xasprintf("%llu", (unsigned long long)action);
+	CLEANUP(free_ptr) char *id = mem_printf("%llu", (unsigned long long)action);
 	if (control_client_open(&c, socket, NULL, &ops, &told, err) < 0)
 		return -1;
 	json_t *words = json_array(), *opts = json_object();
@@ -100,13 +100,13 @@ static int ask(struct cmd_ctx *ctx, const char *socket, const char *path, uint64
 	json_put_str(opts, "backend", cmd_opt(ctx, "backend"));
 	told_begin(&told, path);
 	int rc = control_client_call(c, words, opts, -1, reply, err);
-	on_head(&told, 0);
+	cmd_redo_on_head(&told, 0);
 	told_end(&told);
 	control_client_free(&c);
 	return rc;
 }
 
-static void end_session(const char *socket)
+static void cmd_redo_end_session(const char *socket)
 {
 	struct control_client *c;
 	struct err none = ERR_INIT;
@@ -122,7 +122,7 @@ static void end_session(const char *socket)
 	control_client_free(&c);
 }
 
-static void tell(struct cmd_ctx *ctx, const json_t *reply)
+static void cmd_redo_tell(struct cmd_ctx *ctx, const json_t *reply)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	if (ctx->json) {
@@ -165,7 +165,7 @@ static int read_wanted(struct cmd_ctx *ctx, struct wanted *w, struct err *err)
 {
 	const char *word = cmd_word(ctx, 0), *dots = word ? strstr(word, "..") : NULL;
 	bool range = dots && dots > word && strspn(dots + 2, "0123456789") == strlen(dots + 2) && dots[2];
-	CLEANUP(free_ptr) char *first = range ? xstrndup(word, (size_t)(dots - word)) : xstrdup(word ? word : "");
+	CLEANUP(free_ptr) char *first = range ? mem_strndup(word, (size_t)(dots - word)) : mem_strdup(word ? word : "");
 	uint64_t from, to = range ? strtoull(dots + 2, NULL, 10) : 0;
 	const char *in = cmd_opt(ctx, "in");
 	struct session *s;
@@ -179,7 +179,7 @@ static int read_wanted(struct cmd_ctx *ctx, struct wanted *w, struct err *err)
 	if (!from) {
 		rc = err_set(err, ERR_USAGE, "missing argument: ID, such as s-7k2m9q#403 or #403..420");
 	} else if (!range) {
-		w->action = xcalloc(1, sizeof(*w->action));
+		w->action = mem_calloc(1, sizeof(*w->action));
 		w->action[0] = from;
 		w->nr = 1;
 		rc = w->live ? 0 : check_one(w->path, from, err);
@@ -219,9 +219,9 @@ static int run_wanted(struct cmd_ctx *ctx, const struct wanted *w, const char *s
 	*same = true;
 	for (; done < w->nr && *same; done++) {
 		CLEANUP(json_release) json_t *reply = NULL;
-		if (ask(ctx, socket, path, w->action[done], w->live ? NULL : w->path, !w->live && done + 1 == w->nr, &reply, err) < 0)
+		if (cmd_redo_ask(ctx, socket, path, w->action[done], w->live ? NULL : w->path, !w->live && done + 1 == w->nr, &reply, err) < 0)
 			return -1;
-		tell(ctx, reply);
+		cmd_redo_tell(ctx, reply);
 		*same = w->nr > 1 ? counts_as_same(reply) : json_flag(reply, "same", false);
 	}
 	if (w->nr > 1 && !ctx->quiet && !ctx->json)
@@ -230,7 +230,7 @@ static int run_wanted(struct cmd_ctx *ctx, const struct wanted *w, const char *s
 	return 0;
 }
 
-static int run_all(struct cmd_ctx *ctx, const struct wanted *w, bool *same, struct err *err)
+static int cmd_redo_run_all(struct cmd_ctx *ctx, const struct wanted *w, bool *same, struct err *err)
 {
 	struct spawned sp = { 0 };
 	if (w->live)
@@ -239,7 +239,7 @@ static int run_all(struct cmd_ctx *ctx, const struct wanted *w, bool *same, stru
 		return -1;
 	int rc = run_wanted(ctx, w, sp.socket, sp.path, same, err);
 	if (rc < 0 || !*same)
-		end_session(sp.socket);
+		cmd_redo_end_session(sp.socket);
 	if (!ctx->quiet)
 		fprintf(ctx->err, "recorded as %s\n", sp.id);
 	spawned_release(&sp);
@@ -253,7 +253,7 @@ int cmd_repeat(struct cmd_ctx *ctx)
 	bool same = false;
 	int rc = read_wanted(ctx, &w, &err);
 	if (rc == 0)
-		rc = run_all(ctx, &w, &same, &err);
+		rc = cmd_redo_run_all(ctx, &w, &same, &err);
 	wanted_release(&w);
 	return rc < 0 ? cmd_fail(ctx, &err) : same ? EXIT_DONE : EXIT_UNSUCCESSFUL;
 }

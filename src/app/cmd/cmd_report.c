@@ -53,13 +53,13 @@ static struct day *day_of(struct figures *f, int64_t ts_us)
 	return &f->day[f->nr_days++];
 }
 
-static struct rule *rule_of(struct figures *f, const char *name)
+static struct rule *cmd_report_rule_of(struct figures *f, const char *name)
 {
 	for (size_t i = 0; i < f->nr_rules; i++)
 		if (!strcmp(f->rule[i].name, name))
 			return &f->rule[i];
 	GROW(f->rule, f->nr_rules, f->cap_rules);
-	f->rule[f->nr_rules] = (struct rule){ .name = xstrdup(name) };
+	f->rule[f->nr_rules] = (struct rule){ .name = mem_strdup(name) };
 	return &f->rule[f->nr_rules++];
 }
 
@@ -69,7 +69,7 @@ static int take_held(void *self, const struct past_action *a, struct err *err)
 	(void)err;
 	if (a->suite || !json_flag(a->row, "held", false))
 		return 0;
-	struct rule *r = rule_of(f, json_str(a->row, "rule", "(hold or default)"));
+	struct rule *r = cmd_report_rule_of(f, json_str(a->row, "rule", "(hold or default)"));
 	const char *d = json_str(a->row, "decision", "");
 	r->asked++;
 	if (strcmp(json_str(a->row, "by", ""), "human") != 0)
@@ -84,7 +84,7 @@ static int take_held(void *self, const struct past_action *a, struct err *err)
 	return 0;
 }
 
-static void add(struct figures *f, const struct summary *m)
+static void cmd_report_add(struct figures *f, const struct summary *m)
 {
 	struct day *d = day_of(f, m->begun_us);
 	f->sessions++;
@@ -123,7 +123,7 @@ static void tell_session(struct figures *f, const struct summary *m)
 		(unsigned long long)m->actions, (unsigned long long)m->tokens, buf_cstr(&cost), name.len ? " " : "", buf_cstr(&name));
 }
 
-static void one_file(struct figures *f, struct past *p, const char *path)
+static void cmd_report_one_file(struct figures *f, struct past *p, const char *path)
 {
 	struct session *s = NULL;
 	struct summary m = { 0 };
@@ -134,11 +134,11 @@ static void one_file(struct figures *f, struct past *p, const char *path)
 		cmd_print_safe(f->ctx->err, err.text, strlen(err.text), false);
 		fputc('\n', f->ctx->err);
 	} else if (m.begun_us >= f->since_us) {
-		add(f, &m);
+		cmd_report_add(f, &m);
 		tell_session(f, &m);
 		if (past_held(s, &p->working, take_held, f, &err) < 0)
 			p->unread++;
-		working_clear(&p->working);
+		progress_clear(&p->working);
 	}
 	summary_release(&m);
 	session_close(&s);
@@ -147,7 +147,7 @@ static void one_file(struct figures *f, struct past *p, const char *path)
 /* --- drawing ------------------------------------------------------------------------------------------------------------ */
 
 /* @part of @whole as a bar of at most BAR cells; plain ASCII, so that it looks alike everywhere. */
-static void bar(FILE *out, int64_t part, int64_t whole)
+static void cmd_report_bar(FILE *out, int64_t part, int64_t whole)
 {
 	int n = whole > 0 ? (int)((part * BAR + whole - 1) / whole) : 0;
 	for (int i = 0; i < BAR; i++)
@@ -164,7 +164,7 @@ static const char *s_of(uint64_t nr)
 	return nr == 1 ? "" : "s";
 }
 
-static void days(struct figures *f)
+static void cmd_report_days(struct figures *f)
 {
 	int64_t most_cost = 0, most_actions = 0;
 	qsort(f->day, f->nr_days, sizeof(*f->day), by_date);
@@ -179,13 +179,13 @@ static void days(struct figures *f)
 		CLEANUP(buf_release) struct buf cost = BUF_INIT;
 		summary_cost(d->cost_uusd, d->cost_unknown, &cost);
 		fprintf(f->ctx->out, "  %s ", d->date);
-		bar(f->ctx->out, most_cost ? d->cost_uusd : (int64_t)d->actions, most_cost ? most_cost : most_actions);
+		cmd_report_bar(f->ctx->out, most_cost ? d->cost_uusd : (int64_t)d->actions, most_cost ? most_cost : most_actions);
 		fprintf(f->ctx->out, " %10s %8llu %8llu %11llu\n", buf_cstr(&cost), (unsigned long long)d->sessions,
 			(unsigned long long)d->actions, (unsigned long long)d->tokens);
 	}
 }
 
-static void times(struct figures *f)
+static void cmd_report_times(struct figures *f)
 {
 	const struct {
 		const char *name;
@@ -199,7 +199,7 @@ static void times(struct figures *f)
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
 		clock_span(part[i].us, &b);
 		fprintf(f->ctx->out, "  %-10s ", part[i].name);
-		bar(f->ctx->out, part[i].us, most);
+		cmd_report_bar(f->ctx->out, part[i].us, most);
 		fprintf(f->ctx->out, " %s\n", buf_cstr(&b));
 	}
 }
@@ -210,7 +210,7 @@ static int by_asked(const void *a, const void *b)
 	return x->asked == y->asked ? strcmp(x->name, y->name) : x->asked < y->asked ? 1 : -1;
 }
 
-static void rules(struct figures *f)
+static void cmd_report_rules(struct figures *f)
 {
 	if (!f->nr_rules)
 		return;
@@ -240,7 +240,7 @@ static void rules(struct figures *f)
 	}
 }
 
-static void tell(struct figures *f)
+static void cmd_report_tell(struct figures *f)
 {
 	if (f->ctx->json) {
 		json_t *o = json_object();
@@ -254,7 +254,7 @@ static void tell(struct figures *f)
 		json_put_int(o, "box_us", f->sum.box_us);
 		json_put_int(o, "people_us", f->sum.people_us);
 		json_put_int(o, "honeytokens", (int64_t)f->sum.honeytokens);
-		rules(f);
+		cmd_report_rules(f);
 		cmd_json(f->ctx, o);
 		return;
 	}
@@ -269,12 +269,12 @@ static void tell(struct figures *f)
 		fprintf(f->ctx->out, "honeytokens were seen in %s; verify --check honeytokens shows where\n", buf_cstr(&f->leaks));
 	if (!f->sessions)
 		return;
-	days(f);
-	times(f);
-	rules(f);
+	cmd_report_days(f);
+	cmd_report_times(f);
+	cmd_report_rules(f);
 }
 
-static int since(struct cmd_ctx *ctx, int64_t *out, struct err *err)
+static int cmd_report_since(struct cmd_ctx *ctx, int64_t *out, struct err *err)
 {
 	const char *text = cmd_opt(ctx, "since");
 	int64_t us;
@@ -295,14 +295,14 @@ int cmd_report(struct cmd_ctx *ctx)
 	struct figures f = { .ctx = ctx };
 	struct past p = { 0 };
 	struct err err = ERR_INIT;
-	if (since(ctx, &f.since_us, &err) < 0 || past_sessions(ctx, 0, &p, &err) < 0)
+	if (cmd_report_since(ctx, &f.since_us, &err) < 0 || past_sessions(ctx, 0, &p, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (!ctx->json)
 		fprintf(ctx->out, "%-8s %-10s %-20s %6s %6s %8s %8s %s\n", "session", "state", "begun", "time", "acts", "tokens", "cost $",
 			"name");
 	for (size_t i = 0; i < p.paths.nr; i++)
-		one_file(&f, &p, p.paths.item[i]);
-	tell(&f);
+		cmd_report_one_file(&f, &p, p.paths.item[i]);
+	cmd_report_tell(&f);
 	size_t unread = p.unread;
 	past_release(&p);
 	for (size_t i = 0; i < f.nr_rules; i++)

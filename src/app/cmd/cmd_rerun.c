@@ -10,7 +10,7 @@
 
 enum { SCRIPT_MAX = 8 << 20 };
 
-static void print_json(struct cmd_ctx *ctx, struct session *s, const struct rerun_result *r)
+static void cmd_rerun_print_json(struct cmd_ctx *ctx, struct session *s, const struct rerun_result *r)
 {
 	json_t *o = json_object();
 	json_put_str(o, "session", session_id(s));
@@ -35,7 +35,7 @@ static void print_line(struct cmd_ctx *ctx, const char *label, const char *text)
 	fputc('\n', ctx->out);
 }
 
-static void print(struct cmd_ctx *ctx, struct session *s, const struct rerun_result *r)
+static void cmd_rerun_print(struct cmd_ctx *ctx, struct session *s, const struct rerun_result *r)
 {
 	if (!r->diverged) {
 		fprintf(ctx->out, "%s: the same: %llu of %llu calls equal, nothing was done\n", session_id(s),
@@ -66,9 +66,9 @@ int cmd_simulate(struct cmd_ctx *ctx)
 		return cmd_fail(ctx, &err);
 	}
 	if (ctx->json)
-		print_json(ctx, s, &r);
+		cmd_rerun_print_json(ctx, s, &r);
 	else
-		print(ctx, s, &r);
+		cmd_rerun_print(ctx, s, &r);
 	int status = r.diverged ? EXIT_DIVERGED : EXIT_DONE;
 	rerun_result_release(&r);
 	session_close(&s);

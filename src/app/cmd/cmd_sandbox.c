@@ -35,7 +35,7 @@ static int find_live(struct cmd_ctx *ctx, const char *text, char **path, char **
 	if (session_open(&s, *path, err) < 0)
 		return -1;
 	bool live = session_live(s);
-	CLEANUP(free_ptr) char *id = xstrdup(session_id(s));
+	CLEANUP(free_ptr) char *id = mem_strdup(session_id(s));
 	session_close(&s);
 	if (!live)
 		return err_set(err, ERR_CLOSED, "session %s does not run any more; look at it with: sandglass replay %s", id,
@@ -52,7 +52,7 @@ static bool several_run(void)
 }
 
 /* Nothing of ours runs, but something that is shared with us does. 1: @path, 0: none, -1: several, which. */
-static int find_shared(char **path, struct err *err)
+static int cmd_sandbox_find_shared(char **path, struct err *err)
 {
 	struct session_files files = SESSION_FILES_INIT;
 	CLEANUP(strv_release) struct strv own = STRV_INIT;
@@ -65,12 +65,12 @@ static int find_shared(char **path, struct err *err)
 		buf_printf(&all, "%s%s (%s)", i ? ", " : "", files.item[i].id, files.item[i].name);
 	int rc = files.nr == 1 ? 1 : files.nr == 0 ? 0 : err_set(err, ERR_USAGE, "several sessions are shared with you, say which: %s", buf_cstr(&all));
 	if (rc == 1)
-		*path = xstrdup(files.item[0].path);
+		*path = mem_strdup(files.item[0].path);
 	session_files_release(&files);
 	return rc;
 }
 
-static int attach(struct cmd_ctx *ctx, bool watch)
+static int cmd_sandbox_attach(struct cmd_ctx *ctx, bool watch)
 {
 	CLEANUP(free_ptr) char *shared = NULL;
 	CLEANUP(free_ptr) char *path = NULL;
@@ -86,7 +86,7 @@ static int attach(struct cmd_ctx *ctx, bool watch)
 	config_user(ctx);
 	if (!cmd_word(ctx, 0) && several_run())
 		return front_show_all(ctx, &fo);
-	if ((!cmd_word(ctx, 0) && find_shared(&shared, &err) < 0) ||
+	if ((!cmd_word(ctx, 0) && cmd_sandbox_find_shared(&shared, &err) < 0) ||
 	    find_live(ctx, shared ? shared : cmd_word(ctx, 0), &path, &socket, &err) < 0)
 		return cmd_fail(ctx, &err);
 	const struct front_terminal_opts to = { .take = cmd_has(ctx, "take") };
@@ -99,12 +99,12 @@ static int attach(struct cmd_ctx *ctx, bool watch)
 
 int cmd_attach(struct cmd_ctx *ctx)
 {
-	return attach(ctx, false);
+	return cmd_sandbox_attach(ctx, false);
 }
 
 int cmd_watch(struct cmd_ctx *ctx)
 {
-	return attach(ctx, true);
+	return cmd_sandbox_attach(ctx, true);
 }
 
 char *cmd_replay_program(void)
@@ -112,7 +112,7 @@ char *cmd_replay_program(void)
 	char *program = paths_libexec("sandglass-replay");
 	if (access(program, X_OK) != 0) { /* installed: it lies beside us, for people */
 		free(program);
-		program = xasprintf("%s/bin/sandglass-replay", SANDGLASS_PREFIX);
+		program = mem_printf("%s/bin/sandglass-replay", SANDGLASS_PREFIX);
 	}
 	return program;
 }
@@ -156,7 +156,7 @@ int cmd_replay(struct cmd_ctx *ctx)
 	static const char *const passed[] = { "view", "size", "speed" };
 	for (size_t i = 0; i < ARRAY_LEN(passed); i++)
 		if (cmd_opt(ctx, passed[i])) {
-			CLEANUP(free_ptr) char *flag = xasprintf("--%s", passed[i]);
+			CLEANUP(free_ptr) char *flag = mem_printf("--%s", passed[i]);
 			strv_push(&argv, flag);
 			strv_push(&argv, cmd_opt(ctx, passed[i]));
 		}
@@ -220,7 +220,7 @@ static int shell_in(struct cmd_ctx *ctx, const char *path, const char *socket, c
 		json_put_flag(opts, "end", true);
 	int status = -1;
 	if (control_client_call(c, words, opts, 10000, &reply, &err) == 0)
-		status = person_shell(c, s, (uint64_t)json_int(reply, "action", 0), &err);
+		status = operator_shell(c, s, (uint64_t)json_int(reply, "action", 0), &err);
 	json_decref(reply);
 	control_client_free(&c);
 	session_close(&s);
@@ -239,7 +239,7 @@ int cmd_shell(struct cmd_ctx *ctx)
 
 /* --- sandbox --- */
 
-static int session_opts(struct cmd_ctx *ctx, const char *script, json_t *o, struct err *err)
+static int cmd_sandbox_session_opts(struct cmd_ctx *ctx, const char *script, json_t *o, struct err *err)
 {
 	size_t len;
 	const char *text = library_file(script, &len);
@@ -271,7 +271,7 @@ static int sandbox_exec(struct cmd_ctx *ctx)
 	CLEANUP(json_release) json_t *words = json_argv(ctx->line->rest.item, ctx->line->rest.nr);
 	CLEANUP(free_ptr) char *text = json_dump_str(words);
 	bool input = cmd_has(ctx, "stdin");
-	if (session_opts(ctx, "agents/exec.lua", o, &err) < 0)
+	if (cmd_sandbox_session_opts(ctx, "agents/exec.lua", o, &err) < 0)
 		return cmd_fail(ctx, &err);
 	json_t *args = script_args(ctx, text);
 	if (input)
@@ -318,7 +318,7 @@ static int sandbox_shell(struct cmd_ctx *ctx)
 	CLEANUP(json_release) json_t *o = json_object();
 	struct spawned sp = { 0 };
 	struct err err = ERR_INIT;
-	if (session_opts(ctx, "agents/shell.lua", o, &err) < 0)
+	if (cmd_sandbox_session_opts(ctx, "agents/shell.lua", o, &err) < 0)
 		return cmd_fail(ctx, &err);
 	json_put(o, "args", script_args(ctx, NULL));
 	int status = spawn_supervisor(o, &sp, &err);
@@ -416,7 +416,7 @@ static int sandbox_prune(struct cmd_ctx *ctx)
 	const struct strv none = STRV_INIT;
 	struct cmd_ctx all = *ctx;
 	all.words = &none;
-	return leftovers_prune(&all);
+	return orphans_prune(&all);
 }
 
 int cmd_sandbox(struct cmd_ctx *ctx)

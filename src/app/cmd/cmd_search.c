@@ -32,14 +32,14 @@ struct search {
 };
 
 /* The shell has taken the quotes away: words that hold blanks and nothing of the language are a phrase. */
-static void put_term(struct buf *out, const char *word)
+static void cmd_search_put_term(struct buf *out, const char *word)
 {
 	bool phrase = strpbrk(word, " \t") && !strpbrk(word, "\":()=<>~!@");
 	buf_printf(out, "%s%s%s%s", out->len ? " " : "", phrase ? "\"" : "", word, phrase ? "\"" : "");
 }
 
 /* Of an action that a person has edited: what ran. */
-static void put_ran(struct session *s, const struct event *ev, struct buf *out)
+static void cmd_search_put_ran(struct session *s, const struct event *ev, struct buf *out)
 {
 	CLEANUP(json_release) json_t *row = NULL;
 	CLEANUP(buf_release) struct buf what = BUF_INIT;
@@ -52,7 +52,7 @@ static void put_ran(struct session *s, const struct event *ev, struct buf *out)
 	buf_putc(out, ')');
 }
 
-static void print(struct search *q, struct session *s, struct agent_names *names, const struct event *ev)
+static void cmd_search_print(struct search *q, struct session *s, struct agent_names *names, const struct event *ev)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT, line = BUF_INIT;
 	if (q->ctx->json) {
@@ -64,7 +64,7 @@ static void print(struct search *q, struct session *s, struct agent_names *names
 		return;
 	}
 	describe_event(ev, &text);
-	put_ran(s, ev, &text);
+	cmd_search_put_ran(s, ev, &text);
 	buf_printf(&line, "%s#%llu: ", session_id(s), (unsigned long long)ev->seq);
 	const char *agent = agent_name(names, s, ev->agent);
 	if (*agent) {
@@ -107,17 +107,17 @@ static void reading_ended(struct search *q)
 }
 
 /* What was read through now need not be the next time. */
-static void note_due(struct search *q)
+static void cmd_search_note_due(struct search *q)
 {
-	if (!q->since_us || clock_mono_us() - q->since_us < PATIENCE_US / 10 || !later_due(q->s))
+	if (!q->since_us || clock_mono_us() - q->since_us < PATIENCE_US / 10 || !deferred_index_due(q->s))
 		return;
 	GROW(q->due, q->dues, q->due_cap);
-	q->due[q->dues++] = xstrdup(session_path(q->s));
+	q->due[q->dues++] = mem_strdup(session_path(q->s));
 }
 
 static void finish_due(struct search *q)
 {
-	index_later((const char *const *)q->due, q->dues);
+	index_background((const char *const *)q->due, q->dues);
 	for (size_t i = 0; i < q->dues; i++)
 		free(q->due[i]);
 	free(q->due);
@@ -142,9 +142,9 @@ static int search_session(struct search *q, struct session *s, struct err *err)
 			struct event ev;
 			rc = session_event(s, seqs[i], &ev, &arena, err);
 			if (rc == 0)
-				print(q, s, &names, &ev);
+				cmd_search_print(q, s, &names, &ev);
 			if (!q->found++) {
-				q->first = xstrdup(session_path(s));
+				q->first = mem_strdup(session_path(s));
 				q->first_seq = seqs[i];
 			}
 			q->left--;
@@ -170,7 +170,7 @@ static void search_file(struct search *q, const char *path)
 		fputc('\n', q->ctx->err);
 	}
 	if (s)
-		note_due(q);
+		cmd_search_note_due(q);
 	session_close(&s);
 }
 
@@ -210,7 +210,7 @@ int cmd_search(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	for (size_t i = 0; cmd_word(ctx, i); i++)
-		put_term(&text, cmd_word(ctx, i));
+		cmd_search_put_term(&text, cmd_word(ctx, i));
 	if (command_opt_int(ctx->line, "max", 1, 10000000, &q.left, &err) < 0 ||
 	    cmd_filter_text(buf_cstr(&text), &q.filter, &err) < 0 || leave_out_frames(&q.filter, &text, &err) < 0)
 		return cmd_fail(ctx, &err);

@@ -12,7 +12,7 @@
 #include "record/secrets.h"
 
 /* One line from the terminal, not shown, or all of standard input; a line break at the end does not count. */
-static int read_value(struct cmd_ctx *ctx, const char *name, struct buf *out, struct err *err)
+static int cmd_secret_read_value(struct cmd_ctx *ctx, const char *name, struct buf *out, struct err *err)
 {
 	struct termios was, quiet;
 	bool tty = isatty(0) && tcgetattr(0, &was) == 0;
@@ -36,19 +36,19 @@ static int read_value(struct cmd_ctx *ctx, const char *name, struct buf *out, st
 	return rc;
 }
 
-static int set(struct cmd_ctx *ctx, const char *name, struct err *err)
+static int cmd_secret_set(struct cmd_ctx *ctx, const char *name, struct err *err)
 {
 	CLEANUP(secret_wipe_buf) struct buf value = BUF_INIT;
 	if (!secret_name_ok(name))
 		return err_set(err, ERR_USAGE, "this is not a name for a secret: letters, digits, '_', '-' and '.'");
-	if (read_value(ctx, name, &value, err) < 0 || secret_store_set(name, value.data, value.len, err) < 0)
+	if (cmd_secret_read_value(ctx, name, &value, err) < 0 || secret_store_set(name, value.data, value.len, err) < 0)
 		return -1;
 	if (!ctx->quiet && !ctx->json)
 		fprintf(ctx->out, "kept: %s\n", name);
 	return 0;
 }
 
-static void show(struct cmd_ctx *ctx, const char *name, const char *source, const char *what, const char *wrong)
+static void cmd_secret_show(struct cmd_ctx *ctx, const char *name, const char *source, const char *what, const char *wrong)
 {
 	if (ctx->json) {
 		json_t *o = json_object();
@@ -65,27 +65,27 @@ static void show(struct cmd_ctx *ctx, const char *name, const char *source, cons
 }
 
 /* @read: the value is read (and forgotten), so that one knows that it can be. */
-static bool look(struct cmd_ctx *ctx, const json_t *conf, const char *name, bool read)
+static bool cmd_secret_look(struct cmd_ctx *ctx, const json_t *conf, const char *name, bool read)
 {
 	struct secret_source s;
 	struct err err = ERR_INIT;
 	CLEANUP(secret_wipe_buf) struct buf value = BUF_INIT;
 	if (secret_find(conf, name, &s, &err) < 0) {
-		show(ctx, name, NULL, NULL, err.text);
+		cmd_secret_show(ctx, name, NULL, NULL, err.text);
 		return false;
 	}
 	bool good = !read || secret_read(&s, &value, &err) == 0;
-	show(ctx, name, secret_kind_name(s.kind), s.what ? s.what : s.argv.item[0], good ? NULL : err.text);
+	cmd_secret_show(ctx, name, secret_kind_name(s.kind), s.what ? s.what : s.argv.item[0], good ? NULL : err.text);
 	secret_source_release(&s);
 	return good;
 }
 
-static int by_name(const void *a, const void *b)
+static int cmd_secret_by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int list(struct cmd_ctx *ctx, const json_t *conf)
+static int cmd_secret_list(struct cmd_ctx *ctx, const json_t *conf)
 {
 	struct strv names = STRV_INIT;
 	const char *key;
@@ -95,10 +95,10 @@ static int list(struct cmd_ctx *ctx, const json_t *conf)
 	secret_store_list(&names);
 	secret_ambient(&names);
 	if (names.nr)
-		qsort(names.item, names.nr, sizeof(*names.item), by_name);
+		qsort(names.item, names.nr, sizeof(*names.item), cmd_secret_by_name);
 	for (size_t i = 0; i < names.nr; i++)
 		if (!i || strcmp(names.item[i], names.item[i - 1]) != 0)
-			look(ctx, conf, names.item[i], false);
+			cmd_secret_look(ctx, conf, names.item[i], false);
 	if (!names.nr && !ctx->json && !ctx->quiet)
 		fprintf(ctx->err, "sandglass: no secret is known; 'sandglass secret set NAME' keeps one\n");
 	strv_release(&names);
@@ -111,7 +111,7 @@ int cmd_secret(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	struct config *c;
 	if (!strcmp(verb, "set") || !strcmp(verb, "add"))
-		return !name ? cmd_usage(ctx, "which one? 'secret set NAME'") : set(ctx, name, &err) < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
+		return !name ? cmd_usage(ctx, "which one? 'secret set NAME'") : cmd_secret_set(ctx, name, &err) < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
 	if (!strcmp(verb, "rm"))
 		return !name ? cmd_usage(ctx, "which one? 'secret rm NAME'") :
 		       secret_store_remove(name, &err) < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
@@ -124,6 +124,6 @@ int cmd_secret(struct cmd_ctx *ctx)
 	CLEANUP(json_release) json_t *conf = config_object(c, "secrets");
 	config_close(&c);
 	if (!strcmp(verb, "ls"))
-		return list(ctx, conf);
-	return look(ctx, conf, name, true) ? EXIT_DONE : EXIT_UNSUCCESSFUL;
+		return cmd_secret_list(ctx, conf);
+	return cmd_secret_look(ctx, conf, name, true) ? EXIT_DONE : EXIT_UNSUCCESSFUL;
 }

@@ -25,27 +25,27 @@ enum { CLOSING_TICKS = 100, CLOSING_TICK_US = 50000 };
 /* --- which session --------------------------------------------------------------------------------------------------
  */
 
-static bool begins(const char *id, const char *text)
+static bool cmd_send_begins(const char *id, const char *text)
 {
 	size_t n = strlen(text);
 	return n >= 2 && (!strncmp(id, text, n) || !strncmp(id + 2, text, n));
 }
 
-static void add_name(struct buf *out, size_t nr, const char *id, const char *name)
+static void cmd_send_add_name(struct buf *out, size_t nr, const char *id, const char *name)
 {
 	buf_printf(out, "%s%s%s%s%s", nr ? ", " : "", id, *name ? " (" : "", name, *name ? ")" : "");
 }
 
 /* Opens the one of @ids that @text means, by beginning of its id, else by name. */
-static int by_text(const struct strv *ids, const char *text, const struct control_client_opts *o,
+static int cmd_send_by_text(const struct strv *ids, const char *text, const struct control_client_opts *o,
 		   struct control_client **out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf found = BUF_INIT;
 	const char *one = NULL;
 	size_t nr = 0;
 	for (size_t i = 0; i < ids->nr; i++)
-		if (begins(ids->item[i], text)) {
-			add_name(&found, nr++, ids->item[i], "");
+		if (cmd_send_begins(ids->item[i], text)) {
+			cmd_send_add_name(&found, nr++, ids->item[i], "");
 			one = ids->item[i];
 		}
 	if (nr > 1)
@@ -64,7 +64,7 @@ static int by_text(const struct strv *ids, const char *text, const struct contro
 			control_client_free(&c);
 			continue;
 		}
-		add_name(&found, nr, ids->item[i], text);
+		cmd_send_add_name(&found, nr, ids->item[i], text);
 		if (nr++)
 			control_client_free(&c);
 		else
@@ -92,7 +92,7 @@ static int the_only_one(const struct strv *ids, const struct control_client_opts
 		struct err no = ERR_INIT;
 		CLEANUP(free_ptr) char *path = control_path(ids->item[i]);
 		bool there = control_client_open(&c, path, o, NULL, NULL, &no) == 0;
-		add_name(&all, i, ids->item[i],
+		cmd_send_add_name(&all, i, ids->item[i],
 			 there ? json_str(control_client_welcome(c), "name", "") : "does not answer");
 		control_client_free(&c);
 	}
@@ -100,12 +100,12 @@ static int the_only_one(const struct strv *ids, const struct control_client_opts
 }
 
 /* A path: of a session file (one that is shared with us, too), or of a socket. */
-static int by_path(const char *text, const struct control_client_opts *o, struct control_client **out, struct err *err)
+static int cmd_send_by_path(const char *text, const struct control_client_opts *o, struct control_client **out, struct err *err)
 {
 	CLEANUP(free_ptr) char *name = NULL;
 	CLEANUP(free_ptr) char *id = NULL;
 	bool file = session_file_name(strrchr(text, '/') + 1, &name, &id);
-	CLEANUP(free_ptr) char *socket = file ? share_find(id, text) : xstrdup(text);
+	CLEANUP(free_ptr) char *socket = file ? share_find(id, text) : mem_strdup(text);
 	return control_client_open(out, socket, o, NULL, NULL, err);
 }
 
@@ -118,7 +118,7 @@ static char *shared_path(const char *text)
 	for (size_t i = 0; i < files.nr; i++) {
 		const struct session_file *f = &files.item[i];
 		if (text ? !strcmp(f->id, text) || !strcmp(f->id + 2, text) || !strcmp(f->name, text) : files.nr == 1)
-			found = found ? found : xstrdup(f->path);
+			found = found ? found : mem_strdup(f->path);
 	}
 	session_files_release(&files);
 	return found;
@@ -131,13 +131,13 @@ int live_open(const char *text, bool watch, struct control_client **out, struct 
 	int rc = control_list(&ids, err);
 	CLEANUP(free_ptr) char *shared = rc == 0 && !ids.nr && !(text && strchr(text, '/')) ? shared_path(text) : NULL;
 	if (rc == 0 && ((text && strchr(text, '/')) || shared))
-		rc = by_path(shared ? shared : text, &o, out, err);
+		rc = cmd_send_by_path(shared ? shared : text, &o, out, err);
 	else if (rc == 0 && !ids.nr && text)
 		rc = err_set(err, ERR_NOENT, "no session runs, '%s' neither: 'sandglass show %s' says how it ended", text, text);
 	else if (rc == 0 && !ids.nr)
 		rc = err_set(err, ERR_NOENT, "no session runs: 'sandglass run FILE' starts one");
 	else if (rc == 0 && text)
-		rc = by_text(&ids, text, &o, out, err);
+		rc = cmd_send_by_text(&ids, text, &o, out, err);
 	else if (rc == 0)
 		rc = the_only_one(&ids, &o, out, err);
 	strv_release(&ids);
@@ -175,8 +175,8 @@ static int run_editor(const char *file, struct err *err)
 	int status, pid, pidfd, fds[3] = { 0, 1, 2 };
 	if (!editor || !*editor)
 		editor = getenv("EDITOR");
-	CLEANUP(free_ptr) char *script = xasprintf("exec %s \"$1\"", editor && *editor ? editor : "vi");
-	CLEANUP(free_ptr) char *name = xstrdup(file);
+	CLEANUP(free_ptr) char *script = mem_printf("exec %s \"$1\"", editor && *editor ? editor : "vi");
+	CLEANUP(free_ptr) char *name = mem_strdup(file);
 	char sh[] = "sh", dash_c[] = "-c";
 	char *argv[] = { sh, dash_c, script, sh, name, NULL };
 	if (proc_spawn("/bin/sh", argv, environ, fds, 3, &pid, &pidfd, err) < 0)
@@ -192,7 +192,7 @@ static int run_editor(const char *file, struct err *err)
 static int edit_text(struct buf *text, struct err *err)
 {
 	const char *tmp = getenv("TMPDIR");
-	CLEANUP(free_ptr) char *file = xasprintf("%s/sandglass-edit-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	CLEANUP(free_ptr) char *file = mem_printf("%s/sandglass-edit-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	CLEANUP(buf_release) struct buf now = BUF_INIT;
 	CLEANUP(fd_close) int fd = mkostemp(file, O_CLOEXEC);
 	if (fd < 0)
@@ -286,7 +286,7 @@ static void print_question(struct cmd_ctx *ctx, const json_t *row)
 	fprintf(ctx->out, "%s\n", buf_cstr(&safe));
 }
 
-static void print_row(struct cmd_ctx *ctx, const json_t *result, const char *key, const json_t *row)
+static void cmd_send_print_row(struct cmd_ctx *ctx, const json_t *result, const char *key, const json_t *row)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT, safe = BUF_INIT;
 	bool state = !strcmp(ctx->command->name, "state") && describe_state(result, key, row, &b);
@@ -316,7 +316,7 @@ static void print_result(struct cmd_ctx *ctx, const json_t *result)
 		return;
 	}
 	CLEANUP(buf_release) struct buf words = BUF_INIT;
-	if (done_words(ctx, result, &words)) {
+	if (result_text_of(ctx, result, &words)) {
 		buf_putc(&words, '\n');
 		cmd_print_safe(ctx->out, buf_cstr(&words), words.len, true);
 		return;
@@ -333,7 +333,7 @@ static void print_result(struct cmd_ctx *ctx, const json_t *result)
 			continue;
 		}
 		json_t *row;
-		json_array_foreach(v, i, row) print_row(ctx, result, key, row);
+		json_array_foreach(v, i, row) cmd_send_print_row(ctx, result, key, row);
 	}
 }
 
@@ -361,10 +361,10 @@ static int answer_status(const struct err *err)
 static char *session_in_word(const char *word)
 {
 	const char *hash = word ? strchr(word, '#') : NULL;
-	return hash && hash > word ? xstrndup(word, (size_t)(hash - word)) : NULL;
+	return hash && hash > word ? mem_strndup(word, (size_t)(hash - word)) : NULL;
 }
 
-static int send(struct cmd_ctx *ctx, struct control_client *c, json_t *words, json_t *opts, struct err *err)
+static int cmd_send_words(struct cmd_ctx *ctx, struct control_client *c, json_t *words, json_t *opts, struct err *err)
 {
 	json_t *result;
 	if (live_knows(c, ctx->command->name, err) < 0) {
@@ -408,14 +408,14 @@ static int take_aim(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 	const char *word = cmd_word(ctx, 0), *in = cmd_opt(ctx, "in"), *slash = word ? strrchr(word, '/') : NULL;
 	struct strv live = STRV_INIT;
 	if (in)
-		a->session = xstrdup(in);
+		a->session = mem_strdup(in);
 	if (slash && !in) {
-		a->session = xstrndup(word, (size_t)(slash - word));
-		a->box = slash[1] ? xstrdup(slash + 1) : NULL;
+		a->session = mem_strndup(word, (size_t)(slash - word));
+		a->box = slash[1] ? mem_strdup(slash + 1) : NULL;
 	} else if (word && !strncmp(word, "s-", 2) && !in && !strchr(word, '#')) {
-		a->session = xstrdup(word);
+		a->session = mem_strdup(word);
 	} else if (word && !strcmp(ctx->command->name, "merge")) {
-		a->box = xstrdup(word);
+		a->box = mem_strdup(word);
 	}
 	int rc = control_list(&live, err);
 	CLEANUP(free_ptr) char *before_hash = session_in_word(word);
@@ -443,14 +443,14 @@ static int send_live(struct cmd_ctx *ctx, const struct aim *a);
 static int take_redact(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 {
 	const char *word = cmd_word(ctx, 0), *in = cmd_opt(ctx, "in");
-	CLEANUP(free_ptr) char *named = in ? xstrdup(in) : session_in_word(word);
+	CLEANUP(free_ptr) char *named = in ? mem_strdup(in) : session_in_word(word);
 	struct session *s;
 	bool event = !cmd_has(ctx, "object") && !cmd_has(ctx, "messages");
 	if (!word && event)
 		return err_set(err, ERR_USAGE, "which event? redact #N");
 	if (!named && word && !event) {
-		a->session = xstrdup(word);
-		named = xstrdup(word);
+		a->session = mem_strdup(word);
+		named = mem_strdup(word);
 	}
 	if (session_find(ctx->sessions, named, &a->path, err) < 0 || session_open(&s, a->path, err) < 0)
 		return -1;
@@ -460,7 +460,7 @@ static int take_redact(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 	return 0;
 }
 
-static bool sure(struct cmd_ctx *ctx)
+static bool cmd_send_sure(struct cmd_ctx *ctx)
 {
 	char line[16];
 	if (cmd_has(ctx, "yes"))
@@ -476,7 +476,7 @@ static bool sure(struct cmd_ctx *ctx)
  * (owned) that names it, NULL: it is no action, or nothing else says it. To be asked before the action's request is gone. */
 static char *said_again(struct cmd_ctx *ctx)
 {
-	CLEANUP(free_ptr) char *named = cmd_opt(ctx, "in") ? xasprintf("%s#%s", cmd_opt(ctx, "in"), cmd_word(ctx, 0)) : NULL;
+	CLEANUP(free_ptr) char *named = cmd_opt(ctx, "in") ? mem_printf("%s#%s", cmd_opt(ctx, "in"), cmd_word(ctx, 0)) : NULL;
 	CLEANUP(buf_release) struct buf sql = BUF_INIT, line = BUF_INIT;
 	struct session *s = NULL;
 	struct sql_table t = { 0 };
@@ -504,7 +504,7 @@ static char *said_again(struct cmd_ctx *ctx)
 static int redact_one(struct cmd_ctx *ctx, const struct aim *a)
 {
 	CLEANUP(free_ptr) char *again = said_again(ctx);
-	int status = a->path ? after_end_redact(ctx, a->path) : send_live(ctx, a);
+	int status = a->path ? offline_edit_redact(ctx, a->path) : send_live(ctx, a);
 	if (status == EXIT_DONE && again && !ctx->quiet)
 		fprintf(ctx->err, "sandglass: %s\n", again);
 	return status;
@@ -522,14 +522,14 @@ int cmd_send(struct cmd_ctx *ctx)
 	config_user(ctx);
 	if (redact && take_redact(ctx, &a, &err) < 0)
 		status = cmd_fail(ctx, &err);
-	else if (redact && !sure(ctx))
+	else if (redact && !cmd_send_sure(ctx))
 		status = cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "nothing was removed; --yes removes it without a question");
 	else if (redact)
 		status = redact_one(ctx, &a);
 	else if ((merge || undo) && take_aim(ctx, &a, &err) < 0)
 		status = cmd_fail(ctx, &err);
 	else if (a.path)
-		status = merge ? after_end_merge(ctx, a.path, a.box) : after_end_undo(ctx, a.path);
+		status = merge ? offline_edit_merge(ctx, a.path, a.box) : offline_edit_undo(ctx, a.path);
 	else
 		status = send_live(ctx, &a);
 	aim_release(&a);
@@ -562,7 +562,7 @@ static int send_live(struct cmd_ctx *ctx, const struct aim *a)
 		json_decref(words);
 		json_decref(opts);
 		status = cmd_fail(ctx, &err);
-	} else if (send(ctx, c, words, opts, &err) < 0) {
+	} else if (cmd_send_words(ctx, c, words, opts, &err) < 0) {
 		cmd_fail(ctx, &err);
 		status = answer_status(&err);
 	} else {

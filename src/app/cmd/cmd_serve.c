@@ -8,7 +8,7 @@
 #include "app/serve/serve.h"
 #include "base/mem.h"
 
-static int options(struct cmd_ctx *ctx, const char *kind, json_t *o, struct err *err)
+static int cmd_serve_options(struct cmd_ctx *ctx, const char *kind, json_t *o, struct err *err)
 {
 	size_t len;
 	const char *text = library_file("agents/serve.lua", &len), *repo = cmd_opt(ctx, "repo"), *name = cmd_opt(ctx, "name");
@@ -32,13 +32,13 @@ int cmd_serve(struct cmd_ctx *ctx)
 	const char *kind = cmd_word(ctx, 0);
 	struct err err = ERR_INIT;
 	json_t *o = json_object();
-	CLEANUP(free_ptr) char *file = xasprintf("sandglass/serve/%s.lua", kind);
+	CLEANUP(free_ptr) char *file = mem_printf("sandglass/serve/%s.lua", kind);
 	size_t len;
 	if (strchr(kind, '/') || !library_file(file, &len)) {
 		json_decref(o);
 		return cmd_usage(ctx, "no API '%s' is served: daytona, e2b", kind);
 	}
-	if (options(ctx, kind, o, &err) < 0) {
+	if (cmd_serve_options(ctx, kind, o, &err) < 0) {
 		json_decref(o);
 		return cmd_fail(ctx, &err);
 	}

@@ -14,7 +14,7 @@
 #include "record/read/list.h"
 #include "wire/event_json.h"
 
-static void line(struct cmd_ctx *ctx, const char *label, const char *text)
+static void cmd_show_line(struct cmd_ctx *ctx, const char *label, const char *text)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	cmd_safe(&b, text, strlen(text), false);
@@ -25,7 +25,7 @@ static void time_line(struct cmd_ctx *ctx, const char *label, int64_t us)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	cmd_time(us, &b);
-	line(ctx, label, buf_cstr(&b));
+	cmd_show_line(ctx, label, buf_cstr(&b));
 }
 
 /* "2026-11-22 14:30:56 UTC": of one event the minute says too little. */
@@ -33,11 +33,11 @@ static void second_line(struct cmd_ctx *ctx, const char *label, int64_t us)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	cmd_time(us, &b);
-	CLEANUP(free_ptr) char *minute = xstrdup(buf_cstr(&b));
+	CLEANUP(free_ptr) char *minute = mem_strdup(buf_cstr(&b));
 	char *zone = strrchr(minute, ' ');
 	buf_reset(&b);
 	buf_printf(&b, "%.*s:%02d%s", (int)(zone - minute), minute, (int)(us / 1000000 % 60), zone);
-	line(ctx, label, buf_cstr(&b));
+	cmd_show_line(ctx, label, buf_cstr(&b));
 }
 
 /* --- a session ------------------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ struct counts {
 	json_t *start;
 };
 
-static json_t *body_of(const struct event *ev)
+static json_t *cmd_show_body_of(const struct event *ev)
 {
 	struct err err = ERR_INIT;
 	return ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
@@ -81,7 +81,7 @@ static void end_agent(json_t *agents, uint64_t id, const json_t *body)
 	}
 }
 
-static void count(struct counts *c, const struct event *ev)
+static void cmd_show_count(struct counts *c, const struct event *ev)
 {
 	if (!c->begun_us)
 		c->begun_us = ev->ts_us;
@@ -111,7 +111,7 @@ static void count(struct counts *c, const struct event *ev)
 		/* every other kind says nothing about the whole */
 		return;
 	}
-	CLEANUP(json_release) json_t *body = body_of(ev);
+	CLEANUP(json_release) json_t *body = cmd_show_body_of(ev);
 	if (ev->kind == EV_SESSION_START) {
 		json_decref(c->start);
 		c->start = json_incref(body);
@@ -119,7 +119,7 @@ static void count(struct counts *c, const struct event *ev)
 		size_t len;
 		const char *why = ended_why(body, &len);
 		free(c->why);
-		c->why = len ? xstrndup(why, len) : NULL;
+		c->why = len ? mem_strndup(why, len) : NULL;
 		c->how = ended_word(body);
 	} else if (ev->kind == EV_AGENT_START) {
 		note_name(c->agents, ev, body);
@@ -149,7 +149,7 @@ static int count_all(struct session *s, struct counts *c, struct err *err)
 	if (feed_new(&feed, s, FEED_ALL, 0, err) < 0)
 		return -1;
 	while ((rc = feed_next(feed, &ev, &arena, 0, err)) > 0) {
-		count(c, &ev);
+		cmd_show_count(c, &ev);
 		arena_reset(&arena);
 	}
 	arena_release(&arena);
@@ -172,39 +172,39 @@ static void print_names(struct cmd_ctx *ctx, const char *label, const json_t *li
 					   : k == 3 ? ":"
 						    : ",",
 					   json_str(o, keys[k], ""));
-		line(ctx, i ? "" : label, buf_cstr(&b));
+		cmd_show_line(ctx, i ? "" : label, buf_cstr(&b));
 	}
 }
 
 static void print_session(struct cmd_ctx *ctx, struct session *s, const struct counts *c, const char *state)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	line(ctx, "session", session_id(s));
-	line(ctx, "name", session_name(s));
+	cmd_show_line(ctx, "session", session_id(s));
+	cmd_show_line(ctx, "name", session_name(s));
 	buf_puts(&b, state);
 	buf_puts(&b, ", ");
 	clock_span((session_live(s) ? clock_wall_us() : c->last_us) - c->begun_us, &b);
-	line(ctx, "state", buf_cstr(&b));
+	cmd_show_line(ctx, "state", buf_cstr(&b));
 	if (c->why)
-		line(ctx, "why", c->why);
+		cmd_show_line(ctx, "why", c->why);
 	time_line(ctx, "begun", c->begun_us);
-	line(ctx, "file", session_path(s));
+	cmd_show_line(ctx, "file", session_path(s));
 	if (*json_str(c->start, "script", ""))
-		line(ctx, "script", json_str(c->start, "script", ""));
+		cmd_show_line(ctx, "script", json_str(c->start, "script", ""));
 	if (*json_str(c->start, "version", ""))
-		line(ctx, "sandglass", json_str(c->start, "version", ""));
+		cmd_show_line(ctx, "sandglass", json_str(c->start, "version", ""));
 	buf_reset(&b);
 	buf_printf(&b, "%llu, of them %llu %s (%llu denied, %llu not successful, %llu held), %llu %s",
 		   (unsigned long long)session_head(s), (unsigned long long)c->actions, c->actions == 1 ? "action" : "actions",
 		   (unsigned long long)c->denied, (unsigned long long)c->failed, (unsigned long long)c->held,
 		   (unsigned long long)c->snapshots, c->snapshots == 1 ? "snapshot" : "snapshots");
-	line(ctx, "events", buf_cstr(&b));
+	cmd_show_line(ctx, "events", buf_cstr(&b));
 	print_names(ctx, "agents", c->agents);
 	print_names(ctx, "boxes", c->boxes);
 	for (size_t i = 0; i < json_array_size(c->warnings); i++)
-		line(ctx, i ? "" : "warnings", json_str(json_array_get(c->warnings, i), "text", ""));
+		cmd_show_line(ctx, i ? "" : "warnings", json_str(json_array_get(c->warnings, i), "text", ""));
 	for (size_t i = 0; i < json_array_size(c->notices); i++)
-		line(ctx, i ? "" : "notices", json_str(json_array_get(c->notices, i), "text", ""));
+		cmd_show_line(ctx, i ? "" : "notices", json_str(json_array_get(c->notices, i), "text", ""));
 }
 
 static int show_session(struct cmd_ctx *ctx, struct session *s)
@@ -259,7 +259,7 @@ static void id_line(struct cmd_ctx *ctx, const char *label, uint64_t id)
 	char text[32];
 	snprintf(text, sizeof(text), "#%llu", (unsigned long long)id);
 	if (id)
-		line(ctx, label, text);
+		cmd_show_line(ctx, label, text);
 }
 
 /* The messages (of model.sent: the bytes) that a list of the body stands for; what cannot be known is said. */
@@ -313,7 +313,7 @@ static json_t *whole_event(struct session *s, const struct event *ev)
 	json_t *o = event_json(ev);
 	if (ev->kind != EV_MODEL_SENT && ev->kind != EV_MODEL_CALL && ev->kind != EV_HOST_CALL)
 		return o;
-	CLEANUP(json_release) json_t *body = body_of(ev);
+	CLEANUP(json_release) json_t *body = cmd_show_body_of(ev);
 	make_whole(s, ev, body);
 	json_t *args = json_object_get(body, "args"), *in = ev->kind == EV_HOST_CALL ? args : body;
 	const char *key = ev->kind == EV_MODEL_SENT ? "body" : "messages";
@@ -328,24 +328,24 @@ static void print_event(struct cmd_ctx *ctx, struct session *s, const struct eve
 	CLEANUP(buf_release) struct buf b = BUF_INIT, text = BUF_INIT, back = BUF_INIT, person = BUF_INIT;
 	const char *kind = event_kind_name(ev->kind), *doc = event_kind_doc(ev->kind);
 	buf_printf(&b, "%s#%llu", session_id(s), (unsigned long long)ev->seq);
-	line(ctx, "event", buf_cstr(&b));
-	line(ctx, "kind", kind ? kind : "of a newer version");
+	cmd_show_line(ctx, "event", buf_cstr(&b));
+	cmd_show_line(ctx, "kind", kind ? kind : "of a newer version");
 	second_line(ctx, "time", ev->ts_us);
 	if (ev->agent)
-		line(ctx, "agent", agent_name(&names, s, ev->agent));
+		cmd_show_line(ctx, "agent", agent_name(&names, s, ev->agent));
 	id_line(ctx, "action", ev->action);
 	id_line(ctx, "box", ev->box);
 	id_line(ctx, "cause", ev->cause);
 	describe_event(ev, &text);
 	if (session_put_back(s, ev->seq, &back, &person))
 		buf_printf(&text, " (%s%s%s)", buf_cstr(&back), person.len ? " by " : "", buf_cstr(&person));
-	line(ctx, "says", buf_cstr(&text));
+	cmd_show_line(ctx, "says", buf_cstr(&text));
 	if (doc && ctx->verbose)
-		line(ctx, "means", doc);
+		cmd_show_line(ctx, "means", doc);
 	agent_names_release(&names);
-	CLEANUP(json_release) json_t *body = body_of(ev);
+	CLEANUP(json_release) json_t *body = cmd_show_body_of(ev);
 	if (!body) {
-		line(ctx, "body", ev->body ? "<unreadable>" : "<redacted>");
+		cmd_show_line(ctx, "body", ev->body ? "<unreadable>" : "<redacted>");
 		return;
 	}
 	make_whole(s, ev, body);
@@ -363,11 +363,11 @@ static void print_times(struct cmd_ctx *ctx, const struct show_times *t)
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	show_times_line(t, &b);
 	if (b.len && !ctx->json)
-		line(ctx, "time", buf_cstr(&b));
+		cmd_show_line(ctx, "time", buf_cstr(&b));
 }
 
 /* What became of an action, one line an event. */
-static int print_action(struct cmd_ctx *ctx, struct session *s, uint64_t action, struct err *err)
+static int cmd_show_print_action(struct cmd_ctx *ctx, struct session *s, uint64_t action, struct err *err)
 {
 	struct feed *feed;
 	struct arena arena = ARENA_INIT;
@@ -390,7 +390,7 @@ static int print_action(struct cmd_ctx *ctx, struct session *s, uint64_t action,
 			cmd_print_safe(ctx->out, buf_cstr(&text), text.len, false);
 			fputc('\n', ctx->out);
 		}
-		CLEANUP(json_release) json_t *body = ctx->json ? NULL : body_of(&ev);
+		CLEANUP(json_release) json_t *body = ctx->json ? NULL : cmd_show_body_of(&ev);
 		show_times_add(&times, &ev, body);
 		arena_reset(&arena);
 	}
@@ -435,7 +435,7 @@ int cmd_show(struct cmd_ctx *ctx)
 			cmd_json(ctx, whole_event(s, &ev));
 		else
 			print_event(ctx, s, &ev);
-		if (ev.kind == EV_ACTION_REQUESTED && print_action(ctx, s, seq, &err) < 0)
+		if (ev.kind == EV_ACTION_REQUESTED && cmd_show_print_action(ctx, s, seq, &err) < 0)
 			status = cmd_fail(ctx, &err);
 	}
 	arena_release(&arena);

@@ -11,10 +11,10 @@
 
 static const struct {
 	const char *key, *name;
-} parts[] = { { "gate_us", "gate" }, { "people_us", "people" }, { "queue_us", "queue" }, { "disk_us", "disk" },
+} cmd_show_time_parts[] = { { "gate_us", "gate" }, { "people_us", "people" }, { "queue_us", "queue" }, { "disk_us", "disk" },
 	      { "out_us", "out" },   { "box_us", "in box" },	{ "back_us", "back" } };
 
-static void part(struct buf *out, const char *name, int64_t us)
+static void cmd_show_time_part(struct buf *out, const char *name, int64_t us)
 {
 	buf_printf(out, "%s%s ", out->len ? " | " : "", name);
 	if (us < 1000)
@@ -27,7 +27,7 @@ void show_times_add(struct show_times *t, const struct event *ev, const json_t *
 {
 	if (ev->kind == EV_ACTION_REQUESTED) {
 		free(t->kind);
-		t->kind = xstrdup(json_str(body, "kind", ""));
+		t->kind = mem_strdup(json_str(body, "kind", ""));
 	} else if (ev->kind == EV_ACTION_ENDED) {
 		t->dur_us = json_int(body, "dur_us", 0);
 		t->box = ev->box;
@@ -77,14 +77,14 @@ void show_times_line(const struct show_times *t, struct buf *out)
 	if (!t->times)
 		return; /* it has not ended, or was recorded by a version that did not measure */
 	bool model = t->kind && !strcmp(t->kind, "model"), apart = json_object_get(t->times, "box_us") != NULL;
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		bool whole = !strcmp(parts[i].key, "box_us") && !apart;
-		int64_t us = whole ? t->dur_us : json_int(t->times, parts[i].key, 0);
+	for (size_t i = 0; i < ARRAY_LEN(cmd_show_time_parts); i++) {
+		bool whole = !strcmp(cmd_show_time_parts[i].key, "box_us") && !apart;
+		int64_t us = whole ? t->dur_us : json_int(t->times, cmd_show_time_parts[i].key, 0);
 		if (us > 0)
-			part(out, whole ? (model ? "model" : "in box") : parts[i].name, us);
+			cmd_show_time_part(out, whole ? (model ? "model" : "in box") : cmd_show_time_parts[i].name, us);
 	}
 	if (t->snapshot_us)
-		part(out, "snapshot", t->snapshot_us);
+		cmd_show_time_part(out, "snapshot", t->snapshot_us);
 }
 
 void show_times_release(struct show_times *t)
@@ -118,7 +118,7 @@ static enum where where_of(const char *kind)
 	return !strcmp(kind, "model") ? MODEL : !strcmp(kind, "ask") || !strcmp(kind, "shell") ? PEOPLE : BOX;
 }
 
-static enum where closed(struct sums *s, uint64_t id)
+static enum where cmd_show_time_closed(struct sums *s, uint64_t id)
 {
 	for (size_t i = 0; i < s->nr; i++)
 		if (s->open[i].id == id) {
@@ -129,10 +129,10 @@ static enum where closed(struct sums *s, uint64_t id)
 	return BOX;
 }
 
-static void ended(struct sums *s, uint64_t id, const json_t *body)
+static void cmd_show_time_ended(struct sums *s, uint64_t id, const json_t *body)
 {
 	const json_t *t = json_object_get(body, "times");
-	enum where w = closed(s, id);
+	enum where w = cmd_show_time_closed(s, id);
 	int64_t box = json_int(t, "box_us", -1), dur = json_int(body, "dur_us", 0);
 	s->actions++;
 	s->us[w] += box < 0 ? dur : box;
@@ -141,7 +141,7 @@ static void ended(struct sums *s, uint64_t id, const json_t *body)
 	s->us[OWN] += json_int(t, "gate_us", 0) + json_int(t, "disk_us", 0);
 }
 
-static void see(struct sums *s, const struct event *ev)
+static void cmd_show_time_see(struct sums *s, const struct event *ev)
 {
 	struct err err = ERR_INIT;
 	if (!s->begun_us)
@@ -154,7 +154,7 @@ static void see(struct sums *s, const struct event *ev)
 		GROW(s->open, s->nr, s->cap);
 		s->open[s->nr++] = (struct open){ ev->seq, where_of(json_str(body, "kind", "")) };
 	} else if (ev->kind == EV_ACTION_ENDED) {
-		ended(s, ev->action, body);
+		cmd_show_time_ended(s, ev->action, body);
 	} else {
 		s->us[OWN] += json_int(body, "took_us", 0);
 	}
@@ -198,7 +198,7 @@ int show_session_time(struct cmd_ctx *ctx, struct session *session)
 	struct event ev;
 	int rc = feed_new(&feed, session, FEED_ALL, 0, &err);
 	while (rc >= 0 && (rc = feed_next(feed, &ev, &arena, 0, &err)) > 0) {
-		see(&s, &ev);
+		cmd_show_time_see(&s, &ev);
 		arena_reset(&arena);
 	}
 	arena_release(&arena);
@@ -215,7 +215,7 @@ int show_session_time(struct cmd_ctx *ctx, struct session *session)
 	json_put_int(o, "actions", (int64_t)s.actions);
 	json_put_int(o, "dur_us", s.last_us - s.begun_us);
 	for (int w = 0; w < NR_WHERE; w++) {
-		CLEANUP(free_ptr) char *key = xasprintf("%s_us", where_name[w]);
+		CLEANUP(free_ptr) char *key = mem_printf("%s_us", where_name[w]);
 		json_put_int(o, key, s.us[w]);
 	}
 	cmd_json(ctx, o);

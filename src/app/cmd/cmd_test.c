@@ -41,37 +41,37 @@ static void trial_release(struct trial *t)
 }
 
 /* "agents/fix.lua" -> "agents/fix" and @suffix */
-static char *beside(const char *file, const char *suffix)
+static char *cmd_test_beside(const char *file, const char *suffix)
 {
 	size_t len = strlen(file);
 	if (len > 4 && !strcmp(file + len - 4, ".lua"))
 		len -= 4;
-	return xasprintf("%.*s%s", (int)len, file, suffix);
+	return mem_printf("%.*s%s", (int)len, file, suffix);
 }
 
 static int trial_init(struct trial *t, const char *file, struct err *err)
 {
 	char dir[] = "/tmp/sandglass-test-XXXXXX";
 	*t = (struct trial){ .list = BUF_INIT, .said = BUF_INIT };
-	t->file = xstrdup(file);
-	t->script = beside(file, ".script.lua");
-	t->cassette = beside(file, ".cassette");
-	t->golden = beside(file, ".golden");
+	t->file = mem_strdup(file);
+	t->script = cmd_test_beside(file, ".script.lua");
+	t->cassette = cmd_test_beside(file, ".cassette");
+	t->golden = cmd_test_beside(file, ".golden");
 	if (access(file, R_OK) < 0)
 		return err_sys(err, "cannot read '%s'", file);
 	if (!mkdtemp(dir))
 		return err_sys(err, "cannot make a folder");
-	t->dir = xstrdup(dir);
+	t->dir = mem_strdup(dir);
 	return 0;
 }
 
 /* --- the run -------------------------------------------------------------------------------------------------------- */
 
-static void words_of(struct cmd_ctx *ctx, const struct trial *t, struct strv *out)
+static void cmd_test_words_of(struct cmd_ctx *ctx, const struct trial *t, struct strv *out)
 {
 	const char *model = cmd_opt(ctx, "model");
-	CLEANUP(free_ptr) char *sessions = xasprintf("%s/sessions", t->dir);
-	CLEANUP(free_ptr) char *scripted = xasprintf("scripted:%s", t->script);
+	CLEANUP(free_ptr) char *sessions = mem_printf("%s/sessions", t->dir);
+	CLEANUP(free_ptr) char *scripted = mem_printf("scripted:%s", t->script);
 	const char *const fixed[] = { "sandglass", "--sessions", sessions, "run", "--no-tui", "--no-input", "--name", "test" };
 	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
 		strv_push(out, fixed[i]);
@@ -95,7 +95,7 @@ static void words_of(struct cmd_ctx *ctx, const struct trial *t, struct strv *ou
 }
 
 /* Waits, at most @ms; a script that hangs is ended with all that it began: its supervisor stops when it is told to. */
-static int wait_for(struct trial *t, int pid, int pidfd, int out, int64_t ms, struct err *err)
+static int cmd_test_wait_for(struct trial *t, int pid, int pidfd, int out, int64_t ms, struct err *err)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 	int status = 0, rc = poll(&p, 1, (int)ms);
@@ -112,11 +112,11 @@ static int wait_for(struct trial *t, int pid, int pidfd, int out, int64_t ms, st
 	return 0;
 }
 
-static int run(struct cmd_ctx *ctx, struct trial *t, int64_t ms, struct err *err)
+static int cmd_test_run(struct cmd_ctx *ctx, struct trial *t, int64_t ms, struct err *err)
 {
 	struct strv words = STRV_INIT, env = STRV_INIT;
-	CLEANUP(free_ptr) char *log = xasprintf("%s/said", t->dir);
-	words_of(ctx, t, &words);
+	CLEANUP(free_ptr) char *log = mem_printf("%s/said", t->dir);
+	cmd_test_words_of(ctx, t, &words);
 	apart_environment(t->dir, &env);
 	CLEANUP(fd_close) int out = open(log, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	CLEANUP(fd_close) int pidfd = -1;
@@ -124,31 +124,31 @@ static int run(struct cmd_ctx *ctx, struct trial *t, int64_t ms, struct err *err
 	int rc = out < 0 ? err_sys(err, "cannot open '%s'", log) :
 			   proc_spawn("/proc/self/exe", words.item, env.item, fds, ARRAY_LEN(fds), &pid, &pidfd, err);
 	if (rc == 0)
-		rc = wait_for(t, pid, pidfd, out, ms, err);
+		rc = cmd_test_wait_for(t, pid, pidfd, out, ms, err);
 	strv_release(&words);
 	strv_release(&env);
 	return rc;
 }
 
-static char *session_in(const char *dir)
+static char *cmd_test_session_in(const char *dir)
 {
-	CLEANUP(free_ptr) char *sessions = xasprintf("%s/sessions", dir);
+	CLEANUP(free_ptr) char *sessions = mem_printf("%s/sessions", dir);
 	DIR *d = opendir(sessions);
 	char *path = NULL;
 	for (struct dirent *e; d && !path && (e = readdir(d));) {
 		size_t len = strlen(e->d_name);
 		if (len > 6 && !strcmp(e->d_name + len - 6, ".glass"))
-			path = xasprintf("%s/%s", sessions, e->d_name);
+			path = mem_printf("%s/%s", sessions, e->d_name);
 	}
 	if (d)
 		closedir(d);
 	return path;
 }
 
-static int list(struct trial *t, struct err *err)
+static int cmd_test_list(struct trial *t, struct err *err)
 {
 	struct session *s;
-	CLEANUP(free_ptr) char *path = session_in(t->dir);
+	CLEANUP(free_ptr) char *path = cmd_test_session_in(t->dir);
 	if (!path) {
 		size_t from = t->said.len;
 		while (from > 1 && t->said.data[from - 2] != '\n')
@@ -165,7 +165,7 @@ static int list(struct trial *t, struct err *err)
 
 /* --- the result ----------------------------------------------------------------------------------------------------- */
 
-static void put_line(struct cmd_ctx *ctx, char mark, const char *text, size_t nr)
+static void cmd_test_put_line(struct cmd_ctx *ctx, char mark, const char *text, size_t nr)
 {
 	CLEANUP(free_ptr) char *line = golden_line(text, nr);
 	if (!line)
@@ -175,7 +175,7 @@ static void put_line(struct cmd_ctx *ctx, char mark, const char *text, size_t nr
 	fputc('\n', ctx->out);
 }
 
-static void tell(struct cmd_ctx *ctx, size_t nr, const struct trial *t, size_t differs, const char *want, const char *why)
+static void cmd_test_tell(struct cmd_ctx *ctx, size_t nr, const struct trial *t, size_t differs, const char *want, const char *why)
 {
 	const char *now = buf_cstr(&((struct trial *)(uintptr_t)t)->list);
 	if (ctx->json) {
@@ -201,15 +201,15 @@ static void tell(struct cmd_ctx *ctx, size_t nr, const struct trial *t, size_t d
 	cmd_print_safe(ctx->out, why, strlen(why), false);
 	fputc('\n', ctx->out);
 	for (size_t i = differs > AROUND ? differs - AROUND : 1; i < differs; i++)
-		put_line(ctx, ' ', want, i);
+		cmd_test_put_line(ctx, ' ', want, i);
 	if (differs) {
-		put_line(ctx, '-', want, differs);
-		put_line(ctx, '+', now, differs);
+		cmd_test_put_line(ctx, '-', want, differs);
+		cmd_test_put_line(ctx, '+', now, differs);
 	}
 }
 
 /* True if it is as it should be. */
-static bool judge(struct cmd_ctx *ctx, size_t nr, struct trial *t)
+static bool cmd_test_judge(struct cmd_ctx *ctx, size_t nr, struct trial *t)
 {
 	struct err err = ERR_INIT;
 	CLEANUP(buf_release) struct buf want = BUF_INIT;
@@ -217,15 +217,15 @@ static bool judge(struct cmd_ctx *ctx, size_t nr, struct trial *t)
 	size_t differs = 0;
 	if (cmd_has(ctx, "update")) {
 		if (file_write_atomic(t->golden, buf_cstr(&t->list), t->list.len, 0644, &err) < 0)
-			why = xstrdup(err.text);
+			why = mem_strdup(err.text);
 	} else if (access(t->golden, F_OK) < 0) {
-		why = xasprintf("there is no '%s'; look at what it did, then --update writes it", t->golden);
+		why = mem_printf("there is no '%s'; look at what it did, then --update writes it", t->golden);
 	} else if (file_read(t->golden, &want, LIST_MAX, &err) < 0) {
-		why = xstrdup(err.text);
+		why = mem_strdup(err.text);
 	} else if ((differs = golden_differ(buf_cstr(&want), buf_cstr(&t->list)))) {
-		why = xasprintf("line %zu of '%s' differs (- golden, + now)", differs, t->golden);
+		why = mem_printf("line %zu of '%s' differs (- golden, + now)", differs, t->golden);
 	}
-	tell(ctx, nr, t, differs, buf_cstr(&want), why);
+	cmd_test_tell(ctx, nr, t, differs, buf_cstr(&want), why);
 	return !why;
 }
 
@@ -234,10 +234,10 @@ static bool test_one(struct cmd_ctx *ctx, size_t nr, const char *file, int64_t m
 	struct trial t;
 	struct err err = ERR_INIT;
 	bool good = false;
-	if (trial_init(&t, file, &err) < 0 || run(ctx, &t, ms, &err) < 0 || list(&t, &err) < 0)
-		tell(ctx, nr, &t, 0, "", err.text);
+	if (trial_init(&t, file, &err) < 0 || cmd_test_run(ctx, &t, ms, &err) < 0 || cmd_test_list(&t, &err) < 0)
+		cmd_test_tell(ctx, nr, &t, 0, "", err.text);
 	else
-		good = judge(ctx, nr, &t);
+		good = cmd_test_judge(ctx, nr, &t);
 	if (t.dir && cmd_has(ctx, "keep"))
 		fprintf(ctx->err, "%s: %s\n", file, t.dir);
 	else if (t.dir && dir_remove(t.dir, &err) < 0)

@@ -20,17 +20,17 @@ struct lister {
 	size_t written, left_out;
 };
 
-static char mark_of(const struct ws_path *p)
+static char cmd_tree_mark_of(const struct ws_path *p)
 {
 	if (ws_state_eq(&p->base, &p->now))
 		return ' ';
 	return p->base.kind == WS_NONE ? 'A' : p->now.kind == WS_NONE ? 'D' : 'M';
 }
 
-static void print_path(struct lister *l, const struct ws_path *p)
+static void cmd_tree_print_path(struct lister *l, const struct ws_path *p)
 {
 	const struct ws_state *st = p->now.kind ? &p->now : &p->base;
-	char mark[2] = { mark_of(p), 0 }, hex[41];
+	char mark[2] = { cmd_tree_mark_of(p), 0 }, hex[41];
 	if (l->ctx->json) {
 		json_t *o = json_object();
 		json_put_int(o, "box", (int64_t)l->layer->box);
@@ -57,12 +57,12 @@ static void print_path(struct lister *l, const struct ws_path *p)
 }
 
 /* Opens the parent of @path below @dir, making what is missing; never through a link. *name_out: the last component. */
-static int open_parent(int dir, const char *path, const char **name_out, struct err *err)
+static int cmd_tree_open_parent(int dir, const char *path, const char **name_out, struct err *err)
 {
 	int at = fcntl(dir, F_DUPFD_CLOEXEC, 3);
 	const char *slash;
 	while (at >= 0 && (slash = strchr(path, '/'))) {
-		CLEANUP(free_ptr) char *one = xstrndup(path, (size_t)(slash - path));
+		CLEANUP(free_ptr) char *one = mem_strndup(path, (size_t)(slash - path));
 		if (!*one || !strcmp(one, ".") || !strcmp(one, "..")) {
 			fd_close(&at);
 			return err_set(err, ERR_DAMAGED, "a path in the record leads outside");
@@ -95,7 +95,7 @@ static int write_path(struct lister *l, const struct ws_path *p, struct err *err
 		l->left_out++;
 		return 0;
 	}
-	CLEANUP(fd_close) int at = open_parent(l->dir, p->path, &name, err);
+	CLEANUP(fd_close) int at = cmd_tree_open_parent(l->dir, p->path, &name, err);
 	if (at < 0)
 		return -1;
 	l->written++;
@@ -108,7 +108,7 @@ static int write_path(struct lister *l, const struct ws_path *p, struct err *err
 }
 
 /* Links last: while files are written there is none that could lead away. */
-static int one_layer(struct lister *l, bool links, struct err *err)
+static int cmd_tree_one_layer(struct lister *l, bool links, struct err *err)
 {
 	struct ws_store st = states_store(l->s);
 	struct ws_view v = WS_VIEW_INIT;
@@ -118,7 +118,7 @@ static int one_layer(struct lister *l, bool links, struct err *err)
 		if (ws_path_is_git(p->path, p->len) || !files_wanted(l->ctx, p->path))
 			continue;
 		if (l->dir < 0)
-			print_path(l, p);
+			cmd_tree_print_path(l, p);
 		else if ((p->now.kind == WS_FILE && !links) || (p->now.kind == WS_LINK && links))
 			rc = write_path(l, p, err);
 	}
@@ -127,7 +127,7 @@ static int one_layer(struct lister *l, bool links, struct err *err)
 }
 
 /* Several repositories of one box: each in a folder of its name, as it is in the box. */
-static int open_layer(const struct layer_at *l, int dir, int *out, struct err *err)
+static int cmd_tree_open_layer(const struct layer_at *l, int dir, int *out, struct err *err)
 {
 	if (strchr(l->repo, '/') || !strcmp(l->repo, ".") || !strcmp(l->repo, ".."))
 		return err_set(err, ERR_DAMAGED, "the name of a repository in the record leads outside");
@@ -140,10 +140,10 @@ static int open_layer(const struct layer_at *l, int dir, int *out, struct err *e
 static int write_layer(struct lister *l, int dir, struct err *err)
 {
 	CLEANUP(fd_close) int at = -1;
-	if (open_layer(l->layer, dir, &at, err) < 0)
+	if (cmd_tree_open_layer(l->layer, dir, &at, err) < 0)
 		return -1;
 	l->dir = at;
-	return one_layer(l, false, err) < 0 ? -1 : one_layer(l, true, err);
+	return cmd_tree_one_layer(l, false, err) < 0 ? -1 : cmd_tree_one_layer(l, true, err);
 }
 
 static void say_written(const struct lister *l, const char *to)
@@ -165,7 +165,7 @@ static void say_written(const struct lister *l, const char *to)
 	}
 }
 
-static int write_all(struct cmd_ctx *ctx, struct files_at *f, const char *to, struct err *err)
+static int cmd_tree_write_all(struct cmd_ctx *ctx, struct files_at *f, const char *to, struct err *err)
 {
 	for (size_t i = 1; i < f->layers.nr; i++)
 		if (f->layers.item[i].box != f->layers.item[0].box)
@@ -196,7 +196,7 @@ int cmd_tree(struct cmd_ctx *ctx)
 	const char *to = cmd_opt(ctx, "output");
 	int rc = files_at_open(&f, ctx, cmd_word(ctx, 0), &err);
 	if (rc == 0 && to)
-		rc = write_all(ctx, &f, to, &err);
+		rc = cmd_tree_write_all(ctx, &f, to, &err);
 	for (size_t i = 0; rc == 0 && !to && i < f.layers.nr; i++) {
 		struct lister l = { .ctx = ctx, .s = f.s, .layer = &f.layers.item[i], .dir = -1 };
 		if (f.layers.nr > 1 && !ctx->json) {
@@ -204,7 +204,7 @@ int cmd_tree(struct cmd_ctx *ctx)
 			cmd_print_safe(ctx->out, l.layer->box_name, strlen(l.layer->box_name), false);
 			fprintf(ctx->out, ", after #%" PRIu64 "\n", l.layer->snapshot);
 		}
-		rc = one_layer(&l, false, &err);
+		rc = cmd_tree_one_layer(&l, false, &err);
 	}
 	files_at_release(&f);
 	return rc < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;

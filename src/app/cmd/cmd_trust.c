@@ -31,7 +31,7 @@ static void seen_add(struct seen_list *l, const char *full, const struct buf *te
 {
 	GROW(l->item, l->nr, l->cap);
 	struct seen *s = &l->item[l->nr++];
-	*s = (struct seen){ .full = xstrdup(full), .text = BUF_INIT, .trust = trust };
+	*s = (struct seen){ .full = mem_strdup(full), .text = BUF_INIT, .trust = trust };
 	if (text->len)
 		buf_append(&s->text, text->data, text->len);
 }
@@ -45,7 +45,7 @@ static void seen_release(struct seen_list *l)
 	free(l->item);
 }
 
-static void collect(const char *dir, struct strv *out)
+static void cmd_trust_collect(const char *dir, struct strv *out)
 {
 	DIR *d = opendir(dir);
 	const struct dirent *e;
@@ -56,7 +56,7 @@ static void collect(const char *dir, struct strv *out)
 		if (e->d_name[0] == '.' || lstat(path, &st) < 0)
 			continue;
 		if (S_ISDIR(st.st_mode))
-			collect(path, out);
+			cmd_trust_collect(path, out);
 		else if (S_ISREG(st.st_mode) && n > 4 && !strcmp(e->d_name + n - 4, ".lua"))
 			strv_push(out, path);
 	}
@@ -64,7 +64,7 @@ static void collect(const char *dir, struct strv *out)
 		closedir(d);
 }
 
-static const char *state_name(enum trust_state t)
+static const char *cmd_trust_state_name(enum trust_state t)
 {
 	switch (t) {
 	case TRUST_NONE:
@@ -77,7 +77,7 @@ static const char *state_name(enum trust_state t)
 	return "new";
 }
 
-static void line(struct cmd_ctx *ctx, const char *state, const char *path, const char *note)
+static void cmd_trust_line(struct cmd_ctx *ctx, const char *state, const char *path, const char *note)
 {
 	fprintf(ctx->out, "%-8s ", state);
 	cmd_print_safe(ctx->out, path, strlen(path), false);
@@ -93,16 +93,16 @@ static void look_at_lua(struct cmd_ctx *ctx, const char *dir, struct seen_list *
 {
 	struct strv file = STRV_INIT;
 	char full[PATH_MAX];
-	collect(dir, &file);
+	cmd_trust_collect(dir, &file);
 	for (size_t i = 0; i < file.nr; i++) {
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
 		struct err err = ERR_INIT;
 		if (!realpath(file.item[i], full) || file_read(full, &text, LUA_MAX, &err) < 0) {
-			line(ctx, "left out", file.item[i], err.code ? err.text : "it cannot be opened");
+			cmd_trust_line(ctx, "left out", file.item[i], err.code ? err.text : "it cannot be opened");
 			continue;
 		}
 		enum trust_state t = trust_of_text(full, buf_cstr(&text), text.len);
-		line(ctx, state_name(t), file.item[i], NULL);
+		cmd_trust_line(ctx, cmd_trust_state_name(t), file.item[i], NULL);
 		seen_add(out, full, &text, t);
 	}
 	strv_release(&file);
@@ -116,17 +116,17 @@ static void look_at_texts(struct cmd_ctx *ctx, const char *dir, struct seen_list
 		struct project_text *t = &p.item[i];
 		CLEANUP(free_ptr) char *path = path_join(dir, t->path);
 		CLEANUP(free_ptr) char *note =
-			t->why	    ? xstrdup(t->why)
-			: t->hidden ? xasprintf("%s, %zu bytes, HIDDEN CHARACTERS: %u", t->name ? "skill" : "instructions", t->text.len, t->hidden)
-				    : xasprintf("%s, %zu bytes", t->name ? "skill" : "instructions", t->text.len);
-		line(ctx, t->why ? "left out" : state_name(t->trust), path, note);
+			t->why	    ? mem_strdup(t->why)
+			: t->hidden ? mem_printf("%s, %zu bytes, HIDDEN CHARACTERS: %u", t->name ? "skill" : "instructions", t->text.len, t->hidden)
+				    : mem_printf("%s, %zu bytes", t->name ? "skill" : "instructions", t->text.len);
+		cmd_trust_line(ctx, t->why ? "left out" : cmd_trust_state_name(t->trust), path, note);
 		if (!t->why)
 			seen_add(out, t->full, &t->text, t->trust);
 	}
 	project_release(&p);
 }
 
-static bool confirmed(struct cmd_ctx *ctx)
+static bool cmd_trust_confirmed(struct cmd_ctx *ctx)
 {
 	if (cmd_has(ctx, "yes"))
 		return true;
@@ -156,7 +156,7 @@ int cmd_trust(struct cmd_ctx *ctx)
 		untrusted += seen.item[i].trust != TRUST_YES;
 	if (!seen.nr)
 		fprintf(ctx->out, "nothing in %s that wants trust: no Lua files in .sandglass/, no AGENTS.md or CLAUDE.md, no skills\n", where);
-	else if (untrusted && !confirmed(ctx))
+	else if (untrusted && !cmd_trust_confirmed(ctx))
 		status = cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "nothing was changed; --yes trusts them without a question");
 	for (size_t i = 0; status == EXIT_DONE && i < seen.nr; i++)
 		if (trust_text(seen.item[i].full, buf_cstr(&seen.item[i].text), seen.item[i].text.len, &err) < 0)

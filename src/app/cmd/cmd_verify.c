@@ -21,7 +21,7 @@ struct verification {
 };
 
 /* Tells the newest item. */
-static void tell(struct verification *v, const struct report_item *i)
+static void cmd_verify_tell(struct verification *v, const struct report_item *i)
 {
 	if (v->ctx->json) {
 		cmd_json(v->ctx, report_json(i));
@@ -34,7 +34,7 @@ static void tell(struct verification *v, const struct report_item *i)
 	fprintf(v->ctx->out, "%s\n", buf_cstr(&line));
 }
 
-static void on_check(void *self, const char *name, enum verify_result result, const char *text, uint64_t seq)
+static void cmd_verify_on_check(void *self, const char *name, enum verify_result result, const char *text, uint64_t seq)
 {
 	static const enum report_result as[] = { [VERIFY_OK] = REPORT_OK, [VERIFY_FAIL] = REPORT_FAILED, [VERIFY_SKIP] = REPORT_SKIPPED };
 	struct verification *v = self;
@@ -42,7 +42,7 @@ static void on_check(void *self, const char *name, enum verify_result result, co
 	/* these three are about what was done, the others about whether the record can be believed */
 	if (result == VERIFY_FAIL && strcmp(name, "order") != 0 && strcmp(name, "closed") != 0 && strcmp(name, "complete") != 0)
 		v->damaged = true;
-	tell(v, report_add(&v->report, "record", as[result], name, text, NULL, &seq, seq ? 1 : 0));
+	cmd_verify_tell(v, report_add(&v->report, "record", as[result], name, text, NULL, &seq, seq ? 1 : 0));
 }
 
 /* --- the checks of people and ours ---------------------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ static void take_results(struct verification *v, const char *group, json_t *resu
 	report_add_checks(&v->report, group, results);
 	json_decref(results);
 	for (size_t i = from; i < v->report.nr; i++)
-		tell(v, &v->report.item[i]);
+		cmd_verify_tell(v, &v->report.item[i]);
 }
 
 static int with_file(struct verification *v, struct session *s, const char *path, struct err *err)
@@ -66,7 +66,7 @@ static int with_file(struct verification *v, struct session *s, const char *path
 	return 0;
 }
 
-static int checks(struct verification *v, struct session *s, struct err *err)
+static int cmd_verify_checks(struct verification *v, struct session *s, struct err *err)
 {
 	json_t *results;
 	const char *word;
@@ -84,11 +84,11 @@ static int checks(struct verification *v, struct session *s, struct err *err)
 static void tell_redo(void *self, const struct report_item *i)
 {
 	struct verification *v = self;
-	tell(v, i);
+	cmd_verify_tell(v, i);
 	fflush(v->ctx->out);
 }
 
-static int redo(struct verification *v, struct session *s, struct err *err)
+static int cmd_verify_redo(struct verification *v, struct session *s, struct err *err)
 {
 	const char *which = cmd_opt(v->ctx, "repeat");
 	return which ? verify_redo(v->ctx, s, which, &v->report, tell_redo, v, err) : 0;
@@ -100,7 +100,7 @@ struct sums {
 	unsigned ok, failed, warn, skipped;
 };
 
-static struct sums sum(const struct report *r)
+static struct sums cmd_verify_sum(const struct report *r)
 {
 	struct sums n = { 0 };
 	unsigned *const by[] = { &n.ok, &n.failed, &n.warn, &n.skipped };
@@ -109,9 +109,9 @@ static struct sums sum(const struct report *r)
 	return n;
 }
 
-static void verdict(struct verification *v, struct session *s, const struct verify_totals *t)
+static void cmd_verify_verdict(struct verification *v, struct session *s, const struct verify_totals *t)
 {
-	struct sums n = sum(&v->report);
+	struct sums n = cmd_verify_sum(&v->report);
 	const char *word = n.failed ? v->damaged ? "damaged" : v->incomplete && n.failed == 1 ? "incomplete" : "failed" : cmd_has(v->ctx, "quick") ? "verified in part" : "verified";
 	if (v->ctx->json) {
 		json_t *o = json_object();
@@ -143,7 +143,7 @@ static void verdict(struct verification *v, struct session *s, const struct veri
 	fputc('\n', v->ctx->out);
 }
 
-static int documents(struct verification *v, struct err *err)
+static int cmd_verify_documents(struct verification *v, struct err *err)
 {
 	static const struct {
 		const char *option;
@@ -161,7 +161,7 @@ static int documents(struct verification *v, struct err *err)
 	return 0;
 }
 
-static int options(struct cmd_ctx *ctx, struct verify_opts *o, uint8_t key[SIGN_KEY_LEN], struct err *err)
+static int cmd_verify_options(struct cmd_ctx *ctx, struct verify_opts *o, uint8_t key[SIGN_KEY_LEN], struct err *err)
 {
 	const char *hex = cmd_opt(ctx, "key");
 	o->anchor = cmd_opt(ctx, "anchor");
@@ -173,9 +173,9 @@ static int options(struct cmd_ctx *ctx, struct verify_opts *o, uint8_t key[SIGN_
 	return cmd_opt(ctx, "repeat") ? verify_redo_which(cmd_opt(ctx, "repeat"), &n, err) : 0;
 }
 
-static int known(const json_t *list, const char *spec, struct err *err)
+static int cmd_verify_known(const json_t *list, const char *spec, struct err *err)
 {
-	CLEANUP(free_ptr) char *name = xstrndup(spec, strcspn(spec, "="));
+	CLEANUP(free_ptr) char *name = mem_strndup(spec, strcspn(spec, "="));
 	const char *names[64] = { NULL }, *near;
 	const json_t *c;
 	size_t i;
@@ -204,7 +204,7 @@ static int checks_exist(struct cmd_ctx *ctx, struct err *err)
 	if (command_opt_nth(ctx->line, "check", 0) && check_list(&list, err) < 0)
 		return -1;
 	for (size_t i = 0; (word = command_opt_nth(ctx->line, "check", i)); i++)
-		if (known(list, word, err) < 0 || check_sound(word, err) < 0)
+		if (cmd_verify_known(list, word, err) < 0 || check_sound(word, err) < 0)
 			return -1;
 	return 0;
 }
@@ -238,16 +238,16 @@ int cmd_verify(struct cmd_ctx *ctx)
 	uint64_t seq;
 	if (cmd_has(ctx, "list"))
 		return list_checks(ctx);
-	if (options(ctx, &o, key, &err) < 0 || checks_exist(ctx, &err) < 0 || session_open_ref(ctx, cmd_word(ctx, 0), &s, &seq, &err) < 0)
+	if (cmd_verify_options(ctx, &o, key, &err) < 0 || checks_exist(ctx, &err) < 0 || session_open_ref(ctx, cmd_word(ctx, 0), &s, &seq, &err) < 0)
 		return cmd_fail(ctx, &err);
 	int status;
-	v.report.session = xstrdup(session_id(s));
-	if (verify_session(s, &o, on_check, &v, &t, &err) < 0 || checks(&v, s, &err) < 0 || redo(&v, s, &err) < 0 ||
-	    documents(&v, &err) < 0) {
+	v.report.session = mem_strdup(session_id(s));
+	if (verify_session(s, &o, cmd_verify_on_check, &v, &t, &err) < 0 || cmd_verify_checks(&v, s, &err) < 0 || cmd_verify_redo(&v, s, &err) < 0 ||
+	    cmd_verify_documents(&v, &err) < 0) {
 		status = cmd_fail(ctx, &err);
 	} else {
-		verdict(&v, s, &t);
-		status = !sum(&v.report).failed ? EXIT_DONE : v.damaged ? EXIT_DAMAGED : EXIT_UNSUCCESSFUL;
+		cmd_verify_verdict(&v, s, &t);
+		status = !cmd_verify_sum(&v.report).failed ? EXIT_DONE : v.damaged ? EXIT_DAMAGED : EXIT_UNSUCCESSFUL;
 	}
 	report_release(&v.report);
 	session_close(&s);

@@ -45,7 +45,7 @@ static size_t times_in(const struct buf *b, const char *text, size_t len)
 	return nr;
 }
 
-static size_t times(struct pickaxe *x, const json_t *state)
+static size_t cmd_when_times(struct pickaxe *x, const json_t *state)
 {
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 	struct object_id oid;
@@ -64,26 +64,26 @@ static size_t times(struct pickaxe *x, const json_t *state)
 	return nr;
 }
 
-static void look_at(struct pickaxe *x, uint64_t seq, const struct event *ev, const json_t *body, const json_t *change)
+static void cmd_when_look_at(struct pickaxe *x, uint64_t seq, const struct event *ev, const json_t *body, const json_t *change)
 {
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	const char *op = json_str(change, "op", "");
 	if (!json_get_bytes(json_object_get(change, "path"), &path) || ws_path_is_git(buf_cstr(&path), path.len) ||
 	    !files_wanted(x->ctx, buf_cstr(&path)))
 		return;
-	size_t was = *op == 'A' ? 0 : times(x, json_object_get(change, "was")), now = *op == 'D' ? 0 : times(x, change);
+	size_t was = *op == 'A' ? 0 : cmd_when_times(x, json_object_get(change, "was")), now = *op == 'D' ? 0 : cmd_when_times(x, change);
 	if (was == now)
 		return;
 	GROW(x->hit, x->nr, x->cap);
 	struct hit *h = &x->hit[x->nr++];
-	*h = (struct hit){ .box = ev->box, .ts_us = ev->ts_us, .box_name = xstrdup(x->layer->box_name), .was = was, .now = now };
+	*h = (struct hit){ .box = ev->box, .ts_us = ev->ts_us, .box_name = mem_strdup(x->layer->box_name), .was = was, .now = now };
 	h->at.action = states_author(x->s, ev, body, buf_cstr(&path), &h->at.shared);
 	h->path = buf_take(&path);
 	h->at.snapshot = seq;
 	snprintf(h->at.why, sizeof(h->at.why), "%s", json_str(body, "why", ""));
 }
 
-static bool on_snapshot(void *self, uint64_t seq, const struct event *ev, const json_t *body)
+static bool cmd_when_on_snapshot(void *self, uint64_t seq, const struct event *ev, const json_t *body)
 {
 	struct pickaxe *x = self;
 	size_t i;
@@ -98,7 +98,7 @@ static bool on_snapshot(void *self, uint64_t seq, const struct event *ev, const 
 		changes = json_incref(json_object_get(body, "changes"));
 	}
 	json_array_foreach(changes, i, change)
-		look_at(x, seq, ev, body, change);
+		cmd_when_look_at(x, seq, ev, body, change);
 	return true;
 }
 
@@ -140,12 +140,12 @@ int cmd_when(struct cmd_ctx *ctx)
 	struct pickaxe x = { .ctx = ctx, .text = cmd_word(ctx, 0), .len = strlen(cmd_word(ctx, 0)) };
 	if (!x.len)
 		return cmd_usage(ctx, "an empty text is everywhere");
-	x.known = xcalloc(KNOWN, sizeof(*x.known));
+	x.known = mem_calloc(KNOWN, sizeof(*x.known));
 	int rc = files_at_open(&f, ctx, cmd_opt(ctx, "at"), &err);
 	x.s = f.s;
 	for (size_t i = 0; rc == 0 && i < f.layers.nr; i++) {
 		x.layer = &f.layers.item[i];
-		rc = snapshots_back(f.s, x.layer->snapshot, on_snapshot, &x, &err);
+		rc = snapshots_back(f.s, x.layer->snapshot, cmd_when_on_snapshot, &x, &err);
 	}
 	if (x.nr)
 		qsort(x.hit, x.nr, sizeof(*x.hit), by_time);

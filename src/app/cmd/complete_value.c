@@ -16,8 +16,8 @@ void complete_kinds(complete_fn *fn, void *self)
 	plugin_own_names("sandboxes", &own);
 	for (size_t i = 0; driver_at(i); i++)
 		fn(self, driver_at(i)->name, driver_at(i)->about);
-	for (size_t i = 0; rent_name(i); i++)
-		fn(self, rent_name(i), "a rented machine");
+	for (size_t i = 0; hosted_plugin_name(i); i++)
+		fn(self, hosted_plugin_name(i), "a rented machine");
 	for (size_t i = 0; i < own.nr; i++)
 		fn(self, own.item[i], "yours");
 }
@@ -29,18 +29,18 @@ static void inner_agents(complete_fn *fn, void *self)
 	for (size_t i = 0; (path = library_path(i)); i++) {
 		if (strncmp(path, folder, sizeof(folder) - 1) != 0)
 			continue;
-		CLEANUP(free_ptr) char *name = xstrndup(path + sizeof(folder) - 1, strlen(path) - (sizeof(folder) - 1) - strlen(".lua"));
+		CLEANUP(free_ptr) char *name = mem_strndup(path + sizeof(folder) - 1, strlen(path) - (sizeof(folder) - 1) - strlen(".lua"));
 		fn(self, name, "");
 	}
 }
 
-static void exports(complete_fn *fn, void *self)
+static void complete_value_exports(complete_fn *fn, void *self)
 {
 	for (size_t i = 0; exporter_at(i); i++)
 		fn(self, exporter_at(i)->name, exporter_at(i)->about);
 }
 
-static void imports(complete_fn *fn, void *self)
+static void complete_value_imports(complete_fn *fn, void *self)
 {
 	for (size_t i = 0; importer_at(i); i++)
 		fn(self, importer_at(i)->name, importer_at(i)->about);
@@ -49,18 +49,18 @@ static void imports(complete_fn *fn, void *self)
 static const struct {
 	const char *option, *command; /* NULL: of every command that has it */
 	void (*each)(complete_fn *fn, void *self);
-} values[] = {
+} complete_value_values[] = {
 	{ "backend", NULL, complete_kinds },
 	{ "agent", "run", inner_agents },
-	{ "format", "export", exports },
-	{ "format", "import", imports },
+	{ "format", "export", complete_value_exports },
+	{ "format", "import", complete_value_imports },
 };
 
 bool complete_value(const struct command *c, const char *option, complete_fn *fn, void *self)
 {
-	for (size_t i = 0; i < ARRAY_LEN(values); i++)
-		if (!strcmp(values[i].option, option) && (!values[i].command || !strcmp(values[i].command, c->name))) {
-			values[i].each(fn, self);
+	for (size_t i = 0; i < ARRAY_LEN(complete_value_values); i++)
+		if (!strcmp(complete_value_values[i].option, option) && (!complete_value_values[i].command || !strcmp(complete_value_values[i].command, c->name))) {
+			complete_value_values[i].each(fn, self);
 			return true;
 		}
 	return false;

@@ -10,7 +10,7 @@
 #include "record/read/ended.h"
 
 /* Appends a value that is bytes (text or {"b64"}), at most @max of them. */
-static bool put_bytes(const json_t *v, size_t max, struct buf *out)
+static bool describe_put_bytes(const json_t *v, size_t max, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	if (!v || !json_get_bytes(v, &b))
@@ -34,13 +34,13 @@ static bool put_key(const json_t *body, const char *key, const char *before, str
 		buf_printf(out, "%lld", (long long)json_integer_value(v));
 		return true;
 	}
-	if (put_bytes(v, TEXT_MAX, out))
+	if (describe_put_bytes(v, TEXT_MAX, out))
 		return true;
 	out->len = len;
 	return false;
 }
 
-static bool plain(const char *s, size_t len)
+static bool describe_plain(const char *s, size_t len)
 {
 	static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%^";
 	for (size_t i = 0; i < len; i++)
@@ -57,7 +57,7 @@ void describe_argv(const json_t *argv, struct buf *out)
 	for (size_t i = 0; i < v.nr; i++) {
 		if (i)
 			buf_putc(out, ' ');
-		if (plain(v.item[i], v.len[i])) {
+		if (describe_plain(v.item[i], v.len[i])) {
 			buf_append(out, v.item[i], v.len[i]);
 			continue;
 		}
@@ -98,7 +98,7 @@ void describe_action(const json_t *body, struct buf *out)
 		put_key(body, "kind", "", out);
 }
 
-static void span(const json_t *body, const char *key, const char *before, struct buf *out)
+static void describe_span(const json_t *body, const char *key, const char *before, struct buf *out)
 {
 	if (!json_is_integer(json_object_get(body, key)))
 		return;
@@ -106,7 +106,7 @@ static void span(const json_t *body, const char *key, const char *before, struct
 	clock_span(json_int(body, key, 0), out);
 }
 
-static void who(const json_t *body, struct buf *out)
+static void describe_who(const json_t *body, struct buf *out)
 {
 	const json_t *w = json_object_get(body, "who");
 	if (json_is_object(w) && !put_key(w, "name", " by ", out))
@@ -116,7 +116,7 @@ static void who(const json_t *body, struct buf *out)
 }
 
 /* "what #53 did is taken back: 2 changes". */
-static void put_back(const json_t *b, struct buf *out)
+static void describe_put_back(const json_t *b, struct buf *out)
 {
 	const char *how = json_str(b, "how", "");
 	int64_t of = json_int(b, "of", 0), takes = json_int(b, "takes", 0), ops = json_int(b, "ops", 0);
@@ -132,7 +132,7 @@ static void put_back(const json_t *b, struct buf *out)
 		buf_printf(out, ": %lld change%s", (long long)ops, ops == 1 ? "" : "s");
 }
 
-static void judged(const json_t *body, struct buf *out)
+static void describe_judged(const json_t *body, struct buf *out)
 {
 	const json_t *rule = json_array_get(json_object_get(body, "rules"), 0);
 	buf_puts(out, json_str(body, "verdict", "judged"));
@@ -143,15 +143,15 @@ static void judged(const json_t *body, struct buf *out)
 	put_key(body, "risk", ", risk ", out);
 }
 
-static void list(const json_t *words, const char *before, struct buf *out)
+static void describe_list(const json_t *words, const char *before, struct buf *out)
 {
 	for (size_t i = 0; i < json_array_size(words); i++) {
 		buf_puts(out, i ? ", " : before);
-		put_bytes(json_array_get(words, i), TEXT_MAX, out);
+		describe_put_bytes(json_array_get(words, i), TEXT_MAX, out);
 	}
 }
 
-static void ended(const json_t *body, struct buf *out)
+static void describe_ended(const json_t *body, struct buf *out)
 {
 	const char *end = json_str(body, "end", "ended");
 	bool good = !strcmp(end, "ok"), permitted = good && json_flag(body, "permitted", false);
@@ -164,27 +164,27 @@ static void ended(const json_t *body, struct buf *out)
 	put_key(body, "rule", " by ", out);
 	put_key(body, "why", ": ", out);
 	if (!permitted)
-		span(body, "dur_us", " in ", out);
+		describe_span(body, "dur_us", " in ", out);
 }
 
-static void money(int64_t uusd, struct buf *out)
+static void describe_money(int64_t uusd, struct buf *out)
 {
 	buf_printf(out, "$%lld.%04lld", (long long)(uusd / 1000000), (long long)(uusd % 1000000 / 100));
 }
 
 /* What a rented box has cost. */
-static void rent(const json_t *cost, struct buf *out)
+static void describe_rent(const json_t *cost, struct buf *out)
 {
 	if (json_int(cost, "open_us", 0) <= 0)
 		return;
 	buf_puts(out, ", cost ");
 	if (json_object_get(cost, "uusd"))
-		money(json_int(cost, "uusd", 0), out);
+		describe_money(json_int(cost, "uusd", 0), out);
 	else
 		buf_puts(out, "$?");
 }
 
-static void reply(const json_t *body, struct buf *out)
+static void describe_reply(const json_t *body, struct buf *out)
 {
 	const json_t *calls = json_object_get(body, "calls"), *usage = json_object_get(body, "usage");
 	buf_puts(out, "model answers");
@@ -198,13 +198,13 @@ static void reply(const json_t *body, struct buf *out)
 		buf_puts(out, ", $?");
 	} else if (json_is_object(usage) && json_int(body, "cost_uusd", 0)) {
 		buf_puts(out, ", ");
-		money(json_int(body, "cost_uusd", 0), out);
+		describe_money(json_int(body, "cost_uusd", 0), out);
 	}
 	if (json_is_object(usage))
 		buf_putc(out, ')');
 }
 
-static void requested(const json_t *body, struct buf *out)
+static void describe_requested(const json_t *body, struct buf *out)
 {
 	const char *kind = json_str(body, "kind", "action");
 	CLEANUP(buf_release) struct buf what = BUF_INIT;
@@ -229,7 +229,7 @@ static void ran_then(const json_t *args, struct buf *out)
 		buf_puts(out, " ran");
 }
 
-static void output(const json_t *body, struct buf *out)
+static void describe_output(const json_t *body, struct buf *out)
 {
 	static const char *const names[] = { "output",		"stdout",	 "stderr",
 					     "terminal output", "model request", "model answer" };
@@ -239,7 +239,7 @@ static void output(const json_t *body, struct buf *out)
 }
 
 /* Whatever it is: its scalar fields. */
-static void generic(uint16_t kind, const json_t *body, struct buf *out)
+static void describe_generic(uint16_t kind, const json_t *body, struct buf *out)
 {
 	const char *name = event_kind_name(kind), *key;
 	json_t *v;
@@ -267,12 +267,12 @@ static void generic(uint16_t kind, const json_t *body, struct buf *out)
 		if (json_is_integer(v))
 			buf_printf(out, "%lld", (long long)json_integer_value(v));
 		else
-			put_bytes(v, 80, out);
+			describe_put_bytes(v, 80, out);
 	}
 }
 
 /* "ran /usr/bin/git push (process 12)". */
-static void executed(const json_t *b, struct buf *out)
+static void describe_executed(const json_t *b, struct buf *out)
 {
 	CLEANUP(strv_release) struct strv argv = STRV_INIT;
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
@@ -337,7 +337,7 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		break;
 	case EV_AGENT_SAY:
 		buf_puts(out, "told");
-		who(b, out);
+		describe_who(b, out);
 		put_key(b, "text", ": ", out);
 		break;
 	case EV_NOTE:
@@ -345,25 +345,25 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "text", ": ", out);
 		break;
 	case EV_ACTION_REQUESTED:
-		requested(b, out);
+		describe_requested(b, out);
 		if (json_int(b, "within", 0))
 			buf_printf(out, " within #%lld", (long long)json_int(b, "within", 0));
 		else if (!strcmp(json_str(b, "kind", ""), "connect"))
 			ran_then(json_object_get(b, "args"), out);
 		if (json_is_object(json_object_get(json_object_get(b, "args"), "who"))) /* a person's own */
-			who(json_object_get(b, "args"), out);
+			describe_who(json_object_get(b, "args"), out);
 		break;
 	case EV_ACTION_JUDGED:
-		judged(b, out);
+		describe_judged(b, out);
 		break;
 	case EV_ACTION_HELD:
-		list(json_object_get(b, "reasons"), "HELD: ", out);
+		describe_list(json_object_get(b, "reasons"), "HELD: ", out);
 		put_key(b, "rule", " by ", out);
 		put_key(b, "why", ": ", out);
 		break;
 	case EV_ACTION_DECIDED:
 		put_key(b, "decision", "", out);
-		who(b, out);
+		describe_who(b, out);
 		if (json_int(b, "with", 0))
 			buf_printf(out, ", together with #%lld", (long long)json_int(b, "with", 0));
 		put_key(b, "message", ": ", out);
@@ -372,7 +372,7 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		break;
 	case EV_CONTROL_HOST:
 		buf_puts(out, json_int(b, "of", 0) ? "ended on the host" : "a person's own command on the host");
-		who(b, out);
+		describe_who(b, out);
 		put_key(b, "cmd", ": ", out);
 		if (json_int(b, "of", 0))
 			buf_printf(out, ", exit %lld", (long long)json_int(b, "status", 0));
@@ -383,13 +383,13 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		break;
 	case EV_ACTION_LATER:
 		buf_puts(out, "left held");
-		who(b, out);
+		describe_who(b, out);
 		put_key(b, "note", ", note: ", out);
 		put_key(b, "message", ", note: ", out);
 		break;
 	case EV_POLICY_ADDED:
 		buf_puts(out, "a rule is added");
-		who(b, out);
+		describe_who(b, out);
 		put_key(b, "text", ": ", out);
 		put_key(b, "file", " in ", out);
 		break;
@@ -401,10 +401,10 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		}
 		break;
 	case EV_ACTION_ENDED:
-		ended(b, out);
+		describe_ended(b, out);
 		break;
 	case EV_OUTPUT:
-		output(b, out);
+		describe_output(b, out);
 		break;
 	case EV_MODEL_CALL:
 		put_key(b, "model", "asks ", out);
@@ -427,11 +427,11 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		buf_puts(out, strcmp(json_str(b, "then", ""), "end") ? "the model is asked again" : "the turn ends");
 		break;
 	case EV_MODEL_REPLY:
-		reply(b, out);
+		describe_reply(b, out);
 		break;
 	case EV_ASK:
 		put_key(b, "text", "asks: ", out);
-		list(json_object_get(b, "choices"), " - ", out);
+		describe_list(json_object_get(b, "choices"), " - ", out);
 		break;
 	case EV_BOX_OPEN:
 		put_key(b, "name", "box ", out);
@@ -442,12 +442,12 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		break;
 	case EV_BOX_CLOSED:
 		buf_puts(out, "box closed");
-		rent(json_object_get(b, "cost"), out);
+		describe_rent(json_object_get(b, "cost"), out);
 		put_key(b, "why", ": ", out);
 		break;
 	case EV_PROC_EXEC:
 		buf_puts(out, "ran ");
-		executed(b, out);
+		describe_executed(b, out);
 		break;
 	case EV_PROC_CONNECT:
 		buf_puts(out, "connects to ");
@@ -468,11 +468,11 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "why", " after ", out);
 		break;
 	case EV_ROLLBACK_DONE:
-		put_back(b, out);
+		describe_put_back(b, out);
 		break;
 	case EV_PREVIEW_STARTED:
 		put_key(b, "how", "dry run started, ", out);
-		who(b, out);
+		describe_who(b, out);
 		break;
 	case EV_PREVIEW_ENDED:
 		buf_puts(out, "dry run: ");
@@ -484,7 +484,7 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(json_object_get(b, "origin"), "action", "#", out);
 		buf_puts(out, ": ");
 		describe_action(b, out);
-		who(b, out);
+		describe_who(b, out);
 		break;
 	case EV_REDO_ENDED:
 		put_key(json_object_get(b, "origin"), "action", "redo of #", out);
@@ -492,12 +492,12 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "why", ", ", out);
 		break;
 	case EV_CONTROL_COMMAND:
-		list(json_object_get(b, "words"), "command ", out);
-		who(b, out);
+		describe_list(json_object_get(b, "words"), "command ", out);
+		describe_who(b, out);
 		break;
 	default:
 		/* an open set: kinds of newer versions and those that need no words of their own */
-		generic(kind, b, out);
+		describe_generic(kind, b, out);
 		break;
 	}
 }
@@ -516,7 +516,7 @@ void describe_event(const struct event *ev, struct buf *out)
 	size_t len = out->len;
 	by_kind(ev->kind, body, out);
 	if (out->len == len) /* the fields that it should have are not there */
-		generic(ev->kind, body, out);
+		describe_generic(ev->kind, body, out);
 }
 
 const char *agent_name(struct agent_names *n, struct session *s, uint64_t id)
@@ -535,7 +535,7 @@ const char *agent_name(struct agent_names *n, struct session *s, uint64_t id)
 	const char *name = json_str(body, "name", NULL);
 	GROW(n->item, n->nr, n->cap);
 	n->item[n->nr].id = id;
-	n->item[n->nr].name = name ? xstrdup(name) : xasprintf("agent#%llu", (unsigned long long)id);
+	n->item[n->nr].name = name ? mem_strdup(name) : mem_printf("agent#%llu", (unsigned long long)id);
 	json_decref(body);
 	arena_release(&arena);
 	return n->item[n->nr++].name;

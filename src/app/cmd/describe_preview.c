@@ -3,7 +3,7 @@
 #include "app/cmd/describe.h"
 #include "base/mem.h"
 
-static void files_sum(const json_t *o, struct buf *out)
+static void describe_preview_files_sum(const json_t *o, struct buf *out)
 {
 	int64_t nr = (int64_t)json_array_size(json_object_get(o, "files")) + json_int(o, "more", 0);
 	if (nr == 0)
@@ -13,7 +13,7 @@ static void files_sum(const json_t *o, struct buf *out)
 			   (long long)json_int(o, "removed", 0));
 }
 
-static void sum(const json_t *o, struct buf *out)
+static void describe_preview_sum(const json_t *o, struct buf *out)
 {
 	const char *end = json_str(o, "end", "");
 	int64_t ms = json_int(o, "dur_us", 0) / 1000;
@@ -32,10 +32,10 @@ static void sum(const json_t *o, struct buf *out)
 	else
 		buf_printf(out, "exit %lld", (long long)json_int(o, "code", 0));
 	buf_printf(out, " after %lld.%03lld s, ", (long long)(ms / 1000), (long long)(ms % 1000));
-	files_sum(o, out);
+	describe_preview_files_sum(o, out);
 }
 
-static const char *reason(const char *word)
+static const char *describe_preview_reason(const char *word)
 {
 	static const struct {
 		const char *word, *text;
@@ -56,7 +56,7 @@ static const char *reason(const char *word)
 	return word;
 }
 
-static void hosts(const json_t *o, struct buf *out)
+static void describe_preview_hosts(const json_t *o, struct buf *out)
 {
 	const json_t *net = json_object_get(o, "net"), *list = json_object_get(net, "hosts");
 	for (size_t i = 0; i < json_array_size(list); i++)
@@ -68,26 +68,26 @@ static void hosts(const json_t *o, struct buf *out)
 		buf_printf(out, "; names looked up in vain: %lld", (long long)json_int(net, "names", 0));
 }
 
-static void incomplete(const json_t *o, const char *between, struct buf *out)
+static void describe_preview_incomplete(const json_t *o, const char *between, struct buf *out)
 {
 	const json_t *list = json_object_get(o, "incomplete");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *word = json_string_value(json_array_get(list, i));
 		if (!word)
 			continue;
-		buf_printf(out, "%sincomplete: %s", between, reason(word));
+		buf_printf(out, "%sincomplete: %s", between, describe_preview_reason(word));
 		if (!strcmp(word, "network"))
-			hosts(o, out);
+			describe_preview_hosts(o, out);
 	}
 }
 
 void describe_preview(const json_t *o, struct buf *out)
 {
-	sum(o, out);
-	incomplete(o, "; ", out);
+	describe_preview_sum(o, out);
+	describe_preview_incomplete(o, "; ", out);
 }
 
-static void one_file(const json_t *f, struct buf *out)
+static void describe_preview_one_file(const json_t *f, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	const char *repo = json_str(f, "repo", ""), *what = json_str(f, "what", "text");
@@ -106,10 +106,10 @@ void describe_preview_long(const json_t *o, struct buf *out)
 	const json_t *files = json_object_get(o, "files");
 	const char *end = json_str(o, "end", "");
 	buf_printf(out, "#%lld was tried: ", of);
-	sum(o, out);
-	incomplete(o, "\n  ", out);
+	describe_preview_sum(o, out);
+	describe_preview_incomplete(o, "\n  ", out);
 	for (size_t i = 0; i < json_array_size(files); i++)
-		one_file(json_array_get(files, i), out);
+		describe_preview_one_file(json_array_get(files, i), out);
 	if (json_int(o, "more", 0))
 		buf_printf(out, "\n  and %lld more", (long long)json_int(o, "more", 0));
 	if (json_int(o, "out_bytes", 0) + json_int(o, "err_bytes", 0))

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-static void agent(const json_t *state, int64_t id, struct buf *out)
+static void describe_state_agent(const json_t *state, int64_t id, struct buf *out)
 {
 	const json_t *list = json_object_get(state, "agents");
 	for (size_t i = 0; i < json_array_size(list); i++)
@@ -17,7 +17,7 @@ static void agent(const json_t *state, int64_t id, struct buf *out)
 }
 
 /* "4 of 20 steps", "$0.12 of $0.50", "6.4s of 20:00". */
-static void limit(const char *what, int64_t used, int64_t of, struct buf *out)
+static void describe_state_limit(const char *what, int64_t used, int64_t of, struct buf *out)
 {
 	if (!strcmp(what, "uusd")) {
 		buf_printf(out, "$%lld.%02lld of $%lld.%02lld", (long long)(used / 1000000), (long long)(used % 1000000 / 10000),
@@ -32,7 +32,7 @@ static void limit(const char *what, int64_t used, int64_t of, struct buf *out)
 	}
 }
 
-static void budget(const json_t *state, const json_t *row, struct buf *out)
+static void describe_state_budget(const json_t *state, const json_t *row, struct buf *out)
 {
 	const json_t *limits = json_object_get(row, "limits"), *used = json_object_get(row, "used");
 	const char *what;
@@ -41,7 +41,7 @@ static void budget(const json_t *state, const json_t *row, struct buf *out)
 	buf_puts(out, "budget ");
 	if (json_int(row, "agent", 0)) {
 		buf_puts(out, "of ");
-		agent(state, json_int(row, "agent", 0), out);
+		describe_state_agent(state, json_int(row, "agent", 0), out);
 	} else if (json_int(row, "budget", 0)) {
 		buf_printf(out, "#%lld", (long long)json_int(row, "budget", 0));
 	} else {
@@ -50,7 +50,7 @@ static void budget(const json_t *state, const json_t *row, struct buf *out)
 	json_object_foreach((json_t *)(uintptr_t)limits, what, of)
 	{
 		buf_puts(out, first ? ": " : ", ");
-		limit(what, json_int(used, what, 0), json_integer_value(of), out);
+		describe_state_limit(what, json_int(used, what, 0), json_integer_value(of), out);
 		first = false;
 	}
 	if (first)
@@ -58,13 +58,13 @@ static void budget(const json_t *state, const json_t *row, struct buf *out)
 }
 
 /* "approved for the session: exec git push *, of fix, 5 more times, for 29m (#121)". */
-static void waiver(const json_t *state, const json_t *row, struct buf *out)
+static void describe_state_waiver(const json_t *state, const json_t *row, struct buf *out)
 {
 	int64_t until = json_int(row, "until_us", 0), uses = json_int(row, "uses", 0);
 	buf_printf(out, "approved for the session: %s %s", json_str(row, "kind", ""), json_str(row, "pattern", ""));
 	if (json_int(row, "agent", 0)) {
 		buf_puts(out, ", of ");
-		agent(state, json_int(row, "agent", 0), out);
+		describe_state_agent(state, json_int(row, "agent", 0), out);
 	}
 	if (uses)
 		buf_printf(out, ", %lld more %s", (long long)uses, uses == 1 ? "time" : "times");
@@ -84,15 +84,15 @@ bool describe_state(const json_t *state, const char *key, const json_t *row, str
 		if (json_integer_value(row) == 0)
 			buf_puts(out, "everybody");
 		else
-			agent(state, json_integer_value(row), out);
+			describe_state_agent(state, json_integer_value(row), out);
 		return true;
 	}
 	if (!strcmp(key, "budgets")) {
-		budget(state, row, out);
+		describe_state_budget(state, row, out);
 		return true;
 	}
 	if (!strcmp(key, "waivers")) {
-		waiver(state, row, out);
+		describe_state_waiver(state, row, out);
 		return true;
 	}
 	if (!strcmp(key, "boxes")) {

@@ -6,6 +6,6 @@
 #include "app/cmd/cmd.h"
 
 /* @result: what the supervisor has answered to @ctx's command. false: there are no words for it, nothing is appended. */
-bool done_words(struct cmd_ctx *ctx, const json_t *result, struct buf *out);
+bool result_text_of(struct cmd_ctx *ctx, const json_t *result, struct buf *out);
 
 #endif

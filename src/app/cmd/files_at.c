@@ -43,7 +43,7 @@ bool files_wanted(const struct cmd_ctx *ctx, const char *path)
 }
 
 /* The path below the layer's repository, or NULL when it is another's. */
-static const char *below(const struct layer_at *l, const char *path)
+static const char *files_at_below(const struct layer_at *l, const char *path)
 {
 	size_t n = strlen(l->repo);
 	if (!n)
@@ -68,7 +68,7 @@ int files_at_path(struct files_at *f, const char *path, const struct layer_at **
 	for (size_t i = 0; i < f->layers.nr; i++) {
 		const struct layer_at *l = &f->layers.item[i];
 		struct file_versions v = { 0 };
-		const char *p = below(l, path);
+		const char *p = files_at_below(l, path);
 		if (!p)
 			continue;
 		if (file_versions(&v, f->s, l, p, err) < 0)
@@ -120,20 +120,20 @@ void files_who(struct session *s, const struct file_version *v, struct buf *out)
 }
 
 /* What the model had said when it wanted this: with the action, or its newest answer before it. */
-static char *said_before(struct session *s, const struct act *a)
+static char *files_at_said_before(struct session *s, const struct act *a)
 {
 	struct arena arena = ARENA_INIT;
 	struct feed *feed = NULL;
 	struct event ev;
 	struct err none = ERR_INIT;
-	char *said = json_str(a->wanted, "said", NULL) ? xstrdup(json_str(a->wanted, "said", "")) : NULL;
+	char *said = json_str(a->wanted, "said", NULL) ? mem_strdup(json_str(a->wanted, "said", "")) : NULL;
 	if (said || !a->agent || feed_new(&feed, s, FEED_AGENT, a->agent, &none) < 0)
 		return said;
 	feed_seek(feed, a->seq);
 	for (int looked = 0; !said && looked < 1000 && feed_prev(feed, &ev, &arena, &none) > 0; looked++) {
 		if (ev.kind == EV_MODEL_REPLY && ev.body) {
 			json_t *body = json_parse(ev.body, ev.len, "model.reply", &none);
-			said = xstrdup(json_str(body, "text", ""));
+			said = mem_strdup(json_str(body, "text", ""));
 			json_decref(body);
 		}
 		arena_reset(&arena);
@@ -170,7 +170,7 @@ json_t *files_who_json(struct session *s, const struct file_version *v)
 		return o;
 	}
 	CLEANUP(buf_release) struct buf what = BUF_INIT, rules = BUF_INIT, proposed = BUF_INIT;
-	CLEANUP(free_ptr) char *said = said_before(s, &a);
+	CLEANUP(free_ptr) char *said = files_at_said_before(s, &a);
 	const char *agent = agent_name(&names, s, a.agent);
 	act_what(&a, &what);
 	act_rules(&a, &rules);

@@ -14,13 +14,13 @@ struct follow {
 	uint64_t told;		       /* newest head heard of */
 };
 
-static void on_head(void *self, uint64_t seq)
+static void follow_on_head(void *self, uint64_t seq)
 {
 	struct follow *f = self;
 	f->told = seq;
 }
 
-static const struct control_client_ops ops = { .head = on_head };
+static const struct control_client_ops follow_ops = { .head = follow_on_head };
 
 struct follow *follow_new(struct session *s)
 {
@@ -29,7 +29,7 @@ struct follow *follow_new(struct session *s)
 	struct err err = ERR_INIT;
 	CLEANUP(free_ptr) char *path = share_find(session_id(s), session_path(s));
 	f->session = s;
-	if (!session_live(s) || control_client_open(&f->client, path, &o, &ops, f, &err) < 0)
+	if (!session_live(s) || control_client_open(&f->client, path, &o, &follow_ops, f, &err) < 0)
 		f->client = NULL;
 	return f;
 }

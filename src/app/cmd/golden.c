@@ -33,7 +33,7 @@ struct golden {
 	int64_t status;
 };
 
-static struct group *group_of(struct golden *g, uint64_t agent, int64_t task)
+static struct group *golden_group_of(struct golden *g, uint64_t agent, int64_t task)
 {
 	if (!agent && task <= 0)
 		task = 1; /* the script itself */
@@ -43,7 +43,7 @@ static struct group *group_of(struct golden *g, uint64_t agent, int64_t task)
 	GROW(g->group, g->nr, g->cap);
 	struct group *new = &g->group[g->nr++];
 	*new = (struct group){ .agent = agent, .task = agent ? 0 : task, .text = BUF_INIT };
-	new->head = xstrdup(agent ? "agent" : task == 1 ? "script" : "task");
+	new->head = mem_strdup(agent ? "agent" : task == 1 ? "script" : "task");
 	return new;
 }
 
@@ -54,14 +54,14 @@ static int64_t task_of(const struct golden *g, int64_t call)
 	return json_int(g->task_of, key, 0);
 }
 
-static struct buf *add(struct group *to, uint64_t of)
+static struct buf *golden_add(struct group *to, uint64_t of)
 {
 	GROW(to->line, to->nr, to->cap);
 	to->line[to->nr] = (struct line){ .of = of, .text = BUF_INIT };
 	return &to->line[to->nr++].text;
 }
 
-static struct buf *line_of(struct golden *g, uint64_t of)
+static struct buf *golden_line_of(struct golden *g, uint64_t of)
 {
 	for (size_t i = 0; of && i < g->nr; i++)
 		for (size_t k = g->group[i].nr; k-- > 0;)
@@ -71,7 +71,7 @@ static struct buf *line_of(struct golden *g, uint64_t of)
 }
 
 /* The first line of a text, not too long, with nothing in it that a terminal would take for a command. */
-static void put(struct buf *to, const char *text)
+static void golden_put(struct buf *to, const char *text)
 {
 	size_t len = strcspn(text, "\n"), cut = len > TEXT_MAX ? TEXT_MAX : len;
 	while (cut < len && cut && ((unsigned char)text[cut] & 0xc0) == 0x80)
@@ -81,35 +81,35 @@ static void put(struct buf *to, const char *text)
 		buf_puts(to, " ...");
 }
 
-static void put_json(struct buf *to, const json_t *v)
+static void golden_put_json(struct buf *to, const json_t *v)
 {
-	CLEANUP(free_ptr) char *text = v ? json_dump_str(v) : xstrdup("null");
-	put(to, text);
+	CLEANUP(free_ptr) char *text = v ? json_dump_str(v) : mem_strdup("null");
+	golden_put(to, text);
 }
 
 /* --- events --------------------------------------------------------------------------------------------------------- */
 
-static void see_requested(struct golden *g, const struct event *ev, const json_t *b)
+static void golden_see_requested(struct golden *g, const struct event *ev, const json_t *b)
 {
 	int64_t call = json_int(b, "call", 0);
 	if (!call)
 		return; /* not asked by the script: a person's, or our own */
 	CLEANUP(buf_release) struct buf what = BUF_INIT;
 	const char *kind = json_str(b, "kind", ""), *tool = json_str(b, "tool", "");
-	struct buf *to = add(group_of(g, ev->agent, task_of(g, call)), ev->seq);
+	struct buf *to = golden_add(golden_group_of(g, ev->agent, task_of(g, call)), ev->seq);
 	describe_action(b, &what);
 	buf_puts(to, kind);
 	if (strcmp(tool, kind) != 0 && strcmp(kind, "model") != 0 && *tool)
 		buf_printf(to, " %s", tool);
 	if (strcmp(kind, "model") != 0 && what.len && strcmp(buf_cstr(&what), tool) != 0) {
 		buf_putc(to, ' ');
-		put(to, buf_cstr(&what));
+		golden_put(to, buf_cstr(&what));
 	}
 }
 
 static void see_ended(struct golden *g, const struct event *ev, const json_t *b)
 {
-	struct buf *to = line_of(g, ev->action);
+	struct buf *to = golden_line_of(g, ev->action);
 	const char *end = json_str(b, "end", ""), *rule = json_str(b, "rule", NULL);
 	if (!to || strstr(buf_cstr(to), " -> "))
 		return; /* a model's answer says it already */
@@ -125,7 +125,7 @@ static void see_ended(struct golden *g, const struct event *ev, const json_t *b)
 
 static void see_reply(struct golden *g, const struct event *ev, const json_t *b)
 {
-	struct buf *to = line_of(g, ev->action);
+	struct buf *to = golden_line_of(g, ev->action);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	const json_t *calls = json_object_get(b, "calls");
 	size_t i;
@@ -134,35 +134,35 @@ static void see_reply(struct golden *g, const struct event *ev, const json_t *b)
 		return;
 	json_get_bytes(json_object_get(b, "text"), &text);
 	buf_puts(to, " -> ");
-	put(to, buf_cstr(&text));
+	golden_put(to, buf_cstr(&text));
 	json_array_foreach((json_t *)(uintptr_t)calls, i, c) {
 		buf_puts(to, i ? ", " : text.len ? "; calls " : "calls ");
-		put(to, json_str(c, "name", "?"));
+		golden_put(to, json_str(c, "name", "?"));
 		buf_putc(to, ' ');
-		put_json(to, json_object_get(c, "args"));
+		golden_put_json(to, json_object_get(c, "args"));
 	}
 }
 
-static void see_agent(struct golden *g, const struct event *ev, const json_t *b)
+static void golden_see_agent(struct golden *g, const struct event *ev, const json_t *b)
 {
-	struct group *own = group_of(g, ev->seq, 0);
+	struct group *own = golden_group_of(g, ev->seq, 0);
 	CLEANUP(buf_release) struct buf head = BUF_INIT;
 	buf_puts(&head, "agent ");
-	put(&head, json_str(b, "name", ""));
+	golden_put(&head, json_str(b, "name", ""));
 	buf_puts(&head, ": ");
-	put(&head, json_str(b, "task", ""));
+	golden_put(&head, json_str(b, "task", ""));
 	free(own->head);
-	own->head = xstrdup(buf_cstr(&head));
-	struct buf *to = add(group_of(g, (uint64_t)json_int(b, "parent", 0), task_of(g, json_int(b, "call", 0))), ev->seq);
+	own->head = mem_strdup(buf_cstr(&head));
+	struct buf *to = golden_add(golden_group_of(g, (uint64_t)json_int(b, "parent", 0), task_of(g, json_int(b, "call", 0))), ev->seq);
 	buf_puts(to, "starts agent ");
-	put(to, json_str(b, "name", ""));
+	golden_put(to, json_str(b, "name", ""));
 }
 
 static void see_agent_end(struct golden *g, const struct event *ev, const json_t *b)
 {
-	struct buf *to = add(group_of(g, ev->agent, 0), ev->seq);
+	struct buf *to = golden_add(golden_group_of(g, ev->agent, 0), ev->seq);
 	buf_printf(to, "ends (%s) after %lld steps: ", json_str(b, "stop", ""), (long long)json_int(b, "steps", 0));
-	put(to, json_str(b, "text", ""));
+	golden_put(to, json_str(b, "text", ""));
 }
 
 static void see_said(struct golden *g, const struct event *ev, const json_t *b)
@@ -170,22 +170,22 @@ static void see_said(struct golden *g, const struct event *ev, const json_t *b)
 	const char *level = json_str(b, "level", "note");
 	if (!strcmp(level, "progress"))
 		return;
-	struct buf *to = add(group_of(g, ev->agent, json_int(b, "task", 0)), ev->seq);
+	struct buf *to = golden_add(golden_group_of(g, ev->agent, json_int(b, "task", 0)), ev->seq);
 	buf_printf(to, "%s: ", level);
-	put(to, json_str(b, "text", ""));
+	golden_put(to, json_str(b, "text", ""));
 }
 
 static void see_answered(struct golden *g, const struct event *ev, const json_t *b)
 {
-	struct buf *to = line_of(g, ev->cause);
+	struct buf *to = golden_line_of(g, ev->cause);
 	const json_t *form = json_object_get(b, "form");
 	if (!to)
 		return;
 	buf_puts(to, " -> ");
 	if (form)
-		put_json(to, form);
+		golden_put_json(to, form);
 	else
-		put(to, json_str(b, "choice", json_flag(b, "timeout", false) ? "nobody" : json_str(b, "text", "")));
+		golden_put(to, json_str(b, "choice", json_flag(b, "timeout", false) ? "nobody" : json_str(b, "text", "")));
 }
 
 static void see_files(struct golden *g, const struct event *ev, const json_t *b)
@@ -225,39 +225,39 @@ static void see_box(struct golden *g, const struct event *ev, const json_t *b)
 	json_put_str(box, "name", json_str(b, "name", ""));
 	json_put(box, "files", json_object());
 	json_put(g->box, key, box);
-	struct buf *to = add(group_of(g, ev->agent, task_of(g, json_int(b, "call", 0))), ev->seq);
+	struct buf *to = golden_add(golden_group_of(g, ev->agent, task_of(g, json_int(b, "call", 0))), ev->seq);
 	buf_printf(to, "box %s", json_str(b, "name", ""));
 }
 
 static void see_store(struct golden *g, const struct event *ev, const json_t *b)
 {
-	struct buf *to = add(group_of(g, ev->agent, task_of(g, json_int(b, "call", 0))), ev->seq);
+	struct buf *to = golden_add(golden_group_of(g, ev->agent, task_of(g, json_int(b, "call", 0))), ev->seq);
 	buf_puts(to, "store ");
-	put(to, json_str(b, "store", ""));
+	golden_put(to, json_str(b, "store", ""));
 	buf_puts(to, ": ");
-	put(to, json_str(b, "key", ""));
+	golden_put(to, json_str(b, "key", ""));
 	buf_puts(to, " = ");
-	put_json(to, json_object_get(b, "value"));
+	golden_put_json(to, json_object_get(b, "value"));
 }
 
-static void see_call(struct golden *g, const json_t *b)
+static void golden_see_call(struct golden *g, const json_t *b)
 {
 	char key[24];
 	snprintf(key, sizeof(key), "%lld", (long long)json_int(b, "id", 0));
 	json_put_int(g->task_of, key, json_int(b, "task", 0));
 }
 
-static void see(struct golden *g, const struct event *ev)
+static void golden_see(struct golden *g, const struct event *ev)
 {
 	struct err none = ERR_INIT;
 	CLEANUP(json_release) json_t *b = ev->body ? json_parse(ev->body, ev->len, "event", &none) : json_object();
 	struct buf *to;
 	switch (ev->kind) {
 	case EV_HOST_CALL:
-		see_call(g, b);
+		golden_see_call(g, b);
 		break;
 	case EV_ACTION_REQUESTED:
-		see_requested(g, ev, b);
+		golden_see_requested(g, ev, b);
 		break;
 	case EV_ACTION_ENDED:
 		see_ended(g, ev, b);
@@ -266,7 +266,7 @@ static void see(struct golden *g, const struct event *ev)
 		see_reply(g, ev, b);
 		break;
 	case EV_AGENT_START:
-		see_agent(g, ev, b);
+		golden_see_agent(g, ev, b);
 		break;
 	case EV_AGENT_END:
 		see_agent_end(g, ev, b);
@@ -275,24 +275,24 @@ static void see(struct golden *g, const struct event *ev)
 		see_said(g, ev, b);
 		break;
 	case EV_TOOL_CALL:
-		to = add(group_of(g, ev->agent, task_of(g, json_int(b, "call", 0))), ev->seq);
+		to = golden_add(golden_group_of(g, ev->agent, task_of(g, json_int(b, "call", 0))), ev->seq);
 		buf_printf(to, "tool %s ", json_str(b, "name", ""));
-		put_json(to, json_object_get(b, "args"));
+		golden_put_json(to, json_object_get(b, "args"));
 		break;
 	case EV_TOOL_END:
-		if ((to = line_of(g, ev->cause)))
+		if ((to = golden_line_of(g, ev->cause)))
 			buf_puts(to, json_flag(b, "ok", false) ? " -> ok" : " -> failed");
 		break;
 	case EV_ASK:
-		to = add(group_of(g, ev->agent, task_of(g, json_int(b, "call", 0))), ev->seq);
+		to = golden_add(golden_group_of(g, ev->agent, task_of(g, json_int(b, "call", 0))), ev->seq);
 		buf_puts(to, "asks ");
-		put(to, json_str(b, "text", ""));
+		golden_put(to, json_str(b, "text", ""));
 		break;
 	case EV_ASK_ANSWERED:
 		see_answered(g, ev, b);
 		break;
 	case EV_BUDGET_EMPTY:
-		to = add(group_of(g, ev->agent, 0), ev->seq);
+		to = golden_add(golden_group_of(g, ev->agent, 0), ev->seq);
 		buf_printf(to, "budget: %s are used up", json_str(b, "what", ""));
 		break;
 	case EV_STORE_SET:
@@ -314,7 +314,7 @@ static void see(struct golden *g, const struct event *ev)
 
 /* --- the list ------------------------------------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
+static int golden_by_name(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
 	bool script[2] = { !x->agent && x->task == 1, !y->agent && y->task == 1 };
@@ -326,12 +326,12 @@ static int by_name(const void *a, const void *b)
 	return by ? by : strcmp(buf_cstr(&x->text), buf_cstr(&y->text));
 }
 
-static int by_text(const void *a, const void *b)
+static int golden_by_text(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void put_files(const struct golden *g, struct buf *out)
+static void golden_put_files(const struct golden *g, struct buf *out)
 {
 	const char *key, *path;
 	json_t *box, *f;
@@ -344,7 +344,7 @@ static void put_files(const struct golden *g, struct buf *out)
 		struct strv names = STRV_INIT;
 		json_object_foreach(files, path, f)
 			strv_push(&names, path);
-		qsort(names.item, names.nr, sizeof(*names.item), by_text);
+		qsort(names.item, names.nr, sizeof(*names.item), golden_by_text);
 		for (; nr < names.nr; nr++) {
 			f = json_object_get(files, names.item[nr]);
 			buf_printf(out, "  %s %s %.8s\n", json_str(f, "op", ""), names.item[nr], json_str(f, "oid", ""));
@@ -353,21 +353,21 @@ static void put_files(const struct golden *g, struct buf *out)
 	}
 }
 
-static void put_all(struct golden *g, struct buf *out)
+static void golden_put_all(struct golden *g, struct buf *out)
 {
 	for (size_t i = 0; i < g->nr; i++)
 		for (size_t k = 0; k < g->group[i].nr; k++)
 			buf_printf(&g->group[i].text, "  %s\n", buf_cstr(&g->group[i].line[k].text));
 	if (g->nr)
-		qsort(g->group, g->nr, sizeof(*g->group), by_name);
+		qsort(g->group, g->nr, sizeof(*g->group), golden_by_name);
 	for (size_t i = 0; i < g->nr; i++)
 		if (g->group[i].text.len)
 			buf_printf(out, "%s\n%s", g->group[i].head, buf_cstr(&g->group[i].text));
-	put_files(g, out);
+	golden_put_files(g, out);
 	buf_printf(out, "exit %lld\n", (long long)g->status);
 }
 
-static void release(struct golden *g)
+static void golden_release(struct golden *g)
 {
 	for (size_t i = 0; i < g->nr; i++) {
 		for (size_t k = 0; k < g->group[i].nr; k++)
@@ -390,14 +390,14 @@ int golden_list(struct session *s, struct buf *out, struct err *err)
 	int rc = feed_new(&f, s, FEED_ALL, 0, err);
 	if (rc == 0) {
 		while ((rc = feed_next(f, &ev, &a, 0, err)) == 1) {
-			see(&g, &ev);
+			golden_see(&g, &ev);
 			arena_reset(&a);
 		}
 		feed_free(&f);
 	}
 	if (rc == 0)
-		put_all(&g, out);
-	release(&g);
+		golden_put_all(&g, out);
+	golden_release(&g);
 	return rc;
 }
 
@@ -407,7 +407,7 @@ char *golden_line(const char *text, size_t nr)
 		text = strchr(text, '\n');
 		text = text ? text + 1 : NULL;
 	}
-	return text && *text ? xstrndup(text, strcspn(text, "\n")) : NULL;
+	return text && *text ? mem_strndup(text, strcspn(text, "\n")) : NULL;
 }
 
 size_t golden_differ(const char *a, const char *b)

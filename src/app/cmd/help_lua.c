@@ -7,7 +7,7 @@
 #include "app/cmd/help.h"
 #include "base/mem.h"
 
-static const char *line_end(const char *at)
+static const char *help_lua_line_end(const char *at)
 {
 	return strchrnul(at, '\n');
 }
@@ -16,10 +16,10 @@ static const char *line_end(const char *at)
 static void first_sentence(const struct meta_block *b, struct buf *out)
 {
 	size_t open = 0; /* where one began that has not ended */
-	for (const char *p = b->at; p < b->end; p = line_end(p) + 1) {
+	for (const char *p = b->at; p < b->end; p = help_lua_line_end(p) + 1) {
 		if (strncmp(p, "---", 3) != 0 || p[3] == '@')
 			break;
-		const char *end = line_end(p), *text = p + 3;
+		const char *end = help_lua_line_end(p), *text = p + 3;
 		if (out->len)
 			buf_putc(out, ' ');
 		for (const char *c = text; c < end; c++) {
@@ -37,7 +37,7 @@ static void first_sentence(const struct meta_block *b, struct buf *out)
 	}
 }
 
-static void print_json(struct cmd_ctx *ctx, const struct meta_block *b)
+static void help_lua_print_json(struct cmd_ctx *ctx, const struct meta_block *b)
 {
 	json_t *o = json_object();
 	json_put_str(o, "name", b->name);
@@ -52,7 +52,7 @@ static void print_list(struct cmd_ctx *ctx, const char *text)
 	if (ctx->json) {
 		for (const char *at = text; meta_next(&at, &b); meta_release(&b))
 			if (*b.name)
-				print_json(ctx, &b);
+				help_lua_print_json(ctx, &b);
 		return;
 	}
 	fputs("The library of agent scripts: local sg = require \"sandglass\". 'help lua box:exec' says all about one.\n", ctx->out);
@@ -60,7 +60,7 @@ static void print_list(struct cmd_ctx *ctx, const char *text)
 		CLEANUP(buf_release) struct buf what = BUF_INIT;
 		if (!b.args)
 			continue;
-		CLEANUP(free_ptr) char *call = xasprintf("%s%s", b.name, b.args);
+		CLEANUP(free_ptr) char *call = mem_printf("%s%s", b.name, b.args);
 		first_sentence(&b, &what);
 		fprintf(ctx->out, what.len ? "  %-34s %s\n" : "  %s%s\n", call, buf_cstr(&what));
 	}
@@ -71,12 +71,12 @@ static void print_list(struct cmd_ctx *ctx, const char *text)
 static void print_block(struct cmd_ctx *ctx, const struct meta_block *b)
 {
 	if (ctx->json) {
-		print_json(ctx, b);
+		help_lua_print_json(ctx, b);
 		return;
 	}
 	fprintf(ctx->out, "%s%s\n", b->name, b->args ? b->args : "");
-	for (const char *p = b->at; p < b->end; p = line_end(p) + 1) {
-		int len = (int)(line_end(p) - p);
+	for (const char *p = b->at; p < b->end; p = help_lua_line_end(p) + 1) {
+		int len = (int)(help_lua_line_end(p) - p);
 		if (!strncmp(p, "---@async", 9) || !strncmp(p, "---@nodiscard", 13) || !strncmp(p, "---@class", 9))
 			continue;
 		if (!strncmp(p, "---@field ", 10) || !strncmp(p, "---@alias ", 10))
@@ -89,7 +89,7 @@ static void print_block(struct cmd_ctx *ctx, const struct meta_block *b)
 }
 
 /* "exec", "box:exec", "ExecOpts" and "sg.ExecOpts" alike. */
-static bool means(const char *name, const char *word)
+static bool help_lua_means(const char *name, const char *word)
 {
 	size_t n = strlen(name), w = strlen(word);
 	return w && n >= w && !strcasecmp(name + n - w, word) && (n == w || strchr(".:", name[n - w - 1]));
@@ -100,7 +100,7 @@ static size_t print_named(struct cmd_ctx *ctx, const char *text, const char *wor
 	struct meta_block b;
 	size_t nr = 0;
 	for (const char *at = text; meta_next(&at, &b); meta_release(&b))
-		if (means(b.name, word)) {
+		if (help_lua_means(b.name, word)) {
 			if (nr++ && !ctx->json)
 				fputc('\n', ctx->out);
 			print_block(ctx, &b);
@@ -123,20 +123,20 @@ static const char *nearest_of(const char *text, const char *word, char found[64]
 }
 
 /* What a script has first, then what only policies, check files, suites and the configuration know. */
-static const char *const files[] = { "sandglass.d.lua", "policy.d.lua", "verify.d.lua", "suite.d.lua", "config.d.lua" };
+static const char *const help_lua_files[] = { "sandglass.d.lua", "policy.d.lua", "verify.d.lua", "suite.d.lua", "config.d.lua" };
 
 int help_lua(struct cmd_ctx *ctx, const char *word)
 {
 	char found[64];
-	CLEANUP(free_ptr) char *whole = meta_text(files[0]);
+	CLEANUP(free_ptr) char *whole = meta_text(help_lua_files[0]);
 	if (!whole)
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "the types of the library are missing from this build");
 	if (!word) {
 		print_list(ctx, whole);
 		return EXIT_DONE;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-		CLEANUP(free_ptr) char *text = meta_text(files[i]);
+	for (size_t i = 0; i < ARRAY_LEN(help_lua_files); i++) {
+		CLEANUP(free_ptr) char *text = meta_text(help_lua_files[i]);
 		if (text && print_named(ctx, text, word))
 			return EXIT_DONE;
 	}

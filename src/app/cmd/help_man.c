@@ -7,7 +7,7 @@
 #include "app/cmd/roff.h"
 #include "base/mem.h"
 
-static void topic(struct buf *out, const char *name)
+static void help_man_topic(struct buf *out, const char *name)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	if (help_topic(name, &text))
@@ -24,14 +24,14 @@ static void topic_below(struct buf *out, const char *name)
 }
 
 /* A whole sentence of what begins small and ends without a stop. */
-static void sentence(struct buf *out, const char *text)
+static void help_man_sentence(struct buf *out, const char *text)
 {
-	CLEANUP(free_ptr) char *line = xasprintf("%s.", text);
+	CLEANUP(free_ptr) char *line = mem_printf("%s.", text);
 	*line = (char)toupper((unsigned char)*line);
 	roff_line(out, line, strlen(line));
 }
 
-static void command(struct buf *out, const struct command *c)
+static void help_man_command(struct buf *out, const struct command *c)
 {
 	const char *text = c->usage, *form;
 	size_t len;
@@ -43,28 +43,28 @@ static void command(struct buf *out, const struct command *c)
 		buf_putc(out, '\n');
 	}
 	buf_puts(out, ".PP\n");
-	sentence(out, c->summary);
+	help_man_sentence(out, c->summary);
 	roff_options(out, c->options);
 	roff_layout(out, c->help);
 }
 
-static void commands(struct buf *out)
+static void help_man_commands(struct buf *out)
 {
 	const char *names;
 	for (size_t g = 0; command_group(g, &names); g++) {
 		roff_section(out, command_group(g, &names));
 		for (; *names; names += strspn(names, " ")) {
-			CLEANUP(free_ptr) char *one = xstrndup(names, strcspn(names, " "));
+			CLEANUP(free_ptr) char *one = mem_strndup(names, strcspn(names, " "));
 			const struct command *c = command_find(one);
 			names += strlen(one);
 			if (c && !(c->flags & COMMAND_HIDDEN))
-				command(out, c);
+				help_man_command(out, c);
 		}
 	}
 }
 
 /* What there is, a line for each section. */
-static void overview(struct buf *out)
+static void help_man_overview(struct buf *out)
 {
 	const char *names, *title;
 	for (size_t g = 0; (title = command_group(g, &names)); g++) {
@@ -104,10 +104,10 @@ static void body_sandglass(struct buf *out)
 	roff_section(out, "Description");
 	roff_layout(out, about_sandglass);
 	roff_section(out, "Commands");
-	overview(out);
+	help_man_overview(out);
 	roff_section(out, "Options of every command");
 	roff_options(out, common_options);
-	commands(out);
+	help_man_commands(out);
 	roff_section(out, "Names of sessions, events and boxes");
 	topic_below(out, "ids");
 	roff_section(out, "Exit status");
@@ -125,7 +125,7 @@ static void body_sandglass(struct buf *out)
 static void body_filter(struct buf *out)
 {
 	roff_section(out, "Description");
-	topic(out, "filter");
+	help_man_topic(out, "filter");
 }
 
 /* --- pages ----------------------------------------------------------------------------------------------------------- */
@@ -135,7 +135,7 @@ static const struct page {
 	int section;
 	const char *title, *about, *see;
 	void (*body)(struct buf *out);
-} pages[] = {
+} help_man_pages[] = {
 	{ "sandglass", 1, "User Commands", "supervision console for AI agents", "sandglass-lua(3), sandglass-policy(5), sandglass-filter(7)",
 	  body_sandglass },
 	{ "sandglass-lua", 3, "Lua Library", "the library of agent scripts, check files and suites", "sandglass(1), sandglass-policy(5), sandglass-filter(7)",
@@ -147,11 +147,11 @@ static const struct page {
 
 const char *help_man_name(size_t i)
 {
-	return i < ARRAY_LEN(pages) ? pages[i].name : NULL;
+	return i < ARRAY_LEN(help_man_pages) ? help_man_pages[i].name : NULL;
 }
 
 /* "sandglass(1), sandglass-lua(3)": names in bold. */
-static void see_also(struct buf *out, const char *list)
+static void help_man_see_also(struct buf *out, const char *list)
 {
 	roff_section(out, "See also");
 	for (const char *p = list; *p;) {
@@ -166,13 +166,13 @@ static void see_also(struct buf *out, const char *list)
 
 bool help_man(const char *name, struct buf *out)
 {
-	const struct page *p = pages;
-	while (p < pages + ARRAY_LEN(pages) && strcmp(p->name, name) != 0)
+	const struct page *p = help_man_pages;
+	while (p < help_man_pages + ARRAY_LEN(help_man_pages) && strcmp(p->name, name) != 0)
 		p++;
-	if (p == pages + ARRAY_LEN(pages))
+	if (p == help_man_pages + ARRAY_LEN(help_man_pages))
 		return false;
 	roff_page(out, p->name, p->section, p->title, SANDGLASS_VERSION, p->about);
 	p->body(out);
-	see_also(out, p->see);
+	help_man_see_also(out, p->see);
 	return true;
 }

@@ -5,7 +5,7 @@
 #include "app/cmd/roff.h"
 #include "base/mem.h"
 
-static bool tagged(const struct meta_line *l, const char *tag)
+static bool help_man_lua_tagged(const struct meta_line *l, const char *tag)
 {
 	return l->tag_len == strlen(tag) && !strncmp(l->tag, tag, l->tag_len);
 }
@@ -32,7 +32,7 @@ static void type_and_about(struct buf *out, const struct meta_line *l)
 	buf_putc(out, '\n');
 }
 
-static void named(struct buf *out, const struct meta_line *l, const char *width)
+static void help_man_lua_named(struct buf *out, const struct meta_line *l, const char *width)
 {
 	buf_printf(out, ".TP %s\n\\fB", width);
 	roff_literal(out, l->name, l->name_len);
@@ -41,7 +41,7 @@ static void named(struct buf *out, const struct meta_line *l, const char *width)
 }
 
 /* What stands above its tags. */
-static void text_of(struct buf *out, const struct meta_block *b)
+static void help_man_lua_text_of(struct buf *out, const struct meta_block *b)
 {
 	struct meta_line l;
 	bool any = false;
@@ -54,26 +54,26 @@ static void text_of(struct buf *out, const struct meta_block *b)
 	buf_puts(out, any ? "\n" : "");
 }
 
-static void rows_of(struct buf *out, const struct meta_block *b, const char *tag, const char *width)
+static void help_man_lua_rows_of(struct buf *out, const struct meta_block *b, const char *tag, const char *width)
 {
 	struct meta_line l;
 	size_t nr = 0;
 	for (const char *at = b->at; meta_line_next(&at, b->end, &l);) {
-		if (!tagged(&l, tag) || !strncmp(l.name, "...", 3))
+		if (!help_man_lua_tagged(&l, tag) || !strncmp(l.name, "...", 3))
 			continue;
-		named(out, &l, width);
+		help_man_lua_named(out, &l, width);
 		buf_puts(out, nr++ ? "" : ".PD 0\n");
 	}
 	buf_puts(out, nr ? ".PD\n" : "");
 }
 
 /* "Returns sg.Result? result, sg.Error? err" */
-static void returns(struct buf *out, const struct meta_block *b)
+static void help_man_lua_returns(struct buf *out, const struct meta_block *b)
 {
 	struct meta_line l;
 	size_t nr = 0;
 	for (const char *at = b->at; meta_line_next(&at, b->end, &l);) {
-		if (!tagged(&l, "return"))
+		if (!help_man_lua_tagged(&l, "return"))
 			continue;
 		if (!nr)
 			roff_paragraph(out);
@@ -88,42 +88,42 @@ static void returns(struct buf *out, const struct meta_block *b)
 	buf_puts(out, nr ? "\n" : "");
 }
 
-static void function(struct buf *out, const struct meta_block *b)
+static void help_man_lua_function(struct buf *out, const struct meta_block *b)
 {
-	CLEANUP(free_ptr) char *call = xasprintf("%s%s", b->name, b->args);
+	CLEANUP(free_ptr) char *call = mem_printf("%s%s", b->name, b->args);
 	roff_heading(out, call, strlen(call));
-	text_of(out, b);
-	rows_of(out, b, "param", "10");
-	returns(out, b);
+	help_man_lua_text_of(out, b);
+	help_man_lua_rows_of(out, b, "param", "10");
+	help_man_lua_returns(out, b);
 }
 
 /* Is there something to say of it? Some classes are only there to have functions. */
-static bool says(const struct meta_block *b)
+static bool help_man_lua_says(const struct meta_block *b)
 {
 	struct meta_line l;
 	for (const char *at = b->at; meta_line_next(&at, b->end, &l);)
-		if (!l.tag_len || tagged(&l, "field") || tagged(&l, "alias"))
+		if (!l.tag_len || help_man_lua_tagged(&l, "field") || help_man_lua_tagged(&l, "alias"))
 			return true;
 	return false;
 }
 
-static void class(struct buf *out, const struct meta_block *b)
+static void help_man_lua_class(struct buf *out, const struct meta_block *b)
 {
 	struct meta_line l;
-	text_of(out, b);
-	rows_of(out, b, "field", "16");
+	help_man_lua_text_of(out, b);
+	help_man_lua_rows_of(out, b, "field", "16");
 	for (const char *at = b->at; meta_line_next(&at, b->end, &l);)
-		if (tagged(&l, "alias"))
+		if (help_man_lua_tagged(&l, "alias"))
 			type_and_about(out, &l);
 }
 
-static void functions(struct buf *out, const char *file)
+static void help_man_lua_functions(struct buf *out, const char *file)
 {
 	CLEANUP(free_ptr) char *text = meta_text(file);
 	struct meta_block b;
 	for (const char *at = text ? text : ""; meta_next(&at, &b); meta_release(&b))
 		if (b.args)
-			function(out, &b);
+			help_man_lua_function(out, &b);
 }
 
 void help_man_fields(struct buf *out, const char *file, const char *name)
@@ -131,11 +131,11 @@ void help_man_fields(struct buf *out, const char *file, const char *name)
 	CLEANUP(free_ptr) char *text = meta_text(file);
 	struct meta_block b;
 	for (const char *at = text ? text : ""; meta_next(&at, &b); meta_release(&b)) {
-		if (b.args || !*b.name || !says(&b) || (name && strcmp(b.name, name) != 0))
+		if (b.args || !*b.name || !help_man_lua_says(&b) || (name && strcmp(b.name, name) != 0))
 			continue;
 		if (!name)
 			roff_heading(out, b.name, strlen(b.name));
-		class(out, &b);
+		help_man_lua_class(out, &b);
 	}
 }
 
@@ -179,7 +179,7 @@ static const char example_policy[] =
 	"  }\n";
 
 /* Lines of Lua, as they stand. */
-static void code(struct buf *out, const char *text)
+static void help_man_lua_code(struct buf *out, const char *text)
 {
 	buf_puts(out, ".nf\n");
 	for (const char *end; *text; text = *end ? end + 1 : end) {
@@ -192,36 +192,36 @@ static void code(struct buf *out, const char *text)
 void help_man_lua(struct buf *out)
 {
 	roff_section(out, "Synopsis");
-	code(out, "  local sg = require \"sandglass\"\n"
+	help_man_lua_code(out, "  local sg = require \"sandglass\"\n"
 		  "  local v = require \"sandglass.verify\"    -- check files\n"
 		  "  local s = require \"sandglass.suite\"     -- suites\n");
 	roff_section(out, "Description");
 	roff_layout(out, about_lua);
 	roff_section(out, "Functions");
-	functions(out, "sandglass.d.lua");
+	help_man_lua_functions(out, "sandglass.d.lua");
 	roff_section(out, "Types");
 	help_man_fields(out, "sandglass.d.lua", NULL);
 	roff_section(out, "Check files");
-	functions(out, "verify.d.lua");
+	help_man_lua_functions(out, "verify.d.lua");
 	help_man_fields(out, "verify.d.lua", NULL);
 	roff_section(out, "Suites");
-	functions(out, "suite.d.lua");
+	help_man_lua_functions(out, "suite.d.lua");
 	help_man_fields(out, "suite.d.lua", NULL);
 	roff_section(out, "Examples");
-	code(out, example_lua);
+	help_man_lua_code(out, example_lua);
 }
 
 void help_man_policy(struct buf *out)
 {
 	CLEANUP(buf_release) struct buf rules = BUF_INIT;
 	roff_section(out, "Synopsis");
-	code(out, "  local p = require \"sandglass.policy\"\n"
+	help_man_lua_code(out, "  local p = require \"sandglass.policy\"\n"
 		  "  return p.rules { default = \"boxed\", RULE, ... }\n");
 	roff_section(out, "Description");
 	if (help_topic("rules", &rules))
 		roff_layout(out, buf_cstr(&rules));
 	roff_section(out, "Functions");
-	functions(out, "policy.d.lua");
+	help_man_lua_functions(out, "policy.d.lua");
 	roff_section(out, "What a rule says");
 	help_man_fields(out, "policy.d.lua", "sg.Rule");
 	roff_section(out, "What a function of a rule is given");
@@ -230,5 +230,5 @@ void help_man_policy(struct buf *out)
 	roff_heading(out, "sg.Command", 10);
 	help_man_fields(out, "policy.d.lua", "sg.Command");
 	roff_section(out, "Example");
-	code(out, example_policy);
+	help_man_lua_code(out, example_policy);
 }

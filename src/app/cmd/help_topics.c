@@ -5,7 +5,7 @@
 #include "app/host/library.h"
 #include "query/filter.h"
 
-static const char filter[] =
+static const char help_topics_filter[] =
 	"The filter language: one line, everywhere the same (lists, search, events --filter, holds, policies).\n"
 	"\n"
 	"  word                   the word occurs in the event or its output; begin* for beginnings, \"a phrase\"\n"
@@ -27,7 +27,7 @@ static const char filter_examples[] =
 	"  $ sandglass search '(kind:model cost>$0.10) or (kind:exec dur>30s)'\n"
 	"  $ sandglass hold 'kind:write path:src/*.c'\n";
 
-static const char ids[] =
+static const char help_topics_ids[] =
 	"How things are named.\n"
 	"\n"
 	"  s-7k2m9q       a session: its id, a unique beginning of it (s-7k, 7k), its name, or the path of its file\n"
@@ -58,7 +58,7 @@ static const char exit_statuses[] =
 	"\n"
 	"  $ sandglass verify s-7k2m9q || echo \"status $?\"\n";
 
-static const char files[] =
+static const char help_topics_files[] =
 	"Files. 'doctor --paths' prints what is there now.\n"
 	"\n"
 	"  $XDG_CONFIG_HOME/sandglass/    config.lua, policy.lua, mcp.json, themes/; without the variable ~/.config\n"
@@ -72,7 +72,7 @@ static const char files[] =
 	"\n"
 	"  $ sandglass doctor --paths\n";
 
-static const char variables[] =
+static const char help_topics_variables[] =
 	"Variables. 'config' prints each setting, its value and where it comes from: option, variable, file of the project, of the\n"
 	"user, of the machine, built in; the first that says something wins.\n"
 	"\n"
@@ -99,7 +99,7 @@ static const char variables[] =
 	"\n"
 	"  $ sandglass config model\n";
 
-static const char rules[] =
+static const char help_topics_rules[] =
 	"What agents may do. A policy file is Lua that returns rules: allow, ask or deny, each with a name.\n"
 	"\n"
 	"All that a rule names must match; in a list one is enough, and items that begin with ! mean anything but. The strictest verdict\n"
@@ -130,7 +130,7 @@ static const char rules[] =
 	"  $ sandglass policy explain 'git push origin main'\n"
 	"  $ sandglass policy past .sandglass/policy.lua\n";
 
-static const char plugins[] =
+static const char help_topics_plugins[] =
 	"Plugins: kinds of boxes and of models in a Lua file each ('sandglass plugin').\n"
 	"\n"
 	"A file returns a table and is loaded into a Lua machine of its own, without files, network and keys: what it wants of the\n"
@@ -144,14 +144,14 @@ static const char plugins[] =
 
 static const struct {
 	const char *name, *text;
-} topics[] = {
-	{ "filter", filter },	   { "rules", rules }, { "ids", ids },		   { "plugins", plugins },
-	{ "exit", exit_statuses }, { "files", files }, { "variables", variables },
+} help_topics[] = {
+	{ "filter", help_topics_filter },	   { "rules", help_topics_rules }, { "ids", help_topics_ids },		   { "plugins", help_topics_plugins },
+	{ "exit", exit_statuses }, { "files", help_topics_files }, { "variables", help_topics_variables },
 };
 
 const char *help_topic_name(size_t i)
 {
-	return i < ARRAY_LEN(topics) ? topics[i].name : NULL;
+	return i < ARRAY_LEN(help_topics) ? help_topics[i].name : NULL;
 }
 
 /* The fields with what they can be, from the table that parses them. */
@@ -185,15 +185,15 @@ static void library_says(const char *path, struct buf *out)
 bool help_topic(const char *name, struct buf *out)
 {
 	size_t i = 0;
-	while (i < ARRAY_LEN(topics) && strcmp(topics[i].name, name) != 0)
+	while (i < ARRAY_LEN(help_topics) && strcmp(help_topics[i].name, name) != 0)
 		i++;
-	if (i == ARRAY_LEN(topics))
+	if (i == ARRAY_LEN(help_topics))
 		return false;
-	buf_puts(out, topics[i].text);
-	if (topics[i].text == filter) {
+	buf_puts(out, help_topics[i].text);
+	if (help_topics[i].text == help_topics_filter) {
 		filter_fields(out);
 		buf_puts(out, filter_examples);
-	} else if (topics[i].text == plugins) {
+	} else if (help_topics[i].text == help_topics_plugins) {
 		library_says("sandglass/plugin_sandbox.lua", out);
 		buf_putc(out, '\n');
 		library_says("sandglass/plugin.lua", out);

@@ -17,7 +17,7 @@
 enum { PLACE_MAX = 4096 };
 
 /* The file that says where the session is. Returns owned. */
-static char *place_of(const char *session)
+static char *hook_session_place_of(const char *session)
 {
 	struct hash h;
 	CLEANUP(buf_release) struct buf name = BUF_INIT;
@@ -28,7 +28,7 @@ static char *place_of(const char *session)
 }
 
 /* Reads the socket's path from @place and connects; -1 without an error that counts: nobody is there. */
-static int connect_to(const char *place, struct control_client **out)
+static int hook_session_connect_to(const char *place, struct control_client **out)
 {
 	static const struct control_client_opts o = { .name = "hook", .tty = "" };
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
@@ -39,27 +39,27 @@ static int connect_to(const char *place, struct control_client **out)
 }
 
 /* One of several hooks that begin at once starts the session, the others wait for it. */
-static int begin(const char *place, const json_t *opts, struct control_client **out, struct err *err)
+static int hook_session_begin(const char *place, const json_t *opts, struct control_client **out, struct err *err)
 {
-	CLEANUP(free_ptr) char *lock_path = xasprintf("%s.lock", place), *dir = xstrndup(place, (size_t)(strrchr(place, '/') - place));
+	CLEANUP(free_ptr) char *lock_path = mem_printf("%s.lock", place), *dir = mem_strndup(place, (size_t)(strrchr(place, '/') - place));
 	struct spawned sp = { 0 };
 	if (dir_make(dir, 0700, err) < 0)
 		return -1;
 	CLEANUP(fd_close) int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (lock < 0 || flock(lock, LOCK_EX) < 0)
 		return err_sys(err, "cannot lock '%s'", lock_path);
-	if (connect_to(place, out) == 0)
+	if (hook_session_connect_to(place, out) == 0)
 		return 0;
 	if (spawn_supervisor(opts, &sp, err) != 0)
 		return -1;
 	int rc = file_write_atomic(place, sp.socket, strlen(sp.socket), 0600, err);
 	spawned_release(&sp);
-	if (rc == 0 && connect_to(place, out) < 0)
+	if (rc == 0 && hook_session_connect_to(place, out) < 0)
 		rc = err_set(err, ERR_CLOSED, "the session that judges does not answer");
 	return rc;
 }
 
-static json_t *words_of(const json_t *event)
+static json_t *hook_session_words_of(const json_t *event)
 {
 	json_t *words = json_array(), *j = json_object();
 	json_put_str(j, "tool", json_str(event, "hook_event_name", ""));
@@ -76,16 +76,16 @@ static json_t *words_of(const json_t *event)
 
 int hook_session_tell(const json_t *event, const json_t *opts, json_t **answer_out, struct err *err)
 {
-	CLEANUP(free_ptr) char *place = place_of(json_str(event, "session_id", "none"));
+	CLEANUP(free_ptr) char *place = hook_session_place_of(json_str(event, "session_id", "none"));
 	struct control_client *c = NULL;
 	json_t *result = NULL;
-	bool there = connect_to(place, &c) == 0;
+	bool there = hook_session_connect_to(place, &c) == 0;
 	*answer_out = NULL;
 	if (!there && !opts)
 		return 0;
-	if (!there && begin(place, opts, &c, err) < 0)
+	if (!there && hook_session_begin(place, opts, &c, err) < 0)
 		return -1;
-	int rc = control_client_call(c, words_of(event), NULL, -1, &result, err);
+	int rc = control_client_call(c, hook_session_words_of(event), NULL, -1, &result, err);
 	control_client_free(&c);
 	if (rc < 0)
 		return -1;

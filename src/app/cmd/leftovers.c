@@ -35,7 +35,7 @@ struct leftovers {
 	int64_t bytes;
 };
 
-static void add(struct leftovers *l, struct leftover one)
+static void orphans_add(struct leftovers *l, struct leftover one)
 {
 	GROW(l->item, l->nr, l->cap);
 	l->item[l->nr++] = one;
@@ -43,7 +43,7 @@ static void add(struct leftovers *l, struct leftover one)
 	l->bytes += one.may ? one.bytes : 0;
 }
 
-static bool has(const struct strv *v, const char *text)
+static bool orphans_has(const struct strv *v, const char *text)
 {
 	for (size_t i = 0; i < v->nr; i++)
 		if (!strcmp(v->item[i], text))
@@ -51,7 +51,7 @@ static bool has(const struct strv *v, const char *text)
 	return false;
 }
 
-static const char *file_of(const struct leftovers *l, const char *id)
+static const char *orphans_file_of(const struct leftovers *l, const char *id)
 {
 	for (size_t i = 0; i < l->files.nr; i++)
 		if (!strcmp(l->files.item[i].id, id))
@@ -59,7 +59,7 @@ static const char *file_of(const struct leftovers *l, const char *id)
 	return NULL;
 }
 
-static bool named(const struct leftovers *l, const char *id)
+static bool orphans_named(const struct leftovers *l, const char *id)
 {
 	const char *word;
 	for (size_t i = 0; (word = cmd_word(l->ctx, i)); i++)
@@ -69,7 +69,7 @@ static bool named(const struct leftovers *l, const char *id)
 }
 
 /* It has no end, or cannot be read: not ours to judge. */
-static bool goes_on(const char *path)
+static bool orphans_goes_on(const char *path)
 {
 	struct session *s;
 	struct err none = ERR_INIT;
@@ -82,32 +82,32 @@ static bool goes_on(const char *path)
 
 static void look_at_folder(struct leftovers *l, const char *boxes, const char *id)
 {
-	struct leftover one = { .what = "folder", .where = path_join(boxes, id), .session = xstrdup(id), .may = true };
+	struct leftover one = { .what = "folder", .where = path_join(boxes, id), .session = mem_strdup(id), .may = true };
 	CLEANUP(free_ptr) char *of = box_folder_of(one.where); /* it may lie elsewhere */
-	const char *file = of ? of : file_of(l, id);
-	bool running = has(&l->live, id) || (file && lease_held(file));
-	if (running || (cmd_word(l->ctx, 0) && !named(l, id))) {
+	const char *file = of ? of : orphans_file_of(l, id);
+	bool running = orphans_has(&l->live, id) || (file && lease_held(file));
+	if (running || (cmd_word(l->ctx, 0) && !orphans_named(l, id))) {
 		free(one.where);
 		free(one.session);
 		return;
 	}
 	one.bytes = cmd_disk_usage(one.where);
-	if (file && goes_on(file)) {
+	if (file && orphans_goes_on(file)) {
 		one.may = false;
-		one.why = xstrdup("its session was broken off");
-		one.how = xasprintf("sandglass resume %s goes on, sandglass prune %s removes both", id, id);
+		one.why = mem_strdup("its session was broken off");
+		one.how = mem_printf("sandglass resume %s goes on, sandglass prune %s removes both", id, id);
 	} else if (!file) {
-		one.may = named(l, id);
-		one.why = xstrdup("its session is not in the sessions folder");
-		one.how = xasprintf("sandglass prune --boxes %s", id);
+		one.may = orphans_named(l, id);
+		one.why = mem_strdup("its session is not in the sessions folder");
+		one.how = mem_printf("sandglass prune --boxes %s", id);
 	} else {
-		one.why = xstrdup("its session has ended");
-		one.how = xstrdup("sandglass prune --boxes");
+		one.why = mem_strdup("its session has ended");
+		one.how = mem_strdup("sandglass prune --boxes");
 	}
-	add(l, one);
+	orphans_add(l, one);
 }
 
-static void folders(struct leftovers *l)
+static void orphans_folders(struct leftovers *l)
 {
 	CLEANUP(free_ptr) char *boxes = paths_state("box");
 	DIR *d = opendir(boxes);
@@ -123,48 +123,48 @@ static void folders(struct leftovers *l)
 static void on_elsewhere(void *self, const char *driver, const char *where, const char *box)
 {
 	struct leftovers *l = self;
-	CLEANUP(free_ptr) char *dir = xstrndup(box, (size_t)(strrchr(box, '/') - box));
+	CLEANUP(free_ptr) char *dir = mem_strndup(box, (size_t)(strrchr(box, '/') - box));
 	const char *id = strrchr(dir, '/') + 1;
-	if (has(&l->live, id) || (cmd_word(l->ctx, 0) && !named(l, id)))
+	if (orphans_has(&l->live, id) || (cmd_word(l->ctx, 0) && !orphans_named(l, id)))
 		return;
 	const char *path = strchr(where, ':');
-	add(l, (struct leftover){ .what = "elsewhere", .where = xstrdup(where), .session = xstrdup(id), .bytes = -1,
-				  .why = xasprintf("left by a %s box", driver),
+	orphans_add(l, (struct leftover){ .what = "elsewhere", .where = mem_strdup(where), .session = mem_strdup(id), .bytes = -1,
+				  .why = mem_printf("left by a %s box", driver),
 				  .how = !strcmp(driver, "ssh") && path
-						 ? xasprintf("ssh %.*s rm -rf %s", (int)(path - where), where, path + 1)
-						 : xasprintf("sandglass resume %s goes on and closes it", id) });
+						 ? mem_printf("ssh %.*s rm -rf %s", (int)(path - where), where, path + 1)
+						 : mem_printf("sandglass resume %s goes on and closes it", id) });
 }
 
-static void on_rented(void *self, const char *provider, const char *tag, const json_t *box, bool lives)
+static void orphans_on_rented(void *self, const char *provider, const char *tag, const json_t *box, bool lives)
 {
 	struct leftovers *l = self;
 	if (lives || cmd_word(l->ctx, 0))
 		return;
-	add(l, (struct leftover){ .what = "rented", .where = xasprintf("%s %s", provider, json_str(box, "id", tag)), .bytes = -1,
-				  .why = xstrdup("its supervisor has died"),
-				  .how = xasprintf("sandglass sandbox exec --backend %s -- true (any session there gives it back)", provider) });
+	orphans_add(l, (struct leftover){ .what = "rented", .where = mem_printf("%s %s", provider, json_str(box, "id", tag)), .bytes = -1,
+				  .why = mem_strdup("its supervisor has died"),
+				  .how = mem_printf("sandglass sandbox exec --backend %s -- true (any session there gives it back)", provider) });
 }
 
-static int larger(const void *x, const void *y)
+static int orphans_larger(const void *x, const void *y)
 {
 	const struct leftover *a = x, *b = y;
 	return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : strcmp(a->where, b->where);
 }
 
-static int look(struct leftovers *l, struct err *err)
+static int orphans_look(struct leftovers *l, struct err *err)
 {
 	CLEANUP(free_ptr) char *boxes = paths_state("box");
 	if (session_files_list(&l->files, l->ctx->sessions, err) < 0 || control_list(&l->live, err) < 0)
 		return -1;
-	folders(l);
-	elsewhere_each(boxes, on_elsewhere, l);
-	book_each(on_rented, l);
+	orphans_folders(l);
+	remote_orphans_each(boxes, on_elsewhere, l);
+	hosted_book_each(orphans_on_rented, l);
 	if (l->nr > 1)
-		qsort(l->item, l->nr, sizeof(*l->item), larger);
+		qsort(l->item, l->nr, sizeof(*l->item), orphans_larger);
 	return 0;
 }
 
-static void print(struct leftovers *l, const struct leftover *one)
+static void orphans_print(struct leftovers *l, const struct leftover *one)
 {
 	CLEANUP(buf_release) struct buf size = BUF_INIT, text = BUF_INIT;
 	if (l->ctx->json) {
@@ -188,7 +188,7 @@ static void print(struct leftovers *l, const struct leftover *one)
 	cmd_print_safe(l->ctx->out, buf_cstr(&text), text.len, true);
 }
 
-static bool agreed(struct leftovers *l)
+static bool orphans_agreed(struct leftovers *l)
 {
 	CLEANUP(buf_release) struct buf answer = BUF_INIT, size = BUF_INIT;
 	if (cmd_has(l->ctx, "yes"))
@@ -196,11 +196,11 @@ static bool agreed(struct leftovers *l)
 	if (!isatty(0))
 		return false;
 	cmd_size((uint64_t)l->bytes, &size);
-	CLEANUP(free_ptr) char *q = xasprintf("remove %zu folder%s (%s) for ever? [y/N] ", l->may, l->may == 1 ? "" : "s", buf_cstr(&size));
+	CLEANUP(free_ptr) char *q = mem_printf("remove %zu folder%s (%s) for ever? [y/N] ", l->may, l->may == 1 ? "" : "s", buf_cstr(&size));
 	return cmd_ask(l->ctx, q, &answer) && (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
 }
 
-static int remove_all(struct leftovers *l)
+static int orphans_remove_all(struct leftovers *l)
 {
 	int status = EXIT_DONE;
 	for (size_t i = 0; i < l->nr; i++) {
@@ -217,33 +217,33 @@ static int remove_all(struct leftovers *l)
 	return status;
 }
 
-static int act(struct leftovers *l)
+static int orphans_act(struct leftovers *l)
 {
 	CLEANUP(buf_release) struct buf size = BUF_INIT;
 	bool yes = cmd_has(l->ctx, "yes") && !cmd_has(l->ctx, "dry-run");
-	int status = yes ? remove_all(l) : EXIT_DONE;
+	int status = yes ? orphans_remove_all(l) : EXIT_DONE;
 	for (size_t i = 0; i < l->nr; i++)
-		print(l, &l->item[i]);
+		orphans_print(l, &l->item[i]);
 	if (!l->nr)
 		fprintf(l->ctx->err, "sandglass: boxes have left nothing behind\n");
 	if (!l->may || cmd_has(l->ctx, "dry-run"))
 		return status;
 	cmd_size((uint64_t)l->bytes, &size);
-	if (!yes && !agreed(l))
+	if (!yes && !orphans_agreed(l))
 		return cmd_fail_with(l->ctx, EXIT_PERSON, "nothing was removed: %zu folder%s (%s) would be, --yes does it", l->may,
 				     l->may == 1 ? "" : "s", buf_cstr(&size));
 	if (!yes)
-		status = remove_all(l);
+		status = orphans_remove_all(l);
 	if (!l->ctx->quiet && status == EXIT_DONE)
 		fprintf(l->ctx->err, "sandglass: %zu folder%s (%s) removed\n", l->may, l->may == 1 ? "" : "s", buf_cstr(&size));
 	return status;
 }
 
-int leftovers_prune(struct cmd_ctx *ctx)
+int orphans_prune(struct cmd_ctx *ctx)
 {
 	struct leftovers l = { .ctx = ctx };
 	struct err err = ERR_INIT;
-	int status = look(&l, &err) < 0 ? cmd_fail(ctx, &err) : act(&l);
+	int status = orphans_look(&l, &err) < 0 ? cmd_fail(ctx, &err) : orphans_act(&l);
 	for (size_t i = 0; i < l.nr; i++) {
 		free(l.item[i].where);
 		free(l.item[i].session);

@@ -10,6 +10,6 @@
 #include "app/cmd/cmd.h"
 
 /* prune --boxes [SESSION...]: lists them, largest first, asks, removes. Exit status. */
-int leftovers_prune(struct cmd_ctx *ctx);
+int orphans_prune(struct cmd_ctx *ctx);
 
 #endif

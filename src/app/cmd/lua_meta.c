@@ -6,7 +6,7 @@
 #include "app/host/library.h"
 #include "base/mem.h"
 
-static const char *line_end(const char *at)
+static const char *lua_meta_line_end(const char *at)
 {
 	return strchrnul(at, '\n');
 }
@@ -18,9 +18,9 @@ void meta_release(struct meta_block *b)
 }
 
 /* "function Box:exec(cmd, o) end", "---@class sg.Result" or "---@alias sg.Time number|string". */
-static void name_of(struct meta_block *b, const char *line)
+static void lua_meta_name_of(struct meta_block *b, const char *line)
 {
-	const char *end = line_end(line);
+	const char *end = lua_meta_line_end(line);
 	bool alias = !strncmp(line, "---@alias ", 10);
 	if (!strncmp(line, "function ", 9)) {
 		const char *name = line + 9, *open = memchr(name, '(', (size_t)(end - name));
@@ -28,13 +28,13 @@ static void name_of(struct meta_block *b, const char *line)
 		if (!close)
 			return;
 		free(b->name);
-		b->name = xstrndup(name, (size_t)(open - name));
+		b->name = mem_strndup(name, (size_t)(open - name));
 		b->name[0] = (char)tolower((unsigned char)b->name[0]); /* handles are variables */
-		b->args = xstrndup(open, (size_t)(close - open) + 1);
+		b->args = mem_strndup(open, (size_t)(close - open) + 1);
 	} else if ((alias || !strncmp(line, "---@class ", 10)) && !*b->name) {
 		size_t n = strcspn(line + 10, " :\n");
 		free(b->name);
-		b->name = xstrndup(line + 10, n);
+		b->name = mem_strndup(line + 10, n);
 	}
 }
 
@@ -45,12 +45,12 @@ bool meta_next(const char **at, struct meta_block *out)
 		p++;
 	if (!*p)
 		return false;
-	*out = (struct meta_block){ .at = p, .name = xstrdup("") };
+	*out = (struct meta_block){ .at = p, .name = mem_strdup("") };
 	/* functions may stand in a row, and behind the class that they are of */
 	for (bool ends = false; *p && *p != '\n' && !ends;) {
 		ends = !strncmp(p, "function ", 9) || !strncmp(p, "local ", 6);
-		name_of(out, p);
-		p = line_end(p);
+		lua_meta_name_of(out, p);
+		p = lua_meta_line_end(p);
 		p += *p == '\n';
 		out->end = p;
 	}
@@ -61,9 +61,9 @@ bool meta_next(const char **at, struct meta_block *out)
 char *meta_text(const char *file)
 {
 	size_t len;
-	CLEANUP(free_ptr) char *path = xasprintf("meta/%s", file);
+	CLEANUP(free_ptr) char *path = mem_printf("meta/%s", file);
 	const char *text = library_file(path, &len);
-	return text ? xstrndup(text, len) : NULL;
+	return text ? mem_strndup(text, len) : NULL;
 }
 
 /* The length of a type: up to a blank that is in no bracket and behind no "," ":" or "|". */
@@ -84,51 +84,51 @@ static size_t type_len(const char *p, size_t len)
 	return i;
 }
 
-static void skip_blanks(const char **p, const char *end)
+static void lua_meta_skip_blanks(const char **p, const char *end)
 {
 	while (*p < end && **p == ' ')
 		++*p;
 }
 
-static const char *bite(const char **p, const char *end, size_t n, size_t *len)
+static const char *lua_meta_bite(const char **p, const char *end, size_t n, size_t *len)
 {
 	const char *at = *p;
 	*len = n;
 	*p += n;
-	skip_blanks(p, end);
+	lua_meta_skip_blanks(p, end);
 	return at;
 }
 
 bool meta_line_next(const char **at, const char *end, struct meta_line *out)
 {
 	while (*at < end && strncmp(*at, "---", 3) != 0)
-		*at = line_end(*at) + 1;
+		*at = lua_meta_line_end(*at) + 1;
 	if (*at >= end)
 		return false;
-	const char *p = *at + 3, *stop = line_end(p);
+	const char *p = *at + 3, *stop = lua_meta_line_end(p);
 	*at = stop + 1;
 	*out = (struct meta_line){ .tag = p };
 	if (p < stop && *p == '@') {
 		p++;
-		out->tag = bite(&p, stop, strcspn(p, " \n"), &out->tag_len);
+		out->tag = lua_meta_bite(&p, stop, strcspn(p, " \n"), &out->tag_len);
 		bool named = !strncmp(out->tag, "param", 5) || !strncmp(out->tag, "field", 5) || !strncmp(out->tag, "alias", 5);
 		if (named) {
 			size_t n = *p == '[' ? strcspn(p, "]\n") + 1 : strcspn(p, " \n");
-			out->name = bite(&p, stop, n, &out->name_len);
+			out->name = lua_meta_bite(&p, stop, n, &out->name_len);
 			out->optional = out->name_len && out->name[out->name_len - 1] == '?';
 			out->name_len -= out->optional;
 		}
 		if (named || !strncmp(out->tag, "return", 6))
-			out->type = bite(&p, stop, type_len(p, (size_t)(stop - p)), &out->type_len);
+			out->type = lua_meta_bite(&p, stop, type_len(p, (size_t)(stop - p)), &out->type_len);
 		if (!named && out->type_len) { /* of a return: what it is called stands behind its type */
-			out->name = bite(&p, stop, strcspn(p, "#\n"), &out->name_len);
+			out->name = lua_meta_bite(&p, stop, strcspn(p, "#\n"), &out->name_len);
 			while (out->name_len && out->name[out->name_len - 1] == ' ')
 				out->name_len--;
 		}
 		if (p < stop && *p == '#')
-			bite(&p, stop, 1, &out->about_len);
+			lua_meta_bite(&p, stop, 1, &out->about_len);
 	}
-	skip_blanks(&p, stop);
+	lua_meta_skip_blanks(&p, stop);
 	out->about = p;
 	out->about_len = (size_t)(stop - p);
 	return true;

@@ -42,7 +42,7 @@ struct trial {
 	bool due, killed; /* the next action that begins is one to be killed in; done */
 };
 
-static void say(struct trial *t, bool good, const char *name)
+static void plugin_test_say(struct trial *t, bool good, const char *name)
 {
 	fprintf(t->ctx->out, "%s %d - %s\n", good ? "ok" : "not ok", ++t->nr, name);
 	t->bad += !good;
@@ -50,7 +50,7 @@ static void say(struct trial *t, bool good, const char *name)
 
 /* --- what it is given --- */
 
-static int make_file(const char *path, const void *bytes, size_t len, struct err *err)
+static int plugin_test_make_file(const char *path, const void *bytes, size_t len, struct err *err)
 {
 	if (file_write_renamed(path, bytes, len, 0644, err) < 0)
 		return -1;
@@ -58,10 +58,10 @@ static int make_file(const char *path, const void *bytes, size_t len, struct err
 }
 
 /* A repository, and a large file of any bytes, whose digest is @sum. Boxes have users of their own, who read it. */
-static int make_dir(struct trial *t, size_t large, struct buf *sum, struct err *err)
+static int plugin_test_make_dir(struct trial *t, size_t large, struct buf *sum, struct err *err)
 {
 	const char *tmp = getenv("TMPDIR");
-	t->dir = xasprintf("%s/sandglass-plugin-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	t->dir = mem_printf("%s/sandglass-plugin-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	if (!mkdtemp(t->dir)) {
 		err_sys(err, "cannot make a folder like '%s'", t->dir);
 		free(t->dir);
@@ -71,24 +71,24 @@ static int make_dir(struct trial *t, size_t large, struct buf *sum, struct err *
 	CLEANUP(free_ptr) char *repo = path_join(t->dir, "repo"), *there = path_join(repo, "there"), *file = path_join(t->dir, "large");
 	if (chmod(t->dir, 0755) < 0 || mkdir(repo, 0755) < 0 || chmod(repo, 0755) < 0)
 		return err_sys(err, "cannot make '%s'", repo);
-	CLEANUP(free_ptr) uint8_t *bytes = xmalloc(large);
+	CLEANUP(free_ptr) uint8_t *bytes = mem_alloc(large);
 	struct hash h;
 	random_bytes(bytes, large);
 	hash_of(bytes, large, &h);
 	hex_append(sum, h.b, HASH_LEN);
-	return make_file(there, "before\n", 7, err) < 0 ? -1 : make_file(file, bytes, large, err);
+	return plugin_test_make_file(there, "before\n", 7, err) < 0 ? -1 : plugin_test_make_file(file, bytes, large, err);
 }
 
-static void on_rented(void *self, const char *provider, const char *tag, const json_t *box, bool lives)
+static void plugin_test_on_rented(void *self, const char *provider, const char *tag, const json_t *box, bool lives)
 {
 	struct strv *names = self;
 	(void)box;
-	CLEANUP(free_ptr) char *name = xasprintf("%s-%s", provider, tag);
+	CLEANUP(free_ptr) char *name = mem_printf("%s-%s", provider, tag);
 	if (!lives)
 		strv_push(names, name);
 }
 
-static json_t *options(struct trial *t, const char *kind, struct err *err)
+static json_t *plugin_test_options(struct trial *t, const char *kind, struct err *err)
 {
 	bool whole = cmd_has(t->ctx, "long");
 	size_t len, large = whole ? BOX_FILE_MAX : LARGE;
@@ -105,7 +105,7 @@ static json_t *options(struct trial *t, const char *kind, struct err *err)
 	random_bytes(mark, sizeof(mark));
 	hex_append(&hex, mark, sizeof(mark));
 	memcpy(t->mark, hex.data, hex.len);
-	if (make_dir(t, large, &sum, err) < 0)
+	if (plugin_test_make_dir(t, large, &sum, err) < 0)
 		return NULL;
 	json_t *o = json_object();
 	json_put_str(o, "name", "plugin-test");
@@ -114,7 +114,7 @@ static json_t *options(struct trial *t, const char *kind, struct err *err)
 	json_put_str(o, "backend", kind);
 	json_put_flag(o, "no_input", true);
 	json_put(o, "policy", json_pack("[s]", "lua:agents/conformance_policy.lua"));
-	CLEANUP(free_ptr) char *pieces = xasprintf("%d", whole ? PIECES_LONG : PIECES), *mb = xasprintf("%zu", large >> 20);
+	CLEANUP(free_ptr) char *pieces = mem_printf("%d", whole ? PIECES_LONG : PIECES), *mb = mem_printf("%zu", large >> 20);
 	json_put(o, "args", json_pack("[sssssssssssssss]", kind, "--box", box ? box : "{}", "--dir", t->dir, "--pieces", pieces, "--mb", mb,
 				      "--sum", buf_cstr(&sum), "--mark", t->mark, "--every", whole ? "yes" : "no"));
 	return o;
@@ -122,7 +122,7 @@ static json_t *options(struct trial *t, const char *kind, struct err *err)
 
 /* --- the suite's lines --- */
 
-static int begin(struct trial *t, struct err *err)
+static int plugin_test_begin(struct trial *t, struct err *err)
 {
 	int status = spawn_supervisor(t->opts, &t->sp, err);
 	if (status == 0 && session_open(&t->s, t->sp.path, err) < 0)
@@ -130,7 +130,7 @@ static int begin(struct trial *t, struct err *err)
 	return status;
 }
 
-static void ended(struct trial *t)
+static void plugin_test_ended(struct trial *t)
 {
 	session_close(&t->s);
 	t->s = NULL;
@@ -146,12 +146,12 @@ static int kill_and_go_on(struct trial *t, struct err *err)
 	t->due = false;
 	json_put_str(t->opts, "resume", t->sp.path);
 	kill(t->sp.pid, SIGKILL);
-	ended(t);
+	plugin_test_ended(t);
 	t->killed = true;
-	return begin(t, err);
+	return plugin_test_begin(t, err);
 }
 
-static void line(struct trial *t, const char *text)
+static void plugin_test_line(struct trial *t, const char *text)
 {
 	bool good = !strncmp(text, "ok ", 3), not = !strncmp(text, "not ok ", 7);
 	if (good || not) {
@@ -166,7 +166,7 @@ static void line(struct trial *t, const char *text)
 enum { GOES_ON, ENDED, KILL };
 
 /* What has come since: prints it. */
-static int lines(struct trial *t, struct feed *f, struct err *err)
+static int plugin_test_lines(struct trial *t, struct feed *f, struct err *err)
 {
 	struct event ev;
 	int rc, what = GOES_ON;
@@ -179,7 +179,7 @@ static int lines(struct trial *t, struct feed *f, struct err *err)
 			if (!strcmp(text, "reconnect"))
 				t->due = true;
 			else
-				line(t, text);
+				plugin_test_line(t, text);
 		}
 		if (ev.kind == EV_ACTION_STARTED && t->due)
 			what = KILL;
@@ -191,7 +191,7 @@ static int lines(struct trial *t, struct feed *f, struct err *err)
 }
 
 /* Until the session ends, or is to be killed. */
-static int print_lines(struct trial *t, struct err *err)
+static int plugin_test_print_lines(struct trial *t, struct err *err)
 {
 	struct feed *f;
 	if (feed_new(&f, t->s, FEED_ALL, 0, err) < 0)
@@ -200,7 +200,7 @@ static int print_lines(struct trial *t, struct err *err)
 	struct follow *w = follow_new(t->s);
 	int what;
 	do
-		what = lines(t, f, err);
+		what = plugin_test_lines(t, f, err);
 	while (what == GOES_ON && follow_wait(w, feed_seq(f)));
 	follow_free(&w);
 	feed_free(&f);
@@ -237,7 +237,7 @@ static int rented_left(const struct trial *t)
 {
 	CLEANUP(strv_release) struct strv now = STRV_INIT;
 	int nr = 0;
-	book_each(on_rented, &now);
+	hosted_book_each(plugin_test_on_rented, &now);
 	for (size_t i = 0; i < now.nr; i++) {
 		bool before = false;
 		for (size_t j = 0; j < t->rented.nr; j++)
@@ -250,7 +250,7 @@ static int rented_left(const struct trial *t)
 }
 
 /* Programs on this machine with the mark among their words. */
-static int marked(const char *mark)
+static int plugin_test_marked(const char *mark)
 {
 	DIR *d = opendir("/proc");
 	const struct dirent *e;
@@ -273,7 +273,7 @@ static bool none_marked(const char *mark)
 {
 	enum { TRIES = 100, WAIT_US = 100000 };
 	for (int i = 0; i < TRIES; i++) {
-		if (!marked(mark))
+		if (!plugin_test_marked(mark))
 			return true;
 		usleep(WAIT_US);
 	}
@@ -284,17 +284,17 @@ static void look_behind(struct trial *t, const char *id)
 {
 	CLEANUP(free_ptr) char *boxes = paths_state("box"), *folder = path_join(boxes, id);
 	struct left l = { .session = id, .out = t->ctx->out };
-	elsewhere_each(boxes, on_left, &l);
-	say(t, file_came_back(t), "the file that came back is the same byte for byte");
-	say(t, t->killed, "the supervisor was killed in the midst of it");
-	say(t, access(folder, F_OK) != 0, "no folder is left of its boxes");
-	say(t, l.nr + rented_left(t) == 0, "nor anything elsewhere");
-	say(t, none_marked(t->mark), "nor a process on this machine");
+	remote_orphans_each(boxes, on_left, &l);
+	plugin_test_say(t, file_came_back(t), "the file that came back is the same byte for byte");
+	plugin_test_say(t, t->killed, "the supervisor was killed in the midst of it");
+	plugin_test_say(t, access(folder, F_OK) != 0, "no folder is left of its boxes");
+	plugin_test_say(t, l.nr + rented_left(t) == 0, "nor anything elsewhere");
+	plugin_test_say(t, none_marked(t->mark), "nor a process on this machine");
 }
 
 /* --- all of it --- */
 
-static void release(struct trial *t)
+static void plugin_test_release(struct trial *t)
 {
 	struct err none = ERR_INIT;
 	if (t->dir)
@@ -304,20 +304,20 @@ static void release(struct trial *t)
 	json_decref(t->opts);
 }
 
-static int run(struct trial *t, struct err *err)
+static int plugin_test_run(struct trial *t, struct err *err)
 {
-	int status = begin(t, err), what;
+	int status = plugin_test_begin(t, err), what;
 	if (status)
 		return cmd_fail_with(t->ctx, status, "%s", err->text);
 	do {
-		what = print_lines(t, err);
+		what = plugin_test_print_lines(t, err);
 		if (what == KILL && (status = kill_and_go_on(t, err)))
 			return cmd_fail_with(t->ctx, status, "the session does not go on: %s", err->text);
 	} while (what == KILL);
 	CLEANUP(buf_release) struct buf why = BUF_INIT;
-	CLEANUP(free_ptr) char *id = xstrdup(t->sp.id);
+	CLEANUP(free_ptr) char *id = mem_strdup(t->sp.id);
 	status = what < 0 ? cmd_fail(t->ctx, err) : front_status(t->s, &why);
-	ended(t);
+	plugin_test_ended(t);
 	if (t->nr) { /* else it did not even open */
 		look_behind(t, id);
 		fprintf(t->ctx->out, "1..%d\n", t->nr);
@@ -349,15 +349,15 @@ int plugin_test(struct cmd_ctx *ctx)
 	}
 	if (run_backend_known(kind, &err) < 0)
 		return cmd_fail(ctx, &err);
-	t.opts = options(&t, kind, &err);
+	t.opts = plugin_test_options(&t, kind, &err);
 	int status;
 	if (t.opts) {
 		setenv("SANDGLASS_LEAK", t.mark, 1);
-		book_each(on_rented, &t.rented);
-		status = run(&t, &err);
+		hosted_book_each(plugin_test_on_rented, &t.rented);
+		status = plugin_test_run(&t, &err);
 	} else {
 		status = cmd_fail(ctx, &err);
 	}
-	release(&t);
+	plugin_test_release(&t);
 	return status;
 }

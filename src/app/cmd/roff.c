@@ -13,7 +13,7 @@ enum { EXAMPLE_COLUMNS = 68 }; /* of 80, without the margins */
 
 /* --- characters ------------------------------------------------------------------------------------------------------ */
 
-static void put_char(struct buf *out, char c, bool minus)
+static void roff_put_char(struct buf *out, char c, bool minus)
 {
 	static const struct {
 		char c;
@@ -33,7 +33,7 @@ static void put_char(struct buf *out, char c, bool minus)
 void roff_literal(struct buf *out, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		put_char(out, text[i], true);
+		roff_put_char(out, text[i], true);
 }
 
 static void put_font(struct buf *out, char font, const char *text, size_t len)
@@ -45,15 +45,15 @@ static void put_font(struct buf *out, char font, const char *text, size_t len)
 
 /* --- prose ----------------------------------------------------------------------------------------------------------- */
 
-static bool opens(const char *text, size_t i)
+static bool roff_opens(const char *text, size_t i)
 {
 	return i == 0 || strchr(" ([{\n", text[i - 1]) != NULL;
 }
 
 /* The length of what stands quoted from @i on, without its quotes; 0: nothing does (an apostrophe, an empty text). */
-static size_t quoted(const char *text, size_t len, size_t i)
+static size_t roff_quoted(const char *text, size_t len, size_t i)
 {
-	if ((text[i] != '\'' && text[i] != '`') || !opens(text, i))
+	if ((text[i] != '\'' && text[i] != '`') || !roff_opens(text, i))
 		return 0;
 	for (size_t k = i + 1; k < len; k++)
 		if (text[k] == text[i] && text[k - 1] != ' ' && (k + 1 == len || !isalnum((unsigned char)text[k + 1])))
@@ -62,10 +62,10 @@ static size_t quoted(const char *text, size_t len, size_t i)
 }
 
 /* The length of an option that stands at @i; 0: none does. */
-static size_t option(const char *text, size_t len, size_t i)
+static size_t roff_option(const char *text, size_t len, size_t i)
 {
 	size_t k = i;
-	if (text[i] != '-' || !opens(text, i))
+	if (text[i] != '-' || !roff_opens(text, i))
 		return 0;
 	while (k < len && text[k] == '-')
 		k++;
@@ -75,7 +75,7 @@ static size_t option(const char *text, size_t len, size_t i)
 	return k - i > dashes && isalpha((unsigned char)text[i + dashes]) ? k - i : 0;
 }
 
-static bool letter(const char *text, size_t len, size_t i)
+static bool roff_letter(const char *text, size_t len, size_t i)
 {
 	return i < len && isalpha((unsigned char)text[i]);
 }
@@ -83,7 +83,7 @@ static bool letter(const char *text, size_t len, size_t i)
 void roff_prose(struct buf *out, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
-		size_t n = quoted(text, len, i), o = option(text, len, i);
+		size_t n = roff_quoted(text, len, i), o = roff_option(text, len, i);
 		if (n) {
 			put_font(out, 'B', text + i + 1, n);
 			i += n + 1;
@@ -94,7 +94,7 @@ void roff_prose(struct buf *out, const char *text, size_t len)
 			if (out->len && !strchr(" \n", out->data[out->len - 1]))
 				buf_putc(out, ' ');
 		} else {
-			put_char(out, text[i], !(i && letter(text, len, i - 1) && letter(text, len, i + 1)));
+			roff_put_char(out, text[i], !(i && roff_letter(text, len, i - 1) && roff_letter(text, len, i + 1)));
 		}
 	}
 }
@@ -129,7 +129,7 @@ void roff_page(struct buf *out, const char *name, int section, const char *title
 {
 	buf_puts(out, ".TH ");
 	for (const char *c = name; *c; c++)
-		put_char(out, (char)toupper((unsigned char)*c), true);
+		roff_put_char(out, (char)toupper((unsigned char)*c), true);
 	buf_printf(out, " %d ", section);
 	put_date(out);
 	buf_printf(out, " \"sandglass %s\" \"%s\"\n", version, title);
@@ -144,7 +144,7 @@ void roff_section(struct buf *out, const char *title)
 {
 	buf_puts(out, ".SH ");
 	for (const char *c = title; *c; c++)
-		put_char(out, (char)toupper((unsigned char)*c), true);
+		roff_put_char(out, (char)toupper((unsigned char)*c), true);
 	buf_putc(out, '\n');
 }
 
@@ -162,7 +162,7 @@ void roff_usage(struct buf *out, const char *text, size_t len)
 		while (n < len && (isalnum((unsigned char)text[n]) || strchr("-_,", text[n])))
 			n++;
 		if (n == i) {
-			put_char(out, text[i++], true);
+			roff_put_char(out, text[i++], true);
 			continue;
 		}
 		put_font(out, isupper((unsigned char)text[i]) ? 'I' : 'B', text + i, n - i);
@@ -190,7 +190,7 @@ static size_t break_at(const char *line, size_t len, size_t most, size_t *commen
 	return option_at ? option_at : blank;
 }
 
-static void put_line(struct buf *out, const char *text, size_t len, const char *end)
+static void roff_put_line(struct buf *out, const char *text, size_t len, const char *end)
 {
 	while (len && text[len - 1] == ' ')
 		len--;
@@ -202,17 +202,17 @@ void roff_example(struct buf *out, const char *line, size_t len)
 {
 	size_t comment, at = break_at(line, len, EXAMPLE_COLUMNS, &comment);
 	if (len <= EXAMPLE_COLUMNS || *line != '$') {
-		put_line(out, line, len, "\n");
+		roff_put_line(out, line, len, "\n");
 	} else if (comment < len) { /* has a line of its own, in front */
-		put_line(out, "  ", 0, "  ");
-		put_line(out, line + comment, len - comment, "\n");
+		roff_put_line(out, "  ", 0, "  ");
+		roff_put_line(out, line + comment, len - comment, "\n");
 		roff_example(out, line, comment);
 	} else {
-		put_line(out, line, at ? at : len, at ? " \\e\n" : "\n");
+		roff_put_line(out, line, at ? at : len, at ? " \\e\n" : "\n");
 		if (at)
-			put_line(out, "", 0, "      ");
+			roff_put_line(out, "", 0, "      ");
 		if (at)
-			put_line(out, line + at + 1, len - at - 1, "\n");
+			roff_put_line(out, line + at + 1, len - at - 1, "\n");
 	}
 }
 
@@ -239,7 +239,7 @@ static void layout_begin(struct buf *out, enum layout now)
 }
 
 /* "  TERM   TEXT" */
-static void put_row(struct buf *out, const char *line, size_t len)
+static void roff_put_row(struct buf *out, const char *line, size_t len)
 {
 	const char *gap = memmem(line, len, "  ", 2);
 	size_t term = gap ? (size_t)(gap - line) : len;
@@ -269,7 +269,7 @@ void roff_layout(struct buf *out, const char *text)
 		if (was == LAYOUT_EXAMPLE)
 			roff_example(out, line + 2, len - 2);
 		else if (now == LAYOUT_ROW)
-			put_row(out, line + 2, len - 2);
+			roff_put_row(out, line + 2, len - 2);
 		else if (len)
 			roff_prose(out, line + indent, len - indent);
 	}
@@ -286,7 +286,7 @@ void roff_options(struct buf *out, const char *table)
 			put_font(out, 'B', name, 2);
 		}
 		if (r.name[0]) {
-			CLEANUP(free_ptr) char *name = xasprintf("--%s", r.name);
+			CLEANUP(free_ptr) char *name = mem_printf("--%s", r.name);
 			buf_puts(out, r.letter ? ", " : "");
 			put_font(out, 'B', name, strlen(name));
 		}

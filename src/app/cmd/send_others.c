@@ -59,7 +59,7 @@ static bool not_meant(const struct cmd_ctx *ctx, const json_t *held, const char 
 	return true;
 }
 
-static bool yes(struct cmd_ctx *ctx, const char *question)
+static bool send_others_yes(struct cmd_ctx *ctx, const char *question)
 {
 	CLEANUP(buf_release) struct buf answer = BUF_INIT;
 	return isatty(0) && cmd_ask(ctx, question, &answer) && (*buf_cstr(&answer) == 'y' || *buf_cstr(&answer) == 'Y');
@@ -84,7 +84,7 @@ void send_others(struct cmd_ctx *ctx, struct control_client *c, const char *id, 
 	}
 	if (!ids.len)
 		return;
-	if (yes(ctx, deny ? "deny these as well? [y/N] " : "let these run as well? [y/N] "))
+	if (send_others_yes(ctx, deny ? "deny these as well? [y/N] " : "let these run as well? [y/N] "))
 		json_put_str(opts, "others", buf_cstr(&ids));
 	else
 		fprintf(ctx->out, "%s held; to decide them as well: --others %s\n", strchr(buf_cstr(&ids), ',') ? "they stay" : "it stays",

@@ -2,7 +2,7 @@
 
 #include "wire/host.h"
 
-void shown_add(struct shown *o, const void *bytes, size_t len)
+void output_excerpt_add(struct shown *o, const void *bytes, size_t len)
 {
 	const char *p = bytes;
 	o->total += len;
@@ -20,7 +20,7 @@ void shown_add(struct shown *o, const void *bytes, size_t len)
 		buf_drop(&o->tail, o->tail.len - HOST_OUTPUT_SHOWN);
 }
 
-void shown_text(const struct shown *o, struct buf *out)
+void output_excerpt_text(const struct shown *o, struct buf *out)
 {
 	size_t keep = o->tail.len < HOST_OUTPUT_SHOWN ? o->tail.len : HOST_OUTPUT_SHOWN;
 	buf_append(out, buf_cstr(&o->head), o->head.len);
@@ -30,7 +30,7 @@ void shown_text(const struct shown *o, struct buf *out)
 	buf_append(out, buf_cstr(&o->tail) + (o->tail.len - keep), keep);
 }
 
-void shown_release(struct shown *o)
+void output_excerpt_release(struct shown *o)
 {
 	buf_release(&o->head);
 	buf_release(&o->tail);

@@ -9,8 +9,8 @@ struct shown {
 	struct buf head, tail;
 	uint64_t total;
 };
-void shown_add(struct shown *o, const void *bytes, size_t len);
-void shown_text(const struct shown *o, struct buf *out); /* appends; says in the middle what was left out */
-void shown_release(struct shown *o);
+void output_excerpt_add(struct shown *o, const void *bytes, size_t len);
+void output_excerpt_text(const struct shown *o, struct buf *out); /* appends; says in the middle what was left out */
+void output_excerpt_release(struct shown *o);
 
 #endif

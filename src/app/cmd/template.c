@@ -25,7 +25,7 @@ int template_fill(struct buf *out, const char *template, const char *name, struc
 {
 	static const char plain[] = "@NAME@", caps[] = "@CAPS@"; /* of one length */
 	size_t len;
-	CLEANUP(free_ptr) char *key = xasprintf("templates/%s.lua", template);
+	CLEANUP(free_ptr) char *key = mem_printf("templates/%s.lua", template);
 	const char *text = library_file(key, &len), *end = text ? text + len : NULL;
 	if (!text)
 		return err_set(err, ERR_NOENT, "the template '%s' is missing from this build", template);

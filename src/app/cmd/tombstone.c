@@ -17,7 +17,7 @@
 
 enum { LIST_MAX = 64 << 20 };
 
-static void put_hex(json_t *o, const char *key, const uint8_t *bytes, size_t len)
+static void tombstone_put_hex(json_t *o, const char *key, const uint8_t *bytes, size_t len)
 {
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
 	hex_append(&hex, bytes, len);
@@ -35,8 +35,8 @@ static void put_proof(json_t *o, const char *path)
 	}
 	if (session_end(s, &end, &err) == 0) {
 		json_put_int(o, "events", (int64_t)end.seq);
-		put_hex(o, "uuid", end.uuid, sizeof(end.uuid));
-		put_hex(o, "chain", end.chain.b, sizeof(end.chain.b));
+		tombstone_put_hex(o, "uuid", end.uuid, sizeof(end.uuid));
+		tombstone_put_hex(o, "chain", end.chain.b, sizeof(end.chain.b));
 	} else {
 		json_put_str(o, "unreadable", err.text);
 	}
@@ -66,7 +66,7 @@ int tombstone_write(const char *dir, const struct session_file *f, const char *w
 	return 0;
 }
 
-static void print_one(void *self, const char *text, size_t len)
+static void tombstone_print_one(void *self, const char *text, size_t len)
 {
 	struct cmd_ctx *ctx = self;
 	struct err none = ERR_INIT;
@@ -87,7 +87,7 @@ static void print_one(void *self, const char *text, size_t len)
 
 typedef void stone_fn(void *self, const char *text, size_t len);
 
-static int each(const char *dir, stone_fn *fn, void *self, struct err *err)
+static int tombstone_each(const char *dir, stone_fn *fn, void *self, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = path_join(dir, "removed.jsonl");
 	CLEANUP(buf_release) struct buf all = BUF_INIT;
@@ -105,7 +105,7 @@ static int each(const char *dir, stone_fn *fn, void *self, struct err *err)
 
 int tombstone_list(struct cmd_ctx *ctx, const char *dir, struct err *err)
 {
-	return each(dir, print_one, ctx, err);
+	return tombstone_each(dir, tombstone_print_one, ctx, err);
 }
 
 struct sought {
@@ -133,7 +133,7 @@ bool tombstone_find(const char *dir, const char *text, struct err *err)
 {
 	struct sought w = { .text = text };
 	struct err none = ERR_INIT;
-	if (each(dir, seek_one, &w, &none) < 0 || !w.found)
+	if (tombstone_each(dir, seek_one, &w, &none) < 0 || !w.found)
 		return false;
 	const char *why = json_str(w.found, "why", "");
 	err_set(err, ERR_NOENT, "session %s (%s) was removed on %.10s by %s%s%s: 'sandglass prune --removed' lists what was",

@@ -26,7 +26,7 @@ struct again {
 /* --- which ones --- */
 
 /* A command in a box that ran to an end of its own. What was redacted cannot be known for one: it is told. */
-static bool worth(const struct act *a)
+static bool verify_redo_worth(const struct act *a)
 {
 	return !a->wanted || (!strcmp(act_kind(a), "exec") && a->box && a->started_us && !strcmp(act_end(a), "ok") &&
 			      json_object_get(a->ended, "out_bytes")); /* a permission ran nothing by itself */
@@ -47,7 +47,7 @@ int verify_redo_actions(struct session *s, uint64_t from, uint64_t to, uint64_t 
 				continue;
 			if (act_load(&a, s, after, err) < 0)
 				goto failed;
-			if (worth(&a)) {
+			if (verify_redo_worth(&a)) {
 				GROW(action, found, cap);
 				action[found++] = after;
 			}
@@ -75,7 +75,7 @@ int verify_redo_which(const char *which, uint64_t *n_out, struct err *err)
 	return 0;
 }
 
-static int choose(struct again *g, const char *which, struct err *err)
+static int verify_redo_choose(struct again *g, const char *which, struct err *err)
 {
 	uint64_t n;
 	if (verify_redo_which(which, &n, err) < 0)
@@ -94,7 +94,7 @@ static int choose(struct again *g, const char *which, struct err *err)
 
 /* --- one --- */
 
-static void add(struct again *g, uint64_t action, enum report_result result, const char *text)
+static void verify_redo_add(struct again *g, uint64_t action, enum report_result result, const char *text)
 {
 	CLEANUP(buf_release) struct buf what = BUF_INIT, name = BUF_INIT;
 	struct act a;
@@ -110,48 +110,48 @@ static void add(struct again *g, uint64_t action, enum report_result result, con
 	g->tell(g->self, report_add(g->to, "redo", result, buf_cstr(&name), text, NULL, &action, 1));
 }
 
-static bool same(const json_t *o, const char *part)
+static bool verify_redo_same(const json_t *o, const char *part)
 {
 	const json_t *p = json_object_get(o, part);
 	return !p || json_flag(p, "same", false);
 }
 
-static void judge(struct again *g, uint64_t action, const json_t *o)
+static void verify_redo_judge(struct again *g, uint64_t action, const json_t *o)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	static const char *const stream[] = { "stdout", "stderr", "pty" };
 	const char *why = json_str(o, "why", "");
 	if (*why) {
 		buf_printf(&text, "missing: %s", why);
-		add(g, action, REPORT_SKIPPED, buf_cstr(&text));
+		verify_redo_add(g, action, REPORT_SKIPPED, buf_cstr(&text));
 		return;
 	}
-	if (!same(o, "status"))
+	if (!verify_redo_same(o, "status"))
 		buf_puts(&text, "status differs");
 	for (size_t i = 0; i < ARRAY_LEN(stream); i++)
-		if (!same(o, stream[i]))
+		if (!verify_redo_same(o, stream[i]))
 			buf_printf(&text, "%soutput differs: %s from line %lld", text.len ? ", " : "", stream[i],
 				   (long long)json_int(json_object_get(o, stream[i]), "line", 0));
 	const json_t *tree = json_object_get(o, "tree"), *first = json_array_get(json_object_get(tree, "files"), 0);
-	if (!same(o, "tree") && json_flag(tree, "shared", false)) {
+	if (!verify_redo_same(o, "tree") && json_flag(tree, "shared", false)) {
 		if (!text.len) {
-			add(g, action, REPORT_WARN, "tree unknown: the record has its changes in one snapshot with those of others");
+			verify_redo_add(g, action, REPORT_WARN, "tree unknown: the record has its changes in one snapshot with those of others");
 			return;
 		}
-	} else if (!same(o, "tree")) {
+	} else if (!verify_redo_same(o, "tree")) {
 		CLEANUP(buf_release) struct buf path = BUF_INIT;
 		json_get_bytes(json_object_get(first, "path"), &path);
 		buf_printf(&text, "%stree differs: %s", text.len ? ", " : "", buf_cstr(&path));
 		if (json_array_size(json_object_get(tree, "files")) > 1)
 			buf_puts(&text, " and others");
 	}
-	add(g, action, text.len ? REPORT_FAILED : REPORT_OK, text.len ? buf_cstr(&text) : "same");
+	verify_redo_add(g, action, text.len ? REPORT_FAILED : REPORT_OK, text.len ? buf_cstr(&text) : "same");
 }
 
 /* The session of the second runs ends with the last one. */
-static void run_again(struct again *g, uint64_t action, bool last)
+static void verify_redo_run_again(struct again *g, uint64_t action, bool last)
 {
-	CLEANUP(free_ptr) char *id = xasprintf("%llu", (unsigned long long)action);
+	CLEANUP(free_ptr) char *id = mem_printf("%llu", (unsigned long long)action);
 	CLEANUP(json_release) json_t *reply = NULL;
 	struct err err = ERR_INIT;
 	json_t *words = json_array(), *opts = json_object();
@@ -161,11 +161,11 @@ static void run_again(struct again *g, uint64_t action, bool last)
 	if (last)
 		json_put_flag(opts, "end", true);
 	if (control_client_call(g->client, words, opts, -1, &reply, &err) == 0) {
-		judge(g, action, reply);
+		verify_redo_judge(g, action, reply);
 		return;
 	}
-	CLEANUP(free_ptr) char *text = xasprintf("missing: %s", err.text);
-	add(g, action, REPORT_SKIPPED, text);
+	CLEANUP(free_ptr) char *text = mem_printf("missing: %s", err.text);
+	verify_redo_add(g, action, REPORT_SKIPPED, text);
 	if (last) {
 		CLEANUP(json_release) json_t *ignored = NULL;
 		words = json_array();
@@ -202,13 +202,13 @@ int verify_redo(struct cmd_ctx *ctx, struct session *s, const char *which, struc
 {
 	struct again g = { .ctx = ctx, .s = s, .to = to, .tell = tell, .self = self };
 	struct spawned sp = { 0 };
-	int rc = choose(&g, which, err);
+	int rc = verify_redo_choose(&g, which, err);
 	if (rc == 0 && g.nr) {
 		rc = verify_redo_session(g.ctx, true, &sp, err);
 		if (rc == 0)
 			rc = control_client_open(&g.client, sp.socket, NULL, NULL, NULL, err);
 		for (size_t i = 0; rc == 0 && i < g.nr; i++)
-			run_again(&g, g.action[i], i + 1 == g.nr);
+			verify_redo_run_again(&g, g.action[i], i + 1 == g.nr);
 		if (rc == 0 && !ctx->quiet && !ctx->json)
 			fprintf(ctx->err, "the second runs are recorded as %s\n", sp.id);
 	} else if (rc == 0) {

@@ -9,7 +9,7 @@
 
 enum { PATIENCE_US = 1000000, AGAIN_US = 200000 };
 
-void working_at(struct working *w, const char *what, uint64_t done, uint64_t all, const char *of)
+void progress_at(struct working *w, const char *what, uint64_t done, uint64_t all, const char *of)
 {
 	int64_t now = clock_mono_us();
 	if (!w->since_us)
@@ -25,7 +25,7 @@ void working_at(struct working *w, const char *what, uint64_t done, uint64_t all
 	fflush(w->ctx->err);
 }
 
-void working_clear(struct working *w)
+void progress_clear(struct working *w)
 {
 	if (!w->there)
 		return;

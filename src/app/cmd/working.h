@@ -1,5 +1,5 @@
 /* How far a command is that reads for long: one line on the terminal of @ctx->err, from the first second on, a few times a
- * second; nothing where that is no terminal, or with --quiet. What is printed meanwhile calls working_clear before. */
+ * second; nothing where that is no terminal, or with --quiet. What is printed meanwhile calls progress_clear before. */
 #ifndef APP_WORKING_H
 #define APP_WORKING_H
 
@@ -12,7 +12,7 @@ struct working {
 };
 
 /* "@what: 34 % of 153438 @of". @what is shown sanitised. */
-void working_at(struct working *w, const char *what, uint64_t done, uint64_t all, const char *of);
-void working_clear(struct working *w);
+void progress_at(struct working *w, const char *what, uint64_t done, uint64_t all, const char *of);
+void progress_clear(struct working *w);
 
 #endif

@@ -7,22 +7,22 @@
 #include "base/mem.h"
 #include "record/record.h"
 
-static json_t *parse(const struct event *ev)
+static json_t *act_parse(const struct event *ev)
 {
 	struct err none = ERR_INIT;
 	return ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
 }
 
-static void put(json_t **where, const struct event *ev)
+static void act_put(json_t **where, const struct event *ev)
 {
 	json_decref(*where);
-	*where = parse(ev);
+	*where = act_parse(ev);
 }
 
 /* What a person has put instead stands in the start; what he left alone in the request. */
-static void edited(struct act *a, const struct event *ev)
+static void act_edited(struct act *a, const struct event *ev)
 {
-	json_t *started = parse(ev);
+	json_t *started = act_parse(ev);
 	if (a->wanted && json_flag(started, "edited", false)) {
 		json_decref(a->edited);
 		a->edited = json_copy(a->wanted);
@@ -33,37 +33,37 @@ static void edited(struct act *a, const struct event *ev)
 	json_decref(started);
 }
 
-static void fold(struct act *a, const struct event *ev)
+static void act_fold(struct act *a, const struct event *ev)
 {
 	json_t *gap;
 	switch (ev->kind) { /* kinds are numbers of a file: most say nothing here */
 	case EV_ACTION_JUDGED:
-		put(&a->judged, ev);
+		act_put(&a->judged, ev);
 		break;
 	case EV_ACTION_DECIDED:
-		put(&a->decided, ev);
+		act_put(&a->decided, ev);
 		a->decided_seq = ev->seq;
 		break;
 	case EV_ACTION_STARTED:
 		a->started_us = ev->ts_us;
-		edited(a, ev);
+		act_edited(a, ev);
 		break;
 	case EV_ACTION_ENDED:
-		put(&a->ended, ev);
+		act_put(&a->ended, ev);
 		a->end_us = ev->ts_us;
 		break;
 	case EV_MODEL_CALL:
-		put(&a->asked, ev);
+		act_put(&a->asked, ev);
 		break;
 	case EV_MODEL_REPLY:
-		put(&a->reply, ev);
+		act_put(&a->reply, ev);
 		break;
 	case EV_SNAPSHOT_TAKEN:
-		put(&a->snapshot, ev);
+		act_put(&a->snapshot, ev);
 		a->snapshot_seq = ev->seq;
 		break;
 	case EV_OUTPUT_GAP:
-		gap = parse(ev);
+		gap = act_parse(ev);
 		a->gap_bytes += (uint64_t)json_int(gap, "bytes", 0);
 		json_decref(gap);
 		break;
@@ -86,11 +86,11 @@ int act_load(struct act *a, struct session *s, uint64_t seq, struct err *err)
 		a->box = ev.box;
 		a->ts_us = ev.ts_us;
 		a->mono_us = ev.mono_us;
-		a->wanted = parse(&ev);
+		a->wanted = act_parse(&ev);
 		rc = feed_new(&feed, s, FEED_ACTION, seq, err);
 	}
 	while (rc == 0 && (rc = feed_next(feed, &ev, &arena, 0, err)) > 0) {
-		fold(a, &ev);
+		act_fold(a, &ev);
 		arena_reset(&arena);
 		rc = 0;
 	}

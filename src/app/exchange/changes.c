@@ -70,7 +70,7 @@ static int body_before(struct session *s, const json_t *body, json_t **out, stru
 
 /* --- all of them --- */
 
-static void add_change(json_t *list, const struct ws_path *at, const struct ws_state *was, const struct ws_state *now)
+static void exchange_changes_add_change(json_t *list, const struct ws_path *at, const struct ws_state *was, const struct ws_state *now)
 {
 	if (ws_state_eq(was, now))
 		return;
@@ -78,7 +78,7 @@ static void add_change(json_t *list, const struct ws_path *at, const struct ws_s
 }
 
 /* Both are sorted; a path that one of them does not hold is there as in the base, which the other one tells. */
-static void compare(const struct ws_view *was, const struct ws_view *now, json_t *list)
+static void exchange_changes_compare(const struct ws_view *was, const struct ws_view *now, json_t *list)
 {
 	for (size_t i = 0, k = 0; i < was->nr || k < now->nr;) {
 		const struct ws_path *a = i < was->nr ? &was->item[i] : NULL, *b = k < now->nr ? &now->item[k] : NULL;
@@ -86,7 +86,7 @@ static void compare(const struct ws_view *was, const struct ws_view *now, json_t
 		const struct ws_path *at = order <= 0 ? a : b;
 		if (!at) /* cannot be: one of them has an item */
 			break;
-		add_change(list, at, order <= 0 && a ? &a->now : &at->base, order >= 0 && b ? &b->now : &at->base);
+		exchange_changes_add_change(list, at, order <= 0 && a ? &a->now : &at->base, order >= 0 && b ? &b->now : &at->base);
 		i += order <= 0;
 		k += order >= 0;
 	}
@@ -109,7 +109,7 @@ int snapshot_changes(struct session *s, const json_t *body, json_t **out, struct
 		rc = ws_view_load(&now, &st, body, err);
 	if (rc == 0) {
 		*out = json_array();
-		compare(&was, &now, *out);
+		exchange_changes_compare(&was, &now, *out);
 	}
 	ws_view_release(&was);
 	ws_view_release(&now);
@@ -126,7 +126,7 @@ struct side { /* of one path */
 	unsigned under_mode;
 };
 
-static int look(struct session *s, const json_t *body, const char *path, struct side *out, struct err *err)
+static int exchange_changes_look(struct session *s, const json_t *body, const char *path, struct side *out, struct err *err)
 {
 	struct ws_store st = states_store(s);
 	bool git = ws_path_is_git(path, strlen(path));
@@ -146,7 +146,7 @@ int snapshot_changed(struct session *s, const json_t *body, const char *path, un
 {
 	struct side was, now;
 	CLEANUP(json_release) json_t *before = NULL;
-	if (look(s, body, path, &now, err) < 0 || body_before(s, body, &before, err) < 0 || look(s, before, path, &was, err) < 0)
+	if (exchange_changes_look(s, body, path, &now, err) < 0 || body_before(s, body, &before, err) < 0 || exchange_changes_look(s, before, path, &was, err) < 0)
 		return -1;
 	if (!now.told && was.told) { /* as in the base again, which may be: not there */
 		now.oid = was.under;

@@ -14,7 +14,7 @@
 #include "base/text/json_stream.h"
 #include "base/text/utf8.h"
 
-static const struct exporter table[] = {
+static const struct exporter export_table[] = {
 #define EXPORTER(fn, name, ext, where, one, about) { name, ext, about, where, one, export_##fn },
 #include "app/exchange/exporters.def"
 #undef EXPORTER
@@ -22,14 +22,14 @@ static const struct exporter table[] = {
 
 const struct exporter *exporter_at(size_t i)
 {
-	return i < ARRAY_LEN(table) ? &table[i] : NULL;
+	return i < ARRAY_LEN(export_table) ? &export_table[i] : NULL;
 }
 
 const struct exporter *exporter_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(table); i++)
-		if (!strcmp(table[i].name, name))
-			return &table[i];
+	for (size_t i = 0; i < ARRAY_LEN(export_table); i++)
+		if (!strcmp(export_table[i].name, name))
+			return &export_table[i];
 	return NULL;
 }
 
@@ -44,7 +44,7 @@ void export_lacks(struct export *x, const char *fmt, ...)
 		if (!strcmp(x->lacks[i], text))
 			return;
 	if (x->nr_lacks < EXPORT_LACKS_MAX)
-		x->lacks[x->nr_lacks] = xstrdup(text);
+		x->lacks[x->nr_lacks] = mem_strdup(text);
 	x->nr_lacks++;
 }
 
@@ -74,26 +74,26 @@ int export_pick(struct export *x, const struct filter *f, struct err *err)
 		}
 	} while (got == PAGE);
 	if (!x->picked)
-		x->picked = xcalloc(1, sizeof(*x->picked));
+		x->picked = mem_calloc(1, sizeof(*x->picked));
 	return 0;
 }
 
-static int by_number(const void *pa, const void *pb)
+static int export_by_number(const void *pa, const void *pb)
 {
 	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
 	return (a > b) - (a < b);
 }
 
-static bool picked(const struct export *x, uint64_t seq)
+static bool export_picked(const struct export *x, uint64_t seq)
 {
-	return seq && bsearch(&seq, x->picked, x->nr_picked, sizeof(seq), by_number);
+	return seq && bsearch(&seq, x->picked, x->nr_picked, sizeof(seq), export_by_number);
 }
 
 bool export_wanted(const struct export *x, const struct event *ev)
 {
 	if (x->action && ev->action != x->action && ev->seq != x->action)
 		return false;
-	return !x->picked || picked(x, ev->seq) || picked(x, ev->action);
+	return !x->picked || export_picked(x, ev->seq) || export_picked(x, ev->action);
 }
 
 /* --- where it goes --- */

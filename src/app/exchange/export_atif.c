@@ -18,7 +18,7 @@ struct atif {
 	int64_t steps;
 };
 
-static json_t *usd(int64_t uusd)
+static json_t *export_atif_usd(int64_t uusd)
 {
 	return json_real((double)uusd / 1000000.0);
 }
@@ -61,7 +61,7 @@ static json_t *result_extra(const struct act *a, uint64_t bytes)
 	return o;
 }
 
-static void put_content(json_t *result, const struct step_call *c, const struct act *a, struct session *s, uint64_t *bytes)
+static void export_atif_put_content(json_t *result, const struct step_call *c, const struct act *a, struct session *s, uint64_t *bytes)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	*bytes = a->seq ? act_output(a, s, CONTENT_MAX, &text) : 0;
@@ -85,7 +85,7 @@ static void put_call(struct atif *t, const struct step_call *c, json_t *calls, j
 	json_put(call, "function_name", json_text(c->name, strlen(c->name)));
 	json_put(call, "arguments", json_incref(c->args));
 	json_put(result, "source_call_id", json_text(c->id, strlen(c->id)));
-	put_content(result, c, &a, t->x->s, &bytes);
+	export_atif_put_content(result, c, &a, t->x->s, &bytes);
 	if (a.seq) {
 		CLEANUP(buf_release) struct buf what = BUF_INIT;
 		act_what(&a, &what);
@@ -102,7 +102,7 @@ static void put_call(struct atif *t, const struct step_call *c, json_t *calls, j
 	act_release(&a);
 }
 
-static json_t *metrics(struct atif *t, const json_t *reply)
+static json_t *export_atif_metrics(struct atif *t, const json_t *reply)
 {
 	const json_t *u = json_object_get(reply, "usage");
 	json_t *m = json_object();
@@ -110,7 +110,7 @@ static json_t *metrics(struct atif *t, const json_t *reply)
 	json_put_int(m, "completion_tokens", json_int(u, "out", 0));
 	json_put_int(m, "cached_tokens", json_int(u, "cached", 0));
 	if (!json_flag(reply, "cost_unknown", false))
-		json_put(m, "cost_usd", usd(json_int(reply, "cost_uusd", 0)));
+		json_put(m, "cost_usd", export_atif_usd(json_int(reply, "cost_uusd", 0)));
 	t->prompt += json_int(u, "in", 0);
 	t->completion += json_int(u, "out", 0);
 	t->cached += json_int(u, "cached", 0);
@@ -134,7 +134,7 @@ static json_t *step_json(struct atif *t, const struct step *st)
 		json_put_int(o, "llm_call_count", st->reply ? 1 : 0);
 		if (st->reply) {
 			json_put_str(o, "model_name", json_str(st->reply, "model", "unknown"));
-			json_put(o, "metrics", metrics(t, st->reply));
+			json_put(o, "metrics", export_atif_metrics(t, st->reply));
 		}
 	}
 	if (st->nr) {
@@ -149,7 +149,7 @@ static json_t *step_json(struct atif *t, const struct step *st)
 	return o;
 }
 
-static void put_agent(struct atif *t, uint64_t agent)
+static void export_atif_put_agent(struct atif *t, uint64_t agent)
 {
 	FILE *out = t->x->out;
 	json_t *start = steps_agent(t->x->s, agent), *a = json_object();
@@ -170,7 +170,7 @@ static void put_totals(struct atif *t)
 	json_put_int(m, "total_completion_tokens", t->completion);
 	json_put_int(m, "total_cached_tokens", t->cached);
 	if (!t->cost_unknown) /* a sum without some of it would be read as the whole */
-		json_put(m, "total_cost_usd", usd(t->cost_uusd));
+		json_put(m, "total_cost_usd", export_atif_usd(t->cost_uusd));
 	json_put_int(m, "total_steps", t->steps);
 	fputs(",\"final_metrics\":", t->x->out);
 	export_json(t->x->out, m);
@@ -187,7 +187,7 @@ static int put_trajectory(struct export *x, uint64_t agent, struct err *err)
 	if (agent)
 		fprintf(x->out, "-%" PRIu64, agent);
 	fputs("\",", x->out);
-	put_agent(&t, agent);
+	export_atif_put_agent(&t, agent);
 	fputs(",\"steps\":[", x->out);
 	int rc = steps_new(&steps, x->s, agent, err);
 	while (rc == 0 && (rc = steps_next(steps, &st, err)) > 0) {
@@ -197,7 +197,7 @@ static int put_trajectory(struct export *x, uint64_t agent, struct err *err)
 		rc = 0;
 	}
 	if (rc == 0 && !t.steps) { /* the format wants one */
-		struct step none = { .who = STEP_SYSTEM, .from = "", .text = xstrdup("(nothing was said or done)") };
+		struct step none = { .who = STEP_SYSTEM, .from = "", .text = mem_strdup("(nothing was said or done)") };
 		export_json(x->out, step_json(&t, &none));
 		step_release(&none);
 	}

@@ -50,29 +50,29 @@ struct cast {
 
 /* --- the heap --- */
 
-static bool before(const struct piece *a, const struct piece *b)
+static bool export_cast_before(const struct piece *a, const struct piece *b)
 {
 	return a->ts_us != b->ts_us ? a->ts_us < b->ts_us : a->order < b->order;
 }
 
-static void push(struct cast *c, struct piece p)
+static void export_cast_push(struct cast *c, struct piece p)
 {
 	p.order = c->order++;
 	GROW(c->heap, c->nr, c->cap);
 	size_t i = c->nr++;
-	for (; i && before(&p, &c->heap[(i - 1) / 2]); i = (i - 1) / 2)
+	for (; i && export_cast_before(&p, &c->heap[(i - 1) / 2]); i = (i - 1) / 2)
 		c->heap[i] = c->heap[(i - 1) / 2];
 	c->heap[i] = p;
 	c->bytes += p.len + sizeof(p);
 }
 
-static struct piece pop(struct cast *c)
+static struct piece export_cast_pop(struct cast *c)
 {
 	struct piece top = c->heap[0], last = c->heap[--c->nr];
 	size_t i = 0;
 	for (size_t kid; (kid = 2 * i + 1) < c->nr; i = kid) {
-		kid += kid + 1 < c->nr && before(&c->heap[kid + 1], &c->heap[kid]);
-		if (!before(&c->heap[kid], &last))
+		kid += kid + 1 < c->nr && export_cast_before(&c->heap[kid + 1], &c->heap[kid]);
+		if (!export_cast_before(&c->heap[kid], &last))
 			break;
 		c->heap[i] = c->heap[kid];
 	}
@@ -99,7 +99,7 @@ static void put_time(struct cast *c, int64_t ts_us)
 	c->last_us = ts_us;
 }
 
-static void put_event(struct cast *c, int64_t ts_us, const char *code, const char *text, size_t len)
+static void export_cast_put_event(struct cast *c, int64_t ts_us, const char *code, const char *text, size_t len)
 {
 	fputc('[', c->x->out);
 	put_time(c, ts_us);
@@ -120,11 +120,11 @@ static struct vetted *vetted_of(struct cast *c, uint64_t action, int stream)
 	return &o->vetted;
 }
 
-static void put_text(struct cast *c, int64_t ts_us, const struct buf *text)
+static void export_cast_put_text(struct cast *c, int64_t ts_us, const struct buf *text)
 {
 	if (!text->len)
 		return;
-	put_event(c, ts_us, "o", text->data, text->len);
+	export_cast_put_event(c, ts_us, "o", text->data, text->len);
 	c->mid_line = text->data[text->len - 1] != '\n';
 }
 
@@ -134,7 +134,7 @@ static void close_streams(struct cast *c, uint64_t action, int64_t ts_us)
 		if (c->open[i].action == action) {
 			CLEANUP(buf_release) struct buf text = BUF_INIT;
 			vetted_end(&c->open[i].vetted, &text);
-			put_text(c, ts_us, &text);
+			export_cast_put_text(c, ts_us, &text);
 			c->open[i] = c->open[--c->nr_open];
 		} else {
 			i++;
@@ -145,11 +145,11 @@ static void write_piece(struct cast *c, const struct piece *p)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	if (p->stream == -1) {
-		put_event(c, p->ts_us, "m", p->bytes, p->len);
+		export_cast_put_event(c, p->ts_us, "m", p->bytes, p->len);
 		return;
 	}
 	if (p->stream == -3) {
-		put_event(c, p->ts_us, "r", p->bytes, p->len);
+		export_cast_put_event(c, p->ts_us, "r", p->bytes, p->len);
 		return;
 	}
 	if (p->stream == -2)
@@ -160,13 +160,13 @@ static void write_piece(struct cast *c, const struct piece *p)
 		buf_append(&text, p->bytes, p->len);
 	else
 		vetted_feed(vetted_of(c, p->action, p->stream), p->bytes, p->len, &text);
-	put_text(c, p->ts_us, &text);
+	export_cast_put_text(c, p->ts_us, &text);
 }
 
-static void flush(struct cast *c, int64_t until_us)
+static void export_cast_flush(struct cast *c, int64_t until_us)
 {
 	while (c->nr && (c->heap[0].ts_us <= until_us || c->bytes > HEAP_BYTES)) {
-		struct piece p = pop(c);
+		struct piece p = export_cast_pop(c);
 		write_piece(c, &p);
 		free(p.bytes);
 	}
@@ -176,15 +176,15 @@ static void flush(struct cast *c, int64_t until_us)
 
 static void push_text(struct cast *c, const struct event *ev, uint64_t action, int stream, const struct buf *text)
 {
-	push(c, (struct piece){ .ts_us = ev->ts_us, .action = action, .stream = stream,
-				.bytes = xmemdup(buf_cstr(text), text->len + 1), .len = text->len });
+	export_cast_push(c, (struct piece){ .ts_us = ev->ts_us, .action = action, .stream = stream,
+				.bytes = mem_dup(buf_cstr(text), text->len + 1), .len = text->len });
 }
 
-static bool on_chunk(void *self, int stream, int64_t ts_us, const void *bytes, size_t len)
+static bool export_cast_on_chunk(void *self, int stream, int64_t ts_us, const void *bytes, size_t len)
 {
 	struct cast *c = self;
-	push(c, (struct piece){ .ts_us = ts_us, .action = c->segment_action, .stream = stream,
-				.bytes = xmemdup(bytes, len), .len = len });
+	export_cast_push(c, (struct piece){ .ts_us = ts_us, .action = c->segment_action, .stream = stream,
+				.bytes = mem_dup(bytes, len), .len = len });
 	return true;
 }
 
@@ -209,7 +209,7 @@ static void on_requested(struct cast *c, const struct event *ev, const json_t *b
 }
 
 /* What a model answers is text of ours to the terminal: agent, then its words. */
-static void on_reply(struct cast *c, const struct event *ev, const json_t *body)
+static void export_cast_on_reply(struct cast *c, const struct event *ev, const json_t *body)
 {
 	struct vetted v;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -226,7 +226,7 @@ static void on_reply(struct cast *c, const struct event *ev, const json_t *body)
 	push_text(c, ev, ev->action, 0, &text);
 }
 
-static void on_ended(struct cast *c, const struct event *ev, const json_t *body)
+static void export_cast_on_ended(struct cast *c, const struct event *ev, const json_t *body)
 {
 	CLEANUP(buf_release) struct buf line = BUF_INIT, why = BUF_INIT, how = BUF_INIT;
 	const char *text = json_str(body, "why", "");
@@ -251,7 +251,7 @@ static void on_decided(struct cast *c, const struct event *ev, const json_t *bod
 }
 
 /* What runs instead of what stands above, where a person has put something else. */
-static void on_started(struct cast *c, const struct event *ev, const json_t *body)
+static void export_cast_on_started(struct cast *c, const struct event *ev, const json_t *body)
 {
 	CLEANUP(buf_release) struct buf what = BUF_INIT, vet = BUF_INIT, line = BUF_INIT;
 	if (!json_flag(body, "edited", false))
@@ -262,7 +262,7 @@ static void on_started(struct cast *c, const struct event *ev, const json_t *bod
 	push_text(c, ev, ev->action, 0, &line);
 }
 
-static int on_event(struct cast *c, const struct event *ev, struct err *err)
+static int export_cast_on_event(struct cast *c, const struct event *ev, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err none = ERR_INIT;
@@ -273,16 +273,16 @@ static int on_event(struct cast *c, const struct event *ev, struct err *err)
 		on_requested(c, ev, body);
 		break;
 	case EV_MODEL_REPLY:
-		on_reply(c, ev, body);
+		export_cast_on_reply(c, ev, body);
 		break;
 	case EV_ACTION_DECIDED:
 		on_decided(c, ev, body);
 		break;
 	case EV_ACTION_STARTED:
-		on_started(c, ev, body);
+		export_cast_on_started(c, ev, body);
 		break;
 	case EV_ACTION_ENDED:
-		on_ended(c, ev, body);
+		export_cast_on_ended(c, ev, body);
 		break;
 	case EV_PROC_RESIZE:
 		buf_printf(&text, "%dx%d", (int)json_int(body, "cols", COLS), (int)json_int(body, "rows", ROWS));
@@ -296,7 +296,7 @@ static int on_event(struct cast *c, const struct event *ev, struct err *err)
 	case EV_OUTPUT:
 		c->segment_action = ev->action;
 		if (json_int(body, "stream", 0) >= STREAM_OUT && json_int(body, "stream", 0) <= STREAM_PTY)
-			rc = session_segment_each(c->x->s, (uint64_t)json_int(body, "segment", 0), on_chunk, c, err);
+			rc = session_segment_each(c->x->s, (uint64_t)json_int(body, "segment", 0), export_cast_on_chunk, c, err);
 		break;
 	default:
 		break;
@@ -305,7 +305,7 @@ static int on_event(struct cast *c, const struct event *ev, struct err *err)
 	return rc;
 }
 
-static void put_header(struct cast *c)
+static void export_cast_put_header(struct cast *c)
 {
 	CLEANUP(buf_release) struct buf title = BUF_INIT, vet = BUF_INIT;
 	FILE *out = c->x->out;
@@ -330,19 +330,19 @@ static int write_cast(struct cast *c, struct err *err)
 	int rc = session_event(x->s, x->action ? x->action : 1, &ev, &arena, err);
 	if (rc == 0) {
 		c->begin_us = c->last_us = ev.ts_us;
-		put_header(c);
+		export_cast_put_header(c);
 		if (x->action)
-			rc = on_event(c, &ev, err);
+			rc = export_cast_on_event(c, &ev, err);
 	}
 	if (rc == 0)
 		rc = feed_new(&feed, x->s, x->action ? FEED_ACTION : FEED_ALL, x->action, err);
 	while (rc == 0 && (rc = feed_next(feed, &ev, &arena, head, err)) > 0) {
-		rc = export_wanted(x, &ev) ? on_event(c, &ev, err) : 0;
-		flush(c, ev.ts_us - HORIZON_US);
+		rc = export_wanted(x, &ev) ? export_cast_on_event(c, &ev, err) : 0;
+		export_cast_flush(c, ev.ts_us - HORIZON_US);
 		arena_reset(&arena);
 	}
 	if (rc == 0)
-		flush(c, INT64_MAX);
+		export_cast_flush(c, INT64_MAX);
 	feed_free(&feed);
 	arena_release(&arena);
 	return rc;
@@ -353,7 +353,7 @@ static int export_cast(struct export *x, int version, struct err *err)
 	struct cast c = { .x = x, .version = version };
 	int rc = write_cast(&c, err);
 	while (c.nr) {
-		struct piece p = pop(&c);
+		struct piece p = export_cast_pop(&c);
 		free(p.bytes);
 	}
 	free(c.heap);

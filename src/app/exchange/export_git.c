@@ -46,7 +46,7 @@ struct history {
 
 /* --- contents --- */
 
-static size_t slot_of(const struct oids *o, const struct object_id *id)
+static size_t export_git_slot_of(const struct oids *o, const struct object_id *id)
 {
 	uint64_t h;
 	memcpy(&h, id->b, sizeof(h));
@@ -61,15 +61,15 @@ static bool add_oid(struct oids *o, const struct object_id *id)
 {
 	if (o->nr * 2 >= o->cap) {
 		struct oids next = { .cap = o->cap ? o->cap * 2 : 1024 };
-		next.slot = xcalloc(next.cap, sizeof(*next.slot));
+		next.slot = mem_calloc(next.cap, sizeof(*next.slot));
 		for (size_t i = 0; i < o->cap; i++)
 			if (!object_is_null(&o->slot[i]))
-				next.slot[slot_of(&next, &o->slot[i])] = o->slot[i];
+				next.slot[export_git_slot_of(&next, &o->slot[i])] = o->slot[i];
 		next.nr = o->nr;
 		free(o->slot);
 		*o = next;
 	}
-	size_t i = slot_of(o, id);
+	size_t i = export_git_slot_of(o, id);
 	if (!object_is_null(&o->slot[i]))
 		return false;
 	o->slot[i] = *id;
@@ -79,7 +79,7 @@ static bool add_oid(struct oids *o, const struct object_id *id)
 
 static bool was_sent(const struct oids *o, const struct object_id *id)
 {
-	return o->nr && !object_is_null(&o->slot[slot_of(o, id)]);
+	return o->nr && !object_is_null(&o->slot[export_git_slot_of(o, id)]);
 }
 
 /* Gives git the bytes; false when the record does not hold them. */
@@ -99,12 +99,12 @@ static bool send_blob(struct history *h, const struct object_id *id)
 
 /* --- a change --- */
 
-static bool path_of(const json_t *change, struct buf *path)
+static bool export_git_path_of(const json_t *change, struct buf *path)
 {
 	return json_get_bytes(json_object_get(change, "path"), path) && path->len && !ws_path_is_git(buf_cstr(path), path->len);
 }
 
-static void put_path(FILE *out, const struct buf *path)
+static void export_git_put_path(FILE *out, const struct buf *path)
 {
 	fputc('"', out);
 	for (size_t i = 0; i < path->len; i++) {
@@ -127,7 +127,7 @@ static unsigned git_mode(const json_t *state)
 }
 
 /* Gives git the content of @state, or says in @missing why it will not have it. */
-static void put_content(struct history *h, const json_t *state, const struct buf *path, struct buf *missing)
+static void export_git_put_content(struct history *h, const json_t *state, const struct buf *path, struct buf *missing)
 {
 	struct object_id id;
 	unsigned mode = (unsigned)strtoul(json_str(state, "mode", "0"), NULL, 8);
@@ -138,7 +138,7 @@ static void put_content(struct history *h, const json_t *state, const struct buf
 }
 
 /* "M 100644 OID path" of what git was given the content of. */
-static void put_file(struct history *h, const json_t *state, const struct buf *path)
+static void export_git_put_file(struct history *h, const json_t *state, const struct buf *path)
 {
 	struct object_id id;
 	unsigned mode = git_mode(state);
@@ -146,7 +146,7 @@ static void put_file(struct history *h, const json_t *state, const struct buf *p
 	if (!mode || !object_parse(hex, &id) || !was_sent(&h->sent, &id))
 		return;
 	fprintf(h->git, "M %o %s ", mode, hex);
-	put_path(h->git, path);
+	export_git_put_path(h->git, path);
 	fputc('\n', h->git);
 }
 
@@ -161,7 +161,7 @@ static void put_clean(struct buf *out, const char *text, size_t max)
 }
 
 /* Returns the agent whose work it is; @person: the name of the person whose it is, if it is one's. */
-static uint64_t put_message(struct history *h, const struct event *ev, const json_t *body, const struct buf *missing,
+static uint64_t export_git_put_message(struct history *h, const struct event *ev, const json_t *body, const struct buf *missing,
 			    struct buf *out, struct buf *person)
 {
 	uint64_t agent = ev->agent;
@@ -236,26 +236,26 @@ static void put_commit(struct history *h, const char *ref, const char *author, i
 	fputc('\n', h->git);
 }
 
-static void one_snapshot(struct history *h, const char *ref, const struct event *ev, const json_t *body, const json_t *changes)
+static void export_git_one_snapshot(struct history *h, const char *ref, const struct event *ev, const json_t *body, const json_t *changes)
 {
 	CLEANUP(buf_release) struct buf message = BUF_INIT, missing = BUF_INIT, path = BUF_INIT, person = BUF_INIT;
 	size_t i;
 	json_t *change;
 	json_array_foreach(changes, i, change)
-		if (path_of(change, &path) && strcmp(json_str(change, "op", ""), "D") != 0)
-			put_content(h, change, &path, &missing);
-	uint64_t agent = put_message(h, ev, body, &missing, &message, &person);
+		if (export_git_path_of(change, &path) && strcmp(json_str(change, "op", ""), "D") != 0)
+			export_git_put_content(h, change, &path, &missing);
+	uint64_t agent = export_git_put_message(h, ev, body, &missing, &message, &person);
 	put_commit(h, ref, person.len ? buf_cstr(&person) : agent_name(&h->names, h->x->s, agent), ev->ts_us, &message);
 	json_array_foreach(changes, i, change) {
-		if (!path_of(change, &path))
+		if (!export_git_path_of(change, &path))
 			continue;
 		const char *op = json_str(change, "op", "");
 		if (*op == 'D' || (*op == 'T' && !git_mode(change))) { /* a folder that is empty is none for git */
 			fputs("D ", h->git);
-			put_path(h->git, &path);
+			export_git_put_path(h->git, &path);
 			fputc('\n', h->git);
 		} else {
-			put_file(h, change, &path);
+			export_git_put_file(h, change, &path);
 		}
 	}
 	if (missing.len)
@@ -270,7 +270,7 @@ static void look_at_base(struct history *h, const json_t *changes)
 	size_t i;
 	json_t *change, *was;
 	json_array_foreach(changes, i, change) {
-		if (!path_of(change, &path))
+		if (!export_git_path_of(change, &path))
 			continue;
 		buf_reset(&key);
 		ws_quote_path(&key, "", path.data, path.len);
@@ -292,21 +292,21 @@ static void put_base(struct history *h, const char *ref, int64_t ts_us)
 	const char *key;
 	json_t *state;
 	json_object_foreach(h->base, key, state)
-		if (path_of(state, &path))
-			put_content(h, state, &path, &missing);
+		if (export_git_path_of(state, &path))
+			export_git_put_content(h, state, &path, &missing);
 	buf_printf(&message, "base\n\nThe files that the session came to touch, as they were before.\n\nSandglass-Session: %s\n",
 		   session_id(h->x->s));
 	put_commit(h, ref, "base", ts_us, &message);
 	json_object_foreach(h->base, key, state)
-		if (path_of(state, &path))
-			put_file(h, state, &path);
+		if (export_git_path_of(state, &path))
+			export_git_put_file(h, state, &path);
 	if (missing.len)
 		export_lacks(h->x, "contents of the base: %.200s", buf_cstr(&missing));
 }
 
 /* --- a layer --- */
 
-static bool collect(void *self, uint64_t seq, const struct event *ev, const json_t *body)
+static bool export_git_collect(void *self, uint64_t seq, const struct event *ev, const json_t *body)
 {
 	struct history *h = self;
 	(void)ev;
@@ -317,7 +317,7 @@ static bool collect(void *self, uint64_t seq, const struct event *ev, const json
 }
 
 /* Both passes over the chain, oldest first: @ref NULL looks for the base. */
-static int walk(struct history *h, const char *ref)
+static int export_git_walk(struct history *h, const char *ref)
 {
 	struct arena arena = ARENA_INIT;
 	int rc = 0;
@@ -331,7 +331,7 @@ static int walk(struct history *h, const char *ref)
 		else if (rc == 0 && i == h->nr - 1)
 			put_base(h, ref, ev.ts_us);
 		if (rc == 0 && ref && json_array_size(changes))
-			one_snapshot(h, ref, &ev, body, changes);
+			export_git_one_snapshot(h, ref, &ev, body, changes);
 		arena_reset(&arena);
 	}
 	arena_release(&arena);
@@ -359,26 +359,26 @@ static void put_branch(struct buf *out, const struct layer_at *l)
 	}
 }
 
-static int one_layer(struct history *h, const struct layer_at *l)
+static int export_git_one_layer(struct history *h, const struct layer_at *l)
 {
 	CLEANUP(buf_release) struct buf ref = BUF_INIT;
 	put_branch(&ref, l);
 	h->nr = 0;
 	h->base = json_object();
 	h->seen = json_object();
-	int rc = snapshots_back(h->x->s, l->snapshot, collect, h, h->err);
+	int rc = snapshots_back(h->x->s, l->snapshot, export_git_collect, h, h->err);
 	if (rc == 0)
-		rc = walk(h, NULL);
+		rc = export_git_walk(h, NULL);
 	json_decref(h->seen);
 	if (rc == 0)
-		rc = walk(h, buf_cstr(&ref));
+		rc = export_git_walk(h, buf_cstr(&ref));
 	json_decref(h->base);
 	return rc;
 }
 
 /* --- git --- */
 
-static pid_t start(char *const argv[], int in, struct err *err)
+static pid_t export_git_start(char *const argv[], int in, struct err *err)
 {
 	posix_spawn_file_actions_t fa;
 	pid_t pid = -1;
@@ -398,7 +398,7 @@ static pid_t start(char *const argv[], int in, struct err *err)
 	return pid;
 }
 
-static int ended(pid_t pid, const char *what, struct err *err)
+static int export_git_ended(pid_t pid, const char *what, struct err *err)
 {
 	int status = 0;
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -408,45 +408,45 @@ static int ended(pid_t pid, const char *what, struct err *err)
 	return err_set(err, ERR_IO, "git %s failed", what);
 }
 
-static int init(const char *path, struct err *err)
+static int export_git_init(const char *path, struct err *err)
 {
-	CLEANUP(free_ptr) char *to = xstrdup(path);
+	CLEANUP(free_ptr) char *to = mem_strdup(path);
 	char *const argv[] = { (char[]){ "git" }, (char[]){ "init" }, (char[]){ "-q" }, (char[]){ "--bare" },
 			       (char[]){ "--template=" }, to, NULL };
-	pid_t pid = start(argv, -1, err);
-	return pid < 0 ? -1 : ended(pid, "init", err);
+	pid_t pid = export_git_start(argv, -1, err);
+	return pid < 0 ? -1 : export_git_ended(pid, "init", err);
 }
 
 /* A clone begins with the newest box's branch. */
 static int point_head(const char *path, const struct layers_at *l, struct err *err)
 {
 	CLEANUP(buf_release) struct buf ref = BUF_INIT;
-	CLEANUP(free_ptr) char *dir = xasprintf("--git-dir=%s", path);
+	CLEANUP(free_ptr) char *dir = mem_printf("--git-dir=%s", path);
 	put_branch(&ref, &l->item[l->nr - 1]);
 	char *const argv[] = { (char[]){ "git" }, dir, (char[]){ "symbolic-ref" }, (char[]){ "HEAD" }, ref.data, NULL };
-	pid_t pid = start(argv, -1, err);
-	return pid < 0 ? -1 : ended(pid, "symbolic-ref", err);
+	pid_t pid = export_git_start(argv, -1, err);
+	return pid < 0 ? -1 : export_git_ended(pid, "symbolic-ref", err);
 }
 
-static int import(struct history *h, const struct layers_at *l, struct err *err)
+static int export_git_import(struct history *h, const struct layers_at *l, struct err *err)
 {
 	int fds[2];
-	CLEANUP(free_ptr) char *dir = xasprintf("--git-dir=%s", h->x->path);
+	CLEANUP(free_ptr) char *dir = mem_printf("--git-dir=%s", h->x->path);
 	char *const argv[] = { (char[]){ "git" }, dir, (char[]){ "fast-import" }, (char[]){ "--quiet" }, NULL };
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return err_sys(err, "cannot make a pipe");
-	pid_t pid = start(argv, fds[0], err);
+	pid_t pid = export_git_start(argv, fds[0], err);
 	close(fds[0]);
 	h->git = fdopen(fds[1], "w");
 	int rc = pid < 0 || !h->git ? -1 : 0;
 	for (size_t i = 0; rc == 0 && i < l->nr; i++)
-		rc = one_layer(h, &l->item[i]);
+		rc = export_git_one_layer(h, &l->item[i]);
 	if (h->git && rc == 0)
 		fputs("done\n", h->git);
 	if (h->git && fclose(h->git) != 0 && rc == 0)
 		rc = err_sys(err, "git fast-import has gone");
 	struct err late = ERR_INIT;
-	if (pid > 0 && ended(pid, "fast-import", rc == 0 ? err : &late) < 0)
+	if (pid > 0 && export_git_ended(pid, "fast-import", rc == 0 ? err : &late) < 0)
 		rc = -1;
 	return rc;
 }
@@ -458,9 +458,9 @@ int export_git(struct export *x, struct err *err)
 	if (layers_at(&l, x->s, 0, x->box, err) < 0)
 		return -1;
 	void (*was)(int) = signal(SIGPIPE, SIG_IGN); /* a git that dies is an error, not our end */
-	int rc = l.nr ? init(x->path, err) : err_set(err, ERR_NOENT, "session %s has no snapshot of files", session_id(x->s));
+	int rc = l.nr ? export_git_init(x->path, err) : err_set(err, ERR_NOENT, "session %s has no snapshot of files", session_id(x->s));
 	if (rc == 0)
-		rc = import(&h, &l, err);
+		rc = export_git_import(&h, &l, err);
 	if (rc == 0)
 		rc = point_head(x->path, &l, err);
 	signal(SIGPIPE, was);

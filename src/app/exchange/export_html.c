@@ -32,7 +32,7 @@ struct page {
 	int64_t begin_us;
 };
 
-static void put_hash(FILE *out, const char *what, const char *text)
+static void export_html_put_hash(FILE *out, const char *what, const char *text)
 {
 	struct hash h;
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -42,7 +42,7 @@ static void put_hash(FILE *out, const char *what, const char *text)
 }
 
 /* Text of the page itself: a title. */
-static void put_escaped(FILE *out, const char *text)
+static void export_html_put_escaped(FILE *out, const char *text)
 {
 	CLEANUP(buf_release) struct buf vet = BUF_INIT;
 	sanitize_line(text, strlen(text), 0, &vet);
@@ -66,7 +66,7 @@ static void put_item(struct page *p, json_t *o)
 			fputc(text.data[i], p->x->out);
 }
 
-static json_t *item(struct page *p, const struct event *ev, const char *type)
+static json_t *export_html_item(struct page *p, const struct event *ev, const char *type)
 {
 	json_t *o = json_object();
 	const char *agent = agent_name(&p->names, p->x->s, ev->agent);
@@ -84,7 +84,7 @@ static void put_vetted(json_t *o, const char *key, const char *text, size_t len)
 	json_put(o, key, json_text(buf_cstr(&vet), vet.len));
 }
 
-static void put_files(json_t *o, const json_t *snapshot)
+static void export_html_put_files(json_t *o, const json_t *snapshot)
 {
 	json_t *files = json_array(), *change;
 	size_t i;
@@ -100,7 +100,7 @@ static void put_files(json_t *o, const json_t *snapshot)
 	json_put(o, "files", files);
 }
 
-static int put_action(struct page *p, const struct event *ev, struct err *err)
+static int export_html_put_action(struct page *p, const struct event *ev, struct err *err)
 {
 	struct act a;
 	CLEANUP(buf_release) struct buf what = BUF_INIT, how = BUF_INIT, out = BUF_INIT, rules = BUF_INIT, proposed = BUF_INIT;
@@ -110,7 +110,7 @@ static int put_action(struct page *p, const struct event *ev, struct err *err)
 		act_release(&a);
 		return 0;
 	}
-	json_t *o = item(p, ev, "action");
+	json_t *o = export_html_item(p, ev, "action");
 	act_what(&a, &what);
 	act_rules(&a, &rules);
 	json_put_str(o, "kind", act_kind(&a));
@@ -132,7 +132,7 @@ static int put_action(struct page *p, const struct event *ev, struct err *err)
 	act_output(&a, p->x->s, OUTPUT_MAX, &out);
 	sanitize_drop_colours(&out);
 	put_vetted(o, "output", buf_cstr(&out), out.len);
-	put_files(o, a.snapshot);
+	export_html_put_files(o, a.snapshot);
 	put_item(p, o);
 	act_release(&a);
 	return 0;
@@ -141,7 +141,7 @@ static int put_action(struct page *p, const struct event *ev, struct err *err)
 static void put_words(struct page *p, const struct event *ev, const char *type, const char *key)
 {
 	struct err none = ERR_INIT;
-	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL, *o = item(p, ev, type);
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL, *o = export_html_item(p, ev, type);
 	const char *text = json_str(body, key, "");
 	if (ev->kind == EV_AGENT_START) {
 		const char *name = json_str(body, "name", "");
@@ -160,7 +160,7 @@ static void put_leak(struct page *p, const struct event *ev)
 {
 	struct err none = ERR_INIT;
 	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
-	json_t *o = item(p, ev, "leak");
+	json_t *o = export_html_item(p, ev, "leak");
 	const char *text = json_str(body, "text", "one was seen (redacted)");
 	uint64_t of = ev->action ? ev->action : ev->cause;
 	put_vetted(o, "what", text, strlen(text));
@@ -169,11 +169,11 @@ static void put_leak(struct page *p, const struct event *ev)
 	put_item(p, o);
 }
 
-static int on_event(struct page *p, const struct event *ev, struct err *err)
+static int export_html_on_event(struct page *p, const struct event *ev, struct err *err)
 {
 	switch (ev->kind) { /* kinds are numbers of a file: most are seen in the actions that they belong to */
 	case EV_ACTION_REQUESTED:
-		return put_action(p, ev, err);
+		return export_html_put_action(p, ev, err);
 	case EV_MODEL_REPLY:
 		put_words(p, ev, "says", "text");
 		break;
@@ -198,18 +198,18 @@ static int on_event(struct page *p, const struct event *ev, struct err *err)
 	return 0;
 }
 
-static void put_head(struct page *p)
+static void export_html_put_head(struct page *p)
 {
 	FILE *out = p->x->out;
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\""
 	      "default-src 'none'; ",
 	      out);
-	put_hash(out, "script-src", player_script);
-	put_hash(out, "; style-src", player_style);
+	export_html_put_hash(out, "script-src", player_script);
+	export_html_put_hash(out, "; style-src", player_style);
 	fputs("; base-uri 'none'; form-action 'none'\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<title>", out);
-	put_escaped(out, session_name(p->x->s));
+	export_html_put_escaped(out, session_name(p->x->s));
 	fprintf(out, " %s</title>\n<style>%s</style>\n</head>\n<body>\n<header><h1>", session_id(p->x->s), player_style);
-	put_escaped(out, session_name(p->x->s));
+	export_html_put_escaped(out, session_name(p->x->s));
 	fprintf(out, " <small>%s</small></h1>\n<div id=\"bar\"></div></header>\n<main id=\"items\"></main>\n"
 		     "<noscript>This page needs its own script to play the session.</noscript>\n"
 		     "<script type=\"application/json\" id=\"data\">[",
@@ -225,11 +225,11 @@ int export_html(struct export *x, struct err *err)
 	uint64_t head = session_head(x->s);
 	int rc = session_event(x->s, 1, &ev, &arena, err);
 	p.begin_us = rc == 0 ? ev.ts_us : 0;
-	put_head(&p);
+	export_html_put_head(&p);
 	if (rc == 0)
 		rc = feed_new(&feed, x->s, FEED_ALL, 0, err);
 	while (rc == 0 && (rc = feed_next(feed, &ev, &arena, head, err)) > 0) {
-		rc = export_wanted(x, &ev) ? on_event(&p, &ev, err) : 0;
+		rc = export_wanted(x, &ev) ? export_html_on_event(&p, &ev, err) : 0;
 		arena_reset(&arena);
 	}
 	fprintf(x->out, "\n]</script>\n<script>%s</script>\n</body>\n</html>\n", player_script);

@@ -30,7 +30,7 @@ static void add_usage(struct usage *to, const struct usage *u)
 	to->cached += u->cached;
 }
 
-static json_t *usage_json(const struct usage *u)
+static json_t *export_inspect_usage_json(const struct usage *u)
 {
 	json_t *o = json_object();
 	json_put_int(o, "input_tokens", u->in - u->cached > 0 ? u->in - u->cached : 0);
@@ -40,7 +40,7 @@ static json_t *usage_json(const struct usage *u)
 	return o;
 }
 
-static void put_event(struct sample *p, json_t *ev, const char *name, int64_t ts_us)
+static void export_inspect_put_event(struct sample *p, json_t *ev, const char *name, int64_t ts_us)
 {
 	json_put_str(ev, "event", name);
 	json_put(ev, "timestamp", json_time(ts_us));
@@ -53,7 +53,7 @@ static void put_event(struct sample *p, json_t *ev, const char *name, int64_t ts
 	export_json(p->x->out, ev);
 }
 
-static void put_message(struct sample *p, json_t *m)
+static void export_inspect_put_message(struct sample *p, json_t *m)
 {
 	if (!p->messages) {
 		json_decref(m);
@@ -63,7 +63,7 @@ static void put_message(struct sample *p, json_t *m)
 	export_json(p->x->out, m);
 }
 
-static json_t *message(const char *role, const char *text, size_t len)
+static json_t *export_inspect_message(const char *role, const char *text, size_t len)
 {
 	json_t *m = json_object();
 	json_put_str(m, "role", role);
@@ -101,7 +101,7 @@ static void put_model_event(struct sample *p, const struct step *st, json_t *ans
 	json_array_append_new(choices, choice);
 	json_put_str(output, "model", json_str(st->reply, "model", "unknown"));
 	json_put(output, "choices", choices);
-	json_put(output, "usage", usage_json(&one));
+	json_put(output, "usage", export_inspect_usage_json(&one));
 	json_put(output, "time", json_real((double)st->took_us / 1e6));
 	json_put_str(ev, "model", json_str(st->reply, "model", "unknown"));
 	json_put(ev, "input", json_array());
@@ -109,7 +109,7 @@ static void put_model_event(struct sample *p, const struct step *st, json_t *ans
 	json_put_str(ev, "tool_choice", "auto");
 	json_put(ev, "config", json_object());
 	json_put(ev, "output", output);
-	put_event(p, ev, "model", st->ts_us);
+	export_inspect_put_event(p, ev, "model", st->ts_us);
 }
 
 static void put_approval(struct sample *p, const struct step_call *c, const struct act *a)
@@ -134,7 +134,7 @@ static void put_approval(struct sample *p, const struct step_call *c, const stru
 	json_put_str(ev, "approver", act_person(a) ? act_person(a) : json_str(a->decided, "by", "policy"));
 	json_put_str(ev, "decision", is);
 	json_put_str(ev, "explanation", json_str(a->decided, "message", ""));
-	put_event(p, ev, "approval", a->ts_us);
+	export_inspect_put_event(p, ev, "approval", a->ts_us);
 }
 
 static json_t *error_of(const struct act *a)
@@ -149,7 +149,7 @@ static json_t *error_of(const struct act *a)
 	return o;
 }
 
-static void put_tool(struct sample *p, const struct step_call *c, int64_t ts_us)
+static void export_inspect_put_tool(struct sample *p, const struct step_call *c, int64_t ts_us)
 {
 	struct act a = { 0 };
 	struct err none = ERR_INIT;
@@ -159,11 +159,11 @@ static void put_tool(struct sample *p, const struct step_call *c, int64_t ts_us)
 	uint64_t bytes = a.seq ? act_output(&a, p->x->s, CONTENT_MAX, &text) : 0;
 	const char *said = c->told ? c->told : buf_cstr(&text);
 	size_t len = c->told ? c->told_len : text.len;
-	json_t *error = error_of(&a), *m = message("tool", said, len), *ev = call_json(c);
+	json_t *error = error_of(&a), *m = export_inspect_message("tool", said, len), *ev = call_json(c);
 	json_put(m, "tool_call_id", json_text(c->id, strlen(c->id)));
 	json_put(m, "function", json_text(c->name, strlen(c->name)));
 	json_put(m, "error", json_incref(error));
-	put_message(p, m);
+	export_inspect_put_message(p, m);
 	if (a.decided)
 		put_approval(p, c, &a);
 	json_put(ev, "result", json_text(said, len));
@@ -186,14 +186,14 @@ static void put_tool(struct sample *p, const struct step_call *c, int64_t ts_us)
 		json_put_str(meta, "end", buf_cstr(&how));
 	}
 	json_put(ev, "metadata", meta);
-	put_event(p, ev, "tool", a.seq ? a.ts_us : ts_us);
+	export_inspect_put_event(p, ev, "tool", a.seq ? a.ts_us : ts_us);
 	act_release(&a);
 }
 
-static void put_step(struct sample *p, const struct step *st)
+static void export_inspect_put_step(struct sample *p, const struct step *st)
 {
 	static const char *const role[] = { "system", "user", "assistant" };
-	json_t *m = message(role[st->who], st->text, strlen(st->text));
+	json_t *m = export_inspect_message(role[st->who], st->text, strlen(st->text));
 	p->end_us = st->ts_us;
 	if (st->who == STEP_USER)
 		json_put_str(m, "source", !strcmp(st->from, "person") ? "operator" : "input");
@@ -207,21 +207,21 @@ static void put_step(struct sample *p, const struct step *st)
 			json_decref(calls);
 		json_put_str(m, "source", "generate");
 		free(p->last);
-		p->last = xstrdup(st->text);
+		p->last = mem_strdup(st->text);
 		if (st->reply) {
 			json_put_str(m, "model", json_str(st->reply, "model", "unknown"));
 			put_model_event(p, st, m);
 		}
 	}
-	put_message(p, m);
+	export_inspect_put_message(p, m);
 	for (size_t i = 0; i < st->nr; i++)
-		put_tool(p, &st->call[i], st->ts_us);
+		export_inspect_put_tool(p, &st->call[i], st->ts_us);
 }
 
 static void put_output(struct sample *p)
 {
 	json_t *o = json_object(), *choices = json_array(), *choice = json_object();
-	json_put(choice, "message", message("assistant", p->last ? p->last : "", p->last ? strlen(p->last) : 0));
+	json_put(choice, "message", export_inspect_message("assistant", p->last ? p->last : "", p->last ? strlen(p->last) : 0));
 	json_put_str(choice, "stop_reason", "stop");
 	json_array_append_new(choices, choice);
 	json_put_str(o, "model", p->model);
@@ -240,7 +240,7 @@ static int put_steps(struct sample *p, uint64_t agent, bool messages, struct err
 	while (rc == 0 && (rc = steps_next(steps, &st, err)) > 0) {
 		if (!p->begin_us)
 			p->begin_us = st.ts_us;
-		put_step(p, &st);
+		export_inspect_put_step(p, &st);
 		step_release(&st);
 		rc = 0;
 	}
@@ -255,7 +255,7 @@ static void add_model(json_t *by_model, const char *model, const struct usage *u
 	struct usage sum = { json_int(had, "input_tokens", 0) + json_int(had, "input_tokens_cache_read", 0),
 			     json_int(had, "output_tokens", 0), json_int(had, "input_tokens_cache_read", 0) };
 	add_usage(&sum, u);
-	json_put(by_model, model, usage_json(&sum));
+	json_put(by_model, model, export_inspect_usage_json(&sum));
 }
 
 static int put_sample(struct export *x, uint64_t agent, json_t *all, struct err *err)
@@ -263,8 +263,8 @@ static int put_sample(struct export *x, uint64_t agent, json_t *all, struct err 
 	struct sample p = { .x = x };
 	json_t *start = steps_agent(x->s, agent), *end = steps_agent_end(x->s, agent);
 	const char *name = agent ? json_str(start, "name", "agent") : "script", *task = json_str(start, "task", "");
-	CLEANUP(free_ptr) char *id = agent ? xasprintf("%s-%" PRIu64, name, agent) : xstrdup(name);
-	p.model = xstrdup(json_str(start, "model", "none"));
+	CLEANUP(free_ptr) char *id = agent ? mem_printf("%s-%" PRIu64, name, agent) : mem_strdup(name);
+	p.model = mem_strdup(json_str(start, "model", "none"));
 	fputs("{\"id\":", x->out);
 	export_json_text(x->out, id, strlen(id));
 	fputs(",\"epoch\":1,\"input\":", x->out);
@@ -294,7 +294,7 @@ static int put_sample(struct export *x, uint64_t agent, json_t *all, struct err 
 	return rc;
 }
 
-static json_t *spec(struct export *x, size_t samples, const char *model, const char *created)
+static json_t *export_inspect_spec(struct export *x, size_t samples, const char *model, const char *created)
 {
 	json_t *o = json_object(), *data = json_object(), *meta = json_object();
 	json_put_str(o, "eval_id", session_id(x->s));
@@ -324,7 +324,7 @@ static int64_t event_time(struct session *s, uint64_t seq)
 	return ts;
 }
 
-static void put_head(struct export *x, const uint64_t *agent, size_t nr, size_t samples)
+static void export_inspect_put_head(struct export *x, const uint64_t *agent, size_t nr, size_t samples)
 {
 	json_t *first = steps_agent(x->s, nr ? agent[0] : 0), *created = json_time(event_time(x->s, 1));
 	struct arena arena = ARENA_INIT;
@@ -338,7 +338,7 @@ static void put_head(struct export *x, const uint64_t *agent, size_t nr, size_t 
 	}
 	arena_release(&arena);
 	fprintf(x->out, "{\"version\":2,\"status\":\"%s\",\"eval\":", status);
-	export_json(x->out, spec(x, samples, json_str(first, "model", "none/none"), json_string_value(created)));
+	export_json(x->out, export_inspect_spec(x, samples, json_str(first, "model", "none/none"), json_string_value(created)));
 	fputs(",\"samples\":[\n", x->out);
 	json_decref(first);
 	json_decref(created);
@@ -352,7 +352,7 @@ int export_inspect(struct export *x, struct err *err)
 		return -1;
 	bool alone = !nr || steps_any(x->s, 0);
 	json_t *by_model = json_object(), *stats = json_object();
-	put_head(x, agent, nr, nr + alone);
+	export_inspect_put_head(x, agent, nr, nr + alone);
 	int rc = alone ? put_sample(x, 0, by_model, err) : 0;
 	for (size_t i = 0; rc == 0 && i < nr; i++) {
 		fputs(i || alone ? ",\n" : "", x->out);

@@ -12,7 +12,7 @@ struct lines {
 };
 
 /* [microseconds since 1970, the bytes] */
-static bool on_chunk(void *self, int stream, int64_t ts_us, const void *bytes, size_t len)
+static bool export_jsonl_on_chunk(void *self, int stream, int64_t ts_us, const void *bytes, size_t len)
 {
 	struct lines *l = self;
 	json_t *pair = json_array();
@@ -23,13 +23,13 @@ static bool on_chunk(void *self, int stream, int64_t ts_us, const void *bytes, s
 	return true;
 }
 
-static int one_line(struct lines *l, const struct event *ev, struct err *err)
+static int export_jsonl_one_line(struct lines *l, const struct event *ev, struct err *err)
 {
 	json_t *o = event_json(ev), *body = json_object_get(o, "body");
 	int rc = 0;
 	if (ev->kind == EV_OUTPUT && body && !l->x->no_content) {
 		l->chunks = json_array();
-		rc = session_segment_each(l->x->s, (uint64_t)json_int(body, "segment", 0), on_chunk, l, err);
+		rc = session_segment_each(l->x->s, (uint64_t)json_int(body, "segment", 0), export_jsonl_on_chunk, l, err);
 		json_put(o, "chunks", l->chunks);
 	}
 	if (l->x->no_content)
@@ -55,7 +55,7 @@ int export_jsonl(struct export *x, struct err *err)
 	fputc('\n', x->out);
 	int rc = feed_new(&feed, x->s, FEED_ALL, 0, err);
 	while (rc == 0 && (rc = feed_next(feed, &ev, &arena, head, err)) > 0) {
-		rc = export_wanted(x, &ev) ? one_line(&l, &ev, err) : 0;
+		rc = export_wanted(x, &ev) ? export_jsonl_one_line(&l, &ev, err) : 0;
 		arena_reset(&arena);
 	}
 	feed_free(&feed);

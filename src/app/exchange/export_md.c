@@ -21,7 +21,7 @@ struct report {
 };
 
 /* In a fence that is longer than any run of backquotes in it. */
-static void put_block(FILE *out, const char *text, size_t len)
+static void export_md_put_block(FILE *out, const char *text, size_t len)
 {
 	CLEANUP(buf_release) struct buf vet = BUF_INIT;
 	size_t longest = 2, run = 0;
@@ -49,7 +49,7 @@ static void put_code(FILE *out, const char *text, size_t len)
 	fprintf(out, "`%s%s`", buf_cstr(&vet), len > 300 ? " ..." : "");
 }
 
-static void put_line(FILE *out, const char *label, const char *text)
+static void export_md_put_line(FILE *out, const char *label, const char *text)
 {
 	fprintf(out, "- %s: ", label);
 	put_code(out, text, strlen(text));
@@ -73,20 +73,20 @@ static void put_act(struct report *r, const struct act *a)
 	if (own) /* what people do themselves is no agent's */
 		fputs("    - by ", out), put_code(out, own, strlen(own)), fputs(" (the name is claimed)\n", out);
 	if (rules.len)
-		fputs("    ", out), put_line(out, "rules", buf_cstr(&rules));
+		fputs("    ", out), export_md_put_line(out, "rules", buf_cstr(&rules));
 	if (a->decided) {
 		fprintf(out, "    - %s by ", json_str(a->decided, "decision", "decided"));
 		const char *who = act_person(a) ? act_person(a) : json_str(a->decided, "by", "nobody");
 		put_code(out, who, strlen(who));
 		fputs(" (the name is claimed)\n", out);
 		if (*json_str(a->decided, "message", ""))
-			fputs("    ", out), put_line(out, "said", json_str(a->decided, "message", ""));
+			fputs("    ", out), export_md_put_line(out, "said", json_str(a->decided, "message", ""));
 		r->decided++;
 	}
 	if (was_edited)
-		fputs("    ", out), put_line(out, "wanted was", buf_cstr(&proposed));
+		fputs("    ", out), export_md_put_line(out, "wanted was", buf_cstr(&proposed));
 	if (*json_str(a->ended, "why", ""))
-		fputs("    ", out), put_line(out, "why", json_str(a->ended, "why", ""));
+		fputs("    ", out), export_md_put_line(out, "why", json_str(a->ended, "why", ""));
 	r->actions++;
 	r->denied += !strcmp(act_end(a), "denied");
 	if (act_good(a))
@@ -94,18 +94,18 @@ static void put_act(struct report *r, const struct act *a)
 	r->failed += strcmp(act_end(a), "denied") != 0;
 	if (act_output(a, r->x->s, OUTPUT_MAX, &text)) {
 		fputc('\n', out);
-		put_block(out, buf_cstr(&text), text.len);
+		export_md_put_block(out, buf_cstr(&text), text.len);
 	}
 }
 
-static void put_step(struct report *r, const struct step *st)
+static void export_md_put_step(struct report *r, const struct step *st)
 {
 	static const char *const who[] = { "System", "Asked", "Said" };
 	FILE *out = r->x->out;
 	struct err none = ERR_INIT;
 	if (*st->text) {
 		fprintf(out, "%s%s (#%" PRIu64 "):\n\n", who[st->who], !strcmp(st->from, "person") ? " by a person" : "", st->seq);
-		put_block(out, st->text, strlen(st->text) > TEXT_MAX ? TEXT_MAX : strlen(st->text));
+		export_md_put_block(out, st->text, strlen(st->text) > TEXT_MAX ? TEXT_MAX : strlen(st->text));
 	}
 	if (st->reply) {
 		const json_t *u = json_object_get(st->reply, "usage");
@@ -130,7 +130,7 @@ static void put_step(struct report *r, const struct step *st)
 		fputc('\n', out);
 }
 
-static int put_agent(struct report *r, uint64_t agent, struct err *err)
+static int export_md_put_agent(struct report *r, uint64_t agent, struct err *err)
 {
 	struct steps *steps = NULL;
 	struct step st;
@@ -141,13 +141,13 @@ static int put_agent(struct report *r, uint64_t agent, struct err *err)
 	put_code(out, name, strlen(name));
 	fputs(agent ? "\n\n" : "\n", out);
 	if (agent)
-		put_line(out, "model", json_str(start, "model", "none"));
+		export_md_put_line(out, "model", json_str(start, "model", "none"));
 	if (end)
-		put_line(out, "ended", json_str(end, "stop", "unknown"));
+		export_md_put_line(out, "ended", json_str(end, "stop", "unknown"));
 	fputc('\n', out);
 	int rc = steps_new(&steps, r->x->s, agent, err);
 	while (rc == 0 && (rc = steps_next(steps, &st, err)) > 0) {
-		put_step(r, &st);
+		export_md_put_step(r, &st);
 		step_release(&st);
 		rc = 0;
 	}
@@ -194,7 +194,7 @@ static int put_honeytoken(struct report *r, uint64_t seq, struct arena *arena, s
 }
 
 /* What a person took back; a promote and a script's own rollback stand among the actions. */
-static int put_back(struct report *r, uint64_t seq, struct arena *arena, struct err *err)
+static int export_md_put_back(struct report *r, uint64_t seq, struct arena *arena, struct err *err)
 {
 	FILE *out = r->x->out;
 	struct event ev;
@@ -259,17 +259,17 @@ int export_md(struct export *x, struct err *err)
 	fputs("# Session ", x->out);
 	put_code(x->out, session_name(x->s), strlen(session_name(x->s)));
 	fprintf(x->out, " %s\n\n", session_id(x->s));
-	put_line(x->out, "began", buf_cstr(&when));
+	export_md_put_line(x->out, "began", buf_cstr(&when));
 	fprintf(x->out, "- events: %" PRIu64 "\n\n", session_head(x->s));
 	int rc = put_each(&r, EV_HONEYTOKEN_SEEN, put_honeytoken, err); /* what nobody had a reason to carry: above all that was done */
 	if (r.honeytokens)
 		fputc('\n', x->out);
 	if (rc == 0 && steps_any(x->s, 0))
-		rc = put_agent(&r, 0, err);
+		rc = export_md_put_agent(&r, 0, err);
 	for (size_t i = 0; rc == 0 && i < nr; i++)
-		rc = put_agent(&r, agent[i], err);
+		rc = export_md_put_agent(&r, agent[i], err);
 	if (rc == 0)
-		rc = put_each(&r, EV_ROLLBACK_DONE, put_back, err);
+		rc = put_each(&r, EV_ROLLBACK_DONE, export_md_put_back, err);
 	put_sums(&r);
 	free(agent);
 	return rc;

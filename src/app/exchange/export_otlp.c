@@ -15,13 +15,13 @@ struct traces {
 	bool ok;
 };
 
-static void put_span(struct traces *t, json_t *span)
+static void export_otlp_put_span(struct traces *t, json_t *span)
 {
 	fputs(t->nr++ ? ",\n" : "\n", t->x->out);
 	export_json(t->x->out, span);
 }
 
-static void put_action(struct traces *t, uint64_t seq)
+static void export_otlp_put_action(struct traces *t, uint64_t seq)
 {
 	struct act a;
 	struct err none = ERR_INIT;
@@ -29,11 +29,11 @@ static void put_action(struct traces *t, uint64_t seq)
 		export_lacks(t->x, "action #%" PRIu64 ": %s", seq, none.text);
 		return;
 	}
-	put_span(t, otlp_action(&a, t->x->s, t->uuid, !t->x->no_content));
+	export_otlp_put_span(t, otlp_action(&a, t->x->s, t->uuid, !t->x->no_content));
 	act_release(&a);
 }
 
-static void put_agent(struct traces *t, const struct event *ev)
+static void export_otlp_put_agent(struct traces *t, const struct event *ev)
 {
 	struct err none = ERR_INIT;
 	struct feed *feed = NULL;
@@ -45,22 +45,22 @@ static void put_agent(struct traces *t, const struct event *ev)
 		if (feed_prev(feed, &last, &arena, &none) <= 0)
 			last = *ev;
 	}
-	put_span(t, otlp_agent(t->x->s, ev->seq, ev->ts_us, last.ts_us, end, t->uuid));
+	export_otlp_put_span(t, otlp_agent(t->x->s, ev->seq, ev->ts_us, last.ts_us, end, t->uuid));
 	feed_free(&feed);
 	arena_release(&arena);
 	json_decref(end);
 }
 
-static void on_event(struct traces *t, const struct event *ev)
+static void export_otlp_on_event(struct traces *t, const struct event *ev)
 {
 	struct err none = ERR_INIT;
 	json_t *body;
 	switch (ev->kind) { /* kinds are numbers of a file: the others are in the spans of these */
 	case EV_AGENT_START:
-		put_agent(t, ev);
+		export_otlp_put_agent(t, ev);
 		break;
 	case EV_ACTION_REQUESTED:
-		put_action(t, ev->seq);
+		export_otlp_put_action(t, ev->seq);
 		break;
 	case EV_SESSION_END:
 		body = ev->body ? json_parse(ev->body, ev->len, "session.end", &none) : NULL;
@@ -90,11 +90,11 @@ int export_otlp(struct export *x, struct err *err)
 		if (!t.begin_us)
 			t.begin_us = ev.ts_us;
 		t.last_us = ev.ts_us;
-		on_event(&t, &ev);
+		export_otlp_on_event(&t, &ev);
 		rc = 0;
 		arena_reset(&arena);
 	}
-	put_span(&t, otlp_session(x->s, t.begin_us, t.last_us, t.ok, t.uuid));
+	export_otlp_put_span(&t, otlp_session(x->s, t.begin_us, t.last_us, t.ok, t.uuid));
 	fputs("\n]}]}]}\n", x->out);
 	feed_free(&feed);
 	arena_release(&arena);

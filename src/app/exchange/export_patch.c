@@ -6,7 +6,7 @@
 #include "base/text/sanitize.h"
 #include "sandbox/workspace/diff.h"
 
-static int one_layer(struct export *x, const struct layer_at *l, bool title, struct err *err)
+static int export_patch_one_layer(struct export *x, const struct layer_at *l, bool title, struct err *err)
 {
 	struct ws_store st = states_store(x->s);
 	struct ws_view from = WS_VIEW_INIT, to = WS_VIEW_INIT;
@@ -41,7 +41,7 @@ int export_patch(struct export *x, struct err *err)
 		return -1;
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < l.nr; i++)
-		rc = one_layer(x, &l.item[i], l.nr > 1, err);
+		rc = export_patch_one_layer(x, &l.item[i], l.nr > 1, err);
 	layers_at_release(&l);
 	return rc;
 }

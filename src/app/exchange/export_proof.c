@@ -4,5 +4,5 @@
 
 int export_proof(struct export *x, struct err *err)
 {
-	return handout_proof(session_path(x->s), x->path, err);
+	return export_copy_proof(session_path(x->s), x->path, err);
 }

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "record/record.h"
 
-static const struct importer table[] = {
+static const struct importer import_table[] = {
 #define IMPORTER(fn, name, about) { name, about, sniff_##fn, import_##fn },
 #include "app/exchange/importers.def"
 #undef IMPORTER
@@ -43,14 +43,14 @@ struct import {
 
 const struct importer *importer_at(size_t i)
 {
-	return i < ARRAY_LEN(table) ? &table[i] : NULL;
+	return i < ARRAY_LEN(import_table) ? &import_table[i] : NULL;
 }
 
 const struct importer *importer_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(table); i++)
-		if (!strcmp(table[i].name, name))
-			return &table[i];
+	for (size_t i = 0; i < ARRAY_LEN(import_table); i++)
+		if (!strcmp(import_table[i].name, name))
+			return &import_table[i];
 	return NULL;
 }
 
@@ -64,11 +64,11 @@ const struct importer *importer_sniff(const char *head, size_t len)
 		head += sizeof(UTF8_MARK) - 1;
 		len -= sizeof(UTF8_MARK) - 1;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-		int sure = table[i].sniff(head, len);
+	for (size_t i = 0; i < ARRAY_LEN(import_table); i++) {
+		int sure = import_table[i].sniff(head, len);
 		if (sure > most) {
 			most = sure;
-			best = &table[i];
+			best = &import_table[i];
 		}
 	}
 	return best;
@@ -76,19 +76,19 @@ const struct importer *importer_sniff(const char *head, size_t len)
 
 /* --- time: the recorder asks for it --- */
 
-static int64_t now_us, first_us;
+static int64_t import_now_us, first_us;
 
-static int64_t wall(void)
+static int64_t import_wall(void)
 {
-	return now_us;
+	return import_now_us;
 }
 
 void import_time_us(struct import *im, int64_t wall_us)
 {
 	(void)im;
-	if (wall_us <= now_us || wall_us >= INT64_C(8000000000000000))
+	if (wall_us <= import_now_us || wall_us >= INT64_C(8000000000000000))
 		return;
-	now_us = wall_us;
+	import_now_us = wall_us;
 	if (!first_us)
 		first_us = wall_us;
 }
@@ -127,7 +127,7 @@ int64_t import_tokens(const json_t *usage, const char *key)
 
 /* --- events --- */
 
-static uint64_t put(struct import *im, uint16_t kind, uint64_t cause, uint64_t action, json_t *body)
+static uint64_t import_put(struct import *im, uint16_t kind, uint64_t cause, uint64_t action, json_t *body)
 {
 	if (!im->r) {
 		json_decref(body);
@@ -163,7 +163,7 @@ void import_also(struct import *im, const char *path)
 void import_origin(struct import *im, const char *id)
 {
 	if (!im->origin && id && *id)
-		im->origin = xstrdup(id);
+		im->origin = mem_strdup(id);
 }
 
 void import_agent(struct import *im, const char *name, const char *model)
@@ -178,7 +178,7 @@ void import_subagent(struct import *im, const char *name, const char *model, con
 	json_t *had = json_object_get(im->agents, name);
 	if (model && *model) {
 		free(im->model);
-		im->model = xstrdup(model);
+		im->model = mem_strdup(model);
 	}
 	if (had) {
 		im->agent = (uint64_t)json_integer_value(had);
@@ -190,7 +190,7 @@ void import_subagent(struct import *im, const char *name, const char *model, con
 	if (parent)
 		json_put_int(b, "parent", json_integer_value(json_object_get(im->agents, parent)));
 	json_put_flag(b, "imported", true);
-	im->agent = put(im, EV_AGENT_START, 1, 0, b);
+	im->agent = import_put(im, EV_AGENT_START, 1, 0, b);
 	json_put_int(im->agents, name, (int64_t)im->agent);
 }
 
@@ -208,7 +208,7 @@ static json_t *news_of(struct import *im)
 }
 
 /* Its new messages go into @call. */
-static void take_news(struct import *im, json_t *call)
+static void import_take_news(struct import *im, json_t *call)
 {
 	char key[24];
 	snprintf(key, sizeof(key), "%llu", (unsigned long long)im->agent);
@@ -221,7 +221,7 @@ static void take_news(struct import *im, json_t *call)
 }
 
 /* A message that the next request will name. */
-static void message(struct import *im, const char *role, const char *text, const char *call, const char *name)
+static void import_message(struct import *im, const char *role, const char *text, const char *call, const char *name)
 {
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT, hex = BUF_INIT;
 	struct hash id;
@@ -244,7 +244,7 @@ void import_say(struct import *im, const char *role, const char *text, bool peop
 {
 	if (!im->agent)
 		import_agent(im, "agent", NULL);
-	message(im, role, text, NULL, NULL);
+	import_message(im, role, text, NULL, NULL);
 	if (!people)
 		return;
 	json_t *b = json_object(), *who = json_object();
@@ -253,11 +253,11 @@ void import_say(struct import *im, const char *role, const char *text, bool peop
 	put_any(b, "text", text);
 	json_put(b, "who", who);
 	json_put_flag(b, "imported", true);
-	put(im, EV_AGENT_SAY, im->agent, 0, b);
+	import_put(im, EV_AGENT_SAY, im->agent, 0, b);
 }
 
 /* The name of the agent that speaks. */
-static const char *speaker(struct import *im)
+static const char *import_speaker(struct import *im)
 {
 	const char *name;
 	json_t *seq;
@@ -269,7 +269,7 @@ static const char *speaker(struct import *im)
 
 void import_stop(struct import *im, const char *stop, const char *why)
 {
-	const char *name = speaker(im);
+	const char *name = import_speaker(im);
 	json_t *b = json_object();
 	json_put_str(b, "stop", stop);
 	put_any(b, "why", why);
@@ -279,7 +279,7 @@ void import_stop(struct import *im, const char *stop, const char *why)
 		json_decref(b);
 }
 
-static json_t *usage_json(const struct usage *u)
+static json_t *import_usage_json(const struct usage *u)
 {
 	json_t *o = json_object();
 	json_put_int(o, "in", u->in);
@@ -291,13 +291,13 @@ static json_t *usage_json(const struct usage *u)
 	return o;
 }
 
-static void count(struct import *im, const struct usage *u)
+static void import_count(struct import *im, const struct usage *u)
 {
 	im->sums->tokens_in += u->in;
 	im->sums->tokens_out += u->out;
 }
 
-static void put_ended(struct import *im, uint64_t action, const char *end, const char *why, int code)
+static void import_put_ended(struct import *im, uint64_t action, const char *end, const char *why, int code)
 {
 	json_t *b = json_object();
 	json_put_str(b, "end", end);
@@ -305,7 +305,7 @@ static void put_ended(struct import *im, uint64_t action, const char *end, const
 	if (code >= 0)
 		json_put_int(b, "code", code);
 	json_put_flag(b, "imported", true);
-	put(im, EV_ACTION_ENDED, action, action, b);
+	import_put(im, EV_ACTION_ENDED, action, action, b);
 }
 
 static void put_cost(json_t *o, int64_t uusd)
@@ -325,33 +325,33 @@ void import_reply(struct import *im, const char *model, const char *text, const 
 		model = im->model ? im->model : "unknown";
 	json_t *turn = json_object(), *want = json_object(), *call = json_object(), *reply = json_object();
 	im->sums->turns++;
-	count(im, u);
+	import_count(im, u);
 	json_put_int(turn, "n", (int64_t)im->sums->turns);
-	uint64_t cause = put(im, EV_AGENT_TURN, im->agent, 0, turn);
+	uint64_t cause = import_put(im, EV_AGENT_TURN, im->agent, 0, turn);
 	json_put_str(want, "kind", "model");
 	put_any(want, "tool", model);
 	json_put_flag(want, "imported", true);
-	uint64_t action = put(im, EV_ACTION_REQUESTED, cause, 0, want);
+	uint64_t action = import_put(im, EV_ACTION_REQUESTED, cause, 0, want);
 	put_any(call, "model", model);
-	take_news(im, call);
-	put(im, EV_MODEL_CALL, action, action, call);
+	import_take_news(im, call);
+	import_put(im, EV_MODEL_CALL, action, action, call);
 	put_any(reply, "model", model);
 	put_any(reply, "text", text);
 	json_put(reply, "calls", calls ? json_deep_copy(calls) : json_array());
 	put_any(reply, "stop", stop && *stop ? stop : "end");
-	json_put(reply, "usage", usage_json(u));
+	json_put(reply, "usage", import_usage_json(u));
 	put_cost(reply, u->cost_uusd);
 	json_put_flag(reply, "cost_unknown", u->cost_uusd < 0);
 	json_put_flag(reply, "imported", true);
-	put(im, EV_MODEL_REPLY, action, action, reply);
-	message(im, "assistant", text, NULL, NULL);
+	import_put(im, EV_MODEL_REPLY, action, action, reply);
+	import_message(im, "assistant", text, NULL, NULL);
 	json_t *over = json_object();
 	json_put_str(over, "end", "ok");
 	json_put_int(over, "tokens", u->in + u->out);
 	put_cost(over, u->cost_uusd);
 	json_put_flag(over, "imported", true);
-	put(im, EV_ACTION_ENDED, action, action, over);
-	const char *name = speaker(im);
+	import_put(im, EV_ACTION_ENDED, action, action, over);
+	const char *name = import_speaker(im);
 	if (name && text && *text)
 		put_any(im->said, name, text);
 }
@@ -359,19 +359,19 @@ void import_reply(struct import *im, const char *model, const char *text, const 
 void import_spent(struct import *im, const struct usage *u)
 {
 	json_t *b = json_object(), *used = json_object();
-	count(im, u);
+	import_count(im, u);
 	json_put_int(used, "tokens", u->in + u->out);
 	if (u->cost_uusd >= 0)
 		json_put_int(used, "uusd", u->cost_uusd);
 	json_put(b, "used", used);
-	json_put(b, "usage", usage_json(u));
+	json_put(b, "usage", import_usage_json(u));
 	json_put_flag(b, "imported", true);
-	put(im, EV_BUDGET_SPENT, im->agent, 0, b);
+	import_put(im, EV_BUDGET_SPENT, im->agent, 0, b);
 }
 
 /* --- calls --- */
 
-static bool is_one_of(const char *name, const char *const *list)
+static bool import_is_one_of(const char *name, const char *const *list)
 {
 	for (; *list; list++)
 		if (!strcasecmp(name, *list))
@@ -380,7 +380,7 @@ static bool is_one_of(const char *name, const char *const *list)
 }
 
 /* What kind of action a tool's name stands for in the agents that we know. */
-static const char *kind_of(const char *name)
+static const char *import_kind_of(const char *name)
 {
 	static const char *const exec[] = { "bash", "shell", "exec_command", "local_shell", "execute_bash", "container.exec", "exec",
 					    "terminal", "shell_command", "unified_exec", NULL };
@@ -390,12 +390,12 @@ static const char *kind_of(const char *name)
 					    "notebookedit", "edit_file", "file_change", NULL };
 	if (!strncmp(name, "mcp__", 5) || !strncmp(name, "mcp:", 4))
 		return "mcp";
-	return is_one_of(name, exec) ? "exec" : is_one_of(name, read) ? "read" : is_one_of(name, write) ? "write" :
-		is_one_of(name, edit) ? "edit" : "host";
+	return import_is_one_of(name, exec) ? "exec" : import_is_one_of(name, read) ? "read" : import_is_one_of(name, write) ? "write" :
+		import_is_one_of(name, edit) ? "edit" : "host";
 }
 
 /* What people look for: the command line and the path, whatever the tool calls them. */
-static void put_what(json_t *b, const json_t *args)
+static void import_put_what(json_t *b, const json_t *args)
 {
 	static const char *const cmd[] = { "command", "cmd", "script", NULL }, *const path[] = { "file_path", "path", "notebook_path",
 												   "filename", NULL };
@@ -417,9 +417,9 @@ void import_call(struct import *im, const char *id, const char *name, const json
 	if (!im->agent)
 		import_agent(im, "agent", NULL);
 	im->sums->calls++;
-	json_put_str(b, "kind", kind_of(name));
+	json_put_str(b, "kind", import_kind_of(name));
 	put_any(b, "tool", name);
-	put_what(b, args);
+	import_put_what(b, args);
 	json_put(b, "args", json_is_object(args) ? json_deep_copy(args) : json_object());
 	if (args && !json_is_object(args))
 		json_put(json_object_get(b, "args"), "value", json_deep_copy(args));
@@ -427,7 +427,7 @@ void import_call(struct import *im, const char *id, const char *name, const json
 	json_put_flag(b, "imported", true);
 	if (json_object_get(im->open, id)) /* the same id twice: the first one never got an answer */
 		import_result(im, id, "", 0, true, -1);
-	uint64_t action = put(im, EV_ACTION_REQUESTED, im->agent, 0, b);
+	uint64_t action = import_put(im, EV_ACTION_REQUESTED, im->agent, 0, b);
 	json_put_int(im->open, id, (int64_t)action);
 }
 
@@ -474,7 +474,7 @@ void import_resize(struct import *im, const char *id, int cols, int rows)
 	json_t *b = json_object();
 	json_put_int(b, "cols", cols);
 	json_put_int(b, "rows", rows);
-	put(im, EV_PROC_RESIZE, action, action, b);
+	import_put(im, EV_PROC_RESIZE, action, action, b);
 }
 
 void import_mark(struct import *im, const char *text)
@@ -482,7 +482,7 @@ void import_mark(struct import *im, const char *text)
 	json_t *b = json_object();
 	json_put_str(b, "level", "mark");
 	put_any(b, "text", text);
-	put(im, EV_NOTE, im->agent, 0, b);
+	import_put(im, EV_NOTE, im->agent, 0, b);
 }
 
 void import_result(struct import *im, const char *id, const char *text, size_t len, bool failed, int code)
@@ -495,8 +495,8 @@ void import_result(struct import *im, const char *id, const char *text, size_t l
 	import_output(im, id, STREAM_OUT, text, len);
 	if (im->r)
 		record_output_end(im->r, action);
-	put_ended(im, action, failed && code < 0 ? "failed" : "ok", failed && code < 0 ? "the tool said that it failed" : NULL, code);
-	message(im, "tool", text, id, NULL);
+	import_put_ended(im, action, failed && code < 0 ? "failed" : "ok", failed && code < 0 ? "the tool said that it failed" : NULL, code);
+	import_message(im, "tool", text, id, NULL);
 	json_object_del(im->open, id);
 }
 
@@ -510,7 +510,7 @@ void import_gap(struct import *im, size_t line, size_t bytes, const char *why)
 	json_put_int(b, "line", (int64_t)line);
 	json_put_int(b, "bytes", (int64_t)bytes);
 	put_any(b, "why", why);
-	put(im, EV_IMPORT_GAP, 1, 0, b);
+	import_put(im, EV_IMPORT_GAP, 1, 0, b);
 }
 
 void import_keep(struct import *im, size_t line, const char *type, const char *data, size_t len)
@@ -521,7 +521,7 @@ void import_keep(struct import *im, size_t line, const char *type, const char *d
 	put_any(b, "type", type);
 	json_put(b, "data", json_text(data, len > KEEP_MAX ? KEEP_MAX : len));
 	json_put_int(b, "bytes", (int64_t)len);
-	put(im, EV_IMPORT_LINE, 1, 0, b);
+	import_put(im, EV_IMPORT_LINE, 1, 0, b);
 }
 
 /* --- reading --- */
@@ -554,7 +554,7 @@ static void read_ahead(struct import *im, struct pending *p, FILE *in)
 }
 
 /* What has no time belongs where it stands. */
-static size_t earliest(const struct pending *p, size_t nr)
+static size_t import_earliest(const struct pending *p, size_t nr)
 {
 	size_t best = nr;
 	const char *first = NULL;
@@ -570,12 +570,12 @@ static size_t earliest(const struct pending *p, size_t nr)
 
 int import_sources(struct import *im, const struct import_source *source, size_t nr, import_line_fn *fn, struct err *err)
 {
-	struct pending *p = xcalloc(nr, sizeof(*p));
+	struct pending *p = mem_calloc(nr, sizeof(*p));
 	size_t i;
 	int rc = 0;
 	for (i = 0; i < nr; i++)
 		read_ahead(im, &p[i], source[i].in);
-	while ((i = earliest(p, nr)) < nr) {
+	while ((i = import_earliest(p, nr)) < nr) {
 		fn(source[i].self, im, p[i].nr, p[i].value, p[i].line, p[i].len);
 		read_ahead(im, &p[i], source[i].in);
 	}
@@ -653,7 +653,7 @@ char *import_text(const json_t *content)
 	size_t i;
 	json_t *part;
 	if (json_is_string(content))
-		return xstrdup(json_string_value(content));
+		return mem_strdup(json_string_value(content));
 	json_array_foreach(content, i, part) {
 		const char *text = json_is_string(part) ? json_string_value(part) : json_str(part, "text", NULL);
 		if (out.len)
@@ -683,7 +683,7 @@ static void close_calls(struct import *im)
 		uint64_t action = (uint64_t)json_integer_value(seq);
 		if (im->r)
 			record_output_end(im->r, action);
-		put_ended(im, action, "interrupted", "the file ends without its result", -1);
+		import_put_ended(im, action, "interrupted", "the file ends without its result", -1);
 	}
 	const char *name;
 	json_object_foreach(im->agents, name, seq) {
@@ -697,11 +697,11 @@ static void close_calls(struct import *im)
 		if (json_object_get(im->said, name))
 			json_put(b, "text", json_incref(json_object_get(im->said, name)));
 		json_put_flag(b, "imported", true);
-		put(im, EV_AGENT_END, im->agent, 0, b);
+		import_put(im, EV_AGENT_END, im->agent, 0, b);
 	}
 }
 
-static int read_all(struct import *im, const struct importer *e, FILE *in, struct err *err)
+static int import_read_all(struct import *im, const struct importer *e, FILE *in, struct err *err)
 {
 	char mark[sizeof(UTF8_MARK) - 1];
 	if (fread(mark, 1, sizeof(mark), in) != sizeof(mark) || memcmp(mark, UTF8_MARK, sizeof(mark)) != 0)
@@ -739,8 +739,8 @@ int import_dry(const struct importer *e, FILE *in, struct import_sums *sums, str
 {
 	struct import im = { .sums = sums };
 	*sums = (struct import_sums){ 0 };
-	now_us = first_us = 0;
-	int rc = read_all(&im, e, in, err);
+	import_now_us = first_us = 0;
+	int rc = import_read_all(&im, e, in, err);
 	import_release(&im);
 	return rc;
 }
@@ -749,7 +749,7 @@ static void remove_session(const char *path)
 {
 	static const char *const tail[] = { "", "-wal", "-shm", "-lease", "-reserve" };
 	for (size_t i = 0; i < ARRAY_LEN(tail); i++) {
-		CLEANUP(free_ptr) char *one = xasprintf("%s%s", path, tail[i]);
+		CLEANUP(free_ptr) char *one = mem_printf("%s%s", path, tail[i]);
 		unlink(one);
 	}
 }
@@ -762,10 +762,10 @@ static int into_record(struct import *im, const struct importer *e, FILE *in, co
 	json_put_str(start, "script", "(imported)");
 	json_put_flag(end, "imported", true);
 	int rc = record_create(&im->r, im->l, dir, name, start, NULL, NULL, err);
-	char *file = rc == 0 ? xstrdup(record_path(im->r)) : NULL;
+	char *file = rc == 0 ? mem_strdup(record_path(im->r)) : NULL;
 	json_decref(start);
 	if (rc == 0)
-		rc = read_all(im, e, in, err);
+		rc = import_read_all(im, e, in, err);
 	json_put_flag(end, "ok", !im->failed);
 	if (rc == 0)
 		rc = record_close(&im->r, json_incref(end), err);
@@ -818,7 +818,7 @@ static json_t *from_of(const struct importer *e, const char *path, FILE *in, con
 int import_run(const struct importer *e, const char *path, const char *dir, const char *name, import_check_fn *check,
 	       void *self, char **path_out, struct import_sums *sums, struct err *err)
 {
-	static const struct record_fixed file_time = { .wall_us = wall, .mono_us = wall };
+	static const struct record_fixed file_time = { .wall_us = import_wall, .mono_us = import_wall };
 	struct import look = { .sums = sums, .path = path }, im = { .sums = sums, .path = path };
 	CLEANUP(json_release) json_t *from = NULL;
 	int fd = file_open(path, err);
@@ -827,15 +827,15 @@ int import_run(const struct importer *e, const char *path, const char *dir, cons
 		return -1;
 	/* first without writing: is it that form, and when did it begin? */
 	*sums = (struct import_sums){ 0 };
-	now_us = first_us = 0;
-	int rc = read_all(&look, e, in, err);
+	import_now_us = first_us = 0;
+	int rc = import_read_all(&look, e, in, err);
 	rewind(in);
 	from = from_of(e, path, in, &look);
 	import_release(&look);
 	if (rc == 0 && check)
 		rc = check(self, from, err);
 	*sums = (struct import_sums){ 0 };
-	now_us = first_us ? first_us : clock_wall_us();
+	import_now_us = first_us ? first_us : clock_wall_us();
 	record_fix(&file_time);
 	if (rc == 0)
 		rc = loop_new(&im.l, err);

@@ -12,7 +12,7 @@ struct cast {
 	int code;
 };
 
-static void begin(struct cast *c, struct import *im, const json_t *head, size_t line, size_t len)
+static void import_cast_begin(struct cast *c, struct import *im, const json_t *head, size_t line, size_t len)
 {
 	const json_t *env = json_object_get(head, "env"), *term = json_object_get(head, "term");
 	int version = (int)json_int(head, "version", 0);
@@ -33,11 +33,11 @@ static void begin(struct cast *c, struct import *im, const json_t *head, size_t 
 	json_decref(args);
 }
 
-static void on_line(void *self, struct import *im, size_t line, const json_t *j, const char *text, size_t len)
+static void import_cast_on_line(void *self, struct import *im, size_t line, const json_t *j, const char *text, size_t len)
 {
 	struct cast *c = self;
 	if (!c->version) {
-		begin(c, im, j, line, len);
+		import_cast_begin(c, im, j, line, len);
 		return;
 	}
 	const json_t *time = json_array_get(j, 0), *data = json_array_get(j, 2);
@@ -75,7 +75,7 @@ int sniff_cast(const char *head, size_t len)
 int import_cast(struct import *im, FILE *in, struct err *err)
 {
 	struct cast c = { .code = -1 };
-	int rc = import_lines(im, in, on_line, &c, err);
+	int rc = import_lines(im, in, import_cast_on_line, &c, err);
 	if (rc == 0 && !c.version)
 		return err_set(err, ERR_PARSE, "no asciicast 2 or 3: the header is missing");
 	if (rc == 0)

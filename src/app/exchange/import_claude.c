@@ -29,7 +29,7 @@ struct claude {
 	json_t *calls;
 };
 
-static struct usage usage_of(const struct answers *all, const char *id)
+static struct usage import_claude_usage_of(const struct answers *all, const char *id)
 {
 	const json_t *u = json_object_get(all->usage, id), *cost = json_object_get(all->cost, id);
 	int64_t read = import_tokens(u, "cache_read_input_tokens"), made = import_tokens(u, "cache_creation_input_tokens");
@@ -51,7 +51,7 @@ static void speak_as(struct claude *c, struct import *im, bool side, const char 
 		import_agent(im, "claude", model);
 }
 
-static void give(struct claude *c, struct import *im)
+static void import_claude_give(struct claude *c, struct import *im)
 {
 	size_t i;
 	json_t *call;
@@ -59,7 +59,7 @@ static void give(struct claude *c, struct import *im)
 		return;
 	speak_as(c, im, c->side, c->model);
 	if (!json_object_get(c->all->given, c->id)) {
-		struct usage usage = usage_of(c->all, c->id);
+		struct usage usage = import_claude_usage_of(c->all, c->id);
 		import_reply(im, c->model, buf_cstr(&c->text), c->calls, &usage, c->stop);
 	}
 	json_put(c->all->given, c->id, json_true());
@@ -82,21 +82,21 @@ static void on_assistant(struct claude *c, struct import *im, const json_t *m, s
 {
 	const char *id = json_str(m, "id", NULL), *model = json_str(m, "model", "unknown");
 	const json_t *content = json_object_get(m, "content");
-	CLEANUP(free_ptr) char *own = id ? NULL : xasprintf("line-%zu", line);
+	CLEANUP(free_ptr) char *own = id ? NULL : mem_printf("line-%zu", line);
 	size_t i;
 	json_t *block;
 	if (!id)
 		id = own;
 	if (c->id && strcmp(c->id, id) != 0)
-		give(c, im);
+		import_claude_give(c, im);
 	if (!c->id) {
-		c->id = xstrdup(id);
-		c->model = xstrdup(model);
+		c->id = mem_strdup(id);
+		c->model = mem_strdup(model);
 		c->calls = json_array();
 	}
 	if (json_str(m, "stop_reason", NULL)) {
 		free(c->stop);
-		c->stop = xstrdup(json_str(m, "stop_reason", ""));
+		c->stop = mem_strdup(json_str(m, "stop_reason", ""));
 	}
 	if (json_is_string(content))
 		buf_puts(&c->text, json_string_value(content));
@@ -115,7 +115,7 @@ static void on_assistant(struct claude *c, struct import *im, const json_t *m, s
 }
 
 /* A command that did not fail ended with 0; one that goes on in the background has not ended. */
-static int code_of(const json_t *result)
+static int import_claude_code_of(const json_t *result)
 {
 	return json_object_get(result, "stdout") && !json_flag(result, "interrupted", false) &&
 			       !json_object_get(result, "backgroundTaskId")
@@ -129,7 +129,7 @@ static void on_user(struct claude *c, struct import *im, const json_t *j, const 
 	CLEANUP(buf_release) struct buf said = BUF_INIT;
 	size_t i;
 	json_t *block;
-	give(c, im);
+	import_claude_give(c, im);
 	if (json_is_string(content)) {
 		import_say(im, "user", json_string_value(content), !meta);
 		return;
@@ -138,7 +138,7 @@ static void on_user(struct claude *c, struct import *im, const json_t *j, const 
 		if (!strcmp(json_str(block, "type", ""), "tool_result")) {
 			CLEANUP(free_ptr) char *text = import_text(json_object_get(block, "content"));
 			bool failed = json_flag(block, "is_error", false);
-			int code = failed ? -1 : code_of(json_object_get(j, "toolUseResult")), head = 0;
+			int code = failed ? -1 : import_claude_code_of(json_object_get(j, "toolUseResult")), head = 0;
 			if (failed && sscanf(text, "Exit code %d%n", &code, &head) == 1)
 				head += text[head] == '\n';
 			import_result(im, json_str(block, "tool_use_id", ""), text + head, strlen(text + head), failed, code);
@@ -151,7 +151,7 @@ static void on_user(struct claude *c, struct import *im, const json_t *j, const 
 		import_say(im, "user", buf_cstr(&said), !meta);
 }
 
-static void on_line(void *self, struct import *im, size_t line, const json_t *j, const char *text, size_t len)
+static void import_claude_on_line(void *self, struct import *im, size_t line, const json_t *j, const char *text, size_t len)
 {
 	struct claude *c = self;
 	const char *type = json_str(j, "type", "");
@@ -159,7 +159,7 @@ static void on_line(void *self, struct import *im, size_t line, const json_t *j,
 	bool answer = !strcmp(type, "assistant") && json_is_object(m), person = !strcmp(type, "user") && json_is_object(m);
 	/* the answer before is over: it is written with its own time */
 	if (c->id && (person || (answer && strcmp(json_str(m, "id", ""), c->id) != 0)))
-		give(c, im);
+		import_claude_give(c, im);
 	import_time(im, json_str(j, "timestamp", NULL));
 	import_origin(im, json_str(j, "sessionId", NULL));
 	if (answer || person)
@@ -219,9 +219,9 @@ static int is_subagent(const struct dirent *e)
 }
 
 /* Does the first line of @path name the session @id? */
-static bool of_session(const char *path, const char *id)
+static bool import_claude_of_session(const char *path, const char *id)
 {
-	CLEANUP(free_ptr) char *line = NULL, *want = xasprintf("\"sessionId\":\"%s\"", id);
+	CLEANUP(free_ptr) char *line = NULL, *want = mem_printf("\"sessionId\":\"%s\"", id);
 	size_t cap = 0;
 	FILE *f = fopen(path, "re");
 	bool found = f && getline(&line, &cap, f) > 0 && strstr(line, want);
@@ -231,13 +231,13 @@ static bool of_session(const char *path, const char *id)
 }
 
 /* Adds the files of @dir that @pick takes; @id: only those that name this session. */
-static void add_files(struct strv *out, const char *dir, int (*pick)(const struct dirent *e), const char *id)
+static void import_claude_add_files(struct strv *out, const char *dir, int (*pick)(const struct dirent *e), const char *id)
 {
 	struct dirent **e = NULL;
 	int nr = scandir(dir, &e, pick, alphasort);
 	for (int i = 0; i < nr; i++) {
-		CLEANUP(free_ptr) char *path = xasprintf("%s/%s", dir, e[i]->d_name);
-		if (!id || of_session(path, id))
+		CLEANUP(free_ptr) char *path = mem_printf("%s/%s", dir, e[i]->d_name);
+		if (!id || import_claude_of_session(path, id))
 			strv_push(out, path);
 		free(e[i]);
 	}
@@ -251,18 +251,18 @@ static void subagents_of(const char *path, struct strv *out)
 	size_t len = base ? strlen(base) : 0;
 	if (len < 7 || strcmp(base + len - 6, ".jsonl") != 0 || !strncmp(base, "agent-", 6))
 		return;
-	CLEANUP(free_ptr) char *stem = xstrndup(path, strlen(path) - 6);
-	CLEANUP(free_ptr) char *id = xstrndup(base, len - 6);
-	CLEANUP(free_ptr) char *below = xasprintf("%s/subagents", stem);
-	CLEANUP(free_ptr) char *beside = base == path ? xstrdup(".") : xstrndup(path, (size_t)(base - path));
-	add_files(out, below, is_jsonl, NULL);
-	add_files(out, beside, is_subagent, id);
+	CLEANUP(free_ptr) char *stem = mem_strndup(path, strlen(path) - 6);
+	CLEANUP(free_ptr) char *id = mem_strndup(base, len - 6);
+	CLEANUP(free_ptr) char *below = mem_printf("%s/subagents", stem);
+	CLEANUP(free_ptr) char *beside = base == path ? mem_strdup(".") : mem_strndup(path, (size_t)(base - path));
+	import_claude_add_files(out, below, is_jsonl, NULL);
+	import_claude_add_files(out, beside, is_subagent, id);
 }
 
 static char *stem_of(const char *path)
 {
 	const char *base = strrchr(path, '/') + 1;
-	return xstrndup(base, strlen(base) - 6);
+	return mem_strndup(base, strlen(base) - 6);
 }
 
 static void claude_release(struct claude *c)
@@ -293,8 +293,8 @@ int import_claude(struct import *im, FILE *in, struct err *err)
 	CLEANUP(strv_release) struct strv path = STRV_INIT;
 	struct answers all = { json_object(), json_object(), json_object(), json_object() };
 	subagents_of(import_path(im), &path);
-	struct import_source *source = xcalloc(path.nr + 1, sizeof(*source));
-	struct claude *c = xcalloc(path.nr + 1, sizeof(*c));
+	struct import_source *source = mem_calloc(path.nr + 1, sizeof(*source));
+	struct claude *c = mem_calloc(path.nr + 1, sizeof(*c));
 	c[0] = (struct claude){ .all = &all };
 	source[0] = (struct import_source){ in, &c[0] };
 	read_usages(&all, in);
@@ -302,10 +302,10 @@ int import_claude(struct import *im, FILE *in, struct err *err)
 		import_also(im, path.item[i]);
 	int rc = open_files(&all, &path, source, c, err);
 	if (rc == 0)
-		rc = import_sources(im, source, path.nr + 1, on_line, err);
+		rc = import_sources(im, source, path.nr + 1, import_claude_on_line, err);
 	for (size_t i = path.nr + 1; i-- > 0;) {
 		if (rc == 0)
-			give(&c[i], im);
+			import_claude_give(&c[i], im);
 		claude_release(&c[i]);
 		if (i && source[i].in)
 			fclose(source[i].in);

@@ -32,7 +32,7 @@ struct codex {
 	json_t *begun; /* exec: id -> item that was started */
 };
 
-static void add_call(struct codex *c, const char *id, const char *name, json_t *args)
+static void import_codex_add_call(struct codex *c, const char *id, const char *name, json_t *args)
 {
 	json_t *call = json_object();
 	json_put(call, "id", json_string(id));
@@ -44,18 +44,18 @@ static void add_call(struct codex *c, const char *id, const char *name, json_t *
 static void add_result(struct codex *c, const char *id, char *text, bool failed, int code)
 {
 	GROW(c->result, c->nr, c->cap);
-	c->result[c->nr++] = (struct result){ xstrdup(id), text, code, failed };
+	c->result[c->nr++] = (struct result){ mem_strdup(id), text, code, failed };
 	c->answered = true;
 }
 
-static void begin(struct codex *c)
+static void import_codex_begin(struct codex *c)
 {
 	if (!c->open)
 		c->calls = json_array();
 	c->open = true;
 }
 
-static void give(struct codex *c, struct import *im)
+static void import_codex_give(struct codex *c, struct import *im)
 {
 	size_t i;
 	json_t *call;
@@ -78,9 +78,9 @@ static void give(struct codex *c, struct import *im)
 	buf_reset(&c->text);
 }
 
-static void release(struct codex *c, struct import *im)
+static void import_codex_release(struct codex *c, struct import *im)
 {
-	give(c, im);
+	import_codex_give(c, im);
 	if (c->usage.in || c->usage.out)
 		import_spent(im, &c->usage);
 	free(c->result);
@@ -91,7 +91,7 @@ static void release(struct codex *c, struct import *im)
 /* --- rollout --- */
 
 /* "Wall time: ...\nProcess exited with code N\n...Output:\n" in front is the tool's, not the command's. */
-static void take_head(char *text, int *code)
+static void import_codex_take_head(char *text, int *code)
 {
 	char *output = strstr(text, "Output:\n"), *exited = strstr(text, "Process exited with code ");
 	if (!exited)
@@ -104,7 +104,7 @@ static void take_head(char *text, int *code)
 }
 
 /* {"output": text, "metadata": {"exit_code": N}}, as text or as it is; else the text itself. */
-static char *output_of(const json_t *out, int *code)
+static char *import_codex_output_of(const json_t *out, int *code)
 {
 	struct err none = ERR_INIT;
 	json_t *inner = json_is_string(out) && json_string_value(out)[0] == '{' ?
@@ -113,7 +113,7 @@ static char *output_of(const json_t *out, int *code)
 	char *text = json_is_object(o) && json_object_get(o, "output") ? import_text(json_object_get(o, "output")) : import_text(out);
 	*code = (int)json_int(json_object_get(o, "metadata"), "exit_code", -1);
 	if (*code < 0)
-		take_head(text, code);
+		import_codex_take_head(text, code);
 	json_decref(inner);
 	return text;
 }
@@ -137,22 +137,22 @@ static bool on_item(struct codex *c, struct import *im, const json_t *p)
 		const char *role = json_str(p, "role", "user");
 		CLEANUP(free_ptr) char *text = import_text(json_object_get(p, "content"));
 		if (strcmp(role, "assistant") != 0) {
-			give(c, im);
+			import_codex_give(c, im);
 			import_say(im, strcmp(role, "user") ? "system" : "user", text, !strcmp(role, "user") && text[0] != '<');
 			return true;
 		}
 		if (c->answered)
-			give(c, im);
-		begin(c);
+			import_codex_give(c, im);
+		import_codex_begin(c);
 		buf_printf(&c->text, "%s%s", c->text.len ? "\n" : "", text);
 	} else if (!strcmp(type, "function_call") || !strcmp(type, "custom_tool_call") || !strcmp(type, "local_shell_call")) {
 		if (c->answered)
-			give(c, im);
-		begin(c);
-		add_call(c, id, json_str(p, "name", !strcmp(type, "local_shell_call") ? "local_shell" : "?"), arguments_of(p));
+			import_codex_give(c, im);
+		import_codex_begin(c);
+		import_codex_add_call(c, id, json_str(p, "name", !strcmp(type, "local_shell_call") ? "local_shell" : "?"), arguments_of(p));
 	} else if (!strcmp(type, "function_call_output") || !strcmp(type, "custom_tool_call_output")) {
 		int code;
-		char *text = output_of(json_object_get(p, "output"), &code);
+		char *text = import_codex_output_of(json_object_get(p, "output"), &code);
 		add_result(c, id, text, false, code);
 	} else {
 		return false;
@@ -171,7 +171,7 @@ static void on_tokens(struct codex *c, struct import *im, const json_t *p)
 	c->usage.out += import_tokens(u, "output_tokens");
 	c->usage.cached += import_tokens(u, "cached_input_tokens");
 	if (c->open) {
-		give(c, im);
+		import_codex_give(c, im);
 	} else {
 		import_spent(im, &c->usage);
 		c->usage = USAGE_INIT;
@@ -206,7 +206,7 @@ static bool still_copied(struct copied *k, size_t line, const json_t *j)
 	double now = seconds_of(json_str(j, "timestamp", NULL));
 	if (line == 1) {
 		k->began = k->last = now;
-		k->id = xstrdup(id);
+		k->id = mem_strdup(id);
 		k->forked = *json_str(p, "forked_from_id", "") != 0;
 		return !strcmp(type, "session_meta");
 	}
@@ -259,7 +259,7 @@ static void on_rollout(void *self, struct import *im, size_t line, const json_t 
 		import_origin(im, json_str(p, "id", ""));
 	import_time(im, json_str(j, "timestamp", NULL));
 	if (line > 1 && line <= c->history) {
-		CLEANUP(free_ptr) char *of = xasprintf("history %s %s", type, json_str(p, "type", ""));
+		CLEANUP(free_ptr) char *of = mem_printf("history %s %s", type, json_str(p, "type", ""));
 		int64_t total = json_int(json_object_get(json_object_get(p, "info"), "total_token_usage"), "total_tokens", -1);
 		c->last_total = total >= 0 ? total : c->last_total;
 		import_keep(im, line, of, text, len);
@@ -267,7 +267,7 @@ static void on_rollout(void *self, struct import *im, size_t line, const json_t 
 	}
 	if (!strcmp(type, "turn_context") && json_str(p, "model", NULL)) {
 		free(c->model);
-		c->model = xstrdup(json_str(p, "model", ""));
+		c->model = mem_strdup(json_str(p, "model", ""));
 		import_agent(im, "codex", c->model);
 	}
 	if (!strcmp(type, "response_item")) {
@@ -279,7 +279,7 @@ static void on_rollout(void *self, struct import *im, size_t line, const json_t 
 		on_tokens(c, im, p);
 		return;
 	}
-	CLEANUP(free_ptr) char *name = xasprintf("%s %s", *type ? type : "unknown", json_str(p, "type", ""));
+	CLEANUP(free_ptr) char *name = mem_printf("%s %s", *type ? type : "unknown", json_str(p, "type", ""));
 	import_keep(im, line, name, text, len);
 }
 
@@ -293,7 +293,7 @@ int import_codex(struct import *im, FILE *in, struct err *err)
 {
 	struct codex c = { .usage = USAGE_INIT, .last_total = -1, .history = history_of(in) };
 	int rc = import_lines(im, in, on_rollout, &c, err);
-	release(&c, im);
+	import_codex_release(&c, im);
 	return rc;
 }
 
@@ -302,19 +302,19 @@ int import_codex(struct import *im, FILE *in, struct err *err)
 static bool on_exec_item(struct codex *c, const json_t *item, bool completed)
 {
 	const char *type = json_str(item, "type", ""), *id = json_str(item, "id", "");
-	begin(c);
+	import_codex_begin(c);
 	if (!strcmp(type, "agent_message")) {
 		buf_printf(&c->text, "%s%s", c->text.len ? "\n" : "", json_str(item, "text", ""));
 	} else if (!strcmp(type, "command_execution")) {
 		json_t *args = json_object();
 		json_put(args, "command", json_string(json_str(item, "command", "")));
-		add_call(c, id, "shell", args);
+		import_codex_add_call(c, id, "shell", args);
 		if (completed)
-			add_result(c, id, xstrdup(json_str(item, "aggregated_output", "")), false, (int)json_int(item, "exit_code", -1));
+			add_result(c, id, mem_strdup(json_str(item, "aggregated_output", "")), false, (int)json_int(item, "exit_code", -1));
 	} else if (!strcmp(type, "file_change") || !strcmp(type, "mcp_tool_call") || !strcmp(type, "web_search")) {
-		CLEANUP(free_ptr) char *name = !strcmp(type, "mcp_tool_call") ? xasprintf("mcp:%s:%s", json_str(item, "server", "?"),
-											 json_str(item, "tool", "?")) : xstrdup(type);
-		add_call(c, id, name, json_deep_copy(item));
+		CLEANUP(free_ptr) char *name = !strcmp(type, "mcp_tool_call") ? mem_printf("mcp:%s:%s", json_str(item, "server", "?"),
+											 json_str(item, "tool", "?")) : mem_strdup(type);
+		import_codex_add_call(c, id, name, json_deep_copy(item));
 		if (completed)
 			add_result(c, id, import_text(json_object_get(item, "result")), !strcmp(json_str(item, "status", ""), "failed"), -1);
 	} else {
@@ -323,14 +323,14 @@ static bool on_exec_item(struct codex *c, const json_t *item, bool completed)
 	return true;
 }
 
-static void end_turn(struct codex *c, struct import *im)
+static void import_codex_end_turn(struct codex *c, struct import *im)
 {
 	const char *id;
 	json_t *item;
 	json_object_foreach(c->begun, id, item)
 		on_exec_item(c, item, false);
 	json_object_clear(c->begun);
-	give(c, im);
+	import_codex_give(c, im);
 }
 
 static void on_exec(void *self, struct import *im, size_t line, const json_t *j, const char *text, size_t len)
@@ -349,15 +349,15 @@ static void on_exec(void *self, struct import *im, size_t line, const json_t *j,
 	if (!strcmp(type, "turn.failed")) {
 		import_agent(im, "codex", c->model);
 		import_stop(im, "error", json_str(json_object_get(j, "error"), "message", "the turn failed"));
-		end_turn(c, im);
+		import_codex_end_turn(c, im);
 		return;
 	}
 	if (!strcmp(type, "turn.completed")) {
-		begin(c);
+		import_codex_begin(c);
 		c->usage = (struct usage){ .in = import_tokens(u, "input_tokens"), .out = import_tokens(u, "output_tokens"),
 					   .cached = import_tokens(u, "cached_input_tokens"), .cost_uusd = -1 };
 		import_agent(im, "codex", c->model);
-		end_turn(c, im);
+		import_codex_end_turn(c, im);
 		return;
 	}
 	if (!strcmp(type, "item.started") || !strcmp(type, "item.updated") || !strcmp(type, "turn.started"))
@@ -375,8 +375,8 @@ int import_codex_exec(struct import *im, FILE *in, struct err *err)
 {
 	struct codex c = { .usage = USAGE_INIT, .last_total = -1, .begun = json_object() };
 	int rc = import_lines(im, in, on_exec, &c, err);
-	end_turn(&c, im);
-	release(&c, im);
+	import_codex_end_turn(&c, im);
+	import_codex_release(&c, im);
 	json_decref(c.begun);
 	return rc;
 }

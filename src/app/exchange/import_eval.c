@@ -25,28 +25,28 @@ static bool is_sample(void *self, const char *name)
 	return !strncmp(name, "samples/", 8) && len > 5 && !strcmp(name + len - 5, ".json");
 }
 
-static json_t *document(struct eval *e, const char *name, const char *bytes, size_t len, const struct err *failed)
+static json_t *import_eval_document(struct eval *e, const char *name, const char *bytes, size_t len, const struct err *failed)
 {
 	struct err err = ERR_INIT;
 	json_t *doc = bytes ? import_json(bytes, len, name, &err) : NULL;
 	e->nr++;
 	if (doc)
 		return doc;
-	CLEANUP(free_ptr) char *why = xasprintf("%s: %s", name, failed ? failed->text : err.text);
+	CLEANUP(free_ptr) char *why = mem_printf("%s: %s", name, failed ? failed->text : err.text);
 	import_gap(e->im, e->nr, len, why);
 	return NULL;
 }
 
-static void on_head(void *self, const char *name, const char *bytes, size_t len, const struct err *err)
+static void import_eval_on_head(void *self, const char *name, const char *bytes, size_t len, const struct err *err)
 {
 	struct eval *e = self;
-	e->head = document(e, name, bytes, len, err);
+	e->head = import_eval_document(e, name, bytes, len, err);
 }
 
 static void on_sample(void *self, const char *name, const char *bytes, size_t len, const struct err *err)
 {
 	struct eval *e = self;
-	json_t *sample = document(e, name, bytes, len, err);
+	json_t *sample = import_eval_document(e, name, bytes, len, err);
 	if (sample)
 		inspect_sample(e->im, sample, json_str(json_object_get(e->head, "eval"), "model", NULL));
 	json_decref(sample);
@@ -62,7 +62,7 @@ bool is_eval(const char *head, size_t len)
 int import_eval(struct import *im, FILE *in, struct err *err)
 {
 	struct eval e = { .im = im };
-	struct unzip heads = { .wanted = is_head, .file = on_head, .self = &e, .max = IMPORT_LINE_MAX };
+	struct unzip heads = { .wanted = is_head, .file = import_eval_on_head, .self = &e, .max = IMPORT_LINE_MAX };
 	struct unzip samples = { .wanted = is_sample, .file = on_sample, .self = &e, .max = IMPORT_FILE_MAX };
 	struct err broken = ERR_INIT;
 	int rc = unzip_each(in, &heads, &broken);

@@ -26,7 +26,7 @@ struct sample {
 
 /* --- pieces --- */
 
-static json_t *whole(const json_t *sample, const json_t *j)
+static json_t *import_inspect_whole(const json_t *sample, const json_t *j)
 {
 	static const char mark[] = "attachment://";
 	const json_t *kept = json_object_get(sample, "attachments");
@@ -37,9 +37,9 @@ static json_t *whole(const json_t *sample, const json_t *j)
 }
 
 /* What models think is no part of what they say. */
-static char *text_of(const json_t *sample, const json_t *content)
+static char *import_inspect_text_of(const json_t *sample, const json_t *content)
 {
-	CLEANUP(json_release) json_t *all = json_is_array(content) ? json_array() : whole(sample, content);
+	CLEANUP(json_release) json_t *all = json_is_array(content) ? json_array() : import_inspect_whole(sample, content);
 	size_t i;
 	json_t *part;
 	json_array_foreach(content, i, part) {
@@ -47,7 +47,7 @@ static char *text_of(const json_t *sample, const json_t *content)
 			continue;
 		json_t *copy = json_deep_copy(part);
 		if (json_object_get(part, "text"))
-			json_put(copy, "text", whole(sample, json_object_get(part, "text")));
+			json_put(copy, "text", import_inspect_whole(sample, json_object_get(part, "text")));
 		json_array_append_new(all, copy);
 	}
 	return import_text(all);
@@ -58,11 +58,11 @@ static json_t *args_of(const json_t *sample, json_t *args)
 	json_t *out = json_object(), *v;
 	const char *key;
 	json_object_foreach(args, key, v)
-		json_put(out, key, whole(sample, v));
+		json_put(out, key, import_inspect_whole(sample, v));
 	return out;
 }
 
-static json_t *calls_of(const json_t *sample, const json_t *m)
+static json_t *import_inspect_calls_of(const json_t *sample, const json_t *m)
 {
 	json_t *calls = json_array(), *one;
 	size_t i;
@@ -73,26 +73,26 @@ static json_t *calls_of(const json_t *sample, const json_t *m)
 	return calls;
 }
 
-static struct usage usage_of(const json_t *use)
+static struct usage import_inspect_usage_of(const json_t *use)
 {
 	int64_t read = import_tokens(use, "input_tokens_cache_read"), made = import_tokens(use, "input_tokens_cache_write");
 	return (struct usage){ .in = import_tokens(use, "input_tokens") + read + made, .out = import_tokens(use, "output_tokens"),
 			       .cached = read, .written = made, .cost_uusd = import_uusd(use, "total_cost") };
 }
 
-static const json_t *answer_of(const json_t *ev)
+static const json_t *import_inspect_answer_of(const json_t *ev)
 {
 	return json_object_get(json_array_get(json_object_get(json_object_get(ev, "output"), "choices"), 0), "message");
 }
 
-static bool is_model(const json_t *ev)
+static bool import_inspect_is_model(const json_t *ev)
 {
 	return !strcmp(json_str(ev, "event", ""), "model");
 }
 
 /* --- which event a message goes back to --- */
 
-static bool alike(const json_t *a, const json_t *b)
+static bool import_inspect_alike(const json_t *a, const json_t *b)
 {
 	const json_t *one = json_array_get(json_object_get(a, "tool_calls"), 0), *two = json_array_get(json_object_get(b, "tool_calls"), 0);
 	return a && b && json_equal(json_object_get(a, "content"), json_object_get(b, "content")) &&
@@ -102,13 +102,13 @@ static bool alike(const json_t *a, const json_t *b)
 static size_t next_model(const struct sample *s)
 {
 	size_t i = s->next;
-	while (i < json_array_size(s->events) && (s->taken[i] || !is_model(json_array_get(s->events, i))))
+	while (i < json_array_size(s->events) && (s->taken[i] || !import_inspect_is_model(json_array_get(s->events, i))))
 		i++;
 	return i;
 }
 
 /* The model event of @m; SIZE_MAX = there is none; *is_answer_out: it is a model's, even so. */
-static size_t event_of(struct sample *s, const json_t *m, bool *is_answer_out)
+static size_t import_inspect_event_of(struct sample *s, const json_t *m, bool *is_answer_out)
 {
 	const char *source = json_str(m, "source", ""), *id = json_str(m, "id", NULL);
 	const json_t *at = id ? json_object_get(s->by_id, id) : NULL;
@@ -116,7 +116,7 @@ static size_t event_of(struct sample *s, const json_t *m, bool *is_answer_out)
 	*is_answer_out = true;
 	if (i >= json_array_size(s->events))
 		i = SIZE_MAX;
-	else if (at || alike(m, answer_of(json_array_get(s->events, i))))
+	else if (at || import_inspect_alike(m, import_inspect_answer_of(json_array_get(s->events, i))))
 		return i;
 	*is_answer_out = json_str(m, "model", NULL) || !strcmp(source, "generate");
 	/* an answer with an id that no event has was changed afterwards: the next one that is nobody else's */
@@ -125,13 +125,13 @@ static size_t event_of(struct sample *s, const json_t *m, bool *is_answer_out)
 
 /* --- telling --- */
 
-static void reply(struct sample *s, const json_t *m, const json_t *ev)
+static void import_inspect_reply(struct sample *s, const json_t *m, const json_t *ev)
 {
 	const json_t *output = json_object_get(ev, "output");
 	const char *failed = json_str(ev, "error", NULL);
-	CLEANUP(free_ptr) char *text = text_of(s->doc, json_object_get(m, "content"));
-	CLEANUP(json_release) json_t *calls = calls_of(s->doc, m);
-	struct usage u = usage_of(json_object_get(output, "usage"));
+	CLEANUP(free_ptr) char *text = import_inspect_text_of(s->doc, json_object_get(m, "content"));
+	CLEANUP(json_release) json_t *calls = import_inspect_calls_of(s->doc, m);
+	struct usage u = import_inspect_usage_of(json_object_get(output, "usage"));
 	import_time(s->im, json_str(ev, "timestamp", NULL));
 	import_reply(s->im, json_str(m, "model", json_str(ev, "model", s->model)), m || !failed ? text : failed, calls, &u,
 		     failed ? "error" : json_array_size(calls) ? "calls" : "end");
@@ -141,15 +141,15 @@ static void reply(struct sample *s, const json_t *m, const json_t *ev)
 }
 
 /* What came of a call; of one that failed with nothing to show: why. */
-static void result(struct sample *s, const char *id, const json_t *content, const json_t *error)
+static void import_inspect_result(struct sample *s, const char *id, const json_t *content, const json_t *error)
 {
-	CLEANUP(free_ptr) char *text = text_of(s->doc, content);
+	CLEANUP(free_ptr) char *text = import_inspect_text_of(s->doc, content);
 	const char *shown = *text ? text : json_str(error, "message", "");
 	import_result(s->im, id, shown, strlen(shown), json_is_object(error), -1);
 }
 
 /* The part of the evaluation in which @ev stands. */
-static const char *part_of(const struct sample *s, const json_t *ev)
+static const char *import_inspect_part_of(const struct sample *s, const json_t *ev)
 {
 	const char *span = json_str(ev, "span_id", NULL);
 	size_t i;
@@ -160,93 +160,93 @@ static const char *part_of(const struct sample *s, const json_t *ev)
 	return "aside";
 }
 
-static void aside(struct sample *s, const json_t *ev)
+static void import_inspect_aside(struct sample *s, const json_t *ev)
 {
 	const json_t *input = json_object_get(ev, "input"), *last = json_array_get(input, json_array_size(input) - 1);
-	const json_t *m = answer_of(ev);
-	CLEANUP(free_ptr) char *who = xasprintf("%s %s", s->name, part_of(s, ev));
-	CLEANUP(free_ptr) char *text = text_of(s->doc, json_object_get(last, "content"));
+	const json_t *m = import_inspect_answer_of(ev);
+	CLEANUP(free_ptr) char *who = mem_printf("%s %s", s->name, import_inspect_part_of(s, ev));
+	CLEANUP(free_ptr) char *text = import_inspect_text_of(s->doc, json_object_get(last, "content"));
 	size_t i;
 	json_t *call;
 	import_agent(s->im, who, json_str(ev, "model", NULL));
 	if (last)
 		import_say(s->im, "user", text, false);
-	reply(s, m, ev);
+	import_inspect_reply(s, m, ev);
 	json_array_foreach(json_object_get(m, "tool_calls"), i, call) {
 		const char *id = json_str(call, "id", "");
 		const json_t *tool = json_object_get(s->tools, id);
 		if (tool)
-			result(s, id, json_object_get(tool, "result"), json_object_get(tool, "error"));
+			import_inspect_result(s, id, json_object_get(tool, "result"), json_object_get(tool, "error"));
 	}
 	import_agent(s->im, s->name, s->model);
 }
 
-static void asides(struct sample *s, size_t upto)
+static void import_inspect_asides(struct sample *s, size_t upto)
 {
 	for (; s->told < upto && s->told < json_array_size(s->events); s->told++) {
 		const json_t *ev = json_array_get(s->events, s->told);
-		if (is_model(ev) && !s->taken[s->told])
-			aside(s, ev);
+		if (import_inspect_is_model(ev) && !s->taken[s->told])
+			import_inspect_aside(s, ev);
 	}
 }
 
-static void message(struct sample *s, const json_t *m, size_t at, bool is_answer)
+static void import_inspect_message(struct sample *s, const json_t *m, size_t at, bool is_answer)
 {
 	const char *role = json_str(m, "role", "");
 	if (!strcmp(role, "assistant") && is_answer) {
 		if (at != SIZE_MAX)
-			asides(s, at);
-		reply(s, m, at != SIZE_MAX ? json_array_get(s->events, at) : NULL);
+			import_inspect_asides(s, at);
+		import_inspect_reply(s, m, at != SIZE_MAX ? json_array_get(s->events, at) : NULL);
 	} else if (!strcmp(role, "assistant")) { /* a script put it there */
-		CLEANUP(json_release) json_t *calls = calls_of(s->doc, m);
+		CLEANUP(json_release) json_t *calls = import_inspect_calls_of(s->doc, m);
 		import_calls(s->im, calls);
 	} else {
-		CLEANUP(free_ptr) char *text = text_of(s->doc, json_object_get(m, "content"));
+		CLEANUP(free_ptr) char *text = import_inspect_text_of(s->doc, json_object_get(m, "content"));
 		if (!strcmp(role, "tool"))
-			result(s, json_str(m, "tool_call_id", ""), json_object_get(m, "content"), json_object_get(m, "error"));
+			import_inspect_result(s, json_str(m, "tool_call_id", ""), json_object_get(m, "content"), json_object_get(m, "error"));
 		else
 			import_say(s->im, !strcmp(role, "system") ? "system" : "user", text, !strcmp(role, "user"));
 	}
 }
 
-static void messages(struct sample *s)
+static void import_inspect_messages(struct sample *s)
 {
 	const json_t *list = json_object_get(s->doc, "messages");
 	size_t i, nr = json_array_size(list);
-	size_t *at = xcalloc(nr + 1, sizeof(*at));
-	bool *is_answer = xcalloc(nr + 1, sizeof(*is_answer));
+	size_t *at = mem_calloc(nr + 1, sizeof(*at));
+	bool *is_answer = mem_calloc(nr + 1, sizeof(*is_answer));
 	json_t *m;
 	json_array_foreach(list, i, m) {
 		at[i] = SIZE_MAX;
 		if (strcmp(json_str(m, "role", ""), "assistant") != 0)
 			continue;
-		at[i] = event_of(s, m, &is_answer[i]);
+		at[i] = import_inspect_event_of(s, m, &is_answer[i]);
 		if (at[i] != SIZE_MAX) {
 			s->taken[at[i]] = true;
 			s->next = at[i] + 1;
 		}
 	}
 	json_array_foreach(list, i, m)
-		message(s, m, at[i], is_answer[i]);
-	asides(s, SIZE_MAX);
+		import_inspect_message(s, m, at[i], is_answer[i]);
+	import_inspect_asides(s, SIZE_MAX);
 	free(at);
 	free(is_answer);
 }
 
 /* --- what is left --- */
 
-static void spent(struct sample *s)
+static void import_inspect_spent(struct sample *s)
 {
 	struct usage all = USAGE_INIT;
 	const char *model;
 	json_t *use;
 	json_object_foreach(json_object_get(s->doc, "model_usage"), model, use) {
-		struct usage u = usage_of(use);
+		struct usage u = import_inspect_usage_of(use);
 		all.in += u.in;
 		all.out += u.out;
 	}
 	if (!all.in && !all.out && !json_array_size(s->events))
-		all = usage_of(json_object_get(json_object_get(s->doc, "output"), "usage"));
+		all = import_inspect_usage_of(json_object_get(json_object_get(s->doc, "output"), "usage"));
 	all.in = all.in > s->sum.in ? all.in - s->sum.in : 0;
 	all.out = all.out > s->sum.out ? all.out - s->sum.out : 0;
 	all.cached = all.written = 0;
@@ -254,7 +254,7 @@ static void spent(struct sample *s)
 		import_spent(s->im, &all);
 }
 
-static void keep(struct sample *s, const char *key)
+static void import_inspect_keep(struct sample *s, const char *key)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	const json_t *j = json_object_get(s->doc, key);
@@ -267,8 +267,8 @@ static void keep(struct sample *s, const char *key)
 static void how_it_ended(struct sample *s)
 {
 	const json_t *error = json_object_get(s->doc, "error"), *limit = json_object_get(s->doc, "limit");
-	keep(s, "scores");
-	keep(s, "error");
+	import_inspect_keep(s, "scores");
+	import_inspect_keep(s, "error");
 	if (json_is_object(error))
 		import_stop(s->im, "error", json_str(error, "message", "an error"));
 	else if (json_is_object(limit))
@@ -280,8 +280,8 @@ static void look_over(struct sample *s)
 	size_t i;
 	json_t *ev;
 	json_array_foreach(s->events, i, ev) {
-		const char *id = json_str(answer_of(ev), "id", NULL);
-		if (is_model(ev) && id)
+		const char *id = json_str(import_inspect_answer_of(ev), "id", NULL);
+		if (import_inspect_is_model(ev) && id)
 			json_put_int(s->by_id, id, (int64_t)i);
 		if (!strcmp(json_str(ev, "event", ""), "tool") && json_str(ev, "id", NULL))
 			json_put(s->tools, json_str(ev, "id", ""), json_incref(ev));
@@ -291,19 +291,19 @@ static void look_over(struct sample *s)
 void inspect_sample(struct import *im, const json_t *doc, const char *model)
 {
 	const json_t *id = json_object_get(doc, "id"), *events = json_object_get(doc, "events");
-	CLEANUP(free_ptr) char *name = json_is_string(id) ? xstrdup(json_string_value(id)) :
-		xasprintf("sample %d", (int)json_integer_value(id));
-	CLEANUP(free_ptr) char *who = xasprintf("%s epoch %d", name, (int)json_int(doc, "epoch", 1));
+	CLEANUP(free_ptr) char *name = json_is_string(id) ? mem_strdup(json_string_value(id)) :
+		mem_printf("sample %d", (int)json_integer_value(id));
+	CLEANUP(free_ptr) char *who = mem_printf("%s epoch %d", name, (int)json_int(doc, "epoch", 1));
 	struct sample s = { .im = im, .doc = doc, .model = model, .name = json_int(doc, "epoch", 1) > 1 ? who : name };
 	/* the first logs had them one level further down */
 	s.events = events ? events : json_object_get(json_object_get(doc, "transcript"), "events");
-	s.taken = xcalloc(json_array_size(s.events) + 1, sizeof(*s.taken));
+	s.taken = mem_calloc(json_array_size(s.events) + 1, sizeof(*s.taken));
 	s.by_id = json_object();
 	s.tools = json_object();
 	look_over(&s);
 	import_agent(im, s.name, model);
-	messages(&s);
-	spent(&s);
+	import_inspect_messages(&s);
+	import_inspect_spent(&s);
 	how_it_ended(&s);
 	json_decref(s.by_id);
 	json_decref(s.tools);

@@ -45,7 +45,7 @@ static void atif_trajectory(struct import *im, const json_t *t, int depth)
 {
 	const json_t *agent = json_object_get(t, "agent");
 	const char *id = json_str(t, "trajectory_id", ""), *who = json_str(agent, "name", "agent");
-	CLEANUP(free_ptr) char *name = depth ? xasprintf("%s %s", who, id) : xstrdup(who);
+	CLEANUP(free_ptr) char *name = depth ? mem_printf("%s %s", who, id) : mem_strdup(who);
 	size_t i;
 	json_t *one;
 	import_agent(im, name, json_str(agent, "model_name", NULL));
@@ -111,7 +111,7 @@ static char *swe_model(const json_t *doc)
 	struct err none = ERR_INIT;
 	CLEANUP(json_release) json_t *config = text ? json_parse(text, strlen(text), "replay_config", &none) : json_incref(given);
 	const char *name = json_str(json_object_get(json_object_get(config, "agent"), "model"), "name", NULL);
-	return name ? xstrdup(name) : NULL;
+	return name ? mem_strdup(name) : NULL;
 }
 
 int import_swe(struct import *im, FILE *in, struct err *err)
@@ -128,7 +128,7 @@ int import_swe(struct import *im, FILE *in, struct err *err)
 	import_agent(im, "swe-agent", model);
 	swe_begin(im, doc);
 	json_array_foreach(json_object_get(doc, "trajectory"), i, step) {
-		CLEANUP(free_ptr) char *id = xasprintf("step-%zu", i + 1);
+		CLEANUP(free_ptr) char *id = mem_printf("step-%zu", i + 1);
 		const char *action = json_str(step, "action", ""), *out = json_str(step, "observation", "");
 		json_t *args = json_object(), *calls = json_array();
 		json_put(args, "command", json_string(action));

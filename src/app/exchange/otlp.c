@@ -13,7 +13,7 @@ static void otlp_span_id(uint64_t seq, char out[17])
 	snprintf(out, 17, "%016" PRIx64, seq);
 }
 
-static void attribute(json_t *list, const char *key, const char *type, json_t *value)
+static void otlp_attribute(json_t *list, const char *key, const char *type, json_t *value)
 {
 	json_t *kv = json_object(), *v = json_object();
 	json_put(v, type, value);
@@ -25,12 +25,12 @@ static void attribute(json_t *list, const char *key, const char *type, json_t *v
 static void otlp_text(json_t *list, const char *key, const char *value)
 {
 	if (value)
-		attribute(list, key, "stringValue", json_text(value, strlen(value)));
+		otlp_attribute(list, key, "stringValue", json_text(value, strlen(value)));
 }
 
 static void otlp_int(json_t *list, const char *key, int64_t value)
 {
-	attribute(list, key, "intValue", json_sprintf("%" PRId64, value));
+	otlp_attribute(list, key, "intValue", json_sprintf("%" PRId64, value));
 }
 
 static void otlp_texts(json_t *list, const char *key, const char *value)
@@ -39,7 +39,7 @@ static void otlp_texts(json_t *list, const char *key, const char *value)
 	json_put(v, "stringValue", json_text(value, strlen(value)));
 	json_array_append_new(values, v);
 	json_put(array, "values", values);
-	attribute(list, key, "arrayValue", array);
+	otlp_attribute(list, key, "arrayValue", array);
 }
 
 static void put_nano(json_t *span, const char *key, int64_t us)
@@ -78,7 +78,7 @@ static void set_error(json_t *span, json_t *attributes, const char *type, const 
 /* --- one action --- */
 
 /* "anthropic:sonnet" -> "anthropic" as the conventions call it */
-static void provider(const char *model, char out[64])
+static void otlp_provider(const char *model, char out[64])
 {
 	static const char *const known[][2] = { { "openai-chat", "openai" }, { "gemini", "gcp.gemini" } };
 	snprintf(out, 64, "%.*s", (int)strcspn(model, ":"), model);
@@ -87,7 +87,7 @@ static void provider(const char *model, char out[64])
 			snprintf(out, 64, "%s", known[i][1]);
 }
 
-static json_t *part(const char *type)
+static json_t *otlp_part(const char *type)
 {
 	json_t *p = json_object();
 	json_put_str(p, "type", type);
@@ -97,13 +97,13 @@ static json_t *part(const char *type)
 /* gen_ai.output.messages: a JSON string, [{role, parts}] */
 static void put_output_messages(json_t *list, const json_t *reply)
 {
-	json_t *parts = json_array(), *m = json_object(), *all = json_array(), *text = part("text");
+	json_t *parts = json_array(), *m = json_object(), *all = json_array(), *text = otlp_part("text");
 	size_t i;
 	json_t *call;
 	json_put(text, "content", json_text(json_str(reply, "text", ""), strlen(json_str(reply, "text", ""))));
 	json_array_append_new(parts, text);
 	json_array_foreach(json_object_get(reply, "calls"), i, call) {
-		json_t *p = part("tool_call");
+		json_t *p = otlp_part("tool_call");
 		json_put_str(p, "id", json_str(call, "id", ""));
 		json_put_str(p, "name", json_str(call, "name", ""));
 		json_put(p, "arguments", json_incref(json_object_get(call, "args")));
@@ -122,7 +122,7 @@ static void put_chat(json_t *list, const struct act *a, bool content)
 	const char *model = json_str(a->reply, "model", act_tool(a)), *name = strchr(model, ':');
 	const json_t *u = json_object_get(a->reply, "usage");
 	char who[64];
-	provider(model, who);
+	otlp_provider(model, who);
 	otlp_text(list, "gen_ai.operation.name", "chat");
 	otlp_text(list, "gen_ai.provider.name", *who ? who : "unknown");
 	otlp_text(list, "gen_ai.request.model", name ? name + 1 : model);
@@ -141,7 +141,7 @@ static void put_chat(json_t *list, const struct act *a, bool content)
 		put_output_messages(list, a->reply);
 }
 
-static void put_tool(json_t *list, const struct act *a, struct session *s, bool content)
+static void otlp_put_tool(json_t *list, const struct act *a, struct session *s, bool content)
 {
 	CLEANUP(buf_release) struct buf what = BUF_INIT, out = BUF_INIT, id = BUF_INIT, proposed = BUF_INIT;
 	otlp_text(list, "gen_ai.operation.name", "execute_tool");
@@ -176,7 +176,7 @@ json_t *otlp_action(const struct act *a, struct session *s, const char uuid[33],
 	if (chat)
 		put_chat(list, a, content);
 	else
-		put_tool(list, a, s, content);
+		otlp_put_tool(list, a, s, content);
 	otlp_text(list, "gen_ai.conversation.id", session_id(s));
 	otlp_int(list, "sandglass.action.seq", (int64_t)a->seq);
 	otlp_text(list, "sandglass.action.kind", act_kind(a));
@@ -214,7 +214,7 @@ json_t *otlp_agent(struct session *s, uint64_t agent, int64_t begin_us, int64_t 
 		start = json_parse(ev.body, ev.len, "agent.start", &none);
 	arena_release(&arena);
 	const char *who = json_str(start, "name", "agent");
-	CLEANUP(free_ptr) char *name = xasprintf("invoke_agent %s", who);
+	CLEANUP(free_ptr) char *name = mem_printf("invoke_agent %s", who);
 	uint64_t parent = (uint64_t)json_int(start, "parent", 0);
 	otlp_text(list, "gen_ai.operation.name", "invoke_agent");
 	otlp_text(list, "gen_ai.agent.name", who);
@@ -231,7 +231,7 @@ json_t *otlp_agent(struct session *s, uint64_t agent, int64_t begin_us, int64_t 
 json_t *otlp_session(struct session *s, int64_t begin_us, int64_t end_us, bool ok, const char uuid[33])
 {
 	json_t *list = json_array();
-	CLEANUP(free_ptr) char *name = xasprintf("invoke_workflow %s", session_name(s));
+	CLEANUP(free_ptr) char *name = mem_printf("invoke_workflow %s", session_name(s));
 	otlp_text(list, "gen_ai.operation.name", "invoke_workflow");
 	otlp_text(list, "gen_ai.workflow.name", session_name(s));
 	otlp_text(list, "gen_ai.conversation.id", session_id(s));

@@ -9,7 +9,7 @@ enum { PAGE = 256, CUMULATIVE = 2 };
 
 /* --- spans --- */
 
-static void put_span(struct otlp_batch *b, json_t *span)
+static void otlp_batch_put_span(struct otlp_batch *b, json_t *span)
 {
 	if (b->spans++)
 		buf_putc(&b->traces, ',');
@@ -17,7 +17,7 @@ static void put_span(struct otlp_batch *b, json_t *span)
 	json_decref(span);
 }
 
-static void put_action(struct otlp_batch *b, struct session *s, uint64_t action, const char uuid[33])
+static void otlp_batch_put_action(struct otlp_batch *b, struct session *s, uint64_t action, const char uuid[33])
 {
 	struct act a;
 	struct err none = ERR_INIT;
@@ -25,11 +25,11 @@ static void put_action(struct otlp_batch *b, struct session *s, uint64_t action,
 		return;
 	b->ended++;
 	b->failed += !act_good(&a);
-	put_span(b, otlp_action(&a, s, uuid, b->content));
+	otlp_batch_put_span(b, otlp_action(&a, s, uuid, b->content));
 	act_release(&a);
 }
 
-static int64_t time_of(struct session *s, uint64_t seq, int64_t otherwise)
+static int64_t otlp_batch_time_of(struct session *s, uint64_t seq, int64_t otherwise)
 {
 	struct arena arena = ARENA_INIT;
 	struct event ev = { 0 };
@@ -39,22 +39,22 @@ static int64_t time_of(struct session *s, uint64_t seq, int64_t otherwise)
 	return us;
 }
 
-static void put_agent(struct otlp_batch *b, struct session *s, uint64_t agent, int64_t end_us, const char uuid[33])
+static void otlp_batch_put_agent(struct otlp_batch *b, struct session *s, uint64_t agent, int64_t end_us, const char uuid[33])
 {
 	CLEANUP(json_release) json_t *end = steps_agent_end(s, agent);
-	put_span(b, otlp_agent(s, agent, time_of(s, agent, end_us), end_us, end, uuid));
+	otlp_batch_put_span(b, otlp_agent(s, agent, otlp_batch_time_of(s, agent, end_us), end_us, end, uuid));
 }
 
-static void put_header(struct otlp_batch *b, struct session *s, const struct event *h, const char uuid[33])
+static void otlp_batch_put_header(struct otlp_batch *b, struct session *s, const struct event *h, const char uuid[33])
 {
 	if (h->kind == EV_ACTION_ENDED && h->action)
-		put_action(b, s, h->action, uuid);
+		otlp_batch_put_action(b, s, h->action, uuid);
 	else if (h->kind == EV_AGENT_END && h->agent)
-		put_agent(b, s, h->agent, h->ts_us, uuid);
+		otlp_batch_put_agent(b, s, h->agent, h->ts_us, uuid);
 }
 
 /* Goes on until the batch is full or @upto is reached. */
-static int put_ended(struct otlp_batch *b, struct session *s, const char uuid[33], struct err *err)
+static int otlp_batch_put_ended(struct otlp_batch *b, struct session *s, const char uuid[33], struct err *err)
 {
 	struct event page[PAGE];
 	size_t nr = 0, i;
@@ -66,14 +66,14 @@ static int put_ended(struct otlp_batch *b, struct session *s, const char uuid[33
 				b->more = true;
 				return 0;
 			}
-			put_header(b, s, &page[i], uuid);
+			otlp_batch_put_header(b, s, &page[i], uuid);
 			b->reached = page[i].seq;
 		}
 	} while (nr && i == nr);
 	return 0;
 }
 
-static void open_request(struct buf *out, const char *what, const char *scope, const char *list, struct session *s)
+static void otlp_batch_open_request(struct buf *out, const char *what, const char *scope, const char *list, struct session *s)
 {
 	CLEANUP(json_release) json_t *resource = otlp_resource(s);
 	CLEANUP(json_release) json_t *name = otlp_scope();
@@ -93,13 +93,13 @@ int otlp_batch_read(struct otlp_batch *b, struct session *s, struct err *err)
 	b->spans = 0;
 	b->ended = b->failed = 0;
 	b->more = false;
-	open_request(&b->traces, "resourceSpans", "scopeSpans", "spans", s);
-	if (put_ended(b, s, uuid, err) < 0)
+	otlp_batch_open_request(&b->traces, "resourceSpans", "scopeSpans", "spans", s);
+	if (otlp_batch_put_ended(b, s, uuid, err) < 0)
 		return -1;
 	if (b->last && !b->more) {
 		for (size_t i = 0; i < b->nr_open; i++)
-			put_agent(b, s, b->open[i], b->now_us, uuid);
-		put_span(b, otlp_session(s, time_of(s, 1, b->now_us), b->now_us, b->ok, uuid));
+			otlp_batch_put_agent(b, s, b->open[i], b->now_us, uuid);
+		otlp_batch_put_span(b, otlp_session(s, otlp_batch_time_of(s, 1, b->now_us), b->now_us, b->ok, uuid));
 	}
 	buf_puts(&b->traces, "]}]}]}");
 	if (!b->spans)
@@ -114,7 +114,7 @@ void otlp_batch_release(struct otlp_batch *b)
 
 /* --- metrics --- */
 
-static json_t *nano(int64_t us)
+static json_t *otlp_batch_nano(int64_t us)
 {
 	return json_sprintf("%" PRId64 "000", us > 0 ? us : 1);
 }
@@ -124,8 +124,8 @@ static void put_metric(json_t *list, const char *name, const char *unit, const c
 		       int64_t begin_us, int64_t now_us)
 {
 	json_t *m = json_object(), *data = json_object(), *points = json_array(), *point = json_object();
-	json_put(point, "startTimeUnixNano", nano(begin_us));
-	json_put(point, "timeUnixNano", nano(now_us));
+	json_put(point, "startTimeUnixNano", otlp_batch_nano(begin_us));
+	json_put(point, "timeUnixNano", otlp_batch_nano(now_us));
 	json_put(point, "asInt", json_sprintf("%" PRIu64, value));
 	json_array_append_new(points, point);
 	json_put(data, "dataPoints", points);
@@ -157,10 +157,10 @@ void otlp_metrics(const struct otlp_state *st, struct session *s, struct buf *ou
 		{ "sandglass.recorder.backlog", "By", "Bytes that are not written yet", NULL, st->lag_bytes },
 	};
 	CLEANUP(json_release) json_t *list = json_array();
-	int64_t begin_us = time_of(s, 1, st->now_us);
+	int64_t begin_us = otlp_batch_time_of(s, 1, st->now_us);
 	for (size_t i = 0; i < ARRAY_LEN(row); i++)
 		put_metric(list, row[i].name, row[i].unit, row[i].about, row[i].sum, row[i].value, begin_us, st->now_us);
-	open_request(out, "resourceMetrics", "scopeMetrics", "metrics", s);
+	otlp_batch_open_request(out, "resourceMetrics", "scopeMetrics", "metrics", s);
 	out->len--; /* the list brings its own bracket */
 	json_dump_buf(list, out);
 	buf_puts(out, "}]}]}");

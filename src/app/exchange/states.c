@@ -13,7 +13,7 @@
 
 /* --- layers --- */
 
-static void layer_release(struct layer_at *l)
+static void states_layer_release(struct layer_at *l)
 {
 	free(l->box_name);
 	free(l->repo);
@@ -23,7 +23,7 @@ static void layer_release(struct layer_at *l)
 void layers_at_release(struct layers_at *l)
 {
 	for (size_t i = 0; i < l->nr; i++)
-		layer_release(&l->item[i]);
+		states_layer_release(&l->item[i]);
 	free(l->item);
 	*l = LAYERS_AT_INIT;
 }
@@ -36,13 +36,13 @@ static bool has_layer(const struct layers_at *l, uint64_t box, const char *repo)
 	return false;
 }
 
-static void add_layer(struct layers_at *l, uint64_t box, const char *name, json_t *body, uint64_t snapshot)
+static void states_add_layer(struct layers_at *l, uint64_t box, const char *name, json_t *body, uint64_t snapshot)
 {
 	GROW(l->item, l->nr, l->cap);
 	l->item[l->nr++] = (struct layer_at){ .box = box,
 					      .snapshot = snapshot,
-					      .box_name = xstrdup(name),
-					      .repo = xstrdup(json_str(body, "repo", "")),
+					      .box_name = mem_strdup(name),
+					      .repo = mem_strdup(json_str(body, "repo", "")),
 					      .body = json_incref(body) };
 }
 
@@ -62,7 +62,7 @@ static int box_at(struct layers_at *l, struct session *s, uint64_t box, const ch
 		if (ev.kind == EV_SNAPSHOT_TAKEN && ev.body) {
 			CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "snapshot", err);
 			if (body && !has_layer(l, box, json_str(body, "repo", ""))) {
-				add_layer(l, box, name, body, ev.seq);
+				states_add_layer(l, box, name, body, ev.seq);
 				found++;
 			}
 		}
@@ -109,7 +109,7 @@ uint64_t states_first_box(struct session *s, uint64_t box)
 
 static void drop_replaced(struct layers_at *l, struct session *s)
 {
-	CLEANUP(free_ptr) uint64_t *was = xcalloc(l->nr + 1, sizeof(*was));
+	CLEANUP(free_ptr) uint64_t *was = mem_calloc(l->nr + 1, sizeof(*was));
 	size_t nr = l->nr;
 	l->nr = 0;
 	for (size_t i = 0; i < nr; i++)
@@ -120,7 +120,7 @@ static void drop_replaced(struct layers_at *l, struct session *s)
 			replaced |= was[k] && was[k] == l->item[i].box;
 		struct layer_at one = l->item[i];
 		if (replaced)
-			layer_release(&one);
+			states_layer_release(&one);
 		else
 			l->item[l->nr++] = one;
 	}
@@ -136,9 +136,9 @@ bool states_trial(struct session *s, uint64_t box)
 }
 
 /* @keep: the box that is meant even so. */
-static void drop_trials(struct layers_at *l, struct session *s, uint64_t keep)
+static void states_drop_trials(struct layers_at *l, struct session *s, uint64_t keep)
 {
-	CLEANUP(free_ptr) bool *trial = xcalloc(l->nr + 1, sizeof(*trial));
+	CLEANUP(free_ptr) bool *trial = mem_calloc(l->nr + 1, sizeof(*trial));
 	size_t nr = l->nr, trials = 0;
 	for (size_t i = 0; i < nr; i++)
 		trials += trial[i] = states_trial(s, l->item[i].box);
@@ -148,7 +148,7 @@ static void drop_trials(struct layers_at *l, struct session *s, uint64_t keep)
 	for (size_t i = 0; i < nr; i++) {
 		struct layer_at one = l->item[i];
 		if (trial[i] && one.box != keep)
-			layer_release(&one);
+			states_layer_release(&one);
 		else
 			l->item[l->nr++] = one;
 	}
@@ -173,7 +173,7 @@ int layers_at(struct layers_at *out, struct session *s, uint64_t seq, const char
 	sql_table_release(&t);
 	drop_replaced(out, s);
 	if (!box)
-		drop_trials(out, s, ev.box);
+		states_drop_trials(out, s, ev.box);
 	if (rc == 0 && box && !out->nr)
 		rc = err_set(err, ERR_NOENT, "session %s has no box '%s' with files then", session_id(s), box);
 	if (rc < 0)
@@ -236,14 +236,14 @@ int snapshots_back(struct session *s, uint64_t snapshot, snapshot_fn *fn, void *
 
 /* --- one file --- */
 
-static int get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+static int states_get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
 {
 	return session_object(self, id, type_out, out, err);
 }
 
 struct ws_store states_store(struct session *s)
 {
-	return (struct ws_store){ .get = get, .self = s };
+	return (struct ws_store){ .get = states_get, .self = s };
 }
 
 void file_versions_release(struct file_versions *v)
@@ -268,7 +268,7 @@ static bool is_held(struct session *s, const struct object_id *oid)
 	return !object_is_null(oid) && session_row_of(s, "object", 0, oid) != 0;
 }
 
-static void set_state(struct finder *f, struct file_version *v, const json_t *state, const char *op)
+static void states_set_state(struct finder *f, struct file_version *v, const json_t *state, const char *op)
 {
 	const char *hex = json_str(state, "oid", "");
 	*v = (struct file_version){ .op = *op };
@@ -278,13 +278,13 @@ static void set_state(struct finder *f, struct file_version *v, const json_t *st
 	v->held = is_held(f->s, &v->oid);
 }
 
-static void add_version(struct finder *f, const struct file_version *v)
+static void states_add_version(struct finder *f, const struct file_version *v)
 {
 	GROW(f->out->item, f->out->nr, f->out->cap);
 	f->out->item[f->out->nr++] = *v;
 }
 
-static const json_t *change_of(const json_t *body, const char *path)
+static const json_t *states_change_of(const json_t *body, const char *path)
 {
 	CLEANUP(buf_release) struct buf name = BUF_INIT;
 	size_t i;
@@ -324,7 +324,7 @@ static void follow_move(struct finder *f, const json_t *body, const json_t *chan
 		free(f->moved);
 		f->path = f->moved = buf_take(&name);
 		f->has_under = true;
-		set_state(f, &f->under, was, "B");
+		states_set_state(f, &f->under, was, "B");
 		return;
 	}
 }
@@ -356,13 +356,13 @@ uint64_t states_author(struct session *s, const struct event *ev, const json_t *
 	return last;
 }
 
-static bool on_snapshot(void *self, uint64_t seq, const struct event *ev, const json_t *body)
+static bool states_on_snapshot(void *self, uint64_t seq, const struct event *ev, const json_t *body)
 {
 	struct finder *f = self;
 	struct file_version v;
-	const json_t *change = change_of(body, f->path);
+	const json_t *change = states_change_of(body, f->path);
 	if (change)
-		set_state(f, &v, change, json_str(change, "op", "M"));
+		states_set_state(f, &v, change, json_str(change, "op", "M"));
 	else if (json_int(body, "more", 0) <= 0 || !look_in_tree(f, body, &v))
 		return !f->failed;
 	if (v.op == 'D')
@@ -370,10 +370,10 @@ static bool on_snapshot(void *self, uint64_t seq, const struct event *ev, const 
 	v.snapshot = seq;
 	v.action = states_author(f->s, ev, body, f->path, &v.shared);
 	snprintf(v.why, sizeof(v.why), "%s", json_str(body, "why", ""));
-	add_version(f, &v);
+	states_add_version(f, &v);
 	f->has_under = change && v.op != 'A';
 	if (f->has_under)
-		set_state(f, &f->under, json_object_get(change, "was"), "B");
+		states_set_state(f, &f->under, json_object_get(change, "was"), "B");
 	if (change && v.op == 'A')
 		follow_move(f, body, change);
 	return true;
@@ -383,12 +383,12 @@ int file_versions(struct file_versions *out, struct session *s, const struct lay
 {
 	struct finder f = { .s = s, .path = path, .out = out, .err = err };
 	*out = (struct file_versions){ 0 };
-	int rc = snapshots_back(s, layer->snapshot, on_snapshot, &f, err);
+	int rc = snapshots_back(s, layer->snapshot, states_on_snapshot, &f, err);
 	free(f.moved);
 	if (rc == 0 && f.failed)
 		rc = -1;
 	if (f.has_under && !object_is_null(&f.under.oid))
-		add_version(&f, &f.under);
+		states_add_version(&f, &f.under);
 	for (size_t i = 0; i < out->nr / 2; i++) {
 		struct file_version t = out->item[i];
 		out->item[i] = out->item[out->nr - 1 - i];

@@ -61,12 +61,12 @@ void steps_free(struct steps **st)
 	*st = NULL;
 }
 
-static bool room(const struct steps *st)
+static bool exchange_steps_room(const struct steps *st)
 {
 	return st->nr + 3 < ARRAY_LEN(st->ready);
 }
 
-static void give(struct steps *st, struct step one)
+static void exchange_steps_give(struct steps *st, struct step one)
 {
 	if (st->nr < ARRAY_LEN(st->ready))
 		st->ready[st->nr++] = one;
@@ -77,23 +77,23 @@ static void give(struct steps *st, struct step one)
 static void close_step(struct steps *st)
 {
 	if (st->open)
-		give(st, st->now);
+		exchange_steps_give(st, st->now);
 	st->open = false;
 	st->now = (struct step){ 0 };
 }
 
-static void say(struct steps *st, enum step_who who, const char *from, const struct event *ev, const char *text)
+static void exchange_steps_say(struct steps *st, enum step_who who, const char *from, const struct event *ev, const char *text)
 {
-	give(st, (struct step){ .who = who, .from = from, .seq = ev->seq, .ts_us = ev->ts_us, .text = xstrdup(text) });
+	exchange_steps_give(st, (struct step){ .who = who, .from = from, .seq = ev->seq, .ts_us = ev->ts_us, .text = mem_strdup(text) });
 }
 
 /* --- answers and calls --- */
 
-static struct step_call *add_call(struct step *st, char *id, const char *name, const json_t *args)
+static struct step_call *exchange_steps_add_call(struct step *st, char *id, const char *name, const json_t *args)
 {
 	GROW(st->call, st->nr, st->cap);
 	struct step_call *c = &st->call[st->nr++];
-	*c = (struct step_call){ .id = id, .name = xstrdup(name) };
+	*c = (struct step_call){ .id = id, .name = mem_strdup(name) };
 	c->args = json_is_object(args) ? json_deep_copy(args) : json_object();
 	if (args && !json_is_object(args))
 		json_put(c->args, "value", json_deep_copy(args));
@@ -107,21 +107,21 @@ static void begin_answer(struct steps *st, const struct event *ev, json_t *body)
 	close_step(st);
 	st->open = true;
 	st->now = (struct step){ .who = STEP_AGENT, .from = "", .seq = ev->seq, .ts_us = ev->ts_us, .model = ev->action };
-	st->now.text = xstrdup(json_str(body, "text", ""));
+	st->now.text = mem_strdup(json_str(body, "text", ""));
 	st->now.reply = json_incref(body);
 	json_array_foreach(json_object_get(body, "calls"), i, call) {
 		const char *id = json_str(call, "id", "");
-		add_call(&st->now, *id ? xstrdup(id) : xasprintf("c%" PRIu64 "_%zu", ev->seq, i + 1),
+		exchange_steps_add_call(&st->now, *id ? mem_strdup(id) : mem_printf("c%" PRIu64 "_%zu", ev->seq, i + 1),
 			 json_str(call, "name", "?"), json_object_get(call, "args"));
 	}
 }
 
-static void add_action(struct steps *st, const struct event *ev, const json_t *body)
+static void exchange_steps_add_action(struct steps *st, const struct event *ev, const json_t *body)
 {
 	const char *tool = json_str(body, "tool", json_str(body, "kind", "action"));
 	if (!st->open) {
 		st->open = true;
-		st->now = (struct step){ .who = STEP_AGENT, .from = "", .seq = ev->seq, .ts_us = ev->ts_us, .text = xstrdup("") };
+		st->now = (struct step){ .who = STEP_AGENT, .from = "", .seq = ev->seq, .ts_us = ev->ts_us, .text = mem_strdup("") };
 	}
 	for (size_t i = 0; i < st->now.nr; i++) {
 		struct step_call *c = &st->now.call[i];
@@ -130,12 +130,12 @@ static void add_action(struct steps *st, const struct event *ev, const json_t *b
 			return;
 		}
 	}
-	add_call(&st->now, xasprintf("a%" PRIu64, ev->seq), tool, json_object_get(body, "args"))->action = ev->seq;
+	exchange_steps_add_call(&st->now, mem_printf("a%" PRIu64, ev->seq), tool, json_object_get(body, "args"))->action = ev->seq;
 }
 
 /* --- messages of a request --- */
 
-static json_t *message(struct session *s, const char *hex)
+static json_t *exchange_steps_message(struct session *s, const char *hex)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct hash id;
@@ -150,12 +150,12 @@ static const char *message_text(const json_t *m)
 	return json_str(m, "text", json_str(m, "content", ""));
 }
 
-static void told(struct step *st, const json_t *m)
+static void exchange_steps_told(struct step *st, const json_t *m)
 {
 	const char *id = json_str(m, "call", "");
 	for (size_t i = 0; i < st->nr; i++)
 		if (!strcmp(st->call[i].id, id) && !st->call[i].told) {
-			st->call[i].told = xstrdup(message_text(m));
+			st->call[i].told = mem_strdup(message_text(m));
 			st->call[i].told_len = strlen(st->call[i].told);
 			return;
 		}
@@ -168,15 +168,15 @@ static void look_at_request(struct steps *st, const struct event *ev, const json
 	json_t *list = session_list(st->s, json_object_get(body, "messages"), &none);
 	size_t nr = json_array_size(list), back = st->open ? st->now.nr + 8 : 0;
 	for (size_t i = nr > back ? nr - back : 0; st->open && i < nr; i++) {
-		json_t *m = message(st->s, json_string_value(json_array_get(list, i)));
+		json_t *m = exchange_steps_message(st->s, json_string_value(json_array_get(list, i)));
 		if (m && !strcmp(json_str(m, "role", ""), "tool"))
-			told(&st->now, m);
+			exchange_steps_told(&st->now, m);
 		json_decref(m);
 	}
 	for (size_t i = 0; !st->system_given && i < nr && i < 4; i++) {
-		json_t *m = message(st->s, json_string_value(json_array_get(list, i)));
+		json_t *m = exchange_steps_message(st->s, json_string_value(json_array_get(list, i)));
 		if (m && !strcmp(json_str(m, "role", ""), "system") && st->nr < ARRAY_LEN(st->ready)) {
-			say(st, STEP_SYSTEM, "", ev, message_text(m));
+			exchange_steps_say(st, STEP_SYSTEM, "", ev, message_text(m));
 			struct step one = st->ready[st->nr - 1]; /* it stood before the task */
 			memmove(&st->ready[1], &st->ready[0], (st->nr - 1) * sizeof(one));
 			st->ready[0] = one;
@@ -189,12 +189,12 @@ static void look_at_request(struct steps *st, const struct event *ev, const json
 
 /* --- the walk --- */
 
-static void on_event(struct steps *st, const struct event *ev, json_t *body)
+static void exchange_steps_on_event(struct steps *st, const struct event *ev, json_t *body)
 {
 	switch (ev->kind) { /* kinds are numbers of a file: what else there is is no part of a conversation */
 	case EV_AGENT_SAY:
 		close_step(st);
-		say(st, STEP_USER, "person", ev, json_str(body, "text", ""));
+		exchange_steps_say(st, STEP_USER, "person", ev, json_str(body, "text", ""));
 		break;
 	case EV_MODEL_CALL:
 		look_at_request(st, ev, body);
@@ -205,7 +205,7 @@ static void on_event(struct steps *st, const struct event *ev, json_t *body)
 		break;
 	case EV_ACTION_REQUESTED:
 		if (strcmp(json_str(body, "kind", ""), "model") != 0)
-			add_action(st, ev, body);
+			exchange_steps_add_action(st, ev, body);
 		break;
 	case EV_ACTION_ENDED:
 		if (st->open && ev->action && ev->action == st->now.model)
@@ -227,35 +227,35 @@ static int first_step(struct steps *st, struct err *err)
 		json_t *body = ev.body ? json_parse(ev.body, ev.len, "agent.start", err) : json_object();
 		const char *task = json_str(body, "task", "");
 		if (*task)
-			say(st, STEP_USER, "task", &ev, task);
+			exchange_steps_say(st, STEP_USER, "task", &ev, task);
 		json_decref(body);
 	}
 	arena_release(&arena);
 	return rc;
 }
 
-static bool interesting(const struct event *ev)
+static bool exchange_steps_interesting(const struct event *ev)
 {
 	return ev->kind == EV_AGENT_SAY || ev->kind == EV_MODEL_CALL || ev->kind == EV_MODEL_REPLY ||
 	       ev->kind == EV_ACTION_REQUESTED || ev->kind == EV_ACTION_ENDED;
 }
 
-static int fill(struct steps *st, struct err *err)
+static int exchange_steps_fill(struct steps *st, struct err *err)
 {
 	struct arena arena = ARENA_INIT;
 	struct event ev;
 	int rc = feed_seq(st->feed) == 0 && !st->end && st->nr == 0 ? first_step(st, err) : 0;
-	while (rc == 0 && !st->end && room(st) && (st->nr == 0 || !st->system_given)) {
+	while (rc == 0 && !st->end && exchange_steps_room(st) && (st->nr == 0 || !st->system_given)) {
 		rc = feed_next(st->feed, &ev, &arena, st->head, err);
 		if (rc < 0)
 			break;
 		if (rc == 0) {
 			close_step(st);
 			st->end = true;
-		} else if (ev.body && interesting(&ev) && ev.agent == st->agent) {
+		} else if (ev.body && exchange_steps_interesting(&ev) && ev.agent == st->agent) {
 			json_t *body = json_parse(ev.body, ev.len, "event", err);
 			if (body)
-				on_event(st, &ev, body);
+				exchange_steps_on_event(st, &ev, body);
 			json_decref(body);
 		}
 		rc = 0;
@@ -269,7 +269,7 @@ int steps_next(struct steps *st, struct step *out, struct err *err)
 {
 	if (st->first == st->nr) {
 		st->first = st->nr = 0;
-		if (fill(st, err) < 0)
+		if (exchange_steps_fill(st, err) < 0)
 			return -1;
 	}
 	if (st->first == st->nr)
@@ -315,7 +315,7 @@ int steps_agents(struct session *s, uint64_t **out, size_t *nr_out, struct err *
 	return 0;
 }
 
-static json_t *body_of(struct session *s, uint64_t seq)
+static json_t *exchange_steps_body_of(struct session *s, uint64_t seq)
 {
 	struct arena arena = ARENA_INIT;
 	struct event ev;
@@ -329,7 +329,7 @@ static json_t *body_of(struct session *s, uint64_t seq)
 
 json_t *steps_agent(struct session *s, uint64_t agent)
 {
-	json_t *body = body_of(s, agent);
+	json_t *body = exchange_steps_body_of(s, agent);
 	return body ? body : json_object();
 }
 

@@ -6,7 +6,7 @@
 
 /* --- of a pipe --- */
 
-static void put_style(struct buf *out, const struct glyph *g)
+static void vetted_put_style(struct buf *out, const struct glyph *g)
 {
 	buf_puts(out, "\033[0");
 	if (g->flags & GLYPH_BOLD)
@@ -30,7 +30,7 @@ static bool on_glyph(void *self, const struct glyph *g)
 		buf_putc(v->out, '\r');
 	} else {
 		if (style != v->style)
-			put_style(v->out, g);
+			vetted_put_style(v->out, g);
 		v->style = style;
 		buf_append(v->out, g->s, g->len);
 	}
@@ -47,7 +47,7 @@ static bool is_string_c1(uint32_t c) /* OSC, DCS, APC, PM, SOS as one character 
 }
 
 /* The character behind an escape. A control does not end the escape, a terminal carries it out and goes on: so does this. */
-static void put_escaped(struct vetted *v, uint32_t c, struct buf *out)
+static void vetted_put_escaped(struct vetted *v, uint32_t c, struct buf *out)
 {
 	char bytes[4];
 	if (c == 033 || !c || c == 0x7f)
@@ -65,12 +65,12 @@ static void put_escaped(struct vetted *v, uint32_t c, struct buf *out)
 	buf_append(out, bytes, utf8_put(c, bytes));
 }
 
-static void put_char(struct vetted *v, uint32_t c, struct buf *out)
+static void vetted_put_char(struct vetted *v, uint32_t c, struct buf *out)
 {
 	char bytes[4];
 	switch (v->state) {
 	case ESCAPE:
-		put_escaped(v, c, out);
+		vetted_put_escaped(v, c, out);
 		return;
 	case STRING:
 		v->state = c == 7 || c == 0x9c || c == 0x18 || c == 0x1a ? GROUND : c == 033 ? STRING_ESCAPE : STRING;
@@ -81,7 +81,7 @@ static void put_char(struct vetted *v, uint32_t c, struct buf *out)
 			return;
 		}
 		v->state = ESCAPE; /* another escape has ended the string */
-		put_char(v, c, out);
+		vetted_put_char(v, c, out);
 		return;
 	default:
 		break;
@@ -105,7 +105,7 @@ static void feed_pty(struct vetted *v, const char *p, size_t len, struct buf *ou
 			v->tail_len = len;
 			return;
 		}
-		put_char(v, r == UTF8_OK ? c : 0xfffd, out);
+		vetted_put_char(v, r == UTF8_OK ? c : 0xfffd, out);
 		p += used;
 		len -= used;
 	}

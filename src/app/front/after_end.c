@@ -49,16 +49,16 @@ static void nothing_state(void *self, enum record_state state, const char *why)
 	(void)why;
 }
 
-static void reached(void *self)
+static void offline_edit_reached(void *self)
 {
 	*(bool *)self = true;
 }
 
 /* Waits until everything up to now is durable. */
-static int settle(struct again *g, struct err *err)
+static int offline_edit_settle(struct again *g, struct err *err)
 {
 	bool done = false;
-	record_barrier(g->record, record_head(g->record), reached, &done);
+	record_barrier(g->record, record_head(g->record), offline_edit_reached, &done);
 	while (!done && record_state(g->record) == RECORD_OK)
 		loop_turn(g->loop, 50);
 	return done ? 0 : err_set(err, ERR_FULL, "the session file cannot be written: nothing was done");
@@ -91,7 +91,7 @@ static bool is_copy(const struct again *g, const char *path)
 
 static int write_again(struct again *g, struct err *err)
 {
-	CLEANUP(free_ptr) char *path = xstrdup(session_path(g->read)), *name = share_own_name();
+	CLEANUP(free_ptr) char *path = mem_strdup(session_path(g->read)), *name = share_own_name();
 	const struct record_ops ops = { .on_head = nothing_head, .on_state = nothing_state, .copy = is_copy(g, path) };
 	if (ops.copy && !g->ctx->quiet)
 		fprintf(g->ctx->err, "sandglass: this file is a copy of session %s: the session itself stays as it is\n",
@@ -113,7 +113,7 @@ static int write_again(struct again *g, struct err *err)
 	g->who = json_incref(who);
 	json_put(body, "who", who);
 	g->cause = record_append_json(g->record, EV_CONTROL_COMMAND, 0, 0, 0, 0, body);
-	return settle(g, err);
+	return offline_edit_settle(g, err);
 }
 
 /* A session that had ended ends again as it had; one that broke off can still be resumed. */
@@ -133,7 +133,7 @@ static int close_again(struct again *g, struct err *err)
 	return rc;
 }
 
-static int finish(struct again *g, int rc, struct err *err)
+static int offline_edit_finish(struct again *g, int rc, struct err *err)
 {
 	struct err late = ERR_INIT;
 	struct cmd_ctx *ctx = g->ctx;
@@ -154,7 +154,7 @@ static bool has_changes(const struct unmerged_box *b)
 	return false;
 }
 
-static struct unmerged_box *choose(struct again *g, const char *name, struct err *err)
+static struct unmerged_box *offline_edit_choose(struct again *g, const char *name, struct err *err)
 {
 	/* a patch shows all changes; ignored files are not counted among what is not merged */
 	bool merged_too = (cmd_opt(g->ctx, "patch") || cmd_has(g->ctx, "ignored")) && unmerged_files(&g->u) == 0;
@@ -185,7 +185,7 @@ static struct unmerged_box *choose(struct again *g, const char *name, struct err
 	return NULL;
 }
 
-static void add_object(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
+static void offline_edit_add_object(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
 {
 	struct again *g = self; /* the trees of what was merged go into the file with the event */
 	if (!g->objects)
@@ -193,14 +193,14 @@ static void add_object(void *self, enum object_type type, const void *bytes, siz
 	objects_add(g->objects, type, bytes, len, id_out);
 }
 
-static int get_object(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out,
+static int offline_edit_get_object(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out,
 		      struct err *err)
 {
 	struct again *g = self;
 	return session_object(g->read, id, type_out, out, err);
 }
 
-static void record_merge(struct again *g, uint16_t kind, uint64_t box, json_t *body)
+static void offline_edit_record_merge(struct again *g, uint16_t kind, uint64_t box, json_t *body)
 {
 	CLEANUP(free_ptr) char *text = json_dump_str(body);
 	struct event ev = { .cause = g->cause, .box = box, .kind = kind, .body = text, .len = strlen(text) };
@@ -210,7 +210,7 @@ static void record_merge(struct again *g, uint16_t kind, uint64_t box, json_t *b
 }
 
 /* The same state of the same box has the same id: a second try finds what the first one did. */
-static void merge_id(const struct again *g, const struct unmerged_box *b, char out[33])
+static void offline_edit_merge_id(const struct again *g, const struct unmerged_box *b, char out[33])
 {
 	struct hash h;
 	CLEANUP(buf_release) struct buf hex = BUF_INIT, text = BUF_INIT;
@@ -236,7 +236,7 @@ struct plan { /* what merge_run is given, and what it borrows */
 	char *message;
 };
 
-static void say(struct again *g, const struct unmerged_box *b, const json_t *body, bool dry)
+static void offline_edit_say(struct again *g, const struct unmerged_box *b, const json_t *body, bool dry)
 {
 	if (g->ctx->json) {
 		json_t *o = json_object();
@@ -252,14 +252,14 @@ static void say(struct again *g, const struct unmerged_box *b, const json_t *bod
 	fprintf(g->ctx->out, "%s\n", buf_cstr(&safe));
 }
 
-static int conflicts(const json_t *body, struct err *err)
+static int offline_edit_conflicts(const json_t *body, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	merge_conflicts(body, &text);
 	return err_set(err, ERR_INVALID, "nothing was merged, there are conflicts:%s", buf_cstr(&text));
 }
 
-static int plan_make(struct plan *p, struct again *g, const struct unmerged_box *b, const struct ws_store *st,
+static int offline_edit_plan_make(struct plan *p, struct again *g, const struct unmerged_box *b, const struct ws_store *st,
 		     struct err *err)
 {
 	const char *word;
@@ -270,11 +270,11 @@ static int plan_make(struct plan *p, struct again *g, const struct unmerged_box 
 	for (size_t i = 0; (word = command_opt_nth(g->ctx->line, "hunks", i)); i++)
 		if (pick_hunks(&p->pick, word, err) < 0)
 			return -1;
-	p->view = xcalloc(b->nr, sizeof(*p->view));
-	p->step = xcalloc(b->nr, sizeof(*p->step));
-	p->agent = xcalloc(b->nr, sizeof(*p->agent));
-	p->choice = xcalloc(b->nr, sizeof(*p->choice));
-	p->target = xcalloc(b->nr, sizeof(*p->target));
+	p->view = mem_calloc(b->nr, sizeof(*p->view));
+	p->step = mem_calloc(b->nr, sizeof(*p->step));
+	p->agent = mem_calloc(b->nr, sizeof(*p->agent));
+	p->choice = mem_calloc(b->nr, sizeof(*p->choice));
+	p->target = mem_calloc(b->nr, sizeof(*p->target));
 	p->message = merge_message(b->name, 0, session_id(g->read));
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct unmerged_layer *l = &b->layer[i];
@@ -308,7 +308,7 @@ static int plan_make(struct plan *p, struct again *g, const struct unmerged_box 
 	return p->nr ? 0 : err_set(err, ERR_INVALID, "box '%s' has no folder of yours to merge into", b->name);
 }
 
-static void plan_release(struct plan *p)
+static void offline_edit_plan_release(struct plan *p)
 {
 	for (size_t i = 0; i < p->nr; i++) {
 		ws_view_release(&p->view[i]);
@@ -327,16 +327,16 @@ static void plan_release(struct plan *p)
 
 static int merge_box(struct again *g, const struct unmerged_box *b, struct err *err)
 {
-	struct ws_store st = { .add = add_object, .get = get_object, .self = g };
+	struct ws_store st = { .add = offline_edit_add_object, .get = offline_edit_get_object, .self = g };
 	struct plan p = { 0 };
 	struct merge_result r = { 0 };
 	char id[33];
 	CLEANUP(free_ptr) char *undo = paths_state("undo");
 	bool dry = cmd_has(g->ctx, "dry-run");
-	merge_id(g, b, id);
+	offline_edit_merge_id(g, b, id);
 	int rc = dir_make(undo, 0700, err);
 	if (rc == 0)
-		rc = plan_make(&p, g, b, &st, err);
+		rc = offline_edit_plan_make(&p, g, b, &st, err);
 	struct merge_opts o = {
 		.id = id,
 		.mode = cmd_opt(g->ctx, "patch")	     ? MERGE_PATCH
@@ -359,7 +359,7 @@ static int merge_box(struct again *g, const struct unmerged_box *b, struct err *
 	if (rc == 0)
 		rc = merge_run(&o, &r, err);
 	if (rc == 0 && !r.clean && !dry)
-		rc = conflicts(r.body, err);
+		rc = offline_edit_conflicts(r.body, err);
 	json_t *body = r.body ? json_copy(r.body) : json_object();
 	json_put_str(body, "merge", id);
 	if (p.left)
@@ -370,21 +370,21 @@ static int merge_box(struct again *g, const struct unmerged_box *b, struct err *
 		json_put_str(body, "why", err->text);
 		json_put_str(body, "code", err_code_name(err->code));
 	} else {
-		say(g, b, body, dry);
+		offline_edit_say(g, b, body, dry);
 	}
 	uint16_t kind = dry ? EV_MERGE_PLANNED : rc == 0 ? EV_MERGE_DONE : EV_MERGE_FAILED;
-	record_merge(g, kind, b->id, body);
+	offline_edit_record_merge(g, kind, b->id, body);
 	merge_result_release(&r);
-	plan_release(&p);
+	offline_edit_plan_release(&p);
 	return rc;
 }
 
-int after_end_merge(struct cmd_ctx *ctx, const char *path, const char *box)
+int offline_edit_merge(struct cmd_ctx *ctx, const char *path, const char *box)
 {
 	struct again g;
 	struct err err = ERR_INIT;
 	int rc = open_again(&g, ctx, path, &err);
-	const struct unmerged_box *b = rc == 0 ? choose(&g, box, &err) : NULL;
+	const struct unmerged_box *b = rc == 0 ? offline_edit_choose(&g, box, &err) : NULL;
 	if (rc == 0 && !b)
 		rc = -1;
 	if (rc == 0)
@@ -397,12 +397,12 @@ int after_end_merge(struct cmd_ctx *ctx, const char *path, const char *box)
 		const struct err why = err;
 		err_set(&err, why.code, "%.300s; 'sandglass verify %.200s' shows where", why.text, path);
 	}
-	return finish(&g, rc, &err);
+	return offline_edit_finish(&g, rc, &err);
 }
 
 /* --- undo --- */
 
-int after_end_undo(struct cmd_ctx *ctx, const char *path)
+int offline_edit_undo(struct cmd_ctx *ctx, const char *path)
 {
 	struct again g;
 	struct err err = ERR_INIT;
@@ -428,19 +428,19 @@ int after_end_undo(struct cmd_ctx *ctx, const char *path)
 		if (!ctx->quiet && !ctx->json)
 			fprintf(ctx->out, "merge %s is undone\n", g.u.merge);
 	}
-	return finish(&g, rc, &err);
+	return offline_edit_finish(&g, rc, &err);
 }
 
 /* --- redact --- */
 
-static void removed(void *self, size_t nr)
+static void offline_edit_removed(void *self, size_t nr)
 {
 	struct again *g = self;
 	g->removed = nr;
 	g->done = true;
 }
 
-int after_end_redact(struct cmd_ctx *ctx, const char *path)
+int offline_edit_redact(struct cmd_ctx *ctx, const char *path)
 {
 	struct again g;
 	struct err err = ERR_INIT;
@@ -459,7 +459,7 @@ int after_end_redact(struct cmd_ctx *ctx, const char *path)
 		rc = write_again(&g, &err);
 	w.who = g.who;
 	if (rc == 0)
-		rc = removal_begin(g.record, &w, removed, &g, &err);
+		rc = redact_request_begin(g.record, &w, offline_edit_removed, &g, &err);
 	while (rc == 0 && !g.done && record_state(g.record) == RECORD_OK)
 		loop_turn(g.loop, 50);
 	if (rc == 0 && !g.done)
@@ -473,5 +473,5 @@ int after_end_redact(struct cmd_ctx *ctx, const char *path)
 	} else if (rc == 0 && !ctx->quiet) {
 		fprintf(ctx->out, "removed for ever: %zu\n", g.removed);
 	}
-	return finish(&g, rc, &err);
+	return offline_edit_finish(&g, rc, &err);
 }

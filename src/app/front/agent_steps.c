@@ -13,7 +13,7 @@ static const char log_path[] = ".git/logs/HEAD", message_path[] = ".git/COMMIT_E
 static const char *step_text(struct agent_steps *a, const char *s, size_t len)
 {
 	GROW(a->text, a->nr_text, a->cap_text);
-	char *copy = xstrndup(s, len);
+	char *copy = mem_strndup(s, len);
 	a->text[a->nr_text++] = copy;
 	return copy;
 }
@@ -89,7 +89,7 @@ static size_t log_commits(struct agent_steps *a, const struct ws_store *st, cons
 	if (nr)
 		whole_message(a, st, body, out);
 	if (others.len) {
-		CLEANUP(free_ptr) char *all = xasprintf("%s\n\nWith these commits before it:%s", out->message, buf_cstr(&others));
+		CLEANUP(free_ptr) char *all = mem_printf("%s\n\nWith these commits before it:%s", out->message, buf_cstr(&others));
 		out->message = step_text(a, all, strlen(all));
 	}
 	return nr;
@@ -105,7 +105,7 @@ static json_t *snapshot_body(struct session *s, uint64_t seq)
 	return json_parse(ev.body, ev.len, "snapshot", &none);
 }
 
-static int add_step(struct agent_steps *a, const struct ws_store *st, const json_t *body, const struct merge_step *of, struct err *err)
+static int agent_steps_add_step(struct agent_steps *a, const struct ws_store *st, const json_t *body, const struct merge_step *of, struct err *err)
 {
 	if (ws_view_load(&a->view[a->nr], st, body, err) < 0)
 		return -1;
@@ -138,8 +138,8 @@ int agent_steps_read(struct agent_steps *out, struct session *s, const struct ws
 	size_t at = 0;
 	int rc = 0;
 	*out = AGENT_STEPS_INIT;
-	out->view = xcalloc(nr + 1, sizeof(*out->view));
-	out->step = xcalloc(nr + 1, sizeof(*out->step));
+	out->view = mem_calloc(nr + 1, sizeof(*out->view));
+	out->step = mem_calloc(nr + 1, sizeof(*out->step));
 	for (size_t i = 0; rc == 0 && i < nr; i++) {
 		CLEANUP(json_release) json_t *body = snapshot_body(s, seq[i]);
 		struct merge_step step = { 0 };
@@ -156,7 +156,7 @@ int agent_steps_read(struct agent_steps *out, struct session *s, const struct ws
 		if (remains)
 			step.message = step_text(out, rest, strlen(rest));
 		if (commits || remains)
-			rc = add_step(out, st, body, &step, err);
+			rc = agent_steps_add_step(out, st, body, &step, err);
 	}
 	if (rc < 0)
 		agent_steps_release(out);

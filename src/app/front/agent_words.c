@@ -4,14 +4,14 @@
 
 #include "app/cmd/cmd.h"
 
-static const char *const agents[] = { "claude", "codex", "opencode", "gemini", "pi", "copilot" };
+static const char *const agent_words_agents[] = { "claude", "codex", "opencode", "gemini", "pi", "copilot" };
 /* Before the name, and behind it; those with a value. */
 static const char *const before_valued[] = { "-C", "--sessions", "--config", "--profile", "--color" };
 static const char *const own_plain[] = { "-d", "--detach", "--step", "--no-input", "--json", "--quiet" };
 static const char *const own_valued[] = { "--repo", "--backend", "--image", "--build", "--policy", "--budget", "--hold", "--hold-exec", "--name",
 					  "--root", "--share", "--accept", "--record-input", "--login", "--notify" };
 
-static bool word_among(const char *word, const char *const *list, size_t nr)
+static bool agent_words_word_among(const char *word, const char *const *list, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
 		size_t n = strlen(list[i]);
@@ -25,10 +25,10 @@ bool agent_words(char *const *argv, size_t nr, struct strv *out)
 {
 	size_t at = 0;
 	while (at < nr && argv[at][0] == '-') {
-		bool valued = word_among(argv[at], before_valued, ARRAY_LEN(before_valued)) && !strchr(argv[at], '=');
+		bool valued = agent_words_word_among(argv[at], before_valued, ARRAY_LEN(before_valued)) && !strchr(argv[at], '=');
 		at += valued ? 2 : 1;
 	}
-	if (at >= nr || !word_among(argv[at], agents, ARRAY_LEN(agents)))
+	if (at >= nr || !agent_words_word_among(argv[at], agent_words_agents, ARRAY_LEN(agent_words_agents)))
 		return false;
 	if (at + 1 < nr && (!strcmp(argv[at + 1], "--help") || !strcmp(argv[at + 1], "-h")))
 		return false;
@@ -39,8 +39,8 @@ bool agent_words(char *const *argv, size_t nr, struct strv *out)
 	strv_push(out, argv[at++]);
 	strv_push(out, "--interactive");
 	while (at < nr) {
-		bool valued = word_among(argv[at], own_valued, ARRAY_LEN(own_valued));
-		if (!valued && !word_among(argv[at], own_plain, ARRAY_LEN(own_plain)))
+		bool valued = agent_words_word_among(argv[at], own_valued, ARRAY_LEN(own_valued));
+		if (!valued && !agent_words_word_among(argv[at], own_plain, ARRAY_LEN(own_plain)))
 			break;
 		valued = valued && !strchr(argv[at], '=');
 		strv_push(out, argv[at++]);

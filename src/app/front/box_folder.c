@@ -12,7 +12,7 @@
 
 char *box_folder(const char *id)
 {
-	CLEANUP(free_ptr) char *tail = xasprintf("box/%s", id);
+	CLEANUP(free_ptr) char *tail = mem_printf("box/%s", id);
 	return paths_state(tail);
 }
 
@@ -24,7 +24,7 @@ char *box_folder_of(const char *folder)
 	if (n <= 0)
 		return NULL;
 	path[n] = 0;
-	return access(path, F_OK) == 0 ? xstrdup(path) : NULL;
+	return access(path, F_OK) == 0 ? mem_strdup(path) : NULL;
 }
 
 bool box_folder_is(const char *folder, const char *path)

@@ -44,7 +44,7 @@ static int send_piece(struct feeder *f, size_t len, bool eof, struct err *err)
 }
 
 /* false when nothing more comes at the moment, or ever. */
-static bool fill(struct feeder *f)
+static bool feed_input_fill(struct feeder *f)
 {
 	struct pollfd p = { .fd = 0, .events = POLLIN };
 	if (f->len == PIECE || f->eof || (f->len && poll(&p, 1, GATHER_MS) == 0))
@@ -64,7 +64,7 @@ static size_t whole_lines(const struct feeder *f)
 	return eol ? (size_t)(eol - f->piece) + 1 : f->len;
 }
 
-static void *feed(void *self)
+static void *feed_input_feed(void *self)
 {
 	struct feeder *f = self;
 	struct err err = ERR_INIT;
@@ -77,7 +77,7 @@ static void *feed(void *self)
 			break;
 		if (!f->len && !p[0].revents)
 			continue;
-		while (fill(f))
+		while (feed_input_fill(f))
 			;
 		size_t n = whole_lines(f);
 		bool last = f->eof && n == f->len;
@@ -94,9 +94,9 @@ void feed_input(const char *socket, uint64_t action)
 {
 	struct feeder *f = NEW(struct feeder);
 	pthread_t thread;
-	f->socket = xstrdup(socket);
+	f->socket = mem_strdup(socket);
 	f->action = action;
-	if (pthread_create(&thread, NULL, feed, f) == 0) {
+	if (pthread_create(&thread, NULL, feed_input_feed, f) == 0) {
 		pthread_detach(thread);
 	} else {
 		free(f->socket);

@@ -99,7 +99,7 @@ int fork_apply(struct cmd_ctx *ctx)
 		return cmd_usage(ctx, "which session? for instance: apply s-7k2m9q");
 	if (session_open_ref(ctx, word, &s, &seq, &err) < 0)
 		return cmd_fail(ctx, &err);
-	CLEANUP(free_ptr) char *id = xstrdup(session_id(s));
+	CLEANUP(free_ptr) char *id = mem_strdup(session_id(s));
 	int rc = cmd_has(ctx, "force") ? 0 : worth_taking(s, &err);
 	session_close(&s);
 	if (rc < 0)

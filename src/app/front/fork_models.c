@@ -51,8 +51,8 @@ extern char **environ;
 /* Runs ourselves with @words; what it prints is in @out. Returns the exit status, -1 with an error. */
 static int run_own(const struct race *r, const struct strv *words, const char *input, struct buf *out, struct err *err)
 {
-	CLEANUP(free_ptr) char *file = xasprintf("%s/out", r->dir);
-	CLEANUP(free_ptr) char *none = xasprintf("%s/err", r->dir);
+	CLEANUP(free_ptr) char *file = mem_printf("%s/out", r->dir);
+	CLEANUP(free_ptr) char *none = mem_printf("%s/err", r->dir);
 	CLEANUP(fd_close) int fd = open(file, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	CLEANUP(fd_close) int said = open(none, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	CLEANUP(fd_close) int in = input ? open(input, O_RDONLY | O_CLOEXEC) : -1;
@@ -87,7 +87,7 @@ static void own_words(const struct race *r, struct strv *w)
 /* Of the session: its model's name, in the signs that a name takes. */
 static char *leg_name(const struct leg *g)
 {
-	char *name = xasprintf("fork-%s-%" PRId64, g->model, g->run);
+	char *name = mem_printf("fork-%s-%" PRId64, g->model, g->run);
 	for (char *p = name; *p; p++)
 		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '-'))
 			*p = '-';
@@ -102,7 +102,7 @@ static int start_leg(struct race *r, struct leg *g, struct err *err)
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	CLEANUP(free_ptr) char *name = leg_name(g);
 	const char *budget = cmd_opt(r->ctx, "budget"), *own = cmd_opt(r->ctx, "name");
-	CLEANUP(free_ptr) char *ref = xasprintf("%s#%" PRIu64, r->from, r->seq);
+	CLEANUP(free_ptr) char *ref = mem_printf("%s#%" PRIu64, r->from, r->seq);
 	own_words(r, &w);
 	const char *const fixed[] = { "--json", "fork", ref, "-d", "--no-input", "--with", g->model, "--name", own ? own : name };
 	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
@@ -117,8 +117,8 @@ static int start_leg(struct race *r, struct leg *g, struct err *err)
 	CLEANUP(json_release) json_t *launch = status ? NULL : json_parse(out.data, out.len, "what fork says", err);
 	if (status || !launch)
 		return status ? err_set(err, ERR_INVALID, "%s: %s", g->model, out.len ? buf_cstr(&out) : "it did not begin") : -1;
-	g->id = xstrdup(json_str(launch, "session", ""));
-	g->path = xstrdup(json_str(launch, "path", ""));
+	g->id = mem_strdup(json_str(launch, "session", ""));
+	g->path = mem_strdup(json_str(launch, "path", ""));
 	return 0;
 }
 
@@ -272,12 +272,12 @@ static void test_leg(struct race *r, struct leg *g, const char *patch)
 	int status = run_own(r, &w, patch, &out, &err);
 	g->test = status < 0 || status == TEST_REFUSED ? -1 : status;
 	if (g->test < 0)
-		g->test_why = xstrdup(status < 0 ? err.text : "its changes can't be put on the repository as it is now");
+		g->test_why = mem_strdup(status < 0 ? err.text : "its changes can't be put on the repository as it is now");
 }
 
 static void judge_leg(struct race *r, struct leg *g)
 {
-	CLEANUP(free_ptr) char *patch = xasprintf("%s/patch", r->dir);
+	CLEANUP(free_ptr) char *patch = mem_printf("%s/patch", r->dir);
 	struct err err = ERR_INIT;
 	g->test = -1;
 	if (!g->id)
@@ -285,7 +285,7 @@ static void judge_leg(struct race *r, struct leg *g)
 	if (take_diff(r, g, patch, &err) == 0 && cmd_opt(r->ctx, "test"))
 		test_leg(r, g, patch);
 	if (g->test > 0 && !strcmp(json_str(g->outcome, "outcome", ""), "ok")) {
-		CLEANUP(free_ptr) char *why = xasprintf("the test ended with status %d", g->test);
+		CLEANUP(free_ptr) char *why = mem_printf("the test ended with status %d", g->test);
 		json_put_str(g->outcome, "outcome", "failed");
 		json_put_str(g->outcome, "why", why);
 	}
@@ -299,11 +299,11 @@ static void judge_leg(struct race *r, struct leg *g)
 
 /* --- telling ------------------------------------------------------------------------------------------------------------- */
 
-static void put_row(struct race *r, const struct leg *g)
+static void fork_models_put_row(struct race *r, const struct leg *g)
 {
 	CLEANUP(buf_release) struct buf took = BUF_INIT;
-	CLEANUP(free_ptr) char *test = g->test < 0 ? xstrdup("-") : g->test ? xasprintf("exit %d", g->test) : xstrdup("pass");
-	CLEANUP(free_ptr) char *diff = xasprintf("%" PRId64 " +%" PRId64 " -%" PRId64, g->files, g->added, g->removed);
+	CLEANUP(free_ptr) char *test = g->test < 0 ? mem_strdup("-") : g->test ? mem_printf("exit %d", g->test) : mem_strdup("pass");
+	CLEANUP(free_ptr) char *diff = mem_printf("%" PRId64 " +%" PRId64 " -%" PRId64, g->files, g->added, g->removed);
 	clock_span(g->took_us, &took);
 	fprintf(r->ctx->out, "%-9s %-28s %3" PRId64 " %-8s %-8s %-14s %9.4f %8s %7" PRId64 "  %s\n", g->id ? g->id : "-", g->model, g->run,
 		json_str(g->outcome, "outcome", "?"), test, diff, (double)g->cost_uusd / 1e6, buf_cstr(&took), g->actions,
@@ -333,7 +333,7 @@ static json_t *leg_json(const struct leg *g)
 	return o;
 }
 
-static int tell_all(struct race *r)
+static int fork_models_tell_all(struct race *r)
 {
 	int status = 1;
 	if (!r->ctx->json)
@@ -345,7 +345,7 @@ static int tell_all(struct race *r)
 		if (r->ctx->json)
 			cmd_json(r->ctx, leg_json(&r->leg[i]));
 		else
-			put_row(r, &r->leg[i]);
+			fork_models_put_row(r, &r->leg[i]);
 	}
 	if (!r->ctx->json && !r->ctx->quiet)
 		fprintf(r->ctx->out, "sandglass apply SESSION writes the files of one to your working files\n");
@@ -364,13 +364,13 @@ static int read_legs(struct race *r, struct err *err)
 		return err_set(err, ERR_USAGE, "--time: expected a time (30s, 10m), got '%s'", time);
 	if (time_us)
 		r->until_us = clock_mono_us() + time_us;
-	CLEANUP(free_ptr) char *copy = xstrdup(cmd_opt(r->ctx, "model"));
+	CLEANUP(free_ptr) char *copy = mem_strdup(cmd_opt(r->ctx, "model"));
 	char *save = NULL;
 	for (char *m = strtok_r(copy, ",", &save); m; m = strtok_r(NULL, ",", &save))
 		for (int64_t k = 1; k <= runs; k++) {
 			if (r->nr == LEGS_MAX)
 				return err_set(err, ERR_USAGE, "--model and --runs: more than %d sessions at once", LEGS_MAX);
-			r->leg[r->nr++] = (struct leg){ .model = xstrdup(m), .run = k, .test = -1 };
+			r->leg[r->nr++] = (struct leg){ .model = mem_strdup(m), .run = k, .test = -1 };
 		}
 	return r->nr ? 0 : err_set(err, ERR_USAGE, "--model: expected names separated by commas, got '%s'", cmd_opt(r->ctx, "model"));
 }
@@ -391,7 +391,7 @@ static char *repo_of(const char *path)
 		CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "box.open", &none);
 		CLEANUP(buf_release) struct buf name = BUF_INIT;
 		if (json_get_bytes(json_object_get(json_array_get(json_object_get(body, "repos"), 0), "dir"), &name))
-			dir = xstrdup(buf_cstr(&name));
+			dir = mem_strdup(buf_cstr(&name));
 	}
 	session_close(&s);
 	return dir;
@@ -425,7 +425,7 @@ int fork_models(struct cmd_ctx *ctx, const char *from, uint64_t seq)
 	if (read_legs(r, &err) < 0 || (mkdtemp(dir) ? 0 : err_sys(&err, "cannot make a folder")) < 0) {
 		status = cmd_fail(ctx, &err);
 	} else {
-		r->dir = xstrdup(dir);
+		r->dir = mem_strdup(dir);
 		r->repo = repo_of(from);
 		for (size_t i = 0; i < r->nr; i++) {
 			err = ERR_INIT;
@@ -435,7 +435,7 @@ int fork_models(struct cmd_ctx *ctx, const char *from, uint64_t seq)
 		await_all(r);
 		for (size_t i = 0; i < r->nr; i++)
 			judge_leg(r, &r->leg[i]);
-		status = tell_all(r);
+		status = fork_models_tell_all(r);
 	}
 	race_release(r);
 	free(r);

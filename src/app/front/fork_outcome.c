@@ -62,7 +62,7 @@ json_t *fork_outcome(struct session *s, uint64_t after)
 
 static char *kept_path(const char *id)
 {
-	CLEANUP(free_ptr) char *tail = xasprintf("forks/%s.json", id);
+	CLEANUP(free_ptr) char *tail = mem_printf("forks/%s.json", id);
 	return paths_state(tail);
 }
 

@@ -19,7 +19,7 @@ bool front_is_console(const struct cmd_ctx *ctx, const struct front_opts *fo)
 }
 
 /* Somebody who uses a screen reader says so once. */
-static void choose(struct cmd_ctx *ctx)
+static void front_choose(struct cmd_ctx *ctx)
 {
 	struct config *c;
 	struct err ignored = ERR_INIT; /* what is wrong there is told by what needs it */
@@ -37,7 +37,7 @@ void front_goes_on(struct cmd_ctx *ctx, struct session *s, const char *role)
 
 int front_show_all(struct cmd_ctx *ctx, const struct front_opts *fo)
 {
-	choose(ctx);
+	front_choose(ctx);
 	if (front_is_console(ctx, fo))
 		return front_console_all(ctx, fo);
 	return cmd_usage(ctx, "several sessions run: say which one, 'sandglass ls --live' lists them");
@@ -47,7 +47,7 @@ int front_show(struct cmd_ctx *ctx, const char *path, const char *socket, const 
 {
 	struct session *s;
 	struct err err = ERR_INIT;
-	choose(ctx);
+	front_choose(ctx);
 	if (session_open(&s, path, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (fo->raw) {

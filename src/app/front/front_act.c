@@ -19,7 +19,7 @@ struct hands {
 	bool look_only, watch, gone;
 };
 
-static void on_reply(void *self, uint64_t id, const json_t *result, const struct err *err)
+static void front_act_on_reply(void *self, uint64_t id, const json_t *result, const struct err *err)
 {
 	struct hands *h = self;
 	for (struct waiting **p = &h->waiting; *p; p = &(*p)->next) {
@@ -34,22 +34,22 @@ static void on_reply(void *self, uint64_t id, const json_t *result, const struct
 	}
 }
 
-static const struct control_client_ops ops = { .reply = on_reply };
+static const struct control_client_ops front_act_ops = { .reply = front_act_on_reply };
 
 enum { AGAIN_MS = 200 }; /* a screen waits for it */
 
-static int reach(struct hands *h, struct control_client **out, int timeout_ms, struct err *err)
+static int front_act_reach(struct hands *h, struct control_client **out, int timeout_ms, struct err *err)
 {
 	const struct control_client_opts o = { .watch = h->look_only, .stays = true, .timeout_ms = timeout_ms };
-	return control_client_open(out, h->socket, &o, &ops, h, err);
+	return control_client_open(out, h->socket, &o, &front_act_ops, h, err);
 }
 
 struct hands *hands_new(const char *socket, bool watch, struct err *err)
 {
 	struct hands *h = NEW(struct hands);
 	h->look_only = watch;
-	h->socket = xstrdup(socket);
-	if (reach(h, &h->c, 0, err) < 0) {
+	h->socket = mem_strdup(socket);
+	if (front_act_reach(h, &h->c, 0, err) < 0) {
 		hands_free(&h);
 		return NULL;
 	}
@@ -62,7 +62,7 @@ bool hands_again(void *self, struct act *act_out, int *fd_out)
 	struct hands *h = self;
 	struct control_client *c;
 	struct err err = ERR_INIT;
-	if (!h->gone || reach(h, &c, AGAIN_MS, &err) < 0)
+	if (!h->gone || front_act_reach(h, &c, AGAIN_MS, &err) < 0)
 		return false;
 	control_client_free(&h->c);
 	h->c = c;
@@ -89,7 +89,7 @@ void hands_free(struct hands **hp)
 	free(h);
 }
 
-static void command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
+static void front_act_command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
 {
 	struct hands *h = self;
 	struct err err = ERR_INIT;
@@ -113,7 +113,7 @@ static void command(void *self, const char *const *words, size_t nr, json_t *opt
 struct act hands_act(struct hands *h)
 {
 	if (h && !h->watch)
-		return (struct act){ .command = command, .self = h };
+		return (struct act){ .command = front_act_command, .self = h };
 	bool shared = h && *hands_role(h);
 	return (struct act){ .why_not = !h ? NULL : shared ? "read only: this session is shared with you to watch" :
 							   "read only: 'watch' changes nothing, 'attach' does" };

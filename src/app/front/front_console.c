@@ -56,7 +56,7 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, con
 		src.wants_write = hands_wants_write;
 		src.self = h;
 	}
-	CLEANUP(free_ptr) char *role = xstrdup(h ? hands_role(h) : "");
+	CLEANUP(free_ptr) char *role = mem_strdup(h ? hands_role(h) : "");
 	struct console_opts o = {
 		.source = &src,
 		.nr_sources = 1,

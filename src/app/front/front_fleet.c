@@ -22,7 +22,7 @@ struct fleet_watch {
 	size_t nr;
 };
 
-static void look(struct fleet_watch *f)
+static void front_fleet_look(struct fleet_watch *f)
 {
 	struct err err = ERR_INIT;
 	strv_release(&f->here);
@@ -44,7 +44,7 @@ struct fleet_watch *fleet_watch_new(bool watch, struct err *err)
 	f->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (f->fd >= 0)
 		inotify_add_watch(f->fd, dir, IN_MOVED_TO);
-	look(f);
+	front_fleet_look(f);
 	return f;
 }
 
@@ -70,7 +70,7 @@ int fleet_watch_fd(const struct fleet_watch *f)
 }
 
 /* True if somebody has put a socket there since. */
-static bool changed(const struct fleet_watch *f)
+static bool front_fleet_changed(const struct fleet_watch *f)
 {
 	char junk[4096];
 	bool some = false;
@@ -80,7 +80,7 @@ static bool changed(const struct fleet_watch *f)
 	return some;
 }
 
-static bool seen(const struct fleet_watch *f, const char *id)
+static bool front_fleet_seen(const struct fleet_watch *f, const char *id)
 {
 	for (size_t i = 0; i < f->seen.nr; i++)
 		if (strcmp(f->seen.item[i], id) == 0)
@@ -88,7 +88,7 @@ static bool seen(const struct fleet_watch *f, const char *id)
 	return false;
 }
 
-static bool reach(struct fleet_watch *f, const char *id, struct console_source *out)
+static bool front_fleet_reach(struct fleet_watch *f, const char *id, struct console_source *out)
 {
 	struct err err = ERR_INIT;
 	CLEANUP(free_ptr) char *socket = control_path(id);
@@ -96,7 +96,7 @@ static bool reach(struct fleet_watch *f, const char *id, struct console_source *
 	if (!h)
 		return false;
 	f->hands[f->nr] = h;
-	f->path[f->nr] = xstrdup(hands_path(h));
+	f->path[f->nr] = mem_strdup(hands_path(h));
 	*out = (struct console_source){
 		.path = f->path[f->nr], .act = hands_act(h), .wake_fd = hands_fd(h),
 		.pump = hands_pump, .again = hands_again, .wants_write = hands_wants_write, .self = h,
@@ -108,14 +108,14 @@ static bool reach(struct fleet_watch *f, const char *id, struct console_source *
 bool fleet_watch_next(void *self, struct console_source *out)
 {
 	struct fleet_watch *f = self;
-	if (f->at == f->here.nr && changed(f))
-		look(f);
+	if (f->at == f->here.nr && front_fleet_changed(f))
+		front_fleet_look(f);
 	while (f->at < f->here.nr && f->nr < CONSOLE_SOURCES) {
 		const char *id = f->here.item[f->at++];
-		if (seen(f, id))
+		if (front_fleet_seen(f, id))
 			continue;
 		strv_push(&f->seen, id);
-		if (reach(f, id, out))
+		if (front_fleet_reach(f, id, out))
 			return true;
 	}
 	return false;

@@ -30,15 +30,15 @@ struct line_mode {
 	bool ended, left; /* left: the person has gone, the agents go on */
 };
 
-static volatile sig_atomic_t interrupted, interrupted_by;
+static volatile sig_atomic_t front_line_interrupted, front_line_interrupted_by;
 
 static void on_int(int signo)
 {
-	interrupted_by = signo;
-	interrupted++;
+	front_line_interrupted_by = signo;
+	front_line_interrupted++;
 }
 
-static bool person(const struct line_mode *m)
+static bool front_line_person(const struct line_mode *m)
 {
 	return m->hands && !m->fo->automatic && !m->fo->watch && isatty(0);
 }
@@ -47,7 +47,7 @@ static bool person(const struct line_mode *m)
 static void answer_by_itself(struct line_mode *m, const struct event *ev)
 {
 	bool held = ev->kind == EV_ACTION_HELD;
-	CLEANUP(free_ptr) char *id = xasprintf("%llu", (unsigned long long)(held ? ev->action : ev->seq));
+	CLEANUP(free_ptr) char *id = mem_printf("%llu", (unsigned long long)(held ? ev->action : ev->seq));
 	const char *words[] = { held ? "deny" : "answer", id, "yes" };
 	json_t *opts = json_object();
 	if (held)
@@ -59,7 +59,7 @@ static void answer_by_itself(struct line_mode *m, const struct event *ev)
 
 /* --- commands that need no supervisor: done by a program of its own, its words are printed here --- */
 
-static const char *const of_session[] = { "show", "events", "diff", "verify", "search", "ls" };
+static const char *const front_line_of_session[] = { "show", "events", "diff", "verify", "search", "ls" };
 
 /* "403" is an event of the session that is shown here: its digits, or NULL. */
 static const char *event_word(const char *word)
@@ -72,20 +72,20 @@ static void add_word(struct strv *argv, const char *word, const char *id)
 {
 	const char *digits = event_word(word);
 	if (digits) {
-		CLEANUP(free_ptr) char *full = xasprintf("%s#%s", id, digits);
+		CLEANUP(free_ptr) char *full = mem_printf("%s#%s", id, digits);
 		strv_push(argv, full);
 	} else {
 		strv_push(argv, word);
 	}
 }
 
-static void add_option(struct strv *argv, const char *key, const json_t *v)
+static void front_line_add_option(struct strv *argv, const char *key, const json_t *v)
 {
 	for (size_t i = 0; i < json_array_size(v); i++) /* one that was given more than once */
-		add_option(argv, key, json_array_get(v, i));
+		front_line_add_option(argv, key, json_array_get(v, i));
 	if (json_is_array(v))
 		return;
-	CLEANUP(free_ptr) char *o = xasprintf("--%s%s%s", key, json_is_string(v) ? "=" : "", json_is_string(v) ? json_string_value(v) : "");
+	CLEANUP(free_ptr) char *o = mem_printf("--%s%s%s", key, json_is_string(v) ? "=" : "", json_is_string(v) ? json_string_value(v) : "");
 	strv_push(argv, o);
 }
 
@@ -102,13 +102,13 @@ static void run_here(struct line_mode *m, const struct command *c, const char *c
 	strv_push(&argv, m->ctx->sessions);
 	strv_push(&argv, c->name);
 	json_object_foreach((json_t *)(uintptr_t)opts, key, v)
-		add_option(&argv, key, v);
+		front_line_add_option(&argv, key, v);
 	if (!strcmp(c->name, "search"))
 		strv_push(&argv, "-S"), strv_push(&argv, session_id(m->s));
 	for (size_t i = 1; i < nr; i++)
 		add_word(&argv, words[i], session_id(m->s));
-	for (size_t i = 0; nr == 1 && i < ARRAY_LEN(of_session) - 2; i++)
-		if (!strcmp(of_session[i], c->name))
+	for (size_t i = 0; nr == 1 && i < ARRAY_LEN(front_line_of_session) - 2; i++)
+		if (!strcmp(front_line_of_session[i], c->name))
 			strv_push(&argv, session_id(m->s));
 	fflush(m->ctx->out);
 	pid_t pid = fork();
@@ -153,7 +153,7 @@ static void looked_up(void *self, const json_t *result, const struct err *err)
 	free(u);
 }
 
-static int look_up(struct line_mode *m, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self, struct err *err)
+static int front_line_look_up(struct line_mode *m, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self, struct err *err)
 {
 	struct look_up *u = NEW(struct look_up);
 	*u = (struct look_up){ .m = m, .line = COMMAND_LINE_INIT, .done = done, .self = done_self };
@@ -190,7 +190,7 @@ static void typed_command(void *self, const char *const *words, size_t nr, json_
 	bool asks = c && (!strcmp(c->name, "state") || ((!strcmp(c->name, "budget") || !strcmp(c->name, "hold")) && nr == 1 &&
 							 !json_object_size(opts)));
 	if (asks && m->act.command) {
-		if (look_up(m, words, nr, opts, done, done_self, &err) < 0 && done)
+		if (front_line_look_up(m, words, nr, opts, done, done_self, &err) < 0 && done)
 			done(done_self, NULL, &err);
 		return;
 	}
@@ -219,7 +219,7 @@ static void typed_command(void *self, const char *const *words, size_t nr, json_
 		done(done_self, NULL, &err);
 }
 
-static int look(struct line_mode *m, struct err *err)
+static int front_line_look(struct line_mode *m, struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct event ev;
@@ -257,10 +257,10 @@ static void read_typed(struct line_mode *m)
 	}
 }
 
-static void wait_for_more(struct line_mode *m)
+static void front_line_wait_for_more(struct line_mode *m)
 {
 	struct pollfd p[2] = { { .fd = hands_fd(m->hands), .events = POLLIN },
-			       { .fd = person(m) ? 0 : -1, .events = POLLIN } };
+			       { .fd = front_line_person(m) ? 0 : -1, .events = POLLIN } };
 	if (m->hands && hands_wants_write(m->hands))
 		p[0].events |= POLLOUT;
 	poll(p, 2, LOOK_MS);
@@ -289,26 +289,26 @@ int front_status(struct session *s, struct buf *why)
 	return EXIT_UNSUCCESSFUL;
 }
 
-static int stay(struct line_mode *m, struct err *err)
+static int front_line_stay(struct line_mode *m, struct err *err)
 {
 	int asked = 0;
 	for (;;) {
-		if (look(m, err) < 0)
+		if (front_line_look(m, err) < 0)
 			return -1;
 		if (m->ended || m->left)
 			return asked;
-		if (!session_live(m->s) && look(m, err) == 0 && !m->ended)
+		if (!session_live(m->s) && front_line_look(m, err) == 0 && !m->ended)
 			return err_set(err, ERR_CLOSED, "the supervisor of %s is gone; what it recorded is complete up to #%llu",
 				       session_id(m->s), (unsigned long long)session_head(m->s));
-		if (interrupted > asked && m->fo->visit) {
+		if (front_line_interrupted > asked && m->fo->visit) {
 			m->left = true;
-			return interrupted;
+			return front_line_interrupted;
 		}
-		if (interrupted > asked) {
-			asked = interrupted;
+		if (front_line_interrupted > asked) {
+			asked = front_line_interrupted;
 			line_typed(m->line, asked > 1 ? "stop --now" : "stop");
 		}
-		wait_for_more(m);
+		front_line_wait_for_more(m);
 	}
 }
 
@@ -342,7 +342,7 @@ int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const
 		m.hands = hands_new(socket, fo->watch, &none); /* it may have ended already: then the file says all */
 	m.act = hands_act(m.hands);
 	const struct act typed = { .command = typed_command, .self = &m };
-	m.line = line_new(src, m.act.command ? &typed : &m.act, ctx->out, ctx->json, person(&m));
+	m.line = line_new(src, m.act.command ? &typed : &m.act, ctx->out, ctx->json, front_line_person(&m));
 	struct filter *filter = NULL;
 	if (fo->filter && cmd_filter_text(fo->filter, &filter, &err) < 0)
 		filter = NULL; /* it has been checked */
@@ -350,10 +350,10 @@ int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const
 	if (ctx->quiet)
 		line_quiet(m.line);
 	skip_past(&m);
-	CLEANUP(free_ptr) char *role = xstrdup(m.hands ? hands_role(m.hands) : "");
+	CLEANUP(free_ptr) char *role = mem_strdup(m.hands ? hands_role(m.hands) : "");
 	if (m.hands)
 		hear_signals(fo->visit);
-	int asked = stay(&m, &err);
+	int asked = front_line_stay(&m, &err);
 	line_free(&m.line);
 	filter_free(&filter);
 	feed_free(&m.feed);
@@ -365,7 +365,7 @@ int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const
 	if (m.left && !m.ended && !ctx->quiet && session_live(s))
 		front_goes_on(ctx, s, role);
 	if (m.left && asked && fo->visit)
-		return interrupted_by == SIGINT ? EXIT_INT : EXIT_TERM;
+		return front_line_interrupted_by == SIGINT ? EXIT_INT : EXIT_TERM;
 	CLEANUP(buf_release) struct buf why = BUF_INIT;
 	int status = m.ended ? front_status(s, &why) : EXIT_DONE;
 	if (status && why.len) {
@@ -373,5 +373,5 @@ int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const
 		cmd_print_safe(ctx->err, why.data, why.len, false);
 		fputc('\n', ctx->err);
 	}
-	return asked && status == EXIT_TERM && interrupted_by == SIGINT ? EXIT_INT : status;
+	return asked && status == EXIT_TERM && front_line_interrupted_by == SIGINT ? EXIT_INT : status;
 }

@@ -12,9 +12,9 @@
 /* themes/NAME.lua of the user, else of the system; run once in a Lua host. */
 static json_t *theme_load(void *self, const char *name, struct err *err)
 {
-	CLEANUP(free_ptr) char *tail = xasprintf("themes/%s.lua", name);
+	CLEANUP(free_ptr) char *tail = mem_printf("themes/%s.lua", name);
 	CLEANUP(free_ptr) char *own = paths_config(tail);
-	CLEANUP(free_ptr) char *system = xasprintf("/etc/xdg/sandglass/%s", tail);
+	CLEANUP(free_ptr) char *system = mem_printf("/etc/xdg/sandglass/%s", tail);
 	json_t *data = NULL;
 	(void)self;
 	if (!*name || strchr(name, '/') || name[0] == '.') {
@@ -42,7 +42,7 @@ static json_t *by_screen(const json_t *flat)
 		const char *dot = strchr(name, '.');
 		if (!dot || !dot[1])
 			continue;
-		CLEANUP(free_ptr) char *screen = xstrndup(name, (size_t)(dot - name));
+		CLEANUP(free_ptr) char *screen = mem_strndup(name, (size_t)(dot - name));
 		if (!json_object_get(out, screen))
 			json_put(out, screen, json_object());
 		json_put(json_object_get(out, screen), dot + 1, json_incref(verb));
@@ -80,7 +80,7 @@ void looks_open(struct looks *l, struct cmd_ctx *ctx, struct console_opts *o)
 	read_config(l, ctx);
 	if (colour && strcmp(colour, "never") == 0) {
 		free(l->theme);
-		l->theme = xstrdup("mono");
+		l->theme = mem_strdup("mono");
 	} else if (colour && strcmp(colour, "always") == 0) {
 		unsetenv("NO_COLOR");
 	}

@@ -18,17 +18,17 @@ struct raw {
 	bool ended, started;
 };
 
-static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
-static volatile sig_atomic_t interrupted, interrupted_by;
+static const int front_raw_ends[] = { SIGINT, SIGTERM, SIGHUP };
+static volatile sig_atomic_t front_raw_interrupted, front_raw_interrupted_by;
 
-static void on_signal(int signo)
+static void front_raw_on_signal(int signo)
 {
-	interrupted_by = signo;
-	interrupted++;
+	front_raw_interrupted_by = signo;
+	front_raw_interrupted++;
 }
 
 /* As with a command run without us: Ctrl-C ends it. Again: at once. */
-static void stop(const char *socket, bool now)
+static void front_raw_stop(const char *socket, bool now)
 {
 	struct control_client *c;
 	struct err err = ERR_INIT;
@@ -60,7 +60,7 @@ static int copy_stream(struct raw *r, int stream, FILE *to, struct err *err)
 	return 0;
 }
 
-static int look(struct raw *r, struct feed *f, struct err *err)
+static int front_raw_look(struct raw *r, struct feed *f, struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct event ev;
@@ -94,26 +94,26 @@ int front_raw(struct cmd_ctx *ctx, struct session *s, const char *socket, bool i
 	int asked = 0;
 	sigset_t mine, before; /* a signal comes while we wait, and to this thread: not between a look and a wait */
 	sigemptyset(&mine);
-	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-		sigaddset(&mine, ends[i]);
-	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-		if (signal(ends[i], SIG_IGN) != SIG_IGN) /* nohup stays nohup */
-			signal(ends[i], on_signal);
+	for (size_t i = 0; i < ARRAY_LEN(front_raw_ends); i++)
+		sigaddset(&mine, front_raw_ends[i]);
+	for (size_t i = 0; i < ARRAY_LEN(front_raw_ends); i++)
+		if (signal(front_raw_ends[i], SIG_IGN) != SIG_IGN) /* nohup stays nohup */
+			signal(front_raw_ends[i], front_raw_on_signal);
 	if (feed_new(&f, s, FEED_ALL, 0, &err) < 0)
 		return cmd_fail(ctx, &err);
 	struct follow *w = follow_new(s);
 	int rc;
 	pthread_sigmask(SIG_BLOCK, &mine, &before);
 	do {
-		rc = look(&r, f, &err);
+		rc = front_raw_look(&r, f, &err);
 		if (input && r.started) {
 			feed_input(socket, r.action);
 			input = false;
 		}
 		pthread_sigmask(SIG_SETMASK, &before, NULL); /* a command that never stops writing leaves no wait */
 		pthread_sigmask(SIG_BLOCK, &mine, NULL);
-		if (interrupted > asked && !r.ended)
-			stop(socket, asked++ > 0);
+		if (front_raw_interrupted > asked && !r.ended)
+			front_raw_stop(socket, asked++ > 0);
 	} while (rc == 0 && !r.ended && follow_wait_mask(w, feed_seq(f), &before));
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	follow_free(&w);
@@ -127,5 +127,5 @@ int front_raw(struct cmd_ctx *ctx, struct session *s, const char *socket, bool i
 		cmd_print_safe(ctx->err, why.data, why.len, false);
 		fputc('\n', ctx->err);
 	}
-	return asked && status == EXIT_TERM && interrupted_by == SIGINT ? EXIT_INT : status;
+	return asked && status == EXIT_TERM && front_raw_interrupted_by == SIGINT ? EXIT_INT : status;
 }

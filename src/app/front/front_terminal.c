@@ -83,7 +83,7 @@ static void open_console(void *self)
 		foreground_wait(pid);
 }
 
-static int prefix_of(struct cmd_ctx *ctx)
+static int front_terminal_prefix_of(struct cmd_ctx *ctx)
 {
 	struct config *c;
 	struct err none = ERR_INIT;
@@ -116,7 +116,7 @@ static int use_terminal(struct cmd_ctx *ctx, struct control_client *c, struct se
 {
 	struct err err = ERR_INIT;
 	int status = 1;
-	const struct terminal_use u = { .client = c, .session = s, .action = w->action, .take = w->o->take, .prefix = prefix_of(ctx),
+	const struct terminal_use u = { .client = c, .session = s, .action = w->action, .take = w->o->take, .prefix = front_terminal_prefix_of(ctx),
 					.fleet = open_console, .self = s };
 	int end = terminal_use(&u, &status, &err);
 	if (end < 0)
@@ -180,7 +180,7 @@ bool front_has_terminal(const char *socket, const char *name)
 
 static void push_number(struct strv *args, const char *flag, int number)
 {
-	CLEANUP(free_ptr) char *text = xasprintf("%d", number);
+	CLEANUP(free_ptr) char *text = mem_printf("%d", number);
 	strv_push(args, flag);
 	strv_push(args, text);
 }

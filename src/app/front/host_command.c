@@ -14,13 +14,13 @@
 enum { NOTE_MS = 10000 };
 
 /* Returns the event's number, 0 with @err. */
-static uint64_t note(struct control_client *c, const char *cmd, uint64_t of, int status, struct err *err)
+static uint64_t host_command_note(struct control_client *c, const char *cmd, uint64_t of, int status, struct err *err)
 {
 	json_t *words = json_array(), *opts = json_object(), *result;
 	json_array_append_new(words, json_string("host_command"));
 	json_array_append_new(words, json_bytes_z(cmd));
 	if (of) {
-		CLEANUP(free_ptr) char *n = xasprintf("%llu", (unsigned long long)of), *code = xasprintf("%d", status);
+		CLEANUP(free_ptr) char *n = mem_printf("%llu", (unsigned long long)of), *code = mem_printf("%d", status);
 		json_put_str(opts, "of", n);
 		json_put_str(opts, "status", code);
 	}
@@ -31,7 +31,7 @@ static uint64_t note(struct control_client *c, const char *cmd, uint64_t of, int
 	return seq;
 }
 
-static int run(const char *cmd, struct err *err)
+static int host_command_run(const char *cmd, struct err *err)
 {
 	struct sigaction ign = { .sa_handler = SIG_IGN }, was;
 	sigaction(SIGINT, &ign, &was);
@@ -58,9 +58,9 @@ int host_command(const char *session, const char *cmd, struct err *err)
 	struct err late = ERR_INIT;
 	if (control_client_open(&c, socket, NULL, NULL, NULL, err) < 0)
 		return -1;
-	uint64_t seq = note(c, cmd, 0, 0, err);
-	int status = seq ? run(cmd, err) : -1;
-	if (seq && !note(c, cmd, seq, status < 0 ? 127 : status, &late) && status >= 0)
+	uint64_t seq = host_command_note(c, cmd, 0, 0, err);
+	int status = seq ? host_command_run(cmd, err) : -1;
+	if (seq && !host_command_note(c, cmd, seq, status < 0 ? 127 : status, &late) && status >= 0)
 		err_set(err, late.code, "it ran, but its end is not in the record: %.150s", late.text);
 	control_client_free(&c);
 	return status;

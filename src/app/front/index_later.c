@@ -7,19 +7,19 @@
 
 #include "base/mem.h"
 
-void index_later(const char *const *path, size_t nr)
+void index_background(const char *const *path, size_t nr)
 {
 	static const char *const words[] = { "sandglass", "index", "--behind", "--" };
 	char *environment[] = { NULL }; /* ours may hold keys */
-	char **argv = xcalloc(ARRAY_LEN(words) + nr + 1, sizeof(*argv));
+	char **argv = mem_calloc(ARRAY_LEN(words) + nr + 1, sizeof(*argv));
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
 	sigset_t none;
 	pid_t pid;
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		argv[i] = xstrdup(words[i]);
+		argv[i] = mem_strdup(words[i]);
 	for (size_t i = 0; i < nr; i++)
-		argv[ARRAY_LEN(words) + i] = xstrdup(path[i]);
+		argv[ARRAY_LEN(words) + i] = mem_strdup(path[i]);
 	sigemptyset(&none);
 	posix_spawn_file_actions_init(&fa);
 	for (int fd = 0; fd < 3; fd++)

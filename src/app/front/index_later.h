@@ -6,6 +6,6 @@
 
 /* Starts `sandglass index PATH...`, which has nothing of ours, not even the environment, stands behind everything else on the
  * machine and outlives us. If it cannot be started, a search goes on reading through what the index lacks. */
-void index_later(const char *const *path, size_t nr);
+void index_background(const char *const *path, size_t nr);
 
 #endif

@@ -14,7 +14,7 @@
 static const struct known {
 	const char *name, *control, *program, *package, *beside;
 	const char *speaks; /* of an agent's own row: all that its profile has, apart by blanks */
-} known[] = {
+} agent_inside_known[] = {
 	{ "claude", NULL, "claude", "@anthropic-ai/claude-code", NULL, "stream acp sandbox-agent print" },
 	{ "claude", "acp", "claude-agent-acp", "@agentclientprotocol/claude-agent-acp", NULL, NULL },
 	{ "claude", "sandbox-agent", "sandbox-agent", "@sandbox-agent/cli", "claude-agent-acp", NULL },
@@ -32,7 +32,7 @@ static const struct known {
 	{ "cursor", NULL, "cursor-agent", NULL, NULL, "print" },
 };
 
-void inner_agent_release(struct inner_agent *a)
+void agent_inside_release(struct inner_agent *a)
 {
 	free(a->program);
 	free(a->roots);
@@ -47,25 +47,25 @@ static char *on_path(const char *program)
 {
 	const char *path = getenv("PATH"), *base = strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
 	char full[PATH_MAX], *save = NULL;
-	CLEANUP(free_ptr) char *copy = xstrdup(path ? path : "");
+	CLEANUP(free_ptr) char *copy = mem_strdup(path ? path : "");
 	bool python = !strncmp(base, "python", 6);
 	if (python && *program == '/' && access(program, X_OK) == 0)
-		return xstrdup(program);
+		return mem_strdup(program);
 	if (strchr(program, '/'))
-		return access(program, X_OK) == 0 && realpath(program, full) ? xstrdup(full) : NULL;
+		return access(program, X_OK) == 0 && realpath(program, full) ? mem_strdup(full) : NULL;
 	for (char *dir = strtok_r(copy, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
 		CLEANUP(free_ptr) char *at = path_join(dir, program);
 		if (access(at, X_OK) == 0 && realpath(at, full))
-			return xstrdup(python && *at == '/' ? at : full);
+			return mem_strdup(python && *at == '/' ? at : full);
 	}
 	return NULL;
 }
 
 /* The folder that holds a program and what belongs to it: what is above the outermost node_modules, else above bin. NULL:
  * it is in every box. */
-static char *root_of(const char *program)
+static char *agent_inside_root_of(const char *program)
 {
-	char *root = xstrdup(program), *modules = strstr(root, "/node_modules/");
+	char *root = mem_strdup(program), *modules = strstr(root, "/node_modules/");
 	if (!strncmp(program, "/usr/", 5) || !strncmp(program, "/bin/", 5)) {
 		free(root);
 		return NULL;
@@ -82,7 +82,7 @@ static char *root_of(const char *program)
 	return root;
 }
 
-static bool has_word(const char *list, const char *word)
+static bool agent_inside_has_word(const char *list, const char *word)
 {
 	size_t n = strlen(word);
 	for (const char *p = list; (p = strstr(p, word)); p += n)
@@ -91,23 +91,23 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-static const struct known *find(const char *name, const char *control, struct err *err)
+static const struct known *agent_inside_lookup(const char *name, const char *control, struct err *err)
 {
-	const char *names[ARRAY_LEN(known) + 1] = { 0 };
+	const char *names[ARRAY_LEN(agent_inside_known) + 1] = { 0 };
 	const struct known *plain = NULL;
 	size_t nr = 0;
 	CLEANUP(buf_release) struct buf all = BUF_INIT;
-	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-		if (!strcmp(known[i].name, name) && known[i].control && control && !strcmp(known[i].control, control))
-			return &known[i];
-		if (!known[i].control && !strcmp(known[i].name, name))
-			plain = &known[i];
-		if (!known[i].control) {
-			buf_printf(&all, "%s%s", nr ? ", " : "", known[i].name);
-			names[nr++] = known[i].name;
+	for (size_t i = 0; i < ARRAY_LEN(agent_inside_known); i++) {
+		if (!strcmp(agent_inside_known[i].name, name) && agent_inside_known[i].control && control && !strcmp(agent_inside_known[i].control, control))
+			return &agent_inside_known[i];
+		if (!agent_inside_known[i].control && !strcmp(agent_inside_known[i].name, name))
+			plain = &agent_inside_known[i];
+		if (!agent_inside_known[i].control) {
+			buf_printf(&all, "%s%s", nr ? ", " : "", agent_inside_known[i].name);
+			names[nr++] = agent_inside_known[i].name;
 		}
 	}
-	if (plain && control && !has_word(plain->speaks, control)) {
+	if (plain && control && !agent_inside_has_word(plain->speaks, control)) {
 		err_set(err, ERR_USAGE, "--control: %s cannot be controlled by '%s' (it can by: %s)", name, control, plain->speaks);
 		return NULL;
 	}
@@ -122,10 +122,10 @@ static const struct known *find(const char *name, const char *control, struct er
 }
 
 /* Adds the folders of @program to @roots, each once. */
-static void add_root(struct buf *roots, const char *program)
+static void agent_inside_add_root(struct buf *roots, const char *program)
 {
-	CLEANUP(free_ptr) char *root = program ? root_of(program) : NULL;
-	CLEANUP(free_ptr) char *line = root ? xasprintf("%s\n", root) : NULL;
+	CLEANUP(free_ptr) char *root = program ? agent_inside_root_of(program) : NULL;
+	CLEANUP(free_ptr) char *line = root ? mem_printf("%s\n", root) : NULL;
 	if (line && !strstr(buf_cstr(roots), line))
 		buf_puts(roots, line);
 }
@@ -137,10 +137,10 @@ static bool in_every_box(const char *program)
 	return !strchr(program, '/') && access(usual, X_OK) == 0;
 }
 
-static int programs(struct inner_agent *out, const char *name, const char *program, const char *beside, const char *package,
+static int agent_inside_programs(struct inner_agent *out, const char *name, const char *program, const char *beside, const char *package,
 		    struct err *err)
 {
-	CLEANUP(free_ptr) char *node = on_path("node"), *node_root = node ? root_of(node) : NULL;
+	CLEANUP(free_ptr) char *node = on_path("node"), *node_root = node ? agent_inside_root_of(node) : NULL;
 	CLEANUP(buf_release) struct buf roots = BUF_INIT;
 	out->program = on_path(program);
 	if (!out->program && package)
@@ -151,17 +151,17 @@ static int programs(struct inner_agent *out, const char *name, const char *progr
 	if (beside && !out->beside)
 		return err_set(err, ERR_NOENT, "--agent %s: it needs '%s', which is not on your PATH", name, beside);
 	char full[PATH_MAX];
-	add_root(&roots, out->program);
+	agent_inside_add_root(&roots, out->program);
 	if (realpath(out->program, full)) /* the Python that an environment was made with */
-		add_root(&roots, full);
-	add_root(&roots, out->beside);
-	add_root(&roots, node);
+		agent_inside_add_root(&roots, full);
+	agent_inside_add_root(&roots, out->beside);
+	agent_inside_add_root(&roots, node);
 	out->roots = buf_take(&roots);
-	out->path = node_root ? xstrndup(node, (size_t)(strrchr(node, '/') - node)) : xstrdup("");
+	out->path = node_root ? mem_strndup(node, (size_t)(strrchr(node, '/') - node)) : mem_strdup("");
 	return 0;
 }
 
-int inner_agent_find(struct inner_agent *out, const char *name, const char *control, const char *program, struct err *err)
+int agent_inside_find(struct inner_agent *out, const char *name, const char *control, const char *program, struct err *err)
 {
 	size_t n = strlen(name);
 	char full[PATH_MAX];
@@ -169,15 +169,15 @@ int inner_agent_find(struct inner_agent *out, const char *name, const char *cont
 	if (n > 4 && !strcmp(name + n - 4, ".lua")) {
 		if (!realpath(name, full))
 			return err_sys(err, "--agent: the profile '%s' cannot be read", name);
-		out->profile = xstrdup(full);
-		return program ? programs(out, name, program, NULL, NULL, err) : 0;
+		out->profile = mem_strdup(full);
+		return program ? agent_inside_programs(out, name, program, NULL, NULL, err) : 0;
 	}
-	out->profile = xstrdup(name);
+	out->profile = mem_strdup(name);
 	if (!strcmp(name, "custom") && program && in_every_box(program))
 		return 0;
 	if (!strcmp(name, "custom"))
-		return program ? programs(out, name, program, NULL, NULL, err) :
+		return program ? agent_inside_programs(out, name, program, NULL, NULL, err) :
 				 err_set(err, ERR_USAGE, "--agent custom: which program? name it after --");
-	const struct known *k = find(name, control, err);
-	return k ? programs(out, name, program ? program : k->program, k->beside, k->package, err) : -1;
+	const struct known *k = agent_inside_lookup(name, control, err);
+	return k ? agent_inside_programs(out, name, program ? program : k->program, k->beside, k->package, err) : -1;
 }

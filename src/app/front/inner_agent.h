@@ -15,8 +15,8 @@ struct inner_agent {
 
 /* Fills @out (release it). @name: of a known agent; "custom" with @program; or a profile's file (*.lua). @control: how it is
  * spoken with, NULL the usual way. ERR_USAGE: no such agent, with the nearest name; ERR_NOENT: not installed, says how. */
-NODISCARD int inner_agent_find(struct inner_agent *out, const char *name, const char *control, const char *program,
+NODISCARD int agent_inside_find(struct inner_agent *out, const char *name, const char *control, const char *program,
 			       struct err *err);
-void inner_agent_release(struct inner_agent *a);
+void agent_inside_release(struct inner_agent *a);
 
 #endif

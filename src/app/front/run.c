@@ -50,7 +50,7 @@ static bool parse_count(const char *s, int64_t *out)
 static json_t *parse_budget(const char *text, struct err *err)
 {
 	json_t *o = json_object();
-	CLEANUP(free_ptr) char *copy = xstrdup(text);
+	CLEANUP(free_ptr) char *copy = mem_strdup(text);
 	char *save = NULL;
 	for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
 		char *eq = strchr(item, '=');
@@ -91,8 +91,8 @@ int run_backend_known(const char *name, struct err *err)
 		return access(name, R_OK) == 0 ? 0 : err_sys(err, "sandbox plugin '%s' cannot be read", name);
 	for (size_t i = 0; driver_at(i) && nr < ARRAY_LEN(names) - 1; i++)
 		names[nr++] = driver_at(i)->name;
-	for (size_t i = 0; rent_name(i) && nr < ARRAY_LEN(names) - 1; i++)
-		names[nr++] = rent_name(i);
+	for (size_t i = 0; hosted_plugin_name(i) && nr < ARRAY_LEN(names) - 1; i++)
+		names[nr++] = hosted_plugin_name(i);
 	CLEANUP(strv_release) struct strv own = STRV_INIT;
 	plugin_own_names("sandboxes", &own);
 	for (size_t i = 0; i < own.nr && nr < ARRAY_LEN(names) - 1; i++)
@@ -110,7 +110,7 @@ int run_backend_known(const char *name, struct err *err)
 static char *name_of_script(const char *script_path)
 {
 	const char *base = strrchr(script_path, '/');
-	char *name = xstrdup(base ? base + 1 : script_path);
+	char *name = mem_strdup(base ? base + 1 : script_path);
 	char *dot = strrchr(name, '.');
 	if (dot && dot != name)
 		*dot = 0;
@@ -199,7 +199,7 @@ static void put_boxes(json_t *o, const struct config *c)
 }
 
 /* What the options leave open, the configuration says. */
-static int configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
+static int front_run_configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
 	static const struct {
 		const char *setting, *field;
@@ -266,7 +266,7 @@ static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	json_put_str(o, "sessions_dir", ctx->sessions);
 	json_put(o, "policy", opt_list(ctx, "policy"));
 	json_put(o, "roots", opt_list(ctx, "root"));
-	if (tool_roots_remember(ctx, json_object_get(o, "roots"), err) < 0 || configured(ctx, o, err) < 0)
+	if (tool_roots_remember(ctx, json_object_get(o, "roots"), err) < 0 || front_run_configured(ctx, o, err) < 0)
 		return -1;
 	if (run_backend_known(json_str(o, "backend", NULL), err) < 0)
 		return -1;
@@ -318,7 +318,7 @@ static int load_script(struct cmd_ctx *ctx, json_t *o, struct err *err)
 }
 
 /* -e TASK: the built-in agent gets its wishes as script arguments. */
-static int built_in(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *err)
+static int front_run_built_in(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *err)
 {
 	size_t len;
 	const char *text = library_file("agents/coding.lua", &len);
@@ -358,8 +358,8 @@ static int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct 
 	if (!text)
 		return err_set(err, ERR_NOENT, "the agent's script is missing from this build");
 	const struct strv *command = &ctx->line->rest;
-	if (inner_agent_find(&a, name, cmd_opt(ctx, "control"), command->nr ? command->item[0] : NULL, err) < 0) {
-		inner_agent_release(&a);
+	if (agent_inside_find(&a, name, cmd_opt(ctx, "control"), command->nr ? command->item[0] : NULL, err) < 0) {
+		agent_inside_release(&a);
 		return -1;
 	}
 	struct strv args = STRV_INIT;
@@ -386,7 +386,7 @@ static int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct 
 	json_put_bytes(o, "script", text, len);
 	json_put(o, "args", json_argv(args.item, args.nr));
 	strv_release(&args);
-	inner_agent_release(&a);
+	agent_inside_release(&a);
 	return 0;
 }
 
@@ -400,7 +400,7 @@ static json_t *interactive_login(struct cmd_ctx *ctx, const char *name)
 }
 
 /* -i: a program or an agent in its own terminal interface. */
-static int interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
+static int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
 	const struct strv *words = &ctx->line->rest;
 	const char *name = cmd_opt(ctx, "agent"), *repo = cmd_opt(ctx, "repo"), *program = name ? NULL : words->item[0];
@@ -412,8 +412,8 @@ static int interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
 		return err_sys(err, "workspace '%s' cannot be used", repo);
 	if (!text)
 		return err_set(err, ERR_NOENT, "the agent's script is missing from this build");
-	if (inner_agent_find(&a, name ? name : "custom", NULL, program, err) < 0) {
-		inner_agent_release(&a);
+	if (agent_inside_find(&a, name ? name : "custom", NULL, program, err) < 0) {
+		agent_inside_release(&a);
 		return -1;
 	}
 	const char *shown = name ? name : strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
@@ -442,7 +442,7 @@ static int interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	json_put_bytes(o, "script", text, len);
 	json_put(o, "args", json_argv(args.item, args.nr));
 	strv_release(&args);
-	inner_agent_release(&a);
+	agent_inside_release(&a);
 	return 0;
 }
 
@@ -489,7 +489,7 @@ static int print_plan(struct cmd_ctx *ctx, json_t *o)
 	json_object_foreach(o, key, v) {
 		if (json_is_false(v) || (json_is_array(v) && !json_array_size(v)))
 			continue;
-		CLEANUP(free_ptr) char *text = json_is_string(v) ? xstrdup(json_string_value(v)) : json_dump_str(v);
+		CLEANUP(free_ptr) char *text = json_is_string(v) ? mem_strdup(json_string_value(v)) : json_dump_str(v);
 		fprintf(ctx->out, "  %-14s ", key);
 		cmd_print_safe(ctx->out, text, strlen(text), false);
 		fputc('\n', ctx->out);
@@ -606,9 +606,9 @@ int cmd_run(struct cmd_ctx *ctx)
 	if (task && cmd_word(ctx, 0))
 		return cmd_usage(ctx, "either a script or -e TASK, not both");
 	if (common_opts(ctx, o, &err) < 0 || 
-	    (terminal		   ? interactive(ctx, o, &err) :
+	    (terminal		   ? front_run_interactive(ctx, o, &err) :
 	     cmd_has(ctx, "agent") ? inner_agent(ctx, task, o, &err) :
-	     task		   ? built_in(ctx, task, o, &err) :
+	     task		   ? front_run_built_in(ctx, task, o, &err) :
 				     load_script(ctx, o, &err)) < 0)
 		return cmd_fail(ctx, &err);
 	if (cassette_opts(ctx, o, &err) < 0 || share_opts(ctx, o, &err) < 0)
@@ -710,7 +710,7 @@ int cmd_demo(struct cmd_ctx *ctx)
 	const char *tmp = getenv("TMPDIR");
 	if (!text)
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "the demo is missing from this build");
-	CLEANUP(free_ptr) char *dir = xasprintf("%s/sandglass-demo-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	CLEANUP(free_ptr) char *dir = mem_printf("%s/sandglass-demo-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	bool keep = !cmd_has(ctx, "forget");
 	if (!keep && !mkdtemp(dir))
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "cannot make a folder for the demo in '%s'", tmp ? tmp : "/tmp");

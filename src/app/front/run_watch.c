@@ -37,8 +37,8 @@ struct watch {
 	bool wrong;        /* the last save could not run */
 };
 
-static void say(const struct watch *w, const char *fmt, ...) PRINTF(2, 3);
-static void say(const struct watch *w, const char *fmt, ...)
+static void run_watch_say(const struct watch *w, const char *fmt, ...) PRINTF(2, 3);
+static void run_watch_say(const struct watch *w, const char *fmt, ...)
 {
 	char text[600];
 	va_list ap;
@@ -57,7 +57,7 @@ static void say(const struct watch *w, const char *fmt, ...)
 }
 
 /* The console or line mode in a process of its own, so that a save can take it away. */
-static void show(struct watch *w)
+static void run_watch_show(struct watch *w)
 {
 	struct front_opts fo = { .greeting = *w->greeting ? w->greeting : NULL };
 	int words[2] = { -1, -1 };
@@ -77,7 +77,7 @@ static void show(struct watch *w)
 }
 
 /* The console leaves when our words end, line mode with its session, or when it must. */
-static void hide(struct watch *w, bool by_force)
+static void run_watch_hide(struct watch *w, bool by_force)
 {
 	int status = 0;
 	fd_close(&w->words);
@@ -91,7 +91,7 @@ static void hide(struct watch *w, bool by_force)
 	fd_close(&w->front_fd);
 }
 
-static bool live(const char *path)
+static bool run_watch_live(const char *path)
 {
 	struct session *s;
 	struct err err;
@@ -106,23 +106,23 @@ static bool live(const char *path)
 static bool stays_live(const char *path)
 {
 	for (int ms = 0; ms < CLOSING_MS; ms += 10) {
-		if (!live(path))
+		if (!run_watch_live(path))
 			return false;
 		usleep(10000);
 	}
 	return true;
 }
 
-static void end_session(struct watch *w)
+static void run_watch_end_session(struct watch *w)
 {
-	if (!live(w->sp.path))
+	if (!run_watch_live(w->sp.path))
 		return;
 	kill(w->sp.pid, SIGTERM);
-	for (int ms = 0; ms < END_MS && live(w->sp.path); ms += 10)
+	for (int ms = 0; ms < END_MS && run_watch_live(w->sp.path); ms += 10)
 		usleep(10000);
 }
 
-static int start(struct watch *w, struct err *err)
+static int run_watch_start(struct watch *w, struct err *err)
 {
 	spawned_release(&w->sp);
 	fd_close(&w->super_fd);
@@ -131,7 +131,7 @@ static int start(struct watch *w, struct err *err)
 	if (w->status)
 		return -1;
 	w->super_fd = (int)syscall(SYS_pidfd_open, w->sp.pid, 0);
-	show(w);
+	run_watch_show(w);
 	return 0;
 }
 
@@ -141,11 +141,11 @@ static void session_ended(struct watch *w)
 	waitpid(w->sp.pid, NULL, WNOHANG);
 	fd_close(&w->super_fd);
 	if (w->words >= 0 && !w->wrong) /* else what is wrong would be gone from sight */
-		say(w, "it has ended; a change of '%s' runs it again, q leaves the console", w->base);
+		run_watch_say(w, "it has ended; a change of '%s' runs it again, q leaves the console", w->base);
 }
 
 /* Where the new session leaves the old one; 0: there is nothing new to do. */
-static uint64_t parting(struct watch *w, const struct buf *text, struct err *err)
+static uint64_t run_watch_parting(struct watch *w, const struct buf *text, struct err *err)
 {
 	struct rerun_result r;
 	struct session *s;
@@ -163,20 +163,20 @@ static uint64_t parting(struct watch *w, const struct buf *text, struct err *err
 	else if (!r.ended)
 		at = r.event;
 	else
-		say(w, "saved: it asks for the same; nothing to do");
+		run_watch_say(w, "saved: it asks for the same; nothing to do");
 	rerun_result_release(&r);
 	session_close(&s);
 	return at;
 }
 
-static int run_again(struct watch *w, struct buf *text, int64_t saved_us, struct err *err)
+static int run_watch_run_again(struct watch *w, struct buf *text, int64_t saved_us, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = NULL;
-	uint64_t at = parting(w, text, err);
+	uint64_t at = run_watch_parting(w, text, err);
 	if (!at)
 		return err->code ? -1 : 0;
-	end_session(w);
-	hide(w, false);
+	run_watch_end_session(w);
+	run_watch_hide(w, false);
 	if (record_fork(w->sp.path, at, w->ctx->sessions, NULL, &path, err) < 0)
 		return -1;
 	json_put_str(w->opts, "resume", path);
@@ -186,14 +186,14 @@ static int run_again(struct watch *w, struct buf *text, int64_t saved_us, struct
 	w->text = *text;
 	*text = BUF_INIT;
 	snprintf(w->greeting, sizeof(w->greeting), "saved: the same as before up to #%llu, live from there on", (unsigned long long)at);
-	if (start(w, err) == 0)
+	if (run_watch_start(w, err) == 0)
 		return 0;
 	unlink(path); /* nothing may be left of a fork that did not start */
 	return -1;
 }
 
 /* The file may have been written again, or nothing of it changed. */
-static void saved(struct watch *w)
+static void run_watch_saved(struct watch *w)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err err = ERR_INIT;
@@ -203,14 +203,14 @@ static void saved(struct watch *w)
 		return;
 	bool same = text.len == w->text.len && (!text.len || !memcmp(text.data, w->text.data, text.len));
 	if (same && w->wrong)
-		say(w, "saved: it asks for the same; nothing to do");
-	w->wrong = !same && run_again(w, &text, saved_us, &err) < 0;
+		run_watch_say(w, "saved: it asks for the same; nothing to do");
+	w->wrong = !same && run_watch_run_again(w, &text, saved_us, &err) < 0;
 	if (w->wrong)
-		say(w, "%s; waiting for the next save", err.text);
+		run_watch_say(w, "%s; waiting for the next save", err.text);
 }
 
 /* True when the file was written. */
-static bool drain(struct watch *w)
+static bool run_watch_drain(struct watch *w)
 {
 	char b[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
 	bool hit = false;
@@ -223,28 +223,28 @@ static bool drain(struct watch *w)
 	return hit;
 }
 
-static volatile sig_atomic_t stopped;
-static void on_signal(int signo)
+static volatile sig_atomic_t run_watch_stopped;
+static void run_watch_on_signal(int signo)
 {
-	stopped = signo;
+	run_watch_stopped = signo;
 }
 
 static void wait_for_saves(struct watch *w)
 {
-	while (!stopped) {
+	while (!run_watch_stopped) {
 		struct pollfd p[3] = { { w->notify, POLLIN, 0 }, { w->front > 0 ? w->front_fd : -1, POLLIN, 0 }, { w->super_fd, POLLIN, 0 } };
 		if (poll(p, 3, -1) < 0)
 			continue;
 		if (p[2].revents & POLLIN)
 			session_ended(w);
 		if (w->front > 0 && (p[1].revents & POLLIN)) {
-			hide(w, false);
+			run_watch_hide(w, false);
 			if (stays_live(w->sp.path)) /* the person has left */
 				return;
-			say(w, "ended with status %d; waiting for a change of '%s' (Ctrl-C leaves)", w->status, w->base);
+			run_watch_say(w, "ended with status %d; waiting for a change of '%s' (Ctrl-C leaves)", w->status, w->base);
 		}
-		if ((p[0].revents & POLLIN) && drain(w))
-			saved(w);
+		if ((p[0].revents & POLLIN) && run_watch_drain(w))
+			run_watch_saved(w);
 	}
 }
 
@@ -256,26 +256,26 @@ int run_watch(struct cmd_ctx *ctx, json_t *opts, const char *file)
 	if (!realpath(file, full))
 		return cmd_fail_with(ctx, EXIT_USAGE, "script '%s' cannot be watched", file);
 	char *slash = strrchr(full, '/');
-	CLEANUP(free_ptr) char *dir = xstrndup(full, slash == full ? 1 : (size_t)(slash - full));
+	CLEANUP(free_ptr) char *dir = mem_strndup(full, slash == full ? 1 : (size_t)(slash - full));
 	w.file = full;
 	w.base = slash + 1;
 	w.notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (w.notify < 0 || inotify_add_watch(w.notify, dir, IN_CLOSE_WRITE | IN_MOVED_TO) < 0)
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "cannot watch '%s'", dir);
 	json_get_bytes(json_object_get(opts, "script"), &w.text);
-	struct sigaction sa = { .sa_handler = on_signal };
+	struct sigaction sa = { .sa_handler = run_watch_on_signal };
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
-	if (start(&w, &err) < 0)
+	if (run_watch_start(&w, &err) < 0)
 		w.status = cmd_fail_with(ctx, w.status, "%s", err.text);
 	else
 		wait_for_saves(&w);
-	if (stopped && w.sp.path)
-		end_session(&w);
-	hide(&w, stopped != 0);
+	if (run_watch_stopped && w.sp.path)
+		run_watch_end_session(&w);
+	run_watch_hide(&w, run_watch_stopped != 0);
 	fd_close(&w.super_fd);
 	spawned_release(&w.sp);
 	buf_release(&w.text);
 	close(w.notify);
-	return stopped ? 128 + stopped : w.status;
+	return run_watch_stopped ? 128 + run_watch_stopped : w.status;
 }

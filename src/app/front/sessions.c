@@ -13,8 +13,8 @@
 #include "control/socket.h"
 #include "wire/event.h"
 
-static const char suffix[] = ".glass";
-enum { SUFFIX = sizeof(suffix) - 1, DATE = 11 /* "2026-11-21-" */ };
+static const char sessions_suffix[] = ".glass";
+enum { SUFFIX = sizeof(sessions_suffix) - 1, DATE = 11 /* "2026-11-21-" */ };
 
 void session_files_release(struct session_files *f)
 {
@@ -42,7 +42,7 @@ bool session_broken_off(struct session *s)
 bool session_file_name(const char *file, char **name_out, char **id_out)
 {
 	size_t n = strlen(file);
-	if (n < DATE + SUFFIX + 2 || strcmp(file + n - SUFFIX, suffix) != 0)
+	if (n < DATE + SUFFIX + 2 || strcmp(file + n - SUFFIX, sessions_suffix) != 0)
 		return false;
 	for (size_t i = 0; i < DATE; i++) {
 		bool dash = i == 4 || i == 7 || i == 10;
@@ -54,8 +54,8 @@ bool session_file_name(const char *file, char **name_out, char **id_out)
 		dash--;
 	if (dash == end || dash <= file + DATE)
 		return false;
-	*name_out = xstrndup(file + DATE, (size_t)(dash - 1 - (file + DATE)));
-	*id_out = xasprintf("s-%.*s", (int)(end - dash), dash);
+	*name_out = mem_strndup(file + DATE, (size_t)(dash - 1 - (file + DATE)));
+	*id_out = mem_printf("s-%.*s", (int)(end - dash), dash);
 	return true;
 }
 
@@ -92,7 +92,7 @@ int session_files_list(struct session_files *out, const char *dir, struct err *e
 		struct stat st;
 		if (!session_file_name(e->d_name, &f.name, &f.id)) {
 			size_t n = strlen(e->d_name);
-			out->others += n > SUFFIX && !strcmp(e->d_name + n - SUFFIX, suffix);
+			out->others += n > SUFFIX && !strcmp(e->d_name + n - SUFFIX, sessions_suffix);
 			continue;
 		}
 		f.path = path_join(dir, e->d_name);
@@ -101,7 +101,7 @@ int session_files_list(struct session_files *out, const char *dir, struct err *e
 			f.size = st.st_size;
 		}
 		/* what is written now lies in the file beside it */
-		CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", e->d_name);
+		CLEANUP(free_ptr) char *wal = mem_printf("%s-wal", e->d_name);
 		if (fstatat(dirfd(d), wal, &st, 0) == 0) {
 			int64_t us = st.st_mtim.tv_sec * 1000000LL + st.st_mtim.tv_nsec / 1000;
 			f.mtime_us = us > f.mtime_us ? us : f.mtime_us;
@@ -136,7 +136,7 @@ void session_files_shared(struct session_files *out)
 			free(f.id);
 			continue;
 		}
-		f.path = xstrdup(paths.item[i]);
+		f.path = mem_strdup(paths.item[i]);
 		f.mtime_us = st.st_mtim.tv_sec * 1000000LL + st.st_mtim.tv_nsec / 1000;
 		f.size = st.st_size;
 		f.shared_by = share_user(st.st_uid);
@@ -164,29 +164,29 @@ static void add_match(struct match *m, const struct session_file *f)
 		buf_puts(&m->all, ", ...");
 }
 
-static int one_of(struct match *m, const char *text, char **path_out, struct err *err)
+static int sessions_one_of(struct match *m, const char *text, char **path_out, struct err *err)
 {
 	int rc = 0;
 	if (m->nr == 1)
-		*path_out = xstrdup(m->first->path);
+		*path_out = mem_strdup(m->first->path);
 	else
 		rc = err_set(err, ERR_USAGE, "'%s' could be %s", text, buf_cstr(&m->all));
 	buf_release(&m->all);
 	return rc;
 }
 
-static bool begins(const struct session_file *f, const char *text)
+static bool sessions_begins(const struct session_file *f, const char *text)
 {
 	size_t n = strlen(text);
 	return n >= 2 && (!strncmp(f->id, text, n) || !strncmp(f->id + 2, text, n));
 }
 
-static bool same(const struct session_file *f, const char *text)
+static bool sessions_same(const struct session_file *f, const char *text)
 {
 	return !strcmp(f->id, text) || !strcmp(f->id + 2, text);
 }
 
-static bool named(const struct session_file *f, const char *text)
+static bool sessions_named(const struct session_file *f, const char *text)
 {
 	return !strcmp(f->name, text);
 }
@@ -205,7 +205,7 @@ static int by_default(const struct session_files *files, const char *dir, char *
 	strv_release(&live);
 	if (!files->nr)
 		return err_set(err, ERR_NOENT, "no sessions in '%s' yet: 'sandglass demo' makes one", dir);
-	*path_out = xstrdup(nr == 1 ? running->path : files->item[0].path);
+	*path_out = mem_strdup(nr == 1 ? running->path : files->item[0].path);
 	return 0;
 }
 
@@ -213,9 +213,9 @@ int session_find(const char *dir, const char *text, char **path_out, struct err 
 {
 	struct session_files files = SESSION_FILES_INIT;
 	struct stat st;
-	if (text && (strchr(text, '/') || (strlen(text) > SUFFIX && !strcmp(text + strlen(text) - SUFFIX, suffix)))) {
+	if (text && (strchr(text, '/') || (strlen(text) > SUFFIX && !strcmp(text + strlen(text) - SUFFIX, sessions_suffix)))) {
 		/* a path is what it is, also one that does not exist: opening says so */
-		*path_out = xstrdup(text);
+		*path_out = mem_strdup(text);
 		return 0;
 	}
 	if (session_files_list(&files, dir, err) < 0)
@@ -224,7 +224,7 @@ int session_find(const char *dir, const char *text, char **path_out, struct err 
 	if (!text) {
 		rc = by_default(&files, dir, path_out, err);
 	} else {
-		static bool (*const ways[])(const struct session_file *, const char *) = { same, begins, named };
+		static bool (*const ways[])(const struct session_file *, const char *) = { sessions_same, sessions_begins, sessions_named };
 		struct match m = { 0 };
 		for (size_t from = 0, own = files.nr; from <= own && !m.nr; from += own ? own : 1) { /* ours, then shared ones */
 			if (from == own)
@@ -235,9 +235,9 @@ int session_find(const char *dir, const char *text, char **path_out, struct err 
 						add_match(&m, &files.item[i]);
 		}
 		if (m.nr)
-			rc = one_of(&m, text, path_out, err);
+			rc = sessions_one_of(&m, text, path_out, err);
 		else if (stat(text, &st) == 0)
-			rc = (*path_out = xstrdup(text), 0);
+			rc = (*path_out = mem_strdup(text), 0);
 		else if (!tombstone_find(dir, text, err))
 			err_set(err, ERR_NOENT, "no session '%s' in '%s': 'sandglass ls' lists them", text, dir);
 	}
@@ -245,7 +245,7 @@ int session_find(const char *dir, const char *text, char **path_out, struct err 
 	return rc;
 }
 
-static bool number(const char *s, uint64_t *out)
+static bool sessions_number(const char *s, uint64_t *out)
 {
 	char *end;
 	if (*s < '1' || *s > '9')
@@ -262,11 +262,11 @@ int session_ref(const char *dir, const char *text, char **path_out, uint64_t *se
 {
 	uint64_t seq = 0;
 	const char *hash = text ? strrchr(text, '#') : NULL;
-	if (text && number(text, &seq)) {
+	if (text && sessions_number(text, &seq)) {
 		if (session_find(dir, NULL, path_out, err) < 0)
 			return -1;
-	} else if (hash && number(hash + 1, &seq)) {
-		CLEANUP(free_ptr) char *session = xstrndup(text, (size_t)(hash - text));
+	} else if (hash && sessions_number(hash + 1, &seq)) {
+		CLEANUP(free_ptr) char *session = mem_strndup(text, (size_t)(hash - text));
 		if (session_find(dir, *session ? session : NULL, path_out, err) < 0)
 			return -1;
 	} else if (hash && hash[1] && !strchr(text, '/')) {

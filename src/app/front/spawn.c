@@ -74,9 +74,9 @@ static int read_ready(int fd, int pid, struct spawned *out, struct err *err)
 		err_set(err, ERR_INVALID, "%s", why);
 		return (int)json_int(j, "status", EXIT_UNSUCCESSFUL);
 	}
-	out->id = xstrdup(json_str(j, "id", ""));
-	out->path = xstrdup(json_str(j, "path", ""));
-	out->socket = xstrdup(json_str(j, "socket", ""));
+	out->id = mem_strdup(json_str(j, "id", ""));
+	out->path = mem_strdup(json_str(j, "path", ""));
+	out->socket = mem_strdup(json_str(j, "socket", ""));
 	out->pid = pid;
 	return 0;
 }
@@ -109,14 +109,14 @@ int spawn_supervisor(const json_t *opts, struct spawned *out, struct err *err)
 
 /* --- the other side --- */
 
-static char **strings(const json_t *list)
+static char **spawn_strings(const json_t *list)
 {
 	size_t n = json_array_size(list);
-	char **v = xcalloc(n + 1, sizeof(*v));
+	char **v = mem_calloc(n + 1, sizeof(*v));
 	struct buf b = BUF_INIT;
 	for (size_t i = 0; i < n; i++) {
 		json_get_bytes(json_array_get(list, i), &b);
-		v[i] = xstrdup(buf_cstr(&b));
+		v[i] = mem_strdup(buf_cstr(&b));
 	}
 	buf_release(&b);
 	return v;
@@ -144,8 +144,8 @@ int cmd_supervise(struct cmd_ctx *ctx)
 	if (!j)
 		return cmd_fail(ctx, &err);
 	json_get_bytes(json_object_get(j, "script"), &script);
-	char **args = strings(json_object_get(j, "args")), **policy = strings(json_object_get(j, "policy")),
-	     **hash_only = json_array_size(json_object_get(j, "hash_only")) ? strings(json_object_get(j, "hash_only")) : NULL;
+	char **args = spawn_strings(json_object_get(j, "args")), **policy = spawn_strings(json_object_get(j, "policy")),
+	     **hash_only = json_array_size(json_object_get(j, "hash_only")) ? spawn_strings(json_object_get(j, "hash_only")) : NULL;
 	struct super_opts o = {
 		.name = json_str(j, "name", "session"),
 		.script_path = json_str(j, "script_path", NULL),

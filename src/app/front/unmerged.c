@@ -11,7 +11,7 @@
 
 enum { CLOSING_TICKS = 1000, CLOSING_TICK_US = 3000 };
 
-static struct unmerged_box *box_of(struct unmerged *u, uint64_t id)
+static struct unmerged_box *unmerged_box_of(struct unmerged *u, uint64_t id)
 {
 	for (size_t i = 0; i < u->nr; i++)
 		if (u->box[i].id == id)
@@ -20,7 +20,7 @@ static struct unmerged_box *box_of(struct unmerged *u, uint64_t id)
 }
 
 /* The newest of those that had the state of @owner. */
-static struct unmerged_box *state_of(struct unmerged *u, uint64_t owner)
+static struct unmerged_box *unmerged_state_of(struct unmerged *u, uint64_t owner)
 {
 	for (size_t i = u->nr; i > 0; i--)
 		if (u->box[i - 1].owner == owner)
@@ -28,13 +28,13 @@ static struct unmerged_box *state_of(struct unmerged *u, uint64_t owner)
 	return NULL;
 }
 
-static void see_open(struct unmerged *u, const struct event *ev, const json_t *body)
+static void unmerged_see_open(struct unmerged *u, const struct event *ev, const json_t *body)
 {
 	const json_t *repos = json_object_get(body, "repos");
 	size_t nr = json_array_size(repos);
 	uint64_t was = (uint64_t)json_int(body, "was", 0), state = (uint64_t)json_int(body, "state", 0);
 	bool copy = json_int(json_object_get(body, "fork"), "box", 0) > 0;
-	struct unmerged_box *before = was ? box_of(u, was) : state && !copy ? state_of(u, state) : NULL;
+	struct unmerged_box *before = was ? unmerged_box_of(u, was) : state && !copy ? unmerged_state_of(u, state) : NULL;
 	if (before && (!was || !before->closed)) {
 		before->closed = false;
 		before->id = ev->seq; /* the same sandbox, opened again by a resumed session */
@@ -42,17 +42,17 @@ static void see_open(struct unmerged *u, const struct event *ev, const json_t *b
 	}
 	GROW(u->box, u->nr, u->cap);
 	struct unmerged_box *b = &u->box[u->nr++];
-	*b = (struct unmerged_box){ .id = ev->seq, .owner = ev->seq, .name = xstrdup(json_str(body, "name", "")), .nr = nr ? nr : 1 };
-	b->layer = xcalloc(b->nr, sizeof(*b->layer));
+	*b = (struct unmerged_box){ .id = ev->seq, .owner = ev->seq, .name = mem_strdup(json_str(body, "name", "")), .nr = nr ? nr : 1 };
+	b->layer = mem_calloc(b->nr, sizeof(*b->layer));
 	for (size_t i = 0; i < b->nr; i++) {
 		const json_t *r = json_array_get(repos, i);
 		CLEANUP(buf_release) struct buf dir = BUF_INIT; /* a path is bytes */
-		b->layer[i].repo = xstrdup(json_str(r, "name", ""));
-		b->layer[i].dir = json_get_bytes(json_object_get(r, "dir"), &dir) ? xstrdup(buf_cstr(&dir)) : NULL;
+		b->layer[i].repo = mem_strdup(json_str(r, "name", ""));
+		b->layer[i].dir = json_get_bytes(json_object_get(r, "dir"), &dir) ? mem_strdup(buf_cstr(&dir)) : NULL;
 	}
 }
 
-static void see_snapshot(struct unmerged_box *b, const struct event *ev, json_t *body)
+static void unmerged_see_snapshot(struct unmerged_box *b, const struct event *ev, json_t *body)
 {
 	for (size_t i = 0; i < b->nr; i++) {
 		struct unmerged_layer *l = &b->layer[i];
@@ -95,12 +95,12 @@ static void see_hashed(struct unmerged_box *b, const json_t *body)
 			b->layer[i].opening = (struct object_id){ 0 };
 }
 
-static void see(struct unmerged *u, const struct event *ev, json_t *body)
+static void unmerged_see(struct unmerged *u, const struct event *ev, json_t *body)
 {
-	struct unmerged_box *b = box_of(u, ev->box);
+	struct unmerged_box *b = unmerged_box_of(u, ev->box);
 	switch (ev->kind) {
 	case EV_BOX_OPEN:
-		see_open(u, ev, body);
+		unmerged_see_open(u, ev, body);
 		return;
 	case EV_BOX_CLOSED:
 		if (b)
@@ -108,7 +108,7 @@ static void see(struct unmerged *u, const struct event *ev, json_t *body)
 		return;
 	case EV_SNAPSHOT_TAKEN:
 		if (b)
-			see_snapshot(b, ev, body);
+			unmerged_see_snapshot(b, ev, body);
 		return;
 	case EV_MERGE_DONE:
 		if (b)
@@ -130,13 +130,13 @@ static void see(struct unmerged *u, const struct event *ev, json_t *body)
 	}
 }
 
-static bool wanted(uint16_t kind)
+static bool unmerged_wanted(uint16_t kind)
 {
 	return kind == EV_BOX_OPEN || kind == EV_BOX_CLOSED || kind == EV_SNAPSHOT_TAKEN || kind == EV_MERGE_DONE ||
 	       kind == EV_MERGE_UNDONE || kind == EV_BASE_HASHED || kind == EV_SESSION_END;
 }
 
-static void add_object(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
+static void unmerged_add_object(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
 {
 	(void)self; /* a view only reads */
 	(void)type;
@@ -145,15 +145,15 @@ static void add_object(void *self, enum object_type type, const void *bytes, siz
 	*id_out = (struct object_id){ 0 };
 }
 
-static int get_object(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out,
+static int unmerged_get_object(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out,
 		      struct err *err)
 {
 	return session_object(self, id, type_out, out, err);
 }
 
-static int count(struct unmerged_layer *l, struct session *s, struct err *err)
+static int unmerged_count(struct unmerged_layer *l, struct session *s, struct err *err)
 {
-	struct ws_store st = { .add = add_object, .get = get_object, .self = s };
+	struct ws_store st = { .add = unmerged_add_object, .get = unmerged_get_object, .self = s };
 	struct ws_view v = WS_VIEW_INIT;
 	if (!l->dir || !l->snap || json_int(l->snap, "touched", 0) == 0)
 		return 0;
@@ -171,7 +171,7 @@ static int count(struct unmerged_layer *l, struct session *s, struct err *err)
 /* What the merges that stand have brought to each layer of @b. */
 static int add_merges(struct unmerged *u, size_t b, struct session *s, struct err *err)
 {
-	struct ws_store st = { .add = add_object, .get = get_object, .self = s };
+	struct ws_store st = { .add = unmerged_add_object, .get = unmerged_get_object, .self = s };
 	for (size_t i = 0; i < u->nr_merges; i++)
 		for (size_t k = 0; u->merges[i].box == b && !u->merges[i].undone && k < u->box[b].nr; k++) {
 			struct unmerged_layer *l = &u->box[b].layer[k];
@@ -203,11 +203,11 @@ int unmerged_read(struct unmerged *out, struct session *s, struct err *err)
 		return -1;
 	int rc;
 	while ((rc = feed_next(f, &ev, &a, 0, err)) == 1) {
-		if (wanted(ev.kind)) {
+		if (unmerged_wanted(ev.kind)) {
 			struct err none = ERR_INIT; /* redacted: it counts as an empty one */
 			CLEANUP(json_release)
 			json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", &none) : json_object();
-			see(out, &ev, body);
+			unmerged_see(out, &ev, body);
 		}
 		arena_reset(&a);
 	}
@@ -219,7 +219,7 @@ int unmerged_read(struct unmerged *out, struct session *s, struct err *err)
 		for (size_t k = 0; rc == 0 && k < out->box[i].nr; k++) {
 			struct unmerged_layer *l = &out->box[i].layer[k];
 			struct err gone = ERR_INIT; /* objects that were redacted are not to be merged either */
-			if (count(l, s, &gone) < 0)
+			if (unmerged_count(l, s, &gone) < 0)
 				l->files = (size_t)json_int(l->snap, "touched", 0);
 			out->box[i].files += l->files;
 			out->box[i].large += l->large;
@@ -278,8 +278,8 @@ void unmerged_tell(struct cmd_ctx *ctx, const char *path)
 			bool alone = true;
 			for (size_t k = 0; k < u.nr; k++)
 				alone &= k == i || strcmp(u.box[k].name, b->name) != 0;
-			CLEANUP(free_ptr) char *which = boxes == 1 ? xstrdup("") : alone ? xasprintf("/%s", b->name)
-										: xasprintf("/#%" PRIu64, b->id);
+			CLEANUP(free_ptr) char *which = boxes == 1 ? mem_strdup("") : alone ? mem_printf("/%s", b->name)
+										: mem_printf("/#%" PRIu64, b->id);
 			if (!b->files)
 				continue;
 			fprintf(ctx->err,

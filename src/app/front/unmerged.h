@@ -64,8 +64,8 @@ void unmerged_tell(struct cmd_ctx *ctx, const char *path);
 
 /* merge, undo and redact of a session that does not run: done here and recorded in its file. @box: name, #id or NULL.
  * Returns the exit status. */
-int after_end_merge(struct cmd_ctx *ctx, const char *path, const char *box);
-int after_end_undo(struct cmd_ctx *ctx, const char *path);
-int after_end_redact(struct cmd_ctx *ctx, const char *path);
+int offline_edit_merge(struct cmd_ctx *ctx, const char *path, const char *box);
+int offline_edit_undo(struct cmd_ctx *ctx, const char *path);
+int offline_edit_redact(struct cmd_ctx *ctx, const char *path);
 
 #endif

@@ -26,10 +26,10 @@ static void call_free(struct call *c)
 	if (c->data && c->free_data)
 		c->free_data(c->data);
 	record_barrier_forget(s->record, c);
-	shown_release(&c->out[0]);
-	shown_release(&c->out[1]);
+	output_excerpt_release(&c->out[0]);
+	output_excerpt_release(&c->out[1]);
 	vault_forget(s->vault, c);
-	recorded_forget(resume_recorded(s->resume), c);
+	answer_cache_forget(resume_recorded(s->resume), c);
 	strv_release(&c->secrets);
 	strv_release(&c->kept);
 	free(c->op);
@@ -93,7 +93,7 @@ void call_record(struct host *h, uint64_t id, const json_t *body)
 {
 	if (!strcmp(json_str(body, "op", ""), "module"))
 		return; /* the text that was given is told by host.module */
-	json_t *small = host_call_small(body);
+	json_t *small = luahost_call_small(body);
 	json_t *args = json_object_get(small, "args"), *messages = json_object_get(args, "messages");
 	if (!strcmp(json_str(body, "op", ""), "model.call") && json_is_array(messages))
 		json_put(args, "messages", record_list(h->super->record, json_incref(messages)));
@@ -111,7 +111,7 @@ const json_t *call_done_before(const struct call *c, uint16_t kind, uint64_t *se
 {
 	if (c->host != c->super->host)
 		return NULL;
-	return recorded_effect(resume_recorded(c->super->resume), c->id, kind, seq_out);
+	return answer_cache_effect(resume_recorded(c->super->resume), c->id, kind, seq_out);
 }
 
 void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body)
@@ -121,7 +121,7 @@ void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body
 	c->host = h;
 	c->id = id;
 	c->body = json_incref((json_t *)(uintptr_t)body);
-	c->op = xstrdup(json_str(body, "op", ""));
+	c->op = mem_strdup(json_str(body, "op", ""));
 	c->agent = (uint64_t)json_int(body, "agent", 0);
 	c->at = json_str(body, "at", NULL);
 	c->tool = json_str(body, "tool", NULL);
@@ -132,7 +132,7 @@ void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body
 	c->next = s->calls;
 	s->calls = c;
 	const struct op *op = op_find(c->op);
-	if (h == s->host && !recorded_asked(resume_recorded(s->resume), id))
+	if (h == s->host && !answer_cache_asked(resume_recorded(s->resume), id))
 		call_record(h, id, body);
 	if (!op)
 		call_fail(c, "script", NULL, NULL, 0, "no operation '%s'", c->op);
@@ -169,13 +169,13 @@ void calls_drained(struct super *s)
 
 void call_answer(struct call *c, json_t *value)
 {
-	host_answer(c->host, c->id, value ? value : json_object(), NULL);
+	luahost_answer(c->host, c->id, value ? value : json_object(), NULL);
 	call_free(c);
 }
 
 static void fail_with(struct call *c, json_t *e)
 {
-	host_answer(c->host, c->id, NULL, e);
+	luahost_answer(c->host, c->id, NULL, e);
 	call_free(c);
 }
 
@@ -218,10 +218,10 @@ void call_output(struct call *c, enum record_stream stream, const void *bytes, s
 	int i = stream == STREAM_ERR;
 	if (stream == STREAM_REQUEST || stream == STREAM_RESPONSE)
 		return; /* bytes on a wire are for the record */
-	shown_add(&c->out[i], bytes, len);
+	output_excerpt_add(&c->out[i], bytes, len);
 	if (c->stream)
-		host_chunk(c->host, c->id, stream == STREAM_TEXT ? "text" : i ? "err" : "out", bytes, len, c->off[i]);
-	if (c->stream && c->action && !c->slowed && host_full(c->host)) {
+		luahost_chunk(c->host, c->id, stream == STREAM_TEXT ? "text" : i ? "err" : "out", bytes, len, c->off[i]);
+	if (c->stream && c->action && !c->slowed && luahost_full(c->host)) {
 		c->slowed = true;
 		boxes_hold_output(c->super->boxes, c->action, true);
 	}
@@ -230,7 +230,7 @@ void call_output(struct call *c, enum record_stream stream, const void *bytes, s
 		c->on_output(c, stream, bytes, len);
 }
 
-static const char *why_of(const struct action_result *res)
+static const char *call_why_of(const struct action_result *res)
 {
 	return res->why ? res->why : json_str(res->body, "why", NULL);
 }
@@ -238,7 +238,7 @@ static const char *why_of(const struct action_result *res)
 /* The output up to then belongs to how it ended: it is what tells why. */
 static void fail_action(struct call *c, const struct action_result *res, const char *code, const char *text)
 {
-	const char *why = why_of(res);
+	const char *why = call_why_of(res);
 	json_t *e = failure_body(code, why ? why : text, res->end == END_FAILED ? NULL : why, NULL, res->id);
 	if (c->out[0].total || c->out[1].total)
 		json_put(e, "result", call_res(c, res));
@@ -256,7 +256,7 @@ static void fail_timeout(struct call *c, const struct action_result *res)
 
 bool call_outcome(struct call *c, const struct action_result *res)
 {
-	const char *why = why_of(res);
+	const char *why = call_why_of(res);
 	switch (res->end) {
 	case END_OK:
 		return true;
@@ -287,7 +287,7 @@ bool call_outcome(struct call *c, const struct action_result *res)
 }
 
 /* The edited form as a person would type it. */
-static void put_ran(json_t *v, const json_t *ran)
+static void call_put_ran(json_t *v, const json_t *ran)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	const char *cmd = json_str(ran, "cmd", NULL);
@@ -312,10 +312,10 @@ json_t *call_res(struct call *c, const struct action_result *res)
 		json_put_int(v, "signal", json_integer_value(stopped));
 	if (json_int(res->body, "oom", 0))
 		json_put_int(v, "oom", json_int(res->body, "oom", 0));
-	shown_text(&c->out[0], &text);
+	output_excerpt_text(&c->out[0], &text);
 	json_put_bytes(v, "out", buf_cstr(&text), text.len);
 	buf_reset(&text);
-	shown_text(&c->out[1], &text);
+	output_excerpt_text(&c->out[1], &text);
 	json_put_bytes(v, "err", buf_cstr(&text), text.len);
 	buf_release(&text);
 	json_put_int(v, "ms", (clock_mono_us() - c->began_us) / 1000);
@@ -327,12 +327,12 @@ json_t *call_res(struct call *c, const struct action_result *res)
 	json_put(v, "batch", json_incref(json_object_get(res->body, "batch")));
 	if (res->edited) {
 		json_put_flag(v, "edited", true);
-		put_ran(v, json_object_get(res->body, "ran"));
+		call_put_ran(v, json_object_get(res->body, "ran"));
 	}
 	return v;
 }
 
-static void on_output(void *self, enum record_stream stream, const void *bytes, size_t len)
+static void call_on_output(void *self, enum record_stream stream, const void *bytes, size_t len)
 {
 	call_output(self, stream, bytes, len);
 }
@@ -346,7 +346,7 @@ void call_result(struct call *c, const struct action_result *res)
 		call_answer(c, call_res(c, res));
 }
 
-static void on_done(void *self, const struct action_result *res)
+static void call_on_done(void *self, const struct action_result *res)
 {
 	call_result(self, res);
 }
@@ -354,10 +354,10 @@ static void on_done(void *self, const struct action_result *res)
 void call_action(struct call *c, struct action_spec *spec, const struct effector *eff,
 		 void (*done)(struct call *c, const struct action_result *res))
 {
-	const struct action_client client = { .done = on_done, .output = on_output, .self = c };
-	failpoint("call.before-submit");
+	const struct action_client client = { .done = call_on_done, .output = call_on_output, .self = c };
+	failpoint_hit("call.before-submit");
 	c->done = done;
-	if (c->host == c->super->host && recorded_answer(resume_recorded(c->super->resume), c))
+	if (c->host == c->super->host && answer_cache_answer(resume_recorded(c->super->resume), c))
 		return;
 	resume_first_action(c->super->resume);
 	spec->call = c->host == c->super->host ? c->id : 0;
@@ -369,8 +369,8 @@ void call_action(struct call *c, struct action_spec *spec, const struct effector
 	spec->tainted = json_flag(c->body, "tainted", false) || (agent && agent->tainted);
 	c->action = gate_submit(c->super->gate, spec, eff, &client);
 	if (spec->kind == ACT_EXEC && json_flag(spec->args, "stdin", false))
-		person_input_expect(c->super, c->action);
-	failpoint("call.submitted");
+		operator_input_expect(c->super, c->action);
+	failpoint_hit("call.submitted");
 }
 
 bool call_bytes(struct call *c, const char *key, const char **out)

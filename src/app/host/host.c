@@ -67,8 +67,8 @@ static void host_send(struct host *h, uint16_t type, uint64_t id, json_t *body)
 	char *text;
 	body = clean_frame(h->super->record, body, &text);
 	if (is_script(h))
-		host_record_frame(h->super->record, h->start_seq, h->ordinal, type, id, body);
-	failpoint("host.frame-recorded");
+		luahost_record_frame(h->super->record, h->start_seq, h->ordinal, type, id, body);
+	failpoint_hit("host.frame-recorded");
 	stream_send(h->stream, type, id, text, strlen(text));
 	free(text);
 	json_decref(body);
@@ -78,7 +78,7 @@ static void host_send(struct host *h, uint16_t type, uint64_t id, json_t *body)
 	}
 }
 
-static void ended(struct host *h, const json_t *end, const struct err *died)
+static void luahost_ended(struct host *h, const json_t *end, const struct err *died)
 {
 	if (h->ended)
 		return;
@@ -97,7 +97,7 @@ static void ended(struct host *h, const json_t *end, const struct err *died)
 	h->ops.on_end(h->self, end, died);
 }
 
-static void on_idle(struct host *h)
+static void luahost_on_idle(struct host *h)
 {
 	h->turns++;
 	if (h->turns == h->ordinal) {
@@ -121,7 +121,7 @@ static void on_verdict(struct host *h, uint64_t ticket, const json_t *body)
 			    e ? &err : NULL);
 }
 
-static void on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
+static void luahost_on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
 {
 	struct host *h = self;
 	struct err err = ERR_INIT;
@@ -130,7 +130,7 @@ static void on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
 	CLEANUP(json_release) json_t *body = json_parse(f->len ? f->body : "{}", f->len ? f->len : 2, "frame of the Lua host", &err);
 	if (!body || h->ended) {
 		if (!h->ended)
-			ended(h, NULL, &err);
+			luahost_ended(h, NULL, &err);
 		return;
 	}
 	if (h->feed && feed_frame(h, f->type, f->id, body))
@@ -151,7 +151,7 @@ static void on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
 		call_cancel(h->super, f->id);
 		break;
 	case HOST_IDLE:
-		on_idle(h);
+		luahost_on_idle(h);
 		if (h->feed && h->turns == h->ordinal) {
 			feed_caught_up(h);
 			if (!h->ended && h->ops.on_idle) /* again: only now its calls have begun */
@@ -170,15 +170,15 @@ static void on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
 			h->ops.on_value(h->self, f->id, body);
 		break;
 	case HOST_END:
-		ended(h, body, NULL);
+		luahost_ended(h, body, NULL);
 		break;
 	default:
 		err_set(&err, ERR_PARSE, "the Lua host of '%s' sent a frame of unknown type %u", h->name, f->type);
-		ended(h, NULL, &err);
+		luahost_ended(h, NULL, &err);
 	}
 }
 
-static void on_close(void *self, const struct err *err)
+static void luahost_on_close(void *self, const struct err *err)
 {
 	struct host *h = self;
 	struct err why = ERR_INIT;
@@ -187,18 +187,18 @@ static void on_close(void *self, const struct err *err)
 		err_set(&why, ERR_TIMEOUT, "'%s' was ended: it did not come to a wait for %d s", h->name, TURN_KILL_MS / 1000);
 	else
 		err_set(&why, ERR_CLOSED, "the Lua host of '%s' has died", h->name);
-	ended(h, NULL, &why);
+	luahost_ended(h, NULL, &why);
 }
 
-static void on_drain(void *self)
+static void luahost_on_drain(void *self)
 {
 	struct host *h = self;
 	calls_drained(h->super);
 }
 
-static const struct stream_ops stream_ops = { .on_frame = on_frame, .on_close = on_close, .on_drain = on_drain };
+static const struct stream_ops luahost_stream_ops = { .on_frame = luahost_on_frame, .on_close = luahost_on_close, .on_drain = luahost_on_drain };
 
-static void on_started(void *self, int pid, int pidfd)
+static void luahost_on_started(void *self, int pid, int pidfd)
 {
 	struct host *h = self;
 	h->pid = pid;
@@ -212,16 +212,16 @@ static void child_exited(void *self, int code, int signal)
 	(void)signal;
 }
 
-static void on_failed(void *self, const struct err *err)
+static void luahost_on_failed(void *self, const struct err *err)
 {
-	ended(self, NULL, err);
+	luahost_ended(self, NULL, err);
 }
 
 static const struct launcher_host_ops launch_ops = {
-	.on_started = on_started, .on_exit = child_exited, .on_failed = on_failed
+	.on_started = luahost_on_started, .on_exit = child_exited, .on_failed = luahost_on_failed
 };
 
-static int spawn(struct host *h, struct err *err)
+static int luahost_spawn(struct host *h, struct err *err)
 {
 	int sp[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sp) < 0)
@@ -231,7 +231,7 @@ static int spawn(struct host *h, struct err *err)
 	int fds[HOST_FD + 1] = { -1, -1, -1, sp[1] };
 	launcher_spawn_host(h->super->launcher, path, argv, env, fds, ARRAY_LEN(fds), &launch_ops, h);
 	close(sp[1]);
-	h->stream = stream_new(h->super->loop, sp[0], HOST_BODY_MAX, &stream_ops, h);
+	h->stream = stream_new(h->super->loop, sp[0], HOST_BODY_MAX, &luahost_stream_ops, h);
 	return 0;
 }
 
@@ -262,16 +262,16 @@ static struct host *host_make(struct super *s, const char *mode, const char *nam
 	h->ops = *ops;
 	h->self = self;
 	h->pidfd = -1;
-	h->mode = xstrdup(mode);
-	h->name = xstrdup(name);
-	h->dir = dir ? xstrdup(dir) : NULL;
+	h->mode = mem_strdup(mode);
+	h->name = mem_strdup(name);
+	h->dir = dir ? mem_strdup(dir) : NULL;
 	h->turn = loop_timer_new(s->loop, turn_timer, h);
-	if (spawn(h, err) < 0)
-		host_free(&h);
+	if (luahost_spawn(h, err) < 0)
+		luahost_free(&h);
 	return h;
 }
 
-static void record_start(struct host *h, const char *text, size_t len)
+static void luahost_record_start(struct host *h, const char *text, size_t len)
 {
 	struct hash hash;
 	struct buf hex = BUF_INIT;
@@ -285,19 +285,19 @@ static void record_start(struct host *h, const char *text, size_t len)
 	buf_release(&hex);
 }
 
-int host_new(struct host **out, struct super *s, const struct host_start *st, const struct host_ops *ops, void *self,
+int luahost_new(struct host **out, struct super *s, const struct host_start *st, const struct host_ops *ops, void *self,
 	     struct err *err)
 {
 	struct host *h = host_make(s, st->mode, st->name, st->dir, ops, self, err);
 	if (!h)
 		return -1;
-	record_start(h, st->text, st->len);
+	luahost_record_start(h, st->text, st->len);
 	host_send(h, HOST_START, 0, start_body(h, st));
 	*out = h;
 	return 0;
 }
 
-int host_resume(struct host **out, struct super *s, const struct host_resume *r, const struct host_ops *ops, void *self,
+int luahost_resume(struct host **out, struct super *s, const struct host_resume *r, const struct host_ops *ops, void *self,
 		struct err *err)
 {
 	struct host *h = host_make(s, "script", r->name, r->dir, ops, self, err);
@@ -305,9 +305,9 @@ int host_resume(struct host **out, struct super *s, const struct host_resume *r,
 		return -1;
 	h->start_seq = r->start_seq;
 	if (r->text)
-		record_start(h, r->text, r->len);
+		luahost_record_start(h, r->text, r->len);
 	if (feed_begin(h, r, err) < 0) {
-		host_free(&h);
+		luahost_free(&h);
 		return -1;
 	}
 	loop_timer_set(h->turn, TURN_WARN_MS, 0);
@@ -315,7 +315,7 @@ int host_resume(struct host **out, struct super *s, const struct host_resume *r,
 	return 0;
 }
 
-void host_free(struct host **hp)
+void luahost_free(struct host **hp)
 {
 	struct host *h = *hp;
 	*hp = NULL;
@@ -335,7 +335,7 @@ void host_free(struct host **hp)
 	free(h);
 }
 
-void host_answer(struct host *h, uint64_t call, json_t *value, json_t *error)
+void luahost_answer(struct host *h, uint64_t call, json_t *value, json_t *error)
 {
 	json_t *body = json_object();
 	json_put(body, "value", value);
@@ -343,7 +343,7 @@ void host_answer(struct host *h, uint64_t call, json_t *value, json_t *error)
 	host_send(h, HOST_ANSWER, call, body);
 }
 
-void host_chunk(struct host *h, uint64_t call, const char *stream, const void *bytes, size_t len, uint64_t off)
+void luahost_chunk(struct host *h, uint64_t call, const char *stream, const void *bytes, size_t len, uint64_t off)
 {
 	json_t *body = json_object();
 	json_put_str(body, "stream", stream);
@@ -352,7 +352,7 @@ void host_chunk(struct host *h, uint64_t call, const char *stream, const void *b
 	host_send(h, HOST_CHUNK, call, body);
 }
 
-void host_stop(struct host *h, uint64_t agent, const char *why)
+void luahost_stop(struct host *h, uint64_t agent, const char *why)
 {
 	json_t *body = json_object();
 	if (agent)
@@ -361,7 +361,7 @@ void host_stop(struct host *h, uint64_t agent, const char *why)
 	host_send(h, HOST_STOP, 0, body);
 }
 
-void host_break_off(struct host *h, uint64_t agent, const char *why)
+void luahost_break_off(struct host *h, uint64_t agent, const char *why)
 {
 	json_t *body = json_object();
 	json_put_int(body, "agent", (int64_t)agent);
@@ -370,7 +370,7 @@ void host_break_off(struct host *h, uint64_t agent, const char *why)
 	host_send(h, HOST_STOP, 0, body);
 }
 
-void host_message(struct host *h, uint64_t agent, const char *text, json_t *who)
+void luahost_message(struct host *h, uint64_t agent, const char *text, json_t *who)
 {
 	json_t *body = json_object();
 	json_put_int(body, "agent", (int64_t)agent);
@@ -379,7 +379,7 @@ void host_message(struct host *h, uint64_t agent, const char *text, json_t *who)
 	host_send(h, HOST_MESSAGE, 0, body);
 }
 
-void host_event(struct host *h, const char *name, json_t *body)
+void luahost_event(struct host *h, const char *name, json_t *body)
 {
 	size_t i;
 	json_t *want;
@@ -395,7 +395,7 @@ void host_event(struct host *h, const char *name, json_t *body)
 	json_decref(body);
 }
 
-void host_model_moved(struct host *h, const char *model)
+void luahost_model_moved(struct host *h, const char *model)
 {
 	json_t *frame = json_object(), *body = json_object();
 	json_put_str(body, "model", model);
@@ -404,7 +404,7 @@ void host_model_moved(struct host *h, const char *model)
 	host_send(h, HOST_EVENT, 0, frame);
 }
 
-void host_box_moved(struct host *h, uint64_t box, const char *workspace)
+void luahost_box_moved(struct host *h, uint64_t box, const char *workspace)
 {
 	json_t *frame = json_object(), *body = json_object();
 	json_put_int(body, "box", (int64_t)box);
@@ -414,7 +414,7 @@ void host_box_moved(struct host *h, uint64_t box, const char *workspace)
 	host_send(h, HOST_EVENT, 0, frame);
 }
 
-void host_judge(struct host *h, uint64_t ticket, int line, json_t *act)
+void luahost_judge(struct host *h, uint64_t ticket, int line, json_t *act)
 {
 	json_t *body = json_object();
 	json_put_int(body, "line", line);
@@ -425,17 +425,17 @@ void host_judge(struct host *h, uint64_t ticket, int line, json_t *act)
 	host_send(h, HOST_JUDGE, ticket, body);
 }
 
-void host_ask(struct host *h, uint64_t ticket, json_t *body)
+void luahost_ask(struct host *h, uint64_t ticket, json_t *body)
 {
 	host_send(h, HOST_ASK, ticket, body);
 }
 
-bool host_full(const struct host *h)
+bool luahost_full(const struct host *h)
 {
 	return !h->ended && stream_full(h->stream);
 }
 
-const char *host_dir(const struct host *h)
+const char *luahost_dir(const struct host *h)
 {
 	return h->dir;
 }

@@ -22,7 +22,7 @@ static char *host_call_message(const json_t *message)
 	return hash_hex(text, strlen(text));
 }
 
-static json_t *small(const json_t *v)
+static json_t *luahost_call_is_small(const json_t *v)
 {
 	const char *key;
 	json_t *item, *out;
@@ -37,18 +37,18 @@ static json_t *small(const json_t *v)
 	if (json_is_array(v)) {
 		out = json_array();
 		json_array_foreach((json_t *)(uintptr_t)v, i, item)
-			json_array_append_new(out, small(item));
+			json_array_append_new(out, luahost_call_is_small(item));
 		return out;
 	}
 	if (!json_is_object(v))
 		return json_incref((json_t *)(uintptr_t)v);
 	out = json_object();
 	json_object_foreach((json_t *)(uintptr_t)v, key, item)
-		json_object_set_new(out, key, small(item));
+		json_object_set_new(out, key, luahost_call_is_small(item));
 	return out;
 }
 
-static json_t *messages_of(const json_t *list)
+static json_t *luahost_call_messages_of(const json_t *list)
 {
 	json_t *out = json_array(), *m;
 	size_t i;
@@ -59,7 +59,7 @@ static json_t *messages_of(const json_t *list)
 	return out;
 }
 
-json_t *host_call_small(const json_t *body)
+json_t *luahost_call_small(const json_t *body)
 {
 	json_t *out = json_object();
 	const json_t *args = json_object_get(body, "args");
@@ -68,27 +68,27 @@ json_t *host_call_small(const json_t *body)
 	json_put(out, "agent", json_incref(json_object_get(body, "agent")));
 	json_put(out, "task", json_incref(json_object_get(body, "task")));
 	if (strcmp(json_str(body, "op", ""), "model.call")) {
-		json_put(out, "args", small(args));
+		json_put(out, "args", luahost_call_is_small(args));
 		return out;
 	}
 	CLEANUP(json_release) json_t *rest = json_copy((json_t *)(uintptr_t)args);
 	json_object_del(rest, "messages");
 	json_object_del(rest, "reply");
-	json_t *s = small(rest);
-	json_put(s, "messages", messages_of(json_object_get(args, "messages")));
+	json_t *s = luahost_call_is_small(rest);
+	json_put(s, "messages", luahost_call_messages_of(json_object_get(args, "messages")));
 	json_put(out, "args", s);
 	return out;
 }
 
 /* --- comparing ---------------------------------------------------------------------------------------------------- */
 
-static bool differ(const json_t *a, const json_t *b, struct buf *path);
+static bool luahost_call_compare(const json_t *a, const json_t *b, struct buf *path);
 
 static bool differ_under(const char *key, const json_t *a, const json_t *b, struct buf *path)
 {
 	size_t len = path->len;
 	buf_printf(path, "/%s", key);
-	if (differ(a, b, path))
+	if (luahost_call_compare(a, b, path))
 		return true;
 	path->len = len;
 	path->data[len] = 0;
@@ -120,7 +120,7 @@ static bool differ_arrays(const json_t *a, const json_t *b, struct buf *path)
 	return false;
 }
 
-static bool differ(const json_t *a, const json_t *b, struct buf *path)
+static bool luahost_call_compare(const json_t *a, const json_t *b, struct buf *path)
 {
 	if (json_is_string(a) && strstr(json_string_value(a), "<secret:"))
 		return false;
@@ -133,7 +133,7 @@ static bool differ(const json_t *a, const json_t *b, struct buf *path)
 	return !json_equal(a, b);
 }
 
-char *host_call_differ(const json_t *recorded, const json_t *now)
+char *luahost_call_differ(const json_t *recorded, const json_t *now)
 {
 	struct buf path = BUF_INIT;
 	static const char *const compared[] = { "op", "agent", "args" };

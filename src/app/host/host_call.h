@@ -10,10 +10,10 @@
 enum { CALL_TEXT_MAX = 1024 };
 
 /* {"op","at","agent","task","args"}; returns owned. */
-json_t *host_call_small(const json_t *body);
+json_t *luahost_call_small(const json_t *body);
 
 /* The first place where two small bodies differ, as a JSON pointer ("/args/cmd"); NULL when they do not. Places, and
  * values that a secret was taken out of, are not compared. Returns owned. */
-char *host_call_differ(const json_t *recorded, const json_t *now);
+char *luahost_call_differ(const json_t *recorded, const json_t *now);
 
 #endif

@@ -52,16 +52,16 @@ static int record_anew(struct host *h, uint16_t type, uint64_t id, struct buf *b
 		buf_reset(body);
 		json_dump_buf(j, body);
 	}
-	host_record_frame(h->super->record, h->start_seq, h->ordinal + 1, type, id, j);
+	luahost_record_frame(h->super->record, h->start_seq, h->ordinal + 1, type, id, j);
 	return 0;
 }
 
-static int send_recorded(struct host *h, struct session *s, const struct event *ev, struct err *err)
+static int luahost_feed_send_recorded(struct host *h, struct session *s, const struct event *ev, struct err *err)
 {
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	uint16_t type;
 	uint64_t id;
-	if (host_rebuild_frame(s, ev, &type, &id, &body, err) < 0)
+	if (luahost_rebuild_frame(s, ev, &type, &id, &body, err) < 0)
 		return -1;
 	if (type == HOST_ANSWER) {
 		struct host_feed *f = h->feed;
@@ -86,14 +86,14 @@ int feed_begin(struct host *h, const struct host_resume *r, struct err *err)
 	h->feed->self = r->self;
 	h->feed->nr_lost = r->nr_lost;
 	h->feed->told = r->told;
-	h->feed->lost = xmemdup(r->lost, r->nr_lost * sizeof(*r->lost));
+	h->feed->lost = mem_dup(r->lost, r->nr_lost * sizeof(*r->lost));
 	h->feed->changed = r->text ? r : NULL;
 	h->feed->anew = r->text != NULL;
 	if (session_open(&s, record_path(h->super->record), err) < 0)
 		return -1;
 	int rc = feed_new(&f, s, FEED_ALL, 0, err);
 	while (rc == 0 && (rc = feed_next(f, &ev, &a, r->until_seq, err)) == 1) {
-		rc = ev.kind == EV_HOST_FRAME && ev.cause == r->start_seq ? send_recorded(h, s, &ev, err) : 0;
+		rc = ev.kind == EV_HOST_FRAME && ev.cause == r->start_seq ? luahost_feed_send_recorded(h, s, &ev, err) : 0;
 		arena_reset(&a);
 	}
 	feed_free(&f);
@@ -144,7 +144,7 @@ void feed_caught_up(struct host *h)
 			json_t *e = json_object();
 			json_put_str(e, "code", "interrupted");
 			json_put_str(e, "msg", "interrupted: it had begun when the session broke off, and how it ended is not known");
-			host_answer(h, f->call[i].id, NULL, e);
+			luahost_answer(h, f->call[i].id, NULL, e);
 		} else {
 			call_begin(h, h->super, f->call[i].id, f->call[i].body);
 		}

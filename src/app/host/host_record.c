@@ -7,7 +7,7 @@
 
 enum { LEFT_OUT_FROM = 64 }; /* shorter texts cost less than their reference */
 
-static void leave_out(json_t *res, const char *key, int64_t action, int stream)
+static void luahost_record_leave_out(json_t *res, const char *key, int64_t action, int stream)
 {
 	json_t *text = json_object_get(res, key);
 	if (!json_is_string(text) || json_string_length(text) < LEFT_OUT_FROM)
@@ -19,7 +19,7 @@ static void leave_out(json_t *res, const char *key, int64_t action, int stream)
 	json_put(res, key, ref);
 }
 
-void host_record_frame(struct record *r, uint64_t cause, uint64_t ordinal, uint16_t type, uint64_t id, const json_t *body)
+void luahost_record_frame(struct record *r, uint64_t cause, uint64_t ordinal, uint16_t type, uint64_t id, const json_t *body)
 {
 	json_t *ev = json_object();
 	json_t *kept = json_copy((json_t *)(uintptr_t)body);
@@ -28,8 +28,8 @@ void host_record_frame(struct record *r, uint64_t cause, uint64_t ordinal, uint1
 		int64_t action = json_int(res, "event", 0);
 		int out = json_flag(res, "pty", false) ? STREAM_PTY : STREAM_OUT;
 		json_t *copy = json_copy(res);
-		leave_out(copy, "out", action, out);
-		leave_out(copy, "err", action, STREAM_ERR);
+		luahost_record_leave_out(copy, "out", action, out);
+		luahost_record_leave_out(copy, "err", action, STREAM_ERR);
 		json_put(kept, "value", copy);
 	}
 	json_put_int(ev, "n", (int64_t)ordinal);
@@ -39,7 +39,7 @@ void host_record_frame(struct record *r, uint64_t cause, uint64_t ordinal, uint1
 	record_append_json(r, EV_HOST_FRAME, cause, 0, 0, 0, ev);
 }
 
-static int put_back(struct session *s, json_t *res, const char *key, struct err *err)
+static int luahost_record_put_back(struct session *s, json_t *res, const char *key, struct err *err)
 {
 	const json_t *ref = json_object_get(json_object_get(res, key), "$out");
 	if (!json_is_array(ref))
@@ -54,17 +54,17 @@ static int put_back(struct session *s, json_t *res, const char *key, struct err 
 	    (total > shown.head.len &&
 	     session_output(s, action, stream, total - shown.head.len < tail ? shown.head.len : total - tail, tail,
 			    &shown.tail, err) < 0)) {
-		shown_release(&shown);
+		output_excerpt_release(&shown);
 		return -1;
 	}
 	shown.total = total;
-	shown_text(&shown, &piece);
-	shown_release(&shown);
+	output_excerpt_text(&shown, &piece);
+	output_excerpt_release(&shown);
 	json_put_bytes(res, key, buf_cstr(&piece), piece.len);
 	return 0;
 }
 
-int host_rebuild_frame(struct session *s, const struct event *ev, uint16_t *type_out, uint64_t *id_out, struct buf *out,
+int luahost_rebuild_frame(struct session *s, const struct event *ev, uint16_t *type_out, uint64_t *id_out, struct buf *out,
 		       struct err *err)
 {
 	if (!ev->body)
@@ -83,7 +83,7 @@ int host_rebuild_frame(struct session *s, const struct event *ev, uint16_t *type
 	json_t *body = json_object_get(j, "body"), *res = json_object_get(body, "value");
 	if (!json_is_object(body))
 		return err_set(err, ERR_PARSE, "host.frame #%llu has no body", (unsigned long long)ev->seq);
-	if (json_is_object(res) && (put_back(s, res, "out", err) < 0 || put_back(s, res, "err", err) < 0))
+	if (json_is_object(res) && (luahost_record_put_back(s, res, "out", err) < 0 || luahost_record_put_back(s, res, "err", err) < 0))
 		return -1;
 	json_dump_buf(body, out);
 	*type_out = type;

@@ -10,7 +10,7 @@
 #include "loop/loop.h"
 #include "wire/host.h"
 
-int host_process_start(struct host_process *p, struct err *err)
+int luahost_process_start(struct host_process *p, struct err *err)
 {
 	int sp[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sp) < 0)
@@ -25,7 +25,7 @@ int host_process_start(struct host_process *p, struct err *err)
 	return rc < 0 ? err_wrap(err, "cannot start the Lua host '%s'", path) : 0;
 }
 
-void host_process_end(struct host_process *p)
+void luahost_process_end(struct host_process *p)
 {
 	struct err none = ERR_INIT;
 	int status;

@@ -9,8 +9,8 @@ struct host_process {
 };
 #define HOST_PROCESS_NONE ((struct host_process){ -1, -1, -1 })
 
-NODISCARD int host_process_start(struct host_process *p, struct err *err);
+NODISCARD int luahost_process_start(struct host_process *p, struct err *err);
 /* Ends it (whatever it was doing) and closes what is open; may be called after a failed start. */
-void host_process_end(struct host_process *p);
+void luahost_process_end(struct host_process *p);
 
 #endif

@@ -35,7 +35,7 @@ static void close_pipe(struct loop_fd **w, int *fd)
 	fd_close(fd);
 }
 
-static void finish(struct hostrun *r)
+static void hostrun_finish(struct hostrun *r)
 {
 	struct action *a = r->action;
 	json_t *body = json_object();
@@ -57,19 +57,19 @@ static void finish(struct hostrun *r)
 static void maybe_finish(struct hostrun *r)
 {
 	if (r->exited && r->out[0] < 0 && r->out[1] < 0)
-		finish(r);
+		hostrun_finish(r);
 }
 
-static void on_drained(void *self)
+static void hostrun_on_drained(void *self)
 {
 	struct hostrun *r = self;
 	if (action_flooded(r->action))
 		loop_timer_set(r->timer, DRAIN_MS, 0);
 	else
-		finish(r);
+		hostrun_finish(r);
 }
 
-static void on_ended(void *self, int fd, unsigned events)
+static void hostrun_on_ended(void *self, int fd, unsigned events)
 {
 	struct hostrun *r = self;
 	struct err err = ERR_INIT;
@@ -79,21 +79,21 @@ static void on_ended(void *self, int fd, unsigned events)
 	r->exited = true;
 	loop_fd_free(&r->watch_pid);
 	loop_timer_free(&r->timer);
-	r->timer = loop_timer_new(r->loop, on_drained, r);
+	r->timer = loop_timer_new(r->loop, hostrun_on_drained, r);
 	loop_timer_set(r->timer, DRAIN_MS, 0);
 	maybe_finish(r);
 }
 
-static void on_output(void *self, int fd, unsigned events);
+static void hostrun_on_output(void *self, int fd, unsigned events);
 
 static void watch_outputs(struct hostrun *r)
 {
 	for (int i = 0; i < 2; i++)
 		if (r->out[i] >= 0 && !r->watch_out[i])
-			r->watch_out[i] = loop_fd_new(r->loop, r->out[i], LOOP_READ, on_output, r);
+			r->watch_out[i] = loop_fd_new(r->loop, r->out[i], LOOP_READ, hostrun_on_output, r);
 }
 
-static void on_flood(void *self)
+static void hostrun_on_flood(void *self)
 {
 	struct hostrun *r = self;
 	if (action_flooded(r->action))
@@ -108,11 +108,11 @@ static void stop_reading(struct hostrun *r)
 	loop_fd_free(&r->watch_out[0]);
 	loop_fd_free(&r->watch_out[1]);
 	if (!r->flood)
-		r->flood = loop_timer_new(r->loop, on_flood, r);
+		r->flood = loop_timer_new(r->loop, hostrun_on_flood, r);
 	loop_timer_set(r->flood, FLOOD_POLL_MS, 0);
 }
 
-static void on_output(void *self, int fd, unsigned events)
+static void hostrun_on_output(void *self, int fd, unsigned events)
 {
 	struct hostrun *r = self;
 	int i = fd == r->out[1];
@@ -142,32 +142,32 @@ static void on_input(void *self, int fd, unsigned events)
 		close_pipe(&r->watch_in, &r->in);
 }
 
-static void send_signal(struct hostrun *r, int signo)
+static void hostrun_send_signal(struct hostrun *r, int signo)
 {
 	if (!r->exited)
 		syscall(SYS_pidfd_send_signal, r->pidfd, signo, NULL, 0);
 }
 
-static void on_grace(void *self)
+static void hostrun_on_grace(void *self)
 {
-	send_signal(self, SIGKILL);
+	hostrun_send_signal(self, SIGKILL);
 }
 
-static void terminate(struct hostrun *r, enum action_end end)
+static void hostrun_terminate(struct hostrun *r, enum action_end end)
 {
 	if (r->end == END_OK)
 		r->end = end;
 	if (r->exited)
 		return; /* the timer that ends the wait for its pipes runs already */
-	send_signal(r, SIGTERM);
+	hostrun_send_signal(r, SIGTERM);
 	loop_timer_free(&r->timer);
-	r->timer = loop_timer_new(r->loop, on_grace, r);
+	r->timer = loop_timer_new(r->loop, hostrun_on_grace, r);
 	loop_timer_set(r->timer, GRACE_MS, 0);
 }
 
-static void on_timeout(void *self)
+static void hostrun_on_timeout(void *self)
 {
-	terminate(self, END_TIMEOUT);
+	hostrun_terminate(self, END_TIMEOUT);
 }
 
 static const char *secret_of(const struct hostrun_at *at, const json_t *value, size_t *len)
@@ -177,7 +177,7 @@ static const char *secret_of(const struct hostrun_at *at, const json_t *value, s
 }
 
 /* Ours, then the spec's: of two with one name the later one counts, so ours goes. */
-static void put_env(struct strv *env, const char *name, const char *value, size_t len)
+static void hostrun_put_env(struct strv *env, const char *name, const char *value, size_t len)
 {
 	size_t n = strlen(name);
 	CLEANUP(buf_release) struct buf word = BUF_INIT;
@@ -186,7 +186,7 @@ static void put_env(struct strv *env, const char *name, const char *value, size_
 	for (size_t i = 0; i < env->nr; i++)
 		if (!strncmp(env->item[i], name, n) && env->item[i][n] == '=') {
 			free(env->item[i]);
-			env->item[i] = xstrndup(word.data, word.len);
+			env->item[i] = mem_strndup(word.data, word.len);
 			secret_wipe(word.data, word.len);
 			return;
 		}
@@ -203,10 +203,10 @@ static void full_env(const struct hostrun_at *at, const struct action_spec *spec
 		const char *eq = strchr(spec->env.item[i], '=');
 		if (!eq)
 			continue;
-		CLEANUP(free_ptr) char *name = xstrndup(spec->env.item[i], (size_t)(eq - spec->env.item[i]));
+		CLEANUP(free_ptr) char *name = mem_strndup(spec->env.item[i], (size_t)(eq - spec->env.item[i]));
 		size_t len = strlen(eq + 1);
 		const char *secret = secret_of(at, json_object_get(named, name), &len);
-		put_env(env, name, secret ? secret : eq + 1, len);
+		hostrun_put_env(env, name, secret ? secret : eq + 1, len);
 	}
 }
 
@@ -260,7 +260,7 @@ static int make_pipes(bool input, int in[2], int out[2], int errs[2], struct err
 	return -1;
 }
 
-static void start(void *self, struct action *a)
+static void hostrun_start(void *self, struct action *a)
 {
 	const struct action_spec *spec = action_spec(a);
 	const struct hostrun_at *at = self;
@@ -304,18 +304,18 @@ static void start(void *self, struct action *a)
 	}
 	action_set_tag(a, r);
 	at->runs(at->self, 1);
-	r->watch_pid = loop_fd_new(r->loop, r->pidfd, LOOP_READ, on_ended, r);
-	r->watch_out[0] = watch_pipe(r, r->out[0], LOOP_READ, on_output);
-	r->watch_out[1] = watch_pipe(r, r->out[1], LOOP_READ, on_output);
+	r->watch_pid = loop_fd_new(r->loop, r->pidfd, LOOP_READ, hostrun_on_ended, r);
+	r->watch_out[0] = watch_pipe(r, r->out[0], LOOP_READ, hostrun_on_output);
+	r->watch_out[1] = watch_pipe(r, r->out[1], LOOP_READ, hostrun_on_output);
 	if (r->in >= 0)
 		r->watch_in = watch_pipe(r, r->in, LOOP_WRITE, on_input);
 	if (spec->timeout_us > 0) {
-		r->timer = loop_timer_new(r->loop, on_timeout, r);
+		r->timer = loop_timer_new(r->loop, hostrun_on_timeout, r);
 		loop_timer_set(r->timer, (uint64_t)(spec->timeout_us + 999) / 1000, 0);
 	}
 }
 
-static void cancel(void *self, struct action *a, const char *how)
+static void hostrun_cancel(void *self, struct action *a, const char *how)
 {
 	struct hostrun *r = action_tag(a);
 	(void)self;
@@ -323,15 +323,15 @@ static void cancel(void *self, struct action *a, const char *how)
 		return;
 	if (!strcmp(how, "kill")) {
 		r->end = END_KILLED;
-		send_signal(r, SIGKILL);
+		hostrun_send_signal(r, SIGKILL);
 	} else {
-		terminate(r, END_CANCELLED);
+		hostrun_terminate(r, END_CANCELLED);
 	}
 }
 
 void hostrun_effector(const struct hostrun_at *at, struct effector *out)
 {
 	*out = (struct effector){
-		.name = "host", .start = start, .cancel = cancel, .self = (void *)(uintptr_t)at
+		.name = "host", .start = hostrun_start, .cancel = hostrun_cancel, .self = (void *)(uintptr_t)at
 	};
 }

@@ -15,7 +15,7 @@
 
 static const struct {
 	const char *path, *begin, *end;
-} file[] = {
+} library_table[] = {
 #define LUA_FILE(symbol, path) { path, symbol##_begin, symbol##_end },
 #include "lua_files.inc"
 #undef LUA_FILE
@@ -29,7 +29,7 @@ static const char *from_disk(const char *path, size_t *len_out)
 		return NULL;
 	struct buf text = BUF_INIT;
 	struct err err = ERR_INIT;
-	CLEANUP(free_ptr) char *tail = xasprintf("%s%s", strncmp(path, "plugins/", 8) ? "lua/" : "", path);
+	CLEANUP(free_ptr) char *tail = mem_printf("%s%s", strncmp(path, "plugins/", 8) ? "lua/" : "", path);
 	CLEANUP(free_ptr) char *full = path_join(dir, tail);
 	if (file_read(full, &text, 4 << 20, &err) < 0) {
 		buf_release(&text);
@@ -42,30 +42,30 @@ static const char *from_disk(const char *path, size_t *len_out)
 const char *library_file(const char *path, size_t *len_out)
 {
 	const char *text = from_disk(path, len_out);
-	for (size_t i = 0; !text && i < ARRAY_LEN(file); i++)
-		if (!strcmp(file[i].path, path)) {
-			*len_out = (size_t)(file[i].end - file[i].begin);
-			text = file[i].begin;
+	for (size_t i = 0; !text && i < ARRAY_LEN(library_table); i++)
+		if (!strcmp(library_table[i].path, path)) {
+			*len_out = (size_t)(library_table[i].end - library_table[i].begin);
+			text = library_table[i].begin;
 		}
 	return text;
 }
 
 const char *library_path(size_t i)
 {
-	return i < ARRAY_LEN(file) ? file[i].path : NULL;
+	return i < ARRAY_LEN(library_table) ? library_table[i].path : NULL;
 }
 
 const char *library_find(const char *module, size_t *len_out)
 {
 	if (strncmp(module, "sandglass", 9) != 0 || (module[9] && module[9] != '.'))
 		return NULL;
-	CLEANUP(free_ptr) char *base = xstrdup(module);
+	CLEANUP(free_ptr) char *base = mem_strdup(module);
 	for (char *p = base; *p; p++)
 		if (*p == '.')
 			*p = '/';
 	bool agent = !strncmp(base, "sandglass/agents/", 17); /* profiles of inner agents lie with the plugins */
-	CLEANUP(free_ptr) char *plain = xasprintf("%s%s.lua", agent ? "plugins" : "", agent ? base + 9 : base);
-	CLEANUP(free_ptr) char *init = xasprintf("%s/init.lua", base);
+	CLEANUP(free_ptr) char *plain = mem_printf("%s%s.lua", agent ? "plugins" : "", agent ? base + 9 : base);
+	CLEANUP(free_ptr) char *init = mem_printf("%s/init.lua", base);
 	const char *text = library_file(plain, len_out);
 	return text ? text : library_file(init, len_out);
 }

@@ -23,7 +23,7 @@ struct eval {
 	json_t *data;
 };
 
-static int send_json(struct eval *e, uint16_t type, uint64_t id, json_t *body, struct err *err)
+static int lua_file_send_json(struct eval *e, uint16_t type, uint64_t id, json_t *body, struct err *err)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	json_put_int(body, "t", clock_wall_us());
@@ -42,15 +42,15 @@ static int send_start(struct eval *e, const struct buf *text, struct err *err)
 	json_put_str(body, "seed", "0000000000000001"); /* nothing in such a file is random */
 	json_put_int(body, "mem_bytes", HOST_MEM);
 	json_put(body, "env", json_object());
-	return send_json(e, HOST_START, 0, body, err);
+	return lua_file_send_json(e, HOST_START, 0, body, err);
 }
 
 /* "a.b" is a/b.lua beside the file; a name can never leave that folder. */
-static char *beside(const struct eval *e, const char *name)
+static char *lua_file_beside(const struct eval *e, const char *name)
 {
 	if (!*name || name[0] == '.' || strchr(name, '/') || strstr(name, ".."))
 		return NULL;
-	char *file = xasprintf("%s/%s.lua", e->dir, name);
+	char *file = mem_printf("%s/%s.lua", e->dir, name);
 	for (char *p = file + strlen(e->dir) + 1; p < file + strlen(file) - 4; p++)
 		if (*p == '.')
 			*p = '/';
@@ -62,7 +62,7 @@ static int answer_module(struct eval *e, uint64_t id, const char *name, struct e
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	size_t len;
 	const char *ours = library_find(name, &len);
-	CLEANUP(free_ptr) char *path = ours ? NULL : beside(e, name);
+	CLEANUP(free_ptr) char *path = ours ? NULL : lua_file_beside(e, name);
 	struct err none = ERR_INIT;
 	json_t *body = json_object();
 	bool there = ours || (path && file_read(path, &text, FILE_MAX, &none) == 0);
@@ -72,15 +72,15 @@ static int answer_module(struct eval *e, uint64_t id, const char *name, struct e
 		json_put_str(o, "path", ours ? name : path);
 	} else {
 		CLEANUP(free_ptr)
-		char *msg = xasprintf("%s%s", path ? "no file " : "no module of that name", path ? path : "");
+		char *msg = mem_printf("%s%s", path ? "no file " : "no module of that name", path ? path : "");
 		json_put_str(o, "code", "io");
 		json_put_str(o, "msg", msg);
 	}
 	json_put(body, there ? "value" : "err", o);
-	return send_json(e, HOST_ANSWER, id, body, err);
+	return lua_file_send_json(e, HOST_ANSWER, id, body, err);
 }
 
-static int answer(struct eval *e, uint64_t id, const json_t *call, struct err *err)
+static int lua_file_answer(struct eval *e, uint64_t id, const json_t *call, struct err *err)
 {
 	const char *op = json_str(call, "op", "");
 	const json_t *args = json_object_get(call, "args");
@@ -99,7 +99,7 @@ static int answer(struct eval *e, uint64_t id, const json_t *call, struct err *e
 		json_put_str(o, "msg", why.text);
 		json_put(body, "err", o);
 	}
-	return send_json(e, HOST_ANSWER, id, body, err);
+	return lua_file_send_json(e, HOST_ANSWER, id, body, err);
 }
 
 /* 1 = go on, 0 = the end. */
@@ -111,7 +111,7 @@ static int one_frame(struct eval *e, const struct frame *f, const json_t *body, 
 		return 0;
 	}
 	if (f->type == HOST_CALL)
-		return answer(e, f->id, body, err) < 0 ? -1 : 1;
+		return lua_file_answer(e, f->id, body, err) < 0 ? -1 : 1;
 	if (f->type != HOST_END)
 		return 1;
 	if (json_flag(body, "ok", false) && e->data)
@@ -128,7 +128,7 @@ static int limit_ms(const struct lua_file_run *run)
 	return run->limit_ms ? run->limit_ms : LIMIT_MS;
 }
 
-static int serve(struct eval *e, struct err *err)
+static int lua_file_serve(struct eval *e, struct err *err)
 {
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	for (;;) {
@@ -157,13 +157,13 @@ int lua_file_run(const struct lua_file_run *run, json_t **data_out, struct err *
 	else if (file_read(run->path, &text, FILE_MAX, err) < 0)
 		return -1;
 	const char *slash = strrchr(run->path, '/');
-	e.dir = slash ? xstrndup(run->path, (size_t)(slash - run->path)) : xstrdup(".");
-	int rc = host_process_start(&e.host, err);
+	e.dir = slash ? mem_strndup(run->path, (size_t)(slash - run->path)) : mem_strdup(".");
+	int rc = luahost_process_start(&e.host, err);
 	if (rc == 0)
 		rc = send_start(&e, &text, err);
 	if (rc == 0)
-		rc = serve(&e, err);
-	host_process_end(&e.host);
+		rc = lua_file_serve(&e, err);
+	luahost_process_end(&e.host);
 	free_ptr(&e.dir);
 	if (rc < 0) {
 		json_decref(e.data);

@@ -8,7 +8,7 @@
 #include "app/super/vault.h"
 #include "base/clock.h"
 
-static struct budget_limits limits_of(const json_t *o)
+static struct budget_limits op_agent_limits_of(const json_t *o)
 {
 	return (struct budget_limits){
 		.uusd = json_int(o, "uusd", 0),
@@ -24,7 +24,7 @@ static bool limits_any(const struct budget_limits *l)
 	return l->uusd || l->tokens || l->time_us || l->steps || l->actions;
 }
 
-static uint64_t record_start(struct call *c, const char *name)
+static uint64_t op_agent_record_start(struct call *c, const char *name)
 {
 	json_t *body = json_object();
 	json_put_str(body, "name", name);
@@ -48,7 +48,7 @@ void op_agent_start(struct call *c)
 	const char *name = json_str(c->args, "name", "agent");
 	bool before = call_done_before(c, EV_AGENT_START, &id) != NULL;
 	if (!before)
-		id = record_start(c, name);
+		id = op_agent_record_start(c, name);
 	const struct agent *above = super_agent(s, c->agent);
 	bool tainted = above && above->tainted;
 	struct agent *a = before ? super_agent(s, id) : super_agent_add(s, id, name);
@@ -56,7 +56,7 @@ void op_agent_start(struct call *c)
 		a->parent = c->agent;
 		a->tainted = tainted; /* its task comes from there */
 	}
-	struct budget_limits lim = limits_of(json_object_get(c->args, "limits"));
+	struct budget_limits lim = op_agent_limits_of(json_object_get(c->args, "limits"));
 	uint64_t parent = (uint64_t)json_int(c->args, "budget", (json_int_t)s->session_budget);
 	if (a && !a->budget && (limits_any(&lim) || parent))
 		a->budget = gate_budget(s->gate, parent, id, &lim);
@@ -147,23 +147,23 @@ void op_agent_end(struct call *c)
 
 /* --- a script's own tools --- */
 
-static void permit(void *self, struct action *a)
+static void op_agent_permit(void *self, struct action *a)
 {
 	(void)self;
 	action_ended(a, END_OK, NULL); /* what is permitted runs in the script; tool.end tells how it went */
 }
 
-static void no_cancel(void *self, struct action *a, const char *how)
+static void op_agent_no_cancel(void *self, struct action *a, const char *how)
 {
 	(void)self;
 	(void)a;
 	(void)how; /* it has ended before anybody could ask */
 }
 
-static const struct effector tool_effector = { .name = "tool", .start = permit, .cancel = no_cancel };
+static const struct effector tool_effector = { .name = "tool", .start = op_agent_permit, .cancel = op_agent_no_cancel };
 
 /* What a host tool brings in may be anybody's words; a person's own are not. */
-static void taint(struct call *c)
+static void op_agent_taint(struct call *c)
 {
 	struct agent *a = super_agent(c->super, c->agent);
 	bool host = !strcmp(json_str(c->args, "where", "box"), "host");
@@ -171,11 +171,11 @@ static void taint(struct call *c)
 		a->tainted = true;
 }
 
-static void tool_done(struct call *c, const struct action_result *res)
+static void op_agent_tool_done(struct call *c, const struct action_result *res)
 {
 	if (!call_outcome(c, res))
 		return;
-	taint(c);
+	op_agent_taint(c);
 	json_t *v = json_object();
 	json_put_int(v, "event", (int64_t)res->id);
 	call_answer(c, v);
@@ -204,14 +204,14 @@ void op_tool_call(struct call *c)
 		.kind = ACT_HOST, .tool = name, .args = json_object_get(c->args, "args"), .leaves_box = on_host, .parallel = true
 	};
 	c->tool = name;
-	call_action(c, &spec, &tool_effector, tool_done);
+	call_action(c, &spec, &tool_effector, op_agent_tool_done);
 }
 
 /* --- budgets --- */
 
 void op_budget_new(struct call *c)
 {
-	struct budget_limits lim = limits_of(json_object_get(c->args, "limits"));
+	struct budget_limits lim = op_agent_limits_of(json_object_get(c->args, "limits"));
 	uint64_t parent = (uint64_t)json_int(c->args, "parent", (json_int_t)c->super->session_budget);
 	json_t *v = json_object();
 	json_put_int(v, "budget", (int64_t)gate_budget(c->super->gate, parent, c->agent, &lim));

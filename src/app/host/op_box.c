@@ -167,7 +167,7 @@ static void forget_call(void *freezer)
 	f->c = NULL;
 }
 
-static void on_frozen(void *self, const struct err *err)
+static void op_box_on_frozen(void *self, const struct err *err)
 {
 	struct freezer *f = self;
 	if (f->c && err)
@@ -177,7 +177,7 @@ static void on_frozen(void *self, const struct err *err)
 	free(f);
 }
 
-static void freeze(struct call *c, bool frozen)
+static void op_box_set_frozen(struct call *c, bool frozen)
 {
 	uint64_t id;
 	if (!call_box(c, &id))
@@ -186,17 +186,17 @@ static void freeze(struct call *c, bool frozen)
 	f->c = c;
 	c->data = f;
 	c->free_data = forget_call;
-	boxes_freeze_then(c->super->boxes, id, frozen, c->agent ? c->agent : c->super->start_seq, on_frozen, f);
+	boxes_freeze_then(c->super->boxes, id, frozen, c->agent ? c->agent : c->super->start_seq, op_box_on_frozen, f);
 }
 
 void op_box_freeze(struct call *c)
 {
-	freeze(c, true);
+	op_box_set_frozen(c, true);
 }
 
 void op_box_thaw(struct call *c)
 {
-	freeze(c, false);
+	op_box_set_frozen(c, false);
 }
 
 /* --- commands --- */
@@ -215,7 +215,7 @@ bool op_command_spec(struct call *c, struct action_spec *spec, struct buf *in)
 		call_fail(c, "backend", NULL, NULL, id, "batch: a box of %s has no shell; use exec", box->driver->name);
 		return false;
 	}
-	if (several_text(json_object_get(c->args, "batch"), &batch)) {
+	if (command_batch_text(json_object_get(c->args, "batch"), &batch)) {
 		json_put_str(c->args, "cmd", buf_cstr(&batch)); /* lives as long as the call */
 		cmd = json_str(c->args, "cmd", NULL);
 	}
@@ -311,7 +311,7 @@ static void free_buf(void *data)
 /* A script holds what it reads, so one answer is bounded; BOX_FILE_MAX is what a driver hands out of a file. */
 enum { READ_ANSWER_MAX = 16 << 20 };
 
-static void read_done(struct call *c, const struct action_result *res)
+static void op_box_read_done(struct call *c, const struct action_result *res)
 {
 	if (!call_outcome(c, res))
 		return;
@@ -342,7 +342,7 @@ void op_box_read(struct call *c)
 	c->data = NEW(struct buf);
 	c->free_data = free_buf;
 	c->on_output = read_output;
-	file_action(c, &spec, read_done);
+	file_action(c, &spec, op_box_read_done);
 }
 
 static void event_done(struct call *c, const struct action_result *res)
@@ -375,7 +375,7 @@ void op_box_edit(struct call *c)
 }
 
 /* The paths are lines of its output, but names may hold line ends: as long as all are in the end's body, they are taken from there. */
-static json_t *globbed(const struct buf *lines, const json_t *body)
+static json_t *op_box_globbed(const struct buf *lines, const json_t *body)
 {
 	json_t *paths = json_object_get(body, "paths");
 	if ((int64_t)json_array_size(paths) == json_int(body, "files", -1))
@@ -395,7 +395,7 @@ static void glob_done(struct call *c, const struct action_result *res)
 	if (!call_outcome(c, res))
 		return;
 	json_t *v = json_object();
-	json_put(v, "paths", globbed(c->data, res->body));
+	json_put(v, "paths", op_box_globbed(c->data, res->body));
 	json_put_int(v, "event", (int64_t)res->id);
 	call_answer(c, v);
 }

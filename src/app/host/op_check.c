@@ -23,7 +23,7 @@ struct check_job {
 	int rc;
 };
 
-static void job_free(struct check_job *j)
+static void op_check_job_free(struct check_job *j)
 {
 	free(j->session);
 	free(j->file);
@@ -31,7 +31,7 @@ static void job_free(struct check_job *j)
 	free(j);
 }
 
-static void work(void *self)
+static void op_check_work(void *self)
 {
 	struct check_job *j = self;
 	struct session *s;
@@ -42,7 +42,7 @@ static void work(void *self)
 	session_close(&s);
 }
 
-static int64_t failures(const json_t *results)
+static int64_t op_check_failures(const json_t *results)
 {
 	json_t *r;
 	size_t i;
@@ -55,7 +55,7 @@ static int64_t failures(const json_t *results)
 	return n;
 }
 
-static json_t *body_of(const struct check_job *j)
+static json_t *op_check_body_of(const struct check_job *j)
 {
 	json_t *body = json_object();
 	CLEANUP(buf_release) struct buf text = BUF_INIT, hex = BUF_INIT;
@@ -68,13 +68,13 @@ static json_t *body_of(const struct check_job *j)
 		json_put_str(body, "hash", buf_cstr(&hex));
 	}
 	json_put_int(body, "head", (int64_t)j->head);
-	json_put_int(body, "failed", failures(j->results));
-	json_put_flag(body, "ok", !failures(j->results));
+	json_put_int(body, "failed", op_check_failures(j->results));
+	json_put_flag(body, "ok", !op_check_failures(j->results));
 	json_put(body, "results", json_incref(j->results));
 	return body;
 }
 
-static void answer(struct check_job *j)
+static void op_check_answer(struct check_job *j)
 {
 	struct call *c = j->call;
 	c->data = NULL;
@@ -82,7 +82,7 @@ static void answer(struct check_job *j)
 		call_fail_err(c, &j->err);
 		return;
 	}
-	json_t *v = json_object(), *body = body_of(j);
+	json_t *v = json_object(), *body = op_check_body_of(j);
 	json_put_flag(v, "ok", json_flag(body, "ok", false));
 	json_put_int(v, "failed", json_int(body, "failed", 0));
 	json_put(v, "results", json_incref(j->results));
@@ -92,40 +92,40 @@ static void answer(struct check_job *j)
 	call_answer(c, v);
 }
 
-static void done(void *self)
+static void op_check_done(void *self)
 {
 	struct check_job *j = self;
 	j->super->background--;
 	if (j->call)
-		answer(j);
-	job_free(j);
+		op_check_answer(j);
+	op_check_job_free(j);
 }
 
-static void forget(void *data)
+static void op_check_forget(void *data)
 {
 	struct check_job *j = data;
 	j->call = NULL; /* its thread goes on; nobody hears of it */
 }
 
-static void drop(void *data)
+static void op_check_drop(void *data)
 {
-	job_free(data); /* before its thread began */
+	op_check_job_free(data); /* before its thread began */
 }
 
 /* All that the script has done is in the file. */
-static void begin(void *self)
+static void op_check_begin(void *self)
 {
 	struct call *c = self;
 	struct check_job *j = c->data;
-	c->free_data = forget;
+	c->free_data = op_check_forget;
 	j->super->background++;
-	loop_job_run(j->super->loop, work, done, j);
+	loop_job_run(j->super->loop, op_check_work, op_check_done, j);
 }
 
 void op_check(struct call *c)
 {
-	const char *name = json_str(c->args, "file", ""), *dir = host_dir(c->host);
-	CLEANUP(free_ptr) char *file = *name == '/' || !dir ? xstrdup(name) : path_join(dir, name);
+	const char *name = json_str(c->args, "file", ""), *dir = luahost_dir(c->host);
+	CLEANUP(free_ptr) char *file = *name == '/' || !dir ? mem_strdup(name) : path_join(dir, name);
 	if (access(file, F_OK) == 0 && !script_tree_file(c, file)) {
 		call_fail(c, "denied", NULL, NULL, 0, "checks '%s' lie outside of what this file may load", name);
 		return;
@@ -133,10 +133,10 @@ void op_check(struct call *c)
 	struct check_job *j = NEW(struct check_job);
 	j->call = c;
 	j->super = c->super;
-	j->session = xstrdup(record_path(c->super->record));
+	j->session = mem_strdup(record_path(c->super->record));
 	j->file = take(&file);
 	j->head = record_head(c->super->record);
 	c->data = j;
-	c->free_data = drop;
-	record_barrier(c->super->record, j->head, begin, c);
+	c->free_data = op_check_drop;
+	record_barrier(c->super->record, j->head, op_check_begin, c);
 }

@@ -20,7 +20,7 @@ struct copy {
 };
 
 /* Set-uid and the like never cross, nor what lets others write: a plain file of its owner's. */
-static mode_t plain(mode_t mode)
+static mode_t op_copy_plain(mode_t mode)
 {
 	return (mode & 0755) | 0600;
 }
@@ -58,13 +58,13 @@ struct flush {
 	struct loop *loop;
 	struct copy *batch;
 };
-static struct copy *unflushed, **unflushed_last = &unflushed;
-static struct flush *flushing;
+static struct copy *op_copy_unflushed, **unflushed_last = &op_copy_unflushed;
+static struct flush *op_copy_flushing;
 
-static int flush_one(struct copy *cp, bool all)
+static int op_copy_flush_one(struct copy *cp, bool all)
 {
 	const char *slash = strrchr(cp->host, '/');
-	CLEANUP(free_ptr) char *dir = slash ? xstrndup(cp->host, (size_t)(slash - cp->host) + 1) : xstrdup(".");
+	CLEANUP(free_ptr) char *dir = slash ? mem_strndup(cp->host, (size_t)(slash - cp->host) + 1) : mem_strdup(".");
 	CLEANUP(fd_close) int fd = open(cp->host, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	CLEANUP(fd_close) int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (at < 0 || (all ? syncfs(at) : fd < 0 ? -1 : fsync(fd)) < 0 || (!all && fsync(at) < 0))
@@ -81,7 +81,7 @@ static void flush_work(void *self)
 		bool many = f->batch->next != NULL, known = many && lstat(cp->host, &st) == 0;
 		if (known && st.st_dev == synced)
 			continue;
-		if (flush_one(cp, many) == 0 && known)
+		if (op_copy_flush_one(cp, many) == 0 && known)
 			synced = st.st_dev;
 	}
 }
@@ -92,7 +92,7 @@ static void flush_done(void *self)
 {
 	struct flush *f = self;
 	struct loop *l = f->loop;
-	flushing = NULL;
+	op_copy_flushing = NULL;
 	for (struct copy *cp = f->batch, *next; cp; cp = next) {
 		struct super *s = cp->s;
 		struct err err = cp->err;
@@ -109,27 +109,27 @@ static void flush_done(void *self)
 
 static void flush_begin(struct loop *l)
 {
-	if (flushing || !unflushed)
+	if (op_copy_flushing || !op_copy_unflushed)
 		return;
 	struct flush *f = NEW(struct flush);
-	*f = (struct flush){ .loop = l, .batch = take(&unflushed) };
-	unflushed_last = &unflushed;
-	flushing = f;
+	*f = (struct flush){ .loop = l, .batch = take(&op_copy_unflushed) };
+	unflushed_last = &op_copy_unflushed;
+	op_copy_flushing = f;
 	loop_job_run(l, flush_work, flush_done, f);
 }
 
 void op_copy_leave(void)
 {
-	for (struct copy *cp = flushing ? flushing->batch : NULL; cp; cp = cp->next) {
+	for (struct copy *cp = op_copy_flushing ? op_copy_flushing->batch : NULL; cp; cp = cp->next) {
 		cp->action = NULL;
 		cp->s = NULL;
 	}
-	for (struct copy *cp; (cp = unflushed);) {
-		unflushed = cp->next;
+	for (struct copy *cp; (cp = op_copy_unflushed);) {
+		op_copy_unflushed = cp->next;
 		free(cp->host);
 		free(cp);
 	}
-	unflushed_last = &unflushed;
+	unflushed_last = &op_copy_unflushed;
 }
 
 static void get_done(void *self, json_t *result, const struct err *err)
@@ -139,7 +139,7 @@ static void get_done(void *self, json_t *result, const struct err *err)
 	struct err why = ERR_INIT;
 	if (!err && file_whole(result, action_spec(cp->action)->path, &data, &why) < 0)
 		err = &why;
-	if (!err && file_write_renamed(cp->host, buf_cstr(&data), data.len, plain((mode_t)json_int(result, "mode", 0644)), &why) < 0)
+	if (!err && file_write_renamed(cp->host, buf_cstr(&data), data.len, op_copy_plain((mode_t)json_int(result, "mode", 0644)), &why) < 0)
 		err = &why;
 	if (err) {
 		copy_end(cp, NULL, err);
@@ -152,7 +152,7 @@ static void get_done(void *self, json_t *result, const struct err *err)
 	flush_begin(cp->s->loop);
 }
 
-static void start(void *self, struct action *a)
+static void op_copy_start(void *self, struct action *a)
 {
 	struct super *s = self;
 	const struct action_spec *spec = action_spec(a);
@@ -176,14 +176,14 @@ static void start(void *self, struct action *a)
 	struct copy *cp = NEW(struct copy);
 	cp->s = s;
 	cp->action = a;
-	cp->host = xstrdup(spec->host_path);
+	cp->host = mem_strdup(spec->host_path);
 	if (spec->kind == ACT_PUT)
-		b->driver->write(b, spec->path, buf_cstr(&data), data.len, (int)plain(st.st_mode), put_done, cp);
+		b->driver->write(b, spec->path, buf_cstr(&data), data.len, (int)op_copy_plain(st.st_mode), put_done, cp);
 	else
 		b->driver->read(b, spec->path, BOX_FILE_MAX, get_done, cp);
 }
 
-static void cancel(void *self, struct action *a, const char *how)
+static void op_copy_cancel(void *self, struct action *a, const char *how)
 {
 	(void)self; /* one file: its end is near */
 	(void)a;
@@ -192,10 +192,10 @@ static void cancel(void *self, struct action *a, const char *how)
 
 void op_copy_effector(struct super *s, struct effector *out)
 {
-	*out = (struct effector){ .name = "copy", .start = start, .cancel = cancel, .self = s };
+	*out = (struct effector){ .name = "copy", .start = op_copy_start, .cancel = op_copy_cancel, .self = s };
 }
 
-static void answer(struct call *c, const struct action_result *res)
+static void op_copy_answer(struct call *c, const struct action_result *res)
 {
 	if (!call_outcome(c, res))
 		return;
@@ -204,7 +204,7 @@ static void answer(struct call *c, const struct action_result *res)
 	call_answer(c, v);
 }
 
-static void copy(struct call *c, enum action_kind kind, const char *tool)
+static void op_copy(struct call *c, enum action_kind kind, const char *tool)
 {
 	uint64_t id;
 	if (!call_box(c, &id))
@@ -222,15 +222,15 @@ static void copy(struct call *c, enum action_kind kind, const char *tool)
 		.kind = kind, .tool = tool, .box = id, .path = buf_cstr(&path), .host_path = buf_cstr(&host), .leaves_box = true,
 		.may_write = kind == ACT_PUT,
 	};
-	call_action(c, &spec, eff, answer);
+	call_action(c, &spec, eff, op_copy_answer);
 }
 
 void op_box_put(struct call *c)
 {
-	copy(c, ACT_PUT, "put");
+	op_copy(c, ACT_PUT, "put");
 }
 
 void op_box_get(struct call *c)
 {
-	copy(c, ACT_GET, "get");
+	op_copy(c, ACT_GET, "get");
 }

@@ -6,10 +6,10 @@
 #include "app/host/op.h"
 #include "app/super/super_tree.h"
 
-static struct effector effector;
+static struct effector op_host_effector;
 
 /* The session stays until what was begun on this machine has ended. */
-static void runs(void *self, int change)
+static void op_host_runs(void *self, int change)
 {
 	struct super *s = self;
 	if (change > 0) {
@@ -23,9 +23,9 @@ static void runs(void *self, int change)
 static const struct effector *host_effector(struct super *s)
 {
 	static struct hostrun_at at;
-	at = (struct hostrun_at){ s->loop, s->vault, runs, s };
-	hostrun_effector(&at, &effector);
-	return &effector;
+	at = (struct hostrun_at){ s->loop, s->vault, op_host_runs, s };
+	hostrun_effector(&at, &op_host_effector);
+	return &op_host_effector;
 }
 
 void op_host_exec(struct call *c)
@@ -49,13 +49,13 @@ void op_host_exec(struct call *c)
 	strv_release(&spec.env);
 }
 
-static void push_done(struct call *c, const struct action_result *res)
+static void op_host_push_done(struct call *c, const struct action_result *res)
 {
 	if (!call_outcome(c, res))
 		return;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	shown_text(&c->out[0], &text);
-	shown_text(&c->out[1], &text); /* git tells on stderr what it did */
+	output_excerpt_text(&c->out[0], &text);
+	output_excerpt_text(&c->out[1], &text); /* git tells on stderr what it did */
 	int64_t code = json_int(res->body, "code", 1);
 	if (code != 0) {
 		call_fail(c, "exit", NULL, NULL, res->id, "git push: exit status %lld: %s", (long long)code, buf_cstr(&text));
@@ -101,7 +101,7 @@ void op_host_push(struct call *c)
 		return;
 	}
 	CLEANUP(json_release) json_t *args = json_object();
-	CLEANUP(free_ptr) char *what = xasprintf("%s%s:%s%s", json_flag(c->args, "force", false) ? "+" : "", ref,
+	CLEANUP(free_ptr) char *what = mem_printf("%s%s:%s%s", json_flag(c->args, "force", false) ? "+" : "", ref,
 						 strncmp(branch, "refs/", 5) ? "refs/heads/" : "", branch);
 	json_put_str(args, "cwd", dir);
 	struct action_spec spec = {
@@ -111,6 +111,6 @@ void op_host_push(struct call *c)
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		strv_push(&spec.argv, words[i]);
 	c->tool = "sg.host.push"; /* the built-in rule goes by this name */
-	call_action(c, &spec, host_effector(c->super), push_done);
+	call_action(c, &spec, host_effector(c->super), op_host_push_done);
 	strv_release(&spec.argv);
 }

@@ -81,10 +81,10 @@ void op_module(struct call *c)
 		call_fail(c, "denied", NULL, NULL, 0, "module '%s' lies outside of what this file may load", name);
 		return;
 	}
-	const char *dir = host_dir(c->host);
+	const char *dir = luahost_dir(c->host);
 	size_t n = strlen(name);
 	bool is_file = strchr(name, '/') || (n > 4 && !strcmp(name + n - 4, ".lua"));
-	CLEANUP(free_ptr) char *path = *name == '/' && is_file ? xstrdup(name) : !dir ? NULL : is_file ? path_join(dir, name) :
+	CLEANUP(free_ptr) char *path = *name == '/' && is_file ? mem_strdup(name) : !dir ? NULL : is_file ? path_join(dir, name) :
 							       module_path(dir, name);
 	if (give_file(c, name, path))
 		return;
@@ -110,7 +110,7 @@ void op_notify(struct call *c)
 
 /* --- sleep --- */
 
-static void slept(void *self)
+static void op_misc_slept(void *self)
 {
 	struct call *c = self;
 	call_answer(c, NULL);
@@ -130,7 +130,7 @@ static void cancel_sleep(struct call *c)
 void op_sleep(struct call *c)
 {
 	int64_t us = json_int(c->args, "us", 0);
-	c->data = loop_timer_new(c->super->loop, slept, c);
+	c->data = loop_timer_new(c->super->loop, op_misc_slept, c);
 	c->free_data = free_timer;
 	c->cancel = cancel_sleep;
 	loop_timer_set(c->data, us > 0 ? (uint64_t)(us + 999) / 1000 : 0, 0);
@@ -138,10 +138,10 @@ void op_sleep(struct call *c)
 
 /* --- store: kept in a file of the user's, changes also in the record --- */
 
-static char *store_path(const char *name)
+static char *op_misc_store_path(const char *name)
 {
 	CLEANUP(free_ptr) char *plain = op_plain_name(name, "store");
-	CLEANUP(free_ptr) char *file = xasprintf("store/%s.json", plain);
+	CLEANUP(free_ptr) char *file = mem_printf("store/%s.json", plain);
 	return paths_data(file);
 }
 
@@ -150,7 +150,7 @@ static json_t *store_load(struct super *s, const char *name)
 	json_t *have = json_object_get(s->store, name);
 	if (have)
 		return have;
-	CLEANUP(free_ptr) char *path = store_path(name);
+	CLEANUP(free_ptr) char *path = op_misc_store_path(name);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err err = ERR_INIT;
 	json_t *j = NULL;
@@ -170,25 +170,25 @@ static void store_save(void *self)
 {
 	struct call *c = self;
 	const char *name = json_str(c->args, "store", "default");
-	CLEANUP(free_ptr) char *path = store_path(name);
+	CLEANUP(free_ptr) char *path = op_misc_store_path(name);
 	CLEANUP(free_ptr) char *dir = paths_data("store");
 	CLEANUP(free_ptr) char *text = json_dump_str(store_load(c->super, name));
 	struct err err = ERR_INIT;
 	json_t *v = json_object();
 	json_put(v, "value", json_incref(json_object_get(store_load(c->super, name), json_str(c->args, "key", ""))));
-	failpoint("store.recorded");
+	failpoint_hit("store.recorded");
 	if (dir_make(dir, 0700, &err) < 0 || file_write_atomic(path, text, strlen(text), 0600, &err) < 0) {
 		json_decref(v);
 		call_fail_err(c, &err);
 		return;
 	}
-	failpoint("store.saved");
+	failpoint_hit("store.saved");
 	call_answer(c, v);
 }
 
 static char *hash_of_value(const json_t *value)
 {
-	CLEANUP(free_ptr) char *text = value ? json_dump_str(value) : xstrdup("");
+	CLEANUP(free_ptr) char *text = value ? json_dump_str(value) : mem_strdup("");
 	struct hash h;
 	struct buf hex = BUF_INIT;
 	hash_of(text, strlen(text), &h);
@@ -301,7 +301,7 @@ void op_store_find(struct call *c)
 	call_answer(c, v);
 }
 
-static int by_text(const void *a, const void *b)
+static int op_misc_by_text(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -310,11 +310,11 @@ void op_store_keys(struct call *c)
 {
 	json_t *st = store_load(c->super, json_str(c->args, "store", "default")), *value;
 	size_t nr = 0;
-	const char **keys = xcalloc(json_object_size(st) + 1, sizeof(*keys)), *key;
+	const char **keys = mem_calloc(json_object_size(st) + 1, sizeof(*keys)), *key;
 	json_object_foreach(st, key, value)
 		keys[nr++] = key;
 	if (nr)
-		qsort(keys, nr, sizeof(*keys), by_text);
+		qsort(keys, nr, sizeof(*keys), op_misc_by_text);
 	json_t *v = json_object(), *list = json_array();
 	for (size_t i = 0; i < nr; i++)
 		json_array_append_new(list, json_string(keys[i]));

@@ -28,12 +28,12 @@ struct proc {
 	int64_t began_us;
 };
 
-static struct proc *procs;
+static struct proc *op_proc_procs;
 
 static struct proc *proc_of(struct call *c)
 {
 	uint64_t id = (uint64_t)json_int(c->args, "proc", 0);
-	for (struct proc *p = procs; p; p = p->next)
+	for (struct proc *p = op_proc_procs; p; p = p->next)
 		if (p->action == id && p->super == c->super)
 			return p;
 	if (c->super->resume)
@@ -84,7 +84,7 @@ static void proc_tell_waiter(struct proc *p)
 			  json_str(p->fail, "msg", "failed"));
 }
 
-static void leave_out(struct proc *p, int i)
+static void op_proc_leave_out(struct proc *p, int i)
 {
 	struct buf *q = &p->queue[i];
 	size_t n = q->len > PROC_QUEUE ? q->len - PROC_QUEUE : 0;
@@ -100,14 +100,14 @@ static void proc_balance(struct proc *p)
 	p->held = hold;
 	for (int i = 0; i < 2; i++)
 		if (p->queue[i].len > 2 * PROC_QUEUE)
-			leave_out(p, i);
+			op_proc_leave_out(p, i);
 }
 
 static void proc_output(void *self, enum record_stream stream, const void *bytes, size_t len)
 {
 	struct proc *p = self;
 	int i = stream == STREAM_ERR;
-	shown_add(&p->out[i], bytes, len);
+	output_excerpt_add(&p->out[i], bytes, len);
 	buf_append(&p->queue[i], bytes, len);
 	proc_feed_reader(p);
 	proc_balance(p);
@@ -143,8 +143,8 @@ static void begin_proc(struct call *c, struct action_spec *spec)
 	struct proc *p = NEW(struct proc);
 	struct action_client client;
 	p->super = c->super;
-	p->next = procs;
-	procs = p;
+	p->next = op_proc_procs;
+	op_proc_procs = p;
 	p->began_us = c->began_us;
 	p->pty = json_flag(spec->args, "pty", false);
 	spec->parallel = true;
@@ -203,7 +203,7 @@ void op_box_dial(struct call *c)
 
 void op_procs_free(struct super *s)
 {
-	for (struct proc **pp = &procs; *pp;) {
+	for (struct proc **pp = &op_proc_procs; *pp;) {
 		struct proc *p = *pp;
 		if (p->super != s) {
 			pp = &p->next;
@@ -212,7 +212,7 @@ void op_procs_free(struct super *s)
 		*pp = p->next;
 		for (int i = 0; i < 2; i++) {
 			buf_release(&p->queue[i]);
-			shown_release(&p->out[i]);
+			output_excerpt_release(&p->out[i]);
 		}
 		json_decref(p->res);
 		json_decref(p->fail);

@@ -10,8 +10,8 @@
 static void tell_left_out(struct super *s, const char *dir, const struct project_text *t)
 {
 	static struct strv told; /* one process is one session */
-	CLEANUP(free_ptr) char *fix = xasprintf("read it, then: sandglass trust '%s'", dir);
-	CLEANUP(free_ptr) char *key = xasprintf("%s %s", t->hash, t->full);
+	CLEANUP(free_ptr) char *fix = mem_printf("read it, then: sandglass trust '%s'", dir);
+	CLEANUP(free_ptr) char *key = mem_printf("%s %s", t->hash, t->full);
 	for (size_t i = 0; i < told.nr; i++)
 		if (!strcmp(told.item[i], key))
 			return;
@@ -25,7 +25,7 @@ static void tell_left_out(struct super *s, const char *dir, const struct project
 
 static char *in_box(const char *name, const char *path)
 {
-	return *name ? xasprintf("%s/%s", name, path) : xstrdup(path);
+	return *name ? mem_printf("%s/%s", name, path) : mem_strdup(path);
 }
 
 static json_t *file_event(const struct project_text *t, const char *path)

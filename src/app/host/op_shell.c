@@ -26,12 +26,12 @@ struct shell_job {
 	bool gone, paused, python;
 };
 
-static struct shell_job *shells;
+static struct shell_job *op_shell_shells;
 
 static struct shell_job *shell_of(struct call *c)
 {
 	uint64_t id = (uint64_t)json_int(c->args, "shell", 0);
-	struct shell_job *j = shells;
+	struct shell_job *j = op_shell_shells;
 	while (j && (j->id != id || j->s != c->super))
 		j = j->next;
 	if (j && !j->gone)
@@ -43,7 +43,7 @@ static struct shell_job *shell_of(struct call *c)
 
 enum { FLOOD_POLL_MS = 5 };
 
-static void on_flood(void *self)
+static void op_shell_on_flood(void *self)
 {
 	struct shell_job *j = self;
 	if (j->life && action_flooded(j->life)) {
@@ -61,11 +61,11 @@ static void slow_down(struct shell_job *j)
 	j->paused = true;
 	box_shell_pause(j->sh, true);
 	if (!j->flood)
-		j->flood = loop_timer_new(j->s->loop, on_flood, j);
+		j->flood = loop_timer_new(j->s->loop, op_shell_on_flood, j);
 	loop_timer_set(j->flood, FLOOD_POLL_MS, 0);
 }
 
-static void on_output(void *self, bool running, const void *bytes, size_t len)
+static void op_shell_on_output(void *self, bool running, const void *bytes, size_t len)
 {
 	struct shell_job *j = self;
 	(void)running;
@@ -78,11 +78,11 @@ static void on_output(void *self, bool running, const void *bytes, size_t len)
 		slow_down(j);
 }
 
-static void on_lost(void *self, const struct err *why)
+static void op_shell_on_lost(void *self, const struct err *why)
 {
 	struct shell_job *j = self;
 	free(j->lost_why);
-	j->lost_why = xasprintf("%s%s", why->text, j->run ? "; how it ended is not known" : "");
+	j->lost_why = mem_printf("%s%s", why->text, j->run ? "; how it ended is not known" : "");
 }
 
 static const char *lost_why(const struct shell_job *j)
@@ -94,12 +94,12 @@ static const char *lost_why(const struct shell_job *j)
 static void put_shell_end(struct shell_job *j, const struct box_shell_result *r, json_t *body)
 {
 	free(j->lost_why);
-	j->lost_why = r->signal ? xasprintf("signal %d", r->signal) : xasprintf("exit status %d", r->code);
+	j->lost_why = r->signal ? mem_printf("signal %d", r->signal) : mem_printf("exit status %d", r->code);
 	json_put_int(body, r->signal ? "signal" : "code", r->signal ? r->signal : r->code);
 	json_put_flag(body, "shell_ended", true);
 }
 
-static void on_done(void *self, const struct box_shell_result *r)
+static void op_shell_on_done(void *self, const struct box_shell_result *r)
 {
 	struct shell_job *j = self;
 	struct action *a = j->run;
@@ -120,14 +120,14 @@ static void on_done(void *self, const struct box_shell_result *r)
 	else if (by_itself)
 		put_shell_end(j, r, body);
 	else if (r->ended && r->timed_out && !j->lost_why)
-		j->lost_why = xstrdup("a program in it did not stop at ^C when its time was up");
+		j->lost_why = mem_strdup("a program in it did not stop at ^C when its time was up");
 	if (r->ended && r->timed_out)
 		json_put_str(body, "why", "time is up; no program in it stopped at ^C, so its shell was killed: open another shell");
 	enum action_end end = r->timed_out ? END_TIMEOUT : by_itself && !r->lost ? END_OK : r->ended && r->status < 0 ? j->stopped : END_OK;
 	action_ended(a, end, body);
 }
 
-static void on_end(void *self, bool lost, int left)
+static void op_shell_on_end(void *self, bool lost, int left)
 {
 	struct shell_job *j = self;
 	struct action *a = j->life;
@@ -143,7 +143,7 @@ static void on_end(void *self, bool lost, int left)
 	action_ended(a, lost ? END_INTERRUPTED : END_OK, body);
 }
 
-static void on_trace(void *self, int listener, int sys)
+static void op_shell_on_trace(void *self, int listener, int sys)
 {
 	struct shell_job *j = self;
 	struct action *a = j->run ? j->run : j->life;
@@ -153,8 +153,8 @@ static void on_trace(void *self, int listener, int sys)
 		close(listener);
 }
 
-static const struct box_shell_ops shell_ops = { .on_output = on_output, .on_done = on_done, .on_end = on_end, .on_lost = on_lost,
-					       .on_trace = on_trace };
+static const struct box_shell_ops shell_ops = { .on_output = op_shell_on_output, .on_done = op_shell_on_done, .on_end = op_shell_on_end, .on_lost = op_shell_on_lost,
+					       .on_trace = op_shell_on_trace };
 
 /* --- the shell's own life --- */
 
@@ -204,7 +204,7 @@ static void life_cancel(void *self, struct action *a, const char *how)
 
 void op_shells_end(struct super *s, uint64_t box)
 {
-	for (struct shell_job *j = shells; j; j = j->next)
+	for (struct shell_job *j = op_shell_shells; j; j = j->next)
 		if (j->s == s && j->box == box)
 			shell_over(j);
 }
@@ -234,8 +234,8 @@ void op_shell_open(struct call *c)
 	j->s = c->super;
 	j->box = box;
 	j->opener = c;
-	j->next = shells;
-	shells = j;
+	j->next = op_shell_shells;
+	op_shell_shells = j;
 	struct action_spec spec = {
 		.kind = ACT_EXEC,
 		.box = box,
@@ -321,7 +321,7 @@ static void run_done(struct call *c, const struct action_result *res)
 
 void op_shell_run(struct call *c)
 {
-	if (recorded_knows(resume_recorded(c->super->resume), c)) { /* its shell has gone, its answer stands */
+	if (answer_cache_knows(resume_recorded(c->super->resume), c)) { /* its shell has gone, its answer stands */
 		struct action_spec none = { .kind = ACT_EXEC };
 		call_action(c, &none, NULL, run_done);
 		return;
@@ -398,7 +398,7 @@ void op_shell_close(struct call *c)
 
 void op_shells_free(struct super *s)
 {
-	for (struct shell_job **pp = &shells; *pp;) {
+	for (struct shell_job **pp = &op_shell_shells; *pp;) {
 		struct shell_job *j = *pp;
 		if (j->s != s) {
 			pp = &j->next;

@@ -10,7 +10,7 @@
 #include "app/super/notices.h"
 #include "app/web/web.h"
 
-static const struct op table[] = {
+static const struct op op_table_rows[] = {
 	{ "module", op_module, OP_ANYWHERE | OP_ENDING },
 	{ "box.open", op_box_open, 0 },
 	{ "box.close", op_box_close, OP_ENDING },
@@ -78,8 +78,8 @@ static const struct op table[] = {
 
 const struct op *op_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(table); i++)
-		if (!strcmp(table[i].name, name))
-			return &table[i];
+	for (size_t i = 0; i < ARRAY_LEN(op_table_rows); i++)
+		if (!strcmp(op_table_rows[i].name, name))
+			return &op_table_rows[i];
 	return NULL;
 }

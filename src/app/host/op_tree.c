@@ -36,7 +36,7 @@ static void shot_done(struct tree_job *j)
 		tree_record(j->t, &s->taken);
 		action_fail(a, &j->err);
 	} else {
-		char *label = s->taken.label ? xstrdup(s->taken.label) : NULL;
+		char *label = s->taken.label ? mem_strdup(s->taken.label) : NULL;
 		uint64_t seq = tree_record(j->t, &s->taken);
 		if (!seq) { /* nothing has changed: the newest one is it */
 			for (size_t i = 0; i < j->t->nr_layers; i++)
@@ -59,7 +59,7 @@ static void shot_start(void *self, struct action *a)
 	const char *label = json_str(spec->args, "label", NULL);
 	struct shot *s = NEW(struct shot);
 	s->action = a;
-	s->taken = (struct taken){ .why = "person", .label = label ? xstrdup(label) : NULL, .cause = action_id(a) };
+	s->taken = (struct taken){ .why = "person", .label = label ? mem_strdup(label) : NULL, .cause = action_id(a) };
 	struct tree_job *j = NEW(struct tree_job);
 	*j = (struct tree_job){ .work = shot_work, .done = shot_done, .freeze = true, .data = s };
 	tree_job_add(t, j);

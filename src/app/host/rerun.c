@@ -50,7 +50,7 @@ void rerun_result_release(struct rerun_result *r)
 
 /* --- the record --------------------------------------------------------------------------------------------------- */
 
-static int see(struct rerun *r, const struct event *ev, struct err *err)
+static int rerun_see(struct rerun *r, const struct event *ev, struct err *err)
 {
 	if (ev->kind == EV_HOST_END && ev->cause == r->host)
 		r->ended = true;
@@ -91,7 +91,7 @@ static int read_record(struct rerun *r, struct err *err)
 	if (rc < 0)
 		return -1;
 	while ((rc = feed_next(f, &ev, &a, 0, err)) == 1) {
-		rc = see(r, &ev, err);
+		rc = rerun_see(r, &ev, err);
 		arena_reset(&a);
 		if (rc < 0)
 			break;
@@ -112,11 +112,11 @@ static const struct asked *recorded_call(const struct rerun *r, uint64_t id)
 
 /* --- comparing ---------------------------------------------------------------------------------------------------- */
 
-static char *shown(const json_t *v)
+static char *rerun_show_answer(const json_t *v)
 {
 	if (!v)
-		return xstrdup("(nothing)");
-	char *text = json_is_string(v) ? xstrdup(json_string_value(v)) : json_dump_str(v);
+		return mem_strdup("(nothing)");
+	char *text = json_is_string(v) ? mem_strdup(json_string_value(v)) : json_dump_str(v);
 	if (strlen(text) > SHOWN)
 		memcpy(text + SHOWN - 3, "...", 4);
 	return text;
@@ -124,7 +124,7 @@ static char *shown(const json_t *v)
 
 static const json_t *at_pointer(const json_t *j, const char *pointer)
 {
-	CLEANUP(free_ptr) char *copy = xstrdup(pointer + 1);
+	CLEANUP(free_ptr) char *copy = mem_strdup(pointer + 1);
 	char *save = NULL;
 	for (char *p = strtok_r(copy, "/", &save); p && j; p = strtok_r(NULL, "/", &save))
 		j = json_is_array(j) ? json_array_get(j, strtoul(p, NULL, 10)) : json_object_get(j, p);
@@ -142,8 +142,8 @@ static void show_texts(struct rerun_result *out, const char *a, const char *b)
 		from--;
 	free(out->recorded);
 	free(out->now);
-	out->recorded = xasprintf("%s%.120s%s", from ? "..." : "", a + from, strlen(a) - from > 120 ? "..." : "");
-	out->now = xasprintf("%s%.120s%s", from ? "..." : "", b + from, strlen(b) - from > 120 ? "..." : "");
+	out->recorded = mem_printf("%s%.120s%s", from ? "..." : "", a + from, strlen(a) - from > 120 ? "..." : "");
+	out->now = mem_printf("%s%.120s%s", from ? "..." : "", b + from, strlen(b) - from > 120 ? "..." : "");
 }
 
 /* Messages are compared by their hashes; the record has the old one whole, the frame the new one. */
@@ -164,26 +164,26 @@ static void look_into_message(struct rerun *r, const json_t *live, unsigned long
 		const json_t *w = json_object_get(now, key);
 		if (json_equal(v, w))
 			continue;
-		char *pointer = xasprintf("%s/%s", out->pointer, key);
+		char *pointer = mem_printf("%s/%s", out->pointer, key);
 		free(out->pointer);
 		out->pointer = pointer;
-		CLEANUP(free_ptr) char *a = json_is_string(v) ? xstrdup(json_string_value(v)) : json_dump_str(v);
-		CLEANUP(free_ptr) char *b = json_is_string(w) ? xstrdup(json_string_value(w)) : w ? json_dump_str(w) : xstrdup("");
+		CLEANUP(free_ptr) char *a = json_is_string(v) ? mem_strdup(json_string_value(v)) : json_dump_str(v);
+		CLEANUP(free_ptr) char *b = json_is_string(w) ? mem_strdup(json_string_value(w)) : w ? json_dump_str(w) : mem_strdup("");
 		show_texts(out, a, b);
 		return;
 	}
 }
 
-static void diverged(struct rerun *r, uint64_t event, uint64_t id, const json_t *live)
+static void rerun_diverged(struct rerun *r, uint64_t event, uint64_t id, const json_t *live)
 {
 	r->out->diverged = true;
 	r->out->event = event;
 	r->out->call = id;
-	r->out->at = live ? xstrdup(json_str(live, "at", "")) : NULL;
+	r->out->at = live ? mem_strdup(json_str(live, "at", "")) : NULL;
 }
 
 /* What was asked, its list of messages whole. */
-static json_t *body_of(struct rerun *r, const struct asked *was, struct err *err)
+static json_t *rerun_body_of(struct rerun *r, const struct asked *was, struct err *err)
 {
 	const json_t *messages = json_object_get(json_object_get(was->body, "args"), "messages");
 	if (strcmp(json_str(was->body, "op", ""), "model.call") != 0 || !json_is_string(messages))
@@ -199,37 +199,37 @@ static json_t *body_of(struct rerun *r, const struct asked *was, struct err *err
 	return body;
 }
 
-static int compare(struct rerun *r, uint64_t id, const json_t *live, struct err *err)
+static int rerun_compare(struct rerun *r, uint64_t id, const json_t *live, struct err *err)
 {
 	if (!strcmp(json_str(live, "op", ""), "module"))
 		return 0; /* a require asks for nothing of the world, and is not recorded as a call */
 	const struct asked *was = recorded_call(r, id);
-	CLEANUP(json_release) json_t *now = host_call_small(live);
+	CLEANUP(json_release) json_t *now = luahost_call_small(live);
 	if (!was) {
 		if (r->last)
 			return 0; /* the record ends before this */
-		diverged(r, r->now, id, live);
-		r->out->pointer = xstrdup("");
-		r->out->recorded = xstrdup("(nothing)");
-		r->out->now = shown(now);
+		rerun_diverged(r, r->now, id, live);
+		r->out->pointer = mem_strdup("");
+		r->out->recorded = mem_strdup("(nothing)");
+		r->out->now = rerun_show_answer(now);
 		return 0;
 	}
-	CLEANUP(json_release) json_t *before = body_of(r, was, err);
+	CLEANUP(json_release) json_t *before = rerun_body_of(r, was, err);
 	if (!before)
 		return -1;
 	r->out->calls++;
-	char *pointer = host_call_differ(before, now);
+	char *pointer = luahost_call_differ(before, now);
 	if (!pointer)
 		return 0;
-	diverged(r, was->seq, id, live);
+	rerun_diverged(r, was->seq, id, live);
 	r->out->pointer = pointer;
-	r->out->recorded = shown(at_pointer(before, pointer));
-	r->out->now = shown(at_pointer(now, pointer));
+	r->out->recorded = rerun_show_answer(at_pointer(before, pointer));
+	r->out->now = rerun_show_answer(at_pointer(now, pointer));
 	if (!strncmp(pointer, "/args/messages/", 15)) {
 		look_into_message(r, live, strtoul(pointer + 15, NULL, 10));
 	} else if (r->out->recorded && r->out->now) {
-		CLEANUP(free_ptr) char *a = xstrdup(r->out->recorded);
-		CLEANUP(free_ptr) char *b = xstrdup(r->out->now);
+		CLEANUP(free_ptr) char *a = mem_strdup(r->out->recorded);
+		CLEANUP(free_ptr) char *b = mem_strdup(r->out->now);
 		show_texts(r->out, a, b);
 	}
 	return 0;
@@ -237,14 +237,14 @@ static int compare(struct rerun *r, uint64_t id, const json_t *live, struct err 
 
 /* --- the host ----------------------------------------------------------------------------------------------------- */
 
-static int send_recorded(struct rerun *r, uint64_t seq, const struct buf *script, struct err *err)
+static int rerun_send_recorded(struct rerun *r, uint64_t seq, const struct buf *script, struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	struct event ev;
 	uint16_t type;
 	uint64_t id;
-	if (session_event(r->s, seq, &ev, &a, err) < 0 || host_rebuild_frame(r->s, &ev, &type, &id, &body, err) < 0)
+	if (session_event(r->s, seq, &ev, &a, err) < 0 || luahost_rebuild_frame(r->s, &ev, &type, &id, &body, err) < 0)
 		return -1;
 	if (type == HOST_START && script) {
 		CLEANUP(json_release) json_t *j = json_parse(body.data, body.len, "start", err);
@@ -258,7 +258,7 @@ static int send_recorded(struct rerun *r, uint64_t seq, const struct buf *script
 }
 
 /* Everything that the host says in one turn. 1: the turn is over; 0: the script is. */
-static int take_turn(struct rerun *r, struct err *err)
+static int rerun_take_turn(struct rerun *r, struct err *err)
 {
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	for (;;) {
@@ -271,36 +271,36 @@ static int take_turn(struct rerun *r, struct err *err)
 		CLEANUP(json_release) json_t *j = json_parse(f.len ? f.body : "{}", f.len ? f.len : 2, "a frame of the Lua host", err);
 		if (!j)
 			return -1;
-		if (f.type == HOST_CALL && !r->out->diverged && compare(r, f.id, j, err) < 0)
+		if (f.type == HOST_CALL && !r->out->diverged && rerun_compare(r, f.id, j, err) < 0)
 			return -1;
 		if (f.type == HOST_IDLE || r->out->diverged)
 			return r->out->diverged ? 0 : 1;
 		if (f.type == HOST_END) {
-			r->out->ended = xstrdup(json_str(j, "why", json_flag(j, "ok", false) ? "well" : "in failure"));
+			r->out->ended = mem_strdup(json_str(j, "why", json_flag(j, "ok", false) ? "well" : "in failure"));
 			r->out->failed = !strcmp(json_str(json_object_get(j, "err"), "code", ""), "script");
 			return 0;
 		}
 	}
 }
 
-static int run(struct rerun *r, const struct buf *script, struct err *err)
+static int rerun_run(struct rerun *r, const struct buf *script, struct err *err)
 {
 	for (size_t i = 0; i < r->nr_frames; i++) {
 		r->now = r->frame[i];
 		r->last = i + 1 == r->nr_frames;
-		if (send_recorded(r, r->now, script, err) < 0)
+		if (rerun_send_recorded(r, r->now, script, err) < 0)
 			return -1;
 		r->out->frames++;
-		int rc = take_turn(r, err);
+		int rc = rerun_take_turn(r, err);
 		if (rc < 0)
 			return -1;
 		if (rc > 0)
 			continue;
 		if (!r->out->diverged && !r->last) { /* it ended, though then it went on */
-			diverged(r, r->frame[i + 1], 0, NULL);
-			r->out->pointer = xstrdup("");
-			r->out->recorded = xstrdup("the script went on");
-			r->out->now = xasprintf("it ends: %s", r->out->ended);
+			rerun_diverged(r, r->frame[i + 1], 0, NULL);
+			r->out->pointer = mem_strdup("");
+			r->out->recorded = mem_strdup("the script went on");
+			r->out->now = mem_printf("it ends: %s", r->out->ended);
 		}
 		return 0;
 	}
@@ -314,10 +314,10 @@ int rerun_session(struct session *s, const struct buf *script, struct rerun_resu
 	int rc = read_record(&r, err);
 	out->event = r.until;
 	if (rc == 0)
-		rc = host_process_start(&r.process, err);
+		rc = luahost_process_start(&r.process, err);
 	if (rc == 0)
-		rc = run(&r, script, err);
-	host_process_end(&r.process);
+		rc = rerun_run(&r, script, err);
+	luahost_process_end(&r.process);
 	for (size_t i = 0; i < r.nr_calls; i++)
 		json_decref(r.call[i].body);
 	free(r.call);

@@ -38,12 +38,12 @@ static bool lies_in_dir(const char *dir, const char *path)
 static char *project_above(const char *dir)
 {
 	char *at = realpath(dir, NULL);
-	CLEANUP(free_ptr) char *up = at ? xstrdup(at) : NULL;
+	CLEANUP(free_ptr) char *up = at ? mem_strdup(at) : NULL;
 	while (up && *up) {
 		CLEANUP(free_ptr) char *git = path_join(up, ".git");
 		if (access(git, F_OK) == 0) {
 			free(at);
-			return xstrdup(up);
+			return mem_strdup(up);
 		}
 		char *slash = strrchr(up, '/');
 		if (!slash)
@@ -55,14 +55,14 @@ static char *project_above(const char *dir)
 
 bool script_tree_file(const struct call *c, const char *path)
 {
-	return lies_in_dir(host_dir(c->host), path) || (c->host == c->super->host && user_gave_path(c->super, path));
+	return lies_in_dir(luahost_dir(c->host), path) || (c->host == c->super->host && user_gave_path(c->super, path));
 }
 
 bool script_tree_dir(const struct call *c, const char *path)
 {
-	if (!host_dir(c->host) && c->host == c->super->host)
+	if (!luahost_dir(c->host) && c->host == c->super->host)
 		return true;
-	CLEANUP(free_ptr) char *mine = host_dir(c->host) ? project_above(host_dir(c->host)) : NULL;
+	CLEANUP(free_ptr) char *mine = luahost_dir(c->host) ? project_above(luahost_dir(c->host)) : NULL;
 	CLEANUP(free_ptr) char *here = project_above(".");
 	return lies_in_dir(mine, path) || lies_in_dir(here, path) || user_gave_path(c->super, path);
 }

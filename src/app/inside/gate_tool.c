@@ -8,7 +8,7 @@
 
 enum { TOOLS_MAX = 1024, RESULT_MAX = 64 << 10 };
 
-static void tool_unlink(struct tool *t)
+static void gate_tool_unlink(struct tool *t)
 {
 	for (struct tool **at = &t->proxy->tools; *at; at = &(*at)->next)
 		if (*at == t) {
@@ -19,7 +19,7 @@ static void tool_unlink(struct tool *t)
 
 static void tool_free(struct tool *t)
 {
-	tool_unlink(t);
+	gate_tool_unlink(t);
 	t->gone = true;
 	t->flow = NULL;
 	if (t->open)
@@ -31,7 +31,7 @@ static void tool_free(struct tool *t)
 }
 
 /* Agents that never send their results must not make us grow. */
-static struct tool *tool_new(struct flow *f, size_t index)
+static struct tool *gate_tool_new(struct flow *f, size_t index)
 {
 	struct proxy *p = f->proxy;
 	struct tool *t = NEW(struct tool), *old = NULL;
@@ -44,31 +44,31 @@ static struct tool *tool_new(struct flow *f, size_t index)
 	t->proxy = p;
 	t->flow = f;
 	t->index = index;
-	t->id = xstrdup(f->answer.call[index].id);
+	t->id = mem_strdup(f->answer.call[index].id);
 	t->next = p->tools;
 	p->tools = t;
 	return t;
 }
 
-static char *refusal(const struct action_result *res)
+static char *gate_tool_refusal(const struct action_result *res)
 {
 	if (res->end == END_CANCELLED || res->end == END_KILLED)
-		return xasprintf("Stopped by a person. %s", res->why ? res->why : "");
+		return mem_printf("Stopped by a person. %s", res->why ? res->why : "");
 	if (res->end == END_BUDGET)
-		return xstrdup("The budget is used up.");
-	return xasprintf("Refused%s%s%s%s", res->rule ? " by rule " : "", res->rule ? res->rule : "", res->why ? ": " : ".",
+		return mem_strdup("The budget is used up.");
+	return mem_printf("Refused%s%s%s%s", res->rule ? " by rule " : "", res->rule ? res->rule : "", res->why ? ": " : ".",
 			 res->why ? res->why : "");
 }
 
 /* A person's edit cannot be put into the model's mouth: it is told, and asks for that instead. */
-static char *edited(const struct action_result *res)
+static char *gate_tool_edited(const struct action_result *res)
 {
 	const json_t *ran = json_object_get(res->body, "ran");
 	const char *cmd = json_str(ran, "cmd", NULL);
-	return cmd ? xasprintf("A person wants this instead: %s", cmd) : xstrdup("A person wants this done otherwise.");
+	return cmd ? mem_printf("A person wants this instead: %s", cmd) : mem_strdup("A person wants this done otherwise.");
 }
 
-static void done(void *self, const struct action_result *res)
+static void gate_tool_done(void *self, const struct action_result *res)
 {
 	struct tool *t = self;
 	struct flow *f = t->flow;
@@ -84,9 +84,9 @@ static void done(void *self, const struct action_result *res)
 	if (!f)
 		return;
 	if (res->end != END_OK)
-		f->why[t->index] = refusal(res);
+		f->why[t->index] = gate_tool_refusal(res);
 	else if (res->edited)
-		f->why[t->index] = edited(res);
+		f->why[t->index] = gate_tool_edited(res);
 	if (f->why[t->index])
 		tool_free(t);
 	if (--f->undecided == 0)
@@ -99,17 +99,17 @@ static void take_command(struct tool *t, const struct action_spec *spec)
 	for (size_t i = 0; i < spec->argv.nr; i++)
 		buf_printf(&b, "%s%s", i ? " " : "", spec->argv.item[i]);
 	if (spec->kind == ACT_EXEC)
-		t->cmd = xstrdup(spec->cmdline ? spec->cmdline : buf_cstr(&b));
+		t->cmd = mem_strdup(spec->cmdline ? spec->cmdline : buf_cstr(&b));
 }
 
-static void judge(struct flow *f, size_t i)
+static void gate_tool_judge(struct flow *f, size_t i)
 {
 	struct answer_call *c = &f->answer.call[i];
 	CLEANUP(json_release) json_t *args = answer_call_args(c);
 	struct super *s = f->proxy->all->s;
-	struct tool *t = tool_new(f, i);
+	struct tool *t = gate_tool_new(f, i);
 	struct action_spec spec;
-	const struct action_client client = { .done = done, .self = t };
+	const struct action_client client = { .done = gate_tool_done, .self = t };
 	tool_spec(&spec, c->name, args, args ? NULL : buf_cstr(&c->args));
 	take_command(t, &spec);
 	spec.cause = f->cause;
@@ -120,7 +120,7 @@ static void judge(struct flow *f, size_t i)
 	t->effector = (struct effector){ .name = "tool", .start = permission_start, .cancel = permission_cancel, .self = t };
 	t->open = true;
 	t->kind = spec.kind;
-	t->what = spec.cmdline ? xstrdup(spec.cmdline) : spec.path ? xstrdup(spec.path) : NULL;
+	t->what = spec.cmdline ? mem_strdup(spec.cmdline) : spec.path ? mem_strdup(spec.path) : NULL;
 	t->action = gate_submit(s->gate, &spec, &t->effector, &client);
 	strv_release(&spec.argv);
 }
@@ -128,17 +128,17 @@ static void judge(struct flow *f, size_t i)
 void tools_judge(struct flow *f)
 {
 	size_t nr = f->answer.nr_calls;
-	f->why = xcalloc(nr + 1, sizeof(*f->why));
+	f->why = mem_calloc(nr + 1, sizeof(*f->why));
 	f->nr_why = nr;
 	f->undecided = nr;
 	if (f->answer.over || !nr) {
 		for (size_t i = 0; i < nr; i++)
-			f->why[i] = xstrdup("The answer is too long to be judged.");
+			f->why[i] = mem_strdup("The answer is too long to be judged.");
 		model_judged(f);
 		return;
 	}
 	for (size_t i = 0; i < nr; i++)
-		judge(f, i);
+		gate_tool_judge(f, i);
 }
 
 void tools_observe(struct flow *f)
@@ -146,7 +146,7 @@ void tools_observe(struct flow *f)
 	struct super *s = f->proxy->all->s;
 	for (size_t i = 0; i < f->answer.nr_calls; i++) {
 		const struct answer_call *c = &f->answer.call[i];
-		struct tool *t = tool_new(f, i);
+		struct tool *t = gate_tool_new(f, i);
 		json_t *body = json_object(), *args = answer_call_args(c);
 		struct action_spec spec;
 		t->flow = NULL;
@@ -163,7 +163,7 @@ void tools_observe(struct flow *f)
 
 /* What a call has changed is looked at when it has ended, while its agent waits for its model: else nobody would see it before the
  * agent ends. Not where a look is a way to another machine. */
-static void look(struct proxy *p, const struct tool *t)
+static void gate_tool_look(struct proxy *p, const struct tool *t)
 {
 	struct super *s = p->all->s;
 	const struct box *b = boxes_get(s->boxes, p->all->box);
@@ -171,7 +171,7 @@ static void look(struct proxy *p, const struct tool *t)
 		super_box_snapshot(s, p->all->box, t->action);
 }
 
-static void on_result(void *self, const char *id, const char *text, bool error)
+static void gate_tool_on_result(void *self, const char *id, const char *text, bool error)
 {
 	struct proxy *p = self;
 	for (struct tool *t = p->tools; t; t = t->next) {
@@ -185,7 +185,7 @@ static void on_result(void *self, const char *id, const char *text, bool error)
 			json_put_int(body, "text_bytes", (int64_t)len);
 		json_put_flag(body, "claimed", true);
 		record_append_json(p->all->s->record, EV_TOOL_END, t->action, p->agent, 0, 0, body);
-		look(p, t);
+		gate_tool_look(p, t);
 		tool_free(t);
 		return;
 	}
@@ -193,18 +193,18 @@ static void on_result(void *self, const char *id, const char *text, bool error)
 
 void tools_results(struct proxy *p, enum speak speak, const json_t *req)
 {
-	speak_results(speak, req, on_result, p);
+	speak_results(speak, req, gate_tool_on_result, p);
 }
 
 /* Only what quoting does not change: agents wrap a command into shells, with quotes of their own. */
-static void bare(const char *text, size_t len, struct buf *out)
+static void gate_tool_bare(const char *text, size_t len, struct buf *out)
 {
 	for (size_t i = 0; i < len; i++)
 		if (!strchr(" \t\n'\"\\", text[i]) || !text[i])
 			buf_putc(out, text[i]);
 }
 
-static bool is_shell(const char *path)
+static bool gate_tool_is_shell(const char *path)
 {
 	static const char *const shells[] = { "sh", "bash", "zsh", "dash", "ash", "ksh", "fish" };
 	const char *name = strrchr(path, '/');
@@ -224,15 +224,15 @@ uint64_t tools_caller(const struct proxies *all, const json_t *argv, const char 
 	for (size_t i = 0; i < json_array_size(argv); i++) {
 		if (!json_get_bytes(json_array_get(argv, i), &one))
 			continue;
-		shell |= i == 0 && is_shell(buf_cstr(&one));
-		bare(one.data, one.len, &text);
+		shell |= i == 0 && gate_tool_is_shell(buf_cstr(&one));
+		gate_tool_bare(one.data, one.len, &text);
 	}
 	for (const struct proxy *p = all->first; p; p = p->next)
 		for (const struct tool *t = p->tools; t; t = t->next) {
 			if (t->open || !t->cmd)
 				continue;
 			buf_reset(&cmd);
-			bare(t->cmd, strlen(t->cmd), &cmd);
+			gate_tool_bare(t->cmd, strlen(t->cmd), &cmd);
 			if (cmd.len && memmem(buf_cstr(&text), text.len, cmd.data, cmd.len)) {
 				*how_out = "words";
 				return t->action;

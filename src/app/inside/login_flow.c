@@ -29,9 +29,9 @@ static void login_over(struct login_ask *l)
 {
 	struct err err = l->err;
 	CLEANUP(json_release) json_t *o = err.code == ERR_NONE ? json_parse(buf_cstr(&l->said), l->said.len, "login helper", &err) : NULL;
-	CLEANUP(free_ptr) char *token = o && json_str(o, "token", NULL) ? xstrdup(json_str(o, "token", NULL)) : NULL;
-	CLEANUP(free_ptr) char *why = xstrdup(token ? "" : o ? json_str(o, "error", "login helper: no answer") : err.text);
-	CLEANUP(free_ptr) char *name = xasprintf("login/%s", l->name);
+	CLEANUP(free_ptr) char *token = o && json_str(o, "token", NULL) ? mem_strdup(json_str(o, "token", NULL)) : NULL;
+	CLEANUP(free_ptr) char *why = mem_strdup(token ? "" : o ? json_str(o, "error", "login helper: no answer") : err.text);
+	CLEANUP(free_ptr) char *name = mem_printf("login/%s", l->name);
 	login_fn *done = l->done;
 	void *self = l->self;
 	struct super *s = l->s;
@@ -45,7 +45,7 @@ static void login_over(struct login_ask *l)
 		explicit_bzero(token, strlen(token));
 }
 
-static void on_said(void *self, int fd, unsigned events)
+static void login_flow_on_said(void *self, int fd, unsigned events)
 {
 	struct login_ask *l = self;
 	char bytes[4096];
@@ -61,7 +61,7 @@ static void on_said(void *self, int fd, unsigned events)
 	login_over(l);
 }
 
-static void on_failed(void *self)
+static void login_flow_on_failed(void *self)
 {
 	login_over(self);
 }
@@ -92,16 +92,16 @@ static int start_helper(struct login_ask *l, const char *refused, struct err *er
 	if (rc == 0 && fd_nonblock(l->out, err) < 0)
 		rc = -1;
 	if (rc == 0)
-		l->watch = loop_fd_new(l->s->loop, l->out, LOOP_READ, on_said, l);
+		l->watch = loop_fd_new(l->s->loop, l->out, LOOP_READ, login_flow_on_said, l);
 	return rc;
 }
 
 struct login_ask *login_ask_new(struct super *s, const char *name, const char *refused, login_fn *done, void *self)
 {
 	struct login_ask *l = NEW(struct login_ask);
-	*l = (struct login_ask){ .s = s, .name = xstrdup(name), .done = done, .self = self, .out = -1, .pidfd = -1 };
+	*l = (struct login_ask){ .s = s, .name = mem_strdup(name), .done = done, .self = self, .out = -1, .pidfd = -1 };
 	if (start_helper(l, refused, &l->err) < 0) {
-		l->later = loop_timer_new(s->loop, on_failed, l);
+		l->later = loop_timer_new(s->loop, login_flow_on_failed, l);
 		loop_timer_set(l->later, 0, 0);
 	}
 	return l;

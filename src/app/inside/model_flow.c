@@ -10,25 +10,25 @@
 
 enum { ROW_MAX = 3, ALIVE_FIRST_MS = 100000, ALIVE_MS = 15000, ORPHAN_MS = 900000 };
 
-static void send_it(struct flow *f);
-static void submit(struct flow *f);
-static void keep_alive(struct flow *f, unsigned ms);
+static void model_flow_send_it(struct flow *f);
+static void model_flow_submit(struct flow *f);
+static void model_flow_keep_alive(struct flow *f, unsigned ms);
 
-static struct super *super_of(const struct flow *f)
+static struct super *model_flow_super_of(const struct flow *f)
 {
 	return f->proxy->all->s;
 }
 
 /* --- the record --------------------------------------------------------------------------------------------------- */
 
-static uint64_t append(struct flow *f, uint16_t kind, json_t *body)
+static uint64_t model_flow_append(struct flow *f, uint16_t kind, json_t *body)
 {
-	return record_append_json(super_of(f)->record, kind, f->action ? f->action : f->cause, f->proxy->agent, 0, f->action, body);
+	return record_append_json(model_flow_super_of(f)->record, kind, f->action ? f->action : f->cause, f->proxy->agent, 0, f->action, body);
 }
 
-static void record_call(struct flow *f)
+static void model_flow_record_call(struct flow *f)
 {
-	struct super *s = super_of(f);
+	struct super *s = model_flow_super_of(f);
 	json_t *body = json_object(), *ids = json_array(), *m;
 	size_t i;
 	json_array_foreach(speak_messages(f->speak, f->req), i, m) {
@@ -38,7 +38,7 @@ static void record_call(struct flow *f)
 	json_put_str(body, "model", f->model);
 	json_put(body, "messages", record_list(s->record, ids));
 	json_put(body, "tools", speak_tools(f->req));
-	append(f, EV_MODEL_CALL, body);
+	model_flow_append(f, EV_MODEL_CALL, body);
 }
 
 struct pooling {
@@ -54,16 +54,16 @@ static void pool_piece(void *self, const char *bytes, size_t len)
 
 static void record_sent(struct flow *f)
 {
-	struct pooling p = { super_of(f), json_array() };
+	struct pooling p = { model_flow_super_of(f), json_array() };
 	json_t *body = json_object();
 	speak_pieces(f->speak, buf_cstr(&f->body), f->body.len, pool_piece, &p);
 	json_put_str(body, "url", f->url);
 	json_put(body, "body", record_list(p.s->record, p.ids));
 	json_put_int(body, "bytes", (int64_t)f->body.len);
-	append(f, EV_MODEL_SENT, body);
+	model_flow_append(f, EV_MODEL_SENT, body);
 }
 
-static json_t *calls_of(const struct answer *a)
+static json_t *model_flow_calls_of(const struct answer *a)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < a->nr_calls; i++) {
@@ -96,10 +96,10 @@ static void put_special(json_t *usage, const struct answer_usage *u)
 }
 
 /* Returns the body of the action's end. */
-static json_t *record_reply(struct flow *f)
+static json_t *model_flow_record_reply(struct flow *f)
 {
 	const struct answer *a = &f->answer;
-	struct super *s = super_of(f);
+	struct super *s = model_flow_super_of(f);
 	json_t *usage = json_object(), *body = json_object(), *end = json_object();
 	json_put_int(usage, "in", a->usage.in);
 	json_put_int(usage, "out", a->usage.out);
@@ -112,7 +112,7 @@ static json_t *record_reply(struct flow *f)
 		cost = provider_cost(models_providers(s->models), f->face, a->model, usage);
 	json_put_str(body, "model", f->model);
 	json_put_bytes(body, "text", buf_cstr(&a->said), a->said.len);
-	json_put(body, "calls", calls_of(a));
+	json_put(body, "calls", model_flow_calls_of(a));
 	json_put_str(body, "stop", answer_stop(a));
 	json_put(body, "usage", usage);
 	models_put_cost(body, cost);
@@ -121,7 +121,7 @@ static json_t *record_reply(struct flow *f)
 		json_put_str(body, "id", a->id);
 	if (!a->complete)
 		json_put_flag(body, "incomplete", true);
-	append(f, EV_MODEL_REPLY, body);
+	model_flow_append(f, EV_MODEL_REPLY, body);
 	json_put_int(end, "tokens", a->usage.in + a->usage.out);
 	models_put_cost(end, cost);
 	f->proxy->in += a->usage.in;
@@ -136,18 +136,18 @@ static json_t *record_heard(struct flow *f)
 	if (!f->running || f->status != 200 || f->as_it_is)
 		return NULL;
 	answer_end(&f->answer);
-	return record_reply(f);
+	return model_flow_record_reply(f);
 }
 
 /* --- the end of a flow -------------------------------------------------------------------------------------------- */
 
-static void done(void *self, const struct action_result *res)
+static void model_flow_done(void *self, const struct action_result *res)
 {
 	struct flow *f = self;
 	bool handled = f->handled;
 	if (flow_action_over(f) || handled)
 		return;
-	CLEANUP(free_ptr) char *why = xasprintf("%s%s%s%s%s", res->end == END_BUDGET ? "the budget is used up" : action_end_name(res->end),
+	CLEANUP(free_ptr) char *why = mem_printf("%s%s%s%s%s", res->end == END_BUDGET ? "the budget is used up" : action_end_name(res->end),
 						res->rule ? " by rule " : "", res->rule ? res->rule : "", res->why ? ": " : "",
 						res->why ? res->why : "");
 	flow_refuse(f, 403, why);
@@ -157,12 +157,12 @@ static void done(void *self, const struct action_result *res)
 /* --- who waits long ----------------------------------------------------------------------------------------------- */
 
 /* Who waits long without a byte gives up; a comment keeps him. */
-static void on_alive(void *self)
+static void model_flow_on_alive(void *self)
 {
 	static const char ping[] = "event: ping\ndata: {\"type\":\"ping\"}\n\n", comment[] = ": waiting for a decision\n\n";
 	struct flow *f = self;
 	if (!f->visit) { /* nobody came back for what is still held */
-		gate_cancel(super_of(f)->gate, f->action, "cancel", "the agent does not wait any more");
+		gate_cancel(model_flow_super_of(f)->gate, f->action, "cancel", "the agent does not wait any more");
 		return;
 	}
 	if (!http_begun(f->visit))
@@ -175,11 +175,11 @@ static void on_alive(void *self)
 	loop_timer_set(f->alive, ALIVE_MS, 0);
 }
 
-static void keep_alive(struct flow *f, unsigned ms)
+static void model_flow_keep_alive(struct flow *f, unsigned ms)
 {
 	if (f->speak == SPEAK_GEMINI || !f->stream)
 		return;
-	f->alive = f->alive ? f->alive : loop_timer_new(super_of(f)->loop, on_alive, f);
+	f->alive = f->alive ? f->alive : loop_timer_new(model_flow_super_of(f)->loop, model_flow_on_alive, f);
 	loop_timer_set(f->alive, ms, 0);
 }
 
@@ -193,14 +193,14 @@ static void on_pass(void *self, const void *bytes, size_t len)
 	flow_write(f, bytes, len);
 }
 
-static void on_text(void *self, const char *bytes, size_t len)
+static void model_flow_on_text(void *self, const char *bytes, size_t len)
 {
 	struct flow *f = self;
 	if (f->running)
 		action_output(f->running, STREAM_TEXT, bytes, len);
 }
 
-static void on_head(void *self, const struct http_head *head)
+static void model_flow_on_head(void *self, const struct http_head *head)
 {
 	struct flow *f = self;
 	const char *type = http_header(head, "content-type");
@@ -213,13 +213,13 @@ static void on_head(void *self, const struct http_head *head)
 	f->as_it_is = head->status != 200 || f->speak == SPEAK_NONE;
 	answer_init(&f->answer, f->speak, events, f->proxy->gate && !f->as_it_is, f->cause ? &before : NULL);
 	f->answer.pass = on_pass;
-	f->answer.text = on_text;
+	f->answer.text = model_flow_on_text;
 	f->answer.self = f;
 	if (f->as_it_is ? f->visit && !http_begun(f->visit) : events)
 		flow_begin(f, head);
 }
 
-static void on_data(void *self, const void *bytes, size_t len)
+static void model_flow_on_data(void *self, const void *bytes, size_t len)
 {
 	struct flow *f = self;
 	if (f->refused)
@@ -243,7 +243,7 @@ static void log_in_again(struct flow *f)
 	json_t *state = json_object();
 	json_put_str(state, "state", "login");
 	json_put_str(state, "why", "upstream refused the login: log in again with the vendor's program");
-	append(f, EV_AGENT_STATE, state);
+	model_flow_append(f, EV_AGENT_STATE, state);
 	flow_refuse(f, 529, "the login on the host is no longer valid; log in again there");
 	flow_end_action(f, END_FAILED, body);
 	flow_free(f);
@@ -251,7 +251,7 @@ static void log_in_again(struct flow *f)
 
 static void ended_as_it_is(struct flow *f, const struct http_end *end)
 {
-	CLEANUP(free_ptr) char *why = xasprintf("the provider answered HTTP %d", f->status);
+	CLEANUP(free_ptr) char *why = mem_printf("the provider answered HTTP %d", f->status);
 	json_t *body = json_object();
 	json_put_int(body, "status", f->status);
 	if (f->status >= 300)
@@ -264,7 +264,7 @@ static void ended_as_it_is(struct flow *f, const struct http_end *end)
 	flow_free(f);
 }
 
-static void on_end(void *self, const struct http_end *end)
+static void model_flow_on_end(void *self, const struct http_end *end)
 {
 	struct flow *f = self;
 	bool whole = end->how == HTTP_OK;
@@ -287,13 +287,13 @@ static void on_end(void *self, const struct http_end *end)
 	f->judging = whole && f->answer.holding && (f->answer.nr_calls || f->answer.over);
 	if (!f->judging) /* the agent has all of it: it need not wait while it is put together for the record */
 		flow_end(f, whole);
-	json_t *body = record_reply(f);
+	json_t *body = model_flow_record_reply(f);
 	if (!whole)
 		json_put_str(body, "why", end->text);
 	f->cause = f->action;
 	flow_end_action(f, END_OK, body);
 	if (f->judging) {
-		keep_alive(f, ALIVE_MS);
+		model_flow_keep_alive(f, ALIVE_MS);
 		tools_judge(f);
 		return;
 	}
@@ -318,10 +318,10 @@ static void record_gated(struct flow *f)
 	json_put(body, "calls", list);
 	json_put_str(body, "then", f->refused_in_row < ROW_MAX ? "again" : "end");
 	json_put_int(body, "in_row", f->refused_in_row);
-	append(f, EV_PROXY_GATED, body);
+	model_flow_append(f, EV_PROXY_GATED, body);
 }
 
-static void end_turn(struct flow *f)
+static void model_flow_end_turn(struct flow *f)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT, out = BUF_INIT;
 	const char *model = strchr(f->model, ':') ? strchr(f->model, ':') + 1 : f->model, *why = "";
@@ -334,9 +334,9 @@ static void end_turn(struct flow *f)
 	flow_free(f);
 }
 
-static void ask_again(struct flow *f)
+static void model_flow_ask_again(struct flow *f)
 {
-	const char **why = xcalloc(f->nr_why + 1, sizeof(*why));
+	const char **why = mem_calloc(f->nr_why + 1, sizeof(*why));
 	for (size_t i = 0; i < f->nr_why; i++)
 		why[i] = f->why[i] ? f->why[i] : "Not carried out, because another call of the same answer was refused. Ask for it again if it is still wanted.";
 	json_t *again = answer_ask_again(&f->answer, f->req, why);
@@ -353,7 +353,7 @@ static void ask_again(struct flow *f)
 	free(take(&f->why));
 	f->nr_why = 0;
 	f->judging = f->handled = false;
-	submit(f);
+	model_flow_submit(f);
 }
 
 void model_judged(struct flow *f)
@@ -371,9 +371,9 @@ void model_judged(struct flow *f)
 	f->refused_in_row++;
 	record_gated(f);
 	if (f->refused_in_row >= ROW_MAX || !f->nr_why)
-		end_turn(f);
+		model_flow_end_turn(f);
 	else
-		ask_again(f);
+		model_flow_ask_again(f);
 }
 
 /* --- the request -------------------------------------------------------------------------------------------------- */
@@ -385,7 +385,7 @@ static void make_url(struct flow *f, const char *base)
 	size_t n = last ? strlen(last) : 0;
 	if (n > 2 && last[1] == 'v' && last[2] >= '0' && last[2] <= '9' && !strncmp(path, last, n) && path[n] == '/')
 		path += n;
-	f->url = xasprintf("%s%s%s", base, path, f->query);
+	f->url = mem_printf("%s%s%s", base, path, f->query);
 }
 
 static void key_line(struct flow *f, const char *auth, const char *key, size_t len)
@@ -401,7 +401,7 @@ static void key_line(struct flow *f, const char *auth, const char *key, size_t l
 	explicit_bzero(line.data, line.len);
 }
 
-static void on_key(void *self, const char *value, size_t len, const struct err *err)
+static void model_flow_on_key(void *self, const char *value, size_t len, const struct err *err)
 {
 	struct flow *f = self;
 	if (!value) {
@@ -410,13 +410,13 @@ static void on_key(void *self, const char *value, size_t len, const struct err *
 	}
 	flow_hides(f, "key", value, len);
 	key_line(f, provider_auth(f->provider, f->face), value, len);
-	send_it(f);
+	model_flow_send_it(f);
 }
 
-static void on_face(void *self, const json_t *face, const char *why)
+static void model_flow_on_face(void *self, const json_t *face, const char *why)
 {
 	struct flow *f = self;
-	struct super *s = super_of(f);
+	struct super *s = model_flow_super_of(f);
 	if (!face) {
 		flow_fail(f, 502, why);
 		return;
@@ -428,9 +428,9 @@ static void on_face(void *self, const json_t *face, const char *why)
 	if (json_str(f->route, "login", NULL) && !tape_plays(models_tape(s->models)))
 		flow_credentials(f, on_own);
 	else if (*key && !tape_plays(models_tape(s->models)))
-		vault_get(s->vault, key, "inference proxy", f->action, f->proxy->agent, on_key, f);
+		vault_get(s->vault, key, "inference proxy", f->action, f->proxy->agent, model_flow_on_key, f);
 	else
-		send_it(f);
+		model_flow_send_it(f);
 }
 
 static void on_own(struct flow *f, const char *why)
@@ -438,15 +438,15 @@ static void on_own(struct flow *f, const char *why)
 	if (why)
 		flow_fail(f, json_str(f->route, "login", NULL) ? 529 : 502, why);
 	else
-		send_it(f);
+		model_flow_send_it(f);
 }
 
-static void send_it(struct flow *f)
+static void model_flow_send_it(struct flow *f)
 {
-	struct super *s = super_of(f);
+	struct super *s = model_flow_super_of(f);
 	record_sent(f);
 	strv_push(&f->headers, "accept-encoding: identity");
-	struct http_handler on = { .head = on_head, .data = on_data, .end = on_end, .self = f };
+	struct http_handler on = { .head = model_flow_on_head, .data = model_flow_on_data, .end = model_flow_on_end, .self = f };
 	struct http_request r = {
 		.method = f->method,
 		.url = f->url,
@@ -466,10 +466,10 @@ static void send_it(struct flow *f)
 		f->headers.item[f->headers.nr] = NULL;
 }
 
-static void start(void *self, struct action *a)
+static void model_flow_start(void *self, struct action *a)
 {
 	struct flow *f = self;
-	struct super *s = super_of(f);
+	struct super *s = model_flow_super_of(f);
 	struct err err = ERR_INIT;
 	const char *provider = json_str(f->route, "provider", NULL);
 	if (f->zombie) {
@@ -482,21 +482,21 @@ static void start(void *self, struct action *a)
 	f->proxy->calls++;
 	f->proxy->unpriced_asked |= action_spec(a)->unpriced;
 	loop_timer_free(&f->alive);
-	record_call(f);
+	model_flow_record_call(f);
 	if (!provider) {
 		free(take(&f->url));
 		make_url(f, json_str(f->route, "url", ""));
 		flow_credentials(f, on_own);
 		return;
 	}
-	CLEANUP(free_ptr) char *name = xasprintf("%s:", provider);
+	CLEANUP(free_ptr) char *name = mem_printf("%s:", provider);
 	if (provider_of(models_providers(s->models), name, &f->provider, &err) < 0)
 		flow_fail(f, 502, err.text);
 	else
-		plugin_face(f->provider->plugin, on_face, f);
+		plugin_face(f->provider->plugin, model_flow_on_face, f);
 }
 
-static void cancel(void *self, struct action *a, const char *how)
+static void model_flow_cancel(void *self, struct action *a, const char *how)
 {
 	struct flow *f = self;
 	if (f->zombie || f->running != a) {
@@ -512,7 +512,7 @@ static void cancel(void *self, struct action *a, const char *how)
 /* @unpriced: no price is known for its model. */
 static void submit_flow(struct flow *f, bool unpriced)
 {
-	struct super *s = super_of(f);
+	struct super *s = model_flow_super_of(f);
 	bool own_limit = json_int(json_object_get(f->proxy->spec, "limits"), "uusd", 0) > 0;
 	CLEANUP(json_release) json_t *args = json_object();
 	json_t *provided = speak_provider_tools(f->req);
@@ -524,7 +524,7 @@ static void submit_flow(struct flow *f, bool unpriced)
 	json_decref(provided);
 	if (f->cause)
 		json_put_flag(args, "again", true);
-	f->effector = (struct effector){ .name = "model", .start = start, .cancel = cancel, .self = f };
+	f->effector = (struct effector){ .name = "model", .start = model_flow_start, .cancel = model_flow_cancel, .self = f };
 	struct action_spec spec = {
 		.kind = ACT_MODEL,
 		.cause = f->cause ? f->cause : f->proxy->agent ? f->proxy->agent : f->proxy->all->box,
@@ -535,25 +535,25 @@ static void submit_flow(struct flow *f, bool unpriced)
 		.unpriced = unpriced,
 		.hold = unpriced && own_limit && !f->proxy->unpriced_asked,
 	};
-	const struct action_client client = { .done = done, .self = f };
+	const struct action_client client = { .done = model_flow_done, .self = f };
 	f->action = gate_submit(s->gate, &spec, &f->effector, &client);
-	keep_alive(f, http_begun(f->visit) ? ALIVE_MS : ALIVE_FIRST_MS);
+	model_flow_keep_alive(f, http_begun(f->visit) ? ALIVE_MS : ALIVE_FIRST_MS);
 }
 
-static void on_priced(void *self, const json_t *face, const char *why)
+static void model_flow_on_priced(void *self, const json_t *face, const char *why)
 {
 	struct flow *f = self;
 	(void)why; /* the request itself fails with it */
-	submit_flow(f, face && models_unpriced(super_of(f)->models, face, f->model));
+	submit_flow(f, face && models_unpriced(model_flow_super_of(f)->models, face, f->model));
 }
 
 /* Under a limit in dollars it is looked up first whether its model has a price. */
-static void submit(struct flow *f)
+static void model_flow_submit(struct flow *f)
 {
-	struct super *s = super_of(f);
+	struct super *s = model_flow_super_of(f);
 	struct err none = ERR_INIT;
 	const char *provider = json_str(f->route, "provider", NULL);
-	CLEANUP(free_ptr) char *name = provider ? xasprintf("%s:", provider) : NULL;
+	CLEANUP(free_ptr) char *name = provider ? mem_printf("%s:", provider) : NULL;
 	bool limit = json_int(json_object_get(f->proxy->spec, "limits"), "uusd", 0) > 0;
 	if (!f->speak || (!limit && !gate_counts_dollars(s->gate, f->proxy->agent)))
 		submit_flow(f, false);
@@ -562,7 +562,7 @@ static void submit(struct flow *f)
 	else if (provider_of(models_providers(s->models), name, &f->provider, &none) < 0)
 		submit_flow(f, false); /* it fails with that */
 	else
-		plugin_face(f->provider->plugin, on_priced, f);
+		plugin_face(f->provider->plugin, model_flow_on_priced, f);
 }
 
 static void hash_it(struct flow *f)
@@ -584,7 +584,7 @@ bool model_again(struct proxies *all, struct flow *f)
 		json_put_int(body, "tries", 2);
 		g->visit = take(&f->visit);
 		http_visit_set_tag(g->visit, g);
-		append(g, EV_MODEL_AGAIN, body);
+		model_flow_append(g, EV_MODEL_AGAIN, body);
 		if (g->alive)
 			loop_timer_set(g->alive, ALIVE_FIRST_MS, 0);
 		flow_free(f);
@@ -594,7 +594,7 @@ bool model_again(struct proxies *all, struct flow *f)
 }
 
 /* NULL: it may ask. */
-static const char *spent(const struct proxy *p)
+static const char *model_flow_spent(const struct proxy *p)
 {
 	const json_t *lim = json_object_get(p->spec, "limits");
 	int64_t uusd = json_int(lim, "uusd", 0), tokens = json_int(lim, "tokens", 0), calls = json_int(lim, "calls", 0);
@@ -604,9 +604,9 @@ static const char *spent(const struct proxy *p)
 }
 
 /* What we change of a request: the prompt from outside, and that a stream tells its usage. */
-static void change(struct flow *f)
+static void model_flow_change(struct flow *f)
 {
-	const char *prompt = proxies_prompt(super_of(f), f->proxy->spec);
+	const char *prompt = proxies_prompt(model_flow_super_of(f), f->proxy->spec);
 	bool usage = f->speak == SPEAK_CHAT && f->stream && !json_object_get(f->req, "stream_options");
 	if (!prompt && !usage)
 		return;
@@ -623,12 +623,12 @@ static void change(struct flow *f)
 
 void model_begin(struct flow *f)
 {
-	const char *why = spent(f->proxy), *name = speak_model(f->req, f->path);
+	const char *why = model_flow_spent(f->proxy), *name = speak_model(f->req, f->path);
 	f->stream = f->speak && speak_streams(f->speak, f->req, f->path);
-	f->model = xasprintf("%s:%.*s", json_str(f->route, "provider", route_name(f)), (int)strcspn(name, ":"), name);
+	f->model = mem_printf("%s:%.*s", json_str(f->route, "provider", route_name(f)), (int)strcspn(name, ":"), name);
 	if (!f->speak) { /* "models", "count_tokens" */
 		free(f->model);
-		f->model = xasprintf("%s:%s", json_str(f->route, "provider", route_name(f)), strrchr(f->path, '/') + 1);
+		f->model = mem_printf("%s:%s", json_str(f->route, "provider", route_name(f)), strrchr(f->path, '/') + 1);
 	}
 	if (f->speak)
 		tools_results(f->proxy, f->speak, f->req);
@@ -638,15 +638,15 @@ void model_begin(struct flow *f)
 		return;
 	}
 	if (f->speak)
-		change(f);
-	submit(f);
+		model_flow_change(f);
+	model_flow_submit(f);
 }
 
 /* --- the client or everything goes -------------------------------------------------------------------------------- */
 
 void model_drop(struct flow *f)
 {
-	struct super *s = super_of(f);
+	struct super *s = model_flow_super_of(f);
 	if (f->provider && f->provider->plugin)
 		plugin_forget(f->provider->plugin, f);
 	vault_forget(s->vault, f);
@@ -664,7 +664,7 @@ void model_drop(struct flow *f)
 void model_gone(struct flow *f)
 {
 	if (f->action && !f->running && !f->handled) { /* still held: agents ask again */
-		f->alive = f->alive ? f->alive : loop_timer_new(super_of(f)->loop, on_alive, f);
+		f->alive = f->alive ? f->alive : loop_timer_new(model_flow_super_of(f)->loop, model_flow_on_alive, f);
 		loop_timer_set(f->alive, ORPHAN_MS, 0);
 		return;
 	}

@@ -15,14 +15,14 @@
 
 enum { PORT_FIRST = 4180, ROUTES_MAX = 32, PROMPT_MAX = 1 << 20 };
 
-static bool name_ok(const char *name)
+static bool op_proxy_name_ok(const char *name)
 {
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 	return n && !name[n] && n < 64 && *name != '.';
 }
 
 /* A header's value: text, a secret, or a list of both. Returns owned or NULL. */
-static json_t *value_of(const json_t *v)
+static json_t *op_proxy_value_of(const json_t *v)
 {
 	json_t *list = json_array(), *e;
 	size_t i;
@@ -38,7 +38,7 @@ static json_t *value_of(const json_t *v)
 		return list;
 	}
 	json_array_foreach(v, i, e) {
-		CLEANUP(json_release) json_t *one = json_is_array(e) ? NULL : value_of(e);
+		CLEANUP(json_release) json_t *one = json_is_array(e) ? NULL : op_proxy_value_of(e);
 		if (!one) {
 			json_decref(list);
 			return NULL;
@@ -51,13 +51,13 @@ static json_t *value_of(const json_t *v)
 	return NULL;
 }
 
-static int headers_of(json_t *route, const char *name, const json_t *wish, struct err *err)
+static int op_proxy_headers_of(json_t *route, const char *name, const json_t *wish, struct err *err)
 {
 	json_t *headers = json_object(), *v;
 	const char *key;
 	json_put(route, "headers", headers);
 	json_object_foreach((json_t *)(uintptr_t)wish, key, v) {
-		json_t *parts = value_of(v);
+		json_t *parts = op_proxy_value_of(v);
 		if (!parts || strpbrk(key, " :\r\n"))
 			return json_decref(parts), err_set(err, ERR_SCRIPT, "proxy: route '%s': header '%s' is text, a secret, or a list of both", name, key);
 		json_put(headers, key, parts);
@@ -86,7 +86,7 @@ static int model_route(struct super *s, json_t *route, const char *name, const j
 	struct provider *p;
 	json_put_str(route, "kind", "model");
 	if (provider) {
-		CLEANUP(free_ptr) char *full = xasprintf("%s:", provider);
+		CLEANUP(free_ptr) char *full = mem_printf("%s:", provider);
 		if (provider_of(models_providers(s->models), full, &p, err) < 0)
 			return -1;
 		json_put_str(route, "provider", provider);
@@ -104,17 +104,17 @@ static json_t *route_of(struct super *s, const char *name, const json_t *wish, s
 {
 	json_t *route = json_object();
 	struct url u;
-	CLEANUP(free_ptr) char *plain = xasprintf("https://%s", name);
+	CLEANUP(free_ptr) char *plain = mem_printf("https://%s", name);
 	const char *url = json_str(wish, "url", plain);
 	int rc = 0;
 	json_put_str(route, "name", name);
-	if (!name_ok(name))
+	if (!op_proxy_name_ok(name))
 		rc = err_set(err, ERR_SCRIPT, "proxy: '%s' cannot be the name of a route (letters, digits, '.', '-', '_')", name);
 	if (rc == 0 && !json_object_get(wish, "provider")) {
 		rc = url_parse(&u, NULL, url, err);
 		if (rc == 0) {
 			size_t n = strlen(url);
-			CLEANUP(free_ptr) char *bare = xstrndup(url, n && url[n - 1] == '/' ? n - 1 : n);
+			CLEANUP(free_ptr) char *bare = mem_strndup(url, n && url[n - 1] == '/' ? n - 1 : n);
 			json_put_str(route, "url", bare);
 			url_release(&u);
 		}
@@ -128,7 +128,7 @@ static json_t *route_of(struct super *s, const char *name, const json_t *wish, s
 	if (json_flag(wish, "rewrite", false))
 		json_put_flag(route, "rewrite", true);
 	if (rc == 0)
-		rc = headers_of(route, name, json_object_get(wish, "header"), err);
+		rc = op_proxy_headers_of(route, name, json_object_get(wish, "header"), err);
 	if (rc == 0)
 		rc = basic_of(route, name, json_object_get(wish, "basic"), err);
 	if (rc == 0)
@@ -156,10 +156,10 @@ static int routes_of(struct super *s, json_t *spec, const json_t *wish, struct e
 /* The prompt is read here; it goes to the provider, never into a box and never to the script. */
 static int prompt_of(struct call *c, json_t *spec, struct buf *out, struct err *err)
 {
-	const char *file = json_str(c->args, "prompt_host", NULL), *dir = host_dir(c->host);
+	const char *file = json_str(c->args, "prompt_host", NULL), *dir = luahost_dir(c->host);
 	if (!file)
 		return 0;
-	CLEANUP(free_ptr) char *path = *file == '/' || !dir ? xstrdup(file) : path_join(dir, file);
+	CLEANUP(free_ptr) char *path = *file == '/' || !dir ? mem_strdup(file) : path_join(dir, file);
 	if (!script_tree_file(c, path) && !script_tree_dir(c, path))
 		return err_set(err, ERR_DENIED, "proxy: prompt_host '%s' lies outside of the script's project", file);
 	if (file_read(path, out, PROMPT_MAX, err) < 0)
@@ -172,13 +172,13 @@ static int prompt_of(struct call *c, json_t *spec, struct buf *out, struct err *
 	return 0;
 }
 
-static void answer(struct call *c, json_t *spec)
+static void op_proxy_answer(struct call *c, json_t *spec)
 {
 	json_t *v = json_object(), *urls = json_object(), *r;
 	size_t i;
-	CLEANUP(free_ptr) char *base = xasprintf("http://127.0.0.1:%lld", (long long)json_int(spec, "port", 0));
+	CLEANUP(free_ptr) char *base = mem_printf("http://127.0.0.1:%lld", (long long)json_int(spec, "port", 0));
 	json_array_foreach(json_object_get(spec, "routes"), i, r) {
-		CLEANUP(free_ptr) char *one = xasprintf("%s/%s", base, json_str(r, "name", ""));
+		CLEANUP(free_ptr) char *one = mem_printf("%s/%s", base, json_str(r, "name", ""));
 		json_put_str(urls, json_str(r, "name", ""), one);
 	}
 	json_put_str(v, "url", base);
@@ -226,7 +226,7 @@ void op_proxy_open(struct call *c)
 		if (text)
 			proxies_prompt_set(s, old, text);
 		json_object_del(old, "prompt");
-		answer(c, old);
+		op_proxy_answer(c, old);
 		return;
 	}
 	CLEANUP(json_release) json_t *spec = spec_of(c, &prompt, &err);
@@ -242,7 +242,7 @@ void op_proxy_open(struct call *c)
 		json_put_str(body, "prompt", buf_cstr(&prompt));
 	call_mark(c, body);
 	record_append_json(s->record, EV_PROXY_OPEN, c->agent ? c->agent : s->start_seq, c->agent, 0, 0, body);
-	answer(c, spec);
+	op_proxy_answer(c, spec);
 }
 
 void op_proxy_usage(struct call *c)

@@ -7,9 +7,9 @@
 #include "app/super/resume.h"
 #include "app/super/super_box.h"
 
-static const struct effector effector = { .name = "permit", .start = permission_start, .cancel = permission_cancel };
+static const struct effector permit_effector = { .name = "permit", .start = permission_start, .cancel = permission_cancel };
 
-static void done(struct call *c, const struct action_result *res)
+static void permit_done(struct call *c, const struct action_result *res)
 {
 	if (!call_outcome(c, res))
 		return;
@@ -52,7 +52,7 @@ void op_inner_permit(struct call *c)
 		spec.box = box;
 		spec.leaves_box = !box && spec.kind != ACT_READ; /* an agent without a box, told by its hooks */
 		spec.parallel = true;
-		call_action(c, &spec, &effector, done);
+		call_action(c, &spec, &permit_effector, permit_done);
 	}
 	strv_release(&spec.argv);
 }

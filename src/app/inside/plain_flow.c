@@ -8,14 +8,14 @@
 
 enum { REWRITE_MAX = 48 << 20 };
 
-static struct super *super_of(const struct flow *f)
+static struct super *plain_flow_super_of(const struct flow *f)
 {
 	return f->proxy->all->s;
 }
 
 /* --- addresses in an answer --- */
 
-static void replace(struct buf *text, const char *from, const char *to)
+static void plain_flow_replace(struct buf *text, const char *from, const char *to)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	size_t n = strlen(from);
@@ -34,32 +34,32 @@ static void replace(struct buf *text, const char *from, const char *to)
 }
 
 /* What the answer says about other routes' places is said of ours. */
-static void rewrite(struct flow *f)
+static void plain_flow_rewrite(struct flow *f)
 {
 	const json_t *spec = f->proxy->spec, *r;
 	size_t i;
 	json_array_foreach(json_object_get(spec, "routes"), i, r) {
 		const char *url = json_str(r, "url", "");
-		CLEANUP(free_ptr) char *to = xasprintf("http://127.0.0.1:%lld/%s", (long long)json_int(spec, "port", 0), json_str(r, "name", ""));
-		replace(&f->whole, url, to);
+		CLEANUP(free_ptr) char *to = mem_printf("http://127.0.0.1:%lld/%s", (long long)json_int(spec, "port", 0), json_str(r, "name", ""));
+		plain_flow_replace(&f->whole, url, to);
 	}
 }
 
 /* --- the answer --- */
 
-static void on_head(void *self, const struct http_head *head)
+static void plain_flow_on_head(void *self, const struct http_head *head)
 {
 	struct flow *f = self;
 	const char *type = http_header(head, "content-type");
 	f->status = head->status;
 	f->rewrite = json_flag(f->route, "rewrite", false) && !http_header(head, "content-encoding") && type && (strstr(type, "json") || strstr(type, "html"));
 	if (f->rewrite)
-		f->type = xstrdup(type);
+		f->type = mem_strdup(type);
 	else
 		flow_begin(f, head);
 }
 
-static void on_data(void *self, const void *bytes, size_t len)
+static void plain_flow_on_data(void *self, const void *bytes, size_t len)
 {
 	struct flow *f = self;
 	if (!f->rewrite)
@@ -68,7 +68,7 @@ static void on_data(void *self, const void *bytes, size_t len)
 		buf_append(&f->whole, bytes, len);
 }
 
-static void on_end(void *self, const struct http_end *end)
+static void plain_flow_on_end(void *self, const struct http_end *end)
 {
 	struct flow *f = self;
 	json_t *body = json_object();
@@ -86,7 +86,7 @@ static void on_end(void *self, const struct http_end *end)
 		json_put_str(body, "how", "refused: compressed although it was asked for plain");
 	if (f->rewrite && f->visit) {
 		struct http_visit *v = take(&f->visit);
-		rewrite(f);
+		plain_flow_rewrite(f);
 		CLEANUP(buf_release) struct buf clean = BUF_INIT;
 		if (f->sent && secrets_clean(f->sent, buf_cstr(&f->whole), f->whole.len, &clean)) {
 			buf_reset(&f->whole);
@@ -104,8 +104,8 @@ static void on_end(void *self, const struct http_end *end)
 
 static void on_known(struct flow *f, const char *why)
 {
-	struct super *s = super_of(f);
-	struct http_handler on = { .head = on_head, .data = on_data, .end = on_end, .self = f };
+	struct super *s = plain_flow_super_of(f);
+	struct http_handler on = { .head = plain_flow_on_head, .data = plain_flow_on_data, .end = plain_flow_on_end, .self = f };
 	if (why) {
 		flow_fail(f, 502, why);
 		return;
@@ -121,7 +121,7 @@ static void on_known(struct flow *f, const char *why)
 	f->call = tape_send(models_wire(s->models), f->path, &r, &on);
 }
 
-static void start(void *self, struct action *a)
+static void plain_flow_start(void *self, struct action *a)
 {
 	struct flow *f = self;
 	if (f->zombie) {
@@ -132,7 +132,7 @@ static void start(void *self, struct action *a)
 	flow_credentials(f, on_known);
 }
 
-static void cancel(void *self, struct action *a, const char *how)
+static void plain_flow_cancel(void *self, struct action *a, const char *how)
 {
 	struct flow *f = self;
 	if (f->zombie || f->running != a) {
@@ -144,13 +144,13 @@ static void cancel(void *self, struct action *a, const char *how)
 	flow_free(f);
 }
 
-static void done(void *self, const struct action_result *res)
+static void plain_flow_done(void *self, const struct action_result *res)
 {
 	struct flow *f = self;
 	bool handled = f->handled;
 	if (flow_action_over(f) || handled)
 		return;
-	CLEANUP(free_ptr) char *why = xasprintf("%s%s%s%s%s", action_end_name(res->end), res->rule ? " by rule " : "",
+	CLEANUP(free_ptr) char *why = mem_printf("%s%s%s%s%s", action_end_name(res->end), res->rule ? " by rule " : "",
 						res->rule ? res->rule : "", res->why ? ": " : "", res->why ? res->why : "");
 	flow_refuse(f, 403, why);
 	flow_free(f);
@@ -158,7 +158,7 @@ static void done(void *self, const struct action_result *res)
 
 /* --- what it is --- */
 
-static bool glob_match(const char *pattern, const char *text)
+static bool plain_flow_glob_match(const char *pattern, const char *text)
 {
 	const char *star = strchr(pattern, '*');
 	if (!star)
@@ -168,26 +168,26 @@ static bool glob_match(const char *pattern, const char *text)
 }
 
 /* On the route's list, or any GET and HEAD where it has none. */
-static bool allowed(const struct flow *f)
+static bool plain_flow_allowed(const struct flow *f)
 {
 	const json_t *list = json_object_get(f->route, "allow"), *e;
 	size_t i;
-	CLEANUP(free_ptr) char *line = xasprintf("%s %s", f->method, f->path), *any = xasprintf("%s *", f->method);
+	CLEANUP(free_ptr) char *line = mem_printf("%s %s", f->method, f->path), *any = mem_printf("%s *", f->method);
 	if (!strcmp(json_str(f->route, "kind", ""), "git"))
 		return true; /* push_request says which paths there are */
 	if (!json_is_array(list))
 		return !strcmp(f->method, "GET") || !strcmp(f->method, "HEAD");
 	json_array_foreach(list, i, e)
-		if (json_is_string(e) && (glob_match(json_string_value(e), line) || !strcmp(json_string_value(e), any)))
+		if (json_is_string(e) && (plain_flow_glob_match(json_string_value(e), line) || !strcmp(json_string_value(e), any)))
 			return true;
 	return false;
 }
 
-static void submit(struct flow *f, struct action_spec *spec, const struct url *u)
+static void plain_flow_submit(struct flow *f, struct action_spec *spec, const struct url *u)
 {
-	const struct action_client client = { .done = done, .self = f };
-	struct super *s = super_of(f);
-	f->effector = (struct effector){ .name = "proxy", .start = start, .cancel = cancel, .self = f };
+	const struct action_client client = { .done = plain_flow_done, .self = f };
+	struct super *s = plain_flow_super_of(f);
+	f->effector = (struct effector){ .name = "proxy", .start = plain_flow_start, .cancel = plain_flow_cancel, .self = f };
 	spec->cause = f->proxy->agent ? f->proxy->agent : f->proxy->all->box;
 	spec->agent = f->proxy->agent;
 	spec->box = f->proxy->all->box;
@@ -205,7 +205,7 @@ static void submit_push(struct flow *f, const struct url *u)
 	CLEANUP(json_release) json_t *args = json_object();
 	CLEANUP(buf_release) struct buf line = BUF_INIT;
 	const char *repo_end = strstr(f->path, "/git-receive-pack");
-	CLEANUP(free_ptr) char *url = xasprintf("%s%.*s", json_str(f->route, "url", ""), (int)(repo_end ? repo_end - f->path : 0), f->path);
+	CLEANUP(free_ptr) char *url = mem_printf("%s%.*s", json_str(f->route, "url", ""), (int)(repo_end ? repo_end - f->path : 0), f->path);
 	json_t *refs = json_array();
 	strv_push(&spec.argv, "git");
 	strv_push(&spec.argv, "push");
@@ -224,7 +224,7 @@ static void submit_push(struct flow *f, const struct url *u)
 	json_put_str(args, "url", url);
 	json_put_int(args, "bytes", (int64_t)f->body.len);
 	spec.args = args;
-	submit(f, &spec, u);
+	plain_flow_submit(f, &spec, u);
 	strv_release(&spec.argv);
 }
 
@@ -235,7 +235,7 @@ static void submit_request(struct flow *f, const struct url *u)
 	json_put_str(args, "path", f->path);
 	json_put_str(args, "route", route_name(f));
 	struct action_spec spec = { .kind = ACT_CONNECT, .tool = "proxy", .args = args };
-	submit(f, &spec, u);
+	plain_flow_submit(f, &spec, u);
 }
 
 void plain_begin(struct flow *f)
@@ -245,8 +245,8 @@ void plain_begin(struct flow *f)
 	bool git = !strcmp(json_str(f->route, "kind", ""), "git");
 	const char *why = NULL;
 	f->plain = true;
-	f->url = xasprintf("%s%s%s", json_str(f->route, "url", ""), f->path, f->query);
-	if (!allowed(f))
+	f->url = mem_printf("%s%s%s", json_str(f->route, "url", ""), f->path, f->query);
+	if (!plain_flow_allowed(f))
 		why = "this route does not allow that";
 	else if (git)
 		why = push_request(&f->push, f->method, f->path, f->query, f->body.data, f->body.len);
@@ -259,7 +259,7 @@ void plain_begin(struct flow *f)
 		json_put_bytes(body, "path", f->path, strlen(f->path));
 		json_put_str(body, "why", why);
 		f->proxy->refused++;
-		record_append_json(super_of(f)->record, EV_PROXY_REFUSED, f->proxy->all->box, f->proxy->agent, f->proxy->all->box, 0, body);
+		record_append_json(plain_flow_super_of(f)->record, EV_PROXY_REFUSED, f->proxy->all->box, f->proxy->agent, f->proxy->all->box, 0, body);
 		flow_refuse(f, 403, why);
 		flow_free(f);
 		return;
@@ -279,7 +279,7 @@ void plain_drop(struct flow *f)
 		flow_end_action(f, END_CANCELLED, NULL);
 	} else if (f->action && !f->handled) {
 		f->handled = true;
-		gate_cancel(super_of(f)->gate, f->action, "cancel", "nobody waits for it any more");
+		gate_cancel(plain_flow_super_of(f)->gate, f->action, "cancel", "nobody waits for it any more");
 	}
 	flow_free(f);
 }

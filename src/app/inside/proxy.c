@@ -18,7 +18,7 @@ const char *route_name(const struct flow *f)
 	return json_str(f->route, "name", "?");
 }
 
-static bool is_model(const json_t *route)
+static bool proxy_is_model(const json_t *route)
 {
 	return !strcmp(json_str(route, "kind", ""), "model");
 }
@@ -97,7 +97,7 @@ static void flow_headers(const struct flow *f, const struct http_head *head, str
 	for (size_t i = 0; i < head->nr; i++)
 		if (passes_back(head->header[i].name) &&
 		    !(f->sent && secrets_within(f->sent, head->header[i].value, strlen(head->header[i].value)))) {
-			CLEANUP(free_ptr) char *line = xasprintf("%s: %s", head->header[i].name, head->header[i].value);
+			CLEANUP(free_ptr) char *line = mem_printf("%s: %s", head->header[i].name, head->header[i].value);
 			strv_push(out, line);
 		}
 }
@@ -179,7 +179,7 @@ void flow_forget(struct flow *f)
 	free(c);
 }
 
-static void value_of(struct flow *f, const json_t *parts, struct buf *out)
+static void proxy_value_of(struct flow *f, const json_t *parts, struct buf *out)
 {
 	const struct vault *vault = f->proxy->all->s->vault;
 	size_t i, len;
@@ -194,7 +194,7 @@ static void value_of(struct flow *f, const json_t *parts, struct buf *out)
 	}
 }
 
-static void basic(struct flow *f, const json_t *b, struct buf *out)
+static void proxy_basic(struct flow *f, const json_t *b, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf pair = BUF_INIT;
 	size_t len = 0;
@@ -218,13 +218,13 @@ static void all_known(struct flow *f)
 	json_object_foreach(json_object_get(f->route, "headers"), name, parts) {
 		CLEANUP(buf_release) struct buf line = BUF_INIT;
 		buf_printf(&line, "%s: ", name);
-		value_of(f, parts, &line);
+		proxy_value_of(f, parts, &line);
 		strv_push(&f->headers, buf_cstr(&line));
 	}
 	const json_t *b = json_object_get(f->route, "basic");
 	if (b) {
 		CLEANUP(buf_release) struct buf line = BUF_INIT;
-		basic(f, b, &line);
+		proxy_basic(f, b, &line);
 		strv_push(&f->headers, buf_cstr(&line));
 	}
 }
@@ -235,7 +235,7 @@ static void on_secret(void *self, const char *value, size_t len, const struct er
 	struct flow *f = c->flow;
 	(void)len;
 	if (!value && !c->why)
-		c->why = xstrdup(err->text);
+		c->why = mem_strdup(err->text);
 	if (--c->left)
 		return;
 	void (*done)(struct flow *, const char *) = c->done;
@@ -271,7 +271,7 @@ static void on_login(void *self, const char *token, const char *why)
 		strv_push(&f->headers, buf_cstr(&line));
 		explicit_bzero(line.data, line.len);
 		free(f->token);
-		f->token = xstrdup(token);
+		f->token = mem_strdup(token);
 		flow_hides(f, json_str(f->route, "login", "login"), token, strlen(token));
 		all_known(f);
 	} else {
@@ -390,7 +390,7 @@ bool flow_action_over(struct flow *f)
 	return true;
 }
 
-static void incident(struct proxy *p, const char *method, const char *path, const char *why)
+static void proxy_incident(struct proxy *p, const char *method, const char *path, const char *why)
 {
 	json_t *body = json_object();
 	json_put_str(body, "proxy", json_str(p->spec, "name", ""));
@@ -403,7 +403,7 @@ static void incident(struct proxy *p, const char *method, const char *path, cons
 
 static void turn_down(struct flow *f, int status, const char *why)
 {
-	incident(f->proxy, f->method, f->path, why);
+	proxy_incident(f->proxy, f->method, f->path, why);
 	flow_refuse(f, status, why);
 	flow_free(f);
 }
@@ -421,7 +421,7 @@ static const json_t *find_route(const struct proxy *p, const char *path, const c
 			*path_out = path[n + 1] ? path + n + 1 : "/";
 			return r;
 		}
-		if (is_model(r) || json_array_size(json_object_get(p->spec, "routes")) == 1)
+		if (proxy_is_model(r) || json_array_size(json_object_get(p->spec, "routes")) == 1)
 			only = r;
 	}
 	return only;
@@ -435,15 +435,15 @@ static char *query_without_key(const char *query, char **key_out)
 	for (const char *p = query; *p;) {
 		size_t n = strcspn(p, "&");
 		if (n > 4 && !strncmp(p, "key=", 4))
-			*key_out = xstrndup(p + 4, n - 4);
+			*key_out = mem_strndup(p + 4, n - 4);
 		else if (n)
 			buf_printf(&out, "%c%.*s", out.len ? '&' : '?', (int)n, p);
 		p += n + (p[n] == '&');
 	}
-	return xstrdup(buf_cstr(&out));
+	return mem_strdup(buf_cstr(&out));
 }
 
-static bool is_key(const struct proxy *p, const char *value)
+static bool proxy_is_key(const struct proxy *p, const char *value)
 {
 	const char *hex = json_str(p->spec, "key_hash", NULL);
 	struct hash want, got;
@@ -463,11 +463,11 @@ static const char *wrong_key(const struct proxy *p, const struct http_ask *ask, 
 			continue;
 		if (!strncasecmp(value, "bearer ", 7))
 			value += 7;
-		if (!is_key(p, value))
+		if (!proxy_is_key(p, value))
 			return !strncmp(value, "sk-sg-", 6) ? "the placeholder of another box" : "a credential that is not this box's placeholder";
 		seen = true;
 	}
-	if (in_query && !is_key(p, in_query))
+	if (in_query && !proxy_is_key(p, in_query))
 		return "a credential that is not this box's placeholder";
 	return seen || in_query ? NULL : "no placeholder";
 }
@@ -486,7 +486,7 @@ static void take_fields(struct flow *f, const struct http_ask *ask)
 {
 	for (size_t i = 0; i < ask->nr; i++)
 		if (passes_on(ask->field[i].name)) {
-			CLEANUP(free_ptr) char *line = xasprintf("%s: %s", ask->field[i].name, ask->field[i].value);
+			CLEANUP(free_ptr) char *line = mem_printf("%s: %s", ask->field[i].name, ask->field[i].value);
 			strv_push(&f->headers, line);
 		}
 	f->nr_plain_headers = f->headers.nr;
@@ -519,7 +519,7 @@ static void begin_model(struct flow *f, const struct http_ask *ask, const char *
 }
 
 /* What asks the server to take the request for another one than it is. NULL: nothing. */
-static const char *disguise(const struct http_ask *ask)
+static const char *proxy_disguise(const struct http_ask *ask)
 {
 	const char *query = strchr(ask->target, '?');
 	for (size_t i = 0; i < ask->nr; i++)
@@ -528,7 +528,7 @@ static const char *disguise(const struct http_ask *ask)
 	return query && one_path_override_query(query, strlen(query)) ? "a parameter that stands for another method" : NULL;
 }
 
-static void on_request(void *self, struct http_visit *v)
+static void proxy_on_request(void *self, struct http_visit *v)
 {
 	struct proxy *p = self;
 	const struct http_ask *ask = http_visit_ask(v);
@@ -536,15 +536,15 @@ static void on_request(void *self, struct http_visit *v)
 	size_t n = strcspn(ask->target, "?");
 	CLEANUP(buf_release) struct buf one = BUF_INIT;
 	const char *rest, *odd = one_path(ask->target, n, &one);
-	CLEANUP(free_ptr) char *bare = odd ? xstrndup(ask->target, n) : buf_take(&one), *key = NULL;
+	CLEANUP(free_ptr) char *bare = odd ? mem_strndup(ask->target, n) : buf_take(&one), *key = NULL;
 	/* "http://HOST/PATH", as programs ask a proxy, is the route HOST */
-	CLEANUP(free_ptr) char *path = ask->authority ? xasprintf("/%.*s%s", (int)ask->authority_len, ask->authority, bare) : xstrdup(bare);
-	odd = odd ? odd : disguise(ask);
-	f->method = xstrdup(ask->method);
+	CLEANUP(free_ptr) char *path = ask->authority ? mem_printf("/%.*s%s", (int)ask->authority_len, ask->authority, bare) : mem_strdup(bare);
+	odd = odd ? odd : proxy_disguise(ask);
+	f->method = mem_strdup(ask->method);
 	f->route = find_route(p, path, &rest);
 	if (ask->authority && rest == path) /* a host that no route names */
 		f->route = NULL;
-	f->path = xstrdup(f->route ? rest : path);
+	f->path = mem_strdup(f->route ? rest : path);
 	f->query = query_without_key(ask->target[n] ? ask->target + n + 1 : "", &key);
 	buf_append(&f->body, http_visit_body(v)->data, http_visit_body(v)->len);
 	take_fields(f, ask);
@@ -554,13 +554,13 @@ static void on_request(void *self, struct http_visit *v)
 		turn_down(f, 403, odd);
 	else if (!f->route)
 		turn_down(f, 403, "no route of this name");
-	else if (is_model(f->route))
+	else if (proxy_is_model(f->route))
 		begin_model(f, ask, key);
 	else
 		plain_begin(f);
 }
 
-static void on_gone(void *self, struct http_visit *v)
+static void proxy_on_gone(void *self, struct http_visit *v)
 {
 	struct flow *f = http_visit_tag(v);
 	(void)self;
@@ -573,7 +573,7 @@ static void on_gone(void *self, struct http_visit *v)
 		model_gone(f);
 }
 
-static void on_drained(void *self, struct http_visit *v)
+static void proxy_on_drained(void *self, struct http_visit *v)
 {
 	struct flow *f = http_visit_tag(v);
 	(void)self;
@@ -581,7 +581,7 @@ static void on_drained(void *self, struct http_visit *v)
 		flow_drained(f);
 }
 
-static const struct http_server_ops server_ops = { .request = on_request, .gone = on_gone, .drained = on_drained };
+static const struct http_server_ops server_ops = { .request = proxy_on_request, .gone = proxy_on_gone, .drained = proxy_on_drained };
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
@@ -595,9 +595,9 @@ static void allow_routes(struct proxies *all)
 		json_array_foreach(json_object_get(p->spec, "routes"), i, r) {
 			struct url u;
 			struct err none = ERR_INIT;
-			if (is_model(r) || url_parse(&u, NULL, json_str(r, "url", ""), &none) < 0)
+			if (proxy_is_model(r) || url_parse(&u, NULL, json_str(r, "url", ""), &none) < 0)
 				continue;
-			CLEANUP(free_ptr) char *host = xasprintf("%s:%u", u.host, u.port);
+			CLEANUP(free_ptr) char *host = mem_printf("%s:%u", u.host, u.port);
 			json_array_append_new(hosts, json_string(host));
 			url_release(&u);
 		}
@@ -643,7 +643,7 @@ struct proxies *proxies_new(struct super *s, uint64_t box, const json_t *specs)
 	return all;
 }
 
-static void on_listening(void *self, json_t *result, const struct err *err)
+static void proxy_on_listening(void *self, json_t *result, const struct err *err)
 {
 	struct proxy *p = self;
 	int fd = result ? (int)json_int(result, "fd", -1) : -1;
@@ -661,7 +661,7 @@ void proxies_attach(struct proxies *all, struct box *b)
 {
 	for (struct proxy *p = all->first; p; p = p->next)
 		if (box_can(b, CAP_LISTEN))
-			b->driver->listen(b, (uint16_t)json_int(p->spec, "port", 0), on_listening, p);
+			b->driver->listen(b, (uint16_t)json_int(p->spec, "port", 0), proxy_on_listening, p);
 		else
 			super_warn(all->s, NULL, "driver '%s' cannot give a box in profile %s a proxy", b->driver->name, b->profile);
 }
@@ -671,7 +671,7 @@ int proxies_here(struct super *s, json_t *spec, struct err *err)
 	const json_t *r;
 	size_t i;
 	json_array_foreach(json_object_get(spec, "routes"), i, r)
-		if (!is_model(r))
+		if (!proxy_is_model(r))
 			return err_set(err, ERR_SCRIPT, "proxy: only models are reached from this machine through it, not '%s'", json_str(r, "name", ""));
 	if (s->here)
 		return err_set(err, ERR_SCRIPT, "proxy: this session has its proxy for this machine already");

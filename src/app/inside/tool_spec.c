@@ -8,7 +8,7 @@
 static const struct row {
 	const char *name;
 	enum action_kind kind;
-} rows[] = {
+} tool_spec_rows[] = {
 	{ "bash", ACT_EXEC },	       { "shell", ACT_EXEC },	      { "exec_command", ACT_EXEC }, { "shell_command", ACT_EXEC },
 	{ "local_shell_call", ACT_EXEC }, { "run_shell_command", ACT_EXEC }, { "execute", ACT_EXEC },	    { "execute_command", ACT_EXEC },
 	{ "exec", ACT_EXEC },	       { "terminal", ACT_EXEC },	      { "write", ACT_WRITE },	    { "write_file", ACT_WRITE },
@@ -17,7 +17,7 @@ static const struct row {
 	{ "read", ACT_READ },	       { "read_file", ACT_READ },      { "view", ACT_READ },	    { "cat", ACT_READ },
 };
 
-static const char *first_of(const json_t *args, const char *const *keys)
+static const char *tool_spec_first_of(const json_t *args, const char *const *keys)
 {
 	for (; *keys; keys++) {
 		const char *v = json_str(args, *keys, NULL);
@@ -28,7 +28,7 @@ static const char *first_of(const json_t *args, const char *const *keys)
 }
 
 /* {"command":["bash","-lc","make"]} says what it means: the words themselves. */
-static void command(struct action_spec *out, const json_t *args, const char *text)
+static void tool_spec_command(struct action_spec *out, const json_t *args, const char *text)
 {
 	static const char *const keys[] = { "command", "cmd", "script", "input", NULL };
 	const json_t *list = json_object_get(args, "command");
@@ -37,7 +37,7 @@ static void command(struct action_spec *out, const json_t *args, const char *tex
 			out->cmdline = json_string_value(json_array_get(list, 2));
 		return;
 	}
-	const char *cmd = first_of(args, keys);
+	const char *cmd = tool_spec_first_of(args, keys);
 	cmd = cmd ? cmd : text ? text : "";
 	strv_push(&out->argv, "sh");
 	strv_push(&out->argv, "-c");
@@ -61,18 +61,18 @@ void tool_spec(struct action_spec *out, const char *name, json_t *args, const ch
 	static const char *const datas[] = { "content", "contents", "data", "file_text", NULL };
 	static const char *const dirs[] = { "workdir", "cwd", "directory", NULL };
 	*out = (struct action_spec){ .kind = ACT_MCP, .tool = name, .args = args };
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (!strcasecmp(rows[i].name, name))
-			out->kind = rows[i].kind;
+	for (size_t i = 0; i < ARRAY_LEN(tool_spec_rows); i++)
+		if (!strcasecmp(tool_spec_rows[i].name, name))
+			out->kind = tool_spec_rows[i].kind;
 	if (out->kind == ACT_EXEC) {
-		command(out, args, text);
-		out->cwd = first_of(args, dirs);
+		tool_spec_command(out, args, text);
+		out->cwd = tool_spec_first_of(args, dirs);
 		return;
 	}
 	if (out->kind == ACT_MCP)
 		return;
-	out->path = first_of(args, paths);
-	if (out->kind == ACT_WRITE && (out->data = first_of(args, datas)))
+	out->path = tool_spec_first_of(args, paths);
+	if (out->kind == ACT_WRITE && (out->data = tool_spec_first_of(args, datas)))
 		out->data_len = strlen(out->data);
 	if (!out->path && text) {
 		static _Thread_local struct buf path; /* borrowed until the next call, as the header says of all of it */

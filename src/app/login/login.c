@@ -21,21 +21,21 @@ enum { FILE_MAX = 1 << 20, SOON_S = 300, AGAIN_S = 60, REFRESH_S = 60 };
 
 static const char *const claude_refresh[] = { "claude", "auth", "status", NULL };
 
-static const struct login_kind kinds[] = {
+static const struct login_kind login_kinds[] = {
 	{ "claude", ".claude/.credentials.json", claude_refresh, "claude auth login",
 	  "Anthropic offers this login for ordinary use of Claude Code by its subscriber. Only the unmodified program 'claude' gets it." },
 };
 
 const struct login_kind *login_kind_at(size_t i)
 {
-	return i < ARRAY_LEN(kinds) ? &kinds[i] : NULL;
+	return i < ARRAY_LEN(login_kinds) ? &login_kinds[i] : NULL;
 }
 
 const struct login_kind *login_kind_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		if (!strcmp(kinds[i].name, name))
-			return &kinds[i];
+	for (size_t i = 0; i < ARRAY_LEN(login_kinds); i++)
+		if (!strcmp(login_kinds[i].name, name))
+			return &login_kinds[i];
 	return NULL;
 }
 
@@ -51,7 +51,7 @@ void login_token_wipe(struct login_token *t)
 
 static char *login_path(const char *name, const char *end)
 {
-	CLEANUP(free_ptr) char *tail = xasprintf("logins/%s%s", name, end);
+	CLEANUP(free_ptr) char *tail = mem_printf("logins/%s%s", name, end);
 	return paths_data(tail);
 }
 
@@ -88,7 +88,7 @@ int login_remove(const char *name, struct err *err)
 static char *vendor_file(const struct login_kind *k, const char *file)
 {
 	const char *home = getenv("HOME");
-	return file ? xstrdup(file) : path_join(home ? home : "/", k->file);
+	return file ? mem_strdup(file) : path_join(home ? home : "/", k->file);
 }
 
 static json_t *read_json(const char *path, struct err *err)
@@ -149,7 +149,7 @@ int login_read(const json_t *login, struct login_token *out, struct err *err)
 		return -1;
 	if (!*token)
 		return err_set(err, ERR_DENIED, "'%s' holds no login", path);
-	out->token = xstrdup(token);
+	out->token = mem_strdup(token);
 	out->expires_us = json_int(oauth, "expiresAt", 0) * 1000;
 	return 0;
 }
@@ -215,7 +215,7 @@ static void run_refresh(const struct login_kind *k)
 		;
 }
 
-static int gone(const struct login_kind *k, struct login_token *t, struct err *err)
+static int login_gone(const struct login_kind *k, struct login_token *t, struct err *err)
 {
 	login_token_wipe(t);
 	return err_set(err, ERR_DENIED, "login '%s' is no longer valid: run '%s' on the host", k->name, k->again);
@@ -224,7 +224,7 @@ static int gone(const struct login_kind *k, struct login_token *t, struct err *e
 static int refresh_locked(const struct login_kind *k, const json_t *login, const char *refused, struct login_token *out, struct err *err)
 {
 	if (login_read(login, out, err) < 0)
-		return gone(k, out, err);
+		return login_gone(k, out, err);
 	if (token_serves(out, refused))
 		return 0;
 	if (!failed_lately(k->name, out)) {
@@ -234,13 +234,13 @@ static int refresh_locked(const struct login_kind *k, const json_t *login, const
 		if (login_read(login, out, err) < 0) {
 			note_failed(k->name, &before);
 			login_token_wipe(&before);
-			return gone(k, out, err);
+			return login_gone(k, out, err);
 		}
 		if (!token_serves(out, refused))
 			note_failed(k->name, &before);
 		login_token_wipe(&before);
 	}
-	return token_lives(out, refused) ? 0 : gone(k, out, err);
+	return token_lives(out, refused) ? 0 : login_gone(k, out, err);
 }
 
 int login_fresh(const json_t *login, const char *refused, struct login_token *out, struct err *err)

@@ -43,9 +43,9 @@ struct mcp_client {
 	bool modern, ready, dead, list_changes, relist, retried, listening, asked_twice;
 };
 
-static void ask(struct mcp_client *c, struct asked *a, json_t *params);
+static void mcp_client_ask(struct mcp_client *c, struct asked *a, json_t *params);
 static void begin_list(struct mcp_client *c);
-static void initialize(struct mcp_client *c);
+static void mcp_client_initialize(struct mcp_client *c);
 
 struct mcp_client *mcp_client_new(struct loop *l, const struct mcp_client_ops *ops, void *self, int64_t open_us)
 {
@@ -54,7 +54,7 @@ struct mcp_client *mcp_client_new(struct loop *l, const struct mcp_client_ops *o
 	return c;
 }
 
-static void asked_free(struct asked *a)
+static void mcp_client_asked_free(struct asked *a)
 {
 	loop_timer_free(&a->timer);
 	json_decref(a->args);
@@ -76,7 +76,7 @@ void mcp_client_free(struct mcp_client **cp)
 	if (!c)
 		return;
 	while (c->nr_open)
-		asked_free(unlink_asked(c, c->nr_open - 1));
+		mcp_client_asked_free(unlink_asked(c, c->nr_open - 1));
 	loop_timer_free(&c->limit);
 	json_decref(c->tools);
 	json_decref(c->listing);
@@ -87,7 +87,7 @@ void mcp_client_free(struct mcp_client **cp)
 	free(c);
 }
 
-static void say(struct mcp_client *c, const char *text)
+static void mcp_client_say(struct mcp_client *c, const char *text)
 {
 	if (c->ops->log)
 		c->ops->log(c->self, text);
@@ -132,7 +132,7 @@ static json_t *meta_of(const struct mcp_client *c, json_t *token)
 	return m;
 }
 
-static const char *method_of(enum what w)
+static const char *mcp_client_method_of(enum what w)
 {
 	static const char *const name[] = { "server/discover", "initialize", "tools/list", "tools/call", "ping",
 					    "subscriptions/listen" };
@@ -149,7 +149,7 @@ static void send_note(struct mcp_client *c, const char *method, json_t *params)
 
 static void end_asked(struct mcp_client *c, struct asked *a, const json_t *result, const struct err *err);
 
-static struct asked *find(struct mcp_client *c, uint64_t id, size_t *at)
+static struct asked *mcp_client_find(struct mcp_client *c, uint64_t id, size_t *at)
 {
 	for (size_t i = 0; i < c->nr_open; i++)
 		if (c->open[i]->id == id) {
@@ -171,17 +171,17 @@ static void tell_cancelled(struct mcp_client *c, const struct asked *a, const ch
 		c->ops->drop(c->self, a->id);
 }
 
-static void on_late(void *self)
+static void mcp_client_on_late(void *self)
 {
 	struct asked *a = self;
 	struct mcp_client *c = a->client;
 	struct err err = ERR_INIT;
 	size_t i;
-	if (find(c, a->id, &i) != a)
+	if (mcp_client_find(c, a->id, &i) != a)
 		return;
 	unlink_asked(c, i);
 	tell_cancelled(c, a, "time is up");
-	err_set(&err, ERR_TIMEOUT, "the server has not answered %s within %" PRId64 " ms", method_of(a->what), a->timeout_ms);
+	err_set(&err, ERR_TIMEOUT, "the server has not answered %s within %" PRId64 " ms", mcp_client_method_of(a->what), a->timeout_ms);
 	end_asked(c, a, NULL, &err);
 }
 
@@ -193,9 +193,9 @@ static struct asked *new_asked(struct mcp_client *c, enum what w, int64_t timeou
 }
 
 /* Sends @a under a new id; takes @params. */
-static void ask(struct mcp_client *c, struct asked *a, json_t *params)
+static void mcp_client_ask(struct mcp_client *c, struct asked *a, json_t *params)
 {
-	const char *method = method_of(a->what);
+	const char *method = mcp_client_method_of(a->what);
 	a->id = ++c->next;
 	if (!a->call)
 		a->call = a->id;
@@ -206,7 +206,7 @@ static void ask(struct mcp_client *c, struct asked *a, json_t *params)
 		json_put(params, "_meta", meta_of(c, token));
 	if (a->timeout_ms > 0) {
 		if (!a->timer)
-			a->timer = loop_timer_new(c->loop, on_late, a);
+			a->timer = loop_timer_new(c->loop, mcp_client_on_late, a);
 		loop_timer_set(a->timer, (uint64_t)a->timeout_ms, 0);
 	}
 	json_t *id = json_integer((json_int_t)a->id), *msg = rpc_request(id, method, params);
@@ -219,21 +219,21 @@ static void ask(struct mcp_client *c, struct asked *a, json_t *params)
 
 /* --- the way to ready --------------------------------------------------------------------------------------------- */
 
-static void on_limit(void *self)
+static void mcp_client_on_limit(void *self)
 {
 	fail_open(self, ERR_TIMEOUT, "the server is not ready", "time is up");
 }
 
 void mcp_client_begin(struct mcp_client *c)
 {
-	c->limit = loop_timer_new(c->loop, on_limit, c);
+	c->limit = loop_timer_new(c->loop, mcp_client_on_limit, c);
 	loop_timer_set(c->limit, (uint64_t)(c->open_us + 999) / 1000, 0);
 	c->modern = true;
-	c->version = xstrdup(MCP_MODERN);
-	ask(c, new_asked(c, ASK_DISCOVER, PROBE_MS), json_object());
+	c->version = mem_strdup(MCP_MODERN);
+	mcp_client_ask(c, new_asked(c, ASK_DISCOVER, PROBE_MS), json_object());
 }
 
-static void initialize(struct mcp_client *c)
+static void mcp_client_initialize(struct mcp_client *c)
 {
 	json_t *p = json_object();
 	c->modern = false;
@@ -242,7 +242,7 @@ static void initialize(struct mcp_client *c)
 	json_put_str(p, "protocolVersion", mcp_versions[1]);
 	json_put(p, "capabilities", json_object());
 	json_put(p, "clientInfo", client_info());
-	ask(c, new_asked(c, ASK_INITIALIZE, c->open_us / 1000), p);
+	mcp_client_ask(c, new_asked(c, ASK_INITIALIZE, c->open_us / 1000), p);
 }
 
 static void keep_words(struct mcp_client *c, const json_t *r, const json_t *info)
@@ -251,7 +251,7 @@ static void keep_words(struct mcp_client *c, const json_t *r, const json_t *info
 	json_decref(c->info);
 	c->info = json_is_object(info) ? json_incref((json_t *)(uintptr_t)info) : NULL;
 	free(c->instructions);
-	c->instructions = text ? xstrdup(text) : NULL;
+	c->instructions = text ? mem_strdup(text) : NULL;
 	const json_t *tools = json_object_get(json_object_get(r, "capabilities"), "tools");
 	c->list_changes = json_flag(tools, "listChanged", false);
 	if (tools)
@@ -260,22 +260,22 @@ static void keep_words(struct mcp_client *c, const json_t *r, const json_t *info
 		become_ready(c, NULL);
 }
 
-static void discovered(struct mcp_client *c, const json_t *r)
+static void mcp_client_discovered(struct mcp_client *c, const json_t *r)
 {
 	if (!mcp_names_modern(json_object_get(r, "supportedVersions")))
-		initialize(c);
+		mcp_client_initialize(c);
 	else
 		keep_words(c, r, json_object_get(json_object_get(r, "_meta"), META "serverInfo"));
 }
 
-static void initialized(struct mcp_client *c, const json_t *r)
+static void mcp_client_initialized(struct mcp_client *c, const json_t *r)
 {
 	const char *v = json_str(r, "protocolVersion", "");
 	if (!mcp_is_older(v)) {
 		fail_open(c, ERR_UNSUPPORTED, "the server speaks a protocol version that is not known here", v);
 		return;
 	}
-	c->version = xstrdup(v);
+	c->version = mem_strdup(v);
 	send_note(c, "notifications/initialized", NULL);
 	keep_words(c, r, json_object_get(r, "serverInfo"));
 }
@@ -284,7 +284,7 @@ static void list_page(struct mcp_client *c, const char *cursor)
 {
 	json_t *p = json_object();
 	json_put_str(p, "cursor", cursor);
-	ask(c, new_asked(c, ASK_LIST, c->open_us / 1000), p);
+	mcp_client_ask(c, new_asked(c, ASK_LIST, c->open_us / 1000), p);
 }
 
 static void begin_list(struct mcp_client *c)
@@ -298,7 +298,7 @@ static void begin_list(struct mcp_client *c)
 	list_page(c, NULL);
 }
 
-static void list_done(struct mcp_client *c)
+static void mcp_client_list_done(struct mcp_client *c)
 {
 	bool first = !c->ready;
 	json_decref(c->tools);
@@ -313,7 +313,7 @@ static void list_done(struct mcp_client *c)
 		c->listening = true;
 		json_put_flag(n, "toolsListChanged", true);
 		json_put(p, "notifications", n);
-		ask(c, new_asked(c, ASK_LISTEN, 0), p);
+		mcp_client_ask(c, new_asked(c, ASK_LISTEN, 0), p);
 	}
 	if (first)
 		become_ready(c, NULL);
@@ -321,7 +321,7 @@ static void list_done(struct mcp_client *c)
 		c->ops->changed(c->self);
 }
 
-static void listed(struct mcp_client *c, const json_t *r)
+static void mcp_client_listed(struct mcp_client *c, const json_t *r)
 {
 	size_t i;
 	json_t *t;
@@ -330,32 +330,32 @@ static void listed(struct mcp_client *c, const json_t *r)
 		if (mcp_good_tool(t, c->modern) && !mcp_tool_named(c->listing, json_str(t, "name", "")) && json_array_size(c->listing) < TOOLS_MAX)
 			json_array_append(c->listing, t);
 		else
-			say(c, "a tool of the server is left out: its name or schema cannot be used");
+			mcp_client_say(c, "a tool of the server is left out: its name or schema cannot be used");
 	}
 	if (next && ++c->pages < PAGES_MAX)
 		list_page(c, next);
 	else
-		list_done(c);
+		mcp_client_list_done(c);
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
-static void ask_again(struct mcp_client *c, struct asked *a, const json_t *result);
+static void mcp_client_ask_again(struct mcp_client *c, struct asked *a, const json_t *result);
 
-static void call_done(struct mcp_client *c, struct asked *a, const json_t *result, const struct err *err)
+static void mcp_client_call_done(struct mcp_client *c, struct asked *a, const json_t *result, const struct err *err)
 {
 	if (result && !strcmp(json_str(result, "resultType", "complete"), "input_required")) {
-		ask_again(c, a, result);
+		mcp_client_ask_again(c, a, result);
 		return;
 	}
 	CLEANUP(json_release) json_t *text = result && a->what == ASK_CALL ? mcp_result_text(result) : NULL;
 	if (a->ops)
 		a->ops->done(a->self, text ? text : result, err);
-	asked_free(a);
+	mcp_client_asked_free(a);
 }
 
 /* It wants to know something of a person: that is declined, so that it can go on without. */
-static void ask_again(struct mcp_client *c, struct asked *a, const json_t *result)
+static void mcp_client_ask_again(struct mcp_client *c, struct asked *a, const json_t *result)
 {
 	json_t *want = json_object_get(result, "inputRequests"), *one, *answers = json_object(), *p = json_object();
 	const char *key;
@@ -371,32 +371,32 @@ static void ask_again(struct mcp_client *c, struct asked *a, const json_t *resul
 		err_set(&err, ERR_UNSUPPORTED, "the server wants something of its client that is not given here");
 		json_decref(answers);
 		json_decref(p);
-		call_done(c, a, NULL, &err);
+		mcp_client_call_done(c, a, NULL, &err);
 		return;
 	}
 	json_put_str(p, "name", a->name);
 	json_put(p, "arguments", a->args ? json_incref(a->args) : json_object());
 	json_put(p, "inputResponses", answers);
 	json_put(p, "requestState", json_incref(json_object_get(result, "requestState")));
-	ask(c, a, p);
+	mcp_client_ask(c, a, p);
 }
 
 static void end_asked(struct mcp_client *c, struct asked *a, const json_t *result, const struct err *err)
 {
 	enum what w = a->what;
 	if (w == ASK_CALL || w == ASK_PING) {
-		call_done(c, a, result, err);
+		mcp_client_call_done(c, a, result, err);
 		return;
 	}
-	asked_free(a);
+	mcp_client_asked_free(a);
 	if (c->dead)
 		return;
 	if (w == ASK_DISCOVER)
-		result ? discovered(c, result) : initialize(c);
+		result ? mcp_client_discovered(c, result) : mcp_client_initialize(c);
 	else if (w == ASK_INITIALIZE)
-		result ? initialized(c, result) : fail_open(c, err->code, "initialize", err->text);
+		result ? mcp_client_initialized(c, result) : fail_open(c, err->code, "initialize", err->text);
 	else if (w == ASK_LIST && result)
-		listed(c, result);
+		mcp_client_listed(c, result);
 	else if (w == ASK_LIST) {
 		json_decref(c->listing);
 		c->listing = NULL;
@@ -406,11 +406,11 @@ static void end_asked(struct mcp_client *c, struct asked *a, const json_t *resul
 	}
 }
 
-static void answer(struct mcp_client *c, const struct rpc_msg *m)
+static void mcp_client_answer(struct mcp_client *c, const struct rpc_msg *m)
 {
 	struct err err = ERR_INIT;
 	size_t i = 0;
-	struct asked *a = json_is_integer(m->id) ? find(c, (uint64_t)json_integer_value(m->id), &i) : NULL;
+	struct asked *a = json_is_integer(m->id) ? mcp_client_find(c, (uint64_t)json_integer_value(m->id), &i) : NULL;
 	if (!a) {
 		c->strange++; /* late, twice, or made up */
 		return;
@@ -423,19 +423,19 @@ static void answer(struct mcp_client *c, const struct rpc_msg *m)
 		return;
 	}
 	if (m->kind == RPC_RESULT)
-		err_set(&err, ERR_PARSE, "the server's answer to %s is no object", method_of(a->what));
+		err_set(&err, ERR_PARSE, "the server's answer to %s is no object", mcp_client_method_of(a->what));
 	else
 		err_set(&err, ERR_INVALID, "%.300s (error %" PRId64 ")", m->message, m->code);
 	if (a->what == ASK_DISCOVER && (m->code == RPC_VERSION || m->code == RPC_HEADERS || m->code == RPC_CAPABILITY)) {
 		const json_t *versions = json_object_get(m->data, "supported");
 		if (mcp_names_modern(versions) && !c->asked_twice) { /* it says no and yes: once more */
 			c->asked_twice = true;
-			asked_free(a);
-			ask(c, new_asked(c, ASK_DISCOVER, PROBE_MS), json_object());
+			mcp_client_asked_free(a);
+			mcp_client_ask(c, new_asked(c, ASK_DISCOVER, PROBE_MS), json_object());
 			return;
 		}
 		if (!mcp_names_older(versions)) {
-			asked_free(a);
+			mcp_client_asked_free(a);
 			fail_open(c, ERR_UNSUPPORTED, "server/discover", err.text);
 			return;
 		}
@@ -444,12 +444,12 @@ static void answer(struct mcp_client *c, const struct rpc_msg *m)
 }
 
 /* Progress of a call sets its limit back: who reports lives. */
-static void progress(struct mcp_client *c, const json_t *p)
+static void mcp_client_progress(struct mcp_client *c, const json_t *p)
 {
 	const json_t *token = json_object_get(p, "progressToken"), *done = json_object_get(p, "progress"),
 		     *total = json_object_get(p, "total");
 	size_t i = 0;
-	struct asked *a = json_is_integer(token) ? find(c, (uint64_t)json_integer_value(token), &i) : NULL;
+	struct asked *a = json_is_integer(token) ? mcp_client_find(c, (uint64_t)json_integer_value(token), &i) : NULL;
 	if (!a || !json_is_number(done)) {
 		c->strange++;
 		return;
@@ -461,7 +461,7 @@ static void progress(struct mcp_client *c, const json_t *p)
 		a->ops->progress(a->self, (int64_t)n, (int64_t)of, json_str(p, "message", ""));
 }
 
-static void request(struct mcp_client *c, const struct rpc_msg *m)
+static void mcp_client_request(struct mcp_client *c, const struct rpc_msg *m)
 {
 	json_t *msg = !strcmp(m->method, "ping") ? rpc_result(m->id, NULL) :
 						   rpc_error(m->id, RPC_NO_METHOD, NULL, "this client does not offer that");
@@ -477,13 +477,13 @@ void mcp_client_take(struct mcp_client *c, const char *text, size_t len)
 	int rc = rpc_parse(&m, text, len, &err);
 	if (rc < 0) {
 		if (c->strange++ < 3)
-			say(c, err.text);
+			mcp_client_say(c, err.text);
 	} else if (m.kind == RPC_RESULT || m.kind == RPC_ERROR) {
-		answer(c, &m);
+		mcp_client_answer(c, &m);
 	} else if (m.kind == RPC_REQUEST) {
-		request(c, &m);
+		mcp_client_request(c, &m);
 	} else if (!strcmp(m.method, "notifications/progress")) {
-		progress(c, m.params);
+		mcp_client_progress(c, m.params);
 	} else if (!strcmp(m.method, "notifications/tools/list_changed") && c->ready) {
 		begin_list(c);
 	}
@@ -494,7 +494,7 @@ void mcp_client_refused(struct mcp_client *c, uint64_t id, int status, const cha
 {
 	struct err err = ERR_INIT;
 	size_t i = 0;
-	struct asked *a = find(c, id, &i);
+	struct asked *a = mcp_client_find(c, id, &i);
 	if (!a)
 		return;
 	unlink_asked(c, i);
@@ -504,7 +504,7 @@ void mcp_client_refused(struct mcp_client *c, uint64_t id, int status, const cha
 	else
 		err_set(&err, ERR_CLOSED, "%.300s", text);
 	if (a->what == ASK_DISCOVER && (status == 401 || status == 403 || !status)) { /* no question of eras */
-		asked_free(a);
+		mcp_client_asked_free(a);
 		fail_open(c, err.code, "the server cannot be used", err.text);
 		return;
 	}
@@ -516,8 +516,8 @@ void mcp_client_lost(struct mcp_client *c, const struct err *why)
 	if (!c->ready && c->modern && !c->retried && c->ops->again && c->ops->again(c->self)) {
 		c->retried = true;
 		while (c->nr_open)
-			asked_free(unlink_asked(c, c->nr_open - 1));
-		initialize(c);
+			mcp_client_asked_free(unlink_asked(c, c->nr_open - 1));
+		mcp_client_initialize(c);
 		return;
 	}
 	bool was_ready = c->ready;
@@ -536,13 +536,13 @@ uint64_t mcp_client_call(struct mcp_client *c, const char *name, json_t *args, i
 {
 	struct asked *a = new_asked(c, ASK_CALL, timeout_us > 0 ? (timeout_us + 999) / 1000 : CALL_MS);
 	json_t *p = json_object();
-	a->name = xstrdup(name);
+	a->name = mem_strdup(name);
 	a->args = args ? json_incref(args) : json_object();
 	a->ops = ops;
 	a->self = self;
 	json_put_str(p, "name", name);
 	json_put(p, "arguments", json_incref(a->args));
-	ask(c, a, p);
+	mcp_client_ask(c, a, p);
 	return a->call;
 }
 
@@ -554,7 +554,7 @@ uint64_t mcp_client_ping(struct mcp_client *c, const struct mcp_call_ops *ops, v
 	if (c->modern) /* there is no ping any more */
 		a->what = ASK_DISCOVER;
 	json_t *p = json_object();
-	ask(c, a, p);
+	mcp_client_ask(c, a, p);
 	a->what = ASK_PING;
 	return a->call;
 }
@@ -565,7 +565,7 @@ void mcp_client_cancel(struct mcp_client *c, uint64_t call, const char *why)
 		if (c->open[i]->call == call) {
 			struct asked *a = unlink_asked(c, i);
 			tell_cancelled(c, a, why);
-			asked_free(a);
+			mcp_client_asked_free(a);
 			return;
 		}
 }

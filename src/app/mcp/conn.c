@@ -23,20 +23,20 @@ struct mcp_conn {
 	size_t looked;  /* bytes of it without a line end */
 };
 
-static void on_line(void *self, const char *text, size_t len)
+static void conn_on_line(void *self, const char *text, size_t len)
 {
 	struct mcp_conn *c = self;
 	mcp_client_take(c->client, text, len);
 }
 
-static void on_log(void *self, const char *bytes, size_t len)
+static void conn_on_log(void *self, const char *bytes, size_t len)
 {
 	struct mcp_conn *c = self;
 	if (c->ops->log)
 		c->ops->log(c->self, bytes, len);
 }
 
-static void lost(struct mcp_conn *c, const struct err *why)
+static void conn_lost(struct mcp_conn *c, const struct err *why)
 {
 	bool was = mcp_client_is_ready(c->client);
 	mcp_client_lost(c->client, why);
@@ -44,16 +44,16 @@ static void lost(struct mcp_conn *c, const struct err *why)
 		c->ops->gone(c->self, why);
 }
 
-static void on_ended(void *self, const struct err *why)
+static void conn_on_ended(void *self, const struct err *why)
 {
 	struct mcp_conn *c = self;
 	const struct err copy = *why;
-	lost(c, &copy);
+	conn_lost(c, &copy);
 }
 
-static const struct mcp_child_ops child_ops = { .line = on_line, .log = on_log, .ended = on_ended };
+static const struct mcp_child_ops child_ops = { .line = conn_on_line, .log = conn_on_log, .ended = conn_on_ended };
 
-static void send_msg(void *self, const struct mcp_send *m)
+static void conn_send_msg(void *self, const struct mcp_send *m)
 {
 	struct mcp_conn *c = self;
 	if (c->child) {
@@ -75,7 +75,7 @@ static void drop_request(void *self, uint64_t id)
 }
 
 /* It died of the first question: the same program again, for the older one. */
-static bool again(void *self)
+static bool conn_again(void *self)
 {
 	struct mcp_conn *c = self;
 	struct err err = ERR_INIT;
@@ -85,13 +85,13 @@ static bool again(void *self)
 	return mcp_child_new(&c->child, c->loop, &c->argv, &c->env, c->cwd, &child_ops, c, &err) == 0;
 }
 
-static void on_ready(void *self, const struct err *err)
+static void conn_on_ready(void *self, const struct err *err)
 {
 	struct mcp_conn *c = self;
 	c->ops->ready(c->self, err);
 }
 
-static void on_changed(void *self)
+static void conn_on_changed(void *self)
 {
 	struct mcp_conn *c = self;
 	if (c->ops->changed)
@@ -101,17 +101,17 @@ static void on_changed(void *self)
 static void on_odd(void *self, const char *text)
 {
 	struct mcp_conn *c = self;
-	CLEANUP(free_ptr) char *line = xasprintf("(not understood: %.*s)\n", LOG_LINE, text);
-	on_log(c, line, strlen(line));
+	CLEANUP(free_ptr) char *line = mem_printf("(not understood: %.*s)\n", LOG_LINE, text);
+	conn_on_log(c, line, strlen(line));
 }
 
 static const struct mcp_client_ops client_ops = {
-	.send = send_msg, .drop = drop_request, .again = again, .ready = on_ready, .changed = on_changed, .log = on_odd
+	.send = conn_send_msg, .drop = drop_request, .again = conn_again, .ready = conn_on_ready, .changed = conn_on_changed, .log = on_odd
 };
 
 static void on_web_message(void *self, const char *text, size_t len)
 {
-	on_line(self, text, len);
+	conn_on_line(self, text, len);
 }
 
 static void on_web_refused(void *self, uint64_t id, int status, const char *text)
@@ -123,7 +123,7 @@ static void on_web_refused(void *self, uint64_t id, int status, const char *text
 	if (!forgotten)
 		return;
 	err_set(&err, ERR_CLOSED, "%s", text);
-	lost(c, &err);
+	conn_lost(c, &err);
 }
 
 int mcp_conn_open(struct mcp_conn **out, struct loop *l, const struct mcp_conn_spec *spec, const struct mcp_conn_ops *ops,
@@ -135,7 +135,7 @@ int mcp_conn_open(struct mcp_conn **out, struct loop *l, const struct mcp_conn_s
 	if (spec->argv) {
 		strv_copy(&c->argv, spec->argv);
 		strv_copy(&c->env, spec->env);
-		c->cwd = spec->cwd ? xstrdup(spec->cwd) : NULL;
+		c->cwd = spec->cwd ? mem_strdup(spec->cwd) : NULL;
 		if (mcp_child_new(&c->child, l, &c->argv, &c->env, c->cwd, &child_ops, c, err) < 0) {
 			mcp_conn_close(&c);
 			return -1;
@@ -194,5 +194,5 @@ void mcp_conn_ended(struct mcp_conn *c, const char *why)
 {
 	struct err err = ERR_INIT;
 	err_set(&err, ERR_CLOSED, "%s", why);
-	lost(c, &err);
+	conn_lost(c, &err);
 }

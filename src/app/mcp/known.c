@@ -101,7 +101,7 @@ static bool is_everyday(const char *variable)
 	return false;
 }
 
-static bool is_there(const struct strv *all, const char *variable)
+static bool known_is_there(const struct strv *all, const char *variable)
 {
 	size_t n = strcspn(variable, "=") + 1;
 	for (size_t i = 0; i < all->nr; i++)
@@ -113,6 +113,6 @@ static bool is_there(const struct strv *all, const char *variable)
 void mcp_env(struct strv *out)
 {
 	for (char **e = environ; *e; e++)
-		if (is_everyday(*e) && !is_there(out, *e))
+		if (is_everyday(*e) && !known_is_there(out, *e))
 			strv_push(out, *e);
 }

@@ -26,8 +26,8 @@ struct lines {
 	bool ended, ending, *freed;
 };
 
-static void on_readable(void *self, int fd, unsigned events);
-static void on_poll(void *self);
+static void lines_on_readable(void *self, int fd, unsigned events);
+static void lines_on_poll(void *self);
 
 /* A file, /dev/null: always readable, and nothing that can be watched. */
 static bool is_file(int fd)
@@ -54,10 +54,10 @@ struct lines *lines_new(struct loop *loop, int in, int out, const struct lines_o
 	*l = (struct lines){ .loop = loop, .ops = ops, .self = self, .in = in, .out = out };
 	set_nonblock(l);
 	if (is_file(in)) {
-		l->poll = loop_timer_new(loop, on_poll, l);
+		l->poll = loop_timer_new(loop, lines_on_poll, l);
 		loop_timer_set(l->poll, 0, 0);
 	} else {
-		l->watch_in = loop_fd_new(loop, in, LOOP_READ, on_readable, l);
+		l->watch_in = loop_fd_new(loop, in, LOOP_READ, lines_on_readable, l);
 	}
 	return l;
 }
@@ -99,7 +99,7 @@ static void end_of_input(struct lines *l, const struct err *err)
 }
 
 /* Hands on all whole lines. false: the lines have been freed meanwhile. */
-static bool hand_on(struct lines *l)
+static bool lines_hand_on(struct lines *l)
 {
 	bool freed = false;
 	size_t at = 0;
@@ -126,7 +126,7 @@ static bool hand_on(struct lines *l)
 }
 
 /* One read. false: nothing more now, or freed. */
-static bool take_in(struct lines *l)
+static bool lines_take_in(struct lines *l)
 {
 	struct err err = ERR_INIT;
 	buf_reserve(&l->got, CHUNK);
@@ -136,7 +136,7 @@ static bool take_in(struct lines *l)
 	if (n <= 0) {
 		if (l->got.len) { /* a last line without its end */
 			buf_putc(&l->got, '\n');
-			if (!hand_on(l))
+			if (!lines_hand_on(l))
 				return false;
 		}
 		if (n < 0)
@@ -146,7 +146,7 @@ static bool take_in(struct lines *l)
 	}
 	l->got.len += (size_t)n;
 	l->got.data[l->got.len] = 0;
-	if (!hand_on(l))
+	if (!lines_hand_on(l))
 		return false;
 	if (l->got.len > RPC_LINE_MAX) {
 		err_set(&err, ERR_FULL, "a message is longer than %d bytes", RPC_LINE_MAX);
@@ -156,21 +156,21 @@ static bool take_in(struct lines *l)
 	return true;
 }
 
-static void on_readable(void *self, int fd, unsigned events)
+static void lines_on_readable(void *self, int fd, unsigned events)
 {
 	(void)fd;
 	(void)events;
-	take_in(self);
+	lines_take_in(self);
 }
 
-static void on_poll(void *self)
+static void lines_on_poll(void *self)
 {
 	struct lines *l = self;
-	if (take_in(l) && l->poll)
+	if (lines_take_in(l) && l->poll)
 		loop_timer_set(l->poll, 0, 0);
 }
 
-static void write_some(struct lines *l)
+static void lines_write_some(struct lines *l)
 {
 	while (l->queue.len && l->out >= 0) {
 		ssize_t n = write(l->out, l->queue.data + l->sent, l->queue.len - l->sent);
@@ -201,7 +201,7 @@ static void on_writable(void *self, int fd, unsigned events)
 	struct lines *l = self;
 	(void)fd;
 	(void)events;
-	write_some(l);
+	lines_write_some(l);
 	if (!l->queue.len)
 		loop_fd_free(&l->watch_out);
 }
@@ -213,7 +213,7 @@ static void lines_send_text(struct lines *l, const char *text, size_t len)
 	bool idle = !l->queue.len;
 	buf_append(&l->queue, text, len);
 	if (idle)
-		write_some(l);
+		lines_write_some(l);
 	if (l->queue.len && l->out >= 0 && !l->watch_out && !is_file(l->out))
 		l->watch_out = loop_fd_new(l->loop, l->out, LOOP_WRITE, on_writable, l);
 }

@@ -59,7 +59,7 @@ static bool good_headers(const json_t *schema, json_t *seen, bool reachable)
 	const json_t *named = json_object_get(schema, "x-mcp-header");
 	if (named) {
 		const char *name = json_is_string(named) ? json_string_value(named) : "", *type = json_str(schema, "type", "");
-		CLEANUP(free_ptr) char *low = xstrdup(name);
+		CLEANUP(free_ptr) char *low = mem_strdup(name);
 		for (char *c = low; *c; c++)
 			*c = (char)(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c);
 		if (!*name || strspn(name, token) != strlen(name) || json_object_get(seen, low) || !reachable ||

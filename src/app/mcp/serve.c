@@ -32,21 +32,21 @@ struct mcp_server {
 	struct loop_timer *timer;
 };
 
-static void on_answer(void *self, uint64_t call, const json_t *answer, const struct err *err);
-static void on_state(void *self);
-static void on_timer(void *self);
+static void mcp_serve_on_answer(void *self, uint64_t call, const json_t *answer, const struct err *err);
+static void mcp_serve_on_state(void *self);
+static void mcp_serve_on_timer(void *self);
 
 struct mcp_server *mcp_server_new(struct loop *l, json_t *opts)
 {
-	static const struct mcp_session_ops ops = { .answer = on_answer, .state = on_state };
+	static const struct mcp_session_ops ops = { .answer = mcp_serve_on_answer, .state = mcp_serve_on_state };
 	struct mcp_server *s = NEW(struct mcp_server);
 	s->loop = l;
 	s->session = mcp_session_new(l, opts, &ops, s);
-	s->timer = loop_timer_new(l, on_timer, s);
+	s->timer = loop_timer_new(l, mcp_serve_on_timer, s);
 	return s;
 }
 
-static void drop(struct mcp_server *s, size_t i)
+static void mcp_serve_drop(struct mcp_server *s, size_t i)
 {
 	struct open_request *r = &s->open[i];
 	json_decref(r->id);
@@ -65,7 +65,7 @@ void mcp_server_free(struct mcp_server **sp)
 	if (!s)
 		return;
 	while (s->nr_open)
-		drop(s, s->nr_open - 1);
+		mcp_serve_drop(s, s->nr_open - 1);
 	mcp_session_free(&s->session);
 	loop_timer_free(&s->timer);
 	free(s->open);
@@ -94,7 +94,7 @@ void mcp_server_gone(struct mcp_server *s, struct mcp_peer *peer)
 		if (s->open[i].peer == peer) {
 			if (s->open[i].call)
 				mcp_session_cancel(s->session, s->open[i].call);
-			drop(s, i);
+			mcp_serve_drop(s, i);
 		}
 }
 
@@ -114,7 +114,7 @@ static json_t *server_info(void)
 	return o;
 }
 
-static void finish(struct mcp_peer *p, json_t *id, json_t *result, bool modern)
+static void mcp_serve_finish(struct mcp_peer *p, json_t *id, json_t *result, bool modern)
 {
 	if (modern) {
 		json_t *meta = json_object();
@@ -125,12 +125,12 @@ static void finish(struct mcp_peer *p, json_t *id, json_t *result, bool modern)
 	p->send(p->self, rpc_result(id, result), true);
 }
 
-static void refuse(struct mcp_peer *p, json_t *id, enum rpc_code code, json_t *data, const char *text)
+static void mcp_serve_refuse(struct mcp_peer *p, json_t *id, enum rpc_code code, json_t *data, const char *text)
 {
 	p->send(p->self, rpc_error(id, code, data, "%s", text), true);
 }
 
-static json_t *capabilities(void)
+static json_t *mcp_serve_capabilities(void)
 {
 	json_t *o = json_object();
 	json_put(o, "tools", json_object());
@@ -139,7 +139,7 @@ static json_t *capabilities(void)
 	return o;
 }
 
-static const char instructions[] =
+static const char mcp_serve_instructions[] =
 	"Sandboxes: Linux machines of their own with a copy of the project in /workspace. What runs in them is recorded and "
 	"watched by a person, who may have to approve a command before it runs; a refusal says why. Nothing reaches the real "
 	"project until that person merges it.";
@@ -150,7 +150,7 @@ static void put_cache(json_t *o)
 	json_put_str(o, "cacheScope", "public");
 }
 
-static json_t *supported(void)
+static json_t *mcp_serve_supported(void)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; mcp_versions[i]; i++)
@@ -164,16 +164,16 @@ static void set_client(struct mcp_peer *p, const json_t *info)
 	if (!name)
 		return;
 	free(p->client);
-	p->client = xstrndup(name, strnlen(name, 64));
+	p->client = mem_strndup(name, strnlen(name, 64));
 }
 
 /* --- one request -------------------------------------------------------------------------------------------------- */
 
-static void initialize(struct mcp_peer *p, const struct rpc_msg *m)
+static void mcp_serve_initialize(struct mcp_peer *p, const struct rpc_msg *m)
 {
 	const char *want = json_str(m->params, "protocolVersion", NULL);
 	if (!want) {
-		refuse(p, m->id, RPC_PARAMS, NULL, "initialize: 'protocolVersion' is missing");
+		mcp_serve_refuse(p, m->id, RPC_PARAMS, NULL, "initialize: 'protocolVersion' is missing");
 		return;
 	}
 	const char *have = mcp_versions[1];
@@ -183,20 +183,20 @@ static void initialize(struct mcp_peer *p, const struct rpc_msg *m)
 	set_client(p, json_object_get(m->params, "clientInfo"));
 	json_t *o = json_object();
 	json_put_str(o, "protocolVersion", have);
-	json_put(o, "capabilities", capabilities());
+	json_put(o, "capabilities", mcp_serve_capabilities());
 	json_put(o, "serverInfo", server_info());
-	json_put_str(o, "instructions", instructions);
-	finish(p, m->id, o, false);
+	json_put_str(o, "instructions", mcp_serve_instructions);
+	mcp_serve_finish(p, m->id, o, false);
 }
 
-static void discover(struct mcp_peer *p, const struct rpc_msg *m)
+static void mcp_serve_discover(struct mcp_peer *p, const struct rpc_msg *m)
 {
 	json_t *o = json_object();
-	json_put(o, "supportedVersions", supported());
-	json_put(o, "capabilities", capabilities());
-	json_put_str(o, "instructions", instructions);
+	json_put(o, "supportedVersions", mcp_serve_supported());
+	json_put(o, "capabilities", mcp_serve_capabilities());
+	json_put_str(o, "instructions", mcp_serve_instructions);
 	put_cache(o);
-	finish(p, m->id, o, true);
+	mcp_serve_finish(p, m->id, o, true);
 }
 
 /* What can be listed. Sandboxes are tools; prompts and resources there are none, which is an answer and no error: clients ask
@@ -204,7 +204,7 @@ static void discover(struct mcp_peer *p, const struct rpc_msg *m)
 static const struct list {
 	const char *method, *field;
 	json_t *(*make)(void); /* NULL: it is empty */
-} lists[] = {
+} mcp_serve_lists[] = {
 	{ "tools/list", "tools", mcp_tools_list },
 	{ "prompts/list", "prompts", NULL },
 	{ "resources/list", "resources", NULL },
@@ -214,21 +214,21 @@ static const struct list {
 static bool answer_list(struct mcp_peer *p, const struct rpc_msg *m, bool modern)
 {
 	const struct list *l = NULL;
-	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-		if (!strcmp(lists[i].method, m->method))
-			l = &lists[i];
+	for (size_t i = 0; i < ARRAY_LEN(mcp_serve_lists); i++)
+		if (!strcmp(mcp_serve_lists[i].method, m->method))
+			l = &mcp_serve_lists[i];
 	if (!l)
 		return false;
 	if (json_object_get(m->params, "cursor")) {
-		CLEANUP(free_ptr) char *text = xasprintf("%s: there is only one page", l->method);
-		refuse(p, m->id, RPC_PARAMS, NULL, text);
+		CLEANUP(free_ptr) char *text = mem_printf("%s: there is only one page", l->method);
+		mcp_serve_refuse(p, m->id, RPC_PARAMS, NULL, text);
 		return true;
 	}
 	json_t *o = json_object();
 	json_put(o, l->field, l->make ? l->make() : json_array());
 	if (modern)
 		put_cache(o);
-	finish(p, m->id, o, modern);
+	mcp_serve_finish(p, m->id, o, modern);
 	return true;
 }
 
@@ -239,14 +239,14 @@ static bool answer_one(struct mcp_peer *p, const struct rpc_msg *m, bool modern)
 	if (!resource && strcmp(m->method, "prompts/get") != 0)
 		return false;
 	const char *name = json_str(m->params, resource ? "uri" : "name", "");
-	CLEANUP(free_ptr) char *text = xasprintf("there is no %s '%.200s'", resource ? "resource" : "prompt", name);
+	CLEANUP(free_ptr) char *text = mem_printf("there is no %s '%.200s'", resource ? "resource" : "prompt", name);
 	json_t *data = json_object();
 	json_put_str(data, resource ? "uri" : "name", name);
-	refuse(p, m->id, resource && !modern ? RPC_NO_RESOURCE : RPC_PARAMS, data, text);
+	mcp_serve_refuse(p, m->id, resource && !modern ? RPC_NO_RESOURCE : RPC_PARAMS, data, text);
 	return true;
 }
 
-static struct open_request *open_request(struct mcp_server *s, struct mcp_peer *p, const struct rpc_msg *m, bool modern)
+static struct open_request *mcp_serve_open_request(struct mcp_server *s, struct mcp_peer *p, const struct rpc_msg *m, bool modern)
 {
 	const json_t *token = json_object_get(json_object_get(m->params, "_meta"), "progressToken");
 	GROW(s->open, s->nr_open, s->cap_open);
@@ -265,16 +265,16 @@ static void call_tool(struct mcp_server *s, struct mcp_peer *p, const struct rpc
 	json_t *args = json_object_get(m->params, "arguments");
 	struct err err = ERR_INIT;
 	if (!name || !mcp_tools_has(name)) {
-		CLEANUP(free_ptr) char *text = xasprintf("there is no tool '%.80s'", name ? name : "");
-		refuse(p, m->id, RPC_PARAMS, NULL, text);
+		CLEANUP(free_ptr) char *text = mem_printf("there is no tool '%.80s'", name ? name : "");
+		mcp_serve_refuse(p, m->id, RPC_PARAMS, NULL, text);
 		return;
 	}
 	if (args && !json_is_object(args)) {
-		refuse(p, m->id, RPC_PARAMS, NULL, "tools/call: 'arguments' is an object");
+		mcp_serve_refuse(p, m->id, RPC_PARAMS, NULL, "tools/call: 'arguments' is an object");
 		return;
 	}
 	if (s->nr_open >= OPEN_MAX_REQUESTS) {
-		refuse(p, m->id, RPC_INTERNAL, NULL, "too many requests at once");
+		mcp_serve_refuse(p, m->id, RPC_INTERNAL, NULL, "too many requests at once");
 		return;
 	}
 	uint64_t call = 0;
@@ -283,12 +283,12 @@ static void call_tool(struct mcp_server *s, struct mcp_peer *p, const struct rpc
 	if (taken)
 		call = mcp_session_call(s->session, name, taken, p->client ? p->client : "mcp client", &err);
 	if (!call) {
-		finish(p, m->id, mcp_tools_failure(err.text), modern);
+		mcp_serve_finish(p, m->id, mcp_tools_failure(err.text), modern);
 		return;
 	}
-	struct open_request *r = open_request(s, p, m, modern);
+	struct open_request *r = mcp_serve_open_request(s, p, m, modern);
 	r->call = call;
-	r->name = xstrdup(name);
+	r->name = mem_strdup(name);
 	r->tool = r->name;
 }
 
@@ -299,7 +299,7 @@ static void listen_changes(struct mcp_server *s, struct mcp_peer *p, const struc
 	json_put(meta, META "subscriptionId", json_incref(m->id));
 	json_put(params, "notifications", json_object());
 	json_put(params, "_meta", meta);
-	open_request(s, p, m, true);
+	mcp_serve_open_request(s, p, m, true);
 	p->send(p->self, rpc_note("notifications/subscriptions/acknowledged", params), false);
 }
 
@@ -312,7 +312,7 @@ static int era_of(struct mcp_peer *p, const struct rpc_msg *m)
 	if (!version && !must)
 		return 0;
 	if (!json_is_string(version)) {
-		refuse(p, m->id, RPC_PARAMS, NULL, "_meta: '" META "protocolVersion' is missing or no string");
+		mcp_serve_refuse(p, m->id, RPC_PARAMS, NULL, "_meta: '" META "protocolVersion' is missing or no string");
 		return -1;
 	}
 	if (strcmp(json_string_value(version), MCP_MODERN) != 0) {
@@ -320,22 +320,22 @@ static int era_of(struct mcp_peer *p, const struct rpc_msg *m)
 		json_array_append_new(list, json_string(MCP_MODERN));
 		json_put(data, "supported", list);
 		json_put_str(data, "requested", json_string_value(version));
-		refuse(p, m->id, RPC_VERSION, data, "this protocol version is not supported");
+		mcp_serve_refuse(p, m->id, RPC_VERSION, data, "this protocol version is not supported");
 		return -1;
 	}
 	if (!json_is_object(json_object_get(meta, META "clientCapabilities"))) {
-		refuse(p, m->id, RPC_PARAMS, NULL, "_meta: '" META "clientCapabilities' is missing or no object");
+		mcp_serve_refuse(p, m->id, RPC_PARAMS, NULL, "_meta: '" META "clientCapabilities' is missing or no object");
 		return -1;
 	}
 	set_client(p, json_object_get(meta, META "clientInfo"));
 	return 1;
 }
 
-static void request(struct mcp_server *s, struct mcp_peer *p, const struct rpc_msg *m)
+static void mcp_serve_request(struct mcp_server *s, struct mcp_peer *p, const struct rpc_msg *m)
 {
 	for (size_t i = 0; i < s->nr_open; i++)
 		if (s->open[i].peer == p && json_equal(s->open[i].id, m->id)) {
-			refuse(p, NULL, RPC_INVALID, NULL, "a request with this id is not answered yet");
+			mcp_serve_refuse(p, NULL, RPC_INVALID, NULL, "a request with this id is not answered yet");
 			return;
 		}
 	int modern = era_of(p, m);
@@ -346,18 +346,18 @@ static void request(struct mcp_server *s, struct mcp_peer *p, const struct rpc_m
 	if (!strcmp(m->method, "tools/call"))
 		call_tool(s, p, m, modern);
 	else if (modern && !strcmp(m->method, "server/discover"))
-		discover(p, m);
+		mcp_serve_discover(p, m);
 	else if (modern && !strcmp(m->method, "subscriptions/listen"))
 		listen_changes(s, p, m);
 	else if (!modern && !strcmp(m->method, "initialize"))
-		initialize(p, m);
+		mcp_serve_initialize(p, m);
 	else if (!modern && !strcmp(m->method, "ping"))
-		finish(p, m->id, json_object(), false);
+		mcp_serve_finish(p, m->id, json_object(), false);
 	else
-		refuse(p, m->id, RPC_NO_METHOD, NULL, "there is no such method");
+		mcp_serve_refuse(p, m->id, RPC_NO_METHOD, NULL, "there is no such method");
 }
 
-static void note(struct mcp_server *s, struct mcp_peer *p, const struct rpc_msg *m)
+static void mcp_serve_note(struct mcp_server *s, struct mcp_peer *p, const struct rpc_msg *m)
 {
 	const json_t *id = json_object_get(m->params, "requestId");
 	if (strcmp(m->method, "notifications/cancelled") != 0 || !id)
@@ -366,7 +366,7 @@ static void note(struct mcp_server *s, struct mcp_peer *p, const struct rpc_msg 
 		if (s->open[i].peer == p && json_equal(s->open[i].id, id)) {
 			if (s->open[i].call)
 				mcp_session_cancel(s->session, s->open[i].call);
-			drop(s, i);
+			mcp_serve_drop(s, i);
 			return;
 		}
 }
@@ -375,10 +375,10 @@ void mcp_server_take_msg(struct mcp_server *s, struct mcp_peer *p, const struct 
 {
 	switch (m->kind) {
 	case RPC_REQUEST:
-		request(s, p, m);
+		mcp_serve_request(s, p, m);
 		return;
 	case RPC_NOTE:
-		note(s, p, m);
+		mcp_serve_note(s, p, m);
 		return;
 	case RPC_RESULT: /* we never ask */
 	case RPC_ERROR:
@@ -391,7 +391,7 @@ void mcp_server_take(struct mcp_server *s, struct mcp_peer *p, const char *text,
 	struct rpc_msg m;
 	struct err err = ERR_INIT;
 	if (rpc_parse(&m, text, len, &err) < 0)
-		refuse(p, m.id, err.code == ERR_INVALID ? RPC_INVALID : RPC_PARSE, NULL, err.text);
+		mcp_serve_refuse(p, m.id, err.code == ERR_INVALID ? RPC_INVALID : RPC_PARSE, NULL, err.text);
 	else
 		mcp_server_take_msg(s, p, &m);
 	rpc_msg_release(&m);
@@ -399,7 +399,7 @@ void mcp_server_take(struct mcp_server *s, struct mcp_peer *p, const char *text,
 
 /* --- from the session --------------------------------------------------------------------------------------------- */
 
-static void on_answer(void *self, uint64_t call, const json_t *answer, const struct err *err)
+static void mcp_serve_on_answer(void *self, uint64_t call, const json_t *answer, const struct err *err)
 {
 	struct mcp_server *s = self;
 	for (size_t i = 0; i < s->nr_open; i++)
@@ -407,14 +407,14 @@ static void on_answer(void *self, uint64_t call, const json_t *answer, const str
 			struct mcp_peer *p = s->open[i].peer;
 			json_t *id = json_incref(s->open[i].id);
 			bool modern = s->open[i].modern;
-			drop(s, i);
-			finish(p, id, answer ? mcp_tools_result(answer) : mcp_tools_failure(err->text), modern);
+			mcp_serve_drop(s, i);
+			mcp_serve_finish(p, id, answer ? mcp_tools_result(answer) : mcp_tools_failure(err->text), modern);
 			json_decref(id);
 			return;
 		}
 }
 
-static void tell(struct open_request *r, const char *text)
+static void mcp_serve_tell(struct open_request *r, const char *text)
 {
 	json_t *params = json_object();
 	json_put(params, "progressToken", json_incref(r->token));
@@ -424,7 +424,7 @@ static void tell(struct open_request *r, const char *text)
 }
 
 /* Who waits for a person is told at once, and all again every few seconds, so that no client takes us for dead. */
-static void progress(struct mcp_server *s, bool again)
+static void mcp_serve_progress(struct mcp_server *s, bool again)
 {
 	for (size_t i = 0; i < s->nr_open; i++) {
 		struct open_request *r = &s->open[i];
@@ -438,17 +438,17 @@ static void progress(struct mcp_server *s, bool again)
 		if (!news && !again)
 			continue;
 		free(r->said);
-		r->said = xstrdup(text.data);
-		tell(r, text.data);
+		r->said = mem_strdup(text.data);
+		mcp_serve_tell(r, text.data);
 	}
 }
 
-static void on_state(void *self)
+static void mcp_serve_on_state(void *self)
 {
-	progress(self, false);
+	mcp_serve_progress(self, false);
 }
 
-static void on_timer(void *self)
+static void mcp_serve_on_timer(void *self)
 {
-	progress(self, true);
+	mcp_serve_progress(self, true);
 }

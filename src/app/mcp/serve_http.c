@@ -29,14 +29,14 @@ struct front {
 
 /* --- refusals ----------------------------------------------------------------------------------------------------- */
 
-static void say(struct http_visit *v, int status, const char *const *headers, const char *text)
+static void serve_http_say(struct http_visit *v, int status, const char *const *headers, const char *text)
 {
-	CLEANUP(free_ptr) char *line = xasprintf("%s\n", text);
+	CLEANUP(free_ptr) char *line = mem_printf("%s\n", text);
 	http_reply(v, status, "text/plain; charset=utf-8", headers, line, strlen(line));
 }
 
 /* As JSON-RPC. @id may be NULL. */
-static void refuse(struct http_visit *v, int status, json_t *id, enum rpc_code code, const char *text)
+static void serve_http_refuse(struct http_visit *v, int status, json_t *id, enum rpc_code code, const char *text)
 {
 	CLEANUP(json_release) json_t *msg = rpc_error(id, code, NULL, "%s", text);
 	CLEANUP(free_ptr) char *dump = json_dump_str(msg);
@@ -45,9 +45,9 @@ static void refuse(struct http_visit *v, int status, json_t *id, enum rpc_code c
 
 /* --- who asks ----------------------------------------------------------------------------------------------------- */
 
-static bool has_token(const struct front *f, const struct http_ask *a)
+static bool serve_http_has_token(const struct front *f, const struct http_ask *a)
 {
-	return !f->token.len || door_same(&f->token, door_bearer(a));
+	return !f->token.len || http_auth_same(&f->token, http_auth_bearer(a));
 }
 
 /* --- the new era -------------------------------------------------------------------------------------------------- */
@@ -58,10 +58,10 @@ static char *header_value(const char *s)
 	size_t n = strlen(s);
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	if (n < 11 || strncmp(s, "=?base64?", 9) != 0)
-		return xstrdup(s);
+		return mem_strdup(s);
 	if (strcmp(s + n - 2, "?=") != 0 || !base64_parse(s + 9, n - 11, &b) || memchr(buf_cstr(&b), 0, b.len))
 		return NULL;
-	return xstrdup(buf_cstr(&b));
+	return mem_strdup(buf_cstr(&b));
 }
 
 static const char *wanted_name(const struct rpc_msg *m)
@@ -96,11 +96,11 @@ static void post_modern(struct front *f, struct http_visit *v, const struct rpc_
 	}
 	const char *wrong = headers_differ(a, m, json_is_string(version) ? json_string_value(version) : NULL);
 	if (wrong) {
-		refuse(v, 400, m->id, RPC_HEADERS, wrong);
+		serve_http_refuse(v, 400, m->id, RPC_HEADERS, wrong);
 		return;
 	}
 	if (!version) {
-		refuse(v, 400, m->id, RPC_PARAMS, "_meta: '" VERSION_KEY "' is missing");
+		serve_http_refuse(v, 400, m->id, RPC_PARAMS, "_meta: '" VERSION_KEY "' is missing");
 		return;
 	}
 	const struct web_how how = { .version = MCP_MODERN, .modern = true, .takes_events = events };
@@ -115,13 +115,13 @@ static struct web_session *session_for(struct front *f, struct http_visit *v)
 	const char *id = http_ask_field(http_visit_ask(v), "mcp-session-id");
 	struct web_session *s = id ? web_session_of(&f->web, id) : NULL;
 	if (!id)
-		refuse(v, 400, NULL, RPC_INVALID, "Mcp-Session-Id is missing; it comes with the answer to initialize");
+		serve_http_refuse(v, 400, NULL, RPC_INVALID, "Mcp-Session-Id is missing; it comes with the answer to initialize");
 	else if (!s)
-		refuse(v, 404, NULL, RPC_INVALID, "there is no such session (any more); initialize again");
+		serve_http_refuse(v, 404, NULL, RPC_INVALID, "there is no such session (any more); initialize again");
 	return s;
 }
 
-static const char *version_of(const struct http_ask *a)
+static const char *serve_http_version_of(const struct http_ask *a)
 {
 	const char *said = http_ask_field(a, "mcp-protocol-version");
 	return said ? said : "2025-03-26";
@@ -137,7 +137,7 @@ static bool version_known(const char *version)
 
 static void post_legacy(struct front *f, struct http_visit *v, const struct rpc_msg *m, bool events)
 {
-	struct web_how how = { .version = version_of(http_visit_ask(v)), .takes_events = events };
+	struct web_how how = { .version = serve_http_version_of(http_visit_ask(v)), .takes_events = events };
 	how.initialize = m->kind == RPC_REQUEST && !strcmp(m->method, "initialize");
 	struct web_session *s = how.initialize ? NULL : session_for(f, v);
 	if (!s && !how.initialize)
@@ -147,37 +147,37 @@ static void post_legacy(struct front *f, struct http_visit *v, const struct rpc_
 			web_note(&f->web, s, m);
 		http_reply(v, 202, NULL, NULL, NULL, 0);
 	} else if (web_stream_open(&f->web, s, m->id)) {
-		refuse(v, 400, m->id, RPC_INVALID, "a request with this id is not answered yet");
+		serve_http_refuse(v, 400, m->id, RPC_INVALID, "a request with this id is not answered yet");
 	} else {
 		mcp_server_take_msg(f->web.server, &web_stream_new(&f->web, v, s, m, &how)->peer, m);
 	}
 }
 
-static void get(struct front *f, struct http_visit *v)
+static void serve_http_get(struct front *f, struct http_visit *v)
 {
 	const struct http_ask *a = http_visit_ask(v);
 	const char *accept = http_ask_field(a, "accept"), *last = http_ask_field(a, "last-event-id");
 	static const char *const allow[] = { "Allow: POST", NULL };
 	if (!http_ask_field(a, "mcp-session-id")) {
-		say(v, 405, allow, "GET is for the streams of a session");
+		serve_http_say(v, 405, allow, "GET is for the streams of a session");
 		return;
 	}
 	struct web_session *s = session_for(f, v);
 	if (!s)
 		return;
 	if (!accept || !strstr(accept, "text/event-stream"))
-		say(v, 406, NULL, "Accept: text/event-stream is wanted");
+		serve_http_say(v, 406, NULL, "Accept: text/event-stream is wanted");
 	else if (last && !web_stream_again(&f->web, v, s, last))
-		say(v, 404, NULL, "there is no such event (any more)");
+		serve_http_say(v, 404, NULL, "there is no such event (any more)");
 	else if (!last && web_stream_listens(&f->web, s))
-		say(v, 409, NULL, "this session has its stream already");
+		serve_http_say(v, 409, NULL, "this session has its stream already");
 	else if (!last)
-		web_stream_listen(&f->web, v, s, version_of(a));
+		web_stream_listen(&f->web, v, s, serve_http_version_of(a));
 }
 
 /* --- all ---------------------------------------------------------------------------------------------------------- */
 
-static void post(struct front *f, struct http_visit *v)
+static void serve_http_post(struct front *f, struct http_visit *v)
 {
 	const struct http_ask *a = http_visit_ask(v);
 	const struct buf *body = http_visit_body(v);
@@ -186,11 +186,11 @@ static void post(struct front *f, struct http_visit *v)
 	struct rpc_msg m;
 	struct err err = ERR_INIT;
 	if (!type || strncasecmp(type, "application/json", 16) != 0) {
-		say(v, 415, NULL, "Content-Type: application/json is wanted");
+		serve_http_say(v, 415, NULL, "Content-Type: application/json is wanted");
 		return;
 	}
 	if (accept && !strstr(accept, "application/json") && !strstr(accept, "application/*") && !strstr(accept, "*/*")) {
-		say(v, 406, NULL, "Accept: application/json, text/event-stream is wanted");
+		serve_http_say(v, 406, NULL, "Accept: application/json, text/event-stream is wanted");
 		return;
 	}
 	bool good = rpc_parse(&m, buf_cstr(body), body->len, &err) == 0;
@@ -198,49 +198,49 @@ static void post(struct front *f, struct http_visit *v)
 	bool modern = good && ((said && !strcmp(said, MCP_MODERN)) ||
 			       json_object_get(json_object_get(m.params, "_meta"), VERSION_KEY));
 	if (!good)
-		refuse(v, 400, m.id, err.code == ERR_INVALID ? RPC_INVALID : RPC_PARSE, err.text);
+		serve_http_refuse(v, 400, m.id, err.code == ERR_INVALID ? RPC_INVALID : RPC_PARSE, err.text);
 	else if (modern)
 		post_modern(f, v, &m, events);
 	else if (said && !version_known(said))
-		refuse(v, 400, m.id, RPC_INVALID, "this MCP-Protocol-Version is not spoken here");
+		serve_http_refuse(v, 400, m.id, RPC_INVALID, "this MCP-Protocol-Version is not spoken here");
 	else
 		post_legacy(f, v, &m, events);
 	rpc_msg_release(&m);
 }
 
-static void on_request(void *self, struct http_visit *v)
+static void serve_http_on_request(void *self, struct http_visit *v)
 {
 	static const char *const allow[] = { "Allow: GET, POST, DELETE", NULL };
 	static const char *const bearer[] = { "WWW-Authenticate: Bearer realm=\"sandglass\"", NULL };
 	struct front *f = self;
 	const struct http_ask *a = http_visit_ask(v);
-	const char *strange = door_foreign(f->http, f->host, a);
+	const char *strange = http_auth_foreign(f->http, f->host, a);
 	struct web_session *s;
 	if (strange)
-		refuse(v, 403, NULL, RPC_INVALID, strange);
-	else if (!has_token(f, a))
-		say(v, 401, bearer, "a token is wanted: Authorization: Bearer TOKEN");
+		serve_http_refuse(v, 403, NULL, RPC_INVALID, strange);
+	else if (!serve_http_has_token(f, a))
+		serve_http_say(v, 401, bearer, "a token is wanted: Authorization: Bearer TOKEN");
 	else if (strcmp(a->target, "/mcp") != 0 && strcmp(a->target, "/mcp/") != 0)
-		say(v, 404, NULL, "MCP is at /mcp");
+		serve_http_say(v, 404, NULL, "MCP is at /mcp");
 	else if (!strcmp(a->method, "POST"))
-		post(f, v);
+		serve_http_post(f, v);
 	else if (!strcmp(a->method, "GET"))
-		get(f, v);
+		serve_http_get(f, v);
 	else if (strcmp(a->method, "DELETE") != 0 || !http_ask_field(a, "mcp-session-id"))
-		say(v, 405, allow, "GET, POST and DELETE are served here");
+		serve_http_say(v, 405, allow, "GET, POST and DELETE are served here");
 	else if ((s = session_for(f, v))) {
 		web_session_end(&f->web, s);
 		http_reply(v, 200, NULL, NULL, NULL, 0);
 	}
 }
 
-static void on_gone(void *self, struct http_visit *v)
+static void serve_http_on_gone(void *self, struct http_visit *v)
 {
 	struct front *f = self;
 	web_gone(&f->web, v);
 }
 
-static void on_signal(void *self, int signo)
+static void serve_http_on_signal(void *self, int signo)
 {
 	struct front *f = self;
 	f->status = signo == SIGINT ? EXIT_INT : EXIT_TERM;
@@ -277,9 +277,9 @@ static int load_token(struct buf *out, const char *path, struct err *err)
 }
 
 /* Where it is and how to get in. The token itself is not shown. */
-static void announce(const struct front *f, const struct mcp_http *how, const char *token_path)
+static void serve_http_announce(const struct front *f, const struct mcp_http *how, const char *token_path)
 {
-	CLEANUP(free_ptr) char *base = door_url(f->host, http_server_port(f->http)), *url = xasprintf("%s/mcp", base);
+	CLEANUP(free_ptr) char *base = http_auth_url(f->host, http_server_port(f->http)), *url = mem_printf("%s/mcp", base);
 	if (how->json) {
 		CLEANUP(json_release) json_t *o = json_object();
 		json_put_str(o, "url", url);
@@ -302,9 +302,9 @@ static void announce(const struct front *f, const struct mcp_http *how, const ch
 
 static int open_front(struct front *f, const struct mcp_http *how, const char *token_path, struct err *err)
 {
-	static const struct http_server_ops ops = { .request = on_request, .gone = on_gone };
+	static const struct http_server_ops ops = { .request = serve_http_on_request, .gone = serve_http_on_gone };
 	uint16_t port = PORT;
-	if (door_address(how->address ? how->address : "127.0.0.1", &f->host, &port, err) < 0 ||
+	if (http_auth_address(how->address ? how->address : "127.0.0.1", &f->host, &port, err) < 0 ||
 	    (!how->open && load_token(&f->token, token_path, err) < 0) ||
 	    http_server_new(&f->http, f->loop, f->host, port, BODY_MAX, &ops, f, err) < 0)
 		return -1;
@@ -324,15 +324,15 @@ int mcp_serve_http(json_t *opts, const struct mcp_http *how)
 		return EXIT_UNSUCCESSFUL;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	struct loop_signal *sig[] = { loop_signal_new(f.loop, SIGINT, on_signal, &f), loop_signal_new(f.loop, SIGTERM, on_signal, &f),
-				      loop_signal_new(f.loop, SIGHUP, on_signal, &f) };
+	struct loop_signal *sig[] = { loop_signal_new(f.loop, SIGINT, serve_http_on_signal, &f), loop_signal_new(f.loop, SIGTERM, serve_http_on_signal, &f),
+				      loop_signal_new(f.loop, SIGHUP, serve_http_on_signal, &f) };
 	struct mcp_server *server = mcp_server_new(f.loop, opts);
 	web_init(&f.web, f.loop, server);
 	if (open_front(&f, how, token_path, &err) < 0) {
 		fprintf(stderr, "sandglass: mcp serve: %s\n", err.text);
 		f.status = err.code == ERR_USAGE ? EXIT_USAGE : EXIT_UNSUCCESSFUL;
 	} else {
-		announce(&f, how, token_path);
+		serve_http_announce(&f, how, token_path);
 		loop_run(f.loop);
 	}
 	web_release(&f.web);

@@ -22,13 +22,13 @@ struct stdio {
 	int status;
 };
 
-static void stop(void *self)
+static void serve_stdio_stop(void *self)
 {
 	struct stdio *d = self;
 	loop_stop(d->loop);
 }
 
-static void send_msg(void *self, json_t *msg, bool last)
+static void serve_stdio_send_msg(void *self, json_t *msg, bool last)
 {
 	struct stdio *d = self;
 	lines_send(d->lines, msg);
@@ -36,13 +36,13 @@ static void send_msg(void *self, json_t *msg, bool last)
 		loop_stop(d->loop);
 }
 
-static void on_line(void *self, const char *text, size_t len)
+static void serve_stdio_on_line(void *self, const char *text, size_t len)
 {
 	struct stdio *d = self;
 	mcp_server_take(d->server, &d->peer, text, len);
 }
 
-static void on_end(void *self, const struct err *err)
+static void serve_stdio_on_end(void *self, const struct err *err)
 {
 	struct stdio *d = self;
 	d->ended = true;
@@ -56,7 +56,7 @@ static void on_end(void *self, const struct err *err)
 		loop_timer_set(d->timer, LAST_MS, 0);
 }
 
-static void on_signal(void *self, int signo)
+static void serve_stdio_on_signal(void *self, int signo)
 {
 	struct stdio *d = self;
 	d->status = signo == SIGINT ? EXIT_INT : EXIT_TERM;
@@ -65,7 +65,7 @@ static void on_signal(void *self, int signo)
 
 int mcp_serve_stdio(json_t *opts)
 {
-	static const struct lines_ops ops = { .on_line = on_line, .on_end = on_end };
+	static const struct lines_ops ops = { .on_line = serve_stdio_on_line, .on_end = serve_stdio_on_end };
 	struct stdio d = { .status = EXIT_DONE };
 	struct err err = ERR_INIT;
 	if (loop_new(&d.loop, &err) < 0) {
@@ -78,10 +78,10 @@ int mcp_serve_stdio(json_t *opts)
 	dup2(null, 0); /* nothing but the protocol is to come near them */
 	dup2(2, 1);
 	fd_close(&null);
-	struct loop_signal *sig[] = { loop_signal_new(d.loop, SIGINT, on_signal, &d), loop_signal_new(d.loop, SIGTERM, on_signal, &d),
-				      loop_signal_new(d.loop, SIGHUP, on_signal, &d) };
-	d.peer = (struct mcp_peer){ .send = send_msg, .self = &d };
-	d.timer = loop_timer_new(d.loop, stop, &d);
+	struct loop_signal *sig[] = { loop_signal_new(d.loop, SIGINT, serve_stdio_on_signal, &d), loop_signal_new(d.loop, SIGTERM, serve_stdio_on_signal, &d),
+				      loop_signal_new(d.loop, SIGHUP, serve_stdio_on_signal, &d) };
+	d.peer = (struct mcp_peer){ .send = serve_stdio_send_msg, .self = &d };
+	d.timer = loop_timer_new(d.loop, serve_stdio_stop, &d);
 	d.server = mcp_server_new(d.loop, opts);
 	d.lines = lines_new(d.loop, in, out, &ops, &d);
 	loop_run(d.loop);

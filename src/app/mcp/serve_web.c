@@ -21,7 +21,7 @@ enum {
 
 static const char *const stream_headers[] = { "Cache-Control: no-store", "X-Accel-Buffering: no", NULL };
 
-static void random_name(char *out, size_t bytes)
+static void serve_web_random_name(char *out, size_t bytes)
 {
 	uint8_t raw[16];
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
@@ -32,7 +32,7 @@ static void random_name(char *out, size_t bytes)
 
 /* --- streams ------------------------------------------------------------------------------------------------------ */
 
-static void stream_free(struct web_stream *st)
+static void serve_web_stream_free(struct web_stream *st)
 {
 	struct web *w = st->web;
 	for (struct web_stream **at = &w->streams; *at; at = &(*at)->next)
@@ -49,7 +49,7 @@ static void stream_free(struct web_stream *st)
 	free(st);
 }
 
-static void put_event(struct buf *out, const struct web_stream *st, size_t nr, const char *text, size_t len)
+static void serve_web_put_event(struct buf *out, const struct web_stream *st, size_t nr, const char *text, size_t len)
 {
 	if (!st->modern)
 		buf_printf(out, "id: %s-%zu\n", st->name, nr);
@@ -59,7 +59,7 @@ static void put_event(struct buf *out, const struct web_stream *st, size_t nr, c
 }
 
 /* @nr: the last event that the client has. */
-static void begin(struct web_stream *st, size_t nr)
+static void serve_web_begin(struct web_stream *st, size_t nr)
 {
 	st->begun = true;
 	st->said_us = loop_now_us(st->web->loop);
@@ -71,7 +71,7 @@ static void begin(struct web_stream *st, size_t nr)
 	http_write(st->visit, first.data, first.len);
 }
 
-static int status_of(const struct web_stream *st, const json_t *msg)
+static int serve_web_status_of(const struct web_stream *st, const json_t *msg)
 {
 	const json_t *e = json_object_get(msg, "error");
 	if (!e || !st->modern)
@@ -89,17 +89,17 @@ static void answer_plain(struct web_stream *st, const json_t *msg, const struct 
 	CLEANUP(free_ptr) char *id = NULL;
 	if (st->initialize && json_object_get(msg, "result")) {
 		s = session_new(st->web, st->peer.client ? st->peer.client : "mcp client");
-		id = s ? xasprintf("Mcp-Session-Id: %s", s->id) : NULL;
+		id = s ? mem_printf("Mcp-Session-Id: %s", s->id) : NULL;
 	}
 	const char *const headers[] = { "Cache-Control: no-store", id, NULL };
 	if (st->initialize && json_object_get(msg, "result") && !s)
 		http_reply(st->visit, 503, "text/plain", NULL, "too many sessions\n", 18);
 	else
-		http_reply(st->visit, status_of(st, msg), "application/json", headers, text->data, text->len);
-	stream_free(st);
+		http_reply(st->visit, serve_web_status_of(st, msg), "application/json", headers, text->data, text->len);
+	serve_web_stream_free(st);
 }
 
-static void send_msg(void *self, json_t *msg, bool last)
+static void serve_web_send_msg(void *self, json_t *msg, bool last)
 {
 	struct web_stream *st = self;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -109,17 +109,17 @@ static void send_msg(void *self, json_t *msg, bool last)
 		if (st->visit)
 			answer_plain(st, mine, &text);
 		else
-			stream_free(st); /* it has gone before it knew an id */
+			serve_web_stream_free(st); /* it has gone before it knew an id */
 		return;
 	}
 	if (!st->takes_events)
 		return;
 	if (!st->begun && st->visit)
-		begin(st, 0);
+		serve_web_begin(st, 0);
 	if (!st->begun)
 		return;
 	CLEANUP(buf_release) struct buf event = BUF_INIT;
-	put_event(&event, st, st->event.nr + 1, text.data, text.len);
+	serve_web_put_event(&event, st, st->event.nr + 1, text.data, text.len);
 	st->said_us = loop_now_us(st->web->loop);
 	if (st->visit)
 		http_write(st->visit, event.data, event.len);
@@ -135,18 +135,18 @@ static void send_msg(void *self, json_t *msg, bool last)
 	st->ended = true;
 	st->since_us = st->said_us;
 	if (st->modern)
-		stream_free(st);
+		serve_web_stream_free(st);
 }
 
-static struct web_stream *stream_new(struct web *w, struct http_visit *v, struct web_session *session, const char *version)
+static struct web_stream *serve_web_stream_new(struct web *w, struct http_visit *v, struct web_session *session, const char *version)
 {
 	struct web_stream *st = NEW(struct web_stream);
 	*st = (struct web_stream){ .next = w->streams, .web = w, .session = session, .visit = v };
-	st->peer = (struct mcp_peer){ .send = send_msg, .self = st };
-	st->peer.client = session ? xstrdup(session->client) : NULL;
+	st->peer = (struct mcp_peer){ .send = serve_web_send_msg, .self = st };
+	st->peer.client = session ? mem_strdup(session->client) : NULL;
 	st->lone_ids = strcmp(version, "2025-11-25") >= 0;
 	st->since_us = st->said_us = loop_now_us(w->loop);
-	random_name(st->name, 8);
+	serve_web_random_name(st->name, 8);
 	w->streams = st;
 	http_visit_set_tag(v, st);
 	if (session)
@@ -157,7 +157,7 @@ static struct web_stream *stream_new(struct web *w, struct http_visit *v, struct
 struct web_stream *web_stream_new(struct web *w, struct http_visit *v, struct web_session *session, const struct rpc_msg *m,
 				  const struct web_how *how)
 {
-	struct web_stream *st = stream_new(w, v, session, how->version);
+	struct web_stream *st = serve_web_stream_new(w, v, session, how->version);
 	st->id = json_incref(m->id);
 	st->modern = how->modern;
 	st->initialize = how->initialize;
@@ -167,9 +167,9 @@ struct web_stream *web_stream_new(struct web *w, struct http_visit *v, struct we
 
 void web_stream_listen(struct web *w, struct http_visit *v, struct web_session *session, const char *version)
 {
-	struct web_stream *st = stream_new(w, v, session, version);
+	struct web_stream *st = serve_web_stream_new(w, v, session, version);
 	st->takes_events = true;
-	begin(st, 0);
+	serve_web_begin(st, 0);
 	http_write(v, ":\n\n", 3);
 }
 
@@ -197,10 +197,10 @@ bool web_stream_again(struct web *w, struct http_visit *v, struct web_session *s
 	session->used_us = loop_now_us(w->loop);
 	st->visit = v;
 	http_visit_set_tag(v, st);
-	begin(st, from);
+	serve_web_begin(st, from);
 	CLEANUP(buf_release) struct buf all = BUF_INIT;
 	for (size_t i = from; i < st->event.nr; i++)
-		put_event(&all, st, i + 1, st->event.item[i], st->event.len[i]);
+		serve_web_put_event(&all, st, i + 1, st->event.item[i], st->event.len[i]);
 	http_write(v, all.data, all.len);
 	if (st->ended) {
 		http_finish(v);
@@ -224,7 +224,7 @@ static void stream_end(struct web_stream *st)
 		http_finish(st->visit);
 	else if (st->visit)
 		http_reply(st->visit, 202, NULL, NULL, NULL, 0);
-	stream_free(st);
+	serve_web_stream_free(st);
 }
 
 void web_note(struct web *w, struct web_session *session, const struct rpc_msg *m)
@@ -247,7 +247,7 @@ void web_gone(struct web *w, struct http_visit *v)
 		return;
 	st->visit = NULL;
 	if (st->modern || !st->id)
-		stream_free(st);
+		serve_web_stream_free(st);
 }
 
 /* --- sessions ----------------------------------------------------------------------------------------------------- */
@@ -261,7 +261,7 @@ static bool has_streams(const struct web *w, const struct web_session *s)
 }
 
 /* The one that has been idle for longest; NULL: all are at work. */
-static struct web_session *oldest(struct web *w)
+static struct web_session *serve_web_oldest(struct web *w)
 {
 	struct web_session *old = NULL;
 	for (struct web_session *s = w->sessions; s; s = s->next)
@@ -280,18 +280,18 @@ static bool is_taken(const struct web *w, const char *client)
 
 static struct web_session *session_new(struct web *w, const char *client)
 {
-	struct web_session *old = w->nr_sessions >= SESSIONS_MAX ? oldest(w) : NULL;
+	struct web_session *old = w->nr_sessions >= SESSIONS_MAX ? serve_web_oldest(w) : NULL;
 	if (old)
 		web_session_end(w, old);
 	if (w->nr_sessions >= SESSIONS_MAX)
 		return NULL;
 	struct web_session *s = NEW(struct web_session);
-	s->client = xstrdup(client);
+	s->client = mem_strdup(client);
 	for (unsigned n = 2; is_taken(w, s->client); n++) {
 		free(s->client);
-		s->client = xasprintf("%s-%u", client, n);
+		s->client = mem_printf("%s-%u", client, n);
 	}
-	random_name(s->id, 16);
+	serve_web_random_name(s->id, 16);
 	s->used_us = loop_now_us(w->loop);
 	s->next = w->sessions;
 	w->sessions = s;
@@ -329,15 +329,15 @@ void web_session_end(struct web *w, struct web_session *s)
 
 /* --- time --------------------------------------------------------------------------------------------------------- */
 
-static void look_at(struct web_stream *st, int64_t now)
+static void serve_web_look_at(struct web_stream *st, int64_t now)
 {
 	int64_t quiet = now - st->said_us;
 	if (st->ended && (now - st->since_us > KEEP_S * S || st->web->kept > KEPT_MAX)) {
-		stream_free(st);
+		serve_web_stream_free(st);
 	} else if (!st->visit || !st->takes_events) {
 		return;
 	} else if (!st->begun && quiet >= (st->lone_ids && !st->modern ? EVENTS_AFTER_S : COMMENT_S) * S) {
-		begin(st, 0);
+		serve_web_begin(st, 0);
 		http_write(st->visit, ":\n\n", 3);
 	} else if (st->begun && quiet >= COMMENT_S * S) {
 		st->said_us = now;
@@ -351,7 +351,7 @@ static void on_tick(void *self)
 	int64_t now = loop_now_us(w->loop);
 	for (struct web_stream *st = w->streams, *next; st; st = next) {
 		next = st->next;
-		look_at(st, now);
+		serve_web_look_at(st, now);
 	}
 	for (struct web_session *s = w->sessions, *next; s; s = next) {
 		next = s->next;
@@ -370,7 +370,7 @@ void web_init(struct web *w, struct loop *l, struct mcp_server *s)
 void web_release(struct web *w)
 {
 	while (w->streams)
-		stream_free(w->streams);
+		serve_web_stream_free(w->streams);
 	while (w->sessions) {
 		struct web_session *s = w->sessions;
 		w->sessions = s->next;

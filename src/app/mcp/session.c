@@ -33,7 +33,7 @@ struct mcp_session *mcp_session_new(struct loop *l, json_t *opts, const struct m
 	return s;
 }
 
-static void forget(struct mcp_session *s)
+static void mcp_session_forget(struct mcp_session *s)
 {
 	control_client_free(&s->client);
 	s->under_way = 0;
@@ -42,7 +42,7 @@ static void forget(struct mcp_session *s)
 	s->state = NULL;
 }
 
-static uint64_t send_json(struct mcp_session *s, json_t *j)
+static uint64_t mcp_session_send_json(struct mcp_session *s, json_t *j)
 {
 	json_t *words = json_array();
 	CLEANUP(free_ptr) char *text = json_dump_str(j);
@@ -63,16 +63,16 @@ void mcp_session_free(struct mcp_session **sp)
 	if (s->client) {
 		json_t *j = json_object();
 		json_put_flag(j, "end", true);
-		send_json(s, j);
+		mcp_session_send_json(s, j);
 		control_client_pump(s->client);
 	}
-	forget(s);
+	mcp_session_forget(s);
 	json_decref(s->opts);
 	free(s->open);
 	free(s);
 }
 
-static void on_reply(void *self, uint64_t ticket, const json_t *result, const struct err *err)
+static void mcp_session_on_reply(void *self, uint64_t ticket, const json_t *result, const struct err *err)
 {
 	struct mcp_session *s = self;
 	s->under_way--;
@@ -85,7 +85,7 @@ static void on_reply(void *self, uint64_t ticket, const json_t *result, const st
 		}
 }
 
-static void on_state(void *self, const json_t *state)
+static void mcp_session_on_state(void *self, const json_t *state)
 {
 	struct mcp_session *s = self;
 	json_decref(s->state);
@@ -97,10 +97,10 @@ static void drop_client(void *self)
 {
 	struct mcp_session *s = self;
 	if (s->client && !control_client_alive(s->client))
-		forget(s);
+		mcp_session_forget(s);
 }
 
-static void on_closed(void *self, const struct err *err)
+static void mcp_session_on_closed(void *self, const struct err *err)
 {
 	struct mcp_session *s = self;
 	struct err why = ERR_INIT;
@@ -116,20 +116,20 @@ static void on_closed(void *self, const struct err *err)
 	loop_defer(s->loop, drop_client, s);
 }
 
-static int begin(struct mcp_session *s, struct err *err)
+static int mcp_session_begin(struct mcp_session *s, struct err *err)
 {
-	static const struct control_client_ops ops = { .reply = on_reply, .state = on_state, .closed = on_closed };
+	static const struct control_client_ops ops = { .reply = mcp_session_on_reply, .state = mcp_session_on_state, .closed = mcp_session_on_closed };
 	const struct control_client_opts o = { .name = json_str(s->opts, "served_as", "mcp serve"), .tty = "" };
 	if (s->client && control_client_alive(s->client))
 		return 0;
 	if (s->begun && s->ops->closed)
 		return err_set(err, ERR_CLOSED, "the session has ended");
-	forget(s);
+	mcp_session_forget(s);
 	if (spawn_supervisor(s->opts, &s->sp, err) != 0)
 		return -1;
 	s->begun = true;
 	if (control_client_open(&s->client, s->sp.socket, &o, &ops, s, err) < 0) {
-		forget(s);
+		mcp_session_forget(s);
 		return -1;
 	}
 	control_client_watch(s->client, s->loop);
@@ -138,7 +138,7 @@ static int begin(struct mcp_session *s, struct err *err)
 
 uint64_t mcp_session_call(struct mcp_session *s, const char *tool, json_t *args, const char *client, struct err *err)
 {
-	if (begin(s, err) < 0)
+	if (mcp_session_begin(s, err) < 0)
 		return 0;
 	json_t *j = json_object();
 	json_put_int(j, "id", (int64_t)++s->next);
@@ -152,7 +152,7 @@ uint64_t mcp_session_call(struct mcp_session *s, const char *tool, json_t *args,
 		return 0;
 	}
 	GROW(s->open, s->nr_open, s->cap_open);
-	s->open[s->nr_open++] = (struct open_call){ .call = s->next, .ticket = send_json(s, j) };
+	s->open[s->nr_open++] = (struct open_call){ .call = s->next, .ticket = mcp_session_send_json(s, j) };
 	return s->next;
 }
 
@@ -172,7 +172,7 @@ void mcp_session_break(struct mcp_session *s, uint64_t call)
 		return;
 	json_t *j = json_object();
 	json_put_int(j, "cancel", (int64_t)call);
-	send_json(s, j);
+	mcp_session_send_json(s, j);
 }
 
 size_t mcp_session_under_way(const struct mcp_session *s)
@@ -186,7 +186,7 @@ void mcp_session_leave(struct mcp_session *s, const char *client)
 		return;
 	json_t *j = json_object();
 	json_put_str(j, "leave", client);
-	send_json(s, j);
+	mcp_session_send_json(s, j);
 }
 
 bool mcp_session_held(const struct mcp_session *s, const char *tool, struct buf *out)

@@ -16,7 +16,7 @@ enum { READS = 1, DESTROYS = 2, IDEMPOTENT = 4 };
 static const struct tool {
 	const char *name, *title, *about, *input, *output;
 	unsigned hints;
-} tool[] = {
+} tools_tool[] = {
 	{ "sandbox_create", "Open a sandbox",
 	  "Opens a Linux sandbox of its own with a copy of the project in /workspace and returns its sandbox_id. The other "
 	  "tools use a default sandbox if no id is given, so this is needed only for a second one.",
@@ -74,38 +74,38 @@ static const struct tool {
 	  DESTROYS | IDEMPOTENT },
 };
 
-static json_t *parsed(const char *text)
+static json_t *tools_parsed(const char *text)
 {
 	struct err err = ERR_INIT;
 	return json_parse(text, strlen(text), "schema", &err);
 }
 
-static const struct tool *find(const char *name)
+static const struct tool *tools_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(tool); i++)
-		if (!strcmp(tool[i].name, name))
-			return &tool[i];
+	for (size_t i = 0; i < ARRAY_LEN(tools_tool); i++)
+		if (!strcmp(tools_tool[i].name, name))
+			return &tools_tool[i];
 	return NULL;
 }
 
 bool mcp_tools_has(const char *name)
 {
-	return find(name) != NULL;
+	return tools_find(name) != NULL;
 }
 
 json_t *mcp_tools_list(void)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < ARRAY_LEN(tool); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(tools_tool); i++) {
 		json_t *t = json_object(), *hints = json_object();
-		json_put_str(t, "name", tool[i].name);
-		json_put_str(t, "title", tool[i].title);
-		json_put_str(t, "description", tool[i].about);
-		json_put(t, "inputSchema", parsed(tool[i].input));
-		json_put(t, "outputSchema", tool[i].output ? parsed(tool[i].output) : NULL);
-		json_put_flag(hints, "readOnlyHint", tool[i].hints & READS);
-		json_put_flag(hints, "destructiveHint", tool[i].hints & DESTROYS);
-		json_put_flag(hints, "idempotentHint", tool[i].hints & (READS | IDEMPOTENT));
+		json_put_str(t, "name", tools_tool[i].name);
+		json_put_str(t, "title", tools_tool[i].title);
+		json_put_str(t, "description", tools_tool[i].about);
+		json_put(t, "inputSchema", tools_parsed(tools_tool[i].input));
+		json_put(t, "outputSchema", tools_tool[i].output ? tools_parsed(tools_tool[i].output) : NULL);
+		json_put_flag(hints, "readOnlyHint", tools_tool[i].hints & READS);
+		json_put_flag(hints, "destructiveHint", tools_tool[i].hints & DESTROYS);
+		json_put_flag(hints, "idempotentHint", tools_tool[i].hints & (READS | IDEMPOTENT));
 		json_put_flag(hints, "openWorldHint", false);
 		json_put(t, "annotations", hints);
 		json_array_append_new(list, t);
@@ -137,7 +137,7 @@ static bool has_type(const json_t *v, const json_t *type)
 	return false;
 }
 
-static int check_object(const json_t *schema, const json_t *v, const char *at, struct err *err)
+static int tools_check_object(const json_t *schema, const json_t *v, const char *at, struct err *err)
 {
 	size_t i;
 	const json_t *name, *properties = json_object_get(schema, "properties");
@@ -183,15 +183,15 @@ int mcp_schema_check(const json_t *schema, const json_t *v, const char *at, stru
 		json_array_foreach(v, i, item)
 			if (mcp_schema_check(items, item, at, err) < 0)
 				return -1;
-	return json_is_object(v) ? check_object(schema, v, at, err) : 0;
+	return json_is_object(v) ? tools_check_object(schema, v, at, err) : 0;
 }
 
 int mcp_tools_check(const char *name, const json_t *args, struct err *err)
 {
-	const struct tool *t = find(name);
+	const struct tool *t = tools_find(name);
 	if (!t)
 		return err_set(err, ERR_INVALID, "there is no tool '%.80s'", name);
-	CLEANUP(json_release) json_t *schema = parsed(t->input);
+	CLEANUP(json_release) json_t *schema = tools_parsed(t->input);
 	CLEANUP(json_release) json_t *none = json_object();
 	return mcp_schema_check(schema, args ? args : none, "arguments", err);
 }
@@ -223,7 +223,7 @@ static json_t *text_item(const char *text, size_t len)
 }
 
 /* Bytes as text: what is no UTF-8 becomes U+FFFD. */
-static json_t *lossy(const char *bytes, size_t len)
+static json_t *tools_lossy(const char *bytes, size_t len)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	for (size_t at = 0, n; at < len; at += n) {
@@ -237,23 +237,23 @@ static json_t *lossy(const char *bytes, size_t len)
 }
 
 /* The same value with every {"b64"} as text. Returns owned. */
-static json_t *plain(json_t *v)
+static json_t *tools_plain(json_t *v)
 {
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 	if (json_is_object(v) && json_object_size(v) == 1 && json_get_bytes(v, &bytes))
-		return lossy(buf_cstr(&bytes), bytes.len);
+		return tools_lossy(buf_cstr(&bytes), bytes.len);
 	if (json_is_object(v)) {
 		json_t *o = json_object(), *item;
 		const char *key;
 		json_object_foreach(v, key, item)
-			json_put(o, key, plain(item));
+			json_put(o, key, tools_plain(item));
 		return o;
 	}
 	if (json_is_array(v)) {
 		json_t *a = json_array(), *item;
 		size_t i;
 		json_array_foreach(v, i, item)
-			json_array_append_new(a, plain(item));
+			json_array_append_new(a, tools_plain(item));
 		return a;
 	}
 	return json_incref(v);
@@ -267,7 +267,7 @@ static json_t *blob_item(const json_t *answer, const struct buf *bytes)
 	const char *path = json_str(answer, "path", "file");
 	base64_append(&b64, bytes->data, bytes->len);
 	json_put_str(o, "type", "resource");
-	CLEANUP(free_ptr) char *uri = xasprintf("sandbox://%s%s%s", json_str(answer, "sandbox", "default"), *path == '/' ? "" : "/",
+	CLEANUP(free_ptr) char *uri = mem_printf("sandbox://%s%s%s", json_str(answer, "sandbox", "default"), *path == '/' ? "" : "/",
 						path);
 	json_put_str(r, "uri", uri);
 	json_put_str(r, "mimeType", "application/octet-stream");
@@ -282,7 +282,7 @@ json_t *mcp_tools_result(const json_t *answer)
 	json_t *text = json_object_get(answer, "text");
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 	if (structured) {
-		json_t *p = plain(structured);
+		json_t *p = tools_plain(structured);
 		CLEANUP(free_ptr) char *dump = json_dump_str(p);
 		if (!text)
 			json_array_append_new(content, text_item(dump, strlen(dump)));
@@ -300,7 +300,7 @@ json_t *mcp_tools_result(const json_t *answer)
 
 json_t *mcp_tools_failure(const char *text)
 {
-	json_t *o = json_object(), *content = json_array(), *t = lossy(text, strlen(text));
+	json_t *o = json_object(), *content = json_array(), *t = tools_lossy(text, strlen(text));
 	json_array_append_new(content, text_item(json_string_value(t), json_string_length(t)));
 	json_decref(t);
 	json_put(o, "content", content);

@@ -49,7 +49,7 @@ struct mcp_web *mcp_web_new(struct loop *l, struct http *h, const char *url, con
 			    const struct mcp_web_ops *ops)
 {
 	struct mcp_web *w = NEW(struct mcp_web);
-	*w = (struct mcp_web){ .loop = l, .http = h, .url = xstrdup(url), .ops = *ops };
+	*w = (struct mcp_web){ .loop = l, .http = h, .url = mem_strdup(url), .ops = *ops };
 	w->pump = loop_timer_new(l, on_pump, w);
 	if (headers)
 		strv_copy(&w->headers, headers);
@@ -74,7 +74,7 @@ static void post_free(struct web_post *p)
 
 /* --- headers ------------------------------------------------------------------------------------------------------ */
 
-static bool plain_value(const char *s)
+static bool transport_http_plain_value(const char *s)
 {
 	size_t n = strlen(s);
 	if (!n || s[0] == ' ' || s[n - 1] == ' ' || s[0] == '\t' || s[n - 1] == '\t' || !strncmp(s, "=?base64?", 9))
@@ -85,11 +85,11 @@ static bool plain_value(const char *s)
 	return true;
 }
 
-static void put_header(struct strv *out, const char *name, const char *value)
+static void transport_http_put_header(struct strv *out, const char *name, const char *value)
 {
 	CLEANUP(buf_release) struct buf h = BUF_INIT;
 	buf_printf(&h, "%s: ", name);
-	if (plain_value(value)) {
+	if (transport_http_plain_value(value)) {
 		buf_puts(&h, value);
 	} else {
 		buf_puts(&h, "=?base64?");
@@ -111,26 +111,26 @@ static void put_params(struct strv *out, const json_t *properties, const json_t 
 			put_params(out, json_object_get(p, "properties"), v);
 		if (!name || !v)
 			continue;
-		CLEANUP(free_ptr) char *full = xasprintf("Mcp-Param-%s", name);
-		CLEANUP(free_ptr) char *text = json_is_string(v) ? xstrdup(json_string_value(v)) : json_dump_str(v);
+		CLEANUP(free_ptr) char *full = mem_printf("Mcp-Param-%s", name);
+		CLEANUP(free_ptr) char *text = json_is_string(v) ? mem_strdup(json_string_value(v)) : json_dump_str(v);
 		if (json_is_string(v) || json_is_integer(v) || json_is_boolean(v))
-			put_header(out, full, text);
+			transport_http_put_header(out, full, text);
 	}
 }
 
-static void put_common(struct mcp_web *w, struct strv *out, const char *version)
+static void transport_http_put_common(struct mcp_web *w, struct strv *out, const char *version)
 {
 	for (size_t i = 0; i < w->headers.nr; i++)
 		strv_push(out, w->headers.item[i]);
 	if (version)
-		put_header(out, "MCP-Protocol-Version", version);
+		transport_http_put_header(out, "MCP-Protocol-Version", version);
 	if (w->session)
-		put_header(out, "Mcp-Session-Id", w->session);
+		transport_http_put_header(out, "Mcp-Session-Id", w->session);
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
-static void hand_on(struct web_post *p, const char *text, size_t len)
+static void transport_http_hand_on(struct web_post *p, const char *text, size_t len)
 {
 	struct rpc_msg m;
 	struct err err = ERR_INIT;
@@ -151,7 +151,7 @@ static bool is_whole(const char *text, size_t len)
 	return rc == 0;
 }
 
-static void on_event(void *self, const struct sse_event *ev)
+static void transport_http_on_event(void *self, const struct sse_event *ev)
 {
 	struct web_post *p = self;
 	if (ev->last && !is_whole(ev->data, ev->len))
@@ -160,13 +160,13 @@ static void on_event(void *self, const struct sse_event *ev)
 		if (!p->last_id || strcmp(p->last_id, ev->id) != 0)
 			p->tries = 0; /* it gets on */
 		free(p->last_id);
-		p->last_id = xstrdup(ev->id);
+		p->last_id = mem_strdup(ev->id);
 	}
 	if (ev->len && !strcmp(ev->type, "message"))
-		hand_on(p, ev->data, ev->len);
+		transport_http_hand_on(p, ev->data, ev->len);
 }
 
-static void on_head(void *self, const struct http_head *head)
+static void transport_http_on_head(void *self, const struct http_head *head)
 {
 	struct web_post *p = self;
 	const char *type = http_header(head, "content-type"), *session = http_header(head, "mcp-session-id");
@@ -174,13 +174,13 @@ static void on_head(void *self, const struct http_head *head)
 	p->events = head->status == 200 && type && !strncasecmp(type, "text/event-stream", 17);
 	p->html = type && strcasestr(type, "html");
 	if (session && !p->web->session && head->status == 200 && !p->modern)
-		p->web->session = xstrdup(session);
+		p->web->session = mem_strdup(session);
 }
 
 static void take_up_again(void *self);
 
 /* Its answer is longer than any may be: nothing more of it is read. */
-static void stop(struct web_post *p)
+static void transport_http_stop(struct web_post *p)
 {
 	if (p->too_long)
 		return;
@@ -191,21 +191,21 @@ static void stop(struct web_post *p)
 	loop_timer_set(p->timer, 0, 0);
 }
 
-static void on_data(void *self, const void *bytes, size_t len)
+static void transport_http_on_data(void *self, const void *bytes, size_t len)
 {
 	struct web_post *p = self;
 	struct err err = ERR_INIT;
 	if (p->events) {
 		if (sse_feed(&p->sse, bytes, len, &err) < 0)
-			stop(p);
+			transport_http_stop(p);
 	} else if (p->body.len + len <= RPC_LINE_MAX) {
 		buf_append(&p->body, bytes, len);
 	} else {
-		stop(p);
+		transport_http_stop(p);
 	}
 }
 
-static void lose(struct web_post *p, int status, const char *text)
+static void transport_http_lose(struct web_post *p, int status, const char *text)
 {
 	struct mcp_web *w = p->web;
 	uint64_t id = p->id;
@@ -215,7 +215,7 @@ static void lose(struct web_post *p, int status, const char *text)
 }
 
 /* An answer that is JSON-RPC counts, whatever its status. */
-static void take_body(struct web_post *p)
+static void transport_http_take_body(struct web_post *p)
 {
 	struct mcp_web *w = p->web;
 	struct rpc_msg m;
@@ -227,7 +227,7 @@ static void take_body(struct web_post *p)
 		w->session = NULL;
 		if (p->body.len)
 			rpc_msg_release(&m);
-		lose(p, 404, "it has forgotten the session");
+		transport_http_lose(p, 404, "it has forgotten the session");
 		return;
 	}
 	bool nameless = good && m.kind == RPC_ERROR && (!m.id || json_is_null(m.id));
@@ -239,7 +239,7 @@ static void take_body(struct web_post *p)
 	if (p->body.len)
 		rpc_msg_release(&m);
 	if (good && !p->answered) {
-		hand_on(p, text.len ? text.data : p->body.data, text.len ? text.len : p->body.len);
+		transport_http_hand_on(p, text.len ? text.data : p->body.data, text.len ? text.len : p->body.len);
 	}
 	if (!p->answered && p->id) {
 		CLEANUP(buf_release) struct buf why = BUF_INIT;
@@ -248,7 +248,7 @@ static void take_body(struct web_post *p)
 			buf_puts(&why, "an HTML page; what answers there is no MCP server");
 		for (size_t i = 0; !html && i < p->body.len && i < ERROR_TEXT; i++)
 			buf_putc(&why, (unsigned char)p->body.data[i] < 0x20 ? ' ' : p->body.data[i]);
-		lose(p, p->status ? p->status : 502, buf_cstr(&why));
+		transport_http_lose(p, p->status ? p->status : 502, buf_cstr(&why));
 		return;
 	}
 	post_free(p);
@@ -266,18 +266,18 @@ static void on_http_end(void *self, const struct http_end *end)
 		p->timer = p->timer ? p->timer : loop_timer_new(p->web->loop, take_up_again, p);
 		loop_timer_set(p->timer, p->sse.retry_ms >= 0 ? (uint64_t)p->sse.retry_ms : RETRY_MS, 0);
 	} else if (end->how != HTTP_OK) {
-		lose(p, 0, end->text);
+		transport_http_lose(p, 0, end->text);
 	} else if (p->events) {
-		lose(p, 0, "the server has closed the stream before its answer");
+		transport_http_lose(p, 0, "the server has closed the stream before its answer");
 	} else {
-		take_body(p);
+		transport_http_take_body(p);
 	}
 }
 
 /* @once: it may have done something although no answer came. */
-static void send_request(struct web_post *p, const char *method, const struct strv *headers, const char *body, size_t len, bool once)
+static void transport_http_send_request(struct web_post *p, const char *method, const struct strv *headers, const char *body, size_t len, bool once)
 {
-	const struct http_handler h = { .head = on_head, .data = on_data, .end = on_http_end, .self = p };
+	const struct http_handler h = { .head = transport_http_on_head, .data = transport_http_on_data, .end = on_http_end, .self = p };
 	const struct http_request rq = {
 		.method = method, .url = p->web->url, .headers = (const char *const *)(uintptr_t)headers->item, .body = body,
 		.body_len = len, .first_us = -1, .idle_us = -1, .once = once,
@@ -290,20 +290,20 @@ static void take_up_again(void *self)
 	struct web_post *p = self;
 	struct strv headers = STRV_INIT;
 	if (p->too_long) {
-		CLEANUP(free_ptr) char *text = xasprintf("a message of the server is longer than %d bytes", RPC_LINE_MAX);
-		lose(p, 0, text);
+		CLEANUP(free_ptr) char *text = mem_printf("a message of the server is longer than %d bytes", RPC_LINE_MAX);
+		transport_http_lose(p, 0, text);
 		return;
 	}
 	p->events = false;
-	put_common(p->web, &headers, p->version);
+	transport_http_put_common(p->web, &headers, p->version);
 	strv_push(&headers, "Accept: text/event-stream");
 	if (p->last_id)
-		put_header(&headers, "Last-Event-ID", p->last_id);
+		transport_http_put_header(&headers, "Last-Event-ID", p->last_id);
 	int64_t retry = p->sse.retry_ms;
 	sse_release(&p->sse);
-	sse_init(&p->sse, 0, on_event, p);
+	sse_init(&p->sse, 0, transport_http_on_event, p);
 	p->sse.retry_ms = retry;
-	send_request(p, "GET", &headers, NULL, 0, false);
+	transport_http_send_request(p, "GET", &headers, NULL, 0, false);
 	strv_release(&headers);
 }
 
@@ -312,20 +312,20 @@ void mcp_web_send(struct mcp_web *w, const struct mcp_send *m)
 	struct web_post *p = NEW(struct web_post);
 	struct strv headers = STRV_INIT;
 	*p = (struct web_post){ .next = w->posts, .web = w, .id = m->id, .modern = m->modern,
-				.version = m->version ? xstrdup(m->version) : NULL };
+				.version = m->version ? mem_strdup(m->version) : NULL };
 	w->posts = p;
-	sse_init(&p->sse, 0, on_event, p);
-	put_common(w, &headers, m->version);
+	sse_init(&p->sse, 0, transport_http_on_event, p);
+	transport_http_put_common(w, &headers, m->version);
 	strv_push(&headers, "Content-Type: application/json");
 	strv_push(&headers, "Accept: application/json, text/event-stream");
 	if (m->modern && m->method)
-		put_header(&headers, "Mcp-Method", m->method);
+		transport_http_put_header(&headers, "Mcp-Method", m->method);
 	if (m->modern && m->name)
-		put_header(&headers, "Mcp-Name", m->name);
+		transport_http_put_header(&headers, "Mcp-Name", m->name);
 	if (m->modern && m->tool)
 		put_params(&headers, json_object_get(json_object_get(m->tool, "inputSchema"), "properties"), m->args);
 	CLEANUP(free_ptr) char *text = json_dump_str(m->msg);
-	send_request(p, "POST", &headers, text, strlen(text), m->name != NULL);
+	transport_http_send_request(p, "POST", &headers, text, strlen(text), m->name != NULL);
 	strv_release(&headers);
 }
 

@@ -47,7 +47,7 @@ static void tell_ended(struct mcp_child *c, const struct err *why)
 	c->ops->ended(c->self, why);
 }
 
-static void on_exit_of(void *self, int fd, unsigned events)
+static void transport_stdio_on_exit_of(void *self, int fd, unsigned events)
 {
 	struct mcp_child *c = self;
 	struct err err = ERR_INIT;
@@ -69,7 +69,7 @@ static void on_exit_of(void *self, int fd, unsigned events)
 	tell_ended(c, &err);
 }
 
-static void on_log(void *self, int fd, unsigned events)
+static void transport_stdio_on_log(void *self, int fd, unsigned events)
 {
 	struct mcp_child *c = self;
 	char bytes[LOG_CHUNK];
@@ -83,7 +83,7 @@ static void on_log(void *self, int fd, unsigned events)
 	}
 }
 
-static void on_line(void *self, const char *text, size_t len)
+static void transport_stdio_on_line(void *self, const char *text, size_t len)
 {
 	struct mcp_child *c = self;
 	if (!c->orphan)
@@ -91,7 +91,7 @@ static void on_line(void *self, const char *text, size_t len)
 }
 
 /* Its output has ended: its exit tells why, if it comes soon. */
-static void on_grace(void *self)
+static void transport_stdio_on_grace(void *self)
 {
 	struct mcp_child *c = self;
 	struct err err = ERR_INIT;
@@ -106,7 +106,7 @@ static void on_grace(void *self)
 	tell_ended(c, &err);
 }
 
-static void on_end(void *self, const struct err *err)
+static void transport_stdio_on_end(void *self, const struct err *err)
 {
 	struct mcp_child *c = self;
 	if (c->orphan)
@@ -117,7 +117,7 @@ static void on_end(void *self, const struct err *err)
 		loop_timer_set(c->timer, 200, 0);
 }
 
-static const struct lines_ops lines_ops = { .on_line = on_line, .on_end = on_end };
+static const struct lines_ops lines_ops = { .on_line = transport_stdio_on_line, .on_end = transport_stdio_on_end };
 
 int mcp_child_new(struct mcp_child **out, struct loop *l, const struct strv *argv, const struct strv *env, const char *cwd,
 		  const struct mcp_child_ops *ops, void *self, struct err *err)
@@ -127,7 +127,7 @@ int mcp_child_new(struct mcp_child **out, struct loop *l, const struct strv *arg
 		return err_sys(err, "cannot make a pipe");
 	struct mcp_child *c = NEW(struct mcp_child);
 	*c = (struct mcp_child){ .loop = l, .ops = ops, .self = self, .pidfd = -1, .log = log[0], .signo = SIGTERM,
-				 .name = xstrdup(argv->item[0]) };
+				 .name = mem_strdup(argv->item[0]) };
 	struct strv words = STRV_INIT;
 	const char *const before[] = { "env", "-C", cwd, "setsid" };
 	for (size_t i = 0; i < ARRAY_LEN(before); i++)
@@ -147,9 +147,9 @@ int mcp_child_new(struct mcp_child **out, struct loop *l, const struct strv *arg
 		child_release(c);
 		return -1;
 	}
-	c->timer = loop_timer_new(l, on_grace, c);
-	c->watch_pid = loop_fd_new(l, c->pidfd, LOOP_READ, on_exit_of, c);
-	c->watch_log = loop_fd_new(l, c->log, LOOP_READ, on_log, c);
+	c->timer = loop_timer_new(l, transport_stdio_on_grace, c);
+	c->watch_pid = loop_fd_new(l, c->pidfd, LOOP_READ, transport_stdio_on_exit_of, c);
+	c->watch_log = loop_fd_new(l, c->log, LOOP_READ, transport_stdio_on_log, c);
 	c->lines = lines_new(l, in[0], to[1], &lines_ops, c);
 	*out = c;
 	return 0;

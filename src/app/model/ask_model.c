@@ -41,11 +41,11 @@ struct ask_model {
 
 static uint64_t last_id;
 
-static void send_request(struct ask_model *m);
+static void ask_model_send_request(struct ask_model *m);
 
 /* --- the end ------------------------------------------------------------------------------------------------------ */
 
-static void release(struct ask_model *m)
+static void ask_model_release(struct ask_model *m)
 {
 	tape_cancel(&m->call);
 	plugin_forget(m->provider->plugin, m);
@@ -65,27 +65,27 @@ static void release(struct ask_model *m)
 void ask_model_cancel(struct ask_model **m)
 {
 	if (*m)
-		release(*m);
+		ask_model_release(*m);
 	*m = NULL;
 }
 
-static void fail(struct ask_model *m, const char *code, int status, const char *text)
+static void ask_model_fail(struct ask_model *m, const char *code, int status, const char *text)
 {
 	struct buf line = BUF_INIT;
 	buf_printf(&line, "%s: %s", m->provider->name, text);
 	struct ask_model_failure f = { .code = code, .text = buf_cstr(&line), .status = status };
 	m->ops->done(m->self, NULL, json_str(m->req, "model", ""), -1, 0, &f);
 	buf_release(&line);
-	release(m);
+	ask_model_release(m);
 }
 
 static void on_wait(void *self)
 {
-	send_request(self);
+	ask_model_send_request(self);
 }
 
 /* Again, or the end. */
-static void failed(struct ask_model *m, enum http_how how, int status, const char *code, const char *text)
+static void ask_model_failed(struct ask_model *m, enum http_how how, int status, const char *code, const char *text)
 {
 	uint32_t dice;
 	struct retry_case c = {
@@ -95,7 +95,7 @@ static void failed(struct ask_model *m, enum http_how how, int status, const cha
 	random_bytes(&dice, sizeof(dice));
 	int64_t wait = strcmp(code, "limit") ? retry_after_us(&c, dice) : -1;
 	if (wait < 0) {
-		fail(m, code, status, text);
+		ask_model_fail(m, code, status, text);
 		return;
 	}
 	struct ask_model_failure f = { .code = code, .text = text, .status = status };
@@ -112,7 +112,7 @@ static void on_wrong(void *self, const json_t *value, const char *why)
 	const char *msg = json_str(value, "msg", why ? why : "an error without a text");
 	bool too_long = json_flag(value, "compact", false);
 	buf_printf(&text, "HTTP %d: %s", m->end.status, msg);
-	failed(m, HTTP_OK, m->end.status, too_long ? "limit" : "model", buf_cstr(&text));
+	ask_model_failed(m, HTTP_OK, m->end.status, too_long ? "limit" : "model", buf_cstr(&text));
 	buf_release(&text);
 }
 
@@ -126,24 +126,24 @@ static void on_finish(void *self, const json_t *value, const char *why)
 	struct ask_model *m = self;
 	const json_t *reply = json_object_get(value, "reply"), *wrong = json_object_get(value, "wrong");
 	if (!value) {
-		fail(m, "model", m->end.status, why);
+		ask_model_fail(m, "model", m->end.status, why);
 	} else if (reply && !m->longer && !strcmp(json_str(reply, "again", ""), "longer")) {
 		m->longer = true;
 		m->paid = cost_of(m, reply);
-		send_request(m);
+		ask_model_send_request(m);
 	} else if (reply) {
 		const char *model = json_str(m->req, "model", "");
 		int64_t cost = cost_of(m, reply);
 		m->ops->done(m->self, reply, model, cost < 0 || m->paid < 0 ? -1 : cost + m->paid,
 			     provider_window(m->provider, m->face, model), NULL);
-		release(m);
+		ask_model_release(m);
 	} else if (m->end.how != HTTP_OK) {
-		failed(m, m->end.how, m->end.status, "net", m->end_text);
+		ask_model_failed(m, m->end.how, m->end.status, "net", m->end_text);
 	} else {
 		bool cut = json_flag(wrong, "cut", false);
 		const char *msg = json_str(wrong, "msg", "the answer makes no sense");
 		int status = (int)json_int(wrong, "status", 0);
-		failed(m, cut ? HTTP_CUT : HTTP_OK, status, json_flag(wrong, "compact", false) ? "limit" : "model", msg);
+		ask_model_failed(m, cut ? HTTP_CUT : HTTP_OK, status, json_flag(wrong, "compact", false) ? "limit" : "model", msg);
 	}
 }
 
@@ -161,28 +161,28 @@ static void take_end(struct ask_model *m)
 		plugin_ask(m->provider->plugin, "wrong", m->id, args, on_wrong, m);
 	} else {
 		json_decref(args);
-		failed(m, m->end.how, 0, "net", m->end_text);
+		ask_model_failed(m, m->end.how, 0, "net", m->end_text);
 	}
 }
 
-static void pump(struct ask_model *m);
+static void ask_model_pump(struct ask_model *m);
 
-static void on_events(void *self, const json_t *value, const char *why)
+static void ask_model_on_events(void *self, const json_t *value, const char *why)
 {
 	struct ask_model *m = self;
 	m->asking = false;
 	if (!value) {
-		fail(m, "model", m->end.status, why);
+		ask_model_fail(m, "model", m->end.status, why);
 		return;
 	}
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	json_get_bytes(json_object_get(value, "text"), &text);
 	if (text.len)
 		m->ops->text(m->self, text.data, text.len);
-	pump(m);
+	ask_model_pump(m);
 }
 
-static void pump(struct ask_model *m)
+static void ask_model_pump(struct ask_model *m)
 {
 	if (m->asking)
 		return;
@@ -195,13 +195,13 @@ static void pump(struct ask_model *m)
 		if (m->paused && m->call)
 			tape_pause(m->call, false);
 		m->paused = false;
-		plugin_ask(m->provider->plugin, "events", m->id, args, on_events, m);
+		plugin_ask(m->provider->plugin, "events", m->id, args, ask_model_on_events, m);
 	} else if (m->over) {
 		take_end(m);
 	}
 }
 
-static void on_event(void *self, const struct sse_event *ev)
+static void ask_model_on_event(void *self, const struct sse_event *ev)
 {
 	struct ask_model *m = self;
 	json_t *e = json_object();
@@ -211,7 +211,7 @@ static void on_event(void *self, const struct sse_event *ev)
 	m->pending += ev->len;
 }
 
-static void on_head(void *self, const struct http_head *head)
+static void ask_model_on_head(void *self, const struct http_head *head)
 {
 	struct ask_model *m = self;
 	const char *type = http_header(head, "content-type");
@@ -219,7 +219,7 @@ static void on_head(void *self, const struct http_head *head)
 	m->streams = head->status >= 200 && head->status < 300 && type && strstr(type, "event-stream");
 }
 
-static void on_data(void *self, const void *bytes, size_t len)
+static void ask_model_on_data(void *self, const void *bytes, size_t len)
 {
 	struct ask_model *m = self;
 	struct err err = ERR_INIT;
@@ -231,25 +231,25 @@ static void on_data(void *self, const void *bytes, size_t len)
 	}
 	if (sse_feed(&m->sse, bytes, len, &err) < 0)
 		m->full = true;
-	pump(m);
+	ask_model_pump(m);
 	if (m->pending > PENDING_MAX && !m->paused) {
 		m->paused = true;
 		tape_pause(m->call, true);
 	}
 }
 
-static void on_end(void *self, const struct http_end *end)
+static void ask_model_on_end(void *self, const struct http_end *end)
 {
 	struct ask_model *m = self;
 	m->call = NULL;
 	m->end = *end;
 	free(m->end_text);
-	m->end_text = xstrdup(m->full ? "an event of the answer is too large" : end->text);
+	m->end_text = mem_strdup(m->full ? "an event of the answer is too large" : end->text);
 	m->end.text = NULL;
 	if (m->streams)
 		sse_end(&m->sse);
 	m->over = true;
-	pump(m);
+	ask_model_pump(m);
 }
 
 /* --- the request -------------------------------------------------------------------------------------------------- */
@@ -259,8 +259,8 @@ static char *with_key(const char *header, const char *key)
 {
 	const char *at = strstr(header, "{key}");
 	if (!at)
-		return xstrdup(header);
-	return xasprintf("%.*s%s%s", (int)(at - header), header, key, at + 5);
+		return mem_strdup(header);
+	return mem_printf("%.*s%s%s", (int)(at - header), header, key, at + 5);
 }
 
 static void add_headers(struct strv *out, const json_t *headers)
@@ -269,13 +269,13 @@ static void add_headers(struct strv *out, const json_t *headers)
 	json_t *v;
 	json_object_foreach((json_t *)(uintptr_t)headers, name, v)
 	{
-		CLEANUP(free_ptr) char *line = xasprintf("%s: %s", name, json_is_string(v) ? json_string_value(v) : "");
+		CLEANUP(free_ptr) char *line = mem_printf("%s: %s", name, json_is_string(v) ? json_string_value(v) : "");
 		if (json_is_string(v) && !strpbrk(line, "\r\n"))
 			strv_push(out, line);
 	}
 }
 
-static void headers_of(struct ask_model *m, const char *key, struct strv *out)
+static void ask_model_headers_of(struct ask_model *m, const char *key, struct strv *out)
 {
 	strv_push(out, "Content-Type: application/json");
 	strv_push(out, "Accept: text/event-stream, application/json");
@@ -290,7 +290,7 @@ static void headers_of(struct ask_model *m, const char *key, struct strv *out)
 	}
 }
 
-static void wipe(struct strv *v)
+static void ask_model_wipe(struct strv *v)
 {
 	for (size_t i = 0; i < v->nr; i++)
 		explicit_bzero(v->item[i], v->len[i]);
@@ -300,7 +300,7 @@ static void wipe(struct strv *v)
 static void reset_try(struct ask_model *m)
 {
 	sse_release(&m->sse);
-	sse_init(&m->sse, 0, on_event, m);
+	sse_init(&m->sse, 0, ask_model_on_event, m);
 	buf_reset(&m->whole);
 	json_decref(m->events);
 	m->events = json_array();
@@ -311,7 +311,7 @@ static void reset_try(struct ask_model *m)
 }
 
 /* The body is one string or a list of pieces. */
-static json_t *pieces_of(const json_t *body)
+static json_t *ask_model_pieces_of(const json_t *body)
 {
 	if (json_is_array(body))
 		return json_incref((json_t *)(uintptr_t)body);
@@ -324,15 +324,15 @@ static void send_http(struct ask_model *m, const char *key)
 {
 	struct strv headers = STRV_INIT;
 	CLEANUP(free_ptr) char *base = provider_url(m->provider, m->face);
-	CLEANUP(free_ptr) char *url = xasprintf("%s%s", base, json_str(m->made, "path", ""));
-	CLEANUP(json_release) json_t *pieces = pieces_of(json_object_get(m->made, "body"));
+	CLEANUP(free_ptr) char *url = mem_printf("%s%s", base, json_str(m->made, "path", ""));
+	CLEANUP(json_release) json_t *pieces = ask_model_pieces_of(json_object_get(m->made, "body"));
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	size_t i;
 	json_t *piece;
 	json_array_foreach(pieces, i, piece)
 		buf_append(&body, json_is_string(piece) ? json_string_value(piece) : "", json_string_length(piece));
-	struct http_handler handler = { .head = on_head, .data = on_data, .end = on_end, .self = m };
-	headers_of(m, key, &headers);
+	struct http_handler handler = { .head = ask_model_on_head, .data = ask_model_on_data, .end = ask_model_on_end, .self = m };
+	ask_model_headers_of(m, key, &headers);
 	reset_try(m);
 	m->ops->sending(m->self, url, pieces);
 	struct http_request r = {
@@ -346,54 +346,54 @@ static void send_http(struct ask_model *m, const char *key)
 		.once = true,
 	};
 	m->call = tape_send(m->tape, json_str(m->made, "path", ""), &r, &handler);
-	wipe(&headers);
+	ask_model_wipe(&headers);
 }
 
-static void on_key(void *self, const char *value, size_t len, const struct err *err)
+static void ask_model_on_key(void *self, const char *value, size_t len, const struct err *err)
 {
 	struct ask_model *m = self;
 	(void)len;
 	if (!value)
-		fail(m, "model", 0, err->text);
+		ask_model_fail(m, "model", 0, err->text);
 	else
 		send_http(m, value);
 }
 
-static void on_request(void *self, const json_t *made, const char *why)
+static void ask_model_on_request(void *self, const json_t *made, const char *why)
 {
 	struct ask_model *m = self;
 	if (!made) {
-		fail(m, "model", 0, why);
+		ask_model_fail(m, "model", 0, why);
 		return;
 	}
 	json_decref(m->made);
 	m->made = json_incref((json_t *)(uintptr_t)made);
 	CLEANUP(free_ptr) char *key = provider_key(m->provider, m->face);
 	if (*key && !tape_plays(m->tape))
-		vault_get(m->vault, key, "model call", m->cause, m->agent, on_key, m);
+		vault_get(m->vault, key, "model call", m->cause, m->agent, ask_model_on_key, m);
 	else
 		send_http(m, NULL);
 }
 
-static void send_request(struct ask_model *m)
+static void ask_model_send_request(struct ask_model *m)
 {
 	json_t *args = json_object();
 	json_put(args, "req", json_incref(m->req));
 	if (m->longer)
 		json_put_str(args, "retry", "longer");
-	plugin_ask(m->provider->plugin, "request", m->id, args, on_request, m);
+	plugin_ask(m->provider->plugin, "request", m->id, args, ask_model_on_request, m);
 }
 
-static void on_face(void *self, const json_t *face, const char *why)
+static void ask_model_on_face(void *self, const json_t *face, const char *why)
 {
 	struct ask_model *m = self;
 	if (!face) {
-		fail(m, "model", 0, why);
+		ask_model_fail(m, "model", 0, why);
 		return;
 	}
 	m->face = json_incref((json_t *)(uintptr_t)face);
 	json_put_str(m->req, "model", provider_model(face, json_str(m->req, "model", "")));
-	send_request(m);
+	ask_model_send_request(m);
 }
 
 struct ask_model *ask_model(const struct ask_model_env *env, struct provider *p, const json_t *req, uint64_t cause,
@@ -415,10 +415,10 @@ struct ask_model *ask_model(const struct ask_model_env *env, struct provider *p,
 	json_object_update(json_object_get(m->req, "caps"), json_object_get(p->config, "caps"));
 	json_put_str(m->req, "version", json_str(p->config, "version", NULL));
 	const char *name = json_str(req, "model", "");
-	CLEANUP(free_ptr) char *bare = xstrdup(name + strcspn(name, ":") + (strchr(name, ':') != NULL));
+	CLEANUP(free_ptr) char *bare = mem_strdup(name + strcspn(name, ":") + (strchr(name, ':') != NULL));
 	json_put_str(m->req, "model", bare);
 	m->timer = loop_timer_new(env->loop, on_wait, m);
-	sse_init(&m->sse, 0, on_event, m);
-	plugin_face(p->plugin, on_face, m);
+	sse_init(&m->sse, 0, ask_model_on_event, m);
+	plugin_face(p->plugin, ask_model_on_face, m);
 	return m;
 }

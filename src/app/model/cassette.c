@@ -33,7 +33,7 @@ struct cassette {
 
 static const struct rule {
 	const char *pattern, *instead;
-} rules[] = {
+} cassette_rules[] = {
 	{ "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}", "<uuid>" },
 	{ "[0-9]{4}-[01][0-9]-[0-3][0-9]([T ][0-2][0-9]:[0-5][0-9](:[0-6][0-9]([.,][0-9]+)?)?(Z|[+-][0-2][0-9]:?[0-9]{2})?)?",
 	  "<time>" },
@@ -42,7 +42,7 @@ static const struct rule {
 	{ "[0-9]+[.][0-9]+ ?s", "<seconds>" },
 };
 
-static char *replace_all(char *text, const struct rule *r)
+static char *cassette_replace_all(char *text, const struct rule *r)
 {
 	regex_t re;
 	regmatch_t m;
@@ -63,7 +63,7 @@ static char *replace_all(char *text, const struct rule *r)
 	return buf_take(&out);
 }
 
-static bool left_out(const char *key)
+static bool cassette_left_out(const char *key)
 {
 	static const char *const names[] = { "metadata", "stream_options", "prompt_cache_key", "service_tier", "cache_control",
 					     "diagnostics" };
@@ -73,34 +73,34 @@ static bool left_out(const char *key)
 	return false;
 }
 
-static int by_name(const void *a, const void *b)
+static int cassette_by_name(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void put(const json_t *v, struct buf *out);
+static void cassette_put(const json_t *v, struct buf *out);
 
 static void put_object(const json_t *o, struct buf *out)
 {
 	const char *key;
 	json_t *item;
 	size_t nr = 0;
-	const char **name = xcalloc(json_object_size(o) + 1, sizeof(*name));
+	const char **name = mem_calloc(json_object_size(o) + 1, sizeof(*name));
 	json_object_foreach((json_t *)(uintptr_t)o, key, item)
-		if (!left_out(key))
+		if (!cassette_left_out(key))
 			name[nr++] = key;
 	if (nr)
-		qsort(name, nr, sizeof(*name), by_name);
+		qsort(name, nr, sizeof(*name), cassette_by_name);
 	buf_putc(out, '{');
 	for (size_t i = 0; i < nr; i++) {
 		buf_printf(out, "%s\"%s\":", i ? "," : "", name[i]);
-		put(json_object_get(o, name[i]), out);
+		cassette_put(json_object_get(o, name[i]), out);
 	}
 	buf_putc(out, '}');
 	free(name);
 }
 
-static void put(const json_t *v, struct buf *out)
+static void cassette_put(const json_t *v, struct buf *out)
 {
 	size_t i;
 	json_t *item;
@@ -111,7 +111,7 @@ static void put(const json_t *v, struct buf *out)
 		json_array_foreach((json_t *)(uintptr_t)v, i, item) {
 			if (i)
 				buf_putc(out, ',');
-			put(item, out);
+			cassette_put(item, out);
 		}
 		buf_putc(out, ']');
 	} else {
@@ -126,17 +126,17 @@ void cassette_canonical(const char *path, const char *body, size_t len, struct b
 	struct buf b = BUF_INIT;
 	buf_printf(&b, "%s ", path);
 	if (j)
-		put(j, &b);
+		cassette_put(j, &b);
 	else
 		buf_append(&b, body, len);
 	char *text = buf_take(&b);
-	for (size_t i = 0; i < ARRAY_LEN(rules); i++)
-		text = replace_all(text, &rules[i]);
+	for (size_t i = 0; i < ARRAY_LEN(cassette_rules); i++)
+		text = cassette_replace_all(text, &cassette_rules[i]);
 	buf_puts(out, text);
 	free(text);
 }
 
-static char *key_of(const char *canonical)
+static char *cassette_key_of(const char *canonical)
 {
 	struct hash h;
 	struct buf hex = BUF_INIT;
@@ -147,14 +147,14 @@ static char *key_of(const char *canonical)
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
-static void keep(struct cassette *c, json_t *line)
+static void cassette_keep(struct cassette *c, json_t *line)
 {
 	struct buf canonical = BUF_INIT;
 	CLEANUP(free_ptr) char *body = json_dump_str(json_object_get(line, "request"));
 	cassette_canonical(json_str(line, "path", ""), body, strlen(body), &canonical);
 	GROW(c->item, c->nr, c->cap);
 	char *text = buf_take(&canonical);
-	c->item[c->nr++] = (struct entry){ .key = key_of(text), .canonical = text, .body = line };
+	c->item[c->nr++] = (struct entry){ .key = cassette_key_of(text), .canonical = text, .body = line };
 }
 
 static bool is_chunk(const json_t *chunk)
@@ -178,11 +178,11 @@ static bool is_answer(const json_t *line)
 }
 
 /* One line; takes @line. */
-static int take_line(struct cassette *c, size_t nr, json_t *line, struct err *err)
+static int cassette_take_line(struct cassette *c, size_t nr, json_t *line, struct err *err)
 {
 	bool good = nr == 1 ? json_int(line, "cassette", 0) == 1 : is_answer(line);
 	if (good && nr > 1) {
-		keep(c, line);
+		cassette_keep(c, line);
 		return 0;
 	}
 	json_decref(line);
@@ -209,7 +209,7 @@ static int read_lines(struct cassette *c, const struct buf *text, size_t *whole,
 		}
 		if (len && !line)
 			return err_wrap(err, "'%s', line %zu", c->path, nr);
-		if ((line || nr == 1) && take_line(c, nr, line, err) < 0)
+		if ((line || nr == 1) && cassette_take_line(c, nr, line, err) < 0)
 			return -1;
 		at += len + 1;
 	}
@@ -218,14 +218,14 @@ static int read_lines(struct cassette *c, const struct buf *text, size_t *whole,
 }
 
 /* So that what is added begins a line of its own. */
-static int end_at(struct cassette *c, const struct buf *text, size_t whole, struct err *err)
+static int cassette_end_at(struct cassette *c, const struct buf *text, size_t whole, struct err *err)
 {
 	if (whole < text->len && ftruncate(c->fd, (off_t)whole) < 0)
 		return err_sys(err, "cannot shorten the cassette '%s'", c->path);
 	return whole && text->data[whole - 1] != '\n' ? fd_write_all(c->fd, "\n", 1, err) : 0;
 }
 
-static int make(const char *path, struct err *err)
+static int cassette_make(const char *path, struct err *err)
 {
 	char when[32];
 	time_t now = time(NULL);
@@ -235,25 +235,25 @@ static int make(const char *path, struct err *err)
 	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_sys(err, "cannot make the cassette '%s'", path);
-	CLEANUP(free_ptr) char *line = xasprintf("{\"cassette\":1,\"created\":\"%s\",\"match\":1}\n", when);
+	CLEANUP(free_ptr) char *line = mem_printf("{\"cassette\":1,\"created\":\"%s\",\"match\":1}\n", when);
 	return fd_write_all(fd, line, strlen(line), err);
 }
 
 int cassette_open(struct cassette **out, const char *path, bool add, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	if (add && access(path, F_OK) != 0 && make(path, err) < 0)
+	if (add && access(path, F_OK) != 0 && cassette_make(path, err) < 0)
 		return -1;
 	if (file_read(path, &text, CASSETTE_MAX, err) < 0)
 		return err_wrap(err, "cassette");
 	struct cassette *c = NEW(struct cassette);
-	c->path = xstrdup(path);
+	c->path = mem_strdup(path);
 	c->add = add;
 	c->fd = add ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
 	size_t whole = 0;
 	int rc = add && c->fd < 0 ? err_sys(err, "cannot write to the cassette '%s'", path) : read_lines(c, &text, &whole, err);
 	if (rc == 0 && add)
-		rc = end_at(c, &text, whole, err);
+		rc = cassette_end_at(c, &text, whole, err);
 	if (rc < 0) {
 		cassette_free(&c);
 		return -1;
@@ -294,7 +294,7 @@ static size_t same_length(const char *a, const char *b)
 	return n;
 }
 
-static int miss(const struct cassette *c, const char *canonical, struct err *err)
+static int cassette_miss(const struct cassette *c, const char *canonical, struct err *err)
 {
 	const struct entry *near = NULL;
 	size_t best = 0;
@@ -317,7 +317,7 @@ const json_t *cassette_find(struct cassette *c, const char *path, const char *bo
 	CLEANUP(buf_release) struct buf canonical = BUF_INIT;
 	struct entry *last = NULL;
 	cassette_canonical(path, body, len, &canonical);
-	CLEANUP(free_ptr) char *key = key_of(buf_cstr(&canonical));
+	CLEANUP(free_ptr) char *key = cassette_key_of(buf_cstr(&canonical));
 	for (size_t i = 0; i < c->nr; i++) {
 		if (strcmp(c->item[i].key, key) != 0)
 			continue;
@@ -326,7 +326,7 @@ const json_t *cassette_find(struct cassette *c, const char *path, const char *bo
 			break;
 	}
 	if (!last) {
-		miss(c, buf_cstr(&canonical), err);
+		cassette_miss(c, buf_cstr(&canonical), err);
 		return NULL;
 	}
 	last->given++;
@@ -339,7 +339,7 @@ int cassette_add(struct cassette *c, const char *path, const char *body, size_t 
 	struct err none = ERR_INIT;
 	json_t *line = json_object(), *request = json_parse(body, len, "request", &none);
 	cassette_canonical(path, body, len, &canonical);
-	CLEANUP(free_ptr) char *key = key_of(buf_cstr(&canonical));
+	CLEANUP(free_ptr) char *key = cassette_key_of(buf_cstr(&canonical));
 	json_put_str(line, "key", key);
 	json_put_str(line, "path", path);
 	if (request)
@@ -351,7 +351,7 @@ int cassette_add(struct cassette *c, const char *path, const char *body, size_t 
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	json_dump_buf(line, &text);
 	buf_putc(&text, '\n');
-	keep(c, line);
+	cassette_keep(c, line);
 	c->item[c->nr - 1].given = 1;
 	return fd_write_all(c->fd, text.data, text.len, err);
 }

@@ -62,7 +62,7 @@ struct providers *models_providers(struct models *m)
 	return m->providers;
 }
 
-static void asked_free(struct asked *a)
+static void model_call_asked_free(struct asked *a)
 {
 	for (struct asked **at = &a->models->open; *at; at = &(*at)->next)
 		if (*at == a) {
@@ -80,7 +80,7 @@ void models_free(struct models **mp)
 		return;
 	while (m->open) {
 		ask_model_cancel(&m->open->ask);
-		asked_free(m->open);
+		model_call_asked_free(m->open);
 	}
 	providers_free(&m->providers);
 	http_free(&m->tape.http);
@@ -113,7 +113,7 @@ static json_t *pool_messages(struct super *s, const json_t *messages)
 	return record_list(s->record, ids);
 }
 
-static void record_call(struct super *s, struct action *a)
+static void model_call_record_call(struct super *s, struct action *a)
 {
 	const struct action_spec *spec = action_spec(a);
 	json_t *body = json_object(), *names = json_array();
@@ -135,7 +135,7 @@ void models_put_cost(json_t *o, int64_t uusd)
 		json_put_int(o, "cost_uusd", uusd);
 }
 
-static void record_reply(struct super *s, struct action *a, const json_t *reply, const char *model, int64_t cost)
+static void model_call_record_reply(struct super *s, struct action *a, const json_t *reply, const char *model, int64_t cost)
 {
 	const struct action_spec *spec = action_spec(a);
 	json_t *body = json_object();
@@ -184,14 +184,14 @@ static void on_bytes(void *self, const void *p, size_t len)
 	action_output(a->action, STREAM_RESPONSE, p, len);
 }
 
-static void on_text(void *self, const char *p, size_t len)
+static void model_call_on_text(void *self, const char *p, size_t len)
 {
 	struct asked *a = self;
 	a->spoke = true;
 	action_output(a->action, STREAM_TEXT, p, len);
 }
 
-static void on_again(void *self, const struct ask_model_failure *f, int64_t wait_us, unsigned tries)
+static void model_call_on_again(void *self, const struct ask_model_failure *f, int64_t wait_us, unsigned tries)
 {
 	static const char mark[] = "\n(the answer broke off; asked again)\n";
 	struct asked *a = self;
@@ -208,7 +208,7 @@ static void on_again(void *self, const struct ask_model_failure *f, int64_t wait
 	a->spoke = false;
 }
 
-static void on_done(void *self, const json_t *reply, const char *model, int64_t cost, int64_t window,
+static void model_call_on_done(void *self, const json_t *reply, const char *model, int64_t cost, int64_t window,
 		    const struct ask_model_failure *f)
 {
 	struct asked *a = self;
@@ -217,7 +217,7 @@ static void on_done(void *self, const json_t *reply, const char *model, int64_t 
 	struct call *c = NULL;
 	for (c = s->calls; c && c->action != action_id(action); c = c->next)
 		;
-	asked_free(a);
+	model_call_asked_free(a);
 	if (!reply) {
 		struct err err = ERR_INIT;
 		if (c)
@@ -235,12 +235,12 @@ static void on_done(void *self, const json_t *reply, const char *model, int64_t 
 		json_put(c->body, "reply", copy);
 	}
 	const char *spec = json_str(action_spec(action)->args, "model", "");
-	CLEANUP(free_ptr) char *full = xasprintf("%.*s:%s", (int)strcspn(spec, ":"), spec, model);
-	record_reply(s, action, reply, full, cost);
+	CLEANUP(free_ptr) char *full = mem_printf("%.*s:%s", (int)strcspn(spec, ":"), spec, model);
+	model_call_record_reply(s, action, reply, full, cost);
 }
 
 static const struct ask_model_ops ask_ops = {
-	.sending = on_sending, .bytes = on_bytes, .text = on_text, .again = on_again, .done = on_done
+	.sending = on_sending, .bytes = on_bytes, .text = model_call_on_text, .again = model_call_on_again, .done = model_call_on_done
 };
 
 static void ask_provider(struct models *m, struct action *action)
@@ -267,11 +267,11 @@ static void ask_provider(struct models *m, struct action *action)
 	a->ask = ask_model(&env, p, req, action_id(action), spec->agent, &ask_ops, a);
 }
 
-static void start(void *self, struct action *a)
+static void model_call_start(void *self, struct action *a)
 {
 	struct models *m = self;
 	const json_t *reply = json_object_get(action_spec(a)->args, "_reply");
-	record_call(m->super, a);
+	model_call_record_call(m->super, a);
 	if (!json_is_object(reply)) {
 		ask_provider(m, a);
 		return;
@@ -280,10 +280,10 @@ static void start(void *self, struct action *a)
 	json_get_bytes(json_object_get(reply, "text"), &text);
 	if (text.len)
 		action_output(a, STREAM_TEXT, text.data, text.len);
-	record_reply(m->super, a, reply, json_str(action_spec(a)->args, "model", ""), 0);
+	model_call_record_reply(m->super, a, reply, json_str(action_spec(a)->args, "model", ""), 0);
 }
 
-static void cancel(void *self, struct action *action, const char *how)
+static void model_call_cancel(void *self, struct action *action, const char *how)
 {
 	struct asked *a = action_tag(action);
 	(void)self;
@@ -291,13 +291,13 @@ static void cancel(void *self, struct action *action, const char *how)
 		return; /* scripted: it has ended before anybody could ask */
 	action_set_tag(action, NULL);
 	ask_model_cancel(&a->ask);
-	asked_free(a);
+	model_call_asked_free(a);
 	action_ended(action, !strcmp(how, "kill") ? END_KILLED : END_CANCELLED, NULL);
 }
 
 /* --- the op ------------------------------------------------------------------------------------------------------- */
 
-static void done(struct call *c, const struct action_result *res)
+static void model_call_done(struct call *c, const struct action_result *res)
 {
 	const char *code = c->data;
 	c->data = NULL;
@@ -325,8 +325,8 @@ static void submit_model(struct call *c, bool unpriced)
 	if (json_is_object(reply))
 		json_put(args, "_reply", json_incref(reply));
 	struct action_spec spec = { .kind = ACT_MODEL, .tool = model, .args = args, .parallel = true, .unpriced = unpriced };
-	m->effector = (struct effector){ .name = "model", .start = start, .cancel = cancel, .self = m };
-	call_action(c, &spec, &m->effector, done);
+	m->effector = (struct effector){ .name = "model", .start = model_call_start, .cancel = model_call_cancel, .self = m };
+	call_action(c, &spec, &m->effector, model_call_done);
 }
 
 /* A call that waits for what its plugin says of its models: only then is it known whether it has a price. */
@@ -364,7 +364,7 @@ bool models_unpriced(const struct models *m, const json_t *face, const char *mod
 	return !provider_price(m->providers, face, provider_model(face, colon ? colon + 1 : model), &price);
 }
 
-static void on_priced(void *self, const json_t *face, const char *why)
+static void model_call_on_priced(void *self, const json_t *face, const char *why)
 {
 	struct call *c = pricing_over(self);
 	(void)why; /* the call itself fails with it */
@@ -390,5 +390,5 @@ void op_model_call(struct call *c)
 	c->data = w;
 	c->free_data = pricing_free;
 	c->cancel = cancel_pricing;
-	plugin_face(p->plugin, on_priced, w);
+	plugin_face(p->plugin, model_call_on_priced, w);
 }

@@ -31,7 +31,7 @@ struct plugin {
 	struct question *open;
 };
 
-static void answer(struct plugin *p, struct question **at, const json_t *value, const char *why)
+static void plugin_answer(struct plugin *p, struct question **at, const json_t *value, const char *why)
 {
 	struct question *q = *at;
 	(void)p;
@@ -41,7 +41,7 @@ static void answer(struct plugin *p, struct question **at, const json_t *value, 
 	free(q);
 }
 
-static void on_value(void *self, uint64_t ticket, const json_t *body)
+static void plugin_on_value(void *self, uint64_t ticket, const json_t *body)
 {
 	struct plugin *p = self;
 	if (!ticket) /* who wants the face is not answered with a value */
@@ -49,42 +49,42 @@ static void on_value(void *self, uint64_t ticket, const json_t *body)
 	for (struct question **at = &p->open; *at; at = &(*at)->next)
 		if ((*at)->ticket == ticket) {
 			const json_t *e = json_object_get(body, "err");
-			answer(p, at, e ? NULL : json_object_get(body, "value"), e ? json_str(e, "msg", "error") : NULL);
+			plugin_answer(p, at, e ? NULL : json_object_get(body, "value"), e ? json_str(e, "msg", "error") : NULL);
 			return;
 		}
 }
 
 /* A value comes in the turn of its question or never. */
-static void on_idle(void *self)
+static void plugin_on_idle(void *self)
 {
 	struct plugin *p = self;
 	uint64_t until = p->ticket; /* an answer may ask again */
-	CLEANUP(free_ptr) char *why = xasprintf("the plugin '%s' has not answered", p->name);
+	CLEANUP(free_ptr) char *why = mem_printf("the plugin '%s' has not answered", p->name);
 	for (struct question **at = &p->open; *at;)
 		if ((*at)->ticket && (*at)->ticket <= until)
-			answer(p, at, NULL, why);
+			plugin_answer(p, at, NULL, why);
 		else
 			at = &(*at)->next;
 }
 
-static void on_result(void *self, json_t *face)
+static void plugin_on_result(void *self, json_t *face)
 {
 	struct plugin *p = self;
 	json_decref(p->face);
 	p->face = json_incref(face);
 	for (struct question **at = &p->open; *at;)
 		if (!(*at)->ticket)
-			answer(p, at, p->face, NULL);
+			plugin_answer(p, at, p->face, NULL);
 		else
 			at = &(*at)->next;
 }
 
-static void on_end(void *self, const json_t *end, const struct err *died)
+static void plugin_on_end(void *self, const json_t *end, const struct err *died)
 {
 	struct plugin *p = self;
 	free(p->why);
 	const char *why = died ? died->text : json_str(end, "why", json_str(json_object_get(end, "err"), "msg", "it ended"));
-	p->why = xasprintf("the plugin '%s': %s", p->name, why);
+	p->why = mem_printf("the plugin '%s': %s", p->name, why);
 	if (p->host && !p->old) {
 		p->old = p->host;
 		p->host = NULL;
@@ -93,39 +93,39 @@ static void on_end(void *self, const json_t *end, const struct err *died)
 	struct question *open = p->open; /* an answer may ask again, of a new host */
 	p->open = NULL;
 	while (open)
-		answer(p, &open, NULL, p->why);
+		plugin_answer(p, &open, NULL, p->why);
 }
 
-static void on_later(void *self)
+static void plugin_on_later(void *self)
 {
 	struct plugin *p = self;
-	host_free(&p->old);
+	luahost_free(&p->old);
 	if (!p->failed)
 		return;
 	struct err err = ERR_INIT;
 	err_set(&err, ERR_CLOSED, "%s", p->why);
 	p->failed = false;
-	on_end(p, NULL, &err);
+	plugin_on_end(p, NULL, &err);
 }
 
-static int start(struct plugin *p, struct err *err)
+static int plugin_start(struct plugin *p, struct err *err)
 {
-	static const struct host_ops ops = { .on_result = on_result, .on_end = on_end, .on_value = on_value,
-					     .on_idle = on_idle };
+	static const struct host_ops ops = { .on_result = plugin_on_result, .on_end = plugin_on_end, .on_value = plugin_on_value,
+					     .on_idle = plugin_on_idle };
 	struct host_start st = {
 		.mode = "plugin", .name = p->name, .dir = p->dir, .text = buf_cstr(&p->text), .len = p->text.len
 	};
-	return host_new(&p->host, p->super, &st, &ops, p, err);
+	return luahost_new(&p->host, p->super, &st, &ops, p, err);
 }
 
 int plugin_open(struct plugin **out, struct super *s, const char *folder, const char *name, struct err *err)
 {
 	struct buf text = BUF_INIT;
 	size_t len = strlen(name), file_len;
-	CLEANUP(free_ptr) char *inside = xasprintf("plugins/%s/%s.lua", folder, name);
+	CLEANUP(free_ptr) char *inside = mem_printf("plugins/%s/%s.lua", folder, name);
 	bool is_path = len > 4 && !strcmp(name + len - 4, ".lua");
 	const char *shipped = is_path ? NULL : library_file(inside, &file_len);
-	CLEANUP(free_ptr) char *own = is_path ? xstrdup(name) : plugin_own_path(folder, name);
+	CLEANUP(free_ptr) char *own = is_path ? mem_strdup(name) : plugin_own_path(folder, name);
 	if (shipped)
 		buf_append(&text, shipped, file_len);
 	else if (!is_path && !plugin_own(folder, name))
@@ -135,10 +135,10 @@ int plugin_open(struct plugin **out, struct super *s, const char *folder, const 
 	struct plugin *p = NEW(struct plugin);
 	p->super = s;
 	p->text = text;
-	p->later = loop_timer_new(s->loop, on_later, p);
-	p->name = xstrdup(shipped ? inside : own);
+	p->later = loop_timer_new(s->loop, plugin_on_later, p);
+	p->name = mem_strdup(shipped ? inside : own);
 	char *slash = strrchr(p->name, '/');
-	p->dir = slash ? xstrndup(p->name, (size_t)(slash - p->name)) : xstrdup(".");
+	p->dir = slash ? mem_strndup(p->name, (size_t)(slash - p->name)) : mem_strdup(".");
 	*out = p;
 	return 0;
 }
@@ -149,8 +149,8 @@ void plugin_free(struct plugin **pp)
 	*pp = NULL;
 	if (!p)
 		return;
-	host_free(&p->host);
-	host_free(&p->old);
+	luahost_free(&p->host);
+	luahost_free(&p->old);
 	while (p->open) {
 		struct question *q = p->open;
 		p->open = q->next;
@@ -165,7 +165,7 @@ void plugin_free(struct plugin **pp)
 	free(p);
 }
 
-static struct question *ask(struct plugin *p, uint64_t ticket, plugin_fn *done, void *self)
+static struct question *plugin_question_new(struct plugin *p, uint64_t ticket, plugin_fn *done, void *self)
 {
 	struct question *q = NEW(struct question), **at = &p->open;
 	*q = (struct question){ .ticket = ticket, .done = done, .self = self };
@@ -175,13 +175,13 @@ static struct question *ask(struct plugin *p, uint64_t ticket, plugin_fn *done, 
 	return q;
 }
 
-static bool running(struct plugin *p)
+static bool plugin_running(struct plugin *p)
 {
 	struct err err = ERR_INIT;
-	if (p->host || start(p, &err) == 0)
+	if (p->host || plugin_start(p, &err) == 0)
 		return true;
 	free(p->why);
-	p->why = xstrdup(err.text);
+	p->why = mem_strdup(err.text);
 	p->failed = true;
 	loop_timer_set(p->later, 0, 0);
 	return false;
@@ -190,8 +190,8 @@ static bool running(struct plugin *p)
 void plugin_ask(struct plugin *p, const char *fn, uint64_t call, json_t *args, plugin_fn *done, void *self)
 {
 	uint64_t ticket = ++p->ticket;
-	ask(p, ticket, done, self);
-	if (!running(p)) {
+	plugin_question_new(p, ticket, done, self);
+	if (!plugin_running(p)) {
 		json_decref(args);
 		return;
 	}
@@ -199,7 +199,7 @@ void plugin_ask(struct plugin *p, const char *fn, uint64_t call, json_t *args, p
 	json_put_str(body, "fn", fn);
 	json_put_int(body, "call", (int64_t)call);
 	json_put(body, "args", args ? args : json_object());
-	host_ask(p->host, ticket, body);
+	luahost_ask(p->host, ticket, body);
 }
 
 void plugin_forget(struct plugin *p, void *self)
@@ -215,6 +215,6 @@ void plugin_face(struct plugin *p, plugin_fn *done, void *self)
 		done(self, p->face, NULL);
 		return;
 	}
-	ask(p, 0, done, self);
-	running(p);
+	plugin_question_new(p, 0, done, self);
+	plugin_running(p);
 }

@@ -130,7 +130,7 @@ static bool dots_to_dashes(char *s)
 
 bool price_names(const char *model, price_name_fn *fn, void *self)
 {
-	CLEANUP(free_ptr) char *s = xstrdup(model);
+	CLEANUP(free_ptr) char *s = mem_strdup(model);
 	if (fn(self, s))
 		return true;
 	for (char *p = s; *p; p++)

@@ -13,37 +13,37 @@ struct providers {
 
 static const struct row {
 	const char *name, *plugin, *url, *key_env, *url_env, *caps;
-} rows[] = {
+} provider_rows[] = {
 #define PROVIDER(n, p, u, k, e, c) { n, p, u, k, e, c },
 #include "app/model/providers.def"
 #undef PROVIDER
 };
 
-static char *copy_of(const char *s)
+static char *provider_copy_of(const char *s)
 {
-	return s ? xstrdup(s) : NULL;
+	return s ? mem_strdup(s) : NULL;
 }
 
-static struct provider *add(struct providers *p, const char *name)
+static struct provider *provider_add(struct providers *p, const char *name)
 {
 	struct provider *v = NEW(struct provider), **at = &p->first;
-	v->name = xstrdup(name);
+	v->name = mem_strdup(name);
 	while (*at)
 		at = &(*at)->next;
 	*at = v;
 	return v;
 }
 
-static const struct row *row_of(const char *name)
+static const struct row *provider_row_of(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (!strcmp(rows[i].name, name))
-			return &rows[i];
+	for (size_t i = 0; i < ARRAY_LEN(provider_rows); i++)
+		if (!strcmp(provider_rows[i].name, name))
+			return &provider_rows[i];
 	return NULL;
 }
 
 /* What the row leaves open is filled from the table: a row of the same name, or none. */
-static int configure(struct provider *v, const struct row *row, const json_t *config, struct err *err)
+static int provider_configure(struct provider *v, const struct row *row, const json_t *config, struct err *err)
 {
 	static const char *const known[] = {
 		"plugin", "url", "key", "auth", "version", "caps", "options", "headers", "first_us", "idle_us", "tries", "window",
@@ -65,14 +65,14 @@ static int configure(struct provider *v, const struct row *row, const json_t *co
 	const char *plugin = json_str(config, "plugin", row ? row->plugin : NULL);
 	if (!plugin)
 		return err_set(err, ERR_SCRIPT, "config: models.%s names no plugin (for instance plugin = \"openai_chat\")", v->name);
-	v->plugin_name = xstrdup(plugin);
-	v->url = copy_of(json_str(config, "url", row ? row->url : NULL));
-	v->key = copy_of(json_str(config, "key", NULL));
+	v->plugin_name = mem_strdup(plugin);
+	v->url = provider_copy_of(json_str(config, "url", row ? row->url : NULL));
+	v->key = provider_copy_of(json_str(config, "key", NULL));
 	if (!v->key && row && row->key_env)
-		v->key = xstrdup(row->key_env);
+		v->key = mem_strdup(row->key_env);
 	if (!v->key && !row && v->url)
-		v->key = xstrdup(""); /* a server of one's own: no key unless one is named */
-	v->url_env = copy_of(json_str(config, "url", NULL) ? "" : row ? row->url_env : "");
+		v->key = mem_strdup(""); /* a server of one's own: no key unless one is named */
+	v->url_env = provider_copy_of(json_str(config, "url", NULL) ? "" : row ? row->url_env : "");
 	struct err none = ERR_INIT;
 	v->caps = row && row->caps ? json_parse(row->caps, strlen(row->caps), "providers.def", &none) : NULL;
 	v->config = config ? json_incref((json_t *)(uintptr_t)config) : json_object();
@@ -89,10 +89,10 @@ int providers_open(struct providers **out, struct super *s, const json_t *config
 	p->prices = json_incref((json_t *)(uintptr_t)prices);
 	json_object_foreach((json_t *)(uintptr_t)config, name, row)
 		if (rc == 0)
-			rc = configure(add(p, name), row_of(name), row, err);
-	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(rows); i++)
-		if (!json_object_get(config, rows[i].name))
-			rc = configure(add(p, rows[i].name), &rows[i], NULL, err);
+			rc = provider_configure(provider_add(p, name), provider_row_of(name), row, err);
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(provider_rows); i++)
+		if (!json_object_get(config, provider_rows[i].name))
+			rc = provider_configure(provider_add(p, provider_rows[i].name), &provider_rows[i], NULL, err);
 	if (rc < 0) {
 		providers_free(&p);
 		return -1;
@@ -147,7 +147,7 @@ int provider_of(struct providers *p, const char *model, struct provider **out, s
 	return err_set(err, ERR_NOENT, "no model plugin knows '%.*s' (known: scripted%s)", (int)len, model, buf_cstr(&names));
 }
 
-static const char *environment(const char *name)
+static const char *provider_environment(const char *name)
 {
 	const char *v = name && *name ? getenv(name) : NULL;
 	return v && *v ? v : NULL;
@@ -156,20 +156,20 @@ static const char *environment(const char *name)
 char *provider_url(const struct provider *p, const json_t *face)
 {
 	const char *variable = p->url_env ? p->url_env : json_str(json_object_get(face, "env"), "url", NULL);
-	const char *url = environment(variable);
+	const char *url = provider_environment(variable);
 	if (!url)
 		url = p->url ? p->url : json_str(face, "url", "");
 	size_t len = strlen(url);
 	while (len && url[len - 1] == '/')
 		len--;
-	return xstrndup(url, len);
+	return mem_strndup(url, len);
 }
 
 char *provider_key(const struct provider *p, const json_t *face)
 {
 	if (p->key)
-		return xstrdup(p->key);
-	return xstrdup(json_str(json_object_get(face, "env"), "key", ""));
+		return mem_strdup(p->key);
+	return mem_strdup(json_str(json_object_get(face, "env"), "key", ""));
 }
 
 const char *provider_auth(const struct provider *p, const json_t *face)

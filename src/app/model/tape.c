@@ -36,7 +36,7 @@ bool tape_plays(const struct tape *t)
 	return t->cassette && !cassette_adds(t->cassette);
 }
 
-static void call_free(struct tape_call *c)
+static void tape_call_free(struct tape_call *c)
 {
 	loop_timer_free(&c->timer);
 	buf_release(&c->body);
@@ -49,7 +49,7 @@ static void call_free(struct tape_call *c)
 
 /* --- on the wire, recorded ---------------------------------------------------------------------------------------- */
 
-static void on_head(void *self, const struct http_head *head)
+static void tape_on_head(void *self, const struct http_head *head)
 {
 	struct tape_call *c = self;
 	if (c->answer) {
@@ -69,7 +69,7 @@ static void keep_chunk(struct tape_call *c, const void *bytes, size_t len)
 	c->last_us = now;
 }
 
-static void on_data(void *self, const void *bytes, size_t len)
+static void tape_on_data(void *self, const void *bytes, size_t len)
 {
 	struct tape_call *c = self;
 	if (c->answer)
@@ -119,19 +119,19 @@ static void keep_answer(struct tape_call *c, const struct http_end *end)
 		log_warn("%s", err.text);
 }
 
-static void on_end(void *self, const struct http_end *end)
+static void tape_on_end(void *self, const struct http_end *end)
 {
 	struct tape_call *c = self;
 	struct http_handler on = c->on;
 	if (c->answer && end->status)
 		keep_answer(c, end);
-	call_free(c);
+	tape_call_free(c);
 	on.end(on.self, end);
 }
 
 /* --- off the cassette --------------------------------------------------------------------------------------------- */
 
-static void played(struct tape_call *c)
+static void tape_played(struct tape_call *c)
 {
 	struct http_handler on = c->on;
 	bool cut = c->entry && strcmp(json_str(c->entry, "end", "eof"), "eof") != 0;
@@ -143,7 +143,7 @@ static void played(struct tape_call *c)
 		.first_us = 0,
 		.text = !c->entry ? miss.text : cut ? "the recorded answer was cut off here" : "",
 	};
-	call_free(c);
+	tape_call_free(c);
 	on.end(on.self, &end);
 }
 
@@ -155,7 +155,7 @@ static void play_head(struct tape_call *c)
 	c->on.head(c->on.self, &head);
 }
 
-static void play(void *self);
+static void tape_play(void *self);
 
 static void next_in(struct tape_call *c)
 {
@@ -164,14 +164,14 @@ static void next_in(struct tape_call *c)
 	loop_timer_set(c->timer, us > 0 ? (uint64_t)us / 1000 : 0, 0);
 }
 
-static void play(void *self)
+static void tape_play(void *self)
 {
 	struct tape_call *c = self;
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 	if (!c->entry || c->at == json_array_size(json_object_get(c->entry, "chunks"))) {
 		if (c->entry && !c->headed)
 			play_head(c);
-		played(c);
+		tape_played(c);
 		return;
 	}
 	if (!c->headed)
@@ -189,7 +189,7 @@ static void play(void *self)
 struct tape_call *tape_send(struct tape *t, const char *path, const struct http_request *r, const struct http_handler *on)
 {
 	struct tape_call *c = NEW(struct tape_call);
-	struct http_handler mine = { .head = on_head, .data = on_data, .end = on_end, .self = c };
+	struct http_handler mine = { .head = tape_on_head, .data = tape_on_data, .end = tape_on_end, .self = c };
 	c->tape = t;
 	c->on = *on;
 	if (!t->cassette) {
@@ -201,11 +201,11 @@ struct tape_call *tape_send(struct tape *t, const char *path, const struct http_
 		buf_append(&c->body, r->body, r->body_len);
 	c->entry = cassette_find(t->cassette, path, buf_cstr(&c->body), c->body.len, &c->miss);
 	if (c->entry || !cassette_adds(t->cassette)) {
-		c->timer = loop_timer_new(t->loop, play, c);
+		c->timer = loop_timer_new(t->loop, tape_play, c);
 		next_in(c);
 		return c;
 	}
-	c->path = xstrdup(path);
+	c->path = mem_strdup(path);
 	c->answer = json_object();
 	c->last_us = loop_now_us(t->loop);
 	c->http = http_send(t->http, r, &mine);
@@ -219,7 +219,7 @@ void tape_cancel(struct tape_call **cp)
 	if (!c)
 		return;
 	http_cancel(&c->http);
-	call_free(c);
+	tape_call_free(c);
 }
 
 void tape_pause(struct tape_call *c, bool paused)

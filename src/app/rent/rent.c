@@ -12,7 +12,7 @@
 
 #define FOLDER "plugins/sandboxes/"
 
-const char *rent_name(size_t i)
+const char *hosted_plugin_name(size_t i)
 {
 	static char *names[64];
 	static size_t nr;
@@ -20,7 +20,7 @@ const char *rent_name(size_t i)
 		for (size_t k = 0; library_path(k) && nr + 1 < ARRAY_LEN(names); k++) {
 			const char *path = library_path(k), *name = path + strlen(FOLDER);
 			if (!strncmp(path, FOLDER, strlen(FOLDER)))
-				names[nr++] = xstrndup(name, strlen(name) - strlen(".lua"));
+				names[nr++] = mem_strndup(name, strlen(name) - strlen(".lua"));
 		}
 	return i < nr ? names[i] : NULL;
 }
@@ -34,7 +34,7 @@ bool face_has(const json_t *face, const char *fn)
 	return false;
 }
 
-static bool has(void *self, const char *fn)
+static bool hosted_plugin_has(void *self, const char *fn)
 {
 	const struct lessor *l = self;
 	return face_has(l->face, fn);
@@ -46,15 +46,15 @@ static int poll_s(void *self)
 	return (int)json_int(l->face, "poll", 0);
 }
 
-static bool shipped(const char *name)
+static bool hosted_plugin_shipped(const char *name)
 {
-	for (size_t i = 0; rent_name(i); i++)
-		if (!strcmp(rent_name(i), name))
+	for (size_t i = 0; hosted_plugin_name(i); i++)
+		if (!strcmp(hosted_plugin_name(i), name))
 			return true;
 	return false;
 }
 
-static const struct driver *find(void *self, const char *name)
+static const struct driver *hosted_plugin_find(void *self, const char *name)
 {
 	struct rent *r = self;
 	size_t len = strlen(name);
@@ -63,26 +63,26 @@ static const struct driver *find(void *self, const char *name)
 	for (struct lessor *l = r->first; l; l = l->next)
 		if (file ? l->driver->file && !strcmp(l->driver->file, file) : !strcmp(l->name, name))
 			return l->driver;
-	if (!(is_path ? file && access(file, R_OK) == 0 : shipped(name) || plugin_own("sandboxes", name)))
+	if (!(is_path ? file && access(file, R_OK) == 0 : hosted_plugin_shipped(name) || plugin_own("sandboxes", name)))
 		return NULL;
 	struct lessor *l = NEW(struct lessor);
 	struct err err = ERR_INIT;
-	*l = (struct lessor){ .next = r->first, .rent = r, .name = xstrdup(name) };
+	*l = (struct lessor){ .next = r->first, .rent = r, .name = mem_strdup(name) };
 	if (plugin_open(&l->plugin, r->super, "sandboxes", name, &err) < 0) {
 		super_warn(r->super, NULL, "the plugin '%s' cannot be used: %s", name, err.text);
 		free(l->name);
 		free(l);
 		return NULL;
 	}
-	const struct remote_port port = { .begin = op_begin, .pause = op_pause, .cancel = op_cancel, .has = has, .poll_s = poll_s, .reach = lessor_reach, .self = l };
+	const struct remote_port port = { .begin = op_begin, .pause = op_pause, .cancel = op_cancel, .has = hosted_plugin_has, .poll_s = poll_s, .reach = lessor_reach, .self = l };
 	const char *slash = strrchr(name, '/');
-	CLEANUP(free_ptr) char *plain = xasprintf("%.*s", (int)strcspn(slash ? slash + 1 : name, "."), slash ? slash + 1 : name);
-	l->driver = remote_driver_new(is_path ? plain : name, file, "boxes that somebody rents out", &port);
+	CLEANUP(free_ptr) char *plain = mem_printf("%.*s", (int)strcspn(slash ? slash + 1 : name, "."), slash ? slash + 1 : name);
+	l->driver = hosted_driver_new(is_path ? plain : name, file, "boxes that somebody rents out", &port);
 	r->first = l;
 	return l->driver;
 }
 
-int rent_open(struct rent **out, struct super *s, struct err *err)
+int hosted_plugin_open(struct rent **out, struct super *s, struct err *err)
 {
 	struct rent *r = NEW(struct rent);
 	r->super = s;
@@ -90,18 +90,18 @@ int rent_open(struct rent **out, struct super *s, struct err *err)
 		free(r);
 		return -1;
 	}
-	driver_more(find, r);
+	driver_more(hosted_plugin_find, r);
 	*out = r;
 	return 0;
 }
 
-void rent_ways_end(struct rent *r)
+void hosted_plugin_ways_end(struct rent *r)
 {
 	if (r)
 		reaches_end(r);
 }
 
-void rent_free(struct rent **rp)
+void hosted_plugin_free(struct rent **rp)
 {
 	struct rent *r = *rp;
 	*rp = NULL;

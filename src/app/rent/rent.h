@@ -10,12 +10,12 @@ struct super;
 struct rent;
 
 /* From now on driver_find knows them: by the name of a shipped file or of one that was added, or by a path that ends in .lua. */
-NODISCARD int rent_open(struct rent **out, struct super *s, struct err *err);
+NODISCARD int hosted_plugin_open(struct rent **out, struct super *s, struct err *err);
 /* Before the record ends: ways in to ports that are still open end, and are noted. NULL is fine. */
-void rent_ways_end(struct rent *r);
-void rent_free(struct rent **r); /* every box must be gone */
+void hosted_plugin_ways_end(struct rent *r);
+void hosted_plugin_free(struct rent **r); /* every box must be gone */
 
 /* Names of the shipped ones, one by one; NULL past the end. Borrowed. */
-const char *rent_name(size_t i);
+const char *hosted_plugin_name(size_t i);
 
 #endif

@@ -79,7 +79,7 @@ struct call_note {
 	int64_t bytes, took_us;
 	unsigned tries;
 };
-void rent_note(struct lessor *l, uint64_t box, const struct call_note *n);
+void hosted_plugin_note(struct lessor *l, uint64_t box, const struct call_note *n);
 char *op_url(const struct remote_op *op, const json_t *todo); /* returns owned */
 /* Those of the plugin and of @todo, filled in; false: one names a credential that is not there. */
 bool op_headers(const struct remote_op *op, const json_t *todo, struct strv *out);

@@ -32,7 +32,7 @@ struct login {
 };
 
 /* Server, namespace and context are told first; a server with a path needs a word of its own, which old versions lack. */
-static const char script[] =
+static const char hosted_login_script[] =
 	"socket=$1; shift; exec 3<&0 </dev/null\n"
 	"{ cat <&3; kill -9 $$; rm -f \"$socket\"; } >/dev/null 2>&1 &\n"
 	"exec 3<&- 2>&1\n"
@@ -108,30 +108,30 @@ bool login_wanted(const struct remote_op *op, bool keyless)
 
 /* --- what comes of it --- */
 
-static bool answers(const struct login *g, const struct remote_op *op)
+static bool hosted_login_answers(const struct login *g, const struct remote_op *op)
 {
 	const char *context = context_of(op);
 	return !strcmp(context, g->asked) || (g->told && !strcmp(context, json_str(g->told, "context", "")));
 }
 
-static void tell(struct login *g, const struct err *why)
+static void hosted_login_tell(struct login *g, const struct err *why)
 {
 	struct remote_op *op = g->lessor->rent->ops;
 	while (op) {
-		if (op->lessor != g->lessor || !op->awaits_login || !answers(g, op)) {
+		if (op->lessor != g->lessor || !op->awaits_login || !hosted_login_answers(g, op)) {
 			op = op->next;
 			continue;
 		}
 		struct rent *r = g->lessor->rent;
 		op->awaits_login = false;
 		if (!why)
-			op->login = xstrdup(g->url);
+			op->login = mem_strdup(g->url);
 		op_logged(op, why ? NULL : json_incref(g->told), why);
 		op = r->ops; /* who hears that may begin and end others */
 	}
 }
 
-static void fail(struct login *g, const char *what)
+static void hosted_login_fail(struct login *g, const char *what)
 {
 	struct err why = ERR_INIT;
 	const char *key = json_str(json_object_get(g->lessor->face, "env"), "key", "?"), *last = g->last ? g->last : what;
@@ -140,10 +140,10 @@ static void fail(struct login *g, const char *what)
 	else
 		err_set(&why, ERR_DENIED, "%s has nobody to ask as: no %s, and the kubeconfig cannot be used: %s", g->lessor->name, key, last);
 	g->over = true; /* first: who hears that may ask anew */
-	tell(g, &why);
+	hosted_login_tell(g, &why);
 }
 
-static void take_line(struct login *g, char *text)
+static void hosted_login_take_line(struct login *g, char *text)
 {
 	static const char seen[] = "seen:\t", stands[] = "Starting to serve on ";
 	if (!strncmp(text, seen, sizeof(seen) - 1)) {
@@ -157,14 +157,14 @@ static void take_line(struct login *g, char *text)
 	} else if (!strncmp(text, stands, sizeof(stands) - 1) && g->told) {
 		g->up = true;
 		loop_timer_free(&g->limit);
-		tell(g, NULL);
+		hosted_login_tell(g, NULL);
 	} else if (*text) {
 		free(g->last);
-		g->last = xstrdup(text);
+		g->last = mem_strdup(text);
 	}
 }
 
-static void on_said(void *self, int fd, unsigned events)
+static void hosted_login_on_said(void *self, int fd, unsigned events)
 {
 	struct login *g = self;
 	char bytes[1024];
@@ -173,7 +173,7 @@ static void on_said(void *self, int fd, unsigned events)
 	if (n <= 0) {
 		loop_fd_free(&g->reader);
 		if (!g->up)
-			fail(g, "kubectl has ended");
+			hosted_login_fail(g, "kubectl has ended");
 		return;
 	}
 	for (ssize_t i = 0; i < n; i++) {
@@ -182,13 +182,13 @@ static void on_said(void *self, int fd, unsigned events)
 				buf_append(&g->line, bytes + i, 1);
 			continue;
 		}
-		CLEANUP(free_ptr) char *text = xstrdup(buf_cstr(&g->line));
+		CLEANUP(free_ptr) char *text = mem_strdup(buf_cstr(&g->line));
 		buf_reset(&g->line);
-		take_line(g, text);
+		hosted_login_take_line(g, text);
 	}
 }
 
-static void on_ended(void *self, int pidfd, unsigned events)
+static void hosted_login_on_ended(void *self, int pidfd, unsigned events)
 {
 	struct login *g = self;
 	(void)pidfd;
@@ -197,19 +197,19 @@ static void on_ended(void *self, int pidfd, unsigned events)
 	g->over = true; /* whoever asks next begins another; what it said last, on_said reads */
 }
 
-static void on_limit(void *self)
+static void hosted_login_on_limit(void *self)
 {
 	struct login *g = self;
-	fail(g, "kubectl does not stand after a minute");
+	hosted_login_fail(g, "kubectl does not stand after a minute");
 }
 
 /* --- the beginning --- */
 
-static int start(struct login *g, struct err *err)
+static int hosted_login_start(struct login *g, struct err *err)
 {
-	CLEANUP(free_ptr) char *dir = paths_runtime(""), *context = xasprintf("--context=%s", g->asked);
-	CLEANUP(free_ptr) char *name = xasprintf("kubectl-%d-%u", (int)getpid(), g->lessor->nr_logins);
-	const char *argv[] = { "sh", "-c", script, "sandglass", NULL, *g->asked ? context : NULL, NULL };
+	CLEANUP(free_ptr) char *dir = paths_runtime(""), *context = mem_printf("--context=%s", g->asked);
+	CLEANUP(free_ptr) char *name = mem_printf("kubectl-%d-%u", (int)getpid(), g->lessor->nr_logins);
+	const char *argv[] = { "sh", "-c", hosted_login_script, "sandglass", NULL, *g->asked ? context : NULL, NULL };
 	int in[2], out[2];
 	g->socket = path_join(dir, name);
 	argv[4] = g->socket;
@@ -241,24 +241,24 @@ void login_ask(struct remote_op *op)
 		next = g->next;
 		if (g->over && !g->reader) /* and all that waited for it have heard */
 			login_free(g);
-		else if (!g->over && answers(g, op))
+		else if (!g->over && hosted_login_answers(g, op))
 			break;
 	}
 	if (g) {
 		if (g->up)
-			tell(g, NULL);
+			hosted_login_tell(g, NULL);
 		return;
 	}
 	g = NEW(struct login);
-	*g = (struct login){ .next = l->logins, .lessor = l, .asked = xstrdup(context_of(op)), .pidfd = -1, .said_fd = -1, .hold_fd = -1,
-			     .url = xasprintf("http://localhost:%u", ++l->nr_logins) };
+	*g = (struct login){ .next = l->logins, .lessor = l, .asked = mem_strdup(context_of(op)), .pidfd = -1, .said_fd = -1, .hold_fd = -1,
+			     .url = mem_printf("http://localhost:%u", ++l->nr_logins) };
 	l->logins = g;
-	if (start(g, &err) < 0) {
-		fail(g, err.text);
+	if (hosted_login_start(g, &err) < 0) {
+		hosted_login_fail(g, err.text);
 		return;
 	}
-	g->reader = loop_fd_new(loop, g->said_fd, LOOP_READ, on_said, g);
-	g->watch = loop_fd_new(loop, g->pidfd, LOOP_READ, on_ended, g);
-	g->limit = loop_timer_new(loop, on_limit, g);
+	g->reader = loop_fd_new(loop, g->said_fd, LOOP_READ, hosted_login_on_said, g);
+	g->watch = loop_fd_new(loop, g->pidfd, LOOP_READ, hosted_login_on_ended, g);
+	g->limit = loop_timer_new(loop, hosted_login_on_limit, g);
 	loop_timer_set(g->limit, START_MS, 0);
 }

@@ -16,7 +16,7 @@ struct nap {
 	struct loop_timer *timer;
 };
 
-static void ask(struct remote_op *op);
+static void hosted_op_ask(struct remote_op *op);
 
 static void nap_free(struct nap *n)
 {
@@ -37,7 +37,7 @@ static void nap_new(struct remote_op *op, loop_fn *fn, int64_t id, uint64_t ms)
 	op->naps = n;
 }
 
-static void op_free(struct remote_op *op)
+static void hosted_op_free(struct remote_op *op)
 {
 	struct rent *r = op->lessor->rent;
 	for (struct remote_op **p = &r->ops; *p; p = &(*p)->next)
@@ -69,34 +69,34 @@ void op_cancel(struct remote_op **opp)
 		return;
 	if (!op->over && op->lessor->face)
 		plugin_ask(op->lessor->plugin, "drop", op->id, NULL, NULL, NULL);
-	op_free(op);
+	hosted_op_free(op);
 }
 
 void ops_end(struct rent *r)
 {
 	while (r->ops)
-		op_free(r->ops);
+		hosted_op_free(r->ops);
 }
 
-static void end(struct remote_op *op)
+static void hosted_op_end(struct remote_op *op)
 {
 	struct remote_heard heard = op->heard;
 	void *to = op->to;
 	op->over = true;
 	CLEANUP(json_release) json_t *value = op->value ? json_incref(op->value) : NULL;
 	struct err err = op->err;
-	op_free(op);
+	hosted_op_free(op);
 	if (heard.done)
 		heard.done(to, err.code ? NULL : value, err.code ? &err : NULL);
 }
 
-static void fail(struct remote_op *op, enum err_code code, const char *why)
+static void hosted_op_fail(struct remote_op *op, enum err_code code, const char *why)
 {
 	err_set(&op->err, code, "%s", why);
-	end(op);
+	hosted_op_end(op);
 }
 
-static enum err_code code_of(const char *word)
+static enum err_code hosted_op_code_of(const char *word)
 {
 	static const struct {
 		const char *word;
@@ -112,7 +112,7 @@ static enum err_code code_of(const char *word)
 
 /* --- what the plugin wants --- */
 
-static struct remote_op *op_of(struct rent *r, uint64_t id)
+static struct remote_op *hosted_op_of(struct rent *r, uint64_t id)
 {
 	struct remote_op *op = r->ops;
 	while (op && op->id != id)
@@ -120,7 +120,7 @@ static struct remote_op *op_of(struct rent *r, uint64_t id)
 	return op;
 }
 
-static void woke(void *self)
+static void hosted_op_woke(void *self)
 {
 	struct nap *n = self;
 	struct remote_op *op = n->op;
@@ -131,7 +131,7 @@ static void woke(void *self)
 	op_event(op, ev, 0);
 }
 
-static void do_one(struct remote_op *op, const json_t *todo)
+static void hosted_op_do_one(struct remote_op *op, const json_t *todo)
 {
 	const char *what = json_str(todo, "do", "");
 	if (!strcmp(what, "http")) {
@@ -141,7 +141,7 @@ static void do_one(struct remote_op *op, const json_t *todo)
 	} else if (!strcmp(what, "send")) {
 		socket_send(op, todo);
 	} else if (!strcmp(what, "sleep")) {
-		nap_new(op, woke, json_int(todo, "id", 0), (uint64_t)json_int(todo, "ms", 0));
+		nap_new(op, hosted_op_woke, json_int(todo, "id", 0), (uint64_t)json_int(todo, "ms", 0));
 	} else if (!strcmp(what, "out") && op->heard.out) {
 		CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 		if (json_get_bytes(json_object_get(todo, "data"), &bytes))
@@ -153,7 +153,7 @@ static void do_one(struct remote_op *op, const json_t *todo)
 	}
 }
 
-static void on_answer(void *self, const json_t *value, const char *why)
+static void hosted_op_on_answer(void *self, const json_t *value, const char *why)
 {
 	struct remote_op *op = self;
 	struct rent *r = op->lessor->rent;
@@ -163,29 +163,29 @@ static void on_answer(void *self, const json_t *value, const char *why)
 	(void)held; /* @value outlives what those who hear do to its owner */
 	op->asking = false;
 	if (!value) {
-		fail(op, ERR_PARSE, why);
+		hosted_op_fail(op, ERR_PARSE, why);
 		return;
 	}
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		do_one(op, json_array_get(list, i));
-		if (op_of(r, id) != op) /* who heard that has had enough */
+		hosted_op_do_one(op, json_array_get(list, i));
+		if (hosted_op_of(r, id) != op) /* who heard that has had enough */
 			return;
 	}
 	if (!json_flag(value, "over", false)) {
-		ask(op);
+		hosted_op_ask(op);
 		return;
 	}
 	const json_t *wrong = json_object_get(value, "wrong");
 	if (json_is_object(wrong)) {
-		fail(op, code_of(json_str(wrong, "code", "")), json_str(wrong, "msg", "failed"));
+		hosted_op_fail(op, hosted_op_code_of(json_str(wrong, "code", "")), json_str(wrong, "msg", "failed"));
 		return;
 	}
 	op->value = json_incref(json_object_get(value, "value"));
-	end(op);
+	hosted_op_end(op);
 }
 
 /* Tells the plugin what has happened, all at once, when it has answered what was before. */
-static void ask(struct remote_op *op)
+static void hosted_op_ask(struct remote_op *op)
 {
 	if (op->asking || op->paused || !json_array_size(op->events))
 		return;
@@ -195,7 +195,7 @@ static void ask(struct remote_op *op)
 	op->events = json_array();
 	op->pending = 0;
 	op->asking = true;
-	plugin_ask(op->lessor->plugin, "resume", op->id, args, on_answer, op);
+	plugin_ask(op->lessor->plugin, "resume", op->id, args, hosted_op_on_answer, op);
 	if (slow) {
 		requests_pause(op, false);
 		sockets_pause(op, false);
@@ -215,14 +215,14 @@ void op_event(struct remote_op *op, json_t *event, size_t bytes)
 		requests_pause(op, true);
 		sockets_pause(op, true);
 	}
-	ask(op);
+	hosted_op_ask(op);
 }
 
 void op_pause(struct remote_op *op, bool paused)
 {
 	op->paused = paused;
 	if (!paused)
-		ask(op);
+		hosted_op_ask(op);
 }
 
 /* --- the beginning: who it is, then the keys, then the question --- */
@@ -234,7 +234,7 @@ static bool is_address(const char *name)
 	return len >= 3 && !strcmp(name + len - 3, "url");
 }
 
-static json_t *addresses(const struct lessor *l)
+static json_t *hosted_op_addresses(const struct lessor *l)
 {
 	json_t *o = json_object(), *variable;
 	const char *name;
@@ -250,14 +250,14 @@ static json_t *addresses(const struct lessor *l)
 static void put_question(struct remote_op *op, json_t *login)
 {
 	json_t *args = json_object();
-	json_put(args, "urls", addresses(op->lessor));
+	json_put(args, "urls", hosted_op_addresses(op->lessor));
 	json_put_flag(args, "keyless", op->lessor->keyless || login);
 	json_put(args, "login", login);
 	json_put_str(args, "fn", op->fn);
 	json_put(args, "args", take(&op->args));
 	json_put(args, "options", take(&op->options));
 	op->asking = true;
-	plugin_ask(op->lessor->plugin, "begin", op->id, args, on_answer, op);
+	plugin_ask(op->lessor->plugin, "begin", op->id, args, hosted_op_on_answer, op);
 }
 
 void op_logged(struct remote_op *op, json_t *told, const struct err *why)
@@ -265,16 +265,16 @@ void op_logged(struct remote_op *op, json_t *told, const struct err *why)
 	if (told)
 		put_question(op, told);
 	else
-		fail(op, why->code, why->text);
+		hosted_op_fail(op, why->code, why->text);
 }
 
-static void on_key(void *self, const char *value, size_t len, const struct err *err);
+static void hosted_op_on_key(void *self, const char *value, size_t len, const struct err *err);
 
 /* One after the other, so that the one that is missing is named. */
 static void ask_key(struct remote_op *op)
 {
 	struct super *s = op->lessor->rent->super;
-	vault_get(s->vault, op->keys.item[op->keys.nr - op->keys_left], op->lessor->name, op->box ? op->box : s->start_seq, 0, on_key, op);
+	vault_get(s->vault, op->keys.item[op->keys.nr - op->keys_left], op->lessor->name, op->box ? op->box : s->start_seq, 0, hosted_op_on_key, op);
 }
 
 /* Who asks on this machine may ask somebody who puts a key of his own on it (kubectl proxy). */
@@ -283,7 +283,7 @@ static bool needs_none(const struct lessor *l, const char *name)
 	return !strcmp(json_str(l->face, "keyless", ""), "loopback") && !strncmp(l->url, "http://127.0.0.1:", 17) && !getenv(name);
 }
 
-static void on_key(void *self, const char *value, size_t len, const struct err *err)
+static void hosted_op_on_key(void *self, const char *value, size_t len, const struct err *err)
 {
 	struct remote_op *op = self;
 	const char *name = op->keys.item[op->keys.nr - op->keys_left];
@@ -296,9 +296,9 @@ static void on_key(void *self, const char *value, size_t len, const struct err *
 	} else if (err || !len) {
 		const char *hint = json_str(op->lessor->face, "hint", NULL);
 		bool more = err && err->code != ERR_NOENT; /* that there is none is said already */
-		CLEANUP(free_ptr) char *why = xasprintf("%s needs its key: set %s, or 'sandglass secret set %s'%s%s%s%s", op->lessor->name, name, name,
+		CLEANUP(free_ptr) char *why = mem_printf("%s needs its key: set %s, or 'sandglass secret set %s'%s%s%s%s", op->lessor->name, name, name,
 							hint ? "; " : "", hint ? hint : "", more ? ": " : "", more ? err->text : "");
-		fail(op, ERR_DENIED, why);
+		hosted_op_fail(op, ERR_DENIED, why);
 		return;
 	}
 	if (--op->keys_left) {
@@ -319,7 +319,7 @@ static void url_of(struct lessor *l, const json_t *options)
 	while (len && url[len - 1] == '/')
 		len--;
 	free(l->url);
-	l->url = xstrndup(url, len);
+	l->url = mem_strndup(url, len);
 }
 
 /* These are lists of texts; the name of one that is not. */
@@ -338,7 +338,7 @@ static const char *bad_list(const json_t *face)
 }
 
 /* The first of what every plugin has that this one lacks; NULL: none. */
-static const char *lacks(const json_t *face)
+static const char *hosted_op_lacks(const json_t *face)
 {
 	static const char *const names[] = { "open", "exec", "close" };
 	if (!json_is_string(json_object_get(face, "name")))
@@ -349,26 +349,26 @@ static const char *lacks(const json_t *face)
 	return NULL;
 }
 
-static void on_face(void *self, const json_t *face, const char *why)
+static void hosted_op_on_face(void *self, const json_t *face, const char *why)
 {
 	struct remote_op *op = self;
 	struct lessor *l = op->lessor;
 	if (!face || strcmp(json_str(face, "kind", ""), "sandbox") != 0) {
-		CLEANUP(free_ptr) char *text = face ? xasprintf("the plugin '%s' is of kind '%s', not 'sandbox'", l->name, json_str(face, "kind", "?")) :
-						      xstrdup(why);
-		fail(op, ERR_PARSE, text);
+		CLEANUP(free_ptr) char *text = face ? mem_printf("the plugin '%s' is of kind '%s', not 'sandbox'", l->name, json_str(face, "kind", "?")) :
+						      mem_strdup(why);
+		hosted_op_fail(op, ERR_PARSE, text);
 		return;
 	}
 	const char *bad = bad_list(face);
 	if (bad) {
-		CLEANUP(free_ptr) char *text = xasprintf("the plugin '%s': '%s' is to be a list of texts", l->name, bad);
-		fail(op, ERR_PARSE, text);
+		CLEANUP(free_ptr) char *text = mem_printf("the plugin '%s': '%s' is to be a list of texts", l->name, bad);
+		hosted_op_fail(op, ERR_PARSE, text);
 		return;
 	}
-	const char *lacking = lacks(face);
+	const char *lacking = hosted_op_lacks(face);
 	if (lacking) {
-		CLEANUP(free_ptr) char *text = xasprintf("the plugin '%s' has no %s'%s'", l->name, strcmp(lacking, "name") ? "function " : "", lacking);
-		fail(op, ERR_PARSE, text);
+		CLEANUP(free_ptr) char *text = mem_printf("the plugin '%s' has no %s'%s'", l->name, strcmp(lacking, "name") ? "function " : "", lacking);
+		hosted_op_fail(op, ERR_PARSE, text);
 		return;
 	}
 	bool first = !l->face;
@@ -389,12 +389,12 @@ static void on_face(void *self, const json_t *face, const char *why)
 		ask_key(op);
 }
 
-static void begin(void *self)
+static void hosted_op_begin(void *self)
 {
 	struct nap *n = self;
 	struct remote_op *op = n->op;
 	nap_free(n);
-	plugin_face(op->lessor->plugin, on_face, op);
+	plugin_face(op->lessor->plugin, hosted_op_on_face, op);
 }
 
 struct remote_op *op_begin(void *self, const char *fn, json_t *args, const json_t *options, uint64_t box,
@@ -402,10 +402,10 @@ struct remote_op *op_begin(void *self, const char *fn, json_t *args, const json_
 {
 	struct lessor *l = self;
 	struct remote_op *op = NEW(struct remote_op);
-	*op = (struct remote_op){ .next = l->rent->ops, .lessor = l, .id = ++l->rent->last, .box = box, .fn = xstrdup(fn), .args = args,
+	*op = (struct remote_op){ .next = l->rent->ops, .lessor = l, .id = ++l->rent->last, .box = box, .fn = mem_strdup(fn), .args = args,
 				  .options = options ? json_deep_copy(options) : json_object(), .heard = *heard, .to = to,
 				  .events = json_array() };
 	l->rent->ops = op;
-	nap_new(op, begin, 0, 0);
+	nap_new(op, hosted_op_begin, 0, 0);
 	return op;
 }

@@ -60,7 +60,7 @@ void requests_pause(struct remote_op *op, bool paused)
 
 /* --- credentials --- */
 
-static const char *value_of(const struct lessor *l, const char *name, size_t *len)
+static const char *hosted_request_value_of(const struct lessor *l, const char *name, size_t *len)
 {
 	if (!strncmp(name, "hidden:", 7)) {
 		size_t i = strtoul(name + 7, NULL, 10);
@@ -80,8 +80,8 @@ bool lessor_fill(const struct lessor *l, const char *template, struct buf *out)
 			buf_putc(out, *p++);
 			continue;
 		}
-		CLEANUP(free_ptr) char *name = xstrndup(p + 1, (size_t)(shut - p - 1));
-		const char *value = value_of(l, name, &len);
+		CLEANUP(free_ptr) char *name = mem_strndup(p + 1, (size_t)(shut - p - 1));
+		const char *value = hosted_request_value_of(l, name, &len);
 		if (!value)
 			return false;
 		buf_append(out, value, len);
@@ -97,14 +97,14 @@ static size_t keep_hidden(struct lessor *l, const char *field, const char *value
 	for (size_t i = 0; i < l->hidden.nr; i++)
 		if (l->hidden.len[i] == len && !memcmp(l->hidden.item[i], value, len))
 			return i;
-	CLEANUP(free_ptr) char *name = xasprintf("%s.%s", l->name, field);
+	CLEANUP(free_ptr) char *name = mem_printf("%s.%s", l->name, field);
 	strv_push_bytes(&l->hidden, value, len);
 	(void)!record_secret(l->rent->super->record, name, value, len, &short_one);
 	return l->hidden.nr - 1;
 }
 
 /* Values of fields that the plugin calls credentials become a name. */
-static void hide(struct lessor *l, json_t *j, const json_t *fields)
+static void hosted_request_hide(struct lessor *l, json_t *j, const json_t *fields)
 {
 	const char *key;
 	json_t *v;
@@ -112,7 +112,7 @@ static void hide(struct lessor *l, json_t *j, const json_t *fields)
 	size_t i;
 	if (json_is_array(j))
 		json_array_foreach(j, i, v)
-			hide(l, v, fields);
+			hosted_request_hide(l, v, fields);
 	if (!json_is_object(j))
 		return;
 	json_object_foreach_safe(j, tmp, key, v) {
@@ -121,10 +121,10 @@ static void hide(struct lessor *l, json_t *j, const json_t *fields)
 			secret |= !strcmp(json_string_value(json_array_get(fields, k)), key);
 		if (secret && json_is_string(v)) {
 			CLEANUP(free_ptr) char *name =
-				xasprintf("{hidden:%zu}", keep_hidden(l, key, json_string_value(v), json_string_length(v)));
+				mem_printf("{hidden:%zu}", keep_hidden(l, key, json_string_value(v), json_string_length(v)));
 			json_put_str(j, key, name);
 		} else {
-			hide(l, v, fields);
+			hosted_request_hide(l, v, fields);
 		}
 	}
 }
@@ -138,7 +138,7 @@ struct hiding {
 static void hide_bytes(void *self, uint8_t *bytes, size_t len)
 {
 	const struct hiding *h = self;
-	CLEANUP(free_ptr) char *name = xasprintf("{hidden:%zu", keep_hidden(h->l, h->path, (const char *)bytes, len));
+	CLEANUP(free_ptr) char *name = mem_printf("{hidden:%zu", keep_hidden(h->l, h->path, (const char *)bytes, len));
 	size_t n = strlen(name);
 	memset(bytes, ' ', len);
 	if (n < len) {
@@ -194,19 +194,19 @@ static void put_body(struct request *q, json_t *ev)
 		json_put_bytes(ev, "body", buf_cstr(&q->whole), q->whole.len);
 		return;
 	}
-	hide(l, j, fields);
+	hosted_request_hide(l, j, fields);
 	CLEANUP(free_ptr) char *text = json_dump_str(j);
 	json_put_str(ev, "body", text);
 }
 
 /* --- hosts --- */
 
-static char *host_of(const char *url)
+static char *hosted_request_host_of(const char *url)
 {
 	const char *p = strstr(url, "://");
 	p = p ? p + 3 : url;
 	size_t len = *p == '[' ? strcspn(p, "]") + 1 : strcspn(p, ":/?#");
-	return xstrndup(p, len);
+	return mem_strndup(p, len);
 }
 
 static bool host_matches(const char *pattern, const char *host)
@@ -219,8 +219,8 @@ static bool host_matches(const char *pattern, const char *host)
 
 int lessor_may(const struct lessor *l, const char *url, struct err *err)
 {
-	CLEANUP(free_ptr) char *host = host_of(url);
-	CLEANUP(free_ptr) char *own = host_of(l->url);
+	CLEANUP(free_ptr) char *host = hosted_request_host_of(url);
+	CLEANUP(free_ptr) char *own = hosted_request_host_of(l->url);
 	const json_t *hosts = json_object_get(l->face, "hosts");
 	CLEANUP(buf_release) struct buf known = BUF_INIT;
 	if (strpbrk(url, "@ \r\n\t"))
@@ -239,15 +239,15 @@ int lessor_may(const struct lessor *l, const char *url, struct err *err)
 
 /* --- the record --- */
 
-void rent_note(struct lessor *l, uint64_t box, const struct call_note *n)
+void hosted_plugin_note(struct lessor *l, uint64_t box, const struct call_note *n)
 {
 	struct super *s = l->rent->super;
 	json_t *body = json_object();
-	CLEANUP(free_ptr) char *host = host_of(n->url);
+	CLEANUP(free_ptr) char *host = hosted_request_host_of(n->url);
 	const char *path = strstr(n->url, "://");
 	path = path ? strchr(path + 3, '/') : NULL;
 	size_t len = path ? strcspn(path, "?") : 0; /* what follows may hold a token */
-	CLEANUP(free_ptr) char *plain = xstrndup(path ? path : "", len);
+	CLEANUP(free_ptr) char *plain = mem_strndup(path ? path : "", len);
 	json_put_str(body, "provider", l->name);
 	json_put_str(body, "fn", n->fn);
 	json_put_str(body, "method", n->method);
@@ -261,24 +261,24 @@ void rent_note(struct lessor *l, uint64_t box, const struct call_note *n)
 	record_append_json(s->record, EV_BOX_CALL, box ? box : s->start_seq, 0, box, 0, body);
 }
 
-static void note(struct request *q, const struct http_end *end, const char *why)
+static void hosted_request_note(struct request *q, const struct http_end *end, const char *why)
 {
 	const struct call_note n = { .fn = q->op->fn, .method = json_str(q->todo, "method", "GET"), .url = q->url, .why = why,
 				     .status = end ? end->status : 0, .bytes = end ? (int64_t)end->bytes : 0,
 				     .took_us = end ? end->total_us : 0, .tries = q->tries };
-	rent_note(q->op->lessor, q->op->box, &n);
+	hosted_plugin_note(q->op->lessor, q->op->box, &n);
 }
 
 /* --- what comes --- */
 
-static void send(struct request *q);
+static void hosted_request_send(struct request *q);
 
-static void send_again(void *self)
+static void hosted_request_send_again(void *self)
 {
-	send(self);
+	hosted_request_send(self);
 }
 
-static json_t *event_of(const struct request *q, bool over)
+static json_t *hosted_request_event_of(const struct request *q, bool over)
 {
 	json_t *ev = json_object();
 	json_put_int(ev, "id", q->id);
@@ -297,7 +297,7 @@ static json_t *headers_object(const struct http_header *header, size_t nr)
 	return o;
 }
 
-static void on_head(void *self, const struct http_head *head)
+static void hosted_request_on_head(void *self, const struct http_head *head)
 {
 	struct request *q = self;
 	q->status = head->status;
@@ -307,7 +307,7 @@ static void on_head(void *self, const struct http_head *head)
 	q->headers = headers_object(head->header, head->nr);
 }
 
-static void on_data(void *self, const void *bytes, size_t len)
+static void hosted_request_on_data(void *self, const void *bytes, size_t len)
 {
 	struct request *q = self;
 	if (!q->stream || !q->good) {
@@ -317,14 +317,14 @@ static void on_data(void *self, const void *bytes, size_t len)
 			buf_append(&q->whole, bytes, len);
 		return;
 	}
-	json_t *ev = event_of(q, false);
+	json_t *ev = hosted_request_event_of(q, false);
 	q->spoke = true;
 	json_put_bytes(ev, "chunk", bytes, len);
 	op_event(q->op, ev, len); /* may end us: nothing after this */
 }
 
 /* A request that changes nothing, or that was surely not taken, is sent again. */
-static bool retry(struct request *q, const struct http_end *end)
+static bool hosted_request_retry(struct request *q, const struct http_end *end)
 {
 	bool untouched = end->how == HTTP_UNREACHED || q->status == 429;
 	if ((!json_flag(q->todo, "again", false) && !untouched) || q->spoke)
@@ -338,20 +338,20 @@ static bool retry(struct request *q, const struct http_end *end)
 		return false;
 	q->call = NULL;
 	if (!q->again)
-		q->again = loop_timer_new(q->op->lessor->rent->super->loop, send_again, q);
+		q->again = loop_timer_new(q->op->lessor->rent->super->loop, hosted_request_send_again, q);
 	loop_timer_set(q->again, (uint64_t)wait / 1000, 0);
 	return true;
 }
 
-static void on_end(void *self, const struct http_end *end)
+static void hosted_request_on_end(void *self, const struct http_end *end)
 {
 	struct request *q = self;
 	q->call = NULL;
-	note(q, end, q->too_large ? "the answer is too large" : end->text);
-	if (retry(q, end))
+	hosted_request_note(q, end, q->too_large ? "the answer is too large" : end->text);
+	if (hosted_request_retry(q, end))
 		return;
 	struct remote_op *op = q->op;
-	json_t *ev = event_of(q, true);
+	json_t *ev = hosted_request_event_of(q, true);
 	if (end->how != HTTP_OK || q->too_large) {
 		json_put_str(ev, "wrong", q->too_large ? "the answer is too large" : end->text);
 		json_put_flag(ev, "unreached", end->how == HTTP_UNREACHED);
@@ -382,7 +382,7 @@ bool op_headers(const struct remote_op *op, const json_t *todo, struct strv *out
 		strv_push(out, buf_cstr(&line));
 	}
 	json_object_foreach(json_object_get(todo, "headers"), name, v) {
-		CLEANUP(free_ptr) char *text = xasprintf("%s: %s", name, json_is_string(v) ? json_string_value(v) : "");
+		CLEANUP(free_ptr) char *text = mem_printf("%s: %s", name, json_is_string(v) ? json_string_value(v) : "");
 		buf_reset(&line);
 		good = good && lessor_fill(l, text, &line);
 		strv_push(out, buf_cstr(&line));
@@ -402,23 +402,23 @@ void headers_release(struct strv *headers)
 char *op_url(const struct remote_op *op, const json_t *todo)
 {
 	const char *path = json_str(todo, "path", NULL);
-	return path ? xasprintf("%s%s", op->login ? op->login : op->lessor->url, path) : xstrdup(json_str(todo, "url", ""));
+	return path ? mem_printf("%s%s", op->login ? op->login : op->lessor->url, path) : mem_strdup(json_str(todo, "url", ""));
 }
 
-static void refuse(struct request *q, const char *why)
+static void hosted_request_refuse(struct request *q, const char *why)
 {
 	struct remote_op *op = q->op;
-	json_t *ev = event_of(q, true);
-	note(q, NULL, why);
+	json_t *ev = hosted_request_event_of(q, true);
+	hosted_request_note(q, NULL, why);
 	json_put_str(ev, "wrong", why);
 	json_put_str(ev, "code", "bad");
 	request_free(q);
 	op_event(op, ev, 0);
 }
 
-static void send(struct request *q)
+static void hosted_request_send(struct request *q)
 {
-	static const struct http_handler handler = { .head = on_head, .data = on_data, .end = on_end };
+	static const struct http_handler handler = { .head = hosted_request_on_head, .data = hosted_request_on_data, .end = hosted_request_on_end };
 	struct err err = ERR_INIT;
 	struct strv headers = STRV_INIT;
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
@@ -444,7 +444,7 @@ static void send(struct request *q)
 	}
 	headers_release(&headers);
 	if (!q->call)
-		refuse(q, filled ? err.text : "a credential that a header names is not there");
+		hosted_request_refuse(q, filled ? err.text : "a credential that a header names is not there");
 }
 
 void request_begin(struct remote_op *op, const json_t *todo)
@@ -456,7 +456,7 @@ void request_begin(struct remote_op *op, const json_t *todo)
 	op->requests = q;
 	const char *wrong = hide_wrong(todo);
 	if (wrong)
-		refuse(q, wrong);
+		hosted_request_refuse(q, wrong);
 	else
-		send(q);
+		hosted_request_send(q);
 }

@@ -40,44 +40,44 @@ void sockets_pause(struct remote_op *op, bool paused)
 		websock_pause(k->ws, paused);
 }
 
-static void note(const struct socket *k, int status, const char *why)
+static void hosted_socket_note(const struct socket *k, int status, const char *why)
 {
 	const struct call_note n = { .fn = k->op->fn, .method = "GET", .url = k->url, .status = status, .why = why, .bytes = k->bytes,
 				     .took_us = clock_mono_us() - k->began_us, .tries = 1 };
-	rent_note(k->op->lessor, k->op->box, &n);
+	hosted_plugin_note(k->op->lessor, k->op->box, &n);
 }
 
-static json_t *event_of(const struct socket *k)
+static json_t *hosted_socket_event_of(const struct socket *k)
 {
 	json_t *ev = json_object();
 	json_put_int(ev, "id", k->id);
 	return ev;
 }
 
-static void on_open(void *self, const char *protocol)
+static void hosted_socket_on_open(void *self, const char *protocol)
 {
 	struct socket *k = self;
-	json_t *ev = event_of(k);
+	json_t *ev = hosted_socket_event_of(k);
 	json_put_str(ev, "open", protocol);
 	op_event(k->op, ev, 0);
 }
 
-static void on_message(void *self, bool text, const void *bytes, size_t len)
+static void hosted_socket_on_message(void *self, bool text, const void *bytes, size_t len)
 {
 	struct socket *k = self;
-	json_t *ev = event_of(k);
+	json_t *ev = hosted_socket_event_of(k);
 	(void)text;
 	k->bytes += (int64_t)len;
 	json_put_bytes(ev, "message", bytes, len);
 	op_event(k->op, ev, len); /* may end us: nothing after this */
 }
 
-static void on_end(void *self, const struct websock_end *end)
+static void hosted_socket_on_end(void *self, const struct websock_end *end)
 {
 	struct socket *k = self;
 	struct remote_op *op = k->op;
-	json_t *ev = event_of(k);
-	note(k, end->status, end->text);
+	json_t *ev = hosted_socket_event_of(k);
+	hosted_socket_note(k, end->status, end->text);
 	json_put_flag(ev, "over", true);
 	if (end->status)
 		json_put_int(ev, "status", end->status);
@@ -94,11 +94,11 @@ static void on_end(void *self, const struct websock_end *end)
 	op_event(op, ev, 0);
 }
 
-static void refuse(struct socket *k, const char *why)
+static void hosted_socket_refuse(struct socket *k, const char *why)
 {
 	struct remote_op *op = k->op;
-	json_t *ev = event_of(k);
-	note(k, 0, why);
+	json_t *ev = hosted_socket_event_of(k);
+	hosted_socket_note(k, 0, why);
 	json_put_flag(ev, "over", true);
 	json_put_str(ev, "wrong", why);
 	json_put_str(ev, "code", "bad");
@@ -118,12 +118,12 @@ void socket_begin(struct remote_op *op, const json_t *todo)
 	if (filled && lessor_may(op->lessor, k->url, &err) == 0) {
 		const struct websock_request r = { .url = k->url, .unix_socket = login_socket(op->lessor, k->url), .headers = (const char *const *)headers.item,
 					      .protocols = json_str(todo, "protocols", NULL), .idle_us = json_int(todo, "idle", 0) * 1000000 };
-		const struct websock_handler handler = { .open = on_open, .message = on_message, .end = on_end, .self = k };
+		const struct websock_handler handler = { .open = hosted_socket_on_open, .message = hosted_socket_on_message, .end = hosted_socket_on_end, .self = k };
 		k->ws = websock_open(op->lessor->rent->http, &r, &handler);
 	}
 	headers_release(&headers);
 	if (!k->ws)
-		refuse(k, filled ? err.text : "a credential that a header names is not there");
+		hosted_socket_refuse(k, filled ? err.text : "a credential that a header names is not there");
 }
 
 void socket_send(struct remote_op *op, const json_t *todo)
@@ -136,7 +136,7 @@ void socket_send(struct remote_op *op, const json_t *todo)
 		if (!shut && json_get_bytes(json_object_get(todo, "data"), &bytes))
 			websock_send(k->ws, json_flag(todo, "text", false), bytes.data, bytes.len);
 		if (shut) {
-			note(k, 101, NULL);
+			hosted_socket_note(k, 101, NULL);
 			socket_free(k);
 		}
 		return; /* one that is gone already has said so */

@@ -17,7 +17,7 @@ enum { BODY_MAX = 64 << 20, UPLOADS_MAX = 128 << 20, PIECE = 256 << 10, TOKEN_BY
 
 void serve_ask_free(struct ask *a)
 {
-	websock_door_free(&a->door);
+	websock_server_free(&a->door);
 	a->s->sockets -= a->socket;
 	json_decref(a->heard);
 	for (struct ask **at = &a->s->asks; *at; at = &(*at)->next)
@@ -31,7 +31,7 @@ void serve_ask_free(struct ask *a)
 }
 
 /* {"statusCode","code","message"}: what the SDKs of both providers read. */
-static void refuse(struct http_visit *v, int status, const char *text)
+static void serve_refuse(struct http_visit *v, int status, const char *text)
 {
 	CLEANUP(json_release) json_t *o = json_object();
 	json_put_int(o, "statusCode", status);
@@ -52,14 +52,14 @@ static bool serve_call(struct ask *a, const char *tool, json_t *args)
 	if (a->visit && http_begun(a->visit))
 		http_break(a->visit);
 	else if (a->visit)
-		refuse(a->visit, 503, err.text);
+		serve_refuse(a->visit, 503, err.text);
 	serve_ask_free(a);
 	return false;
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-static json_t *headers_of(const struct http_ask *ask)
+static json_t *serve_headers_of(const struct http_ask *ask)
 {
 	static const char *const told[] = { "content-type", "user-agent", "connect-timeout-ms", "e2b-sandbox-id", "e2b-sandbox-port",
 					    "sec-websocket-protocol" };
@@ -70,7 +70,7 @@ static json_t *headers_of(const struct http_ask *ask)
 }
 
 /* The next piece of the body, the last with the request itself. */
-static void hand_on(struct ask *a)
+static void serve_hand_on(struct ask *a)
 {
 	const struct http_ask *ask = http_visit_ask(a->visit);
 	const struct buf *body = http_visit_body(a->visit);
@@ -86,23 +86,23 @@ static void hand_on(struct ask *a)
 	}
 	const char *target = a->way ? a->way : ask->target;
 	size_t path = strcspn(target, "?");
-	CLEANUP(free_ptr) char *plain = xstrndup(target, path);
+	CLEANUP(free_ptr) char *plain = mem_strndup(target, path);
 	json_put_str(args, "method", a->way ? "GET" : ask->method);
 	json_put_str(args, "path", plain);
 	json_put_str(args, "query", target[path] ? target + path + 1 : "");
-	json_put(args, "headers", headers_of(ask));
+	json_put(args, "headers", serve_headers_of(ask));
 	json_put_flag(args, "socket", a->socket);
 	json_put_str(args, "target", ask->target);
 	serve_call(a, "http", args);
 }
 
 /* "dtn_TOKEN", "e2b_TOKEN" or "TOKEN". */
-static bool has_token(const struct serve *s, const struct http_ask *ask)
+static bool serve_has_token(const struct serve *s, const struct http_ask *ask)
 {
-	const char *const given[] = { door_bearer(ask), http_ask_field(ask, "x-api-key"), http_ask_field(ask, "x-access-token") };
+	const char *const given[] = { http_auth_bearer(ask), http_ask_field(ask, "x-api-key"), http_ask_field(ask, "x-access-token") };
 	for (size_t i = 0; i < ARRAY_LEN(given); i++) {
 		const char *bar = given[i] ? strrchr(given[i], '_') : NULL;
-		if (door_same(&s->token, bar ? bar + 1 : given[i]))
+		if (http_auth_same(&s->token, bar ? bar + 1 : given[i]))
 			return true;
 	}
 	return false;
@@ -110,7 +110,7 @@ static bool has_token(const struct serve *s, const struct http_ask *ask)
 
 /* A name as E2B gives it to what a sandbox serves on a port, "3000-ID.localhost:8000": "/port/ID/3000", owned; NULL: no such name.
  * Who knows it knows the sandbox; more is asked of nobody there, either. */
-static char *port_of(const struct http_ask *ask)
+static char *serve_port_of(const struct http_ask *ask)
 {
 	static const char name[] = ".localhost";
 	const char *host = http_ask_field(ask, "host");
@@ -121,31 +121,31 @@ static char *port_of(const struct http_ask *ask)
 	size_t len = strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789");
 	if (!len || strncasecmp(id + len, name, sizeof(name) - 1) != 0 || !strchr(":", id[len + sizeof(name) - 1]))
 		return NULL;
-	return xasprintf("/port/%.*s/%.*s", (int)len, id, (int)port, host);
+	return mem_printf("/port/%.*s/%.*s", (int)len, id, (int)port, host);
 }
 
-static void on_request(void *self, struct http_visit *v)
+static void serve_on_request(void *self, struct http_visit *v)
 {
 	struct serve *s = self;
 	const struct http_ask *ask = http_visit_ask(v);
 	size_t size = http_visit_body(v)->len;
-	CLEANUP(free_ptr) char *way = port_of(ask);
-	const char *strange = way ? NULL : door_foreign(s->http, s->host, ask), *coding = http_ask_field(ask, "content-encoding");
-	bool socket = !way && websock_door_asked(ask);
+	CLEANUP(free_ptr) char *way = serve_port_of(ask);
+	const char *strange = way ? NULL : http_auth_foreign(s->http, s->host, ask), *coding = http_ask_field(ask, "content-encoding");
+	bool socket = !way && websock_server_asked(ask);
 	if (strange) {
-		refuse(v, 403, strange);
-	} else if (!way && !has_token(s, ask)) {
-		refuse(v, 401, "this is not the key that the start of 'sandglass serve' has said");
-	} else if (socket && websock_door_wrong(ask)) {
-		refuse(v, 426, websock_door_wrong(ask));
+		serve_refuse(v, 403, strange);
+	} else if (!way && !serve_has_token(s, ask)) {
+		serve_refuse(v, 401, "this is not the key that the start of 'sandglass serve' has said");
+	} else if (socket && websock_server_wrong(ask)) {
+		serve_refuse(v, 426, websock_server_wrong(ask));
 	} else if (socket && s->sockets >= SOCKETS_MAX) {
-		refuse(v, 503, "too many WebSockets are open here already");
+		serve_refuse(v, 503, "too many WebSockets are open here already");
 	} else if (mcp_session_under_way(s->session) >= UNDER_WAY_MAX) {
-		refuse(v, 503, "too many requests are under way here; send it again when some have had their answer");
+		serve_refuse(v, 503, "too many requests are under way here; send it again when some have had their answer");
 	} else if (coding && strcmp(coding, "identity") != 0) {
-		refuse(v, 415, "a compressed body is not read here; send it plain");
+		serve_refuse(v, 415, "a compressed body is not read here; send it plain");
 	} else if (size > PIECE && s->uploading + size > UPLOADS_MAX) {
-		refuse(v, 503, "too much is being sent here at once; send it again when the other uploads are done");
+		serve_refuse(v, 503, "too much is being sent here at once; send it again when the other uploads are done");
 	} else {
 		struct ask *a = NEW(struct ask);
 		*a = (struct ask){ .next = s->asks, .s = s, .visit = v, .size = size, .way = take(&way), .socket = socket };
@@ -156,7 +156,7 @@ static void on_request(void *self, struct http_visit *v)
 			a->upload = ++s->uploads;
 			s->uploading += size;
 		}
-		hand_on(a);
+		serve_hand_on(a);
 	}
 }
 
@@ -173,7 +173,7 @@ void serve_leave(struct ask *a)
 	serve_ask_free(a); /* the answer finds nobody */
 }
 
-static void on_gone(void *self, struct http_visit *v)
+static void serve_on_gone(void *self, struct http_visit *v)
 {
 	struct ask *a = http_visit_tag(v);
 	(void)self;
@@ -192,7 +192,7 @@ static void on_gone(void *self, struct http_visit *v)
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
 /* "{token}" becomes the token. */
-static void fill(const struct serve *s, struct buf *text)
+static void serve_fill(const struct serve *s, struct buf *text)
 {
 	static const char mark[] = "{token}";
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
@@ -206,21 +206,21 @@ static void fill(const struct serve *s, struct buf *text)
 	buf_append(text, out.data, out.len);
 }
 
-static size_t queued(const struct ask *a)
+static size_t serve_queued(const struct ask *a)
 {
-	return a->door ? websock_door_queued(a->door) : http_queued(a->visit);
+	return a->door ? websock_server_queued(a->door) : http_queued(a->visit);
 }
 
 void serve_want_more(struct ask *a)
 {
-	if (a->call || queued(a) > AHEAD_MAX)
+	if (a->call || serve_queued(a) > AHEAD_MAX)
 		return;
 	json_t *args = json_object();
 	json_put_int(args, "stream", a->stream);
 	serve_call(a, "more", args);
 }
 
-static void on_drained(void *self, struct http_visit *v)
+static void serve_on_drained(void *self, struct http_visit *v)
 {
 	struct ask *a = http_visit_tag(v);
 	(void)self;
@@ -228,7 +228,7 @@ static void on_drained(void *self, struct http_visit *v)
 		serve_want_more(a);
 }
 
-static void on_piece(struct ask *a, const json_t *answer)
+static void serve_on_piece(struct ask *a, const json_t *answer)
 {
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	if (json_get_bytes(json_object_get(answer, "body"), &body) && body.len)
@@ -260,16 +260,16 @@ static void on_whole(struct ask *a, const json_t *answer)
 		return;
 	}
 	if (json_get_bytes(json_object_get(answer, "body"), &body) && json_flag(answer, "fill", false))
-		fill(a->s, &body);
+		serve_fill(a->s, &body);
 	const char *location = json_str(answer, "location", NULL);
-	CLEANUP(free_ptr) char *line = location ? xasprintf("Location: %s", location) : NULL;
+	CLEANUP(free_ptr) char *line = location ? mem_printf("Location: %s", location) : NULL;
 	http_reply(a->visit, status, type, (const char *const[]){ line, NULL }, buf_cstr(&body), body.len);
 	serve_ask_free(a);
 }
 
 static void on_hello(struct serve *s, const json_t *answer, const struct err *err);
 
-static void on_answer(void *self, uint64_t nr, const json_t *answer, const struct err *err)
+static void serve_on_answer(void *self, uint64_t nr, const json_t *answer, const struct err *err)
 {
 	struct serve *s = self;
 	struct ask *a = s->asks;
@@ -294,11 +294,11 @@ static void on_answer(void *self, uint64_t nr, const json_t *answer, const struc
 	if (!answer && http_begun(a->visit))
 		http_break(a->visit);
 	else if (!answer)
-		refuse(a->visit, 503, err->text);
+		serve_refuse(a->visit, 503, err->text);
 	else if (a->sent < a->size)
-		hand_on(a);
+		serve_hand_on(a);
 	else if (a->stream)
-		on_piece(a, answer);
+		serve_on_piece(a, answer);
 	else
 		on_whole(a, answer);
 	if (!answer)
@@ -306,7 +306,7 @@ static void on_answer(void *self, uint64_t nr, const json_t *answer, const struc
 }
 
 /* Its sandboxes are gone, and another session would not have them. */
-static void on_lost(void *self, const struct err *why)
+static void serve_on_lost(void *self, const struct err *why)
 {
 	struct serve *s = self;
 	if (!s->told)
@@ -320,7 +320,7 @@ static void on_lost(void *self, const struct err *why)
 		loop_stop(s->loop);
 }
 
-static void on_state(void *self)
+static void serve_on_state(void *self)
 {
 	(void)self;
 }
@@ -355,7 +355,7 @@ static int start_program(struct serve *s, const struct strv *words, struct err *
 {
 	const struct strv *program = s->how->program;
 	static const int fds[] = { 0, 1, 2 };
-	char **argv = xcalloc(program->nr + 2, sizeof(*argv));
+	char **argv = mem_calloc(program->nr + 2, sizeof(*argv));
 	struct strv env = STRV_INIT;
 	argv[0] = (char *)(uintptr_t)"env";
 	for (size_t i = 0; i < program->nr; i++)
@@ -375,7 +375,7 @@ static int start_program(struct serve *s, const struct strv *words, struct err *
 	return rc;
 }
 
-static void announce(const struct serve *s, const json_t *answer, const struct strv *words)
+static void serve_announce(const struct serve *s, const json_t *answer, const struct strv *words)
 {
 	const char *session = mcp_session_id(s->session);
 	if (s->how->json) {
@@ -384,7 +384,7 @@ static void announce(const struct serve *s, const json_t *answer, const struct s
 		json_put_str(o, "url", s->url);
 		json_put_str(o, "session", session);
 		for (size_t i = 0; i < words->nr; i++) {
-			CLEANUP(free_ptr) char *name = xstrndup(words->item[i], strcspn(words->item[i], "="));
+			CLEANUP(free_ptr) char *name = mem_strndup(words->item[i], strcspn(words->item[i], "="));
 			json_put_str(env, name, words->item[i] + strlen(name) + 1);
 		}
 		json_put(o, "env", env);
@@ -415,12 +415,12 @@ static void on_hello(struct serve *s, const json_t *answer, const struct err *er
 		CLEANUP(buf_release) struct buf line = BUF_INIT;
 		const char *text = json_string_value(v), *at = strstr(text, "{url}");
 		buf_printf(&line, "%s=%.*s%s%s", name, at ? (int)(at - text) : 0, text, at ? s->url : "", at ? at + 5 : text);
-		fill(s, &line);
+		serve_fill(s, &line);
 		strv_push(&words, buf_cstr(&line));
 	}
 	s->told = answer != NULL;
 	if (answer)
-		announce(s, answer, &words);
+		serve_announce(s, answer, &words);
 	if (!answer || (s->how->program->nr && start_program(s, &words, &why) < 0)) {
 		fprintf(stderr, "sandglass: serve: %s\n", answer ? why.text : err->text);
 		s->status = EXIT_UNSUCCESSFUL;
@@ -429,7 +429,7 @@ static void on_hello(struct serve *s, const json_t *answer, const struct err *er
 	strv_release(&words);
 }
 
-static void on_signal(void *self, int signo)
+static void serve_on_signal(void *self, int signo)
 {
 	struct serve *s = self;
 	if (s->pid > 0 && s->pidfd >= 0) { /* its end is ours; ^C it has had itself */
@@ -441,24 +441,24 @@ static void on_signal(void *self, int signo)
 	loop_stop(s->loop);
 }
 
-static int begin(struct serve *s, struct err *err)
+static int serve_begin(struct serve *s, struct err *err)
 {
-	static const struct http_server_ops ops = { .request = on_request, .gone = on_gone, .drained = on_drained };
+	static const struct http_server_ops ops = { .request = serve_on_request, .gone = serve_on_gone, .drained = serve_on_drained };
 	uint8_t raw[TOKEN_BYTES];
 	uint16_t port = 0;
 	random_bytes(raw, sizeof(raw));
 	hex_append(&s->token, raw, sizeof(raw));
-	if (door_address(s->how->address ? s->how->address : "127.0.0.1", &s->host, &port, err) < 0 ||
+	if (http_auth_address(s->how->address ? s->how->address : "127.0.0.1", &s->host, &port, err) < 0 ||
 	    http_server_new(&s->http, s->loop, s->host, port, BODY_MAX, &ops, s, err) < 0)
 		return -1;
-	s->url = door_url(s->host, http_server_port(s->http));
+	s->url = http_auth_url(s->host, http_server_port(s->http));
 	if (!http_server_local(s->http))
 		fprintf(stderr, "sandglass: warn: other machines can reach this address, and nothing encrypts what they send; "
 				"put a front end with TLS before it\n");
 	CLEANUP(json_release) json_t *args = json_object();
 	json_put_str(args, "url", s->url);
 	if (s->how->models) {
-		CLEANUP(free_ptr) char *key = xasprintf("sk-sg-%s", buf_cstr(&s->token));
+		CLEANUP(free_ptr) char *key = mem_printf("sk-sg-%s", buf_cstr(&s->token));
 		CLEANUP(buf_release) struct buf hex = BUF_INIT;
 		struct hash h;
 		hash_of(key, strlen(key), &h);
@@ -472,7 +472,7 @@ static int begin(struct serve *s, struct err *err)
 
 int serve_run(json_t *opts, const struct serve_how *how)
 {
-	static const struct mcp_session_ops ops = { .answer = on_answer, .state = on_state, .closed = on_lost };
+	static const struct mcp_session_ops ops = { .answer = serve_on_answer, .state = serve_on_state, .closed = serve_on_lost };
 	struct serve s = { .how = how, .status = EXIT_DONE, .pidfd = -1 };
 	struct err err = ERR_INIT;
 	if (loop_new(&s.loop, &err) < 0) {
@@ -481,10 +481,10 @@ int serve_run(json_t *opts, const struct serve_how *how)
 		return EXIT_UNSUCCESSFUL;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	struct loop_signal *sig[] = { loop_signal_new(s.loop, SIGINT, on_signal, &s), loop_signal_new(s.loop, SIGTERM, on_signal, &s),
-				      loop_signal_new(s.loop, SIGHUP, on_signal, &s) };
+	struct loop_signal *sig[] = { loop_signal_new(s.loop, SIGINT, serve_on_signal, &s), loop_signal_new(s.loop, SIGTERM, serve_on_signal, &s),
+				      loop_signal_new(s.loop, SIGHUP, serve_on_signal, &s) };
 	s.session = mcp_session_new(s.loop, opts, &ops, &s);
-	if (begin(&s, &err) < 0) {
+	if (serve_begin(&s, &err) < 0) {
 		fprintf(stderr, "sandglass: serve: %s\n", err.text);
 		s.status = err.code == ERR_USAGE ? EXIT_USAGE : EXIT_UNSUCCESSFUL;
 	} else {

@@ -8,7 +8,7 @@ enum { HEARD_MAX = 1 << 20, HEARD_EACH = 256, SAID_MAX = 256 << 10, CLOSE_NORMAL
 /* Nobody is there any more who would hear the rest. */
 static void not_heard(struct ask *a, const char *why)
 {
-	websock_door_close(&a->door, CLOSE_WRONG, why);
+	websock_server_close(&a->door, CLOSE_WRONG, why);
 	if (a->call)
 		mcp_session_cancel(a->s->session, a->call);
 	serve_leave(a);
@@ -30,14 +30,14 @@ static void say_next(struct ask *a)
 		not_heard(a, err.text);
 		return;
 	}
-	websock_door_pause(a->door, a->heard_bytes > HEARD_MAX);
+	websock_server_pause(a->door, a->heard_bytes > HEARD_MAX);
 }
 
-static void on_message(void *self, bool text, const void *bytes, size_t len)
+static void serve_socket_on_message(void *self, bool text, const void *bytes, size_t len)
 {
 	struct ask *a = self;
 	if (len > SAID_MAX) {
-		websock_door_close(&a->door, CLOSE_LONG, "a message may have 256 KiB here");
+		websock_server_close(&a->door, CLOSE_LONG, "a message may have 256 KiB here");
 		serve_leave(a);
 		return;
 	}
@@ -47,16 +47,16 @@ static void on_message(void *self, bool text, const void *bytes, size_t len)
 	json_put_bytes(args, "body", len ? bytes : "", len);
 	json_array_append_new(a->heard, args);
 	a->heard_bytes += len + HEARD_EACH;
-	websock_door_pause(a->door, a->heard_bytes > HEARD_MAX);
+	websock_server_pause(a->door, a->heard_bytes > HEARD_MAX);
 	say_next(a);
 }
 
-static void on_drained(void *self)
+static void serve_socket_on_drained(void *self)
 {
 	serve_want_more(self);
 }
 
-static void on_gone(void *self)
+static void serve_socket_on_gone(void *self)
 {
 	struct ask *a = self;
 	if (a->call)
@@ -66,8 +66,8 @@ static void on_gone(void *self)
 
 void serve_socket_open(struct ask *a, const json_t *answer)
 {
-	static const struct websock_door_ops ops = { .message = on_message, .drained = on_drained, .gone = on_gone };
-	a->door = websock_door_open(a->s->loop, a->visit, json_str(answer, "protocol", NULL), &ops, a);
+	static const struct websock_door_ops ops = { .message = serve_socket_on_message, .drained = serve_socket_on_drained, .gone = serve_socket_on_gone };
+	a->door = websock_server_open(a->s->loop, a->visit, json_str(answer, "protocol", NULL), &ops, a);
 	a->visit = NULL;
 	if (!a->door) {
 		serve_leave(a);
@@ -77,17 +77,17 @@ void serve_socket_open(struct ask *a, const json_t *answer)
 	serve_want_more(a);
 }
 
-static void on_piece(struct ask *a, const json_t *answer)
+static void serve_socket_on_piece(struct ask *a, const json_t *answer)
 {
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	if (answer && json_get_bytes(json_object_get(answer, "body"), &body))
-		websock_door_send(a->door, json_flag(answer, "text", false), buf_cstr(&body), body.len);
+		websock_server_send(a->door, json_flag(answer, "text", false), buf_cstr(&body), body.len);
 	if (answer && !json_flag(answer, "over", false)) {
 		serve_want_more(a);
 		return;
 	}
 	bool broken = !answer || json_flag(answer, "broken", false);
-	websock_door_close(&a->door, (int)json_int(answer, "code", broken ? CLOSE_WRONG : CLOSE_NORMAL), json_str(answer, "reason", ""));
+	websock_server_close(&a->door, (int)json_int(answer, "code", broken ? CLOSE_WRONG : CLOSE_NORMAL), json_str(answer, "reason", ""));
 	serve_ask_free(a);
 }
 
@@ -95,7 +95,7 @@ void serve_socket_answer(struct ask *a, uint64_t nr, const json_t *answer)
 {
 	if (nr == a->call) {
 		a->call = 0;
-		on_piece(a, answer);
+		serve_socket_on_piece(a, answer);
 		return;
 	}
 	a->saying = 0;

@@ -15,7 +15,7 @@
 
 enum { TICK_MS = 100, CLASSES = 9, JOBS = 2 };
 
-static const char *const class_name[CLASSES] = { "knowledge", "reasoning", "context", "instruction", "tool use", "safety",
+static const char *const suite_class_name[CLASSES] = { "knowledge", "reasoning", "context", "instruction", "tool use", "safety",
 						 "communication", "operational", "coordination" };
 static const char *const verdict_word[] = { "pass", "failed", "wrong way", "error" };
 
@@ -56,7 +56,7 @@ static void suite_interval(size_t good, size_t all, int *low, int *high)
 static void count_class(struct scenario *sc, const char *name)
 {
 	for (size_t i = 0; i < CLASSES; i++)
-		if (name && !strcmp(name, class_name[i])) {
+		if (name && !strcmp(name, suite_class_name[i])) {
 			sc->failures[i]++;
 			return;
 		}
@@ -150,7 +150,7 @@ static void tell_scenario(struct suite *su, size_t nr)
 		summary_put_cost(o, sc->cost_uusd, sc->cost_unknown);
 		for (size_t i = 0; i < CLASSES; i++)
 			if (sc->failures[i])
-				json_put_int(classes, class_name[i], (int64_t)sc->failures[i]);
+				json_put_int(classes, suite_class_name[i], (int64_t)sc->failures[i]);
 		if (sc->unclassed)
 			json_put_int(classes, "of no class", (int64_t)sc->unclassed);
 		json_put(o, "failures", classes);
@@ -165,7 +165,7 @@ static void tell_scenario(struct suite *su, size_t nr)
 		fprintf(su->ctx->out, "; %zu right by a wrong way", sc->wrong_way);
 	for (size_t i = 0; i < CLASSES; i++)
 		if (sc->failures[i])
-			fprintf(su->ctx->out, "; %s %zu", class_name[i], sc->failures[i]);
+			fprintf(su->ctx->out, "; %s %zu", suite_class_name[i], sc->failures[i]);
 	if (sc->unclassed)
 		fprintf(su->ctx->out, "; of no class %zu", sc->unclassed);
 	CLEANUP(buf_release) struct buf cost = BUF_INIT;
@@ -197,7 +197,7 @@ static int check_people(const json_t *scenario, struct err *err)
 	return 0;
 }
 
-static int load(struct suite *su, json_t **data, struct err *err)
+static int suite_load(struct suite *su, json_t **data, struct err *err)
 {
 	const struct lua_file_run r = { .mode = "suite", .path = su->file };
 	int64_t times = 0;
@@ -207,7 +207,7 @@ static int load(struct suite *su, json_t **data, struct err *err)
 	if (command_opt_int(su->ctx->line, "runs", 1, 1000, &times, err) < 0)
 		return -1;
 	su->nr = json_array_size(list);
-	su->item = xcalloc(su->nr, sizeof(*su->item));
+	su->item = mem_calloc(su->nr, sizeof(*su->item));
 	for (size_t i = 0; i < su->nr; i++) {
 		struct scenario *sc = &su->item[i];
 		sc->data = json_array_get(list, i);
@@ -216,7 +216,7 @@ static int load(struct suite *su, json_t **data, struct err *err)
 		if (check_people(sc->data, err) < 0)
 			return -1;
 	}
-	su->trial = xcalloc(su->nr_trials, sizeof(*su->trial));
+	su->trial = mem_calloc(su->nr_trials, sizeof(*su->trial));
 	size_t at = 0;
 	for (size_t i = 0; i < su->nr; i++)
 		for (size_t k = 0; k < su->item[i].runs; k++)
@@ -234,7 +234,7 @@ static struct scenario *scenario_of(struct suite *su, const struct trial_run *t)
 }
 
 /* As many at once as --jobs says, begun in order; told as they end. */
-static void run_all(struct suite *su, size_t jobs)
+static void suite_run_all(struct suite *su, size_t jobs)
 {
 	size_t over = 0, running = 0, next = 0;
 	bool keep = cmd_has(su->ctx, "keep");
@@ -270,11 +270,11 @@ int suite_test(struct cmd_ctx *ctx, const char *file)
 	size_t bad = 0;
 	int rc = command_opt_int(ctx->line, "jobs", 1, 64, &jobs, &err);
 	if (rc == 0)
-		rc = load(&su, &data, &err);
+		rc = suite_load(&su, &data, &err);
 	if (rc == 0) {
 		if (!ctx->json)
 			fprintf(ctx->out, "1..%zu\n", su.nr);
-		run_all(&su, (size_t)jobs);
+		suite_run_all(&su, (size_t)jobs);
 		for (size_t i = 0; i < su.nr; i++) {
 			tell_scenario(&su, i);
 			bad += su.item[i].pass != su.item[i].runs;

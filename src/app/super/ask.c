@@ -24,7 +24,7 @@ static bool is_ask(const struct call *c)
 }
 
 /* Records the answer and gives it to the script; @answer is taken. */
-static void settle(struct call *c, json_t *answer)
+static void ask_settle(struct call *c, json_t *answer)
 {
 	struct ask *a = c->data;
 	record_append_json(c->super->record, EV_ASK_ANSWERED, a->id, c->agent, 0, 0, json_copy(answer));
@@ -46,10 +46,10 @@ static void out_of_time(void *self)
 	json_t *v = json_object();
 	json_put(v, "choice", json_incref(def));
 	json_put_flag(v, "timeout", true);
-	settle(c, v);
+	ask_settle(c, v);
 }
 
-static void cancel(struct call *c)
+static void ask_cancel(struct call *c)
 {
 	call_fail(c, "cancelled", NULL, NULL, 0, "cancelled");
 }
@@ -63,7 +63,7 @@ static uint64_t asked_already(struct call *c)
 
 static bool answered_already(struct call *c, uint64_t id)
 {
-	const json_t *was = recorded_answered(resume_recorded(c->super->resume), id);
+	const json_t *was = answer_cache_answered(resume_recorded(c->super->resume), id);
 	if (!was)
 		return false;
 	if (json_flag(was, "timeout", false) && !json_object_get(was, "choice"))
@@ -93,7 +93,7 @@ void ask_begin(struct call *c)
 	a->id = before ? before : record_ask(c);
 	c->data = a;
 	c->free_data = free_ask;
-	c->cancel = cancel;
+	c->cancel = ask_cancel;
 	int64_t timeout = json_int(c->args, "timeout_us", 0);
 	if (s->opts->no_input) {
 		if (json_object_get(c->args, "default")) {
@@ -112,7 +112,7 @@ void ask_begin(struct call *c)
 }
 
 /* The choice that @text names, by its words or else by its number from 1; NULL: none. Borrowed. */
-static const char *choice_of(const json_t *choices, const char *text)
+static const char *ask_choice_of(const json_t *choices, const char *text)
 {
 	size_t i;
 	json_t *v;
@@ -132,7 +132,7 @@ int ask_answer(struct super *s, uint64_t id, const char *choice, json_t *form, j
 		if (!is_ask(c) || ((struct ask *)c->data)->id != id)
 			continue;
 		const json_t *choices = json_object_get(c->args, "choices");
-		const char *named = choice ? choice_of(choices, choice) : NULL;
+		const char *named = choice ? ask_choice_of(choices, choice) : NULL;
 		if (choice && !named) {
 			CLEANUP(free_ptr) char *list = json_dump_str(choices);
 			return err_set(err, ERR_INVALID, "'%s' is not one of %s", choice, list);
@@ -144,7 +144,7 @@ int ask_answer(struct super *s, uint64_t id, const char *choice, json_t *form, j
 		json_put(v, "form", json_incref(form));
 		json_put_str(v, "by", json_str(who, "name", "somebody"));
 		json_put(v, "who", json_incref(who));
-		settle(c, v);
+		ask_settle(c, v);
 		return 0;
 	}
 	return err_set(err, ERR_NOENT, "question #%llu does not wait for an answer", (unsigned long long)id);

@@ -7,12 +7,12 @@
 
 enum { NAMES_MAX = 8 };
 
-const char *asked_word(const struct ask_for *a, size_t i)
+const char *command_args_word(const struct ask_for *a, size_t i)
 {
 	return i < a->line->words.nr ? a->line->words.item[i] : NULL;
 }
 
-int asked_id(const char *text, uint64_t *out, struct err *err)
+int command_args_id(const char *text, uint64_t *out, struct err *err)
 {
 	const char *hash = strchr(text, '#');
 	char *end;
@@ -23,10 +23,10 @@ int asked_id(const char *text, uint64_t *out, struct err *err)
 	return 0;
 }
 
-int asked_nobody(const struct super *s, const char *what, const char *name, struct err *err)
+int command_args_nobody(const struct super *s, const char *what, const char *name, struct err *err)
 {
 	CLEANUP(buf_release) struct buf known = BUF_INIT;
-	const char **names = xcalloc(s->nr_agents + 1, sizeof(*names));
+	const char **names = mem_calloc(s->nr_agents + 1, sizeof(*names));
 	size_t nr = 0;
 	for (size_t i = 0; i < s->nr_agents; i++) {
 		if (s->agent[i].ended)
@@ -42,9 +42,9 @@ int asked_nobody(const struct super *s, const char *what, const char *name, stru
 	return -1;
 }
 
-int asked_agent(struct ask_for *a, uint64_t *out, struct err *err)
+int command_args_agent(struct ask_for *a, uint64_t *out, struct err *err)
 {
-	const char *name = asked_word(a, 0);
+	const char *name = command_args_word(a, 0);
 	*out = 0;
 	if (!name)
 		return 0;
@@ -52,7 +52,7 @@ int asked_agent(struct ask_for *a, uint64_t *out, struct err *err)
 	if (!ag && strtoull(name[0] == '#' ? name + 1 : name, NULL, 10))
 		ag = super_agent(a->s, strtoull(name[0] == '#' ? name + 1 : name, NULL, 10));
 	if (!ag)
-		return asked_nobody(a->s, "agent", name, err);
+		return command_args_nobody(a->s, "agent", name, err);
 	*out = ag->id;
 	return 0;
 }
@@ -67,7 +67,7 @@ static void known_boxes(const struct super *s, struct buf *out)
 }
 
 /* Some take the box as a word, some as an option: what is said is what can be typed. */
-static int several(const struct ask_for *a, struct err *err)
+static int command_args_several(const struct ask_for *a, struct err *err)
 {
 	CLEANUP(buf_release) struct buf known = BUF_INIT;
 	const struct command *c = a->line->command;
@@ -76,7 +76,7 @@ static int several(const struct ask_for *a, struct err *err)
 		       c && strstr(c->options, "--box ") ? "say which one with --box NAME" : "say which one, its name follows the command");
 }
 
-int asked_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err)
+int command_args_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err)
 {
 	*out = 0;
 	if (!name)
@@ -91,16 +91,16 @@ int asked_box(struct ask_for *a, const char *name, uint64_t *out, struct err *er
 	return err_set(err, ERR_NOENT, "no box '%s' in this session; %s%s", name, known.len ? "boxes: " : "none is open in it now", buf_cstr(&known));
 }
 
-int asked_one_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err)
+int command_args_one_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err)
 {
-	if (asked_box(a, name, out, err) < 0)
+	if (command_args_box(a, name, out, err) < 0)
 		return -1;
 	if (*out)
 		return 0;
 	if (boxes_count(a->s->boxes) == 0)
 		return err_set(err, ERR_USAGE, "no box is open");
 	if (boxes_count(a->s->boxes) > 1)
-		return several(a, err);
+		return command_args_several(a, err);
 	*out = boxes_at(a->s->boxes, 0);
 	return 0;
 }

@@ -23,7 +23,7 @@ static uint64_t waits_in(struct super *s, const json_t *held, uint64_t box)
 	return 0;
 }
 
-static bool listed(const struct away *a, uint64_t box)
+static bool unattended_listed(const struct away *a, uint64_t box)
 {
 	for (size_t i = 0; i < a->nr; i++)
 		if (a->box[i] == box)
@@ -40,15 +40,15 @@ static void still_for(struct super *s, const json_t *held)
 		uint64_t id = (uint64_t)json_int(h, "action", 0);
 		const struct action *act = gate_action(s->gate, id);
 		uint64_t box = act ? action_spec(act)->box : 0;
-		if (!box || listed(a, box))
+		if (!box || unattended_listed(a, box))
 			continue;
 		GROW(a->box, a->nr, a->cap);
 		a->box[a->nr++] = box;
-		boxes_still(s->boxes, box, id, NULL);
+		boxes_auto_freeze(s->boxes, box, id, NULL);
 	}
 }
 
-void away_look(struct super *s)
+void unattended_look(struct super *s)
 {
 	if (!s->gate || !s->boxes)
 		return;
@@ -65,14 +65,14 @@ void away_look(struct super *s)
 		if (alone && waits_in(s, held, a->box[i]))
 			a->box[kept++] = a->box[i];
 		else
-			boxes_still(s->boxes, a->box[i], 0, alone ? "it is decided" : s->ending ? "the session ends" : "somebody is there");
+			boxes_auto_freeze(s->boxes, a->box[i], 0, alone ? "it is decided" : s->ending ? "the session ends" : "somebody is there");
 	}
 	a->nr = kept;
 	if (alone)
 		still_for(s, held);
 }
 
-void away_free(struct super *s)
+void unattended_free(struct super *s)
 {
 	if (s->away)
 		free(s->away->box);

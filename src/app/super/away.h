@@ -1,5 +1,5 @@
 /* Nobody is attached who could decide: the box of what waits stands still until somebody comes or it is decided
- * (boxes_still; recorded as box.frozen with its reason). Who only watches, and a command from another shell that comes and
+ * (boxes_auto_freeze; recorded as box.frozen with its reason). Who only watches, and a command from another shell that comes and
  * goes, is not somebody who is there. Loop thread only. */
 #ifndef APP_AWAY_H
 #define APP_AWAY_H
@@ -8,7 +8,7 @@
 
 struct super;
 
-void away_look(struct super *s); /* what waits, or who is there, has changed */
-void away_free(struct super *s);
+void unattended_look(struct super *s); /* what waits, or who is there, has changed */
+void unattended_free(struct super *s);
 
 #endif

@@ -18,19 +18,19 @@ static char *missing_word(const char *text, const json_t *args)
 		while (start > text && start[-1] != ' ' && start[-1] != '\n' && start[-1] != ':')
 			start--;
 		if (start < p)
-			return xstrndup(start, (size_t)(p - start));
+			return mem_strndup(start, (size_t)(p - start));
 	}
 	const json_t *first = json_array_get(json_object_get(args, "argv"), 0);
-	return json_is_string(first) ? xstrdup(json_string_value(first)) : NULL;
+	return json_is_string(first) ? mem_strdup(json_string_value(first)) : NULL;
 }
 
 /* The folder to give so that a program runs with what belongs to it: ~/.cargo for ~/.cargo/bin/cargo, /opt/go for
  * /opt/go/bin/go. */
-static char *root_of(const char *program)
+static char *box_missing_root_of(const char *program)
 {
 	char full[PATH_MAX];
 	const char *home = getenv("HOME");
-	char *path = xstrdup(realpath(program, full) ? full : program);
+	char *path = mem_strdup(realpath(program, full) ? full : program);
 	size_t n = home ? strlen(home) : 0;
 	if (n > 1 && !strncmp(path, home, n) && path[n] == '/') {
 		char *slash = strchr(path + n + 1, '/');
@@ -55,13 +55,13 @@ bool super_box_explain_missing(struct super *s, const char *stderr_text, const j
 		return false; /* it takes no programs */
 	if (!word || !*word || strchr(word, '/') || !path)
 		return false;
-	CLEANUP(free_ptr) char *copy = xstrdup(path);
+	CLEANUP(free_ptr) char *copy = mem_strdup(path);
 	char *save = NULL;
 	for (char *dir = strtok_r(copy, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
 		CLEANUP(free_ptr) char *full = path_join(dir, word);
 		if (access(full, X_OK) != 0)
 			continue;
-		CLEANUP(free_ptr) char *root = root_of(full);
+		CLEANUP(free_ptr) char *root = box_missing_root_of(full);
 		buf_printf(out, "'%s' is on this machine (%s) but not in the box: give it with --root %s", word, full,
 			   root ? root : dir);
 		return true;

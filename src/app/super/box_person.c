@@ -21,13 +21,13 @@ static struct deed *deed_new(const struct ask_for *a)
 	return d;
 }
 
-static void answer(struct deed *d, uint64_t id, json_t *out)
+static void operator_box_answer(struct deed *d, uint64_t id, json_t *out)
 {
 	json_put_int(out, "action", (int64_t)id);
 	control_answer(d->s->server, d->ticket, out);
 }
 
-static void over(void *self, const struct action_result *res)
+static void operator_box_over(void *self, const struct action_result *res)
 {
 	struct deed *d = self;
 	struct err err = ERR_INIT;
@@ -38,16 +38,16 @@ static void over(void *self, const struct action_result *res)
 	if (d->s->server && !d->told && err.code != ERR_NONE)
 		control_refuse(d->s->server, d->ticket, &err);
 	else if (d->s->server && !d->told)
-		answer(d, res->id, res->body ? json_copy(res->body) : json_object());
+		operator_box_answer(d, res->id, res->body ? json_copy(res->body) : json_object());
 	free(d);
 }
 
 /* What is asked before it happens, its person has answered by his command. */
-static void submit(struct deed *d, const struct ask_for *a, struct action_spec *spec)
+static void operator_box_submit(struct deed *d, const struct ask_for *a, struct action_spec *spec)
 {
 	struct gate *g = a->s->gate;
 	CLEANUP(json_release) json_t *args = spec->args ? json_incref(spec->args) : json_object();
-	const struct action_client client = { .done = over, .self = d };
+	const struct action_client client = { .done = operator_box_over, .self = d };
 	struct err err = ERR_INIT;
 	json_put(args, "who", json_incref(a->rq->who));
 	spec->args = args;
@@ -60,20 +60,20 @@ static void submit(struct deed *d, const struct ask_for *a, struct action_spec *
 		json_t *out = json_object();
 		json_put_str(out, "held", err.text);
 		d->told = true;
-		answer(d, id, out);
+		operator_box_answer(d, id, out);
 	}
 }
 
-void box_person_copy(const struct ask_for *a, uint64_t box, bool put, const char *path, const char *host)
+void operator_box_copy(const struct ask_for *a, uint64_t box, bool put, const char *path, const char *host)
 {
 	struct deed *d = deed_new(a);
 	struct action_spec spec = { .kind = put ? ACT_PUT : ACT_GET, .tool = put ? "put" : "get", .box = box, .path = path, .host_path = host,
 				    .leaves_box = true, .may_write = put, .parallel = true };
 	op_copy_effector(a->s, &d->eff);
-	submit(d, a, &spec);
+	operator_box_submit(d, a, &spec);
 }
 
-int box_person_snapshot(const struct ask_for *a, uint64_t box, const char *label, struct err *err)
+int operator_box_snapshot(const struct ask_for *a, uint64_t box, const char *label, struct err *err)
 {
 	struct trees *t = super_box_trees(a->s, box);
 	if (!t)
@@ -83,7 +83,7 @@ int box_person_snapshot(const struct ask_for *a, uint64_t box, const char *label
 	struct action_spec spec = { .kind = ACT_SNAPSHOT, .tool = "snapshot", .box = box, .args = args };
 	json_put_str(args, "label", label);
 	op_snapshot_effector(t, &d->eff);
-	submit(d, a, &spec);
+	operator_box_submit(d, a, &spec);
 	return 0;
 }
 
@@ -95,7 +95,7 @@ struct look {
 	char *path, *kind;
 };
 
-static void look_end(struct look *l, json_t *out, const struct err *err)
+static void operator_box_look_end(struct look *l, json_t *out, const struct err *err)
 {
 	if (l->s->server && out)
 		control_answer(l->s->server, l->ticket, out);
@@ -120,20 +120,20 @@ static json_t *names_and_kinds(const json_t *entries)
 	return rows;
 }
 
-static void on_listed(void *self, json_t *result, const struct err *err)
+static void operator_box_on_listed(void *self, json_t *result, const struct err *err)
 {
 	struct look *l = self;
 	bool dir = !strcmp(l->kind, "dir");
 	json_t *out = json_object();
 	if (err && dir) {
 		json_decref(out);
-		look_end(l, NULL, err);
+		operator_box_look_end(l, NULL, err);
 		return;
 	}
 	json_put_str(out, "kind", err ? l->kind : "dir"); /* a link that leads to a folder is one */
 	if (!err)
 		json_put(out, "entries", names_and_kinds(json_object_get(result, "entries")));
-	look_end(l, out, NULL);
+	operator_box_look_end(l, out, NULL);
 }
 
 static void on_looked(void *self, json_t *result, const struct err *err)
@@ -144,17 +144,17 @@ static void on_looked(void *self, json_t *result, const struct err *err)
 	if (!err && !b)
 		err_set(&gone, ERR_CLOSED, "the box is gone");
 	if (err || !b) {
-		look_end(l, NULL, err ? err : &gone);
+		operator_box_look_end(l, NULL, err ? err : &gone);
 		return;
 	}
-	l->kind = xstrdup(json_str(result, "kind", ""));
+	l->kind = mem_strdup(json_str(result, "kind", ""));
 	if (!strcmp(l->kind, "dir") || !strcmp(l->kind, "symlink")) {
-		b->driver->list(b, l->path, on_listed, l);
+		b->driver->list(b, l->path, operator_box_on_listed, l);
 		return;
 	}
 	json_t *out = json_object();
 	json_put_str(out, "kind", l->kind);
-	look_end(l, out, NULL);
+	operator_box_look_end(l, out, NULL);
 }
 
 static void look_now(void *self)
@@ -167,13 +167,13 @@ static void look_now(void *self)
 		return;
 	}
 	err_set(&err, ERR_CLOSED, "the box is gone");
-	look_end(l, NULL, &err);
+	operator_box_look_end(l, NULL, &err);
 }
 
 /* Where a box is far away, to look is to run something in it: not before the command that asks is on record. */
-void box_person_look(const struct ask_for *a, uint64_t box, const char *path)
+void operator_box_look(const struct ask_for *a, uint64_t box, const char *path)
 {
 	struct look *l = NEW(struct look);
-	*l = (struct look){ .s = a->s, .ticket = a->rq->ticket, .box = box, .path = xstrdup(path) };
+	*l = (struct look){ .s = a->s, .ticket = a->rq->ticket, .box = box, .path = mem_strdup(path) };
 	record_barrier(a->s->record, a->rq->cause, look_now, l);
 }

@@ -8,11 +8,11 @@
 
 /* @path of @box to or from @host, an absolute path of this machine. The answer comes by the ticket: {"action","bytes"}, or
  * {"action","held":why}. */
-void box_person_copy(const struct ask_for *a, uint64_t box, bool put, const char *path, const char *host);
+void operator_box_copy(const struct ask_for *a, uint64_t box, bool put, const char *path, const char *host);
 /* @label NULL = none. The answer: {"action","snapshot"}. ERR_UNSUPPORTED when the box's driver shows no files. */
-NODISCARD int box_person_snapshot(const struct ask_for *a, uint64_t box, const char *label, struct err *err);
+NODISCARD int operator_box_snapshot(const struct ask_for *a, uint64_t box, const char *label, struct err *err);
 /* What is at @path. The answer: {"kind"}, of a folder also "entries": [{name, kind, mode}] (driver.h). No action: names,
  * which the command that asks for them is recorded with, and that before anything is looked at. */
-void box_person_look(const struct ask_for *a, uint64_t box, const char *path);
+void operator_box_look(const struct ask_for *a, uint64_t box, const char *path);
 
 #endif

@@ -48,7 +48,7 @@ struct box_port {
 };
 
 /* What became of a connection: one event each. Takes @body. */
-static void tell(struct box_port *p, json_t *body, const char *why)
+static void box_port_tell(struct box_port *p, json_t *body, const char *why)
 {
 	json_put_int(body, "port", p->port);
 	json_put_int(body, "host_port", p->host_port);
@@ -85,11 +85,11 @@ static void link_over(struct link *l, const char *why)
 	json_put_flag(body, "connected", l->side[1].fd >= 0);
 	json_put_int(body, "up_bytes", l->side[0].bytes);
 	json_put_int(body, "down_bytes", l->side[1].bytes);
-	tell(l->port, body, why);
+	box_port_tell(l->port, body, why);
 	link_free(l);
 }
 
-static struct side *other(struct side *d)
+static struct side *box_port_other(struct side *d)
 {
 	return d == &d->link->side[0] ? &d->link->side[1] : &d->link->side[0];
 }
@@ -98,7 +98,7 @@ static void watch_side(struct side *d)
 {
 	if (d->watch)
 		loop_fd_events(d->watch, (d->out.len ? (unsigned)LOOP_WRITE : 0U) |
-						 (!d->eof && other(d)->out.len < AHEAD_MAX ? (unsigned)LOOP_READ : 0U));
+						 (!d->eof && box_port_other(d)->out.len < AHEAD_MAX ? (unsigned)LOOP_READ : 0U));
 }
 
 /* false: the link is over. */
@@ -112,16 +112,16 @@ static bool send_out(struct side *d)
 			return errno == EAGAIN;
 		buf_drop(&d->out, (size_t)n);
 	}
-	if (other(d)->eof && !d->shut) {
+	if (box_port_other(d)->eof && !d->shut) {
 		d->shut = true;
 		shutdown(d->fd, SHUT_WR);
 	}
 	return true;
 }
 
-static bool read_in(struct side *d)
+static bool box_port_read_in(struct side *d)
 {
-	struct side *to = other(d);
+	struct side *to = box_port_other(d);
 	buf_reserve(&to->out, READ_MAX);
 	ssize_t n = recv(d->fd, to->out.data + to->out.len, READ_MAX, MSG_DONTWAIT);
 	if (n < 0)
@@ -150,7 +150,7 @@ static const char *broken_by(const struct side *d)
 	return d == &d->link->side[0] ? "whoever came broke it off" : "the box broke it off";
 }
 
-static void on_look(void *self)
+static void box_port_on_look(void *self)
 {
 	struct link *l = self;
 	for (int i = 0; i < 2; i++)
@@ -166,21 +166,21 @@ static void on_side(void *self, int fd, unsigned events)
 	struct link *l = d->link;
 	(void)fd;
 	bool alive = !(events & LOOP_WRITE) || send_out(d);
-	if (alive && (events & (LOOP_READ | LOOP_HUP)) && !d->eof && other(d)->out.len < AHEAD_MAX)
-		alive = read_in(d) && (other(d)->fd < 0 || send_out(other(d)));
+	if (alive && (events & (LOOP_READ | LOOP_HUP)) && !d->eof && box_port_other(d)->out.len < AHEAD_MAX)
+		alive = box_port_read_in(d) && (box_port_other(d)->fd < 0 || send_out(box_port_other(d)));
 	if (!alive || (l->side[0].shut && l->side[1].shut)) {
 		link_over(l, alive ? NULL : broken_by(d));
 		return;
 	}
 	if (d->eof && !l->look) {
-		l->look = loop_timer_new(l->s->loop, on_look, l);
+		l->look = loop_timer_new(l->s->loop, box_port_on_look, l);
 		loop_timer_set(l->look, LOOK_MS, LOOK_MS);
 	}
 	watch_side(&l->side[0]);
 	watch_side(&l->side[1]);
 }
 
-static void on_dialled(void *self, json_t *result, const struct err *err)
+static void box_port_on_dialled(void *self, json_t *result, const struct err *err)
 {
 	struct link *l = self;
 	struct super *s = l->s;
@@ -211,7 +211,7 @@ static const char *const REASON[] = {
 	[FROZEN] = "the box is frozen",		      [FULL] = "too many at once",
 };
 
-static enum reason unwelcome(const struct box_port *p, int sock, uid_t *uid)
+static enum reason box_port_unwelcome(const struct box_port *p, int sock, uid_t *uid)
 {
 	struct err none = ERR_INIT;
 	if (tcp_peer_uid(sock, uid, &none) < 0)
@@ -234,7 +234,7 @@ static void turn_away(struct box_port *p, enum reason reason, uid_t uid)
 	if (reason != NOBODYS)
 		json_put_int(body, "uid", uid);
 	json_put_flag(body, "turned_away", true);
-	tell(p, body, REASON[reason]);
+	box_port_tell(p, body, REASON[reason]);
 }
 
 static void on_come(void *self, int fd, unsigned events)
@@ -246,7 +246,7 @@ static void on_come(void *self, int fd, unsigned events)
 	if (sock < 0)
 		return;
 	uid_t uid = 0;
-	enum reason reason = b ? unwelcome(p, sock, &uid) : WELCOME; /* no box: it is about to go, and this with it */
+	enum reason reason = b ? box_port_unwelcome(p, sock, &uid) : WELCOME; /* no box: it is about to go, and this with it */
 	if (!b || reason != WELCOME) {
 		close(sock);
 		if (b)
@@ -263,7 +263,7 @@ static void on_come(void *self, int fd, unsigned events)
 	p->links = l;
 	p->nr_links++;
 	boxes_hold(p->s->boxes, p->box, true);
-	b->driver->dial(b, p->port, on_dialled, l);
+	b->driver->dial(b, p->port, box_port_on_dialled, l);
 }
 
 /* --- listeners ---------------------------------------------------------------------------------------------------- */
@@ -303,7 +303,7 @@ static int port_listen(struct box_port *p, struct err *err)
 	return 0;
 }
 
-static struct box_port *port_of(struct super *s, const struct action *a, struct err *err)
+static struct box_port *box_port_of(struct super *s, const struct action *a, struct err *err)
 {
 	const struct action_spec *spec = action_spec(a);
 	uint16_t port = (uint16_t)spec->port;
@@ -321,7 +321,7 @@ static struct box_port *port_of(struct super *s, const struct action *a, struct 
 	return p;
 }
 
-static void start(void *self, struct action *a)
+static void box_port_start(void *self, struct action *a)
 {
 	struct super *s = self;
 	const struct action_spec *spec = action_spec(a);
@@ -333,19 +333,19 @@ static void start(void *self, struct action *a)
 	else if (!box_can(b, CAP_DIAL | CAP_DIAL_HTTP) || !b->driver->dial)
 		err_set(&err, ERR_UNSUPPORTED, "a port of a box of '%s' in profile %s cannot be reached from here", b->driver->name, b->profile);
 	else
-		p = port_of(s, a, &err);
+		p = box_port_of(s, a, &err);
 	if (!p) {
 		action_fail(a, &err);
 		return;
 	}
 	json_t *body = json_object(), *result = json_object();
-	CLEANUP(free_ptr) char *url = xasprintf("http://127.0.0.1:%u", p->host_port);
+	CLEANUP(free_ptr) char *url = mem_printf("http://127.0.0.1:%u", p->host_port);
 	json_put_str(result, "url", url);
 	json_put(body, "result", result);
 	action_ended(a, END_OK, body);
 }
 
-static void cancel(void *self, struct action *a, const char *how)
+static void box_port_cancel(void *self, struct action *a, const char *how)
 {
 	(void)self;
 	(void)a;
@@ -363,7 +363,7 @@ static void url_done(struct call *c, const struct action_result *res)
 
 void op_box_url(struct call *c)
 {
-	static struct effector effector = { .name = "port", .start = start, .cancel = cancel };
+	static struct effector effector = { .name = "port", .start = box_port_start, .cancel = box_port_cancel };
 	uint64_t id;
 	if (!call_box(c, &id))
 		return;

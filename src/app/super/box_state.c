@@ -61,14 +61,14 @@ int box_state_init(struct super *s, struct err *err)
 	*b = (struct box_states){ .s = s };
 	b->last = &b->first;
 	s->states = b;
-	s->state_dir = xstrdup(folder);
+	s->state_dir = mem_strdup(folder);
 	previews_clear(s->state_dir);
 	return read_ids_from(b, folder, was_there, err);
 }
 
 char *box_state_dir(const struct super *s, uint64_t id, const char *name)
 {
-	CLEANUP(free_ptr) char *own = xasprintf("%s/#%" PRIu64, s->state_dir, id);
+	CLEANUP(free_ptr) char *own = mem_printf("%s/#%" PRIu64, s->state_dir, id);
 	CLEANUP(free_ptr) char *named = path_join(s->state_dir, name);
 	bool by_name = id < s->states->ids_from && access(own, F_OK) < 0 && access(named, F_OK) == 0;
 	return take(by_name ? &named : &own);
@@ -185,8 +185,8 @@ void box_state_leave(struct super *s, char *dir)
 
 void box_state_clear(struct super *s, uint64_t id)
 {
-	char *own = xasprintf("%s/#%" PRIu64, s->state_dir, id);
-	if (access(own, F_OK) == 0 && !elsewhere_left(own))
+	char *own = mem_printf("%s/#%" PRIu64, s->state_dir, id);
+	if (access(own, F_OK) == 0 && !remote_orphans_left(own))
 		box_state_leave(s, own);
 	else
 		free(own);

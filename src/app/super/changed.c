@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 
-static char *key_of(const char *path, size_t len)
+static char *file_mtimes_key_of(const char *path, size_t len)
 {
 	struct buf hex = BUF_INIT;
 	hex_append(&hex, path, len); /* any bytes: a path need not be text */
@@ -14,7 +14,7 @@ static char *key_of(const char *path, size_t len)
 }
 
 /* Later snapshots have been noted already. */
-static void note(struct changed *c, const json_t *body, int64_t ts_us)
+static void file_mtimes_note(struct changed *c, const json_t *body, int64_t ts_us)
 {
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	size_t i;
@@ -26,13 +26,13 @@ static void note(struct changed *c, const json_t *body, int64_t ts_us)
 		buf_reset(&path);
 		if (strcmp(json_str(one, "op", ""), "m") == 0 || !json_get_bytes(json_object_get(one, "path"), &path))
 			continue;
-		CLEANUP(free_ptr) char *key = key_of(path.data, path.len);
+		CLEANUP(free_ptr) char *key = file_mtimes_key_of(path.data, path.len);
 		if (!json_object_get(c->us, key))
 			json_put_int(c->us, key, ts_us);
 	}
 }
 
-int changed_read(struct changed *c, struct session *s, uint64_t seq, struct err *err)
+int file_mtimes_read(struct changed *c, struct session *s, uint64_t seq, struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct event ev;
@@ -43,7 +43,7 @@ int changed_read(struct changed *c, struct session *s, uint64_t seq, struct err 
 		CLEANUP(json_release) json_t *body = ev.body ? json_parse(ev.body, ev.len, "snapshot", err) : NULL;
 		if (!body)
 			return ev.body ? -1 : 0;
-		note(c, body, ev.ts_us);
+		file_mtimes_note(c, body, ev.ts_us);
 		uint64_t before = (uint64_t)json_int(body, "prev", 0);
 		seq = before < seq ? before : 0;
 		arena_reset(&a);
@@ -51,14 +51,14 @@ int changed_read(struct changed *c, struct session *s, uint64_t seq, struct err 
 	return 0;
 }
 
-int64_t changed_when(void *self, const char *path, size_t len)
+int64_t file_mtimes_when(void *self, const char *path, size_t len)
 {
 	const struct changed *c = self;
-	CLEANUP(free_ptr) char *key = key_of(path, len);
+	CLEANUP(free_ptr) char *key = file_mtimes_key_of(path, len);
 	return json_int(c->us, key, c->many_us);
 }
 
-void changed_release(struct changed *c)
+void file_mtimes_release(struct changed *c)
 {
 	json_release(&c->us);
 }

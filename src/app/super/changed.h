@@ -13,9 +13,9 @@ struct changed {
 
 /* Reads the snapshot @seq (0 = the base, nothing is known) of @s and those before it, back to where its box began. One whose
  * text was redacted ends that: what only earlier ones name is not known. */
-NODISCARD int changed_read(struct changed *c, struct session *s, uint64_t seq, struct err *err);
+NODISCARD int file_mtimes_read(struct changed *c, struct session *s, uint64_t seq, struct err *err);
 /* @self: struct changed. 0 = not known. */
-int64_t changed_when(void *self, const char *path, size_t len);
-void changed_release(struct changed *c);
+int64_t file_mtimes_when(void *self, const char *path, size_t len);
+void file_mtimes_release(struct changed *c);
 
 #endif

@@ -20,7 +20,7 @@ struct disk_watch {
 	bool looking, dead;
 };
 
-static void destroy(struct disk_watch *d)
+static void disk_watch_destroy(struct disk_watch *d)
 {
 	loop_timer_free(&d->timer);
 	free(d->dir);
@@ -28,7 +28,7 @@ static void destroy(struct disk_watch *d)
 }
 
 /* Worker: what the box's files occupy. A hard link counts once for each name, which is on the safe side. */
-static void look_work(void *self)
+static void disk_watch_look_work(void *self)
 {
 	struct disk_watch *d = self;
 	char *const paths[] = { d->dir, NULL };
@@ -46,7 +46,7 @@ static void stop_box(struct disk_watch *d)
 {
 	json_t *body = json_object();
 	CLEANUP(free_ptr)
-	char *text = xasprintf("box '%s' is over its disk limit (%lld of %lld MB): what ran in it was killed",
+	char *text = mem_printf("box '%s' is over its disk limit (%lld of %lld MB): what ran in it was killed",
 			       boxes_name(d->s->boxes, d->box), (long long)(d->now >> 20), (long long)(d->limit >> 20));
 	json_put_str(body, "text", text);
 	json_put_str(body, "fix", "remove something in the box, or give it more: limits = { disk = \"...\" }");
@@ -54,14 +54,14 @@ static void stop_box(struct disk_watch *d)
 	boxes_kill(d->s->boxes, d->box, "the box's disk limit is reached");
 }
 
-static void look_done(void *self)
+static void disk_watch_look_done(void *self)
 {
 	struct disk_watch *d = self;
 	d->looking = false;
 	d->s->background--;
 	if (d->dead) {
 		struct super *s = d->s;
-		destroy(d);
+		disk_watch_destroy(d);
 		super_maybe_finish(s);
 		return;
 	}
@@ -72,7 +72,7 @@ static void look_done(void *self)
 		stop_box(d);
 }
 
-static void tick(void *self)
+static void disk_watch_tick(void *self)
 {
 	struct disk_watch *d = self;
 	if (d->looking || clock_mono_us() < d->next_us || !boxes_alive(d->s->boxes, d->box))
@@ -80,7 +80,7 @@ static void tick(void *self)
 	d->looking = true;
 	d->began_us = clock_mono_us();
 	d->s->background++;
-	loop_job_run(d->s->loop, look_work, look_done, d);
+	loop_job_run(d->s->loop, disk_watch_look_work, disk_watch_look_done, d);
 }
 
 struct disk_watch *disk_watch_new(struct super *s, struct box *b, const struct box_opts *o)
@@ -88,8 +88,8 @@ struct disk_watch *disk_watch_new(struct super *s, struct box *b, const struct b
 	if (o->limits.disk_bytes <= 0 || !o->state_dir)
 		return NULL;
 	struct disk_watch *d = NEW(struct disk_watch);
-	*d = (struct disk_watch){ .s = s, .box = b->id, .dir = xstrdup(o->state_dir), .limit = o->limits.disk_bytes };
-	d->timer = loop_timer_new(s->loop, tick, d);
+	*d = (struct disk_watch){ .s = s, .box = b->id, .dir = mem_strdup(o->state_dir), .limit = o->limits.disk_bytes };
+	d->timer = loop_timer_new(s->loop, disk_watch_tick, d);
 	loop_timer_set(d->timer, LOOK_MS, LOOK_MS);
 	return d;
 }
@@ -103,5 +103,5 @@ void disk_watch_free(struct disk_watch **dp)
 	loop_timer_free(&d->timer);
 	d->dead = true;
 	if (!d->looking)
-		destroy(d);
+		disk_watch_destroy(d);
 }

@@ -7,14 +7,14 @@ struct standing {
 	struct buf text;
 };
 
-static bool over(void *self, uint64_t agent)
+static bool box_continue_over(void *self, uint64_t agent)
 {
 	const struct standing *st = self;
 	const struct agent *ag = super_agent(st->s, agent);
 	return !ag || ag->ended;
 }
 
-static void stays(void *self, uint64_t box, uint64_t agent)
+static void box_continue_stays(void *self, uint64_t box, uint64_t agent)
 {
 	struct standing *st = self;
 	const struct agent *ag = super_agent(st->s, agent);
@@ -23,10 +23,10 @@ static void stays(void *self, uint64_t box, uint64_t agent)
 		   ag ? ag->name : "the script", name);
 }
 
-void super_box_go_on(struct super *s, uint64_t agent, uint64_t cause, json_t *out)
+void super_box_continue(struct super *s, uint64_t agent, uint64_t cause, json_t *out)
 {
 	struct standing st = { .s = s };
-	const struct thaw_ops ops = { .over = over, .stays = stays, .self = &st };
+	const struct thaw_ops ops = { .over = box_continue_over, .stays = box_continue_stays, .self = &st };
 	if (agent)
 		boxes_thaw_for(s->boxes, agent, cause, &ops);
 	else

@@ -14,7 +14,7 @@ static const struct kind {
 	const char *path; /* NULL: a variable */
 	const char *text; /* % is where a token stands */
 	const char *token[2];
-} kinds[] = {
+} honeytoken_kinds[] = {
 	{ "aws", "/home/agent/.aws/credentials", "[default]\naws_access_key_id = %\naws_secret_access_key = %\n",
 	  { "AKIA16U", "40A" } },
 	{ "npm", "/home/agent/.npmrc", "//npm.corp.internal/:_authToken=%\n", { "npm_36A" } },
@@ -32,7 +32,7 @@ struct honey {
 	struct super *s;
 	uint64_t box;
 	struct box *open; /* while files are written */
-	struct file file[ARRAY_LEN(kinds)];
+	struct file file[ARRAY_LEN(honeytoken_kinds)];
 	size_t nr_files, written;
 	json_t *planted; /* array for honeytoken.planted */
 	void (*done)(struct super *s, uint64_t box);
@@ -41,13 +41,13 @@ struct honey {
 
 static const struct kind *kind_find(const char *name)
 {
-	for (size_t i = 0; name && i < ARRAY_LEN(kinds); i++)
-		if (!strcmp(kinds[i].name, name))
-			return &kinds[i];
+	for (size_t i = 0; name && i < ARRAY_LEN(honeytoken_kinds); i++)
+		if (!strcmp(honeytoken_kinds[i].name, name))
+			return &honeytoken_kinds[i];
 	return NULL;
 }
 
-int honey_option(const struct driver *d, const json_t *value, json_t *open, struct err *err)
+int honeytoken_option(const struct driver *d, const json_t *value, json_t *open, struct err *err)
 {
 	json_t *list = json_array(), *name;
 	size_t i;
@@ -59,8 +59,8 @@ int honey_option(const struct driver *d, const json_t *value, json_t *open, stru
 		}
 		json_array_append(list, name);
 	}
-	for (i = 0; json_is_true(value) && i < ARRAY_LEN(kinds); i++)
-		json_array_append_new(list, json_string(kinds[i].name));
+	for (i = 0; json_is_true(value) && i < ARRAY_LEN(honeytoken_kinds); i++)
+		json_array_append_new(list, json_string(honeytoken_kinds[i].name));
 	if (json_array_size(list) && strcmp(d->name, "process") != 0 && strcmp(d->name, "container") != 0) {
 		json_decref(list);
 		return err_set(err, ERR_UNSUPPORTED, "honeytokens: boxes of backend '%s' have no home folder of their own to plant them in; "
@@ -90,12 +90,12 @@ static void make_token(const char *form, struct buf *out)
 }
 
 /* Tells the recorder before anybody else has it. */
-static void tell(struct honey *h, const struct kind *k, const struct buf *token)
+static void honeytoken_tell(struct honey *h, const struct kind *k, const struct buf *token)
 {
 	struct err err = ERR_INIT;
 	struct hash hash;
-	CLEANUP(free_ptr) char *name = xasprintf("honeytoken/%s/%s", boxes_name(h->s->boxes, h->box), k->name);
-	if (record_bait(h->s->record, name, token->data, token->len, &err) < 0)
+	CLEANUP(free_ptr) char *name = mem_printf("honeytoken/%s/%s", boxes_name(h->s->boxes, h->box), k->name);
+	if (record_honeytoken(h->s->record, name, token->data, token->len, &err) < 0)
 		super_warn(h->s, NULL, "%s", err.text);
 	hash_of(token->data, token->len, &hash);
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
@@ -107,7 +107,7 @@ static void tell(struct honey *h, const struct kind *k, const struct buf *token)
 	json_array_append_new(h->planted, o);
 }
 
-static void write_text(struct honey *h, const struct kind *k, struct buf *out)
+static void honeytoken_write_text(struct honey *h, const struct kind *k, struct buf *out)
 {
 	size_t nr = 0;
 	for (const char *c = k->text; *c; c++) {
@@ -117,12 +117,12 @@ static void write_text(struct honey *h, const struct kind *k, struct buf *out)
 		}
 		CLEANUP(secret_wipe_buf) struct buf token = BUF_INIT;
 		make_token(k->token[nr++], &token);
-		tell(h, k, &token);
+		honeytoken_tell(h, k, &token);
 		buf_append(out, token.data, token.len);
 	}
 }
 
-struct honey *honey_new(struct super *s, uint64_t box, const json_t *names)
+struct honey *honeytoken_new(struct super *s, uint64_t box, const json_t *names)
 {
 	if (!json_array_size(names))
 		return NULL;
@@ -130,20 +130,20 @@ struct honey *honey_new(struct super *s, uint64_t box, const json_t *names)
 	h->s = s;
 	h->box = box;
 	h->planted = json_array();
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(honeytoken_kinds); i++) {
 		bool wanted = false;
 		for (size_t n = 0; n < json_array_size(names); n++)
-			wanted |= kind_find(json_string_value(json_array_get(names, n))) == &kinds[i];
+			wanted |= kind_find(json_string_value(json_array_get(names, n))) == &honeytoken_kinds[i];
 		if (!wanted)
 			continue;
 		CLEANUP(secret_wipe_buf) struct buf text = BUF_INIT;
-		write_text(h, &kinds[i], &text);
-		if (!kinds[i].path && !boxes_env(s->boxes, box, text.data)) {
+		honeytoken_write_text(h, &honeytoken_kinds[i], &text);
+		if (!honeytoken_kinds[i].path && !boxes_env(s->boxes, box, text.data)) {
 			super_warn(s, NULL, "box '%s' has a DEPLOY_TOKEN of its own: the honeytoken is not planted", boxes_name(s->boxes, box));
 			json_array_remove(h->planted, json_array_size(h->planted) - 1);
 		}
-		if (kinds[i].path) {
-			h->file[h->nr_files++] = (struct file){ kinds[i].path, text };
+		if (honeytoken_kinds[i].path) {
+			h->file[h->nr_files++] = (struct file){ honeytoken_kinds[i].path, text };
 			text = BUF_INIT;
 		}
 	}
@@ -158,7 +158,7 @@ static void honey_free(struct honey *h)
 	free(h);
 }
 
-void honey_forget(struct honey **hp)
+void honeytoken_forget(struct honey **hp)
 {
 	struct honey *h = take(hp);
 	if (h && h->writing)
@@ -169,7 +169,7 @@ void honey_forget(struct honey **hp)
 
 static void write_next(struct honey *h);
 
-static void on_written(void *self, json_t *result, const struct err *err)
+static void honeytoken_on_written(void *self, json_t *result, const struct err *err)
 {
 	struct honey *h = self;
 	(void)result;
@@ -184,7 +184,7 @@ static void on_written(void *self, json_t *result, const struct err *err)
 	write_next(h);
 }
 
-static void finish(struct honey *h)
+static void honeytoken_finish(struct honey *h)
 {
 	struct super *s = h->s;
 	uint64_t box = h->box;
@@ -200,14 +200,14 @@ static void finish(struct honey *h)
 static void write_next(struct honey *h)
 {
 	if (h->written == h->nr_files) {
-		finish(h);
+		honeytoken_finish(h);
 		return;
 	}
 	const struct file *f = &h->file[h->written];
-	h->open->driver->write(h->open, f->path, f->text.data, f->text.len, 0600, on_written, h);
+	h->open->driver->write(h->open, f->path, f->text.data, f->text.len, 0600, honeytoken_on_written, h);
 }
 
-void honey_plant(struct honey *h, struct box *b, void (*done)(struct super *s, uint64_t box))
+void honeytoken_plant(struct honey *h, struct box *b, void (*done)(struct super *s, uint64_t box))
 {
 	h->open = b;
 	h->done = done;

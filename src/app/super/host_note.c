@@ -7,7 +7,7 @@ struct waiting {
 	uint64_t ticket, seq;
 };
 
-static void committed(void *self)
+static void host_command_log_committed(void *self)
 {
 	struct waiting *w = self;
 	json_t *out = json_object();
@@ -16,7 +16,7 @@ static void committed(void *self)
 	free(w);
 }
 
-int host_note(struct super *s, const struct control_request *rq, struct err *err)
+int host_command_log(struct super *s, const struct control_request *rq, struct err *err)
 {
 	int64_t of = 0, status = 0;
 	if (command_opt_int(rq->line, "of", 1, INT64_MAX, &of, err) < 0 ||
@@ -33,6 +33,6 @@ int host_note(struct super *s, const struct control_request *rq, struct err *err
 	w->s = s;
 	w->ticket = rq->ticket;
 	w->seq = record_append_json(s->record, EV_CONTROL_HOST, of ? (uint64_t)of : rq->cause, 0, 0, 0, body);
-	record_barrier(s->record, w->seq, committed, w);
+	record_barrier(s->record, w->seq, host_command_log_committed, w);
 	return 0;
 }

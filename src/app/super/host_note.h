@@ -6,6 +6,6 @@
 #include "app/super/super_inner.h"
 
 /* Keeps the command `host_command`; its ticket is answered with {"event": seq} once that is durable. */
-NODISCARD int host_note(struct super *s, const struct control_request *rq, struct err *err);
+NODISCARD int host_command_log(struct super *s, const struct control_request *rq, struct err *err);
 
 #endif

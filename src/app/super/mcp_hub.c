@@ -52,7 +52,7 @@ struct mcp_hub {
 
 static void start_open(void *self, struct action *a);
 static void start_call(void *self, struct action *a);
-static void cancel_open(void *self, struct action *a, const char *how);
+static void mcp_hub_cancel_open(void *self, struct action *a, const char *how);
 static void cancel_call(void *self, struct action *a, const char *how);
 
 static struct mcp_hub *hub_of(struct super *s)
@@ -60,14 +60,14 @@ static struct mcp_hub *hub_of(struct super *s)
 	if (!s->mcp_hub) {
 		struct mcp_hub *h = NEW(struct mcp_hub);
 		h->super = s;
-		h->open = (struct effector){ .name = "mcp", .start = start_open, .cancel = cancel_open, .self = h };
+		h->open = (struct effector){ .name = "mcp", .start = start_open, .cancel = mcp_hub_cancel_open, .self = h };
 		h->call = (struct effector){ .name = "mcp", .start = start_call, .cancel = cancel_call, .self = h };
 		s->mcp_hub = h;
 	}
 	return s->mcp_hub;
 }
 
-static void close_late(void *self)
+static void mcp_hub_close_late(void *self)
 {
 	struct super *s = self;
 	struct mcp_hub *h = s->mcp_hub;
@@ -88,11 +88,11 @@ static void drop_conn(struct server *v)
 	h->late[h->nr_late++] = v->conn;
 	v->conn = NULL;
 	if (!h->deferred)
-		loop_defer(h->super->loop, close_late, h->super);
+		loop_defer(h->super->loop, mcp_hub_close_late, h->super);
 	h->deferred = true;
 }
 
-static void die(struct server *v)
+static void mcp_hub_die(struct server *v)
 {
 	if (!v->dead)
 		v->hub->nr--;
@@ -101,7 +101,7 @@ static void die(struct server *v)
 
 static void server_free(struct server *v)
 {
-	die(v);
+	mcp_hub_die(v);
 	for (struct server **at = &v->hub->servers; *at; at = &(*at)->next)
 		if (*at == v) {
 			*at = v->next;
@@ -127,7 +127,7 @@ void mcp_hub_free(struct super *s)
 	}
 	while (h->servers)
 		server_free(h->servers);
-	close_late(s);
+	mcp_hub_close_late(s);
 	s->mcp_hub = NULL;
 	http_free(&h->http);
 	free(h->late);
@@ -178,7 +178,7 @@ static json_t *opened_value(const struct server *v)
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-static void on_ready(void *self, const struct err *err)
+static void mcp_hub_on_ready(void *self, const struct err *err)
 {
 	struct server *v = self;
 	struct action *a = v->opening;
@@ -210,21 +210,21 @@ static void on_ready(void *self, const struct err *err)
 	}
 }
 
-static void on_gone(void *self, const struct err *why)
+static void mcp_hub_on_gone(void *self, const struct err *why)
 {
 	struct server *v = self;
-	die(v);
+	mcp_hub_die(v);
 	free(v->why);
-	v->why = xstrdup(why->text);
+	v->why = mem_strdup(why->text);
 	super_warn(v->hub->super, "the next call starts it again", "MCP server '%s' has gone: %s", v->name, why->text);
 	drop_conn(v);
 }
 
-static void on_changed(void *self)
+static void mcp_hub_on_changed(void *self)
 {
 	struct server *v = self;
 	json_t *body = json_object();
-	CLEANUP(free_ptr) char *text = xasprintf("MCP server '%s' has another list of tools now", v->name);
+	CLEANUP(free_ptr) char *text = mem_printf("MCP server '%s' has another list of tools now", v->name);
 	json_put_str(body, "level", "note");
 	json_put_str(body, "text", text);
 	v->changed++;
@@ -232,7 +232,7 @@ static void on_changed(void *self)
 }
 
 /* What it says beside the protocol goes to the action that waits for it, first to the one that opens it. */
-static void on_log(void *self, const char *bytes, size_t len)
+static void mcp_hub_on_log(void *self, const char *bytes, size_t len)
 {
 	struct server *v = self;
 	struct action *a = v->opening;
@@ -243,10 +243,10 @@ static void on_log(void *self, const char *bytes, size_t len)
 		action_output(a, STREAM_ERR, bytes, len);
 }
 
-static const struct mcp_conn_ops conn_ops = { .ready = on_ready, .gone = on_gone, .changed = on_changed, .log = on_log };
+static const struct mcp_conn_ops conn_ops = { .ready = mcp_hub_on_ready, .gone = mcp_hub_on_gone, .changed = mcp_hub_on_changed, .log = mcp_hub_on_log };
 
 /* "text", or {"$secret":NAME,"prefix"} with its value. */
-static void put_value(const struct super *s, struct buf *out, const json_t *v)
+static void mcp_hub_put_value(const struct super *s, struct buf *out, const json_t *v)
 {
 	const char *name = json_str(v, "$secret", NULL);
 	CLEANUP(buf_release) struct buf plain = BUF_INIT;
@@ -260,14 +260,14 @@ static void put_value(const struct super *s, struct buf *out, const json_t *v)
 	}
 }
 
-static void put_pairs(const struct super *s, struct strv *out, const json_t *pairs, const char *between)
+static void mcp_hub_put_pairs(const struct super *s, struct strv *out, const json_t *pairs, const char *between)
 {
 	const char *key;
 	json_t *v;
 	json_object_foreach((json_t *)(uintptr_t)pairs, key, v) {
 		struct buf b = BUF_INIT;
 		buf_printf(&b, "%s%s", key, between);
-		put_value(s, &b, v);
+		mcp_hub_put_value(s, &b, v);
 		strv_push_bytes(out, buf_cstr(&b), b.len);
 		explicit_bzero(b.data, b.len);
 		buf_release(&b);
@@ -277,7 +277,7 @@ static void put_pairs(const struct super *s, struct strv *out, const json_t *pai
 static struct server *server_new(struct mcp_hub *h, const char *name)
 {
 	struct server *v = NEW(struct server);
-	*v = (struct server){ .next = h->servers, .hub = h, .name = xstrdup(name) };
+	*v = (struct server){ .next = h->servers, .hub = h, .name = mem_strdup(name) };
 	h->servers = v;
 	h->nr++;
 	return v;
@@ -291,9 +291,9 @@ static void start_open(void *self, struct action *a)
 	struct err err = ERR_INIT;
 	const char *url = json_str(spec->args, "url", NULL);
 	struct server *v = server_new(h, json_str(spec->args, "name", "server"));
-	put_pairs(h->super, &env, json_object_get(spec->args, "env"), "=");
+	mcp_hub_put_pairs(h->super, &env, json_object_get(spec->args, "env"), "=");
 	mcp_env(&env);
-	put_pairs(h->super, &headers, json_object_get(spec->args, "headers"), ": ");
+	mcp_hub_put_pairs(h->super, &headers, json_object_get(spec->args, "headers"), ": ");
 	int rc = url && !h->http ? http_new(&h->http, h->super->loop, NULL, &err) : 0;
 	const struct mcp_conn_spec how = {
 		.argv = url ? NULL : &spec->argv, .env = &env, .cwd = json_str(spec->args, "cwd", NULL), .url = url,
@@ -322,7 +322,7 @@ static enum action_end end_for(const char *how)
 	return !strcmp(how, "kill") ? END_KILLED : END_CANCELLED;
 }
 
-static void cancel_open(void *self, struct action *a, const char *how)
+static void mcp_hub_cancel_open(void *self, struct action *a, const char *how)
 {
 	struct server *v = action_tag(a);
 	(void)self;
@@ -388,7 +388,7 @@ static void box_done(void *self, const struct action_result *res)
 {
 	struct server *v = self;
 	record_barrier_forget(v->hub->super->record, v);
-	die(v);
+	mcp_hub_die(v);
 	v->over = true;
 	if (v->call && res->end == END_DENIED) {
 		struct call *c = v->call;
@@ -427,7 +427,7 @@ static void open_in_box(struct call *c, struct strv *argv)
 	const struct mcp_conn_spec how = { .write = to_box, .open_us = json_int(c->args, "timeout_us", 0) };
 	struct err err = ERR_INIT;
 	if (mcp_conn_open(&v->conn, c->super->loop, &how, &conn_ops, v, &err) < 0)
-		on_ready(v, &err);
+		mcp_hub_on_ready(v, &err);
 }
 
 /* --- ops ---------------------------------------------------------------------------------------------------------- */
@@ -458,7 +458,7 @@ void op_mcp_open(struct call *c)
 	} else if (in_box) {
 		open_in_box(c, &argv);
 	} else {
-		CLEANUP(free_ptr) char *tool = xasprintf("mcp:%s", name);
+		CLEANUP(free_ptr) char *tool = mem_printf("mcp:%s", name);
 		struct action_spec spec = { .kind = ACT_MCP, .leaves_box = true, .parallel = true, .args = c->args, .argv = argv,
 					    .timeout_us = json_int(c->args, "timeout_us", 0) };
 		c->tool = tool;
@@ -478,7 +478,7 @@ static void call_free_tool(struct tool_call *t)
 	free(t);
 }
 
-static void tool_done(void *self, const json_t *result, const struct err *err)
+static void mcp_hub_tool_done(void *self, const json_t *result, const struct err *err)
 {
 	struct tool_call *t = self;
 	struct action *a = t->action;
@@ -526,7 +526,7 @@ static void tool_progress(void *self, int64_t done, int64_t total, const char *t
 
 static void start_call(void *self, struct action *a)
 {
-	static const struct mcp_call_ops ops = { .done = tool_done, .progress = tool_progress };
+	static const struct mcp_call_ops ops = { .done = mcp_hub_tool_done, .progress = tool_progress };
 	struct mcp_hub *h = self;
 	const struct action_spec *spec = action_spec(a);
 	struct server *v = server_of(h, (uint64_t)json_int(spec->args, "server", 0));
@@ -557,7 +557,7 @@ static void cancel_call(void *self, struct action *a, const char *how)
 	action_ended(a, end_for(how), NULL);
 }
 
-static void call_done(struct call *c, const struct action_result *res)
+static void mcp_hub_call_done(struct call *c, const struct action_result *res)
 {
 	if (res->end == END_FAILED) {
 		const char *why = res->why ? res->why : json_str(res->body, "why", "failed");
@@ -577,16 +577,16 @@ void op_mcp_call(struct call *c)
 {
 	struct mcp_hub *h = hub_of(c->super);
 	const struct server *v = server_of(h, (uint64_t)json_int(c->args, "server", 0));
-	if ((!v || v->dead) && !recorded_knows(resume_recorded(c->super->resume), c)) {
+	if ((!v || v->dead) && !answer_cache_knows(resume_recorded(c->super->resume), c)) {
 		call_fail(c, "backend", NULL, NULL, 0, "the MCP server%s%s is not there (any more)%s%s", v ? " " : "", v ? v->name : "",
 			  v && v->why ? ": " : "", v && v->why ? v->why : "");
 		return;
 	}
-	CLEANUP(free_ptr) char *tool = xasprintf("mcp:%s:%s", v ? v->name : "", json_str(c->args, "name", ""));
+	CLEANUP(free_ptr) char *tool = mem_printf("mcp:%s:%s", v ? v->name : "", json_str(c->args, "name", ""));
 	struct action_spec spec = { .kind = ACT_MCP, .leaves_box = !v || !v->box, .parallel = true, .args = c->args,
 				    .timeout_us = json_int(c->args, "timeout_us", 0) };
 	c->tool = tool; /* the rules go by this name */
-	call_action(c, &spec, &h->call, call_done);
+	call_action(c, &spec, &h->call, mcp_hub_call_done);
 	c->tool = NULL;
 }
 
@@ -609,7 +609,7 @@ void op_mcp_close(struct call *c)
 	if (v) {
 		struct err err = ERR_INIT;
 		err_set(&err, ERR_CANCELLED, "the MCP server '%s' was closed", v->name);
-		die(v);
+		mcp_hub_die(v);
 		v->closed = true;
 		if (v->conn)
 			mcp_client_lost(mcp_conn_client(v->conn), &err); /* its open calls end */

@@ -23,7 +23,7 @@ struct mcp_inbox {
 	bool gone;
 };
 
-static struct mcp_inbox *inbox(struct super *s)
+static struct mcp_inbox *mcp_inbox(struct super *s)
 {
 	if (!s->mcp) {
 		s->mcp = NEW(struct mcp_inbox);
@@ -66,13 +66,13 @@ static void hand_out(struct mcp_inbox *m)
 	call_answer(c, v);
 }
 
-static void put(struct mcp_inbox *m, json_t *v)
+static void mcp_inbox_put(struct mcp_inbox *m, json_t *v)
 {
 	json_array_append_new(m->queue, v);
 	hand_out(m);
 }
 
-static void on_gone(void *self, int fd, unsigned events)
+static void mcp_inbox_on_gone(void *self, int fd, unsigned events)
 {
 	struct mcp_inbox *m = self;
 	(void)fd;
@@ -91,10 +91,10 @@ static void watch_client(struct super *s, struct mcp_inbox *m, const json_t *who
 	m->gone = false;
 	m->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 	if (m->pidfd >= 0)
-		m->watch = loop_fd_new(s->loop, m->pidfd, LOOP_READ, on_gone, m);
+		m->watch = loop_fd_new(s->loop, m->pidfd, LOOP_READ, mcp_inbox_on_gone, m);
 }
 
-static struct wanted *find(struct mcp_inbox *m, uint64_t nr, int64_t id)
+static struct wanted *mcp_inbox_find(struct mcp_inbox *m, uint64_t nr, int64_t id)
 {
 	for (size_t i = 0; i < m->nr_open; i++)
 		if (nr ? m->open[i].nr == nr : m->open[i].id == id)
@@ -104,7 +104,7 @@ static struct wanted *find(struct mcp_inbox *m, uint64_t nr, int64_t id)
 
 int mcp_inbox_command(struct super *s, const struct control_request *rq, const char *text, struct err *err)
 {
-	struct mcp_inbox *m = inbox(s);
+	struct mcp_inbox *m = mcp_inbox(s);
 	CLEANUP(json_release) json_t *j = json_parse(text, strlen(text), "mcp_call", err);
 	if (!j)
 		return -1;
@@ -117,18 +117,18 @@ int mcp_inbox_command(struct super *s, const struct control_request *rq, const c
 		return 0;
 	}
 	if (cancel) {
-		const struct wanted *w = find(m, 0, json_integer_value(cancel));
+		const struct wanted *w = mcp_inbox_find(m, 0, json_integer_value(cancel));
 		if (w) {
 			json_t *v = json_object();
 			json_put_int(v, "cancel", (int64_t)w->nr);
-			put(m, v);
+			mcp_inbox_put(m, v);
 		}
 		return 0;
 	}
 	if (json_str(j, "leave", NULL)) {
 		json_t *v = json_object();
 		json_put_str(v, "leave", json_str(j, "leave", ""));
-		put(m, v);
+		mcp_inbox_put(m, v);
 		return 0;
 	}
 	if (s->ending || m->gone)
@@ -140,13 +140,13 @@ int mcp_inbox_command(struct super *s, const struct control_request *rq, const c
 	json_put_str(v, "tool", json_str(j, "tool", ""));
 	json_put(v, "args", args ? json_incref(args) : json_object());
 	json_put_str(v, "client", json_str(j, "client", "mcp client"));
-	put(m, v);
+	mcp_inbox_put(m, v);
 	return 1;
 }
 
-static void cancelled(struct call *c)
+static void mcp_inbox_cancelled(struct call *c)
 {
-	struct mcp_inbox *m = inbox(c->super);
+	struct mcp_inbox *m = mcp_inbox(c->super);
 	if (m->waits == c)
 		m->waits = NULL;
 	call_fail(c, "cancelled", NULL, NULL, 0, "cancelled");
@@ -154,22 +154,22 @@ static void cancelled(struct call *c)
 
 void op_mcp_next(struct call *c)
 {
-	struct mcp_inbox *m = inbox(c->super);
+	struct mcp_inbox *m = mcp_inbox(c->super);
 	if (m->waits) {
 		call_fail(c, "script", NULL, NULL, 0, "mcp.next waits already");
 		return;
 	}
 	if (c->super->resume && m->pidfd < 0)
 		m->gone = true; /* its client is none of ours any more */
-	c->cancel = cancelled;
+	c->cancel = mcp_inbox_cancelled;
 	m->waits = c;
 	hand_out(m);
 }
 
 void op_mcp_answer(struct call *c)
 {
-	struct mcp_inbox *m = inbox(c->super);
-	struct wanted *w = find(m, (uint64_t)json_int(c->args, "request", 0), 0);
+	struct mcp_inbox *m = mcp_inbox(c->super);
+	struct wanted *w = mcp_inbox_find(m, (uint64_t)json_int(c->args, "request", 0), 0);
 	if (w) {
 		json_t *v = json_copy(c->args);
 		control_answer(c->super->server, w->ticket, v);

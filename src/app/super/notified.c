@@ -30,13 +30,13 @@ void super_notify(struct super *s, const char *title, const char *text)
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
 	if (record_clean(s->record, text, strlen(text), &clean))
 		text = buf_cstr(&clean);
-	CLEANUP(free_ptr) char *v1 = xasprintf("SANDGLASS_TITLE=%s", title);
-	CLEANUP(free_ptr) char *v2 = xasprintf("SANDGLASS_TEXT=%s", text);
-	CLEANUP(free_ptr) char *v3 = xasprintf("SANDGLASS_SESSION=%s", record_id(s->record));
+	CLEANUP(free_ptr) char *v1 = mem_printf("SANDGLASS_TITLE=%s", title);
+	CLEANUP(free_ptr) char *v2 = mem_printf("SANDGLASS_TEXT=%s", text);
+	CLEANUP(free_ptr) char *v3 = mem_printf("SANDGLASS_SESSION=%s", record_id(s->record));
 	strv_push(&env, v1);
 	strv_push(&env, v2);
 	strv_push(&env, v3);
-	char *argv[] = { xstrdup("sh"), xstrdup("-c"), xstrdup(s->opts->notify), NULL };
+	char *argv[] = { mem_strdup("sh"), mem_strdup("-c"), mem_strdup(s->opts->notify), NULL };
 	int fds[3] = { -1, -1, -1 }, pid, pidfd;
 	struct err err = ERR_INIT;
 	json_t *body = json_object();
@@ -45,7 +45,7 @@ void super_notify(struct super *s, const char *title, const char *text)
 	if (proc_spawn("/bin/sh", argv, env.item, fds, 3, &pid, &pidfd, &err) < 0) {
 		json_put_str(body, "why", err.text);
 	} else {
-		struct loop_fd **w = xcalloc(1, sizeof(struct loop_fd *));
+		struct loop_fd **w = mem_calloc(1, sizeof(struct loop_fd *));
 		*w = loop_fd_new(s->loop, pidfd, LOOP_READ, child_gone, w);
 	}
 	record_append_json(s->record, EV_NOTIFY, s->start_seq, 0, 0, 0, body);
@@ -56,7 +56,7 @@ void super_notify(struct super *s, const char *title, const char *text)
 
 void super_held(struct super *s, uint64_t id, const char *text)
 {
-	CLEANUP(free_ptr) char *title = xasprintf("sandglass: #%llu waits", (unsigned long long)id);
+	CLEANUP(free_ptr) char *title = mem_printf("sandglass: #%llu waits", (unsigned long long)id);
 	if (!s->nr_people)
 		super_notify(s, title, text);
 	super_changed(s);

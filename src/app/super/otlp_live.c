@@ -55,7 +55,7 @@ static bool field_ok(const char *s)
 	return !strpbrk(s, "\r\n");
 }
 
-static int check_header(const char *name, const json_t *v, struct err *err)
+static int otlp_live_check_header(const char *name, const json_t *v, struct err *err)
 {
 	const char *secret = json_str(v, "secret", NULL), *key;
 	json_t *item;
@@ -90,14 +90,14 @@ int otlp_live_check(const json_t *conf, struct err *err)
 	if (every < EVERY_MIN_US || every > EVERY_MAX_S * 1000000LL)
 		return err_set(err, ERR_INVALID, "otlp.every is 0.1s to 1h");
 	json_object_foreach(json_object_get(conf, "headers"), key, v)
-		if (check_header(key, v, err) < 0)
+		if (otlp_live_check_header(key, v, err) < 0)
 			return -1;
 	return 1;
 }
 
 /* --- what people are told --- */
 
-static void later(struct otlp_live *l)
+static void otlp_live_later(struct otlp_live *l)
 {
 	int64_t every = json_int(l->conf, "every_us", EVERY_US), wait = every << (l->tries < 8 ? l->tries : 8);
 	wait = wait < AWAY_US ? wait : AWAY_US > every ? AWAY_US : every;
@@ -110,7 +110,7 @@ static void later(struct otlp_live *l)
 
 static void put_off(struct otlp_live *l, const char *why)
 {
-	later(l);
+	otlp_live_later(l);
 	if (l->told_away) {
 		log_info("telemetry: %s: %s", l->place, why);
 		return;
@@ -121,7 +121,7 @@ static void put_off(struct otlp_live *l, const char *why)
 		   l->batch.last ? "the session ends without it" : "the session goes on, it is asked again later");
 }
 
-static void left_out(struct otlp_live *l, const char *why)
+static void otlp_live_left_out(struct otlp_live *l, const char *why)
 {
 	if (!l->told_refused)
 		super_warn(l->s, NULL, "the telemetry collector at %s refuses some of what it is sent: %s", l->place, why);
@@ -131,7 +131,7 @@ static void left_out(struct otlp_live *l, const char *why)
 /* --- one round: keys, reading, traces, metrics --- */
 
 static void read_batch(struct otlp_live *l);
-static void post(struct otlp_live *l, const char *url, const struct buf *body);
+static void otlp_live_post(struct otlp_live *l, const char *url, const struct buf *body);
 
 static void round_done(struct otlp_live *l)
 {
@@ -150,16 +150,16 @@ static void traces_taken(struct otlp_live *l)
 		return;
 	}
 	l->state = LIVE_METRICS;
-	post(l, l->metrics, &l->metrics_body);
+	otlp_live_post(l, l->metrics, &l->metrics_body);
 }
 
-static void on_head(void *self, const struct http_head *head)
+static void otlp_live_on_head(void *self, const struct http_head *head)
 {
 	struct otlp_live *l = self;
 	l->hint = retry_hint(head, clock_wall_us() / 1000000);
 }
 
-static void on_data(void *self, const void *bytes, size_t len)
+static void otlp_live_on_data(void *self, const void *bytes, size_t len)
 {
 	struct otlp_live *l = self;
 	size_t room = ANSWER_MAX - l->answer.len;
@@ -174,7 +174,7 @@ static void look_partial(struct otlp_live *l)
 	const json_t *partial = json_object_get(j, "partialSuccess");
 	const char *why = json_str(partial, "errorMessage", "");
 	if (*why)
-		left_out(l, why);
+		otlp_live_left_out(l, why);
 }
 
 /* Whoever asks for a log-in on the way answers 200, too, and has taken nothing. */
@@ -184,7 +184,7 @@ static bool is_page(const struct buf *answer)
 	return p[strspn(p, " \t\r\n")] == '<';
 }
 
-static void on_end(void *self, const struct http_end *end)
+static void otlp_live_on_end(void *self, const struct http_end *end)
 {
 	struct otlp_live *l = self;
 	bool page = is_page(&l->answer);
@@ -198,7 +198,7 @@ static void on_end(void *self, const struct http_end *end)
 		return;
 	}
 	if (wrong)
-		left_out(l, why);
+		otlp_live_left_out(l, why);
 	else
 		look_partial(l);
 	if (l->state == LIVE_TRACES)
@@ -207,7 +207,7 @@ static void on_end(void *self, const struct http_end *end)
 		round_done(l);
 }
 
-static void put_header(struct otlp_live *l, struct strv *out, const char *name, const json_t *v)
+static void otlp_live_put_header(struct otlp_live *l, struct strv *out, const char *name, const json_t *v)
 {
 	const char *secret = json_str(v, "secret", NULL), *value = json_string_value(v);
 	struct buf b = BUF_INIT;
@@ -223,15 +223,15 @@ static void put_header(struct otlp_live *l, struct strv *out, const char *name, 
 	buf_release(&b);
 }
 
-static void post(struct otlp_live *l, const char *url, const struct buf *body)
+static void otlp_live_post(struct otlp_live *l, const char *url, const struct buf *body)
 {
-	const struct http_handler h = { .head = on_head, .data = on_data, .end = on_end, .self = l };
+	const struct http_handler h = { .head = otlp_live_on_head, .data = otlp_live_on_data, .end = otlp_live_on_end, .self = l };
 	struct strv headers = STRV_INIT;
 	const char *key;
 	json_t *v;
 	strv_push(&headers, "Content-Type: application/json");
 	json_object_foreach(json_object_get(l->conf, "headers"), key, v)
-		put_header(l, &headers, key, v);
+		otlp_live_put_header(l, &headers, key, v);
 	const struct http_request rq = {
 		.url = url, .headers = (const char *const *)(uintptr_t)headers.item, .body = body->data, .body_len = body->len,
 		.connect_us = CONNECT_US, .total_us = TOTAL_US,
@@ -260,7 +260,7 @@ static void read_work(void *self)
 	session_close(&s);
 }
 
-static void read_done(void *self)
+static void otlp_live_read_done(void *self)
 {
 	struct otlp_live *l = self;
 	l->state = LIVE_IDLE;
@@ -268,12 +268,12 @@ static void read_done(void *self)
 		return;
 	if (l->read_err.code) {
 		log_warn("telemetry: %s", l->read_err.text);
-		later(l);
+		otlp_live_later(l);
 		return;
 	}
 	l->state = LIVE_TRACES;
 	if (l->batch.spans)
-		post(l, l->traces, &l->batch.traces);
+		otlp_live_post(l, l->traces, &l->batch.traces);
 	else
 		traces_taken(l);
 }
@@ -307,7 +307,7 @@ static void read_batch(struct otlp_live *l)
 	b->ok = s->status == 0;
 	b->nr_open = 0;
 	if (b->last) {
-		l->open = xrealloc(l->open, (s->nr_agents + 1) * sizeof(*l->open));
+		l->open = mem_realloc(l->open, (s->nr_agents + 1) * sizeof(*l->open));
 		for (size_t i = 0; i < s->nr_agents; i++)
 			if (!s->agent[i].ended)
 				l->open[b->nr_open++] = s->agent[i].id;
@@ -315,10 +315,10 @@ static void read_batch(struct otlp_live *l)
 	b->open = l->open;
 	l->read_err = ERR_INIT;
 	l->state = LIVE_READING;
-	loop_job_run(s->loop, read_work, read_done, l);
+	loop_job_run(s->loop, read_work, otlp_live_read_done, l);
 }
 
-static void on_key(void *self, const char *value, size_t len, const struct err *err)
+static void otlp_live_on_key(void *self, const char *value, size_t len, const struct err *err)
 {
 	struct otlp_live *l = self;
 	(void)len;
@@ -342,10 +342,10 @@ static void begin_round(struct otlp_live *l)
 	l->state = LIVE_KEYS;
 	l->secrets_left = l->secrets.nr;
 	for (size_t i = 0; i < l->secrets.nr; i++)
-		vault_get(l->s->vault, l->secrets.item[i], "telemetry", l->s->start_seq, 0, on_key, l);
+		vault_get(l->s->vault, l->secrets.item[i], "telemetry", l->s->start_seq, 0, otlp_live_on_key, l);
 }
 
-static void tick(void *self)
+static void otlp_live_tick(void *self)
 {
 	struct otlp_live *l = self;
 	if (l->state == LIVE_IDLE && clock_mono_us() >= l->retry_at_us && !l->s->ending)
@@ -365,9 +365,9 @@ static int set_urls(struct otlp_live *l, struct err *err)
 		n -= sizeof(tail) - 1;
 	while (n && u.text[n - 1] == '/')
 		n--;
-	l->traces = xasprintf("%.*s/v1/traces", (int)n, u.text);
-	l->metrics = xasprintf("%.*s/v1/metrics", (int)n, u.text);
-	l->place = xasprintf("%s:%u", u.host, u.port);
+	l->traces = mem_printf("%.*s/v1/traces", (int)n, u.text);
+	l->metrics = mem_printf("%.*s/v1/metrics", (int)n, u.text);
+	l->place = mem_printf("%s:%u", u.host, u.port);
 	url_release(&u);
 	return 0;
 }
@@ -396,7 +396,7 @@ int otlp_live_begin(struct super *s, struct err *err)
 	if (rc <= 0)
 		return rc;
 	struct otlp_live *l = NEW(struct otlp_live);
-	*l = (struct otlp_live){ .s = s, .conf = s->opts->otlp, .path = xstrdup(record_path(s->record)),
+	*l = (struct otlp_live){ .s = s, .conf = s->opts->otlp, .path = mem_strdup(record_path(s->record)),
 				 .sent = s->opts->resume ? record_head(s->record) : 0 };
 	json_object_foreach(json_object_get(l->conf, "headers"), key, v)
 		if (json_str(v, "secret", NULL))
@@ -407,7 +407,7 @@ int otlp_live_begin(struct super *s, struct err *err)
 		return -1;
 	}
 	uint64_t every_ms = (uint64_t)json_int(l->conf, "every_us", EVERY_US) / 1000;
-	l->timer = loop_timer_new(s->loop, tick, l);
+	l->timer = loop_timer_new(s->loop, otlp_live_tick, l);
 	loop_timer_set(l->timer, every_ms, every_ms);
 	s->otlp = l;
 	return 0;

@@ -18,19 +18,19 @@ struct input {
 	uint64_t wait_ms; /* until the next look */
 };
 
-static struct input *inputs;
+static struct input *operator_input_inputs;
 
 static struct input *input_of(struct super *s, uint64_t action)
 {
-	struct input *in = inputs;
+	struct input *in = operator_input_inputs;
 	while (in && (in->super != s || in->action != action))
 		in = in->next;
 	return in;
 }
 
-static void drop(struct input *in)
+static void operator_input_drop(struct input *in)
 {
-	struct input **p = &inputs;
+	struct input **p = &operator_input_inputs;
 	while (*p != in)
 		p = &(*p)->next;
 	*p = in->next;
@@ -41,9 +41,9 @@ static void drop(struct input *in)
 	free(in);
 }
 
-static void look(void *self);
+static void operator_input_look(void *self);
 
-static void begin(struct input *in, uint64_t ticket, uint64_t cause, bool eof)
+static void operator_input_begin(struct input *in, uint64_t ticket, uint64_t cause, bool eof)
 {
 	in->ticket = ticket;
 	in->cause = cause;
@@ -55,7 +55,7 @@ static void begin(struct input *in, uint64_t ticket, uint64_t cause, bool eof)
 }
 
 /* The piece is through, or (@err) never will be. */
-static void finish(struct input *in, const struct err *err)
+static void operator_input_finish(struct input *in, const struct err *err)
 {
 	struct super *s = in->super;
 	if (in->ticket && err)
@@ -65,25 +65,25 @@ static void finish(struct input *in, const struct err *err)
 	in->busy = false;
 	in->ticket = 0;
 	if (err || in->eof)
-		drop(in);
+		operator_input_drop(in);
 	else if (in->left)
-		begin(in, 0, in->action, true);
+		operator_input_begin(in, 0, in->action, true);
 }
 
-static void pass_on(void *self)
+static void operator_input_pass_on(void *self)
 {
 	struct input *in = self;
 	struct err err = ERR_INIT;
 	if (boxes_stdin(in->super->boxes, in->action, buf_cstr(&in->piece), in->piece.len, in->eof, &err) < 0) {
-		finish(in, &err);
+		operator_input_finish(in, &err);
 		return;
 	}
 	in->given = true;
 	buf_release(&in->piece);
-	look(in);
+	operator_input_look(in);
 }
 
-static void put_hash(json_t *body, const struct buf *bytes)
+static void operator_input_put_hash(json_t *body, const struct buf *bytes)
 {
 	struct hash h;
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
@@ -93,7 +93,7 @@ static void put_hash(json_t *body, const struct buf *bytes)
 	json_put_str(body, "data_hash", buf_cstr(&hex));
 }
 
-static void keep_held(struct input *in);
+static void operator_input_keep_held(struct input *in);
 
 /* Nobody sees what is typed where nothing is echoed, so the record does not keep it either: only how much it was. */
 static json_t *hidden_body(const struct buf *bytes)
@@ -104,16 +104,16 @@ static json_t *hidden_body(const struct buf *bytes)
 	return body;
 }
 
-static void keep(struct input *in, const struct action *act)
+static void operator_input_keep(struct input *in, const struct action *act)
 {
 	struct record *r = in->super->record;
 	if (in->piece.len && boxes_stdin_hidden(in->super->boxes, in->action)) {
-		keep_held(in);
+		operator_input_keep_held(in);
 		in->box = action_spec(act)->box;
 		json_t *hidden = hidden_body(&in->piece);
 		if (in->eof)
 			json_put_flag(hidden, "eof", true);
-		record_barrier(r, record_append_json(r, EV_PROC_STDIN, in->cause, 0, in->box, in->action, hidden), pass_on, in);
+		record_barrier(r, record_append_json(r, EV_PROC_STDIN, in->cause, 0, in->box, in->action, hidden), operator_input_pass_on, in);
 		return;
 	}
 	json_t *body = json_object();
@@ -124,17 +124,17 @@ static void keep(struct input *in, const struct action *act)
 	if (room || !in->piece.len)
 		json_put_bytes(body, "data", buf_cstr(&clean), room < clean.len ? room : clean.len);
 	if (in->piece.len > room)
-		put_hash(body, &in->piece);
+		operator_input_put_hash(body, &in->piece);
 	if (in->held.len)
 		json_put_int(body, "held_bytes", (int64_t)in->held.len);
 	if (in->eof)
 		json_put_flag(body, "eof", true);
 	in->taken += in->piece.len;
-	record_barrier(r, record_append_json(r, EV_PROC_STDIN, in->cause, 0, in->box, in->action, body), pass_on, in);
+	record_barrier(r, record_append_json(r, EV_PROC_STDIN, in->cause, 0, in->box, in->action, body), operator_input_pass_on, in);
 }
 
 /* No more can come that would make a secret of it. It was passed on with the piece before, which told its length. */
-static void keep_held(struct input *in)
+static void operator_input_keep_held(struct input *in)
 {
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
 	if (!in->held.len)
@@ -145,68 +145,68 @@ static void keep_held(struct input *in)
 	record_append_json(in->super->record, EV_PROC_STDIN, in->cause, 0, in->box, in->action, body);
 }
 
-void person_input_ended(struct super *s, uint64_t id)
+void operator_input_ended(struct super *s, uint64_t id)
 {
 	struct input *in = input_of(s, id);
 	if (!in)
 		return;
-	keep_held(in);
+	operator_input_keep_held(in);
 	if (!in->busy)
-		drop(in);
+		operator_input_drop(in);
 }
 
-static void nobody(struct input *in)
+static void operator_input_nobody(struct input *in)
 {
 	in->left = true;
 	if (!in->busy)
-		begin(in, 0, in->action, true);
+		operator_input_begin(in, 0, in->action, true);
 }
 
 /* A held action may wait for hours. */
-static void look_later(struct input *in, uint64_t max_ms)
+static void operator_input_look_later(struct input *in, uint64_t max_ms)
 {
 	loop_timer_set(in->timer, in->wait_ms, 0);
 	in->wait_ms = in->wait_ms * 2 < max_ms ? in->wait_ms * 2 : max_ms;
 }
 
-static void look(void *self)
+static void operator_input_look(void *self)
 {
 	struct input *in = self;
 	const struct action *act = gate_action(in->super->gate, in->action);
 	struct err err = ERR_INIT;
 	if (act && !in->busy) { /* half a minute is over and not one piece has come */
-		nobody(in);
+		operator_input_nobody(in);
 	} else if (!act || action_state(act) == ACTION_ENDED) {
 		err_set(&err, ERR_NOENT, "#%" PRIu64 " does not run any more", in->action);
-		finish(in, &err);
+		operator_input_finish(in, &err);
 	} else if (action_state(act) != ACTION_RUNNING) {
-		look_later(in, LOOK_MAX_MS);
+		operator_input_look_later(in, LOOK_MAX_MS);
 	} else if (!in->given && !in->piece.len && !in->eof) {
-		finish(in, NULL); /* nothing: somebody is there who will send */
+		operator_input_finish(in, NULL); /* nothing: somebody is there who will send */
 	} else if (!in->given) {
-		keep(in, act);
+		operator_input_keep(in, act);
 	} else if (boxes_stdin_queued(in->super->boxes, in->action) > AHEAD_MAX) {
-		look_later(in, TAKE_MAX_MS);
+		operator_input_look_later(in, TAKE_MAX_MS);
 	} else {
-		finish(in, NULL);
+		operator_input_finish(in, NULL);
 	}
 }
 
 static struct input *input_new(struct super *s, uint64_t id)
 {
 	struct input *in = NEW(struct input);
-	*in = (struct input){ .next = inputs, .super = s, .action = id };
-	in->timer = loop_timer_new(s->loop, look, in);
-	inputs = in;
+	*in = (struct input){ .next = operator_input_inputs, .super = s, .action = id };
+	in->timer = loop_timer_new(s->loop, operator_input_look, in);
+	operator_input_inputs = in;
 	return in;
 }
 
-void person_input_expect(struct super *s, uint64_t id)
+void operator_input_expect(struct super *s, uint64_t id)
 {
 	loop_timer_set(input_new(s, id)->timer, COME_MS, 0);
 }
 
-int person_input(const struct ask_for *a, uint64_t id, struct buf *bytes, bool eof, struct err *err)
+int operator_input(const struct ask_for *a, uint64_t id, struct buf *bytes, bool eof, struct err *err)
 {
 	struct super *s = a->s;
 	const struct action *act = gate_action(s->gate, id);
@@ -228,22 +228,22 @@ int person_input(const struct ask_for *a, uint64_t id, struct buf *bytes, bool e
 	buf_release(&in->piece);
 	in->piece = *bytes;
 	*bytes = BUF_INIT;
-	begin(in, a->rq->ticket, a->rq->cause, eof);
+	operator_input_begin(in, a->rq->ticket, a->rq->cause, eof);
 	return 0;
 }
 
-void person_inputs_left(struct super *s)
+void operator_inputs_left(struct super *s)
 {
-	for (struct input *in = inputs; in; in = in->next)
+	for (struct input *in = operator_input_inputs; in; in = in->next)
 		if (in->super == s && !in->left)
-			nobody(in);
+			operator_input_nobody(in);
 }
 
-void person_inputs_free(struct super *s)
+void operator_inputs_free(struct super *s)
 {
-	for (struct input *in = inputs, *next; in; in = next) {
+	for (struct input *in = operator_input_inputs, *next; in; in = next) {
 		next = in->next;
 		if (in->super == s)
-			drop(in);
+			operator_input_drop(in);
 	}
 }

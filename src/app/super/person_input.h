@@ -17,11 +17,11 @@
 
 /* @bytes (taken) for action @id; the answer comes by the ticket. ERR_NOENT: it is no such action or has ended; ERR_BUSY: the
  * piece before has no answer yet; ERR_CLOSED: its input has ended. */
-NODISCARD int person_input(const struct ask_for *a, uint64_t id, struct buf *bytes, bool eof, struct err *err);
+NODISCARD int operator_input(const struct ask_for *a, uint64_t id, struct buf *bytes, bool eof, struct err *err);
 /* Action @id will take input. */
-void person_input_expect(struct super *s, uint64_t id);
-void person_input_ended(struct super *s, uint64_t id); /* action @id has: what of its input was held back is recorded */
-void person_inputs_left(struct super *s); /* rule 4 */
-void person_inputs_free(struct super *s);
+void operator_input_expect(struct super *s, uint64_t id);
+void operator_input_ended(struct super *s, uint64_t id); /* action @id has: what of its input was held back is recorded */
+void operator_inputs_left(struct super *s); /* rule 4 */
+void operator_inputs_free(struct super *s);
 
 #endif

@@ -23,15 +23,15 @@
  * question nothing counts. A terminal that has gone hangs up anew every HANG_UP_US: a program that reads may eat one. */
 enum { LOOK_MS = 15, LINE_LOOKED_AT = 4, DEAD_US = 400000, HANG_UP_US = 1000000 };
 
-static volatile sig_atomic_t resized;
+static volatile sig_atomic_t operator_shell_resized;
 
 static void on_winch(int signo)
 {
 	(void)signo;
-	resized = 1;
+	operator_shell_resized = 1;
 }
 
-static json_t *words(const char *verb, uint64_t id)
+static json_t *operator_shell_words(const char *verb, uint64_t id)
 {
 	json_t *w = json_array();
 	json_array_append_new(w, json_string(verb));
@@ -41,7 +41,7 @@ static json_t *words(const char *verb, uint64_t id)
 	return w;
 }
 
-static void send_size(struct control_client *c, uint64_t id)
+static void operator_shell_send_size(struct control_client *c, uint64_t id)
 {
 	struct winsize ws;
 	if (ioctl(0, TIOCGWINSZ, &ws) < 0)
@@ -52,7 +52,7 @@ static void send_size(struct control_client *c, uint64_t id)
 	snprintf(rows, sizeof(rows), "%u", ws.ws_row);
 	json_put_str(o, "cols", cols);
 	json_put_str(o, "rows", rows);
-	control_client_send(c, words("resize", id), o);
+	control_client_send(c, operator_shell_words("resize", id), o);
 }
 
 static void send_bytes(struct control_client *c, uint64_t id, const char *bytes, size_t len)
@@ -62,7 +62,7 @@ static void send_bytes(struct control_client *c, uint64_t id, const char *bytes,
 	base64_append(&b64, bytes, len);
 	json_put_str(o, "base64", buf_cstr(&b64));
 	buf_release(&b64);
-	control_client_send(c, words("input", id), o);
+	control_client_send(c, operator_shell_words("input", id), o);
 }
 
 struct own {
@@ -85,7 +85,7 @@ struct own {
 };
 
 /* What is typed goes on its way unseen: that it waits, or is thrown away, is said once each time. */
-static void on_reply(void *self, uint64_t id, const json_t *result, const struct err *err)
+static void operator_shell_on_reply(void *self, uint64_t id, const json_t *result, const struct err *err)
 {
 	struct own *o = self;
 	bool waits = json_flag(result, "frozen", false), lost = err && err->code == ERR_FULL;
@@ -98,7 +98,7 @@ static void on_reply(void *self, uint64_t id, const json_t *result, const struct
 	o->lost = lost;
 }
 
-static void put_safe(const char *before, const char *text, const char *after)
+static void operator_shell_put_safe(const char *before, const char *text, const char *after)
 {
 	CLEANUP(buf_release) struct buf safe = BUF_INIT;
 	sanitize_line(text, strlen(text), 0, &safe);
@@ -124,12 +124,12 @@ static void tell_held(struct own *o, const json_t *body)
 		ask |= strcmp(json_string_value(json_array_get(reasons, i)), "ask") == 0;
 	const char *rule = ask ? json_str(body, "rule", "") : "", *why = ask ? json_str(body, "why", "") : "";
 	free(o->intent);
-	o->intent = xstrdup(json_str(body, "intent", ""));
+	o->intent = mem_strdup(json_str(body, "intent", ""));
 	o->high = strcmp(json_str(body, "risk", ""), "high") == 0;
 	o->elsewhere = *json_str(body, "type", "") != 0;
 	fprintf(stderr, "this shell waits for a person: #%" PRIu64 "%s, ", o->id, o->high ? ", RISK high" : "");
-	put_safe("", rule, *rule ? " asks" : ask ? "no rule lets it run" : "its agent or everything is paused");
-	put_safe(*why ? ": " : "", why, "\r\n");
+	operator_shell_put_safe("", rule, *rule ? " asks" : ask ? "no rule lets it run" : "its agent or everything is paused");
+	operator_shell_put_safe(*why ? ": " : "", why, "\r\n");
 	if (o->elsewhere)
 		fprintf(stderr, "'sandglass approve %" PRIu64 " --confirm ...' approves it elsewhere, Ctrl-C gives it up\r\n", o->id);
 	else
@@ -139,7 +139,7 @@ static void tell_held(struct own *o, const json_t *body)
 	ask_anew(o);
 }
 
-static void decide(struct own *o, const char *verb, const char *message)
+static void operator_shell_decide(struct own *o, const char *verb, const char *message)
 {
 	struct err err = ERR_INIT;
 	json_t *opts = json_object(), *reply = NULL;
@@ -147,7 +147,7 @@ static void decide(struct own *o, const char *verb, const char *message)
 		json_put_str(opts, "message", message);
 	if (*o->intent)
 		json_put_str(opts, "intent", o->intent);
-	if (control_client_call(o->c, words(verb, o->id), opts, 10000, &reply, &err) < 0)
+	if (control_client_call(o->c, operator_shell_words(verb, o->id), opts, 10000, &reply, &err) < 0)
 		fprintf(stderr, "%s\r\n", err.text);
 	json_decref(reply);
 }
@@ -161,16 +161,16 @@ static void typed_line(struct own *o)
 	o->nr_typed = 0;
 	o->sure = yes;
 	if (yes && sure && !o->elsewhere)
-		decide(o, "approve", NULL);
+		operator_shell_decide(o, "approve", NULL);
 	else if (yes && !o->elsewhere)
 		fprintf(stderr, "the risk is high: yes and Enter once more approves #%" PRIu64 "\r\n", o->id);
 }
 
-static void give_up(struct own *o)
+static void operator_shell_give_up(struct own *o)
 {
 	o->gave_up = true;
 	fprintf(stderr, "\r\n");
-	decide(o, "deny", "whoever asked for this shell gave it up");
+	operator_shell_decide(o, "deny", "whoever asked for this shell gave it up");
 }
 
 /* Nothing that is typed before the shell runs may reach it: it was typed at something else. */
@@ -180,7 +180,7 @@ static void typed_while_held(struct own *o, const char *bytes, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		char c = bytes[i];
 		if (c == '\003' || c == '\004') {
-			give_up(o);
+			operator_shell_give_up(o);
 			return;
 		}
 		if (dead)
@@ -201,7 +201,7 @@ static void nothing_typed(struct own *o)
 {
 	int64_t now = clock_mono_us();
 	if (o->held && !o->gave_up)
-		give_up(o);
+		operator_shell_give_up(o);
 	else if (!o->held && (!o->over_us || now > o->over_us + HANG_UP_US))
 		send_bytes(o->c, o->id, "\004", 1);
 	else
@@ -209,7 +209,7 @@ static void nothing_typed(struct own *o)
 	o->over_us = now;
 }
 
-static void typed(struct own *o)
+static void operator_shell_typed(struct own *o)
 {
 	char bytes[4096];
 	ssize_t n = read(0, bytes, sizeof(bytes));
@@ -228,8 +228,8 @@ static void tell_denied(struct own *o, const json_t *body)
 	if (strncmp(json_str(body, "decision", ""), "deny", 4) != 0)
 		return;
 	o->told = true;
-	put_safe("\r\nthis shell was denied by ", who ? who : json_str(body, "by", "?"), "");
-	put_safe(*message ? ": " : "", message, "\r\n");
+	operator_shell_put_safe("\r\nthis shell was denied by ", who ? who : json_str(body, "by", "?"), "");
+	operator_shell_put_safe(*message ? ": " : "", message, "\r\n");
 }
 
 /* Of an end that is no exit of the shell's own; told when the terminal is again as it was. */
@@ -244,7 +244,7 @@ static void keep_end(struct own *o, const json_t *body)
 	sanitize_line(why, strlen(why), 0, &o->ended);
 }
 
-static int see(struct own *o, const struct event *ev, struct err *err)
+static int operator_shell_see(struct own *o, const struct event *ev, struct err *err)
 {
 	CLEANUP(json_release) json_t *body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", err);
 	if (ev->kind == EV_ACTION_HELD)
@@ -261,14 +261,14 @@ static int see(struct own *o, const struct event *ev, struct err *err)
 }
 
 /* Prints what has been recorded since; 1 when the action has ended, its status in @o. */
-static int show(struct own *o, struct err *err)
+static int operator_shell_show(struct own *o, struct err *err)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct event ev;
 	int rc, ended = 0;
 	while ((rc = feed_next(o->f, &ev, &a, 0, err)) == 1)
-		ended |= see(o, &ev, err);
+		ended |= operator_shell_see(o, &ev, err);
 	if (rc < 0 || session_output(o->s, o->id, STREAM_PTY, o->off, 1 << 20, &out, err) < 0)
 		return -1;
 	o->off += out.len;
@@ -285,37 +285,37 @@ static int until_end(struct own *o, struct err *err)
 		if (control_client_wants_write(o->c))
 			p[1].events |= POLLOUT;
 		poll(p, 2, LOOK_MS);
-		if (resized) {
-			resized = 0;
-			send_size(o->c, o->id);
+		if (operator_shell_resized) {
+			operator_shell_resized = 0;
+			operator_shell_send_size(o->c, o->id);
 		}
 		if (p[0].revents & (POLLIN | POLLHUP))
-			typed(o);
+			operator_shell_typed(o);
 		if (o->over_us)
 			poll(NULL, 0, LOOK_MS); /* a stdin at its end is always readable */
 		if (!control_client_pump(o->c))
 			return err_set(err, ERR_CLOSED, "the session has ended");
-		rc = show(o, err);
+		rc = operator_shell_show(o, err);
 	}
 	return rc;
 }
 
-int person_shell(struct control_client *c, struct session *s, uint64_t id, struct err *err)
+int operator_shell(struct control_client *c, struct session *s, uint64_t id, struct err *err)
 {
 	struct own o = { .c = c, .s = s, .id = id, .status = 1, .intent = NULL };
 	if (feed_new(&o.f, s, FEED_ACTION, id, err) < 0)
 		return -1;
-	o.tty = person_tty_take();
+	o.tty = operator_tty_take();
 	if (o.tty) {
 		signal(SIGWINCH, on_winch);
-		send_size(c, id);
+		operator_shell_send_size(c, id);
 	}
-	static const struct control_client_ops ops = { .reply = on_reply };
+	static const struct control_client_ops ops = { .reply = operator_shell_on_reply };
 	control_client_hear(c, &ops, &o);
 	int rc = until_end(&o, err);
 	control_client_hear(c, NULL, NULL);
 	if (o.tty)
-		person_tty_give_back(rc < 0 || o.ended.len);
+		operator_tty_give_back(rc < 0 || o.ended.len);
 	if (o.ended.len)
 		fprintf(stderr, "\n%s\n", buf_cstr(&o.ended));
 	buf_release(&o.ended);

@@ -8,6 +8,6 @@
 
 /* Runs until action @id (kind shell) has ended. The terminal (descriptors 0 and 1) is put into raw mode meanwhile. Returns
  * its exit status, or -1. */
-int person_shell(struct control_client *c, struct session *s, uint64_t id, struct err *err);
+int operator_shell(struct control_client *c, struct session *s, uint64_t id, struct err *err);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-bool person_tty_take(void); /* false: descriptor 0 is no terminal, and nothing is to be given back */
+bool operator_tty_take(void); /* false: descriptor 0 is no terminal, and nothing is to be given back */
 /* @cut: the shell was ended by another, with whatever its program had set. */
-void person_tty_give_back(bool cut);
+void operator_tty_give_back(bool cut);
 
 #endif

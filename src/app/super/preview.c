@@ -12,7 +12,7 @@
 
 enum { QUIET_POLL_MS = 20, QUIET_TRIES = 250 };
 
-static void put_hash(json_t *o, const char *key, const struct hash *h)
+static void preview_put_hash(json_t *o, const char *key, const struct hash *h)
 {
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
 	hex_append(&hex, h->b, HASH_LEN);
@@ -68,7 +68,7 @@ void previews_clear(const char *state_dir)
 
 /* --- the list --- */
 
-static struct preview *of_action(const struct super *s, uint64_t action)
+static struct preview *preview_of_action(const struct super *s, uint64_t action)
 {
 	struct preview *found = NULL;
 	for (struct preview *p = s->preview; p; p = p->next)
@@ -79,7 +79,7 @@ static struct preview *of_action(const struct super *s, uint64_t action)
 
 const json_t *preview_hosts(const struct super *s, uint64_t action)
 {
-	const struct preview *p = of_action(s, action);
+	const struct preview *p = preview_of_action(s, action);
 	return p && p->stage == PREVIEW_OVER ? p->hosts : NULL;
 }
 
@@ -127,7 +127,7 @@ void preview_drop(struct preview *p, const char *why)
 
 /* --- the end --- */
 
-static json_t *reasons(const struct preview *p)
+static json_t *preview_reasons(const struct preview *p)
 {
 	const struct {
 		bool is;
@@ -175,15 +175,15 @@ static json_t *ended_body(struct preview *p)
 		json_put_int(b, "more", p->more);
 	json_put_int(b, "added", p->added);
 	json_put_int(b, "removed", p->removed);
-	put_hash(b, "before", &p->before);
-	put_hash(b, "intent", &p->intent);
+	preview_put_hash(b, "before", &p->before);
+	preview_put_hash(b, "intent", &p->intent);
 	json_put_int(net, "refused", p->refused);
 	json_put_int(net, "names", p->names);
 	json_put_int(net, "local", p->local);
 	json_put(net, "hosts", p->hosts ? json_incref(p->hosts) : json_array());
 	json_put(b, "net", net);
 	json_put_int(b, "tmp", p->tmp);
-	json_put(b, "incomplete", reasons(p));
+	json_put(b, "incomplete", preview_reasons(p));
 	if (p->flooded)
 		json_put_flag(b, "cut", true);
 	return b;
@@ -224,7 +224,7 @@ static void answer_now(void *self)
 }
 
 /* The box goes on, then whoever asked is told, once it can be read. */
-static void let_go(struct preview *p)
+static void preview_let_go(struct preview *p)
 {
 	struct super *s = p->s;
 	boxes_pin(s->boxes, p->box, false);
@@ -257,7 +257,7 @@ void preview_closed(struct preview *p)
 	}
 	json_decref(body);
 	p->stage = PREVIEW_OVER;
-	let_go(p);
+	preview_let_go(p);
 	if (good && p->t && gate_action(s->gate, p->action))
 		return;
 	if (p->dir)
@@ -274,7 +274,7 @@ static void preview_fail(struct preview *p, const struct err *err)
 
 /* --- the beginning --- */
 
-static void look_work(struct tree_job *j)
+static void preview_look_work(struct tree_job *j)
 {
 	struct preview *p = j->data;
 	tree_take(j->t, &p->taken, &j->err);
@@ -294,7 +294,7 @@ static void look_hold(struct tree_job *j)
 		preview_open(p);
 }
 
-static void look_done(struct tree_job *j)
+static void preview_look_done(struct tree_job *j)
 {
 	struct preview *p = j->data;
 	if (!p) /* held and released */
@@ -305,10 +305,10 @@ static void look_done(struct tree_job *j)
 	preview_fail(p, &j->err);
 }
 
-static void look(struct preview *p)
+static void preview_look(struct preview *p)
 {
 	struct tree_job *j = NEW(struct tree_job);
-	*j = (struct tree_job){ .work = look_work, .hold = look_hold, .done = look_done, .freeze = true, .always = true,
+	*j = (struct tree_job){ .work = preview_look_work, .hold = look_hold, .done = preview_look_done, .freeze = true, .always = true,
 				.data = p };
 	p->stage = PREVIEW_LOOKING;
 	p->taken = (struct taken){ .why = "background", .cause = p->seq };
@@ -327,7 +327,7 @@ static void wait_quiet(void *self)
 		preview_closed(p);
 	} else if (gate_box_quiet(p->s->gate, p->box)) {
 		loop_timer_free(&p->timer);
-		look(p);
+		preview_look(p);
 	} else if (++p->quiet_tries > QUIET_TRIES) {
 		loop_timer_free(&p->timer);
 		err_set(&err, ERR_BUSY, "the box is busy with its files; try again");
@@ -340,7 +340,7 @@ static void wait_quiet(void *self)
 }
 
 /* preview.started is on the disk. */
-static void on_barrier(void *self)
+static void preview_on_barrier(void *self)
 {
 	struct preview *p = self;
 	p->locked = true;
@@ -354,8 +354,8 @@ static void take_spec(struct preview *p, const struct action_spec *spec)
 	p->agent = spec->agent;
 	strv_copy(&p->argv, &spec->argv);
 	strv_copy(&p->env, &spec->env);
-	p->cwd = spec->cwd ? xstrdup(spec->cwd) : NULL;
-	p->path = spec->path ? xstrdup(spec->path) : NULL;
+	p->cwd = spec->cwd ? mem_strdup(spec->cwd) : NULL;
+	p->path = spec->path ? mem_strdup(spec->path) : NULL;
 	buf_append(&p->input, spec->stdin_bytes, spec->stdin_len);
 	buf_append(&p->data, spec->data, spec->data_len);
 	p->args = json_incref(spec->args);
@@ -365,17 +365,17 @@ static void take_spec(struct preview *p, const struct action_spec *spec)
 static void name_layers(struct preview *p)
 {
 	p->nr_layers = p->t->nr_layers + 1;
-	p->layer = xcalloc(p->nr_layers, sizeof(*p->layer));
+	p->layer = mem_calloc(p->nr_layers, sizeof(*p->layer));
 	for (size_t i = 0; i < p->t->nr_layers; i++)
-		p->layer[i].name = xstrdup(p->t->layer[i].name);
-	p->layer[p->t->nr_layers].name = xstrdup(":home");
+		p->layer[i].name = mem_strdup(p->t->layer[i].name);
+	p->layer[p->t->nr_layers].name = mem_strdup(":home");
 }
 
 static uint64_t record_started(const struct preview *p)
 {
 	json_t *body = json_object();
 	json_put_int(body, "of", (int64_t)p->action);
-	put_hash(body, "intent", &p->intent);
+	preview_put_hash(body, "intent", &p->intent);
 	json_put_str(body, "how", p->copy ? "copy" : "overlay");
 	json_put_int(body, "limit_us", PREVIEW_LIMIT_MS * 1000);
 	json_put(body, "who", json_incref(p->who));
@@ -397,7 +397,7 @@ static int can_be_tried(struct super *s, const struct trees *t, struct err *err)
 	return 0;
 }
 
-static int check(struct super *s, uint64_t id, struct action **a_out, struct trees **t_out, struct err *err)
+static int preview_check(struct super *s, uint64_t id, struct action **a_out, struct trees **t_out, struct err *err)
 {
 	struct action *a = gate_action(s->gate, id);
 	const struct action_spec *spec = a ? action_spec(a) : NULL;
@@ -413,7 +413,7 @@ static int check(struct super *s, uint64_t id, struct action **a_out, struct tre
 		return -1;
 	if (record_state(s->record) != RECORD_OK)
 		return err_set(err, ERR_BUSY, "the session file can't be written: no dry run started");
-	const struct preview *old = of_action(s, id);
+	const struct preview *old = preview_of_action(s, id);
 	if (old && old->stage != PREVIEW_OVER)
 		return err_set(err, ERR_BUSY, "a dry run of #%" PRIu64 " is running", id);
 	if (old && old->promoting)
@@ -428,9 +428,9 @@ int preview_begin(const struct tree_request *rq, uint64_t id, struct err *err)
 	struct super *s = rq->s;
 	struct action *a = NULL;
 	struct trees *t = NULL;
-	if (check(s, id, &a, &t, err) < 0)
+	if (preview_check(s, id, &a, &t, err) < 0)
 		return -1;
-	struct preview *old = of_action(s, id);
+	struct preview *old = preview_of_action(s, id);
 	if (old)
 		preview_drop(old, "another one begins");
 	struct preview *p = NEW(struct preview);
@@ -442,12 +442,12 @@ int preview_begin(const struct tree_request *rq, uint64_t id, struct err *err)
 	p->offline = p->driver->caps & CAP_OFFLINE;
 	name_layers(p);
 	p->seq = record_started(p);
-	CLEANUP(free_ptr) char *name = xasprintf(".preview-%" PRIu64, p->seq);
+	CLEANUP(free_ptr) char *name = mem_printf(".preview-%" PRIu64, p->seq);
 	p->dir = path_join(s->state_dir, name);
 	p->next = s->preview;
 	s->preview = p;
 	s->background++;
-	record_barrier(s->record, p->seq, on_barrier, p);
+	record_barrier(s->record, p->seq, preview_on_barrier, p);
 	return 0;
 }
 

@@ -29,7 +29,7 @@ static void promoting_free(struct promoting *pr)
 
 /* --- worker --- */
 
-static int load(struct trees *t, uint64_t seq, struct ws_view *v, struct err *err)
+static int preview_promote_load(struct trees *t, uint64_t seq, struct ws_view *v, struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct ws_store st;
@@ -50,7 +50,7 @@ static int upper_of(const struct preview *p, size_t i)
 	return p->layer[i].upper ? open(p->layer[i].upper, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 }
 
-static int layer(struct promoting *pr, struct trees *t, size_t i, bool apply, struct err *err)
+static int preview_promote_layer(struct promoting *pr, struct trees *t, size_t i, bool apply, struct err *err)
 {
 	struct preview *p = pr->p;
 	struct ws_view none = WS_VIEW_INIT, view = WS_VIEW_INIT;
@@ -58,7 +58,7 @@ static int layer(struct promoting *pr, struct trees *t, size_t i, bool apply, st
 	struct ws_plan plan = WS_PLAN_INIT;
 	struct ws_store st;
 	CLEANUP(fd_close) int upper = upper_of(p, i);
-	int rc = load(t, p->layer[i].seq, &view, err);
+	int rc = preview_promote_load(t, p->layer[i].seq, &view, err);
 	if (rc == 0)
 		rc = ws_diff_views(&d, &none, &view, false, NULL, err);
 	if (rc == 0)
@@ -66,7 +66,7 @@ static int layer(struct promoting *pr, struct trees *t, size_t i, bool apply, st
 	if (rc == 0 && plan.missing.nr)
 		rc = err_set(err, ERR_UNSUPPORTED, "can't apply: the content of '%s' is not recorded (%zu such files); approve the action instead",
 			     plan.missing.item[0], plan.missing.nr);
-	failpoint("promote.apply");
+	failpoint_hit("promote.apply");
 	if (rc == 0 && apply && plan.nr_ops)
 		rc = t->box->driver->tree->apply(t->box, i, plan.plan.data, plan.plan.len, plan.fd, plan.nr_fds, err);
 	pr->nr_ops += plan.nr_ops;
@@ -76,7 +76,7 @@ static int layer(struct promoting *pr, struct trees *t, size_t i, bool apply, st
 	return rc;
 }
 
-static void work(struct tree_job *j)
+static void preview_promote_work(struct tree_job *j)
 {
 	struct promoting *pr = j->data;
 	struct preview *p = pr->p;
@@ -92,14 +92,14 @@ static void work(struct tree_job *j)
 	for (int pass = 0; pass < (pr->action ? 2 : 1); pass++) { /* all layers can be done, or none is begun */
 		pr->nr_ops = 0;
 		for (size_t i = 0; i < p->nr_layers; i++)
-			if (p->layer[i].seq && layer(pr, j->t, i, pass == 1, &j->err) < 0)
+			if (p->layer[i].seq && preview_promote_layer(pr, j->t, i, pass == 1, &j->err) < 0)
 				return;
 	}
 }
 
 /* --- bringing it about --- */
 
-static bool replay(void *self, int stream, int64_t ts_us, const void *bytes, size_t len)
+static bool preview_promote_replay(void *self, int stream, int64_t ts_us, const void *bytes, size_t len)
 {
 	(void)ts_us;
 	action_output(self, (enum record_stream)stream, bytes, len);
@@ -113,13 +113,13 @@ static void replay_output(struct action *a, const struct preview *p)
 	if (session_open(&read, record_path(p->s->record), &err) < 0)
 		return;
 	CLEANUP(buf_release) struct buf pty = BUF_INIT;
-	if (session_output_each(read, p->seq, replay, a, &err) == 0 && p->pty &&
+	if (session_output_each(read, p->seq, preview_promote_replay, a, &err) == 0 && p->pty &&
 	    session_output(read, p->seq, STREAM_PTY, 0, PREVIEW_OUTPUT_MAX, &pty, &err) == 0 && pty.len)
 		action_output(a, STREAM_PTY, pty.data, pty.len);
 	session_close(&read);
 }
 
-static void record_done(const struct promoting *pr, const struct err *err)
+static void preview_promote_record_done(const struct promoting *pr, const struct err *err)
 {
 	const struct preview *p = pr->p;
 	json_t *body = json_object();
@@ -131,13 +131,13 @@ static void record_done(const struct promoting *pr, const struct err *err)
 	record_append_json(p->s->record, EV_ROLLBACK_DONE, p->action, p->agent, p->box, p->action, body);
 }
 
-static void applied(struct tree_job *j)
+static void preview_promote_applied(struct tree_job *j)
 {
 	struct promoting *pr = j->data;
 	struct preview *p = pr->p;
 	struct action *a = pr->action;
 	tree_record(j->t, &pr->taken);
-	record_done(pr, &j->err);
+	preview_promote_record_done(pr, &j->err);
 	if (j->err.code != ERR_NONE) {
 		action_fail(a, &j->err);
 	} else {
@@ -156,7 +156,7 @@ static void applied(struct tree_job *j)
 	preview_drop(p, "it was applied");
 }
 
-static void start(void *self, struct action *a)
+static void preview_promote_start(void *self, struct action *a)
 {
 	struct preview *p = self;
 	struct trees *t = super_box_trees(p->s, p->box);
@@ -170,11 +170,11 @@ static void start(void *self, struct action *a)
 	struct promoting *pr = NEW(struct promoting);
 	*pr = (struct promoting){ .p = p, .action = a, .taken = { .why = "background", .cause = p->action } };
 	struct tree_job *j = NEW(struct tree_job);
-	*j = (struct tree_job){ .work = work, .done = applied, .freeze = true, .always = true, .data = pr };
+	*j = (struct tree_job){ .work = preview_promote_work, .done = preview_promote_applied, .freeze = true, .always = true, .data = pr };
 	tree_job_add(t, j);
 }
 
-static void cancel(void *self, struct action *a, const char *how)
+static void preview_promote_cancel(void *self, struct action *a, const char *how)
 {
 	(void)self; /* half of a difference helps nobody: it goes on to its end */
 	(void)a;
@@ -183,14 +183,14 @@ static void cancel(void *self, struct action *a, const char *how)
 
 /* --- may it be? --- */
 
-static void checked(struct tree_job *j)
+static void preview_promote_checked(struct tree_job *j)
 {
 	struct promoting *pr = j->data;
 	struct preview *p = pr->p;
 	struct super *s = p->s;
 	struct err err = j->err;
 	tree_record(j->t, &pr->taken);
-	p->effector = (struct effector){ .name = "promote", .start = start, .cancel = cancel, .self = p };
+	p->effector = (struct effector){ .name = "promote", .start = preview_promote_start, .cancel = preview_promote_cancel, .self = p };
 	const struct decide d = { .action = p->action, .decision = DECIDE_APPROVE, .intent = pr->intent, .message = pr->message,
 				  .promote = p->seq, .with = &p->effector, .who = pr->who };
 	bool done = err.code == ERR_NONE && gate_decide(s->gate, &d, &err) == 0;
@@ -234,10 +234,10 @@ int preview_promote(const struct tree_request *rq, uint64_t id, const char *mess
 		return err_set(err, ERR_CLOSED, "its box is gone");
 	p->promoting = true;
 	struct promoting *pr = NEW(struct promoting);
-	*pr = (struct promoting){ .p = p, .rq = *rq, .who = json_incref(rq->who), .message = message ? xstrdup(message) : NULL,
+	*pr = (struct promoting){ .p = p, .rq = *rq, .who = json_incref(rq->who), .message = message ? mem_strdup(message) : NULL,
 				  .intent = *intent, .taken = { .why = "background", .cause = p->seq } };
 	struct tree_job *j = NEW(struct tree_job);
-	*j = (struct tree_job){ .work = work, .done = checked, .freeze = true, .always = true, .data = pr };
+	*j = (struct tree_job){ .work = preview_promote_work, .done = preview_promote_checked, .freeze = true, .always = true, .data = pr };
 	tree_job_add(t, j);
 	return 0;
 }

@@ -17,7 +17,7 @@ static void walk_over(struct preview *p);
 
 /* --- closing --- */
 
-static void on_closed(void *self, json_t *result, const struct err *err)
+static void preview_run_on_closed(void *self, json_t *result, const struct err *err)
 {
 	struct preview *p = self;
 	(void)result;
@@ -26,7 +26,7 @@ static void on_closed(void *self, json_t *result, const struct err *err)
 	preview_closed(p);
 }
 
-static void close_over(struct preview *p)
+static void preview_run_close_over(struct preview *p)
 {
 	p->stage = PREVIEW_CLOSING;
 	loop_timer_free(&p->timer);
@@ -35,7 +35,7 @@ static void close_over(struct preview *p)
 		egress_free(&p->egress);
 	if (p->run)
 		p->driver->run_free(take(&p->run));
-	p->driver->close(p->over, on_closed, p);
+	p->driver->close(p->over, preview_run_on_closed, p);
 }
 
 /* --- what it changed --- */
@@ -45,13 +45,13 @@ struct over_open {
 	size_t i;
 };
 
-static int open_foreign(void *self, const char *which, const char *path, struct err *err)
+static int preview_run_open_foreign(void *self, const char *which, const char *path, struct err *err)
 {
 	struct over_open *lo = self;
 	return lo->p->driver->tree->open(lo->p->over, lo->i, which, path, err);
 }
 
-static int open_layer(struct preview *p, size_t i, struct err *err)
+static int preview_run_open_layer(struct preview *p, size_t i, struct err *err)
 {
 	struct preview_layer *ly = &p->layer[i];
 	const struct box_tree_ops *ops = p->driver->tree;
@@ -70,9 +70,9 @@ static int take_layer(struct preview *p, size_t i, struct ws_store *st, json_t *
 	struct preview_layer *ly = &p->layer[i];
 	struct over_open lo = { .p = p, .i = i };
 	struct ws_how how = { .why = "preview", .full = true };
-	if (!ly->ws && open_layer(p, i, err) < 0)
+	if (!ly->ws && preview_run_open_layer(p, i, err) < 0)
 		return -1;
-	ws_set_open(ly->ws, open_foreign, &lo);
+	ws_set_open(ly->ws, preview_run_open_foreign, &lo);
 	return ws_take(ly->ws, st, &how, body, err) < 0 ? -1 : 0;
 }
 
@@ -99,12 +99,12 @@ static void note_uppers(struct preview *p)
 		CLEANUP(buf_release) struct buf path = BUF_INIT;
 		const json_t *one = json_object_get(all, p->layer[i].name);
 		if (!p->layer[i].upper && json_get_bytes(p->copy ? one : json_array_get(one, 0), &path))
-			p->layer[i].upper = xstrdup(buf_cstr(&path));
+			p->layer[i].upper = mem_strdup(buf_cstr(&path));
 	}
 }
 
 /* One layer: the body of its preview.tree and its lines of the list of files. */
-static int look(struct preview *p, size_t i, struct memstore *mem, struct err *err)
+static int preview_run_look(struct preview *p, size_t i, struct memstore *mem, struct err *err)
 {
 	struct preview_layer *ly = &p->layer[i];
 	struct ws_store st = memstore_store(mem);
@@ -154,7 +154,7 @@ static void keep_object(void *self, const struct object_id *id, enum object_type
 	objects_add(self, type, bytes, len, &same);
 }
 
-static void look_work(void *self)
+static void preview_run_look_work(void *self)
 {
 	struct preview *p = self;
 	struct ws_store below;
@@ -163,19 +163,19 @@ static void look_work(void *self)
 	if (p->driver->tree->fresh && p->driver->tree->fresh(p->over, true, &p->err) < 0)
 		err_wrap(&p->err, "what it changed cannot be looked at");
 	for (size_t i = 0; p->err.code == ERR_NONE && i < p->nr_layers; i++)
-		if (look(p, i, mem, &p->err) < 0)
+		if (preview_run_look(p, i, mem, &p->err) < 0)
 			break;
 	p->objects = objects_new();
 	memstore_each(mem, keep_object, p->objects);
 	memstore_free(&mem);
 }
 
-static void look_done(void *self)
+static void preview_run_look_done(void *self)
 {
 	struct preview *p = self;
 	if (p->err.code != ERR_NONE)
 		p->end = "failed";
-	close_over(p);
+	preview_run_close_over(p);
 }
 
 static void on_over_frozen(void *self, json_t *result, const struct err *err)
@@ -183,7 +183,7 @@ static void on_over_frozen(void *self, json_t *result, const struct err *err)
 	struct preview *p = self;
 	(void)result;
 	(void)err; /* what could still write there writes into what is thrown away */
-	loop_job_run(p->s->loop, look_work, look_done, p);
+	loop_job_run(p->s->loop, preview_run_look_work, preview_run_look_done, p);
 }
 
 static void walk_over(struct preview *p)
@@ -192,9 +192,9 @@ static void walk_over(struct preview *p)
 	loop_timer_free(&p->timer);
 	if (p->run)
 		p->driver->run_free(take(&p->run));
-	failpoint("preview.walk");
+	failpoint_hit("preview.walk");
 	if (p->cancelled || !strcmp(p->end, "failed"))
-		close_over(p);
+		preview_run_close_over(p);
 	else
 		p->driver->freeze(p->over, true, on_over_frozen, p);
 }
@@ -231,7 +231,7 @@ static void ask_late(void *self)
 	p->driver->run_signal(p->run, SIGKILL);
 }
 
-static void ask(struct preview *p)
+static void preview_run_ask(struct preview *p)
 {
 	static const struct run_ops ops = { .on_output = ask_output, .on_exit = ask_exit };
 	char sh[] = "/bin/sh", dash_c[] = "-c",
@@ -254,7 +254,7 @@ static void ask(struct preview *p)
 
 /* --- the run --- */
 
-static void on_flood(void *self)
+static void preview_run_on_flood(void *self)
 {
 	struct preview *p = self;
 	if (record_state(p->s->record) != RECORD_OK || record_backlog(p->s->record) > RECORD_FLOOD) {
@@ -265,7 +265,7 @@ static void on_flood(void *self)
 	p->driver->run_pause(p->run, false);
 }
 
-static void on_output(void *self, int stream, const void *bytes, size_t len)
+static void preview_run_on_output(void *self, int stream, const void *bytes, size_t len)
 {
 	struct preview *p = self;
 	if (p->flooded)
@@ -279,12 +279,12 @@ static void on_output(void *self, int stream, const void *bytes, size_t len)
 		p->paused = true;
 		p->driver->run_pause(p->run, true);
 		if (!p->flood)
-			p->flood = loop_timer_new(p->s->loop, on_flood, p);
+			p->flood = loop_timer_new(p->s->loop, preview_run_on_flood, p);
 		loop_timer_set(p->flood, FLOOD_POLL_MS, 0);
 	}
 }
 
-static void on_exit_(void *self, int code, int signal, bool lost, int left)
+static void preview_run_on_exit_(void *self, int code, int signal, bool lost, int left)
 {
 	struct preview *p = self;
 	p->took_us = clock_mono_us() - p->began_us;
@@ -297,17 +297,17 @@ static void on_exit_(void *self, int code, int signal, bool lost, int left)
 		p->end = "failed";
 		err_set(&p->err, ERR_CLOSED, "the sandbox of the dry run died");
 	}
-	ask(p);
+	preview_run_ask(p);
 }
 
-static void on_limit(void *self)
+static void preview_run_on_limit(void *self)
 {
 	struct preview *p = self;
 	p->end = "timeout";
 	p->driver->run_signal(p->run, SIGKILL);
 }
 
-static void on_written(void *self, json_t *result, const struct err *err)
+static void preview_run_on_written(void *self, json_t *result, const struct err *err)
 {
 	struct preview *p = self;
 	(void)result;
@@ -319,34 +319,34 @@ static void on_written(void *self, json_t *result, const struct err *err)
 	walk_over(p);
 }
 
-static void on_edit_read(void *self, json_t *result, const struct err *err)
+static void preview_run_on_edit_read(void *self, json_t *result, const struct err *err)
 {
 	struct preview *p = self;
 	CLEANUP(buf_release) struct buf was = BUF_INIT;
 	struct edit_made made = { .text = BUF_INIT };
 	struct err why = ERR_INIT;
 	if (err || file_whole(result, p->path, &was, &why) < 0 || edit_make(p->path, &was, p->args, &made, &why) < 0) {
-		on_written(p, NULL, err ? err : &why);
+		preview_run_on_written(p, NULL, err ? err : &why);
 		return;
 	}
 	buf_release(&p->data);
 	p->data = made.text;
-	p->driver->write(p->over, p->path, buf_cstr(&p->data), p->data.len, (int)json_int(result, "mode", 0644) & 07777, on_written, p);
+	p->driver->write(p->over, p->path, buf_cstr(&p->data), p->data.len, (int)json_int(result, "mode", 0644) & 07777, preview_run_on_written, p);
 }
 
-static void run(struct preview *p)
+static void preview_run(struct preview *p)
 {
-	static const struct run_ops ops = { .on_output = on_output, .on_exit = on_exit_ };
+	static const struct run_ops ops = { .on_output = preview_run_on_output, .on_exit = preview_run_on_exit_ };
 	p->stage = PREVIEW_RUNNING;
 	p->began_us = clock_mono_us();
 	p->end = "ok";
-	failpoint("preview.run");
+	failpoint_hit("preview.run");
 	if (p->kind == ACT_WRITE) {
-		p->driver->write(p->over, p->path, buf_cstr(&p->data), p->data.len, -1, on_written, p);
+		p->driver->write(p->over, p->path, buf_cstr(&p->data), p->data.len, -1, preview_run_on_written, p);
 		return;
 	}
 	if (p->kind == ACT_EDIT) {
-		p->driver->read(p->over, p->path, BOX_FILE_MAX, on_edit_read, p);
+		p->driver->read(p->over, p->path, BOX_FILE_MAX, preview_run_on_edit_read, p);
 		return;
 	}
 	struct run_opts o = {
@@ -364,7 +364,7 @@ static void run(struct preview *p)
 	p->driver->run_go(p->run);
 	if (p->input.len || p->pty)
 		p->driver->run_stdin(p->run, buf_cstr(&p->input), p->input.len, true);
-	p->timer = loop_timer_new(p->s->loop, on_limit, p);
+	p->timer = loop_timer_new(p->s->loop, preview_run_on_limit, p);
 	loop_timer_set(p->timer, PREVIEW_LIMIT_MS, 0);
 }
 
@@ -390,16 +390,16 @@ static void on_asked(void *self, uint64_t ticket, const struct egress_end *e)
 	json_array_append_new(p->hosts, row);
 }
 
-static void on_ask(void *self, uint64_t ticket, const struct egress_want *w)
+static void preview_run_on_ask(void *self, uint64_t ticket, const struct egress_want *w)
 {
 	struct preview *p = self;
 	(void)w;
 	egress_answer(p->egress, ticket, false, "a dry run has no network");
 }
 
-static void on_listening(void *self, json_t *result, const struct err *err)
+static void preview_run_on_listening(void *self, json_t *result, const struct err *err)
 {
-	static const struct egress_ops ops = { .ask = on_ask, .ended = on_asked };
+	static const struct egress_ops ops = { .ask = preview_run_on_ask, .ended = on_asked };
 	static const struct egress_opts opts = { .http = true };
 	struct preview *p = self;
 	int fd = result ? (int)json_int(result, "fd", -1) : -1;
@@ -407,23 +407,23 @@ static void on_listening(void *self, json_t *result, const struct err *err)
 	if (fd >= 0)
 		p->egress = egress_new(p->s->loop, fd, &opts, &ops, p);
 	if (p->cancelled)
-		close_over(p);
+		preview_run_close_over(p);
 	else
-		run(p);
+		preview_run(p);
 }
 
 static void begin_run(struct preview *p)
 {
 	if (p->cancelled) {
-		close_over(p);
+		preview_run_close_over(p);
 	} else if (p->net && (p->driver->caps & CAP_LISTEN)) {
-		p->driver->listen(p->over, PROXY_PORT, on_listening, p);
+		p->driver->listen(p->over, PROXY_PORT, preview_run_on_listening, p);
 	} else {
-		run(p);
+		preview_run(p);
 	}
 }
 
-static void primed(void *self)
+static void preview_run_primed(void *self)
 {
 	struct preview *p = self;
 	if (p->err.code == ERR_NONE) {
@@ -431,7 +431,7 @@ static void primed(void *self)
 		return;
 	}
 	p->end = "failed";
-	close_over(p);
+	preview_run_close_over(p);
 }
 
 /* On a machine that is not its own, landlock alone keeps what it does inside of its copy: its files from the first version
@@ -450,7 +450,7 @@ static bool held_in(struct preview *p, int abi)
 	return p->err.code == ERR_NONE;
 }
 
-static void on_opened(void *self, json_t *result, const struct err *err)
+static void preview_run_on_opened(void *self, json_t *result, const struct err *err)
 {
 	struct preview *p = self;
 	if (err) {
@@ -465,9 +465,9 @@ static void on_opened(void *self, json_t *result, const struct err *err)
 	p->blind = p->offline || !strcmp(p->over->profile, "reduced");
 	if (!held_in(p, (int)json_int(result, "landlock", 0))) {
 		p->end = "failed";
-		close_over(p);
+		preview_run_close_over(p);
 	} else if (p->copy) {
-		loop_job_run(p->s->loop, prime_work, primed, p);
+		loop_job_run(p->s->loop, prime_work, preview_run_primed, p);
 	} else {
 		begin_run(p);
 	}
@@ -491,6 +491,6 @@ void preview_open(struct preview *p)
 	p->net = o.net;
 	p->hosts = json_array();
 	p->stage = PREVIEW_OPENING;
-	failpoint("preview.open");
-	p->over = driver_open(p->driver, s->loop, &o, on_opened, p);
+	failpoint_hit("preview.open");
+	p->over = driver_open(p->driver, s->loop, &o, preview_run_on_opened, p);
 }

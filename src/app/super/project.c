@@ -20,7 +20,7 @@
 
 enum { SKILL_NAME_MAX = 64, SKILL_ABOUT_MAX = 1024 };
 
-static const char *const instructions[] = { "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md" };
+static const char *const project_instructions[] = { "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md" };
 static const char *const skill_dirs[] = { ".agents/skills", ".claude/skills", ".sandglass/skills" };
 
 /* Links within the project are fine, those out of it are not. */
@@ -36,16 +36,16 @@ static int open_within(int dir, const char *path, int flags)
 	return -1;
 }
 
-static int open_dir(const char *dir)
+static int project_open_dir(const char *dir)
 {
 	return open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 bool project_has_text(const char *dir)
 {
-	CLEANUP(fd_close) int fd = dir ? open_dir(dir) : -1;
-	for (size_t i = 0; fd >= 0 && i < ARRAY_LEN(instructions); i++)
-		if (faccessat(fd, instructions[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	CLEANUP(fd_close) int fd = dir ? project_open_dir(dir) : -1;
+	for (size_t i = 0; fd >= 0 && i < ARRAY_LEN(project_instructions); i++)
+		if (faccessat(fd, project_instructions[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 			return true;
 	for (size_t i = 0; fd >= 0 && i < ARRAY_LEN(skill_dirs); i++)
 		if (faccessat(fd, skill_dirs[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)
@@ -66,7 +66,7 @@ static uint32_t count_hidden(const struct buf *b)
 }
 
 /* Why it cannot be used; NULL: @out has it. */
-static const char *read_text(int dir, const char *path, struct buf *out)
+static const char *project_read_text(int dir, const char *path, struct buf *out)
 {
 	CLEANUP(fd_close) int fd = open_within(dir, path, 0);
 	struct err none = ERR_INIT;
@@ -84,15 +84,15 @@ static const char *read_text(int dir, const char *path, struct buf *out)
 	return NULL;
 }
 
-static struct project_text *add(struct project *p, int dir, const char *root, const char *path)
+static struct project_text *project_add(struct project *p, int dir, const char *root, const char *path)
 {
 	GROW(p->item, p->nr, p->cap);
 	struct project_text *t = &p->item[p->nr++];
 	struct buf hex = BUF_INIT;
 	struct hash h;
-	*t = (struct project_text){ .path = xstrdup(path), .full = path_join(root, path), .text = BUF_INIT };
-	const char *why = read_text(dir, path, &t->text);
-	t->why = why ? xstrdup(why) : NULL;
+	*t = (struct project_text){ .path = mem_strdup(path), .full = path_join(root, path), .text = BUF_INIT };
+	const char *why = project_read_text(dir, path, &t->text);
+	t->why = why ? mem_strdup(why) : NULL;
 	hash_of(buf_cstr(&t->text), t->text.len, &h);
 	hex_append(&hex, h.b, HASH_LEN);
 	memcpy(t->hash, buf_cstr(&hex), sizeof(t->hash));
@@ -149,7 +149,7 @@ static void yaml_value(const char *v, size_t len, struct buf *out)
 }
 
 /* "KEY: value" of the front matter; folded and indented lines are joined. Returns owned, NULL when it is not there. */
-static char *front(const struct project_text *t, const char *key)
+static char *project_front(const struct project_text *t, const char *key)
 {
 	const char *p = buf_cstr((struct buf *)(uintptr_t)&t->text), *end = skill_body(t);
 	size_t len = strlen(key);
@@ -184,11 +184,11 @@ static bool good_name(const char *name)
 
 static void read_skill(struct project *p, int dir, const char *root, const char *path, const char *folder)
 {
-	struct project_text *t = add(p, dir, root, path);
+	struct project_text *t = project_add(p, dir, root, path);
 	const char *why = NULL;
-	CLEANUP(free_ptr) char *name = front(t, "name");
-	t->name = xstrdup(folder);
-	t->about = front(t, "description");
+	CLEANUP(free_ptr) char *name = project_front(t, "name");
+	t->name = mem_strdup(folder);
+	t->about = project_front(t, "description");
 	if (t->why)
 		return;
 	if (!name || !t->about || !*t->about)
@@ -200,10 +200,10 @@ static void read_skill(struct project *p, int dir, const char *root, const char 
 	for (size_t i = 0; !why && i + 1 < p->nr; i++)
 		if (p->item[i].name && !p->item[i].why && !strcmp(p->item[i].name, folder))
 			why = "there is another skill of that name";
-	t->why = why ? xstrdup(why) : NULL;
+	t->why = why ? mem_strdup(why) : NULL;
 }
 
-static int by_name(const void *a, const void *b)
+static int project_by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -223,9 +223,9 @@ static void read_skills(struct project *p, int dir, const char *root, const char
 			strv_push(&names, e->d_name);
 	closedir(d);
 	if (names.nr)
-		qsort(names.item, names.nr, sizeof(*names.item), by_name);
+		qsort(names.item, names.nr, sizeof(*names.item), project_by_name);
 	for (size_t i = 0; i < names.nr; i++) {
-		CLEANUP(free_ptr) char *path = xasprintf("%s/%s/SKILL.md", where, names.item[i]);
+		CLEANUP(free_ptr) char *path = mem_printf("%s/%s/SKILL.md", where, names.item[i]);
 		CLEANUP(fd_close) int file = open_within(dir, path, 0);
 		if (file >= 0 || errno == EXDEV)
 			read_skill(p, dir, root, path, names.item[i]);
@@ -239,13 +239,13 @@ void project_read(struct project *out, const char *dir)
 {
 	char root[PATH_MAX];
 	*out = (struct project){ 0 };
-	CLEANUP(fd_close) int fd = realpath(dir, root) ? open_dir(root) : -1;
+	CLEANUP(fd_close) int fd = realpath(dir, root) ? project_open_dir(root) : -1;
 	if (fd < 0)
 		return;
-	for (size_t i = 0; i < ARRAY_LEN(instructions); i++) {
-		if (faccessat(fd, instructions[i], F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+	for (size_t i = 0; i < ARRAY_LEN(project_instructions); i++) {
+		if (faccessat(fd, project_instructions[i], F_OK, AT_SYMLINK_NOFOLLOW) != 0)
 			continue;
-		struct project_text *t = add(out, fd, root, instructions[i]);
+		struct project_text *t = project_add(out, fd, root, project_instructions[i]);
 		if (same_as_before(out, t)) {
 			text_release(t);
 			out->nr--;

@@ -31,12 +31,12 @@ struct recorded {
 	struct super *s;
 };
 
-struct recorded *recorded_new(void)
+struct recorded *answer_cache_new(void)
 {
 	return NEW(struct recorded);
 }
 
-static void drop(struct recorded *r, size_t i)
+static void answer_cache_drop(struct recorded *r, size_t i)
 {
 	json_decref(r->item[i].end);
 	json_decref(r->item[i].edit);
@@ -51,14 +51,14 @@ static void drop_effect(struct recorded *r, size_t i)
 	memmove(&r->effect[i], &r->effect[i + 1], (--r->nr_effects - i) * sizeof(*r->effect));
 }
 
-void recorded_free(struct recorded **rp)
+void answer_cache_free(struct recorded **rp)
 {
 	struct recorded *r = *rp;
 	*rp = NULL;
 	if (!r)
 		return;
 	while (r->nr)
-		drop(r, r->nr - 1);
+		answer_cache_drop(r, r->nr - 1);
 	while (r->nr_effects)
 		drop_effect(r, r->nr_effects - 1);
 	loop_timer_free(&r->later);
@@ -67,7 +67,7 @@ void recorded_free(struct recorded **rp)
 	free(r);
 }
 
-static struct entry *of_action(struct recorded *r, uint64_t action)
+static struct entry *answer_cache_of_action(struct recorded *r, uint64_t action)
 {
 	for (size_t i = 0; i < r->nr; i++)
 		if (r->item[i].action == action)
@@ -75,7 +75,7 @@ static struct entry *of_action(struct recorded *r, uint64_t action)
 	return NULL;
 }
 
-static void keep(json_t **at, const json_t *body)
+static void answer_cache_keep(json_t **at, const json_t *body)
 {
 	json_decref(*at);
 	*at = json_incref((json_t *)(uintptr_t)body);
@@ -91,7 +91,7 @@ static void see_effect(struct recorded *r, const struct event *ev, const json_t 
 {
 	for (size_t i = 0; ev->kind == EV_ASK_ANSWERED && i < r->nr_effects; i++)
 		if (r->effect[i].seq == ev->cause)
-			keep(&r->effect[i].answered, body);
+			answer_cache_keep(&r->effect[i].answered, body);
 	uint64_t call = (uint64_t)json_int(body, "call", 0);
 	if (!call)
 		return;
@@ -101,22 +101,22 @@ static void see_effect(struct recorded *r, const struct event *ev, const json_t 
 }
 
 /* A snapshot has what each action left that had ended before it; of several it names all, and belongs to none. */
-static void see_snapshot(struct recorded *r, struct entry *e, const json_t *body)
+static void answer_cache_see_snapshot(struct recorded *r, struct entry *e, const json_t *body)
 {
 	size_t i;
 	json_t *v;
 	if (e)
 		e->kept = true;
 	json_array_foreach(json_object_get(body, "by"), i, v) {
-		e = of_action(r, (uint64_t)json_integer_value(v));
+		e = answer_cache_of_action(r, (uint64_t)json_integer_value(v));
 		if (e && e->ended)
 			e->kept = true;
 	}
 }
 
-void recorded_see(struct recorded *r, const struct event *ev, const json_t *body)
+void answer_cache_see(struct recorded *r, const struct event *ev, const json_t *body)
 {
-	struct entry *e = ev->action ? of_action(r, ev->action) : NULL;
+	struct entry *e = ev->action ? answer_cache_of_action(r, ev->action) : NULL;
 	if (ev->kind == EV_HOST_START && !strcmp(json_str(body, "mode", ""), "script")) {
 		r->asked = 0;
 	} else if (ev->kind == EV_HOST_CALL) {
@@ -132,21 +132,21 @@ void recorded_see(struct recorded *r, const struct event *ev, const json_t *body
 		/* it broke off between the answer and the end: the answer is whole */
 	} else if (ev->kind == EV_ACTION_ENDED && e) {
 		e->ended = strcmp(json_str(body, "end", ""), "interrupted") != 0;
-		keep(&e->end, body);
+		answer_cache_keep(&e->end, body);
 	} else if (ev->kind == EV_SNAPSHOT_TAKEN) {
-		see_snapshot(r, e, body);
+		answer_cache_see_snapshot(r, e, body);
 	} else if (ev->kind == EV_ACTION_DECIDED && e && !strcmp(json_str(body, "decision", ""), "edit")) {
-		keep(&e->edit, json_object_get(body, "edit"));
+		answer_cache_keep(&e->edit, json_object_get(body, "edit"));
 	} else if (ev->kind == EV_MODEL_REPLY && e) {
 		CLEANUP(json_release) json_t *end = json_object();
 		json_put_str(end, "end", action_end_name(END_OK));
-		keep(&e->reply, body);
-		keep(&e->end, end);
+		answer_cache_keep(&e->reply, body);
+		answer_cache_keep(&e->end, end);
 		e->ended = true;
 	} else if (ev->kind == EV_HOST_FRAME && !strcmp(json_str(body, "type", ""), "answer")) {
 		for (size_t i = r->nr; i-- > 0;)
 			if (r->item[i].call == (uint64_t)json_int(body, "id", 0))
-				drop(r, i);
+				answer_cache_drop(r, i);
 		for (size_t i = r->nr_effects; i-- > 0;)
 			if (r->effect[i].call == (uint64_t)json_int(body, "id", 0))
 				drop_effect(r, i);
@@ -155,7 +155,7 @@ void recorded_see(struct recorded *r, const struct event *ev, const json_t *body
 	}
 }
 
-const json_t *recorded_effect(const struct recorded *r, uint64_t call, uint16_t kind, uint64_t *seq_out)
+const json_t *answer_cache_effect(const struct recorded *r, uint64_t call, uint16_t kind, uint64_t *seq_out)
 {
 	for (size_t i = 0; r && i < r->nr_effects; i++)
 		if (r->effect[i].call == call && r->effect[i].kind == kind) {
@@ -165,7 +165,7 @@ const json_t *recorded_effect(const struct recorded *r, uint64_t call, uint16_t 
 	return NULL;
 }
 
-const json_t *recorded_answered(const struct recorded *r, uint64_t ask)
+const json_t *answer_cache_answered(const struct recorded *r, uint64_t ask)
 {
 	for (size_t i = 0; r && i < r->nr_effects; i++)
 		if (r->effect[i].seq == ask)
@@ -173,7 +173,7 @@ const json_t *recorded_answered(const struct recorded *r, uint64_t ask)
 	return NULL;
 }
 
-static enum action_end end_of(const char *name)
+static enum action_end answer_cache_end_of(const char *name)
 {
 	for (enum action_end e = END_OK; e <= END_BUDGET; e++)
 		if (!strcmp(action_end_name(e), name))
@@ -188,7 +188,7 @@ static bool give_output(void *self, int stream, int64_t ts_us, const void *bytes
 	return true;
 }
 
-static void give(struct recorded *r, struct entry *e)
+static void answer_cache_give(struct recorded *r, struct entry *e)
 {
 	struct call *c = e->asking;
 	struct session *s;
@@ -205,39 +205,39 @@ static void give(struct recorded *r, struct entry *e)
 		json_put(c->body, "reply", json_incref(e->reply));
 	struct action_result res = {
 		.id = e->action,
-		.end = end_of(json_str(body, "end", "")),
+		.end = answer_cache_end_of(json_str(body, "end", "")),
 		.body = body,
 		.why = json_str(body, "why", NULL),
 		.rule = json_str(body, "rule", NULL),
 		.edited = e->edit != NULL,
 	};
-	drop(r, (size_t)(e - r->item));
+	answer_cache_drop(r, (size_t)(e - r->item));
 	call_result(c, &res);
 }
 
-static void on_later(void *self)
+static void answer_cache_on_later(void *self)
 {
 	struct recorded *r = self;
 	for (size_t i = 0; i < r->nr;)
 		if (r->item[i].asking) {
-			give(r, &r->item[i]);
+			answer_cache_give(r, &r->item[i]);
 			i = 0; /* an answer may have brought the next question */
 		} else {
 			i++;
 		}
 }
 
-bool recorded_asked(const struct recorded *r, uint64_t call)
+bool answer_cache_asked(const struct recorded *r, uint64_t call)
 {
 	return r && call <= r->asked;
 }
 
-void recorded_ask_anew(struct recorded *r)
+void answer_cache_ask_anew(struct recorded *r)
 {
 	r->asked = 0;
 }
 
-bool recorded_undone(const struct recorded *r, uint64_t box)
+bool answer_cache_undone(const struct recorded *r, uint64_t box)
 {
 	for (size_t i = 0; i < r->nr; i++)
 		if (r->item[i].box == box && r->item[i].ended && r->item[i].writes && !r->item[i].kept)
@@ -255,12 +255,12 @@ static struct entry *answer_to(const struct recorded *r, const struct call *c)
 	return NULL;
 }
 
-bool recorded_knows(const struct recorded *r, const struct call *c)
+bool answer_cache_knows(const struct recorded *r, const struct call *c)
 {
 	return c->host == c->super->host && answer_to(r, c);
 }
 
-bool recorded_answer(struct recorded *r, struct call *c)
+bool answer_cache_answer(struct recorded *r, struct call *c)
 {
 	struct entry *e = answer_to(r, c);
 	if (!e)
@@ -268,12 +268,12 @@ bool recorded_answer(struct recorded *r, struct call *c)
 	e->asking = c;
 	r->s = c->super;
 	if (!r->later)
-		r->later = loop_timer_new(c->super->loop, on_later, r);
+		r->later = loop_timer_new(c->super->loop, answer_cache_on_later, r);
 	loop_timer_set(r->later, 0, 0);
 	return true;
 }
 
-void recorded_forget(struct recorded *r, const struct call *c)
+void answer_cache_forget(struct recorded *r, const struct call *c)
 {
 	for (size_t i = 0; r && i < r->nr; i++)
 		if (r->item[i].asking == c)

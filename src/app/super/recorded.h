@@ -8,35 +8,35 @@
 
 struct recorded;
 
-struct recorded *recorded_new(void);
-void recorded_free(struct recorded **r);
+struct recorded *answer_cache_new(void);
+void answer_cache_free(struct recorded **r);
 
 /* Reading, event by event, in order. */
-void recorded_see(struct recorded *r, const struct event *ev, const json_t *body);
+void answer_cache_see(struct recorded *r, const struct event *ev, const json_t *body);
 
 /* The call is in the record (host.call) already. */
-bool recorded_asked(const struct recorded *r, uint64_t call);
+bool answer_cache_asked(const struct recorded *r, uint64_t call);
 /* The script has another text: none of its calls is. */
-void recorded_ask_anew(struct recorded *r);
+void answer_cache_ask_anew(struct recorded *r);
 /* An action of the box had ended, but its files are not in the record: it counts as not done, and the box has to go back
  * to what was before it. */
-bool recorded_undone(const struct recorded *r, uint64_t box);
+bool answer_cache_undone(const struct recorded *r, uint64_t box);
 
 /* What a call has done that is no action (store.set, agent.start, agent.turn, agent.end, tool.call, ask, box.open): its event
  * has the number of the call as "call", so that the call, asked again, finds it wherever its answer would have come and
  * whatever came between. NULL: nothing yet. @seq_out: of the event; its body is borrowed. */
-const json_t *recorded_effect(const struct recorded *r, uint64_t call, uint16_t kind, uint64_t *seq_out);
+const json_t *answer_cache_effect(const struct recorded *r, uint64_t call, uint16_t kind, uint64_t *seq_out);
 /* The same for a call of the script (app/host/call.c), and what puts its number into the body before it is appended. */
 const json_t *call_done_before(const struct call *c, uint16_t kind, uint64_t *seq_out);
 void call_mark(const struct call *c, json_t *body);
 /* The answer of a person to the question @ask; NULL: none yet. */
-const json_t *recorded_answered(const struct recorded *r, uint64_t ask);
+const json_t *answer_cache_answered(const struct recorded *r, uint64_t ask);
 
-/* Will recorded_answer answer it? For an op whose means may be gone while its answer stands. */
-bool recorded_knows(const struct recorded *r, const struct call *c);
+/* Will answer_cache_answer answer it? For an op whose means may be gone while its answer stands. */
+bool answer_cache_knows(const struct recorded *r, const struct call *c);
 /* True if @c is answered from the record: soon, through what call_action would have called. */
-bool recorded_answer(struct recorded *r, struct call *c);
+bool answer_cache_answer(struct recorded *r, struct call *c);
 /* A call that goes away before its answer. */
-void recorded_forget(struct recorded *r, const struct call *c);
+void answer_cache_forget(struct recorded *r, const struct call *c);
 
 #endif

@@ -45,7 +45,7 @@ static json_t *origin_json(const struct redo *r)
 /* --- the end --- */
 
 /* redo.ended can be read: whoever asked is told. */
-static void ended(void *self)
+static void redo_ended(void *self)
 {
 	struct redo *r = self;
 	struct super *s = r->s;
@@ -61,7 +61,7 @@ static void ended(void *self)
 		super_end(s, same ? 0 : 1, same ? "the same as it was" : "not the same as it was");
 }
 
-static void finish(struct redo *r)
+static void redo_finish(struct redo *r)
 {
 	if (!r->result)
 		r->result = json_object();
@@ -79,13 +79,13 @@ static void finish(struct redo *r)
 		json_put_str(r->result, "why", r->err.text);
 	}
 	uint64_t seq = record_append_json(r->s->record, EV_REDO_ENDED, r->seq, 0, r->box, r->action, json_incref(r->result));
-	record_barrier(r->s->record, seq, ended, r);
+	record_barrier(r->s->record, seq, redo_ended, r);
 }
 
-static void fail(struct redo *r, const struct err *err)
+static void redo_fail(struct redo *r, const struct err *err)
 {
 	r->err = *err;
-	finish(r);
+	redo_finish(r);
 }
 
 /* --- the comparison --- */
@@ -112,10 +112,10 @@ static void compare_done(struct tree_op *o)
 	if (!r)
 		return;
 	r->err = o->err;
-	finish(r);
+	redo_finish(r);
 }
 
-static void ran(void *self, const struct action_result *res)
+static void redo_ran(void *self, const struct action_result *res)
 {
 	struct redo *r = self;
 	struct trees *t = super_box_trees(r->s, r->box);
@@ -127,7 +127,7 @@ static void ran(void *self, const struct action_result *res)
 	else if (res->end == END_FAILED || res->end == END_INTERRUPTED || !t)
 		err_set(&err, ERR_CLOSED, "the second run came to no end: %s", res->why ? res->why : action_end_name(res->end));
 	if (err.code != ERR_NONE) {
-		fail(r, &err);
+		redo_fail(r, &err);
 		return;
 	}
 	struct tree_op *o = NEW(struct tree_op);
@@ -152,14 +152,14 @@ static json_t *as_it_ran(const struct redo *r)
 	return o;
 }
 
-static void submit(struct redo *r)
+static void redo_submit(struct redo *r)
 {
 	struct super *s = r->s;
 	struct action_spec spec = { 0 };
 	struct err err = ERR_INIT;
 	CLEANUP(json_release) json_t *body = as_it_ran(r);
 	if (action_spec_from_json(&spec, body, &err) < 0) {
-		fail(r, &err);
+		redo_fail(r, &err);
 		return;
 	}
 	const json_t *had = json_object_get(body, "args");
@@ -176,7 +176,7 @@ static void submit(struct redo *r)
 	spec.stdin_len = 0;
 	spec.may_write = true;
 	spec.person = true;
-	const struct action_client client = { .done = ran, .self = r };
+	const struct action_client client = { .done = redo_ran, .self = r };
 	r->before = record_head(s->record);
 	r->action = gate_submit(s->gate, &spec, boxes_effector(s->boxes, r->box), &client);
 	action_spec_release(&spec);
@@ -184,7 +184,7 @@ static void submit(struct redo *r)
 
 /* --- the files as they were just before it --- */
 
-static int bring(struct redo *r, struct trees *t, size_t i, struct err *err)
+static int redo_bring(struct redo *r, struct trees *t, size_t i, struct err *err)
 {
 	struct ws_view now = WS_VIEW_INIT, wanted = WS_VIEW_INIT;
 	struct ws_diff d = WS_DIFF_INIT;
@@ -205,12 +205,12 @@ static int bring(struct redo *r, struct trees *t, size_t i, struct err *err)
 		rc = ws_diff_views(&d, &now, &wanted, false, NULL, err);
 	if (rc == 0)
 		rc = ws_plan_make(&p, &d, &st, lower, false, err);
-	if (rc == 0 && (rc = changed_read(&changed, r->o.read, seq, err)) == 0)
-		ws_plan_times(&p, &d, changed_when, &changed);
+	if (rc == 0 && (rc = file_mtimes_read(&changed, r->o.read, seq, err)) == 0)
+		ws_plan_times(&p, &d, file_mtimes_when, &changed);
 	if (rc == 0 && p.nr_ops)
 		rc = t->box->driver->tree->apply(t->box, i, p.plan.data, p.plan.len, p.fd, p.nr_fds, err);
 	r->missing |= p.missing.nr > 0;
-	changed_release(&changed);
+	file_mtimes_release(&changed);
 	ws_plan_release(&p);
 	ws_diff_release(&d);
 	ws_view_release(&now);
@@ -222,7 +222,7 @@ static void files_work(struct tree_op *o)
 {
 	struct redo *r = of_box(o->t->s, o->t->id);
 	for (size_t i = 0; r && i < o->t->nr_layers; i++)
-		if (bring(r, o->t, i, &o->err) < 0)
+		if (redo_bring(r, o->t, i, &o->err) < 0)
 			return;
 	o->taken = (struct taken){ .why = "fork", .cause = o->cause };
 	tree_take(o->t, &o->taken, &o->err);
@@ -235,9 +235,9 @@ static void files_done(struct tree_op *o)
 	if (!r)
 		return;
 	if (o->err.code != ERR_NONE)
-		fail(r, &o->err);
+		redo_fail(r, &o->err);
 	else
-		submit(r);
+		redo_submit(r);
 }
 
 static void box_ready(void *self, uint64_t box, const struct err *err)
@@ -250,7 +250,7 @@ static void box_ready(void *self, uint64_t box, const struct err *err)
 	if (err || !t) {
 		if (err)
 			r->box = 0;
-		fail(r, err ? err : &none);
+		redo_fail(r, err ? err : &none);
 		return;
 	}
 	struct tree_op *o = NEW(struct tree_op);
@@ -259,17 +259,17 @@ static void box_ready(void *self, uint64_t box, const struct err *err)
 }
 
 /* redo.started is on the disk. */
-static void begin(void *self)
+static void redo_begin_run(void *self)
 {
 	struct redo *r = self;
 	struct err err = ERR_INIT;
-	CLEANUP(free_ptr) char *name = xasprintf("redo-%" PRIu64, r->seq);
+	CLEANUP(free_ptr) char *name = mem_printf("redo-%" PRIu64, r->seq);
 	r->box = super_box_open_as(r->s, r->o.open, name, r->seq, box_ready, r, &err);
 	if (!r->box)
-		fail(r, &err);
+		redo_fail(r, &err);
 }
 
-static json_t *lacks(const struct redo *r)
+static json_t *redo_lacks(const struct redo *r)
 {
 	json_t *list = json_array();
 	if (json_array_size(json_object_get(r->o.requested, "env")))
@@ -303,11 +303,11 @@ int redo_begin(const struct tree_request *rq, const struct redo_want *w, struct 
 	json_put_str(body, "backend", w->backend);
 	json_put(body, "cmd", json_incref(json_object_get(r->o.requested, "cmd")));
 	json_put(body, "argv", json_incref(json_object_get(r->o.requested, "argv")));
-	json_put(body, "lacks", lacks(r));
+	json_put(body, "lacks", redo_lacks(r));
 	if (r->now)
 		json_put_flag(body, "now", true);
 	json_put(body, "who", json_incref(rq->who));
 	r->seq = record_append_json(s->record, EV_REDO_STARTED, rq->cause, 0, 0, 0, body);
-	record_barrier(s->record, r->seq, begin, r);
+	record_barrier(s->record, r->seq, redo_begin_run, r);
 	return 0;
 }

@@ -9,7 +9,7 @@ enum { CHUNK = 1 << 20 };
 
 /* --- exit status --- */
 
-static json_t *status_of(const json_t *ended)
+static json_t *redo_compare_status_of(const json_t *ended)
 {
 	json_t *o = json_object();
 	static const char *const keys[] = { "end", "code", "signal" };
@@ -20,7 +20,7 @@ static json_t *status_of(const json_t *ended)
 
 static bool put_status(struct redo *r)
 {
-	json_t *o = json_object(), *was = status_of(r->o.ended), *now = status_of(r->body);
+	json_t *o = json_object(), *was = redo_compare_status_of(r->o.ended), *now = redo_compare_status_of(r->body);
 	json_put_str(now, "end", action_end_name(r->end));
 	bool same = json_equal(was, now) != 0;
 	json_put(o, "was", was);
@@ -32,7 +32,7 @@ static bool put_status(struct redo *r)
 
 /* --- output --- */
 
-static void count_lines(const struct buf *b, size_t n, int64_t *line)
+static void redo_compare_count_lines(const struct buf *b, size_t n, int64_t *line)
 {
 	for (size_t i = 0; i < n; i++)
 		*line += b->data[i] == '\n';
@@ -54,7 +54,7 @@ static bool same_stream(struct session *a, uint64_t ida, struct session *b, uint
 		size_t n = x.len < y.len ? x.len : y.len, i = 0;
 		while (i < n && x.data[i] == y.data[i])
 			i++;
-		count_lines(&x, i, line);
+		redo_compare_count_lines(&x, i, line);
 		*at += i;
 		if (i < n || (n == 0 && x.len != y.len))
 			return false;
@@ -82,7 +82,7 @@ static bool put_stream(struct redo *r, struct session *now, const char *name, in
 
 /* --- files --- */
 
-static const char *state_text(const struct ws_change *c, char text[64])
+static const char *redo_compare_state_text(const struct ws_change *c, char text[64])
 {
 	if (!c)
 		return "as before";
@@ -94,7 +94,7 @@ static const char *state_text(const struct ws_change *c, char text[64])
 	return text;
 }
 
-static void differs(json_t *files, int64_t *more, const char *repo, const struct ws_change *was, const struct ws_change *now)
+static void redo_compare_differs(json_t *files, int64_t *more, const char *repo, const struct ws_change *was, const struct ws_change *now)
 {
 	const struct ws_change *any = was ? was : now;
 	char a[64], b[64];
@@ -106,8 +106,8 @@ static void differs(json_t *files, int64_t *more, const char *repo, const struct
 	json_put_bytes(row, "path", any->path, any->len);
 	if (*repo)
 		json_put_str(row, "repo", repo);
-	json_put_str(row, "was", state_text(was, a));
-	json_put_str(row, "now", state_text(now, b));
+	json_put_str(row, "was", redo_compare_state_text(was, a));
+	json_put_str(row, "now", redo_compare_state_text(now, b));
 	json_array_append_new(files, row);
 }
 
@@ -129,7 +129,7 @@ static void compare_diffs(const struct ws_diff *was, const struct ws_diff *now, 
 		if (ws_path_is_git(any->path, any->len))
 			*git = false;
 		else
-			differs(files, more, repo, a, b);
+			redo_compare_differs(files, more, repo, a, b);
 	}
 }
 
@@ -162,7 +162,7 @@ static int compare_layer(struct redo *r, struct trees *t, size_t i, json_t *file
 	return rc;
 }
 
-static bool put_tree(struct redo *r, struct trees *t, struct err *err)
+static bool redo_compare_put_tree(struct redo *r, struct trees *t, struct err *err)
 {
 	json_t *o = json_object(), *files = json_array();
 	int64_t more = 0;
@@ -197,7 +197,7 @@ void redo_compare(struct redo *r, struct trees *t, struct err *err)
 	same = put_stream(r, now, "stderr", STREAM_ERR, err) && same;
 	if (session_output_size(r->o.read, r->o.action, STREAM_PTY) || session_output_size(now, r->action, STREAM_PTY))
 		same = put_stream(r, now, "pty", STREAM_PTY, err) && same;
-	same = put_tree(r, t, err) && same;
+	same = redo_compare_put_tree(r, t, err) && same;
 	session_close(&now);
 	json_put_flag(r->result, "same", same && err->code == ERR_NONE);
 }

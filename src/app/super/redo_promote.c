@@ -59,7 +59,7 @@ static int round_of(struct promote_op *po, const struct ws_store *st, int apply)
 	return rc;
 }
 
-static int both_rounds(struct tree_op *o, const struct ws_store *st)
+static int redo_promote_both_rounds(struct tree_op *o, const struct ws_store *st)
 {
 	struct promote_op *po = (struct promote_op *)o;
 	CLEANUP(buf_release) struct buf names = BUF_INIT;
@@ -74,12 +74,12 @@ static int both_rounds(struct tree_op *o, const struct ws_store *st)
 
 static void promote_work(struct tree_op *o)
 {
-	tree_change_work(o, both_rounds);
+	tree_change_work(o, redo_promote_both_rounds);
 }
 
 /* --- loop --- */
 
-static uint64_t record_done(const struct promote_op *po)
+static uint64_t redo_promote_record_done(const struct promote_op *po)
 {
 	const struct tree_op *o = &po->op;
 	json_t *body = json_object();
@@ -98,7 +98,7 @@ static void promote_done(struct tree_op *o)
 {
 	struct promote_op *po = (struct promote_op *)o;
 	uint64_t seq = tree_record(o->t, &o->taken);
-	uint64_t done = record_done(po);
+	uint64_t done = redo_promote_record_done(po);
 	if (o->err.code == ERR_NONE && o->nr_ops) { /* an undo takes this back */
 		o->t->undo = o->before;
 		o->t->undo_done = done;
@@ -117,7 +117,7 @@ static void promote_done(struct tree_op *o)
 	tree_op_answer(o, v);
 }
 
-static void start(void *self, struct action *a)
+static void redo_promote_start(void *self, struct action *a)
 {
 	struct redo_promote *p = self;
 	struct trees *t = super_box_trees(p->s, p->box);
@@ -135,14 +135,14 @@ static void start(void *self, struct action *a)
 	tree_op_start(&po->op);
 }
 
-static void cancel(void *self, struct action *a, const char *how)
+static void redo_promote_cancel(void *self, struct action *a, const char *how)
 {
 	(void)self; /* half of a difference helps nobody: it goes on to its end */
 	(void)a;
 	(void)how;
 }
 
-static void over(void *self, const struct action_result *res)
+static void redo_promote_over(void *self, const struct action_result *res)
 {
 	struct redo_promote *p = self;
 	struct err err = ERR_INIT;
@@ -157,7 +157,7 @@ static void over(void *self, const struct action_result *res)
 	promote_free(p);
 }
 
-static void submit(struct redo_promote *p, const struct tree_request *rq)
+static void redo_promote_submit(struct redo_promote *p, const struct tree_request *rq)
 {
 	CLEANUP(json_release) json_t *args = json_object();
 	json_put_int(args, "redo", (int64_t)p->again);
@@ -165,14 +165,14 @@ static void submit(struct redo_promote *p, const struct tree_request *rq)
 	json_put(args, "who", json_incref(rq->who));
 	struct action_spec spec = { .kind = ACT_ROLLBACK, .tool = "redo", .cause = rq->cause, .box = p->box, .args = args, .may_write = true,
 				    .person = true };
-	const struct action_client client = { .done = over, .self = p };
-	p->eff = (struct effector){ .name = "redo", .start = start, .cancel = cancel, .self = p };
+	const struct action_client client = { .done = redo_promote_over, .self = p };
+	p->eff = (struct effector){ .name = "redo", .start = redo_promote_start, .cancel = redo_promote_cancel, .self = p };
 	gate_submit(p->s->gate, &spec, &p->eff, &client);
 }
 
 /* --- may it be? --- */
 
-static json_t *body_of(struct session *s, uint64_t seq, uint16_t kind, uint64_t *cause_out)
+static json_t *redo_promote_body_of(struct session *s, uint64_t seq, uint16_t kind, uint64_t *cause_out)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct event ev;
@@ -190,20 +190,20 @@ bool redo_is_second_run(struct super *s, uint64_t action)
 	uint64_t cause = 0, other;
 	if (session_open(&read, record_path(s->record), &none) < 0)
 		return false;
-	CLEANUP(json_release) json_t *asked = body_of(read, action, EV_ACTION_REQUESTED, &cause);
-	CLEANUP(json_release) json_t *begun = asked ? body_of(read, cause, EV_REDO_STARTED, &other) : NULL;
+	CLEANUP(json_release) json_t *asked = redo_promote_body_of(read, action, EV_ACTION_REQUESTED, &cause);
+	CLEANUP(json_release) json_t *begun = asked ? redo_promote_body_of(read, cause, EV_REDO_STARTED, &other) : NULL;
 	session_close(&read);
 	return begun != NULL;
 }
 
-static int look(struct redo_promote *p, struct err *err)
+static int redo_promote_look(struct redo_promote *p, struct err *err)
 {
 	struct super *s = p->s;
 	uint64_t started = 0, none = 0;
 	if (origin_read(&p->o, record_path(s->record), p->again, false, err) < 0)
 		return -1;
-	CLEANUP(json_release) json_t *asked = body_of(p->o.read, p->again, EV_ACTION_REQUESTED, &started);
-	CLEANUP(json_release) json_t *begun = body_of(p->o.read, started, EV_REDO_STARTED, &none);
+	CLEANUP(json_release) json_t *asked = redo_promote_body_of(p->o.read, p->again, EV_ACTION_REQUESTED, &started);
+	CLEANUP(json_release) json_t *begun = redo_promote_body_of(p->o.read, started, EV_REDO_STARTED, &none);
 	if (!asked || !begun)
 		return err_set(err, ERR_NOENT, "#%" PRIu64 " is no second run of a command", p->again);
 	const json_t *origin = json_object_get(begun, "origin");
@@ -229,10 +229,10 @@ int redo_promote(const struct tree_request *rq, uint64_t again, struct err *err)
 {
 	struct redo_promote *p = NEW(struct redo_promote);
 	*p = (struct redo_promote){ .s = rq->s, .ticket = rq->ticket, .again = again };
-	if (look(p, err) < 0) {
+	if (redo_promote_look(p, err) < 0) {
 		promote_free(p);
 		return -1;
 	}
-	submit(p, rq);
+	redo_promote_submit(p, rq);
 	return 0;
 }

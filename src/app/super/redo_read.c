@@ -4,7 +4,7 @@
 
 #include "app/super/redo_inner.h"
 
-static int body_of(struct session *s, uint64_t seq, struct event *ev, json_t **out, struct err *err)
+static int redo_read_body_of(struct session *s, uint64_t seq, struct event *ev, json_t **out, struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	if (session_event(s, seq, ev, &a, err) < 0)
@@ -16,18 +16,18 @@ static int body_of(struct session *s, uint64_t seq, struct event *ev, json_t **o
 	return *out ? 0 : -1;
 }
 
-static struct redo_layer *layer_of(struct origin *o, const char *repo)
+static struct redo_layer *redo_read_layer_of(struct origin *o, const char *repo)
 {
 	for (size_t i = 0; i < o->nr_layers; i++)
 		if (!strcmp(o->layer[i].repo, repo))
 			return &o->layer[i];
 	if (o->nr_layers == REDO_REPOS_MAX)
 		return NULL;
-	o->layer[o->nr_layers] = (struct redo_layer){ .repo = xstrdup(repo) };
+	o->layer[o->nr_layers] = (struct redo_layer){ .repo = mem_strdup(repo) };
 	return &o->layer[o->nr_layers++];
 }
 
-static bool names(const json_t *by, uint64_t action)
+static bool redo_read_names(const json_t *by, uint64_t action)
 {
 	for (size_t i = 0; i < json_array_size(by); i++)
 		if ((uint64_t)json_integer_value(json_array_get(by, i)) == action)
@@ -36,22 +36,22 @@ static bool names(const json_t *by, uint64_t action)
 }
 
 /* A snapshot of its box: the newest one that the action cannot have touched is before it, the first that names it after. */
-static void snapshot(struct origin *o, const struct event *ev, const json_t *body, uint64_t began)
+static void redo_read_snapshot(struct origin *o, const struct event *ev, const json_t *body, uint64_t began)
 {
-	struct redo_layer *l = layer_of(o, json_str(body, "repo", ""));
+	struct redo_layer *l = redo_read_layer_of(o, json_str(body, "repo", ""));
 	const json_t *by = json_object_get(body, "by");
 	if (!l)
 		return;
 	if (ev->seq < began) {
 		l->before = ev->seq;
 		o->tree_at = ev->seq;
-	} else if (names(by, o->action) && !l->after) {
+	} else if (redo_read_names(by, o->action) && !l->after) {
 		l->after = ev->seq;
 		o->shared |= json_flag(body, "shared", false);
 	}
 }
 
-static int read_box(struct origin *o, uint64_t began, struct err *err)
+static int redo_read_box(struct origin *o, uint64_t began, struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct feed *f;
@@ -64,7 +64,7 @@ static int read_box(struct origin *o, uint64_t began, struct err *err)
 		CLEANUP(json_release) json_t *body =
 			ev.kind == EV_SNAPSHOT_TAKEN && ev.body ? json_parse(ev.body, ev.len, "snapshot", &odd) : NULL;
 		if (body)
-			snapshot(o, &ev, body, began);
+			redo_read_snapshot(o, &ev, body, began);
 		arena_reset(&a);
 	}
 	feed_free(&f);
@@ -97,8 +97,8 @@ int origin_read(struct origin *o, const char *path, uint64_t action, bool now, s
 {
 	struct event ev;
 	uint64_t began = 0;
-	*o = (struct origin){ .path = xstrdup(path), .action = action };
-	if (session_open(&o->read, path, err) < 0 || body_of(o->read, action, &ev, &o->requested, err) < 0)
+	*o = (struct origin){ .path = mem_strdup(path), .action = action };
+	if (session_open(&o->read, path, err) < 0 || redo_read_body_of(o->read, action, &ev, &o->requested, err) < 0)
 		return -1;
 	if (ev.kind != EV_ACTION_REQUESTED || strcmp(json_str(o->requested, "kind", ""), "exec") != 0)
 		return err_set(err, ERR_USAGE, "#%" PRIu64 " is not a command: only what ran in a box can be run again", action);
@@ -109,9 +109,9 @@ int origin_read(struct origin *o, const char *path, uint64_t action, bool now, s
 		return err_set(err, ERR_INVALID, "#%" PRIu64 " never ran: there is nothing to hold a second run against", action);
 	if (json_flag(o->started, "promoted", false) || json_int(o->started, "promoted", 0))
 		return err_set(err, ERR_UNSUPPORTED, "#%" PRIu64 " did not run itself; a dry run was applied", action);
-	if (body_of(o->read, o->box, &ev, &o->open, err) < 0)
+	if (redo_read_body_of(o->read, o->box, &ev, &o->open, err) < 0)
 		return -1;
-	return read_box(o, now ? UINT64_MAX : began, err);
+	return redo_read_box(o, now ? UINT64_MAX : began, err);
 }
 
 void origin_release(struct origin *o)
@@ -135,7 +135,7 @@ static void no_add(void *self, enum object_type type, const void *bytes, size_t 
 	*id_out = (struct object_id){ 0 };
 }
 
-static int get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+static int redo_read_get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
 {
 	struct origin *o = self;
 	return session_object(o->read, id, type_out, out, err);
@@ -143,7 +143,7 @@ static int get(void *self, const struct object_id *id, enum object_type *type_ou
 
 void origin_store(struct origin *o, struct ws_store *out)
 {
-	*out = (struct ws_store){ .add = no_add, .get = get, .self = o };
+	*out = (struct ws_store){ .add = no_add, .get = redo_read_get, .self = o };
 }
 
 int origin_view(struct origin *o, uint64_t seq, struct ws_view *v, struct err *err)
@@ -152,7 +152,7 @@ int origin_view(struct origin *o, uint64_t seq, struct ws_view *v, struct err *e
 	struct event ev;
 	CLEANUP(json_release) json_t *body = NULL;
 	origin_store(o, &st);
-	if (seq && body_of(o->read, seq, &ev, &body, err) < 0)
+	if (seq && redo_read_body_of(o->read, seq, &ev, &body, err) < 0)
 		return -1;
 	return ws_view_load(v, &st, body, err);
 }

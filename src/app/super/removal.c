@@ -44,7 +44,7 @@ static int segments_of(struct record *r, uint64_t action, uint64_t **out, size_t
 }
 
 /* Does the message, which is JSON, say @text? It may stand there as it is, or as a string has it. */
-static bool says(const struct buf *message, const char *text)
+static bool redact_request_says(const struct buf *message, const char *text)
 {
 	CLEANUP(json_release) json_t *j = json_string(text); /* NULL: no UTF-8, so no string of JSON holds it */
 	CLEANUP(free_ptr) char *quoted = j ? json_dump_str(j) : NULL;
@@ -53,7 +53,7 @@ static bool says(const struct buf *message, const char *text)
 }
 
 /* Those of the pool that say @text: what models were told and said, as messages and as the bytes that were sent. */
-static int messages_of(struct record *r, const char *text, uint64_t **out, size_t *nr, struct err *err)
+static int redact_request_messages_of(struct record *r, const char *text, uint64_t **out, size_t *nr, struct err *err)
 {
 	struct session *s;
 	struct sql_table t = { 0 };
@@ -71,7 +71,7 @@ static int messages_of(struct record *r, const char *text, uint64_t **out, size_
 		struct err none = ERR_INIT;
 		buf_reset(&one);
 		if (!hex_parse(t.cell[2 * i + 1], 2 * HASH_LEN, h.b, HASH_LEN) ||
-		    session_message(s, &h, &one, &none) < 0 || !says(&one, text))
+		    session_message(s, &h, &one, &none) < 0 || !redact_request_says(&one, text))
 			continue;
 		GROW(*out, *nr, cap);
 		(*out)[(*nr)++] = strtoull(t.cell[2 * i], NULL, 10);
@@ -83,13 +83,13 @@ static int messages_of(struct record *r, const char *text, uint64_t **out, size_
 	return rc;
 }
 
-static void who_text(json_t *who, struct buf *out)
+static void redact_request_who_text(json_t *who, struct buf *out)
 {
 	const char *name = json_str(who, "name", "");
 	buf_printf(out, "uid %lld%s%s", (long long)json_int(who, "uid", -1), *name ? ", calls himself " : "", name);
 }
 
-int removal_begin(struct record *r, const struct removal_wish *w, removal_done_fn *done, void *self, struct err *err)
+int redact_request_begin(struct record *r, const struct removal_wish *w, removal_done_fn *done, void *self, struct err *err)
 {
 	CLEANUP(buf_release) struct buf who = BUF_INIT;
 	struct object_id oid;
@@ -104,9 +104,9 @@ int removal_begin(struct record *r, const struct removal_wish *w, removal_done_f
 		return err_set(err, ERR_USAGE, "'%s' is not the name of a git object (40 hexadecimal digits)", w->object);
 	if (w->output && segments_of(r, w->seq, &rows, &nr, err) < 0)
 		return -1;
-	if (w->messages && messages_of(r, w->messages, &rows, &nr, err) < 0)
+	if (w->messages && redact_request_messages_of(r, w->messages, &rows, &nr, err) < 0)
 		return -1;
-	who_text(w->who, &who);
+	redact_request_who_text(w->who, &who);
 	struct removal *m = NEW(struct removal);
 	*m = (struct removal){ .left = 1, .done = done, .self = self };
 	const char *what = w->output ? "segment" : w->messages ? "message" : w->object ? "object" : "event";

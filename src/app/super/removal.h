@@ -17,6 +17,6 @@ struct removal_wish {
 /* @done runs when nothing of it is left in the file, its index and its log; @removed: how many bodies. Never from inside
  * the call. -1: nothing is removed (ERR_NOENT: the session has no such thing; ERR_USAGE). */
 typedef void removal_done_fn(void *self, size_t removed);
-NODISCARD int removal_begin(struct record *r, const struct removal_wish *w, removal_done_fn *done, void *self, struct err *err);
+NODISCARD int redact_request_begin(struct record *r, const struct removal_wish *w, removal_done_fn *done, void *self, struct err *err);
 
 #endif

@@ -55,7 +55,7 @@ struct resume {
 
 /* --- reading --- */
 
-static struct old_box *box_of(struct resume *r, uint64_t id)
+static struct old_box *super_resume_box_of(struct resume *r, uint64_t id)
 {
 	for (size_t i = 0; i < r->nr_boxes; i++)
 		if (r->box[i].id == id)
@@ -63,29 +63,29 @@ static struct old_box *box_of(struct resume *r, uint64_t id)
 	return NULL;
 }
 
-static void see_snapshot(struct resume *r, const struct event *ev, const json_t *body)
+static void super_resume_see_snapshot(struct resume *r, const struct event *ev, const json_t *body)
 {
-	struct old_box *b = box_of(r, ev->box);
+	struct old_box *b = super_resume_box_of(r, ev->box);
 	if (!b)
 		return;
 	GROW(b->snap, b->nr, b->cap);
 	const char *label = json_str(body, "label", NULL);
 	b->snap[b->nr++] = (struct old_snap){
-		.seq = ev->seq, .repo = xstrdup(json_str(body, "repo", "")), .label = label ? xstrdup(label) : NULL
+		.seq = ev->seq, .repo = mem_strdup(json_str(body, "repo", "")), .label = label ? mem_strdup(label) : NULL
 	};
 }
 
 static void see_label(struct resume *r, const struct event *ev, const json_t *body)
 {
-	struct old_box *b = box_of(r, ev->box);
+	struct old_box *b = super_resume_box_of(r, ev->box);
 	for (size_t i = 0; b && i < b->nr; i++)
 		if ((json_int_t)b->snap[i].seq == json_int(body, "snapshot", 0)) {
 			free(b->snap[i].label);
-			b->snap[i].label = xstrdup(json_str(body, "label", ""));
+			b->snap[i].label = mem_strdup(json_str(body, "label", ""));
 		}
 }
 
-static void see_call(struct resume *r, const json_t *body)
+static void super_resume_see_call(struct resume *r, const json_t *body)
 {
 	if (strcmp(json_str(json_object_get(body, "args"), "on_interrupted", ""), "error") != 0)
 		return;
@@ -101,7 +101,7 @@ static bool is_once(const struct resume *r, uint64_t call)
 	return false;
 }
 
-static void see_requested(struct resume *r, const struct event *ev, const json_t *body)
+static void super_resume_see_requested(struct resume *r, const struct event *ev, const json_t *body)
 {
 	GROW(r->open, r->nr_open, r->cap_open);
 	r->open[r->nr_open++] = (struct old_action){
@@ -114,7 +114,7 @@ static void see_requested(struct resume *r, const struct event *ev, const json_t
 	};
 }
 
-static void see_action(struct resume *r, const struct event *ev)
+static void super_resume_see_action(struct resume *r, const struct event *ev)
 {
 	for (size_t i = r->nr_open; i-- > 0;) {
 		if (r->open[i].id != ev->action)
@@ -128,21 +128,21 @@ static void see_action(struct resume *r, const struct event *ev)
 	}
 }
 
-static void see_agent(struct resume *r, const struct event *ev, const json_t *body)
+static void super_resume_see_agent(struct resume *r, const struct event *ev, const json_t *body)
 {
 	GROW(r->agent, r->nr_agents, r->cap_agents);
 	r->agent[r->nr_agents].id = ev->seq;
-	r->agent[r->nr_agents].name = xstrdup(json_str(body, "name", "agent"));
+	r->agent[r->nr_agents].name = mem_strdup(json_str(body, "name", "agent"));
 	r->agent[r->nr_agents++].ended = false;
 }
 
-static void see(struct resume *r, const struct event *ev)
+static void super_resume_see(struct resume *r, const struct event *ev)
 {
 	struct err none = ERR_INIT;
 	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : json_object();
-	struct old_box *b = ev->box ? box_of(r, ev->box) : NULL;
+	struct old_box *b = ev->box ? super_resume_box_of(r, ev->box) : NULL;
 	r->head = ev->seq;
-	recorded_see(r->recorded, ev, body);
+	answer_cache_see(r->recorded, ev, body);
 	if (ev->kind == EV_SESSION_START) {
 		r->start = json_incref(body);
 	} else if (ev->kind == EV_SESSION_END) {
@@ -152,7 +152,7 @@ static void see(struct resume *r, const struct event *ev)
 		r->over = false;
 		r->nr_once = 0;
 	} else if (ev->kind == EV_HOST_CALL && ev->cause == r->host) {
-		see_call(r, body);
+		super_resume_see_call(r, body);
 	} else if (ev->kind == EV_HOST_END && ev->cause == r->host) {
 		r->over = true;
 	} else if (ev->kind == EV_HOST_FRAME && ev->cause == r->host) {
@@ -162,12 +162,12 @@ static void see(struct resume *r, const struct event *ev)
 		   ev->kind == EV_AGENT_TOLD) {
 		r->told++;
 	} else if (ev->kind == EV_AGENT_START) {
-		see_agent(r, ev, body);
+		super_resume_see_agent(r, ev, body);
 	} else if (ev->kind == EV_AGENT_END) {
 		for (size_t i = 0; i < r->nr_agents; i++)
 			r->agent[i].ended |= r->agent[i].id == ev->agent;
 	} else if (ev->kind == EV_BOX_OPEN) {
-		struct old_box *before = box_of(r, (uint64_t)json_int(body, "was", 0));
+		struct old_box *before = super_resume_box_of(r, (uint64_t)json_int(body, "was", 0));
 		if (before)
 			before->next = ev->seq;
 		GROW(r->box, r->nr_boxes, r->cap_boxes);
@@ -177,13 +177,13 @@ static void see(struct resume *r, const struct event *ev)
 	} else if (ev->kind == EV_BOX_CLOSED && b) {
 		b->closed = true;
 	} else if (ev->kind == EV_SNAPSHOT_TAKEN) {
-		see_snapshot(r, ev, body);
+		super_resume_see_snapshot(r, ev, body);
 	} else if (ev->kind == EV_SNAPSHOT_LABELED) {
 		see_label(r, ev, body);
 	} else if (ev->kind == EV_ACTION_REQUESTED) {
-		see_requested(r, ev, body);
+		super_resume_see_requested(r, ev, body);
 	} else if (ev->kind == EV_ACTION_STARTED || ev->kind == EV_ACTION_ENDED) {
-		see_action(r, ev);
+		super_resume_see_action(r, ev);
 	}
 }
 
@@ -191,7 +191,7 @@ static void see(struct resume *r, const struct event *ev)
  * script does not want to be. */
 static void see_lost(struct resume *r)
 {
-	r->lost = xcalloc(r->nr_open + 1, sizeof(*r->lost));
+	r->lost = mem_calloc(r->nr_open + 1, sizeof(*r->lost));
 	for (size_t i = 0; i < r->nr_open; i++) {
 		const struct old_action *a = &r->open[i];
 		bool connected = false;
@@ -216,10 +216,10 @@ int resume_read(struct resume **out, const char *path, struct err *err)
 		return -1;
 	}
 	struct resume *r = NEW(struct resume);
-	r->recorded = recorded_new();
+	r->recorded = answer_cache_new();
 	int rc = feed_new(&f, s, FEED_ALL, 0, err);
 	while (rc == 0 && (rc = feed_next(f, &ev, &a, 0, err)) == 1) {
-		see(r, &ev);
+		super_resume_see(r, &ev);
 		arena_reset(&a);
 		rc = 0;
 	}
@@ -258,7 +258,7 @@ void resume_free(struct resume **rp)
 		free(r->agent[i].name);
 	free(r->lost);
 	free(r->once);
-	recorded_free(&r->recorded);
+	answer_cache_free(&r->recorded);
 	free(r->box);
 	free(r->agent);
 	free(r->open);
@@ -304,18 +304,18 @@ static void caught_up(void *self)
 	for (size_t i = 0; i < r->nr_boxes; i++) { /* under whichever of its numbers the script knows it */
 		const struct box *b = boxes_get(r->s->boxes, resume_box(r, r->box[i].id));
 		if (b && b->workspace)
-			host_box_moved(r->s->host, r->box[i].id, b->workspace);
+			luahost_box_moved(r->s->host, r->box[i].id, b->workspace);
 	}
 	if (r->s->opts->fork_model)
-		host_model_moved(r->s->host, r->s->opts->fork_model);
+		luahost_model_moved(r->s->host, r->s->opts->fork_model);
 	super_warn(r->s, NULL, "the session goes on after #%llu", (unsigned long long)r->head);
 }
 
-static void start_host(struct resume *r)
+static void super_resume_start_host(struct resume *r)
 {
 	struct err err = ERR_INIT;
 	const char *script = json_str(r->start, "script", "script");
-	CLEANUP(free_ptr) char *dir = xstrdup(script);
+	CLEANUP(free_ptr) char *dir = mem_strdup(script);
 	char *slash = strrchr(dir, '/');
 	if (slash)
 		*slash = 0;
@@ -333,10 +333,10 @@ static void start_host(struct resume *r)
 	if (r->s->opts->script_len) {
 		hr.text = r->s->opts->script;
 		hr.len = r->s->opts->script_len;
-		recorded_ask_anew(r->recorded);
+		answer_cache_ask_anew(r->recorded);
 	}
 	r->going = true;
-	if (host_resume(&r->s->host, r->s, &hr, r->ops, r->self, &err) < 0)
+	if (luahost_resume(&r->s->host, r->s, &hr, r->ops, r->self, &err) < 0)
 		super_end(r->s, EXIT_SANDBOX, "cannot go on: %s", err.text);
 }
 
@@ -346,7 +346,7 @@ static void maybe_start(struct resume *r)
 		if (r->box[i].waiting)
 			return;
 	if (!r->going && !r->s->ending)
-		start_host(r);
+		super_resume_start_host(r);
 }
 
 void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops, void *self)
@@ -364,7 +364,7 @@ void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops,
 		if (!b->ready || b->closed || b->next)
 			continue;
 		b->waiting = true;
-		bool broken_off = recorded_undone(r->recorded, b->id);
+		bool broken_off = answer_cache_undone(r->recorded, b->id);
 		for (size_t k = 0; k < r->nr_open; k++)
 			broken_off |= r->open[k].box == b->id && r->open[k].started && r->open[k].writes;
 		b->now = super_box_reopen(s, b->id, b->open, b->snap, b->nr, broken_off, &err);

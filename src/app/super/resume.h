@@ -14,7 +14,7 @@ void resume_free(struct resume **r);
 void resume_agents(struct resume *r, struct super *s);
 /* After it: and so are their budgets. */
 void resume_budgets(struct resume *r, struct super *s);
-/* Opens the boxes, then the host; @ops and @self as in host_new. Ends the session if that cannot be. */
+/* Opens the boxes, then the host; @ops and @self as in luahost_new. Ends the session if that cannot be. */
 void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops, void *self);
 void resume_first_action(struct resume *r); /* something new is about to be done; r may be NULL */
 struct recorded *resume_recorded(const struct resume *r); /* recorded.h; NULL when nothing was resumed */

@@ -15,7 +15,7 @@ struct room {
 	struct loop_timer *timer;
 };
 
-bool room_is_little(const char *path, uint64_t *bytes_out)
+bool disk_space_is_little(const char *path, uint64_t *bytes_out)
 {
 	struct statvfs fs;
 	*bytes_out = 0;
@@ -25,11 +25,11 @@ bool room_is_little(const char *path, uint64_t *bytes_out)
 	return *bytes_out < LITTLE && fs.f_bavail < fs.f_blocks / 10;
 }
 
-static void tell(struct super *s, bool over, uint64_t bytes)
+static void disk_space_tell(struct super *s, bool over, uint64_t bytes)
 {
 	json_t *body = json_object();
-	CLEANUP(free_ptr) char *text = over ? xasprintf("there is room on the disk again: %llu MB", (unsigned long long)(bytes >> 20)) :
-					      xasprintf("only %llu MB are left on the disk of the session file '%s'; when it is full, agents stand still",
+	CLEANUP(free_ptr) char *text = over ? mem_printf("there is room on the disk again: %llu MB", (unsigned long long)(bytes >> 20)) :
+					      mem_printf("only %llu MB are left on the disk of the session file '%s'; when it is full, agents stand still",
 							(unsigned long long)(bytes >> 20), record_path(s->record));
 	json_put_str(body, "text", text);
 	json_put_str(body, "topic", "room");
@@ -41,35 +41,35 @@ static void tell(struct super *s, bool over, uint64_t bytes)
 	super_changed(s);
 }
 
-static void look(void *self)
+static void disk_space_check(void *self)
 {
 	struct room *r = self;
 	uint64_t bytes;
-	bool little = room_is_little(record_path(r->s->record), &bytes);
+	bool little = disk_space_is_little(record_path(r->s->record), &bytes);
 	r->next_us = clock_mono_us() + AGAIN_US;
 	if (little && !r->told) {
 		r->told = bytes + 1;
-		r->timer = loop_timer_new(r->s->loop, look, r);
+		r->timer = loop_timer_new(r->s->loop, disk_space_check, r);
 		loop_timer_set(r->timer, AGAIN_MS, AGAIN_MS);
-		tell(r->s, false, bytes);
+		disk_space_tell(r->s, false, bytes);
 	} else if (!little && r->told && bytes > r->told + r->told / 4) { /* not to and fro */
 		r->told = 0;
 		loop_timer_free(&r->timer);
-		tell(r->s, true, bytes);
+		disk_space_tell(r->s, true, bytes);
 	}
 }
 
-void room_look(struct super *s)
+void disk_space_look(struct super *s)
 {
 	if (!s->room) {
 		s->room = NEW(struct room);
 		s->room->s = s;
 	}
 	if (clock_mono_us() >= s->room->next_us && !s->ending)
-		look(s->room);
+		disk_space_check(s->room);
 }
 
-void room_free(struct super *s)
+void disk_space_free(struct super *s)
 {
 	if (s->room)
 		loop_timer_free(&s->room->timer);

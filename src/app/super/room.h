@@ -10,9 +10,9 @@
 struct super;
 
 /* Less than 1 GiB and less than a tenth of the disk is left; @bytes_out: how much. False also when nobody can tell. */
-bool room_is_little(const char *path, uint64_t *bytes_out);
+bool disk_space_is_little(const char *path, uint64_t *bytes_out);
 
-void room_look(struct super *s); /* the record has grown */
-void room_free(struct super *s);
+void disk_space_look(struct super *s); /* the record has grown */
+void disk_space_free(struct super *s);
 
 #endif

@@ -64,9 +64,9 @@ void secret_source_release(struct secret_source *s)
 	*s = (struct secret_source){ 0 };
 }
 
-static char *store_path(const char *name)
+static char *secret_source_store_path(const char *name)
 {
-	CLEANUP(free_ptr) char *tail = xasprintf("secrets%s%s", *name ? "/" : "", name);
+	CLEANUP(free_ptr) char *tail = mem_printf("secrets%s%s", *name ? "/" : "", name);
 	return paths_data(tail);
 }
 
@@ -78,13 +78,13 @@ static int from_conf(const json_t *entry, const char *name, struct secret_source
 	*out = (struct secret_source){ 0 };
 	if (!strncmp(text, "env:", 4) && text[4]) {
 		out->kind = SECRET_ENV;
-		out->what = xstrdup(text + 4);
+		out->what = mem_strdup(text + 4);
 		return 0;
 	}
 	if (!strncmp(text, "file:", 5) && text[5]) {
 		const char *home = getenv("HOME");
 		out->kind = SECRET_FILE;
-		out->what = !strncmp(text + 5, "~/", 2) && home ? path_join(home, text + 7) : xstrdup(text + 5);
+		out->what = !strncmp(text + 5, "~/", 2) && home ? path_join(home, text + 7) : mem_strdup(text + 5);
 		return 0;
 	}
 	out->kind = SECRET_COMMAND;
@@ -104,14 +104,14 @@ int secret_find(const json_t *conf, const char *name, struct secret_source *out,
 	const json_t *entry = json_object_get(conf, name);
 	if (entry)
 		return from_conf(entry, name, out, err);
-	char *path = store_path(name);
+	char *path = secret_source_store_path(name);
 	if (access(path, F_OK) == 0) {
 		*out = (struct secret_source){ .kind = SECRET_STORE, .what = path };
 		return 0;
 	}
 	free(path);
 	if (getenv(name) && *getenv(name)) {
-		*out = (struct secret_source){ .kind = SECRET_ENV, .what = xstrdup(name) };
+		*out = (struct secret_source){ .kind = SECRET_ENV, .what = mem_strdup(name) };
 		return 0;
 	}
 	return err_set(err, ERR_NOENT,
@@ -122,7 +122,7 @@ int secret_find(const json_t *conf, const char *name, struct secret_source *out,
 
 /* --- reading --------------------------------------------------------------------------------------------------- */
 
-static int read_file(const char *path, struct buf *out, struct err *err)
+static int secret_source_read_file(const char *path, struct buf *out, struct err *err)
 {
 	struct stat st;
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -135,7 +135,7 @@ static int read_file(const char *path, struct buf *out, struct err *err)
 	return fd_read_all(fd, out, SECRET_LONGEST + 2, err);
 }
 
-static int drain(int fd, struct buf *out, int64_t until, struct err *err)
+static int secret_source_drain(int fd, struct buf *out, int64_t until, struct err *err)
 {
 	char bytes[4096];
 	for (;;) {
@@ -159,7 +159,7 @@ static int drain(int fd, struct buf *out, int64_t until, struct err *err)
 }
 
 /* Its standard error goes nowhere: it might hold the value. */
-static int run(const struct strv *argv, struct buf *out, struct err *err)
+static int secret_source_run(const struct strv *argv, struct buf *out, struct err *err)
 {
 	int pipe_fd[2], pid, pidfd, status = -1;
 	if (pipe2(pipe_fd, O_CLOEXEC) < 0)
@@ -174,7 +174,7 @@ static int run(const struct strv *argv, struct buf *out, struct err *err)
 	strv_release(&full);
 	close(pipe_fd[1]);
 	if (rc == 0) {
-		rc = drain(pipe_fd[0], out, clock_mono_us() + COMMAND_US, err);
+		rc = secret_source_drain(pipe_fd[0], out, clock_mono_us() + COMMAND_US, err);
 		if (rc < 0)
 			syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 		struct err ignored = ERR_INIT;
@@ -200,10 +200,10 @@ int secret_read(const struct secret_source *s, struct buf *out, struct err *err)
 		break;
 	case SECRET_FILE:
 	case SECRET_STORE:
-		rc = read_file(s->what, &b, err);
+		rc = secret_source_read_file(s->what, &b, err);
 		break;
 	case SECRET_COMMAND:
-		rc = run(&s->argv, &b, err);
+		rc = secret_source_run(&s->argv, &b, err);
 		break;
 	}
 	if (rc < 0)
@@ -226,8 +226,8 @@ int secret_store_set(const char *name, const void *value, size_t len, struct err
 	if (len < SECRET_SHORTEST || len > SECRET_LONGEST)
 		return err_set(err, ERR_INVALID, "a value of %zu bytes: %d to %d can be kept from the record", len,
 			       SECRET_SHORTEST, SECRET_LONGEST);
-	CLEANUP(free_ptr) char *dir = store_path("");
-	CLEANUP(free_ptr) char *path = store_path(name);
+	CLEANUP(free_ptr) char *dir = secret_source_store_path("");
+	CLEANUP(free_ptr) char *path = secret_source_store_path(name);
 	if (dir_make(dir, 0700, err) < 0)
 		return -1;
 	if (chmod(dir, 0700) < 0)
@@ -239,21 +239,21 @@ int secret_store_remove(const char *name, struct err *err)
 {
 	if (!secret_name_ok(name))
 		return err_set(err, ERR_INVALID, "'%s' is not a name for a secret", name);
-	CLEANUP(free_ptr) char *path = store_path(name);
+	CLEANUP(free_ptr) char *path = secret_source_store_path(name);
 	if (unlink(path) < 0)
 		return errno == ENOENT ? err_set(err, ERR_NOENT, "no secret '%s' is kept here", name)
 				       : err_sys(err, "cannot remove '%s'", path);
 	return 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int secret_source_by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 void secret_store_list(struct strv *out)
 {
-	CLEANUP(free_ptr) char *dir = store_path("");
+	CLEANUP(free_ptr) char *dir = secret_source_store_path("");
 	DIR *d = opendir(dir);
 	const struct dirent *e;
 	while (d && (e = readdir(d)))
@@ -262,7 +262,7 @@ void secret_store_list(struct strv *out)
 	if (d)
 		closedir(d);
 	if (out->nr)
-		qsort(out->item, out->nr, sizeof(*out->item), by_name);
+		qsort(out->item, out->nr, sizeof(*out->item), secret_source_by_name);
 }
 
 void secret_ambient(struct strv *out)
@@ -277,7 +277,7 @@ void secret_ambient(struct strv *out)
 		for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
 			size_t t = strlen(tails[i]);
 			if (n > t && !strncmp(eq - t, tails[i], t)) {
-				CLEANUP(free_ptr) char *name = xstrndup(*e, n);
+				CLEANUP(free_ptr) char *name = mem_strndup(*e, n);
 				if (secret_name_ok(name))
 					strv_push(out, name);
 				break;

@@ -62,7 +62,7 @@ struct agent *super_agent_add(struct super *s, uint64_t id, const char *name)
 {
 	GROW(s->agent, s->nr_agents, s->cap_agents);
 	struct agent *a = &s->agent[s->nr_agents++];
-	*a = (struct agent){ .id = id, .name = xstrdup(name) };
+	*a = (struct agent){ .id = id, .name = mem_strdup(name) };
 	gate_agent(s->gate, id, name);
 	return a;
 }
@@ -89,20 +89,20 @@ void super_changed(struct super *s)
 
 /* --- what the layers below tell --- */
 
-static void on_head(void *self, uint64_t seq)
+static void super_on_head(void *self, uint64_t seq)
 {
 	struct super *s = self;
 	if (s->server)
 		control_server_head(s->server, seq);
-	room_look(s);
+	disk_space_look(s);
 }
 
-static void on_state(void *self, enum record_state state, const char *why)
+static void super_on_state(void *self, enum record_state state, const char *why)
 {
 	struct super *s = self;
 	s->record_state = state;
 	free(s->record_why);
-	s->record_why = why ? xstrdup(why) : NULL;
+	s->record_why = why ? mem_strdup(why) : NULL;
 	super_changed(s);
 	if (state == RECORD_DEAD) {
 		boxes_freeze(s->boxes, 0, true, s->start_seq);
@@ -110,7 +110,7 @@ static void on_state(void *self, enum record_state state, const char *why)
 	}
 }
 
-static const struct record_ops record_ops = { .on_head = on_head, .on_state = on_state };
+static const struct record_ops record_ops = { .on_head = super_on_head, .on_state = super_on_state };
 
 static void on_held(void *self, uint64_t action, bool held)
 {
@@ -119,25 +119,25 @@ static void on_held(void *self, uint64_t action, bool held)
 	if (held && a) {
 		const struct action_spec *spec = action_spec(a);
 		CLEANUP(free_ptr) char *text =
-			xasprintf("%s %s", action_kind_name(spec->kind),
+			mem_printf("%s %s", action_kind_name(spec->kind),
 				  spec->cmdline ? spec->cmdline : spec->argv.nr ? spec->argv.item[0] :
 				  spec->path ? spec->path : spec->host ? spec->host : spec->tool ? spec->tool : "");
 		if (gate_waits(a) && (!s->notify_when || gate_finds(s->gate, s->notify_when, a)))
 			super_held(s, action, text);
 		else
 			super_changed(s);
-		away_look(s);
+		unattended_look(s);
 		json_t *body = json_object();
 		json_put_int(body, "action", (int64_t)action);
 		if (s->host)
-			host_event(s->host, "held", body);
+			luahost_event(s->host, "held", body);
 		else
 			json_decref(body);
 		return;
 	}
 	if (!held)
 		preview_unheld(s, action);
-	away_look(s);
+	unattended_look(s);
 	super_changed(s);
 }
 
@@ -152,21 +152,21 @@ static void on_budget(void *self, uint64_t agent, const char *what)
 {
 	struct super *s = self;
 	struct agent *a = super_agent(s, agent);
-	CLEANUP(free_ptr) char *text = xasprintf("budget of %s is used up: %s", a ? a->name : "the session", what);
+	CLEANUP(free_ptr) char *text = mem_printf("budget of %s is used up: %s", a ? a->name : "the session", what);
 	super_held(s, agent, text);
 }
 
-static void on_kill(void *self, uint64_t agent, json_t *who)
+static void super_on_kill(void *self, uint64_t agent, json_t *who)
 {
 	struct super *s = self;
 	(void)who;
 	if (s->host)
-		host_stop(s->host, agent, "killed by a person");
+		luahost_stop(s->host, agent, "killed by a person");
 }
 
-static void on_snapshot(void *self, uint64_t action, uint64_t box)
+static void super_on_snapshot(void *self, uint64_t action, uint64_t box)
 {
-	person_input_ended(self, action);
+	operator_input_ended(self, action);
 	super_box_snapshot(self, box, action);
 }
 
@@ -215,7 +215,7 @@ void super_maybe_finish(struct super *s)
 	loop_defer(s->loop, deferred_finish, s);
 }
 
-static void cancel_open(struct super *s, const char *why)
+static void super_cancel_open(struct super *s, const char *why)
 {
 	for (struct call *c = s->calls; c; c = c->next)
 		if (c->action)
@@ -247,8 +247,8 @@ void super_end(struct super *s, int status, const char *fmt, ...)
 	va_end(ap);
 	s->ending = true;
 	s->status = status;
-	s->why = why[0] ? xstrdup(why) : NULL;
-	cancel_open(s, "the session ends");
+	s->why = why[0] ? mem_strdup(why) : NULL;
+	super_cancel_open(s, "the session ends");
 	previews_stop(s);
 	loop_defer(s->loop, drop_here, s);
 	for (size_t i = boxes_count(s->boxes); i > 0; i--)
@@ -259,7 +259,7 @@ void super_end(struct super *s, int status, const char *fmt, ...)
 }
 
 /* What the script's end means for the exit status (ux 4.2). */
-static int status_of(struct super *s, const json_t *end)
+static int super_status_of(struct super *s, const json_t *end)
 {
 	static const struct {
 		const char *code;
@@ -286,7 +286,7 @@ static void script_ended(void *self, const json_t *end, const struct err *died)
 	else if (s->stopped)
 		super_end(s, EXIT_TERM, "stopped by a person");
 	else if (end)
-		super_end(s, status_of(s, end), "%s", json_str(end, "why", ""));
+		super_end(s, super_status_of(s, end), "%s", json_str(end, "why", ""));
 	else
 		super_end(s, EXIT_SCRIPT, "%s", died->text);
 }
@@ -306,14 +306,14 @@ void super_stop(struct super *s, bool now, const char *why)
 		super_end(s, EXIT_TERM, "%s", why);
 		return;
 	}
-	cancel_open(s, why); /* also what waits for a person, so that the script can unwind */
-	host_stop(s->host, 0, why);
+	super_cancel_open(s, why); /* also what waits for a person, so that the script can unwind */
+	luahost_stop(s->host, 0, why);
 	if (!s->unwind_timer)
 		s->unwind_timer = loop_timer_new(s->loop, unwind_timeout, s);
 	loop_timer_set(s->unwind_timer, UNWIND_MS, 0);
 }
 
-static void on_signal(void *self, int signo)
+static void super_on_signal(void *self, int signo)
 {
 	struct super *s = self;
 	if (s->ending)
@@ -344,7 +344,7 @@ static void start_script(void *self)
 	json_put_str(env, "backend", o->backend);
 	json_put_flag(env, "interactive", !o->no_input);
 	json_put(env, "providers", models_names(s->models));
-	CLEANUP(free_ptr) char *dir = o->script_path ? xstrdup(o->script_path) : NULL;
+	CLEANUP(free_ptr) char *dir = o->script_path ? mem_strdup(o->script_path) : NULL;
 	char *slash = dir ? strrchr(dir, '/') : NULL;
 	if (slash)
 		*slash = 0;
@@ -357,7 +357,7 @@ static void start_script(void *self)
 		.args = args,
 		.env = env,
 	};
-	if (host_new(&s->host, s, &st, &script_ops, s, &err) < 0)
+	if (luahost_new(&s->host, s, &st, &script_ops, s, &err) < 0)
 		super_end(s, EXIT_SANDBOX, "%s", err.text);
 }
 
@@ -499,12 +499,12 @@ static int open_record(struct super *s, struct err *err)
 }
 
 /* Returns an exit status, 0 when all is there. */
-static int compose(struct super *s, struct err *err)
+static int super_compose(struct super *s, struct err *err)
 {
 	const struct super_opts *o = s->opts;
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	const struct gate_ops gate_ops = {
-		.snapshot = on_snapshot, .on_held = on_held, .on_budget = on_budget, .accrue = on_accrue, .on_kill = on_kill, .self = s
+		.snapshot = super_on_snapshot, .on_held = on_held, .on_budget = on_budget, .accrue = on_accrue, .on_kill = super_on_kill, .self = s
 	};
 	const struct boxes_ops boxes_ops = { .opened = box_opened, .gone = box_gone, .caller = super_box_caller,
 					    .state_dir = super_box_state, .self = s };
@@ -523,7 +523,7 @@ static int compose(struct super *s, struct err *err)
 		return EXIT_SCRIPT;
 	if (models_open(&s->models, s, err) < 0)
 		return EXIT_SCRIPT;
-	if (rent_open(&s->rent, s, err) < 0)
+	if (hosted_plugin_open(&s->rent, s, err) < 0)
 		return EXIT_SANDBOX;
 	s->start_seq = record_head(s->record);
 	s->gate = gate_new(s->loop, s->record, &gate_ops);
@@ -542,11 +542,11 @@ static int compose(struct super *s, struct err *err)
 	if (super_listen(s, err) < 0 || super_share(s, err) < 0)
 		return EXIT_UNSUCCESSFUL;
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-		s->sig[i] = loop_signal_new(s->loop, signals[i], on_signal, s);
+		s->sig[i] = loop_signal_new(s->loop, signals[i], super_on_signal, s);
 	return 0;
 }
 
-static void drained(void *self)
+static void super_drained(void *self)
 {
 	*(bool *)self = true;
 }
@@ -557,7 +557,7 @@ static bool drain_pool(struct super *s)
 	bool done = false;
 	if (!s->launcher)
 		return true;
-	process_pool_drain(s->loop, drained, &done);
+	process_pool_drain(s->loop, super_drained, &done);
 	for (int64_t until = clock_mono_us() + DRAIN_US; !done && clock_mono_us() < until;)
 		loop_turn(s->loop, 50);
 	return done;
@@ -567,37 +567,37 @@ static void close_record(struct super *s, json_t *end)
 {
 	struct err err = ERR_INIT;
 	struct session *ended = NULL;
-	CLEANUP(free_ptr) char *path = xstrdup(record_path(s->record));
+	CLEANUP(free_ptr) char *path = mem_strdup(record_path(s->record));
 	if (record_close(&s->record, end, &err) < 0) {
 		fprintf(stderr, "sandglass: cannot close the session file: %s\n", err.text);
 		s->status = EXIT_DAMAGED;
 		return;
 	}
-	bool due = session_open(&ended, path, &err) == 0 && later_due(ended);
+	bool due = session_open(&ended, path, &err) == 0 && deferred_index_due(ended);
 	session_close(&ended);
 	if (due)
-		index_later((const char *const[]){ path }, 1);
+		index_background((const char *const[]){ path }, 1);
 }
 
 /* true: nothing is left that waits on the loop. */
-static bool release(struct super *s)
+static bool super_release(struct super *s)
 {
 	bool stuck = s->boxes && boxes_count(s->boxes); /* a box did not close in time: no more turns of the loop */
-	rent_ways_end(s->rent);
+	hosted_plugin_ways_end(s->rent);
 	previews_free(s);
 	redos_free(s);
-	room_free(s);
+	disk_space_free(s);
 	process_pool_set(s->loop, 0); /* nothing is made ahead any more in what goes now */
 	super_box_release(s); /* first: what still waits for its files is answered */
 	proxies_free(&s->here); /* its questions are actions of the gate */
-	host_free(&s->host);
+	luahost_free(&s->host);
 	policy_hosts_free(s);
 	while (s->calls)
 		call_drop(s->calls);
 	op_procs_free(s);
 	op_shells_free(s);
 	terminals_free(s);
-	person_inputs_free(s);
+	operator_inputs_free(s);
 	op_copy_leave();
 	control_server_free(&s->server, s->why);
 	if (s->boxes && boxes_count(s->boxes) == 0)
@@ -605,7 +605,7 @@ static bool release(struct super *s)
 	gate_free(&s->gate);
 	/* whoever may still have a word to say goes before the record does */
 	models_free(&s->models);
-	rent_free(&s->rent);
+	hosted_plugin_free(&s->rent);
 	mcp_inbox_free(s);
 	box_ports_gone(s, 0);
 	mcp_hub_free(s);
@@ -637,7 +637,7 @@ static bool release(struct super *s)
 	json_decref(s->store);
 	json_decref(s->prompts);
 	resume_free(&s->resume);
-	away_free(s);
+	unattended_free(s);
 	free(s->record_why);
 	free(s->hold);
 	free(s->state_dir);
@@ -649,11 +649,11 @@ int super_run(const struct super_opts *o)
 	struct super s = { .opts = o };
 	struct err err = ERR_INIT;
 	hash_init();
-	int status = compose(&s, &err);
+	int status = super_compose(&s, &err);
 	if (status) {
 		s.status = status;
-		s.why = xstrdup(err.text);
-		if (release(&s) && s.loop)
+		s.why = mem_strdup(err.text);
+		if (super_release(&s) && s.loop)
 			loop_free(s.loop);
 		super_tell_failed(o, &err, status);
 		free(s.why);
@@ -664,7 +664,7 @@ int super_run(const struct super_opts *o)
 	policy_load(&s, start_script);
 	if (!s.ending || boxes_count(s.boxes))
 		loop_run(s.loop);
-	bool idle = release(&s);
+	bool idle = super_release(&s);
 	super_stood(&s);
 	if (idle)
 		loop_free(s.loop);

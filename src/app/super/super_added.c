@@ -39,7 +39,7 @@ static void added_free(struct added *p)
 }
 
 /* The file as it is; empty when there is none. */
-static int read_file(struct buf *out, struct err *err)
+static int super_added_read_file(struct buf *out, struct err *err)
 {
 	struct stat st;
 	if (lstat(".sandglass", &st) == 0 && !S_ISDIR(st.st_mode))
@@ -62,12 +62,12 @@ static void put_moment(struct super *s, const struct decide *d, struct buf *out)
 }
 
 /* The new text of the file and what to say of it. */
-static json_t *compose(struct super *s, const struct decide *d, enum verdict v, const char *pattern, struct buf *was,
+static json_t *super_added_compose(struct super *s, const struct decide *d, enum verdict v, const char *pattern, struct buf *was,
 		       struct buf *text, struct err *err)
 {
 	CLEANUP(buf_release) struct buf rule = BUF_INIT, comment = BUF_INIT;
 	int line;
-	if (read_file(was, err) < 0)
+	if (super_added_read_file(was, err) < 0)
 		return NULL;
 	json_t *o = gate_rule(s->gate, d->action, v, pattern, err);
 	if (!o)
@@ -91,7 +91,7 @@ json_t *added_look(struct super *s, uint64_t action, enum verdict v, const char 
 {
 	CLEANUP(buf_release) struct buf was = BUF_INIT, text = BUF_INIT;
 	const struct decide d = { .action = action, .note = why };
-	return compose(s, &d, v, pattern, &was, &text, err);
+	return super_added_compose(s, &d, v, pattern, &was, &text, err);
 }
 
 static struct policy *policy_of(const json_t *o, const char *why, struct err *err)
@@ -114,7 +114,7 @@ static int take_effect(struct added *p, struct err *err)
 {
 	CLEANUP(buf_release) struct buf now = BUF_INIT;
 	struct super *s = p->super;
-	if (read_file(&now, err) < 0)
+	if (super_added_read_file(&now, err) < 0)
 		return -1;
 	if (now.len != p->was.len || (now.len && memcmp(now.data, p->was.data, now.len) != 0))
 		return err_set(err, ERR_BUSY, "'%s' was changed meanwhile; nothing was added", ADDED_FILE);
@@ -129,7 +129,7 @@ static int take_effect(struct added *p, struct err *err)
 	return 0;
 }
 
-static void committed(void *self)
+static void super_added_committed(void *self)
 {
 	struct added *p = self;
 	struct super *s = p->super;
@@ -165,9 +165,9 @@ static uint64_t record_it(struct super *s, const struct decide *d, const json_t 
 	return record_append_json(s->record, EV_POLICY_ADDED, d->action, 0, 0, d->action, body);
 }
 
-static char *copy_of(const char *s)
+static char *super_added_copy_of(const char *s)
 {
-	return s ? xstrdup(s) : NULL;
+	return s ? mem_strdup(s) : NULL;
 }
 
 int added_begin(struct super *s, uint64_t ticket, const struct decide *d, enum verdict v, const char *pattern,
@@ -180,7 +180,7 @@ int added_begin(struct super *s, uint64_t ticket, const struct decide *d, enum v
 		return err_set(err, ERR_BUSY, "another rule is being added; again in a moment");
 	if (gate_may_decide(s->gate, d, err) < 0)
 		return -1;
-	o = compose(s, d, v, pattern, &was, &text, err);
+	o = super_added_compose(s, d, v, pattern, &was, &text, err);
 	if (o && strcmp(json_str(o, "then", ""), verdict_name(v)) != 0)
 		err_set(err, ERR_INVALID, "this rule would not %s action %llu: %s by %s", verdict_name(v),
 			(unsigned long long)d->action, json_str(o, "then", ""), json_str(o, "by", ""));
@@ -194,11 +194,11 @@ int added_begin(struct super *s, uint64_t ticket, const struct decide *d, enum v
 	}
 	struct added *p = NEW(struct added);
 	*p = (struct added){ .super = s, .ticket = ticket, .d = *d, .was = was, .text = text, .policy = policy };
-	p->name = xstrdup(json_str(o, "name", ""));
+	p->name = mem_strdup(json_str(o, "name", ""));
 	p->d.rule = p->name;
-	p->d.message = copy_of(d->message);
-	p->d.note = copy_of(d->note);
-	p->d.confirm = copy_of(d->confirm);
+	p->d.message = super_added_copy_of(d->message);
+	p->d.note = super_added_copy_of(d->note);
+	p->d.confirm = super_added_copy_of(d->confirm);
 	p->d.who = json_incref(d->who);
 	p->others = json_copy((json_t *)(uintptr_t)d->others);
 	p->went = json_array();
@@ -210,10 +210,10 @@ int added_begin(struct super *s, uint64_t ticket, const struct decide *d, enum v
 	json_put_str(p->answer, "file", ADDED_FILE);
 	json_put_int(p->answer, "line", json_int(o, "line", 0));
 	CLEANUP(free_ptr)
-	char *line = xasprintf("%s:%lld: %s", ADDED_FILE, (long long)json_int(o, "line", 0), json_str(o, "text", ""));
+	char *line = mem_printf("%s:%lld: %s", ADDED_FILE, (long long)json_int(o, "line", 0), json_str(o, "text", ""));
 	json_put_str(p->answer, "text", line);
 	s->added = p;
-	record_barrier(s->record, record_it(s, d, o, pattern), committed, p);
+	record_barrier(s->record, record_it(s, d, o, pattern), super_added_committed, p);
 	json_decref(o);
 	return 0;
 }

@@ -59,7 +59,7 @@ int super_box_init(struct super *s, struct err *err)
 	return box_state_init(s, err);
 }
 
-static struct super_box *find(struct super *s, uint64_t id)
+static struct super_box *super_box_find(struct super *s, uint64_t id)
 {
 	for (struct super_box *b = s->box; b; b = b->next)
 		if (b->id == id)
@@ -67,7 +67,7 @@ static struct super_box *find(struct super *s, uint64_t id)
 	return NULL;
 }
 
-static void drop(struct super *s, struct super_box *b)
+static void super_box_drop(struct super *s, struct super_box *b)
 {
 	for (struct super_box **p = &s->box; *p; p = &(*p)->next)
 		if (*p == b) {
@@ -79,8 +79,8 @@ static void drop(struct super *s, struct super_box *b)
 	net_free(&b->net);
 	proxies_free(&b->proxies);
 	disk_watch_free(&b->disk);
-	honey_forget(&b->honey);
-	trees_free(&b->trees);
+	honeytoken_forget(&b->honey);
+	super_trees_free(&b->trees);
 	json_decref(b->notices);
 	free(b->dir);
 	free(b->name);
@@ -90,7 +90,7 @@ static void drop(struct super *s, struct super_box *b)
 void super_box_release(struct super *s)
 {
 	while (s->box)
-		drop(s, s->box);
+		super_box_drop(s, s->box);
 	box_state_end(s);
 }
 
@@ -104,13 +104,13 @@ json_t *super_box_proxy_usage(struct super *s, const char *key)
 
 uint64_t super_box_caller(void *super, uint64_t box, const json_t *argv, const char **how_out)
 {
-	const struct super_box *b = find(super, box);
+	const struct super_box *b = super_box_find(super, box);
 	return b ? proxies_caller(b->proxies, argv, how_out) : 0;
 }
 
 uint64_t super_box_allowed(struct super *s, uint64_t box, uint64_t agent, enum action_kind kind, const char *id, const char *what)
 {
-	struct super_box *b = find(s, box);
+	struct super_box *b = super_box_find(s, box);
 	return b ? proxies_allowed(b->proxies, agent, kind, id, what) : 0;
 }
 
@@ -124,13 +124,13 @@ bool super_box_busy(struct super *s)
 
 json_t *super_box_notices(struct super *s, uint64_t box)
 {
-	struct super_box *b = find(s, box);
+	struct super_box *b = super_box_find(s, box);
 	return b ? b->notices : NULL;
 }
 
 struct trees *super_box_trees(struct super *s, uint64_t box)
 {
-	struct super_box *b = find(s, box);
+	struct super_box *b = super_box_find(s, box);
 	return b ? b->trees : NULL;
 }
 
@@ -202,13 +202,13 @@ static char *unique_name(struct super *s, const char *want)
 	for (int n = 2; boxes_find(s->boxes, name); n++) {
 		free(name);
 		CLEANUP(free_ptr) char *base = op_plain_name(want, "box");
-		name = xasprintf("%s-%d", base, n);
+		name = mem_printf("%s-%d", base, n);
 	}
 	return name;
 }
 
 /* What of @field the script says, upon what the configuration says of every box. Returns owned. */
-static json_t *over(const struct super *s, const json_t *args, const char *field)
+static json_t *super_box_close_over(const struct super *s, const json_t *args, const char *field)
 {
 	const json_t *every = json_object_get(s->opts->box, field), *mine = json_object_get(args, field);
 	json_t *all = every ? json_deep_copy(every) : NULL;
@@ -239,14 +239,14 @@ static int check_hosts(const json_t *net, struct err *err)
 }
 
 /* A script's options in the form of a box.open event, which is the one that a box is opened from. */
-static int wanted(struct super *s, const json_t *args, json_t *open, struct err *err)
+static int super_box_wanted(struct super *s, const json_t *args, json_t *open, struct err *err)
 {
 	static const struct {
 		const char *script, *record;
 	} limit[] = { { "mem_bytes", "mem_bytes" }, { "disk_bytes", "disk_bytes" }, { "cpus_milli", "cpu_milli" },
 		      { "pids", "pids" },	    { "time_us", "wall_us" } };
 	static const char *const same[] = { "keep", "options", "proxies", "trace" };
-	CLEANUP(json_release) json_t *lim = over(s, args, "limits"), *vars = over(s, args, "env");
+	CLEANUP(json_release) json_t *lim = super_box_close_over(s, args, "limits"), *vars = super_box_close_over(s, args, "env");
 	const json_t *net = json_object_get(args, "net");
 	json_t *limits = json_object(), *repos = json_array(), *roots = json_object_get(args, "roots");
 	struct strv env = STRV_INIT;
@@ -254,7 +254,7 @@ static int wanted(struct super *s, const json_t *args, json_t *open, struct err 
 		json_put_int(limits, limit[i].record, json_int(lim, limit[i].script, 0));
 	for (size_t i = 0; i < ARRAY_LEN(same); i++)
 		json_put(open, same[i], json_incref(json_object_get(args, same[i])));
-	json_put(open, "expose", over(s, args, "expose"));
+	json_put(open, "expose", super_box_close_over(s, args, "expose"));
 	if (json_flag(json_object_get(args, "mask"), "history", false))
 		json_put_flag(open, "mask_history", true);
 	if (json_object_get(args, "image") || json_object_get(args, "build")) {
@@ -292,7 +292,7 @@ static int check_options(const json_t *options, struct err *err)
 }
 
 /* The state of an earlier box, for who is still the same in this one. */
-static int continued(struct super *s, const json_t *args, json_t *open, struct err *err)
+static int super_box_continued(struct super *s, const json_t *args, json_t *open, struct err *err)
 {
 	uint64_t owner = (uint64_t)json_int(args, "state", 0);
 	if (json_flag(args, "stays", false))
@@ -337,10 +337,10 @@ static struct super_box *box_begin(struct super *s, const struct driver *d, cons
 	box_opts_get(&o, open);
 	o.o.name = name;
 	struct super_box *b = NEW(struct super_box);
-	b->name = xstrdup(name);
+	b->name = mem_strdup(name);
 	b->notices = json_array();
 	b->id = boxes_open(s->boxes, d, &o.o, cause, agent);
-	b->dir = xstrdup(boxes_opts(s->boxes, b->id)->state_dir);
+	b->dir = mem_strdup(boxes_opts(s->boxes, b->id)->state_dir);
 	b->keep = o.o.keep;
 	b->stays = o.o.stays;
 	b->owner = o.o.state && (o.o.was || !o.o.fork_box) ? (uint64_t)o.o.state : b->id;
@@ -352,7 +352,7 @@ static struct super_box *box_begin(struct super *s, const struct driver *d, cons
 		b->net = net_new(s, b->id, o.o.host, o.o.nr_hosts);
 	if (json_array_size(o.o.proxies))
 		b->proxies = proxies_new(s, b->id, o.o.proxies);
-	b->honey = honey_new(s, b->id, o.o.honeytokens);
+	b->honey = honeytoken_new(s, b->id, o.o.honeytokens);
 	box_opts_free(&o);
 	return b;
 }
@@ -392,8 +392,8 @@ int super_box_open(struct call *c, struct err *err)
 	call_mark(c, open);
 	const struct driver *d = choose_driver(s, c->args, err);
 	if (!d || check_options(json_object_get(c->args, "options"), err) < 0 ||
-	    check_hosts(json_object_get(c->args, "net"), err) < 0 || wanted(s, c->args, open, err) < 0 ||
-	    continued(s, c->args, open, err) < 0 || honey_option(d, json_object_get(c->args, "honeytokens"), open, err) < 0)
+	    check_hosts(json_object_get(c->args, "net"), err) < 0 || super_box_wanted(s, c->args, open, err) < 0 ||
+	    super_box_continued(s, c->args, open, err) < 0 || honeytoken_option(d, json_object_get(c->args, "honeytokens"), open, err) < 0)
 		return -1;
 	if (json_array_size(json_object_get(json_object_get(open, "trace"), "hold")) && !(d->caps & CAP_TRACE))
 		return err_set(err, ERR_UNSUPPORTED, "hold_exec: backend '%s' does not show what runs; use \"process\", or leave it out",
@@ -494,12 +494,12 @@ static void tell_ready(struct super_box *sb, const struct err *err)
 		ready(sb->ready_self, sb->id, err);
 }
 
-static void adopted(struct super *s, uint64_t box, const struct err *err)
+static void super_box_adopted(struct super *s, uint64_t box, const struct err *err)
 {
 	resume_box_ready(s->resume, box, err);
 }
 
-static enum gate_wall wall_of(const struct box *b)
+static enum gate_wall super_box_wall_of(const struct box *b)
 {
 	return !strcmp(b->profile, "none") ? WALL_NONE : !strcmp(b->profile, "reduced") ? WALL_CAREFUL : WALL_BOXED;
 }
@@ -529,7 +529,7 @@ static void answer_opener(struct super *s, struct super_box *sb)
 
 void super_box_answer(struct super *s, uint64_t box, struct call *c)
 {
-	struct super_box *sb = find(s, box);
+	struct super_box *sb = super_box_find(s, box);
 	struct box *b = boxes_get(s->boxes, box);
 	if (!sb || !b) {
 		call_fail(c, "backend", NULL, NULL, box, "box '%s' is gone", sb ? sb->name : "");
@@ -591,9 +591,9 @@ static void warn_foreign(struct super *s, const struct super_box *sb, const json
 
 static void look_at_files(struct super *s, struct super_box *sb, struct box *b);
 
-static void planted(struct super *s, uint64_t box)
+static void super_box_planted(struct super *s, uint64_t box)
 {
-	struct super_box *sb = find(s, box);
+	struct super_box *sb = super_box_find(s, box);
 	struct box *b = boxes_get(s->boxes, box);
 	if (sb)
 		sb->honey = NULL;
@@ -610,7 +610,7 @@ static void state_left(struct super *s, struct super_box *sb)
 	if (behind)
 		super_warn(s, "look there; 'sandglass prune --boxes' removes it", "files of sandbox '%s' are in no snapshot; they remain in %s",
 			   sb->name, sb->dir);
-	if (behind || elsewhere_left(sb->dir)) /* it names what 'prune --boxes' is to show */
+	if (behind || remote_orphans_left(sb->dir)) /* it names what 'prune --boxes' is to show */
 		box_state_keep(s);
 	else
 		box_state_leave(s, take(&sb->dir));
@@ -618,7 +618,7 @@ static void state_left(struct super *s, struct super_box *sb)
 
 void super_box_opened(struct super *s, uint64_t box, json_t *result, const struct err *err)
 {
-	struct super_box *sb = find(s, box);
+	struct super_box *sb = super_box_find(s, box);
 	if (!sb)
 		return;
 	if (err && sb->reopened)
@@ -628,10 +628,10 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 	if (err) {
 		struct call *c = sb->opener;
 		sb->opener = NULL;
-		CLEANUP(free_ptr) char *name = xstrdup(sb->name);
+		CLEANUP(free_ptr) char *name = mem_strdup(sb->name);
 		if (!sb->reopened)
 			state_left(s, sb);
-		drop(s, sb);
+		super_box_drop(s, sb);
 		if (c)
 			call_fail(c, err->code == ERR_INVALID || err->code == ERR_NOENT ? "script" : "backend", NULL, NULL, box,
 				  "box '%s': %s", name, err->text);
@@ -642,7 +642,7 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 	if (!b)
 		return;
 	s->keep_boxes |= boxes_opts(s->boxes, box)->keep;
-	gate_box(s->gate, box, wall_of(b), b->profile, sb->name);
+	gate_box(s->gate, box, super_box_wall_of(b), b->profile, sb->name);
 	warn_foreign(s, sb, result);
 	notices_tell(s, box, box, notices_of_ready(result));
 	sb->disk = disk_watch_new(s, b, boxes_opts(s->boxes, box));
@@ -651,7 +651,7 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 	if (sb->proxies)
 		proxies_attach(sb->proxies, b);
 	if (sb->honey)
-		honey_plant(sb->honey, b, planted);
+		honeytoken_plant(sb->honey, b, super_box_planted);
 	else
 		look_at_files(s, sb, b);
 }
@@ -661,7 +661,7 @@ static void look_at_files(struct super *s, struct super_box *sb, struct box *b)
 	uint64_t box = sb->id;
 	box_state_sweep(s, box); /* it was opened behind its own barrier */
 	if (b->driver->tree)
-		sb->trees = trees_new(s, b, sb->name, boxes_opts(s->boxes, box));
+		sb->trees = super_trees_new(s, b, sb->name, boxes_opts(s->boxes, box));
 	else if (sb->reopened)
 		resume_box_ready(s->resume, box, NULL);
 	else if (sb->ready)
@@ -672,13 +672,13 @@ static void look_at_files(struct super *s, struct super_box *sb, struct box *b)
 
 void super_box_ready(struct super *s, uint64_t box)
 {
-	struct super_box *sb = find(s, box);
+	struct super_box *sb = super_box_find(s, box);
 	if (!sb)
 		return;
 	if (sb->ready)
 		tell_ready(sb, NULL);
 	else if (sb->reopened && sb->trees)
-		trees_adopt(sb->trees, sb->adopt, sb->nr_adopt, sb->restore, adopted);
+		trees_adopt(sb->trees, sb->adopt, sb->nr_adopt, sb->restore, super_box_adopted);
 	else if (sb->fork_from && sb->opener && sb->trees)
 		trees_fork_into(sb->trees, take(&sb->opener), sb->fork_from, sb->fork_n);
 	else
@@ -687,7 +687,7 @@ void super_box_ready(struct super *s, uint64_t box)
 
 void super_box_gone(struct super *s, uint64_t box)
 {
-	struct super_box *sb = find(s, box);
+	struct super_box *sb = super_box_find(s, box);
 	op_shells_end(s, box);
 	box_ports_gone(s, box);
 	if (!sb)
@@ -700,7 +700,7 @@ void super_box_gone(struct super *s, uint64_t box)
 		tell_ready(sb, &gone);
 	}
 	state_left(s, sb);
-	drop(s, sb);
+	super_box_drop(s, sb);
 }
 
 static void forget_closer(void *box)
@@ -716,7 +716,7 @@ static void cancel_closer(struct call *c)
 
 bool super_box_await_end(struct call *c, uint64_t box)
 {
-	struct super_box *b = find(c->super, box);
+	struct super_box *b = super_box_find(c->super, box);
 	if (!b || b->closer)
 		return false;
 	b->closer = c;
@@ -733,14 +733,14 @@ static void looked_last(struct super *s, uint64_t box)
 
 void super_box_over(struct super *s, uint64_t box)
 {
-	struct super_box *sb = find(s, box);
+	struct super_box *sb = super_box_find(s, box);
 	if (sb)
 		sb->stays = false;
 }
 
 void super_box_close(struct super *s, uint64_t box)
 {
-	struct super_box *sb = find(s, box);
+	struct super_box *sb = super_box_find(s, box);
 	if (sb && sb->closing)
 		return; /* the look is under way */
 	if (sb && sb->trees && boxes_get(s->boxes, box) && trees_last_look(sb->trees, looked_last))
@@ -751,7 +751,7 @@ void super_box_close(struct super *s, uint64_t box)
 
 void super_box_snapshot(struct super *s, uint64_t box, uint64_t action)
 {
-	struct super_box *sb = find(s, box);
+	struct super_box *sb = super_box_find(s, box);
 	if (sb && sb->trees)
 		trees_after_action(sb->trees, action);
 	else

@@ -33,7 +33,7 @@ json_t *super_box_notices(struct super *s, uint64_t box); /* bodies of its box.n
 void super_box_warn(struct super *s, uint64_t box, const char *fix, const char *fmt, ...) PRINTF(4, 5); /* box.warn */
 /* go_on.c: frozen boxes go on: for @agent those that it uses and nobody else who stands, for 0 all. What stays is told in the
  * "text" of @out. */
-void super_box_go_on(struct super *s, uint64_t agent, uint64_t cause, json_t *out);
+void super_box_continue(struct super *s, uint64_t agent, uint64_t cause, json_t *out);
 /* @c is answered when the box has gone; false: it has, or somebody else waits for that. */
 bool super_box_await_end(struct call *c, uint64_t box);
 /* What went through the proxies with placeholder @key, of boxes that are open. Returns owned. */

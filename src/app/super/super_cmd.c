@@ -26,7 +26,7 @@ static int cmd_pause(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	(void)out;
-	if (asked_agent(a, &id, err) < 0)
+	if (command_args_agent(a, &id, err) < 0)
 		return -1;
 	gate_pause(a->s->gate, id, a->rq->who);
 	return 0;
@@ -35,10 +35,10 @@ static int cmd_pause(struct ask_for *a, json_t *out, struct err *err)
 static int cmd_continue(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
-	if (asked_agent(a, &id, err) < 0)
+	if (command_args_agent(a, &id, err) < 0)
 		return -1;
 	gate_continue(a->s->gate, id, a->rq->who);
-	super_box_go_on(a->s, id, a->rq->cause, out);
+	super_box_continue(a->s, id, a->rq->cause, out);
 	op_agents_continue(a->s);
 	return 0;
 }
@@ -47,7 +47,7 @@ static int cmd_step(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	(void)out;
-	if (asked_agent(a, &id, err) < 0)
+	if (command_args_agent(a, &id, err) < 0)
 		return -1;
 	gate_step(a->s->gate, id, a->rq->who);
 	op_agents_step(a->s, id);
@@ -69,10 +69,10 @@ static void frozen_now(void *self, const struct err *err)
 	free(f);
 }
 
-static int freeze(struct ask_for *a, bool frozen, struct err *err)
+static int super_cmd_freeze(struct ask_for *a, bool frozen, struct err *err)
 {
 	uint64_t id;
-	if (asked_box(a, asked_word(a, 0), &id, err) < 0)
+	if (command_args_box(a, command_args_word(a, 0), &id, err) < 0)
 		return -1;
 	if (id && !boxes_get(a->s->boxes, id))
 		return err_set(err, ERR_BUSY, "box '%s' is being opened or closed", boxes_name(a->s->boxes, id));
@@ -85,19 +85,19 @@ static int freeze(struct ask_for *a, bool frozen, struct err *err)
 static int cmd_freeze(struct ask_for *a, json_t *out, struct err *err)
 {
 	(void)out;
-	if (!asked_word(a, 0)) /* "freeze everything" also holds what has not begun */
+	if (!command_args_word(a, 0)) /* "freeze everything" also holds what has not begun */
 		gate_freeze(a->s->gate, a->rq->who);
-	return freeze(a, true, err);
+	return super_cmd_freeze(a, true, err);
 }
 
 static int cmd_thaw(struct ask_for *a, json_t *out, struct err *err)
 {
 	(void)out;
-	if (!asked_word(a, 0)) {
+	if (!command_args_word(a, 0)) {
 		gate_thaw(a->s->gate, a->rq->who);
 		op_agents_continue(a->s);
 	}
-	return freeze(a, false, err);
+	return super_cmd_freeze(a, false, err);
 }
 
 /* Its files are in the record; what runs in it ends, its agents go on with an error. */
@@ -105,9 +105,9 @@ static int cmd_close(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	(void)out;
-	if (!asked_word(a, 0))
+	if (!command_args_word(a, 0))
 		return err_set(err, ERR_USAGE, "close which box? name it");
-	if (asked_box(a, asked_word(a, 0), &id, err) < 0)
+	if (command_args_box(a, command_args_word(a, 0), &id, err) < 0)
 		return -1;
 	super_box_close(a->s, id);
 	return 0;
@@ -120,15 +120,15 @@ static int cmd_kill(struct ask_for *a, json_t *out, struct err *err)
 	struct err not_agent = ERR_INIT;
 	(void)out;
 	bool turn = command_has(a->line, "turn");
-	if (asked_agent(a, &id, &not_agent) == 0) {
+	if (command_args_agent(a, &id, &not_agent) == 0) {
 		if (a->s->host)
-			(turn ? host_break_off : host_stop)(a->s->host, id, why ? why : turn ? "broken off by a person" : "killed by a person");
+			(turn ? luahost_break_off : luahost_stop)(a->s->host, id, why ? why : turn ? "broken off by a person" : "killed by a person");
 		return 0;
 	}
 	if (turn)
-		return asked_nobody(a->s, "agent", asked_word(a, 0), err);
-	if (asked_id(asked_word(a, 0), &id, err) < 0)
-		return asked_nobody(a->s, "agent and no action", asked_word(a, 0), err);
+		return command_args_nobody(a->s, "agent", command_args_word(a, 0), err);
+	if (command_args_id(command_args_word(a, 0), &id, err) < 0)
+		return command_args_nobody(a->s, "agent and no action", command_args_word(a, 0), err);
 	if (!gate_action(a->s->gate, id))
 		return err_set(err, ERR_NOENT, "action #%" PRIu64 " does not run", id);
 	gate_cancel(a->s->gate, id, "kill", why ? why : "killed by a person");
@@ -149,16 +149,16 @@ static int cmd_say(struct ask_for *a, json_t *out, struct err *err)
 	uint64_t id;
 	struct buf text = BUF_INIT;
 	(void)out;
-	if (asked_agent(a, &id, err) < 0)
+	if (command_args_agent(a, &id, err) < 0)
 		return -1;
-	for (size_t i = 1; asked_word(a, i); i++)
-		buf_printf(&text, "%s%s", i > 1 ? " " : "", asked_word(a, i));
+	for (size_t i = 1; command_args_word(a, i); i++)
+		buf_printf(&text, "%s%s", i > 1 ? " " : "", command_args_word(a, i));
 	json_t *body = json_object();
 	json_put_str(body, "text", buf_cstr(&text));
 	json_put(body, "who", json_incref(a->rq->who));
 	record_append_json(a->s->record, EV_AGENT_SAY, a->rq->cause, id, 0, 0, body);
 	if (a->s->host)
-		host_message(a->s->host, id, buf_cstr(&text), a->rq->who);
+		luahost_message(a->s->host, id, buf_cstr(&text), a->rq->who);
 	buf_release(&text);
 	return 0;
 }
@@ -168,8 +168,8 @@ static int cmd_hold(struct ask_for *a, json_t *out, struct err *err)
 	struct super *s = a->s;
 	CLEANUP(buf_release) struct buf filter = BUF_INIT;
 	int rc = 0;
-	for (size_t i = 0; asked_word(a, i); i++)
-		buf_printf(&filter, "%s%s", i ? " " : "", asked_word(a, i));
+	for (size_t i = 0; command_args_word(a, i); i++)
+		buf_printf(&filter, "%s%s", i ? " " : "", command_args_word(a, i));
 	if (command_has(a->line, "off")) {
 		rc = gate_hold(s->gate, "", a->rq->who, err);
 	} else if (command_has(a->line, "on")) {
@@ -178,7 +178,7 @@ static int cmd_hold(struct ask_for *a, json_t *out, struct err *err)
 		rc = gate_hold(s->gate, buf_cstr(&filter), a->rq->who, err);
 		if (rc == 0) {
 			free(s->hold); /* so that --on can bring it back after --off */
-			s->hold = xstrdup(buf_cstr(&filter));
+			s->hold = mem_strdup(buf_cstr(&filter));
 		}
 	}
 	CLEANUP(json_release) json_t *state = gate_state(s->gate);
@@ -192,14 +192,14 @@ static int cmd_mark(struct ask_for *a, json_t *out, struct err *err)
 	const char *key = command_opt(a->line, "key");
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	uint64_t on;
-	if (!asked_word(a, 0) || asked_id(asked_word(a, 0), &on, err) < 0)
-		return asked_word(a, 0) ? -1 : err_set(err, ERR_USAGE, "mark what? name an event");
+	if (!command_args_word(a, 0) || command_args_id(command_args_word(a, 0), &on, err) < 0)
+		return command_args_word(a, 0) ? -1 : err_set(err, ERR_USAGE, "mark what? name an event");
 	if (on > record_head(a->s->record))
 		return err_set(err, ERR_NOENT, "there is no event %" PRIu64 " yet", on);
 	if (key && (strlen(key) != 1 || !isalnum((unsigned char)*key)))
 		return err_set(err, ERR_USAGE, "--key '%s' is not one letter or digit", key);
-	for (size_t i = 1; asked_word(a, i); i++)
-		buf_printf(&text, "%s%s", i > 1 ? " " : "", asked_word(a, i));
+	for (size_t i = 1; command_args_word(a, i); i++)
+		buf_printf(&text, "%s%s", i > 1 ? " " : "", command_args_word(a, i));
 	json_t *body = json_object();
 	json_put_str(body, "level", "mark");
 	json_put_str(body, "text", buf_cstr(&text));
@@ -216,7 +216,7 @@ static int cmd_budget(struct ask_for *a, json_t *out, struct err *err)
 	uint64_t id;
 	struct budget_limits more = { 0 };
 	const char *usd = command_opt(a->line, "usd"), *time = command_opt(a->line, "time");
-	if (asked_agent(a, &id, err) < 0)
+	if (command_args_agent(a, &id, err) < 0)
 		return -1;
 	struct agent *ag = super_agent(a->s, id);
 	uint64_t budget = ag && ag->budget ? ag->budget : a->s->session_budget;
@@ -238,7 +238,7 @@ static int cmd_budget(struct ask_for *a, json_t *out, struct err *err)
 		gate_budget_extend(a->s->gate, budget, &more, a->rq->who);
 	CLEANUP(free_ptr) char *empty = gate_budget_empty(a->s->gate, budget);
 	if (empty) { /* what was given was too little */
-		CLEANUP(free_ptr) char *text = xasprintf("still used up: %s; what waits for it goes on when there is more", empty);
+		CLEANUP(free_ptr) char *text = mem_printf("still used up: %s; what waits for it goes on when there is more", empty);
 		json_put_str(out, "text", text);
 	}
 	json_put_int(out, "budget", (int64_t)budget);
@@ -246,7 +246,7 @@ static int cmd_budget(struct ask_for *a, json_t *out, struct err *err)
 	return 0;
 }
 
-static json_t *state_of(void *self)
+static json_t *super_cmd_state_of(void *self)
 {
 	struct super *s = self;
 	json_t *st = s->gate ? gate_state(s->gate) : json_object();
@@ -282,7 +282,7 @@ static json_t *state_of(void *self)
 static int cmd_state(struct ask_for *a, json_t *out, struct err *err)
 {
 	(void)err;
-	CLEANUP(json_release) json_t *st = state_of(a->s);
+	CLEANUP(json_release) json_t *st = super_cmd_state_of(a->s);
 	json_object_update(out, st);
 	return 0;
 }
@@ -292,16 +292,16 @@ static int cmd_state(struct ask_for *a, json_t *out, struct err *err)
 static int cmd_box_copy(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
-	const char *which = asked_word(a, 0), *host = asked_word(a, 3);
+	const char *which = command_args_word(a, 0), *host = command_args_word(a, 3);
 	bool put = !strcmp(which, "put");
 	(void)out;
 	if (!put && strcmp(which, "get") != 0)
 		return err_set(err, ERR_USAGE, "'%s' is neither put nor get", which);
 	if (*host != '/')
 		return err_set(err, ERR_USAGE, "'%s' is not an absolute path", host);
-	if (asked_box(a, asked_word(a, 1), &id, err) < 0)
+	if (command_args_box(a, command_args_word(a, 1), &id, err) < 0)
 		return -1;
-	box_person_copy(a, id, put, asked_word(a, 2), host);
+	operator_box_copy(a, id, put, command_args_word(a, 2), host);
 	return 1;
 }
 
@@ -309,9 +309,9 @@ static int cmd_box_look(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	(void)out;
-	if (asked_box(a, asked_word(a, 0), &id, err) < 0)
+	if (command_args_box(a, command_args_word(a, 0), &id, err) < 0)
 		return -1;
-	box_person_look(a, id, asked_word(a, 1));
+	operator_box_look(a, id, command_args_word(a, 1));
 	return 1;
 }
 
@@ -319,9 +319,9 @@ static int cmd_box_snapshot(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	(void)out;
-	if (asked_box(a, asked_word(a, 0), &id, err) < 0)
+	if (command_args_box(a, command_args_word(a, 0), &id, err) < 0)
 		return -1;
-	return box_person_snapshot(a, id, asked_word(a, 1), err) < 0 ? -1 : 1;
+	return operator_box_snapshot(a, id, command_args_word(a, 1), err) < 0 ? -1 : 1;
 }
 
 /* --- the files of boxes: these take time and answer by their ticket --- */
@@ -330,7 +330,7 @@ static int cmd_merge(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	(void)out;
-	if (asked_one_box(a, asked_word(a, 0), &id, err) < 0)
+	if (command_args_one_box(a, command_args_word(a, 0), &id, err) < 0)
 		return -1;
 	CLEANUP(json_release) json_t *o = command_line_opts(a->line);
 	struct tree_request rq = { .s = a->s, .box = id, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
@@ -341,7 +341,7 @@ static int cmd_review(struct ask_for *a, json_t *out, struct err *err)
 {
 	static const char *const choices[][2] = { { "accept", "take" }, { "reject", "leave" },
 						  { "undecided", "open" }, { "comment", NULL } };
-	const char *word = asked_word(a, 0);
+	const char *word = command_args_word(a, 0);
 	size_t c = 0;
 	while (c < ARRAY_LEN(choices) && (!word || strcmp(word, choices[c][0]) != 0))
 		c++;
@@ -350,7 +350,7 @@ static int cmd_review(struct ask_for *a, json_t *out, struct err *err)
 			       "expected accept, reject, undecided or comment, got '%s'",
 			       word ? word : "");
 	uint64_t id;
-	if (asked_one_box(a, asked_word(a, 1), &id, err) < 0)
+	if (command_args_one_box(a, command_args_word(a, 1), &id, err) < 0)
 		return -1;
 	CLEANUP(json_release) json_t *o = command_line_opts(a->line);
 	if (choices[c][1])
@@ -363,7 +363,7 @@ static int cmd_rollback(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id, to;
 	(void)out;
-	if (asked_id(asked_word(a, 0), &to, err) < 0 || asked_one_box(a, command_opt(a->line, "box"), &id, err) < 0)
+	if (command_args_id(command_args_word(a, 0), &to, err) < 0 || command_args_one_box(a, command_opt(a->line, "box"), &id, err) < 0)
 		return -1;
 	struct tree_request rq = { .s = a->s, .box = id, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
 	return trees_rollback_command(&rq, to, command_has(a->line, "tell"), err) < 0 ? -1 : 1;
@@ -390,7 +390,7 @@ static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf said = BUF_INIT;
 	uint64_t what = 0;
-	if (asked_word(a, 0) && asked_id(asked_word(a, 0), &what, err) < 0)
+	if (command_args_word(a, 0) && command_args_id(command_args_word(a, 0), &what, err) < 0)
 		return -1;
 	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
 	if (what > record_head(a->s->record))
@@ -400,7 +400,7 @@ static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
 	uint64_t ran_in;
 	if (is_action(a->s, what, &ran_in)) {
 		rq.box = resume_box(a->s->resume, ran_in);
-		if (command_has(a->line, "box") && asked_one_box(a, command_opt(a->line, "box"), &rq.box, err) < 0)
+		if (command_has(a->line, "box") && command_args_one_box(a, command_opt(a->line, "box"), &rq.box, err) < 0)
 			return -1;
 		return trees_undo_action(&rq, what, ran_in, err) < 0 ? -1 : 1;
 	}
@@ -418,7 +418,7 @@ static int cmd_dry_run(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	(void)out;
-	if (asked_id(asked_word(a, 0), &id, err) < 0)
+	if (command_args_id(command_args_word(a, 0), &id, err) < 0)
 		return -1;
 	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
 	return preview_begin(&rq, id, err) < 0 ? -1 : 1;
@@ -430,7 +430,7 @@ static int cmd_apply(struct ask_for *a, json_t *out, struct err *err)
 	struct hash hash = { { 0 } };
 	const char *intent = command_opt(a->line, "intent");
 	(void)out;
-	if (asked_id(asked_word(a, 0), &id, err) < 0)
+	if (command_args_id(command_args_word(a, 0), &id, err) < 0)
 		return -1;
 	if (intent && !hex_parse(intent, strlen(intent), hash.b, HASH_LEN))
 		return err_set(err, ERR_USAGE, "--intent '%s' is not a hash of 64 hexadecimal digits", intent);
@@ -443,7 +443,7 @@ static int cmd_apply(struct ask_for *a, json_t *out, struct err *err)
 static int cmd_host_command(struct ask_for *a, json_t *out, struct err *err)
 {
 	(void)out;
-	return host_note(a->s, a->rq, err) < 0 ? -1 : 1;
+	return host_command_log(a->s, a->rq, err) < 0 ? -1 : 1;
 }
 
 struct removal_answer {
@@ -451,7 +451,7 @@ struct removal_answer {
 	uint64_t ticket;
 };
 
-static void removed(void *self, size_t nr)
+static void super_cmd_removed(void *self, size_t nr)
 {
 	struct removal_answer *r = self;
 	json_t *out = json_object();
@@ -470,11 +470,11 @@ static int cmd_redact(struct ask_for *a, json_t *out, struct err *err)
 		.who = a->rq->who,
 	};
 	(void)out;
-	if (!w.object && !w.messages && (!asked_word(a, 0) || asked_id(asked_word(a, 0), &w.seq, err) < 0))
-		return asked_word(a, 0) ? -1 : err_set(err, ERR_USAGE, "which event? redact #N");
+	if (!w.object && !w.messages && (!command_args_word(a, 0) || command_args_id(command_args_word(a, 0), &w.seq, err) < 0))
+		return command_args_word(a, 0) ? -1 : err_set(err, ERR_USAGE, "which event? redact #N");
 	struct removal_answer *r = NEW(struct removal_answer);
 	*r = (struct removal_answer){ a->s, a->rq->ticket };
-	if (removal_begin(a->s->record, &w, removed, r, err) == 0)
+	if (redact_request_begin(a->s->record, &w, super_cmd_removed, r, err) == 0)
 		return 1;
 	free(r);
 	return -1;
@@ -487,7 +487,7 @@ static int cmd_redo_here(struct ask_for *a, json_t *out, struct err *err)
 	(void)out;
 	if (w.backend && !driver_find(w.backend))
 		return err_set(err, ERR_USAGE, "there is no backend '%s'; 'sandglass doctor' names them", w.backend);
-	if (asked_id(asked_word(a, 0), &w.action, err) < 0)
+	if (command_args_id(command_args_word(a, 0), &w.action, err) < 0)
 		return -1;
 	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
 	return redo_begin(&rq, &w, err) < 0 ? -1 : 1;
@@ -496,14 +496,14 @@ static int cmd_redo_here(struct ask_for *a, json_t *out, struct err *err)
 static int cmd_mcp_call(struct ask_for *a, json_t *out, struct err *err)
 {
 	(void)out;
-	return mcp_inbox_command(a->s, a->rq, asked_word(a, 0), err);
+	return mcp_inbox_command(a->s, a->rq, command_args_word(a, 0), err);
 }
 
 /* 0 = done, @out is the answer; 1 = the answer comes later by the ticket; -1 = @err. */
 static const struct {
 	const char *name;
 	int (*run)(struct ask_for *a, json_t *out, struct err *err);
-} row[] = {
+} super_cmd_row[] = {
 	{ "approve", cmd_approve },   { "deny", cmd_deny }, { "defer", cmd_defer },	    { "answer", cmd_answer }, { "pause", cmd_pause },
 	{ "continue", cmd_continue }, { "step", cmd_step },	    { "freeze", cmd_freeze }, { "thaw", cmd_thaw },
 	{ "close", cmd_close },
@@ -524,10 +524,10 @@ static void on_command(void *self, const struct control_request *rq)
 	json_t *out = json_object();
 	int rc = -1;
 	err_set(&err, ERR_UNSUPPORTED, "'%s' is not known to this supervisor", rq->line->command->name);
-	for (size_t i = 0; i < ARRAY_LEN(row); i++)
-		if (!strcmp(row[i].name, rq->line->command->name)) {
+	for (size_t i = 0; i < ARRAY_LEN(super_cmd_row); i++)
+		if (!strcmp(super_cmd_row[i].name, rq->line->command->name)) {
 			err = ERR_INIT;
-			rc = row[i].run(&a, out, &err);
+			rc = super_cmd_row[i].run(&a, out, &err);
 			break;
 		}
 	super_changed(s);
@@ -540,42 +540,42 @@ static void on_command(void *self, const struct control_request *rq)
 		control_refuse(s->server, rq->ticket, &err);
 }
 
-static uint64_t keep(void *self, uint16_t kind, json_t *body)
+static uint64_t super_cmd_keep(void *self, uint16_t kind, json_t *body)
 {
 	struct super *s = self;
 	return record_append_json(s->record, kind, s->start_seq, 0, 0, 0, body);
 }
 
-static void clients(void *self, size_t nr)
+static void super_cmd_clients(void *self, size_t nr)
 {
 	struct super *s = self;
 	s->nr_clients = nr;
 	if (!nr)
-		person_inputs_left(s);
+		operator_inputs_left(s);
 }
 
-static void people(void *self, size_t nr)
+static void super_cmd_people(void *self, size_t nr)
 {
 	struct super *s = self;
 	s->nr_people = nr;
-	away_look(s);
+	unattended_look(s);
 }
 
-static void left(void *self, uint64_t client)
+static void super_cmd_left(void *self, uint64_t client)
 {
 	shells_left(self, client);
 	terminals_left(self, client);
 }
 
-static bool clean(void *self, const char *text, size_t len, struct buf *out)
+static bool super_cmd_clean(void *self, const char *text, size_t len, struct buf *out)
 {
 	const struct super *s = self;
 	return record_clean_json(s->record, text, len, out);
 }
 
 static const struct control_ops control_ops = {
-	.command = on_command, .state = state_of, .record = keep, .clean = clean, .clients = clients,
-	.people = people, .left = left, .typed = terminal_typed
+	.command = on_command, .state = super_cmd_state_of, .record = super_cmd_keep, .clean = super_cmd_clean, .clients = super_cmd_clients,
+	.people = super_cmd_people, .left = super_cmd_left, .typed = terminal_typed
 };
 
 int super_listen(struct super *s, struct err *err)

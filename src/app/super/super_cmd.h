@@ -13,17 +13,17 @@ struct ask_for { /* one command that is being carried out */
 /* --- asked.c: whom and what its words name --- */
 
 /* Word @i of it, NULL past the last; borrows. */
-const char *asked_word(const struct ask_for *a, size_t i);
+const char *command_args_word(const struct ask_for *a, size_t i);
 /* "405", "#405", "s-7k2m9q#405". */
-NODISCARD int asked_id(const char *text, uint64_t *out, struct err *err);
+NODISCARD int command_args_id(const char *text, uint64_t *out, struct err *err);
 /* The agent that the first word names; 0: there is no word, all are meant. */
-NODISCARD int asked_agent(struct ask_for *a, uint64_t *out, struct err *err);
+NODISCARD int command_args_agent(struct ask_for *a, uint64_t *out, struct err *err);
 /* There is no @what called @name: says which agents there are, and which one was perhaps meant. Returns -1. */
-int asked_nobody(const struct super *s, const char *what, const char *name, struct err *err);
+int command_args_nobody(const struct super *s, const char *what, const char *name, struct err *err);
 /* The box of that name or number; 0: @name is NULL. */
-NODISCARD int asked_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err);
+NODISCARD int command_args_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err);
 /* The same, but without a name the only one that is open. */
-NODISCARD int asked_one_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err);
+NODISCARD int command_args_one_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err);
 
 /* --- super_decide.c: as the rows of super_cmd.c --- */
 int cmd_approve(struct ask_for *a, json_t *out, struct err *err);

@@ -17,7 +17,7 @@ static int read_decide(struct ask_for *a, struct decide *d, struct err *err)
 	d->note = command_opt(a->line, "note");
 	d->confirm = command_opt(a->line, "confirm");
 	d->who = a->rq->who;
-	if (asked_id(asked_word(a, 0), &d->action, err) < 0)
+	if (command_args_id(command_args_word(a, 0), &d->action, err) < 0)
 		return -1;
 	if (intent && !hex_parse(intent, strlen(intent), d->intent.b, HASH_LEN))
 		return err_set(err, ERR_USAGE, "--intent '%s' is not a hash of 64 hexadecimal digits", intent);
@@ -32,7 +32,7 @@ static int read_decide(struct ask_for *a, struct decide *d, struct err *err)
 	return command_opt_int(a->line, "uses", 1, INT32_MAX, &d->waiver_uses, err);
 }
 
-static int decide(struct ask_for *a, struct decide *d, json_t *out, struct err *err)
+static int super_decide(struct ask_for *a, struct decide *d, json_t *out, struct err *err)
 {
 	const char *rule = command_opt(a->line, "rule"), *list = command_opt(a->line, "others");
 	CLEANUP(json_release) json_t *others = json_array();
@@ -71,7 +71,7 @@ int cmd_approve(struct ask_for *a, json_t *out, struct err *err)
 		json_put_str(edit, "cmd", cmd);
 	struct decide d = { .decision = cmd ? DECIDE_EDIT : DECIDE_APPROVE, .edit = edit,
 			    .waiver = command_opt(a->line, "session") };
-	return decide(a, &d, out, err);
+	return super_decide(a, &d, out, err);
 }
 
 int cmd_deny(struct ask_for *a, json_t *out, struct err *err)
@@ -80,7 +80,7 @@ int cmd_deny(struct ask_for *a, json_t *out, struct err *err)
 					command_has(a->line, "pause") ? DECIDE_DENY_PAUSE :
 									DECIDE_DENY };
 	json_put_str(out, "decision", "denied");
-	return decide(a, &d, out, err);
+	return super_decide(a, &d, out, err);
 }
 
 /* Looked at, and left: with a note for whoever comes next. */
@@ -88,15 +88,15 @@ int cmd_defer(struct ask_for *a, json_t *out, struct err *err)
 {
 	struct decide d = { .decision = DECIDE_LATER };
 	json_put_str(out, "decision", "later");
-	return decide(a, &d, out, err);
+	return super_decide(a, &d, out, err);
 }
 
 int cmd_answer(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
-	const char *choice = asked_word(a, 1), *text = command_opt(a->line, "message"), *field;
+	const char *choice = command_args_word(a, 1), *text = command_opt(a->line, "message"), *field;
 	(void)out;
-	if (asked_id(asked_word(a, 0), &id, err) < 0)
+	if (command_args_id(command_args_word(a, 0), &id, err) < 0)
 		return -1;
 	CLEANUP(json_release) json_t *form = NULL;
 	for (size_t i = 0; (field = command_opt_nth(a->line, "field", i)); i++) {
@@ -105,7 +105,7 @@ int cmd_answer(struct ask_for *a, json_t *out, struct err *err)
 			return err_set(err, ERR_USAGE, "--field '%s' is not NAME=VALUE", field);
 		if (!form)
 			form = json_object();
-		CLEANUP(free_ptr) char *name = xstrndup(field, (size_t)(eq - field));
+		CLEANUP(free_ptr) char *name = mem_strndup(field, (size_t)(eq - field));
 		json_put_str(form, name, eq + 1);
 	}
 	if (!choice && !text && !form)
@@ -116,8 +116,8 @@ int cmd_answer(struct ask_for *a, json_t *out, struct err *err)
 int cmd_waivers(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
-	const char *rule = command_opt(a->line, "rule"), *pattern = asked_word(a, 1);
-	if (asked_id(asked_word(a, 0), &id, err) < 0)
+	const char *rule = command_opt(a->line, "rule"), *pattern = command_args_word(a, 1);
+	if (command_args_id(command_args_word(a, 0), &id, err) < 0)
 		return -1;
 	json_put(out, "proposals", gate_waiver_proposals(a->s->gate, id));
 	json_put(out, "hosts", gate_waiver_hosts(a->s->gate, id, preview_hosts(a->s, id)));

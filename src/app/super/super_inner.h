@@ -160,7 +160,7 @@ struct host_start {
 	json_t *args;     /* array of strings; borrowed, may be NULL */
 	json_t *env;      /* borrowed, may be NULL */
 };
-NODISCARD int host_new(struct host **out, struct super *s, const struct host_start *st, const struct host_ops *ops,
+NODISCARD int luahost_new(struct host **out, struct super *s, const struct host_start *st, const struct host_ops *ops,
 		       void *self, struct err *err);
 /* Brings a new host to where that of a session that broke off stood (host_feed.c). */
 struct host_resume {
@@ -175,21 +175,21 @@ struct host_resume {
 	void (*caught_up)(void *self); /* it stands there; calls that wait are asked again after this */
 	void *self;
 };
-NODISCARD int host_resume(struct host **out, struct super *s, const struct host_resume *r, const struct host_ops *ops,
+NODISCARD int luahost_resume(struct host **out, struct super *s, const struct host_resume *r, const struct host_ops *ops,
 			  void *self, struct err *err);
-void host_free(struct host **h); /* kills it; no callback */
-void host_answer(struct host *h, uint64_t call, json_t *value, json_t *error); /* takes both; one is NULL */
-void host_chunk(struct host *h, uint64_t call, const char *stream, const void *bytes, size_t len, uint64_t off);
-void host_stop(struct host *h, uint64_t agent, const char *why); /* 0: the whole script unwinds */
-void host_break_off(struct host *h, uint64_t agent, const char *why); /* its turn only */
-void host_message(struct host *h, uint64_t agent, const char *text, json_t *who);
-void host_event(struct host *h, const char *name, json_t *body); /* for sg.on, if observed; takes */
-void host_model_moved(struct host *h, const char *model); /* from now on every chat of the script asks this one */
-void host_box_moved(struct host *h, uint64_t box, const char *workspace); /* the script knows it as @box; it lies there now */
-void host_judge(struct host *h, uint64_t ticket, int line, json_t *act);
-void host_ask(struct host *h, uint64_t ticket, json_t *body); /* takes; the answer comes through on_value */
-const char *host_dir(const struct host *h);
-bool host_full(const struct host *h); /* much of what it was sent is not taken yet; calls_drained when it is */
+void luahost_free(struct host **h); /* kills it; no callback */
+void luahost_answer(struct host *h, uint64_t call, json_t *value, json_t *error); /* takes both; one is NULL */
+void luahost_chunk(struct host *h, uint64_t call, const char *stream, const void *bytes, size_t len, uint64_t off);
+void luahost_stop(struct host *h, uint64_t agent, const char *why); /* 0: the whole script unwinds */
+void luahost_break_off(struct host *h, uint64_t agent, const char *why); /* its turn only */
+void luahost_message(struct host *h, uint64_t agent, const char *text, json_t *who);
+void luahost_event(struct host *h, const char *name, json_t *body); /* for sg.on, if observed; takes */
+void luahost_model_moved(struct host *h, const char *model); /* from now on every chat of the script asks this one */
+void luahost_box_moved(struct host *h, uint64_t box, const char *workspace); /* the script knows it as @box; it lies there now */
+void luahost_judge(struct host *h, uint64_t ticket, int line, json_t *act);
+void luahost_ask(struct host *h, uint64_t ticket, json_t *body); /* takes; the answer comes through on_value */
+const char *luahost_dir(const struct host *h);
+bool luahost_full(const struct host *h); /* much of what it was sent is not taken yet; calls_drained when it is */
 
 /* --- call.c --- */
 void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body);

@@ -43,7 +43,7 @@ static void java_env(struct strv *env)
 {
 	const char *own = env_entry(env, "JAVA_TOOL_OPTIONS=");
 	CLEANUP(free_ptr) char *v =
-		xasprintf("%s -Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=%d -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=%d",
+		mem_printf("%s -Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=%d -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=%d",
 			  own ? own : "JAVA_TOOL_OPTIONS=", PROXY_PORT, PROXY_PORT);
 	if (!own) /* no blank in front */
 		memmove(v + strlen("JAVA_TOOL_OPTIONS="), v + strlen("JAVA_TOOL_OPTIONS= "), strlen(v + strlen("JAVA_TOOL_OPTIONS= ")) + 1);
@@ -57,7 +57,7 @@ void net_env(struct strv *env)
 	static const char *const fixed[] = { "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1",
 					     "NODE_USE_ENV_PROXY=1" /* else fetch and http of node read none of the above */ };
 	for (size_t i = 0; i < ARRAY_LEN(name); i++) {
-		CLEANUP(free_ptr) char *v = xasprintf("%s=http://127.0.0.1:%d", name[i], PROXY_PORT);
+		CLEANUP(free_ptr) char *v = mem_printf("%s=http://127.0.0.1:%d", name[i], PROXY_PORT);
 		if (!env_entry(env, v))
 			strv_push(env, v);
 	}
@@ -67,7 +67,7 @@ void net_env(struct strv *env)
 	java_env(env);
 }
 
-static void conn_free(struct conn *c)
+static void super_net_conn_free(struct conn *c)
 {
 	struct net *n = c->net;
 	for (struct conn **p = &n->conns; *p; p = &(*p)->next)
@@ -93,7 +93,7 @@ static struct conn *conn_of(struct net *n, uint64_t action)
 	return NULL;
 }
 
-static void start(void *self, struct action *a)
+static void super_net_start(void *self, struct action *a)
 {
 	struct net *n = self;
 	struct conn *c = conn_of(n, action_id(a));
@@ -105,7 +105,7 @@ static void start(void *self, struct action *a)
 	egress_answer(n->egress, c->ticket, true, NULL);
 }
 
-static void cancel(void *self, struct action *a, const char *how)
+static void super_net_cancel(void *self, struct action *a, const char *how)
 {
 	struct net *n = self;
 	struct conn *c = conn_of(n, action_id(a));
@@ -115,21 +115,21 @@ static void cancel(void *self, struct action *a, const char *how)
 	action_ended(a, END_CANCELLED, NULL);
 }
 
-static void done(void *self, const struct action_result *res)
+static void super_net_done(void *self, const struct action_result *res)
 {
 	struct conn *c = self;
 	struct net *n = c->net;
 	if (res->end != END_OK && n->egress) {
-		CLEANUP(free_ptr) char *why = xasprintf("%s%s%s%s", action_end_name(res->end), res->rule ? " by rule " : "",
+		CLEANUP(free_ptr) char *why = mem_printf("%s%s%s%s", action_end_name(res->end), res->rule ? " by rule " : "",
 							res->rule ? res->rule : "", res->why ? "" : "");
 		egress_answer(n->egress, c->ticket, false, res->why ? res->why : why);
 	}
-	conn_free(c);
+	super_net_conn_free(c);
 }
 
 /* Whose connection it is. One command ran, and nothing that another had left behind: its own. Several of one agent: that
  * agent's. Else it is only said what ran. */
-static void whose(const struct net *n, struct action_spec *spec, json_t *args)
+static void super_net_whose(const struct net *n, struct action_spec *spec, json_t *args)
 {
 	CLEANUP(free_ptr) struct action **ran = NULL;
 	size_t nr = gate_box_commands(n->s->gate, n->box, &ran);
@@ -152,7 +152,7 @@ static void whose(const struct net *n, struct action_spec *spec, json_t *args)
 	json_decref(by);
 }
 
-static void on_ask(void *self, uint64_t ticket, const struct egress_want *w)
+static void super_net_on_ask(void *self, uint64_t ticket, const struct egress_want *w)
 {
 	struct net *n = self;
 	struct conn *c = NEW(struct conn);
@@ -175,8 +175,8 @@ static void on_ask(void *self, uint64_t ticket, const struct egress_want *w)
 		.leaves_box = true,
 		.parallel = true,
 	};
-	const struct action_client client = { .done = done, .self = c };
-	whose(n, &spec, args);
+	const struct action_client client = { .done = super_net_done, .self = c };
+	super_net_whose(n, &spec, args);
 	c->action = gate_submit(n->s->gate, &spec, &n->effector, &client);
 	if (w->fields)
 		record_look(n->s->record, c->action, &c->sent, w->fields, w->fields_len);
@@ -190,7 +190,7 @@ static void on_sends(void *self, uint64_t ticket, const void *bytes, size_t len)
 			record_look(n->s->record, c->action, &c->sent, bytes, len);
 }
 
-static void on_ended(void *self, uint64_t ticket, const struct egress_end *e)
+static void super_net_on_ended(void *self, uint64_t ticket, const struct egress_end *e)
 {
 	struct net *n = self;
 	for (struct conn *c = n->conns; c; c = c->next) {
@@ -213,7 +213,7 @@ static void on_ended(void *self, uint64_t ticket, const struct egress_end *e)
 	}
 }
 
-static const struct egress_ops egress_ops = { .ask = on_ask, .sends = on_sends, .ended = on_ended };
+static const struct egress_ops egress_ops = { .ask = super_net_on_ask, .sends = on_sends, .ended = super_net_on_ended };
 
 /* The list is the script author's word: a rule that allows, which every stricter rule of a policy file still beats. */
 void net_allow(struct super *s, const char *file, const char *box, const json_t *allow)
@@ -243,7 +243,7 @@ struct net *net_new(struct super *s, uint64_t box, const char *const *host, size
 	CLEANUP(json_release) json_t *allow = json_array();
 	n->s = s;
 	n->box = box;
-	n->effector = (struct effector){ .name = "connect", .start = start, .cancel = cancel, .self = n };
+	n->effector = (struct effector){ .name = "connect", .start = super_net_start, .cancel = super_net_cancel, .self = n };
 	for (size_t i = 0; i < nr; i++) {
 		strv_push(&n->allow, host[i]);
 		json_array_append_new(allow, json_bytes_z(host[i]));
@@ -252,7 +252,7 @@ struct net *net_new(struct super *s, uint64_t box, const char *const *host, size
 	return n;
 }
 
-static void on_listening(void *self, json_t *result, const struct err *err)
+static void super_net_on_listening(void *self, json_t *result, const struct err *err)
 {
 	struct net *n = self;
 	int fd = result ? (int)json_int(result, "fd", -1) : -1;
@@ -276,7 +276,7 @@ static void on_listening(void *self, json_t *result, const struct err *err)
 void net_attach(struct net *n, struct box *b)
 {
 	if (box_can(b, CAP_LISTEN))
-		b->driver->listen(b, PROXY_PORT, on_listening, n);
+		b->driver->listen(b, PROXY_PORT, super_net_on_listening, n);
 	else
 		super_warn(n->s, NULL, "driver '%s' cannot give a box in profile %s a way out through the proxy", b->driver->name, b->profile);
 }

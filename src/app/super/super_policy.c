@@ -23,16 +23,16 @@ struct policy_file {
 };
 
 /* Publishing goes through the user's own git with his keys: always a question, whatever else is allowed. */
-static const char built_in[] =
+static const char super_policy_built_in[] =
 	"{\"file\":\"(built in)\",\"firm\":true,\"rules\":[{\"name\":\"host-push\",\"verdict\":\"ask\",\"line\":1,\"kind\":\"host\","
 	"\"tool\":\"sg.host.push\",\"why\":\"publishing reaches outside and cannot be taken back\",\"risk\":\"high\"}]}";
 
-static void when(void *self, uint64_t ticket, const char *file, int line, json_t *act)
+static void super_policy_when(void *self, uint64_t ticket, const char *file, int line, json_t *act)
 {
 	struct super *s = self;
 	for (struct policy_file *p = s->policies; p; p = p->next)
 		if (p->host && !strcmp(p->path, file)) {
-			host_judge(p->host, ticket, line, act);
+			luahost_judge(p->host, ticket, line, act);
 			return;
 		}
 	struct err err = ERR_INIT;
@@ -40,7 +40,7 @@ static void when(void *self, uint64_t ticket, const char *file, int line, json_t
 	gate_judged(s->gate, ticket, false, NULL, &err);
 }
 
-static void maybe_ready(struct super *s)
+static void super_policy_maybe_ready(struct super *s)
 {
 	for (struct policy_file *p = s->policies; p; p = p->next)
 		if (!p->read)
@@ -66,10 +66,10 @@ static bool has_when(const json_t *data)
 static void free_host(void *self)
 {
 	struct policy_file *p = self;
-	host_free(&p->host);
+	luahost_free(&p->host);
 }
 
-static void on_result(void *self, json_t *data)
+static void super_policy_on_result(void *self, json_t *data)
 {
 	struct policy_file *p = self;
 	struct super *s = p->super;
@@ -94,10 +94,10 @@ static void on_result(void *self, json_t *data)
 	p->read = true;
 	if (!keep)
 		loop_defer(s->loop, free_host, p); /* not inside its own callback */
-	maybe_ready(s);
+	super_policy_maybe_ready(s);
 }
 
-static void on_end(void *self, const json_t *end, const struct err *died)
+static void super_policy_on_end(void *self, const json_t *end, const struct err *died)
 {
 	struct policy_file *p = self;
 	struct super *s = p->super;
@@ -110,9 +110,9 @@ static void on_end(void *self, const json_t *end, const struct err *died)
 		loop_defer(s->loop, free_host, p);
 }
 
-static const struct host_ops ops = { .on_result = on_result, .on_end = on_end };
+static const struct host_ops super_policy_ops = { .on_result = super_policy_on_result, .on_end = super_policy_on_end };
 
-static int add_file(struct super *s, const char *path, bool required, struct err *err)
+static int super_policy_add_file(struct super *s, const char *path, bool required, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	size_t len;
@@ -123,22 +123,22 @@ static int add_file(struct super *s, const char *path, bool required, struct err
 		return 0;
 	else if (file_read(path, &text, POLICY_MAX, err) < 0)
 		return err_wrap(err, "policy");
-	CLEANUP(free_ptr) char *dir = xstrdup(path);
+	CLEANUP(free_ptr) char *dir = mem_strdup(path);
 	char *slash = strrchr(dir, '/');
 	if (slash)
 		*slash = 0;
 	struct policy_file *p = NEW(struct policy_file);
 	p->super = s;
-	p->path = xstrdup(path);
+	p->path = mem_strdup(path);
 	p->next = s->policies;
 	s->policies = p;
 	struct host_start st = {
 		.mode = "policy", .name = p->path, .dir = slash ? dir : ".", .text = buf_cstr(&text), .len = text.len
 	};
-	return host_new(&p->host, s, &st, &ops, p, err);
+	return luahost_new(&p->host, s, &st, &super_policy_ops, p, err);
 }
 
-static int add_project(struct super *s, const char *path, struct err *err)
+static int super_policy_add_project(struct super *s, const char *path, struct err *err)
 {
 	if (access(path, F_OK) != 0)
 		return 0;
@@ -146,35 +146,35 @@ static int add_project(struct super *s, const char *path, struct err *err)
 		super_warn(s, "read it, then: sandglass trust", "'%s' is not trusted and was not loaded", path);
 		return 0;
 	}
-	return add_file(s, path, true, err);
+	return super_policy_add_file(s, path, true, err);
 }
 
 void policy_load(struct super *s, loop_fn *ready)
 {
 	struct err err = ERR_INIT;
 	struct policy *p;
-	const struct gate_judge judge = { .when = when, .self = s };
+	const struct gate_judge judge = { .when = super_policy_when, .self = s };
 	gate_set_judge(s->gate, &judge);
-	if (policy_parse(&p, built_in, strlen(built_in), &err) < 0) {
+	if (policy_parse(&p, super_policy_built_in, strlen(super_policy_built_in), &err) < 0) {
 		super_end(s, EXIT_SCRIPT, "%s", err.text);
 		return;
 	}
 	gate_add_policy(s->gate, p);
 	s->policies_ready = ready;
 	CLEANUP(free_ptr) char *user = paths_config("policy.lua");
-	int rc = add_file(s, MACHINE_FILE, false, &err);
+	int rc = super_policy_add_file(s, MACHINE_FILE, false, &err);
 	if (rc == 0)
-		rc = add_file(s, user, false, &err);
+		rc = super_policy_add_file(s, user, false, &err);
 	if (rc == 0)
-		rc = add_project(s, ".sandglass/policy.lua", &err);
+		rc = super_policy_add_project(s, ".sandglass/policy.lua", &err);
 	if (rc == 0)
-		rc = add_project(s, ADDED_FILE, &err);
+		rc = super_policy_add_project(s, ADDED_FILE, &err);
 	for (size_t i = 0; rc == 0 && s->opts->policy && s->opts->policy[i]; i++)
-		rc = add_file(s, s->opts->policy[i], true, &err);
+		rc = super_policy_add_file(s, s->opts->policy[i], true, &err);
 	if (rc < 0)
 		super_end(s, EXIT_SCRIPT, "%s", err.text);
 	else
-		maybe_ready(s);
+		super_policy_maybe_ready(s);
 }
 
 void policy_hosts_free(struct super *s)
@@ -183,7 +183,7 @@ void policy_hosts_free(struct super *s)
 	while (s->policies) {
 		struct policy_file *p = s->policies;
 		s->policies = p->next;
-		host_free(&p->host);
+		luahost_free(&p->host);
 		free(p->path);
 		free(p);
 	}

@@ -4,7 +4,7 @@
 #include "control/share.h"
 
 /* It is in the record, so its companions are there as well, and others may read and decide from here on. */
-static void shared(void *self)
+static void super_share_shared(void *self)
 {
 	struct super *s = self;
 	struct share share;
@@ -27,6 +27,6 @@ int super_share(struct super *s, struct err *err)
 	json_put_int(body, "gid", share.gid);
 	json_put_str(body, "role", share.decide ? "decide" : "watch");
 	json_put(body, "socket", json_bytes_z(socket));
-	record_barrier(s->record, record_append_json(s->record, EV_CONTROL_SHARE, s->start_seq, 0, 0, 0, body), shared, s);
+	record_barrier(s->record, record_append_json(s->record, EV_CONTROL_SHARE, s->start_seq, 0, 0, 0, body), super_share_shared, s);
 	return 0;
 }

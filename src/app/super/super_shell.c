@@ -72,7 +72,7 @@ int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	int64_t cols = 80, rows = 24;
-	if (asked_one_box(a, asked_word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
+	if (command_args_one_box(a, command_args_word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
 	    command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0)
 		return -1;
 	const struct box *b = boxes_get(a->s->boxes, id);
@@ -142,7 +142,7 @@ int cmd_input(struct ask_for *a, json_t *out, struct err *err)
 	uint64_t id;
 	const char *b64 = command_opt(a->line, "base64");
 	(void)out;
-	if (asked_id(asked_word(a, 0), &id, err) < 0)
+	if (command_args_id(command_args_word(a, 0), &id, err) < 0)
 		return -1;
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 	bool eof = command_has(a->line, "eof");
@@ -150,7 +150,7 @@ int cmd_input(struct ask_for *a, json_t *out, struct err *err)
 		return err_set(err, ERR_USAGE, "input needs --base64 or --eof");
 	struct action *act = gate_action(a->s->gate, id);
 	if (!act || action_spec(act)->kind != ACT_SHELL)
-		return person_input(a, id, &bytes, eof, err) < 0 ? -1 : 1;
+		return operator_input(a, id, &bytes, eof, err) < 0 ? -1 : 1;
 	if (typed_ahead(a->s, id) + bytes.len > TYPED_AHEAD)
 		return err_set(err, ERR_FULL, "thrown away: this shell has not taken what was typed before%s",
 			       boxes_frozen(a->s->boxes, action_spec(act)->box) ? "; its box is frozen" : "");

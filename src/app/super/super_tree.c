@@ -102,7 +102,7 @@ static void job_work(void *self)
 		j->work(j);
 }
 
-static void on_frozen(void *self, json_t *result, const struct err *err)
+static void super_tree_on_frozen(void *self, json_t *result, const struct err *err)
 {
 	struct tree_job *j = self;
 	(void)result;
@@ -126,7 +126,7 @@ static void job_start(struct trees *t)
 	bool lives = j->always || j->keep || boxes_alive(t->s->boxes, t->id) > 0;
 	j->frozen = t->kept || boxes_frozen(t->s->boxes, t->id);
 	if (j->freeze && !j->frozen && (t->box->driver->caps & CAP_FREEZE) && lives)
-		t->box->driver->freeze(t->box, true, on_frozen, j);
+		t->box->driver->freeze(t->box, true, super_tree_on_frozen, j);
 	else
 		loop_job_run(t->s->loop, job_work, job_worked, j);
 }
@@ -172,7 +172,7 @@ void tree_take(struct trees *t, struct taken *k, struct err *err)
 	const struct box_tree_ops *ops = t->box->driver->tree;
 	if (ops->fresh && ops->fresh(t->box, k->ended && !(t->running && t->running->frozen), err) < 0)
 		return;
-	k->body = xcalloc(t->nr_layers, sizeof(*k->body));
+	k->body = mem_calloc(t->nr_layers, sizeof(*k->body));
 	if (!t->objects)
 		t->objects = objects_new();
 	objects_look(t->objects, t->baits);
@@ -186,14 +186,14 @@ void tree_take(struct trees *t, struct taken *k, struct err *err)
 void tree_remember(struct trees *t, size_t layer, uint64_t seq, const char *label)
 {
 	GROW(t->snap, t->nr_snaps, t->cap_snaps);
-	t->snap[t->nr_snaps++] = (struct snap){ .seq = seq, .layer = layer, .label = label ? xstrdup(label) : NULL };
+	t->snap[t->nr_snaps++] = (struct snap){ .seq = seq, .layer = layer, .label = label ? mem_strdup(label) : NULL };
 }
 
 uint64_t tree_record(struct trees *t, struct taken *k)
 {
 	struct super *s = t->s;
 	uint64_t newest = 0;
-	failpoint("snapshot.before-record");
+	failpoint_hit("snapshot.before-record");
 	int alive = t->dead ? 0 : boxes_alive(s->boxes, t->id);
 	for (size_t i = 0; k->body && i < t->nr_layers; i++) {
 		json_t *body = k->body[i];
@@ -229,7 +229,7 @@ uint64_t tree_record(struct trees *t, struct taken *k)
 	}
 	if (newest)
 		t->nr_by = t->clear = 0;
-	failpoint("snapshot.recorded");
+	failpoint_hit("snapshot.recorded");
 	objects_free(&t->objects);
 	free(k->body);
 	free(k->label);
@@ -256,7 +256,7 @@ void tree_label(struct trees *t, uint64_t seq, const char *label, uint64_t cause
 	for (size_t i = 0; i < t->nr_snaps; i++)
 		if (t->snap[i].seq == seq) {
 			free(t->snap[i].label);
-			t->snap[i].label = xstrdup(label);
+			t->snap[i].label = mem_strdup(label);
 		}
 }
 
@@ -387,13 +387,13 @@ struct opening {
 	struct taken taken;
 };
 
-static int root_of(struct trees *t, size_t i, const char *which, struct err *err)
+static int super_tree_root_of(struct trees *t, size_t i, const char *which, struct err *err)
 {
 	const struct box_tree_ops *ops = t->box->driver->tree;
 	return ops->root(t->box, i, which, err);
 }
 
-static int open_foreign(void *self, const char *which, const char *path, struct err *err)
+static int super_tree_open_foreign(void *self, const char *which, const char *path, struct err *err)
 {
 	struct layer_open *lo = self;
 	return lo->t->box->driver->tree->open(lo->t->box, lo->i, which, path, err);
@@ -404,16 +404,16 @@ static void open_layers(struct trees *t, struct err *err)
 	for (size_t i = 0; i < t->nr_layers; i++) {
 		struct layer *l = &t->layer[i];
 		bool overlay = t->box->driver->tree->overlay(t->box);
-		int upper = root_of(t, i, overlay ? "upper" : "merged", err);
+		int upper = super_tree_root_of(t, i, overlay ? "upper" : "merged", err);
 		if (upper < 0)
 			return;
 		struct err none = ERR_INIT;
-		int lower = l->host_dir ? root_of(t, i, "lower", &none) : -1;
+		int lower = l->host_dir ? super_tree_root_of(t, i, "lower", &none) : -1;
 		struct ws_opts o = { .name = l->name, .copy = !overlay, .again = t->again, .keep_max = t->s->opts->keep_file_bytes,
 				     .hash_only = t->s->opts->hash_only, .nr_hash_only = t->s->opts->nr_hash_only };
 		l->ws = ws_new(&o, upper, lower);
 		l->open = (struct layer_open){ .t = t, .i = i };
-		ws_set_open(l->ws, open_foreign, &l->open);
+		ws_set_open(l->ws, super_tree_open_foreign, &l->open);
 	}
 }
 
@@ -444,21 +444,21 @@ static void opening_done(struct tree_job *j)
 		tree_base_begin(t);
 }
 
-struct trees *trees_new(struct super *s, struct box *b, const char *name, const struct box_opts *opts)
+struct trees *super_trees_new(struct super *s, struct box *b, const char *name, const struct box_opts *opts)
 {
 	struct trees *t = NEW(struct trees);
 	t->s = s;
 	t->box = b;
 	t->id = b->id;
-	t->baits = record_baits(s->record); /* those planted by now: also its own */
-	t->name = xstrdup(name);
+	t->baits = record_honeytokens(s->record); /* those planted by now: also its own */
+	t->name = mem_strdup(name);
 	t->last = &t->first;
 	t->again = opts->was || (opts->state && !opts->fork_box);
 	t->nr_layers = opts->nr_repos ? opts->nr_repos : 1;
-	t->layer = xcalloc(t->nr_layers, sizeof(*t->layer));
+	t->layer = mem_calloc(t->nr_layers, sizeof(*t->layer));
 	for (size_t i = 0; i < t->nr_layers; i++) {
-		t->layer[i].name = xstrdup(opts->nr_repos ? opts->repo[i].name : "");
-		t->layer[i].host_dir = opts->nr_repos ? xstrdup(opts->repo[i].host_dir) : NULL;
+		t->layer[i].name = mem_strdup(opts->nr_repos ? opts->repo[i].name : "");
+		t->layer[i].host_dir = opts->nr_repos ? mem_strdup(opts->repo[i].host_dir) : NULL;
 	}
 	struct opening *o = NEW(struct opening);
 	o->taken = (struct taken){ .why = "open", .cause = b->id };
@@ -468,7 +468,7 @@ struct trees *trees_new(struct super *s, struct box *b, const char *name, const 
 	return t;
 }
 
-void trees_free(struct trees **tp)
+void super_trees_free(struct trees **tp)
 {
 	struct trees *t = *tp;
 	*tp = NULL;

@@ -17,8 +17,8 @@ struct tree_request {
 };
 
 /* @opts: what the box was opened with; borrowed for the call. */
-struct trees *trees_new(struct super *s, struct box *b, const char *name, const struct box_opts *opts);
-void trees_free(struct trees **t);
+struct trees *super_trees_new(struct super *s, struct box *b, const char *name, const struct box_opts *opts);
+void super_trees_free(struct trees **t);
 bool trees_busy(const struct trees *t);
 struct trees *super_box_trees(struct super *s, uint64_t box); /* NULL when it has none */
 /* Its @i-th repository: name below /workspace ("" = itself) and host folder (NULL = none). false: there are fewer. */

@@ -28,11 +28,11 @@ struct terminal {
 	uint64_t writing; /* recorded input that is on its way */
 };
 
-static struct terminal *terminals;
+static struct terminal *terminal_hub_terminals;
 
 static struct terminal *terminal_of(const struct super *s, uint64_t action)
 {
-	for (struct terminal *t = terminals; t; t = t->next)
+	for (struct terminal *t = terminal_hub_terminals; t; t = t->next)
 		if (t->s == s && t->action == action)
 			return t;
 	return NULL;
@@ -87,21 +87,21 @@ void terminal_expect(struct super *s, uint64_t id, const char *name)
 		return;
 	const struct action_spec *spec = action_spec(act);
 	struct terminal *t = NEW(struct terminal);
-	*t = (struct terminal){ .next = terminals, .s = s, .action = id, .agent = spec->agent, .box = spec->box };
-	t->name = xstrdup(name ? name : "");
-	t->record_input = xstrdup(json_str(spec->args, "record_input", "off"));
+	*t = (struct terminal){ .next = terminal_hub_terminals, .s = s, .action = id, .agent = spec->agent, .box = spec->box };
+	t->name = mem_strdup(name ? name : "");
+	t->record_input = mem_strdup(json_str(spec->args, "record_input", "off"));
 	t->size.ws_col = (unsigned short)json_int(spec->args, "cols", 80);
 	t->size.ws_row = (unsigned short)json_int(spec->args, "rows", 24);
 	t->release = loop_timer_new(s->loop, terminal_release, t);
 	t->look = loop_timer_new(s->loop, terminal_look, t);
 	t->count = loop_timer_new(s->loop, terminal_count, t);
-	terminals = t;
+	terminal_hub_terminals = t;
 	super_changed(s);
 }
 
 static void terminal_free(struct terminal *t)
 {
-	struct terminal **p = &terminals;
+	struct terminal **p = &terminal_hub_terminals;
 	while (*p != t)
 		p = &(*p)->next;
 	*p = t->next;
@@ -129,7 +129,7 @@ void terminal_ended(struct super *s, uint64_t id)
 
 void terminals_free(struct super *s)
 {
-	for (struct terminal *t = terminals, *next; t; t = next) {
+	for (struct terminal *t = terminal_hub_terminals, *next; t; t = next) {
 		next = t->next;
 		if (t->s == s)
 			terminal_free(t);
@@ -151,7 +151,7 @@ static void terminal_detach(struct terminal *t, const char *why)
 
 void terminals_left(struct super *s, uint64_t client)
 {
-	for (struct terminal *t = terminals; t; t = t->next)
+	for (struct terminal *t = terminal_hub_terminals; t; t = t->next)
 		if (t->s == s && t->client == client)
 			terminal_detach(t, "left");
 }
@@ -276,7 +276,7 @@ static void put_size(json_t *body, const struct winsize *size)
 		json_put_int(body, "ypixel", size->ws_ypixel);
 }
 
-static void tie(const struct ask_for *a, uint64_t id, uint64_t seq, const struct winsize *size, json_t *answer)
+static void terminal_hub_tie(const struct ask_for *a, uint64_t id, uint64_t seq, const struct winsize *size, json_t *answer)
 {
 	struct tied *t = NEW(struct tied);
 	*t = (struct tied){ .s = a->s, .action = id, .ticket = a->rq->ticket, .answer = answer };
@@ -287,7 +287,7 @@ static void tie(const struct ask_for *a, uint64_t id, uint64_t seq, const struct
 
 static struct action *action_with_terminal(const struct ask_for *a, uint64_t *id, struct err *err)
 {
-	if (asked_id(asked_word(a, 0), id, err) < 0)
+	if (command_args_id(command_args_word(a, 0), id, err) < 0)
 		return NULL;
 	struct action *act = gate_action(a->s->gate, *id);
 	if (!act || action_state(act) == ACTION_ENDED) {
@@ -315,7 +315,7 @@ int cmd_resize(struct ask_for *a, json_t *out, struct err *err)
 		t->size = size;
 	json_t *body = json_object();
 	put_size(body, &size);
-	tie(a, id, record_append_json(a->s->record, EV_PROC_RESIZE, id, action_spec(act)->agent, action_spec(act)->box, id, body), &size, NULL);
+	terminal_hub_tie(a, id, record_append_json(a->s->record, EV_PROC_RESIZE, id, action_spec(act)->agent, action_spec(act)->box, id, body), &size, NULL);
 	return 1;
 }
 
@@ -366,14 +366,14 @@ int cmd_terminal(struct ask_for *a, json_t *out, struct err *err)
 	json_put_int(body, "client", (int64_t)t->client);
 	put_size(body, &size);
 	json_put(body, "who", json_incref(a->rq->who));
-	tie(a, id, terminal_event(t, EV_TERMINAL_ATTACHED, body), &size, answer);
+	terminal_hub_tie(a, id, terminal_event(t, EV_TERMINAL_ATTACHED, body), &size, answer);
 	return 1;
 }
 
 json_t *terminals_json(struct super *s)
 {
 	json_t *all = json_array();
-	for (const struct terminal *t = terminals; t; t = t->next) {
+	for (const struct terminal *t = terminal_hub_terminals; t; t = t->next) {
 		if (t->s != s)
 			continue;
 		json_t *o = json_object();

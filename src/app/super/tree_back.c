@@ -57,10 +57,10 @@ static void back_done(struct tree_op *o)
 		json_put(v, "missing", json_argv(o->missing.item, o->missing.nr));
 	if (o->rq.tell && t->s->host) {
 		CLEANUP(free_ptr) char *text =
-			xasprintf("The files of box %s were put back to what they were at #%" PRIu64 ".", t->name, o->to);
+			mem_printf("The files of box %s were put back to what they were at #%" PRIu64 ".", t->name, o->to);
 		for (size_t i = 0; i < t->s->nr_agents; i++)
 			if (!t->s->agent[i].ended)
-				host_message(t->s->host, t->s->agent[i].id, text, json_null());
+				luahost_message(t->s->host, t->s->agent[i].id, text, json_null());
 	}
 	tree_op_answer(o, v);
 }

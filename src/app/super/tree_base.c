@@ -40,19 +40,19 @@ static void base_done(struct tree_base *b)
 
 /* --- hashing --- */
 
-static bool stopped(void *self)
+static bool tree_base_stopped(void *self)
 {
 	struct tree_base *b = self;
 	return atomic_load(&b->stop);
 }
 
-static void add_object(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
+static void tree_base_add_object(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
 {
 	struct tree_base *b = self;
 	objects_add(b->objects, type, bytes, len, id_out);
 }
 
-static int get_object(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+static int tree_base_get_object(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
 {
 	(void)self;
 	(void)id;
@@ -64,13 +64,13 @@ static int get_object(void *self, const struct object_id *id, enum object_type *
 static void hash_work(void *self)
 {
 	struct tree_base *b = self;
-	struct ws_store st = { .add = add_object, .get = get_object, .self = b };
+	struct ws_store st = { .add = tree_base_add_object, .get = tree_base_get_object, .self = b };
 	CLEANUP(free_ptr) char *dir = paths_cache("");
 	CLEANUP(free_ptr) char *cache = paths_cache("oids");
 	struct err none = ERR_INIT;
 	b->objects = objects_new();
 	bool keep = dir_make(dir, 0700, &none) == 0;
-	if (base_hash(b->base, b->lower, &st, keep ? cache : NULL, stopped, b, &b->hashed, &b->err) < 0)
+	if (base_hash(b->base, b->lower, &st, keep ? cache : NULL, tree_base_stopped, b, &b->hashed, &b->err) < 0)
 		b->hashed = NULL;
 }
 
@@ -116,7 +116,7 @@ static void list_work(struct tree_job *j)
 
 static void drift_later(struct trees *t);
 
-static void list_done(struct tree_job *j)
+static void tree_base_list_done(struct tree_job *j)
 {
 	struct listing *l = j->data;
 	struct tree_base *b = l->b;
@@ -150,11 +150,11 @@ void tree_base_begin(struct trees *t)
 		b->box = t->id;
 		b->i = i;
 		b->lower = -1;
-		b->name = xstrdup(t->layer[i].name);
+		b->name = mem_strdup(t->layer[i].name);
 		struct listing *l = NEW(struct listing);
 		l->b = b;
 		struct tree_job *j = NEW(struct tree_job);
-		*j = (struct tree_job){ .work = list_work, .done = list_done, .data = l };
+		*j = (struct tree_job){ .work = list_work, .done = tree_base_list_done, .data = l };
 		tree_job_add(t, j);
 	}
 }
@@ -174,7 +174,7 @@ void tree_base_end(struct trees *t)
 	}
 }
 
-static bool touched(void *self, const char *path, size_t len)
+static bool tree_base_touched(void *self, const char *path, size_t len)
 {
 	return ws_touched(self, path, len);
 }
@@ -186,7 +186,7 @@ int tree_base_drift(struct trees *t, size_t i, json_t **body_out, struct err *er
 	if (!b || b->hashing)
 		return 0;
 	int64_t began = clock_mono_us();
-	int rc = base_drift(b->base, b->lower, touched, t->layer[i].ws, body_out, err);
+	int rc = base_drift(b->base, b->lower, tree_base_touched, t->layer[i].ws, body_out, err);
 	b->took_us = clock_mono_us() - began;
 	if (*body_out)
 		json_put_str(*body_out, "repo", b->name);
@@ -229,7 +229,7 @@ static void drift_now(void *self)
 {
 	struct trees *t = self;
 	struct drift_job *d = NEW(struct drift_job);
-	d->body = xcalloc(t->nr_layers, sizeof(*d->body));
+	d->body = mem_calloc(t->nr_layers, sizeof(*d->body));
 	struct tree_job *j = NEW(struct tree_job);
 	*j = (struct tree_job){ .work = drift_work, .done = drift_done, .data = d };
 	tree_job_add(t, j);

@@ -11,7 +11,7 @@ static const char *status_word(const char *op)
 }
 
 /* The rows of one layer in the form of wire/host.h. */
-static void add_files(json_t *files, const json_t *diff, const char *prefix)
+static void tree_diff_add_files(json_t *files, const json_t *diff, const char *prefix)
 {
 	size_t i;
 	json_t *f;
@@ -59,7 +59,7 @@ static int diff_layer(struct tree_op *o, size_t i, json_t *files, struct buf *pa
 	drop_git(&d);
 	json_t *j = rc == 0 ? ws_diff_json(&d, &st, false, &o->err) : NULL;
 	if (j) {
-		add_files(files, j, t->layer[i].name);
+		tree_diff_add_files(files, j, t->layer[i].name);
 		*lines += json_int(j, "added", 0) + json_int(j, "removed", 0);
 		if (*t->layer[i].name && d.nr)
 			buf_printf(patch, "# %s\n", t->layer[i].name);

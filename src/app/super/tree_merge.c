@@ -54,11 +54,11 @@ static void merging_release(struct merging *m)
 }
 
 /* The same merge has the same id, so that a second try finds what the first one did. */
-static void merge_id(struct super *s, uint64_t cause, char out[33])
+static void tree_merge_id(struct super *s, uint64_t cause, char out[33])
 {
 	struct hash h;
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
-	CLEANUP(free_ptr) char *text = xasprintf("%s#%" PRIu64, record_id(s->record), cause);
+	CLEANUP(free_ptr) char *text = mem_printf("%s#%" PRIu64, record_id(s->record), cause);
 	hash_of(text, strlen(text), &h);
 	hex_append(&hex, h.b, 8);
 	memcpy(out, hex.data, 16);
@@ -96,7 +96,7 @@ static int load_commits(struct merging *m, size_t i, const struct ws_store *st, 
 	struct trees *t = m->op.t;
 	if ((m->mode != MERGE_COMMITS && m->mode != MERGE_BRANCH) || m->message || !nr)
 		return 0;
-	uint64_t *seq = xcalloc(nr, sizeof(*seq));
+	uint64_t *seq = mem_calloc(nr, sizeof(*seq));
 	for (size_t k = 0, n = 0; k < t->nr_snaps; k++)
 		if (t->snap[k].layer == i)
 			seq[n++] = t->snap[k].seq;
@@ -122,16 +122,16 @@ static int load_steps(struct merging *m, size_t i, const struct ws_store *st, st
 		return choose_steps(m, i, st, lm);
 	if (m->mode != MERGE_COMMITS || nr == 0)
 		nr = 1;
-	lm->view = xcalloc(nr, sizeof(*lm->view));
-	lm->step = xcalloc(nr, sizeof(*lm->step));
-	lm->message = xcalloc(nr, sizeof(*lm->message));
+	lm->view = mem_calloc(nr, sizeof(*lm->view));
+	lm->step = mem_calloc(nr, sizeof(*lm->step));
+	lm->message = mem_calloc(nr, sizeof(*lm->message));
 	for (size_t k = 0; lm->nr < nr && (nr == 1 || k < t->nr_snaps); k++) {
 		if (nr > 1 && t->snap[k].layer != i)
 			continue;
 		uint64_t seq = nr == 1 ? UINT64_MAX : t->snap[k].seq;
 		if (tree_view(t, i, seq, &lm->view[lm->nr], &m->op.err) < 0)
 			return -1;
-		lm->message[lm->nr] = m->message ? xstrdup(m->message) : merge_message(t->name, nr == 1 ? 0 : seq, record_id(t->s->record));
+		lm->message[lm->nr] = m->message ? mem_strdup(m->message) : merge_message(t->name, nr == 1 ? 0 : seq, record_id(t->s->record));
 		lm->step[lm->nr] = (struct merge_step){ .view = &lm->view[lm->nr], .message = lm->message[lm->nr] };
 		lm->nr++;
 	}
@@ -169,13 +169,13 @@ static void merge_work(struct tree_op *op)
 	struct merging *m = (struct merging *)op;
 	struct trees *t = op->t;
 	struct ws_store st;
-	struct layer_merge *lm = xcalloc(t->nr_layers, sizeof(*lm));
-	struct merge_target *target = xcalloc(t->nr_layers, sizeof(*target));
+	struct layer_merge *lm = mem_calloc(t->nr_layers, sizeof(*lm));
+	struct merge_target *target = mem_calloc(t->nr_layers, sizeof(*target));
 	CLEANUP(free_ptr) char *undo = paths_state("undo");
 	size_t nr = 0;
 	tree_store(t, &st);
 	int rc = dir_make(undo, 0700, &op->err);
-	m->drift = xcalloc(t->nr_layers, sizeof(*m->drift));
+	m->drift = mem_calloc(t->nr_layers, sizeof(*m->drift));
 	for (size_t i = 0; rc == 0 && i < t->nr_layers; i++) {
 		if (!t->layer[i].host_dir && !m->into)
 			continue;
@@ -237,7 +237,7 @@ static void merge_work(struct tree_op *op)
 /* --- loop --- */
 
 /* With the trees of what was merged. Takes @body. */
-static uint64_t record_merge(struct tree_op *op, uint16_t kind, json_t *body)
+static uint64_t tree_merge_record_merge(struct tree_op *op, uint16_t kind, json_t *body)
 {
 	struct trees *t = op->t;
 	CLEANUP(free_ptr) char *text = json_dump_str(body);
@@ -274,7 +274,7 @@ static void merge_done(struct tree_op *op)
 	if (m->who)
 		json_put(body, "reviewed", json_incref(m->who));
 	uint16_t kind = m->dry ? EV_MERGE_PLANNED : op->err.code == ERR_NONE ? EV_MERGE_DONE : EV_MERGE_FAILED;
-	uint64_t seq = record_merge(op, kind, body);
+	uint64_t seq = tree_merge_record_merge(op, kind, body);
 	const json_t *first = json_array_get(json_object_get(m->body, "targets"), 0);
 	json_t *v = m->body ? json_copy(m->body) : json_object();
 	json_put_int(v, "event", (int64_t)seq);
@@ -288,7 +288,7 @@ static void merge_done(struct tree_op *op)
 	}
 	if (kind == EV_MERGE_DONE) {
 		free(t->merged_ref);
-		t->merged_ref = json_str(first, "ref", NULL) ? xstrdup(json_str(first, "ref", NULL)) : NULL;
+		t->merged_ref = json_str(first, "ref", NULL) ? mem_strdup(json_str(first, "ref", NULL)) : NULL;
 		memcpy(s->last_merge, m->id, sizeof(s->last_merge));
 		s->last_merge_seq = seq;
 	}
@@ -301,7 +301,7 @@ static struct merging *merging_new(struct trees *t, uint64_t cause)
 	struct merging *m = NEW(struct merging);
 	m->op = (struct tree_op){ .t = t, .work = merge_work, .done = merge_done, .why = "background", .cause = cause };
 	m->pick = PICK_INIT;
-	merge_id(t->s, cause, m->id);
+	tree_merge_id(t->s, cause, m->id);
 	return m;
 }
 
@@ -321,13 +321,13 @@ static void merge_start(void *self, struct action *a)
 		m->who = got.who;
 	}
 	merge_mode_find(json_str(args, "mode", "branch"), &m->mode);
-	m->branch = branch ? xstrdup(branch) : NULL;
-	m->message = message ? xstrdup(message) : NULL;
+	m->branch = branch ? mem_strdup(branch) : NULL;
+	m->message = message ? mem_strdup(message) : NULL;
 	m->ignored = json_flag(args, "ignored", false);
 	if (m->mode == MERGE_PATCH) {
-		m->patch = xstrdup(into && *into ? into : "sandglass.patch");
+		m->patch = mem_strdup(into && *into ? into : "sandglass.patch");
 	} else if (into && t->nr_layers == 1) {
-		m->into = xstrdup(into);
+		m->into = mem_strdup(into);
 	}
 	tree_op_start(&m->op);
 }
@@ -422,14 +422,14 @@ int trees_merge_command(const struct tree_request *rq, const json_t *opts, struc
 	pick_release(&m->pick);
 	m->pick = pick;
 	m->op.rq = *rq;
-	m->patch = patch ? xstrdup(patch) : NULL;
+	m->patch = patch ? mem_strdup(patch) : NULL;
 	m->mode = patch				     ? MERGE_PATCH
 		  : json_object_get(opts, "apply")   ? MERGE_APPLY
 		  : json_object_get(opts, "commits") ? MERGE_COMMITS
 						     : MERGE_BRANCH;
 	m->dry = json_object_get(opts, "dry-run") != NULL;
 	m->ignored = json_object_get(opts, "ignored") != NULL;
-	m->branch = to ? xstrdup(to) : NULL;
+	m->branch = to ? mem_strdup(to) : NULL;
 	tree_op_start(&m->op);
 	return 0;
 }
@@ -444,7 +444,7 @@ struct undoing {
 	struct err err;
 };
 
-static void undo_work(void *self)
+static void tree_merge_undo_work(void *self)
 {
 	struct undoing *u = self;
 	CLEANUP(free_ptr) char *dir = paths_state("undo");
@@ -453,7 +453,7 @@ static void undo_work(void *self)
 		u->body = NULL;
 }
 
-static void undo_done(void *self)
+static void tree_merge_undo_done(void *self)
 {
 	struct undoing *u = self;
 	struct super *s = u->s;
@@ -509,6 +509,6 @@ int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err 
 	*u = (struct undoing){ .s = s, .ticket = rq->ticket, .cause = rq->cause };
 	memcpy(u->id, s->last_merge, sizeof(u->id));
 	s->background++;
-	loop_job_run(s->loop, undo_work, undo_done, u);
+	loop_job_run(s->loop, tree_merge_undo_work, tree_merge_undo_done, u);
 	return 0;
 }

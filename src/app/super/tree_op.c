@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "record/read/settled.h"
 
-static void op_free(struct tree_op *o)
+static void tree_op_free(struct tree_op *o)
 {
 	json_decref(o->result);
 	strv_release(&o->missing);
@@ -27,12 +27,12 @@ static void tell_missing(const struct tree_op *o)
 		       o->missing.nr == 1 ? "" : "s", o->t->name, buf_cstr(&names));
 }
 
-static void finish(struct tree_op *o)
+static void tree_op_finish(struct tree_op *o)
 {
 	if (o->missing.nr && o->err.code == ERR_NONE)
 		tell_missing(o);
 	o->done(o);
-	op_free(o);
+	tree_op_free(o);
 }
 
 static void second_work(struct tree_job *j)
@@ -47,7 +47,7 @@ static void second_done(struct tree_job *j)
 	struct tree_op *o = j->data;
 	if (j->err.code != ERR_NONE && o->err.code == ERR_NONE)
 		o->err = j->err;
-	finish(o);
+	tree_op_finish(o);
 }
 
 static void leave_waiting(struct tree_op *o)
@@ -59,7 +59,7 @@ static void leave_waiting(struct tree_op *o)
 		}
 }
 
-static void committed(void *self)
+static void tree_op_committed(void *self)
 {
 	struct tree_op *o = self;
 	leave_waiting(o);
@@ -82,12 +82,12 @@ static void first_done(struct tree_job *j)
 	o->kept = j->keep;
 	if (j->err.code != ERR_NONE) {
 		o->err = j->err;
-		finish(o);
+		tree_op_finish(o);
 		return;
 	}
 	o->next = o->t->waiting;
 	o->t->waiting = o;
-	record_barrier(o->t->s->record, record_head(o->t->s->record), committed, o);
+	record_barrier(o->t->s->record, record_head(o->t->s->record), tree_op_committed, o);
 }
 
 void tree_ops_end(struct trees *t)
@@ -97,7 +97,7 @@ void tree_ops_end(struct trees *t)
 		leave_waiting(o);
 		record_barrier_forget(t->s->record, o);
 		err_set(&o->err, ERR_CLOSED, "box '%s' is closed", t->name);
-		finish(o);
+		tree_op_finish(o);
 	}
 }
 
@@ -161,10 +161,10 @@ static int set_times(struct trees *t, struct ws_plan *p, const struct ws_diff *d
 	struct changed c = CHANGED_INIT;
 	if (!t->read && session_open(&t->read, record_path(t->s->record), err) < 0)
 		return -1;
-	int rc = changed_read(&c, t->read, snapshot, err);
+	int rc = file_mtimes_read(&c, t->read, snapshot, err);
 	if (rc == 0)
-		ws_plan_times(p, d, changed_when, &c);
-	changed_release(&c);
+		ws_plan_times(p, d, file_mtimes_when, &c);
+	file_mtimes_release(&c);
 	return rc;
 }
 
@@ -177,10 +177,10 @@ int tree_apply(struct tree_op *o, size_t i, const struct ws_diff *d, const struc
 	int rc = ws_plan_make(&p, d, st, other >= 0 ? other : lower, false, &o->err);
 	if (rc == 0 && times)
 		rc = set_times(t, &p, d, times, &o->err);
-	failpoint("apply.before");
+	failpoint_hit("apply.before");
 	if (rc == 0 && p.nr_ops)
 		rc = t->box->driver->tree->apply(t->box, i, p.plan.data, p.plan.len, p.fd, p.nr_fds, &o->err);
-	failpoint("apply.after");
+	failpoint_hit("apply.after");
 	o->nr_ops += p.nr_ops;
 	strv_copy(&o->missing, &p.missing);
 	ws_plan_release(&p);

@@ -89,10 +89,10 @@ static void say_part(struct saying *y, const char *path, const struct pick_file 
 		json_put(body, "range", range);
 		if (r->text)
 			json_put_bytes(body, "text", r->text, r->text_len);
-		key = xasprintf("%s:%u,%u", path, r->old_skip, r->new_skip);
+		key = mem_printf("%s:%u,%u", path, r->old_skip, r->new_skip);
 	} else {
 		json_put_int(body, "hunk", hunk);
-		key = xasprintf("%s:%u", path, hunk);
+		key = mem_printf("%s:%u", path, hunk);
 	}
 	if (y->choice)
 		json_put_str(body, "choice", y->choice);
@@ -108,7 +108,7 @@ static void say_part(struct saying *y, const char *path, const struct pick_file 
 }
 
 /* Who has worked in the box last hears of it before its next turn. */
-static bool tell(struct saying *y)
+static bool tree_review_tell(struct saying *y)
 {
 	struct super *s = y->rq->s;
 	const struct agent *ag = super_agent(s, y->t->agent);
@@ -122,13 +122,13 @@ static bool tell(struct saying *y)
 	json_array_append_new(r->comments, c);
 	if (!ag || ag->ended)
 		return false;
-	CLEANUP(free_ptr) char *text = xasprintf("review of %s: %s", buf_cstr(&y->where), y->comment);
+	CLEANUP(free_ptr) char *text = mem_printf("review of %s: %s", buf_cstr(&y->where), y->comment);
 	json_t *body = json_object();
 	json_put_str(body, "text", text);
 	json_put(body, "who", json_incref(y->rq->who));
 	record_append_json(s->record, EV_AGENT_SAY, y->last, ag->id, 0, 0, body);
 	if (s->host)
-		host_message(s->host, ag->id, text, y->rq->who);
+		luahost_message(s->host, ag->id, text, y->rq->who);
 	return true;
 }
 
@@ -161,7 +161,7 @@ int trees_pick_command(const struct tree_request *rq, const json_t *opts, json_t
 	if (rc == 0) {
 		json_put_int(out, "event", (int64_t)y.last);
 		if (y.comment)
-			json_put_flag(out, "told", tell(&y));
+			json_put_flag(out, "told", tree_review_tell(&y));
 	}
 	buf_release(&y.where);
 	pick_release(&p);

@@ -69,7 +69,7 @@ int tree_change(struct tree_op *o, size_t layer, uint64_t from, uint64_t to, con
 }
 
 /* What undoes the snapshot @seq, on the files of now. */
-static int one_snapshot(struct undo_one *u, uint64_t seq, const json_t *body, const struct ws_store *st, bool apply)
+static int tree_undo_one_snapshot(struct undo_one *u, uint64_t seq, const json_t *body, const struct ws_store *st, bool apply)
 {
 	struct trees *t = u->op.t;
 	struct ws_diff d = WS_DIFF_INIT;
@@ -119,7 +119,7 @@ static void tell_conflicts(struct undo_one *u)
 enum { SNAPSHOTS = 64 };
 
 /* Two rounds over the snapshots that hold its work: all differences are known to be clean before the first is applied. */
-static int both_rounds(struct tree_op *o, const struct ws_store *st)
+static int tree_undo_both_rounds(struct tree_op *o, const struct ws_store *st)
 {
 	struct undo_one *u = (struct undo_one *)o;
 	struct session *read = o->t->read;
@@ -129,7 +129,7 @@ static int both_rounds(struct tree_op *o, const struct ws_store *st)
 		for (int i = 0; seq && i < SNAPSHOTS && (seq = session_next_snapshot(read, u->ran_in, seq)); i++) {
 			CLEANUP(json_release) json_t *body = its_snapshot(u, seq);
 			found |= body != NULL;
-			if (body && one_snapshot(u, seq, body, st, apply) < 0)
+			if (body && tree_undo_one_snapshot(u, seq, body, st, apply) < 0)
 				return -1;
 		}
 		if (!found)
@@ -160,12 +160,12 @@ void tree_change_work(struct tree_op *o, int (*rounds)(struct tree_op *o, const 
 	tree_take(o->t, &o->taken, rc == 0 ? &o->err : &none);
 }
 
-static void undo_work(struct tree_op *o)
+static void tree_undo_work(struct tree_op *o)
 {
-	tree_change_work(o, both_rounds);
+	tree_change_work(o, tree_undo_both_rounds);
 }
 
-static void undo_done(struct tree_op *o)
+static void tree_undo_done(struct tree_op *o)
 {
 	struct undo_one *u = (struct undo_one *)o;
 	uint64_t seq = tree_record(o->t, &o->taken);
@@ -207,7 +207,7 @@ int trees_undo_action(const struct tree_request *rq, uint64_t action, uint64_t r
 	u->action = action;
 	u->ran_in = ran_in;
 	u->paths = json_array();
-	u->op = (struct tree_op){ .t = t, .rq = *rq, .work = undo_work, .done = undo_done, .why = "background", .freeze = true,
+	u->op = (struct tree_op){ .t = t, .rq = *rq, .work = tree_undo_work, .done = tree_undo_done, .why = "background", .freeze = true,
 				  .cause = rq->cause };
 	tree_op_start(&u->op);
 	return 0;

@@ -12,7 +12,7 @@
 enum { TRUST_MAX = 4 << 20 };
 
 /* "HASH  /full/path\n" for the file as it is now. */
-static int line_of(const char *path, struct buf *line, struct err *err)
+static int trust_line_of(const char *path, struct buf *line, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	char full[PATH_MAX];
@@ -27,7 +27,7 @@ static int line_of(const char *path, struct buf *line, struct err *err)
 	return 0;
 }
 
-static void read_all(struct buf *out)
+static void trust_read_all(struct buf *out)
 {
 	CLEANUP(free_ptr) char *path = paths_state("trusted");
 	struct err err = ERR_INIT;
@@ -40,9 +40,9 @@ bool trusted_file(const char *path)
 	CLEANUP(buf_release) struct buf line = BUF_INIT;
 	CLEANUP(buf_release) struct buf all = BUF_INIT;
 	struct err err = ERR_INIT;
-	if (line_of(path, &line, &err) < 0)
+	if (trust_line_of(path, &line, &err) < 0)
 		return false;
-	read_all(&all);
+	trust_read_all(&all);
 	return all.len && memmem(all.data, all.len, line.data, line.len);
 }
 
@@ -60,7 +60,7 @@ enum trust_state trust_of_text(const char *path, const void *bytes, size_t len)
 	CLEANUP(buf_release) struct buf all = BUF_INIT;
 	enum { NAME_AT = 2 * HASH_LEN };
 	text_line(path, bytes, len, &line);
-	read_all(&all);
+	trust_read_all(&all);
 	if (!all.len || strchr(path, '\n'))
 		return TRUST_NONE;
 	if (memmem(all.data, all.len, line.data, line.len))
@@ -77,7 +77,7 @@ int trust_text(const char *path, const void *bytes, size_t len, struct err *err)
 		return err_set(err, ERR_INVALID, "a path with a line end in it cannot be trusted");
 	if (trust_of_text(path, bytes, len) == TRUST_YES)
 		return 0;
-	read_all(&all);
+	trust_read_all(&all);
 	text_line(path, bytes, len, &all);
 	if (dir_make(dir, 0700, err) < 0)
 		return -1;
@@ -91,8 +91,8 @@ int trust_file(const char *path, struct err *err)
 	CLEANUP(free_ptr) char *dir = paths_state("");
 	if (trusted_file(path))
 		return 0;
-	read_all(&all);
-	if (line_of(path, &all, err) < 0 || dir_make(dir, 0700, err) < 0)
+	trust_read_all(&all);
+	if (trust_line_of(path, &all, err) < 0 || dir_make(dir, 0700, err) < 0)
 		return -1;
 	return file_write_atomic(file, all.data, all.len, 0600, err);
 }

@@ -49,9 +49,9 @@ struct reading {
 	uint64_t cause, agent;
 };
 
-static struct reading *readings; /* loop thread */
+static struct reading *vault_readings; /* loop thread */
 
-static struct secret *find(const struct vault *v, const char *name)
+static struct secret *vault_find(const struct vault *v, const char *name)
 {
 	for (struct secret *s = v->all; s; s = s->next)
 		if (!strcmp(s->name, name))
@@ -59,19 +59,19 @@ static struct secret *find(const struct vault *v, const char *name)
 	return NULL;
 }
 
-static struct secret *make(struct vault *v, const char *name)
+static struct secret *vault_make(struct vault *v, const char *name)
 {
-	struct secret *s = find(v, name);
+	struct secret *s = vault_find(v, name);
 	if (s)
 		return s;
 	s = NEW(struct secret);
-	s->name = xstrdup(name);
+	s->name = mem_strdup(name);
 	s->next = v->all;
 	v->all = s;
 	return s;
 }
 
-static void keep(struct secret *s, enum secret_kind kind, struct buf *value)
+static void vault_keep(struct secret *s, enum secret_kind kind, struct buf *value)
 {
 	s->kind = secret_kind_name(kind);
 	s->len = value->len;
@@ -85,17 +85,17 @@ static void read_early(struct vault *v, struct secrets *hide, const char *name)
 	struct secret_source source;
 	struct err err = ERR_INIT;
 	struct buf value = BUF_INIT;
-	if (find(v, name) || secret_find(v->conf, name, &source, &err) < 0)
+	if (vault_find(v, name) || secret_find(v->conf, name, &source, &err) < 0)
 		return;
 	if (source.kind != SECRET_COMMAND && secret_read(&source, &value, &err) == 0 &&
 	    secrets_add(hide, name, value.data, value.len, &err) == 0)
-		keep(make(v, name), source.kind, &value);
+		vault_keep(vault_make(v, name), source.kind, &value);
 	secret_wipe_buf(&value);
 	secret_source_release(&source);
 }
 
 /* sg.secret "NAME", sg.secret('NAME'): what the text of a script declares, as far as that can be seen without running it. */
-static void names_in(const char *text, size_t len, struct strv *out)
+static void vault_names_in(const char *text, size_t len, struct strv *out)
 {
 	static const char word[] = ".secret";
 	const char *at = text, *end = text + len;
@@ -106,7 +106,7 @@ static void names_in(const char *text, size_t len, struct strv *out)
 		if (at == end || (*at != '"' && *at != '\''))
 			continue;
 		const char *shut = memchr(at + 1, *at, (size_t)(end - at - 1));
-		CLEANUP(free_ptr) char *name = shut ? xstrndup(at + 1, (size_t)(shut - at - 1)) : NULL;
+		CLEANUP(free_ptr) char *name = shut ? mem_strndup(at + 1, (size_t)(shut - at - 1)) : NULL;
 		if (name && secret_name_ok(name))
 			strv_push(out, name);
 	}
@@ -128,7 +128,7 @@ struct vault *vault_new(const struct vault_start *start)
 	secret_store_list(&names);
 	secret_ambient(&names);
 	if (start->script)
-		names_in(start->script, start->script_len, &names);
+		vault_names_in(start->script, start->script_len, &names);
 	for (size_t i = 0; i < names.nr; i++)
 		read_early(v, hide, names.item[i]);
 	strv_release(&names);
@@ -151,7 +151,7 @@ void vault_free(struct vault **vp)
 	if (!v)
 		return;
 	*vp = NULL;
-	for (struct reading *r = readings; r; r = r->next)
+	for (struct reading *r = vault_readings; r; r = r->next)
 		if (r->v == v)
 			r->v = NULL;
 	for (struct secret *s = v->all, *next; s; s = next) {
@@ -176,7 +176,7 @@ void vault_free(struct vault **vp)
 
 /* --- asking ---------------------------------------------------------------------------------------------------- */
 
-static void note(struct vault *v, const struct secret *s, const char *what, uint64_t cause, uint64_t agent)
+static void vault_note(struct vault *v, const struct secret *s, const char *what, uint64_t cause, uint64_t agent)
 {
 	json_t *body = json_object();
 	json_put_str(body, "name", s->name);
@@ -186,7 +186,7 @@ static void note(struct vault *v, const struct secret *s, const char *what, uint
 }
 
 /* Answers all who wait for @s; @err: why there is no value. */
-static void tell(struct vault *v, const struct secret *s, const struct err *err)
+static void vault_tell(struct vault *v, const struct secret *s, const struct err *err)
 {
 	for (struct asked **p = &v->asked; *p;) {
 		struct asked *a = *p;
@@ -202,7 +202,7 @@ static void tell(struct vault *v, const struct secret *s, const struct err *err)
 	}
 }
 
-static void flush(void *self)
+static void vault_flush(void *self)
 {
 	struct flush *f = self;
 	struct err none = ERR_INIT;
@@ -214,7 +214,7 @@ static void flush(void *self)
 	v->deferred = false;
 	for (struct secret *s = v->all; s; s = s->next)
 		if (s->value)
-			tell(v, s, &none);
+			vault_tell(v, s, &none);
 }
 
 /* The first event of the session was written before anybody knew that this is a secret. */
@@ -225,7 +225,7 @@ static void look_at_args(struct vault *v, const struct secret *s)
 		there |= memmem(v->args[i], strlen(v->args[i]), s->value, s->len) != NULL;
 	if (!there)
 		return;
-	CLEANUP(free_ptr) char *text = xasprintf("the value of secret '%s' stands in the arguments of this session, and so in its first event, which cannot "
+	CLEANUP(free_ptr) char *text = mem_printf("the value of secret '%s' stands in the arguments of this session, and so in its first event, which cannot "
 						 "be taken out: remove the session ('sandglass prune %s'), and say sg.secret \"%s\" in the script's own text",
 						 s->name, record_id(v->record), s->name);
 	json_t *body = json_object();
@@ -234,18 +234,18 @@ static void look_at_args(struct vault *v, const struct secret *s)
 	record_append_json(v->record, EV_NOTE, 0, 0, 0, 0, body);
 }
 
-static void read_value(void *self)
+static void vault_read_value(void *self)
 {
 	struct reading *r = self;
 	if (secret_read(&r->source, &r->value, &r->err) < 0)
 		err_wrap(&r->err, "secret '%s'", r->secret->name);
 }
 
-static void read_done(void *self)
+static void vault_read_done(void *self)
 {
 	struct reading *r = self;
 	struct vault *v = r->v;
-	for (struct reading **p = &readings; *p; p = &(*p)->next)
+	for (struct reading **p = &vault_readings; *p; p = &(*p)->next)
 		if (*p == r) {
 			*p = r->next;
 			break;
@@ -254,11 +254,11 @@ static void read_done(void *self)
 		struct secret *s = r->secret;
 		s->reading = false;
 		if (r->err.code == ERR_NONE && record_secret(v->record, s->name, r->value.data, r->value.len, &r->err) == 0) {
-			keep(s, r->source.kind, &r->value);
-			note(v, s, "read", r->cause, r->agent);
+			vault_keep(s, r->source.kind, &r->value);
+			vault_note(v, s, "read", r->cause, r->agent);
 			look_at_args(v, s);
 		}
-		tell(v, s, &r->err);
+		vault_tell(v, s, &r->err);
 		v->read(v->read_self);
 	}
 	secret_wipe_buf(&r->value);
@@ -271,16 +271,16 @@ static void read_now(void *self)
 {
 	struct reading *r = self;
 	if (r->v)
-		loop_job_run(r->v->loop, read_value, read_done, r);
+		loop_job_run(r->v->loop, vault_read_value, vault_read_done, r);
 }
 
 static void read_later(struct vault *v, struct secret *s, struct reading *r)
 {
 	s->reading = true;
-	r->next = readings;
-	readings = r;
+	r->next = vault_readings;
+	vault_readings = r;
 	if (r->err.code != ERR_NONE) {
-		loop_defer(v->loop, read_done, r);
+		loop_defer(v->loop, vault_read_done, r);
 		return;
 	}
 	json_t *body = json_object();
@@ -290,7 +290,7 @@ static void read_later(struct vault *v, struct secret *s, struct reading *r)
 	record_barrier(v->record, seq, read_now, r);
 }
 
-static void want(struct vault *v, struct secret *s, uint64_t cause, uint64_t agent)
+static void vault_want(struct vault *v, struct secret *s, uint64_t cause, uint64_t agent)
 {
 	if (s->value || s->reading)
 		return;
@@ -306,18 +306,18 @@ static void want(struct vault *v, struct secret *s, uint64_t cause, uint64_t age
 
 void vault_get(struct vault *v, const char *name, const char *what, uint64_t cause, uint64_t agent, vault_fn *done, void *self)
 {
-	struct secret *s = make(v, name);
+	struct secret *s = vault_make(v, name);
 	struct asked *a = NEW(struct asked), **end = &v->asked;
 	while (*end)
 		end = &(*end)->next;
 	*a = (struct asked){ .secret = s, .done = done, .self = self };
 	*end = a;
 	if (s->value)
-		note(v, s, what, cause, agent);
-	want(v, s, cause, agent);
+		vault_note(v, s, what, cause, agent);
+	vault_want(v, s, cause, agent);
 	if (s->value && !v->deferred) {
 		v->deferred = true;
-		loop_defer(v->loop, flush, v->flush);
+		loop_defer(v->loop, vault_flush, v->flush);
 	}
 }
 
@@ -330,19 +330,19 @@ void vault_forget(struct vault *v, const void *self)
 
 const char *vault_value(const struct vault *v, const char *name, size_t *len_out)
 {
-	const struct secret *s = find(v, name);
+	const struct secret *s = vault_find(v, name);
 	*len_out = s ? s->len : 0;
 	return s ? s->value : NULL;
 }
 
 void vault_declare(struct vault *v, const char *name, uint64_t agent)
 {
-	want(v, make(v, name), agent, agent);
+	vault_want(v, vault_make(v, name), agent, agent);
 }
 
 bool vault_reading(const struct vault *v)
 {
-	for (const struct reading *r = readings; r; r = r->next)
+	for (const struct reading *r = vault_readings; r; r = r->next)
 		if (r->v == v && r->source.kind != SECRET_COMMAND)
 			return true;
 	return false;

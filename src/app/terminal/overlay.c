@@ -41,7 +41,7 @@ size_t overlay_waiting(const json_t *state, uint64_t agent)
 }
 
 /* "exec  git push origin main", "connect  example.org:443". */
-static void put_what(const json_t *row, struct buf *out)
+static void overlay_put_what(const json_t *row, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	const char *cmd = json_str(row, "cmd", NULL), *path = json_str(row, "path", NULL), *host = json_str(row, "host", NULL);
@@ -58,7 +58,7 @@ static void put_what(const json_t *row, struct buf *out)
 	sanitize_line(buf_cstr(&text), text.len, 0, out);
 }
 
-static void put_row(const struct overlay_facts *f, int row, const char *style, const char *text, struct buf *out)
+static void overlay_put_row(const struct overlay_facts *f, int row, const char *style, const char *text, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf safe = BUF_INIT;
 	sanitize_line(text, strlen(text), 0, &safe);
@@ -74,7 +74,7 @@ static void put_row(const struct overlay_facts *f, int row, const char *style, c
 		buf_putc(out, ' ');
 }
 
-static const char *state_word(const struct overlay_facts *f)
+static const char *overlay_state_word(const struct overlay_facts *f)
 {
 	const json_t *paused = json_object_get(f->state, "paused");
 	for (size_t i = 0; i < json_array_size(paused); i++) {
@@ -91,9 +91,9 @@ void overlay_line(const struct overlay_facts *f, struct buf *out)
 	buf_printf(out, " %s  %s", f->name, f->session);
 	if (oldest) {
 		buf_printf(out, "  HELD %zu: #%" PRId64 " ", overlay_waiting(f->state, f->agent), json_int(oldest, "action", 0));
-		put_what(oldest, out);
+		overlay_put_what(oldest, out);
 	} else {
-		buf_printf(out, "  %s", state_word(f));
+		buf_printf(out, "  %s", overlay_state_word(f));
 	}
 	if (f->note && *f->note)
 		buf_printf(out, "  | %s", f->note);
@@ -109,14 +109,14 @@ static int put_queue(const struct overlay_facts *f, int row, struct buf *out)
 		if (!row_waits(h))
 			continue;
 		buf_printf(&text, " #%" PRId64 "  %s  ", json_int(h, "action", 0), json_str(h, "agent_name", "script"));
-		put_what(h, &text);
+		overlay_put_what(h, &text);
 		if (*json_str(h, "rule", ""))
 			buf_printf(&text, "  (rule %s)", json_str(h, "rule", ""));
-		put_row(f, row++, ";44;97", buf_cstr(&text), out);
+		overlay_put_row(f, row++, ";44;97", buf_cstr(&text), out);
 		shown++;
 	}
 	if (!shown)
-		put_row(f, row++, ";44;97", " nothing is pending approval", out);
+		overlay_put_row(f, row++, ";44;97", " nothing is pending approval", out);
 	return row;
 }
 
@@ -134,15 +134,15 @@ void overlay_paint(const struct overlay_facts *f, struct buf *out)
 	int row = f->rows - 1 - extra < 1 ? 1 : f->rows - 1 - extra;
 	prefix_keys_name(f->prefix, prefix);
 	overlay_line(f, &line);
-	put_row(f, row++, ";7", buf_cstr(&line), out);
+	overlay_put_row(f, row++, ";7", buf_cstr(&line), out);
 	for (size_t i = 0; f->help && !f->queue && i < 3; i++)
-		put_row(f, row++, ";44;97", help[i], out);
+		overlay_put_row(f, row++, ";44;97", help[i], out);
 	if (f->queue)
 		row = put_queue(f, row, out);
 	if (f->typing)
 		buf_printf(&keys, " file of the host: %s_   Enter copies it into the sandbox, Esc gives up", f->typing);
 	else
 		buf_printf(&keys, " d detach  a queue  y approve  n deny  s status  f fleet  v paste file  %s sends it  ? help  Esc back", prefix);
-	put_row(f, row, ";7", buf_cstr(&keys), out);
+	overlay_put_row(f, row, ";7", buf_cstr(&keys), out);
 	buf_puts(out, "\x1b[0m");
 }

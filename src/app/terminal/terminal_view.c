@@ -86,7 +86,7 @@ static void send_window(struct view *v, const struct winsize *size)
 }
 
 /* The program paints all of it again when its size changes, and not before. */
-static void jiggle(struct view *v)
+static void terminal_view_jiggle(struct view *v)
 {
 	struct winsize less = v->size;
 	if (less.ws_col > 2)
@@ -97,7 +97,7 @@ static void jiggle(struct view *v)
 
 /* --- the overlay --- */
 
-static struct overlay_facts facts_of(const struct view *v)
+static struct overlay_facts terminal_view_facts_of(const struct view *v)
 {
 	return (struct overlay_facts){ .state = v->state, .name = v->name, .session = session_id(v->u->session), .note = v->note,
 				       .agent = v->agent, .rows = v->size.ws_row, .cols = v->size.ws_col, .prefix = v->u->prefix,
@@ -107,13 +107,13 @@ static struct overlay_facts facts_of(const struct view *v)
 static void overlay_show(struct view *v)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
-	const struct overlay_facts f = facts_of(v);
+	const struct overlay_facts f = terminal_view_facts_of(v);
 	overlay_paint(&f, &out);
 	view_write_buf(v, &out);
 }
 
 /* The program's screen as the side reader has it. */
-static void repaint(struct view *v)
+static void terminal_view_repaint(struct view *v)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	if (v->vt)
@@ -147,8 +147,8 @@ static void overlay_close_now(struct view *v)
 	buf_puts(&out, "\x1b[?25h");
 	modes_redo(&v->inner, !was && is, &out);
 	view_write_buf(v, &out);
-	repaint(v);
-	jiggle(v);
+	terminal_view_repaint(v);
+	terminal_view_jiggle(v);
 }
 
 /* Not in the midst of a sequence: its rest would come without its beginning. */
@@ -192,7 +192,7 @@ static void decide_oldest(struct view *v, bool yes)
 }
 
 /* The file goes into the sandbox as an action that the policy judges; its path is typed when it is there. */
-static void copy_file(struct view *v)
+static void terminal_view_copy_file(struct view *v)
 {
 	char full[PATH_MAX], number[24];
 	const char *typed = buf_cstr(&v->path);
@@ -203,7 +203,7 @@ static void copy_file(struct view *v)
 	}
 	snprintf(number, sizeof(number), "%" PRIu64, v->box);
 	free(v->put_path);
-	v->put_path = xasprintf("/tmp/%s", strrchr(full, '/') + 1);
+	v->put_path = mem_printf("/tmp/%s", strrchr(full, '/') + 1);
 	v->copying = control_client_send(v->c, json_pack("[s, s, s, s, s]", "box_copy", "put", number, v->put_path, full), NULL);
 	note_put(v, "copying '%s' ..", full);
 }
@@ -227,9 +227,9 @@ static void show_fleet(struct view *v)
 	}
 	modes_undo(&v->inner, false, &out);
 	view_write_buf(v, &out);
-	person_tty_give_back(true);
+	operator_tty_give_back(true);
 	v->u->fleet(v->u->self);
-	person_tty_take();
+	operator_tty_take();
 	ioctl(0, TIOCGWINSZ, &v->size);
 	buf_reset(&out);
 	modes_redo(&v->inner, true, &out);
@@ -241,10 +241,10 @@ static void show_fleet(struct view *v)
 	overlay_close(v);
 }
 
-static void path_key(struct view *v, char key)
+static void terminal_view_path_key(struct view *v, char key)
 {
 	if (key == '\r' || key == '\n')
-		copy_file(v);
+		terminal_view_copy_file(v);
 	else if (key == 0x1b || key == 3)
 		v->typing = false;
 	else if ((key == 0x7f || key == 8) && v->path.len)
@@ -257,7 +257,7 @@ static void overlay_key(struct view *v, char key)
 {
 	v->note[0] = 0;
 	if (v->typing) {
-		path_key(v, key);
+		terminal_view_path_key(v, key);
 	} else if (key == v->u->prefix) {
 		send_prefix(v);
 		overlay_close(v);
@@ -266,11 +266,11 @@ static void overlay_key(struct view *v, char key)
 	} else if (key == 'a') {
 		v->queue = !v->queue;
 		v->help = false;
-		repaint(v);
+		terminal_view_repaint(v);
 	} else if (key == '?') {
 		v->help = !v->help;
 		v->queue = false;
-		repaint(v);
+		terminal_view_repaint(v);
 	} else if (key == 'y' || key == 'n') {
 		decide_oldest(v, key == 'y');
 	} else if (key == 's') {
@@ -317,7 +317,7 @@ static void title_look(struct view *v)
 	bool waits = overlay_waiting(v->state, v->agent) > 0, wanted = waits || v->title;
 	if (!v->ready || v->overlay || !modes_quiet(&v->inner) || (!wanted && !v->titled))
 		return;
-	const struct overlay_facts f = facts_of(v);
+	const struct overlay_facts f = terminal_view_facts_of(v);
 	overlay_line(&f, &line);
 	buf_printf(&out, "\x1b]0;%s\a%s", wanted ? buf_cstr(&line) : v->inner.title, waits && !v->titled ? "\a" : "");
 	v->titled = wanted;
@@ -343,7 +343,7 @@ static void on_tty(void *self, uint64_t action, const void *bytes, size_t len)
 	}
 }
 
-static void on_state(void *self, const json_t *state)
+static void terminal_view_on_state(void *self, const json_t *state)
 {
 	struct view *v = self;
 	json_decref(v->state);
@@ -372,7 +372,7 @@ static void on_view_reply(void *self, uint64_t id, const json_t *result, const s
 		overlay_show(v);
 }
 
-static const struct control_client_ops view_ops = { .tty = on_tty, .state = on_state, .reply = on_view_reply };
+static const struct control_client_ops view_ops = { .tty = on_tty, .state = terminal_view_on_state, .reply = on_view_reply };
 
 /* --- the recording --- */
 
@@ -467,7 +467,7 @@ static void view_begin(struct view *v, bool painted)
 	if (early.len)
 		on_tty(v, v->u->action, early.data, early.len);
 	if (painted)
-		jiggle(v);
+		terminal_view_jiggle(v);
 	title_look(v);
 }
 
@@ -535,7 +535,7 @@ static void view_signals(struct view *v)
 			vt_resize(v->vt, v->size.ws_row, v->size.ws_col);
 		send_window(v, &v->size);
 		if (v->overlay) {
-			repaint(v);
+			terminal_view_repaint(v);
 			overlay_show(v);
 		}
 	}
@@ -573,7 +573,7 @@ static void view_leave(struct view *v)
 	json_t *reply = NULL;
 	bool main_screen = !modes_alternate(&v->inner) && !v->ended;
 	if (v->overlay && main_screen)
-		repaint(v);
+		terminal_view_repaint(v);
 	if (!modes_quiet(&v->inner))
 		buf_puts(&out, "\x18");
 	modes_undo(v->overlay ? &v->opened : &v->inner, false, &out);
@@ -582,7 +582,7 @@ static void view_leave(struct view *v)
 		buf_printf(&out, "\x1b[%d;1H", v->size.ws_row);
 	view_write_buf(v, &out);
 	bool plain = v->inner.nr_set == 0 && !v->overlay && v->ended;
-	person_tty_give_back(!plain);
+	operator_tty_give_back(!plain);
 	if (v->detached && control_client_alive(v->c) &&
 	    control_client_call(v->c, view_words("terminal", v->u->action), json_pack("{s:b}", "leave", 1), CALL_MS, &reply, &none) == 0)
 		json_decref(reply);
@@ -607,7 +607,7 @@ int terminal_use(const struct terminal_use *u, int *status_out, struct err *err)
 	v.state = json_deep_copy(json_object_get(control_client_welcome(v.c), "state"));
 	v.signals = signals_open(&before);
 	control_client_hear(v.c, &view_ops, &v);
-	person_tty_take();
+	operator_tty_take();
 	int rc = view_attach(&v, err);
 	if (rc == 0)
 		rc = view_loop(&v, err);

@@ -58,14 +58,14 @@ static void fetch_free(void *data)
 
 /* --- what came back ----------------------------------------------------------------------------------------------- */
 
-static void taint(struct call *c)
+static void web_taint(struct call *c)
 {
 	struct agent *a = super_agent(c->super, c->agent);
 	if (a)
 		a->tainted = true;
 }
 
-static void collect(struct call *c, enum record_stream s, const void *bytes, size_t len)
+static void web_collect(struct call *c, enum record_stream s, const void *bytes, size_t len)
 {
 	struct fetch *f = c->data;
 	if (s == STREAM_OUT)
@@ -82,10 +82,10 @@ static bool went_well(struct call *c, const struct action_result *res)
 	return false;
 }
 
-static void submit(struct call *c, uint64_t cause);
+static void web_submit(struct call *c, uint64_t cause);
 
 /* As browsers do: 303, and 301 and 302 after a POST, become a GET. */
-static bool follow(struct call *c, struct fetch *f, const struct action_result *res, const char *location)
+static bool web_follow(struct call *c, struct fetch *f, const struct action_result *res, const char *location)
 {
 	struct url to = { 0 };
 	struct err err = ERR_INIT;
@@ -111,16 +111,16 @@ static bool follow(struct call *c, struct fetch *f, const struct action_result *
 	return true;
 }
 
-static void fetched(struct call *c, const struct action_result *res)
+static void web_fetched(struct call *c, const struct action_result *res)
 {
 	struct fetch *f = c->data;
 	if (!went_well(c, res))
 		return;
 	CLEANUP(buf_release) struct buf location = BUF_INIT;
-	taint(c);
+	web_taint(c);
 	if (json_get_bytes(json_object_get(res->body, "location"), &location)) {
-		if (follow(c, f, res, buf_cstr(&location)))
-			submit(c, res->id);
+		if (web_follow(c, f, res, buf_cstr(&location)))
+			web_submit(c, res->id);
 		return;
 	}
 	static const char *const same[] = { "status", "type", "title", "bytes", "cut", "unseen" };
@@ -133,7 +133,7 @@ static void fetched(struct call *c, const struct action_result *res)
 	call_answer(c, v);
 }
 
-static void submit(struct call *c, uint64_t cause)
+static void web_submit(struct call *c, uint64_t cause)
 {
 	struct fetch *f = c->data;
 	struct err err = ERR_INIT;
@@ -158,12 +158,12 @@ static void submit(struct call *c, uint64_t cause)
 	};
 	c->tool = "web_fetch"; /* whoever calls it: rules know it by one name */
 	buf_reset(&f->text);
-	call_action(c, &spec, &w->effector, fetched);
+	call_action(c, &spec, &w->effector, web_fetched);
 }
 
 /* --- host.fetch --------------------------------------------------------------------------------------------------- */
 
-static bool token(const char *s)
+static bool web_token(const char *s)
 {
 	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~");
 	return n && !s[n] && n <= 100;
@@ -178,7 +178,7 @@ static int check_headers(const json_t *headers, struct err *err)
 	if (json_object_size(headers) > HEADERS_MAX)
 		return err_set(err, ERR_USAGE, "host.fetch: at most %d headers", HEADERS_MAX);
 	json_object_foreach((json_t *)(uintptr_t)headers, key, v) {
-		if (!token(key))
+		if (!web_token(key))
 			return err_set(err, ERR_USAGE, "host.fetch: '%.40s' cannot be the name of a header", key);
 		for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 			if (!strcasecmp(key, ours[i]))
@@ -191,7 +191,7 @@ static int check_headers(const json_t *headers, struct err *err)
 	return 0;
 }
 
-static const char *method_of(const json_t *args, struct err *err)
+static const char *web_method_of(const json_t *args, struct err *err)
 {
 	static const char *const known[] = { "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE" };
 	const char *m = json_str(args, "method", json_object_get(args, "body") ? "POST" : "GET");
@@ -210,10 +210,10 @@ void op_host_fetch(struct call *c)
 	int64_t max = json_int(c->args, "max_bytes", WEB_BYTES);
 	c->data = f;
 	c->free_data = fetch_free;
-	c->on_output = collect;
+	c->on_output = web_collect;
 	f->raw = json_flag(c->args, "raw", false);
 	f->headers = json_incref(json_object_get(c->args, "headers"));
-	f->method = method_of(c->args, &err);
+	f->method = web_method_of(c->args, &err);
 	bool get = f->method && (!strcmp(f->method, "GET") || !strcmp(f->method, "HEAD"));
 	if (!f->method || check_headers(f->headers, &err) < 0) {
 		call_fail_err(c, &err);
@@ -225,17 +225,17 @@ void op_host_fetch(struct call *c)
 	} else if (url_parse(&f->url, NULL, json_str(c->args, "url", ""), &err) < 0) {
 		call_fail(c, "net", NULL, NULL, 0, "%s", err.text); /* of a model's making, as a rule */
 	} else {
-		submit(c, 0);
+		web_submit(c, 0);
 	}
 }
 
 /* --- host.search -------------------------------------------------------------------------------------------------- */
 
-static void searched(struct call *c, const struct action_result *res)
+static void web_searched(struct call *c, const struct action_result *res)
 {
 	if (!went_well(c, res))
 		return;
-	taint(c);
+	web_taint(c);
 	json_t *v = json_object();
 	json_put(v, "results", json_incref(json_object_get(res->body, "results")));
 	json_put_int(v, "event", (int64_t)res->id);
@@ -261,7 +261,7 @@ static void search_now(struct call *c)
 		.port = u.port, .data = body, .data_len = body ? strlen(body) : 0, .timeout_us = json_int(c->args, "timeout_us", 0),
 	};
 	c->tool = "web_search";
-	call_action(c, &spec, &w->effector, searched);
+	call_action(c, &spec, &w->effector, web_searched);
 	url_release(&u);
 }
 

@@ -29,7 +29,7 @@ struct web_job {
 	bool html, search;
 };
 
-static void job_free(struct web_job *j)
+static void web_get_job_free(struct web_job *j)
 {
 	for (struct web_job **p = j->web ? &j->web->jobs : NULL; p && *p; p = &(*p)->next)
 		if (*p == j) {
@@ -55,11 +55,11 @@ void web_jobs_free(struct web *w)
 		j->web = NULL;
 		j->action = NULL;
 		if (!j->working) /* else its worker has it, and frees it */
-			job_free(j);
+			web_get_job_free(j);
 	}
 }
 
-PRINTF(2, 3) static void fail(struct web_job *j, const char *fmt, ...)
+PRINTF(2, 3) static void web_get_fail(struct web_job *j, const char *fmt, ...)
 {
 	struct action *a = j->action;
 	struct err err = ERR_INIT;
@@ -70,13 +70,13 @@ PRINTF(2, 3) static void fail(struct web_job *j, const char *fmt, ...)
 	va_end(ap);
 	err_set(&err, ERR_IO, "%.100s: %s", j->url.host, what);
 	action_set_tag(a, NULL);
-	job_free(j);
+	web_get_job_free(j);
 	action_fail(a, &err);
 }
 
 /* --- the answer --------------------------------------------------------------------------------------------------- */
 
-static bool begins(const char *s, const char *with)
+static bool web_get_begins(const char *s, const char *with)
 {
 	return !strncasecmp(s, with, strlen(with));
 }
@@ -88,7 +88,7 @@ static bool is_text(const char *type)
 					    "application/yaml",	   "application/toml",	 "application/x-yaml", "application/x-ndjson",
 					    "application/problem", "message/" };
 	for (size_t i = 0; i < ARRAY_LEN(fine); i++)
-		if (begins(type, fine[i]))
+		if (web_get_begins(type, fine[i]))
 			return true;
 	return strstr(type, "+json") || strstr(type, "+xml");
 }
@@ -98,16 +98,16 @@ static void take_type(struct web_job *j, const char *value)
 {
 	size_t n = strcspn(value, "; \t");
 	const char *c = strcasestr(value, "charset=");
-	j->type = xstrndup(value, n < TYPE_MAX ? n : TYPE_MAX);
+	j->type = mem_strndup(value, n < TYPE_MAX ? n : TYPE_MAX);
 	for (char *p = j->type; *p; p++)
 		*p = (char)(*p >= 'A' && *p <= 'Z' ? *p + 32 : *p < ' ' || *p > '~' ? '?' : *p);
 	if (c) {
 		c += 8 + (c[8] == '"');
-		j->charset = xstrndup(c, strcspn(c, "\"; \t"));
+		j->charset = mem_strndup(c, strcspn(c, "\"; \t"));
 	}
 }
 
-static void on_head(void *self, const struct http_head *head)
+static void web_get_on_head(void *self, const struct http_head *head)
 {
 	struct web_job *j = self;
 	const char *type = http_header(head, "content-type"), *to = http_header(head, "location");
@@ -115,10 +115,10 @@ static void on_head(void *self, const struct http_head *head)
 	if (type)
 		take_type(j, type);
 	if (to && head->status >= 301 && head->status <= 308 && head->status != 304)
-		j->location = xstrdup(to);
+		j->location = mem_strdup(to);
 }
 
-static char *absolute(void *self, const char *href)
+static char *web_get_absolute(void *self, const char *href)
 {
 	const struct web_job *j = self;
 	struct url u = { 0 };
@@ -132,14 +132,14 @@ static char *absolute(void *self, const char *href)
 }
 
 /* On a worker: nothing but the job's own bytes is touched. */
-static void convert(void *self)
+static void web_get_convert(void *self)
 {
 	struct web_job *j = self;
 	CLEANUP(buf_release) struct buf utf8 = BUF_INIT;
 	char *meta = j->html && !j->charset ? html_charset(buf_cstr(&j->body), j->body.len) : NULL;
 	text_to_utf8(buf_cstr(&j->body), j->body.len, j->charset ? j->charset : meta, &utf8);
 	free(meta);
-	const struct html_opts o = { .link = absolute, .self = j, .max = WEB_TEXT };
+	const struct html_opts o = { .link = web_get_absolute, .self = j, .max = WEB_TEXT };
 	if (j->html) {
 		html_to_text(buf_cstr(&utf8), utf8.len, &o, &j->text, &j->found);
 		return;
@@ -167,20 +167,20 @@ static json_t *answer_body(const struct web_job *j)
 	return b;
 }
 
-static void converted(void *self)
+static void web_get_converted(void *self)
 {
 	struct web_job *j = self;
 	struct action *a = j->action;
 	j->working = false;
 	if (!a) {
-		job_free(j);
+		web_get_job_free(j);
 		return;
 	}
 	json_t *body = answer_body(j);
 	if (j->text.len)
 		action_output(a, STREAM_OUT, j->text.data, j->text.len);
 	action_set_tag(a, NULL);
-	job_free(j);
+	web_get_job_free(j);
 	action_ended(a, END_OK, body);
 }
 
@@ -190,13 +190,13 @@ static void found_results(struct web_job *j)
 	const json_t *args = action_spec(a)->args;
 	struct err err = ERR_INIT;
 	if (j->status != 200) {
-		fail(j, "the search service answers with status %d", j->status);
+		web_get_fail(j, "the search service answers with status %d", j->status);
 		return;
 	}
 	json_t *list = search_results(json_object_get(args, "_conf"), buf_cstr(&j->body), j->body.len,
 				      (size_t)json_int(args, "count", 8), &err);
 	if (!list) {
-		fail(j, "the search service: %s", err.text);
+		web_get_fail(j, "the search service: %s", err.text);
 		return;
 	}
 	json_t *body = answer_body(j);
@@ -205,30 +205,30 @@ static void found_results(struct web_job *j)
 	if (j->text.len)
 		action_output(a, STREAM_OUT, j->text.data, j->text.len);
 	action_set_tag(a, NULL);
-	job_free(j);
+	web_get_job_free(j);
 	action_ended(a, END_OK, body);
 }
 
-static void redirected(struct web_job *j)
+static void web_get_redirected(struct web_job *j)
 {
 	struct action *a = j->action;
 	json_t *body = answer_body(j);
 	json_put_bytes(body, "location", j->location, strlen(j->location));
 	action_set_tag(a, NULL);
-	job_free(j);
+	web_get_job_free(j);
 	action_ended(a, END_OK, body);
 }
 
-static void whole(struct web_job *j)
+static void web_get_whole(struct web_job *j)
 {
 	struct action *a = j->action;
 	const char *type = j->type ? j->type : "text/html";
 	if (j->location && !j->search) {
-		redirected(j);
+		web_get_redirected(j);
 		return;
 	}
 	if (j->location) {
-		fail(j, "the search service redirects to %.200s; name that in the settings", j->location);
+		web_get_fail(j, "the search service redirects to %.200s; name that in the settings", j->location);
 		return;
 	}
 	if (j->search) {
@@ -238,21 +238,21 @@ static void whole(struct web_job *j)
 	if (j->raw) {
 		json_t *body = answer_body(j);
 		action_set_tag(a, NULL);
-		job_free(j);
+		web_get_job_free(j);
 		action_ended(a, END_OK, body); /* its bytes have been put out as they came */
 		return;
 	}
 	if (j->body.len && !is_text(type)) {
-		fail(j, "it sends %s, which is no text (%zu bytes%s); sg.host.fetch{ raw = true } gives its bytes", type, j->body.len,
+		web_get_fail(j, "it sends %s, which is no text (%zu bytes%s); sg.host.fetch{ raw = true } gives its bytes", type, j->body.len,
 		     j->cut ? " and more" : "");
 		return;
 	}
-	j->html = begins(type, "text/html") || begins(type, "application/xhtml");
+	j->html = web_get_begins(type, "text/html") || web_get_begins(type, "application/xhtml");
 	j->working = true;
-	loop_job_run(j->web->super->loop, convert, converted, j);
+	loop_job_run(j->web->super->loop, web_get_convert, web_get_converted, j);
 }
 
-static void on_data(void *self, const void *bytes, size_t len)
+static void web_get_on_data(void *self, const void *bytes, size_t len)
 {
 	struct web_job *j = self;
 	size_t room = j->max - j->body.len;
@@ -266,45 +266,45 @@ static void on_data(void *self, const void *bytes, size_t len)
 		action_output(j->action, j->raw ? STREAM_OUT : STREAM_RESPONSE, bytes, len);
 	if (j->cut) {
 		http_cancel(&j->call);
-		whole(j);
+		web_get_whole(j);
 	}
 }
 
-static void on_end(void *self, const struct http_end *end)
+static void web_get_on_end(void *self, const struct http_end *end)
 {
 	struct web_job *j = self;
 	struct action *a = j->action;
 	j->call = NULL;
 	if (end->how == HTTP_OK) {
-		whole(j);
+		web_get_whole(j);
 	} else if (j->turned_down) {
-		fail(j, "%s", j->turned_down);
+		web_get_fail(j, "%s", j->turned_down);
 	} else if (end->how == HTTP_SLOW) {
 		json_t *body = answer_body(j);
-		CLEANUP(free_ptr) char *why = xasprintf("%s: %s", j->url.host, end->text);
+		CLEANUP(free_ptr) char *why = mem_printf("%s: %s", j->url.host, end->text);
 		json_put_str(body, "why", why);
 		action_set_tag(a, NULL);
-		job_free(j);
+		web_get_job_free(j);
 		action_ended(a, END_TIMEOUT, body);
 	} else {
-		fail(j, "%s", end->text);
+		web_get_fail(j, "%s", end->text);
 	}
 }
 
 /* --- the request -------------------------------------------------------------------------------------------------- */
 
-static const char refused[] = "this is no address of the open internet (this machine or its networks); a rule that names the host allows it";
+static const char web_get_refused[] = "this is no address of the open internet (this machine or its networks); a rule that names the host allows it";
 
 static bool address_ok(void *self, const struct sockaddr *addr)
 {
 	struct web_job *j = self;
 	if (j->private_ok || j->no_check || place_is_open(addr))
 		return true;
-	j->turned_down = refused;
+	j->turned_down = web_get_refused;
 	return false;
 }
 
-static void put_header(const struct super *s, struct strv *out, const char *name, const json_t *v)
+static void web_get_put_header(const struct super *s, struct strv *out, const char *name, const json_t *v)
 {
 	struct buf b = BUF_INIT;
 	const char *secret = json_str(v, "$secret", NULL);
@@ -327,10 +327,10 @@ static void put_headers(const struct web_job *j, struct strv *out)
 	if (!json_object_get(headers, "accept"))
 		strv_push(out, j->search ? "Accept: application/json" : "Accept: text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.5");
 	json_object_foreach((json_t *)(uintptr_t)headers, key, v)
-		put_header(j->web->super, out, key, v);
+		web_get_put_header(j->web->super, out, key, v);
 }
 
-static void send_it(struct web_job *j)
+static void web_get_send_it(struct web_job *j)
 {
 	const struct action_spec *spec = action_spec(j->action);
 	struct strv headers = STRV_INIT;
@@ -343,7 +343,7 @@ static void send_it(struct web_job *j)
 		.first_us = REQUEST_US, .idle_us = REQUEST_US,
 		.total_us = spec->timeout_us ? spec->timeout_us : 2 * (int64_t)REQUEST_US,
 	};
-	const struct http_handler on = { .head = on_head, .data = on_data, .end = on_end, .self = j };
+	const struct http_handler on = { .head = web_get_on_head, .data = web_get_on_data, .end = web_get_on_end, .self = j };
 	j->call = http_send(j->web->http, &req, &on);
 	for (size_t i = 0; i < headers.nr; i++)
 		secret_wipe(headers.item[i], headers.len[i]);
@@ -363,15 +363,15 @@ void web_start(void *self, struct action *a)
 	j->max = (size_t)json_int(spec->args, "max_bytes", WEB_BYTES);
 	if (url_parse(&j->url, NULL, json_str(spec->args, "url", ""), &err) < 0) {
 		action_set_tag(a, NULL);
-		job_free(j);
+		web_get_job_free(j);
 		action_fail(a, &err);
 		return;
 	}
 	j->private_ok = j->search || place_allowed(a, j->url.host);
 	if (!j->private_ok && place_is_private(j->url.host))
-		fail(j, "%s", refused);
+		web_get_fail(j, "%s", web_get_refused);
 	else
-		send_it(j);
+		web_get_send_it(j);
 }
 
 void web_cancel(void *self, struct action *a, const char *how)
@@ -384,6 +384,6 @@ void web_cancel(void *self, struct action *a, const char *how)
 	if (j->working)
 		j->action = NULL;
 	else
-		job_free(j);
+		web_get_job_free(j);
 	action_ended(a, !strcmp(how, "kill") ? END_KILLED : END_CANCELLED, NULL);
 }

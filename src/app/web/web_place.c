@@ -20,7 +20,7 @@ bool place_is_open(const struct sockaddr *addr)
 	return egress_public6(in6.sin6_addr.s6_addr);
 }
 
-static bool ends_with(const char *host, const char *tail)
+static bool web_place_ends_with(const char *host, const char *tail)
 {
 	size_t n = strlen(host), k = strlen(tail);
 	return n >= k && !strcasecmp(host + n - k, tail) && (n == k || host[n - k - 1] == '.');
@@ -36,19 +36,19 @@ bool place_is_private(const char *host)
 	if (inet_pton(AF_INET6, host, &six) == 1)
 		return !egress_public6(six.s6_addr);
 	for (size_t i = 0; i < ARRAY_LEN(local); i++)
-		if (ends_with(host, local[i]))
+		if (web_place_ends_with(host, local[i]))
 			return true;
 	return false;
 }
 
-static bool listed(const char *list, const char *host)
+static bool web_place_listed(const char *list, const char *host)
 {
 	while (list && *list) {
 		size_t n = strcspn(list, ", ");
 		const char *from = list + (*list == '.');
 		size_t len = n - (*list == '.');
-		CLEANUP(free_ptr) char *name = xstrndup(from, len);
-		if (!strcmp(name, "*") || (len && ends_with(host, name)))
+		CLEANUP(free_ptr) char *name = mem_strndup(from, len);
+		if (!strcmp(name, "*") || (len && web_place_ends_with(host, name)))
 			return true;
 		list += n;
 		list += strspn(list, ", ");
@@ -56,7 +56,7 @@ static bool listed(const char *list, const char *host)
 	return false;
 }
 
-static const char *variable(const char *lower, const char *upper)
+static const char *web_place_variable(const char *lower, const char *upper)
 {
 	const char *v = getenv(lower);
 	if ((!v || !*v) && upper)
@@ -66,9 +66,9 @@ static const char *variable(const char *lower, const char *upper)
 
 const char *place_proxy(const struct url *u)
 {
-	const char *proxy = u->tls ? variable("https_proxy", "HTTPS_PROXY") : variable("http_proxy", NULL);
-	proxy = proxy ? proxy : variable("all_proxy", "ALL_PROXY");
-	return proxy && !listed(variable("no_proxy", "NO_PROXY"), u->host) ? proxy : "";
+	const char *proxy = u->tls ? web_place_variable("https_proxy", "HTTPS_PROXY") : web_place_variable("http_proxy", NULL);
+	proxy = proxy ? proxy : web_place_variable("all_proxy", "ALL_PROXY");
+	return proxy && !web_place_listed(web_place_variable("no_proxy", "NO_PROXY"), u->host) ? proxy : "";
 }
 
 static bool names_host(const struct rule *r, const struct action_spec *s)

@@ -8,7 +8,7 @@
 
 enum { TITLE_MAX = 300, SNIPPET_MAX = 1200, QUERY_MAX = 2000, PATH_MAX_DEPTH = 16 };
 
-static bool searxng(const json_t *conf)
+static bool web_results_searxng(const json_t *conf)
 {
 	return !strcmp(json_str(conf, "shape", "searxng"), "searxng");
 }
@@ -58,7 +58,7 @@ static void searxng_url(const char *base, const char *query, int64_t page, struc
 }
 
 /* {NAME: text | {secret, prefix}} as the request takes it. */
-static json_t *headers_of(const json_t *conf)
+static json_t *web_results_headers_of(const json_t *conf)
 {
 	json_t *out = json_object(), *v;
 	const char *key;
@@ -94,11 +94,11 @@ json_t *search_request(const json_t *conf, const char *query, int64_t page, stru
 		err_set(err, ERR_INVALID, "a query has 1 to %d bytes", QUERY_MAX);
 		return NULL;
 	}
-	if (!searxng(conf) && !strstr(base, "{query}") && !(body && strstr(body, "{query}"))) {
+	if (!web_results_searxng(conf) && !strstr(base, "{query}") && !(body && strstr(body, "{query}"))) {
 		err_set(err, ERR_INVALID, "search.url or search.body must say where the query goes: {query}");
 		return NULL;
 	}
-	if (searxng(conf))
+	if (web_results_searxng(conf))
 		searxng_url(base, query, page, &url);
 	else
 		put_in(base, query, false, page, &url);
@@ -106,7 +106,7 @@ json_t *search_request(const json_t *conf, const char *query, int64_t page, stru
 		err_wrap(err, "search.url");
 		return NULL;
 	}
-	json_t *o = json_object(), *headers = headers_of(conf);
+	json_t *o = json_object(), *headers = web_results_headers_of(conf);
 	json_put_str(o, "url", u.text);
 	json_put_str(o, "method", json_str(conf, "method", body ? "POST" : "GET"));
 	if (body) {
@@ -123,11 +123,11 @@ json_t *search_request(const json_t *conf, const char *query, int64_t page, stru
 }
 
 /* "web.results" below @j; "" is @j itself. Borrowed. */
-static const json_t *below(const json_t *j, const char *path)
+static const json_t *web_results_below(const json_t *j, const char *path)
 {
 	for (unsigned depth = 0; *path && j && depth < PATH_MAX_DEPTH; depth++) {
 		size_t n = strcspn(path, ".");
-		CLEANUP(free_ptr) char *name = xstrndup(path, n);
+		CLEANUP(free_ptr) char *name = mem_strndup(path, n);
 		j = json_is_array(j) ? json_array_get(j, strtoul(name, NULL, 10)) : json_object_get(j, name);
 		path += n + (path[n] == '.');
 	}
@@ -135,7 +135,7 @@ static const json_t *below(const json_t *j, const char *path)
 }
 
 /* One line without markup and what cannot be seen. Returns owned. */
-static char *plain(const json_t *v, size_t max)
+static char *web_results_plain(const json_t *v, size_t max)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	const struct html_opts o = { .max = max };
@@ -146,18 +146,18 @@ static char *plain(const json_t *v, size_t max)
 			b.data[i] = ' ';
 	while (b.len && b.data[b.len - 1] == ' ')
 		b.data[--b.len] = 0;
-	return xstrdup(buf_cstr(&b));
+	return mem_strdup(buf_cstr(&b));
 }
 
 static json_t *one_result(const json_t *conf, const json_t *item)
 {
-	const json_t *link = below(item, json_str(conf, "link", "url"));
+	const json_t *link = web_results_below(item, json_str(conf, "link", "url"));
 	struct url u = { 0 };
 	struct err none = ERR_INIT;
 	if (!json_is_string(link) || url_parse(&u, NULL, json_string_value(link), &none) < 0)
 		return NULL;
-	CLEANUP(free_ptr) char *title = plain(below(item, json_str(conf, "title", "title")), TITLE_MAX);
-	CLEANUP(free_ptr) char *text = plain(below(item, json_str(conf, "text", "content")), SNIPPET_MAX);
+	CLEANUP(free_ptr) char *title = web_results_plain(web_results_below(item, json_str(conf, "title", "title")), TITLE_MAX);
+	CLEANUP(free_ptr) char *text = web_results_plain(web_results_below(item, json_str(conf, "text", "content")), SNIPPET_MAX);
 	json_t *o = json_object();
 	json_put_str(o, "title", title);
 	json_put_str(o, "url", u.text);
@@ -172,10 +172,10 @@ json_t *search_results(const json_t *conf, const char *bytes, size_t len, size_t
 	struct err wrong = ERR_INIT;
 	CLEANUP(json_release) json_t *j = json_parse(bytes, len, "the answer", &wrong);
 	if (!j) {
-		err_set(err, ERR_PARSE, "it does not answer with JSON%s", searxng(conf) ? " (does the server allow format=json?)" : "");
+		err_set(err, ERR_PARSE, "it does not answer with JSON%s", web_results_searxng(conf) ? " (does the server allow format=json?)" : "");
 		return NULL;
 	}
-	const json_t *list = below(j, path);
+	const json_t *list = web_results_below(j, path);
 	if (!json_is_array(list)) {
 		err_set(err, ERR_PARSE, "its answer has no list '%.60s' (search.results)", path);
 		return NULL;

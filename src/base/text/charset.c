@@ -7,10 +7,10 @@
 
 #include "base/text/utf8.h"
 
-static const char bad[] = "\xef\xbf\xbd";
+static const char charset_bad[] = "\xef\xbf\xbd";
 
 /* As the web calls it, as iconv does. Latin 1 and ASCII are windows-1252 there. */
-static const char *const names[][2] = {
+static const char *const charset_names[][2] = {
 	{ "utf-8", "UTF-8" },		   { "utf8", "UTF-8" },		    { "us-ascii", "CP1252" },
 	{ "ascii", "CP1252" },		   { "iso-8859-1", "CP1252" },	    { "latin1", "CP1252" },
 	{ "windows-1252", "CP1252" },	   { "cp1252", "CP1252" },	    { "windows-1250", "CP1250" },
@@ -27,17 +27,17 @@ static const char *const names[][2] = {
 	{ "utf-16", "UTF-16LE" },	   { "utf-16le", "UTF-16LE" },	    { "utf-16be", "UTF-16BE" },
 };
 
-static const char *find(const char *name)
+static const char *charset_find(const char *name)
 {
-	for (size_t i = 0; name && i < ARRAY_LEN(names); i++)
-		if (!strcasecmp(names[i][0], name))
-			return names[i][1];
+	for (size_t i = 0; name && i < ARRAY_LEN(charset_names); i++)
+		if (!strcasecmp(charset_names[i][0], name))
+			return charset_names[i][1];
 	return NULL;
 }
 
 bool charset_known(const char *name)
 {
-	return find(name) != NULL;
+	return charset_find(name) != NULL;
 }
 
 static void from_utf8(const char *p, size_t len, struct buf *out)
@@ -47,7 +47,7 @@ static void from_utf8(const char *p, size_t len, struct buf *out)
 		size_t used;
 		enum utf8_result r = utf8_next(p, len, &cp, &used);
 		if (r != UTF8_OK)
-			buf_puts(out, bad);
+			buf_puts(out, charset_bad);
 		else if (cp)
 			buf_append(out, p, used);
 		p += used;
@@ -74,7 +74,7 @@ static void from_other(const char *name, char *p, size_t len, struct buf *out)
 				buf_putc(out, *c);
 		if (why == EILSEQ || why == EINVAL) {
 			size_t skip = len < unit ? len : unit;
-			buf_puts(out, bad);
+			buf_puts(out, charset_bad);
 			p += skip;
 			len -= skip;
 			iconv(cd, NULL, NULL, NULL, NULL);
@@ -86,7 +86,7 @@ static void from_other(const char *name, char *p, size_t len, struct buf *out)
 void text_to_utf8(const void *bytes, size_t len, const char *name, struct buf *out)
 {
 	char *p = (char *)(uintptr_t)bytes; /* iconv moves it, and reads only */
-	const char *as = find(name);
+	const char *as = charset_find(name);
 	size_t mark = 0;
 	if (len >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) {
 		as = "UTF-8";

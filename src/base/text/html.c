@@ -19,7 +19,7 @@ enum how { BLOCK = 1, PARA = 2, HEAD = 4, VOID = 8, RAW = 16, ONCE = 32 };
 static const struct element {
 	char name[NAME_MAX_LEN];
 	unsigned how;
-} elements[] = {
+} html_elements[] = {
 	{ "a", 0 },		 { "address", BLOCK },	  { "area", VOID },	   { "article", PARA },
 	{ "aside", PARA },	 { "base", VOID },	  { "blockquote", PARA },  { "br", VOID },
 	{ "canvas", RAW },	 { "caption", BLOCK },	  { "col", VOID },	   { "datalist", RAW },
@@ -42,7 +42,7 @@ static const struct element {
 static const struct {
 	char name[10];
 	uint32_t cp;
-} entities[] = {
+} html_entities[] = {
 #include "base/text/entities.inc"
 };
 
@@ -88,7 +88,7 @@ static void raw_out(struct reader *r, const char *s, size_t len)
 	buf_append(r->out, s, len);
 }
 
-static void pay(struct reader *r)
+static void html_pay(struct reader *r)
 {
 	if (r->lines && r->wrote) {
 		for (unsigned i = 0; i < r->lines; i++) {
@@ -107,18 +107,18 @@ static void pay(struct reader *r)
 	r->wrote = true;
 }
 
-static void put(struct reader *r, const char *s, size_t len)
+static void html_put(struct reader *r, const char *s, size_t len)
 {
-	pay(r);
+	html_pay(r);
 	raw_out(r, s, len);
 }
 
 static void puts_out(struct reader *r, const char *s)
 {
-	put(r, s, strlen(s));
+	html_put(r, s, strlen(s));
 }
 
-static void owe(struct reader *r, unsigned lines)
+static void html_owe(struct reader *r, unsigned lines)
 {
 	r->lines = lines > r->lines ? lines : r->lines;
 	r->space = false;
@@ -134,7 +134,7 @@ static void put_title(struct reader *r, uint32_t cp)
 	buf_append(t, u, utf8_put(blank ? ' ' : cp, u));
 }
 
-static void put_char(struct reader *r, uint32_t cp)
+static void html_put_char(struct reader *r, uint32_t cp)
 {
 	char u[4];
 	if (cp != 0x200c && cp != 0x200d && cp != '\n' && text_is_hidden(cp)) {
@@ -151,17 +151,17 @@ static void put_char(struct reader *r, uint32_t cp)
 		else if (cp == '\n')
 			r->lines += r->lines < 3;
 		else
-			put(r, cp == '\t' ? "\t" : " ", 1);
+			html_put(r, cp == '\t' ? "\t" : " ", 1);
 	} else if (cp <= ' ' || cp == 0xa0 || (cp >= 0x7f && cp < 0xa0)) {
 		r->space = r->space || !r->lines;
 	} else {
-		put(r, u, utf8_put(cp, u));
+		html_put(r, u, utf8_put(cp, u));
 	}
 }
 
 /* --- characters --------------------------------------------------------------------------------------------------- */
 
-static uint32_t sane(uint32_t cp)
+static uint32_t html_sane(uint32_t cp)
 {
 	static const uint16_t c1252[32] = {
 		0x20ac, 0xfffd, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0xfffd, 0x017d,
@@ -173,13 +173,13 @@ static uint32_t sane(uint32_t cp)
 	return !cp || cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000) ? 0xfffd : cp;
 }
 
-static int by_name(const void *a, const void *b)
+static int html_by_name(const void *a, const void *b)
 {
 	return strcmp(a, b);
 }
 
 /* "&..." at @p: its character, and how long it is; 0: it is no reference. */
-static size_t reference(const char *p, size_t len, uint32_t *cp)
+static size_t html_reference(const char *p, size_t len, uint32_t *cp)
 {
 	char name[10];
 	size_t n = 1;
@@ -194,7 +194,7 @@ static size_t reference(const char *p, size_t len, uint32_t *cp)
 				break;
 			v = v > 0x10ffff ? v : v * (hex ? 16 : 10) + (uint32_t)d;
 		}
-		*cp = sane(v);
+		*cp = html_sane(v);
 		return n == from ? 0 : n + (n < len && p[n] == ';');
 	}
 	while (n < len && n < sizeof(name) && ((p[n] >= 'a' && p[n] <= 'z') || (p[n] >= 'A' && p[n] <= 'Z') || (p[n] >= '0' && p[n] <= '9')))
@@ -203,10 +203,10 @@ static size_t reference(const char *p, size_t len, uint32_t *cp)
 		return 0;
 	memcpy(name, p + 1, n - 1);
 	name[n - 1] = 0;
-	const void *at = bsearch(name, entities, ARRAY_LEN(entities), sizeof(entities[0]), by_name);
+	const void *at = bsearch(name, html_entities, ARRAY_LEN(html_entities), sizeof(html_entities[0]), html_by_name);
 	if (!at)
 		return 0;
-	*cp = entities[((size_t)((const char *)at - (const char *)entities)) / sizeof(entities[0])].cp;
+	*cp = html_entities[((size_t)((const char *)at - (const char *)html_entities)) / sizeof(html_entities[0])].cp;
 	return n + 1;
 }
 
@@ -214,7 +214,7 @@ static size_t reference(const char *p, size_t len, uint32_t *cp)
 static uint32_t next_char(const char **p, const char *end)
 {
 	uint32_t cp;
-	size_t len = (size_t)(end - *p), used = **p == '&' ? reference(*p, len, &cp) : 0;
+	size_t len = (size_t)(end - *p), used = **p == '&' ? html_reference(*p, len, &cp) : 0;
 	if (!used && utf8_next(*p, len, &cp, &used) != UTF8_OK)
 		cp = 0xfffd;
 	*p += used;
@@ -249,7 +249,7 @@ static void take_value(char *to, size_t cap, size_t *len_out, const char *p, con
 	*len_out = p < end ? 0 : n; /* what does not fit is not cut to something else */
 }
 
-static bool named(const char *name, size_t len, const char *want)
+static bool html_named(const char *name, size_t len, const char *want)
 {
 	return strlen(want) == len && !strncasecmp(name, want, len);
 }
@@ -266,20 +266,20 @@ static bool style_hides(const char *p, const char *end)
 	return strstr(plain, "display:none") || strstr(plain, "visibility:hidden");
 }
 
-static void attribute(struct attrs *a, const char *name, size_t len, const char *value, const char *end)
+static void html_attribute(struct attrs *a, const char *name, size_t len, const char *value, const char *end)
 {
-	if (named(name, len, "href"))
+	if (html_named(name, len, "href"))
 		take_value(a->href, sizeof(a->href), &a->href_len, value, end);
-	else if (named(name, len, "alt"))
+	else if (html_named(name, len, "alt"))
 		take_value(a->alt, sizeof(a->alt), &a->alt_len, value, end);
-	else if (named(name, len, "hidden"))
+	else if (html_named(name, len, "hidden"))
 		a->hidden = true;
-	else if (named(name, len, "style"))
+	else if (html_named(name, len, "style"))
 		a->hidden = a->hidden || style_hides(value, end);
 }
 
 /* Behind a tag's name; steps over its ">". */
-static void attributes(struct reader *r, struct attrs *a)
+static void html_attributes(struct reader *r, struct attrs *a)
 {
 	const char *p = r->p, *end = r->end;
 	while (p < end && *p != '>') {
@@ -307,19 +307,19 @@ static void attributes(struct reader *r, struct attrs *a)
 		} else if (!len) {
 			p++; /* a lone sign */
 		}
-		attribute(a, name, len, value, value_end);
+		html_attribute(a, name, len, value, value_end);
 	}
 	r->p = p < end ? p + 1 : end;
 }
 
 static const struct element *element_of(const char *name)
 {
-	size_t lo = 0, hi = ARRAY_LEN(elements);
+	size_t lo = 0, hi = ARRAY_LEN(html_elements);
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
-		int c = strcmp(name, elements[mid].name);
+		int c = strcmp(name, html_elements[mid].name);
 		if (!c)
-			return &elements[mid];
+			return &html_elements[mid];
 		if (c < 0)
 			hi = mid;
 		else
@@ -361,7 +361,7 @@ static void begin_link(struct reader *r, const struct attrs *a)
 	r->link = a->href_len && a->href[0] != '#' && r->o->link ? r->o->link(r->o->self, a->href) : NULL;
 	if (!r->link)
 		return;
-	pay(r);
+	html_pay(r);
 	r->link_at = r->out->len;
 	raw_out(r, "[", 1);
 }
@@ -371,8 +371,8 @@ static void begin_item(struct reader *r)
 	char mark[40];
 	int *n = r->nr_lists && r->nr_lists <= LISTS_MAX ? &r->list[r->nr_lists - 1] : NULL;
 	size_t indent = 2 * (r->nr_lists ? (r->nr_lists < LISTS_MAX ? r->nr_lists : LISTS_MAX) - 1 : 0);
-	owe(r, 1);
-	pay(r);
+	html_owe(r, 1);
+	html_pay(r);
 	while (indent--)
 		raw_out(r, " ", 1);
 	if (n && *n >= 0)
@@ -382,10 +382,10 @@ static void begin_item(struct reader *r)
 	raw_out(r, mark, strlen(mark));
 }
 
-static void begin(struct reader *r, const char *name, unsigned how, const struct attrs *a)
+static void html_begin(struct reader *r, const char *name, unsigned how, const struct attrs *a)
 {
 	if (how & (BLOCK | PARA))
-		owe(r, how & PARA && !(r->nr_lists && (name[0] == 'u' || name[0] == 'o' || name[0] == 'p')) ? 2 : 1);
+		html_owe(r, how & PARA && !(r->nr_lists && (name[0] == 'u' || name[0] == 'o' || name[0] == 'p')) ? 2 : 1);
 	if (how & HEAD) {
 		for (char i = '1'; i <= name[1]; i++)
 			puts_out(r, "#");
@@ -397,7 +397,7 @@ static void begin(struct reader *r, const char *name, unsigned how, const struct
 		r->space = false;
 	} else if (!strcmp(name, "hr")) {
 		puts_out(r, "---");
-		owe(r, 2);
+		html_owe(r, 2);
 	} else if (!strcmp(name, "li")) {
 		begin_item(r);
 	} else if (!strcmp(name, "ul") || !strcmp(name, "ol")) {
@@ -420,17 +420,17 @@ static void begin(struct reader *r, const char *name, unsigned how, const struct
 	} else if (!strcmp(name, "img") && a->alt_len) {
 		puts_out(r, "[image: ");
 		for (const char *p = a->alt, *end = a->alt + a->alt_len; p < end;)
-			put_char(r, next_char(&p, end));
+			html_put_char(r, next_char(&p, end));
 		puts_out(r, "]");
 	}
 }
 
-static void finish(struct reader *r, const char *name, unsigned how)
+static void html_finish(struct reader *r, const char *name, unsigned how)
 {
 	if (!strcmp(name, "a"))
 		end_link(r);
 	if (how & (BLOCK | PARA))
-		owe(r, how & PARA && !(r->nr_lists > 1 && (name[0] == 'u' || name[0] == 'o')) ? 2 : 1);
+		html_owe(r, how & PARA && !(r->nr_lists > 1 && (name[0] == 'u' || name[0] == 'o')) ? 2 : 1);
 	if (!strcmp(name, "ul") || !strcmp(name, "ol"))
 		r->nr_lists -= r->nr_lists > 0;
 	else if (!strcmp(name, "pre"))
@@ -445,13 +445,13 @@ static void raw_element(struct reader *r, const char *name)
 	if (!strcmp(name, "title") && !r->found->title.len && !r->skip_depth) {
 		r->title = true;
 		while (r->p < end)
-			put_char(r, next_char(&r->p, end));
+			html_put_char(r, next_char(&r->p, end));
 		r->title = false;
 	}
 	r->p = end;
 }
 
-static void skipped(struct reader *r, const char *name, bool closing)
+static void html_skipped(struct reader *r, const char *name, bool closing)
 {
 	if (strcmp(name, r->skip) != 0)
 		return;
@@ -461,7 +461,7 @@ static void skipped(struct reader *r, const char *name, bool closing)
 		r->skip_depth++;
 }
 
-static void tag(struct reader *r)
+static void html_tag(struct reader *r)
 {
 	static struct attrs none;
 	bool closing = r->p[1] == '/';
@@ -473,11 +473,11 @@ static void tag(struct reader *r)
 			name[n++] = (char)(is_alpha(*r->p) ? *r->p | 32 : *r->p);
 	name[n] = 0;
 	a = none;
-	attributes(r, &a);
+	html_attributes(r, &a);
 	const struct element *e = element_of(name);
 	unsigned how = e ? e->how : 0;
 	if (r->skip_depth) {
-		skipped(r, name, closing);
+		html_skipped(r, name, closing);
 		if (r->skip_depth && how & RAW && !closing)
 			raw_element(r, name);
 		if (r->skip_depth || closing || !r->skip_once)
@@ -495,13 +495,13 @@ static void tag(struct reader *r)
 	if (how & RAW)
 		raw_element(r, name);
 	else if (closing)
-		finish(r, name, how);
+		html_finish(r, name, how);
 	else
-		begin(r, name, how, &a);
+		html_begin(r, name, how, &a);
 }
 
 /* "<!...", "<?...", "</" before something that is no name. */
-static void declaration(struct reader *r)
+static void html_declaration(struct reader *r)
 {
 	const char *p = NULL;
 	size_t left = (size_t)(r->end - r->p);
@@ -523,13 +523,13 @@ void html_to_text(const char *html, size_t len, const struct html_opts *o, struc
 	while (r.p < r.end && !r.full) {
 		char next = r.p + 1 < r.end ? r.p[1] : 0;
 		if (*r.p == '<' && (is_alpha(next) || (next == '/' && r.p + 2 < r.end && is_alpha(r.p[2]))))
-			tag(&r);
+			html_tag(&r);
 		else if (*r.p == '<' && (next == '!' || next == '?' || next == '/'))
-			declaration(&r);
+			html_declaration(&r);
 		else if (r.skip_depth)
 			r.p++;
 		else
-			put_char(&r, next_char(&r.p, r.end));
+			html_put_char(&r, next_char(&r.p, r.end));
 	}
 	end_link(&r);
 	while (r.found->title.len && r.found->title.data[r.found->title.len - 1] == ' ')
@@ -558,7 +558,7 @@ char *html_charset(const char *html, size_t len)
 			name[n++] = html[k++];
 		name[n] = 0;
 		if (charset_known(name))
-			return xstrdup(name);
+			return mem_strdup(name);
 	}
 	return NULL;
 }

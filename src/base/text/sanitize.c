@@ -10,7 +10,7 @@ enum { STRING_MAX = 4096, PARAM_MAX = 9999, WORD_SCAN = 256, JOINER = 0x200d };
 
 enum parse_state { GROUND, ESCAPE, ESCAPE_MIDDLE, CSI, CSI_IGNORE, STRING, STRING_ESCAPE };
 
-static void emit(struct sanitizer *s, struct glyph *g)
+static void sanitize_emit(struct sanitizer *s, struct glyph *g)
 {
 	if (s->stopped)
 		return;
@@ -25,7 +25,7 @@ static void emit(struct sanitizer *s, struct glyph *g)
 static void flush_cell(struct sanitizer *s)
 {
 	if (s->cell.len > 0)
-		emit(s, &s->cell);
+		sanitize_emit(s, &s->cell);
 	s->cell = (struct glyph){ 0 };
 	s->marks = 0;
 	s->breaks = 0;
@@ -39,7 +39,7 @@ static void emit_stand_in(struct sanitizer *s, const char *text)
 	for (; *text; text++) {
 		struct glyph g = { .len = 1, .width = 1, .flags = GLYPH_ESCAPED };
 		g.s[0] = *text;
-		emit(s, &g);
+		sanitize_emit(s, &g);
 	}
 }
 
@@ -69,7 +69,7 @@ static void emit_mark(struct sanitizer *s, uint8_t flag)
 {
 	struct glyph g = { .flags = flag };
 	flush_cell(s);
-	emit(s, &g);
+	sanitize_emit(s, &g);
 	s->col = 0;
 	s->latin_word = false;
 }
@@ -79,7 +79,7 @@ static void emit_spaces(struct sanitizer *s, unsigned nr)
 	flush_cell(s);
 	while (nr-- > 0) {
 		struct glyph g = { .s = " ", .len = 1, .width = 1 };
-		emit(s, &g);
+		sanitize_emit(s, &g);
 	}
 }
 
@@ -116,7 +116,7 @@ static void put_drawable(struct sanitizer *s, uint32_t cp)
 	bool breaks = s->cell.len == 0 || text_breaks(s->last, cp, &s->breaks);
 	if (!breaks && text_width(cp) == 0 && (!cell_takes(s, 4) || s->marks == GLYPH_MARKS)) {
 		struct glyph full = s->cell; /* its marks are full: say so beside it */
-		emit(s, &full);
+		sanitize_emit(s, &full);
 		s->cell = (struct glyph){ 0 };
 		emit_code(s, cp);
 		return;
@@ -172,7 +172,7 @@ static void emit_foreign(struct sanitizer *s, uint32_t cp)
 	emit_stand_in(s, text);
 }
 
-static void put_text(struct sanitizer *s, uint32_t cp)
+static void sanitize_put_text(struct sanitizer *s, uint32_t cp)
 {
 	bool exact = s->flags & SANITIZE_EXACT;
 	settle_joiner(s, cp);
@@ -236,7 +236,7 @@ static void sgr_one(struct sanitizer *s, unsigned p)
 }
 
 /* 38;5;N and 38;2;R;G;B take their arguments with them; of the 256 only the first 16 are kept. */
-static void sgr(struct sanitizer *s)
+static void sanitize_sgr(struct sanitizer *s)
 {
 	for (unsigned i = 0; i < s->nr_params; i++) {
 		unsigned p = s->param[i];
@@ -263,7 +263,7 @@ static void csi_byte(struct sanitizer *s, uint32_t cp)
 			s->param[s->nr_params++] = 0;
 	} else if (cp >= 0x40 && cp <= 0x7e) {
 		if (cp == 'm')
-			sgr(s);
+			sanitize_sgr(s);
 		else
 			s->dropped++;
 		s->state = GROUND;
@@ -290,7 +290,7 @@ static void escape_byte(struct sanitizer *s, uint32_t cp)
 }
 
 /* True if the character belonged to a sequence and has been dealt with. */
-static bool parse(struct sanitizer *s, uint32_t cp)
+static bool sanitize_parse(struct sanitizer *s, uint32_t cp)
 {
 	if (cp == 0x18 || cp == 0x1a || (cp == '\n' && s->state != GROUND)) { /* CAN, SUB; LF ends what is open */
 		s->dropped += s->state != GROUND;
@@ -353,10 +353,10 @@ static void settle_return(struct sanitizer *s, uint32_t next)
 		put_control(s, '\r');
 }
 
-static void put(struct sanitizer *s, uint32_t cp)
+static void sanitize_put(struct sanitizer *s, uint32_t cp)
 {
 	settle_return(s, cp);
-	if ((s->flags & SANITIZE_RENDER) && parse(s, cp))
+	if ((s->flags & SANITIZE_RENDER) && sanitize_parse(s, cp))
 		return;
 	if (cp == '\r' && !(s->flags & SANITIZE_EXACT)) {
 		s->cr = true;
@@ -366,7 +366,7 @@ static void put(struct sanitizer *s, uint32_t cp)
 		else
 			put_control(s, cp);
 	} else {
-		put_text(s, cp);
+		sanitize_put_text(s, cp);
 	}
 }
 
@@ -390,7 +390,7 @@ static size_t feed_tail(struct sanitizer *s, const char *bytes, size_t len)
 			continue;
 		if (r == UTF8_OK) {
 			s->tail_len = 0;
-			put(s, cp);
+			sanitize_put(s, cp);
 		} else { /* the new byte does not belong to it: give it back */
 			taken--;
 			used = (size_t)s->tail_len - 1;
@@ -416,7 +416,7 @@ void sanitizer_feed(struct sanitizer *s, const void *bytes, size_t len)
 		case UTF8_OK:
 			s->rest = p + used;
 			s->rest_len = len - used;
-			put(s, cp);
+			sanitize_put(s, cp);
 			break;
 		case UTF8_BAD:
 			put_broken(s, p, used);
@@ -446,7 +446,7 @@ void sanitizer_end(struct sanitizer *s)
 	s->col = 0;
 }
 
-uint32_t sanitize(const void *bytes, size_t len, unsigned flags, glyph_fn *fn, void *self)
+uint32_t sanitize_for_screen(const void *bytes, size_t len, unsigned flags, glyph_fn *fn, void *self)
 {
 	struct sanitizer s;
 	sanitizer_init(&s, flags, fn, self);
@@ -455,7 +455,7 @@ uint32_t sanitize(const void *bytes, size_t len, unsigned flags, glyph_fn *fn, v
 	return s.hidden;
 }
 
-static bool add_text(void *self, const struct glyph *g)
+static bool sanitize_add_text(void *self, const struct glyph *g)
 {
 	if (g->flags & (GLYPH_NEWLINE | GLYPH_RETURN))
 		buf_putc(self, '\n');
@@ -466,7 +466,7 @@ static bool add_text(void *self, const struct glyph *g)
 
 uint32_t sanitize_text(const void *bytes, size_t len, unsigned flags, struct buf *out)
 {
-	return sanitize(bytes, len, flags, add_text, out);
+	return sanitize_for_screen(bytes, len, flags, sanitize_add_text, out);
 }
 
 /* Lines that are joined. */
@@ -477,7 +477,7 @@ struct joined {
 	bool ended;	/* a line has; the mark comes with what follows */
 };
 
-static bool add_line(void *self, const struct glyph *g)
+static bool sanitize_add_line(void *self, const struct glyph *g)
 {
 	struct joined *j = self;
 	if (g->flags & (GLYPH_NEWLINE | GLYPH_RETURN)) {
@@ -498,7 +498,7 @@ static bool add_line(void *self, const struct glyph *g)
 void sanitize_line(const void *bytes, size_t len, unsigned flags, struct buf *out)
 {
 	struct joined j = { out, out->len, flags & SANITIZE_ASCII ? "^J" : "\342\206\265", false };
-	sanitize(bytes, len, flags, add_line, &j);
+	sanitize_for_screen(bytes, len, flags, sanitize_add_line, &j);
 }
 
 /* How long the colour sequence at @p is; 0: it is none. */

@@ -75,7 +75,7 @@ void sanitizer_feed(struct sanitizer *s, const void *bytes, size_t len);
 void sanitizer_end(struct sanitizer *s); /* flushes the tail and forgets all state but the counts */
 
 /* One whole text. Returns the number of stand-ins. */
-uint32_t sanitize(const void *bytes, size_t len, unsigned flags, glyph_fn *fn, void *self);
+uint32_t sanitize_for_screen(const void *bytes, size_t len, unsigned flags, glyph_fn *fn, void *self);
 /* The same into text; lines end with LF. For one-line fields pass SANITIZE_EXACT or call sanitize_line. */
 uint32_t sanitize_text(const void *bytes, size_t len, unsigned flags, struct buf *out);
 /* Into one line: a visible mark stands between lines ("a ↵ b"; SANITIZE_ASCII: "a ^J b"), so that two commands never look like

@@ -2,7 +2,7 @@
 
 /* How long a form the lead byte announces, and which second bytes it allows (the rest of the rules follow from that).
  */
-static int lead(unsigned char b, unsigned char *low, unsigned char *high)
+static int utf8_lead(unsigned char b, unsigned char *low, unsigned char *high)
 {
 	*low = 0x80;
 	*high = 0xbf;
@@ -34,7 +34,7 @@ enum utf8_result utf8_next(const void *bytes, size_t len, uint32_t *cp, size_t *
 		*cp = p[0];
 		return UTF8_OK;
 	}
-	int need = lead(p[0], &low, &high);
+	int need = utf8_lead(p[0], &low, &high);
 	if (need == 0)
 		return UTF8_BAD;
 	uint32_t v = p[0] & (0xffu >> (need + 1));

@@ -34,7 +34,7 @@ static json_t *said_behind(struct session *s, const struct event *snapshot)
 
 /* An undo of an undo brings back what that had taken: of a row of them only whether they are odd counts. Returns owned what stands at
  * its beginning; takes @done. */
-static json_t *first_of(struct session *s, json_t *done, int *undos)
+static json_t *back_first_of(struct session *s, json_t *done, int *undos)
 {
 	int64_t takes;
 	for (*undos = 0; *undos < CHAIN && (takes = json_int(done, "takes", 0)) > 0; ++*undos) {
@@ -51,7 +51,7 @@ static json_t *first_of(struct session *s, json_t *done, int *undos)
 	return done;
 }
 
-static void put_what(const json_t *first, int undos, struct buf *out)
+static void back_put_what(const json_t *first, int undos, struct buf *out)
 {
 	const char *how = json_str(first, "how", "rollback");
 	int64_t of = json_int(first, "of", 0);
@@ -81,9 +81,9 @@ bool session_put_back(struct session *s, uint64_t seq, struct buf *what, struct 
 	if (!done)
 		return false;
 	int undos;
-	CLEANUP(json_release) json_t *first = first_of(s, done, &undos);
+	CLEANUP(json_release) json_t *first = back_first_of(s, done, &undos);
 	CLEANUP(json_release) json_t *by = body_at(s, ev.cause, &cause, &a);
-	put_what(first, undos, what);
+	back_put_what(first, undos, what);
 	const json_t *from = by && cause.kind == EV_ACTION_REQUESTED ? json_object_get(by, "args") : by; /* a promote goes through the gate */
 	buf_puts(who, json_str(json_object_get(from, "who"), "name", ""));
 	return true;

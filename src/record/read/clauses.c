@@ -17,7 +17,7 @@ enum {
 /* --- making --------------------------------------------------------------------------------------------------------- */
 
 /* Characters of a term; starts[i] is where the i-th begins. */
-static size_t characters(const struct buf *term, size_t *starts, size_t cap)
+static size_t clauses_characters(const struct buf *term, size_t *starts, size_t cap)
 {
 	size_t nr = 0, at = 0;
 	while (at < term->len && nr < cap) {
@@ -88,7 +88,7 @@ static void put_trigram(const char *bytes, size_t len, struct buf *out)
 		buf_putc(out, ')');
 }
 
-static struct buf *add(struct clauses *c, bool wide)
+static struct buf *clauses_next(struct clauses *c, bool wide)
 {
 	GROW(c->item, c->nr, c->cap);
 	c->item[c->nr] = (struct clause){ .wide = wide };
@@ -97,13 +97,13 @@ static struct buf *add(struct clauses *c, bool wide)
 
 void clauses_add(struct clauses *c, sqlite3 *db, const struct buf *term)
 {
-	size_t start[67], nr = characters(term, start, ARRAY_LEN(start));
+	size_t start[67], nr = clauses_characters(term, start, ARRAY_LEN(start));
 	if (!utf8_valid(term->data, term->len)) /* it may stand within a character, of which the index knows only the whole */
 		return;
 	if (nr < 3) {
 		struct buf any = BUF_INIT;
 		if (put_short(db, term, &any))
-			*add(c, true) = any;
+			*clauses_next(c, true) = any;
 		else
 			buf_release(&any);
 		return;
@@ -112,7 +112,7 @@ void clauses_add(struct clauses *c, sqlite3 *db, const struct buf *term)
 		size_t end = i + 3 < nr ? start[i + 3] : term->len;
 		if (nr == ARRAY_LEN(start) && i + 3 == nr) /* cut off: where the last character ends is not known */
 			break;
-		put_trigram(term->data + start[i], end - start[i], add(c, false));
+		put_trigram(term->data + start[i], end - start[i], clauses_next(c, false));
 	}
 }
 
@@ -166,7 +166,7 @@ static bool ask_sample(sqlite3 *db, const struct clause *one, uint64_t after, st
 	return rc == SQLITE_DONE;
 }
 
-static unsigned common(const uint64_t *a, const uint64_t *b)
+static unsigned clauses_common(const uint64_t *a, const uint64_t *b)
 {
 	unsigned nr = 0;
 	for (size_t i = 0; i < WORDS; i++)
@@ -184,9 +184,9 @@ static void keep_common(uint64_t *to, const uint64_t *from)
 static size_t next_best(const struct hits *h, size_t nr, const uint64_t *left, bool first)
 {
 	size_t best = nr, most = 0;
-	unsigned have = common(left, left);
+	unsigned have = clauses_common(left, left);
 	for (size_t i = 0; i < nr; i++) {
-		size_t drops = (size_t)(have - common(left, h[i].bits)) * WORTH;
+		size_t drops = (size_t)(have - clauses_common(left, h[i].bits)) * WORTH;
 		if (h[i].taken)
 			continue;
 		if (first ? best == nr || h[i].nr < h[best].nr : drops > h[i].nr && drops - h[i].nr > most) {
@@ -212,7 +212,7 @@ void clauses_few(const struct clauses *c, sqlite3 *db, uint64_t after, struct bu
 	bool asked = c->nr > 1 && !is_wide(c);
 	buf_reset(out);
 	if (asked)
-		h = xcalloc(c->nr, sizeof(*h));
+		h = mem_calloc(c->nr, sizeof(*h));
 	for (size_t i = 0; asked && i < c->nr; i++)
 		asked = ask_sample(db, &c->item[i], after, &h[i]);
 	if (!asked) {

@@ -18,24 +18,24 @@
 
 enum { COPIES = 64, PLACE = 200 }; /* more of them, or at a longer place: at copy_remove only */
 
-static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+static const int read_copy_ends[] = { SIGINT, SIGTERM, SIGHUP };
 
 static struct place {
 	atomic_bool used; /* all of what follows can be read */
 	char dir[PLACE], file[3][PLACE + 32];
-} places[COPIES];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+} read_copy_places[COPIES];
+static pthread_mutex_t read_copy_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Only what a signal handler may call. */
-static void on_end(int signo)
+static void read_copy_on_end(int signo)
 {
 	int was = errno;
 	for (size_t i = 0; i < COPIES; i++) {
-		if (!atomic_load(&places[i].used))
+		if (!atomic_load(&read_copy_places[i].used))
 			continue;
-		for (size_t k = 0; k < ARRAY_LEN(places[i].file); k++)
-			unlink(places[i].file[k]);
-		rmdir(places[i].dir);
+		for (size_t k = 0; k < ARRAY_LEN(read_copy_places[i].file); k++)
+			unlink(read_copy_places[i].file[k]);
+		rmdir(read_copy_places[i].dir);
 	}
 	raise(signo); /* SA_RESETHAND: once this returns, it ends the program as if nobody had looked */
 	errno = was;
@@ -44,19 +44,19 @@ static void on_end(int signo)
 /* Whoever does something about a signal closes his sessions himself. */
 static void watch_ends(void)
 {
-	struct sigaction now, ours = { .sa_handler = on_end, .sa_flags = (int)SA_RESETHAND };
+	struct sigaction now, ours = { .sa_handler = read_copy_on_end, .sa_flags = (int)SA_RESETHAND };
 	sigemptyset(&ours.sa_mask);
-	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-		if (sigaction(ends[i], NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL)
-			sigaction(ends[i], &ours, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(read_copy_ends); i++)
+		if (sigaction(read_copy_ends[i], NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL)
+			sigaction(read_copy_ends[i], &ours, NULL);
 }
 
-static void remember(const char *dir)
+static void read_copy_remember(const char *dir)
 {
 	static const char *const tail[] = { "", "-wal", "-shm" };
 	struct place *p = NULL;
 	for (size_t i = 0; i < COPIES && strlen(dir) < PLACE && !p; i++)
-		p = atomic_load(&places[i].used) ? NULL : &places[i];
+		p = atomic_load(&read_copy_places[i].used) ? NULL : &read_copy_places[i];
 	if (!p)
 		return;
 	snprintf(p->dir, sizeof(p->dir), "%s", dir);
@@ -66,11 +66,11 @@ static void remember(const char *dir)
 	watch_ends();
 }
 
-static void forget(const char *dir)
+static void read_copy_forget(const char *dir)
 {
 	for (size_t i = 0; i < COPIES; i++)
-		if (atomic_load(&places[i].used) && !strcmp(places[i].dir, dir))
-			atomic_store(&places[i].used, false);
+		if (atomic_load(&read_copy_places[i].used) && !strcmp(read_copy_places[i].dir, dir))
+			atomic_store(&read_copy_places[i].used, false);
 }
 
 /* A signal between the two would leave a folder that nobody knows. */
@@ -78,15 +78,15 @@ static bool make_known(char *dir)
 {
 	sigset_t set, was;
 	sigemptyset(&set);
-	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-		sigaddset(&set, ends[i]);
+	for (size_t i = 0; i < ARRAY_LEN(read_copy_ends); i++)
+		sigaddset(&set, read_copy_ends[i]);
 	pthread_sigmask(SIG_BLOCK, &set, &was);
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&read_copy_lock);
 	bool made = mkdtemp(dir) != NULL;
 	int why = errno;
 	if (made)
-		remember(dir);
-	pthread_mutex_unlock(&lock);
+		read_copy_remember(dir);
+	pthread_mutex_unlock(&read_copy_lock);
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
 	errno = why;
 	return made;
@@ -94,7 +94,7 @@ static bool make_known(char *dir)
 
 /* --- copying ------------------------------------------------------------------------------------------------------ */
 
-static int copy_file(const char *from, const char *to, const atomic_bool *stop, struct err *err)
+static int read_copy_file(const char *from, const char *to, const atomic_bool *stop, struct err *err)
 {
 	CLEANUP(fd_close) int in = file_open(from, err);
 	if (in < 0)
@@ -129,14 +129,14 @@ static bool wal_header(const char *wal, uint8_t out[32])
 /* Main file first, WAL after it: whatever a checkpoint moves meanwhile is in the WAL too, as long as that is the same. */
 static int copy_both(const char *path, const char *to, const atomic_bool *stop, struct err *err)
 {
-	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", path);
-	CLEANUP(free_ptr) char *to_wal = xasprintf("%s-wal", to);
+	CLEANUP(free_ptr) char *wal = mem_printf("%s-wal", path);
+	CLEANUP(free_ptr) char *to_wal = mem_printf("%s-wal", to);
 	for (int tries = 0; tries < 20; tries++) {
 		uint8_t before[32], after[32];
 		wal_header(wal, before);
-		if (copy_file(path, to, stop, err) < 0)
+		if (read_copy_file(path, to, stop, err) < 0)
 			return -1;
-		if (access(wal, F_OK) == 0 && copy_file(wal, to_wal, stop, err) < 0)
+		if (access(wal, F_OK) == 0 && read_copy_file(wal, to_wal, stop, err) < 0)
 			return -1;
 		wal_header(wal, after);
 		if (!memcmp(before, after, sizeof(before)))
@@ -148,7 +148,7 @@ static int copy_both(const char *path, const char *to, const atomic_bool *stop, 
 int copy_make(char **dir_out, const char *path, const atomic_bool *stop, struct err *err)
 {
 	const char *tmp = getenv("TMPDIR");
-	CLEANUP(free_ptr) char *dir = xasprintf("%s/sandglass-read-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+	CLEANUP(free_ptr) char *dir = mem_printf("%s/sandglass-read-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
 	if (!make_known(dir))
 		return err_sys(err, "cannot make a private folder for a copy of '%s'", path);
 	*dir_out = take(&dir);
@@ -162,9 +162,9 @@ void copy_remove(char **dir)
 	if (*dir && dir_remove(*dir, &ignored) < 0)
 		ignored.code = ERR_NONE; /* a temporary copy that stays is not the reader's failure */
 	if (*dir) {
-		pthread_mutex_lock(&lock);
-		forget(*dir);
-		pthread_mutex_unlock(&lock);
+		pthread_mutex_lock(&read_copy_lock);
+		read_copy_forget(*dir);
+		pthread_mutex_unlock(&read_copy_lock);
 	}
 	free_ptr(dir);
 }

@@ -30,19 +30,19 @@ static const char *const where_sql[] = {
 	[FEED_ACTION] = "action = ?3 AND action > 0 AND ",
 };
 
-static bool prepare(struct feed *f)
+static bool feed_prepare(struct feed *f)
 {
 	CLEANUP(free_ptr) char *next =
-		xasprintf("SELECT " READ_EVENT_COLUMNS " FROM event WHERE %sseq > ?1 AND seq <= ?2 ORDER BY seq LIMIT %d",
+		mem_printf("SELECT " READ_EVENT_COLUMNS " FROM event WHERE %sseq > ?1 AND seq <= ?2 ORDER BY seq LIMIT %d",
 			  where_sql[f->where], PAGE);
 	CLEANUP(free_ptr) char *prev =
-		xasprintf("SELECT " READ_EVENT_COLUMNS " FROM event WHERE %sseq < ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT %d",
+		mem_printf("SELECT " READ_EVENT_COLUMNS " FROM event WHERE %sseq < ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT %d",
 			  where_sql[f->where], PAGE);
 	return sqlite3_prepare_v3(f->s->db, next, -1, SQLITE_PREPARE_PERSISTENT, &f->next, NULL) == SQLITE_OK &&
 	       sqlite3_prepare_v3(f->s->db, prev, -1, SQLITE_PREPARE_PERSISTENT, &f->prev, NULL) == SQLITE_OK;
 }
 
-static void unprepare(struct feed *f)
+static void feed_unprepare(struct feed *f)
 {
 	sqlite3_finalize(f->next);
 	sqlite3_finalize(f->prev);
@@ -54,7 +54,7 @@ int feed_new(struct feed **out, struct session *s, enum feed_where where, uint64
 	struct feed *f = NEW(struct feed);
 	*f = (struct feed){ .s = s, .where = where, .id = id, .beside = s->feeds };
 	s->feeds = f;
-	if (!prepare(f)) {
+	if (!feed_prepare(f)) {
 		session_failed(s, err);
 		feed_free(&f);
 		return -1;
@@ -72,7 +72,7 @@ void feed_free(struct feed **fp)
 	for (at = &f->s->feeds; *at != f; at = &(*at)->beside)
 		;
 	*at = f->beside;
-	unprepare(f);
+	feed_unprepare(f);
 	arena_release(&f->ahead.arena);
 	arena_release(&f->behind.arena);
 	free(f);
@@ -81,9 +81,9 @@ void feed_free(struct feed **fp)
 void feeds_rejoin(struct session *s)
 {
 	for (struct feed *f = s->feeds; f; f = f->beside) {
-		unprepare(f);
-		if (!prepare(f))
-			unprepare(f); /* its next read says so */
+		feed_unprepare(f);
+		if (!feed_prepare(f))
+			feed_unprepare(f); /* its next read says so */
 	}
 }
 
@@ -99,7 +99,7 @@ uint64_t feed_seq(const struct feed *f)
 	return f->seq;
 }
 
-static int fill(struct feed *f, struct page *p, sqlite3_stmt *st, uint64_t from, uint64_t limit, struct err *err)
+static int feed_fill(struct feed *f, struct page *p, sqlite3_stmt *st, uint64_t from, uint64_t limit, struct err *err)
 {
 	arena_reset(&p->arena);
 	p->nr = p->at = 0;
@@ -114,7 +114,7 @@ static int fill(struct feed *f, struct page *p, sqlite3_stmt *st, uint64_t from,
 	return rc == SQLITE_DONE ? 0 : session_failed(f->s, err);
 }
 
-static void give(const struct event *from, struct event *ev, struct arena *arena)
+static void feed_give(const struct event *from, struct event *ev, struct arena *arena)
 {
 	*ev = *from;
 	if (from->body)
@@ -125,11 +125,11 @@ int feed_next(struct feed *f, struct event *ev, struct arena *arena, uint64_t li
 {
 	uint64_t limit = limit_seq ? limit_seq : UINT64_MAX;
 	struct page *p = &f->ahead;
-	if (p->at == p->nr && fill(f, p, f->next, f->seq, limit, err) < 0)
+	if (p->at == p->nr && feed_fill(f, p, f->next, f->seq, limit, err) < 0)
 		return -1;
 	if (p->at == p->nr || p->ev[p->at].seq > limit)
 		return 0;
-	give(&p->ev[p->at++], ev, arena);
+	feed_give(&p->ev[p->at++], ev, arena);
 	f->seq = ev->seq;
 	f->behind.nr = f->behind.at = 0;
 	return 1;
@@ -138,11 +138,11 @@ int feed_next(struct feed *f, struct event *ev, struct arena *arena, uint64_t li
 int feed_prev(struct feed *f, struct event *ev, struct arena *arena, struct err *err)
 {
 	struct page *p = &f->behind;
-	if (p->at == p->nr && fill(f, p, f->prev, f->seq, UINT64_MAX, err) < 0)
+	if (p->at == p->nr && feed_fill(f, p, f->prev, f->seq, UINT64_MAX, err) < 0)
 		return -1;
 	if (p->at == p->nr)
 		return 0;
-	give(&p->ev[p->at++], ev, arena);
+	feed_give(&p->ev[p->at++], ev, arena);
 	f->seq = ev->seq;
 	f->ahead.nr = f->ahead.at = 0;
 	return 1;

@@ -21,7 +21,7 @@ enum { NOTE_AT = 64, NOTE_LEN = 50, WAIT_MS = 10000, LOOK_MS = 10 };
  * borrows the file the second alone, and whoever waits for him the third. */
 enum { BYTE_LIVE, BYTE_WRITES, BYTE_WANTS };
 
-static struct flock range(short type, int first, int last)
+static struct flock lease_range(short type, int first, int last)
 {
 	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = first, .l_len = last - first + 1 };
 }
@@ -34,9 +34,9 @@ static void boot_id(char out[40])
 	out[strcspn(out, "\n")] = 0;
 }
 
-static char *companion(const char *session_path)
+static char *lease_companion(const char *session_path)
 {
-	return xasprintf("%s-lease", session_path);
+	return mem_printf("%s-lease", session_path);
 }
 
 /* Of the machine's present run; false: there is none, or half of one. */
@@ -51,17 +51,17 @@ static bool read_note(const struct buf *text, struct lease_note *out)
 		      &turned) == 4 && turned == (out->salt ^ (uint32_t)out->end ^ (uint32_t)out->seq);
 }
 
-static int refuse(const char *session_path, struct err *err)
+static int lease_refuse(const char *session_path, struct err *err)
 {
 	return err_set(err, ERR_BUSY, "session '%s' is being written by process %d: attach to it instead", session_path,
 		       lease_pid(session_path));
 }
 
 /* Has process @pid ended, or been killed? Its last thread may still wait for the disk, and holds what it held until then. */
-static bool ends(int pid)
+static bool lease_ends(int pid)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	CLEANUP(free_ptr) char *path = xasprintf("/proc/%d/status", pid);
+	CLEANUP(free_ptr) char *path = mem_printf("/proc/%d/status", pid);
 	static const char *const pending[] = { "\nSigPnd:", "\nShdPnd:" };
 	struct err err = ERR_INIT;
 	if (pid <= 0)
@@ -78,15 +78,15 @@ static bool ends(int pid)
 }
 
 /* Whoever has borrowed it looks now and then whether it is wanted. */
-static int lock(int fd, const char *session_path, int first, struct err *err)
+static int lease_lock(int fd, const char *session_path, int first, struct err *err)
 {
-	struct flock both = range(F_WRLCK, first, BYTE_WRITES), want = range(F_WRLCK, BYTE_WANTS, BYTE_WANTS);
+	struct flock both = lease_range(F_WRLCK, first, BYTE_WRITES), want = lease_range(F_WRLCK, BYTE_WANTS, BYTE_WANTS);
 	struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
 	int left = WAIT_MS / LOOK_MS, rc;
 	while ((rc = fcntl(fd, F_OFD_SETLK, &both)) < 0 && (errno == EAGAIN || errno == EACCES)) {
-		bool stays = lease_held(session_path) && !ends(lease_pid(session_path));
+		bool stays = lease_held(session_path) && !lease_ends(lease_pid(session_path));
 		if (first != BYTE_LIVE || stays || !left--)
-			return refuse(session_path, err);
+			return lease_refuse(session_path, err);
 		fcntl(fd, F_OFD_SETLK, &want); /* two who wait want the same */
 		nanosleep(&pause, NULL);
 	}
@@ -105,7 +105,7 @@ static int open_locked(const char *path, const char *session_path, int first, st
 		CLEANUP(fd_close) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd < 0)
 			return err_sys(err, "cannot make '%s'", path);
-		if (lock(fd, session_path, first, err) < 0)
+		if (lease_lock(fd, session_path, first, err) < 0)
 			return -1;
 		if (fstat(fd, &mine) == 0 && stat(path, &there) == 0 && mine.st_ino == there.st_ino) {
 			int got = fd;
@@ -115,9 +115,9 @@ static int open_locked(const char *path, const char *session_path, int first, st
 	}
 }
 
-static int take_from(const char *session_path, int first, struct lease_note *was_out, struct err *err)
+static int lease_take_from(const char *session_path, int first, struct lease_note *was_out, struct err *err)
 {
-	CLEANUP(free_ptr) char *path = companion(session_path);
+	CLEANUP(free_ptr) char *path = lease_companion(session_path);
 	CLEANUP(buf_release) struct buf before = BUF_INIT;
 	struct lease_note was;
 	CLEANUP(fd_close) int fd = open_locked(path, session_path, first, err);
@@ -141,35 +141,35 @@ static int take_from(const char *session_path, int first, struct lease_note *was
 
 int lease_take(const char *session_path, struct lease_note *was_out, struct err *err)
 {
-	return take_from(session_path, BYTE_LIVE, was_out, err);
+	return lease_take_from(session_path, BYTE_LIVE, was_out, err);
 }
 
 int lease_borrow(const char *session_path, struct err *err)
 {
-	return take_from(session_path, BYTE_WRITES, NULL, err);
+	return lease_take_from(session_path, BYTE_WRITES, NULL, err);
 }
 
 static bool is_locked(int fd, int byte)
 {
-	struct flock l = range(F_RDLCK, byte, byte);
+	struct flock l = lease_range(F_RDLCK, byte, byte);
 	return fd >= 0 && fcntl(fd, F_OFD_GETLK, &l) == 0 && l.l_type != F_UNLCK;
 }
 
-static bool asked(const char *session_path, int byte)
+static bool lease_asked(const char *session_path, int byte)
 {
-	CLEANUP(free_ptr) char *path = companion(session_path);
+	CLEANUP(free_ptr) char *path = lease_companion(session_path);
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	return is_locked(fd, byte);
 }
 
 bool lease_held(const char *session_path)
 {
-	return asked(session_path, BYTE_LIVE);
+	return lease_asked(session_path, BYTE_LIVE);
 }
 
 bool lease_busy(const char *session_path)
 {
-	return asked(session_path, BYTE_WRITES);
+	return lease_asked(session_path, BYTE_WRITES);
 }
 
 bool lease_wanted(int lease)
@@ -179,7 +179,7 @@ bool lease_wanted(int lease)
 
 int lease_pid(const char *session_path)
 {
-	CLEANUP(free_ptr) char *path = companion(session_path);
+	CLEANUP(free_ptr) char *path = lease_companion(session_path);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err err;
 	return file_read(path, &text, 256, &err) == 0 ? atoi(buf_cstr(&text)) : 0;
@@ -197,7 +197,7 @@ void lease_note(int lease, const struct lease_note *note)
 
 bool lease_noted(const char *session_path, struct lease_note *out)
 {
-	CLEANUP(free_ptr) char *path = companion(session_path);
+	CLEANUP(free_ptr) char *path = lease_companion(session_path);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err err;
 	return file_read(path, &text, 256, &err) == 0 && read_note(&text, out);

@@ -8,7 +8,7 @@ enum { LIST_MAX = 1 << 20 };
 
 /* The row @name as JSON: {"as"?, "keep"?, "plus"}. A list begins only with earlier rows: @before goes down, so nobody's file
  * makes a reader go round in a circle. */
-static json_t *read_row(struct session *s, const struct hash *name, int64_t *before, struct err *err)
+static json_t *read_list_read_row(struct session *s, const struct hash *name, int64_t *before, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	int64_t row;
@@ -29,13 +29,13 @@ static json_t *read_row(struct session *s, const struct hash *name, int64_t *bef
 	return NULL;
 }
 
-static bool name_of(const json_t *v, struct hash *out)
+static bool read_list_name_of(const json_t *v, struct hash *out)
 {
 	return json_is_string(v) && hex_parse(json_string_value(v), json_string_length(v), out->b, HASH_LEN);
 }
 
 /* @list as it stands so far, then one row more. */
-static int extend(json_t *list, const json_t *row, struct err *err)
+static int read_list_extend(json_t *list, const json_t *row, struct err *err)
 {
 	const json_t *keep = json_object_get(row, "keep"), *plus = json_object_get(row, "plus");
 	size_t nr = json_array_size(list);
@@ -53,7 +53,7 @@ static int extend(json_t *list, const json_t *row, struct err *err)
 }
 
 /* The rows that make the list, the last one first, back to the first or to the list that was read before. */
-static int gather(struct session *s, struct hash name, json_t *rows, json_t **begin, struct err *err)
+static int read_list_gather(struct session *s, struct hash name, json_t *rows, json_t **begin, struct err *err)
 {
 	int64_t before = INT64_MAX;
 	for (;;) {
@@ -61,7 +61,7 @@ static int gather(struct session *s, struct hash name, json_t *rows, json_t **be
 			*begin = json_copy(s->list);
 			return 0;
 		}
-		json_t *row = read_row(s, &name, &before, err);
+		json_t *row = read_list_read_row(s, &name, &before, err);
 		if (!row)
 			return -1;
 		json_array_append_new(rows, row);
@@ -70,7 +70,7 @@ static int gather(struct session *s, struct hash name, json_t *rows, json_t **be
 			*begin = json_array();
 			return 0;
 		}
-		if (!name_of(as, &name))
+		if (!read_list_name_of(as, &name))
 			return err_set(err, ERR_DAMAGED, "a list of messages begins with what is no name");
 	}
 }
@@ -80,15 +80,15 @@ json_t *session_list(struct session *s, const json_t *value, struct err *err)
 	struct hash name;
 	if (json_is_array(value))
 		return json_incref((json_t *)(uintptr_t)value);
-	if (!name_of(value, &name)) {
+	if (!read_list_name_of(value, &name)) {
 		err_set(err, ERR_DAMAGED, "neither a list of messages nor the name of one");
 		return NULL;
 	}
 	CLEANUP(json_release) json_t *rows = json_array(), *list = NULL;
-	if (gather(s, name, rows, &list, err) < 0)
+	if (read_list_gather(s, name, rows, &list, err) < 0)
 		return NULL;
 	for (size_t i = json_array_size(rows); i-- > 0;)
-		if (extend(list, json_array_get(rows, i), err) < 0)
+		if (read_list_extend(list, json_array_get(rows, i), err) < 0)
 			return NULL;
 	json_decref(s->list);
 	s->list = json_incref(list);

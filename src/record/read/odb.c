@@ -12,7 +12,7 @@ struct backend {
 	struct buf bytes;
 };
 
-static int fetch(git_odb_backend *parent, const git_oid *oid, enum object_type *type)
+static int odb_fetch(git_odb_backend *parent, const git_oid *oid, enum object_type *type)
 {
 	struct backend *b = (struct backend *)parent;
 	struct object_id id;
@@ -33,7 +33,7 @@ static int odb_read(void **data, size_t *len, git_object_t *type, git_odb_backen
 {
 	struct backend *b = (struct backend *)parent;
 	enum object_type t = OBJECT_BLOB;
-	int rc = fetch(parent, oid, &t);
+	int rc = odb_fetch(parent, oid, &t);
 	if (rc != GIT_OK)
 		return rc;
 	*data = git_odb_backend_data_alloc(parent, b->bytes.len + 1);
@@ -50,7 +50,7 @@ static int odb_read(void **data, size_t *len, git_object_t *type, git_odb_backen
 static int odb_header(size_t *len, git_object_t *type, git_odb_backend *parent, const git_oid *oid)
 {
 	enum object_type t = OBJECT_BLOB;
-	int rc = fetch(parent, oid, &t);
+	int rc = odb_fetch(parent, oid, &t);
 	*len = ((struct backend *)parent)->bytes.len;
 	*type = git_type(t);
 	return rc;
@@ -58,7 +58,7 @@ static int odb_header(size_t *len, git_object_t *type, git_odb_backend *parent, 
 
 static int odb_exists(git_odb_backend *parent, const git_oid *oid)
 {
-	return fetch(parent, oid, NULL) == GIT_OK;
+	return odb_fetch(parent, oid, NULL) == GIT_OK;
 }
 
 static void odb_free(git_odb_backend *parent)

@@ -18,14 +18,14 @@
 
 enum { APPLICATION = 0x53474c53, PROOF = 0x53474b50, FORMAT = 1, HEADER = 100, STOP_STEPS = 200 };
 
-static uint32_t be32(const uint8_t *p)
+static uint32_t read_open_be32(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
 /* What can be said without opening it. Closing a descriptor of the file would drop the locks that SQLite has on it in
  * this process, so the header is read by hand only when SQLite could make nothing of it. */
-static int look(const char *path, struct err *err)
+static int read_open_look(const char *path, struct err *err)
 {
 	struct stat st;
 	if (stat(path, &st) < 0)
@@ -51,7 +51,7 @@ static bool is_damaged(const char *path, struct err *err)
 	return told && err_set(err, ERR_DAMAGED, "session file '%s' is damaged: %s", path, place) < 0;
 }
 
-static int check_header(const char *path, uint32_t application, uint32_t format, struct err *err)
+static int read_open_check_header(const char *path, uint32_t application, uint32_t format, struct err *err)
 {
 	char place[160], doubt[200] = "";
 	bool known = application == APPLICATION && format <= FORMAT;
@@ -70,7 +70,7 @@ static int check_header(const char *path, uint32_t application, uint32_t format,
 }
 
 /* Why SQLite could not read it: something else, something newer, or damage. */
-static int explain(struct session *s, const char *path, struct err *err)
+static int read_open_explain(struct session *s, const char *path, struct err *err)
 {
 	uint8_t head[HEADER];
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -81,7 +81,7 @@ static int explain(struct session *s, const char *path, struct err *err)
 		return err_set(err, ERR_DAMAGED, "'%s' is cut off at byte %zd", path, n);
 	if (n < (ssize_t)sizeof(head) || memcmp(head, "SQLite format 3", 16))
 		return err_set(err, ERR_INVALID, "'%s' is not a session file", path);
-	if (check_header(path, be32(head + 68), be32(head + 60), err) < 0)
+	if (read_open_check_header(path, read_open_be32(head + 68), read_open_be32(head + 60), err) < 0)
 		return -1;
 	if (s->foreign)
 		return err_set(err, ERR_DAMAGED, "session file '%s' has views or triggers where a session has tables", path);
@@ -102,7 +102,7 @@ static char *uri_of(const char *path, const char *query)
 	return buf_take(&b);
 }
 
-static uint32_t pragma(struct session *s, const char *sql, int *rc)
+static uint32_t read_open_pragma(struct session *s, const char *sql, int *rc)
 {
 	sqlite3_stmt *st = NULL;
 	uint32_t v = 0;
@@ -129,7 +129,7 @@ static int read_origins(struct session *s)
 			rc = SQLITE_CORRUPT;
 			break;
 		}
-		s->origin = xrealloc(s->origin, (s->nr_origins + 1) * sizeof(*s->origin));
+		s->origin = mem_realloc(s->origin, (s->nr_origins + 1) * sizeof(*s->origin));
 		struct origin *o = &s->origin[s->nr_origins++];
 		o->seq = (uint64_t)sqlite3_column_int64(st, 0);
 		memcpy(o->uuid, sqlite3_column_blob(st, 1), UUID_LEN);
@@ -176,7 +176,7 @@ static bool has_foreign_schema(struct session *s)
 	return s->foreign;
 }
 
-static int connect_to(struct session *s, const char *path, const char *query)
+static int read_open_connect_to(struct session *s, const char *path, const char *query)
 {
 	CLEANUP(free_ptr) char *uri = uri_of(path, query);
 	sqlite3_stmt *st = NULL;
@@ -192,8 +192,8 @@ static int connect_to(struct session *s, const char *path, const char *query)
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_busy_timeout(s->db, 2000);
 	rc = sqlite3_exec(s->db, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA query_only=ON", NULL, NULL, NULL);
-	s->application = pragma(s, "PRAGMA application_id", &rc);
-	s->format = pragma(s, "PRAGMA user_version", &rc);
+	s->application = read_open_pragma(s, "PRAGMA application_id", &rc);
+	s->format = read_open_pragma(s, "PRAGMA user_version", &rc);
 	if (rc == SQLITE_OK && (s->application != APPLICATION || s->format > FORMAT))
 		return SQLITE_OK; /* told by the caller */
 	if (rc == SQLITE_OK)
@@ -202,8 +202,8 @@ static int connect_to(struct session *s, const char *path, const char *query)
 	    sqlite3_column_bytes(st, 3) == SIGN_KEY_LEN) {
 		free(s->id);
 		free(s->name);
-		s->id = xstrdup((const char *)sqlite3_column_text(st, 0));
-		s->name = xstrdup((const char *)sqlite3_column_text(st, 2));
+		s->id = mem_strdup((const char *)sqlite3_column_text(st, 0));
+		s->name = mem_strdup((const char *)sqlite3_column_text(st, 2));
 		memcpy(s->uuid, sqlite3_column_blob(st, 1), UUID_LEN);
 		memcpy(s->key, sqlite3_column_blob(st, 3), SIGN_KEY_LEN);
 		rc = SQLITE_OK;
@@ -223,23 +223,23 @@ static int open_copy(struct session *s, const char *path, struct err *err)
 	if (copy_make(&s->copy, path, s->stop, err) < 0)
 		return -1;
 	to = path_join(s->copy, COPY_NAME);
-	return connect_to(s, to, "?mode=rw") == SQLITE_OK ? 0 : session_failed(s, err);
+	return read_open_connect_to(s, to, "?mode=rw") == SQLITE_OK ? 0 : session_failed(s, err);
 }
 
 static int connect_somehow(struct session *s, const char *path, struct err *err)
 {
 	struct stat st;
-	int rc = connect_to(s, path, "?mode=ro");
+	int rc = read_open_connect_to(s, path, "?mode=ro");
 	if (rc == SQLITE_OK)
 		return 0;
 	int primary = rc & 0xff;
 	if (primary == SQLITE_NOTADB || primary == SQLITE_CORRUPT || primary == SQLITE_ERROR)
-		return explain(s, path, err);
-	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", path);
+		return read_open_explain(s, path, err);
+	CLEANUP(free_ptr) char *wal = mem_printf("%s-wal", path);
 	bool unclean = (stat(wal, &st) == 0 && st.st_size > 0) || lease_busy(path);
 	if (unclean)
 		return open_copy(s, path, err);
-	return connect_to(s, path, "?immutable=1") == SQLITE_OK ? 0 : session_failed(s, err);
+	return read_open_connect_to(s, path, "?immutable=1") == SQLITE_OK ? 0 : session_failed(s, err);
 }
 
 int session_open(struct session **out, const char *path, struct err *err)
@@ -250,12 +250,12 @@ int session_open(struct session **out, const char *path, struct err *err)
 int session_open_until(struct session **out, const char *path, const atomic_bool *stop, struct err *err)
 {
 	hash_init();
-	if (look(path, err) < 0)
+	if (read_open_look(path, err) < 0)
 		return -1;
 	struct session *s = NEW(struct session);
-	s->path = xstrdup(path);
+	s->path = mem_strdup(path);
 	s->stop = stop;
-	if (connect_somehow(s, path, err) < 0 || check_header(path, s->application, s->format, err) < 0) {
+	if (connect_somehow(s, path, err) < 0 || read_open_check_header(path, s->application, s->format, err) < 0) {
 		session_close(&s);
 		return -1;
 	}
@@ -267,7 +267,7 @@ int session_open_until(struct session **out, const char *path, const atomic_bool
 bool session_left(struct session *s)
 {
 	struct stat st;
-	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", s->path);
+	CLEANUP(free_ptr) char *wal = mem_printf("%s-wal", s->path);
 	sqlite3_stmt *ask = NULL;
 	if (s->copy || stat(wal, &st) == 0 || errno != ENOENT || stat(s->path, &st) < 0)
 		return false;

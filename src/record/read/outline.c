@@ -32,14 +32,14 @@ struct seqs {
 	size_t nr, cap;
 };
 
-static void add(struct seqs *l, uint64_t seq)
+static void outline_add(struct seqs *l, uint64_t seq)
 {
 	GROW(l->seq, l->nr, l->cap);
 	l->seq[l->nr++] = seq;
 }
 
 /* Numbers that a statement gives for up to three of them. */
-static int ask(struct session *s, enum read_sql which, uint64_t a, uint64_t b, uint64_t c, struct seqs *out,
+static int outline_ask(struct session *s, enum read_sql which, uint64_t a, uint64_t b, uint64_t c, struct seqs *out,
 	       struct err *err)
 {
 	const uint64_t value[] = { a, b, c };
@@ -51,33 +51,33 @@ static int ask(struct session *s, enum read_sql which, uint64_t a, uint64_t b, u
 		sqlite3_bind_int64(st, i + 1, (int64_t)value[i]);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
 		if (sqlite3_column_type(st, 0) != SQLITE_NULL)
-			add(out, (uint64_t)sqlite3_column_int64(st, 0));
+			outline_add(out, (uint64_t)sqlite3_column_int64(st, 0));
 	sqlite3_reset(st);
 	return rc == SQLITE_DONE ? 0 : session_failed(s, err);
 }
 
 /* One step through the index for each agent, not one for each event. */
-static int agents(struct session *s, struct seqs *out, struct err *err)
+static int outline_agents(struct session *s, struct seqs *out, struct err *err)
 {
 	for (size_t before = SIZE_MAX; before != out->nr && out->nr < MOST_AGENTS;) {
 		before = out->nr;
-		if (ask(s, READ_NEXT_AGENT, before ? out->seq[before - 1] : 0, 0, 0, out, err) < 0)
+		if (outline_ask(s, READ_NEXT_AGENT, before ? out->seq[before - 1] : 0, 0, 0, out, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int compare(const void *x, const void *y)
+static int outline_compare(const void *x, const void *y)
 {
 	const uint64_t *a = x, *b = y;
 	return (*a > *b) - (*a < *b);
 }
 
-static void finish(struct seqs *l, uint64_t upto)
+static void outline_finish(struct seqs *l, uint64_t upto)
 {
 	size_t left = 0;
 	if (l->nr > 1)
-		qsort(l->seq, l->nr, sizeof(*l->seq), compare);
+		qsort(l->seq, l->nr, sizeof(*l->seq), outline_compare);
 	for (size_t i = 0; i < l->nr; i++)
 		if (l->seq[i] <= upto && l->seq[i] > 0 && (left == 0 || l->seq[left - 1] != l->seq[i]))
 			l->seq[left++] = l->seq[i];
@@ -87,20 +87,20 @@ static void finish(struct seqs *l, uint64_t upto)
 int session_outline(struct session *s, uint64_t upto, size_t max, uint64_t **seq_out, size_t *nr_out, struct err *err)
 {
 	struct seqs all = { 0 }, who = { 0 };
-	int rc = agents(s, &who, err);
+	int rc = outline_agents(s, &who, err);
 	uint64_t tail = max / 2, each = who.nr ? max / 2 / who.nr : 0;
 	each = each < LEAST_EACH ? LEAST_EACH : each;
 	for (uint64_t i = 1; i <= BEGINNING; i++)
-		add(&all, i);
+		outline_add(&all, i);
 	for (uint64_t i = 0; i < tail && i < upto; i++)
-		add(&all, upto - i);
+		outline_add(&all, upto - i);
 	for (size_t i = 0; i < who.nr && rc == 0 && who.seq[i] <= upto; i++) {
-		add(&all, who.seq[i]);
-		rc = ask(s, READ_AGENT_FIRST, who.seq[i], AGENT_BEGINNING, 0, &all, err);
+		outline_add(&all, who.seq[i]);
+		rc = outline_ask(s, READ_AGENT_FIRST, who.seq[i], AGENT_BEGINNING, 0, &all, err);
 		if (rc == 0)
-			rc = ask(s, READ_AGENT_LAST, who.seq[i], upto, each, &all, err);
+			rc = outline_ask(s, READ_AGENT_LAST, who.seq[i], upto, each, &all, err);
 	}
-	finish(&all, upto);
+	outline_finish(&all, upto);
 	free(who.seq);
 	*seq_out = all.seq;
 	*nr_out = all.nr;

@@ -30,7 +30,7 @@ struct look {
 	struct err why;	       /* why a text could not be read, the first one */
 };
 
-static void fold(const char *bytes, size_t len, struct buf *out)
+static void read_search_fold(const char *bytes, size_t len, struct buf *out)
 {
 	buf_reset(out);
 	while (len) {
@@ -63,10 +63,10 @@ static void add_term(struct look *q, const char *bytes, size_t len)
 	while (len && bytes[len - 1] == '*') /* a prefix: words are found inside longer ones anyway */
 		len--;
 	if (len && q->terms < TERMS)
-		fold(bytes, len, &q->term[q->terms++]);
+		read_search_fold(bytes, len, &q->term[q->terms++]);
 }
 
-static void parse(struct look *q, const char *match)
+static void read_search_parse(struct look *q, const char *match)
 {
 	while (*match) {
 		if (*match == ' ' || *match == '\t' || *match == '\n') {
@@ -116,7 +116,7 @@ struct look *look_new(struct session *s, const char *match)
 	struct look *l = NEW(struct look);
 	l->s = s;
 	l->reader = TEXT_READER(s->db);
-	parse(l, match);
+	read_search_parse(l, match);
 	return l;
 }
 
@@ -162,7 +162,7 @@ bool look_holds(struct look *q, uint64_t seq)
 	}
 	if (rc != 1)
 		return false;
-	fold(q->text.data, q->text.len, &q->folded);
+	read_search_fold(q->text.data, q->text.len, &q->folded);
 	for (size_t i = 0; i < q->terms; i++)
 		if (!memmem(q->folded.data, q->folded.len, q->term[i].data, q->term[i].len))
 			return false;
@@ -205,7 +205,7 @@ static void sql_hit(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_int(ctx, q && seq > q->upto);
 }
 
-static sqlite3_stmt *hits(struct look *q)
+static sqlite3_stmt *read_search_hits(struct look *q)
 {
 	static const char sql[] = "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid > ?2 AND glass_hit(rowid, ?3) ORDER BY rowid";
 	sqlite3_stmt *st = NULL;
@@ -217,7 +217,7 @@ static sqlite3_stmt *hits(struct look *q)
 	return st;
 }
 
-static void free_nothing(void *p)
+static void read_search_free_nothing(void *p)
 {
 	(void)p;
 }
@@ -227,12 +227,12 @@ static void free_nothing(void *p)
 static int ask_index(struct look *q, const struct buf *query, uint64_t after, struct err *err)
 {
 	uint64_t indexed = session_indexed(q->s); /* first: the index may grow */
-	sqlite3_stmt *st = hits(q);
+	sqlite3_stmt *st = read_search_hits(q);
 	if (!st)
 		return session_failed(q->s, err);
 	sqlite3_bind_text64(st, 1, query->data, query->len, SQLITE_STATIC, SQLITE_UTF8);
 	sqlite3_bind_int64(st, 2, (int64_t)after);
-	sqlite3_bind_pointer(st, 3, q, "look", free_nothing);
+	sqlite3_bind_pointer(st, 3, q, "look", read_search_free_nothing);
 	int rc = sqlite3_step(st), result = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : session_failed(q->s, err);
 	q->gap = q->upto;
 	q->gap_end = result < 0 ? 0 : rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(st, 0) : indexed + 1;
@@ -240,7 +240,7 @@ static int ask_index(struct look *q, const struct buf *query, uint64_t after, st
 	return result;
 }
 
-static void compile(struct look *q)
+static void read_search_compile(struct look *q)
 {
 	open_vocabulary(q->s);
 	for (size_t i = 0; i < q->terms; i++)
@@ -263,7 +263,7 @@ static const struct buf *query_of(struct look *q, uint64_t after)
 }
 
 /* The gap behind the last answer is not asked for again. */
-static int ask(struct look *q, uint64_t after, struct err *err)
+static int read_search_ask(struct look *q, uint64_t after, struct err *err)
 {
 	if (after >= q->gap && q->upto < q->gap_end)
 		return 0;
@@ -285,12 +285,12 @@ bool look_sampled(const struct look *q)
 }
 
 /* The range becomes longer: bits for @upto, none of them set. */
-static void reach(struct look *q, uint64_t upto)
+static void read_search_reach(struct look *q, uint64_t upto)
 {
 	size_t need = (size_t)(upto - q->after) / BITS + 1, had = q->upto > q->after ? (size_t)(q->upto - q->after) / BITS + 1 : 0;
 	if (need > q->cap) {
 		q->cap = need;
-		q->bits = xrealloc(q->bits, need * sizeof(*q->bits));
+		q->bits = mem_realloc(q->bits, need * sizeof(*q->bits));
 	}
 	memset(q->bits + had, 0, (need - had) * sizeof(*q->bits));
 	q->upto = upto;
@@ -299,7 +299,7 @@ static void reach(struct look *q, uint64_t upto)
 int look_range(struct look *q, uint64_t after, uint64_t upto, struct err *err)
 {
 	if (!q->compiled)
-		compile(q);
+		read_search_compile(q);
 	if (after != q->after || upto < q->upto)
 		q->after = q->upto = after;
 	if (q->upto == q->after)
@@ -307,8 +307,8 @@ int look_range(struct look *q, uint64_t after, uint64_t upto, struct err *err)
 	uint64_t from = q->upto;
 	if (upto == from)
 		return 0;
-	reach(q, upto);
-	int rc = q->all.len ? ask(q, from, err) : 0;
+	read_search_reach(q, upto);
+	int rc = q->all.len ? read_search_ask(q, from, err) : 0;
 	for (uint64_t seq = from + 1; !q->all.len && q->terms && seq <= upto; seq++)
 		set_bit(q, seq);
 	if (rc < 0) /* none is known of it: it is asked anew */
@@ -348,7 +348,7 @@ void session_reading(struct session *s, uint64_t at)
 enum { STRETCH = 1 << 16, READ_AT_ONCE = 500 };
 
 /* To just before the next event: the numbers that a foreign file leaves out are not walked through. */
-static int hop(struct session *s, uint64_t *at, struct err *err)
+static int read_search_hop(struct session *s, uint64_t *at, struct err *err)
 {
 	uint64_t next;
 	if (session_next(s, *at, &next, err) < 0)
@@ -365,7 +365,7 @@ int session_search(struct session *s, const char *match, uint64_t after_seq, siz
 	uint64_t at = after_seq > INT64_MAX ? INT64_MAX : after_seq, indexed = session_indexed(s), head = q->terms ? session_head(s) : 0;
 	size_t nr = 0;
 	int rc = 0;
-	while (rc == 0 && nr < max && at < head && (rc = hop(s, &at, err)) == 0 && at < indexed) {
+	while (rc == 0 && nr < max && at < head && (rc = read_search_hop(s, &at, err)) == 0 && at < indexed) {
 		uint64_t upto = indexed - at > STRETCH ? at + STRETCH : indexed;
 		rc = look_range(q, at, upto, err);
 		for (uint64_t seq = at; rc == 0 && nr < max && (seq = look_next(q, seq));)
@@ -377,7 +377,7 @@ int session_search(struct session *s, const char *match, uint64_t after_seq, siz
 	 * the writer's WAL from being emptied */
 	while (rc == 0 && nr < max && at < head) {
 		sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL);
-		rc = hop(s, &at, err);
+		rc = read_search_hop(s, &at, err);
 		for (int i = 0; rc == 0 && i < READ_AT_ONCE && nr < max && at < head; i++)
 			if (look_holds(q, ++at))
 				seqs[nr++] = at;

@@ -8,7 +8,7 @@
 #include "record/read/inner.h"
 #include "record/read/lease.h"
 
-static const char *const sql[READ_SQL_NR] = {
+static const char *const read_session_sql[READ_SQL_NR] = {
 	[READ_HEAD] = "SELECT max(seq) FROM event",
 	[READ_EVENT] = "SELECT " READ_EVENT_COLUMNS " FROM event WHERE seq = ?1",
 	[READ_SIZE] = "SELECT off + len FROM segment WHERE action = ?1 AND stream = ?2 ORDER BY off DESC LIMIT 1",
@@ -45,7 +45,7 @@ int session_failed(struct session *s, struct err *err)
 sqlite3_stmt *session_sql(struct session *s, enum read_sql which, struct err *err)
 {
 	if (!s->stmt[which] &&
-	    sqlite3_prepare_v3(s->db, sql[which], -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[which], NULL) != SQLITE_OK) {
+	    sqlite3_prepare_v3(s->db, read_session_sql[which], -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[which], NULL) != SQLITE_OK) {
 		session_failed(s, err);
 		return NULL;
 	}
@@ -179,7 +179,7 @@ int session_steps(struct session *s, uint64_t action, session_step_fn *fn, void 
 }
 
 /* Unpacks columns @at (codec) and @at + 1 (data) of the row; -1 with ERR_CANCELLED when redacted. */
-static int unpack(sqlite3_stmt *st, int at, size_t size, struct buf *out, struct err *err)
+static int read_session_unpack(sqlite3_stmt *st, int at, size_t size, struct buf *out, struct err *err)
 {
 	if (sqlite3_column_type(st, at + 1) == SQLITE_NULL)
 		return err_set(err, ERR_CANCELLED, "redacted");
@@ -198,7 +198,7 @@ int session_object(struct session *s, const struct object_id *id, enum object_ty
 	buf_reset(out);
 	if (rc == SQLITE_ROW) {
 		enum object_type type = (enum object_type)sqlite3_column_int(st, 0);
-		result = unpack(st, 2, (size_t)sqlite3_column_int64(st, 1), out, err);
+		result = read_session_unpack(st, 2, (size_t)sqlite3_column_int64(st, 1), out, err);
 		if (result == 0 && type_out)
 			*type_out = type;
 	} else if (rc == SQLITE_DONE) {
@@ -240,7 +240,7 @@ int session_message_row(struct session *s, const struct hash *id, int64_t *row_o
 	buf_reset(out);
 	if (rc == SQLITE_ROW) {
 		*row_out = sqlite3_column_int64(st, 3);
-		result = unpack(st, 1, (size_t)sqlite3_column_int64(st, 0), out, err);
+		result = read_session_unpack(st, 1, (size_t)sqlite3_column_int64(st, 0), out, err);
 	} else if (rc == SQLITE_DONE)
 		err_set(err, ERR_NOENT, "session '%s' does not hold that message", s->id);
 	else
@@ -324,7 +324,7 @@ static void put_redacted(struct buf *out, size_t len)
 static int segment_bytes(sqlite3_stmt *st, int at, size_t len, struct buf *out, struct err *err)
 {
 	buf_reset(out);
-	if (unpack(st, at, len, out, err) == 0)
+	if (read_session_unpack(st, at, len, out, err) == 0)
 		return 0;
 	if (err->code != ERR_CANCELLED)
 		return -1;
@@ -373,7 +373,7 @@ struct chunks {
 	size_t len;          /* of the present chunk; 0 = none left */
 };
 
-static uint64_t get_number(const struct buf *b, size_t *at)
+static uint64_t read_session_get_number(const struct buf *b, size_t *at)
 {
 	uint64_t v = 0;
 	for (unsigned shift = 0; *at < b->len && shift < 64; shift += 7) {
@@ -418,8 +418,8 @@ static int next_chunk(struct session *s, uint64_t action, struct chunks *c, stru
 		return -1;
 	if (c->at == c->data.len)
 		return 0;
-	c->ts_us += (int64_t)get_number(&c->times, &c->time_at);
-	c->len = (size_t)get_number(&c->times, &c->time_at);
+	c->ts_us += (int64_t)read_session_get_number(&c->times, &c->time_at);
+	c->len = (size_t)read_session_get_number(&c->times, &c->time_at);
 	size_t left = c->data.len - c->at;
 	if (!c->len || c->len > left) /* no times: redacted */
 		c->len = left;
@@ -469,8 +469,8 @@ int session_segment_each(struct session *s, uint64_t segment, session_output_fn 
 	}
 	sqlite3_reset(st);
 	for (size_t at = 0, time_at = 0, n; result == 0 && at < data.len; at += n) {
-		ts_us += (int64_t)get_number(&times, &time_at);
-		n = (size_t)get_number(&times, &time_at);
+		ts_us += (int64_t)read_session_get_number(&times, &time_at);
+		n = (size_t)read_session_get_number(&times, &time_at);
 		if (!n || n > data.len - at) /* no times: redacted */
 			n = data.len - at;
 		if (!fn(self, stream, ts_us, data.data + at, n))

@@ -62,7 +62,7 @@ uint64_t session_next_snapshot(struct session *s, uint64_t box, uint64_t after)
 	return found;
 }
 
-static bool counts(const struct at *at, const json_t *body)
+static bool settled_counts(const struct at *at, const json_t *body)
 {
 	const json_t *by = json_object_get(body, "by");
 	size_t nr = json_array_size(by), over = 0;
@@ -79,7 +79,7 @@ static bool counts(const struct at *at, const json_t *body)
 }
 
 /* What @seq is about: of a request in this box the end, which counts from there. */
-static void aim(struct at *at, struct arena *a)
+static void settled_aim(struct at *at, struct arena *a)
 {
 	struct event ev;
 	struct err none = ERR_INIT;
@@ -98,7 +98,7 @@ uint64_t session_settled(struct session *s, uint64_t box, uint64_t seq)
 	struct at at = { .s = s, .box = box, .seq = seq };
 	if (!seq || seq > INT64_MAX)
 		return seq;
-	aim(&at, &a);
+	settled_aim(&at, &a);
 	uint64_t found = at.seq;
 	for (int i = 0; i < LAYERS; i++) { /* one of each layer, next to each other */
 		struct event ev;
@@ -107,7 +107,7 @@ uint64_t session_settled(struct session *s, uint64_t box, uint64_t seq)
 		if (!next || session_event(s, next, &ev, &a, &none) < 0 || !ev.body)
 			break;
 		CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "snapshot", &none);
-		if (!body || !counts(&at, body))
+		if (!body || !settled_counts(&at, body))
 			break;
 		found = next;
 	}
@@ -131,7 +131,7 @@ uint64_t session_box_before(struct session *s, uint64_t box, uint64_t *upto_out)
 }
 
 /* The newest snapshot of the layer up to @seq among those of this very box; 0 = none. */
-static uint64_t newest(struct session *s, uint64_t box, const char *repo, uint64_t seq)
+static uint64_t settled_newest(struct session *s, uint64_t box, const char *repo, uint64_t seq)
 {
 	sqlite3_stmt *st = NULL;
 	uint64_t found = 0;
@@ -158,7 +158,7 @@ uint64_t session_snapshot_at(struct session *s, uint64_t box, const char *repo, 
 {
 	uint64_t upto;
 	while (box) {
-		uint64_t found = newest(s, box, repo, session_settled(s, box, seq));
+		uint64_t found = settled_newest(s, box, repo, session_settled(s, box, seq));
 		if (found)
 			return found;
 		box = session_box_before(s, box, &upto);

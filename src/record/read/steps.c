@@ -18,7 +18,7 @@ struct steps_kept {
 };
 
 /* One that is longer than the longest numbers was not put there by a recorder. */
-static const char block_sql[] = "SELECT rows FROM search_row WHERE block = ?1 AND length(rows) <= ?2";
+static const char read_steps_block_sql[] = "SELECT rows FROM search_row WHERE block = ?1 AND length(rows) <= ?2";
 
 /* --- reading -------------------------------------------------------------------------------------------------------- */
 
@@ -60,7 +60,7 @@ static bool decode_bytes(const uint8_t *restrict p, uint32_t *restrict back)
 }
 
 /* False if it has fewer numbers, or one that is too large. */
-static bool decode(const uint8_t *p, size_t len, uint32_t *back)
+static bool read_steps_decode(const uint8_t *p, size_t len, uint32_t *back)
 {
 	const uint8_t *end = p + len;
 	uint64_t n;
@@ -73,13 +73,13 @@ static bool decode(const uint8_t *p, size_t len, uint32_t *back)
 }
 
 /* Of the block that has @seq; NULL: it cannot be read. */
-static const struct steps_kept *load(struct steps *t, uint64_t seq)
+static const struct steps_kept *read_steps_load(struct steps *t, uint64_t seq)
 {
 	uint64_t block = (seq - 1) / STEPS_BLOCK, first = block * STEPS_BLOCK + 1;
 	struct steps_kept **k = &t->kept[block % STEPS_KEPT];
 	if (*k && (*k)->first == first)
 		return (*k)->whole ? *k : NULL;
-	if (!t->block && sqlite3_prepare_v2(t->db, block_sql, -1, &t->block, NULL) != SQLITE_OK)
+	if (!t->block && sqlite3_prepare_v2(t->db, read_steps_block_sql, -1, &t->block, NULL) != SQLITE_OK)
 		return NULL;
 	if (!*k)
 		*k = NEW(struct steps_kept);
@@ -89,7 +89,7 @@ static const struct steps_kept *load(struct steps *t, uint64_t seq)
 	sqlite3_bind_int64(t->block, 2, BLOCK_MOST);
 	if (sqlite3_step(t->block) == SQLITE_ROW) {
 		const uint8_t *p = sqlite3_column_blob(t->block, 0);
-		(*k)->whole = decode(p, (size_t)sqlite3_column_bytes(t->block, 0), (*k)->back);
+		(*k)->whole = read_steps_decode(p, (size_t)sqlite3_column_bytes(t->block, 0), (*k)->back);
 	}
 	sqlite3_reset(t->block);
 	return (*k)->whole ? *k : NULL;
@@ -97,7 +97,7 @@ static const struct steps_kept *load(struct steps *t, uint64_t seq)
 
 uint64_t steps_owner(struct steps *t, uint64_t seq)
 {
-	const struct steps_kept *k = seq && seq <= t->covered ? load(t, seq) : NULL;
+	const struct steps_kept *k = seq && seq <= t->covered ? read_steps_load(t, seq) : NULL;
 	if (k) {
 		uint32_t back = k->back[seq - k->first];
 		return back < seq ? seq - back : seq;
@@ -130,7 +130,7 @@ uint64_t steps_reach(struct steps *t, uint64_t after, uint64_t upto)
 	return reach > upto ? reach : upto;
 }
 
-static int by_number(const void *a, const void *b)
+static int read_steps_by_number(const void *a, const void *b)
 {
 	uint64_t x, y;
 	memcpy(&x, a, sizeof(x));
@@ -170,7 +170,7 @@ int steps_open(struct steps *t, uint64_t after, uint64_t upto, uint64_t beyond, 
 	}
 	sqlite3_finalize(st);
 	if (out->len)
-		qsort(out->data, out->len / sizeof(last), sizeof(last), by_number);
+		qsort(out->data, out->len / sizeof(last), sizeof(last), read_steps_by_number);
 	return rc == SQLITE_OK ? 0 : err_set(err, ERR_DAMAGED, "search: %s", sqlite3_errmsg(t->db));
 }
 
@@ -178,7 +178,7 @@ int steps_open(struct steps *t, uint64_t after, uint64_t upto, uint64_t beyond, 
 
 /* The blob of @block; and, for the blocks before it, the last of its events that is a step of one of theirs: pairs of
  * uint64_t (block, event). SQLITE_DONE when it is not full. */
-static int encode(sqlite3 *db, uint64_t block, struct buf *rows, struct buf *reach)
+static int read_steps_encode(sqlite3 *db, uint64_t block, struct buf *rows, struct buf *reach)
 {
 	sqlite3_stmt *st = NULL;
 	uint64_t nr = 0, owner[STEPS_BLOCK];
@@ -210,7 +210,7 @@ static int encode(sqlite3 *db, uint64_t block, struct buf *rows, struct buf *rea
 	return SQLITE_OK;
 }
 
-static int run(sqlite3_stmt *st)
+static int read_steps_run(sqlite3_stmt *st)
 {
 	int rc = sqlite3_step(st);
 	sqlite3_reset(st);
@@ -224,7 +224,7 @@ static int drop_others(sqlite3 *db, uint64_t blocks)
 	int rc = sqlite3_prepare_v2(db, "DELETE FROM search_row WHERE block < 0 OR block >= ?1", -1, &st, NULL);
 	if (rc == SQLITE_OK) {
 		sqlite3_bind_int64(st, 1, (int64_t)blocks);
-		rc = run(st);
+		rc = read_steps_run(st);
 	}
 	sqlite3_finalize(st);
 	return rc;
@@ -248,7 +248,7 @@ int steps_add(sqlite3 *db, uint64_t upto, bool *left_out)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(db, "UPDATE search_row SET reach = ?2 WHERE block = ?1", -1, &raise, NULL);
 	for (; rc == SQLITE_OK && block < end; block++) {
-		rc = encode(db, block, &rows, &reach);
+		rc = read_steps_encode(db, block, &rows, &reach);
 		if (rc == SQLITE_DONE) { /* an event is missing: no block ever comes here or behind */
 			*left_out = false;
 			rc = SQLITE_OK;
@@ -258,14 +258,14 @@ int steps_add(sqlite3 *db, uint64_t upto, bool *left_out)
 			sqlite3_bind_int64(add, 1, (int64_t)block);
 			sqlite3_bind_int64(add, 2, (int64_t)((block + 1) * STEPS_BLOCK));
 			sqlite3_bind_blob64(add, 3, rows.data, rows.len, SQLITE_STATIC);
-			rc = run(add);
+			rc = read_steps_run(add);
 		}
 		for (size_t at = 0; rc == SQLITE_OK && at < reach.len; at += 2 * sizeof(uint64_t)) {
 			int64_t pair[2];
 			memcpy(pair, reach.data + at, sizeof(pair));
 			sqlite3_bind_int64(raise, 1, pair[0]);
 			sqlite3_bind_int64(raise, 2, pair[1]);
-			rc = run(raise);
+			rc = read_steps_run(raise);
 		}
 	}
 	sqlite3_finalize(add);
@@ -296,7 +296,7 @@ static int read_reach(sqlite3 *db, struct buf *out, uint64_t *wrong)
 }
 
 /* Does the row of @block hold @rows? */
-static bool block_is(sqlite3_stmt *st, uint64_t block, const struct buf *rows)
+static bool read_steps_block_is(sqlite3_stmt *st, uint64_t block, const struct buf *rows)
 {
 	sqlite3_bind_int64(st, 1, (int64_t)block);
 	sqlite3_bind_int64(st, 2, BLOCK_MOST);
@@ -314,11 +314,11 @@ int steps_check(sqlite3 *db, uint64_t *wrong)
 	int rc = read_reach(db, &said, wrong);
 	uint64_t blocks = said.len / sizeof(uint64_t);
 	if (rc == SQLITE_OK && blocks && !*wrong)
-		rc = sqlite3_prepare_v2(db, block_sql, -1, &st, NULL);
+		rc = sqlite3_prepare_v2(db, read_steps_block_sql, -1, &st, NULL);
 	for (uint64_t b = 0; rc == SQLITE_OK && st && b < blocks && !*wrong; b++) {
 		uint64_t end = (b + 1) * STEPS_BLOCK;
-		rc = encode(db, b, &rows, &reach);
-		if (rc == SQLITE_DONE || (rc == SQLITE_OK && !block_is(st, b, &rows)))
+		rc = read_steps_encode(db, b, &rows, &reach);
+		if (rc == SQLITE_DONE || (rc == SQLITE_OK && !read_steps_block_is(st, b, &rows)))
 			*wrong = b * STEPS_BLOCK + 1;
 		rc = rc == SQLITE_DONE ? SQLITE_OK : rc;
 		buf_append(&true_reach, &end, sizeof(end));

@@ -22,7 +22,7 @@ static uint32_t be32_at(const uint8_t *p)
 	return be32toh(v);
 }
 
-static void sum_of(const uint8_t *bytes, size_t len, bool big, uint32_t sum[2])
+static void page_checksum_sum_of(const uint8_t *bytes, size_t len, bool big, uint32_t sum[2])
 {
 	for (size_t i = 0; i < len; i += 8) {
 		uint32_t a, b;
@@ -36,19 +36,19 @@ static void sum_of(const uint8_t *bytes, size_t len, bool big, uint32_t sum[2])
 static void page_sum(const uint8_t page[SUMS_PAGE], uint32_t out[2])
 {
 	out[0] = out[1] = 0;
-	sum_of(page, SUMS_PAGE - SUMS_TAIL, false, out);
+	page_checksum_sum_of(page, SUMS_PAGE - SUMS_TAIL, false, out);
 	out[0] = htole32(out[0]);
 	out[1] = htole32(out[1]);
 }
 
-void sums_make(uint8_t page[SUMS_PAGE])
+void page_checksum_make(uint8_t page[SUMS_PAGE])
 {
 	uint32_t sum[2];
 	page_sum(page, sum);
 	memcpy(page + SUMS_PAGE - SUMS_TAIL, sum, SUMS_TAIL);
 }
 
-bool sums_hold(const uint8_t page[SUMS_PAGE])
+bool page_checksum_hold(const uint8_t page[SUMS_PAGE])
 {
 	uint32_t sum[2];
 	page_sum(page, sum);
@@ -63,7 +63,7 @@ static bool page_holds(sums_read_fn *read, void *self, uint64_t page, bool again
 	for (int tries = 0; tries < (again ? TRIES : 1); tries++) {
 		if (tries)
 			nanosleep(&while_it_is_written, NULL);
-		if (read(self, (page - 1) * SUMS_PAGE, buf, SUMS_PAGE) && sums_hold(buf))
+		if (read(self, (page - 1) * SUMS_PAGE, buf, SUMS_PAGE) && page_checksum_hold(buf))
 			return true;
 	}
 	return false;
@@ -80,12 +80,12 @@ static bool others_hold(sums_read_fn *read, void *self)
 	return held >= 2;
 }
 
-void sums_look(sums_read_fn *read, sums_excused_fn *excused, void *self, uint64_t size, bool again, struct sums *out)
+void page_checksum_look(sums_read_fn *read, sums_excused_fn *excused, void *self, uint64_t size, bool again, struct sums *out)
 {
 	uint8_t page[SUMS_PAGE];
 	*out = (struct sums){ 0 };
 	read(self, 0, page, sizeof(page));
-	bool first = sums_hold(page);
+	bool first = page_checksum_hold(page);
 	out->kept = (page[20] == SUMS_TAIL && first) || others_hold(read, self) ||
 		    (page[20] == SUMS_TAIL && !memcmp(page, "SQLite format 3", 16));
 	out->ended = page[18] != 2;
@@ -110,14 +110,14 @@ static bool read_fd(void *self, uint64_t at, void *buf, size_t len)
 	return n == (ssize_t)len;
 }
 
-int sums_look_file(const char *path, struct sums *out, uint64_t *size_out, struct err *err)
+int page_checksum_look_file(const char *path, struct sums *out, uint64_t *size_out, struct err *err)
 {
 	struct stat st;
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, "cannot open session file '%s'", path);
 	*size_out = (uint64_t)st.st_size;
-	sums_look(read_fd, NULL, &fd, *size_out, false, out);
+	page_checksum_look(read_fd, NULL, &fd, *size_out, false, out);
 	return 0;
 }
 
@@ -135,7 +135,7 @@ static bool log_header(struct log_walk *w, const uint8_t h[LOG_HEADER])
 	w->big = be32_at(h) & 1;
 	w->sum[0] = w->sum[1] = 0;
 	memcpy(w->salt, h + 16, sizeof(w->salt));
-	sum_of(h, 24, w->big, w->sum);
+	page_checksum_sum_of(h, 24, w->big, w->sum);
 	return (be32_at(h) & ~1U) == 0x377f0682 && be32_at(h + 8) == SUMS_PAGE && be32_at(h + 24) == w->sum[0] &&
 	       be32_at(h + 28) == w->sum[1];
 }
@@ -154,7 +154,7 @@ static bool more_of_this_run(struct log_walk *w, uint64_t at, uint64_t size)
 /* The offset of a byte in the frame at @at of which one or two bits are turned and nothing else is wrong; 0 = it is not that. */
 static uint64_t turned_in(const struct log_walk *w, const uint8_t *frame, uint64_t at, const uint32_t before[2])
 {
-	int byte = turned_byte(frame, w->big, before, w->salt);
+	int byte = bitflip_byte(frame, w->big, before, w->salt);
 	return byte < 0 ? 0 : at + (uint64_t)byte;
 }
 
@@ -178,8 +178,8 @@ static void walk_log(struct log_walk *w, uint64_t size, struct log_end *out)
 			return;
 		}
 		const uint32_t before[2] = { w->sum[0], w->sum[1] };
-		sum_of(frame, 8, w->big, w->sum);
-		sum_of(frame + FRAME_HEADER, SUMS_PAGE, w->big, w->sum);
+		page_checksum_sum_of(frame, 8, w->big, w->sum);
+		page_checksum_sum_of(frame + FRAME_HEADER, SUMS_PAGE, w->big, w->sum);
 		if (be32_at(frame + 16) != w->sum[0] || be32_at(frame + 20) != w->sum[1]) {
 			out->why = "is damaged";
 			out->turned_at = turned_in(w, frame, at, before);
@@ -191,9 +191,9 @@ static void walk_log(struct log_walk *w, uint64_t size, struct log_end *out)
 	}
 }
 
-int sums_look_log(const char *path, struct log_end *out, struct err *err)
+int page_checksum_look_log(const char *path, struct log_end *out, struct err *err)
 {
-	CLEANUP(free_ptr) char *name = xasprintf("%s-wal", path);
+	CLEANUP(free_ptr) char *name = mem_printf("%s-wal", path);
 	struct log_walk w = { .fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) };
 	struct stat st;
 	uint8_t header[LOG_HEADER];
@@ -219,15 +219,15 @@ int sums_look_log(const char *path, struct log_end *out, struct err *err)
 
 /* --- pages in the log ------------------------------------------------------------------------------------------------- */
 
-int sums_log_pages(const char *path, struct log_pages *out, struct err *err)
+int page_checksum_log_pages(const char *path, struct log_pages *out, struct err *err)
 {
 	struct log_end log;
 	uint8_t h[FRAME_HEADER];
 	size_t whole = 0; /* of transactions that have ended */
 	*out = (struct log_pages){ 0 };
-	if (sums_look_log(path, &log, err) < 0)
+	if (page_checksum_look_log(path, &log, err) < 0)
 		return -1;
-	CLEANUP(free_ptr) char *name = xasprintf("%s-wal", path);
+	CLEANUP(free_ptr) char *name = mem_printf("%s-wal", path);
 	CLEANUP(fd_close) int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	for (uint64_t i = 0, at = LOG_HEADER; fd >= 0 && i < log.frames; i++, at += FRAME) {
 		if (pread(fd, h, sizeof(h), (off_t)at) != sizeof(h))
@@ -241,10 +241,10 @@ int sums_log_pages(const char *path, struct log_pages *out, struct err *err)
 	return 0;
 }
 
-bool sums_in_log(const char *path, const struct log_pages *in, uint64_t nr, const uint8_t bytes[SUMS_PAGE])
+bool page_checksum_in_log(const char *path, const struct log_pages *in, uint64_t nr, const uint8_t bytes[SUMS_PAGE])
 {
 	uint8_t page[SUMS_PAGE];
-	CLEANUP(free_ptr) char *name = xasprintf("%s-wal", path);
+	CLEANUP(free_ptr) char *name = mem_printf("%s-wal", path);
 	CLEANUP(fd_close) int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	for (size_t i = in->nr; fd >= 0 && i-- > 0;)
 		if (in->page[i].nr == nr && pread(fd, page, sizeof(page), (off_t)in->page[i].at) == sizeof(page) &&

@@ -22,8 +22,8 @@
 
 enum { SUMS_PAGE = 4096, SUMS_TAIL = 8 };
 
-void sums_make(uint8_t page[SUMS_PAGE]);
-bool sums_hold(const uint8_t page[SUMS_PAGE]);
+void page_checksum_make(uint8_t page[SUMS_PAGE]);
+bool page_checksum_hold(const uint8_t page[SUMS_PAGE]);
 
 /* Reads @len bytes at @at; false: there are fewer (what is missing reads as zeros). */
 typedef bool sums_read_fn(void *self, uint64_t at, void *buf, size_t len);
@@ -40,9 +40,9 @@ struct sums {
 /* @size: of the main file, in bytes. @again: a writer may be at it. @excused (may be NULL) with @read's self: that page, whose
  * sum does not hold, is right all the same. */
 typedef bool sums_excused_fn(void *self, uint64_t page, const uint8_t bytes[SUMS_PAGE]);
-void sums_look(sums_read_fn *read, sums_excused_fn *excused, void *self, uint64_t size, bool again, struct sums *out);
+void page_checksum_look(sums_read_fn *read, sums_excused_fn *excused, void *self, uint64_t size, bool again, struct sums *out);
 /* The same for a file that nobody has open in this process. */
-NODISCARD int sums_look_file(const char *path, struct sums *out, uint64_t *size_out, struct err *err);
+NODISCARD int page_checksum_look_file(const char *path, struct sums *out, uint64_t *size_out, struct err *err);
 
 /* A page that stands in the log. */
 struct log_page {
@@ -67,10 +67,10 @@ struct log_end {
 };
 
 /* The write-ahead log of the session file at @path. */
-NODISCARD int sums_look_log(const char *path, struct log_end *out, struct err *err);
+NODISCARD int page_checksum_look_log(const char *path, struct log_end *out, struct err *err);
 /* What stands there, of whole transactions; release it. Is @bytes, without its sum, such a page @nr? */
-NODISCARD int sums_log_pages(const char *path, struct log_pages *out, struct err *err);
-bool sums_in_log(const char *path, const struct log_pages *in, uint64_t nr, const uint8_t bytes[SUMS_PAGE]);
+NODISCARD int page_checksum_log_pages(const char *path, struct log_pages *out, struct err *err);
+bool page_checksum_in_log(const char *path, const struct log_pages *in, uint64_t nr, const uint8_t bytes[SUMS_PAGE]);
 void log_pages_release(struct log_pages *p);
 
 #endif

@@ -3,7 +3,7 @@
 #include "record/read/codec.h"
 #include "wire/event.h"
 
-static sqlite3_stmt *prepared(struct text_reader *t, sqlite3_stmt **st, const char *sql, struct err *err)
+static sqlite3_stmt *read_text_prepared(struct text_reader *t, sqlite3_stmt **st, const char *sql, struct err *err)
 {
 	if (!*st && sqlite3_prepare_v3(t->db, sql, -1, SQLITE_PREPARE_PERSISTENT, st, NULL) != SQLITE_OK)
 		err_set(err, ERR_IO, "cannot read the session file: %s", sqlite3_errmsg(t->db));
@@ -19,7 +19,7 @@ void text_reader_release(struct text_reader *t)
 
 static int segment_text(struct text_reader *t, uint64_t seq, struct buf *out, struct err *err)
 {
-	sqlite3_stmt *st = prepared(t, &t->segment, "SELECT len, codec, data FROM segment WHERE seq = ?1", err);
+	sqlite3_stmt *st = read_text_prepared(t, &t->segment, "SELECT len, codec, data FROM segment WHERE seq = ?1", err);
 	if (!st)
 		return -1;
 	sqlite3_bind_int64(st, 1, (int64_t)seq);
@@ -37,7 +37,7 @@ static int segment_text(struct text_reader *t, uint64_t seq, struct buf *out, st
 
 int text_of_event(struct text_reader *t, uint64_t seq, struct buf *out, struct err *err)
 {
-	sqlite3_stmt *st = prepared(t, &t->event, "SELECT kind, body FROM event WHERE seq = ?1", err);
+	sqlite3_stmt *st = read_text_prepared(t, &t->event, "SELECT kind, body FROM event WHERE seq = ?1", err);
 	if (!st)
 		return -1;
 	buf_reset(out);

@@ -17,6 +17,6 @@ enum { FRAME_HEADER = 24, FRAME = FRAME_HEADER + SUMS_PAGE };
 
 /* The offset in @frame of the byte whose bit is turned, of two that of one, or -1. @big: the byte order of the log's sums;
  * @before: the sum up to this frame; @salt: of this run through the log. */
-int turned_byte(const uint8_t frame[FRAME], bool big, const uint32_t before[2], const uint8_t salt[8]);
+int bitflip_byte(const uint8_t frame[FRAME], bool big, const uint32_t before[2], const uint8_t salt[8]);
 
 #endif

@@ -9,7 +9,7 @@
 enum { ROW_MOST = 20 * VALUES_BLOCK /* bytes: a pair has at most nineteen */ };
 
 /* The head of a block, what is odd in it, and the field. One that is longer than the longest was not put there by a recorder. */
-static const char block_sql[] = "SELECT place & 0xfffff, low, high, CASE WHEN length(rows) <= ?4 THEN rows END FROM search_value"
+static const char values_block_sql[] = "SELECT place & 0xfffff, low, high, CASE WHEN length(rows) <= ?4 THEN rows END FROM search_value"
 				" WHERE place IN (?1, ?2, ?3) ORDER BY place";
 
 int64_t value_of_text(const char *text)
@@ -100,7 +100,7 @@ static void on_pair(void *self, uint32_t index, int64_t value)
 		a->fn(a->self, a->first + index, value, a->odd);
 }
 
-static void tell_all(const struct asked *a, bool odd)
+static void values_tell_all(const struct asked *a, bool odd)
 {
 	for (uint64_t i = 0; i < VALUES_BLOCK; i++)
 		a->fn(a->self, a->first + i, a->low, odd);
@@ -118,7 +118,7 @@ static bool tell_row(struct asked *a, int field, sqlite3_stmt *st)
 	return values_decode(field, low, sqlite3_column_blob(st, 3), (size_t)sqlite3_column_bytes(st, 3), on_pair, a);
 }
 
-static int one_block(struct values *v, uint64_t block, int field, struct asked *a)
+static int values_one_block(struct values *v, uint64_t block, int field, struct asked *a)
 {
 	bool head = false, whole = true;
 	int rc;
@@ -132,11 +132,11 @@ static int one_block(struct values *v, uint64_t block, int field, struct asked *
 		if (is != VALUE_TIME && whole)
 			whole = tell_row(a, is, v->st);
 		else if (field == VALUE_TIME && sqlite3_column_int64(v->st, 1) <= a->high && sqlite3_column_int64(v->st, 2) >= a->low)
-			tell_all(a, false);
+			values_tell_all(a, false);
 	}
 	sqlite3_reset(v->st);
 	if (!head || !whole)
-		tell_all(a, true);
+		values_tell_all(a, true);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
@@ -148,9 +148,9 @@ int values_each(struct values *v, int field, uint64_t after, uint64_t upto, int6
 	upto = upto < v->covered ? upto : v->covered;
 	if (upto <= after)
 		return 0;
-	if (!v->st && (rc = sqlite3_prepare_v2(v->db, block_sql, -1, &v->st, NULL)) == SQLITE_OK)
+	if (!v->st && (rc = sqlite3_prepare_v2(v->db, values_block_sql, -1, &v->st, NULL)) == SQLITE_OK)
 		sqlite3_bind_int(v->st, 4, ROW_MOST);
 	for (uint64_t block = after / VALUES_BLOCK; rc == SQLITE_OK && block <= (upto - 1) / VALUES_BLOCK; block++)
-		rc = one_block(v, block, field, &a);
+		rc = values_one_block(v, block, field, &a);
 	return rc == SQLITE_OK ? 0 : err_set(err, ERR_DAMAGED, "search: %s", sqlite3_errmsg(v->db));
 }

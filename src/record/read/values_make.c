@@ -74,14 +74,14 @@ static int maker_init(struct maker *m, sqlite3 *db)
 
 /* --- one block ------------------------------------------------------------------------------------------------------- */
 
-static struct column *column_of(struct maker *m, int field)
+static struct column *values_make_column_of(struct maker *m, int field)
 {
 	for (size_t i = 0; i < m->nr; i++)
 		if (m->column[i].field == field)
 			return &m->column[i];
 	if (m->nr == m->cap) {
 		m->cap = m->cap ? 2 * m->cap : 32;
-		m->column = xrealloc(m->column, m->cap * sizeof(*m->column));
+		m->column = mem_realloc(m->column, m->cap * sizeof(*m->column));
 		memset(m->column + m->nr, 0, (m->cap - m->nr) * sizeof(*m->column));
 	}
 	struct column *c = &m->column[m->nr++];
@@ -90,9 +90,9 @@ static struct column *column_of(struct maker *m, int field)
 	return c;
 }
 
-static void add(struct maker *m, int field, uint32_t index, int64_t value)
+static void values_make_add(struct maker *m, int field, uint32_t index, int64_t value)
 {
-	struct column *c = column_of(m, field);
+	struct column *c = values_make_column_of(m, field);
 	if (c->nr && c->pair[c->nr - 1].index == index && c->pair[c->nr - 1].value == value)
 		return;
 	GROW(c->pair, c->nr, c->cap);
@@ -103,7 +103,7 @@ static void add(struct maker *m, int field, uint32_t index, int64_t value)
 
 static void add_odd(struct maker *m, uint32_t index)
 {
-	add(m, VALUE_ODD, index, 0);
+	values_make_add(m, VALUE_ODD, index, 0);
 }
 
 static void add_number(struct maker *m, int field, uint32_t index, sqlite3_stmt *st, int at)
@@ -114,17 +114,17 @@ static void add_number(struct maker *m, int field, uint32_t index, sqlite3_stmt 
 	if (type != SQLITE_NULL && (type != SQLITE_INTEGER || v > most || v < -most))
 		add_odd(m, index);
 	else if (type != SQLITE_NULL)
-		add(m, field, index, v);
+		values_make_add(m, field, index, v);
 }
 
 static void add_flag(struct maker *m, int field, uint32_t index, sqlite3_stmt *st, int at)
 {
 	if (sqlite3_column_int(st, at))
-		add(m, field, index, 0);
+		values_make_add(m, field, index, 0);
 }
 
 /* The answer, or NULL where the body is no JSON: then nothing is known of it. */
-static sqlite3_stmt *answer(struct maker *m, enum ask which, uint32_t index, const char *body, int len)
+static sqlite3_stmt *values_make_answer(struct maker *m, enum ask which, uint32_t index, const char *body, int len)
 {
 	sqlite3_stmt *st = m->ask[which];
 	sqlite3_reset(st);
@@ -137,7 +137,7 @@ static sqlite3_stmt *answer(struct maker *m, enum ask which, uint32_t index, con
 }
 
 /* The place of the name that it is; 0: another, -1: none. */
-static int place_of(sqlite3_stmt *st, int at, const char *const *names, size_t nr)
+static int values_make_place_of(sqlite3_stmt *st, int at, const char *const *names, size_t nr)
 {
 	const char *text = (const char *)sqlite3_column_text(st, at);
 	for (size_t i = 0; text && i < nr; i++)
@@ -146,27 +146,27 @@ static int place_of(sqlite3_stmt *st, int at, const char *const *names, size_t n
 	return text ? 0 : -1;
 }
 
-static void judged(struct maker *m, uint32_t index, sqlite3_stmt *st)
+static void values_make_judged(struct maker *m, uint32_t index, sqlite3_stmt *st)
 {
 	static const char *const verdicts[] = { NULL, "allow", "ask", "deny", "held" };
 	static const char *const risks[] = { NULL, "none", "low", "medium", "high" };
-	int verdict = place_of(st, 0, verdicts, ARRAY_LEN(verdicts)), risk = place_of(st, 1, risks, ARRAY_LEN(risks));
+	int verdict = values_make_place_of(st, 0, verdicts, ARRAY_LEN(verdicts)), risk = values_make_place_of(st, 1, risks, ARRAY_LEN(risks));
 	if (verdict >= 0 && verdict != 1)
-		add(m, VALUE_VERDICT, index, verdict);
+		values_make_add(m, VALUE_VERDICT, index, verdict);
 	if (risk >= 0 && risk != RISK_IS_NONE) /* as most have */
-		add(m, VALUE_RISK, index, risk);
+		values_make_add(m, VALUE_RISK, index, risk);
 }
 
-static void decided(struct maker *m, uint32_t index, sqlite3_stmt *st)
+static void values_make_decided(struct maker *m, uint32_t index, sqlite3_stmt *st)
 {
 	const char *text = (const char *)sqlite3_column_text(st, 0);
 	if (text && !strcmp(text, "edit"))
-		add(m, VALUE_EDITED, index, 0);
+		values_make_add(m, VALUE_EDITED, index, 0);
 	else if (text && (!strcmp(text, "deny") || !strcmp(text, "deny_pause") || !strcmp(text, "kill")))
-		add(m, VALUE_VERDICT, index, VERDICT_DENY);
+		values_make_add(m, VALUE_VERDICT, index, VERDICT_DENY);
 }
 
-static void ended(struct maker *m, uint32_t index, sqlite3_stmt *st)
+static void values_make_ended(struct maker *m, uint32_t index, sqlite3_stmt *st)
 {
 	static const int fields[] = { VALUE_EXIT, VALUE_DUR, VALUE_COST, VALUE_TOKENS, VALUE_LINES };
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
@@ -175,15 +175,15 @@ static void ended(struct maker *m, uint32_t index, sqlite3_stmt *st)
 }
 
 /* A step of an action, that is not redacted; those that say nothing that is asked for are not read. */
-static void step(struct maker *m, uint32_t index, int kind, const char *body, int len)
+static void values_make_step(struct maker *m, uint32_t index, int kind, const char *body, int len)
 {
 	sqlite3_stmt *st = NULL;
-	if (kind == EV_ACTION_ENDED && (st = answer(m, ASK_ENDED, index, body, len)))
-		ended(m, index, st);
-	else if (kind == EV_ACTION_JUDGED && (st = answer(m, ASK_JUDGED, index, body, len)))
-		judged(m, index, st);
-	else if (kind == EV_ACTION_DECIDED && (st = answer(m, ASK_DECIDED, index, body, len)))
-		decided(m, index, st);
+	if (kind == EV_ACTION_ENDED && (st = values_make_answer(m, ASK_ENDED, index, body, len)))
+		values_make_ended(m, index, st);
+	else if (kind == EV_ACTION_JUDGED && (st = values_make_answer(m, ASK_JUDGED, index, body, len)))
+		values_make_judged(m, index, st);
+	else if (kind == EV_ACTION_DECIDED && (st = values_make_answer(m, ASK_DECIDED, index, body, len)))
+		values_make_decided(m, index, st);
 	if (st)
 		sqlite3_reset(st);
 }
@@ -207,7 +207,7 @@ static bool is_plain_output(const char *body, size_t len)
 	return true;
 }
 
-static bool has(const char *body, size_t len, const char *what)
+static bool values_make_has(const char *body, size_t len, const char *what)
 {
 	return memmem(body, len, what, strlen(what)) != NULL;
 }
@@ -215,54 +215,54 @@ static bool has(const char *body, size_t len, const char *what)
 /* A name may also be written with \u or \x. */
 static bool says_something(const char *body, size_t len)
 {
-	return has(body, len, "cost_uusd") || has(body, len, "data") || has(body, len, "host") || has(body, len, "\\u") || has(body, len, "\\x");
+	return values_make_has(body, len, "cost_uusd") || values_make_has(body, len, "data") || values_make_has(body, len, "host") || values_make_has(body, len, "\\u") || values_make_has(body, len, "\\x");
 }
 
-static void own(struct maker *m, uint32_t index, const char *body, int len)
+static void values_make_own(struct maker *m, uint32_t index, const char *body, int len)
 {
-	sqlite3_stmt *st = says_something(body, (size_t)len) ? answer(m, ASK_OWN, index, body, len) : NULL;
+	sqlite3_stmt *st = says_something(body, (size_t)len) ? values_make_answer(m, ASK_OWN, index, body, len) : NULL;
 	if (!st)
 		return;
 	add_number(m, VALUE_COST, index, st, 0);
 	add_number(m, VALUE_LINES, index, st, 1);
 	const char *host = (const char *)sqlite3_column_text(st, 2);
 	if (host)
-		add(m, VALUE_HOST, index, value_of_text(host));
+		values_make_add(m, VALUE_HOST, index, value_of_text(host));
 	sqlite3_reset(st);
 }
 
-static void note(struct maker *m, uint32_t index, int64_t cause, const char *body, int len)
+static void values_make_note(struct maker *m, uint32_t index, int64_t cause, const char *body, int len)
 {
-	sqlite3_stmt *st = body ? answer(m, ASK_NOTE, index, body, len) : NULL;
+	sqlite3_stmt *st = body ? values_make_answer(m, ASK_NOTE, index, body, len) : NULL;
 	if (cause < 0 || cause >= INT64_C(1) << EXACT)
 		add_odd(m, index);
 	else
-		add(m, VALUE_NOTED, index, cause * 2 + (st && sqlite3_column_int(st, 0)));
+		values_make_add(m, VALUE_NOTED, index, cause * 2 + (st && sqlite3_column_int(st, 0)));
 	sqlite3_reset(m->ask[ASK_NOTE]);
 }
 
 /* A row: an event that is no step. */
-static void row(struct maker *m, uint32_t index, int64_t kind, int64_t cause, const char *body, int len)
+static void values_make_row(struct maker *m, uint32_t index, int64_t kind, int64_t cause, const char *body, int len)
 {
 	sqlite3_stmt *st = NULL;
 	if (kind < 0 || kind > UINT16_MAX)
 		add_odd(m, index);
 	else if (kind != EV_ACTION_REQUESTED)
-		add(m, VALUE_KIND + (int)kind, index, 0);
+		values_make_add(m, VALUE_KIND + (int)kind, index, 0);
 	m->goes_on[index] = kind == EV_ACTION_REQUESTED;
 	if (kind == EV_NOTE)
-		note(m, index, cause, body, len);
+		values_make_note(m, index, cause, body, len);
 	if (!body)
 		return;
-	own(m, index, body, len);
-	if (kind == EV_AGENT_TURN && (st = answer(m, ASK_TURN, index, body, len)))
+	values_make_own(m, index, body, len);
+	if (kind == EV_AGENT_TURN && (st = values_make_answer(m, ASK_TURN, index, body, len)))
 		add_number(m, VALUE_TURN, index, st, 0);
 	if (st)
 		sqlite3_reset(st);
 }
 
 /* False: it is no event of a recorder's; nothing is told of it and what follows. */
-static bool event(struct maker *m, uint32_t index)
+static bool values_make_event(struct maker *m, uint32_t index)
 {
 	sqlite3_stmt *st = m->events;
 	uint64_t seq = m->block * VALUES_BLOCK + 1 + index;
@@ -271,19 +271,19 @@ static bool event(struct maker *m, uint32_t index)
 	int len = sqlite3_column_bytes(st, 5);
 	if ((uint64_t)sqlite3_column_int64(st, 0) != seq || action < 0 || (uint64_t)action >= seq)
 		return false;
-	add(m, VALUE_TIME, index, sqlite3_column_int64(st, 3));
+	values_make_add(m, VALUE_TIME, index, sqlite3_column_int64(st, 3));
 	if (kind == EV_ACTION_ENDED && (uint64_t)action > m->block * VALUES_BLOCK)
 		m->goes_on[(uint64_t)action - m->block * VALUES_BLOCK - 1] = false;
 	if ((kind < 101 || kind > 109) && kind != EV_OUTPUT && kind != EV_OUTPUT_GAP)
-		row(m, index, kind, sqlite3_column_int64(st, 1), body, len);
+		values_make_row(m, index, kind, sqlite3_column_int64(st, 1), body, len);
 	if (action && kind == EV_ACTION_HELD)
-		add(m, VALUE_VERDICT, index, VERDICT_HELD);
+		values_make_add(m, VALUE_VERDICT, index, VERDICT_HELD);
 	if (body && action && kind >= 101 && kind <= 109)
-		step(m, index, (int)kind, body, len);
+		values_make_step(m, index, (int)kind, body, len);
 	if (body && kind == EV_OUTPUT && !is_plain_output(body, (size_t)len))
-		add(m, VALUE_ODD_OUTPUT, index, 0);
+		values_make_add(m, VALUE_ODD_OUTPUT, index, 0);
 	if (body && action && kind == EV_SNAPSHOT_TAKEN) {
-		sqlite3_stmt *changes = answer(m, ASK_SNAPSHOT, index, body, len);
+		sqlite3_stmt *changes = values_make_answer(m, ASK_SNAPSHOT, index, body, len);
 		if (changes)
 			add_flag(m, VALUE_DIFF, index, changes, 0);
 		sqlite3_reset(m->ask[ASK_SNAPSHOT]);
@@ -300,7 +300,7 @@ static int still_open(struct maker *m)
 		int rc = sqlite3_step(m->ended);
 		sqlite3_reset(m->ended);
 		if (rc == SQLITE_DONE)
-			add(m, VALUE_OPEN, i, 0);
+			values_make_add(m, VALUE_OPEN, i, 0);
 		else if (rc != SQLITE_ROW)
 			return rc;
 	}
@@ -314,7 +314,7 @@ static int by_field(const void *a, const void *b)
 }
 
 /* Fills the columns, in the order of their fields. SQLITE_DONE: the block is not full; *stop: and never will be. */
-static int make(struct maker *m, uint64_t block, bool *stop)
+static int values_make(struct maker *m, uint64_t block, bool *stop)
 {
 	uint32_t nr = 0;
 	int rc = SQLITE_DONE;
@@ -325,7 +325,7 @@ static int make(struct maker *m, uint64_t block, bool *stop)
 	sqlite3_bind_int64(m->events, 1, (int64_t)(block * VALUES_BLOCK));
 	sqlite3_bind_int(m->events, 2, VALUES_BLOCK);
 	while (nr < VALUES_BLOCK && !*stop && (rc = sqlite3_step(m->events)) == SQLITE_ROW) {
-		*stop = !event(m, nr);
+		*stop = !values_make_event(m, nr);
 		nr += !*stop;
 	}
 	sqlite3_reset(m->events);
@@ -337,7 +337,7 @@ static int make(struct maker *m, uint64_t block, bool *stop)
 }
 
 /* The bytes of a column. */
-static const struct buf *encode(struct maker *m, const struct column *c)
+static const struct buf *values_make_encode(struct maker *m, const struct column *c)
 {
 	uint32_t last = 0;
 	buf_reset(&m->rows);
@@ -352,7 +352,7 @@ static const struct buf *encode(struct maker *m, const struct column *c)
 
 /* --- writing -------------------------------------------------------------------------------------------------------- */
 
-static int put(sqlite3_stmt *st, int64_t place, int64_t low, int64_t high, const void *rows, size_t len)
+static int values_make_put(sqlite3_stmt *st, int64_t place, int64_t low, int64_t high, const void *rows, size_t len)
 {
 	sqlite3_bind_int64(st, 1, place);
 	sqlite3_bind_int64(st, 2, low);
@@ -363,19 +363,19 @@ static int put(sqlite3_stmt *st, int64_t place, int64_t low, int64_t high, const
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static int put_block(struct maker *m, sqlite3_stmt *st)
+static int values_make_put_block(struct maker *m, sqlite3_stmt *st)
 {
 	int rc = SQLITE_OK;
 	for (size_t i = 0; rc == SQLITE_OK && i < m->nr; i++) {
 		const struct column *c = &m->column[i];
-		const struct buf *rows = encode(m, c);
-		rc = put(st, values_place(m->block, c->field), c->low, c->high, rows->data, rows->len);
+		const struct buf *rows = values_make_encode(m, c);
+		rc = values_make_put(st, values_place(m->block, c->field), c->low, c->high, rows->data, rows->len);
 	}
 	return rc;
 }
 
 /* Of the blocks from @from on, before @to. */
-static int drop(sqlite3 *db, uint64_t from, int64_t to)
+static int values_make_drop(sqlite3 *db, uint64_t from, int64_t to)
 {
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db, "DELETE FROM search_value WHERE place >= ?1 AND place < ?2", -1, &st, NULL);
@@ -388,20 +388,20 @@ static int drop(sqlite3 *db, uint64_t from, int64_t to)
 	return rc;
 }
 
-static int add_blocks(struct maker *m, uint64_t block, uint64_t end, bool *stop)
+static int values_make_add_blocks(struct maker *m, uint64_t block, uint64_t end, bool *stop)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = drop(m->db, block, INT64_MAX); /* what stands beside the blocks that count would be in the way */
+	int rc = values_make_drop(m->db, block, INT64_MAX); /* what stands beside the blocks that count would be in the way */
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(m->db, "DELETE FROM search_value WHERE place < 0", NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(m->db, "INSERT INTO search_value VALUES(?1, ?2, ?3, ?4)", -1, &st, NULL);
 	for (*stop = false; rc == SQLITE_OK && block < end && !*stop; block++) {
-		rc = make(m, block, stop);
+		rc = values_make(m, block, stop);
 		if (rc == SQLITE_OK)
-			rc = put_block(m, st);
+			rc = values_make_put_block(m, st);
 		else if (rc == SQLITE_DONE && *stop)
-			rc = put(st, values_place(block, VALUE_TIME), 0, 0, "", 1);
+			rc = values_make_put(st, values_place(block, VALUE_TIME), 0, 0, "", 1);
 	}
 	sqlite3_finalize(st);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
@@ -419,7 +419,7 @@ int values_add(sqlite3 *db, uint64_t upto, bool *left_out)
 		return SQLITE_OK;
 	int rc = maker_init(&m, db);
 	if (rc == SQLITE_OK)
-		rc = add_blocks(&m, block, *left_out ? block + AT_ONCE : end, &stop);
+		rc = values_make_add_blocks(&m, block, *left_out ? block + AT_ONCE : end, &stop);
 	*left_out = *left_out && !stop;
 	maker_release(&m);
 	return rc;
@@ -435,13 +435,13 @@ int values_again(sqlite3 *db, uint64_t seq)
 		return SQLITE_OK;
 	int rc = maker_init(&m, db);
 	if (rc == SQLITE_OK)
-		rc = make(&m, block, &stop);
+		rc = values_make(&m, block, &stop);
 	if (rc == SQLITE_OK)
-		rc = drop(db, block, values_place(block + 1, 0));
+		rc = values_make_drop(db, block, values_place(block + 1, 0));
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(db, "INSERT INTO search_value VALUES(?1, ?2, ?3, ?4)", -1, &st, NULL);
 	if (rc == SQLITE_OK)
-		rc = put_block(&m, st);
+		rc = values_make_put_block(&m, st);
 	sqlite3_finalize(st);
 	maker_release(&m);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
@@ -470,14 +470,14 @@ static bool lists_open(const struct column *c, sqlite3_stmt *st)
 
 static bool column_is(struct maker *m, const struct column *c, sqlite3_stmt *st)
 {
-	const struct buf *rows = encode(m, c);
+	const struct buf *rows = values_make_encode(m, c);
 	return sqlite3_column_int64(st, 1) == c->low && sqlite3_column_int64(st, 2) == c->high &&
 	       (size_t)sqlite3_column_bytes(st, 3) == rows->len &&
 	       (!rows->len || !memcmp(sqlite3_column_blob(st, 3), rows->data, rows->len));
 }
 
 /* Do the rows of the block say what was made of it? */
-static int block_is(struct maker *m, sqlite3_stmt *st, bool *same)
+static int values_make_block_is(struct maker *m, sqlite3_stmt *st, bool *same)
 {
 	size_t at = 0;
 	int rc;
@@ -494,7 +494,7 @@ static int block_is(struct maker *m, sqlite3_stmt *st, bool *same)
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static int count(sqlite3 *db, const char *sql, int64_t bind, uint64_t *out)
+static int values_make_count(sqlite3 *db, const char *sql, int64_t bind, uint64_t *out)
 {
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
@@ -514,9 +514,9 @@ static int check_blocks(struct maker *m, uint64_t blocks, bool stops, uint64_t *
 				    &st, NULL);
 	for (uint64_t b = 0; rc == SQLITE_OK && b < blocks && !*wrong; b++) {
 		bool stop, same = false;
-		rc = make(m, b, &stop);
+		rc = values_make(m, b, &stop);
 		if (rc == SQLITE_OK)
-			rc = block_is(m, st, &same);
+			rc = values_make_block_is(m, st, &same);
 		else if (rc == SQLITE_DONE) {
 			same = stop && stops && b == blocks - 1;
 			rc = SQLITE_OK;
@@ -535,10 +535,10 @@ int values_check(sqlite3 *db, uint64_t *wrong)
 	*wrong = 0;
 	if (sqlite3_table_column_metadata(db, "main", "search_value", NULL, NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
 		return SQLITE_OK; /* a file from before there were any */
-	int rc = count(db, "SELECT max(seq) FROM event WHERE ?1", 1, &head);
+	int rc = values_make_count(db, "SELECT max(seq) FROM event WHERE ?1", 1, &head);
 	uint64_t most = head / VALUES_BLOCK + 1; /* a block that tells of the end stands where the next would */
 	if (rc == SQLITE_OK)
-		rc = count(db, "SELECT count(*) FROM search_value WHERE place < 0 OR place >= ?1", values_place(most < UINT32_MAX ? most : UINT32_MAX, 0), &beside);
+		rc = values_make_count(db, "SELECT count(*) FROM search_value WHERE place < 0 OR place >= ?1", values_place(most < UINT32_MAX ? most : UINT32_MAX, 0), &beside);
 	bool any = rc == SQLITE_OK && values_last(db, most, &last, &stop);
 	if (beside || (any && !stop && last >= head / VALUES_BLOCK))
 		*wrong = head + 1;

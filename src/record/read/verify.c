@@ -126,7 +126,7 @@ static const char *check_row(sqlite3_stmt *st, uint64_t expect, struct hash *cha
 }
 
 /* The pass over all events after @from, whose chain is @chain. @see: gather for the other checks. */
-static int walk(struct verify *v, uint64_t from, struct hash chain, bool see, const char **why, uint64_t *bad, struct err *err)
+static int verify_walk(struct verify *v, uint64_t from, struct hash chain, bool see, const char **why, uint64_t *bad, struct err *err)
 {
 	sqlite3_stmt *st = verify_sql(v, "SELECT " READ_EVENT_COLUMNS ", salt, body_hash, chain FROM event WHERE seq > ?1"
 					 " ORDER BY seq", err);
@@ -171,7 +171,7 @@ static int verify_chain(struct verify *v, struct err *err)
 	const char *why;
 	uint64_t bad = 0;
 	session_chain_start(v->s, &start);
-	if (walk(v, 0, start, true, &why, &bad, err) < 0)
+	if (verify_walk(v, 0, start, true, &why, &bad, err) < 0)
 		return -1;
 	if (why)
 		verify_say(v, "chain", VERIFY_FAIL, bad, "event %" PRIu64 ": %s", bad, why);
@@ -181,7 +181,7 @@ static int verify_chain(struct verify *v, struct err *err)
 	return 0;
 }
 
-static void finish(struct verify *v)
+static void verify_finish(struct verify *v)
 {
 	free(v->key);
 	free(v->action);
@@ -215,7 +215,7 @@ int verify_session(struct session *s, const struct verify_opts *opts, verify_rep
 		rc = err_set(err, ERR_CANCELLED, "it was stopped");
 	if (whole)
 		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
-	finish(&v);
+	verify_finish(&v);
 	return rc;
 }
 
@@ -248,13 +248,13 @@ int verify_tail(struct session *s, struct err *err)
 	sqlite3_finalize(st);
 	if (!verify_chain_at(&v, from, &chain))
 		return err_set(err, ERR_DAMAGED, "session file '%s' ends before event %" PRIu64 ", which was signed", s->path, from);
-	int rc = walk(&v, from, chain, false, &why, &bad, err);
+	int rc = verify_walk(&v, from, chain, false, &why, &bad, err);
 	if (rc == 0 && why)
 		rc = err_set(err, ERR_DAMAGED, "session file '%s' is damaged: event %" PRIu64 ": %s", s->path, bad, why);
 	if (rc == 0)
 		rc = verify_anchor(&v, err);
 	if (rc == 0 && failure.text[0])
 		rc = err_set(err, ERR_DAMAGED, "session file '%s' is not whole: %s", s->path, failure.text);
-	finish(&v);
+	verify_finish(&v);
 	return rc;
 }

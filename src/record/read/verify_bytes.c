@@ -35,10 +35,10 @@ static bool moved_by_others(void *self, uint64_t page, const uint8_t bytes[SUMS_
 {
 	struct raw *r = self;
 	struct err err;
-	if (!r->looked && sums_log_pages(r->path, &r->in_log, &err) < 0)
+	if (!r->looked && page_checksum_log_pages(r->path, &r->in_log, &err) < 0)
 		r->in_log.nr = 0;
 	r->looked = true;
-	return sums_in_log(r->path, &r->in_log, page, bytes);
+	return page_checksum_in_log(r->path, &r->in_log, page, bytes);
 }
 
 /* The table or index that page @page belongs to. */
@@ -62,7 +62,7 @@ static uint32_t run_of_log(const char *path)
 {
 	struct log_end log;
 	struct err err;
-	return sums_look_log(path, &log, &err) == 0 ? log.salt : 0;
+	return page_checksum_look_log(path, &log, &err) == 0 ? log.salt : 0;
 }
 
 /* Once more where a running session's log began anew meanwhile: what was seen of both does not belong together. */
@@ -71,7 +71,7 @@ static void look_at_pages(struct raw *raw, uint64_t size, bool live, struct sums
 	for (int tries = 0; tries < 3; tries++) {
 		uint32_t before = live ? run_of_log(raw->path) : 0;
 		raw->looked = false;
-		sums_look(read_raw, moved_by_others, raw, size, live, out);
+		page_checksum_look(read_raw, moved_by_others, raw, size, live, out);
 		log_pages_release(&raw->in_log);
 		if (!live || !out->bad || run_of_log(raw->path) == before)
 			return;
@@ -91,10 +91,10 @@ static bool is_torn(const struct lease_note *note, bool live, const struct log_e
 static int look_at_log(const char *path, bool live, struct log_end *out, struct err *err)
 {
 	static const struct timespec while_it_is_emptied = { .tv_nsec = 5000000 };
-	int rc = sums_look_log(path, out, err);
+	int rc = page_checksum_look_log(path, out, err);
 	for (int tries = 1; live && rc == 0 && out->why && tries < LOOKS; tries++) {
 		nanosleep(&while_it_is_emptied, NULL);
-		rc = sums_look_log(path, out, err);
+		rc = page_checksum_look_log(path, out, err);
 	}
 	return rc;
 }
@@ -135,7 +135,7 @@ static bool log_is_whole(struct verify *v, const char *path, const struct lease_
 	return true;
 }
 
-static void say_whole(struct verify *v, const struct sums *sums, const struct log_end *log, bool demanded, bool torn)
+static void verify_bytes_say_whole(struct verify *v, const struct sums *sums, const struct log_end *log, bool demanded, bool torn)
 {
 	char behind[120] = "";
 	if (log->there)
@@ -151,7 +151,7 @@ static void say_whole(struct verify *v, const struct sums *sums, const struct lo
 		verify_say(v, "bytes", VERIFY_OK, 0, "%" PRIu64 " pages are what was put there%s", sums->pages, behind);
 }
 
-static bool reaches(struct verify *v, const struct lease_note *note)
+static bool verify_bytes_reaches(struct verify *v, const struct lease_note *note)
 {
 	uint64_t head = session_head(v->s);
 	if (!note || head >= note->seq)
@@ -192,8 +192,8 @@ int verify_bytes(struct verify *v, struct err *err)
 		verify_say(v, "bytes", VERIFY_FAIL, 0, "the file is cut off at byte %lld of %" PRIu64, (long long)size, sums.pages * SUMS_PAGE);
 	} else if (!live && sums.more && sums.ended) {
 		verify_say(v, "bytes", VERIFY_FAIL, 0, "there are %lld bytes behind the last page", (long long)size - (long long)(sums.pages * SUMS_PAGE));
-	} else if (live || reaches(v, note)) {
-		say_whole(v, &sums, &log, demanded, is_torn(note, live, &log));
+	} else if (live || verify_bytes_reaches(v, note)) {
+		verify_bytes_say_whole(v, &sums, &log, demanded, is_torn(note, live, &log));
 	}
 	return 0;
 }
@@ -203,7 +203,7 @@ bool verify_unopened(const char *path, char *out, size_t cap)
 	struct sums sums;
 	struct err err;
 	uint64_t size;
-	if (sums_look_file(path, &sums, &size, &err) < 0 || !sums.kept)
+	if (page_checksum_look_file(path, &sums, &size, &err) < 0 || !sums.kept)
 		return false;
 	if (sums.bad)
 		snprintf(out, cap, "page %" PRIu64 " (bytes %" PRIu64 " to %" PRIu64 ") is not what was put there%s", sums.first_bad,

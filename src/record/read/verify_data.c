@@ -75,7 +75,7 @@ int verify_segments(struct verify *v, struct err *err)
 	return 0;
 }
 
-static const char *check_object(struct verify *v, sqlite3_stmt *st, const struct object_id *oid, const struct hash *stored)
+static const char *verify_data_check_object(struct verify *v, sqlite3_stmt *st, const struct object_id *oid, const struct hash *stored)
 {
 	struct object_id name;
 	struct hash now;
@@ -131,7 +131,7 @@ int verify_objects(struct verify *v, struct err *err)
 		memcpy(oid.b, sqlite3_column_blob(st, 1), sizeof(oid.b));
 		hash_add(&all, oid.b, sizeof(oid.b));
 		hash_add(&all, stored.b, HASH_LEN);
-		wrong = check_object(v, st, &oid, &stored);
+		wrong = verify_data_check_object(v, st, &oid, &stored);
 		v->totals->objects++;
 	}
 	if (!verify_end(v, st, "objects", "%" PRIu64 " objects, the last of event %" PRIu64, v->totals->objects, group))

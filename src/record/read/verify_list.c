@@ -22,17 +22,17 @@ struct lists_check {
 	const char *wrong; /* static */
 };
 
-static int by_name(const void *a, const void *b)
+static int verify_list_by_name(const void *a, const void *b)
 {
 	return memcmp(((const struct found *)a)->name.b, ((const struct found *)b)->name.b, HASH_LEN);
 }
 
-static struct found *find(struct lists_check *c, const json_t *name)
+static struct found *verify_list_find(struct lists_check *c, const json_t *name)
 {
 	struct found key;
 	if (!json_is_string(name) || !hex_parse(json_string_value(name), json_string_length(name), key.name.b, HASH_LEN) || !c->nr)
 		return NULL;
-	return bsearch(&key, c->row, c->nr, sizeof(key), by_name);
+	return bsearch(&key, c->row, c->nr, sizeof(key), verify_list_by_name);
 }
 
 static void check_elements(struct lists_check *c, const json_t *list)
@@ -40,12 +40,12 @@ static void check_elements(struct lists_check *c, const json_t *list)
 	size_t i;
 	json_t *v;
 	json_array_foreach((json_t *)(uintptr_t)list, i, v)
-		if (!find(c, v))
+		if (!verify_list_find(c, v))
 			c->wrong = "names a message that is missing";
 }
 
 /* What the row @f adds, when it begins with @as; @deep: its elements, too, must be there. */
-static void take_row(struct lists_check *c, struct found *f, const struct found *as, const json_t *row, bool deep)
+static void verify_list_take_row(struct lists_check *c, struct found *f, const struct found *as, const json_t *row, bool deep)
 {
 	const json_t *plus = json_object_get(row, "plus"), *keep = json_object_get(row, "keep");
 	uint64_t begin = as ? as->len : 0;
@@ -68,10 +68,10 @@ static void take_row(struct lists_check *c, struct found *f, const struct found 
 }
 
 /* Down to what was read before, then up again: a chain may be long. */
-static int check_list(struct lists_check *c, const json_t *name, bool deep, struct err *err)
+static int verify_list_check_list(struct lists_check *c, const json_t *name, bool deep, struct err *err)
 {
 	CLEANUP(json_release) json_t *rows = json_array();
-	struct found **chain = NULL, *f = find(c, name);
+	struct found **chain = NULL, *f = verify_list_find(c, name);
 	size_t nr = 0, cap = 0;
 	int rc = 0;
 	const struct found *as = NULL;
@@ -109,10 +109,10 @@ static int check_list(struct lists_check *c, const json_t *name, bool deep, stru
 		as = NULL;
 		if (!json_object_get(o, "as"))
 			break;
-		f = find(c, json_object_get(o, "as"));
+		f = verify_list_find(c, json_object_get(o, "as"));
 	}
 	while (rc == 0 && !c->wrong && nr-- > 0) {
-		take_row(c, chain[nr], as, json_array_get(rows, nr), deep);
+		verify_list_take_row(c, chain[nr], as, json_array_get(rows, nr), deep);
 		as = chain[nr];
 	}
 	free(chain);
@@ -135,7 +135,7 @@ static int read_names(struct lists_check *c, struct err *err)
 	if (!verify_end(c->v, st, "messages", "message %" PRId64, last))
 		return 1;
 	if (c->nr)
-		qsort(c->row, c->nr, sizeof(*c->row), by_name);
+		qsort(c->row, c->nr, sizeof(*c->row), verify_list_by_name);
 	return 0;
 }
 
@@ -163,7 +163,7 @@ int verify_lists(struct verify *v, uint64_t *bad_out, const char **wrong_out, st
 					    json_object_get(body, !strcmp(kind, "model.sent") ? "body" : "messages");
 		*bad_out = (uint64_t)sqlite3_column_int64(st, 0);
 		if (json_is_string(list))
-			rc = check_list(&c, list, !call, err);
+			rc = verify_list_check_list(&c, list, !call, err);
 		else if (!call)
 			check_elements(&c, list);
 	}

@@ -9,7 +9,7 @@
 
 enum step { NOTHING, REQUESTED, JUDGED, DECIDED, STARTED, ENDED, BEGIN, RESUMED, END, NOTICE, SNAPSHOT };
 
-static enum step look_up(uint16_t kind)
+static enum step verify_order_look_up(uint16_t kind)
 {
 	static const struct {
 		const char *name;
@@ -29,9 +29,9 @@ static enum step look_up(uint16_t kind)
 static enum step step_of(struct verify *v, uint16_t kind)
 {
 	if (kind >= ARRAY_LEN(v->step))
-		return look_up(kind);
+		return verify_order_look_up(kind);
 	if (!v->step[kind])
-		v->step[kind] = (uint8_t)(look_up(kind) + 1);
+		v->step[kind] = (uint8_t)(verify_order_look_up(kind) + 1);
 	return (enum step)(v->step[kind] - 1);
 }
 
@@ -67,7 +67,7 @@ static bool same_intent(const char *a, const char *b)
 	return !strcmp(a, "*") || !strcmp(b, "*") || !strcmp(a, b);
 }
 
-static bool approves(const json_t *body)
+static bool verify_order_approves(const json_t *body)
 {
 	const char *decision = body ? json_str(body, "decision", "") : "approve";
 	return !strcmp(decision, "approve") || !strcmp(decision, "edit");
@@ -96,7 +96,7 @@ static bool edit_still_asks(const struct verify_action *a, const json_t *body)
 	       !strcmp(a->approved, json_str(body, "intent", ""));
 }
 
-static void see_action(struct verify *v, enum step step, const struct event *ev, const json_t *body)
+static void verify_order_see_action(struct verify *v, enum step step, const struct event *ev, const json_t *body)
 {
 	struct verify_action *a = action_of(v, ev->action);
 	if (!a) {
@@ -113,7 +113,7 @@ static void see_action(struct verify *v, enum step step, const struct event *ev,
 			set_intent(a->allowed, body);
 		if (a->may && !a->allowed[0])
 			strcpy(a->allowed, "*");
-	} else if (step == DECIDED && approves(body)) {
+	} else if (step == DECIDED && verify_order_approves(body)) {
 		a->may = true;
 		set_intent(a->approved, body);
 		if (!a->approved[0])
@@ -171,7 +171,7 @@ void verify_see(struct verify *v, const struct event *ev)
 		GROW(v->action, v->actions, v->action_cap);
 		v->action[v->actions++] = (struct verify_action){ .id = ev->seq };
 	} else {
-		see_action(v, step, ev, body);
+		verify_order_see_action(v, step, ev, body);
 	}
 }
 

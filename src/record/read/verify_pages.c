@@ -19,7 +19,7 @@ enum {
 	SAMPLES = 500,		/* events that are looked for by their words */
 };
 
-static const char shape[] = "CREATE VIRTUAL TABLE search USING fts5(text, content = '', tokenize = 'trigram', detail = 'none',"
+static const char verify_pages_shape[] = "CREATE VIRTUAL TABLE search USING fts5(text, content = '', tokenize = 'trigram', detail = 'none',"
 			    " columnsize = 0);"
 			    "DELETE FROM search_data; DELETE FROM search_idx; DELETE FROM search_config";
 
@@ -45,7 +45,7 @@ static int check_pages(struct verify *v, char *out, size_t cap, struct err *err)
 enum { NO_NUMBER = -1, UNREADABLE = -2 };
 
 /* NO_NUMBER: there is no such table, or row. */
-static int64_t number(struct verify *v, const char *sql)
+static int64_t verify_pages_number(struct verify *v, const char *sql)
 {
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(v->s->db, sql, -1, &st, NULL);
@@ -58,7 +58,7 @@ static int64_t number(struct verify *v, const char *sql)
 
 /* --- the search index ---------------------------------------------------------------------------------------------- */
 
-static int copy_rows(sqlite3 *from, sqlite3 *to, const char *select, const char *insert)
+static int verify_pages_copy_rows(sqlite3 *from, sqlite3 *to, const char *select, const char *insert)
 {
 	sqlite3_stmt *in = NULL, *out = NULL;
 	int rc = sqlite3_prepare_v2(from, select, -1, &in, NULL);
@@ -79,13 +79,13 @@ static int copy_search(sqlite3 *from, sqlite3 *to)
 {
 	int rc = sqlite3_exec(to, "BEGIN", NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(to, shape, NULL, NULL, NULL);
+		rc = sqlite3_exec(to, verify_pages_shape, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = copy_rows(from, to, "SELECT id, block FROM search_data", "INSERT INTO search_data VALUES(?1, ?2)");
+		rc = verify_pages_copy_rows(from, to, "SELECT id, block FROM search_data", "INSERT INTO search_data VALUES(?1, ?2)");
 	if (rc == SQLITE_OK)
-		rc = copy_rows(from, to, "SELECT segid, term, pgno FROM search_idx", "INSERT INTO search_idx VALUES(?1, ?2, ?3)");
+		rc = verify_pages_copy_rows(from, to, "SELECT segid, term, pgno FROM search_idx", "INSERT INTO search_idx VALUES(?1, ?2, ?3)");
 	if (rc == SQLITE_OK)
-		rc = copy_rows(from, to, "SELECT k, v FROM search_config", "INSERT INTO search_config VALUES(?1, ?2)");
+		rc = verify_pages_copy_rows(from, to, "SELECT k, v FROM search_config", "INSERT INTO search_config VALUES(?1, ?2)");
 	return rc == SQLITE_OK ? sqlite3_exec(to, "COMMIT", NULL, NULL, NULL) : rc;
 }
 
@@ -196,7 +196,7 @@ static void tell_lost(struct verify *v, int64_t from, int64_t to)
 static int64_t lost_event(struct verify *v)
 {
 	CLEANUP(text_reader_release) struct text_reader reader = TEXT_READER(v->s->db);
-	int64_t indexed = number(v, "SELECT value FROM mark WHERE name = 'indexed'"), lost = 0;
+	int64_t indexed = verify_pages_number(v, "SELECT value FROM mark WHERE name = 'indexed'"), lost = 0;
 	int64_t step = indexed / SAMPLES + 1;
 	struct err err;
 	sqlite3_stmt *st = indexed == UNREADABLE ? NULL : verify_sql(v, find_sql, &err);
@@ -211,7 +211,7 @@ static int64_t lost_event(struct verify *v)
 }
 
 /* What came at once and at the end is not in the index: whoever searches reads it through (search.c). */
-static void say_whole(struct verify *v, int64_t pages)
+static void verify_pages_say_whole(struct verify *v, int64_t pages)
 {
 	uint64_t head = session_head(v->s), indexed = session_indexed(v->s);
 	char rest[80] = "";
@@ -255,18 +255,18 @@ int verify_pages(struct verify *v, struct err *err)
 		verify_say(v, "pages", VERIFY_FAIL, 0, "the database is damaged: %s", wrong);
 		return 0;
 	}
-	int64_t pages = number(v, "PRAGMA page_count");
-	int64_t bytes = number(v, "SELECT sum(length(block)) FROM search_data");
+	int64_t pages = verify_pages_number(v, "PRAGMA page_count");
+	int64_t bytes = verify_pages_number(v, "SELECT sum(length(block)) FROM search_data");
 	int rc = bytes == UNREADABLE ? SQLITE_CORRUPT : bytes < 0 ? SQLITE_OK : check_search(v, bytes);
 	int primary = rc & 0xff;
 	int64_t lost = bytes >= 0 && rc == SQLITE_OK ? lost_event(v) : 0;
 	if (lost > 0)
-		tell_lost(v, lost, number(v, "SELECT value FROM mark WHERE name = 'indexed'"));
+		tell_lost(v, lost, verify_pages_number(v, "SELECT value FROM mark WHERE name = 'indexed'"));
 	else if (lost < 0 || primary == SQLITE_CORRUPT || primary == SQLITE_ERROR)
 		verify_say(v, "pages", VERIFY_FAIL, 0, "the search index is damaged: searches may find less than there is");
 	else if (rc != SQLITE_OK)
 		verify_say(v, "pages", VERIFY_SKIP, 0, "the search index could not be looked at: %s", sqlite3_errstr(rc));
 	else if (steps_hold(v) && values_hold(v))
-		say_whole(v, pages);
+		verify_pages_say_whole(v, pages);
 	return 0;
 }

@@ -152,7 +152,7 @@ static bool check_lines(struct verify *v, const struct buf *log, const uint8_t *
 		struct anchored a = { 0 };
 		struct hash now;
 		const char *stop = memchr(at, '\n', (size_t)(end - at));
-		CLEANUP(free_ptr) char *line = xstrndup(at, (size_t)((stop ? stop : end) - at));
+		CLEANUP(free_ptr) char *line = mem_strndup(at, (size_t)((stop ? stop : end) - at));
 		at = stop;
 		if (!stop || !parse_anchor(uuid, line, &a) || !a.good || a.seq <= from || a.seq > to)
 			continue;
@@ -196,7 +196,7 @@ static void check_anchors(struct verify *v, const struct buf *log)
 
 int verify_anchor(struct verify *v, struct err *err)
 {
-	CLEANUP(free_ptr) char *path = v->opts->anchor ? xstrdup(v->opts->anchor) : paths_state("anchor.log");
+	CLEANUP(free_ptr) char *path = v->opts->anchor ? mem_strdup(v->opts->anchor) : paths_state("anchor.log");
 	CLEANUP(buf_release) struct buf log = BUF_INIT;
 	if (!*path || access(path, F_OK) < 0) {
 		verify_say(v, "anchor", VERIFY_SKIP, 0, "there is no anchor log%s%s", *path ? " at " : "", path);

@@ -25,14 +25,14 @@ static void add_fd(struct ws_plan *p, int fd)
 	p->fd[p->nr_fds++] = fd;
 }
 
-static bool below(const char *path, size_t len, const char *dir, size_t dir_len)
+static bool workspace_apply_below(const char *path, size_t len, const char *dir, size_t dir_len)
 {
 	return len > dir_len && path[dir_len] == '/' && !memcmp(path, dir, dir_len);
 }
 
-static bool is_admin(const struct ws_change *c)
+static bool workspace_apply_is_admin(const struct ws_change *c)
 {
-	return !strcmp(c->path, ".git") || below(c->path, c->len, ".git", 4);
+	return !strcmp(c->path, ".git") || workspace_apply_below(c->path, c->len, ".git", 4);
 }
 
 static bool must_go(const struct ws_change *c)
@@ -41,15 +41,15 @@ static bool must_go(const struct ws_change *c)
 }
 
 /* Can the wanted state be made at all? Also decides before anything is removed for it. */
-static bool makeable(const struct ws_state *s)
+static bool workspace_apply_makeable(const struct ws_state *s)
 {
 	return s->kind == WS_NONE || s->kind == WS_FILE || s->kind == WS_LINK || s->kind == WS_DIR ||
 	       s->kind == WS_FIFO;
 }
 
-static bool goes(const struct ws_change *c)
+static bool workspace_apply_goes(const struct ws_change *c)
 {
-	return must_go(c) && makeable(&c->now);
+	return must_go(c) && workspace_apply_makeable(&c->now);
 }
 
 /* Does one of the directories above @c go as a whole? */
@@ -66,7 +66,7 @@ static bool gone_above(const struct ws_diff *d, const struct ws_change *c)
 			else
 				hi = mid;
 		}
-		if (lo < d->nr && d->item[lo].len == i && !memcmp(d->item[lo].path, c->path, i) && goes(&d->item[lo]))
+		if (lo < d->nr && d->item[lo].len == i && !memcmp(d->item[lo].path, c->path, i) && workspace_apply_goes(&d->item[lo]))
 			return true;
 	}
 	return false;
@@ -92,7 +92,7 @@ static int from_lower(int lower, const struct ws_change *c)
 }
 
 /* What the session holds of it. 0 found, 1 not held (@err is as it was), -1 failure. */
-static int held(const struct ws_change *c, const struct ws_store *st, struct buf *out, struct err *err)
+static int workspace_apply_held(const struct ws_change *c, const struct ws_store *st, struct buf *out, struct err *err)
 {
 	struct err why = ERR_INIT;
 	enum object_type type;
@@ -109,7 +109,7 @@ static int find_content(struct ws_plan *p, const struct ws_change *c, const stru
 			uint64_t *used, struct plan_op *op, struct err *err)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	int rc = held(c, st, &b, err);
+	int rc = workspace_apply_held(c, st, &b, err);
 	if (rc == 0) {
 		op->off = *used;
 		op->len = b.len;
@@ -151,7 +151,7 @@ static int make_op(struct ws_plan *p, const struct ws_change *c, const struct ws
 	case WS_LINK:
 		op.kind = PLAN_SYMLINK;
 		op.mode = 0;
-		rc = held(c, st, &target, err);
+		rc = workspace_apply_held(c, st, &target, err);
 		op.target = buf_cstr(&target);
 		op.target_len = target.len;
 		break;
@@ -178,7 +178,7 @@ static int make_op(struct ws_plan *p, const struct ws_change *c, const struct ws
 	return 0;
 }
 
-static int fill(struct ws_plan *p, const struct ws_diff *d, const struct ws_store *st, int lower, bool keep_git,
+static int workspace_apply_fill(struct ws_plan *p, const struct ws_diff *d, const struct ws_store *st, int lower, bool keep_git,
 		struct err *err)
 {
 	int fd = memfd_create("sandglass-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -188,12 +188,12 @@ static int fill(struct ws_plan *p, const struct ws_diff *d, const struct ws_stor
 	plan_begin(&p->plan);
 	for (size_t i = 0; i < d->nr; i++) {
 		const struct ws_change *c = &d->item[i];
-		if (!(keep_git && is_admin(c)) && goes(c) && !gone_above(d, c))
+		if (!(keep_git && workspace_apply_is_admin(c)) && workspace_apply_goes(c) && !gone_above(d, c))
 			add_op(p, &(struct plan_op){ .kind = PLAN_REMOVE, .path = c->path, .path_len = c->len });
 	}
 	uint64_t used = 0;
 	for (size_t i = 0; i < d->nr; i++)
-		if (!(keep_git && is_admin(&d->item[i])) && make_op(p, &d->item[i], st, lower, &used, err) < 0)
+		if (!(keep_git && workspace_apply_is_admin(&d->item[i])) && make_op(p, &d->item[i], st, lower, &used, err) < 0)
 			return -1;
 	return 0;
 }
@@ -202,7 +202,7 @@ int ws_plan_make(struct ws_plan *p, const struct ws_diff *d, const struct ws_sto
 		 struct err *err)
 {
 	struct ws_plan out = WS_PLAN_INIT;
-	if (fill(&out, d, st, lower, keep_git, err) < 0) {
+	if (workspace_apply_fill(&out, d, st, lower, keep_git, err) < 0) {
 		ws_plan_release(&out);
 		return err_wrap(err, "plan");
 	}
@@ -234,12 +234,12 @@ void ws_plan_release(struct ws_plan *p)
 
 /* --- choosing --- */
 
-static bool chosen(const struct ws_change *c, char *const *paths, const size_t *lens, size_t nr)
+static bool workspace_apply_chosen(const struct ws_change *c, char *const *paths, const size_t *lens, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
 		if ((c->len == lens[i] && !memcmp(c->path, paths[i], lens[i])) ||
-		    below(c->path, c->len, paths[i], lens[i]) ||
-		    (below(paths[i], lens[i], c->path, c->len) && c->now.kind == WS_DIR)) /* a parent that is needed */
+		    workspace_apply_below(c->path, c->len, paths[i], lens[i]) ||
+		    (workspace_apply_below(paths[i], lens[i], c->path, c->len) && c->now.kind == WS_DIR)) /* a parent that is needed */
 			return true;
 	return nr == 0;
 }
@@ -248,7 +248,7 @@ int ws_diff_only(struct ws_diff *d, char *const *paths, const size_t *lens, size
 {
 	size_t keep = 0;
 	for (size_t i = 0; i < d->nr; i++)
-		if (chosen(&d->item[i], paths, lens, nr))
+		if (workspace_apply_chosen(&d->item[i], paths, lens, nr))
 			d->item[keep++] = d->item[i];
 	d->nr = keep;
 	return keep || !nr ? 0

@@ -53,7 +53,7 @@ static int cmp_listed(const void *pa, const void *pb)
 	return ws_path_cmp(a->path, a->len, b->path, b->len);
 }
 
-static void count(struct list *l, const struct stat *st, uid_t uid)
+static void base_count_entry(struct list *l, const struct stat *st, uid_t uid)
 {
 	if (S_ISREG(st->st_mode)) {
 		l->files++;
@@ -105,7 +105,7 @@ static int list_dir(struct list *l, int lower, const char *dir, size_t dir_len, 
 			continue;
 		path.len = keep;
 		buf_puts(&path, e->d_name);
-		count(l, &st, uid);
+		base_count_entry(l, &st, uid);
 		list_entry(l, &path, &st);
 		l->truncated = l->nr >= BASE_FILES_MAX;
 		if (S_ISDIR(st.st_mode))
@@ -115,7 +115,7 @@ static int list_dir(struct list *l, int lower, const char *dir, size_t dir_len, 
 	return 0;
 }
 
-static int list_all(struct list *l, int lower, uid_t uid, struct err *err)
+static int base_list_all(struct list *l, int lower, uid_t uid, struct err *err)
 {
 	struct strv todo = STRV_INIT;
 	int rc = list_dir(l, lower, "", 0, uid, &todo);
@@ -136,7 +136,7 @@ int base_list(struct base **out, int lower, uid_t uid, struct err *err)
 {
 	struct base *b = NEW(struct base);
 	int64_t began = clock_mono_us();
-	if (list_all(&b->first, lower, uid, err) < 0) {
+	if (base_list_all(&b->first, lower, uid, err) < 0) {
 		base_free(&b);
 		return -1;
 	}
@@ -197,12 +197,12 @@ json_t *base_body(const struct base *b)
 
 /* --- drift --- */
 
-static bool is_admin(const struct listed *e)
+static bool base_is_admin(const struct listed *e)
 {
 	return !strncmp(e->path, ".git", 4) && (e->path[4] == '/' || e->path[4] == 0);
 }
 
-static bool same(const struct listed *a, const struct listed *b)
+static bool base_same(const struct listed *a, const struct listed *b)
 {
 	if (a->mode != b->mode)
 		return false;
@@ -220,7 +220,7 @@ struct drift {
 };
 enum { DRIFT_MAX = 1000 };
 
-static void report(struct drift *d, const struct listed *e, const char *was, const char *now)
+static void base_report(struct drift *d, const struct listed *e, const char *was, const char *now)
 {
 	if (d->nr++ >= DRIFT_MAX)
 		return;
@@ -233,7 +233,7 @@ static void report(struct drift *d, const struct listed *e, const char *was, con
 }
 
 /* Walks two lists side by side; @fn-less: reports into @d when given, marks @b's entries that are not as in @a. */
-static void compare(const struct list *a, struct list *b, struct drift *d, struct strv *changed)
+static void base_compare(const struct list *a, struct list *b, struct drift *d, struct strv *changed)
 {
 	for (size_t i = 0, k = 0; i < a->nr || k < b->nr;) {
 		int c = i == a->nr ? 1 : k == b->nr ? -1 : cmp_listed(&a->item[i], &b->item[k]);
@@ -241,10 +241,10 @@ static void compare(const struct list *a, struct list *b, struct drift *d, struc
 		const struct listed *any = x ? x : y;
 		i += x != NULL;
 		k += y != NULL;
-		if (is_admin(any) || (x && y && same(x, y)))
+		if (base_is_admin(any) || (x && y && base_same(x, y)))
 			continue;
 		if (d)
-			report(d, any, x ? "listed" : "absent", y ? "other" : "absent");
+			base_report(d, any, x ? "listed" : "absent", y ? "other" : "absent");
 		if (changed)
 			strv_push_bytes(changed, any->path, any->len);
 	}
@@ -255,14 +255,14 @@ int base_drift(struct base *b, int lower, bool (*touched)(void *self, const char
 {
 	struct list now = { 0 };
 	struct drift d = { .list = json_array(), .touched = touched, .self = self };
-	if (list_all(&now, lower, 0, err) < 0) {
+	if (base_list_all(&now, lower, 0, err) < 0) {
 		list_release(&now);
 		json_decref(d.list);
 		return -1;
 	}
-	compare(b->have_last ? &b->last : &b->first, &now, &d, NULL);
+	base_compare(b->have_last ? &b->last : &b->first, &now, &d, NULL);
 	strv_release(&b->drifted);
-	compare(&b->first, &now, NULL, &b->drifted);
+	base_compare(&b->first, &now, NULL, &b->drifted);
 	list_release(&b->last);
 	b->last = now;
 	b->have_last = true;
@@ -295,7 +295,7 @@ struct hasher {
 };
 
 /* Git's name of one listed file or link; false when it cannot be told (gone, unreadable, changed). */
-static bool name_of(struct hasher *h, const struct listed *e, struct object_id *out)
+static bool base_name_of(struct hasher *h, const struct listed *e, struct object_id *out)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	struct oid_key k = { e->dev, e->ino, e->size, e->mtime_ns, e->ctime_ns };
@@ -338,11 +338,11 @@ int base_hash(struct base *b, int lower, const struct ws_store *st, const char *
 	for (size_t i = 0; rc == 0 && i < b->first.nr; i++) {
 		const struct listed *e = &b->first.item[i];
 		struct object_id id;
-		if (is_admin(e) || (!S_ISREG(e->mode) && !S_ISLNK(e->mode)))
+		if (base_is_admin(e) || (!S_ISREG(e->mode) && !S_ISLNK(e->mode)))
 			continue;
 		if (stop && i % 64 == 0 && stop(self))
 			rc = err_set(err, ERR_CANCELLED, "hashing of the base was stopped");
-		else if (name_of(&h, e, &id)) {
+		else if (base_name_of(&h, e, &id)) {
 			GROW(h.edit, h.nr, h.cap);
 			h.edit[h.nr++] = (struct tree_edit){
 				.path = e->path,

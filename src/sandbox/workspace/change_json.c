@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-static void put_state(json_t *o, const struct ws_state *s, bool sizes)
+static void change_json_put_state(json_t *o, const struct ws_state *s, bool sizes)
 {
 	static const unsigned type[] = { 0, S_IFREG, S_IFLNK, S_IFDIR, S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK };
 	char mode[16], hex[41];
@@ -31,10 +31,10 @@ json_t *ws_change_json(const char *path, size_t len, const struct ws_state *was,
 	json_put_bytes(o, "path", path, len);
 	json_put_str(o, "kind", ws_kind_name((enum ws_kind)(now->kind ? now->kind : was->kind)));
 	if (now->kind != WS_NONE)
-		put_state(o, now, sizes);
+		change_json_put_state(o, now, sizes);
 	if (was->kind != WS_NONE) {
 		json_t *before = json_object();
-		put_state(before, was, sizes);
+		change_json_put_state(before, was, sizes);
 		json_put(o, "was", before);
 	}
 	return o;

@@ -20,7 +20,7 @@ static ssize_t read_at(int fd, void *to, size_t len, uint64_t off)
 }
 
 /* Reads exactly @size bytes into the hash and, if @keep, into @bytes. False when there is less or it cannot be read. */
-static bool read_all(int fd, uint64_t size, bool keep, struct buf *bytes, struct object_id *oid)
+static bool content_read_all(int fd, uint64_t size, bool keep, struct buf *bytes, struct object_id *oid)
 {
 	struct sha1 s;
 	char head[32];
@@ -65,7 +65,7 @@ void content_file(int fd, struct content_rule rule, struct ws_state *out, struct
 			break;
 		bool keep = !rule.hash_only && (uint64_t)st.st_size <= rule.keep_max;
 		out->flags = keep ? 0 : WS_HASH_ONLY;
-		good = read_all(fd, (uint64_t)st.st_size, keep, bytes, &out->oid);
+		good = content_read_all(fd, (uint64_t)st.st_size, keep, bytes, &out->oid);
 		still = good && fstat(fd, &after) == 0 && same_moment(&st, &after);
 	}
 	out->mode = (uint16_t)(st.st_mode & 07777);

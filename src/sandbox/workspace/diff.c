@@ -7,7 +7,7 @@
 
 /* --- which files --- */
 
-static void push(struct ws_diff *d, const struct ws_path *p, const struct ws_state *a, const struct ws_state *b)
+static void diff_push(struct ws_diff *d, const struct ws_path *p, const struct ws_state *a, const struct ws_state *b)
 {
 	if (ws_state_eq(a, b))
 		return;
@@ -53,7 +53,7 @@ static void lines_of(struct lines *l, const char *p, size_t len)
 		qsort(l->item, l->nr, sizeof(*l->item), cmp_line);
 }
 
-static unsigned similarity(const struct lines *a, const struct lines *b)
+static unsigned diff_similarity(const struct lines *a, const struct lines *b)
 {
 	uint64_t common = 0, most = a->bytes > b->bytes ? a->bytes : b->bytes;
 	for (size_t i = 0, k = 0; i < a->nr && k < b->nr;) {
@@ -72,7 +72,7 @@ static unsigned similarity(const struct lines *a, const struct lines *b)
 
 enum { RENAME_PAIRS_MAX = 400, RENAME_BYTES_MAX = 1 << 20, RENAME_LIKE = 50 };
 
-static bool renamable(const struct ws_change *c, char op)
+static bool diff_renamable(const struct ws_change *c, char op)
 {
 	const struct ws_state *s = op == 'D' ? &c->was : &c->now;
 	return c->op == op && s->kind == WS_FILE && !(s->flags & WS_UNREADABLE);
@@ -103,15 +103,15 @@ static int cmp_by_oid(const void *pa, const void *pb)
 
 static void exact_renames(struct ws_diff *d)
 {
-	struct ws_change **gone = xcalloc(d->nr, sizeof(*gone));
+	struct ws_change **gone = mem_calloc(d->nr, sizeof(*gone));
 	size_t nr = 0;
 	for (size_t i = 0; i < d->nr; i++)
-		if (renamable(&d->item[i], 'D') && !empty_blob(&d->item[i].was))
+		if (diff_renamable(&d->item[i], 'D') && !empty_blob(&d->item[i].was))
 			gone[nr++] = &d->item[i];
 	if (nr)
 		qsort(gone, nr, sizeof(*gone), cmp_by_oid);
 	for (size_t i = 0; i < d->nr && nr; i++) {
-		if (!renamable(&d->item[i], 'A'))
+		if (!diff_renamable(&d->item[i], 'A'))
 			continue;
 		size_t lo = 0, hi = nr;
 		while (lo < hi) {
@@ -130,7 +130,7 @@ static void exact_renames(struct ws_diff *d)
 	free(gone);
 }
 
-static bool load_lines(struct lines *l, const struct ws_store *st, const struct ws_state *s)
+static bool diff_load_lines(struct lines *l, const struct ws_store *st, const struct ws_state *s)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	struct err err = ERR_INIT;
@@ -145,24 +145,24 @@ static void like_renames(struct ws_diff *d, const struct ws_store *st)
 {
 	size_t gone[RENAME_PAIRS_MAX], come[RENAME_PAIRS_MAX], ng = 0, nc = 0;
 	for (size_t i = 0; i < d->nr; i++) {
-		if (renamable(&d->item[i], 'D') && ng < RENAME_PAIRS_MAX)
+		if (diff_renamable(&d->item[i], 'D') && ng < RENAME_PAIRS_MAX)
 			gone[ng++] = i;
-		if (renamable(&d->item[i], 'A') && nc < RENAME_PAIRS_MAX)
+		if (diff_renamable(&d->item[i], 'A') && nc < RENAME_PAIRS_MAX)
 			come[nc++] = i;
 	}
 	if (!ng || !nc)
 		return;
-	struct lines *lg = xcalloc(ng, sizeof(*lg)), *lc = xcalloc(nc, sizeof(*lc));
+	struct lines *lg = mem_calloc(ng, sizeof(*lg)), *lc = mem_calloc(nc, sizeof(*lc));
 	for (size_t i = 0; i < ng; i++)
-		load_lines(&lg[i], st, &d->item[gone[i]].was);
+		diff_load_lines(&lg[i], st, &d->item[gone[i]].was);
 	for (size_t i = 0; i < nc; i++)
-		load_lines(&lc[i], st, &d->item[come[i]].now);
+		diff_load_lines(&lc[i], st, &d->item[come[i]].now);
 	for (size_t i = 0; i < nc; i++) {
 		unsigned best = RENAME_LIKE - 1;
 		size_t at = ng;
 		for (size_t k = 0; k < ng; k++) {
 			unsigned s =
-				d->item[gone[k]].op == 'D' && lg[k].nr && lc[i].nr ? similarity(&lg[k], &lc[i]) : 0;
+				d->item[gone[k]].op == 'D' && lg[k].nr && lc[i].nr ? diff_similarity(&lg[k], &lc[i]) : 0;
 			if (s > best) {
 				best = s;
 				at = k;
@@ -190,14 +190,14 @@ int ws_diff_views(struct ws_diff *d, const struct ws_view *a, const struct ws_vi
 			: k == b->nr ? -1
 				     : ws_path_cmp(a->item[i].path, a->item[i].len, b->item[k].path, b->item[k].len);
 		if (c == 0) {
-			push(d, &a->item[i], &a->item[i].now, &b->item[k].now);
+			diff_push(d, &a->item[i], &a->item[i].now, &b->item[k].now);
 			i++;
 			k++;
 		} else if (c < 0) { /* @b has it as the base does */
-			push(d, &a->item[i], &a->item[i].now, &a->item[i].base);
+			diff_push(d, &a->item[i], &a->item[i].now, &a->item[i].base);
 			i++;
 		} else {
-			push(d, &b->item[k], &b->item[k].base, &b->item[k].now);
+			diff_push(d, &b->item[k], &b->item[k].base, &b->item[k].now);
 			k++;
 		}
 	}
@@ -223,7 +223,7 @@ void ws_diff_release(struct ws_diff *d)
 
 /* --- lines --- */
 
-static size_t count_lines(const struct buf *b)
+static size_t diff_count_lines(const struct buf *b)
 {
 	size_t n = 0;
 	const char *p = buf_cstr(b), *end = p + b->len;
@@ -235,7 +235,7 @@ static size_t count_lines(const struct buf *b)
 	return n;
 }
 
-static bool is_binary(const struct buf *b)
+static bool diff_is_binary(const struct buf *b)
 {
 	return memchr(buf_cstr(b), 0, b->len < 8000 ? b->len : 8000) != NULL;
 }
@@ -318,11 +318,11 @@ static int judge_and_make(struct ws_patch *p, unsigned context, struct err *err)
 		p->what = PATCH_NONE;
 		return 0;
 	}
-	if (is_binary(&p->old) || is_binary(&p->new)) {
+	if (diff_is_binary(&p->old) || diff_is_binary(&p->new)) {
 		p->what = PATCH_BINARY;
 		return 0;
 	}
-	size_t old_lines = count_lines(&p->old), new_lines = count_lines(&p->new);
+	size_t old_lines = diff_count_lines(&p->old), new_lines = diff_count_lines(&p->new);
 	if (p->old.len > DIFF_BYTES_MAX || p->new.len > DIFF_BYTES_MAX || old_lines > DIFF_LINES_MAX ||
 	    new_lines > DIFF_LINES_MAX) {
 		p->what = PATCH_TOO_BIG;
@@ -349,7 +349,7 @@ int ws_patch_buffers(struct ws_patch *p, const void *old, size_t old_len, const 
 }
 
 /* 1: there are bytes (or none are needed), 0: not held. */
-static int load_side(const struct ws_store *st, const struct ws_state *s, struct buf *out, struct err *err)
+static int diff_load_side(const struct ws_store *st, const struct ws_state *s, struct buf *out, struct err *err)
 {
 	enum object_type type;
 	if (s->kind != WS_FILE && s->kind != WS_LINK)
@@ -367,8 +367,8 @@ int ws_patch_make(struct ws_patch *p, const struct ws_store *st, const struct ws
 	struct ws_patch out = WS_PATCH_INIT;
 	bool same = c->was.kind == c->now.kind && !memcmp(&c->was.oid, &c->now.oid, sizeof(c->was.oid)) &&
 		    !((c->was.flags | c->now.flags) & WS_UNREADABLE);
-	int a = same ? 1 : load_side(st, &c->was, &out.old, err);
-	int b = a <= 0 || same ? a : load_side(st, &c->now, &out.new, err);
+	int a = same ? 1 : diff_load_side(st, &c->was, &out.old, err);
+	int b = a <= 0 || same ? a : diff_load_side(st, &c->now, &out.new, err);
 	int rc = a < 0 || b < 0 ? -1 : 0;
 	if (rc == 0 && same)
 		out.what = PATCH_NONE;

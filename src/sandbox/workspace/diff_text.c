@@ -5,7 +5,7 @@
 #include "sandbox/workspace/diff.h"
 #include "sandbox/workspace/git.h"
 
-static const char *const what_name[] = {
+static const char *const diff_text_what_name[] = {
 	[PATCH_TEXT] = "text",	     [PATCH_NONE] = "none",	      [PATCH_BINARY] = "binary",
 	[PATCH_TOO_BIG] = "too big", [PATCH_HASH_ONLY] = "hash only",
 };
@@ -57,7 +57,7 @@ int ws_diff_stat(const struct ws_diff *d, const struct ws_store *st, struct buf 
 		if (p.what == PATCH_TEXT || p.what == PATCH_TOO_BIG)
 			buf_printf(out, "  +%zu -%zu", p.added, p.removed);
 		if (p.what != PATCH_TEXT && p.what != PATCH_NONE)
-			buf_printf(out, "  %s", what_name[p.what]);
+			buf_printf(out, "  %s", diff_text_what_name[p.what]);
 		if (c->op == 'm' || (c->was.kind == c->now.kind && c->was.mode != c->now.mode))
 			buf_printf(out, "  mode %o -> %o", c->was.mode, c->now.mode);
 		if (c->now.flags & WS_TORN)
@@ -139,7 +139,7 @@ static int put_binary(struct buf *out, const struct ws_patch *p, struct err *err
 }
 
 /* The two header lines and what changed besides the lines; @c's kinds are those of one side of git. */
-static void put_header(struct buf *out, const struct ws_change *c, const struct ws_patch *p)
+static void diff_text_put_header(struct buf *out, const struct ws_change *c, const struct ws_patch *p)
 {
 	char a[41], b[41];
 	const char *from = c->from ? c->from : c->path;
@@ -175,7 +175,7 @@ static void put_header(struct buf *out, const struct ws_change *c, const struct 
 
 static int put_patch(struct buf *out, const struct ws_change *c, const struct ws_patch *p, struct err *err)
 {
-	put_header(out, c, p);
+	diff_text_put_header(out, c, p);
 	if (p->what == PATCH_BINARY)
 		return put_binary(out, p, err);
 	if (p->what != PATCH_TEXT && p->what != PATCH_TOO_BIG)
@@ -238,7 +238,7 @@ static int put_change(struct buf *head, struct buf *out, const struct ws_change 
 			buf_printf(head, "# not in this patch: ");
 			ws_quote_path(head, "", x->path, x->len);
 			buf_printf(head, " (%s)\n",
-				   git_kind(s) ? what_name[p.what] : ws_kind_name((enum ws_kind)s->kind));
+				   git_kind(s) ? diff_text_what_name[p.what] : ws_kind_name((enum ws_kind)s->kind));
 		}
 		ws_patch_release(&p);
 		if (rc < 0)
@@ -319,7 +319,7 @@ json_t *ws_diff_json(const struct ws_diff *d, const struct ws_store *st, bool hu
 		json_put_str(o, "kind", ws_kind_name((enum ws_kind)(c->now.kind ? c->now.kind : c->was.kind)));
 		put_side(o, "mode", "oid", &c->now);
 		put_side(o, "was_mode", "was_oid", &c->was);
-		json_put_str(o, "what", what_name[p.what]);
+		json_put_str(o, "what", diff_text_what_name[p.what]);
 		json_put_int(o, "added", (int64_t)p.added);
 		json_put_int(o, "removed", (int64_t)p.removed);
 		if (hunks && p.what == PATCH_TEXT)

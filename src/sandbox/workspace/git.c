@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-static void ready(void)
+static void git_ready(void)
 {
 	static const int level[] = { GIT_CONFIG_LEVEL_SYSTEM, GIT_CONFIG_LEVEL_GLOBAL, GIT_CONFIG_LEVEL_XDG,
 				     GIT_CONFIG_LEVEL_PROGRAMDATA };
@@ -18,7 +18,7 @@ static void ready(void)
 void ws_git_ready(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, ready);
+	pthread_once(&once, git_ready);
 }
 
 int ws_git_err(struct err *err, const char *what)

@@ -10,7 +10,7 @@
 
 /* --- questions to the parent --- */
 
-static int ask(struct target *t, unsigned type, const void *body, size_t len, struct buf *out, struct err *err)
+static int gitchild_ask(struct target *t, unsigned type, const void *body, size_t len, struct buf *out, struct err *err)
 {
 	struct frame f;
 	size_t none = 0;
@@ -28,12 +28,12 @@ static int ask(struct target *t, unsigned type, const void *body, size_t len, st
 
 int child_get(struct target *t, const struct object_id *id, struct buf *out, struct err *err)
 {
-	return ask(t, CHILD_GET, id->b, sizeof(id->b), out, err);
+	return gitchild_ask(t, CHILD_GET, id->b, sizeof(id->b), out, err);
 }
 
 int child_load(struct target *t, const char *name, struct buf *out, struct err *err)
 {
-	return ask(t, CHILD_LOAD, name, strlen(name), out, err);
+	return gitchild_ask(t, CHILD_LOAD, name, strlen(name), out, err);
 }
 
 int child_save(struct target *t, const char *name, const void *bytes, size_t len, struct err *err)
@@ -42,13 +42,13 @@ int child_save(struct target *t, const char *name, const void *bytes, size_t len
 	CLEANUP(buf_release) struct buf answer = BUF_INIT;
 	buf_append(&b, name, strlen(name) + 1);
 	buf_append(&b, bytes, len);
-	int rc = ask(t, CHILD_SAVE, buf_cstr(&b), b.len, &answer, err);
+	int rc = gitchild_ask(t, CHILD_SAVE, buf_cstr(&b), b.len, &answer, err);
 	return rc > 0 ? err_set(err, ERR_IO, "the record of the merge could not be kept") : rc;
 }
 
 /* --- requests --- */
 
-static int serve(struct target *t, unsigned type, json_t *request, json_t **out, struct err *err)
+static int gitchild_serve(struct target *t, unsigned type, json_t *request, json_t **out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf name = BUF_INIT;
 	const char *dir = json_get_bytes(json_object_get(request, "dir"), &name) ? buf_cstr(&name) : NULL;
@@ -82,13 +82,13 @@ static int serve(struct target *t, unsigned type, json_t *request, json_t **out,
 	}
 }
 
-static int answer(struct target *t, const struct frame *f, struct err *err)
+static int gitchild_answer(struct target *t, const struct frame *f, struct err *err)
 {
 	json_t *request = json_parse(f->body, f->len, "a merge request", err), *out = NULL;
 	struct err why = ERR_INIT;
 	if (!request)
 		return -1;
-	int rc = serve(t, f->type, request, &out, &why);
+	int rc = gitchild_serve(t, f->type, request, &out, &why);
 	json_decref(request);
 	if (rc < 0) {
 		json_decref(out);
@@ -110,7 +110,7 @@ int git_child_main(int sock)
 	struct frame f;
 	size_t none = 0;
 	while (frame_recv(sock, CHILD_MAX_BODY, &f, &body, NULL, &none, &err) == 0)
-		if (answer(&t, &f, &err) < 0)
+		if (gitchild_answer(&t, &f, &err) < 0)
 			break;
 	target_close(&t);
 	buf_release(&body);

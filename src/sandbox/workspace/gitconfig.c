@@ -29,7 +29,7 @@ static void add_quoted(struct buf *out, const char *s)
 /* "~/x" as it is meant for the user, whose home is not ours. */
 static char *home_path(const char *value, const char *home)
 {
-	return home && !strncmp(value, "~/", 2) ? xasprintf("%s/%s", home, value + 2) : xstrdup(value);
+	return home && !strncmp(value, "~/", 2) ? mem_printf("%s/%s", home, value + 2) : mem_strdup(value);
 }
 
 static void collect_keys(git_config *c, const char *home, struct buf *out)
@@ -38,7 +38,7 @@ static void collect_keys(git_config *c, const char *home, struct buf *out)
 		git_config_entry *e = NULL;
 		if (git_config_get_entry(&e, c, content_key[i]) < 0)
 			continue;
-		CLEANUP(free_ptr) char *value = e->value ? home_path(e->value, home) : xstrdup("true");
+		CLEANUP(free_ptr) char *value = e->value ? home_path(e->value, home) : mem_strdup("true");
 		buf_printf(out, "\t%s = ", strchr(content_key[i], '.') + 1);
 		add_quoted(out, value);
 		buf_putc(out, '\n');
@@ -53,7 +53,7 @@ static void default_file(git_config *c, const char *key, const char *dir, const 
 		git_config_entry_free(e);
 		return;
 	}
-	CLEANUP(free_ptr) char *path = xasprintf("%s/git/%s", dir, name);
+	CLEANUP(free_ptr) char *path = mem_printf("%s/git/%s", dir, name);
 	if (access(path, R_OK) < 0)
 		return;
 	buf_printf(out, "\t%s = ", strchr(key, '.') + 1);
@@ -76,9 +76,9 @@ int user_config_read(struct target *t, struct err *err)
 	t->config = -1;
 	if (!u || git_config_new(&c) < 0)
 		return 0;
-	CLEANUP(free_ptr) char *dir = xdg ? xstrdup(xdg) : home ? xasprintf("%s/.config", home) : NULL;
-	CLEANUP(free_ptr) char *first = dir ? xasprintf("%s/git/config", dir) : NULL;
-	CLEANUP(free_ptr) char *second = home ? xasprintf("%s/.gitconfig", home) : NULL;
+	CLEANUP(free_ptr) char *dir = xdg ? mem_strdup(xdg) : home ? mem_printf("%s/.config", home) : NULL;
+	CLEANUP(free_ptr) char *first = dir ? mem_printf("%s/git/config", dir) : NULL;
+	CLEANUP(free_ptr) char *second = home ? mem_printf("%s/.gitconfig", home) : NULL;
 	if (!json_flag(u, "no_system", false))
 		add_level(c, json_str(u, "system", "/etc/gitconfig"), GIT_CONFIG_LEVEL_SYSTEM);
 	if (!global)
@@ -100,7 +100,7 @@ int user_config_read(struct target *t, struct err *err)
 int user_config_use(struct target *t, struct err *err)
 {
 	git_config *c = NULL;
-	CLEANUP(free_ptr) char *path = xasprintf("/proc/self/fd/%d", t->config);
+	CLEANUP(free_ptr) char *path = mem_printf("/proc/self/fd/%d", t->config);
 	if (t->config < 0)
 		return 0;
 	if (git_repository_config(&c, t->repo) < 0)

@@ -41,7 +41,7 @@ int merge_lines(const struct buf *base, const struct buf *ours, const struct buf
 
 /* --- the request --- */
 
-static bool read_state(const json_t *o, struct ws_state *s)
+static bool gitplan_read_state(const json_t *o, struct ws_state *s)
 {
 	const char *hex = json_str(o, "oid", NULL);
 	enum ws_kind kind;
@@ -67,23 +67,23 @@ static int read_step(struct plan_step *s, const json_t *o, struct err *err)
 	const json_t *list = json_object_get(o, "paths");
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	const char *author = json_str(o, "author", NULL), *email = json_str(o, "email", NULL);
-	s->message = xstrdup(json_str(o, "message", ""));
-	s->author = author && email ? xstrdup(author) : NULL;
-	s->email = author && email ? xstrdup(email) : NULL;
+	s->message = mem_strdup(json_str(o, "message", ""));
+	s->author = author && email ? mem_strdup(author) : NULL;
+	s->email = author && email ? mem_strdup(email) : NULL;
 	s->ts_us = json_int(o, "ts_us", 0);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *c = json_array_get(list, i);
 		struct plan_path p = { 0 };
 		if (!json_get_bytes(json_object_get(c, "path"), &path) || !path.len ||
-		    !read_state(json_object_get(c, "base"), &p.base) ||
-		    !read_state(json_object_get(c, "had"), &p.had) ||
-		    !read_state(json_object_get(c, "want"), &p.want))
+		    !gitplan_read_state(json_object_get(c, "base"), &p.base) ||
+		    !gitplan_read_state(json_object_get(c, "had"), &p.had) ||
+		    !gitplan_read_state(json_object_get(c, "want"), &p.want))
 			return err_set(err, ERR_PARSE, "merge: invalid change");
 		p.has_had = json_object_get(c, "had") != NULL;
 		p.moved = json_flag(c, "moved", false);
 		p.asked = json_flag(c, "asked", false);
 		p.result = CLASS_NONE;
-		p.path = xstrndup(buf_cstr(&path), path.len);
+		p.path = mem_strndup(buf_cstr(&path), path.len);
 		p.len = path.len;
 		p.nth = i;
 		GROW(s->path, s->nr, s->cap);
@@ -94,7 +94,7 @@ static int read_step(struct plan_step *s, const json_t *o, struct err *err)
 	return 0;
 }
 
-static void step_release(struct plan_step *s)
+static void gitplan_step_release(struct plan_step *s)
 {
 	for (size_t i = 0; i < s->nr; i++) {
 		free(s->path[i].path);
@@ -110,9 +110,9 @@ static void step_release(struct plan_step *s)
 
 void plan_release(struct target *t)
 {
-	step_release(&t->all);
+	gitplan_step_release(&t->all);
 	for (size_t i = 0; i < t->nr_steps; i++)
-		step_release(&t->step[i]);
+		gitplan_step_release(&t->step[i]);
 	for (size_t i = 0; i < t->nr_links; i++)
 		free(t->link[i].path);
 	free(t->link);
@@ -133,30 +133,30 @@ struct plan_path *plan_find(struct plan_step *s, const char *path, size_t len)
 
 /* --- judging --- */
 
-static bool content(const struct ws_state *s)
+static bool gitplan_content(const struct ws_state *s)
 {
 	return s->kind == WS_FILE || s->kind == WS_LINK;
 }
 
 /* The same to git and to people: kind, bytes, executable or not. */
-static bool alike(const struct ws_state *a, const struct ws_state *b)
+static bool gitplan_alike(const struct ws_state *a, const struct ws_state *b)
 {
 	if (a->kind != b->kind || ((a->flags | b->flags) & WS_UNREADABLE))
 		return false;
-	if (!content(a))
+	if (!gitplan_content(a))
 		return true;
 	return !memcmp(&a->oid, &b->oid, sizeof(a->oid)) && (a->kind == WS_LINK || !((a->mode ^ b->mode) & 0100));
 }
 
 static const char why_hash_only[] = "its bytes were not kept (hash only)", why_ignored[] = "ignored by the target";
 
-static const char *never(struct target *t, const struct plan_path *p)
+static const char *gitplan_never(struct target *t, const struct plan_path *p)
 {
 	if (ws_path_is_git(p->path, p->len))
 		return "git's own files are never merged";
 	if (ws_path_is_vcs(p->path, p->len))
 		return "a version control system's own files are never merged";
-	if (p->want.kind != WS_NONE && p->want.kind != WS_DIR && !content(&p->want))
+	if (p->want.kind != WS_NONE && p->want.kind != WS_DIR && !gitplan_content(&p->want))
 		return "only files, links and directories are merged";
 	if (p->want.kind == WS_DIR && p->base.kind == WS_DIR)
 		return "modes of directories are not merged";
@@ -165,7 +165,7 @@ static const char *never(struct target *t, const struct plan_path *p)
 	return NULL;
 }
 
-static bool tracked(struct target *t, const struct plan_path *p)
+static bool gitplan_tracked(struct target *t, const struct plan_path *p)
 {
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	unsigned mode;
@@ -178,7 +178,7 @@ static bool tracked(struct target *t, const struct plan_path *p)
 	       tree_find(&t->store, &t->head_tree, buf_cstr(&path), path.len, &mode, &id, &err) == 1;
 }
 
-static bool ignored(struct target *t, const struct plan_path *p)
+static bool gitplan_ignored(struct target *t, const struct plan_path *p)
 {
 	for (size_t i = 1; i < p->len; i++)
 		if (p->path[i] == '/' && target_ignored(t, p->path, i, true))
@@ -191,16 +191,16 @@ static bool way_is_cleared(struct target *t, const struct plan_path *p)
 {
 	for (size_t i = 1; i < p->len; i++) {
 		const struct plan_path *up = p->path[i] == '/' ? plan_find(&t->all, p->path, i) : NULL;
-		if (up && content(&up->base) && !content(&up->want))
+		if (up && gitplan_content(&up->base) && !gitplan_content(&up->want))
 			return true;
 	}
 	return false;
 }
 
-static int bytes_of(struct target *t, const struct ws_state *s, struct buf *out, struct err *err)
+static int gitplan_bytes_of(struct target *t, const struct ws_state *s, struct buf *out, struct err *err)
 {
 	buf_reset(out);
-	return content(s) ? child_get(t, &s->oid, out, err) : 0;
+	return gitplan_content(s) ? child_get(t, &s->oid, out, err) : 0;
 }
 
 static unsigned host_umask(void)
@@ -235,7 +235,7 @@ static int take_want(struct target *t, struct plan_path *p, struct err *err)
 {
 	take_mode(p);
 	p->write = true;
-	int rc = bytes_of(t, &p->want, &p->bytes, err);
+	int rc = gitplan_bytes_of(t, &p->want, &p->bytes, err);
 	if (rc > 0) {
 		p->write = false;
 		p->skip = why_hash_only;
@@ -265,12 +265,12 @@ static int by_lines(struct target *t, struct plan_path *p, struct err *err)
 							    : "changed in the box and in the target";
 		return 0;
 	}
-	int rc = bytes_of(t, &p->base, &base, err);
+	int rc = gitplan_bytes_of(t, &p->base, &base, err);
 	if (rc == 0)
-		rc = bytes_of(t, &p->want, &want, err);
+		rc = gitplan_bytes_of(t, &p->want, &want, err);
 	if (rc == 0)
 	{
-		bool known = p->has_had && p->had.kind == WS_FILE && bytes_of(t, &p->had, &had, err) == 0;
+		bool known = p->has_had && p->had.kind == WS_FILE && gitplan_bytes_of(t, &p->had, &had, err) == 0;
 		rc = lines_onto(&base, known ? &had : NULL, &p->host.bytes, &want, &p->bytes, err);
 	}
 	if (rc > 0)
@@ -278,7 +278,7 @@ static int by_lines(struct target *t, struct plan_path *p, struct err *err)
 	if (rc == 0) {
 		take_mode(p);
 		object_name(OBJECT_BLOB, buf_cstr(&p->bytes), p->bytes.len, &p->after.oid);
-		p->write = !alike(&p->after, &p->host.state);
+		p->write = !gitplan_alike(&p->after, &p->host.state);
 	}
 	return rc < 0 ? -1 : 0;
 }
@@ -292,7 +292,7 @@ static int judge_dir(struct plan_path *p)
 {
 	const struct ws_state *h = &p->host.state;
 	bool come = p->want.kind == WS_DIR && h->kind == WS_NONE, go = p->want.kind == WS_NONE && h->kind == WS_DIR;
-	p->write = come || go || (p->want.kind == WS_DIR && (alike(h, &p->base) || (p->has_had && alike(h, &p->had))));
+	p->write = come || go || (p->want.kind == WS_DIR && (gitplan_alike(h, &p->base) || (p->has_had && gitplan_alike(h, &p->had))));
 	take_mode(p);
 	if (!p->write && (p->want.kind == WS_DIR || h->kind != WS_NONE))
 		p->conflict = "something else stands there in the target";
@@ -302,20 +302,20 @@ static int judge_dir(struct plan_path *p)
 static const char *judge_tracked(struct target *t, struct plan_path *p)
 {
 	const struct ws_state *h = &p->host.state;
-	bool known = is_dirs(p) ? !ignored(t, p) : tracked(t, p);
-	p->untracked = !known && content(h);
-	if (!known && !p->asked && ignored(t, p))
+	bool known = is_dirs(p) ? !gitplan_ignored(t, p) : gitplan_tracked(t, p);
+	p->untracked = !known && gitplan_content(h);
+	if (!known && !p->asked && gitplan_ignored(t, p))
 		return why_ignored;
 	if (known && !is_dirs(p) && h->kind == WS_NONE && p->base.kind == WS_NONE)
 		p->conflict = "tracked by the target, but not checked out there";
-	else if (p->untracked && content(&p->base) && !(p->has_had && alike(h, &p->had)) && (p->moved || !alike(h, &p->base)))
+	else if (p->untracked && gitplan_content(&p->base) && !(p->has_had && gitplan_alike(h, &p->had)) && (p->moved || !gitplan_alike(h, &p->base)))
 		p->conflict = "untracked in the target, and changed there since the sandbox was opened";
 	return NULL;
 }
 
-static int judge(struct target *t, struct plan_path *p, struct err *err)
+static int gitplan_judge(struct target *t, struct plan_path *p, struct err *err)
 {
-	p->skip = never(t, p);
+	p->skip = gitplan_never(t, p);
 	hostfile_read(&p->host, t->root, p->path, p->len);
 	const struct ws_state *h = &p->host.state;
 	if (p->skip)
@@ -326,10 +326,10 @@ static int judge(struct target *t, struct plan_path *p, struct err *err)
 		p->conflict = p->host.blocked;
 		return 0;
 	}
-	p->same = alike(h, &p->want); /* done already */
+	p->same = gitplan_alike(h, &p->want); /* done already */
 	if (t->repo)
 		p->skip = judge_tracked(t, p);
-	if (!p->skip && content(&p->want) && (p->want.flags & (WS_HASH_ONLY | WS_UNREADABLE)))
+	if (!p->skip && gitplan_content(&p->want) && (p->want.flags & (WS_HASH_ONLY | WS_UNREADABLE)))
 		p->skip = why_hash_only; /* also what is there already: a commit needs the bytes */
 	if (p->same)
 		p->conflict = NULL;
@@ -337,7 +337,7 @@ static int judge(struct target *t, struct plan_path *p, struct err *err)
 		return 0;
 	if (is_dirs(p))
 		return judge_dir(p);
-	if (alike(h, &p->base) || (p->has_had && alike(h, &p->had)))
+	if (gitplan_alike(h, &p->base) || (p->has_had && gitplan_alike(h, &p->had)))
 		return take_want(t, p, err);
 	return by_lines(t, p, err);
 }
@@ -350,7 +350,7 @@ static void judge_apart(struct target *t, struct plan_path *p)
 	unsigned mode;
 	struct object_id id;
 	target_path(t, p->path, p->len, &path);
-	p->apart = content(&p->base) && content(&p->host.state) &&
+	p->apart = gitplan_content(&p->base) && gitplan_content(&p->host.state) &&
 		   (object_is_null(&t->head_tree) ||
 		    tree_find(&t->store, &t->head_tree, buf_cstr(&path), path.len, &mode, &id, &err) == 0);
 }
@@ -363,12 +363,12 @@ static int git_side(struct target *t, struct plan_path *p, const struct ws_state
 {
 	CLEANUP(buf_release) struct buf raw = BUF_INIT;
 	const char *filter = NULL;
-	*mode = content(s) ? ws_git_mode(s) : 0;
+	*mode = gitplan_content(s) ? ws_git_mode(s) : 0;
 	*oid = (struct object_id){ 0 };
 	buf_reset(clean);
 	if (!*mode)
 		return 0;
-	int rc = bytes_of(t, s, &raw, err);
+	int rc = gitplan_bytes_of(t, s, &raw, err);
 	if (rc == 0 && s->kind == WS_FILE)
 		rc = target_clean(t, p->path, p->len, &raw, clean, &filter, err);
 	else if (rc == 0)
@@ -447,13 +447,13 @@ static int read_links(struct target *t, struct err *err)
 {
 	const json_t *list = json_object_get(t->request, "gitlinks");
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
-	t->link = xcalloc(json_array_size(list) + 1, sizeof(*t->link));
+	t->link = mem_calloc(json_array_size(list) + 1, sizeof(*t->link));
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
 		struct plan_link *l = &t->link[t->nr_links];
 		if (!json_get_bytes(json_object_get(o, "path"), &path) || !object_parse(json_str(o, "oid", ""), &l->oid))
 			return err_set(err, ERR_PARSE, "merge: invalid submodule");
-		l->path = xstrndup(buf_cstr(&path), path.len);
+		l->path = mem_strndup(buf_cstr(&path), path.len);
 		l->len = path.len;
 		t->nr_links++;
 	}
@@ -481,7 +481,7 @@ int plan_make(struct target *t, struct err *err)
 	const json_t *steps = json_object_get(t->request, "steps");
 	if (read_step(&t->all, json_object_get(t->request, "all"), err) < 0)
 		return -1;
-	t->step = xcalloc(json_array_size(steps) + 1, sizeof(*t->step));
+	t->step = mem_calloc(json_array_size(steps) + 1, sizeof(*t->step));
 	for (size_t i = 0; i < json_array_size(steps); i++, t->nr_steps++)
 		if (read_step(&t->step[i], json_array_get(steps, i), err) < 0) {
 			t->nr_steps++;
@@ -490,7 +490,7 @@ int plan_make(struct target *t, struct err *err)
 	if (read_links(t, err) < 0)
 		return -1;
 	for (size_t i = 0; i < t->all.nr; i++) {
-		if (judge(t, &t->all.path[i], err) < 0)
+		if (gitplan_judge(t, &t->all.path[i], err) < 0)
 			return err_wrap(err, "'%s'", t->all.path[i].path);
 		if (t->repo)
 			judge_apart(t, &t->all.path[i]);
@@ -499,9 +499,9 @@ int plan_make(struct target *t, struct err *err)
 		for (size_t k = 0; k < t->step[i].nr; k++) {
 			struct plan_path *p = &t->step[i].path[k];
 			const struct plan_path *whole = plan_find(&t->all, p->path, p->len);
-			p->skip = whole ? whole->skip : never(t, p);
+			p->skip = whole ? whole->skip : gitplan_never(t, p);
 			p->apart = whole && whole->apart;
-			if (!whole && !p->skip && t->repo && !tracked(t, p) && ignored(t, p))
+			if (!whole && !p->skip && t->repo && !gitplan_tracked(t, p) && gitplan_ignored(t, p))
 				p->skip = why_ignored;
 		}
 	return 0;

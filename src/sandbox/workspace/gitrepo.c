@@ -23,7 +23,7 @@ static void our_id(const git_oid *id, struct object_id *out)
 
 /* --- its objects as a store --- */
 
-static int odb_get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+static int gitrepo_odb_get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
 {
 	struct target *t = self;
 	git_oid want;
@@ -70,12 +70,12 @@ static int find_prefix(struct target *t, struct err *err)
 	const char *rest = dir + n;
 	while (*rest == '/')
 		rest++;
-	t->prefix = xstrdup(rest);
+	t->prefix = mem_strdup(rest);
 	t->prefix_len = strlen(rest);
 	return 0;
 }
 
-static int find_head(struct target *t, struct err *err)
+static int gitrepo_find_head(struct target *t, struct err *err)
 {
 	git_reference *head = NULL;
 	git_oid id;
@@ -83,7 +83,7 @@ static int find_head(struct target *t, struct err *err)
 	if (git_reference_lookup(&head, t->repo, "HEAD") < 0)
 		return ws_git_err(err, "cannot read HEAD");
 	if (git_reference_type(head) == GIT_REFERENCE_SYMBOLIC)
-		t->branch = xstrdup(git_reference_symbolic_target(head));
+		t->branch = mem_strdup(git_reference_symbolic_target(head));
 	git_reference_free(head);
 	if (git_reference_name_to_id(&id, t->repo, "HEAD") < 0)
 		return 0; /* no commit yet */
@@ -112,7 +112,7 @@ static void find_kind(struct target *t)
 int target_open(struct target *t, const char *dir, struct err *err)
 {
 	static const char *extension[] = { "worktreeconfig", "partialclone", "preciousobjects" };
-	t->dir = xstrdup(dir);
+	t->dir = mem_strdup(dir);
 	t->root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (t->root < 0)
 		return err_sys(err, "cannot open '%s'", dir);
@@ -141,7 +141,7 @@ int target_open(struct target *t, const char *dir, struct err *err)
 		t->repo = NULL;
 		return 0;
 	}
-	if (find_head(t, err) < 0)
+	if (gitrepo_find_head(t, err) < 0)
 		return -1;
 	if (git_repository_odb(&t->odb, t->repo) < 0)
 		return ws_git_err(err, "cannot open the repository's objects");
@@ -154,7 +154,7 @@ int target_open(struct target *t, const char *dir, struct err *err)
 			git_repository_set_index(t->repo, none);
 		git_index_free(none);
 	}
-	t->mem = memstore_new(&(struct ws_store){ .get = odb_get, .self = t });
+	t->mem = memstore_new(&(struct ws_store){ .get = gitrepo_odb_get, .self = t });
 	t->store = memstore_store(t->mem);
 	find_kind(t);
 	return 0;
@@ -214,7 +214,7 @@ void target_path(const struct target *t, const char *path, size_t len, struct bu
 	buf_append(out, path, len);
 }
 
-static const git_index_entry *entry_of(const struct target *t, const char *path, size_t len)
+static const git_index_entry *gitrepo_entry_of(const struct target *t, const char *path, size_t len)
 {
 	CLEANUP(buf_release) struct buf p = BUF_INIT;
 	target_path(t, path, len, &p);
@@ -223,7 +223,7 @@ static const git_index_entry *entry_of(const struct target *t, const char *path,
 
 bool target_tracked(const struct target *t, const char *path, size_t len)
 {
-	return entry_of(t, path, len) != NULL;
+	return gitrepo_entry_of(t, path, len) != NULL;
 }
 
 bool target_ignored(const struct target *t, const char *path, size_t len, bool dir)
@@ -333,7 +333,7 @@ int target_ref(struct target *t, const char *ref, const struct object_id *from, 
 
 void target_staged(const struct target *t, const char *path, size_t len, unsigned *mode, struct object_id *oid)
 {
-	const git_index_entry *e = entry_of(t, path, len);
+	const git_index_entry *e = gitrepo_entry_of(t, path, len);
 	*mode = e ? e->mode : 0;
 	*oid = (struct object_id){ 0 };
 	if (e)
@@ -343,7 +343,7 @@ void target_staged(const struct target *t, const char *path, size_t len, unsigne
 bool target_in_submodule(const struct target *t, const char *path, size_t len)
 {
 	for (size_t i = 1; i < len; i++) {
-		const git_index_entry *e = path[i] == '/' ? entry_of(t, path, i) : NULL;
+		const git_index_entry *e = path[i] == '/' ? gitrepo_entry_of(t, path, i) : NULL;
 		if (e && e->mode == GIT_FILEMODE_COMMIT)
 			return true;
 	}
@@ -358,7 +358,7 @@ int target_stage(struct target *t, const char *path, size_t len, unsigned mode, 
 	struct stat st;
 	if (!t->index)
 		return 0;
-	const git_index_entry *was = entry_of(t, path, len);
+	const git_index_entry *was = gitrepo_entry_of(t, path, len);
 	if (was && (was->flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE))
 		return 0;
 	target_path(t, path, len, &p);
@@ -370,7 +370,7 @@ int target_stage(struct target *t, const char *path, size_t len, unsigned mode, 
 	e.path = buf_cstr(&p);
 	e.mode = mode;
 	git_id(oid, &e.id);
-	CLEANUP(free_ptr) char *full = xasprintf("%s/%.*s", t->dir, (int)len, path);
+	CLEANUP(free_ptr) char *full = mem_printf("%s/%.*s", t->dir, (int)len, path);
 	if (same &&
 	    lstat(full, &st) == 0) { /* so that git need not read the file again; a wrong guess only costs that */
 		e.ctime.seconds = (int32_t)st.st_ctim.tv_sec;

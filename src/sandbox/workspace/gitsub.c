@@ -51,7 +51,7 @@ static git_odb_object *read_object(struct sub_walk *w, const struct object_id *i
 	return git_odb_read(&o, w->odb, &oid) == 0 ? o : NULL;
 }
 
-static int odb_get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+static int gitsub_odb_get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
 {
 	git_odb_object *o = read_object(self, id);
 	if (!o)
@@ -65,7 +65,7 @@ static int odb_get(void *self, const struct object_id *id, enum object_type *typ
 
 /* --- commits --- */
 
-static size_t slot_of(const struct sub_walk *w, const struct object_id *id)
+static size_t gitsub_slot_of(const struct sub_walk *w, const struct object_id *id)
 {
 	size_t at = get_u32le(id->b) & (SLOTS - 1);
 	while (w->slot[at] && memcmp(&w->commit[w->slot[at] - 1].id, id, sizeof(*id)) != 0)
@@ -75,7 +75,7 @@ static size_t slot_of(const struct sub_walk *w, const struct object_id *id)
 
 static struct sub_commit *commit_of(struct sub_walk *w, const struct object_id *id)
 {
-	size_t at = slot_of(w, id);
+	size_t at = gitsub_slot_of(w, id);
 	if (w->slot[at])
 		return &w->commit[w->slot[at] - 1];
 	if (w->nr >= SLOTS / 2)
@@ -107,7 +107,7 @@ static bool read_commit(struct sub_walk *w, size_t i)
 	while (at < end && *at != '\n') {
 		const char *nl = memchr(at, '\n', (size_t)(end - at));
 		size_t n = nl ? (size_t)(nl - at) : (size_t)(end - at);
-		CLEANUP(free_ptr) char *line = xstrndup(at, n);
+		CLEANUP(free_ptr) char *line = mem_strndup(at, n);
 		struct object_id id;
 		if (!strncmp(line, "tree ", 5) && object_parse(line + 5, &id)) {
 			c->tree = id;
@@ -151,7 +151,7 @@ static struct sub_commit *next_commit(struct sub_walk *w)
 
 static int sub_tree(struct sub_walk *w, struct sub_commit *c, struct err *err)
 {
-	const struct ws_store st = { .get = odb_get, .self = w };
+	const struct ws_store st = { .get = gitsub_odb_get, .self = w };
 	unsigned mode = 0;
 	int rc = tree_find(&st, &c->tree, w->prefix, strlen(w->prefix), &mode, &c->sub, err);
 	if (rc < 0)
@@ -191,7 +191,7 @@ static bool peel_ref(struct sub_walk *w, struct sub_ref *r)
 	for (int i = 0; i < PEEL_MAX; i++) {
 		git_odb_object *o = read_object(w, &id);
 		git_object_t type = o ? git_odb_object_type(o) : GIT_OBJECT_INVALID;
-		CLEANUP(free_ptr) char *text = type == GIT_OBJECT_TAG ? xstrndup(git_odb_object_data(o), git_odb_object_size(o)) : NULL;
+		CLEANUP(free_ptr) char *text = type == GIT_OBJECT_TAG ? mem_strndup(git_odb_object_data(o), git_odb_object_size(o)) : NULL;
 		git_odb_object_free(o);
 		if (type == GIT_OBJECT_COMMIT) {
 			r->commit = id;
@@ -216,7 +216,7 @@ static void add_ref(struct sub_walk *w, const char *name, const char *hex, bool 
 			return; /* a loose one was there first */
 	if (!peel_ref(w, &r))
 		return;
-	r.name = xstrdup(name);
+	r.name = mem_strdup(name);
 	GROW(w->ref, w->nr_refs, w->cap_refs);
 	w->ref[w->nr_refs++] = r;
 }
@@ -257,7 +257,7 @@ static void read_packed(struct sub_walk *w)
 	}
 }
 
-static void find_head(struct sub_walk *w)
+static void gitsub_find_head(struct sub_walk *w)
 {
 	CLEANUP(free_ptr) char *path = path_join(w->git, "HEAD");
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -292,11 +292,11 @@ static bool is_sub_of_any(const struct sub_walk *w, const struct object_id *tree
 	return false;
 }
 
-static void add_line(struct strv *lines, const struct object_id *id, const char *prefix, const char *name)
+static void gitsub_add_line(struct strv *lines, const struct object_id *id, const char *prefix, const char *name)
 {
 	char hex[41];
 	object_hex(id, hex);
-	CLEANUP(free_ptr) char *line = xasprintf("%s %s%s", hex, prefix, name);
+	CLEANUP(free_ptr) char *line = mem_printf("%s %s%s", hex, prefix, name);
 	strv_push(lines, line);
 }
 
@@ -312,7 +312,7 @@ static int write_refs(struct sub_walk *w, struct err *err)
 		const struct sub_commit *c = commit_of(w, &r->commit);
 		CLEANUP(free_ptr) char *loose = path_join(w->git, r->name);
 		if (c && c->read)
-			add_line(&lines, &r->id, "", r->name);
+			gitsub_add_line(&lines, &r->id, "", r->name);
 		if (r->loose && unlink(loose) < 0)
 			rc = err_sys(err, "cannot remove '%s'", loose);
 	}
@@ -321,7 +321,7 @@ static int write_refs(struct sub_walk *w, struct err *err)
 		if (!c->read || !memcmp(&c->tree, &c->sub, sizeof(c->tree)) || is_sub_of_any(w, &c->tree))
 			continue;
 		object_hex(&c->tree, hex);
-		add_line(&lines, &c->sub, "refs/replace/", hex);
+		gitsub_add_line(&lines, &c->sub, "refs/replace/", hex);
 	}
 	if (lines.nr)
 		qsort(lines.item, lines.nr, sizeof(*lines.item), cmp_lines);
@@ -358,7 +358,7 @@ static int write_shallow(struct sub_walk *w, struct err *err)
 
 int gitsub_write(const char *objects, const char *git, const char *prefix, struct object_id *tree_out, struct err *err)
 {
-	struct sub_walk w = { .git = git, .prefix = prefix, .slot = xcalloc(SLOTS, sizeof(*w.slot)) };
+	struct sub_walk w = { .git = git, .prefix = prefix, .slot = mem_calloc(SLOTS, sizeof(*w.slot)) };
 	int rc = 0;
 	*tree_out = (struct object_id){ 0 };
 	ws_git_ready();
@@ -367,7 +367,7 @@ int gitsub_write(const char *objects, const char *git, const char *prefix, struc
 	if (rc == 0) {
 		read_loose(&w);
 		read_packed(&w);
-		find_head(&w);
+		gitsub_find_head(&w);
 		rc = walk_history(&w, err);
 	}
 	if (rc == 0)
@@ -392,7 +392,7 @@ int gitsub_files(const char *objects, const struct object_id *tree,
 		 void *self, struct err *err)
 {
 	struct sub_walk w = { 0 };
-	const struct ws_store st = { .get = odb_get, .self = &w };
+	const struct ws_store st = { .get = gitsub_odb_get, .self = &w };
 	struct object_id none;
 	ws_git_ready();
 	if (object_is_null(tree) || (object_parse(empty_tree, &none) && !memcmp(&none, tree, sizeof(none))))

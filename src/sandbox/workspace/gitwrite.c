@@ -19,7 +19,7 @@ static bool is_mode(const struct target *t, const char *mode)
 	return !strcmp(mode_of(t), mode);
 }
 
-static void put_oid(json_t *o, const char *key, const struct object_id *id)
+static void gitwrite_put_oid(json_t *o, const char *key, const struct object_id *id)
 {
 	char hex[41];
 	object_hex(id, hex);
@@ -46,8 +46,8 @@ static int step_edits(struct target *t, struct plan_step *s, const struct object
 		      char ***name, size_t *nr_out, struct err *err)
 {
 	size_t nr = 0;
-	*edit = xcalloc(s->nr, sizeof(**edit));
-	*name = xcalloc(s->nr, sizeof(**name));
+	*edit = mem_calloc(s->nr, sizeof(**edit));
+	*name = mem_calloc(s->nr, sizeof(**name));
 	int rc = 0;
 	for (size_t i = 0; rc >= 0 && i < s->nr; i++) {
 		struct plan_path *p = &s->path[i];
@@ -107,7 +107,7 @@ struct chain {
 	size_t nr;
 };
 
-static void flush_one(void *self, const struct object_id *id, enum object_type type, const void *bytes, size_t len)
+static void gitwrite_flush_one(void *self, const struct object_id *id, enum object_type type, const void *bytes, size_t len)
 {
 	struct target *t = self;
 	git_oid out;
@@ -119,16 +119,16 @@ static void flush_one(void *self, const struct object_id *id, enum object_type t
 	}
 }
 
-static int flush(struct target *t, struct err *err)
+static int gitwrite_flush(struct target *t, struct err *err)
 {
-	memstore_each(t->mem, flush_one, t);
+	memstore_each(t->mem, gitwrite_flush_one, t);
 	return t->odb ? 0 : ws_git_err(err, "cannot write objects into the repository");
 }
 
 static int write_commits(struct target *t, const struct chain *c, struct err *err)
 {
 	struct object_id parent = t->head;
-	if (flush(t, err) < 0)
+	if (gitwrite_flush(t, err) < 0)
 		return -1;
 	for (size_t i = 0; i < c->nr; i++)
 		if (target_commit(t, &c->tree[i], &parent, &t->step[c->step[i]], &parent, err) < 0)
@@ -151,14 +151,14 @@ static const char *branch_name(const char *ref)
 /* Git keeps a branch as a file: none can be where another one needs a directory. */
 static int way_of_ref(struct target *t, const char *ref, struct err *err)
 {
-	CLEANUP(free_ptr) char *below = xasprintf("%s/*", ref);
+	CLEANUP(free_ptr) char *below = mem_printf("%s/*", ref);
 	git_reference_iterator *it = NULL;
 	const char *name = NULL;
 	int valid = 0;
 	if (git_reference_name_is_valid(&valid, ref) < 0 || !valid)
 		return err_set(err, ERR_USAGE, "invalid branch name '%s'", branch_name(ref));
 	for (const char *slash = strchr(ref + 5, '/'); slash; slash = strchr(slash + 1, '/')) {
-		CLEANUP(free_ptr) char *above = xstrndup(ref, (size_t)(slash - ref));
+		CLEANUP(free_ptr) char *above = mem_strndup(ref, (size_t)(slash - ref));
 		if (branch_stands(t, above))
 			return err_set(err, ERR_EXISTS, "branch '%s' can't be made: branch '%s' exists; choose another name",
 				       branch_name(ref), branch_name(above));
@@ -174,13 +174,13 @@ static int way_of_ref(struct target *t, const char *ref, struct err *err)
 static int choose_ref(struct target *t, struct err *err)
 {
 	const char *ref = json_str(t->request, "ref", "");
-	t->ref = xstrdup(ref);
+	t->ref = mem_strdup(ref);
 	for (int i = 2; json_flag(t->request, "free", false) && i < 1000; i++) {
 		struct err none = ERR_INIT;
 		if (!branch_stands(t, t->ref) && way_of_ref(t, t->ref, &none) == 0)
 			return 0;
 		free(t->ref);
-		t->ref = xasprintf("%s-%d", ref, i);
+		t->ref = mem_printf("%s-%d", ref, i);
 	}
 	return way_of_ref(t, t->ref, err);
 }
@@ -218,15 +218,15 @@ static int set_new_ref(struct target *t, struct err *err)
 	if (target_ref(t, t->ref, &t->ref_old, &t->commit, err) < 0)
 		return -1;
 	t->ref_made = true;
-	failpoint("merge-ref");
+	failpoint_hit("merge-ref");
 	return 0;
 }
 
 /* The commits of submodules go into the last commit here. */
 static int judge_links(struct target *t, struct chain *c, struct err *err)
 {
-	struct tree_edit *edit = xcalloc(t->nr_links, sizeof(*edit));
-	char **name = xcalloc(t->nr_links, sizeof(*name));
+	struct tree_edit *edit = mem_calloc(t->nr_links, sizeof(*edit));
+	char **name = mem_calloc(t->nr_links, sizeof(*name));
 	struct object_id out;
 	for (size_t i = 0; i < t->nr_links; i++) {
 		struct buf path = BUF_INIT;
@@ -256,8 +256,8 @@ static int judge_links(struct target *t, struct chain *c, struct err *err)
 static int judge_commits(struct target *t, struct chain *c, struct err *err)
 {
 	struct object_id tree = t->head_tree;
-	c->tree = xcalloc(t->nr_steps + 1, sizeof(*c->tree));
-	c->step = xcalloc(t->nr_steps + 1, sizeof(*c->step));
+	c->tree = mem_calloc(t->nr_steps + 1, sizeof(*c->tree));
+	c->step = mem_calloc(t->nr_steps + 1, sizeof(*c->step));
 	for (size_t i = 0; i < t->nr_steps; i++) {
 		bool changed;
 		if (step_tree(t, &t->step[i], &tree, &c->tree[c->nr], &changed, err) < 0)
@@ -270,7 +270,7 @@ static int judge_commits(struct target *t, struct chain *c, struct err *err)
 	return t->nr_links && makes_commits(t) ? judge_links(t, c, err) : 0;
 }
 
-static bool is_folder(const struct plan_path *p)
+static bool gitwrite_is_folder(const struct plan_path *p)
 {
 	return p->want.kind == WS_DIR || (p->want.kind == WS_NONE && p->base.kind == WS_DIR);
 }
@@ -280,7 +280,7 @@ static void judge_index(struct target *t)
 	struct err err = ERR_INIT;
 	for (size_t i = 0; i < t->all.nr; i++) {
 		struct plan_path *p = &t->all.path[i];
-		if (p->skip || p->conflict || is_folder(p) || (p->untracked && !is_mode(t, "commits")))
+		if (p->skip || p->conflict || gitwrite_is_folder(p) || (p->untracked && !is_mode(t, "commits")))
 			continue;
 		target_staged(t, p->path, p->len, &p->staged_mode, &p->staged_oid);
 		int rc = plan_merge_git(t, p, p->staged_mode, &p->staged_oid, &p->stage_mode, &p->stage_oid, &err);
@@ -295,7 +295,7 @@ static void judge_index(struct target *t)
 /* A letter for each path of the request, in its order. */
 static void put_classes(const struct target *t, json_t *o)
 {
-	CLEANUP(free_ptr) char *letters = xcalloc(t->all.nr + 1, 1);
+	CLEANUP(free_ptr) char *letters = mem_calloc(t->all.nr + 1, 1);
 	json_t *untracked = json_array();
 	for (size_t i = 0; i < t->all.nr; i++) {
 		const struct plan_path *p = &t->all.path[i];
@@ -309,7 +309,7 @@ static void put_classes(const struct target *t, json_t *o)
 	json_decref(untracked);
 }
 
-static json_t *report(struct target *t, bool trees, bool files, bool *clean_out)
+static json_t *gitwrite_report(struct target *t, bool trees, bool files, bool *clean_out)
 {
 	json_t *o = target_look(t), *conflicts = json_array(), *skipped = json_array();
 	size_t writes = 0;
@@ -370,14 +370,14 @@ int plan_prepare(struct target *t, json_t **out, struct err *err)
 		rc = choose_ref(t, err);
 	if (rc == 0 && t->repo && files)
 		judge_index(t);
-	json_t *o = rc == 0 ? report(t, commits, files, &clean) : NULL;
+	json_t *o = rc == 0 ? gitwrite_report(t, commits, files, &clean) : NULL;
 	if (rc == 0 && clean && !dry && t->repo && c.nr) {
 		rc = write_commits(t, &c, err);
 		if (rc == 0)
 			rc = set_new_ref(t, err);
 	}
 	if (rc == 0 && clean && !dry && t->repo && !c.nr)
-		rc = flush(t, err); /* contents of the index */
+		rc = gitwrite_flush(t, err); /* contents of the index */
 	free(c.tree);
 	free(c.step);
 	if (rc < 0) {
@@ -385,7 +385,7 @@ int plan_prepare(struct target *t, json_t **out, struct err *err)
 		return -1;
 	}
 	json_put_str(o, "ref", t->ref);
-	put_oid(o, "new", &t->commit);
+	gitwrite_put_oid(o, "new", &t->commit);
 	json_put_int(o, "commits", (int64_t)c.nr);
 	t->prepared = clean && !dry;
 	*out = o;
@@ -401,7 +401,7 @@ static json_t *state_json(const struct ws_state *s)
 		return json_decref(o), json_null();
 	json_put_str(o, "kind", ws_kind_name((enum ws_kind)s->kind));
 	json_put_int(o, "mode", s->mode);
-	put_oid(o, "oid", &s->oid);
+	gitwrite_put_oid(o, "oid", &s->oid);
 	return o;
 }
 
@@ -412,9 +412,9 @@ static void save_link(const struct plan_link *l, json_t *files)
 	json_t *f = json_object();
 	json_put_bytes(f, "path", l->path, l->len);
 	json_put_int(f, "staged_mode", l->staged_mode);
-	put_oid(f, "staged", &l->staged_oid);
+	gitwrite_put_oid(f, "staged", &l->staged_oid);
 	json_put_int(f, "stage_mode", TREE_MODE_GITLINK);
-	put_oid(f, "stage", &l->oid);
+	gitwrite_put_oid(f, "stage", &l->oid);
 	json_array_append_new(files, f);
 }
 
@@ -442,9 +442,9 @@ static int save_record(struct target *t, struct err *err)
 		}
 		if (p->stage) {
 			json_put_int(f, "staged_mode", p->staged_mode);
-			put_oid(f, "staged", &p->staged_oid);
+			gitwrite_put_oid(f, "staged", &p->staged_oid);
 			json_put_int(f, "stage_mode", p->stage_mode);
-			put_oid(f, "stage", &p->stage_oid);
+			gitwrite_put_oid(f, "stage", &p->stage_oid);
 		}
 		json_array_append_new(files, f);
 	}
@@ -454,12 +454,12 @@ static int save_record(struct target *t, struct err *err)
 	json_put_str(rec, "mode", mode_of(t));
 	if (t->ref_made) {
 		json_put_str(rec, "ref", t->ref);
-		put_oid(rec, "ref_old", &t->ref_old);
+		gitwrite_put_oid(rec, "ref_old", &t->ref_old);
 	}
-	put_oid(rec, "commit", &t->commit);
+	gitwrite_put_oid(rec, "commit", &t->commit);
 	if (is_mode(t, "commits") && !object_is_null(&t->commit)) {
 		json_put_str(rec, "head", t->branch ? t->branch : "");
-		put_oid(rec, "head_old", &t->head);
+		gitwrite_put_oid(rec, "head_old", &t->head);
 	}
 	json_put(rec, "files", files);
 	if (rc == 0) {
@@ -471,7 +471,7 @@ static int save_record(struct target *t, struct err *err)
 	return rc;
 }
 
-static int write_files(struct target *t, size_t *written, struct err *err)
+static int gitwrite_write_files(struct target *t, size_t *written, struct err *err)
 {
 	for (size_t i = t->all.nr; i-- > 0;) { /* what is in a directory goes before it */
 		struct plan_path *p = &t->all.path[i];
@@ -482,7 +482,7 @@ static int write_files(struct target *t, size_t *written, struct err *err)
 		if (hostfile_remove(t->root, p->path, p->len, err) < 0 && !(was == WS_DIR && p->after.kind == WS_NONE))
 			return -1;
 		++*written;
-		failpoint("merge-file");
+		failpoint_hit("merge-file");
 	}
 	for (size_t i = 0; i < t->all.nr; i++) {
 		struct plan_path *p = &t->all.path[i];
@@ -492,12 +492,12 @@ static int write_files(struct target *t, size_t *written, struct err *err)
 				   err) < 0)
 			return -1;
 		++*written;
-		failpoint("merge-file");
+		failpoint_hit("merge-file");
 	}
 	return 0;
 }
 
-static int write_index(struct target *t, struct err *err)
+static int gitwrite_write_index(struct target *t, struct err *err)
 {
 	bool any = false;
 	if (!t->index)
@@ -532,7 +532,7 @@ static int write_index(struct target *t, struct err *err)
 	return 0;
 }
 
-static int verify(struct target *t, struct err *err)
+static int gitwrite_verify(struct target *t, struct err *err)
 {
 	for (size_t i = 0; i < t->all.nr; i++) {
 		const struct plan_path *p = &t->all.path[i];
@@ -567,7 +567,7 @@ static int read_all_back(struct target *t, json_t *changed, struct err *err)
 {
 	for (size_t i = 0; i < t->all.nr; i++) {
 		struct plan_path *p = &t->all.path[i];
-		if (!p->write || p->skip || p->conflict || is_folder(p))
+		if (!p->write || p->skip || p->conflict || gitwrite_is_folder(p))
 			continue;
 		int rc = read_back(t, p, err);
 		if (rc < 0)
@@ -610,17 +610,17 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 	if (!t->prepared)
 		rc = err_set(err, ERR_INVALID, "merge: nothing is prepared");
 	if (rc == 0 && !is_mode(t, "branch"))
-		rc = verify(t, err);
+		rc = gitwrite_verify(t, err);
 	if (rc == 0)
 		rc = save_record(t, err);
-	failpoint("merge-record");
+	failpoint_hit("merge-record");
 	if (rc == 0 && !is_mode(t, "branch")) {
-		rc = write_files(t, &written, err);
+		rc = gitwrite_write_files(t, &written, err);
 		if (rc == 0)
-			rc = write_index(t, err);
+			rc = gitwrite_write_index(t, err);
 		if (rc == 0 && is_mode(t, "commits") && !object_is_null(&t->commit))
 			rc = target_ref(t, t->branch, &t->head, &t->commit, err);
-		failpoint("merge-written");
+		failpoint_hit("merge-written");
 		if (rc == 0)
 			rc = read_all_back(t, changed, err);
 		if (rc == 0)
@@ -648,8 +648,8 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 	put_classes(t, o);
 	json_put(o, "changed_since", changed);
 	json_put_str(o, "ref", t->ref);
-	put_oid(o, "old", &t->head);
-	put_oid(o, "new", &t->commit);
+	gitwrite_put_oid(o, "old", &t->head);
+	gitwrite_put_oid(o, "new", &t->commit);
 	json_put_int(o, "written", (int64_t)written);
 	*out = o;
 	return 0;

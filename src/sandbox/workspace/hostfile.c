@@ -11,12 +11,12 @@
 #include "sandbox/workspace/content.h"
 #include "base/beneath.h"
 
-static int open_parent(int root, const char *path, size_t len, char **name_out)
+static int hostfile_open_parent(int root, const char *path, size_t len, char **name_out)
 {
 	const char *slash = memrchr(path, '/', len);
 	int fd = beneath_open(root, path, slash ? (size_t)(slash - path) : 0, O_PATH | O_DIRECTORY);
 	if (fd >= 0)
-		*name_out = slash ? xstrndup(slash + 1, len - (size_t)(slash - path) - 1) : xstrndup(path, len);
+		*name_out = slash ? mem_strndup(slash + 1, len - (size_t)(slash - path) - 1) : mem_strndup(path, len);
 	return fd;
 }
 
@@ -24,7 +24,7 @@ void hostfile_read(struct hostfile *h, int root, const char *path, size_t len)
 {
 	hostfile_release(h);
 	CLEANUP(free_ptr) char *name = NULL;
-	CLEANUP(fd_close) int dir = open_parent(root, path, len, &name);
+	CLEANUP(fd_close) int dir = hostfile_open_parent(root, path, len, &name);
 	if (dir < 0) {
 		h->blocked = errno == ENOENT	? NULL
 			     : errno == ELOOP	? "a symbolic link is in the way"
@@ -62,20 +62,20 @@ bool hostfile_same(const struct hostfile *h, int root, const char *path, size_t 
 {
 	struct stat st;
 	CLEANUP(free_ptr) char *name = NULL;
-	CLEANUP(fd_close) int dir = open_parent(root, path, len, &name);
+	CLEANUP(fd_close) int dir = hostfile_open_parent(root, path, len, &name);
 	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return h->st.st_ino == 0;
 	return st.st_ino == h->st.st_ino && st.st_size == h->st.st_size && st.st_mode == h->st.st_mode &&
 	       st.st_mtim.tv_sec == h->st.st_mtim.tv_sec && st.st_mtim.tv_nsec == h->st.st_mtim.tv_nsec;
 }
 
-static int make_parents(int root, const char *path, size_t len, struct err *err)
+static int hostfile_make_parents(int root, const char *path, size_t len, struct err *err)
 {
 	for (size_t i = 1; i < len; i++) {
 		if (path[i] != '/')
 			continue;
 		CLEANUP(free_ptr) char *name = NULL;
-		CLEANUP(fd_close) int dir = open_parent(root, path, i, &name);
+		CLEANUP(fd_close) int dir = hostfile_open_parent(root, path, i, &name);
 		if (dir < 0 || (mkdirat(dir, name, 0777) < 0 && errno != EEXIST))
 			return err_sys(err, "cannot make directory '%.*s'", (int)(i < 300 ? i : 300), path);
 	}
@@ -90,7 +90,7 @@ static int write_bytes(int dir, const char *name, const struct ws_state *s, cons
 	random_bytes(&salt, sizeof(salt));
 	snprintf(tmp, sizeof(tmp), ".sandglass-%016llx", (unsigned long long)salt);
 	if (s->kind == WS_LINK) {
-		CLEANUP(free_ptr) char *target = xstrndup(bytes, nr);
+		CLEANUP(free_ptr) char *target = mem_strndup(bytes, nr);
 		if (symlinkat(target, dir, tmp) < 0 || renameat(dir, tmp, dir, name) < 0) {
 			err_sys(err, "cannot write the link");
 			unlinkat(dir, tmp, 0);
@@ -111,7 +111,7 @@ static int write_bytes(int dir, const char *name, const struct ws_state *s, cons
 	return rc;
 }
 
-static int make_dir(int dir, const char *name, unsigned mode, struct err *err)
+static int hostfile_make_dir(int dir, const char *name, unsigned mode, struct err *err)
 {
 	if (mkdirat(dir, name, mode) < 0)
 		return errno == EEXIST ? 0 : err_sys(err, "cannot make the directory");
@@ -121,15 +121,15 @@ static int make_dir(int dir, const char *name, unsigned mode, struct err *err)
 int hostfile_write(int root, const char *path, size_t len, const struct ws_state *s, const void *bytes, size_t nr,
 		   struct stat *wrote, struct err *err)
 {
-	if (make_parents(root, path, len, err) < 0)
+	if (hostfile_make_parents(root, path, len, err) < 0)
 		return -1;
 	CLEANUP(free_ptr) char *name = NULL;
-	CLEANUP(fd_close) int dir = open_parent(root, path, len, &name);
+	CLEANUP(fd_close) int dir = hostfile_open_parent(root, path, len, &name);
 	int rc;
 	if (dir < 0)
 		return err_sys(err, "cannot open the directory of '%.*s'", (int)(len < 300 ? len : 300), path);
 	if (s->kind == WS_DIR)
-		rc = make_dir(dir, name, s->mode & 0777, err);
+		rc = hostfile_make_dir(dir, name, s->mode & 0777, err);
 	else
 		rc = write_bytes(dir, name, s, bytes, nr, wrote, err);
 	return rc < 0 ? err_wrap(err, "'%.*s'", (int)(len < 300 ? len : 300), path) : 0;
@@ -138,7 +138,7 @@ int hostfile_write(int root, const char *path, size_t len, const struct ws_state
 int hostfile_remove(int root, const char *path, size_t len, struct err *err)
 {
 	CLEANUP(free_ptr) char *name = NULL;
-	CLEANUP(fd_close) int dir = open_parent(root, path, len, &name);
+	CLEANUP(fd_close) int dir = hostfile_open_parent(root, path, len, &name);
 	struct stat st;
 	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT || errno == ENOTDIR

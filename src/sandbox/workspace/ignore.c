@@ -68,20 +68,20 @@ struct glob {
 };
 
 /* "**" that stands for whole components: at the beginning or behind a slash, and at the end or before one. */
-static bool doubled(const struct glob *g, size_t i)
+static bool ignore_doubled(const struct glob *g, size_t i)
 {
 	return g->len - i >= 2 && g->p[i] == '*' && g->p[i + 1] == '*' && (i == 0 || g->p[i - 1] == '/') &&
 	       (i + 2 == g->len || g->p[i + 2] == '/');
 }
 
 /* Reaches place @i, and what is reached from it without a byte of text. */
-static void reach(struct glob *g, size_t i)
+static void ignore_reach(struct glob *g, size_t i)
 {
 	while (i <= g->len && !g->on[i]) {
 		g->on[i] = true;
 		if (i == g->len || g->p[i] != '*')
 			return;
-		if (!doubled(g, i))
+		if (!ignore_doubled(g, i))
 			i++; /* a star may stand for nothing */
 		else if (i + 2 < g->len)
 			i += 3; /* as may the slash behind the two */
@@ -91,34 +91,34 @@ static void reach(struct glob *g, size_t i)
 }
 
 /* Where byte @c leads from place @i. */
-static void step(const struct glob *from, struct glob *to, size_t i, char c)
+static void ignore_step(const struct glob *from, struct glob *to, size_t i, char c)
 {
 	size_t used;
 	const char *p = from->p + i;
-	if (i && i + 1 == from->len && doubled(from, i - 1)) { /* within a last "**" */
-		reach(to, i);
-	} else if (doubled(from, i)) {
+	if (i && i + 1 == from->len && ignore_doubled(from, i - 1)) { /* within a last "**" */
+		ignore_reach(to, i);
+	} else if (ignore_doubled(from, i)) {
 		if (i + 2 == from->len) {
 			to->on[i + 1] = to->on[from->len] = true; /* "a/" followed by anything at all */
 			return;
 		}
 		to->on[i] = true;
 		if (c == '/')
-			reach(to, i + 3);
+			ignore_reach(to, i + 3);
 	} else if (*p == '*') {
 		if (c != '/')
-			reach(to, i);
+			ignore_reach(to, i);
 	} else if (*p == '?') {
 		if (c != '/')
-			reach(to, i + 1);
+			ignore_reach(to, i + 1);
 	} else if (*p == '[') {
 		if (c != '/' && match_class(p, from->len - i, (unsigned char)c, &used))
-			reach(to, i + used);
+			ignore_reach(to, i + used);
 	} else if (*p == '\\' && i + 1 < from->len) {
 		if (p[1] == c)
-			reach(to, i + 2);
+			ignore_reach(to, i + 2);
 	} else if (*p == c) {
-		reach(to, i + 1);
+		ignore_reach(to, i + 1);
 	}
 }
 
@@ -130,13 +130,13 @@ bool ignore_glob(const char *pattern, size_t pattern_len, const char *text, size
 	bool a[PATTERN_MAX + 1], b[PATTERN_MAX + 1];
 	struct glob now = { pattern, pattern_len, a }, next = { pattern, pattern_len, b };
 	memset(a, 0, pattern_len + 1);
-	reach(&now, 0);
+	ignore_reach(&now, 0);
 	for (size_t k = 0; k < len; k++) {
 		bool any = false;
 		memset(next.on, 0, pattern_len + 1);
 		for (size_t i = 0; i < pattern_len; i++)
 			if (now.on[i]) {
-				step(&now, &next, i, text[k]);
+				ignore_step(&now, &next, i, text[k]);
 				any = true;
 			}
 		if (!any)
@@ -150,7 +150,7 @@ bool ignore_glob(const char *pattern, size_t pattern_len, const char *text, size
 
 /* --- files --- */
 
-static void add_pattern(struct rules *r, const char *line, size_t len)
+static void ignore_add_pattern(struct rules *r, const char *line, size_t len)
 {
 	if (len && line[len - 1] == '\r')
 		len--;
@@ -175,7 +175,7 @@ static void add_pattern(struct rules *r, const char *line, size_t len)
 		line++;
 		len--;
 	}
-	p.text = xstrndup(line, len);
+	p.text = mem_strndup(line, len);
 	p.len = len;
 	GROW(r->item, r->nr, r->cap);
 	r->item[r->nr++] = p;
@@ -186,7 +186,7 @@ static void parse_rules(struct rules *r, const char *text, size_t len)
 	for (size_t i = 0; i < len;) {
 		const char *nl = memchr(text + i, '\n', len - i);
 		size_t n = nl ? (size_t)(nl - text) - i : len - i;
-		add_pattern(r, text + i, n);
+		ignore_add_pattern(r, text + i, n);
 		i += n + 1;
 	}
 }
@@ -194,7 +194,7 @@ static void parse_rules(struct rules *r, const char *text, size_t len)
 static struct rules *rules_new(const char *dir, size_t len)
 {
 	struct rules *r = NEW(struct rules);
-	r->dir = xstrndup(dir, len);
+	r->dir = mem_strndup(dir, len);
 	r->dir_len = len;
 	return r;
 }
@@ -243,7 +243,7 @@ static size_t parent_len(const char *path, size_t len)
 	return slash ? (size_t)(slash - path) : 0;
 }
 
-static struct rules *load_rules(struct ignore *ig, const char *dir, size_t len)
+static struct rules *ignore_load_rules(struct ignore *ig, const char *dir, size_t len)
 {
 	struct rules *r = rules_new(dir, len);
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -263,7 +263,7 @@ static struct rules *rules_of(struct ignore *ig, const char *dir, size_t len)
 	if (find_rules(ig, dir, len, &at))
 		return ig->loaded[at];
 	const struct rules *parent = len ? rules_of(ig, dir, parent_len(dir, len)) : NULL;
-	struct rules *r = load_rules(ig, dir, len);
+	struct rules *r = ignore_load_rules(ig, dir, len);
 	r->above = parent && !parent->nr ? parent->above : parent;
 	(void)find_rules(ig, dir, len, &at);
 	GROW(ig->loaded, ig->nr, ig->cap);
@@ -284,7 +284,7 @@ struct ignore *ignore_new(int lower, const char *const *more, size_t nr_more)
 	if (read_lower(ig, name, sizeof(name) - 1, FILE_MAX, &text))
 		parse_rules(ig->exclude, buf_cstr(&text), text.len);
 	for (size_t i = 0; i < nr_more; i++)
-		add_pattern(ig->more, more[i], strlen(more[i]));
+		ignore_add_pattern(ig->more, more[i], strlen(more[i]));
 	return ig;
 }
 
@@ -303,7 +303,7 @@ void ignore_free(struct ignore **ig)
 }
 
 /* 1 ignored, 0 re-admitted, -1 the rules say nothing. */
-static int judge(const struct rules *r, const char *path, size_t len, bool dir)
+static int ignore_judge(const struct rules *r, const char *path, size_t len, bool dir)
 {
 	const char *below = path + (r->dir_len ? r->dir_len + 1 : 0);
 	size_t below_len = len - (size_t)(below - path);
@@ -322,17 +322,17 @@ static int judge(const struct rules *r, const char *path, size_t len, bool dir)
 
 bool ignore_match(struct ignore *ig, const char *path, size_t len, bool dir)
 {
-	int v = judge(ig->more, path, len, dir);
+	int v = ignore_judge(ig->more, path, len, dir);
 	if (v > 0)
 		return true;
 	if (ig->lower < 0)
 		return false;
 	for (const struct rules *r = len ? rules_of(ig, path, parent_len(path, len)) : NULL; r; r = r->above) {
-		v = judge(r, path, len, dir);
+		v = ignore_judge(r, path, len, dir);
 		if (v >= 0)
 			return v > 0;
 	}
-	return judge(ig->exclude, path, len, dir) > 0;
+	return ignore_judge(ig->exclude, path, len, dir) > 0;
 }
 
 bool ignore_covers(struct ignore *ig, const char *path, size_t len, bool dir)
@@ -350,7 +350,7 @@ static int cmp_str(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static uint32_t be32(const char *p)
+static uint32_t ignore_be32(const char *p)
 {
 	const uint8_t *b = (const void *)p;
 	return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
@@ -360,7 +360,7 @@ static void parse_index(struct ignore *ig, const char *p, size_t len)
 {
 	if (len < 12 || memcmp(p, "DIRC", 4) != 0)
 		return;
-	uint32_t version = be32(p + 4), nr = be32(p + 8);
+	uint32_t version = ignore_be32(p + 4), nr = ignore_be32(p + 8);
 	size_t at = 12;
 	CLEANUP(buf_release) struct buf name = BUF_INIT;
 	if (version < 2 || version > 4)
@@ -412,6 +412,6 @@ bool ignore_tracked(struct ignore *ig, const char *path, size_t len)
 		if (ig->index.nr)
 			qsort(ig->index.item, ig->index.nr, sizeof(char *), cmp_str);
 	}
-	CLEANUP(free_ptr) char *key = xstrndup(path, len);
+	CLEANUP(free_ptr) char *key = mem_strndup(path, len);
 	return ig->index.nr && bsearch(&key, ig->index.item, ig->index.nr, sizeof(char *), cmp_str) != NULL;
 }

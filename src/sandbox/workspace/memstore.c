@@ -27,7 +27,7 @@ struct memstore *memstore_new(const struct ws_store *below)
 	if (below)
 		m->below = *below;
 	m->slots = 64;
-	m->slot = xcalloc(m->slots, sizeof(*m->slot));
+	m->slot = mem_calloc(m->slots, sizeof(*m->slot));
 	return m;
 }
 
@@ -44,7 +44,7 @@ void memstore_free(struct memstore **mp)
 	*mp = NULL;
 }
 
-static size_t find(const struct memstore *m, const struct object_id *id)
+static size_t memstore_find(const struct memstore *m, const struct object_id *id)
 {
 	size_t at = get_u32le(id->b) & (m->slots - 1);
 	while (m->slot[at] && memcmp(&m->item[m->slot[at] - 1].id, id, sizeof(*id)) != 0)
@@ -52,34 +52,34 @@ static size_t find(const struct memstore *m, const struct object_id *id)
 	return at;
 }
 
-static void grow(struct memstore *m)
+static void memstore_grow(struct memstore *m)
 {
 	free(m->slot);
 	m->slots *= 2;
-	m->slot = xcalloc(m->slots, sizeof(*m->slot));
+	m->slot = mem_calloc(m->slots, sizeof(*m->slot));
 	for (size_t i = 0; i < m->nr; i++)
-		m->slot[find(m, &m->item[i].id)] = (uint32_t)i + 1;
+		m->slot[memstore_find(m, &m->item[i].id)] = (uint32_t)i + 1;
 }
 
-static void add(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
+static void memstore_add(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
 {
 	struct memstore *m = self;
 	object_name(type, bytes, len, id_out);
-	size_t at = find(m, id_out);
+	size_t at = memstore_find(m, id_out);
 	if (m->slot[at])
 		return;
 	GROW(m->item, m->nr, m->cap);
-	m->item[m->nr] = (struct held){ .id = *id_out, .type = type, .bytes = xstrndup(bytes, len), .len = len };
+	m->item[m->nr] = (struct held){ .id = *id_out, .type = type, .bytes = mem_strndup(bytes, len), .len = len };
 	m->slot[at] = (uint32_t)++m->nr;
 	m->bytes += len;
 	if (m->nr * 2 > m->slots)
-		grow(m);
+		memstore_grow(m);
 }
 
-static int get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+static int memstore_get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
 {
 	struct memstore *m = self;
-	size_t at = find(m, id);
+	size_t at = memstore_find(m, id);
 	if (m->slot[at]) {
 		const struct held *h = &m->item[m->slot[at] - 1];
 		buf_reset(out);
@@ -96,7 +96,7 @@ static int get(void *self, const struct object_id *id, enum object_type *type_ou
 
 struct ws_store memstore_store(struct memstore *m)
 {
-	return (struct ws_store){ .add = add, .get = get, .self = m };
+	return (struct ws_store){ .add = memstore_add, .get = memstore_get, .self = m };
 }
 
 size_t memstore_count(const struct memstore *m)

@@ -23,8 +23,8 @@ const char *merge_mode_name(enum merge_mode m)
 
 char *merge_message(const char *box, uint64_t seq, const char *session)
 {
-	return seq ? xasprintf("sandglass: box %s at #%" PRIu64 "\n\nSandglass-Session: %s\nSandglass-Event: #%" PRIu64 "\n", box, seq, session, seq) :
-		     xasprintf("sandglass: work of box %s\n\nSandglass-Session: %s\n", box, session);
+	return seq ? mem_printf("sandglass: box %s at #%" PRIu64 "\n\nSandglass-Session: %s\nSandglass-Event: #%" PRIu64 "\n", box, seq, session, seq) :
+		     mem_printf("sandglass: work of box %s\n\nSandglass-Session: %s\n", box, session);
 }
 
 bool merge_mode_find(const char *name, enum merge_mode *out)
@@ -44,8 +44,8 @@ static size_t part_add(struct merge_work *w, size_t target, size_t up, const cha
 	const char *dir = w->o->target[target].dir;
 	GROW(w->part, w->nr, w->cap);
 	struct part *p = &w->part[w->nr];
-	*p = (struct part){ .target = target, .up = up, .prefix = xstrndup(prefix, len), .c = { .sock = -1, .pidfd = -1 } };
-	p->dir = len ? xasprintf("%s/%s", dir, p->prefix) : xstrdup(dir);
+	*p = (struct part){ .target = target, .up = up, .prefix = mem_strndup(prefix, len), .c = { .sock = -1, .pidfd = -1 } };
+	p->dir = len ? mem_printf("%s/%s", dir, p->prefix) : mem_strdup(dir);
 	return w->nr++;
 }
 
@@ -84,7 +84,7 @@ static int part_look(struct merge_work *w, size_t i, struct err *err)
 	json_put_str(rq, "dir", p->dir);
 	json_put(rq, "user", merge_user());
 	json_put(rq, "paths", paths);
-	int rc = child_start(&p->c, w->o, &w->st, 0, err);
+	int rc = merge_child_start(&p->c, w->o, &w->st, 0, err);
 	if (rc == 0)
 		rc = child_ask(&p->c, CHILD_LOOK, rq, &out, err);
 	bool none = rc == 0 && !strcmp(json_str(out, "kind", ""), "none");
@@ -233,7 +233,7 @@ static int write_patch(struct merge_work *w, size_t i, struct err *err)
 	struct ws_diff d = WS_DIFF_INIT;
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	CLEANUP(free_ptr)
-	char *path = o->nr_targets == 1 || !o->patch ? xstrdup(o->patch ? o->patch : "") : xasprintf("%s.%s", o->patch, t->repo);
+	char *path = o->nr_targets == 1 || !o->patch ? mem_strdup(o->patch ? o->patch : "") : mem_printf("%s.%s", o->patch, t->repo);
 	size_t files = 0, made = part_add(w, i, SIZE_MAX, "", 0);
 	for (size_t k = 0; k < wish->d.nr; k++) {
 		const struct ws_change *c = &wish->d.item[k];
@@ -305,7 +305,7 @@ int merge_run(const struct merge_opts *o, struct merge_result *r, struct err *er
 	struct merge_work w = { .o = o, .st = memstore_store(mem), .targets = json_array(), .clean = true };
 	json_t *body = json_object();
 	*r = (struct merge_result){ 0 };
-	w.wish = xcalloc(o->nr_targets + 1, sizeof(*w.wish));
+	w.wish = mem_calloc(o->nr_targets + 1, sizeof(*w.wish));
 	int rc = make_wishes(&w, err);
 	if (rc == 0)
 		rc = o->mode == MERGE_PATCH ? write_patches(&w, err) : run_parts(&w, err);
@@ -351,7 +351,7 @@ static int with_child(const struct merge_opts *o, size_t k, unsigned type, const
 	json_put_str(rq, "email", o->email);
 	json_put(rq, "user", merge_user());
 	json_put(rq, "refs", json_incref((json_t *)(uintptr_t)refs));
-	int rc = child_start(&c, o, o->store ? o->store : &none, k, err);
+	int rc = merge_child_start(&c, o, o->store ? o->store : &none, k, err);
 	if (rc == 0)
 		rc = child_ask(&c, type, rq, out, err);
 	child_end(&c);

@@ -28,7 +28,7 @@ static int spawn_self(int sock, int *pidfd_out, struct err *err)
 	return proc_spawn("/proc/self/exe", argv, envp, fds, ARRAY_LEN(fds), &pid, pidfd_out, err);
 }
 
-int child_start(struct child *c, const struct merge_opts *o, const struct ws_store *store, size_t k,
+int merge_child_start(struct child *c, const struct merge_opts *o, const struct ws_store *store, size_t k,
 		       struct err *err)
 {
 	int pair[2];
@@ -64,7 +64,7 @@ static void child_kill(struct child *c)
 
 char *merge_record_dir(const struct merge_opts *o, size_t k)
 {
-	return xasprintf("%s/%s-%zu", o->undo_dir, o->id, k);
+	return mem_printf("%s/%s-%zu", o->undo_dir, o->id, k);
 }
 
 static bool plain_name(const char *s, size_t len)
@@ -120,14 +120,14 @@ static int on_load(struct child *c, const struct frame *f, struct err *err)
 	int rc = -1;
 	if (plain_name(f->body, f->len) && c->o->undo_dir) {
 		CLEANUP(free_ptr) char *dir = merge_record_dir(c->o, c->k);
-		CLEANUP(free_ptr) char *name = xstrndup(f->body, f->len);
+		CLEANUP(free_ptr) char *name = mem_strndup(f->body, f->len);
 		CLEANUP(free_ptr) char *path = path_join(dir, name);
 		rc = file_read(path, &b, MERGE_UNDO_MAX, &why);
 	}
 	return frame_send(c->sock, rc < 0 ? CHILD_NONE : CHILD_BLOB, 0, buf_cstr(&b), b.len, NULL, 0, err);
 }
 
-static int wait_for(struct child *c, struct err *err)
+static int merge_child_wait_for(struct child *c, struct err *err)
 {
 	struct pollfd p = { .fd = c->sock, .events = POLLIN };
 	for (int64_t until = clock_mono_us() + SILENCE_US; clock_mono_us() < until;) {
@@ -166,7 +166,7 @@ int child_ask(struct child *c, unsigned type, const json_t *request, json_t **ou
 	if (frame_send(c->sock, (uint16_t)type, 1, buf_cstr(&b), b.len, NULL, 0, err) < 0)
 		return -1;
 	for (;;) {
-		int rc = wait_for(c, err);
+		int rc = merge_child_wait_for(c, err);
 		if (rc == 0 && frame_recv(c->sock, CHILD_MAX_BODY, &f, &b, NULL, &none, err) < 0)
 			rc = err_wrap(err, "the process that opens the repository has gone");
 		if (rc < 0)

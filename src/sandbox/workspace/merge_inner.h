@@ -49,7 +49,7 @@ struct merge_work {
 };
 
 /* merge_child.c */
-int child_start(struct child *c, const struct merge_opts *o, const struct ws_store *store, size_t k, struct err *err);
+int merge_child_start(struct child *c, const struct merge_opts *o, const struct ws_store *store, size_t k, struct err *err);
 void child_end(struct child *c);
 /* Sends one request and serves the child until it has answered. */
 int child_ask(struct child *c, unsigned type, const json_t *request, json_t **out, struct err *err);

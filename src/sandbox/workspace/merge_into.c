@@ -11,7 +11,7 @@
 /* What cannot be looked at may be there. */
 static bool maybe_there(const char *dir, const char *name)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", dir, name);
+	CLEANUP(free_ptr) char *path = mem_printf("%s/%s", dir, name);
 	return access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 

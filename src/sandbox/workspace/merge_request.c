@@ -7,7 +7,7 @@
 #include "sandbox/workspace/merge_inner.h"
 #include "sandbox/workspace/tree.h"
 
-static bool has_content(const struct ws_state *s)
+static bool merge_request_has_content(const struct ws_state *s)
 {
 	return s->kind == WS_FILE || s->kind == WS_LINK;
 }
@@ -39,7 +39,7 @@ static int apply_choices(struct wish *w, const struct merge_opts *o, const struc
 			if (t->choice[k].len == c->len && !memcmp(t->choice[k].path, c->path, c->len))
 				ch = &t->choice[k];
 		if (ch && ch->leave) {
-			if (has_content(&c->was) || has_content(&c->now))
+			if (merge_request_has_content(&c->was) || merge_request_has_content(&c->now))
 				strv_push_bytes(&w->left, c->path, c->len);
 			continue;
 		}
@@ -157,9 +157,9 @@ int wish_make(struct wish *w, const struct merge_opts *o, const struct merge_tar
 	if (apply_choices(w, o, t, st, err) < 0 || (o->mode != MERGE_PATCH && check_bounds(&w->d, err) < 0))
 		return -1;
 	fetch_asked(w, o, t, st);
-	w->letters = xcalloc(w->d.nr + 1, 1);
+	w->letters = mem_calloc(w->d.nr + 1, 1);
 	memset(w->letters, CLASS_NONE, w->d.nr);
-	w->why = xcalloc(w->d.nr + 1, sizeof(*w->why));
+	w->why = mem_calloc(w->d.nr + 1, sizeof(*w->why));
 	w->flags = json_array();
 	for (size_t i = 0; i < w->d.nr; i++) {
 		const char *word[8];
@@ -186,7 +186,7 @@ void wish_release(struct wish *w)
 
 /* --- requests --- */
 
-static json_t *side(const struct ws_state *s)
+static json_t *merge_request_side(const struct ws_state *s)
 {
 	char hex[41];
 	if (s->kind == WS_NONE)
@@ -207,7 +207,7 @@ static bool base_moved(const struct merge_work *w, const struct merge_target *t,
 	unsigned mode;
 	struct object_id id;
 	struct err none = ERR_INIT;
-	if (object_is_null(&t->opening) || !has_content(&c->was))
+	if (object_is_null(&t->opening) || !merge_request_has_content(&c->was))
 		return false;
 	int rc = tree_find(&w->st, &t->opening, c->path, c->len, &mode, &id, &none);
 	return rc == 0 || (rc == 1 && memcmp(&id, &c->was.oid, sizeof(id)) != 0);
@@ -217,8 +217,8 @@ static json_t *change_request(const struct ws_change *c, size_t skip)
 {
 	json_t *p = json_object();
 	json_put_bytes(p, "path", c->path + skip, c->len - skip);
-	json_put(p, "base", side(&c->was));
-	json_put(p, "want", side(&c->now));
+	json_put(p, "base", merge_request_side(&c->was));
+	json_put(p, "want", merge_request_side(&c->now));
 	return p;
 }
 
@@ -232,7 +232,7 @@ static json_t *whole_request(const struct merge_work *w, const struct part *part
 		const struct merged_path *had = t->had ? ws_merged_find(t->had, c->path, c->len) : NULL;
 		json_t *p = change_request(c, skip);
 		if (had && had->here)
-			json_put(p, "had", side(&had->here_now));
+			json_put(p, "had", merge_request_side(&had->here_now));
 		json_put_flag(p, "moved", base_moved(w, t, c));
 		json_put_flag(p, "asked", asked_for(w->o, t, c));
 		json_array_append_new(paths, p);
@@ -257,11 +257,11 @@ static bool part_holds(const struct merge_work *w, size_t i, const char *path, s
 	return true;
 }
 
-static void put_step(const struct merge_opts *opts, json_t *steps, const struct merge_step *step, json_t *paths)
+static void merge_request_put_step(const struct merge_opts *opts, json_t *steps, const struct merge_step *step, json_t *paths)
 {
 	json_t *o = json_object();
-	CLEANUP(free_ptr) char *text = step->author ? xasprintf("%s\n\nSandglass-Session: %s\n", step->message, opts->session ? opts->session : opts->id) :
-						      xstrdup(step->message);
+	CLEANUP(free_ptr) char *text = step->author ? mem_printf("%s\n\nSandglass-Session: %s\n", step->message, opts->session ? opts->session : opts->id) :
+						      mem_strdup(step->message);
 	json_put_str(o, "message", text);
 	json_put_str(o, "author", step->author);
 	json_put_str(o, "email", step->email);
@@ -280,7 +280,7 @@ static json_t *steps_request(const struct merge_work *w, size_t i)
 	json_t *steps = json_array();
 	bool one = w->o->mode == MERGE_APPLY || t->nr_steps == 1 || t->nr_choices || (t->had && t->had->nr);
 	if (one)
-		put_step(w->o, steps, &t->step[t->nr_steps - 1], whole_request(w, part));
+		merge_request_put_step(w->o, steps, &t->step[t->nr_steps - 1], whole_request(w, part));
 	for (size_t s = 0; !one && s < t->nr_steps; s++) {
 		struct ws_diff d;
 		struct err none = ERR_INIT;
@@ -291,7 +291,7 @@ static json_t *steps_request(const struct merge_work *w, size_t i)
 					json_array_append_new(paths, change_request(&d.item[k], skip));
 			ws_diff_release(&d);
 		}
-		put_step(w->o, steps, &t->step[s], paths);
+		merge_request_put_step(w->o, steps, &t->step[s], paths);
 	}
 	return steps;
 }
@@ -335,10 +335,10 @@ json_t *part_request(const struct merge_work *w, size_t i)
 	const struct part *p = &w->part[i];
 	const struct merge_target *t = &o->target[p->target];
 	json_t *rq = json_object(), *all = json_object();
-	CLEANUP(free_ptr) char *free_name = xasprintf("refs/heads/sandglass/%s", o->session ? o->session : o->id);
-	CLEANUP(free_ptr) char *ref = o->mode == MERGE_BRANCH && o->branch ? xasprintf("refs/heads/%s", o->branch)
-				      : o->mode == MERGE_BRANCH		   ? xstrdup(free_name)
-									   : xasprintf("refs/sandglass/merge/%s", o->id);
+	CLEANUP(free_ptr) char *free_name = mem_printf("refs/heads/sandglass/%s", o->session ? o->session : o->id);
+	CLEANUP(free_ptr) char *ref = o->mode == MERGE_BRANCH && o->branch ? mem_printf("refs/heads/%s", o->branch)
+				      : o->mode == MERGE_BRANCH		   ? mem_strdup(free_name)
+									   : mem_printf("refs/sandglass/merge/%s", o->id);
 	json_put_str(rq, "dir", p->dir);
 	json_put_str(rq, "mode", merge_mode_name(o->mode));
 	json_put_str(rq, "ref", ref);

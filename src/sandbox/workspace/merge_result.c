@@ -10,14 +10,14 @@
 static const struct {
 	char letter;
 	const char *name;
-} class_name[] = {
+} merge_result_class_name[] = {
 	{ CLASS_MERGED, "merged" },	  { CLASS_IDENTICAL, "identical" }, { 'l', "left" },
 	{ CLASS_IGNORED, "ignored" },	  { CLASS_HASH_ONLY, "hash_only" }, { CLASS_CONFLICT, "conflict" },
 	{ CLASS_REFUSED, "refused" },
 };
 
 /* @p's own path @name is the target's this. */
-static const char *why_of(const json_t *answer, const char *key, const char *path, size_t len)
+static const char *merge_result_why_of(const json_t *answer, const char *key, const char *path, size_t len)
 {
 	const json_t *list = json_object_get(answer, key);
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -39,7 +39,7 @@ void part_answer(struct merge_work *w, struct part *p, const json_t *answer)
 		bool refused = letters[i] == CLASS_REFUSED, conflict = letters[i] == CLASS_CONFLICT;
 		wish->letters[p->nth[i]] = letters[i];
 		if ((refused || conflict) && named++ < MERGE_NAMED_MAX && p->c.prepared)
-			wish->why[p->nth[i]] = why_of(p->c.prepared, refused ? "skipped" : "conflicts", c->path + skip, c->len - skip);
+			wish->why[p->nth[i]] = merge_result_why_of(p->c.prepared, refused ? "skipped" : "conflicts", c->path + skip, c->len - skip);
 	}
 }
 
@@ -60,7 +60,7 @@ static bool strv_holds(const struct strv *v, const char *path, size_t len)
 
 struct tally {
 	const char *repo;
-	int64_t count[ARRAY_LEN(class_name)];
+	int64_t count[ARRAY_LEN(merge_result_class_name)];
 	json_t *paths; /* by class */
 	struct merge_result *r;
 };
@@ -76,8 +76,8 @@ static json_t *full_path(const char *repo, const char *path, size_t len)
 
 static size_t class_index(char letter)
 {
-	for (size_t i = 0; i < ARRAY_LEN(class_name); i++)
-		if (class_name[i].letter == letter)
+	for (size_t i = 0; i < ARRAY_LEN(merge_result_class_name); i++)
+		if (merge_result_class_name[i].letter == letter)
 			return i;
 	return 0; /* CLASS_CHANGED: it was merged */
 }
@@ -85,7 +85,7 @@ static size_t class_index(char letter)
 static void tally_path(struct tally *y, char letter, const char *path, size_t len, const char *why, bool partly)
 {
 	size_t k = class_index(letter);
-	const char *name = class_name[k].name;
+	const char *name = merge_result_class_name[k].name;
 	json_t *list = json_object_get(y->paths, name);
 	y->count[k]++;
 	if (!list)
@@ -107,8 +107,8 @@ static void tally_path(struct tally *y, char letter, const char *path, size_t le
 static json_t *tally_counts(const struct tally *y)
 {
 	json_t *o = json_object();
-	for (size_t i = 0; i < ARRAY_LEN(class_name); i++)
-		json_put_int(o, class_name[i].name, y->count[i]);
+	for (size_t i = 0; i < ARRAY_LEN(merge_result_class_name); i++)
+		json_put_int(o, merge_result_class_name[i].name, y->count[i]);
 	return o;
 }
 
@@ -146,7 +146,7 @@ static int merged_trees(struct merge_work *w, size_t k, struct object_id *tree, 
 {
 	struct wish *wish = &w->wish[k];
 	const struct merge_target *t = &w->o->target[k];
-	struct tree_edit *now = xcalloc(wish->d.nr + 1, sizeof(*now)), *was = xcalloc(wish->d.nr + 1, sizeof(*was));
+	struct tree_edit *now = mem_calloc(wish->d.nr + 1, sizeof(*now)), *was = mem_calloc(wish->d.nr + 1, sizeof(*was));
 	size_t nr_now = 0, nr_was = 0;
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < wish->d.nr; i++) {
@@ -169,7 +169,7 @@ static int merged_trees(struct merge_work *w, size_t k, struct object_id *tree, 
 	return rc;
 }
 
-static void put_tree(json_t *o, const char *key, const struct object_id *id)
+static void merge_result_put_tree(json_t *o, const char *key, const struct object_id *id)
 {
 	char hex[41];
 	object_hex(id, hex);
@@ -199,7 +199,7 @@ static int64_t rest_of(struct merge_work *w, size_t k, json_t *paths)
 {
 	const struct merge_target *t = &w->o->target[k];
 	const struct wish *wish = &w->wish[k];
-	struct merged_path *fresh = xcalloc(wish->d.nr + 1, sizeof(*fresh));
+	struct merged_path *fresh = mem_calloc(wish->d.nr + 1, sizeof(*fresh));
 	struct ws_merged all = WS_MERGED_INIT;
 	struct rest_list l = { .paths = paths, .repo = t->repo };
 	size_t large = 0, nr = 0;
@@ -271,8 +271,8 @@ int merge_results(struct merge_work *w, json_t *body, struct merge_result *r, st
 		if (*p->prefix || !p->out)
 			continue;
 		rc = merged_trees(w, p->target, &tree, &under, err);
-		put_tree(p->out, "tree", &tree);
-		put_tree(p->out, "under", &under);
+		merge_result_put_tree(p->out, "tree", &tree);
+		merge_result_put_tree(p->out, "under", &under);
 		if (rc == 0)
 			nr_rest += rest_of(w, p->target, rest);
 	}

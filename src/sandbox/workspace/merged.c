@@ -69,7 +69,7 @@ static bool merged_entry(void *self, const char *path, size_t len, unsigned mode
 /* Both parts are sorted; of two for one path the later one counts. */
 static void fold_merged(struct ws_merged *m, size_t first)
 {
-	struct merged_path *out = xcalloc(m->nr + 1, sizeof(*out));
+	struct merged_path *out = mem_calloc(m->nr + 1, sizeof(*out));
 	size_t nr = 0;
 	for (size_t i = 0, k = first; i < first || k < m->nr;) {
 		int c = i == first ? 1 : k == m->nr ? -1 : cmp_merged(&m->item[i], &m->item[k]);
@@ -176,7 +176,7 @@ void ws_merged_release(struct ws_merged *m)
 
 /* --- the rest --- */
 
-static bool has_content(const struct ws_state *s)
+static bool merged_has_content(const struct ws_state *s)
 {
 	return s->kind == WS_FILE || s->kind == WS_LINK;
 }
@@ -188,10 +188,10 @@ size_t ws_merged_rest(const struct ws_merged *m, const struct ws_view *view, ws_
 		const struct ws_path *p = &view->item[i];
 		const struct merged_path *had = m ? ws_merged_find(m, p->path, p->len) : NULL;
 		bool held = !(p->now.flags & (WS_HASH_ONLY | WS_UNREADABLE));
-		if ((!has_content(&p->now) && !has_content(&p->base)) || ws_path_is_git(p->path, p->len) ||
+		if ((!merged_has_content(&p->now) && !merged_has_content(&p->base)) || ws_path_is_git(p->path, p->len) ||
 		    ws_path_is_vcs(p->path, p->len) || (!had && ws_state_eq(&p->base, &p->now)))
 			continue;
-		if (had ? ws_state_alike(&had->now, &p->now) : ws_state_alike(&p->base, &p->now) && has_content(&p->base))
+		if (had ? ws_state_alike(&had->now, &p->now) : ws_state_alike(&p->base, &p->now) && merged_has_content(&p->base))
 			continue;
 		if (!held && p->now.size <= LARGE_BYTES)
 			continue;

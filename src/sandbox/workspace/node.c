@@ -6,7 +6,7 @@
 #include "base/mem.h"
 
 /* Where @name is or would stand among the children. */
-static uint32_t place(const struct ws_node *n, const char *name, size_t len, bool *found)
+static uint32_t node_place(const struct ws_node *n, const char *name, size_t len, bool *found)
 {
 	uint32_t lo = 0, hi = n->nr;
 	*found = false;
@@ -27,14 +27,14 @@ static uint32_t place(const struct ws_node *n, const char *name, size_t len, boo
 
 struct ws_node *node_new(struct ws_node *up, const char *name, size_t len)
 {
-	struct ws_node *n = xcalloc(1, sizeof(*n) + len + 1);
+	struct ws_node *n = mem_calloc(1, sizeof(*n) + len + 1);
 	memcpy(n->name, name, len);
 	n->name_len = (uint32_t)len;
 	n->up = up;
 	if (!up)
 		return n;
 	bool found;
-	uint32_t at = place(up, name, len, &found);
+	uint32_t at = node_place(up, name, len, &found);
 	assert(!found);
 	GROW(up->child, up->nr, up->cap);
 	memmove(up->child + at + 1, up->child + at, (up->nr - at) * sizeof(*up->child));
@@ -62,7 +62,7 @@ void node_free(struct ws_node *n)
 struct ws_node *node_child(const struct ws_node *n, const char *name, size_t len)
 {
 	bool found;
-	uint32_t at = place(n, name, len, &found);
+	uint32_t at = node_place(n, name, len, &found);
 	return found ? n->child[at] : NULL;
 }
 

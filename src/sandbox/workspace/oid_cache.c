@@ -14,7 +14,7 @@
 #include "sandbox/workspace/base.h"
 
 enum { HEAD = 16, RECORD = 68, KEPT = 60, BATCH = 256, FILE_MAX = 512 << 20 };
-static const char magic[] = "sandglass-oids 1";
+static const char oid_cache_magic[] = "sandglass-oids 1";
 
 struct known {
 	struct oid_key key;
@@ -29,7 +29,7 @@ struct oid_cache {
 	struct buf out; /* records not yet written */
 };
 
-static size_t place(const struct oid_cache *c, const struct oid_key *k)
+static size_t oid_cache_place(const struct oid_cache *c, const struct oid_key *k)
 {
 	uint64_t h = (k->ino ^ k->dev << 32 ^ (uint64_t)k->mtime_ns) * 0x9e3779b97f4a7c15u;
 	size_t at = (size_t)(h >> 20) & (c->slots - 1);
@@ -38,9 +38,9 @@ static size_t place(const struct oid_cache *c, const struct oid_key *k)
 	return at;
 }
 
-static void insert(struct oid_cache *c, const struct oid_key *k, const struct object_id *id)
+static void oid_cache_insert(struct oid_cache *c, const struct oid_key *k, const struct object_id *id)
 {
-	size_t at = place(c, k);
+	size_t at = oid_cache_place(c, k);
 	if (c->slot[at]) {
 		c->item[c->slot[at] - 1].id = *id;
 		return;
@@ -52,12 +52,12 @@ static void insert(struct oid_cache *c, const struct oid_key *k, const struct ob
 		return;
 	free(c->slot);
 	c->slots *= 2;
-	c->slot = xcalloc(c->slots, sizeof(*c->slot));
+	c->slot = mem_calloc(c->slots, sizeof(*c->slot));
 	for (size_t i = 0; i < c->nr; i++)
-		c->slot[place(c, &c->item[i].key)] = (uint32_t)i + 1;
+		c->slot[oid_cache_place(c, &c->item[i].key)] = (uint32_t)i + 1;
 }
 
-static void pack(struct buf *out, const struct oid_key *k, const struct object_id *id)
+static void oid_cache_pack(struct buf *out, const struct oid_key *k, const struct object_id *id)
 {
 	struct hash h;
 	size_t at = out->len;
@@ -71,7 +71,7 @@ static void pack(struct buf *out, const struct oid_key *k, const struct object_i
 	buf_append(out, h.b, RECORD - KEPT);
 }
 
-static bool unpack(const char *p, struct oid_key *k, struct object_id *id)
+static bool oid_cache_unpack(const char *p, struct oid_key *k, struct object_id *id)
 {
 	struct hash h;
 	hash_of(p, KEPT, &h);
@@ -83,20 +83,20 @@ static bool unpack(const char *p, struct oid_key *k, struct object_id *id)
 	return true;
 }
 
-static void load(struct oid_cache *c)
+static void oid_cache_load(struct oid_cache *c)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	struct err err = ERR_INIT;
 	size_t good = 0;
-	if (fd_read_all(c->fd, &b, FILE_MAX, &err) == 0 && b.len >= HEAD && !memcmp(b.data, magic, HEAD)) {
+	if (fd_read_all(c->fd, &b, FILE_MAX, &err) == 0 && b.len >= HEAD && !memcmp(b.data, oid_cache_magic, HEAD)) {
 		struct oid_key k;
 		struct object_id id;
-		for (good = HEAD; b.len - good >= RECORD && unpack(b.data + good, &k, &id); good += RECORD)
-			insert(c, &k, &id);
+		for (good = HEAD; b.len - good >= RECORD && oid_cache_unpack(b.data + good, &k, &id); good += RECORD)
+			oid_cache_insert(c, &k, &id);
 	}
 	if (good == b.len && good)
 		return;
-	bool begun = ftruncate(c->fd, (off_t)good) == 0 && (good || fd_write_all(c->fd, magic, HEAD, &err) == 0);
+	bool begun = ftruncate(c->fd, (off_t)good) == 0 && (good || fd_write_all(c->fd, oid_cache_magic, HEAD, &err) == 0);
 	if (!begun)
 		fd_close(&c->fd); /* serves from memory */
 }
@@ -105,7 +105,7 @@ struct oid_cache *oid_cache_open(const char *path)
 {
 	struct oid_cache *c = NEW(struct oid_cache);
 	c->slots = 1024;
-	c->slot = xcalloc(c->slots, sizeof(*c->slot));
+	c->slot = mem_calloc(c->slots, sizeof(*c->slot));
 	c->fd = -1;
 	if (path)
 		c->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -113,11 +113,11 @@ struct oid_cache *oid_cache_open(const char *path)
 	if (c->fd >= 0 && (fstat(c->fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid()))
 		fd_close(&c->fd);
 	if (c->fd >= 0)
-		load(c);
+		oid_cache_load(c);
 	return c;
 }
 
-static void flush(struct oid_cache *c)
+static void oid_cache_flush(struct oid_cache *c)
 {
 	struct err err = ERR_INIT;
 	if (c->fd >= 0 && c->out.len && fd_write_all(c->fd, c->out.data, c->out.len, &err) < 0)
@@ -130,7 +130,7 @@ void oid_cache_close(struct oid_cache **cp)
 	struct oid_cache *c = *cp;
 	if (!c)
 		return;
-	flush(c);
+	oid_cache_flush(c);
 	fd_close(&c->fd);
 	free(c->item);
 	free(c->slot);
@@ -141,7 +141,7 @@ void oid_cache_close(struct oid_cache **cp)
 
 bool oid_cache_get(const struct oid_cache *c, const struct oid_key *k, struct object_id *out)
 {
-	size_t at = place(c, k);
+	size_t at = oid_cache_place(c, k);
 	if (!c->slot[at])
 		return false;
 	*out = c->item[c->slot[at] - 1].id;
@@ -150,10 +150,10 @@ bool oid_cache_get(const struct oid_cache *c, const struct oid_key *k, struct ob
 
 void oid_cache_put(struct oid_cache *c, const struct oid_key *k, const struct object_id *id)
 {
-	insert(c, k, id);
-	pack(&c->out, k, id);
+	oid_cache_insert(c, k, id);
+	oid_cache_pack(&c->out, k, id);
 	if (c->out.len >= (size_t)BATCH * RECORD)
-		flush(c);
+		oid_cache_flush(c);
 }
 
 size_t oid_cache_count(const struct oid_cache *c)

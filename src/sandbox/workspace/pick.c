@@ -9,7 +9,7 @@
 
 enum { HUNK_MAX = 1000000 };
 
-static bool number(const char **p, unsigned *out)
+static bool workspace_pick_number(const char **p, unsigned *out)
 {
 	unsigned long v = 0;
 	const char *s = *p;
@@ -21,7 +21,7 @@ static bool number(const char **p, unsigned *out)
 	return any && !(*s >= '0' && *s <= '9');
 }
 
-static int by_number(const void *a, const void *b)
+static int workspace_pick_by_number(const void *a, const void *b)
 {
 	unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
 	return (x > y) - (x < y);
@@ -32,10 +32,10 @@ static bool parse_numbers(struct pick_file *f, const char *s)
 	size_t kept = 0;
 	for (;; s++) {
 		unsigned from, to;
-		if (!number(&s, &from))
+		if (!workspace_pick_number(&s, &from))
 			return false;
 		to = from;
-		if (*s == '-' && (s++, !number(&s, &to)))
+		if (*s == '-' && (s++, !workspace_pick_number(&s, &to)))
 			return false;
 		if (from == 0 || to < from || to > HUNK_MAX)
 			return false;
@@ -47,7 +47,7 @@ static bool parse_numbers(struct pick_file *f, const char *s)
 			break;
 	}
 	if (f->nr)
-		qsort(f->hunk, f->nr, sizeof(*f->hunk), by_number);
+		qsort(f->hunk, f->nr, sizeof(*f->hunk), workspace_pick_by_number);
 	for (size_t i = 0; i < f->nr; i++)
 		if (!kept || f->hunk[kept - 1] != f->hunk[i])
 			f->hunk[kept++] = f->hunk[i];
@@ -63,7 +63,7 @@ static bool parse_text(const char **s, struct merge_range *r)
 	*s += strcspn(*s, "@");
 	if (!base64_parse(from, (size_t)(*s - from), &b))
 		return false;
-	r->text = xstrndup(buf_cstr(&b), b.len);
+	r->text = mem_strndup(buf_cstr(&b), b.len);
 	r->text_len = b.len;
 	return true;
 }
@@ -74,8 +74,8 @@ static bool parse_ranges(struct pick_file *f, const char *s)
 	while (*s == '@') {
 		struct merge_range r = { 0 };
 		s++;
-		if (!number(&s, &r.old_skip) || *s++ != ',' || !number(&s, &r.old_lines) || *s++ != '+' ||
-		    !number(&s, &r.new_skip) || *s++ != ',' || !number(&s, &r.new_lines))
+		if (!workspace_pick_number(&s, &r.old_skip) || *s++ != ',' || !workspace_pick_number(&s, &r.old_lines) || *s++ != '+' ||
+		    !workspace_pick_number(&s, &r.new_skip) || *s++ != ',' || !workspace_pick_number(&s, &r.new_lines))
 			return false;
 		const struct merge_range *last = f->nr_ranges ? &f->range[f->nr_ranges - 1] : NULL;
 		if (last && (r.old_skip < last->old_skip + last->old_lines || r.new_skip < last->new_skip + last->new_lines))
@@ -97,7 +97,7 @@ static bool parse_word(struct pick_file *f, const char *list)
 	}
 	if (!at)
 		return parse_numbers(f, list);
-	CLEANUP(free_ptr) char *hex = xstrndup(list, (size_t)(at - list));
+	CLEANUP(free_ptr) char *hex = mem_strndup(list, (size_t)(at - list));
 	return object_parse(hex, &f->seen) && parse_ranges(f, at);
 }
 
@@ -118,13 +118,13 @@ int pick_hunks(struct pick *p, const char *word, struct err *err)
 		file_release(&f);
 		return err_set(err, ERR_USAGE, "--hunks '%s': say FILE:1,3,5-7, numbered as 'diff' shows the hunks of FILE", word);
 	}
-	f.path = xstrndup(word, (size_t)(colon - word));
+	f.path = mem_strndup(word, (size_t)(colon - word));
 	GROW(p->file, p->nr, p->cap);
 	p->file[p->nr++] = f;
 	return 0;
 }
 
-static void strings(const json_t *v, struct strv *out)
+static void workspace_pick_strings(const json_t *v, struct strv *out)
 {
 	CLEANUP(buf_release) struct buf one = BUF_INIT;
 	if (json_is_array(v))
@@ -136,8 +136,8 @@ static void strings(const json_t *v, struct strv *out)
 int pick_opts(struct pick *p, const json_t *opts, struct err *err)
 {
 	CLEANUP(strv_release) struct strv words = STRV_INIT;
-	strings(json_object_get(opts, "path"), &p->paths);
-	strings(json_object_get(opts, "hunks"), &words);
+	workspace_pick_strings(json_object_get(opts, "path"), &p->paths);
+	workspace_pick_strings(json_object_get(opts, "hunks"), &words);
 	for (size_t i = 0; i < words.nr; i++)
 		if (pick_hunks(p, words.item[i], err) < 0)
 			return -1;
@@ -155,15 +155,15 @@ void pick_release(struct pick *p)
 
 /* --- choices --- */
 
-static bool names(const char *want, const char *repo, const char *path)
+static bool workspace_pick_names(const char *want, const char *repo, const char *path)
 {
 	size_t n = strlen(repo);
 	return !strcmp(want, path) || (n && !strncmp(want, repo, n) && want[n] == '/' && !strcmp(want + n + 1, path));
 }
 
-static bool matches(const char *pattern, const char *repo, const char *path)
+static bool workspace_pick_matches(const char *pattern, const char *repo, const char *path)
 {
-	CLEANUP(free_ptr) char *full = *repo ? xasprintf("%s/%s", repo, path) : NULL;
+	CLEANUP(free_ptr) char *full = *repo ? mem_printf("%s/%s", repo, path) : NULL;
 	return fnmatch(pattern, path, 0) == 0 || (full && fnmatch(pattern, full, 0) == 0);
 }
 
@@ -173,7 +173,7 @@ static bool can_go_back(const struct ws_path *p)
 	       !(p->now.flags & WS_HASH_ONLY) && !ws_state_eq(&p->base, &p->now);
 }
 
-static json_t *numbers(const unsigned *n, size_t nr)
+static json_t *workspace_pick_numbers(const unsigned *n, size_t nr)
 {
 	json_t *a = json_array();
 	for (size_t i = 0; i < nr; i++)
@@ -181,21 +181,21 @@ static json_t *numbers(const unsigned *n, size_t nr)
 	return a;
 }
 
-static void note(struct merge_choices *out, const struct ws_path *path, const struct pick_file *f,
+static void workspace_pick_note(struct merge_choices *out, const struct ws_path *path, const struct pick_file *f,
 		 const struct merge_choice *c, size_t of)
 {
 	json_t *o = json_object();
 	json_put_bytes(o, "path", path->path, path->len);
 	if (f->nr) {
-		json_put(o, "take", numbers(f->hunk, f->nr));
-		json_put(o, "left", numbers(c->left, c->nr_left));
+		json_put(o, "take", workspace_pick_numbers(f->hunk, f->nr));
+		json_put(o, "left", workspace_pick_numbers(c->left, c->nr_left));
 	}
 	for (size_t i = 0; i < f->nr_ranges; i++) {
 		const struct merge_range *r = &f->range[i];
 		json_t *ranges = json_object_get(o, "ranges");
 		if (!ranges)
 			json_put(o, "ranges", ranges = json_array());
-		json_array_append_new(ranges, numbers((unsigned[]){ r->old_skip, r->old_lines, r->new_skip, r->new_lines }, 4));
+		json_array_append_new(ranges, workspace_pick_numbers((unsigned[]){ r->old_skip, r->old_lines, r->new_skip, r->new_lines }, 4));
 		if (r->text)
 			json_put_int(o, "edited", json_int(o, "edited", 0) + 1);
 	}
@@ -220,11 +220,11 @@ static int some_hunks(const struct pick_file *f, const struct ws_path *path, con
 	if (rc == 0 && f->nr_ranges && memcmp(f->seen.b, path->now.oid.b, sizeof(f->seen.b)) != 0)
 		rc = err_set(err, ERR_INVALID, "'%s' has changed since it was shown: look at it again", path->path);
 	if (rc == 0 && f->nr_ranges) {
-		choice.range = xcalloc(f->nr_ranges, sizeof(*choice.range));
+		choice.range = mem_calloc(f->nr_ranges, sizeof(*choice.range));
 		memcpy(choice.range, f->range, f->nr_ranges * sizeof(*f->range));
 		choice.nr_ranges = f->nr_ranges;
 	} else if (rc == 0) {
-		unsigned *left = xcalloc(p.nr + 1, sizeof(*left));
+		unsigned *left = mem_calloc(p.nr + 1, sizeof(*left));
 		for (unsigned i = 1, k = 0; i <= p.nr; i++) {
 			if (k < f->nr && f->hunk[k] == i)
 				k++;
@@ -234,7 +234,7 @@ static int some_hunks(const struct pick_file *f, const struct ws_path *path, con
 		choice.left = left;
 	}
 	if (rc == 0) {
-		note(out, path, f, &choice, p.nr);
+		workspace_pick_note(out, path, f, &choice, p.nr);
 		out->partly += choice.nr_left > 0 || (f->nr_ranges && f->nr_ranges < p.nr);
 		GROW(out->item, out->nr, out->cap);
 		out->item[out->nr++] = choice;
@@ -251,10 +251,10 @@ int pick_choices(struct pick *p, const char *repo, const struct ws_view *v, cons
 		struct pick_file *f = NULL;
 		bool wanted = pick_all(p);
 		for (size_t k = 0; k < p->nr; k++)
-			if (names(p->file[k].path, repo, path->path))
+			if (workspace_pick_names(p->file[k].path, repo, path->path))
 				f = &p->file[k];
 		for (size_t k = 0; !f && k < p->paths.nr; k++)
-			wanted |= matches(p->paths.item[k], repo, path->path);
+			wanted |= workspace_pick_matches(p->paths.item[k], repo, path->path);
 		if (f && f->whole) {
 			const struct ws_state *is = path->now.kind == WS_NONE ? &path->base : &path->now;
 			f->used = true;

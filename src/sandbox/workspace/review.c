@@ -6,7 +6,7 @@
 #include "sandbox/workspace/diff.h"
 #include "sandbox/workspace/merge.h"
 
-static bool left_out(const unsigned *left, size_t nr, unsigned hunk)
+static bool review_left_out(const unsigned *left, size_t nr, unsigned hunk)
 {
 	for (size_t i = 0; i < nr; i++)
 		if (left[i] == hunk)
@@ -36,7 +36,7 @@ void merge_take_hunks(const struct ws_patch *p, const unsigned *left, size_t nr_
 		const struct patch_hunk *h = &p->hunk[i];
 		/* a hunk without old lines stands behind the line that it names */
 		unsigned first = h->old_lines ? h->old_start : h->old_start + 1;
-		bool take = !left_out(left, nr_left, (unsigned)i + 1);
+		bool take = !review_left_out(left, nr_left, (unsigned)i + 1);
 		copy_lines(&p->old, &off, &at, first, out);
 		struct buf skipped = BUF_INIT;
 		copy_lines(&p->old, &off, &at, first + h->old_lines, take ? &skipped : out);

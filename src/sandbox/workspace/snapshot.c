@@ -34,7 +34,7 @@ struct ws {
 	struct object_id tree, under, git, git_under, attrs;
 };
 
-static void load_rules(struct ws *w)
+static void snapshot_load_rules(struct ws *w)
 {
 	ignore_free(&w->ignore);
 	w->ignore =
@@ -46,7 +46,7 @@ struct ws *ws_new(const struct ws_opts *o, int upper_fd, int lower_fd)
 {
 	struct ws *w = NEW(struct ws);
 	upper_init(&w->upper);
-	w->name = xstrdup(o->name ? o->name : "");
+	w->name = mem_strdup(o->name ? o->name : "");
 	w->upper_fd = w->upper.upper_fd = upper_fd;
 	w->lower_fd = w->upper.lower_fd = lower_fd;
 	w->upper.copy = o->copy;
@@ -59,7 +59,7 @@ struct ws *ws_new(const struct ws_opts *o, int upper_fd, int lower_fd)
 	size_t nr = o->hash_only ? o->nr_hash_only : ARRAY_LEN(hash_only_default);
 	for (size_t i = 0; i < nr; i++)
 		strv_push(&w->hash_only, list[i]);
-	load_rules(w);
+	snapshot_load_rules(w);
 	return w;
 }
 
@@ -88,7 +88,7 @@ void ws_set_open(struct ws *w, int (*open)(void *self, const char *which, const 
 
 /* --- trees --- */
 
-static void add_line(struct buf *lines, char side, const struct ws_node *n, const struct ws_state *s)
+static void snapshot_add_line(struct buf *lines, char side, const struct ws_node *n, const struct ws_state *s)
 {
 	if (s->kind == WS_NONE || ws_state_plain(s))
 		return;
@@ -118,7 +118,7 @@ static int cmp_entry(const void *pa, const void *pb)
 			b->mode == TREE_MODE_DIR);
 }
 
-static void put_tree(const struct ws_store *st, struct entry *e, size_t nr, struct object_id *out)
+static void snapshot_put_tree(const struct ws_store *st, struct entry *e, size_t nr, struct object_id *out)
 {
 	*out = (struct object_id){ 0 };
 	if (!nr)
@@ -131,7 +131,7 @@ static void put_tree(const struct ws_store *st, struct entry *e, size_t nr, stru
 	st->add(st->self, OBJECT_TREE, buf_cstr(&b), b.len, out);
 }
 
-static size_t put_entry(struct entry *list, const struct ws_node *c, bool base)
+static size_t snapshot_put_entry(struct entry *list, const struct ws_node *c, bool base)
 {
 	const struct ws_state *s = base ? &c->base : &c->now;
 	const struct object_id *sub = base ? &c->under : &c->tree;
@@ -152,15 +152,15 @@ static void write_attrs(const struct ws_store *st, struct ws_node *d)
 	struct object_id id;
 	for (uint32_t i = 0; i < d->nr; i++)
 		if (node_differs(d->child[i])) {
-			add_line(&lines, 'b', d->child[i], &d->child[i]->base);
-			add_line(&lines, 'n', d->child[i], &d->child[i]->now);
+			snapshot_add_line(&lines, 'b', d->child[i], &d->child[i]->base);
+			snapshot_add_line(&lines, 'n', d->child[i], &d->child[i]->now);
 		}
 	if (lines.len) {
 		st->add(st->self, OBJECT_BLOB, buf_cstr(&lines), lines.len, &id);
 		tree_append(&tree, 0100644, "a", 1, &id);
 	}
 	/* children are sorted by bytes; as directories the tree wants them sorted with their slash */
-	struct entry *e = xcalloc(d->nr, sizeof(*e));
+	struct entry *e = mem_calloc(d->nr, sizeof(*e));
 	size_t nr = 0;
 	for (uint32_t i = 0; i < d->nr; i++)
 		if (d->child[i]->nr && !object_is_null(&d->child[i]->attrs))
@@ -190,13 +190,13 @@ static void write_dir(const struct ws_store *st, struct ws_node *d)
 	for (uint32_t i = 0; i < d->nr; i++)
 		if (d->child[i]->dirty)
 			write_dir(st, d->child[i]);
-	struct entry *e = xcalloc(d->nr ? d->nr : 1, sizeof(*e));
+	struct entry *e = mem_calloc(d->nr ? d->nr : 1, sizeof(*e));
 	for (int base = 0; base < 2; base++) {
 		size_t nr = 0;
 		for (uint32_t i = 0; i < d->nr; i++)
 			if (!is_git(d->child[i]))
-				nr += put_entry(&e[nr], d->child[i], base);
-		put_tree(st, e, nr, base ? &d->under : &d->tree);
+				nr += snapshot_put_entry(&e[nr], d->child[i], base);
+		snapshot_put_tree(st, e, nr, base ? &d->under : &d->tree);
 	}
 	free(e);
 	write_attrs(st, d);
@@ -212,13 +212,13 @@ static void write_trees(struct ws *w, const struct ws_store *st)
 	w->tree = root->tree;
 	w->under = root->under;
 	w->attrs = root->attrs;
-	put_tree(st, &e, git ? put_entry(&e, git, false) : 0, &w->git);
-	put_tree(st, &e, git ? put_entry(&e, git, true) : 0, &w->git_under);
+	snapshot_put_tree(st, &e, git ? snapshot_put_entry(&e, git, false) : 0, &w->git);
+	snapshot_put_tree(st, &e, git ? snapshot_put_entry(&e, git, true) : 0, &w->git_under);
 }
 
 /* --- the body --- */
 
-static void put_oid(json_t *o, const char *key, const struct object_id *id)
+static void snapshot_put_oid(json_t *o, const char *key, const struct object_id *id)
 {
 	char hex[41];
 	if (object_is_null(id))
@@ -227,7 +227,7 @@ static void put_oid(json_t *o, const char *key, const struct object_id *id)
 	json_put_str(o, key, hex);
 }
 
-static json_t *change_of(const struct ws_node *n, struct buf *path)
+static json_t *snapshot_change_of(const struct ws_node *n, struct buf *path)
 {
 	node_path(n, path);
 	return ws_change_json(buf_cstr(path), path->len, &n->was, &n->now, true);
@@ -251,7 +251,7 @@ static int cmp_node(const void *pa, const void *pb)
 	return ws_path_cmp(x->name, x->name_len, y->name, y->name_len);
 }
 
-static bool really(const struct ws_node *n)
+static bool snapshot_really(const struct ws_node *n)
 {
 	return !ws_state_eq(&n->was, &n->now);
 }
@@ -266,10 +266,10 @@ static size_t put_changes(struct ws *w, json_t *body)
 		qsort(u->changed, u->nr_changed, sizeof(struct ws_node *), cmp_node);
 	for (size_t i = 0; i < u->nr_changed; i++) {
 		const struct ws_node *n = u->changed[i];
-		if (!really(n))
+		if (!snapshot_really(n))
 			continue;
 		if (nr++ < WS_CHANGES_MAX)
-			json_array_append_new(list, change_of(n, &path));
+			json_array_append_new(list, snapshot_change_of(n, &path));
 	}
 	json_put_int(body, "changed", (int64_t)nr);
 	json_put(body, "changes", list);
@@ -279,7 +279,7 @@ static size_t put_changes(struct ws *w, json_t *body)
 }
 
 /* What a merge could bring back: no folder, and nothing that git keeps for itself. */
-static bool is_work(const struct ws_node *n, const struct ws_state *s)
+static bool snapshot_is_work(const struct ws_node *n, const struct ws_state *s)
 {
 	bool file = n->base.kind == WS_FILE || n->base.kind == WS_LINK || s->kind == WS_FILE || s->kind == WS_LINK;
 	for (; file && n; n = n->up)
@@ -294,8 +294,8 @@ static void count_touched(struct ws *w)
 		bool before = !ws_state_eq(&n->base, &n->was), now = node_differs(n);
 		w->touched -= before;
 		w->touched += now;
-		w->files -= before && is_work(n, &n->was);
-		w->files += now && is_work(n, &n->now);
+		w->files -= before && snapshot_is_work(n, &n->was);
+		w->files += now && snapshot_is_work(n, &n->now);
 	}
 }
 
@@ -359,7 +359,7 @@ static json_t *watch_judge(struct ws *w, const struct strv *told)
 }
 
 /* Looks at what has to be looked at. @missed_out: paths of which the hint had not told. */
-static int look(struct ws *w, const struct ws_how *how, bool *full_out, json_t **missed_out, struct err *err)
+static int snapshot_look(struct ws *w, const struct ws_how *how, bool *full_out, json_t **missed_out, struct err *err)
 {
 	struct strv told = STRV_INIT;
 	bool told_all = w->watch && watch_collect(w->watch, &told);
@@ -397,13 +397,13 @@ int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how, j
 	}
 	bool full = true;
 	json_t *missed = NULL;
-	if (look(w, how, &full, &missed, err) < 0) {
+	if (snapshot_look(w, how, &full, &missed, err) < 0) {
 		watch_free(&w->watch); /* what it told is lost with the walk */
 		return err_wrap(err, "snapshot%s%s", *w->name ? " of " : "", w->name);
 	}
 	bool any = w->n == 0;
 	for (size_t i = 0; i < u->nr_changed && !any; i++)
-		any = really(u->changed[i]) || u->changed[i]->was.flags != u->changed[i]->now.flags;
+		any = snapshot_really(u->changed[i]) || u->changed[i]->was.flags != u->changed[i]->now.flags;
 	if (!any) {
 		assert(!missed);
 		upper_settled(u);
@@ -414,11 +414,11 @@ int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how, j
 	json_put_str(body, "repo", w->name);
 	json_put_int(body, "n", (int64_t)++w->n);
 	json_put_str(body, "why", how->why);
-	put_oid(body, "tree", &w->tree);
-	put_oid(body, "under", &w->under);
-	put_oid(body, "git", &w->git);
-	put_oid(body, "git_under", &w->git_under);
-	put_oid(body, "attrs", &w->attrs);
+	snapshot_put_oid(body, "tree", &w->tree);
+	snapshot_put_oid(body, "under", &w->under);
+	snapshot_put_oid(body, "git", &w->git);
+	snapshot_put_oid(body, "git_under", &w->git_under);
+	snapshot_put_oid(body, "attrs", &w->attrs);
 	count_touched(w);
 	json_put_int(body, "touched", (int64_t)w->touched);
 	json_put_int(body, "files", (int64_t)w->files);

@@ -222,7 +222,7 @@ static int edit_dir(const struct ws_store *st, const struct object_id *root, str
 	CLEANUP(free_ptr) struct group *g = NULL;
 	size_t ng = make_groups(edits, nr, skip, &g), n = 0, cap = 0, pos = 0;
 	CLEANUP(free_ptr) struct out_entry *o = NULL;
-	CLEANUP(free_ptr) bool *done = xcalloc(ng, sizeof(bool));
+	CLEANUP(free_ptr) bool *done = mem_calloc(ng, sizeof(bool));
 	struct tree_entry e;
 	int rc;
 	while ((rc = tree_next(buf_cstr(&old), old.len, &pos, &e, err)) > 0) {
@@ -259,7 +259,7 @@ static int edit_dir(const struct ws_store *st, const struct object_id *root, str
 int tree_edit(const struct ws_store *st, const struct object_id *root, struct tree_edit *edits, size_t nr,
 	      struct object_id *out, struct err *err)
 {
-	CLEANUP(free_ptr) struct tree_edit **list = xcalloc(nr, sizeof(struct tree_edit *));
+	CLEANUP(free_ptr) struct tree_edit **list = mem_calloc(nr, sizeof(struct tree_edit *));
 	for (size_t i = 0; i < nr; i++)
 		list[i] = &edits[i];
 	if (nr)

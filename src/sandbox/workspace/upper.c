@@ -104,7 +104,7 @@ static int look_dir(struct walk *w, struct ws_node *n, const struct stat *st, bo
 	return 0;
 }
 
-static void read_file(struct walk *w, struct ws_node *n, struct stat *st, struct ws_state *s)
+static void upper_read_file(struct walk *w, struct ws_node *n, struct stat *st, struct ws_state *s)
 {
 	if (too_fresh(st) && st->st_size >= WAIT_SIZE) { /* cheaper than reading it twice */
 		struct timespec t = { .tv_nsec = RACY_NS };
@@ -140,7 +140,7 @@ static int look_other(struct walk *w, struct ws_node *n, struct stat *st, struct
 	if (whiteout)
 		;
 	else if (S_ISREG(st->st_mode))
-		read_file(w, n, st, &s);
+		upper_read_file(w, n, st, &s);
 	else if (S_ISLNK(st->st_mode))
 		content_link(w->upper_dir, n->name, &s, &w->bytes);
 	else
@@ -289,7 +289,7 @@ static int look_at_dir(struct walk *w, struct ws_node *d, bool deep, struct err 
 	return rc;
 }
 
-static int run(struct walk *w, struct err *err)
+static int upper_run(struct walk *w, struct err *err)
 {
 	int rc = 0;
 	while (rc == 0 && w->nr) {
@@ -303,7 +303,7 @@ static int run(struct walk *w, struct err *err)
 	return rc;
 }
 
-static void begin(struct walk *w, struct upper *u)
+static void upper_begin(struct walk *w, struct upper *u)
 {
 	*w = (struct walk){ .u = u, .upper_dir = -1, .lower_dir = -1 };
 	u->walk++;
@@ -315,7 +315,7 @@ static void begin(struct walk *w, struct upper *u)
 	w->until_us = u->until_us ? u->until_us : clock_awake_us() + (int64_t)UPPER_WALK_S * 1000000;
 }
 
-static void add(struct walk *w, struct ws_node *n, bool deep)
+static void upper_add(struct walk *w, struct ws_node *n, bool deep)
 {
 	GROW(w->todo, w->nr, w->cap);
 	w->todo[w->nr++] = (struct item){ .node = n, .deep = deep };
@@ -324,9 +324,9 @@ static void add(struct walk *w, struct ws_node *n, bool deep)
 int upper_walk(struct upper *u, struct err *err)
 {
 	struct walk w;
-	begin(&w, u);
-	add(&w, u->root, true);
-	int rc = run(&w, err);
+	upper_begin(&w, u);
+	upper_add(&w, u->root, true);
+	int rc = upper_run(&w, err);
 	if (rc == 0)
 		u->primed = true;
 	return rc;
@@ -398,12 +398,12 @@ int upper_walk_only(struct upper *u, const struct strv *told, struct err *err)
 {
 	struct walk w;
 	int rc = 0;
-	begin(&w, u);
+	upper_begin(&w, u);
 	for (size_t i = 0; rc == 0 && i < told->nr;)
 		i = look_names(&w, told, i, &rc, err);
 	if (rc < 0)
 		w.nr = 0;
-	return run(&w, err) < 0 ? -1 : rc;
+	return upper_run(&w, err) < 0 ? -1 : rc;
 }
 
 void upper_settled(struct upper *u)

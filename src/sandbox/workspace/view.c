@@ -44,7 +44,7 @@ static bool on_tree_entry(void *self, const char *path, size_t len, unsigned mod
 
 /* --- attrs --- */
 
-static bool number(const char **p, const char *end, int base, uint64_t max, uint64_t *out)
+static bool workspace_view_number(const char **p, const char *end, int base, uint64_t max, uint64_t *out)
 {
 	uint64_t v = 0;
 	const char *s = *p;
@@ -75,9 +75,9 @@ int attrs_next(const char *bytes, size_t len, size_t *pos, struct attrs_line *l,
 	memcpy(word, p + 2, (size_t)(sp - p) - 2);
 	word[sp - p - 2] = 0;
 	const char *at = sp + 1;
-	if (!ws_kind_find(word, &kind) || kind == WS_NONE || !number(&at, end, 8, 07777, &mode) ||
-	    !number(&at, end, 10, UINT32_MAX, &links) || !number(&at, end, 16, 0xff, &flags) ||
-	    !number(&at, end, 10, UINT64_MAX, &size) || at == end || memchr(at, '/', (size_t)(end - at)))
+	if (!ws_kind_find(word, &kind) || kind == WS_NONE || !workspace_view_number(&at, end, 8, 07777, &mode) ||
+	    !workspace_view_number(&at, end, 10, UINT32_MAX, &links) || !workspace_view_number(&at, end, 16, 0xff, &flags) ||
+	    !workspace_view_number(&at, end, 10, UINT64_MAX, &size) || at == end || memchr(at, '/', (size_t)(end - at)))
 		return err_set(err, ERR_DAMAGED, "attributes: broken at byte %zu", *pos);
 	*l = (struct attrs_line){ .side = *p, .name = at, .len = (size_t)(end - at) };
 	l->state = (struct ws_state){ .kind = (uint8_t)kind,
@@ -89,7 +89,7 @@ int attrs_next(const char *bytes, size_t len, size_t *pos, struct attrs_line *l,
 	return 1;
 }
 
-static int load_lines(struct loader *l, const struct ws_store *st, const struct object_id *id, const char *dir,
+static int workspace_view_load_lines(struct loader *l, const struct ws_store *st, const struct object_id *id, const char *dir,
 		      size_t dir_len, struct err *err)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -142,10 +142,10 @@ static bool on_attrs_entry(void *self, const char *path, size_t len, unsigned mo
 		buf_append(&dir, path + i + 1, end - i - 1);
 		i = end + 1;
 	}
-	return load_lines(j->l, j->st, oid, buf_cstr(&dir), dir.len, err) == 0;
+	return workspace_view_load_lines(j->l, j->st, oid, buf_cstr(&dir), dir.len, err) == 0;
 }
 
-static int load_side(struct loader *l, const struct ws_store *st, const json_t *body, const char *key, bool base,
+static int workspace_view_load_side(struct loader *l, const struct ws_store *st, const json_t *body, const char *key, bool base,
 		     struct err *err)
 {
 	struct object_id id;
@@ -169,7 +169,7 @@ static int cmp_claim(const void *pa, const void *pb)
 	return c ? c : (int)a->attrs - (int)b->attrs;
 }
 
-static void fold(struct ws_view *v, struct loader *l)
+static void workspace_view_fold(struct ws_view *v, struct loader *l)
 {
 	if (l->nr)
 		qsort(l->item, l->nr, sizeof(*l->item), cmp_claim);
@@ -201,9 +201,9 @@ int ws_view_load(struct ws_view *v, const struct ws_store *st, const json_t *bod
 	};
 	int rc = 0;
 	for (size_t i = 0; body && rc == 0 && i < ARRAY_LEN(part); i++)
-		rc = load_side(&l, st, body, part[i].key, part[i].base, err);
+		rc = workspace_view_load_side(&l, st, body, part[i].key, part[i].base, err);
 	if (rc == 0)
-		fold(&out, &l);
+		workspace_view_fold(&out, &l);
 	free(l.item);
 	if (rc < 0) {
 		ws_view_release(&out);

@@ -66,7 +66,7 @@ void walk_set_now(struct upper *u, struct ws_node *n, const struct ws_state *now
 }
 
 /* What lies in the workspace's own .git is kept whatever the rules say. */
-static bool is_admin(const struct buf *path)
+static bool walk_is_admin(const struct buf *path)
 {
 	const char *p = buf_cstr(path);
 	return !strncmp(p, ".git", 4) && (p[4] == 0 || p[4] == '/');
@@ -81,7 +81,7 @@ static bool dir_hash_only(struct walk *w, struct ws_node *d)
 		hit = dir_hash_only(w, d->up);
 		if (!hit) {
 			node_path(d, &w->path);
-			hit = !is_admin(&w->path) && ignore_match(w->u->ignore, buf_cstr(&w->path), w->path.len, true);
+			hit = !walk_is_admin(&w->path) && ignore_match(w->u->ignore, buf_cstr(&w->path), w->path.len, true);
 		}
 	}
 	d->hash_only = hit;
@@ -96,7 +96,7 @@ struct content_rule walk_rule(struct walk *w, struct ws_node *n)
 		return r;
 	bool hit = dir_hash_only(w, n->up);
 	node_path(n, &w->path);
-	if (!hit && !is_admin(&w->path))
+	if (!hit && !walk_is_admin(&w->path))
 		hit = ignore_match(w->u->ignore, buf_cstr(&w->path), w->path.len, false);
 	r.hash_only = hit && !ignore_tracked(w->u->ignore, buf_cstr(&w->path), w->path.len);
 	return r;
@@ -196,7 +196,7 @@ struct ws_node *walk_new_node(struct walk *w, struct ws_node *up, const char *na
 
 int walk_list(struct walk *w, int dir, walk_dent_fn *fn, void *arg, struct err *err)
 {
-	char *list = xmalloc(LIST_SIZE);
+	char *list = mem_alloc(LIST_SIZE);
 	int rc = 0;
 	for (long n; rc == 0 && (n = syscall(SYS_getdents64, dir, list, LIST_SIZE)) != 0;) {
 		if (n < 0) {
@@ -244,7 +244,7 @@ static int expand_entry(struct walk *w, int dir, const struct walk_dent *d, void
 }
 
 /* Gives every path that the base has below @top a node of its own. */
-static int expand(struct walk *w, struct ws_node *top, struct err *err)
+static int walk_expand(struct walk *w, struct ws_node *top, struct err *err)
 {
 	struct ws_node **todo = NULL;
 	size_t nr = 0, cap = 0;
@@ -305,10 +305,10 @@ int walk_hide_below(struct walk *w, struct ws_node *n, bool all, struct err *err
 		walk_set_now(w->u, list[i], &walk_nothing);
 	}
 	free(list);
-	return n->base.kind == WS_DIR && !w->u->copy ? expand(w, n, err) : 0;
+	return n->base.kind == WS_DIR && !w->u->copy ? walk_expand(w, n, err) : 0;
 }
 
-static bool hidden(const struct ws_node *n)
+static bool walk_hidden(const struct ws_node *n)
 {
 	for (n = n->up; n; n = n->up)
 		if (n->opaque)
@@ -327,7 +327,7 @@ int walk_vanish(struct walk *w, struct ws_node *n, struct err *err)
 		walk_keep_base(w, n, false);
 		return 0;
 	}
-	bool gone = hidden(n);
+	bool gone = walk_hidden(n);
 	size_t nr;
 	struct ws_node **list = walk_all_below(n, &nr);
 	n->in_upper = n->opaque = n->expanded = false;

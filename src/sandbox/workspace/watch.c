@@ -36,14 +36,14 @@ static bool add_one(struct watch *w, const char *path, size_t len)
 		return errno == ENOENT || errno == ENOTDIR; /* gone again */
 	while ((size_t)wd >= w->cap) {
 		size_t cap = w->cap ? w->cap * 2 : 256;
-		w->path = xrealloc(w->path, cap * sizeof(*w->path));
-		w->len = xrealloc(w->len, cap * sizeof(*w->len));
+		w->path = mem_realloc(w->path, cap * sizeof(*w->path));
+		w->len = mem_realloc(w->len, cap * sizeof(*w->len));
 		memset(w->path + w->cap, 0, (cap - w->cap) * sizeof(*w->path));
 		w->cap = cap;
 	}
 	w->nr += w->path[wd] == NULL;
 	free(w->path[wd]); /* the same directory under another name */
-	w->path[wd] = xstrndup(path, len);
+	w->path[wd] = mem_strndup(path, len);
 	w->len[wd] = len;
 	return w->nr <= WATCH_DIRS_MAX;
 }
@@ -110,7 +110,7 @@ void watch_free(struct watch **wp)
 	*wp = NULL;
 }
 
-static void on_event(struct watch *w, const struct inotify_event *e, struct strv *told)
+static void watch_on_event(struct watch *w, const struct inotify_event *e, struct strv *told)
 {
 	if (e->mask & IN_Q_OVERFLOW)
 		w->lost = true;
@@ -154,7 +154,7 @@ static int cmp_named(const void *pa, const void *pb)
 
 static void sort_once(struct strv *v)
 {
-	struct named *n = xcalloc(v->nr, sizeof(*n));
+	struct named *n = mem_calloc(v->nr, sizeof(*n));
 	size_t keep = 0;
 	for (size_t i = 0; i < v->nr; i++)
 		n[i] = (struct named){ v->item[i], v->len[i] };
@@ -179,7 +179,7 @@ bool watch_collect(struct watch *w, struct strv *told)
 	while ((n = read(w->fd, b, sizeof(b))) > 0)
 		for (ssize_t at = 0; at < n;) {
 			const struct inotify_event *e = (const void *)(b + at);
-			on_event(w, e, told);
+			watch_on_event(w, e, told);
 			at += (ssize_t)sizeof(*e) + e->len;
 		}
 	if (n < 0 && errno != EAGAIN)

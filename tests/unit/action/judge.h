@@ -7,7 +7,7 @@
 
 static struct policy *rules(const char *file, const char *def, const char *list)
 {
-	CLEANUP(free_ptr) char *json = xasprintf("{\"file\":\"%s\"%s%s%s,\"rules\":[%s]}", file, *def ? ",\"default\":\"" : "", def,
+	CLEANUP(free_ptr) char *json = mem_printf("{\"file\":\"%s\"%s%s%s,\"rules\":[%s]}", file, *def ? ",\"default\":\"" : "", def,
 						 *def ? "\"" : "", list);
 	struct policy *p = NULL;
 	struct err err = ERR_INIT;

@@ -108,7 +108,7 @@ static void answers(void)
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		is_int(judged(cases[i].asks, added, cases[i].cmd), cases[i].want, cases[i].name);
-	CLEANUP(free_ptr) char *other = xstrdup(added);
+	CLEANUP(free_ptr) char *other = mem_strdup(added);
 	memcpy(strstr(other, "\"added\":true"), "\"added\":null", 12);
 	ok(policy_parse(&p, other, strlen(other), &err) < 0 && strstr(err.text, "added.lua"), "another file cannot do that");
 }

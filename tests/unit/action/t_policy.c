@@ -107,7 +107,7 @@ static const struct {
 
 static void manual_policy(void)
 {
-	CLEANUP(free_ptr) char *plain = xstrdup(manual);
+	CLEANUP(free_ptr) char *plain = mem_strdup(manual);
 	*strstr(plain, ",{\"name\":\"big-delete\"") = 0;
 	struct policy *all = rules("./policy.lua", "ask", plain);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -227,7 +227,7 @@ static void fields(void)
 		{ "\"match\":\"not tool:jira.*\"", false }, { "\"kind\":\"mcp\",\"tool\":\"other\"", false },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(c); i++) {
-		CLEANUP(free_ptr) char *rule = xasprintf("{\"name\":\"x\",\"verdict\":\"deny\",\"line\":1,%s}", c[i].rule);
+		CLEANUP(free_ptr) char *rule = mem_printf("{\"name\":\"x\",\"verdict\":\"deny\",\"line\":1,%s}", c[i].rule);
 		struct policy *p = rules("f", "allow", rule);
 		struct judgement j;
 		policy_judge(&p, 1, NULL, 0, 0, &subject, &j);
@@ -263,7 +263,7 @@ static void fetches(void)
 		{ "\"match\":\"kind:fetch host:docs.example.org\"", true },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(c); i++) {
-		CLEANUP(free_ptr) char *rule = xasprintf("{\"name\":\"x\",\"verdict\":\"deny\",\"line\":1,%s}", c[i].rule);
+		CLEANUP(free_ptr) char *rule = mem_printf("{\"name\":\"x\",\"verdict\":\"deny\",\"line\":1,%s}", c[i].rule);
 		struct policy *p = rules("f", "allow", rule);
 		struct judgement j;
 		policy_judge(&p, 1, NULL, 0, 0, &subject, &j);

@@ -1174,7 +1174,7 @@ static void test_spellings(void)
 {
 	struct policy *p = rules("policy.lua", "allow", policy_text);
 	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
-		CLEANUP(free_ptr) char *name = xstrdup(runs[i]);
+		CLEANUP(free_ptr) char *name = mem_strdup(runs[i]);
 		for (char *c = name; *c; c++)
 			*c = *c == '\n' ? ' ' : *c == '#' ? '_' : *c;
 		ok(strcmp(verdict_of(&p, 1, WALL_BOXED, "exec", runs[i]), "allow") != 0, "not allowed: %s", name);

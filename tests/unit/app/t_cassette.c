@@ -67,7 +67,7 @@ static void files(void)
 	struct err err = ERR_INIT;
 	if (!mkdtemp(dir))
 		exit(1);
-	char *path = xasprintf("%s/c.jsonl", dir);
+	char *path = mem_printf("%s/c.jsonl", dir);
 	ok(cassette_open(&c, path, false, &err) < 0 && err.code == ERR_NOENT, "none is there: %s", err.text);
 	ok(cassette_open(&c, path, true, &err) == 0 && cassette_adds(c), "one is made");
 	is_str(ask(c, "{\"q\":1}"), "(none)", "it is empty");
@@ -114,7 +114,7 @@ static void hostile(void)
 	struct err err;
 	if (!mkdtemp(dir))
 		exit(1);
-	char *path = xasprintf("%s/c.jsonl", dir);
+	char *path = mem_printf("%s/c.jsonl", dir);
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		ok(opens(path, bad[i], false, &c, &err) < 0 && err.code == ERR_PARSE, "refused: %s", err.text);
 		cassette_free(&c);

@@ -26,7 +26,7 @@ static struct {
 static void run(const char *line)
 {
 	CLEANUP(strv_release) struct strv argv = STRV_INIT;
-	char *copy = xstrdup(line), *save = NULL;
+	char *copy = mem_strdup(line), *save = NULL;
 	free(ran.out);
 	free(ran.err);
 	FILE *out = open_memstream(&ran.out, &ran.out_len), *err = open_memstream(&ran.err, &ran.err_len);
@@ -114,8 +114,8 @@ static void snapshot(struct record *r, uint64_t box, uint64_t action, const char
 
 static uint64_t exec_action(struct record *r, uint64_t box, uint64_t agent, const char *cmd, int code)
 {
-	CLEANUP(free_ptr) char *req = xasprintf("{\"kind\":\"exec\",\"tool\":\"shell\",\"cmd\":\"%s\"}", cmd);
-	CLEANUP(free_ptr) char *end = xasprintf("{\"end\":\"ok\",\"code\":%d,\"dur_us\":6100000}", code);
+	CLEANUP(free_ptr) char *req = mem_printf("{\"kind\":\"exec\",\"tool\":\"shell\",\"cmd\":\"%s\"}", cmd);
+	CLEANUP(free_ptr) char *end = mem_printf("{\"end\":\"ok\",\"code\":%d,\"dur_us\":6100000}", code);
 	uint64_t a = add_in(r, box, EV_ACTION_REQUESTED, agent, 0, req);
 	add_in(r, box, EV_ACTION_JUDGED, agent, a, "{\"verdict\":\"allow\",\"rules\":[{\"name\":\"tests\"}]}");
 	add_in(r, box, EV_ACTION_STARTED, agent, a, "{}");
@@ -190,7 +190,7 @@ static void check_usage(void)
 	want("new a/b --from bare", 2, NULL, "cannot be a name");
 	want("new x --coupling both", 2, NULL, "--coupling is tool or inside, not 'both'");
 	for (size_t i = 0; command_at(i); i++) {
-		CLEANUP(free_ptr) char *line = xasprintf("help %s", command_at(i)->name);
+		CLEANUP(free_ptr) char *line = mem_printf("help %s", command_at(i)->name);
 		want(line, 0, command_at(i)->summary, NULL);
 	}
 }

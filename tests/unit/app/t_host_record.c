@@ -30,7 +30,7 @@ static void send(const char *what, uint16_t type, uint64_t id, json_t *body)
 	sent[nr_sent].type = type;
 	sent[nr_sent].id = id;
 	sent[nr_sent].text = json_dump_str(body);
-	host_record_frame(R, start_seq, ++ordinal, type, id, body);
+	luahost_record_frame(R, start_seq, ++ordinal, type, id, body);
 	CLEANUP(free_ptr) char *after = json_dump_str(body);
 	is_str(after, sent[nr_sent].text, what);
 	sent[nr_sent++].seq = record_head(R);
@@ -47,17 +47,17 @@ static json_t *answer(const char *out, size_t len, const char *err, size_t err_l
 	for (size_t at = 0; at < len; at += 5000) {
 		size_t n = len - at < 5000 ? len - at : 5000;
 		record_output(R, action, pty ? STREAM_PTY : STREAM_OUT, out + at, n);
-		shown_add(&o, out + at, n);
+		output_excerpt_add(&o, out + at, n);
 	}
 	record_output(R, action, STREAM_ERR, err, err_len);
-	shown_add(&e, err, err_len);
+	output_excerpt_add(&e, err, err_len);
 	record_output_end(R, action);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	shown_text(&o, &text);
+	output_excerpt_text(&o, &text);
 	json_put_int(res, "code", 0);
 	json_put_bytes(res, "out", buf_cstr(&text), text.len);
 	buf_reset(&text);
-	shown_text(&e, &text);
+	output_excerpt_text(&e, &text);
 	json_put_bytes(res, "err", buf_cstr(&text), text.len);
 	json_put_int(res, "event", (int64_t)action);
 	json_put_int(res, "out_bytes", (int64_t)len);
@@ -65,14 +65,14 @@ static json_t *answer(const char *out, size_t len, const char *err, size_t err_l
 	if (pty)
 		json_put_flag(res, "pty", true);
 	json_put(body, "value", res);
-	shown_release(&o);
-	shown_release(&e);
+	output_excerpt_release(&o);
+	output_excerpt_release(&e);
 	return body;
 }
 
 static char *lines(size_t len)
 {
-	char *text = xmalloc(len + 1);
+	char *text = mem_alloc(len + 1);
 	for (size_t i = 0; i < len; i++)
 		text[i] = i % 40 == 39 ? '\n' : (char)('a' + (char)(i * 7 % 26));
 	text[len] = 0;
@@ -114,7 +114,7 @@ static void check_frame(struct session *s, size_t i, struct arena *a)
 	uint16_t type = 0;
 	uint64_t id = 0;
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
-	bool good = session_event(s, sent[i].seq, &ev, a, &err) == 0 && host_rebuild_frame(s, &ev, &type, &id, &body, &err) == 0;
+	bool good = session_event(s, sent[i].seq, &ev, a, &err) == 0 && luahost_rebuild_frame(s, &ev, &type, &id, &body, &err) == 0;
 	ok(good && type == sent[i].type && id == sent[i].id, "made again: %s %s", sent[i].what, err.text);
 	ok(!strcmp(buf_cstr(&body), sent[i].text), "  the same %zu bytes", strlen(sent[i].text));
 	if (i == 2 || i == 3 || i == 4 || i == 8)
@@ -126,13 +126,13 @@ static void check_refs(struct session *s)
 {
 	static const char *const refs[] = { "[-1,1]", "[0,0]", "[9223372036854775807,1]", "[1,-5]", "[1,2147483648]", "[\"x\",[]]", "[]" };
 	for (size_t i = 0; i < ARRAY_LEN(refs); i++) {
-		char *text = xasprintf("{\"type\":\"answer\",\"id\":1,\"body\":{\"value\":{\"out\":{\"$out\":%s}}}}", refs[i]);
+		char *text = mem_printf("{\"type\":\"answer\",\"id\":1,\"body\":{\"value\":{\"out\":{\"$out\":%s}}}}", refs[i]);
 		struct event ev = { .seq = 9, .kind = EV_HOST_FRAME, .body = text, .len = (uint32_t)strlen(text) };
 		struct err err = ERR_INIT;
 		uint16_t type;
 		uint64_t id;
 		CLEANUP(buf_release) struct buf body = BUF_INIT;
-		ok(host_rebuild_frame(s, &ev, &type, &id, &body, &err) < 0 || strstr(buf_cstr(&body), "\"out\":\"\""),
+		ok(luahost_rebuild_frame(s, &ev, &type, &id, &body, &err) < 0 || strstr(buf_cstr(&body), "\"out\":\"\""),
 		   "output that is not there (%s): %s%s", refs[i], buf_cstr(&body), err.text);
 		free(text);
 	}
@@ -149,7 +149,7 @@ static void check_bad(struct session *s)
 		uint16_t type;
 		uint64_t id;
 		CLEANUP(buf_release) struct buf body = BUF_INIT;
-		ok(host_rebuild_frame(s, &ev, &type, &id, &body, &err) < 0 && err.text[0], "a body that is none: %s", err.text);
+		ok(luahost_rebuild_frame(s, &ev, &type, &id, &body, &err) < 0 && err.text[0], "a body that is none: %s", err.text);
 	}
 }
 
@@ -165,7 +165,7 @@ int main(void)
 	start_seq = record_append_json(R, EV_HOST_START, 0, 0, 0, 0, json_object());
 	record_all();
 	bool done = false;
-	CLEANUP(free_ptr) char *path = xstrdup(record_path(R));
+	CLEANUP(free_ptr) char *path = mem_strdup(record_path(R));
 	record_barrier(R, record_head(R), set_flag, &done);
 	help_wait(L, &done);
 	ok(session_open(&s, path, &err) == 0, "read while it is written: %s", err.text);

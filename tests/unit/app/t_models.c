@@ -84,8 +84,8 @@ static void start(const char *plugin)
 {
 	int sp[2];
 	size_t len;
-	CLEANUP(free_ptr) char *path = xasprintf("%s/sandglass-host", getenv("B") ? getenv("B") : "build");
-	CLEANUP(free_ptr) char *file = xasprintf("plugins/models/%s.lua", plugin);
+	CLEANUP(free_ptr) char *path = mem_printf("%s/sandglass-host", getenv("B") ? getenv("B") : "build");
+	CLEANUP(free_ptr) char *file = mem_printf("plugins/models/%s.lua", plugin);
 	char name[] = "sandglass-host", *argv[] = { name, NULL }, *env[] = { NULL };
 	const char *text = library_file(file, &len);
 	if (!text || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sp) < 0)
@@ -337,7 +337,7 @@ static void fixture(const char *plugin)
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	CLEANUP(buf_release) struct buf part = BUF_INIT;
 	CLEANUP(buf_release) struct buf first = BUF_INIT;
-	CLEANUP(free_ptr) char *path = xasprintf("tests/models/%s.txt", plugin);
+	CLEANUP(free_ptr) char *path = mem_printf("tests/models/%s.txt", plugin);
 	char kind[16] = "", title[100] = "", first_kind[16] = "", first_title[140] = "";
 	if (file_read(path, &text, 1 << 20, &err) < 0)
 		stop_on(path);

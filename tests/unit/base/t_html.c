@@ -44,7 +44,7 @@ static const struct {
 static char *link_of(void *self, const char *href)
 {
 	(void)self;
-	return strncmp(href, "http", 4) ? NULL : xstrdup(href);
+	return strncmp(href, "http", 4) ? NULL : mem_strdup(href);
 }
 
 static void links(void)

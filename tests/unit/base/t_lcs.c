@@ -18,7 +18,7 @@ static uint32_t below(uint32_t n)
 
 static size_t by_table(const uint32_t *a, size_t nr_a, const uint32_t *b, size_t nr_b)
 {
-	size_t *row = xcalloc(nr_b + 1, sizeof(*row)), best;
+	size_t *row = mem_calloc(nr_b + 1, sizeof(*row)), best;
 	for (size_t i = 0; i < nr_a; i++)
 		for (size_t j = 0, diagonal = 0; j < nr_b; j++) {
 			size_t above = row[j + 1];
@@ -39,7 +39,7 @@ static size_t differ(size_t rounds, size_t most, uint32_t symbols)
 	size_t wrong = 0;
 	for (size_t k = 0; k < rounds; k++) {
 		size_t nr_a = below((uint32_t)most + 1), nr_b = below((uint32_t)most + 1);
-		uint32_t *a = xcalloc(nr_a + 1, sizeof(*a)), *b = xcalloc(nr_b + 1, sizeof(*b));
+		uint32_t *a = mem_calloc(nr_a + 1, sizeof(*a)), *b = mem_calloc(nr_b + 1, sizeof(*b));
 		for (size_t i = 0; i < nr_a; i++)
 			a[i] = below(symbols);
 		for (size_t i = 0; i < nr_b; i++)

@@ -132,7 +132,7 @@ static void attributes(void)
 {
 	struct seen seen = { 0 };
 	static const char in[] = "a\x1b[1;31mb\x1b[38;5;10mc\x1b[38;2;1;2;3md\x1b[me";
-	sanitize(in, sizeof(in) - 1, SANITIZE_RENDER, look, &seen);
+	sanitize_for_screen(in, sizeof(in) - 1, SANITIZE_RENDER, look, &seen);
 	is_int(seen.nr, 5, "five letters");
 	is_int(seen.fg[0], 0, "default before");
 	ok(seen.fg[1] == 2 && (seen.flags[1] & GLYPH_BOLD), "bold red");

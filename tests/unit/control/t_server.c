@@ -52,7 +52,7 @@ static void on_command(void *self, const struct control_request *rq)
 		control_server_changed(f->server);
 		control_answer(f->server, rq->ticket, json_integer((json_int_t)rq->cause));
 	} else if (!strcmp(name, "say") && !strcmp(first, "much")) {
-		char *text = xmalloc(1 << 20);
+		char *text = mem_alloc(1 << 20);
 		memset(text, 'x', 1 << 20);
 		control_answer(f->server, rq->ticket, json_stringn(text, 1 << 20));
 		free(text);

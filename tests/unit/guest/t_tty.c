@@ -34,7 +34,7 @@ static struct held begin(const char *command)
 	fflush(stdout);
 	h.pid = fork();
 	if (h.pid == 0) {
-		CLEANUP(free_ptr) char *file = xasprintf("%s/p", dir), *text = xstrdup(command);
+		CLEANUP(free_ptr) char *file = mem_printf("%s/p", dir), *text = mem_strdup(command);
 		char cols[] = "90", rows[] = "30", sh[] = "sh", c[] = "-c";
 		char *argv[] = { file, cols, rows, sh, c, text, NULL };
 		dup2(in[0], 0);
@@ -85,7 +85,7 @@ static int end(struct held *h)
 static pid_t number(void)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	CLEANUP(free_ptr) char *file = xasprintf("%s/p", dir);
+	CLEANUP(free_ptr) char *file = mem_printf("%s/p", dir);
 	struct err err = ERR_INIT;
 	return file_read(file, &text, 32, &err) < 0 ? -1 : (pid_t)atoi(buf_cstr(&text));
 }
@@ -93,7 +93,7 @@ static pid_t number(void)
 /* Words for FILE.ask: what is in the folder "tree" when the mark has come out. */
 static void ask(const char *number)
 {
-	CLEANUP(free_ptr) char *made = xasprintf("%s/p.asks", dir), *path = xasprintf("%s/p.ask", dir), *tree = xasprintf("%s/tree", dir);
+	CLEANUP(free_ptr) char *made = mem_printf("%s/p.asks", dir), *path = mem_printf("%s/p.ask", dir), *tree = mem_printf("%s/tree", dir);
 	const char *const words[] = { "^mark", number, "news", tree, "0000000000000000", "0", "100000" };
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	struct err err = ERR_INIT;
@@ -106,7 +106,7 @@ static void ask(const char *number)
 /* What stands in FILE.say.@number; empty: nothing. */
 static bool said(const char *number, struct buf *out)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("%s/p.say.%s", dir, number);
+	CLEANUP(free_ptr) char *path = mem_printf("%s/p.say.%s", dir, number);
 	struct err err = ERR_INIT;
 	buf_reset(out);
 	for (int i = 0; i < 50; i++) {
@@ -125,7 +125,7 @@ static bool names(const struct buf *b, const char *name)
 static void test_ask(void)
 {
 	CLEANUP(free_ptr) char *text =
-		xasprintf("stty -echo; cd %s; mkdir tree; printf '^mark:old^'; echo up; while read -r a; do eval \"$a\"; done", dir);
+		mem_printf("stty -echo; cd %s; mkdir tree; printf '^mark:old^'; echo up; while read -r a; do eval \"$a\"; done", dir);
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	struct held h = begin(text);
 	comes(&h, "up");

@@ -177,7 +177,7 @@ static void saw_release(struct saw *s)
 static void get(struct http *h, struct loop *l, const struct server *srv, const char *path, struct saw *s,
 		struct http_request r)
 {
-	char *url = xasprintf("http://127.0.0.1:%u%s", srv->port, path);
+	char *url = mem_printf("http://127.0.0.1:%u%s", srv->port, path);
 	r.url = url;
 	begin(h, s, &r);
 	free(url); /* all is copied */
@@ -302,7 +302,7 @@ static void cancel_and_pause(struct http *h, struct loop *l)
 	ok(a.ends == 0 && a.call == NULL, "a cancelled call is not told its end");
 	is_str(buf_cstr(&a.body), "a", "and no more data");
 	is_int(http_open_calls(h), 0, "it is gone");
-	char *url = xasprintf("http://127.0.0.1:%u/", srv.port);
+	char *url = mem_printf("http://127.0.0.1:%u/", srv.port);
 	struct http_request r = { .url = url, .idle_us = 50000 };
 	begin(h, &b, &r);
 	for (int i = 0; i < 8; i++)
@@ -389,7 +389,7 @@ static void crowd(struct http *h, struct loop *l)
 		exit(1);
 	getsockname(w.fd, (struct sockaddr *)&a, &len);
 	pthread_create(&t, NULL, serve_crowd, &w);
-	char *url = xasprintf("http://127.0.0.1:%u/", ntohs(a.sin_port));
+	char *url = mem_printf("http://127.0.0.1:%u/", ntohs(a.sin_port));
 	struct http_request r = { .url = url, .body = "x", .body_len = 1, .first_us = 30000000 };
 	for (int i = 0; i < MANY; i++)
 		begin(h, &s[i], &r);

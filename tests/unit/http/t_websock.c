@@ -58,7 +58,7 @@ static void on_end(void *self, const struct websock_end *e)
 static void open_url(struct saw *s, const char *url, struct websock_request r)
 {
 	const struct websock_handler on = { on_open, on_message, on_end, s };
-	CLEANUP(free_ptr) char *copy = xstrdup(url);
+	CLEANUP(free_ptr) char *copy = mem_strdup(url);
 	r.url = copy;
 	s->w = websock_open(http, &r, &on); /* all is copied */
 }
@@ -118,7 +118,7 @@ static void good(void)
 	until_end(&s);
 	join(&p);
 	const char *ask = buf_cstr(&p.ask), *key = strstr(ask, "\r\nSec-WebSocket-Key: ");
-	CLEANUP(free_ptr) char *host = xasprintf("\r\nHost: %.*s\r\n", (int)strcspn(p.url + 7, "/"), p.url + 7);
+	CLEANUP(free_ptr) char *host = mem_printf("\r\nHost: %.*s\r\n", (int)strcspn(p.url + 7, "/"), p.url + 7);
 	ok(!strncmp(ask, "GET /a/b?c=d HTTP/1.1\r\n", 23) && strstr(ask, host), "the path, its query and the host with its port are asked for");
 	ok(strstr(ask, "\r\nUpgrade: websocket\r\n") && strstr(ask, "\r\nConnection: Upgrade\r\n") &&
 		   strstr(ask, "\r\nSec-WebSocket-Version: 13\r\n") && strstr(ask, "\r\nSec-WebSocket-Protocol: v5.one, v5.two\r\n") &&
@@ -570,7 +570,7 @@ static void busy(void)
 	start(&p, play_gone, NULL);
 	open_url(&s, p.url, (struct websock_request){ 0 });
 	TURN_WHILE(loop, !s.messages);
-	CLEANUP(free_ptr) char *much = xcalloc(1, 16 << 20);
+	CLEANUP(free_ptr) char *much = mem_calloc(1, 16 << 20);
 	websock_send(s.w, false, much, 16 << 20);
 	pthread_join(p.thread, NULL);
 	int turns = 0;

@@ -17,11 +17,11 @@ static void on_said(void *self, bool text, const void *bytes, size_t len)
 {
 	struct house *h = self;
 	buf_printf(&h->heard, "%c%zu;", text ? 't' : 'b', len);
-	websock_door_send(h->door, text, bytes, len);
+	websock_server_send(h->door, text, bytes, len);
 	if (h->last.len)
-		websock_door_send(h->door, false, h->last.data, h->last.len);
+		websock_server_send(h->door, false, h->last.data, h->last.len);
 	if (h->close_in_message)
-		websock_door_close(&h->door, 4001, "enough");
+		websock_server_close(&h->door, 4001, "enough");
 }
 
 static void on_drained(void *self)
@@ -33,7 +33,7 @@ static void on_left(void *self)
 {
 	struct house *h = self;
 	h->gone++;
-	websock_door_free(&h->door);
+	websock_server_free(&h->door);
 }
 
 static void on_request(void *self, struct http_visit *v)
@@ -41,11 +41,11 @@ static void on_request(void *self, struct http_visit *v)
 	static const struct websock_door_ops ops = { on_said, on_drained, on_left };
 	struct house *h = self;
 	const struct http_ask *ask = http_visit_ask(v);
-	const char *wrong = websock_door_wrong(ask);
-	if (!websock_door_asked(ask) || wrong)
+	const char *wrong = websock_server_wrong(ask);
+	if (!websock_server_asked(ask) || wrong)
 		http_reply(v, 426, "text/plain", NULL, wrong ? wrong : "", wrong ? strlen(wrong) : 0);
 	else
-		h->door = websock_door_open(loop, v, http_ask_field(ask, "sec-websocket-protocol") ? "one" : NULL, &ops, h);
+		h->door = websock_server_open(loop, v, http_ask_field(ask, "sec-websocket-protocol") ? "one" : NULL, &ops, h);
 }
 
 static void on_gone(void *self, struct http_visit *v)
@@ -63,7 +63,7 @@ static void open_house(struct house *h)
 
 static void close_house(struct house *h)
 {
-	websock_door_free(&h->door);
+	websock_server_free(&h->door);
 	http_server_free(&h->http);
 	buf_release(&h->heard);
 	buf_release(&h->last);
@@ -102,7 +102,7 @@ static void guest_end(void *self, const struct websock_end *e)
 
 static void visit(struct guest *g, const struct house *h, const char *protocols)
 {
-	CLEANUP(free_ptr) char *url = xasprintf("http://127.0.0.1:%u/x", http_server_port(h->http));
+	CLEANUP(free_ptr) char *url = mem_printf("http://127.0.0.1:%u/x", http_server_port(h->http));
 	const struct websock_handler on = { guest_open, guest_message, guest_end, g };
 	g->w = websock_open(http, &(struct websock_request){ .url = url, .protocols = protocols }, &on);
 }
@@ -140,7 +140,7 @@ static void goodbye(bool inside)
 	if (inside)
 		websock_send(g.w, true, "bye", 3);
 	else
-		websock_door_close(&h.door, 4001, "enough");
+		websock_server_close(&h.door, 4001, "enough");
 	TURN_WHILE(loop, !g.ends);
 	ok(g.code == 4001 && !strcmp(g.reason, "enough") && g.messages == inside, "a goodbye with its code and reason%s",
 	   inside ? ", from a callback, behind what was said before" : "");
@@ -202,7 +202,7 @@ static void much_before_goodbye(void)
 	enum { MUCH = 24 << 20 };
 	struct house h = { .close_in_message = true };
 	CLEANUP(buf_release) struct buf got = BUF_INIT;
-	CLEANUP(free_ptr) char *part = xmalloc(1 << 20);
+	CLEANUP(free_ptr) char *part = mem_alloc(1 << 20);
 	open_house(&h);
 	buf_reserve(&h.last, MUCH);
 	memset(h.last.data, 'm', MUCH);

@@ -45,7 +45,7 @@ static int end(void)
 
 __attribute__((unused)) static char *pattern(size_t len)
 {
-	char *p = xmalloc(len + 1);
+	char *p = mem_alloc(len + 1);
 	for (size_t i = 0; i < len; i++)
 		p[i] = (char)(i * 7 + len);
 	return p;
@@ -182,7 +182,7 @@ __attribute__((unused)) static bool read_ask(struct peer *p)
 	const char *key = strstr(buf_cstr(&p->ask), "Sec-WebSocket-Key: ");
 	if (key) {
 		key += strlen("Sec-WebSocket-Key: ");
-		CLEANUP(free_ptr) char *value = xstrndup(key, strcspn(key, "\r"));
+		CLEANUP(free_ptr) char *value = mem_strndup(key, strcspn(key, "\r"));
 		accept_of(value, p->accept);
 	}
 	return true;
@@ -223,7 +223,7 @@ __attribute__((unused)) static void start(struct peer *p, void (*play)(struct pe
 	if (bind(p->fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(p->fd, 4) < 0)
 		exit(1);
 	getsockname(p->fd, (struct sockaddr *)&a, &len);
-	p->url = xasprintf("http://127.0.0.1:%u/a/b?c=d", ntohs(a.sin_port));
+	p->url = mem_printf("http://127.0.0.1:%u/a/b?c=d", ntohs(a.sin_port));
 	pthread_create(&p->thread, NULL, serve, p);
 }
 

@@ -15,7 +15,7 @@ static int root;
 
 static void make(const char *command)
 {
-	CLEANUP(free_ptr) char *all = xasprintf("cd '%s' && %s", top, command);
+	CLEANUP(free_ptr) char *all = mem_printf("cd '%s' && %s", top, command);
 	if (system(all) != 0)
 		printf("# failed: %s\n", command);
 }

@@ -36,7 +36,7 @@ static char *sh(const char *command, bool confine, struct err *err)
 	int ends[2], pidfd = -1;
 	pid_t pid;
 	struct buf out = BUF_INIT;
-	CLEANUP(free_ptr) char *copy = xstrdup(command);
+	CLEANUP(free_ptr) char *copy = mem_strdup(command);
 	char name[] = "sh", c[] = "-c", path[] = "PATH=/usr/bin:/bin", *argv[] = { name, c, copy, NULL },
 	     *env[] = { path, NULL };
 	CLEANUP(fd_close) int exe = open("/bin/sh", O_PATH | O_CLOEXEC);
@@ -52,7 +52,7 @@ static char *sh(const char *command, bool confine, struct err *err)
 			       .uid = w.uid,
 			       .gid = w.gid,
 			       .confine = confine };
-	int rc = child_start(&child, &pid, &pidfd, err);
+	int rc = launcher_child_start(&child, &pid, &pidfd, err);
 	close(ends[1]);
 	if (rc == 0 && fd_read_all(ends[0], &out, 10000, err) == 0)
 		waitpid(pid, NULL, 0);
@@ -81,7 +81,7 @@ static void child(void)
 		struct child c = { .exe = exe, .argv = argv, .env = env };
 		pid_t pid;
 		int pidfd;
-		is_int(child_start(&c, &pid, &pidfd, &err), -1, "nothing is started as root");
+		is_int(launcher_child_start(&c, &pid, &pidfd, &err), -1, "nothing is started as root");
 		is_int(err.code, ERR_DENIED, "it is refused");
 	} else {
 		skip(3, "not root");
@@ -155,7 +155,7 @@ struct seen {
 static void see(void *self, const char *dir, bool held)
 {
 	struct seen *s = self;
-	CLEANUP(free_ptr) char *name = xasprintf("/sandglass-%d", (int)s->pid);
+	CLEANUP(free_ptr) char *name = mem_printf("/sandglass-%d", (int)s->pid);
 	const char *at = strstr(dir, name);
 	if (!at || strcmp(at, name) != 0)
 		return;

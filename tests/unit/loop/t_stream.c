@@ -49,7 +49,7 @@ int main(void)
 	struct stream *b = stream_new(loop, sp[1], 8 << 20, &ops, NULL);
 
 	enum { N = 300 };
-	char *big = xcalloc(1, 6 << 20);
+	char *big = mem_calloc(1, 6 << 20);
 	int sent = N + 1;
 	for (int i = 0; i < N; i++) {
 		int fd = i % 3 == 1 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
@@ -94,7 +94,7 @@ int main(void)
 	ok(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sp) == 0, "socket pair");
 	b = stream_new(loop, sp[1], 64, &ops, NULL);
 	nr_closed = 0;
-	ok(frame_send(sp[0], 1, 1, big = xcalloc(1, 65), 65, NULL, 0, &err) == 0, "a frame above the limit is sent");
+	ok(frame_send(sp[0], 1, 1, big = mem_calloc(1, 65), 65, NULL, 0, &err) == 0, "a frame above the limit is sent");
 	while (!nr_closed)
 		loop_turn(loop, 100);
 	is_int(nr_frames, 0, "and refused");

@@ -139,13 +139,13 @@ static bool alike(struct alike *k, const char *raw, const char *words)
 {
 	const char *at = NULL;
 	size_t n = 0;
-	bool yes = alike_words(k, raw, strlen(raw), &at, &n);
+	bool yes = sse_template_words(k, raw, strlen(raw), &at, &n);
 	return words ? yes && n == strlen(words) && !memcmp(at, words, n) : !yes;
 }
 
 static void learn(struct alike *k, const char *raw, const char *words)
 {
-	alike_learn(k, raw, strlen(raw), words, strlen(words));
+	sse_template_learn(k, raw, strlen(raw), words, strlen(words));
 }
 
 static void t_learned(void)
@@ -167,7 +167,7 @@ static void t_learned(void)
 	ok(alike(&k, "data: {\"type\":\"text\",\"text\":\"ab\"}\n\n", NULL), "words that stand there twice are not learned");
 	learn(&k, "data: {\"ab\":1,\"text\":\"\\u0061b\"}\n\n", "ab");
 	ok(alike(&k, "data: {\"xx\":1,\"text\":\"\\u0061b\"}\n\n", NULL), "nor an event with an escape");
-	alike_release(&k);
+	sse_template_release(&k);
 }
 
 /* Arguments of calls and thoughts, in many events that are alike and some that are not. */

@@ -20,7 +20,7 @@ static struct record *R;
 
 static void say(const char *text)
 {
-	CLEANUP(free_ptr) char *body = xasprintf("{\"text\":\"%s\"}", text);
+	CLEANUP(free_ptr) char *body = mem_printf("{\"text\":\"%s\"}", text);
 	const struct event ev = { .cause = 1, .kind = EV_NOTE, .body = body, .len = strlen(body) };
 	record_append(R, &ev);
 }
@@ -137,7 +137,7 @@ static bool spoil(const char *path, int seq)
 	sqlite3 *db = NULL;
 	sqlite3_stmt *st = NULL;
 	CLEANUP(buf_release) struct buf file = BUF_INIT;
-	CLEANUP(free_ptr) char *sql = xasprintf("SELECT chain FROM event WHERE seq = %d", seq);
+	CLEANUP(free_ptr) char *sql = mem_printf("SELECT chain FROM event WHERE seq = %d", seq);
 	bool there = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
 		     sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW &&
 		     file_read(path, &file, 1 << 30, &err) == 0;
@@ -177,7 +177,7 @@ int main(void)
 		return 1;
 	fill(l);
 	snprintf(path, sizeof(path), "%s", record_path(R));
-	ok(record_close(&R, json_object(), &err) == 0 && later_index(path, on_step, NULL, &err) == 1 && session_open(&s, path, &err) == 0,
+	ok(record_close(&R, json_object(), &err) == 0 && deferred_index_build(path, on_step, NULL, &err) == 1 && session_open(&s, path, &err) == 0,
 	   "a session is made %s", err.text);
 	looks(s);
 	filters(s);

@@ -272,7 +272,7 @@ static void indexed(const char *path)
 	struct session *s = NULL;
 	struct steps t;
 	uint64_t wrong = 1;
-	ok(later_index(path, on_step, NULL, &err) == 1 && session_open(&s, path, &err) == 0, "the index is made whole %s", err.text);
+	ok(deferred_index_build(path, on_step, NULL, &err) == 1 && session_open(&s, path, &err) == 0, "the index is made whole %s", err.text);
 	steps_init(&t, session_handle(s));
 	ok(t.covered >= 3 * STEPS_BLOCK && steps_reach(&t, 0, STEPS_BLOCK) > 2 * STEPS_BLOCK,
 	   "blocks up to %" PRIu64 "; the early action's last step is in a late one", t.covered);
@@ -298,7 +298,7 @@ static void before_values(const char *path)
 	queries(s);
 	listed(s, session_head(s), false);
 	session_close(&s);
-	ok(later_index(path, on_step, NULL, &err) == 1 && session_open(&s, path, &err) == 0 && session_valued(s), "they are made %s", err.text);
+	ok(deferred_index_build(path, on_step, NULL, &err) == 1 && session_open(&s, path, &err) == 0 && session_valued(s), "they are made %s", err.text);
 	queries(s);
 	session_close(&s);
 }

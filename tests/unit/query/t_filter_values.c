@@ -95,7 +95,7 @@ static bool judge(uint64_t agent, uint64_t action)
 	raw(EV_ACTION_JUDGED, action, agent, action, chance(30) ? "{\"verdict\":\"allow\",\"rules\":[]}" : bodies[chance(ARRAY_LEN(bodies))]);
 	if (chance(40) == 0) {
 		static const char *const decisions[] = { "approve", "edit", "deny", "kill", "\\u0065dit" };
-		CLEANUP(free_ptr) char *body = xasprintf("{\"decision\":\"%s\",\"by\":\"human\"}", decisions[chance(ARRAY_LEN(decisions))]);
+		CLEANUP(free_ptr) char *body = mem_printf("{\"decision\":\"%s\",\"by\":\"human\"}", decisions[chance(ARRAY_LEN(decisions))]);
 		raw(EV_ACTION_HELD, action, agent, action, "{}");
 		if (chance(3) == 0)
 			return false;
@@ -163,7 +163,7 @@ static void one(size_t a)
 static void fill(void)
 {
 	for (size_t a = 0; a < AGENTS; a++) {
-		CLEANUP(free_ptr) char *body = xasprintf("{\"name\":\"agent%zu\"}", a);
+		CLEANUP(free_ptr) char *body = mem_printf("{\"name\":\"agent%zu\"}", a);
 		agents[a] = raw(EV_AGENT_START, 1, 0, 0, body);
 	}
 	while (record_head(R) < EVENTS) {
@@ -381,7 +381,7 @@ static void while_it_runs(const char *path)
 	for (size_t i = 0; i < ARRAY_LEN(some); i++) {
 		static uint64_t twice[ROWS];
 		size_t nr = all(s, some[i], ROWS / 2, got);
-		CLEANUP(free_ptr) char *slowly = xasprintf("not not %s", some[i]); /* below a "not" nothing leads to rows */
+		CLEANUP(free_ptr) char *slowly = mem_printf("not not %s", some[i]); /* below a "not" nothing leads to rows */
 		ok(nr == all(s, slowly, ROWS / 2, twice) && !memcmp(got, twice, nr * sizeof(*got)), "running, %s: %zu", some[i], nr);
 	}
 	session_close(&s);
@@ -405,7 +405,7 @@ static void redacted(const char *path)
 	ok(session_open(&s, path, &err) == 0 && filter_parse(&f, "dur>10s", NULL, NULL, &err) == 0 && filter_search(f, s, 0, 0, 1, seqs, &nr, &err) == 0 && nr,
 	   "an action that took long %s", err.text);
 	filter_free(&f);
-	CLEANUP(free_ptr) char *sql = xasprintf("SELECT seq FROM event WHERE action = %" PRIu64 " AND action > 0 AND kind = 105", seqs[0]);
+	CLEANUP(free_ptr) char *sql = mem_printf("SELECT seq FROM event WHERE action = %" PRIu64 " AND action > 0 AND kind = 105", seqs[0]);
 	sqlite3_stmt *st = NULL;
 	sqlite3_prepare_v2(session_handle(s), sql, -1, &st, NULL);
 	for (int rc = sqlite3_step(st); rc == SQLITE_ROW; rc = sqlite3_step(st), done = false) {
@@ -440,7 +440,7 @@ int main(void)
 	snprintf(path, sizeof(path), "%s", record_path(R));
 	while_it_runs(path);
 	redacted(path);
-	ok(record_close(&R, json_object(), &err) == 0 && later_index(path, on_step, NULL, &err) == 1, "a session is made %s", err.text);
+	ok(record_close(&R, json_object(), &err) == 0 && deferred_index_build(path, on_step, NULL, &err) == 1, "a session is made %s", err.text);
 	sqlite3 *db = open_rw(path);
 	run(db, "CREATE TABLE aside AS SELECT * FROM search_value; DELETE FROM search_value; UPDATE mark SET value = 0 WHERE name = 'indexed'");
 	if (ok(session_open(&s, path, &err) == 0 && !session_indexed(s), "without any index %s", err.text))

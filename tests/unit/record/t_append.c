@@ -104,8 +104,8 @@ static void test_life(void)
 	is_int(got.seq, 2, "is 2");
 	feed_free(&f);
 
-	char *path = xstrdup(record_path(r));
-	char *wal = xasprintf("%s-wal", path), *lease = xasprintf("%s-lease", path);
+	char *path = mem_strdup(record_path(r));
+	char *wal = mem_printf("%s-wal", path), *lease = mem_printf("%s-lease", path);
 	ok(record_close(&r, NULL, &err) == 0, "a clean end: %s", err.text);
 	ok(access(wal, F_OK) < 0 && access(lease, F_OK) < 0, "one file is left, although a reader has it open");
 	is_int(session_head(s), 4, "the reader sees the end");
@@ -138,7 +138,7 @@ static void test_many(void)
 	}
 	record_barrier(r, record_head(r), set_flag, &done);
 	help_wait(l, &done);
-	char *path = xstrdup(record_path(r));
+	char *path = mem_strdup(record_path(r));
 	ok(record_close(&r, NULL, &err) == 0, "closed: %s", err.text);
 	struct session *s;
 	ok(session_open(&s, path, &err) == 0, "opened");
@@ -181,14 +181,14 @@ static void test_rows(void)
 	record_output_end(r, 5 + 70 / 9);
 	record_barrier(r, record_head(r), set_flag, &done);
 	help_wait(l, &done);
-	CLEANUP(free_ptr) char *path = xstrdup(record_path(r));
+	CLEANUP(free_ptr) char *path = mem_strdup(record_path(r));
 	ok(record_close(&r, NULL, &err) == 0 && session_open(&s, path, &err) == 0, "closed and opened: %s", err.text);
 	struct verify_totals t = help_verify(s, 0, "runs of 1 to 70 events with output and messages between them verify");
 	nr = 0;
 	for (uint64_t seq = 1; seq <= t.events; seq++) {
 		if (session_event(s, seq, &got, &arena, &err) < 0 || got.kind != 420)
 			continue;
-		CLEANUP(free_ptr) char *body = xasprintf("{\"n\":%" PRIu64 "}", nr);
+		CLEANUP(free_ptr) char *body = mem_printf("{\"n\":%" PRIu64 "}", nr);
 		wrong += got.cause != 1 || got.agent != 2 + nr % 5 || got.box != nr % 7 || got.action != nr % 3 || strcmp(got.body, body);
 		nr++;
 	}

@@ -50,7 +50,7 @@ int main(void)
 	at_us += 3600000000;
 	record_append_json(r, EV_REDACTED, 0, 0, 0, 0, json_object());
 	record_append_json(r, EV_REDACTED, 0, 0, 0, 0, json_object());
-	char *path = xstrdup(record_path(r));
+	char *path = mem_strdup(record_path(r));
 	ok(record_close(&r, NULL, &err) == 0, "recorded: %s", err.text);
 	is_int(count(path, EV_CLOCK_SUSPEND, &us), 1, "one event of it");
 	is_int(us, 3600000000, "with how long it was");

@@ -174,7 +174,7 @@ static void test_torn_wal(void)
 	struct record *r = NULL;
 	struct session *s = NULL;
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "torn", NULL, NULL, NULL, &err) == 0, "a session");
-	char *path = xstrdup(record_path(r));
+	char *path = mem_strdup(record_path(r));
 	for (int i = 0; i < 50; i++) {
 		bool done = false;
 		struct event ev = { .kind = 420, .body = "{}", .len = 2 };
@@ -185,7 +185,7 @@ static void test_torn_wal(void)
 		help_wait(l, &done);
 	}
 	record_abandon(&r);
-	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", path);
+	CLEANUP(free_ptr) char *wal = mem_printf("%s-wal", path);
 	struct stat st;
 	ok(stat(wal, &st) == 0 && st.st_size > 4152 * 20, "its WAL is left");
 	ok(truncate(wal, 32 + 4120 * 20 + 100) == 0, "the WAL loses its end");
@@ -204,7 +204,7 @@ static char *left_behind(struct loop *l, const char *name)
 	struct err err = ERR_INIT;
 	struct record *r = NULL;
 	ok(record_create(&r, l, help_dir(), name, NULL, NULL, NULL, &err) == 0, "%s: a session", name);
-	char *path = xstrdup(record_path(r));
+	char *path = mem_strdup(record_path(r));
 	for (int i = 0; i < 50; i++) {
 		bool done = false;
 		struct event ev = { .kind = 420, .body = "{}", .len = 2 };
@@ -232,7 +232,7 @@ static void test_cut_wal(void)
 	struct loop *l = NULL;
 	struct record *r = NULL;
 	ok(loop_new(&l, &err) == 0, "a loop");
-	CLEANUP(free_ptr) char *path = left_behind(l, "cut"), *wal = xasprintf("%s-wal", path);
+	CLEANUP(free_ptr) char *path = left_behind(l, "cut"), *wal = mem_printf("%s-wal", path);
 	ok(truncate(wal, 32 + 4120 * 20) == 0, "the WAL loses its end");
 	for (int i = 0; i < 2; i++) {
 		verifies(path, 1, "cut");
@@ -244,7 +244,7 @@ static void test_cut_wal(void)
 /* As if the machine had gone down since: what was noted then tells nothing now. */
 static void other_boot(const char *path)
 {
-	CLEANUP(free_ptr) char *lease = xasprintf("%s-lease", path);
+	CLEANUP(free_ptr) char *lease = mem_printf("%s-lease", path);
 	int fd = open(lease, O_WRONLY | O_CLOEXEC);
 	ok(pwrite(fd, "1 00000000-0000-0000-0000-000000000000\n", 39, 0) == 39, "the machine is started anew");
 	close(fd);
@@ -280,8 +280,8 @@ static char *torn_of(const char *path)
 	struct event ev;
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	if (session_open(&s, path, &err) < 0 || session_event(s, session_head(s) - 1, &ev, &a, &err) < 0)
-		return xstrdup(err.text);
-	char *body = xstrdup(ev.body);
+		return mem_strdup(err.text);
+	char *body = mem_strdup(ev.body);
 	session_close(&s);
 	return body;
 }
@@ -294,7 +294,7 @@ static void test_power_cut(void)
 	struct record *r = NULL;
 	char sector[512] = "";
 	ok(loop_new(&l, &err) == 0, "a loop");
-	CLEANUP(free_ptr) char *path = left_behind(l, "power"), *wal = xasprintf("%s-wal", path);
+	CLEANUP(free_ptr) char *path = left_behind(l, "power"), *wal = mem_printf("%s-wal", path);
 	other_boot(path);
 	verifies(path, 0, "whole after a power cut");
 	swap(wal, TORN, sector);
@@ -324,7 +324,7 @@ static void test_log_header(void)
 	struct loop *l = NULL;
 	struct record *r = NULL;
 	ok(loop_new(&l, &err) == 0, "a loop");
-	CLEANUP(free_ptr) char *path = left_behind(l, "header"), *wal = xasprintf("%s-wal", path);
+	CLEANUP(free_ptr) char *path = left_behind(l, "header"), *wal = mem_printf("%s-wal", path);
 	other_boot(path);
 	turn_bit(wal, 17);
 	ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_DAMAGED, "nobody goes on with it: %s", err.text);
@@ -340,7 +340,7 @@ static void test_anchored_behind(void)
 	bool done = false;
 	char sector[512] = "";
 	ok(loop_new(&l, &err) == 0, "a loop");
-	CLEANUP(free_ptr) char *path = left_behind(l, "behind"), *wal = xasprintf("%s-wal", path);
+	CLEANUP(free_ptr) char *path = left_behind(l, "behind"), *wal = mem_printf("%s-wal", path);
 	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "it goes on: %s", err.text);
 	record_checkpoint(r);
 	record_barrier(r, record_head(r), set_flag, &done);
@@ -400,7 +400,7 @@ static void *hold_on(void *self)
 static void test_writer_that_is_dying(void)
 {
 	struct err err = ERR_INIT;
-	CLEANUP(free_ptr) char *path = xasprintf("%s/dying.glass", help_dir());
+	CLEANUP(free_ptr) char *path = mem_printf("%s/dying.glass", help_dir());
 	int ready[2], status;
 	char byte;
 	ok(pipe(ready) == 0, "a pipe");

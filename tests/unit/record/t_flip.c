@@ -54,7 +54,7 @@ static char *make(const char *name, int nr, bool end)
 	bool gone = false;
 	if (!ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), name, NULL, NULL, NULL, &err) == 0, "%s: begun %s", name, err.text))
 		exit(1);
-	char *path = xstrdup(record_path(r));
+	char *path = mem_strdup(record_path(r));
 	for (int i = 0; i < nr; i++)
 		act(r, l, i);
 	if (end) {
@@ -236,7 +236,7 @@ static void whole(const char *path, const char *what, uint64_t redacted)
 static void test_another_reader(void)
 {
 	struct err err = ERR_INIT;
-	CLEANUP(free_ptr) char *path = make("looked-at", 12, false), *wal = xasprintf("%s-wal", path);
+	CLEANUP(free_ptr) char *path = make("looked-at", 12, false), *wal = mem_printf("%s-wal", path);
 	sqlite3 *db;
 	ok(sqlite3_open(path, &db) == SQLITE_OK && sqlite3_exec(db, "SELECT count(*) FROM event", NULL, NULL, NULL) == SQLITE_OK &&
 	   sqlite3_close(db) == SQLITE_OK, "read with another program");
@@ -261,7 +261,7 @@ static void test_checkpoint_of_others(const char *mode, bool goes_on)
 	struct session *s = NULL;
 	if (!ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), mode, NULL, NULL, NULL, &err) == 0, "%s: begun %s", mode, err.text))
 		return;
-	CLEANUP(free_ptr) char *path = xstrdup(record_path(r)), *sql = xasprintf("PRAGMA wal_checkpoint(%s)", mode);
+	CLEANUP(free_ptr) char *path = mem_strdup(record_path(r)), *sql = mem_printf("PRAGMA wal_checkpoint(%s)", mode);
 	for (int i = 0; i < 24; i++) {
 		sqlite3 *db = NULL;
 		act(r, l, i);
@@ -293,7 +293,7 @@ int main(void)
 	unsigned few = getenv("SANDGLASS_SLOW") ? 20 : 60;
 	help_init();
 	CLEANUP(free_ptr) char *ended = make("ended", 40, true), *killed = make("killed", 12, false);
-	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", killed);
+	CLEANUP(free_ptr) char *wal = mem_printf("%s-wal", killed);
 	struct lease_note newest = { 0 }; /* what is behind it counts for nothing */
 	ok(lease_noted(killed, &newest) && newest.end, "where its newest frame ends");
 	whole(ended, "ended, one event redacted", 1);
@@ -303,7 +303,7 @@ int main(void)
 	damage(killed, wal, newest.end, all ? 3500 : few * 2, all ? 400 : few, "its write-ahead log");
 	whole(ended, "ended, as before", 1);
 	whole(killed, "killed, as before", 0);
-	CLEANUP(free_ptr) char *lease = xasprintf("%s-lease", killed);
+	CLEANUP(free_ptr) char *lease = mem_printf("%s-lease", killed);
 	ok(unlink(lease) == 0, "a copy without what was noted beside it");
 	damage(killed, wal, newest.end, all ? 3500 : few * 2, 0, "the log of such a copy");
 	two_bits(killed, wal, newest.end);

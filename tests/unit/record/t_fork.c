@@ -11,10 +11,10 @@ static char *number(const char *path, const char *sql)
 	char *v = NULL;
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
 	    sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW)
-		v = xstrdup(sqlite3_column_text(st, 0) ? (const char *)sqlite3_column_text(st, 0) : "");
+		v = mem_strdup(sqlite3_column_text(st, 0) ? (const char *)sqlite3_column_text(st, 0) : "");
 	sqlite3_finalize(st);
 	sqlite3_close(db);
-	return v ? v : xstrdup("(nothing)");
+	return v ? v : mem_strdup("(nothing)");
 }
 
 static void same(const char *path, const char *sql, const char *want, const char *what)
@@ -28,10 +28,10 @@ static void rows_alike(const char *a, const char *b, uint64_t seq)
 {
 	static const char *const tables[] = { "event", "segment", "object", "checkpoint" };
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
-		char *attach = xasprintf("ATTACH '%s' AS b", b), *err = NULL;
+		char *attach = mem_printf("ATTACH '%s' AS b", b), *err = NULL;
 		sqlite3 *db;
 		sqlite3_stmt *st = NULL;
-		char *sql = xasprintf("SELECT (SELECT count(*) FROM (SELECT * FROM main.%s WHERE seq <= %d EXCEPT SELECT * FROM b.%s)) +"
+		char *sql = mem_printf("SELECT (SELECT count(*) FROM (SELECT * FROM main.%s WHERE seq <= %d EXCEPT SELECT * FROM b.%s)) +"
 				      " (SELECT count(*) FROM (SELECT * FROM b.%s WHERE seq <= %d EXCEPT SELECT * FROM main.%s))",
 				      tables[i], (int)seq, tables[i], tables[i], (int)seq, tables[i]);
 		int n = -1;
@@ -94,7 +94,7 @@ static char *origin(struct loop *l, struct hash message[3])
 	add(r, "two", &message[1]);
 	settle(l, r);
 	add(r, "three", &message[2]);
-	char *path = xstrdup(record_path(r));
+	char *path = mem_strdup(record_path(r));
 	ok(record_close(&r, NULL, &err) == 0, "the origin ends");
 	return path;
 }
@@ -154,7 +154,7 @@ static void tampered(const char *path, const char *check, const char *what, cons
 	struct wanted w = { .check = check };
 	struct verify_totals t;
 	sqlite3 *db;
-	char *copy = xasprintf("%s/tampered.glass", help_root), *why = NULL;
+	char *copy = mem_printf("%s/tampered.glass", help_root), *why = NULL;
 	if (file_read(path, &b, 64 << 20, &err) < 0 || file_write_atomic(copy, b.data, b.len, 0600, &err) < 0)
 		exit(1);
 	sqlite3_open(copy, &db);

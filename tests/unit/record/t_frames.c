@@ -20,7 +20,7 @@ static void set_flag(void *self)
 static void act(struct record *r, struct loop *l, size_t len)
 {
 	bool done = false;
-	char *text = xmalloc(len + 1);
+	char *text = mem_alloc(len + 1);
 	json_t *b = json_object();
 	memset(text, 'x', len);
 	text[len] = 0;
@@ -80,7 +80,7 @@ static void test_one_call(struct record *r, struct loop *l)
 
 static void test_room(struct record *r, struct loop *l, const char *path)
 {
-	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", path);
+	CLEANUP(free_ptr) char *wal = mem_printf("%s-wal", path);
 	struct lease_note n = { 0 };
 	for (int i = 0; i < 200 && size_of(wal) < 100 * FRAME_LEN; i++)
 		wait_ms(l, 10);
@@ -130,9 +130,9 @@ static char *asked(sqlite3 *db, const char *text)
 	sqlite3_stmt *st = NULL;
 	if (sqlite3_prepare_v2(db, text, -1, &st, NULL) != SQLITE_OK || sqlite3_step(st) != SQLITE_ROW) {
 		sqlite3_finalize(st);
-		return xstrdup(sqlite3_errmsg(db));
+		return mem_strdup(sqlite3_errmsg(db));
 	}
-	char *got = xstrdup((const char *)sqlite3_column_text(st, 0));
+	char *got = mem_strdup((const char *)sqlite3_column_text(st, 0));
 	sqlite3_finalize(st);
 	return got;
 }
@@ -175,7 +175,7 @@ int main(void)
 	struct record *r = NULL;
 	help_init();
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "log", NULL, NULL, NULL, &err) == 0, "a session %s", err.text);
-	CLEANUP(free_ptr) char *path = xstrdup(record_path(r));
+	CLEANUP(free_ptr) char *path = mem_strdup(record_path(r));
 	act(r, l, 10);
 	wait_ms(l, 50);
 	test_one_call(r, l);

@@ -29,7 +29,7 @@ static char *make(const char *name, int notes, size_t note, struct err *err)
 		if (note > 100 || i % 200 == 0)
 			loop_turn(l, 0);
 	}
-	char *path = xstrdup(record_path(r));
+	char *path = mem_strdup(record_path(r));
 	if (record_close(&r, json_object(), err) < 0)
 		printf("# %s\n", err->text);
 	loop_turn(l, 0);
@@ -72,7 +72,7 @@ static void *want_it(void *path)
 /* Until the other thread has said that it wants the file; 20 s at most. */
 static void wait_for_want(const char *path)
 {
-	CLEANUP(free_ptr) char *companion = xasprintf("%s-lease", path);
+	CLEANUP(free_ptr) char *companion = mem_printf("%s-lease", path);
 	CLEANUP(fd_close) int fd = open(companion, O_RDWR | O_CLOEXEC);
 	for (int i = 0; i < 2000 && !lease_wanted(fd); i++)
 		usleep(10000);
@@ -97,7 +97,7 @@ static bool due(const char *path, uint64_t *indexed)
 	struct err err = ERR_INIT;
 	if (session_open(&s, path, &err) < 0)
 		printf("# %s\n", err.text);
-	bool yes = later_due(s);
+	bool yes = deferred_index_due(s);
 	*indexed = session_indexed(s);
 	session_close(&s);
 	return yes;
@@ -105,7 +105,7 @@ static bool due(const char *path, uint64_t *indexed)
 
 static bool is_there(const char *path, const char *tail)
 {
-	CLEANUP(free_ptr) char *beside = xasprintf("%s%s", path, tail);
+	CLEANUP(free_ptr) char *beside = mem_printf("%s%s", path, tail);
 	return access(beside, F_OK) == 0;
 }
 
@@ -145,23 +145,23 @@ static void values(void)
 	if (!path)
 		return;
 	struct seen whole_one = { .path = path };
-	is_int(later_index(path, on_step, &whole_one, &err), 1, "a session of nine blocks");
+	is_int(deferred_index_build(path, on_step, &whole_one, &err), 1, "a session of nine blocks");
 	ok(blocks(path, &whole) == 9 && whole, "has them");
 	run(path, "DROP TABLE search_value");
 	ok(blocks(path, &whole) == 0 && !whole, "one from before there were any");
 	struct seen stopped = { .path = path, .stop_after = 1 };
-	is_int(later_index(path, on_step, &stopped, &err), 0, "ended after a step");
+	is_int(deferred_index_build(path, on_step, &stopped, &err), 0, "ended after a step");
 	uint64_t first = blocks(path, &whole);
 	ok(first > 0 && first < 5 && !whole && stopped.at == first * VALUES_BLOCK, "has some: %" PRIu64 ", and says so: %" PRIu64, first, stopped.at);
 	struct seen wanted = { .path = path, .wants = true };
-	is_int(later_index(path, on_step, &wanted, &err), 0, "somebody wants the file: it is given up");
+	is_int(deferred_index_build(path, on_step, &wanted, &err), 0, "somebody wants the file: it is given up");
 	pthread_join(wanted.other, &got);
 	ok(got && blocks(path, &whole) > first && !whole, "and he gets it, in the midst of them");
 	run(path, "CREATE TRIGGER full BEFORE INSERT ON search_value BEGIN SELECT RAISE(ABORT, 'no more of these'); END");
 	struct seen rest = { .path = path };
-	ok(later_index(path, on_step, &rest, &err) < 0 && strstr(err.text, "no more of these"), "they cannot be made: %s", err.text);
+	ok(deferred_index_build(path, on_step, &rest, &err) < 0 && strstr(err.text, "no more of these"), "they cannot be made: %s", err.text);
 	run(path, "DROP TRIGGER full");
-	is_int(later_index(path, on_step, &rest, &err), 1, "the rest");
+	is_int(deferred_index_build(path, on_step, &rest, &err), 1, "the rest");
 	ok(blocks(path, &whole) == 9 && whole, "all of them");
 }
 
@@ -180,30 +180,30 @@ int main(void)
 		return 1;
 
 	struct seen stopped = { .path = path, .stop_after = 1 };
-	is_int(later_index(path, on_step, &stopped, &err), 0, "ended after a step");
+	is_int(deferred_index_build(path, on_step, &stopped, &err), 0, "ended after a step");
 	ok(!stopped.live && stopped.busy, "meanwhile it is one that has ended, and busy");
 	ok(due(path, &first) && first > 0 && first == stopped.at, "what was added stays: %" PRIu64 " events", first);
 
 	struct seen wanted = { .path = path, .wants = true };
 	void *got = NULL;
-	is_int(later_index(path, on_step, &wanted, &err), 0, "somebody wants the file: it is given up");
+	is_int(deferred_index_build(path, on_step, &wanted, &err), 0, "somebody wants the file: it is given up");
 	pthread_join(wanted.other, &got);
 	ok(got, "and he gets it");
 	ok(due(path, &second) && second > first, "what was added stays: %" PRIu64 " events", second);
 
 	struct seen rest = { .path = path };
-	is_int(later_index(path, on_step, &rest, &err), 1, "the rest: it is whole");
+	is_int(deferred_index_build(path, on_step, &rest, &err), 1, "the rest: it is whole");
 	ok(rest.grew && !due(path, &second) && second > (uint64_t)NOTES, "up to event %" PRIu64, second);
 	ok(stat(path, &after) == 0 && !memcmp(&before.st_mtim, &after.st_mtim, sizeof(before.st_mtim)), "its time of change is the old one");
 	ok(!is_there(path, "-wal") && !is_there(path, "-shm") && !is_there(path, "-lease"), "nothing is left beside it");
 	check_whole(path);
 
 	int lease = lease_take(path, NULL, &err);
-	ok(lease >= 0 && later_index(path, on_step, &rest, &err) < 0 && err.code == ERR_BUSY, "one that is written is left alone: %s", err.text);
+	ok(lease >= 0 && deferred_index_build(path, on_step, &rest, &err) < 0 && err.code == ERR_BUSY, "one that is written is left alone: %s", err.text);
 	fd_close(&lease);
 
 	CLEANUP(free_ptr) char *odd = path_join(help_dir(), "odd.glass");
-	ok(file_write_atomic(odd, "no session", 10, 0600, &err) == 0 && later_index(odd, on_step, &rest, &err) < 0 &&
+	ok(file_write_atomic(odd, "no session", 10, 0600, &err) == 0 && deferred_index_build(odd, on_step, &rest, &err) < 0 &&
 	   !is_there(odd, "-lease"), "one that cannot be opened has nothing left beside it either: %s", err.text);
 	values();
 	return help_done();

@@ -133,7 +133,7 @@ static struct record *create(struct loop *l, const char *name)
 static char *close_it(struct record *r)
 {
 	struct err err = ERR_INIT;
-	char *path = xstrdup(record_path(r));
+	char *path = mem_strdup(record_path(r));
 	ok(record_close(&r, NULL, &err) == 0, "closed: %s", err.text);
 	return path;
 }
@@ -244,7 +244,7 @@ static void test_removed(struct loop *l)
 	}
 	/* the event: nothing is taken from the lists of others */
 	redact(l, r, "event", w[2].seq);
-	char *path = xstrdup(record_path(r));
+	char *path = mem_strdup(record_path(r));
 	reads(path, w[1].seq, w[1].list, "the event before");
 	reads(path, w[4].seq, w[4].list, "the events behind it");
 	/* a message: the list still names it */
@@ -317,7 +317,7 @@ static void test_hostile(struct loop *l)
 			settle(l, r);
 		}
 		char *path = close_it(r), *why = NULL;
-		char *sql = xasprintf("DROP TRIGGER message_kept; DROP TRIGGER message_stays; %s; UPDATE message SET size = length(data) WHERE codec = 0",
+		char *sql = mem_printf("DROP TRIGGER message_kept; DROP TRIGGER message_stays; %s; UPDATE message SET size = length(data) WHERE codec = 0",
 				      cases[i].sql);
 		sqlite3 *db;
 		/* with the recorder's sums: what is found is not that bytes have changed */

@@ -91,8 +91,8 @@ static void test_shapes(void)
 {
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct live_token t = { 0 };
-		CLEANUP(free_ptr) char *token = xasprintf("%s%.*s%s", cases[i].begin, cases[i].len, cases[i].from, cases[i].end);
-		CLEANUP(free_ptr) char *line = xasprintf("TOKEN=\"%s\" and more", token);
+		CLEANUP(free_ptr) char *token = mem_printf("%s%.*s%s", cases[i].begin, cases[i].len, cases[i].from, cases[i].end);
+		CLEANUP(free_ptr) char *line = mem_printf("TOKEN=\"%s\" and more", token);
 		bool found = live_token_find(line, strlen(line), 0, &t);
 		ok(cases[i].shape ? found && !strcmp(t.shape, cases[i].shape) : !found, "%s %s, %d more", cases[i].begin,
 		   cases[i].shape ? "is a token" : "is none", cases[i].len);

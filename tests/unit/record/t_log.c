@@ -84,7 +84,7 @@ int main(void)
 	int64_t written = 0, most = 0;
 	help_init();
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "long", NULL, NULL, NULL, &err) == 0, "a session: %s", err.text);
-	CLEANUP(free_ptr) char *path = xstrdup(record_path(r)), *wal = xasprintf("%s-wal", path);
+	CLEANUP(free_ptr) char *path = mem_strdup(record_path(r)), *wal = mem_printf("%s-wal", path);
 	file = path;
 	settle(l, r);
 	ok(session_open(&idle, path, &err) == 0 && session_head(idle) > 0, "a reader that has looked once and stays: %s", err.text);

@@ -59,7 +59,7 @@ static void test_refused(const char *good)
 {
 	struct err err;
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	CLEANUP(free_ptr) char *path = xasprintf("%s/x.glass", help_root);
+	CLEANUP(free_ptr) char *path = mem_printf("%s/x.glass", help_root);
 	refuse("/nowhere/x.glass", ERR_NOENT, "nothing there");
 	refuse(help_root, ERR_INVALID, "a directory");
 	refuse("/dev/null", ERR_INVALID, "a device");
@@ -88,7 +88,7 @@ static void test_copy_of_live(void)
 	struct session *s;
 	struct record *r = make("live", 300);
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	CLEANUP(free_ptr) char *path = xasprintf("%s/copy.glass", help_root);
+	CLEANUP(free_ptr) char *path = mem_printf("%s/copy.glass", help_root);
 	ok(file_read(record_path(r), &b, 64 << 20, &err) == 0, "copied alone, while it is live");
 	write_file(path, b.data, b.len);
 	ok(session_open(&s, path, &err) == 0, "it opens: %s", err.text);
@@ -106,7 +106,7 @@ static void test_still_read(void)
 	struct err err = ERR_INIT;
 	struct session *s;
 	struct record *r = make("watched", 5);
-	CLEANUP(free_ptr) char *path = xstrdup(record_path(r));
+	CLEANUP(free_ptr) char *path = mem_strdup(record_path(r));
 	ok(session_open(&s, path, &err) == 0 && session_head(s) > 0, "read while it runs");
 	ok(record_close(&r, NULL, &err) == 0, "closed");
 	ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_BUSY && strstr(err.text, "another program"), "%s", err.text);
@@ -156,7 +156,7 @@ static void end_as_nobody(const char *path, uint64_t head, int by, const char *w
 {
 	static const char *const tail[] = { "", "-wal", "-shm", "-lease" };
 	for (size_t i = 0; i < ARRAY_LEN(tail); i++) {
-		CLEANUP(free_ptr) char *name = xasprintf("%s%s", path, tail[i]);
+		CLEANUP(free_ptr) char *name = mem_printf("%s%s", path, tail[i]);
 		if (chmod(name, 0444) < 0 && i == 0)
 			ok(false, "chmod");
 	}
@@ -185,14 +185,14 @@ static void test_read_only_place(void)
 {
 	struct err err;
 	struct record *r = make("ro", 20);
-	char *path = xstrdup(record_path(r));
+	char *path = mem_strdup(record_path(r));
 	look_as_nobody(path, record_head(r), "a live one in a read-only folder");
 	uint64_t head = record_head(r);
 	record_abandon(&r);
 	look_as_nobody(path, head, "a killed one in a read-only folder");
-	CLEANUP(free_ptr) char *shm = xasprintf("%s-shm", path);
+	CLEANUP(free_ptr) char *shm = mem_printf("%s-shm", path);
 	unlink(shm);
-	CLEANUP(free_ptr) char *tmp = xasprintf("%s/tmp", help_root);
+	CLEANUP(free_ptr) char *tmp = mem_printf("%s/tmp", help_root);
 	ok(mkdir(tmp, 0777) == 0 && chmod(tmp, 0777) == 0, "a place for copies");
 	setenv("TMPDIR", tmp, 1);
 	look_as_nobody(path, head, "a killed one without its -shm");
@@ -203,7 +203,7 @@ static void test_read_only_place(void)
 	ok(rmdir(tmp) == 0, "no copy stays");
 	free(path);
 	r = make("clean", 20);
-	path = xstrdup(record_path(r));
+	path = mem_strdup(record_path(r));
 	head = record_head(r) + 1;
 	ok(record_close(&r, NULL, &err) == 0, "closed");
 	look_as_nobody(path, head, "a clean one in a read-only folder");
@@ -284,7 +284,7 @@ int main(void)
 	help_init();
 	ok(loop_new(&l, &err) == 0, "a loop");
 	struct record *r = make("good", 5);
-	char *path = xstrdup(record_path(r));
+	char *path = mem_strdup(record_path(r));
 	ok(record_close(&r, NULL, &err) == 0, "closed");
 	test_refused(path);
 	test_stopped(path);

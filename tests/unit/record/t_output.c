@@ -69,7 +69,7 @@ int main(void)
 	ok(record_secret(r, "short", "12345", 5, &err) < 0, "a short secret is refused: %s", err.text);
 	ok(record_secret(r, "TOKEN", "sk-live-0123456789", 18, &err) == 0, "a secret");
 	ok(record_secret(r, "QUOTE", "quo\"te\\pass\n", 12, &err) == 0, "a secret that JSON escapes");
-	char *path = xstrdup(record_path(r));
+	char *path = mem_strdup(record_path(r));
 
 	/* order over both streams */
 	uint64_t a = request(r);
@@ -103,7 +103,7 @@ int main(void)
 	/* big and not compressible, over many segments */
 	uint64_t big = request(r);
 	size_t big_len = 300000;
-	char *noise = xmalloc(big_len);
+	char *noise = mem_alloc(big_len);
 	random_bytes(noise, big_len);
 	for (size_t i = 0; i < big_len; i++) /* no letters: the searches below know what they must find */
 		noise[i] = (char)(noise[i] | 0x80);

@@ -21,21 +21,21 @@ static struct hash hash_nr(uint32_t n)
 static uint32_t known(struct recent *t, uint32_t n)
 {
 	struct hash h = hash_nr(n);
-	const struct entry *e = recent_find(t, &h);
+	const struct entry *e = lru_find(t, &h);
 	return e ? e->value : 0;
 }
 
 static void add(struct recent *t, uint32_t n)
 {
 	struct hash h = hash_nr(n);
-	struct entry *e = recent_add(t, &h);
+	struct entry *e = lru_add(t, &h);
 	e->value = n;
 }
 
 int main(void)
 {
 	hash_init();
-	struct recent *t = recent_new(sizeof(struct entry), ROOM);
+	struct recent *t = lru_new(sizeof(struct entry), ROOM);
 	is_int(known(t, 1), 0, "an empty one knows nothing");
 	for (uint32_t n = 1; n <= ROOM / 4; n++)
 		add(t, n);
@@ -53,7 +53,7 @@ int main(void)
 	for (uint32_t n = 1000; n < 1000 + 50 * ROOM; n++)
 		there += known(t, n) == n;
 	ok(there <= ROOM && there > ROOM * 9 / 10, "of %d entries it holds %u", 50 * ROOM, there);
-	recent_free(&t);
+	lru_free(&t);
 	ok(!t, "and it is gone");
 	return done_testing();
 }

@@ -22,7 +22,7 @@ static int copies(const char *path, const char *what)
 	int nr = 0;
 	for (size_t i = 0; i < ARRAY_LEN(tail); i++) {
 		struct err err;
-		CLEANUP(free_ptr) char *name = xasprintf("%s%s", path, tail[i]);
+		CLEANUP(free_ptr) char *name = mem_printf("%s%s", path, tail[i]);
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
 		if (access(name, F_OK) < 0 || file_read(name, &b, 256 << 20, &err) < 0)
 			continue;
@@ -56,7 +56,7 @@ int main(void)
 	struct session *s = NULL;
 	help_init();
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "red", NULL, NULL, NULL, &err) == 0, "a session");
-	char *path = xstrdup(record_path(r));
+	char *path = mem_strdup(record_path(r));
 	json_t *b = json_object();
 	json_put_str(b, "text", "the password is Zwetschgenkuchen, said somebody");
 	uint64_t body = record_append_json(r, 420, 0, 0, 0, 0, b);

@@ -43,7 +43,7 @@ static void splits(const struct secrets *s, const struct strv *forms)
 		size_t len = strlen(forms->item[f]);
 		if (len < SECRET_SHORTEST)
 			continue;
-		CLEANUP(free_ptr) char *text = xasprintf("before %s after", forms->item[f]);
+		CLEANUP(free_ptr) char *text = mem_printf("before %s after", forms->item[f]);
 		size_t all = strlen(text);
 		for (size_t at = 0; at <= all + 1; at++, tried++) {
 			CLEANUP(buf_release) struct buf held = BUF_INIT;

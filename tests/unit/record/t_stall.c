@@ -128,13 +128,13 @@ static void test_rows(void)
 	bool done = false;
 	enum { NR = 100, BEFORE = 1 }; /* session.start */
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "rows", NULL, &ops, &seen, &err) == 0, "a session: %s", err.text);
-	CLEANUP(free_ptr) char *path = xstrdup(record_path(r));
+	CLEANUP(free_ptr) char *path = mem_strdup(record_path(r));
 	record_barrier(r, record_head(r), set_flag, &done);
 	help_wait(l, &done);
 	tight = true;
 	done = false;
 	for (int i = 0; i < NR; i++) {
-		CLEANUP(free_ptr) char *text = xasprintf("%d %0600d", i, 0);
+		CLEANUP(free_ptr) char *text = mem_printf("%d %0600d", i, 0);
 		json_t *b = json_object();
 		json_put_str(b, "text", text);
 		last = record_append_json(r, 420, 0, 0, 0, 0, b);
@@ -152,7 +152,7 @@ static void test_rows(void)
 	ok(record_close(&r, NULL, &err) == 0 && session_open(&s, path, &err) == 0, "closed and opened: %s", err.text);
 	is_int(help_verify(s, 0, "it verifies").events, BEFORE + NR + 1, "no event is lost or doubled");
 	for (int i = 0; i < NR; i++) {
-		CLEANUP(free_ptr) char *start = xasprintf("{\"text\":\"%d 0", i);
+		CLEANUP(free_ptr) char *start = mem_printf("{\"text\":\"%d 0", i);
 		wrong += session_event(s, last - NR + 1 + (uint64_t)i, &got, &arena, &err) < 0 || strncmp(got.body, start, strlen(start)) != 0;
 	}
 	is_int((int64_t)wrong, 0, "each in its place");
@@ -171,7 +171,7 @@ static void test_limit(void)
 	bool done = false;
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "full", NULL, &ops, &seen, &err) == 0, "a session: %s",
 	   err.text);
-	char *path = xstrdup(record_path(r));
+	char *path = mem_strdup(record_path(r));
 	record_barrier(r, record_head(r), set_flag, &done);
 	help_wait(l, &done);
 	struct rlimit old, small;
@@ -258,7 +258,7 @@ static void test_moved_while_stalled(void)
 	struct lease_note noted = { 0 };
 	bool done = false;
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "moved", NULL, &ops, &seen, &err) == 0, "a session");
-	CLEANUP(free_ptr) char *path = xstrdup(record_path(r));
+	CLEANUP(free_ptr) char *path = mem_strdup(record_path(r));
 	record_barrier(r, put_big(r), set_flag, &done);
 	help_wait(l, &done);
 	settle(l, path);
@@ -329,13 +329,13 @@ static int on_small_disk(void)
 	struct record *r = NULL;
 	struct session *s = NULL;
 	struct seen seen = { 0 };
-	CLEANUP(free_ptr) char *dir = xasprintf("%s/disk", help_root);
+	CLEANUP(free_ptr) char *dir = mem_printf("%s/disk", help_root);
 	if (unshare(CLONE_NEWNS) < 0 || mkdir(dir, 0700) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("tmpfs", dir, "tmpfs", 0, "size=20m") < 0)
 		return 77;
 	if (loop_new(&l, &err) < 0 || record_create(&r, l, dir, "disk", NULL, &ops, &seen, &err) < 0)
 		return 1;
-	char *path = xstrdup(record_path(r));
+	char *path = mem_strdup(record_path(r));
 	for (int i = 0; i < 200 && !seen.stalled; i++) {
 		put_big(r);
 		turns(l, 20);

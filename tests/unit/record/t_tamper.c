@@ -26,7 +26,7 @@ static void make_original(void)
 	struct loop *l = NULL;
 	struct record *r = NULL;
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "whole", NULL, NULL, NULL, &err) == 0, "a session");
-	original = xstrdup(record_path(r));
+	original = mem_strdup(record_path(r));
 	for (int i = 0; i < 10; i++) {
 		uint64_t a = record_head(r) + 1;
 		add(r, 100, 0, "kind", "exec");
@@ -60,7 +60,7 @@ static char *copy_original(void)
 {
 	struct err err = ERR_INIT;
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	char *copy = xasprintf("%s/tampered.glass", help_root);
+	char *copy = mem_printf("%s/tampered.glass", help_root);
 	if (file_read(original, &b, 64 << 20, &err) < 0 || file_write_atomic(copy, b.data, b.len, 0600, &err) < 0)
 		ok(false, "copied: %s", err.text);
 	return copy;
@@ -201,7 +201,7 @@ static void test_pages(void)
 		for (unsigned k = 0; k < 8; k++) { /* bytes of the cells: lengths, types, values, rowids */
 			char *path = copy_original();
 			CLEANUP(free_ptr)
-			char *sql = xasprintf("SELECT rootpage FROM sqlite_schema WHERE name = '%s'", indexes[i]);
+			char *sql = mem_printf("SELECT rootpage FROM sqlite_schema WHERE name = '%s'", indexes[i]);
 			damage(path, ask(path, sql), k * 7, (uint8_t)(1U << k % 6));
 			found_by_pages(path, indexes[i]);
 			unlink(path);
@@ -238,7 +238,7 @@ static void test_unreadable(void)
 		struct verify_totals t;
 		struct wanted w = { .check = cases[i].check };
 		char *path = copy_original();
-		CLEANUP(free_ptr) char *sql = xasprintf("SELECT rootpage FROM sqlite_schema WHERE name = '%s'", cases[i].table);
+		CLEANUP(free_ptr) char *sql = mem_printf("SELECT rootpage FROM sqlite_schema WHERE name = '%s'", cases[i].table);
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
 		size_t at = (size_t)((ask(path, sql) - 1) * ask(path, "PRAGMA page_size"));
 		ok(at && file_read(path, &b, 64 << 20, &err) == 0 && at < b.len, "%s has a page", cases[i].table);
@@ -274,7 +274,7 @@ static void test_triggers(void)
 	sqlite3_stmt *st;
 	static const char *const views[] = { "v_event", "v_action", "v_output", "v_diff", "v_agent", "v_redaction" };
 	for (size_t i = 0; i < ARRAY_LEN(views); i++) {
-		CLEANUP(free_ptr) char *sql = xasprintf("SELECT * FROM %s", views[i]);
+		CLEANUP(free_ptr) char *sql = mem_printf("SELECT * FROM %s", views[i]);
 		ok(sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) != SQLITE_ERROR, "%s", views[i]);
 		sqlite3_finalize(st);
 	}
@@ -311,7 +311,7 @@ static void test_order(void)
 		struct verify_totals t;
 		struct wanted w = { .check = "order" };
 		ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "order", NULL, NULL, NULL, &err) == 0, "a session");
-		char *path = xstrdup(record_path(r));
+		char *path = mem_strdup(record_path(r));
 		uint64_t a = record_head(r) + 1;
 		add(r, 100, 0, "kind", "exec");
 		for (int k = 0; k < cases[i].nr; k++) {
@@ -339,11 +339,11 @@ static void test_outside(void)
 		skip(2, "sqlite3, xxd, openssl, git or zstd is missing");
 		return;
 	}
-	CLEANUP(free_ptr) char *good = xasprintf("%s '%s' >&2", script, original);
+	CLEANUP(free_ptr) char *good = mem_printf("%s '%s' >&2", script, original);
 	is_int(system(good), 0, "the original holds for an outsider");
 	char *path = copy_original();
 	change(path, "UPDATE event SET body = '{\"text\":\"nicer\"}' WHERE seq = 20");
-	CLEANUP(free_ptr) char *bad = xasprintf("%s '%s' >&2", script, path);
+	CLEANUP(free_ptr) char *bad = mem_printf("%s '%s' >&2", script, path);
 	ok(system(bad) != 0, "a changed one does not");
 	unlink(path);
 	free(path);

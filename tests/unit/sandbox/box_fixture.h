@@ -106,7 +106,7 @@ __attribute__((unused)) static void fx_file(const char *dir, const char *name, c
 {
 	struct err err = ERR_INIT;
 	CLEANUP(free_ptr) char *path = path_join(dir, name);
-	CLEANUP(free_ptr) char *parent = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+	CLEANUP(free_ptr) char *parent = mem_strndup(path, (size_t)(strrchr(path, '/') - path));
 	CLEANUP(fd_close) int fd = -1;
 	if (dir_make(parent, 0755, &err) == 0)
 		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -135,7 +135,7 @@ __attribute__((unused)) static struct box *fx_open(const struct box_opts *o, jso
 __attribute__((unused)) static struct box *fx_box(const char *name, const char *repo, json_t **result_out)
 {
 	struct err err = ERR_INIT;
-	CLEANUP(free_ptr) char *tail = xasprintf("state-%s", name);
+	CLEANUP(free_ptr) char *tail = mem_printf("state-%s", name);
 	CLEANUP(free_ptr) char *state = fx_path(tail);
 	struct box_repo r = { .name = "", .host_dir = repo };
 	struct box_opts o = { .name = name, .state_dir = state, .repo = &r, .nr_repos = repo ? 1 : 0 };
@@ -203,7 +203,7 @@ __attribute__((unused)) static struct ran fx_sh(struct box *b, const char *comma
 {
 	struct ran r = { 0 };
 	char sh[] = "sh", c[] = "-c";
-	char *argv[] = { sh, c, xstrdup(command), NULL };
+	char *argv[] = { sh, c, mem_strdup(command), NULL };
 	struct run_opts o = { .argv = argv, .nr_argv = 3 };
 	struct run *run = b->driver->run_prepare(b, &o, &fx_run_ops, &r);
 	b->driver->run_go(run);
@@ -227,7 +227,7 @@ __attribute__((unused)) static char *fx_out(struct box *b, const char *command)
 	struct ran r = fx_sh(b, command);
 	while (r.out.len && r.out.data[r.out.len - 1] == '\n')
 		r.out.data[--r.out.len] = 0;
-	char *s = xstrdup(buf_cstr(&r.out));
+	char *s = mem_strdup(buf_cstr(&r.out));
 	fx_ran_release(&r);
 	return s;
 }

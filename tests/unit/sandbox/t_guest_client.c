@@ -40,7 +40,7 @@ static void test_stdin(void)
 	struct job j = { .count_only = true };
 	struct run_opts o = { .stdin_open = true };
 	size_t len = 2 << 20;
-	char *bytes = xmalloc(len);
+	char *bytes = mem_alloc(len);
 	memset(bytes, 'x', len);
 	job_prepare(&j, &o, "cat");
 	guest_go(j.run);
@@ -104,7 +104,7 @@ static void test_at(void)
 	struct run_opts tty = { .pty = true }, o = { 0 };
 	for (size_t i = 0; framed && i < ARRAY_LEN(cases); i++) {
 		struct job j = { 0 }, k = { 0 };
-		CLEANUP(free_ptr) char *text = xasprintf("rm -f later; %s; touch here; sleep 0.3; touch later; sleep 2", cases[i].say);
+		CLEANUP(free_ptr) char *text = mem_printf("rm -f later; %s; touch here; sleep 0.3; touch later; sleep 2", cases[i].say);
 		job_prepare(&k, &o, "ls");
 		job_prepare(&j, &tty, text);
 		guest_go_at(k.run, j.run, cases[i].mark);
@@ -354,7 +354,7 @@ static void test_many(void)
 
 static bool lives(pid_t pid)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("/proc/%d/cmdline", (int)pid);
+	CLEANUP(free_ptr) char *path = mem_printf("/proc/%d/cmdline", (int)pid);
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	struct err err = ERR_INIT;
 	return file_read(path, &b, 1000, &err) == 0 && b.len > 0;

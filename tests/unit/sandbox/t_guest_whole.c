@@ -174,7 +174,7 @@ static void test_sockets(void)
 		turns(5);
 		peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	}
-	char *big = xcalloc(1, 1 << 20);
+	char *big = mem_calloc(1, 1 << 20);
 	size_t sent = 0, got = 0;
 	char sink[65536];
 	for (int i = 0; i < 5000 && got < 1 << 20; i++) {

@@ -109,13 +109,13 @@ static struct err does(int (*fn)(struct mirror *m, struct err *err))
 
 static int shell(const char *dir, const char *command)
 {
-	CLEANUP(free_ptr) char *line = xasprintf("cd '%s' && %s", dir, command);
+	CLEANUP(free_ptr) char *line = mem_printf("cd '%s' && %s", dir, command);
 	return system(line);
 }
 
 static bool alike(void)
 {
-	CLEANUP(free_ptr) char *line = xasprintf("diff -r --no-dereference '%s' '%s' >/dev/null 2>&1 && "
+	CLEANUP(free_ptr) char *line = mem_printf("diff -r --no-dereference '%s' '%s' >/dev/null 2>&1 && "
 						 "[ \"$(cd '%s' && find . -printf '%%P %%y %%m %%l\\n' | sort)\" = "
 						 "\"$(cd '%s' && find . -printf '%%P %%y %%m %%l\\n' | sort)\" ]",
 						 here, far, here, far);

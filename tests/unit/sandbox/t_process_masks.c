@@ -51,8 +51,8 @@ static void forms(void)
 		"-----BEGIN CERTIFICATE-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAo",
 		"sk-YOUR_API_KEY_GOES_HERE_PLEASE_REPLACE_ME", "hf_", "sha 5c77d9d5c77d9d5c77d9d5c77d9d5c77d9d5c77d9d",
 	};
-	CLEANUP(free_ptr) char *pem = xasprintf("-----BEGIN RSA PRIVATE KEY-----\n%s\n", b64);
-	CLEANUP(free_ptr) char *json = xasprintf("{\"private_key\": \"-----BEGIN PRIVATE KEY-----\\n%s\\n\"}", b64);
+	CLEANUP(free_ptr) char *pem = mem_printf("-----BEGIN RSA PRIVATE KEY-----\n%s\n", b64);
+	CLEANUP(free_ptr) char *json = mem_printf("{\"private_key\": \"-----BEGIN PRIVATE KEY-----\\n%s\\n\"}", b64);
 	for (size_t i = 0; i < ARRAY_LEN(live); i++)
 		ok(masks_token_form(live[i], strlen(live[i])) != NULL, "whole: %.16s", live[i]);
 	for (size_t i = 0; i < ARRAY_LEN(harmless); i++)
@@ -81,11 +81,11 @@ static void contents(const char *dir)
 	fx_file(dir, "deep/er/config.ini", "password=Wonderland-7781\n", 0644);
 	fx_file(dir, "node_modules/x/y.js", "ghp_" ALNUM36, 0644);
 	fx_file(dir, "plain.c", "int main;\n", 0644);
-	CLEANUP(free_ptr) char *big = xmalloc((2 << 20) + 1);
+	CLEANUP(free_ptr) char *big = mem_alloc((2 << 20) + 1);
 	memset(big, 'x', 2 << 20);
 	big[2 << 20] = 0;
 	fx_file(dir, "big.txt", big, 0644);
-	CLEANUP(free_ptr) char *old = xasprintf("find '%s' -exec touch -d '2020-01-01' {} + && sleep 3.1", dir);
+	CLEANUP(free_ptr) char *old = mem_printf("find '%s' -exec touch -d '2020-01-01' {} + && sleep 3.1", dir);
 	is_int(system(old), 0, "all of it is old"); /* the time of change cannot be set, only waited for */
 	is_int(scan_again(dir, &m), 3, "three are read");
 	ok(masked(&m, "notes.txt") && !masked(&m, "plain.c") && !masked(&m, "deep/er/config.ini"), "a token is hidden");
@@ -166,7 +166,7 @@ static void index_of_git(const char *dir)
 	fx_file(dir, ".env.local", "x\n", 0644);
 	for (int version = 2; version <= 4; version++) {
 		CLEANUP(free_ptr)
-		char *cmd = xasprintf(
+		char *cmd = mem_printf(
 			"cd '%s' && git init -q . 2>/dev/null && git update-index --index-version %d 2>/dev/null;"
 			" cd '%s' && git add -f .env a b && git update-index --index-version %d",
 			dir, version, dir, version);

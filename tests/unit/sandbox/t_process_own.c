@@ -93,7 +93,7 @@ static void below_root(void)
 		skip(8, "only root has /root");
 		return;
 	}
-	CLEANUP(free_ptr) char *dir = xasprintf("/root/sandglass-test-%d", (int)getpid());
+	CLEANUP(free_ptr) char *dir = mem_printf("/root/sandglass-test-%d", (int)getpid());
 	struct err err = ERR_INIT;
 	ok(mkdir(dir, 0700) == 0, "a repository below /root, 0700");
 	CLEANUP(free_ptr) char *state = path_join(dir, "state");
@@ -149,7 +149,7 @@ static void several(void)
 	is_int((int64_t)json_array_size(json_object_get(result, "exposed")), 1, "it is listed as exposed");
 	is_int((int64_t)json_array_size(json_object_get(result, "masked")), 1, "the other as masked");
 	CLEANUP(free_ptr)
-	char *write = xasprintf("tool; (echo x >%s/bin/x) 2>/dev/null || echo read only; echo $COLOUR", tools);
+	char *write = mem_printf("tool; (echo x >%s/bin/x) 2>/dev/null || echo read only; echo $COLOUR", tools);
 	out_is(b, write, "tool runs\nread only\nblue",
 	       "a named root is on the path and read only; the environment is given");
 	out_is(b, "echo kept >~/note; cat ~/note; mv one/a two/ && cat two/a", "kept\n1\nx",
@@ -349,7 +349,7 @@ static void warm(void)
 		printf("# cannot open %s to its group\n", repo);
 	for (int i = 0; !any && clock_mono_us() < until; i++) {
 		loop_turn(fx_loop, 20);
-		CLEANUP(free_ptr) char *name = xasprintf("warm-%d", i);
+		CLEANUP(free_ptr) char *name = mem_printf("warm-%d", i);
 		struct box *w = fx_box(name, repo, &result);
 		any = w && json_flag(result, "warm", false);
 		json_release(&result);
@@ -438,7 +438,7 @@ static void spoilt(void)
 	json_t *result = NULL;
 	process_pool_set(fx_loop, 1);
 	for (int i = 1; i < 200; i++) { /* the number of the next one is the launcher's */
-		CLEANUP(free_ptr) char *tail = xasprintf(".ready-%d/workspace/w0", i);
+		CLEANUP(free_ptr) char *tail = mem_printf(".ready-%d/workspace/w0", i);
 		CLEANUP(free_ptr) char *dir = fx_path(tail);
 		fx_file(dir, "x", "in the way", 0644);
 	}
@@ -455,7 +455,7 @@ static void spoilt(void)
 		fx_close(b);
 	process_pool_set(fx_loop, 0);
 	for (int i = 1; i < 200; i++) {
-		CLEANUP(free_ptr) char *tail = xasprintf(".ready-%d", i);
+		CLEANUP(free_ptr) char *tail = mem_printf(".ready-%d", i);
 		CLEANUP(free_ptr) char *dir = fx_path(tail);
 		if (dir_remove(dir, &err) < 0)
 			printf("# %s\n", err.text);

@@ -28,7 +28,7 @@ static bool like_a_container(void)
 /* What has ended and waits for the machine's first process to notice does not count. */
 static int processes_of(uid_t uid)
 {
-	CLEANUP(free_ptr) char *cmd = xasprintf("ps -o stat= -U %u | grep -vc '^Z'", (unsigned)uid);
+	CLEANUP(free_ptr) char *cmd = mem_printf("ps -o stat= -U %u | grep -vc '^Z'", (unsigned)uid);
 	FILE *f = popen(cmd, "r");
 	int n = -1;
 	if (!f || fscanf(f, "%d", &n) != 1)
@@ -69,7 +69,7 @@ int main(void)
 	is_str(b->profile, "reduced", "the profile is said");
 	ok(json_array_size(json_object_get(result, "lacks")) >= 4, "and what it lacks");
 	uid_t uid = (uid_t)json_int(result, "uid", 0);
-	CLEANUP(free_ptr) char *where = xasprintf("%s\n%u", json_str(result, "workspace", ""), (unsigned)uid);
+	CLEANUP(free_ptr) char *where = mem_printf("%s\n%u", json_str(result, "workspace", ""), (unsigned)uid);
 	out_is(b, "pwd; id -u", where, "commands run in the copy under a uid of their own");
 	out_is(b, "cat src/a.c; echo more >>src/a.c; cat src/a.c; ls -A", "int a;\nint a;\nmore\nsrc",
 	       "the copy can be changed; secrets are not in it");
@@ -77,7 +77,7 @@ int main(void)
 	       "home and temporary folder are private");
 	if (json_int(result, "landlock", 0) > 0) {
 		CLEANUP(free_ptr)
-		char *reach = xasprintf("cat %s/src/a.c 2>/dev/null || echo no; (echo x >/tmp/sandglass-x) 2>/dev/null "
+		char *reach = mem_printf("cat %s/src/a.c 2>/dev/null || echo no; (echo x >/tmp/sandglass-x) 2>/dev/null "
 					"|| echo no; ls /root 2>/dev/null || echo no",
 					repo);
 		out_is(b, reach, "no\nno\nno", "nothing else of the machine can be read or written");

@@ -64,8 +64,8 @@ static void canaries(void)
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
 	random_bytes(raw, sizeof(raw));
 	hex_append(&hex, raw, sizeof(raw));
-	CLEANUP(free_ptr) char *canary = xasprintf("canary%s", hex.data);
-	CLEANUP(free_ptr) char *half = xasprintf("[c]anary%s", hex.data);
+	CLEANUP(free_ptr) char *canary = mem_printf("canary%s", hex.data);
+	CLEANUP(free_ptr) char *half = mem_printf("[c]anary%s", hex.data);
 	CLEANUP(free_ptr) char *repo = fx_path("canary-repo");
 	fx_file(fx_dir, "planted", canary, 0644);
 	fx_file(repo, ".env", canary, 0644);
@@ -77,13 +77,13 @@ static void canaries(void)
 	if (!b)
 		return;
 	CLEANUP(free_ptr)
-	char *hunt = xasprintf("C='%s'; (env; cat /proc/*/environ /proc/*/cmdline /proc/mounts /proc/self/mountinfo; "
+	char *hunt = mem_printf("C='%s'; (env; cat /proc/*/environ /proc/*/cmdline /proc/mounts /proc/self/mountinfo; "
 			       "grep -rsl --exclude-dir=usr --exclude-dir=proc \"$C\" /) 2>/dev/null | tr '\\0' '\\n' "
 			       "| grep -c \"$C\"",
 			       half);
 	/* the pattern does not match itself, so the hunting commands do not find each other */
 	out_is(b, hunt, "0", "a canary in environment, files and secrets of the repository is nowhere");
-	CLEANUP(free_ptr) char *control = xasprintf("echo %s >here; grep -rsl '%s' /workspace", canary, half);
+	CLEANUP(free_ptr) char *control = mem_printf("echo %s >here; grep -rsl '%s' /workspace", canary, half);
 	out_is(b, control, "/workspace/here", "the hunt finds one that was put there");
 	ok(fx_close(b), "closed and empty");
 	unsetenv("SANDGLASS_TEST_SECRET");
@@ -91,7 +91,7 @@ static void canaries(void)
 
 static bool alive(int pid)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("/proc/%d/stat", pid);
+	CLEANUP(free_ptr) char *path = mem_printf("/proc/%d/stat", pid);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err err = ERR_INIT;
 	if (pid <= 0 || file_read(path, &text, 4096, &err) < 0)
@@ -111,11 +111,11 @@ static bool wait_dead(int pid)
 /* The host's pid of something that runs in the box: a child of its first process, whichever thread of it started it. */
 static int child_of(int parent)
 {
-	CLEANUP(free_ptr) char *tasks = xasprintf("/proc/%d/task", parent);
+	CLEANUP(free_ptr) char *tasks = mem_printf("/proc/%d/task", parent);
 	int child = 0;
 	DIR *d = opendir(tasks);
 	for (struct dirent *e; d && !child && (e = readdir(d));) {
-		CLEANUP(free_ptr) char *path = xasprintf("%s/%s/children", tasks, e->d_name);
+		CLEANUP(free_ptr) char *path = mem_printf("%s/%s/children", tasks, e->d_name);
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
 		struct err err = ERR_INIT;
 		if (e->d_name[0] != '.' && file_read(path, &text, 4096, &err) == 0)

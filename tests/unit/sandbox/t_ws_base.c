@@ -67,7 +67,7 @@ static void contents(void)
 	sh_in(b.lower, "umask 022; git init -q .; mkdir -p a/b; echo 1 > a/b/1; echo 2 > a.b; ln -s x l; echo s > s.sh; chmod 755 s.sh;"
 			"printf x > \"$(printf '\\377\\n')\"; git add -A; git write-tree > ../tree");
 	box_open(&b, NULL);
-	char *tree = xasprintf("%s/tree", b.dir), *cache = xasprintf("%s/oids", b.dir);
+	char *tree = mem_printf("%s/tree", b.dir), *cache = mem_printf("%s/oids", b.dir);
 	struct buf want = BUF_INIT;
 	is_int(file_read(tree, &want, 100, &err), 0, "git's own tree");
 	if (want.len > 40)

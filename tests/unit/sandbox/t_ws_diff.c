@@ -59,7 +59,7 @@ static void one(size_t i)
 	struct buf patch = BUF_INIT;
 	bool good = load(&b, b.body, &now) == 0 && ws_diff_views(&d, &base, &now, true, &b.store, &err) == 0 &&
 		    ws_diff_patch(&d, &b.store, &patch, &err) == 0;
-	char *file = xasprintf("%s/patch", b.dir);
+	char *file = mem_printf("%s/patch", b.dir);
 	good = good && file_write_atomic(file, buf_cstr(&patch), patch.len, 0644, &err) == 0;
 	good = good && sh_in(b.dir, "cp -a lower applied; cd applied; git apply --binary --whitespace=nowarn ../patch; cd ..;"
 				    "diff -r --no-dereference applied merged; (cd applied; find . -type f -perm -100 | sort) > x1;"
@@ -110,7 +110,7 @@ static void any_two(void)
 			continue;
 		for (size_t k = 0; k < d.nr; k++)
 			buf_printf(&got, "%c%s ", d.item[k].op, d.item[k].path);
-		char *what = xasprintf("from snapshot %zu to %zu", pair[i].a, pair[i].b);
+		char *what = mem_printf("from snapshot %zu to %zu", pair[i].a, pair[i].b);
 		is_str(buf_cstr(&got), pair[i].want, what);
 		free(what);
 		buf_release(&got);

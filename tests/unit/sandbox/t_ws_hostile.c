@@ -12,7 +12,7 @@ static int as_keeper(void *self, const char *which, const char *path, struct err
 {
 	const struct ws_box *b = self;
 	int old = setfsuid(0);
-	char *full = xasprintf("%s/%s", strcmp(which, "upper") == 0 ? b->merged : b->lower, path);
+	char *full = mem_printf("%s/%s", strcmp(which, "upper") == 0 ? b->merged : b->lower, path);
 	int fd = open(full, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	setfsuid((uid_t)old);
 	free(full);
@@ -68,7 +68,7 @@ struct swap {
 static void *swapper(void *arg)
 {
 	struct swap *s = arg;
-	char *d = xasprintf("%s/d", s->dir), *l = xasprintf("%s/l", s->dir), *t = xasprintf("%s/t", s->dir);
+	char *d = mem_printf("%s/d", s->dir), *l = mem_printf("%s/l", s->dir), *t = mem_printf("%s/t", s->dir);
 	while (!s->stop) {
 		(void)!rename(d, t);
 		(void)!rename(l, d);
@@ -122,7 +122,7 @@ static void odd_files(void)
 	CLEANUP(fd_close) int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	snprintf(un.sun_path, sizeof(un.sun_path), "%s/sock", b.merged);
 	ok(bind(s, (struct sockaddr *)&un, sizeof(un)) == 0, "a socket");
-	char *dev = xasprintf("%s/zero", b.merged);
+	char *dev = mem_printf("%s/zero", b.merged);
 	if (mknod(dev, S_IFCHR | 0666, 0x105) < 0)
 		printf("# no device made\n");
 	free(dev);

@@ -36,7 +36,7 @@ int main(void)
 	struct err err = ERR_INIT;
 	if (!box_init(&b, true))
 		return 1;
-	char *file = xasprintf("%s/.gitignore", b.lower), *list = xasprintf("%s/list", b.dir), *got = xasprintf("%s/got", b.dir);
+	char *file = mem_printf("%s/.gitignore", b.lower), *list = mem_printf("%s/list", b.dir), *got = mem_printf("%s/got", b.dir);
 	struct buf out = BUF_INIT, in = BUF_INIT;
 	ok(file_write_atomic(file, rules, sizeof(rules) - 1, 0644, &err) == 0, "rules");
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
@@ -49,7 +49,7 @@ int main(void)
 	CLEANUP(fd_close) int lower = open(b.lower, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct ignore *ig = ignore_new(lower, NULL, 0);
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
-		char *full = xasprintf("%s/%s", b.lower, paths[i]);
+		char *full = mem_printf("%s/%s", b.lower, paths[i]);
 		struct stat st;
 		bool dir = stat(full, &st) == 0 && S_ISDIR(st.st_mode), git = false;
 		for (size_t at = 0; at < out.len; at += strlen(out.data + at) + 1)

@@ -17,7 +17,7 @@ static void *edit(void *arg)
 {
 	struct editor *e = arg;
 	for (int i = 0; i < 500; i++) {
-		char *to = xasprintf("%s/%s", e->dir, i % 2 ? "notes.txt" : "both.txt"), *tmp = xasprintf("%s/.edit.swp", e->dir);
+		char *to = mem_printf("%s/%s", e->dir, i % 2 ? "notes.txt" : "both.txt"), *tmp = mem_printf("%s/.edit.swp", e->dir);
 		bool in_place = i % 4 == 1;
 		FILE *f = fopen(in_place ? to : tmp, "w");
 		for (int k = 0; f && k < 20; k++)
@@ -86,7 +86,7 @@ static void editor(bool copy)
 	json_decref(drift);
 	base_free(&base);
 	/* merged back: the user's line and the box's line are both there */
-	m.undo = xasprintf("%s/undo", b->dir);
+	m.undo = mem_printf("%s/undo", b->dir);
 	ok(ws_view_load(&m.view, &b->store, b->body, &err) == 0, "the work of the box");
 	m.step = (struct merge_step){ .view = &m.view, .message = "box\n" };
 	m.target = (struct merge_target){ .repo = "", .dir = b->lower, .step = &m.step, .nr_steps = 1 };
@@ -123,11 +123,11 @@ static void many(const char *dir, int dirs, bool kept)
 	box_take(&b);
 	int64_t from = now_us();
 	for (int d = 0; d < dirs; d++) {
-		char *path = xasprintf("%s/%s/p%d/lib", b.merged, dir, d);
+		char *path = mem_printf("%s/%s/p%d/lib", b.merged, dir, d);
 		struct err err = ERR_INIT;
 		(void)!dir_make(path, 0755, &err);
 		for (int i = 0; i < 100; i++) {
-			char *file = xasprintf("%s/m%d.js", path, i);
+			char *file = mem_printf("%s/m%d.js", path, i);
 			FILE *f = fopen(file, "w");
 			if (f) {
 				fprintf(f, "module.exports = %d;\n", d * 100 + i);
@@ -173,7 +173,7 @@ static void mapping(void)
 		return;
 	}
 	box_take(&b);
-	char *path = xasprintf("%s/data", b.merged);
+	char *path = mem_printf("%s/data", b.merged);
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 	char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (!ok(p != MAP_FAILED, "a mapping"))
@@ -224,7 +224,7 @@ static void large(bool dense)
 	ok(json_flag(c, "hash_only", false), "is hash only");
 	ok(memstore_bytes(b.mem) < 10000, "and takes no room");
 	ok(after.ru_maxrss - before.ru_maxrss < 16 << 10, "nor memory");
-	char *file = xasprintf("%s/oid", b.dir);
+	char *file = mem_printf("%s/oid", b.dir);
 	struct buf want = BUF_INIT;
 	struct err err = ERR_INIT;
 	if (file_read(file, &want, 100, &err) == 0 && want.len > 40) {

@@ -123,7 +123,7 @@ static void one(size_t i)
 	struct err err = ERR_INIT;
 	struct buf got = BUF_INIT;
 	bool good = merge_init(&m, cases[i].make, cases[i].dir, cases[i].edit) && sh_in(m.b.lower, "umask 022; %s", cases[i].host) == 0;
-	char *patch = xasprintf("%s/out.patch", m.b.dir);
+	char *patch = mem_printf("%s/out.patch", m.b.dir);
 	m.o.mode = cases[i].mode;
 	m.o.patch = patch;
 	int rc = good ? merge_run(&m.o, &r, &err) : -1;

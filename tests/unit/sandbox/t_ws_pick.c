@@ -87,8 +87,8 @@ static void property(void)
 		two_texts(&s, &old, &new);
 		if (ws_patch_buffers(&p, buf_cstr(&old), old.len, buf_cstr(&new), new.len, 3, &err) < 0)
 			continue;
-		unsigned *left = xcalloc(p.nr + 1, sizeof(*left));
-		struct merge_range *range = xcalloc(p.nr + 1, sizeof(*range));
+		unsigned *left = mem_calloc(p.nr + 1, sizeof(*left));
+		struct merge_range *range = mem_calloc(p.nr + 1, sizeof(*range));
 		size_t nr_left = 0, nr = 0;
 		for (unsigned i = 1; i <= p.nr; i++) {
 			const struct patch_hunk *h = &p.hunk[i - 1];

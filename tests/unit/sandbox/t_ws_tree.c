@@ -112,7 +112,7 @@ static void against_git(void)
 		return;
 	sh_in(dir, "git init -q .; mkdir -p a/b a.b 'a b' a-; for f in a/b/1 a/2 a.b/3 'a b/4' a-/5 a0 B; do echo $f > \"$f\"; done;"
 		   "chmod +x a0; ln -s a0 link; git add -A; git write-tree > tree");
-	char *file = xasprintf("%s/tree", dir);
+	char *file = mem_printf("%s/tree", dir);
 	struct buf hex = BUF_INIT;
 	is_int(file_read(file, &hex, 100, &err), 0, "git wrote a tree");
 	struct tree_edit e[] = {

@@ -84,15 +84,15 @@ __attribute__((unused)) static bool own_mounts(void)
 
 static void box_paths(struct ws_box *b)
 {
-	b->upper = xasprintf("%s/u%d", b->dir, b->layer);
-	b->work = xasprintf("%s/w%d", b->dir, b->layer);
+	b->upper = mem_printf("%s/u%d", b->dir, b->layer);
+	b->work = mem_printf("%s/w%d", b->dir, b->layer);
 	mkdir(b->upper, 0755);
 	mkdir(b->work, 0755);
 }
 
 static bool box_mount(struct ws_box *b)
 {
-	char *o = xasprintf("lowerdir=%s,upperdir=%s,workdir=%s,userxattr", b->lower, b->upper, b->work);
+	char *o = mem_printf("lowerdir=%s,upperdir=%s,workdir=%s,userxattr", b->lower, b->upper, b->work);
 	b->mounted = mount("overlay", b->merged, "overlay", 0, o) == 0;
 	if (!b->mounted)
 		perror("# mount overlay");
@@ -108,9 +108,9 @@ __attribute__((unused)) static bool box_init(struct ws_box *b, bool copy)
 	hash_init();
 	if (!mkdtemp(tmp))
 		return false;
-	b->dir = xstrdup(tmp);
-	b->lower = xasprintf("%s/lower", tmp);
-	b->merged = xasprintf("%s/merged", tmp);
+	b->dir = mem_strdup(tmp);
+	b->lower = mem_printf("%s/lower", tmp);
+	b->merged = mem_printf("%s/merged", tmp);
 	b->copy = copy;
 	mkdir(b->lower, 0755);
 	mkdir(b->merged, 0755);
@@ -164,7 +164,7 @@ __attribute__((unused)) static void box_end(struct ws_box *b)
 	json_decref(b->body);
 	while (umount2(b->merged, MNT_DETACH) == 0)
 		;
-	char *cmd = xasprintf("chmod -R u+rwx '%s' 2>/dev/null; rm -rf '%s'", b->dir, b->dir);
+	char *cmd = mem_printf("chmod -R u+rwx '%s' 2>/dev/null; rm -rf '%s'", b->dir, b->dir);
 	if (dir_remove(b->dir, &err) < 0 && system(cmd) != 0)
 		printf("# %s stays: %s\n", b->dir, err.text);
 	free(cmd);
@@ -186,14 +186,14 @@ struct truth {
 
 static void truth_read(struct truth *t, const char *root, const char *rel)
 {
-	char *dir = *rel ? xasprintf("%s/%s", root, rel) : xstrdup(root);
+	char *dir = *rel ? mem_printf("%s/%s", root, rel) : mem_strdup(root);
 	DIR *d = opendir(dir);
 	const struct dirent *e;
 	while (d && (e = readdir(d))) {
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
-		char *path = *rel ? xasprintf("%s/%s", rel, e->d_name) : xstrdup(e->d_name);
-		char *full = xasprintf("%s/%s", root, path);
+		char *path = *rel ? mem_printf("%s/%s", rel, e->d_name) : mem_strdup(e->d_name);
+		char *full = mem_printf("%s/%s", root, path);
 		struct stat st;
 		struct buf b = BUF_INIT;
 		struct err err;

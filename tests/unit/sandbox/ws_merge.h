@@ -39,7 +39,7 @@ __attribute__((unused)) static bool merge_init(struct merge_box *m, const char *
 	if (!box_init(&m->b, true))
 		return false;
 	free(m->b.lower);
-	m->b.lower = xasprintf("%s/%s", m->b.dir, dir);
+	m->b.lower = mem_printf("%s/%s", m->b.dir, dir);
 	if (sh_in(m->b.dir, "umask 022; rmdir lower; %s", make) || !box_open(&m->b, NULL))
 		return false;
 	struct err err = ERR_INIT;
@@ -49,7 +49,7 @@ __attribute__((unused)) static bool merge_init(struct merge_box *m, const char *
 	box_take(&m->b);
 	if (ws_view_load(&m->view, &m->b.store, m->b.body, &err) < 0)
 		return false;
-	m->undo = xasprintf("%s/undo", m->b.dir);
+	m->undo = mem_printf("%s/undo", m->b.dir);
 	m->step = (struct merge_step){ .view = &m->view, .message = "What the agent did\n" };
 	m->target = (struct merge_target){ .repo = "", .dir = m->b.lower, .step = &m->step, .nr_steps = 1 };
 	m->o = (struct merge_opts){ .id = "00c0ffee", .mode = MERGE_APPLY, .author = "Ann", .email = "ann@example.org",

@@ -57,7 +57,7 @@ static json_t *value(json_t *v)
 
 static json_t *failure(const char *code, const char *fmt, const char *arg)
 {
-	char *msg = xasprintf("%s%s", fmt, arg);
+	char *msg = mem_printf("%s%s", fmt, arg);
 	json_t *e = json_pack("{s:{s:s,s:s}}", "err", "code", code, "msg", msg);
 	free(msg);
 	return e;
@@ -74,7 +74,7 @@ static char *box_path(const char *dir, const char *path)
 {
 	if (strncmp(path, "/workspace/", 11) == 0)
 		path += 11;
-	return xasprintf("%s/%s", dir, path);
+	return mem_printf("%s/%s", dir, path);
 }
 
 /* --- commands --- */
@@ -112,7 +112,7 @@ static json_t *run_command(const char *dir, const json_t *args)
 	pid_t pid = fork();
 	if (pid == 0) {
 		const char *cwd = json_str(args, "cwd", NULL);
-		char *full = cwd ? box_path(dir, cwd) : xstrdup(dir);
+		char *full = cwd ? box_path(dir, cwd) : mem_strdup(dir);
 		if (chdir(full) < 0)
 			_exit(126);
 		const char *key;
@@ -152,17 +152,17 @@ static int64_t asked_sleep(const json_t *args)
 static json_t *new_box(struct fake *f, const char *name, const char *copy_of)
 {
 	int64_t id = ++f->ids;
-	char key[32], *dir = xasprintf("%s/b%lld", f->root, (long long)id);
+	char key[32], *dir = mem_printf("%s/b%lld", f->root, (long long)id);
 	snprintf(key, sizeof(key), "%lld", (long long)id);
 	if (copy_of) {
-		char *cmd = xasprintf("cp -a '%s' '%s'", copy_of, dir);
+		char *cmd = mem_printf("cp -a '%s' '%s'", copy_of, dir);
 		if (system(cmd) != 0)
 			fprintf(stderr, "fake: cannot copy %s\n", copy_of);
 		free(cmd);
 	} else {
 		mkdir(dir, 0700);
 	}
-	char *base = xasprintf("rm -rf '%s.base'; cp -a '%s' '%s.base'", dir, dir, dir);
+	char *base = mem_printf("rm -rf '%s.base'; cp -a '%s' '%s.base'", dir, dir, dir);
 	if (system(base) != 0)
 		fprintf(stderr, "fake: cannot keep the base\n");
 	free(base);
@@ -190,7 +190,7 @@ static json_t *op_box_file(struct fake *f, const char *op, const json_t *args)
 	json_t *answer = NULL;
 	if (strcmp(op, "box.write") == 0) {
 		json_get_bytes(json_object_get(args, "data"), &b);
-		char *cmd = xasprintf("mkdir -p \"$(dirname '%s')\"", full);
+		char *cmd = mem_printf("mkdir -p \"$(dirname '%s')\"", full);
 		if (system(cmd) == 0 && file_write_atomic(full, buf_cstr(&b), b.len, 0644, &err) == 0)
 			answer = value(json_pack("{s:I}", "event", (json_int_t)++f->ids));
 		free(cmd);
@@ -228,7 +228,7 @@ static json_t *op_diff(struct fake *f, const json_t *args)
 {
 	const char *dir = box_dir(f, args);
 	char *cmd =
-		xasprintf("diff -ruN -x .git -x test_words '%s.base' '%s' | sed 's|%s[^ ]*/||g'", dir, dir, f->root);
+		mem_printf("diff -ruN -x .git -x test_words '%s.base' '%s' | sed 's|%s[^ ]*/||g'", dir, dir, f->root);
 	json_t *ran = json_pack("{s:s}", "cmd", cmd), *res = run_command(dir, ran), *files = json_array();
 	const char *patch = json_str(res, "out", ""), *p = patch;
 	int lines = 0, added = 0, removed = 0;
@@ -262,7 +262,7 @@ static json_t *op_glob(struct fake *f, const json_t *args)
 	json_t *ran = json_pack("{s:s}", "cmd", "find . -type f | sed 's|^./||' | LC_ALL=C sort"),
 	       *res = run_command(dir, ran);
 	json_t *paths = json_array();
-	char *text = xstrdup(json_str(res, "out", "")), *save = NULL;
+	char *text = mem_strdup(json_str(res, "out", "")), *save = NULL;
 	for (char *p = strtok_r(text, "\n", &save); p; p = strtok_r(NULL, "\n", &save))
 		if (fnmatch(pattern, p, 0) == 0 || (strncmp(pattern, "**/", 3) == 0 && fnmatch(pattern + 3, p, 0) == 0))
 			json_array_append_new(paths, json_string(p));
@@ -278,13 +278,13 @@ static json_t *op_module(struct fake *f, const json_t *args)
 	char *path = NULL, *text = NULL;
 	(void)f;
 	if (strcmp(name, "sandglass") == 0) {
-		path = xstrdup("lua/sandglass/init.lua");
+		path = mem_strdup("lua/sandglass/init.lua");
 	} else if (strncmp(name, "sandglass.", 10) == 0) {
-		path = xasprintf("lua/%s.lua", name);
+		path = mem_printf("lua/%s.lua", name);
 		for (char *p = path + 4; p < path + strlen(path) - 4; p++)
 			*p = *p == '.' ? '/' : *p;
 	} else {
-		path = xasprintf("tests/lua/%s%s", name, strstr(name, ".lua") ? "" : ".lua");
+		path = mem_printf("tests/lua/%s%s", name, strstr(name, ".lua") ? "" : ".lua");
 	}
 	text = fake_source(path);
 	json_t *answer =
@@ -296,7 +296,7 @@ static json_t *op_module(struct fake *f, const json_t *args)
 
 static json_t *op_store(struct fake *f, const char *op, const json_t *args)
 {
-	char *key = xasprintf("%s/%s", json_str(args, "store", ""), json_str(args, "key", ""));
+	char *key = mem_printf("%s/%s", json_str(args, "store", ""), json_str(args, "key", ""));
 	json_t *have = json_object_get(f->store, key), *v = json_object_get(args, "value"), *out = json_object();
 	if (strcmp(op, "store.get") == 0) {
 		if (have)

@@ -155,7 +155,7 @@ static void start_process(struct fake *f)
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		abort();
-	char *path = xasprintf("%s/sandglass-host", getenv("B") ? getenv("B") : "build");
+	char *path = mem_printf("%s/sandglass-host", getenv("B") ? getenv("B") : "build");
 	f->pid = fork();
 	if (f->pid == 0) {
 		dup2(pair[1], HOST_FD);
@@ -226,7 +226,7 @@ static bool turn(struct fake *f)
 		free(s);
 	}
 	size_t len = FRAME_HEADER + get_u32le(f->queue.data);
-	char *frame = xmemdup(f->queue.data, len);
+	char *frame = mem_dup(f->queue.data, len);
 	buf_drop(&f->queue, len);
 	f->now += 7;
 	buf_append(&f->r->given, frame, len);
@@ -279,7 +279,7 @@ void fake_run(const struct fake_opts *o, struct fake_run *r)
 	if (o->process)
 		start_process(&f);
 	else
-		f.h = host_new(exhausted, &f);
+		f.h = script_host_new(exhausted, &f);
 	queue_frame(&f, HOST_START, 0, start_body(o));
 	while (turn(&f))
 		;
@@ -289,7 +289,7 @@ void fake_run(const struct fake_opts *o, struct fake_run *r)
 		waitpid(f.pid, &status, 0);
 		r->status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 	} else {
-		host_free(&f.h);
+		script_host_free(&f.h);
 	}
 	while (f.sleepers)
 		wake_one(&f, f.sleepers->id);
@@ -312,7 +312,7 @@ void fake_release(struct fake_run *r)
 
 void fake_replay(const struct buf *given, struct buf *sent_out)
 {
-	struct host *h = host_new(exhausted, NULL);
+	struct host *h = script_host_new(exhausted, NULL);
 	struct err err = ERR_INIT;
 	for (size_t at = 0, used = 0; at < given->len; at += used) {
 		struct frame fr;
@@ -321,7 +321,7 @@ void fake_replay(const struct buf *given, struct buf *sent_out)
 		if (!host_feed(h, &fr, sent_out))
 			break;
 	}
-	host_free(&h);
+	script_host_free(&h);
 }
 
 const char *fake_why(const struct fake_run *r)

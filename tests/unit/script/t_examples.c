@@ -59,10 +59,10 @@ static char *project(void)
 				"  print('cat > ' .. path .. \" <<'END_OF_FILE'\") io.write(text) print 'END_OF_FILE'\n"
 				"end" },
 		&r);
-	char *dir = xstrdup("/tmp/sandglass-project-XXXXXX");
+	char *dir = mem_strdup("/tmp/sandglass-project-XXXXXX");
 	if (!mkdtemp(dir))
 		abort();
-	char *cmd = xasprintf("cd '%s' && cat > .sh && sh .sh && rm .sh && git init -q -b main . && git add -A && "
+	char *cmd = mem_printf("cd '%s' && cat > .sh && sh .sh && rm .sh && git init -q -b main . && git add -A && "
 			      "git -c user.name=t -c user.email=t@example.org commit -qm start",
 			      dir);
 	FILE *sh = popen(cmd, "w");
@@ -91,7 +91,7 @@ int main(void)
 	example("lua/agents/coding.lua",
 		(const char *const[]){ "--repo", "x", "--test", "make test", "Make the test pass", NULL }, repo, judge,
 		(const char *const[]){ "I leave publishing to you", "words.c | 2 +-", NULL });
-	char *rm = xasprintf("rm -rf '%s'", repo);
+	char *rm = mem_printf("rm -rf '%s'", repo);
 	ok(system(rm) == 0, "cleaned up");
 	free(rm);
 	free(repo);

@@ -192,7 +192,7 @@ static void breaches(void)
 		{ "not an object", HOST_START, "[]", "a frame without an object came" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct host *h = host_new(exhausted, NULL);
+		struct host *h = script_host_new(exhausted, NULL);
 		struct buf out = BUF_INIT;
 		struct err err = ERR_INIT;
 		struct frame f = { .type = rows[i].type, .body = rows[i].body, .len = strlen(rows[i].body) }, end;
@@ -203,7 +203,7 @@ static void breaches(void)
 		ok(memmem(end.body, end.len, rows[i].why, strlen(rows[i].why)) != NULL, "that says why");
 		is_int(host_code(h), 70, "status 70");
 		buf_release(&out);
-		host_free(&h);
+		script_host_free(&h);
 	}
 }
 

@@ -78,9 +78,9 @@ static int try_turns(void)
 
 static int try_memory(void)
 {
-	char *p = xmalloc(8 << 20);
+	char *p = mem_alloc(8 << 20);
 	memset(p, 1, 8 << 20);
-	p = xrealloc(p, 16 << 20);
+	p = mem_realloc(p, 16 << 20);
 	free(p);
 	return 0;
 }
@@ -104,7 +104,7 @@ static int in_child(int (*fn)(void))
 		close(pair[0]);
 		if (pair[1] != HOST_FD && dup2(pair[1], HOST_FD) < 0)
 			_exit(90);
-		if (lockdown((size_t)1 << 30, &err) < 0)
+		if (lockdown_enter((size_t)1 << 30, &err) < 0)
 			_exit(91);
 		_exit(fn());
 	}

@@ -5,7 +5,7 @@
 /* Lines "ok - x" and "not ok - x" of the script become results of ours. */
 static void count(const char *path, const char *printed)
 {
-	char *text = xstrdup(printed), *save = NULL;
+	char *text = mem_strdup(printed), *save = NULL;
 	int nr = 0;
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		if (strncmp(line, "ok - ", 5) == 0 || strncmp(line, "not ok - ", 9) == 0) {
@@ -63,7 +63,7 @@ int main(void)
 			strv_push(&names, e->d_name);
 	closedir(d);
 	for (size_t i = 0; i < names.nr; i++) {
-		char *path = xasprintf("tests/lua/%s", names.item[i]);
+		char *path = mem_printf("tests/lua/%s", names.item[i]);
 		spec(path);
 		free(path);
 	}

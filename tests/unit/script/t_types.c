@@ -33,8 +33,8 @@ static bool has_line(const char *text, const char *word);
 static void field_of(const char *line, const char *class, const char *registered_, struct buf *typed)
 {
 	size_t n = strcspn(line, "? ");
-	CLEANUP(free_ptr) char *name = xasprintf("%s %.*s", class, (int)n, line);
-	CLEANUP(free_ptr) char *any = xasprintf("\n%s ", class);
+	CLEANUP(free_ptr) char *name = mem_printf("%s %.*s", class, (int)n, line);
+	CLEANUP(free_ptr) char *any = mem_printf("\n%s ", class);
 	if (!strstr(registered_, any))
 		return; /* not a class of options */
 	buf_printf(typed, "%s\n", name);
@@ -64,7 +64,7 @@ static bool name_of(const char *line, char *out, size_t cap)
 /* One file of types against what is there. @module: NULL for the library itself. */
 static void types(const char *module, const char *registered_, struct buf *typed)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("lua/meta/%s.d.lua", module ? module : "sandglass");
+	CLEANUP(free_ptr) char *path = mem_printf("lua/meta/%s.d.lua", module ? module : "sandglass");
 	char *meta = fake_source(path), *save = NULL, class[100] = "";
 	bool commented = false;
 	for (char *line = strtok_r(meta, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
@@ -76,7 +76,7 @@ static void types(const char *module, const char *registered_, struct buf *typed
 		/* a module goes by its first letter there, as in what people write */
 		bool own = module && name_of(line, name, sizeof(name)) && name[0] == *module && name[1] == '.';
 		if (own || (!module && name_of(line, name, sizeof(name)))) {
-			CLEANUP(free_ptr) char *full = own ? xasprintf("%s.%s", module, name + 2) : xstrdup(name);
+			CLEANUP(free_ptr) char *full = own ? mem_printf("%s.%s", module, name + 2) : mem_strdup(name);
 			buf_printf(typed, "%s\n", full);
 			ok(has_line(registered_, full), "%s exists", full);
 			ok(commented, "%s has its comment", full);
@@ -96,7 +96,7 @@ int main(void)
 	types(NULL, buf_cstr(&r.printed), &typed);
 	for (size_t i = 0; i < ARRAY_LEN(modules); i++)
 		types(modules[i], buf_cstr(&r.printed), &typed);
-	char *names = xstrdup(buf_cstr(&r.printed)), *save = NULL;
+	char *names = mem_strdup(buf_cstr(&r.printed)), *save = NULL;
 	for (char *name = strtok_r(names, "\n", &save); name; name = strtok_r(NULL, "\n", &save))
 		ok(has_line(buf_cstr(&typed), name), "%s is typed", name);
 	free(names);

@@ -22,7 +22,7 @@ static void command(void *self, const char *const *words, size_t nr, json_t *opt
 	nr_sent++;
 	for (size_t i = 0; i < nr; i++)
 		at += (size_t)snprintf(sent + at, sizeof(sent) - at, "%s%s", i ? " " : "", words[i]);
-	CLEANUP(free_ptr) char *text = opts ? json_dump_str(opts) : xstrdup("");
+	CLEANUP(free_ptr) char *text = opts ? json_dump_str(opts) : mem_strdup("");
 	snprintf(sent + at, sizeof(sent) - at, " %s", text);
 }
 

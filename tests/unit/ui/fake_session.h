@@ -77,7 +77,7 @@ static void fake_tree(struct session *s, const json_t *files, struct object_id *
 		const char *slash = strchr(path, '/');
 		struct object_id blob;
 		if (slash) {
-			char *dir = xstrndup(path, (size_t)(slash - path));
+			char *dir = mem_strndup(path, (size_t)(slash - path));
 			if (!json_object_get(dirs, dir))
 				json_put(dirs, dir, json_object());
 			json_put(json_object_get(dirs, dir), slash + 1, json_incref(text));
@@ -148,7 +148,7 @@ static void fake_event(struct session *s, json_t *o)
 	if (json_get_bytes(json_object_get(o, "out"), &out)) {
 		GROW(s->output, s->nr_outputs, s->cap_outputs);
 		s->output[s->nr_outputs++] = (struct fake_output){ ev.seq, ev.action, (int)json_int(own, "stream", 1),
-								   xstrndup(buf_cstr(&out), out.len), out.len };
+								   mem_strndup(buf_cstr(&out), out.len), out.len };
 		json_put_int(own, "len", (int64_t)out.len);
 	}
 	fake_names(s, own);
@@ -176,7 +176,7 @@ static int fake_load(struct session *s, const char *path, struct err *err)
 		if (!o)
 			return -1;
 		if (json_object_get(o, "tree")) {
-			s->tree_name[s->nr_trees] = xstrdup(json_str(o, "tree", ""));
+			s->tree_name[s->nr_trees] = mem_strdup(json_str(o, "tree", ""));
 			fake_tree(s, json_object_get(o, "files"), &s->tree[s->nr_trees]);
 			s->nr_trees++;
 		} else {
@@ -346,7 +346,7 @@ int session_outline(struct session *s, uint64_t upto, size_t max, uint64_t **seq
 {
 	(void)s;
 	(void)err;
-	*seq_out = xcalloc(max, sizeof(uint64_t));
+	*seq_out = mem_calloc(max, sizeof(uint64_t));
 	*nr_out = 0;
 	for (uint64_t i = upto > max ? upto - max + 1 : 1; i <= upto; i++)
 		(*seq_out)[(*nr_out)++] = i;
@@ -426,7 +426,7 @@ int session_search(struct session *s, const char *match, uint64_t after_seq, siz
 		   struct err *err)
 {
 	size_t nr = 0;
-	CLEANUP(free_ptr) char *word = xstrdup(match + (*match == '"'));
+	CLEANUP(free_ptr) char *word = mem_strdup(match + (*match == '"'));
 	word[strcspn(word, "\"")] = 0;
 	(void)err;
 	for (size_t i = (size_t)after_seq; i < session_head(s) && nr < max; i++)

@@ -70,7 +70,7 @@ static void random_lists(void)
 static void long_lists(void)
 {
 	size_t nr = ALIGN_MOST + 200, same;
-	CLEANUP(free_ptr) char *x = xcalloc(nr + 1, 1), *y = xcalloc(nr + 1, 1);
+	CLEANUP(free_ptr) char *x = mem_calloc(nr + 1, 1), *y = mem_calloc(nr + 1, 1);
 	fill(x, nr, 3);
 	fill(y, nr, 3);
 	x[0] = y[0] = 'k';

@@ -39,7 +39,7 @@ static void event_comes(uint16_t kind, char *body)
 
 static void decision_comes(const char *who)
 {
-	event_comes(EV_ACTION_DECIDED, xasprintf("{\"decision\":\"approve\",\"by\":\"human\",\"who\":{\"name\":\"%s\"}}", who));
+	event_comes(EV_ACTION_DECIDED, mem_printf("{\"decision\":\"approve\",\"by\":\"human\",\"who\":{\"name\":\"%s\"}}", who));
 }
 
 /* Whoever had it open sees what ran. */
@@ -47,8 +47,8 @@ static void edited_elsewhere(void)
 {
 	begin("tests/screens/fleet.jsonl", &act, 36);
 	later(1000000);
-	event_comes(EV_ACTION_DECIDED, xstrdup("{\"decision\":\"edit\",\"by\":\"human\",\"who\":{\"name\":\"ann\"}}"));
-	event_comes(EV_ACTION_STARTED, xstrdup("{\"edited\":true,\"argv\":[\"git\",\"push\",\"-n\"]}"));
+	event_comes(EV_ACTION_DECIDED, mem_strdup("{\"decision\":\"edit\",\"by\":\"human\",\"who\":{\"name\":\"ann\"}}"));
+	event_comes(EV_ACTION_STARTED, mem_strdup("{\"edited\":true,\"argv\":[\"git\",\"push\",\"-n\"]}"));
 	ok(seen("edited by ann at ") && seen("it ran as: git push -n"), "an edited one says as what it ran");
 	end();
 }

@@ -54,7 +54,7 @@ static char *shown(size_t bytes, struct change *first)
 	*first = (struct change){ .counted = c->counted, .note = c->note };
 	arena_release(&a);
 	source_close(&s);
-	return xstrdup(buf_cstr(&out));
+	return mem_strdup(buf_cstr(&out));
 }
 
 /* Of one side the record has no more than the hash: there is nothing to hand to another tool. */

@@ -66,7 +66,7 @@ static void begin(size_t held, size_t asks, bool first_ended)
 {
 	struct err err = ERR_INIT;
 	for (size_t i = 0; i < SESSIONS; i++) {
-		CLEANUP(free_ptr) char *path = xasprintf("%s/%zu.jsonl", dir, i);
+		CLEANUP(free_ptr) char *path = mem_printf("%s/%zu.jsonl", dir, i);
 		make(path, i, i == 1 ? held : 1, i == 2 ? asks : 0, first_ended && i == 0);
 		if (source_open(&src[i], path, &err) < 0)
 			exit(99);
@@ -334,7 +334,7 @@ static void questions(void)
 	press("\n9");
 	ok(*took() == 0 && !ui.prompt.active, "Enter answers nothing, nor a number that is none");
 	press("2");
-	CLEANUP(free_ptr) char *want = xasprintf("2:answer,%lu,2", (unsigned long)which);
+	CLEANUP(free_ptr) char *want = mem_printf("2:answer,%lu,2", (unsigned long)which);
 	is_str(took(), want, "its number does");
 	struct event ev = { .seq = 100, .cause = which, .agent = 2, .kind = EV_ASK_ANSWERED, .body = "{}", .len = 2 };
 	model_apply(&src[2]->model, &ev);
@@ -346,7 +346,7 @@ static void questions(void)
 	press("G\n");
 	ui.mono_us += 500000;
 	press("\nsome words\n");
-	CLEANUP(free_ptr) char *words = xasprintf("2:answer,%lu,some words", (unsigned long)what);
+	CLEANUP(free_ptr) char *words = mem_printf("2:answer,%lu,some words", (unsigned long)what);
 	is_str(took(), words, "a text is typed");
 	end();
 }
@@ -405,7 +405,7 @@ static void paused(void)
 	ok(!marked, "nor is it marked so where it is seen how busy the agent was");
 	is_int((int)m->nr_held, (int)waits, "what stands before its start by a pause does not wait for a decision");
 	is_int(model_agent_state(m, model_agent(m, 2)), AGENT_PAUSED, "the agent is paused");
-	CLEANUP(json_release) json_t *page = handover_make(src[2], true, 0);
+	CLEANUP(json_release) json_t *page = handoff_make(src[2], true, 0);
 	is_str(json_str(json_array_get(json_object_get(page, "waits"), json_array_size(json_object_get(page, "waits")) - 1 - m->nr_asks), "why", ""),
 	       "paused by a person", "who takes over is told what keeps it");
 	ok(strstr(shot(), "before exec  rm 0"), "its row says before what");
@@ -439,10 +439,10 @@ static void said_where(void)
 	ev.len = strlen(ev.body);
 	struct session *s = src[2]->session;
 	GROW(s->event, s->nr, s->cap);
-	s->event[s->nr++] = (ev.body = xstrdup(ev.body), ev);
+	s->event[s->nr++] = (ev.body = mem_strdup(ev.body), ev);
 	GROW(s->event, s->nr, s->cap);
 	s->event[s->nr++] = (struct event){ .seq = ev.seq + 1, .box = ev.seq, .kind = EV_SNAPSHOT_TAKEN, .ts_us = ev.ts_us,
-					    .body = xstrdup("{\"nr\":1,\"changed\":[]}"), .len = 22 };
+					    .body = mem_strdup("{\"nr\":1,\"changed\":[]}"), .len = 22 };
 	ui_sync(&ui);
 	ui_open(&ui, "log", &(struct subject){ .source = 2 });
 	ok(strstr(shot(), " stall "), "whose files changed stands in the log");
@@ -543,8 +543,8 @@ static void going_on(void)
 		exit(99);
 	unlink(path);
 	source_sync(s, 0, 0);
-	CLEANUP(json_release) json_t *h = handover_make(s, false, 0);
-	handover_text(h, &page);
+	CLEANUP(json_release) json_t *h = handoff_make(s, false, 0);
+	handoff_text(h, &page);
 	ok(strstr(buf_cstr(&page), "LAST DECISIONS (1)") && strstr(buf_cstr(&page), "#5 approve"), "decisions are those of people and rules");
 	source_close(&s);
 }
@@ -577,7 +577,7 @@ static void sorting(void)
 	static const char *const by[] = { "name", "newest event", "cost", "state" };
 	for (size_t i = 0; i < ARRAY_LEN(by); i++) {
 		press("S");
-		CLEANUP(free_ptr) char *want = xasprintf("sorted by %s", by[i]);
+		CLEANUP(free_ptr) char *want = mem_printf("sorted by %s", by[i]);
 		ok(strncmp(ui.message, want, strlen(want)) == 0, "%s", ui.message);
 	}
 	end();
@@ -634,7 +634,7 @@ static void whose_action(void)
 	ui_do(&ui, VERB_APPROVE);
 	ui_draw(&ui);
 	struct subject on = subject();
-	CLEANUP(free_ptr) char *id = xasprintf("%s#%" PRIu64, src[on.source]->model.id, on.action);
+	CLEANUP(free_ptr) char *id = mem_printf("%s#%" PRIu64, src[on.source]->model.id, on.action);
 	ok(seen(id), "of several sessions the approval says which it is about: %s", id);
 	end();
 }

@@ -165,7 +165,7 @@ int main(void)
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, dir, "live", start, &ops, w, &err) == 0,
 	   "a session is recorded: %s", err.text);
 	json_decref(start);
-	CLEANUP(free_ptr) char *path = xstrdup(record_path(r));
+	CLEANUP(free_ptr) char *path = mem_strdup(record_path(r));
 	w->to = open_memstream(&live, &live_len);
 	turns(l, 4);
 	ok(source_open(&w->s, path, &err) == 0, "and watched: %s", err.text);

@@ -120,7 +120,7 @@ static void searching(void)
 	ok(strstr(ui.message, "not found"), "capitals count when typed: %s", ui.message);
 	keys("/make\n");
 	ok(strstr(ui.message, "/make  "), "found: %s", ui.message);
-	CLEANUP(free_ptr) char *first = xstrdup(ui.message);
+	CLEANUP(free_ptr) char *first = mem_strdup(ui.message);
 	unsigned at = 0, of = 0;
 	ok(sscanf(ui.message, "/make %u/%u", &at, &of) == 2 && at >= 1 && of > 1, "counted");
 	for (unsigned i = 0; i < of; i++)
@@ -328,7 +328,7 @@ static void history(void)
 	char dir[] = "/tmp/t_finder-XXXXXX";
 	struct err err = ERR_INIT;
 	ok(mkdtemp(dir), "a folder");
-	CLEANUP(free_ptr) char *path = xasprintf("%s/state/history", dir);
+	CLEANUP(free_ptr) char *path = mem_printf("%s/state/history", dir);
 	begin("log");
 	history_file(&ui, path);
 	keys("fkind:exec\n:secret set x\n: say fix hello\n:goto 3\n");

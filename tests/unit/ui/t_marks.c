@@ -31,11 +31,11 @@ static void kept(void)
 	struct err err = ERR_INIT;
 	struct stat st = { 0 };
 	CLEANUP(free_ptr) char *path = own_marks_path(folder, "s-1");
-	own_marks_load(&m, xstrdup(path));
+	own_marks_load(&m, mem_strdup(path));
 	ok(m.nr == 0 && own_marks_set(&m, 300, 'b', "", &err) == 0 && own_marks_set(&m, 12, 'a', "why?\x1b[2J", &err) == 0 &&
 		   own_marks_set(&m, 40, 0, "text", &err) == 0, "three marks");
 	ok(m.mark[0].seq == 12 && m.mark[1].seq == 40 && m.mark[2].seq == 300, "in order");
-	own_marks_load(&again, xstrdup(path));
+	own_marks_load(&again, mem_strdup(path));
 	ok(again.nr == 3 && again.mark[0].key == 'a' && strcmp(again.mark[0].text, "why?\x1b[2J") == 0 && again.mark[1].key == 0,
 	   "another console has them");
 	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600, "nobody else reads them");
@@ -61,7 +61,7 @@ static void bad_lines(void)
 	own_marks_load(&m, path);
 	ok(written && m.nr == 2 && m.mark[0].seq == 7 && m.mark[1].seq == 8, "lines that are none are left out");
 	own_marks_release(&m);
-	own_marks_load(&m, xasprintf("%s/s-1.jsonl/no.jsonl", folder));
+	own_marks_load(&m, mem_printf("%s/s-1.jsonl/no.jsonl", folder));
 	ok(own_marks_set(&m, 5, 'a', "", &err) < 0 && m.nr == 1, "a place that cannot be written to is said; the mark holds");
 	own_marks_release(&m);
 }
@@ -122,7 +122,7 @@ int main(void)
 	kept();
 	bad_lines();
 	stretches();
-	CLEANUP(free_ptr) char *rm = xasprintf("rm -rf %s", folder);
+	CLEANUP(free_ptr) char *rm = mem_printf("rm -rf %s", folder);
 	ok(system(rm) == 0, "nothing is left");
 	return done_testing();
 }

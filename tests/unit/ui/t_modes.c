@@ -36,7 +36,7 @@ static void pieces(void)
 	modes_feed(&whole, tui, sizeof(tui) - 1);
 	for (size_t i = 0; i < sizeof(tui) - 1; i++)
 		modes_feed(&each, tui + i, 1);
-	CLEANUP(free_ptr) char *a = xstrdup(redo_text(&whole)), *b = xstrdup(redo_text(&each));
+	CLEANUP(free_ptr) char *a = mem_strdup(redo_text(&whole)), *b = mem_strdup(redo_text(&each));
 	is_str(a, b, "byte after byte is as all at once");
 	ok(modes_alternate(&whole) && !modes_on(&whole, 25, true) && modes_on(&whole, 1006, false), "screen, cursor, mouse");
 	is_str(whole.title, "an agent", "the title");
@@ -55,7 +55,7 @@ static void back(void)
 	ok(has(text, "\x1b[<8u") && has(text, "\x1b[>4m") && has(text, "\x1b]111\a"), "keyboard and colors are back");
 	ok(!has(undo_text(&m, true), "1049l"), "the screen stays when that is wanted");
 	struct modes again = { .at = MODES_GROUND };
-	CLEANUP(free_ptr) char *redo = xstrdup(redo_text(&m));
+	CLEANUP(free_ptr) char *redo = mem_strdup(redo_text(&m));
 	modes_feed(&again, redo, strlen(redo));
 	is_str(redo_text(&again), redo, "what brings it back brings back the same");
 	static const char off[] = "\x1b[?1049l\x1b[?25h\x1b[?1000;1002;1006;2004;1004;2031l\x1b[<u\x1b[>4m\x1b[0 q\x1b>\x1b]111\a";

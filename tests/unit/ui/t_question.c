@@ -17,7 +17,7 @@ static void command(void *self, const char *const *words, size_t nr, json_t *opt
 	nr_sent++;
 	for (size_t i = 0; i < nr; i++)
 		at += (size_t)snprintf(sent + at, sizeof(sent) - at, "%s%s", i ? " " : "", words[i]);
-	CLEANUP(free_ptr) char *text = opts ? json_dump_str(opts) : xstrdup("");
+	CLEANUP(free_ptr) char *text = opts ? json_dump_str(opts) : mem_strdup("");
 	snprintf(sent + at, sizeof(sent) - at, "%s%s", *text ? " " : "", text);
 }
 
@@ -95,7 +95,7 @@ static bool on_screen(const char *what)
 static void answer_comes(uint64_t cause, const char *choice)
 {
 	struct session *s = src->session;
-	char *body = xasprintf("{\"choice\":\"%s\",\"who\":{\"name\":\"ann\"}}", choice);
+	char *body = mem_printf("{\"choice\":\"%s\",\"who\":{\"name\":\"ann\"}}", choice);
 	GROW(s->event, s->nr, s->cap);
 	s->event[s->nr] = (struct event){ .seq = s->nr + 1, .cause = cause, .agent = 2, .kind = EV_ASK_ANSWERED, .body = body,
 					  .len = strlen(body), .ts_us = s->event[s->nr - 1].ts_us };

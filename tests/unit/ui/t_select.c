@@ -34,7 +34,7 @@ static void begin_at(const char *path, const char *view, int rows, int cols)
 
 static void begin(const char *fixture, const char *view, int rows, int cols)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("tests/screens/%s.jsonl", fixture);
+	CLEANUP(free_ptr) char *path = mem_printf("tests/screens/%s.jsonl", fixture);
 	begin_at(path, view, rows, cols);
 }
 
@@ -157,7 +157,7 @@ static void a_log(void)
 	keys("gvjj");
 	is_int(marked(5), 3, "rows of the log");
 	uint64_t third = s->model.rows.row[2].seq;
-	CLEANUP(free_ptr) char *name = xasprintf("#%llu ", (unsigned long long)third);
+	CLEANUP(free_ptr) char *name = mem_printf("#%llu ", (unsigned long long)third);
 	keys("y");
 	const char *text = copied();
 	ok(lines(text) == 3 && strstr(text, name), "are copied with their numbers");
@@ -200,7 +200,7 @@ static void wrapped(void)
 	text_add(&t, ROLE_TEXT, "+", line.data, line.len, 0);
 	text_puts(&t, ROLE_TEXT, "next");
 	text_plain_rows(&t, 0, t.nr, true, &out);
-	CLEANUP(free_ptr) char *want = xasprintf("+%s\n next\n", buf_cstr(&line));
+	CLEANUP(free_ptr) char *want = mem_printf("+%s\n next\n", buf_cstr(&line));
 	is_str(buf_cstr(&out), want, "what was wrapped is one line again");
 	is_int(t.row[1].wrapped, true, "and known as such");
 	text_init(&t, &a, 14, 0, false);
@@ -243,7 +243,7 @@ static void meanwhile(void)
 	head = 6;
 	begin_with(&f, "agent", 36, 120);
 	keys("ovjj");
-	CLEANUP(free_ptr) char *was = xstrdup(chosen());
+	CLEANUP(free_ptr) char *was = mem_strdup(chosen());
 	ok(strncmp(was, "first ", 6) == 0 && lines(was) == 3, "three lines of the output");
 	upto(7);
 	is_str(chosen(), was, "more of it comes: the same lines");
@@ -271,7 +271,7 @@ static void much_more(void)
 	head = 6;
 	begin_with(&f, "agent", 36, 120);
 	keys("ovj");
-	CLEANUP(free_ptr) char *was = xstrdup(chosen());
+	CLEANUP(free_ptr) char *was = mem_strdup(chosen());
 	is_int((int64_t)lines(was), 2, "two lines of the output");
 	upto(7);
 	is_str(chosen(), was, "they stay chosen");

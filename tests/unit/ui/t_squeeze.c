@@ -13,7 +13,7 @@ static void becomes(const char *frame, const char *want, const char *name)
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	struct squeeze s = SQUEEZE_INIT;
 	s.rows = ROWS;
-	squeeze(&s, frame, strlen(frame), &out);
+	squeeze_frame(&s, frame, strlen(frame), &out);
 	is_str(buf_cstr(&out), want, name);
 }
 
@@ -92,7 +92,7 @@ static void looks_the_same(void)
 	for (int i = 0; i < FRAMES; i++) {
 		CLEANUP(buf_release) struct buf frame = BUF_INIT, less = BUF_INIT;
 		make_frame(&frame);
-		squeeze(&s, frame.data, frame.len, &less);
+		squeeze_frame(&s, frame.data, frame.len, &less);
 		vt_feed(a, frame.data, frame.len);
 		vt_feed(b, less.data, less.len);
 		before += frame.len;

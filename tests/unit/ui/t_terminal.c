@@ -29,10 +29,10 @@ static void fill(struct grid *g, int first)
 {
 	grid_clear(g);
 	for (int row = 0; row < g->rows - 2; row++)
-		putf(area_all(g), row, 1, ROLE_TEXT, "#%d 14:31:%02d exec    make test", 300 + first + row,
+		grid_putf(area_all(g), row, 1, ROLE_TEXT, "#%d 14:31:%02d exec    make test", 300 + first + row,
 		     (first + row) % 60);
 	put_rule(area_all(g), g->rows - 2, NULL, ROLE_RULE, NULL);
-	put(area_all(g), g->rows - 1, 1, ROLE_KEY, "q back  ? help");
+	grid_put(area_all(g), g->rows - 1, 1, ROLE_KEY, "q back  ? help");
 }
 
 static void say(int fd, char c)
@@ -49,7 +49,7 @@ static int storm(struct grid *g)
 		grid_clear(g);
 		for (int row = 0; row < g->rows; row++)
 			for (int col = 0; col < g->cols; col++)
-				put(area_all(g), row, col, ROLE_TEXT,
+				grid_put(area_all(g), row, col, ROLE_TEXT,
 				    (const char[]){ (char)('a' + (i + row * 7 + col * 3) % 26), 0 });
 		shown += term_show(g);
 	}

@@ -76,7 +76,7 @@ static void byte_by_byte(void)
 		vt_feed(v, text + i, 1);
 	CLEANUP(free_ptr) char *got = shown(v);
 	vt_free(&v);
-	CLEANUP(free_ptr) char *want = xasprintf("%s\n", text);
+	CLEANUP(free_ptr) char *want = mem_printf("%s\n", text);
 	is_str(got, want, "characters that come byte by byte are whole");
 }
 

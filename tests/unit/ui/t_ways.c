@@ -71,7 +71,7 @@ static bool by_line(const struct cmd_row *c)
 {
 	begin();
 	size_t depth = ui.depth;
-	CLEANUP(free_ptr) char *text = xasprintf(":%s%s\n", c->name, !*c->usage ? "" : strcmp(c->name, "hold") == 0 ? " kind:exec" : " 767 x");
+	CLEANUP(free_ptr) char *text = mem_printf(":%s%s\n", c->name, !*c->usage ? "" : strcmp(c->name, "hold") == 0 ? " kind:exec" : " 767 x");
 	press(text);
 	bool is = strcmp(sent, c->name) == 0 || ui.depth > depth || ui.prompt.active || ui.quit;
 	end();
@@ -81,7 +81,7 @@ static bool by_line(const struct cmd_row *c)
 static bool by_palette(const struct cmd_row *c, bool mouse)
 {
 	begin();
-	CLEANUP(free_ptr) char *text = xasprintf("\020%s", c->name), *shown = xasprintf(" :%s ", c->name);
+	CLEANUP(free_ptr) char *text = mem_printf("\020%s", c->name), *shown = mem_printf(" :%s ", c->name);
 	press(text);
 	int row = row_with(shown);
 	if (mouse && row >= 0) {
@@ -102,7 +102,7 @@ static bool by_words(const struct cmd_row *c)
 	begin();
 	FILE *to = open_memstream(&out, &len);
 	struct line *l = line_new(s, &act, to, false, false);
-	CLEANUP(free_ptr) char *text = xasprintf("%s 767 x", c->name);
+	CLEANUP(free_ptr) char *text = mem_printf("%s 767 x", c->name);
 	line_typed(l, text);
 	bool is = strcmp(sent, c->name) == 0;
 	line_free(&l);
@@ -121,7 +121,7 @@ static void commands(void)
 		const struct cmd_row *c = cmd_at(i);
 		if (!c->supervisor)
 			continue;
-		CLEANUP(free_ptr) char *handler = xasprintf("{ \"%s\", cmd_", c->name);
+		CLEANUP(free_ptr) char *handler = mem_printf("{ \"%s\", cmd_", c->name);
 		ok(strstr(buf_cstr(&handlers), handler) != NULL, "%s: a supervisor knows it", c->name);
 		if (c->hidden)
 			continue;
@@ -157,7 +157,7 @@ static void verbs(void)
 		if (verb_group((enum verb)v) == GROUP_DECIDE || verb_group((enum verb)v) == GROUP_REPLAY)
 			continue; /* what decides is in its dialog only */
 		begin();
-		CLEANUP(free_ptr) char *text = xasprintf(":%s\n", name);
+		CLEANUP(free_ptr) char *text = mem_printf(":%s\n", name);
 		press(text);
 		ok(!strstr(ui.message, "there is no command"), "%s: the : line", name);
 		end();
