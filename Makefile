@@ -103,7 +103,7 @@ $B/gen/lua_files.S: $(LUA_FILES) Makefile
 		echo '	.section .note.GNU-stack,"",@progbits'; } > $@
 $B/gen/lua_files.o: $B/gen/lua_files.S
 	@$(CC) -c $< -o $@
-$B/src/app/host/library.o: $B/gen/lua_files.inc
+$B/src/app/luahost/library.o: $B/gen/lua_files.inc
 $B/libapp.a: $B/gen/lua_files.o
 
 # a comma would end the argument of $(call)
@@ -268,7 +268,7 @@ FUZZ_TIME ?= 20
 helpers: $(FUZZ:%=$B/fuzz/f_%)
 # the app's own parsers, or the Lua host's: the two never share a program
 FUZZ_APP := import terminal vt events cassette vetted text keys spec mcp gittree
-fuzz_libs = $(if $(filter plugin,$1),$B/src/app/host/library.o $B/gen/lua_files.o) \
+fuzz_libs = $(if $(filter plugin,$1),$B/src/app/luahost/library.o $B/gen/lua_files.o) \
 	$(if $(filter $(FUZZ_APP),$1),$B/libui.a $(call lib,app),$(call lib,script)) \
 	$(call lib,control proxy sandbox action http query record read guest loop wire base)
 $B/fuzz/f_%: tests/fuzz/f_%.c tests/fuzz/main.c $$(call fuzz_libs,$$*) $(GEN)

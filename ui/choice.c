@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/finder_inner.h"
+#include "ui/finder_priv.h"
 
 void choices_clear(struct finder *f)
 {

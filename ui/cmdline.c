@@ -1,5 +1,5 @@
 /* ":": a screen, a verb, one of the console's own words, or a command of the registry: what is typed is run. */
-#include "ui/cmdline_inner.h"
+#include "ui/cmdline_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>

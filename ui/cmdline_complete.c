@@ -1,5 +1,5 @@
 /* What Tab offers on the ":" line: after each key the choices are made anew. */
-#include "ui/cmdline_inner.h"
+#include "ui/cmdline_priv.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The words of the ":" line that are the console's own: one function and one row each. */
-#include "ui/cmdline_inner.h"
+#include "ui/cmdline_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "ui/console_inner.h"
+#include "ui/console_priv.h"
 
 #include <locale.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "base/paths.h"
 #include "ui/coach.h"
 #include "ui/finder.h"
-#include "ui/looks.h"
-#include "ui/soon.h"
+#include "ui/theme_setup.h"
+#include "ui/sched_slice.h"
 #include "ui/transport.h"
 
 /* A file that its writer leaves is looked at every LEFT_US.

@@ -1,4 +1,4 @@
-#include "ui/console_inner.h"
+#include "ui/console_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/finder_inner.h"
+#include "ui/finder_priv.h"
 #include "ui/model/facts.h"
 
 enum { WORK_US = 30000, VALUES_LOOKED = 300 };

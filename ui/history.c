@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 #include "base/paths.h"
-#include "ui/finder_inner.h"
+#include "ui/finder_priv.h"
 
 enum { KEEP = 500, REWRITE = 1000, LINE_MOST = 2000 };
 

@@ -1,4 +1,4 @@
-#include "ui/keymap_inner.h"
+#include "ui/keymap_priv.h"
 
 #include <stdio.h>
 #include <string.h>

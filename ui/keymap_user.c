@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/text/utf8.h"
-#include "ui/keymap_inner.h"
+#include "ui/keymap_priv.h"
 
 static const struct {
 	const char *name;

@@ -1,4 +1,4 @@
-#include "ui/line_inner.h"
+#include "ui/line_priv.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Prompts of line mode: what waits next, and what can be answered. */
-#include "ui/line_inner.h"
+#include "ui/line_priv.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "ui/finder.h"
-#include "ui/line_inner.h"
+#include "ui/line_priv.h"
 #include "ui/term/fmt.h"
 #include "ui/transport.h"
 

@@ -1,5 +1,5 @@
 /* What is typed in line mode: an answer to the prompt that stands (line_ask.c), or a command. */
-#include "ui/line_inner.h"
+#include "ui/line_priv.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

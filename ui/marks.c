@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/finder_inner.h"
+#include "ui/finder_priv.h"
 #include "ui/transport.h"
 
 static bool marks_place(struct ui *ui, size_t *source, uint64_t *seq)

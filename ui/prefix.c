@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "ui/finder_inner.h"
+#include "ui/finder_priv.h"
 
 enum { WAIT_US = 500000 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/finder_inner.h"
+#include "ui/finder_priv.h"
 #include "ui/select.h"
 #include "ui/term/text.h"
 #include "ui/views/row.h"

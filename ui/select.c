@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "ui/finder_inner.h"
+#include "ui/finder_priv.h"
 #include "ui/term/text.h"
 
 static bool is_on(const struct ui *ui)

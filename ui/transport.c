@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "ui/finder_inner.h"
+#include "ui/finder_priv.h"
 #include "ui/ruler.h"
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "action/gate_inner.h"
-#include "action/policy_inner.h"
+#include "action/gate_priv.h"
+#include "action/policy_priv.h"
 
 /* --- which rule --------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* Budgets form a tree: what is set aside or used counts in a budget and in all above it. */
 #include "action/budget_recover.h"
-#include "action/gate_inner.h"
+#include "action/gate_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

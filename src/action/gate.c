@@ -1,6 +1,6 @@
 /* From request to end. Nothing here waits: each step is taken when its reason arrives, and what calls other people's code
  * is put off to the end of the turn. */
-#include "action/gate_inner.h"
+#include "action/gate_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

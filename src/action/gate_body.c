@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "action/gate_inner.h"
+#include "action/gate_priv.h"
 
 static char *gate_body_copy(const char *s)
 {

@@ -1,5 +1,5 @@
 /* People and held actions. */
-#include "action/gate_inner.h"
+#include "action/gate_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* "Also allow this host": a command that is approved for the session goes on to ask once for each connection that it makes.
  * Which hosts those are is known from its words and from a try of it; here is which of them would be asked about, and
  * what a waiver for them would have covered. */
-#include "action/gate_inner.h"
+#include "action/gate_priv.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Pause, step, continue and hold filters: what keeps an allowed action waiting. */
-#include "action/gate_inner.h"
+#include "action/gate_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

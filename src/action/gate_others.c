@@ -1,10 +1,10 @@
 /* What else a new waiver or rule answers: held actions that would not have been asked about had it been there before. They
  * are named first (gate_waiver_try, gate_rule); only what was named, and is answered still, goes with the decision. */
-#include "action/gate_inner.h"
+#include "action/gate_priv.h"
 
 #include <stdlib.h>
 
-#include "action/policy_inner.h"
+#include "action/policy_priv.h"
 
 /* A function of a rule has said its word about this action already, and is not asked twice. */
 static void answer_whens(struct judgement *j, const struct judgement *before)

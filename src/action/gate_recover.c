@@ -1,6 +1,6 @@
 /* After a crash, or in a copy: the record says what was open. What had begun has an unknown end; what was held is held again. */
 #include "action/budget_recover.h"
-#include "action/gate_inner.h"
+#include "action/gate_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What may run: its turn in its box, the barrier, the effect, the end. */
-#include "action/gate_inner.h"
+#include "action/gate_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What a decision goes on to say for later actions: waivers, and what each would have covered of what came before. */
-#include "action/gate_inner.h"
+#include "action/gate_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

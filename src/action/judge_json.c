@@ -1,7 +1,7 @@
 /* A judgement as an event's body, and an action as a `when` sees it. */
 #include <string.h>
 
-#include "action/policy_inner.h"
+#include "action/policy_priv.h"
 
 static const char *const default_names[] = { [DEFAULT_NONE] = "none",	[DEFAULT_ALLOW] = "allow", [DEFAULT_BOXED] = "boxed",
 					     [DEFAULT_CAREFUL] = "careful", [DEFAULT_ASK] = "ask", [DEFAULT_DENY] = "deny" };

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "action/policy_inner.h"
+#include "action/policy_priv.h"
 
 static void push_names(struct buf *out, const char *path)
 {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "action/policy_inner.h"
+#include "action/policy_priv.h"
 #include "base/mem.h"
 #include "query/filter.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "control/inner.h"
+#include "control/control_priv.h"
 
 json_t *command_line_words(const struct command_line *l)
 {

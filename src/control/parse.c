@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "control/inner.h"
+#include "control/control_priv.h"
 
 void command_line_release(struct command_line *l)
 {

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "control/peer_place.h"
-#include "control/server_inner.h"
+#include "control/server_priv.h"
 #include "control/socket.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "control/server_inner.h"
+#include "control/server_priv.h"
 #include "wire/event.h"
 
 enum {

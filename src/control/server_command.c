@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "control/server_inner.h"
+#include "control/server_priv.h"
 #include "wire/event.h"
 
 enum { TICKETS_MAX = 4096 }; /* open commands of one client, which may serve some hundred programs (app/serve) */

@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 #include <linux/futex.h>
 
-#include "guest/inner.h"
+#include "guest/guest_priv.h"
 #include "guest/sys.h"
 
 static _Noreturn void guest_child_fail(const struct inner_child *c, unsigned step, long sys)

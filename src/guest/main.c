@@ -1,4 +1,4 @@
-/* sandglass-guest [--fd N | --port PATH | --connect SOCKET | --stdio]: what it does is described in guest/inner.h.
+/* sandglass-guest [--fd N | --port PATH | --connect SOCKET | --stdio]: what it does is described in guest/guest_priv.h.
  * sandglass-guest --tool VERB ...: wire/tool.h. As PID 1 of a virtual machine, --machine: wire/machine.h. */
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "guest/inner.h"
+#include "guest/guest_priv.h"
 #include "guest/machine.h"
 #include "guest/tool.h"
 #include "wire/machine.h"

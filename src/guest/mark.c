@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "guest/inner.h"
+#include "guest/guest_priv.h"
 
 /* The first @nr of its bytes were the last to come out; all of them have come: the first once more. */
 struct inner_mark {

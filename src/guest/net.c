@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "guest/inner.h"
+#include "guest/guest_priv.h"
 
 /* Whoever made the namespace has mostly done it; without the right to, nothing changes. */
 void inner_loopback_up(void)

@@ -8,7 +8,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-#include "guest/inner.h"
+#include "guest/guest_priv.h"
 #include "guest/sys.h"
 
 #if defined(__x86_64__)

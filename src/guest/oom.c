@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "guest/inner.h"
+#include "guest/guest_priv.h"
 
 enum { TEXT_MAX = 4096 };
 #define GROUPS "/sys/fs/cgroup"

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "guest/inner.h"
+#include "guest/guest_priv.h"
 
 static void keep_fds(struct inner *g, struct msghdr *m)
 {

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "guest/inner.h"
+#include "guest/guest_priv.h"
 
 enum { MAX_PROCS = 65536, MAX_SEEN = 8192 };
 enum { KERNEL_THREAD = 0x00200000 }; /* PF_KTHREAD */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "guest/inner.h"
+#include "guest/guest_priv.h"
 
 enum { ECHO_LOOKS = 4 };
 

@@ -12,7 +12,7 @@
 #include <linux/capability.h>
 
 #include "base/mem.h"
-#include "guest/inner.h"
+#include "guest/guest_priv.h"
 #include "guest/sys.h"
 
 enum { NR_CREATE = 444, NR_ADD = 445, NR_RESTRICT = 446 };

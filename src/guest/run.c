@@ -14,7 +14,7 @@
 #include <linux/futex.h>
 
 #include "base/mem.h"
-#include "guest/inner.h"
+#include "guest/guest_priv.h"
 #include "guest/sys.h"
 
 struct inner_run *inner_run_find(const struct inner *g, uint64_t id)

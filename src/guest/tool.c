@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "guest/inner.h"
+#include "guest/guest_priv.h"
 #include "wire/guest.h"
 #include "wire/keeper.h"
 #include "wire/manifest.h"

@@ -15,7 +15,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "guest/inner.h"
+#include "guest/guest_priv.h"
 #include "guest/tool.h"
 
 enum { READ_MAX = 32 << 10, TYPED_MAX = 4096, DRAIN_MAX = 256 << 10, ASK_MAX = 64 << 10, SESSION_ROUNDS = 20 };

@@ -1,7 +1,7 @@
 /* libcurl's multi interface driven by our loop: it says which descriptors and which timer it wants, we say what
  * happened. Easy handles are never freed inside a callback of libcurl: calls that ended or were cancelled go to
  * `dead` and are swept afterwards. */
-#include "http/client_inner.h"
+#include "http/client_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

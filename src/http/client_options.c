@@ -2,7 +2,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "http/client_inner.h"
+#include "http/client_priv.h"
 
 /* One connection for each: libcurl 7.88 breaks off what goes out second on a kept one (CURLE_HTTP2). */
 static void set_plain_h2(struct http_call *c)

@@ -51,7 +51,7 @@ size_t http_queued(const struct http_visit *v); /* bytes that the client has not
 bool http_begun(const struct http_visit *v);    /* its stream has begun */
 /* Ends the connection at once: an answer that broke off must not look whole. @v is gone after, without gone(). */
 void http_break(struct http_visit *v);
-/* Takes its connection for another protocol (http/websock_door.h): the socket, and in @rest what the client has sent already. @v
+/* Takes its connection for another protocol (http/websock_server.h): the socket, and in @rest what the client has sent already. @v
  * is gone after, without gone(), and the connection is none of the server's any more. -1: it has gone, of
  * which gone() tells no more, or an answer is on its way. */
 NODISCARD int http_take(struct http_visit *v, struct buf *rest);

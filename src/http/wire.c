@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "http/client_inner.h"
+#include "http/client_priv.h"
 #include "loop/loop.h"
 
 enum { CONNECT_MS = 10000, CHUNK = 32 << 10, CHUNKS_MAX = 8 /* in one turn: then others have theirs */ };

@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "keeper/inner.h"
+#include "keeper/keeper_priv.h"
 #include "wire/plan.h"
 
 /* The box may have put anything below the root, so every step goes from folder to folder through descriptors and never

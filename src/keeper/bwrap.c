@@ -13,7 +13,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "keeper/inner.h"
+#include "keeper/keeper_priv.h"
 
 /* NUL-separated words for bwrap --args: what stood in argv could be read in the box. */
 static void bwrap_word(struct buf *b, const char *s)

@@ -12,7 +12,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "keeper/inner.h"
+#include "keeper/keeper_priv.h"
 #include "wire/keeper.h"
 
 static int open_how(int root, const char *path, int flags, mode_t mode, unsigned long long resolve)

@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "keeper/inner.h"
+#include "keeper/keeper_priv.h"
 #include "wire/keeper.h"
 
 enum { LAYERS_MAX = 64, LOWERS_MAX = 200, OPTIONS_MAX = 4000 }; /* the kernel takes one page of mount options */

@@ -14,7 +14,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "keeper/inner.h"
+#include "keeper/keeper_priv.h"
 #include "wire/frame.h"
 #include "wire/keeper.h"
 #include "wire/launch.h"

@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "keeper/inner.h"
+#include "keeper/keeper_priv.h"
 #include "wire/plan.h"
 
 /* A folder of the mask lies above the repository's and so its mode and times are what the box sees. They are set after

@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "keeper/inner.h"
+#include "keeper/keeper_priv.h"
 
 /* The box's root is put together here and handed to bubblewrap in one piece: each bind that bubblewrap makes by itself
  * costs it a look at all mounts. */

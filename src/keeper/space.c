@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "keeper/inner.h"
+#include "keeper/keeper_priv.h"
 
 int space_write(const char *path, const char *text, struct err *err)
 {

@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
-#include "launcher/inner.h"
+#include "launcher/launcher_priv.h"
 #include "wire/groups.h"
 
 /* What a hierarchy is used for. One directory of version 2 may serve as all of them; in hybrid set-ups the controllers

@@ -14,7 +14,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "launcher/inner.h"
+#include "launcher/launcher_priv.h"
 
 enum { FDS_MAX = 32, FILTERS_MAX = 4, CAP_LAST_TRIED = 63 };
 

@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "launcher/inner.h"
+#include "launcher/launcher_priv.h"
 #include "wire/keeper.h"
 
 static int make_pair(int *ours, int *theirs, struct err *err)

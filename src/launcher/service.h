@@ -2,7 +2,7 @@
 #ifndef LAUNCHER_SERVICE_H
 #define LAUNCHER_SERVICE_H
 
-#include "launcher/inner.h"
+#include "launcher/launcher_priv.h"
 
 struct service;
 

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
-#include "launcher/inner.h"
+#include "launcher/launcher_priv.h"
 
 /* A user namespace that says "owner on disk -> uid of the box"; mounts keep it alive, we keep it for the next tree. */
 struct idmap {

@@ -4,7 +4,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "launcher/inner.h"
+#include "launcher/launcher_priv.h"
 
 /* The files are read by hand: a static program cannot load the resolver's modules, and a uid that only a directory
  * service knows lies below the range that we take from. */

@@ -11,7 +11,7 @@
 #ifndef PROXY_ANSWER_H
 #define PROXY_ANSWER_H
 
-#include "proxy/alike.h"
+#include "proxy/sse_template.h"
 #include "proxy/speak.h"
 
 enum { ANSWER_HELD_MAX = 32 << 20, ANSWER_CALLS_MAX = 256 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/filter_inner.h"
+#include "query/filter_priv.h"
 
 const struct field filter_field[FIELD_NR] = {
 	[FIELD_SESSION] = { "session", F_TEXT, "session", NULL, true, "the name of the session" },

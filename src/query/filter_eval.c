@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/filter_inner.h"
+#include "query/filter_priv.h"
 
 /* `*` and `?`, without regard to case. Linear but for one kept star. */
 static bool glob_fold(const char *p, const char *s)

@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "query/filter_inner.h"
+#include "query/filter_priv.h"
 
 enum { LEAST = 3 /* bytes: a trigram */ };
 

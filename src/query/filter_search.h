@@ -2,7 +2,7 @@
 #ifndef QUERY_FILTER_SEARCH_H
 #define QUERY_FILTER_SEARCH_H
 
-#include "query/filter_inner.h"
+#include "query/filter_priv.h"
 #include "record/read/session.h"
 #include "record/read/steps.h"
 #include "record/read/values.h"

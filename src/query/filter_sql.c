@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/filter_inner.h"
+#include "query/filter_priv.h"
 #include "record/read/session.h"
 #include "record/read/values.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "query/filter_inner.h"
+#include "query/filter_priv.h"
 
 static void filter_texts_add_name(struct strv *out, const char *key, const char *name)
 {

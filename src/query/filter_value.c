@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/filter_inner.h"
+#include "query/filter_priv.h"
 
 static bool number_prefix(const char **s, int64_t scale, int64_t *out)
 {

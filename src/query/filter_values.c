@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "query/filter_inner.h"
+#include "query/filter_priv.h"
 #include "record/read/values.h"
 
 static void filter_values_ask(struct buf *out, int field, enum value_whose whose, int64_t low, int64_t high)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "query/filter_inner.h"
+#include "query/filter_priv.h"
 #include "record/read/values.h"
 
 struct noted {

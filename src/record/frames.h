@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "record/read/sums.h"
+#include "record/read/page_checksum.h"
 
 enum { FRAME_HEAD = 24, FRAME_LEN = FRAME_HEAD + SUMS_PAGE, FRAMES_MAX = 30 }; /* SQLite writes up to 128 KB at once */
 

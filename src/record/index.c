@@ -4,7 +4,7 @@
 #include "record/read/steps.h"
 #include "record/read/text.h"
 #include "record/read/values.h"
-#include "record/store_inner.h"
+#include "record/store_priv.h"
 
 /* Words of an event or of the segment that it proves: 1; 0 when redacted; -1 when it cannot be read now. */
 static int index_text_of(struct text_reader *t, uint64_t seq, struct buf *out)

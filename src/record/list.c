@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "record/inner.h"
+#include "record/record_priv.h"
 
 enum {
 	WHOLE_MAX = 2, /* a name and a row cost more than so many hashes */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "record/inner.h"
+#include "record/record_priv.h"
 
 struct objects {
 	struct store_object *item;

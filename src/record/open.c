@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "record/inner.h"
+#include "record/record_priv.h"
 #include "record/read/session.h"
 #include "record/key.h"
 #include "record/read/lease.h"
@@ -383,7 +383,7 @@ int record_close(struct record **rp, json_t *end_body, struct err *err)
 		rc = err_set(err, record_state(r) == RECORD_STALLED ? ERR_FULL : ERR_IO,
 			     "the end of session '%s' could not be written: %s", r->path, r->why);
 	int64_t until = clock_mono_us() + INDEX_US;
-	while (whole && clock_mono_us() < until && store_index(r->store, INDEX_BYTES)) /* what is left: record/later.h */
+	while (whole && clock_mono_us() < until && store_index(r->store, INDEX_BYTES)) /* what is left: record/deferred_index.h */
 		store_tidy(r->store, false);
 	if (store_close(&r->store, whole, err) < 0)
 		rc = -1;

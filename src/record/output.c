@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/leb128.h"
-#include "record/inner.h"
+#include "record/record_priv.h"
 #include "record/live_token.h"
 
 enum {

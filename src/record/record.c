@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/inner.h"
+#include "record/record_priv.h"
 
 enum { JUMP_US = 2000000, POOLED_MAX = 32768 };
 

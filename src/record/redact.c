@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/inner.h"
+#include "record/record_priv.h"
 #include "record/read/session.h"
 
 int record_redact(struct record *r, const char *what, uint64_t id, const struct object_id *oid, const char *who,

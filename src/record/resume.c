@@ -1,8 +1,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "record/inner.h"
-#include "record/read/sums.h"
+#include "record/record_priv.h"
+#include "record/read/page_checksum.h"
 #include "record/read/verify.h"
 
 /* What was committed and is not there any more was taken away: the machine has not gone down since. */

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "record/key.h"
-#include "record/store_inner.h"
+#include "record/store_priv.h"
 #include "record/vfs.h"
 
 enum { LOG_FRAMES = 2000 }; /* pages of the log that are moved when there is time; twice as many, when there is none */

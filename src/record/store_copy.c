@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "record/store_inner.h"
+#include "record/store_priv.h"
 
 /* The row of a list, read as JSON whatever it is. */
 #define ROW "CASE WHEN m.codec = 0 AND json_valid(CAST(m.data AS TEXT)) THEN CAST(m.data AS TEXT) ELSE '{}' END"

@@ -11,8 +11,8 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "record/schema.h"
-#include "record/store_inner.h"
-#include "record/read/sums.h"
+#include "record/store_priv.h"
+#include "record/read/page_checksum.h"
 #include "record/trigram.h"
 #include "record/vfs.h"
 

@@ -9,9 +9,9 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "record/due.h"
+#include "record/checksum_queue.h"
 #include "record/frames.h"
-#include "record/read/sums.h"
+#include "record/read/page_checksum.h"
 
 enum which { MAIN, LOG };
 enum { LOG_HEADER = 32, AHEAD = 60 }; /* frames that the log should have room for */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "record/inner.h"
+#include "record/record_priv.h"
 
 enum {
 	TAKE_BYTES = 1 << 20,  /* of several turns into one transaction */

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "sandbox/effect.h"
 #include "sandbox/effect_dial.h"
-#include "sandbox/effect_inner.h"
+#include "sandbox/effect_priv.h"
 #include "sandbox/masks.h"
 
 enum { SAID_MOST = 2000 };

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "sandbox/container_inner.h"
-#include "sandbox/elsewhere.h"
+#include "sandbox/container_priv.h"
+#include "sandbox/remote_orphans.h"
 #include "sandbox/guest_drive.h"
 
 static struct container *container_of(struct box *b)

@@ -15,7 +15,7 @@
 
 extern const struct driver driver_container;
 
-/* Asks the engine whether the container that a note names (elsewhere.h: "SOCKET: NAME") is there: 1, 0, or -1 if no engine
+/* Asks the engine whether the container that a note names (remote_orphans.h: "SOCKET: NAME") is there: 1, 0, or -1 if no engine
  * answers within 2 s. Blocking, with a loop of its own. */
 int container_there(const char *where);
 

@@ -14,8 +14,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/paths.h"
-#include "sandbox/container_inner.h"
-#include "sandbox/elsewhere.h"
+#include "sandbox/container_priv.h"
+#include "sandbox/remote_orphans.h"
 #include "sandbox/launcher_client.h"
 #include "sandbox/profile.h"
 

@@ -59,7 +59,7 @@ struct box_opts {
 	bool accept_reduced;              /* the reduced profile is acceptable */
 	const char *const *env;           /* "NAME=value", NULL-terminated, may be NULL */
 	json_t *proxies;                  /* what it reaches by credentials of ours (app/inside/proxy.h); nobody's but the session's */
-	json_t *honeytokens;              /* which are planted in it (app/super/honey.h); nobody's but the session's */
+	json_t *honeytokens;              /* which are planted in it (app/super/honeytoken.h); nobody's but the session's */
 	json_t *trace;                    /* {"exec":true,"hold":[word patterns]}; NULL: what runs in it is not watched */
 	json_t *driver;                   /* options of this driver only; borrowed */
 	/* May be NULL: a line for people about what takes long before the box is open (an image that is fetched or built), and

@@ -6,7 +6,7 @@
 #include "sandbox/host.h"
 #include "sandbox/process.h"
 #include "sandbox/pyodide.h"
-#include "sandbox/remote.h"
+#include "sandbox/hosted.h"
 #include "sandbox/ssh.h"
 #include "sandbox/vm.h"
 

@@ -9,10 +9,10 @@
 #include "base/failpoint.h"
 #include "base/mem.h"
 #include "sandbox/long_command.h"
-#include "sandbox/several.h"
+#include "sandbox/batch.h"
 #include "sandbox/effect_dial.h"
 #include "sandbox/effect_file.h"
-#include "sandbox/effect_inner.h"
+#include "sandbox/effect_priv.h"
 
 enum { GRACE_MS = 2000, SILENT_MS = 30000, FLOOD_POLL_MS = 5 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "sandbox/effect_inner.h"
+#include "sandbox/effect_priv.h"
 #include "wire/guest.h"
 
 struct alive_look {

@@ -6,7 +6,7 @@
 #ifndef SANDBOX_EFFECT_DIAL_H
 #define SANDBOX_EFFECT_DIAL_H
 
-#include "sandbox/effect_inner.h"
+#include "sandbox/effect_priv.h"
 
 bool is_dial(const struct action_spec *spec);
 void dial_start(struct slot *s, struct action *a);

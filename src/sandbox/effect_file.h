@@ -2,7 +2,7 @@
 #ifndef SANDBOX_EFFECT_FILE_H
 #define SANDBOX_EFFECT_FILE_H
 
-#include "sandbox/effect_inner.h"
+#include "sandbox/effect_priv.h"
 
 /* Starts an action of kind read (also tool "glob" with args {"glob":pattern}), write or edit (args {"old","new"}).
  * What is read goes out as output stream 1. */

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "sandbox/effect_inner.h"
+#include "sandbox/effect_priv.h"
 
 enum { LONG_US = 50000 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "sandbox/effect_inner.h"
+#include "sandbox/effect_priv.h"
 
 static const struct row {
 	const char *group; /* object in the body that holds it; NULL = the body itself */

@@ -7,7 +7,7 @@
 #include "action/shell.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "sandbox/effect_inner.h"
+#include "sandbox/effect_priv.h"
 #include "sandbox/trace.h"
 
 enum { ORIGINS_MAX = 1024, ANCESTORS_MAX = 12 };

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "sandbox/driver.h"
-#include "sandbox/mirror_inner.h"
+#include "sandbox/mirror_priv.h"
 #include "wire/guest.h"
 #include "wire/plan.h"
 #include "wire/tool.h"

@@ -6,7 +6,7 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "sandbox/mirror_inner.h"
+#include "sandbox/mirror_priv.h"
 #include "wire/guest.h"
 #include "wire/plan.h"
 #include "wire/tool.h"

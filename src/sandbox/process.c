@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "sandbox/guest_drive.h"
 #include "sandbox/probe.h"
-#include "sandbox/process_inner.h"
+#include "sandbox/process_priv.h"
 #include "sandbox/process_reduced.h"
 #include "wire/launch.h"
 

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/paths.h"
-#include "sandbox/process_inner.h"
+#include "sandbox/process_priv.h"
 #include "sandbox/seccomp.h"
 #include "wire/keeper.h"
 #include "wire/launch.h"

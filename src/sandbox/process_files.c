@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "sandbox/process_inner.h"
+#include "sandbox/process_priv.h"
 #include "sandbox/process_reduced.h"
 #include "wire/keeper.h"
 

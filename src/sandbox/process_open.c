@@ -10,7 +10,7 @@
 #include "base/paths.h"
 #include "sandbox/copy.h"
 #include "sandbox/layers.h"
-#include "sandbox/process_inner.h"
+#include "sandbox/process_priv.h"
 #include "sandbox/process_reduced.h"
 #include "sandbox/profile.h"
 #include "sandbox/root_masks.h"

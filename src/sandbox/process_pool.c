@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "sandbox/process_inner.h"
+#include "sandbox/process_priv.h"
 
 /* Cells that wait for a workspace. Once used they are never put back. */
 enum { KINDS_MAX = 4 };

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/paths.h"
-#include "sandbox/process_inner.h"
+#include "sandbox/process_priv.h"
 #include "sandbox/profile.h"
 #include "sandbox/seccomp.h"
 #include "wire/launch.h"

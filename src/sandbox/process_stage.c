@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/paths.h"
-#include "sandbox/process_inner.h"
+#include "sandbox/process_priv.h"
 #include "wire/keeper.h"
 #include "wire/launch.h"
 

@@ -6,7 +6,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
-#include "sandbox/process_inner.h"
+#include "sandbox/process_priv.h"
 #include "sandbox/process_reduced.h"
 #include "wire/frame.h"
 #include "wire/keeper.h"

@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
-#include "sandbox/pyodide_inner.h"
+#include "sandbox/pyodide_priv.h"
 
 enum { IMAGE_MAX = 256 << 20, LATE_MS = 60000 };
 

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/paths.h"
-#include "sandbox/pyodide_inner.h"
+#include "sandbox/pyodide_priv.h"
 
 #define WANTED "314.0"
 #define FETCH "npm install --prefix ~/.local/share/sandglass/pyodide pyodide@314.0.7"

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/paths.h"
-#include "sandbox/pyodide_inner.h"
+#include "sandbox/pyodide_priv.h"
 
 enum { READY = 0x06, SAID_MAX = 4096, KILL_AFTER_MS = 2000, UNKNOWN = 127 };
 

@@ -3,7 +3,7 @@
 
 #include "action/shell.h"
 #include "base/mem.h"
-#include "sandbox/pyodide_inner.h"
+#include "sandbox/pyodide_priv.h"
 
 #define RUNS "python -c CODE, python FILE, python -m MODULE, python - with the code as input, pip install FILE.whl"
 

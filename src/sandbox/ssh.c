@@ -14,10 +14,10 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/paths.h"
-#include "sandbox/elsewhere.h"
-#include "sandbox/far.h"
+#include "sandbox/remote_orphans.h"
+#include "sandbox/stream_backend.h"
 #include "sandbox/guest_drive.h"
-#include "sandbox/handover.h"
+#include "sandbox/guest_handoff.h"
 
 enum { SAID_MAX = 8192, LEAVE_MS = 10000 };
 

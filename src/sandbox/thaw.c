@@ -2,7 +2,7 @@
  * may go on, so that nobody's command runs because of somebody else. */
 #include <stdlib.h>
 
-#include "sandbox/effect_inner.h"
+#include "sandbox/effect_priv.h"
 
 static bool thaw_may_go(const struct slot *s, uint64_t agent, const struct thaw_ops *ops)
 {

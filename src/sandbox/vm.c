@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
-#include "sandbox/far.h"
+#include "sandbox/stream_backend.h"
 #include "sandbox/guest_drive.h"
 #include "sandbox/launcher_client.h"
 #include "sandbox/vm_boot.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/host/library.h"
+#include "app/luahost/library.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "script/host.h"

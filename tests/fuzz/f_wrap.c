@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "sandbox/wrap.h"
+#include "sandbox/shell_protocol.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/views/approval_inner.h"
+#include "ui/views/approval_priv.h"
 #include "ui/views/row.h"
 #include "ui/term/fmt.h"
 

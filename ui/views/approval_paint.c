@@ -1,4 +1,4 @@
-#include "ui/views/approval_inner.h"
+#include "ui/views/approval_priv.h"
 
 #include <inttypes.h>
 #include <string.h>

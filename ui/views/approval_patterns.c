@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ui/term/text.h"
-#include "ui/views/approval_inner.h"
+#include "ui/views/approval_priv.h"
 
 enum { LEFT = 7, LABELS = 45, ROWS_BELOW = 6, ROWS_LEAST = 2 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/views/review_inner.h"
+#include "ui/views/review_priv.h"
 #include "ui/views/row.h"
 
 enum { LOOK_BACK = 64 }; /* commands of the box, newest first */

@@ -1,4 +1,4 @@
-#include "ui/views/review_inner.h"
+#include "ui/views/review_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

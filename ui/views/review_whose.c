@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ui/finder.h"
-#include "ui/views/review_inner.h"
+#include "ui/views/review_priv.h"
 
 /* --- the base ---------------------------------------------------------------------------------------------------- */
 

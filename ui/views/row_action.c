@@ -1,4 +1,4 @@
-#include "ui/views/row_inner.h"
+#include "ui/views/row_priv.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/views/approval_inner.h"
+#include "ui/views/approval_priv.h"
 
 void approval_arm(struct approval *v, struct ui *ui)
 {

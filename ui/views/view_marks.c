@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/finder_inner.h"
+#include "ui/finder_priv.h"
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"
 #include "ui/views/listed.h"

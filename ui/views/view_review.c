@@ -3,7 +3,7 @@
  * people say of a part is recorded (review.choice), so that everybody who is attached sees who decided what. A script's
  * merge that waits for a review is answered from here.
  * Reads: the newest snapshot at the cursor, what was said of it. */
-#include "ui/views/review_inner.h"
+#include "ui/views/review_priv.h"
 #include "ui/views/difftool.h"
 
 #include <stdlib.h>

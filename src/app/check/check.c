@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "app/check/log_ops.h"
-#include "app/host/lua_file.h"
+#include "app/luahost/lua_file.h"
 #include "base/mem.h"
 
 enum { LIMIT_MS = 60000 };

@@ -13,7 +13,7 @@
 #ifndef APP_LOG_OPS_H
 #define APP_LOG_OPS_H
 
-#include "app/host/lua_file.h"
+#include "app/luahost/lua_file.h"
 #include "record/read/session.h"
 
 enum { LOG_FIND_MAX = 1000, LOG_SQL_MAX = 10000, LOG_OUTPUT_MAX = 1 << 20 };

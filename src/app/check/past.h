@@ -3,7 +3,7 @@
 #define APP_PAST_H
 
 #include "app/cmd/cmd.h"
-#include "app/cmd/working.h"
+#include "app/cmd/progress.h"
 #include "record/read/session.h"
 
 /* Did `test --suite` run it? What says "human" there is a line of the suite's list. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 
 static const char *const report_words[] = { "ok", "failed", "warn", "skipped" };
 

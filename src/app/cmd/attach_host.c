@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "sandbox/wrap.h"
+#include "sandbox/shell_protocol.h"
 
 static void put_option(struct buf *out, const char *name, const char *value)
 {

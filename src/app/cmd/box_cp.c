@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "app/cmd/box_verbs.h"
-#include "app/cmd/box_verbs_inner.h"
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/box_verbs_priv.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/super/live.h"
 #include "base/mem.h"
 #include "base/paths.h"

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/cmd/box_verbs_inner.h"
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/box_verbs_priv.h"
+#include "app/cmd/cmd_priv.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/paths.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/cmd/box_verbs_inner.h"
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/box_verbs_priv.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/config.h"
 #include "app/front/unmerged.h"
 #include "app/super/live.h"

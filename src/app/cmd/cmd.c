@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/config.h"
 #include "base/mem.h"
 #include "base/text/json_stream.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "app/check/check.h"
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/front/sessions.h"
 #include "base/mem.h"
 #include "query/sql.h"

@@ -8,7 +8,7 @@
 
 #include "app/check/past.h"
 #include "app/check/summary.h"
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/front/sessions.h"
 #include "base/clock.h"
 #include "base/hash.h"

@@ -2,7 +2,7 @@
  * a line, a tab, and a word about it. The answer must come fast and never fail loudly. */
 #include <string.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/complete.h"
 #include "app/super/live.h"
 #include "app/front/sessions.h"

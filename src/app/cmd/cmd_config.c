@@ -3,10 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/config.h"
 #include "app/front/tool_roots.h"
-#include "app/host/lua_file.h"
+#include "app/luahost/lua_file.h"
 #include "app/super/trust.h"
 #include "base/fd.h"
 #include "base/mem.h"

@@ -10,14 +10,14 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/config.h"
 #include "app/front/sessions.h"
 #include "app/front/unmerged.h"
-#include "app/host/library.h"
-#include "app/host/lua_file.h"
+#include "app/luahost/library.h"
+#include "app/luahost/lua_file.h"
 #include "app/model/plugin_own.h"
-#include "app/rent/rent.h"
+#include "app/hosted/hosted_plugin.h"
 #include "app/super/secret_source.h"
 #include "base/fd.h"
 #include "base/mem.h"
@@ -25,9 +25,9 @@
 #include "control/socket.h"
 #include "sandbox/container.h"
 #include "sandbox/driver.h"
-#include "sandbox/elsewhere.h"
+#include "sandbox/remote_orphans.h"
 #include "sandbox/probe.h"
-#include "sandbox/remote_book.h"
+#include "sandbox/hosted_book.h"
 #include "wire/groups.h"
 
 struct doctor {

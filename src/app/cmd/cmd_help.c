@@ -5,7 +5,7 @@
 
 #include "action/gate.h"
 #include "app/cmd/ask_all.h"
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/help.h"
 #include "app/front/sessions.h"
 #include "app/super/live.h"

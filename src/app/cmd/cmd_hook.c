@@ -2,11 +2,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/hook_session.h"
 #include "app/config.h"
 #include "app/front/front.h"
-#include "app/host/library.h"
+#include "app/luahost/library.h"
 #include "base/fd.h"
 #include "base/mem.h"
 

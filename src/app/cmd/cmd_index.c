@@ -6,10 +6,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/front/sessions.h"
 #include "base/mem.h"
-#include "record/later.h"
+#include "record/deferred_index.h"
 
 struct work {
 	struct cmd_ctx *ctx;

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
-#include "app/host/library.h"
+#include "app/cmd/cmd_priv.h"
+#include "app/luahost/library.h"
 #include "app/super/trust.h"
 #include "base/fd.h"
 #include "base/mem.h"

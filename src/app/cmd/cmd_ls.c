@@ -5,7 +5,7 @@
 
 #include "action/gate.h"
 #include "app/cmd/ask_all.h"
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/describe.h"
 #include "app/front/sessions.h"
 #include "base/clock.h"

@@ -3,10 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/config.h"
 #include "app/front/front.h"
-#include "app/host/library.h"
+#include "app/luahost/library.h"
 #include "app/mcp/conn.h"
 #include "app/mcp/known.h"
 #include "app/mcp/serve.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/template.h"
 #include "base/mem.h"
 

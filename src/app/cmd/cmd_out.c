@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/follow.h"
 #include "app/front/sessions.h"
 #include "base/clock.h"

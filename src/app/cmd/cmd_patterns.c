@@ -5,11 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/follow.h"
 #include "app/front/front.h"
 #include "app/front/spawn.h"
-#include "app/host/library.h"
+#include "app/luahost/library.h"
 #include "base/fd.h"
 #include "base/mem.h"
 

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
-#include "app/host/library.h"
-#include "app/host/lua_file.h"
+#include "app/cmd/cmd_priv.h"
+#include "app/luahost/library.h"
+#include "app/luahost/lua_file.h"
 #include "app/model/plugin_own.h"
 #include "base/fd.h"
 #include "base/mem.h"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "action/added.h"
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/policy_file.h"
 #include "app/super/trust.h"
 #include "base/mem.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "app/check/past.h"
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/policy_file.h"
 #include "base/mem.h"
 #include "query/row.h"

@@ -9,7 +9,7 @@
 
 #include "action/shell.h"
 #include "app/check/past.h"
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/policy_file.h"
 #include "base/mem.h"
 #include "query/row.h"

@@ -5,13 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
-#include "app/cmd/leftovers.h"
+#include "app/cmd/cmd_priv.h"
+#include "app/cmd/orphans.h"
 #include "app/cmd/tombstone.h"
 #include "app/config.h"
 #include "app/front/box_folder.h"
 #include "app/front/sessions.h"
-#include "app/super/room.h"
+#include "app/super/disk_space.h"
 #include "app/front/unmerged.h"
 #include "base/clock.h"
 #include "base/fd.h"

@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/describe.h"
 #include "app/cmd/verify_redo.h"
 #include "app/front/sessions.h"
 #include "app/front/spawn.h"
-#include "app/super/redo_inner.h"
+#include "app/super/redo_priv.h"
 #include "base/mem.h"
 #include "control/client.h"
 #include "control/socket.h"

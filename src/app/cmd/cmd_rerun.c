@@ -5,7 +5,7 @@
 #include "app/cmd/cmd.h"
 #include "app/exit.h"
 #include "app/front/sessions.h"
-#include "app/host/rerun.h"
+#include "app/luahost/rerun.h"
 #include "base/fd.h"
 
 enum { SCRIPT_MAX = 8 << 20 };

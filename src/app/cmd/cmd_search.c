@@ -4,15 +4,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/describe.h"
-#include "app/front/index_later.h"
+#include "app/front/index_background.h"
 #include "app/front/sessions.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "query/filter.h"
 #include "query/row.h"
-#include "record/later.h"
+#include "record/deferred_index.h"
 #include "wire/event_json.h"
 
 enum { PATIENCE_US = 1000000, GLANCE_US = 200000 /* on a terminal */ };

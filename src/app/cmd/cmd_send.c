@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/describe.h"
-#include "app/cmd/done.h"
+#include "app/cmd/result_text.h"
 #include "app/config.h"
 #include "app/front/fork_models.h"
 #include "app/front/sessions.h"

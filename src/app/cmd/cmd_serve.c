@@ -1,10 +1,10 @@
 /* serve: the API of a sandbox provider with boxes of ours behind it. */
 #include <string.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/config.h"
 #include "app/front/front.h"
-#include "app/host/library.h"
+#include "app/luahost/library.h"
 #include "app/serve/serve.h"
 #include "base/mem.h"
 

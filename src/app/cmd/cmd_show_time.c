@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/show.h"
 #include "base/clock.h"
 #include "base/mem.h"

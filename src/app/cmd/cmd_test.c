@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/check/report.h"
 #include "app/cmd/golden.h"
 #include "app/suite/apart.h"

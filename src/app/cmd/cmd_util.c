@@ -4,7 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/paths.h"

@@ -5,7 +5,7 @@
 
 #include "app/check/check.h"
 #include "app/check/report.h"
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/verify_redo.h"
 #include "app/front/sessions.h"
 #include "base/fd.h"

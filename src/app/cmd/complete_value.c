@@ -4,9 +4,9 @@
 
 #include "app/exchange/export.h"
 #include "app/exchange/import.h"
-#include "app/host/library.h"
+#include "app/luahost/library.h"
 #include "app/model/plugin_own.h"
-#include "app/rent/rent.h"
+#include "app/hosted/hosted_plugin.h"
 #include "base/mem.h"
 #include "sandbox/driver.h"
 

@@ -2,7 +2,7 @@
 #ifndef APP_FILES_AT_H
 #define APP_FILES_AT_H
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/exchange/states.h"
 
 struct files_at {

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/help.h"
 #include "base/mem.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "app/cmd/help.h"
-#include "app/host/library.h"
+#include "app/luahost/library.h"
 #include "query/filter.h"
 
 static const char help_topics_filter[] =

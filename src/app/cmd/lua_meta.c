@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "app/cmd/help.h"
-#include "app/host/library.h"
+#include "app/luahost/library.h"
 #include "base/mem.h"
 
 static const char *lua_meta_line_end(const char *at)

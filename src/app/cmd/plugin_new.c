@@ -1,7 +1,7 @@
 /* plugin new: a file to begin with, in the folder that one is in. It is whole: against an API as it is written for, it works. */
 #include <string.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/template.h"
 #include "base/mem.h"
 

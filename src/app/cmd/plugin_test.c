@@ -10,20 +10,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/cmd/follow.h"
 #include "app/front/front.h"
 #include "app/front/front_line.h"
 #include "app/front/spawn.h"
-#include "app/host/library.h"
+#include "app/luahost/library.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/paths.h"
 #include "record/read/session.h"
 #include "sandbox/driver.h"
-#include "sandbox/elsewhere.h"
-#include "sandbox/remote_book.h"
+#include "sandbox/remote_orphans.h"
+#include "sandbox/hosted_book.h"
 #include "wire/event.h"
 
 #define SUITE "agents/conformance.lua"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "action/added.h"
-#include "app/host/lua_file.h"
+#include "app/luahost/lua_file.h"
 #include "base/mem.h"
 
 const char policy_file_project[] = ".sandglass/policy.lua";

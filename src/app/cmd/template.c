@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "app/host/library.h"
+#include "app/luahost/library.h"
 #include "base/fd.h"
 #include "base/mem.h"
 

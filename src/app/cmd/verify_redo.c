@@ -7,7 +7,7 @@
 #include "app/exchange/act.h"
 #include "app/front/front.h"
 #include "app/front/spawn.h"
-#include "app/host/library.h"
+#include "app/luahost/library.h"
 #include "control/client.h"
 
 enum { PAGE = 256, NAME_BYTES = 72 };

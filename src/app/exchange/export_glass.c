@@ -8,7 +8,7 @@
 #include "app/exchange/export.h"
 #include "base/mem.h"
 #include "control/share.h"
-#include "record/handout.h"
+#include "record/export_copy.h"
 #include "record/record.h"
 
 static void export_glass_gone(void *self)

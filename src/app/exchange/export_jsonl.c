@@ -1,7 +1,7 @@
 /* Every event as one line of JSON, output with its bytes: what all other forms can be made from, for jq and data bases. */
 #include <string.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/exchange/export.h"
 #include "base/mem.h"
 #include "wire/event_json.h"

@@ -1,6 +1,6 @@
-/* A proof bundle: record/handout.h, checked by schema/check_proof.sh. */
+/* A proof bundle: record/export_copy.h, checked by schema/check_proof.sh. */
 #include "app/exchange/export.h"
-#include "record/handout.h"
+#include "record/export_copy.h"
 
 int export_proof(struct export *x, struct err *err)
 {

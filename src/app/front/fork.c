@@ -13,7 +13,7 @@
 
 /* A model's answer and the end of its action are appended in one breath; between the two the action would stand there as
  * interrupted. At the end of an action in a box its files belong to it: without their snapshot it would count as not done,
- * and be done again. (What else a call does itself is found by the number of the call: app/super/recorded.h.) */
+ * and be done again. (What else a call does itself is found by the number of the call: app/super/answer_cache.h.) */
 static int with_end(const char *path, uint64_t *seq, struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/front/front_act.h"
 #include "app/front/host_command.h"
 #include "base/fd.h"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "app/config.h"
-#include "app/host/lua_file.h"
+#include "app/luahost/lua_file.h"
 #include "base/mem.h"
 #include "base/paths.h"
 

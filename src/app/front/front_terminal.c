@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/config.h"
 #include "app/front/front_line.h"
 #include "app/terminal/prefix_keys.h"

@@ -13,7 +13,7 @@
 #include "app/exit.h"
 #include "app/front/front.h"
 #include "app/front/spawn.h"
-#include "app/host/rerun.h"
+#include "app/luahost/rerun.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"

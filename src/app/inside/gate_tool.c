@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/inside/inner.h"
+#include "app/inside/inside_priv.h"
 #include "app/inside/tool_spec.h"
 #include "app/super/super_box.h"
 

@@ -3,7 +3,7 @@
 #ifndef APP_LOGIN_FLOW_H
 #define APP_LOGIN_FLOW_H
 
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 
 struct login_ask;
 

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/host/script_tree.h"
-#include "app/inside/inner.h"
+#include "app/luahost/script_tree.h"
+#include "app/inside/inside_priv.h"
 #include "app/model/model_call.h"
 #include "app/model/provider.h"
-#include "app/super/recorded.h"
+#include "app/super/answer_cache.h"
 #include "app/super/super_box.h"
 #include "base/fd.h"
 #include "base/hash.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/inside/inner.h"
+#include "app/inside/inside_priv.h"
 #include "app/model/model_call.h"
 #include "http/url.h"
 

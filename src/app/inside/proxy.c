@@ -1,4 +1,4 @@
-#include "app/inside/inner.h"
+#include "app/inside/inside_priv.h"
 #include "app/inside/login_flow.h"
 
 #include <stdlib.h>

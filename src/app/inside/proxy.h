@@ -24,7 +24,7 @@
 #ifndef APP_INSIDE_PROXY_H
 #define APP_INSIDE_PROXY_H
 
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 
 struct proxies;
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "app/exit.h"
-#include "app/front/door.h"
+#include "app/front/http_auth.h"
 #include "app/mcp/serve_web.h"
 #include "base/fd.h"
 #include "base/hash.h"

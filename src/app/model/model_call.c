@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/host/op.h"
+#include "app/luahost/op.h"
 #include "app/model/ask_model.h"
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 
 struct models {
 	struct super *super;

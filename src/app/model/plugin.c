@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/host/library.h"
-#include "app/super/super_inner.h"
+#include "app/luahost/library.h"
+#include "app/super/super_priv.h"
 #include "base/fd.h"
 
 enum { PLUGIN_FILE_MAX = 1 << 20 };

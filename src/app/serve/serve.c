@@ -1,4 +1,4 @@
-#include "app/serve/serve_inner.h"
+#include "app/serve/serve_priv.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "app/exit.h"
-#include "app/front/door.h"
+#include "app/front/http_auth.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-#include "app/serve/serve_inner.h"
+#include "app/serve/serve_priv.h"
 
 #include "base/mem.h"
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/cmd/cmd_inner.h"
+#include "app/cmd/cmd_priv.h"
 #include "app/check/report.h"
 #include "app/check/summary.h"
-#include "app/host/lua_file.h"
+#include "app/luahost/lua_file.h"
 #include "app/suite/trial.h"
 #include "base/mem.h"
 #include "query/filter.h"

@@ -11,8 +11,8 @@
 
 #include "app/check/log_ops.h"
 #include "app/check/summary.h"
-#include "app/cmd/cmd_inner.h"
-#include "app/host/lua_file.h"
+#include "app/cmd/cmd_priv.h"
+#include "app/luahost/lua_file.h"
 #include "app/suite/apart.h"
 #include "base/clock.h"
 #include "base/fd.h"

@@ -1,6 +1,6 @@
 #include "app/super/ask.h"
 
-#include "app/super/recorded.h"
+#include "app/super/answer_cache.h"
 #include "app/super/resume.h"
 
 #include <stdlib.h>

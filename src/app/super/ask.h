@@ -2,7 +2,7 @@
 #ifndef APP_ASK_H
 #define APP_ASK_H
 
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 
 void ask_begin(struct call *c);
 /* @id is the seq of the ask event. ERR_NOENT when it does not wait, ERR_INVALID for a choice that it does not have. */

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "app/host/op.h"
+#include "app/luahost/op.h"
 #include "app/super/super_box.h"
 #include "base/fd.h"
 #include "base/tcp_peer.h"

@@ -6,7 +6,7 @@
 #ifndef APP_BOX_PORT_H
 #define APP_BOX_PORT_H
 
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 
 void op_box_url(struct call *c);
 void box_ports_gone(struct super *s, uint64_t box); /* 0: all of them */

@@ -10,7 +10,7 @@
 #include "app/super/preview.h"
 #include "base/fd.h"
 #include "base/paths.h"
-#include "sandbox/elsewhere.h"
+#include "sandbox/remote_orphans.h"
 
 enum { SWEEP_MS = 500 };
 

@@ -10,7 +10,7 @@
 #ifndef APP_BOX_STATE_H
 #define APP_BOX_STATE_H
 
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 
 /* The folder of the session, whose supervisor this is. */
 NODISCARD int box_state_init(struct super *s, struct err *err);

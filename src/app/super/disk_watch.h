@@ -7,7 +7,7 @@
 #ifndef APP_DISK_WATCH_H
 #define APP_DISK_WATCH_H
 
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 
 struct disk_watch;
 

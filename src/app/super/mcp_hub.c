@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/host/op.h"
+#include "app/luahost/op.h"
 #include "app/mcp/conn.h"
 #include "app/mcp/known.h"
-#include "app/super/recorded.h"
+#include "app/super/answer_cache.h"
 #include "app/super/resume.h"
 #include "app/super/vault.h"
 

@@ -5,7 +5,7 @@
 #ifndef APP_MCP_HUB_H
 #define APP_MCP_HUB_H
 
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 
 void op_mcp_find(struct call *c);
 void op_mcp_open(struct call *c);

@@ -4,7 +4,7 @@
 #ifndef APP_MCP_INBOX_H
 #define APP_MCP_INBOX_H
 
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 
 /* The command mcp_call TEXT: {"id","tool","args","client"} or {"cancel":id}; "passing":
  * whoever sends it goes away again, and that means nothing. 1: answered later by @rq's ticket. */

@@ -1,6 +1,6 @@
 #include "app/super/notices.h"
 
-#include "app/host/op.h"
+#include "app/luahost/op.h"
 #include "app/super/super_box.h"
 #include "sandbox/notice.h"
 

@@ -2,7 +2,7 @@
 #ifndef APP_NOTICES_H
 #define APP_NOTICES_H
 
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 #include "sandbox/notice.h"
 
 /* Takes @list (sandbox/notice.h). */

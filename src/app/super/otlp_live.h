@@ -13,7 +13,7 @@
 #ifndef APP_OTLP_LIVE_H
 #define APP_OTLP_LIVE_H
 
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 
 enum { OTLP_END_US = 3000000 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/super/preview_inner.h"
+#include "app/super/preview_priv.h"
 #include "base/fd.h"
 #include "base/paths.h"
 #include "sandbox/process.h"

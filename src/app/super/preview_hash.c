@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/super/preview_inner.h"
+#include "app/super/preview_priv.h"
 #include "base/fd.h"
 
 enum { DEPTH_MAX = 256 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/super/preview_inner.h"
+#include "app/super/preview_priv.h"
 #include "app/super/tree_op.h"
 #include "base/failpoint.h"
 #include "base/fd.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/super/preview_inner.h"
+#include "app/super/preview_priv.h"
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/fd.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/super/changed.h"
-#include "app/super/redo_inner.h"
+#include "app/super/file_mtimes.h"
+#include "app/super/redo_priv.h"
 #include "app/super/super_box.h"
 #include "base/fd.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/super/redo_inner.h"
+#include "app/super/redo_priv.h"
 
 enum { CHUNK = 1 << 20 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/super/redo_inner.h"
+#include "app/super/redo_priv.h"
 #include "app/super/resume.h"
 #include "app/super/super_box.h"
 #include "sandbox/workspace/memstore.h"

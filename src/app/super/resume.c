@@ -8,7 +8,7 @@
 #include "app/front/box_folder.h"
 #include "app/super/box_state.h"
 #include "base/clock.h"
-#include "app/super/recorded.h"
+#include "app/super/answer_cache.h"
 #include "app/super/super_box.h"
 #include "app/super/super_tree.h"
 

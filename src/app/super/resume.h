@@ -3,7 +3,7 @@
 #ifndef APP_RESUME_H
 #define APP_RESUME_H
 
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 
 struct resume;
 
@@ -17,7 +17,7 @@ void resume_budgets(struct resume *r, struct super *s);
 /* Opens the boxes, then the host; @ops and @self as in luahost_new. Ends the session if that cannot be. */
 void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops, void *self);
 void resume_first_action(struct resume *r); /* something new is about to be done; r may be NULL */
-struct recorded *resume_recorded(const struct resume *r); /* recorded.h; NULL when nothing was resumed */
+struct recorded *resume_recorded(const struct resume *r); /* answer_cache.h; NULL when nothing was resumed */
 /* The box that stands for @old now; @old itself when there is none. */
 uint64_t resume_box(const struct resume *r, uint64_t old);
 /* super_box.c tells that a box of resume_begin is there, or could not be opened. */

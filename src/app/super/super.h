@@ -44,7 +44,7 @@ struct super_opts {
 	bool step;                 /* pause before the first action */
 	bool no_input;             /* ask = deny */
 	bool accept_reduced;
-	bool stand;                /* ready_fd is told when the session stands, not when it listens (stand.h) */
+	bool stand;                /* ready_fd is told when the session stands, not when it listens (readiness.h) */
 	bool person;               /* somebody is expected to attach (line mode, console) */
 	int ready_fd;              /* gets one line {"id":..,"path":..,"socket":..} or {"error":..} when it is; -1 = none */
 };

@@ -4,7 +4,7 @@
 #define APP_SUPER_ADDED_H
 
 #include "action/added.h"
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 
 /* What would be added: gate_rule's object and "name", "file", "line", "text". Changes nothing. Returns owned or NULL.
  */

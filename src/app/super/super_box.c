@@ -8,22 +8,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/host/op.h"
+#include "app/luahost/op.h"
 #include "app/inside/proxy.h"
 #include "app/super/box_state.h"
 #include "app/super/box_port.h"
 #include "app/super/notices.h"
 #include "app/super/preview.h"
 #include "app/super/disk_watch.h"
-#include "app/super/honey.h"
+#include "app/super/honeytoken.h"
 #include "app/super/project.h"
-#include "app/super/recorded.h"
+#include "app/super/answer_cache.h"
 #include "app/super/resume.h"
 #include "app/super/super_net.h"
 #include "app/super/super_tree.h"
 #include "base/fd.h"
 #include "base/paths.h"
-#include "sandbox/elsewhere.h"
+#include "sandbox/remote_orphans.h"
 #include "sandbox/notice.h"
 
 enum { FOREIGN_NAMED = 5 };

@@ -3,7 +3,7 @@
 #ifndef APP_SUPER_BOX_H
 #define APP_SUPER_BOX_H
 
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 #include "app/super/super_tree.h"
 
 NODISCARD int super_box_init(struct super *s, struct err *err);

@@ -2,7 +2,7 @@
 #ifndef APP_SUPER_CMD_H
 #define APP_SUPER_CMD_H
 
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 
 struct ask_for { /* one command that is being carried out */
 	struct super *s;

@@ -2,7 +2,7 @@
 #ifndef APP_SUPER_NET_H
 #define APP_SUPER_NET_H
 
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 
 struct net;
 

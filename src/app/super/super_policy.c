@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "app/exit.h"
-#include "app/host/library.h"
+#include "app/luahost/library.h"
 #include "app/super/super_added.h"
 #include "app/super/trust.h"
 #include "base/fd.h"

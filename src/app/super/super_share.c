@@ -1,6 +1,6 @@
 /* run --share: from which event on a group may read the session and decide what waits. */
 #include "app/exit.h"
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 #include "control/share.h"
 
 /* It is in the record, so its companions are there as well, and others may read and decide from here on. */

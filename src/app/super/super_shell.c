@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/super/person_input.h"
+#include "app/super/operator_input.h"
 #include "app/super/super_cmd.h"
 #include "app/super/terminal_hub.h"
 #include "sandbox/shell.h"

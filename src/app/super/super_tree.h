@@ -3,7 +3,7 @@
 #ifndef APP_SUPER_TREE_H
 #define APP_SUPER_TREE_H
 
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 
 struct trees;
 

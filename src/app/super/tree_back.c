@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/host/op.h"
+#include "app/luahost/op.h"
 #include "app/super/super_box.h"
 #include "app/super/tree_op.h"
 #include "base/fd.h"

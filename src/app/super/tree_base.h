@@ -3,7 +3,7 @@
 #ifndef APP_TREE_BASE_H
 #define APP_TREE_BASE_H
 
-#include "app/super/tree_inner.h"
+#include "app/super/tree_priv.h"
 #include "sandbox/workspace/base.h"
 
 struct tree_base;

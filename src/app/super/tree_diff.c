@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/host/op.h"
+#include "app/luahost/op.h"
 #include "app/super/tree_op.h"
 
 static const char *status_word(const char *op)

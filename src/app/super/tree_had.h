@@ -2,7 +2,7 @@
 #ifndef APP_TREE_HAD_H
 #define APP_TREE_HAD_H
 
-#include "app/super/tree_inner.h"
+#include "app/super/tree_priv.h"
 #include "sandbox/workspace/merged.h"
 
 struct tree_had {

@@ -7,7 +7,7 @@
 
 #include "app/front/agent_steps.h"
 #include "app/front/merge_text.h"
-#include "app/host/op.h"
+#include "app/luahost/op.h"
 #include "app/super/tree_base.h"
 #include "app/super/tree_had.h"
 #include "app/super/tree_op.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/super/changed.h"
+#include "app/super/file_mtimes.h"
 #include "app/super/super_box.h"
 #include "base/failpoint.h"
 #include "base/fd.h"

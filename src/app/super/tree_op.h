@@ -3,7 +3,7 @@
 #ifndef APP_TREE_OP_H
 #define APP_TREE_OP_H
 
-#include "app/super/tree_inner.h"
+#include "app/super/tree_priv.h"
 #include "sandbox/workspace/apply.h"
 
 struct tree_op {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/host/hostrun.h"
-#include "app/super/tree_inner.h"
+#include "app/luahost/hostrun.h"
+#include "app/super/tree_priv.h"
 #include "sandbox/workspace/pick.h"
 
 struct review {

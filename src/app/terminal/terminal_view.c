@@ -13,7 +13,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "app/super/person_tty.h"
+#include "app/super/operator_tty.h"
 #include "app/terminal/overlay.h"
 #include "app/terminal/prefix_keys.h"
 #include "base/fd.h"

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "app/host/op.h"
+#include "app/luahost/op.h"
 #include "app/super/vault.h"
-#include "app/web/web_inner.h"
+#include "app/web/web_priv.h"
 
 enum { HEADERS_MAX = 50, BODY_MAX = 1 << 20 };
 

@@ -14,7 +14,7 @@
 #ifndef APP_WEB_H
 #define APP_WEB_H
 
-#include "app/super/super_inner.h"
+#include "app/super/super_priv.h"
 
 void op_host_fetch(struct call *c);
 void op_host_search(struct call *c);

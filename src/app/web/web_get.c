@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "app/super/vault.h"
-#include "app/web/web_inner.h"
+#include "app/web/web_priv.h"
 #include "base/hash.h"
 #include "base/text/charset.h"
 #include "base/text/html.h"

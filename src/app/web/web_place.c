@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/web/web_inner.h"
+#include "app/web/web_priv.h"
 #include "proxy/egress_parse.h"
 
 bool place_is_open(const struct sockaddr *addr)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/web/web_inner.h"
+#include "app/web/web_priv.h"
 #include "base/text/html.h"
 
 enum { TITLE_MAX = 300, SNIPPET_MAX = 1200, QUERY_MAX = 2000, PATH_MAX_DEPTH = 16 };

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "record/read/inner.h"
+#include "record/read/read_priv.h"
 
 enum { PAGE = 64 };
 

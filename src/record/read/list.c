@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "record/read/inner.h"
+#include "record/read/read_priv.h"
 
 enum { LIST_MAX = 1 << 20 };
 

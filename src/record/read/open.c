@@ -12,7 +12,7 @@
 #include "base/paths.h"
 #include "record/read/copied.h"
 #include "record/read/copy.h"
-#include "record/read/inner.h"
+#include "record/read/read_priv.h"
 #include "record/read/lease.h"
 #include "record/read/verify.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "record/read/inner.h"
+#include "record/read/read_priv.h"
 
 enum { BEGINNING = 32, AGENT_BEGINNING = 6, LEAST_EACH = 4, MOST_AGENTS = 2048 };
 

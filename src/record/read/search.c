@@ -7,7 +7,7 @@
 #include "base/text/utf8.h"
 #include "base/text/width.h"
 #include "record/read/clauses.h"
-#include "record/read/inner.h"
+#include "record/read/read_priv.h"
 #include "record/read/text.h"
 #include "record/read/values.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "record/read/inner.h"
+#include "record/read/read_priv.h"
 #include "record/read/lease.h"
 
 static const char *const read_session_sql[READ_SQL_NR] = {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "record/read/inner.h"
+#include "record/read/read_priv.h"
 
 /* How far behind an event its snapshot is looked for, in events of the box. It comes next but for what runs beside. */
 enum { LOOK_AHEAD = 20000, LAYERS = 64 };

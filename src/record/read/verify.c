@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "record/read/verify_inner.h"
+#include "record/read/verify_priv.h"
 
 void verify_say(struct verify *v, const char *name, enum verify_result result, uint64_t seq, const char *fmt, ...)
 {

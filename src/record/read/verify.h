@@ -1,7 +1,7 @@
 /* Is a session file what was written, and did everything happen in the right order?
  *
  * Checks, in this order (name: what it proves):
- *   bytes        every byte of the file and its write-ahead log is what was put there, also in unused space (sums.h)
+ *   bytes        every byte of the file and its write-ahead log is what was put there, also in unused space (page_checksum.h)
  *   pages        the file is whole as a database: pages, indexes, the search index
  *   chain        seqs without a hole, every body and header under one chain of hashes
  *   signatures   every checkpoint is signed by a key that the chain names, over the chain as it stands

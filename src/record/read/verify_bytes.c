@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "record/read/lease.h"
-#include "record/read/sums.h"
-#include "record/read/verify_inner.h"
+#include "record/read/page_checksum.h"
+#include "record/read/verify_priv.h"
 
 enum { LOOKS = 5 };
 
@@ -81,7 +81,7 @@ static void look_at_pages(struct raw *raw, uint64_t size, bool live, struct sums
 /* Nobody knows how far its writer had come, the machine has been down since: what a power cut leaves at the end of a log is
  * what nobody had been told was durable, so that is no damage. Whole frames behind a break prove nothing: commits that nobody
  * waits for are not synced, and the kernel writes them in any order. What was anchored was synced: that check tells. A frame
- * that is whole but for one or two bits was in all likelihood written to its end (turned.h): that counts as damage. */
+ * that is whole but for one or two bits was in all likelihood written to its end (bitflip.h): that counts as damage. */
 static bool is_torn(const struct lease_note *note, bool live, const struct log_end *log)
 {
 	return log->why && !note && !live && !log->was_synced && !log->turned_at;

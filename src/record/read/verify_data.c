@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "record/read/verify_inner.h"
+#include "record/read/verify_priv.h"
 
 static const char *check_segment(struct verify *v, sqlite3_stmt *st, uint64_t seq)
 {

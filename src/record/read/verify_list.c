@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "record/read/verify_inner.h"
+#include "record/read/verify_priv.h"
 
 struct found {
 	struct hash name;

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "record/read/verify_inner.h"
+#include "record/read/verify_priv.h"
 
 enum step { NOTHING, REQUESTED, JUDGED, DECIDED, STARTED, ENDED, BEGIN, RESUMED, END, NOTICE, SNAPSHOT };
 

@@ -12,7 +12,7 @@
 #include "record/read/steps.h"
 #include "record/read/text.h"
 #include "record/read/values.h"
-#include "record/read/verify_inner.h"
+#include "record/read/verify_priv.h"
 
 enum {
 	SEARCH_MAX = 256 << 20, /* a larger index is only walked through */

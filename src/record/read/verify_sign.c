@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/paths.h"
-#include "record/read/verify_inner.h"
+#include "record/read/verify_priv.h"
 
 enum { ANCHOR_MOST = 1 << 30 };
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "sandbox/workspace/memstore.h"
-#include "sandbox/workspace/merge_inner.h"
+#include "sandbox/workspace/merge_priv.h"
 
 static const char *const mode_name[] = {
 	[MERGE_APPLY] = "apply",

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/paths.h"
 #include "loop/loop.h"
-#include "sandbox/workspace/merge_inner.h"
+#include "sandbox/workspace/merge_priv.h"
 #include "wire/frame.h"
 
 enum { SILENCE_US = 120000000, TICK_MS = 200 };

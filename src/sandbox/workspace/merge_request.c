@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "sandbox/workspace/memstore.h"
-#include "sandbox/workspace/merge_inner.h"
+#include "sandbox/workspace/merge_priv.h"
 #include "sandbox/workspace/tree.h"
 
 static bool merge_request_has_content(const struct ws_state *s)

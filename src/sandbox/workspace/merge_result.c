@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "sandbox/workspace/merge_inner.h"
+#include "sandbox/workspace/merge_priv.h"
 #include "sandbox/workspace/tree.h"
 
 static const struct {

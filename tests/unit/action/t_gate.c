@@ -1,6 +1,6 @@
 #include "tap.h"
 
-#include "action/gate_inner.h"
+#include "action/gate_priv.h"
 #include "action/world.h"
 #include "base/clock.h"
 

@@ -1,7 +1,7 @@
 /* The lock of a box at the gate: while somebody looks at its files (a preview, a rollback), nothing of it starts. */
 #include "tap.h"
 
-#include "action/gate_inner.h"
+#include "action/gate_priv.h"
 #include "action/world.h"
 
 static uint64_t file_action(enum action_kind kind)

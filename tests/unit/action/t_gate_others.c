@@ -3,7 +3,7 @@
 #include "tap.h"
 
 #include "action/added.h"
-#include "action/gate_inner.h"
+#include "action/gate_priv.h"
 #include "action/world.h"
 
 #define PUSH "{\"file\":\"p.lua\",\"rules\":[" \

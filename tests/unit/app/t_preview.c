@@ -2,7 +2,7 @@
 #include "tap.h"
 
 #include "app/cmd/describe.h"
-#include "app/super/preview_inner.h"
+#include "app/super/preview_priv.h"
 
 static const char counters[] = "tmp=2\n"
 			       "Ip: Forwarding DefaultTTL OutNoRoutes\n"

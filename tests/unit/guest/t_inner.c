@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guest/inner.h"
+#include "guest/guest_priv.h"
 #include "tap.h"
 
 #include "../sandbox/guest_box.h"

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guest/inner.h"
+#include "guest/guest_priv.h"
 #include "tap.h"
 
 static long a_socket(void)

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "guest/inner.h"
+#include "guest/guest_priv.h"
 #include "guest/tool.h"
 #include "tap.h"
 

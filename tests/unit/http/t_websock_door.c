@@ -1,5 +1,5 @@
 /* WebSocket as a server: our own client on the other side, and a peer that breaks the rules. */
-#include "http/websock_door.h"
+#include "http/websock_server.h"
 
 #include "http/websock.h"
 #include "ws_peer.h"

@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "keeper/inner.h"
+#include "keeper/keeper_priv.h"
 #include "tap.h"
 
 static char top[64];

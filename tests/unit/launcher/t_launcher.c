@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "launcher/inner.h"
+#include "launcher/launcher_priv.h"
 #include "tap.h"
 #include "wire/groups.h"
 

@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "query/filter.h"
-#include "record/later.h"
+#include "record/deferred_index.h"
 #include "record/read/session.h"
 #include "record/read/steps.h"
 #include "record/record.h"

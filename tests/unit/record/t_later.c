@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/later.h"
+#include "record/deferred_index.h"
 #include "record/read/lease.h"
 #include "record/read/values.h"
 #include "record_help.h"

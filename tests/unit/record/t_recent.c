@@ -1,7 +1,7 @@
 /* What was used lately is known, what was used long ago is forgotten, and the room stays the same. */
 #include <string.h>
 
-#include "record/recent.h"
+#include "record/lru.h"
 #include "tap.h"
 
 enum { ROOM = 1024 };

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guest/inner.h"
+#include "guest/guest_priv.h"
 
 static bool put_file(const char *path, const char *text)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "box_fixture.h"
-#include "sandbox/mirror_inner.h"
+#include "sandbox/mirror_priv.h"
 #include "sandbox/layers.h"
 #include "sandbox/mirror.h"
 #include "wire/guest.h"

@@ -6,7 +6,7 @@
 #include "tap.h"
 #include "ui/coach.h"
 #include "ui/finder.h"
-#include "ui/model/handover.h"
+#include "ui/model/handoff.h"
 #include "ui/term/term.h"
 #include "ui/ui.h"
 

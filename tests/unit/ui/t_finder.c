@@ -5,7 +5,7 @@
 #include "fake_session.h"
 #include "tap.h"
 #include "ui/cmdtable.h"
-#include "ui/finder_inner.h"
+#include "ui/finder_priv.h"
 #include "ui/keymap.h"
 #include "ui/term/term.h"
 #include "ui/ui.h"

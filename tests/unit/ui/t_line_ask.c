@@ -4,7 +4,7 @@
 #include "fake_session.h"
 #include "held_anew.h"
 #include "tap.h"
-#include "ui/line_inner.h"
+#include "ui/line_priv.h"
 
 static char sent[256];
 static act_done_fn *told; /* what hears the answer to the last command */

@@ -1,0 +1,24 @@
+/* What was used lately, by hash, in room that never grows: a table of buckets, in each of which the entry used longest ago makes
+ * way for a new one. For what is cheap to do again but is seldom needed again after long: what it does not know, it has
+ * forgotten or never knew.
+ *
+ * An entry is a struct of the caller's that begins with `uint8_t key[RECENT_KEY]`, the beginning of a hash; one of zeroes is free.
+ * Loop thread only. */
+#ifndef RECORD_LRU_H
+#define RECORD_LRU_H
+
+#include "base/hash.h"
+
+enum { RECENT_KEY = 16 };
+
+struct recent;
+
+/* @nr: entries, a power of two, at least 8. Returns owned. */
+struct recent *lru_new(size_t entry_size, size_t nr);
+void lru_free(struct recent **t);
+/* Borrowed until the next call; NULL: not known. */
+void *lru_find(struct recent *t, const struct hash *h);
+/* A new entry for @h, zeroes behind its key; borrowed as above. @h must not be in the table. */
+void *lru_add(struct recent *t, const struct hash *h);
+
+#endif

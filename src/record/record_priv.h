@@ -1,0 +1,175 @@
+/* What the parts of the recorder share: items on their way from the loop thread to the writer thread. */
+#ifndef RECORD_RECORD_PRIV_H
+#define RECORD_RECORD_PRIV_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/mem.h"
+#include "record/lru.h"
+#include "record/record.h"
+#include "record/secrets.h"
+#include "record/store.h"
+
+/* --- items: made on the loop thread, freed by the writer ------------------------------------------------------ */
+enum item_type { ITEM_EVENT, ITEM_SEGMENT, ITEM_OBJECTS, ITEM_MESSAGE, ITEM_REDACT, ITEM_CHECKPOINT };
+
+struct item {
+	struct item *next;
+	enum item_type type;
+	size_t cost; /* what it adds to the backlog */
+	struct event ev;
+	union {
+		struct store_segment segment; /* owns data and times */
+		struct objects *objects;
+		struct {
+			struct hash id;
+			bool plain; /* kept as it is */
+		} message;
+		struct store_redact redact;
+	};
+	char bytes[]; /* body of the event, or the message; ev.body points here */
+};
+
+struct batch {
+	struct batch *next;
+	struct item *first, **last;
+	size_t cost;
+	bool full;    /* must be durable */
+	bool scrub;   /* holds a redaction */
+	bool written; /* into the transaction that is open */
+};
+
+/* The writer's: turns that were taken and are not committed yet. */
+struct unsettled {
+	struct batch *first, **last;
+	size_t cost;
+	int64_t since_us;
+	bool begun;      /* the transaction */
+	bool full;       /* what is asked of its commit */
+	bool checkpoint; /* signed at its end */
+	bool scrub;
+};
+
+struct barrier {
+	uint64_t seq;
+	record_done_fn *done;
+	void *self;
+};
+
+/* An action that has been requested and has not ended: its output belongs to the same agent and box. */
+struct open_action {
+	uint64_t action, agent, box;
+};
+
+struct flusher { /* a deferred call cannot be taken back: it outlives its record with NULL inside */
+	struct record *r;
+};
+
+struct record {
+	struct loop *loop;
+	struct record_ops ops;
+	void *self;
+	char *path, *id;
+	uint8_t uuid[UUID_LEN];
+	int lease, reserve;
+	struct loop_wake *wake;
+	struct loop_timer *timer;       /* closes segments that have fallen silent */
+	struct loop_timer *quiet_timer; /* a checkpoint after 60 s */
+	struct flusher *flusher;
+	struct secrets *secrets;
+	struct found *found; /* bait.c */
+	struct outputs *outputs;
+	struct recent *pooled; /* messages handed over; NULL none yet */
+	struct recent *lists;  /* list.c; NULL none yet */
+	record_clean_fn *tap;
+	void *tap_self;
+	struct batch *turn; /* what this loop turn has appended */
+	struct barrier *barrier;
+	size_t barriers, barrier_cap;
+	struct open_action *open;
+	size_t opens, open_cap;
+	struct buf text, clean; /* scratch */
+	uint64_t head, announced;
+	int64_t asleep;    /* how long the machine has slept since its boot, as last noted */
+	int64_t clock_off; /* wall minus boot clock */
+	int64_t mono_us;
+	uint64_t checked;  /* head at the last quiet checkpoint */
+	enum record_state told;
+
+	_Atomic size_t backlog;
+	_Atomic int state;
+
+	pthread_t thread;
+	pthread_mutex_t mu;
+	pthread_cond_t cond;   /* for the writer */
+	struct batch *queue, **queue_last;
+	bool stop;             /* drain, then end */
+	bool abandon;          /* end at once */
+	uint64_t committed, durable;
+	char why[200];         /* of the state */
+	struct redact_done *redacted;
+
+	struct store *store;   /* the writer's; the loop thread's before and after */
+	struct unsettled unsettled;
+};
+
+int64_t record_wall_us(void); /* the clocks, or what stands for them */
+int64_t record_mono_us(void);
+int64_t record_asleep_us(void);
+
+/* Hands <bytes, len> to the pool of messages unless it was before; fills @id_out with H of it. */
+void record_pool(struct record *r, const void *bytes, size_t len, bool plain, struct hash *id_out);
+
+struct redact_done {
+	struct redact_done *next;
+	record_done_fn *done;
+	void *self;
+};
+
+struct item *item_new(enum item_type type, const void *bytes, size_t len);
+void batch_free(struct batch *first); /* and those after it */
+/* Gives the item's event its seq and times and queues it. */
+uint64_t record_queue_event(struct record *r, struct item *i);
+/* Hands this turn's batch to the writer. */
+void record_flush(struct record *r);
+
+/* bait.c: honeytokens that were found since they were noted last. */
+struct object_found {
+	const char *instead;
+	struct object_id oid;
+};
+void honeytoken_seen_begin(struct record *r);
+void honeytoken_seen_end(struct record *r);
+size_t honeytoken_seen_mark(const struct record *r);
+void honeytoken_seen_forget(struct record *r, size_t mark); /* those found since: what was looked at is a copy of what the record has */
+/* Appends honeytoken.seen for each; @at: seq, agent, box and action of what held them. */
+void honeytoken_seen_note(struct record *r, const char *where, const struct event *at);
+/* Appends secret.seen for what has the shape of a live token in @bytes, which begin at @off of @stream. */
+void honeytoken_seen_look_tokens(struct record *r, int stream, uint64_t off, const char *bytes, size_t len, const struct event *at);
+void honeytoken_seen_note_file(struct record *r, const struct object_found *f, const struct event *at);
+
+/* The open action of that id, or NULL. */
+const struct open_action *record_open_action(const struct record *r, uint64_t action);
+
+void record_on_wake(void *self);
+void record_on_quiet(void *self);
+
+/* resume.c: is the file whole, and not shorter than its anchor says and than @was, what its writer had noted? Fills @torn with
+ * where its log breaks off, if nobody knows what stood there; else with "". */
+NODISCARD int resume_check(const char *path, const struct lease_note *was, char *torn, size_t cap, struct err *err);
+
+/* writer.c */
+void writer_start(struct record *r);
+void writer_end(struct record *r); /* joins */
+
+/* output.c */
+struct outputs *outputs_new(void);
+void outputs_free(struct outputs **o);
+void outputs_end_all(struct record *r);
+void outputs_on_timer(void *self);
+
+/* objects.c */
+struct store_object *objects_items(struct objects *o, size_t *nr_out);
+
+#endif
