@@ -90,7 +90,7 @@ struct ui {
 	bool met; /* all that was there when it began has been read: what waits from here on is news */
 	bool popup;              /* what waits opens by itself: only if somebody has said so */
 	unsigned count;          /* a number typed before a key; 0 none */
-	struct leaving *leaving; /* everywhere.c: the newest of those that wait for answers before the console goes; owned */
+	struct leaving *leaving; /* broadcast.c: the newest of those that wait for answers before the console goes; owned */
 	struct select select;
 	struct verifying *verifying; /* owned: what the screen "verify" shows, of verifying_source; NULL nothing was begun */
 	size_t verifying_source;
@@ -159,7 +159,7 @@ unsigned ui_where(const struct ui *ui);
 
 /* Numbers before keys (count.c). True if it was taken. */
 bool count_key(struct ui *ui, uint32_t key);
-/* To every session that runs and can be commanded (everywhere.c), and how many those are. */
+/* To every session that runs and can be commanded (broadcast.c), and how many those are. */
 size_t ui_reached(const struct ui *ui);
 void ui_freeze_all(struct ui *ui);
 void ui_pause_all(struct ui *ui); /* or lets all go on, when all are paused */
@@ -172,7 +172,7 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on);
 void ui_command_line(struct ui *ui, const char *text);
 /* Copy, pager, plain screen, editor, save (copy.c). True if it was one of them. */
 bool ui_copy_verb(struct ui *ui, enum verb v, const struct subject *on);
-/* A shell of the person's own in @box, or why not (takeover.c). */
+/* A shell of the person's own in @box, or why not (agent_actions.c). */
 void ui_shell(struct ui *ui, size_t source, const struct model_box *box);
 /* Says how the person's own shell in @box of @session ended, which was asked for behind event @since. */
 void ui_shell_ended(struct ui *ui, const char *session, const char *box, uint64_t since, int status);

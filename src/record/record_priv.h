@@ -78,7 +78,7 @@ struct record {
 	struct loop_timer *quiet_timer; /* a checkpoint after 60 s */
 	struct flusher *flusher;
 	struct secrets *secrets;
-	struct found *found; /* bait.c */
+	struct found *found; /* honeytoken_seen.c */
 	struct outputs *outputs;
 	struct recent *pooled; /* messages handed over; NULL none yet */
 	struct recent *lists;  /* list.c; NULL none yet */
@@ -134,7 +134,7 @@ uint64_t record_queue_event(struct record *r, struct item *i);
 /* Hands this turn's batch to the writer. */
 void record_flush(struct record *r);
 
-/* bait.c: honeytokens that were found since they were noted last. */
+/* honeytoken_seen.c: honeytokens that were found since they were noted last. */
 struct object_found {
 	const char *instead;
 	struct object_id oid;

@@ -59,7 +59,7 @@ struct slot {
 	unsigned holds; /* workers in its files; while there are any it is not closed */
 	int alive; /* processes that ended actions left behind, as the box says */
 	struct alive_look *alive_look; /* effect_alive.c: it is being asked; NULL it is not */
-	uint64_t still; /* still.c: the action for whose sake it is to stand still; 0 = none */
+	uint64_t still; /* auto_freeze.c: the action for whose sake it is to stand still; 0 = none */
 	bool stilled;	/* and it does */
 	struct loop_timer *still_timer;
 	uint64_t *let_go; /* thaw.c: agents that may go on, though it is frozen for the sake of others */
@@ -92,7 +92,7 @@ void effector_init(struct slot *s);
 void boxes_freeze_why(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why);
 void end_jobs(struct slot *s, enum action_end end); /* effect.c: all that runs in it is told to have ended so */
 void slot_forget_let_go(struct slot *s); /* thaw.c: it freezes or thaws */
-void slot_works(struct slot *s); /* still.c: an action begins in it */
+void slot_works(struct slot *s); /* auto_freeze.c: an action begins in it */
 
 /* --- effect_oom.c --- */
 typedef void run_over_fn(struct job *j, const struct run_end *e);

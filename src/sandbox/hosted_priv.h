@@ -1,6 +1,6 @@
-/* Inside of the rented boxes (hosted.h): opening and ending in hosted_open.c, verbs in remote.c, commands in remote_run.c, what
- * the memory limit has killed in remote_oom.c, texts on their way through the provider in remote_script.c, sleep and keep-alive
- * in remote_sleep.c. */
+/* Inside of the rented boxes (hosted.h): opening and ending in hosted_open.c, verbs in remote.c, commands in hosted_run.c, what
+ * the memory limit has killed in hosted_oom.c, texts on their way through the provider in hosted_script.c, sleep and keep-alive
+ * in hosted_sleep.c. */
 #ifndef SANDBOX_HOSTED_PRIV_H
 #define SANDBOX_HOSTED_PRIV_H
 
@@ -51,9 +51,9 @@ struct remote {
 	struct run *runs;
 	unsigned busy;  /* scripts under way */
 	int64_t opened_us, busy_since_us, busy_us, asleep_since_us, asleep_us;
-	int64_t least_way_us, clock_off_us; /* remote_run.c: there and back at best, 0 = not known; the box's clock before ours */
+	int64_t least_way_us, clock_off_us; /* hosted_run.c: there and back at best, 0 = not known; the box's clock before ours */
 	int64_t uusd_hour; /* what it costs; -1 unknown */
-	/* remote_sleep.c */
+	/* hosted_sleep.c */
 	enum { AWAKE, FALLING_ASLEEP, ASLEEP, WAKING } state;
 	struct loop_timer *idle, *alive;
 	int64_t idle_ms, ttl_s;
@@ -89,7 +89,7 @@ struct remote {
 json_t *hosted_args(const struct remote *r);
 struct remote_op *hosted_ask(struct remote *r, const char *fn, json_t *args, const struct remote_heard *h, void *to);
 
-/* --- remote_script.c: text that the box's shell runs, sent again with what make says when the connection breaks. --- */
+/* --- hosted_script.c: text that the box's shell runs, sent again with what make says when the connection breaks. --- */
 struct script_how {
 	void (*make)(void *self, struct buf *text);
 	bool (*line)(void *self, char kind, const char *text, size_t len); /* true: that was the last one */
@@ -107,13 +107,13 @@ void scripts_go(struct remote *r);    /* the box has woken */
 void scripts_park(struct remote *r);  /* it is about to sleep, for none but resting ones are there */
 void hosted_died(struct remote *r, const struct err *err); /* the box is gone: everything ends */
 
-/* --- remote_sleep.c --- */
+/* --- hosted_sleep.c --- */
 bool hosted_awake(struct remote *r); /* false: it will be, then scripts_go */
 void hosted_quiet(struct remote *r); /* nothing runs in it (any more) */
 void hosted_alive_begin(struct remote *r);
 void hosted_sleep_end(struct remote *r);
 
-/* --- remote_run.c --- */
+/* --- hosted_run.c --- */
 struct run *hosted_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self);
 void hosted_run_go(struct run *r);
 void hosted_run_stdin(struct run *r, const void *bytes, size_t len, bool eof);

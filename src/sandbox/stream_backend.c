@@ -1,4 +1,4 @@
-/* Opening and closing; what an open box does stands in far_verbs.c. */
+/* Opening and closing; what an open box does stands in stream_verbs.c. */
 #include "sandbox/stream_backend.h"
 
 #include <stdarg.h>

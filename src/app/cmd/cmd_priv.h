@@ -32,7 +32,7 @@ NODISCARD int patterns_canary(struct err *err);
 int plugin_test(struct cmd_ctx *ctx); /* plugin_test.c: plugin test */
 int plugin_new(struct cmd_ctx *ctx);  /* plugin_new.c: plugin new */
 
-/* cmd_handover.c: show --handover and ls --waiting. */
+/* cmd_handoff.c: show --handover and ls --waiting. */
 struct session;
 int show_handover(struct cmd_ctx *ctx, struct session *s);
 int ls_waiting(struct cmd_ctx *ctx);

@@ -1,5 +1,5 @@
-/* Inside of hosted_plugin.h: providers in rent.c, ops in rent_op.c, requests in rent_request.c,
- * WebSockets in rent_socket.c, ways in to ports in rent_reach.c, kubeconfigs in rent_login.c. */
+/* Inside of hosted_plugin.h: providers in hosted_plugin.c, ops in hosted_op.c, requests in hosted_request.c,
+ * WebSockets in hosted_socket.c, ways in to ports in hosted_reach.c, kubeconfigs in hosted_login.c. */
 #ifndef APP_HOSTED_HOSTED_PLUGIN_PRIV_H
 #define APP_HOSTED_HOSTED_PLUGIN_PRIV_H
 
@@ -58,8 +58,8 @@ struct remote_op {
 	bool awaits_login;
 };
 
-/* --- rent_op.c --- */
-bool face_has(const json_t *face, const char *fn); /* rent.c: a function of the plugin */
+/* --- hosted_op.c --- */
+bool face_has(const json_t *face, const char *fn); /* hosted_plugin.c: a function of the plugin */
 struct remote_op *op_begin(void *self, const char *fn, json_t *args, const json_t *options, uint64_t box,
 			   const struct remote_heard *heard, void *to);
 void op_pause(struct remote_op *op, bool paused);
@@ -68,7 +68,7 @@ void ops_end(struct rent *r); /* all of them; neither their owners nor the plugi
 void op_event(struct remote_op *op, json_t *event, size_t bytes); /* takes */
 bool op_slow(const struct remote_op *op); /* requests of it hand on nothing for now */
 
-/* --- rent_request.c --- */
+/* --- hosted_request.c --- */
 void request_begin(struct remote_op *op, const json_t *todo);
 void requests_end(struct remote_op *op);
 void requests_pause(struct remote_op *op, bool paused);
@@ -85,13 +85,13 @@ char *op_url(const struct remote_op *op, const json_t *todo); /* returns owned *
 bool op_headers(const struct remote_op *op, const json_t *todo, struct strv *out);
 void headers_release(struct strv *headers); /* wiped */
 
-/* --- rent_socket.c --- */
+/* --- hosted_socket.c --- */
 void socket_begin(struct remote_op *op, const json_t *todo);
 void socket_send(struct remote_op *op, const json_t *todo); /* or closes */
 void sockets_end(struct remote_op *op);
 void sockets_pause(struct remote_op *op, bool paused);
 
-/* --- rent_login.c --- */
+/* --- hosted_login.c --- */
 /* A plugin with `login = "kubeconfig"` is reached as the user's own kubectl reaches it. Is it wanted for @op: does it name a
  * context, or (@keyless) is there nothing else to go by? */
 bool login_wanted(const struct remote_op *op, bool keyless);
@@ -99,10 +99,10 @@ bool login_wanted(const struct remote_op *op, bool keyless);
 void login_ask(struct remote_op *op);
 const char *login_socket(const struct lessor *l, const char *url); /* that leads to @url; NULL: the network does. Borrowed */
 void logins_end(struct lessor *l);
-/* Of rent_op.c. @told: what the plugin hears of it, taken; NULL: @why it cannot. */
+/* Of hosted_op.c. @told: what the plugin hears of it, taken; NULL: @why it cannot. */
 void op_logged(struct remote_op *op, json_t *told, const struct err *why);
 
-/* --- rent_reach.c --- */
+/* --- hosted_reach.c --- */
 int lessor_reach(void *self, const json_t *address, uint64_t box, struct err *err); /* struct remote_port */
 void reaches_end(struct rent *r);
 

@@ -1,4 +1,4 @@
-/* Between host.c (a running Lua host) and host_feed.c (bringing one to where it was). */
+/* Between host.c (a running Lua host) and luahost_feed.c (bringing one to where it was). */
 #ifndef APP_LUAHOST_LUAHOST_PRIV_H
 #define APP_LUAHOST_LUAHOST_PRIV_H
 

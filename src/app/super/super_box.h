@@ -31,7 +31,7 @@ void super_box_close(struct super *s, uint64_t box);
 void super_box_over(struct super *s, uint64_t box); /* no later box continues its state */
 json_t *super_box_notices(struct super *s, uint64_t box); /* bodies of its box.notice events; borrows; NULL: it has gone */
 void super_box_warn(struct super *s, uint64_t box, const char *fix, const char *fmt, ...) PRINTF(4, 5); /* box.warn */
-/* go_on.c: frozen boxes go on: for @agent those that it uses and nobody else who stands, for 0 all. What stays is told in the
+/* box_continue.c: frozen boxes go on: for @agent those that it uses and nobody else who stands, for 0 all. What stays is told in the
  * "text" of @out. */
 void super_box_continue(struct super *s, uint64_t agent, uint64_t cause, json_t *out);
 /* @c is answered when the box has gone; false: it has, or somebody else waits for that. */

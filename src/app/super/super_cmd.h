@@ -10,7 +10,7 @@ struct ask_for { /* one command that is being carried out */
 	const struct command_line *line;
 };
 
-/* --- asked.c: whom and what its words name --- */
+/* --- command_args.c: whom and what its words name --- */
 
 /* Word @i of it, NULL past the last; borrows. */
 const char *command_args_word(const struct ask_for *a, size_t i);

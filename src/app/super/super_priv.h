@@ -67,10 +67,10 @@ struct super {
 	struct box_states *states;  /* box_state.c; NULL before it is made */
 	char *hold;                 /* the filter that `hold --on` brings back; may be NULL */
 	struct loop_timer *end_timer, *stand_timer;
-	json_t *ready;              /* stand.c: what is to be told when it stands; NULL = it is told */
+	json_t *ready;              /* readiness.c: what is to be told when it stands; NULL = it is told */
 	size_t nr_people;           /* who are attached, stay and may decide */
-	struct away *away;          /* away.c; may be NULL */
-	struct room *room;          /* room.c; may be NULL */
+	struct away *away;          /* unattended.c; may be NULL */
+	struct room *room;          /* disk_space.c; may be NULL */
 	struct loop_signal *sig[3];
 	json_t *store;              /* {"name":{"key":value}}, also kept in the record */
 	enum record_state record_state;
@@ -217,7 +217,7 @@ void super_stop(struct super *s, bool now, const char *why); /* asks the script 
 void super_maybe_finish(struct super *s); /* looks at the end of this turn whether an ending session has come to its end */
 struct agent *super_agent_add(struct super *s, uint64_t id, const char *name);
 
-/* --- notified.c --- */
+/* --- notify_command.c --- */
 
 /* Something waits for a person: the notification command runs, with @text in SANDGLASS_TEXT. */
 void super_held(struct super *s, uint64_t id, const char *text);
