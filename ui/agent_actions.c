@@ -21,7 +21,8 @@ void ui_shell(struct ui *ui, size_t source, const struct model_box *box)
 	}
 }
 
-static const struct model_action *newest_shell(const struct model *m, const char *box, uint64_t since)
+static const struct model_action *newest_shell(const struct model *m, const char *box,
+					       uint64_t since)
 {
 	for (size_t i = m->nr_actions; i > 0 && m->action[i - 1].id > since; i--) {
 		const struct model_box *b = model_box(m, m->action[i - 1].box);
@@ -42,22 +43,31 @@ void ui_shell_ended(struct ui *ui, const char *session, const char *box, uint64_
 		source_sync(s, 0, 0);
 	const struct model_action *act = s ? newest_shell(&s->model, box, since) : NULL;
 	if (!act) {
-		ui_say(ui, status ? ROLE_ERROR : ROLE_DIM, status ? "no shell began in %s" : "the shell in %s has ended", box);
+		ui_say(ui, status ? ROLE_ERROR : ROLE_DIM,
+		       status ? "no shell began in %s" : "the shell in %s has ended", box);
 		return;
 	}
 	CLEANUP(json_release) json_t *ended = source_body(s, act->ended);
 	const char *end = json_str(ended, "end", ""), *why = json_str(ended, "why", "");
 	approval_load(&info, s, act->id, &a);
 	if (strcmp(end, "denied") == 0)
-		ui_say(ui, ROLE_WARN, "the shell in %s was %s", box, info.decided ? info.decided : "denied");
+		ui_say(ui, ROLE_WARN, "the shell in %s was %s", box,
+		       info.decided ? info.decided : "denied");
 	else if (json_object_get(ended, "code") && !*why)
-		ui_say(ui, ROLE_DIM, act->code ? "the shell in %s has ended, exit %d" : "the shell in %s has ended", box, act->code);
+		ui_say(ui, ROLE_DIM,
+		       act->code ? "the shell in %s has ended, exit %d"
+				 : "the shell in %s has ended",
+		       box, act->code);
 	else
-		ui_say(ui, ROLE_ERROR, "the shell in %s %s%s%s%s", box, *end ? "was lost: " : "goes on without you", end, *why ? ", " : "", why);
+		ui_say(ui, ROLE_ERROR, "the shell in %s %s%s%s%s", box,
+		       *end ? "was lost: " : "goes on without you", end, *why ? ", " : "", why);
 }
 
-static const struct { const char *name, *of, *example; } agent_actions_kinds[] = {
-	{ "usd", "dollars", "0.50" }, { "tokens", "tokens", "50000" }, { "time", "time", "20m" }, { "steps", "steps", "20" }, { "actions", "actions", "10" },
+static const struct {
+	const char *name, *of, *example;
+} agent_actions_kinds[] = {
+	{ "usd", "dollars", "0.50" }, { "tokens", "tokens", "50000" }, { "time", "time", "20m" },
+	{ "steps", "steps", "20" },   { "actions", "actions", "10" },
 };
 
 static size_t agent_actions_kind_of(const char *name)
@@ -75,10 +85,12 @@ static bool is_amount(size_t kind, const char *value)
 		return false;
 	if (kind == 0 || strcmp(agent_actions_kinds[kind].name, "time") == 0)
 		return clock_parse_span(value, &us) && us > 0;
-	return strlen(value) < 19 && value[strspn(value, "0123456789")] == 0 && value[strspn(value, "0")] != 0;
+	return strlen(value) < 19 && value[strspn(value, "0123456789")] == 0 &&
+	       value[strspn(value, "0")] != 0;
 }
 
-/* "usd=1 time=20m", or an amount alone: of @alone. NULL: it is not that, and @wrong is what it is none of (names, or a kind). */
+/* "usd=1 time=20m", or an amount alone: of @alone. NULL: it is not that, and @wrong is what it is
+ * none of (names, or a kind). */
 static json_t *more_of(const char *text, const char *alone, size_t *wrong)
 {
 	json_t *opts = json_object();
@@ -100,8 +112,10 @@ static json_t *more_of(const char *text, const char *alone, size_t *wrong)
 	return opts;
 }
 
-/* What is used up of the budget that @on works under, as an option of the command; @session: it is the session's. */
-static const char *agent_actions_used_up(const struct source *s, const struct model_agent *a, bool *session)
+/* What is used up of the budget that @on works under, as an option of the command; @session: it is
+ * the session's. */
+static const char *agent_actions_used_up(const struct source *s, const struct model_agent *a,
+					 bool *session)
 {
 	static const char *const names[][2] = { { "uusd", "usd" }, { "time_us", "time" } };
 	*session = s->model.used_up != NULL || !a || a->script;
@@ -124,9 +138,12 @@ static void more_said(struct ui *ui, const char *text)
 	size_t wrong = ARRAY_LEN(agent_actions_kinds);
 	json_t *opts = more_of(text, what ? what : "usd", &wrong);
 	if (!opts && wrong < ARRAY_LEN(agent_actions_kinds))
-		ui_say(ui, ROLE_ERROR, "that is no amount of %s: as %s, or %s=%s", agent_actions_kinds[wrong].of, agent_actions_kinds[wrong].example, agent_actions_kinds[wrong].name, agent_actions_kinds[wrong].example);
+		ui_say(ui, ROLE_ERROR, "that is no amount of %s: as %s, or %s=%s",
+		       agent_actions_kinds[wrong].of, agent_actions_kinds[wrong].example,
+		       agent_actions_kinds[wrong].name, agent_actions_kinds[wrong].example);
 	else if (!opts)
-		ui_say(ui, ROLE_ERROR, "not understood: usd=1 time=20m tokens=50000 steps=20 actions=10");
+		ui_say(ui, ROLE_ERROR,
+		       "not understood: usd=1 time=20m tokens=50000 steps=20 actions=10");
 	if (!opts)
 		return;
 	ui_send(ui, on.source, (const char *[]){ "budget", session ? NULL : a->name, NULL }, opts);
@@ -141,11 +158,20 @@ void ui_more_budget(struct ui *ui, const struct subject *on)
 	const char *label;
 	if (!s)
 		return;
-	const char *what = agent_actions_used_up(s, a, &session), *whose = session ? "the session" : ui_short_name(ui, &ar, a->name);
+	const char *what = agent_actions_used_up(s, a, &session),
+		   *whose = session ? "the session" : ui_short_name(ui, &ar, a->name);
 	if (what)
-		label = arena_printf(&ar, "%s has used up its %s; how much more? (as %s):", whose, agent_actions_kind_of(what) < ARRAY_LEN(agent_actions_kinds) ? agent_actions_kinds[agent_actions_kind_of(what)].of : what,
-				     agent_actions_kind_of(what) < ARRAY_LEN(agent_actions_kinds) ? agent_actions_kinds[agent_actions_kind_of(what)].example : "20");
+		label = arena_printf(
+			&ar, "%s has used up its %s; how much more? (as %s):", whose,
+			agent_actions_kind_of(what) < ARRAY_LEN(agent_actions_kinds)
+				? agent_actions_kinds[agent_actions_kind_of(what)].of
+				: what,
+			agent_actions_kind_of(what) < ARRAY_LEN(agent_actions_kinds)
+				? agent_actions_kinds[agent_actions_kind_of(what)].example
+				: "20");
 	else
-		label = arena_printf(&ar, "more for %s (usd=1 time=20m tokens=50000 steps=20 actions=10):", whose);
+		label = arena_printf(
+			&ar,
+			"more for %s (usd=1 time=20m tokens=50000 steps=20 actions=10):", whose);
 	ui_ask(ui, label, on, more_said);
 }

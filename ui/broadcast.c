@@ -1,4 +1,5 @@
-/* What goes to every session on the screen at once: freeze, pause, and what becomes of them when the person leaves. */
+/* What goes to every session on the screen at once: freeze, pause, and what becomes of them when
+ * the person leaves. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,7 +37,9 @@ void ui_freeze_all(struct ui *ui)
 	char of[32];
 	size_t n = ui_reached(ui);
 	broadcast_send_all(ui, "freeze");
-	ui_say(ui, ROLE_HELD, "FROZEN: every box of %s stands still, nothing begins; P lets all go on", broadcast_sessions(n, of));
+	ui_say(ui, ROLE_HELD,
+	       "FROZEN: every box of %s stands still, nothing begins; P lets all go on",
+	       broadcast_sessions(n, of));
 }
 
 void ui_pause_all(struct ui *ui)
@@ -46,11 +49,12 @@ void ui_pause_all(struct ui *ui)
 	for (size_t i = 0; i < ui->nr_src; i++)
 		all = all && (!broadcast_reaches(ui, i) || ui->src[i]->model.paused_all);
 	broadcast_send_all(ui, all ? "continue" : "pause");
-	ui_say(ui, all ? ROLE_TEXT : ROLE_PAUSED, all ? "%s: all go on" : "%s: all pause before their next action; P lets them go on",
+	ui_say(ui, all ? ROLE_TEXT : ROLE_PAUSED,
+	       all ? "%s: all go on" : "%s: all pause before their next action; P lets them go on",
 	       broadcast_sessions(ui_reached(ui), of));
 }
 
-/* --- leaving ------------------------------------------------------------------------------------------------------ */
+/* --- leaving ---------------------------------------------------------------------------------- */
 
 static bool nobody_runs(const struct ui *ui)
 {
@@ -70,10 +74,13 @@ void ui_leave(struct ui *ui, const struct subject *on)
 	if (ui->replay || nobody_runs(ui))
 		ui->quit = true;
 	else
-		ui_choose(ui, "leave the console? agents go on, 'sandglass attach' comes back  (y/n)", "yn", on, broadcast_left);
+		ui_choose(ui,
+			  "leave the console? agents go on, 'sandglass attach' comes back  (y/n)",
+			  "yn", on, broadcast_left);
 }
 
-/* One answer of the person to "leave: ..": each counts its own answers, so that a late one of an earlier is none of it. */
+/* One answer of the person to "leave: ..": each counts its own answers, so that a late one of an
+ * earlier is none of it. */
 struct leaving {
 	struct leaving *before;
 	struct ui *ui;
@@ -133,7 +140,9 @@ static void how_chosen(struct ui *ui, const char *key)
 	} else if (*key == '2') {
 		leave_after(ui, "pause");
 	} else {
-		snprintf(label, sizeof(label), "stop %s? agents and boxes end, the record is closed  (y/n)", broadcast_sessions(ui_reached(ui), of));
+		snprintf(label, sizeof(label),
+			 "stop %s? agents and boxes end, the record is closed  (y/n)",
+			 broadcast_sessions(ui_reached(ui), of));
 		ui_choose(ui, label, "yn", &on, stop_chosen);
 	}
 }
@@ -143,5 +152,6 @@ void ui_leave_how(struct ui *ui, const struct subject *on)
 	if (ui->replay || nobody_runs(ui) || ui_reached(ui) == 0)
 		ui_leave(ui, on);
 	else
-		ui_choose(ui, "leave: 1 agents go on  2 pause all  3 stop all..   Esc stays", "123", on, how_chosen);
+		ui_choose(ui, "leave: 1 agents go on  2 pause all  3 stop all..   Esc stays", "123",
+			  on, how_chosen);
 }

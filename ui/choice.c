@@ -67,15 +67,16 @@ void choices_paint(const struct finder *f, struct area a, int row)
 	int col = 1;
 	if (f->choice_doc)
 		col = grid_put(a, row, col, ROLE_DIM, f->choice_doc) + 2;
-	for (size_t i = f->choosing && f->choice_at > 6 ? f->choice_at - 6 : 0; i < f->nr_choices; i++) {
+	for (size_t i = f->choosing && f->choice_at > 6 ? f->choice_at - 6 : 0; i < f->nr_choices;
+	     i++) {
 		int n = text_cells(f->choice[i], a.g->ascii);
 		if (col + n > a.cols - 4) {
 			grid_put(a, row, col, ROLE_DIM, "..");
 			return;
 		}
 		bool on = f->choosing && i == f->choice_at;
-		put_bytes(a, row, col, n, on ? ROLE_TITLE : ROLE_TEXT, f->choice[i], strlen(f->choice[i]),
-			  on ? GLYPH_REVERSE : 0);
+		put_bytes(a, row, col, n, on ? ROLE_TITLE : ROLE_TEXT, f->choice[i],
+			  strlen(f->choice[i]), on ? GLYPH_REVERSE : 0);
 		col += n + 2;
 	}
 }

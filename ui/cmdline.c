@@ -1,4 +1,5 @@
-/* ":": a screen, a verb, one of the console's own words, or a command of the registry: what is typed is run. */
+/* ":": a screen, a verb, one of the console's own words, or a command of the registry: what is
+ * typed is run. */
 #include "ui/cmdline_priv.h"
 
 #include <stdio.h>
@@ -33,7 +34,8 @@ static const char *cmdline_nearest(const char *word)
 	return nearest_name(word, names);
 }
 
-/* The one session on the screen that has this id, or whose id begins so; SIZE_MAX, and says why: none, or several. */
+/* The one session on the screen that has this id, or whose id begins so; SIZE_MAX, and says why:
+ * none, or several. */
 static size_t session_named(struct ui *ui, const char *id, size_t len)
 {
 	size_t at = SIZE_MAX, nr = 0;
@@ -48,25 +50,31 @@ static size_t session_named(struct ui *ui, const char *id, size_t len)
 	}
 	if (nr == 1)
 		return at;
-	ui_say(ui, ROLE_ERROR, nr ? "session '%.*s' may be one of several on this screen: type more of its id"
-				  : "session '%.*s' is not on this screen", (int)len, id);
+	ui_say(ui, ROLE_ERROR,
+	       nr ? "session '%.*s' may be one of several on this screen: type more of its id"
+		  : "session '%.*s' is not on this screen",
+	       (int)len, id);
 	return SIZE_MAX;
 }
 
-/* The # of "s-7k2m9q#405" where a command wants the number of an event first; else NULL. Words behind it are text. The
- * supervisor looks at the number alone: a session that is not here must not get that far. */
+/* The # of "s-7k2m9q#405" where a command wants the number of an event first; else NULL. Words
+ * behind it are text. The supervisor looks at the number alone: a session that is not here must not
+ * get that far. */
 static char *hash_of_session(const struct cmd_line *l)
 {
 	const struct cmd_row *c = cmd_find(l->words.item[0]);
-	char *word = l->words.nr > 1 ? l->words.item[1] : NULL, *hash = word ? strchr(word, '#') : NULL;
+	char *word = l->words.nr > 1 ? l->words.item[1] : NULL,
+	     *hash = word ? strchr(word, '#') : NULL;
 	const char *first = c ? c->usage + (c->usage[0] == '[') : "";
-	if (!hash || hash == word || (strncmp(first, "ID", 2) != 0 && strncmp(first, "SESSION]#", 9) != 0))
+	if (!hash || hash == word ||
+	    (strncmp(first, "ID", 2) != 0 && strncmp(first, "SESSION]#", 9) != 0))
 		return NULL;
-	return strstr(first, "AGENT") && strncmp(word, "s-", 2) != 0 ? NULL : hash; /* an agent's name may have one */
+	/* an agent's name may have one */
+	return strstr(first, "AGENT") && strncmp(word, "s-", 2) != 0 ? NULL : hash;
 }
 
-/* Which session a line is for: "-S s-7k2m9q", "s-7k2m9q#405" (the number stays), else the one that is selected. SIZE_MAX,
- * and says why, where that is not one session. */
+/* Which session a line is for: "-S s-7k2m9q", "s-7k2m9q#405" (the number stays), else the one that
+ * is selected. SIZE_MAX, and says why, where that is not one session. */
 static size_t cmdline_route(struct ui *ui, struct cmd_line *l)
 {
 	const json_t *in = json_object_get(l->opts, "in");
@@ -117,9 +125,13 @@ static char *for_shell(struct ui *ui, const struct cmd_row *c, const char *rest)
 	const char *id = s ? s->model.id : NULL;
 	if (id && !*rest && strncmp(c->usage, "[SESSION", 8) == 0)
 		return mem_printf("sandglass %s %s", c->name, id);
-	const char *in = strstr(c->options, "--in SESSION") ? " -S " : strstr(c->options, "--at ID") ? " --at " : "";
-	bool said = !*in || !id || strncmp(rest, "-S", 2) == 0 || strstr(rest, "--at") || strstr(rest, "--in");
-	return mem_printf("sandglass %s%s%s%s%s", c->name, said ? "" : in, said ? "" : id, *rest || *c->usage ? " " : "", *rest ? rest : c->usage);
+	const char *in = strstr(c->options, "--in SESSION") ? " -S "
+			 : strstr(c->options, "--at ID")    ? " --at "
+							    : "";
+	bool said = !*in || !id || strncmp(rest, "-S", 2) == 0 || strstr(rest, "--at") ||
+		    strstr(rest, "--in");
+	return mem_printf("sandglass %s%s%s%s%s", c->name, said ? "" : in, said ? "" : id,
+			  *rest || *c->usage ? " " : "", *rest ? rest : c->usage);
 }
 
 static void cmdline_unknown(struct ui *ui, const char *word, const char *rest)
@@ -130,9 +142,11 @@ static void cmdline_unknown(struct ui *ui, const char *word, const char *rest)
 	CLEANUP(free_ptr) char *line = c ? for_shell(ui, c, rest) : NULL;
 	names_of_agents(ui, &known);
 	if (view_find(word) && c && !c->supervisor)
-		ui_say(ui, ROLE_ERROR, ":%s opens a screen; with words it is the shell's: %s", word, line);
+		ui_say(ui, ROLE_ERROR, ":%s opens a screen; with words it is the shell's: %s", word,
+		       line);
 	else if (view_find(word))
-		ui_say(ui, ROLE_ERROR, ":%s takes no words but the name of an agent or a box: %s", word, known.len ? buf_cstr(&known) : "there is none yet");
+		ui_say(ui, ROLE_ERROR, ":%s takes no words but the name of an agent or a box: %s",
+		       word, known.len ? buf_cstr(&known) : "there is none yet");
 	else if (c && !c->supervisor)
 		ui_say(ui, ROLE_ERROR, "in another terminal: %s", line);
 	else if (ui_is_setting(word))
@@ -160,7 +174,8 @@ void ui_command_line(struct ui *ui, const char *text)
 	while (*text == ' ' || *text == ':')
 		text++;
 	CLEANUP(free_ptr) char *copy = mem_strdup(text);
-	for (char *w = strtok_r(copy, " ", &save); w && nr < ARRAY_LEN(words) - 1; w = strtok_r(NULL, " ", &save))
+	for (char *w = strtok_r(copy, " ", &save); w && nr < ARRAY_LEN(words) - 1;
+	     w = strtok_r(NULL, " ", &save))
 		words[nr++] = w;
 	if (nr == 0)
 		return;
@@ -181,7 +196,8 @@ void ui_command_line(struct ui *ui, const char *text)
 	const struct cmd_row *c = cmd_find(words[0]);
 	enum verb v = verb_find(words[0]);
 	bool verb = v != VERB_NONE && nr == 1 && (!verb_acts(v) || !c || !c->supervisor);
-	if (view_find(words[0]) && (nr == 1 || (nr == 2 && !(c && c->supervisor) && agent_named(ui, words[1], &on))))
+	if (view_find(words[0]) &&
+	    (nr == 1 || (nr == 2 && !(c && c->supervisor) && agent_named(ui, words[1], &on))))
 		ui_open(ui, words[0], &on);
 	else if (verb && verb_group(v) != GROUP_DECIDE)
 		ui_do(ui, v);
@@ -191,7 +207,7 @@ void ui_command_line(struct ui *ui, const char *text)
 		cmdline_unknown(ui, words[0], rest);
 }
 
-/* --- the line ----------------------------------------------------------------------------------------------------- */
+/* --- the line --------------------------------------------------------------------------------- */
 
 static const struct prompt_ops cmdline_ops;
 static void cmdline_done(struct ui *ui, const char *text);
@@ -233,10 +249,13 @@ static void cmdline_hint(const struct ui *ui, struct area a, int row)
 	if (f->nr_choices > 0 || f->choice_doc)
 		choices_paint(f, a, row);
 	else
-		grid_put(a, row, 1, ROLE_DIM, "Tab completes  Up history  Ctrl-e opens $EDITOR  Esc cancels");
+		grid_put(a, row, 1, ROLE_DIM,
+			 "Tab completes  Up history  Ctrl-e opens $EDITOR  Esc cancels");
 }
 
-static const struct prompt_ops cmdline_ops = { .history = ':', .key = cmdline_key, .changed = cmdline_complete, .hint = cmdline_hint };
+static const struct prompt_ops cmdline_ops = {
+	.history = ':', .key = cmdline_key, .changed = cmdline_complete, .hint = cmdline_hint
+};
 
 static void cmdline_done(struct ui *ui, const char *text)
 {

@@ -38,21 +38,24 @@ static bool cmdline_complete_is_one_of(const char *word, const char *const *list
 	return i < nr;
 }
 
-/* An event of another session than the selected one is named with it, as the line is sent to the selected one else. */
+/* An event of another session than the selected one is named with it, as the line is sent to the
+ * selected one else. */
 static void add_event(struct ui *ui, size_t source, uint64_t seq, const char *begin)
 {
 	char id[64];
 	bool here = source == cmdline_subject(ui).source;
-	snprintf(id, sizeof(id), "%s%s%" PRIu64, here ? "" : ui->src[source]->model.id, here ? "" : "#", seq);
+	snprintf(id, sizeof(id), "%s%s%" PRIu64, here ? "" : ui->src[source]->model.id,
+		 here ? "" : "#", seq);
 	cmdline_complete_add_if(ui->find, id, begin);
 }
 
-/* What the command can be about: of a decision what waits for one, of "kill" what has not ended, of others the newest. */
+/* What the command can be about: of a decision what waits for one, of "kill" what has not ended, of
+ * others the newest. */
 static void complete_event(struct ui *ui, const char *command, const char *begin)
 {
 	static const char *const decide[] = { "approve", "deny", "defer", "dry-run", "apply" };
-	bool held = cmdline_complete_is_one_of(command, decide, ARRAY_LEN(decide)), ask = strcmp(command, "answer") == 0,
-	     kill = strcmp(command, "kill") == 0;
+	bool held = cmdline_complete_is_one_of(command, decide, ARRAY_LEN(decide)),
+	     ask = strcmp(command, "answer") == 0, kill = strcmp(command, "kill") == 0;
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		const struct model *m = &ui->src[i]->model;
 		if (strcmp(command, "goto") == 0 && i != cmdline_subject(ui).source)
@@ -62,7 +65,8 @@ static void complete_event(struct ui *ui, const char *command, const char *begin
 		for (size_t k = 0; k < m->nr_asks && ask; k++)
 			add_event(ui, i, m->ask[k].seq, begin);
 		for (size_t k = m->nr_actions; k > 0 && m->nr_actions - k < 8 && !held && !ask; k--)
-			if (m->action[k - 1].state != ACT_WAITS && !(kill && m->action[k - 1].ended))
+			if (m->action[k - 1].state != ACT_WAITS &&
+			    !(kill && m->action[k - 1].ended))
 				add_event(ui, i, m->action[k - 1].id, begin);
 	}
 }
@@ -107,7 +111,9 @@ static void complete_word(struct ui *ui, const char *command, const char *begin)
 	struct finder *f = ui->find;
 	const struct cmd_row *c = cmd_find(command);
 	if (strcmp(command, "set") == 0) {
-		CLEANUP(free_ptr) char *text = mem_strndup(buf_cstr(&ui->prompt.text) + strlen(command), ui->prompt.at - strlen(command));
+		CLEANUP(free_ptr)
+		char *text = mem_strndup(buf_cstr(&ui->prompt.text) + strlen(command),
+					 ui->prompt.at - strlen(command));
 		complete_setting(f, text, begin);
 		return;
 	}

@@ -42,13 +42,16 @@ static void own_goto(struct ui *ui, const char *const *words, size_t nr, const c
 	}
 }
 
-/* :out 405, :show 405: the action's own screen; what is no action is found where events are listed. */
+/* :out 405, :show 405: the action's own screen; what is no action is found where events are
+ * listed. */
 static void own_event(struct ui *ui, const char *const *words, size_t nr, enum verb tab)
 {
 	struct subject on = cmdline_subject(ui);
 	struct source *s = ui_source(ui, on.source);
 	const char *id = nr > 1 ? words[1] + (words[1][0] == '#') : "";
-	const struct model_action *act = s && *id && strspn(id, "0123456789") == strlen(id) ? model_action(&s->model, strtoull(id, NULL, 10)) : NULL;
+	const struct model_action *act = s && *id && strspn(id, "0123456789") == strlen(id)
+						 ? model_action(&s->model, strtoull(id, NULL, 10))
+						 : NULL;
 	if (act) {
 		on.agent = act->agent ? act->agent : on.agent;
 		on.action = act->id;
@@ -56,7 +59,8 @@ static void own_event(struct ui *ui, const char *const *words, size_t nr, enum v
 		jump_to(ui, on.source, act->id);
 		ui_do(ui, tab);
 	} else if (tab == VERB_OUTPUT || !*id) {
-		ui_say(ui, ROLE_ERROR, "%s wants the number of %s: :%s 405", words[0], tab == VERB_OUTPUT ? "an action" : "an event", words[0]);
+		ui_say(ui, ROLE_ERROR, "%s wants the number of %s: :%s 405", words[0],
+		       tab == VERB_OUTPUT ? "an action" : "an event", words[0]);
 	} else {
 		own_goto(ui, words, nr, "");
 	}
@@ -93,12 +97,15 @@ static void own_seek(struct ui *ui, const char *const *words, size_t nr, const c
 	if (ui->replay)
 		transport_seek(ui, rest);
 	else
-		ui_say(ui, ROLE_ERROR, "seek moves the cursor of a record: sandglass replay; here :goto 405 selects an event");
+		ui_say(ui, ROLE_ERROR,
+		       "seek moves the cursor of a record: sandglass replay; here :goto 405 selects an event");
 }
 
 static void own_plot(struct ui *ui, const char *const *words, size_t nr, const char *rest)
 {
-	static const char *const names[] = { [TRACK_COST] = "cost", [TRACK_TOKENS] = "tokens", [TRACK_OUTPUT] = "output",
+	static const char *const names[] = { [TRACK_COST] = "cost",
+					     [TRACK_TOKENS] = "tokens",
+					     [TRACK_OUTPUT] = "output",
 					     [TRACK_ACTIONS] = "actions" };
 	struct subject on = cmdline_subject(ui);
 	(void)rest;
@@ -125,8 +132,10 @@ static void own_redo(struct ui *ui, const char *const *words, size_t nr, const c
 	}
 	on.action = strtoull(id, &end, 10);
 	if (*end)
-		ui_say(ui, ROLE_ERROR, "repeat needs the number of a finished command: :repeat 403");
-	else if (!ui_may_act(ui, on.source) && ui_source(ui, on.source) && model_redo(&ui_source(ui, on.source)->model, on.action))
+		ui_say(ui, ROLE_ERROR,
+		       "repeat needs the number of a finished command: :repeat 403");
+	else if (!ui_may_act(ui, on.source) && ui_source(ui, on.source) &&
+		 model_redo(&ui_source(ui, on.source)->model, on.action))
 		ui_open(ui, "repeat", &on); /* how it went then */
 	else if (!ui_may_act(ui, on.source))
 		ui_say(ui, ROLE_DIM, "repeat: read only; nothing runs here");
@@ -143,7 +152,8 @@ static void own_redo_promote(struct ui *ui, const char *const *words, size_t nr,
 	if (nr > 1)
 		on.action = strtoull(id, &end, 10);
 	if (nr > 1 && (*end || !on.action))
-		ui_say(ui, ROLE_ERROR, "repeat! needs the number of a repeated command: :repeat! 403");
+		ui_say(ui, ROLE_ERROR,
+		       "repeat! needs the number of a repeated command: :repeat! 403");
 	else
 		redo_promote_ask(ui, &on);
 }
@@ -153,7 +163,8 @@ uint64_t place_named(const struct ui *ui, size_t source, const char *word)
 {
 	char *end;
 	const struct model *m = &ui->src[source]->model;
-	const struct own_mark *own = word[0] && !word[1] ? own_marks_find(&ui->find->own[source], *word) : NULL;
+	const struct own_mark *own =
+		word[0] && !word[1] ? own_marks_find(&ui->find->own[source], *word) : NULL;
 	if (own)
 		return own->seq;
 	for (size_t i = m->nr_marks; i > 0; i--)
@@ -174,7 +185,8 @@ static void own_diff(struct ui *ui, const char *const *words, size_t nr, const c
 	}
 	for (size_t i = 1; i < nr; i++)
 		if (!(*to[i - 1] = place_named(ui, on.source, words[i]))) {
-			ui_say(ui, ROLE_ERROR, "there is no mark or event '%s'; :marks lists them", words[i]);
+			ui_say(ui, ROLE_ERROR, "there is no mark or event '%s'; :marks lists them",
+			       words[i]);
 			return;
 		}
 	ui_open(ui, "diff", &on);
@@ -195,14 +207,16 @@ static void own_tree(struct ui *ui, const char *const *words, size_t nr, const c
 	if (box)
 		ui_say(ui, ROLE_ERROR, "box '%s' has no file '%s' here", words[1], path);
 	else
-		ui_say(ui, ROLE_ERROR, "there is neither a box nor here a file '%s'; boxes: %s", rest, known.len ? buf_cstr(&known) : "none");
+		ui_say(ui, ROLE_ERROR, "there is neither a box nor here a file '%s'; boxes: %s",
+		       rest, known.len ? buf_cstr(&known) : "none");
 }
 
 /* What it prints in a shell is here the log, filtered. */
 static void own_search(struct ui *ui, const char *const *words, size_t nr, const char *rest)
 {
 	if (nr == 1) {
-		ui_say(ui, ROLE_ERROR, "search wants words or a filter: :search kind:exec \"permission denied\"; / searches what is shown");
+		ui_say(ui, ROLE_ERROR,
+		       "search wants words or a filter: :search kind:exec \"permission denied\"; / searches what is shown");
 		return;
 	}
 	(void)words;
@@ -217,7 +231,8 @@ static void own_blame(struct ui *ui, const char *const *words, size_t nr, const 
 	if (nr == 1)
 		ui_say(ui, ROLE_ERROR, "blame wants a file of the box: :blame src/parse.c");
 	else if (!tree_has(ui, &on, 0, rest))
-		ui_say(ui, ROLE_ERROR, "there is no file '%s' here; :tree lists those there are", rest);
+		ui_say(ui, ROLE_ERROR, "there is no file '%s' here; :tree lists those there are",
+		       rest);
 	else {
 		tree_open(ui, &on, 0, rest);
 		ui_do(ui, VERB_BLAME);
@@ -228,8 +243,9 @@ static void own_ruler(struct ui *ui, const char *const *words, size_t nr, const 
 {
 	(void)rest;
 	if (!ui->replay || nr != 2 || !ruler_choose(ui, words[1]))
-		ui_say(ui, ROLE_ERROR, ui->replay ? "ruler exec, events, model, cost, tokens or output"
-						  : "the ruler is that of a record: sandglass replay");
+		ui_say(ui, ROLE_ERROR,
+		       ui->replay ? "ruler exec, events, model, cost, tokens or output"
+				  : "the ruler is that of a record: sandglass replay");
 }
 
 static void own_filter(struct ui *ui, const char *const *words, size_t nr, const char *rest)
@@ -245,7 +261,8 @@ static void own_hold(struct ui *ui, const char *const *words, size_t nr, const c
 		struct filter *f = NULL;
 		const struct filter_saved saved = filter_names(ui);
 		struct err err = ERR_INIT;
-		if (filter_parse(&f, rest, &saved, NULL, &err) < 0 || filter_known_before(f, &err) < 0)
+		if (filter_parse(&f, rest, &saved, NULL, &err) < 0 ||
+		    filter_known_before(f, &err) < 0)
 			ui_say(ui, ROLE_ERROR, "%s", err.text);
 		else
 			ui_send(ui, on.source, (const char *[]){ "hold", rest, NULL }, NULL);
@@ -270,7 +287,8 @@ void cmdline_host(struct ui *ui, const char *cmd)
 	const struct source *s = ui_source(ui, on.source);
 	cmd += strspn(cmd, " ");
 	if (!ui->trust) {
-		ui_say(ui, ROLE_ERROR, "!: commands of this machine run from a console begun with --trust only; s opens a shell in the box");
+		ui_say(ui, ROLE_ERROR,
+		       "!: commands of this machine run from a console begun with --trust only; s opens a shell in the box");
 	} else if (!s || !ui_may_act(ui, on.source)) {
 		ui_say(ui, ROLE_ERROR, "!: there is no running session here that could record it");
 	} else if (!*cmd) {
@@ -285,23 +303,28 @@ void cmdline_host(struct ui *ui, const char *cmd)
 static const struct cmdline_word words_of_ours[] = {
 	{ "blame", "FILE", "who brought each line of a file of the box", own_blame },
 	{ "detach", "", "leave; agents go on", own_quit },
-	{ "diff", "[FROM [TO]]", "what changed since the start, since a mark or event, between two", own_diff },
+	{ "diff", "[FROM [TO]]", "what changed since the start, since a mark or event, between two",
+	  own_diff },
 	{ "events", "", "all of them: the log", own_events },
 	{ "filter", "FILTER | save NAME | rm NAME", "filter what is listed", own_filter },
 	{ "goto", "<event>", "to an event", own_goto },
 	{ "hold", "FILTER", "hold what matches; without one: what is held", own_hold },
 	{ "ls", "", "the sessions on this screen: the fleet", own_ls },
 	{ "out", "<event>", "what an action put out", own_out },
-	{ "plot", "cost | tokens | output | actions", "curves over time, who worked when", own_plot },
+	{ "plot", "cost | tokens | output | actions", "curves over time, who worked when",
+	  own_plot },
 	{ "q", "", "leave; agents go on", own_quit },
-	{ "repeat", "[<event>]", "run a command again; without a number: how the newest compares", own_redo },
+	{ "repeat", "[<event>]", "run a command again; without a number: how the newest compares",
+	  own_redo },
 	{ "repeat!", "[<event>]", "apply the changes of a repeated command", own_redo_promote },
-	{ "ruler", "exec | events | model | cost | tokens | output", "replay: what the timeline counts", own_ruler },
+	{ "ruler", "exec | events | model | cost | tokens | output",
+	  "replay: what the timeline counts", own_ruler },
 	{ "search", "FILTER", "find words, or whatever a filter says: in the log", own_search },
 	{ "seek", "50% | 188 | +5m | -30s | 14:32:07", "replay: the cursor to a place", own_seek },
 	{ "show", "<event>", "an event in full", own_show },
 	{ "set", "NAME=VALUE", "a setting of this console; without a value: what it is", own_set },
-	{ "tree", "[BOX] [PATH]", "the files of the box as they are here; a file is opened", own_tree },
+	{ "tree", "[BOX] [PATH]", "the files of the box as they are here; a file is opened",
+	  own_tree },
 	{ "sql", "SELECT ...", "ask the record, read-only", own_sql },
 };
 

@@ -1,5 +1,5 @@
-/* Between the files of the ":" line. cmdline.c: what is typed is run. cmdline_own.c: the console's own words.
- * cmdline_complete.c: what Tab offers. */
+/* Between the files of the ":" line. cmdline.c: what is typed is run. cmdline_own.c: the console's
+ * own words. cmdline_complete.c: what Tab offers. */
 #ifndef UI_CMDLINE_PRIV_H
 #define UI_CMDLINE_PRIV_H
 
@@ -7,7 +7,8 @@
 
 struct cmdline_word {
 	const char *name, *usage, *summary;
-	/* @words: the line taken apart, its first is the name; @rest: what stands behind that, as it was typed. */
+	/* @words: the line taken apart, its first is the name; @rest: what stands behind that, as
+	 * it was typed. */
 	void (*run)(struct ui *ui, const char *const *words, size_t nr, const char *rest);
 };
 

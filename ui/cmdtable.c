@@ -5,16 +5,23 @@
 #include "base/mem.h"
 
 enum { OFFLINE, SUPERVISOR, LOCAL };
-enum { COMMAND_LOOKS = 1, COMMAND_HIDDEN = 2, COMMAND_TAIL = 4, COMMAND_NO_JSON = 8, COMMAND_DECIDES = 16, COMMAND_CARRIES = 32 };
+enum {
+	COMMAND_LOOKS = 1,
+	COMMAND_HIDDEN = 2,
+	COMMAND_TAIL = 4,
+	COMMAND_NO_JSON = 8,
+	COMMAND_DECIDES = 16,
+	COMMAND_CARRIES = 32
+};
 
 static const struct {
 	struct cmd_row row;
 	bool tail;
 } cmdtable_rows[] = {
-#define COMMAND(token, name, where, flags, usage, options, summary, help) \
-	{ { name, usage, options, summary, (where) == SUPERVISOR, ((flags) & COMMAND_HIDDEN) != 0, \
-	    ((flags) & COMMAND_LOOKS) != 0 }, \
-	  ((flags) & COMMAND_TAIL) != 0 },
+#define COMMAND(token, name, where, flags, usage, options, summary, help)                          \
+	{ { name, usage, options, summary, (where) == SUPERVISOR, ((flags)&COMMAND_HIDDEN) != 0,   \
+	    ((flags)&COMMAND_LOOKS) != 0 },                                                        \
+	  ((flags)&COMMAND_TAIL) != 0 },
 #include "commands.inc"
 #undef COMMAND
 };
@@ -45,7 +52,7 @@ const struct cmd_row *cmd_find(const char *name)
 	return NULL;
 }
 
-/* --- a typed line ------------------------------------------------------------------------------------------------- */
+/* --- a typed line ----------------------------------------------------------------------------- */
 
 static int cmdtable_split(const char *p, struct strv *out, struct err *err)
 {
@@ -73,7 +80,8 @@ static int cmdtable_split(const char *p, struct strv *out, struct err *err)
 	}
 }
 
-/* The row of an option in "-n, --name VALUE   text" lines. Fills @name and @value (true: it takes one). */
+/* The row of an option in "-n, --name VALUE   text" lines. Fills @name and @value (true: it takes
+ *                                             one). */
 static bool option_row(const char *table, const char *typed, size_t len, char name[32], bool *value)
 {
 	for (const char *l = table; *l; l += strcspn(l, "\n"), l += *l != 0) {
@@ -109,20 +117,25 @@ static void cmdtable_put_value(json_t *opts, const char *name, const char *value
 	}
 }
 
-static int cmdtable_option(struct cmd_line *out, const struct cmd_row *c, const struct strv *all, size_t *i, struct err *err)
+static int cmdtable_option(struct cmd_line *out, const struct cmd_row *c, const struct strv *all,
+			   size_t *i, struct err *err)
 {
 	static const char common[] = "-S, --in SESSION   which\n";
 	const char *typed = all->item[*i];
 	size_t len = strcspn(typed, "=");
 	char name[32];
 	bool value;
-	if (!option_row(c->options, typed, len, name, &value) && !option_row(common, typed, len, name, &value))
-		return err_set(err, ERR_USAGE, "'%s' has no option '%.*s'", c->name, (int)len, typed);
+	if (!option_row(c->options, typed, len, name, &value) &&
+	    !option_row(common, typed, len, name, &value))
+		return err_set(err, ERR_USAGE, "'%s' has no option '%.*s'", c->name, (int)len,
+			       typed);
 	if (!value) {
 		json_put_flag(out->opts, name, true);
 		return 0;
 	}
-	const char *given = typed[len] ? typed + len + 1 : *i + 1 < all->nr ? all->item[++*i] : NULL;
+	const char *given = typed[len]	       ? typed + len + 1
+			    : *i + 1 < all->nr ? all->item[++*i]
+					       : NULL;
 	if (!given)
 		return err_set(err, ERR_USAGE, "--%s needs a value", name);
 	cmdtable_put_value(out->opts, name, given);

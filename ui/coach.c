@@ -11,7 +11,7 @@ struct hint {
 	const char *name, *text;
 	bool (*fits)(const struct ui *ui);
 	enum verb done[3]; /* the keys that it teaches */
-	bool screen;       /* said about a screen: it goes when the screen is left */
+	bool screen;	   /* said about a screen: it goes when the screen is left */
 };
 
 struct coach {
@@ -23,7 +23,7 @@ struct coach {
 	unsigned where;
 };
 
-/* --- when -------------------------------------------------------------------------------------------------------- */
+/* --- when ------------------------------------------------------------------------------------- */
 
 static bool coach_on_screen(const struct ui *ui, const char *name)
 {
@@ -73,7 +73,8 @@ static bool coach_replaying(const struct ui *ui)
 
 static bool some_agent(const struct ui *ui)
 {
-	return coach_on_screen(ui, "fleet") && !ui->replay && ui->nr_src > 0 && ui->src[0]->model.nr_agents > 0;
+	return coach_on_screen(ui, "fleet") && !ui->replay && ui->nr_src > 0 &&
+	       ui->src[0]->model.nr_agents > 0;
 }
 
 static bool files_changed(const struct ui *ui, bool at_end)
@@ -81,7 +82,8 @@ static bool files_changed(const struct ui *ui, bool at_end)
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		const struct model *m = &ui->src[i]->model;
 		for (size_t k = 0; k < m->nr_boxes && m->ended == at_end; k++)
-			if (m->box[k].touched > 0 && !m->box[k].merged && (m->box[k].target || !at_end))
+			if (m->box[k].touched > 0 && !m->box[k].merged &&
+			    (m->box[k].target || !at_end))
 				return on_agents(ui);
 	}
 	return false;
@@ -116,28 +118,57 @@ static bool coach_later(const struct ui *ui)
 	return on_agents(ui) && ui->coach->nr_done > 0;
 }
 
-/* The first that fits and has not been shown is said. Texts of at most 72 cells: they are whole on 80. */
+/* The first that fits and has not been shown is said. Texts of at most 72 cells: they are whole on
+ * 80. */
 static const struct hint coach_hints[] = {
-	{ "decide", "read why it stopped, then choose: n denies with a reason, Esc is later",
-	  coach_deciding, { 0 }, true },
-	{ "held", "an action waits for you: a shows why and asks; nothing opens by itself", something_held,
-	  { VERB_APPROVE, VERB_QUEUE, VERB_NONE }, false },
-	{ "replay", "a record: Space plays it, . , step, 50% and ]e seek; nothing runs here", coach_replaying,
-	  { VERB_REPLAY_PLAY, VERB_REPLAY_NEXT, VERB_REPLAY_PREV }, false },
-	{ "open", "Enter looks inside an agent: timeline, output, what it said; Esc back", some_agent,
-	  { VERB_OPEN, VERB_AGENT, VERB_NONE }, false },
-	{ "diff", "files have changed in a box, yours have not: d shows what", changed_now, { VERB_DIFF, VERB_NONE }, false },
-	{ "review", "it is over, its work is still in its box: :review takes it, by hunks", changed_at_end,
-	  { VERB_LINE, VERB_PALETTE, VERB_NONE }, false },
-	{ "merge", "it is over, its work is in its box: q, then 'sandglass merge' takes it", changed_and_gone,
-	  { VERB_DIFF, VERB_LINE, VERB_NONE }, false },
-	{ "many", "many agents: f filters, / searches, :group folds by session, S sorts", many_agents,
-	  { VERB_FILTER, VERB_SEARCH, VERB_SORT }, false },
-	{ "keys", "? has the keys of every screen, Ctrl-p finds anything, : takes commands", coach_later,
-	  { VERB_LINE, VERB_PALETTE, VERB_NONE }, false },
+	{ "decide",
+	  "read why it stopped, then choose: n denies with a reason, Esc is later",
+	  coach_deciding,
+	  { 0 },
+	  true },
+	{ "held",
+	  "an action waits for you: a shows why and asks; nothing opens by itself",
+	  something_held,
+	  { VERB_APPROVE, VERB_QUEUE, VERB_NONE },
+	  false },
+	{ "replay",
+	  "a record: Space plays it, . , step, 50% and ]e seek; nothing runs here",
+	  coach_replaying,
+	  { VERB_REPLAY_PLAY, VERB_REPLAY_NEXT, VERB_REPLAY_PREV },
+	  false },
+	{ "open",
+	  "Enter looks inside an agent: timeline, output, what it said; Esc back",
+	  some_agent,
+	  { VERB_OPEN, VERB_AGENT, VERB_NONE },
+	  false },
+	{ "diff",
+	  "files have changed in a box, yours have not: d shows what",
+	  changed_now,
+	  { VERB_DIFF, VERB_NONE },
+	  false },
+	{ "review",
+	  "it is over, its work is still in its box: :review takes it, by hunks",
+	  changed_at_end,
+	  { VERB_LINE, VERB_PALETTE, VERB_NONE },
+	  false },
+	{ "merge",
+	  "it is over, its work is in its box: q, then 'sandglass merge' takes it",
+	  changed_and_gone,
+	  { VERB_DIFF, VERB_LINE, VERB_NONE },
+	  false },
+	{ "many",
+	  "many agents: f filters, / searches, :group folds by session, S sorts",
+	  many_agents,
+	  { VERB_FILTER, VERB_SEARCH, VERB_SORT },
+	  false },
+	{ "keys",
+	  "? has the keys of every screen, Ctrl-p finds anything, : takes commands",
+	  coach_later,
+	  { VERB_LINE, VERB_PALETTE, VERB_NONE },
+	  false },
 };
 
-/* --- memory ------------------------------------------------------------------------------------------------------ */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 static void coach_load(struct coach *c)
 {
@@ -167,7 +198,8 @@ static void coach_remember(const struct coach *c, const char *name)
 		*slash = 0;
 	if (slash && dir_make(dir, 0700, &err) < 0)
 		return;
-	CLEANUP(fd_close) int fd = open(c->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	CLEANUP(fd_close)
+	int fd = open(c->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd >= 0)
 		(void)!fd_write_all(fd, line, strlen(line), &err);
 }
@@ -198,7 +230,7 @@ void coach_set(struct ui *ui, bool on)
 	c->seen = 0;
 }
 
-/* --- what is said ------------------------------------------------------------------------------------------------ */
+/* --- what is said ----------------------------------------------------------------------------- */
 
 void coach_look(struct ui *ui)
 {
@@ -207,8 +239,10 @@ void coach_look(struct ui *ui)
 	if (!c || c->off || ui_reading(ui))
 		return;
 	coach_load(c);
-	bool over = c->now >= 0 && ((coach_hints[c->now].fits == something_held && nr_held(ui) == 0) ||
-				    (coach_hints[c->now].fits == coach_deciding && !coach_deciding(ui))); /* somebody else has decided */
+	bool over = c->now >= 0 &&
+		    ((coach_hints[c->now].fits == something_held && nr_held(ui) == 0) ||
+		     /* somebody else has decided */
+		     (coach_hints[c->now].fits == coach_deciding && !coach_deciding(ui)));
 	if (over || (c->now >= 0 && coach_hints[c->now].screen && c->where != where)) {
 		c->now = -1;
 		c->nr_done++;
@@ -252,5 +286,7 @@ static bool works_here(const struct ui *ui, const struct hint *h)
 const char *coach_text(const struct ui *ui)
 {
 	const struct coach *c = ui->coach;
-	return c && !c->off && c->now >= 0 && works_here(ui, &coach_hints[c->now]) ? coach_hints[c->now].text : NULL;
+	return c && !c->off && c->now >= 0 && works_here(ui, &coach_hints[c->now])
+		       ? coach_hints[c->now].text
+		       : NULL;
 }

@@ -1,7 +1,9 @@
-/* Hints for who is new here: one line above the keys, one hint at a time, each when it first makes sense and never again.
+/* Hints for who is new here: one line above the keys, one hint at a time, each when it first makes
+ * sense and never again.
  *
- * What has been shown is remembered in a file of names, one a line; a hint goes away when its key is pressed, its screen
- * is left, or the help is opened. "coach = false" in the configuration or ":set nocoach" turns it off. */
+ * What has been shown is remembered in a file of names, one a line; a hint goes away when its key
+ * is pressed, its screen is left, or the help is opened. "coach = false" in the configuration or
+ * ":set nocoach" turns it off. */
 #ifndef UI_COACH_H
 #define UI_COACH_H
 

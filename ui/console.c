@@ -16,12 +16,21 @@
 
 /* A file that its writer leaves is looked at every LEFT_US.
  *
- * While there is news to read, a turn of the loop reads for SLICE_US; keys are looked at in between. Behind somebody who
- * writes on, it rests as long after each slice: who writes is what we watch, he needs the processor, and who has rested
- * gets it at once when a key comes. While keys come it rests longer: the news may be a moment late. */
-enum { LEFT_US = 100000, FRAME_US = 50000, FRAME_SSH_US = 125000, SLICE_US = 4000, REST_US = 4000, REST_KEYS_US = 16000, KEYS_US = 1000000 };
+ * While there is news to read, a turn of the loop reads for SLICE_US; keys are looked at in
+ * between. Behind somebody who writes on, it rests as long after each slice: who writes is what we
+ * watch, he needs the processor, and who has rested gets it at once when a key comes. While keys
+ * come it rests longer: the news may be a moment late. */
+enum {
+	LEFT_US = 100000,
+	FRAME_US = 50000,
+	FRAME_SSH_US = 125000,
+	SLICE_US = 4000,
+	REST_US = 4000,
+	REST_KEYS_US = 16000,
+	KEYS_US = 1000000
+};
 
-/* --- what wakes us ------------------------------------------------------------------------------------------------ */
+/* --- what wakes us ---------------------------------------------------------------------------- */
 
 bool console_key_waits(void)
 {
@@ -54,7 +63,8 @@ static void say_saved(struct console *c)
 	if (!us || c->told_saved || c->o->replay)
 		return;
 	c->told_saved = true;
-	ui_say(&c->ui, ROLE_TEXT, "saved: the first new action came %lld ms later", (long long)us / 1000);
+	ui_say(&c->ui, ROLE_TEXT, "saved: the first new action came %lld ms later",
+	       (long long)us / 1000);
 }
 
 /* Until the screen changes by itself: false = for ever. */
@@ -81,7 +91,8 @@ static bool wait_time(const struct console *c, int64_t now, struct timespec *out
 	return true;
 }
 
-/* ppoll takes no signal while there is something to read, and a busy console always has something. */
+/* ppoll takes no signal while there is something to read, and a busy console always has
+ * something. */
 static void let_signals_in(const struct console *c)
 {
 	sigset_t blocked;
@@ -98,8 +109,10 @@ static void console_wait_for_news(struct console *c)
 		bool known = !s->pump && ui_reading(&c->ui); /* that there is more */
 		c->poll[i + 1].events = (short)((known ? 0 : POLLIN) | (write ? POLLOUT : 0));
 	}
-	c->poll[nr - 3] = (struct pollfd){ .fd = c->o->notes_fd > 0 ? c->o->notes_fd : -1, .events = POLLIN };
-	c->poll[nr - 2] = (struct pollfd){ .fd = c->o->more ? c->o->more_fd : -1, .events = POLLIN };
+	c->poll[nr - 3] =
+		(struct pollfd){ .fd = c->o->notes_fd > 0 ? c->o->notes_fd : -1, .events = POLLIN };
+	c->poll[nr - 2] =
+		(struct pollfd){ .fd = c->o->more ? c->o->more_fd : -1, .events = POLLIN };
 	c->poll[nr - 1] = (struct pollfd){ .fd = tty_pending() ? tty_fd() : -1, .events = POLLOUT };
 	struct timespec time;
 	bool timed = wait_time(c, clock_mono_us(), &time), esc = term_key_wait_ms() >= 0;
@@ -144,7 +157,7 @@ static void note_signals(struct console *c)
 	}
 }
 
-/* --- one turn ----------------------------------------------------------------------------------------------------- */
+/* --- one turn --------------------------------------------------------------------------------- */
 
 static void take_keys(struct console *c)
 {
@@ -179,9 +192,12 @@ static void why_held(struct source *s, const struct model_action *act, char out[
 	CLEANUP(json_release) json_t *held = source_body(s, act->held);
 	const char *reason = json_string_value(json_array_get(json_object_get(held, "reasons"), 0));
 	const char *rule = json_str(held, "rule", "");
-	snprintf(out, 48, "%s", *rule ? rule : reason && strcmp(reason, "hold") == 0 ? "a hold" :
-		 reason && strcmp(reason, "budget") == 0 ? "the budget" :
-		 reason && strcmp(reason, "price") == 0 ? "an unknown price" : "no rule allows it");
+	snprintf(out, 48, "%s",
+		 *rule					   ? rule
+		 : reason && strcmp(reason, "hold") == 0   ? "a hold"
+		 : reason && strcmp(reason, "budget") == 0 ? "the budget"
+		 : reason && strcmp(reason, "price") == 0  ? "an unknown price"
+							   : "no rule allows it");
 }
 
 /* Agent, session and reason of what was held last, for people who do not look at this screen. */
@@ -190,12 +206,15 @@ static const char *where_held(const struct console *c, char *out, size_t size)
 	char why[48];
 	for (size_t i = 0; i < c->nr; i++) {
 		const struct model *m = &c->src[i]->model;
-		const struct model_action *act = m->nr_held && ui_waits(&c->ui, i) ? model_action(m, m->held[m->nr_held - 1]) : NULL;
+		const struct model_action *act = m->nr_held && ui_waits(&c->ui, i)
+							 ? model_action(m, m->held[m->nr_held - 1])
+							 : NULL;
 		const struct model_agent *a = act ? model_agent(m, act->agent) : NULL;
 		if (!act)
 			continue;
 		why_held(c->src[i], act, why);
-		snprintf(out, size, "%.24s of %s waits for you, %s", a ? a->name : "an action", m->id, why);
+		snprintf(out, size, "%.24s of %s waits for you, %s", a ? a->name : "an action",
+			 m->id, why);
 		return out;
 	}
 	for (size_t i = 0; i < c->nr; i++)
@@ -258,11 +277,13 @@ static void read_news(struct console *c)
 	c->read_us = clock_mono_us();
 }
 
-/* Keys are answered before news is read, but for one slice a frame, so that nobody can hold news up by typing. */
+/* Keys are answered before news is read, but for one slice a frame, so that nobody can hold news up
+ * by typing. */
 static void read_and_draw(struct console *c)
 {
 	int64_t now = clock_mono_us();
-	bool due = now - c->drawn_us >= c->frame_us, at_once = c->pressed || c->ui.flush || c->resized;
+	bool due = now - c->drawn_us >= c->frame_us,
+	     at_once = c->pressed || c->ui.flush || c->resized;
 	c->ui.mono_us = now;
 	c->ui.now_us = clock_wall_us();
 	if (c->dirty && !c->slow && (due || at_once)) {
@@ -348,8 +369,9 @@ int console_main(const struct console_opts *o, struct err *err)
 		theme_setup_theme(&c.ui, o);
 		if (o->view && strcmp(o->view, "fleet") != 0)
 			ui_open(&c.ui, o->view,
-				&(struct subject){ .agent = c.src[0]->model.nr_agents ? c.src[0]->model.agent[0].id
-										      : 0 });
+				&(struct subject){ .agent = c.src[0]->model.nr_agents
+								    ? c.src[0]->model.agent[0].id
+								    : 0 });
 		theme_setup_keys(&c.ui, o);
 		rc = console_loop(&c);
 		ui_release(&c.ui);

@@ -1,7 +1,8 @@
-/* The console program: a terminal, sessions, a way to command them. A process of its own; quitting it stops no agent.
+/* The console program: a terminal, sessions, a way to command them. A process of its own; quitting
+ * it stops no agent.
  *
- * One poll() on the keyboard and on what the caller watches; one draw per turn, at most 20 a second; nothing is drawn
- * or woken when nothing changes. */
+ * One poll() on the keyboard and on what the caller watches; one draw per turn, at most 20 a
+ * second; nothing is drawn or woken when nothing changes. */
 #ifndef UI_CONSOLE_H
 #define UI_CONSOLE_H
 
@@ -14,14 +15,16 @@ enum { CONSOLE_SOURCES = 64 }; /* sessions on one screen */
 
 struct console_source {
 	const char *path; /* the session file */
-	struct act act;   /* command NULL = read-only */
-	/* What to watch for "there is more" (the control client's descriptor); -1: the file itself is watched. */
+	struct act act;	  /* command NULL = read-only */
+	/* What to watch for "there is more" (the control client's descriptor); -1: the file itself
+	 * is watched. */
 	int wake_fd;
-	/* Called when wake_fd has something: reads what has come. False: the supervisor has gone; the session is shown
-	 * on, read-only. NULL: a readable fd is drained as an eventfd. */
+	/* Called when wake_fd has something: reads what has come. False: the supervisor has gone;
+	 * the session is shown on, read-only. NULL: a readable fd is drained as an eventfd. */
 	bool (*pump)(void *self);
-	/* Asked now and then while somebody writes to the file of a session that is lost: true once it has a supervisor again, with
-	 * its hands and what to watch. May be NULL: it stays as it is. */
+	/* Asked now and then while somebody writes to the file of a session that is lost: true once
+	 * it has a supervisor again, with its hands and what to watch. May be NULL: it stays as it
+	 * is. */
 	bool (*again)(void *self, struct act *act_out, int *wake_fd_out);
 	bool (*wants_write)(void *self); /* may be NULL */
 	void *self;
@@ -30,48 +33,54 @@ struct console_source {
 struct console_opts {
 	const struct console_source *source;
 	size_t nr_sources;
-	/* More sessions may come while it is open (up to CONSOLE_SOURCES): watched for "look again", -1 or 0 = none comes.
-	 * more() reads it empty, fills @out with one that is new and returns true, false when there is none any more. */
+	/* More sessions may come while it is open (up to CONSOLE_SOURCES): watched for "look
+	 * again", -1 or 0 = none comes. more() reads it empty, fills @out with one that is new and
+	 * returns true, false when there is none any more. */
 	int more_fd;
 	bool (*more)(void *self, struct console_source *out);
-	/* A pipe or socket: each line that comes is said in the message line, its end takes the console away. 0 or -1 none. */
+	/* A pipe or socket: each line that comes is said in the message line, its end takes the
+	 * console away. 0 or -1 none. */
 	int notes_fd;
-	bool replay;          /* a record: the cursor moves by keys */
-	uint64_t at;          /* replay: seq to begin at; 0 = the end */
-	const char *view;     /* NULL = fleet; "agent" shows the first one */
-	const char *theme;    /* NULL or "auto", "dark", "light", "dark-hc", "light-hc", "mono", or one of theme_load */
-	const json_t *keys;   /* the person's own (keymap.h); NULL */
-	const char *pager;    /* NULL: $PAGER, "less -R" */
-	bool quiet;           /* no bell */
-	int arm_ms;           /* how long a question that opens takes no keys; 0: as built in */
+	bool replay;	  /* a record: the cursor moves by keys */
+	uint64_t at;	  /* replay: seq to begin at; 0 = the end */
+	const char *view; /* NULL = fleet; "agent" shows the first one */
+	/* NULL or "auto", "dark", "light", "dark-hc", "light-hc", "mono", or one of theme_load */
+	const char *theme;
+	const json_t *keys; /* the person's own (keymap.h); NULL */
+	const char *pager;  /* NULL: $PAGER, "less -R" */
+	bool quiet;	    /* no bell */
+	int arm_ms;	    /* how long a question that opens takes no keys; 0: as built in */
 	/* For who is new (coach.h): each hint once ever, in every run, none. */
 	enum { CONSOLE_HINTS_NEW, CONSOLE_HINTS_ALL, CONSOLE_HINTS_NONE } hints;
 	const char *greeting; /* first message line; NULL */
-	/* A shell in a box of a running session, on this terminal, until it is left. Returns its exit status, -1 with @err.
-	 * May be NULL. */
+	/* A shell in a box of a running session, on this terminal, until it is left. Returns its
+	 * exit status, -1 with @err. May be NULL. */
 	int (*shell)(void *self, const char *session, const char *box, struct err *err);
-	/* A command of the person's own on this machine, on this terminal. As shell(). NULL: not from here. */
+	/* A command of the person's own on this machine, on this terminal. As shell(). NULL: not
+	 * from here. */
 	int (*host)(void *self, const char *session, const char *cmd, struct err *err);
-	const char *filter;   /* of the lists, to begin with; NULL */
+	const char *filter; /* of the lists, to begin with; NULL */
 	/* Optional, asked each turn: >= 0 ends the console with that value. */
 	int (*ended)(void *self);
-	/* A theme of the person's own as data (theme.h); returns owned, NULL with @err. May be NULL. */
+	/* A theme of the person's own as data (theme.h); returns owned, NULL with @err. May be
+	 * NULL. */
 	json_t *(*theme_load)(void *self, const char *name, struct err *err);
 	void *self;
 };
 
 enum { CONSOLE_TAKEN = 1000 };
-/* Shows it until the person leaves. Returns 0 (left), the value of ended(), CONSOLE_TAKEN (its notes ended), or -1 with @err. */
+/* Shows it until the person leaves. Returns 0 (left), the value of ended(), CONSOLE_TAKEN (its
+ * notes ended), or -1 with @err. */
 int console_main(const struct console_opts *o, struct err *err);
 
 struct screen_opts {
-	const char *path, *view; /* view NULL = fleet */
+	const char *path, *view;   /* view NULL = fleet */
 	const char *const *beside; /* more sessions, as of the same time after their beginning */
 	size_t nr_beside;
-	uint64_t seq;            /* 0 = the end */
+	uint64_t seq; /* 0 = the end */
 	int rows, cols;
 	bool ascii;
-	uint64_t action;         /* approval, agent: which; 0 = the first that fits */
+	uint64_t action; /* approval, agent: which; 0 = the first that fits */
 };
 /* Writes one screen as text (term.h, term_dump): what replay --screen and the golden files show. */
 NODISCARD int console_screen(const struct screen_opts *o, FILE *to, struct err *err);

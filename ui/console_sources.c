@@ -82,7 +82,8 @@ void console_more_sources(struct console *c)
 		c->ui.nr_src = c->nr;
 		marks_load(&c->ui, c->nr - 1);
 		c->dirty = true;
-		ui_say(&c->ui, ROLE_TEXT, "session %s has begun", session_id(c->src[c->nr - 1]->session));
+		ui_say(&c->ui, ROLE_TEXT, "session %s has begun",
+		       session_id(c->src[c->nr - 1]->session));
 	}
 }
 
@@ -92,20 +93,25 @@ void console_say_gone(struct console *c)
 		return;
 	for (size_t i = 0; i < c->nr; i++) {
 		char is = c->gone[i] ? 1 + c->src[i]->model.ended : 0;
-		if (is <= c->told[i] || (is == 1 && source_reading(c->src[i]))) /* its end may not have been read yet */
+		/* its end may not have been read yet */
+		if (is <= c->told[i] || (is == 1 && source_reading(c->src[i])))
 			continue;
 		c->told[i] = is;
 		c->src[i]->lost = is == 1;
-		const char *id = session_id(c->src[i]->session), *others = c->nr > 1 ? ", the others as before" : "";
+		const char *id = session_id(c->src[i]->session),
+			   *others = c->nr > 1 ? ", the others as before" : "";
 		const struct model *m = &c->src[i]->model;
 		bool failed = is == 2 && !m->good && strcmp(m->how, "stopped") != 0;
-		const char *why = failed && m->nr_agents > 0 && m->agent[0].script ? m->agent[0].text : NULL;
+		const char *why =
+			failed && m->nr_agents > 0 && m->agent[0].script ? m->agent[0].text : NULL;
 		if (why && *why) /* a row has no room for it */
 			ui_say(&c->ui, ROLE_ERROR, "%s %s: %s", id, m->how, why);
 		else if (is == 2)
-			ui_say(&c->ui, ROLE_DIM, "session %s has ended: it can only be looked at%s", id, others);
+			ui_say(&c->ui, ROLE_DIM, "session %s has ended: it can only be looked at%s",
+			       id, others);
 		else
-			ui_say(&c->ui, ROLE_WARN, "%s", ""); /* what the screens say of it stays (ui_lost_text) */
+			/* what the screens say of it stays (ui_lost_text) */
+			ui_say(&c->ui, ROLE_WARN, "%s", "");
 		c->dirty = true;
 	}
 }
@@ -118,8 +124,12 @@ void console_pump(struct console *c, size_t i, bool readable)
 			c->gone[i] = c->watched[i] = true;
 			c->poll[i + 1].fd = watch_file(s->path);
 			c->leaves_us[i] = clock_mono_us() + LEAVING_US;
-			c->act[i] = (struct act){ .why_not = s->again ? "read only: its supervisor has gone; 'resume' it in another terminal" :
-									"read only: its supervisor has gone; leave, 'resume' it or 'attach' anew" };
+			c->act[i] = (struct act){
+				.why_not =
+					s->again
+						? "read only: its supervisor has gone; 'resume' it in another terminal"
+						: "read only: its supervisor has gone; leave, 'resume' it or 'attach' anew"
+			};
 		}
 		c->dirty = true;
 	} else if (readable) {
@@ -134,7 +144,8 @@ void console_attach_again(struct console *c)
 	for (size_t i = 0; i < c->nr; i++) {
 		const struct console_source *s = &c->from[i];
 		int fd;
-		if (!c->gone[i] || !c->leaves_us[i] || !s->again || c->src[i]->model.ended || !s->again(s->self, &c->act[i], &fd))
+		if (!c->gone[i] || !c->leaves_us[i] || !s->again || c->src[i]->model.ended ||
+		    !s->again(s->self, &c->act[i], &fd))
 			continue;
 		fd_close(&c->poll[i + 1].fd);
 		c->poll[i + 1] = (struct pollfd){ .fd = fd, .events = POLLIN };
@@ -142,7 +153,8 @@ void console_attach_again(struct console *c)
 		c->leaves_us[i] = 0;
 		c->told[i] = 0;
 		c->dirty = true;
-		ui_say(&c->ui, ROLE_OK, "%s goes on under a new supervisor; so does this screen", session_id(c->src[i]->session));
+		ui_say(&c->ui, ROLE_OK, "%s goes on under a new supervisor; so does this screen",
+		       session_id(c->src[i]->session));
 	}
 }
 

@@ -16,10 +16,12 @@ static void console_suspend_copy(struct console *c, const char *text, size_t len
 		tty_flush();
 	} else if (!program) {
 		ui_say(&c->ui, ROLE_WARN,
-		       "%zu bytes are too many for the terminal's clipboard: w writes them to a file", len);
+		       "%zu bytes are too many for the terminal's clipboard: w writes them to a file",
+		       len);
 		return;
 	}
-	ui_say(&c->ui, ROLE_DIM, "copied %zu byte%s%s%s", len, len == 1 ? "" : "s", program ? " with " : " (OSC 52)", program ? program : "");
+	ui_say(&c->ui, ROLE_DIM, "copied %zu byte%s%s%s", len, len == 1 ? "" : "s",
+	       program ? " with " : " (OSC 52)", program ? program : "");
 }
 
 /* @where: "SESSION BOX" */
@@ -29,7 +31,8 @@ static void console_suspend_shell(struct console *c, const char *where)
 	CLEANUP(free_ptr) char *session = mem_strndup(where, strcspn(where, " "));
 	const char *box = where + strlen(session) + 1;
 	if (!c->o->shell) {
-		ui_say(&c->ui, ROLE_DIM, "no shell from here: sandglass shell %s --in %s", box, session);
+		ui_say(&c->ui, ROLE_DIM, "no shell from here: sandglass shell %s --in %s", box,
+		       session);
 		return;
 	}
 	suspend_begin();
@@ -37,7 +40,8 @@ static void console_suspend_shell(struct console *c, const char *where)
 	fflush(stdout);
 	uint64_t since = 0;
 	for (size_t i = 0; i < c->nr; i++)
-		since = strcmp(session_id(c->src[i]->session), session) == 0 ? c->src[i]->model.head : since;
+		since = strcmp(session_id(c->src[i]->session), session) == 0 ? c->src[i]->model.head
+									     : since;
 	int status = c->o->shell(c->o->self, session, box, &err);
 	suspend_end();
 	if (status < 0)
@@ -87,11 +91,13 @@ void console_suspend(struct console *c)
 		edited = suspend_edit(c->ui.edit, &back);
 		ui_edited(&c->ui, edited ? buf_cstr(&back) : NULL);
 		if (!edited)
-			ui_say(&c->ui, ROLE_WARN, "the editor failed or left no text: nothing of it is taken");
+			ui_say(&c->ui, ROLE_WARN,
+			       "the editor failed or left no text: nothing of it is taken");
 		break;
 	case WISH_LOOK:
 		if (!suspend_edit(s, &back))
-			ui_say(&c->ui, ROLE_ERROR, "the editor ($VISUAL, $EDITOR) could not be run");
+			ui_say(&c->ui, ROLE_ERROR,
+			       "the editor ($VISUAL, $EDITOR) could not be run");
 		break;
 	case WISH_PAGE:
 		if (!suspend_page(c->o->pager, s, text.len))

@@ -1,5 +1,5 @@
-/* Taking along what a screen shows: clipboard, plain screen, pager, editor, file. All of it is sanitised text: an escape
- * of an agent must not reach a shell through the clipboard either. */
+/* Taking along what a screen shows: clipboard, plain screen, pager, editor, file. All of it is
+ * sanitised text: an escape of an agent must not reach a shell through the clipboard either. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,7 +23,8 @@ static void screen_text(struct ui *ui, struct buf *out)
 	for (int row = 0; row < g->rows - ui_frame_rows(ui); row++) {
 		size_t from = out->len;
 		for (int col = 0; col < g->cols; col++) {
-			const struct cell *c = &g->cell[(size_t)row * (size_t)g->cols + (size_t)col];
+			const struct cell *c =
+				&g->cell[(size_t)row * (size_t)g->cols + (size_t)col];
 			if (c->width > 0)
 				buf_append(out, c->s, c->len);
 		}
@@ -51,7 +52,7 @@ static void ui_copy_wish(struct ui *ui, enum ui_wish w, struct buf *text)
 	*text = BUF_INIT;
 }
 
-/* --- what "y" copies ---------------------------------------------------------------------------------------------- */
+/* --- what "y" copies -------------------------------------------------------------------------- */
 
 static void command_text(struct ui *ui, const struct subject *on, struct buf *out)
 {
@@ -77,7 +78,8 @@ static void output_text(struct ui *ui, const struct subject *on, struct buf *out
 		uint64_t size = session_output_size(s->session, on->action, stream);
 		struct err err = ERR_INIT;
 		buf_reset(&b);
-		if (size > 0 && session_output(s->session, on->action, stream, size > OUTPUT_MAX ? size - OUTPUT_MAX : 0,
+		if (size > 0 && session_output(s->session, on->action, stream,
+					       size > OUTPUT_MAX ? size - OUTPUT_MAX : 0,
 					       OUTPUT_MAX, &b, &err) == 0)
 			sanitize_text(b.data, b.len, SANITIZE_RENDER, out);
 	}
@@ -110,7 +112,8 @@ static void copy_chosen(struct ui *ui, const char *key)
 		break;
 	case 'l':
 		if (s)
-			buf_printf(&b, "%s#%" PRIu64, s->model.id, on.action ? on.action : on.agent);
+			buf_printf(&b, "%s#%" PRIu64, s->model.id,
+				   on.action ? on.action : on.agent);
 		break;
 	case 's':
 		pane_text(ui, &b);
@@ -124,7 +127,7 @@ static void copy_chosen(struct ui *ui, const char *key)
 		ui_copy_wish(ui, WISH_COPY, &b);
 }
 
-/* --- a file ------------------------------------------------------------------------------------------------------- */
+/* --- a file ----------------------------------------------------------------------------------- */
 
 static void save_named(struct ui *ui, const char *name)
 {
@@ -132,9 +135,12 @@ static void save_named(struct ui *ui, const char *name)
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	if (!name || !*name)
 		return;
-	CLEANUP(fd_close) int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	CLEANUP(fd_close)
+	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0) {
-		ui_say(ui, ROLE_ERROR, errno == EEXIST ? "'%s' is there already: nothing written" : "cannot write '%s'",
+		ui_say(ui, ROLE_ERROR,
+		       errno == EEXIST ? "'%s' is there already: nothing written"
+				       : "cannot write '%s'",
 		       name);
 		return;
 	}
@@ -150,8 +156,10 @@ bool ui_copy_verb(struct ui *ui, enum verb v, const struct subject *on)
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	switch ((int)v) {
 	case VERB_COPY:
-		ui_choose(ui, "copy: c command  o output  p path  l link  s what is shown   Esc nothing", "copls",
-			  on, copy_chosen);
+		ui_choose(
+			ui,
+			"copy: c command  o output  p path  l link  s what is shown   Esc nothing",
+			"copls", on, copy_chosen);
 		return true;
 	case VERB_SAVE:
 		ui_ask(ui, "write to:", on, save_named);
@@ -160,7 +168,11 @@ bool ui_copy_verb(struct ui *ui, enum verb v, const struct subject *on)
 	case VERB_PAGER:
 	case VERB_EDITOR:
 		pane_text(ui, &b);
-		ui_copy_wish(ui, v == VERB_PLAIN ? WISH_PLAIN : v == VERB_PAGER ? WISH_PAGE : WISH_LOOK, &b);
+		ui_copy_wish(ui,
+			     v == VERB_PLAIN   ? WISH_PLAIN
+			     : v == VERB_PAGER ? WISH_PAGE
+					       : WISH_LOOK,
+			     &b);
 		return true;
 	default:
 		return false;

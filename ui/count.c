@@ -1,6 +1,6 @@
-/* A number before a key, as in vi: 10j moves ten rows, 120G goes to event 120, 50% to the middle of what is listed. Not
- * where digits mean something else: in dialogs, prompts and the palette; of a record they are about its cursor
- * (transport.c). */
+/* A number before a key, as in vi: 10j moves ten rows, 120G goes to event 120, 50% to the middle of
+ * what is listed. Not where digits mean something else: in dialogs, prompts and the palette; of a
+ * record they are about its cursor (transport.c). */
 #include <stdio.h>
 
 #include "ui/finder.h"
@@ -14,7 +14,10 @@ static void count_percent(struct ui *ui, unsigned n)
 	struct looked l = { 0 };
 	if (top->ops->look)
 		top->ops->look(top->self, ui, &l);
-	size_t nr = l.what == LOOK_ROWS ? l.rows->nr : l.what == LOOK_TEXT ? l.text->nr : l.what == LOOK_LINES ? l.nr : 0;
+	size_t nr = l.what == LOOK_ROWS	   ? l.rows->nr
+		    : l.what == LOOK_TEXT  ? l.text->nr
+		    : l.what == LOOK_LINES ? l.nr
+					   : 0;
 	if (nr == 0 || n > 100) {
 		ui_say(ui, ROLE_DIM, nr ? "at most 100%%" : "nothing is listed here");
 		return;
@@ -37,7 +40,9 @@ bool count_key(struct ui *ui, uint32_t key)
 	ui->count = 0;
 	if (key >= '0' && key <= '9' && (n || key != '0')) {
 		ui->count = n > COUNT_MOST / 10 ? COUNT_MOST : n * 10 + (key - '0');
-		ui_say(ui, ROLE_DIM, "%u   then j k and others so many times, G event, %% of the list", ui->count);
+		ui_say(ui, ROLE_DIM,
+		       "%u   then j k and others so many times, G event, %% of the list",
+		       ui->count);
 		return true;
 	}
 	if (n == 0)

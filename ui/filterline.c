@@ -1,4 +1,5 @@
-/* The filter line: checked at every key, with completion and a count; the filter of each view; saved filters. */
+/* The filter line: checked at every key, with completion and a count; the filter of each view;
+ * saved filters. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +23,12 @@ static void filterline_drop(struct pick **pick)
 		pick_free(&pick[i]);
 }
 
-/* --- saved filters ------------------------------------------------------------------------------------------------ */
+/* --- saved filters ---------------------------------------------------------------------------- */
 
 static char *saved_path(const struct ui *ui)
 {
-	const char *history = ui->find->history.path, *slash = history ? strrchr(history, '/') : NULL;
+	const char *history = ui->find->history.path,
+		   *slash = history ? strrchr(history, '/') : NULL;
 	return slash ? mem_printf("%.*sfilters", (int)(slash + 1 - history), history) : NULL;
 }
 
@@ -67,7 +69,9 @@ void filter_command(struct ui *ui, const char *const *words, size_t nr, const ch
 		while (isalnum((unsigned char)*bad) || *bad == '_' || *bad == '-')
 			bad++;
 		if (*bad || !*ui_filter(ui)) {
-			ui_say(ui, ROLE_ERROR, *bad ? "a name has letters, digits, _ and -" : "no filter is set here: f sets one");
+			ui_say(ui, ROLE_ERROR,
+			       *bad ? "a name has letters, digits, _ and -"
+				    : "no filter is set here: f sets one");
 			return;
 		}
 		saved_put(saved_of(ui), words[2], ui_filter(ui));
@@ -82,13 +86,14 @@ void filter_command(struct ui *ui, const char *const *words, size_t nr, const ch
 		}
 		ui_say(ui, saved_write(ui, &err) ? ROLE_TEXT : ROLE_ERROR, "removed @%s", words[2]);
 	} else if (nr == 2 && (strcmp(words[1], "save") == 0 || strcmp(words[1], "rm") == 0)) {
-		ui_say(ui, ROLE_ERROR, "%s under which name? :filter %s NAME", strcmp(words[1], "rm") ? "save" : "remove what is saved", words[1]);
+		ui_say(ui, ROLE_ERROR, "%s under which name? :filter %s NAME",
+		       strcmp(words[1], "rm") ? "save" : "remove what is saved", words[1]);
 	} else {
 		filter_set(ui, rest);
 	}
 }
 
-/* --- the filter of a view ----------------------------------------------------------------------------------------- */
+/* --- the filter of a view --------------------------------------------------------------------- */
 
 const char *ui_filter(const struct ui *ui)
 {
@@ -105,7 +110,8 @@ bool ui_filtering(const struct ui *ui)
 	return false;
 }
 
-static bool filterline_make(struct ui *ui, struct pick **pick, const char *text, size_t *column, struct err *err)
+static bool filterline_make(struct ui *ui, struct pick **pick, const char *text, size_t *column,
+			    struct err *err)
 {
 	const struct filter_saved saved = saved_lookup(saved_of(ui));
 	ui->stale = true;
@@ -124,7 +130,8 @@ void filter_set(struct ui *ui, const char *text)
 	while (text && *text == ' ')
 		text++;
 	bool none = !text || !*text;
-	if (!none && !filterline_make(ui, made, text, NULL, &err)) { /* the one that is in force stays */
+	/* the one that is in force stays */
+	if (!none && !filterline_make(ui, made, text, NULL, &err)) {
 		filterline_drop(made);
 		ui_say(ui, ROLE_ERROR, "%s", err.text);
 		return;
@@ -199,16 +206,18 @@ static bool filterline_lets(struct ui *ui, size_t source, json_t *row)
 bool ui_lets_agent(struct ui *ui, size_t source, const struct model_agent *a)
 {
 	struct view_filter *v = filter_on(ui);
-	return !pick_of(ui, v, source) || filterline_lets(ui, source, facts_agent(ui->src[source], a));
+	return !pick_of(ui, v, source) ||
+	       filterline_lets(ui, source, facts_agent(ui->src[source], a));
 }
 
 bool ui_lets_row(struct ui *ui, size_t source, uint64_t seq)
 {
 	struct view_filter *v = filter_on(ui);
-	return !pick_of(ui, v, source) || filterline_lets(ui, source, facts_row(ui->src[source], seq));
+	return !pick_of(ui, v, source) ||
+	       filterline_lets(ui, source, facts_row(ui->src[source], seq));
 }
 
-/* --- completion --------------------------------------------------------------------------------------------------- */
+/* --- completion ------------------------------------------------------------------------------- */
 
 static void filterline_add_if(struct finder *f, const char *text, const char *begin)
 {
@@ -243,7 +252,8 @@ static void add_seen(struct ui *ui, const char *field, const char *begin)
 				filterline_add_value(ui->find, json_string_value(v), begin);
 			else
 				json_array_foreach((json_t *)(uintptr_t)v, n, one)
-					filterline_add_value(ui->find, json_string_value(one), begin);
+					filterline_add_value(ui->find, json_string_value(one),
+							     begin);
 		}
 	}
 }
@@ -286,7 +296,8 @@ static void filterline_complete(struct ui *ui)
 	if (op < p->at && op > term && strchr(":=!", text[op])) {
 		size_t value = op + 1 + (text[op] == '!' && text[op + 1] == '=');
 		value = from > value ? from : value;
-		CLEANUP(free_ptr) char *begin = mem_strndup(text + value, p->at > value ? p->at - value : 0);
+		CLEANUP(free_ptr)
+		char *begin = mem_strndup(text + value, p->at > value ? p->at - value : 0);
 		f->choice_from = value;
 		f->choice_doc = "value";
 		filterline_add_values(ui, field, begin);
@@ -305,14 +316,15 @@ static void filterline_complete(struct ui *ui)
 	}
 }
 
-/* --- the line ----------------------------------------------------------------------------------------------------- */
+/* --- the line --------------------------------------------------------------------------------- */
 
 static void filterline_changed(struct ui *ui)
 {
 	struct finder *f = ui->find;
 	f->wrong = ERR_INIT;
 	f->wrong_column = 0;
-	if (!filterline_make(ui, f->draft, buf_cstr(&ui->prompt.text), &f->wrong_column, &f->wrong)) {
+	if (!filterline_make(ui, f->draft, buf_cstr(&ui->prompt.text), &f->wrong_column,
+			     &f->wrong)) {
 		filterline_drop(f->draft);
 		f->wrong_column = f->wrong_column ? f->wrong_column : 1;
 	}
@@ -326,7 +338,8 @@ static bool filterline_key(struct ui *ui, uint32_t key)
 		choice_tab(ui, "");
 		if (f->choosing) { /* the list stays as it was */
 			f->wrong_column = 0;
-			if (!filterline_make(ui, f->draft, buf_cstr(&ui->prompt.text), &f->wrong_column, &f->wrong))
+			if (!filterline_make(ui, f->draft, buf_cstr(&ui->prompt.text),
+					     &f->wrong_column, &f->wrong))
 				filterline_drop(f->draft);
 		}
 		return true;
@@ -361,13 +374,15 @@ static void hint_saying(const struct ui *ui, struct area a, int row, const char 
 {
 	struct finder *f = ui->find;
 	char text[64];
-	bool open_end = f->wrong_column && f->nr_choices > 0 && ui->prompt.at == ui->prompt.text.len;
+	bool open_end =
+		f->wrong_column && f->nr_choices > 0 && ui->prompt.at == ui->prompt.text.len;
 	if (open_end) {
 		choices_paint(f, a, row); /* not wrong yet, only not whole */
 		return;
 	}
 	if (f->wrong_column) {
-		put_bytes(a, row, 1, a.cols - 2, ROLE_ERROR, f->wrong.text, strlen(f->wrong.text), 0);
+		put_bytes(a, row, 1, a.cols - 2, ROLE_ERROR, f->wrong.text, strlen(f->wrong.text),
+			  0);
 		return;
 	}
 	filterline_count(ui, text, sizeof(text));
@@ -405,7 +420,11 @@ static bool filterline_part(const struct ui *ui, size_t *from, size_t *len, enum
 }
 
 static const struct prompt_ops filterline_ops = {
-	.history = 'f', .key = filterline_key, .changed = filterline_changed, .hint = filterline_hint, .part = filterline_part,
+	.history = 'f',
+	.key = filterline_key,
+	.changed = filterline_changed,
+	.hint = filterline_hint,
+	.part = filterline_part,
 };
 
 static void filterline_done(struct ui *ui, const char *text)
@@ -428,10 +447,11 @@ void filter_ask_saved(struct ui *ui)
 	if (filter_saved_count(ui) > 0)
 		filter_ask(ui, "@"); /* Tab goes through their names */
 	else
-		ui_say(ui, ROLE_DIM, "no filter is saved yet: f sets one, :filter save NAME keeps it");
+		ui_say(ui, ROLE_DIM,
+		       "no filter is saved yet: f sets one, :filter save NAME keeps it");
 }
 
-/* --- holds are filters, too --------------------------------------------------------------------------------------- */
+/* --- holds are filters, too ------------------------------------------------------------------- */
 
 static void hold_changed(struct ui *ui)
 {
@@ -443,11 +463,18 @@ static void hold_changed(struct ui *ui)
 
 static void hold_hint(const struct ui *ui, struct area a, int row)
 {
-	hint_saying(ui, a, row, ui->prompt.text.len ? "Enter holds what matches  Esc cancels  Up history  Ctrl-t SQL" : "Enter holds nothing any more  Esc cancels");
+	hint_saying(ui, a, row,
+		    ui->prompt.text.len
+			    ? "Enter holds what matches  Esc cancels  Up history  Ctrl-t SQL"
+			    : "Enter holds nothing any more  Esc cancels");
 }
 
 static const struct prompt_ops hold_ops = {
-	.history = 'f', .key = filterline_key, .changed = hold_changed, .hint = hold_hint, .part = filterline_part,
+	.history = 'f',
+	.key = filterline_key,
+	.changed = hold_changed,
+	.hint = hold_hint,
+	.part = filterline_part,
 };
 
 static void hold_done(struct ui *ui, const char *text)
@@ -494,7 +521,8 @@ static void like_command(const char *cmd, struct buf *out)
 	if (!filterline_plain(cmd, end))
 		return;
 	size_t second = cmd[end] ? strcspn(cmd + end + 1, " ") : 0;
-	if (filterline_plain(cmd + end + 1, second) && isalpha((unsigned char)cmd[end + 1]) && !memchr(cmd + end + 1, '/', second))
+	if (filterline_plain(cmd + end + 1, second) && isalpha((unsigned char)cmd[end + 1]) &&
+	    !memchr(cmd + end + 1, '/', second))
 		end += 1 + second;
 	buf_printf(out, " cmd:\"%.*s%s\"", (int)end, cmd, cmd[end] ? " *" : "*");
 }
@@ -508,7 +536,8 @@ static void filterline_like(struct source *s, const struct model_action *act, st
 	like_command(json_str(row, "cmd", ""), out);
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
 		const char *value = json_str(row, fields[i], "");
-		if (filterline_plain(value, strlen(value)) && (strcmp(fields[i], "tool") != 0 || out->len == bare))
+		if (filterline_plain(value, strlen(value)) &&
+		    (strcmp(fields[i], "tool") != 0 || out->len == bare))
 			buf_printf(out, " %s:\"%s\"", fields[i], value);
 	}
 }

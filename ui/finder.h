@@ -1,7 +1,9 @@
-/* Finding things and commanding, above the views: filter line, search, marks, jumps after a prefix, history, palette.
+/* Finding things and commanding, above the views: filter line, search, marks, jumps after a prefix,
+ * history, palette.
  *
- * One struct finder per console, owned by ui_init and ui_release. What a view must know of it is two functions:
- * ui_rows, which gives its rows as filtered, and its own hook `look` (view.h), by which search, marks and jumps move it. */
+ * One struct finder per console, owned by ui_init and ui_release. What a view must know of it is
+ * two functions: ui_rows, which gives its rows as filtered, and its own hook `look` (view.h), by
+ * which search, marks and jumps move it. */
 #ifndef UI_FINDER_H
 #define UI_FINDER_H
 
@@ -14,10 +16,11 @@ void finder_free(struct finder *f);
 bool finder_key(struct ui *ui, uint32_t key);
 /* Verbs of this part. True if it was one. */
 bool finder_verb(struct ui *ui, enum verb v, const struct subject *on);
-/* After the view: the filter on the second line, what is searched for, the choices after a prefix. */
+/* After the view: the filter on the second line, what is searched for, the choices after a
+ * prefix. */
 void finder_paint(struct ui *ui, struct area body);
 int64_t finder_next(const struct ui *ui); /* as ui_next */
-bool finder_waits(const struct ui *ui);   /* a prefix has begun: the next key is its own */
+bool finder_waits(const struct ui *ui);	  /* a prefix has begun: the next key is its own */
 
 /* --- filters (filterline.c) --- */
 
@@ -26,10 +29,11 @@ const struct rows *ui_rows(struct ui *ui, size_t source, const struct rows *of);
 /* Does the filter of the view on top let an agent, an action or question through? */
 bool ui_lets_agent(struct ui *ui, size_t source, const struct model_agent *a);
 bool ui_lets_row(struct ui *ui, size_t source, uint64_t seq);
-const char *ui_filter(const struct ui *ui); /* of the view on top; "" none */
-bool ui_filtering(const struct ui *ui);       /* it has not been asked of every event yet */
+const char *ui_filter(const struct ui *ui);	  /* of the view on top; "" none */
+bool ui_filtering(const struct ui *ui);		  /* it has not been asked of every event yet */
 void filter_set(struct ui *ui, const char *text); /* NULL or "" none */
-void filter_begin(struct ui *ui, const char *text); /* of fleet, agent and log; it is known to be one */
+/* of fleet, agent and log; it is known to be one */
+void filter_begin(struct ui *ui, const char *text);
 void filter_ask(struct ui *ui, const char *text);
 void filter_ask_saved(struct ui *ui);
 /* Filters that the person has saved, used as "@name". */
@@ -43,17 +47,20 @@ void search_ask(struct ui *ui, const char *text);
 void search_next(struct ui *ui, int by);
 
 /* --- marks and jumps (marks.c, prefix.c) --- */
-void mark_ask(struct ui *ui, uint32_t key);  /* after "m": @key is its letter */
-void mark_go(struct ui *ui, uint32_t key);   /* after "'" */
+void mark_ask(struct ui *ui, uint32_t key); /* after "m": @key is its letter */
+void mark_go(struct ui *ui, uint32_t key);  /* after "'" */
 /* A mark of the reader's own at what is selected, in replay at the cursor; @key 0 none. */
 void ui_mark(struct ui *ui, char key, const char *text);
-/* Own marks are kept below @folder: those of the sessions that are there, and (marks_load) of one that has come. */
+/* Own marks are kept below @folder: those of the sessions that are there, and (marks_load) of one
+ * that has come. */
 void marks_folder(struct ui *ui, const char *folder);
 void marks_load(struct ui *ui, size_t source);
-void jump_kind(struct ui *ui, char kind, int by); /* e d a h m s t: error, diff, approval, hold, mark, snapshot, turn */
+/* e d a h m s t: error, diff, approval, hold, mark, snapshot, turn */
+void jump_kind(struct ui *ui, char kind, int by);
 /* "a", "#188", "188": an own or a recorded mark, or an event; 0 there is none. */
 uint64_t place_named(const struct ui *ui, size_t source, const char *word);
-void jump_to(struct ui *ui, size_t source, uint64_t seq); /* in this view, or in the log if it is none of rows */
+/* in this view, or in the log if it is none of rows */
+void jump_to(struct ui *ui, size_t source, uint64_t seq);
 
 /* --- history (history.c) --- */
 
@@ -66,7 +73,8 @@ const char *history_get(struct ui *ui, char kind, size_t back); /* 1 = the newes
 void cmdline_ask(struct ui *ui, const char *text);
 /* "hold FILTER" with what it would have matched. */
 void hold_ask(struct ui *ui);
-/* The same with what @on->action is like, after what is held already: to be looked at, edited, sent. */
+/* The same with what @on->action is like, after what is held already: to be looked at, edited,
+ * sent. */
 void hold_like(struct ui *ui, const struct subject *on);
 void hold_toggle(struct ui *ui);
 

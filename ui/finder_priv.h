@@ -56,7 +56,8 @@ struct finder {
 size_t view_index(const struct view_ops *ops);
 void choices_clear(struct finder *f);
 void choice_add(struct finder *f, const char *text); /* once each; sorted by the caller's order */
-/* Tab: first what all candidates share, then one after the other. @quote is put after a lone one. */
+/* Tab: first what all candidates share, then one after the other. @quote is put after a lone
+ * one. */
 void choice_tab(struct ui *ui, const char *after);
 void choices_paint(const struct finder *f, struct area a, int row);
 /* A row of @s as one text, for searching it. */

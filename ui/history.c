@@ -1,5 +1,5 @@
-/* What was typed before, shared between runs: one line each, a letter for the kind and the text. A line that begins with
- * a blank is not kept, nor is one that may hold a secret. */
+/* What was typed before, shared between runs: one line each, a letter for the kind and the text. A
+ * line that begins with a blank is not kept, nor is one that may hold a secret. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,9 @@ void history_file(struct ui *ui, const char *path)
 
 static bool may_keep(const char *text)
 {
-	static const char *const no[] = { "secret", "say ", "answer ", "input ", "token", "password" };
+	static const char *const no[] = {
+		"secret", "say ", "answer ", "input ", "token", "password"
+	};
 	if (*text == ' ' || strchr(text, '\n') || strlen(text) >= LINE_MOST)
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(no); i++)
@@ -83,7 +85,8 @@ void history_add(struct ui *ui, char kind, const char *text)
 		if (dir_make(dir, 0700, &err) < 0)
 			return;
 	}
-	CLEANUP(fd_close) int fd = open(h->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	CLEANUP(fd_close)
+	int fd = open(h->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	CLEANUP(free_ptr) char *out = mem_printf("%s\n", line);
 	if (fd < 0 || fd_write_all(fd, out, strlen(out), &err) < 0)
 		h->path[0] = 0; /* kept in memory from here on */

@@ -73,7 +73,8 @@ const struct key_row *keymap_row(size_t i)
 {
 	if (i < nr_user)
 		return &keymap_user_rows[i];
-	return i < nr_user + nr_emacs ? &keymap_emacs_rows[i - nr_user] : &keymap_rows[i - nr_user - nr_emacs];
+	return i < nr_user + nr_emacs ? &keymap_emacs_rows[i - nr_user]
+				      : &keymap_rows[i - nr_user - nr_emacs];
 }
 
 const char *verb_name(enum verb v)
@@ -107,7 +108,7 @@ enum verb verb_find(const char *name)
 const char *verb_group_title(enum verb_group g)
 {
 	static const char *const titles[] = {
-		[GROUP_MOVE] = "move", [GROUP_ACT] = "act",       [GROUP_LOOK] = "look",
+		[GROUP_MOVE] = "move",	    [GROUP_ACT] = "act",       [GROUP_LOOK] = "look",
 		[GROUP_ALL] = "everywhere", [GROUP_DECIDE] = "decide", [GROUP_REPLAY] = "replay",
 		[GROUP_HERE] = "here",
 	};
@@ -116,12 +117,17 @@ const char *verb_group_title(enum verb_group g)
 
 static const char *special_name(uint32_t key)
 {
-	static const char *const names[] = { "Up", "Down", "Left", "Right", "PgUp", "PgDn", "Home", "End", "Del",
-					     "Backspace", "S-Tab", "F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8",
-					     "F9", "F10", "S-F3" };
+	static const char *const names[] = { "Up",   "Down", "Left", "Right",	  "PgUp",  "PgDn",
+					     "Home", "End",  "Del",  "Backspace", "S-Tab", "F1",
+					     "F2",   "F3",   "F4",   "F5",	  "F6",	   "F7",
+					     "F8",   "F9",   "F10",  "S-F3" };
 	if (key >= K_UP && key <= K_SF3)
 		return names[key - K_UP];
-	return key == K_ENTER ? "Enter" : key == K_TAB ? "Tab" : key == K_ESC ? "Esc" : key == ' ' ? "Space" : NULL;
+	return key == K_ENTER ? "Enter"
+	       : key == K_TAB ? "Tab"
+	       : key == K_ESC ? "Esc"
+	       : key == ' '   ? "Space"
+			      : NULL;
 }
 
 void key_name(uint32_t key, char out[16])

@@ -8,8 +8,14 @@ static const struct {
 	const char *name;
 	unsigned where;
 } keymap_user_screens[] = {
-	{ "all", IN_ALL & ~(unsigned)IN_APPROVAL }, { "fleet", IN_FLEET }, { "agent", IN_AGENT }, { "queue", IN_QUEUE },
-	{ "diff", IN_DIFF }, { "log", IN_LOG }, { "help", IN_HELP }, { "replay", IN_REPLAY },
+	{ "all", IN_ALL & ~(unsigned)IN_APPROVAL },
+	{ "fleet", IN_FLEET },
+	{ "agent", IN_AGENT },
+	{ "queue", IN_QUEUE },
+	{ "diff", IN_DIFF },
+	{ "log", IN_LOG },
+	{ "help", IN_HELP },
+	{ "replay", IN_REPLAY },
 };
 
 uint32_t key_parse(const char *name)
@@ -40,13 +46,15 @@ static bool keymap_user_reachable(unsigned where, enum verb v)
 {
 	for (size_t i = 0; i < keymap_count(); i++) {
 		const struct key_row *k = keymap_row(i);
-		if (k->verb == v && (k->where & where) && keymap_verb(k->where & where, k->key) == v)
+		if (k->verb == v && (k->where & where) &&
+		    keymap_verb(k->where & where, k->key) == v)
 			return true;
 	}
 	return false;
 }
 
-static void keymap_user_add(const char *screen, unsigned where, const char *name, const char *verb, struct buf *said)
+static void keymap_user_add(const char *screen, unsigned where, const char *name, const char *verb,
+			    struct buf *said)
 {
 	uint32_t key = key_parse(name);
 	enum verb v = strcmp(verb, "none") == 0 ? VERB_NONE : verb_find(verb);
@@ -54,8 +62,10 @@ static void keymap_user_add(const char *screen, unsigned where, const char *name
 		buf_printf(said, "keys: '%s' on %s is no key that can be given\n", name, screen);
 		return;
 	}
-	if ((v == VERB_NONE && strcmp(verb, "none") != 0) || (v != VERB_NONE && verb_group(v) == GROUP_DECIDE)) {
-		buf_printf(said, "keys: '%s' on %s: there is no verb '%s' that a key can have\n", name, screen, verb);
+	if ((v == VERB_NONE && strcmp(verb, "none") != 0) ||
+	    (v != VERB_NONE && verb_group(v) == GROUP_DECIDE)) {
+		buf_printf(said, "keys: '%s' on %s: there is no verb '%s' that a key can have\n",
+			   name, screen, verb);
 		return;
 	}
 	enum verb was = keymap_verb(where, key);
@@ -64,7 +74,8 @@ static void keymap_user_add(const char *screen, unsigned where, const char *name
 		return;
 	}
 	if (was != VERB_NONE && was != v && !keymap_user_reachable(where, was))
-		buf_printf(said, "keys: '%s' on %s was %s, which has no key now\n", name, screen, verb_name(was));
+		buf_printf(said, "keys: '%s' on %s was %s, which has no key now\n", name, screen,
+			   verb_name(was));
 	else if (was != VERB_NONE && was != v)
 		buf_printf(said, "keys: '%s' on %s was %s\n", name, screen, verb_name(was));
 }
@@ -73,18 +84,22 @@ void keymap_user(const json_t *map, struct buf *said)
 {
 	const char *screen, *key;
 	json_t *keys, *verb;
-	json_object_foreach((json_t *)(uintptr_t)map, screen, keys) {
+	json_object_foreach((json_t *)(uintptr_t)map, screen, keys)
+	{
 		unsigned where = 0;
 		for (size_t i = 0; i < ARRAY_LEN(keymap_user_screens); i++)
 			if (strcmp(keymap_user_screens[i].name, screen) == 0)
 				where = keymap_user_screens[i].where;
 		if (where == 0) {
-			buf_printf(said, strcmp(screen, "approval") == 0
-						 ? "keys: those of the %s dialog are fixed\n"
-						 : "keys: there is no screen '%s'\n", screen);
+			buf_printf(said,
+				   strcmp(screen, "approval") == 0
+					   ? "keys: those of the %s dialog are fixed\n"
+					   : "keys: there is no screen '%s'\n",
+				   screen);
 			continue;
 		}
 		json_object_foreach(keys, key, verb)
-			keymap_user_add(screen, where, key, json_is_string(verb) ? json_string_value(verb) : "", said);
+			keymap_user_add(screen, where, key,
+					json_is_string(verb) ? json_string_value(verb) : "", said);
 	}
 }

@@ -16,7 +16,7 @@
 #include "ui/ui.h"
 #include "wire/event_json.h"
 
-enum { RAN_NAMES = 6 };    /* programs that a line names */
+enum { RAN_NAMES = 6 };	    /* programs that a line names */
 enum { LINE_ANSWER = 800 }; /* bytes that are shown of a model's answer */
 enum { NOTE_LINES = 200 };  /* lines that are shown of what a script prints */
 
@@ -27,7 +27,7 @@ void line_print_safe(FILE *out, const char *text)
 	fputs(buf_cstr(&b), out);
 }
 
-/* --- one event ---------------------------------------------------------------------------------------------------- */
+/* --- one event -------------------------------------------------------------------------------- */
 
 static void line_print_json(struct line *l, const struct event *ev)
 {
@@ -66,7 +66,8 @@ static void print_answer(struct line *l, const struct row_info *r, struct arena 
 	while (cut > 0 && ((unsigned char)r->what[cut] & 0xc0) == 0x80) /* not within a character */
 		cut--;
 	print_what(l, arena_printf(a, "%.*s", (int)cut, r->what));
-	fprintf(l->out, " .. (%s bytes, say \"show %" PRIu64 "\" to read them)", fmt_count(a, (int64_t)len), r->seq);
+	fprintf(l->out, " .. (%s bytes, say \"show %" PRIu64 "\" to read them)",
+		fmt_count(a, (int64_t)len), r->seq);
 }
 
 static void print_ended(struct line *l, const struct row_info *r, struct arena *a)
@@ -90,7 +91,8 @@ static void print_ended(struct line *l, const struct row_info *r, struct arena *
 	else if (strcmp(r->outcome, "allowed") == 0)
 		fputs("allowed", l->out);
 	else
-		fprintf(l->out, "%s: %s", r->sign == 'x' ? "FAILED" : "done", *r->outcome ? r->outcome : "ok");
+		fprintf(l->out, "%s: %s", r->sign == 'x' ? "FAILED" : "done",
+			*r->outcome ? r->outcome : "ok");
 	if (r->dur_us >= 0)
 		fprintf(l->out, " in %s", fmt_span(a, r->dur_us));
 	if (r->out_bytes > 0)
@@ -100,11 +102,13 @@ static void print_ended(struct line *l, const struct row_info *r, struct arena *
 }
 
 /* True if there is something to say about this step in an action's life. */
-static bool line_print_action(struct line *l, const struct event *ev, const struct row_info *r, struct arena *a)
+static bool line_print_action(struct line *l, const struct event *ev, const struct row_info *r,
+			      struct arena *a)
 {
 	switch (ev->kind) {
 	case EV_ACTION_STARTED:
-		fprintf(l->out, "%s %s", r->word, strcmp(r->verdict, "allow") == 0 ? "allowed" : "runs");
+		fprintf(l->out, "%s %s", r->word,
+			strcmp(r->verdict, "allow") == 0 ? "allowed" : "runs");
 		if (strcmp(r->verdict, "allow") != 0) {
 			print_what(l, r->what);
 			return true;
@@ -127,7 +131,8 @@ static bool line_print_action(struct line *l, const struct event *ev, const stru
 	return true;
 }
 
-/* What follows the first line of a text: what a script prints was meant to be read, of all else the number says enough. */
+/* What follows the first line of a text: what a script prints was meant to be read, of all else the
+ * number says enough. */
 static void print_more_lines(struct line *l, const struct row_info *r, const char *from)
 {
 	size_t nr = 0, shown = strcmp(r->word, "note") == 0 ? NOTE_LINES : 0;
@@ -136,19 +141,23 @@ static void print_more_lines(struct line *l, const struct row_info *r, const cha
 		from = strchr(text, '\n');
 		if (nr++ >= shown)
 			continue;
-		CLEANUP(free_ptr) char *one = from ? mem_strndup(text, (size_t)(from - text)) : mem_strdup(text);
+		CLEANUP(free_ptr)
+		char *one = from ? mem_strndup(text, (size_t)(from - text)) : mem_strdup(text);
 		fputs("\n  | ", l->out);
 		line_print_safe(l->out, one);
 	}
 	if (nr > shown)
-		fprintf(l->out, "%s(and %zu more %s)", shown ? "\n  | " : " ", nr - shown, nr - shown == 1 ? "line" : "lines");
+		fprintf(l->out, "%s(and %zu more %s)", shown ? "\n  | " : " ", nr - shown,
+			nr - shown == 1 ? "line" : "lines");
 }
 
-/* Whose files changed: on a screen the row stands among its box's, here nothing else would say so. */
+/* Whose files changed: on a screen the row stands among its box's, here nothing else would say
+ * so. */
 static void print_box(struct line *l, const struct event *ev)
 {
 	const struct model *m = &l->s->model;
-	const struct model_box *b = ev->kind == EV_SNAPSHOT_TAKEN && m->nr_boxes > 1 ? model_box(m, ev->box) : NULL;
+	const struct model_box *b =
+		ev->kind == EV_SNAPSHOT_TAKEN && m->nr_boxes > 1 ? model_box(m, ev->box) : NULL;
 	if (b && b->name) {
 		fputs(" of ", l->out);
 		line_print_safe(l->out, b->name);
@@ -166,7 +175,8 @@ static void print_other(struct line *l, const struct event *ev, const struct row
 	if (*r->outcome)
 		fprintf(l->out, " (%s)", r->outcome);
 	const char *more = strchr(r->what, '\n');
-	CLEANUP(free_ptr) char *first = more ? mem_strndup(r->what, (size_t)(more - r->what)) : mem_strdup(r->what);
+	CLEANUP(free_ptr)
+	char *first = more ? mem_strndup(r->what, (size_t)(more - r->what)) : mem_strdup(r->what);
 	print_what(l, first);
 	print_more_lines(l, r, more);
 }
@@ -182,7 +192,8 @@ static void print_preview(struct line *l, const struct model_action *act, struct
 		CLEANUP(buf_release) struct buf row = BUF_INIT;
 		for (uint32_t k = 0; k < t.row[i].nr; k++)
 			buf_puts(&row, text_glyph(&t.row[i], k).s);
-		fprintf(l->out, "  %s ", t.row[i].gutter && *t.row[i].gutter ? t.row[i].gutter : " ");
+		fprintf(l->out, "  %s ",
+			t.row[i].gutter && *t.row[i].gutter ? t.row[i].gutter : " ");
 		line_print_safe(l->out, buf_cstr(&row));
 		fputc('\n', l->out);
 	}
@@ -204,7 +215,8 @@ static bool is_answered(const struct line *l, const struct event *ev)
 	return json_int(json_object_get(o, "who"), "pid", 0) == getpid();
 }
 
-/* Events that are a line: steps of actions (not the wish itself, which says nothing yet) and rows of their own. */
+/* Events that are a line: steps of actions (not the wish itself, which says nothing yet) and rows
+ * of their own. */
 static bool is_line(const struct model *m, const struct event *ev)
 {
 	const struct model_action *act = is_step(ev->kind) ? model_action(m, ev->action) : NULL;
@@ -243,7 +255,8 @@ void line_past(struct line *l, uint64_t seq)
 static bool body_says(const struct event *ev, const char *key, const char *value)
 {
 	struct err err = ERR_INIT;
-	CLEANUP(json_release) json_t *o = ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
+	CLEANUP(json_release)
+	json_t *o = ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
 	return strcmp(json_str(o, key, ""), value) == 0;
 }
 
@@ -266,7 +279,8 @@ static bool is_loud(const struct model *m, const struct event *ev)
 	case EV_SESSION_END:
 		return true;
 	case EV_NOTE:
-		return body_says(ev, "level", "warn") || body_says(ev, "level", "print"); /* what a script prints was asked for */
+		/* what a script prints was asked for */
+		return body_says(ev, "level", "warn") || body_says(ev, "level", "print");
 	case EV_ACTION_ENDED:
 		return body_says(ev, "end", "failed");
 	case EV_AGENT_END:
@@ -302,7 +316,7 @@ static bool line_lets(struct line *l, const struct event *ev)
 	return filter_match(l->filter, row, ev->ts_us);
 }
 
-/* --- programs that an action runs: one line for all until something else of it is told ------------------------------ */
+/* --- programs that an action runs: one line for all until something else of it is told -------- */
 
 static void ran_tell(struct line *l, struct line_ran *r, int64_t wall_us, struct arena *a)
 {
@@ -314,7 +328,8 @@ static void ran_tell(struct line *l, struct line_ran *r, int64_t wall_us, struct
 	l->at_prompt = false;
 	print_time(l, wall_us, a);
 	line_print_safe(l->out, agent ? agent->name : "session");
-	fprintf(l->out, " event %" PRIu64 " ran %s: ", r->action, fmt_plural(a, (int64_t)r->nr, "program", "programs"));
+	fprintf(l->out, " event %" PRIu64 " ran %s: ", r->action,
+		fmt_plural(a, (int64_t)r->nr, "program", "programs"));
 	for (size_t i = 0; i < r->names.nr; i++) {
 		fputs(i ? ", " : "", l->out);
 		line_print_safe(l->out, r->names.item[i]);
@@ -336,7 +351,8 @@ static void ran_add(struct line *l, const struct event *ev, struct arena *a)
 {
 	struct err err = ERR_INIT;
 	struct line_ran *r = NULL;
-	CLEANUP(json_release) json_t *o = ev->body ? json_parse(ev->body, ev->len, "proc.exec", &err) : NULL;
+	CLEANUP(json_release)
+	json_t *o = ev->body ? json_parse(ev->body, ev->len, "proc.exec", &err) : NULL;
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	for (size_t i = 0; i < ARRAY_LEN(l->ran); i++)
 		if (l->ran[i].action == ev->action || (!r && !l->ran[i].action))
@@ -371,7 +387,9 @@ bool line_event(struct line *l, const struct event *ev)
 	if (!is_line(&l->s->model, ev) || ev->seq <= l->past || is_answered(l, ev))
 		return false;
 	if (ev->kind == EV_PROC_EXEC && ev->action) {
-		if (l->s->model.rows.nr && l->s->model.rows.row[l->s->model.rows.nr - 1].seq == ev->seq) /* not the command itself */
+		/* not the command itself */
+		if (l->s->model.rows.nr &&
+		    l->s->model.rows.row[l->s->model.rows.nr - 1].seq == ev->seq)
 			ran_add(l, ev, &a);
 		arena_release(&a);
 		return false;
@@ -387,7 +405,10 @@ bool line_event(struct line *l, const struct event *ev)
 	const struct model_agent *agent = model_agent(m, ev->kind == EV_AGENT_START ? ev->seq
 							 : act			    ? act->agent
 										    : ev->agent);
-	row_load(&r, l->s, &(struct row){ step ? ev->action : ev->seq, step ? EV_ACTION_REQUESTED : ev->kind }, &a);
+	row_load(
+		&r, l->s,
+		&(struct row){ step ? ev->action : ev->seq, step ? EV_ACTION_REQUESTED : ev->kind },
+		&a);
 	print_time(l, ev->ts_us, &a);
 	line_print_safe(l->out, agent ? agent->name : "session");
 	fprintf(l->out, " event %" PRIu64 " ", step ? ev->action : ev->seq);
@@ -403,7 +424,7 @@ bool line_event(struct line *l, const struct event *ev)
 	return true;
 }
 
-/* --- following ---------------------------------------------------------------------------------------------------- */
+/* --- following -------------------------------------------------------------------------------- */
 
 struct line *line_new(struct source *s, const struct act *act, FILE *out, bool json, bool ask)
 {
@@ -490,7 +511,8 @@ static void dump_screens(struct ui *ui, FILE *out)
 	for (size_t i = 0; i < ARRAY_LEN(views); i++) {
 		const struct model *m = &ui->src[0]->model;
 		fprintf(out, "# event %" PRIu64 " %s\n", m->head, views[i]);
-		ui_open(ui, views[i], &(struct subject){ .agent = m->nr_agents ? m->agent[0].id : 0 });
+		ui_open(ui, views[i],
+			&(struct subject){ .agent = m->nr_agents ? m->agent[0].id : 0 });
 		ui_draw(ui);
 		term_dump(&ui->grid, out);
 		if (ui->depth > 1)
@@ -507,7 +529,8 @@ int line_dump(const char *path, uint64_t from, uint64_t to, bool follow, FILE *o
 		return -1;
 	ui_init(&ui, &s, NULL, 1, 36, 120, false);
 	for (;;) {
-		bool live = follow && session_live(s->session); /* asked first: what it wrote before it ended is then there */
+		/* asked first: what it wrote before it ended is then there */
+		bool live = follow && session_live(s->session);
 		uint64_t head = session_head(s->session);
 		while (seq < head && (to == 0 || seq < to)) {
 			ui.limit = ++seq;

@@ -17,7 +17,8 @@ const char line_choices[] =
 	"  1 approve once  2 approve for session  3 add rule  4 edit  5 deny with message  6 deny and pause  7 kill  8 later\n"
 	"  9 details  10 dry run  11 apply the dry run  12 note for the recording\n";
 
-static const char budget_choices[] = "  1 approve once  5 deny with message  6 deny and pause  7 kill  8 later  9 tell me more\n";
+static const char budget_choices[] =
+	"  1 approve once  5 deny with message  6 deny and pause  7 kill  8 later  9 tell me more\n";
 
 void line_forget(struct line *l)
 {
@@ -41,17 +42,22 @@ static bool can_act(const struct line *l)
 /* Events that came between have pushed it up. */
 void line_show_prompt(struct line *l)
 {
-	static const char *const labels[] = { [AWAIT_MESSAGE] = "tell the agent", [AWAIT_PATTERN] = "pattern",
-					      [AWAIT_RULE] = "pattern of the rule", [AWAIT_SURE] = "yes saves it",
-					      [AWAIT_NAME] = "the name", [AWAIT_NOTE] = "note",
-					      [AWAIT_EDIT] = "run this instead", [AWAIT_EDITED] = "yes approves it" };
+	static const char *const labels[] = { [AWAIT_MESSAGE] = "tell the agent",
+					      [AWAIT_PATTERN] = "pattern",
+					      [AWAIT_RULE] = "pattern of the rule",
+					      [AWAIT_SURE] = "yes saves it",
+					      [AWAIT_NAME] = "the name",
+					      [AWAIT_NOTE] = "note",
+					      [AWAIT_EDIT] = "run this instead",
+					      [AWAIT_EDITED] = "yes approves it" };
 	const char *label = l->awaiting < ARRAY_LEN(labels) ? labels[l->awaiting] : NULL;
 	if (l->awaiting == AWAIT_LOOK) /* asked when it is there to be read */
 		return;
 	if (l->sent_us && clock_mono_us() - l->sent_us < ANSWER_US)
 		return;
 	if (!l->at_prompt)
-		fprintf(l->out, "%" PRIu64 "%s%s> ", l->asked, label ? " " : "", label ? label : "");
+		fprintf(l->out, "%" PRIu64 "%s%s> ", l->asked, label ? " " : "",
+			label ? label : "");
 	l->at_prompt = true;
 }
 
@@ -86,7 +92,10 @@ static void prompt_action(struct line *l, const struct model_action *act)
 	}
 	fprintf(l->out, "\n%s", info.budget ? budget_choices : line_choices);
 	if (info.budget) {
-		fputs(info.command ? "  4 edit  10 dry run  11 apply the dry run  12 note for the recording\n" : "  12 note for the recording\n", l->out);
+		fputs(info.command
+			      ? "  4 edit  10 dry run  11 apply the dry run  12 note for the recording\n"
+			      : "  12 note for the recording\n",
+		      l->out);
 		fputs("  a budget is used up; give more with \"budget", l->out);
 		if (!l->s->model.used_up && info.agent && !info.agent->script)
 			fputc(' ', l->out), line_print_safe(l->out, info.agent->name);
@@ -116,12 +125,14 @@ static void print_form(struct line *l, uint64_t seq, json_t *form)
 	if (!json_array_size(form) && !json_object_size(form))
 		return;
 	fprintf(l->out, "  fields; say \": answer %" PRIu64, seq);
-	json_array_foreach(form, i, value) {
+	json_array_foreach(form, i, value)
+	{
 		fputs(" --field ", l->out);
 		print_bytes(l, value);
 		fputs("=..", l->out);
 	}
-	json_object_foreach(form, name, value) {
+	json_object_foreach(form, name, value)
+	{
 		fputs(" --field ", l->out);
 		line_print_safe(l->out, name);
 		fputc('=', l->out);
@@ -142,13 +153,17 @@ static void prompt_question(struct line *l, uint64_t seq)
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *c = json_array_get(list, i);
 		fprintf(l->out, "  %zu ", i + 1);
-		print_bytes(l, json_is_object(c) && json_object_get(c, "text") ? json_object_get(c, "text") : c);
+		print_bytes(l, json_is_object(c) && json_object_get(c, "text")
+				       ? json_object_get(c, "text")
+				       : c);
 	}
 	if (json_array_size(list))
 		fputc('\n', l->out);
 	print_form(l, seq, json_object_get(o, "form"));
 	if (json_object_get(o, "default")) {
-		fputs(json_int(o, "timeout_us", 0) > 0 ? "  if nobody answers in time: " : "  if nobody answers: ", l->out);
+		fputs(json_int(o, "timeout_us", 0) > 0 ? "  if nobody answers in time: "
+						       : "  if nobody answers: ",
+		      l->out);
 		print_bytes(l, json_object_get(o, "default"));
 		fputc('\n', l->out);
 	}

@@ -1,4 +1,5 @@
-/* Between the files of line mode. line.c: events as lines. line_ask.c: prompts. line_typed.c: what is typed. */
+/* Between the files of line mode. line.c: events as lines. line_ask.c: prompts. line_typed.c: what
+ * is typed. */
 #ifndef UI_LINE_PRIV_H
 #define UI_LINE_PRIV_H
 
@@ -7,8 +8,18 @@
 
 /* What the person's next line is taken for. */
 enum awaiting {
-	AWAIT_COMMAND, AWAIT_CHOICE, AWAIT_MESSAGE, AWAIT_PATTERN, AWAIT_RULE, AWAIT_LOOK, AWAIT_SURE, AWAIT_EDIT, AWAIT_EDITED,
-	AWAIT_NAME, AWAIT_NOTE, AWAIT_ANSWER
+	AWAIT_COMMAND,
+	AWAIT_CHOICE,
+	AWAIT_MESSAGE,
+	AWAIT_PATTERN,
+	AWAIT_RULE,
+	AWAIT_LOOK,
+	AWAIT_SURE,
+	AWAIT_EDIT,
+	AWAIT_EDITED,
+	AWAIT_NAME,
+	AWAIT_NOTE,
+	AWAIT_ANSWER
 };
 
 struct line {
@@ -16,36 +27,41 @@ struct line {
 	const struct act *act;
 	FILE *out;
 	bool json, ask, quiet;
-	struct strv secrets; /* whose use has been said */
+	struct strv secrets;	     /* whose use has been said */
 	const struct filter *filter; /* NULL everything */
-	uint64_t past;      /* what is not said again: up to this event */
+	uint64_t past;		     /* what is not said again: up to this event */
 	enum awaiting awaiting;
-	uint64_t asked;     /* the action or question that a prompt is about; 0 none */
+	uint64_t asked;	       /* the action or question that a prompt is about; 0 none */
 	struct line_decision { /* sent, and not answered yet */
 		struct line_decision *next;
 		struct line *line;
 		uint64_t about; /* an action or a question */
-	} *decisions;
-	uint64_t *off;      /* what is not asked about by itself: put off, or a decision is on its way */
+	} * decisions;
+	/* what is not asked about by itself: put off, or a decision is on its way */
+	uint64_t *off;
 	size_t nr_off, cap_off;
 	char *intent;
-	char *type;         /* the name that a rule wants typed; NULL none */
-	bool budget, words; /* only a used up budget holds it; it is a command line, which can be edited and tried */
-	bool high;          /* its risk: what lets it run is said twice */
+	char *type; /* the name that a rule wants typed; NULL none */
+	/* only a used up budget holds it; it is a command line, which can be edited and tried */
+	bool budget, words;
+	bool high;	     /* its risk: what lets it run is said twice */
 	unsigned long armed; /* the number that was said once; 0 none */
-	char *note;         /* for the record, with the decision; NULL none */
-	char *edited;       /* runs instead of it when the person is sure */
-	char *pattern;      /* to be saved when the person is sure */
-	char *others;       /* numbers of what was named as going with it; NULL none */
-	bool rule;          /* it becomes a rule of the project */
-	unsigned looks;     /* patterns whose effect has been asked for and not been told yet */
-	json_t *pending;    /* an approval that waits for the name */
+	char *note;	     /* for the record, with the decision; NULL none */
+	char *edited;	     /* runs instead of it when the person is sure */
+	char *pattern;	     /* to be saved when the person is sure */
+	char *others;	     /* numbers of what was named as going with it; NULL none */
+	bool rule;	     /* it becomes a rule of the project */
+	unsigned looks;	     /* patterns whose effect has been asked for and not been told yet */
+	json_t *pending;     /* an approval that waits for the name */
 	const char *pending_word;
-	int64_t swapped_us; /* mono: another prompt took the place of one that was not answered here */
-	bool at_prompt;     /* the prompt is the last thing on the screen */
-	int64_t sent_us;    /* mono: a command went to the supervisor, whose answer comes before the next prompt; 0 none */
-	char zone[16];	    /* of the line before */
-	struct line_ran {   /* programs that an action has run and that have not been told yet */
+	/* mono: another prompt took the place of one that was not answered here */
+	int64_t swapped_us;
+	bool at_prompt; /* the prompt is the last thing on the screen */
+	/* mono: a command went to the supervisor, whose answer comes before the next prompt; 0
+	 * none */
+	int64_t sent_us;
+	char zone[16];	  /* of the line before */
+	struct line_ran { /* programs that an action has run and that have not been told yet */
 		uint64_t action; /* 0: free */
 		uint64_t nr;
 		struct strv names; /* the first few, each once */
@@ -57,12 +73,15 @@ struct line {
 bool line_event(struct line *l, const struct event *ev);
 void line_print_safe(FILE *out, const char *text);
 void line_later(struct line *l); /* what is asked is put off; then nothing is asked */
-/* Asks about what waits next; never while an answer is being typed for something that still waits. */
+/* Asks about what waits next; never while an answer is being typed for something that still
+ * waits. */
 void line_prompt(struct line *l);
-void line_prompt_about(struct line *l, uint64_t seq); /* asks about this action or question, which waits */
+/* asks about this action or question, which waits */
+void line_prompt_about(struct line *l, uint64_t seq);
 void line_forget(struct line *l); /* frees what its prompts hold */
 extern const char line_choices[]; /* the numbers that answer a held action, with their words */
-void line_show_prompt(struct line *l); /* once more, if events that came between have pushed it up */
+/* once more, if events that came between have pushed it up */
+void line_show_prompt(struct line *l);
 bool line_waits(const struct line *l, uint64_t seq); /* does this action or question? */
 
 #endif

@@ -1,5 +1,6 @@
-/* The replay by words, for screen readers, pipes and dumb terminals: the cursor moves by commands, what it comes to is said
- * as lines of line mode, a screen is printed when it is asked for. The same cursor, marks and views as the console's. */
+/* The replay by words, for screen readers, pipes and dumb terminals: the cursor moves by commands,
+ * what it comes to is said as lines of line mode, a screen is printed when it is asked for. The
+ * same cursor, marks and views as the console's. */
 #include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -33,12 +34,12 @@ struct talk {
 	struct ui ui;
 	struct source *s;
 	struct line *line;
-	struct buf in;  /* what has come and is no line yet */
-	bool ended;     /* of what is typed */
+	struct buf in; /* what has come and is no line yet */
+	bool ended;    /* of what is typed */
 	FILE *out;
 };
 
-/* --- what is typed ------------------------------------------------------------------------------------------------ */
+/* --- what is typed ---------------------------------------------------------------------------- */
 
 /* Returns owned: the next line without its end; NULL none within @ms (-1: for ever) or no more. */
 static char *line_replay_typed(struct talk *t, int ms)
@@ -46,7 +47,8 @@ static char *line_replay_typed(struct talk *t, int ms)
 	for (;;) {
 		char *end = t->in.len ? memchr(t->in.data, '\n', t->in.len) : NULL;
 		if (end || (t->ended && t->in.len)) {
-			size_t n = end ? (size_t)(end - t->in.data) : t->in.len, used = n + (end != NULL);
+			size_t n = end ? (size_t)(end - t->in.data) : t->in.len,
+			       used = n + (end != NULL);
 			char *line = mem_strndup(t->in.data, n);
 			memmove(t->in.data, t->in.data + used, t->in.len - used);
 			t->in.len -= used;
@@ -63,7 +65,7 @@ static char *line_replay_typed(struct talk *t, int ms)
 	}
 }
 
-/* --- what is said ------------------------------------------------------------------------------------------------- */
+/* --- what is said ----------------------------------------------------------------------------- */
 
 static void say_message(struct talk *t)
 {
@@ -82,7 +84,8 @@ static void say_event(struct talk *t, uint64_t seq)
 	if (session_event(t->s->session, seq, &ev, &a, &err) < 0)
 		return;
 	if (!line_event(t->line, &ev) && seq == transport_cursor(&t->ui))
-		fprintf(t->out, "event %" PRIu64 " %s\n", seq, event_kind_name(ev.kind) ? event_kind_name(ev.kind) : "(unknown kind)");
+		fprintf(t->out, "event %" PRIu64 " %s\n", seq,
+			event_kind_name(ev.kind) ? event_kind_name(ev.kind) : "(unknown kind)");
 }
 
 static int64_t line_replay_time_of(struct talk *t, uint64_t seq)
@@ -90,7 +93,9 @@ static int64_t line_replay_time_of(struct talk *t, uint64_t seq)
 	struct event ev[1];
 	struct err err = ERR_INIT;
 	size_t nr = 0;
-	return seq && session_headers(t->s->session, seq - 1, ev, 1, &nr, &err) == 0 && nr ? ev[0].ts_us : 0;
+	return seq && session_headers(t->s->session, seq - 1, ev, 1, &nr, &err) == 0 && nr
+		       ? ev[0].ts_us
+		       : 0;
 }
 
 static void say_where(struct talk *t)
@@ -99,9 +104,14 @@ static void say_where(struct talk *t)
 	const struct model *m = &t->s->model;
 	uint64_t at = transport_cursor(&t->ui), head = session_head(t->s->session);
 	int64_t begin = line_replay_time_of(t, 1);
-	fprintf(t->out, "event %" PRIu64 " of %" PRIu64 ", %s of %s, %s, cost so far %s, %zu held, %zu running%s\n", at, head,
-		fmt_age(&a, line_replay_time_of(t, at) - begin), fmt_age(&a, line_replay_time_of(t, head) - begin), fmt_hms_zone(&a, line_replay_time_of(t, at)),
-		fmt_cost(&a, m->uusd, m->cost_unknown), m->nr_held, model_count(m, AGENT_RUN) + model_count(m, AGENT_THINK),
+	fprintf(t->out,
+		"event %" PRIu64 " of %" PRIu64
+		", %s of %s, %s, cost so far %s, %zu held, %zu running%s\n",
+		at, head, fmt_age(&a, line_replay_time_of(t, at) - begin),
+		fmt_age(&a, line_replay_time_of(t, head) - begin),
+		fmt_hms_zone(&a, line_replay_time_of(t, at)),
+		fmt_cost(&a, m->uusd, m->cost_unknown), m->nr_held,
+		model_count(m, AGENT_RUN) + model_count(m, AGENT_THINK),
 		t->ui.limit == 0 && session_live(t->s->session) ? ", follows the end" : "");
 }
 
@@ -156,7 +166,8 @@ static void print_output(struct talk *t, const char *word)
 		uint64_t from = source_tail(t->s, id, stream, OUT_MOST, &text);
 		if (text.len == 0)
 			continue;
-		fprintf(t->out, "%s of #%" PRIu64 "%s:\n", stream == 2 ? "stderr" : "stdout", id, from ? ", its end" : "");
+		fprintf(t->out, "%s of #%" PRIu64 "%s:\n", stream == 2 ? "stderr" : "stdout", id,
+			from ? ", its end" : "");
 		for (const char *p = text.data, *end = text.data + text.len; p < end;) {
 			const char *n = memchr(p, '\n', (size_t)(end - p));
 			buf_reset(&safe);
@@ -167,7 +178,7 @@ static void print_output(struct talk *t, const char *word)
 	}
 }
 
-/* --- moving ------------------------------------------------------------------------------------------------------- */
+/* --- moving ----------------------------------------------------------------------------------- */
 
 /* One event after the other, so that each is said as it stood then. */
 static void line_replay_walk(struct talk *t, uint64_t from, uint64_t to)
@@ -196,7 +207,8 @@ static void line_replay_play(struct talk *t, const char *speed)
 		if (stop || t->ended)
 			t->ui.playing = false;
 		else if (transport_tick(&t->ui))
-			line_replay_walk(t, before, t->ui.limit ? t->ui.limit : session_head(t->s->session));
+			line_replay_walk(t, before,
+					 t->ui.limit ? t->ui.limit : session_head(t->s->session));
 		fflush(t->out);
 	}
 }
@@ -228,15 +240,16 @@ static bool line_replay_jump(struct talk *t, const char *kind, int by)
 	static const struct {
 		const char *word;
 		char kind;
-	} kinds[] = { { "error", 'e' }, { "diff", 'd' }, { "approval", 'a' }, { "hold", 'h' }, { "mark", 'm' },
-		      { "snapshot", 's' }, { "turn", 't' } };
+	} kinds[] = { { "error", 'e' }, { "diff", 'd' },     { "approval", 'a' }, { "hold", 'h' },
+		      { "mark", 'm' },	{ "snapshot", 's' }, { "turn", 't' } };
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (strcmp(kind, kinds[i].word) == 0) {
 			jump_kind(&t->ui, kinds[i].kind, by);
 			return true;
 		}
 	if (*kind)
-		fprintf(t->out, "next or prev: error, diff, approval, hold, mark, snapshot, turn\n");
+		fprintf(t->out,
+			"next or prev: error, diff, approval, hold, mark, snapshot, turn\n");
 	else
 		ui_do(&t->ui, by > 0 ? VERB_REPLAY_NEXT : VERB_REPLAY_PREV);
 	return true;
@@ -244,7 +257,8 @@ static bool line_replay_jump(struct talk *t, const char *kind, int by)
 
 static bool is_place(const char *word)
 {
-	return strchr("0123456789#+", *word) || (*word == '-' && word[1]) || strcmp(word, "start") == 0 || strcmp(word, "end") == 0;
+	return strchr("0123456789#+", *word) || (*word == '-' && word[1]) ||
+	       strcmp(word, "start") == 0 || strcmp(word, "end") == 0;
 }
 
 /* Anything else is what the console's ":" takes; a screen that opens is printed. */
@@ -303,7 +317,8 @@ int line_replay(const char *path, uint64_t at, const char *marks, FILE *out, str
 	t.ui.limit = at ? at : 1;
 	ui_sync(&t.ui);
 	t.line = line_new(t.s, NULL, out, false, false);
-	fprintf(out, "replay of %s: nothing runs. help lists the commands.\n", session_id(t.s->session));
+	fprintf(out, "replay of %s: nothing runs. help lists the commands.\n",
+		session_id(t.s->session));
 	say_where(&t);
 	for (;;) {
 		fprintf(out, "%" PRIu64 "> ", transport_cursor(&t.ui));

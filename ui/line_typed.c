@@ -12,7 +12,8 @@
 
 enum { EARLY_US = 400000, NR_CHOICES = 12, EDITED };
 
-/* What is said to whoever typed; to a program as one object more, which has no seq, with errors as every command has them. */
+/* What is said to whoever typed; to a program as one object more, which has no seq, with errors as
+ * every command has them. */
 static void line_typed_answer(struct line *l, const char *text, const struct err *err)
 {
 	if (!l->json) {
@@ -79,15 +80,18 @@ static void line_typed_decided(void *self, const json_t *result, const struct er
 	if (!l->asked)
 		line_prompt_about(l, about);
 	else if (l->asked != about)
-		fprintf(l->out, "\n#%" PRIu64 " still waits; %s with its number at any time\n", about,
-			model_action(&l->s->model, about) ? "\"approve\" and \"deny\" work" : "\"answer\" works");
+		fprintf(l->out, "\n#%" PRIu64 " still waits; %s with its number at any time\n",
+			about,
+			model_action(&l->s->model, about) ? "\"approve\" and \"deny\" work"
+							  : "\"answer\" works");
 	l->at_prompt &= l->asked == about;
 	if (l->asked)
 		line_show_prompt(l);
 	fflush(l->out);
 }
 
-static void send_to(struct line *l, const char *const *words, size_t nr, json_t *opts, act_done_fn *done_fn, void *self)
+static void send_to(struct line *l, const char *const *words, size_t nr, json_t *opts,
+		    act_done_fn *done_fn, void *self)
 {
 	const struct cmd_row *c = cmd_find(words[0]);
 	l->sent_us = c && c->supervisor ? clock_mono_us() : 0;
@@ -103,7 +107,8 @@ static void line_typed_send_words(struct line *l, const char *const *words, size
 	send_to(l, words, nr, opts, line_typed_sent, l);
 }
 
-/* @words are about what is asked, which is not asked again by itself. Takes @opts, which may be NULL. */
+/* @words are about what is asked, which is not asked again by itself. Takes @opts, which may be
+ * NULL. */
 static void send_decision(struct line *l, const char *const *words, size_t nr, json_t *opts)
 {
 	struct line_decision *d = NEW(struct line_decision);
@@ -173,7 +178,7 @@ static void ask_text(struct line *l, enum awaiting what, const char *label)
 	l->at_prompt = true;
 }
 
-/* --- a pattern, looked at before it is saved ----------------------------------------------------------------------- */
+/* --- a pattern, looked at before it is saved -------------------------------------------------- */
 
 /* What it would let run besides. A pattern for the session is this agent's alone. */
 static void line_typed_print_others(struct line *l, const json_t *list)
@@ -191,8 +196,10 @@ static void line_typed_print_others(struct line *l, const json_t *list)
 		bool stays = json_object_get(o, "stays");
 		if (!stays)
 			buf_printf(&ids, "%s%" PRIu64, ids.len ? "," : "", id);
-		fprintf(l->out, stays ? "event %" PRIu64 " stays held (%s): " : "and lets run, which waits: event %" PRIu64 "%s ", id,
-			json_str(o, "stays", ""));
+		fprintf(l->out,
+			stays ? "event %" PRIu64 " stays held (%s): "
+			      : "and lets run, which waits: event %" PRIu64 "%s ",
+			id, json_str(o, "stays", ""));
 		line_print_safe(l->out, req ? action_what(req, &a) : "");
 		fputc('\n', l->out);
 	}
@@ -205,9 +212,11 @@ static void print_tried(struct line *l, const json_t *o)
 {
 	const json_t *ids = json_object_get(o, "actions");
 	struct arena a = ARENA_INIT;
-	fprintf(l->out, "%smatches %" PRId64 " of %" PRId64 " actions of this session, %" PRId64 " of them denied\n",
-		json_flag(o, "wide", false) ? "WIDE: " : "", json_int(o, "matched", 0), json_int(o, "tried", 0),
-		json_int(o, "denied", 0));
+	fprintf(l->out,
+		"%smatches %" PRId64 " of %" PRId64 " actions of this session, %" PRId64
+		" of them denied\n",
+		json_flag(o, "wide", false) ? "WIDE: " : "", json_int(o, "matched", 0),
+		json_int(o, "tried", 0), json_int(o, "denied", 0));
 	for (size_t i = 0; i < json_array_size(ids) && i < 10; i++) {
 		uint64_t id = (uint64_t)json_integer_value(json_array_get(ids, i));
 		CLEANUP(json_release) json_t *req = source_body(l->s, id);
@@ -218,8 +227,9 @@ static void print_tried(struct line *l, const json_t *o)
 	if (json_array_size(ids) > 10)
 		fprintf(l->out, "  and %zu more\n", json_array_size(ids) - 10);
 	if (l->rule) {
-		fprintf(l->out, "into %s, line %" PRId64 ", with it this action is: %s by %s\n  ", json_str(o, "file", ""),
-			json_int(o, "line", 0), json_str(o, "then", ""), json_str(o, "by", ""));
+		fprintf(l->out, "into %s, line %" PRId64 ", with it this action is: %s by %s\n  ",
+			json_str(o, "file", ""), json_int(o, "line", 0), json_str(o, "then", ""),
+			json_str(o, "by", ""));
 		line_print_safe(l->out, json_str(o, "text", ""));
 		fputc('\n', l->out);
 	}
@@ -279,7 +289,7 @@ static void line_typed_sure(struct line *l, const char *text)
 	line_typed_pass(l, "approve", opts);
 }
 
-/* --- the numbers of a prompt ---------------------------------------------------------------------------------------- */
+/* --- the numbers of a prompt ------------------------------------------------------------------ */
 
 static void tell_more(struct line *l)
 {
@@ -326,8 +336,8 @@ static void line_typed_leave(struct line *l)
 /* As in the dialog: twice, and nothing between. */
 static bool once_more(struct line *l, unsigned long n)
 {
-	const char *what = n == 1 ? "1 once more approves it"
-			   : n == 11 ? "type 11 again to apply the dry run"
+	const char *what = n == 1	 ? "1 once more approves it"
+			   : n == 11	 ? "type 11 again to apply the dry run"
 			   : n == EDITED ? "yes once more approves it"
 					 : NULL;
 	l->armed = what && l->high && l->armed != n ? n : 0;
@@ -344,7 +354,8 @@ static void line_typed_chosen(struct line *l, const char *text)
 	unsigned long n = strtoul(text, &end, 10);
 	n = *end || end == text || n > NR_CHOICES ? 0 : n;
 	if (l->budget && (n == 2 || n == 3 || (!l->words && (n == 4 || n == 10 || n == 11)))) {
-		fputs("a used up budget is all that holds it: \"budget\" gives more, 1 lets it go once\n", l->out);
+		fputs("a used up budget is all that holds it: \"budget\" gives more, 1 lets it go once\n",
+		      l->out);
 		line_show_prompt(l);
 		return;
 	}
@@ -395,7 +406,7 @@ static void line_typed_chosen(struct line *l, const char *text)
 	}
 }
 
-/* --- texts that were asked for -------------------------------------------------------------------------------------- */
+/* --- texts that were asked for ---------------------------------------------------------------- */
 
 /* Shown as it will run, with what hides in it, before anybody says yes to it. */
 static void line_typed_edit(struct line *l, const char *text)
@@ -445,16 +456,19 @@ static void line_typed_answered(struct line *l, const char *text)
 		line_later(l);
 }
 
-/* --- the line ------------------------------------------------------------------------------------------------------- */
+/* --- the line --------------------------------------------------------------------------------- */
 
-/* A filter has double quotes of its own: with those it goes as it was typed. One that is quoted as for a shell, or has options beside
- * it, is taken apart as there. False: it is none of that kind. */
+/* A filter has double quotes of its own: with those it goes as it was typed. One that is quoted as
+ * for a shell, or has options beside it, is taken apart as there. False: it is none of that
+ * kind. */
 static bool filter_typed(struct line *l, const char *text)
 {
 	size_t n = strcspn(text, " ");
 	const char *rest = text + n + strspn(text + n, " ");
-	bool filters = (n == 4 && strncmp(text, "hold", 4) == 0) || (n == 6 && strncmp(text, "search", 6) == 0);
-	if (!filters || !strchr(rest, '"') || strcmp(rest, "\"\"") == 0 || strchr(rest, '\'') || *rest == '-' || strstr(rest, " -"))
+	bool filters = (n == 4 && strncmp(text, "hold", 4) == 0) ||
+		       (n == 6 && strncmp(text, "search", 6) == 0);
+	if (!filters || !strchr(rest, '"') || strcmp(rest, "\"\"") == 0 || strchr(rest, '\'') ||
+	    *rest == '-' || strstr(rest, " -"))
 		return false;
 	CLEANUP(free_ptr) char *word = mem_strndup(text, n);
 	const char *words[] = { word, rest };
@@ -488,10 +502,12 @@ static void line_typed_command(struct line *l, const char *text)
 	cmd_line_release(&c);
 }
 
-/* A decision of somebody else has put another question in the place of the one that was there a moment ago. */
+/* A decision of somebody else has put another question in the place of the one that was there a
+ * moment ago. */
 static bool line_typed_early(const struct line *l)
 {
-	return l->swapped_us && l->awaiting != AWAIT_COMMAND && clock_mono_us() - l->swapped_us < EARLY_US;
+	return l->swapped_us && l->awaiting != AWAIT_COMMAND &&
+	       clock_mono_us() - l->swapped_us < EARLY_US;
 }
 
 /* Begins with a word of the table. */
@@ -501,8 +517,9 @@ static bool is_command(const char *text)
 	return cmd_find(first) || !strcmp(first, "detach") || !strcmp(first, "quit");
 }
 
-/* At a question for a text, what begins with a command's name is taken for neither; ":" makes it a command, "=" an answer.
- * A line that begins with a letter is a command even while a number is asked for; a text that was asked for is not. */
+/* At a question for a text, what begins with a command's name is taken for neither; ":" makes it a
+ * command, "=" an answer. A line that begins with a letter is a command even while a number is
+ * asked for; a text that was asked for is not. */
 void line_typed(struct line *l, const char *text)
 {
 	l->at_prompt = false;
@@ -528,7 +545,8 @@ void line_typed(struct line *l, const char *text)
 	} else if (l->awaiting == AWAIT_PATTERN || l->awaiting == AWAIT_RULE) {
 		line_typed_look_at(l, text, l->awaiting == AWAIT_RULE);
 	} else if (l->awaiting == AWAIT_LOOK) {
-		fputs("what the pattern matches is still being looked up; that was thrown away\n", l->out);
+		fputs("what the pattern matches is still being looked up; that was thrown away\n",
+		      l->out);
 	} else if (l->awaiting == AWAIT_SURE) {
 		line_typed_sure(l, text);
 	} else if (l->awaiting == AWAIT_NAME) {
@@ -540,7 +558,8 @@ void line_typed(struct line *l, const char *text)
 	} else if (l->awaiting == AWAIT_EDITED) {
 		edit_sure(l, text);
 	} else if (l->awaiting == AWAIT_ANSWER && *text != '=' && is_command(text)) {
-		fputs("is that the answer, or a command? \": \" before it runs it, \"= \" before it answers with it\n", l->out);
+		fputs("is that the answer, or a command? \": \" before it runs it, \"= \" before it answers with it\n",
+		      l->out);
 		line_show_prompt(l);
 	} else if (l->awaiting == AWAIT_ANSWER) {
 		line_typed_answered(l, *text == '=' ? text + 1 + strspn(text + 1, " ") : text);

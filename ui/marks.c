@@ -1,6 +1,7 @@
-/* Marks and jumps. "m" and a letter is the reader's own (own_marks.h); "m" Enter asks for a text and puts the mark into
- * the record (command "mark"), where everybody has it, or, where nothing can be sent, among the reader's own. "'" and its
- * letter goes there, "''" comes back. In replay they are about the cursor. */
+/* Marks and jumps. "m" and a letter is the reader's own (own_marks.h); "m" Enter asks for a text
+ * and puts the mark into the record (command "mark"), where everybody has it, or, where nothing can
+ * be sent, among the reader's own. "'" and its letter goes there, "''" comes back. In replay they
+ * are about the cursor. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,10 +43,13 @@ void jump_to(struct ui *ui, size_t source, uint64_t seq)
 	if (top->ops->look)
 		top->ops->look(top->self, ui, &l);
 	size_t i = l.what == LOOK_ROWS && l.source == source ? rows_find(l.rows, seq) : 0;
-	bool here = l.what == LOOK_ROWS && l.source == source && i < l.rows->nr && l.rows->row[i].seq == seq;
+	bool here = l.what == LOOK_ROWS && l.source == source && i < l.rows->nr &&
+		    l.rows->row[i].seq == seq;
 	if (!here) {
 		const struct model_action *act = model_action(&s->model, seq);
-		ui_open(ui, "log", &(struct subject){ .source = source, .action = seq, .agent = act ? act->agent : 0 });
+		ui_open(ui, "log",
+			&(struct subject){
+				.source = source, .action = seq, .agent = act ? act->agent : 0 });
 		top = ui_top(ui);
 		if (*ui_filter(ui) && !ui_lets_row(ui, source, seq))
 			filter_set(ui, NULL); /* else it could not be shown */
@@ -69,7 +73,9 @@ static void set_own(struct ui *ui, size_t source, uint64_t seq, char key, const 
 	if (own_marks_set(&ui->find->own[source], seq, key, text, &err) < 0)
 		ui_say(ui, ROLE_WARN, "%s", err.text);
 	else if (key)
-		ui_say(ui, ROLE_DIM, "marked #%" PRIu64 " as %c; '%c comes back here, :marks lists them", seq, key, key);
+		ui_say(ui, ROLE_DIM,
+		       "marked #%" PRIu64 " as %c; '%c comes back here, :marks lists them", seq,
+		       key, key);
 	else
 		ui_say(ui, ROLE_DIM, "marked #%" PRIu64 "; ]m finds it, :marks lists them", seq);
 }
@@ -122,7 +128,8 @@ void marks_load(struct ui *ui, size_t source)
 {
 	const char *folder = ui->find->marks_folder;
 	if (folder && source < FINDER_SOURCES)
-		own_marks_load(&ui->find->own[source], own_marks_path(folder, session_id(ui->src[source]->session)));
+		own_marks_load(&ui->find->own[source],
+			       own_marks_path(folder, session_id(ui->src[source]->session)));
 }
 
 void mark_go(struct ui *ui, uint32_t key)
@@ -152,7 +159,7 @@ void mark_go(struct ui *ui, uint32_t key)
 	ui_say(ui, ROLE_DIM, "there is no such mark; :marks lists them");
 }
 
-/* --- jumps -------------------------------------------------------------------------------------------------------- */
+/* --- jumps ------------------------------------------------------------------------------------ */
 
 static bool marks_marked(const struct ui *ui, size_t source, const struct model *m, uint64_t seq)
 {
@@ -164,7 +171,8 @@ static bool marks_marked(const struct ui *ui, size_t source, const struct model 
 	return false;
 }
 
-static bool marks_is_kind(const struct ui *ui, size_t source, const struct model *m, const struct row *r, char kind)
+static bool marks_is_kind(const struct ui *ui, size_t source, const struct model *m,
+			  const struct row *r, char kind)
 {
 	const struct model_action *act = model_action(m, r->seq);
 	switch (kind) {
@@ -187,8 +195,10 @@ static bool marks_is_kind(const struct ui *ui, size_t source, const struct model
 
 void jump_kind(struct ui *ui, char kind, int by)
 {
-	static const char *const words[] = { ['e'] = "error", ['d'] = "diff", ['a'] = "approval", ['h'] = "hold",
-					     ['m'] = "mark", ['s'] = "snapshot", ['t'] = "turn" };
+	static const char *const words[] = {
+		['e'] = "error", ['d'] = "diff",     ['a'] = "approval", ['h'] = "hold",
+		['m'] = "mark",	 ['s'] = "snapshot", ['t'] = "turn"
+	};
 	struct view *top = ui_top(ui);
 	struct looked l = { 0 };
 	if (ui->replay) {
@@ -200,13 +210,15 @@ void jump_kind(struct ui *ui, char kind, int by)
 	if (l.what != LOOK_ROWS || l.rows->nr == 0)
 		return;
 	const struct model *m = &ui->src[l.source]->model;
-	for (int64_t i = (int64_t)rows_find(l.rows, l.at) + by; i >= 0 && i < (int64_t)l.rows->nr; i += by)
+	for (int64_t i = (int64_t)rows_find(l.rows, l.at) + by; i >= 0 && i < (int64_t)l.rows->nr;
+	     i += by)
 		if (marks_is_kind(ui, l.source, m, &l.rows->row[i], kind)) {
 			marks_place(ui, &ui->find->back.source, &ui->find->back.seq);
 			top->ops->go(top->self, ui, l.rows->row[i].seq);
 			ui_say(ui, ROLE_DIM, "%s #%" PRIu64, words[(int)kind], l.rows->row[i].seq);
 			return;
 		}
-	ui_say(ui, ROLE_DIM, "%s %s %s", source_reading(ui->src[l.source]) ? "none so far" : "no more", by > 0 ? "below:" : "above:",
-	       words[(int)kind]);
+	ui_say(ui, ROLE_DIM, "%s %s %s",
+	       source_reading(ui->src[l.source]) ? "none so far" : "no more",
+	       by > 0 ? "below:" : "above:", words[(int)kind]);
 }

@@ -1,6 +1,6 @@
-/* What the mouse does: a click selects, a click on what is selected opens it, the wheel scrolls, a split is dragged. A
- * key in the key line can be clicked. It never decides anything: decisions are not in the key line, and a dialog has no
- * clicks of its own. */
+/* What the mouse does: a click selects, a click on what is selected opens it, the wheel scrolls, a
+ * split is dragged. A key in the key line can be clicked. It never decides anything: decisions are
+ * not in the key line, and a dialog has no clicks of its own. */
 #include "ui/select.h"
 #include "ui/transport.h"
 
@@ -11,7 +11,8 @@ static void mouse_press(struct ui *ui, int row, int col)
 	struct view *v = ui_top(ui);
 	int body = ui->grid.rows - ui_frame_rows(ui);
 	if (row >= body) {
-		if (ui_where(ui) & IN_APPROVAL) /* wherever it is: a y after it is a first one again */
+		/* wherever it is: a y after it is a first one again */
+		if (ui_where(ui) & IN_APPROVAL)
 			v->ops->click(v->self, ui, row, col);
 		enum verb at = ui_frame_verb_at(ui, row, col);
 		if (transport_click(ui, row, col))
@@ -40,7 +41,8 @@ void ui_mouse(struct ui *ui, struct mouse m)
 {
 	ui_fresh(ui);
 	struct view *v = ui_top(ui);
-	if (ui->no_mouse || ui->prompt.active || ui->grid.rows < UI_MIN_ROWS || ui->grid.cols < UI_MIN_COLS)
+	if (ui->no_mouse || ui->prompt.active || ui->grid.rows < UI_MIN_ROWS ||
+	    ui->grid.cols < UI_MIN_COLS)
 		return;
 	switch (m.kind) {
 	case MOUSE_PRESS:

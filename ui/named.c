@@ -15,7 +15,9 @@ static struct subject last_in(const struct model *m, size_t source, uint64_t box
 {
 	for (size_t i = m->nr_actions; i > 0; i--)
 		if (m->action[i - 1].box == box)
-			return (struct subject){ .source = source, .agent = m->action[i - 1].agent, .action = m->action[i - 1].id };
+			return (struct subject){ .source = source,
+						 .agent = m->action[i - 1].agent,
+						 .action = m->action[i - 1].id };
 	return (struct subject){ .source = source };
 }
 
@@ -40,7 +42,8 @@ bool agent_named(const struct ui *ui, const char *name, struct subject *on)
 		const struct model *m = &ui->src[i]->model;
 		for (size_t j = 0; j < m->nr_agents; j++) {
 			const struct model_agent *a = &m->agent[j];
-			if (strcmp(ui_agent_name(ui, i, a), name) != 0 && strcmp(a->name, name) != 0 && !is_box(m, a->box, name))
+			if (strcmp(ui_agent_name(ui, i, a), name) != 0 &&
+			    strcmp(a->name, name) != 0 && !is_box(m, a->box, name))
 				continue;
 			*on = (struct subject){ .source = i, .agent = a->id, .action = a->last };
 			return true;

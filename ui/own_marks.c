@@ -26,7 +26,7 @@ char *own_marks_path(const char *folder, const char *id)
 	return mem_printf("%s/%s.jsonl", folder, id);
 }
 
-/* --- the list ----------------------------------------------------------------------------------------------------- */
+/* --- the list --------------------------------------------------------------------------------- */
 
 static void own_marks_drop(struct own_marks *m, size_t i)
 {
@@ -51,10 +51,12 @@ static void own_marks_add(struct own_marks *m, uint64_t seq, char key, const cha
 	GROW(m->mark, m->nr, m->cap);
 	for (i = m->nr++; i > 0 && m->mark[i - 1].seq > seq; i--)
 		m->mark[i] = m->mark[i - 1];
-	m->mark[i] = (struct own_mark){ .seq = seq, .key = key, .text = mem_strndup(text, strnlen(text, OWN_MARK_TEXT)) };
+	m->mark[i] = (struct own_mark){ .seq = seq,
+					.key = key,
+					.text = mem_strndup(text, strnlen(text, OWN_MARK_TEXT)) };
 }
 
-/* --- the file ----------------------------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static void own_marks_take_line(struct own_marks *m, const char *line, size_t len)
 {
@@ -94,7 +96,8 @@ static int own_marks_write_file(const struct own_marks *m, struct err *err)
 		json_dump_buf(o, &text);
 		buf_putc(&text, '\n');
 	}
-	CLEANUP(free_ptr) char *folder = mem_strndup(m->path, (size_t)(strrchr(m->path, '/') - m->path));
+	CLEANUP(free_ptr)
+	char *folder = mem_strndup(m->path, (size_t)(strrchr(m->path, '/') - m->path));
 	if (dir_make(folder, 0700, err) < 0)
 		return -1;
 	return file_write_atomic(m->path, buf_cstr(&text), text.len, 0600, err);

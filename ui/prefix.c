@@ -12,15 +12,17 @@ struct choice_row {
 	enum verb verb; /* VERB_NONE: a jump */
 };
 static const struct choice_row prefix_jumps[] = {
-	{ 'e', "error", VERB_NONE },    { 'd', "diff", VERB_NONE },     { 'a', "approval", VERB_NONE },
-	{ 'h', "hold", VERB_NONE },     { 'm', "mark", VERB_NONE },     { 's', "snapshot", VERB_NONE },
-	{ 't', "turn", VERB_NONE },     { 0, NULL, VERB_NONE },
+	{ 'e', "error", VERB_NONE }, { 'd', "diff", VERB_NONE }, { 'a', "approval", VERB_NONE },
+	{ 'h', "hold", VERB_NONE },  { 'm', "mark", VERB_NONE }, { 's', "snapshot", VERB_NONE },
+	{ 't', "turn", VERB_NONE },  { 0, NULL, VERB_NONE },
 };
 static const struct choice_row prefix_goes[] = {
-	{ 'g', "first", VERB_FIRST },   { 'e', "end", VERB_LAST },      { 'f', "fleet", VERB_FLEET },
-	{ 'l', "log", VERB_LOG },       { 'q', "queue", VERB_QUEUE },   { 'd', "diff", VERB_DIFF },
-	{ 'a', "agent", VERB_AGENT },   { 'b', "boxes", VERB_BOXES },  { 'j', "jobs", VERB_JOBS },
-	{ 'h', "handoff", VERB_HANDOVER }, { 0, NULL, VERB_NONE },
+	{ 'g', "first", VERB_FIRST }, { 'e', "end", VERB_LAST },
+	{ 'f', "fleet", VERB_FLEET }, { 'l', "log", VERB_LOG },
+	{ 'q', "queue", VERB_QUEUE }, { 'd', "diff", VERB_DIFF },
+	{ 'a', "agent", VERB_AGENT }, { 'b', "boxes", VERB_BOXES },
+	{ 'j', "jobs", VERB_JOBS },   { 'h', "handoff", VERB_HANDOVER },
+	{ 0, NULL, VERB_NONE },
 };
 
 static const struct choice_row *prefix_rows_of(uint32_t prefix)
@@ -45,7 +47,10 @@ static bool prefix_begins(const struct ui *ui, uint32_t key)
 /* What a lone "]", "[" or "g" meant before its second key made no sense. */
 static enum verb prefix_alone(uint32_t prefix)
 {
-	return prefix == ']' ? VERB_NEXT : prefix == '[' ? VERB_PREV : prefix == 'g' ? VERB_FIRST : VERB_NONE;
+	return prefix == ']'   ? VERB_NEXT
+	       : prefix == '[' ? VERB_PREV
+	       : prefix == 'g' ? VERB_FIRST
+			       : VERB_NONE;
 }
 
 bool prefix_key(struct ui *ui, uint32_t key)
@@ -81,7 +86,7 @@ bool prefix_key(struct ui *ui, uint32_t key)
 	return prefix_key(ui, key); /* the second key begins anew, or means what it always does */
 }
 
-/* --- which-key ---------------------------------------------------------------------------------------------------- */
+/* --- which-key -------------------------------------------------------------------------------- */
 
 static int put_choice(struct area a, int row, int col, const char *key, const char *doc)
 {
@@ -97,7 +102,8 @@ static void prefix_paint_marks(const struct ui *ui, struct area a, int row, int 
 	for (size_t i = 0; i < ui->nr_src; i++)
 		for (size_t k = 0; k < f->own[i].nr; k++) {
 			char key[2] = { f->own[i].mark[k].key, 0 }, doc[32];
-			snprintf(doc, sizeof(doc), "#%llu", (unsigned long long)f->own[i].mark[k].seq);
+			snprintf(doc, sizeof(doc), "#%llu",
+				 (unsigned long long)f->own[i].mark[k].seq);
 			if (*key)
 				col = put_choice(a, row, col, key, doc);
 		}
@@ -105,7 +111,8 @@ static void prefix_paint_marks(const struct ui *ui, struct area a, int row, int 
 		for (size_t k = 0; k < ui->src[i]->model.nr_marks; k++) {
 			const struct model_mark *m = &ui->src[i]->model.mark[k];
 			char doc[80];
-			snprintf(doc, sizeof(doc), "#%llu %.40s", (unsigned long long)m->on, m->text);
+			snprintf(doc, sizeof(doc), "#%llu %.40s", (unsigned long long)m->on,
+				 m->text);
 			if (*m->key)
 				col = put_choice(a, row, col, m->key, doc);
 		}
@@ -117,7 +124,8 @@ void prefix_paint(const struct ui *ui, struct area all)
 	const struct finder *f = ui->find;
 	char head[3] = { (char)f->prefix, ' ', 0 };
 	int row = all.rows - 2;
-	if (!f->prefix || ui->prompt.active || ui->mono_us < f->prefix_us + WAIT_US || all.rows < UI_MIN_ROWS)
+	if (!f->prefix || ui->prompt.active || ui->mono_us < f->prefix_us + WAIT_US ||
+	    all.rows < UI_MIN_ROWS)
 		return;
 	for (int c = 0; c < all.cols; c++)
 		grid_put(all, row, c, ROLE_TEXT, " ");
@@ -125,8 +133,11 @@ void prefix_paint(const struct ui *ui, struct area all)
 	if (f->prefix == '\'') {
 		prefix_paint_marks(ui, all, row, col);
 	} else if (f->prefix == 'm') {
-		grid_put(all, row, col, ROLE_TEXT, ui->replay ? "a letter marks the event under the cursor for you;  Enter marks it with a text"
-							 : "a letter marks this place for you;  Enter marks it in the record, with a text");
+		grid_put(
+			all, row, col, ROLE_TEXT,
+			ui->replay
+				? "a letter marks the event under the cursor for you;  Enter marks it with a text"
+				: "a letter marks this place for you;  Enter marks it in the record, with a text");
 	} else {
 		for (const struct choice_row *r = prefix_rows_of(f->prefix); r && r->key; r++) {
 			char key[2] = { r->key, 0 };

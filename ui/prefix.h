@@ -1,4 +1,5 @@
-/* Keys of two: "]" "[" "g" "'" "m" and a second one. After half a second a line says which there are. */
+/* Keys of two: "]" "[" "g" "'" "m" and a second one. After half a second a line says which there
+ * are. */
 #ifndef UI_PREFIX_H
 #define UI_PREFIX_H
 

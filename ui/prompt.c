@@ -19,14 +19,17 @@ void prompt_ask(struct ui *ui, const char *label, const char *text, const struct
 		const struct subject *on, void (*done)(struct ui *, const char *))
 {
 	prompt_clear(&ui->prompt);
-	ui->prompt = (struct prompt){ .active = true, .label = mem_strdup(label), .done = done, .on = *on, .ops = ops };
+	ui->prompt = (struct prompt){
+		.active = true, .label = mem_strdup(label), .done = done, .on = *on, .ops = ops
+	};
 	buf_puts(&ui->prompt.text, text);
 	ui->prompt.at = ui->prompt.text.len;
 	if (ops && ops->changed)
 		ops->changed(ui);
 }
 
-void ui_ask(struct ui *ui, const char *label, const struct subject *on, void (*done)(struct ui *, const char *))
+void ui_ask(struct ui *ui, const char *label, const struct subject *on,
+	    void (*done)(struct ui *, const char *))
 {
 	prompt_ask(ui, label, "", NULL, on, done);
 }
@@ -61,7 +64,7 @@ static void prompt_end(struct ui *ui, const char *text)
 		prompt_clear(p);
 }
 
-/* --- a text in the editor ----------------------------------------------------------------------------------------- */
+/* --- a text in the editor --------------------------------------------------------------------- */
 
 static void text_edited(struct ui *ui, const char *text)
 {
@@ -93,13 +96,16 @@ void prompt_hint(const struct ui *ui, struct area a, int row)
 	if (p->ops && p->ops->hint)
 		p->ops->hint(ui, a, row);
 	else if (p->choice || p->by_hand)
-		grid_put(a, row, 1, ROLE_DIM, p->choice ? "Esc cancels" : "Enter takes it  Esc cancels");
+		grid_put(a, row, 1, ROLE_DIM,
+			 p->choice ? "Esc cancels" : "Enter takes it  Esc cancels");
 	else
-		grid_put(a, row, 1, ROLE_DIM, p->ops ? "Enter takes it  Esc cancels  Ctrl-u empties it" :
-						  "Enter takes it  Esc cancels  Ctrl-e opens $EDITOR  Ctrl-u empties it");
+		grid_put(
+			a, row, 1, ROLE_DIM,
+			p->ops ? "Enter takes it  Esc cancels  Ctrl-u empties it"
+			       : "Enter takes it  Esc cancels  Ctrl-e opens $EDITOR  Ctrl-u empties it");
 }
 
-/* --- editing ------------------------------------------------------------------------------------------------------ */
+/* --- editing ---------------------------------------------------------------------------------- */
 
 static size_t left_of(const struct buf *b, size_t at)
 {
@@ -252,7 +258,7 @@ void prompt_key(struct ui *ui, uint32_t key)
 	}
 }
 
-/* --- on the screen ------------------------------------------------------------------------------------------------ */
+/* --- on the screen ---------------------------------------------------------------------------- */
 
 static int ui_prompt_cells_of(const char *text, size_t len, bool ascii)
 {
@@ -271,18 +277,23 @@ void prompt_paint(const struct ui *ui, struct area a, int row)
 	enum role role = ROLE_ERROR;
 	bool tight = p->ops && p->label[0] && !p->label[1]; /* ":" and "/" stand at the text */
 	int least = p->choice ? 1 : TYPED_LEAST;
-	int col = put_bytes(a, row, 1, a.cols - 1 - least, ROLE_KEY, p->label, strlen(p->label), 0) + !tight, room = a.cols - col - 2;
+	int col = put_bytes(a, row, 1, a.cols - 1 - least, ROLE_KEY, p->label, strlen(p->label),
+			    0) +
+		  !tight,
+	    room = a.cols - col - 2;
 	if (p->choice)
 		return;
 	while (from < p->at && ui_prompt_cells_of(text + from, p->at - from, a.g->ascii) > room)
 		from = right_of(&p->text, from);
-	bool part = p->ops && p->ops->part && p->ops->part(ui, &bad, &bad_len, &role) && bad >= from && bad < p->text.len;
+	bool part = p->ops && p->ops->part && p->ops->part(ui, &bad, &bad_len, &role) &&
+		    bad >= from && bad < p->text.len;
 	int start = col;
 	col = put_bytes(a, row, col, room, ROLE_PROMPT, text + from, p->text.len - from, 0);
 	if (part) {
 		int at = start + ui_prompt_cells_of(text + from, bad - from, a.g->ascii);
 		put_bytes(a, row, at, a.cols - at - 1, role, text + bad,
-			  bad + bad_len > p->text.len ? p->text.len - bad : bad_len, GLYPH_UNDERLINE);
+			  bad + bad_len > p->text.len ? p->text.len - bad : bad_len,
+			  GLYPH_UNDERLINE);
 	}
 	a.g->cursor_row = row;
 	a.g->cursor_col = start + ui_prompt_cells_of(text + from, p->at - from, a.g->ascii);

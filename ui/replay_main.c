@@ -1,5 +1,5 @@
-/* sandglass-replay: looks at a session file. It links no driver, no network, no Lua and no loop, so it cannot run a
- * thing. */
+/* sandglass-replay: looks at a session file. It links no driver, no network, no Lua and no loop, so
+ * it cannot run a thing. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <locale.h>
@@ -16,28 +16,29 @@
 #include "ui/line.h"
 #include "ui/transport.h"
 
-static const char replay_main_usage[] = "usage: sandglass-replay [options] FILE [FILE...]\n"
-			    "Several stand beside each other, each as long after its beginning as the first.\n"
-			    "  --at SEQ          begin at this event (default: the end)\n"
-			    "  --screen SEQ      print one screen as text and end (0 = the end)\n"
-			    "  --view NAME       fleet, agent, approval, queue, diff, log, help\n"
-			    "  --action SEQ      of which action (agent, approval)\n"
-			    "  --size COLSxROWS  of --screen (default 120x36)\n"
-			    "  --ascii           of --screen: ASCII only\n"
-			    "  --theme NAME      auto, dark, light, mono\n"
-			    "  --screens         print the screens after every event: live or not, they are the same\n"
-			    "  --follow          with --screens: goes on until the session ends\n"
-			    "  --no-tui          one event per line; on a terminal: by words, as --step\n"
-			    "  --step            the cursor by words, from standard input (\"help\" lists them)\n"
-			    "  --json            with --no-tui: JSON lines\n"
-			    "  --speed N         with --no-tui: as it went, 0.25 to 64 times as fast\n"
-			    "keys: ? shows them. Nothing runs.\n";
+static const char replay_main_usage[] =
+	"usage: sandglass-replay [options] FILE [FILE...]\n"
+	"Several stand beside each other, each as long after its beginning as the first.\n"
+	"  --at SEQ          begin at this event (default: the end)\n"
+	"  --screen SEQ      print one screen as text and end (0 = the end)\n"
+	"  --view NAME       fleet, agent, approval, queue, diff, log, help\n"
+	"  --action SEQ      of which action (agent, approval)\n"
+	"  --size COLSxROWS  of --screen (default 120x36)\n"
+	"  --ascii           of --screen: ASCII only\n"
+	"  --theme NAME      auto, dark, light, mono\n"
+	"  --screens         print the screens after every event: live or not, they are the same\n"
+	"  --follow          with --screens: goes on until the session ends\n"
+	"  --no-tui          one event per line; on a terminal: by words, as --step\n"
+	"  --step            the cursor by words, from standard input (\"help\" lists them)\n"
+	"  --json            with --no-tui: JSON lines\n"
+	"  --speed N         with --no-tui: as it went, 0.25 to 64 times as fast\n"
+	"keys: ? shows them. Nothing runs.\n";
 
 /* The numbers are those of src/app/exit.h. */
 static int replay_main_fail(const struct err *err)
 {
-	bool io = err->code == ERR_IO || err->code == ERR_DENIED || err->code == ERR_BUSY || err->code == ERR_FULL ||
-		  err->code == ERR_TIMEOUT || err->code == ERR_CLOSED;
+	bool io = err->code == ERR_IO || err->code == ERR_DENIED || err->code == ERR_BUSY ||
+		  err->code == ERR_FULL || err->code == ERR_TIMEOUT || err->code == ERR_CLOSED;
 	fprintf(stderr, "sandglass-replay: %s\n", err->text);
 	return err->code == ERR_DAMAGED ? 9 : io ? 1 : 2;
 }
@@ -53,7 +54,8 @@ static int parse_speed(struct options *o, const char *text, struct err *err)
 {
 	int index;
 	if (!transport_speed(text, &index))
-		return err_set(err, ERR_USAGE, "--speed '%s': there are 0.25 0.5 1 2 4 8 16 32 64", text);
+		return err_set(err, ERR_USAGE, "--speed '%s': there are 0.25 0.5 1 2 4 8 16 32 64",
+			       text);
 	transport_ratio(index, &o->num, &o->den);
 	o->line = true;
 	return 0;
@@ -65,28 +67,19 @@ static int parse_seq(const char *option, const char *text, uint64_t *out, struct
 	char *end;
 	*out = strtoull(digits, &end, 10);
 	if (*digits < '0' || *digits > '9' || *end)
-		return err_set(err, ERR_USAGE, "%s '%s' is no event's number, like 405", option, text);
+		return err_set(err, ERR_USAGE, "%s '%s' is no event's number, like 405", option,
+			       text);
 	return 0;
 }
 
 static int replay_main_parse(int argc, char **argv, struct options *o, struct err *err)
 {
 	static const struct option names[] = {
-		{ "at", 1, NULL, 'a' },
-		{ "screen", 1, NULL, 's' },
-		{ "view", 1, NULL, 'v' },
-		{ "size", 1, NULL, 'z' },
-		{ "action", 1, NULL, 'c' },
-		{ "ascii", 0, NULL, 'A' },
-		{ "theme", 1, NULL, 't' },
-		{ "no-tui", 0, NULL, 'l' },
-		{ "screens", 0, NULL, 'S' },
-		{ "follow", 0, NULL, 'F' },
-		{ "json", 0, NULL, 'j' },
-		{ "step", 0, NULL, 'w' },
-		{ "speed", 1, NULL, 'p' },
-		{ "help", 0, NULL, 'h' },
-		{ 0 },
+		{ "at", 1, NULL, 'a' },	    { "screen", 1, NULL, 's' }, { "view", 1, NULL, 'v' },
+		{ "size", 1, NULL, 'z' },   { "action", 1, NULL, 'c' }, { "ascii", 0, NULL, 'A' },
+		{ "theme", 1, NULL, 't' },  { "no-tui", 0, NULL, 'l' }, { "screens", 0, NULL, 'S' },
+		{ "follow", 0, NULL, 'F' }, { "json", 0, NULL, 'j' },	{ "step", 0, NULL, 'w' },
+		{ "speed", 1, NULL, 'p' },  { "help", 0, NULL, 'h' },	{ 0 },
 	};
 	for (int ch; (ch = getopt_long(argc, argv, "h", names, NULL)) != -1;) {
 		switch (ch) {
@@ -103,9 +96,10 @@ static int replay_main_parse(int argc, char **argv, struct options *o, struct er
 			o->s.view = o->c.view = optarg;
 			break;
 		case 'z':
-			if (sscanf(optarg, "%dx%d", &o->s.cols, &o->s.rows) != 2 || o->s.cols < 1 || o->s.rows < 1 ||
-			    o->s.cols > 1000 || o->s.rows > 1000)
-				return err_set(err, ERR_USAGE, "--size '%s' is not like 120x36", optarg);
+			if (sscanf(optarg, "%dx%d", &o->s.cols, &o->s.rows) != 2 || o->s.cols < 1 ||
+			    o->s.rows < 1 || o->s.cols > 1000 || o->s.rows > 1000)
+				return err_set(err, ERR_USAGE, "--size '%s' is not like 120x36",
+					       optarg);
 			break;
 		case 'c':
 			if (parse_seq("--action", optarg, &o->s.action, err) < 0)
@@ -146,7 +140,8 @@ static int replay_main_parse(int argc, char **argv, struct options *o, struct er
 	if (optind == argc)
 		return err_set(err, ERR_USAGE, "name a session file (see --help)");
 	if (argc - optind > CONSOLE_SOURCES)
-		return err_set(err, ERR_USAGE, "at most %d sessions beside each other", CONSOLE_SOURCES);
+		return err_set(err, ERR_USAGE, "at most %d sessions beside each other",
+			       CONSOLE_SOURCES);
 	o->s.path = argv[optind];
 	o->s.beside = (const char *const *)argv + optind + 1;
 	o->s.nr_beside = (size_t)(argc - optind - 1);
@@ -164,26 +159,42 @@ int main(int argc, char **argv)
 		return replay_main_fail(&err);
 	struct console_source src[CONSOLE_SOURCES];
 	for (size_t i = 0; i < o.s.nr_beside + 1; i++)
-		src[i] = (struct console_source){ .path = i == 0 ? o.s.path : o.s.beside[i - 1], .wake_fd = -1 };
+		src[i] = (struct console_source){ .path = i == 0 ? o.s.path : o.s.beside[i - 1],
+						  .wake_fd = -1 };
 	o.c.source = src;
 	o.c.nr_sources = o.s.nr_beside + 1;
 	if (o.screen)
 		return console_screen(&o.s, stdout, &err) < 0 ? replay_main_fail(&err) : 0;
-	bool terminal = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO), words = o.screens || o.step || o.line || !terminal;
+	bool terminal = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO),
+	     words = o.screens || o.step || o.line || !terminal;
 	if (words && o.s.nr_beside > 0)
-		return replay_main_fail((err_set(&err, ERR_USAGE, "one session at a time by words; 'sandglass compare' puts several side by side"), &err));
+		return replay_main_fail((
+			err_set(&err, ERR_USAGE,
+				"one session at a time by words; 'sandglass compare' puts several side by side"),
+			&err));
 	if (o.step && o.json)
-		return replay_main_fail((err_set(&err, ERR_USAGE, "--step takes commands and answers in words, --json prints every event: one of the two"), &err));
+		return replay_main_fail((
+			err_set(&err, ERR_USAGE,
+				"--step takes commands and answers in words, --json prints every event: one of the two"),
+			&err));
 	if (o.screens)
-		return line_dump(o.s.path, 0, o.c.at, o.follow, stdout, &err) < 0 ? replay_main_fail(&err) : 0;
+		return line_dump(o.s.path, 0, o.c.at, o.follow, stdout, &err) < 0
+			       ? replay_main_fail(&err)
+			       : 0;
 	if (o.step || (o.line && terminal && !o.json && o.den == 0)) {
 		CLEANUP(free_ptr) char *marks = paths_state("marks");
-		return line_replay(o.s.path, o.c.at, marks, stdout, &err) < 0 ? replay_main_fail(&err) : 0;
+		return line_replay(o.s.path, o.c.at, marks, stdout, &err) < 0
+			       ? replay_main_fail(&err)
+			       : 0;
 	}
 	if (o.line || !terminal) {
 		FILE *json = o.json ? json_stream_new(stdout) : NULL;
-		struct line_opts l = { .path = o.s.path, .json = o.json, .out = json ? json : stdout, .from = o.c.at ? o.c.at - 1 : 0,
-				       .num = o.num, .den = o.den };
+		struct line_opts l = { .path = o.s.path,
+				       .json = o.json,
+				       .out = json ? json : stdout,
+				       .from = o.c.at ? o.c.at - 1 : 0,
+				       .num = o.num,
+				       .den = o.den };
 		int rc = line_print(&l, &err);
 		if (json && fclose(json) != 0 && rc == 0)
 			rc = err_sys(&err, "cannot write");

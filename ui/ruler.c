@@ -13,8 +13,9 @@ static const struct {
 	bool amount; /* of the track's steps; else how many events */
 	int which;
 } ruler_lanes[] = {
-	{ "exec", false, LANE_EXEC },      { "events", false, LANE_EVENTS },  { "model", false, LANE_MODEL },
-	{ "cost", true, TRACK_COST },      { "tokens", true, TRACK_TOKENS },  { "output", true, TRACK_OUTPUT },
+	{ "exec", false, LANE_EXEC },	  { "events", false, LANE_EVENTS },
+	{ "model", false, LANE_MODEL },	  { "cost", true, TRACK_COST },
+	{ "tokens", true, TRACK_TOKENS }, { "output", true, TRACK_OUTPUT },
 };
 
 bool ruler_choose(struct ui *ui, const char *name)
@@ -32,12 +33,12 @@ int ruler_rows(const struct ui *ui)
 	return ui->grid.rows >= TALL ? 5 : ui->grid.rows >= SMALL ? 2 : 0;
 }
 
-/* --- columns ------------------------------------------------------------------------------------------------------ */
+/* --- columns ---------------------------------------------------------------------------------- */
 
 struct slot {
 	uint64_t from, to; /* events from + 1 to to */
 	struct track_sum sum;
-	int64_t value;     /* of the first lane */
+	int64_t value; /* of the first lane */
 };
 
 static int width_of(int cols)
@@ -48,10 +49,13 @@ static int width_of(int cols)
 static uint64_t column_end(const struct track *t, int i, int width)
 {
 	int64_t all = track_length(t) + 1;
-	return i + 1 == width ? t->nr : track_seq(t, (all / width) * (i + 1) + all % width * (i + 1) / width);
+	return i + 1 == width
+		       ? t->nr
+		       : track_seq(t, (all / width) * (i + 1) + all % width * (i + 1) / width);
 }
 
-static struct slot *ruler_columns(const struct ui *ui, const struct track *t, int width, struct arena *ar)
+static struct slot *ruler_columns(const struct ui *ui, const struct track *t, int width,
+				  struct arena *ar)
 {
 	struct slot *c = arena_alloc(ar, (size_t)width * sizeof(*c));
 	uint64_t from = 0;
@@ -59,8 +63,9 @@ static struct slot *ruler_columns(const struct ui *ui, const struct track *t, in
 		uint64_t to = column_end(t, i, width);
 		c[i] = (struct slot){ .from = from, .to = to < from ? from : to };
 		c[i].sum = track_between(t, from, c[i].to);
-		c[i].value = ruler_lanes[ui->transport.lane].amount ? c[i].sum.amount[ruler_lanes[ui->transport.lane].which]
-							      : c[i].sum.count[ruler_lanes[ui->transport.lane].which];
+		c[i].value = ruler_lanes[ui->transport.lane].amount
+				     ? c[i].sum.amount[ruler_lanes[ui->transport.lane].which]
+				     : c[i].sum.count[ruler_lanes[ui->transport.lane].which];
 		from = c[i].to;
 	}
 	return c;
@@ -84,7 +89,7 @@ static int ruler_column_of(const struct slot *c, int width, uint64_t at)
 	return i;
 }
 
-/* --- lanes -------------------------------------------------------------------------------------------------------- */
+/* --- lanes ------------------------------------------------------------------------------------ */
 
 static void paint_bars(struct area a, int row, const struct slot *c, int width)
 {
@@ -94,7 +99,8 @@ static void paint_bars(struct area a, int row, const struct slot *c, int width)
 	for (int i = 0; i < width; i++)
 		if (c[i].value)
 			put_sign(a, row, BEGIN + i, ROLE_SPARK,
-				 (enum sign)(SIGN_SPARK1 + (int)((double)c[i].value * 7 / (double)most)));
+				 (enum sign)(SIGN_SPARK1 +
+					     (int)((double)c[i].value * 7 / (double)most)));
 }
 
 static void paint_edits(struct area a, int row, const struct slot *c, int width)
@@ -121,9 +127,10 @@ static char mark_in(const struct ui *ui, size_t source, const struct slot *c, en
 		unsigned flag;
 		char sign;
 		enum role role;
-	} signs[] = { { TRACK_MARK, 'm', ROLE_TITLE },	{ TRACK_DENIED, 'D', ROLE_ERROR }, { TRACK_ERROR, 'E', ROLE_ERROR },
-		      { TRACK_ROLLBACK, 'R', ROLE_WARN }, { TRACK_DRIFT, 'B', ROLE_WARN }, { TRACK_APPROVED, 'A', ROLE_OK },  { TRACK_HELD, '!', ROLE_HELD },
-		      { TRACK_END, 'X', ROLE_DIM } };
+	} signs[] = { { TRACK_MARK, 'm', ROLE_TITLE },	{ TRACK_DENIED, 'D', ROLE_ERROR },
+		      { TRACK_ERROR, 'E', ROLE_ERROR }, { TRACK_ROLLBACK, 'R', ROLE_WARN },
+		      { TRACK_DRIFT, 'B', ROLE_WARN },	{ TRACK_APPROVED, 'A', ROLE_OK },
+		      { TRACK_HELD, '!', ROLE_HELD },	{ TRACK_END, 'X', ROLE_DIM } };
 	char own = own_mark(ui, source, c);
 	*r = ROLE_KEY;
 	for (size_t i = 0; !own && i < ARRAY_LEN(signs); i++)
@@ -134,7 +141,8 @@ static char mark_in(const struct ui *ui, size_t source, const struct slot *c, en
 	return own;
 }
 
-static void ruler_paint_marks(const struct ui *ui, size_t source, struct area a, int row, const struct slot *c, int width)
+static void ruler_paint_marks(const struct ui *ui, size_t source, struct area a, int row,
+			      const struct slot *c, int width)
 {
 	for (int i = 0; i < width; i++) {
 		enum role r;
@@ -151,12 +159,15 @@ static void ruler_label(struct area a, int row, const char *text, int width)
 	put_sign(a, row, BEGIN + width, ROLE_RULE, SIGN_VLINE);
 }
 
-static void paint_tall(const struct ui *ui, size_t source, struct area a, const struct slot *c, int width, int here)
+static void paint_tall(const struct ui *ui, size_t source, struct area a, const struct slot *c,
+		       int width, int here)
 {
 	struct arena ar = ARENA_INIT;
 	const struct track *t = &ui->src[source]->track;
-	const char *scale = arena_printf(&ar, "A approved  D denied  ! held  E error  R rollback  B base moved  X end   column = %s, pauses >2s cut",
-					 fmt_span_fine(&ar, track_length(t) / width));
+	const char *scale = arena_printf(
+		&ar,
+		"A approved  D denied  ! held  E error  R rollback  B base moved  X end   column = %s, pauses >2s cut",
+		fmt_span_fine(&ar, track_length(t) / width));
 	put_rule(a, 0, "timeline", ROLE_TITLE, scale);
 	ruler_label(a, 1, ruler_lanes[ui->transport.lane].name, width);
 	paint_bars(a, 1, c, width);
@@ -172,7 +183,8 @@ static void paint_tall(const struct ui *ui, size_t source, struct area a, const 
 }
 
 /* The cursor stands among the marks; one that it hides is said by being reversed. */
-static void paint_small(const struct ui *ui, size_t source, struct area a, const struct slot *c, int width, int here)
+static void paint_small(const struct ui *ui, size_t source, struct area a, const struct slot *c,
+			int width, int here)
 {
 	enum role r;
 	const char sign[2] = { mark_in(ui, source, &c[here], &r), 0 };

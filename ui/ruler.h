@@ -1,13 +1,16 @@
-/* The timeline of a record: lanes over the playing clock (pauses are cut), marks, and where the cursor is.
+/* The timeline of a record: lanes over the playing clock (pauses are cut), marks, and where the
+ * cursor is.
  *
- *     ── timeline ──────────────────── A approved D denied E error R rollback X end   one column = 4s, idle over 2s cut ──
+ *     ── timeline ──────────────────── A approved D denied E error R rollback X end   one column =
+ *     4s, idle over 2s cut ──
  *      exec    │▁ ▃▂ ▅ ...
  *      edit    │   +    +
  *      marks   │      A    E   m    X
  *              │├───────^───────────┤
  *
- * On a small screen: the first lane, and the marks with the cursor among them. ":ruler WHAT" says what the first lane
- * counts. Reads the track; the cost does not grow with the session but for 20 bytes for each 256 events. */
+ * On a small screen: the first lane, and the marks with the cursor among them. ":ruler WHAT" says
+ * what the first lane counts. Reads the track; the cost does not grow with the session but for 20
+ * bytes for each 256 events. */
 #ifndef UI_RULER_H
 #define UI_RULER_H
 

@@ -27,8 +27,8 @@ const char *row_words(struct source *s, const struct row *r, struct arena *a)
 	struct row_info i;
 	row_load(&i, s, r, a);
 	const struct model_agent *agent = model_agent(&s->model, i.agent);
-	return arena_printf(a, "#%llu %s %s %s %s %s %s %s", (unsigned long long)i.seq, i.word, i.what, i.verdict, i.by,
-			    i.outcome, i.why, agent ? agent->name : "");
+	return arena_printf(a, "#%llu %s %s %s %s %s %s %s", (unsigned long long)i.seq, i.word,
+			    i.what, i.verdict, i.by, i.outcome, i.why, agent ? agent->name : "");
 }
 
 /* Places of the hits, ascending; at most HITS_MAX. */
@@ -61,7 +61,8 @@ static void hits_indexed(struct hits *h, struct ui *ui, const struct looked *l)
 			buf_putc(&match, *c);
 	buf_putc(&match, '"');
 	while (nr == ARRAY_LEN(seqs) && looked < LOOKED_MAX) {
-		if (session_search(s->session, buf_cstr(&match), after, ARRAY_LEN(seqs), seqs, &nr, &err) < 0) {
+		if (session_search(s->session, buf_cstr(&match), after, ARRAY_LEN(seqs), seqs, &nr,
+				   &err) < 0) {
 			ui_say(ui, ROLE_ERROR, "%s", err.text);
 			break;
 		}
@@ -72,7 +73,8 @@ static void hits_indexed(struct hits *h, struct ui *ui, const struct looked *l)
 				continue;
 			uint64_t row = ev.action ? ev.action : ev.seq;
 			size_t k = rows_find(l->rows, row);
-			bool is = k < l->rows->nr && l->rows->row[k].seq == row && (h->nr == 0 || h->at[h->nr - 1] != row);
+			bool is = k < l->rows->nr && l->rows->row[k].seq == row &&
+				  (h->nr == 0 || h->at[h->nr - 1] != row);
 			if (is && ui_search_hit(ui->find, row_words(s, &l->rows->row[k], &a)))
 				ui_search_add(h, row);
 			arena_reset(&a);
@@ -153,8 +155,11 @@ static void search_go(struct ui *ui, int by, bool here)
 	at = by > 0 ? (round ? 0 : at) : (round ? h->nr - 1 : at - 1);
 	top->ops->go(top->self, ui, h->at[at]);
 	select_went(ui, h->at[at]);
-	const char *wrapped = !round ? "" : by > 0 ? "  (from the top again)" : "  (from the end again)";
-	ui_say(ui, round ? ROLE_WARN : ROLE_DIM, "/%s  %zu/%zu%s%s", f->needle, at + 1, h->nr, h->cut ? "+" : "", wrapped);
+	const char *wrapped = !round   ? ""
+			      : by > 0 ? "  (from the top again)"
+				       : "  (from the end again)";
+	ui_say(ui, round ? ROLE_WARN : ROLE_DIM, "/%s  %zu/%zu%s%s", f->needle, at + 1, h->nr,
+	       h->cut ? "+" : "", wrapped);
 }
 
 void search_next(struct ui *ui, int by)
@@ -179,10 +184,14 @@ static void ui_search_changed(struct ui *ui)
 static void ui_search_hint(const struct ui *ui, struct area a, int row)
 {
 	(void)ui;
-	grid_put(a, row, 1, ROLE_DIM, "Enter finds  Esc cancels  Up history   then n next, N before; a capital makes capitals count");
+	grid_put(
+		a, row, 1, ROLE_DIM,
+		"Enter finds  Esc cancels  Up history   then n next, N before; a capital makes capitals count");
 }
 
-static const struct prompt_ops ui_search_ops = { .history = '/', .changed = ui_search_changed, .hint = ui_search_hint };
+static const struct prompt_ops ui_search_ops = { .history = '/',
+						 .changed = ui_search_changed,
+						 .hint = ui_search_hint };
 
 static void ui_search_done(struct ui *ui, const char *text)
 {
@@ -202,7 +211,7 @@ void search_ask(struct ui *ui, const char *text)
 	prompt_ask(ui, "/", text, &ui_search_ops, &(struct subject){ 0 }, ui_search_done);
 }
 
-/* --- on the screen ------------------------------------------------------------------------------------------------ */
+/* --- on the screen ---------------------------------------------------------------------------- */
 
 static void light_row(const struct finder *f, struct area a, int row)
 {
@@ -213,7 +222,8 @@ static void light_row(const struct finder *f, struct area a, int row)
 	for (int c = 0; c < a.cols; c++) {
 		start[c] = line.len;
 		if (cell[c].width > 0)
-			cell[c].len ? buf_append(&line, cell[c].s, cell[c].len) : buf_putc(&line, ' ');
+			cell[c].len ? buf_append(&line, cell[c].s, cell[c].len)
+				    : buf_putc(&line, ' ');
 	}
 	size_t len = strlen(f->needle);
 	for (const char *p = buf_cstr(&line); (p = ui_search_hit(f, p)); p += len) {

@@ -1,4 +1,5 @@
-/* "/": text in what the view on top shows. Capitals count only if some are typed; it goes round with a message. */
+/* "/": text in what the view on top shows. Capitals count only if some are typed; it goes round
+ * with a message. */
 #ifndef UI_SEARCH_H
 #define UI_SEARCH_H
 

@@ -17,7 +17,8 @@ static bool looked_at(struct ui *ui, struct looked *l)
 	*l = (struct looked){ 0 };
 	if (top->ops->look)
 		top->ops->look(top->self, ui, l);
-	return l->seen.rows > 0 && ((l->what == LOOK_ROWS && l->rows->nr > 0) || (l->what == LOOK_TEXT && l->text->nr > 0));
+	return l->seen.rows > 0 && ((l->what == LOOK_ROWS && l->rows->nr > 0) ||
+				    (l->what == LOOK_TEXT && l->text->nr > 0));
 }
 
 static size_t select_count_of(const struct looked *l)
@@ -25,10 +26,12 @@ static size_t select_count_of(const struct looked *l)
 	return l->what == LOOK_ROWS ? l->rows->nr : l->text->nr;
 }
 
-/* An end of the choice as an index: rows are known by their seq, which stays theirs when others come. */
+/* An end of the choice as an index: rows are known by their seq, which stays theirs when others
+ * come. */
 static size_t index_of(const struct looked *l, uint64_t end)
 {
-	size_t i = l->what == LOOK_ROWS ? rows_find(l->rows, end) : (size_t)end, nr = select_count_of(l);
+	size_t i = l->what == LOOK_ROWS ? rows_find(l->rows, end) : (size_t)end,
+	       nr = select_count_of(l);
 	return i < nr ? i : nr - 1;
 }
 
@@ -203,8 +206,9 @@ static bool select_move_verb(struct ui *ui, enum verb v)
 /* What goes on with the same lines chosen. */
 static bool select_keeps(enum verb v)
 {
-	return v == VERB_SEARCH || v == VERB_AGAIN || v == VERB_AGAIN_UP || v == VERB_LINE || v == VERB_PAGER || v == VERB_EDITOR ||
-	       v == VERB_SAVE || v == VERB_PLAIN || v == VERB_REDRAW || v == VERB_MOUSE;
+	return v == VERB_SEARCH || v == VERB_AGAIN || v == VERB_AGAIN_UP || v == VERB_LINE ||
+	       v == VERB_PAGER || v == VERB_EDITOR || v == VERB_SAVE || v == VERB_PLAIN ||
+	       v == VERB_REDRAW || v == VERB_MOUSE;
 }
 
 bool select_verb(struct ui *ui, enum verb v)
@@ -268,6 +272,7 @@ void select_paint(struct ui *ui, struct area body)
 
 const char *const *select_hints(const struct ui *ui)
 {
-	static const char *const hints[] = { "j k lines", "G end", "/ to a hit", "y copy", "| pager", "w write..", "Esc none", NULL };
+	static const char *const hints[] = { "j k lines", "G end",     "/ to a hit", "y copy",
+					     "| pager",	  "w write..", "Esc none",   NULL };
 	return is_on(ui) ? hints : NULL;
 }

@@ -25,13 +25,17 @@ static void set_theme(struct ui *ui, const char *value)
 static void set_mouse(struct ui *ui, bool on)
 {
 	ui->no_mouse = !on;
-	ui_say(ui, ROLE_DIM, on ? "mouse on; Shift selects as the terminal does" : "mouse off: the terminal selects");
+	ui_say(ui, ROLE_DIM,
+	       on ? "mouse on; Shift selects as the terminal does"
+		  : "mouse off: the terminal selects");
 }
 
 static void set_coach(struct ui *ui, bool on)
 {
 	coach_set(ui, on);
-	ui_say(ui, ROLE_DIM, on ? "hints are shown again, each once" : "no hints; coach = false in config.lua makes it last");
+	ui_say(ui, ROLE_DIM,
+	       on ? "hints are shown again, each once"
+		  : "no hints; coach = false in config.lua makes it last");
 }
 
 static void set_ambiwidth(struct ui *ui, const char *value)
@@ -52,18 +56,24 @@ static void set_keys(struct ui *ui, const char *value)
 		return;
 	}
 	keymap_emacs(*value == 'e');
-	ui_say(ui, ROLE_DIM, keymap_is_emacs() ? "Ctrl-n p v move, Ctrl-s searches, Ctrl-g goes back; :palette finds anything" : "keys as shown by ?");
+	ui_say(ui, ROLE_DIM,
+	       keymap_is_emacs()
+		       ? "Ctrl-n p v move, Ctrl-s searches, Ctrl-g goes back; :palette finds anything"
+		       : "keys as shown by ?");
 }
 
 static void set_ascii(struct ui *ui, bool on)
 {
 	if (!on && ui->ascii_only) {
-		ui_say(ui, ROLE_ERROR, "no: this terminal is said to show ASCII alone (LC_ALL, SANDGLASS_ASCII)");
+		ui_say(ui, ROLE_ERROR,
+		       "no: this terminal is said to show ASCII alone (LC_ALL, SANDGLASS_ASCII)");
 		return;
 	}
 	ui->grid.ascii = on;
 	ui->redraw = true;
-	ui_say(ui, ROLE_DIM, on ? "rules and bars in ASCII; text stays as it is" : "rules and bars as lines and blocks");
+	ui_say(ui, ROLE_DIM,
+	       on ? "rules and bars in ASCII; text stays as it is"
+		  : "rules and bars as lines and blocks");
 }
 
 static void set_arm(struct ui *ui, const char *value)
@@ -71,7 +81,8 @@ static void set_arm(struct ui *ui, const char *value)
 	char *end;
 	unsigned long ms = strtoul(value, &end, 10);
 	if (*end || end == value || ms < ARM_LEAST_MS || ms > 10000) {
-		ui_say(ui, ROLE_ERROR, "arm_ms: how long a question takes no keys, %d to 10000", ARM_LEAST_MS);
+		ui_say(ui, ROLE_ERROR, "arm_ms: how long a question takes no keys, %d to 10000",
+		       ARM_LEAST_MS);
 		return;
 	}
 	ui->dead_us = (int64_t)ms * 1000;
@@ -85,14 +96,32 @@ static void set_popup(struct ui *ui, const char *value)
 		return;
 	}
 	ui->popup = *value == 't';
-	ui_say(ui, ROLE_DIM, ui->popup ? "what waits opens by itself, unless something is being typed" : "nothing opens by itself");
+	ui_say(ui, ROLE_DIM,
+	       ui->popup ? "what waits opens by itself, unless something is being typed"
+			 : "nothing opens by itself");
 }
 
 const char *ui_setting(size_t i)
 {
-	static const char *const all[] = { "theme=auto", "theme=dark", "theme=light", "theme=dark-hc", "theme=light-hc", "theme=mono",
-					   "keys=emacs", "keys=own", "approvals.popup=true", "approvals.popup=false", "mouse", "nomouse",
-					   "coach", "nocoach", "ascii", "noascii", "ambiwidth=1", "ambiwidth=2", "approvals.arm_ms=400" };
+	static const char *const all[] = { "theme=auto",
+					   "theme=dark",
+					   "theme=light",
+					   "theme=dark-hc",
+					   "theme=light-hc",
+					   "theme=mono",
+					   "keys=emacs",
+					   "keys=own",
+					   "approvals.popup=true",
+					   "approvals.popup=false",
+					   "mouse",
+					   "nomouse",
+					   "coach",
+					   "nocoach",
+					   "ascii",
+					   "noascii",
+					   "ambiwidth=1",
+					   "ambiwidth=2",
+					   "approvals.arm_ms=400" };
 	return i < ARRAY_LEN(all) ? all[i] : NULL;
 }
 
@@ -109,8 +138,9 @@ bool ui_is_setting(const char *word)
 static void set_say_all(struct ui *ui)
 {
 	ui_say(ui, ROLE_TEXT, "theme=%s %s %s keys=%s ambiwidth=%d popup=%s arm_ms=%d",
-	       *ui->theme_name ? ui->theme_name : "none", ui->no_mouse ? "nomouse" : "mouse", ui->grid.ascii ? "ascii" : "noascii",
-	       keymap_is_emacs() ? "emacs" : "own", text_ambiguous() ? 2 : 1, ui->popup ? "true" : "false", (int)(ui->dead_us / 1000));
+	       *ui->theme_name ? ui->theme_name : "none", ui->no_mouse ? "nomouse" : "mouse",
+	       ui->grid.ascii ? "ascii" : "noascii", keymap_is_emacs() ? "emacs" : "own",
+	       text_ambiguous() ? 2 : 1, ui->popup ? "true" : "false", (int)(ui->dead_us / 1000));
 }
 
 /* "theme light" is "theme=light"; a blank that completion has put is none. */
@@ -129,7 +159,9 @@ static void put_equal(char *what)
 /* Is @value said of a switch in one of the words for on, or for off? */
 static bool is_on_or_off(const char *value, bool *on)
 {
-	static const char *const words[][2] = { { "on", "off" }, { "true", "false" }, { "yes", "no" }, { "1", "0" } };
+	static const char *const words[][2] = {
+		{ "on", "off" }, { "true", "false" }, { "yes", "no" }, { "1", "0" }
+	};
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		*on = strcmp(value, words[i][0]) == 0;
 		if (*on || strcmp(value, words[i][1]) == 0)
@@ -147,7 +179,8 @@ static bool is_switch(const char *name, size_t len)
 	return i < ARRAY_LEN(all);
 }
 
-/* Switches may be given as settings with a value, and those of approvals without that word. Returns owned. */
+/* Switches may be given as settings with a value, and those of approvals without that word. Returns
+ * owned. */
 static char *set_normal(const char *typed)
 {
 	CLEANUP(free_ptr) char *what = mem_strdup(typed);
@@ -163,13 +196,15 @@ static char *set_normal(const char *typed)
 void ui_set(struct ui *ui, const char *typed)
 {
 	CLEANUP(free_ptr) char *what = set_normal(typed);
-	bool toggled = strcmp(what, "mouse") == 0 || strcmp(what, "coach") == 0 || strcmp(what, "ascii") == 0 || strncmp(what, "no", 2) == 0;
+	bool toggled = strcmp(what, "mouse") == 0 || strcmp(what, "coach") == 0 ||
+		       strcmp(what, "ascii") == 0 || strncmp(what, "no", 2) == 0;
 	if (!*what || (ui_is_setting(what) && !strchr(what, '=') && !toggled)) {
 		set_say_all(ui);
 		return;
 	}
 	static const char keys[] = "keys=", popup[] = "approvals.popup=";
-	static const char theme[] = "theme=", ambiwidth[] = "ambiwidth=", arm[] = "approvals.arm_ms=";
+	static const char theme[] = "theme=", ambiwidth[] = "ambiwidth=",
+			  arm[] = "approvals.arm_ms=";
 	if (strncmp(what, theme, sizeof(theme) - 1) == 0)
 		set_theme(ui, what + sizeof(theme) - 1);
 	else if (strncmp(what, ambiwidth, sizeof(ambiwidth) - 1) == 0)
@@ -189,5 +224,6 @@ void ui_set(struct ui *ui, const char *typed)
 	else if (is_switch(what, strcspn(what, "=")))
 		ui_say(ui, ROLE_ERROR, "%.*s is on or off", (int)strcspn(what, "="), what);
 	else
-		ui_say(ui, ROLE_ERROR, "no setting '%.24s'; Tab lists them (theme= keys= mouse ..)", what);
+		ui_say(ui, ROLE_ERROR, "no setting '%.24s'; Tab lists them (theme= keys= mouse ..)",
+		       what);
 }

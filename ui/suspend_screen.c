@@ -36,7 +36,7 @@ void suspend_end(void)
 	sigaction(SIGQUIT, &was_quit, NULL);
 }
 
-/* --- one program in the foreground -------------------------------------------------------------------------------- */
+/* --- one program in the foreground ------------------------------------------------------------ */
 
 static void suspend_screen_child(const char *script, const char *arg, int in, bool silent)
 {
@@ -71,7 +71,8 @@ static int suspend_screen_run(const char *script, const char *arg, int in, bool 
 	return status >= 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static const char *suspend_screen_variable(const char *first, const char *second, const char *otherwise)
+static const char *suspend_screen_variable(const char *first, const char *second,
+					   const char *otherwise)
 {
 	const char *v = getenv(first);
 	if (!v || !*v)
@@ -79,46 +80,55 @@ static const char *suspend_screen_variable(const char *first, const char *second
 	return v && *v ? v : otherwise;
 }
 
-/* A program and its words, without a shell left between it and us: when it stops itself (micro, kakoune), we are to see that. */
+/* A program and its words, without a shell left between it and us: when it stops itself (micro,
+ * kakoune), we are to see that. */
 static char *command_line(const char *words, const char *arg)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:,@- ";
-	return mem_printf("%s%s%s", strspn(words, plain) == strlen(words) ? "exec " : "", words, arg);
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:,@- ";
+	return mem_printf("%s%s%s", strspn(words, plain) == strlen(words) ? "exec " : "", words,
+			  arg);
 }
 
-/* --- editor ------------------------------------------------------------------------------------------------------- */
+/* --- editor ----------------------------------------------------------------------------------- */
 
 bool suspend_edit(const char *before, struct buf *out)
 {
 	struct err err = ERR_INIT;
 	char path[] = "/tmp/sandglass-edit-XXXXXX";
 	CLEANUP(fd_close) int fd = mkostemp(path, O_CLOEXEC);
-	CLEANUP(free_ptr) char *script = command_line(suspend_screen_variable("VISUAL", "EDITOR", "vi"), " \"$1\"");
+	CLEANUP(free_ptr)
+	char *script = command_line(suspend_screen_variable("VISUAL", "EDITOR", "vi"), " \"$1\"");
 	bool ok = fd >= 0 && fd_write_all(fd, before, strlen(before), &err) == 0;
 	suspend_begin();
-	ok = ok && suspend_screen_run(script, path, -1, false) == 0 && file_read(path, out, EDIT_MAX, &err) == 0;
+	ok = ok && suspend_screen_run(script, path, -1, false) == 0 &&
+	     file_read(path, out, EDIT_MAX, &err) == 0;
 	suspend_end();
 	if (fd >= 0)
 		unlink(path);
 	/* editors end a file with a line end that nobody typed */
-	if (out->len > 0 && out->data[out->len - 1] == '\n' && (!*before || before[strlen(before) - 1] != '\n'))
+	if (out->len > 0 && out->data[out->len - 1] == '\n' &&
+	    (!*before || before[strlen(before) - 1] != '\n'))
 		out->data[--out->len] = 0;
 	return ok && (out->len == 0 || memchr(out->data, 0, out->len) == NULL);
 }
 
-/* --- the tool for differences ------------------------------------------------------------------------------------ */
+/* --- the tool for differences ----------------------------------------------------------------- */
 
-/* "NAME\nBYTES OF THE OLD CONTENT\n" and both. The name is bytes of a box: what a shell or a tool could take amiss goes. */
+/* "NAME\nBYTES OF THE OLD CONTENT\n" and both. The name is bytes of a box: what a shell or a tool
+ * could take amiss goes. */
 void compare_text(const char *name, const struct buf *old, const struct buf *new_, struct buf *out)
 {
 	for (; *name; name++)
-		buf_putc(out, isalnum((unsigned char)*name) || *name == '.' || *name == '_' ? *name : '_');
+		buf_putc(out, isalnum((unsigned char)*name) || *name == '.' || *name == '_' ? *name
+											    : '_');
 	buf_printf(out, "\n%zu\n", old->len);
 	buf_append(out, buf_cstr(old), old->len);
 	buf_append(out, buf_cstr(new_), new_->len);
 }
 
-static bool suspend_screen_put_file(const char *dir, const char *side, const char *name, const char *bytes, size_t len)
+static bool suspend_screen_put_file(const char *dir, const char *side, const char *name,
+				    const char *bytes, size_t len)
 {
 	struct err err = ERR_INIT;
 	CLEANUP(free_ptr) char *path = mem_printf("%s/%s-%s", dir, side, name);
@@ -132,7 +142,8 @@ bool suspend_compare(const struct buf *text, const char **why)
 	char dir[] = "/tmp/sandglass-diff-XXXXXX", *end;
 	const char *p = buf_cstr(text), *size = strchr(p, '\n');
 	size_t old = size ? strtoul(size + 1, &end, 10) : 0;
-	if (suspend_screen_run("git config diff.tool || git config merge.tool", NULL, -1, true) != 0) {
+	if (suspend_screen_run("git config diff.tool || git config merge.tool", NULL, -1, true) !=
+	    0) {
 		*why = "git has no diff.tool: git config --global diff.tool vimdiff";
 		return false;
 	}
@@ -142,17 +153,23 @@ bool suspend_compare(const struct buf *text, const char **why)
 	}
 	CLEANUP(free_ptr) char *name = mem_strndup(p, (size_t)(size - p));
 	const char *bytes = end + 1;
-	bool ok = suspend_screen_put_file(dir, "old", name, bytes, old) && suspend_screen_put_file(dir, "new", name, bytes + old, text->len - (size_t)(bytes + old - p));
-	CLEANUP(free_ptr) char *script = mem_printf("cd \"$1\" && git difftool --no-prompt --no-index -- 'old-%s' 'new-%s'", name, name);
+	bool ok = suspend_screen_put_file(dir, "old", name, bytes, old) &&
+		  suspend_screen_put_file(dir, "new", name, bytes + old,
+					  text->len - (size_t)(bytes + old - p));
+	CLEANUP(free_ptr)
+	char *script =
+		mem_printf("cd \"$1\" && git difftool --no-prompt --no-index -- 'old-%s' 'new-%s'",
+			   name, name);
 	suspend_begin();
 	ok = ok && suspend_screen_run(script, dir, -1, false) >= 0;
 	suspend_end();
 	if (dir_remove(dir, &err) < 0 || !ok)
-		*why = ok ? "the two files in /tmp/sandglass-diff-* could not be removed" : "the tool could not be run";
+		*why = ok ? "the two files in /tmp/sandglass-diff-* could not be removed"
+			  : "the tool could not be run";
 	return ok && err.code == ERR_NONE;
 }
 
-/* --- pager -------------------------------------------------------------------------------------------------------- */
+/* --- pager ------------------------------------------------------------------------------------ */
 
 static int text_file(const char *text, size_t len)
 {
@@ -177,7 +194,7 @@ bool suspend_page(const char *pager, const char *text, size_t len)
 	return status >= 0 && status != 126 && status != 127;
 }
 
-/* --- plain copy screen -------------------------------------------------------------------------------------------- */
+/* --- plain copy screen ------------------------------------------------------------------------ */
 
 void suspend_plain(const char *text, size_t len)
 {
@@ -188,7 +205,8 @@ void suspend_plain(const char *text, size_t len)
 	suspend_begin();
 	bool tty = tcgetattr(STDIN_FILENO, &was) == 0;
 	one = was;
-	one.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG); /* Ctrl-C is a key like any: it must not end the console */
+	/* Ctrl-C is a key like any: it must not end the console */
+	one.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
 	if (tty)
 		tcsetattr(STDIN_FILENO, TCSADRAIN, &one);
 	bool ok = fd_write_all(STDOUT_FILENO, text, len, &err) == 0 &&
@@ -203,7 +221,7 @@ void suspend_plain(const char *text, size_t len)
 	suspend_end();
 }
 
-/* --- clipboard ---------------------------------------------------------------------------------------------------- */
+/* --- clipboard -------------------------------------------------------------------------------- */
 
 void clip_sequence(const char *text, size_t len, struct buf *out)
 {

@@ -20,7 +20,8 @@ static int theme_wanted(void *self, const char *name, struct err *err)
 		t = &made;
 	}
 	if (!t)
-		return err_set(err, ERR_NOENT, "no theme '%s': auto, dark, light, dark-hc, light-hc, mono", name);
+		return err_set(err, ERR_NOENT,
+			       "no theme '%s': auto, dark, light, dark-hc, light-hc, mono", name);
 	term_set_theme(t);
 	return 0;
 }
@@ -30,8 +31,10 @@ void theme_setup_theme(struct ui *ui, const struct console_opts *o)
 	struct err err = ERR_INIT;
 	struct theme made;
 	const struct theme *t = theme_choose(o->theme, term_background());
-	bool own = o->theme && !theme_find(o->theme) && strcmp(o->theme, "auto") != 0 && !theme_no_colour();
-	CLEANUP(json_release) json_t *data = own && o->theme_load ? o->theme_load(o->self, o->theme, &err) : NULL;
+	bool own = o->theme && !theme_find(o->theme) && strcmp(o->theme, "auto") != 0 &&
+		   !theme_no_colour();
+	CLEANUP(json_release)
+	json_t *data = own && o->theme_load ? o->theme_load(o->self, o->theme, &err) : NULL;
 	if (data && theme_from_json(data, "own", &made, &err) == 0)
 		t = &made;
 	else if (own)

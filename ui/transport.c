@@ -17,15 +17,17 @@ enum { BY_EVENT_US = 300000, FRAME_US = 50000 };
 static const struct {
 	const char *name;
 	int num, den;
-} transport_speeds[] = { { "0.25x", 1, 4 }, { "0.5x", 1, 2 }, { "1x", 1, 1 },   { "2x", 2, 1 },  { "4x", 4, 1 },
-	       { "8x", 8, 1 },    { "16x", 16, 1 }, { "32x", 32, 1 }, { "64x", 64, 1 } };
+} transport_speeds[] = { { "0.25x", 1, 4 }, { "0.5x", 1, 2 }, { "1x", 1, 1 },
+			 { "2x", 2, 1 },    { "4x", 4, 1 },   { "8x", 8, 1 },
+			 { "16x", 16, 1 },  { "32x", 32, 1 }, { "64x", 64, 1 } };
 enum { SPEED_ONE = 2 }; /* ui->transport.speed counts from it */
 
 bool transport_speed(const char *name, int *index_out)
 {
 	for (size_t i = 0; i < ARRAY_LEN(transport_speeds); i++) {
 		size_t n = strlen(transport_speeds[i].name) - 1;
-		if (strncmp(name, transport_speeds[i].name, n) == 0 && (name[n] == 0 || strcmp(name + n, "x") == 0)) {
+		if (strncmp(name, transport_speeds[i].name, n) == 0 &&
+		    (name[n] == 0 || strcmp(name + n, "x") == 0)) {
 			*index_out = (int)i - SPEED_ONE;
 			return true;
 		}
@@ -39,7 +41,7 @@ void transport_ratio(int index, int *num, int *den)
 	*den = transport_speeds[index + SPEED_ONE].den;
 }
 
-/* --- moving ------------------------------------------------------------------------------------------------------- */
+/* --- moving ----------------------------------------------------------------------------------- */
 
 static struct source *record_of(const struct ui *ui)
 {
@@ -89,7 +91,9 @@ static uint64_t row_before(const struct model *m, uint64_t seq)
 static void step_row(struct ui *ui, int by)
 {
 	struct source *s = record_of(ui);
-	uint64_t at = transport_cursor_seq(ui), to = !s ? 0 : by > 0 ? next_row(s, at) : row_before(&s->model, at);
+	uint64_t at = transport_cursor_seq(ui), to = !s	      ? 0
+						     : by > 0 ? next_row(s, at)
+							      : row_before(&s->model, at);
 	if (to)
 		transport_go_to(ui, to);
 	else
@@ -116,8 +120,8 @@ static unsigned flags_for(char kind)
 	}
 }
 
-/* Of a long session that is still being read nobody knows yet what stands where; a place that is further off would be taken
- * for the next one. */
+/* Of a long session that is still being read nobody knows yet what stands where; a place that is
+ * further off would be taken for the next one. */
 static bool not_read(const struct source *s, uint64_t at, uint64_t found, int by)
 {
 	return s && source_reading(s) && (by > 0 ? !found : s->track.nr < at);
@@ -126,24 +130,27 @@ static bool not_read(const struct source *s, uint64_t at, uint64_t found, int by
 void transport_jump(struct ui *ui, char kind, const char *word, int by)
 {
 	struct source *s = record_of(ui);
-	uint64_t at = transport_cursor_seq(ui), to = s ? track_find(&s->track, at, flags_for(kind), by) : 0;
+	uint64_t at = transport_cursor_seq(ui),
+		 to = s ? track_find(&s->track, at, flags_for(kind), by) : 0;
 	uint64_t own = s && kind == 'm' ? own_marks_next(&ui->find->own[0], at, by) : 0;
 	if (own && (!to || (by > 0 ? own < to : own > to)))
 		to = own;
 	ui->playing = false;
 	if (not_read(s, at, to, by)) {
-		ui_say(ui, ROLE_WARN, "still reading the session: the %s %s this is not known yet", word, by > 0 ? "after" : "before");
+		ui_say(ui, ROLE_WARN, "still reading the session: the %s %s this is not known yet",
+		       word, by > 0 ? "after" : "before");
 		return;
 	}
 	if (!to) {
-		ui_say(ui, ROLE_DIM, "no more %s %s", by > 0 ? "after this:" : "before this:", word);
+		ui_say(ui, ROLE_DIM, "no more %s %s",
+		       by > 0 ? "after this:" : "before this:", word);
 		return;
 	}
 	transport_go_to(ui, to);
 	ui_say(ui, ROLE_DIM, "%s #%" PRIu64, word, to);
 }
 
-/* --- seeking ------------------------------------------------------------------------------------------------------ */
+/* --- seeking ---------------------------------------------------------------------------------- */
 
 static int64_t transport_time_of(struct source *s, uint64_t seq)
 {
@@ -181,7 +188,8 @@ uint64_t transport_limit(const struct ui *ui, size_t source)
 	struct source *first = record_of(ui), *s = ui_source(ui, source);
 	if (!ui->replay || source == 0 || ui->limit == 0 || !first || !s)
 		return ui->limit;
-	return seq_at(s, transport_time_of(s, 1) + transport_time_of(first, ui->limit) - transport_time_of(first, 1));
+	return seq_at(s, transport_time_of(s, 1) + transport_time_of(first, ui->limit) -
+				 transport_time_of(first, 1));
 }
 
 /* "14:32:07" or "14:32" on the day where the cursor is; -1 it is not one. */
@@ -201,14 +209,16 @@ static int64_t clock_time(const char *text, int64_t near_us)
 	return (int64_t)mktime(&tm) * 1000000 + 999999;
 }
 
-/* "0:02" or "1:02:33", as the ruler counts from the beginning, in a session that lasts so long; -1 it is not one. */
+/* "0:02" or "1:02:33", as the ruler counts from the beginning, in a session that lasts so long; -1
+ * it is not one. */
 static int64_t time_into(const char *text, int64_t begin_us, int64_t end_us)
 {
 	int a, b, c = 0, n = 0;
 	bool three = sscanf(text, "%3d:%2d:%2d%n", &a, &b, &c, &n) == 3 && !text[n];
 	if (!three && (sscanf(text, "%4d:%2d%n", &a, &b, &n) != 2 || text[n]))
 		return -1;
-	int64_t into = ((three ? (int64_t)a * 3600 : 0) + (three ? b : a) * 60 + (three ? c : b)) * 1000000;
+	int64_t into = ((three ? (int64_t)a * 3600 : 0) + (three ? b : a) * 60 + (three ? c : b)) *
+		       1000000;
 	bool fits = a >= 0 && b >= 0 && b < 60 && c >= 0 && c < 60;
 	return fits && into <= end_us - begin_us ? begin_us + into : -1;
 }
@@ -216,7 +226,8 @@ static int64_t time_into(const char *text, int64_t begin_us, int64_t end_us)
 /* A time of day in the session, or else a time from its beginning; -1 neither. */
 static int64_t time_named(const char *text, struct source *s, int64_t now)
 {
-	int64_t begin = transport_time_of(s, 1), end = transport_time_of(s, session_head(s->session)), clock = clock_time(text, now);
+	int64_t begin = transport_time_of(s, 1),
+		end = transport_time_of(s, session_head(s->session)), clock = clock_time(text, now);
 	int64_t into = clock >= begin && clock - 999999 <= end ? -1 : time_into(text, begin, end);
 	return into >= 0 ? into : clock;
 }
@@ -229,7 +240,8 @@ static void transport_follow(struct ui *ui)
 	ui->playing = false;
 	ui->limit = 0;
 	ui_sync(ui);
-	ui_say(ui, ROLE_DIM, live ? "follows the end; any step or seek stands still again" : "that is the end");
+	ui_say(ui, ROLE_DIM,
+	       live ? "follows the end; any step or seek stands still again" : "that is the end");
 }
 
 void transport_seek(struct ui *ui, const char *to)
@@ -238,7 +250,8 @@ void transport_seek(struct ui *ui, const char *to)
 	char *end = NULL;
 	if (!s)
 		return;
-	uint64_t head = session_head(s->session), at = transport_cursor_seq(ui), n = strtoull(to + (*to == '#'), &end, 10);
+	uint64_t head = session_head(s->session), at = transport_cursor_seq(ui),
+		 n = strtoull(to + (*to == '#'), &end, 10);
 	int64_t span = 0, now = transport_time_of(s, at), clock;
 	ui->playing = false;
 	if (strcmp(to, "start") == 0)
@@ -246,22 +259,28 @@ void transport_seek(struct ui *ui, const char *to)
 	else if (strcmp(to, "end") == 0)
 		transport_follow(ui);
 	else if ((*to == '+' || *to == '-') && clock_parse_span(to + 1, &span))
-		transport_go_to(ui, *to == '+' ? seq_after(s, at, now + span) : seq_at(s, now - span));
+		transport_go_to(ui,
+				*to == '+' ? seq_after(s, at, now + span) : seq_at(s, now - span));
 	else if (*to >= '0' && *to <= '9' && strcmp(end, "%") == 0 && n <= 100)
-		transport_go_to(ui, seq_at(s, transport_time_of(s, 1) + (transport_time_of(s, head) - transport_time_of(s, 1)) / 100 * (int64_t)n));
+		transport_go_to(ui,
+				seq_at(s, transport_time_of(s, 1) + (transport_time_of(s, head) -
+								     transport_time_of(s, 1)) /
+									    100 * (int64_t)n));
 	else if ((clock = time_named(to, s, now)) >= 0)
 		transport_go_to(ui, seq_at(s, clock));
 	else if (end != to + (*to == '#') && *end == 0 && *to != '-' && *to != '+')
 		transport_go_to(ui, n);
 	else
-		ui_say(ui, ROLE_ERROR, "seek wants 50%%, an event's number, +5m, -30s, 14:32:07, 0:45, start or end");
+		ui_say(ui, ROLE_ERROR,
+		       "seek wants 50%%, an event's number, +5m, -30s, 14:32:07, 0:45, start or end");
 }
 
 bool transport_key(struct ui *ui, uint32_t key)
 {
 	char *d = ui->transport.digits;
 	size_t n = strlen(d);
-	if (ui->find && key >= '0' && key <= '9' && !(ui_where(ui) & IN_PALETTE) && !finder_waits(ui)) {
+	if (ui->find && key >= '0' && key <= '9' && !(ui_where(ui) & IN_PALETTE) &&
+	    !finder_waits(ui)) {
 		if (n + 1 < sizeof(ui->transport.digits))
 			d[n] = (char)key, d[n + 1] = 0;
 		ui_say(ui, ROLE_DIM, "%s   then %% of the time, G event", d);
@@ -279,7 +298,7 @@ bool transport_key(struct ui *ui, uint32_t key)
 	return true;
 }
 
-/* --- playing ------------------------------------------------------------------------------------------------------ */
+/* --- playing ---------------------------------------------------------------------------------- */
 
 static void transport_play(struct ui *ui, bool on)
 {
@@ -327,7 +346,8 @@ bool transport_tick(struct ui *ui)
 	for (;; i++) {
 		if (i == nr) {
 			i = 0;
-			if (session_headers(s->session, at, ev, ARRAY_LEN(ev), &nr, &err) < 0 || nr == 0)
+			if (session_headers(s->session, at, ev, ARRAY_LEN(ev), &nr, &err) < 0 ||
+			    nr == 0)
 				return end_of_play(ui);
 		}
 		gap = ev[i].ts_us - last;
@@ -362,7 +382,10 @@ bool transport_verb(struct ui *ui, enum verb v, const struct subject *on)
 	case VERB_REPLAY_EVENT:
 	case VERB_REPLAY_EVENT_BACK:
 		ui->playing = false;
-		transport_go_to(ui, v == VERB_REPLAY_EVENT ? transport_cursor_seq(ui) + 1 : transport_cursor_seq(ui) - (transport_cursor_seq(ui) > 1));
+		transport_go_to(ui, v == VERB_REPLAY_EVENT
+					    ? transport_cursor_seq(ui) + 1
+					    : transport_cursor_seq(ui) -
+						      (transport_cursor_seq(ui) > 1));
 		return true;
 	case VERB_REPLAY_TURN:
 	case VERB_REPLAY_TURN_BACK:
@@ -372,7 +395,9 @@ bool transport_verb(struct ui *ui, enum verb v, const struct subject *on)
 	case VERB_REPLAY_SLOWER:
 		t->speed += v == VERB_REPLAY_FASTER ? 1 : -1;
 		t->speed = t->speed < -SPEED_ONE ? -SPEED_ONE
-			   : t->speed >= (int)ARRAY_LEN(transport_speeds) - SPEED_ONE ? (int)ARRAY_LEN(transport_speeds) - SPEED_ONE - 1 : t->speed;
+			   : t->speed >= (int)ARRAY_LEN(transport_speeds) - SPEED_ONE
+				   ? (int)ARRAY_LEN(transport_speeds) - SPEED_ONE - 1
+				   : t->speed;
 		t->by_event = false;
 		t->tick_us = t->next_us = ui->mono_us;
 		return true;
@@ -392,7 +417,7 @@ bool transport_verb(struct ui *ui, enum verb v, const struct subject *on)
 	}
 }
 
-/* --- its rows ----------------------------------------------------------------------------------------------------- */
+/* --- its rows --------------------------------------------------------------------------------- */
 
 int transport_rows(const struct ui *ui)
 {
@@ -414,7 +439,9 @@ bool transport_click(struct ui *ui, int row, int col)
 {
 	int from = ui->grid.rows - ui_frame_rows(ui);
 	struct source *s = record_of(ui);
-	uint64_t to = s && ui->replay && row >= from && row < from + ruler_rows(ui) ? ruler_seq(ui, 0, col) : 0;
+	uint64_t to = s && ui->replay && row >= from && row < from + ruler_rows(ui)
+			      ? ruler_seq(ui, 0, col)
+			      : 0;
 	if (!to)
 		return false;
 	ui->playing = false;
@@ -422,7 +449,8 @@ bool transport_click(struct ui *ui, int row, int col)
 	return true;
 }
 
-static void paint_status(const struct ui *ui, struct source *s, struct area a, int row, struct arena *ar)
+static void paint_status(const struct ui *ui, struct source *s, struct area a, int row,
+			 struct arena *ar)
 {
 	const struct model *m = &s->model;
 	uint64_t head = session_head(s->session), at = transport_cursor_seq(ui);
@@ -432,13 +460,19 @@ static void paint_status(const struct ui *ui, struct source *s, struct area a, i
 	for (size_t i = 0; i < m->nr_agents; i++)
 		turn += m->agent[i].turn;
 	const char *how = t->by_event ? "by event" : transport_speeds[t->speed + SPEED_ONE].name;
-	bool wide = a.cols >= 100, moves = ui->playing || (ui->limit == 0 && !m->ended && session_live(s->session));
+	bool wide = a.cols >= 100,
+	     moves = ui->playing || (ui->limit == 0 && !m->ended && session_live(s->session));
 	struct piece p[] = {
-		{ moves ? ROLE_RUN : ROLE_PAUSED, ui->playing ? "> PLAY" : moves ? "> FOLLOW" : "= STOP" },
-		{ ROLE_TITLE, arena_printf(ar, "%s / %s", fmt_age(ar, transport_time_of(s, at) - begin), fmt_age(ar, end - begin)) },
+		{ moves ? ROLE_RUN : ROLE_PAUSED, ui->playing ? "> PLAY"
+						  : moves     ? "> FOLLOW"
+							      : "= STOP" },
+		{ ROLE_TITLE,
+		  arena_printf(ar, "%s / %s", fmt_age(ar, transport_time_of(s, at) - begin),
+			       fmt_age(ar, end - begin)) },
 		{ ROLE_TEXT, arena_printf(ar, "event %" PRIu64 " / %" PRIu64, at, head) },
 		{ ROLE_TEXT, how },
-		{ ROLE_TEXT, arena_printf(ar, "%s%s", wide ? "cost so far " : "", fmt_cost(ar, m->uusd, m->cost_unknown)) },
+		{ ROLE_TEXT, arena_printf(ar, "%s%s", wide ? "cost so far " : "",
+					  fmt_cost(ar, m->uusd, m->cost_unknown)) },
 		{ ROLE_DIM, turn ? arena_printf(ar, "turns %u", turn) : "" },
 		{ ROLE_DIM, wide ? "50%  188G  :seek +5m  ]e error" : "" },
 	};

@@ -18,9 +18,15 @@
 
 enum { CALM_US = 10000000, REST_US = 1000000 };
 
-void ui_init(struct ui *ui, struct source **src, const struct act *act, size_t nr, int rows, int cols, bool ascii)
+void ui_init(struct ui *ui, struct source **src, const struct act *act, size_t nr, int rows,
+	     int cols, bool ascii)
 {
-	*ui = (struct ui){ .src = src, .act = act, .nr_src = nr, .dead_us = 400000, .clock = clock_mono_us, .ascii_only = ascii };
+	*ui = (struct ui){ .src = src,
+			   .act = act,
+			   .nr_src = nr,
+			   .dead_us = 400000,
+			   .clock = clock_mono_us,
+			   .ascii_only = ascii };
 	grid_init(&ui->grid, rows, cols, ascii);
 	ui->message = mem_strdup("");
 	ui->find = finder_new();
@@ -73,11 +79,13 @@ static void ui_recalc(struct ui *ui)
 /* What was said by the way is of the screen that it was said on. */
 static void ui_passed(struct ui *ui)
 {
-	if ((ui->message_role == ROLE_DIM || ui->message_role == ROLE_HELD) && ui->message_key != ui->nr_keys)
+	if ((ui->message_role == ROLE_DIM || ui->message_role == ROLE_HELD) &&
+	    ui->message_key != ui->nr_keys)
 		ui_say(ui, ROLE_TEXT, "%s", "");
 }
 
-/* A view that is on top already is opened anew, if it does not stay as it is; the oldest but the first gives way to the ninth. */
+/* A view that is on top already is opened anew, if it does not stay as it is; the oldest but the
+ * first gives way to the ninth. */
 void ui_open(struct ui *ui, const char *name, const struct subject *on)
 {
 	const struct view_ops *ops = view_find(name);
@@ -133,13 +141,15 @@ unsigned ui_where(const struct ui *ui)
 	return ui->stack[ui->depth - 1].ops->where | (ui->replay ? IN_REPLAY : 0u);
 }
 
-/* Whoever presses its key goes on with words. The screen of one held action has dead keys of its own. */
+/* Whoever presses its key goes on with words. The screen of one held action has dead keys of its
+ * own. */
 static bool asks_for_words(const struct ui *ui, enum verb v)
 {
 	return v == VERB_SAY || v == VERB_BUDGET || (v == VERB_NO && !(ui_where(ui) & IN_APPROVAL));
 }
 
-/* What was typed for a line that has not opened is no command: it is thrown away, and what follows until there is a rest. */
+/* What was typed for a line that has not opened is no command: it is thrown away, and what follows
+ * until there is a rest. */
 static void no_keys(struct ui *ui)
 {
 	ui->flush = true;
@@ -193,7 +203,8 @@ void ui_key(struct ui *ui, uint32_t key)
 	}
 	if (ui->grid.rows < UI_MIN_ROWS || ui->grid.cols < UI_MIN_COLS) {
 		if (key == 'q')
-			ui->quit = true; /* nothing else means anything on a screen that shows nothing */
+			/* nothing else means anything on a screen that shows nothing */
+			ui->quit = true;
 		return;
 	}
 	if (key != K_ESC && ui->mono_us < ui->dead_until_us) {
@@ -221,7 +232,8 @@ void ui_key(struct ui *ui, uint32_t key)
 		return;
 	}
 	enum verb v = keymap_verb(ui_where(ui), key);
-	if (v == VERB_BACK && (key == K_ESC || key == K_CTRL('g')) && at_top(ui)) /* pressed once too often: that leaves nothing */
+	/* pressed once too often: that leaves nothing */
+	if (v == VERB_BACK && (key == K_ESC || key == K_CTRL('g')) && at_top(ui))
 		ui_say(ui, ROLE_DIM, "nothing to go back from; q leaves the console");
 	else if (v != VERB_NONE)
 		ui_do(ui, v);
@@ -264,10 +276,14 @@ static bool read_sources(struct ui *ui)
 		int64_t left = until - clock_mono_us();
 		struct source *s = ui->src[i];
 		bool failed = s->failed;
-		int n = source_sync(s, transport_limit(ui, i), ui->slice_us == 0 ? 0 : left > 1 ? left : 1);
+		int n = source_sync(s, transport_limit(ui, i),
+				    ui->slice_us == 0 ? 0
+				    : left > 1	      ? left
+						      : 1);
 		if (n < 0)
 			ui_say(ui, ROLE_ERROR, "%s", s->why.text);
-		else if (failed && !s->failed && ui->message && strcmp(ui->message, s->why.text) == 0)
+		else if (failed && !s->failed && ui->message &&
+			 strcmp(ui->message, s->why.text) == 0)
 			ui_say(ui, ROLE_DIM, "%s", ""); /* it could be read again */
 		news = news || n != 0;
 	}
@@ -283,7 +299,8 @@ char *ui_lost_text(const struct ui *ui, size_t source)
 	return mem_printf("%s lost its supervisor: 'sandglass resume %s' goes on", id, id);
 }
 
-/* "14:31:26 held #405 fix-parser: git push origin fix/parser": the newest; not where it is looked at anyhow. */
+/* "14:31:26 held #405 fix-parser: git push origin fix/parser": the newest; not where it is looked
+ * at anyhow. */
 static char *waits_text(const struct ui *ui)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
@@ -295,7 +312,8 @@ static char *waits_text(const struct ui *ui)
 			return ui_lost_text(ui, i);
 	for (size_t i = 0; i < ui->nr_src && !(ui_where(ui) & (IN_APPROVAL | IN_QUESTION)); i++) {
 		const struct model *m = &ui->src[i]->model;
-		const struct model_action *act = m->nr_held ? model_action(m, m->held[m->nr_held - 1]) : NULL;
+		const struct model_action *act =
+			m->nr_held ? model_action(m, m->held[m->nr_held - 1]) : NULL;
 		if (act && (!newest || act->held_us > newest->held_us))
 			newest = act, source = i;
 	}
@@ -308,18 +326,21 @@ static char *waits_text(const struct ui *ui)
 	while (len > 0 && ((unsigned char)what[len] & 0xc0) == 0x80) /* not within a character */
 		len--;
 	bool bare = !agent || strcmp(r.word, "exec") == 0; /* a command says by itself what it is */
-	return mem_printf("%s held #%" PRIu64 " %s: %s%s%.*s", fmt_hms(&a, newest->held_us), newest->id, agent ? ui_short_name(ui, &a, ui_agent_name(ui, source, agent)) : r.word,
-			 bare ? "" : r.word, bare ? "" : " ", (int)len, what);
+	return mem_printf("%s held #%" PRIu64 " %s: %s%s%.*s", fmt_hms(&a, newest->held_us),
+			  newest->id,
+			  agent ? ui_short_name(ui, &a, ui_agent_name(ui, source, agent)) : r.word,
+			  bare ? "" : r.word, bare ? "" : " ", (int)len, what);
 }
 
-/* The line says what waits now; a screen opens by itself only for who wants that, and never into what is being typed. */
+/* The line says what waits now; a screen opens by itself only for who wants that, and never into
+ * what is being typed. */
 static void news_waits(struct ui *ui)
 {
 	if (ui->met) /* else the first word, of what this is, stays */
 		ui_say(ui, ROLE_TEXT, "%s", "");
 	bool typing = ui->prompt.active || ui->prompt.away || ui->count || finder_waits(ui);
-	if (ui->popup && !typing && (ui_where(ui) & (IN_FLEET | IN_AGENT | IN_LOG | IN_PAGE)) && ui->grid.rows >= UI_MIN_ROWS &&
-	    ui->grid.cols >= UI_MIN_COLS)
+	if (ui->popup && !typing && (ui_where(ui) & (IN_FLEET | IN_AGENT | IN_LOG | IN_PAGE)) &&
+	    ui->grid.rows >= UI_MIN_ROWS && ui->grid.cols >= UI_MIN_COLS)
 		ui_do(ui, VERB_APPROVE);
 }
 
@@ -334,7 +355,8 @@ bool ui_reading(const struct ui *ui)
 bool ui_sync(struct ui *ui)
 {
 	bool news = read_sources(ui);
-	while (ui->depth > 1 && ui_top(ui)->ops->finished && ui_top(ui)->ops->finished(ui_top(ui)->self, ui))
+	while (ui->depth > 1 && ui_top(ui)->ops->finished &&
+	       ui_top(ui)->ops->finished(ui_top(ui)->self, ui))
 		ui_back(ui);
 	size_t held = count_held(ui);
 	if (held > ui->nr_held_seen && !ui->replay && !(ui_where(ui) & (IN_APPROVAL | IN_QUESTION)))
@@ -380,10 +402,12 @@ bool ui_may_act(const struct ui *ui, size_t source)
 const char *ui_why_not(const struct ui *ui, size_t source)
 {
 	const struct source *s = ui_source(ui, source);
-	if (!ui->replay && ui->act && source < ui->nr_src && ui->act[source].why_not && s && !s->model.ended)
+	if (!ui->replay && ui->act && source < ui->nr_src && ui->act[source].why_not && s &&
+	    !s->model.ended)
 		return ui->act[source].why_not;
-	return ui->replay ? "read only: nothing runs in replay" :
-	       s && s->model.ended ? "read only: the session has ended" : "read only: not attached to a running session";
+	return ui->replay	     ? "read only: nothing runs in replay"
+	       : s && s->model.ended ? "read only: the session has ended"
+				     : "read only: not attached to a running session";
 }
 
 /* Of a rollback or an undo. */
@@ -395,7 +419,8 @@ static void say_back(struct ui *ui, const json_t *result)
 	if (to)
 		ui_say(ui, ROLE_TEXT, "files are as they were at #%" PRId64 ": %s", to, n);
 	else if (of)
-		ui_say(ui, ROLE_TEXT, "what #%" PRId64 " did to the files is taken back: %s", of, n);
+		ui_say(ui, ROLE_TEXT, "what #%" PRId64 " did to the files is taken back: %s", of,
+		       n);
 }
 
 static void ui_sent(void *self, const json_t *result, const struct err *err)
@@ -405,7 +430,10 @@ static void ui_sent(void *self, const json_t *result, const struct err *err)
 	if (err)
 		ui_say(ui, ROLE_ERROR, "%s", err->text);
 	else if (hold)
-		ui_say(ui, ROLE_TEXT, *hold ? "waits for a person from now on: %s" : "no action waits for the sake of a hold", hold);
+		ui_say(ui, ROLE_TEXT,
+		       *hold ? "waits for a person from now on: %s"
+			     : "no action waits for the sake of a hold",
+		       hold);
 	else if (text)
 		ui_say(ui, ROLE_TEXT, "%s", text);
 	else if (json_object_get(result, "changes") && !json_object_get(result, "again"))
@@ -419,7 +447,8 @@ static bool wants_decision(struct source *s, const struct model_action *act)
 	const json_t *why = json_object_get(o, "reasons");
 	for (size_t i = 0; i < json_array_size(why); i++) {
 		const char *w = json_string_value(json_array_get(why, i));
-		if (w && (strcmp(w, "ask") == 0 || strcmp(w, "budget") == 0 || strcmp(w, "price") == 0))
+		if (w &&
+		    (strcmp(w, "ask") == 0 || strcmp(w, "budget") == 0 || strcmp(w, "price") == 0))
 			return true;
 	}
 	return false;
@@ -430,7 +459,8 @@ static uint64_t waits_at(struct source *s, const char *agent)
 {
 	const struct model *m = &s->model;
 	for (size_t i = 0; i < m->nr_agents; i++) {
-		const struct model_action *act = strcmp(m->agent[i].name, agent) == 0 ? model_held(m, &m->agent[i]) : NULL;
+		const struct model_action *act =
+			strcmp(m->agent[i].name, agent) == 0 ? model_held(m, &m->agent[i]) : NULL;
 		if (act && wants_decision(s, act))
 			return act->id;
 	}
@@ -440,22 +470,27 @@ static uint64_t waits_at(struct source *s, const char *agent)
 static void say_deciding(struct ui *ui, const char *const *words, const json_t *o)
 {
 	const char *session = json_str(o, "session", NULL);
-	const char *what = json_str(o, "rule", NULL)   ? "is approved, and a rule is added" :
-			   json_object_get(o, "cmd")   ? "is approved as you edited it" :
-			   session		       ? "is approved, and from now on what matches " :
-							 "is approved once";
+	const char *what = json_str(o, "rule", NULL)   ? "is approved, and a rule is added"
+			   : json_object_get(o, "cmd") ? "is approved as you edited it"
+			   : session ? "is approved, and from now on what matches "
+				     : "is approved once";
 	if (strcmp(words[0], "deny") == 0)
-		what = json_str(o, "rule", NULL) ? "is denied, and a rule is added" :
-		       json_flag(o, "kill", false)	 ? "is denied, and its agent ends" :
-		       json_flag(o, "pause", false)	 ? "is denied, and its agent pauses: c lets it go on" :
-						   "is denied; its agent goes on";
-	ui_say(ui, ROLE_DIM, "#%s %s%s", words[1], what, session && strstr(what, "matches") ? session : "");
+		what = json_str(o, "rule", NULL)     ? "is denied, and a rule is added"
+		       : json_flag(o, "kill", false) ? "is denied, and its agent ends"
+		       : json_flag(o, "pause", false)
+			       ? "is denied, and its agent pauses: c lets it go on"
+			       : "is denied; its agent goes on";
+	ui_say(ui, ROLE_DIM, "#%s %s%s", words[1], what,
+	       session && strstr(what, "matches") ? session : "");
 }
 
 /* What is asked for, until the answer says more. */
-static void say_sending(struct ui *ui, size_t source, const char *const *words, size_t nr, const json_t *opts)
+static void say_sending(struct ui *ui, size_t source, const char *const *words, size_t nr,
+			const json_t *opts)
 {
-	static const struct { const char *word, *of, *sign; } said[] = {
+	static const struct {
+		const char *word, *of, *sign;
+	} said[] = {
 		{ "pause", "pauses before its next action", "" },
 		{ "step", "does one action, then it pauses", "" },
 		{ "continue", "goes on until the next hold", "" },
@@ -470,12 +505,16 @@ static void say_sending(struct ui *ui, size_t source, const char *const *words, 
 	const struct source *s = ui_source(ui, source);
 	const char *word = words[0], *whom = nr > 1 ? ui_short_name(ui, &ar, words[1]) : "";
 	if (strcmp(word, "continue") == 0 && nr > 1 && s && s->model.paused_all) {
-		ui_say(ui, ROLE_PAUSED, "what stood of %s goes on; all are still paused: P lets them go on", whom);
+		ui_say(ui, ROLE_PAUSED,
+		       "what stood of %s goes on; all are still paused: P lets them go on", whom);
 		return;
 	}
-	uint64_t at = strcmp(word, "continue") == 0 && nr > 1 && s ? waits_at(ui->src[source], words[1]) : 0;
+	uint64_t at = strcmp(word, "continue") == 0 && nr > 1 && s
+			      ? waits_at(ui->src[source], words[1])
+			      : 0;
 	if (at) {
-		ui_say(ui, ROLE_HELD, "%s waits for a decision about #%" PRIu64 ": a asks for it", whom, at);
+		ui_say(ui, ROLE_HELD, "%s waits for a decision about #%" PRIu64 ": a asks for it",
+		       whom, at);
 		return;
 	}
 	if ((strcmp(word, "approve") == 0 || strcmp(word, "deny") == 0) && nr > 1) {
@@ -537,20 +576,23 @@ static uint64_t events_of(const struct ui *ui)
 
 static int64_t calm_until(const struct calm *c)
 {
-	return c->came_us + REST_US < c->at_us + CALM_US ? c->came_us + REST_US : c->at_us + CALM_US;
+	return c->came_us + REST_US < c->at_us + CALM_US ? c->came_us + REST_US
+							 : c->at_us + CALM_US;
 }
 
 int64_t ui_next(const struct ui *ui)
 {
 	int64_t next = ui->wake_us > ui->mono_us ? ui->wake_us : INT64_MAX, find = finder_next(ui);
 	next = find < next ? find : next;
-	if (!ui->replay && ui->counted.at_us > 0 && ui->counted.shown != events_of(ui) && next > calm_until(&ui->counted))
+	if (!ui->replay && ui->counted.at_us > 0 && ui->counted.shown != events_of(ui) &&
+	    next > calm_until(&ui->counted))
 		next = calm_until(&ui->counted);
 	if (ui->playing && ui->transport.next_us < next)
 		next = ui->transport.next_us;
 	for (size_t i = 0; i < ui->nr_src && !ui->replay; i++) {
 		const struct model *m = &ui->src[i]->model;
-		bool busy = m->nr_held || m->nr_asks || model_count(m, AGENT_RUN) || model_count(m, AGENT_THINK);
+		bool busy = m->nr_held || m->nr_asks || model_count(m, AGENT_RUN) ||
+			    model_count(m, AGENT_THINK);
 		if (busy && !m->ended && !ui->src[i]->lost && next > ui->mono_us + 1000000)
 			next = ui->mono_us + 1000000; /* an age goes on */
 	}
@@ -563,7 +605,8 @@ uint64_t ui_calm(const struct ui *ui, struct calm *c, uint64_t of, uint64_t valu
 		c->came_us = ui->mono_us;
 	c->value = value;
 	bool still = !ui->replay && c->at_us > 0 && ui->mono_us < calm_until(c);
-	bool near = value > c->shown && value / 2 < c->shown; /* twice as many is another order of things */
+	/* twice as many is another order of things */
+	bool near = value > c->shown && value / 2 < c->shown;
 	if (c->of == of && (c->shown == value || (still && near)))
 		return c->shown;
 	c->of = of;
@@ -590,7 +633,8 @@ void ui_draw(struct ui *ui)
 	v->ops->paint(v->self, ui, body);
 	ui_frame_paint(ui, all);
 	if (ui->replay)
-		transport_paint(ui, area_sub(all, all.rows - ui_frame_rows(ui), 0, transport_rows(ui), all.cols));
+		transport_paint(ui, area_sub(all, all.rows - ui_frame_rows(ui), 0,
+					     transport_rows(ui), all.cols));
 	finder_paint(ui, body);
 	select_paint(ui, body);
 }

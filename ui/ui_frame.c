@@ -18,7 +18,8 @@ static int put_hint(struct area a, int row, int col, const char *hint, bool off)
 {
 	size_t key = strcspn(hint, " ");
 	char name[16];
-	snprintf(name, sizeof(name), "%.*s", (int)(key < sizeof(name) - 1 ? key : sizeof(name) - 1), hint);
+	snprintf(name, sizeof(name), "%.*s", (int)(key < sizeof(name) - 1 ? key : sizeof(name) - 1),
+		 hint);
 	col = grid_put(a, row, col, off ? ROLE_OFF : ROLE_KEY, name);
 	return grid_put(a, row, col, off ? ROLE_OFF : ROLE_TEXT, hint + key);
 }
@@ -32,7 +33,9 @@ static bool hint_fits(int col, const char *hint, int cols)
 static bool own_keys(const struct ui *ui, struct area a, int row)
 {
 	const struct view *v = &ui->stack[ui->depth - 1];
-	const char *const *hint = select_hints(ui) ? select_hints(ui) : v->ops->hints ? v->ops->hints(v->self, ui) : NULL;
+	const char *const *hint = select_hints(ui) ? select_hints(ui)
+				  : v->ops->hints  ? v->ops->hints(v->self, ui)
+						   : NULL;
 	if (!hint)
 		return false;
 	for (int col = 1; *hint && hint_fits(col, *hint, a.cols); hint++)
@@ -40,7 +43,8 @@ static bool own_keys(const struct ui *ui, struct area a, int row)
 	return true;
 }
 
-/* In a record nothing is decided and nothing is sent; what goes to all sessions wants one that it reaches. */
+/* In a record nothing is decided and nothing is sent; what goes to all sessions wants one that it
+ * reaches. */
 static bool ui_frame_works(const struct ui *ui, enum verb v)
 {
 	const struct view *top = &ui->stack[ui->depth - 1];
@@ -48,11 +52,13 @@ static bool ui_frame_works(const struct ui *ui, enum verb v)
 	if (top->ops->subject)
 		top->ops->subject(top->self, ui, &on);
 	bool all = v == VERB_FREEZE || v == VERB_PAUSE_ALL;
-	bool gone = ui->act && (all ? ui_reached(ui) == 0 : on.source < ui->nr_src && !ui->act[on.source].command);
+	bool gone = ui->act && (all ? ui_reached(ui) == 0
+				    : on.source < ui->nr_src && !ui->act[on.source].command);
 	return (!ui->replay && !gone) || (!verb_acts(v) && v != VERB_APPROVE);
 }
 
-/* Lays the key line out and draws it; or, with @a of no grid, says whose hint stands at column @at. */
+/* Lays the key line out and draws it; or, with @a of no grid, says whose hint stands at column
+ * @at. */
 static enum verb lay_keys(const struct ui *ui, struct area a, int row, int at)
 {
 	static const char help[] = "? help";
@@ -63,16 +69,19 @@ static enum verb lay_keys(const struct ui *ui, struct area a, int row, int at)
 	seen[VERB_HELP] = true;
 	for (size_t i = 0; i < keymap_count(); i++) {
 		const struct key_row *k = keymap_row(i);
-		if (!k->hint || !(k->where & where) || seen[k->verb] || keymap_verb(where, k->key) != k->verb)
+		if (!k->hint || !(k->where & where) || seen[k->verb] ||
+		    keymap_verb(where, k->key) != k->verb)
 			continue;
-		if (!ui_frame_works(ui, k->verb) || !hint_fits(col, k->hint, a.cols - (int)sizeof(help) - gap))
+		if (!ui_frame_works(ui, k->verb) ||
+		    !hint_fits(col, k->hint, a.cols - (int)sizeof(help) - gap))
 			continue;
 		seen[k->verb] = true;
 		int end = col + (int)strlen(k->hint);
 		if (at >= col && at < end)
 			return k->verb;
 		if (at < 0)
-			put_hint(a, row, col, k->hint, v->ops->off && v->ops->off(v->self, ui, k->verb));
+			put_hint(a, row, col, k->hint,
+				 v->ops->off && v->ops->off(v->self, ui, k->verb));
 		col = end + gap;
 	}
 	if (at < 0)
@@ -122,7 +131,8 @@ static void paint_message(const struct ui *ui, struct area a, int row)
 		if (ui->src[i]->model.attached > attached)
 			attached = ui->src[i]->model.attached;
 	if (ui_reading(ui) && percent_read(ui) < 100)
-		snprintf(right, sizeof(right), "reading %d%%  %" PRIu64 " ev", percent_read(ui), all_events(ui));
+		snprintf(right, sizeof(right), "reading %d%%  %" PRIu64 " ev", percent_read(ui),
+			 all_events(ui));
 	else if (ui->replay)
 		snprintf(right, sizeof(right), "read only  %" PRIu64 " ev", events);
 	else if (attached > 1)
@@ -130,10 +140,12 @@ static void paint_message(const struct ui *ui, struct area a, int row)
 	else
 		snprintf(right, sizeof(right), "rec %" PRIu64 " ev", events);
 	const char *text = *ui->message ? ui->message : ui->waits ? ui->waits : "";
-	if ((*ui->message || any_lost(ui)) && text_cells(text, a.g->ascii) > a.cols - (int)strlen(right) - 4)
+	if ((*ui->message || any_lost(ui)) &&
+	    text_cells(text, a.g->ascii) > a.cols - (int)strlen(right) - 4)
 		*right = 0; /* what is said now comes first */
 	int n = (int)strlen(right);
-	put_bytes(a, row, 1, a.cols - n - (n ? 4 : 2), *ui->message ? ui->message_role : ROLE_HELD, text, strlen(text), 0);
+	put_bytes(a, row, 1, a.cols - n - (n ? 4 : 2), *ui->message ? ui->message_role : ROLE_HELD,
+		  text, strlen(text), 0);
 	grid_put(a, row, a.cols - n - 1, ROLE_DIM, right);
 }
 
@@ -142,7 +154,9 @@ void ui_frame_paint(const struct ui *ui, struct area a)
 	int row = a.rows - ui_frame_rows(ui) + transport_rows(ui);
 	const char *hint = coach_text(ui);
 	if (hint) /* in the place of the rule */
-		put_bytes(a, row, grid_put(a, row, 1, ROLE_HELD, "hint") + 2, a.cols - 8, ROLE_WARN, hint, strlen(hint), 0), row++;
+		put_bytes(a, row, grid_put(a, row, 1, ROLE_HELD, "hint") + 2, a.cols - 8, ROLE_WARN,
+			  hint, strlen(hint), 0),
+			row++;
 	else if (ui->grid.rows >= 30)
 		put_rule(a, row++, NULL, ROLE_RULE, NULL);
 	if (ui->prompt.active)

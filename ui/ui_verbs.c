@@ -14,7 +14,8 @@ static const struct model_agent *agent_on(const struct ui *ui, const struct subj
 	return s ? model_agent(&s->model, on->agent) : NULL;
 }
 
-static void ui_verbs_send1(struct ui *ui, const struct subject *on, const char *word, const char *arg)
+static void ui_verbs_send1(struct ui *ui, const struct subject *on, const char *word,
+			   const char *arg)
 {
 	const char *words[] = { word, arg, NULL };
 	ui_send(ui, on->source, words, NULL);
@@ -28,7 +29,8 @@ static void ui_verbs_kill_chosen(struct ui *ui, const char *key)
 	if (!key)
 		return;
 	if (*key == '1' && a && a->current) {
-		snprintf(id, sizeof(id), "#%" PRIu64, a->current); /* an agent may be called like the number */
+		/* an agent may be called like the number */
+		snprintf(id, sizeof(id), "#%" PRIu64, a->current);
 		ui_verbs_send1(ui, &on, "kill", id);
 	} else if (*key == '2' && a) {
 		ui_verbs_send1(ui, &on, "kill", a->name);
@@ -47,13 +49,20 @@ static void ask_kill(struct ui *ui, const struct subject *on)
 	const char *name = ui_short_name(ui, &ar, a->name);
 	if (a->current)
 		snprintf(label, sizeof(label),
-			 "kill: 1 action #%" PRIu64 "  2 agent %s  3 the whole session   Esc nothing", a->current, name);
+			 "kill: 1 action #%" PRIu64
+			 "  2 agent %s  3 the whole session   Esc nothing",
+			 a->current, name);
 	else
-		snprintf(label, sizeof(label), "kill: 2 agent %s  3 the whole session   Esc nothing", name);
+		snprintf(label, sizeof(label),
+			 "kill: 2 agent %s  3 the whole session   Esc nothing", name);
 	if (a->script)
 		snprintf(label, sizeof(label), "kill: %s3 the whole session   Esc nothing",
 			 a->current ? "1 the action  " : "");
-	ui_choose(ui, label, a->script ? (a->current ? "13" : "3") : a->current ? "123" : "23", on, ui_verbs_kill_chosen);
+	ui_choose(ui, label,
+		  a->script    ? (a->current ? "13" : "3")
+		  : a->current ? "123"
+			       : "23",
+		  on, ui_verbs_kill_chosen);
 }
 
 static void ui_verbs_said(struct ui *ui, const char *text)
@@ -90,7 +99,10 @@ static void rolled_back(struct ui *ui, const char *key)
 	json_put_str(opts, "box", b->name);
 	if (*key == 't')
 		json_put_flag(opts, "tell", true);
-	snprintf(id, sizeof(id), "%" PRIu64, act->snapshot ? act->snapshot : act->ended ? act->ended : act->id);
+	snprintf(id, sizeof(id), "%" PRIu64,
+		 act->snapshot ? act->snapshot
+		 : act->ended  ? act->ended
+			       : act->id);
 	ui_send(ui, on.source, (const char *[]){ "rollback", id, NULL }, opts);
 }
 
@@ -111,8 +123,10 @@ static void ask_rollback(struct ui *ui, const struct subject *on)
 		out += later->id > act->id && later->box == b->id && later->started &&
 		       (strcmp(later->kind, "connect") == 0 || strcmp(later->kind, "merge") == 0);
 	}
-	const char *label = arena_printf(&ar, "files of %s back to after #%" PRIu64 "%s?  y yes  t and tell the agent  n no",
-					 ui_short_name(ui, &ar, b->name), act->id, out ? "; what has left the box since does not come back" : "");
+	const char *label = arena_printf(
+		&ar, "files of %s back to after #%" PRIu64 "%s?  y yes  t and tell the agent  n no",
+		ui_short_name(ui, &ar, b->name), act->id,
+		out ? "; what has left the box since does not come back" : "");
 	ui_choose(ui, label, "ytn", on, rolled_back);
 }
 
@@ -146,9 +160,12 @@ static void ask_fork(struct ui *ui, const struct subject *on)
 	else if (act && act->state == ACT_WAITS)
 		at.until = act->id - 1; /* the new session comes to it anew */
 	else
-		at.until = !act ? on->action : act->ended && act->snapshot > act->ended ? act->snapshot : act->ended;
+		at.until = !act					      ? on->action
+			   : act->ended && act->snapshot > act->ended ? act->snapshot
+								      : act->ended;
 	if (!at.until) {
-		ui_say(ui, ROLE_DIM, "choose an action that has ended: a new session goes on from there");
+		ui_say(ui, ROLE_DIM,
+		       "choose an action that has ended: a new session goes on from there");
 		return;
 	}
 	buf_puts(&label, "y copies: ");
@@ -161,7 +178,8 @@ static void pause_agent(struct ui *ui, const struct subject *on)
 {
 	const struct model_agent *a = agent_on(ui, on);
 	if (a)
-		ui_verbs_send1(ui, on, a->paused ? "continue" : "pause", a->script ? NULL : a->name);
+		ui_verbs_send1(ui, on, a->paused ? "continue" : "pause",
+			       a->script ? NULL : a->name);
 }
 
 static void send_for_agent(struct ui *ui, const struct subject *on, const char *word)
@@ -262,7 +280,8 @@ static bool view_verb(struct ui *ui, enum verb v, const struct subject *on)
 
 bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 {
-	if (transport_verb(ui, v, on) || finder_verb(ui, v, on) || view_verb(ui, v, on) || ui_copy_verb(ui, v, on))
+	if (transport_verb(ui, v, on) || finder_verb(ui, v, on) || view_verb(ui, v, on) ||
+	    ui_copy_verb(ui, v, on))
 		return true;
 	switch ((int)v) {
 	case VERB_QUIT:
@@ -319,7 +338,8 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 		return true;
 	case VERB_SHELL: {
 		const struct model_agent *who = agent_on(ui, on);
-		const struct model_box *b = who ? model_box(&ui->src[on->source]->model, who->box) : NULL;
+		const struct model_box *b =
+			who ? model_box(&ui->src[on->source]->model, who->box) : NULL;
 		ui_shell(ui, on->source, b);
 		return true;
 	}

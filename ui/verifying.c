@@ -52,13 +52,14 @@ struct verifying {
 	struct err err;
 	struct session *open; /* to be interrupted */
 	atomic_bool stop;
-	pthread_t thread;     /* the console's */
+	pthread_t thread; /* the console's */
 	bool joined;
 };
 
-/* --- the thread --------------------------------------------------------------------------------------------------- */
+/* --- the thread ------------------------------------------------------------------------------- */
 
-static void verifying_on_check(void *self, const char *name, enum verify_result result, const char *text, uint64_t seq)
+static void verifying_on_check(void *self, const char *name, enum verify_result result,
+			       const char *text, uint64_t seq)
 {
 	struct verifying *v = self;
 	int64_t now = v->clock();
@@ -105,7 +106,7 @@ static void *verifying_run(void *self)
 	return NULL;
 }
 
-/* --- the console -------------------------------------------------------------------------------------------------- */
+/* --- the console ------------------------------------------------------------------------------ */
 
 static void verifying_release(struct verifying *v)
 {
@@ -123,7 +124,9 @@ struct verifying *verifying_new(const char *path, verifying_clock *clock, struct
 {
 	sigset_t all, was;
 	struct verifying *v = NEW(struct verifying);
-	*v = (struct verifying){ .path = mem_strdup(path), .clock = clock, .began_us = clock(), .since_us = clock() };
+	*v = (struct verifying){
+		.path = mem_strdup(path), .clock = clock, .began_us = clock(), .since_us = clock()
+	};
 	pthread_mutex_init(&v->lock, NULL);
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &was); /* signals are the console's */
@@ -155,7 +158,8 @@ void verifying_stop(struct verifying *v)
 		until.tv_nsec += AGAIN_NS;
 		until.tv_sec += until.tv_nsec / 1000000000;
 		until.tv_nsec %= 1000000000;
-		v->joined = pthread_clockjoin_np(v->thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT;
+		v->joined =
+			pthread_clockjoin_np(v->thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT;
 	}
 }
 
@@ -171,7 +175,12 @@ void verifying_free(struct verifying **at)
 void verifying_look(struct verifying *v, struct verify_seen *out, struct arena *a)
 {
 	pthread_mutex_lock(&v->lock);
-	*out = (struct verify_seen){ .nr = v->nr, .head = v->head, .over = v->over, .since_us = v->since_us, .took_us = v->took_us, .totals = v->totals,
+	*out = (struct verify_seen){ .nr = v->nr,
+				     .head = v->head,
+				     .over = v->over,
+				     .since_us = v->since_us,
+				     .took_us = v->took_us,
+				     .totals = v->totals,
 				     .err = v->err };
 	out->row = arena_alloc(a, (v->nr + 1) * sizeof(*out->row));
 	for (size_t i = 0; i < v->nr; i++) {

@@ -3,11 +3,12 @@
 #include <string.h>
 
 static const char *const action_kind_names[ACT_KIND_NR] = {
-	[ACT_EXEC] = "exec",   [ACT_READ] = "read",	    [ACT_WRITE] = "write",	 [ACT_EDIT] = "edit",
-	[ACT_CONNECT] = "connect", [ACT_MODEL] = "model",   [ACT_HOST] = "host",	 [ACT_MCP] = "mcp",
-	[ACT_ASK] = "ask",     [ACT_SNAPSHOT] = "snapshot", [ACT_ROLLBACK] = "rollback", [ACT_MERGE] = "merge",
-	[ACT_PUT] = "put",     [ACT_GET] = "get",	    [ACT_SHELL] = "shell",	    [ACT_FETCH] = "fetch",
-	[ACT_PORT] = "port",
+	[ACT_EXEC] = "exec",	     [ACT_READ] = "read",	  [ACT_WRITE] = "write",
+	[ACT_EDIT] = "edit",	     [ACT_CONNECT] = "connect",	  [ACT_MODEL] = "model",
+	[ACT_HOST] = "host",	     [ACT_MCP] = "mcp",		  [ACT_ASK] = "ask",
+	[ACT_SNAPSHOT] = "snapshot", [ACT_ROLLBACK] = "rollback", [ACT_MERGE] = "merge",
+	[ACT_PUT] = "put",	     [ACT_GET] = "get",		  [ACT_SHELL] = "shell",
+	[ACT_FETCH] = "fetch",	     [ACT_PORT] = "port",
 };
 
 const char *action_kind_name(enum action_kind k)

@@ -1,8 +1,10 @@
-/* The life of an action: requested -> judged -> [held -> decided] -> started -> output... -> ended -> [snapshot].
+/* The life of an action: requested -> judged -> [held -> decided] -> started -> output... -> ended
+ * -> [snapshot].
  *
- * Everything an agent, a script, an inner agent, an MCP client or a person's own shell wants done is one of these and
- * passes one gate. Loop thread only. An action is owned by the gate from action_submit until its done callback has
- * returned; others keep its id (the seq of action.requested) and look it up with gate_action. */
+ * Everything an agent, a script, an inner agent, an MCP client or a person's own shell wants done
+ * is one of these and passes one gate. Loop thread only. An action is owned by the gate from
+ * action_submit until its done callback has returned; others keep its id (the seq of
+ * action.requested) and look it up with gate_action. */
 #ifndef ACTION_ACTION_H
 #define ACTION_ACTION_H
 
@@ -10,16 +12,32 @@
 #include "record/record.h"
 
 enum action_kind {
-	ACT_EXEC, ACT_READ, ACT_WRITE, ACT_EDIT, ACT_CONNECT, ACT_MODEL, ACT_HOST, ACT_MCP, ACT_ASK, ACT_SNAPSHOT,
-	ACT_ROLLBACK, ACT_MERGE, ACT_PUT, ACT_GET, ACT_SHELL, ACT_FETCH, ACT_PORT, ACT_KIND_NR
+	ACT_EXEC,
+	ACT_READ,
+	ACT_WRITE,
+	ACT_EDIT,
+	ACT_CONNECT,
+	ACT_MODEL,
+	ACT_HOST,
+	ACT_MCP,
+	ACT_ASK,
+	ACT_SNAPSHOT,
+	ACT_ROLLBACK,
+	ACT_MERGE,
+	ACT_PUT,
+	ACT_GET,
+	ACT_SHELL,
+	ACT_FETCH,
+	ACT_PORT,
+	ACT_KIND_NR
 };
 const char *action_kind_name(enum action_kind k); /* "exec" ... "fetch"; "host" for host tools */
 bool action_kind_find(const char *name, enum action_kind *out);
 
 enum action_state {
 	ACTION_JUDGING, /* a `when` is being asked */
-	ACTION_HELD,    /* waits for a person or a latch */
-	ACTION_QUEUED,  /* may run; another one of its box comes first */
+	ACTION_HELD,	/* waits for a person or a latch */
+	ACTION_QUEUED,	/* may run; another one of its box comes first */
 	ACTION_BARRIER, /* action.started is on its way to the disk */
 	ACTION_RUNNING,
 	ACTION_ENDED,
@@ -27,9 +45,9 @@ enum action_state {
 
 /* How it ended. Outcomes, not errors. */
 enum action_end {
-	END_OK,          /* the effect took place; an exit status other than 0 is still OK */
-	END_DENIED,      /* rule or person; never started */
-	END_FAILED,      /* the effect could not be brought about (err has why) */
+	END_OK,	    /* the effect took place; an exit status other than 0 is still OK */
+	END_DENIED, /* rule or person; never started */
+	END_FAILED, /* the effect could not be brought about (err has why) */
 	END_TIMEOUT,
 	END_CANCELLED,
 	END_KILLED,
@@ -42,37 +60,47 @@ const char *action_end_name(enum action_end e); /* "ok" "denied" ... */
 struct action_spec {
 	enum action_kind kind;
 	uint64_t cause, agent, box;
-	uint64_t within;       /* connect: the running action whose command makes it; @agent is that one's. It stops with it, not when its
+	uint64_t
+		within; /* connect: the running action whose command makes it; @agent is that one's. It stops with it, not when its
 				  agent is paused, and is no further action of its agent's budget. 0: unknown, or none */
-	uint64_t call;         /* the script's number for what it waits for; 0 none */
-	const char *tool;      /* name a person knows it by: "shell", "run_tests", "sg.host.push"; may be NULL */
-	struct strv argv;      /* exec, shell, host; else empty */
-	const char *cmdline;   /* the text as the agent wrote it when argv is {"sh","-c",text}; else NULL */
-	const char *cwd;       /* in the box; NULL = /workspace */
-	struct strv env;       /* "NAME=value", additions only */
+	uint64_t call;	/* the script's number for what it waits for; 0 none */
+	/* name a person knows it by: "shell", "run_tests", "sg.host.push"; may be NULL */
+	const char *tool;
+	struct strv argv; /* exec, shell, host; else empty */
+	/* the text as the agent wrote it when argv is {"sh","-c",text}; else NULL */
+	const char *cmdline;
+	const char *cwd; /* in the box; NULL = /workspace */
+	struct strv env; /* "NAME=value", additions only */
 	const void *stdin_bytes;
 	size_t stdin_len;
 	const char *path;      /* read, write, edit, put, get: path in the box */
 	const char *host_path; /* put, get, merge */
 	const char *host;      /* connect, fetch: name; with @port */
 	uint16_t port;
-	const void *data;      /* write: the new content; edit: unused */
+	const void *data; /* write: the new content; edit: unused */
 	size_t data_len;
-	json_t *args;          /* what else the kind needs (edit old/new, model request, host tool arguments); borrowed */
-	int64_t timeout_us;    /* 0 = the default of the box */
-	bool may_write;        /* may change the box's files: then it is serialised in its box and snapshot after */
-	bool parallel;         /* opts out of the serialisation */
-	bool leaves_box;       /* reaches outside: host tools, merge, get, put, connect */
-	bool person;           /* a person's own act (never from a script): latches and budgets let it pass, policy does not */
-	bool hold;             /* waits for a person, as if a hold filter matched it */
-	bool unpriced;         /* model: its cost is not known; under a budget in dollars it asks before the first call */
-	bool tainted;          /* follows tainted input */
-	const char *said;      /* what the agent said with it; may be NULL */
+	/* what else the kind needs (edit old/new, model request, host tool arguments); borrowed */
+	json_t *args;
+	int64_t timeout_us; /* 0 = the default of the box */
+	/* may change the box's files: then it is serialised in its box and snapshot after */
+	bool may_write;
+	bool parallel;	 /* opts out of the serialisation */
+	bool leaves_box; /* reaches outside: host tools, merge, get, put, connect */
+	/* a person's own act (never from a script): latches and budgets let it pass, policy does
+	 * not */
+	bool person;
+	bool hold; /* waits for a person, as if a hold filter matched it */
+	/* model: its cost is not known; under a budget in dollars it asks before the first call */
+	bool unpriced;
+	bool tainted;	  /* follows tainted input */
+	const char *said; /* what the agent said with it; may be NULL */
 };
 
-/* What was wanted, out of the body of a recorded action.requested: for policy over old sessions (policy_judge), and for
- * what is held again. Environment values and stdin are not in a record. Owns what is in it; release it. ERR_PARSE. */
-NODISCARD int action_spec_from_json(struct action_spec *out, const json_t *requested, struct err *err);
+/* What was wanted, out of the body of a recorded action.requested: for policy over old sessions
+ * (policy_judge), and for what is held again. Environment values and stdin are not in a record.
+ * Owns what is in it; release it. ERR_PARSE. */
+NODISCARD int action_spec_from_json(struct action_spec *out, const json_t *requested,
+				    struct err *err);
 void action_spec_release(struct action_spec *s);
 
 /* Works outside of every box by itself: host tools, fetch, MCP servers of the host. */
@@ -86,14 +114,17 @@ struct action;
 struct action_result {
 	uint64_t id;
 	enum action_end end;
-	json_t *body;      /* the body of action.ended; kind specific fields in it: code, signal, bytes, oid ... */
-	const char *why;   /* denied: the person's or the rule's text; failed: the error; may be NULL */
-	const char *rule;  /* denied: name of the rule; may be NULL */
-	bool edited;       /* a person changed it before it ran: argv/data are in body "ran" */
+	/* the body of action.ended; kind specific fields in it: code, signal, bytes, oid ... */
+	json_t *body;
+	/* denied: the person's or the rule's text; failed: the error; may be NULL */
+	const char *why;
+	const char *rule; /* denied: name of the rule; may be NULL */
+	bool edited;	  /* a person changed it before it ran: argv/data are in body "ran" */
 };
 typedef void action_done_fn(void *self, const struct action_result *res);
-/* Output while it runs: the bytes that the recorder keeps (secrets replaced, also those split over chunks; what could be
- * the beginning of one comes later, at the latest before done), each stream in order, nothing left out but recorded gaps. */
+/* Output while it runs: the bytes that the recorder keeps (secrets replaced, also those split over
+ * chunks; what could be the beginning of one comes later, at the latest before done), each stream
+ * in order, nothing left out but recorded gaps. */
 typedef void action_output_fn(void *self, enum record_stream s, const void *bytes, size_t len);
 
 struct action_client {
@@ -102,39 +133,49 @@ struct action_client {
 	void *self;
 };
 
-/* --- Who brings it about. Drivers, models, host tools implement this; the gate calls it only behind a barrier. ------ */
+/* --- Who brings it about. Drivers, models, host tools implement this; the gate calls it only
+ * behind a barrier. ------ */
 struct effector {
 	const char *name;
-	/* Optional: called when the request is judged allow, at the same time as the barrier is under way: may fork and
-	 * set up, must not have an effect. */
+	/* Optional: called when the request is judged allow, at the same time as the barrier is
+	 * under way: may fork and set up, must not have an effect. */
 	void (*prepare)(void *self, struct action *a);
-	/* The effect. Exactly one action_ended (or action_fail) follows, now or later; output in between. */
+	/* The effect. Exactly one action_ended (or action_fail) follows, now or later; output in
+	 * between. */
 	void (*start)(void *self, struct action *a);
-	/* Asks for the end; action_ended still follows. @how: "cancel" (TERM, then KILL) or "kill". May come before start
-	 * when prepared: then the preparation is thrown away and action_ended still follows. */
+	/* Asks for the end; action_ended still follows. @how: "cancel" (TERM, then KILL) or "kill".
+	 * May come before start when prepared: then the preparation is thrown away and action_ended
+	 * still follows. */
 	void (*cancel)(void *self, struct action *a, const char *how);
-	/* Optional: is what it would do still what was shown? Returns the hash of the box's tree now (null hash = unknown). */
+	/* Optional: is what it would do still what was shown? Returns the hash of the box's tree
+	 * now (null hash = unknown). */
 	void (*tree)(void *self, struct action *a, struct hash *out);
 	void *self;
 };
 
 uint64_t action_id(const struct action *a);
-const struct action_spec *action_spec(const struct action *a); /* what runs: after an edit the edited form */
+/* what runs: after an edit the edited form */
+const struct action_spec *action_spec(const struct action *a);
 enum action_state action_state(const struct action *a);
-void *action_tag(const struct action *a);           /* the effector's own pointer */
+void *action_tag(const struct action *a); /* the effector's own pointer */
 void action_set_tag(struct action *a, void *tag);
 const struct hash *action_intent(const struct action *a);
 
-/* From the effector, while RUNNING. Raw bytes: the recorder cleans them before anybody gets them. */
+/* From the effector, while RUNNING. Raw bytes: the recorder cleans them before anybody gets
+ * them. */
 void action_output(struct action *a, enum record_stream s, const void *bytes, size_t len);
-/* The bytes of @s so far are told in full, also what could be the beginning of a secret; returns how many they are as
- * recorded. For an effect that is several commands: where one ends and the next begins. */
+/* The bytes of @s so far are told in full, also what could be the beginning of a secret; returns
+ * how many they are as recorded. For an effect that is several commands: where one ends and the
+ * next begins. */
 uint64_t action_output_mark(struct action *a, enum record_stream s);
-/* How long the way into the box took, and how long it ran there; before action_ended. What is left of its time is the way
- * back. Not called: all of it was in the box. */
+/* How long the way into the box took, and how long it ran there; before action_ended. What is left
+ * of its time is the way back. Not called: all of it was in the box. */
 void action_took(struct action *a, int64_t out_us, int64_t box_us);
-bool action_flooded(const struct action *a);        /* recorder behind: stop reading until it is false (poll per turn) */
-void action_ended(struct action *a, enum action_end end, json_t *body); /* takes @body (may be NULL) */
-void action_fail(struct action *a, const struct err *err);             /* END_FAILED with the error's text */
+/* recorder behind: stop reading until it is false (poll per turn) */
+bool action_flooded(const struct action *a);
+/* takes @body (may be NULL) */
+void action_ended(struct action *a, enum action_end end, json_t *body);
+/* END_FAILED with the error's text */
+void action_fail(struct action *a, const struct err *err);
 
 #endif

@@ -7,7 +7,7 @@
 #include "action/gate_priv.h"
 #include "action/policy_priv.h"
 
-/* --- which rule --------------------------------------------------------------------------------------------------- */
+/* --- which rule ------------------------------------------------------------------------------- */
 
 /* The asks of this action that a rule can answer. */
 static json_t *lifts_of(const struct judgement *j)
@@ -21,7 +21,8 @@ static json_t *lifts_of(const struct judgement *j)
 		    !(m->parts & j->not_allowed))
 			continue;
 		for (size_t k = 0; k < json_array_size(names); k++)
-			known |= !strcmp(json_string_value(json_array_get(names, k)), m->rule->name);
+			known |=
+				!strcmp(json_string_value(json_array_get(names, k)), m->rule->name);
 		if (!known)
 			json_array_append_new(names, json_string(m->rule->name));
 	}
@@ -55,14 +56,16 @@ static int added_then(struct action *a, const json_t *rule, json_t *out, struct 
 	json_put_str(out, "then", verdict_name(j.verdict));
 	json_put_str(out, "by", m ? m->rule->name : j.opaque ? j.opaque_why : "the default");
 	enum verdict wanted = p->rule[0].verdict;
-	json_put(out, "others", others_json(g, a, wanted, all, g->nr_policies + 1, g->waiver, g->nr_waivers));
+	json_put(out, "others",
+		 others_json(g, a, wanted, all, g->nr_policies + 1, g->waiver, g->nr_waivers));
 	judgement_release(&j);
 	policy_free(&p);
 	free(all);
 	return 0;
 }
 
-json_t *gate_rule(struct gate *g, uint64_t id, enum verdict verdict, const char *pattern, struct err *err)
+json_t *gate_rule(struct gate *g, uint64_t id, enum verdict verdict, const char *pattern,
+		  struct err *err)
 {
 	json_t *out = gate_waiver_try(g, id, pattern, err);
 	if (!out)
@@ -85,7 +88,7 @@ json_t *gate_rule(struct gate *g, uint64_t id, enum verdict verdict, const char 
 	return NULL;
 }
 
-/* --- its text ----------------------------------------------------------------------------------------------------- */
+/* --- its text --------------------------------------------------------------------------------- */
 
 static void added_put_string(struct buf *out, const char *s)
 {
@@ -171,13 +174,15 @@ void added_text(const json_t *rule, const char *name, const char *why, struct bu
 	buf_puts(out, " }");
 }
 
-/* --- its place ---------------------------------------------------------------------------------------------------- */
+/* --- its place -------------------------------------------------------------------------------- */
 
-static const char added_head[] = "-- Rules that people added from held actions. Edit it as you like; then: sandglass trust\n"
-			   "local p = require \"sandglass.policy\"\n"
-			   "return p.rules {\n";
+static const char added_head[] =
+	"-- Rules that people added from held actions. Edit it as you like; then: sandglass trust\n"
+	"local p = require \"sandglass.policy\"\n"
+	"return p.rules {\n";
 
-/* The last line of @text[0..len) that says something; *from, *to without blanks at its ends. False: there is none. */
+/* The last line of @text[0..len) that says something; *from, *to without blanks at its ends. False:
+ * there is none. */
 static bool added_last_line(const char *text, size_t len, size_t *from, size_t *to)
 {
 	while (len > 0) {
@@ -208,9 +213,11 @@ static void put_comment(struct buf *out, const char *comment)
 	buf_putc(out, '\n');
 }
 
-int added_insert(const char *file, const char *comment, const char *rule, struct buf *out, int *line, struct err *err)
+int added_insert(const char *file, const char *comment, const char *rule, struct buf *out,
+		 int *line, struct err *err)
 {
-	static const char what[] = "the end of '" ADDED_FILE "' has been changed so that no rule can be put there";
+	static const char what[] =
+		"the end of '" ADDED_FILE "' has been changed so that no rule can be put there";
 	size_t from, to, end, before;
 	struct buf text = BUF_INIT;
 	bool found;
@@ -218,12 +225,15 @@ int added_insert(const char *file, const char *comment, const char *rule, struct
 		buf_puts(&text, file);
 	else
 		buf_printf(&text, "%s}\n", added_head);
-	/* the last "}" alone on its line, and before it a line that ends with a comma or opens the list */
-	found = added_last_line(text.data, text.len, &from, &to) && to - from == 1 && text.data[from] == '}';
+	/* the last "}" alone on its line, and before it a line that ends with a comma or opens the
+	 * list */
+	found = added_last_line(text.data, text.len, &from, &to) && to - from == 1 &&
+		text.data[from] == '}';
 	end = found ? from : 0;
 	while (end > 0 && text.data[end - 1] != '\n')
 		end--;
-	found = found && added_last_line(text.data, end, &before, &to) && strchr(",;{", text.data[to - 1]);
+	found = found && added_last_line(text.data, end, &before, &to) &&
+		strchr(",;{", text.data[to - 1]);
 	if (!found || memmem(text.data, text.len, "--[", 3)) {
 		buf_release(&text);
 		return err_set(err, ERR_INVALID, "%s; put this in by hand: %s", what, rule);

@@ -6,10 +6,11 @@
 #include <string.h>
 
 enum what { USD, TOKENS, TIME, STEPS, ACTIONS, WHAT_NR };
-static const char *const budget_what_name[WHAT_NR] = { "uusd", "tokens", "time_us", "steps", "actions" };
+static const char *const budget_what_name[WHAT_NR] = { "uusd", "tokens", "time_us", "steps",
+						       "actions" };
 
-/* What an action sets aside may stand in arguments that a model wrote, and what it used is said by whoever did it: neither
- * gives a budget more than it has, nor makes its sums overflow. */
+/* What an action sets aside may stand in arguments that a model wrote, and what it used is said by
+ * whoever did it: neither gives a budget more than it has, nor makes its sums overflow. */
 static int64_t budget_amount(const json_t *o, const char *key)
 {
 	static const int64_t most = INT64_C(100000000000000); /* a hundred million dollars */
@@ -62,7 +63,8 @@ static struct budget *budget_for(struct gate *g, uint64_t agent)
 	return root;
 }
 
-/* Who is charged. A command is its agent's; the connections that it makes are the session's alone. */
+/* Who is charged. A command is its agent's; the connections that it makes are the session's
+ * alone. */
 static struct budget *budget_of(struct gate *g, const struct action_spec *s)
 {
 	return budget_for(g, s->within ? 0 : s->agent);
@@ -70,7 +72,8 @@ static struct budget *budget_of(struct gate *g, const struct action_spec *s)
 
 static bool budget_counted(const struct action_spec *s)
 {
-	return !s->person && s->kind != ACT_ASK && s->kind != ACT_SNAPSHOT && s->kind != ACT_SHELL &&
+	return !s->person && s->kind != ACT_ASK && s->kind != ACT_SNAPSHOT &&
+	       s->kind != ACT_SHELL &&
 	       !(!s->agent && (s->kind == ACT_ROLLBACK || s->kind == ACT_MERGE));
 }
 
@@ -94,7 +97,8 @@ static int64_t used_of(const struct budget *b, int i)
 	return i == USD ? budget_plus(b->used[i], b->accrued) : b->used[i];
 }
 
-/* Is @limit reached, with @want more? Steps are counted when they begin, so theirs may be reached but not passed. */
+/* Is @limit reached, with @want more? Steps are counted when they begin, so theirs may be reached
+ * but not passed. */
 static bool budget_used_up(const struct budget *b, int i, int64_t want)
 {
 	if (!b->limit[i])
@@ -117,7 +121,8 @@ static void budget_event(struct gate *g, const struct budget *b, uint16_t kind, 
 static void budget_warn(struct gate *g, struct budget *b)
 {
 	for (int i = 0; i < WHAT_NR; i++)
-		if (b->limit[i] && !(b->warned >> i & 1) && used_of(b, i) >= b->limit[i] - b->limit[i] / 5) {
+		if (b->limit[i] && !(b->warned >> i & 1) &&
+		    used_of(b, i) >= b->limit[i] - b->limit[i] / 5) {
 			b->warned |= 1u << i;
 			budget_event(g, b, EV_BUDGET_WARN, i);
 		}
@@ -141,7 +146,8 @@ bool gate_counts_dollars(struct gate *g, uint64_t agent)
 	return false;
 }
 
-/* Its model has no known price, a budget in dollars would never end it, and you have not accepted that yet. */
+/* Its model has no known price, a budget in dollars would never end it, and you have not accepted
+ * that yet. */
 static bool price_asked(struct gate *g, const struct action_spec *s)
 {
 	if (!s->unpriced || !gate_counts_dollars(g, s->within ? 0 : s->agent))
@@ -160,7 +166,8 @@ void price_accepted(struct action *a)
 		return;
 	strv_push(&g->unpriced, model);
 	for (struct action *o = g->all; o; o = o->next)
-		if (o != a && o->state == ACTION_HELD && o->reasons & HOLD_PRICE && !strcmp(o->spec.tool ? o->spec.tool : "", model))
+		if (o != a && o->state == ACTION_HELD && o->reasons & HOLD_PRICE &&
+		    !strcmp(o->spec.tool ? o->spec.tool : "", model))
 			action_release(o, HOLD_PRICE, "price");
 }
 
@@ -196,7 +203,8 @@ unsigned budget_reserve(struct action *a)
 
 void budget_drop(struct action *a)
 {
-	for (struct budget *b = budget_find(a->gate, a->budget); b; b = budget_find(a->gate, b->parent))
+	for (struct budget *b = budget_find(a->gate, a->budget); b;
+	     b = budget_find(a->gate, b->parent))
 		for (int i = 0; i < WHAT_NR; i++)
 			b->reserved[i] -= a->reserved[i];
 	a->budget = 0;
@@ -225,7 +233,8 @@ void budget_settle(struct action *a, const json_t *body, int64_t dur_us)
 	budget_use(a->gate, b, used);
 }
 
-uint64_t gate_budget(struct gate *g, uint64_t parent, uint64_t agent, const struct budget_limits *lim)
+uint64_t gate_budget(struct gate *g, uint64_t parent, uint64_t agent,
+		     const struct budget_limits *lim)
 {
 	struct budget b = { .parent = parent, .agent = agent };
 	json_t *body = json_object();
@@ -261,7 +270,8 @@ void budget_recover(struct gate *g, const struct event *ev, const json_t *body)
 	struct budget *b = budget_find(g, (uint64_t)json_int(body, "budget", 0));
 	int64_t v[WHAT_NR] = { 0 };
 	if (ev->kind == EV_BUDGET_NEW) {
-		struct budget new = { .id = ev->seq, .parent = (uint64_t)json_int(body, "parent", 0),
+		struct budget new = { .id = ev->seq,
+				      .parent = (uint64_t)json_int(body, "parent", 0),
 				      .agent = (uint64_t)json_int(body, "agent", 0) };
 		from_json(json_object_get(body, "limits"), new.limit);
 		GROW(g->budget, g->nr_budgets, g->cap_budgets);
@@ -295,8 +305,10 @@ uint64_t budget_recover_of(struct gate *g, uint64_t agent, const json_t *request
 
 void budget_recover_use(struct gate *g, uint64_t budget, const json_t *ended)
 {
-	int64_t used[WHAT_NR] = { [USD] = budget_amount(ended, "cost_uusd"), [TOKENS] = budget_amount(ended, "tokens"),
-				  [TIME] = json_int(ended, "dur_us", 0), [ACTIONS] = 1 };
+	int64_t used[WHAT_NR] = { [USD] = budget_amount(ended, "cost_uusd"),
+				  [TOKENS] = budget_amount(ended, "tokens"),
+				  [TIME] = json_int(ended, "dur_us", 0),
+				  [ACTIONS] = 1 };
 	for (struct budget *b = budget_find(g, budget); b; b = budget_find(g, b->parent))
 		for (int i = 0; i < WHAT_NR; i++)
 			b->used[i] = budget_plus(b->used[i], used[i]);
@@ -307,14 +319,16 @@ static bool fits_now(struct gate *g, const struct action *a)
 	accrue_again(g);
 	for (struct budget *b = budget_find(g, a->budget); b; b = budget_find(g, b->parent))
 		for (int i = 0; i < WHAT_NR; i++)
-			if (b->limit[i] && (a->reserved[i] ? used_of(b, i) + a->reserved[i] > b->limit[i] :
-					    i == STEPS	   ? b->used[i] > b->limit[i] :
-							     used_of(b, i) >= b->limit[i]))
+			if (b->limit[i] &&
+			    (a->reserved[i] ? used_of(b, i) + a->reserved[i] > b->limit[i]
+			     : i == STEPS   ? b->used[i] > b->limit[i]
+					    : used_of(b, i) >= b->limit[i]))
 				return false;
 	return true;
 }
 
-void gate_budget_extend(struct gate *g, uint64_t budget, const struct budget_limits *more, json_t *who)
+void gate_budget_extend(struct gate *g, uint64_t budget, const struct budget_limits *more,
+			json_t *who)
 {
 	struct budget *b = budget_find(g, budget);
 	int64_t add[WHAT_NR];
@@ -391,9 +405,13 @@ char *gate_budget_empty(struct gate *g, uint64_t budget)
 			if (!limit || used < limit)
 				continue;
 			if (i == USD)
-				return mem_printf("$%lld.%04lld of $%lld.%04lld", used / 1000000, used / 100 % 10000, limit / 1000000, limit / 100 % 10000);
-			return i == TIME ? mem_printf("%lld of %lld seconds", used / 1000000, limit / 1000000) :
-					   mem_printf("%lld of %lld %s", used, limit, budget_what_name[i]);
+				return mem_printf("$%lld.%04lld of $%lld.%04lld", used / 1000000,
+						  used / 100 % 10000, limit / 1000000,
+						  limit / 100 % 10000);
+			return i == TIME ? mem_printf("%lld of %lld seconds", used / 1000000,
+						      limit / 1000000)
+					 : mem_printf("%lld of %lld %s", used, limit,
+						      budget_what_name[i]);
 		}
 	return NULL;
 }

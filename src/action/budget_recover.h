@@ -1,5 +1,6 @@
-/* Budgets after a crash or in a fork: they are what the record says, limits, extensions and what was used; a session that
- * goes on does not begin to count anew. Loop thread only; called by gate_recover with the events in order. */
+/* Budgets after a crash or in a fork: they are what the record says, limits, extensions and what
+ * was used; a session that goes on does not begin to count anew. Loop thread only; called by
+ * gate_recover with the events in order. */
 #ifndef ACTION_BUDGET_RECOVER_H
 #define ACTION_BUDGET_RECOVER_H
 
@@ -8,12 +9,15 @@
 
 struct gate;
 
-/* The newest budget of @agent; of 0: the session's own, the oldest one without a parent. 0: there is none. */
+/* The newest budget of @agent; of 0: the session's own, the oldest one without a parent. 0: there
+ * is none. */
 uint64_t gate_budget_of(const struct gate *g, uint64_t agent);
 
-void budget_recover(struct gate *g, const struct event *ev, const json_t *body); /* a budget.* event */
+/* a budget.* event */
+void budget_recover(struct gate *g, const struct event *ev, const json_t *body);
 /* The budget that an action is counted in, by the body of its action.requested; 0: in none. */
 uint64_t budget_recover_of(struct gate *g, uint64_t agent, const json_t *requested);
-void budget_recover_use(struct gate *g, uint64_t budget, const json_t *ended); /* body of its action.ended */
+/* body of its action.ended */
+void budget_recover_use(struct gate *g, uint64_t budget, const json_t *ended);
 
 #endif

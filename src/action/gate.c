@@ -1,5 +1,5 @@
-/* From request to end. Nothing here waits: each step is taken when its reason arrives, and what calls other people's code
- * is put off to the end of the turn. */
+/* From request to end. Nothing here waits: each step is taken when its reason arrives, and what
+ * calls other people's code is put off to the end of the turn. */
 #include "action/gate_priv.h"
 
 #include <stdlib.h>
@@ -93,7 +93,7 @@ void gate_free(struct gate **gp)
 		free(g);
 }
 
-/* --- what the gate knows of the world -------------------------------------------------------------------------- */
+/* --- what the gate knows of the world --------------------------------------------------------- */
 
 void gate_add_policy(struct gate *g, struct policy *p)
 {
@@ -153,7 +153,8 @@ struct gate_box *gate_make_box(struct gate *g, uint64_t id)
 	return b;
 }
 
-void gate_box(struct gate *g, uint64_t box, enum gate_wall wall, const char *profile, const char *name)
+void gate_box(struct gate *g, uint64_t box, enum gate_wall wall, const char *profile,
+	      const char *name)
 {
 	struct gate_box *b = gate_make_box(g, box);
 	b->wall = wall;
@@ -193,7 +194,7 @@ void action_subject(const struct action *a, struct policy_subject *out)
 	};
 }
 
-/* --- accessors ---------------------------------------------------------------------------------------------------- */
+/* --- accessors -------------------------------------------------------------------------------- */
 
 uint64_t action_id(const struct action *a)
 {
@@ -245,12 +246,13 @@ bool action_by_person(const struct action *a)
 
 uint64_t action_event(struct action *a, uint16_t kind, json_t *body)
 {
-	a->last_seq = record_append_json(a->gate->record, kind, a->last_seq ? a->last_seq : a->spec.cause, a->spec.agent,
-					 a->spec.box, a->id, body);
+	a->last_seq =
+		record_append_json(a->gate->record, kind, a->last_seq ? a->last_seq : a->spec.cause,
+				   a->spec.agent, a->spec.box, a->id, body);
 	return a->last_seq;
 }
 
-/* --- the end of the turn ------------------------------------------------------------------------------------------ */
+/* --- the end of the turn ---------------------------------------------------------------------- */
 
 static void ask_whens(struct action *a)
 {
@@ -263,7 +265,8 @@ static void ask_whens(struct action *a)
 			continue;
 		const struct match *m = &a->judgement.match[a->when[i].match];
 		json_t *act = judgement_act(&a->judgement, &subject, m);
-		g->judge.when(g->judge.self, a->when[i].ticket, m->policy->file, m->rule->line, act);
+		g->judge.when(g->judge.self, a->when[i].ticket, m->policy->file, m->rule->line,
+			      act);
 		json_decref(act);
 		a = gate_action(g, id); /* the answer may have come at once and ended everything */
 		if (!a || a->state != ACTION_JUDGING)
@@ -284,7 +287,11 @@ static void remove_action(struct gate *g, struct action *gone)
 static void tell_client(struct action *a)
 {
 	struct gate *g = a->gate;
-	struct action_result res = { .id = a->id, .end = a->end, .body = a->body, .why = a->why, .rule = a->rule,
+	struct action_result res = { .id = a->id,
+				     .end = a->end,
+				     .body = a->body,
+				     .why = a->why,
+				     .rule = a->rule,
 				     .edited = a->edited };
 	remove_action(g, a);
 	if (a->client.done)
@@ -322,7 +329,8 @@ static void run_todo(void *self)
 	unsigned round = 0;
 	while (!g->dead && g->todo && round++ < 1000) {
 		struct action *a = g->todo;
-		bool last = a->todo == TODO_DONE || !(a->todo & (a->todo - 1)); /* nothing of it stays after this */
+		/* nothing of it stays after this */
+		bool last = a->todo == TODO_DONE || !(a->todo & (a->todo - 1));
 		if (last) {
 			g->todo = a->todo_next;
 			if (!g->todo)
@@ -357,7 +365,7 @@ void gate_todo(struct action *a, unsigned what)
 	}
 }
 
-/* --- submit --------------------------------------------------------------------------------------------------------- */
+/* --- submit ----------------------------------------------------------------------------------- */
 
 struct action *gate_add_action(struct gate *g)
 {
@@ -397,8 +405,8 @@ uint64_t gate_submit(struct gate *g, const struct action_spec *spec, const struc
 	if (client)
 		a->client = *client;
 	if (!again) {
-		a->id = record_append_json(g->record, EV_ACTION_REQUESTED, spec->cause, spec->agent, spec->box, 0,
-					   requested_body(a));
+		a->id = record_append_json(g->record, EV_ACTION_REQUESTED, spec->cause, spec->agent,
+					   spec->box, 0, requested_body(a));
 		a->last_seq = a->id;
 	}
 	past_push(g, a);
@@ -406,7 +414,7 @@ uint64_t gate_submit(struct gate *g, const struct action_spec *spec, const struc
 	return a->id;
 }
 
-/* --- judging -------------------------------------------------------------------------------------------------------- */
+/* --- judging ---------------------------------------------------------------------------------- */
 
 static const char *denial_text(const struct action *a)
 {
@@ -418,8 +426,11 @@ static const char *denial_text(const struct action *a)
 
 static void finish_unpriced(struct action *a)
 {
-	CLEANUP(free_ptr) char *why = mem_printf("no price is known for '%s', so a budget in dollars can't limit it: set prices in the "
-						"configuration, or a budget of tokens", a->spec.tool ? a->spec.tool : "");
+	CLEANUP(free_ptr)
+	char *why = mem_printf(
+		"no price is known for '%s', so a budget in dollars can't limit it: set prices in the "
+		"configuration, or a budget of tokens",
+		a->spec.tool ? a->spec.tool : "");
 	action_finish(a, END_BUDGET, NULL, why, NULL);
 }
 
@@ -429,7 +440,8 @@ static void gate_on_judged(struct action *a)
 	const struct match *m = judgement_winner(&a->judgement);
 	enum verdict v = a->judgement.verdict;
 	bool filtered = !a->by_person && ((a->spec.hold && !a->released) || gate_holds(g, a));
-	bool nobody = g->unattended && ((v == VERDICT_ASK && !a->by_person) || (v != VERDICT_DENY && filtered));
+	bool nobody = g->unattended &&
+		      ((v == VERDICT_ASK && !a->by_person) || (v != VERDICT_DENY && filtered));
 	g->person_missed |= nobody;
 	past_judged(g, a);
 	json_t *body = judgement_json(&a->judgement);
@@ -442,11 +454,13 @@ static void gate_on_judged(struct action *a)
 	put_hash(body, "intent", &a->intent);
 	put_hash(body, "policy", &g->policy_hash);
 	action_event(a, EV_ACTION_JUDGED, body);
-	if (a->judgement.limit_us && (!a->spec.timeout_us || a->judgement.limit_us < a->spec.timeout_us))
+	if (a->judgement.limit_us &&
+	    (!a->spec.timeout_us || a->judgement.limit_us < a->spec.timeout_us))
 		a->spec.timeout_us = a->judgement.limit_us;
 	if (v == VERDICT_DENY || nobody) {
 		past_denied(g, a);
-		action_finish(a, END_DENIED, NULL, nobody ? "no person to ask" : denial_text(a), m ? m->rule->name : NULL);
+		action_finish(a, END_DENIED, NULL, nobody ? "no person to ask" : denial_text(a),
+			      m ? m->rule->name : NULL);
 		return;
 	}
 	if (v == VERDICT_ASK && !a->judgement.timeout_us)
@@ -495,7 +509,8 @@ void action_judge(struct action *a)
 	action_subject(a, &subject);
 	judgement_release(&a->judgement);
 	waivers_expire(g);
-	policy_judge(g->policy, g->nr_policies, g->waiver, g->nr_waivers, a->spec.agent, &subject, &a->judgement);
+	policy_judge(g->policy, g->nr_policies, g->waiver, g->nr_waivers, a->spec.agent, &subject,
+		     &a->judgement);
 	a->has_judgement = true;
 	a->state = ACTION_JUDGING;
 	free(a->when);
@@ -519,7 +534,8 @@ void action_judge(struct action *a)
 	gate_todo(a, TODO_WHEN);
 }
 
-void gate_judged(struct gate *g, uint64_t ticket, bool matched, const char *why, const struct err *failed)
+void gate_judged(struct gate *g, uint64_t ticket, bool matched, const char *why,
+		 const struct err *failed)
 {
 	for (struct action *a = g->all; a; a = a->next) {
 		if (a->state != ACTION_JUDGING)
@@ -538,7 +554,7 @@ void gate_judged(struct gate *g, uint64_t ticket, bool matched, const char *why,
 	/* too late, or never asked: it has counted as failed already */
 }
 
-/* --- timers ---------------------------------------------------------------------------------------------------------- */
+/* --- timers ----------------------------------------------------------------------------------- */
 
 static void gate_on_timer(void *self)
 {

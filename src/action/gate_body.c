@@ -49,7 +49,7 @@ void action_spec_release(struct action_spec *s)
 	*s = (struct action_spec){ 0 };
 }
 
-/* --- the intent hash ------------------------------------------------------------------------------------------- */
+/* --- the intent hash -------------------------------------------------------------------------- */
 
 static void gate_body_add(struct hash_ctx *c, const void *bytes, size_t len)
 {
@@ -131,12 +131,12 @@ void put_hash(json_t *o, const char *key, const struct hash *h)
 	json_put_str(o, key, buf_cstr(&b));
 }
 
-/* --- action.requested --------------------------------------------------------------------------------------------- */
+/* --- action.requested ------------------------------------------------------------------------- */
 
 enum { DATA_KEPT = 256 << 10 };
 
-static void put_data(json_t *o, const char *bytes_key, const char *size_key, const char *hash_key, const void *bytes,
-		     size_t len)
+static void put_data(json_t *o, const char *bytes_key, const char *size_key, const char *hash_key,
+		     const void *bytes, size_t len)
 {
 	struct hash h;
 	if (!bytes)
@@ -153,7 +153,8 @@ static json_t *env_names(const struct strv *env)
 	json_t *a = json_array();
 	for (size_t i = 0; i < env->nr; i++) {
 		const char *eq = memchr(env->item[i], '=', env->len[i]);
-		json_array_append_new(a, json_bytes(env->item[i], eq ? (size_t)(eq - env->item[i]) : env->len[i]));
+		json_array_append_new(a, json_bytes(env->item[i], eq ? (size_t)(eq - env->item[i])
+								     : env->len[i]));
 	}
 	return a;
 }
@@ -162,9 +163,7 @@ static json_t *public_args(json_t *args)
 {
 	json_t *o = json_object(), *value;
 	const char *key;
-	json_object_foreach(args, key, value)
-		if (key[0] != '_')
-			json_object_set(o, key, value);
+	json_object_foreach(args, key, value) if (key[0] != '_') json_object_set(o, key, value);
 	return o;
 }
 
@@ -226,13 +225,14 @@ json_t *ran_json(const struct action_spec *s)
 	json_put_str(o, "path", s->path);
 	json_put_str(o, "host", s->host);
 	if (s->data)
-		json_put_bytes(o, "data", s->data, s->data_len < DATA_KEPT ? s->data_len : DATA_KEPT);
+		json_put_bytes(o, "data", s->data,
+			       s->data_len < DATA_KEPT ? s->data_len : DATA_KEPT);
 	if (json_is_object(s->args))
 		json_put(o, "args", public_args(s->args));
 	return o;
 }
 
-/* --- and back ----------------------------------------------------------------------------------------------------- */
+/* --- and back --------------------------------------------------------------------------------- */
 
 static void read_bytes(const char **to, const json_t *body, const char *key)
 {
@@ -261,7 +261,8 @@ int action_spec_from_json(struct action_spec *out, const json_t *body, struct er
 	struct buf data = BUF_INIT;
 	const json_t *argv = json_object_get(body, "argv"), *bytes = json_object_get(body, "data");
 	if (!action_kind_find(json_str(body, "kind", ""), &s.kind))
-		return err_set(err, ERR_PARSE, "an action of kind \"%s\" is not known", json_str(body, "kind", ""));
+		return err_set(err, ERR_PARSE, "an action of kind \"%s\" is not known",
+			       json_str(body, "kind", ""));
 	if (argv && !json_get_argv(argv, &s.argv)) {
 		action_spec_release(&s);
 		return err_set(err, ERR_PARSE, "the words of an action cannot be read");

@@ -25,7 +25,8 @@ static const char *decision_name(enum decision d)
 	return "";
 }
 
-static void decided_push(struct gate *g, uint64_t action, enum decision d, const char *by, const json_t *who)
+static void decided_push(struct gate *g, uint64_t action, enum decision d, const char *by,
+			 const json_t *who)
 {
 	struct decided *e = &g->decided[g->nr_decided++ % ARRAY_LEN(g->decided)];
 	const char *name = json_str(who, "name", by);
@@ -35,17 +36,20 @@ static void decided_push(struct gate *g, uint64_t action, enum decision d, const
 
 static int not_held(const struct gate *g, uint64_t action, struct err *err)
 {
-	static const char *const done[] = { [DECIDE_APPROVE] = "approved",	       [DECIDE_DENY] = "denied",
-					    [DECIDE_DENY_PAUSE] = "denied",	       [DECIDE_EDIT] = "edited and approved",
-					    [DECIDE_LATER] = "left held",	       [DECIDE_KILL] = "killed" };
+	static const char *const done[] = {
+		[DECIDE_APPROVE] = "approved",	[DECIDE_DENY] = "denied",
+		[DECIDE_DENY_PAUSE] = "denied", [DECIDE_EDIT] = "edited and approved",
+		[DECIDE_LATER] = "left held",	[DECIDE_KILL] = "killed"
+	};
 	CLEANUP(buf_release) struct buf when = BUF_INIT;
 	for (size_t i = 0; i < ARRAY_LEN(g->decided); i++) {
 		const struct decided *e = &g->decided[i];
 		if (e->action != action || !e->name)
 			continue;
 		clock_local_hms(e->wall_us, true, &when);
-		return err_set(err, ERR_NOENT, "action %llu is not held: %s by %s at %s", (unsigned long long)action,
-			       done[e->decision], e->name, buf_cstr(&when));
+		return err_set(err, ERR_NOENT, "action %llu is not held: %s by %s at %s",
+			       (unsigned long long)action, done[e->decision], e->name,
+			       buf_cstr(&when));
 	}
 	return err_set(err, ERR_NOENT, "action %llu is not held", (unsigned long long)action);
 }
@@ -60,7 +64,8 @@ static void gate_decide_deny(struct action *a, const struct decide *d)
 	action_unhold(a);
 	switch (d->decision) {
 	case DECIDE_KILL:
-		action_finish(a, END_KILLED, NULL, d->message ? d->message : "a person ended the agent", NULL);
+		action_finish(a, END_KILLED, NULL,
+			      d->message ? d->message : "a person ended the agent", NULL);
 		break;
 	case DECIDE_APPROVE:
 	case DECIDE_DENY:
@@ -77,7 +82,7 @@ static void gate_decide_deny(struct action *a, const struct decide *d)
 		g->ops.on_kill(g->ops.self, agent, d->who);
 }
 
-/* --- editing ------------------------------------------------------------------------------------------------------ */
+/* --- editing ---------------------------------------------------------------------------------- */
 
 static void set_text(const char **to, const json_t *value)
 {
@@ -111,19 +116,22 @@ static int check_argv(const json_t *value, struct err *err)
 	bool good = json_is_array(value) && json_array_size(value) > 0;
 	for (size_t i = 0; good && i < json_array_size(value); i++) {
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
-		good = json_get_bytes(json_array_get(value, i), &b) && !(b.len && memchr(b.data, 0, b.len));
+		good = json_get_bytes(json_array_get(value, i), &b) &&
+		       !(b.len && memchr(b.data, 0, b.len));
 	}
 	return good ? 0 : err_set(err, ERR_INVALID, "edit: \"argv\" must be a list of words");
 }
 
 static int check_edit(const struct action_spec *s, const json_t *edit, struct err *err)
 {
-	static const char *const keys[] = { "argv", "cmd", "cwd", "data", "path", "host", "args", NULL };
+	static const char *const keys[] = { "argv", "cmd",  "cwd",  "data",
+					    "path", "host", "args", NULL };
 	const char *key;
 	json_t *value;
 	if (!json_is_object(edit) || !json_object_size(edit))
 		return err_set(err, ERR_INVALID, "edit: nothing to change was given");
-	json_object_foreach((json_t *)(uintptr_t)edit, key, value) {
+	json_object_foreach((json_t *)(uintptr_t)edit, key, value)
+	{
 		const char *const *k = keys;
 		while (*k && strcmp(*k, key) != 0)
 			k++;
@@ -131,7 +139,8 @@ static int check_edit(const struct action_spec *s, const json_t *edit, struct er
 			return err_set(err, ERR_INVALID, "edit: \"%s\" cannot be changed", key);
 		bool command = !strcmp(key, "argv") || !strcmp(key, "cmd");
 		if (command && !s->argv.nr && !s->cmdline)
-			return err_set(err, ERR_INVALID, "edit: a %s has no command", action_kind_name(s->kind));
+			return err_set(err, ERR_INVALID, "edit: a %s has no command",
+				       action_kind_name(s->kind));
 		if (!strcmp(key, "argv")) {
 			if (check_argv(value, err) < 0)
 				return -1;
@@ -143,7 +152,9 @@ static int check_edit(const struct action_spec *s, const json_t *edit, struct er
 			if (!json_get_bytes(value, &b))
 				return err_set(err, ERR_INVALID, "edit: \"data\" must be text");
 		} else if (!no_nul(value)) {
-			return err_set(err, ERR_INVALID, "edit: \"%s\" must be a text, not empty and without NUL", key);
+			return err_set(err, ERR_INVALID,
+				       "edit: \"%s\" must be a text, not empty and without NUL",
+				       key);
 		}
 	}
 	if (json_object_get(edit, "argv") && json_object_get(edit, "cmd"))
@@ -192,7 +203,7 @@ static void gate_decide_edit(struct action *a, const struct decide *d)
 	intent_of(&a->spec, b ? b->profile : NULL, &a->intent);
 }
 
-/* --- decisions ------------------------------------------------------------------------------------------------------ */
+/* --- decisions -------------------------------------------------------------------------------- */
 
 static void append_decided(struct action *a, const struct decide *d, const char *by, bool changed)
 {
@@ -243,9 +254,10 @@ static int gate_decide_typed(struct action *a, const struct decide *d, struct er
 	if (!word || (d->confirm && !strcmp(d->confirm, word)))
 		return 0;
 	if (d->confirm)
-		return err_set(err, ERR_DENIED, "action %llu: '%s' was typed, '%s' is its name", (unsigned long long)a->id,
-			       d->confirm, word);
-	return err_set(err, ERR_DENIED, "action %llu: a rule wants the name typed: approve %llu --confirm %s",
+		return err_set(err, ERR_DENIED, "action %llu: '%s' was typed, '%s' is its name",
+			       (unsigned long long)a->id, d->confirm, word);
+	return err_set(err, ERR_DENIED,
+		       "action %llu: a rule wants the name typed: approve %llu --confirm %s",
 		       (unsigned long long)a->id, (unsigned long long)a->id, word);
 }
 
@@ -269,8 +281,10 @@ static int gate_decide_approve(struct action *a, const struct decide *d, struct 
 	if (changed && a->judgement.risk == RISK_HIGH && d->decision == DECIDE_APPROVE) {
 		a->shown_again = true;
 		action_hold(a, a->reasons);
-		return err_set(err, ERR_INVALID, "files in the box have changed since action %llu was shown; look again",
-			       (unsigned long long)a->id);
+		return err_set(
+			err, ERR_INVALID,
+			"files in the box have changed since action %llu was shown; look again",
+			(unsigned long long)a->id);
 	}
 	if (d->decision == DECIDE_EDIT)
 		gate_decide_edit(a, d);
@@ -312,10 +326,12 @@ int gate_may_decide(struct gate *g, const struct decide *d, struct err *err)
 	if (!a || a->state != ACTION_HELD)
 		return not_held(g, d->action, err);
 	if (a->orphan)
-		return err_set(err, ERR_BUSY, "action %llu waits until its script has come back to it",
+		return err_set(err, ERR_BUSY,
+			       "action %llu waits until its script has come back to it",
 			       (unsigned long long)d->action);
 	if (!hash_is_zero(&d->intent) && !hash_eq(&d->intent, &a->intent))
-		return err_set(err, ERR_INVALID, "action %llu is not what was shown (another intent); look again",
+		return err_set(err, ERR_INVALID,
+			       "action %llu is not what was shown (another intent); look again",
 			       (unsigned long long)d->action);
 	if (d->decision == DECIDE_APPROVE || d->decision == DECIDE_EDIT)
 		return may_approve(a, d, err);

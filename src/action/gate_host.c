@@ -1,6 +1,6 @@
-/* "Also allow this host": a command that is approved for the session goes on to ask once for each connection that it makes.
- * Which hosts those are is known from its words and from a try of it; here is which of them would be asked about, and
- * what a waiver for them would have covered. */
+/* "Also allow this host": a command that is approved for the session goes on to ask once for each
+ * connection that it makes. Which hosts those are is known from its words and from a try of it;
+ * here is which of them would be asked about, and what a waiver for them would have covered. */
 #include "action/gate_priv.h"
 
 #include <ctype.h>
@@ -16,11 +16,14 @@ static uint16_t port_of_scheme(const char *text, const char *end)
 	static const struct {
 		const char *name;
 		uint16_t port;
-	} known[] = { { "http", 80 }, { "https", 443 }, { "ssh", 22 }, { "git", 9418 }, { "ftp", 21 } };
+	} known[] = {
+		{ "http", 80 }, { "https", 443 }, { "ssh", 22 }, { "git", 9418 }, { "ftp", 21 }
+	};
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		size_t len = strlen(known[i].name);
 		if ((size_t)(end - text) >= len && !memcmp(end - len, known[i].name, len) &&
-		    ((size_t)(end - text) == len || !isalpha((unsigned char)end[-(ptrdiff_t)len - 1])))
+		    ((size_t)(end - text) == len ||
+		     !isalpha((unsigned char)end[-(ptrdiff_t)len - 1])))
 			return known[i].port;
 	}
 	return 0;
@@ -34,7 +37,8 @@ static bool would_ask(struct action *a, struct action_spec *spec)
 	struct judgement j;
 	action_subject(a, &subject);
 	subject.spec = spec;
-	policy_judge(g->policy, g->nr_policies, g->waiver, g->nr_waivers, a->spec.agent, &subject, &j);
+	policy_judge(g->policy, g->nr_policies, g->waiver, g->nr_waivers, a->spec.agent, &subject,
+		     &j);
 	judgement_close(&j, &subject, g->waiver, g->nr_waivers, a->spec.agent);
 	bool ask = j.verdict == VERDICT_ASK;
 	judgement_release(&j);
@@ -44,8 +48,13 @@ static bool would_ask(struct action *a, struct action_spec *spec)
 static void gate_host_add(json_t *list, struct action *a, const char *host, long long port)
 {
 	struct err ignored = ERR_INIT;
-	CLEANUP(free_ptr) char *name = mem_strdup(host), *pattern = mem_printf("%s:%lld", host, port);
-	struct action_spec spec = { .kind = ACT_CONNECT, .agent = a->spec.agent, .box = a->spec.box, .host = name, .port = (uint16_t)port };
+	CLEANUP(free_ptr)
+	char *name = mem_strdup(host), *pattern = mem_printf("%s:%lld", host, port);
+	struct action_spec spec = { .kind = ACT_CONNECT,
+				    .agent = a->spec.agent,
+				    .box = a->spec.box,
+				    .host = name,
+				    .port = (uint16_t)port };
 	const struct waiver w = { .kind = ACT_CONNECT, .pattern = pattern };
 	for (size_t i = 0; i < json_array_size(list); i++)
 		if (!strcmp(json_str(json_array_get(list, i), "host", ""), pattern))
@@ -60,10 +69,12 @@ static void gate_host_add(json_t *list, struct action *a, const char *host, long
 	json_array_append_new(list, o);
 }
 
-/* SCHEME://[USER@]HOST[:PORT], wherever in @text; a name that the shell would still make is left out. */
+/* SCHEME://[USER@]HOST[:PORT], wherever in @text; a name that the shell would still make is left
+ * out. */
 static void add_addresses(json_t *list, struct action *a, const char *text)
 {
-	static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+	static const char name[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
 	for (const char *at = strstr(text, "://"); at; at = strstr(at, "://")) {
 		long long port = port_of_scheme(text, at);
 		at += 3;
@@ -85,7 +96,8 @@ json_t *gate_waiver_hosts(struct gate *g, uint64_t id, const json_t *seen)
 {
 	struct action *a = gate_action(g, id);
 	json_t *list = json_array();
-	if (!a || a->state != ACTION_HELD || (a->spec.kind != ACT_EXEC && a->spec.kind != ACT_SHELL))
+	if (!a || a->state != ACTION_HELD ||
+	    (a->spec.kind != ACT_EXEC && a->spec.kind != ACT_SHELL))
 		return list;
 	for (size_t i = 0; i < json_array_size(seen); i++) {
 		const json_t *o = json_array_get(seen, i);

@@ -9,7 +9,8 @@
 /* What people do themselves goes on while agents are paused. */
 static bool by_people(const struct action_spec *s)
 {
-	return s->person || (!s->agent && (s->kind == ACT_SHELL || s->kind == ACT_ROLLBACK || s->kind == ACT_MERGE || s->kind == ACT_SNAPSHOT));
+	return s->person || (!s->agent && (s->kind == ACT_SHELL || s->kind == ACT_ROLLBACK ||
+					   s->kind == ACT_MERGE || s->kind == ACT_SNAPSHOT));
 }
 
 bool gate_paused(const struct gate *g, uint64_t agent)
@@ -59,7 +60,8 @@ bool gate_finds(const struct gate *g, const struct filter *filter, const struct 
 
 bool gate_holds(struct gate *g, const struct action *a)
 {
-	return g->hold && !filter_empty(g->hold) && !a->released && !by_people(&a->spec) && gate_finds(g, g->hold, a);
+	return g->hold && !filter_empty(g->hold) && !a->released && !by_people(&a->spec) &&
+	       gate_finds(g, g->hold, a);
 }
 
 static json_t *reasons_json(unsigned reasons)
@@ -276,7 +278,7 @@ void hold_set(struct gate *g, struct filter *f, const char *text, uint64_t seq)
 	g->hold_seq = seq;
 }
 
-/* --- for whoever attaches later ------------------------------------------------------------------------------------ */
+/* --- for whoever attaches later --------------------------------------------------------------- */
 
 static json_t *hold_row(const struct action *a)
 {
@@ -284,7 +286,8 @@ static json_t *hold_row(const struct action *a)
 	const struct gate_box *b = gate_find_box(a->gate, a->spec.box);
 	json_put_int(o, "action", (json_int_t)a->id);
 	json_put_int(o, "agent", (json_int_t)a->spec.agent);
-	json_put_str(o, "agent_name", a->spec.agent ? gate_find_agent(a->gate, a->spec.agent)->name : NULL);
+	json_put_str(o, "agent_name",
+		     a->spec.agent ? gate_find_agent(a->gate, a->spec.agent)->name : NULL);
 	json_put_int(o, "box", (json_int_t)a->spec.box);
 	json_put_str(o, "box_name", b ? b->name : NULL);
 	json_put(o, "reasons", reasons_json(a->reasons));

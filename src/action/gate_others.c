@@ -1,5 +1,6 @@
-/* What else a new waiver or rule answers: held actions that would not have been asked about had it been there before. They
- * are named first (gate_waiver_try, gate_rule); only what was named, and is answered still, goes with the decision. */
+/* What else a new waiver or rule answers: held actions that would not have been asked about had it
+ * been there before. They are named first (gate_waiver_try, gate_rule); only what was named, and is
+ * answered still, goes with the decision. */
 #include "action/gate_priv.h"
 
 #include <stdlib.h>
@@ -12,15 +13,16 @@ static void answer_whens(struct judgement *j, const struct judgement *before)
 	for (size_t i = 0; i < j->nr_matches; i++) {
 		for (size_t k = 0; k < before->nr_matches && j->match[i].state == MATCH_WHEN; k++) {
 			const struct match *m = &before->match[k];
-			if (m->rule == j->match[i].rule && (m->state == MATCH_WHEN_YES || m->state == MATCH_WHEN_NO))
+			if (m->rule == j->match[i].rule &&
+			    (m->state == MATCH_WHEN_YES || m->state == MATCH_WHEN_NO))
 				judgement_when(j, i, m->state, m->note);
 		}
 	}
 }
 
 /* The verdict over @a with these policies and waivers. */
-static enum verdict verdict_now(const struct action *a, struct policy *const *policies, size_t nr_policies,
-				const struct waiver *waivers, size_t nr_waivers)
+static enum verdict verdict_now(const struct action *a, struct policy *const *policies,
+				size_t nr_policies, const struct waiver *waivers, size_t nr_waivers)
 {
 	struct policy_subject subject;
 	struct judgement j;
@@ -58,12 +60,14 @@ static bool gate_others_asked(const struct action *a)
 	return a->state == ACTION_HELD && !a->orphan && a->has_judgement && a->reasons & HOLD_ASK;
 }
 
-json_t *others_json(struct gate *g, const struct action *but, enum verdict v, struct policy *const *policies,
-		    size_t nr_policies, const struct waiver *waivers, size_t nr_waivers)
+json_t *others_json(struct gate *g, const struct action *but, enum verdict v,
+		    struct policy *const *policies, size_t nr_policies,
+		    const struct waiver *waivers, size_t nr_waivers)
 {
 	json_t *list = json_array();
 	for (struct action *a = g->all; a; a = a->next) {
-		if (a == but || !gate_others_asked(a) || verdict_now(a, policies, nr_policies, waivers, nr_waivers) != v)
+		if (a == but || !gate_others_asked(a) ||
+		    verdict_now(a, policies, nr_policies, waivers, nr_waivers) != v)
 			continue;
 		json_t *o = json_object();
 		json_put_int(o, "action", (json_int_t)a->id);
@@ -80,7 +84,8 @@ json_t *others_with_waiver(struct gate *g, const struct action *but, const struc
 	for (size_t i = 0; i < g->nr_waivers; i++)
 		all[i] = g->waiver[i];
 	all[g->nr_waivers] = *w;
-	json_t *list = others_json(g, but, VERDICT_ALLOW, g->policy, g->nr_policies, all, g->nr_waivers + 1);
+	json_t *list = others_json(g, but, VERDICT_ALLOW, g->policy, g->nr_policies, all,
+				   g->nr_waivers + 1);
 	free(all);
 	return list;
 }
@@ -102,10 +107,12 @@ void others_decide(struct gate *g, const struct decide *d)
 	bool yes = d->decision == DECIDE_APPROVE || d->decision == DECIDE_EDIT;
 	enum verdict v = yes ? VERDICT_ALLOW : VERDICT_DENY;
 	for (size_t i = 0; i < json_array_size(d->others); i++) {
-		struct action *a = gate_action(g, (uint64_t)json_integer_value(json_array_get(d->others, i)));
+		struct action *a =
+			gate_action(g, (uint64_t)json_integer_value(json_array_get(d->others, i)));
 		waivers_expire(g); /* what may be used so many times is used up by others, too */
 		if (!a || a->id == d->action || !gate_others_asked(a) ||
-		    verdict_now(a, g->policy, g->nr_policies, g->waiver, g->nr_waivers) != v || gate_others_stays(a, v))
+		    verdict_now(a, g->policy, g->nr_policies, g->waiver, g->nr_waivers) != v ||
+		    gate_others_stays(a, v))
 			continue;
 		decide_other(a, d, v);
 		if (d->others_done)

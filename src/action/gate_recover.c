@@ -1,4 +1,5 @@
-/* After a crash, or in a copy: the record says what was open. What had begun has an unknown end; what was held is held again. */
+/* After a crash, or in a copy: the record says what was open. What had begun has an unknown end;
+ * what was held is held again. */
 #include "action/budget_recover.h"
 #include "action/gate_priv.h"
 
@@ -42,7 +43,8 @@ static void see_waiver(struct gate *g, uint64_t seq, const json_t *body)
 			    .until_us = json_int(body, "until_us", 0),
 			    .uses = json_int(body, "uses", 0) };
 	const char *pattern = json_str(body, "pattern", "");
-	if (!action_kind_find(json_str(body, "kind", ""), &w.kind) || waiver_check(w.kind, pattern, &ignored) < 0)
+	if (!action_kind_find(json_str(body, "kind", ""), &w.kind) ||
+	    waiver_check(w.kind, pattern, &ignored) < 0)
 		return;
 	w.pattern = mem_strdup(pattern);
 	GROW(g->waiver, g->nr_waivers, g->cap_waivers);
@@ -53,7 +55,8 @@ static void see_waiver(struct gate *g, uint64_t seq, const json_t *body)
 static void use_waivers(struct gate *g, const struct open_action *o)
 {
 	struct err ignored = ERR_INIT;
-	CLEANUP(json_release) json_t *body = json_parse(o->requested, strlen(o->requested), "event", &ignored);
+	CLEANUP(json_release)
+	json_t *body = json_parse(o->requested, strlen(o->requested), "event", &ignored);
 	struct action_spec s;
 	if (action_spec_from_json(&s, body, &ignored) < 0)
 		return;
@@ -102,7 +105,8 @@ static void see_decision(struct open_action *o, const json_t *body)
 {
 	const char *decision = json_str(body, "decision", "");
 	o->held = false;
-	o->denied = !strcmp(decision, "deny") || !strcmp(decision, "deny_pause") || !strcmp(decision, "kill");
+	o->denied = !strcmp(decision, "deny") || !strcmp(decision, "deny_pause") ||
+		    !strcmp(decision, "kill");
 }
 
 static void gate_recover_see(struct recovery *r, const struct event *ev)
@@ -115,15 +119,22 @@ static void gate_recover_see(struct recovery *r, const struct event *ev)
 	switch (ev->kind) {
 	case EV_ACTION_REQUESTED:
 		GROW(r->open, r->nr, r->cap);
-		r->open[r->nr++] = (struct open_action){ .id = ev->seq, .cause = ev->cause, .agent = ev->agent, .box = ev->box,
-							 .last = ev->seq, .requested = mem_strdup(ev->body ? ev->body : "{}") };
+		r->open[r->nr++] =
+			(struct open_action){ .id = ev->seq,
+					      .cause = ev->cause,
+					      .agent = ev->agent,
+					      .box = ev->box,
+					      .last = ev->seq,
+					      .requested = mem_strdup(ev->body ? ev->body : "{}") };
 		if (r->gate->nr_budgets) {
-			body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", &ignored);
+			body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2,
+					  "event", &ignored);
 			r->open[r->nr - 1].budget = budget_recover_of(r->gate, ev->agent, body);
 		}
 		break;
 	case EV_ACTION_JUDGED:
-		body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", &ignored);
+		body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event",
+				  &ignored);
 		if (o && json_flag(body, "waived", false))
 			use_waivers(r->gate, o);
 		break;
@@ -132,10 +143,12 @@ static void gate_recover_see(struct recovery *r, const struct event *ev)
 			o->held = true;
 		break;
 	case EV_ACTION_DECIDED:
-		body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", &ignored);
+		body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event",
+				  &ignored);
 		if (o)
 			see_decision(o, body);
-		if (o && json_int(body, "with", 0) && *json_str(body, "waiver", "")) /* by that of another */
+		/* by that of another */
+		if (o && json_int(body, "with", 0) && *json_str(body, "waiver", ""))
 			use_waivers(r->gate, o);
 		break;
 	case EV_ACTION_STARTED:
@@ -146,7 +159,8 @@ static void gate_recover_see(struct recovery *r, const struct event *ev)
 		break;
 	case EV_ACTION_ENDED:
 		if (o && o->started && o->budget) {
-			body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", &ignored);
+			body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2,
+					  "event", &ignored);
 			budget_recover_use(r->gate, o->budget, body);
 		}
 		if (o)
@@ -157,7 +171,8 @@ static void gate_recover_see(struct recovery *r, const struct event *ev)
 	case EV_BUDGET_SPENT:
 	case EV_BUDGET_WARN:
 	case EV_BUDGET_EMPTY:
-		body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", &ignored);
+		body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event",
+				  &ignored);
 		budget_recover(r->gate, ev, body);
 		break;
 	case EV_POLICY_WAIVER:
@@ -166,7 +181,8 @@ static void gate_recover_see(struct recovery *r, const struct event *ev)
 	case EV_LATCH_STEP:
 	case EV_LATCH_CONTINUE:
 	case EV_LATCH_HOLD:
-		body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", &ignored);
+		body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event",
+				  &ignored);
 		if (ev->kind == EV_POLICY_WAIVER)
 			see_waiver(r->gate, ev->seq, body);
 		else if (ev->kind == EV_POLICY_WAIVER_END)
@@ -179,12 +195,15 @@ static void gate_recover_see(struct recovery *r, const struct event *ev)
 	}
 }
 
-/* Of a fork nothing has died: what was open in the part that it was begun with goes on in the other session. */
+/* Of a fork nothing has died: what was open in the part that it was begun with goes on in the other
+ * session. */
 static const char *why_unknown(const struct open_action *o, uint64_t copied)
 {
 	if (o->last > copied)
 		return o->denied ? "denied before the supervisor died" : "the supervisor died";
-	return o->denied ? "denied; copied before it had ended" : o->started ? "copied while it ran" : "copied before it began";
+	return o->denied    ? "denied; copied before it had ended"
+	       : o->started ? "copied while it ran"
+			    : "copied before it began";
 }
 
 static void end_unknown(struct gate *g, const struct open_action *o, uint64_t copied)
@@ -202,18 +221,21 @@ static void end_unknown(struct gate *g, const struct open_action *o, uint64_t co
 /* Asked for over a connection that has died with the supervisor: no script comes back to it. */
 static bool of_a_person(const json_t *requested)
 {
-	return json_object_get(json_object_get(requested, "args"), "who") && !json_object_get(requested, "call");
+	return json_object_get(json_object_get(requested, "args"), "who") &&
+	       !json_object_get(requested, "call");
 }
 
 /* Enough of the action for people to see it; the whole comes back with its script. */
 static void hold_again(struct gate *g, const struct open_action *o, uint64_t copied)
 {
 	struct err ignored = ERR_INIT;
-	CLEANUP(json_release) json_t *body = json_parse(o->requested, strlen(o->requested), "event", &ignored);
+	CLEANUP(json_release)
+	json_t *body = json_parse(o->requested, strlen(o->requested), "event", &ignored);
 	const char *intent = json_str(body, "intent", "");
 	struct hash hash;
 	struct action_spec s;
-	if (of_a_person(body) || !hex_parse(intent, strlen(intent), hash.b, sizeof(hash.b)) || action_spec_from_json(&s, body, &ignored) < 0) {
+	if (of_a_person(body) || !hex_parse(intent, strlen(intent), hash.b, sizeof(hash.b)) ||
+	    action_spec_from_json(&s, body, &ignored) < 0) {
 		end_unknown(g, o, copied);
 		return;
 	}

@@ -18,7 +18,8 @@ static void gate_run_on_barrier(void *self)
 		return;
 	intent_of(&a->spec, b ? b->profile : NULL, &now);
 	if (!hash_eq(&now, &a->intent)) {
-		action_finish(a, END_FAILED, NULL, "it is not what was judged any more; nothing was started", NULL);
+		action_finish(a, END_FAILED, NULL,
+			      "it is not what was judged any more; nothing was started", NULL);
 		return;
 	}
 	failpoint_hit("gate.start");
@@ -126,7 +127,8 @@ bool gate_box_quiet(const struct gate *g, uint64_t box)
 	for (const struct action *a = g->all; a; a = a->next) {
 		bool process = a->spec.kind == ACT_EXEC || a->spec.kind == ACT_SHELL;
 		if (a->spec.box == box &&
-		    (a->state == ACTION_BARRIER || (a->state == ACTION_RUNNING && !process && a->spec.kind != ACT_CONNECT)))
+		    (a->state == ACTION_BARRIER ||
+		     (a->state == ACTION_RUNNING && !process && a->spec.kind != ACT_CONNECT)))
 			return false;
 	}
 	return true;
@@ -135,8 +137,10 @@ bool gate_box_quiet(const struct gate *g, uint64_t box)
 /* What the script leaves running in the background serves whoever works in the box. */
 static bool uses_box(const struct action *a, uint64_t box)
 {
-	bool begun = a->state == ACTION_QUEUED || a->state == ACTION_BARRIER || a->state == ACTION_RUNNING;
-	return a->spec.box == box && begun && !a->spec.person && (a->spec.agent || !json_flag(a->spec.args, "spawn", false)) &&
+	bool begun = a->state == ACTION_QUEUED || a->state == ACTION_BARRIER ||
+		     a->state == ACTION_RUNNING;
+	return a->spec.box == box && begun && !a->spec.person &&
+	       (a->spec.agent || !json_flag(a->spec.args, "spawn", false)) &&
 	       (a->spec.agent || a->spec.kind != ACT_SHELL);
 }
 
@@ -189,13 +193,15 @@ static void leave_queue(struct gate_box *b, const struct action *a)
 {
 	for (size_t i = 0; i < b->nr_queue; i++)
 		if (b->queue[i] == a) {
-			memmove(&b->queue[i], &b->queue[i + 1], (--b->nr_queue - i) * sizeof(*b->queue));
+			memmove(&b->queue[i], &b->queue[i + 1],
+				(--b->nr_queue - i) * sizeof(*b->queue));
 			return;
 		}
 }
 
-/* The box is free for the next one, or will be when its files have been looked at: @a is told of its end after that, so
- * that whatever follows from its answer comes after the tree that it left. */
+/* The box is free for the next one, or will be when its files have been looked at: @a is told of
+ * its end after that, so that whatever follows from its answer comes after the tree that it
+ * left. */
 static void leave_box(struct action *a, bool ran)
 {
 	struct gate *g = a->gate;
@@ -234,14 +240,17 @@ void gate_settled(struct gate *g, uint64_t action)
 /* Where its time went; what is nothing is left out. */
 static json_t *times_of(const struct action *a, int64_t dur)
 {
-	int64_t gate = a->asked_us ? (a->admitted_us ? a->admitted_us : clock_awake_us()) - a->asked_us - a->people_us - a->queued_us : 0;
+	int64_t gate = a->asked_us ? (a->admitted_us ? a->admitted_us : clock_awake_us()) -
+					     a->asked_us - a->people_us - a->queued_us
+				   : 0;
 	int64_t back = a->box_us < 0 ? 0 : dur - a->out_us - a->box_us;
 	const struct {
 		const char *key;
 		int64_t us;
 	} part[] = { { "gate_us", gate },
 		     { "people_us", a->people_us },
-		     { "queue_us", a->queued_us + (a->begun_us ? a->begun_us - a->admitted_us : 0) },
+		     { "queue_us",
+		       a->queued_us + (a->begun_us ? a->begun_us - a->admitted_us : 0) },
 		     { "disk_us", a->started_us ? a->started_us - a->begun_us : 0 },
 		     { "out_us", a->out_us },
 		     { "box_us", a->box_us },
@@ -253,7 +262,8 @@ static json_t *times_of(const struct action *a, int64_t dur)
 	return o;
 }
 
-void action_finish(struct action *a, enum action_end end, json_t *body, const char *why, const char *rule)
+void action_finish(struct action *a, enum action_end end, json_t *body, const char *why,
+		   const char *rule)
 {
 	struct gate *g = a->gate;
 	bool ran = a->state == ACTION_RUNNING, held = a->state == ACTION_HELD;
@@ -302,7 +312,8 @@ void action_output(struct action *a, enum record_stream s, const void *bytes, si
 	a->gate->speaking = a;
 	if (a->gate->raw)
 		a->gate->raw(a->gate->raw_self, a->id, s, bytes, len);
-	record_output(a->gate->record, a->id, s, bytes, len); /* what is kept of it comes to gate_on_output */
+	/* what is kept of it comes to gate_on_output */
+	record_output(a->gate->record, a->id, s, bytes, len);
 	a->gate->speaking = outer;
 }
 
@@ -322,17 +333,20 @@ void action_took(struct action *a, int64_t out_us, int64_t box_us)
 	a->box_us = box_us < 0 ? 0 : box_us > most - a->out_us ? most - a->out_us : box_us;
 }
 
-void gate_on_output(void *self, uint64_t action, enum record_stream s, const void *bytes, size_t len)
+void gate_on_output(void *self, uint64_t action, enum record_stream s, const void *bytes,
+		    size_t len)
 {
 	struct gate *g = self;
-	struct action *a = g->speaking && g->speaking->id == action ? g->speaking : gate_action(g, action);
+	struct action *a =
+		g->speaking && g->speaking->id == action ? g->speaking : gate_action(g, action);
 	if (a && a->client.output)
 		a->client.output(a->client.self, s, bytes, len);
 }
 
 bool action_flooded(const struct action *a)
 {
-	return record_state(a->gate->record) != RECORD_OK || record_backlog(a->gate->record) > RECORD_FLOOD;
+	return record_state(a->gate->record) != RECORD_OK ||
+	       record_backlog(a->gate->record) > RECORD_FLOOD;
 }
 
 void action_ended(struct action *a, enum action_end end, json_t *body)
@@ -390,7 +404,8 @@ void gate_box_gone(struct gate *g, uint64_t box)
 	struct gate_box *b = gate_find_box(g, box);
 	if (b) {
 		b->gone = true;
-		b->nr_queue = 0; /* its members are ended below; none of them may be started by another's end */
+		/* its members are ended below; none of them may be started by another's end */
+		b->nr_queue = 0;
 		b->busy = 0;
 	}
 	for (struct action *a = g->all; a; a = a->next) {

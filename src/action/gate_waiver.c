@@ -1,4 +1,5 @@
-/* What a decision goes on to say for later actions: waivers, and what each would have covered of what came before. */
+/* What a decision goes on to say for later actions: waivers, and what each would have covered of
+ * what came before. */
 #include "action/gate_priv.h"
 
 #include <stdlib.h>
@@ -8,7 +9,8 @@
 
 enum { LISTED_MAX = 50 };
 
-static void gate_waiver_add(struct action *a, const struct decide *d, enum action_kind kind, const char *pattern)
+static void gate_waiver_add(struct action *a, const struct decide *d, enum action_kind kind,
+			    const char *pattern)
 {
 	struct gate *g = a->gate;
 	GROW(g->waiver, g->nr_waivers, g->cap_waivers);
@@ -17,7 +19,8 @@ static void gate_waiver_add(struct action *a, const struct decide *d, enum actio
 			      .agent = d->waiver_all ? 0 : a->spec.agent,
 			      .pattern = mem_strdup(pattern),
 			      .uses = d->waiver_uses,
-			      .until_us = d->waiver_for_us ? clock_wall_us() + d->waiver_for_us : 0 };
+			      .until_us =
+				      d->waiver_for_us ? clock_wall_us() + d->waiver_for_us : 0 };
 	json_t *body = json_object();
 	json_put_str(body, "kind", action_kind_name(kind));
 	json_put_str(body, "pattern", pattern);
@@ -28,7 +31,8 @@ static void gate_waiver_add(struct action *a, const struct decide *d, enum actio
 		json_put_int(body, "uses", w->uses);
 	json_put_str(body, "note", d->note);
 	json_put(body, "who", json_incref(d->who));
-	w->seq = record_append_json(g->record, EV_POLICY_WAIVER, a->last_seq, a->spec.agent, a->spec.box, a->id, body);
+	w->seq = record_append_json(g->record, EV_POLICY_WAIVER, a->last_seq, a->spec.agent,
+				    a->spec.box, a->id, body);
 }
 
 void waiver_add(struct action *a, const struct decide *d)
@@ -78,7 +82,7 @@ json_t *waivers_json(struct gate *g)
 	return list;
 }
 
-/* --- taken back ----------------------------------------------------------------------------------------------------- */
+/* --- taken back ------------------------------------------------------------------------------- */
 
 static struct waiver *waiver_of(struct gate *g, uint64_t seq)
 {
@@ -118,7 +122,8 @@ bool gate_take_back(struct gate *g, uint64_t seq, json_t *who, struct buf *said)
 	if (gate_hold(g, before, who, &err) < 0)
 		return false;
 	g->hold_seq = 0; /* this one has been the undo */
-	buf_printf(said, *before ? "held as before: %s" : "nothing is held by a filter, as before", before);
+	buf_printf(said, *before ? "held as before: %s" : "nothing is held by a filter, as before",
+		   before);
 	return true;
 }
 
@@ -131,7 +136,8 @@ void waivers_used(struct action *a)
 void waivers_touched(struct gate *g, uint64_t agent, const struct policy_subject *subject)
 {
 	for (size_t i = g->nr_waivers; i-- > 0;)
-		if (g->waiver[i].uses && waiver_touches(&g->waiver[i], agent, subject) && --g->waiver[i].uses == 0)
+		if (g->waiver[i].uses && waiver_touches(&g->waiver[i], agent, subject) &&
+		    --g->waiver[i].uses == 0)
 			gate_waiver_drop(g, i);
 }
 
@@ -142,7 +148,7 @@ void waivers_used_by(const struct action *a)
 	waivers_touched(a->gate, a->spec.agent, &subject);
 }
 
-/* --- what it would have covered -------------------------------------------------------------------------------------
+/* --- what it would have covered ---------------------------------------------------------------
  */
 
 void past_push(struct gate *g, const struct action *a)

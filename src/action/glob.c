@@ -121,8 +121,8 @@ bool glob_match(enum glob_kind kind, const char *pattern, const char *text, size
 	return a.on[a.nr];
 }
 
-enum glob_answer glob_match_unknown(enum glob_kind kind, const char *pattern, const char *prefix, size_t prefix_len,
-				    const char *suffix, size_t suffix_len)
+enum glob_answer glob_match_unknown(enum glob_kind kind, const char *pattern, const char *prefix,
+				    size_t prefix_len, const char *suffix, size_t suffix_len)
 {
 	struct automaton a;
 	size_t first = 0;
@@ -143,7 +143,7 @@ enum glob_answer glob_match_unknown(enum glob_kind kind, const char *pattern, co
 	return a.on[a.nr] ? GLOB_MAYBE : GLOB_NO;
 }
 
-/* --- words ------------------------------------------------------------------------------------------------------ */
+/* --- words ------------------------------------------------------------------------------------ */
 
 enum { ELEMENTS_MAX = 48 };
 
@@ -166,7 +166,8 @@ static size_t glob_elements(const char *pattern, struct element *e)
 		e[nr].text[len] = 0;
 		pattern += len;
 		pattern += strspn(pattern, " \t");
-		e[nr].any = !strcmp(e[nr].text, "...") || (nr && !*pattern && !strcmp(e[nr].text, "*"));
+		e[nr].any =
+			!strcmp(e[nr].text, "...") || (nr && !*pattern && !strcmp(e[nr].text, "*"));
 		nr++;
 	}
 	return nr;
@@ -176,14 +177,15 @@ static enum glob_answer word_match(const char *glob, const struct shell_word *w)
 {
 	if (!w->dynamic)
 		return glob_match(GLOB_WORD, glob, w->text, w->len) ? GLOB_YES : GLOB_NO;
-	enum glob_answer a = glob_match_unknown(GLOB_WORD, glob, w->text, w->prefix, w->text + w->len - w->suffix,
-						w->suffix);
+	enum glob_answer a = glob_match_unknown(GLOB_WORD, glob, w->text, w->prefix,
+						w->text + w->len - w->suffix, w->suffix);
 	return a == GLOB_YES && w->splits ? GLOB_MAYBE : a;
 }
 
 static bool system_folder(const char *path, size_t len)
 {
-	static const char *const folder[] = { "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin" };
+	static const char *const folder[] = { "/bin", "/usr/bin", "/usr/local/bin", "/sbin",
+					      "/usr/sbin" };
 	for (size_t i = 0; i < ARRAY_LEN(folder); i++)
 		if (strlen(folder[i]) == len && !memcmp(folder[i], path, len))
 			return true;
@@ -199,11 +201,16 @@ static enum glob_answer unknown_name_match(const char *glob, const struct shell_
 		size_t len = w->suffix - (size_t)(slash + 1 - suffix);
 		return glob_match(GLOB_WORD, glob, slash + 1, len) ? GLOB_MAYBE : GLOB_NO;
 	}
-	const char *from = memchr(w->text + w->prefix, '/', w->len - w->suffix - w->prefix) ? NULL : memrchr(w->text, '/', w->prefix);
+	const char *from = memchr(w->text + w->prefix, '/', w->len - w->suffix - w->prefix)
+				   ? NULL
+				   : memrchr(w->text, '/', w->prefix);
 	size_t prefix = 0;
 	if (from)
 		prefix = w->prefix - (size_t)(from + 1 - w->text);
-	return glob_match_unknown(GLOB_WORD, glob, from ? from + 1 : "", prefix, suffix, w->suffix) == GLOB_NO ? GLOB_NO : GLOB_MAYBE;
+	return glob_match_unknown(GLOB_WORD, glob, from ? from + 1 : "", prefix, suffix,
+				  w->suffix) == GLOB_NO
+		       ? GLOB_NO
+		       : GLOB_MAYBE;
 }
 
 /* A command's name: /usr/bin/git is git; ./git is git only to those who want to stop it. */
@@ -213,12 +220,16 @@ static enum glob_answer name_match(const char *glob, const struct shell_word *w,
 	if (w->dynamic && !certain && !strchr(glob, '/') && a == GLOB_NO)
 		return unknown_name_match(glob, w);
 	const char *slash = w->dynamic || strchr(glob, '/') ? NULL : memrchr(w->text, '/', w->len);
-	if (a == GLOB_YES || !slash || (certain && !system_folder(w->text, (size_t)(slash - w->text))))
+	if (a == GLOB_YES || !slash ||
+	    (certain && !system_folder(w->text, (size_t)(slash - w->text))))
 		return a;
-	return glob_match(GLOB_WORD, glob, slash + 1, w->len - (size_t)(slash + 1 - w->text)) ? GLOB_YES : a;
+	return glob_match(GLOB_WORD, glob, slash + 1, w->len - (size_t)(slash + 1 - w->text))
+		       ? GLOB_YES
+		       : a;
 }
 
-/* The last element of a pattern like "git push*": it ends in a star, so that words may follow for those who want to stop it. */
+/* The last element of a pattern like "git push*": it ends in a star, so that words may follow for
+ * those who want to stop it. */
 static bool ends_open(const struct element *e, size_t nr)
 {
 	size_t len = nr ? strlen(e[nr - 1].text) : 0;
@@ -267,9 +278,11 @@ enum glob_answer words_match(const char *pattern, const struct shell_part *part,
 				raise_to(&next[i], (enum glob_answer)state[i]);
 				continue;
 			}
-			enum glob_answer a = j ? word_match(e[i].text, w) : name_match(e[i].text, w, certain);
+			enum glob_answer a =
+				j ? word_match(e[i].text, w) : name_match(e[i].text, w, certain);
 			raise_to(&next[i + 1], a < state[i] ? a : (enum glob_answer)state[i]);
-			if (w->splits && glob_match_unknown(GLOB_WORD, e[i].text, w->text, w->prefix, "", 0) != GLOB_NO)
+			if (w->splits && glob_match_unknown(GLOB_WORD, e[i].text, w->text,
+							    w->prefix, "", 0) != GLOB_NO)
 				for (size_t k = i + 2; k <= nr; k++)
 					raise_to(&next[k], GLOB_MAYBE); /* it may become several */
 		}
@@ -279,11 +292,12 @@ enum glob_answer words_match(const char *pattern, const struct shell_part *part,
 	return (enum glob_answer)state[nr];
 }
 
-/* --- words in order ----------------------------------------------------------------------------------------------- */
+/* --- words in order --------------------------------------------------------------------------- */
 
 struct in_order {
 	const struct element *e;
-	size_t nr, at, literal; /* elements, how many have been found, and how many of these for certain */
+	/* elements, how many have been found, and how many of these for certain */
+	size_t nr, at, literal;
 };
 
 static void skip_free(struct in_order *o)
@@ -306,7 +320,8 @@ static void see_token(struct in_order *o, const char *text, size_t len)
 	const char *slash = o->at == 0 ? memrchr(text, '/', len) : NULL;
 	bool found = word_match(o->e[o->at].text, &w) == GLOB_YES;
 	if (!found && slash)
-		found = glob_match(GLOB_WORD, o->e[o->at].text, slash + 1, len - (size_t)(slash + 1 - text));
+		found = glob_match(GLOB_WORD, o->e[o->at].text, slash + 1,
+				   len - (size_t)(slash + 1 - text));
 	o->at += found;
 	o->literal += found;
 	skip_free(o);
@@ -336,7 +351,8 @@ static void see_word(struct in_order *o, const struct shell_word *w)
 	see_text(o, w->text, w->len);
 	if (!w->dynamic || o->at != was || o->at == o->nr)
 		return;
-	if (word_match(o->e[o->at].text, w) != GLOB_NO || (o->at == 0 && unknown_name_match(o->e[0].text, w) != GLOB_NO)) {
+	if (word_match(o->e[o->at].text, w) != GLOB_NO ||
+	    (o->at == 0 && unknown_name_match(o->e[0].text, w) != GLOB_NO)) {
 		o->at++;
 		skip_free(o);
 	}

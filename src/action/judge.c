@@ -7,7 +7,9 @@
 
 const char *verdict_name(enum verdict v)
 {
-	static const char *const name[] = { [VERDICT_ALLOW] = "allow", [VERDICT_ASK] = "ask", [VERDICT_DENY] = "deny" };
+	static const char *const name[] = {
+		[VERDICT_ALLOW] = "allow", [VERDICT_ASK] = "ask", [VERDICT_DENY] = "deny"
+	};
 	assert((unsigned)v < ARRAY_LEN(name));
 	return name[v];
 }
@@ -65,7 +67,8 @@ static bool stays_in_box(const struct action_spec *s)
 
 static enum verdict default_verdict(enum policy_default d, const struct action_spec *s)
 {
-	if (s->kind == ACT_MODEL || s->kind == ACT_ASK || s->kind == ACT_SNAPSHOT || s->kind == ACT_SHELL)
+	if (s->kind == ACT_MODEL || s->kind == ACT_ASK || s->kind == ACT_SNAPSHOT ||
+	    s->kind == ACT_SHELL)
 		return VERDICT_ALLOW;
 	switch (d) {
 	case DEFAULT_ALLOW:
@@ -83,7 +86,8 @@ static enum verdict default_verdict(enum policy_default d, const struct action_s
 	return VERDICT_ASK;
 }
 
-static void find_default(struct policy *const *policies, size_t nr, enum gate_wall wall, struct judgement *j)
+static void find_default(struct policy *const *policies, size_t nr, enum gate_wall wall,
+			 struct judgement *j)
 {
 	for (size_t i = 0; i < nr; i++)
 		if (policies[i]->def > j->def) {
@@ -114,7 +118,8 @@ static bool ask_lifted(const struct judgement *j, const struct match *ask, uint6
 	for (size_t i = 0; i < j->nr_matches; i++) {
 		const struct match *m = &j->match[i];
 		const struct strv *lifts = &m->rule->lifts;
-		if (!m->policy->added || !(m->parts & bit) || !match_counts(m, &one) || one != VERDICT_ALLOW)
+		if (!m->policy->added || !(m->parts & bit) || !match_counts(m, &one) ||
+		    one != VERDICT_ALLOW)
 			continue;
 		for (size_t k = 0; k < lifts->nr; k++)
 			if (!strcmp(lifts->item[k], ask->rule->name))
@@ -124,7 +129,8 @@ static bool ask_lifted(const struct judgement *j, const struct match *ask, uint6
 }
 
 /* Of the matches that speak about the part @bit. @defaulted_out: no rule did. */
-static enum verdict part_verdict(const struct judgement *j, const struct facts *f, uint64_t bit, bool *defaulted_out)
+static enum verdict part_verdict(const struct judgement *j, const struct facts *f, uint64_t bit,
+				 bool *defaulted_out)
 {
 	enum verdict v = VERDICT_ALLOW, one;
 	bool any = false;
@@ -169,7 +175,8 @@ bool judgement_confirm(const struct judgement *j)
 {
 	enum verdict one;
 	for (size_t i = 0; i < j->nr_matches; i++)
-		if (j->match[i].rule->confirm && j->match[i].parts & j->not_allowed && match_counts(&j->match[i], &one))
+		if (j->match[i].rule->confirm && j->match[i].parts & j->not_allowed &&
+		    match_counts(&j->match[i], &one))
 			return true;
 	return false;
 }
@@ -195,8 +202,8 @@ static bool waits_for_review(const struct action_spec *s)
 	return s->kind == ACT_MERGE && json_flag(s->args, "review", false);
 }
 
-static void close_with(struct judgement *j, const struct facts *f, const struct waiver *waivers, size_t nr_waivers,
-		       uint64_t agent)
+static void close_with(struct judgement *j, const struct facts *f, const struct waiver *waivers,
+		       size_t nr_waivers, uint64_t agent)
 {
 	uint64_t lifted = 0;
 	for (size_t i = 0; i < nr_waivers; i++)
@@ -220,7 +227,8 @@ static void close_with(struct judgement *j, const struct facts *f, const struct 
 		if (v > j->verdict)
 			j->verdict = v;
 	}
-	if (j->verdict == VERDICT_ALLOW && waits_for_review(f->subject->spec)) { /* no rule and no waiver can look at it */
+	/* no rule and no waiver can look at it */
+	if (j->verdict == VERDICT_ALLOW && waits_for_review(f->subject->spec)) {
 		j->verdict = VERDICT_ASK;
 		j->by_default = true;
 		j->waived = false;
@@ -238,8 +246,8 @@ static void close_with(struct judgement *j, const struct facts *f, const struct 
 		qsort(j->match, j->nr_matches, sizeof(*j->match), match_order);
 }
 
-void judgement_close(struct judgement *j, const struct policy_subject *subject, const struct waiver *waivers,
-		     size_t nr_waivers, uint64_t agent)
+void judgement_close(struct judgement *j, const struct policy_subject *subject,
+		     const struct waiver *waivers, size_t nr_waivers, uint64_t agent)
 {
 	struct facts f;
 	facts_init(&f, subject, j->shell);
@@ -252,7 +260,8 @@ static void drop_whens(struct judgement *j)
 {
 	bool denied = false;
 	for (size_t i = 0; i < j->nr_matches; i++)
-		denied |= j->match[i].state == MATCH_YES && j->match[i].rule->verdict == VERDICT_DENY;
+		denied |=
+			j->match[i].state == MATCH_YES && j->match[i].rule->verdict == VERDICT_DENY;
 	for (size_t i = 0; i < j->nr_matches; i++) {
 		if (j->match[i].state != MATCH_WHEN)
 			continue;
@@ -263,8 +272,9 @@ static void drop_whens(struct judgement *j)
 	}
 }
 
-void policy_judge(struct policy *const *policies, size_t nr, const struct waiver *waivers, size_t nr_waivers,
-		  uint64_t agent, const struct policy_subject *subject, struct judgement *out)
+void policy_judge(struct policy *const *policies, size_t nr, const struct waiver *waivers,
+		  size_t nr_waivers, uint64_t agent, const struct policy_subject *subject,
+		  struct judgement *out)
 {
 	struct judgement j = { .shell = spec_split(subject->spec) };
 	struct facts f;

@@ -3,10 +3,13 @@
 
 #include "action/policy_priv.h"
 
-static const char *const default_names[] = { [DEFAULT_NONE] = "none",	[DEFAULT_ALLOW] = "allow", [DEFAULT_BOXED] = "boxed",
-					     [DEFAULT_CAREFUL] = "careful", [DEFAULT_ASK] = "ask", [DEFAULT_DENY] = "deny" };
-static const char *const judge_json_risk_names[] = { [RISK_NONE] = "none", [RISK_LOW] = "low", [RISK_MEDIUM] = "medium",
-					  [RISK_HIGH] = "high" };
+static const char *const default_names[] = {
+	[DEFAULT_NONE] = "none",       [DEFAULT_ALLOW] = "allow", [DEFAULT_BOXED] = "boxed",
+	[DEFAULT_CAREFUL] = "careful", [DEFAULT_ASK] = "ask",	  [DEFAULT_DENY] = "deny"
+};
+static const char *const judge_json_risk_names[] = {
+	[RISK_NONE] = "none", [RISK_LOW] = "low", [RISK_MEDIUM] = "medium", [RISK_HIGH] = "high"
+};
 
 static const char *judge_json_state_name(enum match_state s)
 {
@@ -108,7 +111,9 @@ json_t *judgement_json(const struct judgement *j)
 
 static json_t *redirects_json(const struct shell_part *p)
 {
-	static const char *const names[] = { [SHELL_IN] = "in", [SHELL_OUT] = "out", [SHELL_HERE] = "here" };
+	static const char *const names[] = {
+		[SHELL_IN] = "in", [SHELL_OUT] = "out", [SHELL_HERE] = "here"
+	};
 	json_t *a = json_array();
 	for (size_t i = 0; i < p->nr_redirects; i++) {
 		json_t *o = json_object();
@@ -155,7 +160,8 @@ static void judge_json_put_cmd(json_t *o, const struct action_spec *s)
 		json_put_bytes(o, "cmd", b.data, b.len);
 }
 
-json_t *judgement_act(const struct judgement *j, const struct policy_subject *subject, const struct match *m)
+json_t *judgement_act(const struct judgement *j, const struct policy_subject *subject,
+		      const struct match *m)
 {
 	const struct action_spec *s = subject->spec;
 	json_t *o = json_object();

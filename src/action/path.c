@@ -61,11 +61,13 @@ bool pattern_host(const char *pattern, const char *host, uint16_t port)
 	char name[GLOB_MAX];
 	size_t len = strlen(host), plen = strlen(pattern);
 	const char *colon = strrchr(pattern, ':');
-	bool literal6 = colon && strchr(pattern, ':') != colon && colon[-1] != ']'; /* an IPv6 address without a port */
+	/* an IPv6 address without a port */
+	bool literal6 = colon && strchr(pattern, ':') != colon && colon[-1] != ']';
 	if (plen >= sizeof(name))
 		return false;
 	memcpy(name, pattern, plen + 1);
-	if (colon && !literal6 && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1)) {
+	if (colon && !literal6 && colon[1] &&
+	    strspn(colon + 1, "0123456789") == strlen(colon + 1)) {
 		unsigned want = 0;
 		for (const char *d = colon + 1; *d && want < 100000; d++)
 			want = want * 10 + (unsigned)(*d - '0');

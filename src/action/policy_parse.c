@@ -1,4 +1,5 @@
-/* JSON of a policy file -> struct policy. Everything in it is checked here, so that judging cannot fail. */
+/* JSON of a policy file -> struct policy. Everything in it is checked here, so that judging cannot
+ * fail. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,8 @@ static void check_keys(struct parser *x, const json_t *o, const char *const *key
 {
 	const char *key;
 	json_t *value;
-	json_object_foreach((json_t *)(uintptr_t)o, key, value) {
+	json_object_foreach((json_t *)(uintptr_t)o, key, value)
+	{
 		const char *const *k = keys;
 		while (*k && strcmp(*k, key) != 0)
 			k++;
@@ -44,7 +46,8 @@ static void check_keys(struct parser *x, const json_t *o, const char *const *key
 			continue;
 		const char *near = nearest_name(key, keys);
 		if (near)
-			policy_parse_fail(x, "%s has no \"%s\"; did you mean \"%s\"?", what, key, near);
+			policy_parse_fail(x, "%s has no \"%s\"; did you mean \"%s\"?", what, key,
+					  near);
 		else
 			policy_parse_fail(x, "%s has no \"%s\"", what, key);
 	}
@@ -62,18 +65,21 @@ static const char *policy_parse_text_of(struct parser *x, const json_t *o, const
 	return arena_strdup(x->p->arena, json_string_value(v));
 }
 
-static int64_t policy_parse_number_of(struct parser *x, const json_t *o, const char *key, int64_t least)
+static int64_t policy_parse_number_of(struct parser *x, const json_t *o, const char *key,
+				      int64_t least)
 {
 	const json_t *v = json_object_get(o, key);
 	if (!v || json_is_null(v))
 		return 0;
 	if (!json_is_integer(v) || json_integer_value(v) < least)
-		policy_parse_fail(x, "\"%s\" must be a whole number of at least %lld", key, (long long)least);
+		policy_parse_fail(x, "\"%s\" must be a whole number of at least %lld", key,
+				  (long long)least);
 	return json_is_integer(v) ? json_integer_value(v) : 0;
 }
 
 /* One of @names (NULL-terminated): its index, or @def when the key is absent. */
-static unsigned policy_parse_choice_of(struct parser *x, const json_t *o, const char *key, const char *const *names, unsigned def)
+static unsigned policy_parse_choice_of(struct parser *x, const json_t *o, const char *key,
+				       const char *const *names, unsigned def)
 {
 	const char *text = policy_parse_text_of(x, o, key);
 	if (!text)
@@ -83,7 +89,8 @@ static unsigned policy_parse_choice_of(struct parser *x, const json_t *o, const 
 			return i;
 	const char *near = nearest_name(text, names);
 	if (near)
-		policy_parse_fail(x, "\"%s\" cannot be \"%s\"; did you mean \"%s\"?", key, text, near);
+		policy_parse_fail(x, "\"%s\" cannot be \"%s\"; did you mean \"%s\"?", key, text,
+				  near);
 	else
 		policy_parse_fail(x, "\"%s\" cannot be \"%s\"", key, text);
 	return def;
@@ -97,14 +104,16 @@ static void push_item(struct parser *x, const char *key, const json_t *v, struct
 	}
 	const char *s = json_string_value(v);
 	if (strlen(s) != json_string_length(v) || strlen(s) > GLOB_MAX - 2)
-		policy_parse_fail(x, "\"%s\": a pattern may have %d bytes, none of them NUL", key, GLOB_MAX - 2);
+		policy_parse_fail(x, "\"%s\": a pattern may have %d bytes, none of them NUL", key,
+				  GLOB_MAX - 2);
 	else if (!strcmp(s, "!"))
 		policy_parse_fail(x, "\"%s\": \"!\" needs a pattern behind it", key);
 	else
 		strv_push(out, s);
 }
 
-static void policy_parse_list_of(struct parser *x, const json_t *o, const char *key, struct strv *out)
+static void policy_parse_list_of(struct parser *x, const json_t *o, const char *key,
+				 struct strv *out)
 {
 	const json_t *v = json_object_get(o, key);
 	if (!v || json_is_null(v))
@@ -136,9 +145,10 @@ static unsigned kinds_of(struct parser *x, const json_t *o)
 		}
 		const char *near = nearest_name(list.item[i] + not, names);
 		if (near)
-			policy_parse_fail(x, "there is no kind \"%s\"; did you mean \"%s\"?", list.item[i] + not, near);
+			policy_parse_fail(x, "there is no kind \"%s\"; did you mean \"%s\"?",
+					  list.item[i] + not, near);
 		else
-			policy_parse_fail(x, "there is no kind \"%s\"", list.item[i] + not);
+			policy_parse_fail(x, "there is no kind \"%s\"", list.item[i] + not );
 	}
 	strv_release(&list);
 	if (not_bits)
@@ -180,7 +190,9 @@ static void check_rule(struct parser *x, const struct rule *r)
 	if (r->verdict != VERDICT_ASK && (r->timeout_us || r->on_timeout != ON_TIMEOUT_DENY))
 		policy_parse_fail(x, "only an ask can have a timeout");
 	if (r->lifts.nr && (!x->p->added || r->verdict != VERDICT_ALLOW))
-		policy_parse_fail(x, "\"lifts\" is for the allows of .sandglass/added.lua; a stricter rule of another file would not be seen");
+		policy_parse_fail(
+			x,
+			"\"lifts\" is for the allows of .sandglass/added.lua; a stricter rule of another file would not be seen");
 	if (r->confirm && strcmp(r->confirm, "type") != 0)
 		policy_parse_fail(x, "\"confirm\" can only be \"type\"");
 	if (r->confirm && r->verdict != VERDICT_ASK)
@@ -189,9 +201,12 @@ static void check_rule(struct parser *x, const struct rule *r)
 
 static void read_rule(struct parser *x, const json_t *o, size_t index, struct rule *r)
 {
-	static const char *const keys[] = { "name", "verdict", "line", "kind", "cmd", "path", "host", "tool", "agent", "box", "url", "method",
-					    "where", "tainted", "match", "when", "why", "say", "risk", "confirm", "limit",
-					    "timeout_us", "on_timeout", "lifts", NULL };
+	static const char *const keys[] = {
+		"name",	      "verdict",    "line",  "kind", "cmd",    "path",	  "host",
+		"tool",	      "agent",	    "box",   "url",  "method", "where",	  "tainted",
+		"match",      "when",	    "why",   "say",  "risk",   "confirm", "limit",
+		"timeout_us", "on_timeout", "lifts", NULL
+	};
 	static const char *const verdicts[] = { "allow", "ask", "deny", NULL };
 	static const char *const places[] = { "anywhere", "box", "host", NULL };
 	static const char *const risks[] = { "none", "low", "medium", "high", NULL };
@@ -238,18 +253,22 @@ static void read_rule(struct parser *x, const json_t *o, size_t index, struct ru
 		check_keys(x, limit, limits, "\"limit\"");
 	r->limit_us = json_is_object(limit) ? policy_parse_number_of(x, limit, "time_us", 1) : 0;
 	r->timeout_us = policy_parse_number_of(x, o, "timeout_us", 1);
-	r->on_timeout = (enum policy_timeout)policy_parse_choice_of(x, o, "on_timeout", timeouts, ON_TIMEOUT_DENY);
+	r->on_timeout = (enum policy_timeout)policy_parse_choice_of(x, o, "on_timeout", timeouts,
+								    ON_TIMEOUT_DENY);
 	check_rule(x, r);
 }
 
 static void read_policy(struct parser *x, const json_t *doc)
 {
 	static const char *const keys[] = { "file", "default", "rules", "added", "firm", NULL };
-	static const char *const defaults[] = { "", "allow", "boxed", "careful", "ask", "deny", NULL };
+	static const char *const defaults[] = {
+		"", "allow", "boxed", "careful", "ask", "deny", NULL
+	};
 	check_keys(x, doc, keys, "a policy");
 	x->p->added = json_flag(doc, "added", false);
 	x->p->firm = json_flag(doc, "firm", false);
-	x->p->def = (enum policy_default)policy_parse_choice_of(x, doc, "default", defaults, DEFAULT_NONE);
+	x->p->def = (enum policy_default)policy_parse_choice_of(x, doc, "default", defaults,
+								DEFAULT_NONE);
 	const json_t *rules = json_object_get(doc, "rules");
 	if (!json_is_array(rules)) {
 		policy_parse_fail(x, "\"rules\" must be a list");

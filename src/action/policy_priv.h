@@ -7,16 +7,16 @@
 #include "action/shell.h"
 
 #define BOX_HOME "/home/agent"
-#define BOX_CWD "/workspace"
+#define BOX_CWD	 "/workspace"
 
 struct facts {
 	const struct policy_subject *subject;
 	const struct shell *shell; /* NULL when there is no command */
-	uint64_t all;              /* every part, and POLICY_OPAQUE */
+	uint64_t all;		   /* every part, and POLICY_OPAQUE */
 	uint64_t looked, targets;  /* parts with SHELL_LOOKED, SHELL_TARGET */
-	uint64_t reached;          /* parts whose names may mean something else */
-	const char *home;          /* the user's, for host paths */
-	json_t *act;               /* made when a rule's filter wants it; owned */
+	uint64_t reached;	   /* parts whose names may mean something else */
+	const char *home;	   /* the user's, for host paths */
+	json_t *act;		   /* made when a rule's filter wants it; owned */
 };
 
 struct shell *spec_split(const struct action_spec *s); /* NULL without a command */
@@ -27,7 +27,8 @@ void facts_release(struct facts *f);
 uint64_t waiver_parts(const struct waiver *w, uint64_t agent, const struct facts *f);
 
 /* Does @rule match? Fills @m (but for policy). */
-bool rule_matches(const struct rule *rule, struct facts *f, const struct judgement *j, struct match *m);
+bool rule_matches(const struct rule *rule, struct facts *f, const struct judgement *j,
+		  struct match *m);
 /* With what a match counts now; false if it does not count. */
 bool match_counts(const struct match *m, enum verdict *out);
 

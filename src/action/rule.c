@@ -8,10 +8,12 @@
 
 static bool spec_has_command(const struct action_spec *s)
 {
-	return (s->kind == ACT_EXEC || s->kind == ACT_SHELL || s->kind == ACT_HOST) && (s->argv.nr || s->cmdline);
+	return (s->kind == ACT_EXEC || s->kind == ACT_SHELL || s->kind == ACT_HOST) &&
+	       (s->argv.nr || s->cmdline);
 }
 
-/* The text itself when it is exactly what a plain shell will read: then `sh -c` is no command of its own. */
+/* The text itself when it is exactly what a plain shell will read: then `sh -c` is no command of
+ * its own. */
 static const char *plain_text(const struct action_spec *s)
 {
 	static const char *const shells[] = { "sh", "/bin/sh", "bash", "/bin/bash" };
@@ -60,7 +62,8 @@ void facts_release(struct facts *f)
 	f->act = NULL;
 }
 
-/* A list of patterns: one that matches is enough; of those with "!" none may. @answer asks about one pattern. */
+/* A list of patterns: one that matches is enough; of those with "!" none may. @answer asks about
+ * one pattern. */
 typedef enum glob_answer ask_fn(const char *pattern, const void *self);
 
 static enum glob_answer list_answer(const struct strv *list, ask_fn *ask, const void *self)
@@ -75,7 +78,9 @@ static enum glob_answer list_answer(const struct strv *list, ask_fn *ask, const 
 			positive = true;
 			continue;
 		}
-		enum glob_answer a = ask(p + 1, self), not = a == GLOB_YES ? GLOB_NO : a == GLOB_NO ? GLOB_YES : GLOB_MAYBE;
+		enum glob_answer a = ask(p + 1, self), not = a == GLOB_YES  ? GLOB_NO
+							     : a == GLOB_NO ? GLOB_YES
+									    : GLOB_MAYBE;
 		none = not < none ? not : none;
 	}
 	return positive && any < none ? any : none;
@@ -119,7 +124,8 @@ struct loose_words {
 	const struct strv *assigned;
 };
 
-/* Does one of the patterns appear in what the part may run? What a "!" excludes cannot be told there. */
+/* Does one of the patterns appear in what the part may run? What a "!" excludes cannot be told
+ * there. */
 static bool loose_match(const struct strv *list, const struct loose_words *w)
 {
 	for (size_t i = 0; i < list->nr; i++)
@@ -147,9 +153,10 @@ static bool where_ok(const struct rule *r, const struct action_spec *s)
 	return false;
 }
 
-/* --- paths ------------------------------------------------------------------------------------------------------ */
+/* --- paths ------------------------------------------------------------------------------------ */
 
-static bool path_ok(const struct rule *r, const char *cwd, const char *path, const char *home, char **text)
+static bool path_ok(const struct rule *r, const char *cwd, const char *path, const char *home,
+		    char **text)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	path_resolve(cwd, path, home, &b);
@@ -173,7 +180,8 @@ static bool word_path_ok(const struct rule *r, const struct facts *f, const char
 {
 	const char *cwd = f->subject->spec->cwd;
 	bool found = path_ok(r, cwd, word, BOX_HOME, text);
-	for (size_t i = 0; !found && word[0] != '/' && word[0] != '~' && i < f->shell->dirs.nr; i++) {
+	for (size_t i = 0; !found && word[0] != '/' && word[0] != '~' && i < f->shell->dirs.nr;
+	     i++) {
 		CLEANUP(buf_release) struct buf dir = BUF_INIT;
 		path_resolve(cwd, f->shell->dirs.item[i], BOX_HOME, &dir);
 		found = path_ok(r, buf_cstr(&dir), word, BOX_HOME, text);
@@ -211,7 +219,8 @@ static uint64_t path_parts(const struct rule *r, const struct facts *f, char **t
 				hit = path && word_path_ok(r, f, path, text);
 			}
 			for (size_t k = 0; !hit && k < p->nr_redirects; k++)
-				hit = p->redirect[k].kind == SHELL_IN && !p->redirect[k].target.dynamic &&
+				hit = p->redirect[k].kind == SHELL_IN &&
+				      !p->redirect[k].target.dynamic &&
 				      word_path_ok(r, f, p->redirect[k].target.text, text);
 		}
 		found |= hit ? UINT64_C(1) << i : 0;
@@ -219,7 +228,7 @@ static uint64_t path_parts(const struct rule *r, const struct facts *f, char **t
 	return found;
 }
 
-/* --- commands ------------------------------------------------------------------------------------------------------ */
+/* --- commands --------------------------------------------------------------------------------- */
 
 static void cmd_parts(const struct rule *r, const struct facts *f, uint64_t *yes, uint64_t *maybe)
 {
@@ -282,8 +291,9 @@ bool rule_matches(const struct rule *r, struct facts *f, const struct judgement 
 	const struct action_spec *s = f->subject->spec;
 	uint64_t yes = kind_parts(r, f), maybe = 0;
 	char *text = NULL;
-	if (!yes || !where_ok(r, s) || (r->tainted && !s->tainted) || !rule_name_ok(&r->tool, s->tool) ||
-	    !rule_name_ok(&r->agent, f->subject->agent) || !rule_name_ok(&r->box, f->subject->box))
+	if (!yes || !where_ok(r, s) || (r->tainted && !s->tainted) ||
+	    !rule_name_ok(&r->tool, s->tool) || !rule_name_ok(&r->agent, f->subject->agent) ||
+	    !rule_name_ok(&r->box, f->subject->box))
 		return false;
 	if (r->host.nr && (!s->host || list_answer(&r->host, ask_host, s) != GLOB_YES))
 		return false;
@@ -314,7 +324,12 @@ bool rule_matches(const struct rule *r, struct facts *f, const struct judgement 
 		text = parts_text(f, yes ? yes : maybe);
 	else if (!text && s->tool && r->tool.nr)
 		text = mem_strdup(s->tool);
-	*m = (struct match){ .rule = r, .parts = yes | maybe, .maybe = !yes, .text = text,
-			     .state = r->when ? MATCH_WHEN : yes ? MATCH_YES : MATCH_MAYBE };
+	*m = (struct match){ .rule = r,
+			     .parts = yes | maybe,
+			     .maybe = !yes,
+			     .text = text,
+			     .state = r->when ? MATCH_WHEN
+				      : yes   ? MATCH_YES
+					      : MATCH_MAYBE };
 	return true;
 }

@@ -29,7 +29,8 @@ static bool action_shell_word_among(const struct shell_word *w, const char *cons
 	return false;
 }
 
-static void add_redirect(struct shell_part *part, enum shell_redirect_kind kind, const struct shell_word *w)
+static void add_redirect(struct shell_part *part, enum shell_redirect_kind kind,
+			 const struct shell_word *w)
 {
 	GROW(part->redirect, part->nr_redirects, part->cap_redirects);
 	part->redirect[part->nr_redirects++] = (struct shell_redirect){ kind, *w };
@@ -47,7 +48,8 @@ static void read_here_tag(struct reader *r, struct shell_part *part, size_t inde
 		return;
 	}
 	/* the tag is not expanded: `<<$X` ends at a line "$X" */
-	bool literal = memchr(from, '\'', (size_t)(r->p - from)) || memchr(from, '"', (size_t)(r->p - from)) ||
+	bool literal = memchr(from, '\'', (size_t)(r->p - from)) ||
+		       memchr(from, '"', (size_t)(r->p - from)) ||
 		       memchr(from, '\\', (size_t)(r->p - from));
 	if (w.dynamic && literal) {
 		reader_give_up(r, "a here-document that is not understood");
@@ -86,7 +88,8 @@ static void read_redirect(struct reader *r, struct shell_part *part, size_t inde
 	size_t digits = 0;
 	while (digits < w.len && isdigit((unsigned char)w.text[digits]))
 		digits++;
-	if (dup && !w.dynamic && (digits == w.len || (digits + 1 == w.len && w.text[digits] == '-')))
+	if (dup && !w.dynamic &&
+	    (digits == w.len || (digits + 1 == w.len && w.text[digits] == '-')))
 		return; /* 2>&1, <&- */
 	add_redirect(part, here_string ? SHELL_HERE : in && !read_write ? SHELL_IN : SHELL_OUT, &w);
 }
@@ -237,17 +240,20 @@ static void read_function(struct reader *r)
 	reader_lines(r);
 }
 
-/* The reader stands behind the first word of a command. Keywords that only join lists are stepped over: what they join
- * is found all the same, and a text in which they are misplaced runs less, not more. */
+/* The reader stands behind the first word of a command. Keywords that only join lists are stepped
+ * over: what they join is found all the same, and a text in which they are misplaced runs less, not
+ * more. */
 static bool read_keyword(struct reader *r, const struct shell_word *w)
 {
-	static const char *const joins[] = { "if", "then", "elif", "else", "while", "until", "do", "{", "!", "coproc", NULL };
+	static const char *const joins[] = { "if", "then", "elif", "else",   "while", "until",
+					     "do", "{",	   "!",	   "coproc", NULL };
 	static const char *const ends[] = { "fi", "done", "}", NULL };
 	static const char *const strange[] = { "alias", "enable", "autoload", "hash", NULL };
 	if (action_shell_word_among(w, joins))
 		return true;
 	if (action_shell_word_among(w, strange)) {
-		reader_give_up(r, word_is(w, "alias") ? "an alias" : "a shell word that is not understood");
+		reader_give_up(r, word_is(w, "alias") ? "an alias"
+						      : "a shell word that is not understood");
 		return true;
 	}
 	if (word_is(w, "function")) {
@@ -270,7 +276,8 @@ static bool read_keyword(struct reader *r, const struct shell_word *w)
 static void read_array(struct reader *r)
 {
 	r->p++;
-	for (reader_lines(r); r->p < r->end && reader_at(r, 0) != ')' && !reader_given_up(r); reader_lines(r)) {
+	for (reader_lines(r); r->p < r->end && reader_at(r, 0) != ')' && !reader_given_up(r);
+	     reader_lines(r)) {
 		struct shell_word w;
 		if (!reader_word(r, &w))
 			break;
@@ -394,7 +401,8 @@ enum until reader_list(struct reader *r, enum until until)
 	while (!reader_given_up(r)) {
 		reader_lines(r);
 		const char *before = r->p;
-		if (until == UNTIL_ARM && r->end - r->p >= 4 && !memcmp(r->p, "esac", 4) && reader_meta(reader_at(r, 4))) {
+		if (until == UNTIL_ARM && r->end - r->p >= 4 && !memcmp(r->p, "esac", 4) &&
+		    reader_meta(reader_at(r, 4))) {
 			r->p += 4;
 			return UNTIL_END;
 		}

@@ -1,13 +1,17 @@
-/* Which simple commands does a command line run? For policy, screens and reports; it runs nothing and expands nothing.
+/* Which simple commands does a command line run? For policy, screens and reports; it runs nothing
+ * and expands nothing.
  *
- * The text is POSIX sh with what bash adds, read as widely as it can be meant: lists, pipes, subshells, groups, if,
- * while, for, case, functions, $( ), <( ), backticks, here-documents. What stands inside another command is looked for and
- * becomes a part of its own: sh -c, eval, find -exec (shell_look.c), env, sudo, xargs, timeout and their like (shell_wrap.c).
- * A program that is neither one of these nor known to treat its words as data (shell_known.c) is loose: it may run what
- * they say. Code of other languages (python -c) is opaque unless nothing in it can run a program (shell_code.c). Anything that is not understood for certain makes the whole line opaque, which is the caller's reason
- * to ask: text past 64 KiB, more than 63 parts, deep nesting, aliases, commands from standard
- * input, unbalanced quotes. The box is the wall; this is the doorman's reading glass. Fuzzed: tests/fuzz/f_shell_split.c.
- * Linear in the text for each level of nesting; any thread. */
+ * The text is POSIX sh with what bash adds, read as widely as it can be meant: lists, pipes,
+ * subshells, groups, if, while, for, case, functions, $( ), <( ), backticks, here-documents. What
+ * stands inside another command is looked for and becomes a part of its own: sh -c, eval, find
+ * -exec (shell_look.c), env, sudo, xargs, timeout and their like (shell_wrap.c). A program that is
+ * neither one of these nor known to treat its words as data (shell_known.c) is loose: it may run
+ * what they say. Code of other languages (python -c) is opaque unless nothing in it can run a
+ * program (shell_code.c). Anything that is not understood for certain makes the whole line opaque,
+ * which is the caller's reason to ask: text past 64 KiB, more than 63 parts, deep nesting, aliases,
+ * commands from standard input, unbalanced quotes. The box is the wall; this is the doorman's
+ * reading glass. Fuzzed: tests/fuzz/f_shell_split.c. Linear in the text for each level of nesting;
+ * any thread. */
 #ifndef ACTION_SHELL_H
 #define ACTION_SHELL_H
 
@@ -16,13 +20,14 @@
 
 enum { SHELL_TEXT_MAX = 64 << 10, SHELL_PARTS_MAX = 63, SHELL_DEPTH_MAX = 12 };
 
-/* A word after quotes are removed. What only a shell can know ($X, `...`, globs, braces) stays in it as written. */
+/* A word after quotes are removed. What only a shell can know ($X, `...`, globs, braces) stays in
+ * it as written. */
 struct shell_word {
 	const char *text;
 	size_t len;
-	bool dynamic;          /* its value is not known before it runs */
-	bool splits;           /* it may become several words, or none */
-	bool quoted;           /* some of it was quoted: no keyword, no assignment */
+	bool dynamic;	       /* its value is not known before it runs */
+	bool splits;	       /* it may become several words, or none */
+	bool quoted;	       /* some of it was quoted: no keyword, no assignment */
 	size_t prefix, suffix; /* of a dynamic word: known bytes at its ends */
 };
 
@@ -32,11 +37,15 @@ struct shell_redirect {
 };
 
 enum shell_flags {
-	SHELL_LOOKED = 1 << 0,  /* what it runs is a part of its own: only asks and denies look at this one */
-	SHELL_TARGET = 1 << 1,  /* not a command but a file that is written: words are ">" and the path */
-	SHELL_REACHES = 1 << 2, /* variables set before it may change what its name means (PATH, LD_PRELOAD, ...) */
-	SHELL_LOOSE = 1 << 3,   /* it may run what its words say: the words of a rule that appear in it in order ask */
-	SHELL_SETS = 1 << 4,    /* it sets such a variable itself: the same holds for the value */
+	/* what it runs is a part of its own: only asks and denies look at this one */
+	SHELL_LOOKED = 1 << 0,
+	/* not a command but a file that is written: words are ">" and the path */
+	SHELL_TARGET = 1 << 1,
+	/* variables set before it may change what its name means (PATH, LD_PRELOAD, ...) */
+	SHELL_REACHES = 1 << 2,
+	/* it may run what its words say: the words of a rule that appear in it in order ask */
+	SHELL_LOOSE = 1 << 3,
+	SHELL_SETS = 1 << 4, /* it sets such a variable itself: the same holds for the value */
 };
 
 struct shell_part {
@@ -52,13 +61,14 @@ struct shell {
 	struct shell_part *part;
 	size_t nr, cap;
 	bool opaque;
-	const char *why;  /* static text: "process substitution"; NULL unless opaque */
+	const char *why;      /* static text: "process substitution"; NULL unless opaque */
 	struct strv assigned; /* every "NAME=value" of the line */
-	struct strv dirs; /* where `cd` with a known word may have gone */
+	struct strv dirs;     /* where `cd` with a known word may have gone */
 	struct arena arena;
 };
 
-/* Splits @text. Always returns a shell (free it); if it is opaque, its parts are those found so far. */
+/* Splits @text. Always returns a shell (free it); if it is opaque, its parts are those found so
+ * far. */
 struct shell *shell_split(const char *text, size_t len);
 /* The same for words that no shell reads, looking into sh -c and its like. */
 struct shell *shell_split_argv(const struct strv *argv);

@@ -1,5 +1,5 @@
-/* Code of other languages inside a command line. It is not parsed: it is tame when none of its words could run a program,
- * else the line is opaque. The lists err on the side of asking. */
+/* Code of other languages inside a command line. It is not parsed: it is tame when none of its
+ * words could run a program, else the line is opaque. The lists err on the side of asking. */
 #include "action/shell_parse.h"
 
 #include <ctype.h>
@@ -8,23 +8,38 @@
 #include <string.h>
 #include <strings.h>
 
-enum language { LANG_PYTHON, LANG_NODE, LANG_PERL, LANG_RUBY, LANG_PHP, LANG_LUA, LANG_AWK, LANG_SED, LANG_OTHER };
+enum language {
+	LANG_PYTHON,
+	LANG_NODE,
+	LANG_PERL,
+	LANG_RUBY,
+	LANG_PHP,
+	LANG_LUA,
+	LANG_AWK,
+	LANG_SED,
+	LANG_OTHER
+};
 
 static const struct interpreter {
 	const char *name; /* versions may follow: python3.11 */
 	enum language lang;
-	const char *letters;             /* short options that take code; of perl and ruby also at the end of a cluster */
+	/* short options that take code; of perl and ruby also at the end of a cluster */
+	const char *letters;
 	const char *const *longs;
-	const char *values;              /* short options with a value of another kind */
-	bool first_is_code;              /* awk, sed: the first operand */
-	bool files_are_code;             /* the first operand is a program in a file; without one it is read from stdin */
+	const char *values; /* short options with a value of another kind */
+	bool first_is_code; /* awk, sed: the first operand */
+	/* the first operand is a program in a file; without one it is read from stdin */
+	bool files_are_code;
 } shell_code_interpreters[] = {
 	{ "python", LANG_PYTHON, "c", NULL, "WXm", false, true },
 	{ "pypy", LANG_PYTHON, "c", NULL, "WXm", false, true },
-	{ "nodejs", LANG_NODE, "ep", (const char *const[]){ "--eval", "--print", NULL }, "rC", false, true },
-	{ "node", LANG_NODE, "ep", (const char *const[]){ "--eval", "--print", NULL }, "rC", false, true },
+	{ "nodejs", LANG_NODE, "ep", (const char *const[]){ "--eval", "--print", NULL }, "rC",
+	  false, true },
+	{ "node", LANG_NODE, "ep", (const char *const[]){ "--eval", "--print", NULL }, "rC", false,
+	  true },
 	{ "deno", LANG_NODE, "", (const char *const[]){ "eval", NULL }, "", false, false },
-	{ "tsx", LANG_NODE, "ep", (const char *const[]){ "--eval", "--print", NULL }, "", false, true },
+	{ "tsx", LANG_NODE, "ep", (const char *const[]){ "--eval", "--print", NULL }, "", false,
+	  true },
 	{ "perl", LANG_PERL, "eE", NULL, "I", false, true },
 	{ "ruby", LANG_RUBY, "e", NULL, "IrCE", false, true },
 	{ "php", LANG_PHP, "rBRE", (const char *const[]){ "--run", NULL }, "cdfz", false, true },
@@ -44,7 +59,9 @@ static const struct interpreter {
 	{ "elixir", LANG_OTHER, "e", (const char *const[]){ "--eval", NULL }, "", false, true },
 	{ "guile", LANG_OTHER, "c", NULL, "", false, true },
 	{ "racket", LANG_OTHER, "e", NULL, "", false, true },
-	{ "pwsh", LANG_OTHER, "c", (const char *const[]){ "-Command", "-command", "-EncodedCommand", NULL }, "", false, true },
+	{ "pwsh", LANG_OTHER, "c",
+	  (const char *const[]){ "-Command", "-command", "-EncodedCommand", NULL }, "", false,
+	  true },
 	{ "nu", LANG_OTHER, "c", (const char *const[]){ "--commands", NULL }, "", false, true },
 	{ "xonsh", LANG_OTHER, "c", NULL, "", false, true },
 	{ "groovy", LANG_OTHER, "e", NULL, "", false, true },
@@ -59,7 +76,8 @@ static const struct interpreter *interpreter_find(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(shell_code_interpreters); i++) {
 		size_t len = strlen(shell_code_interpreters[i].name);
-		if (!strncmp(name, shell_code_interpreters[i].name, len) && !name[len + strspn(name + len, "0123456789.")])
+		if (!strncmp(name, shell_code_interpreters[i].name, len) &&
+		    !name[len + strspn(name + len, "0123456789.")])
 			return &shell_code_interpreters[i];
 	}
 	return NULL;
@@ -100,10 +118,19 @@ static bool any_word(const char *text, size_t len, bool (*bad)(const char *word)
 /* Names that run programs, or reach something that does, in any language. */
 static bool runs_in_any(const char *w)
 {
-	static const char *const parts[] = { "exec", "spawn", "system", "popen", "eval", "subprocess", "passthru", "__", "fork", "syscall", "shell" };
-	static const char *const names[] = { "os", "pty", "commands", "getattr", "setattr", "globals", "locals", "vars", "builtins", "compile", "importlib",
-					     "import_module", "runpy", "ctypes", "cffi", "multiprocessing", "asyncio", "breakpoint", "help",
-					     "modules", "pickle", "marshal", "code", "pdb", "input", "antigravity", "webbrowser", "imp", "loader", NULL };
+	static const char *const parts[] = { "exec", "spawn",	   "system",   "popen",
+					     "eval", "subprocess", "passthru", "__",
+					     "fork", "syscall",	   "shell" };
+	static const char *const names[] = {
+		"os",	    "pty",	   "commands",	 "getattr",
+		"setattr",  "globals",	   "locals",	 "vars",
+		"builtins", "compile",	   "importlib",	 "import_module",
+		"runpy",    "ctypes",	   "cffi",	 "multiprocessing",
+		"asyncio",  "breakpoint",  "help",	 "modules",
+		"pickle",   "marshal",	   "code",	 "pdb",
+		"input",    "antigravity", "webbrowser", "imp",
+		"loader",   NULL
+	};
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (strcasestr(w, parts[i]))
 			return true;
@@ -112,27 +139,52 @@ static bool runs_in_any(const char *w)
 
 static bool runs_in_node(const char *w)
 {
-	static const char *const names[] = { "child_process", "import", "constructor", "Function", "binding", "dlopen", "mainModule", "getBuiltinModule",
-					     "globalThis", "global", "vm", "worker_threads", "cluster", "module", "Reflect", "Proxy", "Bun", "Deno", "WebAssembly", NULL };
+	static const char *const names[] = {
+		"child_process", "import", "constructor", "Function",
+		"binding",	 "dlopen", "mainModule",  "getBuiltinModule",
+		"globalThis",	 "global", "vm",	  "worker_threads",
+		"cluster",	 "module", "Reflect",	  "Proxy",
+		"Bun",		 "Deno",   "WebAssembly", NULL
+	};
 	return runs_in_any(w) || shell_among(w, names);
 }
 
 static bool runs_in_perl(const char *w)
 {
-	static const char *const names[] = { "qx", "open", "do", "require", "no", "bless", "can", "glob", "sub", "dump", "ee", "e", "ge", "eg", "gee", NULL };
+	static const char *const names[] = { "qx",  "open", "do",  "require", "no", "bless",
+					     "can", "glob", "sub", "dump",    "ee", "e",
+					     "ge",  "eg",   "gee", NULL };
 	return runs_in_any(w) || shell_among(w, names);
 }
 
 static bool runs_in_ruby(const char *w)
 {
-	static const char *const names[] = { "open", "send", "public_send", "Kernel", "IO", "Process", "method", "require", "load", "const_get", "x", "binding",
-					     "instance_variable_get", "define_method", "Object", "require_relative", "ObjectSpace", NULL };
+	static const char *const names[] = { "open",
+					     "send",
+					     "public_send",
+					     "Kernel",
+					     "IO",
+					     "Process",
+					     "method",
+					     "require",
+					     "load",
+					     "const_get",
+					     "x",
+					     "binding",
+					     "instance_variable_get",
+					     "define_method",
+					     "Object",
+					     "require_relative",
+					     "ObjectSpace",
+					     NULL };
 	return runs_in_any(w) || shell_among(w, names);
 }
 
 static bool runs_in_lua(const char *w)
 {
-	static const char *const names[] = { "execute", "load", "loadstring", "dofile", "loadfile", "require", "debug", "package", "_G", "_ENV", "getfenv", NULL };
+	static const char *const names[] = { "execute",	 "load",    "loadstring", "dofile",
+					     "loadfile", "require", "debug",	  "package",
+					     "_G",	 "_ENV",    "getfenv",	  NULL };
 	static const char *const parts[] = { "popen" };
 	return shell_among(w, names) || strcasestr(w, parts[0]);
 }
@@ -146,14 +198,24 @@ static bool runs_in_awk(const char *w)
 /* Every module that the code imports is one that runs nothing. */
 static bool python_imports_tame(const char *text)
 {
-	static const char *const tame[] = { "json", "sys", "re", "math", "time", "datetime", "collections", "itertools", "functools", "pathlib", "string",
-					    "random", "textwrap", "hashlib", "struct", "statistics", "csv", "decimal", "fractions", "unicodedata",
-					    "difflib", "pprint", "typing", "dataclasses", "enum", "operator", "heapq", "bisect", "calendar", "uuid",
-					    "base64", "urllib", "tomllib", "yaml", "toml", "glob", "io", "zlib", "gzip", "zipfile", "tarfile", "sqlite3",
-					    "secrets", "html", "email", "socket", "ssl", "http", "requests", "numpy", "pandas", "ast", "tokenize",
-					    "inspect", "traceback", "warnings", "logging", "argparse", "configparser", "binascii", "ipaddress", "locale",
-					    "shutil", "tempfile", "fnmatch", "copy", "abc", "contextlib", "numbers", "site", "sysconfig", "setuptools",
-					    "django", "flask", "torch", "pytest", "xml", "codecs", "types", NULL };
+	static const char *const tame[] = {
+		"json",	      "sys",	     "re",	   "math",	   "time",
+		"datetime",   "collections", "itertools",  "functools",	   "pathlib",
+		"string",     "random",	     "textwrap",   "hashlib",	   "struct",
+		"statistics", "csv",	     "decimal",	   "fractions",	   "unicodedata",
+		"difflib",    "pprint",	     "typing",	   "dataclasses",  "enum",
+		"operator",   "heapq",	     "bisect",	   "calendar",	   "uuid",
+		"base64",     "urllib",	     "tomllib",	   "yaml",	   "toml",
+		"glob",	      "io",	     "zlib",	   "gzip",	   "zipfile",
+		"tarfile",    "sqlite3",     "secrets",	   "html",	   "email",
+		"socket",     "ssl",	     "http",	   "requests",	   "numpy",
+		"pandas",     "ast",	     "tokenize",   "inspect",	   "traceback",
+		"warnings",   "logging",     "argparse",   "configparser", "binascii",
+		"ipaddress",  "locale",	     "shutil",	   "tempfile",	   "fnmatch",
+		"copy",	      "abc",	     "contextlib", "numbers",	   "site",
+		"sysconfig",  "setuptools",  "django",	   "flask",	   "torch",
+		"pytest",     "xml",	     "codecs",	   "types",	   NULL
+	};
 	for (const char *p = text; (p = strstr(p, "import")) != NULL; p += 6) {
 		if (p > text && shell_code_word_char(p[-1]))
 			continue;
@@ -187,7 +249,9 @@ static bool python_imports_tame(const char *text)
 /* require('x'): of what runs nothing, or a file of the project. */
 static bool node_requires_tame(const char *text)
 {
-	static const char *const tame[] = { "fs", "path", "util", "crypto", "url", "assert", "zlib", "semver", "buffer", "events", "querystring", "stream", NULL };
+	static const char *const tame[] = { "fs",	   "path",   "util",   "crypto", "url",
+					    "assert",	   "zlib",   "semver", "buffer", "events",
+					    "querystring", "stream", NULL };
 	for (const char *p = text; (p = strstr(p, "require")) != NULL;) {
 		p += strlen("require");
 		p += strspn(p, " (");
@@ -211,7 +275,8 @@ static bool node_requires_tame(const char *text)
 static bool computed_names(const char *text)
 {
 	for (const char *p = text + 1; text[0] && *p; p++)
-		if (*p == '[' && (shell_code_word_char(p[-1]) || p[-1] == ')' || p[-1] == ']') && !isdigit((unsigned char)p[1]) && p[1] != '-')
+		if (*p == '[' && (shell_code_word_char(p[-1]) || p[-1] == ')' || p[-1] == ']') &&
+		    !isdigit((unsigned char)p[1]) && p[1] != '-')
 			return true;
 	return false;
 }
@@ -281,14 +346,17 @@ static bool code_tame(enum language lang, const struct shell_word *code)
 	case LANG_PYTHON:
 		return !any_word(t, code->len, runs_in_any) && python_imports_tame(t);
 	case LANG_NODE:
-		return !any_word(t, code->len, runs_in_node) && node_requires_tame(t) && !computed_names(t);
+		return !any_word(t, code->len, runs_in_node) && node_requires_tame(t) &&
+		       !computed_names(t);
 	case LANG_PERL:
-		return !any_word(t, code->len, runs_in_perl) && !strpbrk(t, "`&") && !strstr(t, "->");
+		return !any_word(t, code->len, runs_in_perl) && !strpbrk(t, "`&") &&
+		       !strstr(t, "->");
 	case LANG_RUBY:
 		return !any_word(t, code->len, runs_in_ruby) && !strchr(t, '`');
 	case LANG_PHP:
-		return !any_word(t, code->len, runs_in_any) && !strchr(t, '`') && !strstr(t, "assert") && !strstr(t, "call_user") &&
-		       !strstr(t, "array_map") && !strstr(t, "include") && !strstr(t, "require");
+		return !any_word(t, code->len, runs_in_any) && !strchr(t, '`') &&
+		       !strstr(t, "assert") && !strstr(t, "call_user") && !strstr(t, "array_map") &&
+		       !strstr(t, "include") && !strstr(t, "require");
 	case LANG_LUA:
 		return !any_word(t, code->len, runs_in_lua) && !computed_names(t);
 	case LANG_AWK:
@@ -321,22 +389,28 @@ bool shell_code_option(const char *name, const struct shell_word *option)
 	if (option->text[0] != '-' || option->text[1] == '-')
 		return false;
 	char last = option->text[option->len - 1];
-	bool cluster = in->lang == LANG_PERL || in->lang == LANG_RUBY || in->lang == LANG_SED || in->lang == LANG_PYTHON || in->lang == LANG_NODE;
-	return strchr(in->letters, last) && (option->len == 2 || cluster) && !strchr(in->values, option->text[1]);
+	bool cluster = in->lang == LANG_PERL || in->lang == LANG_RUBY || in->lang == LANG_SED ||
+		       in->lang == LANG_PYTHON || in->lang == LANG_NODE;
+	return strchr(in->letters, last) && (option->len == 2 || cluster) &&
+	       !strchr(in->values, option->text[1]);
 }
 
 /* -c'print()', --eval=x: the code is in the same word. */
-static bool joined_code(const struct interpreter *in, const struct shell_word *w, struct shell_word *code)
+static bool joined_code(const struct interpreter *in, const struct shell_word *w,
+			struct shell_word *code)
 {
 	size_t from = 0;
 	for (const char *const *l = in->longs; l && *l; l++)
 		if (shell_word_begins(w, *l) && w->text[strlen(*l)] == '=')
 			from = strlen(*l) + 1;
-	if (!from && w->len > 2 && w->text[0] == '-' && w->text[1] != '-' && strchr(in->letters, w->text[1]) && w->prefix > 1)
+	if (!from && w->len > 2 && w->text[0] == '-' && w->text[1] != '-' &&
+	    strchr(in->letters, w->text[1]) && w->prefix > 1)
 		from = 2;
 	if (!from)
 		return false;
-	*code = (struct shell_word){ .text = w->text + from, .len = w->len - from, .dynamic = w->dynamic };
+	*code = (struct shell_word){ .text = w->text + from,
+				     .len = w->len - from,
+				     .dynamic = w->dynamic };
 	return true;
 }
 
@@ -378,7 +452,8 @@ void shell_look_interpreter(struct shell *s, struct shell_part *p, int depth)
 			code |= file;
 			i += takes || file;
 		} else if (!shell_word_is(w, "--")) {
-			operand = !shell_word_is(w, "-") && !shell_word_begins(w, "/dev/stdin") && !shell_word_begins(w, "/dev/fd/");
+			operand = !shell_word_is(w, "-") && !shell_word_begins(w, "/dev/stdin") &&
+				  !shell_word_begins(w, "/dev/fd/");
 			break;
 		}
 	}
@@ -386,13 +461,15 @@ void shell_look_interpreter(struct shell *s, struct shell_part *p, int depth)
 		judge_code(s, in->lang, &p->word[i]);
 	bool file;
 	const struct shell_word *here = input_of_part(p, &file);
-	bool asks_itself = p->nr_words == 2 && (shell_word_begins(&p->word[1], "-v") || shell_word_begins(&p->word[1], "-V") ||
+	bool asks_itself = p->nr_words == 2 && (shell_word_begins(&p->word[1], "-v") ||
+						shell_word_begins(&p->word[1], "-V") ||
 						shell_word_begins(&p->word[1], "--"));
 	if (in->files_are_code && !code && !operand && !module && !asks_itself) {
 		if (here)
 			judge_code(s, in->lang, here);
 		else
-			shell_opaque(s, "an interpreter that reads its program from standard input");
+			shell_opaque(s,
+				     "an interpreter that reads its program from standard input");
 	}
 	if (operand && in->files_are_code && i < p->nr_words && shell_word_process(&p->word[i]))
 		shell_opaque(s, "an interpreter that reads what another command writes");

@@ -1,5 +1,6 @@
-/* Commands that run other commands: which, how their options are told from what they run. One table row each; an option
- * that is not in the row makes the line opaque, because what follows could be its value or the command. */
+/* Commands that run other commands: which, how their options are told from what they run. One table
+ * row each; an option that is not in the row makes the line opaque, because what follows could be
+ * its value or the command. */
 #include "action/shell_parse.h"
 
 #include <stdlib.h>
@@ -55,7 +56,9 @@ struct shell_word shell_word_of(const char *text)
 
 struct shell_word shell_word_unknown(const char *text)
 {
-	return (struct shell_word){ .text = text, .len = strlen(text), .dynamic = true, .splits = true };
+	return (struct shell_word){
+		.text = text, .len = strlen(text), .dynamic = true, .splits = true
+	};
 }
 
 bool shell_word_is(const struct shell_word *w, const char *s)
@@ -88,16 +91,45 @@ bool shell_word_begins(const struct shell_word *w, const char *s)
 	return (w->dynamic ? w->prefix : w->len) >= len && !memcmp(w->text, s, len);
 }
 
-/* --- variables that change what a command's name means ------------------------------------------------------------- */
+/* --- variables that change what a command's name means ---------------------------------------- */
 
 static bool reaching_name(const char *text, size_t len)
 {
-	static const char *const exact[] = { "PATH", "IFS", "ENV", "BASH_ENV", "SHELLOPTS", "BASHOPTS", "CDPATH", "HOME",
-					     "EDITOR", "VISUAL", "PAGER", "NODE_OPTIONS", "RUBYOPT", "JAVA_TOOL_OPTIONS",
-					     "RUSTC_WRAPPER", "MAKEFLAGS", "PROMPT_COMMAND", "SHELL", "LESSOPEN", "LESSCLOSE",
-					     "MANPAGER", "BROWSER", "SUDO_EDITOR", "FCEDIT", "PS0", "PS1", "PS2", "PS4", NULL };
-	static const char *const begin[] = { "LD_", "GIT_SSH", "GIT_CONFIG", "GIT_EXEC", "GIT_EXTERNAL", "GIT_ASKPASS", "GIT_PROXY", "GIT_PAGER",
-					     "GIT_EDITOR", "GIT_SEQUENCE", "GIT_DIR", "GIT_WORK_TREE", "PYTHON", "PERL5", "DYLD_", "BASH_FUNC_", "npm_config_", NULL };
+	static const char *const exact[] = { "PATH",
+					     "IFS",
+					     "ENV",
+					     "BASH_ENV",
+					     "SHELLOPTS",
+					     "BASHOPTS",
+					     "CDPATH",
+					     "HOME",
+					     "EDITOR",
+					     "VISUAL",
+					     "PAGER",
+					     "NODE_OPTIONS",
+					     "RUBYOPT",
+					     "JAVA_TOOL_OPTIONS",
+					     "RUSTC_WRAPPER",
+					     "MAKEFLAGS",
+					     "PROMPT_COMMAND",
+					     "SHELL",
+					     "LESSOPEN",
+					     "LESSCLOSE",
+					     "MANPAGER",
+					     "BROWSER",
+					     "SUDO_EDITOR",
+					     "FCEDIT",
+					     "PS0",
+					     "PS1",
+					     "PS2",
+					     "PS4",
+					     NULL };
+	static const char *const begin[] = { "LD_",	     "GIT_SSH",	     "GIT_CONFIG",
+					     "GIT_EXEC",     "GIT_EXTERNAL", "GIT_ASKPASS",
+					     "GIT_PROXY",    "GIT_PAGER",    "GIT_EDITOR",
+					     "GIT_SEQUENCE", "GIT_DIR",	     "GIT_WORK_TREE",
+					     "PYTHON",	     "PERL5",	     "DYLD_",
+					     "BASH_FUNC_",   "npm_config_",  NULL };
 	for (const char *const *e = exact; *e; e++)
 		if (strlen(*e) == len && !memcmp(*e, text, len))
 			return true;
@@ -130,11 +162,12 @@ bool shell_same_file(const struct shell_word *a, const struct shell_word *b)
 	return !strcmp(x, y);
 }
 
-/* --- what is written ------------------------------------------------------------------------------------------------ */
+/* --- what is written -------------------------------------------------------------------------- */
 
 static bool harmless_target(const struct shell_word *w)
 {
-	return shell_word_is(w, "/dev/null") || shell_word_is(w, "/dev/stdout") || shell_word_is(w, "/dev/stderr") || shell_word_is(w, "/dev/tty");
+	return shell_word_is(w, "/dev/null") || shell_word_is(w, "/dev/stdout") ||
+	       shell_word_is(w, "/dev/stderr") || shell_word_is(w, "/dev/tty");
 }
 
 static void add_targets(struct shell *s, const struct shell_part *p)
@@ -158,7 +191,9 @@ static void look_into_find(struct shell *s, struct shell_part *p, int depth)
 		if (p->word[i].dynamic || !shell_among(p->word[i].text, runs))
 			continue;
 		struct shell_part inner = { .flags = p->flags & SHELL_REACHES };
-		for (i++; i < p->nr_words && !shell_word_is(&p->word[i], ";") && !shell_word_is(&p->word[i], "+"); i++) {
+		for (i++; i < p->nr_words && !shell_word_is(&p->word[i], ";") &&
+			  !shell_word_is(&p->word[i], "+");
+		     i++) {
 			struct shell_word w = p->word[i];
 			if (memmem(w.text, w.len, "{}", 2)) {
 				w.dynamic = w.splits = true;
@@ -189,8 +224,10 @@ void shell_look_text(struct shell *s, const struct shell_word *w, size_t nr, int
 /* Standard input under another name. */
 static bool reads_stdin(const struct shell_word *w)
 {
-	static const char *const names[] = { "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", NULL };
-	return !w->dynamic && (shell_among(w->text, names) || shell_word_begins(w, "/dev/fd/") || shell_word_begins(w, "/proc/self/fd/"));
+	static const char *const names[] = { "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0",
+					     NULL };
+	return !w->dynamic && (shell_among(w->text, names) || shell_word_begins(w, "/dev/fd/") ||
+			       shell_word_begins(w, "/proc/self/fd/"));
 }
 
 /* What @p reads from standard input; NULL if it is not in the line. */
@@ -214,14 +251,17 @@ void shell_look_stdin(struct shell *s, struct shell_part *p, int depth)
 	shell_look_text(s, here, 1, depth);
 }
 
-const struct shell_word *shell_written(const struct shell *s, const struct shell_word *file, bool *unknown)
+const struct shell_word *shell_written(const struct shell *s, const struct shell_word *file,
+				       bool *unknown)
 {
 	*unknown = false;
 	for (size_t i = 0; i < s->nr; i++) {
 		const struct shell_part *w = &s->part[i];
-		if (!(w->flags & SHELL_TARGET) || file->dynamic || w->word[1].dynamic || !shell_same_file(&w->word[1], file))
+		if (!(w->flags & SHELL_TARGET) || file->dynamic || w->word[1].dynamic ||
+		    !shell_same_file(&w->word[1], file))
 			continue;
-		const struct shell_word *here = i + 1 < s->nr ? stdin_text(&s->part[i + 1]) : NULL; /* its writer comes next */
+		/* its writer comes next */
+		const struct shell_word *here = i + 1 < s->nr ? stdin_text(&s->part[i + 1]) : NULL;
 		*unknown = !here || here->dynamic;
 		return *unknown ? NULL : here;
 	}
@@ -282,7 +322,8 @@ static void look_into_shell(struct shell *s, struct shell_part *p, int depth)
 		look_at_script(s, &p->word[i], depth);
 		return; /* a script file: a command like any other */
 	}
-	if (p->nr_words == 2 && (shell_word_is(&p->word[1], "--version") || shell_word_is(&p->word[1], "--help")))
+	if (p->nr_words == 2 &&
+	    (shell_word_is(&p->word[1], "--version") || shell_word_is(&p->word[1], "--help")))
 		return;
 	shell_look_stdin(s, p, depth);
 }
@@ -301,8 +342,19 @@ static void add_git(struct shell *s, const struct shell_part *p, size_t i)
 /* Settings of git that are commands, or names of commands. */
 static bool git_setting(const struct shell_word *w)
 {
-	static const char *const settings[] = { "alias.", "core.sshcommand", "core.pager", "core.editor", "core.hookspath", "core.fsmonitor",
-						"core.gitproxy", "credential.helper", "diff.external", "sequence.editor", "pager.", "include.path", NULL };
+	static const char *const settings[] = { "alias.",
+						"core.sshcommand",
+						"core.pager",
+						"core.editor",
+						"core.hookspath",
+						"core.fsmonitor",
+						"core.gitproxy",
+						"credential.helper",
+						"diff.external",
+						"sequence.editor",
+						"pager.",
+						"include.path",
+						NULL };
 	for (const char *const *t = settings; *t; t++)
 		if (w->len >= strlen(*t) && !strncasecmp(w->text, *t, strlen(*t)))
 			return true;
@@ -312,10 +364,16 @@ static bool git_setting(const struct shell_word *w)
 /* Verbs of git that run what their words say. */
 static bool git_runs(const struct shell_part *p, size_t verb)
 {
-	static const char *const always[] = { "filter-branch", "for-each-repo", "subtree", "difftool", "mergetool", "config", NULL };
+	static const char *const always[] = {
+		"filter-branch", "for-each-repo", "subtree", "difftool", "mergetool", "config", NULL
+	};
 	static const struct {
 		const char *verb, *word;
-	} with[] = { { "bisect", "run" }, { "rebase", "-x" }, { "rebase", "--exec" }, { "submodule", "foreach" }, { "grep", "-O" } };
+	} with[] = { { "bisect", "run" },
+		     { "rebase", "-x" },
+		     { "rebase", "--exec" },
+		     { "submodule", "foreach" },
+		     { "grep", "-O" } };
 	const char *name = p->word[verb].dynamic ? "" : p->word[verb].text;
 	if (shell_among(name, always)) {
 		bool setting = strcmp(name, "config") != 0;
@@ -330,22 +388,44 @@ static bool git_runs(const struct shell_part *p, size_t verb)
 	return false;
 }
 
-/* Options of git that stand before its verb: seen without them as well, so that `git -C x push` is a push. Of an option
- * that is not known both is seen: it has a value, it has none. */
+/* Options of git that stand before its verb: seen without them as well, so that `git -C x push` is
+ * a push. Of an option that is not known both is seen: it has a value, it has none. */
 static void look_into_git(struct shell *s, struct shell_part *p)
 {
-	static const char *const with_value[] = { "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env",
-						  "--super-prefix", "--attr-source", NULL };
-	static const char *const alone[] = { "-p", "--paginate", "-P", "--no-pager", "--bare", "--no-replace-objects", "--literal-pathspecs",
-					     "--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs", "--no-optional-locks",
-					     "--no-lazy-fetch", "--no-advice", "--exec-path", "--html-path", "--version", "--help", "-v", "-h", NULL };
+	static const char *const with_value[] = {
+		"-C",	       "-c",	       "--git-dir",	 "--work-tree",
+		"--namespace", "--config-env", "--super-prefix", "--attr-source",
+		NULL
+	};
+	static const char *const alone[] = { "-p",
+					     "--paginate",
+					     "-P",
+					     "--no-pager",
+					     "--bare",
+					     "--no-replace-objects",
+					     "--literal-pathspecs",
+					     "--glob-pathspecs",
+					     "--noglob-pathspecs",
+					     "--icase-pathspecs",
+					     "--no-optional-locks",
+					     "--no-lazy-fetch",
+					     "--no-advice",
+					     "--exec-path",
+					     "--html-path",
+					     "--version",
+					     "--help",
+					     "-v",
+					     "-h",
+					     NULL };
 	size_t i = 1;
 	while (i < p->nr_words && shell_word_begins(&p->word[i], "-")) {
 		const struct shell_word *o = &p->word[i];
 		bool value = !o->dynamic && shell_among(o->text, with_value);
-		if (!o->dynamic && !value && !shell_among(o->text, alone) && !memchr(o->text, '=', o->len) && i + 2 < p->nr_words)
+		if (!o->dynamic && !value && !shell_among(o->text, alone) &&
+		    !memchr(o->text, '=', o->len) && i + 2 < p->nr_words)
 			add_git(s, p, i + 2);
-		if (value && o->text[1] == 'c' && i + 1 < p->nr_words && git_setting(&p->word[i + 1]))
+		if (value && o->text[1] == 'c' && i + 1 < p->nr_words &&
+		    git_setting(&p->word[i + 1]))
 			p->flags |= SHELL_LOOSE;
 		if (shell_word_begins(o, "--config-env"))
 			p->flags |= SHELL_LOOSE;
@@ -372,10 +452,12 @@ static void look_into_git_dash(struct shell *s, const struct shell_part *p, cons
 void shell_look_loose(struct shell *s, struct shell_part *p, int depth)
 {
 	p->flags |= SHELL_LOOSE;
-	for (size_t i = 1; i + 1 < p->nr_words && !s->opaque; i++) { /* docker run IMAGE sh -c TEXT */
+	/* docker run IMAGE sh -c TEXT */
+	for (size_t i = 1; i + 1 < p->nr_words && !s->opaque; i++) {
 		const char *name = shell_base(&p->word[i]);
-		bool text = shell_is_shell(name) && shell_word_begins(&p->word[i + 1], "-") && !p->word[i + 1].dynamic &&
-			    p->word[i + 1].text[1] != '-' && strchr(p->word[i + 1].text, 'c');
+		bool text = shell_is_shell(name) && shell_word_begins(&p->word[i + 1], "-") &&
+			    !p->word[i + 1].dynamic && p->word[i + 1].text[1] != '-' &&
+			    strchr(p->word[i + 1].text, 'c');
 		if (!text && !shell_code_option(name, &p->word[i + 1]))
 			continue;
 		struct shell_part inner = { .flags = p->flags & SHELL_REACHES };
@@ -388,7 +470,8 @@ void shell_look_loose(struct shell *s, struct shell_part *p, int depth)
 /* Words of the shell itself that change what comes after them. */
 static void look_at_builtin(struct shell *s, struct shell_part *p, const char *name, int depth)
 {
-	static const char *const declares[] = { "export", "declare", "typeset", "local", "readonly", NULL };
+	static const char *const declares[] = { "export", "declare",  "typeset",
+						"local",  "readonly", NULL };
 	static const char *const reads[] = { ".", "source", NULL };
 	if (!strcmp(name, "eval")) {
 		p->flags |= SHELL_LOOKED;
@@ -400,12 +483,15 @@ static void look_at_builtin(struct shell *s, struct shell_part *p, const char *n
 			strv_push_bytes(&s->dirs, p->word[1].text, p->word[1].len);
 	} else if (shell_among(name, declares)) {
 		for (size_t i = 1; i < p->nr_words; i++)
-			if (p->word[i].dynamic ? p->word[i].prefix == 0 || shell_reaches(p->word[i].text, p->word[i].len)
-					       : shell_reaches(p->word[i].text, p->word[i].len))
+			if (p->word[i].dynamic
+				    ? p->word[i].prefix == 0 ||
+					      shell_reaches(p->word[i].text, p->word[i].len)
+				    : shell_reaches(p->word[i].text, p->word[i].len))
 				p->flags |= SHELL_REACHES | SHELL_LOOSE;
 	} else if (shell_among(name, reads)) {
 		p->flags |= SHELL_REACHES;
-		if (p->nr_words > 1 && (reads_stdin(&p->word[1]) || shell_word_process(&p->word[1])))
+		if (p->nr_words > 1 &&
+		    (reads_stdin(&p->word[1]) || shell_word_process(&p->word[1])))
 			shell_look_stdin(s, p, depth);
 		else if (p->nr_words > 1)
 			look_at_script(s, &p->word[1], depth);
@@ -414,8 +500,9 @@ static void look_at_builtin(struct shell *s, struct shell_part *p, const char *n
 
 bool shell_is_shell(const char *name)
 {
-	static const char *const shells[] = { "sh", "bash", "dash", "ash", "zsh", "ksh", "ksh93", "mksh", "rbash", "yash", "posh", "fish",
-					      "csh", "tcsh", "at", "batch", NULL };
+	static const char *const shells[] = { "sh",    "bash", "dash",	"ash",	 "zsh",	 "ksh",
+					      "ksh93", "mksh", "rbash", "yash",	 "posh", "fish",
+					      "csh",   "tcsh", "at",	"batch", NULL };
 	return shell_among(name, shells);
 }
 
@@ -430,7 +517,8 @@ void shell_look(struct shell *s, struct shell_part *p, int depth)
 	}
 	look_at_env(s, p);
 	size_t mine = s->nr;
-	shell_add(s, p); /* before what it runs; @p's lists stay valid, the flags are set in the copy */
+	/* before what it runs; @p's lists stay valid, the flags are set in the copy */
+	shell_add(s, p);
 	if (mine == s->nr || !p->nr_words)
 		return;
 	struct shell_part part = *p;
@@ -483,8 +571,11 @@ struct shell *shell_split_argv(const struct strv *argv)
 	struct shell_part p = { 0 };
 	size_t total = 0;
 	for (size_t i = 0; i < argv->nr; i++) {
-		struct shell_word w = { .text = arena_strndup(&s->arena, argv->item[i], argv->len[i]),
-					.len = argv->len[i], .quoted = true, .prefix = argv->len[i],
+		struct shell_word w = { .text = arena_strndup(&s->arena, argv->item[i],
+							      argv->len[i]),
+					.len = argv->len[i],
+					.quoted = true,
+					.prefix = argv->len[i],
 					.suffix = argv->len[i] };
 		total += argv->len[i] + 1;
 		shell_part_push(&p, &w);

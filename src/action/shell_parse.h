@@ -1,12 +1,12 @@
-/* Between the parts of the splitter: shell_word.c reads words, shell.c the grammar above them, shell_look.c looks through
- * commands that run other commands. */
+/* Between the parts of the splitter: shell_word.c reads words, shell.c the grammar above them,
+ * shell_look.c looks through commands that run other commands. */
 #ifndef ACTION_SHELL_PARSE_H
 #define ACTION_SHELL_PARSE_H
 
 #include "action/shell.h"
 
-/* One text being read. Everything is read in one pass; what $( ) holds is read in place, what `...` and sh -c hold is a
- * text of its own. */
+/* One text being read. Everything is read in one pass; what $( ) holds is read in place, what `...`
+ * and sh -c hold is a text of its own. */
 struct reader {
 	struct shell *s;
 	const char *p, *end;
@@ -25,14 +25,16 @@ struct reader {
 enum until { UNTIL_END, UNTIL_PAREN, UNTIL_ARM };
 
 int reader_at(const struct reader *r, size_t i); /* the byte @i places on; -1 behind the end */
-bool reader_meta(int c);                         /* does it end a word? */
+bool reader_meta(int c);			 /* does it end a word? */
 bool reader_given_up(const struct reader *r);
 void reader_give_up(struct reader *r, const char *why);
 bool reader_word(struct reader *r, struct shell_word *out); /* false if there is none here */
 void reader_arithmetic(struct reader *r, size_t skip); /* behind @skip bytes, to its two brackets */
-void reader_blanks(struct reader *r);            /* steps over blanks and comments */
-void reader_lines(struct reader *r);             /* and line ends, with the here-documents behind them */
-enum until reader_list(struct reader *r, enum until until);   /* reads to what @until says, consuming it */
+void reader_blanks(struct reader *r);		       /* steps over blanks and comments */
+/* and line ends, with the here-documents behind them */
+void reader_lines(struct reader *r);
+/* reads to what @until says, consuming it */
+enum until reader_list(struct reader *r, enum until until);
 enum until reader_deeper(struct reader *r, enum until until); /* the same one level down */
 
 /* Reads @text into raw parts of @s, at nesting @depth; then looks through each of them. */
@@ -44,18 +46,22 @@ void shell_part_release(struct shell_part *p);
 void shell_part_push(struct shell_part *p, const struct shell_word *w);
 /* --- shell_look.c: words, and what is looked through --- */
 struct shell_word shell_word_of(const char *text);
-struct shell_word shell_word_unknown(const char *text); /* it comes from elsewhere: standard input, a directory */
+/* it comes from elsewhere: standard input, a directory */
+struct shell_word shell_word_unknown(const char *text);
 bool shell_word_is(const struct shell_word *w, const char *s);
 bool shell_word_begins(const struct shell_word *w, const char *s); /* for certain */
-bool shell_word_process(const struct shell_word *w); /* <(list) */
-const char *shell_base(const struct shell_word *w); /* a command's name without its folder; "" if it is not known */
+bool shell_word_process(const struct shell_word *w);		   /* <(list) */
+/* a command's name without its folder; "" if it is not known */
+const char *shell_base(const struct shell_word *w);
 bool shell_among(const char *s, const char *const *list);
 bool shell_same_file(const struct shell_word *a, const struct shell_word *b);
 bool shell_is_shell(const char *name);
 /* The text of static words, joined by blanks, read as a line of its own. */
 void shell_look_text(struct shell *s, const struct shell_word *w, size_t nr, int depth);
-/* What this very line has written to @file, as far as it is in it; NULL with @unknown: it has, but who knows what. */
-const struct shell_word *shell_written(const struct shell *s, const struct shell_word *file, bool *unknown);
+/* What this very line has written to @file, as far as it is in it; NULL with @unknown: it has, but
+ * who knows what. */
+const struct shell_word *shell_written(const struct shell *s, const struct shell_word *file,
+				       bool *unknown);
 /* Commands for a shell from the here-document of @p; opaque if it has none. */
 void shell_look_stdin(struct shell *s, struct shell_part *p, int depth);
 /* @p may run what its words say, in a way that is not known: SHELL_LOOSE. */

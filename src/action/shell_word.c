@@ -8,7 +8,8 @@
 struct piece {
 	struct buf text;
 	bool dynamic, splits, quoted;
-	size_t prefix, since; /* known bytes before the first unknown, and where the last unknown ended */
+	/* known bytes before the first unknown, and where the last unknown ended */
+	size_t prefix, since;
 };
 
 static void read_double(struct reader *r, struct piece *w, const char *stop, bool here);
@@ -31,11 +32,11 @@ void reader_give_up(struct reader *r, const char *why)
 
 bool reader_meta(int c)
 {
-	return c == -1 || c == ' ' || c == '\t' || c == '\n' || c == ';' || c == '&' || c == '|' || c == '<' ||
-	       c == '>' || c == '(' || c == ')';
+	return c == -1 || c == ' ' || c == '\t' || c == '\n' || c == ';' || c == '&' || c == '|' ||
+	       c == '<' || c == '>' || c == '(' || c == ')';
 }
 
-/* --- words ---------------------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 static void shell_word_is_unknown(struct piece *w, const char *from, const char *to, bool splits)
 {
@@ -53,7 +54,8 @@ static void read_backtick(struct reader *r)
 	CLEANUP(buf_release) struct buf inner = BUF_INIT;
 	r->p++;
 	while (r->p < r->end && *r->p != '`') {
-		if (*r->p == '\\' && (reader_at(r, 1) == '`' || reader_at(r, 1) == '\\' || reader_at(r, 1) == '$'))
+		if (*r->p == '\\' &&
+		    (reader_at(r, 1) == '`' || reader_at(r, 1) == '\\' || reader_at(r, 1) == '$'))
 			r->p++;
 		if (r->p < r->end)
 			buf_putc(&inner, *r->p++);
@@ -127,11 +129,14 @@ static void read_dollar(struct reader *r, struct piece *w, bool quoted)
 		if (r->nr_here != heres)
 			reader_give_up(r, "a here-document that goes on after its $( )");
 	} else if (c == '{') {
-		splits |= reader_at(r, 2) == '@' || memchr(r->p, '@', (size_t)(r->end - r->p) < 64 ? (size_t)(r->end - r->p) : 64);
+		splits |= reader_at(r, 2) == '@' ||
+			  memchr(r->p, '@',
+				 (size_t)(r->end - r->p) < 64 ? (size_t)(r->end - r->p) : 64);
 		r->p += 2;
 		read_until(r, '{', '}');
 	} else if (c == '\'' && !quoted) {
-		/* bash decodes escapes here, dash does not: either way it is one word that we do not know */
+		/* bash decodes escapes here, dash does not: either way it is one word that we do
+		 * not know */
 		for (r->p += 2; r->p < r->end && *r->p != '\''; r->p++)
 			if (*r->p == '\\' && reader_at(r, 1) >= 0)
 				r->p++;
@@ -142,7 +147,8 @@ static void read_dollar(struct reader *r, struct piece *w, bool quoted)
 		else
 			r->p++;
 	} else if (c == '"' && !quoted) {
-		r->p++; /* a translated string: as if the dollar were not there, or were one more byte */
+		/* a translated string: as if the dollar were not there, or were one more byte */
+		r->p++;
 		splits = false;
 	} else if (isalpha(c) || c == '_') {
 		for (r->p += 2; isalnum(reader_at(r, 0)) || reader_at(r, 0) == '_';)
@@ -159,8 +165,8 @@ static void read_dollar(struct reader *r, struct piece *w, bool quoted)
 		shell_word_is_unknown(w, from, r->p, splits);
 }
 
-/* Text in which $ and ` live but words do not end. @stop: the bytes that end it (consumed); NULL = one expansion only.
- * @here: a here-document's text, which ends with the reader. */
+/* Text in which $ and ` live but words do not end. @stop: the bytes that end it (consumed); NULL =
+ * one expansion only. @here: a here-document's text, which ends with the reader. */
 static void read_double(struct reader *r, struct piece *w, const char *stop, bool here)
 {
 	while (r->p < r->end) {
@@ -202,7 +208,8 @@ static bool brace_expands(const struct reader *r)
 		level += *q == '{' ? 1 : *q == '}' ? -1 : 0;
 		if (level == 0)
 			return false;
-		if (*q == ',' || (*q == '.' && q + 1 < r->end && q[1] == '.') || *q == '"' || *q == '\'' || *q == '\\')
+		if (*q == ',' || (*q == '.' && q + 1 < r->end && q[1] == '.') || *q == '"' ||
+		    *q == '\'' || *q == '\\')
 			return true;
 	}
 	return false;
@@ -263,8 +270,11 @@ bool reader_word(struct reader *r, struct shell_word *out)
 			read_backtick(r);
 			if (!reader_given_up(r))
 				shell_word_is_unknown(&w, from, r->p, true);
-		} else if (c == '*' || c == '?' || (c == '[' && bracket_closes(r)) || (c == '{' && brace_expands(r))) {
-			const char *to = c == '[' ? memchr(r->p + 1, ']', (size_t)(r->end - r->p - 1)) : NULL;
+		} else if (c == '*' || c == '?' || (c == '[' && bracket_closes(r)) ||
+			   (c == '{' && brace_expands(r))) {
+			const char *to =
+				c == '[' ? memchr(r->p + 1, ']', (size_t)(r->end - r->p - 1))
+					 : NULL;
 			to = to ? to + 1 : r->p + 1;
 			shell_word_is_unknown(&w, r->p, to, true);
 			brace |= c == '{';
@@ -280,14 +290,19 @@ bool reader_word(struct reader *r, struct shell_word *out)
 	if (any && w.text.len == 0 && !w.quoted && !w.dynamic)
 		any = false; /* nothing but a continued line */
 	if (any)
-		*out = (struct shell_word){ arena_strndup(&r->s->arena, buf_cstr(&w.text), w.text.len), w.text.len,
-					    w.dynamic, w.splits, w.quoted, w.dynamic ? w.prefix : w.text.len,
+		*out = (struct shell_word){ arena_strndup(&r->s->arena, buf_cstr(&w.text),
+							  w.text.len),
+					    w.text.len,
+					    w.dynamic,
+					    w.splits,
+					    w.quoted,
+					    w.dynamic ? w.prefix : w.text.len,
 					    w.dynamic ? w.text.len - w.since : w.text.len };
 	buf_release(&w.text);
 	return any;
 }
 
-/* --- blanks, here-documents --------------------------------------------------------------------------------------- */
+/* --- blanks, here-documents ------------------------------------------------------------------- */
 
 void reader_blanks(struct reader *r)
 {

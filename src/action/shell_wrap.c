@@ -1,5 +1,6 @@
-/* Commands that run other commands, by table: how their options are told from what they run. An option that is not in the
- * row makes the command loose (shell.h): what follows could be its value or the command. */
+/* Commands that run other commands, by table: how their options are told from what they run. An
+ * option that is not in the row makes the command loose (shell.h): what follows could be its value
+ * or the command. */
 #include "action/shell_parse.h"
 
 #include <stdint.h>
@@ -8,63 +9,167 @@
 
 struct wrapper {
 	const char *name;
-	const char *flags;        /* letters of options without a value */
-	const char *values;       /* letters of options with a value */
-	const char *const *longs; /* long options; with "=": a value of their own word or after "=" */
-	int operands;             /* words of its own before the command */
+	const char *flags;  /* letters of options without a value */
+	const char *values; /* letters of options with a value */
+	/* long options; with "=": a value of their own word or after "=" */
+	const char *const *longs;
+	int operands; /* words of its own before the command */
 	enum {
-		SETS_ENV = 1,   /* NAME=value words may come before the command */
+		SETS_ENV = 1,	/* NAME=value words may come before the command */
 		OWN_RIGHTS = 2, /* changes who or where it runs: must be allowed itself */
 		ADDS_WORDS = 4, /* appends words that we do not know */
-		MAY_END = 8,    /* may stand without a command */
-		JOINS = 16,     /* hands its words to a shell, joined by blanks */
+		MAY_END = 8,	/* may stand without a command */
+		JOINS = 16,	/* hands its words to a shell, joined by blanks */
 		TEXT_OF_C = 32, /* -c TEXT is a line for a shell */
-		STDIN = 64,     /* without a command it reads lines for a shell from standard input */
+		/* without a command it reads lines for a shell from standard input */
+		STDIN = 64,
 	} how;
 };
 
 static const char *const no_longs[] = { NULL };
-static const char *const env_longs[] = { "--ignore-environment", "--unset=", "--chdir=", "--null", "--debug", "--block-signal",
-					 "--default-signal", "--ignore-signal", NULL };
-static const char *const sudo_longs[] = { "--non-interactive", "--preserve-env", "--stdin", "--set-home", "--user=", "--group=",
-					  "--background", "--chdir=", "--host=", "--prompt=", "--login", "--shell", "--askpass", NULL };
+static const char *const env_longs[] = {
+	"--ignore-environment", "--unset=",	    "--chdir=",	       "--null", "--debug",
+	"--block-signal",	"--default-signal", "--ignore-signal", NULL
+};
+static const char *const sudo_longs[] = {
+	"--non-interactive", "--preserve-env", "--stdin",   "--set-home", "--user=",
+	"--group=",	     "--background",   "--chdir=",  "--host=",	  "--prompt=",
+	"--login",	     "--shell",	       "--askpass", NULL
+};
 static const char *const nice_longs[] = { "--adjustment=", NULL };
 static const char *const ionice_longs[] = { "--class=", "--classdata=", "--ignore", NULL };
-static const char *const timeout_longs[] = { "--preserve-status", "--foreground", "--kill-after=", "--signal=", "--verbose", NULL };
+static const char *const timeout_longs[] = { "--preserve-status", "--foreground", "--kill-after=",
+					     "--signal=",	  "--verbose",	  NULL };
 static const char *const stdbuf_longs[] = { "--input=", "--output=", "--error=", NULL };
-static const char *const xargs_longs[] = { "--null", "--no-run-if-empty", "--verbose", "--max-args=", "--max-procs=",
-					   "--max-lines=", "--max-chars=", "--delimiter=", "--arg-file=", "--interactive",
-					   "--exit", "--open-tty", "--show-limits", "--process-slot-var=", NULL };
+static const char *const xargs_longs[] = { "--null",
+					   "--no-run-if-empty",
+					   "--verbose",
+					   "--max-args=",
+					   "--max-procs=",
+					   "--max-lines=",
+					   "--max-chars=",
+					   "--delimiter=",
+					   "--arg-file=",
+					   "--interactive",
+					   "--exit",
+					   "--open-tty",
+					   "--show-limits",
+					   "--process-slot-var=",
+					   NULL };
 static const char *const setsid_longs[] = { "--ctty", "--fork", "--wait", NULL };
-static const char *const flock_longs[] = { "--exclusive", "--shared", "--nonblock", "--timeout=", "--wait=", "--no-fork", "--close",
-					   "--conflict-exit-code=", "--verbose", "--nonblocking", NULL };
+static const char *const flock_longs[] = {
+	"--exclusive", "--shared",	"--nonblock", "--timeout=",
+	"--wait=",     "--no-fork",	"--close",    "--conflict-exit-code=",
+	"--verbose",   "--nonblocking", NULL
+};
 static const char *const chroot_longs[] = { "--userspec=", "--groups=", "--skip-chdir", NULL };
-static const char *const setpriv_longs[] = { "--no-new-privs", "--nnp", "--reuid=", "--regid=", "--ruid=", "--euid=", "--rgid=", "--egid=",
-					     "--clear-groups", "--keep-groups", "--init-groups", "--groups=", "--inh-caps=",
-					     "--ambient-caps=", "--bounding-set=", "--securebits=", "--pdeathsig=", "--selinux-label=",
-					     "--apparmor-profile=", "--reset-env", "--landlock-access=", "--landlock-rule=", NULL };
-static const char *const unshare_longs[] = { "--ipc", "--mount", "--net", "--pid", "--uts", "--user", "--cgroup", "--time", "--fork",
-					     "--map-root-user", "--map-current-user", "--mount-proc", "--kill-child", "--keep-caps",
-					     "--root=", "--wd=", "--setuid=", "--setgid=", "--propagation=", "--map-user=",
-					     "--map-group=", "--map-users=", "--map-groups=", "--setgroups=", "--monotonic=",
-					     "--boottime=", "--map-auto", NULL };
-static const char *const nsenter_longs[] = { "--all", "--target=", "--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--user",
-					     "--time", "--setuid=", "--setgid=", "--preserve-credentials", "--root", "--wd", "--no-fork", NULL };
-static const char *const strace_longs[] = { "--follow-forks", "--output=", "--trace=", "--summary-only", "--summary", "--quiet",
-					    "--attach=", "--string-limit=", "--relative-timestamps", "--absolute-timestamps", NULL };
-static const char *const watch_longs[] = { "--interval=", "--differences", "--no-title", "--beep", "--errexit", "--chgexit", "--color",
-					   "--exec", "--precise", "--no-wrap", "--equexit=", NULL };
-static const char *const script_longs[] = { "--append", "--return", "--flush", "--force", "--quiet", "--timing=", "--log-out=",
-					    "--log-in=", "--log-io=", "--log-timing=", "--echo=", "--output-limit=", "--logging-format=", NULL };
-static const char *const su_longs[] = { "--login", "--preserve-environment", "--shell=", "--group=", "--supp-group=", "--pty", "--fast",
-					"--whitelist-environment=", "--user=", NULL };
-static const char *const parallel_longs[] = { "--jobs=", "--keep-order", "--bar", "--dry-run", "--null", "--will-cite", "--no-notice",
-					      "--halt=", "--joblog=", "--results=", "--colsep=", "--delay=", "--timeout=", "--tag",
-					      "--line-buffer", "--ungroup", "--xargs", "--max-args=", "--arg-file=", "--progress", NULL };
-static const char *const systemd_longs[] = { "--user", "--system", "--scope", "--pty", "--pipe", "--wait", "--quiet", "--collect",
-					     "--unit=", "--property=", "--description=", "--slice=", "--uid=", "--gid=", "--setenv=",
-					     "--working-directory=", "--same-dir", "--no-block", "--shell", NULL };
-static const char *const prlimit_longs[] = { "--nofile", "--nproc", "--cpu", "--as", "--core", "--fsize", "--data", "--stack", NULL };
+static const char *const setpriv_longs[] = { "--no-new-privs",
+					     "--nnp",
+					     "--reuid=",
+					     "--regid=",
+					     "--ruid=",
+					     "--euid=",
+					     "--rgid=",
+					     "--egid=",
+					     "--clear-groups",
+					     "--keep-groups",
+					     "--init-groups",
+					     "--groups=",
+					     "--inh-caps=",
+					     "--ambient-caps=",
+					     "--bounding-set=",
+					     "--securebits=",
+					     "--pdeathsig=",
+					     "--selinux-label=",
+					     "--apparmor-profile=",
+					     "--reset-env",
+					     "--landlock-access=",
+					     "--landlock-rule=",
+					     NULL };
+static const char *const unshare_longs[] = { "--ipc",
+					     "--mount",
+					     "--net",
+					     "--pid",
+					     "--uts",
+					     "--user",
+					     "--cgroup",
+					     "--time",
+					     "--fork",
+					     "--map-root-user",
+					     "--map-current-user",
+					     "--mount-proc",
+					     "--kill-child",
+					     "--keep-caps",
+					     "--root=",
+					     "--wd=",
+					     "--setuid=",
+					     "--setgid=",
+					     "--propagation=",
+					     "--map-user=",
+					     "--map-group=",
+					     "--map-users=",
+					     "--map-groups=",
+					     "--setgroups=",
+					     "--monotonic=",
+					     "--boottime=",
+					     "--map-auto",
+					     NULL };
+static const char *const nsenter_longs[] = { "--all",
+					     "--target=",
+					     "--mount",
+					     "--uts",
+					     "--ipc",
+					     "--net",
+					     "--pid",
+					     "--cgroup",
+					     "--user",
+					     "--time",
+					     "--setuid=",
+					     "--setgid=",
+					     "--preserve-credentials",
+					     "--root",
+					     "--wd",
+					     "--no-fork",
+					     NULL };
+static const char *const strace_longs[] = { "--follow-forks",
+					    "--output=",
+					    "--trace=",
+					    "--summary-only",
+					    "--summary",
+					    "--quiet",
+					    "--attach=",
+					    "--string-limit=",
+					    "--relative-timestamps",
+					    "--absolute-timestamps",
+					    NULL };
+static const char *const watch_longs[] = { "--interval=", "--differences", "--no-title", "--beep",
+					   "--errexit",	  "--chgexit",	   "--color",	 "--exec",
+					   "--precise",	  "--no-wrap",	   "--equexit=", NULL };
+static const char *const script_longs[] = {
+	"--append",  "--return",	"--flush",	     "--force",	  "--quiet",
+	"--timing=", "--log-out=",	"--log-in=",	     "--log-io=", "--log-timing=",
+	"--echo=",   "--output-limit=", "--logging-format=", NULL
+};
+static const char *const su_longs[] = {
+	"--login", "--preserve-environment",   "--shell=", "--group=", "--supp-group=", "--pty",
+	"--fast",  "--whitelist-environment=", "--user=",  NULL
+};
+static const char *const parallel_longs[] = {
+	"--jobs=",     "--keep-order", "--bar",	      "--dry-run",   "--null",
+	"--will-cite", "--no-notice",  "--halt=",     "--joblog=",   "--results=",
+	"--colsep=",   "--delay=",     "--timeout=",  "--tag",	     "--line-buffer",
+	"--ungroup",   "--xargs",      "--max-args=", "--arg-file=", "--progress",
+	NULL
+};
+static const char *const systemd_longs[] = {
+	"--user",     "--system",    "--scope",	       "--pty",
+	"--pipe",     "--wait",	     "--quiet",	       "--collect",
+	"--unit=",    "--property=", "--description=", "--slice=",
+	"--uid=",     "--gid=",	     "--setenv=",      "--working-directory=",
+	"--same-dir", "--no-block",  "--shell",	       NULL
+};
+static const char *const prlimit_longs[] = { "--nofile", "--nproc", "--cpu",   "--as", "--core",
+					     "--fsize",	 "--data",  "--stack", NULL };
 
 static const struct wrapper shell_wrap_wrappers[] = {
 	{ "env", "i0v", "uC", env_longs, 0, SETS_ENV | MAY_END },
@@ -120,8 +225,10 @@ static const struct wrapper shell_wrap_wrappers[] = {
 	{ "flock", "xsnuoFe", "wE", flock_longs, 1, MAY_END | TEXT_OF_C },
 	{ "watch", "dtbegcxprw", "nqs", watch_longs, 0, JOINS | MAY_END },
 	{ "script", "aefq", "tEoBITOm", script_longs, 1, TEXT_OF_C | MAY_END },
-	{ "ssh", "46AaCfGgKkMNnqsTtVvXxYy", "BbcDEeFIiJLlmOopPQRSWw", no_longs, 1, OWN_RIGHTS | JOINS | STDIN | MAY_END },
-	{ "autossh", "46AaCfGgKkMNnqsTtVvXxYy", "BbcDEeFIiJLlmOopPQRSWw", no_longs, 1, OWN_RIGHTS | JOINS | STDIN | MAY_END },
+	{ "ssh", "46AaCfGgKkMNnqsTtVvXxYy", "BbcDEeFIiJLlmOopPQRSWw", no_longs, 1,
+	  OWN_RIGHTS | JOINS | STDIN | MAY_END },
+	{ "autossh", "46AaCfGgKkMNnqsTtVvXxYy", "BbcDEeFIiJLlmOopPQRSWw", no_longs, 1,
+	  OWN_RIGHTS | JOINS | STDIN | MAY_END },
 	{ "xargs", "0rtpxo", "nPLsdaERJ", xargs_longs, 0, ADDS_WORDS | MAY_END },
 	{ "gxargs", "0rtpxo", "nPLsdaERJ", xargs_longs, 0, ADDS_WORDS | MAY_END },
 	{ "parallel", "0kutqvXmD", "janNILPS", parallel_longs, 0, ADDS_WORDS | JOINS | MAY_END },
@@ -145,12 +252,14 @@ bool shell_is_wrapper(const char *name)
 /* What is found while a wrapper's options are read. */
 struct wrapped {
 	struct shell_part inner;
-	struct shell_word replaced; /* xargs -I, parallel {}: words that hold it are not known; empty: none */
+	/* xargs -I, parallel {}: words that hold it are not known; empty: none */
+	struct shell_word replaced;
 	const struct shell_word *text; /* -c TEXT */
-	struct shell_word split;    /* env -S TEXT */
+	struct shell_word split;       /* env -S TEXT */
 };
 
-/* A "--long" word: 1 without a value or with "=value", 2 when the next word is its value, 0 unknown. */
+/* A "--long" word: 1 without a value or with "=value", 2 when the next word is its value, 0
+ * unknown. */
 static size_t shell_wrap_long_option(const struct wrapper *w, const struct shell_word *word)
 {
 	const char *eq = memchr(word->text, '=', word->len);
@@ -170,7 +279,8 @@ static size_t short_option(const struct wrapper *w, const struct shell_word *wor
 	for (size_t i = 1; i < word->len; i++) {
 		if (strchr(w->values, word->text[i]))
 			return i + 1 < word->len ? 1 : 2;
-		if (!strchr(w->flags, word->text[i]) && !(!strcmp(w->name, "nice") && word->text[i] >= '0' && word->text[i] <= '9'))
+		if (!strchr(w->flags, word->text[i]) &&
+		    !(!strcmp(w->name, "nice") && word->text[i] >= '0' && word->text[i] <= '9'))
 			return 0;
 	}
 	return 1;
@@ -178,16 +288,21 @@ static size_t short_option(const struct wrapper *w, const struct shell_word *wor
 
 static struct shell_word shell_wrap_tail_of(const struct shell_word *w, size_t from)
 {
-	return (struct shell_word){ .text = w->text + from, .len = w->len - from, .prefix = w->len - from, .suffix = w->len - from };
+	return (struct shell_word){ .text = w->text + from,
+				    .len = w->len - from,
+				    .prefix = w->len - from,
+				    .suffix = w->len - from };
 }
 
 /* Options with a meaning of their own: how many words it takes, 0 if it is none of them. */
-static size_t own_option(const struct wrapper *w, const struct shell_part *p, size_t i, struct wrapped *out)
+static size_t own_option(const struct wrapper *w, const struct shell_part *p, size_t i,
+			 struct wrapped *out)
 {
 	const struct shell_word *word = &p->word[i];
 	bool more = i + 1 < p->nr_words;
 	if (!strcmp(w->name, "env")) {
-		size_t s = word->len > 1 && word->text[1] != '-' ? strcspn(word->text, "S") : word->len;
+		size_t s = word->len > 1 && word->text[1] != '-' ? strcspn(word->text, "S")
+								 : word->len;
 		if (shell_word_begins(word, "--split-string="))
 			out->split = shell_wrap_tail_of(word, strlen("--split-string="));
 		else if (s < word->len && s + 1 < word->len)
@@ -196,20 +311,26 @@ static size_t own_option(const struct wrapper *w, const struct shell_part *p, si
 			out->split = p->word[i + 1];
 		else
 			return 0;
-		return (s + 1 == word->len && s < word->len) || shell_word_is(word, "--split-string") ? 2 : 1;
+		return (s + 1 == word->len && s < word->len) ||
+				       shell_word_is(word, "--split-string")
+			       ? 2
+			       : 1;
 	}
 	if (w->how & ADDS_WORDS) {
 		if (shell_word_is(word, "-I") || shell_word_is(word, "-J")) {
 			out->replaced = more ? p->word[i + 1] : shell_word_of("{}");
 			return 2;
 		}
-		if (shell_word_begins(word, "-I") || (shell_word_begins(word, "-i") && !strcmp(w->name, "xargs"))) {
-			out->replaced = word->len > 2 ? shell_wrap_tail_of(word, 2) : shell_word_of("{}");
+		if (shell_word_begins(word, "-I") ||
+		    (shell_word_begins(word, "-i") && !strcmp(w->name, "xargs"))) {
+			out->replaced =
+				word->len > 2 ? shell_wrap_tail_of(word, 2) : shell_word_of("{}");
 			return 1;
 		}
 		if (shell_word_begins(word, "--replace")) {
 			const char *eq = memchr(word->text, '=', word->len);
-			out->replaced = eq ? shell_wrap_tail_of(word, (size_t)(eq - word->text) + 1) : shell_word_of("{}");
+			out->replaced = eq ? shell_wrap_tail_of(word, (size_t)(eq - word->text) + 1)
+					   : shell_word_of("{}");
 			return 1;
 		}
 	}
@@ -221,8 +342,12 @@ static size_t own_option(const struct wrapper *w, const struct shell_part *p, si
 			out->text = &p->word[i + 1];
 			return 2;
 		}
-		if (shell_word_begins(word, "--command=") || shell_word_begins(word, "--session-command=")) {
-			out->split = shell_wrap_tail_of(word, (size_t)((const char *)memchr(word->text, '=', word->len) - word->text) + 1);
+		if (shell_word_begins(word, "--command=") ||
+		    shell_word_begins(word, "--session-command=")) {
+			out->split = shell_wrap_tail_of(
+				word, (size_t)((const char *)memchr(word->text, '=', word->len) -
+					       word->text) +
+					      1);
 			return 1;
 		}
 		if (shell_word_begins(word, "-c") && word->len > 2 && word->text[1] == 'c') {
@@ -258,16 +383,19 @@ static size_t wrapped_at(const struct wrapper *w, const struct shell_part *p, st
 			strv_push_bytes(&out->inner.env, word->text, word->len);
 			continue;
 		}
-		if (!option) { /* su root -c TEXT: options may come after operands where those are few */
+		/* su root -c TEXT: options may come after operands where those are few */
+		if (!option) {
 			if (!(w->how & TEXT_OF_C) || operands-- <= 0)
 				break;
 			continue;
 		}
 		size_t takes = word->dynamic ? 0 : own_option(w, p, i, out);
 		if (!takes && word->dynamic)
-			takes = word->text[1] == '-' && memchr(word->text, '=', word->prefix) ? 1 : 0;
+			takes = word->text[1] == '-' && memchr(word->text, '=', word->prefix) ? 1
+											      : 0;
 		if (!takes && !word->dynamic)
-			takes = word->text[1] == '-' ? shell_wrap_long_option(w, word) : short_option(w, word);
+			takes = word->text[1] == '-' ? shell_wrap_long_option(w, word)
+						     : short_option(w, word);
 		if (!takes || i + takes > p->nr_words)
 			return NOT_UNDERSTOOD;
 		i += takes - 1;
@@ -287,14 +415,16 @@ static bool word_holds(const struct shell_word *w, const struct shell_word *part
 }
 
 /* The words from @i on, as they will be when it runs. */
-static void inner_words(const struct wrapper *w, const struct shell_part *p, size_t i, struct wrapped *out)
+static void inner_words(const struct wrapper *w, const struct shell_part *p, size_t i,
+			struct wrapped *out)
 {
 	bool parallel = !strcmp(w->name, "parallel"), placed = out->replaced.len > 0;
 	for (; i < p->nr_words; i++) {
 		struct shell_word word = p->word[i];
 		if (parallel && shell_word_begins(&word, ":::"))
 			break;
-		bool unknown = word_holds(&word, &out->replaced) || (parallel && memmem(word.text, word.len, "{", 1));
+		bool unknown = word_holds(&word, &out->replaced) ||
+			       (parallel && memmem(word.text, word.len, "{", 1));
 		if (unknown) {
 			word.dynamic = word.splits = true;
 			word.prefix = word.suffix = 0;
@@ -309,7 +439,8 @@ static void inner_words(const struct wrapper *w, const struct shell_part *p, siz
 }
 
 /* A shell inside reads our here-document. */
-static void inner_here(const struct wrapper *w, const struct shell_part *p, struct shell_part *inner)
+static void inner_here(const struct wrapper *w, const struct shell_part *p,
+		       struct shell_part *inner)
 {
 	for (size_t k = 0; k < p->nr_redirects; k++)
 		if (p->redirect[k].kind == SHELL_HERE && !(w->how & ADDS_WORDS)) {
@@ -340,7 +471,8 @@ void shell_look_wrapper(struct shell *s, struct shell_part *p, int depth)
 {
 	const struct wrapper *w = wrapper_find(shell_base(&p->word[0]));
 	struct wrapped found = { .inner = { .flags = p->flags & SHELL_REACHES } };
-	if (shell_word_is(&p->word[0], "command") && p->nr_words > 1 && (shell_word_is(&p->word[1], "-v") || shell_word_is(&p->word[1], "-V")))
+	if (shell_word_is(&p->word[0], "command") && p->nr_words > 1 &&
+	    (shell_word_is(&p->word[1], "-v") || shell_word_is(&p->word[1], "-V")))
 		return; /* asks where it is */
 	size_t i = wrapped_at(w, p, &found);
 	if (i == NOT_UNDERSTOOD) {
@@ -356,7 +488,8 @@ void shell_look_wrapper(struct shell *s, struct shell_part *p, int depth)
 			shell_look_text(s, text, 1, depth);
 			return;
 		}
-		shell_look_text(s, text, 1, depth); /* env -S 'git' push: its words and ours are one command */
+		/* env -S 'git' push: its words and ours are one command */
+		shell_look_text(s, text, 1, depth);
 		p->flags |= SHELL_LOOSE;
 		return;
 	}
@@ -383,8 +516,10 @@ void shell_look_wrapper(struct shell *s, struct shell_part *p, int depth)
 		shell_part_release(&found.inner);
 		return;
 	}
-	if (!strcmp(w->name, "setarch") && found.inner.nr_words > 1 && shell_is_arch(&found.inner.word[0])) {
-		memmove(found.inner.word, found.inner.word + 1, --found.inner.nr_words * sizeof(*found.inner.word));
+	if (!strcmp(w->name, "setarch") && found.inner.nr_words > 1 &&
+	    shell_is_arch(&found.inner.word[0])) {
+		memmove(found.inner.word, found.inner.word + 1,
+			--found.inner.nr_words * sizeof(*found.inner.word));
 	}
 	inner_here(w, p, &found.inner);
 	shell_look(s, &found.inner, depth + 1);
@@ -392,6 +527,7 @@ void shell_look_wrapper(struct shell *s, struct shell_part *p, int depth)
 
 bool shell_is_arch(const struct shell_word *w)
 {
-	static const char *const names[] = { "x86_64", "i386", "i686", "linux32", "linux64", "aarch64", "arm", "uname26", NULL };
+	static const char *const names[] = { "x86_64",	"i386", "i686",	   "linux32", "linux64",
+					     "aarch64", "arm",	"uname26", NULL };
 	return !w->dynamic && shell_among(w->text, names);
 }

@@ -38,7 +38,9 @@ static enum waiver_by waiver_by(enum action_kind k)
 
 const char *waiver_key(enum action_kind kind)
 {
-	static const char *const key[] = { [BY_WORDS] = "cmd", [BY_PATH] = "path", [BY_HOST] = "host", [BY_TOOL] = "tool" };
+	static const char *const key[] = {
+		[BY_WORDS] = "cmd", [BY_PATH] = "path", [BY_HOST] = "host", [BY_TOOL] = "tool"
+	};
 	return key[waiver_by(kind)];
 }
 
@@ -46,14 +48,18 @@ int waiver_check(enum action_kind kind, const char *pattern, struct err *err)
 {
 	size_t first = strcspn(pattern, " \t");
 	if (!*pattern || strspn(pattern, " \t*./?") == strlen(pattern))
-		return err_set(err, ERR_PARSE, "pattern \"%s\" would lift every question; name the command or the path",
-			       pattern);
+		return err_set(
+			err, ERR_PARSE,
+			"pattern \"%s\" would lift every question; name the command or the path",
+			pattern);
 	if (pattern[0] == '!')
 		return err_set(err, ERR_PARSE, "a pattern for the session cannot begin with \"!\"");
 	if (strlen(pattern) > GLOB_MAX - 2)
 		return err_set(err, ERR_PARSE, "a pattern may have %d bytes", GLOB_MAX - 2);
-	if (waiver_by(kind) == BY_WORDS && (memchr(pattern, '*', first) || !strncmp(pattern, "...", 3)))
-		return err_set(err, ERR_PARSE, "pattern \"%s\" must begin with the name of a command", pattern);
+	if (waiver_by(kind) == BY_WORDS &&
+	    (memchr(pattern, '*', first) || !strncmp(pattern, "...", 3)))
+		return err_set(err, ERR_PARSE,
+			       "pattern \"%s\" must begin with the name of a command", pattern);
 	return 0;
 }
 
@@ -82,7 +88,8 @@ uint64_t waiver_parts(const struct waiver *w, uint64_t agent, const struct facts
 	switch (waiver_by(s->kind)) {
 	case BY_WORDS:
 		for (size_t i = 0; f->shell && i < f->shell->nr; i++)
-			if (!(f->reached >> i & 1) && words_match(w->pattern, &f->shell->part[i], true) == GLOB_YES)
+			if (!(f->reached >> i & 1) &&
+			    words_match(w->pattern, &f->shell->part[i], true) == GLOB_YES)
 				parts |= UINT64_C(1) << i;
 		return parts;
 	case BY_PATH:
@@ -95,7 +102,8 @@ uint64_t waiver_parts(const struct waiver *w, uint64_t agent, const struct facts
 	return 0;
 }
 
-static uint64_t waiver_covered(const struct waiver *w, uint64_t agent, const struct policy_subject *subject, uint64_t *all)
+static uint64_t waiver_covered(const struct waiver *w, uint64_t agent,
+			       const struct policy_subject *subject, uint64_t *all)
 {
 	struct facts f;
 	struct shell *shell = spec_split(subject->spec);
@@ -113,7 +121,8 @@ bool waiver_covers(const struct waiver *w, uint64_t agent, const struct policy_s
 	return parts == all;
 }
 
-bool waiver_lifts(const struct waiver *w, uint64_t agent, const struct policy_subject *subject, uint64_t not_allowed)
+bool waiver_lifts(const struct waiver *w, uint64_t agent, const struct policy_subject *subject,
+		  uint64_t not_allowed)
 {
 	uint64_t all, parts = waiver_covered(w, agent, subject, &all);
 	return (parts & not_allowed) == not_allowed;
@@ -132,7 +141,8 @@ bool waiver_wide(enum action_kind kind, const char *pattern)
 	case BY_WORDS:
 		for (size_t i = 0; i < len; i++)
 			words += pattern[i] == ' ' && pattern[i + 1] && pattern[i + 1] != ' ';
-		return strstr(pattern, "...") || (words <= 3 && len > 2 && !strcmp(pattern + len - 2, " *"));
+		return strstr(pattern, "...") ||
+		       (words <= 3 && len > 2 && !strcmp(pattern + len - 2, " *"));
 	case BY_PATH:
 		return strstr(pattern, "**") != NULL;
 	case BY_HOST:
@@ -143,7 +153,7 @@ bool waiver_wide(enum action_kind kind, const char *pattern)
 	return true;
 }
 
-/* --- proposals ---------------------------------------------------------------------------------------------------- */
+/* --- proposals -------------------------------------------------------------------------------- */
 
 static void waiver_propose(json_t *list, enum action_kind kind, const char *pattern, bool wide)
 {
@@ -159,11 +169,13 @@ static void waiver_propose(json_t *list, enum action_kind kind, const char *patt
 	json_array_append_new(list, o);
 }
 
-/* A word as a pattern for itself; what a pattern cannot say becomes `*`, what may be several words ends it with " *". */
+/* A word as a pattern for itself; what a pattern cannot say becomes `*`, what may be several words
+ * ends it with " *". */
 static bool waiver_put_word(struct buf *b, const struct shell_word *w)
 {
-	bool odd = w->dynamic || !w->len || w->len > 100 || memchr(w->text, ' ', w->len) || memchr(w->text, '*', w->len) ||
-		   memchr(w->text, '\t', w->len) || memchr(w->text, '\n', w->len) || !strcmp(w->text, "...");
+	bool odd = w->dynamic || !w->len || w->len > 100 || memchr(w->text, ' ', w->len) ||
+		   memchr(w->text, '*', w->len) || memchr(w->text, '\t', w->len) ||
+		   memchr(w->text, '\n', w->len) || !strcmp(w->text, "...");
 	if (b->len)
 		buf_putc(b, ' ');
 	if (odd)
@@ -195,7 +207,8 @@ static void propose_words(json_t *list, enum action_kind kind, const struct shel
 		buf_puts(&two, " *");
 		waiver_propose(list, kind, buf_cstr(&two), true);
 	} else if (nr == 2 && !(p->flags & SHELL_TARGET)) {
-		CLEANUP(free_ptr) char *one = mem_printf("%.*s *", (int)p->word[0].len, p->word[0].text);
+		CLEANUP(free_ptr)
+		char *one = mem_printf("%.*s *", (int)p->word[0].len, p->word[0].text);
 		waiver_propose(list, kind, one, true);
 	}
 }
@@ -224,7 +237,8 @@ static void propose_host(json_t *list, const struct action_spec *s)
 {
 	if (!s->host || strchr(s->host, '*'))
 		return;
-	CLEANUP(free_ptr) char *one = s->port ? mem_printf("%s:%u", s->host, s->port) : mem_strdup(s->host);
+	CLEANUP(free_ptr)
+	char *one = s->port ? mem_printf("%s:%u", s->host, s->port) : mem_strdup(s->host);
 	waiver_propose(list, s->kind, one, false);
 	const char *dot = strchr(s->host, '.');
 	if (dot && strchr(dot + 1, '.') && strspn(s->host, "0123456789.") != strlen(s->host)) {

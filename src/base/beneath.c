@@ -13,7 +13,8 @@
 static int beneath_open_step(int dir, const char *path, int flags)
 {
 	struct open_how how = { .flags = (uint64_t)(unsigned)(flags | O_NOFOLLOW | O_CLOEXEC),
-				.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+				.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+					   RESOLVE_NO_MAGICLINKS };
 	for (int i = 0; i < 8; i++) {
 		int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 		if (fd >= 0 || errno != EAGAIN)

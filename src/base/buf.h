@@ -1,5 +1,5 @@
-/* A growable run of bytes. Always NUL-terminated after the last byte, so that buf->data can be used as a C string when
- * the bytes are text. */
+/* A growable run of bytes. Always NUL-terminated after the last byte, so that buf->data can be used
+ * as a C string when the bytes are text. */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 
@@ -19,11 +19,12 @@ void buf_append(struct buf *b, const void *bytes, size_t len);
 void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
-void buf_drop(struct buf *b, size_t len); /* removes the first @len bytes */
+void buf_drop(struct buf *b, size_t len);  /* removes the first @len bytes */
 const char *buf_cstr(const struct buf *b); /* "" when empty; borrows */
-char *buf_take(struct buf *b);            /* returns owned, never NULL; b is empty after */
+char *buf_take(struct buf *b);		   /* returns owned, never NULL; b is empty after */
 
-/* Fixed-width integers for frames and hashes: little-endian (le) on sockets, big-endian (be) in what is hashed. */
+/* Fixed-width integers for frames and hashes: little-endian (le) on sockets, big-endian (be) in
+ * what is hashed. */
 void buf_u16le(struct buf *b, uint16_t v);
 void buf_u32le(struct buf *b, uint32_t v);
 void buf_u64le(struct buf *b, uint64_t v);
@@ -35,7 +36,8 @@ void put_u64be(void *p, uint64_t v);
 
 /* A list of owned strings; each may hold any bytes, its length is kept. */
 struct strv {
-	char **item; /* NUL-terminated each; the array itself ends with NULL, so it serves as argv */
+	/* NUL-terminated each; the array itself ends with NULL, so it serves as argv */
+	char **item;
 	size_t *len;
 	size_t nr, cap;
 };

@@ -46,8 +46,8 @@ void clock_rfc3339(int64_t wall_us, struct buf *out)
 	struct tm tm;
 	clock_split(wall_us, &s, &rest);
 	gmtime_r(&s, &tm);
-	buf_printf(out, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
-		   tm.tm_min, tm.tm_sec, (int)rest);
+	buf_printf(out, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", tm.tm_year + 1900, tm.tm_mon + 1,
+		   tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)rest);
 }
 
 void clock_local_hms(int64_t wall_us, bool zone, struct buf *out)
@@ -75,7 +75,8 @@ void clock_zone_look(void)
 	next_us = clock_mono_us() + 1000000;
 	if (stat(path, &st) < 0)
 		return;
-	bool new = ino && (ino != st.st_ino || changed.tv_sec != st.st_mtim.tv_sec || changed.tv_nsec != st.st_mtim.tv_nsec);
+	bool new = ino && (ino != st.st_ino || changed.tv_sec != st.st_mtim.tv_sec ||
+			   changed.tv_nsec != st.st_mtim.tv_nsec);
 	ino = st.st_ino;
 	changed = st.st_mtim;
 	if (!new)
@@ -111,8 +112,8 @@ bool clock_parse_span(const char *s, int64_t *us_out)
 	static const struct {
 		const char *suffix;
 		int64_t us;
-	} unit[] = { { "", 1000000 },	 { "ms", 1000 },	{ "s", 1000000 },
-		     { "m", 60000000 },	 { "h", 3600000000 },	{ "d", 86400000000 } };
+	} unit[] = { { "", 1000000 },	{ "ms", 1000 },	     { "s", 1000000 },
+		     { "m", 60000000 }, { "h", 3600000000 }, { "d", 86400000000 } };
 	/* own digits: strtod would follow the locale's decimal point */
 	int64_t whole = 0, frac = 0, scale = 1;
 	const char *p = s;

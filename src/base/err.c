@@ -81,14 +81,22 @@ int err_wrap(struct err *err, const char *fmt, ...)
 const char *err_code_name(enum err_code code)
 {
 	static const char *const name[] = {
-		[ERR_NONE] = "none",		   [ERR_IO] = "io",
-		[ERR_NOENT] = "noent",		   [ERR_EXISTS] = "exists",
-		[ERR_INVALID] = "invalid",	   [ERR_PARSE] = "parse",
-		[ERR_DENIED] = "denied",	   [ERR_BUSY] = "busy",
-		[ERR_FULL] = "full",		   [ERR_DAMAGED] = "damaged",
-		[ERR_UNSUPPORTED] = "unsupported", [ERR_TIMEOUT] = "timeout",
-		[ERR_CLOSED] = "closed",	   [ERR_CANCELLED] = "cancelled",
-		[ERR_USAGE] = "usage",		   [ERR_SCRIPT] = "script",
+		[ERR_NONE] = "none",
+		[ERR_IO] = "io",
+		[ERR_NOENT] = "noent",
+		[ERR_EXISTS] = "exists",
+		[ERR_INVALID] = "invalid",
+		[ERR_PARSE] = "parse",
+		[ERR_DENIED] = "denied",
+		[ERR_BUSY] = "busy",
+		[ERR_FULL] = "full",
+		[ERR_DAMAGED] = "damaged",
+		[ERR_UNSUPPORTED] = "unsupported",
+		[ERR_TIMEOUT] = "timeout",
+		[ERR_CLOSED] = "closed",
+		[ERR_CANCELLED] = "cancelled",
+		[ERR_USAGE] = "usage",
+		[ERR_SCRIPT] = "script",
 	};
 	return (size_t)code < ARRAY_LEN(name) && name[code] ? name[code] : "unknown";
 }

@@ -1,9 +1,10 @@
 /* How a failure is told: int 0 or -1, and one line of text on the caller's stack.
  *
- * Three kinds of "it did not work" are kept apart. Bugs: assert(), on in release. Expected outcomes (denied, timed
- * out, exit status 1): values, never errors. Failures (disk full, bad file, broken pipe): struct err, always the last
- * parameter, never NULL. A function that fails leaves its out parameters untouched.
- * Text: lower case, no full stop, what failed first, subject in quotes; then what to do, if there is something. */
+ * Three kinds of "it did not work" are kept apart. Bugs: assert(), on in release. Expected outcomes
+ * (denied, timed out, exit status 1): values, never errors. Failures (disk full, bad file, broken
+ * pipe): struct err, always the last parameter, never NULL. A function that fails leaves its out
+ * parameters untouched. Text: lower case, no full stop, what failed first, subject in quotes; then
+ * what to do, if there is something. */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
@@ -11,21 +12,21 @@
 
 enum err_code {
 	ERR_NONE = 0,
-	ERR_IO,       /* a system call failed; see err.sys */
-	ERR_NOENT,    /* the named thing does not exist */
-	ERR_EXISTS,   /* the named thing exists already */
-	ERR_INVALID,  /* input does not make sense */
-	ERR_PARSE,    /* a file or a message cannot be read as what it claims to be */
-	ERR_DENIED,   /* no permission, or refused by a rule */
-	ERR_BUSY,     /* somebody else holds it; trying again may help */
-	ERR_FULL,     /* no space, quota or limit reached */
-	ERR_DAMAGED,  /* stored data is not what it was */
+	ERR_IO,		 /* a system call failed; see err.sys */
+	ERR_NOENT,	 /* the named thing does not exist */
+	ERR_EXISTS,	 /* the named thing exists already */
+	ERR_INVALID,	 /* input does not make sense */
+	ERR_PARSE,	 /* a file or a message cannot be read as what it claims to be */
+	ERR_DENIED,	 /* no permission, or refused by a rule */
+	ERR_BUSY,	 /* somebody else holds it; trying again may help */
+	ERR_FULL,	 /* no space, quota or limit reached */
+	ERR_DAMAGED,	 /* stored data is not what it was */
 	ERR_UNSUPPORTED, /* this machine, kernel, driver or version cannot */
 	ERR_TIMEOUT,
-	ERR_CLOSED,   /* the other side has gone */
+	ERR_CLOSED, /* the other side has gone */
 	ERR_CANCELLED,
-	ERR_USAGE,    /* the command line is wrong */
-	ERR_SCRIPT,   /* a Lua file is wrong */
+	ERR_USAGE,  /* the command line is wrong */
+	ERR_SCRIPT, /* a Lua file is wrong */
 };
 
 struct err {
@@ -39,8 +40,9 @@ struct err {
 /* Sets @err and returns -1, so that "return err_set(...)" is the whole of a failure. */
 int err_set(struct err *err, enum err_code code, const char *fmt, ...) PRINTF(3, 4);
 
-/* As err_set with the text of errno appended (": No such file or directory"); keeps errno in err->sys and maps the
- * common values (ENOENT, EEXIST, EACCES, ENOSPC, EDQUOT, EBUSY, ETIMEDOUT) to their code, else ERR_IO. */
+/* As err_set with the text of errno appended (": No such file or directory"); keeps errno in
+ * err->sys and maps the common values (ENOENT, EEXIST, EACCES, ENOSPC, EDQUOT, EBUSY, ETIMEDOUT) to
+ * their code, else ERR_IO. */
 int err_sys(struct err *err, const char *fmt, ...) PRINTF(2, 3);
 
 /* Puts "prefix: " before the text; keeps code and errno. Returns -1. */

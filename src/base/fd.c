@@ -96,7 +96,8 @@ int fd_read_all(int fd, struct buf *out, size_t max, struct err *err)
 
 static bool file_plain_kind(const struct stat *st)
 {
-	return S_ISREG(st->st_mode) || (S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3)); /* /dev/null: an empty file */
+	/* /dev/null: an empty file */
+	return S_ISREG(st->st_mode) || (S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3));
 }
 
 static int file_not_plain(const char *path, mode_t mode, struct err *err)
@@ -148,7 +149,8 @@ static int dir_sync(const char *path, struct err *err)
 	return 0;
 }
 
-static int write_renamed(const char *path, const void *bytes, size_t len, mode_t mode, bool sync, struct err *err)
+static int write_renamed(const char *path, const void *bytes, size_t len, mode_t mode, bool sync,
+			 struct err *err)
 {
 	CLEANUP(free_ptr) char *tmp = mem_printf("%s.XXXXXX", path);
 	CLEANUP(fd_close) int fd = mkostemp(tmp, O_CLOEXEC);
@@ -162,7 +164,8 @@ static int write_renamed(const char *path, const void *bytes, size_t len, mode_t
 	return rc;
 }
 
-int file_write_renamed(const char *path, const void *bytes, size_t len, mode_t mode, struct err *err)
+int file_write_renamed(const char *path, const void *bytes, size_t len, mode_t mode,
+		       struct err *err)
 {
 	return write_renamed(path, bytes, len, mode, false, err);
 }
@@ -202,8 +205,8 @@ int dir_make(const char *path, mode_t mode, struct err *err)
 	return 0;
 }
 
-/* A directory without permissions can be neither listed nor emptied. The name may have become a symbolic link since it
- * was looked at, so the mode is changed through a descriptor. */
+/* A directory without permissions can be neither listed nor emptied. The name may have become a
+ * symbolic link since it was looked at, so the mode is changed through a descriptor. */
 static void make_enterable(int dir, const char *name)
 {
 	CLEANUP(fd_close) int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -213,8 +216,8 @@ static void make_enterable(int dir, const char *name)
 		return; /* what cannot be entered is reported when it cannot be removed */
 }
 
-/* A tree is taken down by moving each directory that is not empty up to the top, so that neither path length nor depth
- * nor the number of open descriptors grows with the tree. */
+/* A tree is taken down by moving each directory that is not empty up to the top, so that neither
+ * path length nor depth nor the number of open descriptors grows with the tree. */
 static int remove_children(int dir, int top, dev_t dev, unsigned *serial, bool *again)
 {
 	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -237,7 +240,8 @@ static int remove_children(int dir, int top, dev_t dev, unsigned *serial, bool *
 			errno = EXDEV;
 			rc = -1;
 		} else if (unlinkat(dir, e->d_name, AT_REMOVEDIR) < 0) {
-			if (errno != ENOTEMPTY && errno != EEXIST) { /* trying again would not help */
+			/* trying again would not help */
+			if (errno != ENOTEMPTY && errno != EEXIST) {
 				rc = errno == ENOENT ? 0 : -1;
 				continue;
 			}
@@ -249,7 +253,8 @@ static int remove_children(int dir, int top, dev_t dev, unsigned *serial, bool *
 				do { /* the tree may hold such names of its own */
 					snprintf(name, sizeof(name), ".removed-%u", (*serial)++);
 					rc = renameat(dir, e->d_name, top, name);
-				} while (rc < 0 && (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR));
+				} while (rc < 0 && (errno == EEXIST || errno == ENOTEMPTY ||
+						    errno == ENOTDIR));
 			}
 		}
 	}
@@ -289,7 +294,9 @@ int dir_remove(const char *path, struct err *err)
 			if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 				continue;
 			make_enterable(top, e->d_name);
-			CLEANUP(fd_close) int sub = openat(top, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+			CLEANUP(fd_close)
+			int sub = openat(top, e->d_name,
+					 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 			if (sub < 0)
 				continue;
 			bool more = false;
@@ -333,7 +340,9 @@ int fd_send(int sock, const void *bytes, size_t len, const int *fds, size_t nr_f
 		if (n < 0)
 			return err_sys(err, "cannot send");
 		/* the descriptors went with the first byte; the rest are plain bytes */
-		return (size_t)n < len ? fd_write_all(sock, (const char *)bytes + n, len - (size_t)n, err) : 0;
+		return (size_t)n < len
+			       ? fd_write_all(sock, (const char *)bytes + n, len - (size_t)n, err)
+			       : 0;
 	}
 }
 
@@ -344,9 +353,10 @@ ssize_t fd_recv(int sock, void *bytes, size_t cap, int *fds, size_t *nr_fds_out,
 		struct cmsghdr align;
 		char space[CMSG_SPACE(sizeof(int) * FD_PASS_MAX)];
 	} ctl;
-	struct msghdr m = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = ctl.space, .msg_controllen = sizeof(ctl.space)
-	};
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = ctl.space,
+			    .msg_controllen = sizeof(ctl.space) };
 	ssize_t n;
 	do
 		n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);

@@ -12,7 +12,8 @@ static_assert(sizeof(crypto_hash_sha256_state) <= sizeof(struct hash_ctx), "hash
 void hash_init(void)
 {
 	if (sodium_init() < 0) {
-		fputs("sandglass: cannot initialise libsodium (no source of random bytes)\n", stderr);
+		fputs("sandglass: cannot initialise libsodium (no source of random bytes)\n",
+		      stderr);
 		abort();
 	}
 }
@@ -99,7 +100,8 @@ void sign_key(const uint8_t seed[SIGN_SEED_LEN], uint8_t key_out[SIGN_KEY_LEN])
 	sodium_memzero(secret, sizeof(secret));
 }
 
-void sign_make(const uint8_t seed[SIGN_SEED_LEN], const void *bytes, size_t len, uint8_t sig_out[SIGN_LEN])
+void sign_make(const uint8_t seed[SIGN_SEED_LEN], const void *bytes, size_t len,
+	       uint8_t sig_out[SIGN_LEN])
 {
 	uint8_t key[crypto_sign_PUBLICKEYBYTES], secret[crypto_sign_SECRETKEYBYTES];
 	crypto_sign_seed_keypair(key, secret, seed);
@@ -107,7 +109,8 @@ void sign_make(const uint8_t seed[SIGN_SEED_LEN], const void *bytes, size_t len,
 	sodium_memzero(secret, sizeof(secret));
 }
 
-bool sign_check(const uint8_t key[SIGN_KEY_LEN], const void *bytes, size_t len, const uint8_t sig[SIGN_LEN])
+bool sign_check(const uint8_t key[SIGN_KEY_LEN], const void *bytes, size_t len,
+		const uint8_t sig[SIGN_LEN])
 {
 	return crypto_sign_verify_detached(sig, bytes, len, key) == 0;
 }
@@ -141,8 +144,10 @@ bool hex_parse(const char *hex, size_t hex_len, void *out, size_t cap)
 	return true;
 }
 
-/* By tables: whole files go through here, and sodium's own, which hides from clocks what is a secret, takes four times as long. */
-static const char hash_digits[64] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/* By tables: whole files go through here, and sodium's own, which hides from clocks what is a
+ * secret, takes four times as long. */
+static const char hash_digits[64] =
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 #define NO 0xff
 /* clang-format off */
 static const uint8_t hash_values[256] = {
@@ -194,11 +199,13 @@ void base64_append(struct buf *out, const void *bytes, size_t len)
 	out->len = (size_t)(to - out->data);
 }
 
-/* The last four characters: of one byte, two or three. Bits that belong to none must be 0: there is one text for some bytes. */
+/* The last four characters: of one byte, two or three. Bits that belong to none must be 0: there is
+ * one text for some bytes. */
 static size_t parse_last(const char *text, uint8_t to[3])
 {
 	size_t nr = text[3] != '=' ? 3 : text[2] != '=' ? 2 : 1;
-	unsigned a = hash_value_of(text[0]), b = hash_value_of(text[1]), c = nr > 1 ? hash_value_of(text[2]) : 0, d = nr > 2 ? hash_value_of(text[3]) : 0;
+	unsigned a = hash_value_of(text[0]), b = hash_value_of(text[1]),
+		 c = nr > 1 ? hash_value_of(text[2]) : 0, d = nr > 2 ? hash_value_of(text[3]) : 0;
 	if ((a | b | c | d) > 63 || (nr == 1 && b & 15) || (nr == 2 && c & 3))
 		return 0;
 	to[0] = (uint8_t)(a << 2 | b >> 4);
@@ -215,7 +222,8 @@ bool base64_parse(const char *text, size_t len, struct buf *out)
 	uint8_t *to = (uint8_t *)out->data + out->len, last[3] = { 0 };
 	unsigned seen = 0;
 	for (; len > 4; len -= 4, text += 4, to += 3) {
-		unsigned a = hash_value_of(text[0]), b = hash_value_of(text[1]), c = hash_value_of(text[2]), d = hash_value_of(text[3]);
+		unsigned a = hash_value_of(text[0]), b = hash_value_of(text[1]),
+			 c = hash_value_of(text[2]), d = hash_value_of(text[3]);
 		seen |= a | b | c | d;
 		to[0] = (uint8_t)(a << 2 | b >> 4);
 		to[1] = (uint8_t)(b << 4 | c >> 2);

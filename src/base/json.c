@@ -15,9 +15,11 @@ void json_release(json_t **j)
 json_t *json_parse(const char *text, size_t len, const char *what, struct err *err)
 {
 	json_error_t e;
-	json_t *j = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &e);
+	json_t *j = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY,
+			       &e);
 	if (!j)
-		err_set(err, ERR_PARSE, "%s is not valid JSON: line %d column %d: %s", what, e.line, e.column, e.text);
+		err_set(err, ERR_PARSE, "%s is not valid JSON: line %d column %d: %s", what, e.line,
+			e.column, e.text);
 	return j;
 }
 

@@ -7,10 +7,12 @@
 
 enum { WORD = 64 };
 
-/* Where each symbol stands in the columns: place[first[s]] up to place[first[s + 1]], one list after another. */
+/* Where each symbol stands in the columns: place[first[s]] up to place[first[s + 1]], one list
+ * after another. */
 struct places {
 	uint32_t *first, *place;
-	uint64_t **dense; /* of a symbol that stands in many columns: its bits, ready made; NULL for the others */
+	/* of a symbol that stands in many columns: its bits, ready made; NULL for the others */
+	uint64_t **dense;
 	size_t words;
 };
 
@@ -24,7 +26,8 @@ static void places_make(struct places *p, const uint32_t *b, size_t nr, uint32_t
 		p->first[b[i] + 2]++;
 	for (uint32_t s = 1; s <= symbols; s++)
 		p->first[s + 1] += p->first[s];
-	for (size_t i = 0; i < nr; i++) /* moves first[s + 1] from the begin to the end of s's list */
+	/* moves first[s + 1] from the begin to the end of s's list */
+	for (size_t i = 0; i < nr; i++)
 		p->place[p->first[b[i] + 1]++] = (uint32_t)i;
 	for (uint32_t s = 0; s < symbols; s++) {
 		if (p->first[s + 1] - p->first[s] <= p->words) /* so at most 64 symbols are dense */
@@ -57,11 +60,13 @@ static void lcs_row(uint64_t *v, const uint64_t *match, size_t words)
 	}
 }
 
-static size_t by_bits(const uint32_t *a, size_t nr_a, const uint32_t *b, size_t nr_b, uint32_t symbols)
+static size_t by_bits(const uint32_t *a, size_t nr_a, const uint32_t *b, size_t nr_b,
+		      uint32_t symbols)
 {
 	struct places p;
 	places_make(&p, b, nr_b, symbols);
-	uint64_t *v = mem_calloc(p.words, sizeof(*v)), *sparse = mem_calloc(p.words, sizeof(*sparse));
+	uint64_t *v = mem_calloc(p.words, sizeof(*v)),
+		 *sparse = mem_calloc(p.words, sizeof(*sparse));
 	size_t length = 0;
 	memset(v, 0xff, p.words * sizeof(*v));
 	for (size_t i = 0; i < nr_a; i++) {
@@ -85,7 +90,8 @@ static size_t by_bits(const uint32_t *a, size_t nr_a, const uint32_t *b, size_t 
 }
 
 /* Copies those symbols of @a that @b has, too. Returns how many. */
-static size_t lcs_shared(const uint32_t *a, size_t nr_a, const uint32_t *b, size_t nr_b, uint32_t symbols, uint32_t *out)
+static size_t lcs_shared(const uint32_t *a, size_t nr_a, const uint32_t *b, size_t nr_b,
+			 uint32_t symbols, uint32_t *out)
 {
 	bool *has = mem_calloc((size_t)symbols + 1, sizeof(*has));
 	size_t nr = 0;
@@ -108,7 +114,8 @@ size_t lcs_length(const uint32_t *a, size_t nr_a, const uint32_t *b, size_t nr_b
 	if (!nr_a || !nr_b)
 		return equal;
 	uint32_t *x = mem_calloc(nr_a, sizeof(*x)), *y = mem_calloc(nr_b, sizeof(*y));
-	size_t nr_x = lcs_shared(a, nr_a, b, nr_b, symbols, x), nr_y = lcs_shared(b, nr_b, a, nr_a, symbols, y);
+	size_t nr_x = lcs_shared(a, nr_a, b, nr_b, symbols, x),
+	       nr_y = lcs_shared(b, nr_b, a, nr_a, symbols, y);
 	if (nr_x && nr_y)
 		equal += by_bits(x, nr_x, y, nr_y, symbols);
 	free(x);

@@ -1,8 +1,8 @@
 /* How much two sequences have in common: the length of their longest common subsequence, exactly.
  *
- * By bits (H. Hyyro, "Bit-parallel LCS-length computation revisited", 2004): about nr_a * nr_b / 64 steps of the
- * processor once the equal beginning, the equal end and what only one side has are left out; memory grows with nr_a +
- * nr_b alone. Pure. */
+ * By bits (H. Hyyro, "Bit-parallel LCS-length computation revisited", 2004): about nr_a * nr_b / 64
+ * steps of the processor once the equal beginning, the equal end and what only one side has are
+ * left out; memory grows with nr_a + nr_b alone. Pure. */
 #ifndef BASE_LCS_H
 #define BASE_LCS_H
 

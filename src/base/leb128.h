@@ -1,5 +1,5 @@
-/* Unsigned numbers of one to nine bytes, seven bits each, the lowest first; a set top bit says that one more follows
- * (LEB128, as DWARF 5, 7.6 has it; 63 bits at most). Pure. */
+/* Unsigned numbers of one to nine bytes, seven bits each, the lowest first; a set top bit says that
+ * one more follows (LEB128, as DWARF 5, 7.6 has it; 63 bits at most). Pure. */
 #ifndef BASE_LEB128_H
 #define BASE_LEB128_H
 

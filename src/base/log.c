@@ -29,7 +29,8 @@ void log_line(enum log_level level, const char *fmt, ...)
 	char line[1024];
 	struct buf when = BUF_INIT;
 	clock_rfc3339(clock_wall_us(), &when);
-	int n = snprintf(line, sizeof(line), "%s %s %s: ", buf_cstr(&when), log_program, level_name[level]);
+	int n = snprintf(line, sizeof(line), "%s %s %s: ", buf_cstr(&when), log_program,
+			 level_name[level]);
 	buf_release(&when);
 	va_list ap;
 	va_start(ap, fmt);

@@ -37,7 +37,8 @@ static int file_in(const char *dir)
 {
 	struct statfs fs;
 	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd >= 0 && (fstatfs(fd, &fs) < 0 || fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC))
+	if (fd >= 0 &&
+	    (fstatfs(fd, &fs) < 0 || fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC))
 		fd_close(&fd);
 	return fd;
 }
@@ -57,8 +58,9 @@ static bool move_out(struct mapped *m, void *from, size_t old, size_t bytes)
 	m->fd = longlist_scratch();
 	if (m->fd < 0)
 		return false;
-	m->at = fallocate(m->fd, 0, 0, (off_t)bytes) == 0 ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0)
-							   : MAP_FAILED;
+	m->at = fallocate(m->fd, 0, 0, (off_t)bytes) == 0
+			? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0)
+			: MAP_FAILED;
 	if (m->at == MAP_FAILED) {
 		fd_close(&m->fd);
 		return false;
@@ -103,7 +105,8 @@ static void *longlist_resize(void *list, size_t old, size_t bytes)
 	struct mapped *m = list ? longlist_find(list) : NULL;
 	if (m)
 		return grow_file(m, bytes) ? m->at : move_in(m, bytes);
-	if (old >= LONG_FROM) { /* outgrows memory, or had to stay there before: asked again at each step */
+	/* outgrows memory, or had to stay there before: asked again at each step */
+	if (old >= LONG_FROM) {
 		GROW(longlist_lists, nr_lists, cap_lists);
 		if (move_out(&longlist_lists[nr_lists], list, old, bytes))
 			return longlist_lists[nr_lists++].at;
@@ -113,7 +116,9 @@ static void *longlist_resize(void *list, size_t old, size_t bytes)
 
 void *long_resize(void *list, size_t size, size_t *cap)
 {
-	size_t old = *cap * size, bytes = *cap == 0 ? FIRST * size : old < STEP ? 2 * old : old + STEP;
+	size_t old = *cap * size, bytes = *cap == 0    ? FIRST * size
+					  : old < STEP ? 2 * old
+						       : old + STEP;
 	pthread_mutex_lock(&longlist_lock);
 	list = longlist_resize(list, old, bytes);
 	pthread_mutex_unlock(&longlist_lock);

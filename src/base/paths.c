@@ -24,7 +24,8 @@ static char *paths_xdg(const char *variable, const char *fallback, const char *t
 	if (base && base[0] == '/')
 		return mem_printf("%s/sandglass%s%s", base, *tail ? "/" : "", tail);
 	const char *home = getenv("HOME");
-	return mem_printf("%s/%s/sandglass%s%s", home && home[0] == '/' ? home : "/", fallback, *tail ? "/" : "", tail);
+	return mem_printf("%s/%s/sandglass%s%s", home && home[0] == '/' ? home : "/", fallback,
+			  *tail ? "/" : "", tail);
 }
 
 char *paths_config(const char *tail)
@@ -74,7 +75,8 @@ char *paths_libexec(const char *name)
 			if (access(beside, X_OK) == 0)
 				return beside;
 			free(beside);
-			/* installed: PREFIX/bin/sandglass, PREFIX/libexec/sandglass/NAME, wherever PREFIX was moved to */
+			/* installed: PREFIX/bin/sandglass, PREFIX/libexec/sandglass/NAME, wherever
+			 * PREFIX was moved to */
 			char *moved = mem_printf("%s/../libexec/sandglass/%s", self, name);
 			if (access(moved, X_OK) == 0)
 				return moved;
@@ -88,5 +90,6 @@ bool path_holds(const char *dir, const char *path)
 {
 	CLEANUP(free_ptr) char *full = path ? realpath(path, NULL) : NULL;
 	size_t len = strlen(dir);
-	return !strcmp(dir, "/") || (full && !strncmp(full, dir, len) && (full[len] == '/' || !full[len]));
+	return !strcmp(dir, "/") ||
+	       (full && !strncmp(full, dir, len) && (full[len] == '/' || !full[len]));
 }

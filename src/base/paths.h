@@ -4,16 +4,19 @@
 
 #include "base/err.h"
 
-char *paths_config(const char *tail);  /* $XDG_CONFIG_HOME/sandglass/TAIL */
-char *paths_data(const char *tail);    /* $XDG_DATA_HOME/sandglass/TAIL */
-char *paths_state(const char *tail);   /* $XDG_STATE_HOME/sandglass/TAIL */
-char *paths_cache(const char *tail);   /* $XDG_CACHE_HOME/sandglass/TAIL */
-char *paths_runtime(const char *tail); /* $XDG_RUNTIME_DIR/sandglass/TAIL, else /tmp/sandglass-UID/TAIL */
-char *paths_sessions(void);            /* SANDGLASS_SESSIONS, else data "sessions" */
-/* A program or file that belongs to us: beside the running binary (a build tree), else the installed libexec folder. */
+char *paths_config(const char *tail); /* $XDG_CONFIG_HOME/sandglass/TAIL */
+char *paths_data(const char *tail);   /* $XDG_DATA_HOME/sandglass/TAIL */
+char *paths_state(const char *tail);  /* $XDG_STATE_HOME/sandglass/TAIL */
+char *paths_cache(const char *tail);  /* $XDG_CACHE_HOME/sandglass/TAIL */
+/* $XDG_RUNTIME_DIR/sandglass/TAIL, else /tmp/sandglass-UID/TAIL */
+char *paths_runtime(const char *tail);
+char *paths_sessions(void); /* SANDGLASS_SESSIONS, else data "sessions" */
+/* A program or file that belongs to us: beside the running binary (a build tree), else the
+ * installed libexec folder. */
 char *paths_libexec(const char *name);
 char *path_join(const char *a, const char *b);
-/* Does @dir, absolute and without links, contain @path, or is it that? One that is not there (or NULL) is in "/" alone. */
+/* Does @dir, absolute and without links, contain @path, or is it that? One that is not there (or
+ * NULL) is in "/" alone. */
 bool path_holds(const char *dir, const char *path);
 
 #endif

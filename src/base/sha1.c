@@ -18,8 +18,8 @@ static void block_plain(uint32_t h[5], const uint8_t *p)
 {
 	uint32_t w[80], a = h[0], b = h[1], c = h[2], d = h[3], e = h[4];
 	for (unsigned i = 0; i < 16; i++)
-		w[i] = (uint32_t)p[i * 4] << 24 | (uint32_t)p[i * 4 + 1] << 16 | (uint32_t)p[i * 4 + 2] << 8 |
-		       p[i * 4 + 3];
+		w[i] = (uint32_t)p[i * 4] << 24 | (uint32_t)p[i * 4 + 1] << 16 |
+		       (uint32_t)p[i * 4 + 2] << 8 | p[i * 4 + 3];
 	for (unsigned i = 16; i < 80; i++)
 		w[i] = sha1_left(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
 	for (unsigned i = 0; i < 80; i++) {
@@ -51,18 +51,20 @@ typedef void blocks_fn(uint32_t h[5], const uint8_t *p, size_t nr);
 
 #if defined(__x86_64__)
 /* Five groups of four rounds with one constant; the message words are made on the way. */
-#define FIVE_GROUPS(first, constant)                                                                                   \
-	for (unsigned g = (first); g < (first) + 5; g++) {                                                             \
-		if (g >= 4) {                                                                                          \
-			__m128i m_ = _mm_xor_si128(_mm_sha1msg1_epu32(w[g & 3], w[(g + 1) & 3]), w[(g + 2) & 3]);      \
-			w[g & 3] = _mm_sha1msg2_epu32(m_, w[(g + 3) & 3]);                                             \
-		}                                                                                                      \
-		__m128i e_ = g ? _mm_sha1nexte_epu32(before, w[g & 3]) : _mm_add_epi32(e0, w[0]);                      \
-		before = abcd;                                                                                         \
-		abcd = _mm_sha1rnds4_epu32(abcd, e_, constant);                                                        \
+#define FIVE_GROUPS(first, constant)                                                               \
+	for (unsigned g = (first); g < (first) + 5; g++) {                                         \
+		if (g >= 4) {                                                                      \
+			__m128i m_ = _mm_xor_si128(_mm_sha1msg1_epu32(w[g & 3], w[(g + 1) & 3]),   \
+						   w[(g + 2) & 3]);                                \
+			w[g & 3] = _mm_sha1msg2_epu32(m_, w[(g + 3) & 3]);                         \
+		}                                                                                  \
+		__m128i e_ = g ? _mm_sha1nexte_epu32(before, w[g & 3]) : _mm_add_epi32(e0, w[0]);  \
+		before = abcd;                                                                     \
+		abcd = _mm_sha1rnds4_epu32(abcd, e_, constant);                                    \
 	}
 
-__attribute__((target("sha,sse4.1"))) static void blocks_sha(uint32_t h[5], const uint8_t *p, size_t nr)
+__attribute__((target("sha,sse4.1"))) static void blocks_sha(uint32_t h[5], const uint8_t *p,
+							     size_t nr)
 {
 	const __m128i swap = _mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f);
 	__m128i abcd = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(const void *)h), 0x1b);
@@ -70,7 +72,8 @@ __attribute__((target("sha,sse4.1"))) static void blocks_sha(uint32_t h[5], cons
 	for (size_t i = 0; i < nr; i++, p += 64) {
 		__m128i w[4], before = abcd, abcd_in = abcd, e_in = e0;
 		for (unsigned k = 0; k < 4; k++)
-			w[k] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)(p + k * 16)), swap);
+			w[k] = _mm_shuffle_epi8(
+				_mm_loadu_si128((const __m128i *)(const void *)(p + k * 16)), swap);
 		FIVE_GROUPS(0u, 0)
 		FIVE_GROUPS(5u, 1)
 		FIVE_GROUPS(10u, 2)
@@ -85,7 +88,8 @@ __attribute__((target("sha,sse4.1"))) static void blocks_sha(uint32_t h[5], cons
 static bool have_sha(void)
 {
 	unsigned a, b, c, d;
-	return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & 1u << 29) && __builtin_cpu_supports("sse4.1");
+	return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & 1u << 29) &&
+	       __builtin_cpu_supports("sse4.1");
 }
 #endif
 
@@ -100,7 +104,8 @@ static blocks_fn *sha1_choose(void)
 
 static void sha1_blocks(uint32_t h[5], const uint8_t *p, size_t nr)
 {
-	static _Atomic(blocks_fn *) chosen; /* two threads may choose at once: they choose the same */
+	/* two threads may choose at once: they choose the same */
+	static _Atomic(blocks_fn *) chosen;
 	blocks_fn *fn = chosen;
 	if (!fn)
 		chosen = fn = sha1_choose();
@@ -109,7 +114,8 @@ static void sha1_blocks(uint32_t h[5], const uint8_t *p, size_t nr)
 
 void sha1_begin(struct sha1 *s)
 {
-	*s = (struct sha1){ .h = { 0x67452301u, 0xefcdab89u, 0x98badcfeu, 0x10325476u, 0xc3d2e1f0u } };
+	*s = (struct sha1){ .h = { 0x67452301u, 0xefcdab89u, 0x98badcfeu, 0x10325476u,
+				   0xc3d2e1f0u } };
 }
 
 void sha1_add(struct sha1 *s, const void *bytes, size_t len)

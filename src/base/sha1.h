@@ -1,5 +1,6 @@
-/* SHA-1 (FIPS 180-4), piece by piece, by the processor's own instructions where it has them: git's names for contents, the
- * handshake of WebSocket. Nothing is proven by it; what proves is base/hash.h. Any thread. */
+/* SHA-1 (FIPS 180-4), piece by piece, by the processor's own instructions where it has them: git's
+ * names for contents, the handshake of WebSocket. Nothing is proven by it; what proves is
+ * base/hash.h. Any thread. */
 #ifndef BASE_SHA1_H
 #define BASE_SHA1_H
 

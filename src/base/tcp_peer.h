@@ -1,5 +1,6 @@
-/* Whose is the other end of a TCP connection that stays on this machine? Linux, IPv4 (also spoken by a socket of IPv6).
- * Reads the tables of the network namespace of this process: a peer in another one is not found. */
+/* Whose is the other end of a TCP connection that stays on this machine? Linux, IPv4 (also spoken
+ * by a socket of IPv6). Reads the tables of the network namespace of this process: a peer in
+ * another one is not found. */
 #ifndef BASE_TCP_PEER_H
 #define BASE_TCP_PEER_H
 
@@ -7,8 +8,9 @@
 
 #include "base/err.h"
 
-/* @uid_out: the user who made the socket at the other end of @sock. ERR_NOENT: nobody holds that end any more (it may still have
- * sent something, and the kernel no longer says whose it was), or it is not here. Blocks while the kernel writes its tables. */
+/* @uid_out: the user who made the socket at the other end of @sock. ERR_NOENT: nobody holds that
+ * end any more (it may still have sent something, and the kernel no longer says whose it was), or
+ * it is not here. Blocks while the kernel writes its tables. */
 NODISCARD int tcp_peer_uid(int sock, uid_t *uid_out, struct err *err);
 
 #endif

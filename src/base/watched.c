@@ -5,7 +5,8 @@
 #include "base/mem.h"
 
 static const struct {
-	const char *what, *name; /* ending in '/': anything below; with '/' in front: a file of that name anywhere */
+	/* ending in '/': anything below; with '/' in front: a file of that name anywhere */
+	const char *what, *name;
 } watched_add[] = {
 	{ "ci", ".github/workflows/" },
 	{ "ci", ".gitlab-ci.yml" },
@@ -39,7 +40,8 @@ static bool watched_watches(const char *name, const char *path, size_t len)
 {
 	size_t n = strlen(name);
 	if (name[0] == '/')
-		return (len == n - 1 && !memcmp(path, name + 1, len)) || (len >= n && !memcmp(path + len - n, name, n));
+		return (len == n - 1 && !memcmp(path, name + 1, len)) ||
+		       (len >= n && !memcmp(path + len - n, name, n));
 	if (name[n - 1] == '/')
 		return len >= n && !memcmp(path, name, n);
 	return len == n && !memcmp(path, name, n);

@@ -75,13 +75,14 @@ static void queue_json(struct control_client *c, enum control_type type, uint64_
 		frame_append(&c->out, (uint16_t)type, id, b.data, b.len);
 }
 
-/* --- in and out -----------------------------------------------------------------------------------------------------
+/* --- in and out -------------------------------------------------------------------------------
  */
 
 static int control_client_write_some(struct control_client *c, struct err *err)
 {
 	while (c->sent < c->out.len) {
-		ssize_t n = send(c->sock, c->out.data + c->sent, c->out.len - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t n = send(c->sock, c->out.data + c->sent, c->out.len - c->sent,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -134,8 +135,8 @@ static void control_client_on_reply(struct control_client *c, uint64_t id, json_
 static void on_bye(struct control_client *c, const json_t *body)
 {
 	const char *fix = json_str(body, "fix", "");
-	err_set(&c->why, ERR_CLOSED, "%s%s%s", json_str(body, "why", "the supervisor said goodbye"), *fix ? ": " : "",
-		fix);
+	err_set(&c->why, ERR_CLOSED, "%s%s%s", json_str(body, "why", "the supervisor said goodbye"),
+		*fix ? ": " : "", fix);
 	if (!c->welcome && json_int(body, "version", 0) > 0)
 		c->why.code = ERR_UNSUPPORTED;
 }
@@ -183,7 +184,8 @@ static int control_client_deliver(struct control_client *c, struct err *err)
 	size_t at = 0, used;
 	struct frame f;
 	int rc = 0;
-	while (!c->freed && (rc = frame_parse(c->in.data + at, c->in.len - at, CONTROL_MAX_BODY, &f, &used, err)) > 0) {
+	while (!c->freed && (rc = frame_parse(c->in.data + at, c->in.len - at, CONTROL_MAX_BODY, &f,
+					      &used, err)) > 0) {
 		at += used;
 		if (f.type == CONTROL_TTY_OUT) {
 			if (c->ops->tty)
@@ -276,12 +278,12 @@ bool control_client_alive(const struct control_client *c)
 	return !c->dead;
 }
 
-/* --- calls ----------------------------------------------------------------------------------------------------------
+/* --- calls ------------------------------------------------------------------------------------
  */
 
 /* Pumps until @done says true. */
-static int pump_until(struct control_client *c, bool (*done)(const struct control_client *c), int timeout_ms,
-		      struct err *err)
+static int pump_until(struct control_client *c, bool (*done)(const struct control_client *c),
+		      int timeout_ms, struct err *err)
 {
 	int64_t end = clock_mono_us() + (int64_t)timeout_ms * 1000;
 	while (!done(c)) {
@@ -292,7 +294,8 @@ static int pump_until(struct control_client *c, bool (*done)(const struct contro
 				return err_set(err, ERR_TIMEOUT, "the supervisor does not answer");
 			left = (int)((us + 999) / 1000);
 		}
-		struct pollfd p = { .fd = c->sock, .events = (short)(POLLIN | (c->out.len ? POLLOUT : 0)) };
+		struct pollfd p = { .fd = c->sock,
+				    .events = (short)(POLLIN | (c->out.len ? POLLOUT : 0)) };
 		if (poll(&p, 1, left) < 0 && errno != EINTR)
 			return err_sys(err, "cannot wait for the supervisor");
 		if (!control_client_pump(c) && !done(c)) {
@@ -321,17 +324,18 @@ static json_t *control_client_hello(const struct control_client_opts *o)
 	if (!o->tty && (!isatty(0) || ttyname_r(0, tty, sizeof(tty)) != 0))
 		tty[0] = 0;
 	json_t *j = control_hello(o->program ? o->program : "sandglass " SANDGLASS_VERSION,
-				  o->name ? o->name
+				  o->name	    ? o->name
 				  : named && *named ? named
-				  : pw    ? pw->pw_name
-					  : "",
+				  : pw		    ? pw->pw_name
+						    : "",
 				  o->tty ? o->tty : tty, o->watch);
 	json_put_flag(j, "stays", o->stays);
 	return j;
 }
 
 /* Over a connected stream socket, which it takes, also after a failure. */
-static int control_client_open_fd(struct control_client **out, int sock, const struct control_client_opts *opts,
+static int control_client_open_fd(struct control_client **out, int sock,
+				  const struct control_client_opts *opts,
 				  const struct control_client_ops *ops, void *self, struct err *err)
 {
 	struct control_client_opts o = opts ? *opts : (struct control_client_opts){ 0 };
@@ -346,7 +350,8 @@ static int control_client_open_fd(struct control_client **out, int sock, const s
 	c->opening = true;
 	int rc = control_client_write_some(c, err);
 	if (rc == 0)
-		rc = pump_until(c, control_client_welcomed, o.timeout_ms ? o.timeout_ms : 3000, err);
+		rc = pump_until(c, control_client_welcomed, o.timeout_ms ? o.timeout_ms : 3000,
+				err);
 	c->ops = later;
 	c->opening = false;
 	if (rc < 0) {
@@ -357,8 +362,9 @@ static int control_client_open_fd(struct control_client **out, int sock, const s
 	return 0;
 }
 
-int control_client_open(struct control_client **out, const char *path, const struct control_client_opts *o,
-			const struct control_client_ops *ops, void *self, struct err *err)
+int control_client_open(struct control_client **out, const char *path,
+			const struct control_client_opts *o, const struct control_client_ops *ops,
+			void *self, struct err *err)
 {
 	int sock;
 	if (control_connect(path, o && o->timeout_ms ? o->timeout_ms : 3000, &sock, err) < 0)
@@ -414,8 +420,8 @@ void control_client_hear(struct control_client *c, const struct control_client_o
 	c->self = self;
 }
 
-int control_client_call(struct control_client *c, json_t *words, json_t *opts, int timeout_ms, json_t **result_out,
-			struct err *err)
+int control_client_call(struct control_client *c, json_t *words, json_t *opts, int timeout_ms,
+			json_t **result_out, struct err *err)
 {
 	json_t *result = NULL;
 	if (c->dead) {

@@ -5,7 +5,8 @@
 #include "control/registry.h"
 
 /* command_parse without the check of how many operands there are. */
-NODISCARD int command_parse_loose(struct command_line *out, char *const *argv, size_t nr, struct err *err);
+NODISCARD int command_parse_loose(struct command_line *out, char *const *argv, size_t nr,
+				  struct err *err);
 NODISCARD int command_check_words(const struct command_line *l, struct err *err);
 
 #endif

@@ -22,13 +22,15 @@ void command_help_short(const struct command *c, struct buf *out)
 	const char *text = c->usage, *form;
 	size_t n;
 	for (bool first = true; usage_next(&text, &form, &n); first = false)
-		buf_printf(out, "%s sandglass %s%s%.*s\n", first ? "usage:" : "   or:", c->name, n ? " " : "", (int)n, form);
+		buf_printf(out, "%s sandglass %s%s%.*s\n", first ? "usage:" : "   or:", c->name,
+			   n ? " " : "", (int)n, form);
 	buf_printf(out, "\n%s\n", c->summary);
 	if (*c->options)
 		buf_printf(out, "\n%s", c->options);
 }
 
-/* Every listed command is in one group. 'help' gives the first @common of each a line of their own. */
+/* Every listed command is in one group. 'help' gives the first @common of each a line of their
+ * own. */
 static const struct {
 	const char *title;
 	size_t common;
@@ -65,11 +67,13 @@ static bool help_has_word(const char *names, const char *word)
 	return false;
 }
 
-/* The commands beside which it stands in the list, with commas between; nothing for one that is not listed. */
+/* The commands beside which it stands in the list, with commas between; nothing for one that is not
+ * listed. */
 static void help_see_also(const struct command *c, struct buf *out)
 {
 	for (size_t g = 0; g < ARRAY_LEN(help_groups); g++)
-		for (const char *p = help_groups[g].names; help_has_word(help_groups[g].names, c->name) && *p; p += strspn(p, " ")) {
+		for (const char *p = help_groups[g].names;
+		     help_has_word(help_groups[g].names, c->name) && *p; p += strspn(p, " ")) {
 			size_t len = strcspn(p, " ");
 			if (len != strlen(c->name) || strncmp(p, c->name, len) != 0)
 				buf_printf(out, "%s%.*s", out->len ? ", " : "", (int)len, p);
@@ -82,7 +86,8 @@ void command_help_long(const struct command *c, struct buf *out)
 	CLEANUP(buf_release) struct buf others = BUF_INIT;
 	command_help_short(c, out);
 	if (*c->help)
-		buf_printf(out, "\n%s%s", c->help, c->help[strlen(c->help) - 1] == '\n' ? "" : "\n");
+		buf_printf(out, "\n%s%s", c->help,
+			   c->help[strlen(c->help) - 1] == '\n' ? "" : "\n");
 	buf_printf(out, "\nCommon options:\n%s", common_options);
 	help_see_also(c, &others);
 	if (others.len)
@@ -91,7 +96,8 @@ void command_help_long(const struct command *c, struct buf *out)
 
 static void list_one(const struct command *c, struct buf *out)
 {
-	buf_printf(out, "  %-10s %s %s\n", c->name, c->where == COMMAND_SUPERVISOR ? "*" : " ", c->summary);
+	buf_printf(out, "  %-10s %s %s\n", c->name, c->where == COMMAND_SUPERVISOR ? "*" : " ",
+		   c->summary);
 }
 
 /* One group: its common commands with their summaries, the others by name. */
@@ -109,7 +115,8 @@ static void list_group(size_t g, struct buf *out)
 			continue;
 		}
 		if (!column || column + strlen(one) > 76) {
-			buf_printf(out, "%s%s", column ? "\n       " : "  ", column || !help_groups[g].common ? "" : "also:");
+			buf_printf(out, "%s%s", column ? "\n       " : "  ",
+				   column || !help_groups[g].common ? "" : "also:");
 			column = 8;
 		}
 		buf_printf(out, " %s", one);
@@ -126,7 +133,9 @@ void command_help_list(struct buf *out)
 		buf_printf(out, "%s%s\n", g ? "" : "\n", help_groups[g].title);
 		list_group(g, out);
 	}
-	buf_puts(out, "\n* needs a running session (-S ID if several run); merge, undo, and redact also work later.\n"
-		      "'sandglass help COMMAND' shows options and examples. Topics: keys, lua, filter, rules,\n"
-		      "plugins, ids, exit, files, variables.\n");
+	buf_puts(
+		out,
+		"\n* needs a running session (-S ID if several run); merge, undo, and redact also work later.\n"
+		"'sandglass help COMMAND' shows options and examples. Topics: keys, lua, filter, rules,\n"
+		"plugins, ids, exit, files, variables.\n");
 }

@@ -87,13 +87,16 @@ static int push_options(struct strv *argv, const json_t *opts, struct err *err)
 				return -1;
 			continue;
 		}
-		json_array_foreach(value, i, one) if (push_option(argv, key, one, err) < 0) return -1;
+		json_array_foreach(value, i,
+				   one) if (push_option(argv, key, one, err) < 0) return -1;
 	}
 	return 0;
 }
 
-/* Name and options go through the same parser as a typed line, so that there is one place that says what is right. */
-int command_line_from_json(struct command_line *out, const json_t *words, const json_t *opts, struct err *err)
+/* Name and options go through the same parser as a typed line, so that there is one place that says
+ * what is right. */
+int command_line_from_json(struct command_line *out, const json_t *words, const json_t *opts,
+			   struct err *err)
 {
 	CLEANUP(strv_release) struct strv argv = STRV_INIT;
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -109,7 +112,8 @@ int command_line_from_json(struct command_line *out, const json_t *words, const 
 		return -1;
 	for (size_t i = 1; i < json_array_size(words); i++) {
 		if (!json_get_bytes(json_array_get(words, i), &b) || memchr(buf_cstr(&b), 0, b.len))
-			return err_set(err, ERR_USAGE, "word %zu of '%s' is no text", i, argv.item[0]);
+			return err_set(err, ERR_USAGE, "word %zu of '%s' is no text", i,
+				       argv.item[0]);
 		strv_push_bytes(&out->words, buf_cstr(&b), b.len);
 	}
 	return command_check_words(out, err);

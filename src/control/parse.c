@@ -35,7 +35,7 @@ static void parse_add_option(struct command_line *l, const struct option_row *r,
 	};
 }
 
-/* --- which option is meant ------------------------------------------------------------------------------------------
+/* --- which option is meant --------------------------------------------------------------------
  */
 
 /* Both tables in turn: the command's own rows first. */
@@ -66,7 +66,8 @@ static const char *for_whom(const struct command *c, char out[64])
 
 enum { OPTIONS_MAX = 64 };
 
-static int find_long(const struct command *c, const char *name, size_t len, struct option_row *out, struct err *err)
+static int find_long(const struct command *c, const char *name, size_t len, struct option_row *out,
+		     struct err *err)
 {
 	struct rows rows = parse_rows_of(c);
 	struct option_row r;
@@ -94,16 +95,18 @@ static int find_long(const struct command *c, const char *name, size_t len, stru
 		return 0;
 	CLEANUP(free_ptr) char *word = mem_strndup(name, len);
 	if (nr_begun > 1)
-		return err_set(err, ERR_USAGE, "option '--%s'%s could be more than one, write it out", word,
+		return err_set(err, ERR_USAGE,
+			       "option '--%s'%s could be more than one, write it out", word,
 			       for_whom(c, whom));
 	const char *near = word_nearest(word, candidate, nr);
 	if (near)
-		return err_set(err, ERR_USAGE, "unknown option '--%s'%s, did you mean '--%s'?", word, for_whom(c, whom),
-			       near);
+		return err_set(err, ERR_USAGE, "unknown option '--%s'%s, did you mean '--%s'?",
+			       word, for_whom(c, whom), near);
 	return err_set(err, ERR_USAGE, "unknown option '--%s'%s", word, for_whom(c, whom));
 }
 
-static int find_letter(const struct command *c, char letter, struct option_row *out, struct err *err)
+static int find_letter(const struct command *c, char letter, struct option_row *out,
+		       struct err *err)
 {
 	struct rows rows = parse_rows_of(c);
 	char whom[64];
@@ -115,7 +118,7 @@ static int find_letter(const struct command *c, char letter, struct option_row *
 	return err_set(err, ERR_USAGE, "unknown option '-%c'%s", letter, for_whom(c, whom));
 }
 
-/* --- the words ------------------------------------------------------------------------------------------------------
+/* --- the words --------------------------------------------------------------------------------
  */
 
 struct arity {
@@ -150,18 +153,22 @@ static struct arity arity_of(const char *usage)
 				continue;
 			}
 			form.min += depth == 0;
-			form.max = n > 3 && !memcmp(s + n - 3, "...", 3) ? SIZE_MAX / 2 : form.max + 1;
+			form.max =
+				n > 3 && !memcmp(s + n - 3, "...", 3) ? SIZE_MAX / 2 : form.max + 1;
 			s += n - 1;
 		}
 	}
 }
 
-/* The option by which a command that takes no session as a word is told one; NULL: @word is none, or there is no such option. */
+/* The option by which a command that takes no session as a word is told one; NULL: @word is none,
+ * or there is no such option. */
 static const char *session_option(const struct command *c, const char *word)
 {
 	if (strncmp(word, "s-", 2) != 0 || !word[2])
 		return NULL;
-	return strstr(c->options, "--in SESSION") ? "--in" : strstr(c->options, "--at ID") ? "--at" : NULL;
+	return strstr(c->options, "--in SESSION") ? "--in"
+	       : strstr(c->options, "--at ID")	  ? "--at"
+						  : NULL;
 }
 
 static int parse_surplus(const struct command_line *l, size_t max, struct err *err)
@@ -169,11 +176,13 @@ static int parse_surplus(const struct command_line *l, size_t max, struct err *e
 	for (size_t i = 0; i < l->words.nr; i++) {
 		const char *option = session_option(l->command, l->words.item[i]);
 		if (option)
-			return err_set(err, ERR_USAGE, "'%s' is told the session by an option: %s %s", l->command->name, option,
-				       l->words.item[i]);
+			return err_set(err, ERR_USAGE,
+				       "'%s' is told the session by an option: %s %s",
+				       l->command->name, option, l->words.item[i]);
 	}
-	return err_set(err, ERR_USAGE, "'%s' does not take '%s'%s: %s%s%s", l->command->name, l->words.item[max], max ? " as well" : "",
-		       l->command->name, *l->command->usage ? " " : "", l->command->usage);
+	return err_set(err, ERR_USAGE, "'%s' does not take '%s'%s: %s%s%s", l->command->name,
+		       l->words.item[max], max ? " as well" : "", l->command->name,
+		       *l->command->usage ? " " : "", l->command->usage);
 }
 
 int command_check_words(const struct command_line *l, struct err *err)
@@ -202,7 +211,8 @@ static int set_command(struct command_line *l, const char *name, struct err *err
 	if (now)
 		return err_set(err, ERR_USAGE, "'%s' %s", name, now);
 	const char *near = command_nearest(name);
-	return near ? err_set(err, ERR_USAGE, "unknown command '%s', did you mean '%s'?", name, near)
+	return near ? err_set(err, ERR_USAGE, "unknown command '%s', did you mean '%s'?", name,
+			      near)
 		    : err_set(err, ERR_USAGE, "unknown command '%s', 'help' lists them", name);
 }
 
@@ -211,12 +221,12 @@ struct words {
 	size_t nr, at;
 };
 
-static int no_value(const struct command_line *l, const char *dashes, const char *name, const struct option_row *r,
-		    struct err *err)
+static int no_value(const struct command_line *l, const char *dashes, const char *name,
+		    const struct option_row *r, struct err *err)
 {
 	char whom[64];
-	return err_set(err, ERR_USAGE, "option '%s%s'%s needs a value: %s", dashes, name, for_whom(l->command, whom),
-		       r->value);
+	return err_set(err, ERR_USAGE, "option '%s%s'%s needs a value: %s", dashes, name,
+		       for_whom(l->command, whom), r->value);
 }
 
 static int parse_long_option(struct command_line *l, struct words *w, struct err *err)
@@ -297,7 +307,8 @@ int command_parse_loose(struct command_line *out, char *const *argv, size_t nr, 
 			w.at++;
 		} else {
 			strv_push(&out->words, word);
-			if ((out->command->flags & COMMAND_TAIL) && !arity_of(out->command->usage).rest)
+			if ((out->command->flags & COMMAND_TAIL) &&
+			    !arity_of(out->command->usage).rest)
 				options = false;
 			w.at++;
 		}
@@ -310,7 +321,7 @@ int command_parse(struct command_line *out, char *const *argv, size_t nr, struct
 	return command_parse_loose(out, argv, nr, err) < 0 ? -1 : command_check_words(out, err);
 }
 
-/* --- a typed line ---------------------------------------------------------------------------------------------------
+/* --- a typed line -----------------------------------------------------------------------------
  */
 
 static int parse_split(const char *s, struct strv *out, struct err *err)
@@ -336,7 +347,8 @@ static int parse_split(const char *s, struct strv *out, struct err *err)
 				buf_putc(&word, *s);
 			}
 			if (!*s)
-				return err_set(err, ERR_USAGE, "a %c is opened and not closed", quote);
+				return err_set(err, ERR_USAGE, "a %c is opened and not closed",
+					       quote);
 		} else {
 			buf_putc(&word, *s);
 		}
@@ -356,7 +368,7 @@ int command_parse_text(struct command_line *out, const char *line, struct err *e
 	return command_parse(out, words.item, words.nr, err);
 }
 
-/* --- what was given -------------------------------------------------------------------------------------------------
+/* --- what was given ---------------------------------------------------------------------------
  */
 
 const char *command_opt_nth(const struct command_line *l, const char *name, size_t n)
@@ -383,8 +395,8 @@ const char *command_opt(const struct command_line *l, const char *name)
 	return NULL;
 }
 
-int command_opt_int(const struct command_line *l, const char *name, int64_t min, int64_t max, int64_t *out,
-		    struct err *err)
+int command_opt_int(const struct command_line *l, const char *name, int64_t min, int64_t max,
+		    int64_t *out, struct err *err)
 {
 	const char *text = command_opt(l, name);
 	char *end;
@@ -393,7 +405,8 @@ int command_opt_int(const struct command_line *l, const char *name, int64_t min,
 	errno = 0;
 	long long v = strtoll(text, &end, 10);
 	if (errno || end == text || *end || v < min || v > max)
-		return err_set(err, ERR_USAGE, "--%s wants a whole number from %lld to %lld, not '%s'", name,
+		return err_set(err, ERR_USAGE,
+			       "--%s wants a whole number from %lld to %lld, not '%s'", name,
 			       (long long)min, (long long)max, text);
 	*out = v;
 	return 0;

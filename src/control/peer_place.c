@@ -19,7 +19,8 @@
 
 enum { PROC_TEXT_MAX = 1 << 20 };
 
-/* Tied to the process that connected where the kernel can do that (6.5); else to whoever has its number now. */
+/* Tied to the process that connected where the kernel can do that (6.5); else to whoever has its
+ * number now. */
 static int peer_pidfd(int sock, pid_t pid)
 {
 	int fd = -1;
@@ -52,11 +53,13 @@ static bool same_link(pid_t pid, const char *file, bool *same_out)
 	return true;
 }
 
-/* The number of PID namespaces that a process has a number in, counted from the one that /proc shows. */
+/* The number of PID namespaces that a process has a number in, counted from the one that /proc
+ * shows. */
 static int pid_depth(pid_t pid)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	const char *line = proc_text(pid, "status", &text) ? strstr(buf_cstr(&text), "\nNSpid:") : NULL;
+	const char *line =
+		proc_text(pid, "status", &text) ? strstr(buf_cstr(&text), "\nNSpid:") : NULL;
 	int nr = 0;
 	if (!line)
 		return -1;
@@ -81,8 +84,8 @@ static bool same_user_space(pid_t pid)
 	CLEANUP(buf_release) struct buf theirs = BUF_INIT;
 	if (same_link(pid, "user", &same))
 		return same;
-	return proc_text(getpid(), "uid_map", &ours) && proc_text(pid, "uid_map", &theirs) && ours.len == theirs.len &&
-	       memcmp(ours.data, theirs.data, ours.len) == 0;
+	return proc_text(getpid(), "uid_map", &ours) && proc_text(pid, "uid_map", &theirs) &&
+	       ours.len == theirs.len && memcmp(ours.data, theirs.data, ours.len) == 0;
 }
 
 static bool in_sandbox_group(pid_t pid)
@@ -102,13 +105,15 @@ int peer_place_check(int sock, pid_t pid, struct err *err)
 {
 	CLEANUP(fd_close) int pidfd = pid > 0 ? peer_pidfd(sock, pid) : -1;
 	if (pid <= 0)
-		return err_set(err, ERR_DENIED, "a process of another PID namespace is at the other end");
+		return err_set(err, ERR_DENIED,
+			       "a process of another PID namespace is at the other end");
 	const char *where = !same_pid_space(pid)    ? "of another PID namespace"
 			    : !same_user_space(pid) ? "of another user namespace"
 			    : in_sandbox_group(pid) ? "of a sandbox"
 						    : NULL;
 	if (where)
-		return err_set(err, ERR_DENIED, "process %d, %s, is at the other end", (int)pid, where);
+		return err_set(err, ERR_DENIED, "process %d, %s, is at the other end", (int)pid,
+			       where);
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 	if (pidfd < 0 || poll(&p, 1, 0) != 0) /* its number may be another's already */
 		return err_set(err, ERR_DENIED, "process %d, which connected, has ended", (int)pid);

@@ -5,23 +5,24 @@
 #include "base/mem.h"
 
 static const struct command registry_table[] = {
-#define COMMAND(token, name, where, flags, usage, options, summary, help)                                                     \
+#define COMMAND(token, name, where, flags, usage, options, summary, help)                          \
 	{ name, COMMAND_##where, (flags), (usage), (options), (summary), (help) },
 #include "commands.inc"
 #undef COMMAND
 };
 
-const char *const common_options = "-h, --help               -h prints the usage, --help also examples\n"
-				   "    --json               print one JSON object per line\n"
-				   "-C DIR                   run as if started in DIR\n"
-				   "    --sessions DIR       the directory of session files (SANDGLASS_SESSIONS)\n"
-				   "    --config FILE        use this configuration instead of yours\n"
-				   "    --profile NAME       use this profile of the configuration\n"
-				   "    --color WHEN         auto, always, or never\n"
-				   "    --no-tui             print lines instead of the full screen\n"
-				   "-q, --quiet              print only results\n"
-				   "-v, --verbose            print more; twice: much more\n"
-				   "    --version            print the version\n";
+const char *const common_options =
+	"-h, --help               -h prints the usage, --help also examples\n"
+	"    --json               print one JSON object per line\n"
+	"-C DIR                   run as if started in DIR\n"
+	"    --sessions DIR       the directory of session files (SANDGLASS_SESSIONS)\n"
+	"    --config FILE        use this configuration instead of yours\n"
+	"    --profile NAME       use this profile of the configuration\n"
+	"    --color WHEN         auto, always, or never\n"
+	"    --no-tui             print lines instead of the full screen\n"
+	"-q, --quiet              print only results\n"
+	"-v, --verbose            print more; twice: much more\n"
+	"    --version            print the version\n";
 
 size_t command_count(void)
 {
@@ -43,7 +44,8 @@ const struct command *command_find(const char *name)
 
 enum { WORD_MAX = 40 };
 
-/* Edit distance in which two letters changed round are one mistake. Words past WORD_MAX are never near. */
+/* Edit distance in which two letters changed round are one mistake. Words past WORD_MAX are never
+ * near. */
 static unsigned registry_distance(const char *a, const char *b)
 {
 	unsigned d[WORD_MAX + 1][WORD_MAX + 1];

@@ -16,8 +16,9 @@
 
 enum {
 	CLIENTS_MAX = 64,
-	PUSH_MS = 17,		 /* 60 a second */
-	SOCKET_CHECK_MS = 60000, /* a log-out may clear the runtime folder under a detached session */
+	PUSH_MS = 17, /* 60 a second */
+	/* a log-out may clear the runtime folder under a detached session */
+	SOCKET_CHECK_MS = 60000,
 };
 
 /* --- news --- */
@@ -121,7 +122,8 @@ static void control_server_on_close(void *self, const struct err *err)
 	client_free(c, c->leaving ? "refused" : err ? "error" : "left");
 }
 
-static const struct stream_ops control_server_stream_ops = { .on_frame = control_server_on_frame, .on_close = control_server_on_close };
+static const struct stream_ops control_server_stream_ops = { .on_frame = control_server_on_frame,
+							     .on_close = control_server_on_close };
 
 static struct client *client_numbered(const struct control_server *s, uint64_t id)
 {
@@ -137,7 +139,8 @@ size_t control_server_unread(struct control_server *s, uint64_t client)
 	return c ? stream_queued(c->stream) : 0;
 }
 
-void control_server_tty(struct control_server *s, uint64_t client, uint64_t action, const void *bytes, size_t len)
+void control_server_tty(struct control_server *s, uint64_t client, uint64_t action,
+			const void *bytes, size_t len)
 {
 	struct client *c = client_numbered(s, client);
 	if (!c)
@@ -148,7 +151,8 @@ void control_server_tty(struct control_server *s, uint64_t client, uint64_t acti
 }
 
 /* Our own uid and root are at home at either socket; at the shared one also who is in the group. */
-static int who_is_it(const struct control_server *s, int sock, bool shared, struct client *c, struct err *err)
+static int who_is_it(const struct control_server *s, int sock, bool shared, struct client *c,
+		     struct err *err)
 {
 	if (!shared)
 		return control_peer(sock, &c->uid, &c->pid, err);
@@ -156,7 +160,8 @@ static int who_is_it(const struct control_server *s, int sock, bool shared, stru
 		return -1;
 	c->guest = c->uid != geteuid() && c->uid != 0;
 	if (c->guest && !share_member(sock, s->share.gid))
-		return err_set(err, ERR_DENIED, "uid %u is not in group '%s'", c->uid, s->share.group);
+		return err_set(err, ERR_DENIED, "uid %u is not in group '%s'", c->uid,
+			       s->share.group);
 	return 0;
 }
 
@@ -295,7 +300,8 @@ void control_server_free(struct control_server **sp, const char *why)
 		struct client *c = s->clients;
 		s->clients = c->next;
 		if (c->who && !c->leaving)
-			client_send(c, CONTROL_BYE, 0, control_bye(why ? why : "session ended", NULL));
+			client_send(c, CONTROL_BYE, 0,
+				    control_bye(why ? why : "session ended", NULL));
 		stream_free(&c->stream);
 		json_decref(c->who);
 		free(c);

@@ -21,7 +21,8 @@ void client_send(struct client *c, enum control_type type, uint64_t id, json_t *
 	json_decref(body);
 	if (b.len > CONTROL_MAX_BODY) {
 		struct err err = ERR_INIT;
-		err_set(&err, ERR_FULL, "the answer of %zu bytes is longer than a frame may be", b.len);
+		err_set(&err, ERR_FULL, "the answer of %zu bytes is longer than a frame may be",
+			b.len);
 		buf_reset(&b);
 		json_t *e = control_reply_err(&err);
 		json_dump_buf(e, &b);
@@ -149,7 +150,8 @@ void server_sweep(void *self)
 			c->slow_us = 0;
 		else if (!c->slow_us)
 			c->slow_us = now;
-		if (queued > QUEUE_MAX || (c->slow_us && now - c->slow_us > CONTROL_SLOW_MS * 1000LL)) {
+		if (queued > QUEUE_MAX ||
+		    (c->slow_us && now - c->slow_us > CONTROL_SLOW_MS * 1000LL)) {
 			client_free(c, "slow");
 			continue;
 		}
@@ -161,7 +163,8 @@ void server_sweep(void *self)
 
 bool client_may(const struct client *c, const struct command *cmd)
 {
-	return !c->guest || cmd->flags & COMMAND_LOOKS || (c->server->share.decide && cmd->flags & COMMAND_DECIDES);
+	return !c->guest || cmd->flags & COMMAND_LOOKS ||
+	       (c->server->share.decide && cmd->flags & COMMAND_DECIDES);
 }
 
 static json_t *server_client_welcome(const struct client *c, int version)
@@ -222,7 +225,8 @@ void client_hello(struct client *c, const json_t *hello)
 	c->stays = json_flag(hello, "stays", false);
 	c->head = s->head;
 	s->nr_clients++;
-	if (!c->watch) { /* looking leaves no trace: who may read the file may read it without us, too */
+	/* looking leaves no trace: who may read the file may read it without us, too */
+	if (!c->watch) {
 		json_t *body = json_object();
 		json_put_int(body, "version", version);
 		json_put_str(body, "program", json_str(hello, "program", ""));

@@ -1,25 +1,28 @@
-/* What a client asks for: commands that pass the table become tickets of the owner's, the others are refused and
- * recorded. */
+/* What a client asks for: commands that pass the table become tickets of the owner's, the others
+ * are refused and recorded. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "control/server_priv.h"
 #include "wire/event.h"
 
-enum { TICKETS_MAX = 4096 }; /* open commands of one client, which may serve some hundred programs (app/serve) */
+/* open commands of one client, which may serve some hundred programs (app/serve) */
+enum { TICKETS_MAX = 4096 };
 enum { REFUSED_WORDS = 16, REFUSED_BYTES = 200 };
 
-/* What was refused is whatever somebody sent: the record keeps so much of it that one can tell what it was to be.
- * Returns owned. */
+/* What was refused is whatever somebody sent: the record keeps so much of it that one can tell what
+ * it was to be. Returns owned. */
 static json_t *refused_words(const json_t *words)
 {
 	json_t *kept = json_array();
 	const json_t *first = json_array_get(words, 0);
-	const struct command *command = json_is_string(first) ? command_find(json_string_value(first)) : NULL;
+	const struct command *command =
+		json_is_string(first) ? command_find(json_string_value(first)) : NULL;
 	for (size_t i = 0; i < json_array_size(words); i++) {
 		CLEANUP(buf_release) struct buf word = BUF_INIT;
 		if (i == REFUSED_WORDS) {
-			json_array_append_new(kept, json_sprintf("(%zu words)", json_array_size(words)));
+			json_array_append_new(kept,
+					      json_sprintf("(%zu words)", json_array_size(words)));
 			break;
 		}
 		size_t len = json_get_bytes(json_array_get(words, i), &word) ? word.len : 0;
@@ -31,7 +34,8 @@ static json_t *refused_words(const json_t *words)
 	return kept;
 }
 
-static void refuse_frame(struct client *c, uint64_t frame, const json_t *words, const struct err *err)
+static void refuse_frame(struct client *c, uint64_t frame, const json_t *words,
+			 const struct err *err)
 {
 	json_t *body = json_object();
 	json_put(body, "words", refused_words(words));
@@ -41,32 +45,41 @@ static void refuse_frame(struct client *c, uint64_t frame, const json_t *words, 
 	client_send(c, CONTROL_REPLY, frame, control_reply_err(err));
 }
 
-static int server_command_check(const struct client *c, const struct command_line *l, struct err *err)
+static int server_command_check(const struct client *c, const struct command_line *l,
+				struct err *err)
 {
 	const char *name = l->command->name;
 	if (l->command->where != COMMAND_SUPERVISOR)
-		return err_set(err, ERR_USAGE, "'%s' is not for a supervisor, run it yourself: sandglass %s", name,
+		return err_set(err, ERR_USAGE,
+			       "'%s' is not for a supervisor, run it yourself: sandglass %s", name,
 			       name);
 	if (c->guest && !c->server->share.decide && !(l->command->flags & COMMAND_LOOKS))
-		return err_set(err, ERR_DENIED,
-			       "'%s' changes something; this session is shared with group '%s' to watch", name,
-			       c->server->share.group);
+		return err_set(
+			err, ERR_DENIED,
+			"'%s' changes something; this session is shared with group '%s' to watch",
+			name, c->server->share.group);
 	if (!client_may(c, l->command))
-		return err_set(err, ERR_DENIED,
-			       "'%s' is for its owner; this session is shared with group '%s' to decide what waits",
-			       name, c->server->share.group);
+		return err_set(
+			err, ERR_DENIED,
+			"'%s' is for its owner; this session is shared with group '%s' to decide what waits",
+			name, c->server->share.group);
 	if (c->guest && command_has(l, "rule"))
-		return err_set(err, ERR_DENIED,
-			       "rules of the project are its owner's; --session lasts as long as this session");
+		return err_set(
+			err, ERR_DENIED,
+			"rules of the project are its owner's; --session lasts as long as this session");
 	if (c->watch && !(l->command->flags & COMMAND_LOOKS))
-		return err_set(err, ERR_DENIED, "'%s' changes something and you only watch, attach without --watch",
+		return err_set(err, ERR_DENIED,
+			       "'%s' changes something and you only watch, attach without --watch",
 			       name);
 	if (c->nr_tickets >= TICKETS_MAX)
-		return err_set(err, ERR_BUSY, "%d commands of yours are under way, wait for an answer", TICKETS_MAX);
+		return err_set(err, ERR_BUSY,
+			       "%d commands of yours are under way, wait for an answer",
+			       TICKETS_MAX);
 	return 0;
 }
 
-/* Bytes that a command carries are recorded where they go, cleaned of secrets; in base64 nobody would find one. */
+/* Bytes that a command carries are recorded where they go, cleaned of secrets; in base64 nobody
+ * would find one. */
 static json_t *kept_opts(const struct command_line *l)
 {
 	json_t *o = command_line_opts(l);
@@ -101,7 +114,8 @@ void client_command(struct client *c, uint64_t frame, const json_t *body)
 		return;
 	}
 	GROW(s->ticket, s->nr_tickets, s->cap_tickets);
-	s->ticket[s->nr_tickets++] = (struct ticket){ .id = ++s->last_ticket, .client = c->id, .frame = frame };
+	s->ticket[s->nr_tickets++] =
+		(struct ticket){ .id = ++s->last_ticket, .client = c->id, .frame = frame };
 	c->nr_tickets++;
 	struct control_request rq = {
 		.ticket = s->last_ticket, .client = c->id, .line = &line, .who = json_incref(c->who)

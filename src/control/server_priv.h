@@ -1,5 +1,6 @@
-/* Shared by the three parts of the supervisor's end of the control socket: the socket and the news (server.c), who is
- * at the other side of a connection (server_client.c), what a client asks for (server_command.c). */
+/* Shared by the three parts of the supervisor's end of the control socket: the socket and the news
+ * (server.c), who is at the other side of a connection (server_client.c), what a client asks for
+ * (server_command.c). */
 #ifndef CONTROL_SERVER_PRIV_H
 #define CONTROL_SERVER_PRIV_H
 
@@ -68,8 +69,8 @@ void client_free(struct client *c, const char *why);
 json_t *server_state(struct control_server *s);
 /* Records an event about @c; takes @body. Returns its seq, 0 if nobody records. */
 uint64_t server_keep(struct control_server *s, const struct client *c, uint16_t kind, json_t *body);
-/* Timer of the next two: those who never introduce themselves, and those who do not read, are sent away. @self: the
- * server. */
+/* Timer of the next two: those who never introduce themselves, and those who do not read, are sent
+ * away. @self: the server. */
 void server_sweep(void *self);
 void server_watch_clients(struct control_server *s);
 

@@ -41,22 +41,29 @@ int share_parse(const char *text, struct share *out, struct err *err)
 	const char *role = text[n] ? text + n + 1 : "watch";
 	struct share s = { .decide = !strcmp(role, "decide") };
 	if (!s.decide && strcmp(role, "watch") != 0)
-		return err_set(err, ERR_USAGE, "--share '%s': '%s' is neither watch nor decide", text, role);
+		return err_set(err, ERR_USAGE, "--share '%s': '%s' is neither watch nor decide",
+			       text, role);
 	if (!n || n >= sizeof(s.group))
-		return err_set(err, ERR_USAGE, "--share '%s': name a group of this machine, as in devs:decide", text);
+		return err_set(err, ERR_USAGE,
+			       "--share '%s': name a group of this machine, as in devs:decide",
+			       text);
 	memcpy(s.group, text, n);
 	const struct group *g = getgrnam(s.group);
 	if (!g)
-		return err_set(err, ERR_USAGE, "--share: there is no group '%s' on this machine ('id' lists yours)", s.group);
+		return err_set(err, ERR_USAGE,
+			       "--share: there is no group '%s' on this machine ('id' lists yours)",
+			       s.group);
 	s.gid = g->gr_gid;
 	if (!in_group(s.gid))
-		return err_set(err, ERR_USAGE, "--share: you are not in group '%s', so you cannot share with it ('id' lists yours)",
-			       s.group);
+		return err_set(
+			err, ERR_USAGE,
+			"--share: you are not in group '%s', so you cannot share with it ('id' lists yours)",
+			s.group);
 	*out = s;
 	return 0;
 }
 
-/* --- files ---------------------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static bool lets_through(const struct stat *st, gid_t gid)
 {
@@ -70,12 +77,14 @@ static bool share_is_ours(const char *dir, const char *sessions)
 	struct stat a, b;
 	if (!strcmp(dir, sessions))
 		return true;
-	return stat(dir, &a) == 0 && stat(data, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	return stat(dir, &a) == 0 && stat(data, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
 }
 
-/* Calls for every folder on the way to @dir, from the top; adds those that keep the group out and are not ours to @closed,
- * opens the others if @mend. */
-static int share_walk(const char *dir, const struct share *s, bool mend, struct buf *closed, struct err *err)
+/* Calls for every folder on the way to @dir, from the top; adds those that keep the group out and
+ * are not ours to @closed, opens the others if @mend. */
+static int share_walk(const char *dir, const struct share *s, bool mend, struct buf *closed,
+		      struct err *err)
 {
 	size_t len = strlen(dir);
 	for (size_t i = 1; i <= len; i++) {
@@ -89,7 +98,8 @@ static int share_walk(const char *dir, const struct share *s, bool mend, struct 
 			continue;
 		if (!share_is_ours(part, dir) || st.st_uid != geteuid())
 			buf_printf(closed, " %s", part);
-		else if (mend && chmod(part, (st.st_mode & 07777) | S_IXOTH | (st.st_gid == s->gid ? S_IXGRP : 0)) < 0)
+		else if (mend && chmod(part, (st.st_mode & 07777) | S_IXOTH |
+						     (st.st_gid == s->gid ? S_IXGRP : 0)) < 0)
 			return err_sys(err, "cannot let group '%s' through '%s'", s->group, part);
 	}
 	return 0;
@@ -105,8 +115,10 @@ static int share_reach_dir(const char *dir, const struct share *s, bool mend, st
 		return -1;
 	if (!closed.len)
 		return 0;
-	return err_set(err, ERR_DENIED, "--share: group '%s' cannot come to '%s'; either: chmod o+x%s  or put sessions elsewhere: --sessions DIR",
-		       s->group, dir, buf_cstr(&closed));
+	return err_set(
+		err, ERR_DENIED,
+		"--share: group '%s' cannot come to '%s'; either: chmod o+x%s  or put sessions elsewhere: --sessions DIR",
+		s->group, dir, buf_cstr(&closed));
 }
 
 int share_reach(const char *dir, const struct share *s, struct err *err)
@@ -117,7 +129,8 @@ int share_reach(const char *dir, const struct share *s, struct err *err)
 static char *share_folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	return slash ? mem_strndup(path, slash == path ? 1 : (size_t)(slash - path)) : mem_strdup(".");
+	return slash ? mem_strndup(path, slash == path ? 1 : (size_t)(slash - path))
+		     : mem_strdup(".");
 }
 
 int share_open(const char *path, const struct share *s, struct err *err)
@@ -137,7 +150,7 @@ int share_open(const char *path, const struct share *s, struct err *err)
 	return 0;
 }
 
-/* --- the socket ------------------------------------------------------------------------------------------------------ */
+/* --- the socket ------------------------------------------------------------------------------- */
 
 char *share_socket(const char *path)
 {
@@ -154,7 +167,8 @@ char *share_find(const char *id, const char *path)
 	return access(own, F_OK) != 0 && access(shared, F_OK) == 0 ? take(&shared) : take(&own);
 }
 
-int share_listen(const char *path, const struct share *s, char **socket_out, int *fd_out, struct err *err)
+int share_listen(const char *path, const struct share *s, char **socket_out, int *fd_out,
+		 struct err *err)
 {
 	CLEANUP(free_ptr) char *socket = share_socket(path);
 	CLEANUP(free_ptr) char *dir = share_folder_of(socket);
@@ -165,7 +179,7 @@ int share_listen(const char *path, const struct share *s, char **socket_out, int
 	return 0;
 }
 
-/* --- being found --------------------------------------------------------------------------------------------------- */
+/* --- being found ------------------------------------------------------------------------------ */
 
 static const char share_announced[] = "sandglass-share:";
 enum { SHARES_MAX = 64 };
@@ -182,7 +196,9 @@ int share_announce(const char *path)
 		return -1;
 	memcpy(sa.sun_path + 1, name, strlen(name));
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && bind(fd, (const struct sockaddr *)&sa, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name))) < 0)
+	if (fd >= 0 &&
+	    bind(fd, (const struct sockaddr *)&sa,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name))) < 0)
 		fd_close(&fd);
 	return fd;
 }
@@ -191,8 +207,8 @@ static bool shared_with_us(const char *path)
 {
 	CLEANUP(free_ptr) char *socket = share_socket(path);
 	struct stat st;
-	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid != geteuid() && in_group(st.st_gid) &&
-	       access(path, R_OK) == 0 && access(socket, W_OK) == 0;
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid != geteuid() &&
+	       in_group(st.st_gid) && access(path, R_OK) == 0 && access(socket, W_OK) == 0;
 }
 
 void share_list(struct strv *out)
@@ -205,7 +221,8 @@ void share_list(struct strv *out)
 		if (!at || at == line || at[-1] != '@')
 			continue;
 		at[strcspn(at, "\n")] = 0;
-		CLEANUP(free_ptr) char *path = mem_printf("%s%s", at + sizeof(share_announced) - 1, share_suffix);
+		CLEANUP(free_ptr)
+		char *path = mem_printf("%s%s", at + sizeof(share_announced) - 1, share_suffix);
 		if (*path == '/' && shared_with_us(path))
 			strv_push(out, path);
 	}

@@ -1,9 +1,10 @@
 /* A session that is shared with a unix group, to watch or to decide.
  *
- * The session file and its companions become readable by the group, and a second socket, beside the file and named as it is
- * (.sock for .glass), lets its members in: the kernel says who they are (SO_PEERCRED, SO_PEERGROUPS). Who watches can send
- * nothing that changes anything; who decides can send what has COMMAND_DECIDES. The owner's own socket stays as it is.
- * The folders on the way must let the group through; ours are opened to be passed through (not listed), others are named. */
+ * The session file and its companions become readable by the group, and a second socket, beside the
+ * file and named as it is (.sock for .glass), lets its members in: the kernel says who they are
+ * (SO_PEERCRED, SO_PEERGROUPS). Who watches can send nothing that changes anything; who decides can
+ * send what has COMMAND_DECIDES. The owner's own socket stays as it is. The folders on the way must
+ * let the group through; ours are opened to be passed through (not listed), others are named. */
 #ifndef CONTROL_SHARE_H
 #define CONTROL_SHARE_H
 
@@ -19,24 +20,31 @@ struct share {
 	bool decide;
 };
 
-/* "devs", "devs:watch", "devs:decide". ERR_USAGE: no such group or role, or a group that we are not in. */
+/* "devs", "devs:watch", "devs:decide". ERR_USAGE: no such group or role, or a group that we are not
+ * in. */
 NODISCARD int share_parse(const char *text, struct share *out, struct err *err);
-/* Can the group come as far as @dir, once share_open has done what it does? ERR_DENIED with the command that mends it. */
+/* Can the group come as far as @dir, once share_open has done what it does? ERR_DENIED with the
+ * command that mends it. */
 NODISCARD int share_reach(const char *dir, const struct share *s, struct err *err);
-/* Lets the group read the session file @path and what lies beside it, and pass through the folders that are ours. */
+/* Lets the group read the session file @path and what lies beside it, and pass through the folders
+ * that are ours. */
 NODISCARD int share_open(const char *path, const struct share *s, struct err *err);
 
 /* The socket for the session file @path; returns owned. */
 char *share_socket(const char *path);
-/* Whose socket is to be used for session @id with its file at @path: our own, else the shared one beside it. Owned. */
+/* Whose socket is to be used for session @id with its file at @path: our own, else the shared one
+ * beside it. Owned. */
 char *share_find(const char *id, const char *path);
 /* Listens there, in place of a stale one; mode 0660, group of @s. Non-blocking. */
-NODISCARD int share_listen(const char *path, const struct share *s, char **socket_out, int *fd_out, struct err *err);
-/* Says in the kernel's table of sockets where the session file @path lies, for as long as the descriptor is open, so that
- * share_list of others finds it: "sandglass-share:PATH" without ".glass", abstract. -1: too long or odd a path for that. */
+NODISCARD int share_listen(const char *path, const struct share *s, char **socket_out, int *fd_out,
+			   struct err *err);
+/* Says in the kernel's table of sockets where the session file @path lies, for as long as the
+ * descriptor is open, so that share_list of others finds it: "sandglass-share:PATH" without
+ * ".glass", abstract. -1: too long or odd a path for that. */
 int share_announce(const char *path);
-/* Paths of session files that others announce now and that a group of ours may read. A name that anybody could have made
- * up: taken only for a file whose group we are in, with its socket beside it. */
+/* Paths of session files that others announce now and that a group of ours may read. A name that
+ * anybody could have made up: taken only for a file whose group we are in, with its socket beside
+ * it. */
 void share_list(struct strv *out);
 /* Is the process at the other end of @sock in the group? */
 bool share_member(int sock, gid_t gid);

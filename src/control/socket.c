@@ -29,7 +29,8 @@ static int check_dir(const char *dir, struct err *err)
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, ERR_DENIED, "'%s' is not a directory, remove it", dir);
 	if (st.st_uid != geteuid())
-		return err_set(err, ERR_DENIED, "'%s' belongs to uid %u, not to you: set XDG_RUNTIME_DIR", dir,
+		return err_set(err, ERR_DENIED,
+			       "'%s' belongs to uid %u, not to you: set XDG_RUNTIME_DIR", dir,
 			       st.st_uid);
 	if (st.st_mode & 077)
 		return err_set(err, ERR_DENIED, "'%s' is open to others: chmod 700 it", dir);
@@ -75,7 +76,8 @@ static bool nobody_listens(const struct err *err)
 }
 
 /* Bound under another name first, so that it appears only when it listens. */
-int control_listen_at(const char *dir, const char *name, mode_t mode, gid_t gid, int *fd_out, struct err *err)
+int control_listen_at(const char *dir, const char *name, mode_t mode, gid_t gid, int *fd_out,
+		      struct err *err)
 {
 	CLEANUP(fd_close) int dirfd = socket_open_dir(dir, err);
 	CLEANUP(fd_close) int sock = -1;
@@ -92,7 +94,8 @@ int control_listen_at(const char *dir, const char *name, mode_t mode, gid_t gid,
 	if (bind(sock, (const struct sockaddr *)&sa, sizeof(sa)) < 0)
 		return err_sys(err, "cannot make a socket in '%s'", dir);
 	if ((gid != (gid_t)-1 && fchownat(dirfd, tmp, (uid_t)-1, gid, AT_SYMLINK_NOFOLLOW) < 0) ||
-	    fchmodat(dirfd, tmp, mode, 0) < 0 || listen(sock, 64) < 0 || renameat(dirfd, tmp, dirfd, name) < 0) {
+	    fchmodat(dirfd, tmp, mode, 0) < 0 || listen(sock, 64) < 0 ||
+	    renameat(dirfd, tmp, dirfd, name) < 0) {
 		err_sys(err, "cannot listen at '%s/%s'", dir, name);
 		unlinkat(dirfd, tmp, 0);
 		return -1;
@@ -168,7 +171,8 @@ static int connect_until(int sock, const struct sockaddr_un *sa, int timeout_ms)
 int control_connect(const char *path, int timeout_ms, int *fd_out, struct err *err)
 {
 	const char *slash = strrchr(path, '/');
-	CLEANUP(free_ptr) char *dir = slash ? mem_strndup(path, (size_t)(slash - path) + 1) : mem_strdup(".");
+	CLEANUP(free_ptr)
+	char *dir = slash ? mem_strndup(path, (size_t)(slash - path) + 1) : mem_strdup(".");
 	CLEANUP(fd_close) int dirfd = socket_open_dir(dir, err);
 	CLEANUP(fd_close) int sock = -1;
 	struct sockaddr_un sa;

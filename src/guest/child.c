@@ -1,5 +1,6 @@
-/* Between clone and exec: a task that shares the guest's memory and turns itself into the command. It writes nothing
- * but its own stack and slot, calls no libc function that has a state, and takes every system call from sys.h. */
+/* Between clone and exec: a task that shares the guest's memory and turns itself into the command.
+ * It writes nothing but its own stack and slot, calls no libc function that has a state, and takes
+ * every system call from sys.h. */
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -17,7 +18,8 @@ static _Noreturn void guest_child_fail(const struct inner_child *c, unsigned ste
 	c->slot->sys = (uint32_t)-sys;
 	__atomic_store_n(&c->slot->step, step, __ATOMIC_RELEASE);
 	for (;;)
-		sys1(SYS_exit_group, step == GS_EXEC && (sys == -ENOENT || sys == -ENOTDIR) ? 127 : 126);
+		sys1(SYS_exit_group,
+		     step == GS_EXEC && (sys == -ENOENT || sys == -ENOTDIR) ? 127 : 126);
 }
 
 static void wait_for_go(struct inner_slot *s)
@@ -72,7 +74,8 @@ static const char *search_path(char *const *env)
 	return "/usr/local/bin:/usr/bin:/bin";
 }
 
-/* execvp without its habit to hand a file that is no program to a shell. Returns on failure only. */
+/* execvp without its habit to hand a file that is no program to a shell. Returns on failure
+ * only. */
 static long exec_command(const char *const *argv, char *const *env)
 {
 	UNSET char path[PATH_MAX];
@@ -102,7 +105,8 @@ int inner_child_main(void *self)
 	unsigned step;
 	if (c->die_with_guest && (rc = sys2(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL)) < 0)
 		guest_child_fail(c, GS_SESSION, rc);
-	if ((rc = sys0(SYS_setsid)) < 0 || (c->tty >= 0 && (rc = sys3(SYS_ioctl, c->tty, TIOCSCTTY, 0)) < 0))
+	if ((rc = sys0(SYS_setsid)) < 0 ||
+	    (c->tty >= 0 && (rc = sys3(SYS_ioctl, c->tty, TIOCSCTTY, 0)) < 0))
 		guest_child_fail(c, GS_SESSION, rc);
 	if ((rc = take_streams(c)) < 0)
 		guest_child_fail(c, GS_STDIO, rc);
@@ -115,7 +119,8 @@ int inner_child_main(void *self)
 		guest_child_fail(c, GS_OFFLINE, rc);
 	if (c->trace >= 0 && (rc = inner_trace(c->trace)) < 0 && c->trace_must)
 		guest_child_fail(c, GS_TRACE, rc);
-	/* its copy of another run's pipe would keep that from its end for as long as this one waits */
+	/* its copy of another run's pipe would keep that from its end for as long as this one
+	 * waits */
 	sys3(SYS_close_range, 3, UINT_MAX, 0);
 	wait_for_go(c->slot);
 	guest_child_fail(c, GS_EXEC, exec_command(c->body.argv, c->env));

@@ -1,4 +1,5 @@
-/* The tool as parent of a command: how it ends, and that it does not put out more than is fetched (wire/tool.h 12). */
+/* The tool as parent of a command: how it ends, and that it does not put out more than is fetched
+ * (wire/tool.h 12). */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -48,16 +49,19 @@ static void ends_tell(const struct command *c, int signo)
 		kill(c->pid, signo);
 }
 
-/* The mark is the state: who has a signal for the command takes it away and lets it go on, so that it hears of it. */
+/* The mark is the state: who has a signal for the command takes it away and lets it go on, so that
+ * it hears of it. */
 static void keep_back(struct command *c)
 {
 	bool stands = faccessat(c->dir, "z", F_OK, 0) == 0;
-	int64_t there = size_of(c, "o") + size_of(c, "e"), ahead = there > AHEAD_AGAIN ? there - ends_fetched(c) : 0;
+	int64_t there = size_of(c, "o") + size_of(c, "e"),
+		ahead = there > AHEAD_AGAIN ? there - ends_fetched(c) : 0;
 	if (stands && ahead < AHEAD_AGAIN) {
 		unlinkat(c->dir, "z", 0);
 		ends_tell(c, SIGCONT);
 	} else if (!stands && ahead > AHEAD_MOST) {
-		CLEANUP(fd_close) int fd = openat(c->dir, "z", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		CLEANUP(fd_close)
+		int fd = openat(c->dir, "z", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 		if (fd >= 0)
 			ends_tell(c, SIGSTOP);
 	}
@@ -66,10 +70,12 @@ static void keep_back(struct command *c)
 static int say_end(const struct command *c, int code, int signo)
 {
 	struct err err = ERR_INIT;
-	CLEANUP(fd_close) int fd = openat(c->dir, "s", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	CLEANUP(fd_close)
+	int fd = openat(c->dir, "s", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	CLEANUP(free_ptr) char *text = mem_printf("%d %d\n", code, signo);
 	if (fd < 0 || fd_write_all(fd, text, strlen(text), &err) < 0)
-		fprintf(stderr, "how it ended cannot be written down\n"); /* who looks has our own status yet */
+		/* who looks has our own status yet */
+		fprintf(stderr, "how it ended cannot be written down\n");
 	return signo ? 128 + signo : code;
 }
 
@@ -107,7 +113,8 @@ int tool_ends(char **argv)
 		return 126;
 	}
 	int status = ends_wait_for(&c, &child);
-	int code = say_end(&c, WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+	int code = say_end(&c, WIFEXITED(status) ? WEXITSTATUS(status) : 0,
+			   WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 	fd_close(&c.dir);
 	return code;
 }

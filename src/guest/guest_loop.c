@@ -167,7 +167,8 @@ static void take_frames(struct inner *g)
 	struct err err = ERR_INIT;
 	int rc;
 	while (!g->over && !g->attach_waits &&
-	       (rc = frame_parse(g->in.data + at, g->in.len - at, GUEST_MAX_IN, &f, &used, &err)) != 0) {
+	       (rc = frame_parse(g->in.data + at, g->in.len - at, GUEST_MAX_IN, &f, &used, &err)) !=
+		       0) {
 		if (rc < 0) {
 			g->over = true;
 			break;
@@ -264,8 +265,12 @@ static void guest_loop(struct inner *g)
 		fds[0] = (struct pollfd){ .fd = g->channel, .events = POLLIN };
 		size_t nr = inner_pump_poll(g, fds + 1);
 		bool looks = inner_pump_looks(g);
-		int n = ppoll(fds, nr + 1, child_ended || looks ? &(struct timespec){ .tv_nsec = child_ended ? 0 : INNER_LOOK_NS } : NULL,
-			      &guest_loop_waiting);
+		int n = ppoll(
+			fds, nr + 1,
+			child_ended || looks
+				? &(struct timespec){ .tv_nsec = child_ended ? 0 : INNER_LOOK_NS }
+				: NULL,
+			&guest_loop_waiting);
 		if (n < 0 && errno != EINTR)
 			g->over = true;
 		if (child_ended) {
@@ -284,7 +289,8 @@ static void guest_loop(struct inner *g)
 	free(fds);
 }
 
-/* The thread of the next confined loop: started as soon as there is time, so that ATTACH only has to wake it. */
+/* The thread of the next confined loop: started as soon as there is time, so that ATTACH only has
+ * to wake it. */
 static struct {
 	pthread_t thread;
 	sem_t go;
@@ -309,7 +315,8 @@ static bool guest_loop_park(struct inner *g)
 	sem_init(&guest_loop_parked.go, 0, 0);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 512 << 10);
-	guest_loop_parked.there = pthread_create(&guest_loop_parked.thread, &attr, confined_loop, g) == 0;
+	guest_loop_parked.there =
+		pthread_create(&guest_loop_parked.thread, &attr, confined_loop, g) == 0;
 	pthread_attr_destroy(&attr);
 	return guest_loop_parked.there;
 }
@@ -333,7 +340,14 @@ static void run_loop(struct inner *g)
 
 int inner_main(int channel, int answers, bool init, bool machine)
 {
-	struct inner g = { .channel = channel, .answers = answers >= 0 ? answers : channel, .init = init, .null_fd = -1, .children_fd = -1, .oom_fd = -1, .ahead = -1, .rules = { .fd = -1 } };
+	struct inner g = { .channel = channel,
+			   .answers = answers >= 0 ? answers : channel,
+			   .init = init,
+			   .null_fd = -1,
+			   .children_fd = -1,
+			   .oom_fd = -1,
+			   .ahead = -1,
+			   .rules = { .fd = -1 } };
 	unsigned killed, left;
 	mallopt(M_ARENA_MAX, 1); /* the loop's thread needs no heap of its own */
 	if (guest_loop_set_up(&g) < 0)

@@ -1,15 +1,16 @@
-/* The guest: the small program that is PID 1 inside a box, or an ordinary child there (profile reduced), and does what
- * the supervisor says over one channel (wire/guest.h is the specification).
+/* The guest: the small program that is PID 1 inside a box, or an ordinary child there (profile
+ * reduced), and does what the supervisor says over one channel (wire/guest.h is the specification).
  *
- * One loop, one struct inner. It reads no content but to find the mark that a run waits for, never decides, holds no secret. It is undumpable and its
- * descriptors close on exec, so that a command can neither trace nor read it. Writing to the channel blocks; the
- * supervisor always reads.
+ * One loop, one struct inner. It reads no content but to find the mark that a run waits for, never
+ * decides, holds no secret. It is undumpable and its descriptors close on exec, so that a command
+ * can neither trace nor read it. Writing to the channel blocks; the supervisor always reads.
  *
- * Landlock: a domain can only be narrowed, and two processes that entered the same rules one after the other are
- * strangers to each other (no /proc/PID/fd, no strace: `fuser -k 3000/tcp` on the server of an earlier command would
- * find nothing). As PID 1 the loop therefore runs in a thread of its own that enters the rules, and all its children
- * are in its one domain. ATTACH ends that thread; the main thread, which never enters anything, opens the new rules and
- * starts the next. As an ordinary child, where a signal could kill the guest, each child enters the rules for itself
+ * Landlock: a domain can only be narrowed, and two processes that entered the same rules one after
+ * the other are strangers to each other (no /proc/PID/fd, no strace: `fuser -k 3000/tcp` on the
+ * server of an earlier command would find nothing). As PID 1 the loop therefore runs in a thread of
+ * its own that enters the rules, and all its children are in its one domain. ATTACH ends that
+ * thread; the main thread, which never enters anything, opens the new rules and starts the next. As
+ * an ordinary child, where a signal could kill the guest, each child enters the rules for itself
  * (rules.shared false). */
 #ifndef GUEST_GUEST_PRIV_H
 #define GUEST_GUEST_PRIV_H
@@ -24,12 +25,13 @@
 struct inner_run;
 struct inner_pump;
 
-/* Shared with a child until it execs: how it is told to go and how it says what failed. exec takes it away, so that a
- * command cannot write here. */
+/* Shared with a child until it execs: how it is told to go and how it says what failed. exec takes
+ * it away, so that a command cannot write here. */
 struct inner_slot {
 	uint32_t go; /* futex */
 	uint32_t step, sys;
-	int32_t shares; /* not 0 while the child is in our memory; the kernel clears it at exec and at the end */
+	/* not 0 while the child is in our memory; the kernel clears it at exec and at the end */
+	int32_t shares;
 	uint32_t used;
 };
 enum { INNER_RUNS = 2048, INNER_STACK = 16 << 10 };
@@ -57,13 +59,14 @@ struct inner_over {
 enum { INNER_OVER = 64 }; /* the last ones are remembered */
 
 struct inner {
-	int channel, answers; /* what is read and what is written: one unless they are the standard streams */
+	/* what is read and what is written: one unless they are the standard streams */
+	int channel, answers;
 	bool socket; /* descriptors can ride along */
 	bool init;   /* PID 1 */
 	bool caps;   /* has capabilities that children must not have */
 	bool frozen;
 	bool workspace; /* there has been a /workspace */
-	bool over; /* channel gone or protocol broken */
+	bool over;	/* channel gone or protocol broken */
 	struct buf in, out;
 	int in_fds[4 * FD_PASS_MAX];
 	size_t nr_in_fds;
@@ -84,27 +87,31 @@ struct inner {
 	size_t nr_seen, cap_seen;
 	struct inner_over ended[INNER_OVER];
 	size_t nr_ended; /* so far */
-	pid_t *stopped; /* were stopped before the freeze: thaw leaves them so */
+	pid_t *stopped;	 /* were stopped before the freeze: thaw leaves them so */
 	size_t nr_stopped, cap_stopped;
 	uint64_t last_conn;
 };
 
-/* Runs a guest on @channel (taken) until it ends; returns the exit status. @answers (taken): where it writes, -1: to
- * @channel, too. @init: this is PID 1 of its namespace; @machine: of a virtual machine. */
+/* Runs a guest on @channel (taken) until it ends; returns the exit status. @answers (taken): where
+ * it writes, -1: to @channel, too. @init: this is PID 1 of its namespace; @machine: of a virtual
+ * machine. */
 int inner_main(int channel, int answers, bool init, bool machine);
 
 /* --- oom.c --- */
-int inner_oom_open(bool machine); /* a file that counts, or -1 */
+int inner_oom_open(bool machine);		  /* a file that counts, or -1 */
 uint32_t inner_oom_killed(const struct inner *g); /* so far, or GUEST_OOM_UNKNOWN */
 
 /* --- port.c: the channel --- */
 /* Reads what is there. 1 something came, 0 nothing, -1 the end. */
 int inner_port_fill(struct inner *g);
 /* @fd (-1 = none) stays the caller's. */
-void inner_send(struct inner *g, enum guest_frame type, uint64_t id, const struct buf *body, int fd);
+void inner_send(struct inner *g, enum guest_frame type, uint64_t id, const struct buf *body,
+		int fd);
 /* ANSWER with the outcome in front of @more (may be NULL). */
-void inner_answer(struct inner *g, uint64_t id, unsigned step, int sys, const struct buf *more, int fd);
-/* Takes up to @nr descriptors that came with frame @f into @fds, closes the rest; false if there are not exactly @nr.
+void inner_answer(struct inner *g, uint64_t id, unsigned step, int sys, const struct buf *more,
+		  int fd);
+/* Takes up to @nr descriptors that came with frame @f into @fds, closes the rest; false if there
+ * are not exactly @nr.
  */
 bool inner_take_fds(struct inner *g, const struct frame *f, int *fds, size_t nr);
 
@@ -120,13 +127,13 @@ struct inner_run {
 	pid_t pid;		   /* of the leader: session and process group too */
 	struct inner_child *child; /* until it has left our memory */
 	struct inner_slot *slot;
-	bool gone;	   /* go has been said */
-	uint64_t after;	   /* goes when this one has ended; 0: at once */
+	bool gone;		 /* go has been said */
+	uint64_t after;		 /* goes when this one has ended; 0: at once */
 	struct inner_mark *mark; /* or when this has come out of its terminal; NULL */
-	bool ours;	   /* GUEST_OURS: goes and ends however frozen the box is */
-	bool reaped;	   /* leader ended; waits for its pumps */
-	bool dropped;	   /* nobody listens */
-	unsigned draining; /* pumps that have something from before the end */
+	bool ours;		 /* GUEST_OURS: goes and ends however frozen the box is */
+	bool reaped;		 /* leader ended; waits for its pumps */
+	bool dropped;		 /* nobody listens */
+	unsigned draining;	 /* pumps that have something from before the end */
 	struct guest_ended_body ended;
 };
 void inner_prepare(struct inner *g, const struct frame *f);
@@ -166,7 +173,8 @@ int inner_child_main(void *child); /* does not return */
 /* --- rules.c: landlock and limits --- */
 int inner_landlock_abi(void);
 int inner_lower_limits(void); /* for ourselves and all that come from us; -1 on failure */
-/* Does what g->attach says, in no domain: opens the rules. Answers, unless they are to be shared: inner_confine does.
+/* Does what g->attach says, in no domain: opens the rules. Answers, unless they are to be shared:
+ * inner_confine does.
  */
 void inner_attach(struct inner *g);
 /* This thread and its children enter the rules. */
@@ -175,7 +183,8 @@ void inner_confine(struct inner *g);
 long inner_rules_enter(const struct inner_rules *r, unsigned *step_out);
 
 /* --- trace.c: what it executes waits for an answer from outside --- */
-/* In the child: installs the filter and sends its listener to @sock. 0 or -errno, which has been sent too. */
+/* In the child: installs the filter and sends its listener to @sock. 0 or -errno, which has been
+ * sent too. */
 long inner_trace(int sock);
 
 /* --- offline.c: it can make no socket --- */
@@ -209,19 +218,21 @@ void inner_kill_all(struct inner *g, unsigned *killed_out, unsigned *left_out);
 enum { INNER_LOOK_NS = 30000000 };
 enum inner_pump_kind { PUMP_READ, PUMP_WRITE, PUMP_TTY, PUMP_CONN, PUMP_LISTEN, PUMP_CONNECTING };
 /* Takes @fd (made non-blocking). @r may be NULL. */
-struct inner_pump *inner_pump_new(struct inner *g, enum inner_pump_kind kind, uint64_t id, unsigned stream, int fd,
-				  struct inner_run *r);
+struct inner_pump *inner_pump_new(struct inner *g, enum inner_pump_kind kind, uint64_t id,
+				  unsigned stream, int fd, struct inner_run *r);
 void inner_pump_data(struct inner *g, const struct frame *f);
 void inner_pump_eof(struct inner *g, const struct frame *f);
 void inner_pump_credit(struct inner *g, const struct frame *f);
 void inner_pump_connecting(struct inner_pump *p, bool pass); /* DIAL is under way */
-bool inner_pump_drop(struct inner *g, uint64_t id); /* closes the listener or connection; false if there is none */
+/* closes the listener or connection; false if there is none */
+bool inner_pump_drop(struct inner *g, uint64_t id);
 void inner_pump_run_ended(struct inner *g, struct inner_run *r); /* starts the drain */
-void inner_pump_run_done(struct inner *g, struct inner_run *r);	 /* closes, or throws away from now on */
+/* closes, or throws away from now on */
+void inner_pump_run_done(struct inner *g, struct inner_run *r);
 void inner_pump_resize(struct inner *g, uint64_t id, const struct winsize *size);
 struct pollfd;
 bool inner_pump_looks(struct inner *g); /* inner_pump_look is to be called in INNER_LOOK_NS */
-void inner_pump_look(struct inner *g);  /* says which terminals echo */
+void inner_pump_look(struct inner *g);	/* says which terminals echo */
 size_t inner_pump_poll(struct inner *g, struct pollfd *fds); /* fills one entry per pump */
 void inner_pump_serve(struct inner *g, const struct pollfd *fds, size_t nr);
 

@@ -19,7 +19,12 @@
 #include "wire/machine.h"
 
 #define ROOT "/new" /* the machine_root to be */
-enum { COMPRESSED = 4 /* MODULE_INIT_COMPRESSED_FILE */, LATE_MS = 20000, STEP_MS = 10, PROGRAM_MAX = 64 << 20 };
+enum {
+	COMPRESSED = 4 /* MODULE_INIT_COMPRESSED_FILE */,
+	LATE_MS = 20000,
+	STEP_MS = 10,
+	PROGRAM_MAX = 64 << 20
+};
 
 static int machine_cannot(const char *what, const char *which)
 {
@@ -32,7 +37,8 @@ static int machine_make_dir(const char *path, mode_t mode)
 	return mkdir(path, mode) < 0 && errno != EEXIST ? machine_cannot("make", path) : 0;
 }
 
-static int machine_put(const char *source, const char *at, const char *type, unsigned long flags, const char *how)
+static int machine_put(const char *source, const char *at, const char *type, unsigned long flags,
+		       const char *how)
 {
 	if (machine_make_dir(at, 0755) < 0)
 		return -1;
@@ -53,7 +59,8 @@ static int machine_system_folders(void)
 		{ "tmpfs", "/dev/shm", MS_NOSUID | MS_NODEV, "mode=1777" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
-		if (machine_put(table[i].type, table[i].at, table[i].type, table[i].flags, table[i].how) < 0)
+		if (machine_put(table[i].type, table[i].at, table[i].type, table[i].flags,
+				table[i].how) < 0)
 			return -1;
 	return 0;
 }
@@ -66,11 +73,13 @@ static bool machine_load(const char *name)
 	CLEANUP(free_ptr) char *path = mem_printf("/" MACHINE_MODULES "/%s", name);
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	const char *end = strrchr(path, '.');
-	return fd >= 0 && (syscall(SYS_finit_module, fd, "", end && strcmp(end, ".ko") != 0 ? COMPRESSED : 0) == 0 || errno == EEXIST);
+	return fd >= 0 && (syscall(SYS_finit_module, fd, "",
+				   end && strcmp(end, ".ko") != 0 ? COMPRESSED : 0) == 0 ||
+			   errno == EEXIST);
 }
 
-/* One that needs another is refused until that is there: as long as one more could be loaded, the rest is tried again.
- * What cannot be loaded at all shows at the next mount. */
+/* One that needs another is refused until that is there: as long as one more could be loaded, the
+ * rest is tried again. What cannot be loaded at all shows at the next mount. */
 static void machine_modules(void)
 {
 	struct dirent **all;
@@ -113,17 +122,21 @@ static bool machine_appears(const char *path)
 
 static int machine_share(const char *tag, const char *at)
 {
-	return machine_put(tag, at, "9p", MS_RDONLY | MS_NODEV | MS_NOSUID, "trans=virtio,version=9p2000.L,msize=512000,cache=loose");
+	return machine_put(tag, at, "9p", MS_RDONLY | MS_NODEV | MS_NOSUID,
+			   "trans=virtio,version=9p2000.L,msize=512000,cache=loose");
 }
 
 static int machine_root(void)
 {
 	const char *kind = getenv(MACHINE_ROOT);
 	bool image = kind && strcmp(kind, "image") == 0;
-	CLEANUP(free_ptr) char *how = mem_printf("lowerdir=%s,upperdir=/disk/up,workdir=/disk/work", image ? "/lower" : "/" MACHINE_SKELETON);
+	CLEANUP(free_ptr)
+	char *how = mem_printf("lowerdir=%s,upperdir=/disk/up,workdir=/disk/work",
+			       image ? "/lower" : "/" MACHINE_SKELETON);
 	if (!machine_appears("/dev/vda"))
 		return machine_cannot("find", "/dev/vda");
-	if (machine_put("/dev/vda", "/disk", "ext4", MS_NODEV, NULL) < 0 || machine_make_dir("/disk/up", 0755) < 0 || machine_make_dir("/disk/work", 0700) < 0)
+	if (machine_put("/dev/vda", "/disk", "ext4", MS_NODEV, NULL) < 0 ||
+	    machine_make_dir("/disk/up", 0755) < 0 || machine_make_dir("/disk/work", 0700) < 0)
 		return -1;
 	if (image && machine_share("image", "/lower") < 0)
 		return -1;
@@ -137,11 +150,14 @@ static int own_folders(void)
 	static const struct {
 		const char *at;
 		mode_t mode;
-	} table[] = { { ROOT "/dev", 0755 },	{ ROOT "/proc", 0755 },	  { ROOT "/sys", 0755 },	 { ROOT "/tmp", 01777 },
-		      { ROOT "/var", 0755 },	{ ROOT "/var/tmp", 01777 }, { ROOT "/home", 0755 }, { ROOT "/home/agent", 0755 },
+	} table[] = { { ROOT "/dev", 0755 },	  { ROOT "/proc", 0755 },
+		      { ROOT "/sys", 0755 },	  { ROOT "/tmp", 01777 },
+		      { ROOT "/var", 0755 },	  { ROOT "/var/tmp", 01777 },
+		      { ROOT "/home", 0755 },	  { ROOT "/home/agent", 0755 },
 		      { ROOT "/workspace", 0755 } };
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
-		if (machine_make_dir(table[i].at, table[i].mode) < 0 || chmod(table[i].at, table[i].mode) < 0)
+		if (machine_make_dir(table[i].at, table[i].mode) < 0 ||
+		    chmod(table[i].at, table[i].mode) < 0)
 			return machine_cannot("make", table[i].at);
 	return 0;
 }
@@ -151,12 +167,15 @@ static int machine_tool(void)
 {
 	CLEANUP(buf_release) struct buf program = BUF_INIT;
 	struct err err = ERR_INIT;
-	if (machine_put("tmpfs", ROOT "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") < 0 || machine_make_dir(ROOT "/run/sandglass", 0755) < 0)
+	if (machine_put("tmpfs", ROOT "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") < 0 ||
+	    machine_make_dir(ROOT "/run/sandglass", 0755) < 0)
 		return -1;
-	CLEANUP(fd_close) int to = open(ROOT MACHINE_TOOL, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+	CLEANUP(fd_close)
+	int to = open(ROOT MACHINE_TOOL, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
 	if (to < 0)
 		return machine_cannot("make", MACHINE_TOOL);
-	if (file_read("/init", &program, PROGRAM_MAX, &err) < 0 || fd_write_all(to, program.data, program.len, &err) < 0) {
+	if (file_read("/init", &program, PROGRAM_MAX, &err) < 0 ||
+	    fd_write_all(to, program.data, program.len, &err) < 0) {
 		fprintf(stderr, "sandglass: %s\n", err.text);
 		return -1;
 	}
@@ -171,7 +190,8 @@ static int machine_enter(void)
 		if (mount(moved[i], to, NULL, MS_MOVE, NULL) < 0)
 			return machine_cannot("move", moved[i]);
 	}
-	if (chdir(ROOT) < 0 || mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 || chdir("/") < 0)
+	if (chdir(ROOT) < 0 || mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 ||
+	    chdir("/") < 0)
 		return machine_cannot("enter", ROOT);
 	return 0;
 }

@@ -5,7 +5,8 @@
 #include "base/mem.h"
 #include "guest/guest_priv.h"
 
-/* The first @nr of its bytes were the last to come out; all of them have come: the first once more. */
+/* The first @nr of its bytes were the last to come out; all of them have come: the first once
+ * more. */
 struct inner_mark {
 	char *bytes;
 	size_t len, nr;

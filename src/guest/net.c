@@ -1,5 +1,5 @@
-/* Sockets on the box's own loopback: a socket belongs to the network namespace it was made in, so what is opened here
- * and passed out is used by the supervisor from outside. */
+/* Sockets on the box's own loopback: a socket belongs to the network namespace it was made in, so
+ * what is opened here and passed out is used by the supervisor from outside. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <net/if.h>
@@ -98,7 +98,8 @@ void inner_dial(struct inner *g, const struct frame *f)
 	if (connect(fd, (struct sockaddr *)&at, sizeof at) == 0)
 		inner_dialled(g, f->id, fd, pass, 0);
 	else if (errno == EINPROGRESS)
-		inner_pump_connecting(inner_pump_new(g, PUMP_CONNECTING, f->id, GUEST_CONN, fd, NULL), pass);
+		inner_pump_connecting(
+			inner_pump_new(g, PUMP_CONNECTING, f->id, GUEST_CONN, fd, NULL), pass);
 	else
 		inner_dialled(g, f->id, fd, pass, errno);
 }

@@ -1,8 +1,9 @@
-/* A command that can make no socket, of whatever family: what a try of it does can leave its machine by none, nor reach a
- * server there; nor may it take a descriptor of another process or act through one. Files of /proc of processes of the same
- * uid remain (/proc/PID/mem among them, where the kernel lets it): who can write to those is kept off by the box around it,
- * not by this. Everything that comes from it inherits the filter. Calls of another ABI, which would pass it unseen, are refused
- * as in trace.c. */
+/* A command that can make no socket, of whatever family: what a try of it does can leave its
+ * machine by none, nor reach a server there; nor may it take a descriptor of another process or act
+ * through one. Files of /proc of processes of the same uid remain (/proc/PID/mem among them, where
+ * the kernel lets it): who can write to those is kept off by the box around it, not by this.
+ * Everything that comes from it inherits the filter. Calls of another ABI, which would pass it
+ * unseen, are refused as in trace.c. */
 #include <stddef.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -29,7 +30,8 @@ long inner_offline(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_CALLS, 6, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 5, 0), /* it makes sockets without the call */
+		/* it makes sockets without the call */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 5, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 5, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 5, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_getfd, 4, 0),

@@ -1,5 +1,5 @@
-/* How many processes the memory limit of the box has killed. The kernel counts it where the limit is: for the whole of a virtual
- * machine, or for the control group that a container is. */
+/* How many processes the memory limit of the box has killed. The kernel counts it where the limit
+ * is: for the whole of a virtual machine, or for the control group that a container is. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "guest/guest_priv.h"
 
 enum { TEXT_MAX = 4096 };
-#define GROUPS "/sys/fs/cgroup"
+#define GROUPS	 "/sys/fs/cgroup"
 #define NO_LIMIT (1ULL << 60) /* version 1 writes a number of pages near the largest */
 
 static bool oom_read_text(int fd, char text[TEXT_MAX])
@@ -33,7 +33,8 @@ static bool oom_limited(const char *root, const char *path)
 	return oom_read_text(fd, text) && strtoull(text, NULL, 10) < NO_LIMIT;
 }
 
-/* @line: "0::/path", or "4:memory:/path" of version 1; the group is often mounted as if it were the root. */
+/* @line: "0::/path", or "4:memory:/path" of version 1; the group is often mounted as if it were the
+ * root. */
 static int open_group(const char *line)
 {
 	const char *name = strchr(line, ':'), *path = name ? strchr(name + 1, ':') : NULL;

@@ -36,9 +36,10 @@ int inner_port_fill(struct inner *g)
 			struct cmsghdr align;
 			char space[CMSG_SPACE(sizeof(int) * FD_PASS_MAX)];
 		} ctl;
-		struct msghdr m = {
-			.msg_iov = &iov, .msg_iovlen = 1, .msg_control = ctl.space, .msg_controllen = sizeof ctl.space
-		};
+		struct msghdr m = { .msg_iov = &iov,
+				    .msg_iovlen = 1,
+				    .msg_control = ctl.space,
+				    .msg_controllen = sizeof ctl.space };
 		n = recvmsg(g->channel, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 		if (n > 0)
 			keep_fds(g, &m);
@@ -66,9 +67,10 @@ static ssize_t send_once(const struct inner *g, const char *bytes, size_t len, i
 		struct cmsghdr align;
 		char space[CMSG_SPACE(sizeof(int))];
 	} ctl = { .space = { 0 } };
-	struct msghdr m = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = ctl.space, .msg_controllen = sizeof ctl.space
-	};
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = ctl.space,
+			    .msg_controllen = sizeof ctl.space };
 	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
@@ -83,7 +85,8 @@ void inner_send(struct inner *g, enum guest_frame type, uint64_t id, const struc
 	if (g->over)
 		return;
 	buf_reset(&g->out);
-	frame_append_fds(&g->out, (uint16_t)type, id, body ? body->data : NULL, body ? body->len : 0, fd >= 0);
+	frame_append_fds(&g->out, (uint16_t)type, id, body ? body->data : NULL,
+			 body ? body->len : 0, fd >= 0);
 	while (at < g->out.len) {
 		ssize_t n = send_once(g, g->out.data + at, g->out.len - at, fd);
 		if (n > 0) {
@@ -98,7 +101,8 @@ void inner_send(struct inner *g, enum guest_frame type, uint64_t id, const struc
 	}
 }
 
-void inner_answer(struct inner *g, uint64_t id, unsigned step, int sys, const struct buf *more, int fd)
+void inner_answer(struct inner *g, uint64_t id, unsigned step, int sys, const struct buf *more,
+		  int fd)
 {
 	struct buf b = BUF_INIT;
 	pack_u8(&b, (uint8_t)step);

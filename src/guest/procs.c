@@ -1,8 +1,9 @@
-/* Who lives in the box: /proc of its own namespace, or below ourselves where there is none (profile reduced).
+/* Who lives in the box: /proc of its own namespace, or below ourselves where there is none (profile
+ * reduced).
  *
- * Origin: a process belongs to the run whose leader is its ancestor. An orphan has lost its ancestors, so origins are
- * remembered, passed on within a session, and an orphan that nobody can explain is given to the run that has just
- * ended. */
+ * Origin: a process belongs to the run whose leader is its ancestor. An orphan has lost its
+ * ancestors, so origins are remembered, passed on within a session, and an orphan that nobody can
+ * explain is given to the run that has just ended. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +21,8 @@
 enum { MAX_PROCS = 65536, MAX_SEEN = 8192 };
 enum { KERNEL_THREAD = 0x00200000 }; /* PF_KTHREAD */
 
-/* false: it has gone, or is a thread of the kernel's own, of which a machine that we are the first of has some: nobody's run. */
+/* false: it has gone, or is a thread of the kernel's own, of which a machine that we are the first
+ * of has some: nobody's run. */
 static bool read_stat(const char *pid, struct inner_proc *p)
 {
 	char path[32], text[1024];
@@ -40,11 +42,12 @@ static bool read_stat(const char *pid, struct inner_proc *p)
 	unsigned long long start;
 	long rss;
 	*p = (struct inner_proc){ .pid = (pid_t)atol(pid) };
-	snprintf(p->name, sizeof p->name, "%.*s", (int)(close_paren - open_paren - 1), open_paren + 1);
+	snprintf(p->name, sizeof p->name, "%.*s", (int)(close_paren - open_paren - 1),
+		 open_paren + 1);
 	/* fields 3 to 24 of proc_pid_stat(5) */
 	if (sscanf(close_paren + 1,
-		   " %c %d %*d %d %*d %*d %u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d %*d %llu %*u %ld", &p->state,
-		   &p->ppid, &p->sid, &flags, &utime, &stime, &start, &rss) != 8 ||
+		   " %c %d %*d %d %*d %*d %u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d %*d %llu %*u %ld",
+		   &p->state, &p->ppid, &p->sid, &flags, &utime, &stime, &start, &rss) != 8 ||
 	    flags & KERNEL_THREAD)
 		return false;
 	static long tick, page;
@@ -135,13 +138,14 @@ static void procs_remember(struct inner *g, const struct inner_proc *p, size_t n
 		if (!p[i].run || p[i].state == 'Z')
 			continue;
 		GROW(g->seen, g->nr_seen, g->cap_seen);
-		g->seen[g->nr_seen++] =
-			(struct inner_seen){ .pid = p[i].pid, .sid = p[i].sid, .run = p[i].run, .start = p[i].start };
+		g->seen[g->nr_seen++] = (struct inner_seen){
+			.pid = p[i].pid, .sid = p[i].sid, .run = p[i].run, .start = p[i].start
+		};
 	}
 }
 
-/* Every process below the guest, zombies included, with its origin; what has no other origin is given to @heir. Returns
- * owned, NULL with *nr_out 0 on failure. */
+/* Every process below the guest, zombies included, with its origin; what has no other origin is
+ * given to @heir. Returns owned, NULL with *nr_out 0 on failure. */
 static struct inner_proc *inner_scan(struct inner *g, pid_t heir, size_t *nr_out)
 {
 	struct inner_proc *p = NULL, one;
@@ -152,7 +156,8 @@ static struct inner_proc *inner_scan(struct inner *g, pid_t heir, size_t *nr_out
 	if (!d)
 		return NULL;
 	while ((e = readdir(d)) && nr < MAX_PROCS) {
-		if (!isdigit((unsigned char)e->d_name[0]) || !read_stat(e->d_name, &one) || one.pid == getpid())
+		if (!isdigit((unsigned char)e->d_name[0]) || !read_stat(e->d_name, &one) ||
+		    one.pid == getpid())
 			continue;
 		GROW(p, nr, cap);
 		p[nr++] = one;
@@ -183,8 +188,9 @@ static bool procs_live(const struct inner_proc *p)
 	return p->state != 'Z' && p->state != 'X';
 }
 
-/* Every process that is not below the leader of a live run is below a child of ours that is no leader. If all of those
- * are known already and none came from @run, nothing of it is left and /proc need not be walked. */
+/* Every process that is not below the leader of a live run is below a child of ours that is no
+ * leader. If all of those are known already and none came from @run, nothing of it is left and
+ * /proc need not be walked. */
 static bool nobody_new(struct inner *g, pid_t run)
 {
 	UNSET char text[8192];
@@ -224,8 +230,8 @@ static unsigned procs_count_of(struct inner *g, pid_t run)
 unsigned inner_left(struct inner *g, pid_t run)
 {
 	unsigned left = nobody_new(g, run) ? 0 : procs_count_of(g, run);
-	/* whoever ends together with the leader may be a moment behind: by the same signal, or a helper that has nothing
-	 * more to do, as those of git; only what stays was left */
+	/* whoever ends together with the leader may be a moment behind: by the same signal, or a
+	 * helper that has nothing more to do, as those of git; only what stays was left */
 	for (int pass = 0; left && pass < 20; pass++) {
 		nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
 		left = procs_count_of(g, run);
@@ -240,7 +246,8 @@ bool inner_session_kill(pid_t sid)
 	bool hit = false;
 	DIR *d = opendir("/proc");
 	while (d && (e = readdir(d)))
-		if (isdigit((unsigned char)e->d_name[0]) && read_stat(e->d_name, &one) && one.sid == sid && procs_live(&one))
+		if (isdigit((unsigned char)e->d_name[0]) && read_stat(e->d_name, &one) &&
+		    one.sid == sid && procs_live(&one))
 			hit |= kill(one.pid, SIGKILL) == 0;
 	if (d)
 		closedir(d);
@@ -268,7 +275,8 @@ static void signal_others(struct inner *g, int signo)
 {
 	size_t nr;
 	if (g->init) {
-		kill(-1, signo); /* all of the namespace but us, in one step that no fork can slip through */
+		/* all of the namespace but us, in one step that no fork can slip through */
+		kill(-1, signo);
 		return;
 	}
 	struct inner_proc *p = inner_scan(g, 0, &nr);
@@ -278,8 +286,9 @@ static void signal_others(struct inner *g, int signo)
 	free(p);
 }
 
-/* Counts live processes and those that can still run. A stop takes effect when a system call under way returns; one
- * that cannot be interrupted (D: mostly a parent in vfork) stops before it reaches its own code again. */
+/* Counts live processes and those that can still run. A stop takes effect when a system call under
+ * way returns; one that cannot be interrupted (D: mostly a parent in vfork) stops before it reaches
+ * its own code again. */
 static unsigned procs_count(struct inner *g, unsigned *running_out, unsigned *waiting_out)
 {
 	unsigned all = 0;
@@ -327,7 +336,8 @@ static unsigned procs_freeze(struct inner *g, unsigned *running_out)
 		if ((!*running_out && (!waiting || pass > 100)) || pass > 500)
 			return all;
 		if (!g->init)
-			signal_others(g, SIGSTOP); /* somebody may have forked between our looking and our stopping */
+			/* somebody may have forked between our looking and our stopping */
+			signal_others(g, SIGSTOP);
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
 }

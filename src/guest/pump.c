@@ -28,13 +28,13 @@ struct inner_pump {
 	bool draining; /* the run has ended: @drain bytes are from before */
 	bool sink;     /* read and throw away */
 	bool pass, dead;
-	bool silent;    /* as the supervisor knows it: this terminal does not echo */
+	bool silent;	/* as the supervisor knows it: this terminal does not echo */
 	unsigned looks; /* how often its echo is still looked at without a reason */
 	size_t drain;
 };
 
-struct inner_pump *inner_pump_new(struct inner *g, enum inner_pump_kind kind, uint64_t id, unsigned stream, int fd,
-				  struct inner_run *r)
+struct inner_pump *inner_pump_new(struct inner *g, enum inner_pump_kind kind, uint64_t id,
+				  unsigned stream, int fd, struct inner_run *r)
 {
 	struct inner_pump *p = NEW(struct inner_pump);
 	struct err err = ERR_INIT;
@@ -66,13 +66,14 @@ static bool pump_writes(const struct inner_pump *p)
 static struct inner_pump *pump_find(const struct inner *g, uint64_t id, unsigned stream)
 {
 	for (size_t i = 0; i < g->nr_pumps; i++)
-		if (g->pump[i]->id == id && g->pump[i]->stream == stream && !g->pump[i]->dead && !g->pump[i]->sink)
+		if (g->pump[i]->id == id && g->pump[i]->stream == stream && !g->pump[i]->dead &&
+		    !g->pump[i]->sink)
 			return g->pump[i];
 	return NULL;
 }
 
-static void send_stream(struct inner *g, enum guest_frame type, const struct inner_pump *p, const void *bytes,
-			size_t len)
+static void send_stream(struct inner *g, enum guest_frame type, const struct inner_pump *p,
+			const void *bytes, size_t len)
 {
 	struct buf b = BUF_INIT;
 	pack_u8(&b, (uint8_t)p->stream);
@@ -86,8 +87,8 @@ static void pump_give_back(struct inner *g, struct inner_pump *p, size_t used)
 	p->owed += used;
 	if (p->owed < GUEST_WINDOW / 4 || p->dead)
 		return;
-	unsigned char n[4] = { (unsigned char)p->owed, (unsigned char)(p->owed >> 8), (unsigned char)(p->owed >> 16),
-			       (unsigned char)(p->owed >> 24) };
+	unsigned char n[4] = { (unsigned char)p->owed, (unsigned char)(p->owed >> 8),
+			       (unsigned char)(p->owed >> 16), (unsigned char)(p->owed >> 24) };
 	p->owed = 0;
 	send_stream(g, GF_CREDIT, p, n, sizeof n);
 }
@@ -98,7 +99,8 @@ static void finish_conn(struct inner_pump *p)
 		p->dead = true;
 }
 
-/* Nobody reads any more: what still comes is thrown away, and its credit given back, so that the sender can finish. */
+/* Nobody reads any more: what still comes is thrown away, and its credit given back, so that the
+ * sender can finish. */
 static void pump_broken(struct inner *g, struct inner_pump *p)
 {
 	size_t lost = p->out.len;
@@ -195,12 +197,13 @@ static void pump_end_reading(struct inner *g, struct inner_pump *p)
 		p->dead = true;
 }
 
-/* A program turns the echo off before or just after it asks for a password; nothing tells us, so we look before what it
- * prints goes out, when something is typed, and a few times after that. */
+/* A program turns the echo off before or just after it asks for a password; nothing tells us, so we
+ * look before what it prints goes out, when something is typed, and a few times after that. */
 static void look_at_echo(struct inner *g, struct inner_pump *p)
 {
 	struct termios t;
-	if (p->kind != PUMP_TTY || p->sink || p->dead || tcgetattr(p->fd, &t) < 0 || p->silent == !(t.c_lflag & ECHO))
+	if (p->kind != PUMP_TTY || p->sink || p->dead || tcgetattr(p->fd, &t) < 0 ||
+	    p->silent == !(t.c_lflag & ECHO))
 		return;
 	p->silent = !p->silent;
 	struct buf b = BUF_INIT;
@@ -275,7 +278,8 @@ void inner_pump_credit(struct inner *g, const struct frame *f)
 	unsigned stream = unpack_u8(&u);
 	uint32_t more = unpack_u32(&u);
 	struct inner_pump *p = pump_find(g, f->id, stream);
-	if (!unpack_done(&u) || (p && (!pump_reads(p) || more > GUEST_WINDOW || p->credit + more > GUEST_WINDOW)))
+	if (!unpack_done(&u) ||
+	    (p && (!pump_reads(p) || more > GUEST_WINDOW || p->credit + more > GUEST_WINDOW)))
 		g->over = true;
 	else if (p) {
 		p->credit += more;
@@ -300,8 +304,9 @@ bool inner_pump_drop(struct inner *g, uint64_t id)
 	return false;
 }
 
-/* A pipe tells what it holds. A terminal does not (bytes may be on their way inside the kernel), but a read there waits
- * for those, so that "nothing" is true; the bound is more than it can hold. */
+/* A pipe tells what it holds. A terminal does not (bytes may be on their way inside the kernel),
+ * but a read there waits for those, so that "nothing" is true; the bound is more than it can
+ * hold. */
 void inner_pump_run_ended(struct inner *g, struct inner_run *r)
 {
 	for (size_t i = 0; i < g->nr_pumps; i++) {
@@ -319,7 +324,8 @@ void inner_pump_run_ended(struct inner *g, struct inner_run *r)
 			}
 		} else if (!p->draining && !p->sink && !p->in_over) {
 			ioctl(p->fd, FIONREAD, &there);
-			p->drain = p->kind == PUMP_TTY ? 256 << 10 : (size_t)(there > 0 ? there : 0);
+			p->drain =
+				p->kind == PUMP_TTY ? 256 << 10 : (size_t)(there > 0 ? there : 0);
 			p->draining = true;
 			r->draining++;
 			if (!p->drain)
@@ -384,7 +390,8 @@ size_t inner_pump_poll(struct inner *g, struct pollfd *fds)
 	for (size_t i = 0; i < nr; i++) {
 		struct inner_pump *p = g->pump[i];
 		short events = 0;
-		if ((pump_reads(p) && !p->in_over && (p->sink || p->credit)) || p->kind == PUMP_LISTEN)
+		if ((pump_reads(p) && !p->in_over && (p->sink || p->credit)) ||
+		    p->kind == PUMP_LISTEN)
 			events |= POLLIN;
 		if (p->kind == PUMP_CONNECTING || (pump_writes(p) && p->out.len && !p->eof_done))
 			events |= POLLOUT;
@@ -407,7 +414,8 @@ void inner_pump_serve(struct inner *g, const struct pollfd *fds, size_t nr)
 		else {
 			if (got & (POLLOUT | POLLERR))
 				pump_write_out(g, p);
-			if (!p->dead && got & (POLLIN | POLLHUP | POLLERR) && fds[i].events & POLLIN)
+			if (!p->dead && got & (POLLIN | POLLHUP | POLLERR) &&
+			    fds[i].events & POLLIN)
 				pump_read_in(g, p);
 		}
 	}

@@ -1,6 +1,7 @@
-/* Landlock, spoken to by number: the structures of ABI 7 are written out here because the headers of the oldest system
- * we build on stop at ABI 1. The ruleset is opened by ATTACH, after the workspace is mounted: a rule names what lies at
- * a path now, not the path. Only what stays as it is may be opened before (GUEST_AHEAD). */
+/* Landlock, spoken to by number: the structures of ABI 7 are written out here because the headers
+ * of the oldest system we build on stop at ABI 1. The ruleset is opened by ATTACH, after the
+ * workspace is mounted: a rule names what lies at a path now, not the path. Only what stays as it
+ * is may be opened before (GUEST_AHEAD). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -30,10 +31,12 @@ struct port_attr {
 };
 
 #define BIT(n) (1ULL << (n))
-static const uint64_t fs_execute = BIT(0), fs_read = BIT(2) | BIT(3), fs_list = BIT(3), fs_make_node = BIT(6) | BIT(11),
-		      fs_refer = BIT(13), fs_truncate = BIT(14), fs_ioctl = BIT(15);
+static const uint64_t fs_execute = BIT(0), fs_read = BIT(2) | BIT(3), fs_list = BIT(3),
+		      fs_make_node = BIT(6) | BIT(11), fs_refer = BIT(13), fs_truncate = BIT(14),
+		      fs_ioctl = BIT(15);
 /* write, remove dir, remove file, make dir, regular, socket, fifo, symlink */
-static const uint64_t fs_change = BIT(1) | BIT(4) | BIT(5) | BIT(7) | BIT(8) | BIT(9) | BIT(10) | BIT(12);
+static const uint64_t fs_change =
+	BIT(1) | BIT(4) | BIT(5) | BIT(7) | BIT(8) | BIT(9) | BIT(10) | BIT(12);
 /* what a rule on a file, not a folder, may grant */
 static const uint64_t fs_file = BIT(0) | BIT(1) | BIT(2) | BIT(14) | BIT(15);
 
@@ -53,7 +56,8 @@ static uint64_t fs_granted(unsigned access)
 {
 	return (access & GUEST_READ ? fs_read : 0) | (access & GUEST_LIST ? fs_list : 0) |
 	       (access & GUEST_EXEC ? fs_execute : 0) |
-	       (access & GUEST_WRITE ? fs_change | fs_refer | fs_truncate : 0) | (access & GUEST_DEVICE ? fs_ioctl : 0);
+	       (access & GUEST_WRITE ? fs_change | fs_refer | fs_truncate : 0) |
+	       (access & GUEST_DEVICE ? fs_ioctl : 0);
 }
 
 /* 1 added, 0 the path is missing, -1 errno. */
@@ -74,9 +78,10 @@ static int add_path(int ruleset, const struct guest_attach_rule *r, uint64_t han
 	return syscall(NR_ADD, ruleset, RULE_PATH, &p, 0) < 0 ? -1 : 1;
 }
 
-/* Adds to @given (taken; -1: a new ruleset) and returns it. Appends the indexes of missing paths to @missing. */
-static int open_rules(int given, const struct guest_attach_body *a, int abi, bool shared, struct buf *missing,
-		      size_t *nr_missing)
+/* Adds to @given (taken; -1: a new ruleset) and returns it. Appends the indexes of missing paths to
+ * @missing. */
+static int open_rules(int given, const struct guest_attach_body *a, int abi, bool shared,
+		      struct buf *missing, size_t *nr_missing)
 {
 	struct ruleset_attr attr = { .fs = fs_handled(abi) };
 	if (abi >= 4 && a->flags & GUEST_TCP)
@@ -87,7 +92,8 @@ static int open_rules(int given, const struct guest_attach_body *a, int abi, boo
 	CLEANUP(fd_close) int fd = given >= 0 ? given : (int)syscall(NR_CREATE, &attr, size, 0);
 	if (fd < 0)
 		return -1;
-	if (shared && given < 0 && add_path(fd, &(struct guest_attach_rule){ GUEST_READ, "/proc" }, attr.fs) < 0)
+	if (shared && given < 0 &&
+	    add_path(fd, &(struct guest_attach_rule){ GUEST_READ, "/proc" }, attr.fs) < 0)
 		return -1; /* the loop lists processes from inside */
 	for (size_t i = 0; i < a->nr_rules; i++) {
 		int rc = add_path(fd, &a->rules[i], attr.fs);
@@ -192,8 +198,10 @@ static long rules_lower(int what, uint64_t soft, uint64_t hard)
 int inner_lower_limits(void)
 {
 	return rules_lower(RLIMIT_CORE, 0, 0) < 0 || rules_lower(RLIMIT_NOFILE, 4096, 4096) < 0 ||
-			       rules_lower(RLIMIT_MEMLOCK, 0, 0) < 0 || rules_lower(RLIMIT_MSGQUEUE, 0, 0) < 0 ||
-			       rules_lower(RLIMIT_RTPRIO, 0, 0) < 0 || rules_lower(RLIMIT_NICE, 0, 0) < 0 ||
+			       rules_lower(RLIMIT_MEMLOCK, 0, 0) < 0 ||
+			       rules_lower(RLIMIT_MSGQUEUE, 0, 0) < 0 ||
+			       rules_lower(RLIMIT_RTPRIO, 0, 0) < 0 ||
+			       rules_lower(RLIMIT_NICE, 0, 0) < 0 ||
 			       rules_lower(RLIMIT_SIGPENDING, 256, 256) < 0
 		       ? -1
 		       : 0;

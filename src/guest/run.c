@@ -59,7 +59,8 @@ static void child_free(struct inner_child **cp)
 static void guest_run_sweep(struct inner *g)
 {
 	for (size_t i = 0; i < g->nr_runs; i++)
-		if (g->run[i]->child && !__atomic_load_n(&g->run[i]->slot->shares, __ATOMIC_ACQUIRE))
+		if (g->run[i]->child &&
+		    !__atomic_load_n(&g->run[i]->slot->shares, __ATOMIC_ACQUIRE))
 			child_free(&g->run[i]->child);
 }
 
@@ -100,7 +101,11 @@ static void send_ended(struct inner *g, const struct inner_run *r)
 
 static void guest_run_refuse(struct inner *g, uint64_t id, unsigned step, int sys)
 {
-	struct inner_run r = { .id = id, .ended = { .code = 126, .step = (uint8_t)step, .sys = (uint32_t)sys, .oom = GUEST_OOM_UNKNOWN } };
+	struct inner_run r = { .id = id,
+			       .ended = { .code = 126,
+					  .step = (uint8_t)step,
+					  .sys = (uint32_t)sys,
+					  .oom = GUEST_OOM_UNKNOWN } };
 	send_ended(g, &r);
 }
 
@@ -131,7 +136,12 @@ struct ends {
 	int tty, master;
 	int trace;
 };
-#define ENDS_NONE (struct ends){ .child = { -1, -1, -1 }, .ours = { -1, -1, -1 }, .tty = -1, .master = -1, .trace = -1 }
+#define ENDS_NONE                                                                                  \
+	(struct ends)                                                                              \
+	{                                                                                          \
+		.child = { -1, -1, -1 }, .ours = { -1, -1, -1 }, .tty = -1, .master = -1,          \
+		.trace = -1                                                                        \
+	}
 
 static void ends_close(int *fds, size_t nr)
 {
@@ -141,7 +151,9 @@ static void ends_close(int *fds, size_t nr)
 
 static unsigned open_tty(const struct guest_prepare_body *b, struct ends *e)
 {
-	const struct winsize size = { .ws_col = b->cols, .ws_row = b->rows, .ws_xpixel = b->xpixel, .ws_ypixel = b->ypixel };
+	const struct winsize size = {
+		.ws_col = b->cols, .ws_row = b->rows, .ws_xpixel = b->xpixel, .ws_ypixel = b->ypixel
+	};
 	return inner_tty_open(&size, &e->master, &e->tty) ? GS_NONE : GS_PTY;
 }
 
@@ -157,7 +169,8 @@ static unsigned guest_open_pipes(const struct guest_prepare_body *b, struct ends
 	return GS_NONE;
 }
 
-static unsigned open_ends(struct inner *g, const struct guest_prepare_body *b, const struct frame *f, struct ends *e)
+static unsigned open_ends(struct inner *g, const struct guest_prepare_body *b,
+			  const struct frame *f, struct ends *e)
 {
 	bool pass = b->flags & GUEST_FDS, in = b->flags & GUEST_STDIN, tty = b->flags & GUEST_PTY;
 	size_t want = !pass || tty ? 0 : in ? 3 : 2;
@@ -174,7 +187,8 @@ static unsigned open_ends(struct inner *g, const struct guest_prepare_body *b, c
 	return tty ? open_tty(b, e) : pass ? GS_NONE : guest_open_pipes(b, e);
 }
 
-/* The child shares our memory until it execs (a fork would cost a sixth of the whole exec), on a stack of its own. */
+/* The child shares our memory until it execs (a fork would cost a sixth of the whole exec), on a
+ * stack of its own. */
 static pid_t clone_child(struct inner *g, struct inner_child *c)
 {
 	if (!SYS_SHARED) {
@@ -185,8 +199,8 @@ static pid_t clone_child(struct inner *g, struct inner_child *c)
 	}
 	char *stack = g->stacks + (size_t)(c->slot - g->slot) * INNER_STACK;
 	c->slot->shares = 1;
-	return clone(inner_child_main, stack + INNER_STACK, CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD, c, NULL, NULL,
-		     &c->slot->shares);
+	return clone(inner_child_main, stack + INNER_STACK,
+		     CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD, c, NULL, NULL, &c->slot->shares);
 }
 
 /* Takes nothing from @f: what the child reads is a copy. NULL if the frame breaks the rules. */
@@ -214,13 +228,15 @@ static void start_pumps(struct inner *g, struct inner_run *r, struct ends *e)
 	}
 	for (int i = 0; i < 3; i++) {
 		if (e->ours[i] >= 0)
-			inner_pump_new(g, i == 0 ? PUMP_WRITE : PUMP_READ, r->id, (unsigned)i, e->ours[i], r);
+			inner_pump_new(g, i == 0 ? PUMP_WRITE : PUMP_READ, r->id, (unsigned)i,
+				       e->ours[i], r);
 		e->ours[i] = -1;
 	}
 }
 
 /* Returns the step that failed, with errno. Takes @c if none did. */
-static unsigned guest_run_prepare(struct inner *g, const struct frame *f, struct inner_child *c, struct ends *e)
+static unsigned guest_run_prepare(struct inner *g, const struct frame *f, struct inner_child *c,
+				  struct ends *e)
 {
 	unsigned flags = c->body.flags, step = open_ends(g, &c->body, f, e);
 	if (step)
@@ -319,7 +335,8 @@ void inner_go(struct inner *g, struct inner_run *r, uint64_t after, const char *
 void inner_came_out(struct inner *g, const struct inner_run *r, const char *bytes, size_t len)
 {
 	for (size_t i = 0; i < g->nr_runs; i++)
-		if (g->run[i]->after == r->id && g->run[i]->mark && inner_mark_complete(g->run[i]->mark, bytes, len))
+		if (g->run[i]->after == r->id && g->run[i]->mark &&
+		    inner_mark_complete(g->run[i]->mark, bytes, len))
 			waits_no_more(g, g->run[i]);
 }
 
@@ -363,7 +380,8 @@ static void guest_run_finish(struct inner *g, struct inner_run *r)
 {
 	uint64_t id = r->id;
 	if (r->ended.left)
-		g->ended[g->nr_ended++ % INNER_OVER] = (struct inner_over){ .id = id, .pid = r->pid };
+		g->ended[g->nr_ended++ % INNER_OVER] =
+			(struct inner_over){ .id = id, .pid = r->pid };
 	send_ended(g, r);
 	inner_pump_run_done(g, r);
 	run_remove(g, r);
@@ -378,7 +396,8 @@ void inner_run_drained(struct inner *g, struct inner_run *r)
 		guest_run_finish(g, r);
 }
 
-static void guest_run_on_end(struct inner *g, struct inner_run *r, int status, const struct rusage *use)
+static void guest_run_on_end(struct inner *g, struct inner_run *r, int status,
+			     const struct rusage *use)
 {
 	struct guest_ended_body *e = &r->ended;
 	e->step = (uint8_t)__atomic_load_n(&r->slot->step, __ATOMIC_ACQUIRE);

@@ -1,5 +1,5 @@
-/* System calls for a child that still shares our memory (run.c: clone with CLONE_VM, as posix_spawn does it): libc's
- * wrappers write errno, and that one is the guest's. Results are -errno. */
+/* System calls for a child that still shares our memory (run.c: clone with CLONE_VM, as posix_spawn
+ * does it): libc's wrappers write errno, and that one is the guest's. Results are -errno. */
 #ifndef GUEST_SYS_H
 #define GUEST_SYS_H
 
@@ -9,7 +9,8 @@
 
 #include "base/compat.h"
 
-/* Where the calls below are not spelled out, and where a sanitizer keeps books about stacks, the child is a plain fork.
+/* Where the calls below are not spelled out, and where a sanitizer keeps books about stacks, the
+ * child is a plain fork.
  */
 #if defined(__SANITIZE_ADDRESS__)
 #define SYS_SHARED 0
@@ -40,9 +41,13 @@ static inline long sys_call(long nr, long a, long b, long c, long d, long e, lon
 #elif SYS_SHARED && defined(__aarch64__)
 static inline long sys_call(long nr, long a, long b, long c, long d, long e, long f)
 {
-	register long x8 __asm__("x8") = nr, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
+	register long x8 __asm__("x8") = nr, x0 __asm__("x0") = a, x1 __asm__("x1") = b,
+			 x2 __asm__("x2") = c;
 	register long x3 __asm__("x3") = d, x4 __asm__("x4") = e, x5 __asm__("x5") = f;
-	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
 	return x0;
 }
 #else

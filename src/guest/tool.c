@@ -50,7 +50,8 @@ static int tool_open_file(int root, const char *path, struct stat *st)
 	if (fd < 0 && errno == EACCES) {
 		CLEANUP(fd_close) int at = beneath_open(root, path, strlen(path), O_PATH);
 		CLEANUP(free_ptr) char *proc = mem_printf("/proc/self/fd/%d", at);
-		if (at < 0 || fstat(at, st) < 0 || !S_ISREG(st->st_mode) || chmod(proc, (st->st_mode & 07777) | 0400) < 0)
+		if (at < 0 || fstat(at, st) < 0 || !S_ISREG(st->st_mode) ||
+		    chmod(proc, (st->st_mode & 07777) | 0400) < 0)
 			return -1;
 		fd = open(proc, flags | O_CLOEXEC);
 		(void)!chmod(proc, st->st_mode & 07777);
@@ -103,7 +104,8 @@ static int tool_news(char **arg, struct buf *out, struct err *err)
 	if (hex_parse(arg[1], strlen(arg[1]), known, 8) && memcmp(known, h.b, 8) == 0)
 		return 0;
 	if (all.len + 16 > max)
-		return err_set(err, ERR_FULL, "a list of %zu bytes is more than was asked for", all.len);
+		return err_set(err, ERR_FULL, "a list of %zu bytes is more than was asked for",
+			       all.len);
 	buf_u64le(out, all.len);
 	buf_append(out, all.data, all.len);
 	while (manifest_next(buf_cstr(&all), all.len, &at, &e, err) > 0) {
@@ -165,7 +167,8 @@ static void sum_one(int root, const char *path, struct buf *out)
 	if (good) {
 		manifest_stat(&e, &st);
 		manifest_stat(&then, &after);
-		good = e.size == then.size && e.mtime_ns == then.mtime_ns && e.ctime_ns == then.ctime_ns;
+		good = e.size == then.size && e.mtime_ns == then.mtime_ns &&
+		       e.ctime_ns == then.ctime_ns;
 	}
 	pack_u8(out, good);
 	if (!good)
@@ -194,7 +197,8 @@ static int tool_apply(char **arg, struct buf *out, struct err *err)
 {
 	char head[8];
 	CLEANUP(free_ptr) char *plan = NULL;
-	CLEANUP(fd_close) int root = open_root(arg[0], err), mem = memfd_create("contents", MFD_CLOEXEC);
+	CLEANUP(fd_close)
+	int root = open_root(arg[0], err), mem = memfd_create("contents", MFD_CLOEXEC);
 	size_t done;
 	(void)out;
 	if (root < 0 || fd_read_full(0, head, 8, err) < 0)
@@ -221,7 +225,8 @@ static int tool_look(char **arg, struct buf *out, struct err *err)
 	struct stat st;
 	CLEANUP(json_release) json_t *said = json_object();
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	CLEANUP(fd_close) int fd = open(arg[0], flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY));
+	CLEANUP(fd_close)
+	int fd = open(arg[0], flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY));
 	if (fd < 0)
 		return err_sys(err, "cannot open '%s'", arg[0]);
 	if (fstat(fd, &st) < 0 || (file && !S_ISREG(st.st_mode)))
@@ -248,7 +253,8 @@ static int tool_look(char **arg, struct buf *out, struct err *err)
 static int tool_make_parents(const char *path, struct err *err)
 {
 	const char *slash = strrchr(path, '/');
-	CLEANUP(free_ptr) char *dir = slash && slash > path ? mem_strndup(path, (size_t)(slash - path)) : NULL;
+	CLEANUP(free_ptr)
+	char *dir = slash && slash > path ? mem_strndup(path, (size_t)(slash - path)) : NULL;
 	return dir && access(dir, F_OK) < 0 ? dir_make(dir, 0755, err) : 0;
 }
 
@@ -260,12 +266,14 @@ static int tool_put(char **arg, struct buf *out, struct err *err)
 	if (fd_read_all(0, &in, TOOL_MAX_IN, err) < 0 || tool_make_parents(arg[0], err) < 0)
 		return -1;
 	bool created = access(arg[0], F_OK) < 0;
-	CLEANUP(fd_close) int fd = open(arg[0], O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644);
+	CLEANUP(fd_close)
+	int fd = open(arg[0], O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, "cannot write '%s'", arg[0]);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_DENIED, "'%s' is not an ordinary file", arg[0]);
-	if (ftruncate(fd, 0) < 0 || (*arg[1] != '-' && fchmod(fd, (mode_t)strtoul(arg[1], NULL, 8) & 01777) < 0))
+	if (ftruncate(fd, 0) < 0 ||
+	    (*arg[1] != '-' && fchmod(fd, (mode_t)strtoul(arg[1], NULL, 8) & 01777) < 0))
 		return err_sys(err, "cannot write '%s'", arg[0]);
 	if (fd_write_all(fd, buf_cstr(&in), in.len, err) < 0)
 		return -1;
@@ -286,9 +294,9 @@ static const struct {
 	int args;
 	int (*run)(char **arg, struct buf *out, struct err *err);
 } tool_verbs[] = {
-	{ "list", 1, tool_list }, { "get", 1, tool_get },	  { "apply", 1, tool_apply },
-	{ "look", 3, tool_look }, { "write", 2, tool_put }, { "remove", 1, tool_remove_all }, { "news", 4, tool_news },
-	{ "sum", 1, tool_sum },
+	{ "list", 1, tool_list }, { "get", 1, tool_get },   { "apply", 1, tool_apply },
+	{ "look", 3, tool_look }, { "write", 2, tool_put }, { "remove", 1, tool_remove_all },
+	{ "news", 4, tool_news }, { "sum", 1, tool_sum },
 };
 
 /* Returns on failure only. */

@@ -1,7 +1,8 @@
-/* What a command executes and where it connects to is asked for outside first: a seccomp filter whose answers somebody
- * else gives (SECCOMP_RET_USER_NOTIF). One filter for each run, so that the one who answers knows which run it was however
- * its processes have come about; whoever closes descriptors in the box closes none of this. Calls of another ABI, which
- * would pass it unseen, are refused: a program of another architecture is killed, x32 is ENOSYS. */
+/* What a command executes and where it connects to is asked for outside first: a seccomp filter
+ * whose answers somebody else gives (SECCOMP_RET_USER_NOTIF). One filter for each run, so that the
+ * one who answers knows which run it was however its processes have come about; whoever closes
+ * descriptors in the box closes none of this. Calls of another ABI, which would pass it unseen, are
+ * refused: a program of another architecture is killed, x32 is ENOSYS. */
 #include <stddef.h>
 #include <sys/socket.h>
 #include <linux/audit.h>
@@ -27,7 +28,8 @@ static long guest_trace_install(void)
 	static const struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), /* as the filters of a process box do */
+		/* as the filters of a process box do */
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_CALLS, 5, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 2, 0),
@@ -51,7 +53,9 @@ long inner_trace(int sock)
 	union {
 		struct cmsghdr head;
 		char room[CMSG_SPACE(sizeof(int))];
-	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
 	struct iovec text = { .iov_base = &why, .iov_len = sizeof why };
 	struct msghdr msg = { .msg_iov = &text, .msg_iovlen = 1 };
 	if (fd >= 0) {

@@ -1,4 +1,5 @@
-/* Terminals: of a run (run.c), and of a command where nobody else makes one, which is the verb tty of wire/tool.h. */
+/* Terminals: of a run (run.c), and of a command where nobody else makes one, which is the verb tty
+ * of wire/tool.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,7 +19,13 @@
 #include "guest/guest_priv.h"
 #include "guest/tool.h"
 
-enum { READ_MAX = 32 << 10, TYPED_MAX = 4096, DRAIN_MAX = 256 << 10, ASK_MAX = 64 << 10, SESSION_ROUNDS = 20 };
+enum {
+	READ_MAX = 32 << 10,
+	TYPED_MAX = 4096,
+	DRAIN_MAX = 256 << 10,
+	ASK_MAX = 64 << 10,
+	SESSION_ROUNDS = 20
+};
 
 static int other_side(int master)
 {
@@ -27,7 +34,8 @@ static int other_side(int master)
 	int fd = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (fd >= 0 || ioctl(master, TIOCGPTN, &nr) < 0)
 		return fd;
-	snprintf(path, sizeof path, "/dev/pts/%u", nr); /* a kernel (or what plays one) that does not know the call */
+	/* a kernel (or what plays one) that does not know the call */
+	snprintf(path, sizeof path, "/dev/pts/%u", nr);
 	return open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
 }
 
@@ -70,7 +78,8 @@ static void guest_tty_on_child(int signo)
 static _Noreturn void guest_tty_become(char **argv, int tty, const sigset_t *mask)
 {
 	static const int own[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD };
-	bool good = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && setsid() >= 0 && ioctl(tty, TIOCSCTTY, 0) == 0;
+	bool good = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && setsid() >= 0 &&
+		    ioctl(tty, TIOCSCTTY, 0) == 0;
 	for (int i = 0; i < 3; i++)
 		good &= dup2(tty, i) == i;
 	for (size_t i = 0; i < ARRAY_LEN(own); i++)
@@ -86,7 +95,8 @@ static _Noreturn void guest_tty_become(char **argv, int tty, const sigset_t *mas
 /* Who reads FILE and @end finds a whole one at any time. */
 static bool guest_tty_put(const struct held *h, const char *end, const void *bytes, size_t len)
 {
-	CLEANUP(free_ptr) char *made = mem_printf("%s.new", h->file), *path = mem_printf("%s%s", h->file, end);
+	CLEANUP(free_ptr)
+	char *made = mem_printf("%s.new", h->file), *path = mem_printf("%s%s", h->file, end);
 	struct err err = ERR_INIT;
 	CLEANUP(fd_close) int fd = open(made, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	return fd >= 0 && fd_write_all(fd, bytes, len, &err) == 0 && rename(made, path) == 0;
@@ -165,7 +175,8 @@ static size_t guest_tty_show(struct held *h)
 static void guest_tty_reap(struct held *h)
 {
 	siginfo_t how = { 0 };
-	if (waitid(P_PID, (id_t)h->child, &how, WEXITED | WNOHANG | WNOWAIT) < 0 || how.si_pid != h->child)
+	if (waitid(P_PID, (id_t)h->child, &how, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+	    how.si_pid != h->child)
 		return;
 	h->ended = true;
 	*(how.si_code == CLD_EXITED ? &h->code : &h->signal) = how.si_status;
@@ -174,8 +185,10 @@ static void guest_tty_reap(struct held *h)
 static void guest_tty_pass_on(struct held *h, const sigset_t *mask)
 {
 	while (!h->ended) {
-		struct pollfd p[2] = { { .fd = h->in_over || h->nr_typed ? -1 : 0, .events = POLLIN },
-				       { .fd = h->master, .events = (short)(POLLIN | (h->nr_typed ? POLLOUT : 0)) } };
+		struct pollfd p[2] = {
+			{ .fd = h->in_over || h->nr_typed ? -1 : 0, .events = POLLIN },
+			{ .fd = h->master, .events = (short)(POLLIN | (h->nr_typed ? POLLOUT : 0)) }
+		};
 		if (ppoll(p, 2, NULL, mask) > 0) {
 			if (p[0].revents)
 				take_typed(h);
@@ -183,7 +196,10 @@ static void guest_tty_pass_on(struct held *h, const sigset_t *mask)
 				guest_tty_type(h);
 			if (p[1].revents & POLLIN)
 				guest_tty_show(h);
-			else if (p[1].revents & (POLLHUP | POLLERR)) /* its end has been closed, and the command goes on without */
+			else if (p[1].revents &
+				 (POLLHUP |
+				  /* its end has been closed, and the command goes on without */
+				  POLLERR))
 				ppoll(NULL, 0, &(struct timespec){ .tv_nsec = 10000000 }, mask);
 		}
 		guest_tty_reap(h);
@@ -223,7 +239,8 @@ int tool_tty(char **argv)
 	struct sigaction act = { .sa_handler = guest_tty_on_child };
 	sigset_t block, mask;
 	int tty = -1;
-	const struct winsize size = { .ws_col = (uint16_t)strtoul(argv[1], NULL, 10), .ws_row = (uint16_t)strtoul(argv[2], NULL, 10) };
+	const struct winsize size = { .ws_col = (uint16_t)strtoul(argv[1], NULL, 10),
+				      .ws_row = (uint16_t)strtoul(argv[2], NULL, 10) };
 	if (!inner_tty_open(&size, &h.master, &tty))
 		return no_terminal("/dev/ptmx");
 	if (fd_nonblock(h.master, &err) < 0)
@@ -241,7 +258,8 @@ int tool_tty(char **argv)
 	if (h.child < 0)
 		return no_terminal("a new process");
 	if (!guest_tty_put_number(&h))
-		fprintf(stderr, "its number cannot be kept in '%s': no signal will reach it\n", argv[0]);
+		fprintf(stderr, "its number cannot be kept in '%s': no signal will reach it\n",
+			argv[0]);
 	sigdelset(&mask, SIGCHLD);
 	guest_tty_pass_on(&h, &mask);
 	return end_like(&h);

@@ -1,6 +1,6 @@
-/* libcurl's multi interface driven by our loop: it says which descriptors and which timer it wants, we say what
- * happened. Easy handles are never freed inside a callback of libcurl: calls that ended or were cancelled go to
- * `dead` and are swept afterwards. */
+/* libcurl's multi interface driven by our loop: it says which descriptors and which timer it wants,
+ * we say what happened. Easy handles are never freed inside a callback of libcurl: calls that ended
+ * or were cancelled go to `dead` and are swept afterwards. */
 #include "http/client_priv.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static int64_t http_client_now_us(const struct http *h)
 	return loop_now_us(h->loop);
 }
 
-/* --- the loop's side ------------------------------------------------------------------------------------------ */
+/* --- the loop's side -------------------------------------------------------------------------- */
 
 static void http_client_drive(struct http *h, curl_socket_t fd, int what)
 {
@@ -53,7 +53,8 @@ static void http_client_on_fd(void *self, int fd, unsigned events)
 	http_client_drive(w->http, fd, what);
 }
 
-static int http_client_on_socket(CURL *easy, curl_socket_t fd, int what, void *self, void *of_socket)
+static int http_client_on_socket(CURL *easy, curl_socket_t fd, int what, void *self,
+				 void *of_socket)
 {
 	struct http *h = self;
 	struct watch *w = of_socket;
@@ -64,7 +65,8 @@ static int http_client_on_socket(CURL *easy, curl_socket_t fd, int what, void *s
 		free(w);
 		return 0;
 	}
-	unsigned events = (what & CURL_POLL_IN ? LOOP_READ : 0u) | (what & CURL_POLL_OUT ? LOOP_WRITE : 0u);
+	unsigned events =
+		(what & CURL_POLL_IN ? LOOP_READ : 0u) | (what & CURL_POLL_OUT ? LOOP_WRITE : 0u);
 	if (w) {
 		loop_fd_events(w->fd, events);
 		return 0;
@@ -92,7 +94,7 @@ static int on_timer_wish(CURLM *multi, long ms, void *self)
 	return 0;
 }
 
-/* --- limits --------------------------------------------------------------------------------------------------- */
+/* --- limits ----------------------------------------------------------------------------------- */
 
 static int64_t http_client_limit(int64_t wish, int64_t dflt)
 {
@@ -146,7 +148,7 @@ static void touch_body(struct http_call *c, const char *data, size_t len)
 	http_client_touch(c);
 }
 
-/* --- an answer ------------------------------------------------------------------------------------------------ */
+/* --- an answer -------------------------------------------------------------------------------- */
 
 static void forget_head(struct http_call *c)
 {
@@ -154,7 +156,8 @@ static void forget_head(struct http_call *c)
 	c->nr_header = 0;
 }
 
-/* Lines are kept as "name\0value\0"; addresses are taken when the head is whole, because the buffer moves. */
+/* Lines are kept as "name\0value\0"; addresses are taken when the head is whole, because the buffer
+ * moves. */
 static void take_header(struct http_call *c, const char *line, size_t len)
 {
 	const char *colon = memchr(line, ':', len);
@@ -191,7 +194,9 @@ static void tell_head(struct http_call *c)
 	if (c->head_told)
 		return;
 	c->head_told = true;
-	struct http_head head = { .status = c->status, .header = lines_taken(c), .nr = c->nr_header };
+	struct http_head head = { .status = c->status,
+				  .header = lines_taken(c),
+				  .nr = c->nr_header };
 	if (c->handler.head)
 		c->handler.head(c->handler.self, &head);
 	forget_head(c); /* what is taken from here on are trailers */
@@ -238,7 +243,7 @@ static size_t on_body(char *data, size_t one, size_t len, void *self)
 	return c->dead ? 0 : len;
 }
 
-/* --- limits that ran out --------------------------------------------------------------------------------------- */
+/* --- limits that ran out ---------------------------------------------------------------------- */
 
 static void http_client_finish(struct http_call *c, CURLcode code);
 
@@ -254,13 +259,14 @@ static void http_client_on_limit(void *self)
 	bool total = what[0] == 't' && what[4] == 'w';
 	int64_t us = total ? c->total_us : c->first_at_us < 0 ? c->first_us : c->idle_us;
 	struct buf text = BUF_INIT;
-	buf_printf(&text, "%s %lld.%lld s", what, (long long)(us / 1000000), (long long)(us / 100000 % 10));
+	buf_printf(&text, "%s %lld.%lld s", what, (long long)(us / 1000000),
+		   (long long)(us / 100000 % 10));
 	c->slow = buf_take(&text);
 	http_client_finish(c, CURLE_OPERATION_TIMEDOUT);
 	http_client_sweep(c->http);
 }
 
-/* --- the end -------------------------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static enum http_how how_of(CURLcode code, const struct http_call *c)
 {
@@ -301,7 +307,10 @@ static void http_client_finish(struct http_call *c, CURLcode code)
 	if (c->dead)
 		return;
 	long conns = 1;
-	const char *text = c->slow ? c->slow : c->held_back ? "the connection died before the answer began" : c->fail[0] ? c->fail : curl_easy_strerror(code);
+	const char *text = c->slow	  ? c->slow
+			   : c->held_back ? "the connection died before the answer began"
+			   : c->fail[0]	  ? c->fail
+					  : curl_easy_strerror(code);
 	curl_easy_getinfo(c->easy, CURLINFO_NUM_CONNECTS, &conns);
 	struct http_end end = {
 		.how = how_of(code, c),
@@ -336,7 +345,8 @@ static void http_client_check(struct http *h)
 		if (m->msg == CURLMSG_DONE) {
 			struct http_transfer *t = NULL;
 			curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&t);
-			CURLcode code = m->data.result; /* m is gone with the next call into libcurl */
+			/* m is gone with the next call into libcurl */
+			CURLcode code = m->data.result;
 			t->done(t, code);
 		}
 	http_client_sweep(h);
@@ -408,7 +418,7 @@ void http_pause(struct http_call *c, bool paused)
 	c->http->inside = was;
 }
 
-/* --- requests ------------------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static void set_callbacks(struct http_call *c)
 {
@@ -431,7 +441,8 @@ static void http_client_on_later(void *self)
 	http_client_sweep(h);
 }
 
-struct http_call *http_send(struct http *h, const struct http_request *r, const struct http_handler *handler)
+struct http_call *http_send(struct http *h, const struct http_request *r,
+			    const struct http_handler *handler)
 {
 	struct http_call *c = NEW(struct http_call);
 	c->transfer.done = http_client_on_done;
@@ -449,7 +460,8 @@ struct http_call *http_send(struct http *h, const struct http_request *r, const 
 	set_callbacks(c);
 	int64_t connect = http_client_limit(r->connect_us, CONNECT_US);
 	if (connect < INT64_MAX)
-		curl_easy_setopt(c->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect / 1000 ? connect / 1000 : 1));
+		curl_easy_setopt(c->easy, CURLOPT_CONNECTTIMEOUT_MS,
+				 (long)(connect / 1000 ? connect / 1000 : 1));
 	c->next = h->calls;
 	h->calls = c;
 	h->nr_open++;
@@ -461,13 +473,14 @@ struct http_call *http_send(struct http *h, const struct http_request *r, const 
 	}
 	bool was = h->inside;
 	h->inside = true;
-	curl_multi_add_handle(h->multi, c->easy); /* begins by the timer, so nothing is called from here */
+	/* begins by the timer, so nothing is called from here */
+	curl_multi_add_handle(h->multi, c->easy);
 	h->inside = was;
 	http_client_arm(c);
 	return c;
 }
 
-/* --- the client ----------------------------------------------------------------------------------------------- */
+/* --- the client ------------------------------------------------------------------------------- */
 
 static char *http_client_copy_of(const char *s)
 {
@@ -482,7 +495,8 @@ static const char *ca_of_environment(void)
 	return v && *v ? v : NULL;
 }
 
-int http_new(struct http **out, struct loop *loop, const struct http_settings *settings, struct err *err)
+int http_new(struct http **out, struct loop *loop, const struct http_settings *settings,
+	     struct err *err)
 {
 	static const struct http_settings none = { 0 };
 	const struct http_settings *set = settings ? settings : &none;
@@ -521,7 +535,8 @@ void http_free(struct http **hp)
 	for (struct http_call *c = h->calls; c; c = c->next)
 		c->dead = true;
 	http_client_sweep(h);
-	curl_multi_cleanup(h->multi); /* closes the idle connections: on_socket frees their watches */
+	/* closes the idle connections: on_socket frees their watches */
+	curl_multi_cleanup(h->multi);
 	loop_timer_free(&h->timer);
 	loop_timer_free(&h->later);
 	free(h->ca_file);

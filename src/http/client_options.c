@@ -4,7 +4,8 @@
 
 #include "http/client_priv.h"
 
-/* One connection for each: libcurl 7.88 breaks off what goes out second on a kept one (CURLE_HTTP2). */
+/* One connection for each: libcurl 7.88 breaks off what goes out second on a kept one
+ * (CURLE_HTTP2). */
 static void set_plain_h2(struct http_call *c)
 {
 	curl_easy_setopt(c->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
@@ -30,7 +31,8 @@ static void set_url(struct http_call *c, const struct http_request *r)
 	else {
 		bool tls = strncmp(r->url, "https:", 6) == 0;
 		curl_easy_setopt(c->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-		/* a connection on which several streams may run is worth waiting for; plain HTTP has none such */
+		/* a connection on which several streams may run is worth waiting for; plain HTTP
+		 * has none such */
 		curl_easy_setopt(c->easy, CURLOPT_PIPEWAIT, tls ? 1L : 0L);
 		if (!tls && r->h2)
 			set_plain_h2(c);
@@ -51,7 +53,8 @@ static void set_method(struct http_call *c, const struct http_request *r)
 	if (strcmp(method, "HEAD") == 0)
 		curl_easy_setopt(c->easy, CURLOPT_NOBODY, 1L);
 	curl_easy_setopt(c->easy, CURLOPT_CUSTOMREQUEST, method);
-	c->headers = curl_slist_append(NULL, "Expect:"); /* no waiting for "100 Continue" with a large prompt */
+	/* no waiting for "100 Continue" with a large prompt */
+	c->headers = curl_slist_append(NULL, "Expect:");
 	for (size_t i = 0; r->headers && r->headers[i]; i++)
 		c->headers = curl_slist_append(c->headers, r->headers[i]);
 	curl_easy_setopt(c->easy, CURLOPT_HTTPHEADER, c->headers);
@@ -59,7 +62,8 @@ static void set_method(struct http_call *c, const struct http_request *r)
 }
 
 /* The last moment at which an address is known and nothing was sent to it. */
-static curl_socket_t client_options_on_open(void *self, curlsocktype purpose, struct curl_sockaddr *a)
+static curl_socket_t client_options_on_open(void *self, curlsocktype purpose,
+					    struct curl_sockaddr *a)
 {
 	struct http_call *c = self;
 	(void)purpose;

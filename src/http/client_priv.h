@@ -1,4 +1,5 @@
-/* What client.c, client_options.c and wire.c share: one multi handle of libcurl, driven by the loop. */
+/* What client.c, client_options.c and wire.c share: one multi handle of libcurl, driven by the
+ * loop. */
 #ifndef HTTP_CLIENT_PRIV_H
 #define HTTP_CLIENT_PRIV_H
 
@@ -14,7 +15,7 @@ struct http {
 	struct http_call *calls; /* under way, and those not swept yet */
 	size_t nr_open;
 	struct loop_timer *later; /* what may not happen inside a caller or libcurl */
-	bool inside;              /* libcurl is on the stack */
+	bool inside;		  /* libcurl is on the stack */
 	char *ca_file, *proxy, *agent;
 	bool http1;
 };
@@ -37,11 +38,11 @@ struct http_call {
 	size_t nr_header;
 	int64_t sent_us, first_at_us, last_us;
 	int64_t first_us, idle_us, total_us;
-	size_t crumbs;      /* of a line that has not ended */
+	size_t crumbs; /* of a line that has not ended */
 	bool lines;
 	uint64_t bytes;
 	char fail[CURL_ERROR_SIZE];
-	char *slow;   /* which limit ran out */
+	char *slow; /* which limit ran out */
 	int status;
 	bool head_told, paused, dead, over;
 	bool refused, turned_down;
@@ -49,7 +50,8 @@ struct http_call {
 	bool (*address_ok)(void *self, const struct sockaddr *addr);
 };
 
-/* client_options.c: all that can be said to libcurl before @c goes out, but our callbacks for the answer. */
+/* client_options.c: all that can be said to libcurl before @c goes out, but our callbacks for the
+ * answer. */
 void http_call_options(struct http_call *c, const struct http_request *r);
 
 #endif

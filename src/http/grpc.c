@@ -85,7 +85,8 @@ bool grpc_each_field(uint8_t *body, size_t len, const char *path, grpc_field_fn 
 	while (s.left) {
 		if (s.left < HEAD || s.at[0] != 0)
 			return false;
-		size_t n = (size_t)s.at[1] << 24 | (size_t)s.at[2] << 16 | (size_t)s.at[3] << 8 | s.at[4];
+		size_t n = (size_t)s.at[1] << 24 | (size_t)s.at[2] << 16 | (size_t)s.at[3] << 8 |
+			   s.at[4];
 		grpc_skip(&s, HEAD);
 		struct span message = { s.at, n };
 		if (!grpc_skip(&s, n) || !each_in_message(message, path, &k))

@@ -5,7 +5,8 @@
 
 #include "base/mem.h"
 
-static const char head_token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+static const char head_token[] =
+	"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 enum { METHOD_MAX = 16, TARGET_MAX = 4096, CHUNK_LINE_MAX = 256 };
 
@@ -85,8 +86,10 @@ static size_t head_count(const struct http_ask *a, const char *name)
 static const char *head_framing(struct http_ask *a)
 {
 	bool old = a->old;
-	const char *length = http_ask_field(a, "content-length"), *coding = http_ask_field(a, "transfer-encoding"),
-		   *connection = http_ask_field(a, "connection"), *expect = http_ask_field(a, "expect");
+	const char *length = http_ask_field(a, "content-length"),
+		   *coding = http_ask_field(a, "transfer-encoding"),
+		   *connection = http_ask_field(a, "connection"),
+		   *expect = http_ask_field(a, "expect");
 	if (head_count(a, "host") > 1 || (!old && head_count(a, "host") != 1))
 		return "there is not exactly one Host";
 	if (head_count(a, "content-length") + head_count(a, "transfer-encoding") > 1)
@@ -100,7 +103,8 @@ static const char *head_framing(struct http_ask *a)
 		a->length = strtoull(length, NULL, 10);
 	}
 	a->chunked = coding != NULL;
-	a->keep = old ? connection && !strcasecmp(connection, "keep-alive") : !connection || strcasecmp(connection, "close") != 0;
+	a->keep = old ? connection && !strcasecmp(connection, "keep-alive")
+		      : !connection || strcasecmp(connection, "close") != 0;
 	a->waits = !old && expect && !strcasecmp(expect, "100-continue");
 	return NULL;
 }
@@ -122,10 +126,12 @@ static const char *take_apart(struct http_ask *a)
 	return why ? why : head_framing(a);
 }
 
-int http_ask_parse(const char *bytes, size_t len, struct http_ask *out, int *status_out, const char **why_out)
+int http_ask_parse(const char *bytes, size_t len, struct http_ask *out, int *status_out,
+		   const char **why_out)
 {
 	size_t seen = len < HTTP_HEAD_MAX ? len : HTTP_HEAD_MAX;
-	const char *end = memmem(bytes, seen, "\r\n\r\n", 4), *bare = memmem(bytes, seen, "\n\n", 2);
+	const char *end = memmem(bytes, seen, "\r\n\r\n", 4),
+		   *bare = memmem(bytes, seen, "\n\n", 2);
 	*status_out = 400;
 	if (bare && (!end || bare < end)) {
 		*why_out = "a line does not end with CRLF";
@@ -151,13 +157,16 @@ int http_ask_parse(const char *bytes, size_t len, struct http_ask *out, int *sta
 	return -1;
 }
 
-/* --- chunks ------------------------------------------------------------------------------------------------------- */
+/* --- chunks ----------------------------------------------------------------------------------- */
 
 enum { SIZE, EXTENSION, SIZE_LF, DATA, DATA_CR, DATA_LF, TRAILER, TRAILER_LF, END_LF };
 
 static int head_digit(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : -1;
 }
 
 /* One byte that is not data. false: it may not stand there. */
@@ -207,7 +216,8 @@ static bool head_step(struct http_chunks *c, char b)
 	}
 }
 
-ssize_t http_chunks_feed(struct http_chunks *c, const char *bytes, size_t len, size_t max, struct buf *out)
+ssize_t http_chunks_feed(struct http_chunks *c, const char *bytes, size_t len, size_t max,
+			 struct buf *out)
 {
 	size_t at = 0;
 	while (at < len && !c->done) {

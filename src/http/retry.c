@@ -46,8 +46,10 @@ struct retry_hint retry_hint(const struct http_head *head, int64_t now_s)
 	if (ms > 0)
 		h.after_us = ms * 1000;
 	else if (ms < 0) {
-		const char *sent = http_header(head, "date"); /* by the same clock, which need not be ours */
-		int64_t at = (int64_t)curl_getdate(v, NULL), theirs = sent ? (int64_t)curl_getdate(sent, NULL) : -1;
+		/* by the same clock, which need not be ours */
+		const char *sent = http_header(head, "date");
+		int64_t at = (int64_t)curl_getdate(v, NULL),
+			theirs = sent ? (int64_t)curl_getdate(sent, NULL) : -1;
 		int64_t now = theirs >= 0 ? theirs : now_s;
 		if (at > now)
 			h.after_us = (at - now > FAR_S ? FAR_S : at - now) * 1000000;
@@ -58,8 +60,9 @@ struct retry_hint retry_hint(const struct http_head *head, int64_t now_s)
 static bool out_of_money(const char *body)
 {
 	static const char *const code[] = {
-		"insufficient_quota", "enforced_spend_limit_reached", "contract_spend_limit_reached",
-		"linked_organization_spend_limit_reached", "billing_hard_limit_reached",
+		"insufficient_quota",		"enforced_spend_limit_reached",
+		"contract_spend_limit_reached", "linked_organization_spend_limit_reached",
+		"billing_hard_limit_reached",
 	};
 	for (size_t i = 0; body && i < sizeof code / sizeof *code; i++)
 		if (strstr(body, code[i]))

@@ -14,13 +14,21 @@
 #include "base/mem.h"
 #include "loop/loop.h"
 
-enum { READ_CHUNK = 64 << 10, ARRIVE_MS = 60000, IDLE_MS = 120000, TAKE_MS = 60000, LINGER_MS = 1000, AGAIN_MS = 200 };
+enum {
+	READ_CHUNK = 64 << 10,
+	ARRIVE_MS = 60000,
+	IDLE_MS = 120000,
+	TAKE_MS = 60000,
+	LINGER_MS = 1000,
+	AGAIN_MS = 200
+};
 
 enum state {
-	HEAD,   /* waits for, or reads, a request */
+	HEAD, /* waits for, or reads, a request */
 	BODY,
-	BUSY,   /* the owner has it */
-	LINGER, /* the last answer is out: what still comes is thrown away, so that the answer arrives */
+	BUSY, /* the owner has it */
+	/* the last answer is out: what still comes is thrown away, so that the answer arrives */
+	LINGER,
 	DEAD,
 };
 
@@ -92,8 +100,10 @@ static void http_server_die(struct http_visit *v)
 static void http_server_watch(struct http_visit *v)
 {
 	unsigned out = v->out.len > v->sent ? (unsigned)LOOP_WRITE : 0U;
-	if (v->watch) /* while the owner is at work nothing is read, but it is seen when the client goes */
-		loop_fd_events(v->watch, out | (v->state == BUSY ? (unsigned)LOOP_HUP : (unsigned)LOOP_READ));
+	/* while the owner is at work nothing is read, but it is seen when the client goes */
+	if (v->watch)
+		loop_fd_events(v->watch,
+			       out | (v->state == BUSY ? (unsigned)LOOP_HUP : (unsigned)LOOP_READ));
 }
 
 static void http_server_limit(struct http_visit *v)
@@ -114,7 +124,8 @@ static void http_server_send_some(struct http_visit *v)
 {
 	bool drained = false;
 	while (v->state != DEAD && v->out.len > v->sent) {
-		ssize_t n = send(v->sock, v->out.data + v->sent, v->out.len - v->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t n = send(v->sock, v->out.data + v->sent, v->out.len - v->sent,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
@@ -141,25 +152,41 @@ static void http_server_send_some(struct http_visit *v)
 	v->drained |= drained;
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static const char *http_server_reason(int status)
 {
 	static const struct {
 		int status;
 		const char *text;
-	} table[] = { { 200, "OK" }, { 202, "Accepted" }, { 204, "No Content" }, { 400, "Bad Request" }, { 401, "Unauthorized" },
-		      { 403, "Forbidden" }, { 404, "Not Found" }, { 405, "Method Not Allowed" }, { 406, "Not Acceptable" },
-		      { 409, "Conflict" }, { 413, "Content Too Large" }, { 415, "Unsupported Media Type" }, { 426, "Upgrade Required" },
-		      { 429, "Too Many Requests" }, { 431, "Request Header Fields Too Large" }, { 500, "Internal Server Error" }, { 502, "Bad Gateway" },
-		      { 503, "Service Unavailable" }, { 504, "Gateway Timeout" }, { 529, "Overloaded" } };
+	} table[] = { { 200, "OK" },
+		      { 202, "Accepted" },
+		      { 204, "No Content" },
+		      { 400, "Bad Request" },
+		      { 401, "Unauthorized" },
+		      { 403, "Forbidden" },
+		      { 404, "Not Found" },
+		      { 405, "Method Not Allowed" },
+		      { 406, "Not Acceptable" },
+		      { 409, "Conflict" },
+		      { 413, "Content Too Large" },
+		      { 415, "Unsupported Media Type" },
+		      { 426, "Upgrade Required" },
+		      { 429, "Too Many Requests" },
+		      { 431, "Request Header Fields Too Large" },
+		      { 500, "Internal Server Error" },
+		      { 502, "Bad Gateway" },
+		      { 503, "Service Unavailable" },
+		      { 504, "Gateway Timeout" },
+		      { 529, "Overloaded" } };
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
 		if (table[i].status == status)
 			return table[i].text;
 	return "Unknown";
 }
 
-static void http_server_put_head(struct http_visit *v, int status, const char *type, const char *const *headers)
+static void http_server_put_head(struct http_visit *v, int status, const char *type,
+				 const char *const *headers)
 {
 	buf_printf(&v->out, "HTTP/1.1 %d %s\r\n", status, http_server_reason(status));
 	if (type)
@@ -183,7 +210,8 @@ static void http_server_answered(struct http_visit *v)
 		loop_timer_set(v->kick, 0, 0);
 }
 
-void http_reply(struct http_visit *v, int status, const char *type, const char *const *headers, const void *body, size_t len)
+void http_reply(struct http_visit *v, int status, const char *type, const char *const *headers,
+		const void *body, size_t len)
 {
 	v->tell = false;
 	if (v->state == DEAD)
@@ -263,7 +291,7 @@ int http_take(struct http_visit *v, struct buf *rest)
 	return sock;
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static void http_server_refuse(struct http_visit *v, int status, const char *why)
 {
@@ -277,7 +305,8 @@ static bool http_server_take_head(struct http_visit *v)
 {
 	const char *why = NULL;
 	int status = 0;
-	while (v->in.len >= 2 && !memcmp(v->in.data, "\r\n", 2)) /* between requests some clients send one */
+	/* between requests some clients send one */
+	while (v->in.len >= 2 && !memcmp(v->in.data, "\r\n", 2))
 		buf_drop(&v->in, 2);
 	int rc = v->in.len ? http_ask_parse(v->in.data, v->in.len, &v->ask, &status, &why) : 0;
 	if (rc < 0)
@@ -306,13 +335,16 @@ static bool http_server_take_body(struct http_visit *v)
 	if (v->ask.chunked) {
 		ssize_t n = http_chunks_feed(&v->chunks, v->in.data, v->in.len, max, &v->body);
 		if (n < 0) {
-			http_server_refuse(v, v->body.len > max ? 413 : 400, v->body.len > max ? "the body of the request is too long" : "the body is not in chunks");
+			http_server_refuse(v, v->body.len > max ? 413 : 400,
+					   v->body.len > max ? "the body of the request is too long"
+							     : "the body is not in chunks");
 			return false;
 		}
 		buf_drop(&v->in, (size_t)n);
 		return v->chunks.done;
 	}
-	size_t lacks = (size_t)v->ask.length - v->body.len, n = v->in.len < lacks ? v->in.len : lacks;
+	size_t lacks = (size_t)v->ask.length - v->body.len,
+	       n = v->in.len < lacks ? v->in.len : lacks;
 	buf_append(&v->body, v->in.data, n);
 	buf_drop(&v->in, n);
 	return v->body.len == v->ask.length;
@@ -431,13 +463,15 @@ static void http_server_on_again(void *self)
 	loop_fd_events(s->watch, LOOP_READ);
 }
 
-/* --- listening ---------------------------------------------------------------------------------------------------- */
+/* --- listening -------------------------------------------------------------------------------- */
 
 static bool is_local(const struct sockaddr *a)
 {
 	if (a->sa_family == AF_INET)
-		return (ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr) >> 24) == 127;
-	return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr);
+		return (ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr) >>
+			24) == 127;
+	return a->sa_family == AF_INET6 &&
+	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr);
 }
 
 static int bind_to(struct http_server *s, const struct addrinfo *a)
@@ -457,22 +491,27 @@ static int bind_to(struct http_server *s, const struct addrinfo *a)
 		return -1;
 	}
 	s->local = is_local(a->ai_addr);
-	s->port = ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&name)->sin6_port : ((struct sockaddr_in *)&name)->sin_port);
+	s->port = ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&name)->sin6_port
+						   : ((struct sockaddr_in *)&name)->sin_port);
 	return 0;
 }
 
-int http_server_new(struct http_server **out, struct loop *l, const char *host, uint16_t port, size_t body_max,
-		    const struct http_server_ops *ops, void *self, struct err *err)
+int http_server_new(struct http_server **out, struct loop *l, const char *host, uint16_t port,
+		    size_t body_max, const struct http_server_ops *ops, void *self, struct err *err)
 {
-	const struct addrinfo want = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
+	const struct addrinfo want = { .ai_socktype = SOCK_STREAM,
+				       .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
 	struct addrinfo *list = NULL;
 	char service[8];
 	snprintf(service, sizeof(service), "%u", port);
 	int rc = getaddrinfo(host, service, &want, &list);
 	if (rc != 0)
-		return err_set(err, ERR_NOENT, "cannot listen on '%.200s': %s", host, gai_strerror(rc));
+		return err_set(err, ERR_NOENT, "cannot listen on '%.200s': %s", host,
+			       gai_strerror(rc));
 	struct http_server *s = NEW(struct http_server);
-	*s = (struct http_server){ .loop = l, .ops = ops, .self = self, .sock = -1, .body_max = body_max };
+	*s = (struct http_server){
+		.loop = l, .ops = ops, .self = self, .sock = -1, .body_max = body_max
+	};
 	for (const struct addrinfo *a = list; a && s->sock < 0; a = a->ai_next)
 		rc = bind_to(s, a);
 	freeaddrinfo(list);
@@ -486,10 +525,16 @@ int http_server_new(struct http_server **out, struct loop *l, const char *host, 
 	return 0;
 }
 
-struct http_server *http_server_on(struct loop *l, int listener, size_t body_max, const struct http_server_ops *ops, void *self)
+struct http_server *http_server_on(struct loop *l, int listener, size_t body_max,
+				   const struct http_server_ops *ops, void *self)
 {
 	struct http_server *s = NEW(struct http_server);
-	*s = (struct http_server){ .loop = l, .ops = ops, .self = self, .sock = listener, .body_max = body_max, .local = true };
+	*s = (struct http_server){ .loop = l,
+				   .ops = ops,
+				   .self = self,
+				   .sock = listener,
+				   .body_max = body_max,
+				   .local = true };
 	s->watch = loop_fd_new(l, s->sock, LOOP_READ, on_accept, s);
 	s->again = loop_timer_new(l, http_server_on_again, s);
 	return s;

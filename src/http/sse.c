@@ -4,7 +4,9 @@
 
 void sse_init(struct sse *s, size_t max, sse_fn *fn, void *self)
 {
-	*s = (struct sse){ .fn = fn, .self = self, .max = max ? max : SSE_EVENT_MAX, .retry_ms = -1, .bom = 0 };
+	*s = (struct sse){
+		.fn = fn, .self = self, .max = max ? max : SSE_EVENT_MAX, .retry_ms = -1, .bom = 0
+	};
 }
 
 void sse_release(struct sse *s)
@@ -98,7 +100,8 @@ static size_t skip_bom(struct sse *s, const char *p, size_t len)
 	size_t n = 0;
 	while (s->bom < 3 && n < len) {
 		if (p[n] != bom[s->bom]) {
-			buf_append(&s->line, bom, s->bom); /* it was none: what was held back is text */
+			/* it was none: what was held back is text */
+			buf_append(&s->line, bom, s->bom);
 			s->bom = 3;
 			break;
 		}
@@ -112,7 +115,8 @@ int sse_feed(struct sse *s, const void *bytes, size_t len, struct err *err)
 {
 	const char *p = bytes, *end = p + len;
 	if (s->over)
-		return err_set(err, ERR_FULL, "an event of the stream is larger than %zu bytes", s->max);
+		return err_set(err, ERR_FULL, "an event of the stream is larger than %zu bytes",
+			       s->max);
 	if (s->bom < 3)
 		p += skip_bom(s, p, len);
 	while (p < end) {
@@ -125,7 +129,8 @@ int sse_feed(struct sse *s, const void *bytes, size_t len, struct err *err)
 		buf_append(&s->line, p, (size_t)(q - p));
 		if (s->line.len + s->data.len > s->max) {
 			s->over = true;
-			return err_set(err, ERR_FULL, "an event of the stream is larger than %zu bytes", s->max);
+			return err_set(err, ERR_FULL,
+				       "an event of the stream is larger than %zu bytes", s->max);
 		}
 		if (q == end)
 			break;

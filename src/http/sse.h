@@ -1,9 +1,11 @@
-/* Server-sent events out of a stream of bytes, by the letter of the HTML standard (WHATWG, "event stream
- * interpretation"): LF, CR and CRLF end a line, also when a CRLF is split over two chunks; one leading BOM goes; a line
- * that begins with a colon is a comment; one space after the colon goes; an event without data is not dispatched.
+/* Server-sent events out of a stream of bytes, by the letter of the HTML standard (WHATWG, "event
+ * stream interpretation"): LF, CR and CRLF end a line, also when a CRLF is split over two chunks;
+ * one leading BOM goes; a line that begins with a colon is a comment; one space after the colon
+ * goes; an event without data is not dispatched.
  *
- * One thing is added: at the end of the stream an event that lacks its empty line is handed out with @last set,
- * because some model servers leave the line away; a caller that keeps to the standard drops it. */
+ * One thing is added: at the end of the stream an event that lacks its empty line is handed out
+ * with @last set, because some model servers leave the line away; a caller that keeps to the
+ * standard drops it. */
 #ifndef HTTP_SSE_H
 #define HTTP_SSE_H
 
@@ -14,8 +16,8 @@ struct sse_event {
 	const char *type; /* "message" unless named */
 	const char *data; /* NUL-terminated, may hold NUL inside: use len */
 	size_t len;
-	const char *id;   /* last event id so far, "" none */
-	bool last;        /* cut off by the end of the stream */
+	const char *id; /* last event id so far, "" none */
+	bool last;	/* cut off by the end of the stream */
 };
 
 typedef void sse_fn(void *self, const struct sse_event *ev);
@@ -24,9 +26,9 @@ struct sse {
 	sse_fn *fn;
 	void *self;
 	struct buf line, data, type, id;
-	size_t max;      /* bytes of one event */
+	size_t max;	  /* bytes of one event */
 	int64_t retry_ms; /* as the server asked; -1 never */
-	uint8_t bom;     /* how much of the BOM may still come */
+	uint8_t bom;	  /* how much of the BOM may still come */
 	bool cr, had_data, over;
 };
 

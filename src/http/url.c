@@ -22,7 +22,8 @@ static void no_blanks(const char *text, struct err *err)
 	}
 	for (const char *p = text; *p; p++)
 		if ((unsigned char)*p <= ' ' || *p == 0x7f || *p == '\\') {
-			err_set(err, ERR_INVALID, "an address has no blanks, controls or backslashes");
+			err_set(err, ERR_INVALID,
+				"an address has no blanks, controls or backslashes");
 			return;
 		}
 }
@@ -65,14 +66,19 @@ static int url_fill(CURLU *h, struct url *out, struct err *err)
 	if (!scheme || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
 		return err_set(err, ERR_INVALID, "only http and https addresses can be fetched");
 	if (url_has(h, CURLUPART_USER) || url_has(h, CURLUPART_PASSWORD))
-		return err_set(err, ERR_INVALID, "an address holds no user or password; give a header with sg.secret");
+		return err_set(
+			err, ERR_INVALID,
+			"an address holds no user or password; give a header with sg.secret");
 	if (!host || !*host || !port || url_has(h, CURLUPART_ZONEID))
 		return err_set(err, ERR_INVALID, "the address has no host that can be used");
-	struct url u = { .host = plain_host(host), .port = (uint16_t)strtoul(port, NULL, 10), .tls = scheme[4] == 's' };
+	struct url u = { .host = plain_host(host),
+			 .port = (uint16_t)strtoul(port, NULL, 10),
+			 .tls = scheme[4] == 's' };
 	for (const char *p = u.host; *p; p++)
 		if ((unsigned char)*p <= ' ' || *p == 0x7f || strchr("%/\\@?#", *p)) {
 			url_release(&u);
-			return err_set(err, ERR_INVALID, "the address has no host that can be used");
+			return err_set(err, ERR_INVALID,
+				       "the address has no host that can be used");
 		}
 	CLEANUP(free_ptr) char *as_set = mem_printf(strchr(host, '[') ? "[%s]" : "%s", u.host);
 	curl_url_set(h, CURLUPART_FRAGMENT, NULL, 0);
@@ -102,7 +108,8 @@ int url_parse(struct url *out, const struct url *base, const char *text, struct 
 	if (rc == CURLUE_OK)
 		rc = curl_url_set(h, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME);
 	int n = rc == CURLUE_OK ? url_fill(h, out, err)
-				: err_set(err, ERR_INVALID, "'%.80s' is not an address: %s", text, curl_url_strerror(rc));
+				: err_set(err, ERR_INVALID, "'%.80s' is not an address: %s", text,
+					  curl_url_strerror(rc));
 	curl_url_cleanup(h);
 	/* "0x7f.1." is no number to the parser before its dot is gone */
 	size_t len = n == 0 ? strlen(out->host) : 0;
@@ -128,8 +135,8 @@ void url_escape(const void *bytes, size_t len, struct buf *out)
 {
 	const unsigned char *p = bytes;
 	for (size_t i = 0; i < len; i++) {
-		bool plain = (p[i] >= 'a' && p[i] <= 'z') || (p[i] >= 'A' && p[i] <= 'Z') || (p[i] >= '0' && p[i] <= '9') ||
-			     (p[i] && strchr("-_.~", p[i]));
+		bool plain = (p[i] >= 'a' && p[i] <= 'z') || (p[i] >= 'A' && p[i] <= 'Z') ||
+			     (p[i] >= '0' && p[i] <= '9') || (p[i] && strchr("-_.~", p[i]));
 		if (plain)
 			buf_putc(out, (char)p[i]);
 		else

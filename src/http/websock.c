@@ -14,9 +14,16 @@
 #include "http/websock_frame.h"
 #include "loop/loop.h"
 
-enum { HEAD_MAX = 64 << 10, BODY_MAX = 64 << 10, CLOSE_NORMAL = 1000, CLOSE_PROTOCOL = 1002, CLOSE_EMPTY = 1005 };
+enum {
+	HEAD_MAX = 64 << 10,
+	BODY_MAX = 64 << 10,
+	CLOSE_NORMAL = 1000,
+	CLOSE_PROTOCOL = 1002,
+	CLOSE_EMPTY = 1005
+};
 enum { ANSWER_US = 60000000, IDLE_US = 90000000 };
-enum { PONGS_MAX = 8 << 10 }; /* bytes of answers to pings that wait to be sent: who does not read them needs no more */
+/* bytes of answers to pings that wait to be sent: who does not read them needs no more */
+enum { PONGS_MAX = 8 << 10 };
 
 struct websock {
 	struct websock_handler handler;
@@ -24,16 +31,16 @@ struct websock {
 	struct loop *loop;
 	struct loop_timer *timer;
 	struct websock_reader reader;
-	struct buf head;     /* of the answer */
-	struct buf body;     /* of one that is no upgrade */
+	struct buf head; /* of the answer */
+	struct buf body; /* of one that is no upgrade */
 	struct http_chunks chunks;
 	char *protocols, *protocol;
-	char accept[32];     /* what the server must say */
+	char accept[32]; /* what the server must say */
 	int64_t last_us, idle_us;
 	int status, code;
-	size_t body_len;     /* so long it is, or as much of it as is wanted */
+	size_t body_len; /* so long it is, or as much of it as is wanted */
 	char *reason;
-	size_t pongs;        /* bytes of them since all was sent */
+	size_t pongs; /* bytes of them since all was sent */
 	bool up, turned_down, in_chunks, over, paused;
 	bool *freed;
 };
@@ -46,8 +53,12 @@ static void websock_end(struct websock *w, enum http_how how, const char *text)
 		return;
 	w->over = true;
 	loop_timer_stop(w->timer);
-	const struct websock_end e = { .how = how, .status = w->status, .code = w->code, .text = text, .body = buf_cstr(&w->body),
-				  .body_len = w->body.len };
+	const struct websock_end e = { .how = how,
+				       .status = w->status,
+				       .code = w->code,
+				       .text = text,
+				       .body = buf_cstr(&w->body),
+				       .body_len = w->body.len };
 	w->handler.end(w->handler.self, &e);
 }
 
@@ -93,8 +104,11 @@ static bool websock_has_word(const char *list, const char *word)
 
 static const char *not_upgraded(struct websock *w)
 {
-	CLEANUP(free_ptr) char *upgrade = websock_field(w, "upgrade"), *connection = websock_field(w, "connection");
-	CLEANUP(free_ptr) char *accept = websock_field(w, "sec-websocket-accept"), *ext = websock_field(w, "sec-websocket-extensions");
+	CLEANUP(free_ptr)
+	char *upgrade = websock_field(w, "upgrade"), *connection = websock_field(w, "connection");
+	CLEANUP(free_ptr)
+	char *accept = websock_field(w, "sec-websocket-accept"),
+	     *ext = websock_field(w, "sec-websocket-extensions");
 	w->protocol = websock_field(w, "sec-websocket-protocol");
 	if (!websock_has_word(upgrade, "websocket") || !websock_has_word(connection, "upgrade"))
 		return "the answer 101 is no upgrade to websocket";
@@ -102,7 +116,8 @@ static const char *not_upgraded(struct websock *w)
 		return "the answer is not to our question (Sec-WebSocket-Accept)";
 	if (ext && *ext)
 		return "the server wants an extension that was not offered";
-	if (w->protocol ? !w->protocols || !websock_has_word(w->protocols, w->protocol) : w->protocols != NULL)
+	if (w->protocol ? !w->protocols || !websock_has_word(w->protocols, w->protocol)
+			: w->protocols != NULL)
 		return "the server speaks none of the protocols that were offered";
 	return NULL;
 }
@@ -129,7 +144,8 @@ static bool websock_on_message(void *self, enum websock_op op, const void *bytes
 	} else if (op == WS_CLOSE) {
 		const uint8_t *p = bytes;
 		w->code = len >= 2 ? p[0] << 8 | p[1] : CLOSE_EMPTY;
-		w->reason = mem_strndup(len > 2 ? (const char *)bytes + 2 : "", len > 2 ? len - 2 : 0);
+		w->reason =
+			mem_strndup(len > 2 ? (const char *)bytes + 2 : "", len > 2 ? len - 2 : 0);
 		websock_say_close(w, w->code == CLOSE_EMPTY ? CLOSE_NORMAL : w->code);
 		websock_end(w, HTTP_OK, w->reason);
 	} else if (op != WS_PONG) {
@@ -173,7 +189,8 @@ static void websock_take_body(struct websock *w, const char *bytes, size_t len)
 {
 	bool whole;
 	if (w->in_chunks) {
-		whole = http_chunks_feed(&w->chunks, bytes, len, BODY_MAX, &w->body) < 0 || w->chunks.done;
+		whole = http_chunks_feed(&w->chunks, bytes, len, BODY_MAX, &w->body) < 0 ||
+			w->chunks.done;
 	} else {
 		buf_append(&w->body, bytes, len);
 		whole = w->body.len >= w->body_len;
@@ -184,7 +201,9 @@ static void websock_take_body(struct websock *w, const char *bytes, size_t len)
 
 static void begin_body(struct websock *w)
 {
-	CLEANUP(free_ptr) char *length = websock_field(w, "content-length"), *coding = websock_field(w, "transfer-encoding");
+	CLEANUP(free_ptr)
+	char *length = websock_field(w, "content-length"),
+	     *coding = websock_field(w, "transfer-encoding");
 	unsigned long len = length ? strtoul(length, NULL, 10) : BODY_MAX;
 	w->turned_down = true;
 	w->in_chunks = websock_has_word(coding, "chunked");
@@ -196,7 +215,8 @@ static const char *head_wrong(struct websock *w)
 {
 	int minor = 0;
 	bool http = !memchr(buf_cstr(&w->head), 0, w->head.len) &&
-		    sscanf(buf_cstr(&w->head), "HTTP/1.%1d %3d", &minor, &w->status) == 2 && w->status >= 100;
+		    sscanf(buf_cstr(&w->head), "HTTP/1.%1d %3d", &minor, &w->status) == 2 &&
+		    w->status >= 100;
 	if (http && w->status == 101 && minor == 1)
 		return not_upgraded(w);
 	if (http && w->status != 101)
@@ -263,7 +283,8 @@ static void websock_on_end(void *self, enum http_how how, const char *text)
 	if (w->turned_down)
 		websock_end(w, HTTP_OK, "");
 	else
-		websock_end(w, how == HTTP_OK ? HTTP_CUT : how, how == HTTP_OK ? "the connection was closed" : text);
+		websock_end(w, how == HTTP_OK ? HTTP_CUT : how,
+			    how == HTTP_OK ? "the connection was closed" : text);
 }
 
 static void websock_on_timer(void *self)
@@ -274,7 +295,9 @@ static void websock_on_timer(void *self)
 		if (w->turned_down)
 			websock_end(w, HTTP_OK, ""); /* without the rest of its body */
 		else
-			websock_end(w, HTTP_SLOW, w->up ? "nothing came, not even an answer to a ping" : "no answer to the upgrade");
+			websock_end(w, HTTP_SLOW,
+				    w->up ? "nothing came, not even an answer to a ping"
+					  : "no answer to the upgrade");
 		return;
 	}
 	if (w->up && quiet > w->idle_us / 4) {
@@ -294,8 +317,9 @@ static void websock_ask(struct websock *w, const struct url *u, const struct web
 	base64_append(&key, random, sizeof(random));
 	const char *path = strchr(strstr(u->text, "://") + 3, '/');
 	const char *host = strstr(u->text, "://") + 3;
-	buf_printf(&head, "GET %s HTTP/1.1\r\nHost: %.*s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n", path ? path : "/",
-		   (int)strcspn(host, "/"), host);
+	buf_printf(&head,
+		   "GET %s HTTP/1.1\r\nHost: %.*s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n",
+		   path ? path : "/", (int)strcspn(host, "/"), host);
 	buf_printf(&head, "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n", buf_cstr(&key));
 	if (w->protocols)
 		buf_printf(&head, "Sec-WebSocket-Protocol: %s\r\n", w->protocols);
@@ -316,7 +340,8 @@ static void websock_refuse(void *self)
 	websock_end(w, HTTP_REFUSED, w->reason);
 }
 
-struct websock *websock_open(struct http *h, const struct websock_request *req, const struct websock_handler *handler)
+struct websock *websock_open(struct http *h, const struct websock_request *req,
+			     const struct websock_handler *handler)
 {
 	struct websock *w = NEW(struct websock);
 	struct url u = { 0 };
@@ -333,7 +358,9 @@ struct websock *websock_open(struct http *h, const struct websock_request *req, 
 		loop_timer_set(w->timer, 0, 0);
 		return w;
 	}
-	const struct wire_handler wire = { .up = websock_on_up, .data = websock_on_data, .end = websock_on_end, .self = w };
+	const struct wire_handler wire = {
+		.up = websock_on_up, .data = websock_on_data, .end = websock_on_end, .self = w
+	};
 	w->wire = wire_new(h, u.text, req->unix_socket, &wire);
 	w->timer = loop_timer_new(w->loop, websock_on_timer, w);
 	loop_timer_set(w->timer, (uint64_t)w->idle_us / 4000, 0);

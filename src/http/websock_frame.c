@@ -36,7 +36,8 @@ static const char *websock_frame_take_head(struct websock_reader *r)
 	if (p[0] & 0x70)
 		return "a reserved bit is set";
 	if (((p[1] & 128) != 0) != r->of_client)
-		return r->of_client ? "a frame of the client is not masked" : "a frame of the server is masked";
+		return r->of_client ? "a frame of the client is not masked"
+				    : "a frame of the server is masked";
 	if ((plain == 4 && n < 126) || (plain == 10 && n < 65536) || n >> 63)
 		return "a length is not in its shortest form";
 	if (op > WS_BYTES && (op < WS_CLOSE || op > WS_PONG))
@@ -58,10 +59,12 @@ static const char *websock_frame_take_head(struct websock_reader *r)
 	return NULL;
 }
 
-/* What may stand in a frame (RFC 6455, 7.4): 1005, 1006 and 1015 are for what is told inside a program. */
+/* What may stand in a frame (RFC 6455, 7.4): 1005, 1006 and 1015 are for what is told inside a
+ * program. */
 static bool is_code(unsigned code)
 {
-	return code >= 1000 && code < 5000 && code != 1004 && code != 1005 && code != 1006 && code != 1015;
+	return code >= 1000 && code < 5000 && code != 1004 && code != 1005 && code != 1006 &&
+	       code != 1015;
 }
 
 static const char *close_wrong(const struct buf *b)
@@ -71,7 +74,9 @@ static const char *close_wrong(const struct buf *b)
 		return "a close frame with half a code";
 	if (b->len && !is_code((unsigned)p[0] << 8 | p[1]))
 		return "a close frame with a code that is none";
-	return b->len > 2 && !utf8_valid(b->data + 2, b->len - 2) ? "the reason of a close frame is no UTF-8" : NULL;
+	return b->len > 2 && !utf8_valid(b->data + 2, b->len - 2)
+		       ? "the reason of a close frame is no UTF-8"
+		       : NULL;
 }
 
 /* The frame is whole. */
@@ -84,7 +89,9 @@ static int websock_frame_give(struct websock_reader *r, const char **why_out)
 	if (!control && !r->fin)
 		return 0;
 	unsigned op = control ? r->frame : r->op;
-	*why_out = op == WS_TEXT && !utf8_valid(buf_cstr(b), b->len) ? "a text that is no UTF-8" : op == WS_CLOSE ? close_wrong(b) : NULL;
+	*why_out = op == WS_TEXT && !utf8_valid(buf_cstr(b), b->len) ? "a text that is no UTF-8"
+		   : op == WS_CLOSE				     ? close_wrong(b)
+								     : NULL;
 	if (*why_out)
 		return -1;
 	if (!control)
@@ -116,7 +123,9 @@ int websock_feed(struct websock_reader *r, const void *bytes, size_t len, const 
 		}
 		if (!r->in_payload) {
 			buf_putc(&r->head, *p++);
-			*why_out = r->head.len >= 2 && r->head.len == head_len(&r->head) ? websock_frame_take_head(r) : NULL;
+			*why_out = r->head.len >= 2 && r->head.len == head_len(&r->head)
+					   ? websock_frame_take_head(r)
+					   : NULL;
 			if (*why_out)
 				return -1;
 			continue;
@@ -139,7 +148,8 @@ void websock_reader_release(struct websock_reader *r)
 	buf_release(&r->control);
 }
 
-static void websock_frame_put_head(struct buf *out, enum websock_op op, size_t len, unsigned mask_bit)
+static void websock_frame_put_head(struct buf *out, enum websock_op op, size_t len,
+				   unsigned mask_bit)
 {
 	buf_putc(out, (char)(128 | op));
 	unsigned wide = len < 126 ? 0 : len < 65536 ? 2 : 8;

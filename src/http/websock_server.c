@@ -14,8 +14,19 @@
 #include "http/websock_frame.h"
 #include "loop/loop.h"
 
-enum { READ_CHUNK = 64 << 10, PING_MS = 25000, IDLE_US = 90000000, GOODBYE_MS = 5000, PONGS_MAX = 8 << 10 };
-enum { CLOSE_NORMAL = 1000, CLOSE_PROTOCOL = 1002, CLOSE_EMPTY = 1005, REASON_MAX = WS_CONTROL_MAX - 2 };
+enum {
+	READ_CHUNK = 64 << 10,
+	PING_MS = 25000,
+	IDLE_US = 90000000,
+	GOODBYE_MS = 5000,
+	PONGS_MAX = 8 << 10
+};
+enum {
+	CLOSE_NORMAL = 1000,
+	CLOSE_PROTOCOL = 1002,
+	CLOSE_EMPTY = 1005,
+	REASON_MAX = WS_CONTROL_MAX - 2
+};
 
 struct websock_door {
 	struct loop *loop;
@@ -23,16 +34,18 @@ struct websock_door {
 	void *self;
 	int sock;
 	struct loop_fd *watch;
-	struct loop_timer *timer, *kick; /* pings, and the time for a goodbye; what goes on outside of the owner's call */
+	/* pings, and the time for a goodbye; what goes on outside of the owner's call */
+	struct loop_timer *timer, *kick;
 	struct websock_reader reader;
 	struct buf in, out; /* in: what came with the request, until kick */
 	size_t sent;
 	int64_t last_us;
 	bool paused;
-	bool said;    /* our close frame is sent or queued */
-	bool leaving; /* the owner has let it go: what comes is not looked at, and it frees itself */
-	bool over;    /* nothing comes any more */
-	bool tell;    /* the owner is to be told so */
+	bool said; /* our close frame is sent or queued */
+	/* the owner has let it go: what comes is not looked at, and it frees itself */
+	bool leaving;
+	bool over; /* nothing comes any more */
+	bool tell; /* the owner is to be told so */
 	bool *freed;
 };
 
@@ -40,7 +53,9 @@ static void websock_server_watch(struct websock_door *w)
 {
 	unsigned in = w->paused && !w->leaving ? 0U : (unsigned)LOOP_READ;
 	if (w->watch)
-		loop_fd_events(w->watch, in | (unsigned)LOOP_HUP | (w->out.len > w->sent ? (unsigned)LOOP_WRITE : 0U));
+		loop_fd_events(w->watch,
+			       in | (unsigned)LOOP_HUP |
+				       (w->out.len > w->sent ? (unsigned)LOOP_WRITE : 0U));
 }
 
 static void websock_server_end(struct websock_door *w)
@@ -57,7 +72,8 @@ static void websock_server_end(struct websock_door *w)
 static void websock_server_send_some(struct websock_door *w)
 {
 	while (!w->over && w->out.len > w->sent) {
-		ssize_t n = send(w->sock, w->out.data + w->sent, w->out.len - w->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t n = send(w->sock, w->out.data + w->sent, w->out.len - w->sent,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
@@ -79,7 +95,8 @@ static void websock_server_send_some(struct websock_door *w)
 	websock_server_watch(w);
 }
 
-static void websock_server_say(struct websock_door *w, enum websock_op op, const void *bytes, size_t len)
+static void websock_server_say(struct websock_door *w, enum websock_op op, const void *bytes,
+			       size_t len)
 {
 	if (w->over || w->said)
 		return;
@@ -100,7 +117,7 @@ static void websock_server_say_close(struct websock_door *w, int code, const cha
 	websock_server_say(w, WS_CLOSE, b.data, b.len);
 }
 
-/* --- what comes --------------------------------------------------------------------------------------------------- */
+/* --- what comes ------------------------------------------------------------------------------- */
 
 static bool websock_server_on_message(void *self, enum websock_op op, const void *bytes, size_t len)
 {
@@ -123,7 +140,8 @@ static bool websock_server_on_message(void *self, enum websock_op op, const void
 	return !freed;
 }
 
-/* It may be gone after. The owner may close it in the middle of @bytes, which are not read on then. */
+/* It may be gone after. The owner may close it in the middle of @bytes, which are not read on
+ * then. */
 static void websock_server_feed(struct websock_door *w, const void *bytes, size_t len)
 {
 	const char *why = NULL;
@@ -202,7 +220,7 @@ static void websock_server_on_timer(void *self)
 		loop_timer_set(w->timer, PING_MS, 0);
 }
 
-/* --- the owner's -------------------------------------------------------------------------------------------------- */
+/* --- the owner's ------------------------------------------------------------------------------ */
 
 static bool websock_server_has_word(const char *list, const char *word)
 {
@@ -222,27 +240,35 @@ bool websock_server_asked(const struct http_ask *ask)
 
 const char *websock_server_wrong(const struct http_ask *ask)
 {
-	const char *version = http_ask_field(ask, "sec-websocket-version"), *key = http_ask_field(ask, "sec-websocket-key");
-	if (strcmp(ask->method, "GET") != 0 || ask->old || !websock_server_has_word(http_ask_field(ask, "connection"), "upgrade"))
+	const char *version = http_ask_field(ask, "sec-websocket-version"),
+		   *key = http_ask_field(ask, "sec-websocket-key");
+	if (strcmp(ask->method, "GET") != 0 || ask->old ||
+	    !websock_server_has_word(http_ask_field(ask, "connection"), "upgrade"))
 		return "a WebSocket begins with a GET of HTTP/1.1 that has 'Connection: Upgrade'";
 	if (!version || strcmp(version, "13") != 0)
 		return "version 13 of WebSocket is spoken here (Sec-WebSocket-Version)";
 	return key && strlen(key) == 24 ? NULL : "the Sec-WebSocket-Key is no 16 bytes in base 64";
 }
 
-struct websock_door *websock_server_open(struct loop *l, struct http_visit *v, const char *protocol, const struct websock_door_ops *ops,
-				       void *self)
+struct websock_door *websock_server_open(struct loop *l, struct http_visit *v, const char *protocol,
+					 const struct websock_door_ops *ops, void *self)
 {
 	static const char guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-	CLEANUP(free_ptr) char *key = mem_printf("%s%s", http_ask_field(http_visit_ask(v), "sec-websocket-key"), guid);
+	CLEANUP(free_ptr)
+	char *key =
+		mem_printf("%s%s", http_ask_field(http_visit_ask(v), "sec-websocket-key"), guid);
 	CLEANUP(buf_release) struct buf rest = BUF_INIT;
 	uint8_t sum[SHA1_LEN];
 	int sock = http_take(v, &rest);
 	if (sock < 0)
 		return NULL;
 	struct websock_door *w = NEW(struct websock_door);
-	*w = (struct websock_door){ .loop = l, .ops = ops, .self = self, .sock = sock, .last_us = loop_now_us(l) };
-	w->reader = (struct websock_reader){ .on_message = websock_server_on_message, .self = w, .of_client = true };
+	*w = (struct websock_door){
+		.loop = l, .ops = ops, .self = self, .sock = sock, .last_us = loop_now_us(l)
+	};
+	w->reader = (struct websock_reader){ .on_message = websock_server_on_message,
+					     .self = w,
+					     .of_client = true };
 	w->watch = loop_fd_new(l, sock, LOOP_READ | LOOP_HUP, websock_server_on_socket, w);
 	w->timer = loop_timer_new(l, websock_server_on_timer, w);
 	w->kick = loop_timer_new(l, websock_server_on_kick, w);
@@ -251,7 +277,9 @@ struct websock_door *websock_server_open(struct loop *l, struct http_visit *v, c
 	if (rest.len)
 		loop_timer_set(w->kick, 0, 0);
 	sha1_of(key, strlen(key), sum);
-	buf_puts(&w->out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ");
+	buf_puts(
+		&w->out,
+		"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ");
 	base64_append(&w->out, sum, sizeof(sum));
 	if (protocol)
 		buf_printf(&w->out, "\r\nSec-WebSocket-Protocol: %s", protocol);

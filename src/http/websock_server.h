@@ -1,6 +1,7 @@
-/* WebSocket as a server (RFC 6455): a request of http/server.h that asks for it becomes one. No extensions; every message comes
- * whole, at most WS_MESSAGE_MAX bytes. Pings go out while nothing comes; who answers none of them is given up. A client that sends
- * what is no frame is told so (1002) and cut off. Loop thread only; callbacks never from inside a function of this header. */
+/* WebSocket as a server (RFC 6455): a request of http/server.h that asks for it becomes one. No
+ * extensions; every message comes whole, at most WS_MESSAGE_MAX bytes. Pings go out while nothing
+ * comes; who answers none of them is given up. A client that sends what is no frame is told so
+ * (1002) and cut off. Loop thread only; callbacks never from inside a function of this header. */
 #ifndef HTTP_WEBSOCK_SERVER_H
 #define HTTP_WEBSOCK_SERVER_H
 
@@ -11,21 +12,27 @@ struct websock_door;
 struct websock_door_ops {
 	void (*message)(void *self, bool text, const void *bytes, size_t len);
 	void (*drained)(void *self); /* all that was sent is on its way */
-	void (*gone)(void *self);    /* the client has left; once, and not after websock_server_close. Close or free it here or later */
+	/* the client has left; once, and not after websock_server_close. Close or free it here or
+	 * later */
+	void (*gone)(void *self);
 };
 
-bool websock_server_asked(const struct http_ask *ask); /* it asks for an upgrade to WebSocket, well or badly */
+/* it asks for an upgrade to WebSocket, well or badly */
+bool websock_server_asked(const struct http_ask *ask);
 /* What is wrong with how it asks, a static sentence; NULL: nothing. */
 const char *websock_server_wrong(const struct http_ask *ask);
 
-/* Says 101 with @protocol (of those that were offered; NULL none). Takes the connection: @v is gone after; NULL: so is the client. */
-struct websock_door *websock_server_open(struct loop *l, struct http_visit *v, const char *protocol, const struct websock_door_ops *ops,
-				       void *self);
-void websock_server_send(struct websock_door *w, bool text, const void *bytes, size_t len); /* copied */
-size_t websock_server_queued(const struct websock_door *w);                                /* bytes that the client has not taken */
+/* Says 101 with @protocol (of those that were offered; NULL none). Takes the connection: @v is gone
+ * after; NULL: so is the client. */
+struct websock_door *websock_server_open(struct loop *l, struct http_visit *v, const char *protocol,
+					 const struct websock_door_ops *ops, void *self);
+/* copied */
+void websock_server_send(struct websock_door *w, bool text, const void *bytes, size_t len);
+/* bytes that the client has not taken */
+size_t websock_server_queued(const struct websock_door *w);
 void websock_server_pause(struct websock_door *w, bool paused);
-/* The last word; @reason: at most 123 bytes, more is cut. What was sent still goes out, as long as the client takes it within
- * 5 seconds; what comes is not heard any more. It frees itself. */
+/* The last word; @reason: at most 123 bytes, more is cut. What was sent still goes out, as long as
+ * the client takes it within 5 seconds; what comes is not heard any more. It frees itself. */
 void websock_server_close(struct websock_door **w, int code, const char *reason);
 void websock_server_free(struct websock_door **w); /* cuts it off; NULL inside is fine */
 

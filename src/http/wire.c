@@ -8,15 +8,19 @@
 #include "http/client_priv.h"
 #include "loop/loop.h"
 
-enum { CONNECT_MS = 10000, CHUNK = 32 << 10, CHUNKS_MAX = 8 /* in one turn: then others have theirs */ };
+enum {
+	CONNECT_MS = 10000,
+	CHUNK = 32 << 10,
+	CHUNKS_MAX = 8 /* in one turn: then others have theirs */
+};
 
 struct wire {
 	struct http_transfer transfer; /* first */
 	struct http *http;
 	struct wire_handler handler;
 	CURL *easy;
-	struct loop_fd *fd;        /* NULL: not up */
-	struct loop_timer *again;  /* bytes may lie in libcurl that the socket does not tell of */
+	struct loop_fd *fd;	  /* NULL: not up */
+	struct loop_timer *again; /* bytes may lie in libcurl that the socket does not tell of */
 	struct buf out;
 	bool paused, over;
 	bool *freed; /* while a callback runs: it is told so */
@@ -61,7 +65,9 @@ static void wire_pull(void *self)
 			return;
 		}
 		if (code != CURLE_OK || !len)
-			wire_end(w, code == CURLE_OK ? HTTP_OK : HTTP_CUT, code == CURLE_OK ? "the other side closed it" : curl_easy_strerror(code));
+			wire_end(w, code == CURLE_OK ? HTTP_OK : HTTP_CUT,
+				 code == CURLE_OK ? "the other side closed it"
+						  : curl_easy_strerror(code));
 		else
 			w->handler.data(w->handler.self, chunk, len);
 		if (freed)
@@ -97,8 +103,13 @@ static void wire_on_done(struct http_transfer *t, CURLcode code)
 	if (code == CURLE_OK)
 		curl_easy_getinfo(w->easy, CURLINFO_ACTIVESOCKET, &fd);
 	if (fd == CURL_SOCKET_BAD) {
-		bool tls = code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION;
-		wire_end(w, tls ? HTTP_TLS : code == CURLE_URL_MALFORMAT ? HTTP_REFUSED : HTTP_UNREACHED, w->fail[0] ? w->fail : curl_easy_strerror(code));
+		bool tls =
+			code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION;
+		wire_end(w,
+			 tls			       ? HTTP_TLS
+			 : code == CURLE_URL_MALFORMAT ? HTTP_REFUSED
+						       : HTTP_UNREACHED,
+			 w->fail[0] ? w->fail : curl_easy_strerror(code));
 		return;
 	}
 	w->fd = loop_fd_new(w->http->loop, fd, LOOP_READ, wire_on_fd, w);
@@ -114,7 +125,8 @@ static void wire_on_done(struct http_transfer *t, CURLcode code)
 		w->freed = NULL;
 }
 
-struct wire *wire_new(struct http *h, const char *url, const char *unix_socket, const struct wire_handler *handler)
+struct wire *wire_new(struct http *h, const char *url, const char *unix_socket,
+		      const struct wire_handler *handler)
 {
 	struct wire *w = NEW(struct wire);
 	w->transfer.done = wire_on_done;
@@ -140,7 +152,8 @@ struct wire *wire_new(struct http *h, const char *url, const char *unix_socket, 
 		curl_easy_setopt(w->easy, CURLOPT_PROXY, proxy);
 	bool was = h->inside;
 	h->inside = true;
-	curl_multi_add_handle(h->multi, w->easy); /* begins by the timer, so nothing is called from here */
+	/* begins by the timer, so nothing is called from here */
+	curl_multi_add_handle(h->multi, w->easy);
 	h->inside = was;
 	return w;
 }

@@ -1,6 +1,6 @@
-/* A connection with bytes both ways, for what begins as HTTP and then is something else (websock.h). libcurl makes it, with its
- * proxies and its TLS (HTTP/1.1 only); from then on the bytes are the caller's. Loop thread only; callbacks never from
- * inside a call. */
+/* A connection with bytes both ways, for what begins as HTTP and then is something else
+ * (websock.h). libcurl makes it, with its proxies and its TLS (HTTP/1.1 only); from then on the
+ * bytes are the caller's. Loop thread only; callbacks never from inside a call. */
 #ifndef HTTP_WIRE_H
 #define HTTP_WIRE_H
 
@@ -17,11 +17,15 @@ struct wire_handler {
 	void *self;
 };
 
-/* @url: http or https, of which host and port count. @unix_socket: path, instead of the network; NULL. Free it before @h. */
-struct wire *wire_new(struct http *h, const char *url, const char *unix_socket, const struct wire_handler *handler);
+/* @url: http or https, of which host and port count. @unix_socket: path, instead of the network;
+ * NULL. Free it before @h. */
+struct wire *wire_new(struct http *h, const char *url, const char *unix_socket,
+		      const struct wire_handler *handler);
 void wire_free(struct wire **w); /* allowed in callbacks; what is not sent yet is dropped */
-void wire_send(struct wire *w, const void *bytes, size_t len); /* all of it, sooner or later; copied; before up: kept */
-void wire_pause(struct wire *w, bool paused); /* no data while paused: the other side is slowed by its window */
+/* all of it, sooner or later; copied; before up: kept */
+void wire_send(struct wire *w, const void *bytes, size_t len);
+/* no data while paused: the other side is slowed by its window */
+void wire_pause(struct wire *w, bool paused);
 size_t wire_unsent(const struct wire *w);
 
 #endif

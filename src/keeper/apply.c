@@ -12,8 +12,8 @@
 #include "keeper/keeper_priv.h"
 #include "wire/plan.h"
 
-/* The box may have put anything below the root, so every step goes from folder to folder through descriptors and never
- * through a link. */
+/* The box may have put anything below the root, so every step goes from folder to folder through
+ * descriptors and never through a link. */
 struct spot {
 	int dir;
 	char *name;
@@ -29,7 +29,8 @@ static void spot_close(struct spot *s)
 	free_ptr(&s->path);
 }
 
-/* @s is SPOT_INIT or an earlier one: most operations of a plan are in the folder of the one before. */
+/* @s is SPOT_INIT or an earlier one: most operations of a plan are in the folder of the one
+ * before. */
 static int spot_open(int root, const char *path, size_t len, struct spot *s)
 {
 	const char *slash = memrchr(path, '/', len);
@@ -49,7 +50,8 @@ static int spot_open(int root, const char *path, size_t len, struct spot *s)
 
 /* --- removal --- */
 
-/* Takes away what @dir holds, moving folders that are not empty up to @top: neither depth nor descriptors grow. */
+/* Takes away what @dir holds, moving folders that are not empty up to @top: neither depth nor
+ * descriptors grow. */
 static int empty_dir(int dir, int top, unsigned *serial, bool *again)
 {
 	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -61,7 +63,8 @@ static int empty_dir(int dir, int top, unsigned *serial, bool *again)
 		return -1;
 	}
 	while (rc == 0 && (e = readdir(d))) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || unlinkat(dir, e->d_name, 0) == 0)
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+		    unlinkat(dir, e->d_name, 0) == 0)
 			continue;
 		if (errno != EISDIR && errno != EPERM)
 			rc = errno == ENOENT ? 0 : -1;
@@ -94,7 +97,8 @@ static int empty_top(int top)
 			if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 				continue;
 			CLEANUP(fd_close)
-			int sub = open_beneath(top, e->d_name, strlen(e->d_name), O_RDONLY | O_DIRECTORY, 0);
+			int sub = open_beneath(top, e->d_name, strlen(e->d_name),
+					       O_RDONLY | O_DIRECTORY, 0);
 			rc = sub < 0 ? 0 : empty_dir(sub, top, &serial, &more);
 		}
 		if (d)
@@ -111,9 +115,10 @@ int remove_tree(int dir, const char *name)
 		return 0;
 	if (errno != EISDIR && errno != EPERM)
 		return -1;
-	CLEANUP(fd_close) int top = open_beneath(dir, name, strlen(name), O_RDONLY | O_DIRECTORY, 0);
-	/* a merged folder refuses renames across lowers (EXDEV): what cannot move up is emptied in place, level by
-	 * level */
+	CLEANUP(fd_close)
+	int top = open_beneath(dir, name, strlen(name), O_RDONLY | O_DIRECTORY, 0);
+	/* a merged folder refuses renames across lowers (EXDEV): what cannot move up is emptied in
+	 * place, level by level */
 	if (top < 0 || (empty_top(top) < 0 && errno != EXDEV))
 		return -1;
 	if (unlinkat(dir, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
@@ -167,8 +172,8 @@ static int keeper_apply_write_file(const struct spot *s, const struct plan_op *o
 	}
 	if (errno != EEXIST)
 		return -1;
-	/* a new file under another name first: a reader sees the old content or the new, and links are not written
-	 * through */
+	/* a new file under another name first: a reader sees the old content or the new, and links
+	 * are not written through */
 	CLEANUP(free_ptr) char *tmp = mem_printf(".sg-apply-%d", (int)getpid());
 	unlinkat(s->dir, tmp, 0);
 	CLEANUP(fd_close) int fd = openat(s->dir, tmp, flags, 0600);
@@ -183,13 +188,15 @@ static int keeper_apply_write_file(const struct spot *s, const struct plan_op *o
 static int make_room(const struct spot *s)
 {
 	return unlinkat(s->dir, s->name, 0) == 0 || errno == ENOENT ? 0
-	       : errno == EISDIR || errno == EPERM		    ? unlinkat(s->dir, s->name, AT_REMOVEDIR)
-								    : -1;
+	       : errno == EISDIR || errno == EPERM ? unlinkat(s->dir, s->name, AT_REMOVEDIR)
+						   : -1;
 }
 
 static int keeper_apply_change_mode(const struct spot *s, uint32_t mode, bool dir)
 {
-	CLEANUP(fd_close) int fd = open_beneath(s->dir, s->name, strlen(s->name), O_PATH | (dir ? O_DIRECTORY : 0), 0);
+	CLEANUP(fd_close)
+	int fd =
+		open_beneath(s->dir, s->name, strlen(s->name), O_PATH | (dir ? O_DIRECTORY : 0), 0);
 	struct stat st;
 	char path[32];
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -212,17 +219,21 @@ static int keeper_apply_make_link(int root, const struct spot *s, const struct p
 	return rc;
 }
 
-static int keeper_apply_carry_out(int root, const struct spot *s, const struct plan_op *op, const int *fds)
+static int keeper_apply_carry_out(int root, const struct spot *s, const struct plan_op *op,
+				  const int *fds)
 {
 	CLEANUP(free_ptr) char *target = NULL;
 	switch (op->kind) {
 	case PLAN_FILE:
 		if (keeper_apply_write_file(s, op, fds[op->fd]) == 0)
 			return 0;
-		return errno == EISDIR && unlinkat(s->dir, s->name, AT_REMOVEDIR) == 0 ? keeper_apply_write_file(s, op, fds[op->fd])
-										       : -1;
+		return errno == EISDIR && unlinkat(s->dir, s->name, AT_REMOVEDIR) == 0
+			       ? keeper_apply_write_file(s, op, fds[op->fd])
+			       : -1;
 	case PLAN_DIR:
-		return mkdirat(s->dir, s->name, 0700) < 0 && errno != EEXIST ? -1 : keeper_apply_change_mode(s, op->mode, true);
+		return mkdirat(s->dir, s->name, 0700) < 0 && errno != EEXIST
+			       ? -1
+			       : keeper_apply_change_mode(s, op->mode, true);
 	case PLAN_SYMLINK:
 		target = mem_strndup(op->target, op->target_len);
 		return make_room(s) < 0 ? -1 : symlinkat(target, s->dir, s->name);
@@ -243,8 +254,8 @@ static int keeper_apply_carry_out(int root, const struct spot *s, const struct p
 	return -1;
 }
 
-static int run_plan(int root, const char *plan, size_t len, const int *fds, size_t nr_fds, int64_t *done,
-		    struct err *err)
+static int run_plan(int root, const char *plan, size_t len, const int *fds, size_t nr_fds,
+		    int64_t *done, struct err *err)
 {
 	struct plan_op op;
 	struct spot s = SPOT_INIT;
@@ -279,7 +290,8 @@ int apply_plan(struct keeper *k, const json_t *request, struct reply *r, struct 
 	CLEANUP(fd_close) int root = -1;
 	struct stat st;
 	int64_t done = 0;
-	if (k->in->nr == 0 || fstat(k->in->fd[0], &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0)
+	if (k->in->nr == 0 || fstat(k->in->fd[0], &st) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_size <= 0)
 		return err_set(err, ERR_INVALID, "apply: no plan came along");
 	json_put_int(where, "layer", json_int(request, "layer", -1));
 	json_put_str(where, "which", "merged");

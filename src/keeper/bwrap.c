@@ -27,7 +27,8 @@ static void bwrap_words(struct buf *b, const char *const *w)
 		bwrap_word(b, *w);
 }
 
-/* What bubblewrap adds to the root that root.c has put together. Every line that is taken out must make a test fail. */
+/* What bubblewrap adds to the root that root.c has put together. Every line that is taken out must
+ * make a test fail. */
 static int bwrap_arguments(const json_t *request, struct buf *b, struct err *err)
 {
 	static const char *const hide[] = { "kcore",	     "keys", "timer_list",   "sched_debug",
@@ -62,16 +63,21 @@ static int bwrap_arguments(const json_t *request, struct buf *b, struct err *err
 					    NULL };
 	const json_t *env = json_object_get(request, "env");
 	bwrap_words(b, head);
-	bwrap_words(b, (const char *const[]){ "--hostname", json_str(request, "hostname", "sandbox"), "--bind", SPACE_SHM, "/dev/shm",
-					"--dev-bind", SPACE_PTS, "/dev/pts", "--remount-ro", "/dev", NULL });
+	bwrap_words(b,
+		    (const char *const[]){ "--hostname", json_str(request, "hostname", "sandbox"),
+					   "--bind", SPACE_SHM, "/dev/shm", "--dev-bind", SPACE_PTS,
+					   "/dev/pts", "--remount-ro", "/dev", NULL });
 	for (size_t i = 0; i < ARRAY_LEN(hide); i++) {
 		CLEANUP(free_ptr) char *path = mem_printf("/proc/%s", hide[i]);
-		if (access(path, F_OK) == 0) /* bubblewrap cannot bind over what the kernel does not have */
-			bwrap_words(b, (const char *const[]){ "--ro-bind", "/dev/null", path, NULL });
+		/* bubblewrap cannot bind over what the kernel does not have */
+		if (access(path, F_OK) == 0)
+			bwrap_words(b,
+				    (const char *const[]){ "--ro-bind", "/dev/null", path, NULL });
 	}
 	for (size_t i = 0; i < json_array_size(env); i++) {
 		CLEANUP(buf_release) struct buf one = BUF_INIT;
-		char *eq = json_get_bytes(json_array_get(env, i), &one) ? strchr(one.data, '=') : NULL;
+		char *eq =
+			json_get_bytes(json_array_get(env, i), &one) ? strchr(one.data, '=') : NULL;
 		if (!eq)
 			return err_set(err, ERR_INVALID, "an environment entry without '='");
 		*eq = 0;
@@ -92,10 +98,13 @@ struct launch {
 
 static NORETURN void child_run(const struct keeper *k, const struct launch *l)
 {
-	static const char *const places[] = { "/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap" };
-	int high[CHILD_FILTERS + 4], nr = 0, want[] = { -1, l->log, l->log, k->guest_sock, l->args, l->info };
+	static const char *const places[] = { "/usr/bin/bwrap", "/usr/local/bin/bwrap",
+					      "/bin/bwrap" };
+	int high[CHILD_FILTERS + 4],
+		nr = 0, want[] = { -1, l->log, l->log, k->guest_sock, l->args, l->info };
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	/* the files of an undumpable process are root's; executing bubblewrap would make it dumpable anyway */
+	/* the files of an undumpable process are root's; executing bubblewrap would make it
+	 * dumpable anyway */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	CLEANUP(fd_close) int oom = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (oom < 0 || write(oom, "700", 3) != 3) {
@@ -122,8 +131,8 @@ static NORETURN void child_run(const struct keeper *k, const struct launch *l)
 	}
 	argv[n++] = (char *)(uintptr_t) "--info-fd";
 	argv[n++] = (char *)(uintptr_t) "5";
-	/* Refused without --unshare-user. When we die, the pipe of its arguments ends before it is killed, and with none, or
-	 * some, of them it would make a child that nobody kills. */
+	/* Refused without --unshare-user. When we die, the pipe of its arguments ends before it is
+	 * killed, and with none, or some, of them it would make a child that nobody kills. */
 	argv[n++] = (char *)(uintptr_t) "--disable-userns";
 	argv[n++] = (char *)(uintptr_t) "--args";
 	argv[n++] = (char *)(uintptr_t) "4";
@@ -147,7 +156,8 @@ static pid_t read_child_pid(int info)
 	size_t len = 0;
 	ssize_t n;
 	while (len < sizeof(text) - 1 &&
-	       ((n = read(info, text + len, sizeof(text) - 1 - len)) > 0 || (n < 0 && errno == EINTR)))
+	       ((n = read(info, text + len, sizeof(text) - 1 - len)) > 0 ||
+		(n < 0 && errno == EINTR)))
 		len += n > 0 ? (size_t)n : 0;
 	text[len] = 0;
 	const char *at = strstr(text, "\"child-pid\"");
@@ -166,7 +176,8 @@ static int fail_with_log(pid_t pid, int log, struct err *err)
 	for (char *p = text; *p; p++)
 		if (*p < ' ')
 			*p = p[1] ? ' ' : 0;
-	return err_set(err, ERR_UNSUPPORTED, "bubblewrap could not make the box: %s", *text ? text : "it said nothing");
+	return err_set(err, ERR_UNSUPPORTED, "bubblewrap could not make the box: %s",
+		       *text ? text : "it said nothing");
 }
 
 static int take_fd(int *fd)

@@ -52,7 +52,8 @@ int files_open(struct keeper *k, const json_t *request, struct reply *r, struct 
 	const char *p = buf_cstr(&path);
 	bool list = json_flag(request, "list", false);
 	CLEANUP(fd_close)
-	int fd = open_beneath(root, p, path.len, O_RDONLY | O_NONBLOCK | O_NOCTTY | (list ? O_DIRECTORY : 0), 0);
+	int fd = open_beneath(root, p, path.len,
+			      O_RDONLY | O_NONBLOCK | O_NOCTTY | (list ? O_DIRECTORY : 0), 0);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, "cannot open '%s'", p);
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
@@ -84,7 +85,8 @@ static int keeper_files_box_open(int root, const char *path, int flags, mode_t m
 	return open_how(root, path, flags, mode, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
-/* Files of the kernel answer differently to us, who have capabilities: those are read by commands in the box. */
+/* Files of the kernel answer differently to us, who have capabilities: those are read by commands
+ * in the box. */
 static bool of_kernel(int fd)
 {
 	struct statfs fs;
@@ -109,7 +111,9 @@ int files_look(struct keeper *k, const json_t *request, struct reply *r, struct 
 	CLEANUP(fd_close) int root = box_root(k, err);
 	if (root < 0)
 		return -1;
-	CLEANUP(fd_close) int seen = keeper_files_box_open(root, path.data, O_PATH | (file || dir ? 0 : O_NOFOLLOW), 0);
+	CLEANUP(fd_close)
+	int seen =
+		keeper_files_box_open(root, path.data, O_PATH | (file || dir ? 0 : O_NOFOLLOW), 0);
 	if (seen < 0 || fstat(seen, &st) < 0)
 		return err_sys(err, "cannot open '%s'", path.data);
 	r->body = json_object();
@@ -117,10 +121,13 @@ int files_look(struct keeper *k, const json_t *request, struct reply *r, struct 
 	if (!file && !dir)
 		return 0;
 	if (file ? !S_ISREG(st.st_mode) : !S_ISDIR(st.st_mode))
-		return err_set(err, ERR_INVALID, "'%s' is not a %s", path.data, file ? "file" : "folder");
+		return err_set(err, ERR_INVALID, "'%s' is not a %s", path.data,
+			       file ? "file" : "folder");
 	if (of_kernel(seen))
-		return err_set(err, ERR_DENIED, "'%s' belongs to the kernel; use a command in the box", path.data);
-	int fd = keeper_files_box_open(root, path.data, O_RDONLY | O_NONBLOCK | O_NOCTTY | (dir ? O_DIRECTORY : 0), 0);
+		return err_set(err, ERR_DENIED,
+			       "'%s' belongs to the kernel; use a command in the box", path.data);
+	int fd = keeper_files_box_open(
+		root, path.data, O_RDONLY | O_NONBLOCK | O_NOCTTY | (dir ? O_DIRECTORY : 0), 0);
 	if (fd < 0 || fstat(fd, &st) < 0 || (file && !S_ISREG(st.st_mode)) || of_kernel(fd)) {
 		err_sys(err, "cannot open '%s'", path.data);
 		fd_close(&fd);

@@ -13,14 +13,16 @@
 #include "keeper/keeper_priv.h"
 #include "wire/keeper.h"
 
-enum { LAYERS_MAX = 64, LOWERS_MAX = 200, OPTIONS_MAX = 4000 }; /* the kernel takes one page of mount options */
+/* the kernel takes one page of mount options */
+enum { LAYERS_MAX = 64, LOWERS_MAX = 200, OPTIONS_MAX = 4000 };
 
 #define UPPER_AHEAD "new" /* beside the uppers */
 
 static int make_sub(const struct layer *ly, const char *name, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = mem_printf("%s/%s", ly->dir, name);
-	return mkdir(path, 0755) < 0 && errno != EEXIST ? err_sys(err, "cannot make '%s'", path) : 0;
+	return mkdir(path, 0755) < 0 && errno != EEXIST ? err_sys(err, "cannot make '%s'", path)
+							: 0;
 }
 
 /* The upper's root stands for the workspace's own: its mode is what the box sees. */
@@ -33,13 +35,16 @@ static mode_t upper_mode(const struct layer *ly)
 	return stat(below, &st) == 0 ? (st.st_mode & 0777) | 0700 : 0755;
 }
 
-/* One that is there is left as it is: a box that is opened again after a crash goes on where it was. A folder that was made
- * ahead gets the name once it is what it must be. */
+/* One that is there is left as it is: a box that is opened again after a crash goes on where it
+ * was. A folder that was made ahead gets the name once it is what it must be. */
 static int make_upper(const struct layer *ly, bool ahead, struct err *err)
 {
-	CLEANUP(free_ptr) char *upper = mem_printf("%s/state/u0", ly->dir), *made = mem_printf("%s/state/" UPPER_AHEAD, ly->dir);
+	CLEANUP(free_ptr)
+	char *upper = mem_printf("%s/state/u0", ly->dir),
+	     *made = mem_printf("%s/state/" UPPER_AHEAD, ly->dir);
 	mode_t mode = upper_mode(ly);
-	if (access(upper, F_OK) == 0 || (ahead && chmod(made, mode) == 0 && rename(made, upper) == 0))
+	if (access(upper, F_OK) == 0 ||
+	    (ahead && chmod(made, mode) == 0 && rename(made, upper) == 0))
 		return 0;
 	if (mkdir(upper, mode) < 0 || (mode & 022 && chmod(upper, mode) < 0)) /* the umask is 022 */
 		return err_sys(err, "cannot make '%s'", upper);
@@ -52,19 +57,21 @@ static int mount_lower_view(struct layer *ly, struct err *err)
 	CLEANUP(free_ptr) char *options = mem_printf("lowerdir=%s,userxattr", ly->lowers);
 	if (make_sub(ly, "view", err) < 0)
 		return -1;
-	if (chdir(ly->dir) < 0 || mount("overlay", view, "overlay", MS_NOSUID | MS_NODEV | MS_RDONLY, options) < 0)
+	if (chdir(ly->dir) < 0 ||
+	    mount("overlay", view, "overlay", MS_NOSUID | MS_NODEV | MS_RDONLY, options) < 0)
 		return err_sys(err, "cannot mount what lies below layer '%s'", ly->name);
 	ly->view = true;
 	return 0;
 }
 
-/* What lies on nothing needs no overlay, which costs a quarter of a millisecond: the upper itself is the folder. But a
- * mount that forbids programs would hand that on. */
+/* What lies on nothing needs no overlay, which costs a quarter of a millisecond: the upper itself
+ * is the folder. But a mount that forbids programs would hand that on. */
 static bool keeper_layers_is_plain(const struct layer *ly)
 {
 	CLEANUP(free_ptr) char *upper = mem_printf("%s/state/u0", ly->dir);
 	struct statvfs v;
-	return strcmp(ly->lowers, "empty") == 0 && statvfs(upper, &v) == 0 && !(v.f_flag & ST_NOEXEC);
+	return strcmp(ly->lowers, "empty") == 0 && statvfs(upper, &v) == 0 &&
+	       !(v.f_flag & ST_NOEXEC);
 }
 
 static int mount_plain(struct layer *ly, struct err *err)
@@ -73,7 +80,8 @@ static int mount_plain(struct layer *ly, struct err *err)
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
 	if (mount(upper, ly->at, NULL, MS_BIND, NULL) < 0 ||
 	    syscall(SYS_mount_setattr, AT_FDCWD, ly->at, 0, &attr, sizeof(attr)) < 0)
-		return err_sys(err, "cannot mount the folder of layer '%s'", *ly->name ? ly->name : "workspace");
+		return err_sys(err, "cannot mount the folder of layer '%s'",
+			       *ly->name ? ly->name : "workspace");
 	return 0;
 }
 
@@ -88,7 +96,8 @@ static int upper_in_memory(const struct layer *ly, struct err *err)
 {
 	CLEANUP(free_ptr) char *state = mem_printf("%s/state", ly->dir);
 	if (mount("tmpfs", state, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700") < 0)
-		return err_sys(err, "cannot mount a tmpfs for layer '%s'", *ly->name ? ly->name : "workspace");
+		return err_sys(err, "cannot mount a tmpfs for layer '%s'",
+			       *ly->name ? ly->name : "workspace");
 	return make_upper(ly, false, err);
 }
 
@@ -101,23 +110,28 @@ static int mount_layer(struct layer *ly, struct err *err)
 		return mount_plain(ly, err);
 	if (upper_unfit(ly) && upper_in_memory(ly, err) < 0)
 		return -1;
-	buf_printf(&options, "lowerdir=%s,upperdir=state/u0,workdir=state/w0,userxattr", ly->lowers);
+	buf_printf(&options, "lowerdir=%s,upperdir=state/u0,workdir=state/w0,userxattr",
+		   ly->lowers);
 	if (options.len > OPTIONS_MAX)
 		return err_set(err, ERR_FULL, "layer '%s' has too many lowers", ly->name);
-	if (chdir(ly->dir) < 0) /* short relative names: no characters of foreign paths, and room for many */
+	/* short relative names: no characters of foreign paths, and room for many */
+	if (chdir(ly->dir) < 0)
 		return err_sys(err, "cannot enter '%s'", ly->dir);
 	if (mkdir("state/w0", 0700) < 0 && errno != EEXIST)
-		return err_sys(err, "cannot make the work folder of layer '%s'", *ly->name ? ly->name : "workspace");
-	if (mount("overlay", ly->at, "overlay", MS_NOSUID | MS_NODEV, options.data) < 0)
-		return err_sys(err,
-			       "cannot mount the overlay of layer '%s' (can the file system of its state folder be an upper?)",
+		return err_sys(err, "cannot make the work folder of layer '%s'",
 			       *ly->name ? ly->name : "workspace");
+	if (mount("overlay", ly->at, "overlay", MS_NOSUID | MS_NODEV, options.data) < 0)
+		return err_sys(
+			err,
+			"cannot mount the overlay of layer '%s' (can the file system of its state folder be an upper?)",
+			*ly->name ? ly->name : "workspace");
 	if (chdir("/") < 0)
 		return err_sys(err, "cannot leave '%s'", ly->dir);
 	return 0;
 }
 
-/* That a store takes objects from others is known: it is said in the .git of the box, by the paths that they have there. */
+/* That a store takes objects from others is known: it is said in the .git of the box, by the paths
+ * that they have there. */
 static int hide_alternates(const char *store, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = mem_printf("%s/info/alternates", store);
@@ -125,7 +139,9 @@ static int hide_alternates(const char *store, struct err *err)
 		return 0;
 	if (space_write(SPACE "/nothing", "", err) < 0)
 		return -1;
-	return mount(SPACE "/nothing", path, NULL, MS_BIND, NULL) < 0 ? err_sys(err, "cannot hide '%s'", path) : 0;
+	return mount(SPACE "/nothing", path, NULL, MS_BIND, NULL) < 0
+		       ? err_sys(err, "cannot hide '%s'", path)
+		       : 0;
 }
 
 /* Objects of a repository on the host, where the .git of the box expects them. */
@@ -137,10 +153,12 @@ static int place_stores(struct keeper *k, const json_t *stores, struct err *err)
 		CLEANUP(free_ptr) char *from = mem_printf(SPACE_GIT "/%s", name);
 		CLEANUP(free_ptr) char *at = mem_printf(SPACE_BOX "/run/sandglass/git/%s", name);
 		if (!*name || name[strspn(name, "0123456789.")] || strstr(name, ".."))
-			return err_set(err, ERR_INVALID, "'%s' cannot be the name of a folder of objects", name);
+			return err_set(err, ERR_INVALID,
+				       "'%s' cannot be the name of a folder of objects", name);
 		if (mkdir(from, 0755) < 0)
 			return err_sys(err, "cannot make '%s'", from);
-		if (space_place(k, json_object_get(store, "tree"), at, false, true, err) < 0 || hide_alternates(at, err) < 0)
+		if (space_place(k, json_object_get(store, "tree"), at, false, true, err) < 0 ||
+		    hide_alternates(at, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -148,8 +166,10 @@ static int place_stores(struct keeper *k, const json_t *stores, struct err *err)
 
 static int place_lowers(struct keeper *k, struct layer *ly, const json_t *request, struct err *err)
 {
-	const json_t *repo = json_object_get(request, "repo"), *given = json_object_get(request, "lowers");
-	const json_t *masks = json_object_get(request, "masks"), *git = json_object_get(request, "git");
+	const json_t *repo = json_object_get(request, "repo"),
+		     *given = json_object_get(request, "lowers");
+	const json_t *masks = json_object_get(request, "masks"),
+		     *git = json_object_get(request, "git");
 	CLEANUP(free_ptr) char *made = mem_printf("%s/git", ly->dir);
 	CLEANUP(free_ptr) char *at = mem_printf("%s/%s", ly->dir, repo ? "repo" : "empty");
 	CLEANUP(free_ptr) char *mask = mem_printf("%s/mask", ly->dir);
@@ -188,13 +208,17 @@ static int place_state(struct keeper *k, const char *dir, const json_t *request,
 }
 
 /* @dir: below SPACE/layer. @ahead: its state is there. */
-static int attach_at(struct keeper *k, struct layer *ly, const char *dir, const json_t *request, bool ahead, struct err *err)
+static int attach_at(struct keeper *k, struct layer *ly, const char *dir, const json_t *request,
+		     bool ahead, struct err *err)
 {
 	const char *name = json_str(request, "name", "");
 	bool home = strcmp(name, ":home") == 0;
 	*ly = (struct layer){ .name = mem_strdup(name), .dir = mem_printf(SPACE "/layer/%s", dir) };
-	ly->at = home ? mem_strdup(SPACE_HOME) : *name ? mem_printf(SPACE_STAGE "/%s", name) : mem_strdup(SPACE_STAGE);
-	if ((!ahead && place_state(k, ly->dir, request, err) < 0) || place_lowers(k, ly, request, err) < 0 ||
+	ly->at = home	 ? mem_strdup(SPACE_HOME)
+		 : *name ? mem_printf(SPACE_STAGE "/%s", name)
+			 : mem_strdup(SPACE_STAGE);
+	if ((!ahead && place_state(k, ly->dir, request, err) < 0) ||
+	    place_lowers(k, ly, request, err) < 0 ||
 	    place_stores(k, json_object_get(request, "stores"), err) < 0)
 		return -1;
 	if (make_upper(ly, ahead, err) < 0)
@@ -210,8 +234,10 @@ static int attach_one(struct keeper *k, size_t i, const json_t *request, struct 
 	char dir[24];
 	if (k->layer[i].name)
 		return err_set(err, ERR_INVALID, "attach: layer %zu is there already", i);
-	if (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (i == 0) != (*name == 0))
-		return err_set(err, ERR_INVALID, "'%s' cannot be the name of a folder in /workspace", name);
+	if (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+	    (i == 0) != (*name == 0))
+		return err_set(err, ERR_INVALID,
+			       "'%s' cannot be the name of a folder in /workspace", name);
 	snprintf(dir, sizeof(dir), "%zu", i);
 	return attach_at(k, &k->layer[i], dir, request, i == 0 && k->ahead, err);
 }
@@ -222,13 +248,17 @@ static int attach_one(struct keeper *k, size_t i, const json_t *request, struct 
 static int attach_ahead(struct keeper *k, const json_t *list, struct reply *r, struct err *err)
 {
 	const json_t *home = json_array_get(list, 0), *work = json_array_get(list, 1);
-	if (!k->guest || k->layer || k->tried || json_array_size(list) != 2 || strcmp(json_str(home, "name", ""), ":home") != 0 ||
-	    *json_str(work, "name", "?"))
-		return err_set(err, ERR_INVALID, "attach: what can be there ahead is the home folder and the workspace's state");
+	if (!k->guest || k->layer || k->tried || json_array_size(list) != 2 ||
+	    strcmp(json_str(home, "name", ""), ":home") != 0 || *json_str(work, "name", "?"))
+		return err_set(
+			err, ERR_INVALID,
+			"attach: what can be there ahead is the home folder and the workspace's state");
 	k->tried = true;
-	if (attach_at(k, &k->home, "home", home, false, err) < 0 || place_state(k, WORK_AHEAD, work, err) < 0)
+	if (attach_at(k, &k->home, "home", home, false, err) < 0 ||
+	    place_state(k, WORK_AHEAD, work, err) < 0)
 		return -1;
-	if (mkdir(WORK_AHEAD "/state/w0", 0700) < 0 || mkdir(WORK_AHEAD "/state/" UPPER_AHEAD, 0700) < 0)
+	if (mkdir(WORK_AHEAD "/state/w0", 0700) < 0 ||
+	    mkdir(WORK_AHEAD "/state/" UPPER_AHEAD, 0700) < 0)
 		return err_sys(err, "cannot make the folders of the workspace");
 	k->ahead = true;
 	r->body = json_object();
@@ -245,10 +275,12 @@ static void keeper_layers_layer_release(struct layer *ly)
 	*ly = (struct layer){ 0 };
 }
 
-/* As if it had never been tried, whatever of it is there: what fails now fails again, and is told, when it is attached. */
+/* As if it had never been tried, whatever of it is there: what fails now fails again, and is told,
+ * when it is attached. */
 static void detach_ahead(struct keeper *k)
 {
-	static const char *const mounts[] = { SPACE_HOME, HOME_AHEAD "/state", WORK_AHEAD "/state" };
+	static const char *const mounts[] = { SPACE_HOME, HOME_AHEAD "/state",
+					      WORK_AHEAD "/state" };
 	if (!k->tried || k->layer)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(mounts); i++)
@@ -280,7 +312,8 @@ int layers_attach(struct keeper *k, const json_t *request, struct reply *r, stru
 	if (json_flag(request, "afresh", false))
 		detach_ahead(k);
 	/* after bubblewrap has its own mount namespace: what it copied would be locked there */
-	if (!k->guest || nr == 0 || of > LAYERS_MAX || first < 0 || (size_t)first + nr > of || (k->layer && of != k->of_layers))
+	if (!k->guest || nr == 0 || of > LAYERS_MAX || first < 0 || (size_t)first + nr > of ||
+	    (k->layer && of != k->of_layers))
 		return err_set(err, ERR_INVALID, "attach: not a request that makes sense");
 	if (!k->layer)
 		layers_expect(k, of);
@@ -304,8 +337,9 @@ int layers_root(struct keeper *k, const json_t *request, int *fd_out, struct err
 	CLEANUP(free_ptr)
 	char *path = strcmp(which, "merged") == 0  ? mem_strdup(ly->at)
 		     : strcmp(which, "upper") == 0 ? mem_printf("%s/state/u0", ly->dir)
-		     : strcmp(which, "lower") == 0 ? mem_printf("%s/%s", ly->dir, ly->view ? "view" : ly->lowers)
-						   : NULL;
+		     : strcmp(which, "lower") == 0
+			     ? mem_printf("%s/%s", ly->dir, ly->view ? "view" : ly->lowers)
+			     : NULL;
 	if (!path)
 		return err_set(err, ERR_INVALID, "no side '%s' of a layer", which);
 	*fd_out = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -1,4 +1,5 @@
-/* sandglass-keeper UID GID FILTERS DOORS: started by sandglass-launcher (descriptors: wire/keeper.h). */
+/* sandglass-keeper UID GID FILTERS DOORS: started by sandglass-launcher (descriptors:
+ * wire/keeper.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -42,7 +43,8 @@ static bool parse_args(struct keeper *k, int argc, char **argv)
 	return true;
 }
 
-static int keeper_main_dispatch(struct keeper *k, unsigned type, const json_t *body, struct reply *r, struct err *err)
+static int keeper_main_dispatch(struct keeper *k, unsigned type, const json_t *body,
+				struct reply *r, struct err *err)
 {
 	switch (type) {
 	case KEEPER_START:
@@ -148,13 +150,17 @@ static void keeper_main_serve(struct keeper *k)
 
 int main(int argc, char **argv)
 {
-	static struct keeper k = {
-		.args = -1, .info = -1, .log = -1, .bwrap_pidfd = -1, .guest_pidfd = -1, .guest_sock = KEEPER_FD_GUEST
-	};
+	static struct keeper k = { .args = -1,
+				   .info = -1,
+				   .log = -1,
+				   .bwrap_pidfd = -1,
+				   .guest_pidfd = -1,
+				   .guest_sock = KEEPER_FD_GUEST };
 	struct err err = ERR_INIT;
 	log_open("keeper");
 	if (!parse_args(&k, argc, argv)) {
-		fputs("usage: sandglass-keeper UID GID FILTERS DOORS\nstarted by sandglass-launcher\n", stderr);
+		fputs("usage: sandglass-keeper UID GID FILTERS DOORS\nstarted by sandglass-launcher\n",
+		      stderr);
 		return 2;
 	}
 	struct rlimit many = { 8192, 8192 }, none = { 0, 0 };
@@ -164,7 +170,8 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */);
 	if (getuid() == 0 || getuid() != k.uid) {
-		fputs("sandglass-keeper: refusing to run as root or as somebody else than told\n", stderr);
+		fputs("sandglass-keeper: refusing to run as root or as somebody else than told\n",
+		      stderr);
 		return 1;
 	}
 	if (space_enter(&k, &err) < 0 || bwrap_wait(&k, &err) < 0) {
@@ -180,7 +187,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	keeper_main_serve(&k);
-	if (k.guest_pidfd >= 0) /* bubblewrap's child hears of the end of its parent only once it has been let go on */
+	/* bubblewrap's child hears of the end of its parent only once it has been let go on */
+	if (k.guest_pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, k.guest_pidfd, SIGKILL, NULL, 0);
 	return 0;
 }

@@ -10,8 +10,8 @@
 #include "keeper/keeper_priv.h"
 #include "wire/plan.h"
 
-/* A folder of the mask lies above the repository's and so its mode and times are what the box sees. They are set after
- * everything has been put into it. */
+/* A folder of the mask lies above the repository's and so its mode and times are what the box sees.
+ * They are set after everything has been put into it. */
 struct made {
 	char *path;
 	struct stat st;
@@ -21,7 +21,8 @@ struct list {
 	size_t nr, cap;
 };
 
-static int keeper_masks_make_parents(int dir, int repo, const char *path, struct list *made, struct err *err)
+static int keeper_masks_make_parents(int dir, int repo, const char *path, struct list *made,
+				     struct err *err)
 {
 	for (const char *slash = path; (slash = strchr(slash, '/')); slash++) {
 		size_t len = (size_t)(slash - path);
@@ -46,10 +47,12 @@ static int keeper_masks_make_parents(int dir, int repo, const char *path, struct
 	return 0;
 }
 
-static int keeper_masks_put_file(int dir, int repo, const char *path, const struct buf *text, struct err *err)
+static int keeper_masks_put_file(int dir, int repo, const char *path, const struct buf *text,
+				 struct err *err)
 {
 	CLEANUP(fd_close) int old = open_beneath(repo, path, strlen(path), O_PATH, 0);
-	CLEANUP(fd_close) int fd = openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	CLEANUP(fd_close)
+	int fd = openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	struct stat st = { .st_mode = 0644 };
 	if (old >= 0 && fstat(old, &st) < 0)
 		st.st_mode = 0644;
@@ -63,8 +66,8 @@ static int put_mask(int dir, int repo, const json_t *mask, struct list *made, st
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	const json_t *t = json_object_get(mask, "text");
-	if (!json_get_bytes(json_object_get(mask, "path"), &path) || !plan_path_ok(path.data, path.len) ||
-	    (t && !json_get_bytes(t, &text)))
+	if (!json_get_bytes(json_object_get(mask, "path"), &path) ||
+	    !plan_path_ok(path.data, path.len) || (t && !json_get_bytes(t, &text)))
 		return err_set(err, ERR_INVALID, "a mask without a path that makes sense");
 	if (keeper_masks_make_parents(dir, repo, path.data, made, err) < 0)
 		return -1;
@@ -78,7 +81,8 @@ static int put_mask(int dir, int repo, const json_t *mask, struct list *made, st
 static int copy_attrs(int dir, const char *path, const struct stat *st, struct err *err)
 {
 	struct timespec times[2] = { st->st_atim, st->st_mtim };
-	if (fchmodat(dir, path, st->st_mode & 0777, 0) < 0 || utimensat(dir, path, times, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fchmodat(dir, path, st->st_mode & 0777, 0) < 0 ||
+	    utimensat(dir, path, times, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_sys(err, "cannot set the mode of the mask of '%s'", path);
 	return 0;
 }

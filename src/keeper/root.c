@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "keeper/keeper_priv.h"
 
-/* The box's root is put together here and handed to bubblewrap in one piece: each bind that bubblewrap makes by itself
- * costs it a look at all mounts. */
+/* The box's root is put together here and handed to bubblewrap in one piece: each bind that
+ * bubblewrap makes by itself costs it a look at all mounts. */
 
 enum { COPY_MAX = 1 << 20, BYTES_PER_INODE = 4096, PTYS_MAX = 64 };
 
@@ -27,18 +27,23 @@ static int make_dirs(const char *const *dirs, struct err *err)
 static int make_stage(const char *path, mode_t mode, struct err *err)
 {
 	if ((mkdir(path, mode) < 0 && errno != EEXIST) || chmod(path, mode) < 0 ||
-	    mount(path, path, NULL, MS_BIND, NULL) < 0 || mount(NULL, path, NULL, MS_SHARED, NULL) < 0)
+	    mount(path, path, NULL, MS_BIND, NULL) < 0 ||
+	    mount(NULL, path, NULL, MS_SHARED, NULL) < 0)
 		return err_sys(err, "cannot make the shared mount '%s'", path);
 	return 0;
 }
 
-/* What is mounted on its folders later shows in the box, too; nobody writes there but we, by the other path. */
+/* What is mounted on its folders later shows in the box, too; nobody writes there but we, by the
+ * other path. */
 static int make_git_stage(struct err *err)
 {
 	static const char at[] = SPACE_BOX "/run/sandglass/git";
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
-	if (mkdir(SPACE_GIT, 0755) < 0 || mkdir(at, 0755) < 0 || mount(SPACE_GIT, at, NULL, MS_BIND, NULL) < 0 ||
-	    mount(NULL, at, NULL, MS_SHARED, NULL) < 0 || syscall(SYS_mount_setattr, AT_FDCWD, at, 0, &attr, sizeof(attr)) < 0)
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+					       MOUNT_ATTR_NODEV };
+	if (mkdir(SPACE_GIT, 0755) < 0 || mkdir(at, 0755) < 0 ||
+	    mount(SPACE_GIT, at, NULL, MS_BIND, NULL) < 0 ||
+	    mount(NULL, at, NULL, MS_SHARED, NULL) < 0 ||
+	    syscall(SYS_mount_setattr, AT_FDCWD, at, 0, &attr, sizeof(attr)) < 0)
 		return err_sys(err, "cannot make the shared mount '%s'", at);
 	return 0;
 }
@@ -66,7 +71,8 @@ static int root_system_folders(struct keeper *k, struct err *err)
 			target[n] = 0;
 			if (symlink(target, at) < 0)
 				return err_sys(err, "cannot make '%s'", at);
-		} else if (stat(top[i], &st) == 0 && S_ISDIR(st.st_mode) && bind_host(k, top[i], err) < 0) {
+		} else if (stat(top[i], &st) == 0 && S_ISDIR(st.st_mode) &&
+			   bind_host(k, top[i], err) < 0) {
 			return -1;
 		}
 	}
@@ -114,8 +120,8 @@ static int etc_folder(struct keeper *k, struct err *err)
 #define OURS(name, text) { name, text },
 #include "wire/etc.def"
 	};
-	static const char *const dirs[] = { SPACE_BOX "/etc", SPACE_BOX "/etc/ssl", SPACE_BOX "/etc/pki",
-					    SPACE_BOX "/etc/pki/tls", NULL };
+	static const char *const dirs[] = { SPACE_BOX "/etc", SPACE_BOX "/etc/ssl",
+					    SPACE_BOX "/etc/pki", SPACE_BOX "/etc/pki/tls", NULL };
 	if (make_dirs(dirs, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(of_machine); i++)
@@ -143,20 +149,26 @@ static int make_hidden(struct err *err)
 	return 0;
 }
 
-/* Opened once without following links, then covered: nothing that is renamed in between is covered in its place. */
+/* Opened once without following links, then covered: nothing that is renamed in between is covered
+ * in its place. */
 static int hide_one(int root, const struct buf *below, struct err *err)
 {
 	CLEANUP(fd_close) int fd = open_beneath(root, below->data, below->len, O_PATH, 0);
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+					       MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
 	struct stat st;
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, "cannot open '%s' to hide it", below->data);
-	CLEANUP(fd_close) int cover = (int)syscall(SYS_open_tree, AT_FDCWD, S_ISDIR(st.st_mode) ? HIDDEN_DIR : HIDDEN_FILE,
-						   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	if (cover < 0 || syscall(SYS_mount_setattr, cover, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ||
-	    syscall(SYS_move_mount, cover, "", fd, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	CLEANUP(fd_close)
+	int cover = (int)syscall(SYS_open_tree, AT_FDCWD,
+				 S_ISDIR(st.st_mode) ? HIDDEN_DIR : HIDDEN_FILE,
+				 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (cover < 0 ||
+	    syscall(SYS_mount_setattr, cover, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ||
+	    syscall(SYS_move_mount, cover, "", fd, "",
+		    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return err_sys(err, "cannot hide '%s'", below->data);
 	return 0;
 }
@@ -172,7 +184,8 @@ static int hide_below(const char *root, const json_t *hide, struct err *err)
 		return -1;
 	for (size_t i = 0; i < json_array_size(hide); i++) {
 		CLEANUP(buf_release) struct buf below = BUF_INIT;
-		if (json_get_bytes(json_array_get(hide, i), &below) && hide_one(fd, &below, err) < 0)
+		if (json_get_bytes(json_array_get(hide, i), &below) &&
+		    hide_one(fd, &below, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -185,8 +198,10 @@ static int root_roots(struct keeper *k, const json_t *list, struct err *err)
 		const char *at = json_str(root, "at", "");
 		CLEANUP(free_ptr) char *target = mem_printf(SPACE_BOX "%s", at);
 		if (*at != '/' || strstr(at, "/../") || strncmp(at, "/workspace", 10) == 0 ||
-		    strncmp(at, "/proc", 5) == 0 || strncmp(at, "/dev", 4) == 0 || strncmp(at, "/usr", 4) == 0)
-			return err_set(err, ERR_INVALID, "'%s' cannot be a root of its own in a box", at);
+		    strncmp(at, "/proc", 5) == 0 || strncmp(at, "/dev", 4) == 0 ||
+		    strncmp(at, "/usr", 4) == 0)
+			return err_set(err, ERR_INVALID,
+				       "'%s' cannot be a root of its own in a box", at);
 		if (dir_make(target, 0755, err) < 0 ||
 		    space_place(k, json_object_get(root, "tree"), target, false, true, err) < 0 ||
 		    hide_below(target, json_object_get(root, "hide"), err) < 0)
@@ -200,24 +215,30 @@ static int device_mounts(const json_t *request, struct err *err)
 {
 	char shm[96], pts[64];
 	long long bytes = (long long)json_int(request, "shm_bytes", 64 << 20);
-	snprintf(shm, sizeof(shm), "mode=1777,size=%lld,nr_inodes=%lld", bytes, bytes / BYTES_PER_INODE);
+	snprintf(shm, sizeof(shm), "mode=1777,size=%lld,nr_inodes=%lld", bytes,
+		 bytes / BYTES_PER_INODE);
 	snprintf(pts, sizeof(pts), "newinstance,ptmxmode=0666,mode=620,max=%d", PTYS_MAX);
-	if (mkdir(SPACE_SHM, 0755) < 0 || mount("tmpfs", SPACE_SHM, "tmpfs", MS_NOSUID | MS_NODEV, shm) < 0)
+	if (mkdir(SPACE_SHM, 0755) < 0 ||
+	    mount("tmpfs", SPACE_SHM, "tmpfs", MS_NOSUID | MS_NODEV, shm) < 0)
 		return err_sys(err, "cannot make the box's /dev/shm");
-	if (mkdir(SPACE_PTS, 0755) < 0 || mount("devpts", SPACE_PTS, "devpts", MS_NOSUID | MS_NOEXEC, pts) < 0)
+	if (mkdir(SPACE_PTS, 0755) < 0 ||
+	    mount("devpts", SPACE_PTS, "devpts", MS_NOSUID | MS_NOEXEC, pts) < 0)
 		return err_sys(err, "cannot make the box's /dev/pts");
 	return 0;
 }
 
 int root_make(struct keeper *k, const json_t *request, struct err *err)
 {
-	static const char *const dirs[] = { SPACE_BOX "/usr",  SPACE_BOX "/proc", SPACE_BOX "/dev",
-					    SPACE_BOX "/tmp",  SPACE_BOX "/run",  SPACE_BOX "/run/sandglass",
-					    SPACE_BOX "/home", SPACE_BOX "/var",  NULL };
+	static const char *const dirs[] = {
+		SPACE_BOX "/usr",  SPACE_BOX "/proc", SPACE_BOX "/dev",
+		SPACE_BOX "/tmp",  SPACE_BOX "/run",  SPACE_BOX "/run/sandglass",
+		SPACE_BOX "/home", SPACE_BOX "/var",  NULL
+	};
 	char options[96];
 	long long tmp = (long long)json_int(request, "tmp_bytes", 256 << 20);
 	/* empty files take the kernel's memory, which the size does not count */
-	snprintf(options, sizeof(options), "mode=1777,size=%lld,nr_inodes=%lld", tmp, tmp / BYTES_PER_INODE);
+	snprintf(options, sizeof(options), "mode=1777,size=%lld,nr_inodes=%lld", tmp,
+		 tmp / BYTES_PER_INODE);
 	if (mkdir(SPACE_BOX, 0755) < 0 || mount(SPACE_BOX, SPACE_BOX, NULL, MS_BIND, NULL) < 0)
 		return err_sys(err, "cannot make the box's root");
 	if (make_dirs(dirs, err) < 0 || root_system_folders(k, err) < 0 || etc_folder(k, err) < 0)
@@ -227,8 +248,10 @@ int root_make(struct keeper *k, const json_t *request, struct err *err)
 		return err_sys(err, "cannot make the box's /tmp");
 	if (device_mounts(request, err) < 0)
 		return -1;
-	if (make_stage(SPACE_STAGE, 0755, err) < 0 || make_stage(SPACE_HOME, 0700, err) < 0 || make_git_stage(err) < 0 ||
-	    space_place(k, json_object_get(request, "guest"), SPACE_BOX "/run/sandglass/guest", true, true, err) < 0 ||
+	if (make_stage(SPACE_STAGE, 0755, err) < 0 || make_stage(SPACE_HOME, 0700, err) < 0 ||
+	    make_git_stage(err) < 0 ||
+	    space_place(k, json_object_get(request, "guest"), SPACE_BOX "/run/sandglass/guest",
+			true, true, err) < 0 ||
 	    root_roots(k, json_object_get(request, "roots"), err) < 0)
 		return -1;
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };

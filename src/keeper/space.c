@@ -25,7 +25,8 @@ static int write_maps(const struct keeper *k, struct err *err)
 {
 	char text[64];
 	snprintf(text, sizeof(text), "%u %u 1", (unsigned)k->uid, (unsigned)k->uid);
-	if (space_write("/proc/self/uid_map", text, err) < 0 || space_write("/proc/self/setgroups", "deny", err) < 0)
+	if (space_write("/proc/self/uid_map", text, err) < 0 ||
+	    space_write("/proc/self/setgroups", "deny", err) < 0)
 		return -1;
 	snprintf(text, sizeof(text), "%u %u 1", (unsigned)k->gid, (unsigned)k->gid);
 	return space_write("/proc/self/gid_map", text, err);
@@ -47,23 +48,27 @@ int space_enter(const struct keeper *k, struct err *err)
 	return 0;
 }
 
-/* A path is opened by ourselves where the launcher is an ordinary user: it has the same uid as we. */
+/* A path is opened by ourselves where the launcher is an ordinary user: it has the same uid as
+ * we. */
 static int bind_path(const char *path, const char *target, bool read_only, struct err *err)
 {
 	unsigned at = 0;
 	if (mount(path, target, NULL, MS_BIND, NULL) < 0) {
-		/* a mount below that came from outside cannot be left out by somebody without rights over it */
+		/* a mount below that came from outside cannot be left out by somebody without
+		 * rights over it */
 		if (errno != EINVAL || mount(path, target, NULL, MS_BIND | MS_REC, NULL) < 0)
 			return err_sys(err, "cannot mount '%s'", path);
 		at = AT_RECURSIVE;
 	}
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | (read_only ? MOUNT_ATTR_RDONLY : 0) };
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID |
+					       (read_only ? MOUNT_ATTR_RDONLY : 0) };
 	if (syscall(SYS_mount_setattr, AT_FDCWD, target, at, &attr, sizeof(attr)) < 0)
 		return err_sys(err, "cannot make the mount of '%s' read only", path);
 	return 0;
 }
 
-int space_place(struct keeper *k, const json_t *tree, const char *target, bool is_file, bool read_only, struct err *err)
+int space_place(struct keeper *k, const json_t *tree, const char *target, bool is_file,
+		bool read_only, struct err *err)
 {
 	if (is_file ? space_write(target, "", err) < 0 : mkdir(target, 0755) < 0 && errno != EEXIST)
 		return err_sys(err, "cannot make '%s'", target);
@@ -76,7 +81,8 @@ int space_place(struct keeper *k, const json_t *tree, const char *target, bool i
 	}
 	if ((size_t)n >= k->in->nr)
 		return err_set(err, ERR_INVALID, "descriptor %lld was not sent", (long long)n);
-	if (syscall(SYS_move_mount, k->in->fd[n], "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+	if (syscall(SYS_move_mount, k->in->fd[n], "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) <
+	    0)
 		return err_sys(err, "cannot attach '%s'", target);
 	return 0;
 }

@@ -15,11 +15,13 @@
 #include "launcher/launcher_priv.h"
 #include "wire/groups.h"
 
-/* What a hierarchy is used for. One directory of version 2 may serve as all of them; in hybrid set-ups the controllers
- * are version 1, and the unified hierarchy, which has none, freezes and kills only where version 1 cannot: going into
- * one of its groups waits for a grace period of the kernel (10 ms), into one of version 1 it need not. */
+/* What a hierarchy is used for. One directory of version 2 may serve as all of them; in hybrid
+ * set-ups the controllers are version 1, and the unified hierarchy, which has none, freezes and
+ * kills only where version 1 cannot: going into one of its groups waits for a grace period of the
+ * kernel (10 ms), into one of version 1 it need not. */
 enum role { ROLE_MEM, ROLE_PIDS, ROLE_CPU, ROLE_ACCT, ROLE_FREEZER, ROLE_UNIFIED, ROLES };
-static const char *const cgroup_controller[ROLES] = { "memory", "pids", "cpu", "cpuacct", "freezer", "" };
+static const char *const cgroup_controller[ROLES] = { "memory",	 "pids",    "cpu",
+						      "cpuacct", "freezer", "" };
 
 struct cgroups {
 	char *dir[ROLES]; /* ours in that hierarchy: .../sandglass-PID; NULL: not usable */
@@ -59,7 +61,8 @@ static bool cgroup_get(const char *dir, const char *file, char *out, size_t cap)
 	return true;
 }
 
-/* The number after "KEY " at the start of a line (KEY NULL: the whole file); -1 if there is none. */
+/* The number after "KEY " at the start of a line (KEY NULL: the whole file); -1 if there is
+ * none. */
 static int64_t cgroup_get_number(const char *dir, const char *file, const char *key)
 {
 	char text[4096];
@@ -126,7 +129,8 @@ static char *mount_of(const char *name)
 			continue;
 		*more++ = 0;
 		char *super = strchr(more, ' ');
-		bool fits = *name ? strcmp(type, "cgroup") == 0 && super && cgroup_has_word(super + 1, name)
+		bool fits = *name ? strcmp(type, "cgroup") == 0 && super &&
+					    cgroup_has_word(super + 1, name)
 				  : strcmp(type, "cgroup2") == 0;
 		if (fits) {
 			free_ptr(&found); /* the last one lies on top */
@@ -136,8 +140,8 @@ static char *mount_of(const char *name)
 	return found;
 }
 
-/* The directory below which we may make ours: our own cgroup, or the root of the hierarchy where root needs it (a group
- * of version 2 that has processes cannot hand controllers down). */
+/* The directory below which we may make ours: our own cgroup, or the root of the hierarchy where
+ * root needs it (a group of version 2 that has processes cannot hand controllers down). */
 static char *base_of(const char *name, bool at_root)
 {
 	CLEANUP(free_ptr) char *mnt = mount_of(name);
@@ -157,7 +161,8 @@ static char *make_ours(const char *name, bool at_root, int *lock_out)
 	if (!base)
 		return NULL;
 	if (!*name)
-		cgroup_put(base, "cgroup.subtree_control", "+memory +pids +cpu"); /* what cannot be is seen below */
+		/* what cannot be is seen below */
+		cgroup_put(base, "cgroup.subtree_control", "+memory +pids +cpu");
 	return groups_make(base, lock_out);
 }
 
@@ -182,8 +187,11 @@ struct cgroups *cgroups_new(void)
 		free_ptr(&cs->dir[ROLE_UNIFIED]);
 	}
 	if (strcmp(cgroups_kind(cs), "none") == 0)
-		snprintf(cs->why, sizeof(cs->why), "no cgroup that can be written bounds memory and processes%s",
-			 geteuid() == 0 ? "" : "; start it with 'systemd-run --user --scope -p Delegate=yes'");
+		snprintf(cs->why, sizeof(cs->why),
+			 "no cgroup that can be written bounds memory and processes%s",
+			 geteuid() == 0
+				 ? ""
+				 : "; start it with 'systemd-run --user --scope -p Delegate=yes'");
 	return cs;
 }
 
@@ -224,7 +232,8 @@ static int limit_v2(const char *dir, const struct cgroup_limits *l)
 	if (l->mem_bytes && cgroup_put_number(dir, "memory.max", l->mem_bytes) < 0)
 		return -1;
 	if (l->mem_bytes && access(dir, F_OK) == 0)
-		cgroup_put(dir, "memory.swap.max", "0"); /* absent where the kernel accounts no swap */
+		/* absent where the kernel accounts no swap */
+		cgroup_put(dir, "memory.swap.max", "0");
 	if (l->pids && cgroup_put_number(dir, "pids.max", l->pids) < 0)
 		return -1;
 	return l->cpu_milli ? cgroup_put(dir, "cpu.max", cpu) : 0;
@@ -236,9 +245,10 @@ static int limit_v1(const struct cgroup *c, const struct cgroup_limits *l)
 		if (cgroup_put_number(c->dir[ROLE_MEM], "memory.limit_in_bytes", l->mem_bytes) < 0)
 			return -1;
 		cgroup_put_number(c->dir[ROLE_MEM], "memory.memsw.limit_in_bytes",
-			   l->mem_bytes); /* absent without swap accounting */
+				  l->mem_bytes); /* absent without swap accounting */
 	}
-	if (l->pids && c->dir[ROLE_PIDS] && cgroup_put_number(c->dir[ROLE_PIDS], "pids.max", l->pids) < 0)
+	if (l->pids && c->dir[ROLE_PIDS] &&
+	    cgroup_put_number(c->dir[ROLE_PIDS], "pids.max", l->pids) < 0)
 		return -1;
 	if (l->cpu_milli && c->dir[ROLE_CPU])
 		return cgroup_put_number(c->dir[ROLE_CPU], "cpu.cfs_quota_us", l->cpu_milli * 100);
@@ -277,9 +287,11 @@ size_t cgroup_doors(const struct cgroup *c, int fds[CGROUP_FDS_MAX])
 	for (int r = 0; r < ROLES; r++) {
 		if (!c->dir[r])
 			continue;
-		/* who goes in has one thread: "tasks" takes it without a lock over all processes of the machine */
+		/* who goes in has one thread: "tasks" takes it without a lock over all processes of
+		 * the machine */
 		CLEANUP(free_ptr)
-		char *path = mem_printf("%s/%s", c->dir[r], r == ROLE_UNIFIED ? "cgroup.procs" : "tasks");
+		char *path = mem_printf("%s/%s", c->dir[r],
+					r == ROLE_UNIFIED ? "cgroup.procs" : "tasks");
 		int fd = open(path, O_WRONLY | O_CLOEXEC);
 		if (fd >= 0)
 			fds[nr++] = fd;
@@ -298,13 +310,15 @@ static bool in_state(const struct cgroup *c, bool frozen)
 {
 	char text[64] = "";
 	if (c->dir[ROLE_UNIFIED])
-		return cgroup_get_number(c->dir[ROLE_UNIFIED], "cgroup.events", "frozen") == (frozen ? 1 : 0);
+		return cgroup_get_number(c->dir[ROLE_UNIFIED], "cgroup.events", "frozen") ==
+		       (frozen ? 1 : 0);
 	return cgroup_get(c->dir[ROLE_FREEZER], "freezer.state", text, sizeof(text)) &&
 	       strcmp(text, frozen ? "FROZEN\n" : "THAWED\n") == 0;
 }
 
-/* Freezing takes as long as the slowest process needs to leave its system call: usually microseconds. Version 1 asks each
- * process once, and one that was on its way into a vfork has not heard it: it is asked again. */
+/* Freezing takes as long as the slowest process needs to leave its system call: usually
+ * microseconds. Version 1 asks each process once, and one that was on its way into a vfork has not
+ * heard it: it is asked again. */
 static int wait_state(const struct cgroup *c, bool frozen)
 {
 	for (int i = 0; i < 2000; i++) {
@@ -332,7 +346,8 @@ int cgroup_freeze(struct cgroup *c, bool frozen, struct err *err)
 	return err_set(err, ERR_TIMEOUT, "the box does not %s", verb);
 }
 
-/* Every process of the group; in version 1 somebody may have forked meanwhile, so it is held still where it can be. */
+/* Every process of the group; in version 1 somebody may have forked meanwhile, so it is held still
+ * where it can be. */
 static void signal_all(const char *dir)
 {
 	CLEANUP(free_ptr) char *path = mem_printf("%s/cgroup.procs", dir);
@@ -364,7 +379,8 @@ static void sweep_one(void *left, const char *ours, bool held)
 	DIR *d = held ? NULL : opendir(ours);
 	const struct dirent *e;
 	while (d && (e = readdir(d))) {
-		if (e->d_type != DT_DIR || e->d_name[0] != 'b' || unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR) == 0)
+		if (e->d_type != DT_DIR || e->d_name[0] != 'b' ||
+		    unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR) == 0)
 			continue;
 		CLEANUP(free_ptr) char *box = path_join(ours, e->d_name);
 		end_box(box);
@@ -399,9 +415,11 @@ void cgroup_kill(struct cgroup *c)
 	if (any)
 		signal_all(any);
 	if (c->dir[ROLE_CPU])
-		cgroup_put(c->dir[ROLE_CPU], "cpu.cfs_quota_us", "-1"); /* dying takes processor time too */
+		/* dying takes processor time too */
+		cgroup_put(c->dir[ROLE_CPU], "cpu.cfs_quota_us", "-1");
 	if (c->dir[ROLE_FREEZER])
-		cgroup_put(c->dir[ROLE_FREEZER], "freezer.state", "THAWED"); /* version 1: the frozen die only when thawed */
+		/* version 1: the frozen die only when thawed */
+		cgroup_put(c->dir[ROLE_FREEZER], "freezer.state", "THAWED");
 }
 
 bool cgroup_remove(struct cgroup *c)
@@ -417,17 +435,21 @@ void cgroup_stats(const struct cgroup *c, struct cgroup_stats *out)
 {
 	const char *uni = c->cs->v2 ? c->dir[ROLE_UNIFIED] : NULL;
 	if (uni) {
-		*out = (struct cgroup_stats){ .cpu_us = cgroup_get_number(uni, "cpu.stat", "usage_usec"),
-					      .mem_bytes = cgroup_get_number(uni, "memory.current", NULL),
-					      .pids = cgroup_get_number(uni, "pids.current", NULL),
-					      .oom = cgroup_get_number(uni, "memory.events", "oom_kill") };
+		*out = (struct cgroup_stats){
+			.cpu_us = cgroup_get_number(uni, "cpu.stat", "usage_usec"),
+			.mem_bytes = cgroup_get_number(uni, "memory.current", NULL),
+			.pids = cgroup_get_number(uni, "pids.current", NULL),
+			.oom = cgroup_get_number(uni, "memory.events", "oom_kill")
+		};
 		return;
 	}
 	int64_t ns = cgroup_get_number(c->dir[ROLE_ACCT], "cpuacct.usage", NULL);
-	*out = (struct cgroup_stats){ .cpu_us = ns < 0 ? -1 : ns / 1000,
-				      .mem_bytes = cgroup_get_number(c->dir[ROLE_MEM], "memory.usage_in_bytes", NULL),
-				      .pids = cgroup_get_number(c->dir[ROLE_PIDS], "pids.current", NULL),
-				      .oom = cgroup_get_number(c->dir[ROLE_MEM], "memory.oom_control", "oom_kill") };
+	*out = (struct cgroup_stats){
+		.cpu_us = ns < 0 ? -1 : ns / 1000,
+		.mem_bytes = cgroup_get_number(c->dir[ROLE_MEM], "memory.usage_in_bytes", NULL),
+		.pids = cgroup_get_number(c->dir[ROLE_PIDS], "pids.current", NULL),
+		.oom = cgroup_get_number(c->dir[ROLE_MEM], "memory.oom_control", "oom_kill")
+	};
 }
 
 void cgroup_free(struct cgroup **c)

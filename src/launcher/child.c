@@ -53,7 +53,8 @@ static struct high launcher_child_lift(const struct child *c, int pipe)
 	for (size_t i = 0; i < c->nr_filters; i++)
 		h.filters[i] = dup_high(c->filters[i], pipe);
 	for (size_t i = 0; i < c->nr_fds; i++)
-		h.fds[i] = dup_high(c->fds[i] >= 0 ? c->fds[i] : open("/dev/null", O_RDWR | O_CLOEXEC), pipe);
+		h.fds[i] = dup_high(
+			c->fds[i] >= 0 ? c->fds[i] : open("/dev/null", O_RDWR | O_CLOEXEC), pipe);
 	return h;
 }
 
@@ -72,7 +73,8 @@ static void launcher_child_become(const struct child *c, pid_t launcher, int pip
 	if (c->drop) {
 		assert(c->uid != 0 && c->gid != 0);
 		for (int cap = 0; cap <= CAP_LAST_TRIED; cap++)
-			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* EINVAL past the last one that the kernel knows */
+			/* EINVAL past the last one that the kernel knows */
+			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 		if (setgroups(0, NULL) < 0 || setresgid(c->gid, c->gid, c->gid) < 0 ||
 		    setresuid(c->uid, c->uid, c->uid) < 0)
 			launcher_child_fail(pipe, STEP_IDS);
@@ -93,7 +95,9 @@ static void install_filter(int fd, int pipe)
 {
 	static struct sock_filter insn[BPF_MAXINSNS];
 	ssize_t n = pread(fd, insn, sizeof(insn), 0);
-	struct sock_fprog prog = { .len = (unsigned short)((size_t)(n > 0 ? n : 0) / sizeof(insn[0])), .filter = insn };
+	struct sock_fprog prog = {
+		.len = (unsigned short)((size_t)(n > 0 ? n : 0) / sizeof(insn[0])), .filter = insn
+	};
 	if (n <= 0 || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
 		launcher_child_fail(pipe, STEP_FILTER);
 }
@@ -151,7 +155,9 @@ int launcher_child_start(const struct child *c, pid_t *pid_out, int *pidfd_out, 
 		waitpid(pid, NULL, 0);
 		errno = f.sys;
 		return err_sys(err, "cannot start '%s': step '%s'", c->argv[0],
-			       f.step >= 0 && (size_t)f.step < ARRAY_LEN(step_names) ? step_names[f.step] : "?");
+			       f.step >= 0 && (size_t)f.step < ARRAY_LEN(step_names)
+				       ? step_names[f.step]
+				       : "?");
 	}
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0) {

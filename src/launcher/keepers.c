@@ -1,4 +1,5 @@
-/* Starting keepers; and the spare, which has its namespaces, its cgroups and a loaded bubblewrap and waits for a box. */
+/* Starting keepers; and the spare, which has its namespaces, its cgroups and a loaded bubblewrap
+ * and waits for a box. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +22,11 @@ static int make_pair(int *ours, int *theirs, struct err *err)
 	return 0;
 }
 
-static int keepers_run(int exe, const struct keeper_want *w, const int *theirs, struct keeper_made *m, bool drop, struct err *err)
+static int keepers_run(int exe, const struct keeper_want *w, const int *theirs,
+		       struct keeper_made *m, bool drop, struct err *err)
 {
-	int fds[KEEPER_FD_FILTERS + KEEPER_FILTERS_MAX + CGROUP_FDS_MAX] = { -1, -1, 2 }, doors[CGROUP_FDS_MAX];
+	int fds[KEEPER_FD_FILTERS + KEEPER_FILTERS_MAX + CGROUP_FDS_MAX] = { -1, -1, 2 },
+							 doors[CGROUP_FDS_MAX];
 	size_t nr = 3, nr_doors = cgroup_doors(m->cgroup, doors);
 	for (int i = 0; i < KEEPER_CHANNELS; i++)
 		fds[nr++] = theirs[i];
@@ -35,15 +38,24 @@ static int keepers_run(int exe, const struct keeper_want *w, const int *theirs, 
 	CLEANUP(free_ptr) char *gid = mem_printf("%u", (unsigned)w->gid);
 	CLEANUP(free_ptr) char *filters = mem_printf("%zu", w->nr_filters);
 	CLEANUP(free_ptr) char *doors_nr = mem_printf("%zu", nr_doors);
-	char name[] = "sandglass-keeper", *env[] = { NULL }, *argv[] = { name, uid, gid, filters, doors_nr, NULL };
-	const struct child c = { .exe = exe, .argv = argv, .env = env, .fds = fds, .nr_fds = nr, .drop = drop, .uid = w->uid, .gid = w->gid };
+	char name[] = "sandglass-keeper", *env[] = { NULL },
+	     *argv[] = { name, uid, gid, filters, doors_nr, NULL };
+	const struct child c = { .exe = exe,
+				 .argv = argv,
+				 .env = env,
+				 .fds = fds,
+				 .nr_fds = nr,
+				 .drop = drop,
+				 .uid = w->uid,
+				 .gid = w->gid };
 	int rc = launcher_child_start(&c, &m->pid, &m->pidfd, err);
 	for (size_t i = 0; i < nr_doors; i++)
 		fd_close(&doors[i]);
 	return rc;
 }
 
-int keeper_make(struct cgroups *cs, int exe, bool drop, const struct keeper_want *w, struct keeper_made *out, struct err *err)
+int keeper_make(struct cgroups *cs, int exe, bool drop, const struct keeper_want *w,
+		struct keeper_made *out, struct err *err)
 {
 	struct keeper_made m = { .pidfd = -1, .channel = { -1, -1, -1 } };
 	int theirs[KEEPER_CHANNELS] = { -1, -1, -1 }, rc = 0;
@@ -74,7 +86,8 @@ void keeper_close(struct keeper_made *m)
 
 /* --- what is wanted --- */
 
-/* bubblewrap reads a filter from where the descriptor stands: each that shares it would begin at the other's end. */
+/* bubblewrap reads a filter from where the descriptor stands: each that shares it would begin at
+ * the other's end. */
 static int keepers_again(int fd)
 {
 	char path[32];

@@ -1,6 +1,7 @@
-/* The launcher: a small single-threaded program that starts every other process of a session (protocol: wire/launch.h).
- * Where root started us it alone makes use of that: it changes uid, makes idmapped clones of folders, makes cgroups.
- * Everything that it starts dies with it (PDEATHSIG on each link of the chain). */
+/* The launcher: a small single-threaded program that starts every other process of a session
+ * (protocol: wire/launch.h). Where root started us it alone makes use of that: it changes uid,
+ * makes idmapped clones of folders, makes cgroups. Everything that it starts dies with it
+ * (PDEATHSIG on each link of the chain). */
 #ifndef LAUNCHER_LAUNCHER_PRIV_H
 #define LAUNCHER_LAUNCHER_PRIV_H
 
@@ -32,14 +33,17 @@ struct cgroup_stats {
 enum { CGROUP_FDS_MAX = 6 };
 
 struct cgroups *cgroups_new(void);
-void cgroups_sweep(void); /* ends and removes what dead launchers left, wherever it lies; at most 50 ms */
+/* ends and removes what dead launchers left, wherever it lies; at most 50 ms */
+void cgroups_sweep(void);
 void cgroups_free(struct cgroups **cs);
-const char *cgroups_kind(const struct cgroups *cs); /* "v1" "v2" "none": memory and processes can be limited */
-const char *cgroups_why(const struct cgroups *cs);  /* what is missing, "" if nothing */
+/* "v1" "v2" "none": memory and processes can be limited */
+const char *cgroups_kind(const struct cgroups *cs);
+const char *cgroups_why(const struct cgroups *cs); /* what is missing, "" if nothing */
 bool cgroups_freezer(const struct cgroups *cs);
 struct cgroup *cgroup_new(struct cgroups *cs, struct err *err); /* without limits */
 NODISCARD int cgroup_limit(const struct cgroup *c, const struct cgroup_limits *l, struct err *err);
-/* Descriptors of cgroup.procs: who writes "0" there is in; owned by the caller. Returns their number. */
+/* Descriptors of cgroup.procs: who writes "0" there is in; owned by the caller. Returns their
+ * number. */
 size_t cgroup_doors(const struct cgroup *c, int fds[CGROUP_FDS_MAX]);
 NODISCARD int cgroup_freeze(struct cgroup *c, bool frozen, struct err *err);
 void cgroup_kill(struct cgroup *c);
@@ -52,7 +56,8 @@ struct trees;
 struct trees *launcher_trees_new(const struct who *w);
 void launcher_trees_free(struct trees **t);
 /* Answers LAUNCH_TREES: fills @fds, returns the body (owned) or NULL. */
-json_t *trees_open(struct trees *t, const json_t *request, int *fds, size_t *nr_fds, struct err *err);
+json_t *trees_open(struct trees *t, const json_t *request, int *fds, size_t *nr_fds,
+		   struct err *err);
 
 /* --- child.c --- */
 struct child {
@@ -70,10 +75,12 @@ struct child {
 	const int *doors; /* cgroup.procs to enter */
 	size_t nr_doors;
 };
-/* Forks, becomes what @c says and executes it; dies with the launcher. Returns once the program runs. */
-NODISCARD int launcher_child_start(const struct child *c, pid_t *pid_out, int *pidfd_out, struct err *err);
-/* Kills our children but those that @known says (NULL: all of them): what a program that died has left comes to us
- * (PR_SET_CHILD_SUBREAPER). */
+/* Forks, becomes what @c says and executes it; dies with the launcher. Returns once the program
+ * runs. */
+NODISCARD int launcher_child_start(const struct child *c, pid_t *pid_out, int *pidfd_out,
+				   struct err *err);
+/* Kills our children but those that @known says (NULL: all of them): what a program that died has
+ * left comes to us (PR_SET_CHILD_SUBREAPER). */
 void child_kill_left(bool (*known)(const void *self, pid_t pid), const void *self);
 /* Kills every process of @uid (never 0, never our own). */
 void child_kill_uid(uid_t uid);
@@ -92,11 +99,12 @@ struct keeper_made {
 	struct cgroup *cgroup;		     /* owned; without limits */
 };
 /* Starts one: a box of its own but for its limits, its files and its guest. @drop: we are root. */
-NODISCARD int keeper_make(struct cgroups *cs, int exe, bool drop, const struct keeper_want *w, struct keeper_made *out,
-			  struct err *err);
+NODISCARD int keeper_make(struct cgroups *cs, int exe, bool drop, const struct keeper_want *w,
+			  struct keeper_made *out, struct err *err);
 void keeper_close(struct keeper_made *m); /* its descriptors; a keeper whose channels end ends */
 bool keeper_want_equal(const struct keeper_want *a, const struct keeper_want *b);
-struct keeper_want keeper_want_copy(const struct keeper_want *w); /* owns its filters, read from their beginning */
+/* owns its filters, read from their beginning */
+struct keeper_want keeper_want_copy(const struct keeper_want *w);
 void keeper_want_release(struct keeper_want *w);
 
 #endif

@@ -32,10 +32,12 @@ static int launcher_main_signals(struct err *err)
 	return fd < 0 ? err_sys(err, "cannot make a signalfd") : fd;
 }
 
-/* Until the channel ends or somebody asks us to go. A console's Ctrl-C reaches the whole group: not for us. */
+/* Until the channel ends or somebody asks us to go. A console's Ctrl-C reaches the whole group: not
+ * for us. */
 static void launcher_main_serve(struct service *s, int sigfd)
 {
-	struct pollfd p[2] = { { .fd = CHANNEL, .events = POLLIN }, { .fd = sigfd, .events = POLLIN } };
+	struct pollfd p[2] = { { .fd = CHANNEL, .events = POLLIN },
+			       { .fd = sigfd, .events = POLLIN } };
 	for (;;) {
 		int n = poll(p, 2, service_dying(s) ? 2 : service_idle(s) ? -1 : QUIET_MS);
 		if (n < 0 && errno != EINTR)

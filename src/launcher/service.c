@@ -34,8 +34,8 @@ struct service {
 	struct who who;
 	struct trees *trees;
 	struct cgroups *cgroups;
-	int keeper, guest; /* the programs, opened before anybody can swap them */
-	struct keeper_want want; /* of the spare; no filters: none is wanted */
+	int keeper, guest;	  /* the programs, opened before anybody can swap them */
+	struct keeper_want want;  /* of the spare; no filters: none is wanted */
 	struct keeper_made spare; /* pid 0: not there */
 	int spares_lost;	  /* that died before they were used */
 	struct started *item;
@@ -60,7 +60,8 @@ static int open_program(const char *name)
 	return open(path, O_PATH | O_CLOEXEC);
 }
 
-static int service_send_json(struct service *s, uint16_t type, uint64_t id, const json_t *j, const int *fds, size_t nr)
+static int service_send_json(struct service *s, uint16_t type, uint64_t id, const json_t *j,
+			     const int *fds, size_t nr)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	struct err err = ERR_INIT;
@@ -93,7 +94,8 @@ struct service *service_new(int channel, uid_t wanted, struct err *err)
 	if (who_find(wanted, &s->who, err) < 0)
 		goto fail;
 	if (s->keeper < 0 || s->guest < 0) {
-		err_sys(err, "cannot find sandglass-keeper and sandglass-guest beside this program");
+		err_sys(err,
+			"cannot find sandglass-keeper and sandglass-guest beside this program");
 		goto fail;
 	}
 	s->trees = launcher_trees_new(&s->who);
@@ -127,7 +129,8 @@ static int service_limit(const struct cgroup *c, const json_t *body, struct err 
 	return cgroup_limit(c, &limits, err);
 }
 
-static struct started *service_remember(struct service *s, pid_t pid, uint64_t box, struct cgroup *c, uid_t own)
+static struct started *service_remember(struct service *s, pid_t pid, uint64_t box,
+					struct cgroup *c, uid_t own)
 {
 	GROW(s->item, s->nr, s->cap);
 	s->item[s->nr] = (struct started){ .pid = pid, .box = box, .cgroup = c, .own_uid = own };
@@ -143,12 +146,15 @@ static void tell_started(struct service *s, pid_t pid, int pidfd, struct answer 
 	a->fds[a->nr_fds++] = pidfd;
 }
 
-static int service_read_box(struct service *s, const struct request *r, size_t least, uint64_t *box, uid_t *uid, gid_t *gid,
-		    struct err *err)
+static int service_read_box(struct service *s, const struct request *r, size_t least, uint64_t *box,
+			    uid_t *uid, gid_t *gid, struct err *err)
 {
-	int64_t b = json_int(r->body, "box", 0), u = json_int(r->body, "uid", -1), g = json_int(r->body, "gid", -1);
-	if (b <= 0 || find_box(s, (uint64_t)b) || u <= 0 || g <= 0 || r->nr_fds < least || r->nr_fds > least + 2)
-		return err_set(err, ERR_INVALID, "box %lld: not a request that makes sense", (long long)b);
+	int64_t b = json_int(r->body, "box", 0), u = json_int(r->body, "uid", -1),
+		g = json_int(r->body, "gid", -1);
+	if (b <= 0 || find_box(s, (uint64_t)b) || u <= 0 || g <= 0 || r->nr_fds < least ||
+	    r->nr_fds > least + 2)
+		return err_set(err, ERR_INVALID, "box %lld: not a request that makes sense",
+			       (long long)b);
 	*box = (uint64_t)b;
 	*uid = (uid_t)u;
 	*gid = (gid_t)g;
@@ -185,7 +191,8 @@ static struct started *find_pid(struct service *s, pid_t pid)
 	return NULL;
 }
 
-static int make_keeper(struct service *s, const struct keeper_want *w, struct keeper_made *out, struct err *err)
+static int make_keeper(struct service *s, const struct keeper_want *w, struct keeper_made *out,
+		       struct err *err)
 {
 	if (keeper_make(s->cgroups, s->keeper, s->who.root, w, out, err) < 0)
 		return -1;
@@ -193,7 +200,8 @@ static int make_keeper(struct service *s, const struct keeper_want *w, struct ke
 	return 0;
 }
 
-static int start_keeper(struct service *s, const struct request *r, struct answer *a, struct err *err)
+static int start_keeper(struct service *s, const struct request *r, struct answer *a,
+			struct err *err)
 {
 	uint64_t box;
 	struct keeper_want w;
@@ -261,7 +269,8 @@ void service_ahead(struct service *s)
 
 /* --- guests of profile reduced --- */
 
-static int start_guest(struct service *s, const struct request *r, struct answer *a, struct err *err)
+static int start_guest(struct service *s, const struct request *r, struct answer *a,
+		       struct err *err)
 {
 	uint64_t box;
 	struct child c = { .exe = s->guest, .drop = s->who.root, .confine = true };
@@ -269,7 +278,8 @@ static int start_guest(struct service *s, const struct request *r, struct answer
 	if (service_read_box(s, r, 1, &box, &c.uid, &c.gid, err) < 0)
 		return -1;
 	if (!s->who.root || !json_get_bytes(json_object_get(r->body, "dir"), &dir))
-		return err_set(err, ERR_UNSUPPORTED, "profile reduced needs root, for a uid of its own");
+		return err_set(err, ERR_UNSUPPORTED,
+			       "profile reduced needs root, for a uid of its own");
 	struct cgroup *cg = cgroup_new(s->cgroups, err);
 	if (!cg)
 		return -1;
@@ -300,7 +310,8 @@ static int start_guest(struct service *s, const struct request *r, struct answer
 	return 0;
 }
 
-static int service_start_host(struct service *s, const struct request *r, struct answer *a, struct err *err)
+static int service_start_host(struct service *s, const struct request *r, struct answer *a,
+			      struct err *err)
 {
 	CLEANUP(strv_release) struct strv argv = STRV_INIT;
 	CLEANUP(strv_release) struct strv env = STRV_INIT;
@@ -358,7 +369,8 @@ static int do_cgroup(struct service *s, const struct request *r, struct answer *
 	return 0;
 }
 
-static int service_dispatch(struct service *s, const struct request *r, struct answer *a, struct err *err)
+static int service_dispatch(struct service *s, const struct request *r, struct answer *a,
+			    struct err *err)
 {
 	switch (r->f->type) {
 	case LAUNCH_KEEPER:
@@ -425,7 +437,8 @@ static void service_bury(struct service *s)
 {
 	for (size_t i = 0; i < s->nr;) {
 		struct started *one = &s->item[i];
-		if (one->ended && one->cgroup && !cgroup_remove(one->cgroup) && ++one->tries < REMOVE_TRIES) {
+		if (one->ended && one->cgroup && !cgroup_remove(one->cgroup) &&
+		    ++one->tries < REMOVE_TRIES) {
 			if (one->tries % 16 == 1)
 				cgroup_kill(one->cgroup);
 			i++;

@@ -6,13 +6,17 @@
 
 struct service;
 
-struct service *service_new(int channel, uid_t wanted, struct err *err); /* says hello; NULL on failure */
-void service_free(struct service **s);	     /* kills everything that was started and waits for it */
-bool service_request(struct service *s);     /* takes one; false: the channel has ended */
-void service_reap(struct service *s);	     /* collects the dead and tells of them */
-/* Nothing is left to prepare; else call service_ahead when nobody has asked for anything for a while. */
+/* says hello; NULL on failure */
+struct service *service_new(int channel, uid_t wanted, struct err *err);
+/* kills everything that was started and waits for it */
+void service_free(struct service **s);
+bool service_request(struct service *s); /* takes one; false: the channel has ended */
+void service_reap(struct service *s);	 /* collects the dead and tells of them */
+/* Nothing is left to prepare; else call service_ahead when nobody has asked for anything for a
+ * while. */
 bool service_idle(const struct service *s);
 void service_ahead(struct service *s);
-bool service_dying(const struct service *s); /* a cgroup is not empty yet: call service_reap again soon */
+/* a cgroup is not empty yet: call service_reap again soon */
+bool service_dying(const struct service *s);
 
 #endif

@@ -15,7 +15,8 @@
 #include "base/paths.h"
 #include "launcher/launcher_priv.h"
 
-/* A user namespace that says "owner on disk -> uid of the box"; mounts keep it alive, we keep it for the next tree. */
+/* A user namespace that says "owner on disk -> uid of the box"; mounts keep it alive, we keep it
+ * for the next tree. */
 struct idmap {
 	uid_t from_uid, to_uid;
 	gid_t from_gid, to_gid;
@@ -99,11 +100,14 @@ static int idmap_make(struct idmap *m, struct err *err)
 	return rc;
 }
 
-static int idmap_find(struct trees *t, const struct stat *owner, uid_t uid, gid_t gid, struct err *err)
+static int idmap_find(struct trees *t, const struct stat *owner, uid_t uid, gid_t gid,
+		      struct err *err)
 {
-	struct idmap m = {
-		.from_uid = owner->st_uid, .to_uid = uid, .from_gid = owner->st_gid, .to_gid = gid, .ns = -1
-	};
+	struct idmap m = { .from_uid = owner->st_uid,
+			   .to_uid = uid,
+			   .from_gid = owner->st_gid,
+			   .to_gid = gid,
+			   .ns = -1 };
 	for (size_t i = 0; i < t->nr; i++)
 		if (t->item[i].from_uid == m.from_uid && t->item[i].to_uid == uid &&
 		    t->item[i].from_gid == m.from_gid && t->item[i].to_gid == gid)
@@ -117,7 +121,8 @@ static int idmap_find(struct trees *t, const struct stat *owner, uid_t uid, gid_
 
 static int make_own(const char *path, uid_t uid, gid_t gid, struct err *err)
 {
-	if (mkdir(path, 0700) < 0 && errno != EEXIST) /* not what it lies in: that may just have been removed */
+	/* not what it lies in: that may just have been removed */
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return err_sys(err, "cannot make '%s'", path);
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fchown(fd, uid, gid) < 0 || fchmod(fd, 0700) < 0)
@@ -137,7 +142,8 @@ struct tree {
 static int clone_tree(struct trees *t, struct tree *tree, struct err *err)
 {
 	bool own = strcmp(tree->kind, "own") == 0, repo = strcmp(tree->kind, "repo") == 0;
-	tree->fd = (int)syscall(SYS_open_tree, AT_FDCWD, tree->path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	tree->fd = (int)syscall(SYS_open_tree, AT_FDCWD, tree->path,
+				OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree->fd < 0)
 		return err_sys(err, "cannot clone the mount of '%s'", tree->path);
 	struct mount_attr at = { .attr_set = MOUNT_ATTR_NOSUID | (own ? 0 : MOUNT_ATTR_RDONLY) |
@@ -149,7 +155,8 @@ static int clone_tree(struct trees *t, struct tree *tree, struct err *err)
 	int ns = idmap_find(t, &tree->st, tree->uid, tree->gid, err);
 	if (ns < 0)
 		return -1;
-	struct mount_attr id = { .attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (unsigned long long)(unsigned)ns };
+	struct mount_attr id = { .attr_set = MOUNT_ATTR_IDMAP,
+				 .userns_fd = (unsigned long long)(unsigned)ns };
 	tree->idmap = syscall(SYS_mount_setattr, tree->fd, "", AT_EMPTY_PATH, &id, sizeof(id)) == 0;
 	return 0; /* a file system without idmapped mounts: the owner's files are foreign to the box; the answer says so
 		   */
@@ -164,7 +171,8 @@ static int open_one(struct trees *t, struct tree *tree, struct err *err)
 	return t->who->root ? clone_tree(t, tree, err) : 0;
 }
 
-json_t *trees_open(struct trees *t, const json_t *request, int *fds, size_t *nr_fds, struct err *err)
+json_t *trees_open(struct trees *t, const json_t *request, int *fds, size_t *nr_fds,
+		   struct err *err)
 {
 	const json_t *list = json_object_get(request, "trees");
 	int64_t uid = json_int(request, "uid", -1), gid = json_int(request, "gid", -1);
@@ -183,7 +191,9 @@ json_t *trees_open(struct trees *t, const json_t *request, int *fds, size_t *nr_
 		if (strcmp(tree.kind, "guest") == 0) { /* ours, wherever we are installed */
 			CLEANUP(free_ptr) char *guest = paths_libexec("sandglass-guest");
 			buf_puts(&path, guest);
-		} else if (!json_get_bytes(json_object_get(json_array_get(list, i), "path"), &path) || path.len == 0) {
+		} else if (!json_get_bytes(json_object_get(json_array_get(list, i), "path"),
+					   &path) ||
+			   path.len == 0) {
 			err_set(err, ERR_INVALID, "trees: a path is missing");
 			goto fail;
 		}

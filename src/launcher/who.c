@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "launcher/launcher_priv.h"
 
-/* The files are read by hand: a static program cannot load the resolver's modules, and a uid that only a directory
- * service knows lies below the range that we take from. */
+/* The files are read by hand: a static program cannot load the resolver's modules, and a uid that
+ * only a directory service knows lies below the range that we take from. */
 struct line {
 	char *field[7];
 };
@@ -39,7 +39,8 @@ static bool user_named(const char *name, struct who *out)
 		return false;
 	char *rest = text.data;
 	for (struct line l; next_line(&rest, &l);)
-		if (strcmp(l.field[0], name) == 0 && launcher_who_number(l.field[2]) < UINT32_MAX && launcher_who_number(l.field[2]) > 0) {
+		if (strcmp(l.field[0], name) == 0 && launcher_who_number(l.field[2]) < UINT32_MAX &&
+		    launcher_who_number(l.field[2]) > 0) {
 			out->uid = (uid_t)launcher_who_number(l.field[2]);
 			out->gid = (gid_t)launcher_who_number(l.field[3]);
 			return out->gid != 0;
@@ -58,8 +59,10 @@ static uid_t launcher_who_unused(uid_t from, uid_t run)
 	unsigned long at = from;
 	for (bool moved = true; moved;) {
 		moved = false;
-		CLEANUP(free_ptr) char *p = has_passwd ? mem_strndup(passwd.data, passwd.len) : NULL;
-		CLEANUP(free_ptr) char *s = has_subuid ? mem_strndup(subuid.data, subuid.len) : NULL;
+		CLEANUP(free_ptr)
+		char *p = has_passwd ? mem_strndup(passwd.data, passwd.len) : NULL;
+		CLEANUP(free_ptr)
+		char *s = has_subuid ? mem_strndup(subuid.data, subuid.len) : NULL;
 		char *rest = p;
 		for (struct line l; rest && next_line(&rest, &l);) {
 			unsigned long uid = launcher_who_number(l.field[2]);
@@ -70,7 +73,8 @@ static uid_t launcher_who_unused(uid_t from, uid_t run)
 		}
 		rest = s;
 		for (struct line l; rest && next_line(&rest, &l);) {
-			unsigned long first = launcher_who_number(l.field[1]), nr = launcher_who_number(l.field[2]);
+			unsigned long first = launcher_who_number(l.field[1]),
+				      nr = launcher_who_number(l.field[2]);
 			if (!*l.field[0] || first > UINT32_MAX || nr > UINT32_MAX)
 				continue;
 			if (first < at + run && at < first + nr) {
@@ -92,8 +96,10 @@ int who_find(uid_t wanted, struct who *out, struct err *err)
 	else if (!user_named("sandglass", out))
 		out->uid = launcher_who_unused(WHO_FIRST_UID, 1), out->gid = (gid_t)out->uid;
 	if (out->uid == 0)
-		return err_set(err, ERR_UNSUPPORTED, "no unused uid from %d up; name one as box_uid", WHO_FIRST_UID);
+		return err_set(err, ERR_UNSUPPORTED,
+			       "no unused uid from %d up; name one as box_uid", WHO_FIRST_UID);
 	/* several sessions must not share a uid: what ends one of these boxes kills by uid */
-	out->spare = launcher_who_unused(WHO_FIRST_UID + 1 + (uid_t)(getpid() % 4096) * WHO_SPARE, WHO_SPARE);
+	out->spare = launcher_who_unused(WHO_FIRST_UID + 1 + (uid_t)(getpid() % 4096) * WHO_SPARE,
+					 WHO_SPARE);
 	return 0;
 }

@@ -18,16 +18,21 @@ struct loop {
 	uv_loop_t uv;
 	uv_check_t check;     /* end of a turn: deferred calls */
 	uv_prepare_t prepare; /* before sleeping: what callbacks of timers deferred */
-	uv_timer_t turn;      /* the limit of loop_turn: one for all, since a closing handle keeps the next turn from waiting */
-	uv_idle_t idle;       /* keeps the loop from sleeping while something is deferred */
+	/* the limit of loop_turn: one for all, since a closing handle keeps the next turn from
+	 * waiting */
+	uv_timer_t turn;
+	uv_idle_t idle; /* keeps the loop from sleeping while something is deferred */
 	struct deferred *item;
 	size_t nr, cap;
 	int64_t now_us;
 	bool running;
-	bool ran; /* something of ours ran in this turn before it slept: it must not sleep any more, its caller may have got what it waits for */
+	/* something of ours ran in this turn before it slept: it must not sleep any more, its
+	 * caller may have got what it waits for */
+	bool ran;
 };
 
-/* libuv wants to be told when a handle's memory may go: each of our handles is freed by its close callback. */
+/* libuv wants to be told when a handle's memory may go: each of our handles is freed by its close
+ * callback. */
 struct loop_fd {
 	uv_poll_t uv; /* first: the close callback frees the whole */
 	int fd;
@@ -63,7 +68,8 @@ struct loop_job {
 static void run_deferred(struct loop *l)
 {
 	l->now_us = clock_mono_us();
-	/* what is deferred meanwhile belongs to the next round, else one caller could keep the loop here for ever */
+	/* what is deferred meanwhile belongs to the next round, else one caller could keep the loop
+	 * here for ever */
 	size_t nr = l->nr;
 	l->ran |= nr > 0;
 	for (size_t i = 0; i < nr; i++) {
@@ -154,8 +160,8 @@ void loop_run(struct loop *l)
 	}
 }
 
-/* libuv looks at its timers also before it sleeps, and forgets those that are over: a limit that ends there (this process had
- * no processor meanwhile) would leave a sleep without end. */
+/* libuv looks at its timers also before it sleeps, and forgets those that are over: a limit that
+ * ends there (this process had no processor meanwhile) would leave a sleep without end. */
 static void on_turn_timer(uv_timer_t *t)
 {
 	struct loop *l = t->data;
@@ -220,7 +226,8 @@ struct loop_fd *loop_fd_new(struct loop *l, int fd, unsigned events, loop_fd_fn 
 	w->fn = fn;
 	w->self = self;
 	int rc = uv_poll_init(&l->uv, &w->uv, fd);
-	if (rc < 0) { /* a regular file, or a descriptor that is watched already: a bug of the caller */
+	/* a regular file, or a descriptor that is watched already: a bug of the caller */
+	if (rc < 0) {
 		free(w);
 		return NULL;
 	}

@@ -12,8 +12,8 @@
 
 enum { PROC_FDS_MAX = 16 };
 
-int proc_spawn(const char *path, char *const argv[], char *const envp[], const int *fds, size_t nr_fds, int *pid_out,
-	       int *pidfd_out, struct err *err)
+int proc_spawn(const char *path, char *const argv[], char *const envp[], const int *fds,
+	       size_t nr_fds, int *pid_out, int *pidfd_out, struct err *err)
 {
 	assert(nr_fds <= PROC_FDS_MAX);
 	posix_spawn_file_actions_t fa;
@@ -21,7 +21,8 @@ int proc_spawn(const char *path, char *const argv[], char *const envp[], const i
 	sigset_t none, all;
 	int safe[PROC_FDS_MAX];
 	pid_t pid;
-	/* a source below nr_fds could be overwritten before it is used: work with copies that lie above */
+	/* a source below nr_fds could be overwritten before it is used: work with copies that lie
+	 * above */
 	for (size_t i = 0; i < nr_fds; i++) {
 		safe[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, PROC_FDS_MAX + 8);
 		if (fds[i] < 0 || safe[i] >= 0)

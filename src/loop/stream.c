@@ -11,7 +11,8 @@
 
 enum { KEPT_MAX = 256 << 10 };
 
-/* Descriptors go out with the first byte of their frame: the queue is cut at each frame that carries some. */
+/* Descriptors go out with the first byte of their frame: the queue is cut at each frame that
+ * carries some. */
 struct parcel {
 	size_t at; /* offset in the queue's life (bytes ever queued) where the frame begins */
 	int fds[FD_PASS_MAX];
@@ -26,8 +27,10 @@ struct stream {
 	const struct stream_ops *ops;
 	void *self;
 	struct buf in, out;
-	size_t out_sent;     /* of the bytes in out: these are gone, and dropped later, so that a long queue is not moved for each piece */
-	size_t out_start;    /* bytes ever sent */
+	/* of the bytes in out: these are gone, and dropped later, so that a long queue is not moved
+	 * for each piece */
+	size_t out_sent;
+	size_t out_start; /* bytes ever sent */
 	struct parcel *parcel;
 	size_t nr_parcels, cap_parcels;
 	int in_fds[4 * FD_PASS_MAX]; /* arrived, their frame not yet whole */
@@ -40,7 +43,8 @@ struct stream {
 static void stream_watch(struct stream *s)
 {
 	if (s->watch)
-		loop_fd_events(s->watch, (unsigned)LOOP_READ | (s->want_write ? (unsigned)LOOP_WRITE : 0U));
+		loop_fd_events(s->watch,
+			       (unsigned)LOOP_READ | (s->want_write ? (unsigned)LOOP_WRITE : 0U));
 }
 
 static void close_fds(int *fds, size_t nr)
@@ -165,7 +169,8 @@ static void stream_deliver(struct stream *s)
 		int fds[FD_PASS_MAX];
 		size_t nr = f.nr_fds;
 		if (nr > s->nr_in_fds) {
-			err_set(&err, ERR_PARSE, "frame should carry %zu descriptors, %zu came", nr, s->nr_in_fds);
+			err_set(&err, ERR_PARSE, "frame should carry %zu descriptors, %zu came", nr,
+				s->nr_in_fds);
 			stream_die(s, &err);
 			return;
 		}
@@ -234,7 +239,8 @@ static void stream_on_events(void *self, int fd, unsigned events)
 	stream_leave(s);
 }
 
-struct stream *stream_new(struct loop *l, int sock, size_t max_body, const struct stream_ops *ops, void *self)
+struct stream *stream_new(struct loop *l, int sock, size_t max_body, const struct stream_ops *ops,
+			  void *self)
 {
 	struct stream *s = NEW(struct stream);
 	struct err err = ERR_INIT;
@@ -269,8 +275,8 @@ void stream_free(struct stream **sp)
 		free(s);
 }
 
-void stream_send_fds(struct stream *s, uint16_t type, uint64_t id, const void *body, size_t len, const int *fds,
-		     size_t nr_fds)
+void stream_send_fds(struct stream *s, uint16_t type, uint64_t id, const void *body, size_t len,
+		     const int *fds, size_t nr_fds)
 {
 	assert(nr_fds <= FD_PASS_MAX);
 	if (s->dead || s->closing) {
@@ -289,8 +295,8 @@ void stream_send_fds(struct stream *s, uint16_t type, uint64_t id, const void *b
 	frame_append_fds(&s->out, type, id, body, len, nr_fds);
 	if (stream_full(s))
 		s->was_full = true;
-	/* The first frame of an idle stream goes out at once (a round trip must not wait for a loop turn). A failure is told
-	 * from the loop, never from inside a send. */
+	/* The first frame of an idle stream goes out at once (a round trip must not wait for a loop
+	 * turn). A failure is told from the loop, never from inside a send. */
 	if (idle) {
 		ssize_t n;
 		while (stream_queued_bytes(s) && (n = stream_send_some(s)) > 0)

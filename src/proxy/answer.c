@@ -6,9 +6,12 @@
 
 #include "base/mem.h"
 
-void answer_init(struct answer *a, enum speak speak, bool stream, bool gate, const struct answer *after)
+void answer_init(struct answer *a, enum speak speak, bool stream, bool gate,
+		 const struct answer *after)
 {
-	*a = (struct answer){ .speak = speak, .stream = stream, .gate = gate, .blocks = json_array(), .open = -1 };
+	*a = (struct answer){
+		.speak = speak, .stream = stream, .gate = gate, .blocks = json_array(), .open = -1
+	};
 	if (!after)
 		return;
 	a->headless = after->begun;
@@ -52,7 +55,8 @@ static void answer_say(struct answer *a, const json_t *text)
 		buf_append(&a->said, json_string_value(text), json_string_length(text));
 }
 
-/* What was said since is told, and what may pass passes: once for all the events that came together. */
+/* What was said since is told, and what may pass passes: once for all the events that came
+ * together. */
 static void answer_tell(struct answer *a)
 {
 	size_t from = a->told, len = a->run_len;
@@ -64,7 +68,8 @@ static void answer_tell(struct answer *a)
 		a->pass(a->self, a->run, len);
 }
 
-static struct answer_call *call_new(struct answer *a, int64_t index, const char *id, const char *name)
+static struct answer_call *call_new(struct answer *a, int64_t index, const char *id,
+				    const char *name)
 {
 	static struct answer_call none;
 	if (a->nr_calls == ANSWER_CALLS_MAX) {
@@ -74,7 +79,9 @@ static struct answer_call *call_new(struct answer *a, int64_t index, const char 
 	}
 	GROW(a->call, a->nr_calls, a->cap_calls);
 	struct answer_call *c = &a->call[a->nr_calls++];
-	*c = (struct answer_call){ .id = mem_strdup(id ? id : ""), .name = mem_strdup(name ? name : "?"), .index = index };
+	*c = (struct answer_call){ .id = mem_strdup(id ? id : ""),
+				   .name = mem_strdup(name ? name : "?"),
+				   .index = index };
 	return c;
 }
 
@@ -102,7 +109,8 @@ static void add_json(struct buf *b, const json_t *v)
 
 static void add_args(struct answer *a, struct answer_call *c, const json_t *v)
 {
-	/* else it may be none of ours, or what it was given stands in the event as something else */
+	/* else it may be none of ours, or what it was given stands in the event as something
+	 * else */
 	bool plain = !a->over && json_is_string(v);
 	a->grown = plain ? (size_t)(c - a->call) : NO_CALL;
 	a->from = c->args.len;
@@ -113,14 +121,15 @@ static void add_args(struct answer *a, struct answer_call *c, const json_t *v)
 /* A tier or place that has another price; "" for the usual one. */
 static void take_tier(char *out, size_t size, const char *tier)
 {
-	static const char *const usual[] = { "default", "auto", "standard", "global", "not_available" };
+	static const char *const usual[] = { "default", "auto", "standard", "global",
+					     "not_available" };
 	for (size_t i = 0; i < ARRAY_LEN(usual); i++)
 		if (!strcmp(tier, usual[i]))
 			tier = "";
 	snprintf(out, size, "%s", tier);
 }
 
-/* --- Anthropic ---------------------------------------------------------------------------------------------------- */
+/* --- Anthropic -------------------------------------------------------------------------------- */
 
 static void anthropic_usage(struct answer *a, const json_t *u)
 {
@@ -132,7 +141,8 @@ static void anthropic_usage(struct answer *a, const json_t *u)
 	if (json_object_get(u, "input_tokens"))
 		a->usage.in = json_int(u, "input_tokens", 0) + a->usage.cached + a->usage.written;
 	a->usage.out = json_int(u, "output_tokens", a->usage.out);
-	a->usage.written_1h = json_int(json_object_get(u, "cache_creation"), "ephemeral_1h_input_tokens", a->usage.written_1h);
+	a->usage.written_1h = json_int(json_object_get(u, "cache_creation"),
+				       "ephemeral_1h_input_tokens", a->usage.written_1h);
 	if (json_str(u, "service_tier", NULL))
 		take_tier(a->usage.tier, sizeof(a->usage.tier), json_str(u, "service_tier", ""));
 	if (json_str(u, "inference_geo", NULL))
@@ -151,7 +161,8 @@ static void anthropic_block_end(struct answer *a)
 	else if (!strcmp(type, "thinking"))
 		json_object_set_new(b, "thinking", json_stringn(buf_cstr(&a->part), a->part.len));
 	else if (a->part.len)
-		json_object_set_new(b, "input", json_parse(a->part.data, a->part.len, "input", &none));
+		json_object_set_new(b, "input",
+				    json_parse(a->part.data, a->part.len, "input", &none));
 	if (a->sign.len)
 		json_object_set_new(b, "signature", json_stringn(a->sign.data, a->sign.len));
 	if (!json_object_get(b, "input") && !strcmp(type, "tool_use"))
@@ -167,7 +178,8 @@ static void anthropic_block(struct answer *a, int64_t index, const json_t *block
 	a->open = index;
 	json_array_append_new(a->blocks, json_deep_copy(block));
 	if (!strcmp(json_str(block, "type", ""), "tool_use")) {
-		struct answer_call *c = call_new(a, index, json_str(block, "id", ""), json_str(block, "name", "?"));
+		struct answer_call *c =
+			call_new(a, index, json_str(block, "id", ""), json_str(block, "name", "?"));
 		if (json_object_size(json_object_get(block, "input")))
 			json_dump_buf(json_object_get(block, "input"), &c->args);
 	} else if (!strcmp(json_str(block, "type", ""), "text")) {
@@ -234,7 +246,7 @@ static void anthropic_event(struct answer *a, const json_t *e)
 	}
 }
 
-/* --- Chat Completions --------------------------------------------------------------------------------------------- */
+/* --- Chat Completions ------------------------------------------------------------------------- */
 
 static void chat_call(struct answer *a, const json_t *f, size_t position)
 {
@@ -253,15 +265,21 @@ static void chat_usage(struct answer *a, const json_t *u)
 {
 	if (!json_is_object(u))
 		return;
-	a->usage = (struct answer_usage){ .known = true, .in = json_int(u, "prompt_tokens", 0), .out = json_int(u, "completion_tokens", 0),
-					  .cached = json_int(json_object_get(u, "prompt_tokens_details"), "cached_tokens", 0),
-					  .written = json_int(json_object_get(u, "prompt_tokens_details"), "cache_write_tokens", 0) };
+	a->usage = (struct answer_usage){
+		.known = true,
+		.in = json_int(u, "prompt_tokens", 0),
+		.out = json_int(u, "completion_tokens", 0),
+		.cached = json_int(json_object_get(u, "prompt_tokens_details"), "cached_tokens", 0),
+		.written = json_int(json_object_get(u, "prompt_tokens_details"),
+				    "cache_write_tokens", 0)
+	};
 }
 
 static void chat_event(struct answer *a, const json_t *e)
 {
 	const json_t *c = json_array_get(json_object_get(e, "choices"), 0);
-	const json_t *whole = json_object_get(c, "message"), *d = whole ? whole : json_object_get(c, "delta");
+	const json_t *whole = json_object_get(c, "message"),
+		     *d = whole ? whole : json_object_get(c, "delta");
 	size_t i;
 	json_t *f;
 	answer_set(&a->id, json_str(e, "id", NULL));
@@ -272,19 +290,18 @@ static void chat_event(struct answer *a, const json_t *e)
 	memcpy(a->usage.tier, a->tier, sizeof(a->tier));
 	a->failed |= json_object_get(e, "error") != NULL;
 	answer_say(a, json_object_get(d, "content"));
-	json_array_foreach(json_object_get(d, "tool_calls"), i, f)
-		chat_call(a, f, i);
+	json_array_foreach(json_object_get(d, "tool_calls"), i, f) chat_call(a, f, i);
 	answer_set(&a->stop, json_str(c, "finish_reason", NULL));
 	a->complete |= a->stop != NULL;
 }
 
-/* --- Responses ---------------------------------------------------------------------------------------------------- */
+/* --- Responses -------------------------------------------------------------------------------- */
 
 /* Calls that the agent carries out, not the provider. */
 static bool agents_call(const json_t *item)
 {
-	static const char *const type[] = { "function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call",
-					    "computer_call" };
+	static const char *const type[] = { "function_call", "custom_tool_call", "local_shell_call",
+					    "shell_call",    "apply_patch_call", "computer_call" };
 	for (size_t i = 0; i < ARRAY_LEN(type); i++)
 		if (!strcmp(json_str(item, "type", ""), type[i]))
 			return true;
@@ -297,14 +314,17 @@ static void responses_item(struct answer *a, int64_t index, const json_t *item)
 	if (!agents_call(item))
 		return;
 	const char *type = json_str(item, "type", "");
-	struct answer_call *c = call_new(a, index, json_str(item, "call_id", json_str(item, "id", "")), json_str(item, "name", type));
+	struct answer_call *c =
+		call_new(a, index, json_str(item, "call_id", json_str(item, "id", "")),
+			 json_str(item, "name", type));
 	c->custom = !strcmp(type, "custom_tool_call");
 	if (json_object_get(item, "arguments"))
 		add_json(&c->args, json_object_get(item, "arguments"));
 	else if (c->custom)
 		answer_add_text(&c->args, json_object_get(item, "input"));
 	else
-		add_json(&c->args, json_object_get(item, "action") ? json_object_get(item, "action") : item);
+		add_json(&c->args,
+			 json_object_get(item, "action") ? json_object_get(item, "action") : item);
 }
 
 static void responses_end(struct answer *a, const json_t *r)
@@ -315,9 +335,14 @@ static void responses_end(struct answer *a, const json_t *r)
 	answer_set(&a->stop, json_str(json_object_get(r, "incomplete_details"), "reason", NULL));
 	if (!json_is_object(u))
 		return;
-	a->usage = (struct answer_usage){ .known = true, .in = json_int(u, "input_tokens", 0), .out = json_int(u, "output_tokens", 0),
-					  .cached = json_int(json_object_get(u, "input_tokens_details"), "cached_tokens", 0),
-					  .written = json_int(json_object_get(u, "input_tokens_details"), "cache_write_tokens", 0) };
+	a->usage = (struct answer_usage){
+		.known = true,
+		.in = json_int(u, "input_tokens", 0),
+		.out = json_int(u, "output_tokens", 0),
+		.cached = json_int(json_object_get(u, "input_tokens_details"), "cached_tokens", 0),
+		.written = json_int(json_object_get(u, "input_tokens_details"),
+				    "cache_write_tokens", 0)
+	};
 	take_tier(a->usage.tier, sizeof(a->usage.tier), json_str(r, "service_tier", ""));
 }
 
@@ -326,11 +351,12 @@ static void responses_whole(struct answer *a, const json_t *r)
 	size_t i, k;
 	json_t *item, *part;
 	responses_end(a, r);
-	json_array_foreach(json_object_get(r, "output"), i, item) {
+	json_array_foreach(json_object_get(r, "output"), i, item)
+	{
 		responses_item(a, (int64_t)i, item);
-		json_array_foreach(json_object_get(item, "content"), k, part)
-			if (!strcmp(json_str(part, "type", ""), "output_text"))
-				answer_say(a, json_object_get(part, "text"));
+		json_array_foreach(json_object_get(item, "content"), k,
+				   part) if (!strcmp(json_str(part, "type", ""), "output_text"))
+			answer_say(a, json_object_get(part, "text"));
 	}
 	a->complete = true;
 }
@@ -359,32 +385,34 @@ static int64_t image_tokens(const json_t *details)
 	int64_t n = 0;
 	size_t i;
 	json_t *d;
-	json_array_foreach((json_t *)(uintptr_t)details, i, d)
-		n += strcmp(json_str(d, "modality", ""), "IMAGE") ? 0 : json_int(d, "tokenCount", 0);
+	json_array_foreach((json_t *)(uintptr_t)details, i, d) n +=
+		strcmp(json_str(d, "modality", ""), "IMAGE") ? 0 : json_int(d, "tokenCount", 0);
 	return n;
 }
 
-/* --- Gemini ------------------------------------------------------------------------------------------------------- */
+/* --- Gemini ----------------------------------------------------------------------------------- */
 
 static void gemini_event(struct answer *a, const json_t *e)
 {
-	const json_t *c = json_array_get(json_object_get(e, "candidates"), 0), *u = json_object_get(e, "usageMetadata");
+	const json_t *c = json_array_get(json_object_get(e, "candidates"), 0),
+		     *u = json_object_get(e, "usageMetadata");
 	size_t i;
 	json_t *part;
 	if (json_is_array(e)) {
-		json_array_foreach(e, i, part)
-			gemini_event(a, part);
+		json_array_foreach(e, i, part) gemini_event(a, part);
 		return;
 	}
 	answer_set(&a->id, json_str(e, "responseId", NULL));
 	answer_set(&a->model, json_str(e, "modelVersion", NULL));
 	a->failed |= json_object_get(e, "error") != NULL;
-	json_array_foreach(json_object_get(json_object_get(c, "content"), "parts"), i, part) {
+	json_array_foreach(json_object_get(json_object_get(c, "content"), "parts"), i, part)
+	{
 		const json_t *call = json_object_get(part, "functionCall");
 		json_array_append(a->blocks, part);
 		if (call) {
 			const char *name = json_str(call, "name", "?");
-			struct answer_call *n = call_new(a, (int64_t)a->nr_calls, json_str(call, "id", name), name);
+			struct answer_call *n =
+				call_new(a, (int64_t)a->nr_calls, json_str(call, "id", name), name);
 			json_t *args = json_object_get(call, "args");
 			if (args)
 				json_dump_buf(args, &n->args);
@@ -394,8 +422,10 @@ static void gemini_event(struct answer *a, const json_t *e)
 	}
 	if (json_is_object(u))
 		a->usage = (struct answer_usage){
-			.known = true, .in = json_int(u, "promptTokenCount", 0),
-			.out = json_int(u, "candidatesTokenCount", 0) + json_int(u, "thoughtsTokenCount", 0),
+			.known = true,
+			.in = json_int(u, "promptTokenCount", 0),
+			.out = json_int(u, "candidatesTokenCount", 0) +
+			       json_int(u, "thoughtsTokenCount", 0),
 			.cached = json_int(u, "cachedContentTokenCount", 0),
 			.image_in = image_tokens(json_object_get(u, "promptTokensDetails")),
 			.image_out = image_tokens(json_object_get(u, "candidatesTokensDetails")),
@@ -404,7 +434,7 @@ static void gemini_event(struct answer *a, const json_t *e)
 	a->complete |= a->stop != NULL;
 }
 
-/* --- events out of bytes ------------------------------------------------------------------------------------------ */
+/* --- events out of bytes ---------------------------------------------------------------------- */
 
 static void answer_understand(struct answer *a, const json_t *e)
 {
@@ -429,7 +459,8 @@ static void answer_understand(struct answer *a, const json_t *e)
 /* Does a call begin here? */
 static bool begins_call(const struct answer *a, const json_t *e)
 {
-	if (a->speak == SPEAK_RESPONSES && !strcmp(json_str(e, "type", ""), "response.output_item.added"))
+	if (a->speak == SPEAK_RESPONSES &&
+	    !strcmp(json_str(e, "type", ""), "response.output_item.added"))
 		return agents_call(json_object_get(e, "item"));
 	return a->nr_calls > 0;
 }
@@ -447,11 +478,13 @@ static bool answer_shifted(const struct answer *a, json_t *e, struct buf *out)
 {
 	const char *type = json_str(e, "type", NULL);
 	if (type && a->headless &&
-	    (!strcmp(type, "message_start") || !strcmp(type, "response.created") || !strcmp(type, "response.in_progress")))
+	    (!strcmp(type, "message_start") || !strcmp(type, "response.created") ||
+	     !strcmp(type, "response.in_progress")))
 		return false;
 	const char *key = a->speak == SPEAK_ANTHROPIC ? "index" : "output_index";
 	if (json_is_integer(json_object_get(e, key)))
-		json_object_set_new(e, key, json_integer(json_int(e, key, 0) + (json_int_t)a->shift));
+		json_object_set_new(e, key,
+				    json_integer(json_int(e, key, 0) + (json_int_t)a->shift));
 	if (type)
 		buf_printf(out, "event: %s\n", type);
 	buf_puts(out, "data: ");
@@ -500,11 +533,12 @@ static bool only_words(const struct answer *a, const json_t *e)
 	const json_t *choice = json_array_get(json_object_get(e, "choices"), 0);
 	if (a->speak == SPEAK_CHAT)
 		return choice && !json_object_get(choice, "message");
-	return a->speak != SPEAK_GEMINI && (!strcmp(type, "content_block_delta") || !strcmp(type, "response.output_text.delta"));
+	return a->speak != SPEAK_GEMINI && (!strcmp(type, "content_block_delta") ||
+					    !strcmp(type, "response.output_text.delta"));
 }
 
-/* Most events of a stream are the one before with other words: of a text, a thought or the arguments of one call. @said, @part: how
- * much there was before it. */
+/* Most events of a stream are the one before with other words: of a text, a thought or the
+ * arguments of one call. @said, @part: how much there was before it. */
 static void answer_learn(struct answer *a, const char *raw, size_t len, size_t said, size_t part)
 {
 	if (a->nr_grown > 1 || (a->nr_grown && a->grown == NO_CALL))
@@ -545,7 +579,8 @@ static void answer_on_event(struct answer *a, const char *raw, size_t len)
 	CLEANUP(buf_release) struct buf data = BUF_INIT, again = BUF_INIT;
 	struct err none = ERR_INIT;
 	data_of(raw, len, &data);
-	CLEANUP(json_release) json_t *e = data.len ? json_parse(data.data, data.len, "event", &none) : NULL;
+	CLEANUP(json_release)
+	json_t *e = data.len ? json_parse(data.data, data.len, "event", &none) : NULL;
 	sse_template_forget(&a->alike); /* it may have changed where words go */
 	a->nr_grown = 0;
 	if (e)
@@ -610,7 +645,8 @@ void answer_end(struct answer *a)
 	if (a->stream && rest.len) {
 		answer_on_event(a, rest.data, rest.len);
 	} else if (!a->stream) {
-		CLEANUP(json_release) json_t *e = rest.len ? json_parse(rest.data, rest.len, "answer", &none) : NULL;
+		CLEANUP(json_release)
+		json_t *e = rest.len ? json_parse(rest.data, rest.len, "answer", &none) : NULL;
 		if (e)
 			answer_understand(a, e);
 		a->holding = a->gate && a->nr_calls;
@@ -634,7 +670,9 @@ void answer_pass(struct answer *a)
 json_t *answer_call_args(const struct answer_call *c)
 {
 	struct err none = ERR_INIT;
-	json_t *j = c->args.len && !c->custom ? json_parse(c->args.data, c->args.len, "arguments", &none) : NULL;
+	json_t *j = c->args.len && !c->custom
+			    ? json_parse(c->args.data, c->args.len, "arguments", &none)
+			    : NULL;
 	if (json_is_object(j))
 		return j;
 	json_decref(j);
@@ -646,7 +684,8 @@ const char *answer_stop(const struct answer *a)
 	const char *s = a->stop ? a->stop : "";
 	if (a->nr_calls)
 		return "calls";
-	if (!strcmp(s, "max_tokens") || !strcmp(s, "length") || !strcmp(s, "max_output_tokens") || !strcmp(s, "MAX_TOKENS"))
+	if (!strcmp(s, "max_tokens") || !strcmp(s, "length") || !strcmp(s, "max_output_tokens") ||
+	    !strcmp(s, "MAX_TOKENS"))
 		return "length";
 	if (!strcmp(s, "refusal") || !strcmp(s, "content_filter") || !strcmp(s, "SAFETY"))
 		return "refused";

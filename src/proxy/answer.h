@@ -1,13 +1,19 @@
-/* One answer of a model on its way to the agent: bytes in, the same bytes out, and what they mean beside them. No I/O.
+/* One answer of a model on its way to the agent: bytes in, the same bytes out, and what they mean
+ * beside them. No I/O.
  *
- *  1. Without a gate every byte passes at once. With one, events pass whole, up to the first that belongs to a call of a
- *     tool; that and all that follows is held until the owner has judged the calls. An answer that is no stream is held
+ *  1. Without a gate every byte passes at once. With one, events pass whole, up to the first that
+ *  belongs to a call of a
+ *     tool; that and all that follows is held until the owner has judged the calls. An answer that
+ *     is no stream is held
  *     whole. What was fed together passes together, and its words are told together.
- *  2. What is not understood passes, and is told as an answer without calls; never more than ANSWER_HELD_MAX is held: an
+ *  2. What is not understood passes, and is told as an answer without calls; never more than
+ *  ANSWER_HELD_MAX is held: an
  *     answer that is longer is marked `over`, its calls must be refused.
- *  3. An answer may continue another one whose calls were refused (the model was asked again): then its numbers of blocks
+ *  3. An answer may continue another one whose calls were refused (the model was asked again): then
+ *  its numbers of blocks
  *     go on where those that had passed ended, and its head is left out if one has passed.
- *  4. A stream that was cut keeps the last numbers of its usage; `complete` says whether it came to its end. */
+ *  4. A stream that was cut keeps the last numbers of its usage; `complete` says whether it came to
+ *  its end. */
 #ifndef PROXY_ANSWER_H
 #define PROXY_ANSWER_H
 
@@ -20,8 +26,8 @@ enum { ANSWER_HELD_MAX = 32 << 20, ANSWER_CALLS_MAX = 256 };
 struct answer_call {
 	char *id, *name;
 	struct buf args; /* as the model wrote them; JSON, except of custom tools */
-	bool custom;     /* args are plain text */
-	json_t *item;    /* as it goes back in the next request; NULL: made from the above */
+	bool custom;	 /* args are plain text */
+	json_t *item;	 /* as it goes back in the next request; NULL: made from the above */
 	int64_t index;
 };
 
@@ -45,31 +51,34 @@ struct answer {
 	struct answer_usage usage;
 	struct buf said;
 	char *id, *model, *stop, tier[16];
-	json_t *blocks;      /* what goes back when the model is asked again, in its own form */
+	json_t *blocks; /* what goes back when the model is asked again, in its own form */
 	bool complete, failed, over;
 	/* what has passed */
-	bool begun;          /* its head */
-	size_t items;        /* blocks, whole */
+	bool begun;   /* its head */
+	size_t items; /* blocks, whole */
 	bool holding;
 	struct buf held;
 	/* splitter */
-	struct buf event;    /* bytes of an event that is not whole yet */
+	struct buf event; /* bytes of an event that is not whole yet */
 	size_t scanned;
 	struct alike alike;
 	bool to_said, to_part; /* where the words of events that are alike go */
-	size_t to_call;        /* NO_CALL none */
-	size_t grown, from;    /* call whose arguments the event that is read goes on with, and where; NO_CALL: not to be learned */
+	size_t to_call;	       /* NO_CALL none */
+	/* call whose arguments the event that is read goes on with, and where; NO_CALL: not to be
+	 * learned */
+	size_t grown, from;
 	unsigned nr_grown;
-	const char *run;     /* bytes that may pass, not passed yet; in event */
+	const char *run;      /* bytes that may pass, not passed yet; in event */
 	size_t run_len, told; /* told: bytes of said */
-	size_t shift;        /* rule 3 */
+	size_t shift;	      /* rule 3 */
 	bool headless;
-	int64_t open;        /* index of the block that is open; -1 none */
+	int64_t open; /* index of the block that is open; -1 none */
 	struct buf part, sign;
 };
 
 /* @after: rule 3, NULL for a first answer. */
-void answer_init(struct answer *a, enum speak speak, bool stream, bool gate, const struct answer *after);
+void answer_init(struct answer *a, enum speak speak, bool stream, bool gate,
+		 const struct answer *after);
 void answer_release(struct answer *a);
 void answer_feed(struct answer *a, const void *bytes, size_t len);
 /* The stream is over: what is held without need passes; calls wait for answer_pass. */
@@ -81,7 +90,8 @@ void answer_pass(struct answer *a);
 json_t *answer_call_args(const struct answer_call *c);
 /* "end" "calls" "length" "refused", as wire/host.h REP has it. */
 const char *answer_stop(const struct answer *a);
-/* The request that asks again: @req, what the model said, and for each of its calls @why[i] as its result. Returns owned. */
+/* The request that asks again: @req, what the model said, and for each of its calls @why[i] as its
+ * result. Returns owned. */
 json_t *answer_ask_again(const struct answer *a, const json_t *req, const char *const *why);
 
 #endif

@@ -1,4 +1,5 @@
-/* The model is asked again after its calls were refused: it is told so where it expects their results. */
+/* The model is asked again after its calls were refused: it is told so where it expects their
+ * results. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -23,14 +24,17 @@ static void answer_again_anthropic(const struct answer *a, json_t *list, const c
 		json_put_flag(r, "is_error", true);
 		json_array_append_new(results, r);
 	}
-	json_array_append_new(list, answer_again_message("assistant", "content", json_incref(a->blocks)));
+	json_array_append_new(list,
+			      answer_again_message("assistant", "content", json_incref(a->blocks)));
 	json_array_append_new(list, answer_again_message("user", "content", results));
 }
 
 static void answer_again_chat(const struct answer *a, json_t *list, const char *const *why)
 {
 	json_t *calls = json_array();
-	json_t *m = answer_again_message("assistant", "content", a->said.len ? json_stringn(a->said.data, a->said.len) : json_null());
+	json_t *m = answer_again_message("assistant", "content",
+					 a->said.len ? json_stringn(a->said.data, a->said.len)
+						     : json_null());
 	for (size_t i = 0; i < a->nr_calls; i++) {
 		json_t *c = json_object(), *fn = json_object();
 		json_put_str(fn, "name", a->call[i].name);
@@ -54,7 +58,9 @@ static void answer_again_responses(const struct answer *a, json_t *list, const c
 	json_array_extend(list, a->blocks);
 	for (size_t i = 0; i < a->nr_calls; i++) {
 		json_t *r = json_object();
-		json_put_str(r, "type", a->call[i].custom ? "custom_tool_call_output" : "function_call_output");
+		json_put_str(r, "type",
+			     a->call[i].custom ? "custom_tool_call_output"
+					       : "function_call_output");
 		json_put_str(r, "call_id", a->call[i].id);
 		json_put_str(r, "output", why[i]);
 		json_array_append_new(list, r);

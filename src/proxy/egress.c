@@ -19,7 +19,8 @@ static void accept_waiting(struct egress *e, bool refuse)
 	for (int i = 0; i < 32 && (refuse || e->nr_conns < e->max_conns); i++) {
 		int client = accept4(e->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (client < 0) {
-			e->starved = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+			e->starved = errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+				     errno == ENOMEM;
 			return;
 		}
 		if (e->nr_conns == 0)
@@ -73,8 +74,8 @@ static void on_listener(void *self, int fd, unsigned events)
 	listener_watch(e);
 }
 
-struct egress *egress_new(struct loop *l, int listener, const struct egress_opts *o, const struct egress_ops *ops,
-			  void *self)
+struct egress *egress_new(struct loop *l, int listener, const struct egress_opts *o,
+			  const struct egress_ops *ops, void *self)
 {
 	struct egress *e = NEW(struct egress);
 	struct err err = ERR_INIT;

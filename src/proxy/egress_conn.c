@@ -99,7 +99,8 @@ static const char *reason_of(int status)
 			       : "Gateway Timeout";
 }
 
-/* The reason phrase: of a failed CONNECT most clients print that alone, so the cause is part of it. */
+/* The reason phrase: of a failed CONNECT most clients print that alone, so the cause is part of
+ * it. */
 static void put_reason(struct buf *out, int status, const char *why)
 {
 	buf_printf(out, "HTTP/1.1 %d %s (sandglass: ", status, reason_of(status));
@@ -121,11 +122,15 @@ static void put_details(struct buf *out, const char *why)
 }
 
 /* Sends a refusal and tells the end. @kind is an error type of RFC 9209. */
-static void egress_conn_refuse(struct egress_conn *c, int status, const char *kind, const char *end, const char *why)
+static void egress_conn_refuse(struct egress_conn *c, int status, const char *kind, const char *end,
+			       const char *why)
 {
 	json_t *body = json_object();
 	struct buf text = BUF_INIT;
-	json_put_str(body, "error", status == 403 ? "net.egress" : status == 400 ? "net.request" : "net.failed");
+	json_put_str(body, "error",
+		     status == 403   ? "net.egress"
+		     : status == 400 ? "net.request"
+				     : "net.failed");
 	if (c->host[0]) {
 		char ask[EGRESS_HOST_MAX + 32];
 		json_put_str(body, "host", c->host);
@@ -140,8 +145,10 @@ static void egress_conn_refuse(struct egress_conn *c, int status, const char *ki
 	buf_putc(&text, '\n');
 	buf_reset(&c->down);
 	put_reason(&c->down, status, why);
-	buf_printf(&c->down, "Content-Type: application/json\r\nContent-Length: %zu\r\nProxy-Status: sandglass; error=%s",
-		   text.len, kind);
+	buf_printf(
+		&c->down,
+		"Content-Type: application/json\r\nContent-Length: %zu\r\nProxy-Status: sandglass; error=%s",
+		text.len, kind);
 	put_details(&c->down, why);
 	buf_puts(&c->down, "\r\nConnection: close\r\n\r\n");
 	buf_append(&c->down, text.data, text.len);
@@ -154,9 +161,11 @@ static void egress_conn_refuse(struct egress_conn *c, int status, const char *ki
 	egress_conn_tell_end(c, end);
 }
 
-/* Ends a connection that has been let through. Where the client can still read a reason it gets one: as the answer to
- * a plain http request, or as a TLS alert (@alert) before the server has said anything. */
-static void egress_conn_cut(struct egress_conn *c, int status, const char *kind, unsigned char alert, const char *end, const char *why)
+/* Ends a connection that has been let through. Where the client can still read a reason it gets
+ * one: as the answer to a plain http request, or as a TLS alert (@alert) before the server has said
+ * anything. */
+static void egress_conn_cut(struct egress_conn *c, int status, const char *kind,
+			    unsigned char alert, const char *end, const char *why)
 {
 	bool silent = c->state == EGRESS_PUMP && c->end.down_bytes == 0;
 	bool tls = c->up.len > 0 && c->up.data[0] == 22;
@@ -186,11 +195,13 @@ static void name_address(struct egress_conn *c, const struct egress_addr *a)
 	struct sockaddr_in6 in6;
 	memcpy(&in, &a->sa, sizeof in);
 	memcpy(&in6, &a->sa, sizeof in6);
-	inet_ntop(a->sa.ss_family, a->sa.ss_family == AF_INET ? (void *)&in.sin_addr : (void *)&in6.sin6_addr,
+	inet_ntop(a->sa.ss_family,
+		  a->sa.ss_family == AF_INET ? (void *)&in.sin_addr : (void *)&in6.sin6_addr,
 		  c->end.address, sizeof c->end.address);
 }
 
-/* The request as the server should see it: origin form, its own Host, nothing that was meant for us. */
+/* The request as the server should see it: origin form, its own Host, nothing that was meant for
+ * us. */
 static void egress_conn_rewrite(struct egress_conn *c)
 {
 	struct buf b = BUF_INIT;
@@ -234,8 +245,9 @@ static void connect_failed(struct egress_conn *c, int sys)
 	if (c->next_addr < c->nr_addrs)
 		connect_next(c);
 	else
-		egress_conn_refuse(c, sys == ETIMEDOUT ? 504 : 502, sys == ETIMEDOUT ? "connection_timeout" : "connection_refused",
-		       "connect", strerror(sys));
+		egress_conn_refuse(c, sys == ETIMEDOUT ? 504 : 502,
+				   sys == ETIMEDOUT ? "connection_timeout" : "connection_refused",
+				   "connect", strerror(sys));
 }
 
 static void connect_next(struct egress_conn *c)
@@ -245,8 +257,8 @@ static void connect_next(struct egress_conn *c)
 	set_deadline(c, connect_us);
 	name_address(c, a);
 	c->server = socket(a->sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (c->server < 0 ||
-	    (connect(c->server, (const struct sockaddr *)&a->sa, a->len) < 0 && errno != EINPROGRESS)) {
+	if (c->server < 0 || (connect(c->server, (const struct sockaddr *)&a->sa, a->len) < 0 &&
+			      errno != EINPROGRESS)) {
 		connect_failed(c, errno);
 		return;
 	}
@@ -266,7 +278,7 @@ static void on_lookup(void *self, const struct egress_addr *addr, size_t nr, con
 		egress_conn_refuse(c, 502, "dns_error", "lookup", why);
 	} else if (!open && !c->e->local) {
 		egress_conn_refuse(c, 403, "destination_ip_prohibited", "address",
-		       "the name leads to an address that is not of the open internet");
+				   "the name leads to an address that is not of the open internet");
 	} else {
 		memcpy(c->addr, addr, nr * sizeof *addr);
 		c->nr_addrs = nr;
@@ -284,7 +296,8 @@ void egress_conn_answer(struct egress_conn *c, bool allow, const char *why)
 		set_deadline(c, connect_us);
 		c->lookup = egress_lookup_start(c->e->loop, c->host, c->head.port, on_lookup, c);
 	} else {
-		egress_conn_refuse(c, 403, "http_request_denied", "denied", why ? why : "not allowed");
+		egress_conn_refuse(c, 403, "http_request_denied", "denied",
+				   why ? why : "not allowed");
 	}
 	egress_conn_advance(c);
 	egress_conn_leave(c);
@@ -324,7 +337,10 @@ static void egress_conn_ask(struct egress_conn *c)
 {
 	struct egress *e = c->e;
 	struct egress_want w = {
-		.host = c->host, .port = c->head.port, .method = c->head.method, .path = c->head.path,
+		.host = c->host,
+		.port = c->head.port,
+		.method = c->head.method,
+		.path = c->head.path,
 	};
 	if (!c->head.connect) {
 		w.fields = buf_cstr(&c->head.fields);
@@ -354,13 +370,16 @@ static void egress_conn_on_head(struct egress_conn *c)
 	c->body_left = c->head.length;
 	c->body_done = !c->head.connect && !passes_body(c);
 	if (!egress_name(c->head.host, c->host)) {
-		egress_conn_refuse(c, 403, "http_request_denied", "name", "the host is no name (addresses are not allowed)");
+		egress_conn_refuse(c, 403, "http_request_denied", "name",
+				   "the host is no name (addresses are not allowed)");
 	} else if (!egress_port_ok(c->e, c->host, &c->head)) {
 		egress_conn_refuse(c, 403, "http_request_denied", "port",
-		       c->head.connect || c->e->http ? "the port is not on the list of ports"
-						     : "plain http is not allowed");
+				   c->head.connect || c->e->http
+					   ? "the port is not on the list of ports"
+					   : "plain http is not allowed");
 	} else if (!frame_body(c, 0)) {
-		egress_conn_refuse(c, 400, "http_request_error", "malformed", "the body is not chunked as it should be");
+		egress_conn_refuse(c, 400, "http_request_error", "malformed",
+				   "the body is not chunked as it should be");
 	} else {
 		egress_conn_ask(c);
 	}
@@ -379,7 +398,7 @@ static void egress_conn_peek(struct egress_conn *c)
 	int rc = egress_sni(c->up.data, c->up.len, name);
 	if (rc < 0 || (rc > 0 && strcmp(name, c->host) != 0))
 		egress_conn_cut(c, 403, "http_request_denied", ALERT_UNRECOGNIZED_NAME, "sni",
-		    "only TLS for the host that was asked for passes here");
+				"only TLS for the host that was asked for passes here");
 	else
 		c->peeked = rc > 0;
 }
@@ -457,7 +476,8 @@ static bool egress_conn_flush(struct egress_conn *c, int fd, struct buf *b, uint
 
 static void egress_conn_shut(struct egress_conn *c)
 {
-	if (c->state == EGRESS_PUMP && c->head.connect && c->client_eof && !c->up.len && !c->up_shut) {
+	if (c->state == EGRESS_PUMP && c->head.connect && c->client_eof && !c->up.len &&
+	    !c->up_shut) {
 		c->up_shut = true;
 		shutdown(c->server, SHUT_WR);
 	}
@@ -478,10 +498,12 @@ static void egress_conn_advance(struct egress_conn *c)
 		return;
 	if (c->state == EGRESS_PUMP) {
 		egress_conn_peek(c);
-		if (!c->e || (c->peeked && !egress_conn_flush(c, c->server, &c->up, &c->end.up_bytes)))
+		if (!c->e ||
+		    (c->peeked && !egress_conn_flush(c, c->server, &c->up, &c->end.up_bytes)))
 			return;
 		if (c->end.up_bytes + c->end.down_bytes > c->e->max_bytes) {
-			egress_conn_cut(c, 403, "http_request_denied", 0, "bytes", "more bytes than one connection may carry");
+			egress_conn_cut(c, 403, "http_request_denied", 0, "bytes",
+					"more bytes than one connection may carry");
 			if (!c->e)
 				return;
 		}
@@ -540,13 +562,15 @@ void egress_conn_check(struct egress_conn *c, int64_t now_us)
 		break;
 	case EGRESS_LOOKUP:
 		egress_lookup_cancel(&c->lookup);
-		egress_conn_refuse(c, 504, "dns_timeout", "lookup", "looking up the name takes too long");
+		egress_conn_refuse(c, 504, "dns_timeout", "lookup",
+				   "looking up the name takes too long");
 		break;
 	case EGRESS_CONNECT:
 		connect_failed(c, ETIMEDOUT);
 		break;
 	case EGRESS_PUMP:
-		snprintf(why, sizeof why, "no byte came for %lld s", (long long)(c->e->idle_us / 1000000));
+		snprintf(why, sizeof why, "no byte came for %lld s",
+			 (long long)(c->e->idle_us / 1000000));
 		egress_conn_cut(c, 504, "connection_read_timeout", 0, "idle", why);
 		break;
 	case EGRESS_LAST:
@@ -572,7 +596,8 @@ void egress_conn_new(struct egress *e, int fd)
 	set_deadline(c, head_us);
 	if (e->nr_conns > e->max_conns) {
 		c->busy++;
-		egress_conn_refuse(c, 503, "connection_limit_reached", "full", "too many connections at once");
+		egress_conn_refuse(c, 503, "connection_limit_reached", "full",
+				   "too many connections at once");
 		egress_conn_advance(c);
 		egress_conn_leave(c);
 	}

@@ -26,7 +26,8 @@ static char egress_parse_fold(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
 
-/* A last label that begins with a digit is how every spelling of an IPv4 address looks (127.1, 0x7f.1, 2130706433). */
+/* A last label that begins with a digit is how every spelling of an IPv4 address looks (127.1,
+ * 0x7f.1, 2130706433). */
 bool egress_name(const char *name, char *out)
 {
 	size_t len = strlen(name), label = 0, last = 0;
@@ -72,7 +73,8 @@ bool egress_listed(const char *const *list, size_t nr, const char *host, uint16_
 		size_t len = colon ? (size_t)(colon - list[i]) : strlen(list[i]);
 		if (len && list[i][len - 1] == '.')
 			len--;
-		if ((!colon || strtoul(colon + 1, NULL, 10) == port) && egress_parse_matches(list[i], len, host))
+		if ((!colon || strtoul(colon + 1, NULL, 10) == port) &&
+		    egress_parse_matches(list[i], len, host))
 			return true;
 	}
 	return false;
@@ -106,7 +108,8 @@ static bool parse_authority(const char *s, size_t len, uint16_t port, struct egr
 	const char *colon = memchr(s, ':', len);
 	size_t host = colon ? (size_t)(colon - s) : len;
 	h->port = port;
-	if (host == 0 || host > EGRESS_HOST_MAX || (colon && !parse_port(colon + 1, len - host - 1, &h->port)))
+	if (host == 0 || host > EGRESS_HOST_MAX ||
+	    (colon && !parse_port(colon + 1, len - host - 1, &h->port)))
 		return false;
 	memcpy(h->host, s, host);
 	h->host[host] = '\0';
@@ -129,7 +132,8 @@ static const char *parse_target(const char *s, size_t len, struct egress_head *h
 	if (memchr(s, '#', len))
 		return "a target has no fragment";
 	bool slash = authority < len && s[authority] == '/';
-	CLEANUP(free_ptr) char *given = mem_printf("%s%.*s", slash ? "" : "/", (int)(len - authority), s + authority);
+	CLEANUP(free_ptr)
+	char *given = mem_printf("%s%.*s", slash ? "" : "/", (int)(len - authority), s + authority);
 	size_t path = strcspn(given, "?");
 	CLEANUP(buf_release) struct buf one = BUF_INIT;
 	const char *odd = one_path(given, path, &one);
@@ -204,10 +208,12 @@ static const char *parse_host_field(const char *v, size_t len, struct egress_hea
 {
 	struct egress_head other = { 0 };
 	char a[EGRESS_HOST_MAX + 1], b[EGRESS_HOST_MAX + 1];
-	if (!parse_authority(v, len, h->connect ? h->port : 80, &other) || !egress_name(other.host, a) ||
-	    !egress_name(h->host, b))
+	if (!parse_authority(v, len, h->connect ? h->port : 80, &other) ||
+	    !egress_name(other.host, a) || !egress_name(h->host, b))
 		return NULL; /* rule 2 will say it better */
-	return strcmp(a, b) == 0 && (h->connect || other.port == h->port) ? NULL : "Host and target differ";
+	return strcmp(a, b) == 0 && (h->connect || other.port == h->port)
+		       ? NULL
+		       : "Host and target differ";
 }
 
 static const char *parse_field(const char *s, size_t len, struct egress_head *h, struct seen *seen)
@@ -249,7 +255,8 @@ static const char *parse_field(const char *s, size_t len, struct egress_head *h,
 	return NULL;
 }
 
-/* Control characters have no place in a head; they are how one reader is made to see another line end than the next. */
+/* Control characters have no place in a head; they are how one reader is made to see another line
+ * end than the next. */
 static bool is_clean(const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -308,11 +315,23 @@ void egress_head_release(struct egress_head *h)
 
 /* --- chunks --- */
 
-enum { CHUNK_SIZE, CHUNK_EXT, CHUNK_SIZE_LF, CHUNK_DATA, CHUNK_CR, CHUNK_LF, CHUNK_TRAILER, CHUNK_TRAILER_LF };
+enum {
+	CHUNK_SIZE,
+	CHUNK_EXT,
+	CHUNK_SIZE_LF,
+	CHUNK_DATA,
+	CHUNK_CR,
+	CHUNK_LF,
+	CHUNK_TRAILER,
+	CHUNK_TRAILER_LF
+};
 
 static int hex_value(char c)
 {
-	return egress_parse_is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	return egress_parse_is_digit(c) ? c - '0'
+	       : c >= 'a' && c <= 'f'	? c - 'a' + 10
+	       : c >= 'A' && c <= 'F'	? c - 'A' + 10
+					: -1;
 }
 
 static bool chunk_char(struct egress_chunks *c, char ch)
@@ -469,11 +488,16 @@ int egress_sni(const void *bytes, size_t len, char *out)
 		got += there;
 		if (got && hello[0] != 1)
 			return -1;
-		size_t want = got >= 4 ? ((size_t)hello[1] << 16 | (size_t)hello[2] << 8 | hello[3]) + 4 : SIZE_MAX;
+		size_t want =
+			got >= 4 ? ((size_t)hello[1] << 16 | (size_t)hello[2] << 8 | hello[3]) + 4
+				 : SIZE_MAX;
 		if (want != SIZE_MAX && want > sizeof hello)
 			return -1;
 		if (got >= want)
-			return got > want ? -1 : hello_name((struct cursor){ .p = hello + 4, .left = want - 4 }, out);
+			return got > want ? -1
+					  : hello_name((struct cursor){ .p = hello + 4,
+									.left = want - 4 },
+						       out);
 		if (there < n)
 			return 0;
 		in.p += 5 + n;
@@ -492,9 +516,10 @@ struct net4 {
 bool egress_public4(uint32_t addr)
 {
 	static const struct net4 closed[] = {
-		{ 0x00000000, 8 },  { 0x0a000000, 8 },	{ 0x64400000, 10 }, { 0x7f000000, 8 },	{ 0xa9fe0000, 16 },
-		{ 0xac100000, 12 }, { 0xc0000000, 24 }, { 0xc0000200, 24 }, { 0xc0586300, 24 }, { 0xc0a80000, 16 },
-		{ 0xc6120000, 15 }, { 0xc6336400, 24 }, { 0xcb007100, 24 }, { 0xe0000000, 3 },
+		{ 0x00000000, 8 },  { 0x0a000000, 8 },	{ 0x64400000, 10 }, { 0x7f000000, 8 },
+		{ 0xa9fe0000, 16 }, { 0xac100000, 12 }, { 0xc0000000, 24 }, { 0xc0000200, 24 },
+		{ 0xc0586300, 24 }, { 0xc0a80000, 16 }, { 0xc6120000, 15 }, { 0xc6336400, 24 },
+		{ 0xcb007100, 24 }, { 0xe0000000, 3 },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(closed); i++)
 		if ((addr ^ closed[i].net) >> (32 - closed[i].bits) == 0)
@@ -502,7 +527,8 @@ bool egress_public4(uint32_t addr)
 	return true;
 }
 
-/* Only 2000::/3 is given out; of it not documentation, not ORCHID, and not what carries an IPv4 address inside. */
+/* Only 2000::/3 is given out; of it not documentation, not ORCHID, and not what carries an IPv4
+ * address inside. */
 bool egress_public6(const uint8_t a[16])
 {
 	if ((a[0] & 0xe0) != 0x20)

@@ -1,4 +1,5 @@
-/* The reading half of the egress proxy: bytes in, verdicts out, no I/O (egress.h has the rules). Fuzzed. */
+/* The reading half of the egress proxy: bytes in, verdicts out, no I/O (egress.h has the rules).
+ * Fuzzed. */
 #ifndef PROXY_EGRESS_PARSE_H
 #define PROXY_EGRESS_PARSE_H
 
@@ -20,10 +21,13 @@ struct egress_head {
 	bool has_length;
 	uint64_t length; /* of the body, 0 if none */
 	struct buf
-		fields; /* plain http: field lines to pass on, each with its end; hop-by-hop ones and Host left out */
+		/* plain http: field lines to pass on, each with its end; hop-by-hop ones and Host
+		 * left out */
+		fields;
 };
 
-/* 1: @out is filled (release it); 0: more bytes are needed; -1: malformed, *why_out is a static sentence. */
+/* 1: @out is filled (release it); 0: more bytes are needed; -1: malformed, *why_out is a static
+ * sentence. */
 int egress_head_parse(const char *bytes, size_t len, struct egress_head *out, const char **why_out);
 void egress_head_release(struct egress_head *h);
 
@@ -32,11 +36,12 @@ bool egress_name(const char *name, char *out);
 /* Is @host (folded) with @port on the list of "host", "*.suffix", "host:port", "*.suffix:port"? */
 bool egress_listed(const char *const *list, size_t nr, const char *host, uint16_t port);
 
-/* The server name in a ClientHello: 1 fills @out (folded), 0 more bytes are needed, -1 not TLS, or no or a bad name. */
+/* The server name in a ClientHello: 1 fills @out (folded), 0 more bytes are needed, -1 not TLS, or
+ * no or a bad name. */
 int egress_sni(const void *bytes, size_t len, char *out);
 
-/* Framing of a chunked body. Feed all that comes; returns how many of @len bytes belong to the body, sets @done at its
- * end. -1: not chunked as it should be. */
+/* Framing of a chunked body. Feed all that comes; returns how many of @len bytes belong to the
+ * body, sets @done at its end. -1: not chunked as it should be. */
 struct egress_chunks {
 	uint64_t left; /* of the chunk */
 	unsigned state, digits, line;

@@ -58,7 +58,8 @@ struct egress {
 	uint64_t last_ticket;
 	struct egress_conn **conn;
 	size_t nr_conns, cap_conns;
-	bool paused;	       /* the listener is not watched: max_conns are open, or descriptors are short */
+	/* the listener is not watched: max_conns are open, or descriptors are short */
+	bool paused;
 	bool starved;	       /* the last accept failed for want of descriptors or memory */
 	int64_t full_since_us; /* 0 = there is room */
 };
@@ -67,7 +68,7 @@ void egress_conn_new(struct egress *e, int fd); /* takes @fd */
 void egress_conn_close(struct egress_conn *c, const char *why);
 void egress_conn_answer(struct egress_conn *c, bool allow, const char *why);
 void egress_conn_check(struct egress_conn *c, int64_t now_us); /* its time may be over */
-void egress_room_changed(struct egress *e); /* a connection has ended */
+void egress_room_changed(struct egress *e);		       /* a connection has ended */
 bool egress_port_ok(const struct egress *e, const char *host, const struct egress_head *h);
 
 #endif

@@ -31,11 +31,14 @@ static bool egress_resolve_is_open(const struct sockaddr *sa)
 	return sa->sa_family == AF_INET6 && egress_public6(in6.sin6_addr.s6_addr);
 }
 
-/* On a worker thread. One bad address among many must not get lost behind the limit: it takes the first place. */
+/* On a worker thread. One bad address among many must not get lost behind the limit: it takes the
+ * first place. */
 static void egress_resolve_work(void *self)
 {
 	struct egress_lookup *q = self;
-	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV },
+	struct addrinfo hints = { .ai_family = AF_UNSPEC,
+				  .ai_socktype = SOCK_STREAM,
+				  .ai_flags = AI_NUMERICSERV },
 			*all = NULL;
 	char port[8];
 	snprintf(port, sizeof port, "%u", q->port);
@@ -64,8 +67,8 @@ static void egress_resolve_done(void *self)
 	free(q);
 }
 
-struct egress_lookup *egress_lookup_start(struct loop *l, const char *host, uint16_t port, egress_lookup_fn *fn,
-					  void *self)
+struct egress_lookup *egress_lookup_start(struct loop *l, const char *host, uint16_t port,
+					  egress_lookup_fn *fn, void *self)
 {
 	struct egress_lookup *q = NEW(struct egress_lookup);
 	snprintf(q->host, sizeof q->host, "%s", host);

@@ -15,11 +15,14 @@ struct egress_addr {
 };
 
 struct egress_lookup; /* one under way */
-typedef void egress_lookup_fn(void *self, const struct egress_addr *addr, size_t nr, const char *why);
+typedef void egress_lookup_fn(void *self, const struct egress_addr *addr, size_t nr,
+			      const char *why);
 
-/* @done gets the addresses (all of them were looked at; at most EGRESS_ADDRS_MAX are given) or nr 0 and a reason. */
-struct egress_lookup *egress_lookup_start(struct loop *l, const char *host, uint16_t port, egress_lookup_fn *done,
-					  void *self);
-void egress_lookup_cancel(struct egress_lookup **q); /* @done is not called any more; NULL inside is fine */
+/* @done gets the addresses (all of them were looked at; at most EGRESS_ADDRS_MAX are given) or nr 0
+ * and a reason. */
+struct egress_lookup *egress_lookup_start(struct loop *l, const char *host, uint16_t port,
+					  egress_lookup_fn *done, void *self);
+/* @done is not called any more; NULL inside is fine */
+void egress_lookup_cancel(struct egress_lookup **q);
 
 #endif

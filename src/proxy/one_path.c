@@ -9,12 +9,16 @@
 
 static int hex_digit(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : -1;
 }
 
 static bool needs_no_escape(int c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("-._~", c));
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c && strchr("-._~", c));
 }
 
 static const char *bad_byte(int c)
@@ -34,13 +38,15 @@ static bool scope_ends(const struct buf *out)
 }
 
 /* Escapes to their one form; @plain gets the decoded bytes. */
-static const char *one_path_one_escape(const char *path, size_t len, struct buf *out, struct buf *plain)
+static const char *one_path_one_escape(const char *path, size_t len, struct buf *out,
+				       struct buf *plain)
 {
 	for (size_t i = 0; i < len; i++) {
 		int c = (unsigned char)path[i];
 		bool escaped = c == '%';
 		if (escaped) {
-			int high = i + 2 < len ? hex_digit(path[i + 1]) : -1, low = high >= 0 ? hex_digit(path[i + 2]) : -1;
+			int high = i + 2 < len ? hex_digit(path[i + 1]) : -1,
+			    low = high >= 0 ? hex_digit(path[i + 2]) : -1;
 			if (low < 0)
 				return "a path with an escape that is none";
 			c = high * 16 + low;
@@ -50,8 +56,10 @@ static const char *one_path_one_escape(const char *path, size_t len, struct buf 
 			return bad_byte(c);
 		if (escaped && c == '/' && scope_ends(out))
 			escaped = false;
-		bool again = c == '%' && i + 2 < len && hex_digit(path[i + 1]) >= 0 && hex_digit(path[i + 2]) >= 0;
-		if (escaped && (c == '/' || again)) /* again: an escape of an escape, which somebody may decode twice */
+		bool again = c == '%' && i + 2 < len && hex_digit(path[i + 1]) >= 0 &&
+			     hex_digit(path[i + 2]) >= 0;
+		/* again: an escape of an escape, which somebody may decode twice */
+		if (escaped && (c == '/' || again))
 			return "a path with an encoded separator";
 		buf_putc(plain, (char)c);
 		if (!escaped || needs_no_escape(c))
@@ -82,11 +90,13 @@ const char *one_path(const char *path, size_t len, struct buf *out)
 	if (why)
 		return why;
 	for (const char *end = p + escaped.len; p < end;) {
-		const char *slash = memchr(p + 1, '/', (size_t)(end - p - 1)), *next = slash ? slash : end;
+		const char *slash = memchr(p + 1, '/', (size_t)(end - p - 1)),
+			   *next = slash ? slash : end;
 		size_t n = (size_t)(next - p) - 1;
 		bool is = is_dots(p + 1, n, &dots);
 		if (is && dots != n)
-			return "a path with parameters after dots"; /* some servers drop them first */
+			/* some servers drop them first */
+			return "a path with parameters after dots";
 		if (is && dots == 2)
 			while (out->len > first && out->data[--out->len] != '/')
 				continue;
@@ -104,8 +114,10 @@ const char *one_path(const char *path, size_t len, struct buf *out)
 
 bool one_path_override_field(const char *name)
 {
-	static const char *const known[] = { "x-http-method-override", "x-http-method", "x-method-override", "x-original-method",
-					     "x-original-url", "x-rewrite-url", "x-override-url", "x-original-uri" };
+	static const char *const known[] = { "x-http-method-override", "x-http-method",
+					     "x-method-override",      "x-original-method",
+					     "x-original-url",	       "x-rewrite-url",
+					     "x-override-url",	       "x-original-uri" };
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (!strcmp(known[i], name))
 			return true;
@@ -114,10 +126,12 @@ bool one_path_override_field(const char *name)
 
 bool one_path_override_query(const char *query, size_t len)
 {
-	static const char *const known[] = { "_method", "x-http-method-override", "x-http-method", "$httpmethod" };
+	static const char *const known[] = { "_method", "x-http-method-override", "x-http-method",
+					     "$httpmethod" };
 	CLEANUP(buf_release) struct buf plain = BUF_INIT;
 	for (size_t i = 0; i < len; i++) { /* names may be escaped, too */
-		int high = query[i] == '%' && i + 2 < len ? hex_digit(query[i + 1]) : -1, low = high >= 0 ? hex_digit(query[i + 2]) : -1;
+		int high = query[i] == '%' && i + 2 < len ? hex_digit(query[i + 1]) : -1,
+		    low = high >= 0 ? hex_digit(query[i + 2]) : -1;
 		buf_putc(&plain, low < 0 ? query[i] : (char)(high * 16 + low));
 		i += low < 0 ? 0 : 2;
 	}

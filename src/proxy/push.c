@@ -25,7 +25,8 @@ static int push_hex4(const char *p)
 {
 	int v = 0;
 	for (int i = 0; i < 4; i++) {
-		const char *digits = "0123456789abcdef", *at = p[i] ? strchr(digits, p[i] | 0x20) : NULL;
+		const char *digits = "0123456789abcdef",
+			   *at = p[i] ? strchr(digits, p[i] | 0x20) : NULL;
 		if (!at)
 			return -1;
 		v = v * 16 + (int)(at - digits);
@@ -49,7 +50,8 @@ static const char *push_command(struct push *out, const char *line, size_t len)
 		return NULL;
 	if (len > 9 && !memcmp(line, "push-cert", 9))
 		return "a signed push cannot be read; push without --signed";
-	if (!n || len < 2 * n + 3 || line[n] != ' ' || push_object_name(line + n + 1, len - n - 1) != n || line[2 * n + 1] != ' ')
+	if (!n || len < 2 * n + 3 || line[n] != ' ' ||
+	    push_object_name(line + n + 1, len - n - 1) != n || line[2 * n + 1] != ' ')
 		return "not a push that git makes";
 	const char *name = line + 2 * n + 2;
 	size_t size = len - 2 * n - 2;
@@ -89,13 +91,16 @@ static const char *push_commands(struct push *out, const char *p, size_t len)
 	return "a push without its end";
 }
 
-const char *push_request(struct push *out, const char *method, const char *path, const char *query, const char *body, size_t len)
+const char *push_request(struct push *out, const char *method, const char *path, const char *query,
+			 const char *body, size_t len)
 {
 	bool get = !strcmp(method, "GET"), post = !strcmp(method, "POST");
 	*out = (struct push){ 0 };
 	if (get && push_ends(path, "/info/refs"))
-		return strstr(query, "service=git-upload-pack") || strstr(query, "service=git-receive-pack") ? NULL :
-												    "only git's smart protocol passes";
+		return strstr(query, "service=git-upload-pack") ||
+				       strstr(query, "service=git-receive-pack")
+			       ? NULL
+			       : "only git's smart protocol passes";
 	if (post && push_ends(path, "/git-upload-pack"))
 		return NULL;
 	if (!post || !push_ends(path, "/git-receive-pack"))
@@ -118,7 +123,8 @@ bool push_refusal(const struct push *p, const char *why, struct buf *out)
 		return false;
 	size_t most = strnlen(why, WHY_MAX + 1);
 	if (most > WHY_MAX)
-		for (most = WHY_MAX; most && ((unsigned char)why[most] & 0xc0) == 0x80;) /* no half character */
+		/* no half character */
+		for (most = WHY_MAX; most && ((unsigned char)why[most] & 0xc0) == 0x80;)
 			most--;
 	for (size_t i = 0; i < most; i++)
 		buf_putc(&plain, (unsigned char)why[i] < ' ' ? ' ' : why[i]);

@@ -6,8 +6,11 @@
 
 const char *speak_name(enum speak s)
 {
-	static const char *const name[] = { [SPEAK_NONE] = "", [SPEAK_ANTHROPIC] = "anthropic", [SPEAK_CHAT] = "openai_chat",
-					    [SPEAK_RESPONSES] = "openai", [SPEAK_GEMINI] = "gemini" };
+	static const char *const name[] = { [SPEAK_NONE] = "",
+					    [SPEAK_ANTHROPIC] = "anthropic",
+					    [SPEAK_CHAT] = "openai_chat",
+					    [SPEAK_RESPONSES] = "openai",
+					    [SPEAK_GEMINI] = "gemini" };
 	return name[s];
 }
 
@@ -40,7 +43,9 @@ bool speak_path(const char *dialect, const char *method, const char *path, enum 
 		return *out || speak_ends(path, "/messages/count_tokens");
 	}
 	if (!strcmp(dialect, "openai")) {
-		*out = speak_ends(path, "/chat/completions") ? SPEAK_CHAT : speak_ends(path, "/responses") ? SPEAK_RESPONSES : SPEAK_NONE;
+		*out = speak_ends(path, "/chat/completions") ? SPEAK_CHAT
+		       : speak_ends(path, "/responses")	     ? SPEAK_RESPONSES
+							     : SPEAK_NONE;
 		return *out != SPEAK_NONE;
 	}
 	if (strcmp(dialect, "gemini") != 0 || !verb)
@@ -52,22 +57,25 @@ bool speak_path(const char *dialect, const char *method, const char *path, enum 
 
 bool speak_credential(const char *name)
 {
-	static const char *const known[] = { "authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie",
-					     "proxy-authorization", "x-goog-user-project", "openai-organization" };
+	static const char *const known[] = {
+		"authorization", "x-api-key",		"x-goog-api-key",      "api-key",
+		"cookie",	 "proxy-authorization", "x-goog-user-project", "openai-organization"
+	};
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (!strcmp(known[i], name))
 			return true;
 	return false;
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static const char *list_key(enum speak s)
 {
 	return s == SPEAK_RESPONSES ? "input" : s == SPEAK_GEMINI ? "contents" : "messages";
 }
 
-/* Walks JSON text that json_parse has accepted; says where the elements of one list of the outermost object stand. */
+/* Walks JSON text that json_parse has accepted; says where the elements of one list of the
+ * outermost object stand. */
 struct walk {
 	const char *p, *end;
 };
@@ -165,7 +173,8 @@ void speak_pieces(enum speak s, const char *body, size_t len, speak_piece_fn *pi
 				w.p++;
 			else if (w.p == was)
 				break;
-			/* the comma is a piece of its own kind: it stands before the next one, so that a message's piece is its text */
+			/* the comma is a piece of its own kind: it stands before the next one, so
+			 * that a message's piece is its text */
 			if (w.p > from)
 				piece(self, from, (size_t)(w.p - from));
 			from = w.p;
@@ -183,7 +192,8 @@ const char *speak_model(const json_t *req, const char *path)
 
 bool speak_streams(enum speak s, const json_t *req, const char *path)
 {
-	return s == SPEAK_GEMINI ? strstr(path, ":streamGenerateContent") != NULL : json_flag(req, "stream", false);
+	return s == SPEAK_GEMINI ? strstr(path, ":streamGenerateContent") != NULL
+				 : json_flag(req, "stream", false);
 }
 
 json_t *speak_messages(enum speak s, const json_t *req)
@@ -194,7 +204,8 @@ json_t *speak_messages(enum speak s, const json_t *req)
 
 static const char *tool_name(const json_t *t)
 {
-	const char *name = json_str(t, "name", json_str(json_object_get(t, "function"), "name", NULL));
+	const char *name =
+		json_str(t, "name", json_str(json_object_get(t, "function"), "name", NULL));
 	return name ? name : json_str(t, "type", "?");
 }
 
@@ -202,7 +213,8 @@ json_t *speak_tools(const json_t *req)
 {
 	json_t *names = json_array(), *t, *f;
 	size_t i, k;
-	json_array_foreach(json_object_get(req, "tools"), i, t) {
+	json_array_foreach(json_object_get(req, "tools"), i, t)
+	{
 		json_t *inner = json_object_get(t, "functionDeclarations");
 		json_array_foreach(inner, k, f)
 			json_array_append_new(names, json_string(json_str(f, "name", "?")));
@@ -214,12 +226,16 @@ json_t *speak_tools(const json_t *req)
 
 json_t *speak_provider_tools(const json_t *req)
 {
-	static const char *const begins[] = { "web_search", "web_fetch", "code_interpreter", "code_execution", "mcp", "file_search",
-					      "computer_use", "image_generation" };
-	static const char *const fields[] = { "googleSearch", "google_search", "codeExecution", "urlContext", "url_context" };
+	static const char *const begins[] = {
+		"web_search", "web_fetch",   "code_interpreter", "code_execution",
+		"mcp",	      "file_search", "computer_use",	 "image_generation"
+	};
+	static const char *const fields[] = { "googleSearch", "google_search", "codeExecution",
+					      "urlContext", "url_context" };
 	json_t *names = json_array(), *t;
 	size_t i;
-	json_array_foreach(json_object_get(req, "tools"), i, t) {
+	json_array_foreach(json_object_get(req, "tools"), i, t)
+	{
 		const char *type = json_str(t, "type", "");
 		for (size_t k = 0; k < ARRAY_LEN(begins); k++)
 			if (!strncmp(type, begins[k], strlen(begins[k])))
@@ -240,13 +256,13 @@ static void text_into(const json_t *v, struct buf *out)
 	if (json_is_string(v))
 		buf_append(out, json_string_value(v), json_string_length(v));
 	else if (json_is_array(v))
-		json_array_foreach(v, i, e)
-			text_into(json_object_get(e, "text"), out);
+		json_array_foreach(v, i, e) text_into(json_object_get(e, "text"), out);
 	else if (json_is_object(v))
 		json_dump_buf(v, out);
 }
 
-static void speak_tell(const json_t *content, const char *id, bool error, speak_result_fn *fn, void *self)
+static void speak_tell(const json_t *content, const char *id, bool error, speak_result_fn *fn,
+		       void *self)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	text_into(content, &text);
@@ -260,29 +276,33 @@ static bool results_of(enum speak s, const json_t *m, speak_result_fn *fn, void 
 	size_t i;
 	json_t *b;
 	if (s == SPEAK_ANTHROPIC) {
-		json_array_foreach(json_object_get(m, "content"), i, b)
-			if (!strcmp(json_str(b, "type", ""), "tool_result"))
-				speak_tell(json_object_get(b, "content"), json_str(b, "tool_use_id", ""), json_flag(b, "is_error", false),
-				     fn, self);
+		json_array_foreach(json_object_get(m, "content"), i,
+				   b) if (!strcmp(json_str(b, "type", ""), "tool_result"))
+			speak_tell(json_object_get(b, "content"), json_str(b, "tool_use_id", ""),
+				   json_flag(b, "is_error", false), fn, self);
 		return strcmp(role, "assistant") != 0;
 	}
 	if (s == SPEAK_CHAT) {
 		if (!strcmp(role, "tool"))
-			speak_tell(json_object_get(m, "content"), json_str(m, "tool_call_id", ""), false, fn, self);
+			speak_tell(json_object_get(m, "content"), json_str(m, "tool_call_id", ""),
+				   false, fn, self);
 		return strcmp(role, "assistant") != 0;
 	}
 	if (s == SPEAK_RESPONSES) {
 		size_t n = strlen(type);
 		if (n > 7 && !strcmp(type + n - 7, "_output"))
-			speak_tell(json_object_get(m, "output"), json_str(m, "call_id", ""), false, fn, self);
+			speak_tell(json_object_get(m, "output"), json_str(m, "call_id", ""), false,
+				   fn, self);
 		else if (!strcmp(role, "assistant") || (n > 5 && !strcmp(type + n - 5, "_call")))
 			return false;
 		return true;
 	}
-	json_array_foreach(json_object_get(m, "parts"), i, b) {
+	json_array_foreach(json_object_get(m, "parts"), i, b)
+	{
 		const json_t *r = json_object_get(b, "functionResponse");
 		if (r)
-			speak_tell(json_object_get(r, "response"), json_str(r, "id", json_str(r, "name", "")), false, fn, self);
+			speak_tell(json_object_get(r, "response"),
+				   json_str(r, "id", json_str(r, "name", "")), false, fn, self);
 	}
 	return strcmp(role, "model") != 0;
 }

@@ -1,4 +1,5 @@
-/* What the proxy itself says in a provider's words: the end of a turn that it cut off, and errors. */
+/* What the proxy itself says in a provider's words: the end of a turn that it cut off, and
+ * errors. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -26,59 +27,83 @@ static json_t *speak_say_pack(const char *fmt, ...)
 	return j;
 }
 
-static void speak_say_anthropic(bool stream, bool begun, int items, const char *model, const char *text, struct buf *out)
+static void speak_say_anthropic(bool stream, bool begun, int items, const char *model,
+				const char *text, struct buf *out)
 {
 	if (!stream) {
-		json_t *m = speak_say_pack("{s:s,s:s,s:s,s:s,s:[{s:s,s:s}],s:s,s:n,s:{s:i,s:i}}", "id", "msg_sandglass", "type", "message", "role",
-				 "assistant", "model", model, "content", "type", "text", "text", text, "stop_reason", "end_turn",
-				 "stop_sequence", "usage", "input_tokens", 0, "output_tokens", 0);
+		json_t *m = speak_say_pack("{s:s,s:s,s:s,s:s,s:[{s:s,s:s}],s:s,s:n,s:{s:i,s:i}}",
+					   "id", "msg_sandglass", "type", "message", "role",
+					   "assistant", "model", model, "content", "type", "text",
+					   "text", text, "stop_reason", "end_turn", "stop_sequence",
+					   "usage", "input_tokens", 0, "output_tokens", 0);
 		json_dump_buf(m, out);
 		json_decref(m);
 		return;
 	}
 	if (!begun)
-		speak_say_event(out, speak_say_pack("{s:s,s:{s:s,s:s,s:s,s:s,s:[],s:n,s:n,s:{s:i,s:i}}}", "type", "message_start", "message", "id",
-				"msg_sandglass", "type", "message", "role", "assistant", "model", model, "content", "stop_reason",
-				"stop_sequence", "usage", "input_tokens", 0, "output_tokens", 0));
-	speak_say_event(out, speak_say_pack("{s:s,s:i,s:{s:s,s:s}}", "type", "content_block_start", "index", items, "content_block", "type", "text", "text", ""));
-	speak_say_event(out, speak_say_pack("{s:s,s:i,s:{s:s,s:s}}", "type", "content_block_delta", "index", items, "delta", "type", "text_delta", "text", text));
-	speak_say_event(out, speak_say_pack("{s:s,s:i}", "type", "content_block_stop", "index", items));
-	speak_say_event(out, speak_say_pack("{s:s,s:{s:s,s:n},s:{s:i}}", "type", "message_delta", "delta", "stop_reason", "end_turn", "stop_sequence", "usage",
-			"output_tokens", 0));
+		speak_say_event(out,
+				speak_say_pack("{s:s,s:{s:s,s:s,s:s,s:s,s:[],s:n,s:n,s:{s:i,s:i}}}",
+					       "type", "message_start", "message", "id",
+					       "msg_sandglass", "type", "message", "role",
+					       "assistant", "model", model, "content",
+					       "stop_reason", "stop_sequence", "usage",
+					       "input_tokens", 0, "output_tokens", 0));
+	speak_say_event(out, speak_say_pack("{s:s,s:i,s:{s:s,s:s}}", "type", "content_block_start",
+					    "index", items, "content_block", "type", "text", "text",
+					    ""));
+	speak_say_event(out, speak_say_pack("{s:s,s:i,s:{s:s,s:s}}", "type", "content_block_delta",
+					    "index", items, "delta", "type", "text_delta", "text",
+					    text));
+	speak_say_event(out,
+			speak_say_pack("{s:s,s:i}", "type", "content_block_stop", "index", items));
+	speak_say_event(out, speak_say_pack("{s:s,s:{s:s,s:n},s:{s:i}}", "type", "message_delta",
+					    "delta", "stop_reason", "end_turn", "stop_sequence",
+					    "usage", "output_tokens", 0));
 	speak_say_event(out, speak_say_pack("{s:s}", "type", "message_stop"));
 }
 
 static void speak_say_chat(bool stream, const char *model, const char *text, struct buf *out)
 {
 	if (!stream) {
-		json_t *m = speak_say_pack("{s:s,s:s,s:i,s:s,s:[{s:i,s:{s:s,s:s},s:s}],s:{s:i,s:i,s:i}}", "id", "chatcmpl-sandglass", "object",
-				 "chat.completion", "created", 0, "model", model, "choices", "index", 0, "message", "role", "assistant",
-				 "content", text, "finish_reason", "stop", "usage", "prompt_tokens", 0, "completion_tokens", 0,
-				 "total_tokens", 0);
+		json_t *m = speak_say_pack(
+			"{s:s,s:s,s:i,s:s,s:[{s:i,s:{s:s,s:s},s:s}],s:{s:i,s:i,s:i}}", "id",
+			"chatcmpl-sandglass", "object", "chat.completion", "created", 0, "model",
+			model, "choices", "index", 0, "message", "role", "assistant", "content",
+			text, "finish_reason", "stop", "usage", "prompt_tokens", 0,
+			"completion_tokens", 0, "total_tokens", 0);
 		json_dump_buf(m, out);
 		json_decref(m);
 		return;
 	}
-	speak_say_event(out, speak_say_pack("{s:s,s:s,s:i,s:s,s:[{s:i,s:{s:s,s:s},s:n}]}", "id", "chatcmpl-sandglass", "object", "chat.completion.chunk",
-			"created", 0, "model", model, "choices", "index", 0, "delta", "role", "assistant", "content", text, "finish_reason"));
-	speak_say_event(out, speak_say_pack("{s:s,s:s,s:i,s:s,s:[{s:i,s:{},s:s}]}", "id", "chatcmpl-sandglass", "object", "chat.completion.chunk", "created",
-			0, "model", model, "choices", "index", 0, "delta", "finish_reason", "stop"));
+	speak_say_event(out,
+			speak_say_pack("{s:s,s:s,s:i,s:s,s:[{s:i,s:{s:s,s:s},s:n}]}", "id",
+				       "chatcmpl-sandglass", "object", "chat.completion.chunk",
+				       "created", 0, "model", model, "choices", "index", 0, "delta",
+				       "role", "assistant", "content", text, "finish_reason"));
+	speak_say_event(out, speak_say_pack("{s:s,s:s,s:i,s:s,s:[{s:i,s:{},s:s}]}", "id",
+					    "chatcmpl-sandglass", "object", "chat.completion.chunk",
+					    "created", 0, "model", model, "choices", "index", 0,
+					    "delta", "finish_reason", "stop"));
 	buf_puts(out, "data: [DONE]\n\n");
 }
 
 static json_t *speak_say_item(const char *status, const char *text)
 {
-	return speak_say_pack("{s:s,s:s,s:s,s:s,s:[{s:s,s:s,s:[]}]}", "type", "message", "id", "msg_sandglass", "status", status, "role", "assistant",
-		    "content", "type", "output_text", "text", text, "annotations");
+	return speak_say_pack("{s:s,s:s,s:s,s:s,s:[{s:s,s:s,s:[]}]}", "type", "message", "id",
+			      "msg_sandglass", "status", status, "role", "assistant", "content",
+			      "type", "output_text", "text", text, "annotations");
 }
 
 static json_t *speak_say_response(const char *model, const char *status, json_t *output)
 {
-	return speak_say_pack("{s:s,s:s,s:i,s:s,s:s,s:o,s:{s:i,s:i,s:i}}", "id", "resp_sandglass", "object", "response", "created_at", 0, "status",
-		    status, "model", model, "output", output, "usage", "input_tokens", 0, "output_tokens", 0, "total_tokens", 0);
+	return speak_say_pack("{s:s,s:s,s:i,s:s,s:s,s:o,s:{s:i,s:i,s:i}}", "id", "resp_sandglass",
+			      "object", "response", "created_at", 0, "status", status, "model",
+			      model, "output", output, "usage", "input_tokens", 0, "output_tokens",
+			      0, "total_tokens", 0);
 }
 
-static void speak_say_responses(bool stream, bool begun, int items, const char *model, const char *text, struct buf *out)
+static void speak_say_responses(bool stream, bool begun, int items, const char *model,
+				const char *text, struct buf *out)
 {
 	json_t *list = json_array();
 	json_array_append_new(list, speak_say_item("completed", text));
@@ -89,18 +114,29 @@ static void speak_say_responses(bool stream, bool begun, int items, const char *
 		return;
 	}
 	if (!begun)
-		speak_say_event(out, speak_say_pack("{s:s,s:o}", "type", "response.created", "response", speak_say_response(model, "in_progress", json_array())));
-	speak_say_event(out, speak_say_pack("{s:s,s:i,s:o}", "type", "response.output_item.added", "output_index", items, "item", speak_say_item("in_progress", "")));
-	speak_say_event(out, speak_say_pack("{s:s,s:s,s:i,s:i,s:s}", "type", "response.output_text.delta", "item_id", "msg_sandglass", "output_index", items,
-			"content_index", 0, "delta", text));
-	speak_say_event(out, speak_say_pack("{s:s,s:i,s:o}", "type", "response.output_item.done", "output_index", items, "item", speak_say_item("completed", text)));
-	speak_say_event(out, speak_say_pack("{s:s,s:o}", "type", "response.completed", "response", whole));
+		speak_say_event(
+			out,
+			speak_say_pack("{s:s,s:o}", "type", "response.created", "response",
+				       speak_say_response(model, "in_progress", json_array())));
+	speak_say_event(out, speak_say_pack("{s:s,s:i,s:o}", "type", "response.output_item.added",
+					    "output_index", items, "item",
+					    speak_say_item("in_progress", "")));
+	speak_say_event(out,
+			speak_say_pack("{s:s,s:s,s:i,s:i,s:s}", "type",
+				       "response.output_text.delta", "item_id", "msg_sandglass",
+				       "output_index", items, "content_index", 0, "delta", text));
+	speak_say_event(out, speak_say_pack("{s:s,s:i,s:o}", "type", "response.output_item.done",
+					    "output_index", items, "item",
+					    speak_say_item("completed", text)));
+	speak_say_event(
+		out, speak_say_pack("{s:s,s:o}", "type", "response.completed", "response", whole));
 }
 
 static void speak_say_gemini(bool stream, const char *text, struct buf *out)
 {
-	json_t *m = speak_say_pack("{s:[{s:{s:s,s:[{s:s}]},s:s,s:i}]}", "candidates", "content", "role", "model", "parts", "text", text, "finishReason",
-			 "STOP", "index", 0);
+	json_t *m =
+		speak_say_pack("{s:[{s:{s:s,s:[{s:s}]},s:s,s:i}]}", "candidates", "content", "role",
+			       "model", "parts", "text", text, "finishReason", "STOP", "index", 0);
 	if (stream) {
 		speak_say_event(out, m);
 		return;
@@ -109,7 +145,8 @@ static void speak_say_gemini(bool stream, const char *text, struct buf *out)
 	json_decref(m);
 }
 
-void speak_say(enum speak s, bool stream, bool begun, size_t items, const char *model, const char *text, struct buf *out)
+void speak_say(enum speak s, bool stream, bool begun, size_t items, const char *model,
+	       const char *text, struct buf *out)
 {
 	switch (s) {
 	case SPEAK_ANTHROPIC:
@@ -131,8 +168,9 @@ void speak_say(enum speak s, bool stream, bool begun, size_t items, const char *
 
 void speak_error(const char *type, const char *text, struct buf *out)
 {
-	json_t *e = speak_say_pack("{s:s,s:{s:s,s:s,s:s,s:i,s:s}}", "type", "error", "error", "type", type, "message", text, "reason", type, "code", 403,
-			 "status", "PERMISSION_DENIED");
+	json_t *e = speak_say_pack("{s:s,s:{s:s,s:s,s:s,s:i,s:s}}", "type", "error", "error",
+				   "type", type, "message", text, "reason", type, "code", 403,
+				   "status", "PERMISSION_DENIED");
 	json_dump_buf(e, out);
 	json_decref(e);
 }
@@ -140,8 +178,11 @@ void speak_error(const char *type, const char *text, struct buf *out)
 void speak_stream_error(enum speak s, const char *text, struct buf *out)
 {
 	if (s == SPEAK_RESPONSES)
-		speak_say_event(out, speak_say_pack("{s:s,s:{s:s,s:s,s:{s:s,s:s}}}", "type", "response.failed", "response", "id", "resp_sandglass", "status",
-				"failed", "error", "code", "permission_error", "message", text));
+		speak_say_event(out, speak_say_pack("{s:s,s:{s:s,s:s,s:{s:s,s:s}}}", "type",
+						    "response.failed", "response", "id",
+						    "resp_sandglass", "status", "failed", "error",
+						    "code", "permission_error", "message", text));
 	else
-		speak_say_event(out, speak_say_pack("{s:s,s:{s:s,s:s}}", "type", "error", "error", "type", "permission_error", "message", text));
+		speak_say_event(out, speak_say_pack("{s:s,s:{s:s,s:s}}", "type", "error", "error",
+						    "type", "permission_error", "message", text));
 }

@@ -79,7 +79,8 @@ static void add_hole(struct alike *k, size_t at, size_t len, bool words)
 /* The value of @key, a name in quotes, where it stands first. */
 static void free_value(struct alike *k, const char *key)
 {
-	const char *p = k->event.data, *end = p + k->event.len, *at = memmem(p, k->event.len, key, strlen(key));
+	const char *p = k->event.data, *end = p + k->event.len,
+		   *at = memmem(p, k->event.len, key, strlen(key));
 	if (!at)
 		return;
 	for (at += strlen(key); at < end && (*at == ':' || *at == ' '); at++)
@@ -91,10 +92,12 @@ static void free_value(struct alike *k, const char *key)
 		add_hole(k, (size_t)(at - p), n, false);
 }
 
-void sse_template_learn(struct alike *k, const char *raw, size_t len, const char *words, size_t nr_words)
+void sse_template_learn(struct alike *k, const char *raw, size_t len, const char *words,
+			size_t nr_words)
 {
 	sse_template_forget(k);
-	if (!nr_words || len > EVENT_MAX || memchr(raw, '\\', len) || string_len(words, words + nr_words) != nr_words)
+	if (!nr_words || len > EVENT_MAX || memchr(raw, '\\', len) ||
+	    string_len(words, words + nr_words) != nr_words)
 		return;
 	CLEANUP(buf_release) struct buf quoted = BUF_INIT;
 	buf_putc(&quoted, '"');
@@ -109,7 +112,8 @@ void sse_template_learn(struct alike *k, const char *raw, size_t len, const char
 	free_value(k, "\"obfuscation\"");
 }
 
-bool sse_template_words(struct alike *k, const char *raw, size_t len, const char **words, size_t *nr_words)
+bool sse_template_words(struct alike *k, const char *raw, size_t len, const char **words,
+			size_t *nr_words)
 {
 	const char *p = k->event.data, *end = raw + len;
 	size_t from = 0;
@@ -121,7 +125,9 @@ bool sse_template_words(struct alike *k, const char *raw, size_t len, const char
 			return false;
 		raw += same;
 		bool string = p[h->at - 1] == '"', escaped = false;
-		size_t n = h->words ? words_len(raw, end, &escaped) : string ? string_len(raw, end) : number_len(raw, end);
+		size_t n = h->words ? words_len(raw, end, &escaped)
+			   : string ? string_len(raw, end)
+				    : number_len(raw, end);
 		if ((!string && !n) || (string && !utf8_valid(raw, n)))
 			return false;
 		if (h->words) {

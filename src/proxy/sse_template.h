@@ -1,9 +1,12 @@
-/* Is an event of a model's stream the one before it, but for its words? Such a stream is thousands of events that differ in one
- * string (with some providers also in a number and in padding); to parse each of them would be most of the proxy's work. No I/O.
+/* Is an event of a model's stream the one before it, but for its words? Such a stream is thousands
+ * of events that differ in one string (with some providers also in a number and in padding); to
+ * parse each of them would be most of the proxy's work. No I/O.
  *
- *  1. An event may be learned once it has been parsed and all that it did was to say @words. Where these stand, and the values of
+ *  1. An event may be learned once it has been parsed and all that it did was to say @words. Where
+ *  these stand, and the values of
  *     "sequence_number" and "obfuscation", are holes; the rest is kept as it is, byte for byte.
- *  2. An event is alike if it has the same bytes around the holes, and in them a number or a string of valid UTF-8 (the words also
+ *  2. An event is alike if it has the same bytes around the holes, and in them a number or a string
+ *  of valid UTF-8 (the words also
  *     with escapes of one letter): to parse it would give the same but for those values.
  *  3. What is not certain (an escape anywhere, words that stand there twice) is not learned. */
 #ifndef PROXY_SSE_TEMPLATE_H
@@ -16,7 +19,7 @@ struct alike {
 	struct alike_hole {
 		size_t at, len; /* of a string: without its quotes */
 		bool words;
-	} hole[3];              /* in their order */
+	} hole[3]; /* in their order */
 	size_t nr;
 	struct buf plain; /* words without their escapes */
 };
@@ -24,8 +27,10 @@ struct alike {
 void sse_template_release(struct alike *k);
 void sse_template_forget(struct alike *k);
 /* Learns the event @raw, or forgets what it knew if rule 3 forbids it. */
-void sse_template_learn(struct alike *k, const char *raw, size_t len, const char *words, size_t nr_words);
+void sse_template_learn(struct alike *k, const char *raw, size_t len, const char *words,
+			size_t nr_words);
 /* Is @raw alike? *@words then is what it says, until the next call. */
-bool sse_template_words(struct alike *k, const char *raw, size_t len, const char **words, size_t *nr_words);
+bool sse_template_words(struct alike *k, const char *raw, size_t len, const char **words,
+			size_t *nr_words);
 
 #endif

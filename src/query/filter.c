@@ -9,39 +9,53 @@
 
 const struct field filter_field[FIELD_NR] = {
 	[FIELD_SESSION] = { "session", F_TEXT, "session", NULL, true, "the name of the session" },
-	[FIELD_AGENT] = { "agent", F_TEXT, "agent", "agent_id", true, "the agent, by name or number" },
+	[FIELD_AGENT] = { "agent", F_TEXT, "agent", "agent_id", true,
+			  "the agent, by name or number" },
 	[FIELD_BOX] = { "box", F_TEXT, "box", "box_id", true, "the box, by name or number" },
 	[FIELD_KIND] = { "kind", F_TEXT, "kind", NULL, true, "what is done" },
 	[FIELD_TOOL] = { "tool", F_TEXT, "tool", NULL, true, "the tool that was called" },
-	[FIELD_CMD] = { "cmd", F_TEXT, "cmd", "proposed", true, "the command line, also the one that a person has put another in the place of" },
-	[FIELD_PATH] = { "path", F_TEXT, "path", "host_path", true, "the file in the box, or the one of this machine in put and get" },
-	[FIELD_HOST] = { "host", F_TEXT, "host", NULL, true, "the other machine of a connection or a request" },
+	[FIELD_CMD] = { "cmd", F_TEXT, "cmd", "proposed", true,
+			"the command line, also the one that a person has put another in the place of" },
+	[FIELD_PATH] = { "path", F_TEXT, "path", "host_path", true,
+			 "the file in the box, or the one of this machine in put and get" },
+	[FIELD_HOST] = { "host", F_TEXT, "host", NULL, true,
+			 "the other machine of a connection or a request" },
 	[FIELD_EXIT] = { "exit", F_NUMBER, "exit", NULL, false, "the exit status" },
 	[FIELD_DUR] = { "dur", F_SPAN, "dur_us", NULL, false, "how long it ran" },
 	[FIELD_COST] = { "cost", F_MONEY, "cost_uusd", NULL, false, "what it cost, in dollars" },
-	[FIELD_TOKENS] = { "tokens", F_NUMBER, "tokens", NULL, false, "how many tokens a model call took" },
-	[FIELD_LINES] = { "lines", F_NUMBER, "lines", NULL, false, "how many lines it wrote or changed" },
+	[FIELD_TOKENS] = { "tokens", F_NUMBER, "tokens", NULL, false,
+			   "how many tokens a model call took" },
+	[FIELD_LINES] = { "lines", F_NUMBER, "lines", NULL, false,
+			  "how many lines it wrote or changed" },
 	[FIELD_RULE] = { "rule", F_TEXT, "rule", NULL, true, "a rule that matched" },
-	[FIELD_VERDICT] = { "verdict", F_TEXT, "verdict", NULL, true, "what the rules or a person said; held: it waited" },
+	[FIELD_VERDICT] = { "verdict", F_TEXT, "verdict", NULL, true,
+			    "what the rules or a person said; held: it waited" },
 	[FIELD_BY] = { "by", F_TEXT, "by", NULL, false, "who decided: human, timeout, ..." },
-	[FIELD_RISK] = { "risk", F_TEXT, "risk", NULL, true, "how much is at risk, as the rules say" },
+	[FIELD_RISK] = { "risk", F_TEXT, "risk", NULL, true,
+			 "how much is at risk, as the rules say" },
 	[FIELD_TURN] = { "turn", F_NUMBER, "turn", NULL, true, "the agent's turn" },
 	[FIELD_ID] = { "id", F_NUMBER, "id", NULL, true, "the number of the action or event" },
 	[FIELD_TEXT] = { "text", F_TEXT, "text", NULL, false, "anything that is recorded of it" },
-	[FIELD_SINCE] = { "since", F_INSTANT, "ts_us", NULL, true, "so long ago at most, or a date" },
-	[FIELD_UNTIL] = { "until", F_INSTANT, "ts_us", NULL, true, "so long ago at least, or a date" },
+	[FIELD_SINCE] = { "since", F_INSTANT, "ts_us", NULL, true,
+			  "so long ago at most, or a date" },
+	[FIELD_UNTIL] = { "until", F_INSTANT, "ts_us", NULL, true,
+			  "so long ago at least, or a date" },
 	[FIELD_IS] = { "is", F_IS, "is", NULL, false, "what is so of it" },
 	[FIELD_HAS] = { "has", F_HAS, "has", NULL, false, "what there is of it" },
 };
 
 static const char *const is_names[] = { "pending", "error", "live", "edited", "marked", NULL };
 static const char *const has_names[] = { "diff", "output", "note", NULL };
-static const char *const filter_kind_names[] = { "exec", "read", "write", "edit", "connect", "model", "host", "mcp", "ask",
-					  "snapshot", "snap", "rollback", "merge", "put", "get", "shell", "fetch", "port", "note", "end", NULL };
+static const char *const filter_kind_names[] = { "exec",  "read",     "write", "edit", "connect",
+						 "model", "host",     "mcp",   "ask",  "snapshot",
+						 "snap",  "rollback", "merge", "put",  "get",
+						 "shell", "fetch",    "port",  "note", "end",
+						 NULL };
 static const char *const verdict_names[] = { "allow", "ask", "deny", "held", NULL };
 static const char *const filter_risk_names[] = { "none", "low", "medium", "high", NULL };
 
-enum { DEPTH_MAX = 64, SAVED_MAX = 8, VALUES_MAX = 500 }; /* each value is a term of SQL, whose depth SQLite bounds */
+/* each value is a term of SQL, whose depth SQLite bounds */
+enum { DEPTH_MAX = 64, SAVED_MAX = 8, VALUES_MAX = 500 };
 
 struct parser {
 	const char *text, *p;
@@ -131,7 +145,7 @@ static char *filter_quoted(struct parser *x)
 	return buf_take(&b);
 }
 
-/* --- values -------------------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static const char *number_hint(enum field_type type)
 {
@@ -170,7 +184,8 @@ static const char *const *closed_names(enum field_id id)
 }
 
 /* Fields with few values: a misspelt one would silently match nothing. */
-static bool name_known(struct parser *x, const char *at, const struct node *n, const struct value *v)
+static bool name_known(struct parser *x, const char *at, const struct node *n,
+		       const struct value *v)
 {
 	const char *const *names = n->op == OP_REGEX || v->glob ? NULL : closed_names(n->field);
 	if (!names)
@@ -182,7 +197,8 @@ static bool name_known(struct parser *x, const char *at, const struct node *n, c
 		return true; /* an event's dotted name */
 	const char *near = nearest_name(v->text, names);
 	if (near)
-		filter_fail(x, at, "%s has no \"%s\"; did you mean \"%s\"?", filter_field[n->field].name, v->text, near);
+		filter_fail(x, at, "%s has no \"%s\"; did you mean \"%s\"?",
+			    filter_field[n->field].name, v->text, near);
 	else
 		filter_fail(x, at, "%s has no \"%s\"", filter_field[n->field].name, v->text);
 	return false;
@@ -238,7 +254,8 @@ static bool read_values(struct parser *x, struct node *n)
 			if (!text)
 				return false;
 		} else {
-			while (*x->p && *x->p != ' ' && *x->p != '\t' && (n->op == OP_REGEX || (*x->p != ',' && *x->p != ')')))
+			while (*x->p && *x->p != ' ' && *x->p != '\t' &&
+			       (n->op == OP_REGEX || (*x->p != ',' && *x->p != ')')))
 				x->p++;
 			text = mem_strndup(at, (size_t)(x->p - at));
 		}
@@ -250,7 +267,8 @@ static bool read_values(struct parser *x, struct node *n)
 		if (!filter_add_value(x, at, n, text))
 			return false;
 		if (n->nr > VALUES_MAX) {
-			filter_fail(x, at, "%s has more than %d values; ask for them in parts", filter_field[n->field].name, VALUES_MAX);
+			filter_fail(x, at, "%s has more than %d values; ask for them in parts",
+				    filter_field[n->field].name, VALUES_MAX);
 			return false;
 		}
 		if (n->op == OP_REGEX)
@@ -261,15 +279,15 @@ static bool read_values(struct parser *x, struct node *n)
 	}
 }
 
-/* --- terms ------------------------------------------------------------------------------------------------------- */
+/* --- terms ------------------------------------------------------------------------------------ */
 
 static bool read_op(struct parser *x, enum op *out)
 {
 	static const struct {
 		const char *sign;
 		enum op op;
-	} ops[] = { { "!=", OP_NOT }, { "<=", OP_LE }, { ">=", OP_GE }, { ":", OP_IS },	  { "=", OP_EXACT },
-		    { "~", OP_REGEX }, { "<", OP_LT },	{ ">", OP_GT } };
+	} ops[] = { { "!=", OP_NOT },  { "<=", OP_LE },	  { ">=", OP_GE }, { ":", OP_IS },
+		    { "=", OP_EXACT }, { "~", OP_REGEX }, { "<", OP_LT },  { ">", OP_GT } };
 	for (size_t i = 0; i < ARRAY_LEN(ops); i++)
 		if (!strncmp(x->p, ops[i].sign, strlen(ops[i].sign))) {
 			x->p += strlen(ops[i].sign);
@@ -301,8 +319,12 @@ static struct node *unknown_field(struct parser *x, const char *at, const char *
 		return filter_fail(x, at, "a URL must be quoted: \"%s://...\"", name);
 	const char *near = nearest_name(name, names);
 	if (near)
-		return filter_fail(x, at, "there is no field \"%s\"; did you mean \"%s\"? (quote it to search for the text)", name, near);
-	return filter_fail(x, at, "there is no field \"%s\" (quote it to search for the text)", name);
+		return filter_fail(
+			x, at,
+			"there is no field \"%s\"; did you mean \"%s\"? (quote it to search for the text)",
+			name, near);
+	return filter_fail(x, at, "there is no field \"%s\" (quote it to search for the text)",
+			   name);
 }
 
 static struct node *read_field(struct parser *x, const char *at, const char *name)
@@ -346,7 +368,11 @@ static struct node *read_saved(struct parser *x)
 		return filter_fail(x, at, "there is no saved filter \"@%s\"", name);
 	if (x->in_saved == SAVED_MAX)
 		return filter_fail(x, at, "saved filters name each other without end");
-	struct parser inner = { .text = text, .p = text, .saved = x->saved, .depth = x->depth, .in_saved = x->in_saved + 1,
+	struct parser inner = { .text = text,
+				.p = text,
+				.saved = x->saved,
+				.depth = x->depth,
+				.in_saved = x->in_saved + 1,
 				.err = x->err };
 	struct node *n = read_or(&inner);
 	filter_skip_blanks(&inner);
@@ -392,7 +418,10 @@ static struct node *read_term(struct parser *x)
 	while (!word_end(*x->p))
 		x->p++;
 	if (x->p == at)
-		return filter_fail(x, at, *at ? "a \"%c\" is not expected here" : "something is missing at the end", *at);
+		return filter_fail(x, at,
+				   *at ? "a \"%c\" is not expected here"
+				       : "something is missing at the end",
+				   *at);
 	bool prefix = x->p[-1] == '*' && x->p - at > 1;
 	return words_node(x, at, mem_strndup(at, (size_t)(x->p - at) - prefix), prefix);
 }
@@ -420,7 +449,8 @@ static struct node *read_not(struct parser *x)
 	return n;
 }
 
-static struct node *filter_joined(struct parser *x, enum node_type type, struct node *left, struct node *right)
+static struct node *filter_joined(struct parser *x, enum node_type type, struct node *left,
+				  struct node *right)
 {
 	if (!left || !right) {
 		filter_node_free(left);
@@ -475,10 +505,12 @@ static struct node *read_or(struct parser *x)
 	return n;
 }
 
-int filter_parse(struct filter **out, const char *text, const struct filter_saved *saved, size_t *column_out,
-		 struct err *err)
+int filter_parse(struct filter **out, const char *text, const struct filter_saved *saved,
+		 size_t *column_out, struct err *err)
 {
-	struct parser x = { .text = text, .p = text, .saved = saved, .err = err, .column_out = column_out };
+	struct parser x = {
+		.text = text, .p = text, .saved = saved, .err = err, .column_out = column_out
+	};
 	struct node *n;
 	filter_skip_blanks(&x);
 	if (!*x.p) {
@@ -519,8 +551,11 @@ static int known_before(const struct node *n, struct err *err)
 	if (n->type == NODE_TERM && !filter_field[n->field].before) {
 		const char *value = n->value[0].text;
 		bool closed = n->field == FIELD_IS || n->field == FIELD_HAS;
-		return err_set(err, ERR_INVALID, "column %zu: %s%s%s is known only after the action; what is held has not run yet",
-			       n->column, filter_field[n->field].name, closed ? ":" : "", closed ? value : "");
+		return err_set(
+			err, ERR_INVALID,
+			"column %zu: %s%s%s is known only after the action; what is held has not run yet",
+			n->column, filter_field[n->field].name, closed ? ":" : "",
+			closed ? value : "");
 	}
 	return known_before(n->left, err) < 0 ? -1 : known_before(n->right, err);
 }

@@ -1,18 +1,23 @@
-/* The filter language: one line of text that is asked in lists, searches, exports, holds and policies.
+/* The filter language: one line of text that is asked in lists, searches, exports, holds and
+ * policies.
  *
  *   filter = and { "or" and }      and = not { ["and"] not }      not = [ "not" | "!" ] term
  *   term   = "(" filter ")" | "@"name | field op value | word["*"] | '"' phrase '"'
- *   op     = ":" (is; glob if * or ?, also in quotes)  "=" (exactly)  "!="  "~" (regular expression)  "<" "<=" ">" ">="
+ *   op     = ":" (is; glob if * or ?, also in quotes)  "=" (exactly)  "!="  "~" (regular
+ *          expression)  "<" "<=" ">" ">="
  *   value  = word | '"' text '"' | number[unit] | a..b | v1,v2,v3 (any of)
  *   units  : ms s m h d (time), k M (thousands), $ (money)
- *   fields : session agent box kind tool cmd path host exit dur cost tokens lines rule verdict by risk turn id text
+ *   fields : session agent box kind tool cmd path host exit dur cost tokens lines rule verdict by
+ *   risk turn id text
  *            since until;  is:pending error live edited marked;  has:diff output note
  *
- * 1. One line is compiled to two things: a condition over the events of a file with every value bound as a parameter, and a
- *    predicate over a JSON object (filter_match) for what has not happened yet. Both are two-valued: a row without a
+ * 1. One line is compiled to two things: a condition over the events of a file with every value
+ * bound as a parameter, and a
+ *    predicate over a JSON object (filter_match) for what has not happened yet. Both are
+ *    two-valued: a row without a
  *    tool does match `not tool:browser`.
- * 2. "-" is not negation: `rm -rf` looks for both words.
- * 3. Fields that are known only after an action (exit dur cost tokens lines text is:error is:live has:...) are refused
+ * 2. "-" is not negation: `rm -rf` looks for both words. 3. Fields that are known only after an
+ * action (exit dur cost tokens lines text is:error is:live has:...) are refused
  *    where something is held before it runs (filter_known_before), with that reason.
  * Any thread; sqlite3 is seen only by filter_sql.c. */
 #ifndef QUERY_FILTER_H
@@ -28,54 +33,64 @@ struct filter_saved {
 	void *self;
 };
 
-/* ERR_PARSE with "column N: ..." and, for a near miss, "did you mean"; the column (from 1) also in @column_out (may be
- * NULL). Empty text is a filter that matches everything. */
-NODISCARD int filter_parse(struct filter **out, const char *text, const struct filter_saved *saved, size_t *column_out,
-			   struct err *err);
+/* ERR_PARSE with "column N: ..." and, for a near miss, "did you mean"; the column (from 1) also in
+ * @column_out (may be NULL). Empty text is a filter that matches everything. */
+NODISCARD int filter_parse(struct filter **out, const char *text, const struct filter_saved *saved,
+			   size_t *column_out, struct err *err);
 void filter_free(struct filter **f);
 bool filter_empty(const struct filter *f);
 
 /* ERR_INVALID naming the first field that is not known before an action runs. */
 NODISCARD int filter_known_before(const struct filter *f, struct err *err);
 
-/* Asks @row: {"kind","tool","cmd","path","host","agent","agent_id","box","box_id","session","rule" (string or list),
+/* Asks @row: {"kind","tool","cmd","path","host","agent","agent_id","box","box_id","session","rule"
+ * (string or list),
  * "verdict","by","risk","turn","id","ts_us","exit","dur_us","cost_uusd","tokens","lines","text","is":[..],"has":[..]}.
  * Absent keys are unknown: no comparison with them is true. @now_us: for since and until. */
 bool filter_match(const struct filter *f, const json_t *row, int64_t now_us);
 
-/* The seqs that match in a session, after @after_seq, in order; at most @max. A row is an action (by its id, the seq of
- * action.requested) or an event that is no step in the life of one (note, snapshot.taken, agent.end, ...). Words and
- * phrases are looked up in the search index, also in output. */
+/* The seqs that match in a session, after @after_seq, in order; at most @max. A row is an action
+ * (by its id, the seq of action.requested) or an event that is no step in the life of one (note,
+ * snapshot.taken, agent.end, ...). Words and phrases are looked up in the search index, also in
+ * output. */
 struct session;
-NODISCARD int filter_search(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, size_t max,
-			    uint64_t *seqs, size_t *nr_out, struct err *err);
+NODISCARD int filter_search(const struct filter *f, struct session *s, int64_t now_us,
+			    uint64_t after_seq, size_t max, uint64_t *seqs, size_t *nr_out,
+			    struct err *err);
 
 /* The same up to and with @to_seq: a long session is gone through in pieces. */
-NODISCARD int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, uint64_t to_seq,
-			       size_t max, uint64_t *seqs, size_t *nr_out, struct err *err);
-/* The same of all that is behind @after_seq, for whoever shows what is found as it comes: once there is something it ends when it has
- * taken @wait_us. *upto_out: where to go on (INT64_MAX: that was all); with @max found, behind the last of them. */
-NODISCARD int filter_search_soon(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, int64_t wait_us,
-				 size_t max, uint64_t *seqs, size_t *nr_out, uint64_t *upto_out, struct err *err);
-/* True if it asks for words or phrases: those look into output, too, and what they cost is not less for a piece. */
+NODISCARD int filter_search_to(const struct filter *f, struct session *s, int64_t now_us,
+			       uint64_t after_seq, uint64_t to_seq, size_t max, uint64_t *seqs,
+			       size_t *nr_out, struct err *err);
+/* The same of all that is behind @after_seq, for whoever shows what is found as it comes: once
+ * there is something it ends when it has taken @wait_us. *upto_out: where to go on (INT64_MAX: that
+ * was all); with @max found, behind the last of them. */
+NODISCARD int filter_search_soon(const struct filter *f, struct session *s, int64_t now_us,
+				 uint64_t after_seq, int64_t wait_us, size_t max, uint64_t *seqs,
+				 size_t *nr_out, uint64_t *upto_out, struct err *err);
+/* True if it asks for words or phrases: those look into output, too, and what they cost is not less
+ * for a piece. */
 bool filter_words(const struct filter *f);
 /* True if a term of it asks for that kind of event by name, pattern or regular expression. */
 bool filter_asks_kind(const struct filter *f, const char *kind);
 
-/* The SQL of filter_search: appends the condition for "SELECT ... FROM event r WHERE ...", with a ? for each bound value. */
+/* The SQL of filter_search: appends the condition for "SELECT ... FROM event r WHERE ...", with a ?
+ * for each bound value. */
 void filter_sql(const struct filter *f, struct buf *out);
-/* Adds the functions glass_is, glass_regex and glass_look to a connection (struct sqlite3 *); once before preparing. */
+/* Adds the functions glass_is, glass_regex and glass_look to a connection (struct sqlite3 *); once
+ * before preparing. */
 NODISCARD int filter_functions(void *db, struct err *err);
 
-/* What can be typed, for completion: names of fields by index, then NULL; the closed list of values of one (kind, is,
- * has, verdict, risk; ends with NULL), or NULL where anything goes. */
+/* What can be typed, for completion: names of fields by index, then NULL; the closed list of values
+ * of one (kind, is, has, verdict, risk; ends with NULL), or NULL where anything goes. */
 const char *filter_field_name(size_t i);
 /* For help, of a field that has a name: what it is; is it known before an action runs? */
 const char *filter_field_about(size_t i);
 bool filter_field_before(size_t i);
 const char *const *filter_field_values(const char *field);
 
-/* Nearest of @names (NULL-terminated) to @word for "did you mean": mistyped, else one that begins with it; NULL if none is. */
+/* Nearest of @names (NULL-terminated) to @word for "did you mean": mistyped, else one that begins
+ * with it; NULL if none is. */
 const char *nearest_name(const char *word, const char *const *names);
 
 #endif

@@ -13,7 +13,8 @@ static bool glob_fold(const char *p, const char *s)
 		if (*p == '*') {
 			star = p++;
 			from = s;
-		} else if (*p && (*p == '?' || tolower((unsigned char)*p) == tolower((unsigned char)*s))) {
+		} else if (*p && (*p == '?' ||
+				  tolower((unsigned char)*p) == tolower((unsigned char)*s))) {
 			p++;
 			s++;
 		} else if (star) {
@@ -62,9 +63,7 @@ static bool term_on_json(const struct node *n, const json_t *v)
 	size_t i;
 	json_t *one;
 	if (json_is_array(v)) {
-		json_array_foreach(v, i, one)
-			if (term_on_json(n, one))
-				return true;
+		json_array_foreach(v, i, one) if (term_on_json(n, one)) return true;
 		return false;
 	}
 	if (json_is_integer(v)) {
@@ -110,7 +109,8 @@ static bool filter_eval_term(const struct node *n, const json_t *row, int64_t no
 	case F_TEXT:
 	case F_IS:
 	case F_HAS:
-		is = term_on_json(n, v) || (f->key2 && term_on_json(n, json_object_get(row, f->key2)));
+		is = term_on_json(n, v) ||
+		     (f->key2 && term_on_json(n, json_object_get(row, f->key2)));
 		break;
 	case F_NUMBER:
 	case F_SPAN:
@@ -133,14 +133,17 @@ static bool filter_eval_word_char(unsigned char c)
 	return isalnum(c) || c == '_' || c >= 0x80;
 }
 
-/* A word stands alone where its own ends are letters; "phrase" and `word*` are found anywhere after a beginning. */
+/* A word stands alone where its own ends are letters; "phrase" and `word*` are found anywhere after
+ * a beginning. */
 static bool words_in(const struct node *n, const char *text)
 {
 	const char *word = n->value[0].text;
 	size_t len = strlen(word);
 	for (const char *p = text; len && (p = strcasestr(p, word)); p++) {
-		bool starts = p == text || !filter_eval_word_char((unsigned char)p[-1]) || !filter_eval_word_char((unsigned char)word[0]);
-		bool ends = n->prefix || !filter_eval_word_char((unsigned char)p[len]) || !filter_eval_word_char((unsigned char)word[len - 1]);
+		bool starts = p == text || !filter_eval_word_char((unsigned char)p[-1]) ||
+			      !filter_eval_word_char((unsigned char)word[0]);
+		bool ends = n->prefix || !filter_eval_word_char((unsigned char)p[len]) ||
+			    !filter_eval_word_char((unsigned char)word[len - 1]);
 		if (starts && ends)
 			return true;
 	}
@@ -156,11 +159,10 @@ static bool words_in_json(const struct node *n, const json_t *v)
 	if (json_is_string(v))
 		return words_in(n, json_string_value(v));
 	if (json_is_array(v)) {
-		json_array_foreach(v, i, one)
-			found = found || words_in_json(n, one);
+		json_array_foreach(v, i, one) found = found || words_in_json(n, one);
 	} else if (json_is_object(v)) {
-		json_object_foreach((json_t *)(uintptr_t)v, key, one)
-			found = found || words_in_json(n, one);
+		json_object_foreach((json_t *)(uintptr_t)v, key, one) found =
+			found || words_in_json(n, one);
 	}
 	return found;
 }
@@ -171,9 +173,11 @@ static bool filter_eval_ask(const struct node *n, const json_t *row, int64_t now
 	case NODE_ALL:
 		return true;
 	case NODE_AND:
-		return filter_eval_ask(n->left, row, now_us) && filter_eval_ask(n->right, row, now_us);
+		return filter_eval_ask(n->left, row, now_us) &&
+		       filter_eval_ask(n->right, row, now_us);
 	case NODE_OR:
-		return filter_eval_ask(n->left, row, now_us) || filter_eval_ask(n->right, row, now_us);
+		return filter_eval_ask(n->left, row, now_us) ||
+		       filter_eval_ask(n->right, row, now_us);
 	case NODE_NOT:
 		return !filter_eval_ask(n->left, row, now_us);
 	case NODE_TERM:

@@ -1,4 +1,5 @@
-/* What every text holds that matches a regular expression, a pattern or a word: the index of words leads there. */
+/* What every text holds that matches a regular expression, a pattern or a word: the index of words
+ * leads there. */
 #include <ctype.h>
 #include <string.h>
 
@@ -70,8 +71,8 @@ static const char *filter_literal_skip(const char *s)
 	}
 }
 
-/* One alternative of an extended regular expression: the runs of plain characters outside of its groups and lists, and what stands in
- * the groups that it cannot do without. */
+/* One alternative of an extended regular expression: the runs of plain characters outside of its
+ * groups and lists, and what stands in the groups that it cannot do without. */
 static const char *filter_literal_alternative(const char *s, struct strv *out, struct strv *groups)
 {
 	CLEANUP(buf_release) struct buf piece = BUF_INIT;
@@ -133,7 +134,8 @@ bool filter_pieces(const struct node *n, filter_pieces_fn *fn, void *self)
 	return true;
 }
 
-/* Of a text in lower case: may a recorder write it in the body of an output, which is not in the index? */
+/* Of a text in lower case: may a recorder write it in the body of an output, which is not in the
+ * index? */
 static bool may_be_output(const char *s)
 {
 	static const char words[] = "stream off len segment hash"; /* as values_make.c knows them */
@@ -154,7 +156,8 @@ bool filter_match_body(const struct strv *pieces, struct buf *out)
 	buf_reset(out);
 	for (size_t i = 0; i < pieces->nr; i++) {
 		CLEANUP(free_ptr) char *copy = mem_strdup(pieces->item[i]);
-		for (char *part, *rest = copy; (part = strsep(&rest, "\"*"));) { /* neither stands in what look_new takes */
+		/* neither stands in what look_new takes */
+		for (char *part, *rest = copy; (part = strsep(&rest, "\"*"));) {
 			if (strlen(part) < LEAST)
 				continue;
 			buf_printf(out, "\"%s\" ", part);

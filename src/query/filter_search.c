@@ -1,14 +1,16 @@
 /* What a filter finds in a session, page by page.
  *
- * Words are asked for in stretches of the session, small ones first, so that a common word costs its first rows and not all
- * of them. In a stretch the index says of each word which events may hold it; these lead to rows, and the sets of rows are
- * joined as the filter joins the words. Only the rows that are left are read and asked the whole filter: words that are
- * common and never meet cost what the index costs. What the index does not reach is asked row by row.
+ * Words are asked for in stretches of the session, small ones first, so that a common word costs
+ * its first rows and not all of them. In a stretch the index says of each word which events may
+ * hold it; these lead to rows, and the sets of rows are joined as the filter joins the words. Only
+ * the rows that are left are read and asked the whole filter: words that are common and never meet
+ * cost what the index costs. What the index does not reach is asked row by row.
  *
- * A value of a field that is a text of the body stands in the index as words do: the pieces of it that JSON writes as they are
- * lead to the rows where all of them stand, and so does every body that writes characters as \u00.., where a piece may hide.
- * An agent's and a box's rows have an index
- * of their own. What no words lead to, as times, durations and kinds, stands in blocks of values (filter_values.c). */
+ * A value of a field that is a text of the body stands in the index as words do: the pieces of it
+ * that JSON writes as they are lead to the rows where all of them stand, and so does every body
+ * that writes characters as \u00.., where a piece may hide. An agent's and a box's rows have an
+ * index of their own. What no words lead to, as times, durations and kinds, stands in blocks of
+ * values (filter_values.c). */
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +25,8 @@ enum {
 	AT_ONCE = 256,	    /* rows that are asked by one statement */
 	ALL_LEAST = 1 << 9, /* ... where each of them is: as many as HOLD_US allows */
 	BITS = 64,
-	COARSE_MOST = 2000, /* rows of a stretch that are read sooner than the index is asked for all that it knows */
+	/* rows of a stretch that are read sooner than the index is asked for all that it knows */
+	COARSE_MOST = 2000,
 	HOLD_US = 50000, /* a transaction keeps a writer from emptying its WAL */
 };
 _Static_assert(STRETCH_MOST / STEPS_BLOCK <= STEPS_KEPT, "each block of a stretch is read once");
@@ -44,14 +47,17 @@ int filter_search_failed(struct search *q, struct err *err)
 	return err_set(err, ERR_DAMAGED, "search: %s", sqlite3_errmsg(session_handle(q->s)));
 }
 
-/* --- rows that are asked -------------------------------------------------------------------------------------------- */
+/* --- rows that are asked ---------------------------------------------------------------------- */
 
-/* Adds the rows that match: of all behind @after up to @upto, or of those of the JSON list @among. */
-static int filter_search_find(struct search *q, const struct buf *among, uint64_t after, uint64_t upto, struct err *err)
+/* Adds the rows that match: of all behind @after up to @upto, or of those of the JSON list
+ * @among. */
+static int filter_search_find(struct search *q, const struct buf *among, uint64_t after,
+			      uint64_t upto, struct err *err)
 {
 	sqlite3_stmt *st = NULL;
 	CLEANUP(buf_release) struct buf sql = BUF_INIT;
-	buf_printf(&sql, "SELECT r.seq FROM %s r%s WHERE r.seq>?1 AND r.seq<=?2 AND ", among ? "json_each(?3) l CROSS JOIN event" : "event",
+	buf_printf(&sql, "SELECT r.seq FROM %s r%s WHERE r.seq>?1 AND r.seq<=?2 AND ",
+		   among ? "json_each(?3) l CROSS JOIN event" : "event",
 		   among ? " ON r.seq=l.value" : "");
 	filter_sql(q->f, &sql);
 	buf_puts(&sql, " ORDER BY r.seq LIMIT ?");
@@ -85,14 +91,16 @@ static uint64_t next_bit(const uint64_t *bits, uint64_t at, uint64_t nr)
 static void begin_reading(struct search *q)
 {
 	sqlite3 *db = session_handle(q->s);
-	q->ours = sqlite3_get_autocommit(db) && sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK;
+	q->ours = sqlite3_get_autocommit(db) &&
+		  sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK;
 	q->begun_us = clock_mono_us();
 }
 
 static void filter_search_end_reading(struct search *q)
 {
 	sqlite3 *db = session_handle(q->s);
-	if (q->ours && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK && !sqlite3_get_autocommit(db))
+	if (q->ours && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK &&
+	    !sqlite3_get_autocommit(db))
 		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	q->ours = false;
 }
@@ -106,7 +114,8 @@ static void let_others(struct search *q)
 	begin_reading(q);
 }
 
-/* Some rows cost a microsecond and some a hundred, and how many of them there are is not known before. */
+/* Some rows cost a microsecond and some a hundred, and how many of them there are is not known
+ * before. */
 static void filter_search_adapt(struct search *q, int64_t took_us)
 {
 	if (took_us > HOLD_US / 2)
@@ -149,7 +158,8 @@ static int find_bits(struct search *q, const uint64_t *bits, struct err *err)
 	while (rc == 0 && at < nr && !filter_search_enough(q)) {
 		buf_reset(&list);
 		for (size_t i = 0; i < AT_ONCE && at < nr; i++, at = next_bit(bits, at + 1, nr))
-			buf_printf(&list, "%c%llu", i ? ',' : '[', (unsigned long long)(q->after + 1 + at));
+			buf_printf(&list, "%c%llu", i ? ',' : '[',
+				   (unsigned long long)(q->after + 1 + at));
 		buf_putc(&list, ']');
 		rc = filter_search_find(q, &list, q->after, q->upto, err);
 		q->at = q->after + at;
@@ -159,7 +169,7 @@ static int find_bits(struct search *q, const uint64_t *bits, struct err *err)
 	return rc;
 }
 
-/* --- rows that may match, by the index ------------------------------------------------------------------------------- */
+/* --- rows that may match, by the index -------------------------------------------------------- */
 
 static void filter_search_set(struct search *q, uint64_t *bits, uint64_t seq)
 {
@@ -243,7 +253,8 @@ static void filter_search_on_value(void *self, uint64_t seq, int64_t value, bool
 }
 
 /* Behind the blocks there may be any. */
-static int rows_of_values(struct search *q, const struct place *p, struct rows *out, struct err *err)
+static int rows_of_values(struct search *q, const struct place *p, struct rows *out,
+			  struct err *err)
 {
 	int rc = 0;
 	if (q->reach > q->values.covered) {
@@ -255,7 +266,9 @@ static int rows_of_values(struct search *q, const struct place *p, struct rows *
 		struct value_ask a;
 		memcpy(&a, p->ids.data + at, sizeof(a));
 		struct gather g = { q, out->bits, a.whose };
-		rc = values_each(&q->values, a.field, q->after, a.whose == WHOSE_OWN ? q->upto : q->reach, a.low, a.high, filter_search_on_value, &g, err);
+		rc = values_each(&q->values, a.field, q->after,
+				 a.whose == WHOSE_OWN ? q->upto : q->reach, a.low, a.high,
+				 filter_search_on_value, &g, err);
 	}
 	set_open(q, out->bits);
 	return rc;
@@ -263,10 +276,13 @@ static int rows_of_values(struct search *q, const struct place *p, struct rows *
 
 static int rows_of_ids(struct search *q, const struct place *p, struct rows *out, struct err *err)
 {
-	static const char of_agent[] = "SELECT seq FROM event WHERE agent=?1 AND agent>0 AND seq>?2 AND seq<=?3";
-	static const char of_box[] = "SELECT seq FROM event WHERE box=?1 AND box>0 AND seq>?2 AND seq<=?3";
+	static const char of_agent[] =
+		"SELECT seq FROM event WHERE agent=?1 AND agent>0 AND seq>?2 AND seq<=?3";
+	static const char of_box[] =
+		"SELECT seq FROM event WHERE box=?1 AND box>0 AND seq>?2 AND seq<=?3";
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(session_handle(q->s), p->node->field == FIELD_BOX ? of_box : of_agent, -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(session_handle(q->s),
+				    p->node->field == FIELD_BOX ? of_box : of_agent, -1, &st, NULL);
 	filter_search_begin(q, out);
 	for (size_t at = 0; rc == SQLITE_OK && at < p->ids.len; at += sizeof(uint64_t)) {
 		uint64_t id;
@@ -312,7 +328,8 @@ static int rows_of_term(struct search *q, const struct node *n, struct rows *out
 /* What it takes to list rows: the fewest first, an agent's are many. */
 static int filter_search_dear(const struct search *q, const struct node *n)
 {
-	int l = n->left ? filter_search_dear(q, n->left) : 0, r = n->right ? filter_search_dear(q, n->right) : 0;
+	int l = n->left ? filter_search_dear(q, n->left) : 0,
+	    r = n->right ? filter_search_dear(q, n->right) : 0;
 	if (n->type == NODE_AND || n->type == NODE_OR)
 		return (n->type == NODE_AND) == (l < r) ? l : r;
 	for (size_t i = 0; i < q->places; i++)
@@ -321,7 +338,8 @@ static int filter_search_dear(const struct search *q, const struct node *n)
 	return n->type == NODE_NOT ? 3 : 1;
 }
 
-static void filter_search_join(struct search *q, enum node_type how, struct rows *to, struct rows *from)
+static void filter_search_join(struct search *q, enum node_type how, struct rows *to,
+			       struct rows *from)
 {
 	if (how == NODE_AND ? to->all : from->all) {
 		struct rows swap = *to;
@@ -329,7 +347,8 @@ static void filter_search_join(struct search *q, enum node_type how, struct rows
 		*from = swap;
 	}
 	for (size_t i = 0; !to->all && !from->all && i <= (q->upto - q->after) / BITS; i++)
-		to->bits[i] = how == NODE_AND ? to->bits[i] & from->bits[i] : to->bits[i] | from->bits[i];
+		to->bits[i] =
+			how == NODE_AND ? to->bits[i] & from->bits[i] : to->bits[i] | from->bits[i];
 }
 
 static bool is_empty(const struct search *q, const struct rows *r)
@@ -360,8 +379,8 @@ static void ask_coarsely(struct search *q, bool on)
 		look_coarsely(q->words.item[i].look, on);
 }
 
-/* Which events may hold the words below a "not": it leaves no row out (what may hold them may also not), but a row that the
- * index says does not hold them need not be read for them. */
+/* Which events may hold the words below a "not": it leaves no row out (what may hold them may also
+ * not), but a row that the index says does not hold them need not be read for them. */
 static int look_below(struct search *q, const struct node *n, struct err *err)
 {
 	int rc = 0;
@@ -374,7 +393,8 @@ static int look_below(struct search *q, const struct node *n, struct err *err)
 }
 
 /* Rows outside of @out do not match @n. */
-static int filter_search_rows_of(struct search *q, const struct node *n, struct rows *out, struct err *err)
+static int filter_search_rows_of(struct search *q, const struct node *n, struct rows *out,
+				 struct err *err)
 {
 	struct rows right = { .all = true };
 	const struct node *first;
@@ -390,10 +410,13 @@ static int filter_search_rows_of(struct search *q, const struct node *n, struct 
 		return look_below(q, n->left, err);
 	case NODE_AND:
 	case NODE_OR:
-		first = filter_search_dear(q, n->left) <= filter_search_dear(q, n->right) ? n->left : n->right;
+		first = filter_search_dear(q, n->left) <= filter_search_dear(q, n->right)
+				? n->left
+				: n->right;
 		rc = filter_search_rows_of(q, first, out, err);
 		if (rc == 0 && !(n->type == NODE_AND && is_empty(q, out)))
-			rc = filter_search_rows_of(q, first == n->left ? n->right : n->left, &right, err);
+			rc = filter_search_rows_of(q, first == n->left ? n->right : n->left, &right,
+						   err);
 		if (rc == 0)
 			filter_search_join(q, n->type, out, &right);
 		break;
@@ -402,23 +425,26 @@ static int filter_search_rows_of(struct search *q, const struct node *n, struct 
 	return rc;
 }
 
-/* --- stretches ------------------------------------------------------------------------------------------------------ */
+/* --- stretches -------------------------------------------------------------------------------- */
 
 static int find_indexed(struct search *q, struct err *err)
 {
 	struct rows rows = { .all = true };
 	bool covered = q->upto <= q->steps.covered;
 	q->reach = covered ? steps_reach(&q->steps, q->after, q->upto) : q->upto;
-	int rc = steps_open(&q->steps, q->after, q->upto, covered ? q->steps.covered : q->upto, &q->open, err);
+	int rc = steps_open(&q->steps, q->after, q->upto, covered ? q->steps.covered : q->upto,
+			    &q->open, err);
 	if (rc == 0)
 		rc = filter_search_rows_of(q, q->f->root, &rows, err);
-	if (rc == 0 && q->coarse && !q->blind && was_sampled(q) && are_many(q, &rows)) { /* the index knows of fewer */
+	/* the index knows of fewer */
+	if (rc == 0 && q->coarse && !q->blind && was_sampled(q) && are_many(q, &rows)) {
 		ask_coarsely(q, false);
 		free(rows.bits);
 		rc = filter_search_rows_of(q, q->f->root, &rows, err);
 	}
 	if (rc == 0)
-		rc = rows.all ? filter_search_find_all(q, q->after, q->upto, err) : find_bits(q, rows.bits, err);
+		rc = rows.all ? filter_search_find_all(q, q->after, q->upto, err)
+			      : find_bits(q, rows.bits, err);
 	free(rows.bits);
 	return rc;
 }
@@ -437,18 +463,23 @@ static int find_words(struct search *q, uint64_t after, uint64_t to, struct err 
 	uint64_t head = filter_search_least(to, session_head(q->s)), length = STRETCH_LEAST;
 	int rc = 0;
 	ask_coarsely(q, true);
-	for (q->after = after; rc == 0 && !filter_search_enough(q) && q->after < head; q->after = q->upto) {
+	for (q->after = after; rc == 0 && !filter_search_enough(q) && q->after < head;
+	     q->after = q->upto) {
 		uint64_t next;
 		if ((rc = session_next(q->s, q->after, &next, err)) < 0 || !next || next > head)
 			break;
-		q->after = next - 1; /* numbers that a foreign file leaves out are not walked through */
+		/* numbers that a foreign file leaves out are not walked through */
+		q->after = next - 1;
 		if (q->after >= q->indexed && !q->blind) {
 			q->blind = true;
 			q->steps.covered = filter_search_least(q->steps.blocks, q->values.covered);
 		}
-		uint64_t end = q->after < q->steps.covered || q->blind ? q->steps.covered : q->indexed;
+		uint64_t end =
+			q->after < q->steps.covered || q->blind ? q->steps.covered : q->indexed;
 		if (q->after < end) {
-			q->upto = filter_search_least(head, filter_search_least(end, (q->after + length) / STEPS_BLOCK * STEPS_BLOCK));
+			q->upto = filter_search_least(
+				head, filter_search_least(end, (q->after + length) / STEPS_BLOCK *
+								       STEPS_BLOCK));
 			length = filter_search_least(length * 4, STRETCH_MOST);
 			rc = find_stretch(q, err);
 		} else {
@@ -463,7 +494,7 @@ static int find_words(struct search *q, uint64_t after, uint64_t to, struct err 
 	return rc;
 }
 
-/* --- the calls ------------------------------------------------------------------------------------------------------ */
+/* --- the calls -------------------------------------------------------------------------------- */
 
 static void filter_search_release(struct search *q)
 {
@@ -487,34 +518,50 @@ static int filter_search_text(struct search *q, struct err *err)
 	q->at = q->from;
 	if (filter_functions(session_handle(q->s), err) < 0)
 		return -1;
-	steps_init(&q->steps, session_handle(q->s)); /* first: the index reaches at least as far as the blocks */
+	/* first: the index reaches at least as far as the blocks */
+	steps_init(&q->steps, session_handle(q->s));
 	values_init(&q->values, session_handle(q->s));
 	q->indexed = session_indexed(q->s);
 	int rc = filter_terms(q, err);
 	if (rc == 0 && q->max)
-		rc = q->words.nr || q->places ? find_words(q, q->from, q->to, err) : filter_search_find_all(q, q->from, q->to, err);
+		rc = q->words.nr || q->places ? find_words(q, q->from, q->to, err)
+					      : filter_search_find_all(q, q->from, q->to, err);
 	for (size_t i = 0; rc == 0 && i < q->words.nr; i++)
 		rc = look_failed(q->words.item[i].look, err);
 	filter_search_release(q);
 	return rc;
 }
 
-int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, uint64_t to_seq,
-		     size_t max, uint64_t *seqs, size_t *nr_out, struct err *err)
+int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq,
+		     uint64_t to_seq, size_t max, uint64_t *seqs, size_t *nr_out, struct err *err)
 {
-	struct search q = { .f = f, .s = s, .now_us = now_us, .max = max, .seqs = seqs, .piece = ALL_LEAST,
-			    .from = filter_search_least(after_seq, INT64_MAX), .to = to_seq };
+	struct search q = { .f = f,
+			    .s = s,
+			    .now_us = now_us,
+			    .max = max,
+			    .seqs = seqs,
+			    .piece = ALL_LEAST,
+			    .from = filter_search_least(after_seq, INT64_MAX),
+			    .to = to_seq };
 	int rc = filter_search_text(&q, err);
 	if (rc == 0)
 		*nr_out = q.nr;
 	return rc;
 }
 
-int filter_search_soon(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, int64_t wait_us,
-		       size_t max, uint64_t *seqs, size_t *nr_out, uint64_t *upto_out, struct err *err)
+int filter_search_soon(const struct filter *f, struct session *s, int64_t now_us,
+		       uint64_t after_seq, int64_t wait_us, size_t max, uint64_t *seqs,
+		       size_t *nr_out, uint64_t *upto_out, struct err *err)
 {
-	struct search q = { .f = f, .s = s, .now_us = now_us, .max = max, .seqs = seqs, .piece = ALL_LEAST,
-			    .from = filter_search_least(after_seq, INT64_MAX), .to = INT64_MAX, .soon_us = clock_mono_us() + wait_us };
+	struct search q = { .f = f,
+			    .s = s,
+			    .now_us = now_us,
+			    .max = max,
+			    .seqs = seqs,
+			    .piece = ALL_LEAST,
+			    .from = filter_search_least(after_seq, INT64_MAX),
+			    .to = INT64_MAX,
+			    .soon_us = clock_mono_us() + wait_us };
 	int rc = filter_search_text(&q, err);
 	if (rc < 0)
 		return -1;
@@ -523,8 +570,8 @@ int filter_search_soon(const struct filter *f, struct session *s, int64_t now_us
 	return 0;
 }
 
-int filter_search(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, size_t max, uint64_t *seqs,
-		  size_t *nr_out, struct err *err)
+int filter_search(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq,
+		  size_t max, uint64_t *seqs, size_t *nr_out, struct err *err)
 {
 	return filter_search_to(f, s, now_us, after_seq, INT64_MAX, max, seqs, nr_out, err);
 }

@@ -1,4 +1,5 @@
-/* A search on its way, for filter_search.c (rows, stretches) and filter_terms.c (what leads to rows). */
+/* A search on its way, for filter_search.c (rows, stretches) and filter_terms.c (what leads to
+ * rows). */
 #ifndef QUERY_FILTER_SEARCH_H
 #define QUERY_FILTER_SEARCH_H
 
@@ -7,7 +8,8 @@
 #include "record/read/steps.h"
 #include "record/read/values.h"
 
-/* Where the rows of a term stand; a term may have several: its rows are those of any of them, and of its looks. */
+/* Where the rows of a term stand; a term may have several: its rows are those of any of them, and
+ * of its looks. */
 enum place_how {
 	PLACE_OF,     /* those of agents or boxes: ids, ascending uint64_t */
 	PLACE_ROWS,   /* these: uint64_t; behind @whole there may be any */
@@ -27,7 +29,8 @@ struct search {
 	size_t max;
 	uint64_t *seqs; /* ascending; borrowed */
 	size_t nr;
-	struct words words; /* those of a term beside those of the words: one for each value, and one more */
+	/* those of a term beside those of the words: one for each value, and one more */
+	struct words words;
 	struct place *place; /* owned */
 	size_t places, place_cap;
 	uint64_t from, to; /* what is asked for */
@@ -35,12 +38,13 @@ struct search {
 	struct values values;
 	uint64_t indexed;
 	bool blind; /* behind the index: no words lead to rows, but blocks do */
-	bool coarse; /* the looks are asked so; once one stretch has too many rows, the rest are asked in full */
+	/* the looks are asked so; once one stretch has too many rows, the rest are asked in full */
+	bool coarse;
 	bool ours; /* a transaction; since: */
 	int64_t begun_us;
 	int64_t soon_us; /* once something is found it ends by then; 0 it does not */
-	uint64_t at; /* up to where all is asked */
-	uint64_t piece; /* so many rows of which each is asked */
+	uint64_t at;	 /* up to where all is asked */
+	uint64_t piece;	 /* so many rows of which each is asked */
 	/* of the stretch */
 	uint64_t after, upto, reach;
 	struct buf open; /* actions that go on behind reach: uint64_t, ascending */

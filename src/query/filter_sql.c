@@ -1,6 +1,7 @@
-/* The same tree as SQL. A row is an event `r` that is not a mere step in the life of an action: what an action came to is
- * looked up where it is asked for. Needs nothing of the file but its tables, so it runs on every format from 1 on, also
- * where no view can be made. Every value is a parameter; every condition is 0 or 1, never NULL. */
+/* The same tree as SQL. A row is an event `r` that is not a mere step in the life of an action:
+ * what an action came to is looked up where it is asked for. Needs nothing of the file but its
+ * tables, so it runs on every format from 1 on, also where no view can be made. Every value is a
+ * parameter; every condition is 0 or 1, never NULL. */
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,55 +10,79 @@
 #include "record/read/session.h"
 #include "record/read/values.h"
 
-#define OF_ACTION(kind, what) \
-	"(SELECT " what " FROM event x WHERE x.action=r.seq AND x.action>0 AND x.kind=" kind " ORDER BY x.seq DESC LIMIT 1)"
-#define BODY(key) "json_extract(r.body,'$." key "')"
+#define OF_ACTION(kind, what)                                                                      \
+	"(SELECT " what " FROM event x WHERE x.action=r.seq AND x.action>0 AND x.kind=" kind       \
+	" ORDER BY x.seq DESC LIMIT 1)"
+#define BODY(key)   "json_extract(r.body,'$." key "')"
 #define X_BODY(key) "json_extract(x.body,'$." key "')"
 
-#define CMD_OF(body) \
-	"coalesce(json_extract(" body ",'$.cmd'),CASE WHEN json_extract(" body ",'$.argv[1]')='-c' THEN json_extract(" body ",'$.argv[2]') END," \
+#define CMD_OF(body)                                                                               \
+	"coalesce(json_extract(" body ",'$.cmd'),CASE WHEN json_extract(" body                     \
+	",'$.argv[1]')='-c' THEN json_extract(" body ",'$.argv[2]') END,"                          \
 	"(SELECT group_concat(w.value,' ') FROM json_each(" body ",'$.argv') w))"
 /* What a person has put in its place, said as it began. */
-#define EDITED_TO(what) \
-	" UNION ALL SELECT " what " FROM event x WHERE x.action=r.seq AND x.action>0 AND x.kind=104 AND json_extract(x.body,'$.edited')"
+#define EDITED_TO(what)                                                                            \
+	" UNION ALL SELECT " what                                                                  \
+	" FROM event x WHERE x.action=r.seq AND x.action>0 AND x.kind=104 AND json_extract(x.body,'$.edited')"
 
-/* Where a field's value stands. TEXT fields may have several rows (@many): then it is a SELECT of one column `v`. */
+/* Where a field's value stands. TEXT fields may have several rows (@many): then it is a SELECT of
+ * one column `v`. */
 static const struct {
 	const char *expr;
 	const char *many;
 } filter_sql_column[FIELD_NR] = {
-	[FIELD_SESSION] = { NULL, "SELECT id AS v FROM session UNION ALL SELECT name FROM session" },
-	[FIELD_AGENT] = { NULL, "SELECT json_extract(a.body,'$.name') AS v FROM event a WHERE a.seq=r.agent UNION ALL "
-				"SELECT CAST(r.agent AS TEXT) WHERE r.agent>0" },
-	[FIELD_BOX] = { NULL, "SELECT json_extract(b.body,'$.name') AS v FROM event b WHERE b.seq=r.box UNION ALL "
-			      "SELECT CAST(r.box AS TEXT) WHERE r.box>0" },
-	[FIELD_KIND] = { NULL, "SELECT CASE r.kind WHEN 100 THEN " BODY("kind") " WHEN 210 THEN 'snapshot' WHEN 420 THEN 'note' "
-			       "WHEN 403 THEN 'end' WHEN 3 THEN 'end' END AS v UNION ALL SELECT k.name FROM kind k WHERE "
-			       "k.number=r.kind" },
+	[FIELD_SESSION] = { NULL,
+			    "SELECT id AS v FROM session UNION ALL SELECT name FROM session" },
+	[FIELD_AGENT] = { NULL,
+			  "SELECT json_extract(a.body,'$.name') AS v FROM event a WHERE a.seq=r.agent UNION ALL "
+			  "SELECT CAST(r.agent AS TEXT) WHERE r.agent>0" },
+	[FIELD_BOX] = { NULL,
+			"SELECT json_extract(b.body,'$.name') AS v FROM event b WHERE b.seq=r.box UNION ALL "
+			"SELECT CAST(r.box AS TEXT) WHERE r.box>0" },
+	[FIELD_KIND] = { NULL,
+			 "SELECT CASE r.kind WHEN 100 THEN " BODY(
+				 "kind") " WHEN 210 THEN 'snapshot' WHEN 420 THEN 'note' "
+					 "WHEN 403 THEN 'end' WHEN 3 THEN 'end' END AS v UNION ALL SELECT k.name FROM kind k WHERE "
+					 "k.number=r.kind" },
 	[FIELD_TOOL] = { BODY("tool"), NULL },
 	[FIELD_CMD] = { NULL, "SELECT " CMD_OF("r.body") " AS v" EDITED_TO(CMD_OF("x.body")) },
-	[FIELD_PATH] = { NULL, "SELECT " BODY("path") " AS v UNION ALL SELECT " BODY("host_path") EDITED_TO(X_BODY("path")) },
+	[FIELD_PATH] = { NULL, "SELECT " BODY("path") " AS v UNION ALL SELECT " BODY("host_path")
+				       EDITED_TO(X_BODY("path")) },
 	[FIELD_HOST] = { BODY("host"), NULL },
 	[FIELD_EXIT] = { OF_ACTION("105", X_BODY("code")), NULL },
 	[FIELD_DUR] = { OF_ACTION("105", X_BODY("dur_us")), NULL },
-	[FIELD_COST] = { "coalesce(" OF_ACTION("105", X_BODY("cost_uusd")) "," BODY("cost_uusd") ")", NULL },
+	[FIELD_COST] = { "coalesce(" OF_ACTION("105",
+					       X_BODY("cost_uusd")) "," BODY("cost_uusd") ")",
+			 NULL },
 	[FIELD_TOKENS] = { OF_ACTION("105", X_BODY("tokens")), NULL },
-	[FIELD_LINES] = { "coalesce(" OF_ACTION("105", X_BODY("lines")) "," VALUES_DATA_LINES("r.body") ")", NULL },
-	[FIELD_RULE] = { NULL, "SELECT json_extract(u.value,'$.name') AS v FROM event x, json_each(x.body,'$.rules') u WHERE "
-			       "x.action=r.seq AND x.action>0 AND x.kind=101" },
-	[FIELD_VERDICT] = { NULL, "SELECT " X_BODY("verdict") " AS v FROM event x WHERE x.action=r.seq AND x.action>0 AND "
-				  "x.kind=101 UNION ALL SELECT CASE x.kind WHEN 102 THEN 'held' WHEN 103 THEN CASE "
-				  X_BODY("decision") " WHEN 'deny' THEN 'deny' WHEN 'deny_pause' THEN 'deny' WHEN 'kill' THEN 'deny' "
-				  "WHEN 'approve' THEN 'allow' WHEN 'edit' THEN 'allow' END END FROM event x WHERE x.action=r.seq "
-				  "AND x.action>0 AND x.kind IN (102,103)" },
-	[FIELD_BY] = { NULL, "SELECT " X_BODY("by") " AS v FROM event x WHERE x.action=r.seq AND x.action>0 AND x.kind=103 "
-			     "UNION ALL SELECT " X_BODY("who.name") " FROM event x WHERE x.action=r.seq AND x.action>0 AND "
-			     "x.kind=103" },
-	[FIELD_RISK] = { "coalesce(" OF_ACTION("101", X_BODY("risk")) ",CASE r.kind WHEN 100 THEN 'none' END)", NULL },
+	[FIELD_LINES] = { "coalesce(" OF_ACTION("105", X_BODY("lines")) "," VALUES_DATA_LINES(
+				  "r.body") ")",
+			  NULL },
+	[FIELD_RULE] = { NULL,
+			 "SELECT json_extract(u.value,'$.name') AS v FROM event x, json_each(x.body,'$.rules') u WHERE "
+			 "x.action=r.seq AND x.action>0 AND x.kind=101" },
+	[FIELD_VERDICT] = { NULL,
+			    "SELECT " X_BODY(
+				    "verdict") " AS v FROM event x WHERE x.action=r.seq AND x.action>0 AND "
+					       "x.kind=101 UNION ALL SELECT CASE x.kind WHEN 102 THEN 'held' WHEN 103 THEN CASE " X_BODY(
+						       "decision") " WHEN 'deny' THEN 'deny' WHEN 'deny_pause' THEN 'deny' WHEN 'kill' THEN 'deny' "
+								   "WHEN 'approve' THEN 'allow' WHEN 'edit' THEN 'allow' END END FROM event x WHERE x.action=r.seq "
+								   "AND x.action>0 AND x.kind IN (102,103)" },
+	[FIELD_BY] = { NULL,
+		       "SELECT " X_BODY(
+			       "by") " AS v FROM event x WHERE x.action=r.seq AND x.action>0 AND x.kind=103 "
+				     "UNION ALL SELECT " X_BODY(
+					     "who.name") " FROM event x WHERE x.action=r.seq AND x.action>0 AND "
+							 "x.kind=103" },
+	[FIELD_RISK] = { "coalesce(" OF_ACTION(
+				 "101", X_BODY("risk")) ",CASE r.kind WHEN 100 THEN 'none' END)",
+			 NULL },
 	[FIELD_TURN] = { "(SELECT json_extract(t.body,'$.n') FROM event t WHERE t.agent=r.agent AND t.agent>0 AND t.kind=401 AND "
-			 "t.seq<=r.seq ORDER BY t.seq DESC LIMIT 1)", NULL },
+			 "t.seq<=r.seq ORDER BY t.seq DESC LIMIT 1)",
+			 NULL },
 	[FIELD_ID] = { "r.seq", NULL },
-	[FIELD_TEXT] = { NULL, "SELECT r.body AS v UNION ALL SELECT x.body FROM event x WHERE x.action=r.seq AND x.action>0" },
+	[FIELD_TEXT] = { NULL,
+			 "SELECT r.body AS v UNION ALL SELECT x.body FROM event x WHERE x.action=r.seq AND x.action>0" },
 	[FIELD_SINCE] = { "r.ts_us", NULL },
 	[FIELD_UNTIL] = { "r.ts_us", NULL },
 };
@@ -67,8 +92,8 @@ static const struct {
 static const struct {
 	const char *name, *sql;
 } is_sql[] = {
-	{ "pending", "(r.kind=100 AND " OF_ACTION("102", "x.seq") ">ifnull(" OF_ACTION("103", "x.seq") ",0) AND NOT "
-		     STEP("x.kind IN (104,105)") ")" },
+	{ "pending", "(r.kind=100 AND " OF_ACTION("102", "x.seq") ">ifnull(" OF_ACTION(
+			     "103", "x.seq") ",0) AND NOT " STEP("x.kind IN (104,105)") ")" },
 	{ "error", STEP("x.kind=105 AND " VALUES_ERROR("x.body")) },
 	{ "live", "(r.kind=100 AND " STEP("x.kind=104") " AND NOT " STEP("x.kind=105") ")" },
 	{ "edited", STEP("x.kind=103 AND " X_BODY("decision") "='edit'") },
@@ -108,13 +133,16 @@ static void filter_sql_put_text(const struct node *n, const char *v, struct buf 
 	}
 	buf_putc(out, '(');
 	for (size_t i = 0; i < n->nr; i++)
-		buf_printf(out, "%sglass_is(%d,%d,%d,%s,?)", i ? " OR " : "", (int)n->field, (int)n->op, n->value[i].glob, v);
+		buf_printf(out, "%sglass_is(%d,%d,%d,%s,?)", i ? " OR " : "", (int)n->field,
+			   (int)n->op, n->value[i].glob, v);
 	buf_putc(out, ')');
 }
 
 static void filter_sql_put_number(const struct node *n, const char *expr, struct buf *out)
 {
-	static const char *const sign[] = { [OP_LT] = "<", [OP_LE] = "<=", [OP_GT] = ">", [OP_GE] = ">=" };
+	static const char *const sign[] = {
+		[OP_LT] = "<", [OP_LE] = "<=", [OP_GT] = ">", [OP_GE] = ">="
+	};
 	if (n->op == OP_LT || n->op == OP_LE || n->op == OP_GT || n->op == OP_GE) {
 		buf_printf(out, "ifnull(%s%s?,0)", expr, sign[n->op]);
 		return;
@@ -127,7 +155,8 @@ static void filter_sql_put_number(const struct node *n, const char *expr, struct
 
 static void filter_sql_put_term(const struct node *n, struct buf *out)
 {
-	const char *expr = filter_sql_column[n->field].expr, *many = filter_sql_column[n->field].many;
+	const char *expr = filter_sql_column[n->field].expr,
+		   *many = filter_sql_column[n->field].many;
 	if (n->op == OP_NOT)
 		buf_puts(out, "NOT ");
 	switch (filter_field[n->field].type) {
@@ -158,8 +187,9 @@ static void filter_sql_put_term(const struct node *n, struct buf *out)
 /* A step in an action's life stands for the action. */
 #define STEP_KINDS(h) "(" h ".kind BETWEEN 101 AND 109 OR " h ".kind IN (10,11))"
 
-static const char words_sql[] = "EXISTS(SELECT 1 FROM (SELECT r.seq AS q UNION ALL SELECT x.seq FROM event x WHERE x.action=r.seq "
-				"AND x.action>0 AND " STEP_KINDS("x") ") WHERE glass_look(q,?))";
+static const char words_sql[] =
+	"EXISTS(SELECT 1 FROM (SELECT r.seq AS q UNION ALL SELECT x.seq FROM event x WHERE x.action=r.seq "
+	"AND x.action>0 AND " STEP_KINDS("x") ") WHERE glass_look(q,?))";
 
 static void filter_sql_put(const struct node *n, struct buf *out)
 {
@@ -200,7 +230,7 @@ void filter_sql(const struct filter *f, struct buf *out)
 	buf_putc(out, ')');
 }
 
-/* --- binding -------------------------------------------------------------------------------------------------------- */
+/* --- binding ---------------------------------------------------------------------------------- */
 
 struct binder {
 	const struct words *w;
@@ -228,7 +258,8 @@ static void bind_words(struct binder *b, const struct node *n)
 	size_t i = 0;
 	while (b->w->item[i].node != n)
 		i++;
-	sqlite3_bind_pointer(b->st, b->next++, b->w->item[i].look, "glass_look", filter_sql_free_nothing);
+	sqlite3_bind_pointer(b->st, b->next++, b->w->item[i].look, "glass_look",
+			     filter_sql_free_nothing);
 }
 
 static void bind_term(struct binder *b, const struct node *n)
@@ -239,13 +270,16 @@ static void bind_term(struct binder *b, const struct node *n)
 		return;
 	case F_TEXT:
 		if (n->op == OP_REGEX) /* compiled once; the filter outlives the statement's run */
-			sqlite3_bind_pointer(b->st, b->next++, (void *)(uintptr_t)&n->regex, "glass_regex", filter_sql_free_nothing);
+			sqlite3_bind_pointer(b->st, b->next++, (void *)(uintptr_t)&n->regex,
+					     "glass_regex", filter_sql_free_nothing);
 		else
 			for (size_t i = 0; i < n->nr; i++)
-				sqlite3_bind_text(b->st, b->next++, n->value[i].text, -1, SQLITE_TRANSIENT);
+				sqlite3_bind_text(b->st, b->next++, n->value[i].text, -1,
+						  SQLITE_TRANSIENT);
 		return;
 	case F_INSTANT:
-		sqlite3_bind_int64(b->st, b->next++, n->value[0].ago ? b->now_us - n->value[0].low : n->value[0].low);
+		sqlite3_bind_int64(b->st, b->next++,
+				   n->value[0].ago ? b->now_us - n->value[0].low : n->value[0].low);
 		return;
 	case F_NUMBER:
 	case F_SPAN:
@@ -257,7 +291,8 @@ static void bind_term(struct binder *b, const struct node *n)
 		bool order = n->op == OP_LT || n->op == OP_LE || n->op == OP_GT || n->op == OP_GE;
 		if (order && i)
 			break;
-		sqlite3_bind_int64(b->st, b->next++, n->op == OP_LE || n->op == OP_GT ? v->high : v->low);
+		sqlite3_bind_int64(b->st, b->next++,
+				   n->op == OP_LE || n->op == OP_GT ? v->high : v->low);
 		if (!order)
 			sqlite3_bind_int64(b->st, b->next++, v->high);
 	}
@@ -275,19 +310,21 @@ static void bind_node(struct binder *b, const struct node *n)
 	bind_node(b, n->right);
 }
 
-int filter_bind_words(const struct filter *f, const struct words *w, void *stmt, int first, int64_t now_us)
+int filter_bind_words(const struct filter *f, const struct words *w, void *stmt, int first,
+		      int64_t now_us)
 {
 	struct binder b = { w, stmt, first, now_us };
 	bind_node(&b, f->root);
 	return b.next;
 }
 
-/* --- functions ------------------------------------------------------------------------------------------------------ */
+/* --- functions -------------------------------------------------------------------------------- */
 
 static void sql_is(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	(void)argc;
-	const char *text = (const char *)sqlite3_value_text(argv[3]), *want = (const char *)sqlite3_value_text(argv[4]);
+	const char *text = (const char *)sqlite3_value_text(argv[3]),
+		   *want = (const char *)sqlite3_value_text(argv[4]);
 	if (!text || !want) {
 		sqlite3_result_int(ctx, 0);
 		return;
@@ -316,10 +353,14 @@ static void sql_look(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 int filter_functions(void *db, struct err *err)
 {
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
-	if (sqlite3_create_function(db, "glass_is", 5, flags, NULL, sql_is, NULL, NULL) != SQLITE_OK ||
-	    sqlite3_create_function(db, "glass_regex", 2, flags, NULL, sql_regex, NULL, NULL) != SQLITE_OK ||
-	    sqlite3_create_function(db, "glass_look", 2, flags, NULL, sql_look, NULL, NULL) != SQLITE_OK ||
+	if (sqlite3_create_function(db, "glass_is", 5, flags, NULL, sql_is, NULL, NULL) !=
+		    SQLITE_OK ||
+	    sqlite3_create_function(db, "glass_regex", 2, flags, NULL, sql_regex, NULL, NULL) !=
+		    SQLITE_OK ||
+	    sqlite3_create_function(db, "glass_look", 2, flags, NULL, sql_look, NULL, NULL) !=
+		    SQLITE_OK ||
 	    filter_noted(db) != SQLITE_OK)
-		return err_set(err, ERR_IO, "cannot add the filter's functions: %s", sqlite3_errmsg(db));
+		return err_set(err, ERR_IO, "cannot add the filter's functions: %s",
+			       sqlite3_errmsg(db));
 	return 0;
 }

@@ -1,4 +1,5 @@
-/* What leads to the rows where a term may be true: words of the index, blocks of values, the indexes of agents and boxes. */
+/* What leads to the rows where a term may be true: words of the index, blocks of values, the
+ * indexes of agents and boxes. */
 #include <ctype.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -7,12 +8,13 @@
 #include "query/filter_search.h"
 
 enum {
-	PIECE_LEAST = 3,       /* letters: a trigram */
-	TURNS_MOST = 500,     /* turns, and rows of them, that are listed: behind those each row is asked */
+	PIECE_LEAST = 3, /* letters: a trigram */
+	/* turns, and rows of them, that are listed: behind those each row is asked */
+	TURNS_MOST = 500,
 	TURN_ROWS_MOST = 1 << 18,
 };
 
-/* --- words ---------------------------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 static void add_look(struct search *q, const struct node *n, const char *match)
 {
@@ -30,14 +32,16 @@ static void filter_terms_add_text(struct search *q, const struct node *n, const 
 	w->item[w->nr++].look = look_new_text(q->s, text);
 }
 
-/* The runs of letters and digits of @text that have a letter (numbers have several forms) and can be looked up, as what look_new
- * takes. */
+/* The runs of letters and digits of @text that have a letter (numbers have several forms) and can
+ * be looked up, as what look_new takes. */
 static void filter_terms_pieces_of(const char *text, struct buf *out)
 {
 	for (const char *c = text; *c;) {
 		size_t len = 0;
 		bool letter = false;
-		for (; isascii((unsigned char)c[len]) && (isalnum((unsigned char)c[len]) || c[len] == '_'); len++)
+		for (; isascii((unsigned char)c[len]) &&
+		       (isalnum((unsigned char)c[len]) || c[len] == '_');
+		     len++)
 			letter = letter || isalpha((unsigned char)c[len]);
 		if (letter && len >= PIECE_LEAST)
 			buf_printf(out, "\"%.*s\" ", (int)len, c);
@@ -93,7 +97,7 @@ static void looks_of_texts(struct search *q, const struct node *n)
 		filter_terms_add_text(q, n, texts.item[i]);
 }
 
-/* --- places --------------------------------------------------------------------------------------------------------- */
+/* --- places ----------------------------------------------------------------------------------- */
 
 static struct place *add_place(struct search *q, const struct node *n, enum place_how how)
 {
@@ -102,8 +106,9 @@ static struct place *add_place(struct search *q, const struct node *n, enum plac
 	return &q->place[q->places++];
 }
 
-/* Which agents (boxes) a term means: it is asked of the first row of each. The index, of rows that have one, is sought by the
- * first of two bounds, so that must be the one that skips the rows of the agent before. */
+/* Which agents (boxes) a term means: it is asked of the first row of each. The index, of rows that
+ * have one, is sought by the first of two bounds, so that must be the one that skips the rows of
+ * the agent before. */
 static int find_places(struct search *q, struct node *n, struct err *err)
 {
 	const char *what = n->field == FIELD_BOX ? "box" : "agent";
@@ -111,9 +116,12 @@ static int find_places(struct search *q, struct node *n, struct err *err)
 	CLEANUP(buf_release) struct buf sql = BUF_INIT;
 	sqlite3_stmt *st = NULL;
 	struct place *p = add_place(q, n, PLACE_OF);
-	buf_printf(&sql, "WITH RECURSIVE a(id) AS (SELECT min(%s) FROM event WHERE %s>0 UNION ALL SELECT (SELECT min(%s) FROM event "
-		   "WHERE %s>a.id AND %s>0) FROM a WHERE id>0) SELECT a.id FROM a CROSS JOIN event r ON r.seq=(SELECT min(seq) FROM "
-		   "event WHERE %s=a.id AND %s>0) WHERE ", what, what, what, what, what, what, what);
+	buf_printf(
+		&sql,
+		"WITH RECURSIVE a(id) AS (SELECT min(%s) FROM event WHERE %s>0 UNION ALL SELECT (SELECT min(%s) FROM event "
+		"WHERE %s>a.id AND %s>0) FROM a WHERE id>0) SELECT a.id FROM a CROSS JOIN event r ON r.seq=(SELECT min(seq) FROM "
+		"event WHERE %s=a.id AND %s>0) WHERE ",
+		what, what, what, what, what, what, what);
 	filter_node_sql(n, &sql);
 	if (sqlite3_prepare_v2(session_handle(q->s), buf_cstr(&sql), -1, &st, NULL) != SQLITE_OK)
 		return filter_search_failed(q, err);
@@ -133,7 +141,7 @@ static void add_id(struct buf *ids, uint64_t seq)
 	buf_append(ids, &seq, sizeof(seq));
 }
 
-/* --- notes and turns ------------------------------------------------------------------------------------------------ */
+/* --- notes and turns -------------------------------------------------------------------------- */
 
 struct notes {
 	struct buf *ids;
@@ -152,7 +160,8 @@ static int find_noted(struct search *q, const struct node *n, bool marked, struc
 {
 	struct place *p = add_place(q, n, PLACE_ROWS);
 	struct notes notes = { &p->ids, marked };
-	return filter_notes(session_handle(q->s), on_note, &notes) ? 0 : filter_search_failed(q, err);
+	return filter_notes(session_handle(q->s), on_note, &notes) ? 0
+								   : filter_search_failed(q, err);
 }
 
 struct turns {
@@ -184,14 +193,17 @@ static int filter_terms_by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Lists the rows of @agent from @from on until it has another turn. Behind p->whole nothing need be known. */
-static int rows_of_turn(struct search *q, struct place *p, sqlite3_stmt *rows, int64_t agent, uint64_t from)
+/* Lists the rows of @agent from @from on until it has another turn. Behind p->whole nothing need be
+ * known. */
+static int rows_of_turn(struct search *q, struct place *p, sqlite3_stmt *rows, int64_t agent,
+			uint64_t from)
 {
 	int rc;
 	bool first = true;
 	sqlite3_bind_int64(rows, 1, agent);
 	sqlite3_bind_int64(rows, 2, (sqlite3_int64)from);
-	while ((rc = sqlite3_step(rows)) == SQLITE_ROW && (first || sqlite3_column_int(rows, 1) != 401)) {
+	while ((rc = sqlite3_step(rows)) == SQLITE_ROW &&
+	       (first || sqlite3_column_int(rows, 1) != 401)) {
 		uint64_t seq = (uint64_t)sqlite3_column_int64(rows, 0);
 		first = false;
 		if (seq > p->whole || seq > q->to)
@@ -205,10 +217,14 @@ static int rows_of_turn(struct search *q, struct place *p, sqlite3_stmt *rows, i
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : -1;
 }
 
-static int rows_of_turns(struct search *q, struct place *p, sqlite3_stmt *rows, const struct turns *t)
+static int rows_of_turns(struct search *q, struct place *p, sqlite3_stmt *rows,
+			 const struct turns *t)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(session_handle(q->s), "SELECT agent FROM event WHERE seq=?1", -1, &st, NULL) == SQLITE_OK ? 0 : -1;
+	int rc = sqlite3_prepare_v2(session_handle(q->s), "SELECT agent FROM event WHERE seq=?1",
+				    -1, &st, NULL) == SQLITE_OK
+			 ? 0
+			 : -1;
 	for (size_t at = 0; rc == 0 && at < t->list.len; at += sizeof(uint64_t)) {
 		uint64_t seq;
 		memcpy(&seq, t->list.data + at, sizeof(seq));
@@ -216,7 +232,9 @@ static int rows_of_turns(struct search *q, struct place *p, sqlite3_stmt *rows, 
 		int got = sqlite3_step(st);
 		int64_t agent = got == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
 		sqlite3_reset(st);
-		rc = got != SQLITE_ROW && got != SQLITE_DONE ? -1 : agent > 0 ? rows_of_turn(q, p, rows, agent, seq) : 0;
+		rc = got != SQLITE_ROW && got != SQLITE_DONE ? -1
+		     : agent > 0			     ? rows_of_turn(q, p, rows, agent, seq)
+							     : 0;
 	}
 	sqlite3_finalize(st);
 	return rc;
@@ -225,9 +243,10 @@ static int rows_of_turns(struct search *q, struct place *p, sqlite3_stmt *rows, 
 /* Where the search begins each agent is in the midst of a turn. */
 static int rows_of_first_turns(struct search *q, struct place *p, sqlite3_stmt *rows)
 {
-	static const char agents[] = "WITH RECURSIVE a(id) AS (SELECT min(agent) FROM event WHERE agent>0 UNION ALL SELECT (SELECT "
-				     "min(agent) FROM event WHERE agent>a.id AND agent>0) FROM a WHERE id>0) SELECT id FROM a WHERE "
-				     "id>0 AND id<=?1";
+	static const char agents[] =
+		"WITH RECURSIVE a(id) AS (SELECT min(agent) FROM event WHERE agent>0 UNION ALL SELECT (SELECT "
+		"min(agent) FROM event WHERE agent>a.id AND agent>0) FROM a WHERE id>0) SELECT id FROM a WHERE "
+		"id>0 AND id<=?1";
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(session_handle(q->s), agents, -1, &st, NULL), more = 0;
 	if (rc == SQLITE_OK)
@@ -243,7 +262,8 @@ static int rows_of_first_turns(struct search *q, struct place *p, sqlite3_stmt *
 /* The rows of the turns that are meant: of the first ones, where they are many. */
 static int find_turns(struct search *q, const struct node *n, struct err *err)
 {
-	static const char of_agent[] = "SELECT seq, kind FROM event WHERE agent=?1 AND agent>0 AND seq>=?2 ORDER BY seq";
+	static const char of_agent[] =
+		"SELECT seq, kind FROM event WHERE agent=?1 AND agent>0 AND seq>=?2 ORDER BY seq";
 	CLEANUP(buf_release) struct buf ranges = BUF_INIT;
 	struct turns t = { .after = q->from };
 	struct place *p = add_place(q, n, PLACE_ROWS);
@@ -254,25 +274,29 @@ static int find_turns(struct search *q, const struct node *n, struct err *err)
 		struct value_ask a;
 		struct turns one = { .after = q->from, .next = t.next };
 		memcpy(&a, ranges.data + at, sizeof(a));
-		rc = values_each(&q->values, a.field, q->from, q->to, a.low, a.high, on_turn, &one, err);
+		rc = values_each(&q->values, a.field, q->from, q->to, a.low, a.high, on_turn, &one,
+				 err);
 		if (one.list.len)
 			buf_append(&t.list, one.list.data, one.list.len);
 		t.next = one.next;
 		buf_release(&one.list);
 	}
 	if (t.list.len)
-		qsort(t.list.data, t.list.len / sizeof(uint64_t), sizeof(uint64_t), filter_terms_by_number);
+		qsort(t.list.data, t.list.len / sizeof(uint64_t), sizeof(uint64_t),
+		      filter_terms_by_number);
 	p->whole = t.next && t.next <= q->values.covered ? t.next - 1 : q->values.covered;
-	if (rc == 0 && sqlite3_prepare_v2(session_handle(q->s), of_agent, -1, &rows, NULL) != SQLITE_OK)
+	if (rc == 0 &&
+	    sqlite3_prepare_v2(session_handle(q->s), of_agent, -1, &rows, NULL) != SQLITE_OK)
 		rc = filter_search_failed(q, err);
-	if (rc == 0 && ((q->from && rows_of_first_turns(q, p, rows) < 0) || rows_of_turns(q, p, rows, &t) < 0))
+	if (rc == 0 &&
+	    ((q->from && rows_of_first_turns(q, p, rows) < 0) || rows_of_turns(q, p, rows, &t) < 0))
 		rc = filter_search_failed(q, err);
 	sqlite3_finalize(rows);
 	buf_release(&t.list);
 	return rc;
 }
 
-/* --- terms ---------------------------------------------------------------------------------------------------------- */
+/* --- terms ------------------------------------------------------------------------------------ */
 
 static bool filter_terms_add_values(struct search *q, const struct node *n)
 {
@@ -290,18 +314,23 @@ static bool can_be_kinds(const struct node *n)
 	if (n->op == OP_REGEX)
 		return false;
 	for (size_t i = 0; i < n->nr; i++)
-		if (strpbrk(n->value[i].text, "\"\\") || (n->value[i].glob && strchr("*?", n->value[i].text[0])))
+		if (strpbrk(n->value[i].text, "\"\\") ||
+		    (n->value[i].glob && strchr("*?", n->value[i].text[0])))
 			return false;
 	return true;
 }
 
-/* An action's kind is a text of its body: beside the kinds of events, those that it may be called. */
+/* An action's kind is a text of its body: beside the kinds of events, those that it may be
+ * called. */
 static void kinds_of_actions(struct search *q, const struct node *n)
 {
 	for (size_t i = 0; i < n->nr; i++) {
 		const char *text = n->value[i].text;
 		bool glob = n->value[i].glob;
-		CLEANUP(free_ptr) char *said = mem_printf("\"kind\":\"%.*s%s", (int)(glob ? strcspn(text, "*?") : strlen(text)), text, glob ? "" : "\"");
+		CLEANUP(free_ptr)
+		char *said = mem_printf("\"kind\":\"%.*s%s",
+					(int)(glob ? strcspn(text, "*?") : strlen(text)), text,
+					glob ? "" : "\"");
 		filter_terms_add_text(q, n, said);
 	}
 	filter_terms_add_text(q, n, "\\u00");
@@ -331,7 +360,8 @@ static int of_states(struct search *q, const struct node *n, struct err *err)
 	return noted ? find_noted(q, n, marked, err) : 0;
 }
 
-/* What is behind the blocks is read; so is output, if a body that a recorder writes for it may be meant. */
+/* What is behind the blocks is read; so is output, if a body that a recorder writes for it may be
+ * meant. */
 static void of_bodies(struct search *q, const struct node *n)
 {
 	const struct value_ask odd = { VALUE_ODD_OUTPUT, WHOSE_BOTH, 0, 0 };
@@ -341,7 +371,10 @@ static void of_bodies(struct search *q, const struct node *n)
 
 static int words_of_term(struct search *q, struct node *n, struct err *err)
 {
-	static const bool of_body[FIELD_NR] = { [FIELD_TOOL] = true, [FIELD_CMD] = true, [FIELD_PATH] = true, [FIELD_RULE] = true,
+	static const bool of_body[FIELD_NR] = { [FIELD_TOOL] = true,
+						[FIELD_CMD] = true,
+						[FIELD_PATH] = true,
+						[FIELD_RULE] = true,
 						[FIELD_BY] = true };
 	if (n->op == OP_NOT)
 		return 0;

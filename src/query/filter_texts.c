@@ -1,6 +1,8 @@
-/* What the bodies say where a term is true, so that the index of words leads to them; and between which events it is.
+/* What the bodies say where a term is true, so that the index of words leads to them; and between
+ * which events it is.
  *
- * Bodies are compact JSON (rule 9 of the session file): a name stands between quotes, right behind that of its field. */
+ * Bodies are compact JSON (rule 9 of the session file): a name stands between quotes, right behind
+ * that of its field. */
 #include <string.h>
 #include <strings.h>
 
@@ -14,7 +16,10 @@ static void filter_texts_add_name(struct strv *out, const char *key, const char 
 
 static bool of_verdict(const char *name, struct strv *out)
 {
-	static const char *const decided[][2] = { { "allow", "approve" }, { "allow", "edit" }, { "deny", "deny" }, { "deny", "deny_pause" },
+	static const char *const decided[][2] = { { "allow", "approve" },
+						  { "allow", "edit" },
+						  { "deny", "deny" },
+						  { "deny", "deny_pause" },
 						  { "deny", "kill" } };
 	if (!strcasecmp(name, "held")) /* an event by itself */
 		return false;
@@ -28,7 +33,8 @@ static bool of_verdict(const char *name, struct strv *out)
 bool filter_texts(const struct node *n, struct strv *out)
 {
 	for (size_t i = 0; i < n->nr; i++)
-		if (n->field != FIELD_VERDICT || n->value[i].glob || !of_verdict(n->value[i].text, out))
+		if (n->field != FIELD_VERDICT || n->value[i].glob ||
+		    !of_verdict(n->value[i].text, out))
 			return false;
 	return n->nr > 0;
 }
@@ -38,7 +44,8 @@ static void of_id(const struct node *n, int64_t *low, int64_t *high)
 	int64_t least = INT64_MAX, most = 0;
 	for (size_t i = 0; i < n->nr; i++) {
 		const struct value *v = &n->value[i];
-		bool below = n->op == OP_LT || n->op == OP_LE, above = n->op == OP_GT || n->op == OP_GE;
+		bool below = n->op == OP_LT || n->op == OP_LE,
+		     above = n->op == OP_GT || n->op == OP_GE;
 		int64_t from = below ? 0 : n->op == OP_GT ? v->high : v->low;
 		int64_t upto = above ? INT64_MAX : n->op == OP_LT ? v->low : v->high;
 		least = from < least ? from : least;
@@ -53,7 +60,8 @@ void filter_bounds(const struct node *n, int64_t *low, int64_t *high)
 	if (n->type == NODE_AND) {
 		filter_bounds(n->left, low, high);
 		filter_bounds(n->right, low, high);
-	} else if (n->type == NODE_TERM && n->field == FIELD_ID && n->op != OP_NOT && n->op != OP_REGEX && n->nr) {
+	} else if (n->type == NODE_TERM && n->field == FIELD_ID && n->op != OP_NOT &&
+		   n->op != OP_REGEX && n->nr) {
 		of_id(n, low, high);
 	}
 }

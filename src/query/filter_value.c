@@ -41,8 +41,12 @@ static bool number_prefix(const char **s, int64_t scale, int64_t *out)
 static const struct unit {
 	const char *name;
 	int64_t us;
-} filter_value_units[] = { { "ms", 1000 }, { "us", 1 }, { "s", 1000000 }, { "m", 60000000 }, { "h", INT64_C(3600000000) },
-	      { "d", INT64_C(86400000000) } };
+} filter_value_units[] = { { "ms", 1000 },
+			   { "us", 1 },
+			   { "s", 1000000 },
+			   { "m", 60000000 },
+			   { "h", INT64_C(3600000000) },
+			   { "d", INT64_C(86400000000) } };
 
 static bool span_value(const char *s, int64_t *out)
 {
@@ -51,7 +55,8 @@ static bool span_value(const char *s, int64_t *out)
 	for (size_t i = 0; s[number] && i < ARRAY_LEN(filter_value_units); i++)
 		if (!strcmp(s + number, filter_value_units[i].name)) {
 			scale = filter_value_units[i].us;
-			return number_prefix(&s, scale, out) && !strcmp(s, filter_value_units[i].name);
+			return number_prefix(&s, scale, out) &&
+			       !strcmp(s, filter_value_units[i].name);
 		}
 	return number_prefix(&s, scale, out) && !*s;
 }
@@ -76,10 +81,11 @@ static bool date_value(const char *s, int64_t *out)
 		return false;
 	if (len > 16 && (sscanf(s + 16, ":%2d%n", &sec, &used) != 1 || used != 3))
 		return false;
-	if ((len > 19 && strcmp(s + 19, "Z") != 0) || y < 1970 || y > 9999 || mo < 1 || mo > 12 || d < 1 || d > 31 || h > 23 ||
-	    mi > 59 || sec > 60)
+	if ((len > 19 && strcmp(s + 19, "Z") != 0) || y < 1970 || y > 9999 || mo < 1 || mo > 12 ||
+	    d < 1 || d > 31 || h > 23 || mi > 59 || sec > 60)
 		return false;
-	int64_t past = y - 1 - 1968, days = (int64_t)(y - 1970) * 365 + past / 4 - (y - 1 - 1900) / 100 + (y - 1 - 1600) / 400;
+	int64_t past = y - 1 - 1968, days = (int64_t)(y - 1970) * 365 + past / 4 -
+					    (y - 1 - 1900) / 100 + (y - 1 - 1600) / 400;
 	bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
 	days += before[mo - 1] + (leap && mo > 2) + d - 1;
 	*out = (((days * 24 + h) * 60 + mi) * 60 + sec) * INT64_C(1000000);
@@ -119,7 +125,8 @@ bool value_number(enum field_type type, const char *s, struct value *v)
 	v->high = INT64_MAX;
 	if (type == F_INSTANT || (!*left && !dots[2]))
 		return false;
-	return (!*left || one_number(type, left, v, &v->low)) && (!dots[2] || one_number(type, dots + 2, v, &v->high));
+	return (!*left || one_number(type, left, v, &v->low)) &&
+	       (!dots[2] || one_number(type, dots + 2, v, &v->high));
 }
 
 /* \d is the one class that regcomp does not know. */
@@ -142,8 +149,8 @@ char *regex_text(const char *s)
 	return buf_take(&b);
 }
 
-/* regcomp copies what is repeated, and what is repeated inside of that again: a short text can cost minutes. NULL, or what
- * is wrong. */
+/* regcomp copies what is repeated, and what is repeated inside of that again: a short text can cost
+ * minutes. NULL, or what is wrong. */
 const char *regex_cost(const char *s)
 {
 	long copies = 1, flat = 0;

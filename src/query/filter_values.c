@@ -1,4 +1,5 @@
-/* Which blocks of numbers and lists (record/read/values.h) lead to the rows where a term is true. */
+/* Which blocks of numbers and lists (record/read/values.h) lead to the rows where a term is
+ * true. */
 #include <sqlite3.h>
 #include <string.h>
 #include <strings.h>
@@ -6,14 +7,16 @@
 #include "query/filter_priv.h"
 #include "record/read/values.h"
 
-static void filter_values_ask(struct buf *out, int field, enum value_whose whose, int64_t low, int64_t high)
+static void filter_values_ask(struct buf *out, int field, enum value_whose whose, int64_t low,
+			      int64_t high)
 {
 	const struct value_ask a = { field, whose, low, high };
 	buf_append(out, &a, sizeof(a));
 }
 
 /* The range of @v in a term; false: it is in none. */
-static bool filter_values_range_of(const struct node *n, const struct value *v, int64_t *low, int64_t *high)
+static bool filter_values_range_of(const struct node *n, const struct value *v, int64_t *low,
+				   int64_t *high)
 {
 	*low = n->op == OP_GT ? v->high : v->low;
 	*high = n->op == OP_LT ? v->low : v->high;
@@ -37,7 +40,8 @@ static void of_numbers(const struct node *n, int field, enum value_whose whose, 
 			filter_values_ask(out, field, whose, low, high);
 }
 
-static bool of_name(const struct value *v, int field, const char *const *names, size_t nr, int not_listed, struct buf *out)
+static bool of_name(const struct value *v, int field, const char *const *names, size_t nr,
+		    int not_listed, struct buf *out)
 {
 	for (size_t i = 0; i < nr && !v->glob; i++)
 		if (names[i] && !strcasecmp(names[i], v->text)) {
@@ -56,8 +60,11 @@ static bool of_closed(const char *text, struct buf *out)
 		const char *name;
 		int field;
 		enum value_whose whose;
-	} lists[] = { { "pending", VALUE_OPEN, WHOSE_OWN }, { "live", VALUE_OPEN, WHOSE_OWN }, { "error", VALUE_ERROR, WHOSE_ITS },
-		      { "edited", VALUE_EDITED, WHOSE_ITS }, { "diff", VALUE_DIFF, WHOSE_ITS } };
+	} lists[] = { { "pending", VALUE_OPEN, WHOSE_OWN },
+		      { "live", VALUE_OPEN, WHOSE_OWN },
+		      { "error", VALUE_ERROR, WHOSE_ITS },
+		      { "edited", VALUE_EDITED, WHOSE_ITS },
+		      { "diff", VALUE_DIFF, WHOSE_ITS } };
 	if (!strcmp(text, "marked") || !strcmp(text, "note")) /* filter_notes tells */
 		return true;
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
@@ -68,10 +75,12 @@ static bool of_closed(const char *text, struct buf *out)
 	return false;
 }
 
-/* Events of kinds that are called so. Actions are not listed: their kind is a text of the body. False: all of them are meant. */
+/* Events of kinds that are called so. Actions are not listed: their kind is a text of the body.
+ * False: all of them are meant. */
 static bool of_kind(sqlite3 *db, const struct node *n, const struct value *v, struct buf *out)
 {
-	static const char names[] = "SELECT number, name FROM kind UNION ALL VALUES(210, 'snapshot'), (420, 'note'), (403, 'end'), (3, 'end')";
+	static const char names[] =
+		"SELECT number, name FROM kind UNION ALL VALUES(210, 'snapshot'), (420, 'note'), (403, 'end'), (3, 'end')";
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db, names, -1, &st, NULL);
 	bool listed = rc == SQLITE_OK;
@@ -106,7 +115,8 @@ static bool of_value(sqlite3 *db, const struct node *n, const struct value *v, s
 		if (v->glob)
 			filter_values_ask(out, VALUE_HOST, WHOSE_OWN, INT64_MIN, INT64_MAX);
 		else
-			filter_values_ask(out, VALUE_HOST, WHOSE_OWN, value_of_text(v->text), value_of_text(v->text));
+			filter_values_ask(out, VALUE_HOST, WHOSE_OWN, value_of_text(v->text),
+					  value_of_text(v->text));
 		return true;
 	default:
 		return false;
@@ -119,8 +129,10 @@ bool filter_value_asks(void *db, const struct node *n, int64_t now_us, struct bu
 		bool is;
 		int field;
 		enum value_whose whose;
-	} numbers[FIELD_NR] = { [FIELD_EXIT] = { true, VALUE_EXIT, WHOSE_ITS }, [FIELD_DUR] = { true, VALUE_DUR, WHOSE_ITS },
-				[FIELD_COST] = { true, VALUE_COST, WHOSE_BOTH }, [FIELD_TOKENS] = { true, VALUE_TOKENS, WHOSE_ITS },
+	} numbers[FIELD_NR] = { [FIELD_EXIT] = { true, VALUE_EXIT, WHOSE_ITS },
+				[FIELD_DUR] = { true, VALUE_DUR, WHOSE_ITS },
+				[FIELD_COST] = { true, VALUE_COST, WHOSE_BOTH },
+				[FIELD_TOKENS] = { true, VALUE_TOKENS, WHOSE_ITS },
 				[FIELD_LINES] = { true, VALUE_LINES, WHOSE_BOTH } };
 	buf_reset(out);
 	if (n->op == OP_NOT || !n->nr)
@@ -131,7 +143,9 @@ bool filter_value_asks(void *db, const struct node *n, int64_t now_us, struct bu
 	}
 	if (n->field == FIELD_SINCE || n->field == FIELD_UNTIL) {
 		int64_t at = n->value[0].ago ? now_us - n->value[0].low : n->value[0].low;
-		filter_values_ask(out, VALUE_TIME, WHOSE_OWN, n->field == FIELD_SINCE ? at : INT64_MIN, n->field == FIELD_SINCE ? INT64_MAX : at);
+		filter_values_ask(out, VALUE_TIME, WHOSE_OWN,
+				  n->field == FIELD_SINCE ? at : INT64_MIN,
+				  n->field == FIELD_SINCE ? INT64_MAX : at);
 		return true;
 	}
 	if (n->op == OP_REGEX) {

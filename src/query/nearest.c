@@ -19,14 +19,16 @@ static size_t nearest_distance(const char *a, const char *b)
 			size_t best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
 			best = d[i - 1][j] + 1 < best ? d[i - 1][j] + 1 : best;
 			best = d[i][j - 1] + 1 < best ? d[i][j - 1] + 1 : best;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    d[i - 2][j - 2] + 1 < best)
 				best = d[i - 2][j - 2] + 1;
 			d[i][j] = best;
 		}
 	return d[la][lb];
 }
 
-/* What people mistype is seldom the beginning: of two that are as near, the one that begins alike is meant. */
+/* What people mistype is seldom the beginning: of two that are as near, the one that begins alike
+ * is meant. */
 static size_t nearest_alike(const char *a, const char *b)
 {
 	size_t n = 0;
@@ -41,12 +43,14 @@ const char *nearest_name(const char *word, const char *const *names)
 	size_t least = strlen(word) < 4 ? 2 : 3;
 	for (; *names; names++) {
 		size_t n = nearest_distance(word, *names);
-		if (n < least || (best && n == least && nearest_alike(word, *names) > nearest_alike(word, best))) {
+		if (n < least || (best && n == least &&
+				  nearest_alike(word, *names) > nearest_alike(word, best))) {
 			best = *names;
 			least = n;
 		}
 	}
-	for (size_t len = strlen(word); !best && len >= 4 && *begin; begin++) /* only its beginning was typed */
+	/* only its beginning was typed */
+	for (size_t len = strlen(word); !best && len >= 4 && *begin; begin++)
 		if (!strncmp(word, *begin, len))
 			best = *begin;
 	return best;

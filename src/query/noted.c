@@ -1,5 +1,6 @@
-/* glass_noted(seq, mark): has somebody left a note (mark 1: a mark) on this event? A note names its event by cause, for
- * which there is no index: the notes of a file are listed once per connection, then only those that have come since. */
+/* glass_noted(seq, mark): has somebody left a note (mark 1: a mark) on this event? A note names its
+ * event by cause, for which there is no index: the notes of a file are listed once per connection,
+ * then only those that have come since. */
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,8 @@ enum { LATELY = 256 };
 struct listing {
 	struct noted *n;
 	struct buf odd; /* events that the blocks do not tell: uint64_t */
-	int64_t lately[LATELY]; /* what has been told, plus one: a script's notes are about its few agents */
+	/* what has been told, plus one: a script's notes are about its few agents */
+	int64_t lately[LATELY];
 };
 
 static void noted_add(struct noted *n, uint64_t on, bool mark)
@@ -72,21 +74,24 @@ static bool noted_read_notes(struct noted *n, sqlite3_stmt *st, uint64_t from, u
 /* Up to @upto: by the blocks, and where they do not tell by the events. */
 static bool list_notes(struct noted *n, sqlite3 *db, uint64_t upto)
 {
-	static const char sql[] = "SELECT cause, CASE WHEN json_valid(body) THEN ifnull(json_extract(body,'$.level')='mark',0) ELSE 0 END "
-				  "FROM event NOT INDEXED WHERE kind=420 AND seq>=?1 AND seq<=?2";
+	static const char sql[] =
+		"SELECT cause, CASE WHEN json_valid(body) THEN ifnull(json_extract(body,'$.level')='mark',0) ELSE 0 END "
+		"FROM event NOT INDEXED WHERE kind=420 AND seq>=?1 AND seq<=?2";
 	struct listing l = { .n = n };
 	struct values v;
 	struct err err;
 	sqlite3_stmt *st = NULL;
 	values_init(&v, db);
 	bool good = sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK &&
-		    values_each(&v, VALUE_NOTED, n->upto, v.covered, INT64_MIN, INT64_MAX, noted_on_value, &l, &err) == 0;
+		    values_each(&v, VALUE_NOTED, n->upto, v.covered, INT64_MIN, INT64_MAX,
+				noted_on_value, &l, &err) == 0;
 	for (size_t at = 0; good && at < l.odd.len; at += sizeof(uint64_t)) {
 		uint64_t seq;
 		memcpy(&seq, l.odd.data + at, sizeof(seq));
 		good = noted_read_notes(n, st, seq, seq);
 	}
-	good = good && noted_read_notes(n, st, (n->upto > v.covered ? n->upto : v.covered) + 1, upto);
+	good = good &&
+	       noted_read_notes(n, st, (n->upto > v.covered ? n->upto : v.covered) + 1, upto);
 	sqlite3_finalize(st);
 	values_release(&v);
 	buf_release(&l.odd);
@@ -98,7 +103,9 @@ static bool noted_look(struct noted *n, sqlite3 *db)
 {
 	sqlite3_stmt *st = NULL;
 	uint64_t upto = n->upto;
-	bool read = sqlite3_prepare_v2(db, "SELECT max(seq) FROM event", -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW;
+	bool read =
+		sqlite3_prepare_v2(db, "SELECT max(seq) FROM event", -1, &st, NULL) == SQLITE_OK &&
+		sqlite3_step(st) == SQLITE_ROW;
 	if (read)
 		upto = (uint64_t)sqlite3_column_int64(st, 0);
 	sqlite3_finalize(st);
@@ -120,7 +127,8 @@ static void sql_noted(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct noted *n = sqlite3_user_data(ctx);
 	(void)argc;
-	if (!sqlite3_get_auxdata(ctx, 1)) { /* once a statement: the second argument is written in it */
+	/* once a statement: the second argument is written in it */
+	if (!sqlite3_get_auxdata(ctx, 1)) {
 		if (!noted_look(n, sqlite3_context_db_handle(ctx))) {
 			sqlite3_result_error(ctx, "the notes cannot be read", -1);
 			return;
@@ -128,7 +136,8 @@ static void sql_noted(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_set_auxdata(ctx, 1, n, NULL);
 	}
 	uint64_t on = (uint64_t)sqlite3_value_int64(argv[0]) * 2;
-	sqlite3_result_int(ctx, noted_has(n, on + 1) || (!sqlite3_value_int(argv[1]) && noted_has(n, on)));
+	sqlite3_result_int(ctx, noted_has(n, on + 1) ||
+					(!sqlite3_value_int(argv[1]) && noted_has(n, on)));
 }
 
 struct telling {
@@ -155,7 +164,8 @@ bool filter_notes(void *db, filter_notes_fn *fn, void *self)
 	struct telling t = { fn, self };
 	sqlite3_stmt *st = NULL;
 	bool good = sqlite3_prepare_v2(db, "SELECT glass_notes(?1)", -1, &st, NULL) == SQLITE_OK &&
-		    sqlite3_bind_pointer(st, 1, &t, "glass_notes", NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW;
+		    sqlite3_bind_pointer(st, 1, &t, "glass_notes", NULL) == SQLITE_OK &&
+		    sqlite3_step(st) == SQLITE_ROW;
 	return sqlite3_finalize(st) == SQLITE_OK && good;
 }
 
@@ -163,11 +173,15 @@ int filter_noted(void *db)
 {
 	const int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
 	sqlite3_stmt *st = NULL;
-	bool there = sqlite3_prepare_v2(db, "SELECT glass_noted(0,0)", -1, &st, NULL) == SQLITE_OK; /* with what it has seen */
+	/* with what it has seen */
+	bool there = sqlite3_prepare_v2(db, "SELECT glass_noted(0,0)", -1, &st, NULL) == SQLITE_OK;
 	sqlite3_finalize(st);
 	if (there)
 		return SQLITE_OK;
 	struct noted *n = NEW(struct noted);
-	int rc = sqlite3_create_function_v2(db, "glass_noted", 2, flags, n, sql_noted, NULL, NULL, noted_free);
-	return rc == SQLITE_OK ? sqlite3_create_function(db, "glass_notes", 1, flags, n, sql_notes, NULL, NULL) : rc;
+	int rc = sqlite3_create_function_v2(db, "glass_noted", 2, flags, n, sql_noted, NULL, NULL,
+					    noted_free);
+	return rc == SQLITE_OK ? sqlite3_create_function(db, "glass_notes", 1, flags, n, sql_notes,
+							 NULL, NULL)
+			       : rc;
 }

@@ -52,7 +52,8 @@ static void take_cmd(json_t *row, const json_t *body)
 
 static void query_row_requested(json_t *row, const json_t *body)
 {
-	static const char *const same[] = { "kind", "tool", "host", "cwd", "where", "profile", "intent" };
+	static const char *const same[] = { "kind",  "tool",	"host",	 "cwd",
+					    "where", "profile", "intent" };
 	for (size_t i = 0; i < ARRAY_LEN(same); i++)
 		take_str(row, same[i], body, same[i]);
 	take_cmd(row, body);
@@ -99,7 +100,8 @@ static void query_row_started(json_t *row, const json_t *body)
 
 static void query_row_ended(json_t *row, const json_t *body, int64_t ts_us)
 {
-	static const char *const same[] = { "signal", "dur_us", "cost_uusd", "tokens", "out_bytes", "err_bytes" };
+	static const char *const same[] = { "signal", "dur_us",	   "cost_uusd",
+					    "tokens", "out_bytes", "err_bytes" };
 	json_put_int(row, "ended_us", ts_us);
 	take_str(row, "end", body, "end");
 	take_str(row, "why", body, "why");
@@ -121,7 +123,8 @@ static void query_row_step(void *self, const struct event *ev)
 	struct life *l = self;
 	struct err none = ERR_INIT;
 	int64_t ts_us = ev->ts_us;
-	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
+	CLEANUP(json_release)
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
 	l->last = ev->seq;
 	switch (ev->kind) {
 	case EV_ACTION_JUDGED:
@@ -148,7 +151,8 @@ static void query_row_step(void *self, const struct event *ev)
 }
 
 /* The name that an agent or a box began with. */
-static void query_row_name_of(struct session *s, json_t *row, const char *key, const char *key_id, uint64_t id)
+static void query_row_name_of(struct session *s, json_t *row, const char *key, const char *key_id,
+			      uint64_t id)
 {
 	struct arena arena = ARENA_INIT;
 	struct err none = ERR_INIT;
@@ -165,10 +169,10 @@ static void query_row_name_of(struct session *s, json_t *row, const char *key, c
 
 static void query_row_other(json_t *row, const struct event *ev, const json_t *body)
 {
-	const char *kind = ev->kind == EV_SNAPSHOT_TAKEN ? "snapshot" :
-			   ev->kind == EV_NOTE		 ? "note" :
-			   ev->kind == EV_AGENT_END	 ? "end" :
-							   event_kind_name(ev->kind);
+	const char *kind = ev->kind == EV_SNAPSHOT_TAKEN ? "snapshot"
+			   : ev->kind == EV_NOTE	 ? "note"
+			   : ev->kind == EV_AGENT_END	 ? "end"
+							 : event_kind_name(ev->kind);
 	json_put_str(row, "kind", kind ? kind : "unknown");
 	take_str(row, "text", body, "text");
 	take_str(row, "level", body, "level");
@@ -179,12 +183,15 @@ static void query_row_other(json_t *row, const struct event *ev, const json_t *b
 	else
 		take_int(row, "cost_uusd", body, "cost_uusd");
 	if (ev->kind == EV_SNAPSHOT_TAKEN)
-		json_put_int(row, "changes", json_int(body, "changed", (int64_t)json_array_size(json_object_get(body, "changes"))));
+		json_put_int(row, "changes",
+			     json_int(body, "changed",
+				      (int64_t)json_array_size(json_object_get(body, "changes"))));
 }
 
 static int query_row_fill(struct session *s, json_t *row, const struct event *ev, struct err *err)
 {
-	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", err) : NULL;
+	CLEANUP(json_release)
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", err) : NULL;
 	struct life l = { .row = row, .last = ev->seq };
 	json_put_int(row, "id", (int64_t)ev->seq);
 	json_put_int(row, "seq", (int64_t)ev->seq);

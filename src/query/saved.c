@@ -13,7 +13,8 @@ void saved_load(struct saved_filters *f, const char *path)
 	char *save = NULL;
 	if (file_read(path, &text, 1 << 20, &err) < 0)
 		return;
-	for (char *l = text.len ? strtok_r(text.data, "\n", &save) : NULL; l; l = strtok_r(NULL, "\n", &save)) {
+	for (char *l = text.len ? strtok_r(text.data, "\n", &save) : NULL; l;
+	     l = strtok_r(NULL, "\n", &save)) {
 		char *blank = strchr(l, ' ');
 		if (!blank)
 			continue;

@@ -10,12 +10,15 @@
 
 enum { STEPS = 2000, COLS_MAX = 64 };
 
-static int sql_authorize(void *self, int what, const char *a, const char *b, const char *db, const char *trigger)
+static int sql_authorize(void *self, int what, const char *a, const char *b, const char *db,
+			 const char *trigger)
 {
 	(void)self, (void)a, (void)db, (void)trigger;
-	if (what == SQLITE_FUNCTION && b && (strcmp(b, "load_extension") == 0 || strcmp(b, "fts3_tokenizer") == 0))
+	if (what == SQLITE_FUNCTION && b &&
+	    (strcmp(b, "load_extension") == 0 || strcmp(b, "fts3_tokenizer") == 0))
 		return SQLITE_DENY;
-	return what == SQLITE_SELECT || what == SQLITE_READ || what == SQLITE_FUNCTION || what == SQLITE_RECURSIVE
+	return what == SQLITE_SELECT || what == SQLITE_READ || what == SQLITE_FUNCTION ||
+			       what == SQLITE_RECURSIVE
 		       ? SQLITE_OK
 		       : SQLITE_DENY;
 }
@@ -53,7 +56,8 @@ static void sql_take_row(sqlite3_stmt *st, struct sql_table *t, size_t *cap)
 	}
 	for (size_t i = 0; i < t->cols; i++) {
 		int type = sqlite3_column_type(st, (int)i);
-		t->number[i] = t->number[i] && (type == SQLITE_INTEGER || type == SQLITE_FLOAT || type == SQLITE_NULL);
+		t->number[i] = t->number[i] && (type == SQLITE_INTEGER || type == SQLITE_FLOAT ||
+						type == SQLITE_NULL);
 		t->cell[t->rows * t->cols + i] = cell_text(st, (int)i);
 	}
 	t->rows++;
@@ -66,7 +70,8 @@ static void sql_listed(sqlite3 *db, const char *q, const char *arg, struct buf *
 	if (sqlite3_prepare_v2(db, q, -1, &st, NULL) == SQLITE_OK) {
 		sqlite3_bind_text(st, 1, arg, -1, SQLITE_STATIC);
 		while (sqlite3_step(st) == SQLITE_ROW)
-			buf_printf(out, "%s%s", out->len ? ", " : "", (const char *)sqlite3_column_text(st, 0));
+			buf_printf(out, "%s%s", out->len ? ", " : "",
+				   (const char *)sqlite3_column_text(st, 0));
 	}
 	sqlite3_finalize(st);
 }
@@ -74,7 +79,8 @@ static void sql_listed(sqlite3 *db, const char *q, const char *arg, struct buf *
 /* What there is instead of the table or column that is not there. */
 static int sql_no_such(sqlite3 *db, const char *text, struct err *err)
 {
-	CLEANUP(free_ptr) char *said = mem_strdup(sqlite3_errmsg(db)); /* the questions below have messages of their own */
+	/* the questions below have messages of their own */
+	CLEANUP(free_ptr) char *said = mem_strdup(sqlite3_errmsg(db));
 	CLEANUP(buf_release) struct buf is = BUF_INIT;
 	CLEANUP(free_ptr) char *from = NULL;
 	for (const char *p = text; !from && (p = strcasestr(p, "from")); p += 4)
@@ -84,12 +90,16 @@ static int sql_no_such(sqlite3 *db, const char *text, struct err *err)
 		}
 	sqlite3_set_authorizer(db, NULL, NULL);
 	if (strstr(said, "no such table"))
-		sql_listed(db, "SELECT name FROM (SELECT name, type FROM sqlite_schema UNION SELECT name, type FROM sqlite_temp_schema)"
-			   " WHERE name IN ('event', 'blob') OR name LIKE 'v\\_%' ESCAPE '\\' ORDER BY name", NULL, &is);
+		sql_listed(
+			db,
+			"SELECT name FROM (SELECT name, type FROM sqlite_schema UNION SELECT name, type FROM sqlite_temp_schema)"
+			" WHERE name IN ('event', 'blob') OR name LIKE 'v\\_%' ESCAPE '\\' ORDER BY name",
+			NULL, &is);
 	else if (strstr(said, "no such column") && from)
 		sql_listed(db, "SELECT name FROM pragma_table_info(?1)", from, &is);
 	sqlite3_set_authorizer(db, sql_authorize, NULL);
-	return err_set(err, ERR_PARSE, "sql: %s%s%s", said, is.len ? "; there are " : "", is.len ? buf_cstr(&is) : "");
+	return err_set(err, ERR_PARSE, "sql: %s%s%s", said, is.len ? "; there are " : "",
+		       is.len ? buf_cstr(&is) : "");
 }
 
 static int sql_prepare(sqlite3 *db, const char *text, sqlite3_stmt **st, struct err *err)
@@ -97,7 +107,8 @@ static int sql_prepare(sqlite3 *db, const char *text, sqlite3_stmt **st, struct 
 	const char *tail = NULL;
 	int rc = sqlite3_prepare_v2(db, text, -1, st, &tail);
 	if (rc == SQLITE_AUTH || (rc != SQLITE_OK && strstr(sqlite3_errmsg(db), "not authorized")))
-		return err_set(err, ERR_DENIED, "sql: only SELECT is run here, the record is never changed (%s)",
+		return err_set(err, ERR_DENIED,
+			       "sql: only SELECT is run here, the record is never changed (%s)",
 			       sqlite3_errmsg(db));
 	if (rc != SQLITE_OK)
 		return sql_no_such(db, text, err);
@@ -106,11 +117,13 @@ static int sql_prepare(sqlite3 *db, const char *text, sqlite3_stmt **st, struct 
 	if (tail[strspn(tail, " \t\n;")])
 		return err_set(err, ERR_PARSE, "sql: one statement at a time");
 	if (!sqlite3_stmt_readonly(*st))
-		return err_set(err, ERR_DENIED, "sql: only SELECT is run here, the record is never changed");
+		return err_set(err, ERR_DENIED,
+			       "sql: only SELECT is run here, the record is never changed");
 	return 0;
 }
 
-static int sql_run(sqlite3 *db, sqlite3_stmt *st, size_t max_rows, struct sql_table *t, struct err *err)
+static int sql_run(sqlite3 *db, sqlite3_stmt *st, size_t max_rows, struct sql_table *t,
+		   struct err *err)
 {
 	int rc, cols = sqlite3_column_count(st);
 	size_t cap = 0;
@@ -135,7 +148,8 @@ static int sql_run(sqlite3 *db, sqlite3_stmt *st, size_t max_rows, struct sql_ta
 }
 
 /* @until: on clock_mono_us; 0: however long it takes. */
-static int select_until(struct session *s, const char *text, size_t max_rows, int64_t until, struct sql_table *out, struct err *err)
+static int select_until(struct session *s, const char *text, size_t max_rows, int64_t until,
+			struct sql_table *out, struct err *err)
 {
 	sqlite3 *db = session_handle(s);
 	sqlite3_stmt *st = NULL;
@@ -158,12 +172,15 @@ static int select_until(struct session *s, const char *text, size_t max_rows, in
 	return rc;
 }
 
-int sql_select(struct session *s, const char *text, size_t max_rows, struct sql_table *out, struct err *err)
+int sql_select(struct session *s, const char *text, size_t max_rows, struct sql_table *out,
+	       struct err *err)
 {
-	return select_until(s, text, max_rows, clock_mono_us() + (int64_t)SQL_SECONDS * 1000000, out, err);
+	return select_until(s, text, max_rows, clock_mono_us() + (int64_t)SQL_SECONDS * 1000000,
+			    out, err);
 }
 
-int sql_own(struct session *s, const char *text, size_t max_rows, struct sql_table *out, struct err *err)
+int sql_own(struct session *s, const char *text, size_t max_rows, struct sql_table *out,
+	    struct err *err)
 {
 	return select_until(s, text, max_rows, 0, out, err);
 }

@@ -1,5 +1,6 @@
-/* A person's own SELECT over a session file: read-only in three ways (the connection, an authorizer that lets nothing but
- * reading through, one statement only), for at most SQL_SECONDS. One thread, the session's. */
+/* A person's own SELECT over a session file: read-only in three ways (the connection, an authorizer
+ * that lets nothing but reading through, one statement only), for at most SQL_SECONDS. One thread,
+ * the session's. */
 #ifndef QUERY_SQL_H
 #define QUERY_SQL_H
 
@@ -17,10 +18,13 @@ struct sql_table {
 	bool timeout; /* it was stopped; what had come is here */
 };
 
-/* ERR_PARSE: what SQLite says of the text; ERR_DENIED: it wants more than to read; ERR_UNSUPPORTED: no SQL here. */
-NODISCARD int sql_select(struct session *s, const char *text, size_t max_rows, struct sql_table *out, struct err *err);
+/* ERR_PARSE: what SQLite says of the text; ERR_DENIED: it wants more than to read; ERR_UNSUPPORTED:
+ * no SQL here. */
+NODISCARD int sql_select(struct session *s, const char *text, size_t max_rows,
+			 struct sql_table *out, struct err *err);
 /* The same for a SELECT of our own, which takes as long as the session is. */
-NODISCARD int sql_own(struct session *s, const char *text, size_t max_rows, struct sql_table *out, struct err *err);
+NODISCARD int sql_own(struct session *s, const char *text, size_t max_rows, struct sql_table *out,
+		      struct err *err);
 void sql_table_release(struct sql_table *t);
 
 #endif

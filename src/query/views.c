@@ -13,10 +13,11 @@ static const char views_create_sql[] = "CREATE VIEW ";
 
 static int views_one(sqlite3 *db, const char *from, size_t len, struct err *err)
 {
-	CLEANUP(free_ptr) char *sql = mem_printf("CREATE TEMP VIEW IF NOT EXISTS %.*s", (int)len, from);
-	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ?
-		       0 :
-		       err_set(err, ERR_IO, "cannot make the views: %s", sqlite3_errmsg(db));
+	CLEANUP(free_ptr)
+	char *sql = mem_printf("CREATE TEMP VIEW IF NOT EXISTS %.*s", (int)len, from);
+	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK
+		       ? 0
+		       : err_set(err, ERR_IO, "cannot make the views: %s", sqlite3_errmsg(db));
 }
 
 static int views_all(sqlite3 *db, struct err *err)

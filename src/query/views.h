@@ -1,5 +1,6 @@
-/* The readable views of schema/views.sql as temporary ones of a connection: those in a file are not used, because a foreign
- * file can make them say anything, and SQLite refuses most functions in a schema that is not trusted. */
+/* The readable views of schema/views.sql as temporary ones of a connection: those in a file are not
+ * used, because a foreign file can make them say anything, and SQLite refuses most functions in a
+ * schema that is not trusted. */
 #ifndef QUERY_VIEWS_H
 #define QUERY_VIEWS_H
 

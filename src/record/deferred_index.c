@@ -14,8 +14,10 @@
 enum {
 	STEP_BYTES = 4 << 20,
 	TRIES = 10,
-	TRY_MS = 250,	/* beside as much in SQLite */
-	LONG = 1 << 20, /* events: a shorter session is read through for what no words lead to in less than a second */
+	TRY_MS = 250, /* beside as much in SQLite */
+	/* events: a shorter session is read through for what no words lead to in less than a
+	 * second */
+	LONG = 1 << 20,
 };
 
 static bool deferred_index_has_ended(struct session *s)
@@ -23,7 +25,8 @@ static bool deferred_index_has_ended(struct session *s)
 	struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
 	struct event ev;
-	bool ended = session_event(s, session_head(s), &ev, &arena, &err) == 0 && ev.kind == EV_SESSION_END;
+	bool ended = session_event(s, session_head(s), &ev, &arena, &err) == 0 &&
+		     ev.kind == EV_SESSION_END;
 	arena_release(&arena);
 	return ended;
 }
@@ -39,12 +42,20 @@ int deferred_index_may(struct session *s, struct err *err)
 	if (lease_busy(path))
 		return err_set(err, ERR_BUSY, "another process is finishing its index");
 	if (!deferred_index_has_ended(s))
-		return err_set(err, ERR_INVALID, "it was broken off: 'sandglass resume %s' ends it, then its index can be finished", session_id(s));
+		return err_set(
+			err, ERR_INVALID,
+			"it was broken off: 'sandglass resume %s' ends it, then its index can be finished",
+			session_id(s));
 	if (st.st_uid != geteuid())
-		return err_set(err, ERR_DENIED, "its file belongs to another user (uid %u), who alone may add to its index; searches read the rest "
-					      "through", (unsigned)st.st_uid);
+		return err_set(
+			err, ERR_DENIED,
+			"its file belongs to another user (uid %u), who alone may add to its index; searches read the rest "
+			"through",
+			(unsigned)st.st_uid);
 	if (access(path, W_OK) < 0)
-		return err_set(err, ERR_DENIED, "its file may not be written to; searches read what its index lacks");
+		return err_set(
+			err, ERR_DENIED,
+			"its file may not be written to; searches read what its index lacks");
 	return 0;
 }
 
@@ -52,7 +63,8 @@ bool deferred_index_due(struct session *s)
 {
 	struct err err = ERR_INIT;
 	uint64_t head = session_head(s);
-	return (session_indexed(s) < head || (head > LONG && !session_valued(s))) && deferred_index_may(s, &err) == 0;
+	return (session_indexed(s) < head || (head > LONG && !session_valued(s))) &&
+	       deferred_index_may(s, &err) == 0;
 }
 
 /* Whoever has it open for reading in the old way goes sooner or later. */
@@ -73,8 +85,10 @@ static int open_patiently(struct store **out, const char *path, struct err *err)
 	return rc;
 }
 
-/* A transaction of its own: whoever wants the file waits for one of them. *why_out: it has failed. */
-static bool deferred_index_step(struct store *s, int lease, later_fn *fn, void *self, char **why_out)
+/* A transaction of its own: whoever wants the file waits for one of them. *why_out: it has
+ * failed. */
+static bool deferred_index_step(struct store *s, int lease, later_fn *fn, void *self,
+				char **why_out)
 {
 	struct lease_note note;
 	bool more = store_index(s, STEP_BYTES);
@@ -86,13 +100,16 @@ static bool deferred_index_step(struct store *s, int lease, later_fn *fn, void *
 	return fn(self, store_indexed(s), store_seq(s)) && more && !lease_wanted(lease);
 }
 
-static int deferred_index_add(const char *path, int lease, later_fn *fn, void *self, struct err *err)
+static int deferred_index_add(const char *path, int lease, later_fn *fn, void *self,
+			      struct err *err)
 {
 	struct store *s = NULL;
 	if (open_patiently(&s, path, err) < 0)
-		return err->code == ERR_BUSY ? err_set(err, ERR_BUSY, "another program has kept its file open for reading for some seconds: "
-								      "nothing was changed; try again when it is done") :
-					       -1;
+		return err->code == ERR_BUSY
+			       ? err_set(err, ERR_BUSY,
+					 "another program has kept its file open for reading for some seconds: "
+					 "nothing was changed; try again when it is done")
+			       : -1;
 	CLEANUP(free_ptr) char *why = NULL;
 	while (deferred_index_step(s, lease, fn, self, &why))
 		;
@@ -105,7 +122,8 @@ static int deferred_index_add(const char *path, int lease, later_fn *fn, void *s
 int deferred_index_build(const char *path, later_fn *fn, void *self, struct err *err)
 {
 	struct stat was;
-	CLEANUP(free_ptr) char *companion = mem_printf("%s-lease", path), *log = mem_printf("%s-wal", path);
+	CLEANUP(free_ptr)
+	char *companion = mem_printf("%s-lease", path), *log = mem_printf("%s-wal", path);
 	if (stat(path, &was) < 0)
 		return err_sys(err, "cannot look at '%s'", path);
 	bool ours = access(companion, F_OK) < 0;
@@ -115,7 +133,8 @@ int deferred_index_build(const char *path, later_fn *fn, void *self, struct err 
 	int rc = deferred_index_add(path, lease, fn, self, err);
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, was.st_mtim };
 	utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
-	if (rc >= 0 || (ours && access(log, F_OK) < 0)) /* else its note tells how far the log reached */
+	/* else its note tells how far the log reached */
+	if (rc >= 0 || (ours && access(log, F_OK) < 0))
 		unlink(companion);
 	return rc;
 }

@@ -15,16 +15,21 @@ struct copy {
 static int export_copy_failed(sqlite3 *db, const char *what, struct err *err)
 {
 	int rc = sqlite3_errcode(db) & 0xff;
-	enum err_code code = rc == SQLITE_FULL ? ERR_FULL : rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB ? ERR_DAMAGED : ERR_IO;
+	enum err_code code = rc == SQLITE_FULL				   ? ERR_FULL
+			     : rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB ? ERR_DAMAGED
+									   : ERR_IO;
 	return err_set(err, code, "cannot %s: %s", what, sqlite3_errmsg(db));
 }
 
 static int open_both(struct copy *c, const char *from, const char *to, struct err *err)
 {
-	if (sqlite3_open_v2(from, &c->from, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
+	if (sqlite3_open_v2(from, &c->from, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOFOLLOW, NULL) !=
+	    SQLITE_OK)
 		return export_copy_failed(c->from, "read the session file", err);
 	vfs_register();
-	if (sqlite3_open_v2(to, &c->to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW, RECORD_VFS) != SQLITE_OK)
+	if (sqlite3_open_v2(to, &c->to,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW,
+			    RECORD_VFS) != SQLITE_OK)
 		return export_copy_failed(c->to, "write the copy", err);
 	sqlite3_busy_timeout(c->from, 5000);
 	return 0;
@@ -40,7 +45,9 @@ static int close_both(struct copy *c, int rc, struct err *err)
 
 static int export_copy_run(sqlite3 *db, const char *sql, struct err *err)
 {
-	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : export_copy_failed(db, "write the copy", err);
+	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK
+		       ? 0
+		       : export_copy_failed(db, "write the copy", err);
 }
 
 static int back_up(struct copy *c, struct err *err)
@@ -67,7 +74,8 @@ int export_copy_write(const char *from, const char *to, struct err *err)
 	if (rc == 0)
 		rc = export_copy_run(c.to, "PRAGMA journal_mode = DELETE", err);
 	rc = close_both(&c, rc, err);
-	return rc == 0 ? vfs_mend_sums(to, err) : rc; /* pages may have been written before the first one, which says that they have sums */
+	/* pages may have been written before the first one, which says that they have sums */
+	return rc == 0 ? vfs_mend_sums(to, err) : rc;
 }
 
 /* --- proof --- */
@@ -91,7 +99,8 @@ enum how { AS_IS, HEADER, TIMES, UNPACK };
 static const struct table {
 	const char *select, *insert;
 	enum how how;
-	int at; /* HEADER: where the made column stands; UNPACK: codec stands here, data behind it */
+	/* HEADER: where the made column stands; UNPACK: codec stands here, data behind it */
+	int at;
 } export_copy_list[] = {
 	{ "SELECT e.seq, cause, agent, box, action, ts_us, mono_us, kind, coalesce(k.name, ''), NULL, salt, CAST(body AS BLOB), body_hash,"
 	  " chain FROM event e LEFT JOIN kind k ON k.number = e.kind ORDER BY e.seq",
@@ -100,8 +109,10 @@ static const struct table {
 	  "INSERT INTO segment VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)", TIMES, 7 },
 	{ "SELECT object, seq, oid, type, size, hash, codec, data FROM object ORDER BY object",
 	  "INSERT INTO object VALUES(?,?,?,?,?,?,?)", UNPACK, 6 },
-	{ "SELECT message, hash, size, codec, data FROM message ORDER BY message", "INSERT INTO message VALUES(?,?,?,?)", UNPACK, 3 },
-	{ "SELECT seq, ts_us, chain, key, sig FROM checkpoint", "INSERT INTO checkpoint VALUES(?,?,?,?,?)", AS_IS, 0 },
+	{ "SELECT message, hash, size, codec, data FROM message ORDER BY message",
+	  "INSERT INTO message VALUES(?,?,?,?)", UNPACK, 3 },
+	{ "SELECT seq, ts_us, chain, key, sig FROM checkpoint",
+	  "INSERT INTO checkpoint VALUES(?,?,?,?,?)", AS_IS, 0 },
 	{ "SELECT seq, id, uuid, key FROM origin", "INSERT INTO origin VALUES(?,?,?,?)", AS_IS, 0 },
 	{ "SELECT what, id, seq FROM redaction", "INSERT INTO redaction VALUES(?,?,?)", AS_IS, 0 },
 	{ "SELECT 'uuid', lower(hex(coalesce((SELECT uuid FROM origin ORDER BY seq LIMIT 1), uuid))) FROM session UNION ALL"
@@ -129,7 +140,8 @@ static int bind_unpacked(sqlite3_stmt *in, sqlite3_stmt *out, int at, struct err
 	if (sqlite3_column_type(in, at + 1) == SQLITE_NULL) /* redacted */
 		return 0;
 	if (codec_unpack((enum codec)sqlite3_column_int(in, at), sqlite3_column_blob(in, at + 1),
-			 (size_t)sqlite3_column_bytes(in, at + 1), (size_t)sqlite3_column_int64(in, at == 6 ? 4 : 2), &bytes, err) < 0)
+			 (size_t)sqlite3_column_bytes(in, at + 1),
+			 (size_t)sqlite3_column_int64(in, at == 6 ? 4 : 2), &bytes, err) < 0)
 		return -1;
 	sqlite3_bind_blob64(out, at + 1, bytes.len ? bytes.data : "", bytes.len, SQLITE_TRANSIENT);
 	return 0;

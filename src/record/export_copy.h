@@ -1,8 +1,10 @@
-/* Copies of a session file that leave the house. Any thread; the source is only read, and may be running.
+/* Copies of a session file that leave the house. Any thread; the source is only read, and may be
+ * running.
  *
- * A proof bundle is one SQLite file that holds the record in a form which sqlite3, sha256sum and git can check without any
- * program of ours (schema/check_proof.sh, schema/README.md "Proof bundle"): contents unpacked, hashed headers beside their
- * columns, no triggers, no index of ours. */
+ * A proof bundle is one SQLite file that holds the record in a form which sqlite3, sha256sum and
+ * git can check without any program of ours (schema/check_proof.sh, schema/README.md "Proof
+ * bundle"): contents unpacked, hashed headers beside their columns, no triggers, no index of
+ * ours. */
 #ifndef RECORD_EXPORT_COPY_H
 #define RECORD_EXPORT_COPY_H
 

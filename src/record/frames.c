@@ -8,7 +8,8 @@
 bool frames_take(struct frames *f, const void *bytes, int len, int64_t at)
 {
 	bool head = f->len % FRAME_LEN == 0;
-	if (len != (head ? FRAME_HEAD : SUMS_PAGE) || (f->len && at != f->at + (int64_t)f->len) || f->len == FRAMES_MAX * FRAME_LEN)
+	if (len != (head ? FRAME_HEAD : SUMS_PAGE) || (f->len && at != f->at + (int64_t)f->len) ||
+	    f->len == FRAMES_MAX * FRAME_LEN)
 		return false;
 	if (!f->bytes)
 		f->bytes = mem_alloc(FRAMES_MAX * FRAME_LEN);
@@ -28,7 +29,8 @@ bool frame_ends(const uint8_t head[FRAME_HEAD])
 bool frames_due(const struct frames *f)
 {
 	bool whole = f->len && f->len % FRAME_LEN == 0;
-	return whole && (f->len == FRAMES_MAX * FRAME_LEN || frame_ends(f->bytes + f->len - FRAME_LEN));
+	return whole &&
+	       (f->len == FRAMES_MAX * FRAME_LEN || frame_ends(f->bytes + f->len - FRAME_LEN));
 }
 
 const uint8_t *frames_next(const struct frames *f, size_t *at, int *len_out)

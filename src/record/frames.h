@@ -1,5 +1,6 @@
-/* Frames on their way into the write-ahead log. SQLite hands over each of them as a head and a page, one after the other:
- * here they are put together, so that those of a transaction go out in one call, in front of every barrier.
+/* Frames on their way into the write-ahead log. SQLite hands over each of them as a head and a
+ * page, one after the other: here they are put together, so that those of a transaction go out in
+ * one call, in front of every barrier.
  *
  * It knows nothing of files. One thread. */
 #ifndef RECORD_FRAMES_H
@@ -11,7 +12,8 @@
 
 #include "record/read/page_checksum.h"
 
-enum { FRAME_HEAD = 24, FRAME_LEN = FRAME_HEAD + SUMS_PAGE, FRAMES_MAX = 30 }; /* SQLite writes up to 128 KB at once */
+/* SQLite writes up to 128 KB at once */
+enum { FRAME_HEAD = 24, FRAME_LEN = FRAME_HEAD + SUMS_PAGE, FRAMES_MAX = 30 };
 
 struct frames {
 	uint8_t *bytes; /* owns; FRAMES_MAX of them */
@@ -19,12 +21,14 @@ struct frames {
 	int64_t at;	/* in the log */
 };
 
-/* Takes a head, or the page of the head that came last, if it goes on where the others end or there are none. False: that it
- * does not, or there is no room; nothing is changed. */
+/* Takes a head, or the page of the head that came last, if it goes on where the others end or there
+ * are none. False: that it does not, or there is no room; nothing is changed. */
 bool frames_take(struct frames *f, const void *bytes, int len, int64_t at);
-/* They are to go out now: a transaction ends here, which others must be able to read, or no more go in. */
+/* They are to go out now: a transaction ends here, which others must be able to read, or no more go
+ * in. */
 bool frames_due(const struct frames *f);
-/* The one at *@at (0 at first), or its head alone, which *@len_out tells; NULL: no more. Borrows. */
+/* The one at *@at (0 at first), or its head alone, which *@len_out tells; NULL: no more.
+ * Borrows. */
 const uint8_t *frames_next(const struct frames *f, size_t *at, int *len_out);
 /* Does its head say that a transaction ends with it? */
 bool frame_ends(const uint8_t head[FRAME_HEAD]);

@@ -1,5 +1,5 @@
-/* Honeytokens: values of no worth that a box is given, so that whoever carries one away gives himself away. They are found
- * by what finds secrets; here each find becomes an event. */
+/* Honeytokens: values of no worth that a box is given, so that whoever carries one away gives
+ * himself away. They are found by what finds secrets; here each find becomes an event. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +48,8 @@ void honeytoken_seen_forget(struct record *r, size_t mark)
 	r->found->nr = mark;
 }
 
-static bool noted_before(struct found *f, const char *instead, const char *where, const struct event *at)
+static bool noted_before(struct found *f, const char *instead, const char *where,
+			 const struct event *at)
 {
 	struct hash_ctx c;
 	struct hash h;
@@ -68,23 +69,30 @@ static const char *honeytoken_seen_words(const char *where)
 {
 	static const struct {
 		const char *where, *words;
-	} known[] = { { "output", "an output" }, { "request", "what a box sends out" }, { "file", "a file of a workspace" },
-		      { "action.requested", "an action that is asked for" }, { "host.call", "what a script asks for" }, { "model.sent", "a request to a model" },
-		      { "model.call", "a request to a model" }, { "model.reply", "an answer of a model" } };
+	} known[] = { { "output", "an output" },
+		      { "request", "what a box sends out" },
+		      { "file", "a file of a workspace" },
+		      { "action.requested", "an action that is asked for" },
+		      { "host.call", "what a script asks for" },
+		      { "model.sent", "a request to a model" },
+		      { "model.call", "a request to a model" },
+		      { "model.reply", "an answer of a model" } };
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (!strcmp(known[i].where, where))
 			return known[i].words;
 	return where;
 }
 
-static void honeytoken_seen_record(struct record *r, const char *instead, const char *where, const char *oid, const struct event *at)
+static void honeytoken_seen_record(struct record *r, const char *instead, const char *where,
+				   const char *oid, const struct event *at)
 {
 	if (noted_before(r->found, instead, where, at))
 		return;
 	json_t *body = json_object();
 	size_t begin = strlen("<secret:"), len = strlen(instead);
 	CLEANUP(free_ptr) char *token = mem_strndup(instead + begin, len - begin - 1);
-	CLEANUP(free_ptr) char *text = mem_printf("%s was seen in %s", token, honeytoken_seen_words(where));
+	CLEANUP(free_ptr)
+	char *text = mem_printf("%s was seen in %s", token, honeytoken_seen_words(where));
 	json_put_str(body, "token", token);
 	json_put_str(body, "where", where);
 	json_put_str(body, "text", text);
@@ -104,10 +112,12 @@ void honeytoken_seen_note(struct record *r, const char *where, const struct even
 	memcpy(item, r->found->item, sizeof(item));
 	r->found->nr = 0; /* what is appended now is looked at as well */
 	for (size_t i = 0; i < nr; i++)
-		honeytoken_seen_record(r, item[i], where ? where : event_kind_name(at->kind), NULL, at);
+		honeytoken_seen_record(r, item[i], where ? where : event_kind_name(at->kind), NULL,
+				       at);
 }
 
-void honeytoken_seen_note_file(struct record *r, const struct object_found *f, const struct event *at)
+void honeytoken_seen_note_file(struct record *r, const struct object_found *f,
+			       const struct event *at)
 {
 	char oid[41];
 	object_hex(&f->oid, oid);
@@ -115,7 +125,8 @@ void honeytoken_seen_note_file(struct record *r, const struct object_found *f, c
 }
 
 /* Once for each token and action. */
-static void note_token(struct record *r, const char *value, const struct live_token *t, int stream, uint64_t off, const struct event *at)
+static void note_token(struct record *r, const char *value, const struct live_token *t, int stream,
+		       uint64_t off, const struct event *at)
 {
 	CLEANUP(free_ptr) char *token = mem_strndup(value, t->len);
 	bool before = noted_before(r->found, token, "token", at);
@@ -123,7 +134,8 @@ static void note_token(struct record *r, const char *value, const struct live_to
 	if (before)
 		return;
 	json_t *body = json_object();
-	CLEANUP(free_ptr) char *text = mem_printf("a live token (%s) was seen in an output", t->shape);
+	CLEANUP(free_ptr)
+	char *text = mem_printf("a live token (%s) was seen in an output", t->shape);
 	json_put_str(body, "shape", t->shape);
 	json_put_str(body, "where", "output");
 	json_put_str(body, "text", text);
@@ -136,7 +148,8 @@ static void note_token(struct record *r, const char *value, const struct live_to
 
 enum { TOKENS_MAX = 16 }; /* in one segment */
 
-void honeytoken_seen_look_tokens(struct record *r, int stream, uint64_t off, const char *bytes, size_t len, const struct event *at)
+void honeytoken_seen_look_tokens(struct record *r, int stream, uint64_t off, const char *bytes,
+				 size_t len, const struct event *at)
 {
 	struct live_token t;
 	size_t from = 0;
@@ -146,7 +159,8 @@ void honeytoken_seen_look_tokens(struct record *r, int stream, uint64_t off, con
 	}
 }
 
-int record_honeytoken(struct record *r, const char *name, const char *value, size_t len, struct err *err)
+int record_honeytoken(struct record *r, const char *name, const char *value, size_t len,
+		      struct err *err)
 {
 	return secrets_add_bait(r->secrets, name, value, len, err);
 }
@@ -160,7 +174,10 @@ void record_look(struct record *r, uint64_t action, struct buf *held, const void
 {
 	CLEANUP(buf_release) struct buf unused = BUF_INIT;
 	const struct open_action *open = record_open_action(r, action);
-	struct event at = { .seq = action, .action = action, .agent = open ? open->agent : 0, .box = open ? open->box : 0 };
+	struct event at = { .seq = action,
+			    .action = action,
+			    .agent = open ? open->agent : 0,
+			    .box = open ? open->box : 0 };
 	if (!secrets_any_bait(r->secrets))
 		return;
 	secrets_stream(r->secrets, held, bytes, len, false, &unused);

@@ -6,7 +6,8 @@
 #include "record/read/values.h"
 #include "record/store_priv.h"
 
-/* Words of an event or of the segment that it proves: 1; 0 when redacted; -1 when it cannot be read now. */
+/* Words of an event or of the segment that it proves: 1; 0 when redacted; -1 when it cannot be read
+ * now. */
 static int index_text_of(struct text_reader *t, uint64_t seq, struct buf *out)
 {
 	struct err err;
@@ -15,7 +16,8 @@ static int index_text_of(struct text_reader *t, uint64_t seq, struct buf *out)
 		return rc;
 	for (char *nul; out->len && (nul = memchr(out->data, 0, out->len));)
 		*nul = ' '; /* the tokenizer ends at one */
-	buf_puts(out, "\n\n"); /* so that every character begins a trigram: one and two characters are found by prefix */
+	/* so that every character begins a trigram: one and two characters are found by prefix */
+	buf_puts(out, "\n\n");
 	return 1;
 }
 
@@ -23,7 +25,8 @@ static uint64_t read_mark(struct store *s, const char *name)
 {
 	sqlite3_stmt *st;
 	uint64_t v = 0;
-	if (sqlite3_prepare_v2(s->db, "SELECT value FROM mark WHERE name = ?1", -1, &st, NULL) == SQLITE_OK) {
+	if (sqlite3_prepare_v2(s->db, "SELECT value FROM mark WHERE name = ?1", -1, &st, NULL) ==
+	    SQLITE_OK) {
 		sqlite3_bind_text(st, 1, name, -1, SQLITE_STATIC);
 		if (sqlite3_step(st) == SQLITE_ROW)
 			v = (uint64_t)sqlite3_column_int64(st, 0);
@@ -56,8 +59,8 @@ static uint64_t full_blocks(const struct store *s)
 	return s->now.seq / VALUES_BLOCK * VALUES_BLOCK;
 }
 
-/* Blocks of steps and of values, some at a time, before the words: they cost a tenth of those. False: they cannot be made, which is
- * tried again when more of them are full. */
+/* Blocks of steps and of values, some at a time, before the words: they cost a tenth of those.
+ * False: they cannot be made, which is tried again when more of them are full. */
 static bool index_add_blocks(struct store *s)
 {
 	bool steps_left = false, values_left = false;
@@ -90,7 +93,8 @@ bool store_index(struct store *s, size_t bytes)
 	sqlite3_stmt *st = NULL;
 	uint64_t seq = read_mark(s, "indexed");
 	size_t done = 0;
-	int rc = sqlite3_prepare_v2(s->db, "INSERT INTO search(rowid, text) VALUES(?1, ?2)", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(s->db, "INSERT INTO search(rowid, text) VALUES(?1, ?2)", -1,
+				    &st, NULL);
 	if (rc != SQLITE_OK || store_begin(s) != STORE_OK) {
 		sqlite3_finalize(st);
 		s->indexed = true; /* tried again after the next event */
@@ -105,7 +109,8 @@ bool store_index(struct store *s, size_t bytes)
 		done += text.len + 64;
 	}
 	sqlite3_finalize(st);
-	if (rc != SQLITE_DONE || !write_mark(s, "indexed", seq) || store_commit_now(s, false) != STORE_OK) {
+	if (rc != SQLITE_DONE || !write_mark(s, "indexed", seq) ||
+	    store_commit_now(s, false) != STORE_OK) {
 		if (rc != SQLITE_DONE)
 			store_failed(s, rc);
 		store_rollback(s);
@@ -133,7 +138,9 @@ enum store_rc index_forget(struct store *s, uint64_t seq)
 	int has = !seq || seq > read_mark(s, "indexed") ? 0 : index_text_of(&reader, seq, &text);
 	if (has <= 0) /* what cannot be read now would stay in the index: it is tried again */
 		return has == 0 ? STORE_OK : store_failed(s, SQLITE_IOERR);
-	int rc = sqlite3_prepare_v2(s->db, "INSERT INTO search(search, rowid, text) VALUES('delete', ?1, ?2)", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(
+		s->db, "INSERT INTO search(search, rowid, text) VALUES('delete', ?1, ?2)", -1, &st,
+		NULL);
 	if (rc == SQLITE_OK)
 		rc = index_add(st, seq, &text);
 	enum store_rc result = rc == SQLITE_DONE ? STORE_OK : store_failed(s, rc);
@@ -147,9 +154,11 @@ enum store_rc store_scrub(struct store *s)
 	int log = 0, moved = 0;
 	int rc = SQLITE_OK;
 	if (s->scrub)
-		rc = sqlite3_exec(s->db, "INSERT INTO search(search) VALUES('optimize')", NULL, NULL, NULL);
+		rc = sqlite3_exec(s->db, "INSERT INTO search(search) VALUES('optimize')", NULL,
+				  NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, &log, &moved);
+		rc = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, &log,
+					       &moved);
 	if (rc != SQLITE_OK)
 		return store_failed(s, rc);
 	s->scrub = false;

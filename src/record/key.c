@@ -27,7 +27,9 @@ static int key_read_key(const char *path, uint8_t seed_out[SIGN_SEED_LEN], struc
 		    hex_parse(text.data + head, SIGN_SEED_LEN * 2, seed_out, SIGN_SEED_LEN);
 	secret_wipe(text.data, text.len);
 	if (!good)
-		return err_set(err, ERR_PARSE, "'%s' is not a signing key: move it away and a new one is made", path);
+		return err_set(err, ERR_PARSE,
+			       "'%s' is not a signing key: move it away and a new one is made",
+			       path);
 	return 0;
 }
 
@@ -37,7 +39,8 @@ static int key_make_key(const char *path, struct err *err)
 	uint8_t seed[SIGN_SEED_LEN];
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	CLEANUP(free_ptr) char *tmp = mem_printf("%s.%ld", path, (long)getpid());
-	CLEANUP(fd_close) int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	CLEANUP(fd_close)
+	int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return err_sys(err, "cannot make the signing key '%s'", path);
 	random_bytes(seed, sizeof(seed));
@@ -64,8 +67,9 @@ int key_load(uint8_t seed_out[SIGN_SEED_LEN], struct err *err)
 	return key_read_key(path, seed_out, err);
 }
 
-void anchor_line(struct buf *out, const uint8_t uuid[UUID_LEN], uint64_t seq, const struct hash *chain, int64_t ts_us,
-		 const uint8_t key[SIGN_KEY_LEN], const uint8_t sig[SIGN_LEN])
+void anchor_line(struct buf *out, const uint8_t uuid[UUID_LEN], uint64_t seq,
+		 const struct hash *chain, int64_t ts_us, const uint8_t key[SIGN_KEY_LEN],
+		 const uint8_t sig[SIGN_LEN])
 {
 	buf_puts(out, "1 ");
 	hex_append(out, uuid, UUID_LEN);
@@ -78,16 +82,21 @@ void anchor_line(struct buf *out, const uint8_t uuid[UUID_LEN], uint64_t seq, co
 	buf_putc(out, '\n');
 }
 
-/* Each line as a message of the journal, which belongs to somebody else; a machine without one has none. */
+/* Each line as a message of the journal, which belongs to somebody else; a machine without one has
+ * none. */
 static void to_journal(const char *lines, size_t len)
 {
-	static const struct sockaddr_un at = { .sun_family = AF_UNIX, .sun_path = "/run/systemd/journal/socket" };
+	static const struct sockaddr_un at = { .sun_family = AF_UNIX,
+					       .sun_path = "/run/systemd/journal/socket" };
 	CLEANUP(fd_close) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	for (const char *nl, *end = lines + len; fd >= 0 && lines < end && (nl = memchr(lines, '\n', (size_t)(end - lines))); lines = nl + 1) {
+	for (const char *nl, *end = lines + len;
+	     fd >= 0 && lines < end && (nl = memchr(lines, '\n', (size_t)(end - lines)));
+	     lines = nl + 1) {
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
 		buf_puts(&text, "SYSLOG_IDENTIFIER=sandglass\nPRIORITY=6\nMESSAGE=");
 		buf_append(&text, lines, (size_t)(nl + 1 - lines));
-		if (sendto(fd, text.data, text.len, MSG_NOSIGNAL, (const struct sockaddr *)&at, sizeof(at)) < 0)
+		if (sendto(fd, text.data, text.len, MSG_NOSIGNAL, (const struct sockaddr *)&at,
+			   sizeof(at)) < 0)
 			return;
 	}
 }
@@ -96,7 +105,8 @@ void anchor_append(const char *lines, size_t len)
 {
 	to_journal(lines, len);
 	CLEANUP(free_ptr) char *path = paths_state("anchor.log");
-	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_DSYNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	CLEANUP(fd_close)
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_DSYNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	struct err err = ERR_INIT;
 	if (fd < 0)
 		err_sys(&err, "cannot open the anchor '%s'", path);

@@ -1,7 +1,8 @@
-/* Lists of messages in the pool (schema/README.md, rules 24 to 28). For each beginning of a list that this writer has kept
- * lately, by the hash of the names in it: in which kept list it was seen first. A chat asks with what it asked with before and
- * some more, so the next list is that one and the rest. A list begins with one that had a shorter beginning in common with those
- * before it, so a chain is never longer than its list. */
+/* Lists of messages in the pool (schema/README.md, rules 24 to 28). For each beginning of a list
+ * that this writer has kept lately, by the hash of the names in it: in which kept list it was seen
+ * first. A chat asks with what it asked with before and some more, so the next list is that one and
+ * the rest. A list begins with one that had a shorter beginning in common with those before it, so
+ * a chain is never longer than its list. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ enum {
 struct beginning {
 	uint8_t key[RECENT_KEY];
 	struct hash list; /* the name of the kept one */
-	uint32_t len;     /* of that list */
+	uint32_t len;	  /* of that list */
 };
 
 /* Of each beginning of @names: what stands for it in the table. False if one of them is no name. */
@@ -26,8 +27,10 @@ static bool fold_all(const json_t *names, struct hash *fold)
 	struct hash pair[2] = { 0 };
 	size_t i;
 	json_t *v;
-	json_array_foreach((json_t *)(uintptr_t)names, i, v) {
-		if (!json_is_string(v) || !hex_parse(json_string_value(v), json_string_length(v), pair[1].b, HASH_LEN))
+	json_array_foreach((json_t *)(uintptr_t)names, i, v)
+	{
+		if (!json_is_string(v) ||
+		    !hex_parse(json_string_value(v), json_string_length(v), pair[1].b, HASH_LEN))
 			return false;
 		hash_of(pair, sizeof(pair), &fold[i]);
 		pair[0] = fold[i];

@@ -7,7 +7,14 @@
 #include "base/mem.h"
 
 /* Alphabets of what comes after the beginning. */
-enum alphabet { BASE62, WORD /* and _ - */, HEX, UPPER /* A-Z 2-7 0-9 */, DOTTED /* WORD and . */, SLASHED /* base64 and / + = */ };
+enum alphabet {
+	BASE62,
+	WORD /* and _ - */,
+	HEX,
+	UPPER /* A-Z 2-7 0-9 */,
+	DOTTED /* WORD and . */,
+	SLASHED /* base64 and / + = */
+};
 
 typedef bool check_fn(const char *token, size_t len);
 
@@ -53,7 +60,8 @@ static uint32_t crc_of(const char *p, size_t len)
 /* GitHub and npm: the last six of 36 are the CRC-32 of the thirty before them, in base 62. */
 static bool crc_holds(const char *token, size_t len)
 {
-	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+	static const char digits[] =
+		"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 	const char *p = (const char *)memchr(token, '_', len) + 1;
 	char want[7];
 	if (len - (size_t)(p - token) != 36)
@@ -87,7 +95,8 @@ static bool mixed_case(const char *token, size_t len)
 
 static int live_token_digit64(char c)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 	const char *p = c ? strchr(digits, c) : NULL;
 	return p ? (int)(p - digits) : -1;
 }
@@ -119,7 +128,8 @@ static bool jwt_holds(const char *token, size_t len)
 
 static bool two_dots(const char *token, size_t len)
 {
-	const char *a = memchr(token, '.', len), *b = a ? memchr(a + 1, '.', len - (size_t)(a + 1 - token)) : NULL;
+	const char *a = memchr(token, '.', len),
+		   *b = a ? memchr(a + 1, '.', len - (size_t)(a + 1 - token)) : NULL;
 	return b && b - a == 23 && token + len - b == 44;
 }
 
@@ -220,8 +230,8 @@ static bool live_token_placeholder(const char *p, size_t len)
 		different += !seen[(unsigned char)p[i]];
 		seen[(unsigned char)p[i]] = true;
 	}
-	return different < 8 || memmem(p, len, "EXAMPLE", 7) || memmem(p, len, "example", 7) || memmem(p, len, "XXXX", 4) ||
-	       memmem(p, len, "xxxx", 4);
+	return different < 8 || memmem(p, len, "EXAMPLE", 7) || memmem(p, len, "example", 7) ||
+	       memmem(p, len, "XXXX", 4) || memmem(p, len, "xxxx", 4);
 }
 
 /* Length of the token of shape @s at @p; 0: it is none. */
@@ -232,11 +242,13 @@ static size_t token_at(const struct shape *s, const char *p, size_t left)
 		return 0;
 	if (!s->max)
 		return begin;
-	while (begin + n < left && n <= s->max && in_alphabet(s->alphabet, (unsigned char)p[begin + n]))
+	while (begin + n < left && n <= s->max &&
+	       in_alphabet(s->alphabet, (unsigned char)p[begin + n]))
 		n++;
 	while (n > s->min && s->alphabet == DOTTED && p[begin + n - 1] == '.')
 		n--; /* the end of a sentence */
-	if (n < s->min || n > s->max || live_token_placeholder(p + begin, n) || (s->check && !s->check(p, begin + n)))
+	if (n < s->min || n > s->max || live_token_placeholder(p + begin, n) ||
+	    (s->check && !s->check(p, begin + n)))
 		return 0;
 	return begin + n;
 }
@@ -252,7 +264,9 @@ bool live_token_find(const char *text, size_t len, size_t from, struct live_toke
 		if (!first[c] || (i && (isalnum((unsigned char)text[i - 1]) || text[i - 1] == '_')))
 			continue;
 		for (size_t k = 0; k < ARRAY_LEN(live_token_table); k++) {
-			size_t n = (unsigned char)live_token_table[k].begin[0] == c ? token_at(&live_token_table[k], text + i, len - i) : 0;
+			size_t n = (unsigned char)live_token_table[k].begin[0] == c
+					   ? token_at(&live_token_table[k], text + i, len - i)
+					   : 0;
 			if (n) {
 				*out = (struct live_token){ live_token_table[k].name, i, n };
 				return true;

@@ -1,6 +1,6 @@
-/* Tokens that open something, recognized by their shape: a fixed beginning, an alphabet, a length and, where the vendor has
- * one, check digits or a structure that must hold. Values with the look of a placeholder (EXAMPLE, one letter again and
- * again) are none. Pure: no I/O, no memory. */
+/* Tokens that open something, recognized by their shape: a fixed beginning, an alphabet, a length
+ * and, where the vendor has one, check digits or a structure that must hold. Values with the look
+ * of a placeholder (EXAMPLE, one letter again and again) are none. Pure: no I/O, no memory. */
 #ifndef RECORD_LIVE_TOKEN_H
 #define RECORD_LIVE_TOKEN_H
 

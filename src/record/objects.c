@@ -39,14 +39,16 @@ void objects_look(struct objects *o, const struct secrets *bait)
 	o->bait = bait;
 }
 
-static void objects_inspect(struct objects *o, const void *bytes, size_t len, const struct object_id *oid)
+static void objects_inspect(struct objects *o, const void *bytes, size_t len,
+			    const struct object_id *oid)
 {
 	const char *instead = secrets_within(o->bait, bytes, len);
 	if (instead && o->nr_found < ARRAY_LEN(o->found))
 		o->found[o->nr_found++] = (struct object_found){ instead, *oid };
 }
 
-void objects_add(struct objects *o, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
+void objects_add(struct objects *o, enum object_type type, const void *bytes, size_t len,
+		 struct object_id *id_out)
 {
 	GROW(o->item, o->nr, o->cap);
 	struct store_object *s = &o->item[o->nr++];
@@ -57,7 +59,8 @@ void objects_add(struct objects *o, enum object_type type, const void *bytes, si
 	if (o->bait && type == OBJECT_BLOB)
 		objects_inspect(o, bytes, len, &s->oid);
 	s->codec = codec_pack(o->packer, bytes, len, &o->packed);
-	s->data = mem_dup(o->packed.data, o->packed.len + 1); /* the NUL that ends every buf: never an empty allocation */
+	/* the NUL that ends every buf: never an empty allocation */
+	s->data = mem_dup(o->packed.data, o->packed.len + 1);
 	s->len = o->packed.len;
 	*id_out = s->oid;
 }
@@ -85,7 +88,8 @@ uint64_t record_objects(struct record *r, struct objects *o, const struct event 
 {
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
 	bool secret = secrets_clean_body(r->secrets, ev->body, ev->len, &clean);
-	struct item *i = item_new(ITEM_OBJECTS, secret ? clean.data : ev->body, secret ? clean.len : ev->len);
+	struct item *i = item_new(ITEM_OBJECTS, secret ? clean.data : ev->body,
+				  secret ? clean.len : ev->len);
 	const char *body = i->ev.body;
 	size_t len = i->ev.len;
 	assert(len >= 2 && body[0] == '{' && body[len - 1] == '}');

@@ -56,30 +56,33 @@ static int refuse_network(const char *dir, struct err *err)
 	static const struct {
 		long magic;
 		const char *name;
-	} table[] = { { NFS_SUPER_MAGIC, "NFS" },   { SMB_SUPER_MAGIC, "SMB" }, { 0xff534d42, "CIFS" },
-		      { 0xfe534d42, "SMB2" },       { 0x01021997, "9p" },       { CODA_SUPER_MAGIC, "Coda" },
-		      { AFS_SUPER_MAGIC, "AFS" },   { 0x00c36400, "Ceph" },     { 0x0bd00bd0, "Lustre" },
-		      { 0x786f4256, "vboxsf" } };
+	} table[] = { { NFS_SUPER_MAGIC, "NFS" }, { SMB_SUPER_MAGIC, "SMB" },
+		      { 0xff534d42, "CIFS" },	  { 0xfe534d42, "SMB2" },
+		      { 0x01021997, "9p" },	  { CODA_SUPER_MAGIC, "Coda" },
+		      { AFS_SUPER_MAGIC, "AFS" }, { 0x00c36400, "Ceph" },
+		      { 0x0bd00bd0, "Lustre" },	  { 0x786f4256, "vboxsf" } };
 	struct statfs fs;
 	if (statfs(dir, &fs) < 0)
 		return err_sys(err, "cannot look at '%s'", dir);
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
 		if ((uint32_t)fs.f_type == (uint32_t)table[i].magic)
-			return err_set(err, ERR_UNSUPPORTED,
-				       "'%s' is on a network file system (%s) that cannot keep a session safe: choose a local "
-				       "folder with --sessions DIR",
-				       dir, table[i].name);
+			return err_set(
+				err, ERR_UNSUPPORTED,
+				"'%s' is on a network file system (%s) that cannot keep a session safe: choose a local "
+				"folder with --sessions DIR",
+				dir, table[i].name);
 	return 0;
 }
 
-/* The part of the file's name that people chose: no separators, nothing that a shell or a terminal takes amiss. */
+/* The part of the file's name that people chose: no separators, nothing that a shell or a terminal
+ * takes amiss. */
 static void clean_name(const char *name, char out[NAME_MAX_BYTES + 1])
 {
 	size_t n = 0;
 	for (const char *p = name; *p && n < NAME_MAX_BYTES; p++) {
 		char c = *p;
-		bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-			    (c == '.' && n) || c == '-';
+		bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			    (c >= '0' && c <= '9') || c == '_' || (c == '.' && n) || c == '-';
 		if (good)
 			out[n++] = c;
 		else if (n && out[n - 1] != '-')
@@ -104,7 +107,8 @@ static void make_id(char out[7])
 }
 
 /* Creates the empty file under a name that nobody has; fills r->path and r->id. */
-static int record_open_make_file(struct record *r, const char *dir, const char *name, struct err *err)
+static int record_open_make_file(struct record *r, const char *dir, const char *name,
+				 struct err *err)
 {
 	char day[16], shown[NAME_MAX_BYTES + 1], id[7];
 	time_t now = (time_t)(record_wall_us() / 1000000);
@@ -119,7 +123,8 @@ static int record_open_make_file(struct record *r, const char *dir, const char *
 			make_id(id);
 		free(r->path);
 		r->path = mem_printf("%s/%s-%s-%s.glass", dir, day, shown, id);
-		CLEANUP(fd_close) int fd = open(r->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		CLEANUP(fd_close)
+		int fd = open(r->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd >= 0)
 			break;
 		if (errno != EEXIST || (record_open_fixed && record_open_fixed->id))
@@ -136,14 +141,17 @@ static void sync_dir(const char *dir)
 		fsync(fd);
 }
 
-/* Space that is given back when the disk is full at the end, so that closing events can always be written. */
+/* Space that is given back when the disk is full at the end, so that closing events can always be
+ * written. */
 static int make_reserve(const char *path)
 {
 	CLEANUP(free_ptr) char *name = mem_printf("%s-reserve", path);
 	CLEANUP(fd_close) int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 || fallocate(fd, 0, 0, RESERVE) < 0) {
 		unlink(name);
-		return -1; /* a disk that is nearly full at the beginning, or a file system that cannot promise space */
+		/* a disk that is nearly full at the beginning, or a file system that cannot promise
+		 * space */
+		return -1;
 	}
 	int kept = fd;
 	fd = -1;
@@ -176,7 +184,8 @@ static void record_open_put_hex(json_t *o, const char *name, const void *bytes, 
 	json_put_str(o, name, hex.data);
 }
 
-static void record_open_begin(struct record *r, struct loop *l, const struct record_ops *ops, void *self)
+static void record_open_begin(struct record *r, struct loop *l, const struct record_ops *ops,
+			      void *self)
 {
 	r->loop = l;
 	r->ops = ops ? *ops : (struct record_ops){ 0 };
@@ -224,7 +233,8 @@ static void remove_file(const char *path)
 	}
 }
 
-int record_fork(const char *from, uint64_t seq, const char *dir, const char *name, char **path_out, struct err *err)
+int record_fork(const char *from, uint64_t seq, const char *dir, const char *name, char **path_out,
+		struct err *err)
 {
 	CLEANUP(free_half) struct record *r = new_half();
 	uint8_t seed[SIGN_SEED_LEN];
@@ -259,8 +269,8 @@ int record_fork(const char *from, uint64_t seq, const char *dir, const char *nam
 	return 0;
 }
 
-int record_create(struct record **out, struct loop *l, const char *dir, const char *name, json_t *start_body,
-		  const struct record_ops *ops, void *self, struct err *err)
+int record_create(struct record **out, struct loop *l, const char *dir, const char *name,
+		  json_t *start_body, const struct record_ops *ops, void *self, struct err *err)
 {
 	CLEANUP(free_half) struct record *r = new_half();
 	uint8_t seed[SIGN_SEED_LEN], key[SIGN_KEY_LEN];
@@ -274,7 +284,8 @@ int record_create(struct record **out, struct loop *l, const char *dir, const ch
 	random_bytes(r->uuid, UUID_LEN);
 	sign_key(seed, key);
 	r->lease = lease_take(r->path, NULL, err);
-	int rc = r->lease < 0 ? -1 : store_create(&r->store, r->path, r->id, r->uuid, name, seed, err);
+	int rc = r->lease < 0 ? -1
+			      : store_create(&r->store, r->path, r->id, r->uuid, name, seed, err);
 	secret_wipe(seed, sizeof(seed));
 	if (rc < 0) {
 		remove_file(r->path);
@@ -295,8 +306,8 @@ int record_create(struct record **out, struct loop *l, const char *dir, const ch
 	return 0;
 }
 
-int record_resume(struct record **out, struct loop *l, const char *path, const struct record_ops *ops, void *self,
-		  struct err *err)
+int record_resume(struct record **out, struct loop *l, const char *path,
+		  const struct record_ops *ops, void *self, struct err *err)
 {
 	CLEANUP(free_half) struct record *r = new_half();
 	uint8_t seed[SIGN_SEED_LEN], key[SIGN_KEY_LEN];
@@ -305,7 +316,8 @@ int record_resume(struct record **out, struct loop *l, const char *path, const s
 	r->path = realpath(path, NULL);
 	if (!r->path)
 		return err_sys(err, "cannot find '%s'", path);
-	CLEANUP(free_ptr) char *dir = mem_strndup(r->path, (size_t)(strrchr(r->path, '/') - r->path));
+	CLEANUP(free_ptr)
+	char *dir = mem_strndup(r->path, (size_t)(strrchr(r->path, '/') - r->path));
 	if (refuse_network(*dir ? dir : "/", err) < 0 || key_load(seed, err) < 0)
 		return -1;
 	sign_key(seed, key);
@@ -383,7 +395,8 @@ int record_close(struct record **rp, json_t *end_body, struct err *err)
 		rc = err_set(err, record_state(r) == RECORD_STALLED ? ERR_FULL : ERR_IO,
 			     "the end of session '%s' could not be written: %s", r->path, r->why);
 	int64_t until = clock_mono_us() + INDEX_US;
-	while (whole && clock_mono_us() < until && store_index(r->store, INDEX_BYTES)) /* what is left: record/deferred_index.h */
+	/* what is left: record/deferred_index.h */
+	while (whole && clock_mono_us() < until && store_index(r->store, INDEX_BYTES))
 		store_tidy(r->store, false);
 	if (store_close(&r->store, whole, err) < 0)
 		rc = -1;
@@ -406,7 +419,8 @@ void record_abandon(struct record **rp)
 	r->abandon = true;
 	pthread_mutex_unlock(&r->mu);
 	writer_end(r);
-	if (store_close(&r->store, false, &err) < 0) /* nothing is promised about a session that is abandoned */
+	/* nothing is promised about a session that is abandoned */
+	if (store_close(&r->store, false, &err) < 0)
 		err.code = ERR_NONE;
 	free_parts(r);
 	free_half(&r);

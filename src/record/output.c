@@ -1,4 +1,5 @@
-/* Streams on their way into segments: cleaned, gathered, closed by size, silence, age or their end. */
+/* Streams on their way into segments: cleaned, gathered, closed by size, silence, age or their
+ * end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,18 +19,21 @@ struct stream {
 	struct buf held; /* could be the beginning of a secret */
 	struct buf data, times;
 	struct buf tail; /* of what was sealed last: a token may go on in the next segment */
-	uint64_t off;    /* of data's first byte */
+	uint64_t off;	 /* of data's first byte */
 	int64_t first_us, last_us; /* of the open segment's chunks */
 };
 
 struct output {
 	uint64_t action;
-	int64_t last_us; /* of any stream: times within an action are strictly increasing, so that they are an order */
+	/* of any stream: times within an action are strictly increasing, so that they are an
+	 * order */
+	int64_t last_us;
 	struct stream stream[STREAMS];
 };
 
 struct outputs {
-	struct output **item; /* sorted by nothing: a session has few actions that write at the same time */
+	/* sorted by nothing: a session has few actions that write at the same time */
+	struct output **item;
 	size_t nr, cap;
 	struct buf clean;
 	bool timing;
@@ -85,7 +89,8 @@ static void look_for_tokens(struct record *r, int nr, struct stream *s, const st
 	size_t tail = s->tail.len;
 	if (tail) {
 		buf_append(&both, s->tail.data, tail);
-		buf_append(&both, s->data.data, s->data.len < LIVE_TOKEN_MAX ? s->data.len : LIVE_TOKEN_MAX);
+		buf_append(&both, s->data.data,
+			   s->data.len < LIVE_TOKEN_MAX ? s->data.len : LIVE_TOKEN_MAX);
 		honeytoken_seen_look_tokens(r, nr, s->off - tail, both.data, both.len, at);
 	}
 	honeytoken_seen_look_tokens(r, nr, s->off, s->data.data, s->data.len, at);
@@ -105,7 +110,9 @@ static void output_seal(struct record *r, uint64_t action, int nr, struct stream
 	const struct open_action *open = record_open_action(r, action);
 	i->ev.agent = open ? open->agent : 0;
 	i->ev.box = open ? open->box : 0;
-	struct event at = { .seq = action, .action = action, .agent = i->ev.agent, .box = i->ev.box };
+	struct event at = {
+		.seq = action, .action = action, .agent = i->ev.agent, .box = i->ev.box
+	};
 	look_for_tokens(r, nr, s, &at);
 	i->segment.stream = nr;
 	i->segment.off = s->off;
@@ -120,7 +127,8 @@ static void output_seal(struct record *r, uint64_t action, int nr, struct stream
 	record_queue_event(r, i);
 }
 
-/* Memory for a new segment: all of it at once when much comes, and exactly, so that it is the same block again and again. */
+/* Memory for a new segment: all of it at once when much comes, and exactly, so that it is the same
+ * block again and again. */
 static void output_room(struct buf *b, size_t first)
 {
 	if (b->cap || first < SEGMENT / 32)
@@ -160,12 +168,17 @@ static void output_keep(struct record *r, struct output *o, int nr, const char *
 
 static void note_bait(struct record *r, uint64_t action)
 {
-	const struct open_action *open = honeytoken_seen_mark(r) ? record_open_action(r, action) : NULL;
-	struct event at = { .seq = action, .action = action, .agent = open ? open->agent : 0, .box = open ? open->box : 0 };
+	const struct open_action *open =
+		honeytoken_seen_mark(r) ? record_open_action(r, action) : NULL;
+	struct event at = { .seq = action,
+			    .action = action,
+			    .agent = open ? open->agent : 0,
+			    .box = open ? open->box : 0 };
 	honeytoken_seen_note(r, "output", &at);
 }
 
-void record_output(struct record *r, uint64_t action, enum record_stream nr, const void *bytes, size_t len)
+void record_output(struct record *r, uint64_t action, enum record_stream nr, const void *bytes,
+		   size_t len)
 {
 	assert(nr >= STREAM_OUT && nr <= STREAM_TEXT);
 	struct output *o = output_of(r->outputs, action, true);
@@ -228,7 +241,8 @@ void record_output_end(struct record *r, uint64_t action)
 	}
 }
 
-void record_output_gap(struct record *r, uint64_t action, enum record_stream nr, uint64_t bytes, const char *why)
+void record_output_gap(struct record *r, uint64_t action, enum record_stream nr, uint64_t bytes,
+		       const char *why)
 {
 	struct output *o = output_of(r->outputs, action, true);
 	struct stream *s = &o->stream[nr];
@@ -240,7 +254,8 @@ void record_output_gap(struct record *r, uint64_t action, enum record_stream nr,
 	json_put_str(body, "why", why);
 	s->off += bytes;
 	const struct open_action *open = record_open_action(r, action);
-	record_append_json(r, EV_OUTPUT_GAP, action, open ? open->agent : 0, open ? open->box : 0, action, body);
+	record_append_json(r, EV_OUTPUT_GAP, action, open ? open->agent : 0, open ? open->box : 0,
+			   action, body);
 }
 
 void record_on_output(struct record *r, record_clean_fn *fn, void *self)
@@ -265,7 +280,8 @@ void outputs_on_timer(void *self)
 	for (size_t i = 0; i < all->nr; i++)
 		for (int nr = 1; nr < STREAMS; nr++) {
 			struct stream *s = &all->item[i]->stream[nr];
-			if (s->data.len && (now - s->last_us >= SILENCE_US || now - s->first_us >= AGE_US))
+			if (s->data.len &&
+			    (now - s->last_us >= SILENCE_US || now - s->first_us >= AGE_US))
 				output_seal(r, all->item[i]->action, nr, s);
 			all->timing |= s->data.len > 0;
 		}

@@ -123,11 +123,13 @@ static void note_suspend(struct record *r, int64_t asleep)
 static void follow_action(struct record *r, const struct event *ev)
 {
 	static uint16_t requested, ended;
-	if (!requested && (!event_kind_find("action.requested", &requested) || !event_kind_find("action.ended", &ended)))
+	if (!requested && (!event_kind_find("action.requested", &requested) ||
+			   !event_kind_find("action.ended", &ended)))
 		requested = ended = UINT16_MAX;
 	if (ev->kind == requested) {
 		GROW(r->open, r->opens, r->open_cap);
-		r->open[r->opens++] = (struct open_action){ ev->action ? ev->action : ev->seq, ev->agent, ev->box };
+		r->open[r->opens++] = (struct open_action){ ev->action ? ev->action : ev->seq,
+							    ev->agent, ev->box };
 	} else if (ev->kind == ended) {
 		for (size_t i = 0; i < r->opens; i++)
 			if (r->open[i].action == ev->action) {
@@ -162,7 +164,8 @@ uint64_t record_queue_event(struct record *r, struct item *i)
 	return seq;
 }
 
-static uint64_t record_append_body(struct record *r, const struct event *ev, const char *body, size_t len)
+static uint64_t record_append_body(struct record *r, const struct event *ev, const char *body,
+				   size_t len)
 {
 	assert(len >= 2 && body[0] == '{' && body[len - 1] == '}');
 	if (secrets_clean_body(r->secrets, body, len, &r->clean)) {
@@ -185,10 +188,12 @@ uint64_t record_append(struct record *r, const struct event *ev)
 	return record_append_body(r, ev, ev->body, ev->len);
 }
 
-uint64_t record_append_json(struct record *r, uint16_t kind, uint64_t cause, uint64_t agent, uint64_t box,
-			    uint64_t action, json_t *body)
+uint64_t record_append_json(struct record *r, uint16_t kind, uint64_t cause, uint64_t agent,
+			    uint64_t box, uint64_t action, json_t *body)
 {
-	struct event ev = { .cause = cause, .agent = agent, .box = box, .action = action, .kind = kind };
+	struct event ev = {
+		.cause = cause, .agent = agent, .box = box, .action = action, .kind = kind
+	};
 	assert(json_is_object(body));
 	buf_reset(&r->text);
 	json_dump_buf(body, &r->text);
@@ -196,7 +201,8 @@ uint64_t record_append_json(struct record *r, uint16_t kind, uint64_t cause, uin
 	return record_append_body(r, &ev, r->text.data, r->text.len);
 }
 
-int record_secret(struct record *r, const char *name, const char *value, size_t len, struct err *err)
+int record_secret(struct record *r, const char *name, const char *value, size_t len,
+		  struct err *err)
 {
 	return secrets_add(r->secrets, name, value, len, err);
 }
@@ -222,14 +228,15 @@ bool record_clean(struct record *r, const void *bytes, size_t len, struct buf *o
 	return held;
 }
 
-void record_clean_piece(struct record *r, struct buf *held, const void *bytes, size_t len, bool end, struct buf *out)
+void record_clean_piece(struct record *r, struct buf *held, const void *bytes, size_t len, bool end,
+			struct buf *out)
 {
 	size_t mark = honeytoken_seen_mark(r);
 	secrets_stream(r->secrets, held, bytes, len, end, out);
 	honeytoken_seen_forget(r, mark);
 }
 
-/* --- messages ------------------------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 /* True if it was handed over lately; what was handed over longer ago is kept once all the same. */
 static bool pooled_lately(struct record *r, const struct hash *id)
@@ -270,7 +277,7 @@ void record_checkpoint(struct record *r)
 	record_queue(r, item_new(ITEM_CHECKPOINT, "", 0));
 }
 
-/* --- barriers and news ---------------------------------------------------------------------------------------- */
+/* --- barriers and news ------------------------------------------------------------------------ */
 
 void record_barrier(struct record *r, uint64_t seq, record_done_fn *done, void *self)
 {

@@ -1,13 +1,18 @@
-/* The recorder: the only writer of a session file. Loop thread only (a writer thread of its own sits behind it).
+/* The recorder: the only writer of a session file. Loop thread only (a writer thread of its own
+ * sits behind it).
  *
- * Rules (DESIGN.md 4, schema/README.md):
- * 1. record_append gives the seq at once and keeps a copy of the event. What was appended in one loop turn is committed
+ * Rules (DESIGN.md 4, schema/README.md): 1. record_append gives the seq at once and keeps a copy of
+ * the event. What was appended in one loop turn is committed
  *    in one transaction (NORMAL), in order.
- * 2. record_barrier is the only way to an effect: its callback runs on the loop after a FULL commit that holds
+ * 2. record_barrier is the only way to an effect: its callback runs on the loop after a FULL commit
+ * that holds
  *    everything up to its seq (events, segments, objects handed in before it).
- * 3. A batch that fails for want of space, quota or a lock is kept and retried whole; barriers wait meanwhile and
- *    record_state is RECORD_STALLED. An I/O error ends the session: RECORD_DEAD, barriers never run.
- * 4. Only committed events are announced (on_head), and readers open the file themselves: src/record/read/. */
+ * 3. A batch that fails for want of space, quota or a lock is kept and retried whole; barriers wait
+ * meanwhile and
+ *    record_state is RECORD_STALLED. An I/O error ends the session: RECORD_DEAD, barriers never
+ *    run.
+ * 4. Only committed events are announced (on_head), and readers open the file themselves:
+ * src/record/read/. */
 #ifndef RECORD_RECORD_H
 #define RECORD_RECORD_H
 
@@ -25,62 +30,75 @@ struct record_ops {
 	void (*on_head)(void *self, uint64_t seq);
 	/* The state changed; @why is one line for people ("no space left on device, retrying"). */
 	void (*on_state)(void *self, enum record_state state, const char *why);
-	/* The file is a copy that is handed on: what is added to it is signed but not anchored. The anchors of the session are
-	 * those of the file that stays, which would end before them. */
+	/* The file is a copy that is handed on: what is added to it is signed but not anchored. The
+	 * anchors of the session are those of the file that stays, which would end before them. */
 	bool copy;
 };
 
-/* Creates DIR/DATE-NAME-ID.glass (0600; the directory 0700 and fsynced), takes its lease (flock on the file's
- * companion), writes session.start with @start_body (borrowed JSON object; the recorder adds id, name, version, key).
- * Refuses network file systems (ERR_UNSUPPORTED, names the option to use). */
-NODISCARD int record_create(struct record **out, struct loop *l, const char *dir, const char *name, json_t *start_body,
+/* Creates DIR/DATE-NAME-ID.glass (0600; the directory 0700 and fsynced), takes its lease (flock on
+ * the file's companion), writes session.start with @start_body (borrowed JSON object; the recorder
+ * adds id, name, version, key). Refuses network file systems (ERR_UNSUPPORTED, names the option to
+ * use). */
+NODISCARD int record_create(struct record **out, struct loop *l, const char *dir, const char *name,
+			    json_t *start_body, const struct record_ops *ops, void *self,
+			    struct err *err);
+
+/* Opens a session whose supervisor has gone, to go on writing it (after a crash, or resume):
+ * verifies from the last checkpoint against the anchor, appends session.resumed. ERR_BUSY if its
+ * writer lives, ERR_DAMAGED if it is shorter than its anchor, or than what its writer had
+ * committed. */
+NODISCARD int record_resume(struct record **out, struct loop *l, const char *path,
 			    const struct record_ops *ops, void *self, struct err *err);
 
-/* Opens a session whose supervisor has gone, to go on writing it (after a crash, or resume): verifies from the last
- * checkpoint against the anchor, appends session.resumed. ERR_BUSY if its writer lives, ERR_DAMAGED if it is shorter
- * than its anchor, or than what its writer had committed. */
-NODISCARD int record_resume(struct record **out, struct loop *l, const char *path, const struct record_ops *ops,
-			    void *self, struct err *err);
-
-/* A new session file beside @from (or in @dir) that begins with the first @seq events of it, unchanged: events, their
- * output, objects and messages; table origin says whose they are. record_resume goes on with it and appends
- * session.forked instead of session.resumed. @name NULL: as @from. The copy is made by one transaction; nothing is left of
- * one that fails. ERR_NOENT: there is no such event; ERR_INVALID: a redaction after @seq reaches into what is copied. */
-NODISCARD int record_fork(const char *from, uint64_t seq, const char *dir, const char *name, char **path_out,
-			  struct err *err);
+/* A new session file beside @from (or in @dir) that begins with the first @seq events of it,
+ * unchanged: events, their output, objects and messages; table origin says whose they are.
+ * record_resume goes on with it and appends session.forked instead of session.resumed. @name NULL:
+ * as @from. The copy is made by one transaction; nothing is left of one that fails. ERR_NOENT:
+ * there is no such event; ERR_INVALID: a redaction after @seq reaches into what is copied. */
+NODISCARD int record_fork(const char *from, uint64_t seq, const char *dir, const char *name,
+			  char **path_out, struct err *err);
 
 const char *record_path(const struct record *r); /* borrows */
-const char *record_id(const struct record *r);   /* borrows; "s-7k2m9q" */
+const char *record_id(const struct record *r);	 /* borrows; "s-7k2m9q" */
 enum record_state record_state(const struct record *r);
-uint64_t record_head(const struct record *r);    /* last seq given */
+uint64_t record_head(const struct record *r); /* last seq given */
 uint64_t record_committed(const struct record *r);
 
-/* Secret values that must never reach the file. Every event body and every output stream is searched for them before
- * it is kept (output also over chunk boundaries: the last bytes of a stream that could be the beginning of a value wait
- * for their successors or the end of the stream) and each occurrence becomes "<secret:NAME>". Copies both strings. Values under 6 bytes: refused. */
-NODISCARD int record_secret(struct record *r, const char *name, const char *value, size_t len, struct err *err);
+/* Secret values that must never reach the file. Every event body and every output stream is
+ * searched for them before it is kept (output also over chunk boundaries: the last bytes of a
+ * stream that could be the beginning of a value wait for their successors or the end of the stream)
+ * and each occurrence becomes "<secret:NAME>". Copies both strings. Values under 6 bytes:
+ * refused. */
+NODISCARD int record_secret(struct record *r, const char *name, const char *value, size_t len,
+			    struct err *err);
 
-/* Values that the records created or opened after it know from the beginning. Copies @s; NULL = none. */
+/* Values that the records created or opened after it know from the beginning. Copies @s; NULL =
+ * none. */
 struct secrets;
 void record_hide(const struct secrets *s);
-/* The secrets that a record knows now, for a search on another thread; without honeytokens. Returns owned. */
+/* The secrets that a record knows now, for a search on another thread; without honeytokens. Returns
+ * owned. */
 struct secrets *record_hidden(const struct record *r);
 
-/* As record_secret, for a honeytoken: wherever it is found (an event, an output, a message of a model), honeytoken.seen follows;
- * once for each place and action, as far as the last of them are remembered. The rules of record_secret hold. */
-NODISCARD int record_honeytoken(struct record *r, const char *name, const char *value, size_t len, struct err *err);
+/* As record_secret, for a honeytoken: wherever it is found (an event, an output, a message of a
+ * model), honeytoken.seen follows; once for each place and action, as far as the last of them are
+ * remembered. The rules of record_secret hold. */
+NODISCARD int record_honeytoken(struct record *r, const char *name, const char *value, size_t len,
+				struct err *err);
 /* The honeytokens of a record, for objects_look. Returns owned; NULL: there are none. */
 struct secrets *record_honeytokens(const struct record *r);
-/* Bytes of action @action that are sent out and not kept (a connection's): are there honeytokens in them? @held: the
- * caller's, one for each connection. */
-void record_look(struct record *r, uint64_t action, struct buf *held, const void *bytes, size_t len);
+/* Bytes of action @action that are sent out and not kept (a connection's): are there honeytokens in
+ * them? @held: the caller's, one for each connection. */
+void record_look(struct record *r, uint64_t action, struct buf *held, const void *bytes,
+		 size_t len);
 
-/* Appends one event; @ev's seq, ts_us and mono_us are filled in by the recorder, its body is copied. Returns the seq;
- * cannot fail (rule 3). A body that is not a JSON object is a bug (assert). */
+/* Appends one event; @ev's seq, ts_us and mono_us are filled in by the recorder, its body is
+ * copied. Returns the seq; cannot fail (rule 3). A body that is not a JSON object is a bug
+ * (assert). */
 uint64_t record_append(struct record *r, const struct event *ev);
 /* The same for a body still in parts: takes @body. */
-uint64_t record_append_json(struct record *r, uint16_t kind, uint64_t cause, uint64_t agent, uint64_t box,
-			    uint64_t action, json_t *body);
+uint64_t record_append_json(struct record *r, uint16_t kind, uint64_t cause, uint64_t agent,
+			    uint64_t box, uint64_t action, json_t *body);
 
 typedef void record_done_fn(void *self);
 /* @done runs on the loop when rule 2 holds for @seq (never from inside this call). */
@@ -88,71 +106,95 @@ void record_barrier(struct record *r, uint64_t seq, record_done_fn *done, void *
 /* Forgets barriers of @self that have not run. */
 void record_barrier_forget(struct record *r, const void *self);
 
-/* Output of an action. Streams: 1 stdout, 2 stderr, 3 pty, 4 model request and 5 model response (the bytes on the wire),
- * 6 what the model says, as it comes; apart, whole, with times.
- * Chunks are gathered into segments of 16 to 64 KiB (closed also after 20 ms of silence and at record_output_end). */
-enum record_stream { STREAM_OUT = 1, STREAM_ERR = 2, STREAM_PTY = 3, STREAM_REQUEST = 4, STREAM_RESPONSE = 5,
-		     STREAM_TEXT = 6 };
-void record_output(struct record *r, uint64_t action, enum record_stream s, const void *bytes, size_t len);
-void record_output_end(struct record *r, uint64_t action); /* all its streams; call before action.ended is appended */
-/* What is held back of @s, because it could be the beginning of a secret, is kept now. Returns the bytes of it so far, as
- * they are kept. */
+/* Output of an action. Streams: 1 stdout, 2 stderr, 3 pty, 4 model request and 5 model response
+ * (the bytes on the wire), 6 what the model says, as it comes; apart, whole, with times. Chunks are
+ * gathered into segments of 16 to 64 KiB (closed also after 20 ms of silence and at
+ * record_output_end). */
+enum record_stream {
+	STREAM_OUT = 1,
+	STREAM_ERR = 2,
+	STREAM_PTY = 3,
+	STREAM_REQUEST = 4,
+	STREAM_RESPONSE = 5,
+	STREAM_TEXT = 6
+};
+void record_output(struct record *r, uint64_t action, enum record_stream s, const void *bytes,
+		   size_t len);
+/* all its streams; call before action.ended is appended */
+void record_output_end(struct record *r, uint64_t action);
+/* What is held back of @s, because it could be the beginning of a secret, is kept now. Returns the
+ * bytes of it so far, as they are kept. */
 uint64_t record_output_mark(struct record *r, uint64_t action, enum record_stream s);
 /* What came of @s so far can be read when the next barrier has passed. */
 void record_output_seal(struct record *r, uint64_t action, enum record_stream s);
 /* The producer had to leave @bytes bytes out: recorded as output.gap; offsets go on behind it. */
-void record_output_gap(struct record *r, uint64_t action, enum record_stream s, uint64_t bytes, const char *why);
-/* What was taken in, cleaned of secrets, in order, before it is kept (for whoever asked for the action). One tap. */
-typedef void record_clean_fn(void *self, uint64_t action, enum record_stream s, const void *bytes, size_t len);
+void record_output_gap(struct record *r, uint64_t action, enum record_stream s, uint64_t bytes,
+		       const char *why);
+/* What was taken in, cleaned of secrets, in order, before it is kept (for whoever asked for the
+ * action). One tap. */
+typedef void record_clean_fn(void *self, uint64_t action, enum record_stream s, const void *bytes,
+			     size_t len);
 void record_on_output(struct record *r, record_clean_fn *fn, void *self);
 /* One text cleaned of secrets: puts it into @out (reset first) and returns true if it held one. */
 bool record_clean(struct record *r, const void *bytes, size_t len, struct buf *out);
-/* The same for a text that comes in pieces: @held, the caller's, keeps of it what could be the beginning of a secret until the
- * next piece or the @end; @out is added to. */
-void record_clean_piece(struct record *r, struct buf *held, const void *bytes, size_t len, bool end, struct buf *out);
+/* The same for a text that comes in pieces: @held, the caller's, keeps of it what could be the
+ * beginning of a secret until the next piece or the @end; @out is added to. */
+void record_clean_piece(struct record *r, struct buf *held, const void *bytes, size_t len, bool end,
+			struct buf *out);
 /* The same for JSON text, which stays JSON: what goes to a script or a console. */
 bool record_clean_json(struct record *r, const char *text, size_t len, struct buf *out);
-/* Bytes that wait for the writer. Above RECORD_FLOOD producers must be slowed (stop reading the pipe). */
+/* Bytes that wait for the writer. Above RECORD_FLOOD producers must be slowed (stop reading the
+ * pipe). */
 enum { RECORD_FLOOD = 8 << 20 };
 size_t record_backlog(const struct record *r);
 
-/* Git objects of one snapshot, handed over as a unit that is committed in one transaction together with @ev. The set is
- * built on any one thread; record_objects takes it. Objects that the file has already are dropped by the writer. */
+/* Git objects of one snapshot, handed over as a unit that is committed in one transaction together
+ * with @ev. The set is built on any one thread; record_objects takes it. Objects that the file has
+ * already are dropped by the writer. */
 struct objects;
 struct objects *objects_new(void);
 void objects_free(struct objects **o);
-/* Files that are added from now on are looked through for @bait (borrowed until record_objects or objects_free); what is
- * found is noted by record_objects. NULL: no longer. */
+/* Files that are added from now on are looked through for @bait (borrowed until record_objects or
+ * objects_free); what is found is noted by record_objects. NULL: no longer. */
 void objects_look(struct objects *o, const struct secrets *bait);
 /* Copies the bytes (compresses them). Fills @id_out. */
-void objects_add(struct objects *o, enum object_type type, const void *bytes, size_t len, struct object_id *id_out);
+void objects_add(struct objects *o, enum object_type type, const void *bytes, size_t len,
+		 struct object_id *id_out);
 size_t objects_count(const struct objects *o);
-/* Returns the event's seq. To its body the recorder adds "objects": how many, "objects_hash": H over sorted (oid, H). */
+/* Returns the event's seq. To its body the recorder adds "objects": how many, "objects_hash": H
+ * over sorted (oid, H). */
 uint64_t record_objects(struct record *r, struct objects *o, const struct event *ev);
 
-/* Model messages pooled by content: kept once however often they are sent. Fills @id_out with H(bytes). */
+/* Model messages pooled by content: kept once however often they are sent. Fills @id_out with
+ * H(bytes). */
 void record_message(struct record *r, const void *bytes, size_t len, struct hash *id_out);
-/* What a body holds for a list of them, so that a chat that grows costs what is new in it, not its square: @names (array of
- * the hexadecimal H of each; taken) itself while it is short, else the name of a pooled list (schema/README.md, rules 24 to
- * 28), which session_list reads. Call before the event that holds it is appended. Returns owned. */
+/* What a body holds for a list of them, so that a chat that grows costs what is new in it, not its
+ * square: @names (array of the hexadecimal H of each; taken) itself while it is short, else the
+ * name of a pooled list (schema/README.md, rules 24 to 28), which session_list reads. Call before
+ * the event that holds it is appended. Returns owned. */
 json_t *record_list(struct record *r, json_t *names) NODISCARD;
 
-/* After the fact: removes for ever what is named: "event" (by seq), "segment" or "message" (by row number), "object" (by
- * @oid); who/why are recorded. ERR_NOENT: the file does not hold it. The file still verifies, as "1 body redacted". @done runs when nothing of it is left in file, index and WAL. */
-NODISCARD int record_redact(struct record *r, const char *what, uint64_t seq_or_segment, const struct object_id *oid,
-			    const char *who, const char *why, record_done_fn *done, void *self, struct err *err);
+/* After the fact: removes for ever what is named: "event" (by seq), "segment" or "message" (by row
+ * number), "object" (by @oid); who/why are recorded. ERR_NOENT: the file does not hold it. The file
+ * still verifies, as "1 body redacted". @done runs when nothing of it is left in file, index and
+ * WAL. */
+NODISCARD int record_redact(struct record *r, const char *what, uint64_t seq_or_segment,
+			    const struct object_id *oid, const char *who, const char *why,
+			    record_done_fn *done, void *self, struct err *err);
 
-/* Signed checkpoint and anchor now (also made every 1,000 events or 60 s, at decisions, at the end). */
+/* Signed checkpoint and anchor now (also made every 1,000 events or 60 s, at decisions, at the
+ * end). */
 void record_checkpoint(struct record *r);
 
-/* Clean end: appends session.end with @end_body (takes it), last checkpoint, one file in journal_mode=DELETE. Blocks
- * until done (bounded by the backlog). Frees @r in every case. */
+/* Clean end: appends session.end with @end_body (takes it), last checkpoint, one file in
+ * journal_mode=DELETE. Blocks until done (bounded by the backlog). Frees @r in every case. */
 NODISCARD int record_close(struct record **r, json_t *end_body, struct err *err);
 /* As if killed: for tests and for the end after RECORD_DEAD. */
 void record_abandon(struct record **r);
 
-/* For fixtures that must look the same every time: what would be the clocks, chance and the machine's name. Holds for
- * the records created after it; salts and signatures stay what they are. NULL = the real ones. Borrowed. */
+/* For fixtures that must look the same every time: what would be the clocks, chance and the
+ * machine's name. Holds for the records created after it; salts and signatures stay what they are.
+ * NULL = the real ones. Borrowed. */
 struct record_fixed {
 	int64_t (*wall_us)(void);
 	int64_t (*mono_us)(void);

@@ -1,4 +1,5 @@
-/* What the parts of the recorder share: items on their way from the loop thread to the writer thread. */
+/* What the parts of the recorder share: items on their way from the loop thread to the writer
+ * thread. */
 #ifndef RECORD_RECORD_PRIV_H
 #define RECORD_RECORD_PRIV_H
 
@@ -11,8 +12,15 @@
 #include "record/secrets.h"
 #include "record/store.h"
 
-/* --- items: made on the loop thread, freed by the writer ------------------------------------------------------ */
-enum item_type { ITEM_EVENT, ITEM_SEGMENT, ITEM_OBJECTS, ITEM_MESSAGE, ITEM_REDACT, ITEM_CHECKPOINT };
+/* --- items: made on the loop thread, freed by the writer -------------------------------------- */
+enum item_type {
+	ITEM_EVENT,
+	ITEM_SEGMENT,
+	ITEM_OBJECTS,
+	ITEM_MESSAGE,
+	ITEM_REDACT,
+	ITEM_CHECKPOINT
+};
 
 struct item {
 	struct item *next;
@@ -45,8 +53,8 @@ struct unsettled {
 	struct batch *first, **last;
 	size_t cost;
 	int64_t since_us;
-	bool begun;      /* the transaction */
-	bool full;       /* what is asked of its commit */
+	bool begun;	 /* the transaction */
+	bool full;	 /* what is asked of its commit */
 	bool checkpoint; /* signed at its end */
 	bool scrub;
 };
@@ -57,7 +65,8 @@ struct barrier {
 	void *self;
 };
 
-/* An action that has been requested and has not ended: its output belongs to the same agent and box. */
+/* An action that has been requested and has not ended: its output belongs to the same agent and
+ * box. */
 struct open_action {
 	uint64_t action, agent, box;
 };
@@ -74,7 +83,7 @@ struct record {
 	uint8_t uuid[UUID_LEN];
 	int lease, reserve;
 	struct loop_wake *wake;
-	struct loop_timer *timer;       /* closes segments that have fallen silent */
+	struct loop_timer *timer;	/* closes segments that have fallen silent */
 	struct loop_timer *quiet_timer; /* a checkpoint after 60 s */
 	struct flusher *flusher;
 	struct secrets *secrets;
@@ -91,10 +100,10 @@ struct record {
 	size_t opens, open_cap;
 	struct buf text, clean; /* scratch */
 	uint64_t head, announced;
-	int64_t asleep;    /* how long the machine has slept since its boot, as last noted */
+	int64_t asleep;	   /* how long the machine has slept since its boot, as last noted */
 	int64_t clock_off; /* wall minus boot clock */
 	int64_t mono_us;
-	uint64_t checked;  /* head at the last quiet checkpoint */
+	uint64_t checked; /* head at the last quiet checkpoint */
 	enum record_state told;
 
 	_Atomic size_t backlog;
@@ -102,15 +111,15 @@ struct record {
 
 	pthread_t thread;
 	pthread_mutex_t mu;
-	pthread_cond_t cond;   /* for the writer */
+	pthread_cond_t cond; /* for the writer */
 	struct batch *queue, **queue_last;
-	bool stop;             /* drain, then end */
-	bool abandon;          /* end at once */
+	bool stop;    /* drain, then end */
+	bool abandon; /* end at once */
 	uint64_t committed, durable;
-	char why[200];         /* of the state */
+	char why[200]; /* of the state */
 	struct redact_done *redacted;
 
-	struct store *store;   /* the writer's; the loop thread's before and after */
+	struct store *store; /* the writer's; the loop thread's before and after */
 	struct unsettled unsettled;
 };
 
@@ -142,12 +151,16 @@ struct object_found {
 void honeytoken_seen_begin(struct record *r);
 void honeytoken_seen_end(struct record *r);
 size_t honeytoken_seen_mark(const struct record *r);
-void honeytoken_seen_forget(struct record *r, size_t mark); /* those found since: what was looked at is a copy of what the record has */
+/* those found since: what was looked at is a copy of what the record has */
+void honeytoken_seen_forget(struct record *r, size_t mark);
 /* Appends honeytoken.seen for each; @at: seq, agent, box and action of what held them. */
 void honeytoken_seen_note(struct record *r, const char *where, const struct event *at);
-/* Appends secret.seen for what has the shape of a live token in @bytes, which begin at @off of @stream. */
-void honeytoken_seen_look_tokens(struct record *r, int stream, uint64_t off, const char *bytes, size_t len, const struct event *at);
-void honeytoken_seen_note_file(struct record *r, const struct object_found *f, const struct event *at);
+/* Appends secret.seen for what has the shape of a live token in @bytes, which begin at @off of
+ * @stream. */
+void honeytoken_seen_look_tokens(struct record *r, int stream, uint64_t off, const char *bytes,
+				 size_t len, const struct event *at);
+void honeytoken_seen_note_file(struct record *r, const struct object_found *f,
+			       const struct event *at);
 
 /* The open action of that id, or NULL. */
 const struct open_action *record_open_action(const struct record *r, uint64_t action);
@@ -155,9 +168,11 @@ const struct open_action *record_open_action(const struct record *r, uint64_t ac
 void record_on_wake(void *self);
 void record_on_quiet(void *self);
 
-/* resume.c: is the file whole, and not shorter than its anchor says and than @was, what its writer had noted? Fills @torn with
- * where its log breaks off, if nobody knows what stood there; else with "". */
-NODISCARD int resume_check(const char *path, const struct lease_note *was, char *torn, size_t cap, struct err *err);
+/* resume.c: is the file whole, and not shorter than its anchor says and than @was, what its writer
+ * had noted? Fills @torn with where its log breaks off, if nobody knows what stood there; else with
+ * "". */
+NODISCARD int resume_check(const char *path, const struct lease_note *was, char *torn, size_t cap,
+			   struct err *err);
 
 /* writer.c */
 void writer_start(struct record *r);

@@ -1,4 +1,5 @@
-/* Removal after the fact: found by the loop thread through a reader of its own, carried out by the writer. */
+/* Removal after the fact: found by the loop thread through a reader of its own, carried out by the
+ * writer. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,15 +7,17 @@
 #include "record/record_priv.h"
 #include "record/read/session.h"
 
-int record_redact(struct record *r, const char *what, uint64_t id, const struct object_id *oid, const char *who,
-		  const char *why, record_done_fn *done, void *self, struct err *err)
+int record_redact(struct record *r, const char *what, uint64_t id, const struct object_id *oid,
+		  const char *who, const char *why, record_done_fn *done, void *self,
+		  struct err *err)
 {
 	static const char *const table[] = { "event", "segment", "object", "message" };
 	size_t i = 0;
 	while (i < ARRAY_LEN(table) && strcmp(table[i], what))
 		i++;
 	if (i == ARRAY_LEN(table))
-		return err_set(err, ERR_INVALID, "cannot remove a '%s': event, segment, object or message", what);
+		return err_set(err, ERR_INVALID,
+			       "cannot remove a '%s': event, segment, object or message", what);
 	struct session *s;
 	if (session_open(&s, r->path, err) < 0)
 		return -1;
@@ -23,7 +26,8 @@ int record_redact(struct record *r, const char *what, uint64_t id, const struct 
 	if (!row)
 		return err_set(err, ERR_NOENT, "session '%s' has no such %s", r->id, what);
 	if (!strcmp(what, "event") && row == 1)
-		return err_set(err, ERR_INVALID, "the first event cannot be removed: it says which session this is");
+		return err_set(err, ERR_INVALID,
+			       "the first event cannot be removed: it says which session this is");
 	json_t *body = json_object();
 	json_put_str(body, "what", what);
 	json_put_int(body, "id", (int64_t)row);

@@ -1,8 +1,9 @@
 #include "record/schema.h"
 
 /* Paths are relative to the top of the tree, where make runs. */
-#define EMBED(symbol, path)                                            \
-	__asm__(".pushsection .rodata\n" #symbol ":\n.incbin \"" path "\"\n.byte 0\n.popsection\n"); \
+#define EMBED(symbol, path)                                                                        \
+	__asm__(".pushsection .rodata\n" #symbol ":\n.incbin \"" path                              \
+		"\"\n.byte 0\n.popsection\n");                                                     \
 	extern const char symbol[] __attribute__((visibility("hidden")))
 
 EMBED(schema_0001, "schema/0001_event.sql");

@@ -6,7 +6,7 @@
 
 enum {
 	SCHEMA_APPLICATION = 0x53474c53, /* "SGLS" */
-	SCHEMA_FORMAT = 1,               /* user_version: the number of the last migration */
+	SCHEMA_FORMAT = 1,		 /* user_version: the number of the last migration */
 };
 
 /* Migration 1 .. SCHEMA_FORMAT, NUL-terminated; NULL past the end. */

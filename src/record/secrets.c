@@ -17,8 +17,9 @@ struct pattern {
 	bool bait;
 };
 
-/* To look for all patterns at once (Wu and Manber): of the first @window bytes of a possible match the last two are looked
- * at; @away says how far the next match is at least, 0: the patterns of the chain @first may be here. */
+/* To look for all patterns at once (Wu and Manber): of the first @window bytes of a possible match
+ * the last two are looked at; @away says how far the next match is at least, 0: the patterns of the
+ * chain @first may be here. */
 struct secrets {
 	struct pattern *item;
 	size_t nr, cap;
@@ -88,7 +89,8 @@ static void secrets_build(struct secrets *s)
 }
 
 /* As @like, of which nothing is taken. */
-static void secrets_add_pattern(struct secrets *s, const struct pattern *like, const void *bytes, size_t len)
+static void secrets_add_pattern(struct secrets *s, const struct pattern *like, const void *bytes,
+				size_t len)
 {
 	if (len < SECRET_SHORTEST)
 		return;
@@ -96,9 +98,11 @@ static void secrets_add_pattern(struct secrets *s, const struct pattern *like, c
 		if (s->item[i].len == len && !memcmp(s->item[i].bytes, bytes, len))
 			return;
 	GROW(s->item, s->nr, s->cap);
-	s->item[s->nr++] = (struct pattern){
-		.bytes = mem_dup(bytes, len), .len = len, .instead = mem_strdup(like->instead), .form = like->form, .bait = like->bait
-	};
+	s->item[s->nr++] = (struct pattern){ .bytes = mem_dup(bytes, len),
+					     .len = len,
+					     .instead = mem_strdup(like->instead),
+					     .form = like->form,
+					     .bait = like->bait };
 	s->bait |= like->bait;
 }
 
@@ -114,16 +118,20 @@ static void add_form(void *self, const void *bytes, size_t len)
 	a->like.form = true;
 }
 
-static int secrets_insert(struct secrets *s, const char *name, const char *value, size_t len, bool bait, struct err *err)
+static int secrets_insert(struct secrets *s, const char *name, const char *value, size_t len,
+			  bool bait, struct err *err)
 {
 	if (len < SECRET_SHORTEST)
-		return err_set(err, ERR_INVALID,
-			       "secret '%s' is shorter than %d bytes: hiding it would hide ordinary text", name,
-			       SECRET_SHORTEST);
+		return err_set(
+			err, ERR_INVALID,
+			"secret '%s' is shorter than %d bytes: hiding it would hide ordinary text",
+			name, SECRET_SHORTEST);
 	if (len > SECRET_LONGEST)
-		return err_set(err, ERR_INVALID, "secret '%s' is longer than %d bytes", name, SECRET_LONGEST);
+		return err_set(err, ERR_INVALID, "secret '%s' is longer than %d bytes", name,
+			       SECRET_LONGEST);
 	struct adding a = { s, { .instead = mem_printf("<secret:%s>", name), .bait = bait } };
-	/* the replacement stands inside JSON strings: it may hold nothing that would have to be escaped there */
+	/* the replacement stands inside JSON strings: it may hold nothing that would have to be
+	 * escaped there */
 	for (char *c = a.like.instead + 8; c[1]; c++)
 		if (!isalnum((unsigned char)*c) && !strchr("_.-/", *c))
 			*c = '_';
@@ -138,7 +146,8 @@ int secrets_add(struct secrets *s, const char *name, const char *value, size_t l
 	return secrets_insert(s, name, value, len, false, err);
 }
 
-int secrets_add_bait(struct secrets *s, const char *name, const char *value, size_t len, struct err *err)
+int secrets_add_bait(struct secrets *s, const char *name, const char *value, size_t len,
+		     struct err *err)
 {
 	return secrets_insert(s, name, value, len, true, err);
 }
@@ -185,7 +194,8 @@ static int secrets_by_bytes(const void *a, const void *b)
 	return memcmp(a, b, HASH_LEN);
 }
 
-void secrets_fingerprint(const struct secrets *s, const void *salt, size_t salt_len, struct hash *out)
+void secrets_fingerprint(const struct secrets *s, const void *salt, size_t salt_len,
+			 struct hash *out)
 {
 	size_t nr = 0;
 	struct hash *each = mem_calloc(s && s->nr ? s->nr : 1, sizeof(*each));
@@ -199,7 +209,8 @@ void secrets_fingerprint(const struct secrets *s, const void *salt, size_t salt_
 		hash_end(&one, &each[nr++]);
 	}
 	if (nr)
-		qsort(each, nr, sizeof(*each), secrets_by_bytes); /* the order in which they were told does not matter */
+		/* the order in which they were told does not matter */
+		qsort(each, nr, sizeof(*each), secrets_by_bytes);
 	struct hash_ctx all;
 	hash_begin(&all);
 	hash_add(&all, salt, salt_len);
@@ -209,7 +220,8 @@ void secrets_fingerprint(const struct secrets *s, const void *salt, size_t salt_
 }
 
 /* The first place at or after @from where a value stands; of those that begin there the longest. */
-static const struct pattern *secrets_find(const struct secrets *s, const char *text, size_t len, size_t from, size_t *at_out)
+static const struct pattern *secrets_find(const struct secrets *s, const char *text, size_t len,
+					  size_t from, size_t *at_out)
 {
 	for (size_t at = from; s->nr && at + s->window <= len;) {
 		size_t pair = pair_at(text + at + s->window - 2);
@@ -220,7 +232,8 @@ static const struct pattern *secrets_find(const struct secrets *s, const char *t
 		const struct pattern *best = NULL;
 		for (int i = s->first[pair]; i != NOBODY; i = s->item[i].next) {
 			const struct pattern *p = &s->item[i];
-			if (p->len <= len - at && (!best || p->len > best->len) && !memcmp(text + at, p->bytes, p->len))
+			if (p->len <= len - at && (!best || p->len > best->len) &&
+			    !memcmp(text + at, p->bytes, p->len))
 				best = p;
 		}
 		if (best) {
@@ -264,7 +277,7 @@ bool secrets_clean(const struct secrets *s, const void *bytes, size_t len, struc
 	return true;
 }
 
-/* --- JSON ------------------------------------------------------------------------------------------------------ */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static bool clean_b64(const struct secrets *s, json_t *b64)
 {
@@ -314,9 +327,11 @@ static bool clean_value(const struct secrets *s, json_t *j)
 		return changed;
 	}
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
-	if (!json_is_string(j) || !secrets_clean(s, json_string_value(j), json_string_length(j), &clean))
+	if (!json_is_string(j) ||
+	    !secrets_clean(s, json_string_value(j), json_string_length(j), &clean))
 		return false;
-	if (json_string_setn(j, buf_cstr(&clean), clean.len) < 0) /* the value was half a character */
+	/* the value was half a character */
+	if (json_string_setn(j, buf_cstr(&clean), clean.len) < 0)
 		json_string_set(j, "<secret>");
 	return true;
 }
@@ -336,7 +351,7 @@ bool secrets_clean_body(const struct secrets *s, const char *body, size_t len, s
 	return true;
 }
 
-/* --- streams --------------------------------------------------------------------------------------------------- */
+/* --- streams ---------------------------------------------------------------------------------- */
 
 /* How many of the last bytes could be the beginning of a value. */
 static size_t could_begin(const struct secrets *s, const char *text, size_t len)
@@ -352,7 +367,8 @@ static size_t could_begin(const struct secrets *s, const char *text, size_t len)
 	return 0;
 }
 
-void secrets_stream(const struct secrets *s, struct buf *held, const void *bytes, size_t len, bool end, struct buf *out)
+void secrets_stream(const struct secrets *s, struct buf *held, const void *bytes, size_t len,
+		    bool end, struct buf *out)
 {
 	if (!s->nr && !held->len) {
 		buf_append(out, bytes, len);

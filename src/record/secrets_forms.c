@@ -57,7 +57,8 @@ static void json_form(const struct maker *m, struct buf *once)
 
 static void json_forms(const struct maker *m, const char *value, size_t len)
 {
-	static const size_t how[] = { 0, JSON_ESCAPE_SLASH, JSON_ENSURE_ASCII, JSON_ESCAPE_SLASH | JSON_ENSURE_ASCII };
+	static const size_t how[] = { 0, JSON_ESCAPE_SLASH, JSON_ENSURE_ASCII,
+				      JSON_ESCAPE_SLASH | JSON_ENSURE_ASCII };
 	CLEANUP(buf_release) struct buf once = BUF_INIT;
 	for (size_t i = 0; i < ARRAY_LEN(how); i++) {
 		if (!secrets_forms_put_json(&once, value, len, how[i]))
@@ -84,7 +85,9 @@ static void base64_forms(const struct maker *m, const char *value, size_t len)
 		buf_append(&form, text.data + from, until - from);
 		secrets_forms_give(m, &form);
 		for (size_t i = from; i < until; i++)
-			buf_putc(&form, text.data[i] == '+' ? '-' : text.data[i] == '/' ? '_' : text.data[i]);
+			buf_putc(&form, text.data[i] == '+'   ? '-'
+					: text.data[i] == '/' ? '_'
+							      : text.data[i]);
 		secrets_forms_give(m, &form);
 		secret_wipe(text.data, text.len);
 		secret_wipe(shifted.data, shifted.len);
@@ -93,7 +96,8 @@ static void base64_forms(const struct maker *m, const char *value, size_t len)
 	}
 }
 
-static void url_form(const struct maker *m, const char *value, size_t len, const char *plain, const char *digits, bool plus)
+static void url_form(const struct maker *m, const char *value, size_t len, const char *plain,
+		     const char *digits, bool plus)
 {
 	CLEANUP(buf_release) struct buf form = BUF_INIT;
 	for (size_t i = 0; i < len; i++) {
@@ -124,7 +128,8 @@ static void hex_forms(const struct maker *m, const char *value, size_t len)
 
 void secret_forms(const char *value, size_t len, secret_form_fn *each, void *self)
 {
-	static const char *const plain[] = { "-_.~", "-_.!~*'()", "-_.*" }; /* RFC 3986, JavaScript, HTML forms */
+	/* RFC 3986, JavaScript, HTML forms */
+	static const char *const plain[] = { "-_.~", "-_.!~*'()", "-_.*" };
 	const struct maker m = { each, self };
 	each(self, value, len);
 	json_forms(&m, value, len);

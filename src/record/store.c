@@ -13,11 +13,13 @@
 #include "record/store_priv.h"
 #include "record/vfs.h"
 
-enum { LOG_FRAMES = 2000 }; /* pages of the log that are moved when there is time; twice as many, when there is none */
+/* pages of the log that are moved when there is time; twice as many, when there is none */
+enum { LOG_FRAMES = 2000 };
 
-/* Rows of one statement: its cursors stay where they are, so only for the first of them the place in the table and in its
- * indexes is looked for. A row that fails takes the transaction with it, so nothing is kept for taking back the others. */
-#define EVENT_ROW "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+/* Rows of one statement: its cursors stay where they are, so only for the first of them the place
+ * in the table and in its indexes is looked for. A row that fails takes the transaction with it, so
+ * nothing is kept for taking back the others. */
+#define EVENT_ROW    "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 #define EVENT_ROWS_4 EVENT_ROW ", " EVENT_ROW ", " EVENT_ROW ", " EVENT_ROW
 enum { EVENT_COLUMNS = 12, EVENT_ROWS = 16 };
 
@@ -25,21 +27,31 @@ const char *const store_sql[SQL_NR] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
 	[SQL_COMMIT] = "COMMIT",
 	[SQL_ROLLBACK] = "ROLLBACK",
-	[SQL_EVENT] = "INSERT INTO event(seq, cause, agent, box, action, ts_us, mono_us, kind, salt, body, body_hash, chain)"
-		      " VALUES" EVENT_ROW,
-	[SQL_EVENTS] = ("INSERT OR FAIL INTO event(seq, cause, agent, box, action, ts_us, mono_us, kind, salt, body, body_hash,"
-			" chain) VALUES" EVENT_ROWS_4 ", " EVENT_ROWS_4 ", " EVENT_ROWS_4 ", " EVENT_ROWS_4),
-	[SQL_SEGMENT] = "INSERT INTO segment(segment, seq, action, stream, off, len, ts_us, times, salt, hash, codec, data)"
-			" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-	[SQL_OBJECT] = "INSERT INTO object(seq, oid, type, size, hash, codec, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"
-		       " ON CONFLICT(oid) DO NOTHING",
-	[SQL_MESSAGE] = "INSERT INTO message(hash, size, codec, data) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(hash) DO NOTHING",
-	[SQL_CHECKPOINT] = "INSERT INTO checkpoint(seq, ts_us, chain, key, sig) VALUES(?1, ?2, ?3, ?4, ?5)"
-			   " ON CONFLICT(seq) DO NOTHING",
-	[SQL_MARK] = "INSERT INTO mark(name, value) VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value = excluded.value",
-	[SQL_REDACTION] = "INSERT INTO redaction(what, id, seq) VALUES(?1, ?2, ?3) ON CONFLICT(what, id) DO NOTHING",
+	[SQL_EVENT] =
+		"INSERT INTO event(seq, cause, agent, box, action, ts_us, mono_us, kind, salt, body, body_hash, chain)"
+		" VALUES" EVENT_ROW,
+	[SQL_EVENTS] =
+		("INSERT OR FAIL INTO event(seq, cause, agent, box, action, ts_us, mono_us, kind, salt, body, body_hash,"
+		 " chain) VALUES" EVENT_ROWS_4 ", " EVENT_ROWS_4 ", " EVENT_ROWS_4
+		 ", " EVENT_ROWS_4),
+	[SQL_SEGMENT] =
+		"INSERT INTO segment(segment, seq, action, stream, off, len, ts_us, times, salt, hash, codec, data)"
+		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+	[SQL_OBJECT] =
+		"INSERT INTO object(seq, oid, type, size, hash, codec, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+		" ON CONFLICT(oid) DO NOTHING",
+	[SQL_MESSAGE] =
+		"INSERT INTO message(hash, size, codec, data) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(hash) DO NOTHING",
+	[SQL_CHECKPOINT] =
+		"INSERT INTO checkpoint(seq, ts_us, chain, key, sig) VALUES(?1, ?2, ?3, ?4, ?5)"
+		" ON CONFLICT(seq) DO NOTHING",
+	[SQL_MARK] =
+		"INSERT INTO mark(name, value) VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value = excluded.value",
+	[SQL_REDACTION] =
+		"INSERT INTO redaction(what, id, seq) VALUES(?1, ?2, ?3) ON CONFLICT(what, id) DO NOTHING",
 	[SQL_ERASE_EVENT] = "UPDATE event SET salt = NULL, body = NULL WHERE seq = ?1",
-	[SQL_ERASE_SEGMENT] = "UPDATE segment SET salt = NULL, times = NULL, data = NULL WHERE segment = ?1",
+	[SQL_ERASE_SEGMENT] =
+		"UPDATE segment SET salt = NULL, times = NULL, data = NULL WHERE segment = ?1",
 	[SQL_ERASE_OBJECT] = "UPDATE object SET data = NULL WHERE object = ?1",
 	[SQL_ERASE_MESSAGE] = "UPDATE message SET data = NULL WHERE message = ?1",
 };
@@ -62,21 +74,28 @@ const char *store_why(const struct store *s)
 
 enum store_rc store_failed(struct store *s, int rc)
 {
-	/* SQLite forgets the cause when a commit fails; the C library's errno is still that of the failed write */
-	int sys = sqlite3_system_errno(s->db) ? sqlite3_system_errno(s->db) : (rc & 0xff) == SQLITE_IOERR ? errno : 0;
-	bool room = (rc & 0xff) == SQLITE_FULL ||
-		    ((rc & 0xff) == SQLITE_IOERR && (sys == ENOSPC || sys == EDQUOT || sys == EFBIG));
+	/* SQLite forgets the cause when a commit fails; the C library's errno is still that of the
+	 * failed write */
+	int sys = sqlite3_system_errno(s->db)	? sqlite3_system_errno(s->db)
+		  : (rc & 0xff) == SQLITE_IOERR ? errno
+						: 0;
+	bool room =
+		(rc & 0xff) == SQLITE_FULL ||
+		((rc & 0xff) == SQLITE_IOERR && (sys == ENOSPC || sys == EDQUOT || sys == EFBIG));
 	if (room) {
 		snprintf(s->why, sizeof(s->why), "no space left for '%s' (%s), retrying", s->path,
-			 sys == EDQUOT ? "quota" : sys == EFBIG ? "file size limit" : "disk full");
+			 sys == EDQUOT	? "quota"
+			 : sys == EFBIG ? "file size limit"
+					: "disk full");
 		return STORE_RETRY;
 	}
 	if ((rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_LOCKED) {
-		snprintf(s->why, sizeof(s->why), "another program holds '%s' locked, retrying", s->path);
+		snprintf(s->why, sizeof(s->why), "another program holds '%s' locked, retrying",
+			 s->path);
 		return STORE_RETRY;
 	}
-	snprintf(s->why, sizeof(s->why), "cannot write '%s': %s%s%s", s->path, sqlite3_errmsg(s->db),
-		 sys ? ": " : "", sys ? strerrordesc_np(sys) : "");
+	snprintf(s->why, sizeof(s->why), "cannot write '%s': %s%s%s", s->path,
+		 sqlite3_errmsg(s->db), sys ? ": " : "", sys ? strerrordesc_np(sys) : "");
 	return STORE_FATAL;
 }
 
@@ -86,7 +105,8 @@ static enum store_rc store_run(struct store *s, enum sql which)
 	sqlite3_stmt *st = s->stmt[which];
 	errno = 0;
 	int rc = sqlite3_step(st);
-	enum store_rc result = rc == SQLITE_DONE || rc == SQLITE_ROW ? STORE_OK : store_failed(s, rc);
+	enum store_rc result =
+		rc == SQLITE_DONE || rc == SQLITE_ROW ? STORE_OK : store_failed(s, rc);
 	sqlite3_reset(st);
 	return result;
 }
@@ -152,7 +172,8 @@ static void bind_event(sqlite3_stmt *st, int at, const struct event *ev, const s
 }
 
 /* As many as the statement has rows. */
-static enum store_rc put_events(struct store *s, enum sql which, const struct event *const *ev, int nr)
+static enum store_rc put_events(struct store *s, enum sql which, const struct event *const *ev,
+				int nr)
 {
 	UNSET struct proof p[EVENT_ROWS];
 	for (int i = 0; i < nr; i++) {
@@ -193,7 +214,8 @@ static enum store_rc event_with(struct store *s, const struct event *ev, const c
 	return store_put_event(s, &full);
 }
 
-enum store_rc store_segment(struct store *s, const struct event *ev, const struct store_segment *seg)
+enum store_rc store_segment(struct store *s, const struct event *ev,
+			    const struct store_segment *seg)
 {
 	uint8_t salt[SALT_LEN];
 	struct hash hash;
@@ -202,8 +224,10 @@ enum store_rc store_segment(struct store *s, const struct event *ev, const struc
 	uint64_t id = s->now.segment + 1;
 	store_salt(s, salt);
 	chain_segment(salt, seg->times.data, seg->times.len, s->packed.data, s->packed.len, &hash);
-	buf_printf(&more, "\"stream\":%d,\"off\":%" PRIu64 ",\"len\":%zu,\"segment\":%" PRIu64 ",\"hash\":\"", seg->stream,
-		   seg->off, seg->data.len, id);
+	buf_printf(&more,
+		   "\"stream\":%d,\"off\":%" PRIu64 ",\"len\":%zu,\"segment\":%" PRIu64
+		   ",\"hash\":\"",
+		   seg->stream, seg->off, seg->data.len, id);
 	hex_append(&more, hash.b, HASH_LEN);
 	buf_putc(&more, '"');
 	sqlite3_stmt *st = s->stmt[SQL_SEGMENT];
@@ -230,7 +254,8 @@ static int by_oid(const void *a, const void *b)
 	return memcmp(&x->oid, &y->oid, sizeof(x->oid));
 }
 
-enum store_rc store_objects(struct store *s, const struct event *ev, struct store_object *o, size_t nr)
+enum store_rc store_objects(struct store *s, const struct event *ev, struct store_object *o,
+			    size_t nr)
 {
 	struct hash_ctx all;
 	struct hash hash;
@@ -264,7 +289,8 @@ enum store_rc store_objects(struct store *s, const struct event *ev, struct stor
 	return event_with(s, ev, more.data);
 }
 
-enum store_rc store_message(struct store *s, const struct hash *id, const void *bytes, size_t len, bool plain)
+enum store_rc store_message(struct store *s, const struct hash *id, const void *bytes, size_t len,
+			    bool plain)
 {
 	sqlite3_stmt *st = s->stmt[SQL_MESSAGE];
 	enum codec codec = plain ? CODEC_RAW : codec_pack(s->packer, bytes, len, &s->packed);
@@ -279,7 +305,8 @@ static uint64_t segment_event(struct store *s, uint64_t segment)
 {
 	sqlite3_stmt *st;
 	uint64_t seq = 0;
-	if (sqlite3_prepare_v2(s->db, "SELECT seq FROM segment WHERE segment = ?1", -1, &st, NULL) == SQLITE_OK) {
+	if (sqlite3_prepare_v2(s->db, "SELECT seq FROM segment WHERE segment = ?1", -1, &st,
+			       NULL) == SQLITE_OK) {
 		bind_int(st, 1, segment);
 		if (sqlite3_step(st) == SQLITE_ROW)
 			seq = (uint64_t)sqlite3_column_int64(st, 0);
@@ -293,7 +320,9 @@ enum store_rc store_redact(struct store *s, const struct event *ev, const struct
 	static const struct {
 		const char *what;
 		enum sql erase;
-	} table[] = { { "event", SQL_ERASE_EVENT }, { "segment", SQL_ERASE_SEGMENT }, { "object", SQL_ERASE_OBJECT },
+	} table[] = { { "event", SQL_ERASE_EVENT },
+		      { "segment", SQL_ERASE_SEGMENT },
+		      { "object", SQL_ERASE_OBJECT },
 		      { "message", SQL_ERASE_MESSAGE } };
 	enum store_rc rc = STORE_OK;
 	if (!strcmp(r->what, "event"))
@@ -357,7 +386,8 @@ static enum store_rc mark_durable(struct store *s)
 enum store_rc store_commit(struct store *s, bool full)
 {
 	/* signed: every 1,000 events, but in a flood not more often than four times a second */
-	bool due = s->now.seq - s->now.signed_seq >= 1000 && clock_wall_us() - s->now.signed_us >= 250000;
+	bool due = s->now.seq - s->now.signed_seq >= 1000 &&
+		   clock_wall_us() - s->now.signed_us >= 250000;
 	enum store_rc rc = due ? store_checkpoint(s) : STORE_OK;
 	full |= s->anchor.len > 0; /* what an anchor names must be durable */
 	if (rc == STORE_OK && full && sqlite3_total_changes64(s->db) == s->changes)
@@ -415,7 +445,8 @@ void store_tidy(struct store *s, bool busy)
 		return;
 	int log = 0, moved = 0;
 	int rc = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &log, &moved);
-	if (rc == SQLITE_OK && moved == log) /* else a reader is in the way: the next call tries again */
+	/* else a reader is in the way: the next call tries again */
+	if (rc == SQLITE_OK && moved == log)
 		s->frames = 0;
 }
 

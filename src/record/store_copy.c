@@ -7,7 +7,8 @@
 #include "record/store_priv.h"
 
 /* The row of a list, read as JSON whatever it is. */
-#define ROW "CASE WHEN m.codec = 0 AND json_valid(CAST(m.data AS TEXT)) THEN CAST(m.data AS TEXT) ELSE '{}' END"
+#define ROW                                                                                        \
+	"CASE WHEN m.codec = 0 AND json_valid(CAST(m.data AS TEXT)) THEN CAST(m.data AS TEXT) ELSE '{}' END"
 
 /* ?1 = the last event. Messages have no seq: those that an event up to ?1 names. */
 static const char *const store_copy_copies[] = {
@@ -20,7 +21,8 @@ static const char *const store_copy_copies[] = {
 	"INSERT INTO main.origin SELECT ?1, id, uuid, key FROM src.session"
 	" WHERE NOT EXISTS (SELECT 1 FROM src.origin WHERE seq >= ?1)",
 	"INSERT INTO main.origin SELECT ?1, id, uuid, key FROM src.origin WHERE seq >= ?1 ORDER BY seq LIMIT 1",
-	/* a list of messages is an array, or the name of a pooled one, which may begin with an earlier one */
+	/* a list of messages is an array, or the name of a pooled one, which may begin with an
+	 * earlier one */
 	"CREATE TEMP TABLE pool AS SELECT lower(hex(hash)) AS hash, message FROM src.message",
 	"CREATE INDEX temp.pool_hash ON pool(hash)",
 	"CREATE TEMP TABLE list AS SELECT json_extract(body, '$.messages') AS value FROM src.event"
@@ -31,7 +33,8 @@ static const char *const store_copy_copies[] = {
 	" WHERE seq <= ?1 AND kind = (SELECT number FROM src.kind WHERE name = 'host.call')"
 	" AND json_extract(body, '$.op') = 'model.call'",
 	"CREATE TEMP TABLE pooled AS WITH RECURSIVE begins(hash) AS (SELECT value FROM temp.list WHERE value NOT LIKE '[%'"
-	" UNION SELECT json_extract(" ROW ", '$.as') FROM begins b JOIN temp.pool p ON p.hash = b.hash"
+	" UNION SELECT json_extract(" ROW
+	", '$.as') FROM begins b JOIN temp.pool p ON p.hash = b.hash"
 	" JOIN src.message m ON m.message = p.message)"
 	" SELECT hash FROM begins WHERE hash IS NOT NULL",
 	"CREATE TEMP TABLE named AS SELECT hash FROM temp.pooled"
@@ -68,12 +71,25 @@ static int store_copy_rows(struct store *s, const char *from, uint64_t seq, stru
 {
 	if (store_copy_number(s, "SELECT count(*) FROM src.event WHERE seq = ?1", seq) != 1)
 		return err_set(err, ERR_NOENT, "session '%s' has no event #%" PRIu64, from, seq);
-	int64_t later = store_copy_number(s, "SELECT count(*) FROM src.redaction WHERE seq > ?1 AND what = 'event' AND id <= ?1", seq) +
-			store_copy_number(s, "SELECT count(*) FROM src.redaction r JOIN src.segment g ON r.what = 'segment' AND r.id = g.segment"
-				  " WHERE r.seq > ?1 AND g.seq <= ?1", seq) +
-			store_copy_number(s, "SELECT count(*) FROM src.redaction WHERE seq > ?1 AND what IN ('object', 'message')", seq);
+	int64_t later =
+		store_copy_number(
+			s,
+			"SELECT count(*) FROM src.redaction WHERE seq > ?1 AND what = 'event' AND id <= ?1",
+			seq) +
+		store_copy_number(
+			s,
+			"SELECT count(*) FROM src.redaction r JOIN src.segment g ON r.what = 'segment' AND r.id = g.segment"
+			" WHERE r.seq > ?1 AND g.seq <= ?1",
+			seq) +
+		store_copy_number(
+			s,
+			"SELECT count(*) FROM src.redaction WHERE seq > ?1 AND what IN ('object', 'message')",
+			seq);
 	if (later)
-		return err_set(err, ERR_INVALID, "session '%s' was redacted after #%" PRIu64 ": fork at that event or later", from, seq);
+		return err_set(err, ERR_INVALID,
+			       "session '%s' was redacted after #%" PRIu64
+			       ": fork at that event or later",
+			       from, seq);
 	for (size_t i = 0; i < ARRAY_LEN(store_copy_copies); i++) {
 		sqlite3_stmt *st;
 		if (sqlite3_prepare_v2(s->db, store_copy_copies[i], -1, &st, NULL) != SQLITE_OK)
@@ -102,7 +118,8 @@ int store_copy(struct store *s, const char *from, uint64_t seq, struct err *err)
 	sqlite3_finalize(st);
 	if (rc != SQLITE_DONE)
 		return store_copy_fail(s, from, err);
-	rc = store_copy_exec(s, "BEGIN IMMEDIATE") < 0 ? store_copy_fail(s, from, err) : store_copy_rows(s, from, seq, err);
+	rc = store_copy_exec(s, "BEGIN IMMEDIATE") < 0 ? store_copy_fail(s, from, err)
+						       : store_copy_rows(s, from, seq, err);
 	if (rc == 0 && store_copy_exec(s, "COMMIT") < 0)
 		rc = store_copy_fail(s, from, err);
 	if (rc < 0)
@@ -115,7 +132,8 @@ bool store_origin(struct store *s, struct store_origin *out)
 {
 	sqlite3_stmt *st;
 	bool found = false;
-	if (sqlite3_prepare_v2(s->db, "SELECT seq, id, uuid FROM origin ORDER BY seq DESC LIMIT 1", -1, &st, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(s->db, "SELECT seq, id, uuid FROM origin ORDER BY seq DESC LIMIT 1",
+			       -1, &st, NULL) != SQLITE_OK)
 		return false;
 	if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_bytes(st, 2) == UUID_LEN) {
 		out->seq = (uint64_t)sqlite3_column_int64(st, 0);

@@ -7,8 +7,22 @@
 #include "record/store.h"
 
 enum sql {
-	SQL_BEGIN, SQL_COMMIT, SQL_ROLLBACK, SQL_EVENT, SQL_EVENTS, SQL_SEGMENT, SQL_OBJECT, SQL_MESSAGE, SQL_CHECKPOINT,
-	SQL_MARK, SQL_REDACTION, SQL_ERASE_EVENT, SQL_ERASE_SEGMENT, SQL_ERASE_OBJECT, SQL_ERASE_MESSAGE, SQL_NR
+	SQL_BEGIN,
+	SQL_COMMIT,
+	SQL_ROLLBACK,
+	SQL_EVENT,
+	SQL_EVENTS,
+	SQL_SEGMENT,
+	SQL_OBJECT,
+	SQL_MESSAGE,
+	SQL_CHECKPOINT,
+	SQL_MARK,
+	SQL_REDACTION,
+	SQL_ERASE_EVENT,
+	SQL_ERASE_SEGMENT,
+	SQL_ERASE_OBJECT,
+	SQL_ERASE_MESSAGE,
+	SQL_NR
 };
 
 /* What a rolled back transaction must give back. */
@@ -26,13 +40,13 @@ struct store {
 	uint8_t uuid[UUID_LEN], seed[SIGN_SEED_LEN], key[SIGN_KEY_LEN];
 	struct store_count now, before;
 	int64_t changes; /* of the connection when the transaction began */
-	int frames;   /* in the write-ahead log */
-	bool indexed; /* nothing is left for the search index */
+	int frames;	 /* in the write-ahead log */
+	bool indexed;	 /* nothing is left for the search index */
 	uint64_t blocks; /* up to where blocks are made, or have failed */
-	bool scrub;   /* the index holds pages of what was taken out */
+	bool scrub;	 /* the index holds pages of what was taken out */
 	struct packer *packer;
 	struct buf packed, body, anchor; /* anchor: lines that follow the commit */
-	bool unanchored;                 /* they do not */
+	bool unanchored;		 /* they do not */
 	uint8_t salts[4096];
 	size_t salts_left;
 	char why[200];

@@ -19,8 +19,9 @@ enum { LETTERS = 1 << 7, BITS = 64 };
 struct trigrams {
 	const struct plain *plain;
 	Fts5Tokenizer *tokenizer;
-	uint64_t given[LETTERS * LETTERS * LETTERS / BITS]; /* trigrams of ASCII of this text: a bit for each */
-	struct buf touched;                                 /* words of it that are not 0 */
+	/* trigrams of ASCII of this text: a bit for each */
+	uint64_t given[LETTERS * LETTERS * LETTERS / BITS];
+	struct buf touched; /* words of it that are not 0 */
 	token_fn *fn;
 	void *fn_self;
 };
@@ -40,7 +41,8 @@ static bool is_new_key(struct trigrams *t, uint32_t key)
 
 static bool is_new(struct trigrams *t, const char token[3])
 {
-	return is_new_key(t, (uint32_t)token[0] << 14 | (uint32_t)token[1] << 7 | (uint32_t)token[2]);
+	return is_new_key(t,
+			  (uint32_t)token[0] << 14 | (uint32_t)token[1] << 7 | (uint32_t)token[2]);
 }
 
 static void trigram_forget(struct trigrams *t)
@@ -75,7 +77,8 @@ static int trigram_ascii(struct trigrams *t, const char *text, int len)
 		key = (key << 7 | (uint8_t)trigram_lower(text[i])) & ((1u << 21) - 1);
 		if (i < 2 || !is_new_key(t, key))
 			continue;
-		const char token[3] = { (char)(key >> 14), (char)(key >> 7 & 0x7f), (char)(key & 0x7f) };
+		const char token[3] = { (char)(key >> 14), (char)(key >> 7 & 0x7f),
+					(char)(key & 0x7f) };
 		rc = t->fn(t->fn_self, 0, token, 3, i - 2, i + 1);
 	}
 	return rc;
@@ -89,7 +92,8 @@ static int trigram_once(void *self, int flags, const char *token, int len, int s
 	return t->fn(t->fn_self, flags, token, len, start, end);
 }
 
-static int trigram_tokenize(Fts5Tokenizer *self, void *ctx, int flags, const char *text, int len, token_fn *fn)
+static int trigram_tokenize(Fts5Tokenizer *self, void *ctx, int flags, const char *text, int len,
+			    token_fn *fn)
 {
 	struct trigrams *t = (struct trigrams *)(void *)self;
 	const fts5_tokenizer *plain = &t->plain->ops;
@@ -97,7 +101,9 @@ static int trigram_tokenize(Fts5Tokenizer *self, void *ctx, int flags, const cha
 		return plain->xTokenize(t->tokenizer, ctx, flags, text, len, fn);
 	t->fn = fn;
 	t->fn_self = ctx;
-	int rc = trigram_is_ascii(text, len) ? trigram_ascii(t, text, len) : plain->xTokenize(t->tokenizer, t, flags, text, len, trigram_once);
+	int rc = trigram_is_ascii(text, len)
+			 ? trigram_ascii(t, text, len)
+			 : plain->xTokenize(t->tokenizer, t, flags, text, len, trigram_once);
 	trigram_forget(t);
 	return rc;
 }
@@ -140,10 +146,12 @@ int trigram_register(sqlite3 *db)
 	fts5_tokenizer mine = { trigram_create, trigram_delete, trigram_tokenize };
 	struct plain *plain = NEW(struct plain);
 	fts5_api *api = api_of(db);
-	int rc = api ? api->xFindTokenizer(api, "trigram", &plain->self, &plain->ops) : SQLITE_ERROR;
+	int rc =
+		api ? api->xFindTokenizer(api, "trigram", &plain->self, &plain->ops) : SQLITE_ERROR;
 	if (rc != SQLITE_OK) {
 		free(plain);
 		return rc;
 	}
-	return api->xCreateTokenizer(api, "trigram", plain, &mine, free); /* the newer one of a name counts */
+	/* the newer one of a name counts */
+	return api->xCreateTokenizer(api, "trigram", plain, &mine, free);
 }

@@ -16,25 +16,28 @@
 enum which { MAIN, LOG };
 enum { LOG_HEADER = 32, AHEAD = 60 }; /* frames that the log should have room for */
 enum keeps { UNKNOWN, NONE, KEPT };
-enum { LOG_WRITE_LOCK }; /* of the log, in its shared memory: WAL_WRITE_LOCK in SQLite's description of the format */
+/* of the log, in its shared memory: WAL_WRITE_LOCK in SQLite's description of the format */
+enum { LOG_WRITE_LOCK };
 
 /* The file of the VFS below stands behind it. */
 struct file {
 	sqlite3_file base;
 	enum which which;
 	enum keeps sums;
-	struct due due;    /* of MAIN */
+	struct due due;	   /* of MAIN */
 	const char *name;  /* of MAIN, as long as it is open */
 	struct file *main; /* of LOG: the file that it is the log of; NULL: one without sums */
 	struct file *log;  /* of MAIN, as long as it is open */
-	uint32_t salt;     /* of LOG */
+	uint32_t salt;	   /* of LOG */
 	uint64_t end, top; /* of the last transaction that is whole; of what was written at all */
 	struct frames out; /* of LOG */
 	bool gone;	   /* ... they are written, and not noted yet in @due of MAIN */
 	uint64_t room;	   /* of LOG: its size, as far as it is known */
 	bool tight;	   /* there was no space for more of it */
-	bool relaxed; /* LOG: commits are not synced */
-	bool fresh;   /* LOG: begun anew, and not synced since: its head must be on the disk before its frames count */
+	bool relaxed;	   /* LOG: commits are not synced */
+	/* LOG: begun anew, and not synced since: its head must be on the disk before its frames
+	 * count */
+	bool fresh;
 };
 
 static sqlite3_vfs vfs_ours;
@@ -47,7 +50,8 @@ static sqlite3_file *vfs_real(sqlite3_file *f)
 
 static enum keeps vfs_says(const uint8_t *header)
 {
-	return header[20] == SUMS_TAIL && header[16] == (SUMS_PAGE >> 8) && !header[17] ? KEPT : NONE;
+	return header[20] == SUMS_TAIL && header[16] == (SUMS_PAGE >> 8) && !header[17] ? KEPT
+											: NONE;
 }
 
 static bool keeps_sums(struct file *f)
@@ -55,7 +59,9 @@ static bool keeps_sums(struct file *f)
 	UNSET uint8_t header[24];
 	sqlite3_file *to = vfs_real(&f->base);
 	if (f->sums == UNKNOWN)
-		f->sums = to->pMethods->xRead(to, header, sizeof(header), 0) == SQLITE_OK ? vfs_says(header) : NONE;
+		f->sums = to->pMethods->xRead(to, header, sizeof(header), 0) == SQLITE_OK
+				  ? vfs_says(header)
+				  : NONE;
 	return f->sums == KEPT;
 }
 
@@ -81,7 +87,8 @@ struct in_log {
 	struct log_pages pages;
 };
 
-static bool was_committed(const struct file *f, struct in_log *log, uint32_t nr, const uint8_t page[SUMS_PAGE])
+static bool was_committed(const struct file *f, struct in_log *log, uint32_t nr,
+			  const uint8_t page[SUMS_PAGE])
 {
 	struct err err;
 	if (!log->looked && page_checksum_log_pages(f->name, &log->pages, &err) < 0)
@@ -90,8 +97,9 @@ static bool was_committed(const struct file *f, struct in_log *log, uint32_t nr,
 	return page_checksum_in_log(f->name, &log->pages, nr, page);
 }
 
-/* The log is about to begin anew, so all that stands in it is in the main file: pages that another program has moved there
- * get their sums. What cannot be read or written now is found by whoever verifies. */
+/* The log is about to begin anew, so all that stands in it is in the main file: pages that another
+ * program has moved there get their sums. What cannot be read or written now is found by whoever
+ * verifies. */
 static void give_sums(struct file *f)
 {
 	UNSET uint8_t page[SUMS_PAGE];
@@ -101,10 +109,12 @@ static void give_sums(struct file *f)
 	bool any = false;
 	for (size_t at = 0; (p = checksum_queue_next(&f->due, &at));) {
 		sqlite3_int64 where = (sqlite3_int64)(p->nr - 1) * SUMS_PAGE;
-		if (to->pMethods->xRead(to, page, SUMS_PAGE, where) != SQLITE_OK || page_checksum_hold(page))
+		if (to->pMethods->xRead(to, page, SUMS_PAGE, where) != SQLITE_OK ||
+		    page_checksum_hold(page))
 			continue;
 		page_checksum_make(page);
-		if (!memcmp(page + SUMS_PAGE - SUMS_TAIL, p->sum, SUMS_TAIL) || was_committed(f, &log, p->nr, page))
+		if (!memcmp(page + SUMS_PAGE - SUMS_TAIL, p->sum, SUMS_TAIL) ||
+		    was_committed(f, &log, p->nr, page))
 			any |= to->pMethods->xWrite(to, page, SUMS_PAGE, where) == SQLITE_OK;
 	}
 	log_pages_release(&log.pages);
@@ -137,7 +147,8 @@ static void vfs_note_due(struct file *f, const void *bytes, int len, sqlite3_int
 	if (at == 0)
 		checksum_queue_reset(&f->main->due);
 	else if (len == FRAME_LEN)
-		checksum_queue_logged(&f->main->due, page_of(bytes), (const uint8_t *)bytes + FRAME_HEAD);
+		checksum_queue_logged(&f->main->due, page_of(bytes),
+				      (const uint8_t *)bytes + FRAME_HEAD);
 	else if (len == FRAME_HEAD)
 		checksum_queue_logged(&f->main->due, page_of(bytes), NULL);
 	else if (len == SUMS_PAGE)
@@ -199,7 +210,8 @@ static int give_out(sqlite3_file *file)
 	int len;
 	if (f->gone || !f->out.len)
 		return SQLITE_OK;
-	int rc = vfs_real(file)->pMethods->xWrite(vfs_real(file), f->out.bytes, (int)f->out.len, f->out.at);
+	int rc = vfs_real(file)->pMethods->xWrite(vfs_real(file), f->out.bytes, (int)f->out.len,
+						  f->out.at);
 	if (rc != SQLITE_OK) {
 		frames_clear(&f->out);
 		return rc;
@@ -230,7 +242,8 @@ static int file_write(sqlite3_file *file, const void *bytes, int len, sqlite3_in
 	struct file *f = (struct file *)file;
 	if (f->which == LOG)
 		return write_log(f, bytes, len, at);
-	return len == SUMS_PAGE ? write_page(f, bytes, at) : vfs_real(file)->pMethods->xWrite(vfs_real(file), bytes, len, at);
+	return len == SUMS_PAGE ? write_page(f, bytes, at)
+				: vfs_real(file)->pMethods->xWrite(vfs_real(file), bytes, len, at);
 }
 
 static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
@@ -326,8 +339,8 @@ static int shm_map(sqlite3_file *f, int page, int size, int extend, void volatil
 	return vfs_real(f)->pMethods->xShmMap(vfs_real(f), page, size, extend, out);
 }
 
-/* A commit has given out all its frames. So those that are held while the right to write goes are of a transaction that was
- * rolled back, and their place belongs to whoever writes next. */
+/* A commit has given out all its frames. So those that are held while the right to write goes are
+ * of a transaction that was rolled back, and their place belongs to whoever writes next. */
 static void drop_undone(struct file *log)
 {
 	if (log && !log->gone)
@@ -353,11 +366,13 @@ static int shm_unmap(sqlite3_file *f, int remove)
 
 static const sqlite3_io_methods vfs_methods = {
 	2, /* no memory maps: what is read through them would not be looked at */
-	file_close, file_read_at, file_write, file_truncate, file_sync, file_size, file_lock, file_unlock, file_reserved,
-	file_control, file_sector, file_traits, shm_map, shm_lock, shm_barrier, shm_unmap, NULL, NULL,
+	file_close, file_read_at, file_write,	 file_truncate, file_sync,   file_size,
+	file_lock,  file_unlock,  file_reserved, file_control,	file_sector, file_traits,
+	shm_map,    shm_lock,	  shm_barrier,	 shm_unmap,	NULL,	     NULL,
 };
 
-static int vfs_open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags, int *flags_out)
+static int vfs_open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags,
+			 int *flags_out)
 {
 	struct file *f = (struct file *)file;
 	(void)vfs;
@@ -401,7 +416,8 @@ int vfs_keep_sums(sqlite3 *db)
 static struct file *log_of(sqlite3 *db)
 {
 	sqlite3_file *file = NULL;
-	if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK || !file || file->pMethods != &vfs_methods)
+	if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK ||
+	    !file || file->pMethods != &vfs_methods)
 		return NULL;
 	return (struct file *)file;
 }
@@ -442,7 +458,9 @@ static int add_room(sqlite3_file *log, uint64_t at, uint64_t *end_out)
 	for (int n = 0; rc == SQLITE_OK && n < 2 * AHEAD; n += FRAMES_MAX, at += sizeof(zeros))
 		rc = log->pMethods->xWrite(log, zeros, sizeof(zeros), (sqlite3_int64)at);
 	*end_out = at;
-	return rc == SQLITE_OK ? log->pMethods->xSync(log, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY) : rc;
+	return rc == SQLITE_OK
+		       ? log->pMethods->xSync(log, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY)
+		       : rc;
 }
 
 void vfs_log_grow(sqlite3 *db)

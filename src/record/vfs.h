@@ -1,6 +1,6 @@
-/* SQLite's way to the disk with a few additions, for whoever writes session files: pages of the main file get their sums
- * (read/sums.h), where the newest frame of the write-ahead log ends is known, the frames of a commit go out in one call, and a
- * commit can do without its sync.
+/* SQLite's way to the disk with a few additions, for whoever writes session files: pages of the
+ * main file get their sums (read/sums.h), where the newest frame of the write-ahead log ends is
+ * known, the frames of a commit go out in one call, and a commit can do without its sync.
  *
  * Any thread; a connection opened with the name RECORD_VFS behaves as one without it. */
 #ifndef RECORD_VFS_H
@@ -16,19 +16,23 @@
 void vfs_register(void);
 /* A new, still empty database: its pages keep room for sums. */
 int vfs_keep_sums(sqlite3 *db);
-/* The log of a connection in WAL mode: salt of this run, offset behind the newest frame (0 = nothing since it was emptied). */
+/* The log of a connection in WAL mode: salt of this run, offset behind the newest frame (0 =
+ * nothing since it was emptied). */
 void vfs_log_end(sqlite3 *db, uint32_t *salt_out, uint64_t *end_out);
-/* Whether commits from now on may be left to the kernel to write (as PRAGMA synchronous=NORMAL has it), which also the last
- * moment before a commit can say. What keeps the log itself readable is synced all the same. */
+/* Whether commits from now on may be left to the kernel to write (as PRAGMA synchronous=NORMAL has
+ * it), which also the last moment before a commit can say. What keeps the log itself readable is
+ * synced all the same. */
 void vfs_relax(sqlite3 *db, bool relaxed);
 /* Does what a commit leaves for when nobody waits for it any more. */
 void vfs_catch_up(sqlite3 *db);
-/* A sync of what is written over is done in half the time of one of a file that grows. So a log that has hardly any room behind
- * its newest frame is made longer, in zeros, when nobody waits: in a transaction, since nobody else may write meanwhile. Where
- * there is no space for that it stays as it is. */
+/* A sync of what is written over is done in half the time of one of a file that grows. So a log
+ * that has hardly any room behind its newest frame is made longer, in zeros, when nobody waits: in
+ * a transaction, since nobody else may write meanwhile. Where there is no space for that it stays
+ * as it is. */
 bool vfs_log_is_short(sqlite3 *db);
 void vfs_log_grow(sqlite3 *db);
-/* Gives the pages that lack them their sums: for a file that another program may have written to. */
+/* Gives the pages that lack them their sums: for a file that another program may have written
+ * to. */
 NODISCARD int vfs_mend_sums(const char *path, struct err *err);
 
 #endif

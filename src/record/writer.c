@@ -1,7 +1,9 @@
-/* The writer thread: takes whole turns from the queue, writes them into a transaction, says what is committed.
+/* The writer thread: takes whole turns from the queue, writes them into a transaction, says what is
+ * committed.
  *
- * What somebody waits for is committed at once. What was only observed is written at once, too, but its transaction stays
- * open a moment longer: what follows then, most often the next action's barrier, needs one commit for both. */
+ * What somebody waits for is committed at once. What was only observed is written at once, too, but
+ * its transaction stays open a moment longer: what follows then, most often the next action's
+ * barrier, needs one commit for both. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +15,13 @@
 #include "record/record_priv.h"
 
 enum {
-	TAKE_BYTES = 1 << 20,  /* of several turns into one transaction */
-	OPEN_US = 2000,        /* so long it waits for more */
+	TAKE_BYTES = 1 << 20, /* of several turns into one transaction */
+	OPEN_US = 2000,	      /* so long it waits for more */
 	RETRY_MS = 200,
-	CLOSE_TRIES = 25,      /* of RETRY_MS: then record_close gives up on a disk that stays full */
-	IDLE_MS = 200,         /* of silence before the index gets its turn */
-	REST_MS = 800,         /* of more silence before the page cache goes */
+	/* of RETRY_MS: then record_close gives up on a disk that stays full */
+	CLOSE_TRIES = 25,
+	IDLE_MS = 200, /* of silence before the index gets its turn */
+	REST_MS = 800, /* of more silence before the page cache goes */
 	INDEX_BYTES = 64 << 10,
 };
 
@@ -69,7 +72,8 @@ static enum store_rc write_other(struct record *r, const struct item *i)
 		return store_objects(r->store, &i->ev, o, nr);
 	}
 	case ITEM_MESSAGE:
-		return store_message(r->store, &i->message.id, i->bytes, i->ev.len, i->message.plain);
+		return store_message(r->store, &i->message.id, i->bytes, i->ev.len,
+				     i->message.plain);
 	case ITEM_REDACT:
 		return store_redact(r->store, &i->ev, &i->redact);
 	case ITEM_CHECKPOINT:
@@ -83,7 +87,8 @@ static enum store_rc write_other(struct record *r, const struct item *i)
 static enum store_rc write_item(struct record *r, const struct item *i, struct row_of_events *row)
 {
 	struct unsettled *u = &r->unsettled;
-	u->full |= i->type == ITEM_CHECKPOINT; /* it goes out to the anchor: what it names must be durable */
+	/* it goes out to the anchor: what it names must be durable */
+	u->full |= i->type == ITEM_CHECKPOINT;
 	u->checkpoint |= i->type == ITEM_CHECKPOINT;
 	if (i->type == ITEM_EVENT) {
 		u->checkpoint |= writer_decides(i->ev.kind);
@@ -104,7 +109,8 @@ static enum store_rc write_turn(struct record *r, struct batch *b, struct row_of
 	return rc;
 }
 
-/* Those turns of the transaction that are not in it yet. After a failure none of them is: it is rolled back. */
+/* Those turns of the transaction that are not in it yet. After a failure none of them is: it is
+ * rolled back. */
 static enum store_rc write_turns(struct record *r)
 {
 	struct unsettled *u = &r->unsettled;
@@ -178,8 +184,8 @@ static void writer_settled(struct record *r)
 	atomic_fetch_sub(&r->backlog, u->cost);
 }
 
-/* Writes the turns taken, and commits them if @now or if it must be. Called and returns with the mutex held; false when it
- * was given up. */
+/* Writes the turns taken, and commits them if @now or if it must be. Called and returns with the
+ * mutex held; false when it was given up. */
 static bool writer_write_out(struct record *r, bool now)
 {
 	for (int closing = 0;;) {
@@ -315,7 +321,8 @@ static bool writer_wait_for_more(struct record *r)
 	return true;
 }
 
-/* Nobody writes these any more: they count no longer, whoever waits for room goes on and finds out why. */
+/* Nobody writes these any more: they count no longer, whoever waits for room goes on and finds out
+ * why. */
 static void writer_drop(struct record *r, struct batch *first)
 {
 	for (const struct batch *b = first; b; b = b->next)

@@ -1,6 +1,7 @@
-/* Boxes that stand still as long as nothing is to happen in them: somebody must decide first, and nobody is there. What
- * actions left running in the box waits with it. Another action of the box is not kept from its work: while one runs the
- * box goes, and when all have ended it stands again. A freeze that a person asked for is never ended here. */
+/* Boxes that stand still as long as nothing is to happen in them: somebody must decide first, and
+ * nobody is there. What actions left running in the box waits with it. Another action of the box is
+ * not kept from its work: while one runs the box goes, and when all have ended it stands again. A
+ * freeze that a person asked for is never ended here. */
 #include <string.h>
 
 #include "sandbox/effect_priv.h"
@@ -11,7 +12,8 @@ enum { LOOK_MS = 100 };
 static bool auto_freeze_works(const struct slot *s)
 {
 	for (const struct job *j = s->jobs; j; j = j->next)
-		if (action_state(j->action) == ACTION_RUNNING && !json_flag(action_spec(j->action)->args, "spawn", false))
+		if (action_state(j->action) == ACTION_RUNNING &&
+		    !json_flag(action_spec(j->action)->args, "spawn", false))
 			return true;
 	return !gate_box_quiet(s->boxes->gate, s->id);
 }

@@ -1,5 +1,5 @@
-/* Which boxes a session has: they are opened behind their barrier, closed once nobody holds them, and found. What runs in
- * them stands in effect.c. */
+/* Which boxes a session has: they are opened behind their barrier, closed once nobody holds them,
+ * and found. What runs in them stands in effect.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,8 @@
 
 enum { SAID_MOST = 2000 };
 
-struct boxes *boxes_new(struct loop *l, struct record *r, struct gate *g, const struct boxes_ops *ops)
+struct boxes *boxes_new(struct loop *l, struct record *r, struct gate *g,
+			const struct boxes_ops *ops)
 {
 	struct boxes *b = NEW(struct boxes);
 	b->loop = l;
@@ -87,7 +88,9 @@ void boxes_accrue(struct boxes *b)
 {
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct slot *s = b->item[i];
-		CLEANUP(json_release) json_t *cost = s->box && s->open && s->driver->cost ? s->driver->cost(s->box) : NULL;
+		CLEANUP(json_release)
+		json_t *cost =
+			s->box && s->open && s->driver->cost ? s->driver->cost(s->box) : NULL;
 		if (cost)
 			gate_accrue(b->gate, s->agent, json_int(cost, "uusd", 0));
 	}
@@ -99,7 +102,8 @@ static void cancel_prepared(struct slot *s)
 	for (struct job *j = s->jobs, *next; j; j = next) {
 		next = j->next;
 		if (action_state(j->action) != ACTION_RUNNING)
-			gate_cancel(s->boxes->gate, action_id(j->action), "cancel", "its box is closed");
+			gate_cancel(s->boxes->gate, action_id(j->action), "cancel",
+				    "its box is closed");
 	}
 }
 
@@ -203,7 +207,8 @@ bool boxes_env(struct boxes *b, uint64_t box, const char *entry)
 	return s != NULL;
 }
 
-uint64_t boxes_open(struct boxes *b, const struct driver *d, const struct box_opts *o, uint64_t cause, uint64_t agent)
+uint64_t boxes_open(struct boxes *b, const struct driver *d, const struct box_opts *o,
+		    uint64_t cause, uint64_t agent)
 {
 	struct slot *s = NEW(struct slot);
 	s->boxes = b;

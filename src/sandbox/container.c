@@ -13,7 +13,8 @@ static struct container *container_of(struct box *b)
 	return CONTAINER_OF(b, struct container, b);
 }
 
-void container_call(struct container *c, const char *method, const char *tail, const json_t *body, box_done_fn *done, void *self)
+void container_call(struct container *c, const char *method, const char *tail, const json_t *body,
+		    box_done_fn *done, void *self)
 {
 	CLEANUP(free_ptr) char *path = mem_printf("/containers/%s%s", c->id, tail);
 	engine_call(c->engine, method, path, body, done, self);
@@ -44,7 +45,8 @@ static void container_say_dead(struct container *c, box_done_fn *done, void *sel
 
 /* --- runs --- */
 
-static struct run *container_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
+static struct run *container_run_prepare(struct box *b, const struct run_opts *o,
+					 const struct run_ops *ops, void *self)
 {
 	struct container *c = container_of(b);
 	return guest_drive(c->loop, c->guest, &c->env, NULL, o, ops, self);
@@ -52,7 +54,8 @@ static struct run *container_run_prepare(struct box *b, const struct run_opts *o
 
 /* --- files: of the copy on this machine --- */
 
-static void container_box_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self)
+static void container_box_read(struct box *b, const char *path, size_t max, box_done_fn *done,
+			       void *self)
 {
 	folder_look(container_of(b)->folder, path, "file", max, done, self);
 }
@@ -67,7 +70,8 @@ static void container_box_stat(struct box *b, const char *path, box_done_fn *don
 	folder_look(container_of(b)->folder, path, "stat", 0, done, self);
 }
 
-static void container_box_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
+static void container_box_write(struct box *b, const char *path, const void *data, size_t len,
+				int mode, box_done_fn *done, void *self)
 {
 	folder_write(container_of(b)->folder, path, data, len, mode, done, self);
 }
@@ -79,18 +83,22 @@ static int container_tree_root(struct box *b, size_t i, const char *which, struc
 	return name ? folder_tree(container_of(b)->folder, layer, name, which, err) : -1;
 }
 
-static int container_tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+static int container_tree_open(struct box *b, size_t i, const char *which, const char *path,
+			       struct err *err)
 {
 	size_t layer;
 	const char *name = layers_name(&container_of(b)->layers, i, &layer, err);
 	return name ? folder_tree_open(container_of(b)->folder, layer, name, which, path, err) : -1;
 }
 
-static int container_tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
+static int container_tree_apply(struct box *b, size_t i, const char *plan, size_t len,
+				const int *fds, size_t nr_fds, struct err *err)
 {
 	size_t layer;
 	const char *name = layers_name(&container_of(b)->layers, i, &layer, err);
-	return name ? folder_tree_apply(container_of(b)->folder, layer, name, plan, len, fds, nr_fds, err) : -1;
+	return name ? folder_tree_apply(container_of(b)->folder, layer, name, plan, len, fds,
+					nr_fds, err)
+		    : -1;
 }
 
 static json_t *container_tree_seed(struct box *b)
@@ -99,8 +107,12 @@ static json_t *container_tree_seed(struct box *b)
 }
 
 static const struct box_tree_ops container_tree = {
-	.root = container_tree_root, .open = container_tree_open, .apply = container_tree_apply, .overlay = folder_tree_overlay,
-	.list = folder_tree_list, .seed = container_tree_seed,
+	.root = container_tree_root,
+	.open = container_tree_open,
+	.apply = container_tree_apply,
+	.overlay = folder_tree_overlay,
+	.list = folder_tree_list,
+	.seed = container_tree_seed,
 };
 
 /* --- the box as a whole --- */
@@ -146,7 +158,8 @@ static void container_ask_free(struct ask *a)
 static void freeze_next(struct container *c);
 static void take_away(struct container *c);
 
-/* To pause what is paused is an error to an engine: its answer to the last time was lost, or somebody else did it. */
+/* To pause what is paused is an error to an engine: its answer to the last time was lost, or
+ * somebody else did it. */
 static bool so_already(const struct ask *a, const struct err *err)
 {
 	return strstr(err->text, a->frozen ? "already paused" : "not paused") != NULL;
@@ -158,12 +171,14 @@ static void put_to_engine(void *self)
 	container_call(a->c, "POST", a->frozen ? "/pause" : "/unpause", NULL, a->heard, a);
 }
 
-/* Is it to be asked once more? Docker (daemon/monitor.go) takes what it hears late of the last change for news: between two
- * that follow closely it says for a while that a container is what it is not. */
+/* Is it to be asked once more? Docker (daemon/monitor.go) takes what it hears late of the last
+ * change for news: between two that follow closely it says for a while that a container is what it
+ * is not. */
 static bool asked_again(struct ask *a, const json_t *body, const struct err *err)
 {
 	struct container *c = a->c;
-	if (body || a->frozen == c->frozen || (c->closing && a->frozen) || !so_already(a, err) || a->tries++ >= MOST_TRIES)
+	if (body || a->frozen == c->frozen || (c->closing && a->frozen) || !so_already(a, err) ||
+	    a->tries++ >= MOST_TRIES)
 		return false;
 	if (!a->again)
 		a->again = loop_timer_new(c->loop, put_to_engine, a);
@@ -232,7 +247,8 @@ static void container_box_freeze(struct box *b, bool frozen, box_done_fn *done, 
 	}
 }
 
-/* The engine holds the guest, too. What the guest reads first when it wakes is to stop all the others. */
+/* The engine holds the guest, too. What the guest reads first when it wakes is to stop all the
+ * others. */
 static void container_box_hear(struct box *b)
 {
 	struct container *c = container_of(b);
@@ -283,7 +299,8 @@ static void container_box_stats(struct box *b, box_done_fn *done, void *self)
 	if (!c->guest)
 		container_say_dead(c, done, self);
 	else if (c->frozen) /* a frozen guest does not answer */
-		container_call(c, "GET", "/json", NULL, on_paused, container_ask_new(c, done, self));
+		container_call(c, "GET", "/json", NULL, on_paused,
+			       container_ask_new(c, done, self));
 	else
 		guest_ps(c->guest, container_on_ps, container_ask_new(c, done, self));
 }
@@ -302,9 +319,11 @@ static void on_removed(void *self, json_t *body, const struct err *err)
 	void *to = c->closed_self;
 	CLEANUP(json_release) json_t *r = json_object();
 	struct err why = ERR_INIT;
-	bool gone = body || err->code == ERR_NOENT || err->code == ERR_BUSY; /* it removes itself, too */
+	/* it removes itself, too */
+	bool gone = body || err->code == ERR_NOENT || err->code == ERR_BUSY;
 	if (!gone)
-		err_set(&why, err->code, "the container '%s' may still be there: %.500s", c->id, err->text);
+		err_set(&why, err->code, "the container '%s' may still be there: %.500s", c->id,
+			err->text);
 	json_put_flag(r, "empty", gone);
 	if (gone)
 		remote_orphans_gone(c->state_dir);
@@ -374,8 +393,8 @@ static json_t *container_probe(void)
 const struct driver driver_container = {
 	.name = "container",
 	.about = "a container of Docker or Podman on this machine, our guest as its first process",
-	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT | CAP_FORK | CAP_LISTEN | CAP_DIAL | CAP_TRACE |
-		CAP_PREPARE | CAP_SHELL,
+	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT |
+		CAP_FORK | CAP_LISTEN | CAP_DIAL | CAP_TRACE | CAP_PREPARE | CAP_SHELL,
 	.probe = container_probe,
 	.open = container_open,
 	.close = container_box_close,

@@ -1,4 +1,5 @@
-/* Opening: copy and masks on a worker, the image, the container, its guest's connection, its rules. */
+/* Opening: copy and masks on a worker, the image, the container, its guest's connection, its
+ * rules. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,8 +20,10 @@
 #include "sandbox/launcher_client.h"
 #include "sandbox/profile.h"
 
-enum { CONNECT_MS = 30000, GOING_MS = 30000, AGAIN_MS = 200 }; /* GOING_MS: that long an engine may take to remove a container */
-enum { MAX_FILES = 65536, MAX_PROCESSES = 32768 };	       /* no more than engines may give away */
+/* GOING_MS: that long an engine may take to remove a container */
+enum { CONNECT_MS = 30000, GOING_MS = 30000, AGAIN_MS = 200 };
+/* no more than engines may give away */
+enum { MAX_FILES = 65536, MAX_PROCESSES = 32768 };
 #define PLACE "/.sandglass"
 
 static void container_open_fail(struct container *c, const struct err *err);
@@ -83,7 +86,10 @@ static json_t *container_open_describe(const struct container *c, int landlock)
 	json_put_int(limits, "file_bytes", c->limits.disk_bytes);
 	json_put(r, "limits", limits);
 	if (!landlock)
-		json_array_append_new(lacks, json_string("the kernel has no landlock: the mounts alone bound what may be written"));
+		json_array_append_new(
+			lacks,
+			json_string(
+				"the kernel has no landlock: the mounts alone bound what may be written"));
 	json_put(r, "lacks", lacks);
 	json_put_int(r, "landlock", landlock);
 	json_put_int(r, "uid", c->uid);
@@ -104,7 +110,8 @@ static void container_open_on_confined(void *self, json_t *body, const struct er
 		container_open_fail(c, err);
 		return;
 	}
-	CLEANUP(json_release) json_t *r = container_open_describe(c, (int)json_int(body, "landlock", 0));
+	CLEANUP(json_release)
+	json_t *r = container_open_describe(c, (int)json_int(body, "landlock", 0));
 	c->open = true;
 	if (c->limits.wall_us > 0) {
 		c->wall = loop_timer_new(c->loop, container_open_wall_time, c);
@@ -121,7 +128,9 @@ static void container_open_on_ready(void *self, const struct guest_info *info)
 	static const struct guest_rule all = { "/", GUEST_READ | GUEST_EXEC };
 	struct container *c = self;
 	(void)info;
-	const struct guest_attach a = { .extra = &all, .nr_extra = 1, .unconfined_ok = true,
+	const struct guest_attach a = { .extra = &all,
+					.nr_extra = 1,
+					.unconfined_ok = true,
 					.limits = { .disk_bytes = c->limits.disk_bytes } };
 	guest_attach(c->guest, &a, container_open_on_confined, c);
 }
@@ -139,7 +148,8 @@ static void container_open_on_gone(void *self, const struct err *err)
 
 static void begin_guest(struct container *c)
 {
-	static const struct guest_ops ops = { .on_ready = container_open_on_ready, .on_gone = container_open_on_gone };
+	static const struct guest_ops ops = { .on_ready = container_open_on_ready,
+					      .on_gone = container_open_on_gone };
 	struct err err = ERR_INIT;
 	struct ucred who = { 0 };
 	socklen_t len = sizeof(who);
@@ -147,8 +157,10 @@ static void begin_guest(struct container *c)
 		return;
 	loop_timer_free(&c->late);
 	/* pid 0: the engine's processes live in a namespace that we do not see */
-	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0 || (who.pid && who.pid != c->pid)) {
-		err_set(&err, ERR_DENIED, "something else than the guest has connected from the container");
+	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0 ||
+	    (who.pid && who.pid != c->pid)) {
+		err_set(&err, ERR_DENIED,
+			"something else than the guest has connected from the container");
 		container_open_fail(c, &err);
 		return;
 	}
@@ -181,8 +193,10 @@ static void container_open_too_late(void *self)
 {
 	struct container *c = self;
 	struct err err = ERR_INIT;
-	err_set(&err, ERR_TIMEOUT, "the container of '%s' has started and our guest in it has not answered in 30 s; is the image for this "
-		"machine?", c->image.name);
+	err_set(&err, ERR_TIMEOUT,
+		"the container of '%s' has started and our guest in it has not answered in 30 s; is the image for this "
+		"machine?",
+		c->image.name);
 	container_open_fail(c, &err);
 }
 
@@ -196,7 +210,8 @@ static int listen_for_guest(struct container *c, struct err *err)
 	snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d/guest.sock", dir);
 	unlinkat(dir, "guest.sock", 0);
 	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (c->listener < 0 || bind(c->listener, (struct sockaddr *)&a, sizeof(a)) < 0 || listen(c->listener, 1) < 0)
+	if (c->listener < 0 || bind(c->listener, (struct sockaddr *)&a, sizeof(a)) < 0 ||
+	    listen(c->listener, 1) < 0)
 		return err_sys(err, "cannot listen in '%s'", c->run_dir);
 	if (chown(a.sun_path, c->uid, c->gid) < 0 && geteuid() == 0)
 		return err_sys(err, "cannot give away '%s/guest.sock'", c->run_dir);
@@ -235,7 +250,9 @@ static json_t *host_config(const struct container *c)
 {
 	json_t *h = json_object(), *mounts = json_array(), *limits = json_array();
 	CLEANUP(free_ptr) char *guest = paths_libexec("sandglass-guest");
-	static const char *const folders[][2] = { { "workspace", "/workspace" }, { "home", "/home/agent" }, { "tmp", "/tmp" } };
+	static const char *const folders[][2] = { { "workspace", "/workspace" },
+						  { "home", "/home/agent" },
+						  { "tmp", "/tmp" } };
 	put_mount(mounts, guest, PLACE "/guest", true);
 	put_mount(mounts, c->run_dir, PLACE "/run", true);
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
@@ -257,7 +274,9 @@ static json_t *host_config(const struct container *c)
 	if (c->limits.cpu_milli)
 		json_put_int(h, "NanoCpus", c->limits.cpu_milli * 1000000);
 	if (c->gpus)
-		json_put(h, "DeviceRequests", json_pack("[{s:I,s:[[s]]}]", "Count", (json_int_t)c->gpus, "Capabilities", "gpu"));
+		json_put(h, "DeviceRequests",
+			 json_pack("[{s:I,s:[[s]]}]", "Count", (json_int_t)c->gpus, "Capabilities",
+				   "gpu"));
 	return h;
 }
 
@@ -269,9 +288,11 @@ static json_t *container_open_config(const struct container *c)
 	json_put_str(labels, "sandglass.box", c->name);
 	json_put_bytes(labels, "sandglass.state", c->state_dir, strlen(c->state_dir));
 	json_put_str(o, "Image", c->image.name);
-	json_put(o, "Entrypoint", json_pack("[sss]", PLACE "/guest", "--connect", PLACE "/run/guest.sock"));
+	json_put(o, "Entrypoint",
+		 json_pack("[sss]", PLACE "/guest", "--connect", PLACE "/run/guest.sock"));
 	json_put(o, "Cmd", json_array());
-	static const char *const of_all[] = { "HOME=/home/agent", "USER=agent", "LOGNAME=agent", "TERM=dumb", "LANG=C.UTF-8", GIT_VIEW_ENV };
+	static const char *const of_all[] = { "HOME=/home/agent", "USER=agent",	  "LOGNAME=agent",
+					      "TERM=dumb",	  "LANG=C.UTF-8", GIT_VIEW_ENV };
 	json_t *env = json_array();
 	for (size_t i = 0; i < ARRAY_LEN(of_all); i++)
 		json_array_append_new(env, json_string(of_all[i]));
@@ -295,8 +316,9 @@ static void container_open_on_state(void *self, json_t *body, const struct err *
 		if (!body)
 			why = *err;
 		else
-			err_set(&why, ERR_IO, "the container of '%s' has ended at once (status %lld)", c->image.name,
-				(long long)json_int(state, "ExitCode", 0));
+			err_set(&why, ERR_IO,
+				"the container of '%s' has ended at once (status %lld)",
+				c->image.name, (long long)json_int(state, "ExitCode", 0));
 		container_open_fail(c, &why);
 		return;
 	}
@@ -351,14 +373,15 @@ static void remove_old(void *self)
 	container_call(c, "DELETE", "?force=1&v=1", NULL, on_old_removed, c);
 }
 
-/* One of this name is what an earlier supervisor of this session left. Its guest has ended with that, so the engine may be removing
- * it already: the name is taken until it has. */
+/* One of this name is what an earlier supervisor of this session left. Its guest has ended with
+ * that, so the engine may be removing it already: the name is taken until it has. */
 static void on_created_unless_taken(void *self, json_t *body, const struct err *err)
 {
 	struct container *c = self;
 	if (c->dead)
 		return;
-	if (body || err->code != ERR_BUSY || (c->taken_us && loop_now_us(c->loop) - c->taken_us > GOING_MS * INT64_C(1000))) {
+	if (body || err->code != ERR_BUSY ||
+	    (c->taken_us && loop_now_us(c->loop) - c->taken_us > GOING_MS * INT64_C(1000))) {
 		loop_timer_free(&c->late);
 		on_created(c, body, err);
 	} else if (!c->taken_us) {
@@ -405,7 +428,8 @@ static void container_open_make_files(void *self)
 {
 	struct container *c = self;
 	c->layers.copy = true;
-	if (layers_scan(&c->layers, &c->failed) == 0 && dir_make(c->run_dir, 0711, &c->failed) == 0) {
+	if (layers_scan(&c->layers, &c->failed) == 0 &&
+	    dir_make(c->run_dir, 0711, &c->failed) == 0) {
 		if (folder_fill(c->folder, &c->layers, &c->failed) < 0)
 			err_wrap(&c->failed, "cannot copy the workspace for the container");
 		else if (image_pack(&c->image, &c->failed) < 0)
@@ -443,7 +467,9 @@ static int container_open_take_opts(struct container *c, const struct box_opts *
 	if (layers_check(o, err) < 0 || image_take(&c->image, o->driver, err) < 0)
 		return -1;
 	if (o->nr_roots)
-		return err_set(err, ERR_UNSUPPORTED, "a container has its tools in its image: 'roots' are for process boxes");
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"a container has its tools in its image: 'roots' are for process boxes");
 	CLEANUP(free_ptr) char *guest = paths_libexec("sandglass-guest");
 	if (access(guest, X_OK) < 0)
 		return err_sys(err, "cannot find our guest '%s'", guest);
@@ -460,7 +486,11 @@ static int container_open_take_opts(struct container *c, const struct box_opts *
 	layers_take(&c->layers, o);
 	for (size_t i = 0; o->env && o->env[i]; i++)
 		strv_push(&c->env, o->env[i]);
-	const struct folder_opts f = { .loop = c->loop, .state_dir = c->state_dir, .name = "files", .uid = c->uid, .gid = c->gid };
+	const struct folder_opts f = { .loop = c->loop,
+				       .state_dir = c->state_dir,
+				       .name = "files",
+				       .uid = c->uid,
+				       .gid = c->gid };
 	c->folder = folder_new(&f);
 	return dir_make(c->state_dir, 0700, err);
 }
@@ -468,8 +498,14 @@ static int container_open_take_opts(struct container *c, const struct box_opts *
 struct box *container_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
 {
 	struct container *c = NEW(struct container);
-	*c = (struct container){ .loop = l, .opened = done, .opened_self = self, .name = mem_strdup(o->name ? o->name : "box"),
-				 .limits = o->limits, .gpus = json_int(o->driver, "gpu", 0), .listener = -1, .fd = -1 };
+	*c = (struct container){ .loop = l,
+				 .opened = done,
+				 .opened_self = self,
+				 .name = mem_strdup(o->name ? o->name : "box"),
+				 .limits = o->limits,
+				 .gpus = json_int(o->driver, "gpu", 0),
+				 .listener = -1,
+				 .fd = -1 };
 	c->b = (struct box){ .driver = &driver_container, .name = c->name, .profile = "container" };
 	profile_limits(&c->limits);
 	if (container_open_take_opts(c, o, &c->failed) < 0) {

@@ -1,4 +1,5 @@
-/* Inside of the container driver (container.h): opening stands in container_open.c, what an open box does in container.c. */
+/* Inside of the container driver (container.h): opening stands in container_open.c, what an open
+ * box does in container.c. */
 #ifndef SANDBOX_CONTAINER_PRIV_H
 #define SANDBOX_CONTAINER_PRIV_H
 
@@ -32,14 +33,17 @@ struct container {
 	struct loop_fd *watch;
 	struct loop_timer *late, *wall;
 	int64_t taken_us; /* since when another container is known to have our name; 0: none */
-	bool busy; /* a worker has us */
-	struct ask *asked; /* freeze and thaw, one after the other: an engine answers requests in no order */
-	bool asking, closing /* it is removed when the engine has answered */, thaw /* the engine may hold it paused */;
+	bool busy;	  /* a worker has us */
+	/* freeze and thaw, one after the other: an engine answers requests in no order */
+	struct ask *asked;
+	bool asking, closing /* it is removed when the engine has answered */,
+		thaw /* the engine may hold it paused */;
 };
 
 struct box *container_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self);
 void container_free(struct container *c);
 /* One request about this container: "/containers/ID" and @tail. */
-void container_call(struct container *c, const char *method, const char *tail, const json_t *body, box_done_fn *done, void *self);
+void container_call(struct container *c, const char *method, const char *tail, const json_t *body,
+		    box_done_fn *done, void *self);
 
 #endif

@@ -37,7 +37,8 @@ static int sandbox_copy_bytes(int in, int out)
 		return 0;
 	for (ssize_t n = 1; n > 0;) {
 		n = copy_file_range(in, NULL, out, NULL, 1 << 30, 0);
-		if (n < 0 && (errno == EXDEV || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS))
+		if (n < 0 &&
+		    (errno == EXDEV || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS))
 			break;
 		if (n < 0 && errno != EINTR)
 			return -1;
@@ -48,7 +49,8 @@ static int sandbox_copy_bytes(int in, int out)
 	CLEANUP(free_ptr) char *buf = mem_alloc(chunk);
 	struct err ignored = ERR_INIT;
 	for (ssize_t n; (n = read(in, buf, chunk)) != 0;)
-		if ((n < 0 && errno != EINTR) || (n > 0 && fd_write_all(out, buf, (size_t)n, &ignored) < 0))
+		if ((n < 0 && errno != EINTR) ||
+		    (n > 0 && fd_write_all(out, buf, (size_t)n, &ignored) < 0))
 			return -1;
 	return 0;
 }
@@ -56,24 +58,29 @@ static int sandbox_copy_bytes(int in, int out)
 static int sandbox_copy_finish(const struct copy *c, int fd, const struct stat *st)
 {
 	struct timespec times[2] = { st->st_atim, st->st_mtim };
-	return fchown(fd, c->owner->uid, c->owner->gid) < 0 || fchmod(fd, st->st_mode & 01777) < 0 ||
-			       futimens(fd, times) < 0
+	return fchown(fd, c->owner->uid, c->owner->gid) < 0 ||
+			       fchmod(fd, st->st_mode & 01777) < 0 || futimens(fd, times) < 0
 		       ? -1
 		       : 0;
 }
 
-static int sandbox_copy_file(struct copy *c, int from, int to, const char *name, const struct mask *mask)
+static int sandbox_copy_file(struct copy *c, int from, int to, const char *name,
+			     const struct mask *mask)
 {
 	struct stat st;
-	CLEANUP(fd_close) int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	CLEANUP(fd_close)
+	int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (in < 0 && (errno == ENOENT || errno == EACCES))
 		return 0;
 	CLEANUP(fd_close)
-	int out = in < 0 || fstat(in, &st) < 0 ? -1 : openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int out = in < 0 || fstat(in, &st) < 0
+			  ? -1
+			  : openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (out < 0)
 		return -1;
 	struct err ignored = ERR_INIT;
-	int rc = mask ? fd_write_all(out, buf_cstr(&mask->text), mask->text.len, &ignored) : sandbox_copy_bytes(in, out);
+	int rc = mask ? fd_write_all(out, buf_cstr(&mask->text), mask->text.len, &ignored)
+		      : sandbox_copy_bytes(in, out);
 	return rc < 0 ? -1 : sandbox_copy_finish(c, out, &st);
 }
 
@@ -94,12 +101,14 @@ static int sandbox_copy_dir(struct copy *c, int from, int to, int depth);
 static int copy_sub(struct copy *c, int from, int to, const char *name, int depth)
 {
 	struct stat st;
-	CLEANUP(fd_close) int in = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	CLEANUP(fd_close)
+	int in = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (in < 0 && errno == EACCES)
 		return 0;
 	if (in < 0 || fstat(in, &st) < 0 || mkdirat(to, name, 0700) < 0)
 		return -1;
-	CLEANUP(fd_close) int out = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	CLEANUP(fd_close)
+	int out = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	size_t len = c->path.len;
 	buf_printf(&c->path, "%s/", name);
 	int rc = out < 0 ? -1 : sandbox_copy_dir(c, in, out, depth + 1);
@@ -151,8 +160,8 @@ int copy_empty(const char *to, const struct copy_owner *owner, struct err *err)
 	return 0;
 }
 
-int copy_tree(const char *from, const char *to, const struct masks *masks, const struct copy_owner *owner,
-	      struct err *err)
+int copy_tree(const char *from, const char *to, const struct masks *masks,
+	      const struct copy_owner *owner, struct err *err)
 {
 	struct copy c = { .masks = masks, .owner = owner, .err = err };
 	if (copy_empty(to, owner, err) < 0)
@@ -164,13 +173,15 @@ int copy_tree(const char *from, const char *to, const struct masks *masks, const
 	return rc < 0 && err->code == ERR_NONE ? err_sys(err, "cannot copy '%s'", from) : rc;
 }
 
-int copy_part(const char *from, const char *at, const char *to, const struct masks *masks, const struct copy_owner *owner,
-	      struct err *err)
+int copy_part(const char *from, const char *at, const char *to, const struct masks *masks,
+	      const struct copy_owner *owner, struct err *err)
 {
 	struct copy c = { .masks = masks, .owner = owner, .err = err };
 	const char *slash = strrchr(at, '/'), *name = slash ? slash + 1 : at;
-	CLEANUP(free_ptr) char *from_dir = mem_printf("%s/%.*s", from, (int)(slash ? slash - at : 0), at);
-	CLEANUP(free_ptr) char *to_dir = mem_printf("%s/%.*s", to, (int)(slash ? slash - at : 0), at);
+	CLEANUP(free_ptr)
+	char *from_dir = mem_printf("%s/%.*s", from, (int)(slash ? slash - at : 0), at);
+	CLEANUP(free_ptr)
+	char *to_dir = mem_printf("%s/%.*s", to, (int)(slash ? slash - at : 0), at);
 	CLEANUP(fd_close) int in = open(from_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CLEANUP(fd_close) int out = open(to_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (slash)

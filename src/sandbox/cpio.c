@@ -16,7 +16,10 @@ static void cpio_pad(struct buf *out)
 
 void cpio_add(struct buf *out, const char *name, unsigned mode, const void *bytes, size_t len)
 {
-	const unsigned field[] = { cpio_number(out), mode, 0, 0, 1, 0, (unsigned)len, 0, 0, 0, 0, (unsigned)strlen(name) + 1, 0 };
+	const unsigned field[] = {
+		cpio_number(out),	    mode, 0, 0, 1, 0, (unsigned)len, 0, 0, 0, 0,
+		(unsigned)strlen(name) + 1, 0
+	};
 	buf_puts(out, "070701");
 	for (size_t i = 0; i < ARRAY_LEN(field); i++)
 		buf_printf(out, "%08X", field[i]);

@@ -11,12 +11,7 @@
 #include "sandbox/vm.h"
 
 static const struct driver *const drivers_table[] = {
-	&driver_process,
-	&driver_container,
-	&driver_vm,
-	&driver_ssh,
-	&driver_pyodide,
-	&driver_host,
+	&driver_process, &driver_container, &driver_vm, &driver_ssh, &driver_pyodide, &driver_host,
 };
 
 static driver_finder *drivers_more;
@@ -28,7 +23,8 @@ void driver_more(driver_finder *find, void *self)
 	more_self = self;
 }
 
-struct box *driver_open(const struct driver *d, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
+struct box *driver_open(const struct driver *d, struct loop *l, const struct box_opts *o,
+			box_done_fn *done, void *self)
 {
 	return d->open_as ? d->open_as(d, l, o, done, self) : d->open(l, o, done, self);
 }

@@ -1,5 +1,5 @@
-/* A text of a file is replaced: found as it is, or else with the line ends that the file has; what it gives keeps them, line by line,
- * and a mark of UTF-8 at the beginning (BOM). */
+/* A text of a file is replaced: found as it is, or else with the line ends that the file has; what
+ * it gives keeps them, line by line, and a mark of UTF-8 at the beginning (BOM). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,8 +74,10 @@ void edit_near(const char *text, size_t text_len, const char *old, size_t old_le
 	lines = lines < 1 ? 1 : lines > NEAR_LINES ? NEAR_LINES : lines;
 	buf_puts(out, lines > 1 ? "; the nearest lines are:" : "; the nearest line is:");
 	for (const char *p = best_at; lines-- > 0 && p < end; best_line++) {
-		size_t len = line_len(p, (size_t)(end - p)), shown = len && p[len - 1] == '\r' ? len - 1 : len;
-		buf_printf(out, "\n%zu: %.*s", best_line, (int)(shown < NEAR_WIDTH ? shown : NEAR_WIDTH), p);
+		size_t len = line_len(p, (size_t)(end - p)),
+		       shown = len && p[len - 1] == '\r' ? len - 1 : len;
+		buf_printf(out, "\n%zu: %.*s", best_line,
+			   (int)(shown < NEAR_WIDTH ? shown : NEAR_WIDTH), p);
 		p += len + 1;
 	}
 }
@@ -97,7 +99,8 @@ static void edit_find_all(const char *text, size_t len, const struct buf *old, s
 		if (!p)
 			return;
 		GROW(out->item, out->nr, out->cap);
-		out->item[out->nr++] = (struct place){ (size_t)(p - text), (size_t)(p - text) + old->len };
+		out->item[out->nr++] =
+			(struct place){ (size_t)(p - text), (size_t)(p - text) + old->len };
 		at = (size_t)(p - text) + old->len;
 	}
 }
@@ -122,7 +125,8 @@ static void find_by_lines(const struct buf *was, const struct buf *old, struct p
 	without_cr(old, &want, NULL);
 	edit_find_all(buf_cstr(&text), text.len, &want, out);
 	for (size_t i = 0; i < out->nr; i++)
-		out->item[i] = (struct place){ from[out->item[i].at], from[out->item[i].end - 1] + 1 };
+		out->item[i] =
+			(struct place){ from[out->item[i].at], from[out->item[i].end - 1] + 1 };
 	free(from);
 }
 
@@ -142,7 +146,8 @@ static bool crlf_around(const struct buf *was, size_t at)
 	return nl && crlf_at(was->data, nl);
 }
 
-static void put_new(const struct buf *was, struct place p, const struct buf *new, bool as_is, struct buf *out)
+static void put_new(const struct buf *was, struct place p, const struct buf *new, bool as_is,
+		    struct buf *out)
 {
 	bool mark = p.at == 0 && p.end >= 3 && was->len >= 3 && !memcmp(was->data, utf8_mark, 3);
 	if (mark && (new->len < 3 || memcmp(new->data, utf8_mark, 3) != 0))
@@ -156,7 +161,9 @@ static void put_new(const struct buf *was, struct place p, const struct buf *new
 	for (size_t i = 0; i < new->len; i++) {
 		bool ends = new->data[i] == '\n' && !(i && new->data[i - 1] == '\r');
 		if (ends) { /* as the line ends that stood in its place */
-			const char *nl = old_at < p.end ? memchr(was->data + old_at, '\n', p.end - old_at) : NULL;
+			const char *nl = old_at < p.end
+						 ? memchr(was->data + old_at, '\n', p.end - old_at)
+						 : NULL;
 			crlf = nl ? crlf_at(was->data, nl) : crlf;
 			old_at = nl ? (size_t)(nl - was->data) + 1 : p.end;
 			if (crlf)
@@ -166,14 +173,17 @@ static void put_new(const struct buf *was, struct place p, const struct buf *new
 	}
 }
 
-int edit_make(const char *path, const struct buf *was, const json_t *args, struct edit_made *out, struct err *err)
+int edit_make(const char *path, const struct buf *was, const json_t *args, struct edit_made *out,
+	      struct err *err)
 {
 	CLEANUP(buf_release) struct buf old = BUF_INIT;
 	CLEANUP(buf_release) struct buf new = BUF_INIT;
 	struct places found = { 0 };
 	bool all = json_flag(args, "all", false);
-	if (!json_get_bytes(json_object_get(args, "old"), &old) || !json_get_bytes(json_object_get(args, "new"), &new))
-		return err_set(err, ERR_INVALID, "edit of '%s' needs the old and the new text", path);
+	if (!json_get_bytes(json_object_get(args, "old"), &old) ||
+	    !json_get_bytes(json_object_get(args, "new"), &new))
+		return err_set(err, ERR_INVALID, "edit of '%s' needs the old and the new text",
+			       path);
 	edit_find_all(buf_cstr(was), was->len, &old, &found);
 	if (!found.nr && memchr(buf_cstr(&old), '\n', old.len))
 		find_by_lines(was, &old, &found);
@@ -182,7 +192,8 @@ int edit_make(const char *path, const struct buf *was, const json_t *args, struc
 		if (!found.nr)
 			edit_near(buf_cstr(was), was->len, buf_cstr(&old), old.len, &near);
 		free(found.item);
-		return err_set(err, ERR_INVALID, "the old text stands %s in '%s'%s", found.nr ? "more than once" : "nowhere", path,
+		return err_set(err, ERR_INVALID, "the old text stands %s in '%s'%s",
+			       found.nr ? "more than once" : "nowhere", path,
 			       found.nr ? "; give more of what is around it" : buf_cstr(&near));
 	}
 	size_t at = 0, first = found.item[0].at, nr = found.nr;
@@ -193,7 +204,8 @@ int edit_make(const char *path, const struct buf *was, const json_t *args, struc
 		at = found.item[i].end;
 	}
 	buf_append(&out->text, was->data + at, was->len - at);
-	out->line = edit_count_lines(was->data, first) + (first == 0 || was->data[first - 1] == '\n');
+	out->line =
+		edit_count_lines(was->data, first) + (first == 0 || was->data[first - 1] == '\n');
 	out->removed = edit_count_lines(old.data, old.len) * (int)nr;
 	out->added = edit_count_lines(buf_cstr(&new), new.len) * (int)nr;
 	free(found.item);

@@ -1,4 +1,5 @@
-/* What runs in boxes: the life of an exec or shell, and what it takes meanwhile; boxes that are frozen. */
+/* What runs in boxes: the life of an exec or shell, and what it takes meanwhile; boxes that are
+ * frozen. */
 #include "sandbox/effect.h"
 
 #include <signal.h>
@@ -98,7 +99,9 @@ static void put_end(const struct job *j, const struct run_end *e, json_t *body)
 		json_put_int(body, "code", e->code);
 	if (!e->oom)
 		return;
-	CLEANUP(free_ptr) char *why = mem_printf("the memory limit of its box killed %lld of its processes", (long long)e->oom);
+	CLEANUP(free_ptr)
+	char *why = mem_printf("the memory limit of its box killed %lld of its processes",
+			       (long long)e->oom);
 	json_put_int(body, "oom", e->oom);
 	json_put_str(body, "why", why);
 }
@@ -124,7 +127,8 @@ static void run_over(struct job *j, const struct run_end *e)
 	if (e) {
 		put_end(j, e, body);
 	} else if (j->lost_why) {
-		CLEANUP(free_ptr) char *why = mem_printf("%s; how it ended is not known", j->lost_why);
+		CLEANUP(free_ptr)
+		char *why = mem_printf("%s; how it ended is not known", j->lost_why);
 		json_put_str(body, "why", why);
 	}
 	json_put_int(body, "out_bytes", j->bytes[0]);
@@ -146,7 +150,8 @@ static void run_exited(void *self, int code, int signal, bool lost, int left)
 	struct job *j = self;
 	const struct run_end e = { .code = code, .signal = signal, .left = left };
 	j->slot->lost |= lost;
-	if (action_state(j->action) != ACTION_RUNNING) { /* while it was prepared: effect_start() says so when its turn comes */
+	/* while it was prepared: effect_start() says so when its turn comes */
+	if (action_state(j->action) != ACTION_RUNNING) {
 		j->slot->driver->run_free(j->run);
 		j->run = NULL;
 		if (lost)
@@ -158,7 +163,8 @@ static void run_exited(void *self, int code, int signal, bool lost, int left)
 	}
 }
 
-/* What still waits for its box to thaw has had no effect, and ends without being asked: nobody in there would answer. */
+/* What still waits for its box to thaw has had no effect, and ends without being asked: nobody in
+ * there would answer. */
 static void effect_take_out(struct job *j, enum action_end end)
 {
 	struct action *a = j->action;
@@ -200,10 +206,14 @@ static void run_lost(void *self, const struct err *why)
 	j->lost_why = mem_strdup(why->text);
 }
 
-static const struct run_ops effect_run_ops = { .on_output = effect_on_output, .on_exit = run_exited, .on_took = run_took, .on_lost = run_lost,
-					.on_trace = job_trace };
+static const struct run_ops effect_run_ops = { .on_output = effect_on_output,
+					       .on_exit = run_exited,
+					       .on_took = run_took,
+					       .on_lost = run_lost,
+					       .on_trace = job_trace };
 
-/* Also in a frozen box: who ends something does not mean when it thaws. While its files are looked at, that has to wait. */
+/* Also in a frozen box: who ends something does not mean when it thaws. While its files are looked
+ * at, that has to wait. */
 static void effect_tell(struct job *j, int signo)
 {
 	struct slot *s = j->slot;
@@ -214,7 +224,8 @@ static void effect_tell(struct job *j, int signo)
 	s->driver->run_signal(j->run, signo);
 }
 
-/* It was killed, and nothing says that it has ended: what answers for its box is stopped or gone. */
+/* It was killed, and nothing says that it has ended: what answers for its box is stopped or
+ * gone. */
 static void effect_give_up(void *self)
 {
 	struct job *j = self;
@@ -222,7 +233,8 @@ static void effect_give_up(void *self)
 		return;
 	j->slot->silent = j->slot->lost = true;
 	free(j->lost_why);
-	j->lost_why = mem_printf("sandbox died: '%s' has not answered for %d s", j->slot->name, (GRACE_MS + SILENT_MS) / 1000);
+	j->lost_why = mem_printf("sandbox died: '%s' has not answered for %d s", j->slot->name,
+				 (GRACE_MS + SILENT_MS) / 1000);
 	run_over(j, NULL);
 }
 
@@ -300,7 +312,8 @@ static struct job *job_prepare(struct slot *s, struct action *a)
 		.rows = (uint16_t)json_int(spec->args, "rows", 24),
 		.xpixel = (uint16_t)json_int(spec->args, "xpixel", 0),
 		.ypixel = (uint16_t)json_int(spec->args, "ypixel", 0),
-		.stdin_open = spec->stdin_len || json_flag(spec->args, "stdin", false) || json_flag(spec->args, "pty", false),
+		.stdin_open = spec->stdin_len || json_flag(spec->args, "stdin", false) ||
+			      json_flag(spec->args, "pty", false),
 		.trace = boxes_watched(s->boxes, s->id),
 		.background = json_flag(spec->args, "spawn", false),
 	};
@@ -309,7 +322,8 @@ static struct job *job_prepare(struct slot *s, struct action *a)
 	if (j->batch) {
 		o.argv = command_batch_argv(j->batch, &o.nr_argv);
 		o.stdin_open = true;
-	} else if ((s->driver->caps & CAP_SHELL) && (j->long_one = long_command_new(spec, o.pty, o.stdin_open))) {
+	} else if ((s->driver->caps & CAP_SHELL) &&
+		   (j->long_one = long_command_new(spec, o.pty, o.stdin_open))) {
 		size_t len;
 		o.argv = long_command_argv(j->long_one, &o.nr_argv);
 		o.stdin_open |= long_command_input(j->long_one, &len) != NULL;
@@ -328,12 +342,16 @@ static void effect_let_go(struct job *j)
 	failpoint_hit("effect.started");
 	if (j->batch) {
 		const char *first = command_batch_input(j->batch);
-		j->slot->driver->run_stdin(j->run, first, strlen(first), !spec->stdin_len && !json_flag(spec->args, "stdin", false));
+		j->slot->driver->run_stdin(j->run, first, strlen(first),
+					   !spec->stdin_len &&
+						   !json_flag(spec->args, "stdin", false));
 	}
 	size_t text_len = 0;
 	const char *text = j->long_one ? long_command_input(j->long_one, &text_len) : NULL;
 	if (text)
-		j->slot->driver->run_stdin(j->run, text, text_len, !spec->stdin_len && !json_flag(spec->args, "stdin", false));
+		j->slot->driver->run_stdin(j->run, text, text_len,
+					   !spec->stdin_len &&
+						   !json_flag(spec->args, "stdin", false));
 	if (spec->stdin_len)
 		j->slot->driver->run_stdin(j->run, spec->stdin_bytes, spec->stdin_len,
 					   !json_flag(spec->args, "stdin", false));
@@ -342,7 +360,8 @@ static void effect_let_go(struct job *j)
 	buf_release(&j->early);
 }
 
-/* A frozen box would take it and run it when it thaws, however it had ended for us meanwhile: it waits here. */
+/* A frozen box would take it and run it when it thaws, however it had ended for us meanwhile: it
+ * waits here. */
 static void job_go(struct job *j)
 {
 	const struct action_spec *spec = action_spec(j->action);
@@ -388,7 +407,8 @@ static void effect_start(void *self, struct action *a)
 		return;
 	}
 	if (s->silent) {
-		err_set(&err, ERR_CLOSED, "sandbox died: '%s' does not answer; open another one", s->name);
+		err_set(&err, ERR_CLOSED, "sandbox died: '%s' does not answer; open another one",
+			s->name);
 		action_fail(a, &err);
 		return;
 	}
@@ -431,7 +451,8 @@ static void effect_cancel(void *self, struct action *a, const char *how)
 {
 	struct slot *s = self;
 	struct job *j;
-	if (action_state(a) != ACTION_RUNNING && !action_tag(a)) { /* nothing had to be made for it */
+	/* nothing had to be made for it */
+	if (action_state(a) != ACTION_RUNNING && !action_tag(a)) {
 		action_ended(a, END_CANCELLED, NULL);
 		return;
 	}
@@ -461,16 +482,19 @@ static void effect_cancel(void *self, struct action *a, const char *how)
 
 void effector_init(struct slot *s)
 {
-	s->effector = (struct effector){
-		.name = s->name, .prepare = effect_prepare, .start = effect_start, .cancel = effect_cancel, .self = s
-	};
+	s->effector = (struct effector){ .name = s->name,
+					 .prepare = effect_prepare,
+					 .start = effect_start,
+					 .cancel = effect_cancel,
+					 .self = s };
 }
 
 static struct job *job_of(struct boxes *b, uint64_t id, struct err *err)
 {
 	for (size_t i = 0; i < b->nr; i++)
 		for (struct job *j = b->item[i]->jobs; j; j = j->next)
-			if (action_id(j->action) == id && action_state(j->action) == ACTION_RUNNING && !j->look)
+			if (action_id(j->action) == id &&
+			    action_state(j->action) == ACTION_RUNNING && !j->look)
 				return j;
 	err_set(err, ERR_NOENT, "action #%llu does not run", (unsigned long long)id);
 	return NULL;
@@ -482,7 +506,8 @@ int boxes_stdin_room(struct boxes *b, uint64_t id, struct err *err)
 	return d ? dial_room(d, err) : 0;
 }
 
-int boxes_stdin(struct boxes *b, uint64_t id, const void *bytes, size_t len, bool eof, struct err *err)
+int boxes_stdin(struct boxes *b, uint64_t id, const void *bytes, size_t len, bool eof,
+		struct err *err)
 {
 	struct dialled *d = dial_find(b, id);
 	struct job *j = d ? NULL : job_of(b, id, err);
@@ -505,7 +530,8 @@ size_t boxes_stdin_queued(struct boxes *b, uint64_t id)
 	struct job *j = dial_find(b, id) ? NULL : job_of(b, id, &err);
 	if (j && j->waits)
 		return j->early.len;
-	return j && j->slot->driver->run_stdin_queued ? j->slot->driver->run_stdin_queued(j->run) : 0;
+	return j && j->slot->driver->run_stdin_queued ? j->slot->driver->run_stdin_queued(j->run)
+						      : 0;
 }
 
 bool boxes_stdin_hidden(struct boxes *b, uint64_t id)
@@ -519,7 +545,8 @@ bool boxes_stdin_hidden(struct boxes *b, uint64_t id)
 	enum run_echo echo = d->run_echo ? d->run_echo(j->run) : ECHO_UNKNOWN;
 	if (echo != ECHO_UNKNOWN)
 		return echo == ECHO_OFF;
-	return (spec->kind == ACT_SHELL || json_flag(spec->args, "pty", false)) && prompt_secret(&j->prompt);
+	return (spec->kind == ACT_SHELL || json_flag(spec->args, "pty", false)) &&
+	       prompt_secret(&j->prompt);
 }
 
 int boxes_signal(struct boxes *b, uint64_t id, int signo, struct err *err)
@@ -530,7 +557,8 @@ int boxes_signal(struct boxes *b, uint64_t id, int signo, struct err *err)
 		dial_close(d);
 	if (!j)
 		return d ? 0 : -1;
-	if (signo == SIGTERM || signo == SIGKILL || signo == SIGINT || signo == SIGHUP || signo == SIGQUIT)
+	if (signo == SIGTERM || signo == SIGKILL || signo == SIGINT || signo == SIGHUP ||
+	    signo == SIGQUIT)
 		j->stopped = signo;
 	effect_tell(j, signo);
 	return 0;
@@ -616,7 +644,8 @@ static void effect_on_frozen(void *self, json_t *result, const struct err *err)
 	json_t *body = result ? json_copy(result) : json_object();
 	if (s && err)
 		s->frozen = !f->frozen;
-	if (s && err && f->frozen && !s->closing) /* half of it may have happened, or only its answer been lost */
+	/* half of it may have happened, or only its answer been lost */
+	if (s && err && f->frozen && !s->closing)
 		s->driver->freeze(s->box, false, effect_nobody, NULL);
 	if (s && !s->frozen)
 		let_all_go(s);
@@ -629,7 +658,8 @@ static void effect_on_frozen(void *self, json_t *result, const struct err *err)
 	free(f);
 }
 
-static void freeze_all(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why, struct freezing *all)
+static void freeze_all(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why,
+		       struct freezing *all)
 {
 	all->left = 1;
 	for (size_t i = 0; i < b->nr; i++) {
@@ -640,7 +670,12 @@ static void freeze_all(struct boxes *b, uint64_t box, bool frozen, uint64_t caus
 		slot_forget_let_go(s);
 		all->left++;
 		struct freeze *f = NEW(struct freeze);
-		*f = (struct freeze){ .boxes = b, .of = all, .box = s->id, .cause = cause, .frozen = frozen, .why = why };
+		*f = (struct freeze){ .boxes = b,
+				      .of = all,
+				      .box = s->id,
+				      .cause = cause,
+				      .frozen = frozen,
+				      .why = why };
 		if (s->pinned) {
 			CLEANUP(json_release) json_t *how = json_object();
 			json_put_str(how, "how", "when the preview is over");
@@ -657,7 +692,8 @@ void boxes_freeze_why(struct boxes *b, uint64_t box, bool frozen, uint64_t cause
 	freeze_all(b, box, frozen, cause, why, NEW(struct freezing));
 }
 
-void boxes_freeze_then(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, boxes_frozen_fn *done, void *self)
+void boxes_freeze_then(struct boxes *b, uint64_t box, bool frozen, uint64_t cause,
+		       boxes_frozen_fn *done, void *self)
 {
 	for (size_t i = 0; i < b->nr; i++)
 		if (!box || b->item[i]->id == box)

@@ -1,8 +1,10 @@
-/* Brings actions about in open boxes: the effector between the gate (src/action) and the drivers (driver.h).
+/* Brings actions about in open boxes: the effector between the gate (src/action) and the drivers
+ * (driver.h).
  *
- * One struct boxes per session. A box is opened once its box.open event is durable; from then on boxes_effector serves
- * exec, shell, read, write and edit for it. Time-outs (TERM, 2 s, KILL), cancellation and back-pressure live here and
- * not in drivers, so that they are alike for all. Loop thread only. */
+ * One struct boxes per session. A box is opened once its box.open event is durable; from then on
+ * boxes_effector serves exec, shell, read, write and edit for it. Time-outs (TERM, 2 s, KILL),
+ * cancellation and back-pressure live here and not in drivers, so that they are alike for all. Loop
+ * thread only. */
 #ifndef SANDBOX_EFFECT_H
 #define SANDBOX_EFFECT_H
 
@@ -17,8 +19,8 @@ struct owned_opts {
 	struct box_opts o;
 	struct arena arena;
 };
-/* Between options and the body of a box.open event, which holds all that it takes to open the same box again (effect_opts.c
- * has the table). box_opts_get leaves name and state_dir to the caller. */
+/* Between options and the body of a box.open event, which holds all that it takes to open the same
+ * box again (effect_opts.c has the table). box_opts_get leaves name and state_dir to the caller. */
 void box_opts_put(json_t *body, const struct box_opts *o);
 void box_opts_get(struct owned_opts *to, const json_t *body);
 void box_opts_copy(struct owned_opts *to, const struct box_opts *from);
@@ -29,63 +31,81 @@ struct boxes_ops {
 	void (*opened)(void *self, uint64_t box, json_t *result, const struct err *err);
 	/* A box that had been opened has gone: closed on demand, or died (@err). */
 	void (*gone)(void *self, uint64_t box, const struct err *err);
-	/* May be NULL. Somebody else's agent in the box has begun a program with these words (array of bytes): for which call of
-	 * its tools (an event or an action)? 0: for none. @how_out: "words" its command is in them, "time" the only call that is
-	 * under way. */
+	/* May be NULL. Somebody else's agent in the box has begun a program with these words (array
+	 * of bytes): for which call of its tools (an event or an action)? 0: for none. @how_out:
+	 * "words" its command is in them, "time" the only call that is under way. */
 	uint64_t (*caller)(void *self, uint64_t box, const json_t *argv, const char **how_out);
-	/* May be NULL: box_opts.state_dir is given. The state folder of a sandbox whose id is known now; returned owned. */
+	/* May be NULL: box_opts.state_dir is given. The state folder of a sandbox whose id is known
+	 * now; returned owned. */
 	char *(*state_dir)(void *self, uint64_t box, const struct box_opts *o);
 	void *self;
 };
 
-struct boxes *boxes_new(struct loop *l, struct record *r, struct gate *g, const struct boxes_ops *ops);
+struct boxes *boxes_new(struct loop *l, struct record *r, struct gate *g,
+			const struct boxes_ops *ops);
 void boxes_free(struct boxes **b); /* every box must be gone */
 
-/* Appends box.open and opens behind its barrier. @o is copied. Returns the box's id; boxes_ops.opened follows. */
-uint64_t boxes_open(struct boxes *b, const struct driver *d, const struct box_opts *o, uint64_t cause, uint64_t agent);
-/* Every program in @box finds the variable ("NAME=value"), which stands in no event and no copy of the box's options. Call
- * it in the turn of boxes_open. False, and nothing is done: the options have one of that name. */
+/* Appends box.open and opens behind its barrier. @o is copied. Returns the box's id;
+ * boxes_ops.opened follows. */
+uint64_t boxes_open(struct boxes *b, const struct driver *d, const struct box_opts *o,
+		    uint64_t cause, uint64_t agent);
+/* Every program in @box finds the variable ("NAME=value"), which stands in no event and no copy of
+ * the box's options. Call it in the turn of boxes_open. False, and nothing is done: the options
+ * have one of that name. */
 bool boxes_env(struct boxes *b, uint64_t box, const char *entry);
-/* Kills what is in it; boxes_ops.gone follows. Boxes that are being opened are closed when they are there. */
+/* Kills what is in it; boxes_ops.gone follows. Boxes that are being opened are closed when they are
+ * there. */
 void boxes_close(struct boxes *b, uint64_t box);
-/* Kills what runs in the box, also what actions left behind; their actions end as killed, with @why. */
+/* Kills what runs in the box, also what actions left behind; their actions end as killed, with
+ * @why. */
 void boxes_kill(struct boxes *b, uint64_t box, const char *why);
-/* Counts what open rented boxes have cost so far in the budgets of those that opened them (gate_accrue). */
+/* Counts what open rented boxes have cost so far in the budgets of those that opened them
+ * (gate_accrue). */
 void boxes_accrue(struct boxes *b);
-size_t boxes_count(const struct boxes *b); /* opening, open and closing ones */
+size_t boxes_count(const struct boxes *b);	      /* opening, open and closing ones */
 struct box *boxes_get(struct boxes *b, uint64_t box); /* NULL while opening and when gone */
 bool boxes_lost(struct boxes *b, uint64_t box); /* it has died, as an action in it has found */
 const char *boxes_name(struct boxes *b, uint64_t box); /* borrows; "" when unknown */
-const struct box_opts *boxes_opts(struct boxes *b, uint64_t box); /* what it was opened with; borrows; NULL when gone */
+/* what it was opened with; borrows; NULL when gone */
+const struct box_opts *boxes_opts(struct boxes *b, uint64_t box);
 uint64_t boxes_find(struct boxes *b, const char *name); /* by name; 0 = none */
-uint64_t boxes_at(struct boxes *b, size_t i);           /* id of the i-th; 0 past the end */
+uint64_t boxes_at(struct boxes *b, size_t i);		/* id of the i-th; 0 past the end */
 
-const struct effector *boxes_effector(struct boxes *b, uint64_t box); /* NULL when there is no such box */
+/* NULL when there is no such box */
+const struct effector *boxes_effector(struct boxes *b, uint64_t box);
 
-/* What a running exec or shell of action @id takes while it runs. The caller has recorded it and passed the barrier.
- * ERR_NOENT when it does not run (any more). */
-NODISCARD int boxes_stdin(struct boxes *b, uint64_t id, const void *bytes, size_t len, bool eof, struct err *err);
-/* Before that: ERR_BUSY when so much was said to connection @id, and not taken by its other side, that no more may be. */
+/* What a running exec or shell of action @id takes while it runs. The caller has recorded it and
+ * passed the barrier. ERR_NOENT when it does not run (any more). */
+NODISCARD int boxes_stdin(struct boxes *b, uint64_t id, const void *bytes, size_t len, bool eof,
+			  struct err *err);
+/* Before that: ERR_BUSY when so much was said to connection @id, and not taken by its other side,
+ * that no more may be. */
 NODISCARD int boxes_stdin_room(struct boxes *b, uint64_t id, struct err *err);
 /* How much of what was given to action @id waits here until it takes it; 0 when it does not run. */
 size_t boxes_stdin_queued(struct boxes *b, uint64_t id);
-/* Must what is given to action @id now stay out of the record? Its terminal does not echo: a password, or a program that
- * draws its own screen. Where that can't be known, the last line it printed decides ("Password: "). */
+/* Must what is given to action @id now stay out of the record? Its terminal does not echo: a
+ * password, or a program that draws its own screen. Where that can't be known, the last line it
+ * printed decides ("Password: "). */
 bool boxes_stdin_hidden(struct boxes *b, uint64_t id);
 NODISCARD int boxes_signal(struct boxes *b, uint64_t id, int signo, struct err *err);
 /* Of one that does not run yet: the size that it starts with. */
-NODISCARD int boxes_resize(struct boxes *b, uint64_t id, const struct winsize *size, struct err *err);
+NODISCARD int boxes_resize(struct boxes *b, uint64_t id, const struct winsize *size,
+			   struct err *err);
 
-/* Does the terminal of running action @id echo what is typed? false also where that can't be seen. */
+/* Does the terminal of running action @id echo what is typed? false also where that can't be
+ * seen. */
 bool boxes_echoes(struct boxes *b, uint64_t id);
 
 /* Asks for all boxes (0) or one to be frozen or thawed; box.frozen is recorded when it is so. */
 void boxes_freeze(struct boxes *b, uint64_t box, bool frozen, uint64_t cause);
-/* The same; @done once all of them stand still (or go on), with the first reason why one does not. It may come from inside. */
+/* The same; @done once all of them stand still (or go on), with the first reason why one does not.
+ * It may come from inside. */
 typedef void boxes_frozen_fn(void *self, const struct err *err);
-void boxes_freeze_then(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, boxes_frozen_fn *done, void *self);
-/* @agent is to go on: thaws the frozen boxes that it uses (gate_box_users; one that nobody has used is its opener's), but not
- * those that another one uses, too, whom nobody has let go on since it froze and who is not @over. @stays, for each of those. */
+void boxes_freeze_then(struct boxes *b, uint64_t box, bool frozen, uint64_t cause,
+		       boxes_frozen_fn *done, void *self);
+/* @agent is to go on: thaws the frozen boxes that it uses (gate_box_users; one that nobody has used
+ * is its opener's), but not those that another one uses, too, whom nobody has let go on since it
+ * froze and who is not @over. @stays, for each of those. */
 struct thaw_ops {
 	bool (*over)(void *self, uint64_t agent); /* it has ended */
 	void (*stays)(void *self, uint64_t box, uint64_t agent);
@@ -93,22 +113,27 @@ struct thaw_ops {
 };
 void boxes_thaw_for(struct boxes *b, uint64_t agent, uint64_t cause, const struct thaw_ops *ops);
 bool boxes_frozen(struct boxes *b, uint64_t box); /* as asked for */
-/* Lets the box stand still for the sake of action @cause, which somebody must decide (0: no more, because of @why), but not
- * while another action works in it. What people freeze and thaw is theirs. */
+/* Lets the box stand still for the sake of action @cause, which somebody must decide (0: no more,
+ * because of @why), but not while another action works in it. What people freeze and thaw is
+ * theirs. */
 void boxes_auto_freeze(struct boxes *b, uint64_t box, uint64_t cause, const char *why);
-/* Somebody else holds the box frozen: what is asked for meanwhile is kept in mind and recorded, no process of it moves. */
+/* Somebody else holds the box frozen: what is asked for meanwhile is kept in mind and recorded, no
+ * process of it moves. */
 void boxes_pin(struct boxes *b, uint64_t box, bool pinned);
-/* A worker looks at its files: a box that is to be closed is closed when the last hold has gone. Each one is given back. */
+/* A worker looks at its files: a box that is to be closed is closed when the last hold has gone.
+ * Each one is given back. */
 void boxes_hold(struct boxes *b, uint64_t box, bool held);
-/* Nobody takes the output of exec or shell @id at the moment: it stays in the box's pipe and so slows its writer down. Does
- * nothing once its end is asked for. */
+/* Nobody takes the output of exec or shell @id at the moment: it stays in the box's pipe and so
+ * slows its writer down. Does nothing once its end is asked for. */
 void boxes_hold_output(struct boxes *b, uint64_t id, bool held);
-/* What runs in a box is told where its options say so (driver.h, box_opts.trace), for runs of others, too: what run_opts.trace
- * is to be; what run_ops.on_trace brought, for a run that stands for @a now; that it stands for another action; that the run
- * has ended. @owner is NULL or a watch from then on, and must live until watch_leave. */
+/* What runs in a box is told where its options say so (driver.h, box_opts.trace), for runs of
+ * others, too: what run_opts.trace is to be; what run_ops.on_trace brought, for a run that stands
+ * for @a now; that it stands for another action; that the run has ended. @owner is NULL or a watch
+ * from then on, and must live until watch_leave. */
 struct watch;
 enum trace_want boxes_watched(struct boxes *b, uint64_t box);
-void boxes_watch(struct boxes *b, uint64_t box, struct action *a, int listener, int sys, struct watch **owner);
+void boxes_watch(struct boxes *b, uint64_t box, struct action *a, int listener, int sys,
+		 struct watch **owner);
 void watch_turn(struct watch *w, struct action *a); /* NULL is fine */
 void watch_leave(struct watch **owner);
 
@@ -116,10 +141,11 @@ void watch_leave(struct watch **owner);
 uint64_t boxes_running(struct boxes *b, uint64_t box, size_t i);
 /* Number of the box's processes that actions left behind (spawned or in the background). */
 int boxes_alive(struct boxes *b, uint64_t box);
-/* Of those the ones whose action has ended. What a shell that is open has in the background is its own. */
+/* Of those the ones whose action has ended. What a shell that is open has in the background is its
+ * own. */
 int boxes_left(struct boxes *b, uint64_t box);
-/* Looks whether they still live, unless something runs in it. For whoever froze the box behind the end of an action: a frozen
- * box does not say. */
+/* Looks whether they still live, unless something runs in it. For whoever froze the box behind the
+ * end of an action: a frozen box does not say. */
 void boxes_alive_look(struct boxes *b, uint64_t box);
 
 #endif

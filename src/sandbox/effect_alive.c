@@ -1,6 +1,7 @@
-/* How many processes of a box ended actions have left behind: each end adds what it left, and where nothing else runs in the box
- * one looks again whether they still live, so that what runs later is not told together with what has gone. The number only
- * falls by that: a run that begins before the look has its processes among those that are seen. */
+/* How many processes of a box ended actions have left behind: each end adds what it left, and where
+ * nothing else runs in the box one looks again whether they still live, so that what runs later is
+ * not told together with what has gone. The number only falls by that: a run that begins before the
+ * look has its processes among those that are seen. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -18,7 +19,8 @@ static void on_stats(void *self, json_t *result, const struct err *err)
 	struct slot *s = l->slot;
 	const json_t *procs = json_object_get(result, "procs");
 	/* a list that is full may be cut */
-	bool known = !err && json_is_array(procs) && json_array_size(procs) < GUEST_MAX_PS, stale = l->stale;
+	bool known = !err && json_is_array(procs) && json_array_size(procs) < GUEST_MAX_PS,
+	     stale = l->stale;
 	int live = 0;
 	for (size_t i = 0; i < json_array_size(procs); i++)
 		live += strcmp(json_str(json_array_get(procs, i), "state", ""), "Z") != 0;
@@ -36,7 +38,8 @@ void alive_look(struct slot *s)
 {
 	if (s->alive_look)
 		s->alive_look->stale = true;
-	if (!s->alive || s->alive_look || s->jobs || s->frozen || s->closing || !s->open || !s->driver->stats)
+	if (!s->alive || s->alive_look || s->jobs || s->frozen || s->closing || !s->open ||
+	    !s->driver->stats)
 		return;
 	s->alive_look = NEW(struct alive_look);
 	s->alive_look->slot = s;

@@ -26,7 +26,8 @@ struct dialled {
 
 bool is_dial(const struct action_spec *spec)
 {
-	return spec->kind == ACT_CONNECT && spec->tool && !strcmp(spec->tool, "dial") && !spec->leaves_box;
+	return spec->kind == ACT_CONNECT && spec->tool && !strcmp(spec->tool, "dial") &&
+	       !spec->leaves_box;
 }
 
 static void effect_dial_on_events(void *self, int fd, unsigned events);
@@ -68,8 +69,9 @@ static void effect_dial_end(struct dialled *d, enum action_end how, const struct
 static void effect_dial_update(struct dialled *d)
 {
 	if (d->watch)
-		loop_fd_events(d->watch, (d->unread || d->flooded || d->said_all ? 0U : (unsigned)LOOP_READ) |
-						 (d->out.len ? (unsigned)LOOP_WRITE : 0U));
+		loop_fd_events(d->watch,
+			       (d->unread || d->flooded || d->said_all ? 0U : (unsigned)LOOP_READ) |
+				       (d->out.len ? (unsigned)LOOP_WRITE : 0U));
 }
 
 static void on_flood_over(void *self)
@@ -164,10 +166,13 @@ static void effect_dial_on_dialled(void *self, json_t *result, const struct err 
 	if (!d->action) {
 		fd_close(&fd);
 		effect_dial_drop(d);
-	} else if (over || (fd < 0 && (!err || err->code == ERR_CLOSED || err->code == ERR_UNSUPPORTED || clock_awake_us() >= d->until_us))) {
+	} else if (over ||
+		   (fd < 0 && (!err || err->code == ERR_CLOSED || err->code == ERR_UNSUPPORTED ||
+			       clock_awake_us() >= d->until_us))) {
 		struct err why = ERR_INIT;
 		fd_close(&fd);
-		err_set(&why, err ? err->code : ERR_CLOSED, "port %u of box '%s': %s", action_spec(d->action)->port, s->name,
+		err_set(&why, err ? err->code : ERR_CLOSED, "port %u of box '%s': %s",
+			action_spec(d->action)->port, s->name,
 			err ? err->text : "the box is closed");
 		effect_dial_end(d, END_FAILED, &why);
 	} else if (fd < 0) {
@@ -196,7 +201,11 @@ void dial_start(struct slot *s, struct action *a)
 {
 	const struct action_spec *spec = action_spec(a);
 	struct dialled *d = NEW(struct dialled);
-	*d = (struct dialled){ .next = s->dials, .slot = s, .action = a, .fd = -1, .until_us = clock_awake_us() + spec->timeout_us };
+	*d = (struct dialled){ .next = s->dials,
+			       .slot = s,
+			       .action = a,
+			       .fd = -1,
+			       .until_us = clock_awake_us() + spec->timeout_us };
 	s->dials = d;
 	action_set_tag(a, d);
 	if (s->driver->dial) {
@@ -204,7 +213,8 @@ void dial_start(struct slot *s, struct action *a)
 		return;
 	}
 	struct err err = ERR_INIT;
-	err_set(&err, ERR_UNSUPPORTED, "boxes of backend '%s' have no way in to a port", s->driver->name);
+	err_set(&err, ERR_UNSUPPORTED, "boxes of backend '%s' have no way in to a port",
+		s->driver->name);
 	effect_dial_end(d, END_FAILED, &err);
 }
 
@@ -254,8 +264,11 @@ int dial_room(const struct dialled *d, struct err *err)
 {
 	if (d->out.len < AHEAD_MAX)
 		return 0;
-	return err_set(err, ERR_BUSY, "port %u of box '%s' has not taken the %zu bytes that it was told before; read what it says, or "
-		       "write later", action_spec(d->action)->port, d->slot->name, d->out.len);
+	return err_set(
+		err, ERR_BUSY,
+		"port %u of box '%s' has not taken the %zu bytes that it was told before; read what it says, or "
+		"write later",
+		action_spec(d->action)->port, d->slot->name, d->out.len);
 }
 
 void dial_close(struct dialled *d)

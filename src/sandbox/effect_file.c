@@ -9,7 +9,8 @@
 
 enum { READ_CHUNK = 1 << 20, GLOB_MAX = 20000, GLOB_DEPTH = 64 };
 
-/* One file action under way. Drivers answer once; an action that was cancelled meanwhile just ends as cancelled. */
+/* One file action under way. Drivers answer once; an action that was cancelled meanwhile just ends
+ * as cancelled. */
 struct file_job {
 	struct slot *slot;
 	struct action *action;
@@ -22,7 +23,8 @@ struct file_job {
 	size_t next;
 };
 
-static void effect_file_finish(struct file_job *j, enum action_end end, json_t *body, const struct err *err)
+static void effect_file_finish(struct file_job *j, enum action_end end, json_t *body,
+			       const struct err *err)
 {
 	struct action *a = j->action;
 	action_set_tag(a, NULL);
@@ -99,8 +101,8 @@ static void effect_file_on_written(void *self, json_t *result, const struct err 
 	}
 	const struct action_spec *spec = action_spec(j->action);
 	bool edit = spec->kind == ACT_EDIT;
-	json_t *body = edit ? size_and_hash(buf_cstr(&j->text), j->text.len) :
-			      size_and_hash(spec->data_len ? spec->data : "", spec->data_len);
+	json_t *body = edit ? size_and_hash(buf_cstr(&j->text), j->text.len)
+			    : size_and_hash(spec->data_len ? spec->data : "", spec->data_len);
 	if (edit) {
 		json_put_int(body, "line", j->line);
 		json_put_int(body, "added", j->added);
@@ -115,7 +117,9 @@ int file_whole(const json_t *result, const char *path, struct buf *out, struct e
 {
 	json_get_bytes(json_object_get(result, "data"), out);
 	if (json_int(result, "size", 0) > (int64_t)out->len)
-		return err_set(err, ERR_FULL, "'%s' is larger than %d MiB: a command in the box can do it", path, BOX_FILE_MAX >> 20);
+		return err_set(err, ERR_FULL,
+			       "'%s' is larger than %d MiB: a command in the box can do it", path,
+			       BOX_FILE_MAX >> 20);
 	return 0;
 }
 
@@ -134,7 +138,8 @@ static void effect_file_on_edit_read(void *self, json_t *result, const struct er
 		effect_file_closed(j);
 		return;
 	}
-	if (file_whole(result, spec->path, &was, &why) < 0 || edit_make(spec->path, &was, spec->args, &made, &why) < 0) {
+	if (file_whole(result, spec->path, &was, &why) < 0 ||
+	    edit_make(spec->path, &was, spec->args, &made, &why) < 0) {
 		effect_file_finish(j, END_FAILED, NULL, &why);
 		return;
 	}
@@ -143,14 +148,16 @@ static void effect_file_on_edit_read(void *self, json_t *result, const struct er
 	j->removed = made.removed;
 	j->added = made.added;
 	j->slot->driver->write(j->slot->box, spec->path, j->text.data, j->text.len,
-			       (int)json_int(result, "mode", 0644) & 07777, effect_file_on_written, j);
+			       (int)json_int(result, "mode", 0644) & 07777, effect_file_on_written,
+			       j);
 }
 
 /* --- glob: directory by directory through the driver --- */
 
 static void glob_step(struct file_job *j);
 
-/* `**` crosses directories, `*` does not; a pattern without a slash matches names at any depth, as in .gitignore. */
+/* `**` crosses directories, `*` does not; a pattern without a slash matches names at any depth, as
+ * in .gitignore. */
 static bool effect_file_glob_match(const char *pattern, const char *path)
 {
 	if (!strchr(pattern, '/')) {
@@ -168,10 +175,12 @@ static bool effect_file_glob_match(const char *pattern, const char *path)
 		return false;
 	if (!*tail)
 		return true;
-	for (const char *p = path + (strncmp(path, head, strlen(head)) ? 0 : strlen(head)); p; p = strchr(p, '/')) {
+	for (const char *p = path + (strncmp(path, head, strlen(head)) ? 0 : strlen(head)); p;
+	     p = strchr(p, '/')) {
 		if (*p == '/')
 			p++;
-		if (effect_file_glob_match(tail, p) || (!strchr(tail, '/') && fnmatch(tail, p, FNM_PATHNAME | FNM_PERIOD) == 0))
+		if (effect_file_glob_match(tail, p) ||
+		    (!strchr(tail, '/') && fnmatch(tail, p, FNM_PATHNAME | FNM_PERIOD) == 0))
 			return true;
 	}
 	return false;
@@ -182,18 +191,23 @@ static void on_list(void *self, json_t *result, const struct err *err)
 	struct file_job *j = self;
 	const char *dir = j->todo.item[j->next - 1];
 	CLEANUP(buf_release) struct buf glob = BUF_INIT;
-	const char *pattern = json_get_bytes(json_object_get(action_spec(j->action)->args, "glob"), &glob) ? buf_cstr(&glob) : "*";
+	const char *pattern =
+		json_get_bytes(json_object_get(action_spec(j->action)->args, "glob"), &glob)
+			? buf_cstr(&glob)
+			: "*";
 	if (err && j->next == 1) {
 		effect_file_finish(j, END_FAILED, NULL, err);
 		return;
 	}
 	size_t i;
 	json_t *e;
-	json_array_foreach(json_object_get(result, "entries"), i, e) {
+	json_array_foreach(json_object_get(result, "entries"), i, e)
+	{
 		CLEANUP(buf_release) struct buf name = BUF_INIT;
 		if (!json_get_bytes(json_object_get(e, "name"), &name))
 			continue;
-		CLEANUP(free_ptr) char *path = *dir ? path_join(dir, buf_cstr(&name)) : mem_strdup(buf_cstr(&name));
+		CLEANUP(free_ptr)
+		char *path = *dir ? path_join(dir, buf_cstr(&name)) : mem_strdup(buf_cstr(&name));
 		bool is_dir = !strcmp(json_str(e, "kind", ""), "dir");
 		if (is_dir && strcmp(buf_cstr(&name), ".git") != 0 && j->todo.nr < GLOB_MAX)
 			strv_push(&j->todo, path);
@@ -250,12 +264,14 @@ void file_start(struct slot *s, struct action *a)
 	} else if (spec->kind == ACT_READ && spec->path) {
 		s->driver->read(s->box, spec->path, BOX_FILE_MAX, on_read, j);
 	} else if (spec->kind == ACT_WRITE && spec->path) {
-		s->driver->write(s->box, spec->path, spec->data_len ? spec->data : "", spec->data_len,
-				 (int)json_int(spec->args, "mode", -1), effect_file_on_written, j);
+		s->driver->write(s->box, spec->path, spec->data_len ? spec->data : "",
+				 spec->data_len, (int)json_int(spec->args, "mode", -1),
+				 effect_file_on_written, j);
 	} else if (spec->kind == ACT_EDIT && spec->path) {
 		s->driver->read(s->box, spec->path, BOX_FILE_MAX, effect_file_on_edit_read, j);
 	} else {
-		err_set(&err, ERR_UNSUPPORTED, "a box cannot do '%s' without a path", action_kind_name(spec->kind));
+		err_set(&err, ERR_UNSUPPORTED, "a box cannot do '%s' without a path",
+			action_kind_name(spec->kind));
 		effect_file_finish(j, END_FAILED, NULL, &err);
 	}
 }

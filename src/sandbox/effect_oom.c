@@ -1,5 +1,6 @@
-/* Has the memory limit of a box killed something of a run? The kernel counts it for the whole box; one looks when a run ends badly,
- * or has lasted so long that a look does not matter, and what was killed since the look before counts as its own. */
+/* Has the memory limit of a box killed something of a run? The kernel counts it for the whole box;
+ * one looks when a run ends badly, or has lasted so long that a look does not matter, and what was
+ * killed since the look before counts as its own. */
 #include <stdlib.h>
 
 #include "base/clock.h"

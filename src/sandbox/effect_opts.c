@@ -1,5 +1,6 @@
-/* The options of a box in three forms: struct box_opts, what a box.open event says, and a copy of one's own. One table
- * says which there are, so that none is forgotten when a session is resumed. */
+/* The options of a box in three forms: struct box_opts, what a box.open event says, and a copy of
+ * one's own. One table says which there are, so that none is forgotten when a session is
+ * resumed. */
 #include <stddef.h>
 #include <string.h>
 
@@ -9,18 +10,32 @@
 static const struct row {
 	const char *group; /* object in the body that holds it; NULL = the body itself */
 	const char *name;
-	enum { ROW_INT64, ROW_ID, ROW_SET, ROW_INT, ROW_FLAG, ROW_LIST, ROW_ENV, ROW_REPOS, ROW_JSON } type;
+	enum {
+		ROW_INT64,
+		ROW_ID,
+		ROW_SET,
+		ROW_INT,
+		ROW_FLAG,
+		ROW_LIST,
+		ROW_ENV,
+		ROW_REPOS,
+		ROW_JSON
+	} type;
 	size_t at, nr_at; /* in struct box_opts; nr_at: of the list's length */
 } effect_opts_rows[] = {
-	{ NULL, "repos", ROW_REPOS, offsetof(struct box_opts, repo), offsetof(struct box_opts, nr_repos) },
+	{ NULL, "repos", ROW_REPOS, offsetof(struct box_opts, repo),
+	  offsetof(struct box_opts, nr_repos) },
 	{ "limits", "mem_bytes", ROW_INT64, offsetof(struct box_opts, limits.mem_bytes), 0 },
 	{ "limits", "disk_bytes", ROW_INT64, offsetof(struct box_opts, limits.disk_bytes), 0 },
 	{ "limits", "cpu_milli", ROW_INT64, offsetof(struct box_opts, limits.cpu_milli), 0 },
 	{ "limits", "pids", ROW_INT, offsetof(struct box_opts, limits.pids), 0 },
 	{ "limits", "wall_us", ROW_INT64, offsetof(struct box_opts, limits.wall_us), 0 },
-	{ NULL, "net", ROW_LIST, offsetof(struct box_opts, host), offsetof(struct box_opts, nr_hosts) },
-	{ NULL, "expose", ROW_LIST, offsetof(struct box_opts, expose), offsetof(struct box_opts, nr_expose) },
-	{ NULL, "roots", ROW_LIST, offsetof(struct box_opts, roots), offsetof(struct box_opts, nr_roots) },
+	{ NULL, "net", ROW_LIST, offsetof(struct box_opts, host),
+	  offsetof(struct box_opts, nr_hosts) },
+	{ NULL, "expose", ROW_LIST, offsetof(struct box_opts, expose),
+	  offsetof(struct box_opts, nr_expose) },
+	{ NULL, "roots", ROW_LIST, offsetof(struct box_opts, roots),
+	  offsetof(struct box_opts, nr_roots) },
 	{ NULL, "env", ROW_ENV, offsetof(struct box_opts, env), 0 },
 	{ NULL, "accept_reduced", ROW_FLAG, offsetof(struct box_opts, accept_reduced), 0 },
 	{ NULL, "keep", ROW_FLAG, offsetof(struct box_opts, keep), 0 },
@@ -37,8 +52,9 @@ static const struct row {
 	{ NULL, "options", ROW_JSON, offsetof(struct box_opts, driver), 0 },
 };
 
-#define FIELD(o, type, offset)	  ((type *)(void *)((char *)(o) + (offset)))
-#define FIELD_OF(o, type, offset) ((__typeof__(type) const *)(const void *)((const char *)(o) + (offset)))
+#define FIELD(o, type, offset) ((type *)(void *)((char *)(o) + (offset)))
+#define FIELD_OF(o, type, offset)                                                                  \
+	((__typeof__(type) const *)(const void *)((const char *)(o) + (offset)))
 
 /* --- to the record --- */
 
@@ -77,7 +93,8 @@ static json_t *effect_opts_value_of(const struct box_opts *o, const struct row *
 	case ROW_INT64:
 		return json_integer(*FIELD_OF(o, int64_t, r->at));
 	case ROW_ID: /* absent, not 0 */
-		return *FIELD_OF(o, int64_t, r->at) ? json_integer(*FIELD_OF(o, int64_t, r->at)) : NULL;
+		return *FIELD_OF(o, int64_t, r->at) ? json_integer(*FIELD_OF(o, int64_t, r->at))
+						    : NULL;
 	case ROW_SET: /* the same */
 		return *FIELD_OF(o, bool, r->at) ? json_true() : NULL;
 	case ROW_INT:
@@ -85,7 +102,8 @@ static json_t *effect_opts_value_of(const struct box_opts *o, const struct row *
 	case ROW_FLAG:
 		return json_boolean(*FIELD_OF(o, bool, r->at));
 	case ROW_LIST:
-		return effect_opts_strings(*FIELD_OF(o, const char *const *, r->at), *FIELD_OF(o, size_t, r->nr_at));
+		return effect_opts_strings(*FIELD_OF(o, const char *const *, r->at),
+					   *FIELD_OF(o, size_t, r->nr_at));
 	case ROW_ENV:
 		list = *FIELD_OF(o, const char *const *, r->at);
 		return effect_opts_strings(list, effect_opts_count(list));
@@ -106,7 +124,8 @@ void box_opts_put(json_t *body, const struct box_opts *o)
 			if (!to)
 				json_put(body, effect_opts_rows[i].group, to = json_object());
 		}
-		json_put(to, effect_opts_rows[i].name, effect_opts_value_of(o, &effect_opts_rows[i]));
+		json_put(to, effect_opts_rows[i].name,
+			 effect_opts_value_of(o, &effect_opts_rows[i]));
 	}
 }
 
@@ -160,16 +179,19 @@ static void value_from(struct owned_opts *to, const struct row *r, json_t *v)
 		*FIELD(o, bool, r->at) = json_is_true(v);
 		break;
 	case ROW_LIST:
-		*FIELD(o, const char *const *, r->at) = list_from(&to->arena, v, FIELD(o, size_t, r->nr_at));
+		*FIELD(o, const char *const *, r->at) =
+			list_from(&to->arena, v, FIELD(o, size_t, r->nr_at));
 		break;
 	case ROW_ENV:
-		*FIELD(o, const char *const *, r->at) = json_array_size(v) ? list_from(&to->arena, v, &nr) : NULL;
+		*FIELD(o, const char *const *, r->at) =
+			json_array_size(v) ? list_from(&to->arena, v, &nr) : NULL;
 		break;
 	case ROW_REPOS:
 		repos_from(to, v);
 		break;
 	case ROW_JSON:
-		*FIELD(o, json_t *, r->at) = json_is_object(v) || json_is_array(v) ? json_incref(v) : NULL;
+		*FIELD(o, json_t *, r->at) =
+			json_is_object(v) || json_is_array(v) ? json_incref(v) : NULL;
 		break;
 	}
 }
@@ -178,8 +200,11 @@ void box_opts_get(struct owned_opts *to, const json_t *body)
 {
 	*to = (struct owned_opts){ .arena = ARENA_INIT };
 	for (size_t i = 0; i < ARRAY_LEN(effect_opts_rows); i++) {
-		const json_t *from = effect_opts_rows[i].group ? json_object_get(body, effect_opts_rows[i].group) : body;
-		value_from(to, &effect_opts_rows[i], json_object_get(from, effect_opts_rows[i].name));
+		const json_t *from = effect_opts_rows[i].group
+					     ? json_object_get(body, effect_opts_rows[i].group)
+					     : body;
+		value_from(to, &effect_opts_rows[i],
+			   json_object_get(from, effect_opts_rows[i].name));
 	}
 	to->o.net = to->o.nr_hosts > 0;
 }

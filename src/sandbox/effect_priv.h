@@ -12,23 +12,26 @@ struct job {
 	struct slot *slot;
 	struct action *action;
 	struct run *run; /* NULL: it ended before it was let go */
-	struct run_end *unrun; /* so: what was asked for cannot be executed; NULL: the box died under it */
+	/* so: what was asked for cannot be executed; NULL: the box died under it */
+	struct run_end *unrun;
 	struct loop_timer *timer; /* time-out, later the grace before KILL */
 	struct loop_timer *flood;
-	struct several *batch;      /* NULL: it is one command */
+	struct several *batch;	       /* NULL: it is one command */
 	struct long_command *long_one; /* NULL: its words can be run as they are */
 	bool paused, unread; /* for the recorder's sake; because nobody takes the output */
-	bool waits;	     /* its box is frozen: it has not been let go yet, and what it was told is in early */
+	/* its box is frozen: it has not been let go yet, and what it was told is in early */
+	bool waits;
 	struct buf early;
 	bool early_eof;
-	int64_t bytes[2];         /* stdout and pty, stderr */
-	struct prompt prompt;     /* the line that it printed last */
+	int64_t bytes[2];     /* stdout and pty, stderr */
+	struct prompt prompt; /* the line that it printed last */
 	enum action_end end;
 	struct watch *watch; /* effect_trace.c; NULL: what it executes is not watched */
 	int64_t begun_us;
-	int stopped;         /* the signal with which whoever started it ends it; 0 none */
-	char *lost_why;      /* what its driver says about how it was lost, or why nothing was executed; NULL nothing */
-	struct oom_look *look;   /* effect_oom.c; NULL: it runs */
+	int stopped; /* the signal with which whoever started it ends it; 0 none */
+	/* what its driver says about how it was lost, or why nothing was executed; NULL nothing */
+	char *lost_why;
+	struct oom_look *look; /* effect_oom.c; NULL: it runs */
 };
 
 /* How a run has ended. */
@@ -49,20 +52,22 @@ struct slot {
 	struct effector effector;
 	bool open, closing, close_wanted, frozen, pinned;
 	bool silent; /* it does not answer any longer */
-	bool lost; /* it died under an action, or would have */
+	bool lost;   /* it died under an action, or would have */
 	int64_t oom; /* so many had its memory limit killed when we looked last */
 	struct job *jobs;
 	struct dialled *dials; /* effect_dial.c: connections into it */
 	struct watch *watches; /* of runs whose processes live, also of ended actions */
 	bool trace_warned;
-	unsigned said; /* lines */
+	unsigned said;	/* lines */
 	unsigned holds; /* workers in its files; while there are any it is not closed */
-	int alive; /* processes that ended actions left behind, as the box says */
+	int alive;	/* processes that ended actions left behind, as the box says */
 	struct alive_look *alive_look; /* effect_alive.c: it is being asked; NULL it is not */
-	uint64_t still; /* auto_freeze.c: the action for whose sake it is to stand still; 0 = none */
-	bool stilled;	/* and it does */
+	/* auto_freeze.c: the action for whose sake it is to stand still; 0 = none */
+	uint64_t still;
+	bool stilled; /* and it does */
 	struct loop_timer *still_timer;
-	uint64_t *let_go; /* thaw.c: agents that may go on, though it is frozen for the sake of others */
+	/* thaw.c: agents that may go on, though it is frozen for the sake of others */
+	uint64_t *let_go;
 	size_t nr_let_go, cap_let_go;
 };
 
@@ -85,27 +90,29 @@ struct boxes {
 };
 
 struct slot *slot_find(struct boxes *b, uint64_t id);
-/* effect_alive.c: do those that were left behind still live? The answer comes later; an end in between asks anew. */
+/* effect_alive.c: do those that were left behind still live? The answer comes later; an end in
+ * between asks anew. */
 void alive_look(struct slot *s);
 void alive_forget(struct slot *s);
 void effector_init(struct slot *s);
 void boxes_freeze_why(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why);
-void end_jobs(struct slot *s, enum action_end end); /* effect.c: all that runs in it is told to have ended so */
+/* effect.c: all that runs in it is told to have ended so */
+void end_jobs(struct slot *s, enum action_end end);
 void slot_forget_let_go(struct slot *s); /* thaw.c: it freezes or thaws */
-void slot_works(struct slot *s); /* auto_freeze.c: an action begins in it */
+void slot_works(struct slot *s);	 /* auto_freeze.c: an action begins in it */
 
 /* --- effect_oom.c --- */
 typedef void run_over_fn(struct job *j, const struct run_end *e);
-/* Looks how many processes its box has lost to its memory limit, then @over; the job does not run any more. False: there is
- * nothing to be seen. */
+/* Looks how many processes its box has lost to its memory limit, then @over; the job does not run
+ * any more. False: there is nothing to be seen. */
 bool oom_look(struct job *j, const struct run_end *e, run_over_fn *over);
 void oom_over(struct job *j); /* at once, without the look; j->look is there */
 void oom_forget(struct job *j);
 
 /* --- effect_trace.c --- */
-bool box_traced(const struct slot *s);	    /* what runs in it is to be seen */
-bool box_holds_execs(const struct slot *s); /* and some of it waits for a person */
-void trace_not_here(struct slot *s);	    /* says so, if its driver cannot show it */
+bool box_traced(const struct slot *s);		  /* what runs in it is to be seen */
+bool box_holds_execs(const struct slot *s);	  /* and some of it waits for a person */
+void trace_not_here(struct slot *s);		  /* says so, if its driver cannot show it */
 void job_trace(void *job, int listener, int sys); /* run_ops.on_trace */
 void slot_untrace(struct slot *s);
 

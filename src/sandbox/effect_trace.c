@@ -1,5 +1,5 @@
-/* Runs that are watched (trace.h): what they execute becomes events below the action that caused it, what matches a held
- * pattern becomes an action of its own, which the process waits for. */
+/* Runs that are watched (trace.h): what they execute becomes events below the action that caused
+ * it, what matches a held pattern becomes an action of its own, which the process waits for. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,12 +16,13 @@ enum { ORIGINS_MAX = 1024, ANCESTORS_MAX = 12 };
 struct watch {
 	struct watch *next;
 	struct slot *slot;
-	struct trace *trace; /* NULL: it has not come yet */
+	struct trace *trace;  /* NULL: it has not come yet */
 	struct watch **owner; /* who holds it; NULL: the run has ended */
-	struct action *live; /* whose it is now; NULL: it has ended */
+	struct action *live;  /* whose it is now; NULL: it has ended */
 	uint64_t action, agent;
 	struct waiting *waiting;
-	/* Processes that somebody else's tool call began: what they begin is that call's, too. The oldest are forgotten. */
+	/* Processes that somebody else's tool call began: what they begin is that call's, too. The
+	 * oldest are forgotten. */
 	struct origin {
 		int pid;
 		uint64_t cause;
@@ -66,8 +67,11 @@ static void effect_trace_warn(struct slot *s, uint64_t action, const char *text)
 
 void trace_not_here(struct slot *s)
 {
-	CLEANUP(free_ptr) char *text = mem_printf("what really runs in box '%s' is not seen here: backend '%s' does not show it; what its "
-						 "programs tell is all there is", s->name, s->driver->name);
+	CLEANUP(free_ptr)
+	char *text = mem_printf(
+		"what really runs in box '%s' is not seen here: backend '%s' does not show it; what its "
+		"programs tell is all there is",
+		s->name, s->driver->name);
 	if (box_traced(s) && !(s->driver->caps & CAP_TRACE))
 		effect_trace_warn(s, s->id, text);
 }
@@ -107,7 +111,8 @@ static uint64_t cause_of(struct watch *w, const struct trace_call *c, const char
 	struct boxes *b = w->slot->boxes;
 	uint64_t cause = effect_trace_inherited(w, c);
 	if (!cause && !c->connect && b->ops.caller)
-		cause = b->ops.caller(b->ops.self, w->slot->id, json_object_get(c->body, "argv"), how_out);
+		cause = b->ops.caller(b->ops.self, w->slot->id, json_object_get(c->body, "argv"),
+				      how_out);
 	if (!cause)
 		return w->action;
 	if (!c->connect && origin_of(w, c->pid) != cause)
@@ -157,7 +162,8 @@ static void effect_trace_ran(void *self, const struct trace_call *c, void *tag)
 		json_put_int(body, "held", (int64_t)h->action);
 	if (!w->live)
 		json_put_flag(body, "late", true);
-	record_append_json(r, c->connect ? EV_PROC_CONNECT : EV_PROC_EXEC, cause, w->agent, w->slot->id, w->action, body);
+	record_append_json(r, c->connect ? EV_PROC_CONNECT : EV_PROC_EXEC, cause, w->agent,
+			   w->slot->id, w->action, body);
 	if (h)
 		effect_trace_release(h, "");
 }
@@ -166,13 +172,14 @@ static bool effect_trace_flooded(void *self)
 {
 	const struct watch *w = self;
 	const struct record *r = w->slot->boxes->record;
-	return record_state(r) != RECORD_OK || record_backlog(r) > RECORD_FLOOD; /* also after the action's end */
+	/* also after the action's end */
+	return record_state(r) != RECORD_OK || record_backlog(r) > RECORD_FLOOD;
 }
 
 /* --- what waits --- */
 
-/* @cut: not all of its words, or of one of them, could be read. Then it is held for its first word alone: what was cut away may
- * be what the pattern means. */
+/* @cut: not all of its words, or of one of them, could be read. Then it is held for its first word
+ * alone: what was cut away may be what the pattern means. */
 static bool effect_trace_matches(const struct slot *s, const struct strv *argv, bool cut)
 {
 	const json_t *hold = json_object_get(s->opts.o.trace, "hold"), *p;
@@ -180,10 +187,14 @@ static bool effect_trace_matches(const struct slot *s, const struct strv *argv, 
 	struct shell_part part = { .word = word };
 	size_t i;
 	for (i = 0; i < argv->nr && i < ARRAY_LEN(word); i++)
-		word[part.nr_words++] = (struct shell_word){ .text = argv->item[i], .len = argv->len[i] };
-	json_array_foreach(hold, i, p) {
+		word[part.nr_words++] =
+			(struct shell_word){ .text = argv->item[i], .len = argv->len[i] };
+	json_array_foreach(hold, i, p)
+	{
 		const char *pattern = json_string_value(p);
-		CLEANUP(free_ptr) char *first = cut ? mem_printf("%.*s *", (int)strcspn(pattern, " "), pattern) : NULL;
+		CLEANUP(free_ptr)
+		char *first =
+			cut ? mem_printf("%.*s *", (int)strcspn(pattern, " "), pattern) : NULL;
 		if (words_match(first ? first : pattern, &part, false) != GLOB_NO)
 			return true;
 	}
@@ -226,7 +237,8 @@ static void effect_trace_decided(void *self, const struct action_result *res)
 {
 	struct waiting *h = self;
 	struct watch *w = h->watch;
-	bool allow = h->allowed && !res->edited; /* what a process is about to execute cannot be changed */
+	/* what a process is about to execute cannot be changed */
+	bool allow = h->allowed && !res->edited;
 	h->decided = true;
 	if (!w) {
 		waiting_free(h);
@@ -248,7 +260,9 @@ static enum trace_say effect_trace_asked(void *self, const struct trace_call *c,
 	const json_t *argv = json_object_get(c->body, "argv");
 	CLEANUP(strv_release) struct strv as = STRV_INIT;
 	if (json_object_get(c->body, "unread")) {
-		effect_trace_warn(s, w->action, "a program was refused: what it is cannot be read, so nobody can be asked about it");
+		effect_trace_warn(
+			s, w->action,
+			"a program was refused: what it is cannot be read, so nobody can be asked about it");
 		return TRACE_REFUSE;
 	}
 	if (!effect_trace_holds(s, c, &as))
@@ -267,11 +281,20 @@ static enum trace_say effect_trace_asked(void *self, const struct trace_call *c,
 	json_put(h->args, "pid", json_incref(json_object_get(c->body, "pid")));
 	json_put(h->args, "path", json_incref(json_object_get(c->body, "path")));
 	CLEANUP(buf_release) struct buf cwd = BUF_INIT;
-	struct action_spec spec = { .kind = ACT_EXEC, .cause = h->cause, .agent = w->agent, .box = s->id, .tool = "execve",
-				    .args = h->args, .parallel = true, .hold = true };
+	struct action_spec spec = { .kind = ACT_EXEC,
+				    .cause = h->cause,
+				    .agent = w->agent,
+				    .box = s->id,
+				    .tool = "execve",
+				    .args = h->args,
+				    .parallel = true,
+				    .hold = true };
 	spec.cwd = json_get_bytes(json_object_get(c->body, "cwd"), &cwd) ? buf_cstr(&cwd) : NULL;
 	spec.argv = as;
-	h->effector = (struct effector){ .name = "execve", .start = effect_trace_permit, .cancel = effect_trace_no_cancel, .self = h };
+	h->effector = (struct effector){ .name = "execve",
+					 .start = effect_trace_permit,
+					 .cancel = effect_trace_no_cancel,
+					 .self = h };
 	const struct action_client client = { .done = effect_trace_decided, .self = h };
 	h->action = gate_submit(s->boxes->gate, &spec, &h->effector, &client);
 	*tag_out = h;
@@ -303,7 +326,8 @@ static void effect_trace_watch_free(struct watch *w)
 		json_put_int(body, "connects", n.connects);
 		json_put_int(body, "missed", n.missed);
 		json_put_int(body, "told", n.told);
-		record_append_json(s->boxes->record, EV_PROC_GAP, w->action, w->agent, s->id, w->action, body);
+		record_append_json(s->boxes->record, EV_PROC_GAP, w->action, w->agent, s->id,
+				   w->action, body);
 	}
 	while (w->waiting)
 		effect_trace_release(w->waiting, "its box is gone");
@@ -320,12 +344,20 @@ static void effect_trace_over(void *self)
 	effect_trace_watch_free(self);
 }
 
-static void effect_trace_watch(struct slot *s, struct action *a, int listener, int sys, struct watch **owner)
+static void effect_trace_watch(struct slot *s, struct action *a, int listener, int sys,
+			       struct watch **owner)
 {
-	static const struct trace_ops ops = { .asked = effect_trace_asked, .whose = effect_trace_whose, .ran = effect_trace_ran, .gone = effect_trace_gone, .flooded = effect_trace_flooded, .over = effect_trace_over };
+	static const struct trace_ops ops = { .asked = effect_trace_asked,
+					      .whose = effect_trace_whose,
+					      .ran = effect_trace_ran,
+					      .gone = effect_trace_gone,
+					      .flooded = effect_trace_flooded,
+					      .over = effect_trace_over };
 	struct err err = ERR_INIT;
 	if (listener < 0) {
-		CLEANUP(free_ptr) char *text = mem_printf("what really runs in box '%s' is not seen here: %s", s->name, strerror(sys));
+		CLEANUP(free_ptr)
+		char *text = mem_printf("what really runs in box '%s' is not seen here: %s",
+					s->name, strerror(sys));
 		effect_trace_warn(s, action_id(a), text);
 		return;
 	}
@@ -359,7 +391,8 @@ void watch_leave(struct watch **owner)
 	*owner = NULL;
 }
 
-void boxes_watch(struct boxes *b, uint64_t box, struct action *a, int listener, int sys, struct watch **owner)
+void boxes_watch(struct boxes *b, uint64_t box, struct action *a, int listener, int sys,
+		 struct watch **owner)
 {
 	struct slot *s = slot_find(b, box);
 	if (s)

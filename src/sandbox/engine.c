@@ -57,21 +57,26 @@ static char *of_url(const char *url)
 
 char *engine_socket(const char *want, struct err *err)
 {
-	const char *runtime = getenv("XDG_RUNTIME_DIR"), *named = want ? want : getenv("DOCKER_HOST");
+	const char *runtime = getenv("XDG_RUNTIME_DIR"),
+		   *named = want ? want : getenv("DOCKER_HOST");
 	if (!named || !*named)
 		named = getenv("CONTAINER_HOST");
 	if (named && *named) {
 		char *path = of_url(named);
 		if (!path)
-			err_set(err, ERR_UNSUPPORTED, "'%s' is not a unix socket of a container engine", named);
+			err_set(err, ERR_UNSUPPORTED,
+				"'%s' is not a unix socket of a container engine", named);
 		else if (access(path, F_OK) == 0)
 			return path;
 		else
-			err_set(err, ERR_UNSUPPORTED, "no container engine at '%s'; start it or name another with 'engine'", path);
+			err_set(err, ERR_UNSUPPORTED,
+				"no container engine at '%s'; start it or name another with 'engine'",
+				path);
 		free(path);
 		return NULL;
 	}
-	static const char *const usual[] = { "/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock" },
+	static const char *const usual[] = { "/run/docker.sock", "/var/run/docker.sock",
+					     "/run/podman/podman.sock" },
 				 *const own[] = { "docker.sock", "podman/podman.sock" };
 	for (size_t i = 0; i < ARRAY_LEN(own) && runtime; i++) {
 		char *path = mem_printf("%s/%s", runtime, own[i]);
@@ -82,8 +87,9 @@ char *engine_socket(const char *want, struct err *err)
 	for (size_t i = 0; i < ARRAY_LEN(usual); i++)
 		if (access(usual[i], F_OK) == 0)
 			return mem_strdup(usual[i]);
-	err_set(err, ERR_UNSUPPORTED, "no container engine: neither DOCKER_HOST nor /run/docker.sock nor /run/podman/podman.sock; "
-				"install docker.io or podman and start its service");
+	err_set(err, ERR_UNSUPPORTED,
+		"no container engine: neither DOCKER_HOST nor /run/docker.sock nor /run/podman/podman.sock; "
+		"install docker.io or podman and start its service");
 	return NULL;
 }
 
@@ -131,9 +137,12 @@ static json_t *parse_answer(const struct ask *a, struct err *err)
 		err_set(err, ERR_IO, "the container engine says: %.400s", a->bad);
 		return NULL;
 	}
-	json_t *one = engine_blank(&a->answer) ? json_object() : json_loadb(a->answer.data, a->answer.len, JSON_ALLOW_NUL, NULL);
+	json_t *one = engine_blank(&a->answer)
+			      ? json_object()
+			      : json_loadb(a->answer.data, a->answer.len, JSON_ALLOW_NUL, NULL);
 	if (!one)
-		err_set(err, ERR_PARSE, "the container engine at '%s' did not answer with JSON", a->e->socket);
+		err_set(err, ERR_PARSE, "the container engine at '%s' did not answer with JSON",
+			a->e->socket);
 	return one;
 }
 
@@ -142,9 +151,12 @@ static void take_lines(struct ask *a)
 {
 	char *end;
 	size_t used = 0;
-	while ((end = a->answer.len > used ? memchr(a->answer.data + used, '\n', a->answer.len - used) : NULL)) {
+	while ((end = a->answer.len > used
+			      ? memchr(a->answer.data + used, '\n', a->answer.len - used)
+			      : NULL)) {
 		size_t len = (size_t)(end - (a->answer.data + used));
-		CLEANUP(json_release) json_t *line = json_loadb(a->answer.data + used, len, JSON_ALLOW_NUL, NULL);
+		CLEANUP(json_release)
+		json_t *line = json_loadb(a->answer.data + used, len, JSON_ALLOW_NUL, NULL);
 		const char *bad = json_str(line, "error", NULL);
 		if (bad && !a->bad)
 			a->bad = mem_strndup(bad, strcspn(bad, "\r\n"));
@@ -175,9 +187,13 @@ static void engine_on_data(void *self, const void *bytes, size_t len)
 static void engine_unreached(const struct ask *a, const struct http_end *end, struct err *err)
 {
 	if (access(a->e->socket, R_OK | W_OK) < 0 && errno == EACCES)
-		err_set(err, ERR_DENIED, "'%s' may not be opened by you: join its group or name another engine", a->e->socket);
+		err_set(err, ERR_DENIED,
+			"'%s' may not be opened by you: join its group or name another engine",
+			a->e->socket);
 	else if (end->how == HTTP_UNREACHED)
-		err_set(err, ERR_CLOSED, "no container engine answers at '%s': is its service running?", a->e->socket);
+		err_set(err, ERR_CLOSED,
+			"no container engine answers at '%s': is its service running?",
+			a->e->socket);
 	else
 		err_set(err, ERR_IO, "the container engine at '%s': %s", a->e->socket, end->text);
 }
@@ -193,15 +209,19 @@ static void engine_on_end(void *self, const struct http_end *end)
 		return;
 	}
 	if (a->over) {
-		err_set(&err, ERR_FULL, "the container engine at '%s' answers with more than 16 MiB", a->e->socket);
+		err_set(&err, ERR_FULL,
+			"the container engine at '%s' answers with more than 16 MiB", a->e->socket);
 		engine_finish(a, NULL, &err);
 		return;
 	}
 	json_t *result = parse_answer(a, &err);
 	if (a->status >= 400) {
 		const char *text = json_str(result, "message", NULL);
-		err_set(&err, a->status == 404 ? ERR_NOENT : a->status == 409 ? ERR_BUSY : ERR_IO, "the container engine says: %.600s",
-			text && *text ? text : "no reason");
+		err_set(&err,
+			a->status == 404   ? ERR_NOENT
+			: a->status == 409 ? ERR_BUSY
+					   : ERR_IO,
+			"the container engine says: %.600s", text && *text ? text : "no reason");
 		json_release(&result);
 	}
 	engine_finish(a, result, &err);
@@ -210,14 +230,26 @@ static void engine_on_end(void *self, const struct http_end *end)
 static void send_ask(struct ask *a)
 {
 	static const char *const json[] = { "Content-Type: application/json", "Expect:", NULL },
-				 *const tar[] = { "Content-Type: application/x-tar", "Expect:", NULL };
-	CLEANUP(free_ptr) char *url = *a->e->version ? mem_printf("http://localhost/v%s%s", a->e->version, a->path)
-						      : mem_printf("http://localhost%s", a->path);
-	const struct http_request req = { .method = a->method, .url = url, .unix_socket = a->e->socket,
-					  .headers = a->tar ? tar : json, .body = a->tar ? a->tar : a->body.len ? a->body.data : NULL,
+				 *const tar[] = { "Content-Type: application/x-tar",
+						  "Expect:", NULL };
+	CLEANUP(free_ptr)
+	char *url = *a->e->version ? mem_printf("http://localhost/v%s%s", a->e->version, a->path)
+				   : mem_printf("http://localhost%s", a->path);
+	const struct http_request req = { .method = a->method,
+					  .url = url,
+					  .unix_socket = a->e->socket,
+					  .headers = a->tar ? tar : json,
+					  .body = a->tar	? a->tar
+						  : a->body.len ? a->body.data
+								: NULL,
 					  .body_len = a->tar ? a->tar_len : a->body.len,
-					  .first_us = a->total_us, .idle_us = a->total_us, .total_us = a->total_us, .proxy = "" };
-	const struct http_handler h = { .head = engine_on_head, .data = engine_on_data, .end = engine_on_end, .self = a };
+					  .first_us = a->total_us,
+					  .idle_us = a->total_us,
+					  .total_us = a->total_us,
+					  .proxy = "" };
+	const struct http_handler h = {
+		.head = engine_on_head, .data = engine_on_data, .end = engine_on_end, .self = a
+	};
 	a->sent = true;
 	a->call = http_send(a->e->http, &req, &h);
 }
@@ -255,7 +287,8 @@ static void fail_waiting(struct engine *e, const struct err *err)
 static void on_version(void *self, json_t *body, const struct err *err)
 {
 	struct engine *e = self;
-	const char *api = json_str(body, "ApiVersion", ""), *min = json_str(body, "MinAPIVersion", "");
+	const char *api = json_str(body, "ApiVersion", ""),
+		   *min = json_str(body, "MinAPIVersion", "");
 	const json_t *part = json_array_get(json_object_get(body, "Components"), 0);
 	struct err why = ERR_INIT;
 	e->asking = false;
@@ -264,12 +297,15 @@ static void on_version(void *self, json_t *body, const struct err *err)
 		return;
 	}
 	if (engine_number(api) < engine_number(ENGINE_OLDEST)) {
-		err_set(&why, ERR_UNSUPPORTED, "the container engine at '%s' speaks API '%.20s': it must be %s or later", e->socket, api,
-			ENGINE_OLDEST);
+		err_set(&why, ERR_UNSUPPORTED,
+			"the container engine at '%s' speaks API '%.20s': it must be %s or later",
+			e->socket, api, ENGINE_OLDEST);
 		fail_waiting(e, &why);
 		return;
 	}
-	const char *use = engine_number(api) < engine_number(ENGINE_NEWEST) ? api : engine_number(min) > engine_number(ENGINE_NEWEST) ? min : ENGINE_NEWEST;
+	const char *use = engine_number(api) < engine_number(ENGINE_NEWEST)   ? api
+			  : engine_number(min) > engine_number(ENGINE_NEWEST) ? min
+									      : ENGINE_NEWEST;
 	snprintf(e->version, sizeof(e->version), "%s", use);
 	e->about = json_object();
 	json_put_str(e->about, "name", json_str(part, "Name", "engine"));
@@ -278,12 +314,21 @@ static void on_version(void *self, json_t *body, const struct err *err)
 	send_waiting(e);
 }
 
-static struct ask *engine_ask_new(struct engine *e, const struct engine_request *r, box_done_fn *done, void *self)
+static struct ask *engine_ask_new(struct engine *e, const struct engine_request *r,
+				  box_done_fn *done, void *self)
 {
 	struct ask *a = NEW(struct ask);
-	*a = (struct ask){ .e = e, .method = mem_strdup(r->method), .path = mem_strdup(r->path), .body = BUF_INIT, .answer = BUF_INIT,
-			   .tar = r->tar, .tar_len = r->tar_len, .total_us = r->total_us ? r->total_us : TOTAL_US,
-			   .on_line = r->on_line, .done = done, .self = self };
+	*a = (struct ask){ .e = e,
+			   .method = mem_strdup(r->method),
+			   .path = mem_strdup(r->path),
+			   .body = BUF_INIT,
+			   .answer = BUF_INIT,
+			   .tar = r->tar,
+			   .tar_len = r->tar_len,
+			   .total_us = r->total_us ? r->total_us : TOTAL_US,
+			   .on_line = r->on_line,
+			   .done = done,
+			   .self = self };
 	if (r->body)
 		json_dump_buf(r->body, &a->body);
 	struct ask **at = &e->asks; /* in the order in which they were asked */
@@ -295,7 +340,9 @@ static struct ask *engine_ask_new(struct engine *e, const struct engine_request 
 
 void engine_send(struct engine *e, const struct engine_request *r, box_done_fn *done, void *self)
 {
-	static const struct engine_request version = { .method = "GET", .path = "/version", .total_us = 10 * 1000000 };
+	static const struct engine_request version = { .method = "GET",
+						       .path = "/version",
+						       .total_us = 10 * 1000000 };
 	struct ask *a = engine_ask_new(e, r, done, self);
 	if (*e->version) {
 		send_ask(a);
@@ -305,7 +352,8 @@ void engine_send(struct engine *e, const struct engine_request *r, box_done_fn *
 	}
 }
 
-void engine_call(struct engine *e, const char *method, const char *path, const json_t *body, box_done_fn *done, void *self)
+void engine_call(struct engine *e, const char *method, const char *path, const json_t *body,
+		 box_done_fn *done, void *self)
 {
 	const struct engine_request r = { .method = method, .path = path, .body = body };
 	engine_send(e, &r, done, self);
@@ -339,7 +387,9 @@ int engine_get(struct engine **out, struct loop *l, const char *socket, struct e
 			return 0;
 		}
 	struct engine *e = NEW(struct engine);
-	*e = (struct engine){ .next = engine_engines, .users = 1, .loop = l, .socket = mem_strdup(socket) };
+	*e = (struct engine){
+		.next = engine_engines, .users = 1, .loop = l, .socket = mem_strdup(socket)
+	};
 	if (http_new(&e->http, l, NULL, err) < 0) {
 		free(e->socket);
 		free(e);

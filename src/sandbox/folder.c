@@ -31,8 +31,12 @@ struct folder {
 struct folder *folder_new(const struct folder_opts *o)
 {
 	struct folder *f = NEW(struct folder);
-	*f = (struct folder){ .loop = o->loop, .uid = o->uid, .gid = o->gid, .walked = o->walked,
-			      .state_dir = mem_strdup(o->state_dir), .name = mem_strdup(o->name) };
+	*f = (struct folder){ .loop = o->loop,
+			      .uid = o->uid,
+			      .gid = o->gid,
+			      .walked = o->walked,
+			      .state_dir = mem_strdup(o->state_dir),
+			      .name = mem_strdup(o->name) };
 	return f;
 }
 
@@ -57,7 +61,8 @@ const char *folder_root(const struct folder *f)
 
 /* --- the copy --- */
 
-/* Without mounts the box's uid walks the machine's own path to its workspace: every folder on it must let it pass. */
+/* Without mounts the box's uid walks the machine's own path to its workspace: every folder on it
+ * must let it pass. */
 static bool folder_reachable(const char *path)
 {
 	CLEANUP(free_ptr) char *p = mem_strdup(path);
@@ -78,7 +83,8 @@ static int make_root(struct folder *f, struct err *err)
 		return 0;
 	if (!f->walked || folder_reachable(f->state_dir)) {
 		f->root = path_join(f->state_dir, f->name);
-		if ((f->walked && chmod(f->state_dir, 0711) < 0) || (mkdir(f->root, 0711) < 0 && errno != EEXIST))
+		if ((f->walked && chmod(f->state_dir, 0711) < 0) ||
+		    (mkdir(f->root, 0711) < 0 && errno != EEXIST))
 			return err_sys(err, "cannot make '%s'", f->root);
 	} else {
 		f->root = mem_strdup("/var/tmp/sandglass-XXXXXX");
@@ -97,10 +103,12 @@ static char *layer_path(const struct folder *f, const char *name)
 {
 	if (strcmp(name, ":home") == 0)
 		return path_join(f->root, "home");
-	return *name ? mem_printf("%s/workspace/%s", f->root, name) : path_join(f->root, "workspace");
+	return *name ? mem_printf("%s/workspace/%s", f->root, name)
+		     : path_join(f->root, "workspace");
 }
 
-/* What the workspace was at the beginning, for what compares with it; nobody but root may look inside. */
+/* What the workspace was at the beginning, for what compares with it; nobody but root may look
+ * inside. */
 static char *base_path(const struct folder *f, size_t layer)
 {
 	return mem_printf("%s/base/%zu", f->root, layer);
@@ -125,7 +133,8 @@ static int fill_layer(const struct folder *f, const struct layers *l, size_t i, 
 		return 0;
 	if (!w->host_dir)
 		return copy_empty(to, &owner, err);
-	if (copy_tree(w->host_dir, to, &w->masks, &owner, err) < 0 || layers_git(l, i, to, &git_owner, err) < 0)
+	if (copy_tree(w->host_dir, to, &w->masks, &owner, err) < 0 ||
+	    layers_git(l, i, to, &git_owner, err) < 0)
 		return -1;
 	return keep_base(f, i, to, err);
 }
@@ -144,8 +153,12 @@ int folder_fill(struct folder *f, const struct layers *l, struct err *err)
 
 /* --- files: whoever is root here goes nowhere but into the box's own folders --- */
 
-static const struct { const char *box, *here; } folder_tops[] = {
-	{ "/workspace", "workspace" }, { "/home/agent", "home" }, { "/tmp", "tmp" },
+static const struct {
+	const char *box, *here;
+} folder_tops[] = {
+	{ "/workspace", "workspace" },
+	{ "/home/agent", "home" },
+	{ "/tmp", "tmp" },
 };
 
 /* The top folder that @path lies in; @rest what is below it, "." for itself. NULL: none. */
@@ -171,21 +184,26 @@ char *folder_path(const struct folder *f, const char *path)
 	const char *rest, *top = top_of(path, &rest);
 	if (!top)
 		return mem_strdup(path);
-	return strcmp(rest, ".") ? mem_printf("%s/%s/%s", f->root, top, rest) : mem_printf("%s/%s", f->root, top);
+	return strcmp(rest, ".") ? mem_printf("%s/%s/%s", f->root, top, rest)
+				 : mem_printf("%s/%s", f->root, top);
 }
 
-/* Beneath its top folder and not only beneath the root: a symbolic link of the box must not lead into base/. */
-static int folder_open_in(const struct folder *f, const char *path, int flags, mode_t mode, struct err *err)
+/* Beneath its top folder and not only beneath the root: a symbolic link of the box must not lead
+ * into base/. */
+static int folder_open_in(const struct folder *f, const char *path, int flags, mode_t mode,
+			  struct err *err)
 {
 	const char *rest, *top = top_of(path, &rest);
 	if (!top)
-		return err_set(err, ERR_DENIED, "'%s' is not in the workspace; use a command in the box", path);
+		return err_set(err, ERR_DENIED,
+			       "'%s' is not in the workspace; use a command in the box", path);
 	CLEANUP(free_ptr) char *dir = path_join(f->root, top);
 	CLEANUP(fd_close) int root = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	flags |= flags & O_PATH ? O_CLOEXEC : O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	struct open_how how = { .flags = (unsigned long long)(unsigned)flags,
 				.mode = mode,
-				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV };
+				.resolve =
+					RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV };
 	int fd = (int)syscall(SYS_openat2, root, rest, &how, sizeof(how));
 	return fd < 0 ? err_sys(err, "cannot open '%s'", path) : fd;
 }
@@ -221,10 +239,10 @@ static void do_look(void *self)
 	CLEANUP(buf_release) struct buf data = BUF_INIT;
 	CLEANUP(fd_close)
 	int fd = folder_open_in(w->f, w->path,
-			 dir	? O_RDONLY | O_DIRECTORY
-			 : file ? O_RDONLY
-				: O_PATH | O_NOFOLLOW,
-			 0, &w->err);
+				dir    ? O_RDONLY | O_DIRECTORY
+				: file ? O_RDONLY
+				       : O_PATH | O_NOFOLLOW,
+				0, &w->err);
 	if (fd < 0)
 		return;
 	w->result = json_object();
@@ -251,10 +269,16 @@ static void do_look(void *self)
 		json_put_bytes(w->result, "data", buf_cstr(&data), data.len);
 }
 
-void folder_look(struct folder *f, const char *path, const char *as, size_t max, box_done_fn *done, void *self)
+void folder_look(struct folder *f, const char *path, const char *as, size_t max, box_done_fn *done,
+		 void *self)
 {
 	struct work *w = NEW(struct work);
-	*w = (struct work){ .f = f, .path = mem_strdup(path), .as = mem_strdup(as), .max = max, .done = done, .self = self };
+	*w = (struct work){ .f = f,
+			    .path = mem_strdup(path),
+			    .as = mem_strdup(as),
+			    .max = max,
+			    .done = done,
+			    .self = self };
 	loop_job_run(f->loop, do_look, work_end, w);
 }
 
@@ -263,16 +287,20 @@ static int folder_make_parents(const struct folder *f, const char *path, struct 
 	for (const char *slash = path; (slash = strchr(slash + 1, '/'));) {
 		CLEANUP(free_ptr) char *parent = mem_strndup(path, (size_t)(slash - path));
 		struct err ignored = ERR_INIT;
-		CLEANUP(fd_close) int there = folder_open_in(f, parent, O_PATH | O_DIRECTORY, 0, &ignored);
+		CLEANUP(fd_close)
+		int there = folder_open_in(f, parent, O_PATH | O_DIRECTORY, 0, &ignored);
 		if (there >= 0 || ignored.code != ERR_NOENT)
 			continue;
 		char *name = strrchr(parent, '/');
-		CLEANUP(free_ptr) char *above = name ? mem_strndup(parent, (size_t)(name - parent)) : mem_strdup(".");
-		CLEANUP(fd_close) int dir = folder_open_in(f, *above ? above : "/", O_RDONLY | O_DIRECTORY, 0, err);
+		CLEANUP(free_ptr)
+		char *above = name ? mem_strndup(parent, (size_t)(name - parent)) : mem_strdup(".");
+		CLEANUP(fd_close)
+		int dir = folder_open_in(f, *above ? above : "/", O_RDONLY | O_DIRECTORY, 0, err);
 		name = name ? name + 1 : parent;
 		if (dir < 0)
 			return -1;
-		if (mkdirat(dir, name, 0755) < 0 || fchownat(dir, name, f->uid, f->gid, AT_SYMLINK_NOFOLLOW) < 0)
+		if (mkdirat(dir, name, 0755) < 0 ||
+		    fchownat(dir, name, f->uid, f->gid, AT_SYMLINK_NOFOLLOW) < 0)
 			return err_sys(err, "cannot make the folder of '%s'", path);
 	}
 	return 0;
@@ -309,8 +337,8 @@ static void do_write(void *self)
 	json_put_flag(w->result, "created", created);
 }
 
-void folder_write(struct folder *f, const char *path, const void *data, size_t len, int mode, box_done_fn *done,
-		   void *self)
+void folder_write(struct folder *f, const char *path, const void *data, size_t len, int mode,
+		  box_done_fn *done, void *self)
 {
 	struct work *w = NEW(struct work);
 	*w = (struct work){ .f = f,
@@ -323,7 +351,8 @@ void folder_write(struct folder *f, const char *path, const void *data, size_t l
 	loop_job_run(f->loop, do_write, work_end, w);
 }
 
-int folder_tree(const struct folder *f, size_t layer, const char *name, const char *which, struct err *err)
+int folder_tree(const struct folder *f, size_t layer, const char *name, const char *which,
+		struct err *err)
 {
 	bool base = strcmp(which, "lower") == 0;
 	CLEANUP(free_ptr) char *path = base ? base_path(f, layer) : layer_path(f, name);
@@ -331,18 +360,21 @@ int folder_tree(const struct folder *f, size_t layer, const char *name, const ch
 	return fd < 0 ? err_sys(err, "cannot open '%s'", path) : fd;
 }
 
-int folder_tree_open(const struct folder *f, size_t layer, const char *name, const char *which, const char *path, struct err *err)
+int folder_tree_open(const struct folder *f, size_t layer, const char *name, const char *which,
+		     const char *path, struct err *err)
 {
 	CLEANUP(fd_close) int root = folder_tree(f, layer, name, which, err);
 	if (root < 0)
 		return -1;
 	struct open_how how = { .flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC,
-				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS };
+				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS |
+					   RESOLVE_NO_SYMLINKS };
 	int fd = (int)syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof(how));
 	return fd < 0 ? err_sys(err, "cannot open '%s'", path) : fd;
 }
 
-int folder_plan(const struct folder *f, int root, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
+int folder_plan(const struct folder *f, int root, const char *plan, size_t len, const int *fds,
+		size_t nr_fds, struct err *err)
 {
 	size_t ran;
 	/* of this thread alone; the file capabilities of root go with it and come back with it */
@@ -353,8 +385,8 @@ int folder_plan(const struct folder *f, int root, const char *plan, size_t len, 
 	return rc;
 }
 
-int folder_tree_apply(const struct folder *f, size_t layer, const char *name, const char *plan, size_t len, const int *fds,
-		      size_t nr_fds, struct err *err)
+int folder_tree_apply(const struct folder *f, size_t layer, const char *name, const char *plan,
+		      size_t len, const int *fds, size_t nr_fds, struct err *err)
 {
 	CLEANUP(fd_close) int root = folder_tree(f, layer, name, "merged", err);
 	return root < 0 ? -1 : folder_plan(f, root, plan, len, fds, nr_fds, err);

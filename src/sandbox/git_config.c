@@ -1,4 +1,5 @@
-/* Reading git-config(1): the format, includes and their conditions. What is shown of it stands in git_shown.c. */
+/* Reading git-config(1): the format, includes and their conditions. What is shown of it stands in
+ * git_shown.c. */
 #include "sandbox/git_config.h"
 
 #include <ctype.h>
@@ -24,8 +25,8 @@ struct reading {
 	char *section, *sub;
 };
 
-static void git_config_read_text(struct git_settings *s, const char *text, size_t len, const char *dir, const struct git_config_of *of,
-		      int depth);
+static void git_config_read_text(struct git_settings *s, const char *text, size_t len,
+				 const char *dir, const struct git_config_of *of, int depth);
 
 bool git_read_file(const char *path, struct buf *out, size_t max)
 {
@@ -33,7 +34,8 @@ bool git_read_file(const char *path, struct buf *out, size_t max)
 	struct stat st;
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	buf_reset(out);
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fd_read_all(fd, out, max, &ignored) == 0)
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    fd_read_all(fd, out, max, &ignored) == 0)
 		return true;
 	buf_reset(out);
 	return false;
@@ -63,12 +65,16 @@ static void include_file(struct reading *r, const char *value)
 	git_config_read_text(r->to, buf_cstr(&text), text.len, path, r->of, r->depth + 1);
 }
 
-/* gitdir: a pattern without a slash at its front holds anywhere, one with a slash at its end for all below. */
+/* gitdir: a pattern without a slash at its front holds anywhere, one with a slash at its end for
+ * all below. */
 static bool dir_matches(const char *pattern, const struct reading *r, bool any_case)
 {
 	if (!r->of || !r->of->git_dir)
 		return false;
-	CLEANUP(free_ptr) char *full = pattern[0] == '~' || (pattern[0] == '.' && pattern[1] == '/') ? expand_path(pattern, r->dir) : NULL;
+	CLEANUP(free_ptr)
+	char *full = pattern[0] == '~' || (pattern[0] == '.' && pattern[1] == '/')
+			     ? expand_path(pattern, r->dir)
+			     : NULL;
 	CLEANUP(buf_release) struct buf glob = BUF_INIT;
 	const char *p = full ? full : pattern;
 	buf_puts(&glob, *p == '/' ? p + 1 : "**/");
@@ -103,7 +109,8 @@ static bool condition_holds(const char *c, const struct reading *r)
 	if (!strncmp(c, "gitdir/i:", 9))
 		return dir_matches(c + 9, r, true);
 	if (!strncmp(c, "onbranch:", 9) && r->of && r->of->branch) {
-		CLEANUP(free_ptr) char *below = mem_printf("%s%s", c + 9, c[strlen(c) - 1] == '/' ? "**" : "");
+		CLEANUP(free_ptr)
+		char *below = mem_printf("%s%s", c + 9, c[strlen(c) - 1] == '/' ? "**" : "");
 		return ignore_glob(below, strlen(below), r->of->branch, strlen(r->of->branch));
 	}
 	return !strncmp(c, remote, sizeof(remote) - 1) && remote_matches(c + sizeof(remote) - 1, r);
@@ -116,13 +123,16 @@ static void add_setting(struct reading *r, const char *key, size_t key_len, cons
 		return;
 	GROW(to->item, to->nr, to->cap);
 	struct git_setting *s = &to->item[to->nr++];
-	*s = (struct git_setting){ .section = mem_strdup(r->section), .sub = r->sub ? mem_strdup(r->sub) : NULL,
-				   .key = mem_strndup(key, key_len), .value = value ? mem_strdup(value) : NULL };
+	*s = (struct git_setting){ .section = mem_strdup(r->section),
+				   .sub = r->sub ? mem_strdup(r->sub) : NULL,
+				   .key = mem_strndup(key, key_len),
+				   .value = value ? mem_strdup(value) : NULL };
 	for (char *c = s->key; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 	if (strcmp(s->key, "path") != 0)
 		return;
-	if (!strcmp(r->section, "include") || (!strcmp(r->section, "includeif") && r->sub && condition_holds(r->sub, r)))
+	if (!strcmp(r->section, "include") ||
+	    (!strcmp(r->section, "includeif") && r->sub && condition_holds(r->sub, r)))
 		include_file(r, value);
 }
 
@@ -140,7 +150,9 @@ static bool read_section(struct reading *r)
 	CLEANUP(buf_release) struct buf name = BUF_INIT;
 	CLEANUP(buf_release) struct buf sub = BUF_INIT;
 	bool quoted = false;
-	for (r->at++; r->at < r->end && (isalnum((unsigned char)*r->at) || *r->at == '-' || *r->at == '.'); r->at++)
+	for (r->at++;
+	     r->at < r->end && (isalnum((unsigned char)*r->at) || *r->at == '-' || *r->at == '.');
+	     r->at++)
 		buf_putc(&name, (char)tolower((unsigned char)*r->at));
 	while (r->at < r->end && (*r->at == ' ' || *r->at == '\t'))
 		r->at++;
@@ -242,10 +254,12 @@ static bool git_config_read_key(struct reading *r)
 	return true;
 }
 
-static void git_config_read_text(struct git_settings *s, const char *text, size_t len, const char *dir, const struct git_config_of *of,
-		      int depth)
+static void git_config_read_text(struct git_settings *s, const char *text, size_t len,
+				 const char *dir, const struct git_config_of *of, int depth)
 {
-	struct reading r = { .to = s, .at = text, .end = text + len, .dir = dir, .of = of, .depth = depth };
+	struct reading r = {
+		.to = s, .at = text, .end = text + len, .dir = dir, .of = of, .depth = depth
+	};
 	if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
 		r.at += 3;
 	while (r.at < r.end) {
@@ -266,7 +280,8 @@ static void git_config_read_text(struct git_settings *s, const char *text, size_
 	free(r.sub);
 }
 
-void git_settings_read(struct git_settings *s, const char *text, size_t len, const char *dir, const struct git_config_of *of)
+void git_settings_read(struct git_settings *s, const char *text, size_t len, const char *dir,
+		       const struct git_config_of *of)
 {
 	git_config_read_text(s, text, len, dir, of, 0);
 }
@@ -294,11 +309,13 @@ void git_settings_release(struct git_settings *s)
 	*s = (struct git_settings){ 0 };
 }
 
-const char *git_settings_get(const struct git_settings *s, const char *section, const char *sub, const char *key)
+const char *git_settings_get(const struct git_settings *s, const char *section, const char *sub,
+			     const char *key)
 {
 	for (size_t i = s->nr; i-- > 0;) {
 		const struct git_setting *one = &s->item[i];
-		if (!strcmp(one->section, section) && !strcmp(one->key, key) && !strcmp(one->sub ? one->sub : "", sub ? sub : ""))
+		if (!strcmp(one->section, section) && !strcmp(one->key, key) &&
+		    !strcmp(one->sub ? one->sub : "", sub ? sub : ""))
 			return one->value;
 	}
 	return NULL;
@@ -308,11 +325,18 @@ const char *git_settings_get(const struct git_settings *s, const char *section, 
 
 static bool about_content(const struct git_setting *s)
 {
-	static const char *const core[] = { "autocrlf", "eol", "safecrlf", "whitespace", "quotepath", "precomposeunicode",
-					    "commentchar", "abbrev", "checkroundtripencoding", "bigfilethreshold", "notesref" };
-	static const char *const whole[] = { "status", "apply", "i18n", "color", "column", "rerere", "versionsort" };
-	static const char *const programs[] = { "external", "command", "textconv", "cachetextconv", "trustexitcode", "tool",
-						"guitool", "driver", "difffilter", "renormalize" };
+	static const char *const core[] = {
+		"autocrlf",	    "eol",	 "safecrlf",
+		"whitespace",	    "quotepath", "precomposeunicode",
+		"commentchar",	    "abbrev",	 "checkroundtripencoding",
+		"bigfilethreshold", "notesref"
+	};
+	static const char *const whole[] = { "status", "apply",	 "i18n",       "color",
+					     "column", "rerere", "versionsort" };
+	static const char *const programs[] = { "external",	 "command",	  "textconv",
+						"cachetextconv", "trustexitcode", "tool",
+						"guitool",	 "driver",	  "difffilter",
+						"renormalize" };
 	for (size_t i = 0; i < ARRAY_LEN(programs); i++)
 		if (!strcmp(s->key, programs[i]) && strcmp(s->key, "renormalize") != 0)
 			return false;
@@ -345,11 +369,14 @@ static void read_patterns(const char *path, const char *usual, struct buf *out)
 
 static bool true_word(const char *s)
 {
-	return s && *s && strcmp(s, "0") != 0 && strcasecmp(s, "false") != 0 && strcasecmp(s, "no") != 0 && strcasecmp(s, "off") != 0;
+	return s && *s && strcmp(s, "0") != 0 && strcasecmp(s, "false") != 0 &&
+	       strcasecmp(s, "no") != 0 && strcasecmp(s, "off") != 0;
 }
 
-/* The file of patterns that counts: a relative path of the repository's is one that the sandbox has. */
-static const char *pattern_file(const struct git_settings *all, const struct git_settings *theirs, const char *key)
+/* The file of patterns that counts: a relative path of the repository's is one that the sandbox
+ * has. */
+static const char *pattern_file(const struct git_settings *all, const struct git_settings *theirs,
+				const char *key)
 {
 	const char *path = git_settings_get(theirs, "core", NULL, key);
 	if (path)
@@ -360,11 +387,17 @@ static const char *pattern_file(const struct git_settings *all, const struct git
 void git_own_read(struct git_own *own, const struct git_config_of *of, const char *repo)
 {
 	struct git_settings all = { 0 }, theirs = { 0 };
-	const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME"), *global = getenv("GIT_CONFIG_GLOBAL"),
-		   *system = getenv("GIT_CONFIG_SYSTEM");
-	CLEANUP(free_ptr) char *dir = xdg && *xdg ? path_join(xdg, "git") : home ? path_join(home, ".config/git") : mem_strdup("/nonexistent");
-	CLEANUP(free_ptr) char *config = path_join(dir, "config"), *mine = path_join(home ? home : "/nonexistent", ".gitconfig");
-	CLEANUP(free_ptr) char *ignore = path_join(dir, "ignore"), *attributes = path_join(dir, "attributes");
+	const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME"),
+		   *global = getenv("GIT_CONFIG_GLOBAL"), *system = getenv("GIT_CONFIG_SYSTEM");
+	CLEANUP(free_ptr)
+	char *dir = xdg && *xdg ? path_join(xdg, "git")
+		    : home	? path_join(home, ".config/git")
+				: mem_strdup("/nonexistent");
+	CLEANUP(free_ptr)
+	char *config = path_join(dir, "config"),
+	     *mine = path_join(home ? home : "/nonexistent", ".gitconfig");
+	CLEANUP(free_ptr)
+	char *ignore = path_join(dir, "ignore"), *attributes = path_join(dir, "attributes");
 	if (!true_word(getenv("GIT_CONFIG_NOSYSTEM")))
 		git_settings_file(&all, system ? system : "/etc/gitconfig", of);
 	if (global) {

@@ -7,7 +7,13 @@
 #include "base/paths.h"
 #include "sandbox/git_config.h"
 
-enum { INDEX_MAX = 512 << 20, FLAG_EXTENDED = 0x4000, STAT_LEN = 40, SHA1_BYTES = 20, SHA256_BYTES = 32 };
+enum {
+	INDEX_MAX = 512 << 20,
+	FLAG_EXTENDED = 0x4000,
+	STAT_LEN = 40,
+	SHA1_BYTES = 20,
+	SHA256_BYTES = 32
+};
 
 static uint32_t git_index_be32(const char *p)
 {
@@ -36,7 +42,8 @@ static size_t name_len(enum git_format format)
 }
 
 /* The extension that names the shared index. */
-static void git_index_find_shared(const char *in, size_t len, size_t pos, enum git_format format, struct buf *out)
+static void git_index_find_shared(const char *in, size_t len, size_t pos, enum git_format format,
+				  struct buf *out)
 {
 	while (len - pos >= 8 + name_len(format)) {
 		size_t n = git_index_be32(in + pos + 4);
@@ -49,7 +56,8 @@ static void git_index_find_shared(const char *in, size_t len, size_t pos, enum g
 	}
 }
 
-bool git_index_each(const char *in, size_t len, enum git_format format, void (*fn)(void *self, const struct git_entry *e), void *self,
+bool git_index_each(const char *in, size_t len, enum git_format format,
+		    void (*fn)(void *self, const struct git_entry *e), void *self,
 		    struct buf *shared)
 {
 	if (len < 12 || memcmp(in, "DIRC", 4) != 0)
@@ -63,17 +71,22 @@ bool git_index_each(const char *in, size_t len, enum git_format format, void (*f
 		size_t start = pos, drop = path.len;
 		if (len - pos < flags_at + 2)
 			return false;
-		unsigned flags = (unsigned)(unsigned char)in[pos + flags_at] << 8 | (unsigned char)in[pos + flags_at + 1];
+		unsigned flags = (unsigned)(unsigned char)in[pos + flags_at] << 8 |
+				 (unsigned char)in[pos + flags_at + 1];
 		size_t head = flags_at + 2 + (flags & FLAG_EXTENDED ? 2U : 0U);
 		pos += head;
-		if (pos > len || (version == 4 && (!drop_count(in, len, &pos, &drop) || drop > path.len)))
+		if (pos > len ||
+		    (version == 4 && (!drop_count(in, len, &pos, &drop) || drop > path.len)))
 			return false;
 		const char *end = memchr(in + pos, 0, len - pos);
 		if (!end)
 			return false;
 		path.len -= drop;
 		buf_append(&path, in + pos, (size_t)(end - in) - pos);
-		const struct git_entry e = { .head = in + start, .head_len = head, .path = buf_cstr(&path), .len = path.len };
+		const struct git_entry e = { .head = in + start,
+					     .head_len = head,
+					     .path = buf_cstr(&path),
+					     .len = path.len };
 		fn(self, &e);
 		pos = (size_t)(end - in) + 1;
 		if (version < 4) /* entries are padded to eight bytes with one to eight zeros */
@@ -86,17 +99,20 @@ bool git_index_each(const char *in, size_t len, enum git_format format, void (*f
 	return true;
 }
 
-bool git_index_of(const struct git_place *p, void (*fn)(void *self, const struct git_entry *e), void *self)
+bool git_index_of(const struct git_place *p, void (*fn)(void *self, const struct git_entry *e),
+		  void *self)
 {
 	CLEANUP(free_ptr) char *path = path_join(p->dir, "index");
 	CLEANUP(buf_release) struct buf in = BUF_INIT;
 	CLEANUP(buf_release) struct buf shared = BUF_INIT;
-	if (!git_read_file(path, &in, INDEX_MAX) || !git_index_each(in.data, in.len, p->format, fn, self, &shared))
+	if (!git_read_file(path, &in, INDEX_MAX) ||
+	    !git_index_each(in.data, in.len, p->format, fn, self, &shared))
 		return false;
 	if (!shared.len)
 		return true;
 	CLEANUP(free_ptr) char *other = mem_printf("%s/sharedindex.%s", p->dir, shared.data);
-	return git_read_file(other, &in, INDEX_MAX) && git_index_each(in.data, in.len, p->format, fn, self, NULL);
+	return git_read_file(other, &in, INDEX_MAX) &&
+	       git_index_each(in.data, in.len, p->format, fn, self, NULL);
 }
 
 static void no_entry(void *self, const struct git_entry *e)
@@ -110,5 +126,6 @@ bool git_index_split(const struct git_place *p)
 	CLEANUP(free_ptr) char *path = path_join(p->dir, "index");
 	CLEANUP(buf_release) struct buf in = BUF_INIT;
 	CLEANUP(buf_release) struct buf shared = BUF_INIT;
-	return git_read_file(path, &in, INDEX_MAX) && git_index_each(in.data, in.len, p->format, no_entry, NULL, &shared) && shared.len;
+	return git_read_file(path, &in, INDEX_MAX) &&
+	       git_index_each(in.data, in.len, p->format, no_entry, NULL, &shared) && shared.len;
 }

@@ -20,7 +20,8 @@ enum { POINTER_MAX = 16384, STORES_MAX = 64, ALTERNATE_DEPTH_MAX = 6 };
 bool git_below(const char *path, const char *folder)
 {
 	size_t n = strlen(folder);
-	return !strncmp(path, folder, n) && (!path[n] || path[n] == '/' || (n && folder[n - 1] == '/'));
+	return !strncmp(path, folder, n) &&
+	       (!path[n] || path[n] == '/' || (n && folder[n - 1] == '/'));
 }
 
 void git_place_release(struct git_place *p)
@@ -66,7 +67,8 @@ static char *read_pointer(const char *dir, const char *name, const char *prefix)
 	CLEANUP(free_ptr) char *path = path_join(dir, name);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	size_t n = strlen(prefix);
-	if (!git_read_file(path, &text, POINTER_MAX) || text.len < n || memcmp(text.data, prefix, n) != 0)
+	if (!git_read_file(path, &text, POINTER_MAX) || text.len < n ||
+	    memcmp(text.data, prefix, n) != 0)
 		return NULL;
 	while (text.len > n && (text.data[text.len - 1] == '\n' || text.data[text.len - 1] == '\r'))
 		text.data[--text.len] = 0;
@@ -77,17 +79,21 @@ static char *read_pointer(const char *dir, const char *name, const char *prefix)
 
 /* --- objects --- */
 
-/* Nothing but what git puts there: a folder of something else must not be shown because a file names it. */
+/* Nothing but what git puts there: a folder of something else must not be shown because a file
+ * names it. */
 static bool like_objects(const char *dir)
 {
-	static const char *const others[] = { "pack", "info", "maintenance.lock", "schedule.lock", "bundles" };
+	static const char *const others[] = { "pack", "info", "maintenance.lock", "schedule.lock",
+					      "bundles" };
 	DIR *d = opendir(dir);
 	bool good = d != NULL;
 	const struct dirent *e;
 	while (good && (e = readdir(d))) {
 		const char *n = e->d_name;
-		bool known = !strcmp(n, ".") || !strcmp(n, "..") || !strncmp(n, ".nfs", 4) || !strncmp(n, "tmp_", 4) || !strncmp(n, "incoming-", 9) ||
-			     (strlen(n) == 2 && isxdigit((unsigned char)n[0]) && isxdigit((unsigned char)n[1]));
+		bool known = !strcmp(n, ".") || !strcmp(n, "..") || !strncmp(n, ".nfs", 4) ||
+			     !strncmp(n, "tmp_", 4) || !strncmp(n, "incoming-", 9) ||
+			     (strlen(n) == 2 && isxdigit((unsigned char)n[0]) &&
+			      isxdigit((unsigned char)n[1]));
 		for (size_t i = 0; i < ARRAY_LEN(others) && !known; i++)
 			known = !strcmp(n, others[i]);
 		good = known;
@@ -123,7 +129,8 @@ static char *git_place_unquoted(const char *line, size_t len)
 		if (line[i] != '\\') {
 			buf_putc(&out, line[i]);
 		} else if (i + 3 < len && line[i + 1] >= '0' && line[i + 1] <= '3') {
-			buf_putc(&out, (char)((line[i + 1] - '0') << 6 | (line[i + 2] - '0') << 3 | (line[i + 3] - '0')));
+			buf_putc(&out, (char)((line[i + 1] - '0') << 6 | (line[i + 2] - '0') << 3 |
+					      (line[i + 3] - '0')));
 			i += 3;
 		} else {
 			char c = line[++i];
@@ -149,8 +156,8 @@ static void add_alternates(struct git_place *p, const char *dir, int depth)
 		CLEANUP(free_ptr) char *real = real_from(dir, name);
 		if (real && known_store(p, real))
 			continue;
-		if (!real || depth >= ALTERNATE_DEPTH_MAX || p->stores.nr >= STORES_MAX || !like_objects(real) ||
-		    (geteuid() == 0 && !same_owner(real, p->stores.item[0])))
+		if (!real || depth >= ALTERNATE_DEPTH_MAX || p->stores.nr >= STORES_MAX ||
+		    !like_objects(real) || (geteuid() == 0 && !same_owner(real, p->stores.item[0])))
 			strv_push(&p->no_store, name);
 		else
 			add_store(p, real, depth + 1);
@@ -170,7 +177,8 @@ static void read_format(struct git_place *p)
 	struct git_settings s = { 0 };
 	CLEANUP(free_ptr) char *config = path_join(p->common, "config");
 	git_settings_file(&s, config, NULL);
-	const char *objects = git_settings_get(&s, "extensions", NULL, "objectformat"), *refs = git_settings_get(&s, "extensions", NULL, "refstorage");
+	const char *objects = git_settings_get(&s, "extensions", NULL, "objectformat"),
+		   *refs = git_settings_get(&s, "extensions", NULL, "refstorage");
 	p->format = objects && !strcasecmp(objects, "sha256") ? GIT_SHA256 : GIT_SHA1;
 	p->reftable = refs && !strcasecmp(refs, "reftable");
 	git_settings_release(&s);
@@ -178,7 +186,8 @@ static void read_format(struct git_place *p)
 
 static bool links_within(const struct git_place *p)
 {
-	static const char *const needed[] = { "objects", "refs", "config", "packed-refs", "info", "logs", "index", "hooks", "shallow" };
+	static const char *const needed[] = { "objects", "refs",  "config", "packed-refs", "info",
+					      "logs",	 "index", "hooks",  "shallow" };
 	for (size_t i = 0; i < ARRAY_LEN(needed); i++)
 		if (is_link(p->dir, needed[i]))
 			return true;
@@ -193,15 +202,18 @@ static int check_owner(const struct git_place *p, struct err *err)
 		return 0;
 	if (same_owner(p->top, p->dir) && same_owner(p->top, p->common))
 		return 0;
-	return err_set(err, ERR_DENIED, "'%s/.git' leads to a repository of another user: '%s'", p->top, p->common);
+	return err_set(err, ERR_DENIED, "'%s/.git' leads to a repository of another user: '%s'",
+		       p->top, p->common);
 }
 
 static int fill_place(struct git_place *p, struct err *err)
 {
 	p->worktree = git_place_is_there(p->dir, "commondir");
 	p->common = p->worktree ? read_pointer(p->dir, "commondir", "") : mem_strdup(p->dir);
-	if (!p->common || !git_place_is_there(p->dir, "HEAD") || !git_place_is_folder(p->common, "objects") || !git_place_is_folder(p->common, "refs"))
-		return err_set(err, ERR_INVALID, "'%s/.git' does not lead to a git directory", p->top);
+	if (!p->common || !git_place_is_there(p->dir, "HEAD") ||
+	    !git_place_is_folder(p->common, "objects") || !git_place_is_folder(p->common, "refs"))
+		return err_set(err, ERR_INVALID, "'%s/.git' does not lead to a git directory",
+			       p->top);
 	if (check_owner(p, err) < 0)
 		return -1;
 	p->link |= links_within(p);
@@ -221,9 +233,12 @@ int git_place_at(const char *top, struct git_place *out, struct err *err)
 	*out = (struct git_place){ 0 };
 	if (!git || lstat(git, &st) < 0)
 		return 0;
-	struct git_place p = { .top = mem_strdup(real), .file = S_ISREG(st.st_mode), .link = S_ISLNK(st.st_mode) };
+	struct git_place p = { .top = mem_strdup(real),
+			       .file = S_ISREG(st.st_mode),
+			       .link = S_ISLNK(st.st_mode) };
 	p.dir = p.file ? read_pointer(real, ".git", "gitdir: ") : realpath(git, NULL);
-	int rc = p.dir ? fill_place(&p, err) : err_set(err, ERR_INVALID, "'%s' does not lead to a git directory", git);
+	int rc = p.dir ? fill_place(&p, err)
+		       : err_set(err, ERR_INVALID, "'%s' does not lead to a git directory", git);
 	if (rc < 0)
 		git_place_release(&p);
 	else
@@ -255,7 +270,8 @@ char *git_place_branch(const struct git_place *p)
 	static const char heads[] = "ref: refs/heads/";
 	CLEANUP(free_ptr) char *path = path_join(p->dir, "HEAD");
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	if (!git_read_file(path, &text, POINTER_MAX) || text.len < sizeof(heads) || memcmp(text.data, heads, sizeof(heads) - 1) != 0)
+	if (!git_read_file(path, &text, POINTER_MAX) || text.len < sizeof(heads) ||
+	    memcmp(text.data, heads, sizeof(heads) - 1) != 0)
 		return NULL;
 	text.data[strcspn(text.data, "\r\n")] = 0;
 	return mem_strdup(text.data + sizeof(heads) - 1);

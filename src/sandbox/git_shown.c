@@ -19,8 +19,14 @@ static bool ends_like(const char *s, const char *tail)
 
 static bool is_credential(const struct git_setting *s)
 {
-	static const char *const tails[] = { "token", "password", "passwd", "secret", "apikey", "smtppass" };
-	static const char *const keys[] = { "extraheader", "cookiefile", "proxyauthmethod", "sslkey", "sslcertpasswordprotected", "pass",
+	static const char *const tails[] = { "token",  "password", "passwd",
+					     "secret", "apikey",   "smtppass" };
+	static const char *const keys[] = { "extraheader",
+					    "cookiefile",
+					    "proxyauthmethod",
+					    "sslkey",
+					    "sslcertpasswordprotected",
+					    "pass",
 					    "pat" };
 	for (size_t i = 0; i < ARRAY_LEN(tails); i++)
 		if (ends_like(s->key, tails[i]))
@@ -31,7 +37,8 @@ static bool is_credential(const struct git_setting *s)
 	return false;
 }
 
-/* scheme://user:password@host and scheme://token@host lose what stands before the '@'; a bare ssh user stays. */
+/* scheme://user:password@host and scheme://token@host lose what stands before the '@'; a bare ssh
+ * user stays. */
 bool git_clean_urls(const char *line, size_t len, struct buf *out)
 {
 	bool changed = false;
@@ -52,7 +59,8 @@ bool git_clean_urls(const char *line, size_t len, struct buf *out)
 		bool ssh = at - line >= 3 && strncmp(at - 3, "ssh", 3) == 0;
 		buf_append(out, line + from, host - from);
 		from = host;
-		if (user_end && !(ssh && !memchr(line + host, ':', (size_t)(user_end - line) - host))) {
+		if (user_end &&
+		    !(ssh && !memchr(line + host, ':', (size_t)(user_end - line) - host))) {
 			from = (size_t)(user_end - line) + 1;
 			changed = true;
 		}
@@ -66,12 +74,28 @@ struct name {
 };
 
 static const struct name of_host[] = {
-	{ "credential", NULL },	 { "gpg", NULL },	   { "pager", NULL },	       { "include", NULL },
-	{ "includeif", NULL },	 { "core", "fsmonitor" },  { "core", "sshcommand" },   { "core", "pager" },
-	{ "core", "editor" },	 { "core", "askpass" },	   { "core", "gitproxy" },     { "core", "alternaterefscommand" },
-	{ "commit", "gpgsign" }, { "tag", "gpgsign" },	   { "tag", "forcesignannotated" }, { "push", "gpgsign" },
-	{ "merge", "verifysignatures" }, { "log", "showsignature" }, { "user", "signingkey" }, { "sequence", "editor" },
-	{ "interactive", "difffilter" }, { "web", "browser" },
+	{ "credential", NULL },
+	{ "gpg", NULL },
+	{ "pager", NULL },
+	{ "include", NULL },
+	{ "includeif", NULL },
+	{ "core", "fsmonitor" },
+	{ "core", "sshcommand" },
+	{ "core", "pager" },
+	{ "core", "editor" },
+	{ "core", "askpass" },
+	{ "core", "gitproxy" },
+	{ "core", "alternaterefscommand" },
+	{ "commit", "gpgsign" },
+	{ "tag", "gpgsign" },
+	{ "tag", "forcesignannotated" },
+	{ "push", "gpgsign" },
+	{ "merge", "verifysignatures" },
+	{ "log", "showsignature" },
+	{ "user", "signingkey" },
+	{ "sequence", "editor" },
+	{ "interactive", "difffilter" },
+	{ "web", "browser" },
 };
 
 static bool below_usr(const char *program)
@@ -91,23 +115,27 @@ static bool lfs_there(void)
 /* A program that the sandbox may not have, which git would fail without. */
 static bool program_missing(const struct git_setting *s, const struct git_shown *how)
 {
-	static const char *const programs[] = { "command", "textconv", "external", "clean", "smudge", "process", "driver", "required" };
+	static const char *const programs[] = { "command", "textconv", "external", "clean",
+						"smudge",  "process",  "driver",   "required" };
 	bool one = false;
 	if (!strcmp(s->section, "filter") && s->sub && !strcmp(s->sub, "lfs"))
 		return !how->programs || !lfs_there();
 	if (!strcmp(s->section, "core") && !strcmp(s->key, "hookspath"))
 		return s->value && (*s->value == '/' || *s->value == '~');
-	if (strcmp(s->section, "diff") != 0 && strcmp(s->section, "filter") != 0 && strcmp(s->section, "merge") != 0)
+	if (strcmp(s->section, "diff") != 0 && strcmp(s->section, "filter") != 0 &&
+	    strcmp(s->section, "merge") != 0)
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(programs) && !one; i++)
 		one = !strcmp(s->key, programs[i]);
-	return one && s->value && (*s->value == '/' || *s->value == '~') && !(how->programs && below_usr(s->value));
+	return one && s->value && (*s->value == '/' || *s->value == '~') &&
+	       !(how->programs && below_usr(s->value));
 }
 
 static bool git_shown_left_out(const struct git_setting *s, const struct git_shown *how)
 {
 	for (size_t i = 0; i < ARRAY_LEN(of_host); i++)
-		if (!strcmp(s->section, of_host[i].section) && (!of_host[i].key || !strcmp(s->key, of_host[i].key)))
+		if (!strcmp(s->section, of_host[i].section) &&
+		    (!of_host[i].key || !strcmp(s->key, of_host[i].key)))
 			return true;
 	return program_missing(s, how);
 }
@@ -183,13 +211,17 @@ static char *relative_path(const char *from, const char *to)
 /* core.worktree by an absolute path leads nowhere in the sandbox. 1: left out, 0: as it is. */
 static int work_tree(struct buf *out, const struct git_setting *s, const struct git_shown *how)
 {
-	if (strcmp(s->section, "core") != 0 || s->sub || strcmp(s->key, "worktree") != 0 || !s->value)
+	if (strcmp(s->section, "core") != 0 || s->sub || strcmp(s->key, "worktree") != 0 ||
+	    !s->value)
 		return 0;
-	CLEANUP(free_ptr) char *real = how->moved || *s->value != '/' ? NULL : realpath(s->value, NULL);
+	CLEANUP(free_ptr)
+	char *real = how->moved || *s->value != '/' ? NULL : realpath(s->value, NULL);
 	size_t n = how->workspace ? strlen(how->workspace) : 0;
 	if (real && n && !strncmp(real, how->workspace, n) && (!real[n] || real[n] == '/')) {
 		CLEANUP(free_ptr) char *way = relative_path(how->git_dir, real);
-		const struct git_setting moved = { .section = s->section, .key = s->key, .value = way };
+		const struct git_setting moved = { .section = s->section,
+						   .key = s->key,
+						   .value = way };
 		put_setting(out, &moved);
 		return 1;
 	}
@@ -219,12 +251,13 @@ static bool put_own(struct buf *out, const struct git_shown *how)
 /* Files of patterns that the sandbox has not: their contents are brought in by git_view.c. */
 static bool patterns_elsewhere(const struct git_setting *s)
 {
-	return !strcmp(s->section, "core") && !s->sub && (!strcmp(s->key, "excludesfile") || !strcmp(s->key, "attributesfile")) && s->value &&
+	return !strcmp(s->section, "core") && !s->sub &&
+	       (!strcmp(s->key, "excludesfile") || !strcmp(s->key, "attributesfile")) && s->value &&
 	       (*s->value == '/' || *s->value == '~');
 }
 
-enum git_change git_config_shown(const char *text, size_t len, const struct git_shown *how, const struct git_config_of *of,
-				 struct buf *out)
+enum git_change git_config_shown(const char *text, size_t len, const struct git_shown *how,
+				 const struct git_config_of *of, struct buf *out)
 {
 	struct git_settings all = { 0 };
 	CLEANUP(buf_release) struct buf made = BUF_INIT;
@@ -232,11 +265,15 @@ enum git_change git_config_shown(const char *text, size_t len, const struct git_
 	bool cleaned = false, changed = put_own(&made, how) || all.included || all.broken;
 	for (size_t i = 0; i < all.nr; i++) {
 		struct git_setting *s = &all.item[i];
-		bool bare = how->moved && !strcmp(s->section, "core") && !s->sub && !strcmp(s->key, "bare");
+		bool bare = how->moved && !strcmp(s->section, "core") && !s->sub &&
+			    !strcmp(s->key, "bare");
 		bool secret = is_credential(s) || !strcmp(s->section, "credential");
 		cleaned |= secret;
-		bool sparse = how->part && (!strncmp(s->key, "sparse", 6) || (!strcmp(s->section, "index") && !strcmp(s->key, "sparse")));
-		if (secret || git_shown_left_out(s, how) || bare || sparse || patterns_elsewhere(s) || work_tree(&made, s, how) > 0)
+		bool sparse =
+			how->part && (!strncmp(s->key, "sparse", 6) ||
+				      (!strcmp(s->section, "index") && !strcmp(s->key, "sparse")));
+		if (secret || git_shown_left_out(s, how) || bare || sparse ||
+		    patterns_elsewhere(s) || work_tree(&made, s, how) > 0)
 			changed = true;
 		else
 			cleaned |= put_setting(&made, s);

@@ -1,5 +1,6 @@
-/* A .git for a subdirectory of a repository: what stands in that of the whole one by paths from its top is put down by paths from
- * the subdirectory: refs and trees (workspace/gitsub.h), the index, ignored patterns and attributes of the folders above. */
+/* A .git for a subdirectory of a repository: what stands in that of the whole one by paths from its
+ * top is put down by paths from the subdirectory: refs and trees (workspace/gitsub.h), the index,
+ * ignored patterns and attributes of the folders above. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +14,13 @@
 #include "sandbox/workspace/gitsub.h"
 #include "sandbox/workspace/ignore.h"
 
-enum { FLAG_EXTENDED = 0x4000, FLAG_NAME = 0x0fff, STAT_LEN = 40, HEAD_LEN = STAT_LEN + SHA1_LEN + 2, PATTERNS_MAX = 1 << 20 };
+enum {
+	FLAG_EXTENDED = 0x4000,
+	FLAG_NAME = 0x0fff,
+	STAT_LEN = 40,
+	HEAD_LEN = STAT_LEN + SHA1_LEN + 2,
+	PATTERNS_MAX = 1 << 20
+};
 
 /* --- the index --- */
 
@@ -31,7 +38,8 @@ static void put_be32(struct buf *b, uint32_t v)
 	buf_append(b, bytes, sizeof(bytes));
 }
 
-static void git_sub_put_entry(struct new_index *x, const char *head, size_t head_len, const char *path, size_t len)
+static void git_sub_put_entry(struct new_index *x, const char *head, size_t head_len,
+			      const char *path, size_t len)
 {
 	size_t start = x->entries.len;
 	buf_append(&x->entries, head, head_len);
@@ -57,7 +65,8 @@ static void keep_entry(void *self, const struct git_entry *e)
 }
 
 /* Without times: git reads the file once. */
-static bool git_sub_add_file(void *self, const char *path, size_t len, unsigned mode, const struct object_id *id, struct err *err)
+static bool git_sub_add_file(void *self, const char *path, size_t len, unsigned mode,
+			     const struct object_id *id, struct err *err)
 {
 	char head[HEAD_LEN] = { 0 };
 	(void)err;
@@ -67,8 +76,10 @@ static bool git_sub_add_file(void *self, const char *path, size_t len, unsigned 
 	return true;
 }
 
-/* A split index is put down in two files, one of which says what of the other holds: that of HEAD's files is as good. */
-static int git_sub_write_index(const struct git_made *m, const char *to, const struct object_id *tree, struct err *err)
+/* A split index is put down in two files, one of which says what of the other holds: that of HEAD's
+ * files is as good. */
+static int git_sub_write_index(const struct git_made *m, const char *to,
+			       const struct object_id *tree, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = path_join(to, "index");
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
@@ -96,7 +107,8 @@ static int git_sub_write_index(const struct git_made *m, const char *to, const s
 
 /* --- patterns of the folders above --- */
 
-/* The rest of an anchored pattern below @way ("packages/one"); NULL: it says nothing about what is there. */
+/* The rest of an anchored pattern below @way ("packages/one"); NULL: it says nothing about what is
+ * there. */
 static const char *rest_below(const char *pattern, const char *way)
 {
 	const char *p = pattern, *w = way;
@@ -132,14 +144,17 @@ static void put_pattern(struct buf *out, const char *line, size_t len, const cha
 	if (!anchored)
 		buf_printf(out, "%s%s%s\n", negated ? "!" : "", word, more);
 	else if (rest)
-		buf_printf(out, "%s%s%s%s\n", negated ? "!" : "", strncmp(rest, "**", 2) ? "/" : "", rest, more);
+		buf_printf(out, "%s%s%s%s\n", negated ? "!" : "", strncmp(rest, "**", 2) ? "/" : "",
+			   rest, more);
 }
 
 /* From the top down to the subdirectory: later lines are stronger. */
 static void patterns_above(const struct git_made *m, const char *name, struct buf *out)
 {
 	for (const char *way = m->prefix; *way;) {
-		CLEANUP(free_ptr) char *path = mem_printf("%s/%.*s%s", m->place.top, (int)(way - m->prefix), m->prefix, name);
+		CLEANUP(free_ptr)
+		char *path = mem_printf("%s/%.*s%s", m->place.top, (int)(way - m->prefix),
+					m->prefix, name);
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
 		git_read_file(path, &text, PATTERNS_MAX);
 		for (size_t at = 0; at < text.len;) {
@@ -173,7 +188,8 @@ int git_sub_finish(const struct git_made *m, const char *to, struct err *err)
 {
 	static const char *const of_whole[] = { "info/sparse-checkout", "ORIG_HEAD", "AUTO_MERGE" };
 	struct object_id tree;
-	if (gitsub_write(m->place.stores.item[0], to, m->prefix, &tree, err) < 0 || git_sub_write_index(m, to, &tree, err) < 0)
+	if (gitsub_write(m->place.stores.item[0], to, m->prefix, &tree, err) < 0 ||
+	    git_sub_write_index(m, to, &tree, err) < 0)
 		return err_wrap(err, "'%s' of the repository '%s'", m->prefix, m->place.top);
 	for (size_t i = 0; i < ARRAY_LEN(of_whole); i++) {
 		CLEANUP(free_ptr) char *path = path_join(to, of_whole[i]);

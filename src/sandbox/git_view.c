@@ -43,7 +43,8 @@ static void git_view_note_it(struct git_view *v, const char *at, const char *tex
 	strv_push(&v->notes, line);
 }
 
-void git_view_shown(const char *dir, const struct git_view_how *how, const struct git_own *own, struct git_shown *out)
+void git_view_shown(const char *dir, const struct git_view_how *how, const struct git_own *own,
+		    struct git_shown *out)
 {
 	*out = (struct git_shown){ .workspace = dir, .programs = !how->copy, .own = own };
 	if (own->attributes.len)
@@ -60,35 +61,44 @@ static char *git_view_below(const char *at, const char *name)
 /* How the objects of store @k are reached from .git/objects. */
 static char *git_view_store_path(const struct git_view_how *how, size_t k, size_t first)
 {
-	return how->copy ? mem_printf("../alternate-%zu", k - first) : mem_printf(GIT_VIEW_STORES "/%zu.%zu", how->layer, k);
+	return how->copy ? mem_printf("../alternate-%zu", k - first)
+			 : mem_printf(GIT_VIEW_STORES "/%zu.%zu", how->layer, k);
 }
 
-static void alternates_text(const struct git_made *m, size_t skip, const struct git_view_how *how, struct buf *out)
+static void alternates_text(const struct git_made *m, size_t skip, const struct git_view_how *how,
+			    struct buf *out)
 {
 	for (size_t k = skip; k < m->place.stores.nr; k++) {
-		CLEANUP(free_ptr) char *path = git_view_store_path(how, m->first + k - skip, m->first);
+		CLEANUP(free_ptr)
+		char *path = git_view_store_path(how, m->first + k - skip, m->first);
 		buf_printf(out, "%s\n", path);
 	}
 }
 
-static struct git_made *add_made(struct git_view *v, const char *at, struct git_place *p, bool whole)
+static struct git_made *add_made(struct git_view *v, const char *at, struct git_place *p,
+				 bool whole)
 {
 	GROW(v->item, v->nr, v->cap);
 	struct git_made *m = &v->item[v->nr++];
-	*m = (struct git_made){ .at = mem_strdup(at), .place = *p, .whole = whole, .first = v->stores.nr };
+	*m = (struct git_made){
+		.at = mem_strdup(at), .place = *p, .whole = whole, .first = v->stores.nr
+	};
 	*p = (struct git_place){ 0 };
 	v->nr_whole += whole;
 	for (size_t k = whole ? 0 : 1; k < m->place.stores.nr; k++)
 		strv_push(&v->stores, m->place.stores.item[k]);
 	for (size_t k = 0; k < m->place.no_store.nr; k++) {
-		CLEANUP(free_ptr) char *text = mem_printf("objects of '%s' are not available", m->place.no_store.item[k]);
+		CLEANUP(free_ptr)
+		char *text =
+			mem_printf("objects of '%s' are not available", m->place.no_store.item[k]);
 		git_view_note_it(v, at, text);
 	}
 	return m;
 }
 
 /* An ordinary .git of which only objects are elsewhere. */
-static void look_plain(struct git_view *v, const char *at, struct git_place *p, const struct git_view_how *how, struct masks *masks)
+static void look_plain(struct git_view *v, const char *at, struct git_place *p,
+		       const struct git_view_how *how, struct masks *masks)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	CLEANUP(free_ptr) char *path = git_view_below(at, ".git/objects/info/alternates");
@@ -111,9 +121,11 @@ static char *way_to(const char *at, const char *to)
 	return buf_take(&out);
 }
 
-/* .git is a file that leads to another folder of the workspace: by a relative path it leads there in the sandbox, too. */
-static int look_inside(const char *real, const char *at, const struct git_place *p, const struct git_view_how *how,
-		       const struct git_shown *shown, struct masks *masks, struct err *err)
+/* .git is a file that leads to another folder of the workspace: by a relative path it leads there
+ * in the sandbox, too. */
+static int look_inside(const char *real, const char *at, const struct git_place *p,
+		       const struct git_view_how *how, const struct git_shown *shown,
+		       struct masks *masks, struct err *err)
 {
 	const char *to = p->dir + strlen(real) + 1, *common = p->common + strlen(real) + 1;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -125,7 +137,8 @@ static int look_inside(const char *real, const char *at, const struct git_place 
 		buf_printf(&text, "%s/%s\n", how->workspace, pointer);
 		masks_show(masks, back, "as git in the sandbox needs it", &text);
 	}
-	if (strstr(common, ".git/") == common || strstr(common, "/.git/") || !strcmp(common, ".git") ||
+	if (strstr(common, ".git/") == common || strstr(common, "/.git/") ||
+	    !strcmp(common, ".git") ||
 	    (strlen(common) > 5 && !strcmp(common + strlen(common) - 5, "/.git")))
 		return 0; /* masks_scan has been there */
 	return masks_git_dir(real, common, how->expose, shown, masks, err);
@@ -135,13 +148,18 @@ static int look_inside(const char *real, const char *at, const struct git_place 
 static void note_format(struct git_view *v, const char *at, const struct git_place *p)
 {
 	if (p->format == GIT_SHA256)
-		git_view_note_it(v, at, "the repository has SHA-256 objects (objectFormat sha256): git works in the sandbox, but only 'merge --patch' can take its work");
+		git_view_note_it(
+			v, at,
+			"the repository has SHA-256 objects (objectFormat sha256): git works in the sandbox, but only 'merge --patch' can take its work");
 	else if (p->reftable)
-		git_view_note_it(v, at, "the repository has reftables: git works in the sandbox, but only 'merge --patch' can take its work");
+		git_view_note_it(
+			v, at,
+			"the repository has reftables: git works in the sandbox, but only 'merge --patch' can take its work");
 }
 
-static int git_view_look_at(struct git_view *v, const char *real, const char *at, const struct git_view_how *how, const struct git_shown *shown,
-		   struct masks *masks, struct err *err)
+static int git_view_look_at(struct git_view *v, const char *real, const char *at,
+			    const struct git_view_how *how, const struct git_shown *shown,
+			    struct masks *masks, struct err *err)
 {
 	struct git_place p;
 	struct err why = ERR_INIT;
@@ -152,9 +170,12 @@ static int git_view_look_at(struct git_view *v, const char *real, const char *at
 	if (rc <= 0)
 		return 0;
 	note_format(v, at, &p);
-	bool inside = git_below(p.dir, real) && git_below(p.common, real) && strcmp(p.common, real) != 0;
+	bool inside =
+		git_below(p.dir, real) && git_below(p.common, real) && strcmp(p.common, real) != 0;
 	if (p.worktree && p.reftable && !inside)
-		git_view_note_it(v, at, "a linked worktree of a repository with reftables has only its files in the sandbox, not its git");
+		git_view_note_it(
+			v, at,
+			"a linked worktree of a repository with reftables has only its files in the sandbox, not its git");
 	else if (!p.file && !p.link)
 		look_plain(v, at, &p, how, masks);
 	else if (p.file && inside && !p.link)
@@ -201,10 +222,13 @@ static void look_above(struct git_view *v, const char *real)
 	prefix += *prefix == '/';
 	CLEANUP(free_ptr) char *text = NULL;
 	if (!git_sub_tracked(&p, prefix))
-		text = mem_printf("nothing here is tracked by the repository '%s' around it, which is not shown", p.top);
+		text = mem_printf(
+			"nothing here is tracked by the repository '%s' around it, which is not shown",
+			p.top);
 	else if (p.format != GIT_SHA1 || p.reftable)
-		text = mem_printf("the repository '%s' around it has %s: open it as a whole to have git", p.top,
-				 p.reftable ? "reftables" : "SHA-256 objects");
+		text = mem_printf(
+			"the repository '%s' around it has %s: open it as a whole to have git",
+			p.top, p.reftable ? "reftables" : "SHA-256 objects");
 	if (text && strncmp(prefix, ".git", 4) != 0)
 		git_view_note_it(v, "", text);
 	else if (!text)
@@ -220,8 +244,8 @@ static bool has_own_git(const struct masks *masks)
 	return false;
 }
 
-int git_view_look(const char *dir, const struct git_view_how *how, const struct git_shown *shown, struct masks *masks,
-		  struct git_view *v, struct err *err)
+int git_view_look(const char *dir, const struct git_view_how *how, const struct git_shown *shown,
+		  struct masks *masks, struct git_view *v, struct err *err)
 {
 	CLEANUP(free_ptr) char *real = realpath(dir, NULL);
 	struct stat st;
@@ -237,7 +261,8 @@ int git_view_look(const char *dir, const struct git_view_how *how, const struct 
 		if (git_view_look_at(v, real, masks->git_at.item[i], how, shown, masks, err) < 0)
 			return -1;
 	CLEANUP(free_ptr) char *git = path_join(real, ".git");
-	if (lstat(git, &st) == 0 && S_ISDIR(st.st_mode) && !(v->nr && v->item[0].whole && !*v->item[0].at))
+	if (lstat(git, &st) == 0 && S_ISDIR(st.st_mode) &&
+	    !(v->nr && v->item[0].whole && !*v->item[0].at))
 		show_patterns(real, shown, masks);
 	return 0;
 }
@@ -246,11 +271,14 @@ int git_view_look(const char *dir, const struct git_view_how *how, const struct 
 
 static int git_view_give_away(const char *path, const struct git_owner *owner, struct err *err)
 {
-	return geteuid() == 0 && lchown(path, owner->uid, owner->gid) < 0 ? err_sys(err, "cannot give away '%s'", path) : 0;
+	return geteuid() == 0 && lchown(path, owner->uid, owner->gid) < 0
+		       ? err_sys(err, "cannot give away '%s'", path)
+		       : 0;
 }
 
 /* Folders above a .git, as they are on the host: they lie above the repository's own. */
-static int make_above(const char *dir, const char *root, const char *at, const struct git_owner *owner, struct err *err)
+static int make_above(const char *dir, const char *root, const char *at,
+		      const struct git_owner *owner, struct err *err)
 {
 	for (const char *slash = at; *at; slash++) {
 		slash = strchrnul(slash, '/');
@@ -273,11 +301,14 @@ static int make_above(const char *dir, const char *root, const char *at, const s
 
 static int git_view_write_text(const char *path, const struct buf *text, struct err *err)
 {
-	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-	return fd < 0 ? err_sys(err, "cannot write '%s'", path) : fd_write_all(fd, buf_cstr(text), text->len, err);
+	CLEANUP(fd_close)
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	return fd < 0 ? err_sys(err, "cannot write '%s'", path)
+		      : fd_write_all(fd, buf_cstr(text), text->len, err);
 }
 
-static int copy_stores(const struct git_made *m, const char *git, const struct git_owner *owner, struct err *err)
+static int copy_stores(const struct git_made *m, const char *git, const struct git_owner *owner,
+		       struct err *err)
 {
 	const struct copy_owner to_owner = { .uid = owner->uid, .gid = owner->gid };
 	const struct masks none = { 0 };
@@ -286,7 +317,8 @@ static int copy_stores(const struct git_made *m, const char *git, const struct g
 		CLEANUP(free_ptr) char *to = mem_printf("%s/alternate-%zu", git, k - skip);
 		if (copy_tree(m->place.stores.item[k], to, &none, &to_owner, err) < 0)
 			return -1;
-		CLEANUP(free_ptr) char *others = path_join(to, "info/alternates"); /* they are known */
+		/* they are known */
+		CLEANUP(free_ptr) char *others = path_join(to, "info/alternates");
 		if (unlink(others) < 0 && errno != ENOENT && errno != ENOTDIR)
 			return err_sys(err, "cannot remove '%s'", others);
 	}
@@ -294,10 +326,12 @@ static int copy_stores(const struct git_made *m, const char *git, const struct g
 }
 
 /* Your attributes and patterns, in a .git that is ours. */
-static int write_patterns(const struct git_made *m, const char *git, const struct git_shown *shown, struct err *err)
+static int write_patterns(const struct git_made *m, const char *git, const struct git_shown *shown,
+			  struct err *err)
 {
 	const struct git_own *own = shown->own;
-	CLEANUP(free_ptr) char *exclude = path_join(git, "info/exclude"), *attributes = path_join(git, ATTRIBUTES);
+	CLEANUP(free_ptr)
+	char *exclude = path_join(git, "info/exclude"), *attributes = path_join(git, ATTRIBUTES);
 	CLEANUP(buf_release) struct buf excludes = BUF_INIT;
 	CLEANUP(buf_release) struct buf theirs = BUF_INIT;
 	CLEANUP(buf_release) struct buf attrs = BUF_INIT;
@@ -330,8 +364,9 @@ static int give_all_away(const char *dir, const struct git_owner *owner, struct 
 	return rc;
 }
 
-static int write_one(const struct git_made *m, const char *dir, const char *root, const struct git_view_how *how,
-		     const struct git_shown *shown, const struct git_owner *owner, struct err *err)
+static int write_one(const struct git_made *m, const char *dir, const char *root,
+		     const struct git_view_how *how, const struct git_shown *shown,
+		     const struct git_owner *owner, struct err *err)
 {
 	CLEANUP(free_ptr) char *at = git_view_below(m->at, ".git");
 	CLEANUP(free_ptr) char *to = path_join(root, at);
@@ -343,33 +378,37 @@ static int write_one(const struct git_made *m, const char *dir, const char *root
 		if (dir_remove(to, err) < 0) /* of a copy */
 			return -1;
 		alternates_text(m, 0, how, &text);
-		if (git_compose(m, to, shown, err) < 0 || git_view_write_text(alternates, &text, err) < 0 || write_patterns(m, to, shown, err) < 0 ||
-		    give_all_away(to, owner, err) < 0)
+		if (git_compose(m, to, shown, err) < 0 ||
+		    git_view_write_text(alternates, &text, err) < 0 ||
+		    write_patterns(m, to, shown, err) < 0 || give_all_away(to, owner, err) < 0)
 			return -1;
 	}
 	return how->copy ? copy_stores(m, to, owner, err) : 0;
 }
 
-static int write_mounts(const struct git_view *v, const char *dir, const char *root, const struct masks *masks, const struct git_owner *owner,
-			struct err *err)
+static int write_mounts(const struct git_view *v, const char *dir, const char *root,
+			const struct masks *masks, const struct git_owner *owner, struct err *err)
 {
 	const struct copy_owner to_owner = { .uid = owner->uid, .gid = owner->gid };
 	for (size_t i = 0; i < v->mounts.nr; i++) {
 		const char *at = v->mounts.item[i], *slash = strrchr(at, '/');
 		CLEANUP(free_ptr) char *above = mem_strndup(at, slash ? (size_t)(slash - at) : 0);
-		if (make_above(dir, root, above, owner, err) < 0 || copy_part(dir, at, root, masks, &to_owner, err) < 0)
+		if (make_above(dir, root, above, owner, err) < 0 ||
+		    copy_part(dir, at, root, masks, &to_owner, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-int git_view_write(const struct git_view *v, const char *dir, const char *root, const struct git_view_how *how,
-		   const struct git_shown *shown, const struct masks *masks, const struct git_owner *owner, struct err *err)
+int git_view_write(const struct git_view *v, const char *dir, const char *root,
+		   const struct git_view_how *how, const struct git_shown *shown,
+		   const struct masks *masks, const struct git_owner *owner, struct err *err)
 {
 	if (write_mounts(v, dir, root, masks, owner, err) < 0)
 		return -1;
 	for (size_t i = 0; i < v->nr; i++)
-		if ((v->item[i].whole || how->copy) && write_one(&v->item[i], dir, root, how, shown, owner, err) < 0)
+		if ((v->item[i].whole || how->copy) &&
+		    write_one(&v->item[i], dir, root, how, shown, owner, err) < 0)
 			return err_wrap(err, "git of '%s'", dir);
 	return 0;
 }

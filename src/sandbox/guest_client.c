@@ -52,11 +52,12 @@ uint64_t guest_next_id(struct guest *g)
 void guest_send(struct guest *g, enum guest_frame type, uint64_t id, const struct buf *body)
 {
 	if (g->stream)
-		stream_send(g->stream, (uint16_t)type, id, body ? body->data : NULL, body ? body->len : 0);
+		stream_send(g->stream, (uint16_t)type, id, body ? body->data : NULL,
+			    body ? body->len : 0);
 }
 
-void guest_send_stream(struct guest *g, enum guest_frame type, uint64_t id, unsigned stream, const void *bytes,
-		       size_t len)
+void guest_send_stream(struct guest *g, enum guest_frame type, uint64_t id, unsigned stream,
+		       const void *bytes, size_t len)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	pack_u8(&b, (uint8_t)stream);
@@ -115,11 +116,13 @@ static void ask_too_late(void *self)
 	ask_fail(a, &err);
 }
 
-static struct guest_ask *guest_client_ask(struct guest *g, enum guest_frame type, const struct buf *body, box_done_fn *done,
-			     void *self)
+static struct guest_ask *guest_client_ask(struct guest *g, enum guest_frame type,
+					  const struct buf *body, box_done_fn *done, void *self)
 {
 	struct guest_ask *a = NEW(struct guest_ask);
-	*a = (struct guest_ask){ .g = g, .type = type, .id = guest_next_id(g), .done = done, .self = self };
+	*a = (struct guest_ask){
+		.g = g, .type = type, .id = guest_next_id(g), .done = done, .self = self
+	};
 	GROW(g->ask, g->nr_asks, g->cap_asks);
 	g->ask[g->nr_asks++] = a;
 	a->late = g->gone;
@@ -150,7 +153,8 @@ void guest_freeze(struct guest *g, bool frozen, box_done_fn *done, void *self)
 	guest_client_ask(g, GF_FREEZE, &b, done, self)->frozen = frozen;
 }
 
-static void ask_port(struct guest *g, enum guest_frame type, uint16_t port, box_done_fn *done, void *self)
+static void ask_port(struct guest *g, enum guest_frame type, uint16_t port, box_done_fn *done,
+		     void *self)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	buf_u16le(&b, port);
@@ -265,12 +269,12 @@ static bool is_tcp(int fd, bool listening)
 	struct err err = ERR_INIT;
 	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 && domain == AF_INET &&
 	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM &&
-	       getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &accepts, &len) == 0 && (accepts != 0) == listening &&
-	       fd_nonblock(fd, &err) == 0;
+	       getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &accepts, &len) == 0 &&
+	       (accepts != 0) == listening && fd_nonblock(fd, &err) == 0;
 }
 
-static json_t *socket_result(struct guest *g, const struct guest_ask *a, struct unpack *u, int *fds, size_t nr,
-			     struct err *err)
+static json_t *socket_result(struct guest *g, const struct guest_ask *a, struct unpack *u, int *fds,
+			     size_t nr, struct err *err)
 {
 	bool listening = a->type == GF_LISTEN;
 	json_t *o = json_object();
@@ -278,7 +282,8 @@ static json_t *socket_result(struct guest *g, const struct guest_ask *a, struct 
 	if (listening)
 		json_put_int(o, "port", unpack_u16(u));
 	if (g->framed) {
-		fd = listening ? guest_conn_listen(g, a->id, err) : guest_conn_dialled(g, a->id, err);
+		fd = listening ? guest_conn_listen(g, a->id, err)
+			       : guest_conn_dialled(g, a->id, err);
 	} else if (nr == 1 && is_tcp(fds[0], listening)) {
 		fd = fds[0];
 		fds[0] = -1;
@@ -290,8 +295,8 @@ static json_t *socket_result(struct guest *g, const struct guest_ask *a, struct 
 	return o;
 }
 
-static json_t *guest_client_result_of(struct guest *g, const struct guest_ask *a, struct unpack *u, int *fds, size_t nr,
-			 struct err *err)
+static json_t *guest_client_result_of(struct guest *g, const struct guest_ask *a, struct unpack *u,
+				      int *fds, size_t nr, struct err *err)
 {
 	switch (a->type) {
 	case GF_ATTACH:
@@ -372,7 +377,8 @@ static void guest_client_on_ready(struct guest *g, const struct frame *f)
 	i.landlock = unpack_u8(&u);
 	i.uid = unpack_u32(&u);
 	if (!unpack_done(&u) || g->ready || i.version != GUEST_VERSION) {
-		guest_broken(g, i.version == GUEST_VERSION ? "a damaged greeting" : "another version of the protocol");
+		guest_broken(g, i.version == GUEST_VERSION ? "a damaged greeting"
+							   : "another version of the protocol");
 		return;
 	}
 	g->info = i;
@@ -454,7 +460,8 @@ static void guest_client_end(struct guest *g, const struct err *why)
 	guest_runs_lost(g);
 	guest_conns_free(g);
 	guest_sinks_free(g);
-	/* also those that come only now, from the ends of runs and of these here; who does nothing but ask again is not waited for */
+	/* also those that come only now, from the ends of runs and of these here; who does nothing
+	 * but ask again is not waited for */
 	for (size_t n = 0; n < ENDING_ASKS && g->nr_asks && !g->freed; n++)
 		ask_over(ask_take(g, g->ask[0]->id), why);
 	if (!g->freed && g->ops->on_gone)
@@ -476,7 +483,9 @@ static void guest_client_on_drain(void *self)
 	(void)self;
 }
 
-static const struct stream_ops guest_client_stream_ops = { .on_frame = guest_client_on_frame, .on_close = guest_client_on_close, .on_drain = guest_client_on_drain };
+static const struct stream_ops guest_client_stream_ops = { .on_frame = guest_client_on_frame,
+							   .on_close = guest_client_on_close,
+							   .on_drain = guest_client_on_drain };
 
 void guest_broken(struct guest *g, const char *what)
 {
@@ -488,7 +497,8 @@ void guest_broken(struct guest *g, const char *what)
 	guest_client_end(g, &err);
 }
 
-struct guest *guest_new(struct loop *l, int sock, const struct guest_opts *o, const struct guest_ops *ops, void *self)
+struct guest *guest_new(struct loop *l, int sock, const struct guest_opts *o,
+			const struct guest_ops *ops, void *self)
 {
 	struct guest *g = NEW(struct guest);
 	g->loop = l;

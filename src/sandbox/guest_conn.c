@@ -1,5 +1,5 @@
-/* Connections into and out of a box where no descriptor can be passed: each is a framed stream here and one end of a
- * local socket for the caller. */
+/* Connections into and out of a box where no descriptor can be passed: each is a framed stream here
+ * and one end of a local socket for the caller. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,7 +123,8 @@ static bool guest_conn_write_out(struct guest_conn *c)
 static bool guest_conn_read_in(struct guest_conn *c)
 {
 	UNSET char bytes[GUEST_CHUNK - 1];
-	ssize_t n = recv(c->fd, bytes, c->credit < sizeof bytes ? c->credit : sizeof bytes, MSG_DONTWAIT);
+	ssize_t n = recv(c->fd, bytes, c->credit < sizeof bytes ? c->credit : sizeof bytes,
+			 MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return true;
 	if (n < 0) {

@@ -51,10 +51,12 @@ static void guest_drive_lost(void *self)
 		guest_drive_on_exit_(r, 0, 0, true, 0);
 }
 
-struct run *guest_drive(struct loop *l, struct guest *g, const struct strv *env, const char *cwd, const struct run_opts *o,
-			const struct run_ops *ops, void *self)
+struct run *guest_drive(struct loop *l, struct guest *g, const struct strv *env, const char *cwd,
+			const struct run_opts *o, const struct run_ops *ops, void *self)
 {
-	static const struct run_ops mine = { .on_output = guest_drive_on_output, .on_exit = guest_drive_on_exit_, .on_trace = guest_drive_on_trace,
+	static const struct run_ops mine = { .on_output = guest_drive_on_output,
+					     .on_exit = guest_drive_on_exit_,
+					     .on_trace = guest_drive_on_trace,
 					     .on_lost = guest_drive_on_lost };
 	struct run *r = NEW(struct run);
 	*r = (struct run){ .ops = ops, .self = self };

@@ -20,8 +20,8 @@ enum { LINE_MAX_ = 8192, PROGRAM_MAX = 64 << 20, LATE_MS = 60000 };
 
 /* --- the script --- */
 
-/* What a process that has gone left is removed first; the number of the shell is part of a folder's name. The folder goes
- * with the guest, however that ends. */
+/* What a process that has gone left is removed first; the number of the shell is part of a folder's
+ * name. The folder goes with the guest, however that ends. */
 static const char guest_handoff_build[] =
 	"umask 077; d=%s; g=$d/guest-%s; mkdir -p \"$d/boxes\" || exit 1; "
 	"for o in \"$d\"/boxes/*; do [ -d \"$o\" ] && ! kill -0 \"${o##*.}\" 2>/dev/null && "
@@ -40,7 +40,8 @@ static int guest_handoff_program(struct buf *out, struct err *err)
 
 int guest_handoff_script(const char *name, const char *dir, struct buf *out, struct err *err)
 {
-	CLEANUP(buf_release) struct buf bytes = BUF_INIT, where = BUF_INIT, hex = BUF_INIT, text = BUF_INIT;
+	CLEANUP(buf_release)
+	struct buf bytes = BUF_INIT, where = BUF_INIT, hex = BUF_INIT, text = BUF_INIT;
 	struct hash h;
 	if (guest_handoff_program(&bytes, err) < 0)
 		return -1;
@@ -104,7 +105,8 @@ static void send_program(struct handover *h)
 {
 	struct err err = ERR_INIT;
 	while (h->sent < h->program.len) {
-		ssize_t n = send(h->fd, h->program.data + h->sent, h->program.len - h->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t n = send(h->fd, h->program.data + h->sent, h->program.len - h->sent,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n < 0) {
@@ -127,13 +129,17 @@ static void guest_handoff_on_line(struct handover *h, char *line)
 		buf_puts(&h->said, line);
 		return;
 	}
-	if (sscanf(line + 10, "%63s %7s %2047s %2047s", machine, want, folder, tool) != 4 || *folder != '/' || *tool != '/') {
-		err_set(&err, ERR_UNSUPPORTED, "the folder for boxes there cannot be used: it is '%s' (no blanks, an absolute path)", line + 10);
+	if (sscanf(line + 10, "%63s %7s %2047s %2047s", machine, want, folder, tool) != 4 ||
+	    *folder != '/' || *tool != '/') {
+		err_set(&err, ERR_UNSUPPORTED,
+			"the folder for boxes there cannot be used: it is '%s' (no blanks, an absolute path)",
+			line + 10);
 		guest_handoff_fail(h, &err);
 		return;
 	}
 	if (uname(&here) == 0 && strcmp(machine, here.machine) != 0) {
-		err_set(&err, ERR_UNSUPPORTED, "it is a %s, and our guest program is for %s", machine, here.machine);
+		err_set(&err, ERR_UNSUPPORTED, "it is a %s, and our guest program is for %s",
+			machine, here.machine);
 		guest_handoff_fail(h, &err);
 		return;
 	}
@@ -190,7 +196,8 @@ static void guest_handoff_too_late(void *self)
 	guest_handoff_fail(h, &err);
 }
 
-struct handover *guest_handoff_new(struct loop *l, int fd, const struct handover_ops *ops, void *self)
+struct handover *guest_handoff_new(struct loop *l, int fd, const struct handover_ops *ops,
+				   void *self)
 {
 	struct handover *h = NEW(struct handover);
 	*h = (struct handover){ .loop = l, .fd = fd, .ops = ops, .self = self };

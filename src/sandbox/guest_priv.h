@@ -35,8 +35,8 @@ void guest_enter(struct guest *g);
 void guest_leave(struct guest *g); /* @g may be gone after it */
 uint64_t guest_next_id(struct guest *g);
 void guest_send(struct guest *g, enum guest_frame type, uint64_t id, const struct buf *body);
-void guest_send_stream(struct guest *g, enum guest_frame type, uint64_t id, unsigned stream, const void *bytes,
-		       size_t len);
+void guest_send_stream(struct guest *g, enum guest_frame type, uint64_t id, unsigned stream,
+		       const void *bytes, size_t len);
 /* The guest broke the protocol: ends the channel from the loop. */
 void guest_broken(struct guest *g, const char *what);
 
@@ -51,7 +51,8 @@ void guest_runs_lost(struct guest *g);	 /* on_exit(lost) for each that has had n
 void guest_runs_detach(struct guest *g); /* no more callbacks; the handles stay */
 
 /* --- guest_sink.c --- */
-/* Reads and throws away what a process left behind still writes to @fd (taken), so that it neither blocks nor dies. */
+/* Reads and throws away what a process left behind still writes to @fd (taken), so that it neither
+ * blocks nor dies. */
 void guest_sink_new(struct guest *g, int fd);
 void guest_sinks_free(struct guest *g);
 
@@ -67,7 +68,9 @@ bool guest_conn_credit(struct guest *g, uint64_t id, uint32_t more);
 void guest_conns_free(struct guest *g);
 
 /* --- guest_rules.c --- */
-/* The ATTACH body. @rules_out: the paths by index, borrowed from @a and static storage; owned array. */
-void guest_rules_pack(const struct guest_attach *a, struct buf *out, const char ***rules_out, size_t *nr_out);
+/* The ATTACH body. @rules_out: the paths by index, borrowed from @a and static storage; owned
+ * array. */
+void guest_rules_pack(const struct guest_attach *a, struct buf *out, const char ***rules_out,
+		      size_t *nr_out);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a command may touch in a box, when nobody says otherwise. Everything in the box's mount tree is ours, so / may
- * be listed; what is not named here can be seen and not opened. */
+/* What a command may touch in a box, when nobody says otherwise. Everything in the box's mount tree
+ * is ours, so / may be listed; what is not named here can be seen and not opened. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,15 +73,19 @@ static bool guest_rules_wanted(const struct guest_attach *a, const struct guest_
 
 static unsigned guest_rules_flags_of(const struct guest_attach *a)
 {
-	return (a->tcp ? GUEST_TCP : 0U) | (a->scope ? GUEST_SCOPE : 0U) | (a->unconfined_ok ? GUEST_UNCONFINED_OK : 0U) |
-	       (a->keep_caps ? GUEST_KEEP_CAPS : 0U) | (a->part == ATTACH_AHEAD ? GUEST_AHEAD : 0U) |
+	return (a->tcp ? GUEST_TCP : 0U) | (a->scope ? GUEST_SCOPE : 0U) |
+	       (a->unconfined_ok ? GUEST_UNCONFINED_OK : 0U) |
+	       (a->keep_caps ? GUEST_KEEP_CAPS : 0U) |
+	       (a->part == ATTACH_AHEAD ? GUEST_AHEAD : 0U) |
 	       (a->part == ATTACH_REST ? GUEST_ON : 0U);
 }
 
-void guest_rules_pack(const struct guest_attach *a, struct buf *out, const char ***rules_out, size_t *nr_out)
+void guest_rules_pack(const struct guest_attach *a, struct buf *out, const char ***rules_out,
+		      size_t *nr_out)
 {
 	const struct guest_rule *base = a->rules ? a->rules : guest_rules_defaults;
-	size_t nr_base = a->rules ? a->nr_rules : ARRAY_LEN(guest_rules_defaults), all = nr_base + a->nr_extra, nr = 0;
+	size_t nr_base = a->rules ? a->nr_rules : ARRAY_LEN(guest_rules_defaults),
+	       all = nr_base + a->nr_extra, nr = 0;
 	assert(all <= GUEST_MAX_RULES);
 	const struct guest_rule **rule = mem_calloc(all + 1, sizeof *rule);
 	const char **paths = mem_calloc(all + 1, sizeof *paths);

@@ -131,7 +131,8 @@ static bool is_terminal(int fd)
 	struct stat st;
 	struct termios t;
 	struct err err = ERR_INIT;
-	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && tcgetattr(fd, &t) == 0 && fd_nonblock(fd, &err) == 0;
+	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && tcgetattr(fd, &t) == 0 &&
+	       fd_nonblock(fd, &err) == 0;
 }
 
 void guest_run_prepared(struct guest *g, const struct frame *f, int *fds, size_t nr)
@@ -212,7 +213,8 @@ void guest_run_ended(struct guest *g, const struct frame *f)
 		if (e->fd < 0 || e->over)
 			continue;
 		if (i == GUEST_TTY)
-			there = TTY_MAX; /* what a terminal holds cannot be asked; a read of it finds out */
+			/* what a terminal holds cannot be asked; a read of it finds out */
+			there = TTY_MAX;
 		else if (ioctl(e->fd, FIONREAD, &there) < 0 || there < 0)
 			there = 0;
 		e->drain = (size_t)there;
@@ -348,21 +350,27 @@ static void guest_run_fail_later(void *self)
 static void guest_run_fail(struct guest_run *r, unsigned step, int sys)
 {
 	r->ended = true;
-	r->how = (struct guest_ended_body){
-		.code = step ? 126 : 0, .signal = step ? 0 : SIGKILL, .step = (uint8_t)step, .sys = (uint32_t)sys
-	};
+	r->how = (struct guest_ended_body){ .code = step ? 126 : 0,
+					    .signal = step ? 0 : SIGKILL,
+					    .step = (uint8_t)step,
+					    .sys = (uint32_t)sys };
 	r->busy++;
 	loop_defer(r->g->loop, guest_run_fail_later, r);
 }
 
-struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const struct run_ops *ops, void *self)
+struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o,
+				const struct run_ops *ops, void *self)
 {
 	struct guest_run *r = NEW(struct guest_run);
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	int child[4] = { -1, -1, -1, -1 };
-	*r = (struct guest_run){
-		.g = g, .id = guest_next_id(g), .ops = ops, .self = self, .pty = o->pty, .framed = g->framed, .trace = -1
-	};
+	*r = (struct guest_run){ .g = g,
+				 .id = guest_next_id(g),
+				 .ops = ops,
+				 .self = self,
+				 .pty = o->pty,
+				 .framed = g->framed,
+				 .trace = -1 };
 	r->timeout_us = o->timeout_us;
 	for (unsigned i = 0; i < 4; i++)
 		r->end[i] = (struct end){ .run = r, .nr = i, .fd = -1, .credit = GUEST_WINDOW };
@@ -370,8 +378,10 @@ struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const
 	GROW(g->run, g->nr_runs, g->cap_runs);
 	g->run[g->nr_runs++] = r;
 	unsigned flags = (o->pty ? GUEST_PTY : 0U) | (r->framed ? 0U : GUEST_FDS) |
-			 (o->stdin_open && !o->pty ? GUEST_STDIN : 0U) | (o->ours ? GUEST_OURS : 0U) | (o->offline ? GUEST_OFFLINE : 0U) |
-			 (o->trace && !r->framed ? GUEST_TRACE : 0U) | (o->trace == TRACE_MUST ? GUEST_TRACE_MUST : 0U);
+			 (o->stdin_open && !o->pty ? GUEST_STDIN : 0U) |
+			 (o->ours ? GUEST_OURS : 0U) | (o->offline ? GUEST_OFFLINE : 0U) |
+			 (o->trace && !r->framed ? GUEST_TRACE : 0U) |
+			 (o->trace == TRACE_MUST ? GUEST_TRACE_MUST : 0U);
 	pack_prepare(o, flags, &b);
 	if (g->gone) {
 		guest_run_fail(r, GS_NONE, 0);
@@ -379,7 +389,8 @@ struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const
 		guest_run_fail(r, GS_EXEC, E2BIG);
 	} else if (!r->framed && !r->pty && !guest_run_open_pipes(r, o->stdin_open, child)) {
 		guest_run_fail(r, GS_PIPE, errno);
-	} else if (r->framed ? o->trace == TRACE_MUST : o->trace && (child[3] = open_trace(r)) < 0) {
+	} else if (r->framed ? o->trace == TRACE_MUST
+			     : o->trace && (child[3] = open_trace(r)) < 0) {
 		guest_run_fail(r, GS_TRACE, r->framed ? EOPNOTSUPP : errno);
 	} else {
 		size_t first = r->framed || r->pty ? 3 : o->stdin_open ? 0 : 1;
@@ -451,7 +462,8 @@ void guest_signal(struct guest_run *r, int signo)
 bool guest_echoes(const struct guest_run *r)
 {
 	struct termios t;
-	return r->pty && !r->framed && r->end[GUEST_TTY].fd >= 0 && tcgetattr(r->end[GUEST_TTY].fd, &t) == 0 && t.c_lflag & ECHO;
+	return r->pty && !r->framed && r->end[GUEST_TTY].fd >= 0 &&
+	       tcgetattr(r->end[GUEST_TTY].fd, &t) == 0 && t.c_lflag & ECHO;
 }
 
 void guest_resize(struct guest_run *r, const struct winsize *size)

@@ -1,10 +1,12 @@
-/* What the files of a run share: guest_run.c (its life, from prepare to on_exit) and guest_stream.c (how its bytes move). */
+/* What the files of a run share: guest_run.c (its life, from prepare to on_exit) and guest_stream.c
+ * (how its bytes move). */
 #ifndef SANDBOX_GUEST_RUN_PRIV_H
 #define SANDBOX_GUEST_RUN_PRIV_H
 
 #include "sandbox/guest_priv.h"
 
-/* One stream of a run. With descriptors: @fd is our end. Framed: credit both ways, and what came while paused. */
+/* One stream of a run. With descriptors: @fd is our end. Framed: credit both ways, and what came
+ * while paused. */
 struct end {
 	struct guest_run *run;
 	unsigned nr; /* enum guest_stream_nr */
@@ -41,14 +43,15 @@ struct guest_run {
 
 /* --- guest_run.c --- */
 struct guest_run *run_find(const struct guest *g, uint64_t id);
-void run_leave(struct guest_run *r);     /* undoes busy++; the run may be gone after it */
+void run_leave(struct guest_run *r);	 /* undoes busy++; the run may be gone after it */
 void run_check_end(struct guest_run *r); /* tells the end once all output is out */
 void run_end_close(struct end *e);
 
 /* --- guest_stream.c --- */
 struct end *run_in_end(struct guest_run *r); /* stdin or the terminal */
 void run_deliver(struct guest_run *r, unsigned stream, const void *bytes, size_t len);
-void run_read_some(struct guest_run *r, struct end *e); /* the run may be freed inside: the caller holds it by busy */
+/* the run may be freed inside: the caller holds it by busy */
+void run_read_some(struct guest_run *r, struct end *e);
 void run_write_in(struct guest_run *r);
 void run_update(struct guest_run *r); /* what is watched after anything has changed */
 

@@ -20,7 +20,8 @@ static void sink_free(struct guest_sink *s)
 	struct guest *g = s->g;
 	for (size_t i = 0; i < g->nr_sinks; i++)
 		if (g->sink[i] == s) {
-			memmove(&g->sink[i], &g->sink[i + 1], (--g->nr_sinks - i) * sizeof *g->sink);
+			memmove(&g->sink[i], &g->sink[i + 1],
+				(--g->nr_sinks - i) * sizeof *g->sink);
 			break;
 		}
 	loop_fd_free(&s->watch);

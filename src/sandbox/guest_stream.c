@@ -1,4 +1,5 @@
-/* How the bytes of a run move: its output, its input, credit and pauses, by descriptors or by frames. */
+/* How the bytes of a run move: its output, its input, credit and pauses, by descriptors or by
+ * frames. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -17,7 +18,8 @@ void run_deliver(struct guest_run *r, unsigned stream, const void *bytes, size_t
 		r->ops->on_output(r->self, (int)stream, bytes, len);
 }
 
-/* Reads once; true if there may be more. The run may be freed inside; the caller holds it by busy. */
+/* Reads once; true if there may be more. The run may be freed inside; the caller holds it by
+ * busy. */
 static bool read_end(struct guest_run *r, struct end *e)
 {
 	UNSET char bytes[READ_MAX];
@@ -113,7 +115,8 @@ void guest_stdin(struct guest_run *r, const void *bytes, size_t len, bool eof)
 		return;
 	buf_append(&r->in, bytes, len);
 	if (eof && r->pty)
-		buf_putc(&r->in, 4); /* a terminal has no end of input; ^D at the start of a line stands for it */
+		/* a terminal has no end of input; ^D at the start of a line stands for it */
+		buf_putc(&r->in, 4);
 	else if (eof)
 		r->in_eof = true;
 	run_write_in(r);
@@ -187,8 +190,8 @@ bool guest_run_data(struct guest *g, uint64_t id, unsigned stream, const char *b
 	if (!r)
 		return false;
 	struct end *e = &r->end[stream & 3];
-	if (!r->framed || stream == GUEST_IN || stream > GUEST_TTY || (stream == GUEST_TTY) != r->pty ||
-	    e->got + len > GUEST_WINDOW) {
+	if (!r->framed || stream == GUEST_IN || stream > GUEST_TTY ||
+	    (stream == GUEST_TTY) != r->pty || e->got + len > GUEST_WINDOW) {
 		guest_broken(g, "more output than there was room for");
 		return true;
 	}

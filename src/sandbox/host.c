@@ -68,13 +68,17 @@ static void sandbox_host_on_failed(void *self, const struct err *err)
 
 static void connect_host(struct far *f)
 {
-	static const struct launcher_host_ops ops = { .on_started = sandbox_host_on_started, .on_exit = sandbox_host_on_exit_of, .on_failed = sandbox_host_on_failed };
-	static char *const env[] = { (char *)(uintptr_t)"PATH=/usr/local/bin:/usr/bin:/bin", NULL };
+	static const struct launcher_host_ops ops = { .on_started = sandbox_host_on_started,
+						      .on_exit = sandbox_host_on_exit_of,
+						      .on_failed = sandbox_host_on_failed };
+	static char *const env[] = { (char *)(uintptr_t) "PATH=/usr/local/bin:/usr/bin:/bin",
+				     NULL };
 	struct host *h = sandbox_host_of(f);
 	struct err err = ERR_INIT;
 	int pair[2];
 	CLEANUP(free_ptr) char *guest = paths_libexec("sandglass-guest");
-	char *const argv[] = { (char *)(uintptr_t)"sandglass-guest", (char *)(uintptr_t)"--fd", (char *)(uintptr_t)"3", NULL };
+	char *const argv[] = { (char *)(uintptr_t) "sandglass-guest", (char *)(uintptr_t) "--fd",
+			       (char *)(uintptr_t) "3", NULL };
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
 		err_sys(&err, "cannot make a socket for the box");
 		stream_backend_fail(f, &err);
@@ -111,8 +115,15 @@ static void release_host(struct far *f)
 }
 
 static const struct far_kind sandbox_host_kind = {
-	.driver = &driver_host, .folder = "host", .here = true, .wall = FAR_NONE, .profile = "none", .options = sandbox_host_take_host,
-	.connect = connect_host, .leave = leave_host, .release = release_host,
+	.driver = &driver_host,
+	.folder = "host",
+	.here = true,
+	.wall = FAR_NONE,
+	.profile = "none",
+	.options = sandbox_host_take_host,
+	.connect = connect_host,
+	.leave = leave_host,
+	.release = release_host,
 };
 
 /* What runs in it may have stopped its guest: they are one user's. */
@@ -123,7 +134,8 @@ static void host_wake(struct box *b)
 		syscall(SYS_pidfd_send_signal, h->pidfd, SIGCONT, NULL, 0);
 }
 
-static struct box *host_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
+static struct box *host_open(struct loop *l, const struct box_opts *o, box_done_fn *done,
+			     void *self)
 {
 	return stream_backend_open(&sandbox_host_kind, sizeof(struct host), l, o, done, self);
 }

@@ -20,15 +20,16 @@ json_t *hosted_args(const struct remote *r)
 	return args;
 }
 
-struct remote_op *hosted_ask(struct remote *r, const char *fn, json_t *args, const struct remote_heard *h, void *to)
+struct remote_op *hosted_ask(struct remote *r, const char *fn, json_t *args,
+			     const struct remote_heard *h, void *to)
 {
 	return r->of->port.begin(r->of->port.self, fn, args, r->options, r->b.id, h, to);
 }
 
 /* --- files: each verb is a text or, for what is large, some --- */
 
-/* Of what goes over as it is: so much at once, as a plugin's little memory has it several times; what becomes another file
- * between two pieces is read again so often. */
+/* Of what goes over as it is: so much at once, as a plugin's little memory has it several times;
+ * what becomes another file between two pieces is read again so often. */
 enum { READ_AT_ONCE = 2 << 20, WHOLE_MAX = 4 << 20, READ_ANEW = 3 };
 
 struct file {
@@ -39,12 +40,12 @@ struct file {
 	char *path, id[16];
 	size_t max, from; /* read: so much at most; asked for from here on, a piece at once */
 	int mode;
-	bool packed; /* data is what gzip has made of it */
-	struct buf data; /* read or to be written */
-	size_t part, sent; /* it goes in parts of so much; so many of them have gone */
-	char *seen; /* read: what the last piece said of the file */
-	bool another; /* which was another one by then */
-	unsigned anew; /* it has been read again so often */
+	bool packed;	      /* data is what gzip has made of it */
+	struct buf data;      /* read or to be written */
+	size_t part, sent;    /* it goes in parts of so much; so many of them have gone */
+	char *seen;	      /* read: what the last piece said of the file */
+	bool another;	      /* which was another one by then */
+	unsigned anew;	      /* it has been read again so often */
 	json_t *stat, *stats; /* of the file; of the entries of a folder */
 	struct err err;
 };
@@ -67,7 +68,8 @@ static void hosted_part_of(const struct file *f, size_t *from, size_t *len)
 	*len = f->data.len - *from < f->part ? f->data.len - *from : f->part;
 }
 
-/* A provider that tells everything at the end is asked for a piece at a time: its answer is in memory some times. */
+/* A provider that tells everything at the end is asked for a piece at a time: its answer is in
+ * memory some times. */
 static size_t hosted_piece_of(const struct file *f)
 {
 	const struct remote_port *p = &f->remote->of->port;
@@ -86,10 +88,12 @@ static void hosted_make(void *self, struct buf *text)
 		break;
 	case FILE_PART:
 		hosted_part_of(f, &from, &len);
-		shell_protocol_part(text, f->remote->base, f->id, (unsigned)f->sent, f->data.data + from, len);
+		shell_protocol_part(text, f->remote->base, f->id, (unsigned)f->sent,
+				    f->data.data + from, len);
 		break;
 	case FILE_WRITE:
-		shell_protocol_write(text, f->remote->base, f->id, (unsigned)f->sent, f->packed, f->path, f->mode);
+		shell_protocol_write(text, f->remote->base, f->id, (unsigned)f->sent, f->packed,
+				     f->path, f->mode);
 		break;
 	case FILE_STAT:
 		shell_protocol_stat(text, f->path);
@@ -105,14 +109,17 @@ static void hosted_make(void *self, struct buf *text)
 	f->stats = json_array();
 }
 
-/* Is it another file by now, or with other contents? One that has only grown is not. Both are texts of @s. */
+/* Is it another file by now, or with other contents? One that has only grown is not. Both are texts
+ * of @s. */
 static bool is_another(const char *was, const char *is)
 {
 	long long size, before;
 	unsigned long long inode, old;
 	char when[64] = "", then[64] = "";
-	bool known = sscanf(was, "%*x %lld %llu %63[^\n]", &before, &old, then) >= 2 && sscanf(is, "%*x %lld %llu %63[^\n]", &size, &inode, when) >= 2;
-	return known && (inode != old || size < before || (size == before && strcmp(when, then) != 0));
+	bool known = sscanf(was, "%*x %lld %llu %63[^\n]", &before, &old, then) >= 2 &&
+		     sscanf(is, "%*x %lld %llu %63[^\n]", &size, &inode, when) >= 2;
+	return known &&
+	       (inode != old || size < before || (size == before && strcmp(when, then) != 0));
 }
 
 static void hosted_see(struct file *f, const char *text)
@@ -145,8 +152,11 @@ static bool hosted_line(void *self, char kind, const char *text, size_t len)
 		err_set(&f->err, ERR_NOENT, "'%s': No such file or directory", f->path);
 		return true;
 	case '!':
-		err_set(&f->err, strstr(text, "ermission") ? ERR_DENIED : strstr(text, "space") ? ERR_FULL : ERR_INVALID, "'%s': %s",
-			f->path, text);
+		err_set(&f->err,
+			strstr(text, "ermission") ? ERR_DENIED
+			: strstr(text, "space")	  ? ERR_FULL
+						  : ERR_INVALID,
+			"'%s': %s", f->path, text);
 		return true;
 	default:
 		return kind == '.';
@@ -170,7 +180,9 @@ static json_t *hosted_entries(struct file *f)
 
 static void hosted_end(void *self, const struct err *err);
 
-static const struct script_how hosted_how = { .make = hosted_make, .line = hosted_line, .end = hosted_end };
+static const struct script_how hosted_how = { .make = hosted_make,
+					      .line = hosted_line,
+					      .end = hosted_end };
 
 static void hosted_end(void *self, const struct err *err)
 {
@@ -194,7 +206,8 @@ static void hosted_end(void *self, const struct err *err)
 		file_end(f, NULL, &changes);
 		return;
 	}
-	if (f->what == FILE_READ && f->data.len < f->max && f->data.len - f->from >= hosted_piece_of(f)) {
+	if (f->what == FILE_READ && f->data.len < f->max &&
+	    f->data.len - f->from >= hosted_piece_of(f)) {
 		script_begin(f->remote, &hosted_how, f);
 		return;
 	}
@@ -211,7 +224,9 @@ static void hosted_end(void *self, const struct err *err)
 		if (strncmp(f->path, REMOTE_WORKSPACE "/", sizeof(REMOTE_WORKSPACE)) == 0)
 			mirror_put(f->remote->mirror, f->path + sizeof(REMOTE_WORKSPACE), &f->data);
 	}
-	json_t *result = f->what == FILE_LIST ? hosted_entries(f) : f->stat ? json_incref(f->stat) : json_object();
+	json_t *result = f->what == FILE_LIST ? hosted_entries(f)
+			 : f->stat	      ? json_incref(f->stat)
+					      : json_object();
 	if (f->what == FILE_READ)
 		json_put_bytes(result, "data", buf_cstr(&f->data), f->data.len);
 	file_end(f, result, NULL);
@@ -269,7 +284,8 @@ static struct file *file_new(struct box *b, const char *path, box_done_fn *done,
 	return f;
 }
 
-static void hosted_box_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self)
+static void hosted_box_read(struct box *b, const char *path, size_t max, box_done_fn *done,
+			    void *self)
 {
 	struct file *f = file_new(b, path, done, self);
 	f->what = FILE_READ;
@@ -277,7 +293,8 @@ static void hosted_box_read(struct box *b, const char *path, size_t max, box_don
 	script_begin(f->remote, &hosted_how, f);
 }
 
-static void hosted_put_file(struct box *b, const char *path, const void *data, size_t len, bool packed, int mode, box_done_fn *done, void *self)
+static void hosted_put_file(struct box *b, const char *path, const void *data, size_t len,
+			    bool packed, int mode, box_done_fn *done, void *self)
 {
 	struct file *f = file_new(b, path, done, self);
 	f->what = FILE_PART;
@@ -285,18 +302,21 @@ static void hosted_put_file(struct box *b, const char *path, const void *data, s
 	f->packed = packed;
 	f->part = WRAP_TEXT_MAX / 2;
 	buf_append(&f->data, data, len);
-	if (len > WRAP_TEXT_MAX / 2 && f->remote->state == AWAKE && f->remote->of->port.has(f->remote->of->port.self, "write"))
+	if (len > WRAP_TEXT_MAX / 2 && f->remote->state == AWAKE &&
+	    f->remote->of->port.has(f->remote->of->port.self, "write"))
 		send_whole(f);
 	else
 		script_begin(f->remote, &hosted_how, f);
 }
 
-static void hosted_box_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
+static void hosted_box_write(struct box *b, const char *path, const void *data, size_t len,
+			     int mode, box_done_fn *done, void *self)
 {
 	hosted_put_file(b, path, data, len, false, mode, done, self);
 }
 
-void hosted_put_packed(struct remote *r, const char *path, const void *gz, size_t len, int mode, box_done_fn *done, void *self)
+void hosted_put_packed(struct remote *r, const char *path, const void *gz, size_t len, int mode,
+		       box_done_fn *done, void *self)
 {
 	hosted_put_file(&r->b, path, gz, len, true, mode, done, self);
 }
@@ -356,12 +376,14 @@ static struct refusal *hosted_later(struct box *b, box_done_fn *done, void *self
 
 static void hosted_box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
 {
-	err_set(&hosted_later(b, done, self)->err, ERR_UNSUPPORTED, "a box of %s cannot be %s", b->driver->name, frozen ? "frozen" : "thawed");
+	err_set(&hosted_later(b, done, self)->err, ERR_UNSUPPORTED, "a box of %s cannot be %s",
+		b->driver->name, frozen ? "frozen" : "thawed");
 }
 
 static void hosted_box_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
 {
-	err_set(&hosted_later(b, done, self)->err, ERR_UNSUPPORTED, "port %u: nothing here can listen inside a box of %s", port, b->driver->name);
+	err_set(&hosted_later(b, done, self)->err, ERR_UNSUPPORTED,
+		"port %u: nothing here can listen inside a box of %s", port, b->driver->name);
 }
 
 /* --- ways in: the provider says at what address --- */
@@ -422,7 +444,9 @@ static void has_woken(void *self, const struct err *err)
 		ask_address(self);
 }
 
-static const struct script_how hosted_wakes = { .make = say_wake, .line = is_awake, .end = has_woken };
+static const struct script_how hosted_wakes = { .make = say_wake,
+						.line = is_awake,
+						.end = has_woken };
 
 static void hosted_box_dial(struct box *b, uint16_t port, box_done_fn *done, void *self)
 {
@@ -430,7 +454,8 @@ static void hosted_box_dial(struct box *b, uint16_t port, box_done_fn *done, voi
 	if (r->dead) {
 		hosted_later(b, done, self)->err = r->why;
 	} else if (!r->of->port.has(r->of->port.self, "address")) {
-		err_set(&hosted_later(b, done, self)->err, ERR_UNSUPPORTED, "port %u: %s has no way in to a port of a box", port, b->driver->name);
+		err_set(&hosted_later(b, done, self)->err, ERR_UNSUPPORTED,
+			"port %u: %s has no way in to a port of a box", port, b->driver->name);
 	} else {
 		struct dial *d = NEW(struct dial);
 		*d = (struct dial){ .remote = r, .port = port, .done = done, .self = self };
@@ -469,23 +494,40 @@ static void hosted_box_oom(struct box *b, box_done_fn *done, void *self)
 }
 
 static const struct driver hosted_verbs = {
-	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_SHELL | CAP_OFFLINE | CAP_DIAL_HTTP,
+	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_SHELL | CAP_OFFLINE |
+		CAP_DIAL_HTTP,
 	.close = hosted_close,
-	.run_prepare = hosted_run_prepare, .run_go = hosted_run_go, .run_stdin = hosted_run_stdin,
-	.run_stdin_queued = hosted_run_stdin_queued, .run_signal = hosted_run_signal,
-	.run_resize = hosted_run_resize, .run_pause = hosted_run_pause, .run_turn = hosted_run_turn,
+	.run_prepare = hosted_run_prepare,
+	.run_go = hosted_run_go,
+	.run_stdin = hosted_run_stdin,
+	.run_stdin_queued = hosted_run_stdin_queued,
+	.run_signal = hosted_run_signal,
+	.run_resize = hosted_run_resize,
+	.run_pause = hosted_run_pause,
+	.run_turn = hosted_run_turn,
 	.run_free = hosted_run_free,
-	.read = hosted_box_read, .write = hosted_box_write, .list = hosted_box_list, .stat = hosted_box_stat,
+	.read = hosted_box_read,
+	.write = hosted_box_write,
+	.list = hosted_box_list,
+	.stat = hosted_box_stat,
 	.tree = &hosted_tree,
-	.kill = hosted_box_kill, .freeze = hosted_box_freeze, .listen = hosted_box_listen, .dial = hosted_box_dial, .stats = hosted_box_stats, .oom = hosted_box_oom, .cost = box_cost,
+	.kill = hosted_box_kill,
+	.freeze = hosted_box_freeze,
+	.listen = hosted_box_listen,
+	.dial = hosted_box_dial,
+	.stats = hosted_box_stats,
+	.oom = hosted_box_oom,
+	.cost = box_cost,
 };
 
-static struct box *open_as(const struct driver *d, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
+static struct box *open_as(const struct driver *d, struct loop *l, const struct box_opts *o,
+			   box_done_fn *done, void *self)
 {
 	return hosted_open((struct remote_provider *)(uintptr_t)d, l, o, done, self);
 }
 
-const struct driver *hosted_driver_new(const char *name, const char *file, const char *about, const struct remote_port *port)
+const struct driver *hosted_driver_new(const char *name, const char *file, const char *about,
+				       const struct remote_port *port)
 {
 	struct remote_provider *p = NEW(struct remote_provider);
 	p->name = mem_strdup(name);

@@ -43,7 +43,8 @@ static void entry_free(struct book_entry *e)
 	free(e);
 }
 
-static struct book_entry *hosted_book_entry_of(const char *dir, const char *provider, const char *tag)
+static struct book_entry *hosted_book_entry_of(const char *dir, const char *provider,
+					       const char *tag)
 {
 	struct book_entry *e = NEW(struct book_entry);
 	e->tag = mem_strdup(tag);
@@ -123,7 +124,8 @@ char *hosted_book_owner(struct err *err)
 		buf_reset(&text);
 		return file_read(path, &text, 64, err) == 0 ? buf_take(&text) : NULL;
 	}
-	int rc = fd < 0 ? err_sys(err, "cannot make '%s'", path) : fd_write_all(fd, name, strlen(name), err);
+	int rc = fd < 0 ? err_sys(err, "cannot make '%s'", path)
+			: fd_write_all(fd, name, strlen(name), err);
 	fd_close(&fd);
 	return rc == 0 ? mem_strdup(name) : NULL;
 }
@@ -131,8 +133,8 @@ char *hosted_book_owner(struct err *err)
 static struct book_entry *try_orphan(const char *dir, const char *provider, const char *file)
 {
 	size_t len = strlen(file), plen = strlen(provider);
-	if (len != plen + 1 + 2 * TAG_BYTES + 5 || strncmp(file, provider, plen) != 0 || file[plen] != '-' ||
-	    strcmp(file + len - 5, ".json") != 0)
+	if (len != plen + 1 + 2 * TAG_BYTES + 5 || strncmp(file, provider, plen) != 0 ||
+	    file[plen] != '-' || strcmp(file + len - 5, ".json") != 0)
 		return NULL;
 	CLEANUP(free_ptr) char *tag = mem_strndup(file + plen + 1, 2 * TAG_BYTES);
 	struct book_entry *e = hosted_book_entry_of(dir, provider, tag);
@@ -162,10 +164,12 @@ void hosted_book_each(book_entry_fn *fn, void *self)
 	const struct dirent *f;
 	while (d && (f = readdir(d))) {
 		const size_t len = strlen(f->d_name), tail = 1 + 2 * TAG_BYTES + 5; /* -TAG.json */
-		if (len <= tail || f->d_name[len - tail] != '-' || strcmp(f->d_name + len - 5, ".json") != 0)
+		if (len <= tail || f->d_name[len - tail] != '-' ||
+		    strcmp(f->d_name + len - 5, ".json") != 0)
 			continue;
 		CLEANUP(free_ptr) char *provider = mem_strndup(f->d_name, len - tail);
-		CLEANUP(free_ptr) char *tag = mem_strndup(f->d_name + len - tail + 1, 2 * TAG_BYTES);
+		CLEANUP(free_ptr)
+		char *tag = mem_strndup(f->d_name + len - tail + 1, 2 * TAG_BYTES);
 		struct book_entry *e = hosted_book_entry_of(dir, provider, tag);
 		CLEANUP(json_release) json_t *box = hosted_book_box(e);
 		if (!box)

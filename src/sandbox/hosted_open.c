@@ -1,5 +1,5 @@
-/* From an option table to an open box and back to nothing: the tag on disk, then the request, the id on disk, then its use;
- * what a supervisor that has died left behind. */
+/* From an option table to an open box and back to nothing: the tag on disk, then the request, the
+ * id on disk, then its use; what a supervisor that has died left behind. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,14 @@
 #include "sandbox/profile.h"
 #include "sandbox/hosted_priv.h"
 
-enum { MOST_TRIES = 4, REFUSED_TRIES = 3, FIRST_WAIT_MS = 400, TTL_S = 900, SKEW_S = 120, DOCKERFILE_MAX = 1 << 20 };
+enum {
+	MOST_TRIES = 4,
+	REFUSED_TRIES = 3,
+	FIRST_WAIT_MS = 400,
+	TTL_S = 900,
+	SKEW_S = 120,
+	DOCKERFILE_MAX = 1 << 20
+};
 
 static void ask_open(struct remote *r);
 
@@ -127,7 +134,8 @@ static void on_given_back(void *self, const json_t *value, const struct err *err
 	(void)value;
 	r->op = NULL;
 	bool gone = !err || err->code == ERR_CLOSED;
-	unsigned most = err && err->code == ERR_DENIED ? REFUSED_TRIES : MOST_TRIES; /* one that is refused mostly stays so */
+	/* one that is refused mostly stays so */
+	unsigned most = err && err->code == ERR_DENIED ? REFUSED_TRIES : MOST_TRIES;
 	if (!gone && ++r->tries <= most) {
 		if (!r->again)
 			r->again = loop_timer_new(r->loop, hosted_open_give_back, r);
@@ -145,17 +153,26 @@ static void given_back(struct remote *r, bool gone, const struct err *err)
 {
 	struct err why = ERR_INIT;
 	if (!gone)
-		err_set(&why, err->code, "the box '%s' (%s) may still be there and cost: %s; 'sandglass sandbox exec --backend %s -- true' (any session there) "
+		err_set(&why, err->code,
+			"the box '%s' (%s) may still be there and cost: %s; 'sandglass sandbox exec --backend %s -- true' (any session there) "
 			"tries to give it back, 'sandglass prune --boxes' says whether it is still there",
-			r->name, json_str(r->rest ? json_array_get(r->rest, 0) : r->box, "id", "another with its tag"), err->text, r->of->name);
+			r->name,
+			json_str(r->rest ? json_array_get(r->rest, 0) : r->box, "id",
+				 "another with its tag"),
+			err->text, r->of->name);
 	hosted_book_close(&r->book, gone);
 	CLEANUP(json_release) json_t *result = json_object();
 	json_put_flag(result, "empty", gone);
 	json_put(result, "cost", hosted_cost(r));
 	box_done_fn *done = r->closed ? take(&r->closed) : take(&r->opened);
 	if (done)
-		done(r->closed_self, r->why.code && !r->open ? NULL : gone ? result : NULL,
-		     r->why.code && !r->open ? &r->why : gone ? NULL : &why);
+		done(r->closed_self,
+		     r->why.code && !r->open ? NULL
+		     : gone		     ? result
+					     : NULL,
+		     r->why.code && !r->open ? &r->why
+		     : gone		     ? NULL
+					     : &why);
 	remote_free(r);
 }
 
@@ -191,7 +208,9 @@ static void hosted_open_fail(struct remote *r, const struct err *err)
 	}
 	if (r->doubtful) {
 		CLEANUP(free_ptr) char *said = mem_strdup(r->why.text);
-		err_set(&r->why, r->why.code, "%s; a box may have been made all the same, and cost: the next one that is opened there gives it back", said);
+		err_set(&r->why, r->why.code,
+			"%s; a box may have been made all the same, and cost: the next one that is opened there gives it back",
+			said);
 	}
 	hosted_book_close(&r->book, !r->doubtful);
 	box_done_fn *done = take(&r->opened);
@@ -218,9 +237,11 @@ static void hosted_open_say(void *self, const char *line)
 /* Who signs or is signed there with a time (certificates, tokens of its commands) must know. */
 static void tell_skew(struct remote *r)
 {
-	CLEANUP(free_ptr) char *line = mem_printf("the clock of box '%s' is %lld s %s this machine's: times of its files, certificates and tokens "
-						 "are off there by as much",
-						 r->name, llabs(r->skew_s), r->skew_s < 0 ? "behind" : "ahead of");
+	CLEANUP(free_ptr)
+	char *line = mem_printf(
+		"the clock of box '%s' is %lld s %s this machine's: times of its files, certificates and tokens "
+		"are off there by as much",
+		r->name, llabs(r->skew_s), r->skew_s < 0 ? "behind" : "ahead of");
 	hosted_open_say(r, line);
 }
 
@@ -286,12 +307,14 @@ static void setup_end(void *self, const struct err *err)
 	r->setup = NULL;
 	if (err)
 		r->why = *err;
-	else if (!r->why.code && (!r->setup_done || sscanf(r->setup_done, "%d %lld%n", &uid, &at, &used) < 2))
-		err_set(&r->why, ERR_PARSE, "box '%s' of %s does not say who it is: %s", r->name, r->of->name,
-			r->setup_done ? r->setup_done : "nothing");
+	else if (!r->why.code &&
+		 (!r->setup_done || sscanf(r->setup_done, "%d %lld%n", &uid, &at, &used) < 2))
+		err_set(&r->why, ERR_PARSE, "box '%s' of %s does not say who it is: %s", r->name,
+			r->of->name, r->setup_done ? r->setup_done : "nothing");
 	else if (!r->why.code && r->setup_done[used])
-		err_set(&r->why, ERR_UNSUPPORTED, "box '%s' of %s lacks programs that we need:%s (choose another image)", r->name,
-			r->of->name, r->setup_done + used);
+		err_set(&r->why, ERR_UNSUPPORTED,
+			"box '%s' of %s lacks programs that we need:%s (choose another image)",
+			r->name, r->of->name, r->setup_done + used);
 	if (r->why.code) {
 		struct err why = r->why;
 		r->dead = false;
@@ -316,7 +339,9 @@ static void hosted_open_files_there(void *self)
 	done(r->opened_self, result, NULL);
 }
 
-static const struct script_how setup_how = { .make = make_setup, .line = setup_line, .end = setup_end };
+static const struct script_how setup_how = { .make = make_setup,
+					     .line = setup_line,
+					     .end = setup_end };
 
 /* --- asked for --- */
 
@@ -394,10 +419,12 @@ static void hosted_open_on_opened(void *self, const json_t *box, const struct er
 		hosted_open_stands(r, box);
 		return;
 	}
-	bool unknown = err->code == ERR_IO || err->code == ERR_CANCELLED; /* ERR_BUSY: nothing was sent */
+	/* ERR_BUSY: nothing was sent */
+	bool unknown = err->code == ERR_IO || err->code == ERR_CANCELLED;
 	bool again = unknown || err->code == ERR_BUSY || err->code == ERR_FULL;
 	r->doubtful |= unknown;
-	if (!again || json_object_size(r->box) || (++r->tries >= MOST_TRIES && !(unknown && can_list(r)))) {
+	if (!again || json_object_size(r->box) ||
+	    (++r->tries >= MOST_TRIES && !(unknown && can_list(r)))) {
 		struct err why = *err;
 		hosted_open_fail(r, &why);
 		return;
@@ -409,7 +436,9 @@ static void hosted_open_on_opened(void *self, const json_t *box, const struct er
 
 static void ask_open(struct remote *r)
 {
-	static const struct remote_heard heard = { .keep = on_keep, .say = hosted_open_say, .done = hosted_open_on_opened };
+	static const struct remote_heard heard = { .keep = on_keep,
+						   .say = hosted_open_say,
+						   .done = hosted_open_on_opened };
 	r->op = hosted_ask(r, "open", json_pack("[O]", r->asked), &heard, r);
 }
 
@@ -432,7 +461,8 @@ static void swept_one(void *self, const json_t *value, const struct err *err)
 	bool gone = !err || err->code == ERR_CLOSED;
 	if (w->entry) {
 		hosted_book_close(&w->entry, gone);
-		if (!gone) { /* it is not tried again by us: another turn of this would find it first */
+		/* it is not tried again by us: another turn of this would find it first */
+		if (!gone) {
 			json_decref(w->list);
 			free(w->owner);
 			free(w);
@@ -476,7 +506,8 @@ static void sweep_next(struct sweep *w)
 	if (!w->listed) {
 		CLEANUP(json_release) json_t *tags = json_object();
 		json_put_str(tags, "sandglass", w->owner);
-		w->of->port.begin(w->of->port.self, "list", json_pack("[O]", tags), NULL, 0, &heard, w);
+		w->of->port.begin(w->of->port.self, "list", json_pack("[O]", tags), NULL, 0, &heard,
+				  w);
 		return;
 	}
 	while (json_array_size(w->list)) {
@@ -510,17 +541,22 @@ static int check_env(const struct box_opts *o, const char *word, struct err *err
 	size_t len = strcspn(word, "=");
 	CLEANUP(free_ptr) char *name = mem_strndup(word, len);
 	CLEANUP(free_ptr) char *exposed = mem_printf("env:%s", name);
-	static const char *const ends[] = { "KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS" };
+	static const char *const ends[] = { "KEY",	"TOKEN",  "SECRET",
+					    "PASSWORD", "PASSWD", "CREDENTIALS" };
 	const char *value = word[len] ? word + len + 1 : "";
 	bool suspect = masks_token_form(value, strlen(value)) || !strncmp(value, "<secret:", 8);
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-		suspect |= len >= strlen(ends[i]) && !strcasecmp(name + len - strlen(ends[i]), ends[i]) && *value;
+		suspect |= len >= strlen(ends[i]) &&
+			   !strcasecmp(name + len - strlen(ends[i]), ends[i]) && *value;
 	for (size_t i = 0; i < o->nr_expose; i++)
 		suspect &= strcmp(o->expose[i], exposed) != 0 || !strncmp(value, "<secret:", 8);
 	if (!suspect)
 		return 0;
-	return err_set(err, ERR_DENIED, "'%s' looks like a credential, and this box is a machine of somebody else: keep it in the provider's "
-		       "vault and name it (options = { secrets = { %s = \"its name there\" } }), or expose = { \"env:%s\" }", name, name, name);
+	return err_set(
+		err, ERR_DENIED,
+		"'%s' looks like a credential, and this box is a machine of somebody else: keep it in the provider's "
+		"vault and name it (options = { secrets = { %s = \"its name there\" } }), or expose = { \"env:%s\" }",
+		name, name, name);
 }
 
 static json_t *env_object(const struct strv *env)
@@ -546,7 +582,8 @@ static json_t *limits_object(const struct box_limits *l)
 static json_t *hosted_open_question(const struct remote *r, const struct box_opts *o)
 {
 	json_t *q = json_object(), *hosts = json_array();
-	static const char *const same[] = { "image", "snapshot", "region", "size", "template", "secrets" };
+	static const char *const same[] = { "image", "snapshot", "region",
+					    "size",  "template", "secrets" };
 	for (size_t i = 0; i < ARRAY_LEN(same); i++)
 		json_put(q, same[i], json_incref(json_object_get(o->driver, same[i])));
 	for (size_t i = 0; i < o->nr_hosts; i++)
@@ -589,10 +626,12 @@ static int hosted_open_take_opts(struct remote *r, const struct box_opts *o, str
 {
 	const char *idle = json_str(o->driver, "idle", NULL);
 	if (idle && strcmp(idle, "pause") != 0 && strcmp(idle, "close") != 0)
-		return err_set(err, ERR_SCRIPT, "idle must be \"pause\" or \"close\", not '%s'", idle);
+		return err_set(err, ERR_SCRIPT, "idle must be \"pause\" or \"close\", not '%s'",
+			       idle);
 	r->ttl_s = json_int(o->driver, "ttl", TTL_S);
 	if (r->ttl_s < 30 || r->ttl_s > 86400)
-		return err_set(err, ERR_SCRIPT, "ttl must be from 30 to 86400 seconds, not %lld", (long long)r->ttl_s);
+		return err_set(err, ERR_SCRIPT, "ttl must be from 30 to 86400 seconds, not %lld",
+			       (long long)r->ttl_s);
 	for (size_t i = 0; o->env && o->env[i]; i++) {
 		if (check_env(o, o->env[i], err) < 0)
 			return -1;
@@ -617,11 +656,18 @@ static void hosted_open_files_made(void *self)
 		ask_open(r);
 }
 
-struct box *hosted_open(struct remote_provider *of, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
+struct box *hosted_open(struct remote_provider *of, struct loop *l, const struct box_opts *o,
+			box_done_fn *done, void *self)
 {
 	struct remote *r = NEW(struct remote);
-	*r = (struct remote){ .of = of, .loop = l, .opened = done, .opened_self = self, .uusd_hour = -1,
-			      .name = mem_strdup(o->name ? o->name : "box"), .progress = o->progress, .progress_self = o->progress_self };
+	*r = (struct remote){ .of = of,
+			      .loop = l,
+			      .opened = done,
+			      .opened_self = self,
+			      .uusd_hour = -1,
+			      .name = mem_strdup(o->name ? o->name : "box"),
+			      .progress = o->progress,
+			      .progress_self = o->progress_self };
 	r->b = (struct box){ .driver = &of->d, .name = r->name, .profile = "remote" };
 	r->options = o->driver ? json_deep_copy(o->driver) : json_object();
 	json_object_del(r->options, "copy_of"); /* ours, not the provider's */

@@ -1,6 +1,6 @@
-/* Inside of the rented boxes (hosted.h): opening and ending in hosted_open.c, verbs in remote.c, commands in hosted_run.c, what
- * the memory limit has killed in hosted_oom.c, texts on their way through the provider in hosted_script.c, sleep and keep-alive
- * in hosted_sleep.c. */
+/* Inside of the rented boxes (hosted.h): opening and ending in hosted_open.c, verbs in remote.c,
+ * commands in hosted_run.c, what the memory limit has killed in hosted_oom.c, texts on their way
+ * through the provider in hosted_script.c, sleep and keep-alive in hosted_sleep.c. */
 #ifndef SANDBOX_HOSTED_PRIV_H
 #define SANDBOX_HOSTED_PRIV_H
 
@@ -17,16 +17,20 @@ struct remote_provider {
 	struct remote_port port;
 	char *name, *about;
 	bool swept;
-	struct remote *filling, *to_fill; /* hosted_tree.c: boxes whose files go over now, and those that wait for it */
+	/* hosted_tree.c: boxes whose files go over now, and those that wait for it */
+	struct remote *filling, *to_fill;
 };
 
 struct script;
 
-/* Processes that the memory limit has killed. Each run says what the box's counter was when it began and when it ended; runs
- * overlap, and end in any order: what counts is the greatest less the least. */
+/* Processes that the memory limit has killed. Each run says what the box's counter was when it
+ * began and when it ended; runs overlap, and end in any order: what counts is the greatest less the
+ * least. */
 struct remote_oom {
-	bool known, since;   /* a run has said; also since the box was woken last, when the counter may have begun again */
-	int64_t past;        /* those before that */
+	/* a run has said; also since the box was woken last, when the counter may have begun
+	 * again */
+	bool known, since;
+	int64_t past;	     /* those before that */
 	int64_t least, most; /* since */
 };
 void hosted_oom_heard(struct remote_oom *o, int64_t before, int64_t after);
@@ -42,16 +46,17 @@ struct remote {
 	json_t *options, *box; /* given; as the plugin keeps it */
 	struct book_entry *book;
 	bool open, dead, closing;
-	bool has_gzip; /* in the box */
+	bool has_gzip;	/* in the box */
 	struct err why; /* it is dead or could not be opened */
-	unsigned ids;   /* of runs and files in the box */
+	unsigned ids;	/* of runs and files in the box */
 	struct remote_oom oom;
 	struct buf finished; /* ids whose files in the box can go */
 	struct script *scripts;
 	struct run *runs;
-	unsigned busy;  /* scripts under way */
+	unsigned busy; /* scripts under way */
 	int64_t opened_us, busy_since_us, busy_us, asleep_since_us, asleep_us;
-	int64_t least_way_us, clock_off_us; /* hosted_run.c: there and back at best, 0 = not known; the box's clock before ours */
+	/* hosted_run.c: there and back at best, 0 = not known; the box's clock before ours */
+	int64_t least_way_us, clock_off_us;
 	int64_t uusd_hour; /* what it costs; -1 unknown */
 	/* hosted_sleep.c */
 	enum { AWAKE, FALLING_ASLEEP, ASLEEP, WAKING } state;
@@ -67,44 +72,53 @@ struct remote {
 	unsigned tries;
 	struct loop_timer *again;
 	char *setup_done; /* what the box said about itself; NULL not yet */
-	int64_t skew_s;   /* its clock before ours, as it was then */
+	int64_t skew_s;	  /* its clock before ours, as it was then */
 	void (*progress)(void *self, const char *line, size_t len);
 	void *progress_self;
 	json_t *asked; /* what open was asked with */
-	bool doubtful; /* an answer to that was lost: there may be boxes with our tag of which we do not know */
+	/* an answer to that was lost: there may be boxes with our tag of which we do not know */
+	bool doubtful;
 	struct err last; /* why the last try to open it failed */
-	json_t *rest;  /* those, at the end */
+	json_t *rest;	 /* those, at the end */
 	/* hosted_tree.c */
 	struct layers layers;
 	struct folder *folder;
 	struct mirror *mirror;
-	loop_fn *tree_done;        /* why says how it went */
+	loop_fn *tree_done; /* why says how it went */
 	struct loop_timer *turn;
 	struct remote *next_filled; /* of the list of the provider that it is in */
-	unsigned changes, running; /* of its files by commands, so many; commands under way. Atomic: workers read them */
-	unsigned pulled;           /* the mirror is as after so many; the worker's */
+	/* of its files by commands, so many; commands under way. Atomic: workers read them */
+	unsigned changes, running;
+	unsigned pulled; /* the mirror is as after so many; the worker's */
 };
 
-/* The box with everything that is to be handed to the plugin as first argument; returns an array. */
+/* The box with everything that is to be handed to the plugin as first argument; returns an
+ * array. */
 json_t *hosted_args(const struct remote *r);
-struct remote_op *hosted_ask(struct remote *r, const char *fn, json_t *args, const struct remote_heard *h, void *to);
+struct remote_op *hosted_ask(struct remote *r, const char *fn, json_t *args,
+			     const struct remote_heard *h, void *to);
 
-/* --- hosted_script.c: text that the box's shell runs, sent again with what make says when the connection breaks. --- */
+/* --- hosted_script.c: text that the box's shell runs, sent again with what make says when the
+ * connection breaks. --- */
 struct script_how {
 	void (*make)(void *self, struct buf *text);
-	bool (*line)(void *self, char kind, const char *text, size_t len); /* true: that was the last one */
-	void (*end)(void *self, const struct err *err); /* once; NULL: complete; ERR_CLOSED: the box is gone */
+	/* true: that was the last one */
+	bool (*line)(void *self, char kind, const char *text, size_t len);
+	/* once; NULL: complete; ERR_CLOSED: the box is gone */
+	void (*end)(void *self, const struct err *err);
 	bool once; /* must not be sent twice */
 };
 struct script *script_begin(struct remote *r, const struct script_how *how, void *self);
-/* One that @rests is no work: for its sake no box stays awake, or wakes. It waits while the box sleeps. */
+/* One that @rests is no work: for its sake no box stays awake, or wakes. It waits while the box
+ * sleeps. */
 struct script *script_go_on(struct remote *r, const struct script_how *how, void *self, bool rests);
 void script_rest(struct script *s, bool rests);
 void script_as_utf8(struct buf *text); /* as it is sent */
 void script_cancel(struct script **s); /* no callback any more; what runs in the box goes on */
 void script_pause(struct script *s, bool paused);
-void scripts_go(struct remote *r);    /* the box has woken */
-void scripts_park(struct remote *r);  /* it is about to sleep, for none but resting ones are there */
+void scripts_go(struct remote *r); /* the box has woken */
+/* it is about to sleep, for none but resting ones are there */
+void scripts_park(struct remote *r);
 void hosted_died(struct remote *r, const struct err *err); /* the box is gone: everything ends */
 
 /* --- hosted_sleep.c --- */
@@ -114,7 +128,8 @@ void hosted_alive_begin(struct remote *r);
 void hosted_sleep_end(struct remote *r);
 
 /* --- hosted_run.c --- */
-struct run *hosted_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self);
+struct run *hosted_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops,
+			       void *self);
 void hosted_run_go(struct run *r);
 void hosted_run_stdin(struct run *r, const void *bytes, size_t len, bool eof);
 size_t hosted_run_stdin_queued(const struct run *r);
@@ -123,25 +138,31 @@ void hosted_run_resize(struct run *r, const struct winsize *size);
 void hosted_run_pause(struct run *r, bool paused);
 void hosted_run_turn(struct run *r, enum run_turn turn, const char *mark);
 void hosted_run_free(struct run *r);
-void hosted_run_quiet(struct run *r); /* it changes nothing that the mirror does not know of */
+void hosted_run_quiet(struct run *r);	 /* it changes nothing that the mirror does not know of */
 void hosted_runs_drop(struct remote *r); /* frees the first */
-void hosted_runs_park(struct remote *r, bool park); /* the box is about to sleep; it does not, or with its processes */
-void hosted_runs_slept(struct remote *r); /* it sleeps in such a way that none outlives it: what was parked has ended */
+/* the box is about to sleep; it does not, or with its processes */
+void hosted_runs_park(struct remote *r, bool park);
+/* it sleeps in such a way that none outlives it: what was parked has ended */
+void hosted_runs_slept(struct remote *r);
 
 /* remote.c: a file outside of the workspace, from what gzip has made of it; the box has gzip. */
-void hosted_put_packed(struct remote *r, const char *path, const void *gz, size_t len, int mode, box_done_fn *done, void *self);
+void hosted_put_packed(struct remote *r, const char *path, const void *gz, size_t len, int mode,
+		       box_done_fn *done, void *self);
 
 /* --- hosted_tree.c --- */
 extern const struct box_tree_ops hosted_tree;
 NODISCARD int hosted_tree_take(struct remote *r, const struct box_opts *o, struct err *err);
 void hosted_tree_fill(struct remote *r, loop_fn *done); /* the folder here; then done(r) */
-void hosted_tree_send(struct remote *r, loop_fn *done); /* our program and the files over there; then done(r) */
-void hosted_tree_over(struct remote *r);                /* nobody waits for its files any more */
+/* our program and the files over there; then done(r) */
+void hosted_tree_send(struct remote *r, loop_fn *done);
+void hosted_tree_over(struct remote *r); /* nobody waits for its files any more */
 void hosted_tree_free(struct remote *r);
 
 /* --- hosted_open.c --- */
-struct box *hosted_open(struct remote_provider *of, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self);
+struct box *hosted_open(struct remote_provider *of, struct loop *l, const struct box_opts *o,
+			box_done_fn *done, void *self);
 void hosted_close(struct box *b, box_done_fn *done, void *self);
-json_t *hosted_cost(const struct remote *r); /* {"open_us","exec_us","asleep_us","uusd_hour","uusd"} */
+/* {"open_us","exec_us","asleep_us","uusd_hour","uusd"} */
+json_t *hosted_cost(const struct remote *r);
 
 #endif

@@ -1,4 +1,5 @@
-/* Commands in rented boxes: one text per command, which starts it and reads what it puts out until it has ended. */
+/* Commands in rented boxes: one text per command, which starts it and reads what it puts out until
+ * it has ended. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,29 +24,35 @@ struct run {
 	struct strv argv, env;
 	char *cwd;
 	struct run_opts o;
-	struct buf in;        /* input of which it is not known that it is there */
-	size_t in_sent;       /* so much of it is on its way, as piece in_nr */
+	struct buf in;	/* input of which it is not known that it is there */
+	size_t in_sent; /* so much of it is on its way, as piece in_nr */
 	unsigned in_nr;
-	bool in_eof, eof_sent, streams; /* all input is there; the box knows; it comes while the command runs */
+	/* all input is there; the box knows; it comes while the command runs */
+	bool in_eof, eof_sent, streams;
 	int64_t off[2];
 	struct script *script, *input, *killer, *sizer;
 	uint16_t cols, rows; /* its terminal is to be of that size; 0: it is */
-	int signal, sent;     /* to be sent, 0 none; on its way */
+	int signal, sent;    /* to be sent, 0 none; on its way */
 	struct loop_timer *late;
 	bool has_status, goes_on, held; /* ask again; not now */
-	int code, by;         /* the status: code, or the signal it died by */
-	int64_t sent_us, box_begin_us, box_end_us; /* asked for by our clock; the rest by the box's, 0 = not told */
-	bool quiet;           /* a tool of the mirror's */
-	bool unfed;           /* its input has not come to it */
-	unsigned news;        /* number of what our tool says after it (mirror_news), or after its turn; 0 nothing */
+	int code, by;			/* the status: code, or the signal it died by */
+	/* asked for by our clock; the rest by the box's, 0 = not told */
+	int64_t sent_us, box_begin_us, box_end_us;
+	bool quiet; /* a tool of the mirror's */
+	bool unfed; /* its input has not come to it */
+	/* number of what our tool says after it (mirror_news), or after its turn; 0 nothing */
+	unsigned news;
 	struct strv news_words;
-	struct buf ask, asked; /* in a terminal: what our tool is to be asked with the next input; with that on its way */
+	/* in a terminal: what our tool is to be asked with the next input; with that on its way */
+	struct buf ask, asked;
 	struct loop_timer *deaf; /* what it says is waited for no longer */
-	bool telling;         /* it has ended, its text has not */
-	bool slept;           /* its box did, which ended it */
-	bool rests;           /* a shell in which no command runs: it keeps no box awake */
-	bool parked;          /* it rested when its box was sent to sleep, whatever was typed since */
-	bool pending, going, ended, freed; /* begin is called at the end of the turn; it was; on_exit was; nobody listens */
+	bool telling;		 /* it has ended, its text has not */
+	bool slept;		 /* its box did, which ended it */
+	bool rests;		 /* a shell in which no command runs: it keeps no box awake */
+	/* it rested when its box was sent to sleep, whatever was typed since */
+	bool parked;
+	/* begin is called at the end of the turn; it was; on_exit was; nobody listens */
+	bool pending, going, ended, freed;
 };
 
 static void run_drop(struct run *r)
@@ -75,8 +82,14 @@ static void run_drop(struct run *r)
 
 static struct wrap_run wrap_of(const struct run *r)
 {
-	return (struct wrap_run){ .base = r->remote->base, .id = r->id, .workspace = REMOTE_WORKSPACE, .o = &r->o,
-				  .env = &r->remote->env, .in = r->streams ? NULL : &r->in, .out_off = r->off[0], .err_off = r->off[1],
+	return (struct wrap_run){ .base = r->remote->base,
+				  .id = r->id,
+				  .workspace = REMOTE_WORKSPACE,
+				  .o = &r->o,
+				  .env = &r->remote->env,
+				  .in = r->streams ? NULL : &r->in,
+				  .out_off = r->off[0],
+				  .err_off = r->off[1],
 				  .poll_s = r->remote->of->port.poll_s(r->remote->of->port.self),
 				  .news = r->o.pty ? NULL : &r->news_words };
 }
@@ -98,7 +111,8 @@ static void hosted_run_finish(struct run *r, int code, int signal, bool lost)
 	script_cancel(&r->sizer);
 	loop_timer_free(&r->late);
 	if (r->going && !r->quiet) {
-		if (!r->slept) /* what it changed stands since its last command; to look would wake its box */
+		/* what it changed stands since its last command; to look would wake its box */
+		if (!r->slept)
 			__atomic_add_fetch(&r->remote->changes, 1, __ATOMIC_RELEASE);
 		__atomic_sub_fetch(&r->remote->running, 1, __ATOMIC_RELEASE);
 	}
@@ -157,7 +171,8 @@ static bool hosted_run_on_line(void *self, char kind, const char *text, size_t l
 		if (base64_parse(text, len, &bytes) && bytes.len) {
 			r->off[kind == 'e'] += (int64_t)bytes.len;
 			if (!r->freed)
-				r->ops->on_output(r->self, stream_of(r, kind == 'e'), bytes.data, bytes.len);
+				r->ops->on_output(r->self, stream_of(r, kind == 'e'), bytes.data,
+						  bytes.len);
 		}
 		buf_release(&bytes);
 		return false;
@@ -177,9 +192,11 @@ static bool hosted_run_on_line(void *self, char kind, const char *text, size_t l
 	if (kind != 'x' || r->has_status)
 		return false;
 	long long ends = 0, begins = 0, before = -1, after = -1;
-	r->has_status = sscanf(text, "%d %d %lld %lld %lld %lld", &r->code, &r->by, &ends, &begins, &before, &after) >= 2;
+	r->has_status = sscanf(text, "%d %d %lld %lld %lld %lld", &r->code, &r->by, &ends, &begins,
+			       &before, &after) >= 2;
 	hosted_oom_heard(&r->remote->oom, before, after);
-	if (begins > 0 && begins < MOST_US && ends > 0 && ends < MOST_US) { /* the box says so: any other is none */
+	/* the box says so: any other is none */
+	if (begins > 0 && begins < MOST_US && ends > 0 && ends < MOST_US) {
 		r->box_begin_us = begins;
 		r->box_end_us = ends;
 	}
@@ -190,12 +207,13 @@ static bool hosted_run_on_line(void *self, char kind, const char *text, size_t l
 	return false;
 }
 
-/* The box's clock against ours, from the command whose way there and back took the least time, as if both took the same
- * (how NTP does it): wrong by half of that at most. */
+/* The box's clock against ours, from the command whose way there and back took the least time, as
+ * if both took the same (how NTP does it): wrong by half of that at most. */
 static void tell_times(struct run *r)
 {
 	struct remote *box = r->remote;
-	int64_t now = clock_mono_us(), in_box = r->box_end_us - r->box_begin_us, way = now - r->sent_us - in_box;
+	int64_t now = clock_mono_us(), in_box = r->box_end_us - r->box_begin_us,
+		way = now - r->sent_us - in_box;
 	if (!r->ops->on_took || !r->box_begin_us || in_box < 0 || way < 0)
 		return;
 	if (!box->least_way_us || way < box->least_way_us) {
@@ -223,7 +241,8 @@ static void hosted_run_told(struct run *r)
 
 static void follow_on(struct run *r);
 
-/* @err: why; NULL where the box does not know it. In a terminal it is not said: that is somebody's screen. */
+/* @err: why; NULL where the box does not know it. In a terminal it is not said: that is somebody's
+ * screen. */
 static void hosted_run_lose(struct run *r, const struct err *err)
 {
 	if (err && !r->freed && !r->ended) {
@@ -256,7 +275,9 @@ static void hosted_run_on_end(void *self, const struct err *err)
 	hosted_run_lose(r, err);
 }
 
-static const struct script_how exec_how = { .make = hosted_run_make, .line = hosted_run_on_line, .end = hosted_run_on_end };
+static const struct script_how exec_how = { .make = hosted_run_make,
+					    .line = hosted_run_on_line,
+					    .end = hosted_run_on_end };
 
 static void follow_on(struct run *r)
 {
@@ -295,13 +316,16 @@ static void hosted_run_killed(void *self, const struct err *err)
 		hosted_run_send_signal(r);
 }
 
-static const struct script_how kill_how = { .make = make_kill, .line = any_end, .end = hosted_run_killed };
+static const struct script_how kill_how = { .make = make_kill,
+					    .line = any_end,
+					    .end = hosted_run_killed };
 
 static void hosted_run_send_signal(struct run *r)
 {
 	r->sent = r->signal;
 	r->signal = 0;
-	r->killer = script_go_on(r->remote, &kill_how, r, r->rests); /* of one that rests: when it wakes */
+	/* of one that rests: when it wakes */
+	r->killer = script_go_on(r->remote, &kill_how, r, r->rests);
 }
 
 void hosted_run_signal(struct run *r, int signo)
@@ -347,7 +371,8 @@ void hosted_runs_park(struct remote *remote, bool park)
 void hosted_runs_slept(struct remote *remote)
 {
 	struct err why = ERR_INIT;
-	err_set(&why, ERR_CLOSED, "box '%s' was put to sleep, and where it is rented no process outlives that: open another shell",
+	err_set(&why, ERR_CLOSED,
+		"box '%s' was put to sleep, and where it is rented no process outlives that: open another shell",
 		remote->name);
 	for (struct run *r; (r = hosted_run_parked(remote->runs));) {
 		script_cancel(&r->script);
@@ -371,8 +396,12 @@ static void input_sent(void *self, const struct err *err)
 {
 	struct run *r = self;
 	r->input = NULL;
-	if (err && !r->ended) { /* what it has read is not known any more, and it would wait for what it has not */
-		CLEANUP(free_ptr) char *line = mem_printf("sandglass: its input cannot be brought to it, so it is killed: %s\n", err->text);
+	/* what it has read is not known any more, and it would wait for what it has not */
+	if (err && !r->ended) {
+		CLEANUP(free_ptr)
+		char *line = mem_printf(
+			"sandglass: its input cannot be brought to it, so it is killed: %s\n",
+			err->text);
 		r->unfed = true;
 		if (!r->freed)
 			r->ops->on_output(r->self, stream_of(r, true), line, strlen(line));
@@ -384,7 +413,9 @@ static void input_sent(void *self, const struct err *err)
 	send_input(r);
 }
 
-static const struct script_how input_how = { .make = make_input, .line = any_end, .end = input_sent };
+static const struct script_how input_how = { .make = make_input,
+					     .line = any_end,
+					     .end = input_sent };
 
 static void send_input(struct run *r)
 {
@@ -479,11 +510,14 @@ static void stay_offline(const struct remote *r, struct strv *argv)
 	strv_push(argv, "offline");
 }
 
-struct run *hosted_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
+struct run *hosted_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops,
+			       void *self)
 {
 	struct remote *remote = CONTAINER_OF(b, struct remote, b);
 	struct run *r = NEW(struct run);
-	*r = (struct run){ .next = remote->runs, .remote = remote, .ops = ops, .self = self, .o = *o };
+	*r = (struct run){
+		.next = remote->runs, .remote = remote, .ops = ops, .self = self, .o = *o
+	};
 	remote->runs = r;
 	snprintf(r->id, sizeof(r->id), "r%u", ++remote->ids);
 	if (o->offline)
@@ -532,8 +566,8 @@ static void ask_with_input(struct run *r, const char *mark)
 		buf_append(&r->ask, r->news_words.item[i], strlen(r->news_words.item[i]) + 1);
 }
 
-/* What it says comes right after the mark, if it comes: the connection may have been cut between, or the mark have come out before
- * the tool was asked. */
+/* What it says comes right after the mark, if it comes: the connection may have been cut between,
+ * or the mark have come out before the tool was asked. */
 void hosted_run_turn(struct run *r, enum run_turn turn, const char *mark)
 {
 	hosted_run_rest(r, turn != TURN_BEGINS);
@@ -577,7 +611,9 @@ static void hosted_run_sized(void *self, const struct err *err)
 	hosted_run_send_size(r);
 }
 
-static const struct script_how size_how = { .make = make_size, .line = any_end, .end = hosted_run_sized, .once = true };
+static const struct script_how size_how = {
+	.make = make_size, .line = any_end, .end = hosted_run_sized, .once = true
+};
 
 static void hosted_run_send_size(struct run *r)
 {

@@ -20,7 +20,8 @@ struct script {
 	unsigned tries;
 	bool complete, told, moved, paused;
 	bool rests; /* keeps nobody awake */
-	bool deferred; /* its box was dead when it began: a call that is on its way ends and frees it */
+	/* its box was dead when it began: a call that is on its way ends and frees it */
+	bool deferred;
 };
 
 static void hosted_script_leave(struct script *s)
@@ -127,7 +128,8 @@ static void hosted_script_on_done(void *self, const json_t *value, const struct 
 	if (err)
 		why = *err;
 	else
-		err_set(&why, ERR_IO, "the box's shell broke off%s%s", s->noise.len ? ": " : "", buf_cstr(&s->noise));
+		err_set(&why, ERR_IO, "the box's shell broke off%s%s", s->noise.len ? ": " : "",
+			buf_cstr(&s->noise));
 	if (why.code == ERR_CLOSED) {
 		struct remote *r = s->remote;
 		set_dead(r, &why);
@@ -142,7 +144,8 @@ static void hosted_script_on_done(void *self, const json_t *value, const struct 
 	script_free(s);
 }
 
-/* Providers take a text as JSON, which knows no bytes that are not UTF-8: such a text is put together by the shell there. */
+/* Providers take a text as JSON, which knows no bytes that are not UTF-8: such a text is put
+ * together by the shell there. */
 void script_as_utf8(struct buf *text)
 {
 	if (utf8_valid(text->data, text->len))
@@ -189,7 +192,11 @@ static void hosted_script_dead(void *self)
 struct script *script_go_on(struct remote *r, const struct script_how *how, void *self, bool rests)
 {
 	struct script *s = NEW(struct script);
-	*s = (struct script){ .next = r->scripts, .remote = r, .how = how, .self = self, .rests = rests,
+	*s = (struct script){ .next = r->scripts,
+			      .remote = r,
+			      .how = how,
+			      .self = self,
+			      .rests = rests,
 			      .reader = { .on_line = hosted_script_on_line, .self = s } };
 	r->scripts = s;
 	r->busy += !rests;

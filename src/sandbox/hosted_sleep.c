@@ -1,5 +1,5 @@
-/* Rented boxes cost while they are awake: asleep after a while without work, woken by the next call; their end is put off
- * as long as we live. */
+/* Rented boxes cost while they are awake: asleep after a while without work, woken by the next
+ * call; their end is put off as long as we live. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,7 +154,8 @@ void hosted_alive_begin(struct remote *r)
 	if (!r->of->port.has(r->of->port.self, "alive"))
 		return;
 	r->alive = loop_timer_new(r->loop, hosted_sleep_keep_alive, r);
-	loop_timer_set(r->alive, (uint64_t)r->ttl_s * 1000 / ALIVE_PART, (uint64_t)r->ttl_s * 1000 / ALIVE_PART);
+	loop_timer_set(r->alive, (uint64_t)r->ttl_s * 1000 / ALIVE_PART,
+		       (uint64_t)r->ttl_s * 1000 / ALIVE_PART);
 }
 
 void hosted_sleep_end(struct remote *r)

@@ -1,5 +1,6 @@
-/* The workspace of a rented box: a folder of ours that mirrors it (sandbox/mirror.h), so that its trees are looked at here.
- * Our guest program goes over once and does there what the mirror asks for. */
+/* The workspace of a rented box: a folder of ours that mirrors it (sandbox/mirror.h), so that its
+ * trees are looked at here. Our guest program goes over once and does there what the mirror asks
+ * for. */
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -47,17 +48,21 @@ static void hosted_tree_on_exit_(void *self, int code, int signal, bool lost, in
 	struct err err = ERR_INIT;
 	(void)left;
 	if (lost) {
-		err_set(&err, ERR_CLOSED, "the files of the box cannot be reached%s%.300s", t->err.len ? ": " : "", buf_cstr(&t->err));
+		err_set(&err, ERR_CLOSED, "the files of the box cannot be reached%s%.300s",
+			t->err.len ? ": " : "", buf_cstr(&t->err));
 		t->done(t->done_self, NULL, 0, &err);
 	} else {
-		mirror_answer(buf_cstr(&t->out), t->out.len, code, signal, buf_cstr(&t->err), t->done, t->done_self);
+		mirror_answer(buf_cstr(&t->out), t->out.len, code, signal, buf_cstr(&t->err),
+			      t->done, t->done_self);
 	}
 	loop_defer(t->remote->loop, free_later, t);
 }
 
-static void hosted_tree_tool(void *self, char *const *arg, const void *in, size_t len, mirror_done_fn *done, void *done_self)
+static void hosted_tree_tool(void *self, char *const *arg, const void *in, size_t len,
+			     mirror_done_fn *done, void *done_self)
 {
-	static const struct run_ops ops = { .on_output = hosted_tree_on_output, .on_exit = hosted_tree_on_exit_ };
+	static const struct run_ops ops = { .on_output = hosted_tree_on_output,
+					    .on_exit = hosted_tree_on_exit_ };
 	struct remote *r = self;
 	struct tool_run *t = NEW(struct tool_run);
 	CLEANUP(free_ptr) char *program = mem_printf("%s/tool", r->base);
@@ -67,7 +72,9 @@ static void hosted_tree_tool(void *self, char *const *arg, const void *in, size_
 	strv_push(&argv, TOOL_OPTION);
 	for (; *arg; arg++)
 		strv_push(&argv, *arg);
-	const struct run_opts o = { .argv = argv.item, .nr_argv = argv.nr, .cwd = "/", .stdin_open = len > 0 };
+	const struct run_opts o = {
+		.argv = argv.item, .nr_argv = argv.nr, .cwd = "/", .stdin_open = len > 0
+	};
 	t->run = hosted_run_prepare(&r->b, &o, &ops, t);
 	hosted_run_quiet(t->run);
 	hosted_run_go(t->run);
@@ -83,11 +90,19 @@ int hosted_tree_take(struct remote *r, const struct box_opts *o, struct err *err
 	if (layers_check(o, err) < 0)
 		return -1;
 	layers_take(&r->layers, o);
-	const struct folder_opts f = { .loop = r->loop, .state_dir = o->state_dir, .name = "files",
-				       .uid = geteuid() == 0 && la ? launcher_info(la)->uid : geteuid(),
-				       .gid = geteuid() == 0 && la ? launcher_info(la)->gid : getegid() };
+	const struct folder_opts f = {
+		.loop = r->loop,
+		.state_dir = o->state_dir,
+		.name = "files",
+		.uid = geteuid() == 0 && la ? launcher_info(la)->uid : geteuid(),
+		.gid = geteuid() == 0 && la ? launcher_info(la)->gid : getegid()
+	};
 	r->folder = folder_new(&f);
-	const struct mirror_opts m = { .loop = r->loop, .folder = r->folder, .far_root = REMOTE_WORKSPACE, .run = hosted_tree_tool, .self = r };
+	const struct mirror_opts m = { .loop = r->loop,
+				       .folder = r->folder,
+				       .far_root = REMOTE_WORKSPACE,
+				       .run = hosted_tree_tool,
+				       .self = r };
 	r->mirror = mirror_new(&m);
 	return dir_make(o->state_dir, 0700, err);
 }
@@ -105,7 +120,7 @@ static void hosted_tree_make_files(void *self)
 static void hosted_tree_files_made(void *self)
 {
 	struct remote *r = self;
-	take(&r->tree_done)(r);
+	take (&r->tree_done)(r);
 }
 
 /* --- its turn --- */
@@ -122,7 +137,8 @@ static bool list_drop(struct remote **list, const struct remote *r)
 
 static void send_tool(void *self);
 
-/* The first of those that wait, while there is room; from the loop, so that nobody is answered from inside a call. */
+/* The first of those that wait, while there is room; from the loop, so that nobody is answered from
+ * inside a call. */
 static void fill_next(struct remote_provider *of)
 {
 	size_t nr = 0;
@@ -150,7 +166,7 @@ static void hosted_tree_files_there(void *self)
 {
 	struct remote *r = self;
 	fill_over(r);
-	take(&r->tree_done)(r);
+	take (&r->tree_done)(r);
 }
 
 void hosted_tree_fill(struct remote *r, loop_fn *done)
@@ -183,11 +199,13 @@ static void send_tool(void *self)
 {
 	struct remote *r = self;
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
-	CLEANUP(free_ptr) char *guest = paths_libexec("sandglass-guest"), *packed = mem_printf("%s.gz", guest);
+	CLEANUP(free_ptr)
+	char *guest = paths_libexec("sandglass-guest"), *packed = mem_printf("%s.gz", guest);
 	CLEANUP(free_ptr) char *there = mem_printf("%s/tool", r->base);
 	struct err err = ERR_INIT;
 	loop_timer_free(&r->turn);
-	if (r->has_gzip && file_read(packed, &bytes, TOOL_FILE_MAX, &err) == 0) { /* half as much to send */
+	/* half as much to send */
+	if (r->has_gzip && file_read(packed, &bytes, TOOL_FILE_MAX, &err) == 0) {
 		hosted_put_packed(r, there, bytes.data, bytes.len, 0755, on_tool_there, r);
 		return;
 	}
@@ -249,14 +267,17 @@ static int hosted_tree_root(struct box *b, size_t i, const char *which, struct e
 	return name ? folder_tree(r->folder, layer, name, which, err) : -1;
 }
 
-static int hosted_tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+static int hosted_tree_open(struct box *b, size_t i, const char *which, const char *path,
+			    struct err *err)
 {
 	size_t layer;
 	const char *name = layers_name(&hosted_tree_of(b)->layers, i, &layer, err);
-	return name ? folder_tree_open(hosted_tree_of(b)->folder, layer, name, which, path, err) : -1;
+	return name ? folder_tree_open(hosted_tree_of(b)->folder, layer, name, which, path, err)
+		    : -1;
 }
 
-static int hosted_tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
+static int hosted_tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds,
+			     size_t nr_fds, struct err *err)
 {
 	size_t layer;
 	struct remote *r = hosted_tree_of(b);
@@ -274,6 +295,11 @@ static json_t *hosted_tree_seed(struct box *b)
 }
 
 const struct box_tree_ops hosted_tree = {
-	.root = hosted_tree_root, .open = hosted_tree_open, .apply = hosted_tree_apply, .overlay = folder_tree_overlay,
-	.list = folder_tree_list, .seed = hosted_tree_seed, .fresh = hosted_tree_fresh,
+	.root = hosted_tree_root,
+	.open = hosted_tree_open,
+	.apply = hosted_tree_apply,
+	.overlay = folder_tree_overlay,
+	.list = folder_tree_list,
+	.seed = hosted_tree_seed,
+	.fresh = hosted_tree_fresh,
 };

@@ -22,10 +22,12 @@ enum { MAX_TAR = 1 << 30, MAX_IGNORE = 1 << 20 };
 
 static int take_build(struct image *i, const json_t *build, struct err *err)
 {
-	const char *path = json_is_string(build) ? json_string_value(build) : json_str(build, "dir", "");
+	const char *path =
+		json_is_string(build) ? json_string_value(build) : json_str(build, "dir", "");
 	struct stat st;
 	if (!*path || stat(path, &st) < 0)
-		return err_set(err, ERR_NOENT, "build: there is no folder or Dockerfile '%s'", path);
+		return err_set(err, ERR_NOENT, "build: there is no folder or Dockerfile '%s'",
+			       path);
 	i->dir = realpath(path, NULL);
 	i->file = mem_strdup(json_str(build, "file", "Dockerfile"));
 	if (i->dir && !S_ISDIR(st.st_mode)) {
@@ -44,10 +46,12 @@ static int take_build(struct image *i, const json_t *build, struct err *err)
 
 int image_take(struct image *i, const json_t *options, struct err *err)
 {
-	const json_t *build = json_object_get(options, "build"), *image = json_object_get(options, "image");
+	const json_t *build = json_object_get(options, "build"),
+		     *image = json_object_get(options, "image");
 	*i = (struct image){ .pull = json_flag(options, "pull", true), .tar = BUF_INIT };
 	if (build && image)
-		return err_set(err, ERR_INVALID, "a container box has an image or builds one, not both");
+		return err_set(err, ERR_INVALID,
+			       "a container box has an image or builds one, not both");
 	if (build)
 		return take_build(i, build, err);
 	if (json_is_object(image)) {
@@ -60,9 +64,13 @@ int image_take(struct image *i, const json_t *options, struct err *err)
 	}
 	const char *name = json_string_value(image);
 	if (name && strlen(name) > NAME_MAX)
-		return err_set(err, ERR_INVALID, "image: '%.40s...' has %zu characters; a name has at most %d", name, strlen(name), NAME_MAX);
+		return err_set(err, ERR_INVALID,
+			       "image: '%.40s...' has %zu characters; a name has at most %d", name,
+			       strlen(name), NAME_MAX);
 	if (!name || !*name || *name == '-')
-		return err_set(err, ERR_INVALID, "a container box needs an image: image = 'debian:12', or build = FOLDER");
+		return err_set(
+			err, ERR_INVALID,
+			"a container box needs an image: image = 'debian:12', or build = FOLDER");
 	i->name = mem_strdup(name);
 	return 0;
 }
@@ -129,7 +137,8 @@ static void read_ignore(const char *dir, struct ignore *g)
 	char *line, *rest = NULL;
 	if (access(path, F_OK) < 0 || file_read(path, &text, MAX_IGNORE, &none) < 0)
 		return;
-	for (line = strtok_r(text.data, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
+	for (line = strtok_r(text.data, "\r\n", &rest); line;
+	     line = strtok_r(NULL, "\r\n", &rest)) {
 		size_t n = strlen(line);
 		while (n && (line[n - 1] == ' ' || line[n - 1] == '/'))
 			line[--n] = 0;
@@ -147,7 +156,8 @@ static void read_ignore(const char *dir, struct ignore *g)
 int image_pack(struct image *i, struct err *err)
 {
 	struct ignore g = { .pattern = STRV_INIT, .keep = i->file };
-	const struct tar_opts build = { .leave_out = image_ignored, .self = &g, .max = MAX_TAR }, root = { .owners = true, .max = MAX_TAR };
+	const struct tar_opts build = { .leave_out = image_ignored, .self = &g, .max = MAX_TAR },
+			      root = { .owners = true, .max = MAX_TAR };
 	CLEANUP(buf_release) struct buf key = BUF_INIT, hex = BUF_INIT;
 	struct hash h;
 	if (!i->dir)
@@ -188,7 +198,8 @@ static void image_say(const struct image *i, const char *text)
 static void put_name(struct buf *to, const char *name)
 {
 	for (const char *p = name; *p; p++)
-		if (strchr("/:@.-_", *p) || (*p >= '0' && *p <= '9') || ((*p | 32) >= 'a' && (*p | 32) <= 'z'))
+		if (strchr("/:@.-_", *p) || (*p >= '0' && *p <= '9') ||
+		    ((*p | 32) >= 'a' && (*p | 32) <= 'z'))
 			buf_append(to, p, 1);
 		else
 			buf_printf(to, "%%%02X", (unsigned char)*p);
@@ -243,8 +254,10 @@ static void on_there(void *self, json_t *body, const struct err *err)
 	}
 	i->about = json_object();
 	json_put_str(i->about, "id", json_str(body, "Id", NULL));
-	json_put_str(i->about, "digest", json_string_value(json_array_get(json_object_get(body, "RepoDigests"), 0)));
-	json_put(i->about, "layers", json_deep_copy(json_object_get(json_object_get(body, "RootFS"), "Layers")));
+	json_put_str(i->about, "digest",
+		     json_string_value(json_array_get(json_object_get(body, "RepoDigests"), 0)));
+	json_put(i->about, "layers",
+		 json_deep_copy(json_object_get(json_object_get(body, "RootFS"), "Layers")));
 	if (i->file && i->began_us) {
 		ask_for_base(i);
 		return;
@@ -265,11 +278,14 @@ static void on_made(void *self, json_t *body, const struct err *err)
 		return;
 	}
 	if (i->file)
-		err_set(&why, err->code, "the image cannot be built from '%.150s/%s': %.250s", i->dir, i->file, err->text);
+		err_set(&why, err->code, "the image cannot be built from '%.150s/%s': %.250s",
+			i->dir, i->file, err->text);
 	else if (i->dir)
-		err_set(&why, err->code, "the engine does not take '%.150s' as an image: %.250s", i->dir, err->text);
+		err_set(&why, err->code, "the engine does not take '%.150s' as an image: %.250s",
+			i->dir, err->text);
 	else
-		err_set(&why, err->code, "the engine cannot fetch the image '%s': %.200s", i->name, err->text);
+		err_set(&why, err->code, "the engine cannot fetch the image '%s': %.200s", i->name,
+			err->text);
 	image_finish(i, &why);
 }
 
@@ -288,14 +304,17 @@ static void image_on_line(void *self, const json_t *line)
 		}
 	}
 	i->cached += strstr(text, "Using cache") != NULL;
-	if (!json_object_get(line, "progressDetail") || json_object_size(json_object_get(line, "progressDetail")) == 0)
+	if (!json_object_get(line, "progressDetail") ||
+	    json_object_size(json_object_get(line, "progressDetail")) == 0)
 		image_say(i, text);
 }
 
 static void image_make(struct image *i)
 {
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
-	struct engine_request r = { .method = "POST", .total_us = LONG_US, .on_line = image_on_line };
+	struct engine_request r = { .method = "POST",
+				    .total_us = LONG_US,
+				    .on_line = image_on_line };
 	if (i->file) {
 		i->from = json_array();
 		i->began_us = clock_mono_us();
@@ -314,7 +333,8 @@ static void image_make(struct image *i)
 			put_name(&path, i->net);
 		}
 	} else if (i->dir) {
-		buf_printf(&path, "/images/create?fromSrc=-&repo=%s", i->name); /* Podman knows no tag of its own here */
+		/* Podman knows no tag of its own here */
+		buf_printf(&path, "/images/create?fromSrc=-&repo=%s", i->name);
 	} else {
 		const char *last = strrchr(i->name, '/');
 		buf_puts(&path, "/images/create?fromImage=");
@@ -336,14 +356,17 @@ static void on_there_or_not(void *self, json_t *body, const struct err *err)
 	if (body || err->code != ERR_NOENT) {
 		on_there(i, body, err);
 	} else if (!i->dir && !i->pull) {
-		err_set(&why, ERR_NOENT, "the engine has no image '%s', and fetching is off (pull = false)", i->name);
+		err_set(&why, ERR_NOENT,
+			"the engine has no image '%s', and fetching is off (pull = false)",
+			i->name);
 		image_finish(i, &why);
 	} else {
 		image_make(i);
 	}
 }
 
-void image_get(struct image *i, struct engine *e, void (*done)(void *self, const struct err *err), void *self)
+void image_get(struct image *i, struct engine *e, void (*done)(void *self, const struct err *err),
+	       void *self)
 {
 	i->engine = e;
 	i->done = done;

@@ -61,7 +61,8 @@ static int read_hello(struct launcher *l, int sock, struct err *err)
 	if (!j)
 		return -1;
 	if (f.type != LAUNCH_HELLO || json_int(j, "v", 0) != LAUNCH_VERSION)
-		return err_set(err, ERR_UNSUPPORTED, "sandglass-launcher is of another version; reinstall sandglass");
+		return err_set(err, ERR_UNSUPPORTED,
+			       "sandglass-launcher is of another version; reinstall sandglass");
 	l->info.root = json_flag(j, "root", false);
 	l->info.uid = (unsigned)json_int(j, "uid", 0);
 	l->info.gid = (unsigned)json_int(j, "gid", 0);
@@ -69,7 +70,9 @@ static int read_hello(struct launcher *l, int sock, struct err *err)
 	l->info.freezer = json_flag(j, "freezer", false);
 	snprintf(l->info.cgroup, sizeof(l->info.cgroup), "%s", json_str(j, "cgroup", "none"));
 	snprintf(l->info.cgroup_why, sizeof(l->info.cgroup_why), "%s", json_str(j, "why", ""));
-	return l->info.uid == 0 ? err_set(err, ERR_DENIED, "sandglass-launcher would run boxes as root") : 0;
+	return l->info.uid == 0
+		       ? err_set(err, ERR_DENIED, "sandglass-launcher would run boxes as root")
+		       : 0;
 }
 
 static void on_other(void *self, unsigned type, json_t *body)
@@ -84,7 +87,8 @@ static void on_other(void *self, unsigned type, json_t *body)
 			continue;
 		*at = h->next;
 		if (h->on_exit)
-			h->on_exit(h->self, (int)json_int(body, "code", 0), (int)json_int(body, "signal", 0));
+			h->on_exit(h->self, (int)json_int(body, "code", 0),
+				   (int)json_int(body, "signal", 0));
 		free(h);
 		return;
 	}
@@ -108,7 +112,8 @@ static void launcher_client_on_close(void *self, const struct err *err)
 {
 	struct launcher *l = self;
 	struct err why = ERR_INIT, again = ERR_INIT;
-	err_set(&why, ERR_CLOSED, "sandglass-launcher has died (%s); its boxes and agents have ended with it",
+	err_set(&why, ERR_CLOSED,
+		"sandglass-launcher has died (%s); its boxes and agents have ended with it",
 		err->text);
 	rpc_free(&l->rpc);
 	syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
@@ -131,12 +136,14 @@ static void launcher_client_on_close(void *self, const struct err *err)
 
 static int launcher_client_spawn(struct launcher *l, struct err *err)
 {
-	static const struct rpc_ops ops = {
-		.ok = LAUNCH_OK, .failed = LAUNCH_ERR, .on_other = on_other, .on_close = launcher_client_on_close
-	};
+	static const struct rpc_ops ops = { .ok = LAUNCH_OK,
+					    .failed = LAUNCH_ERR,
+					    .on_other = on_other,
+					    .on_close = launcher_client_on_close };
 	char uid[16], name[] = "sandglass-launcher", flag[] = "--uid";
 	char *argv[] = { name, l->box_uid ? flag : NULL, uid, NULL };
-	char *log = getenv("SANDGLASS_LOG"), *env_log = log ? mem_printf("SANDGLASS_LOG=%s", log) : NULL;
+	char *log = getenv("SANDGLASS_LOG"),
+	     *env_log = log ? mem_printf("SANDGLASS_LOG=%s", log) : NULL;
 	CLEANUP(free_ptr) UNUSED char *owned = env_log;
 	char *env[] = { env_log, NULL };
 	int ends[2];
@@ -144,7 +151,8 @@ static int launcher_client_spawn(struct launcher *l, struct err *err)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_sys(err, "cannot make a socket for the launcher");
 	int fds[] = { -1, 2, 2, ends[1] };
-	int rc = proc_spawn(l->program, argv, env, fds, ARRAY_LEN(fds), &l->info.pid, &l->pidfd, err);
+	int rc = proc_spawn(l->program, argv, env, fds, ARRAY_LEN(fds), &l->info.pid, &l->pidfd,
+			    err);
 	close(ends[1]);
 	if (rc == 0 && (read_hello(l, ends[0], err) < 0 || fd_nonblock(ends[0], err) < 0)) {
 		int status;
@@ -163,8 +171,8 @@ static int launcher_client_spawn(struct launcher *l, struct err *err)
 	return 0;
 }
 
-struct launcher *launcher_start(struct loop *loop, const struct launcher_opts *o, launcher_death_fn *on_death,
-				void *self, struct err *err)
+struct launcher *launcher_start(struct loop *loop, const struct launcher_opts *o,
+				launcher_death_fn *on_death, void *self, struct err *err)
 {
 	struct launcher *l = NEW(struct launcher);
 	l->loop = loop;
@@ -241,8 +249,8 @@ static void fail_dead(void *self)
 	free(d);
 }
 
-void launcher_call(struct launcher *l, uint16_t type, const json_t *body, const int *fds, size_t nr_fds,
-		   rpc_done_fn *done, void *self)
+void launcher_call(struct launcher *l, uint16_t type, const json_t *body, const int *fds,
+		   size_t nr_fds, rpc_done_fn *done, void *self)
 {
 	if (l->rpc) {
 		rpc_call(l->rpc, type, body, fds, nr_fds, done, self);
@@ -280,8 +288,9 @@ static void host_started(void *self, json_t *body, int *fds, size_t nr, const st
 	free(h);
 }
 
-void launcher_spawn_host(struct launcher *l, const char *program, char *const *argv, char *const *env, const int *fds,
-			 size_t nr_fds, const struct launcher_host_ops *ops, void *self)
+void launcher_spawn_host(struct launcher *l, const char *program, char *const *argv,
+			 char *const *env, const int *fds, size_t nr_fds,
+			 const struct launcher_host_ops *ops, void *self)
 {
 	struct host *h = NEW(struct host);
 	CLEANUP(json_release) json_t *body = json_object();
@@ -292,20 +301,25 @@ void launcher_spawn_host(struct launcher *l, const char *program, char *const *a
 		nr_argv++;
 	while (env && env[nr_env])
 		nr_env++;
-	*h = (struct host){ .next = l->hosts, .launcher = l, .ops = ops, .on_exit = ops->on_exit, .self = self };
+	*h = (struct host){
+		.next = l->hosts, .launcher = l, .ops = ops, .on_exit = ops->on_exit, .self = self
+	};
 	l->hosts = h;
 	json_put_bytes(body, "program", program, strlen(program));
 	json_put(body, "argv", json_argv(argv, nr_argv));
 	json_put(body, "env", json_argv(env, nr_env));
 	for (size_t i = 0; i < nr_fds; i++)
-		copies[i] = fds[i] < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
+		copies[i] = fds[i] < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC)
+				       : fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
 	launcher_call(l, LAUNCH_HOST, body, copies, nr_fds, host_started, h);
 }
 
 void launcher_watch(struct launcher *l, int pid, launcher_exit_fn *on_exit, void *self)
 {
 	struct host *h = NEW(struct host);
-	*h = (struct host){ .next = l->hosts, .launcher = l, .on_exit = on_exit, .self = self, .pid = pid };
+	*h = (struct host){
+		.next = l->hosts, .launcher = l, .on_exit = on_exit, .self = self, .pid = pid
+	};
 	l->hosts = h;
 }
 

@@ -12,18 +12,22 @@ int layers_check(const struct box_opts *o, struct err *err)
 		return err_set(err, ERR_INVALID, "a box needs an absolute state folder");
 	for (size_t i = 0; i < o->nr_repos; i++) {
 		const char *name = o->repo[i].name ? o->repo[i].name : "";
-		if ((*name == 0 && o->nr_repos > 1) || strchr(name, '/') || *name == '.' || *name == ':')
-			return err_set(err, ERR_INVALID, "'%s' cannot be the name of a repository in a box", name);
+		if ((*name == 0 && o->nr_repos > 1) || strchr(name, '/') || *name == '.' ||
+		    *name == ':')
+			return err_set(err, ERR_INVALID,
+				       "'%s' cannot be the name of a repository in a box", name);
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(name, o->repo[j].name) == 0)
-				return err_set(err, ERR_INVALID, "two repositories are called '%s'", name);
+				return err_set(err, ERR_INVALID, "two repositories are called '%s'",
+					       name);
 	}
 	return 0;
 }
 
 static void sandbox_layers_add(struct layers *l, const char *name, const char *host_dir)
 {
-	l->item[l->nr++] = (struct layer){ .name = mem_strdup(name), .host_dir = host_dir ? mem_strdup(host_dir) : NULL };
+	l->item[l->nr++] = (struct layer){ .name = mem_strdup(name),
+					   .host_dir = host_dir ? mem_strdup(host_dir) : NULL };
 }
 
 static void sandbox_layers_copy_of(struct layers *l, const json_t *from)
@@ -87,7 +91,8 @@ static void read_own(struct layer *w)
 	struct err ignored = ERR_INIT;
 	if (git_place_above(w->real, &p, &ignored) <= 0)
 		return; /* nothing to show them in */
-	CLEANUP(free_ptr) char *branch = git_place_branch(&p), *config = path_join(p.common, "config");
+	CLEANUP(free_ptr)
+	char *branch = git_place_branch(&p), *config = path_join(p.common, "config");
 	const struct git_config_of of = { .git_dir = p.dir, .branch = branch };
 	git_own_read(&w->own, &of, config);
 	git_place_release(&p);
@@ -97,7 +102,9 @@ static int scan_layer(struct layers *l, size_t i, struct err *err)
 {
 	struct layer *w = &l->item[i];
 	CLEANUP(free_ptr) char *inside = place_inside(w);
-	const struct git_view_how how = { .workspace = inside, .layer = i, .copy = l->copy, .expose = &l->expose };
+	const struct git_view_how how = {
+		.workspace = inside, .layer = i, .copy = l->copy, .expose = &l->expose
+	};
 	forget_scan(w);
 	w->real = realpath(w->host_dir, NULL);
 	if (!w->real)
@@ -108,9 +115,11 @@ static int scan_layer(struct layers *l, size_t i, struct err *err)
 		return -1;
 	for (size_t m = 0; l->refuse_history && m < w->masks.nr; m++)
 		if (w->masks.item[m].tracked)
-			return err_set(err, ERR_INVALID,
-				       "mask.history: '%s' is hidden, but git tracks it, so its content is readable from git's objects; "
-				       "expose it, or take it out of the history", w->masks.item[m].path);
+			return err_set(
+				err, ERR_INVALID,
+				"mask.history: '%s' is hidden, but git tracks it, so its content is readable from git's objects; "
+				"expose it, or take it out of the history",
+				w->masks.item[m].path);
 	return git_view_look(w->real, &how, &w->shown, &w->masks, &w->git, err);
 }
 
@@ -122,12 +131,17 @@ int layers_scan(struct layers *l, struct err *err)
 	return 0;
 }
 
-int layers_git(const struct layers *l, size_t i, const char *root, const struct git_owner *owner, struct err *err)
+int layers_git(const struct layers *l, size_t i, const char *root, const struct git_owner *owner,
+	       struct err *err)
 {
 	const struct layer *w = &l->item[i];
 	CLEANUP(free_ptr) char *inside = place_inside(w);
-	const struct git_view_how how = { .workspace = inside, .layer = i, .copy = l->copy, .expose = &l->expose };
-	return w->real ? git_view_write(&w->git, w->real, root, &how, &w->shown, &w->masks, owner, err) : 0;
+	const struct git_view_how how = {
+		.workspace = inside, .layer = i, .copy = l->copy, .expose = &l->expose
+	};
+	return w->real ? git_view_write(&w->git, w->real, root, &how, &w->shown, &w->masks, owner,
+					err)
+		       : 0;
 }
 
 int layers_index(const struct layers *l, size_t i)
@@ -188,7 +202,8 @@ static void put_unreadable(const struct layer *w, json_t *list)
 	for (size_t i = 0; i < w->masks.unreadable.nr; i++) {
 		json_t *one = json_object();
 		json_put_str(one, "repo", w->name);
-		json_put_bytes(one, "path", w->masks.unreadable.item[i], w->masks.unreadable.len[i]);
+		json_put_bytes(one, "path", w->masks.unreadable.item[i],
+			       w->masks.unreadable.len[i]);
 		json_put_str(one, "why", "its mode keeps the sandbox's user out");
 		json_array_append_new(list, one);
 	}
@@ -202,7 +217,8 @@ static void put_strings(const struct strv *v, json_t *list)
 
 void layers_describe(const struct layers *l, json_t *to)
 {
-	json_t *masked = json_array(), *foreign = json_array(), *exposed = json_array(), *repos = json_array();
+	json_t *masked = json_array(), *foreign = json_array(), *exposed = json_array(),
+	       *repos = json_array();
 	json_t *notes = json_array(), *mounts = json_array();
 	int64_t nr_foreign = 0, files = 0, looked = 0, unread = 0;
 	for (size_t i = 0; i < l->nr; i++) {

@@ -7,8 +7,9 @@
 #include "base/mem.h"
 
 enum {
-	WORD_MAX = 64 << 10,  /* execve takes 128 KiB a word, of which a shell elsewhere may want some for quotes */
-	WORDS_MAX = 1 << 20,  /* of all words and variables it takes 2 MiB */
+	/* execve takes 128 KiB a word, of which a shell elsewhere may want some for quotes */
+	WORD_MAX = 64 << 10,
+	WORDS_MAX = 1 << 20, /* of all words and variables it takes 2 MiB */
 };
 
 struct long_command {
@@ -17,9 +18,11 @@ struct long_command {
 	size_t len;
 };
 
-static const char by_input[] = "__sg_c=$(head -c \"$1\") && [ \"$__sg_c\" ] || { echo 'sh: the command cannot be read: head is missing' >&2; exit 126; }\n"
-			       "shift\neval \"$__sg_c\"";
-static const char by_words[] = "__sg_c=\nfor __sg_p; do __sg_c=$__sg_c$__sg_p; done\nset --\neval \"$__sg_c\"";
+static const char by_input[] =
+	"__sg_c=$(head -c \"$1\") && [ \"$__sg_c\" ] || { echo 'sh: the command cannot be read: head is missing' >&2; exit 126; }\n"
+	"shift\neval \"$__sg_c\"";
+static const char by_words[] =
+	"__sg_c=\nfor __sg_p; do __sg_c=$__sg_c$__sg_p; done\nset --\neval \"$__sg_c\"";
 
 static void push_pieces(struct strv *argv, const char *text, size_t len)
 {
@@ -30,7 +33,8 @@ static void push_pieces(struct strv *argv, const char *text, size_t len)
 struct long_command *long_command_new(const struct action_spec *spec, bool pty, bool input)
 {
 	const struct strv *words = &spec->argv;
-	if (words->nr != 3 || strcmp(words->item[0], "sh") != 0 || strcmp(words->item[1], "-c") != 0)
+	if (words->nr != 3 || strcmp(words->item[0], "sh") != 0 ||
+	    strcmp(words->item[1], "-c") != 0)
 		return NULL;
 	size_t len = strlen(words->item[2]);
 	if (len <= WORD_MAX)

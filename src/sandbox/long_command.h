@@ -1,6 +1,7 @@
-/* A text for sh that execve takes in no single word (128 KiB): {"sh","-c",TEXT} becomes a short command that gets TEXT another way
- * and evaluates it. In a terminal, or beside an input of its own, TEXT comes in pieces as words (1 MiB); else it is the
- * beginning of the input, up to HOST_BODY_MAX. What is judged, shown and recorded stays TEXT. */
+/* A text for sh that execve takes in no single word (128 KiB): {"sh","-c",TEXT} becomes a short
+ * command that gets TEXT another way and evaluates it. In a terminal, or beside an input of its
+ * own, TEXT comes in pieces as words (1 MiB); else it is the beginning of the input, up to
+ * HOST_BODY_MAX. What is judged, shown and recorded stays TEXT. */
 #ifndef SANDBOX_LONG_COMMAND_H
 #define SANDBOX_LONG_COMMAND_H
 
@@ -8,7 +9,8 @@
 
 struct long_command;
 
-/* NULL: the words of @spec can be run as they are. @pty: in a terminal; @input: it has an input of its own. Returns owned. */
+/* NULL: the words of @spec can be run as they are. @pty: in a terminal; @input: it has an input of
+ * its own. Returns owned. */
 struct long_command *long_command_new(const struct action_spec *spec, bool pty, bool input);
 void long_command_free(struct long_command **lc);
 /* The words to run instead; borrowed. */

@@ -33,20 +33,25 @@ static bool sandbox_masks_ends(const char *s, const char *with)
 /* What was typed into shells and other prompts: often a password. */
 static bool is_history(const char *name)
 {
-	static const char *const files[] = { "fish_history", ".zhistory", ".histfile", ".viminfo", ".lesshst", ".psql_history" };
+	static const char *const files[] = { "fish_history", ".zhistory", ".histfile",
+					     ".viminfo",     ".lesshst",  ".psql_history" };
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		if (strcmp(name, files[i]) == 0)
 			return true;
-	return *name == '.' && (sandbox_masks_ends(name, "_history") || sandbox_masks_ends(name, ".history"));
+	return *name == '.' &&
+	       (sandbox_masks_ends(name, "_history") || sandbox_masks_ends(name, ".history"));
 }
 
 bool masks_name_suspect(const char *name, bool dir)
 {
-	static const char *const folders[] = { ".aws", ".ssh", ".gnupg", ".kube", ".docker", ".azure" };
-	static const char *const files[] = { ".env",	     ".netrc",		 "_netrc",	 ".npmrc",
-					     ".pypirc",	     ".git-credentials", ".htpasswd",	 ".pgpass",
-					     ".vault-token", "kubeconfig",	 ".boto",	 ".s3cfg",
-					     "secrets.yml",  "secrets.yaml",	 "secrets.json", "secrets.toml" };
+	static const char *const folders[] = { ".aws",	".ssh",	   ".gnupg",
+					       ".kube", ".docker", ".azure" };
+	static const char *const files[] = { ".env",	    ".netrc",	    "_netrc",
+					     ".npmrc",	    ".pypirc",	    ".git-credentials",
+					     ".htpasswd",   ".pgpass",	    ".vault-token",
+					     "kubeconfig",  ".boto",	    ".s3cfg",
+					     "secrets.yml", "secrets.yaml", "secrets.json",
+					     "secrets.toml" };
 	static const char *const tails[] = { ".pem",	  ".key",  ".p12", ".pfx",   ".jks",
 					     ".keystore", ".kdbx", ".ppk", ".tfvars" };
 	static const char *const samples[] = { ".env.example", ".env.sample",	".env.template",
@@ -68,12 +73,13 @@ bool masks_name_suspect(const char *name, bool dir)
 			return true;
 	if (is_history(name))
 		return true;
-	if (sandbox_masks_starts(name, ".env.") || (sandbox_masks_starts(name, "credentials") && sandbox_masks_ends(name, ".json")) ||
+	if (sandbox_masks_starts(name, ".env.") ||
+	    (sandbox_masks_starts(name, "credentials") && sandbox_masks_ends(name, ".json")) ||
 	    (sandbox_masks_starts(name, "service-account") && sandbox_masks_ends(name, ".json")))
 		return true;
 	return sandbox_masks_starts(name, "id_") && !strchr(name, '.') &&
-	       (sandbox_masks_starts(name, "id_rsa") || sandbox_masks_starts(name, "id_dsa") || sandbox_masks_starts(name, "id_ecdsa") ||
-		sandbox_masks_starts(name, "id_ed25519"));
+	       (sandbox_masks_starts(name, "id_rsa") || sandbox_masks_starts(name, "id_dsa") ||
+		sandbox_masks_starts(name, "id_ecdsa") || sandbox_masks_starts(name, "id_ed25519"));
 }
 
 static bool token_chars(const char *p, const char *end, size_t nr)
@@ -90,17 +96,19 @@ bool masks_text_suspect(const char *text, size_t len)
 		const char *head;
 		size_t more;
 	} forms[] = {
-		{ "ghp_", 30 },	  { "gho_", 30 },     { "ghs_", 30 },	  { "ghu_", 30 },  { "github_pat_", 30 },
-		{ "glpat-", 18 }, { "sk-ant-", 20 },  { "sk-proj-", 20 }, { "sk-", 32 },   { "AKIA", 16 },
-		{ "ASIA", 16 },	  { "AIza", 30 },     { "xoxb-", 20 },	  { "xoxp-", 20 }, { "npm_", 30 },
-		{ "pypi-", 40 },  { "sk_live_", 20 }, { "rk_live_", 20 }, { "hf_", 30 },   { "dop_v1_", 40 },
+		{ "ghp_", 30 },	       { "gho_", 30 },	   { "ghs_", 30 },    { "ghu_", 30 },
+		{ "github_pat_", 30 }, { "glpat-", 18 },   { "sk-ant-", 20 }, { "sk-proj-", 20 },
+		{ "sk-", 32 },	       { "AKIA", 16 },	   { "ASIA", 16 },    { "AIza", 30 },
+		{ "xoxb-", 20 },       { "xoxp-", 20 },	   { "npm_", 30 },    { "pypi-", 40 },
+		{ "sk_live_", 20 },    { "rk_live_", 20 }, { "hf_", 30 },     { "dop_v1_", 40 },
 		{ "e2b_", 30 },
 	};
 	if (memmem(text, len, "PRIVATE KEY-----", 16) || memmem(text, len, "_authToken=", 11))
 		return true;
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
 		size_t n = strlen(forms[i].head);
-		for (const char *p = text; (p = memmem(p, len - (size_t)(p - text), forms[i].head, n)); p += n)
+		for (const char *p = text;
+		     (p = memmem(p, len - (size_t)(p - text), forms[i].head, n)); p += n)
 			if ((p == text || !isalnum((unsigned char)p[-1])) &&
 			    token_chars(p + n, text + len, forms[i].more))
 				return true;
@@ -120,7 +128,7 @@ struct walk {
 	struct buf path; /* of the folder that is being listed, "" or ending in a slash */
 	uid_t owner;
 	gid_t group;
-	int closed; /* how many folders above the sandbox's user may not enter */
+	int closed;	 /* how many folders above the sandbox's user may not enter */
 	const char *top; /* of the repository */
 	const struct git_shown *shown;
 	struct err *err;
@@ -139,7 +147,8 @@ static bool is_exposed(const struct walk *w, const char *path)
 }
 
 /* Not even "expose" shows these: what is behind them is not the repository's. */
-static const char own_place[] = "sandglass's own directory", host_socket[] = "a socket of a program on the host";
+static const char own_place[] = "sandglass's own directory",
+		  host_socket[] = "a socket of a program on the host";
 
 static void add_mask(struct walk *w, const char *path, const char *why, struct buf *text)
 {
@@ -149,8 +158,11 @@ static void add_mask(struct walk *w, const char *path, const char *why, struct b
 		return;
 	}
 	GROW(m->item, m->nr, m->cap);
-	m->item[m->nr] = (struct mask){ .path = mem_strdup(path), .len = strlen(path), .why = why, .clean = text != NULL };
-	m->item[m->nr].tracked = !text && w->tracked && (tracked_has(w->tracked, path) || tracked_below(w->tracked, path));
+	m->item[m->nr] = (struct mask){
+		.path = mem_strdup(path), .len = strlen(path), .why = why, .clean = text != NULL
+	};
+	m->item[m->nr].tracked = !text && w->tracked &&
+				 (tracked_has(w->tracked, path) || tracked_below(w->tracked, path));
 	if (text) {
 		m->item[m->nr].text = *text;
 		*text = BUF_INIT;
@@ -161,14 +173,16 @@ static void add_mask(struct walk *w, const char *path, const char *why, struct b
 static bool read_small(int dir, const char *name, struct buf *out)
 {
 	struct err ignored = ERR_INIT;
-	CLEANUP(fd_close) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	CLEANUP(fd_close)
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
 	return fd_read_all(fd, out, TEXT_MAX, &ignored) == 0;
 }
 
-static void judge_file(struct walk *w, int dir, const char *name, const char *path, const struct stat *st)
+static void judge_file(struct walk *w, int dir, const char *name, const char *path,
+		       const struct stat *st)
 {
 	if (S_ISSOCK(st->st_mode)) {
 		add_mask(w, path, host_socket, NULL);
@@ -179,7 +193,8 @@ static void judge_file(struct walk *w, int dir, const char *name, const char *pa
 		return;
 	}
 	if (!masks_name_suspect(name, false)) {
-		const char *why = look_into(w->look, dir, name, st, tracked_has(w->tracked, path), w->filled > 0);
+		const char *why = look_into(w->look, dir, name, st, tracked_has(w->tracked, path),
+					    w->filled > 0);
 		if (why)
 			add_mask(w, path, why, NULL);
 		return;
@@ -209,7 +224,12 @@ void masks_show(struct masks *m, const char *path, const char *why, struct buf *
 	if (masked_already(m, path))
 		return;
 	GROW(m->item, m->nr, m->cap);
-	m->item[m->nr++] = (struct mask){ .path = mem_strdup(path), .len = strlen(path), .why = why, .clean = true, .quiet = true, .text = *text };
+	m->item[m->nr++] = (struct mask){ .path = mem_strdup(path),
+					  .len = strlen(path),
+					  .why = why,
+					  .clean = true,
+					  .quiet = true,
+					  .text = *text };
 	*text = BUF_INIT;
 }
 
@@ -218,7 +238,10 @@ void masks_hide(struct masks *m, const char *path)
 	if (masked_already(m, path))
 		return;
 	GROW(m->item, m->nr, m->cap);
-	m->item[m->nr++] = (struct mask){ .path = mem_strdup(path), .len = strlen(path), .why = "on a file system of its own", .quiet = true };
+	m->item[m->nr++] = (struct mask){ .path = mem_strdup(path),
+					  .len = strlen(path),
+					  .why = "on a file system of its own",
+					  .quiet = true };
 }
 
 static const char without_credentials[] = "credentials taken out";
@@ -229,7 +252,9 @@ static void show_config(struct walk *w, int dir, const char *name)
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	CLEANUP(buf_release) struct buf made = BUF_INIT;
 	CLEANUP(free_ptr) char *path = mem_printf("%s%s", buf_cstr(&w->path), name);
-	CLEANUP(free_ptr) char *git_dir = mem_printf("%s/%.*s", w->top, (int)(w->path.len ? w->path.len - 1 : 0), buf_cstr(&w->path));
+	CLEANUP(free_ptr)
+	char *git_dir = mem_printf("%s/%.*s", w->top, (int)(w->path.len ? w->path.len - 1 : 0),
+				   buf_cstr(&w->path));
 	struct git_shown how = w->shown ? *w->shown : (struct git_shown){ .programs = true };
 	const struct git_config_of of = { .git_dir = git_dir };
 	how.git_dir = git_dir;
@@ -267,7 +292,10 @@ static void clean_git_file(struct walk *w, int dir, const char *name)
 /* The sandbox's user is the owner of the repository, and in its group. */
 static bool is_readable(const struct walk *w, const struct stat *st)
 {
-	mode_t bits = st->st_mode >> (st->st_uid == w->owner ? 6 : st->st_gid == w->group ? 3 : 0), want = S_ISDIR(st->st_mode) ? 5 : 4;
+	mode_t bits = st->st_mode >> (st->st_uid == w->owner   ? 6
+				      : st->st_gid == w->group ? 3
+							       : 0),
+	       want = S_ISDIR(st->st_mode) ? 5 : 4;
 	return S_ISLNK(st->st_mode) || (bits & want) == want;
 }
 
@@ -299,10 +327,12 @@ static int sandbox_masks_enter(struct walk *w, int dir, const char *name, int de
 
 static int git_dir(struct walk *w, int fd, int depth)
 {
-	static const char *const files[] = { "config", "config.worktree", "FETCH_HEAD", "credentials" };
+	static const char *const files[] = { "config", "config.worktree", "FETCH_HEAD",
+					     "credentials" };
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		clean_git_file(w, fd, files[i]);
-	if (sandbox_masks_enter(w, fd, "logs", depth, true) < 0 || sandbox_masks_enter(w, fd, "worktrees", depth, true) < 0)
+	if (sandbox_masks_enter(w, fd, "logs", depth, true) < 0 ||
+	    sandbox_masks_enter(w, fd, "worktrees", depth, true) < 0)
 		return -1;
 	return sandbox_masks_enter(w, fd, "modules", depth, true);
 }
@@ -315,14 +345,16 @@ static int one_entry(struct walk *w, int dir, const struct dirent *e, int depth,
 		if (e->d_type == DT_DIR && strcmp(name, "objects") != 0 && depth < DEPTH_MAX)
 			return sandbox_masks_enter(w, dir, name, depth, true);
 		if (e->d_type == DT_REG &&
-		    (strncmp(name, "config", 6) == 0 || strcmp(name, "HEAD") == 0 || strcmp(name, "FETCH_HEAD") == 0))
+		    (strncmp(name, "config", 6) == 0 || strcmp(name, "HEAD") == 0 ||
+		     strcmp(name, "FETCH_HEAD") == 0))
 			clean_git_file(w, dir, name);
 		return 0;
 	}
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	if (strcmp(name, ".git") == 0)
-		strv_push_bytes(&w->out->git_at, buf_cstr(&w->path), w->path.len ? w->path.len - 1 : 0);
+		strv_push_bytes(&w->out->git_at, buf_cstr(&w->path),
+				w->path.len ? w->path.len - 1 : 0);
 	CLEANUP(free_ptr) char *path = mem_printf("%s%s", buf_cstr(&w->path), name);
 	w->out->files++;
 	if (st.st_uid != w->owner) {
@@ -360,7 +392,8 @@ static int one_entry(struct walk *w, int dir, const struct dirent *e, int depth,
 		w->closed -= closed;
 		return rc;
 	}
-	CLEANUP(fd_close) int git = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	CLEANUP(fd_close)
+	int git = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	size_t len = w->path.len;
 	buf_puts(&w->path, ".git/");
 	int rc = git < 0 ? 0 : git_dir(w, git, depth + 1);
@@ -376,9 +409,10 @@ static int walk_dir(struct walk *w, int fd, int depth, bool in_git)
 	const struct dirent *e;
 	if (!d) {
 		fd_close(&fd);
-		return depth > DEPTH_MAX ? err_set(w->err, ERR_FULL, "'%s' is deeper than %d folders",
-						   buf_cstr(&w->path), DEPTH_MAX)
-					 : err_sys(w->err, "cannot list '%s'", buf_cstr(&w->path));
+		return depth > DEPTH_MAX
+			       ? err_set(w->err, ERR_FULL, "'%s' is deeper than %d folders",
+					 buf_cstr(&w->path), DEPTH_MAX)
+			       : err_sys(w->err, "cannot list '%s'", buf_cstr(&w->path));
 	}
 	while (rc == 0 && (e = readdir(d)))
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
@@ -401,8 +435,8 @@ static struct tracked *tracked_in(const char *dir)
 	return t;
 }
 
-int masks_git_dir(const char *dir, const char *at, const struct strv *expose, const struct git_shown *shown, struct masks *out,
-		  struct err *err)
+int masks_git_dir(const char *dir, const char *at, const struct strv *expose,
+		  const struct git_shown *shown, struct masks *out, struct err *err)
 {
 	struct walk w = { .out = out, .expose = expose, .top = dir, .shown = shown, .err = err };
 	CLEANUP(free_ptr) char *path = mem_printf("%s/%s", dir, at);
@@ -418,7 +452,8 @@ int masks_scan(const char *dir, const struct strv *expose, struct masks *out, st
 	return masks_scan_as(dir, expose, NULL, out, err);
 }
 
-int masks_scan_as(const char *dir, const struct strv *expose, const struct git_shown *shown, struct masks *out, struct err *err)
+int masks_scan_as(const char *dir, const struct strv *expose, const struct git_shown *shown,
+		  struct masks *out, struct err *err)
 {
 	struct stat st;
 	struct walk w = { .out = out, .expose = expose, .top = dir, .shown = shown, .err = err };

@@ -15,7 +15,7 @@
 enum { INDEX_MAX = 512 << 20 };
 
 struct tracked {
-	struct strv path; /* sorted by bytes, as the index is */
+	struct strv path;   /* sorted by bytes, as the index is */
 	const char *prefix; /* while it is read: those below it are kept, without it */
 };
 
@@ -67,9 +67,11 @@ struct tracked *tracked_read(int dir)
 	struct tracked *t = NEW(struct tracked);
 	struct err ignored = ERR_INIT;
 	CLEANUP(buf_release) struct buf in = BUF_INIT;
-	CLEANUP(fd_close) int fd = openat(dir, ".git/index", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	CLEANUP(fd_close)
+	int fd = openat(dir, ".git/index", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	t->prefix = "";
-	if (fd < 0 || fd_read_all(fd, &in, INDEX_MAX, &ignored) < 0 || !git_index_each(in.data, in.len, GIT_SHA1, keep_path, t, NULL)) {
+	if (fd < 0 || fd_read_all(fd, &in, INDEX_MAX, &ignored) < 0 ||
+	    !git_index_each(in.data, in.len, GIT_SHA1, keep_path, t, NULL)) {
 		strv_release(&t->path);
 		t->path = STRV_INIT;
 	}
@@ -120,8 +122,10 @@ bool tracked_below(const struct tracked *t, const char *folder)
 
 static bool secret_key(const char *line, size_t len)
 {
-	static const char *const keys[] = { "extraheader", "password",	 "passwd",	    "token",  "oauthtoken",
-					    "secret",	   "cookiefile", "proxyauthmethod", "sslkey", "smtppass" };
+	static const char *const keys[] = { "extraheader", "password",	      "passwd",
+					    "token",	   "oauthtoken",      "secret",
+					    "cookiefile",  "proxyauthmethod", "sslkey",
+					    "smtppass" };
 	size_t i = 0, n = 0;
 	while (i < len && (line[i] == ' ' || line[i] == '\t'))
 		i++;

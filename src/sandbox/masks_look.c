@@ -15,10 +15,18 @@
 #include "record/secrets.h"
 #include "sandbox/workspace/base.h"
 
-enum { FILE_LONGEST = 1 << 20, BINARY_LOOK = 8 << 10, SALT = 16, CACHE_MOST = 64 << 20, SETTLED_S = 2, RULES = 1 };
+enum {
+	FILE_LONGEST = 1 << 20,
+	BINARY_LOOK = 8 << 10,
+	SALT = 16,
+	CACHE_MOST = 64 << 20,
+	SETTLED_S = 2,
+	RULES = 1
+};
 static const int64_t READ_MOST = 1 << 30;
 
-/* A verdict in the cache: its first byte; the rest names the rules and values under which it was found. */
+/* A verdict in the cache: its first byte; the rest names the rules and values under which it was
+ * found. */
 enum verdict { CLEAN = 0, BINARY = 1, TOKEN = 2, VALUE = 3 };
 
 struct look {
@@ -42,7 +50,8 @@ void masks_values(struct secrets *s)
 	secrets_free(&old);
 }
 
-/* Sixteen random bytes of the user's: so that what the cache holds of values says nothing about them to others. */
+/* Sixteen random bytes of the user's: so that what the cache holds of values says nothing about
+ * them to others. */
 static void salt_of_user(uint8_t out[SALT])
 {
 	struct err err = ERR_INIT;
@@ -75,7 +84,9 @@ struct look *look_begin(int dir)
 	memcpy(l->tag.b, h.b, sizeof(l->tag.b));
 	l->now_s = clock_wall_us() / 1000000;
 	if (fstat(dir, &st) == 0 && dir_make(folder, 0700, &err) == 0) {
-		CLEANUP(free_ptr) char *path = mem_printf("%s/%" PRIx64 "-%" PRIx64, folder, (uint64_t)st.st_dev, (uint64_t)st.st_ino);
+		CLEANUP(free_ptr)
+		char *path = mem_printf("%s/%" PRIx64 "-%" PRIx64, folder, (uint64_t)st.st_dev,
+					(uint64_t)st.st_ino);
 		struct stat was;
 		if (stat(path, &was) == 0 && was.st_size > CACHE_MOST)
 			unlink(path);
@@ -103,9 +114,11 @@ void look_end(struct look **lp, struct masks *counts)
 
 bool look_filled(const char *name)
 {
-	static const char *const filled[] = { "node_modules", "target",	     ".venv",	"venv",	 "__pycache__", ".tox",
-					      ".gradle",      ".mypy_cache", ".next",	".nuxt", ".cache",	"bower_components",
-					      ".terraform",   "_build",	     "dist",	"build" };
+	static const char *const filled[] = {
+		"node_modules", "target",      ".venv", "venv",	 "__pycache__", ".tox",
+		".gradle",	".mypy_cache", ".next", ".nuxt", ".cache",	"bower_components",
+		".terraform",	"_build",      "dist",	"build"
+	};
 	for (size_t i = 0; i < ARRAY_LEN(filled); i++)
 		if (!strcmp(name, filled[i]))
 			return true;
@@ -131,16 +144,20 @@ static enum verdict masks_look_judge(struct look *l)
 static bool masks_look_read_text(struct look *l, int dir, const char *name)
 {
 	struct err ignored = ERR_INIT;
-	CLEANUP(fd_close) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	CLEANUP(fd_close)
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 	buf_reset(&l->text);
-	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fd_read_all(fd, &l->text, FILE_LONGEST, &ignored) == 0;
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       fd_read_all(fd, &l->text, FILE_LONGEST, &ignored) == 0;
 }
 
-const char *look_into(struct look *l, int dir, const char *name, const struct stat *st, bool tracked, bool filled)
+const char *look_into(struct look *l, int dir, const char *name, const struct stat *st,
+		      bool tracked, bool filled)
 {
 	struct object_id kept;
-	const struct oid_key key = { st->st_dev, st->st_ino, (uint64_t)st->st_size, masks_look_ns(st->st_mtim), masks_look_ns(st->st_ctim) };
+	const struct oid_key key = { st->st_dev, st->st_ino, (uint64_t)st->st_size,
+				     masks_look_ns(st->st_mtim), masks_look_ns(st->st_ctim) };
 	enum verdict v;
 	if (!S_ISREG(st->st_mode) || !st->st_size)
 		return NULL;
@@ -148,7 +165,8 @@ const char *look_into(struct look *l, int dir, const char *name, const struct st
 		l->unread++;
 		return NULL;
 	}
-	if (oid_cache_get(l->cache, &key, &kept) && !memcmp(kept.b + 1, l->tag.b + 1, sizeof(kept.b) - 1)) {
+	if (oid_cache_get(l->cache, &key, &kept) &&
+	    !memcmp(kept.b + 1, l->tag.b + 1, sizeof(kept.b) - 1)) {
 		v = (enum verdict)kept.b[0];
 	} else if (l->bytes >= READ_MOST || !masks_look_read_text(l, dir, name)) {
 		l->unread++;
@@ -160,12 +178,15 @@ const char *look_into(struct look *l, int dir, const char *name, const struct st
 		kept = l->tag;
 		kept.b[0] = (uint8_t)v;
 		/* one that has changed just now may change again without a new time */
-		if (l->now_s - st->st_mtim.tv_sec > SETTLED_S && l->now_s - st->st_ctim.tv_sec > SETTLED_S)
+		if (l->now_s - st->st_mtim.tv_sec > SETTLED_S &&
+		    l->now_s - st->st_ctim.tv_sec > SETTLED_S)
 			oid_cache_put(l->cache, &key, &kept);
 	}
 	if (v == BINARY)
 		l->unread++;
 	else
 		l->looked++;
-	return v == TOKEN ? "holds what looks like a live token" : v == VALUE ? "holds a secret of this session" : NULL;
+	return v == TOKEN   ? "holds what looks like a live token"
+	       : v == VALUE ? "holds a secret of this session"
+			    : NULL;
 }

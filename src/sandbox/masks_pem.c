@@ -1,5 +1,5 @@
-/* Public certificates in PEM form (RFC 7468) are no secret, whatever their file is called. Strict: a file in which anything else
- * could be a secret is none of them. */
+/* Public certificates in PEM form (RFC 7468) are no secret, whatever their file is called. Strict:
+ * a file in which anything else could be a secret is none of them. */
 #include <ctype.h>
 #include <string.h>
 
@@ -14,12 +14,14 @@ static bool line_starts(const char *p, size_t len, const char *with)
 
 static bool is_public(const char *p, size_t len, const char *what)
 {
-	static const char *const labels[] = { "CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE" };
+	static const char *const labels[] = { "CERTIFICATE", "X509 CERTIFICATE",
+					      "TRUSTED CERTIFICATE" };
 	if (!line_starts(p, len, what))
 		return false;
 	p += strlen(what), len -= strlen(what);
 	for (size_t i = 0; i < ARRAY_LEN(labels); i++)
-		if (len == strlen(labels[i]) + 5 && line_starts(p, len, labels[i]) && !memcmp(p + len - 5, "-----", 5))
+		if (len == strlen(labels[i]) + 5 && line_starts(p, len, labels[i]) &&
+		    !memcmp(p + len - 5, "-----", 5))
 			return true;
 	return false;
 }
@@ -32,10 +34,14 @@ static bool is_base64(const char *p, size_t len)
 	return len <= 128;
 }
 
-/* Beside the blocks: names, comments, what openssl writes above them; nothing that gives a value to a name. */
+/* Beside the blocks: names, comments, what openssl writes above them; nothing that gives a value to
+ * a name. */
 static bool is_remark(const char *p, size_t len)
 {
-	static const char *const known[] = { "#", "subject", "issuer", "Bag Attributes", "    localKeyID", "    friendlyName", " s:", " i:" };
+	static const char *const known[] = {
+		"#",   "subject", "issuer", "Bag Attributes", "    localKeyID", "    friendlyName",
+		" s:", " i:"
+	};
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (line_starts(p, len, known[i]))
 			return true;

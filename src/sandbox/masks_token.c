@@ -1,5 +1,6 @@
-/* What a live token looks like in any text. Strict, because a file with a harmless name is hidden for it: the form must be
- * whole and look random; a mention of the form, a placeholder or a documented example is none. */
+/* What a live token looks like in any text. Strict, because a file with a harmless name is hidden
+ * for it: the form must be whole and look random; a mention of the form, a placeholder or a
+ * documented example is none. */
 #include <ctype.h>
 #include <pthread.h>
 #include <string.h>
@@ -7,7 +8,8 @@
 #include "base/mem.h"
 #include "sandbox/masks.h"
 
-enum { ANY = 0, MIXED = 1, UPPER = 2 }; /* letters of a token: as they come, both cases and a digit, capitals and digits */
+/* letters of a token: as they come, both cases and a digit, capitals and digits */
+enum { ANY = 0, MIXED = 1, UPPER = 2 };
 
 static const struct form {
 	const char *head;
@@ -50,7 +52,8 @@ static pthread_once_t masks_token_once = PTHREAD_ONCE_INIT;
 static void masks_token_build(void)
 {
 	for (size_t i = 0; i < ARRAY_LEN(masks_token_forms); i++)
-		masks_token_begins[(unsigned char)masks_token_forms[i].head[0] << 8 | (unsigned char)masks_token_forms[i].head[1]] = 1;
+		masks_token_begins[(unsigned char)masks_token_forms[i].head[0] << 8 |
+				   (unsigned char)masks_token_forms[i].head[1]] = 1;
 }
 
 static bool token_char(char c)
@@ -70,11 +73,12 @@ static bool looks_random(const char *p, size_t len, unsigned letters)
 		upper |= isupper(c) != 0;
 		digit |= isdigit(c) != 0;
 	}
-	if (distinct < (len < 24 ? DISTINCT - 3 : DISTINCT) || !digit || (letters == MIXED && !(lower && upper)) ||
-	    (letters == UPPER && lower))
+	if (distinct < (len < 24 ? DISTINCT - 3 : DISTINCT) || !digit ||
+	    (letters == MIXED && !(lower && upper)) || (letters == UPPER && lower))
 		return false;
-	return !memmem(p, len, "EXAMPLE", 7) && !memmem(p, len, "example", 7) && !memmem(p, len, "xxxx", 4) &&
-	       !memmem(p, len, "XXXX", 4) && !memmem(p, len, "0000", 4);
+	return !memmem(p, len, "EXAMPLE", 7) && !memmem(p, len, "example", 7) &&
+	       !memmem(p, len, "xxxx", 4) && !memmem(p, len, "XXXX", 4) &&
+	       !memmem(p, len, "0000", 4);
 }
 
 /* An AWS key id alone opens nothing: its secret is 40 characters of base64 in both cases. */
@@ -82,7 +86,8 @@ static bool aws_secret(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len;) {
 		size_t n = 0;
-		while (i + n < len && (isalnum((unsigned char)text[i + n]) || text[i + n] == '/' || text[i + n] == '+'))
+		while (i + n < len && (isalnum((unsigned char)text[i + n]) || text[i + n] == '/' ||
+				       text[i + n] == '+'))
 			n++;
 		if (n == SECRET_RUN && looks_random(text + i, n, MIXED))
 			return true;
@@ -100,7 +105,8 @@ static bool key_follows(const char *p, size_t len)
 	if (!dashes)
 		return false;
 	for (size_t i = (size_t)(dashes - p) + 5; i < ahead; i++) {
-		if (i + 5 <= len && !memcmp(p + i, "-----", 5)) /* its end, or the beginning of something else */
+		/* its end, or the beginning of something else */
+		if (i + 5 <= len && !memcmp(p + i, "-----", 5))
 			return false;
 		run = isalnum((unsigned char)p[i]) || p[i] == '/' || p[i] == '+' ? run + 1 : 0;
 		if (run == KEY_RUN)
@@ -129,7 +135,8 @@ const char *masks_token_form(const char *text, size_t len)
 {
 	pthread_once(&masks_token_once, masks_token_build);
 	for (size_t i = 0; i + 2 <= len; i++) {
-		if (!masks_token_begins[(unsigned char)text[i] << 8 | (unsigned char)text[i + 1]] || (i && token_char(text[i - 1])))
+		if (!masks_token_begins[(unsigned char)text[i] << 8 | (unsigned char)text[i + 1]] ||
+		    (i && token_char(text[i - 1])))
 			continue;
 		for (size_t f = 0; f < ARRAY_LEN(masks_token_forms); f++)
 			if (form_at(&masks_token_forms[f], text, len, i))

@@ -1,5 +1,5 @@
-/* Which sandbox is meant by what you typed: a name, which several of a session can have, or the id, "12" or "#12", which only one
- * has. */
+/* Which sandbox is meant by what you typed: a name, which several of a session can have, or the id,
+ * "12" or "#12", which only one has. */
 #ifndef SANDBOX_MEANT_H
 #define SANDBOX_MEANT_H
 

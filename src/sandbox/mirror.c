@@ -41,7 +41,8 @@ struct mirror {
 	struct call *call;
 	bool over;
 	struct { /* what came with the end of a command, and what is known to who asks for it */
-		enum { NEWS_NONE, NEWS_ASKED, NEWS_DUE, NEWS_HERE } state; /* asked; its command has ended */
+		/* asked; its command has ended */
+		enum { NEWS_NONE, NEWS_ASKED, NEWS_DUE, NEWS_HERE } state;
 		unsigned nr;
 		char digest[8]; /* the listing that it tells the news of */
 		struct buf bytes;
@@ -54,10 +55,18 @@ struct mirror {
 		uint64_t bytes;
 	} puts;
 	struct listing far; /* as it was when both sides were equal */
-	bool torn; /* a plan was carried out in part: what lies here is to be looked at, and every file to be fetched */
+	/* a plan was carried out in part: what lies here is to be looked at, and every file to be
+	 * fetched */
+	bool torn;
 };
 
-enum { NEWS_MAX = 256 << 10, NEWS_WAIT_S = 30, PUT_LEAST = 16 << 10, PUT_MOST = 2 * BOX_FILE_MAX, PUTS = 64 };
+enum {
+	NEWS_MAX = 256 << 10,
+	NEWS_WAIT_S = 30,
+	PUT_LEAST = 16 << 10,
+	PUT_MOST = 2 * BOX_FILE_MAX,
+	PUTS = 64
+};
 
 static struct mirror *mirror_mirrors;
 
@@ -92,7 +101,8 @@ static void on_wake(void *self)
 }
 
 /* Appends the answer to @out, which may be NULL. */
-static int mirror_request(struct mirror *m, const char *verb, const void *in, size_t len, struct buf *out, struct err *err)
+static int mirror_request(struct mirror *m, const char *verb, const void *in, size_t len,
+			  struct buf *out, struct err *err)
 {
 	char *const arg[] = { (char *)(uintptr_t)verb, m->far_root, NULL };
 	struct call c = { .arg = arg, .in = in, .len = len };
@@ -131,7 +141,8 @@ unsigned mirror_news(struct mirror *m, struct strv *words)
 	pthread_mutex_lock(&m->lock);
 	if (!m->over && m->news.known.len == 8) {
 		CLEANUP(buf_release) struct buf digest = BUF_INIT;
-		CLEANUP(free_ptr) char *since = mem_printf("%llu", (unsigned long long)m->news.newest);
+		CLEANUP(free_ptr)
+		char *since = mem_printf("%llu", (unsigned long long)m->news.newest);
 		CLEANUP(free_ptr) char *most = mem_printf("%d", NEWS_MAX);
 		m->news.nr += m->news.nr == UINT_MAX ? 2 : 1; /* never 0 */
 		nr = m->news.nr;
@@ -147,7 +158,8 @@ unsigned mirror_news(struct mirror *m, struct strv *words)
 	return nr;
 }
 
-void mirror_news_came(struct mirror *m, unsigned nr, const char *out, size_t len, const struct err *err)
+void mirror_news_came(struct mirror *m, unsigned nr, const char *out, size_t len,
+		      const struct err *err)
 {
 	pthread_mutex_lock(&m->lock);
 	if (nr == m->news.nr && (m->news.state == NEWS_ASKED || m->news.state == NEWS_DUE)) {
@@ -170,7 +182,8 @@ void mirror_stirred(struct mirror *m, unsigned nr)
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* With the lock: until the news of a command that has ended are here or will not come. One that still runs is not waited for. */
+/* With the lock: until the news of a command that has ended are here or will not come. One that
+ * still runs is not waited for. */
 static void mirror_wait_for_news(struct mirror *m)
 {
 	struct timespec until;
@@ -186,7 +199,8 @@ static bool mirror_take_news(struct mirror *m, bool ended, struct buf *out)
 	pthread_mutex_lock(&m->lock);
 	if (ended)
 		mirror_wait_for_news(m);
-	bool good = ended && m->news.state == NEWS_HERE && m->far.digest.len == 8 && !memcmp(m->news.digest, m->far.digest.data, 8);
+	bool good = ended && m->news.state == NEWS_HERE && m->far.digest.len == 8 &&
+		    !memcmp(m->news.digest, m->far.digest.data, 8);
 	if (good) {
 		*out = m->news.bytes;
 		m->news.bytes = BUF_INIT;
@@ -273,7 +287,8 @@ static void mirror_remember(struct mirror *m)
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* The program ends while a worker waits for a far side that does not answer: nobody turns the loop any more. */
+/* The program ends while a worker waits for a far side that does not answer: nobody turns the loop
+ * any more. */
 static void at_exit(void)
 {
 	for (struct mirror *m = mirror_mirrors; m; m = m->next)
@@ -286,7 +301,10 @@ struct mirror *mirror_new(const struct mirror_opts *o)
 	struct mirror *m = NEW(struct mirror);
 	if (!known)
 		known = atexit(at_exit) == 0;
-	*m = (struct mirror){ .next = mirror_mirrors, .loop = o->loop, .o = *o, .far_root = mem_strdup(o->far_root) };
+	*m = (struct mirror){ .next = mirror_mirrors,
+			      .loop = o->loop,
+			      .o = *o,
+			      .far_root = mem_strdup(o->far_root) };
 	mirror_mirrors = m;
 	m->wake = loop_wake_new(o->loop, on_wake, m);
 	pthread_mutex_init(&m->lock, NULL);
@@ -328,7 +346,8 @@ void mirror_free(struct mirror **mp)
 	free(m);
 }
 
-void mirror_answer(const char *out, size_t len, int code, int signal, const char *said, mirror_done_fn *done, void *self)
+void mirror_answer(const char *out, size_t len, int code, int signal, const char *said,
+		   mirror_done_fn *done, void *self)
 {
 	struct err err = ERR_INIT;
 	if (len && out[0] == 0 && code == 0 && signal == 0) {
@@ -336,11 +355,14 @@ void mirror_answer(const char *out, size_t len, int code, int signal, const char
 		return;
 	}
 	if (len > 1 && out[0] > 0 && out[0] <= ERR_SCRIPT)
-		err_set(&err, (enum err_code)out[0], "%.*s", (int)(len - 1 < 400 ? len - 1 : 400), out + 1);
+		err_set(&err, (enum err_code)out[0], "%.*s", (int)(len - 1 < 400 ? len - 1 : 400),
+			out + 1);
 	else if (said && *said)
-		err_set(&err, ERR_IO, "our program in the box said: %.*s", (int)strcspn(said, "\r\n"), said);
+		err_set(&err, ERR_IO, "our program in the box said: %.*s",
+			(int)strcspn(said, "\r\n"), said);
 	else
-		err_set(&err, ERR_IO, "our program in the box ended with %s %d", signal ? "signal" : "exit code", signal ? signal : code);
+		err_set(&err, ERR_IO, "our program in the box ended with %s %d",
+			signal ? "signal" : "exit code", signal ? signal : code);
 	done(self, NULL, 0, &err);
 }
 
@@ -402,18 +424,21 @@ static int parcel_send(struct parcel *p, struct err *err)
 static int parcel_add(struct parcel *p, const struct plan_op *op, int fd, struct err *err)
 {
 	struct plan_op mine = *op;
-	if (p->nr && (p->contents.len + op->len > TOOL_PIECE || p->nr >= 20000) && parcel_send(p, err) < 0)
+	if (p->nr && (p->contents.len + op->len > TOOL_PIECE || p->nr >= 20000) &&
+	    parcel_send(p, err) < 0)
 		return -1;
 	mine.fd = 0;
 	if (op->kind == PLAN_FILE)
 		mine.off = p->contents.len;
 	for (uint64_t left = op->kind == PLAN_FILE ? op->len : 0; left;) {
 		buf_reserve(&p->contents, left);
-		ssize_t n = pread(fd, p->contents.data + p->contents.len, left, (off_t)(op->off + op->len - left));
+		ssize_t n = pread(fd, p->contents.data + p->contents.len, left,
+				  (off_t)(op->off + op->len - left));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return err_set(err, ERR_IO, "cannot read what '%.*s' is to hold", (int)(op->path_len < 300 ? op->path_len : 300), op->path);
+			return err_set(err, ERR_IO, "cannot read what '%.*s' is to hold",
+				       (int)(op->path_len < 300 ? op->path_len : 300), op->path);
 		p->contents.len += (size_t)n;
 		left -= (uint64_t)n;
 	}
@@ -424,7 +449,9 @@ static int parcel_add(struct parcel *p, const struct plan_op *op, int fd, struct
 
 static int parcel_entry(struct parcel *p, int root, const struct manifest_entry *e, struct err *err)
 {
-	struct plan_op op = { .mode = e->mode & 01777, .path = e->path, .path_len = strlen(e->path) };
+	struct plan_op op = { .mode = e->mode & 01777,
+			      .path = e->path,
+			      .path_len = strlen(e->path) };
 	CLEANUP(fd_close) int fd = -1;
 	switch (e->kind) {
 	case MANIFEST_FILE:
@@ -453,7 +480,10 @@ static int parcel_entry(struct parcel *p, int root, const struct manifest_entry 
 		return -1;
 	if (e->kind != MANIFEST_FILE && e->kind != MANIFEST_LINK)
 		return 0;
-	op = (struct plan_op){ .kind = PLAN_TIME, .path = op.path, .path_len = op.path_len, .off = e->mtime_ns / 1000 };
+	op = (struct plan_op){ .kind = PLAN_TIME,
+			       .path = op.path,
+			       .path_len = op.path_len,
+			       .off = e->mtime_ns / 1000 };
 	return parcel_add(p, &op, -1, err); /* as old as here: make and its like compare */
 }
 
@@ -465,12 +495,18 @@ int mirror_push(struct mirror *m, struct err *err)
 	CLEANUP(fd_close) int root = open_here(m, err);
 	plan_begin(&p.plan);
 	listing_release(&m->far);
-	int rc = root < 0 || manifest_make(root, &here.bytes, err) < 0 || listing_read(&here, err) < 0 ? -1 : 0;
+	int rc = root < 0 || manifest_make(root, &here.bytes, err) < 0 ||
+				 listing_read(&here, err) < 0
+			 ? -1
+			 : 0;
 	for (size_t i = 0; rc == 0 && i < here.nr; i++)
 		rc = parcel_entry(&p, root, &here.item[i], err);
 	for (size_t i = here.nr; rc == 0 && i-- > 0;) {
 		const struct manifest_entry *e = &here.item[i];
-		const struct plan_op op = { .kind = PLAN_CHMOD, .mode = e->mode & 01777, .path = e->path, .path_len = strlen(e->path) };
+		const struct plan_op op = { .kind = PLAN_CHMOD,
+					    .mode = e->mode & 01777,
+					    .path = e->path,
+					    .path_len = strlen(e->path) };
 		if (e->kind == MANIFEST_DIR && (e->mode & 0700) != 0700)
 			rc = parcel_add(&p, &op, -1, err);
 	}
@@ -497,7 +533,8 @@ static int mirror_fetch(struct mirror *m, struct mirror_news *c, struct err *err
 		}
 		CLEANUP(buf_release) struct buf in = BUF_INIT, out = BUF_INIT;
 		size_t end = mirror_ask(c, i, &in);
-		if (mirror_request(m, "get", in.data, in.len, &out, err) < 0 || mirror_take(c, i, end, &out, err) < 0)
+		if (mirror_request(m, "get", in.data, in.len, &out, err) < 0 ||
+		    mirror_take(c, i, end, &out, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -519,7 +556,8 @@ static int look_here(struct mirror *m, int root, struct err *err)
 }
 
 /* What came, as list_far would have it; @contents borrows of it. */
-static int list_came(const struct buf *news, struct listing *out, bool *same, struct unpack *contents, struct err *err)
+static int list_came(const struct buf *news, struct listing *out, bool *same,
+		     struct unpack *contents, struct err *err)
 {
 	*contents = (struct unpack){ .p = buf_cstr(news) + 8, .left = news->len - 8 };
 	*same = contents->left == 0;
@@ -544,7 +582,8 @@ int mirror_pull(struct mirror *m, bool ended, struct err *err)
 	CLEANUP(fd_close) int root = open_here(m, err);
 	if (root < 0 || (m->torn && look_here(m, root, err) < 0))
 		return -1;
-	int rc = mirror_take_news(m, ended, &news) ? list_came(&news, &now, &same, &contents, err) : list_far(m, &now, &same, err);
+	int rc = mirror_take_news(m, ended, &news) ? list_came(&news, &now, &same, &contents, err)
+						   : list_far(m, &now, &same, err);
 	if (rc < 0 || same) {
 		listing_release(&now);
 		return rc;
@@ -558,7 +597,9 @@ int mirror_pull(struct mirror *m, bool ended, struct err *err)
 	}
 	if (rc == 0) {
 		mirror_plan(&c);
-		rc = c.nr_ops ? folder_plan(m->o.folder, root, c.plan.data, c.plan.len, &c.contents, 1, err) : 0;
+		rc = c.nr_ops ? folder_plan(m->o.folder, root, c.plan.data, c.plan.len, &c.contents,
+					    1, err)
+			      : 0;
 		m->torn = rc < 0;
 	}
 	if (rc == 0) {
@@ -580,8 +621,8 @@ static char *under_path(const char *under, const char *path, size_t len)
 	return *under ? mem_printf("%s/%.*s", under, (int)len, path) : mem_strndup(path, len);
 }
 
-static int send_plan(struct mirror *m, const char *under, const char *plan, size_t len, const int *fds, size_t nr_fds,
-		     struct strv *paths, struct err *err)
+static int send_plan(struct mirror *m, const char *under, const char *plan, size_t len,
+		     const int *fds, size_t nr_fds, struct strv *paths, struct err *err)
 {
 	struct parcel p = { .m = m };
 	struct plan_op op;
@@ -590,7 +631,9 @@ static int send_plan(struct mirror *m, const char *under, const char *plan, size
 	plan_begin(&p.plan);
 	while ((rc = plan_next(plan, len, &pos, nr_fds, &op, err)) > 0) {
 		CLEANUP(free_ptr) char *path = under_path(under, op.path, op.path_len);
-		CLEANUP(free_ptr) char *target = op.kind == PLAN_LINK ? under_path(under, op.target, op.target_len) : NULL;
+		CLEANUP(free_ptr)
+		char *target =
+			op.kind == PLAN_LINK ? under_path(under, op.target, op.target_len) : NULL;
 		int fd = op.kind == PLAN_FILE ? fds[op.fd] : -1;
 		op.path = path;
 		op.path_len = strlen(path);
@@ -611,8 +654,8 @@ static int send_plan(struct mirror *m, const char *under, const char *plan, size
 	return rc;
 }
 
-int mirror_apply(struct mirror *m, const char *under, const char *plan, size_t len, const int *fds, size_t nr_fds,
-		 struct err *err)
+int mirror_apply(struct mirror *m, const char *under, const char *plan, size_t len, const int *fds,
+		 size_t nr_fds, struct err *err)
 {
 	CLEANUP(strv_release) struct strv paths = STRV_INIT;
 	CLEANUP(free_ptr) char *ws = path_join(folder_root(m->o.folder), "workspace");
@@ -630,7 +673,8 @@ int mirror_apply(struct mirror *m, const char *under, const char *plan, size_t l
 	if (rc == 0)
 		rc = list_far(m, &now, &same, err);
 	if (rc == 0)
-		listing_adopt(&m->far, &now, &paths); /* others may have changed meanwhile: they keep their old stamps */
+		/* others may have changed meanwhile: they keep their old stamps */
+		listing_adopt(&m->far, &now, &paths);
 	mirror_remember(m);
 	listing_release(&now);
 	return rc;

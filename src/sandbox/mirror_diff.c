@@ -68,7 +68,8 @@ static bool mirror_diff_same(const struct manifest_entry *a, const struct manife
 	if (a->kind != b->kind || a->mode != b->mode)
 		return false;
 	if (a->kind == MANIFEST_FILE)
-		return a->size == b->size && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns && a->ino == b->ino;
+		return a->size == b->size && a->mtime_ns == b->mtime_ns &&
+		       a->ctime_ns == b->ctime_ns && a->ino == b->ino;
 	return strcmp(a->target, b->target) == 0;
 }
 
@@ -82,8 +83,10 @@ void listing_adopt(struct listing *far, struct listing *now, const struct strv *
 		qsort(sorted, paths->nr, sizeof(*sorted), by_order);
 	for (size_t i = 0, k = 0; i < far->nr || k < now->nr;) {
 		int s = mirror_diff_side(far, i, now, k);
-		const struct manifest_entry *old = s <= 0 ? &far->item[i++] : NULL, *new = s >= 0 ? &now->item[k++] : NULL;
-		bool ours = sorted && mirror_diff_concerned(sorted, paths->nr, new ? new->path : old->path);
+		const struct manifest_entry *old = s <= 0 ? &far->item[i++] : NULL,
+					    *new = s >= 0 ? &now->item[k++] : NULL;
+		bool ours = sorted &&
+			    mirror_diff_concerned(sorted, paths->nr, new ? new->path : old->path);
 		const struct manifest_entry *e = ours ? new : old;
 		if (e)
 			manifest_put(&merged.bytes, e);
@@ -99,7 +102,8 @@ void listing_adopt(struct listing *far, struct listing *now, const struct strv *
 
 /* --- what has changed --- */
 
-static const struct manifest_entry *mirror_diff_find(const struct listing *l, const char *path, size_t len)
+static const struct manifest_entry *mirror_diff_find(const struct listing *l, const char *path,
+						     size_t len)
 {
 	CLEANUP(free_ptr) char *key = mem_strndup(path, len);
 	size_t lo = 0, hi = l->nr;
@@ -124,14 +128,16 @@ static void mirror_diff_open_up(struct mirror_news *c, const struct manifest_ent
 		strv_push(&c->opened, dir->path);
 }
 
-static void mirror_diff_open_parent(struct mirror_news *c, const struct listing *old, const char *path)
+static void mirror_diff_open_parent(struct mirror_news *c, const struct listing *old,
+				    const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	if (slash)
 		mirror_diff_open_up(c, mirror_diff_find(old, path, (size_t)(slash - path)));
 }
 
-static void mirror_diff_removed(struct mirror_news *c, const struct listing *old, const struct manifest_entry *e)
+static void mirror_diff_removed(struct mirror_news *c, const struct listing *old,
+				const struct manifest_entry *e)
 {
 	const char *top = c->nr_removed ? c->removed[c->nr_removed - 1]->path : NULL;
 	size_t len = top ? strlen(top) : 0;
@@ -143,7 +149,8 @@ static void mirror_diff_removed(struct mirror_news *c, const struct listing *old
 	c->removed[c->nr_removed++] = e;
 }
 
-static void mirror_diff_set(struct mirror_news *c, const struct listing *old, struct manifest_entry *e)
+static void mirror_diff_set(struct mirror_news *c, const struct listing *old,
+			    struct manifest_entry *e)
 {
 	if (e->kind == MANIFEST_OTHER)
 		return;
@@ -185,15 +192,18 @@ size_t mirror_ask(const struct mirror_news *c, size_t i, struct buf *in)
 		buf_u64le(in, w->got);
 		buf_u64le(in, n);
 		bytes += n + 512;
-	} while (end < c->nr_want && !c->want[end].whole && bytes + c->want[end].size <= TOOL_PIECE);
+	} while (end < c->nr_want && !c->want[end].whole &&
+		 bytes + c->want[end].size <= TOOL_PIECE);
 	return end;
 }
 
-static void mirror_diff_stamp(struct mirror_news *c, struct want *w, const struct manifest_entry *is)
+static void mirror_diff_stamp(struct mirror_news *c, struct want *w,
+			      const struct manifest_entry *is)
 {
 	struct manifest_entry *e = w->e;
 	bool torn = is->size != w->size || (w->begun && is->mtime_ns != e->mtime_ns);
-	if (is->size != e->size || is->mtime_ns != e->mtime_ns || is->ctime_ns != e->ctime_ns || is->ino != e->ino)
+	if (is->size != e->size || is->mtime_ns != e->mtime_ns || is->ctime_ns != e->ctime_ns ||
+	    is->ino != e->ino)
 		buf_reset(&c->now->digest);
 	e->size = is->size;
 	e->mode = is->mode;
@@ -203,12 +213,14 @@ static void mirror_diff_stamp(struct mirror_news *c, struct want *w, const struc
 	w->begun = true;
 }
 
-static int mirror_diff_keep(struct mirror_news *c, struct want *w, const char *bytes, uint64_t n, struct err *err)
+static int mirror_diff_keep(struct mirror_news *c, struct want *w, const char *bytes, uint64_t n,
+			    struct err *err)
 {
 	if (!w->got)
 		w->off = c->contents_len;
 	for (uint64_t done = 0; done < n;) {
-		ssize_t k = pwrite(c->contents, bytes + done, n - done, (off_t)(c->contents_len + done));
+		ssize_t k = pwrite(c->contents, bytes + done, n - done,
+				   (off_t)(c->contents_len + done));
 		if (k < 0 && errno == EINTR)
 			continue;
 		if (k <= 0)
@@ -234,7 +246,8 @@ static int said_next(struct unpack *u, struct said *out, struct err *err)
 	struct manifest_at at = { 0 };
 	if (!unpack_u8(u) && !u->bad)
 		return 0;
-	if (u->bad || manifest_next(u->p, u->left, &at, &out->is, err) <= 0 || out->is.kind != MANIFEST_FILE)
+	if (u->bad || manifest_next(u->p, u->left, &at, &out->is, err) <= 0 ||
+	    out->is.kind != MANIFEST_FILE)
 		return err_set(err, ERR_PARSE, "the contents of a file did not come");
 	u->p += at.pos;
 	u->left -= at.pos;
@@ -261,7 +274,8 @@ int mirror_take(struct mirror_news *c, size_t i, size_t end, const struct buf *o
 		struct said s;
 		int rc = said_next(&u, &s, err);
 		if (rc > 0 && strcmp(s.is.path, w->e->path) != 0)
-			return err_set(err, ERR_PARSE, "the contents of '%s' did not come", w->e->path);
+			return err_set(err, ERR_PARSE, "the contents of '%s' did not come",
+				       w->e->path);
 		if (rc < 0 || (rc > 0 && take_said(c, w, &s, err) < 0))
 			return -1;
 		if (rc == 0)
@@ -280,7 +294,8 @@ int mirror_take_any(struct mirror_news *c, const char *bytes, size_t len, struct
 			return -1;
 		while (rc > 0 && i < c->nr_want && manifest_cmp(c->want[i].e->path, s.is.path) < 0)
 			i++;
-		bool wanted = rc > 0 && i < c->nr_want && strcmp(c->want[i].e->path, s.is.path) == 0;
+		bool wanted =
+			rc > 0 && i < c->nr_want && strcmp(c->want[i].e->path, s.is.path) == 0;
 		if (wanted && take_said(c, &c->want[i++], &s, err) < 0)
 			return -1;
 	}
@@ -293,13 +308,15 @@ static struct want *mirror_diff_wanted(struct mirror_news *c, const struct mirro
 {
 	for (size_t i = 0; i < c->nr_want; i++) {
 		struct want *w = &c->want[i];
-		if (!w->begun && !w->whole && w->size == p->bytes.len && strcmp(w->e->path, p->path) == 0)
+		if (!w->begun && !w->whole && w->size == p->bytes.len &&
+		    strcmp(w->e->path, p->path) == 0)
 			return w;
 	}
 	return NULL;
 }
 
-void mirror_ask_sums(struct mirror_news *c, const struct mirror_put *puts, size_t nr, struct buf *in)
+void mirror_ask_sums(struct mirror_news *c, const struct mirror_put *puts, size_t nr,
+		     struct buf *in)
 {
 	for (size_t i = 0; i < nr; i++)
 		if (mirror_diff_wanted(c, &puts[i]))
@@ -321,7 +338,8 @@ static int sum_next(struct unpack *u, struct manifest_entry *is, struct hash *su
 	return 1;
 }
 
-void mirror_take_sums(struct mirror_news *c, struct mirror_put *puts, size_t nr, const struct buf *out)
+void mirror_take_sums(struct mirror_news *c, struct mirror_put *puts, size_t nr,
+		      const struct buf *out)
 {
 	struct unpack u = { .p = buf_cstr(out), .left = out->len };
 	struct err none = ERR_INIT;
@@ -332,10 +350,13 @@ void mirror_take_sums(struct mirror_news *c, struct mirror_put *puts, size_t nr,
 		int rc = w ? sum_next(&u, &is, &there) : 0;
 		if (rc < 0)
 			return;
-		if (rc == 0 || is.kind != MANIFEST_FILE || is.size != w->size || strcmp(is.path, w->e->path) != 0)
+		if (rc == 0 || is.kind != MANIFEST_FILE || is.size != w->size ||
+		    strcmp(is.path, w->e->path) != 0)
 			continue;
 		hash_of(buf_cstr(&puts[i].bytes), puts[i].bytes.len, &ours);
-		const struct said s = { .is = is, .bytes = buf_cstr(&puts[i].bytes), .len = puts[i].bytes.len };
+		const struct said s = { .is = is,
+					.bytes = buf_cstr(&puts[i].bytes),
+					.len = puts[i].bytes.len };
 		if (hash_eq(&there, &ours) && take_said(c, w, &s, &none) < 0)
 			return;
 		buf_release(&puts[i].bytes);
@@ -344,10 +365,16 @@ void mirror_take_sums(struct mirror_news *c, struct mirror_put *puts, size_t nr,
 
 /* --- the plan --- */
 
-static void mirror_diff_add(struct mirror_news *c, enum plan_kind kind, const char *path, unsigned mode, const struct want *w, const char *target)
+static void mirror_diff_add(struct mirror_news *c, enum plan_kind kind, const char *path,
+			    unsigned mode, const struct want *w, const char *target)
 {
-	const struct plan_op op = { .kind = kind, .mode = mode & 01777, .path = path, .path_len = strlen(path),
-				    .off = w ? w->off : 0, .len = w ? w->got : 0, .target = target,
+	const struct plan_op op = { .kind = kind,
+				    .mode = mode & 01777,
+				    .path = path,
+				    .path_len = strlen(path),
+				    .off = w ? w->off : 0,
+				    .len = w ? w->got : 0,
+				    .target = target,
 				    .target_len = target ? strlen(target) : 0 };
 	plan_add(&c->plan, &op);
 	c->nr_ops++;
@@ -361,7 +388,8 @@ static void add_set(struct mirror_news *c, const struct manifest_entry *e, const
 			mirror_diff_add(c, PLAN_FILE, e->path, e->mode, w, NULL);
 		break;
 	case MANIFEST_DIR:
-		mirror_diff_add(c, PLAN_DIR, e->path, e->mode | 0700, NULL, NULL); /* its own mode comes last */
+		/* its own mode comes last */
+		mirror_diff_add(c, PLAN_DIR, e->path, e->mode | 0700, NULL, NULL);
 		if ((e->mode & 0700) != 0700)
 			strv_push(&c->opened, e->path);
 		break;
@@ -387,7 +415,8 @@ void mirror_plan(struct mirror_news *c)
 	for (size_t i = 0; i < c->nr_set; i++)
 		add_set(c, c->set[i], c->set[i]->kind == MANIFEST_FILE ? &c->want[next++] : NULL);
 	for (size_t i = c->opened.nr; i-- > 0;) {
-		const struct manifest_entry *e = mirror_diff_find(c->now, c->opened.item[i], strlen(c->opened.item[i]));
+		const struct manifest_entry *e =
+			mirror_diff_find(c->now, c->opened.item[i], strlen(c->opened.item[i]));
 		if (e && e->kind == MANIFEST_DIR)
 			mirror_diff_add(c, PLAN_CHMOD, e->path, e->mode, NULL, NULL);
 	}

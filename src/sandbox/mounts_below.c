@@ -89,7 +89,9 @@ void mounts_below(const char *dir, struct strv *copied, struct strv *left)
 		if (known_above(&seen, all.item[i]) || stat(path, &st) < 0)
 			continue;
 		strv_push(&seen, all.item[i]);
-		strv_push((S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) && is_small(path) ? copied : left, all.item[i]);
+		strv_push((S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) && is_small(path) ? copied
+											 : left,
+			  all.item[i]);
 	}
 	strv_release(&all);
 	strv_release(&seen);

@@ -13,27 +13,35 @@ static const struct {
 	const char *fix; /* NULL: nothing helps */
 } notice_kinds[] = {
 	[NOTICE_MASKED] = { "masked", "", "sandbox option expose = { \"PATH\" } shows it" },
-	[NOTICE_CLEANED] = { "cleaned", "credentials of ", "sandbox option expose = { \"PATH\" } shows it as it is" },
-	[NOTICE_MOUNT] = { "mount", "what is mounted at ", "open the mounted directory as a repository of its own (repos)" },
-	[NOTICE_UNREADABLE] = { "unreadable", "", "make it readable for the owner of the repository" },
+	[NOTICE_CLEANED] = { "cleaned", "credentials of ",
+			     "sandbox option expose = { \"PATH\" } shows it as it is" },
+	[NOTICE_MOUNT] = { "mount", "what is mounted at ",
+			   "open the mounted directory as a repository of its own (repos)" },
+	[NOTICE_UNREADABLE] = { "unreadable", "",
+				"make it readable for the owner of the repository" },
 	[NOTICE_DEEP] = { "deep", "what is below ", "move it up" },
 	[NOTICE_LAYOUT] = { "layout", "", NULL },
-	[NOTICE_HISTORY] = { "history", "", "mask = { history = true } refuses to open such a repository" },
+	[NOTICE_HISTORY] = { "history", "",
+			     "mask = { history = true } refuses to open such a repository" },
 	[NOTICE_SNAPSHOT] = { "snapshot", "", "'sandglass events' shows snapshot.failed" },
 };
-static const char *const notice_places[] = { [NOTICE_SANDBOX] = "sandbox", [NOTICE_RECORDING] = "recording" };
+static const char *const notice_places[] = {
+	[NOTICE_SANDBOX] = "sandbox", [NOTICE_RECORDING] = "recording"
+};
 
 static bool notice_is_kind(const json_t *n, enum notice_kind kind)
 {
 	return !strcmp(json_str(n, "what", ""), notice_kinds[kind].what);
 }
 
-static json_t *notice_like(json_t *list, enum notice_place in, enum notice_kind kind, const char *repo, const char *why)
+static json_t *notice_like(json_t *list, enum notice_place in, enum notice_kind kind,
+			   const char *repo, const char *why)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		json_t *n = json_array_get(list, i);
-		if (notice_is_kind(n, kind) && !strcmp(json_str(n, "not_in", ""), notice_places[in]) && !strcmp(json_str(n, "repo", ""), repo) &&
-		    !strcmp(json_str(n, "why", ""), why))
+		if (notice_is_kind(n, kind) &&
+		    !strcmp(json_str(n, "not_in", ""), notice_places[in]) &&
+		    !strcmp(json_str(n, "repo", ""), repo) && !strcmp(json_str(n, "why", ""), why))
 			return n;
 	}
 	json_t *n = json_object();
@@ -46,7 +54,8 @@ static json_t *notice_like(json_t *list, enum notice_place in, enum notice_kind 
 	return n;
 }
 
-void notice_add(json_t *list, enum notice_place in, enum notice_kind kind, const char *repo, const json_t *path, const char *why)
+void notice_add(json_t *list, enum notice_place in, enum notice_kind kind, const char *repo,
+		const json_t *path, const char *why)
 {
 	json_t *n = notice_like(list, in, kind, repo ? repo : "", why ? why : "");
 	json_t *paths = json_object_get(n, "paths");
@@ -130,7 +139,8 @@ void notices_word(json_t *list)
 
 bool notice_same(const json_t *a, const json_t *b)
 {
-	return !strcmp(json_str(a, "text", ""), json_str(b, "text", "")) && json_int(a, "count", 0) == json_int(b, "count", 0);
+	return !strcmp(json_str(a, "text", ""), json_str(b, "text", "")) &&
+	       json_int(a, "count", 0) == json_int(b, "count", 0);
 }
 
 /* --- from facts --- */
@@ -142,13 +152,19 @@ static void add_each(json_t *list, const json_t *facts, enum notice_place in, en
 	json_t *f;
 	json_array_foreach((json_t *)(uintptr_t)facts, i, f)
 	{
-		bool cleaned = json_flag(f, "shown_cleaned", false), deep = json_flag(f, "deep", false);
-		notice_add(list, in, cleaned ? NOTICE_CLEANED : deep ? NOTICE_DEEP : kind, json_str(f, "repo", ""), json_object_get(f, "path"),
+		bool cleaned = json_flag(f, "shown_cleaned", false),
+		     deep = json_flag(f, "deep", false);
+		notice_add(list, in,
+			   cleaned ? NOTICE_CLEANED
+			   : deep  ? NOTICE_DEEP
+				   : kind,
+			   json_str(f, "repo", ""), json_object_get(f, "path"),
 			   cleaned ? "" : json_str(f, "why", ""));
 	}
 }
 
-static void add_paths(json_t *list, const json_t *paths, enum notice_kind kind, const char *repo, const char *why)
+static void add_paths(json_t *list, const json_t *paths, enum notice_kind kind, const char *repo,
+		      const char *why)
 {
 	size_t i;
 	json_t *p;
@@ -175,9 +191,12 @@ json_t *notices_of_snapshot(const json_t *taken)
 {
 	json_t *list = json_array();
 	const char *repo = json_str(taken, "repo", "");
-	add_paths(list, json_object_get(taken, "deep"), NOTICE_DEEP, repo, "more directories deep than snapshots go");
-	add_paths(list, json_object_get(taken, "unlisted"), NOTICE_UNREADABLE, repo, "directories that can't be listed");
-	add_paths(list, json_object_get(taken, "unread"), NOTICE_UNREADABLE, repo, "files that can't be read");
+	add_paths(list, json_object_get(taken, "deep"), NOTICE_DEEP, repo,
+		  "more directories deep than snapshots go");
+	add_paths(list, json_object_get(taken, "unlisted"), NOTICE_UNREADABLE, repo,
+		  "directories that can't be listed");
+	add_paths(list, json_object_get(taken, "unread"), NOTICE_UNREADABLE, repo,
+		  "files that can't be read");
 	notices_word(list);
 	return list;
 }

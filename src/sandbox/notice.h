@@ -1,12 +1,15 @@
-/* "Not in this sandbox" and "not in this recording": the one place that words what is left out, hidden or cut.
+/* "Not in this sandbox" and "not in this recording": the one place that words what is left out,
+ * hidden or cut.
  *
- * A notice is a JSON object, the body of a box.notice event: {"not_in": "sandbox" or "recording", "what", "repo", "paths" [bytes],
- * "count", "why", "text", "fix"}. @what is one of the words below; paths are relative to the repository, at most NOTICE_PATHS of
- * them, "count" is how many there are. "text" is one line for people, without control characters.
+ * A notice is a JSON object, the body of a box.notice event: {"not_in": "sandbox" or "recording",
+ * "what", "repo", "paths" [bytes], "count", "why", "text", "fix"}. @what is one of the words below;
+ * paths are relative to the repository, at most NOTICE_PATHS of them, "count" is how many there
+ * are. "text" is one line for people, without control characters.
  *
- * A driver tells facts in what open answers (layers_describe): masked[], git_limits[], mounts[], unreadable[], history[].
- * A limit of a git layout is a line in git_limits[] (struct git_view, notes), and nothing else is to be done for it. A snapshot
- * tells unlisted[], deep[] and unread[]. Whoever records one of these calls notices_of_ready or notices_of_snapshot. */
+ * A driver tells facts in what open answers (layers_describe): masked[], git_limits[], mounts[],
+ * unreadable[], history[]. A limit of a git layout is a line in git_limits[] (struct git_view,
+ * notes), and nothing else is to be done for it. A snapshot tells unlisted[], deep[] and unread[].
+ * Whoever records one of these calls notices_of_ready or notices_of_snapshot. */
 #ifndef SANDBOX_NOTICE_H
 #define SANDBOX_NOTICE_H
 
@@ -20,13 +23,16 @@ enum notice_kind {
 	NOTICE_UNREADABLE, /* the sandbox's user, or ours, may not read it */
 	NOTICE_DEEP,	   /* below more directories than are looked at */
 	NOTICE_LAYOUT,	   /* a layout of git with limits: @why is the sentence */
-	NOTICE_HISTORY,	   /* not left out: hidden in the work tree, and readable from git's history */
-	NOTICE_SNAPSHOT,   /* the last look at the files failed */
+	/* not left out: hidden in the work tree, and readable from git's history */
+	NOTICE_HISTORY,
+	NOTICE_SNAPSHOT, /* the last look at the files failed */
 };
 enum { NOTICE_PATHS = 20 };
 
-/* Adds one to @list, an array of notices, or to the notice of the same place, kind, repository and reason that is there. */
-void notice_add(json_t *list, enum notice_place in, enum notice_kind kind, const char *repo, const json_t *path, const char *why);
+/* Adds one to @list, an array of notices, or to the notice of the same place, kind, repository and
+ * reason that is there. */
+void notice_add(json_t *list, enum notice_place in, enum notice_kind kind, const char *repo,
+		const json_t *path, const char *why);
 /* Those that follow from what open answered (box.ready). Returns owned; each has its text. */
 json_t *notices_of_ready(const json_t *ready);
 /* Those that follow from the body of a snapshot.taken. Returns owned. */

@@ -16,8 +16,10 @@ static void own_place_add(struct own_places *o, char *path, const char *what)
 {
 	struct stat st;
 	struct err none = ERR_INIT; /* where it cannot be made, nothing comes to lie in it */
-	if (dir_make(path, 0700, &none) == 0 && o->nr < OWN_PLACES_MAX && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		o->item[o->nr++] = (struct own_place){ .dev = st.st_dev, .ino = st.st_ino, .what = what };
+	if (dir_make(path, 0700, &none) == 0 && o->nr < OWN_PLACES_MAX && stat(path, &st) == 0 &&
+	    S_ISDIR(st.st_mode))
+		o->item[o->nr++] =
+			(struct own_place){ .dev = st.st_dev, .ino = st.st_ino, .what = what };
 	free(path);
 }
 
@@ -47,7 +49,8 @@ static int own_place_open(const char *path, struct stat *st)
 	char full[PATH_MAX];
 	if (!realpath(path, full)) { /* not there yet: where it would be */
 		const char *slash = strrchr(path, '/');
-		CLEANUP(free_ptr) char *dir = slash ? mem_strndup(path, (size_t)(slash - path) + 1) : mem_strdup(".");
+		CLEANUP(free_ptr)
+		char *dir = slash ? mem_strndup(path, (size_t)(slash - path) + 1) : mem_strdup(".");
 		if (!realpath(dir, full))
 			return -1;
 	}
@@ -72,9 +75,13 @@ int own_places_refuse(const char *path, struct err *err)
 	for (int i = 0; fd >= 0 && i < PARENTS_MAX; i++) {
 		const char *what = own_places_at(&own, &st);
 		if (what)
-			return err_set(err, ERR_DENIED, "'%s' is in sandglass's own %s directory, which no sandbox may see", path, what);
+			return err_set(
+				err, ERR_DENIED,
+				"'%s' is in sandglass's own %s directory, which no sandbox may see",
+				path, what);
 		int parent = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		bool top = parent < 0 || fstat(parent, &up) < 0 || (up.st_dev == st.st_dev && up.st_ino == st.st_ino);
+		bool top = parent < 0 || fstat(parent, &up) < 0 ||
+			   (up.st_dev == st.st_dev && up.st_ino == st.st_ino);
 		fd_close(&fd);
 		fd = parent;
 		st = up;
@@ -86,7 +93,8 @@ int own_places_refuse(const char *path, struct err *err)
 
 bool own_places_session_name(const char *name)
 {
-	static const char *const tails[] = { ".glass", ".glass-wal", ".glass-shm", ".glass-journal" };
+	static const char *const tails[] = { ".glass", ".glass-wal", ".glass-shm",
+					     ".glass-journal" };
 	size_t n = strlen(name);
 	for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
 		size_t w = strlen(tails[i]);

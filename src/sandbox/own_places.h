@@ -1,6 +1,7 @@
-/* The directories that hold sandglass's own state: configuration, data (with the sessions), state (with the signing key
- * and other sandboxes), cache, and runtime (with the control sockets). A sandbox never sees them: they are compared by
- * device and inode, so no link, bind mount or other spelling leads to them. Any thread; reads. */
+/* The directories that hold sandglass's own state: configuration, data (with the sessions), state
+ * (with the signing key and other sandboxes), cache, and runtime (with the control sockets). A
+ * sandbox never sees them: they are compared by device and inode, so no link, bind mount or other
+ * spelling leads to them. Any thread; reads. */
 #ifndef SANDBOX_OWN_PLACES_H
 #define SANDBOX_OWN_PLACES_H
 

@@ -30,7 +30,8 @@
 #include "base/paths.h"
 #include "loop/loop.h"
 
-static json_t *probe_check(json_t *list, const char *name, bool ok, const char *value, const char *why, const char *fix)
+static json_t *probe_check(json_t *list, const char *name, bool ok, const char *value,
+			   const char *why, const char *fix)
 {
 	json_t *c = json_object();
 	json_put_str(c, "name", name);
@@ -71,7 +72,15 @@ static struct tried try_in_child(struct tried (*fn)(void))
 	return t;
 }
 
-enum { TRY_UID = 524288, STEP_CLONE = 1, STEP_DROP, STEP_UNSHARE, STEP_MAP, STEP_TMPFS, STEP_OVERLAY };
+enum {
+	TRY_UID = 524288,
+	STEP_CLONE = 1,
+	STEP_DROP,
+	STEP_UNSHARE,
+	STEP_MAP,
+	STEP_TMPFS,
+	STEP_OVERLAY
+};
 static struct tried failed_at(int step)
 {
 	return (struct tried){ .step = step, .sys = errno };
@@ -83,14 +92,17 @@ static bool probe_put(const char *path, const char *text)
 	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
-/* The way of a launcher and its keeper in short: root hands over mounts, then an ordinary uid, a user and a mount namespace, a tmpfs, an overlay on it. */
+/* The way of a launcher and its keeper in short: root hands over mounts, then an ordinary uid, a
+ * user and a mount namespace, a tmpfs, an overlay on it. */
 static struct tried try_namespaces(void)
 {
 	char map[64];
-	if (geteuid() == 0 && syscall(SYS_open_tree, AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC) < 0)
+	if (geteuid() == 0 &&
+	    syscall(SYS_open_tree, AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC) < 0)
 		return failed_at(STEP_CLONE);
-	if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setresgid(TRY_UID, TRY_UID, TRY_UID) < 0 ||
-			       setresuid(TRY_UID, TRY_UID, TRY_UID) < 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0))
+	if (geteuid() == 0 &&
+	    (setgroups(0, NULL) < 0 || setresgid(TRY_UID, TRY_UID, TRY_UID) < 0 ||
+	     setresuid(TRY_UID, TRY_UID, TRY_UID) < 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0))
 		return failed_at(STEP_DROP);
 	uid_t uid = getuid();
 	gid_t gid = getgid();
@@ -106,7 +118,8 @@ static struct tried try_namespaces(void)
 		return failed_at(STEP_TMPFS);
 	if (mkdir("/sys/l", 0755) < 0 || mkdir("/sys/u", 0755) < 0 || mkdir("/sys/w", 0755) < 0 ||
 	    mkdir("/sys/m", 0755) < 0 ||
-	    mount("overlay", "/sys/m", "overlay", 0, "lowerdir=/sys/l,upperdir=/sys/u,workdir=/sys/w,userxattr") < 0)
+	    mount("overlay", "/sys/m", "overlay", 0,
+		  "lowerdir=/sys/l,upperdir=/sys/u,workdir=/sys/w,userxattr") < 0)
 		return failed_at(STEP_OVERLAY);
 	return (struct tried){ 0 };
 }
@@ -125,8 +138,9 @@ static bool check_namespaces(json_t *list)
 	size_t step = t.step > 0 && (size_t)t.step < ARRAY_LEN(what) ? (size_t)t.step : 0;
 	CLEANUP(buf_release) struct buf knob = BUF_INIT;
 	struct err ignored = ERR_INIT;
-	const char *fix = "in a container: start it with --security-opt seccomp=unconfined and apparmor=unconfined, or "
-			  "accept profile reduced";
+	const char *fix =
+		"in a container: start it with --security-opt seccomp=unconfined and apparmor=unconfined, or "
+		"accept profile reduced";
 	if (t.step == STEP_UNSHARE &&
 	    file_read("/proc/sys/kernel/unprivileged_userns_clone", &knob, 16, &ignored) == 0 &&
 	    *buf_cstr(&knob) == '0')
@@ -157,7 +171,8 @@ static int landlock_abi(void)
 
 static bool check_bwrap(json_t *list)
 {
-	static const char *const places[] = { "/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap" };
+	static const char *const places[] = { "/usr/bin/bwrap", "/usr/local/bin/bwrap",
+					      "/bin/bwrap" };
 	const char *path = NULL;
 	for (size_t i = 0; i < ARRAY_LEN(places) && !path; i++)
 		path = access(places[i], X_OK) == 0 ? places[i] : NULL;
@@ -165,7 +180,8 @@ static bool check_bwrap(json_t *list)
 	int out[2], pid, pidfd, status;
 	struct err err = ERR_INIT;
 	if (path && pipe2(out, O_CLOEXEC) == 0) {
-		char name[] = "bwrap", flag[] = "--version", *argv[] = { name, flag, NULL }, *env[] = { NULL };
+		char name[] = "bwrap", flag[] = "--version", *argv[] = { name, flag, NULL },
+		     *env[] = { NULL };
 		int fds[] = { -1, out[1], -1 };
 		int rc = proc_spawn(path, argv, env, fds, ARRAY_LEN(fds), &pid, &pidfd, &err);
 		close(out[1]);
@@ -177,13 +193,15 @@ static bool check_bwrap(json_t *list)
 		close(out[0]);
 	}
 	int major = 0, minor = 0;
-	bool ok = sscanf(text, "bubblewrap %d.%d", &major, &minor) == 2 && (major > 0 || minor >= 8);
+	bool ok =
+		sscanf(text, "bubblewrap %d.%d", &major, &minor) == 2 && (major > 0 || minor >= 8);
 	struct stat st;
 	if (ok && stat(path, &st) == 0 && (st.st_mode & S_ISUID))
 		probe_check(list, "bubblewrap set-uid", false, path,
-		      "a set-uid bubblewrap adds privilege that boxes do not need", "chmod u-s");
-	probe_check(list, "bubblewrap", ok, *text ? text : "not found", "version 0.8 or later is needed",
-	      "apt install bubblewrap");
+			    "a set-uid bubblewrap adds privilege that boxes do not need",
+			    "chmod u-s");
+	probe_check(list, "bubblewrap", ok, *text ? text : "not found",
+		    "version 0.8 or later is needed", "apt install bubblewrap");
 	return ok;
 }
 
@@ -193,16 +211,18 @@ static void check_landlock(json_t *list)
 	char text[32];
 	snprintf(text, sizeof(text), "ABI %d", abi > 0 ? abi : 0);
 	probe_check(list, "landlock", abi >= 1, text,
-	      "the kernel has no landlock: commands have the mounts as their only wall", "boot with lsm=landlock,...");
+		    "the kernel has no landlock: commands have the mounts as their only wall",
+		    "boot with lsm=landlock,...");
 }
 
 static void check_trace(json_t *list)
 {
 	uint32_t notify = SECCOMP_RET_USER_NOTIF;
 	bool can = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &notify) == 0;
-	probe_check(list, "tracing", can, can ? "programs and connections of a box, by seccomp" : "no",
-	      "the kernel hands over no calls (seccomp user notification): with trace = \"exec\" nothing is seen, hold_exec refuses",
-	      "Linux 5.9 or later; in a container: --security-opt seccomp=unconfined");
+	probe_check(
+		list, "tracing", can, can ? "programs and connections of a box, by seccomp" : "no",
+		"the kernel hands over no calls (seccomp user notification): with trace = \"exec\" nothing is seen, hold_exec refuses",
+		"Linux 5.9 or later; in a container: --security-opt seccomp=unconfined");
 }
 
 static bool cgroup_writable(const char *dir)
@@ -216,18 +236,20 @@ static bool cgroup_writable(const char *dir)
 
 static bool check_cgroups(json_t *list)
 {
-	bool v1 = cgroup_writable("/sys/fs/cgroup/memory") && cgroup_writable("/sys/fs/cgroup/pids"), v2 = false;
+	bool v1 = cgroup_writable("/sys/fs/cgroup/memory") &&
+		  cgroup_writable("/sys/fs/cgroup/pids"),
+	     v2 = false;
 	char text[256] = "";
 	CLEANUP(fd_close) int fd = open("/sys/fs/cgroup/cgroup.controllers", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = 0;
 	v2 = strstr(text, "memory") && strstr(text, "pids") && cgroup_writable("/sys/fs/cgroup");
 	probe_check(list, "cgroups", v1 || v2,
-	      v1   ? "v1"
-	      : v2 ? "v2"
-		   : "none that we may write",
-	      "memory is bounded for each process only (profile best effort)",
-	      "systemd-run --user --scope -p Delegate=yes sandglass ...");
+		    v1	 ? "v1"
+		    : v2 ? "v2"
+			 : "none that we may write",
+		    "memory is bounded for each process only (profile best effort)",
+		    "systemd-run --user --scope -p Delegate=yes sandglass ...");
 	return v1 || v2;
 }
 
@@ -256,8 +278,11 @@ static struct tried try_idmap(void)
 		kill(holder, SIGKILL);
 		waitpid(holder, NULL, 0);
 	}
-	int tree = ns < 0 ? -1 : (int)syscall(SYS_open_tree, AT_FDCWD, "/tmp", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	struct mount_attr at = { .attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (unsigned long long)(unsigned)ns };
+	int tree = ns < 0 ? -1
+			  : (int)syscall(SYS_open_tree, AT_FDCWD, "/tmp",
+					 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	struct mount_attr at = { .attr_set = MOUNT_ATTR_IDMAP,
+				 .userns_fd = (unsigned long long)(unsigned)ns };
 	if (tree < 0 || syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &at, sizeof(at)) < 0)
 		return failed_at(2);
 	return (struct tried){ 0 };
@@ -266,20 +291,22 @@ static struct tried try_idmap(void)
 static void check_root(json_t *list)
 {
 	if (geteuid() != 0) {
-		probe_check(list, "runs as", true, "an ordinary user: boxes have your uid, mapped", NULL, NULL);
+		probe_check(list, "runs as", true, "an ordinary user: boxes have your uid, mapped",
+			    NULL, NULL);
 		return;
 	}
 	struct tried t = try_in_child(try_idmap);
 	probe_check(list, "runs as", true, "root: boxes get a uid of their own", NULL, NULL);
 	probe_check(list, "idmapped mounts", t.step == 0, t.step == 0 ? "yes" : "no",
-	      "a repository that belongs to somebody else is read only in the box",
-	      "a kernel of 5.19 or later and a file system that can");
+		    "a repository that belongs to somebody else is read only in the box",
+		    "a kernel of 5.19 or later and a file system that can");
 }
 
 static void check_fanotify(json_t *list)
 {
 	int fd = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_REPORT_DFID_NAME, O_RDONLY);
-	probe_check(list, "change hint", true, fd >= 0 ? "fanotify" : "inotify on the box's own folders", NULL, NULL);
+	probe_check(list, "change hint", true,
+		    fd >= 0 ? "fanotify" : "inotify on the box's own folders", NULL, NULL);
 	fd_close(&fd);
 }
 
@@ -304,20 +331,23 @@ static void check_sizes(json_t *list)
 	if (sysinfo(&si) == 0) {
 		long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 		size_words((uint64_t)si.totalram * si.mem_unit, size);
-		snprintf(text, sizeof(text), "%s, %ld %s", size, cpus, cpus == 1 ? "processor" : "processors");
-		probe_check(list, "memory", (uint64_t)si.totalram * si.mem_unit >> 20 >= 512, text, "less than 512 MiB",
-		      NULL);
+		snprintf(text, sizeof(text), "%s, %ld %s", size, cpus,
+			 cpus == 1 ? "processor" : "processors");
+		probe_check(list, "memory", (uint64_t)si.totalram * si.mem_unit >> 20 >= 512, text,
+			    "less than 512 MiB", NULL);
 	}
 	if (statvfs(at, &vfs) == 0 && statfs(at, &fs) == 0) {
 		uint64_t mib = (uint64_t)vfs.f_bavail * vfs.f_frsize >> 20;
-		bool overlay = fs.f_type == OVERLAYFS_SUPER_MAGIC, nfs = fs.f_type == NFS_SUPER_MAGIC;
+		bool overlay = fs.f_type == OVERLAYFS_SUPER_MAGIC,
+		     nfs = fs.f_type == NFS_SUPER_MAGIC;
 		size_words((uint64_t)vfs.f_bavail * vfs.f_frsize, size);
 		snprintf(text, sizeof(text), "%.60s, %s free", at, size);
-		probe_check(list, "state folder", !overlay && !nfs && mib >= 256, text,
-		      overlay ? "it lies on an overlay, which cannot be the upper of another"
-		      : nfs   ? "it lies on a network file system"
-			      : "less than 256 MiB",
-		      "set XDG_STATE_HOME to a folder on a local disk (in a container: a volume)");
+		probe_check(
+			list, "state folder", !overlay && !nfs && mib >= 256, text,
+			overlay ? "it lies on an overlay, which cannot be the upper of another"
+			: nfs	? "it lies on a network file system"
+				: "less than 256 MiB",
+			"set XDG_STATE_HOME to a folder on a local disk (in a container: a volume)");
 	}
 }
 
@@ -328,7 +358,8 @@ json_t *probe_process(void)
 	if (uname(&u) == 0)
 		probe_check(list, "kernel", true, u.release, NULL, NULL);
 	check_root(list);
-	bool spaces = check_namespaces(list), bwrap = check_bwrap(list), cgroups = check_cgroups(list);
+	bool spaces = check_namespaces(list), bwrap = check_bwrap(list),
+	     cgroups = check_cgroups(list);
 	check_landlock(list);
 	check_trace(list);
 	check_fanotify(list);
@@ -340,7 +371,9 @@ json_t *probe_process(void)
 		     : cgroups && landlock_abi() >= 1 ? "enforced"
 						      : "best effort");
 	if (!box) {
-		json_put_str(out, "why", spaces ? "bubblewrap is missing" : "this place gives us no namespaces");
+		json_put_str(out, "why",
+			     spaces ? "bubblewrap is missing"
+				    : "this place gives us no namespaces");
 		json_put_str(out, "fix",
 			     spaces ? "apt install bubblewrap"
 				    : "see the check 'namespaces', or --accept reduced");
@@ -385,7 +418,9 @@ json_t *probe_tool_roots(void)
 		glob_t g;
 		if (in_home && (!home || !*home))
 			continue;
-		CLEANUP(free_ptr) char *pattern = mem_printf("%s%s", in_home ? home : "", places[i].pattern + in_home);
+		CLEANUP(free_ptr)
+		char *pattern =
+			mem_printf("%s%s", in_home ? home : "", places[i].pattern + in_home);
 		if (glob(pattern, GLOB_NOSORT, NULL, &g) != 0)
 			continue;
 		for (size_t n = 0; n < g.gl_pathc; n++) {

@@ -37,7 +37,8 @@ static void say_later(void *self)
 	free(w);
 }
 
-void process_answer(struct loop *l, box_done_fn *done, void *self, json_t *result, const struct err *err)
+void process_answer(struct loop *l, box_done_fn *done, void *self, json_t *result,
+		    const struct err *err)
 {
 	struct later *w = NEW(struct later);
 	*w = (struct later){ .done = done, .self = self, .result = result };
@@ -46,7 +47,8 @@ void process_answer(struct loop *l, box_done_fn *done, void *self, json_t *resul
 	loop_defer(l, say_later, w);
 }
 
-static void process_refuse(struct process_box *p, box_done_fn *done, void *self, enum err_code code, const char *text)
+static void process_refuse(struct process_box *p, box_done_fn *done, void *self, enum err_code code,
+			   const char *text)
 {
 	struct err err = ERR_INIT;
 	err_set(&err, code, "%s", text);
@@ -55,15 +57,20 @@ static void process_refuse(struct process_box *p, box_done_fn *done, void *self,
 
 static void process_say_dead(struct process_box *p, box_done_fn *done, void *self)
 {
-	process_refuse(p, done, self, ERR_CLOSED, p->cell && p->cell->why.code ? p->cell->why.text : "the box has died");
+	process_refuse(p, done, self, ERR_CLOSED,
+		       p->cell && p->cell->why.code ? p->cell->why.text : "the box has died");
 }
 
 /* --- runs --- */
 
-static struct run *process_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
+static struct run *process_run_prepare(struct box *b, const struct run_opts *o,
+				       const struct run_ops *ops, void *self)
 {
 	struct process_box *p = process_of(b);
-	CLEANUP(free_ptr) char *cwd = p->reduced ? folder_path(reduced_folder(p->reduced), o->cwd ? o->cwd : "/workspace") : NULL;
+	CLEANUP(free_ptr)
+	char *cwd =
+		p->reduced ? folder_path(reduced_folder(p->reduced), o->cwd ? o->cwd : "/workspace")
+			   : NULL;
 	return guest_drive(p->loop, guest_of(p), &p->env, cwd, o, ops, self);
 }
 
@@ -144,7 +151,8 @@ static void process_thawed(void *self, json_t *body, int *fds, size_t nr, const 
 	(void)err;
 }
 
-/* The cgroup holds the guest, too. What the guest reads first when it wakes is to stop all the others. */
+/* The cgroup holds the guest, too. What the guest reads first when it wakes is to stop all the
+ * others. */
 static void process_box_hear(struct box *b)
 {
 	struct process_box *p = process_of(b);
@@ -162,7 +170,8 @@ static void process_box_listen(struct box *b, uint16_t port, box_done_fn *done, 
 	struct process_box *p = process_of(b);
 	struct guest *g = guest_of(p);
 	if (p->reduced)
-		process_refuse(p, done, self, ERR_UNSUPPORTED, "profile reduced has no network of its own to listen in");
+		process_refuse(p, done, self, ERR_UNSUPPORTED,
+			       "profile reduced has no network of its own to listen in");
 	else if (g)
 		guest_listen(g, port, done, self);
 	else
@@ -174,7 +183,8 @@ static void process_box_dial(struct box *b, uint16_t port, box_done_fn *done, vo
 	struct process_box *p = process_of(b);
 	struct guest *g = guest_of(p);
 	if (p->reduced)
-		process_refuse(p, done, self, ERR_UNSUPPORTED, "profile reduced has no network of its own to connect to");
+		process_refuse(p, done, self, ERR_UNSUPPORTED,
+			       "profile reduced has no network of its own to connect to");
 	else if (g)
 		guest_dial(g, port, done, self);
 	else
@@ -294,8 +304,8 @@ int process_box_keeper_pid(const struct box *b)
 const struct driver driver_process = {
 	.name = "process",
 	.about = "bubblewrap, overlay, seccomp, landlock and cgroups on this machine",
-	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT | CAP_FORK | CAP_LISTEN |
-		CAP_DIAL | CAP_PREPARE | CAP_WATCH | CAP_TRACE | CAP_SHELL,
+	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT |
+		CAP_FORK | CAP_LISTEN | CAP_DIAL | CAP_PREPARE | CAP_WATCH | CAP_TRACE | CAP_SHELL,
 	.probe = probe_process,
 	.open = process_open,
 	.close = process_box_close,

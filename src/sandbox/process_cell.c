@@ -31,7 +31,8 @@ char *cell_key(const struct cell_spec *s)
 
 static void close_finish(struct cell *c);
 
-/* It could not be started, or it has died. Said once, and only when nobody has asked for its end. */
+/* It could not be started, or it has died. Said once, and only when nobody has asked for its
+ * end. */
 static void process_cell_fail(struct cell *c, const struct err *err)
 {
 	if (c->gone)
@@ -44,7 +45,8 @@ static void process_cell_fail(struct cell *c, const struct err *err)
 
 static void process_cell_maybe_ready(struct cell *c)
 {
-	if (c->gone || c->ready || !c->keeper_pid || !c->started || !c->guest || !guest_info(c->guest))
+	if (c->gone || c->ready || !c->keeper_pid || !c->started || !c->guest ||
+	    !guest_info(c->guest))
 		return;
 	c->ready = true;
 	if (c->ops && c->ops->on_ready)
@@ -67,8 +69,9 @@ static void keeper_other(void *self, unsigned type, json_t *body)
 {
 	struct cell *c = self;
 	if (type == KEEPER_GONE)
-		log_debug("box %llu: bubblewrap ended with %d, signal %d", (unsigned long long)c->box,
-			  (int)json_int(body, "code", 0), (int)json_int(body, "signal", 0));
+		log_debug("box %llu: bubblewrap ended with %d, signal %d",
+			  (unsigned long long)c->box, (int)json_int(body, "code", 0),
+			  (int)json_int(body, "signal", 0));
 }
 
 static void process_cell_ahead(void *self, json_t *result, const struct err *err)
@@ -80,12 +83,14 @@ static void process_cell_ahead(void *self, json_t *result, const struct err *err
 		log_debug("landlock rules ahead: %s", err->text);
 }
 
-/* What does not change with the workspace needs not wait for it: the guest finds this when it starts. */
+/* What does not change with the workspace needs not wait for it: the guest finds this when it
+ * starts. */
 static void confine_ahead(struct cell *c)
 {
 	struct guest_rule *extra = mem_calloc(c->roots.nr + 1, sizeof(*extra));
 	for (size_t i = 0; i < c->roots.nr; i++)
-		extra[i] = (struct guest_rule){ .path = c->roots.item[i], .access = GUEST_READ | GUEST_EXEC };
+		extra[i] = (struct guest_rule){ .path = c->roots.item[i],
+						.access = GUEST_READ | GUEST_EXEC };
 	struct guest_attach a = {
 		.extra = extra, .nr_extra = c->roots.nr, .unconfined_ok = true, .part = ATTACH_AHEAD
 	};
@@ -98,7 +103,8 @@ static void guest_ready(void *self, const struct guest_info *info)
 	struct cell *c = self;
 	struct err why = ERR_INIT;
 	if (!info->init) {
-		err_set(&why, ERR_DENIED, "the guest is not alone in a process namespace of its own");
+		err_set(&why, ERR_DENIED,
+			"the guest is not alone in a process namespace of its own");
 		process_cell_fail(c, &why);
 		return;
 	}
@@ -128,7 +134,8 @@ static void keeper_exited(void *self, int code, int signal)
 
 /* --- starting --- */
 
-static void process_cell_on_started(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+static void process_cell_on_started(void *self, json_t *body, int *fds, size_t nr,
+				    const struct err *err)
 {
 	struct cell *c = self;
 	json_release(&c->start);
@@ -147,8 +154,9 @@ static void process_cell_on_started(void *self, json_t *body, int *fds, size_t n
 
 static void process_cell_put_env(json_t *start, const json_t *roots)
 {
-	static const char *const base[] = { "HOME=/home/agent", "USER=agent",	"LOGNAME=agent", "SHELL=/bin/sh",
-					    "TERM=dumb",	"LANG=C.UTF-8", "TMPDIR=/tmp" };
+	static const char *const base[] = { "HOME=/home/agent", "USER=agent", "LOGNAME=agent",
+					    "SHELL=/bin/sh",	"TERM=dumb",  "LANG=C.UTF-8",
+					    "TMPDIR=/tmp" };
 	json_t *env = json_array();
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	buf_puts(&path, "PATH=");
@@ -165,7 +173,8 @@ static void process_cell_put_env(json_t *start, const json_t *roots)
 }
 
 /* The launcher has opened guest and roots (or says that we may do it by path). */
-static void process_cell_on_trees(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+static void process_cell_on_trees(void *self, json_t *body, int *fds, size_t nr,
+				  const struct err *err)
 {
 	struct cell *c = self;
 	json_t *roots = json_object_get(c->start, "roots");
@@ -180,7 +189,8 @@ static void process_cell_on_trees(void *self, json_t *body, int *fds, size_t nr,
 		json_t *tree = i == 0 ? json_object_get(c->start, "guest")
 				      : json_object_get(json_array_get(roots, i - 1), "tree");
 		if (tree && i == 0)
-			json_put(tree, "path", json_incref(json_object_get(json_array_get(trees, i), "path")));
+			json_put(tree, "path",
+				 json_incref(json_object_get(json_array_get(trees, i), "path")));
 		if (tree && json_flag(json_array_get(trees, i), "fd", false) && used < nr)
 			json_put_int(tree, "fd", (int64_t)used++);
 	}
@@ -233,10 +243,12 @@ static void ask_for_trees(struct cell *c, const struct cell_spec *s)
 
 static void on_keeper(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
 {
-	static const struct rpc_ops keeper_ops = {
-		.ok = KEEPER_OK, .failed = KEEPER_ERR, .on_other = keeper_other, .on_close = keeper_closed
-	};
-	static const struct guest_ops guest_ops = { .on_ready = guest_ready, .on_gone = guest_gone };
+	static const struct rpc_ops keeper_ops = { .ok = KEEPER_OK,
+						   .failed = KEEPER_ERR,
+						   .on_other = keeper_other,
+						   .on_close = keeper_closed };
+	static const struct guest_ops guest_ops = { .on_ready = guest_ready,
+						    .on_gone = guest_gone };
 	struct cell *c = self;
 	struct err odd = ERR_INIT;
 	if (!body || nr != 4) {
@@ -257,7 +269,8 @@ static void on_keeper(void *self, json_t *body, int *fds, size_t nr, const struc
 	confine_ahead(c);
 }
 
-static int process_cell_filters(const struct launcher_info *info, int fds[SECCOMP_PROGRAMS], struct err *err)
+static int process_cell_filters(const struct launcher_info *info, int fds[SECCOMP_PROGRAMS],
+				struct err *err)
 {
 	bool bounded = strcmp(info->cgroup, "none") != 0;
 	return seccomp_memfds(bounded ? 0 : SECCOMP_NO_SHARED_MEMORY, fds, err);
@@ -305,13 +318,17 @@ static void process_cell_fail_deferred(void *self)
 	process_cell_fail(c, &why);
 }
 
-struct cell *cell_new(struct loop *l, struct launcher *la, const struct cell_spec *s, const struct cell_ops *ops,
-		      void *self)
+struct cell *cell_new(struct loop *l, struct launcher *la, const struct cell_spec *s,
+		      const struct cell_ops *ops, void *self)
 {
 	struct cell *c = NEW(struct cell);
-	*c = (struct cell){
-		.loop = l, .launcher = la, .ops = ops, .self = self, .keeper_pidfd = -1, .guest_pidfd = -1, .worker = -1
-	};
+	*c = (struct cell){ .loop = l,
+			    .launcher = la,
+			    .ops = ops,
+			    .self = self,
+			    .keeper_pidfd = -1,
+			    .guest_pidfd = -1,
+			    .worker = -1 };
 	pthread_mutex_init(&c->lock, NULL);
 	c->key = cell_key(s);
 	for (size_t i = 0; i < s->nr_roots; i++)
@@ -364,8 +381,8 @@ static void close_end(struct cell *c, bool empty)
 		done(self, result, NULL);
 }
 
-/* Gone: the keeper has ended and its cgroup is empty (the launcher says so), and the namespace is empty, which its
- * first process's descriptor tells. */
+/* Gone: the keeper has ended and its cgroup is empty (the launcher says so), and the namespace is
+ * empty, which its first process's descriptor tells. */
 static void close_finish(struct cell *c)
 {
 	if (c->keeper_pid && !c->keeper_ended)

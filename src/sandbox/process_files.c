@@ -84,7 +84,8 @@ static void on_file(void *self, json_t *body, int *fds, size_t nr, const struct 
 	loop_job_run(a->p->loop, read_content, process_files_ask_end, a);
 }
 
-static void process_files_on_answer(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+static void process_files_on_answer(void *self, json_t *body, int *fds, size_t nr,
+				    const struct err *err)
 {
 	struct file_ask *a = self;
 	(void)fds;
@@ -98,11 +99,13 @@ static void process_files_on_answer(void *self, json_t *body, int *fds, size_t n
 /* Paths are absolute or relative to /workspace. */
 static void process_files_put_path(json_t *body, const char *path)
 {
-	CLEANUP(free_ptr) char *full = *path == '/' ? mem_strdup(path) : mem_printf("/workspace/%s", path);
+	CLEANUP(free_ptr)
+	char *full = *path == '/' ? mem_strdup(path) : mem_printf("/workspace/%s", path);
 	json_put_bytes(body, "path", full, strlen(full));
 }
 
-static void process_files_look(struct box *b, const char *path, const char *as, size_t max, box_done_fn *done, void *self)
+static void process_files_look(struct box *b, const char *path, const char *as, size_t max,
+			       box_done_fn *done, void *self)
 {
 	struct process_box *p = CONTAINER_OF(b, struct process_box, b);
 	if (p->reduced) {
@@ -120,7 +123,8 @@ static void process_files_look(struct box *b, const char *path, const char *as, 
 	a->max = max;
 	process_files_put_path(body, path);
 	json_put_str(body, "as", as);
-	rpc_call(p->cell->keeper, KEEPER_LOOK, body, NULL, 0, strcmp(as, "file") == 0 ? on_file : process_files_on_answer, a);
+	rpc_call(p->cell->keeper, KEEPER_LOOK, body, NULL, 0,
+		 strcmp(as, "file") == 0 ? on_file : process_files_on_answer, a);
 }
 
 void process_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self)
@@ -138,8 +142,8 @@ void process_stat(struct box *b, const char *path, box_done_fn *done, void *self
 	process_files_look(b, path, "stat", 0, done, self);
 }
 
-void process_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done,
-		   void *self)
+void process_write(struct box *b, const char *path, const void *data, size_t len, int mode,
+		   box_done_fn *done, void *self)
 {
 	struct process_box *p = CONTAINER_OF(b, struct process_box, b);
 	struct err err = ERR_INIT;
@@ -163,5 +167,6 @@ void process_write(struct box *b, const char *path, const void *data, size_t len
 	CLEANUP(json_release) json_t *body = json_object();
 	process_files_put_path(body, path);
 	json_put_int(body, "mode", mode);
-	rpc_call(p->cell->keeper, KEEPER_WRITE, body, &fd, 1, process_files_on_answer, process_files_ask_new(p, done, self));
+	rpc_call(p->cell->keeper, KEEPER_WRITE, body, &fd, 1, process_files_on_answer,
+		 process_files_ask_new(p, done, self));
 }

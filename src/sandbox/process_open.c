@@ -47,10 +47,11 @@ static void take_layers(struct process_box *p, const struct box_opts *o)
 
 void process_spec(const struct process_box *p, struct cell_spec *out)
 {
-	*out = (struct cell_spec){
-		.limits = p->limits, .roots = (const char *const *)p->roots.item, .nr_roots = p->roots.nr, .hide = p->hide,
-		.net = p->net
-	};
+	*out = (struct cell_spec){ .limits = p->limits,
+				   .roots = (const char *const *)p->roots.item,
+				   .nr_roots = p->roots.nr,
+				   .hide = p->hide,
+				   .net = p->net };
 }
 
 /* --- the end of opening, one way or the other --- */
@@ -116,7 +117,8 @@ static void process_open_wall_time(void *self)
 	struct process_box *p = self;
 	struct guest *g = p->reduced ? reduced_guest(p->reduced) : p->cell ? p->cell->guest : NULL;
 	if (g)
-		guest_kill_all(g, process_open_ignore, NULL); /* the runs end by signal; the box stays for a look */
+		/* the runs end by signal; the box stays for a look */
+		guest_kill_all(g, process_open_ignore, NULL);
 }
 
 void process_refill(void *self)
@@ -126,7 +128,9 @@ void process_refill(void *self)
 	loop_timer_free(&p->refill);
 	if (p->dead || !p->cell)
 		return;
-	CLEANUP(free_ptr) char *parent = mem_printf("%.*s", (int)(strrchr(p->state_dir, '/') - p->state_dir), p->state_dir);
+	CLEANUP(free_ptr)
+	char *parent =
+		mem_printf("%.*s", (int)(strrchr(p->state_dir, '/') - p->state_dir), p->state_dir);
 	process_spec(p, &spec);
 	pool_refill(p->loop, p->cell->launcher, &spec, parent);
 }
@@ -140,7 +144,9 @@ void process_opened(struct process_box *p, json_t *result)
 		loop_timer_set(p->wall, (uint64_t)(p->limits.wall_us / 1000), 0);
 	}
 	process_open_opened(p, result, NULL);
-	if (p->cell) { /* only now, and not at once: starting the next one would compete with what this one is opened for */
+	/* only now, and not at once: starting the next one would compete with what this one is
+	 * opened for */
+	if (p->cell) {
 		p->refill = loop_timer_new(p->loop, process_refill, p);
 		loop_timer_set(p->refill, REFILL_MS, 0);
 	}
@@ -172,8 +178,11 @@ static void process_open_on_confined(void *self, json_t *body, const struct err 
 			json_array_append_new(unmapped, json_bytes_z(p->layers.item[i].host_dir));
 	json_t *lacks = profile_lacks(profile, info, abi);
 	if (process_open_in_memory(p))
-		json_array_append_new(lacks, json_string("the state directory is on an overlay or a network file system: what the sandbox writes "
-							 "is in memory and lost if sandglass is killed"));
+		json_array_append_new(
+			lacks,
+			json_string(
+				"the state directory is on an overlay or a network file system: what the sandbox writes "
+				"is in memory and lost if sandglass is killed"));
 	json_put(r, "lacks", lacks);
 	json_put(r, "not_idmapped", unmapped);
 	json_put_int(r, "uid", info->uid);
@@ -192,7 +201,8 @@ static void process_open_confine(struct process_box *p)
 	enum profile profile = profile_of(info, guest_info(p->cell->guest)->landlock);
 	struct guest_rule *extra = mem_calloc(p->roots.nr + 1, sizeof(*extra));
 	for (size_t i = 0; i < p->roots.nr; i++)
-		extra[i] = (struct guest_rule){ .path = p->roots.item[i], .access = GUEST_READ | GUEST_EXEC };
+		extra[i] = (struct guest_rule){ .path = p->roots.item[i],
+						.access = GUEST_READ | GUEST_EXEC };
 	struct guest_attach a = { .extra = extra,
 				  .nr_extra = p->roots.nr,
 				  .unconfined_ok = true,
@@ -215,7 +225,8 @@ static void maybe_confine(struct process_box *p)
 		process_open_confine(p);
 }
 
-static void process_open_on_attached(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+static void process_open_on_attached(void *self, json_t *body, int *fds, size_t nr,
+				     const struct err *err)
 {
 	struct process_box *p = self;
 	(void)fds;
@@ -265,7 +276,8 @@ static void process_open_put_more(struct process_box *p, size_t i, json_t *ly, i
 		CLEANUP(free_ptr) char *name = mem_printf("%zu.%zu", i, k);
 		json_t *store = json_object();
 		json_put_str(store, "name", name);
-		json_put(store, "tree", more_tree(json_array_get(trees, n++), l->git.stores.item[k], fd));
+		json_put(store, "tree",
+			 more_tree(json_array_get(trees, n++), l->git.stores.item[k], fd));
 		json_array_append_new(stores, store);
 	}
 	json_put(ly, "stores", stores);
@@ -317,7 +329,8 @@ static void attach_layers(struct process_box *p, size_t first, size_t end, size_
 	size_t sent = 0;
 	for (; nr - sent > FD_PASS_MAX; sent += FD_PASS_MAX)
 		rpc_push(p->cell->keeper, KEEPER_FDS, p->fds + sent, FD_PASS_MAX);
-	rpc_call(p->cell->keeper, KEEPER_ATTACH, request, p->fds + sent, nr - sent, process_open_on_attached, p);
+	rpc_call(p->cell->keeper, KEEPER_ATTACH, request, p->fds + sent, nr - sent,
+		 process_open_on_attached, p);
 	p->nr_fds -= nr;
 	memmove(p->fds, p->fds + nr, p->nr_fds * sizeof(*p->fds));
 }
@@ -329,7 +342,8 @@ static const json_t *repo_tree(const struct process_box *p, size_t i)
 	return json_array_get(json_object_get(p->want[i].trees, "trees"), 1);
 }
 
-/* Or the kernel makes no overlay over it for an ordinary user, who may not leave out what root has mounted below. */
+/* Or the kernel makes no overlay over it for an ordinary user, who may not leave out what root has
+ * mounted below. */
 static bool only_to_look_at(const struct process_box *p, size_t i)
 {
 	const struct launcher_info *info = launcher_info(launcher_current());
@@ -337,7 +351,8 @@ static bool only_to_look_at(const struct process_box *p, size_t i)
 	const json_t *repo = repo_tree(p, i);
 	if (!info->root && (git->mounts.nr || git->no_mount.nr))
 		return true;
-	return p->layers.item[i].host_dir && info->root && !json_flag(repo, "idmap", false) && json_int(repo, "uid", -1) != info->uid;
+	return p->layers.item[i].host_dir && info->root && !json_flag(repo, "idmap", false) &&
+	       json_int(repo, "uid", -1) != info->uid;
 }
 
 /* The number of a repository's descriptor: they lie in the order of the layers. */
@@ -346,7 +361,8 @@ static size_t repo_fd(const struct process_box *p, size_t layer)
 	size_t at = 0;
 	for (size_t i = 0; i <= layer; i++) {
 		const json_t *trees = json_object_get(p->want[i].trees, "trees");
-		for (size_t n = p->staged && i == 0; n < (i == layer ? 1 : json_array_size(trees)); n++)
+		for (size_t n = p->staged && i == 0; n < (i == layer ? 1 : json_array_size(trees));
+		     n++)
 			at += json_flag(json_array_get(trees, n), "fd", false);
 	}
 	return at;
@@ -361,12 +377,16 @@ static void make_copies(void *self)
 		const struct layer *l = &p->layers.item[i];
 		if (!only_to_look_at(p, i))
 			continue;
-		CLEANUP(free_ptr) char *made = mem_printf("%s/copy-%zu", p->state_dir, i), *half = mem_printf("%s.new", made);
+		CLEANUP(free_ptr)
+		char *made = mem_printf("%s/copy-%zu", p->state_dir, i),
+		     *half = mem_printf("%s.new", made);
 		if (access(made, F_OK) < 0) { /* one that is there belongs to the layer above it */
 			struct stat st;
-			if (dir_remove(half, &p->failed) < 0 || copy_tree(l->host_dir, half, &l->masks, &owner, &p->failed) < 0)
+			if (dir_remove(half, &p->failed) < 0 ||
+			    copy_tree(l->host_dir, half, &l->masks, &owner, &p->failed) < 0)
 				return;
-			if (stat(l->host_dir, &st) < 0 || chmod(half, st.st_mode & 0777) < 0 || rename(half, made) < 0) {
+			if (stat(l->host_dir, &st) < 0 || chmod(half, st.st_mode & 0777) < 0 ||
+			    rename(half, made) < 0) {
 				err_sys(&p->failed, "cannot make '%s'", made);
 				return;
 			}
@@ -444,18 +464,21 @@ static bool must_copy(struct process_box *p)
 /* The home folder waits for nobody; the workspace for what is to be masked in it. */
 static void maybe_attach(struct process_box *p)
 {
-	if (p->dead || p->attaching || p->trees_here == 0 || !p->cell || !p->cell->sent || !p->cell->keeper)
+	if (p->dead || p->attaching || p->trees_here == 0 || !p->cell || !p->cell->sent ||
+	    !p->cell->keeper)
 		return;
 	if (!p->home_sent)
 		attach_layers(p, p->layers.nr - 1, p->layers.nr, p->nr_home_fds);
 	p->home_sent = true;
-	if (!p->scanned || p->trees_here < p->layers.nr || p->more_here < p->more_asked || must_copy(p))
+	if (!p->scanned || p->trees_here < p->layers.nr || p->more_here < p->more_asked ||
+	    must_copy(p))
 		return;
 	p->attaching = true;
 	attach_layers(p, 0, p->layers.nr - 1, p->nr_fds);
 }
 
-static void process_open_on_trees(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+static void process_open_on_trees(void *self, json_t *body, int *fds, size_t nr,
+				  const struct err *err)
 {
 	struct process_box *p = self;
 	if (p->dead || p->reduced)
@@ -474,7 +497,8 @@ static void process_open_on_trees(void *self, json_t *body, int *fds, size_t nr,
 		p->nr_home_fds = nr;
 	struct layer_want *w = &p->want[p->trees_here ? p->trees_here - 1 : p->layers.nr - 1];
 	if (w->trees) /* staged: its state stands there */
-		json_array_extend(json_object_get(w->trees, "trees"), json_object_get(body, "trees"));
+		json_array_extend(json_object_get(w->trees, "trees"),
+				  json_object_get(body, "trees"));
 	else
 		w->trees = json_incref(body);
 	p->trees_here++;
@@ -497,9 +521,11 @@ static void on_more(void *self, json_t *body, int *fds, size_t nr, const struct 
 		fds[i] = -1;
 	}
 	p->nr_more_fds += nr;
-	for (size_t i = 0, n = 0; i < p->layers.nr; i++) /* answers come in the order of the questions */
+	/* answers come in the order of the questions */
+	for (size_t i = 0, n = 0; i < p->layers.nr; i++)
 		if (p->want[i].more && n++ == p->more_here)
-			json_array_extend(json_object_get(p->want[i].more, "trees"), json_object_get(body, "trees"));
+			json_array_extend(json_object_get(p->want[i].more, "trees"),
+					  json_object_get(body, "trees"));
 	p->more_here++;
 	maybe_attach(p);
 }
@@ -555,7 +581,8 @@ static void ask_for_layers(struct process_box *p)
 		const char *host_dir = p->layers.item[at].host_dir;
 		CLEANUP(json_release) json_t *body = json_object();
 		json_t *trees = json_array();
-		const char *paths[2 + FD_PASS_MAX] = { w->state }, *kinds[2 + FD_PASS_MAX] = { "own" };
+		const char *paths[2 + FD_PASS_MAX] = { w->state },
+				      *kinds[2 + FD_PASS_MAX] = { "own" };
 		size_t first = p->staged && at == 0, nr = 1;
 		if (host_dir)
 			paths[nr] = host_dir, kinds[nr++] = "repo";
@@ -572,7 +599,8 @@ static void ask_for_layers(struct process_box *p)
 
 /* --- the steps in order --- */
 
-/* One that is there is left as it is, as the layer that lies above it. A fork has its own among the lowers. */
+/* One that is there is left as it is, as the layer that lies above it. A fork has its own among the
+ * lowers. */
 static int put_git(struct process_box *p, size_t i, struct err *err)
 {
 	const struct launcher_info *info = launcher_info(launcher_current());
@@ -580,9 +608,11 @@ static int put_git(struct process_box *p, size_t i, struct err *err)
 	struct layer_want *w = &p->want[i];
 	if (!git_view_any(&p->layers.item[i].git, false) || w->lowers.nr)
 		return 0;
-	CLEANUP(free_ptr) char *made = mem_printf("%s/git-%zu", p->state_dir, i), *half = mem_printf("%s.new", made);
+	CLEANUP(free_ptr)
+	char *made = mem_printf("%s/git-%zu", p->state_dir, i), *half = mem_printf("%s.new", made);
 	if (access(made, F_OK) < 0) {
-		if (dir_remove(half, err) < 0 || dir_make(half, 0755, err) < 0 || layers_git(&p->layers, i, half, &owner, err) < 0)
+		if (dir_remove(half, err) < 0 || dir_make(half, 0755, err) < 0 ||
+		    layers_git(&p->layers, i, half, &owner, err) < 0)
 			return -1;
 		if ((info->root && chown(half, owner.uid, owner.gid) < 0) || rename(half, made) < 0)
 			return err_sys(err, "cannot make '%s'", made);
@@ -644,11 +674,13 @@ static void cell_ready(void *self)
 	maybe_confine(self);
 }
 
-/* No namespaces here: the guest alone, if that is acceptable and root can give it a uid of its own. */
+/* No namespaces here: the guest alone, if that is acceptable and root can give it a uid of its
+ * own. */
 static bool try_reduced(struct process_box *p, const struct err *why)
 {
 	const struct launcher_info *info = launcher_info(launcher_current());
-	if (p->attached || why->code == ERR_CLOSED || !p->accept_reduced || !info->root || !info->spare)
+	if (p->attached || why->code == ERR_CLOSED || !p->accept_reduced || !info->root ||
+	    !info->spare)
 		return false;
 	if (p->own_below)
 		return false;
@@ -672,9 +704,13 @@ static void cell_gone(void *self, const struct err *err)
 		return;
 	struct err why = *err;
 	if (why.code != ERR_CLOSED && p->accept_reduced && p->own_below)
-		err_set(&why, why.code, "%.300s; level reduced can't hide sandglass's own directories below a root", err->text);
-	else if (why.code != ERR_CLOSED && !p->accept_reduced && launcher_info(launcher_current())->root)
-		err_set(&why, why.code, "%.300s; profile reduced is possible (--accept reduced)", err->text);
+		err_set(&why, why.code,
+			"%.300s; level reduced can't hide sandglass's own directories below a root",
+			err->text);
+	else if (why.code != ERR_CLOSED && !p->accept_reduced &&
+		 launcher_info(launcher_current())->root)
+		err_set(&why, why.code, "%.300s; profile reduced is possible (--accept reduced)",
+			err->text);
 	open_failed(p, &why);
 }
 
@@ -686,7 +722,8 @@ static void process_open_fail_early(void *self)
 	open_failed(p, &why);
 }
 
-/* The home folder of a stage is a new one: not for a box that continues a state that is there, or one above another's. */
+/* The home folder of a stage is a new one: not for a box that continues a state that is there, or
+ * one above another's. */
 static bool begins_anew(const struct process_box *p)
 {
 	return p->want[p->layers.nr - 1].lowers.nr == 0 && access(p->state_dir, F_OK) < 0;
@@ -717,7 +754,9 @@ static struct cell *new_cell(struct process_box *p, const struct cell_ops *ops)
 /* What is hidden below the roots is known. */
 static void open_go_on(struct process_box *p)
 {
-	static const struct cell_ops ops = { .on_sent = cell_sent, .on_ready = cell_ready, .on_gone = cell_gone };
+	static const struct cell_ops ops = { .on_sent = cell_sent,
+					     .on_ready = cell_ready,
+					     .on_gone = cell_gone };
 	take_warm(p);
 	if (!p->staged && dir_make(p->state_dir, 0700, &p->failed) < 0) {
 		if (p->cell)
@@ -763,7 +802,8 @@ struct box *process_open(struct loop *l, const struct box_opts *o, box_done_fn *
 	p->net = o->net;
 	p->accept_reduced = o->accept_reduced;
 	profile_limits(&p->limits);
-	if (layers_check(o, err) < 0 || (!la && err_set(err, ERR_INVALID, "the launcher has not been started"))) {
+	if (layers_check(o, err) < 0 ||
+	    (!la && err_set(err, ERR_INVALID, "the launcher has not been started"))) {
 		loop_defer(l, process_open_fail_early, p);
 		return &p->b;
 	}

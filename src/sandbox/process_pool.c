@@ -92,7 +92,9 @@ struct cell *pool_take(struct loop *l, struct launcher *la, const struct cell_sp
 
 void pool_refill(struct loop *l, struct launcher *la, const struct cell_spec *s, const char *parent)
 {
-	static const struct cell_ops ops = { .on_sent = process_pool_sent, .on_ready = process_pool_on_ready, .on_gone = process_pool_gone };
+	static const struct cell_ops ops = { .on_sent = process_pool_sent,
+					     .on_ready = process_pool_on_ready,
+					     .on_gone = process_pool_gone };
 	CLEANUP(free_ptr) char *key = cell_key(s);
 	int nr = 0, others = 0;
 	for (struct waiting *w = process_pool.first; w; w = w->next)

@@ -36,7 +36,11 @@ struct reduced *reduced_new(struct process_box *p, const struct err *why)
 	*r = (struct reduced){ .p = p, .why = *why, .pidfd = -1, .launcher = launcher_current() };
 	r->uid = launcher_info(r->launcher)->spare + turn++ % 16;
 	r->box = launcher_next_box(r->launcher);
-	const struct folder_opts o = { .loop = p->loop, .state_dir = p->state_dir, .name = "reduced", .uid = r->uid, .gid = r->uid,
+	const struct folder_opts o = { .loop = p->loop,
+				       .state_dir = p->state_dir,
+				       .name = "reduced",
+				       .uid = r->uid,
+				       .gid = r->uid,
 				       .walked = true };
 	r->folder = folder_new(&o);
 	return r;
@@ -70,7 +74,8 @@ static void make_copy(void *self)
 	struct reduced *r = self;
 	struct process_box *p = r->p;
 	p->layers.copy = true;
-	if (layers_scan(&p->layers, &r->failed) == 0 && folder_fill(r->folder, &p->layers, &r->failed) == 0)
+	if (layers_scan(&p->layers, &r->failed) == 0 &&
+	    folder_fill(r->folder, &p->layers, &r->failed) == 0)
 		r->root = folder_root(r->folder);
 }
 
@@ -202,13 +207,16 @@ static void on_guest(void *self, json_t *body, int *fds, size_t nr, const struct
 
 static int process_reduced_launch(struct reduced *r, struct err *err)
 {
-	static const struct guest_ops ops = { .on_ready = process_reduced_on_ready, .on_gone = process_reduced_on_gone };
+	static const struct guest_ops ops = { .on_ready = process_reduced_on_ready,
+					      .on_gone = process_reduced_on_gone };
 	CLEANUP(json_release) json_t *body = json_object();
 	CLEANUP(free_ptr) char *workspace = path_join(r->root, "workspace");
 	json_t *limits = json_object();
 	int pair[2], fds[1 + SECCOMP_PROGRAMS];
 	bool bounded = strcmp(launcher_info(r->launcher)->cgroup, "none") != 0;
-	if (seccomp_memfds(SECCOMP_NO_INTERNET | (bounded ? 0u : (unsigned)SECCOMP_NO_SHARED_MEMORY), fds + 1, err) < 0)
+	if (seccomp_memfds(SECCOMP_NO_INTERNET |
+				   (bounded ? 0u : (unsigned)SECCOMP_NO_SHARED_MEMORY),
+			   fds + 1, err) < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, "cannot make a socket for the box");

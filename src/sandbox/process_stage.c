@@ -16,7 +16,8 @@ static void process_stage_failed(struct stage *s, enum stage_step how, const str
 	log_debug("folders ahead: %s", err ? err->text : "an odd answer");
 }
 
-static void process_stage_on_attached(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+static void process_stage_on_attached(void *self, json_t *body, int *fds, size_t nr,
+				      const struct err *err)
 {
 	struct stage *s = self;
 	(void)fds;
@@ -27,7 +28,8 @@ static void process_stage_on_attached(void *self, json_t *body, int *fds, size_t
 		process_stage_failed(s, STAGE_SPOILT, err);
 }
 
-static json_t *process_stage_layer(const struct stage *s, const char *name, const char *folder, int fd)
+static json_t *process_stage_layer(const struct stage *s, const char *name, const char *folder,
+				   int fd)
 {
 	CLEANUP(free_ptr) char *path = path_join(s->dir, folder);
 	json_t *l = json_object(), *state = json_object();
@@ -48,7 +50,8 @@ static void process_stage_attach(struct stage *s)
 	json_put(request, "layers", layers);
 	json_put_flag(request, "ahead", true);
 	s->step = STAGE_ATTACH;
-	rpc_call(s->cell->keeper, KEEPER_ATTACH, request, s->fds, s->nr_fds, process_stage_on_attached, s);
+	rpc_call(s->cell->keeper, KEEPER_ATTACH, request, s->fds, s->nr_fds,
+		 process_stage_on_attached, s);
 	s->nr_fds = 0;
 }
 
@@ -58,7 +61,8 @@ void stage_go_on(struct stage *s)
 		process_stage_attach(s);
 }
 
-static void process_stage_on_trees(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+static void process_stage_on_trees(void *self, json_t *body, int *fds, size_t nr,
+				   const struct err *err)
 {
 	struct stage *s = self;
 	if (!body || (nr != 0 && nr != ARRAY_LEN(s->fds))) {

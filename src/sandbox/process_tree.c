@@ -27,9 +27,10 @@ static const char *layer_name(const struct process_box *p, size_t i)
 	return p->layers.item[layer_at(p, i)].name;
 }
 
-/* One request, one answer; the answer's descriptor to @fd_out (NULL: none expected). Returns the body, owned. */
-static json_t *process_tree_talk(struct cell *c, uint16_t type, const json_t *body, const int *fds, size_t nr_fds, int *fd_out,
-		    struct err *err)
+/* One request, one answer; the answer's descriptor to @fd_out (NULL: none expected). Returns the
+ * body, owned. */
+static json_t *process_tree_talk(struct cell *c, uint16_t type, const json_t *body, const int *fds,
+				 size_t nr_fds, int *fd_out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	CLEANUP(buf_release) struct buf in = BUF_INIT;
@@ -42,8 +43,8 @@ static json_t *process_tree_talk(struct cell *c, uint16_t type, const json_t *bo
 	for (; rc == 0 && nr_fds - sent > FD_PASS_MAX; sent += FD_PASS_MAX)
 		rc = frame_send(c->worker, KEEPER_FDS, 0, "{}", 2, fds + sent, FD_PASS_MAX, err);
 	if (rc == 0)
-		rc = frame_send(c->worker, type, 1, text.data, text.len, nr_fds ? fds + sent : NULL, nr_fds - sent,
-				err);
+		rc = frame_send(c->worker, type, 1, text.data, text.len, nr_fds ? fds + sent : NULL,
+				nr_fds - sent, err);
 	if (rc == 0)
 		rc = frame_recv(c->worker, KEEPER_MAX_BODY, &f, &in, got, &nr, err);
 	pthread_mutex_unlock(&c->lock);
@@ -91,12 +92,15 @@ static int process_tree_root(struct box *b, size_t i, const char *which, struct 
 	if (!body)
 		return -1;
 	if (p->reduced)
-		return folder_tree(reduced_folder(p->reduced), (size_t)layer_at(p, i), layer_name(p, i), which, err);
-	CLEANUP(json_release) json_t *answer = process_tree_talk(p->cell, KEEPER_ROOT, body, NULL, 0, &fd, err);
+		return folder_tree(reduced_folder(p->reduced), (size_t)layer_at(p, i),
+				   layer_name(p, i), which, err);
+	CLEANUP(json_release)
+	json_t *answer = process_tree_talk(p->cell, KEEPER_ROOT, body, NULL, 0, &fd, err);
 	return answer ? fd : -1;
 }
 
-static int process_tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+static int process_tree_open(struct box *b, size_t i, const char *which, const char *path,
+			     struct err *err)
 {
 	struct process_box *p = process_tree_of(b);
 	CLEANUP(json_release) json_t *body = ask_layer(b, i, which, err);
@@ -104,13 +108,16 @@ static int process_tree_open(struct box *b, size_t i, const char *which, const c
 	if (!body)
 		return -1;
 	if (p->reduced)
-		return folder_tree_open(reduced_folder(p->reduced), (size_t)layer_at(p, i), layer_name(p, i), which, path, err);
+		return folder_tree_open(reduced_folder(p->reduced), (size_t)layer_at(p, i),
+					layer_name(p, i), which, path, err);
 	json_put_bytes(body, "path", path, strlen(path));
-	CLEANUP(json_release) json_t *answer = process_tree_talk(p->cell, KEEPER_OPEN, body, NULL, 0, &fd, err);
+	CLEANUP(json_release)
+	json_t *answer = process_tree_talk(p->cell, KEEPER_OPEN, body, NULL, 0, &fd, err);
 	return answer ? fd : -1;
 }
 
-static json_t *process_tree_list(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+static json_t *process_tree_list(struct box *b, size_t i, const char *which, const char *path,
+				 struct err *err)
 {
 	struct process_box *p = process_tree_of(b);
 	CLEANUP(json_release) json_t *body = ask_layer(b, i, which, err);
@@ -122,19 +129,21 @@ static json_t *process_tree_list(struct box *b, size_t i, const char *which, con
 	}
 	json_put_bytes(body, "path", path, strlen(path));
 	json_put_flag(body, "list", true);
-	CLEANUP(json_release) json_t *answer = process_tree_talk(p->cell, KEEPER_OPEN, body, NULL, 0, NULL, err);
+	CLEANUP(json_release)
+	json_t *answer = process_tree_talk(p->cell, KEEPER_OPEN, body, NULL, 0, NULL, err);
 	return answer ? json_incref(json_object_get(answer, "entries")) : NULL;
 }
 
-static int process_tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds,
-		      struct err *err)
+static int process_tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds,
+			      size_t nr_fds, struct err *err)
 {
 	struct process_box *p = process_tree_of(b);
 	CLEANUP(json_release) json_t *body = ask_layer(b, i, NULL, err);
 	if (!body)
 		return -1;
 	if (p->reduced)
-		return folder_tree_apply(reduced_folder(p->reduced), (size_t)layer_at(p, i), layer_name(p, i), plan, len, fds, nr_fds, err);
+		return folder_tree_apply(reduced_folder(p->reduced), (size_t)layer_at(p, i),
+					 layer_name(p, i), plan, len, fds, nr_fds, err);
 	CLEANUP(fd_close) int memfd = memfd_create("plan", MFD_CLOEXEC);
 	if (memfd < 0)
 		return err_sys(err, "cannot make a memory file");
@@ -144,7 +153,8 @@ static int process_tree_apply(struct box *b, size_t i, const char *plan, size_t 
 	all[0] = memfd;
 	for (size_t n = 0; n < nr_fds; n++)
 		all[n + 1] = fds[n];
-	CLEANUP(json_release) json_t *answer = process_tree_talk(p->cell, KEEPER_APPLY, body, all, nr_fds + 1, NULL, err);
+	CLEANUP(json_release)
+	json_t *answer = process_tree_talk(p->cell, KEEPER_APPLY, body, all, nr_fds + 1, NULL, err);
 	free(all);
 	return answer ? 0 : -1;
 }

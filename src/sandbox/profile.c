@@ -20,7 +20,8 @@ const char *profile_name(enum profile p)
 
 enum profile profile_of(const struct launcher_info *info, int landlock_abi)
 {
-	return strcmp(info->cgroup, "none") != 0 && landlock_abi >= 1 ? PROFILE_ENFORCED : PROFILE_BEST_EFFORT;
+	return strcmp(info->cgroup, "none") != 0 && landlock_abi >= 1 ? PROFILE_ENFORCED
+								      : PROFILE_BEST_EFFORT;
 }
 
 static void profile_say(json_t *list, const char *text)
@@ -42,9 +43,15 @@ json_t *profile_lacks(enum profile p, const struct launcher_info *info, int land
 		profile_say(list, "the kernel has no landlock: no second wall behind the mounts");
 	if (p != PROFILE_REDUCED)
 		return list;
-	profile_say(list, "no namespaces: commands see the machine's files and processes as an ordinary user does");
-	profile_say(list, "the workspace is a copy, not at /workspace; changes are found by comparing, not by an overlay");
-	profile_say(list, "no listening or connecting between box and host; sockets of the internet are refused");
+	profile_say(
+		list,
+		"no namespaces: commands see the machine's files and processes as an ordinary user does");
+	profile_say(
+		list,
+		"the workspace is a copy, not at /workspace; changes are found by comparing, not by an overlay");
+	profile_say(
+		list,
+		"no listening or connecting between box and host; sockets of the internet are refused");
 	return list;
 }
 
@@ -66,6 +73,8 @@ struct box_limits profile_rlimits(enum profile p, const struct box_limits *l)
 {
 	struct box_limits r = *l;
 	if (p == PROFILE_ENFORCED)
-		r.mem_bytes = 0; /* an address space says little about memory, and breaks programs that reserve much */
+		/* an address space says little about memory, and breaks programs that reserve
+		 * much */
+		r.mem_bytes = 0;
 	return r;
 }

@@ -1,5 +1,6 @@
-/* Which of the three profiles a box has, the limits that fill in for those not given, and, in words, what is missing
- * against "enforced". The profile stands on every screen, so the words are for people. */
+/* Which of the three profiles a box has, the limits that fill in for those not given, and, in
+ * words, what is missing against "enforced". The profile stands on every screen, so the words are
+ * for people. */
 #ifndef SANDBOX_PROFILE_H
 #define SANDBOX_PROFILE_H
 

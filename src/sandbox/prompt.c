@@ -23,8 +23,10 @@ void prompt_feed(struct prompt *p, const void *bytes, size_t len)
 
 bool prompt_secret(const struct prompt *p)
 {
-	static const char *const words[] = { "password", "passphrase", "passwd", "passcode", "pin", "secret", "token", "api key",
-					     "verification code", "one-time", "otp" };
+	static const char *const words[] = { "password", "passphrase", "passwd",
+					     "passcode", "pin",	       "secret",
+					     "token",	 "api key",    "verification code",
+					     "one-time", "otp" };
 	size_t len = p->len;
 	while (len && p->tail[len - 1] == ' ')
 		len--;

@@ -1,4 +1,5 @@
-/* The line that a program printed last: does it ask for a secret? For terminals whose echo cannot be known. */
+/* The line that a program printed last: does it ask for a secret? For terminals whose echo cannot
+ * be known. */
 #ifndef SANDBOX_PROMPT_H
 #define SANDBOX_PROMPT_H
 

@@ -1,4 +1,5 @@
-/* The box around the interpreters: a box of the process driver, which has all verbs but those of commands. */
+/* The box around the interpreters: a box of the process driver, which has all verbs but those of
+ * commands. */
 #include "sandbox/pyodide.h"
 
 #include <stdlib.h>
@@ -52,7 +53,9 @@ static void pyodide_leave(struct pyodide *p)
 {
 	p->closing = true;
 	if (p->busy || p->leaving)
-		return; /* the worker comes back first; who closes it while a failure is on its way comes here twice */
+		/* the worker comes back first; who closes it while a failure is on its way comes
+		 * here twice */
+		return;
 	p->leaving = true;
 	loop_timer_free(&p->late);
 	pyodide_spare_end(p);
@@ -116,10 +119,12 @@ void pyodide_failed(struct pyodide *p, const char *said)
 		loop_defer(p->loop, pyodide_begin, p);
 		return;
 	}
-	bool reduced = p->in && strcmp(p->in->profile, "reduced") == 0; /* it walks the machine's own paths */
+	/* it walks the machine's own paths */
+	bool reduced = p->in && strcmp(p->in->profile, "reduced") == 0;
 	telling_line(said, line, sizeof(line));
-	err_set(&err, ERR_UNSUPPORTED, "backend pyodide: %.80s does not bring up %.120s: %s%s", p->place.node, p->place.package,
-		*line ? line : "it ends without a word", reduced ? "; in profile reduced everybody must be able to read both" : "");
+	err_set(&err, ERR_UNSUPPORTED, "backend pyodide: %.80s does not bring up %.120s: %s%s",
+		p->place.node, p->place.package, *line ? line : "it ends without a word",
+		reduced ? "; in profile reduced everybody must be able to read both" : "");
 	pyodide_fail(p, &err);
 }
 
@@ -129,8 +134,14 @@ void pyodide_ready(struct pyodide *p)
 	if (p->open || !done)
 		return;
 	json_t *lacks = json_object_get(p->result, "lacks");
-	json_array_append_new(lacks, json_string("Python alone: no shell, no other programs, no processes, no threads, no sockets"));
-	json_array_append_new(lacks, json_string("Python sees names of files that are not UTF-8 as others, and cannot open them"));
+	json_array_append_new(
+		lacks,
+		json_string(
+			"Python alone: no shell, no other programs, no processes, no threads, no sockets"));
+	json_array_append_new(
+		lacks,
+		json_string(
+			"Python sees names of files that are not UTF-8 as others, and cannot open them"));
 	json_put_str(p->result, "pyodide", p->place.version);
 	json_put_str(p->result, "package", p->place.package);
 	p->open = true;
@@ -253,17 +264,22 @@ static int pyodide_take_opts(struct pyodide *p, const struct box_opts *o, struct
 	static const char *const known[] = { "package", "node", "lowers", "copy_of" };
 	const char *name;
 	json_t *value;
-	json_object_foreach(o->driver, name, value) {
+	json_object_foreach(o->driver, name, value)
+	{
 		bool good = false;
 		for (size_t i = 0; i < ARRAY_LEN(known); i++)
 			good |= strcmp(name, known[i]) == 0;
 		if (!good)
-			return err_set(err, ERR_INVALID, "backend pyodide has no option '%.60s' (package, node)", name);
+			return err_set(err, ERR_INVALID,
+				       "backend pyodide has no option '%.60s' (package, node)",
+				       name);
 	}
 	if (o->net || o->nr_hosts || json_array_size(o->proxies))
-		return err_set(err, ERR_UNSUPPORTED, "backend pyodide has no sockets: leave out net and proxies");
+		return err_set(err, ERR_UNSUPPORTED,
+			       "backend pyodide has no sockets: leave out net and proxies");
 	if (o->nr_roots)
-		return err_set(err, ERR_UNSUPPORTED, "backend pyodide runs no programs: 'roots' are for process boxes");
+		return err_set(err, ERR_UNSUPPORTED,
+			       "backend pyodide runs no programs: 'roots' are for process boxes");
 	for (size_t i = 0; o->env && o->env[i]; i++)
 		strv_push(&p->env, o->env[i]);
 	return pyodide_find(o->driver, &p->place, err) < 0 ? -1 : pyodide_store(&p->place, err);
@@ -280,7 +296,10 @@ static int check_node(const char *folder, struct err *err)
 {
 	if (!path_holds(folder, getenv("HOME")))
 		return 0;
-	return err_set(err, ERR_INVALID, "backend pyodide: node in '%.200s' would show the box your home; put it in a folder of its own", folder);
+	return err_set(
+		err, ERR_INVALID,
+		"backend pyodide: node in '%.200s' would show the box your home; put it in a folder of its own",
+		folder);
 }
 
 /* Folders that a process box sees anyway need no root. */
@@ -290,14 +309,20 @@ static void pyodide_add_root(struct strv *roots, const char *folder)
 		strv_push(roots, folder);
 }
 
-static struct box *pyodide_box_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
+static struct box *pyodide_box_open(struct loop *l, const struct box_opts *o, box_done_fn *done,
+				    void *self)
 {
 	struct pyodide *p = NEW(struct pyodide);
 	struct err err = ERR_INIT;
-	*p = (struct pyodide){ .loop = l, .opened = done, .opened_self = self, .name = mem_strdup(o->name ? o->name : "box"),
-			       .progress = o->progress, .progress_self = o->progress_self };
+	*p = (struct pyodide){ .loop = l,
+			       .opened = done,
+			       .opened_self = self,
+			       .name = mem_strdup(o->name ? o->name : "box"),
+			       .progress = o->progress,
+			       .progress_self = o->progress_self };
 	p->b = (struct box){ .driver = &driver_pyodide, .name = p->name, .profile = "none" };
-	CLEANUP(free_ptr) char *node = pyodide_take_opts(p, o, &err) < 0 ? NULL : pyodide_folder_of(p->place.node);
+	CLEANUP(free_ptr)
+	char *node = pyodide_take_opts(p, o, &err) < 0 ? NULL : pyodide_folder_of(p->place.node);
 	if (!node || check_node(node, &err) < 0) {
 		pyodide_fail(p, &err);
 		return &p->b;
@@ -323,12 +348,14 @@ static struct box *pyodide_in(struct box *b)
 	return pyodide_of(b)->in;
 }
 
-static void pyodide_box_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self)
+static void pyodide_box_read(struct box *b, const char *path, size_t max, box_done_fn *done,
+			     void *self)
 {
 	driver_process.read(pyodide_in(b), path, max, done, self);
 }
 
-static void pyodide_box_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
+static void pyodide_box_write(struct box *b, const char *path, const void *data, size_t len,
+			      int mode, box_done_fn *done, void *self)
 {
 	driver_process.write(pyodide_in(b), path, data, len, mode, done, self);
 }
@@ -393,12 +420,14 @@ static int pyodide_tree_root(struct box *b, size_t i, const char *which, struct 
 	return driver_process.tree->root(pyodide_in(b), i, which, err);
 }
 
-static int pyodide_tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+static int pyodide_tree_open(struct box *b, size_t i, const char *which, const char *path,
+			     struct err *err)
 {
 	return driver_process.tree->open(pyodide_in(b), i, which, path, err);
 }
 
-static int pyodide_tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
+static int pyodide_tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds,
+			      size_t nr_fds, struct err *err)
 {
 	return driver_process.tree->apply(pyodide_in(b), i, plan, len, fds, nr_fds, err);
 }
@@ -408,7 +437,8 @@ static bool pyodide_tree_overlay(struct box *b)
 	return driver_process.tree->overlay(pyodide_in(b));
 }
 
-static json_t *pyodide_tree_list(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+static json_t *pyodide_tree_list(struct box *b, size_t i, const char *which, const char *path,
+				 struct err *err)
 {
 	return driver_process.tree->list(pyodide_in(b), i, which, path, err);
 }
@@ -419,14 +449,19 @@ static json_t *pyodide_tree_seed(struct box *b)
 }
 
 static const struct box_tree_ops pyodide_tree = {
-	.root = pyodide_tree_root, .open = pyodide_tree_open, .apply = pyodide_tree_apply, .overlay = pyodide_tree_overlay,
-	.list = pyodide_tree_list, .seed = pyodide_tree_seed,
+	.root = pyodide_tree_root,
+	.open = pyodide_tree_open,
+	.apply = pyodide_tree_apply,
+	.overlay = pyodide_tree_overlay,
+	.list = pyodide_tree_list,
+	.seed = pyodide_tree_seed,
 };
 
 const struct driver driver_pyodide = {
 	.name = "pyodide",
 	.about = "Python alone, in WebAssembly, in a process box without a network",
-	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT | CAP_FORK | CAP_WATCH,
+	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT |
+		CAP_FORK | CAP_WATCH,
 	.probe = pyodide_probe,
 	.open = pyodide_box_open,
 	.close = pyodide_box_close,

@@ -12,13 +12,14 @@
 #include "sandbox/pyodide_priv.h"
 
 #define WANTED "314.0"
-#define FETCH "npm install --prefix ~/.local/share/sandglass/pyodide pyodide@314.0.7"
+#define FETCH  "npm install --prefix ~/.local/share/sandglass/pyodide pyodide@314.0.7"
 
 enum { PACKAGE_JSON_MAX = 1 << 20, NAME_BYTES = 8 };
 
 /* Paths are relative to the top of the tree, where make runs. */
-#define EMBED(symbol, path)                                                                                                         \
-	__asm__(".pushsection .rodata\n" #symbol ":\n.incbin \"" path "\"\n.byte 0\n.popsection\n");                                \
+#define EMBED(symbol, path)                                                                        \
+	__asm__(".pushsection .rodata\n" #symbol ":\n.incbin \"" path                              \
+		"\"\n.byte 0\n.popsection\n");                                                     \
 	extern const char symbol[] __attribute__((visibility("hidden")))
 
 EMBED(pyodide_engine_mjs, "plugins/pyodide/engine.mjs");
@@ -48,7 +49,8 @@ static bool pyodide_find_runs(const char *path)
 
 static char *node_in_path(void)
 {
-	CLEANUP(free_ptr) char *path = mem_strdup(getenv("PATH") ? getenv("PATH") : "/usr/local/bin:/usr/bin:/bin");
+	CLEANUP(free_ptr)
+	char *path = mem_strdup(getenv("PATH") ? getenv("PATH") : "/usr/local/bin:/usr/bin:/bin");
 	for (char *at = path, *dir; (dir = strsep(&at, ":"));) {
 		CLEANUP(free_ptr) char *p = path_join(*dir == '/' ? dir : "/nowhere", "node");
 		if (pyodide_find_runs(p))
@@ -59,12 +61,17 @@ static char *node_in_path(void)
 
 static int find_node(const char *named, struct pyodide_place *out, struct err *err)
 {
-	out->node = !named ? node_in_path() : pyodide_find_runs(named) ? pyodide_find_real(named) : NULL;
+	out->node = !named		       ? node_in_path()
+		    : pyodide_find_runs(named) ? pyodide_find_real(named)
+					       : NULL;
 	if (out->node)
 		return 0;
 	if (named)
-		return err_set(err, ERR_NOENT, "backend pyodide: node = '%.200s' is no program", named);
-	return err_set(err, ERR_NOENT, "backend pyodide needs node 20 or later: none is in PATH; install it, or name one with node =");
+		return err_set(err, ERR_NOENT, "backend pyodide: node = '%.200s' is no program",
+			       named);
+	return err_set(
+		err, ERR_NOENT,
+		"backend pyodide needs node 20 or later: none is in PATH; install it, or name one with node =");
 }
 
 /* The folder two above a program: /usr/local of /usr/local/bin/node. */
@@ -85,9 +92,12 @@ static bool pyodide_find_has(const char *folder, const char *name)
 /* Not in the workspace: what lies there is not to be chosen by whoever wrote it. */
 static char *package_of_npm(const char *node)
 {
-	CLEANUP(free_ptr) char *prefix = pyodide_find_prefix_of(node), *own = paths_data("pyodide/node_modules/pyodide");
+	CLEANUP(free_ptr)
+	char *prefix = pyodide_find_prefix_of(node),
+	     *own = paths_data("pyodide/node_modules/pyodide");
 	CLEANUP(free_ptr) char *beside = path_join(prefix, "lib/node_modules/pyodide");
-	const char *const place[] = { own, beside, "/usr/local/lib/node_modules/pyodide", "/usr/lib/node_modules/pyodide",
+	const char *const place[] = { own, beside, "/usr/local/lib/node_modules/pyodide",
+				      "/usr/lib/node_modules/pyodide",
 				      "/usr/share/nodejs/pyodide" };
 	for (size_t i = 0; i < ARRAY_LEN(place); i++)
 		if (pyodide_find_has(place[i], "package.json"))
@@ -97,26 +107,36 @@ static char *package_of_npm(const char *node)
 
 static int find_package(const char *named, struct pyodide_place *out, struct err *err)
 {
-	static const char *const parts[] = { "pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip" };
+	static const char *const parts[] = { "pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm",
+					     "python_stdlib.zip" };
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err odd = ERR_INIT;
 	out->package = named ? pyodide_find_real(named) : package_of_npm(out->node);
 	if (!out->package && !named)
-		return err_set(err, ERR_NOENT, "backend pyodide needs the npm package pyodide: " FETCH " (or name its folder with package =)");
-	CLEANUP(free_ptr) char *about = path_join(out->package ? out->package : named, "package.json");
+		return err_set(err, ERR_NOENT,
+			       "backend pyodide needs the npm package pyodide: " FETCH
+			       " (or name its folder with package =)");
+	CLEANUP(free_ptr)
+	char *about = path_join(out->package ? out->package : named, "package.json");
 	CLEANUP(json_release) json_t *o = NULL;
 	if (file_read(about, &text, PACKAGE_JSON_MAX, &odd) == 0)
 		o = json_parse(buf_cstr(&text), text.len, about, &odd);
 	if (!o || strcmp(json_str(o, "name", ""), "pyodide") != 0)
-		return err_set(err, ERR_NOENT, "backend pyodide: '%.200s' is not the folder of the npm package pyodide: " FETCH,
-			       named ? named : out->package);
+		return err_set(
+			err, ERR_NOENT,
+			"backend pyodide: '%.200s' is not the folder of the npm package pyodide: " FETCH,
+			named ? named : out->package);
 	out->version = mem_strdup(json_str(o, "version", ""));
 	if (strncmp(out->version, WANTED ".", sizeof(WANTED)) != 0)
-		return err_set(err, ERR_UNSUPPORTED, "backend pyodide needs pyodide " WANTED ", '%.200s' is %.40s: " FETCH, out->package,
-			       out->version);
+		return err_set(err, ERR_UNSUPPORTED,
+			       "backend pyodide needs pyodide " WANTED
+			       ", '%.200s' is %.40s: " FETCH,
+			       out->package, out->version);
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (!pyodide_find_has(out->package, parts[i]))
-			return err_set(err, ERR_NOENT, "backend pyodide: '%.200s' has no %s: " FETCH, out->package, parts[i]);
+			return err_set(err, ERR_NOENT,
+				       "backend pyodide: '%.200s' has no %s: " FETCH, out->package,
+				       parts[i]);
 	return 0;
 }
 
@@ -153,7 +173,8 @@ static char *store_of(const struct pyodide_place *p)
 int pyodide_find(const json_t *options, struct pyodide_place *out, struct err *err)
 {
 	struct pyodide_place p = { 0 };
-	if (find_node(json_str(options, "node", NULL), &p, err) < 0 || find_package(json_str(options, "package", NULL), &p, err) < 0) {
+	if (find_node(json_str(options, "node", NULL), &p, err) < 0 ||
+	    find_package(json_str(options, "package", NULL), &p, err) < 0) {
 		pyodide_place_release(&p);
 		return -1;
 	}
@@ -171,7 +192,8 @@ static int pyodide_find_put(const char *folder, const char *name, const char *te
 
 int pyodide_store(const struct pyodide_place *p, struct err *err)
 {
-	if (dir_make(p->store, 0755, err) < 0 || pyodide_find_put(p->store, "engine.mjs", pyodide_engine_mjs, err) < 0 ||
+	if (dir_make(p->store, 0755, err) < 0 ||
+	    pyodide_find_put(p->store, "engine.mjs", pyodide_engine_mjs, err) < 0 ||
 	    pyodide_find_put(p->store, "engine.py", pyodide_engine_py, err) < 0)
 		return err_wrap(err, "backend pyodide");
 	return 0;
@@ -183,7 +205,10 @@ json_t *pyodide_probe(void)
 	struct pyodide_place p = { 0 };
 	struct err err = ERR_INIT;
 	bool there = pyodide_find(NULL, &p, &err) == 0;
-	CLEANUP(free_ptr) char *value = mem_printf("Python alone (no shell, programs, processes, sockets): pyodide %s", there ? p.version : "");
+	CLEANUP(free_ptr)
+	char *value =
+		mem_printf("Python alone (no shell, programs, processes, sockets): pyodide %s",
+			   there ? p.version : "");
 	json_put_flag(r, "ok", there);
 	json_put_str(r, "profile", "as of process boxes");
 	json_put_str(r, there ? "value" : "why", there ? value : err.text);

@@ -1,5 +1,5 @@
-/* Inside of the pyodide driver (pyodide.h): what is needed from this machine in pyodide_find.c, the box in pyodide.c, commands
- * in pyodide_run.c, what their words mean in pyodide_words.c. */
+/* Inside of the pyodide driver (pyodide.h): what is needed from this machine in pyodide_find.c, the
+ * box in pyodide.c, commands in pyodide_run.c, what their words mean in pyodide_words.c. */
 #ifndef SANDBOX_PYODIDE_PRIV_H
 #define SANDBOX_PYODIDE_PRIV_H
 
@@ -10,36 +10,41 @@
 
 struct pyodide_place {
 	char *node, *package, *version; /* absolute, without links; of the package */
-	char *store;                    /* our folder: engine.mjs, engine.py and the memory image */
-	char *memory;                   /* the image; may not be there yet */
+	char *store;			/* our folder: engine.mjs, engine.py and the memory image */
+	char *memory;			/* the image; may not be there yet */
 };
-/* Looks for what the options name, or else where npm puts it. One line says what is missing and how to get it. */
+/* Looks for what the options name, or else where npm puts it. One line says what is missing and how
+ * to get it. */
 NODISCARD int pyodide_find(const json_t *options, struct pyodide_place *out, struct err *err);
-NODISCARD int pyodide_store(const struct pyodide_place *p, struct err *err); /* puts our files there */
+/* puts our files there */
+NODISCARD int pyodide_store(const struct pyodide_place *p, struct err *err);
 void pyodide_place_release(struct pyodide_place *p);
 json_t *pyodide_probe(void);
 
 /* --- pyodide_words.c --- */
 
-/* What @o asks for as the command of engine.mjs; returns owned. NULL: a box for Python cannot; @why (appended) is a line
- * for the command's stderr. @in: what is to be its whole input, appended; *@in_set says that there is one. */
-json_t *pyodide_job(const struct run_opts *o, const struct strv *env, struct buf *in, bool *in_set, struct buf *why);
+/* What @o asks for as the command of engine.mjs; returns owned. NULL: a box for Python cannot; @why
+ * (appended) is a line for the command's stderr. @in: what is to be its whole input, appended;
+ * *@in_set says that there is one. */
+json_t *pyodide_job(const struct run_opts *o, const struct strv *env, struct buf *in, bool *in_set,
+		    struct buf *why);
 
 /* --- the box --- */
 
 struct engine;
 struct pyodide {
-	struct box b;   /* first */
+	struct box b;	/* first */
 	struct box *in; /* the process box around it */
 	struct loop *loop;
 	char *name;
 	struct pyodide_place place;
-	struct strv env; /* of every command */
+	struct strv env;      /* of every command */
 	struct engine *spare; /* loaded or about to be; waits for a command */
 	bool open, dead, closing, leaving, busy /* a worker has us */;
-	struct loop_timer *late; /* of making the image, and of the first spare: neither is waited for without end */
-	json_t *result;  /* of the process box */
-	bool made;          /* the memory image was, by this box */
+	/* of making the image, and of the first spare: neither is waited for without end */
+	struct loop_timer *late;
+	json_t *result;	    /* of the process box */
+	bool made;	    /* the memory image was, by this box */
 	struct run *making; /* the memory image */
 	struct buf image, said;
 	struct err failed;
@@ -50,11 +55,15 @@ struct pyodide {
 };
 
 /* --- pyodide_run.c --- */
-struct run *pyodide_engine(struct pyodide *p, const char *kind, const char *job, bool pty, uint16_t cols, uint16_t rows,
-			   const struct run_ops *ops, void *self); /* prepared; run verbs of driver_process */
-void pyodide_spare(struct pyodide *p); /* starts one if there is none; pyodide_ready or pyodide_failed follows */
+struct run *pyodide_engine(struct pyodide *p, const char *kind, const char *job, bool pty,
+			   uint16_t cols, uint16_t rows,
+			   /* prepared; run verbs of driver_process */
+			   const struct run_ops *ops, void *self);
+/* starts one if there is none; pyodide_ready or pyodide_failed follows */
+void pyodide_spare(struct pyodide *p);
 void pyodide_spare_end(struct pyodide *p);
-struct run *pyodide_run(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self);
+struct run *pyodide_run(struct box *b, const struct run_opts *o, const struct run_ops *ops,
+			void *self);
 void pyodide_go(struct run *r);
 void pyodide_stdin(struct run *r, const void *bytes, size_t len, bool eof);
 size_t pyodide_stdin_queued(const struct run *r);

@@ -1,5 +1,6 @@
-/* Interpreters and the commands that they are given. An interpreter is a run of node in the process box; it is started before
- * it is needed, and each does one command (plugins/pyodide/engine.mjs says how it is told). */
+/* Interpreters and the commands that they are given. An interpreter is a run of node in the process
+ * box; it is started before it is needed, and each does one command (plugins/pyodide/engine.mjs
+ * says how it is told). */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,21 +40,27 @@ static struct command *pyodide_run_of(struct run *r)
 
 /* --- interpreters --- */
 
-struct run *pyodide_engine(struct pyodide *p, const char *kind, const char *job, bool pty, uint16_t cols, uint16_t rows,
-			   const struct run_ops *ops, void *self)
+struct run *pyodide_engine(struct pyodide *p, const char *kind, const char *job, bool pty,
+			   uint16_t cols, uint16_t rows, const struct run_ops *ops, void *self)
 {
 	CLEANUP(strv_release) struct strv argv = STRV_INIT;
 	CLEANUP(free_ptr) char *program = path_join(p->place.store, "engine.mjs");
 	strv_push(&argv, p->place.node);
 	strv_push(&argv, "--disallow-code-generation-from-strings");
-	if (strcmp(p->in->profile, "enforced") != 0) /* there the address space is bounded, and node would reserve much of it */
+	/* there the address space is bounded, and node would reserve much of it */
+	if (strcmp(p->in->profile, "enforced") != 0)
 		strv_push(&argv, "--disable-wasm-trap-handler");
 	const char *const words[] = { program, kind, p->place.package, p->place.memory };
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		strv_push(&argv, words[i]);
 	if (job)
 		strv_push(&argv, job);
-	const struct run_opts o = { .argv = argv.item, .nr_argv = argv.nr, .cwd = "/tmp", .pty = pty, .cols = cols, .rows = rows,
+	const struct run_opts o = { .argv = argv.item,
+				    .nr_argv = argv.nr,
+				    .cwd = "/tmp",
+				    .pty = pty,
+				    .cols = cols,
+				    .rows = rows,
 				    .stdin_open = true };
 	return driver_process.run_prepare(p->in, &o, ops, self);
 }
@@ -112,12 +119,14 @@ static void engine_exit(void *self, int code, int signal, bool lost, int left)
 
 static const struct run_ops engine_ops = { .on_output = engine_output, .on_exit = engine_exit };
 
-static struct engine *engine_new(struct pyodide *p, const char *kind, const char *job, const struct command *c)
+static struct engine *engine_new(struct pyodide *p, const char *kind, const char *job,
+				 const struct command *c)
 {
 	struct engine *e = NEW(struct engine);
 	e->p = p;
 	e->ready = job != NULL; /* on a terminal it says nothing */
-	e->run = pyodide_engine(p, kind, job, c && c->pty, c ? c->cols : 0, c ? c->rows : 0, &engine_ops, e);
+	e->run = pyodide_engine(p, kind, job, c && c->pty, c ? c->cols : 0, c ? c->rows : 0,
+				&engine_ops, e);
 	driver_process.run_go(e->run);
 	return e;
 }
@@ -157,12 +166,19 @@ static void over_time(void *self)
 	c->late = true;
 }
 
-struct run *pyodide_run(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
+struct run *pyodide_run(struct box *b, const struct run_opts *o, const struct run_ops *ops,
+			void *self)
 {
 	struct pyodide *p = CONTAINER_OF(b, struct pyodide, b);
 	struct command *c = NEW(struct command);
-	*c = (struct command){ .p = p, .ops = ops, .self = self, .in_open = o->stdin_open, .pty = o->pty, .cols = o->cols,
-			       .rows = o->rows, .timeout_us = o->timeout_us };
+	*c = (struct command){ .p = p,
+			       .ops = ops,
+			       .self = self,
+			       .in_open = o->stdin_open,
+			       .pty = o->pty,
+			       .cols = o->cols,
+			       .rows = o->rows,
+			       .timeout_us = o->timeout_us };
 	bool given = false;
 	c->job = pyodide_job(o, &p->env, &c->in, &given, &c->why);
 	c->eof = given || !o->stdin_open;

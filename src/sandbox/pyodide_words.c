@@ -5,7 +5,8 @@
 #include "base/mem.h"
 #include "sandbox/pyodide_priv.h"
 
-#define RUNS "python -c CODE, python FILE, python -m MODULE, python - with the code as input, pip install FILE.whl"
+#define RUNS                                                                                       \
+	"python -c CODE, python FILE, python -m MODULE, python - with the code as input, pip install FILE.whl"
 
 static const char *pyodide_words_last_part(const char *path)
 {
@@ -57,8 +58,10 @@ static void pyodide_words_add(json_t *list, const char *s)
 	json_array_append_new(list, pyodide_words_latin(s, strlen(s)));
 }
 
-/* The one command of a text for sh, if a shell would do nothing with its words: appended to @argv, its variables to @env. */
-static bool pyodide_words_plain(const char *text, struct strv *argv, json_t *env, struct buf *in, bool *in_set)
+/* The one command of a text for sh, if a shell would do nothing with its words: appended to @argv,
+ * its variables to @env. */
+static bool pyodide_words_plain(const char *text, struct strv *argv, json_t *env, struct buf *in,
+				bool *in_set)
 {
 	struct shell *s = shell_split(text, strlen(text));
 	const struct shell_part *p = s->nr == 1 && !s->opaque ? &s->part[0] : NULL;
@@ -82,15 +85,26 @@ static bool pyodide_words_plain(const char *text, struct strv *argv, json_t *env
 static void pyodide_words_refuse(const char *word, bool shell, struct buf *why)
 {
 	if (shell)
-		buf_puts(why, "sh: there is no shell in a pyodide box, and this is more than one plain command; it runs " RUNS "\n");
+		buf_puts(
+			why,
+			"sh: there is no shell in a pyodide box, and this is more than one plain command; it runs " RUNS
+			"\n");
 	else
-		buf_printf(why, "%.200s: not found: a pyodide box has Python alone, no other programs; it runs " RUNS "\n", word);
+		buf_printf(
+			why,
+			"%.200s: not found: a pyodide box has Python alone, no other programs; it runs " RUNS
+			"\n",
+			word);
 }
 
-static json_t *pyodide_words_job(const char *first, const struct strv *argv, json_t *env, const char *cwd)
+static json_t *pyodide_words_job(const char *first, const struct strv *argv, json_t *env,
+				 const char *cwd)
 {
 	json_t *o = json_object(), *words = json_array();
-	CLEANUP(free_ptr) char *at = !cwd ? mem_strdup("/workspace") : *cwd == '/' ? mem_strdup(cwd) : mem_printf("/workspace/%s", cwd);
+	CLEANUP(free_ptr)
+	char *at = !cwd		 ? mem_strdup("/workspace")
+		   : *cwd == '/' ? mem_strdup(cwd)
+				 : mem_printf("/workspace/%s", cwd);
 	pyodide_words_add(words, first);
 	for (size_t i = 1; i < argv->nr; i++)
 		json_array_append_new(words, pyodide_words_latin(argv->item[i], argv->len[i]));
@@ -100,11 +114,13 @@ static json_t *pyodide_words_job(const char *first, const struct strv *argv, jso
 	return o;
 }
 
-json_t *pyodide_job(const struct run_opts *o, const struct strv *env, struct buf *in, bool *in_set, struct buf *why)
+json_t *pyodide_job(const struct run_opts *o, const struct strv *env, struct buf *in, bool *in_set,
+		    struct buf *why)
 {
 	CLEANUP(strv_release) struct strv argv = STRV_INIT;
-	static const char *const own[] = { "PATH=/usr/bin:/bin", "HOME=/home/agent", "USER=agent", "LOGNAME=agent", "TERM=dumb",
-					   "LANG=C.UTF-8", "TMPDIR=/tmp" };
+	static const char *const own[] = { "PATH=/usr/bin:/bin", "HOME=/home/agent", "USER=agent",
+					   "LOGNAME=agent",	 "TERM=dumb",	     "LANG=C.UTF-8",
+					   "TMPDIR=/tmp" };
 	CLEANUP(json_release) json_t *vars = json_array();
 	for (size_t i = 0; i < ARRAY_LEN(own); i++)
 		pyodide_words_add(vars, own[i]);
@@ -112,7 +128,8 @@ json_t *pyodide_job(const struct run_opts *o, const struct strv *env, struct buf
 		pyodide_words_add(vars, env->item[i]);
 	for (size_t i = 0; o->env && o->env[i]; i++)
 		pyodide_words_add(vars, o->env[i]);
-	bool shell = o->nr_argv == 3 && pyodide_words_is_shell(o->argv[0]) && strcmp(o->argv[1], "-c") == 0;
+	bool shell = o->nr_argv == 3 && pyodide_words_is_shell(o->argv[0]) &&
+		     strcmp(o->argv[1], "-c") == 0;
 	if (shell && !pyodide_words_plain(o->argv[2], &argv, vars, in, in_set)) {
 		pyodide_words_refuse(o->argv[0], true, why);
 		return NULL;

@@ -12,7 +12,8 @@
 enum { NOTE_MAX = 16384 };
 static const char remote_orphans_name[] = "elsewhere";
 
-int remote_orphans_note(const char *state_dir, const char *driver, const char *where, struct err *err)
+int remote_orphans_note(const char *state_dir, const char *driver, const char *where,
+			struct err *err)
 {
 	CLEANUP(free_ptr) char *path = path_join(state_dir, remote_orphans_name);
 	CLEANUP(json_release) json_t *o = json_object();
@@ -54,8 +55,10 @@ static void each_in(const char *dir, int depth, const struct visit *v)
 		struct err err = ERR_INIT;
 		CLEANUP(buf_release) struct buf text = BUF_INIT, where = BUF_INIT;
 		CLEANUP(free_ptr) char *path = path_join(sub, remote_orphans_name);
-		CLEANUP(json_release) json_t *o =
-			file_read(path, &text, NOTE_MAX, &err) == 0 ? json_parse(buf_cstr(&text), text.len, path, &err) : NULL;
+		CLEANUP(json_release)
+		json_t *o = file_read(path, &text, NOTE_MAX, &err) == 0
+				    ? json_parse(buf_cstr(&text), text.len, path, &err)
+				    : NULL;
 		if (o && json_get_bytes(json_object_get(o, "where"), &where))
 			v->fn(v->self, json_str(o, "driver", ""), buf_cstr(&where), sub);
 	}
@@ -63,7 +66,10 @@ static void each_in(const char *dir, int depth, const struct visit *v)
 		closedir(d);
 }
 
-void remote_orphans_each(const char *boxes, void (*fn)(void *self, const char *driver, const char *where, const char *box), void *self)
+void remote_orphans_each(const char *boxes,
+			 void (*fn)(void *self, const char *driver, const char *where,
+				    const char *box),
+			 void *self)
 {
 	const struct visit v = { .fn = fn, .self = self };
 	each_in(boxes, 1, &v);

@@ -26,8 +26,10 @@ struct root_walk {
 static int root_hide(struct root_walk *w, const char *name)
 {
 	if (++w->nr > ROOT_MASKS_MAX)
-		return err_set(w->err, ERR_FULL, "root '%s' has more than %d files to hide; name a directory below it", w->root,
-			       ROOT_MASKS_MAX);
+		return err_set(
+			w->err, ERR_FULL,
+			"root '%s' has more than %d files to hide; name a directory below it",
+			w->root, ROOT_MASKS_MAX);
 	CLEANUP(free_ptr) char *path = mem_printf("%s%s", buf_cstr(&w->path), name);
 	json_array_append_new(w->hide, json_bytes_z(path));
 	return 0;
@@ -42,13 +44,15 @@ static bool ends_in(const char *name, const char *tail)
 /* Certificates have such names, too, and every HTTPS client needs them. */
 static bool holds_key(int dir, const char *name)
 {
-	CLEANUP(fd_close) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	CLEANUP(fd_close)
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err none = ERR_INIT;
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return false; /* unreadable to us is unreadable to the sandbox */
-	return fd_read_all(fd, &text, ROOT_TEXT_MAX, &none) < 0 || masks_text_suspect(buf_cstr(&text), text.len);
+	return fd_read_all(fd, &text, ROOT_TEXT_MAX, &none) < 0 ||
+	       masks_text_suspect(buf_cstr(&text), text.len);
 }
 
 static bool file_hidden(int dir, const char *name)
@@ -68,8 +72,11 @@ static int root_enter(struct root_walk *w, int dir, const char *name, int depth)
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		fd_close(&fd);
-		/* one that may be searched but not listed could still be walked through by somebody who knows a name */
-		return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) ? root_hide(w, name) : 0;
+		/* one that may be searched but not listed could still be walked through by somebody
+		 * who knows a name */
+		return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)
+			       ? root_hide(w, name)
+			       : 0;
 	}
 	bool own = own_places_at(&w->own, &st) != NULL;
 	w->has_own = w->has_own || own;
@@ -90,7 +97,10 @@ static int root_entry(struct root_walk *w, int dir, const struct dirent *e, int 
 	unsigned char type = e->d_type;
 	struct stat st;
 	if (type == DT_UNKNOWN && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISSOCK(st.st_mode) ? DT_SOCK : S_ISREG(st.st_mode) ? DT_REG : DT_LNK;
+		type = S_ISDIR(st.st_mode)    ? DT_DIR
+		       : S_ISSOCK(st.st_mode) ? DT_SOCK
+		       : S_ISREG(st.st_mode)  ? DT_REG
+					      : DT_LNK;
 	if (type == DT_DIR)
 		return root_enter(w, dir, e->d_name, depth);
 	if (type == DT_SOCK || (type == DT_REG && file_hidden(dir, e->d_name)))

@@ -34,7 +34,8 @@ static struct call rpc_take_call(struct rpc *r, size_t i)
 	return c;
 }
 
-static void rpc_answer(const struct call *c, json_t *body, int *fds, size_t nr, const struct err *err)
+static void rpc_answer(const struct call *c, json_t *body, int *fds, size_t nr,
+		       const struct err *err)
 {
 	if (c->done)
 		c->done(c->self, body, fds, nr, err);
@@ -47,7 +48,8 @@ static void rpc_on_frame(void *self, const struct frame *f, int *fds, size_t nr)
 	struct rpc *r = self;
 	struct err err = ERR_INIT;
 	CLEANUP(json_release)
-	json_t *body = f->type == r->ops->failed ? NULL : json_parse(f->body, f->len, "answer", &err);
+	json_t *body =
+		f->type == r->ops->failed ? NULL : json_parse(f->body, f->len, "answer", &err);
 	if (f->type == r->ops->failed)
 		wire_err_parse(f->body, f->len, &err);
 	for (size_t i = 0; f->id && i < r->nr; i++)
@@ -97,9 +99,11 @@ static void rpc_on_close(void *self, const struct err *err)
 		r->ops->on_close(r->self, &r->why);
 }
 
-struct rpc *rpc_new(struct loop *l, int sock, size_t max_body, const struct rpc_ops *ops, void *self)
+struct rpc *rpc_new(struct loop *l, int sock, size_t max_body, const struct rpc_ops *ops,
+		    void *self)
 {
-	static const struct stream_ops stream_ops = { .on_frame = rpc_on_frame, .on_close = rpc_on_close };
+	static const struct stream_ops stream_ops = { .on_frame = rpc_on_frame,
+						      .on_close = rpc_on_close };
 	struct rpc *r = NEW(struct rpc);
 	r->loop = l;
 	r->ops = ops;
@@ -127,8 +131,8 @@ static void rpc_fail_deferred(void *self)
 	fail_all(r);
 }
 
-void rpc_call(struct rpc *r, uint16_t type, const json_t *body, const int *fds, size_t nr_fds, rpc_done_fn *done,
-	      void *self)
+void rpc_call(struct rpc *r, uint16_t type, const json_t *body, const int *fds, size_t nr_fds,
+	      rpc_done_fn *done, void *self)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	GROW(r->open, r->nr, r->cap);

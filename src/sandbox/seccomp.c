@@ -99,7 +99,8 @@ static const char *const seccomp_refused[] = {
 	"set_mempolicy_home_node",
 };
 /* Judged by argument below. */
-static const char *const seccomp_special[] = { "clone", "clone3", "personality", "mknod", "mknodat", "socket", "socketpair" };
+static const char *const seccomp_special[] = { "clone",	  "clone3", "personality", "mknod",
+					       "mknodat", "socket", "socketpair" };
 static const char *const shared_memory[] = { "memfd_create", "shmget", "shmat" };
 
 static bool seccomp_in(const char *const *list, size_t nr, const char *name)
@@ -120,7 +121,8 @@ static int allow_the_known(scmp_filter_ctx c, unsigned flags)
 		if (!name)
 			continue;
 		bool no = seccomp_in(seccomp_refused, ARRAY_LEN(seccomp_refused), name) ||
-			  ((flags & SECCOMP_NO_SHARED_MEMORY) && seccomp_in(shared_memory, ARRAY_LEN(shared_memory), name));
+			  ((flags & SECCOMP_NO_SHARED_MEMORY) &&
+			   seccomp_in(shared_memory, ARRAY_LEN(shared_memory), name));
 		if (!seccomp_in(seccomp_special, ARRAY_LEN(seccomp_special), name))
 			rc = seccomp_rule_add(c, no ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW, n, 0);
 		free(name);
@@ -128,16 +130,19 @@ static int allow_the_known(scmp_filter_ctx c, unsigned flags)
 	return rc;
 }
 
-/* Namespaces by clone; clone3's arguments lie behind a pointer, so libraries are sent back to clone. */
+/* Namespaces by clone; clone3's arguments lie behind a pointer, so libraries are sent back to
+ * clone. */
 static int judge_clone(scmp_filter_ctx c)
 {
-	static const uint64_t spaces[] = { CLONE_NEWNS,	  CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
-					   CLONE_NEWUSER, CLONE_NEWPID,	   CLONE_NEWNET };
+	static const uint64_t spaces[] = { CLONE_NEWNS,	 CLONE_NEWCGROUP, CLONE_NEWUTS,
+					   CLONE_NEWIPC, CLONE_NEWUSER,	  CLONE_NEWPID,
+					   CLONE_NEWNET };
 	uint64_t all = 0;
 	int rc = 0;
 	for (size_t i = 0; i < ARRAY_LEN(spaces) && rc == 0; i++) {
 		all |= spaces[i];
-		rc = RULE(SCMP_ACT_ERRNO(EPERM), clone, 1, SCMP_A0(SCMP_CMP_MASKED_EQ, spaces[i], spaces[i]));
+		rc = RULE(SCMP_ACT_ERRNO(EPERM), clone, 1,
+			  SCMP_A0(SCMP_CMP_MASKED_EQ, spaces[i], spaces[i]));
 	}
 	if (rc == 0)
 		rc = RULE(SCMP_ACT_ALLOW, clone, 1, SCMP_A0(SCMP_CMP_MASKED_EQ, all, 0));
@@ -146,19 +151,25 @@ static int judge_clone(scmp_filter_ctx c)
 
 static int judge_files(scmp_filter_ctx c)
 {
-	static const uint64_t kinds[] = { 0, S_IFREG, S_IFIFO, S_IFSOCK }, devices[] = { S_IFCHR, S_IFBLK };
+	static const uint64_t kinds[] = { 0, S_IFREG, S_IFIFO, S_IFSOCK },
+			      devices[] = { S_IFCHR, S_IFBLK };
 	int rc = RULE(SCMP_ACT_ALLOW, personality, 1, SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, 0));
 	if (rc == 0)
-		rc = RULE(SCMP_ACT_ALLOW, personality, 1, SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, 0xffffffff));
+		rc = RULE(SCMP_ACT_ALLOW, personality, 1,
+			  SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, 0xffffffff));
 	for (size_t i = 0; i < ARRAY_LEN(kinds) && rc == 0; i++) {
-		rc = RULE(SCMP_ACT_ALLOW, mknodat, 1, SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, kinds[i]));
+		rc = RULE(SCMP_ACT_ALLOW, mknodat, 1,
+			  SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, kinds[i]));
 		if (rc == 0 && SCMP_SYS(mknod) >= 0)
-			rc = RULE(SCMP_ACT_ALLOW, mknod, 1, SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, kinds[i]));
+			rc = RULE(SCMP_ACT_ALLOW, mknod, 1,
+				  SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, kinds[i]));
 	}
 	for (size_t i = 0; i < ARRAY_LEN(devices) && rc == 0; i++) {
-		rc = RULE(SCMP_ACT_ERRNO(EPERM), mknodat, 1, SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, devices[i]));
+		rc = RULE(SCMP_ACT_ERRNO(EPERM), mknodat, 1,
+			  SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, devices[i]));
 		if (rc == 0 && SCMP_SYS(mknod) >= 0)
-			rc = RULE(SCMP_ACT_ERRNO(EPERM), mknod, 1, SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, devices[i]));
+			rc = RULE(SCMP_ACT_ERRNO(EPERM), mknod, 1,
+				  SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, devices[i]));
 	}
 	return rc;
 }
@@ -175,19 +186,23 @@ static int judge_sockets(scmp_filter_ctx c, unsigned flags)
 			  SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, family));
 	}
 	for (uint64_t type = 1; type < 8 && rc == 0 && internet; type++) {
-		uint32_t action = type == SOCK_STREAM || type == SOCK_DGRAM ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM);
+		uint32_t action = type == SOCK_STREAM || type == SOCK_DGRAM ? SCMP_ACT_ALLOW
+									    : SCMP_ACT_ERRNO(EPERM);
 		rc = RULE(action, socket, 2, SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, AF_INET),
 			  SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, type));
 		if (rc == 0)
-			rc = RULE(action, socket, 2, SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, AF_INET6),
+			rc = RULE(action, socket, 2,
+				  SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, AF_INET6),
 				  SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, type));
 	}
 	/* the list of interfaces, which getaddrinfo asks for */
 	if (rc == 0)
-		rc = RULE(SCMP_ACT_ALLOW, socket, 2, SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, AF_NETLINK),
+		rc = RULE(SCMP_ACT_ALLOW, socket, 2,
+			  SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, AF_NETLINK),
 			  SCMP_A2(SCMP_CMP_MASKED_EQ, 0xffffffff, 0));
 	if (rc == 0)
-		rc = RULE(SCMP_ACT_ALLOW, socketpair, 1, SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, AF_UNIX));
+		rc = RULE(SCMP_ACT_ALLOW, socketpair, 1,
+			  SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, AF_UNIX));
 	return rc;
 }
 
@@ -197,7 +212,8 @@ static int second_program(scmp_filter_ctx c)
 	static const uint64_t requests[] = { TIOCSTI, 0x541C /* TIOCLINUX */, TIOCSETD, TIOCCONS };
 	int rc = 0;
 	for (size_t i = 0; i < ARRAY_LEN(requests) && rc == 0; i++)
-		rc = RULE(SCMP_ACT_ERRNO(EPERM), ioctl, 1, SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, requests[i]));
+		rc = RULE(SCMP_ACT_ERRNO(EPERM), ioctl, 1,
+			  SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, requests[i]));
 	return rc;
 }
 
@@ -255,7 +271,8 @@ int seccomp_programs(unsigned flags, struct buf out[SECCOMP_PROGRAMS], struct er
 
 int seccomp_memfds(unsigned flags, int fds[SECCOMP_PROGRAMS], struct err *err)
 {
-	static struct buf cache[4][SECCOMP_PROGRAMS]; /* a few milliseconds each time otherwise; loop thread only */
+	/* a few milliseconds each time otherwise; loop thread only */
+	static struct buf cache[4][SECCOMP_PROGRAMS];
 	struct buf *programs = cache[flags & 3];
 	if (programs[0].len == 0 && seccomp_programs(flags, programs, err) < 0)
 		return -1;
@@ -263,7 +280,8 @@ int seccomp_memfds(unsigned flags, int fds[SECCOMP_PROGRAMS], struct err *err)
 		fds[i] = -1;
 	for (int i = 0; i < SECCOMP_PROGRAMS; i++) {
 		fds[i] = memfd_create("filter", MFD_CLOEXEC);
-		if (fds[i] < 0 || fd_write_all(fds[i], programs[i].data, programs[i].len, err) < 0 ||
+		if (fds[i] < 0 ||
+		    fd_write_all(fds[i], programs[i].data, programs[i].len, err) < 0 ||
 		    lseek(fds[i], 0, SEEK_SET) < 0) {
 			err_sys(err, "cannot hand over the system call filter");
 			for (int j = 0; j <= i; j++)

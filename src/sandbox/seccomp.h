@@ -1,6 +1,7 @@
-/* The system call filters of a box: every call that libseccomp can name but for a named set is allowed, what nobody has
- * heard of answers ENOSYS, a foreign architecture kills. Two programs, because one filter cannot both allow and refuse
- * a call by argument; the kernel takes the stricter answer. */
+/* The system call filters of a box: every call that libseccomp can name but for a named set is
+ * allowed, what nobody has heard of answers ENOSYS, a foreign architecture kills. Two programs,
+ * because one filter cannot both allow and refuse a call by argument; the kernel takes the stricter
+ * answer. */
 #ifndef SANDBOX_SECCOMP_H
 #define SANDBOX_SECCOMP_H
 
@@ -8,8 +9,10 @@
 #include "base/err.h"
 
 enum seccomp_flags {
-	SECCOMP_NO_SHARED_MEMORY = 1 << 0, /* no memfd and System V memory: where no cgroup bounds memory */
-	SECCOMP_NO_INTERNET = 1 << 1,	   /* no AF_INET sockets: where there is no network namespace */
+	/* no memfd and System V memory: where no cgroup bounds memory */
+	SECCOMP_NO_SHARED_MEMORY = 1 << 0,
+	/* no AF_INET sockets: where there is no network namespace */
+	SECCOMP_NO_INTERNET = 1 << 1,
 };
 enum { SECCOMP_PROGRAMS = 2 };
 

@@ -11,10 +11,12 @@ enum {
 	ECHO_WITHIN = 16 << 10,
 	PIECE_MAX = 1000, /* a terminal takes lines of 4095 bytes */
 	MARK_LEN = 3 + 32,
-	ASK_AFTER_MS = 300,    /* after a ^C: a prompt of ours is asked for, for the command may have changed it; */
-	AGAIN_AFTER_MS = 700,  /* ^C is typed a second time; */
-	KILL_AFTER_MS = 1000,  /* the program in the foreground is killed; */
-	END_AFTER_MS = 3000,   /* and then the shell: a rented box that is slow to answer has had its time */
+	/* after a ^C: a prompt of ours is asked for, for the command may have changed it; */
+	ASK_AFTER_MS = 300,
+	AGAIN_AFTER_MS = 700, /* ^C is typed a second time; */
+	KILL_AFTER_MS = 1000, /* the program in the foreground is killed; */
+	/* and then the shell: a rented box that is slow to answer has had its time */
+	END_AFTER_MS = 3000,
 	TURN_MAX = 1000000,
 	QUOTE_NEXT = 0x16, /* ^V */
 	INTERRUPTED = 130, /* what a shell says of a command that ^C has ended */
@@ -31,18 +33,20 @@ struct box_shell {
 	struct buf waiting;	 /* typed when the first prompt has come */
 	bool python; /* there is no sh: commands are code for an interpreter that stays */
 	bool ready, running, timed_out, stopping, renewing, killed, ended, freed;
-	bool lost;   /* as of on_end */
-	bool guessed; /* the status while renewing, for no prompt has come */
-	bool echo;   /* the terminal shows what is typed, or may: a command has turned that on */
+	bool lost;     /* as of on_end */
+	bool guessed;  /* the status while renewing, for no prompt has come */
+	bool echo;     /* the terminal shows what is typed, or may: a command has turned that on */
 	size_t looked; /* so much of the command's output has been looked through for that */
-	enum { STOP_ASK, STOP_AGAIN, STOP_KILL, STOP_END } next; /* what the timer does, while stopping */
-	unsigned pid;	 /* of the shell in its box, by its prompt; 0 not known */
+	/* what the timer does, while stopping */
+	enum { STOP_ASK, STOP_AGAIN, STOP_KILL, STOP_END } next;
+	unsigned pid;	  /* of the shell in its box, by its prompt; 0 not known */
 	int code, signal; /* of the shell's end */
 	struct box *box;
 	struct run *killer; /* ends the program in the foreground; NULL */
-	bool forged; /* the mark has come out while the command ran and was no marker */
-	unsigned turn, old_turn; /* of the prompt that is waited for; of the stopped command's, while renewing */
-	int status;		 /* of the stopped command, while renewing */
+	bool forged;	    /* the mark has come out while the command ran and was no marker */
+	/* of the prompt that is waited for; of the stopped command's, while renewing */
+	unsigned turn, old_turn;
+	int status; /* of the stopped command, while renewing */
 	unsigned busy;
 	struct loop_timer *timer;
 };
@@ -84,26 +88,38 @@ static void type_char(struct buf *out, unsigned char c)
 		buf_putc(out, (char)c);
 }
 
-/* Makes the prompt ours: it is set by typing, not in the environment, where every command would see it. In one line with a
- * command this undoes what the command has changed of what the prompt depends on (prompt, hooks, line editor, input, output),
- * and keeps its status. (eval : since bash's parser is in disorder after an eval with an open quote.) */
+/* Makes the prompt ours: it is set by typing, not in the environment, where every command would see
+ * it. In one line with a command this undoes what the command has changed of what the prompt
+ * depends on (prompt, hooks, line editor, input, output), and keeps its status. (eval : since
+ * bash's parser is in disorder after an eval with an open quote.) */
 static void type_mark(const struct box_shell *s, struct buf *out)
 {
-	CLEANUP(free_ptr) char *prompt = mem_printf("%s:${__sg_s:-$?}:%u:$$%c", s->mark, s->turn, s->mark[0]);
-	buf_puts(out, "{ __sg_s=$? __sg_o=$-; set +xe; eval :; } 2>/dev/null; [ -t 0 ] || exec </dev/tty; [ -t 2 ] || exec 2>/dev/tty; ");
-	buf_puts(out, "{ unset PS1 PS2 TMOUT; PS2=; [ \"${BASH_VERSION-}\" ] && { unset PS0 PROMPT_COMMAND; set +H +o vi +o emacs; ");
-	buf_printf(out, "PROMPT_COMMAND='{ PS1='\\''%s'\\''; } 2>/dev/null'; }; PS1='%s'; ", prompt, prompt);
-	buf_puts(out, "__sg_r() { return $1; }; case $__sg_o in *x*) set -x; esac; __sg_r $__sg_s; } 2>/dev/null\n");
+	CLEANUP(free_ptr)
+	char *prompt = mem_printf("%s:${__sg_s:-$?}:%u:$$%c", s->mark, s->turn, s->mark[0]);
+	buf_puts(
+		out,
+		"{ __sg_s=$? __sg_o=$-; set +xe; eval :; } 2>/dev/null; [ -t 0 ] || exec </dev/tty; [ -t 2 ] || exec 2>/dev/tty; ");
+	buf_puts(
+		out,
+		"{ unset PS1 PS2 TMOUT; PS2=; [ \"${BASH_VERSION-}\" ] && { unset PS0 PROMPT_COMMAND; set +H +o vi +o emacs; ");
+	buf_printf(out, "PROMPT_COMMAND='{ PS1='\\''%s'\\''; } 2>/dev/null'; }; PS1='%s'; ", prompt,
+		   prompt);
+	buf_puts(
+		out,
+		"__sg_r() { return $1; }; case $__sg_o in *x*) set -x; esac; __sg_r $__sg_s; } 2>/dev/null\n");
 }
 
-/* Bash dies of a line editor that is turned on (set -o vi) in an eval of its own lines; in what it reads from a file it does not. */
+/* Bash dies of a line editor that is turned on (set -o vi) in an eval of its own lines; in what it
+ * reads from a file it does not. */
 static bool turns_editor(const char *cmd)
 {
-	return (strstr(cmd, "vi") || strstr(cmd, "emacs")) && (strstr(cmd, "set") || strstr(cmd, "shopt"));
+	return (strstr(cmd, "vi") || strstr(cmd, "emacs")) &&
+	       (strstr(cmd, "set") || strstr(cmd, "shopt"));
 }
 
-/* eval 'CMD': one command for the shell however many lines it has, so there is one prompt at its end, and a syntax
- * error in it is its own. Long lines: the quotes are closed, the line continued, the quotes opened again. */
+/* eval 'CMD': one command for the shell however many lines it has, so there is one prompt at its
+ * end, and a syntax error in it is its own. Long lines: the quotes are closed, the line continued,
+ * the quotes opened again. */
 void box_shell_type(const char *cmd, struct buf *out)
 {
 	bool file = turns_editor(cmd);
@@ -120,12 +136,15 @@ void box_shell_type(const char *cmd, struct buf *out)
 	}
 	buf_puts(out, "'; ");
 	if (file)
-		buf_puts(out, "if [ \"${BASH_VERSION-}\" ]; then eval '. /dev/fd/9 9<<<\"eval \\\"\\$__sg_c\\\"\"'; "
-			      "else eval \"$__sg_c\"; fi; ");
+		buf_puts(
+			out,
+			"if [ \"${BASH_VERSION-}\" ]; then eval '. /dev/fd/9 9<<<\"eval \\\"\\$__sg_c\\\"\"'; "
+			"else eval \"$__sg_c\"; fi; ");
 }
 
-/* What an interpreter takes (plugins/pyodide): the mark and the turn, base64 in lines, a full stop after the last. On a line
- * of its own: there may be the beginning of one that was sent and that nobody has read. */
+/* What an interpreter takes (plugins/pyodide): the mark and the turn, base64 in lines, a full stop
+ * after the last. On a line of its own: there may be the beginning of one that was sent and that
+ * nobody has read. */
 static void type_code(const struct box_shell *s, const char *code, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf b64 = BUF_INIT;
@@ -167,11 +186,16 @@ static void type_command(struct box_shell *s, const struct buf *b)
 
 static void sandbox_shell_done(struct box_shell *s, int status)
 {
-	struct box_shell_result r = { .status = status, .timed_out = s->timed_out, .ended = s->ended || s->killed,
-				       .lost = s->lost, .code = s->code, .signal = s->signal };
+	struct box_shell_result r = { .status = status,
+				      .timed_out = s->timed_out,
+				      .ended = s->ended || s->killed,
+				      .lost = s->lost,
+				      .code = s->code,
+				      .signal = s->signal };
 	if (!s->running)
 		return;
-	sandbox_shell_turn(s, s->stopping || s->renewing || s->forged ? TURN_OTHERWISE : TURN_AT_MARK);
+	sandbox_shell_turn(s,
+			   s->stopping || s->renewing || s->forged ? TURN_OTHERWISE : TURN_AT_MARK);
 	s->running = false;
 	s->timed_out = s->stopping = s->renewing = s->guessed = s->echo = false;
 	loop_timer_stop(s->timer);
@@ -179,8 +203,8 @@ static void sandbox_shell_done(struct box_shell *s, int status)
 		s->ops->on_done(s->self, &r);
 }
 
-/* An interpreter, which has its mark from the words that it was started with, says the turn of the command: here that of an
- * empty one. What was stopped may have left the terminal in any state. */
+/* An interpreter, which has its mark from the words that it was started with, says the turn of the
+ * command: here that of an empty one. What was stopped may have left the terminal in any state. */
 static void type_prompt(struct box_shell *s)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -200,12 +224,14 @@ static void sandbox_shell_renew(struct box_shell *s)
 	type_prompt(s);
 }
 
-/* A ^C may have come when its command had ended by itself: then there is a prompt more, which the next command must not
- * take for its own, and what was typed at it is lost. So after one that was stopped the prompt is changed, once more at
- * each of the old ones, and the command is over when the changed one is there.
+/* A ^C may have come when its command had ended by itself: then there is a prompt more, which the
+ * next command must not take for its own, and what was typed at it is lost. So after one that was
+ * stopped the prompt is changed, once more at each of the old ones, and the command is over when
+ * the changed one is there.
  *
- * An interpreter that has nothing to do says nothing to a ^C, and the ^C may have taken its command from the terminal before
- * it was read. So there the next turn is typed at once; its prompt comes when the ^C has been heard (engine.mjs, settle). */
+ * An interpreter that has nothing to do says nothing to a ^C, and the ^C may have taken its command
+ * from the terminal before it was read. So there the next turn is typed at once; its prompt comes
+ * when the ^C has been heard (engine.mjs, settle). */
 static void begin_renewing(struct box_shell *s)
 {
 	s->renewing = true;
@@ -274,8 +300,8 @@ static int sandbox_shell_number(const char *p, size_t len, size_t *at, size_t ma
 }
 
 /* What follows the mark: see marker. */
-static int marker_rest(const struct box_shell *s, const char *p, size_t len, unsigned *status_out, unsigned *turn_out,
-		       unsigned *pid_out)
+static int marker_rest(const struct box_shell *s, const char *p, size_t len, unsigned *status_out,
+		       unsigned *turn_out, unsigned *pid_out)
 {
 	size_t n = MARK_LEN;
 	if (p[n++] != ':')
@@ -297,8 +323,10 @@ static int marker_rest(const struct box_shell *s, const char *p, size_t len, uns
 	return p[n] == s->mark[0] ? (int)n + 1 : 0;
 }
 
-/* How much of @p is a marker: its length, *status_out and *turn_out, 0 if it is none, -1 if it may become one. */
-static int sandbox_shell_marker(struct box_shell *s, const char *p, size_t len, unsigned *status_out, unsigned *turn_out)
+/* How much of @p is a marker: its length, *status_out and *turn_out, 0 if it is none, -1 if it may
+ * become one. */
+static int sandbox_shell_marker(struct box_shell *s, const char *p, size_t len,
+				unsigned *status_out, unsigned *turn_out)
 {
 	if (memcmp(p, s->mark, len < MARK_LEN ? len : MARK_LEN) != 0)
 		return 0;
@@ -387,7 +415,10 @@ static void sandbox_shell_on_lost(void *self, const struct err *why)
 	sandbox_shell_leave(s);
 }
 
-static const struct run_ops sandbox_shell_run_ops = { .on_output = sandbox_shell_on_output, .on_exit = sandbox_shell_on_end, .on_trace = sandbox_shell_on_trace, .on_lost = sandbox_shell_on_lost };
+static const struct run_ops sandbox_shell_run_ops = { .on_output = sandbox_shell_on_output,
+						      .on_exit = sandbox_shell_on_end,
+						      .on_trace = sandbox_shell_on_trace,
+						      .on_lost = sandbox_shell_on_lost };
 
 static void sandbox_shell_interrupt(struct box_shell *s, bool kill)
 {
@@ -416,14 +447,16 @@ static void on_killer_exit(void *self, int code, int signal, bool lost, int left
 	(void)left;
 }
 
-/* Fields of /proc/PID/stat behind the name: state, parent, group, session, terminal, the terminal's foreground group. That is
- * killed, unless it is the shell's own. */
+/* Fields of /proc/PID/stat behind the name: state, parent, group, session, terminal, the terminal's
+ * foreground group. That is killed, unless it is the shell's own. */
 static void kill_foreground(struct box_shell *s)
 {
-	static const struct run_ops killer_ops = { .on_output = on_killer_output, .on_exit = on_killer_exit };
+	static const struct run_ops killer_ops = { .on_output = on_killer_output,
+						   .on_exit = on_killer_exit };
 	static char sh[] = "/bin/sh", dash_c[] = "-c";
-	static char script[] = "read -r l </proc/$0/stat || exit 1; set -- ${l##*) }; [ \"$6\" -gt 1 ] && [ \"$6\" != \"$3\" ] && "
-			       "kill -KILL \"-$6\"";
+	static char script[] =
+		"read -r l </proc/$0/stat || exit 1; set -- ${l##*) }; [ \"$6\" -gt 1 ] && [ \"$6\" != \"$3\" ] && "
+		"kill -KILL \"-$6\"";
 	char pid[16];
 	char *argv[] = { sh, dash_c, script, pid, NULL };
 	const struct run_opts o = { .argv = argv, .nr_argv = 4, .cwd = "/", .background = true };
@@ -451,7 +484,9 @@ void box_shell_stop(struct box_shell *s, bool kill)
 		begin_renewing(s);
 	if (!s->stopping) { /* asking again gives it no more time */
 		s->next = s->ready && !s->python ? STOP_ASK : STOP_AGAIN;
-		loop_timer_set(s->timer, s->next == STOP_ASK ? ASK_AFTER_MS : ASK_AFTER_MS + AGAIN_AFTER_MS, 0);
+		loop_timer_set(s->timer,
+			       s->next == STOP_ASK ? ASK_AFTER_MS : ASK_AFTER_MS + AGAIN_AFTER_MS,
+			       0);
 	}
 	s->stopping = true;
 }
@@ -467,7 +502,9 @@ static void on_stop_step(struct box_shell *s)
 		s->next = STOP_AGAIN;
 		loop_timer_set(s->timer, AGAIN_AFTER_MS, 0);
 		return;
-	case STOP_AGAIN: /* one that came between a fork and its exec has ended nothing, or the shell's wait for it only */
+	/* one that came between a fork and its exec has ended nothing, or the shell's wait for it
+	 * only */
+	case STOP_AGAIN:
 		sandbox_shell_interrupt(s, false);
 		if (s->renewing)
 			sandbox_shell_renew(s);
@@ -510,9 +547,15 @@ int box_has_terminals(const struct box *b, struct err *err)
 	if (box_can(b, CAP_PTY))
 		return 0;
 	if (!(b->driver->caps & CAP_PTY))
-		return err_set(err, ERR_UNSUPPORTED, "boxes of the kind '%s' have no terminals: run commands one by one (box:exec)", b->driver->name);
-	return err_set(err, ERR_UNSUPPORTED, "box '%s' (%s) has no terminals, for nothing can open /dev/ptmx in it: run commands one by one "
-		       "(box:exec), or choose another image", b->name, b->driver->name);
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"boxes of the kind '%s' have no terminals: run commands one by one (box:exec)",
+			b->driver->name);
+	return err_set(
+		err, ERR_UNSUPPORTED,
+		"box '%s' (%s) has no terminals, for nothing can open /dev/ptmx in it: run commands one by one "
+		"(box:exec), or choose another image",
+		b->name, b->driver->name);
 }
 
 static void start_typing(struct box_shell *s)
@@ -522,8 +565,9 @@ static void start_typing(struct box_shell *s)
 	type_prompt(s);
 }
 
-struct box_shell *box_shell_open(struct loop *l, const struct driver *d, struct box *b, const struct box_shell_opts *o,
-				 const struct box_shell_ops *ops, void *self)
+struct box_shell *box_shell_open(struct loop *l, const struct driver *d, struct box *b,
+				 const struct box_shell_opts *o, const struct box_shell_ops *ops,
+				 void *self)
 {
 	static char sh[] = "/bin/sh", dash_c[] = "-c";
 	/* A pager would wait for a key that nobody presses. */
@@ -534,7 +578,8 @@ struct box_shell *box_shell_open(struct loop *l, const struct driver *d, struct 
 	static char python[] = "shell";
 	struct box_shell *s = NEW(struct box_shell);
 	s->python = !(d->caps & CAP_SHELL);
-	char *argv[] = { s->python ? python : sh, s->python ? s->mark : dash_c, s->python ? NULL : start, NULL };
+	char *argv[] = { s->python ? python : sh, s->python ? s->mark : dash_c,
+			 s->python ? NULL : start, NULL };
 	struct run_opts ro = { .argv = argv,
 			       .nr_argv = s->python ? 2 : 3,
 			       .cwd = o ? o->cwd : NULL,

@@ -61,45 +61,59 @@ static int ssh_take_host(struct ssh *s, const json_t *o, struct err *err)
 		s->user = mem_strndup(host, (size_t)(at - host));
 		host = at + 1;
 	}
-	colon = strchr(host, ':') == strrchr(host, ':') ? strchr(host, ':') : NULL; /* two: an address of version 6 */
+	/* two: an address of version 6 */
+	colon = strchr(host, ':') == strrchr(host, ':') ? strchr(host, ':') : NULL;
 	if (colon) {
 		free(s->port);
 		s->port = mem_strdup(colon + 1);
 	}
 	s->host = colon ? mem_strndup(host, (size_t)(colon - host)) : mem_strdup(host);
 	if (!*s->host)
-		return err_set(err, ERR_INVALID, "backend ssh needs a machine: host = \"user@name\"");
-	if (!ssh_plain(s->host) || (s->user && !ssh_plain(s->user)) || (s->port && (strspn(s->port, "0123456789") != strlen(s->port) || !*s->port)))
-		return err_set(err, ERR_INVALID, "'%.200s' is not the name of a machine for ssh", json_str(o, "host", ""));
+		return err_set(err, ERR_INVALID,
+			       "backend ssh needs a machine: host = \"user@name\"");
+	if (!ssh_plain(s->host) || (s->user && !ssh_plain(s->user)) ||
+	    (s->port && (strspn(s->port, "0123456789") != strlen(s->port) || !*s->port)))
+		return err_set(err, ERR_INVALID, "'%.200s' is not the name of a machine for ssh",
+			       json_str(o, "host", ""));
 	return 0;
 }
 
 static int ssh_take_opts(struct far *f, const struct box_opts *o, struct err *err)
 {
-	static const char *const known[] = { "host", "user", "port", "key", "config", "dir", "image", "build", "copy_of" };
+	static const char *const known[] = { "host", "user",  "port",  "key",	 "config",
+					     "dir",  "image", "build", "copy_of" };
 	struct ssh *s = ssh_of(f);
 	const char *name;
 	json_t *value;
 	s->pidfd = s->said_fd = -1;
-	json_object_foreach(o->driver, name, value) {
+	json_object_foreach(o->driver, name, value)
+	{
 		bool good = false;
 		for (size_t i = 0; i < ARRAY_LEN(known); i++)
 			good |= strcmp(name, known[i]) == 0;
 		if (!good)
-			return err_set(err, ERR_INVALID, "backend ssh has no option '%.60s' (host, user, port, key, config, dir)", name);
+			return err_set(
+				err, ERR_INVALID,
+				"backend ssh has no option '%.60s' (host, user, port, key, config, dir)",
+				name);
 	}
 	const json_t *port = json_object_get(o->driver, "port");
 	s->user = ssh_text_of(o->driver, "user");
-	s->port = json_is_integer(port) ? mem_printf("%lld", (long long)json_integer_value(port)) : ssh_text_of(o->driver, "port");
+	s->port = json_is_integer(port) ? mem_printf("%lld", (long long)json_integer_value(port))
+					: ssh_text_of(o->driver, "port");
 	s->key = ssh_text_of(o->driver, "key");
 	s->config = ssh_text_of(o->driver, "config");
 	s->dir = ssh_text_of(o->driver, "dir");
 	if (s->dir && (*s->dir != '/' || strpbrk(s->dir, " \t\r\n")))
-		return err_set(err, ERR_INVALID, "backend ssh: dir must be an absolute path without blanks, not '%.200s'", s->dir);
+		return err_set(
+			err, ERR_INVALID,
+			"backend ssh: dir must be an absolute path without blanks, not '%.200s'",
+			s->dir);
 	if (s->key && access(s->key, R_OK) < 0)
 		return err_sys(err, "backend ssh: the key '%s' cannot be read", s->key);
 	if (s->config && access(s->config, R_OK) < 0)
-		return err_sys(err, "backend ssh: the configuration '%s' cannot be read", s->config);
+		return err_sys(err, "backend ssh: the configuration '%s' cannot be read",
+			       s->config);
 	return ssh_take_host(s, o->driver, err);
 }
 
@@ -128,8 +142,10 @@ static const char *ssh_advice(const char *said)
 	static const struct {
 		const char *has, *then;
 	} known[] = {
-		{ "Permission denied", "; it takes none of your keys: name one with key=, or ssh-add it" },
-		{ "Host key verification failed", "; connect once by hand, so that you can check its key" },
+		{ "Permission denied",
+		  "; it takes none of your keys: name one with key=, or ssh-add it" },
+		{ "Host key verification failed",
+		  "; connect once by hand, so that you can check its key" },
 		{ "Could not resolve", "; is the name right?" },
 		{ "Name or service not known", "; is the name right?" },
 		{ "Connection refused", "; does sshd run there, and on this port?" },
@@ -148,7 +164,8 @@ static void fail_said(struct ssh *s, const struct err *why)
 	struct err err = ERR_INIT;
 	ssh_last_line(&s->said, line, sizeof(line));
 	if (*line)
-		err_set(&err, ERR_CLOSED, "cannot open a box on '%s': %s%s", s->host, line, ssh_advice(buf_cstr(&s->said)));
+		err_set(&err, ERR_CLOSED, "cannot open a box on '%s': %s%s", s->host, line,
+			ssh_advice(buf_cstr(&s->said)));
 	else
 		err_set(&err, why->code, "cannot open a box on '%s': %.300s", s->host, why->text);
 	stream_backend_fail(&s->f, &err);
@@ -203,7 +220,8 @@ static void ssh_on_ended(void *self, int pidfd, unsigned events)
 	(void)!proc_reap(pidfd, &status, &ignored);
 	loop_fd_free(&s->watch_pid);
 	loop_timer_free(&s->patience);
-	if (status < 255 || !s->f.root) /* it ended with the script, which removes the folder; or never came so far */
+	/* it ended with the script, which removes the folder; or never came so far */
+	if (status < 255 || !s->f.root)
 		remote_orphans_gone(s->f.state_dir);
 	if (s->left) {
 		stream_backend_gone(&s->f);
@@ -219,9 +237,19 @@ static void ssh_on_ended(void *self, int pidfd, unsigned events)
 static int ssh_spawn(struct ssh *s, const char *script, int sock, int said, struct err *err)
 {
 	CLEANUP(strv_release) struct strv argv = STRV_INIT;
-	static const char *const fixed[] = { "env", "ssh", "-T", "-oBatchMode=yes", "-oConnectTimeout=20", "-oServerAliveInterval=15",
-					     "-oServerAliveCountMax=4", "-oForwardAgent=no", "-oForwardX11=no", "-oControlMaster=no",
-					     "-oControlPath=none", "-oClearAllForwardings=yes", "-oPermitLocalCommand=no" };
+	static const char *const fixed[] = { "env",
+					     "ssh",
+					     "-T",
+					     "-oBatchMode=yes",
+					     "-oConnectTimeout=20",
+					     "-oServerAliveInterval=15",
+					     "-oServerAliveCountMax=4",
+					     "-oForwardAgent=no",
+					     "-oForwardX11=no",
+					     "-oControlMaster=no",
+					     "-oControlPath=none",
+					     "-oClearAllForwardings=yes",
+					     "-oPermitLocalCommand=no" };
 	const struct {
 		const char *option, *value;
 	} more[] = { { "-F", s->config }, { "-l", s->user }, { "-p", s->port }, { "-i", s->key } };
@@ -236,7 +264,8 @@ static int ssh_spawn(struct ssh *s, const char *script, int sock, int said, stru
 	strv_push(&argv, s->host);
 	strv_push(&argv, script);
 	const int fds[] = { sock, sock, said };
-	return proc_spawn("/usr/bin/env", argv.item, environ, fds, ARRAY_LEN(fds), &s->pid, &s->pidfd, err);
+	return proc_spawn("/usr/bin/env", argv.item, environ, fds, ARRAY_LEN(fds), &s->pid,
+			  &s->pidfd, err);
 }
 
 /* A name for the folder over there: who looks into it shall see whose it is. */
@@ -259,9 +288,11 @@ static int ssh_begin(struct ssh *s, struct err *err)
 	CLEANUP(buf_release) struct buf script = BUF_INIT;
 	CLEANUP(free_ptr) char *name = ssh_box_name(&s->f);
 	int pair[2], said[2];
-	CLEANUP(free_ptr) char *where = mem_printf("%s%s%s:%s/boxes/%s.*", s->user ? s->user : "", s->user ? "@" : "", s->host,
-						  s->dir ? s->dir : "~/.cache/sandglass", name);
-	if (guest_handoff_script(name, s->dir, &script, err) < 0 || remote_orphans_note(s->f.state_dir, "ssh", where, err) < 0)
+	CLEANUP(free_ptr)
+	char *where = mem_printf("%s%s%s:%s/boxes/%s.*", s->user ? s->user : "", s->user ? "@" : "",
+				 s->host, s->dir ? s->dir : "~/.cache/sandglass", name);
+	if (guest_handoff_script(name, s->dir, &script, err) < 0 ||
+	    remote_orphans_note(s->f.state_dir, "ssh", where, err) < 0)
 		return -1;
 	if (pipe2(said, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_sys(err, "cannot make a pipe for ssh");
@@ -347,8 +378,16 @@ static void describe_ssh(struct far *f, json_t *to)
 }
 
 static const struct far_kind ssh_kind = {
-	.driver = &driver_ssh, .folder = "ssh", .wall = FAR_SHARED, .profile = "reduced", .options = ssh_take_opts, .connect = connect_ssh,
-	.leave = leave_ssh, .explain = explain_ssh, .describe = describe_ssh, .release = release_ssh,
+	.driver = &driver_ssh,
+	.folder = "ssh",
+	.wall = FAR_SHARED,
+	.profile = "reduced",
+	.options = ssh_take_opts,
+	.connect = connect_ssh,
+	.leave = leave_ssh,
+	.explain = explain_ssh,
+	.describe = describe_ssh,
+	.release = release_ssh,
 };
 
 static struct box *ssh_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
@@ -360,7 +399,8 @@ static json_t *ssh_probe(void)
 {
 	json_t *r = json_object();
 	bool there = false;
-	CLEANUP(free_ptr) char *path = mem_strdup(getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin");
+	CLEANUP(free_ptr)
+	char *path = mem_strdup(getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin");
 	for (char *at = path, *dir; (dir = strsep(&at, ":")) && !there;) {
 		CLEANUP(free_ptr) char *p = path_join(*dir ? dir : ".", "ssh");
 		there = access(p, X_OK) == 0;

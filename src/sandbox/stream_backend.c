@@ -20,7 +20,8 @@ void stream_backend_progress(struct far *f, const char *fmt, ...)
 	int n = vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
 	if (f->progress && n > 0)
-		f->progress(f->progress_self, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
+		f->progress(f->progress_self, line,
+			    (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
 }
 
 /* --- the end --- */
@@ -128,11 +129,19 @@ static json_t *stream_backend_describe(struct far *f)
 	json_put_int(limits, "file_bytes", f->limits.disk_bytes);
 	json_put(r, "limits", limits);
 	if (f->kind->wall == FAR_NONE)
-		json_array_append_new(lacks, json_string("no isolation at all: commands may do what their user may"));
+		json_array_append_new(
+			lacks,
+			json_string("no isolation at all: commands may do what their user may"));
 	else if (f->kind->wall == FAR_SHARED && !f->landlock)
-		json_array_append_new(lacks, json_string("the kernel there has no landlock: commands may do what their user may"));
+		json_array_append_new(
+			lacks,
+			json_string(
+				"the kernel there has no landlock: commands may do what their user may"));
 	else if (f->kind->wall == FAR_SHARED)
-		json_array_append_new(lacks, json_string("no namespaces: commands see that machine's programs, processes and network"));
+		json_array_append_new(
+			lacks,
+			json_string(
+				"no namespaces: commands see that machine's programs, processes and network"));
 	json_put(r, "lacks", lacks);
 	json_put_int(r, "landlock", f->landlock);
 	json_put_int(r, "uid", f->info.uid);
@@ -179,12 +188,18 @@ static void stream_backend_on_confined(void *self, json_t *body, const struct er
 		return;
 	}
 	f->landlock = (int)json_int(body, "landlock", 0);
-	f->b.profile = f->kind->wall == FAR_NONE || (f->kind->wall == FAR_SHARED && !f->landlock) ? "none" : f->kind->profile;
+	f->b.profile = f->kind->wall == FAR_NONE || (f->kind->wall == FAR_SHARED && !f->landlock)
+			       ? "none"
+			       : f->kind->profile;
 	if (f->kind->here) {
 		stream_backend_is_open(f);
 		return;
 	}
-	const struct mirror_opts o = { .loop = f->loop, .folder = f->folder, .far_root = f->workspace, .run = stream_backend_tool, .self = f };
+	const struct mirror_opts o = { .loop = f->loop,
+				       .folder = f->folder,
+				       .far_root = f->workspace,
+				       .run = stream_backend_tool,
+				       .self = f };
 	f->mirror = mirror_new(&o);
 	f->busy = true;
 	stream_backend_progress(f, "bringing the workspace over");
@@ -194,18 +209,21 @@ static void stream_backend_on_confined(void *self, json_t *body, const struct er
 static void set_env(struct far *f)
 {
 	struct strv env = STRV_INIT;
-	CLEANUP(free_ptr) char *home = mem_printf("HOME=%s", f->home), *tmp = mem_printf("TMPDIR=%s/tmp", f->root);
+	CLEANUP(free_ptr)
+	char *home = mem_printf("HOME=%s", f->home), *tmp = mem_printf("TMPDIR=%s/tmp", f->root);
 	CLEANUP(free_ptr) char *ws = mem_printf("SANDGLASS_WORKSPACE=%s", f->workspace);
-	const char *const base[] = { "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
-				     home,
-				     tmp,
-				     ws,
-				     "USER=agent",
-				     "LOGNAME=agent",
-				     "SHELL=/bin/sh",
-				     "TERM=dumb",
-				     "LANG=C.UTF-8",
-				     GIT_VIEW_ENV };
+	const char *const base[] = {
+		"PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
+		home,
+		tmp,
+		ws,
+		"USER=agent",
+		"LOGNAME=agent",
+		"SHELL=/bin/sh",
+		"TERM=dumb",
+		"LANG=C.UTF-8",
+		GIT_VIEW_ENV
+	};
 	for (size_t i = 0; i < ARRAY_LEN(base); i++)
 		strv_push(&env, base[i]);
 	for (size_t i = 0; i < f->env.nr; i++)
@@ -220,8 +238,13 @@ static void stream_backend_on_ready(void *self, const struct guest_info *info)
 	const unsigned rx = GUEST_READ | GUEST_EXEC, all = rx | GUEST_WRITE;
 	CLEANUP(free_ptr) char *tmp = mem_printf("%s/tmp", f->root);
 	const struct guest_rule whole = { "/", all | GUEST_DEVICE };
-	const struct guest_rule own[] = { { f->workspace, all }, { f->home, all }, { tmp, all }, { f->tool ? f->tool : "/nowhere", rx } };
-	struct guest_attach a = { .unconfined_ok = true, .limits = f->limits, .keep_caps = f->kind->wall == FAR_OWN };
+	const struct guest_rule own[] = { { f->workspace, all },
+					  { f->home, all },
+					  { tmp, all },
+					  { f->tool ? f->tool : "/nowhere", rx } };
+	struct guest_attach a = { .unconfined_ok = true,
+				  .limits = f->limits,
+				  .keep_caps = f->kind->wall == FAR_OWN };
 	f->info = *info;
 	set_env(f);
 	if (f->kind->wall == FAR_SHARED) {
@@ -252,7 +275,8 @@ static void stream_backend_on_gone(void *self, const struct err *err)
 
 void stream_backend_connected(struct far *f, int fd)
 {
-	static const struct guest_ops ops = { .on_ready = stream_backend_on_ready, .on_gone = stream_backend_on_gone };
+	static const struct guest_ops ops = { .on_ready = stream_backend_on_ready,
+					      .on_gone = stream_backend_on_gone };
 	static const struct guest_opts framed = { .framed = true };
 	if (f->dead) {
 		fd_close(&fd);
@@ -295,25 +319,38 @@ static int stream_backend_take_opts(struct far *f, const struct box_opts *o, str
 	if (f->kind->options(f, o, err) < 0 || layers_check(o, err) < 0)
 		return -1;
 	if (o->nr_roots)
-		return err_set(err, ERR_UNSUPPORTED, "backend %s has the tools that are there: 'roots' are for process boxes", f->kind->driver->name);
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"backend %s has the tools that are there: 'roots' are for process boxes",
+			f->kind->driver->name);
 	f->uid = root ? launcher_info(la)->uid : geteuid();
 	f->gid = root ? launcher_info(la)->gid : getegid();
 	f->state_dir = mem_strdup(o->state_dir);
 	layers_take(&f->layers, o);
 	for (size_t i = 0; o->env && o->env[i]; i++)
 		strv_push(&f->env, o->env[i]);
-	const struct folder_opts fo = { .loop = f->loop, .state_dir = f->state_dir, .name = f->kind->folder, .uid = f->uid,
-					.gid = f->gid, .walked = f->kind->here && root };
+	const struct folder_opts fo = { .loop = f->loop,
+					.state_dir = f->state_dir,
+					.name = f->kind->folder,
+					.uid = f->uid,
+					.gid = f->gid,
+					.walked = f->kind->here && root };
 	f->folder = folder_new(&fo);
 	return dir_make(f->state_dir, 0700, err);
 }
 
-struct box *stream_backend_open(const struct far_kind *kind, size_t size, struct loop *l, const struct box_opts *o, box_done_fn *done,
-		     void *self)
+struct box *stream_backend_open(const struct far_kind *kind, size_t size, struct loop *l,
+				const struct box_opts *o, box_done_fn *done, void *self)
 {
 	struct far *f = mem_calloc(1, size);
-	*f = (struct far){ .kind = kind, .loop = l, .opened = done, .opened_self = self, .limits = o->limits,
-			   .name = mem_strdup(o->name ? o->name : "box"), .progress = o->progress, .progress_self = o->progress_self };
+	*f = (struct far){ .kind = kind,
+			   .loop = l,
+			   .opened = done,
+			   .opened_self = self,
+			   .limits = o->limits,
+			   .name = mem_strdup(o->name ? o->name : "box"),
+			   .progress = o->progress,
+			   .progress_self = o->progress_self };
 	f->b = (struct box){ .driver = kind->driver, .name = f->name, .profile = kind->profile };
 	if (stream_backend_take_opts(f, o, &f->failed) < 0) {
 		loop_defer(l, stream_backend_fail_early, f);

@@ -85,29 +85,36 @@ static void tool_exit(void *self, int code, int signal, bool lost, int left)
 		err_set(&gone, ERR_CLOSED, "the connection to the box has ended");
 		t->done(t->self, NULL, 0, &gone);
 	} else {
-		mirror_answer(buf_cstr(&t->out), t->out.len, code, signal, buf_cstr(&t->said), t->done, t->self);
+		mirror_answer(buf_cstr(&t->out), t->out.len, code, signal, buf_cstr(&t->said),
+			      t->done, t->self);
 	}
 	loop_defer(t->loop, tool_bury, t);
 }
 
-static struct far_tool *stream_verbs_tool_new(struct far *f, char *const *arg, bool in, mirror_done_fn *done, void *done_self)
+static struct far_tool *stream_verbs_tool_new(struct far *f, char *const *arg, bool in,
+					      mirror_done_fn *done, void *done_self)
 {
 	static const struct run_ops ops = { .on_output = tool_output, .on_exit = tool_exit };
 	struct strv argv = STRV_INIT;
 	struct far_tool *t = NEW(struct far_tool);
-	*t = (struct far_tool){ .f = f, .loop = f->loop, .next = f->tools, .done = done, .self = done_self };
+	*t = (struct far_tool){
+		.f = f, .loop = f->loop, .next = f->tools, .done = done, .self = done_self
+	};
 	f->tools = t;
 	strv_push(&argv, f->tool);
 	strv_push(&argv, TOOL_OPTION);
 	for (; *arg; arg++)
 		strv_push(&argv, *arg);
-	const struct run_opts o = { .argv = argv.item, .nr_argv = argv.nr, .cwd = "/", .stdin_open = in, .ours = true };
+	const struct run_opts o = {
+		.argv = argv.item, .nr_argv = argv.nr, .cwd = "/", .stdin_open = in, .ours = true
+	};
 	t->run = guest_drive(f->loop, f->guest, &f->env, "/", &o, &ops, t);
 	strv_release(&argv);
 	return t;
 }
 
-void stream_backend_tool(void *self, char *const *arg, const void *in, size_t len, mirror_done_fn *done, void *done_self)
+void stream_backend_tool(void *self, char *const *arg, const void *in, size_t len,
+			 mirror_done_fn *done, void *done_self)
 {
 	struct far_tool *t = stream_verbs_tool_new(self, arg, true, done, done_self);
 	guest_drive_stdin(t->run, in, len, true);
@@ -134,7 +141,8 @@ char *stream_backend_path(const struct far *f, const char *path)
 		const char *box, *there;
 	} tops[] = { { "/workspace", "workspace" }, { "/home/agent", "home" }, { "/tmp", "tmp" } };
 	if (*path != '/')
-		return *path && strcmp(path, ".") != 0 ? path_join(f->workspace, path) : mem_strdup(f->workspace);
+		return *path && strcmp(path, ".") != 0 ? path_join(f->workspace, path)
+						       : mem_strdup(f->workspace);
 	for (size_t i = 0; i < ARRAY_LEN(tops) && *f->root; i++) {
 		size_t n = strlen(tops[i].box);
 		if (strncmp(path, tops[i].box, n) == 0 && (path[n] == 0 || path[n] == '/'))
@@ -192,9 +200,11 @@ static void run_ends(void *self, unsigned nr)
 		mirror_stirred(f->mirror, nr);
 }
 
-/* Of a shell in a terminal: the guest sees the end of its command come out, as we do. Where it did not, or what it saw was none, the
- * tool goes now, which is no later than a question of ours would be there. */
-static unsigned run_turns(void *self, struct guest_run *g, unsigned nr, enum run_turn turn, const char *mark)
+/* Of a shell in a terminal: the guest sees the end of its command come out, as we do. Where it did
+ * not, or what it saw was none, the tool goes now, which is no later than a question of ours would
+ * be there. */
+static unsigned run_turns(void *self, struct guest_run *g, unsigned nr, enum run_turn turn,
+			  const char *mark)
 {
 	struct far *f = self;
 	struct far_tool *t;
@@ -210,10 +220,13 @@ static unsigned run_turns(void *self, struct guest_run *g, unsigned nr, enum run
 	return 0;
 }
 
-struct run *stream_backend_run(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
+struct run *stream_backend_run(struct box *b, const struct run_opts *o, const struct run_ops *ops,
+			       void *self)
 {
 	static const struct guest_drive_more brings = { .went = run_went, .ends = run_ends },
-					     alone = { .went = run_went_alone, .ends = run_ends, .turn = run_turns };
+					     alone = { .went = run_went_alone,
+						       .ends = run_ends,
+						       .turn = run_turns };
 	struct far *f = stream_verbs_of(b);
 	CLEANUP(free_ptr) char *cwd = stream_backend_path(f, o->cwd ? o->cwd : "");
 	struct run *r = guest_drive(f->loop, f->guest, &f->env, cwd, o, ops, self);
@@ -229,7 +242,9 @@ struct look {
 	box_done_fn *done;
 	void *self;
 	bool file;
-	char *put; /* the file of the workspace that is written, with what; NULL: none of which that is to be known */
+	/* the file of the workspace that is written, with what; NULL: none of which that is to be
+	 * known */
+	char *put;
 	struct buf bytes;
 };
 
@@ -249,7 +264,8 @@ static void stream_verbs_on_look(void *self, const char *out, size_t len, const 
 	free(l);
 }
 
-static void stream_verbs_look(struct box *b, const char *path, const char *as, size_t max, box_done_fn *done, void *self)
+static void stream_verbs_look(struct box *b, const char *path, const char *as, size_t max,
+			      box_done_fn *done, void *self)
 {
 	struct far *f = stream_verbs_of(b);
 	CLEANUP(free_ptr) char *there = stream_backend_path(f, path);
@@ -265,7 +281,8 @@ static void stream_verbs_look(struct box *b, const char *path, const char *as, s
 	struct look *l = NEW(struct look);
 	*l = (struct look){ .f = f, .done = done, .self = self, .file = strcmp(as, "file") == 0 };
 	snprintf(most, sizeof(most), "%zu", max);
-	char *const arg[] = { (char *)(uintptr_t)"look", there, (char *)(uintptr_t)as, most, NULL };
+	char *const arg[] = { (char *)(uintptr_t) "look", there, (char *)(uintptr_t)as, most,
+			      NULL };
 	stream_backend_tool(f, arg, NULL, 0, stream_verbs_on_look, l);
 }
 
@@ -288,7 +305,8 @@ static void stream_verbs_on_written(void *self, const char *out, size_t len, con
 {
 	struct look *l = self;
 	struct err bad = ERR_INIT;
-	CLEANUP(json_release) json_t *r = err ? NULL : json_parse(out, len, "what the box says of a file", &bad);
+	CLEANUP(json_release)
+	json_t *r = err ? NULL : json_parse(out, len, "what the box says of a file", &bad);
 	mirror_stirred(l->f->mirror, 0);
 	if (r && l->put)
 		mirror_put(l->f->mirror, l->put, &l->bytes);
@@ -298,7 +316,8 @@ static void stream_verbs_on_written(void *self, const char *out, size_t len, con
 	free(l);
 }
 
-void stream_backend_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
+void stream_backend_write(struct box *b, const char *path, const void *data, size_t len, int mode,
+			  box_done_fn *done, void *self)
 {
 	struct far *f = stream_verbs_of(b);
 	CLEANUP(free_ptr) char *there = stream_backend_path(f, path);
@@ -319,7 +338,7 @@ void stream_backend_write(struct box *b, const char *path, const void *data, siz
 		buf_append(&l->bytes, data, len);
 	}
 	snprintf(octal, sizeof(octal), mode < 0 ? "-1" : "%o", (unsigned)mode);
-	char *const arg[] = { (char *)(uintptr_t)"write", there, octal, NULL };
+	char *const arg[] = { (char *)(uintptr_t) "write", there, octal, NULL };
 	stream_backend_tool(f, arg, data, len, stream_verbs_on_written, l);
 }
 
@@ -383,11 +402,13 @@ static int stream_verbs_tree_root(struct box *b, size_t i, const char *which, st
 	return name ? folder_tree(stream_verbs_of(b)->folder, layer, name, which, err) : -1;
 }
 
-static int stream_verbs_tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+static int stream_verbs_tree_open(struct box *b, size_t i, const char *which, const char *path,
+				  struct err *err)
 {
 	size_t layer;
 	const char *name = layers_name(&stream_verbs_of(b)->layers, i, &layer, err);
-	return name ? folder_tree_open(stream_verbs_of(b)->folder, layer, name, which, path, err) : -1;
+	return name ? folder_tree_open(stream_verbs_of(b)->folder, layer, name, which, path, err)
+		    : -1;
 }
 
 static int stream_verbs_tree_fresh(struct box *b, bool ended, struct err *err)
@@ -396,7 +417,8 @@ static int stream_verbs_tree_fresh(struct box *b, bool ended, struct err *err)
 	return f->mirror ? mirror_pull(f->mirror, ended, err) : 0;
 }
 
-static int stream_verbs_tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
+static int stream_verbs_tree_apply(struct box *b, size_t i, const char *plan, size_t len,
+				   const int *fds, size_t nr_fds, struct err *err)
 {
 	size_t layer;
 	struct far *f = stream_verbs_of(b);
@@ -414,6 +436,11 @@ static json_t *stream_verbs_tree_seed(struct box *b)
 }
 
 const struct box_tree_ops stream_backend_tree = {
-	.root = stream_verbs_tree_root, .open = stream_verbs_tree_open, .apply = stream_verbs_tree_apply, .overlay = folder_tree_overlay,
-	.list = folder_tree_list, .seed = stream_verbs_tree_seed, .fresh = stream_verbs_tree_fresh,
+	.root = stream_verbs_tree_root,
+	.open = stream_verbs_tree_open,
+	.apply = stream_verbs_tree_apply,
+	.overlay = folder_tree_overlay,
+	.list = folder_tree_list,
+	.seed = stream_verbs_tree_seed,
+	.fresh = stream_verbs_tree_fresh,
 };

@@ -34,20 +34,23 @@ static la_ssize_t tar_keep(struct archive *a, void *self, const void *bytes, siz
 static int tar_failed(const struct tar *t, const char *path)
 {
 	const char *why = archive_error_string(t->a);
-	return err_set(t->err, archive_errno(t->a) == EFBIG ? ERR_FULL : ERR_IO, "cannot pack '%s': %s", path, why ? why : "no reason");
+	return err_set(t->err, archive_errno(t->a) == EFBIG ? ERR_FULL : ERR_IO,
+		       "cannot pack '%s': %s", path, why ? why : "no reason");
 }
 
 static int tar_put_content(const struct tar *t, int fd, const char *path, int64_t size)
 {
 	char chunk[64 << 10];
 	while (size > 0) {
-		ssize_t n = read(fd, chunk, size < (int64_t)sizeof(chunk) ? (size_t)size : sizeof(chunk));
+		ssize_t n = read(fd, chunk,
+				 size < (int64_t)sizeof(chunk) ? (size_t)size : sizeof(chunk));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return err_sys(t->err, "cannot read '%s'", path);
 		if (n == 0)
-			return err_set(t->err, ERR_IO, "'%s' became shorter while it was packed", path);
+			return err_set(t->err, ERR_IO, "'%s' became shorter while it was packed",
+				       path);
 		if (archive_write_data(t->a, chunk, (size_t)n) < 0)
 			return tar_failed(t, path);
 		size -= n;
@@ -55,7 +58,8 @@ static int tar_put_content(const struct tar *t, int fd, const char *path, int64_
 	return 0;
 }
 
-static int tar_put_entry(const struct tar *t, int dir, const char *name, const char *path, const struct stat *st)
+static int tar_put_entry(const struct tar *t, int dir, const char *name, const char *path,
+			 const struct stat *st)
 {
 	char link[4097];
 	struct archive_entry *e = archive_entry_new();
@@ -118,17 +122,22 @@ static int put_folder(const struct tar *t, int fd, const char *path)
 		return -1;
 	for (size_t i = 0; i < names.nr; i++) {
 		struct stat st;
-		CLEANUP(free_ptr) char *full = *path ? mem_printf("%s/%s", path, names.item[i]) : mem_strdup(names.item[i]);
+		CLEANUP(free_ptr)
+		char *full = *path ? mem_printf("%s/%s", path, names.item[i])
+				   : mem_strdup(names.item[i]);
 		if (fstatat(fd, names.item[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
 			return err_sys(t->err, "cannot look at '%s'", full);
 		bool folder = S_ISDIR(st.st_mode);
-		if (S_ISSOCK(st.st_mode) || (t->o->leave_out && t->o->leave_out(t->o->self, full, folder)))
+		if (S_ISSOCK(st.st_mode) ||
+		    (t->o->leave_out && t->o->leave_out(t->o->self, full, folder)))
 			continue;
 		if (tar_put_entry(t, fd, names.item[i], full, &st) < 0)
 			return -1;
 		if (!folder)
 			continue;
-		CLEANUP(fd_close) int below = openat(fd, names.item[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		CLEANUP(fd_close)
+		int below =
+			openat(fd, names.item[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (below < 0)
 			return err_sys(t->err, "cannot open '%s'", full);
 		if (put_folder(t, below, full) < 0)
@@ -146,7 +155,9 @@ int tar_folder(const char *dir, const struct tar_opts *o, struct buf *out, struc
 	t.a = archive_write_new();
 	archive_write_set_format_pax_restricted(t.a);
 	archive_write_set_bytes_in_last_block(t.a, 1);
-	int rc = archive_write_open(t.a, &t, NULL, tar_keep, NULL) < ARCHIVE_OK ? tar_failed(&t, dir) : put_folder(&t, fd, "");
+	int rc = archive_write_open(t.a, &t, NULL, tar_keep, NULL) < ARCHIVE_OK
+			 ? tar_failed(&t, dir)
+			 : put_folder(&t, fd, "");
 	if (rc == 0 && archive_write_close(t.a) < ARCHIVE_OK)
 		rc = tar_failed(&t, dir);
 	archive_write_free(t.a);

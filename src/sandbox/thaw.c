@@ -1,5 +1,5 @@
-/* One agent goes on while others stand: which frozen boxes go on with it. A box that several use stands until each of them
- * may go on, so that nobody's command runs because of somebody else. */
+/* One agent goes on while others stand: which frozen boxes go on with it. A box that several use
+ * stands until each of them may go on, so that nobody's command runs because of somebody else. */
 #include <stdlib.h>
 
 #include "sandbox/effect_priv.h"

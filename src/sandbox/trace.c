@@ -15,10 +15,11 @@
 #include "base/fd.h"
 #include "base/mem.h"
 
-enum { AT_ONCE = 64, AT_ONCE_US = 2000, FLOOD_MS = 5, LOOK_MS = 500 }; /* then others have their turn */
+/* then others have their turn */
+enum { AT_ONCE = 64, AT_ONCE_US = 2000, FLOOD_MS = 5, LOOK_MS = 500 };
 
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
-#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS	   SECCOMP_IOW(4, __u64)
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP 1UL
 #endif
 
@@ -58,8 +59,10 @@ static bool is_listener(int fd)
 	char path[64], text[64] = "";
 	struct seccomp_notif_sizes size;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	return readlink(path, text, sizeof text - 1) > 0 && !strcmp(text, "anon_inode:seccomp notify") &&
-	       syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &size) == 0 && size.seccomp_notif <= sizeof(union notif) &&
+	return readlink(path, text, sizeof text - 1) > 0 &&
+	       !strcmp(text, "anon_inode:seccomp notify") &&
+	       syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &size) == 0 &&
+	       size.seccomp_notif <= sizeof(union notif) &&
 	       size.seccomp_notif_resp <= sizeof(union answer);
 }
 
@@ -128,7 +131,8 @@ static void sandbox_trace_hold(struct trace *t, uint64_t id, struct trace_call *
 static struct held *held_before(struct trace *t, const struct trace_call *c)
 {
 	for (size_t i = 0; i < t->nr_held; i++)
-		if (t->held[i]->call.pid == c->pid && json_equal(t->held[i]->call.body, c->body) && !sandbox_trace_waits(t, t->held[i]->id))
+		if (t->held[i]->call.pid == c->pid && json_equal(t->held[i]->call.body, c->body) &&
+		    !sandbox_trace_waits(t, t->held[i]->id))
 			return t->held[i];
 	return NULL;
 }
@@ -269,8 +273,8 @@ static void sandbox_trace_on_events(void *self, int fd, unsigned events)
 	sandbox_trace_leave(t);
 }
 
-int trace_new(struct loop *l, int listener, bool ask, const struct trace_ops *ops, void *self, struct trace **out,
-	      struct err *err)
+int trace_new(struct loop *l, int listener, bool ask, const struct trace_ops *ops, void *self,
+	      struct trace **out, struct err *err)
 {
 	CLEANUP(fd_close) int fd = listener;
 	if (!is_listener(fd))

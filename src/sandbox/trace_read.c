@@ -27,7 +27,8 @@ static ssize_t trace_read_peek(pid_t pid, uint64_t at, void *to, size_t len)
 	return process_vm_readv(pid, &mine, 1, &its, 1, 0);
 }
 
-/* A string of at most @max bytes; *cut_out: there is more. -1 with errno. Never reads over a page that may not be there. */
+/* A string of at most @max bytes; *cut_out: there is more. -1 with errno. Never reads over a page
+ * that may not be there. */
 static int peek_string(pid_t pid, uint64_t at, size_t max, struct buf *out, bool *cut_out)
 {
 	char piece[4096];
@@ -177,7 +178,8 @@ static bool read_connect(const struct seccomp_notif *n, json_t *body)
 		char room[128];
 	} a = { 0 };
 	char text[INET6_ADDRSTRLEN] = "";
-	size_t want = n->data.args[2] < sizeof a.room - 1 ? (size_t)n->data.args[2] : sizeof a.room - 1;
+	size_t want =
+		n->data.args[2] < sizeof a.room - 1 ? (size_t)n->data.args[2] : sizeof a.room - 1;
 	ssize_t len = trace_read_peek((pid_t)n->pid, n->data.args[1], a.room, want);
 	if (len < (ssize_t)sizeof a.any.sa_family) {
 		trace_read_unread(body);
@@ -187,18 +189,21 @@ static bool read_connect(const struct seccomp_notif *n, json_t *body)
 	case AF_UNSPEC:
 		return false; /* takes a connection back */
 	case AF_INET:
-		json_put_str(body, "address", inet_ntop(AF_INET, &a.in.sin_addr, text, sizeof text));
+		json_put_str(body, "address",
+			     inet_ntop(AF_INET, &a.in.sin_addr, text, sizeof text));
 		json_put_int(body, "port", ntohs(a.in.sin_port));
 		return true;
 	case AF_INET6:
-		json_put_str(body, "address", inet_ntop(AF_INET6, &a.in6.sin6_addr, text, sizeof text));
+		json_put_str(body, "address",
+			     inet_ntop(AF_INET6, &a.in6.sin6_addr, text, sizeof text));
 		json_put_int(body, "port", ntohs(a.in6.sin6_port));
 		return true;
 	case AF_UNIX:
 		if (a.un.sun_path[0])
 			json_put_bytes(body, "path", a.un.sun_path, strlen(a.un.sun_path));
 		else
-			json_put_bytes(body, "path", a.un.sun_path, (size_t)len - offsetof(struct sockaddr_un, sun_path));
+			json_put_bytes(body, "path", a.un.sun_path,
+				       (size_t)len - offsetof(struct sockaddr_un, sun_path));
 		/* what every look at a name of a user begins with, and which no box has */
 		return strcmp(a.un.sun_path, "/var/run/nscd/socket") != 0;
 	default:
@@ -212,12 +217,15 @@ bool trace_read(const struct seccomp_notif *n, struct trace_call *out)
 	struct status me, up;
 	json_t *body = json_object();
 	bool known = trace_read_status_of((pid_t)n->pid, &me);
-	*out = (struct trace_call){ .connect = n->data.nr == SYS_connect, .body = body, .pid = (int)n->pid };
+	*out = (struct trace_call){ .connect = n->data.nr == SYS_connect,
+				    .body = body,
+				    .pid = (int)n->pid };
 	if (known) {
 		out->pid = me.tgid;
 		out->parent = me.parent;
 		json_put_int(body, "pid", me.inside);
-		if (me.parent && trace_read_status_of(me.parent, &up) && up.inside && up.inside != up.tgid)
+		if (me.parent && trace_read_status_of(me.parent, &up) && up.inside &&
+		    up.inside != up.tgid)
 			json_put_int(body, "parent", up.inside);
 	}
 	return out->connect ? read_connect(n, body) : read_exec(n, body);

@@ -1,6 +1,6 @@
-/* Would a process of a box find a program of that name? From outside, /proc answers for whoever asks and not for the process,
- * so the name is walked as the kernel walks it for the process, one folder at a time, and what leads through a /proc counts
- * as there. Nothing is opened but names. */
+/* Would a process of a box find a program of that name? From outside, /proc answers for whoever
+ * asks and not for the process, so the name is walked as the kernel walks it for the process, one
+ * folder at a time, and what leads through a /proc counts as there. Nothing is opened but names. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -35,7 +35,8 @@ static int trace_there_folder_of(int pid, const char *what)
 static enum found trace_there_move(struct walk *w, int to)
 {
 	if (to < 0)
-		return errno == ENOENT || errno == ENOTDIR ? MISSING : THERE; /* or it cannot be asked */
+		/* or it cannot be asked */
+		return errno == ENOENT || errno == ENOTDIR ? MISSING : THERE;
 	fd_close(&w->at);
 	w->at = to;
 	return ON;
@@ -46,11 +47,12 @@ static int at_root(const struct walk *w)
 {
 	struct statx a, b;
 	const unsigned want = STATX_INO | STATX_MNT_ID;
-	if (statx(w->at, "", AT_EMPTY_PATH, want, &a) < 0 || statx(w->root, "", AT_EMPTY_PATH, want, &b) < 0 ||
+	if (statx(w->at, "", AT_EMPTY_PATH, want, &a) < 0 ||
+	    statx(w->root, "", AT_EMPTY_PATH, want, &b) < 0 ||
 	    (a.stx_mask & b.stx_mask & want) != want)
 		return -1;
-	return a.stx_ino == b.stx_ino && a.stx_mnt_id == b.stx_mnt_id && a.stx_dev_major == b.stx_dev_major &&
-	       a.stx_dev_minor == b.stx_dev_minor;
+	return a.stx_ino == b.stx_ino && a.stx_mnt_id == b.stx_mnt_id &&
+	       a.stx_dev_major == b.stx_dev_major && a.stx_dev_minor == b.stx_dev_minor;
 }
 
 static enum found trace_there_up(struct walk *w)

@@ -36,7 +36,7 @@ struct vm {
 	struct far f; /* first */
 	struct vm_boot boot;
 	struct err made; /* by the worker */
-	bool kvm, only;  /* how it is tried now; only so */
+	bool kvm, only;	 /* how it is tried now; only so */
 	bool working, running, left, heard, late;
 	int pidfd, port, console;
 	struct loop_fd *watch_port, *watch_console;
@@ -62,12 +62,17 @@ static int take_image(struct vm *v, const struct box_opts *o, struct err *err)
 	if (!image || json_is_null(image))
 		return 0;
 	if (!dir)
-		return err_set(err, ERR_INVALID, "backend vm takes a folder with a root file system: image = { dir = \"rootfs\" }");
+		return err_set(
+			err, ERR_INVALID,
+			"backend vm takes a folder with a root file system: image = { dir = \"rootfs\" }");
 	v->boot.image = realpath(dir, NULL);
 	if (!v->boot.image)
 		return err_sys(err, "the image '%s' cannot be used", dir);
 	if (path_holds(v->boot.image, getenv("HOME")) || path_holds(v->boot.image, o->state_dir))
-		return err_set(err, ERR_INVALID, "the image '%s' would show the box what is yours; name a folder with a root file system only", dir);
+		return err_set(
+			err, ERR_INVALID,
+			"the image '%s' would show the box what is yours; name a folder with a root file system only",
+			dir);
 	return 0;
 }
 
@@ -77,24 +82,35 @@ static int vm_take_opts(struct far *f, const struct box_opts *o, struct err *err
 	struct vm *v = vm_of(f);
 	const char *name, *accel = json_str(o->driver, "accel", NULL);
 	json_t *value;
-	v->boot.kernel_fd = v->boot.initrd_fd = v->boot.disk_fd = v->pidfd = v->port = v->console = -1;
-	json_object_foreach(o->driver, name, value) {
+	v->boot.kernel_fd = v->boot.initrd_fd = v->boot.disk_fd = v->pidfd = v->port = v->console =
+		-1;
+	json_object_foreach(o->driver, name, value)
+	{
 		bool good = false;
 		for (size_t i = 0; i < ARRAY_LEN(known); i++)
 			good |= strcmp(name, known[i]) == 0;
 		if (!good)
-			return err_set(err, ERR_INVALID, "backend vm has no option '%.60s' (image, kernel, modules, accel)", name);
+			return err_set(
+				err, ERR_INVALID,
+				"backend vm has no option '%.60s' (image, kernel, modules, accel)",
+				name);
 	}
 	if (accel && strcmp(accel, "kvm") != 0 && strcmp(accel, "tcg") != 0)
-		return err_set(err, ERR_INVALID, "backend vm: accel is \"kvm\" or \"tcg\", not \"%.60s\"", accel);
+		return err_set(err, ERR_INVALID,
+			       "backend vm: accel is \"kvm\" or \"tcg\", not \"%.60s\"", accel);
 	if (!launcher_current())
 		return err_set(err, ERR_UNSUPPORTED, "nobody is there to start a machine");
 	if (access(QEMU, X_OK) < 0)
-		return err_set(err, ERR_UNSUPPORTED, "no program '%s': install qemu-system-x86", QEMU);
+		return err_set(err, ERR_UNSUPPORTED, "no program '%s': install qemu-system-x86",
+			       QEMU);
 	v->only = accel != NULL;
 	v->kvm = accel ? strcmp(accel, "kvm") == 0 : !kvm_fails && access("/dev/kvm", F_OK) == 0;
-	v->boot.kernel = json_str(o->driver, "kernel", NULL) ? mem_strdup(json_str(o->driver, "kernel", "")) : NULL;
-	v->boot.modules = json_str(o->driver, "modules", NULL) ? mem_strdup(json_str(o->driver, "modules", "")) : NULL;
+	v->boot.kernel = json_str(o->driver, "kernel", NULL)
+				 ? mem_strdup(json_str(o->driver, "kernel", ""))
+				 : NULL;
+	v->boot.modules = json_str(o->driver, "modules", NULL)
+				  ? mem_strdup(json_str(o->driver, "modules", ""))
+				  : NULL;
 	v->boot.disk = path_join(o->state_dir, "vm.disk");
 	v->boot.disk_bytes = o->limits.disk_bytes > 0 ? o->limits.disk_bytes : disk_default;
 	if (take_image(v, o, err) < 0)
@@ -151,7 +167,8 @@ static void vm_too_late(void *self)
 	kill_it(v);
 }
 
-/* The first byte is the guest's greeting; before it, a machine that does not come up may be tried in another way. */
+/* The first byte is the guest's greeting; before it, a machine that does not come up may be tried
+ * in another way. */
 static void on_port(void *self, int fd, unsigned events)
 {
 	struct vm *v = self;
@@ -200,7 +217,10 @@ static void vm_over(struct vm *v, const struct err *why)
 	} else if (v->kvm && !v->only && !v->heard) {
 		kvm_fails = true;
 		v->kvm = false;
-		stream_backend_progress(&v->f, "KVM does not bring the machine up (%s): it is emulated, which is slow", v->last ? v->last : "no word of it");
+		stream_backend_progress(
+			&v->f,
+			"KVM does not bring the machine up (%s): it is emulated, which is slow",
+			v->last ? v->last : "no word of it");
 		vm_start(v);
 	} else if (!v->f.open) {
 		stream_backend_fail(&v->f, why);
@@ -214,7 +234,8 @@ static void vm_on_exit_of(void *self, int code, int signal)
 	(void)code;
 	(void)signal;
 	vm_on_line(v);
-	err_set(&err, ERR_UNSUPPORTED, "the machine does not come up: %.300s", v->last ? v->last : "nothing was heard of it");
+	err_set(&err, ERR_UNSUPPORTED, "the machine does not come up: %.300s",
+		v->last ? v->last : "nothing was heard of it");
 	vm_over(v, &err);
 }
 
@@ -227,27 +248,69 @@ static void vm_on_failed(void *self, const struct err *err)
 static void vm_command(const struct vm *v, struct strv *argv)
 {
 	const struct box_limits *l = &v->f.limits;
-	CLEANUP(free_ptr) char *mem = mem_printf("%lldM", (long long)((l->mem_bytes > 0 ? l->mem_bytes : MEM_DEFAULT) >> 20));
-	CLEANUP(free_ptr) char *cpus = mem_printf("%lld", (long long)((l->cpu_milli > 0 ? l->cpu_milli + 999 : 1000) / 1000));
+	CLEANUP(free_ptr)
+	char *mem = mem_printf("%lldM",
+			       (long long)((l->mem_bytes > 0 ? l->mem_bytes : MEM_DEFAULT) >> 20));
+	CLEANUP(free_ptr)
+	char *cpus = mem_printf("%lld",
+				(long long)((l->cpu_milli > 0 ? l->cpu_milli + 999 : 1000) / 1000));
 	CLEANUP(buf_release) struct buf share = BUF_INIT;
 	buf_puts(&share, "local,id=root,path=");
 	for (const char *p = v->boot.image ? v->boot.image : "/usr"; *p; p++)
-		buf_puts(&share, *p == ',' ? ",," : (const char[]){ *p, 0 }); /* QEMU's way to write one */
+		/* QEMU's way to write one */
+		buf_puts(&share, *p == ',' ? ",," : (const char[]){ *p, 0 });
 	buf_puts(&share, ",security_model=none,readonly=on");
-	CLEANUP(free_ptr) char *append = mem_printf("console=ttyS0 quiet panic=-1 " MACHINE_ROOT "=%s -- " MACHINE_OPTION,
-						   v->boot.image ? "image" : "usr");
+	CLEANUP(free_ptr)
+	char *append =
+		mem_printf("console=ttyS0 quiet panic=-1 " MACHINE_ROOT "=%s -- " MACHINE_OPTION,
+			   v->boot.image ? "image" : "usr");
 	const char *const words[] = {
-		"qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
-		"-M", "pc", "-accel", v->kvm ? "kvm" : "tcg", "-cpu", v->kvm ? "host" : "max", "-m", mem, "-smp", cpus,
-		"-kernel", "/proc/self/fd/4", "-initrd", "/proc/self/fd/5", "-append", append,
-		"-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
-		"-chardev", "socket,id=port,fd=3", "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=port,name=sandglass",
-		"-drive", "file=/proc/self/fd/6,if=none,id=disk,format=raw,cache=unsafe",
-		"-device", "virtio-blk-pci,drive=disk",
-		"-fsdev", buf_cstr(&share), "-device", v->boot.image ? "virtio-9p-pci,fsdev=root,mount_tag=image" : "virtio-9p-pci,fsdev=root,mount_tag=usr",
-		"-device", "virtio-rng-pci",
+		"qemu-system-x86_64",
+		"-nodefaults",
+		"-no-user-config",
+		"-no-reboot",
+		"-display",
+		"none",
+		"-M",
+		"pc",
+		"-accel",
+		v->kvm ? "kvm" : "tcg",
+		"-cpu",
+		v->kvm ? "host" : "max",
+		"-m",
+		mem,
+		"-smp",
+		cpus,
+		"-kernel",
+		"/proc/self/fd/4",
+		"-initrd",
+		"/proc/self/fd/5",
+		"-append",
+		append,
+		"-chardev",
+		"stdio,id=console,signal=off",
+		"-serial",
+		"chardev:console",
+		"-chardev",
+		"socket,id=port,fd=3",
+		"-device",
+		"virtio-serial-pci",
+		"-device",
+		"virtserialport,chardev=port,name=sandglass",
+		"-drive",
+		"file=/proc/self/fd/6,if=none,id=disk,format=raw,cache=unsafe",
+		"-device",
+		"virtio-blk-pci,drive=disk",
+		"-fsdev",
+		buf_cstr(&share),
+		"-device",
+		v->boot.image ? "virtio-9p-pci,fsdev=root,mount_tag=image"
+			      : "virtio-9p-pci,fsdev=root,mount_tag=usr",
+		"-device",
+		"virtio-rng-pci",
 		/* whoever takes over the emulator finds that it can do little */
-		"-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
+		"-sandbox",
+		"on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
 	};
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		strv_push(argv, words[i]);
@@ -255,21 +318,30 @@ static void vm_command(const struct vm *v, struct strv *argv)
 
 static int vm_spawn(struct vm *v, struct err *err)
 {
-	static const struct launcher_host_ops ops = { .on_started = vm_on_started, .on_exit = vm_on_exit_of, .on_failed = vm_on_failed };
-	static char *const env[] = { (char *)(uintptr_t)"PATH=/usr/local/bin:/usr/bin:/bin", NULL };
+	static const struct launcher_host_ops ops = { .on_started = vm_on_started,
+						      .on_exit = vm_on_exit_of,
+						      .on_failed = vm_on_failed };
+	static char *const env[] = { (char *)(uintptr_t) "PATH=/usr/local/bin:/usr/bin:/bin",
+				     NULL };
 	CLEANUP(strv_release) struct strv argv = STRV_INIT;
 	int pair[2], console[2];
 	if (pipe2(console, O_CLOEXEC) < 0)
 		return err_sys(err, "cannot make a pipe for the machine");
 	v->console = console[0];
-	if (fd_nonblock(v->console, err) < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+	if (fd_nonblock(v->console, err) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
 		fd_close(&console[1]);
 		return err_sys(err, "cannot make a socket for the machine");
 	}
 	v->port = pair[0];
 	vm_command(v, &argv);
-	const int fds[] = { -1, [FD_CONSOLE] = console[1], [FD_ERRORS] = console[1], [FD_PORT] = pair[1],
-			    [FD_KERNEL] = v->boot.kernel_fd, [FD_INITRD] = v->boot.initrd_fd, [FD_DISK] = v->boot.disk_fd };
+	const int fds[] = { -1,
+			    [FD_CONSOLE] = console[1],
+			    [FD_ERRORS] = console[1],
+			    [FD_PORT] = pair[1],
+			    [FD_KERNEL] = v->boot.kernel_fd,
+			    [FD_INITRD] = v->boot.initrd_fd,
+			    [FD_DISK] = v->boot.disk_fd };
 	v->running = true;
 	launcher_spawn_host(launcher_current(), QEMU, argv.item, env, fds, ARRAY_LEN(fds), &ops, v);
 	fd_close(&pair[1]);
@@ -313,7 +385,8 @@ static void connect_vm(struct far *f)
 	struct vm *v = vm_of(f);
 	f->root = mem_strdup("");
 	f->tool = mem_strdup(MACHINE_TOOL);
-	stream_backend_progress(f, "starting a machine with %s%s", v->boot.kernel, v->kvm ? "" : ", emulated");
+	stream_backend_progress(f, "starting a machine with %s%s", v->boot.kernel,
+				v->kvm ? "" : ", emulated");
 	v->boot.uid = f->uid;
 	v->boot.gid = f->gid;
 	v->working = true;
@@ -353,7 +426,7 @@ static void release_vm(struct far *f)
 
 static bool explain_vm(struct far *f)
 {
-	kill_it(vm_of(f)); /* it may hang */
+	kill_it(vm_of(f));	  /* it may hang */
 	return vm_of(f)->running; /* its end comes, and with it what it has to say */
 }
 
@@ -366,8 +439,16 @@ static void describe_vm(struct far *f, json_t *to)
 }
 
 static const struct far_kind vm_kind = {
-	.driver = &driver_vm, .folder = "vm", .wall = FAR_OWN, .profile = "vm", .options = vm_take_opts, .connect = connect_vm,
-	.leave = leave_vm, .explain = explain_vm, .describe = describe_vm, .release = release_vm,
+	.driver = &driver_vm,
+	.folder = "vm",
+	.wall = FAR_OWN,
+	.profile = "vm",
+	.options = vm_take_opts,
+	.connect = connect_vm,
+	.leave = leave_vm,
+	.explain = explain_vm,
+	.describe = describe_vm,
+	.release = release_vm,
 };
 
 static struct box *vm_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
@@ -388,7 +469,10 @@ static json_t *vm_probe(void)
 		json_put_str(r, "why", err.text);
 		json_put_str(r, "fix", "install linux-image-amd64, or name kernel= and modules=");
 	} else {
-		json_put_str(r, "value", access("/dev/kvm", R_OK | W_OK) == 0 ? "KVM is tried first" : "emulated: /dev/kvm is not for us");
+		json_put_str(r, "value",
+			     access("/dev/kvm", R_OK | W_OK) == 0
+				     ? "KVM is tried first"
+				     : "emulated: /dev/kvm is not for us");
 	}
 	json_put_flag(r, "ok", !json_object_get(r, "why"));
 	vm_boot_release(&b);

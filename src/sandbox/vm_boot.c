@@ -51,7 +51,8 @@ static char *vm_boot_newest(void)
 	DIR *d = opendir("/boot");
 	char *best = NULL;
 	for (const struct dirent *e; d && (e = readdir(d));)
-		if (strncmp(e->d_name, "vmlinuz-", 8) == 0 && (!best || strverscmp(e->d_name, best) > 0)) {
+		if (strncmp(e->d_name, "vmlinuz-", 8) == 0 &&
+		    (!best || strverscmp(e->d_name, best) > 0)) {
 			free(best);
 			best = mem_strdup(e->d_name);
 		}
@@ -78,15 +79,21 @@ int vm_boot_find(struct vm_boot *b, struct err *err)
 	if (!b->kernel)
 		b->kernel = vm_boot_installed();
 	if (!b->kernel)
-		return err_set(err, ERR_NOENT, "no kernel in /boot for a virtual machine: install linux-image-amd64, or name one with kernel=");
+		return err_set(
+			err, ERR_NOENT,
+			"no kernel in /boot for a virtual machine: install linux-image-amd64, or name one with kernel=");
 	if (access(b->kernel, R_OK) < 0)
 		return err_sys(err, "the kernel '%s' cannot be read", b->kernel);
 	if (!b->modules)
 		b->modules = mem_printf("/lib/modules/%s", vm_boot_version_of(b->kernel));
 	if (access(b->modules, R_OK | X_OK) < 0)
-		return err_sys(err, "the kernel's modules '%s' cannot be read (name their folder with modules=)", b->modules);
+		return err_sys(
+			err,
+			"the kernel's modules '%s' cannot be read (name their folder with modules=)",
+			b->modules);
 	if (b->image && (stat(b->image, &st) < 0 || !S_ISDIR(st.st_mode)))
-		return err_set(err, ERR_INVALID, "the image '%s' is not a folder with a root file system", b->image);
+		return err_set(err, ERR_INVALID,
+			       "the image '%s' is not a folder with a root file system", b->image);
 	return 0;
 }
 
@@ -94,9 +101,27 @@ int vm_boot_find(struct vm_boot *b, struct err *err)
 
 /* What the machine needs; what it lacks here may be built into the kernel. */
 static const char *const vm_boot_wanted[] = {
-	"virtio",  "virtio_ring",  "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_mmio", "virtio_console",
-	"virtio_blk", "netfs",     "fscache",               "9pnet",                 "9pnet_virtio", "9p",        "overlay",
-	"crc16",   "crc32c_generic", "libcrc32c",           "mbcache",               "jbd2",       "ext4",        "virtio_rng",
+	"virtio",
+	"virtio_ring",
+	"virtio_pci_legacy_dev",
+	"virtio_pci_modern_dev",
+	"virtio_pci",
+	"virtio_mmio",
+	"virtio_console",
+	"virtio_blk",
+	"netfs",
+	"fscache",
+	"9pnet",
+	"9pnet_virtio",
+	"9p",
+	"overlay",
+	"crc16",
+	"crc32c_generic",
+	"libcrc32c",
+	"mbcache",
+	"jbd2",
+	"ext4",
+	"virtio_rng",
 };
 
 struct gather {
@@ -146,16 +171,20 @@ static int vm_boot_modules(const struct vm_boot *b, struct buf *out, struct err 
 
 /* --- the root that takes its programs from /usr --- */
 
-static int vm_boot_add(struct buf *out, const char *from, const char *name, int depth, struct err *err);
+static int vm_boot_add(struct buf *out, const char *from, const char *name, int depth,
+		       struct err *err);
 
-static int add_folder(struct buf *out, const char *from, const char *name, int depth, struct err *err)
+static int add_folder(struct buf *out, const char *from, const char *name, int depth,
+		      struct err *err)
 {
 	struct dirent **all;
 	int nr = depth < DEPTH_MAX ? scandir(from, &all, NULL, alphasort) : 0, rc = 0;
 	cpio_add(out, name, S_IFDIR | 0755, "", 0);
 	for (int i = 0; i < nr; i++) {
-		CLEANUP(free_ptr) char *path = path_join(from, all[i]->d_name), *as = path_join(name, all[i]->d_name);
-		if (rc == 0 && strcmp(all[i]->d_name, ".") != 0 && strcmp(all[i]->d_name, "..") != 0)
+		CLEANUP(free_ptr)
+		char *path = path_join(from, all[i]->d_name), *as = path_join(name, all[i]->d_name);
+		if (rc == 0 && strcmp(all[i]->d_name, ".") != 0 &&
+		    strcmp(all[i]->d_name, "..") != 0)
 			rc = vm_boot_add(out, path, as, depth + 1, err);
 		free(all[i]);
 	}
@@ -165,7 +194,8 @@ static int add_folder(struct buf *out, const char *from, const char *name, int d
 }
 
 /* What is not there, or not for everybody, is left out: so does a process box. */
-static int vm_boot_add(struct buf *out, const char *from, const char *name, int depth, struct err *err)
+static int vm_boot_add(struct buf *out, const char *from, const char *name, int depth,
+		       struct err *err)
 {
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 	struct err ignored = ERR_INIT;
@@ -180,14 +210,17 @@ static int vm_boot_add(struct buf *out, const char *from, const char *name, int 
 	ssize_t n = S_ISLNK(st.st_mode) ? readlink(from, target, sizeof(target)) : -1;
 	if (n > 0)
 		cpio_add(out, name, S_IFLNK | 0777, target, (size_t)n);
-	else if (S_ISREG(st.st_mode) && st.st_mode & S_IROTH && file_read(from, &bytes, FILE_MAX, &ignored) == 0)
+	else if (S_ISREG(st.st_mode) && st.st_mode & S_IROTH &&
+		 file_read(from, &bytes, FILE_MAX, &ignored) == 0)
 		cpio_add(out, name, S_IFREG | 0644, bytes.data, bytes.len);
 	return 0;
 }
 
 static int vm_boot_skeleton(struct buf *out, struct err *err)
 {
-	static const char *const links[] = { "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32" };
+	static const char *const links[] = {
+		"/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"
+	};
 	static const char *const dirs[] = { "", "/etc", "/etc/ssl", "/etc/pki", "/etc/pki/tls" };
 	static const char *const theirs[] = {
 #define THEIRS(path) path,
@@ -245,11 +278,16 @@ static int vm_boot_initrd(const struct vm_boot *b, struct err *err)
 /* A file system without a journal: when the machine ends, so does the disk. */
 static int vm_boot_format(const char *disk, struct err *err)
 {
-	static char *const env[] = { (char *)(uintptr_t)"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL };
-	const char *argv[] = { "env", "mke2fs", "-q", "-F", "-t", "ext4", "-m", "0", "-O", "^has_journal", "-E", "lazy_itable_init=1,nodiscard",
-			       disk, NULL };
+	static char *const env[] = { (char *)(uintptr_t) "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+				     NULL };
+	const char *argv[] = { "env",	       "mke2fs", "-q",
+			       "-F",	       "-t",	 "ext4",
+			       "-m",	       "0",	 "-O",
+			       "^has_journal", "-E",	 "lazy_itable_init=1,nodiscard",
+			       disk,	       NULL };
 	int pid, pidfd = -1, status = 0;
-	if (proc_spawn("/usr/bin/env", (char *const *)(uintptr_t)argv, env, NULL, 0, &pid, &pidfd, err) < 0)
+	if (proc_spawn("/usr/bin/env", (char *const *)(uintptr_t)argv, env, NULL, 0, &pid, &pidfd,
+		       err) < 0)
 		return -1;
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 	while (poll(&p, 1, -1) < 0 && errno == EINTR)
@@ -257,8 +295,10 @@ static int vm_boot_format(const char *disk, struct err *err)
 	int rc = proc_reap(pidfd, &status, err);
 	fd_close(&pidfd);
 	if (rc == 0 && status)
-		return err_set(err, ERR_UNSUPPORTED, status == 127 ? "a virtual machine's disk needs mke2fs: install e2fsprogs" :
-							     "mke2fs could not make the machine's disk");
+		return err_set(err, ERR_UNSUPPORTED,
+			       status == 127
+				       ? "a virtual machine's disk needs mke2fs: install e2fsprogs"
+				       : "mke2fs could not make the machine's disk");
 	return rc;
 }
 
@@ -266,7 +306,8 @@ static int vm_boot_disk(struct vm_boot *b, struct err *err)
 {
 	(void)unlink(b->disk);
 	b->disk_fd = open(b->disk, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (b->disk_fd < 0 || ftruncate(b->disk_fd, b->disk_bytes) < 0 || (geteuid() == 0 && fchown(b->disk_fd, b->uid, b->gid) < 0))
+	if (b->disk_fd < 0 || ftruncate(b->disk_fd, b->disk_bytes) < 0 ||
+	    (geteuid() == 0 && fchown(b->disk_fd, b->uid, b->gid) < 0))
 		return err_sys(err, "cannot make the machine's disk '%s'", b->disk);
 	return vm_boot_format(b->disk, err);
 }

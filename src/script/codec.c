@@ -37,7 +37,7 @@ void codec_open(lua_State *L)
 	lua_setfield(L, -2, "null");
 }
 
-/* --- to JSON ------------------------------------------------------------------------------------------------------ */
+/* --- to JSON ---------------------------------------------------------------------------------- */
 
 static void script_codec_put_text(const char *s, size_t len, struct buf *out)
 {
@@ -76,7 +76,8 @@ static void script_codec_put_text(const char *s, size_t len, struct buf *out)
 	buf_putc(out, '"');
 }
 
-static void script_codec_put_string(lua_State *L, const char *s, size_t len, int flags, struct buf *out)
+static void script_codec_put_string(lua_State *L, const char *s, size_t len, int flags,
+				    struct buf *out)
 {
 	bool text = utf8_valid(s, len);
 	if (!(flags & CODEC_FRAME)) {
@@ -162,8 +163,10 @@ static void put_list(lua_State *L, int idx, lua_Integer n, int flags, int depth,
 static void put_table(lua_State *L, int idx, int flags, int depth, struct buf *out)
 {
 	if (depth >= CODEC_DEPTH)
-		luaL_error(L, "cannot make JSON of a table more than %d levels deep (does it hold itself?)",
-			   CODEC_DEPTH);
+		luaL_error(
+			L,
+			"cannot make JSON of a table more than %d levels deep (does it hold itself?)",
+			CODEC_DEPTH);
 	luaL_checkstack(L, 8, "JSON");
 	lua_Integer n = order_keys(L, idx); /* keys */
 	int keys = lua_gettop(L);
@@ -173,7 +176,9 @@ static void put_table(lua_State *L, int idx, int flags, int depth, struct buf *o
 		if (lua_type(L, -1) == LUA_TSTRING)
 			named++;
 		else if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) != i)
-			luaL_error(L, "cannot make JSON of a table whose keys are neither 1..n nor names");
+			luaL_error(
+				L,
+				"cannot make JSON of a table whose keys are neither 1..n nor names");
 		lua_pop(L, 1);
 	}
 	if (named && named != n)
@@ -239,7 +244,7 @@ void codec_put(lua_State *L, int idx, int flags, struct buf *out)
 	script_codec_put_value(L, lua_absindex(L, idx), flags, 0, out);
 }
 
-/* --- to Lua ------------------------------------------------------------------------------------------------------- */
+/* --- to Lua ----------------------------------------------------------------------------------- */
 
 static bool push_bytes(lua_State *L, const json_t *j)
 {
@@ -248,7 +253,8 @@ static bool push_bytes(lua_State *L, const json_t *j)
 	struct buf b = BUF_INIT;
 	bool good = json_get_bytes(j, &b);
 	if (good)
-		lua_pushlstring(L, buf_cstr(&b), b.len); /* running out of memory ends the process: nothing leaks */
+		/* running out of memory ends the process: nothing leaks */
+		lua_pushlstring(L, buf_cstr(&b), b.len);
 	buf_release(&b);
 	return good;
 }

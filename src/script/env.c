@@ -17,7 +17,7 @@ enum { ITEMS_MAX = 10000000, TRACE_LEVELS = 40 };
 
 static const char LIBRARY[] = "@sandglass/";
 
-/* --- base ----------------------------------------------------------------------------------------------------------
+/* --- base -------------------------------------------------------------------------------------
  */
 
 static int base_setmetatable(lua_State *L)
@@ -29,8 +29,10 @@ static int base_setmetatable(lua_State *L)
 	for (size_t i = 0; type == LUA_TTABLE && i < ARRAY_LEN(refused); i++) {
 		lua_pushstring(L, refused[i]);
 		if (lua_rawget(L, 2) != LUA_TNIL)
-			return luaL_error(L, "setmetatable: no '%s' here: when memory is freed differs in each run",
-					  refused[i]);
+			return luaL_error(
+				L,
+				"setmetatable: no '%s' here: when memory is freed differs in each run",
+				refused[i]);
 		lua_pop(L, 1);
 	}
 	if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
@@ -76,7 +78,7 @@ static int base_load(lua_State *L)
 	return 1;
 }
 
-/* --- table: lengths that a metamethod can make up are bounded ------------------------------------------------------
+/* --- table: lengths that a metamethod can make up are bounded ---------------------------------
  */
 
 static int env_bounded(lua_State *L)
@@ -96,7 +98,8 @@ static int bounded_range(lua_State *L)
 {
 	int first = (int)lua_tointeger(L, lua_upvalueindex(2));
 	if (!lua_isnoneornil(L, first) && !lua_isnoneornil(L, first + 1)) {
-		lua_Integer from = luaL_checkinteger(L, first), to = luaL_checkinteger(L, first + 1);
+		lua_Integer from = luaL_checkinteger(L, first),
+			    to = luaL_checkinteger(L, first + 1);
 		if (to >= from && (lua_Unsigned)to - (lua_Unsigned)from >= ITEMS_MAX)
 			return luaL_error(L, "range of more than %d items", (int)ITEMS_MAX);
 	}
@@ -108,7 +111,9 @@ static void env_table_open(lua_State *L)
 	static const struct {
 		const char *name;
 		int range; /* argument where a range begins; 0 = none */
-	} rows[] = { { "insert", 0 }, { "remove", 0 }, { "concat", 3 }, { "unpack", 2 }, { "move", 2 } };
+	} rows[] = {
+		{ "insert", 0 }, { "remove", 0 }, { "concat", 3 }, { "unpack", 2 }, { "move", 2 }
+	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		lua_getfield(L, -1, rows[i].name); /* table function */
 		lua_pushinteger(L, rows[i].range);
@@ -119,7 +124,7 @@ static void env_table_open(lua_State *L)
 	lua_setfield(L, -2, "sort");
 }
 
-/* --- core ----------------------------------------------------------------------------------------------------------
+/* --- core -------------------------------------------------------------------------------------
  */
 
 static bool is_library(const lua_Debug *ar)
@@ -148,7 +153,8 @@ static int core_where(lua_State *L)
 	return 1;
 }
 
-/* trace([co]): one line per frame of the script, innermost first; frames of the library in a row are one "...". */
+/* trace([co]): one line per frame of the script, innermost first; frames of the library in a row
+ * are one "...". */
 static int core_trace(lua_State *L)
 {
 	lua_State *co = lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
@@ -238,11 +244,16 @@ static int core_to64(lua_State *L)
 
 static int digit_of(char c)
 {
-	return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : c >= '0' && c <= '9' ? c - '0' + 52
-		: c == '+' ? 62 : c == '/' ? 63 : -1;
+	return c >= 'A' && c <= 'Z'   ? c - 'A'
+	       : c >= 'a' && c <= 'z' ? c - 'a' + 26
+	       : c >= '0' && c <= '9' ? c - '0' + 52
+	       : c == '+'	      ? 62
+	       : c == '/'	      ? 63
+				      : -1;
 }
 
-/* from64(text) -> bytes. What is no digit of base64 is passed over: ends of lines, and what fills the end. */
+/* from64(text) -> bytes. What is no digit of base64 is passed over: ends of lines, and what fills
+ * the end. */
 static int core_from64(lua_State *L)
 {
 	size_t len;
@@ -285,12 +296,13 @@ static int core_date(lua_State *L)
 	return 1;
 }
 
-/* --- all together --------------------------------------------------------------------------------------------------
+/* --- all together -----------------------------------------------------------------------------
  */
 
 static void base_open(lua_State *L)
 {
-	static const char *const absent[] = { "dofile", "loadfile", "collectgarbage", "warn", "print", "_VERSION" };
+	static const char *const absent[] = { "dofile", "loadfile", "collectgarbage",
+					      "warn",	"print",    "_VERSION" };
 	static const luaL_Reg ours[] = {
 		{ "pairs", order_pairs },	{ "next", order_next },
 		{ "tostring", order_tostring }, { "setmetatable", base_setmetatable },
@@ -307,7 +319,8 @@ static void base_open(lua_State *L)
 	lua_pop(L, 1);
 }
 
-/* Strings get a table of methods of their own, so that a script that changes `string` breaks only itself. */
+/* Strings get a table of methods of their own, so that a script that changes `string` breaks only
+ * itself. */
 static void string_open(lua_State *L)
 {
 	luaL_requiref(L, LUA_STRLIBNAME, luaopen_string, 1); /* string */
@@ -359,7 +372,8 @@ void env_open(lua_State *L)
 	luaL_newlib(L, core);
 	core_os(L);
 	codec_open(L);
-	/* Names in error messages are looked up here, in an order that differs in each run: nothing to be found. */
+	/* Names in error messages are looked up here, in an order that differs in each run: nothing
+	 * to be found. */
 	lua_newtable(L);
 	lua_setfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
 }

@@ -25,7 +25,7 @@ struct host {
 
 enum { BOOT_CALL = 1, CODE_INTERNAL = 70, CODE_LIMIT = 3 };
 
-/* --- frames out ----------------------------------------------------------------------------------------------------
+/* --- frames out -------------------------------------------------------------------------------
  */
 
 static void script_host_send_json(struct host *h, enum host_frame type, uint64_t id, json_t *body)
@@ -58,7 +58,7 @@ static void send_idle(struct host *h, lua_Integer waiting)
 	script_host_send_json(h, HOST_IDLE, 0, body);
 }
 
-/* --- memory --------------------------------------------------------------------------------------------------------
+/* --- memory -----------------------------------------------------------------------------------
  */
 
 static void *script_host_allocate(void *self, void *p, size_t old, size_t size)
@@ -72,10 +72,12 @@ static void *script_host_allocate(void *self, void *p, size_t old, size_t size)
 		return NULL;
 	}
 	if (size > old && h->mem + (size - old) > h->mem_max && h->out && !h->exhausted_now) {
-		/* Raising would let the script see how much memory there is, and go on. It ends here. */
+		/* Raising would let the script see how much memory there is, and go on. It ends
+		 * here. */
 		h->exhausted_now = true;
 		char why[120];
-		snprintf(why, sizeof(why), "the script needs more than its %zu MB of memory", h->mem_max >> 20);
+		snprintf(why, sizeof(why), "the script needs more than its %zu MB of memory",
+			 h->mem_max >> 20);
 		send_end(h, CODE_LIMIT, "limit", why);
 		h->exhausted(h->self, h->out);
 	}
@@ -84,7 +86,7 @@ static void *script_host_allocate(void *self, void *p, size_t old, size_t size)
 	return q;
 }
 
-/* --- what boot.lua is given ----------------------------------------------------------------------------------------
+/* --- what boot.lua is given -------------------------------------------------------------------
  */
 
 static struct host *script_host_of(lua_State *L)
@@ -101,8 +103,9 @@ static int core_send(lua_State *L)
 	static const struct {
 		const char *name;
 		enum host_frame type;
-	} rows[] = { { "call", HOST_CALL },	{ "tell", HOST_TELL },	     { "cancel", HOST_CANCEL },
-		     { "result", HOST_RESULT }, { "verdict", HOST_VERDICT }, { "end", HOST_END },
+	} rows[] = { { "call", HOST_CALL },	  { "tell", HOST_TELL },
+		     { "cancel", HOST_CANCEL },	  { "result", HOST_RESULT },
+		     { "verdict", HOST_VERDICT }, { "end", HOST_END },
 		     { "value", HOST_VALUE } };
 	const char *name = luaL_checkstring(L, 1);
 	lua_Integer id = luaL_checkinteger(L, 2);
@@ -113,13 +116,15 @@ static int core_send(lua_State *L)
 		buf_reset(&h->body);
 		codec_put(L, 3, CODEC_FRAME, &h->body);
 		if (h->body.len > HOST_BODY_MAX)
-			return luaL_error(L, "more than %d MB in one call", (int)HOST_BODY_MAX >> 20);
+			return luaL_error(L, "more than %d MB in one call",
+					  (int)HOST_BODY_MAX >> 20);
 		if (rows[i].type == HOST_END) {
 			lua_getfield(L, 3, "code");
 			h->code = (int)lua_tointeger(L, -1);
 			h->ended = true;
 		}
-		frame_append(h->out, (uint16_t)rows[i].type, (uint64_t)id, buf_cstr(&h->body), h->body.len);
+		frame_append(h->out, (uint16_t)rows[i].type, (uint64_t)id, buf_cstr(&h->body),
+			     h->body.len);
 		return 0;
 	}
 	return luaL_error(L, "send: no frame '%s'", name);
@@ -154,7 +159,8 @@ static const char turn_key;
 static void script_host_boot(struct host *h, const json_t *answer)
 {
 	lua_State *L = h->L;
-	const json_t *value = json_object_get(answer, "value"), *text = json_object_get(value, "text");
+	const json_t *value = json_object_get(answer, "value"),
+		     *text = json_object_get(value, "text");
 	if (!json_is_string(text)) {
 		const char *why = json_str(json_object_get(answer, "err"), "msg", "no text");
 		send_end(h, CODE_INTERNAL, "io", why);
@@ -163,8 +169,8 @@ static void script_host_boot(struct host *h, const json_t *answer)
 	env_open(L); /* core */
 	lua_pushcfunction(L, core_send);
 	lua_setfield(L, -2, "send");
-	if (luaL_loadbufferx(L, json_string_value(text), json_string_length(text), "@sandglass/boot.lua", "t") !=
-	    LUA_OK) {
+	if (luaL_loadbufferx(L, json_string_value(text), json_string_length(text),
+			     "@sandglass/boot.lua", "t") != LUA_OK) {
 		send_end(h, CODE_INTERNAL, "script", lua_tostring(L, -1));
 		return;
 	}
@@ -192,7 +198,7 @@ static void script_host_turn(struct host *h, uint16_t type, uint64_t id, const j
 	send_idle(h, waiting);
 }
 
-/* --- frames in -----------------------------------------------------------------------------------------------------
+/* --- frames in --------------------------------------------------------------------------------
  */
 
 static void script_host_start(struct host *h, json_t *body)
@@ -244,7 +250,8 @@ bool host_feed(struct host *h, const struct frame *f, struct buf *out)
 	h->turn++;
 	json_t *body = json_parse(f->body, f->len, "frame to the host", &err);
 	if (!body || !json_is_object(body))
-		send_end(h, CODE_INTERNAL, "script", body ? "a frame without an object came" : err.text);
+		send_end(h, CODE_INTERNAL, "script",
+			 body ? "a frame without an object came" : err.text);
 	else
 		script_host_take_frame(h, f, body);
 	json_release(&body);

@@ -38,7 +38,8 @@ static size_t lockdown_mapped(void)
 static int lockdown_limit(int what, rlim_t value, struct err *err)
 {
 	struct rlimit r = { value, value };
-	return setrlimit((__rlimit_resource_t)what, &r) < 0 ? err_sys(err, "cannot set a limit") : 0;
+	return setrlimit((__rlimit_resource_t)what, &r) < 0 ? err_sys(err, "cannot set a limit")
+							    : 0;
 }
 
 static int lockdown_limits(size_t mem_bytes, struct err *err)
@@ -52,7 +53,8 @@ static int lockdown_limits(size_t mem_bytes, struct err *err)
 	(void)mapped;
 #endif
 	/* Descriptors stay open, new ones cannot be made. */
-	if (lockdown_limit(RLIMIT_CORE, 0, err) < 0 || lockdown_limit(RLIMIT_FSIZE, 0, err) < 0 || lockdown_limit(RLIMIT_NOFILE, 0, err) < 0)
+	if (lockdown_limit(RLIMIT_CORE, 0, err) < 0 || lockdown_limit(RLIMIT_FSIZE, 0, err) < 0 ||
+	    lockdown_limit(RLIMIT_NOFILE, 0, err) < 0)
 		return -1;
 	return 0;
 }
@@ -93,7 +95,9 @@ static const int socket_calls[] = { SCMP_SYS(read),    SCMP_SYS(write),	   SCMP_
 
 static int add_rules(scmp_filter_ctx f)
 {
-	const struct scmp_arg_cmp on_socket = { .arg = 0, .op = SCMP_CMP_EQ, .datum_a = HOST_FD, .datum_b = 0 };
+	const struct scmp_arg_cmp on_socket = {
+		.arg = 0, .op = SCMP_CMP_EQ, .datum_a = HOST_FD, .datum_b = 0
+	};
 	int rc = 0;
 	for (size_t i = 0; !rc && i < ARRAY_LEN(plain_calls); i++)
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, plain_calls[i], 0);
@@ -101,12 +105,17 @@ static int add_rules(scmp_filter_ctx f)
 		rc = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, socket_calls[i], 1, &on_socket);
 #ifndef SANITIZED
 	/* The last word of mem_alloc and assert is lost rather than fatal in a new way. */
-	const struct scmp_arg_cmp elsewhere = { .arg = 0, .op = SCMP_CMP_NE, .datum_a = HOST_FD, .datum_b = 0 };
+	const struct scmp_arg_cmp elsewhere = {
+		.arg = 0, .op = SCMP_CMP_NE, .datum_a = HOST_FD, .datum_b = 0
+	};
 	if (!rc)
-		rc = seccomp_rule_add_array(f, SCMP_ACT_ERRNO(EBADF), SCMP_SYS(write), 1, &elsewhere);
+		rc = seccomp_rule_add_array(f, SCMP_ACT_ERRNO(EBADF), SCMP_SYS(write), 1,
+					    &elsewhere);
 	/* mprotect: malloc gives memory back with it */
 	static const int memory_calls[] = { SCMP_SYS(mmap), SCMP_SYS(mprotect) };
-	const struct scmp_arg_cmp no_exec = { .arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0 };
+	const struct scmp_arg_cmp no_exec = {
+		.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0
+	};
 	for (size_t i = 0; !rc && i < ARRAY_LEN(memory_calls); i++)
 		rc = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, memory_calls[i], 1, &no_exec);
 #endif
@@ -123,7 +132,8 @@ static int lockdown_filter(struct err *err)
 		rc = seccomp_load(f);
 	seccomp_release(f);
 	if (rc)
-		return err_set(err, ERR_UNSUPPORTED, "cannot load the system call filter of a Lua host: %s",
+		return err_set(err, ERR_UNSUPPORTED,
+			       "cannot load the system call filter of a Lua host: %s",
 			       strerror(-rc));
 	return 0;
 }
@@ -150,7 +160,8 @@ int lockdown_enter(size_t mem_bytes, struct err *err)
 
 void lockdown_turn(unsigned seconds)
 {
-	/* SIGVTALRM is fatal by default; it counts our CPU time, not the wall, so a busy machine kills nobody. */
+	/* SIGVTALRM is fatal by default; it counts our CPU time, not the wall, so a busy machine
+	 * kills nobody. */
 	struct itimerval t = { .it_value.tv_sec = (time_t)seconds };
 	setitimer(ITIMER_VIRTUAL, &t, NULL);
 }

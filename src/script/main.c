@@ -1,4 +1,5 @@
-/* sandglass-host: runs scripts for a supervisor that holds the other end of descriptor 3. Not for people to start. */
+/* sandglass-host: runs scripts for a supervisor that holds the other end of descriptor 3. Not for
+ * people to start. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +14,8 @@
 
 enum { TURN_CPU_S = 12, LOST = 1, MISUSED = 2 };
 
-/* The supervisor kills for wall time; this memory is beside the script's own: frames on their way, the stack. */
+/* The supervisor kills for wall time; this memory is beside the script's own: frames on their way,
+ * the stack. */
 static const size_t MEM_LIMIT = (size_t)4 << 30;
 
 static int script_main_send_all(const struct buf *out)
@@ -55,10 +57,12 @@ int main(void)
 	struct err err = ERR_INIT;
 	struct stat st;
 	if (fstat(HOST_FD, &st) < 0 || !S_ISSOCK(st.st_mode)) {
-		fprintf(stderr, "sandglass-host is started by sandglass, with a socket on descriptor 3\n");
+		fprintf(stderr,
+			"sandglass-host is started by sandglass, with a socket on descriptor 3\n");
 		return MISUSED;
 	}
-	if (fcntl(HOST_FD, F_SETFL, fcntl(HOST_FD, F_GETFL) & ~O_NONBLOCK) < 0) /* poll is not among what is left */
+	/* poll is not among what is left */
+	if (fcntl(HOST_FD, F_SETFL, fcntl(HOST_FD, F_GETFL) & ~O_NONBLOCK) < 0)
 		return MISUSED;
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, SIG_IGN); /* a person's Ctrl-C is the supervisor's business */

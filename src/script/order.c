@@ -95,9 +95,12 @@ static void order_sort(struct key *a, struct key *spare, size_t n)
 {
 	for (size_t width = 1; width < n; width *= 2) {
 		for (size_t lo = 0; lo < n; lo += 2 * width) {
-			size_t mid = lo + width < n ? lo + width : n, hi = lo + 2 * width < n ? lo + 2 * width : n;
+			size_t mid = lo + width < n ? lo + width : n,
+			       hi = lo + 2 * width < n ? lo + 2 * width : n;
 			for (size_t i = lo, j = mid, k = lo; k < hi; k++)
-				spare[k] = i < mid && (j >= hi || key_compare(&a[i], &a[j]) <= 0) ? a[i++] : a[j++];
+				spare[k] = i < mid && (j >= hi || key_compare(&a[i], &a[j]) <= 0)
+						   ? a[i++]
+						   : a[j++];
 		}
 		memcpy(a, spare, n * sizeof(*a));
 	}
@@ -124,7 +127,8 @@ lua_Integer order_keys(lua_State *L, int idx)
 	struct key *a = lua_newuserdatauv(L, 2 * n * sizeof(*a), 0); /* keys space */
 	bool sorted = true;
 	for (size_t i = 0; i < n; i++) {
-		lua_rawgeti(L, keys, (lua_Integer)i + 1); /* keys space key; the string stays anchored in keys */
+		/* keys space key; the string stays anchored in keys */
+		lua_rawgeti(L, keys, (lua_Integer)i + 1);
 		key_read(L, lua_gettop(L), &a[i]);
 		a[i].slot = (lua_Integer)i + 1;
 		sorted = sorted && (i == 0 || key_compare(&a[i - 1], &a[i]) <= 0);
@@ -194,7 +198,8 @@ int order_next(lua_State *L)
 		if (order_hidden(L, -2))
 			continue;
 		key_read(L, lua_gettop(L) - 1, &k);
-		if ((has_after && key_compare(&k, &after) <= 0) || (found && key_compare(&k, &best) >= 0))
+		if ((has_after && key_compare(&k, &after) <= 0) ||
+		    (found && key_compare(&k, &best) >= 0))
 			continue;
 		best = k;
 		found = true;

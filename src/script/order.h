@@ -1,13 +1,16 @@
-/* One order for the keys of a table, and text for values without an address in it: what keeps a script repeatable.
+/* One order for the keys of a table, and text for values without an address in it: what keeps a
+ * script repeatable.
  *
- * Order: numbers by value, strings by bytes, false, true, handles by their number. A handle is a table that the library
- * made known with order_handle; any other kind of key raises when the table is walked. */
+ * Order: numbers by value, strings by bytes, false, true, handles by their number. A handle is a
+ * table that the library made known with order_handle; any other kind of key raises when the table
+ * is walked. */
 #ifndef SCRIPT_ORDER_H
 #define SCRIPT_ORDER_H
 
 #include <lua.h>
 
-/* Pushes a list of the keys of the table at @idx in order; returns how many. Raises on a key without order. */
+/* Pushes a list of the keys of the table at @idx in order; returns how many. Raises on a key
+ * without order. */
 lua_Integer order_keys(lua_State *L, int idx);
 
 /* Lua functions. */

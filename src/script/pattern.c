@@ -92,8 +92,10 @@ static const char *set_parse(uint64_t *set, const char *p, const char *end)
 	return p + 1;
 }
 
-/* Reads one item that begins with %, other than a plain class. Returns NULL without @fault if it is a plain class. */
-static const char *special_parse(struct item *it, const char *p, const char *end, const char **fault)
+/* Reads one item that begins with %, other than a plain class. Returns NULL without @fault if it is
+ * a plain class. */
+static const char *special_parse(struct item *it, const char *p, const char *end,
+				 const char **fault)
 {
 	if (p[1] == 'b') {
 		if (end - p < 4) {
@@ -194,7 +196,8 @@ static bool pattern_single(struct match *m, const struct item *it, const char *s
 	return s < m->text_end && set_has(it->set, (unsigned char)*s);
 }
 
-static const char *pattern_greedy(struct match *m, const struct item *it, const char *s, ptrdiff_t least)
+static const char *pattern_greedy(struct match *m, const struct item *it, const char *s,
+				  ptrdiff_t least)
 {
 	ptrdiff_t n = 0;
 	while (pattern_single(m, it, s + n)) {

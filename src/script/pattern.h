@@ -1,7 +1,8 @@
-/* Lua patterns (reference manual 6.4.1) with a bound on the work: the matcher of the stock library can run for years on
- * forty characters, and nothing inside the process can stop it.
+/* Lua patterns (reference manual 6.4.1) with a bound on the work: the matcher of the stock library
+ * can run for years on forty characters, and nothing inside the process can stop it.
  *
- * A pattern is compiled to a list of items first; each single-character item is a set of 256 bits. */
+ * A pattern is compiled to a list of items first; each single-character item is a set of 256
+ * bits. */
 #ifndef SCRIPT_PATTERN_H
 #define SCRIPT_PATTERN_H
 
@@ -44,7 +45,8 @@ struct match {
 /* Fills @items (room for @len + 1). Returns NULL, or what is wrong. A leading ^ is the caller's. */
 const char *pattern_compile(const char *pattern, size_t len, struct item *items);
 
-/* Matches at @at exactly. Returns the end or NULL; m->fault is set when the pattern or the cost was at fault. */
+/* Matches at @at exactly. Returns the end or NULL; m->fault is set when the pattern or the cost was
+ * at fault. */
 const char *pattern_match(struct match *m, const struct item *items, const char *at);
 
 #endif

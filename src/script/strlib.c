@@ -10,7 +10,8 @@
 enum { SMALL = 48 };
 static const uint64_t STEPS_BASE = 20000000, STEPS_PER_BYTE = 64;
 
-/* A compiled pattern that is being tried on a text. The items stand on the C stack if there are few. */
+/* A compiled pattern that is being tried on a text. The items stand on the C stack if there are
+ * few. */
 struct search {
 	struct match m;
 	const struct item *items;
@@ -28,8 +29,8 @@ static bool strlib_is_plain(const char *p, size_t len)
 }
 
 /* Compiles the pattern into @small, or into a userdata that it leaves on the stack. */
-static void search_begin(lua_State *L, struct search *s, const char *text, size_t text_len, const char *pattern,
-			 size_t len, bool anchors, struct item small[SMALL])
+static void search_begin(lua_State *L, struct search *s, const char *text, size_t text_len,
+			 const char *pattern, size_t len, bool anchors, struct item small[SMALL])
 {
 	s->anchored = anchors && len && *pattern == '^';
 	if (s->anchored) {
@@ -38,7 +39,8 @@ static void search_begin(lua_State *L, struct search *s, const char *text, size_
 	}
 	if (len > PATTERN_MAX)
 		luaL_error(L, "pattern is longer than %d bytes", PATTERN_MAX);
-	struct item *items = len < SMALL ? small : lua_newuserdatauv(L, (len + 1) * sizeof(*items), 0);
+	struct item *items =
+		len < SMALL ? small : lua_newuserdatauv(L, (len + 1) * sizeof(*items), 0);
 	const char *fault = pattern_compile(pattern, len, items);
 	if (fault)
 		luaL_error(L, "%s", fault);
@@ -73,7 +75,8 @@ static void push_capture(lua_State *L, const struct match *m, int i, const char 
 }
 
 /* All captures; the whole match if there are none and @whole. */
-static int push_captures(lua_State *L, const struct match *m, const char *s, const char *e, bool whole)
+static int push_captures(lua_State *L, const struct match *m, const char *s, const char *e,
+			 bool whole)
 {
 	int n = m->nr_captures || !whole ? m->nr_captures : 1;
 	luaL_checkstack(L, n, "too many captures");
@@ -104,7 +107,8 @@ static int find_or_match(lua_State *L, bool find)
 		return 1;
 	}
 	if (find && (lua_toboolean(L, 4) || strlib_is_plain(pattern, plen))) {
-		const char *at = plen ? memmem(text + init, len - init, pattern, plen) : text + init;
+		const char *at =
+			plen ? memmem(text + init, len - init, pattern, plen) : text + init;
 		if (!at) {
 			lua_pushnil(L);
 			return 1;
@@ -148,7 +152,8 @@ static int gmatch_next(lua_State *L)
 	size_t len, plen;
 	const char *text = lua_tolstring(L, lua_upvalueindex(1), &len);
 	const char *pattern = lua_tolstring(L, lua_upvalueindex(2), &plen);
-	lua_Integer from = lua_tointeger(L, lua_upvalueindex(3)), last = lua_tointeger(L, lua_upvalueindex(4));
+	lua_Integer from = lua_tointeger(L, lua_upvalueindex(3)),
+		    last = lua_tointeger(L, lua_upvalueindex(4));
 	struct search s;
 	struct item small[SMALL];
 	search_begin(L, &s, text, len, pattern, plen, false, small);
@@ -181,7 +186,8 @@ static int string_gmatch(lua_State *L)
 }
 
 /* Adds the replacement string with its %0 to %9. */
-static void add_template(lua_State *L, luaL_Buffer *b, const struct match *m, const char *s, const char *e)
+static void add_template(lua_State *L, luaL_Buffer *b, const struct match *m, const char *s,
+			 const char *e)
 {
 	size_t len;
 	const char *r = lua_tolstring(L, 3, &len);
@@ -207,7 +213,8 @@ static void add_template(lua_State *L, luaL_Buffer *b, const struct match *m, co
 }
 
 /* Adds what the match from @s to @e becomes. */
-static void add_replacement(lua_State *L, luaL_Buffer *b, const struct match *m, const char *s, const char *e, int type)
+static void add_replacement(lua_State *L, luaL_Buffer *b, const struct match *m, const char *s,
+			    const char *e, int type)
 {
 	if (type == LUA_TFUNCTION) {
 		lua_pushvalue(L, 3);
@@ -234,7 +241,9 @@ static int string_gsub(lua_State *L)
 	size_t len, plen;
 	const char *text = luaL_checklstring(L, 1, &len), *pattern = luaL_checklstring(L, 2, &plen);
 	int type = lua_type(L, 3);
-	luaL_argexpected(L, type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TTABLE || type == LUA_TFUNCTION,
+	luaL_argexpected(L,
+			 type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TTABLE ||
+				 type == LUA_TFUNCTION,
 			 3, "string/function/table");
 	lua_Integer most = luaL_optinteger(L, 4, (lua_Integer)len + 1), n = 0;
 	struct search s;
@@ -274,7 +283,8 @@ static int string_rep(lua_State *L)
 		return 1;
 	}
 	if ((size_t)n > STRING_MAX / (len + sep_len))
-		return luaL_error(L, "resulting string too large (the limit is %d bytes)", (int)STRING_MAX);
+		return luaL_error(L, "resulting string too large (the limit is %d bytes)",
+				  (int)STRING_MAX);
 	luaL_Buffer b;
 	size_t total = (size_t)n * len + (size_t)(n - 1) * sep_len;
 	char *p = luaL_buffinitsize(L, &b, total);
@@ -290,7 +300,8 @@ static int string_rep(lua_State *L)
 	return 1;
 }
 
-/* Upvalue 1: the stock function. Refuses %p and turns what would print an address into our text first. */
+/* Upvalue 1: the stock function. Refuses %p and turns what would print an address into our text
+ * first. */
 static int string_format(lua_State *L)
 {
 	size_t len;
@@ -301,12 +312,14 @@ static int string_format(lua_State *L)
 		for (i++; i < len && memchr("-+ #0123456789.", f[i], 15); i++)
 			;
 		if (i < len && f[i] == 'p')
-			return luaL_error(L, "string.format: no '%%p' here: addresses differ in each run");
+			return luaL_error(
+				L, "string.format: no '%%p' here: addresses differ in each run");
 	}
 	int n = lua_gettop(L);
 	for (int i = 2; i <= n; i++) {
 		int type = lua_type(L, i);
-		if (type == LUA_TTABLE || type == LUA_TFUNCTION || type == LUA_TTHREAD || type == LUA_TUSERDATA) {
+		if (type == LUA_TTABLE || type == LUA_TFUNCTION || type == LUA_TTHREAD ||
+		    type == LUA_TUSERDATA) {
 			order_push_text(L, i);
 			lua_replace(L, i);
 		}

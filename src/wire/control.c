@@ -73,5 +73,6 @@ int control_reply_read(const json_t *reply, json_t **result_out, struct err *err
 	control_err_code(json_str(e, "code", ""), &code);
 	if (code == ERR_NONE)
 		code = ERR_INVALID;
-	return err_set(err, code, "%s", json_str(e, "text", "the supervisor refused and did not say why"));
+	return err_set(err, code, "%s",
+		       json_str(e, "text", "the supervisor refused and did not say why"));
 }

@@ -1,10 +1,12 @@
 /* What an event is. Events are the spine: every screen, export, check and search is made from them.
  *
  * Kinds are declared in src/<folder>/kinds.def, one line each:
- *     KIND(number, NAME, "dotted.name", "sentence for people: what it says; body fields with their types")
- * The Makefile gathers them into kinds.inc, from which come enum event_kind, the names, the manual and Lua's constants.
- * Numbers are for ever; each folder has its range: record 1-99, action 100-199, sandbox 200-299, proxy 300-349,
- * control 350-399, app (session, agents, host frames, models, people) 400-599, evidence 600-699. */
+ *     KIND(number, NAME, "dotted.name", "sentence for people: what it says; body fields with their
+ *     types")
+ * The Makefile gathers them into kinds.inc, from which come enum event_kind, the names, the manual
+ * and Lua's constants. Numbers are for ever; each folder has its range: record 1-99, action
+ * 100-199, sandbox 200-299, proxy 300-349, control 350-399, app (session, agents, host frames,
+ * models, people) 400-599, evidence 600-699. */
 #ifndef WIRE_EVENT_H
 #define WIRE_EVENT_H
 
@@ -17,23 +19,27 @@ enum event_kind {
 };
 
 struct event {
-	uint64_t seq;    /* 1, 2, 3 ... never given twice; order is seq and nothing else */
-	uint64_t cause;  /* seq that led to it; 0 = none */
-	uint64_t agent;  /* seq of the agent's agent.start; 0 = none */
-	uint64_t box;    /* seq of the box's box.open; 0 = none */
-	uint64_t action; /* seq of the action's action.requested; 0 = none. "#405" on screens is this number */
-	int64_t ts_us;   /* wall, UTC */
+	uint64_t seq;	/* 1, 2, 3 ... never given twice; order is seq and nothing else */
+	uint64_t cause; /* seq that led to it; 0 = none */
+	uint64_t agent; /* seq of the agent's agent.start; 0 = none */
+	uint64_t box;	/* seq of the box's box.open; 0 = none */
+	/* seq of the action's action.requested; 0 = none. "#405" on screens is this number */
+	uint64_t action;
+	int64_t ts_us;	 /* wall, UTC */
 	int64_t mono_us; /* boot time clock */
 	uint16_t kind;
-	const char *body; /* compact JSON object, UTF-8; NULL when redacted. Borrowed until the next call that fills it */
+	/* compact JSON object, UTF-8; NULL when redacted. Borrowed until the next call that fills
+	 * it */
+	const char *body;
 	size_t len;
 };
 
-/* "action.requested"; "kind-412" (static buffer per call site is the caller's) when unknown: see event_kind_print. */
-const char *event_kind_name(uint16_t kind);              /* NULL if unknown */
-const char *event_kind_doc(uint16_t kind);               /* NULL if unknown */
+/* "action.requested"; "kind-412" (static buffer per call site is the caller's) when unknown: see
+ * event_kind_print. */
+const char *event_kind_name(uint16_t kind); /* NULL if unknown */
+const char *event_kind_doc(uint16_t kind);  /* NULL if unknown */
 bool event_kind_find(const char *name, uint16_t *out);
 size_t event_kind_count(void);
-uint16_t event_kind_at(size_t i);                         /* in ascending order */
+uint16_t event_kind_at(size_t i); /* in ascending order */
 
 #endif

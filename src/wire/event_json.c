@@ -23,7 +23,8 @@ json_t *event_json(const struct event *ev)
 {
 	CLEANUP(buf_release) struct buf time = BUF_INIT;
 	struct err none = ERR_INIT;
-	json_t *o = json_object(), *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
+	json_t *o = json_object(),
+	       *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
 	clock_rfc3339(ev->ts_us, &time);
 	json_put_int(o, "seq", (int64_t)ev->seq);
 	json_put_str(o, "time", buf_cstr(&time));

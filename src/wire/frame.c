@@ -10,7 +10,8 @@ void frame_append(struct buf *out, uint16_t type, uint64_t id, const void *body,
 	frame_append_fds(out, type, id, body, len, 0);
 }
 
-void frame_append_fds(struct buf *out, uint16_t type, uint64_t id, const void *body, size_t len, size_t nr_fds)
+void frame_append_fds(struct buf *out, uint16_t type, uint64_t id, const void *body, size_t len,
+		      size_t nr_fds)
 {
 	assert(len <= UINT32_MAX && nr_fds <= FD_PASS_MAX);
 	buf_u32le(out, (uint32_t)len);
@@ -20,7 +21,8 @@ void frame_append_fds(struct buf *out, uint16_t type, uint64_t id, const void *b
 	buf_append(out, body, len);
 }
 
-int frame_parse(const char *in, size_t len, size_t max_body, struct frame *f, size_t *used_out, struct err *err)
+int frame_parse(const char *in, size_t len, size_t max_body, struct frame *f, size_t *used_out,
+		struct err *err)
 {
 	if (len < FRAME_HEADER)
 		return 0;
@@ -28,7 +30,8 @@ int frame_parse(const char *in, size_t len, size_t max_body, struct frame *f, si
 	if (get_u16le(in + 6) > FD_PASS_MAX)
 		return err_set(err, ERR_PARSE, "frame header is damaged");
 	if (body > max_body)
-		return err_set(err, ERR_PARSE, "frame of %zu bytes is longer than the limit of %zu", body, max_body);
+		return err_set(err, ERR_PARSE, "frame of %zu bytes is longer than the limit of %zu",
+			       body, max_body);
 	if (len - FRAME_HEADER < body)
 		return 0;
 	*f = (struct frame){
@@ -42,8 +45,8 @@ int frame_parse(const char *in, size_t len, size_t max_body, struct frame *f, si
 	return 1;
 }
 
-int frame_send(int sock, uint16_t type, uint64_t id, const void *body, size_t len, const int *fds, size_t nr_fds,
-	       struct err *err)
+int frame_send(int sock, uint16_t type, uint64_t id, const void *body, size_t len, const int *fds,
+	       size_t nr_fds, struct err *err)
 {
 	struct buf b = BUF_INIT;
 	frame_append_fds(&b, type, id, body, len, nr_fds);
@@ -52,15 +55,16 @@ int frame_send(int sock, uint16_t type, uint64_t id, const void *body, size_t le
 	return rc;
 }
 
-int frame_recv(int sock, size_t max_body, struct frame *f, struct buf *body, int *fds, size_t *nr_fds_out,
-	       struct err *err)
+int frame_recv(int sock, size_t max_body, struct frame *f, struct buf *body, int *fds,
+	       size_t *nr_fds_out, struct err *err)
 {
 	char head[FRAME_HEADER];
 	size_t got = 0, nr = 0;
 	while (got < sizeof(head)) {
 		size_t some = 0;
 		/* descriptors ride on the first byte of the frame they belong to */
-		ssize_t n = fd_recv(sock, head + got, sizeof(head) - got, nr || got ? NULL : fds, &some, err);
+		ssize_t n = fd_recv(sock, head + got, sizeof(head) - got, nr || got ? NULL : fds,
+				    &some, err);
 		if (n < 0)
 			return -1;
 		if (n == 0)
@@ -78,7 +82,8 @@ int frame_recv(int sock, size_t max_body, struct frame *f, struct buf *body, int
 	body->len = len;
 	body->data[len] = 0;
 	if (get_u16le(head + 6) != nr) {
-		err_set(err, ERR_PARSE, "frame should carry %u descriptors, %zu came", get_u16le(head + 6), nr);
+		err_set(err, ERR_PARSE, "frame should carry %u descriptors, %zu came",
+			get_u16le(head + 6), nr);
 		goto fail;
 	}
 	*f = (struct frame){ .type = get_u16le(head + 4),

@@ -29,7 +29,8 @@ static int groups_hold(const char *dir, int flags)
 char *groups_make(const char *base, int *lock_out)
 {
 	CLEANUP(free_ptr) char *dir = mem_printf("%s/" PREFIX "%d", base, (int)getpid());
-	for (int tries = 0; tries < 3; tries++) { /* before it is held somebody may take it for a dead one's */
+	/* before it is held somebody may take it for a dead one's */
+	for (int tries = 0; tries < 3; tries++) {
 		if (mkdir(dir, 0755) < 0 && errno != EEXIST)
 			return NULL;
 		int lock = groups_hold(dir, 0);
@@ -47,7 +48,8 @@ bool groups_of_box(const char *path)
 	for (const char *p = path; (p = strstr(p, "/" PREFIX)); p++) {
 		const char *digits = p + strlen("/" PREFIX);
 		size_t n = strspn(digits, "0123456789");
-		if (n && strncmp(digits + n, "/b", 2) == 0 && digits[n + 2] >= '0' && digits[n + 2] <= '9')
+		if (n && strncmp(digits + n, "/b", 2) == 0 && digits[n + 2] >= '0' &&
+		    digits[n + 2] <= '9')
 			return true;
 	}
 	return false;
@@ -59,7 +61,8 @@ static bool older_launcher(int pid)
 	char path[32], name[32] = "";
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && read(fd, name, sizeof(name) - 1) > 0 && strncmp(name, "sandglass-launc", 15) == 0;
+	return fd >= 0 && read(fd, name, sizeof(name) - 1) > 0 &&
+	       strncmp(name, "sandglass-launc", 15) == 0;
 }
 
 struct walk {
@@ -81,7 +84,8 @@ static void groups_look(const struct walk *w, const char *dir, int depth)
 	DIR *d = depth < DEPTH_MAX ? opendir(dir) : NULL;
 	const struct dirent *e;
 	while (d && (e = readdir(d))) {
-		if (e->d_type != DT_DIR || strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+		if (e->d_type != DT_DIR || strcmp(e->d_name, ".") == 0 ||
+		    strcmp(e->d_name, "..") == 0)
 			continue;
 		CLEANUP(free_ptr) char *below = path_join(dir, e->d_name);
 		groups_look(w, below, depth + 1);

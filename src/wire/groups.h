@@ -1,8 +1,10 @@
 /* The cgroups of launchers, for whoever makes, sweeps or lists them.
  *
- *  1. A launcher makes a folder "sandglass-PID" in each hierarchy that it uses, below its own cgroup, and in it "b<n>"
+ *  1. A launcher makes a folder "sandglass-PID" in each hierarchy that it uses, below its own
+ *  cgroup, and in it "b<n>"
  *     for each box, also for one that is only prepared.
- *  2. It holds a lock (flock) on each of these folders as long as it lives, which others see from every PID namespace.
+ *  2. It holds a lock (flock) on each of these folders as long as it lives, which others see from
+ *  every PID namespace.
  *     A folder that nobody holds is what a dead launcher left. */
 #ifndef WIRE_GROUPS_H
 #define WIRE_GROUPS_H
@@ -10,8 +12,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Makes rule 1's folder of this process below @base and holds it. Returns its path (owned) and the lock, a descriptor
- * of the caller's; NULL if it cannot be made. */
+/* Makes rule 1's folder of this process below @base and holds it. Returns its path (owned) and the
+ * lock, a descriptor of the caller's; NULL if it cannot be made. */
 char *groups_make(const char *base, int *lock_out);
 
 /* @held: its launcher lives. @dir is borrowed; it may be removed. */

@@ -97,7 +97,8 @@ void pack_str(struct buf *b, const char *s)
 	buf_append(b, s, len + 1);
 }
 
-/* A counted list of strings as an array that ends with NULL; NULL and bad if the count cannot be true. */
+/* A counted list of strings as an array that ends with NULL; NULL and bad if the count cannot be
+ * true. */
 static const char **unpack_strings(struct unpack *u, size_t *nr_out)
 {
 	size_t nr = unpack_u32(u);
@@ -112,7 +113,8 @@ static const char **unpack_strings(struct unpack *u, size_t *nr_out)
 	return v;
 }
 
-int guest_prepare_unpack(const char *body, size_t len, struct guest_prepare_body *out, struct err *err)
+int guest_prepare_unpack(const char *body, size_t len, struct guest_prepare_body *out,
+			 struct err *err)
 {
 	struct unpack u = { .p = body, .left = len };
 	struct guest_prepare_body b = { 0 };
@@ -141,7 +143,8 @@ void guest_prepare_release(struct guest_prepare_body *b)
 	b->argv = b->env = NULL;
 }
 
-int guest_attach_unpack(const char *body, size_t len, struct guest_attach_body *out, struct err *err)
+int guest_attach_unpack(const char *body, size_t len, struct guest_attach_body *out,
+			struct err *err)
 {
 	struct unpack u = { .p = body, .left = len };
 	struct guest_attach_body b = { 0 };

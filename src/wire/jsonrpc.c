@@ -17,10 +17,14 @@ static bool usable_id(const json_t *id)
 static int read_answer(struct rpc_msg *m, const json_t *error, struct err *err)
 {
 	if (error) {
-		if (m->result || !json_is_object(error) || !json_is_integer(json_object_get(error, "code")))
-			return err_set(err, ERR_INVALID, "an error of this message has no code, or a result beside it");
+		if (m->result || !json_is_object(error) ||
+		    !json_is_integer(json_object_get(error, "code")))
+			return err_set(
+				err, ERR_INVALID,
+				"an error of this message has no code, or a result beside it");
 		if (m->id && !usable_id(m->id) && !json_is_null(m->id))
-			return err_set(err, ERR_INVALID, "an answer's id is neither a string nor an integer");
+			return err_set(err, ERR_INVALID,
+				       "an answer's id is neither a string nor an integer");
 		m->kind = RPC_ERROR;
 		m->code = json_int(error, "code", 0);
 		m->message = json_str(error, "message", "");
@@ -28,7 +32,8 @@ static int read_answer(struct rpc_msg *m, const json_t *error, struct err *err)
 		return 0;
 	}
 	if (!usable_id(m->id))
-		return err_set(err, ERR_INVALID, "an answer's id is neither a string nor an integer");
+		return err_set(err, ERR_INVALID,
+			       "an answer's id is neither a string nor an integer");
 	m->kind = RPC_RESULT;
 	return 0;
 }
@@ -46,7 +51,8 @@ int rpc_parse(struct rpc_msg *out, const char *text, size_t len, struct err *err
 	out->id = usable_id(m.id) ? m.id : NULL; /* what an answer to a bad message can name */
 	if (strcmp(json_str(m.root, "jsonrpc", ""), "2.0") != 0)
 		return err_set(err, ERR_INVALID, "a message says \"jsonrpc\":\"2.0\"");
-	const json_t *method = json_object_get(m.root, "method"), *error = json_object_get(m.root, "error");
+	const json_t *method = json_object_get(m.root, "method"),
+		     *error = json_object_get(m.root, "error");
 	m.result = json_object_get(m.root, "result");
 	m.params = json_object_get(m.root, "params");
 	if (method && (m.result || error))

@@ -14,8 +14,9 @@
 
 bool keeper_upper_unfit(const char *path)
 {
-	static const unsigned long unfit[] = { 0x794c7630 /* overlay */, 0x6969 /* nfs */, 0x65735546 /* fuse */, 0x01021997 /* 9p */,
-					       0xff534d42 /* cifs */, 0xfe534d42 /* smb */ };
+	static const unsigned long unfit[] = { 0x794c7630 /* overlay */, 0x6969 /* nfs */,
+					       0x65735546 /* fuse */,	 0x01021997 /* 9p */,
+					       0xff534d42 /* cifs */,	 0xfe534d42 /* smb */ };
 	struct statfs s;
 	if (statfs(path, &s) < 0)
 		return false;
@@ -50,7 +51,8 @@ void keeper_put_stat(json_t *j, const struct stat *st)
 	json_put_str(j, "kind", keeper_kind_of(st));
 	json_put_int(j, "mode", st->st_mode & 07777);
 	json_put_int(j, "size", st->st_size);
-	json_put_int(j, "mtime_us", (int64_t)st->st_mtim.tv_sec * 1000000 + st->st_mtim.tv_nsec / 1000);
+	json_put_int(j, "mtime_us",
+		     (int64_t)st->st_mtim.tv_sec * 1000000 + st->st_mtim.tv_nsec / 1000);
 	json_put_int(j, "nlink", (int64_t)st->st_nlink);
 }
 
@@ -74,7 +76,8 @@ int keeper_put_entries(json_t *body, int fd, struct err *err)
 	bool more = names.nr > KEEPER_LIST_MAX;
 	json_t *list = json_array();
 	if (names.nr)
-		qsort(names.item, names.nr, sizeof(*names.item), keeper_by_bytes); /* lengths go astray: not used below */
+		/* lengths go astray: not used below */
+		qsort(names.item, names.nr, sizeof(*names.item), keeper_by_bytes);
 	for (size_t i = 0; i < names.nr; i++) {
 		struct stat st;
 		char target[4097];
@@ -83,7 +86,9 @@ int keeper_put_entries(json_t *body, int fd, struct err *err)
 		json_t *one = json_object();
 		json_put_bytes(one, "name", names.item[i], strlen(names.item[i]));
 		keeper_put_stat(one, &st);
-		ssize_t n = S_ISLNK(st.st_mode) ? readlinkat(fd, names.item[i], target, sizeof(target) - 1) : -1;
+		ssize_t n = S_ISLNK(st.st_mode)
+				    ? readlinkat(fd, names.item[i], target, sizeof(target) - 1)
+				    : -1;
 		if (n >= 0)
 			json_put_bytes(one, "target", target, (size_t)n);
 		json_array_append_new(list, one);

@@ -23,6 +23,7 @@ void wire_err_parse(const char *body, size_t len, struct err *out)
 		err_set(out, (enum err_code)code, "failed without a reason");
 		return;
 	}
-	err_set(out, (enum err_code)code, "%.*s", (int)(text.len < 470 ? text.len : 470), text.data);
+	err_set(out, (enum err_code)code, "%.*s", (int)(text.len < 470 ? text.len : 470),
+		text.data);
 	out->sys = (int)json_int(j, "sys", 0);
 }

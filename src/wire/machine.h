@@ -1,9 +1,9 @@
-/* What a virtual machine of ours begins with, and what it finds: agreed between the driver (sandbox/vm.c) and PID 1 in there
- * (guest/machine.c).
+/* What a virtual machine of ours begins with, and what it finds: agreed between the driver
+ * (sandbox/vm.c) and PID 1 in there (guest/machine.c).
  *
- * The initial RAM file system holds /init (our guest program), /modules/NAME.ko,
- * and /skeleton: the root of a machine that takes its programs from /usr of the host. The kernel's words end with
- * "-- --machine"; MACHINE_ROOT=usr or image stands before and comes as a variable.
+ * The initial RAM file system holds /init (our guest program), /modules/NAME.ko, and /skeleton: the
+ * root of a machine that takes its programs from /usr of the host. The kernel's words end with "--
+ * --machine"; MACHINE_ROOT=usr or image stands before and comes as a variable.
  *
  *   disk    the first virtio block device, ext4: what is written anywhere
  *   9p      tag "usr" (read only: /usr of the host) or "image" (read only: a whole root)
@@ -11,10 +11,10 @@
 #ifndef WIRE_MACHINE_H
 #define WIRE_MACHINE_H
 
-#define MACHINE_OPTION "--machine"
-#define MACHINE_ROOT "sandglass_root"
-#define MACHINE_MODULES "modules"
+#define MACHINE_OPTION	 "--machine"
+#define MACHINE_ROOT	 "sandglass_root"
+#define MACHINE_MODULES	 "modules"
 #define MACHINE_SKELETON "skeleton"
-#define MACHINE_TOOL "/run/sandglass/guest" /* our program in there, once it is up */
+#define MACHINE_TOOL	 "/run/sandglass/guest" /* our program in there, once it is up */
 
 #endif

@@ -31,18 +31,26 @@ int manifest_cmp(const char *a, const char *b)
 		a++;
 		b++;
 	}
-	/* what is in a folder comes before its next sibling: the slash stands below every other byte */
-	int x = *a == '/' ? 1 : *a ? (unsigned char)*a + 1 : 0, y = *b == '/' ? 1 : *b ? (unsigned char)*b + 1 : 0;
+	/* what is in a folder comes before its next sibling: the slash stands below every other
+	 * byte */
+	int x = *a == '/' ? 1
+		: *a	  ? (unsigned char)*a + 1
+			  : 0,
+	    y = *b == '/' ? 1
+		: *b	  ? (unsigned char)*b + 1
+			  : 0;
 	return x - y;
 }
 
-int manifest_next(const char *bytes, size_t len, struct manifest_at *at, struct manifest_entry *e, struct err *err)
+int manifest_next(const char *bytes, size_t len, struct manifest_at *at, struct manifest_entry *e,
+		  struct err *err)
 {
 	if (at->pos >= len)
 		return 0;
 	struct unpack u = { .p = bytes + at->pos, .left = len - at->pos };
 	uint8_t kind = unpack_u8(&u);
-	*e = (struct manifest_entry){ .kind = (enum manifest_kind)kind, .mode = unpack_u32(&u) & 07777 };
+	*e = (struct manifest_entry){ .kind = (enum manifest_kind)kind,
+				      .mode = unpack_u32(&u) & 07777 };
 	e->size = unpack_u64(&u);
 	e->mtime_ns = unpack_u64(&u);
 	e->ctime_ns = unpack_u64(&u);
@@ -50,9 +58,11 @@ int manifest_next(const char *bytes, size_t len, struct manifest_at *at, struct 
 	e->path = unpack_str(&u);
 	e->target = unpack_str(&u);
 	if (u.bad || kind < MANIFEST_FILE || kind > MANIFEST_OTHER || ++at->nr > MANIFEST_MAX ||
-	    !plan_path_ok(e->path, strlen(e->path)) || (at->last && manifest_cmp(at->last, e->path) >= 0) ||
+	    !plan_path_ok(e->path, strlen(e->path)) ||
+	    (at->last && manifest_cmp(at->last, e->path) >= 0) ||
 	    (kind == MANIFEST_LINK) != (*e->target != 0))
-		return err_set(err, ERR_PARSE, "the list of the box's files breaks the rules at entry %zu", at->nr);
+		return err_set(err, ERR_PARSE,
+			       "the list of the box's files breaks the rules at entry %zu", at->nr);
 	at->last = e->path;
 	at->pos = len - u.left;
 	return 1;
@@ -101,7 +111,8 @@ static int list_names(int fd, struct strv *names, const struct making *m, struct
 	if (names->nr + m->nr > MANIFEST_MAX)
 		return err_set(err, ERR_FULL, "the workspace has more than %d files", MANIFEST_MAX);
 	if (names->nr)
-		qsort(names->item, names->nr, sizeof(*names->item), manifest_by_bytes); /* lengths go astray: not used below */
+		/* lengths go astray: not used below */
+		qsort(names->item, names->nr, sizeof(*names->item), manifest_by_bytes);
 	return 0;
 }
 
@@ -124,14 +135,18 @@ static int walk_entry(struct making *m, int dir, const char *name, struct err *e
 	char target[4097] = "";
 	struct manifest_entry e = { .target = target };
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : err_sys(err, "cannot look at '%s/%s'", buf_cstr(&m->path), name);
+		return errno == ENOENT
+			       ? 0
+			       : err_sys(err, "cannot look at '%s/%s'", buf_cstr(&m->path), name);
 	manifest_stat(&e, &st);
 	if (e.kind == MANIFEST_LINK && readlinkat(dir, name, target, sizeof(target) - 1) <= 0)
 		return 0;
 	size_t before = m->path.len;
 	buf_printf(&m->path, "%s%s", before ? "/" : "", name);
 	e.path = buf_cstr(&m->path);
-	int rc = m->path.len > PLAN_PATH_MAX ? err_set(err, ERR_FULL, "a path in the workspace is longer than 16 KiB") : 0;
+	int rc = m->path.len > PLAN_PATH_MAX
+			 ? err_set(err, ERR_FULL, "a path in the workspace is longer than 16 KiB")
+			 : 0;
 	if (rc == 0) {
 		manifest_put(m->out, &e);
 		m->nr++;
@@ -153,7 +168,8 @@ static int manifest_walk(struct making *m, int dir, struct err *err)
 	CLEANUP(fd_close) int own = fcntl(dir, F_DUPFD_CLOEXEC, 3);
 	if (++m->depth > MANIFEST_DEPTH) {
 		fd_close(&dir);
-		return err_set(err, ERR_FULL, "the workspace is deeper than %d folders", MANIFEST_DEPTH);
+		return err_set(err, ERR_FULL, "the workspace is deeper than %d folders",
+			       MANIFEST_DEPTH);
 	}
 	int rc = list_names(dir, &names, m, err);
 	for (size_t i = 0; rc == 0 && i < names.nr; i++)

@@ -1,18 +1,28 @@
-/* What lies in a folder, as one run of bytes: how the two sides of a mirror (sandbox/mirror.h) compare. The guest's tool
- * makes it where the files are, the supervisor where their copy is.
+/* What lies in a folder, as one run of bytes: how the two sides of a mirror (sandbox/mirror.h)
+ * compare. The guest's tool makes it where the files are, the supervisor where their copy is.
  *
- *   1. Entries in order: a folder before what is in it, names in one folder by their bytes. The root itself is not listed.
- *   2. Entry: u8 kind (enum manifest_kind), u32 mode (07777 bits), u64 size (files), u64 time of change of the bytes,
- *      u64 of the inode (ns since 1970), u64 inode number, str path relative to the root, str target of a symbolic link
+ *   1. Entries in order: a folder before what is in it, names in one folder by their bytes. The
+ *   root itself is not listed.
+ *   2. Entry: u8 kind (enum manifest_kind), u32 mode (07777 bits), u64 size (files), u64 time of
+ *   change of the bytes,
+ *      u64 of the inode (ns since 1970), u64 inode number, str path relative to the root, str
+ *      target of a symbolic link
  *      (else ""). Numbers and str as in wire/guest.h.
- *   3. A path that cannot be listed (a name past 16 KiB, a folder nobody may open) ends the making with an error. */
+ *   3. A path that cannot be listed (a name past 16 KiB, a folder nobody may open) ends the making
+ *   with an error. */
 #ifndef WIRE_MANIFEST_H
 #define WIRE_MANIFEST_H
 
 #include "base/buf.h"
 #include "base/err.h"
 
-enum manifest_kind { MANIFEST_FILE = 1, MANIFEST_DIR, MANIFEST_LINK, MANIFEST_FIFO, MANIFEST_OTHER };
+enum manifest_kind {
+	MANIFEST_FILE = 1,
+	MANIFEST_DIR,
+	MANIFEST_LINK,
+	MANIFEST_FIFO,
+	MANIFEST_OTHER
+};
 enum { MANIFEST_MAX = 2000000, MANIFEST_DEPTH = 400 };
 
 struct manifest_entry {
@@ -23,13 +33,14 @@ struct manifest_entry {
 };
 
 void manifest_put(struct buf *out, const struct manifest_entry *e);
-/* Walks <bytes, len>: @pos starts at 0. 1 and @e (borrows), 0 at the end, -1 where a rule is broken: order, a path that
- * leads nowhere, too many. */
+/* Walks <bytes, len>: @pos starts at 0. 1 and @e (borrows), 0 at the end, -1 where a rule is
+ * broken: order, a path that leads nowhere, too many. */
 struct manifest_at {
 	size_t pos, nr;
 	const char *last; /* path before */
 };
-int manifest_next(const char *bytes, size_t len, struct manifest_at *at, struct manifest_entry *e, struct err *err);
+int manifest_next(const char *bytes, size_t len, struct manifest_at *at, struct manifest_entry *e,
+		  struct err *err);
 /* Rule 1's order of two paths. */
 int manifest_cmp(const char *a, const char *b);
 /* Appends what lies below @root (borrowed). */

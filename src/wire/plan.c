@@ -31,14 +31,16 @@ bool plan_path_ok(const char *path, size_t len)
 	for (size_t i = 0; i <= len;) {
 		const char *slash = i < len ? memchr(path + i, '/', len - i) : NULL;
 		size_t end = slash ? (size_t)(slash - path) : len, n = end - i;
-		if (n == 0 || (n == 1 && path[i] == '.') || (n == 2 && path[i] == '.' && path[i + 1] == '.'))
+		if (n == 0 || (n == 1 && path[i] == '.') ||
+		    (n == 2 && path[i] == '.' && path[i + 1] == '.'))
 			return false;
 		i = end + 1;
 	}
 	return path[len - 1] != '/';
 }
 
-static bool plan_take_bytes(const char *plan, size_t len, size_t *pos, const char **out, size_t *out_len)
+static bool plan_take_bytes(const char *plan, size_t len, size_t *pos, const char **out,
+			    size_t *out_len)
 {
 	if (len - *pos < 4)
 		return false;
@@ -62,7 +64,8 @@ static const char *plan_judge(const struct plan_op *op, size_t nr_fds)
 	case PLAN_FILE:
 		return op->fd < nr_fds ? NULL : "a descriptor that was not sent";
 	case PLAN_SYMLINK:
-		return op->target_len > 0 && op->target_len <= PLAN_PATH_MAX && !memchr(op->target, 0, op->target_len)
+		return op->target_len > 0 && op->target_len <= PLAN_PATH_MAX &&
+				       !memchr(op->target, 0, op->target_len)
 			       ? NULL
 			       : "a symbolic link without a target";
 	case PLAN_LINK:
@@ -78,7 +81,8 @@ static const char *plan_judge(const struct plan_op *op, size_t nr_fds)
 	return "an unknown operation";
 }
 
-int plan_next(const char *plan, size_t len, size_t *pos, size_t nr_fds, struct plan_op *op, struct err *err)
+int plan_next(const char *plan, size_t len, size_t *pos, size_t nr_fds, struct plan_op *op,
+	      struct err *err)
 {
 	if (*pos == 0) {
 		if (len < MAGIC_LEN || memcmp(plan, plan_magic, MAGIC_LEN) != 0)
@@ -97,7 +101,8 @@ int plan_next(const char *plan, size_t len, size_t *pos, size_t nr_fds, struct p
 			     .off = get_u64le(p + 9),
 			     .len = get_u64le(p + 17) };
 	at += HEAD_LEN;
-	if (!plan_take_bytes(plan, len, &at, &o.path, &o.path_len) || !plan_take_bytes(plan, len, &at, &o.target, &o.target_len))
+	if (!plan_take_bytes(plan, len, &at, &o.path, &o.path_len) ||
+	    !plan_take_bytes(plan, len, &at, &o.target, &o.target_len))
 		return err_set(err, ERR_PARSE, "plan: cut off at byte %zu", at);
 	const char *wrong = plan_judge(&o, nr_fds);
 	if (wrong)

@@ -19,7 +19,8 @@ static int plan_run_open_parent(int root, const char *path, size_t len, char **n
 	const char *slash = memrchr(path, '/', len);
 	int fd = beneath_open(root, path, slash ? (size_t)(slash - path) : 0, O_PATH | O_DIRECTORY);
 	if (fd >= 0)
-		*name_out = slash ? mem_strndup(slash + 1, len - (size_t)(slash - path) - 1) : mem_strndup(path, len);
+		*name_out = slash ? mem_strndup(slash + 1, len - (size_t)(slash - path) - 1)
+				  : mem_strndup(path, len);
 	return fd;
 }
 
@@ -42,7 +43,8 @@ static int plan_run_write_file(int dir, const char *name, int from, const struct
 {
 	CLEANUP(free_ptr) char *tmp = mem_printf(".sandglass-%d.tmp", (int)getpid());
 	unlinkat(dir, tmp, 0);
-	CLEANUP(fd_close) int fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	CLEANUP(fd_close)
+	int fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	off_t off = (off_t)op->off;
 	if (fd < 0)
 		return -1;
@@ -89,18 +91,22 @@ static int plan_run_make_link(int root, int dir, const char *name, const struct 
 int plan_time(int dir, const char *name, const struct plan_op *op)
 {
 	const struct timespec t[2] = { { .tv_nsec = UTIME_OMIT },
-				       { .tv_sec = (time_t)(op->off / 1000000), .tv_nsec = (long)(op->off % 1000000) * 1000 } };
+				       { .tv_sec = (time_t)(op->off / 1000000),
+					 .tv_nsec = (long)(op->off % 1000000) * 1000 } };
 	return utimensat(dir, name, t, AT_SYMLINK_NOFOLLOW) < 0 && errno != ENOENT ? -1 : 0;
 }
 
-static int plan_run_carry_out(int root, int dir, const char *name, const struct plan_op *op, const int *fds)
+static int plan_run_carry_out(int root, int dir, const char *name, const struct plan_op *op,
+			      const int *fds)
 {
 	CLEANUP(free_ptr) char *target = NULL;
 	switch (op->kind) {
 	case PLAN_FILE:
 		return plan_run_write_file(dir, name, fds[op->fd], op);
 	case PLAN_DIR:
-		return mkdirat(dir, name, 0700) < 0 && errno != EEXIST ? -1 : plan_run_change_mode(dir, name, op->mode);
+		return mkdirat(dir, name, 0700) < 0 && errno != EEXIST
+			       ? -1
+			       : plan_run_change_mode(dir, name, op->mode);
 	case PLAN_SYMLINK:
 		target = mem_strndup(op->target, op->target_len);
 		return plan_run_remove_one(dir, name) < 0 ? -1 : symlinkat(target, dir, name);
@@ -109,8 +115,9 @@ static int plan_run_carry_out(int root, int dir, const char *name, const struct 
 	case PLAN_CHMOD:
 		return plan_run_change_mode(dir, name, op->mode);
 	case PLAN_FIFO:
-		return plan_run_remove_one(dir, name) < 0 || mkfifoat(dir, name, 0600) < 0 ? -1
-										  : plan_run_change_mode(dir, name, op->mode);
+		return plan_run_remove_one(dir, name) < 0 || mkfifoat(dir, name, 0600) < 0
+			       ? -1
+			       : plan_run_change_mode(dir, name, op->mode);
 	case PLAN_LINK:
 		return plan_run_make_link(root, dir, name, op);
 	case PLAN_TIME:
@@ -120,7 +127,8 @@ static int plan_run_carry_out(int root, int dir, const char *name, const struct 
 	return -1;
 }
 
-int plan_run(int root, const char *plan, size_t len, const int *fds, size_t nr_fds, size_t *done_out, struct err *err)
+int plan_run(int root, const char *plan, size_t len, const int *fds, size_t nr_fds,
+	     size_t *done_out, struct err *err)
 {
 	size_t pos = 0;
 	struct plan_op op;
@@ -129,10 +137,11 @@ int plan_run(int root, const char *plan, size_t len, const int *fds, size_t nr_f
 	while ((rc = plan_next(plan, len, &pos, nr_fds, &op, err)) > 0) {
 		CLEANUP(free_ptr) char *name = NULL;
 		CLEANUP(fd_close) int dir = plan_run_open_parent(root, op.path, op.path_len, &name);
-		bool gone = dir < 0 && errno == ENOENT && (op.kind == PLAN_REMOVE || op.kind == PLAN_TIME);
+		bool gone = dir < 0 && errno == ENOENT &&
+			    (op.kind == PLAN_REMOVE || op.kind == PLAN_TIME);
 		if (!gone && (dir < 0 || plan_run_carry_out(root, dir, name, &op, fds) < 0))
-			return err_sys(err, "cannot write '%.*s'", (int)(op.path_len < 300 ? op.path_len : 300),
-				       op.path);
+			return err_sys(err, "cannot write '%.*s'",
+				       (int)(op.path_len < 300 ? op.path_len : 300), op.path);
 		++*done_out;
 	}
 	return rc;

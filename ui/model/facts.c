@@ -50,7 +50,8 @@ static void facts_put_cmd(json_t *o, const json_t *body)
 {
 	CLEANUP(strv_release) struct strv argv = STRV_INIT;
 	facts_copy(o, body, "cmd");
-	if (!json_object_get(o, "cmd") && json_get_argv(json_object_get(body, "argv"), &argv) && argv.nr > 0) {
+	if (!json_object_get(o, "cmd") && json_get_argv(json_object_get(body, "argv"), &argv) &&
+	    argv.nr > 0) {
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
 		if (argv.nr > 2 && strcmp(argv.item[1], "-c") == 0)
 			buf_puts(&b, argv.item[2]);
@@ -103,7 +104,8 @@ static void put_judged(json_t *o, const json_t *body)
 static void put_decided(json_t *o, const json_t *body)
 {
 	const char *d = json_str(body, "decision", "");
-	bool deny = strcmp(d, "deny") == 0 || strcmp(d, "deny_pause") == 0 || strcmp(d, "kill") == 0;
+	bool deny =
+		strcmp(d, "deny") == 0 || strcmp(d, "deny_pause") == 0 || strcmp(d, "kill") == 0;
 	if (deny || strcmp(d, "approve") == 0 || strcmp(d, "edit") == 0)
 		facts_add(o, "verdict", deny ? "deny" : "allow");
 	if (strcmp(d, "edit") == 0)
@@ -120,8 +122,9 @@ static void facts_put_ended(json_t *o, const json_t *body)
 		facts_copy(o, body, same[i]);
 	if (json_is_integer(json_object_get(body, "code")))
 		json_put_int(o, "exit", json_int(body, "code", 0));
-	if (strcmp(end, "failed") == 0 || strcmp(end, "timeout") == 0 || strcmp(end, "killed") == 0 ||
-	    strcmp(end, "interrupted") == 0 || json_int(body, "code", 0) != 0 || json_int(body, "signal", 0) > 0)
+	if (strcmp(end, "failed") == 0 || strcmp(end, "timeout") == 0 ||
+	    strcmp(end, "killed") == 0 || strcmp(end, "interrupted") == 0 ||
+	    json_int(body, "code", 0) != 0 || json_int(body, "signal", 0) > 0)
 		facts_add(o, "is", "error");
 }
 
@@ -192,7 +195,8 @@ json_t *facts_row(struct source *s, uint64_t seq)
 		arena_reset(&s->arena);
 		return o;
 	}
-	CLEANUP(json_release) json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
+	CLEANUP(json_release)
+	json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
 	const struct event head = ev;
 	arena_reset(&s->arena);
 	if (body) {

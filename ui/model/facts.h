@@ -1,5 +1,5 @@
-/* A row as the predicate of the filter language sees it (query/filter.h, filter_match): what stands in the model and in
- * the bodies of the events up to the cursor. Texts are those of the record. */
+/* A row as the predicate of the filter language sees it (query/filter.h, filter_match): what stands
+ * in the model and in the bodies of the events up to the cursor. Texts are those of the record. */
 #ifndef UI_FACTS_H
 #define UI_FACTS_H
 

@@ -38,7 +38,9 @@ static json_t *handoff_agents(const struct model *m, bool live)
 		json_put_int(o, "agent", (int64_t)a->id);
 		json_put_str(o, "name", a->name);
 		json_put_str(o, "task", a->task ? a->task : "");
-		json_put_str(o, "state", agent_state_word(live || a->ended ? model_agent_state(m, a) : AGENT_LOST));
+		json_put_str(
+			o, "state",
+			agent_state_word(live || a->ended ? model_agent_state(m, a) : AGENT_LOST));
 		json_put_int(o, "turn", a->turn);
 		json_put_int(o, "tokens", a->tokens);
 		json_put_int(o, "uusd", a->uusd);
@@ -71,7 +73,11 @@ static void handoff_add_waiting(json_t *list, struct source *s, uint64_t seq, ui
 	json_put_str(o, "agent", handoff_agent_name(&s->model, act ? act->agent : r.agent));
 	json_put_str(o, "kind", act ? act->kind : "ask");
 	json_put(o, "what", json_bytes_z(r.what));
-	json_put_str(o, "why", !act ? "waits for an answer" : act->latched ? s->model.paused_by_freeze ? "frozen by a person" : "paused by a person" : r.by);
+	json_put_str(o, "why",
+		     !act	    ? "waits for an answer"
+		     : act->latched ? s->model.paused_by_freeze ? "frozen by a person"
+								: "paused by a person"
+				    : r.by);
 	json_put_int(o, "since_us", act ? act->held_us : r.ts_us);
 	json_put_int(o, "until_us", act ? act->until_us : 0);
 	if (act && act->latched)
@@ -114,8 +120,10 @@ static json_t *handoff_decisions(struct source *s)
 	json_t *list = json_array();
 	for (size_t i = m->nr_actions; i > 0 && json_array_size(list) < HANDOVER_DECISIONS; i--) {
 		const struct model_action *act = &m->action[i - 1];
-		CLEANUP(json_release) json_t *body = act->decided ? source_body(s, act->decided) : NULL;
-		if (!body || strcmp(json_str(body, "by", ""), "latch") == 0) /* the end of a pause is nobody's decision on it */
+		CLEANUP(json_release)
+		json_t *body = act->decided ? source_body(s, act->decided) : NULL;
+		/* the end of a pause is nobody's decision on it */
+		if (!body || strcmp(json_str(body, "by", ""), "latch") == 0)
 			continue;
 		CLEANUP(arena_release) struct arena a = ARENA_INIT;
 		struct row_info r;
@@ -154,7 +162,9 @@ static json_t *handoff_waivers(struct source *s)
 		return list;
 	while (feed_next(f, &ev, &a, s->model.head, &err) == 1) {
 		bool end = ev.kind == EV_POLICY_WAIVER_END;
-		json_t *body = (end || ev.kind == EV_POLICY_WAIVER) && ev.body ? json_parse(ev.body, ev.len, "waiver", &err) : NULL;
+		json_t *body = (end || ev.kind == EV_POLICY_WAIVER) && ev.body
+				       ? json_parse(ev.body, ev.len, "waiver", &err)
+				       : NULL;
 		if (body && end) {
 			taken_back(list, json_int(body, "waiver", 0));
 		} else if (body) {
@@ -174,10 +184,12 @@ static json_t *handoff_waivers(struct source *s)
 
 /* What the record says of the merges back of one box. */
 struct merges {
-	uint64_t box, merged, changed; /* seqs of the newest merge that stands, and of the newest snapshot with changes */
-	int64_t left;		       /* files that are not merged after it */
-	json_t *rest;		       /* [{path,why}] of them, some; NULL: an older merge.done */
-	bool target, again;	       /* a folder of the user's is below it; another box goes on with its files */
+	/* seqs of the newest merge that stands, and of the newest snapshot with changes */
+	uint64_t box, merged, changed;
+	int64_t left; /* files that are not merged after it */
+	json_t *rest; /* [{path,why}] of them, some; NULL: an older merge.done */
+	/* a folder of the user's is below it; another box goes on with its files */
+	bool target, again;
 	char id[33];
 };
 
@@ -189,7 +201,8 @@ static struct merges *merges_of(struct merges *list, size_t nr, uint64_t box)
 	return NULL;
 }
 
-static void handoff_see_open(struct merges *list, size_t nr, const struct event *ev, const json_t *body)
+static void handoff_see_open(struct merges *list, size_t nr, const struct event *ev,
+			     const json_t *body)
 {
 	const json_t *repos = json_object_get(body, "repos");
 	struct merges *b = merges_of(list, nr, ev->seq);
@@ -215,8 +228,8 @@ static void see_merge(struct merges *list, size_t nr, const struct event *ev, co
 		json_decref(b->rest);
 		b->rest = json_incref(json_object_get(rest, "paths"));
 		snprintf(b->id, sizeof(b->id), "%s", json_str(body, "merge", ""));
-	} else if (ev->kind == EV_SNAPSHOT_TAKEN && b && json_int(body, "changed", 0) > 0 && strcmp(why, "open") != 0 &&
-		   strcmp(why, "resume") != 0) {
+	} else if (ev->kind == EV_SNAPSHOT_TAKEN && b && json_int(body, "changed", 0) > 0 &&
+		   strcmp(why, "open") != 0 && strcmp(why, "resume") != 0) {
 		b->changed = ev->seq;
 	}
 }
@@ -230,9 +243,12 @@ static void read_merges(struct source *s, struct merges *list, size_t nr)
 	if (nr == 0 || feed_new(&f, s->session, FEED_ALL, 0, &err) < 0)
 		return;
 	while (feed_next(f, &ev, &a, s->model.head, &err) == 1) {
-		bool of_merge = ev.kind == EV_SNAPSHOT_TAKEN || ev.kind == EV_MERGE_DONE || ev.kind == EV_MERGE_UNDONE;
+		bool of_merge = ev.kind == EV_SNAPSHOT_TAKEN || ev.kind == EV_MERGE_DONE ||
+				ev.kind == EV_MERGE_UNDONE;
 		CLEANUP(json_release)
-		json_t *body = (of_merge || ev.kind == EV_BOX_OPEN) && ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
+		json_t *body = (of_merge || ev.kind == EV_BOX_OPEN) && ev.body
+				       ? json_parse(ev.body, ev.len, "event", &err)
+				       : NULL;
 		if (body && of_merge)
 			see_merge(list, nr, &ev, body);
 		else if (body)
@@ -261,10 +277,15 @@ static void put_unmerged(json_t *o, struct source *s, const struct merges *b)
 		json_t *f = json_object();
 		json_put(f, "path", json_bytes_z(c[i].path));
 		json_put_str(f, "op", op);
-		json_put_str(f, "lines", c[i].counted ? change_counts(&c[i], &a) : c[i].note ? c[i].note : "");
+		json_put_str(f, "lines",
+			     c[i].counted ? change_counts(&c[i], &a)
+			     : c[i].note  ? c[i].note
+					  : "");
 		json_array_append_new(files, f);
 	}
-	for (size_t i = 0; stands && i < json_array_size(b->rest) && json_array_size(files) < HANDOVER_FILES; i++) {
+	for (size_t i = 0;
+	     stands && i < json_array_size(b->rest) && json_array_size(files) < HANDOVER_FILES;
+	     i++) {
 		const json_t *r = json_array_get(b->rest, i);
 		json_t *f = json_object();
 		json_put(f, "path", json_incref(json_object_get(r, "path")));
@@ -290,7 +311,11 @@ static json_t *handoff_boxes(struct source *s)
 		json_t *o = json_object();
 		json_put_int(o, "box", (int64_t)b->id);
 		json_put_str(o, "name", b->name);
-		json_put_str(o, "state", b->closed ? "closed" : b->frozen ? "frozen" : b->ready ? "open" : "opens");
+		json_put_str(o, "state",
+			     b->closed	 ? "closed"
+			     : b->frozen ? "frozen"
+			     : b->ready	 ? "open"
+					 : "opens");
 		json_put_int(o, "changed_files", b->touched);
 		put_unmerged(o, s, &seen[i]);
 		json_array_append_new(list, o);
@@ -308,8 +333,13 @@ json_t *handoff_make(struct source *s, bool live, int64_t now_us)
 	json_t *o = json_object(), *spent = json_object();
 	json_put_str(o, "session", m->id);
 	json_put_str(o, "name", m->name);
-	json_put_str(o, "state", m->ended ? m->how : !live ? "broken off" :
-				 wait ? "waiting" : m->paused_by_freeze ? "frozen" : m->paused_all ? "paused" : "running");
+	json_put_str(o, "state",
+		     m->ended		   ? m->how
+		     : !live		   ? "broken off"
+		     : wait		   ? "waiting"
+		     : m->paused_by_freeze ? "frozen"
+		     : m->paused_all	   ? "paused"
+					   : "running");
 	json_put_flag(o, "over", m->ended);
 	json_put_str(o, "script", m->script ? m->script : "");
 	json_put_int(o, "begun_us", m->start_us);

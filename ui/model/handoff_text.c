@@ -38,7 +38,9 @@ static void text_used(const json_t *agent, struct arena *a, struct buf *out)
 	buf_printf(out, "step %" PRId64, json_int(agent, "turn", 0));
 	if (steps)
 		buf_printf(out, " of %" PRId64, steps);
-	buf_printf(out, ", %s", fmt_cost(a, json_int(agent, "uusd", 0), json_flag(agent, "cost_unknown", false)));
+	buf_printf(
+		out, ", %s",
+		fmt_cost(a, json_int(agent, "uusd", 0), json_flag(agent, "cost_unknown", false)));
 	if (uusd)
 		buf_printf(out, " of %s", fmt_money(a, uusd));
 }
@@ -46,7 +48,8 @@ static void text_used(const json_t *agent, struct arena *a, struct buf *out)
 static void text_agents(const json_t *h, struct arena *a, struct buf *out)
 {
 	const json_t *list = json_object_get(h, "agents");
-	handoff_text_head(out, "GOAL", json_array_size(list), "what the script does; it has no agents");
+	handoff_text_head(out, "GOAL", json_array_size(list),
+			  "what the script does; it has no agents");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
 		buf_puts(out, "  ");
@@ -74,7 +77,8 @@ static void text_waiting(const json_t *o, int64_t now, struct arena *a, struct b
 	handoff_text_put_safe(out, json_str(o, "why", ""));
 	buf_printf(out, ", for %s", fmt_age(a, now - json_int(o, "since_us", now)));
 	if (json_int(o, "until_us", 0))
-		buf_printf(out, ", denied in %s if nobody answers", fmt_age(a, json_int(o, "until_us", 0) - now));
+		buf_printf(out, ", denied in %s if nobody answers",
+			   fmt_age(a, json_int(o, "until_us", 0) - now));
 	if (*json_str(o, "note", "")) {
 		buf_puts(out, "\n      note of ");
 		handoff_text_put_safe(out, json_str(o, "note_by", ""));
@@ -109,7 +113,8 @@ static void text_decisions(const json_t *h, struct arena *a, struct buf *out)
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
 		const char *decision = json_str(o, "decision", "");
-		buf_printf(out, "  #%" PRId64 " %s by ", json_int(o, "action", 0), strcmp(decision, "deny_pause") == 0 ? "deny and pause" : decision);
+		buf_printf(out, "  #%" PRId64 " %s by ", json_int(o, "action", 0),
+			   strcmp(decision, "deny_pause") == 0 ? "deny and pause" : decision);
 		handoff_text_put_safe(out, json_str(o, "who", ""));
 		if (json_int(o, "ts_us", 0))
 			buf_printf(out, " %s ago", fmt_age(a, now_of(h) - json_int(o, "ts_us", 0)));
@@ -132,7 +137,8 @@ static void text_holds(const json_t *h, struct buf *out)
 	handoff_text_head(out, "WAIVERS", json_array_size(list), "none");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
-		buf_printf(out, "  #%" PRId64 " %s ", json_int(o, "event", 0), json_str(o, "kind", ""));
+		buf_printf(out, "  #%" PRId64 " %s ", json_int(o, "event", 0),
+			   json_str(o, "kind", ""));
 		handoff_text_put_safe(out, json_str(o, "pattern", ""));
 		buf_puts(out, ", by ");
 		handoff_text_put_safe(out, json_str(o, "who", ""));
@@ -151,7 +157,8 @@ static void text_files(const json_t *box, struct buf *out)
 		buf_printf(out, "  %s\n", json_str(f, "lines", ""));
 	}
 	if (json_int(box, "merged", 0))
-		buf_printf(out, "      left out of the merge back #%" PRId64 "\n", json_int(box, "merged", 0));
+		buf_printf(out, "      left out of the merge back #%" PRId64 "\n",
+			   json_int(box, "merged", 0));
 	else if (more > 0)
 		buf_printf(out, "      and %" PRId64 " more\n", more);
 }
@@ -165,16 +172,19 @@ static void text_boxes(const json_t *h, struct buf *out)
 	handoff_text_head(out, "BOXES WITH CHANGES", changed, "none");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
-		int64_t n = json_int(o, "changed_files", 0), open = json_int(o, "unmerged_files", 0);
+		int64_t n = json_int(o, "changed_files", 0),
+			open = json_int(o, "unmerged_files", 0);
 		if (n == 0)
 			continue;
 		buf_puts(out, "  ");
 		handoff_text_put_safe(out, json_str(o, "name", ""));
-		buf_printf(out, ", %s: %" PRId64 " %s changed, ", json_str(o, "state", ""), n, n == 1 ? "file" : "files");
+		buf_printf(out, ", %s: %" PRId64 " %s changed, ", json_str(o, "state", ""), n,
+			   n == 1 ? "file" : "files");
 		if (open > 0)
 			buf_printf(out, "%" PRId64 " not merged\n", open);
 		else
-			buf_puts(out, json_int(o, "merged", 0) ? "all merged\n" : "nothing to merge\n");
+			buf_puts(out,
+				 json_int(o, "merged", 0) ? "all merged\n" : "nothing to merge\n");
 		if (open > 0)
 			text_files(o, out);
 	}
@@ -188,7 +198,8 @@ static void text_money(const json_t *h, struct arena *a, struct buf *out)
 	int64_t time = json_int(spent, "time_us", 0), most_time = json_int(limits, "time_us", 0);
 	buf_printf(out, "\nSPENT: %s", fmt_cost(a, uusd, json_flag(spent, "cost_unknown", false)));
 	if (most)
-		buf_printf(out, " of %s, %s left", fmt_money(a, most), fmt_money(a, most > uusd ? most - uusd : 0));
+		buf_printf(out, " of %s, %s left", fmt_money(a, most),
+			   fmt_money(a, most > uusd ? most - uusd : 0));
 	buf_printf(out, "; %s tokens", fmt_count(a, tokens));
 	if (most_tokens)
 		buf_printf(out, " of %s", fmt_count(a, most_tokens));
@@ -203,7 +214,8 @@ void handoff_text(const json_t *h, struct buf *out)
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	buf_printf(out, "HANDOVER of %s ", json_str(h, "session", ""));
 	handoff_text_put_safe(out, json_str(h, "name", ""));
-	buf_printf(out, ": %s, for %s", json_str(h, "state", ""), fmt_age(&a, json_int(h, "dur_us", 0)));
+	buf_printf(out, ": %s, for %s", json_str(h, "state", ""),
+		   fmt_age(&a, json_int(h, "dur_us", 0)));
 	if (*json_str(h, "script", "")) {
 		buf_puts(out, ", script ");
 		handoff_text_put_safe(out, json_str(h, "script", ""));

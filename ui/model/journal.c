@@ -7,9 +7,10 @@
 
 /* One stretch: the model's own fields at its beginning and the elements that it changed. */
 struct stretch {
-	struct model m;      /* strings, held and ask are ours; of the other lists only the lengths hold */
-	uint32_t id;         /* what was kept in it knows it by this */
-	bool script;         /* there was a row for what the script does itself */
+	/* strings, held and ask are ours; of the other lists only the lengths hold */
+	struct model m;
+	uint32_t id; /* what was kept in it knows it by this */
+	bool script; /* there was a row for what the script does itself */
 	struct model_agent *agent;
 	size_t nr_agents, cap_agents;
 	struct model_box *box;
@@ -24,7 +25,7 @@ struct journal {
 	struct stretch *stretch;
 	size_t nr, cap;
 	uint64_t length; /* of a stretch, in events */
-	uint32_t ids;    /* given out */
+	uint32_t ids;	 /* given out */
 	size_t copies, most;
 };
 
@@ -51,7 +52,7 @@ static void *dup_list(const void *p, size_t nr, size_t size)
 	return nr ? mem_dup(p, nr * size) : NULL;
 }
 
-/* --- what each kind of thing owns --------------------------------------------------------------------------------- */
+/* --- what each kind of thing owns ------------------------------------------------------------- */
 
 static void agent_own(struct model_agent *a)
 {
@@ -122,7 +123,7 @@ static void journal_model_drop(struct model *m)
 	free(m->ask);
 }
 
-/* --- keeping ------------------------------------------------------------------------------------------------------ */
+/* --- keeping ---------------------------------------------------------------------------------- */
 
 static void stretch_release(struct stretch *s)
 {
@@ -161,22 +162,24 @@ static int journal_by_id(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-/* Of an element that both kept something of, the older copy counts; what is younger than the first needs none. */
-#define MERGE(to, from, item, nr, cap, drop, is_younger)                                                     \
-	do {                                                                                                 \
-		size_t had = (to)->nr;                                                                       \
-		if (had > 1)                                                                                 \
-			qsort((to)->item, had, sizeof(*(to)->item), journal_by_id);                                  \
-		for (size_t k = 0; k < (from)->nr; k++) {                                                    \
-			if ((from)->item[k].id > (to)->m.head || (is_younger) ||                             \
-			    (had > 0 && bsearch(&(from)->item[k], (to)->item, had, sizeof(*(to)->item), journal_by_id))) { \
-				drop(&(from)->item[k]);                                                      \
-				continue;                                                                    \
-			}                                                                                    \
-			GROW((to)->item, (to)->nr, (to)->cap);                                               \
-			(to)->item[(to)->nr++] = (from)->item[k];                                            \
-		}                                                                                            \
-		(from)->nr = 0;                                                                              \
+/* Of an element that both kept something of, the older copy counts; what is younger than the first
+ * needs none. */
+#define MERGE(to, from, item, nr, cap, drop, is_younger)                                           \
+	do {                                                                                       \
+		size_t had = (to)->nr;                                                             \
+		if (had > 1)                                                                       \
+			qsort((to)->item, had, sizeof(*(to)->item), journal_by_id);                \
+		for (size_t k = 0; k < (from)->nr; k++) {                                          \
+			if ((from)->item[k].id > (to)->m.head || (is_younger) ||                   \
+			    (had > 0 && bsearch(&(from)->item[k], (to)->item, had,                 \
+						sizeof(*(to)->item), journal_by_id))) {            \
+				drop(&(from)->item[k]);                                            \
+				continue;                                                          \
+			}                                                                          \
+			GROW((to)->item, (to)->nr, (to)->cap);                                     \
+			(to)->item[(to)->nr++] = (from)->item[k];                                  \
+		}                                                                                  \
+		(from)->nr = 0;                                                                    \
 	} while (0)
 
 static void action_drop(struct model_action *a)
@@ -186,14 +189,16 @@ static void action_drop(struct model_action *a)
 
 static void journal_merge(struct stretch *to, struct stretch *from)
 {
-	MERGE(to, from, agent, nr_agents, cap_agents, agent_drop, from->agent[k].script && !to->script);
+	MERGE(to, from, agent, nr_agents, cap_agents, agent_drop,
+	      from->agent[k].script && !to->script);
 	MERGE(to, from, box, nr_boxes, cap_boxes, box_drop, false);
 	MERGE(to, from, action, nr_actions, cap_actions, action_drop, false);
 	stretch_release(from);
 	journal_model_drop(&from->m);
 }
 
-/* Stretches become twice as long, so that what is kept of a session has a limit whatever its length. */
+/* Stretches become twice as long, so that what is kept of a session has a limit whatever its
+ * length. */
 static void journal_lengthen(struct journal *j)
 {
 	size_t left = 0;
@@ -219,7 +224,9 @@ void journal_next(struct journal *j, const struct model *m)
 	}
 	GROW(j->stretch, j->nr, j->cap);
 	struct stretch *s = &j->stretch[j->nr++];
-	*s = (struct stretch){ .m = *m, .id = ++j->ids, .script = m->nr_agents > 0 && m->agent[0].script };
+	*s = (struct stretch){ .m = *m,
+			       .id = ++j->ids,
+			       .script = m->nr_agents > 0 && m->agent[0].script };
 	model_own(&s->m);
 }
 
@@ -263,12 +270,13 @@ void journal_keep_action(struct journal *j, struct model_action *a)
 	s->action[s->nr_actions++] = *a;
 }
 
-/* --- going back --------------------------------------------------------------------------------------------------- */
+/* --- going back ------------------------------------------------------------------------------- */
 
 static void restore_elements(struct stretch *s, struct model *m)
 {
 	for (size_t i = 0; i < s->nr_agents; i++) {
-		struct model_agent *a = (struct model_agent *)(uintptr_t)model_agent(m, s->agent[i].id);
+		struct model_agent *a =
+			(struct model_agent *)(uintptr_t)model_agent(m, s->agent[i].id);
 		struct rows rows = a->rows; /* grows only: the list stays, its length goes back */
 		agent_drop(a);
 		*a = s->agent[i];
@@ -282,7 +290,8 @@ static void restore_elements(struct stretch *s, struct model *m)
 		b->kept = 0;
 	}
 	for (size_t i = 0; i < s->nr_actions; i++) {
-		struct model_action *a = (struct model_action *)(uintptr_t)model_action(m, s->action[i].id);
+		struct model_action *a =
+			(struct model_action *)(uintptr_t)model_action(m, s->action[i].id);
 		*a = s->action[i];
 		a->kept = 0;
 	}

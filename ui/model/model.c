@@ -84,7 +84,8 @@ static void *model_find(const void *base, size_t nr, size_t size, uint64_t id)
 	return NULL;
 }
 
-static_assert(offsetof(struct model_agent, id) == 0 && offsetof(struct model_box, id) == 0, "find reads the id there");
+static_assert(offsetof(struct model_agent, id) == 0 && offsetof(struct model_box, id) == 0,
+	      "find reads the id there");
 static_assert(offsetof(struct model_action, id) == 0, "find reads the id there");
 
 const struct model_agent *model_agent(const struct model *m, uint64_t id)
@@ -127,7 +128,8 @@ const struct model_action *model_stands(const struct model *m, const struct mode
 {
 	const struct model_action *now = a->current ? model_action(m, a->current) : NULL;
 	const struct model_box *box = now && now->state == ACT_RUNS ? model_box(m, now->box) : NULL;
-	return now && ((now->state == ACT_WAITS && now->latched) || (box && box->frozen)) ? now : NULL;
+	return now && ((now->state == ACT_WAITS && now->latched) || (box && box->frozen)) ? now
+											  : NULL;
 }
 
 const struct model_action *model_held(const struct model *m, const struct model_agent *a)
@@ -144,7 +146,9 @@ enum agent_state model_agent_state(const struct model *m, const struct model_age
 {
 	const struct model_action *now = a->current ? model_action(m, a->current) : NULL;
 	if (a->ended)
-		return a->good ? AGENT_DONE : a->stop && strcmp(a->stop, "stopped") == 0 ? AGENT_STOPPED : AGENT_FAILED;
+		return a->good					    ? AGENT_DONE
+		       : a->stop && strcmp(a->stop, "stopped") == 0 ? AGENT_STOPPED
+								    : AGENT_FAILED;
 	if (a->held)
 		return AGENT_HELD;
 	if (a->ask)
@@ -166,10 +170,11 @@ static const struct {
 	const char *word;
 	char sign;
 } model_states[] = {
-	[AGENT_IDLE] = { "wait", 'z' },     [AGENT_THINK] = { "think", '>' }, [AGENT_RUN] = { "run", '>' },
-	[AGENT_ASK] = { "ASKS", '!' },      [AGENT_HELD] = { "HELD", '!' },   [AGENT_PAUSED] = { "PAUSED", '=' },
-	[AGENT_DONE] = { "done", '.' },     [AGENT_STOPPED] = { "stopped", '.' },
-	[AGENT_LOST] = { "LOST", 'x' },     [AGENT_FAILED] = { "FAILED", 'x' },
+	[AGENT_IDLE] = { "wait", 'z' }, [AGENT_THINK] = { "think", '>' },
+	[AGENT_RUN] = { "run", '>' },	[AGENT_ASK] = { "ASKS", '!' },
+	[AGENT_HELD] = { "HELD", '!' }, [AGENT_PAUSED] = { "PAUSED", '=' },
+	[AGENT_DONE] = { "done", '.' }, [AGENT_STOPPED] = { "stopped", '.' },
+	[AGENT_LOST] = { "LOST", 'x' }, [AGENT_FAILED] = { "FAILED", 'x' },
 };
 
 const char *agent_state_word(enum agent_state s)

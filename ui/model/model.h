@@ -1,10 +1,14 @@
-/* What stands at one point of a session, folded from its events: agents, boxes, actions, what waits for a person.
+/* What stands at one point of a session, folded from its events: agents, boxes, actions, what waits
+ * for a person.
  *
- * Rules:
- * 1. model_apply takes the events in order, once each, and cannot fail: a body that is not what its kind says changes
- *    nothing but the counts. No input or output, no clock: live and replay fold the same events to the same state.
- * 2. Texts of actions stay in the record; the model keeps the seqs where they are found (row.h reads them). So its size
- *    is some 200 bytes an action and 16 a row; the lists of these are longlist.h's, so that memory stays flat.
+ * Rules: 1. model_apply takes the events in order, once each, and cannot fail: a body that is not
+ * what its kind says changes
+ *    nothing but the counts. No input or output, no clock: live and replay fold the same events to
+ *    the same state.
+ * 2. Texts of actions stay in the record; the model keeps the seqs where they are found (row.h
+ * reads them). So its size
+ *    is some 200 bytes an action and 16 a row; the lists of these are longlist.h's, so that memory
+ *    stays flat.
  * 3. Ids are seqs and arrays are in ascending order of them, so that a look-up is a binary search.
  * Pointers to elements hold until the next model_apply. */
 #ifndef UI_MODEL_H
@@ -15,11 +19,23 @@
 
 struct journal;
 
-enum agent_state { AGENT_IDLE, AGENT_THINK, AGENT_RUN, AGENT_ASK, AGENT_HELD, AGENT_PAUSED, AGENT_DONE, AGENT_STOPPED, AGENT_LOST, AGENT_FAILED };
+enum agent_state {
+	AGENT_IDLE,
+	AGENT_THINK,
+	AGENT_RUN,
+	AGENT_ASK,
+	AGENT_HELD,
+	AGENT_PAUSED,
+	AGENT_DONE,
+	AGENT_STOPPED,
+	AGENT_LOST,
+	AGENT_FAILED
+};
 enum act_state { ACT_JUDGED_, ACT_WAITS, ACT_RUNS, ACT_OVER };
 
 struct row {
-	uint64_t seq; /* the event that the row is about: action.requested for the whole life of an action */
+	/* the event that the row is about: action.requested for the whole life of an action */
+	uint64_t seq;
 	uint16_t kind;
 };
 struct rows {
@@ -40,30 +56,32 @@ struct spark {
 
 struct model_agent {
 	uint64_t id, parent, box, seq_end, said; /* said: seq of the last model.reply with a text */
-	bool script;         /* not an agent: what the script itself does, under the id of session.start */
+	/* not an agent: what the script itself does, under the id of session.start */
+	bool script;
 	char *name, *task, *model;
-	char *word;          /* what agent.state said last; NULL */
-	char *stop, *text;   /* at the end */
+	char *word;	   /* what agent.state said last; NULL */
+	char *stop, *text; /* at the end */
 	bool paused, ended, good;
 	uint32_t turn, actions, held, errors;
-	uint64_t current;    /* newest action that has not ended; 0 none */
-	uint64_t last;       /* newest action at all */
-	uint64_t ask;        /* question of the script that waits for an answer; 0 none */
+	uint64_t current; /* newest action that has not ended; 0 none */
+	uint64_t last;	  /* newest action at all */
+	uint64_t ask;	  /* question of the script that waits for an answer; 0 none */
 	int64_t start_us, end_us, since_us; /* since_us: when its state changed last */
 	int64_t tokens, uusd;
-	bool cost_unknown;   /* some of its model calls have no known price: uusd is the least */
+	bool cost_unknown; /* some of its model calls have no known price: uusd is the least */
 	struct limits limits;
-	const char *used_up; /* of its budget: "uusd", "steps", ..; interned; NULL nothing, or it was extended */
+	/* of its budget: "uusd", "steps", ..; interned; NULL nothing, or it was extended */
+	const char *used_up;
 	int64_t done, total; /* sg.progress; total 0 = none */
 	struct spark spark;
 	struct rows rows;
-	uint32_t kept;       /* journal.c's, as in boxes and actions */
+	uint32_t kept; /* journal.c's, as in boxes and actions */
 };
 
 struct box_snapshot {
-	char *repo;    /* name of the layer, "" = /workspace itself */
-	uint64_t seq;  /* its newest snapshot.taken; 0 none yet */
-	uint64_t base; /* its base.hashed; 0 not known yet */
+	char *repo;	  /* name of the layer, "" = /workspace itself */
+	uint64_t seq;	  /* its newest snapshot.taken; 0 none yet */
+	uint64_t base;	  /* its base.hashed; 0 not known yet */
 	uint32_t touched; /* files of it that differ from the base */
 };
 
@@ -73,32 +91,39 @@ struct model_box {
 	size_t nr_snapshots, cap_snapshots;
 	char *name, *driver, *profile, *net;
 	bool ready, closed, frozen;
-	bool target;           /* a folder of the user's can be merged into */
-	bool again;            /* another box goes on with its files */
-	int64_t asked_us;      /* when it was wanted */
-	uint32_t touched;      /* files that differ from the base, of all layers */
-	uint64_t changed, merged; /* the newest snapshot that changed; the newest merge back of all of it that stands; 0 none */
-	char merge[33];           /* its id */
+	bool target;	  /* a folder of the user's can be merged into */
+	bool again;	  /* another box goes on with its files */
+	int64_t asked_us; /* when it was wanted */
+	uint32_t touched; /* files that differ from the base, of all layers */
+	/* the newest snapshot that changed; the newest merge back of all of it that stands; 0
+	 * none */
+	uint64_t changed, merged;
+	char merge[33]; /* its id */
 	uint32_t kept;
 };
 
 struct model_action {
 	uint64_t id, agent, box;
-	uint64_t judged, held, decided, started, ended, snapshot, reply; /* newest event of each; 0 none */
-	uint64_t later;       /* somebody looked and left it: the newest such event; 0 none */
-	uint64_t preview, previewed; /* the newest preview: its preview.started and, once over, its preview.ended */
+	/* newest event of each; 0 none */
+	uint64_t judged, held, decided, started, ended, snapshot, reply;
+	uint64_t later; /* somebody looked and left it: the newest such event; 0 none */
+	/* the newest preview: its preview.started and, once over, its preview.ended */
+	uint64_t preview, previewed;
 	int64_t asked_us, held_us, until_us, start_us, end_us, preview_us;
 	uint64_t out_bytes, err_bytes; /* out: also what a model says, as it comes */
-	uint64_t wire_bytes;  /* of an answer over the network, as it came */
-	uint64_t pty_bytes;   /* of out_bytes: what came from a terminal */
-	const char *kind;     /* "exec"; interned, "" unknown */
+	uint64_t wire_bytes;	       /* of an answer over the network, as it came */
+	uint64_t pty_bytes;	       /* of out_bytes: what came from a terminal */
+	const char *kind;	       /* "exec"; interned, "" unknown */
 	enum act_state state;
-	int code;             /* exit status; -1 not known */
-	bool latched;               /* it stands before its start only because of a pause: there is nothing to decide */
+	int code; /* exit status; -1 not known */
+	/* it stands before its start only because of a pause: there is nothing to decide */
+	bool latched;
 	bool ok, high_risk, person; /* person: somebody decided */
-	bool promotable;            /* the newest preview may be promoted */
-	bool again;                 /* a recorded command's second run, begun by a person: its agent goes on as it was */
-	bool traced;                /* its first program has been told: that is the command itself, and no row */
+	bool promotable;	    /* the newest preview may be promoted */
+	/* a recorded command's second run, begun by a person: its agent goes on as it was */
+	bool again;
+	/* its first program has been told: that is the command itself, and no row */
+	bool traced;
 	uint32_t kept;
 };
 
@@ -111,21 +136,23 @@ struct model_ask {
 	uint64_t seq, agent;
 };
 
-/* A recorded command that runs again. Each step (begun, its action, its end) is an entry of its own that repeats what
- * was known, so that the list only grows: the newest entry of a seq counts. */
+/* A recorded command that runs again. Each step (begun, its action, its end) is an entry of its own
+ * that repeats what was known, so that the list only grows: the newest entry of a seq counts. */
 struct model_redo {
-	uint64_t seq, of;  /* redo.started; the action it repeats, */
-	bool here;         /* of this session */
-	uint64_t again;    /* the second run; 0 not yet */
-	uint64_t ended;    /* redo.ended; 0 not yet */
+	uint64_t seq, of; /* redo.started; the action it repeats, */
+	bool here;	  /* of this session */
+	uint64_t again;	  /* the second run; 0 not yet */
+	uint64_t ended;	  /* redo.ended; 0 not yet */
 	int64_t begin_us;
 };
 
-struct model_choice { /* somebody said something of a part of a box's changes (review.choice); its base changed (base.drift) */
+/* somebody said something of a part of a box's changes (review.choice); its base changed
+ * (base.drift) */
+struct model_choice {
 	uint64_t seq, box;
 };
 
-struct model_mark { /* a note of level "mark", by a script or a person */
+struct model_mark {	  /* a note of level "mark", by a script or a person */
 	uint64_t seq, on; /* on: the event that is marked */
 	char *text, *key; /* key: the letter that goes there, "" none */
 };
@@ -135,9 +162,11 @@ struct model {
 	uint64_t head, events;
 	int64_t start_us, last_us;
 	const char *how; /* ended_word of its end; static */
-	bool ended, good, stalled, no_room, paused_all, broken_order; /* paused_all: by a person or a freeze */
+	/* paused_all: by a person or a freeze */
+	bool ended, good, stalled, no_room, paused_all, broken_order;
 	bool paused_by_person, paused_by_freeze;
-	int64_t saved_us; /* run --watch: from the save of the script to its first new action; 0 not such a session */
+	/* run --watch: from the save of the script to its first new action; 0 not such a session */
+	int64_t saved_us;
 	struct model_agent *agent;
 	size_t nr_agents, cap_agents;
 	struct model_box *box;
@@ -150,7 +179,7 @@ struct model {
 	size_t nr_asks, cap_asks;
 	struct model_size *size; /* oldest first */
 	size_t nr_sizes, cap_sizes;
-	struct rows rows; /* of everything */
+	struct rows rows;	 /* of everything */
 	struct model_mark *mark; /* oldest first */
 	size_t nr_marks, cap_marks;
 	struct model_redo *redo;
@@ -159,17 +188,17 @@ struct model {
 	size_t nr_choices, cap_choices;
 	struct model_choice *drift; /* oldest first */
 	size_t nr_drifts, cap_drifts;
-	char *hold;       /* the hold filter; "" none */
-	char *warning;    /* last super.warn or box.warn */
-	char *notice;     /* for people in one line: the last thing worth it */
+	char *hold;    /* the hold filter; "" none */
+	char *warning; /* last super.warn or box.warn */
+	char *notice;  /* for people in one line: the last thing worth it */
 	uint32_t waivers, policies, attached;
 	int64_t tokens, uusd; /* with what rented boxes have cost */
 	bool cost_unknown;    /* uusd is the least: some calls or boxes have no known price */
 	struct limits limits; /* the session's own budget */
 	const char *used_up;  /* of it; as in agents */
-	uint64_t owner; /* of the event under way, when its body says whose it is; 0 */
+	uint64_t owner;	      /* of the event under way, when its body says whose it is; 0 */
 	uint64_t session_budget, start; /* start: seq of session.start */
-	char **word;      /* interned */
+	char **word;			/* interned */
 	size_t nr_words, cap_words;
 	struct journal *journal; /* borrowed; keeps the way back (journal.h); NULL: there is none */
 };
@@ -188,14 +217,17 @@ const struct model_action *model_action(const struct model *m, uint64_t id);
 bool model_ask(const struct model *m, uint64_t seq); /* a question that still waits */
 /* The newest redo of this session's action @of, or (0) the newest of all; NULL. */
 const struct model_redo *model_redo(const struct model *m, uint64_t of);
-/* The action of the agent that has waited longest for a person; NULL none does. It may have begun others since. */
+/* The action of the agent that has waited longest for a person; NULL none does. It may have begun
+ * others since. */
 const struct model_action *model_held(const struct model *m, const struct model_agent *a);
-enum agent_state model_agent_state(const struct model *m, const struct model_agent *a); /* never AGENT_LOST: source.h */
+/* never AGENT_LOST: source.h */
+enum agent_state model_agent_state(const struct model *m, const struct model_agent *a);
 const char *agent_state_word(enum agent_state s); /* "run", "HELD", ... */
-char agent_state_sign(enum agent_state s);        /* '>', '!', ... */
+char agent_state_sign(enum agent_state s);	  /* '>', '!', ... */
 size_t model_count(const struct model *m, enum agent_state s);
 
-/* True if events of this kind are rows of their own (the rest belongs to the row of an action, or to nothing). */
+/* True if events of this kind are rows of their own (the rest belongs to the row of an action, or
+ * to nothing). */
 bool model_is_row(uint16_t kind);
 /* Index of the first row with seq >= @seq. */
 size_t rows_find(const struct rows *r, uint64_t seq);

@@ -32,8 +32,9 @@ struct model_agent *fold_agent(struct model *m, uint64_t id)
 
 static struct limits model_fold_limits_of(const json_t *o)
 {
-	return (struct limits){ json_int(o, "uusd", 0), json_int(o, "tokens", 0), json_int(o, "time_us", 0),
-				json_int(o, "steps", 0), json_int(o, "actions", 0) };
+	return (struct limits){ json_int(o, "uusd", 0), json_int(o, "tokens", 0),
+				json_int(o, "time_us", 0), json_int(o, "steps", 0),
+				json_int(o, "actions", 0) };
 }
 
 static void model_fold_add_row(struct rows *r, const struct event *ev)
@@ -71,7 +72,7 @@ bool model_is_row(uint16_t kind)
 	}
 }
 
-/* --- activity ---------------------------------------------------------------------------------------------------- */
+/* --- activity --------------------------------------------------------------------------------- */
 
 static void spark_add(struct spark *s, const struct event *ev, bool held, bool error)
 {
@@ -88,14 +89,16 @@ static void spark_add(struct spark *s, const struct event *ev, bool held, bool e
 	s->error[i] = s->error[i] || error;
 }
 
-/* What the script does outside of its agents is a row of the fleet, too, once there is something. */
+/* What the script does outside of its agents is a row of the fleet, too, once there is
+ * something. */
 static struct model_agent *script_agent(struct model *m, const struct event *ev)
 {
 	struct model_agent *a = m->start ? model_fold_agent_of(m, m->start) : NULL;
 	if (a || !m->start)
 		return a;
 	GROW(m->agent, m->nr_agents, m->cap_agents);
-	memmove(&m->agent[1], &m->agent[0], m->nr_agents * sizeof(*m->agent)); /* its id is the lowest */
+	/* its id is the lowest */
+	memmove(&m->agent[1], &m->agent[0], m->nr_agents * sizeof(*m->agent));
 	m->nr_agents++;
 	m->agent[0] = (struct model_agent){
 		.id = m->start,
@@ -109,7 +112,7 @@ static struct model_agent *script_agent(struct model *m, const struct event *ev)
 	return &m->agent[0];
 }
 
-/* --- agents ------------------------------------------------------------------------------------------------------ */
+/* --- agents ----------------------------------------------------------------------------------- */
 
 static void agent_start(struct model *m, const struct event *ev, const json_t *o)
 {
@@ -160,7 +163,8 @@ static void model_fold_mark(struct model *m, const struct event *ev, const json_
 	m->mark[m->nr_marks++] = k;
 }
 
-static void model_fold_reply(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
+static void model_fold_reply(struct model *m, struct model_agent *a, const struct event *ev,
+			     const json_t *o)
 {
 	const json_t *usage = json_object_get(o, "usage");
 	int64_t tokens = json_int(usage, "in", 0) + json_int(usage, "out", 0);
@@ -188,7 +192,8 @@ static void model_fold_ask(struct model *m, struct model_agent *a, const struct 
 		a->ask = ev->seq;
 }
 
-/* An answer names its question by cause, or belongs to the same action, or is the agent's only one. */
+/* An answer names its question by cause, or belongs to the same action, or is the agent's only
+ * one. */
 static void ask_answered(struct model *m, struct model_agent *a, const struct event *ev)
 {
 	size_t i = 0;
@@ -208,9 +213,10 @@ static void ask_answered(struct model *m, struct model_agent *a, const struct ev
 			a->ask = m->ask[k].seq;
 }
 
-/* --- actions ----------------------------------------------------------------------------------------------------- */
+/* --- actions ---------------------------------------------------------------------------------- */
 
-static void action_requested(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
+static void action_requested(struct model *m, struct model_agent *a, const struct event *ev,
+			     const json_t *o)
 {
 	bool again = fold_redo_action(m, ev);
 	if (!a)
@@ -228,14 +234,16 @@ static void action_requested(struct model *m, struct model_agent *a, const struc
 	if (!a || again)
 		return;
 	a->actions++;
-	if (!json_int(o, "within", 0)) /* a connection that a command makes: the agent is still at the command */
+	/* a connection that a command makes: the agent is still at the command */
+	if (!json_int(o, "within", 0))
 		a->current = a->last = ev->seq;
 	if (ev->box)
 		a->box = ev->box;
 }
 
 /* Since when it is as it is: what asks has asked since before, whatever else it does meanwhile. */
-static void model_fold_moved(struct model_agent *a, const struct model_action *act, const struct event *ev)
+static void model_fold_moved(struct model_agent *a, const struct model_action *act,
+			     const struct event *ev)
 {
 	if (a && !a->ask && !act->again)
 		a->since_us = ev->ts_us;
@@ -263,8 +271,8 @@ static bool only_paused(const json_t *held)
 	return json_array_size(why) == 1 && first && strcmp(first, "pause") == 0;
 }
 
-static void action_held(struct model *m, struct model_action *act, struct model_agent *a, const struct event *ev,
-			const json_t *o)
+static void action_held(struct model *m, struct model_action *act, struct model_agent *a,
+			const struct event *ev, const json_t *o)
 {
 	model_fold_unhold(m, act, a);
 	act->state = ACT_WAITS;
@@ -282,15 +290,16 @@ static void action_held(struct model *m, struct model_action *act, struct model_
 		a->held++;
 }
 
-static void model_fold_action_ended(struct model *m, struct model_action *act, struct model_agent *a, const struct event *ev,
-			 const json_t *o)
+static void model_fold_action_ended(struct model *m, struct model_action *act,
+				    struct model_agent *a, const struct event *ev, const json_t *o)
 {
 	model_fold_unhold(m, act, a);
 	act->state = ACT_OVER;
 	act->ended = ev->seq;
 	act->end_us = ev->ts_us;
 	act->code = (int)json_int(o, "code", -1);
-	act->ok = strcmp(json_str(o, "end", ""), "ok") == 0 && act->code <= 0 && json_int(o, "signal", 0) == 0;
+	act->ok = strcmp(json_str(o, "end", ""), "ok") == 0 && act->code <= 0 &&
+		  json_int(o, "signal", 0) == 0;
 	if (strcmp(act->kind, "model") != 0) {
 		m->uusd += json_int(o, "cost_uusd", 0);
 		if (a)
@@ -317,7 +326,8 @@ static void output_came(struct model_action *act, int64_t stream, uint64_t len)
 		act->pty_bytes += len;
 }
 
-static void model_fold_action_event(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
+static void model_fold_action_event(struct model *m, struct model_agent *a, const struct event *ev,
+				    const json_t *o)
 {
 	struct model_action *act = fold_action(m, ev->action);
 	if (!act)
@@ -358,15 +368,16 @@ static void model_fold_action_event(struct model *m, struct model_agent *a, cons
 		break;
 	case EV_PROC_RESIZE:
 		GROW(m->size, m->nr_sizes, m->cap_sizes);
-		m->size[m->nr_sizes++] = (struct model_size){ act->id, act->pty_bytes, (int)json_int(o, "cols", 80),
-							      (int)json_int(o, "rows", 24) };
+		m->size[m->nr_sizes++] =
+			(struct model_size){ act->id, act->pty_bytes, (int)json_int(o, "cols", 80),
+					     (int)json_int(o, "rows", 24) };
 		break;
 	default:
 		break;
 	}
 }
 
-/* --- the session ------------------------------------------------------------------------------------------------- */
+/* --- the session ------------------------------------------------------------------------------ */
 
 static void model_fold_latch(struct model *m, const struct event *ev, const json_t *o)
 {
@@ -375,7 +386,8 @@ static void model_fold_latch(struct model *m, const struct event *ev, const json
 	struct model_agent *a = model_fold_agent_of(m, id);
 	if (a) {
 		a->paused = on;
-		a->since_us = a->held || a->ask ? a->since_us : ev->ts_us; /* what waits has waited since before */
+		/* what waits has waited since before */
+		a->since_us = a->held || a->ask ? a->since_us : ev->ts_us;
 	} else {
 		m->paused_by_freeze = freeze ? on : on && m->paused_by_freeze;
 		m->paused_by_person = freeze ? m->paused_by_person : on;
@@ -386,7 +398,8 @@ static void model_fold_latch(struct model *m, const struct event *ev, const json
 			model_fold_agent_of(m, m->agent[i].id)->paused = false;
 }
 
-static void model_fold_budget(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
+static void model_fold_budget(struct model *m, struct model_agent *a, const struct event *ev,
+			      const json_t *o)
 {
 	struct limits lim = model_fold_limits_of(json_object_get(o, "limits"));
 	uint64_t id = ev->kind == EV_BUDGET_NEW ? ev->seq : (uint64_t)json_int(o, "budget", 0);
@@ -435,7 +448,9 @@ static void model_fold_session_end(struct model *m, const struct event *ev, cons
 	m->ended = true;
 	m->good = json_flag(o, "ok", false);
 	m->how = ended_word(o);
-	struct model_agent *script = !m->good && nobody_failed(m) ? script_agent(m, ev) : model_fold_agent_of(m, m->start);
+	struct model_agent *script = !m->good && nobody_failed(m)
+					     ? script_agent(m, ev)
+					     : model_fold_agent_of(m, m->start);
 	if (!script || !script->script)
 		return;
 	script->ended = true;
@@ -518,7 +533,8 @@ static void model_fold_session_event(struct model *m, const struct event *ev, co
 	}
 }
 
-static void agent_event(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
+static void agent_event(struct model *m, struct model_agent *a, const struct event *ev,
+			const json_t *o)
 {
 	switch (ev->kind) {
 	case EV_AGENT_START:
@@ -566,7 +582,8 @@ static void model_fold_base_drift(struct model *m, const struct event *ev)
 	m->drift[m->nr_drifts++] = (struct model_choice){ ev->seq, ev->box };
 }
 
-static void apply_body(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
+static void apply_body(struct model *m, struct model_agent *a, const struct event *ev,
+		       const json_t *o)
 {
 	if (ev->kind == EV_ACTION_REQUESTED)
 		action_requested(m, a, ev, o);
@@ -575,7 +592,8 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 		model_fold_action_event(m, a, ev, o);
 	else if (ev->kind == EV_LATCH_PAUSE || ev->kind == EV_LATCH_CONTINUE)
 		model_fold_latch(m, ev, o);
-	else if (ev->kind == EV_BUDGET_NEW || ev->kind == EV_BUDGET_EXTENDED || ev->kind == EV_BUDGET_EMPTY)
+	else if (ev->kind == EV_BUDGET_NEW || ev->kind == EV_BUDGET_EXTENDED ||
+		 ev->kind == EV_BUDGET_EMPTY)
 		model_fold_budget(m, a, ev, o);
 	else if (ev->kind == EV_BOX_OPEN)
 		fold_box_open(m, ev, o);
@@ -597,27 +615,32 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 /* Bodies that say nothing to the model: most events of a session, and the largest. */
 static bool has_news(uint16_t kind)
 {
-	return kind != EV_ACTION_JUDGED && kind != EV_ACTION_STARTED && kind != EV_HOST_FRAME && kind != EV_HOST_CALL && kind != EV_MODEL_SENT &&
-	       kind != EV_HOST_MODULE && kind != EV_MODEL_CALL && kind != EV_STORE_SET;
+	return kind != EV_ACTION_JUDGED && kind != EV_ACTION_STARTED && kind != EV_HOST_FRAME &&
+	       kind != EV_HOST_CALL && kind != EV_MODEL_SENT && kind != EV_HOST_MODULE &&
+	       kind != EV_MODEL_CALL && kind != EV_STORE_SET;
 }
 
 /* Whose timeline an event belongs to. */
 static struct model_agent *row_owner(struct model *m, const struct event *ev)
 {
-	const struct model_action *act = ev->agent ? NULL : model_action(m, ev->action ? ev->action : ev->seq);
+	const struct model_action *act =
+		ev->agent ? NULL : model_action(m, ev->action ? ev->action : ev->seq);
 	uint64_t id = ev->kind == EV_AGENT_START ? ev->seq
 		      : ev->agent		 ? ev->agent
 		      : act			 ? act->agent
 		      : m->owner		 ? m->owner
 						 : m->start;
 	struct model_agent *a = id ? model_fold_agent_of(m, id) : NULL;
-	return a && !ev->agent && !act && !m->owner && !a->script && ev->kind != EV_AGENT_START ? NULL : a;
+	return a && !ev->agent && !act && !m->owner && !a->script && ev->kind != EV_AGENT_START
+		       ? NULL
+		       : a;
 }
 
 /* The first program of a command is the command: its row says so already. */
 static bool is_the_command(const struct model *m, const struct event *ev)
 {
-	const struct model_action *act = ev->kind == EV_PROC_EXEC ? model_action(m, ev->action) : NULL;
+	const struct model_action *act =
+		ev->kind == EV_PROC_EXEC ? model_action(m, ev->action) : NULL;
 	return act && !act->traced && strcmp(act->kind, "exec") == 0;
 }
 
@@ -632,7 +655,8 @@ void model_apply(struct model *m, const struct event *ev)
 	m->owner = 0;
 	bool itself = is_the_command(m, ev);
 	CLEANUP(json_release)
-	json_t *o = ev->body && has_news(ev->kind) ? json_parse(ev->body, ev->len, "event", &err) : NULL;
+	json_t *o = ev->body && has_news(ev->kind) ? json_parse(ev->body, ev->len, "event", &err)
+						   : NULL;
 	if (json_is_object(o) || !has_news(ev->kind))
 		apply_body(m, model_fold_agent_of(m, ev->agent), ev, o);
 	struct model_agent *a = row_owner(m, ev);

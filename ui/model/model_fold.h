@@ -1,5 +1,5 @@
-/* Inside of model_apply: model_fold.c for agents, actions and the session, model_fold_box.c for boxes, previews and second
- * runs of commands. */
+/* Inside of model_apply: model_fold.c for agents, actions and the session, model_fold_box.c for
+ * boxes, previews and second runs of commands. */
 #ifndef UI_MODEL_FOLD_H
 #define UI_MODEL_FOLD_H
 
@@ -10,7 +10,8 @@
 void fold_text(char **at, const char *s);
 void fold_bytes(char **at, const json_t *o, const char *key);
 
-/* Whatever changes an element finds it by these: its old state is kept for the way back. NULL: unknown. */
+/* Whatever changes an element finds it by these: its old state is kept for the way back. NULL:
+ * unknown. */
 struct model_agent *fold_agent(struct model *m, uint64_t id);
 struct model_box *fold_box(struct model *m, uint64_t id);
 struct model_action *fold_action(struct model *m, uint64_t id);

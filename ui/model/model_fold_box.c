@@ -34,7 +34,7 @@ struct model_action *fold_action(struct model *m, uint64_t id)
 	return a;
 }
 
-/* --- boxes ------------------------------------------------------------------------------------------------------- */
+/* --- boxes ------------------------------------------------------------------------------------ */
 
 void fold_box_open(struct model *m, const struct event *ev, const json_t *o)
 {
@@ -69,19 +69,22 @@ static struct box_snapshot *model_fold_box_layer(struct model_box *b, const char
 	return &b->snapshot[i];
 }
 
-static void model_fold_box_snapshot(struct model *m, struct model_box *b, const struct event *ev, const json_t *o)
+static void model_fold_box_snapshot(struct model *m, struct model_box *b, const struct event *ev,
+				    const json_t *o)
 {
 	const char *why = json_str(o, "why", "");
 	const json_t *by = json_object_get(o, "by");
 	struct box_snapshot *l = model_fold_box_layer(b, json_str(o, "repo", ""));
-	uint32_t touched = (uint32_t)json_int(o, "files", json_int(o, "touched", 0)); /* older records have no count of files */
+	/* older records have no count of files */
+	uint32_t touched = (uint32_t)json_int(o, "files", json_int(o, "touched", 0));
 	b->touched += touched - l->touched;
 	l->touched = touched;
 	l->seq = ev->seq;
 	if (json_int(o, "changed", 1) > 0 && strcmp(why, "open") != 0 && strcmp(why, "resume") != 0)
 		b->changed = ev->seq;
 	for (size_t k = 0; k < json_array_size(by); k++) {
-		struct model_action *act = fold_action(m, (uint64_t)json_integer_value(json_array_get(by, k)));
+		struct model_action *act =
+			fold_action(m, (uint64_t)json_integer_value(json_array_get(by, k)));
 		if (act)
 			act->snapshot = ev->seq, m->owner = act->agent;
 	}
@@ -129,7 +132,8 @@ void fold_box_event(struct model *m, const struct event *ev, const json_t *o)
 		model_fold_box_layer(b, json_str(o, "repo", ""))->base = ev->seq;
 		break;
 	case EV_MERGE_DONE:
-		if (json_int(json_object_get(o, "unmerged"), "files", json_int(o, "left", 0)) == 0) {
+		if (json_int(json_object_get(o, "unmerged"), "files", json_int(o, "left", 0)) ==
+		    0) {
 			b->merged = ev->seq;
 			strncpy(b->merge, json_str(o, "merge", ""), sizeof(b->merge) - 1);
 		}
@@ -139,7 +143,7 @@ void fold_box_event(struct model *m, const struct event *ev, const json_t *o)
 	}
 }
 
-/* --- previews ---------------------------------------------------------------------------------------------------- */
+/* --- previews --------------------------------------------------------------------------------- */
 
 void fold_preview(struct model *m, const struct event *ev, const json_t *o)
 {
@@ -155,7 +159,8 @@ void fold_preview(struct model *m, const struct event *ev, const json_t *o)
 		return;
 	} else if (ev->kind == EV_PREVIEW_ENDED) {
 		act->previewed = ev->seq;
-		act->promotable = strcmp(json_str(o, "end", ""), "ok") == 0 && !json_flag(o, "cut", false);
+		act->promotable =
+			strcmp(json_str(o, "end", ""), "ok") == 0 && !json_flag(o, "cut", false);
 	} else if (ev->kind == EV_PREVIEW_DROPPED) {
 		act->promotable = false;
 	}
@@ -175,7 +180,7 @@ void fold_forget_previews(struct model *m)
 	}
 }
 
-/* --- second runs ------------------------------------------------------------------------------------------------- */
+/* --- second runs ------------------------------------------------------------------------------ */
 
 static void redo_step(struct model *m, struct model_redo r)
 {
@@ -194,8 +199,11 @@ static struct model_redo redo_of_seq(const struct model *m, uint64_t seq)
 void fold_redo(struct model *m, const struct event *ev, const json_t *o)
 {
 	const json_t *origin = json_object_get(o, "origin");
-	struct model_redo r = { .seq = ev->seq, .begin_us = ev->ts_us, .of = (uint64_t)json_int(origin, "action", 0),
-				.here = m->id && strcmp(json_str(origin, "session", ""), m->id) == 0 };
+	struct model_redo r = { .seq = ev->seq,
+				.begin_us = ev->ts_us,
+				.of = (uint64_t)json_int(origin, "action", 0),
+				.here = m->id &&
+					strcmp(json_str(origin, "session", ""), m->id) == 0 };
 	if (ev->kind == EV_REDO_ENDED) {
 		r = redo_of_seq(m, (uint64_t)json_int(o, "started", 0));
 		r.ended = ev->seq;

@@ -21,19 +21,21 @@ struct pick {
 	struct filter *filter;
 	uint64_t *seq; /* ascending */
 	size_t nr, cap;
-	uint64_t done;    /* asked up to here */
-	uint64_t piece;   /* events that are asked at once; more while that is quick: each asks the index anew */
-	uint64_t *open;   /* asked when they had not ended: once more when they have */
+	uint64_t done; /* asked up to here */
+	/* events that are asked at once; more while that is quick: each asks the index anew */
+	uint64_t piece;
+	uint64_t *open; /* asked when they had not ended: once more when they have */
 	size_t nr_open, cap_open;
 	uint64_t version;
-	size_t marks;     /* of the model, looked at */
+	size_t marks; /* of the model, looked at */
 	struct list list[LISTS];
 	size_t next;
 	bool failed;
 	struct err why;
 };
 
-int pick_new(struct pick **out, const char *text, const struct filter_saved *saved, size_t *column_out, struct err *err)
+int pick_new(struct pick **out, const char *text, const struct filter_saved *saved,
+	     size_t *column_out, struct err *err)
 {
 	struct filter *f = NULL;
 	if (filter_parse(&f, text, saved, column_out, err) < 0)
@@ -115,7 +117,8 @@ static bool ask_file(struct pick *p, struct source *s, int64_t now_us, uint64_t 
 	uint64_t seqs[PAGE];
 	size_t nr = PAGE;
 	while (nr == PAGE) {
-		if (filter_search_to(p->filter, s->session, now_us, after, to, PAGE, seqs, &nr, &p->why) < 0) {
+		if (filter_search_to(p->filter, s->session, now_us, after, to, PAGE, seqs, &nr,
+				     &p->why) < 0) {
 			p->failed = true;
 			return false;
 		}
@@ -152,7 +155,8 @@ static void model_pick_catch_up(struct pick *p, struct source *s, int64_t now_us
 			p->open[left++] = p->open[i];
 	}
 	p->nr_open = left;
-	for (p->marks = p->marks > s->model.nr_marks ? 0 : p->marks; p->marks < s->model.nr_marks; p->marks++)
+	for (p->marks = p->marks > s->model.nr_marks ? 0 : p->marks; p->marks < s->model.nr_marks;
+	     p->marks++)
 		if (s->model.mark[p->marks].on <= p->done)
 			model_pick_ask_again(p, s, s->model.mark[p->marks].on, now_us);
 }
@@ -181,7 +185,9 @@ bool pick_work(struct pick *p, struct source *s, int64_t now_us, int64_t budget_
 	model_pick_catch_up(p, s, now_us);
 	while (p->done < head && !p->failed) {
 		int64_t from = clock_mono_us();
-		uint64_t to = head - p->done > p->piece && !filter_words(p->filter) ? p->done + p->piece : head;
+		uint64_t to = head - p->done > p->piece && !filter_words(p->filter)
+				      ? p->done + p->piece
+				      : head;
 		model_pick_piece(p, s, now_us, to);
 		int64_t now = clock_mono_us();
 		if (now - from < budget_us / 2)
@@ -194,11 +200,13 @@ bool pick_work(struct pick *p, struct source *s, int64_t now_us, int64_t budget_
 	return p->done < head && !p->failed;
 }
 
-static bool model_pick_matches(struct pick *p, struct source *s, const struct row *r, size_t *at, int64_t now_us)
+static bool model_pick_matches(struct pick *p, struct source *s, const struct row *r, size_t *at,
+			       int64_t now_us)
 {
 	while (*at < p->nr && p->seq[*at] < r->seq)
 		++*at;
-	if (r->kind == EV_ACTION_REQUESTED && !model_pick_ended(s, r->seq) && !filter_words(p->filter))
+	if (r->kind == EV_ACTION_REQUESTED && !model_pick_ended(s, r->seq) &&
+	    !filter_words(p->filter))
 		return r->seq <= p->done && ask_one(p, s, r->seq, now_us);
 	return *at < p->nr && p->seq[*at] == r->seq;
 }
@@ -214,7 +222,8 @@ static struct list *model_pick_list_of(struct pick *p, const struct rows *of)
 	return l;
 }
 
-const struct rows *pick_rows(struct pick *p, struct source *s, const struct rows *of, int64_t now_us)
+const struct rows *pick_rows(struct pick *p, struct source *s, const struct rows *of,
+			     int64_t now_us)
 {
 	if (pick_empty(p) || p->failed)
 		return of;

@@ -36,7 +36,8 @@ static const char *model_progress_last_line(const char *text, size_t *len)
 }
 
 /* At a number that begins a word or stands in a bracket: bytes of the whole form, 0 it is none. */
-static size_t model_progress_form(const char *p, size_t len, char before, int64_t *done, int64_t *total)
+static size_t model_progress_form(const char *p, size_t len, char before, int64_t *done,
+				  int64_t *total)
 {
 	size_t n = model_progress_number(p, len, done), at = n, m;
 	if (n == 0)
@@ -46,7 +47,8 @@ static size_t model_progress_form(const char *p, size_t len, char before, int64_
 		return *done <= 100 ? at + 1 : 0;
 	}
 	at += model_progress_blanks(p + at, len - at);
-	bool bracket = before == '[' || before == '(', of = len - at > 3 && memcmp(p + at, "of ", 3) == 0;
+	bool bracket = before == '[' || before == '(',
+	     of = len - at > 3 && memcmp(p + at, "of ", 3) == 0;
 	if (!of && !(bracket && at < len && p[at] == '/'))
 		return 0;
 	at += of ? 3 : 1;
@@ -54,7 +56,10 @@ static size_t model_progress_form(const char *p, size_t len, char before, int64_
 	m = model_progress_number(p + at, len - at, total);
 	at += m;
 	bool closed = !bracket || of || (at < len && (p[at] == ']' || p[at] == ')'));
-	return m > 0 && *total > 1 && *done <= *total && closed && (at == len || !isalnum((unsigned char)p[at])) ? at : 0;
+	return m > 0 && *total > 1 && *done <= *total && closed &&
+			       (at == len || !isalnum((unsigned char)p[at]))
+		       ? at
+		       : 0;
 }
 
 bool progress_parse(const char *text, size_t len, int64_t *done, int64_t *total)
@@ -65,7 +70,9 @@ bool progress_parse(const char *text, size_t len, int64_t *done, int64_t *total)
 	for (size_t i = 0; i < len;) {
 		int64_t d, t;
 		bool begins = p[i] >= '0' && p[i] <= '9' && strchr(" [(:=", before) != NULL;
-		size_t n = begins ? model_progress_form(p + i, len - i, bracket ? bracket : before, &d, &t) : 0;
+		size_t n = begins ? model_progress_form(p + i, len - i, bracket ? bracket : before,
+							&d, &t)
+				  : 0;
 		if (n)
 			*done = d, *total = t, found = true;
 		bracket = p[i] == '[' || p[i] == '(' ? p[i] : p[i] == ' ' ? bracket : 0;

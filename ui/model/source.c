@@ -11,7 +11,8 @@ int source_open(struct source **out, const char *path, struct err *err)
 {
 	struct source *s = NEW(struct source);
 	model_init(&s->model);
-	if (session_open(&s->session, path, err) < 0 || feed_new(&s->feed, s->session, FEED_ALL, 0, err) < 0) {
+	if (session_open(&s->session, path, err) < 0 ||
+	    feed_new(&s->feed, s->session, FEED_ALL, 0, err) < 0) {
 		source_close(&s);
 		return -1;
 	}
@@ -39,10 +40,17 @@ void source_close(struct source **sp)
 	*sp = NULL;
 }
 
-/* --- folding ------------------------------------------------------------------------------------------------------ */
+/* --- folding ---------------------------------------------------------------------------------- */
 
-enum { SLICE = 64, EARLY_EVENTS = 700, LONG = 20000, EARLY_MORE = 256, EARLY_AGAIN_US = 250000,
-       GROWN_US = 500000, GROWN_SHARE = 20 };
+enum {
+	SLICE = 64,
+	EARLY_EVENTS = 700,
+	LONG = 20000,
+	EARLY_MORE = 256,
+	EARLY_AGAIN_US = 250000,
+	GROWN_US = 500000,
+	GROWN_SHARE = 20
+};
 
 static struct model *source_folded(struct source *s)
 {
@@ -54,7 +62,8 @@ int source_take(struct source *s, uint64_t limit_seq, int max)
 	struct event ev;
 	struct model *m = source_folded(s);
 	int n = 0, rc = 0;
-	while ((max == 0 || n < max) && (rc = feed_next(s->feed, &ev, &s->arena, limit_seq, &s->why)) == 1) {
+	while ((max == 0 || n < max) &&
+	       (rc = feed_next(s->feed, &ev, &s->arena, limit_seq, &s->why)) == 1) {
 		if (s->journal)
 			journal_next(s->journal, m);
 		track_before(&s->track, m, &ev);
@@ -123,7 +132,8 @@ static void begin_early(struct source *s, uint64_t seq)
 	free(list);
 }
 
-/* What has come since the first picture was made; when that is much, a new picture, but not all the time. */
+/* What has come since the first picture was made; when that is much, a new picture, but not all the
+ * time. */
 static int go_on_early(struct source *s, uint64_t seq)
 {
 	int n = 0;
@@ -163,8 +173,9 @@ static int source_survey(struct source *s, uint64_t to, int64_t until)
 	return got < 0 ? -1 : n;
 }
 
-/* The file goes on while the cursor stands: to its end and back, so that what tells of the whole of it grows, too. Where the
- * cursor is far behind that would take too long, and is left until it moves. */
+/* The file goes on while the cursor stands: to its end and back, so that what tells of the whole of
+ * it grows, too. Where the cursor is far behind that would take too long, and is left until it
+ * moves. */
 static int source_grown(struct source *s)
 {
 	int64_t began = clock_mono_us();
@@ -177,7 +188,8 @@ static int source_grown(struct source *s)
 
 int source_sync(struct source *s, uint64_t limit_seq, int64_t budget_us)
 {
-	uint64_t head = session_head(s->session), to = limit_seq && limit_seq < head ? limit_seq : head;
+	uint64_t head = session_head(s->session),
+		 to = limit_seq && limit_seq < head ? limit_seq : head;
 	int64_t until = clock_mono_us() + budget_us;
 	int n = 0, got = 0;
 	s->growing = s->end > 0 && head != s->end;
@@ -221,7 +233,9 @@ bool source_reading(const struct source *s)
 
 int source_percent(const struct source *s, uint64_t limit_seq)
 {
-	uint64_t to = s->journal && !s->surveyed ? session_head(s->session) : limit_seq ? limit_seq : s->model.head;
+	uint64_t to = s->journal && !s->surveyed ? session_head(s->session)
+		      : limit_seq		 ? limit_seq
+						 : s->model.head;
 	return !s->early || to == 0 || s->whole.head >= to ? 100 : (int)(s->whole.head * 100 / to);
 }
 
@@ -258,14 +272,19 @@ json_t *source_body(struct source *s, uint64_t seq)
 	return o;
 }
 
-uint64_t source_output(struct source *s, uint64_t action, int stream, uint64_t from, uint64_t max, struct buf *out)
+uint64_t source_output(struct source *s, uint64_t action, int stream, uint64_t from, uint64_t max,
+		       struct buf *out)
 {
 	struct err err = ERR_INIT;
 	const struct model_action *act = model_action(&s->model, action);
-	uint64_t size = !act ? 0 : stream == 2 ? act->err_bytes : stream == 5 ? act->wire_bytes : act->out_bytes;
+	uint64_t size = !act	      ? 0
+			: stream == 2 ? act->err_bytes
+			: stream == 5 ? act->wire_bytes
+				      : act->out_bytes;
 	uint64_t left = size > from ? size - from : 0;
 	buf_reset(out);
-	if (left > 0 && session_output(s->session, action, stream, from, (size_t)(left < max ? left : max), out, &err) < 0)
+	if (left > 0 && session_output(s->session, action, stream, from,
+				       (size_t)(left < max ? left : max), out, &err) < 0)
 		buf_printf(out, "(%s)", err.text);
 	return size;
 }

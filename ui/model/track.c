@@ -14,7 +14,10 @@ static uint64_t track_output_of(const struct model *m, uint64_t action)
 void track_before(struct track *t, const struct model *m, const struct event *ev)
 {
 	if (ev->seq > t->nr)
-		t->before = (struct model_sums){ m->uusd, m->tokens, ev->kind == EV_OUTPUT ? track_output_of(m, ev->action) : 0 };
+		t->before =
+			(struct model_sums){ m->uusd, m->tokens,
+					     ev->kind == EV_OUTPUT ? track_output_of(m, ev->action)
+								   : 0 };
 }
 
 static bool track_is_one_of(const char *kind, const char *const *list)
@@ -30,11 +33,11 @@ static unsigned wish_of(const struct model *m, const struct event *ev)
 	static const char *const changes[] = { "write", "edit", "put", "merge", NULL };
 	const struct model_action *a = model_action(m, ev->seq);
 	const char *kind = a ? a->kind : "";
-	return track_is_one_of(kind, runs)		   ? TRACK_EXEC
-	       : track_is_one_of(kind, changes)	   ? TRACK_EDIT
-	       : strcmp(kind, "model") == 0	   ? TRACK_MODEL
-	       : strcmp(kind, "rollback") == 0 ? TRACK_ROLLBACK
-					       : 0;
+	return track_is_one_of(kind, runs)	? TRACK_EXEC
+	       : track_is_one_of(kind, changes) ? TRACK_EDIT
+	       : strcmp(kind, "model") == 0	? TRACK_MODEL
+	       : strcmp(kind, "rollback") == 0	? TRACK_ROLLBACK
+						: 0;
 }
 
 static unsigned track_flags_of(const struct model *m, const struct event *ev)
@@ -81,7 +84,8 @@ static void track_count(struct track_sum *s, unsigned flags)
 	s->count[LANE_MODEL] += (flags & TRACK_MODEL) != 0;
 }
 
-static void track_add_step(struct track *t, const struct model *m, const struct event *ev, enum track_what what, int64_t amount)
+static void track_add_step(struct track *t, const struct model *m, const struct event *ev,
+			   enum track_what what, int64_t amount)
 {
 	const struct model_action *a = ev->agent ? NULL : model_action(m, ev->action);
 	if (amount <= 0)
@@ -90,7 +94,9 @@ static void track_add_step(struct track *t, const struct model *m, const struct 
 	t->step[t->nr_steps++] = (struct track_step){
 		.ts_us = ev->ts_us,
 		.seq = ev->seq,
-		.agent = ev->agent ? ev->agent : a ? a->agent : m->start,
+		.agent = ev->agent ? ev->agent
+			 : a	   ? a->agent
+				   : m->start,
 		.amount = amount > UINT32_MAX ? UINT32_MAX : (uint32_t)amount,
 		.what = (uint8_t)what,
 	};
@@ -118,7 +124,8 @@ void track_after(struct track *t, const struct model *m, const struct event *ev)
 	track_add_step(t, m, ev, TRACK_COST, m->uusd - t->before.uusd);
 	track_add_step(t, m, ev, TRACK_TOKENS, m->tokens - t->before.tokens);
 	if (ev->kind == EV_OUTPUT)
-		track_add_step(t, m, ev, TRACK_OUTPUT, (int64_t)(track_output_of(m, ev->action) - t->before.out));
+		track_add_step(t, m, ev, TRACK_OUTPUT,
+			       (int64_t)(track_output_of(m, ev->action) - t->before.out));
 	if (ev->kind == EV_ACTION_REQUESTED)
 		track_add_step(t, m, ev, TRACK_ACTIONS, 1);
 }
@@ -202,7 +209,8 @@ uint64_t track_find(const struct track *t, uint64_t seq, unsigned flags, int by)
 {
 	if (by > 0) {
 		for (uint64_t i = seq; i < t->nr; i++)
-			if (i % TRACK_STRETCH == 0 && !(t->stretch[i / TRACK_STRETCH].flags & flags))
+			if (i % TRACK_STRETCH == 0 &&
+			    !(t->stretch[i / TRACK_STRETCH].flags & flags))
 				i += TRACK_STRETCH - 1;
 			else if (t->flags[i] & flags)
 				return i + 1;

@@ -1,7 +1,9 @@
-/* A session along its time, for rulers and curves: what kind of thing each event is, and what was spent by whom when.
+/* A session along its time, for rulers and curves: what kind of thing each event is, and what was
+ * spent by whom when.
  *
- * Filled beside the fold, event by event and once each (a cursor that moves changes nothing); some 10 bytes an event and
- * 32 a spending. Time here is the playing clock: pauses longer than TRACK_IDLE_US count as that long. */
+ * Filled beside the fold, event by event and once each (a cursor that moves changes nothing); some
+ * 10 bytes an event and 32 a spending. Time here is the playing clock: pauses longer than
+ * TRACK_IDLE_US count as that long. */
 #ifndef UI_TRACK_H
 #define UI_TRACK_H
 
@@ -10,12 +12,24 @@
 enum { TRACK_IDLE_US = 2000000 };
 
 enum track_flag {
-	TRACK_TURN = 1 << 0, TRACK_ERROR = 1 << 1, TRACK_HELD = 1 << 2, TRACK_APPROVED = 1 << 3, TRACK_DENIED = 1 << 4,
-	TRACK_DIFF = 1 << 5, TRACK_MARK = 1 << 6, TRACK_END = 1 << 7, TRACK_SNAPSHOT = 1 << 8, TRACK_EXEC = 1 << 9,
-	TRACK_EDIT = 1 << 10, TRACK_MODEL = 1 << 11, TRACK_ROLLBACK = 1 << 12, TRACK_DRIFT = 1 << 13,
+	TRACK_TURN = 1 << 0,
+	TRACK_ERROR = 1 << 1,
+	TRACK_HELD = 1 << 2,
+	TRACK_APPROVED = 1 << 3,
+	TRACK_DENIED = 1 << 4,
+	TRACK_DIFF = 1 << 5,
+	TRACK_MARK = 1 << 6,
+	TRACK_END = 1 << 7,
+	TRACK_SNAPSHOT = 1 << 8,
+	TRACK_EXEC = 1 << 9,
+	TRACK_EDIT = 1 << 10,
+	TRACK_MODEL = 1 << 11,
+	TRACK_ROLLBACK = 1 << 12,
+	TRACK_DRIFT = 1 << 13,
 };
 
-/* What is counted by stretches, so that a ruler of a long session is drawn without looking at each event. */
+/* What is counted by stretches, so that a ruler of a long session is drawn without looking at each
+ * event. */
 enum track_lane { LANE_EVENTS, LANE_EXEC, LANE_EDIT, LANE_MODEL, LANE_NR };
 enum { TRACK_STRETCH = 256 };
 
@@ -31,11 +45,11 @@ struct track_step {
 	int64_t ts_us;
 	uint64_t seq, agent;
 	uint32_t amount; /* micro-dollars, tokens, bytes, 1 */
-	uint8_t what;    /* enum track_what */
+	uint8_t what;	 /* enum track_what */
 };
 
 struct track {
-	int64_t *at_us;   /* of event seq - 1: on the playing clock */
+	int64_t *at_us; /* of event seq - 1: on the playing clock */
 	uint16_t *flags;
 	size_t nr, cap, cap_flags;
 	struct track_sum *stretch; /* of events 1 to 256, 257 to 512, ... */

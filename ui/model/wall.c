@@ -17,5 +17,7 @@ const char *wall_net(const struct model_box *b)
 {
 	if (b->net && *b->net)
 		return b->net;
-	return wall_none(b) || strcmp(b->driver, "ssh") == 0 || strcmp(b->driver, "host") == 0 ? "open" : "none";
+	return wall_none(b) || strcmp(b->driver, "ssh") == 0 || strcmp(b->driver, "host") == 0
+		       ? "open"
+		       : "none";
 }

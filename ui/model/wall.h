@@ -1,11 +1,12 @@
-/* What stands around a box, in words for every screen: a box without isolation is said out loud. Pure; nothing owned. */
+/* What stands around a box, in words for every screen: a box without isolation is said out loud.
+ * Pure; nothing owned. */
 #ifndef UI_MODEL_WALL_H
 #define UI_MODEL_WALL_H
 
 #include "ui/model/model.h"
 
-const char *wall_words(const char *profile);        /* of box.ready */
-bool wall_none(const struct model_box *b);          /* NULL: false */
-const char *wall_net(const struct model_box *b);    /* "none", "open", or what is let through */
+const char *wall_words(const char *profile);	 /* of box.ready */
+bool wall_none(const struct model_box *b);	 /* NULL: false */
+const char *wall_net(const struct model_box *b); /* "none", "open", or what is let through */
 
 #endif

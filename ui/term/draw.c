@@ -9,10 +9,11 @@
 enum role draw_state_role(enum agent_state s)
 {
 	static const enum role roles[] = {
-		[AGENT_IDLE] = ROLE_DIM,      [AGENT_THINK] = ROLE_THINK,   [AGENT_RUN] = ROLE_RUN,
-		[AGENT_ASK] = ROLE_HELD,      [AGENT_HELD] = ROLE_HELD,     [AGENT_PAUSED] = ROLE_PAUSED,
-		[AGENT_DONE] = ROLE_DONE,     [AGENT_STOPPED] = ROLE_WARN,
-		[AGENT_LOST] = ROLE_FAILED,   [AGENT_FAILED] = ROLE_FAILED,
+		[AGENT_IDLE] = ROLE_DIM,    [AGENT_THINK] = ROLE_THINK,
+		[AGENT_RUN] = ROLE_RUN,	    [AGENT_ASK] = ROLE_HELD,
+		[AGENT_HELD] = ROLE_HELD,   [AGENT_PAUSED] = ROLE_PAUSED,
+		[AGENT_DONE] = ROLE_DONE,   [AGENT_STOPPED] = ROLE_WARN,
+		[AGENT_LOST] = ROLE_FAILED, [AGENT_FAILED] = ROLE_FAILED,
 	};
 	return roles[s];
 }
@@ -79,9 +80,8 @@ static struct piece *draw_piece_of(struct piece *p, size_t nr, enum role role)
 /* When there is no room: what is beside the point goes first, what waits for a person last. */
 static bool drop_piece(struct piece *p, size_t nr)
 {
-	static const enum role order[] = {
-		ROLE_DIM, ROLE_TEXT, ROLE_NAME, ROLE_DONE, ROLE_PAUSED, ROLE_FAILED, ROLE_RUN
-	};
+	static const enum role order[] = { ROLE_DIM,	ROLE_TEXT,   ROLE_NAME, ROLE_DONE,
+					   ROLE_PAUSED, ROLE_FAILED, ROLE_RUN };
 	struct piece *out = NULL;
 	for (size_t k = 0; k < ARRAY_LEN(order) && !out; k++)
 		out = draw_piece_of(p, nr, order[k]);
@@ -111,14 +111,15 @@ void draw_title(struct area a, int row, const char *title, const struct piece *r
 	while ((n = draw_pieces_cells(p, nr, ascii)) > room && drop_piece(p, nr))
 		;
 	if (name && *name->text) {
-		name->text = text_short(&ar, whole, text_cells(name->text, ascii) + (room > n ? room - n : 0));
+		name->text = text_short(&ar, whole,
+					text_cells(name->text, ascii) + (room > n ? room - n : 0));
 		n = draw_pieces_cells(p, nr, ascii);
 	}
 	put_bytes(a, row, col, a.cols - n - col, ROLE_TITLE, title, strlen(title), 0);
 	draw_pieces(a, row, a.cols - n + 1, p, nr);
 }
 
-/* --- one event --------------------------------------------------------------------------------------------------- */
+/* --- one event -------------------------------------------------------------------------------- */
 
 static void draw_turn(struct area a, int row, int col, const struct row_info *r)
 {
@@ -128,15 +129,18 @@ static void draw_turn(struct area a, int row, int col, const struct row_info *r)
 }
 
 /* What stands at the right, each in its own column; returns where it begins. */
-static int draw_right(struct area a, int row, const struct row_info *r, const struct draw_row_opts *o, struct arena *ar)
+static int draw_right(struct area a, int row, const struct row_info *r,
+		      const struct draw_row_opts *o, struct arena *ar)
 {
 	int col = a.cols - 1;
 	if (o->cost) {
 		col -= 18;
 		if (r->tokens > 0)
-			put_right(a, row, col, 9, ROLE_DIM, arena_printf(ar, "%s tok", fmt_count(ar, r->tokens)));
+			put_right(a, row, col, 9, ROLE_DIM,
+				  arena_printf(ar, "%s tok", fmt_count(ar, r->tokens)));
 		if (r->uusd != 0 || r->cost_unknown)
-			put_right(a, row, col + 11, 7, ROLE_DIM, fmt_cost(ar, r->uusd, r->cost_unknown));
+			put_right(a, row, col + 11, 7, ROLE_DIM,
+				  fmt_cost(ar, r->uusd, r->cost_unknown));
 		if (*r->outcome && r->tokens == 0)
 			put_field(a, row, col, 18, r->role, r->outcome);
 	} else {
@@ -150,17 +154,23 @@ static int draw_right(struct area a, int row, const struct row_info *r, const st
 	return col;
 }
 
-/* What was held or refused says by whom; its verdict takes the place of the outcome, which would repeat it. */
+/* What was held or refused says by whom; its verdict takes the place of the outcome, which would
+ * repeat it. */
 static bool says_by_whom(const struct row_info *r)
 {
-	return *r->verdict && *r->by && strcmp(r->verdict, "allow") != 0 && (r->sign == '!' || r->dur_us < 0);
+	return *r->verdict && *r->by && strcmp(r->verdict, "allow") != 0 &&
+	       (r->sign == '!' || r->dur_us < 0);
 }
 
-static int draw_verdict(struct area a, int row, int right, const struct row_info *r, struct arena *ar)
+static int draw_verdict(struct area a, int row, int right, const struct row_info *r,
+			struct arena *ar)
 {
 	bool plain = strcmp(r->verdict, "allow") == 0;
-	enum role role = plain ? ROLE_DIM : r->sign == '!' ? ROLE_HELD : strcmp(r->verdict, "denied") == 0 ||
-			 strcmp(r->verdict, "deny") == 0 ? ROLE_ERROR : ROLE_OK;
+	enum role role = plain		  ? ROLE_DIM
+			 : r->sign == '!' ? ROLE_HELD
+			 : strcmp(r->verdict, "denied") == 0 || strcmp(r->verdict, "deny") == 0
+				 ? ROLE_ERROR
+				 : ROLE_OK;
 	if (!*r->verdict || r->tokens > 0)
 		return right;
 	if (plain || !*r->by) {
@@ -186,7 +196,8 @@ int draw_id_cells(const struct row_info *r, size_t nr)
 	return cells;
 }
 
-void draw_row(struct area a, int row, const struct row_info *r, const struct draw_row_opts *o, struct arena *ar)
+void draw_row(struct area a, int row, const struct row_info *r, const struct draw_row_opts *o,
+	      struct arena *ar)
 {
 	char id[32];
 	snprintf(id, sizeof(id), "#%" PRIu64, r->seq);

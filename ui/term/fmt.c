@@ -65,7 +65,8 @@ const char *fmt_bytes(struct arena *a, int64_t n)
 	for (; tenths >= 10240 && units[u + 1]; u++)
 		tenths /= 1024;
 	if (tenths < 100)
-		return arena_printf(a, "%" PRId64 ".%d%c", tenths / 10, (int)(tenths % 10), units[u]);
+		return arena_printf(a, "%" PRId64 ".%d%c", tenths / 10, (int)(tenths % 10),
+				    units[u]);
 	return arena_printf(a, "%" PRId64 "%c", tenths / 10, units[u]);
 }
 
@@ -99,8 +100,8 @@ static bool plain_word(const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)s[i];
-		bool fine = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c >= 0x80 ||
-			    (c && strchr("_-+=:,./@%^", c));
+		bool fine = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+			    (c >= 'a' && c <= 'z') || c >= 0x80 || (c && strchr("_-+=:,./@%^", c));
 		if (!fine)
 			return false;
 	}

@@ -19,8 +19,8 @@ void foreground_stop(void)
 	sigaction(SIGTSTP, &was, NULL);
 }
 
-/* A shell that was killed has left the terminal to its job. A group that lives has been given it by somebody: by the person's
- * shell, when we were put into the background. */
+/* A shell that was killed has left the terminal to its job. A group that lives has been given it by
+ * somebody: by the person's shell, when we were put into the background. */
 static void foreground_take_back(void)
 {
 	pid_t has = tcgetpgrp(STDIN_FILENO), own = getpgrp();
@@ -38,11 +38,13 @@ static void foreground_take_back(void)
 static void forget_stop(void)
 {
 	struct sigaction was;
-	sigaction(SIGTSTP, &(struct sigaction){ .sa_handler = SIG_IGN }, &was); /* which throws away one that waits */
+	/* which throws away one that waits */
+	sigaction(SIGTSTP, &(struct sigaction){ .sa_handler = SIG_IGN }, &was);
 	sigaction(SIGTSTP, &was, NULL);
 }
 
-/* SIGTSTP is blocked, so that we stop in foreground_stop only: woken elsewhere, we might see the program not woken yet. */
+/* SIGTSTP is blocked, so that we stop in foreground_stop only: woken elsewhere, we might see the
+ * program not woken yet. */
 int foreground_wait(pid_t pid)
 {
 	int status = -1;

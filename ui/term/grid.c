@@ -142,7 +142,8 @@ static void mark_cut(struct pen *p)
 	p->col = p->a.cols;
 }
 
-int put_bytes(struct area a, int row, int col, int width, enum role r, const void *bytes, size_t len, unsigned flags)
+int put_bytes(struct area a, int row, int col, int width, enum role r, const void *bytes,
+	      size_t len, unsigned flags)
 {
 	if (col < 0 || col >= a.cols || width <= 0)
 		return col;
@@ -266,7 +267,8 @@ int put_bar(struct area a, int row, int col, int width, enum role r, int64_t don
 		done = total;
 	int full = done <= 0 ? 0 : (int)(done * width / total);
 	for (int i = 0; i < width; i++)
-		put_sign(a, row, col + i, i < full ? r : ROLE_RULE, i < full ? SIGN_FULL : SIGN_EMPTY);
+		put_sign(a, row, col + i, i < full ? r : ROLE_RULE,
+			 i < full ? SIGN_FULL : SIGN_EMPTY);
 	return col + width;
 }
 
@@ -274,7 +276,9 @@ int put_time_bar(struct area a, int row, int col, int width, int64_t done, int64
 {
 	if (total <= 0 || width < 3)
 		return col;
-	int room = width - 2, full = done >= total ? room : done <= 0 ? 0 : (int)(done * room / total);
+	int room = width - 2, full = done >= total ? room
+				     : done <= 0   ? 0
+						   : (int)(done * room / total);
 	grid_put(a, row, col, ROLE_RULE, "[");
 	for (int i = 0; i < full; i++)
 		grid_put(a, row, col + 1 + i, ROLE_DIM, ":");

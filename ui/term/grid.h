@@ -1,9 +1,10 @@
 /* A screen as cells, and the only way to put something on it.
  *
- * Every text, ours or not, goes through the sanitiser (base/text/sanitize.h), so no view can let an escape through. A
- * wide glyph takes two cells and is never split: where half of it would be cut off, a blank stands. Drawing happens in
- * an area, a clipped part of the grid with its own origin; what falls outside is dropped. A grid knows nothing of
- * terminals: term.h shows it, term_dump.c writes it down. */
+ * Every text, ours or not, goes through the sanitiser (base/text/sanitize.h), so no view can let an
+ * escape through. A wide glyph takes two cells and is never split: where half of it would be cut
+ * off, a blank stands. Drawing happens in an area, a clipped part of the grid with its own origin;
+ * what falls outside is dropped. A grid knows nothing of terminals: term.h shows it, term_dump.c
+ * writes it down. */
 #ifndef UI_GRID_H
 #define UI_GRID_H
 
@@ -24,7 +25,7 @@ enum { GRID_CURSOR = 1 << 7 }; /* the row that keys act on */
 struct grid {
 	struct cell *cell; /* rows * cols, row by row */
 	int rows, cols;
-	bool ascii;        /* signs and text in ASCII only */
+	bool ascii;		    /* signs and text in ASCII only */
 	int cursor_row, cursor_col; /* where a person types; -1 none */
 };
 
@@ -49,15 +50,18 @@ const char *text_short(struct arena *ar, const char *s, int cells);
 /* All return the column after what they drew. A text that does not fit its width ends in ">". */
 int grid_put(struct area a, int row, int col, enum role r, const char *text);
 int grid_putf(struct area a, int row, int col, enum role r, const char *fmt, ...) PRINTF(5, 6);
-int put_bytes(struct area a, int row, int col, int width, enum role r, const void *bytes, size_t len, unsigned flags);
+int put_bytes(struct area a, int row, int col, int width, enum role r, const void *bytes,
+	      size_t len, unsigned flags);
 /* In a field of @width cells, the rest of which stays blank; returns the column after the field. */
 int put_field(struct area a, int row, int col, int width, enum role r, const char *text);
-int put_right(struct area a, int row, int col, int width, enum role r, const char *text); /* ends at col + width */
+/* ends at col + width */
+int put_right(struct area a, int row, int col, int width, enum role r, const char *text);
 int put_sign(struct area a, int row, int col, enum role r, enum sign s);
 /* One vetted glyph; false when it does not fit any more. */
 bool put_glyph(struct area a, int row, int *col, enum role r, const struct glyph *g);
 
-/* A rule across the area with a title set into it on the left and a note on the right; either may be NULL. */
+/* A rule across the area with a title set into it on the left and a note on the right; either may
+ * be NULL. */
 void put_rule(struct area a, int row, const char *title, enum role r, const char *note);
 void put_vline(struct area a, int row, int col, int rows);
 /* A bar of @width cells, @done of @total. */

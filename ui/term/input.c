@@ -58,9 +58,9 @@ static struct params read_params(const unsigned char *p, size_t len)
 static uint32_t input_tilde(struct input *in, int n)
 {
 	static const uint32_t keys[] = {
-		[1] = K_HOME, [3] = K_DEL, [4] = K_END, [5] = K_PGUP, [6] = K_PGDN, [7] = K_HOME, [8] = K_END,
-		[11] = K_F1,  [12] = K_F2, [13] = K_F3, [14] = K_F4,  [15] = K_F5,  [17] = K_F6, [18] = K_F7,
-		[19] = K_F8,  [20] = K_F9, [21] = K_F10,
+		[1] = K_HOME, [3] = K_DEL, [4] = K_END, [5] = K_PGUP, [6] = K_PGDN, [7] = K_HOME,
+		[8] = K_END,  [11] = K_F1, [12] = K_F2, [13] = K_F3,  [14] = K_F4,  [15] = K_F5,
+		[17] = K_F6,  [18] = K_F7, [19] = K_F8, [20] = K_F9,  [21] = K_F10,
 	};
 	if (n == 200 || n == 201)
 		in->paste = n == 200;
@@ -70,8 +70,8 @@ static uint32_t input_tilde(struct input *in, int n)
 static uint32_t input_letter(char c)
 {
 	static const char letters[] = "ABCDHFZPQRS";
-	static const uint32_t keys[] = { K_UP,  K_DOWN, K_RIGHT, K_LEFT, K_HOME, K_END,
-					 K_STAB, K_F1,  K_F2,    K_F3,   K_F4 };
+	static const uint32_t keys[] = { K_UP,	 K_DOWN, K_RIGHT, K_LEFT, K_HOME, K_END,
+					 K_STAB, K_F1,	 K_F2,	  K_F3,	  K_F4 };
 	const char *at = c ? strchr(letters, c) : NULL;
 	return at ? keys[at - letters] : KEY_NONE_;
 }
@@ -119,7 +119,8 @@ static int input_sequence(struct input *in, uint32_t *key)
 	if (in->len > 2 && p[2] == '[') { /* F1 to F5 of the Linux console */
 		if (in->len < 4)
 			return MORE;
-		*key = p[3] >= 'A' && p[3] <= 'E' ? (uint32_t)K_F1 + (uint32_t)(p[3] - 'A') : KEY_NONE_;
+		*key = p[3] >= 'A' && p[3] <= 'E' ? (uint32_t)K_F1 + (uint32_t)(p[3] - 'A')
+						  : KEY_NONE_;
 		return 4;
 	}
 	if (in->len > 2 && p[2] == 'M') /* the old mouse form, which we never ask for */
@@ -151,7 +152,8 @@ static int input_escape(struct input *in, uint32_t *key, bool idle)
 	switch (in->byte[1]) {
 	case '[':
 		n = input_sequence(in, key);
-		if (n == MORE && idle) { /* typed by hand, slowly: Esc, and the rest means nothing */
+		/* typed by hand, slowly: Esc, and the rest means nothing */
+		if (n == MORE && idle) {
 			*key = K_ESC;
 			return (int)in->len;
 		}
@@ -163,7 +165,11 @@ static int input_escape(struct input *in, uint32_t *key, bool idle)
 		       : in->byte[2] == 'M' ? (uint32_t)K_ENTER
 					    : input_letter((char)in->byte[2]);
 		return in->len < 3 ? 2 : 3;
-	case ']': case 'P': case '_': case '^': case 'X':
+	case ']':
+	case 'P':
+	case '_':
+	case '^':
+	case 'X':
 		in->string = 1;
 		return 2;
 	default:
@@ -199,7 +205,9 @@ static int input_character(struct input *in, uint32_t *key, bool idle)
 	if (r == UTF8_PARTIAL && !idle)
 		return MORE;
 	if (r == UTF8_OK && cp != 0)
-		*key = cp == '\r' ? (uint32_t)K_ENTER : cp == 0x7f || cp == 0x08 ? (uint32_t)K_BACKSPACE : cp;
+		*key = cp == '\r'		  ? (uint32_t)K_ENTER
+		       : cp == 0x7f || cp == 0x08 ? (uint32_t)K_BACKSPACE
+						  : cp;
 	return (int)used;
 }
 
@@ -211,7 +219,8 @@ uint32_t input_key(struct input *in, bool idle)
 			input_skip_string(in, idle);
 		if (in->string || in->len == 0)
 			return KEY_NONE_;
-		int n = in->byte[0] == 0x1b ? input_escape(in, &key, idle) : input_character(in, &key, idle);
+		int n = in->byte[0] == 0x1b ? input_escape(in, &key, idle)
+					    : input_character(in, &key, idle);
 		if (n == MORE)
 			return KEY_NONE_;
 		input_eat(in, (size_t)n);

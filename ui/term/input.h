@@ -1,11 +1,12 @@
 /* What a terminal sends, as keys: characters, special keys, the mouse, focus, pasted text.
  *
- * Rules:
- * 1. Keys are read here and not by curses, so that nothing that looks like a report (answers to queries, also late
- *    ones: CSI ... c, y, R, t, n and every OSC, DCS, APC, PM, SOS string) is ever taken for keys. It is thrown away.
- * 2. A lone ESC is the Esc key only after nothing has followed it for INPUT_ESC_MS; input_waits says that one is open.
- * 3. Pasted characters carry K_PASTED: they are text for a prompt and can never be a command.
- * 4. A string without end is given up after 4 KiB, a sequence after 64 bytes.
+ * Rules: 1. Keys are read here and not by curses, so that nothing that looks like a report (answers
+ * to queries, also late
+ *    ones: CSI ... c, y, R, t, n and every OSC, DCS, APC, PM, SOS string) is ever taken for keys.
+ *    It is thrown away.
+ * 2. A lone ESC is the Esc key only after nothing has followed it for INPUT_ESC_MS; input_waits
+ * says that one is open. 3. Pasted characters carry K_PASTED: they are text for a prompt and can
+ * never be a command. 4. A string without end is given up after 4 KiB, a sequence after 64 bytes.
  * Pure: bytes in, keys out. One thread. */
 #ifndef UI_INPUT_H
 #define UI_INPUT_H

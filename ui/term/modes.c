@@ -104,7 +104,10 @@ static void one_string(struct modes *m, const char *s)
 		CLEANUP(buf_release) struct buf safe = BUF_INIT;
 		sanitize_line(p, strlen(p), 0, &safe);
 		snprintf(m->title, sizeof(m->title), "%s", buf_cstr(&safe));
-		for (size_t n = strlen(m->title); n && ((unsigned char)m->title[n - 1] & 0xc0) == 0x80 && n > sizeof(m->title) - 5; n--)
+		for (size_t n = strlen(m->title);
+		     n && ((unsigned char)m->title[n - 1] & 0xc0) == 0x80 &&
+		     n > sizeof(m->title) - 5;
+		     n--)
 			m->title[n - 1] = 0; /* cut inside of a character */
 	} else if (number >= 10 && number <= 12 && *p && *p != '?') {
 		m->colors = true;
@@ -205,7 +208,8 @@ void modes_undo(const struct modes *m, bool keep_screen, struct buf *out)
 		if (!is_screen(m->set[i].number) && m->set[i].number != 2026 && m->set[i].on != on)
 			buf_printf(out, "\x1b[?%d%c", m->set[i].number, on ? 'h' : 'l');
 	}
-	for (int i = 1; i >= 0; i--) { /* that of the screen that is shown; the other one after it is shown */
+	/* that of the screen that is shown; the other one after it is shown */
+	for (int i = 1; i >= 0; i--) {
 		if (i == modes_alternate(m) && m->kitty[i].depth)
 			buf_printf(out, "\x1b[<%du", MODES_KITTY);
 		else if (m->kitty[i].depth && !keep_screen && i == 0)
@@ -255,8 +259,12 @@ void modes_redo(const struct modes *m, bool screen, struct buf *out)
 /* tty_guard.c writes the same from a signal handler. */
 void modes_undo_all(struct buf *out)
 {
-	struct modes all = { .other_keys = 1, .keypad = true, .cursor_shape = 1, .kitty = { { .depth = 1 }, { .depth = 1 } } };
-	static const int on[] = { 1, 9, 1000, 1002, 1003, 1004, 1005, 1006, 1007, 1015, 1016, 2004, 2027, 2031, 2048, 1049 };
+	struct modes all = { .other_keys = 1,
+			     .keypad = true,
+			     .cursor_shape = 1,
+			     .kitty = { { .depth = 1 }, { .depth = 1 } } };
+	static const int on[] = { 1,	9,    1000, 1002, 1003, 1004, 1005, 1006,
+				  1007, 1015, 1016, 2004, 2027, 2031, 2048, 1049 };
 	for (size_t i = 0; i < sizeof(on) / sizeof(*on); i++)
 		mode_put(&all, on[i], true);
 	mode_put(&all, 25, false);

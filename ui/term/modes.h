@@ -1,5 +1,6 @@
-/* What a program has switched on in its terminal, read from its output: alternate screen, mouse, bracketed paste, keyboard
- * protocols, cursor, colors, title. It draws nothing and changes no byte. A copy of the struct is a state to go back to.
+/* What a program has switched on in its terminal, read from its output: alternate screen, mouse,
+ * bracketed paste, keyboard protocols, cursor, colors, title. It draws nothing and changes no byte.
+ * A copy of the struct is a state to go back to.
  *
  * The state depends only on the bytes, in whatever pieces they come. */
 #ifndef UI_MODES_H
@@ -39,9 +40,11 @@ bool modes_quiet(const struct modes *m);
 bool modes_on(const struct modes *m, int number, bool at_first);
 bool modes_alternate(const struct modes *m); /* screen */
 
-/* Appends what switches off all that @m has switched on; the alternate screen stays if @keep_screen. */
+/* Appends what switches off all that @m has switched on; the alternate screen stays if
+ * @keep_screen. */
 void modes_undo(const struct modes *m, bool keep_screen, struct buf *out);
-/* Appends what switches it on, in a terminal where nothing of it is on. @screen: also the alternate screen; else that is as it is. */
+/* Appends what switches it on, in a terminal where nothing of it is on. @screen: also the alternate
+ * screen; else that is as it is. */
 void modes_redo(const struct modes *m, bool screen, struct buf *out);
 /* Appends what brings any terminal back in which a program may have switched on anything. */
 void modes_undo_all(struct buf *out);

@@ -15,11 +15,13 @@ static bool notify_begins(const char *s, const char *with)
 
 static enum notify_form form_of_terminal(void)
 {
-	const char *term = getenv("TERM"), *program = getenv("TERM_PROGRAM"), *lc = getenv("LC_TERMINAL");
+	const char *term = getenv("TERM"), *program = getenv("TERM_PROGRAM"),
+		   *lc = getenv("LC_TERMINAL");
 	if (getenv("KITTY_WINDOW_ID") || notify_begins(term, "xterm-kitty"))
 		return NOTIFY_OSC99;
-	if (getenv("VTE_VERSION") || getenv("GHOSTTY_RESOURCES_DIR") || getenv("WEZTERM_PANE") || notify_begins(term, "foot") ||
-	    notify_begins(term, "rxvt-unicode") || notify_begins(program, "ghostty") || notify_begins(program, "WezTerm"))
+	if (getenv("VTE_VERSION") || getenv("GHOSTTY_RESOURCES_DIR") || getenv("WEZTERM_PANE") ||
+	    notify_begins(term, "foot") || notify_begins(term, "rxvt-unicode") ||
+	    notify_begins(program, "ghostty") || notify_begins(program, "WezTerm"))
 		return NOTIFY_OSC777;
 	if (notify_begins(program, "iTerm") || notify_begins(lc, "iTerm"))
 		return NOTIFY_OSC9;
@@ -41,7 +43,9 @@ static bool tmux_passes(void)
 void notify_init(struct notify *n)
 {
 	const char *tmux = getenv("TMUX");
-	*n = (struct notify){ .form = form_of_terminal(), .tmux = tmux && *tmux, .titles = tty_modern() };
+	*n = (struct notify){ .form = form_of_terminal(),
+			      .tmux = tmux && *tmux,
+			      .titles = tty_modern() };
 	if (n->tmux && n->form != NOTIFY_BELL && !tmux_passes())
 		n->form = NOTIFY_BELL;
 }
@@ -72,10 +76,12 @@ int64_t notify_next(const struct notify *n)
 static void notify_put_plain(struct buf *out, const char *s)
 {
 	for (size_t i = 0; s && s[i] && i < 80; i++)
-		buf_putc(out, s[i] < 0x20 || s[i] > 0x7e || s[i] == ';' || s[i] == ':' ? '?' : s[i]);
+		buf_putc(out,
+			 s[i] < 0x20 || s[i] > 0x7e || s[i] == ';' || s[i] == ':' ? '?' : s[i]);
 }
 
-static void put_sequence(const struct notify *n, const char *title, const char *text, struct buf *out)
+static void put_sequence(const struct notify *n, const char *title, const char *text,
+			 struct buf *out)
 {
 	switch (n->form) {
 	case NOTIFY_BELL:
@@ -84,7 +90,10 @@ static void put_sequence(const struct notify *n, const char *title, const char *
 		buf_printf(out, "\x1b]9;%s %s\x1b\\", title, text);
 		break;
 	case NOTIFY_OSC99:
-		buf_printf(out, "\x1b]99;i=sandglass:d=0;%s\x1b\\\x1b]99;i=sandglass:d=1:p=body;%s\x1b\\", title, text);
+		buf_printf(
+			out,
+			"\x1b]99;i=sandglass:d=0;%s\x1b\\\x1b]99;i=sandglass:d=1:p=body;%s\x1b\\",
+			title, text);
 		break;
 	case NOTIFY_OSC777:
 		buf_printf(out, "\x1b]777;notify;%s;%s\x1b\\", title, text);

@@ -5,11 +5,12 @@
 
 enum { PARAMS = 16 };
 
-/* --- saying ------------------------------------------------------------------------------------------------------- */
+/* --- saying ----------------------------------------------------------------------------------- */
 
 static bool squeeze_same(const struct pen *a, const struct pen *b)
 {
-	return a->fg == b->fg && a->bold == b->bold && a->underline == b->underline && a->reverse == b->reverse;
+	return a->fg == b->fg && a->bold == b->bold && a->underline == b->underline &&
+	       a->reverse == b->reverse;
 }
 
 static void squeeze_add(struct buf *b, const char *code)
@@ -31,13 +32,14 @@ static void add_colour(struct buf *b, int fg)
 	squeeze_add(b, code);
 }
 
-/* What takes the terminal from @from to @to; turning off is by "everything off", which every terminal knows. */
+/* What takes the terminal from @from to @to; turning off is by "everything off", which every
+ * terminal knows. */
 static void squeeze_say(const struct pen *from, const struct pen *to, struct buf *out)
 {
 	static const struct pen plain = { .fg = -1 };
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	bool off = (from->bold && !to->bold) || (from->underline && !to->underline) || (from->reverse && !to->reverse) ||
-		   (from->fg >= 0 && to->fg < 0);
+	bool off = (from->bold && !to->bold) || (from->underline && !to->underline) ||
+		   (from->reverse && !to->reverse) || (from->fg >= 0 && to->fg < 0);
 	if (squeeze_same(from, to))
 		return;
 	if (off && !squeeze_same(to, &plain))
@@ -64,7 +66,7 @@ void squeeze_settle(struct squeeze *s, struct buf *out)
 	s->told = s->wanted;
 }
 
-/* --- understanding ------------------------------------------------------------------------------------------------ */
+/* --- understanding ---------------------------------------------------------------------------- */
 
 /* One attribute at p[*i]. False: not one of ours. */
 static bool squeeze_set(struct pen *pen, const int *p, int n, int *i)
@@ -129,7 +131,7 @@ static void squeeze_attributes(struct squeeze *s, const char *seq, size_t len, s
 		s->wanted = pen;
 }
 
-/* --- a frame ------------------------------------------------------------------------------------------------------ */
+/* --- a frame ---------------------------------------------------------------------------------- */
 
 /* Length of the escape sequence at @p: CSI to its final byte, else two or three bytes. */
 static size_t squeeze_sequence(const char *p, size_t len)
@@ -154,12 +156,14 @@ static void squeeze_escape(struct squeeze *s, const char *p, size_t n, struct bu
 		return;
 	}
 	int region[PARAMS];
-	if (last == 'r' && n > 3 && s->rows > 0 && squeeze_numbers(p + 2, n - 3, region) == 2 && region[0] == 1 && region[1] == s->rows) {
+	if (last == 'r' && n > 3 && s->rows > 0 && squeeze_numbers(p + 2, n - 3, region) == 2 &&
+	    region[0] == 1 && region[1] == s->rows) {
 		buf_append(out, "\x1b[r", 3);
 		return;
 	}
 	bool erases = n > 2 && p[1] == '[' && strchr("JKXP@LMST", last);
-	if ((erases || n == 2) && (s->told.underline || s->told.reverse || s->wanted.underline || s->wanted.reverse))
+	if ((erases || n == 2) &&
+	    (s->told.underline || s->told.reverse || s->wanted.underline || s->wanted.reverse))
 		squeeze_settle(s, out);
 	buf_append(out, p, n);
 }

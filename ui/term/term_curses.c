@@ -1,8 +1,10 @@
-/* The one file that sees ncurses. Nothing but vetted cells reaches it, as wide characters, never as a format.
+/* The one file that sees ncurses. Nothing but vetted cells reaches it, as wide characters, never as
+ * a format.
  *
- * Curses does not write to the terminal: it writes into a file in memory, from where each frame goes to the queue of
- * tty.h as a whole. So a frame can be counted, wrapped in a synchronised update, and left out while the terminal is
- * slow; and curses never waits. It reads no keys either (input.h). */
+ * Curses does not write to the terminal: it writes into a file in memory, from where each frame
+ * goes to the queue of tty.h as a whole. So a frame can be counted, wrapped in a synchronised
+ * update, and left out while the terminal is slow; and curses never waits. It reads no keys either
+ * (input.h). */
 #define NCURSES_WIDECHAR 1
 #define NCURSES_NOMACROS 1
 #include <curses.h>
@@ -31,7 +33,8 @@ static SCREEN *term_curses_screen;
 static FILE *term_curses_sink; /* what curses takes for the terminal */
 static struct theme term_curses_theme;
 static bool term_curses_colours, sync_updates;
-static struct grid term_curses_shown; /* what the terminal has, or will have when the queue is empty */
+/* what the terminal has, or will have when the queue is empty */
+static struct grid term_curses_shown;
 static struct squeeze term_curses_pen = SQUEEZE_INIT;
 static struct input term_curses_input;
 static struct tty_answers term_curses_answers;
@@ -44,7 +47,7 @@ bool term_utf8(void)
 	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-/* --- taking the screen -------------------------------------------------------------------------------------------- */
+/* --- taking the screen ------------------------------------------------------------------------ */
 
 static void init_colours(void)
 {
@@ -101,13 +104,16 @@ static void set_up_curses(void)
 	init_colours();
 }
 
-/* Newer terminals bring a name that many machines have never heard of, most of all over ssh; they understand xterm. */
+/* Newer terminals bring a name that many machines have never heard of, most of all over ssh; they
+ * understand xterm. */
 static SCREEN *new_screen(const char *term)
 {
 	static const char *const like[][2] = {
-		{ "xterm", "xterm-256color" },	 { "alacritty", "xterm-256color" }, { "foot", "xterm-256color" },
-		{ "wezterm", "xterm-256color" }, { "ghostty", "xterm-256color" },   { "rio", "xterm-256color" },
-		{ "contour", "xterm-256color" }, { "tmux", "screen-256color" },	    { "screen", "screen" },
+		{ "xterm", "xterm-256color" },	 { "alacritty", "xterm-256color" },
+		{ "foot", "xterm-256color" },	 { "wezterm", "xterm-256color" },
+		{ "ghostty", "xterm-256color" }, { "rio", "xterm-256color" },
+		{ "contour", "xterm-256color" }, { "tmux", "screen-256color" },
+		{ "screen", "screen" },
 	};
 	SCREEN *s = newterm(NULL, term_curses_sink, stdin);
 	for (size_t i = 0; !s && i < ARRAY_LEN(like); i++)
@@ -120,7 +126,8 @@ int term_open(struct err *err)
 {
 	const char *term = getenv("TERM"), *sync = getenv("SANDGLASS_SYNC");
 	if (!term || !*term || strcmp(term, "dumb") == 0)
-		return err_set(err, ERR_UNSUPPORTED, "terminal '%s' has no screen; use --no-tui", term ? term : "");
+		return err_set(err, ERR_UNSUPPORTED, "terminal '%s' has no screen; use --no-tui",
+			       term ? term : "");
 	int fd = memfd_create("frame", MFD_CLOEXEC);
 	term_curses_sink = fd >= 0 ? fdopen(fd, "w+") : NULL;
 	if (!term_curses_sink) {
@@ -129,7 +136,9 @@ int term_open(struct err *err)
 	}
 	term_curses_screen = new_screen(term);
 	tty_set_mouse(true);
-	int rc = term_curses_screen ? tty_open(err)
+	int rc =
+		term_curses_screen
+			? tty_open(err)
 			: err_set(err, ERR_UNSUPPORTED,
 				  "terminal '%s' is not known here; say TERM=xterm-256color if it is like that, or "
 				  "--no-tui",
@@ -182,7 +191,7 @@ void term_size(int *rows, int *cols)
 	*cols = COLS;
 }
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 static bool read_more(void)
 {
@@ -244,7 +253,7 @@ void term_set_mouse(bool on)
 	tty_flush();
 }
 
-/* --- drawing ------------------------------------------------------------------------------------------------------ */
+/* --- drawing ---------------------------------------------------------------------------------- */
 
 static attr_t attrs_of(const struct cell *c, short *pair)
 {
@@ -268,19 +277,21 @@ static attr_t attrs_of(const struct cell *c, short *pair)
 		*pair = (short)(fg + 1);
 	if (fg >= 16 && COLORS <= fg)
 		*pair = 0;
-	if (term_curses_colours && term_curses_theme.colour && fg >= 8 && fg < 16 && COLORS < 16 && fg != 8)
+	if (term_curses_colours && term_curses_theme.colour && fg >= 8 && fg < 16 && COLORS < 16 &&
+	    fg != 8)
 		a |= A_BOLD;
 	return a;
 }
 
-/* Curses asks libc; libc's tables are another Unicode version than ours. This one is found first, also by curses. */
+/* Curses asks libc; libc's tables are another Unicode version than ours. This one is found first,
+ * also by curses. */
 int wcwidth(wchar_t c)
 {
 	return c == 0 ? 0 : c < 0x20 || (c >= 0x7f && c < 0xa0) ? -1 : text_width((uint32_t)c);
 }
 
-/* Base character and up to four marks; a joined picture shows its first. What would be wider or narrower than its cell
- * becomes a blank of its width, so that no column can shift. */
+/* Base character and up to four marks; a joined picture shows its first. What would be wider or
+ * narrower than its cell becomes a blank of its width, so that no column can shift. */
 static void term_curses_put_cell(int row, int col, const struct cell *c)
 {
 	wchar_t w[CCHARW_MAX + 1] = { 0 };

@@ -6,9 +6,10 @@
 
 void text_init(struct text *t, struct arena *a, int width, int gutter, bool ascii)
 {
-	*t = (struct text){
-		.arena = a, .width = width < gutter + 4 ? gutter + 4 : width, .gutter = gutter, .ascii = ascii
-	};
+	*t = (struct text){ .arena = a,
+			    .width = width < gutter + 4 ? gutter + 4 : width,
+			    .gutter = gutter,
+			    .ascii = ascii };
 }
 
 /* Arena arrays grow by copying; what is left behind goes with the arena. */
@@ -75,7 +76,8 @@ static bool term_text_take_glyph(void *self, const struct glyph *g)
 	}
 	if (t->col + g->width > t->width - t->gutter)
 		r = term_text_wrap(t);
-	if (t->col + g->width > t->width - t->gutter) { /* the word that came along leaves one cell, this takes two */
+	/* the word that came along leaves one cell, this takes two */
+	if (t->col + g->width > t->width - t->gutter) {
 		r = new_row(t, NULL);
 		r->wrapped = true;
 	}
@@ -89,7 +91,8 @@ void text_begin(struct text *t, enum role r, const char *gutter, unsigned flags)
 	t->mark = gutter;
 	t->open = false;
 	t->soft = flags & TEXT_SOFT;
-	sanitizer_init(&t->s, (flags & ~(unsigned)TEXT_SOFT) | (t->ascii ? SANITIZE_ASCII : 0u), term_text_take_glyph, t);
+	sanitizer_init(&t->s, (flags & ~(unsigned)TEXT_SOFT) | (t->ascii ? SANITIZE_ASCII : 0u),
+		       term_text_take_glyph, t);
 }
 
 void text_feed(struct text *t, const void *bytes, size_t len)
@@ -127,7 +130,8 @@ static void add_plain(struct text *t, const char *gutter, const char *bytes, siz
 	t->open = false;
 }
 
-void text_add(struct text *t, enum role r, const char *gutter, const void *bytes, size_t len, unsigned flags)
+void text_add(struct text *t, enum role r, const char *gutter, const void *bytes, size_t len,
+	      unsigned flags)
 {
 	size_t before = t->nr;
 	if (len > 0 && !(flags & TEXT_SOFT) && term_text_is_plain(bytes, len)) {
@@ -213,7 +217,8 @@ void text_plain_rows(const struct text *t, size_t from, size_t to, bool gutters,
 	for (size_t i = from; i < to && i < t->nr; i++) {
 		const struct text_row *r = &t->row[i];
 		if (gutters && !r->flush && !r->wrapped && r->nr > 0)
-			buf_printf(out, "%s%s", r->gutter ? r->gutter : " ", r->gutter && strlen(r->gutter) > 1 ? " " : "");
+			buf_printf(out, "%s%s", r->gutter ? r->gutter : " ",
+				   r->gutter && strlen(r->gutter) > 1 ? " " : "");
 		text_row_plain(r, out);
 		if (i + 1 >= to || i + 1 >= t->nr || !t->row[i + 1].wrapped)
 			buf_putc(out, '\n');
@@ -245,7 +250,8 @@ void text_paint(const struct text *t, struct area a, size_t top)
 		if (r->gutter && t->gutter > 1) {
 			int at = t->gutter - 1 - text_cells(r->gutter, a.g->ascii);
 			at = at < 0 ? 0 : at;
-			put_bytes(a, row, at, t->gutter - 1 - at, r->gutter_role, r->gutter, strlen(r->gutter), 0);
+			put_bytes(a, row, at, t->gutter - 1 - at, r->gutter_role, r->gutter,
+				  strlen(r->gutter), 0);
 		}
 		for (uint32_t i = 0; i < r->nr; i++) {
 			const struct glyph g = text_glyph(r, i);

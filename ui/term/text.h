@@ -1,8 +1,9 @@
-/* Running text made ready for a pane: sanitised, wrapped to a width, with a gutter that the text cannot write into.
+/* Running text made ready for a pane: sanitised, wrapped to a width, with a gutter that the text
+ * cannot write into.
  *
- * A gutter text stands at the right end of the gutter. Rows live in the arena. Build with text_add (whole pieces) or
- * text_begin, text_feed, text_end (streams); then paint any part. A line that is too long goes on in the next row with
- * a blank gutter. */
+ * A gutter text stands at the right end of the gutter. Rows live in the arena. Build with text_add
+ * (whole pieces) or text_begin, text_feed, text_end (streams); then paint any part. A line that is
+ * too long goes on in the next row with a blank gutter. */
 #ifndef UI_TEXT_H
 #define UI_TEXT_H
 
@@ -10,27 +11,29 @@
 #include "ui/term/grid.h"
 
 struct text_row {
-	const char *plain;      /* bytes of ASCII that is seen as it is, one a glyph; NULL: glyph has them */
+	/* bytes of ASCII that is seen as it is, one a glyph; NULL: glyph has them */
+	const char *plain;
 	struct glyph *glyph;
 	uint32_t nr, cap;
 	enum role role;
-	const char *gutter;     /* NULL: blank */
+	const char *gutter; /* NULL: blank */
 	enum role gutter_role;
-	bool flush;             /* begins at the left edge, before the gutter */
-	bool wrapped;           /* goes on with the line of the row before */
+	bool flush;   /* begins at the left edge, before the gutter */
+	bool wrapped; /* goes on with the line of the row before */
 };
 
 /* Its glyph @i < nr. */
 static inline struct glyph text_glyph(const struct text_row *r, uint32_t i)
 {
-	return r->plain ? (struct glyph){ .s = { r->plain[i] }, .len = 1, .width = 1 } : r->glyph[i];
+	return r->plain ? (struct glyph){ .s = { r->plain[i] }, .len = 1, .width = 1 }
+			: r->glyph[i];
 }
 
 struct text {
 	struct text_row *row;
 	size_t nr, cap;
 	struct arena *arena;
-	int width, gutter;      /* cells: whole, and of these the gutter's */
+	int width, gutter; /* cells: whole, and of these the gutter's */
 	bool ascii;
 	uint32_t hidden, non_ascii; /* added up over what was added */
 	/* under way */
@@ -41,7 +44,8 @@ struct text {
 	bool open, soft;
 };
 
-/* Flags besides those of the sanitiser: break between words where it can be done. Never for exact text. */
+/* Flags besides those of the sanitiser: break between words where it can be done. Never for exact
+ * text. */
 enum { TEXT_SOFT = 1 << 8 };
 
 void text_init(struct text *t, struct arena *a, int width, int gutter, bool ascii);
@@ -49,7 +53,8 @@ void text_begin(struct text *t, enum role r, const char *gutter, unsigned flags)
 void text_feed(struct text *t, const void *bytes, size_t len);
 void text_end(struct text *t);
 /* One piece; @gutter stands before its first row. */
-void text_add(struct text *t, enum role r, const char *gutter, const void *bytes, size_t len, unsigned flags);
+void text_add(struct text *t, enum role r, const char *gutter, const void *bytes, size_t len,
+	      unsigned flags);
 void text_puts(struct text *t, enum role r, const char *s);
 void text_putf(struct text *t, enum role r, const char *fmt, ...) PRINTF(3, 4);
 void text_blank(struct text *t);
@@ -58,10 +63,12 @@ void text_glyphs(struct text *t, enum role r, const struct glyph *g, size_t nr);
 /* Keeps the first @nr rows; the last of them ends with the mark of what is cut. */
 void text_cut(struct text *t, size_t nr);
 void text_row_plain(const struct text_row *r, struct buf *out); /* appends its glyphs as bytes */
-/* The rows as lines of text, what was wrapped in one; @gutters: with their marks ("+", "-", "$") and names before them. */
+/* The rows as lines of text, what was wrapped in one; @gutters: with their marks ("+", "-", "$")
+ * and names before them. */
 void text_plain_rows(const struct text *t, size_t from, size_t to, bool gutters, struct buf *out);
 void text_plain(const struct text *t, bool gutters, struct buf *out);
-void text_head(struct text *t, enum role r, const char *fmt, ...) PRINTF(3, 4); /* a row that is flush */
+/* a row that is flush */
+void text_head(struct text *t, enum role r, const char *fmt, ...) PRINTF(3, 4);
 /* Rows from @top on, as many as the area has. */
 void text_paint(const struct text *t, struct area a, size_t top);
 /* A top row such that @top + @rows does not go past the end. */

@@ -6,15 +6,18 @@
 #include "base/text/width.h"
 
 static const struct look theme_dark[ROLE_NR] = {
-#define ROLE(NAME, name, letter, theme_dark, theme_light, attrs, theme_mono, doc) [ROLE_##NAME] = { (theme_dark), (attrs) },
+#define ROLE(NAME, name, letter, theme_dark, theme_light, attrs, theme_mono, doc)                  \
+	[ROLE_##NAME] = { (theme_dark), (attrs) },
 #include "ui/roles.def"
 #undef ROLE
 }, theme_light[ROLE_NR] = {
-#define ROLE(NAME, name, letter, theme_dark, theme_light, attrs, theme_mono, doc) [ROLE_##NAME] = { (theme_light), (attrs) },
+#define ROLE(NAME, name, letter, theme_dark, theme_light, attrs, theme_mono, doc)                  \
+	[ROLE_##NAME] = { (theme_light), (attrs) },
 #include "ui/roles.def"
 #undef ROLE
 }, theme_mono[ROLE_NR] = {
-#define ROLE(NAME, name, letter, theme_dark, theme_light, attrs, theme_mono, doc) [ROLE_##NAME] = { -1, (theme_mono) },
+#define ROLE(NAME, name, letter, theme_dark, theme_light, attrs, theme_mono, doc)                  \
+	[ROLE_##NAME] = { -1, (theme_mono) },
 #include "ui/roles.def"
 #undef ROLE
 };
@@ -32,16 +35,24 @@ static const char theme_letters[] = {
 };
 
 static const char *const theme_signs[SIGN_NR][2] = {
-	[SIGN_HLINE] = { "\xe2\x94\x80", "-" },  [SIGN_VLINE] = { "\xe2\x94\x82", "|" },
-	[SIGN_CUT] = { ">", ">" },               [SIGN_FULL] = { "\xe2\x96\x88", "#" },
-	[SIGN_EMPTY] = { "\xe2\x96\x91", "." },  [SIGN_DOT] = { "\xc2\xb7", "." },
-	[SIGN_SPARK1] = { "\xe2\x96\x81", "_" }, [SIGN_SPARK2] = { "\xe2\x96\x82", "_" },
-	[SIGN_SPARK3] = { "\xe2\x96\x83", "-" }, [SIGN_SPARK4] = { "\xe2\x96\x84", "-" },
-	[SIGN_SPARK5] = { "\xe2\x96\x85", "=" }, [SIGN_SPARK6] = { "\xe2\x96\x86", "+" },
-	[SIGN_SPARK7] = { "\xe2\x96\x87", "*" }, [SIGN_SPARK8] = { "\xe2\x96\x88", "#" },
+	[SIGN_HLINE] = { "\xe2\x94\x80", "-" },
+	[SIGN_VLINE] = { "\xe2\x94\x82", "|" },
+	[SIGN_CUT] = { ">", ">" },
+	[SIGN_FULL] = { "\xe2\x96\x88", "#" },
+	[SIGN_EMPTY] = { "\xe2\x96\x91", "." },
+	[SIGN_DOT] = { "\xc2\xb7", "." },
+	[SIGN_SPARK1] = { "\xe2\x96\x81", "_" },
+	[SIGN_SPARK2] = { "\xe2\x96\x82", "_" },
+	[SIGN_SPARK3] = { "\xe2\x96\x83", "-" },
+	[SIGN_SPARK4] = { "\xe2\x96\x84", "-" },
+	[SIGN_SPARK5] = { "\xe2\x96\x85", "=" },
+	[SIGN_SPARK6] = { "\xe2\x96\x86", "+" },
+	[SIGN_SPARK7] = { "\xe2\x96\x87", "*" },
+	[SIGN_SPARK8] = { "\xe2\x96\x88", "#" },
 };
 
-/* Nothing dim; on dark the bright half of the palette, on light the dark half; colours bold as well. */
+/* Nothing dim; on dark the bright half of the palette, on light the dark half; colours bold as
+ * well. */
 static struct look high_contrast(struct look l, bool on_dark)
 {
 	if (l.fg == 8 || l.fg == 7)
@@ -53,8 +64,11 @@ static struct look high_contrast(struct look l, bool on_dark)
 	return l;
 }
 
-static struct theme theme_themes[] = { { .name = "dark" }, { .name = "light" }, { .name = "dark-hc" }, { .name = "light-hc" },
-				 { .name = "mono" } };
+static struct theme theme_themes[] = { { .name = "dark" },
+				       { .name = "light" },
+				       { .name = "dark-hc" },
+				       { .name = "light-hc" },
+				       { .name = "mono" } };
 
 static void make_themes(void)
 {
@@ -100,10 +114,11 @@ const struct theme *theme_choose(const char *choice, int background)
 		return theme_find("mono");
 	if (named)
 		return named;
-	return theme_find(background > 0 || (background == 0 && background_is_light()) ? "light" : "dark");
+	return theme_find(background > 0 || (background == 0 && background_is_light()) ? "light"
+										       : "dark");
 }
 
-/* --- a person's own ----------------------------------------------------------------------------------------------- */
+/* --- a person's own --------------------------------------------------------------------------- */
 
 /* The nearest of the cube's 216 and the 24 greys. */
 static int theme_nearest(unsigned rgb)
@@ -112,7 +127,9 @@ static int theme_nearest(unsigned rgb)
 	const int want[3] = { (int)(rgb >> 16) & 255, (int)(rgb >> 8) & 255, (int)rgb & 255 };
 	int best = 16, best_d = INT32_MAX;
 	for (int i = 16; i < 256; i++) {
-		int c[3] = { level[(i - 16) / 36 % 6], level[(i - 16) / 6 % 6], level[(i - 16) % 6] }, d = 0;
+		int c[3] = { level[(i - 16) / 36 % 6], level[(i - 16) / 6 % 6],
+			     level[(i - 16) % 6] },
+		    d = 0;
 		if (i >= 232)
 			c[0] = c[1] = c[2] = 8 + (i - 232) * 10;
 		for (int k = 0; k < 3; k++)
@@ -128,9 +145,15 @@ static int theme_nearest(unsigned rgb)
 /* One word of a role; false if it is none. */
 static bool take_word(struct look *l, bool *bright, const char *w)
 {
-	static const char *const colours[] = { "black", "red", "green", "yellow", "blue", "magenta", "cyan", "white" };
-	static const struct { const char *word; unsigned attr; } attrs[] = {
-		{ "bold", ATTR_BOLD }, { "underline", ATTR_UNDERLINE }, { "reverse", ATTR_REVERSE }, { "plain", 0 } };
+	static const char *const colours[] = { "black", "red",	   "green", "yellow",
+					       "blue",	"magenta", "cyan",  "white" };
+	static const struct {
+		const char *word;
+		unsigned attr;
+	} attrs[] = { { "bold", ATTR_BOLD },
+		      { "underline", ATTR_UNDERLINE },
+		      { "reverse", ATTR_REVERSE },
+		      { "plain", 0 } };
 	char *end;
 	for (size_t i = 0; i < ARRAY_LEN(colours); i++)
 		if (strcmp(w, colours[i]) == 0) {
@@ -163,8 +186,10 @@ static int take_role(struct look *l, const char *role, const char *text, struct 
 	strcpy(copy, text);
 	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
 		if (!take_word(l, &bright, w))
-			return err_set(err, ERR_INVALID, "theme: %s: '%s' is no colour, bold, underline, reverse, plain",
-				       role, w);
+			return err_set(
+				err, ERR_INVALID,
+				"theme: %s: '%s' is no colour, bold, underline, reverse, plain",
+				role, w);
 	return 0;
 }
 
@@ -175,10 +200,12 @@ int theme_from_json(const json_t *o, const char *name, struct theme *out, struct
 	const char *key;
 	json_t *v;
 	if (!base)
-		return err_set(err, ERR_INVALID, "theme: base is dark, light, dark-hc, light-hc or mono");
+		return err_set(err, ERR_INVALID,
+			       "theme: base is dark, light, dark-hc, light-hc or mono");
 	t = *base;
 	t.name = name;
-	json_object_foreach((json_t *)(uintptr_t)o, key, v) {
+	json_object_foreach((json_t *)(uintptr_t)o, key, v)
+	{
 		int r = 0;
 		while (r < ROLE_NR && strcmp(theme_names[r], key) != 0)
 			r++;
@@ -187,7 +214,8 @@ int theme_from_json(const json_t *o, const char *name, struct theme *out, struct
 		if (r == ROLE_NR)
 			return err_set(err, ERR_INVALID, "theme: there is no role '%s'", key);
 		if (!json_is_string(v))
-			return err_set(err, ERR_INVALID, "theme: %s is a text like \"bright red bold\"", key);
+			return err_set(err, ERR_INVALID,
+				       "theme: %s is a text like \"bright red bold\"", key);
 		if (take_role(&t.look[r], key, json_string_value(v), err) < 0)
 			return -1;
 	}

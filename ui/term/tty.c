@@ -38,7 +38,7 @@ bool tty_modern(void)
 	return term && *term;
 }
 
-/* --- out ---------------------------------------------------------------------------------------------------------- */
+/* --- out -------------------------------------------------------------------------------------- */
 
 void tty_put(const void *bytes, size_t len)
 {
@@ -102,10 +102,10 @@ int tty_read(void *bytes, size_t max)
 	return n == 0 ? -1 : (int)n;
 }
 
-/* --- signals ------------------------------------------------------------------------------------------------------ */
+/* --- signals ---------------------------------------------------------------------------------- */
 
-/* Only what may be called in a handler. In the background the modes are those of whoever has the terminal now, and touching
- * them would stop us (SIGTTOU) in place of ending. */
+/* Only what may be called in a handler. In the background the modes are those of whoever has the
+ * terminal now, and touching them would stop us (SIGTTOU) in place of ending. */
 static void term_tty_killed(int sig)
 {
 	if (term_tty.taken) {
@@ -154,14 +154,17 @@ bool tty_resized(void)
 	return term_tty_once(&term_tty_resized);
 }
 
-static const int term_tty_deadly[] = { SIGTERM, SIGHUP, SIGQUIT, SIGINT }, term_tty_noticed[] = { SIGTSTP, SIGCONT, SIGWINCH };
+static const int term_tty_deadly[] = { SIGTERM, SIGHUP, SIGQUIT, SIGINT },
+		 term_tty_noticed[] = { SIGTSTP, SIGCONT, SIGWINCH };
 
 static void term_tty_set_handlers(void)
 {
 	for (size_t i = 0; i < ARRAY_LEN(term_tty_deadly); i++)
-		sigaction(term_tty_deadly[i], &(struct sigaction){ .sa_handler = term_tty_killed }, &term_tty.old[term_tty_deadly[i]]);
+		sigaction(term_tty_deadly[i], &(struct sigaction){ .sa_handler = term_tty_killed },
+			  &term_tty.old[term_tty_deadly[i]]);
 	for (size_t i = 0; i < ARRAY_LEN(term_tty_noticed); i++)
-		sigaction(term_tty_noticed[i], &(struct sigaction){ .sa_handler = term_tty_noted }, &term_tty.old[term_tty_noticed[i]]);
+		sigaction(term_tty_noticed[i], &(struct sigaction){ .sa_handler = term_tty_noted },
+			  &term_tty.old[term_tty_noticed[i]]);
 }
 
 static void unset_handlers(void)
@@ -178,9 +181,10 @@ void tty_stop(void)
 	term_tty_continued = stop_wanted = 0;
 }
 
-/* --- taking and giving back --------------------------------------------------------------------------------------- */
+/* --- taking and giving back ------------------------------------------------------------------- */
 
-/* Also when it is ours still, but somebody else may have set it up: then the title is one of ours, and not kept again. */
+/* Also when it is ours still, but somebody else may have set it up: then the title is one of ours,
+ * and not kept again. */
 static void term_tty_seize(void)
 {
 	bool had = term_tty.taken;
@@ -271,7 +275,7 @@ void tty_set_mouse(bool on)
 		tty_puts(on ? "\x1b[?1002h\x1b[?1006h" : "\x1b[?1006l\x1b[?1002l");
 }
 
-/* --- asking ------------------------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 /* One part of "rgb:RRRR/GGGG/BBBB" (1 to 4 digits) as 0 to 255. */
 static int term_tty_part(const char **p)
@@ -313,7 +317,8 @@ static bool tty_has_sync(const char *bytes, size_t len)
 	return memmem(bytes, len, "\x1b[?2026;1$y", 11) || memmem(bytes, len, "\x1b[?2026;2$y", 11);
 }
 
-/* Every terminal answers DA1, and answers come in order: after it nothing more is to be waited for. */
+/* Every terminal answers DA1, and answers come in order: after it nothing more is to be waited
+ * for. */
 static bool term_tty_answered(const struct buf *b)
 {
 	const char *p = b->len ? memmem(b->data, b->len, "\x1b[?", 3) : NULL;

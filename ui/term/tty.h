@@ -1,13 +1,15 @@
 /* The terminal itself: its modes, what goes to it, what it answers, and giving it back.
  *
- * Rules:
- * 1. Output is queued and written as the terminal takes it; nothing here ever waits for a terminal that has stopped
- *    reading, but for tty_drain with its limit. The descriptor is one of our own (the terminal opened anew), so that
+ * Rules: 1. Output is queued and written as the terminal takes it; nothing here ever waits for a
+ * terminal that has stopped
+ *    reading, but for tty_drain with its limit. The descriptor is one of our own (the terminal
+ *    opened anew), so that
  *    O_NONBLOCK does not reach programs that share ours.
- * 2. Every mode that we set is undone in tty_close, tty_leave, in the handler of SIGTERM, SIGHUP, SIGQUIT and SIGINT,
- * and by a guard: a small process of its own that waits for our death and restores the terminal if nobody did (kill -9,
- * a crash). What it cannot give back: text that stood in the queue.
- * 3. What is asked (background colour, synchronised updates) is asked once, with 50 ms of patience; late answers are
+ * 2. Every mode that we set is undone in tty_close, tty_leave, in the handler of SIGTERM, SIGHUP,
+ * SIGQUIT and SIGINT, and by a guard: a small process of its own that waits for our death and
+ * restores the terminal if nobody did (kill -9, a crash). What it cannot give back: text that stood
+ * in the queue. 3. What is asked (background colour, synchronised updates) is asked once, with 50
+ * ms of patience; late answers are
  *    thrown away by input.h.
  * One terminal per process. */
 #ifndef UI_TTY_H
@@ -24,16 +26,16 @@ void tty_return(void);
 
 void tty_put(const void *bytes, size_t len); /* queues; nothing is written yet */
 void tty_puts(const char *s);
-bool tty_flush(void);     /* writes what the terminal takes now; true when nothing is left */
+bool tty_flush(void);	  /* writes what the terminal takes now; true when nothing is left */
 size_t tty_pending(void); /* bytes that wait */
-bool tty_drain(int ms);   /* writes all, at most so long */
-int tty_fd(void);         /* for poll: POLLOUT while something waits */
+bool tty_drain(int ms);	  /* writes all, at most so long */
+int tty_fd(void);	  /* for poll: POLLOUT while something waits */
 /* Bytes that have come; 0 = none now, -1 the terminal has gone. */
 int tty_read(void *bytes, size_t max);
 
 struct tty_answers {
 	bool dark, light; /* of the background; neither: not said */
-	bool sync;        /* mode 2026 can be used */
+	bool sync;	  /* mode 2026 can be used */
 };
 struct tty_answers tty_ask(bool background, bool sync, int ms);
 /* True if TERM is a terminal that takes control strings (titles, queries) without showing them. */
@@ -44,7 +46,8 @@ void tty_set_mouse(bool on);
 bool tty_stop_wanted(void);
 bool tty_continued(void);
 bool tty_resized(void);
-/* Stops us as Ctrl-Z does (foreground.h), the terminal given back meanwhile. Call between tty_leave and tty_return. */
+/* Stops us as Ctrl-Z does (foreground.h), the terminal given back meanwhile. Call between tty_leave
+ * and tty_return. */
 void tty_stop(void);
 
 #endif

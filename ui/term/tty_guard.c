@@ -20,19 +20,25 @@ static void tty_guard_reset(int tty, const char *reset, size_t len, const struct
 
 void tty_guard_restore(int tty, const struct termios *before)
 {
-	/* synchronised update, mouse, focus, paste, title, colours, cursor, scroll region, keypad, screen */
-	static const char reset[] = "\x1b[?2026l\x1b[?1006l\x1b[?1002l\x1b[?1004l\x1b[?2004l\x1b[23;2t\x1b[0m\x1b[?25h"
-				    "\x1b[r\x1b[?1l\x1b>\x1b[?1049l\r\n";
+	/* synchronised update, mouse, focus, paste, title, colours, cursor, scroll region, keypad,
+	 * screen */
+	static const char reset[] =
+		"\x1b[?2026l\x1b[?1006l\x1b[?1002l\x1b[?1004l\x1b[?2004l\x1b[23;2t\x1b[0m\x1b[?25h"
+		"\x1b[r\x1b[?1l\x1b>\x1b[?1049l\r\n";
 	tty_guard_reset(tty, reset, sizeof(reset) - 1, before);
 }
 
-/* Leaving a screen that was not entered goes to where the cursor was kept last: so it is kept just before. */
+/* Leaving a screen that was not entered goes to where the cursor was kept last: so it is kept just
+ * before. */
 void tty_guard_restore_lent(int tty, const struct termios *before)
 {
 	static const char reset[] =
 		"\x18\x1b[?2026l\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l"
 		"\x1b[?2004l\x1b[?2027l\x1b[?2031l\x1b[?2048l\x1b[<8u\x1b[>4m\x1b[0m\x1b(B\x0f\x1b[0 q\x1b[?7h\x1b[?25h"
-		"\x1b" "7\x1b[r\x1b" "8\x1b[?1l\x1b>\x1b" "7\x1b[?1049l\x1b[<8u\r\n";
+		"\x1b"
+		"7\x1b[r\x1b"
+		"8\x1b[?1l\x1b>\x1b"
+		"7\x1b[?1049l\x1b[<8u\r\n";
 	tty_guard_reset(tty, reset, sizeof(reset) - 1, before);
 }
 

@@ -20,17 +20,17 @@ struct vt {
 	bool bare_lf;
 	char begun[4]; /* of a character */
 	size_t nr_begun;
-	bool escape; /* an ESC waits for what follows it */
-	VTerm *ahead;     /* reads all of it first, draws nothing */
-	char last[4];     /* the character that it read last, of one cell or two */
+	bool escape;  /* an ESC waits for what follows it */
+	VTerm *ahead; /* reads all of it first, draws nothing */
+	char last[4]; /* the character that it read last, of one cell or two */
 	size_t nr_last;
-	long repeat;      /* it has read a REP: how often */
-	long credit;      /* characters that REPs may still make: what comes in earns them */
+	long repeat; /* it has read a REP: how often */
+	long credit; /* characters that REPs may still make: what comes in earns them */
 };
 
 enum { CAN = 0x18, SUB = 0x1a, ESC = 0x1b, DEL = 0x7f };
 
-/* --- cells to glyphs ---------------------------------------------------------------------------------------------- */
+/* --- cells to glyphs -------------------------------------------------------------------------- */
 
 static bool one_glyph(void *self, const struct glyph *g)
 {
@@ -47,13 +47,15 @@ static bool one_glyph(void *self, const struct glyph *g)
 static uint8_t vt_nearest(int r, int g, int b)
 {
 	static const uint8_t rgb[16][3] = {
-		{ 0, 0, 0 },     { 205, 0, 0 }, { 0, 205, 0 }, { 205, 205, 0 }, { 0, 0, 238 },    { 205, 0, 205 },
-		{ 0, 205, 205 }, { 229, 229, 229 }, { 127, 127, 127 }, { 255, 0, 0 }, { 0, 255, 0 }, { 255, 255, 0 },
-		{ 92, 92, 255 }, { 255, 0, 255 },   { 0, 255, 255 },   { 255, 255, 255 },
+		{ 0, 0, 0 },	   { 205, 0, 0 },   { 0, 205, 0 },   { 205, 205, 0 },
+		{ 0, 0, 238 },	   { 205, 0, 205 }, { 0, 205, 205 }, { 229, 229, 229 },
+		{ 127, 127, 127 }, { 255, 0, 0 },   { 0, 255, 0 },   { 255, 255, 0 },
+		{ 92, 92, 255 },   { 255, 0, 255 }, { 0, 255, 255 }, { 255, 255, 255 },
 	};
 	int best = 0, best_d = INT32_MAX;
 	for (int i = 0; i < 16; i++) {
-		int dr = rgb[i][0] - r, dg = rgb[i][1] - g, db = rgb[i][2] - b, d = dr * dr + dg * dg + db * db;
+		int dr = rgb[i][0] - r, dg = rgb[i][1] - g, db = rgb[i][2] - b,
+		    d = dr * dr + dg * dg + db * db;
 		if (d < best_d) {
 			best_d = d;
 			best = i;
@@ -78,7 +80,8 @@ static struct glyph glyph_of(const struct vt *v, const VTermScreenCell *c)
 	struct glyph g = { 0 };
 	char bytes[VTERM_MAX_CHARS_PER_CELL * 4];
 	size_t n = 0;
-	for (size_t i = 0; i < VTERM_MAX_CHARS_PER_CELL && c->chars[i] && c->chars[i] <= 0x10ffff; i++)
+	for (size_t i = 0; i < VTERM_MAX_CHARS_PER_CELL && c->chars[i] && c->chars[i] <= 0x10ffff;
+	     i++)
 		n += utf8_put(c->chars[i], bytes + n);
 	if (n > 0)
 		sanitize_for_screen(bytes, n, 0, one_glyph, &g);
@@ -88,7 +91,8 @@ static struct glyph glyph_of(const struct vt *v, const VTermScreenCell *c)
 		g = (struct glyph){ .s = "?", .len = 1, .width = 1, .flags = GLYPH_ESCAPED };
 	uint8_t back = vt_colour(v, c->bg);
 	g.fg = vt_colour(v, c->fg);
-	g.flags |= (uint8_t)((c->attrs.bold ? GLYPH_BOLD : 0) | (c->attrs.underline ? GLYPH_UNDERLINE : 0));
+	g.flags |= (uint8_t)((c->attrs.bold ? GLYPH_BOLD : 0) |
+			     (c->attrs.underline ? GLYPH_UNDERLINE : 0));
 	if (c->attrs.reverse || back) {
 		g.flags |= GLYPH_REVERSE;
 		g.fg = back ? back : g.fg;
@@ -105,7 +109,7 @@ static bool is_blank(const struct glyph *g)
 static int row_glyphs(const struct vt *v, const VTermScreenCell *cells, int cols, struct glyph *out)
 {
 	int n = 0, end = 0;
-	for (int col = 0; col < cols; col += cells[col].width > 1 ? 2 : 1) {
+	for (int col = 0; col<cols; col += cells[col].width> 1 ? 2 : 1) {
 		out[n] = glyph_of(v, &cells[col]);
 		if (!is_blank(&out[n++]))
 			end = n;
@@ -113,7 +117,7 @@ static int row_glyphs(const struct vt *v, const VTermScreenCell *cells, int cols
 	return end;
 }
 
-/* --- what libvterm tells ------------------------------------------------------------------------------------------ */
+/* --- what libvterm tells ---------------------------------------------------------------------- */
 
 static int push_line(int cols, const VTermScreenCell *cells, void *self)
 {
@@ -151,7 +155,8 @@ static int ahead_text(const char *bytes, size_t len, void *self)
 	return (int)at;
 }
 
-static int ahead_csi(const char *leader, const long args[], int nr, const char *intermed, char command, void *self)
+static int ahead_csi(const char *leader, const long args[], int nr, const char *intermed,
+		     char command, void *self)
 {
 	struct vt *v = self;
 	if (command == 'b' && !(leader && *leader) && !(intermed && *intermed))
@@ -165,7 +170,10 @@ struct vt *vt_new(int rows, int cols, bool bare_lf)
 {
 	struct vt *v = NEW(struct vt);
 	rows = rows < 1 ? 24 : rows > VT_ROWS_MAX ? VT_ROWS_MAX : rows;
-	cols = cols < 1 ? 80 : cols < VT_COLS_MIN ? VT_COLS_MIN : cols > VT_COLS_MAX ? VT_COLS_MAX : cols;
+	cols = cols < 1		    ? 80
+	       : cols < VT_COLS_MIN ? VT_COLS_MIN
+	       : cols > VT_COLS_MAX ? VT_COLS_MAX
+				    : cols;
 	v->bare_lf = bare_lf;
 	v->credit = 1 << 12; /* a few full rows */
 	v->vterm = vterm_new(rows, cols);
@@ -201,8 +209,9 @@ static void drop_answers(struct vt *v)
 		;
 }
 
-/* libvterm 0.1 takes a string (OSC, DCS) for endless when anything comes between the two bytes that end it: a control byte, or
- * the end of what it is given. So an ESC waits for what follows it, and control bytes go before it, as a terminal does them. */
+/* libvterm 0.1 takes a string (OSC, DCS) for endless when anything comes between the two bytes that
+ * end it: a control byte, or the end of what it is given. So an ESC waits for what follows it, and
+ * control bytes go before it, as a terminal does them. */
 static void in_order(struct vt *v, const char *p, size_t len, struct buf *out)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -216,8 +225,9 @@ static void in_order(struct vt *v, const char *p, size_t len, struct buf *out)
 	}
 }
 
-/* libvterm 0.1 repeats a character (REP) until it has filled so many columns: for ever, when the last one took none. So the
- * character itself stands in the place of the sequence, which is broken off. */
+/* libvterm 0.1 repeats a character (REP) until it has filled so many columns: for ever, when the
+ * last one took none. So the character itself stands in the place of the sequence, which is broken
+ * off. */
 static void vt_repeat(struct vt *v, const char *p, size_t len, struct buf *out)
 {
 	enum { EARNED_EACH = 4, CREDIT_MAX = 1 << 16 };
@@ -225,13 +235,16 @@ static void vt_repeat(struct vt *v, const char *p, size_t len, struct buf *out)
 		const char *b = memchr(p, 'b', len);
 		n = b ? (size_t)(b + 1 - p) : len;
 		v->repeat = 0;
-		v->credit = v->credit + EARNED_EACH * (long)n < CREDIT_MAX ? v->credit + EARNED_EACH * (long)n : CREDIT_MAX;
+		v->credit = v->credit + EARNED_EACH * (long)n < CREDIT_MAX
+				    ? v->credit + EARNED_EACH * (long)n
+				    : CREDIT_MAX;
 		vterm_input_write(v->ahead, p, n);
 		buf_append(out, p, n);
 		if (!v->repeat)
 			continue;
 		out->data[out->len - 1] = CAN;
-		for (long i = 0; i < v->repeat && i < VT_COLS_MAX && v->credit > 0; i++, v->credit--)
+		for (long i = 0; i < v->repeat && i < VT_COLS_MAX && v->credit > 0;
+		     i++, v->credit--)
 			buf_append(out, v->last, v->nr_last);
 	}
 }
@@ -259,8 +272,9 @@ static void vt_feed_bytes(struct vt *v, const char *p, size_t len)
 	}
 }
 
-/* libvterm loses a character that comes in two pieces, what it makes of broken bytes depends on the pieces too, and a C1
- * control takes less than no cell: it gets whole characters only, a stand-in for each that is none. */
+/* libvterm loses a character that comes in two pieces, what it makes of broken bytes depends on the
+ * pieces too, and a C1 control takes less than no cell: it gets whole characters only, a stand-in
+ * for each that is none. */
 void vt_feed(struct vt *v, const void *bytes, size_t len)
 {
 	static const char broken[] = "\xef\xbf\xbd";
@@ -275,7 +289,8 @@ void vt_feed(struct vt *v, const void *bytes, size_t len)
 		p = whole.data;
 		len = whole.len;
 	}
-	for (; len > 0 && (r = utf8_next(p, len, &cp, &used)) != UTF8_PARTIAL; p += used, len -= used) {
+	for (; len > 0 && (r = utf8_next(p, len, &cp, &used)) != UTF8_PARTIAL;
+	     p += used, len -= used) {
 		bool good = r == UTF8_OK && !(cp >= 0x80 && cp < 0xa0);
 		in_order(v, good ? p : broken, good ? used : sizeof(broken) - 1, &clean);
 	}
@@ -299,7 +314,7 @@ void vt_resize(struct vt *v, int rows, int cols)
 	drop_answers(v);
 }
 
-/* --- to a pane ---------------------------------------------------------------------------------------------------- */
+/* --- to a pane -------------------------------------------------------------------------------- */
 
 static void vt_add_row(struct text *t, const struct glyph *g, int nr)
 {
@@ -318,7 +333,8 @@ void vt_text(struct vt *v, struct text *t)
 	}
 	for (int r = 0; r < rows; r++) {
 		for (int c = 0; c < cols; c++)
-			if (!vterm_screen_get_cell(v->screen, (VTermPos){ .row = r, .col = c }, &cells[c]))
+			if (!vterm_screen_get_cell(v->screen, (VTermPos){ .row = r, .col = c },
+						   &cells[c]))
 				cells[c] = (VTermScreenCell){ .width = 1 };
 		int n = row_glyphs(v, cells, cols, row);
 		if (n == 0) {
@@ -331,7 +347,7 @@ void vt_text(struct vt *v, struct text *t)
 	}
 }
 
-/* --- onto another terminal ---------------------------------------------------------------------------------------- */
+/* --- onto another terminal -------------------------------------------------------------------- */
 
 static void put_color(const VTermColor *c, bool back, struct buf *out)
 {
@@ -340,7 +356,8 @@ static void put_color(const VTermColor *c, bool back, struct buf *out)
 	if (VTERM_COLOR_IS_INDEXED(c))
 		buf_printf(out, ";%d;5;%d", back ? 48 : 38, c->indexed.idx);
 	else
-		buf_printf(out, ";%d;2;%d;%d;%d", back ? 48 : 38, c->rgb.red, c->rgb.green, c->rgb.blue);
+		buf_printf(out, ";%d;2;%d;%d;%d", back ? 48 : 38, c->rgb.red, c->rgb.green,
+			   c->rgb.blue);
 }
 
 static void vt_put_style(const VTermScreenCell *c, struct buf *out)
@@ -351,7 +368,10 @@ static void vt_put_style(const VTermScreenCell *c, struct buf *out)
 	if (c->attrs.italic)
 		buf_puts(out, ";3");
 	if (c->attrs.underline)
-		buf_printf(out, ";4%s", c->attrs.underline == 2 ? ":2" : c->attrs.underline == 3 ? ":3" : "");
+		buf_printf(out, ";4%s",
+			   c->attrs.underline == 2   ? ":2"
+			   : c->attrs.underline == 3 ? ":3"
+						     : "");
 	if (c->attrs.blink)
 		buf_puts(out, ";5");
 	if (c->attrs.reverse)
@@ -373,8 +393,8 @@ static bool same_style(const VTermScreenCell *a, const VTermScreenCell *b)
 
 static bool plain_blank(const VTermScreenCell *c)
 {
-	return (!c->chars[0] || c->chars[0] == ' ') && VTERM_COLOR_IS_DEFAULT_BG(&c->bg) && !c->attrs.reverse &&
-	       !c->attrs.underline && !c->attrs.strike;
+	return (!c->chars[0] || c->chars[0] == ' ') && VTERM_COLOR_IS_DEFAULT_BG(&c->bg) &&
+	       !c->attrs.reverse && !c->attrs.underline && !c->attrs.strike;
 }
 
 static int vt_read_row(const struct vt *v, int row, VTermScreenCell *cells)
@@ -382,7 +402,8 @@ static int vt_read_row(const struct vt *v, int row, VTermScreenCell *cells)
 	int rows, cols, end = 0;
 	vterm_get_size(v->vterm, &rows, &cols);
 	for (int c = 0; c < cols; c++) {
-		if (!vterm_screen_get_cell(v->screen, (VTermPos){ .row = row, .col = c }, &cells[c]))
+		if (!vterm_screen_get_cell(v->screen, (VTermPos){ .row = row, .col = c },
+					   &cells[c]))
 			cells[c] = (VTermScreenCell){ .width = 1 };
 		if (!plain_blank(&cells[c]))
 			end = c + (cells[c].width > 1 ? 2 : 1);
@@ -395,7 +416,7 @@ static void vt_paint_row(const struct vt *v, int row, struct buf *out)
 	VTermScreenCell cells[VT_COLS_MAX], last = { .width = 0 };
 	int end = vt_read_row(v, row, cells);
 	buf_printf(out, "\x1b[%d;1H\x1b[0m\x1b[2K", row + 1);
-	for (int c = 0; c < end; c += cells[c].width > 1 ? 2 : 1) {
+	for (int c = 0; c<end; c += cells[c].width> 1 ? 2 : 1) {
 		struct glyph g = glyph_of(v, &cells[c]);
 		if (!last.width || !same_style(&last, &cells[c]))
 			vt_put_style(&cells[c], out);
@@ -422,7 +443,7 @@ void vt_rows(const struct vt *v, struct buf *out)
 	vterm_get_size(v->vterm, &rows, &cols);
 	for (int r = 0; r < rows; r++) {
 		int end = vt_read_row(v, r, cells);
-		for (int c = 0; c < end; c += cells[c].width > 1 ? 2 : 1) {
+		for (int c = 0; c<end; c += cells[c].width> 1 ? 2 : 1) {
 			struct glyph g = glyph_of(v, &cells[c]);
 			buf_append(out, g.s, g.len);
 		}

@@ -1,10 +1,13 @@
-/* The output of a program that had a terminal, shown as the screen of that terminal: libvterm, which is seen here only.
+/* The output of a program that had a terminal, shown as the screen of that terminal: libvterm,
+ * which is seen here only.
  *
- * 1. Nothing goes out: answers that a program asks for (reports, DECRQSS) are dropped, so are titles, clipboards, bells
- *    and every mode that is not about cells. What is in a cell goes through the sanitiser before it is drawn.
- * 2. Colours become the 16 (a coloured background: that colour, reversed).
- * 3. Bounded: VT_ROWS_MAX x VT_COLS_MAX cells, VT_BACK_MAX rows of scrollback; what is older is forgotten.
- * 4. The state depends only on size and bytes, in whatever pieces they come: live and replay see the same. */
+ * 1. Nothing goes out: answers that a program asks for (reports, DECRQSS) are dropped, so are
+ * titles, clipboards, bells
+ *    and every mode that is not about cells. What is in a cell goes through the sanitiser before it
+ *    is drawn.
+ * 2. Colours become the 16 (a coloured background: that colour, reversed). 3. Bounded: VT_ROWS_MAX
+ * x VT_COLS_MAX cells, VT_BACK_MAX rows of scrollback; what is older is forgotten. 4. The state
+ * depends only on size and bytes, in whatever pieces they come: live and replay see the same. */
 #ifndef UI_VT_H
 #define UI_VT_H
 
@@ -16,13 +19,15 @@ enum { VT_COLS_MIN = 2, VT_ROWS_MAX = 200, VT_COLS_MAX = 400, VT_BACK_MAX = 1000
 
 struct vt;
 
-/* @bare_lf: the program's terminal does not make CR LF of LF (a stateful shell's, src/sandbox/shell.c). */
+/* @bare_lf: the program's terminal does not make CR LF of LF (a stateful shell's,
+ * src/sandbox/shell.c). */
 struct vt *vt_new(int rows, int cols, bool bare_lf);
 void vt_free(struct vt **v);
 void vt_feed(struct vt *v, const void *bytes, size_t len);
 void vt_resize(struct vt *v, int rows, int cols);
-/* Appends what paints the screen's cells, with their colors, onto a terminal of that size that shows nothing, and puts the cursor
- * to its place. Text goes through the sanitiser; modes are not set. */
+/* Appends what paints the screen's cells, with their colors, onto a terminal of that size that
+ * shows nothing, and puts the cursor to its place. Text goes through the sanitiser; modes are not
+ * set. */
 void vt_paint(const struct vt *v, struct buf *out);
 /* Appends the rows of the screen as text, without the blanks at their ends. */
 void vt_rows(const struct vt *v, struct buf *out);

@@ -1,19 +1,21 @@
-/* Two lists of actions laid beside each other: the longest way that both went in common, and between its steps what only
- * one of them did. Pure. */
+/* Two lists of actions laid beside each other: the longest way that both went in common, and
+ * between its steps what only one of them did. Pure. */
 #ifndef UI_ALIGN_H
 #define UI_ALIGN_H
 
 #include "base/mem.h"
 
-enum { ALIGN_MOST = 3000 }; /* steps of one side between the equal beginning and the equal end; what is more is not matched */
+/* steps of one side between the equal beginning and the equal end; what is more is not matched */
+enum { ALIGN_MOST = 3000 };
 
 struct align_row {
 	int32_t a, b; /* indexes; -1 there is none */
 	bool same;    /* both did the same (how it came out may differ) */
 };
 
-/* @a, @b: what is compared, one text a step. The rows live in @ar; returns how many. Steps of a gap that have no partner
- * stand beside each other, in their order. */
-size_t align_steps(const char *const *a, size_t nr_a, const char *const *b, size_t nr_b, struct arena *ar, struct align_row **out);
+/* @a, @b: what is compared, one text a step. The rows live in @ar; returns how many. Steps of a gap
+ * that have no partner stand beside each other, in their order. */
+size_t align_steps(const char *const *a, size_t nr_a, const char *const *b, size_t nr_b,
+		   struct arena *ar, struct align_row **out);
 
 #endif

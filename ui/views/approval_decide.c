@@ -24,10 +24,11 @@ struct approval *approval_on_top(struct ui *ui)
 {
 	struct view *top = ui_top(ui);
 	struct approval *v = top->self;
-	return strcmp(top->ops->name, "approval") == 0 && v->action == ui->prompt.on.action ? v : NULL;
+	return strcmp(top->ops->name, "approval") == 0 && v->action == ui->prompt.on.action ? v
+											    : NULL;
 }
 
-/* --- a name that has to be typed ---------------------------------------------------------------------------------- */
+/* --- a name that has to be typed -------------------------------------------------------------- */
 
 static void approval_decide_typed(struct ui *ui, const char *text)
 {
@@ -37,7 +38,8 @@ static void approval_decide_typed(struct ui *ui, const char *text)
 	json_t *opts = take(&v->pending);
 	if (!text || !v->info.type || strcmp(text, v->info.type) != 0) {
 		json_decref(opts);
-		ui_say(ui, ROLE_WARN, "that is not the name; #%" PRIu64 " is still held", v->action);
+		ui_say(ui, ROLE_WARN, "that is not the name; #%" PRIu64 " is still held",
+		       v->action);
 		return;
 	}
 	json_put_str(opts, "confirm", text);
@@ -53,7 +55,8 @@ void approval_pass(struct approval *v, struct ui *ui, const char *word, json_t *
 		approval_send(v, ui, word, opts);
 		return;
 	}
-	CLEANUP(free_ptr) char *label = mem_printf("a rule wants the name typed, %s, then Enter:", v->info.type);
+	CLEANUP(free_ptr)
+	char *label = mem_printf("a rule wants the name typed, %s, then Enter:", v->info.type);
 	json_release(&v->pending);
 	v->pending = opts;
 	v->pending_word = word;
@@ -61,7 +64,7 @@ void approval_pass(struct approval *v, struct ui *ui, const char *word, json_t *
 	ui->prompt.by_hand = true;
 }
 
-/* --- a note ------------------------------------------------------------------------------------------------------- */
+/* --- a note ----------------------------------------------------------------------------------- */
 
 static void approval_decide_noted(struct ui *ui, const char *text)
 {
@@ -72,7 +75,8 @@ static void approval_decide_noted(struct ui *ui, const char *text)
 	size_t len = strlen(v->note);
 	while (len > 0 && !utf8_valid(v->note, len)) /* cut in the middle of a character */
 		v->note[--len] = 0;
-	ui_say(ui, ROLE_DIM, *text ? "kept with whatever you decide about #%" PRIu64 : "no note for #%" PRIu64,
+	ui_say(ui, ROLE_DIM,
+	       *text ? "kept with whatever you decide about #%" PRIu64 : "no note for #%" PRIu64,
 	       v->action);
 }
 
@@ -116,7 +120,8 @@ static void approval_decide_edited(struct ui *ui, const char *text)
 		return;
 	CLEANUP(free_ptr) char *was = take(&v->edited);
 	approval_arm(v, ui);
-	const char *now = text && *text ? text : was; /* emptied: given up, as with the message of a commit */
+	/* emptied: given up, as with the message of a commit */
+	const char *now = text && *text ? text : was;
 	if (!now || strcmp(now, v->info.command) == 0) {
 		ui_say(ui, ROLE_DIM, "nothing was changed; it is still held");
 		return;
@@ -129,7 +134,8 @@ static void approval_decide_yes(struct approval *v, struct ui *ui)
 {
 	if (v->info.high && !v->armed) {
 		v->armed = true;
-		ui_say(ui, ROLE_HELD, "the risk is high: y once more approves #%" PRIu64, v->action);
+		ui_say(ui, ROLE_HELD, "the risk is high: y once more approves #%" PRIu64,
+		       v->action);
 		return;
 	}
 	v->armed = false;
@@ -154,7 +160,9 @@ static void approval_decide_promote(struct approval *v, struct ui *ui)
 {
 	if (v->info.high && !v->sure) {
 		v->sure = true;
-		ui_say(ui, ROLE_HELD, "the risk is high: m once more makes what #%" PRIu64 " would do so", v->action);
+		ui_say(ui, ROLE_HELD,
+		       "the risk is high: m once more makes what #%" PRIu64 " would do so",
+		       v->action);
 		return;
 	}
 	v->sure = false;
@@ -200,21 +208,25 @@ bool approval_decide(struct approval *v, struct ui *ui, enum verb verb)
 		return true;
 	}
 	case VERB_NO_KILL:
-		ui_choose(ui, "deny and end this agent?  (y/n)", "yn", &on, approval_decide_kill_chosen);
+		ui_choose(ui, "deny and end this agent?  (y/n)", "yn", &on,
+			  approval_decide_kill_chosen);
 		return true;
 	default:
 		return false;
 	}
 }
 
-/* What asks for a text can be opened with it; what lets something run, or ends something, has its own key. */
+/* What asks for a text can be opened with it; what lets something run, or ends something, has its
+ * own key. */
 void approval_enter(struct approval *v, struct ui *ui)
 {
 	enum verb chosen = v->chosen ? approval_verb(v->chosen - 1) : VERB_NONE;
 	if (chosen == VERB_NO || chosen == VERB_NOTE)
 		ui_do(ui, chosen);
 	else if (chosen == VERB_NONE)
-		ui_say(ui, ROLE_DIM, "Enter decides nothing: j and k choose a line, its own key does it");
+		ui_say(ui, ROLE_DIM,
+		       "Enter decides nothing: j and k choose a line, its own key does it");
 	else
-		ui_say(ui, ROLE_DIM, "Enter decides nothing: %s does it", approval_key(v->chosen - 1));
+		ui_say(ui, ROLE_DIM, "Enter decides nothing: %s does it",
+		       approval_key(v->chosen - 1));
 }

@@ -1,5 +1,5 @@
-/* Held actions that a pattern or a rule answers besides the one on the screen: named here before anything is saved, and what
- * was named is what is sent along. */
+/* Held actions that a pattern or a rule answers besides the one on the screen: named here before
+ * anything is saved, and what was named is what is sent along. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,8 @@ struct others {
 
 static bool of_same_agent(const struct approval *v, const struct ui *ui, const json_t *o)
 {
-	const struct model_action *other = model_action(&ui_source(ui, v->source)->model, (uint64_t)json_int(o, "action", 0));
+	const struct model_action *other =
+		model_action(&ui_source(ui, v->source)->model, (uint64_t)json_int(o, "action", 0));
 	return other && v->info.act && other->agent == v->info.act->agent;
 }
 
@@ -51,7 +52,8 @@ char *others_opt(const struct approval *v, const struct ui *ui)
 	return buf_take(&b);
 }
 
-static void approval_others_paint_one(const struct approval *v, const struct ui *ui, struct area a, int row, const json_t *o)
+static void approval_others_paint_one(const struct approval *v, const struct ui *ui, struct area a,
+				      int row, const json_t *o)
 {
 	uint64_t id = (uint64_t)json_int(o, "action", 0);
 	struct source *s = ui_source(ui, v->source);
@@ -61,8 +63,10 @@ static void approval_others_paint_one(const struct approval *v, const struct ui 
 	const char *what = req ? action_what(req, v->arena) : "";
 	int col = grid_put(a, row, 5, ROLE_HELD, arena_printf(v->arena, "#%" PRIu64, id)) + 1;
 	if (agent && agent != v->info.agent)
-		col = put_bytes(a, row, col, 16, ROLE_TEXT, agent->name, strlen(agent->name), 0) + 1;
-	put_bytes(a, row, col < 12 ? 12 : col, a.cols - 14, ROLE_CMD, what, strlen(what), SANITIZE_EXACT);
+		col = put_bytes(a, row, col, 16, ROLE_TEXT, agent->name, strlen(agent->name), 0) +
+		      1;
+	put_bytes(a, row, col < 12 ? 12 : col, a.cols - 14, ROLE_CMD, what, strlen(what),
+		  SANITIZE_EXACT);
 }
 
 int others_paint(const struct approval *v, const struct ui *ui, struct area a, int row)
@@ -81,14 +85,20 @@ int others_paint(const struct approval *v, const struct ui *ui, struct area a, i
 		buf_printf(&ids, " #%" PRId64, json_int(all.go[i], "action", 0));
 	if (all.nr)
 		grid_put(a, row++, 3, ROLE_HELD,
-		    arena_printf(v->arena, "%s %s that %s%s:%s", deny ? "and denies" : "and lets run at once",
-				 fmt_plural(v->arena, (int64_t)all.nr, "other", "others"), all.nr == 1 ? "waits" : "wait",
-				 all.more ? arena_printf(v->arena, " (%zu more stay held)", all.more) : "", buf_cstr(&ids)));
+			 arena_printf(v->arena, "%s %s that %s%s:%s",
+				      deny ? "and denies" : "and lets run at once",
+				      fmt_plural(v->arena, (int64_t)all.nr, "other", "others"),
+				      all.nr == 1 ? "waits" : "wait",
+				      all.more ? arena_printf(v->arena, " (%zu more stay held)",
+							      all.more)
+					       : "",
+				      buf_cstr(&ids)));
 	for (size_t i = 0; i < all.nr && listed; i++)
 		approval_others_paint_one(v, ui, a, row++, all.go[i]);
 	if (all.stays && row < a.rows)
 		grid_put(a, row++, 3, ROLE_DIM,
-		    arena_printf(v->arena, "#%" PRId64 " stays held: %s", json_int(all.stays, "action", 0),
-				 json_str(all.stays, "stays", "")));
+			 arena_printf(v->arena, "#%" PRId64 " stays held: %s",
+				      json_int(all.stays, "action", 0),
+				      json_str(all.stays, "stays", "")));
 	return row;
 }

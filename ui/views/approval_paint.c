@@ -37,20 +37,30 @@ static void paint_top(const struct approval *v, const struct ui *ui, struct area
 	bool lost = ui->src[v->source]->lost; /* nothing is denied either, until it is resumed */
 	const char *name = v->info.agent ? ui_agent_name(ui, v->source, v->info.agent) : "no agent";
 	bool wide = a.cols >= 100;
-	const char *id = ui->src[v->source]->model.id, *of = !wide && ui->nr_src > 1 && id ? id : "action "; /* the same number may wait in each */
+	/* the same number may wait in each */
+	const char *id = ui->src[v->source]->model.id,
+		   *of = !wide && ui->nr_src > 1 && id ? id : "action ";
 	struct piece p[] = {
 		{ ROLE_NAME, name },
 		{ ROLE_DIM, wide ? id : "" },
-		{ ROLE_DIM, v->info.agent && v->info.agent->turn && wide ? arena_printf(ar, "turn %u", v->info.agent->turn) : "" },
+		{ ROLE_DIM, v->info.agent && v->info.agent->turn && wide
+				    ? arena_printf(ar, "turn %u", v->info.agent->turn)
+				    : "" },
 		{ ROLE_TEXT, arena_printf(ar, "%s#%" PRIu64, of, v->action) },
 		{ ROLE_HELD,
-		  v->info.decided ? "" : arena_printf(ar, "held %s", fmt_age(ar, v->now_us - act->held_us)) },
-		{ allow ? ROLE_FAILED : ROLE_WARN, v->info.decided ? "" : lost ? "NO SUPERVISOR" : approval_paint_deadline(v) },
+		  v->info.decided
+			  ? ""
+			  : arena_printf(ar, "held %s", fmt_age(ar, v->now_us - act->held_us)) },
+		{ allow ? ROLE_FAILED : ROLE_WARN, v->info.decided ? ""
+						   : lost	   ? "NO SUPERVISOR"
+								   : approval_paint_deadline(v) },
 	};
-	draw_title(a, 0, v->place ? arena_printf(ar, "approval %zu of %zu", v->place, v->of) : "approval", p,
-		   ARRAY_LEN(p));
+	draw_title(a, 0,
+		   v->place ? arena_printf(ar, "approval %zu of %zu", v->place, v->of) : "approval",
+		   p, ARRAY_LEN(p));
 	const char *risk = v->info.high
-				   ? arena_printf(ar, "RISK high%s%s", *v->info.risk_why ? ": " : "", v->info.risk_why)
+				   ? arena_printf(ar, "RISK high%s%s",
+						  *v->info.risk_why ? ": " : "", v->info.risk_why)
 			   : *v->info.risk_why ? v->info.risk_why
 					       : NULL;
 	put_rule(a, 1, NULL, ROLE_RULE, risk);
@@ -61,7 +71,8 @@ static void paint_top(const struct approval *v, const struct ui *ui, struct area
 static void approval_paint_counts(const struct approval *v, struct area a)
 {
 	if (v->text_top == 0 && v->info.counts && !v->output)
-		grid_put(a, 0, 9, v->info.hidden ? ROLE_FAILED : ROLE_DIM, arena_printf(v->arena, "(%s)", v->info.counts));
+		grid_put(a, 0, 9, v->info.hidden ? ROLE_FAILED : ROLE_DIM,
+			 arena_printf(v->arena, "(%s)", v->info.counts));
 }
 
 static const struct {
@@ -70,15 +81,21 @@ static const struct {
 } approval_paint_decisions[] = {
 	{ VERB_YES, "y", "approve once", "run exactly these bytes, once" },
 	{ VERB_BUDGET, "$", "extend the budget..", "it goes on, and what comes after it" },
-	{ VERB_YES_SESSION, "s", "approve for session..", "choose a pattern; shows what it would have let through" },
-	{ VERB_YES_RULE, "p", "add rule to policy..", "appends to .sandglass/added.lua after you see the line" },
-	{ VERB_EDIT, "e", "edit and approve..", "opens $EDITOR; judged again; the agent is told that you changed it" },
-	{ VERB_PROMOTE, "m", "apply the dry run", "exactly its changes, exit status, and output; nothing runs" },
-	{ VERB_NO, "n", "deny with message..", "the message becomes the tool result; the agent goes on" },
+	{ VERB_YES_SESSION, "s", "approve for session..",
+	  "choose a pattern; shows what it would have let through" },
+	{ VERB_YES_RULE, "p", "add rule to policy..",
+	  "appends to .sandglass/added.lua after you see the line" },
+	{ VERB_EDIT, "e", "edit and approve..",
+	  "opens $EDITOR; judged again; the agent is told that you changed it" },
+	{ VERB_PROMOTE, "m", "apply the dry run",
+	  "exactly its changes, exit status, and output; nothing runs" },
+	{ VERB_NO, "n", "deny with message..",
+	  "the message becomes the tool result; the agent goes on" },
 	{ VERB_NO_PAUSE, "x", "deny and pause", "the agent stops before its next step" },
 	{ VERB_NO_KILL, "X", "kill the agent..", "the sandbox is kept for review" },
 	{ VERB_LATER, "Esc", "decide later", "it stays held; other agents go on" },
-	{ VERB_NOTE, "N", "note for the record..", "kept with the decision; the agent does not see it" },
+	{ VERB_NOTE, "N", "note for the record..",
+	  "kept with the decision; the agent does not see it" },
 };
 
 size_t approval_count(void)
@@ -96,8 +113,8 @@ const char *approval_key(size_t i)
 	return approval_paint_decisions[i].key;
 }
 
-/* A pattern or a rule is no answer to a budget that is used up, and only that can be given more of. Of a model's call, nothing
- * can be edited or tried either. */
+/* A pattern or a rule is no answer to a budget that is used up, and only that can be given more of.
+ * Of a model's call, nothing can be edited or tried either. */
 bool approval_offers(const struct approval *v, size_t i)
 {
 	switch ((int)approval_paint_decisions[i].verb) {
@@ -124,11 +141,13 @@ const char *approval_off(const struct approval *v, const struct ui *ui, enum ver
 		return "it is decided";
 	if (ui->mono_us - v->opened_us < ui->dead_us)
 		return "keys are off for a moment, so that nothing is decided by mistake";
-	if (v->info.budget && (verb == VERB_YES_SESSION || verb == VERB_YES_RULE || (!v->info.command && (verb == VERB_EDIT || verb == VERB_PROMOTE))))
+	if (v->info.budget && (verb == VERB_YES_SESSION || verb == VERB_YES_RULE ||
+			       (!v->info.command && (verb == VERB_EDIT || verb == VERB_PROMOTE))))
 		return "a used up budget is all that holds it: $ gives more, y lets it go once";
 	if (!v->seen_end && (verb == VERB_YES || verb == VERB_YES_SESSION || verb == VERB_YES_RULE))
 		return "scroll to the end of the command first";
-	if (v->edited && (verb == VERB_YES_SESSION || verb == VERB_YES_RULE || verb == VERB_PROMOTE))
+	if (v->edited &&
+	    (verb == VERB_YES_SESSION || verb == VERB_YES_RULE || verb == VERB_PROMOTE))
 		return "it is edited: y approves it, once";
 	if (verb == VERB_PROMOTE && !v->info.act->promotable)
 		return v->info.trying  ? "it is being tried"
@@ -158,15 +177,17 @@ static const char *what_of(const struct approval *v, size_t i)
 	return approval_paint_decisions[i].what;
 }
 
-static void paint_decision(const struct approval *v, const struct ui *ui, struct area a, int row, int col, size_t i,
-			   bool what)
+static void paint_decision(const struct approval *v, const struct ui *ui, struct area a, int row,
+			   int col, size_t i, bool what)
 {
-	bool dead =
-		approval_off(v, ui, approval_paint_decisions[i].verb) || (verb_acts(approval_paint_decisions[i].verb) && !ui_may_act(ui, v->source));
-	bool hot = approval_paint_decisions[i].verb == VERB_YES && v->armed, noted = approval_paint_decisions[i].verb == VERB_NOTE && *v->note;
+	bool dead = approval_off(v, ui, approval_paint_decisions[i].verb) ||
+		    (verb_acts(approval_paint_decisions[i].verb) && !ui_may_act(ui, v->source));
+	bool hot = approval_paint_decisions[i].verb == VERB_YES && v->armed,
+	     noted = approval_paint_decisions[i].verb == VERB_NOTE && *v->note;
 	bool on = v->chosen == i + 1;
 	grid_put(a, row, col - 2, ROLE_HELD, on ? ">" : "");
-	col = put_field(a, row, col, 4, dead ? ROLE_OFF : ROLE_KEY, approval_paint_decisions[i].key);
+	col = put_field(a, row, col, 4, dead ? ROLE_OFF : ROLE_KEY,
+			approval_paint_decisions[i].key);
 	col = put_field(a, row, col, 24,
 			dead	    ? ROLE_OFF
 			: hot || on ? ROLE_HELD
@@ -191,10 +212,12 @@ static void paint_decisions(const struct approval *v, const struct ui *ui, struc
 			at[nr++] = i;
 	size_t half = (nr + 1) / 2;
 	put_rule(a, 0, "decide", ROLE_TITLE,
-		 v->armed ? "y again to approve, any other key not" : v->info.folded ? "v has all of it" : NULL);
+		 v->armed	  ? "y again to approve, any other key not"
+		 : v->info.folded ? "v has all of it"
+				  : NULL);
 	for (size_t i = 0; i < nr; i++)
-		paint_decision(v, ui, a, 1 + (int)(two ? i % half : i), two ? 3 + (int)(i / half) * (a.cols / 2) : 3, at[i],
-			       !two);
+		paint_decision(v, ui, a, 1 + (int)(two ? i % half : i),
+			       two ? 3 + (int)(i / half) * (a.cols / 2) : 3, at[i], !two);
 }
 
 /* Keys that do nothing are not offered. */
@@ -227,7 +250,9 @@ void approval_paint(const void *self, const struct ui *ui, struct area a)
 	if (v->text_top + (size_t)body.rows < v->text.nr)
 		put_right(body, body.rows - 1, 0, body.cols - 1, ROLE_WARN,
 			  arena_printf(v->arena, " %s: Space ",
-				       fmt_plural(v->arena, (int64_t)(v->text.nr - v->text_top) - body.rows, "more line", "more lines")));
+				       fmt_plural(v->arena,
+						  (int64_t)(v->text.nr - v->text_top) - body.rows,
+						  "more line", "more lines")));
 	struct area low = area_sub(a, a.rows - below, 0, below, a.cols);
 	if (v->info.decided)
 		paint_decided(v, low);

@@ -1,5 +1,6 @@
-/* The patterns of the second screen of an approval. What a pattern lets through may be decided by any part of it: one that
- * is too long for its line keeps both of its ends there, and under the cursor all of it can be read. */
+/* The patterns of the second screen of an approval. What a pattern lets through may be decided by
+ * any part of it: one that is too long for its line keeps both of its ends there, and under the
+ * cursor all of it can be read. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,7 +9,8 @@
 
 enum { LEFT = 7, LABELS = 45, ROWS_BELOW = 6, ROWS_LEAST = 2 };
 
-static void as_rows(const struct approval *v, bool ascii, const char *text, int width, struct text *out)
+static void as_rows(const struct approval *v, bool ascii, const char *text, int width,
+		    struct text *out)
 {
 	text_init(out, v->arena, width, 0, ascii);
 	text_add(out, ROLE_CMD, NULL, text, strlen(text), SANITIZE_EXACT);
@@ -30,7 +32,8 @@ bool pattern_fits(const struct approval *v, struct area a, const char *text, int
 }
 
 /* "git push origin fi..on/of/a/branch" */
-static void paint_ends(const struct approval *v, struct area a, int row, int col, int width, const char *text)
+static void paint_ends(const struct approval *v, struct area a, int row, int col, int width,
+		       const char *text)
 {
 	struct text t;
 	as_rows(v, a.g->ascii, text, INT16_MAX, &t);
@@ -75,11 +78,14 @@ void pattern_scroll(struct approval *v, const struct ui *ui, int by)
 	if (w->at >= w->nr)
 		return;
 	as_rows(v, ui->grid.ascii, w->row[w->at].pattern, ui->grid.cols - LEFT - 1, &t);
-	w->top = (int64_t)text_clamp(&t, w->top + by, room_of(w, widen_rows(ui->grid.rows) - 1, 1 + (int)w->at));
+	w->top = (int64_t)text_clamp(&t, w->top + by,
+				     room_of(w, widen_rows(ui->grid.rows) - 1, 1 + (int)w->at));
 }
 
-/* All of it, over as many rows as there are; of one that is longer still the part that was scrolled to. */
-static int paint_whole(const struct approval *v, struct area a, int row, const struct widen_row *r, const char **part)
+/* All of it, over as many rows as there are; of one that is longer still the part that was scrolled
+ * to. */
+static int paint_whole(const struct approval *v, struct area a, int row, const struct widen_row *r,
+		       const char **part)
 {
 	struct text t;
 	int room = room_of(&v->widen, a.rows, row);
@@ -88,7 +94,8 @@ static int paint_whole(const struct approval *v, struct area a, int row, const s
 	int rows = t.nr - top < (size_t)room ? (int)(t.nr - top) : room;
 	text_paint(&t, area_sub(a, row, LEFT, rows, a.cols - LEFT), top);
 	if (t.nr > (size_t)room)
-		*part = arena_printf(v->arena, "rows %zu-%zu of %zu: Ctrl-d Ctrl-u", top + 1, top + (size_t)rows, t.nr);
+		*part = arena_printf(v->arena, "rows %zu-%zu of %zu: Ctrl-d Ctrl-u", top + 1,
+				     top + (size_t)rows, t.nr);
 	return row + rows;
 }
 
@@ -98,12 +105,17 @@ int patterns_paint(const struct approval *v, struct area a, int row)
 	int mid = a.cols - LABELS < 40 ? a.cols - 40 : a.cols - LABELS;
 	for (size_t i = 0; i < w->nr; i++, row++) {
 		const struct widen_row *r = &w->row[i];
-		const char *said = r->wide ? "WIDE" : r->typed ? "yours" : i == 0 ? "exactly this" : "", *part = "";
+		const char *said = r->wide    ? "WIDE"
+				   : r->typed ? "yours"
+				   : i == 0   ? "exactly this"
+					      : "",
+			   *part = "";
 		bool fit = pattern_fits(v, a, r->pattern, mid - LEFT - 1);
 		int first = row;
 		grid_put(a, row, 3, ROLE_KEY, i == w->at ? "(*)" : "( )");
 		if (fit)
-			put_bytes(a, row, LEFT, mid - LEFT - 1, ROLE_CMD, r->pattern, strlen(r->pattern), SANITIZE_EXACT);
+			put_bytes(a, row, LEFT, mid - LEFT - 1, ROLE_CMD, r->pattern,
+				  strlen(r->pattern), SANITIZE_EXACT);
 		else if (i == w->at)
 			row = paint_whole(v, a, row, r, &part);
 		else
@@ -117,9 +129,9 @@ int patterns_paint(const struct approval *v, struct area a, int row)
 	if (w->nr == 0 || !w->row[w->nr - 1].typed) {
 		grid_put(a, row, 3, ROLE_KEY, "e");
 		grid_put(a, row++, LEFT, ROLE_DIM,
-		    !w->known ? "asking which patterns there are.."
-		    : w->nr   ? "a pattern of your own"
-			      : "nothing can be proposed for it; a pattern of your own");
+			 !w->known ? "asking which patterns there are.."
+			 : w->nr   ? "a pattern of your own"
+				   : "nothing can be proposed for it; a pattern of your own");
 	}
 	return row;
 }

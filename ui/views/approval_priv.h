@@ -1,5 +1,6 @@
-/* Between the files of the approval screen. view_approval.c: opening, keys, what it is about. approval_paint.c: what is
- * drawn. approval_decide.c: what is sent. approval_widen.c: the second screen of an approval for the session. approval_patterns.c: what it chooses from. */
+/* Between the files of the approval screen. view_approval.c: opening, keys, what it is about.
+ * approval_paint.c: what is drawn. approval_decide.c: what is sent. approval_widen.c: the second
+ * screen of an approval for the session. approval_patterns.c: what it chooses from. */
 #ifndef UI_VIEWS_APPROVAL_PRIV_H
 #define UI_VIEWS_APPROVAL_PRIV_H
 
@@ -9,22 +10,27 @@
 
 enum { NOTE_MAX = 400, WIDEN_ROWS = 6 };
 
-/* The second screen: a pattern for the session, or a rule for the project. What it says of a pattern comes from the
- * supervisor (command `waivers`), because the gate alone knows what a pattern matches. */
+/* The second screen: a pattern for the session, or a rule for the project. What it says of a
+ * pattern comes from the supervisor (command `waivers`), because the gate alone knows what a
+ * pattern matches. */
 struct widen_row {
 	char *pattern;
 	bool wide, typed; /* typed: by the person */
 	bool counted;
 	int64_t matched, denied;
-	json_t *tried; /* matched, denied, tried, actions[], others[]; of a rule also text, name, file, line, then, by */
+	/* matched, denied, tried, actions[], others[]; of a rule also text, name, file, line, then,
+	 * by */
+	json_t *tried;
 };
 struct widen {
 	enum { WIDEN_NONE, WIDEN_SESSION, WIDEN_RULE } what;
 	struct widen_row row[WIDEN_ROWS];
 	size_t nr, at;
-	int64_t top;	      /* row of the pattern under the cursor, where it is longer than its room */
-	unsigned until;	      /* index into its table */
-	json_t *hosts;	      /* that its connections would ask for: [{host, matched, denied, actions[]}] */
+	/* row of the pattern under the cursor, where it is longer than its room */
+	int64_t top;
+	unsigned until; /* index into its table */
+	/* that its connections would ask for: [{host, matched, denied, actions[]}] */
+	json_t *hosts;
 	size_t host;	      /* index + 1 of one that is allowed, too; 0 none */
 	bool all, deny, sure; /* every agent; a rule that denies; Enter once on a wide one */
 	int64_t opened_us;    /* mono */
@@ -49,7 +55,9 @@ struct approval {
 	size_t chosen;	     /* with j and k: index of a decision + 1; 0 none */
 	char note[NOTE_MAX]; /* for the record, with whatever is decided */
 	struct widen widen;
-	char *edited;	 /* what came back from the editor, shown and not approved yet; NULL it is as the agent wants it */
+	/* what came back from the editor, shown and not approved yet; NULL it is as the agent wants
+	 * it */
+	char *edited;
 	json_t *pending; /* options of an approval that waits for the name to be typed */
 	const char *pending_word;
 	/* made by recalc */
@@ -101,8 +109,9 @@ void pattern_scroll(struct approval *v, const struct ui *ui, int by); /* the one
 bool pattern_fits(const struct approval *v, struct area a, const char *text, int width);
 const char *const *widen_hints(const struct widen *w); /* for the key line */
 
-/* approval_others.c: held actions that the pattern or rule under the cursor answers as well. At most OTHERS_MAX are named,
- * and those alone go with the decision. Rows that they take; the text of --others ("none" when there are none; owned). */
+/* approval_others.c: held actions that the pattern or rule under the cursor answers as well. At
+ * most OTHERS_MAX are named, and those alone go with the decision. Rows that they take; the text of
+ * --others ("none" when there are none; owned). */
 enum { OTHERS_MAX = 10 };
 int others_paint(const struct approval *v, const struct ui *ui, struct area a, int row);
 char *others_opt(const struct approval *v, const struct ui *ui);

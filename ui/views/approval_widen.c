@@ -32,7 +32,7 @@ void widen_close(struct widen *w)
 	*w = (struct widen){ 0 };
 }
 
-/* --- asking the supervisor ---------------------------------------------------------------------------------------- */
+/* --- asking the supervisor -------------------------------------------------------------------- */
 
 static struct widen_row *approval_widen_at(struct widen *w)
 {
@@ -53,12 +53,14 @@ static void approval_widen_proposals(struct widen *w, const json_t *list)
 		own = w->row[--w->nr];
 	for (size_t i = 0; i < json_array_size(list) && w->nr < WIDEN_ROWS - 1; i++) {
 		json_t *o = json_array_get(list, i);
-		w->row[w->nr++] = (struct widen_row){ .pattern = mem_strdup(json_str(o, "pattern", "")),
-						      .wide = json_flag(o, "wide", false),
-						      .counted = true,
-						      .matched = json_int(o, "matched", 0),
-						      .denied = json_int(o, "denied", 0),
-						      .tried = w->what == WIDEN_SESSION ? json_incref(o) : NULL };
+		w->row[w->nr++] =
+			(struct widen_row){ .pattern = mem_strdup(json_str(o, "pattern", "")),
+					    .wide = json_flag(o, "wide", false),
+					    .counted = true,
+					    .matched = json_int(o, "matched", 0),
+					    .denied = json_int(o, "denied", 0),
+					    .tried = w->what == WIDEN_SESSION ? json_incref(o)
+									      : NULL };
 	}
 	if (!own.pattern)
 		return;
@@ -119,8 +121,10 @@ static void approval_widen_ask(struct approval *v, struct ui *ui)
 	struct widen *w = &v->widen;
 	char id[32];
 	snprintf(id, sizeof(id), "%" PRIu64, v->action);
-	const char *words[] = { "waivers", id, approval_widen_at(w) ? approval_widen_at(w)->pattern : NULL };
-	if (!ui_may_act(ui, v->source) || (w->known && (!approval_widen_at(w) || !*approval_widen_at(w)->pattern)))
+	const char *words[] = { "waivers", id,
+				approval_widen_at(w) ? approval_widen_at(w)->pattern : NULL };
+	if (!ui_may_act(ui, v->source) ||
+	    (w->known && (!approval_widen_at(w) || !*approval_widen_at(w)->pattern)))
 		return;
 	json_t *opts = json_object();
 	if (approval_widen_at(w) && w->what == WIDEN_RULE) {
@@ -131,7 +135,8 @@ static void approval_widen_ask(struct approval *v, struct ui *ui)
 	w->asked = ++nr;
 	struct question *q = &approval_widen_question[nr % ARRAY_LEN(approval_widen_question)];
 	*q = (struct question){ ui, nr };
-	ui->act[v->source].command(ui->act[v->source].self, words, approval_widen_at(w) ? 3 : 2, opts, approval_widen_answered, q);
+	ui->act[v->source].command(ui->act[v->source].self, words, approval_widen_at(w) ? 3 : 2,
+				   opts, approval_widen_answered, q);
 	json_decref(opts);
 }
 
@@ -141,13 +146,14 @@ void widen_open(struct approval *v, struct ui *ui, bool rule)
 	widen_close(w);
 	w->what = rule ? WIDEN_RULE : WIDEN_SESSION;
 	w->action = v->action;
-	w->opened_us = v->opened_us = ui->mono_us; /* back on the first screen nothing is decided by mistake either */
+	/* back on the first screen nothing is decided by mistake either */
+	w->opened_us = v->opened_us = ui->mono_us;
 	ui->flush = true;
 	ui->wake_us = ui->mono_us + ui->dead_us;
 	approval_widen_ask(v, ui);
 }
 
-/* --- a pattern of one's own --------------------------------------------------------------------------------------- */
+/* --- a pattern of one's own ------------------------------------------------------------------- */
 
 static void approval_widen_typing(struct ui *ui)
 {
@@ -168,8 +174,10 @@ static void approval_widen_typing(struct ui *ui)
 /* What its patterns are of: as waivers have it. */
 static const char *patterns_of(const struct approval *v)
 {
-	static const char *const of[][2] = { { "exec", "commands" }, { "shell", "commands" }, { "read", "paths" },	{ "write", "paths" },
-					     { "edit", "paths" },    { "put", "paths" },      { "get", "paths" },	{ "connect", "hosts" },
+	static const char *const of[][2] = { { "exec", "commands" }, { "shell", "commands" },
+					     { "read", "paths" },    { "write", "paths" },
+					     { "edit", "paths" },    { "put", "paths" },
+					     { "get", "paths" },     { "connect", "hosts" },
 					     { "fetch", "hosts" },   { "port", "hosts" } };
 	for (size_t i = 0; v->info.act && i < ARRAY_LEN(of); i++)
 		if (!strcmp(v->info.act->kind, of[i][0]))
@@ -185,12 +193,17 @@ static void approval_widen_hint(const struct ui *ui, struct area a, int row)
 		return;
 	const struct widen_row *r = &v->widen.row[v->widen.at];
 	if (*v->widen.wrong)
-		put_bytes(a, row, 1, a.cols - 2, ROLE_ERROR, v->widen.wrong, strlen(v->widen.wrong), 0);
+		put_bytes(a, row, 1, a.cols - 2, ROLE_ERROR, v->widen.wrong, strlen(v->widen.wrong),
+			  0);
 	else if (!*r->pattern)
-		grid_put(a, row, 1, ROLE_DIM, strcmp(patterns_of(v), "commands") == 0 ?
-			"word by word; * within a word, \" *\" at the end for any more words" : "as it is written above; * for any part of it");
+		grid_put(
+			a, row, 1, ROLE_DIM,
+			strcmp(patterns_of(v), "commands") == 0
+				? "word by word; * within a word, \" *\" at the end for any more words"
+				: "as it is written above; * for any part of it");
 	else if (r->tried)
-		grid_put(a, row, 1, r->wide ? ROLE_WARN : ROLE_OK, r->wide ? "a pattern, and a WIDE one" : "a pattern");
+		grid_put(a, row, 1, r->wide ? ROLE_WARN : ROLE_OK,
+			 r->wide ? "a pattern, and a WIDE one" : "a pattern");
 }
 
 static void approval_widen_typed(struct ui *ui, const char *text)
@@ -209,17 +222,21 @@ static void approval_widen_typed(struct ui *ui, const char *text)
 
 static void approval_widen_edit(struct approval *v, struct ui *ui)
 {
-	static const struct prompt_ops ops = { .changed = approval_widen_typing, .hint = approval_widen_hint };
+	static const struct prompt_ops ops = { .changed = approval_widen_typing,
+					       .hint = approval_widen_hint };
 	const struct subject on = { .source = v->source, .action = v->action };
 	struct widen *w = &v->widen;
-	CLEANUP(free_ptr) char *from = mem_strdup(approval_widen_at(w) ? approval_widen_at(w)->pattern : v->info.command ? v->info.command : "");
+	CLEANUP(free_ptr)
+	char *from = mem_strdup(approval_widen_at(w) ? approval_widen_at(w)->pattern
+				: v->info.command    ? v->info.command
+						     : "");
 	if (w->nr == 0 || !w->row[w->nr - 1].typed)
 		w->row[w->nr++] = (struct widen_row){ .pattern = mem_strdup(from), .typed = true };
 	w->at = w->nr - 1;
 	prompt_ask(ui, "pattern:", from, &ops, &on, approval_widen_typed);
 }
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 static void approval_widen_save(struct approval *v, struct ui *ui)
 {
@@ -228,22 +245,28 @@ static void approval_widen_save(struct approval *v, struct ui *ui)
 	if (!ui_may_act(ui, v->source))
 		return;
 	if (ui->mono_us - w->opened_us < ui->dead_us) {
-		ui_say(ui, ROLE_DIM, "keys are off for a moment, so that nothing is saved by mistake");
+		ui_say(ui, ROLE_DIM,
+		       "keys are off for a moment, so that nothing is saved by mistake");
 	} else if (!r || !*r->pattern || *w->wrong || !r->tried) {
 		ui_say(ui, ROLE_WARN, "%s",
-		       *w->wrong ? w->wrong : "what it would match is not known yet; nothing was saved");
+		       *w->wrong ? w->wrong
+				 : "what it would match is not known yet; nothing was saved");
 	} else if (r->wide && !w->sure && !w->deny) {
 		w->sure = true;
-		ui_say(ui, ROLE_WARN, "WIDE: it says little of what it lets through; Enter once more saves it");
+		ui_say(ui, ROLE_WARN,
+		       "WIDE: it says little of what it lets through; Enter once more saves it");
 	} else {
 		json_t *opts = json_object();
-		json_put_bytes(opts, w->what == WIDEN_RULE ? "rule" : "session", r->pattern, strlen(r->pattern));
+		json_put_bytes(opts, w->what == WIDEN_RULE ? "rule" : "session", r->pattern,
+			       strlen(r->pattern));
 		if (w->what == WIDEN_SESSION && approval_widen_lasts[w->until].opt)
-			json_put_str(opts, approval_widen_lasts[w->until].opt, approval_widen_lasts[w->until].value);
+			json_put_str(opts, approval_widen_lasts[w->until].opt,
+				     approval_widen_lasts[w->until].value);
 		if (w->what == WIDEN_SESSION && w->all)
 			json_put_flag(opts, "all-agents", true);
 		if (w->host)
-			json_put_str(opts, "also-host", json_str(approval_widen_host_of(w), "host", ""));
+			json_put_str(opts, "also-host",
+				     json_str(approval_widen_host_of(w), "host", ""));
 		CLEANUP(free_ptr) char *others = others_opt(v, ui);
 		if (strcmp(others, "none") != 0)
 			json_put_str(opts, "others", others);
@@ -300,15 +323,31 @@ void widen_key(struct approval *v, struct ui *ui, uint32_t key)
 	}
 }
 
-/* --- on the screen ------------------------------------------------------------------------------------------------ */
+/* --- on the screen ---------------------------------------------------------------------------- */
 
 const char *const *widen_hints(const struct widen *w)
 {
-	static const char *const session[] = { "Enter save and approve", "Esc back", "j k choose", "e edit", "u until",
-					       "a for whom", NULL },
-		*const hosts[] = { "Enter save and approve", "Esc back", "j k choose", "e edit", "u until", "a for whom", "h host",
-				   NULL },
-		*const rule[] = { "Enter save and approve", "Esc back", "j k choose", "e edit", "d allow or deny", NULL };
+	static const char *const session[] = { "Enter save and approve",
+					       "Esc back",
+					       "j k choose",
+					       "e edit",
+					       "u until",
+					       "a for whom",
+					       NULL },
+				 *const hosts[] = { "Enter save and approve",
+						    "Esc back",
+						    "j k choose",
+						    "e edit",
+						    "u until",
+						    "a for whom",
+						    "h host",
+						    NULL },
+				 *const rule[] = { "Enter save and approve",
+						   "Esc back",
+						   "j k choose",
+						   "e edit",
+						   "d allow or deny",
+						   NULL };
 	return w->what == WIDEN_RULE ? rule : approval_widen_host_of(w) ? hosts : session;
 }
 
@@ -346,8 +385,8 @@ static int paint_choices(const struct approval *v, struct area a, int row)
 	return row + 1;
 }
 
-/* A host that is too long for its line, on lines of its own: what stands at its end says whose it is. Where all of it finds
- * no room, the end does. Returns the row after it. */
+/* A host that is too long for its line, on lines of its own: what stands at its end says whose it
+ * is. Where all of it finds no room, the end does. Returns the row after it. */
 static int paint_long(const struct approval *v, struct area a, int row, const char *host)
 {
 	enum { LEFT = 17 };
@@ -378,9 +417,11 @@ static int paint_host(const struct approval *v, struct area a, int row)
 	const char *host = json_str(o, "host", "");
 	bool below = !pattern_fits(v, a, host, a.cols - col - (nr > 1 ? 12 : 1));
 	if (!below)
-		col = put_bytes(a, row, col, a.cols - col, ROLE_CMD, host, strlen(host), SANITIZE_EXACT);
+		col = put_bytes(a, row, col, a.cols - col, ROLE_CMD, host, strlen(host),
+				SANITIZE_EXACT);
 	if (nr > 1)
-		col = grid_put(a, row, col + 1, ROLE_DIM, arena_printf(v->arena, "(%zu of %zu)", w->host ? w->host : 1, nr));
+		col = grid_put(a, row, col + 1, ROLE_DIM,
+			       arena_printf(v->arena, "(%zu of %zu)", w->host ? w->host : 1, nr));
 	if (below || a.cols < 100) {
 		row = below ? paint_long(v, a, row + 1, host) : row + 1;
 		col = below ? 15 : 17;
@@ -390,9 +431,11 @@ static int paint_host(const struct approval *v, struct area a, int row)
 	if (denied)
 		buf_printf(&b, ", %" PRId64 " denied", denied);
 	for (size_t i = 0; i < json_array_size(ids) && i < 5; i++)
-		buf_printf(&b, "%s#%" PRId64, i ? " " : ": ", (int64_t)json_integer_value(json_array_get(ids, i)));
+		buf_printf(&b, "%s#%" PRId64, i ? " " : ": ",
+			   (int64_t)json_integer_value(json_array_get(ids, i)));
 	buf_puts(&b, w->host ? "" : "; else each asks");
-	put_bytes(a, row, col + 2, a.cols - col - 3, denied ? ROLE_WARN : ROLE_DIM, buf_cstr(&b), b.len, 0);
+	put_bytes(a, row, col + 2, a.cols - col - 3, denied ? ROLE_WARN : ROLE_DIM, buf_cstr(&b),
+		  b.len, 0);
 	return row + 1;
 }
 
@@ -410,8 +453,10 @@ static int approval_widen_paint_rule(const struct approval *v, struct area a, in
 		return row;
 	row += a.rows > 12;
 	size_t len = strlen(text);
-	int below = a.rows > 12 ? 3 : 1; /* in a small window the line comes before where it is written and what it was tried on */
-	for (int wide = a.cols - 6; len > 0 && row < a.rows - below; row++) { /* the very line, over several if need be */
+	/* in a small window the line comes before where it is written and what it was tried on */
+	int below = a.rows > 12 ? 3 : 1;
+	/* the very line, over several if need be */
+	for (int wide = a.cols - 6; len > 0 && row < a.rows - below; row++) {
 		size_t n = 0;
 		while (n < len && (n < (size_t)wide || ((unsigned char)text[n] & 0xc0) == 0x80))
 			n++;
@@ -422,12 +467,13 @@ static int approval_widen_paint_rule(const struct approval *v, struct area a, in
 	bool good = strcmp(then, w->deny ? "deny" : "allow") == 0;
 	if (row < a.rows - 1)
 		grid_put(a, row++, 3, ROLE_DIM,
-		    arena_printf(v->arena, "%s:%" PRId64 ", in force here at once and in the next runs",
-				 json_str(o, "file", ""), json_int(o, "line", 0)));
+			 arena_printf(v->arena,
+				      "%s:%" PRId64 ", in force here at once and in the next runs",
+				      json_str(o, "file", ""), json_int(o, "line", 0)));
 	grid_put(a, row++, 3, good ? ROLE_OK : ROLE_WARN,
-	    good ? arena_printf(v->arena, "with it #%" PRIu64 " is: %s", v->action, then)
-		 : arena_printf(v->arena, "with it #%" PRIu64 " is still: %s, by %s", v->action, then,
-				json_str(o, "by", "")));
+		 good ? arena_printf(v->arena, "with it #%" PRIu64 " is: %s", v->action, then)
+		      : arena_printf(v->arena, "with it #%" PRIu64 " is still: %s, by %s",
+				     v->action, then, json_str(o, "by", "")));
 	return row;
 }
 
@@ -437,7 +483,8 @@ static void paint_ids(struct area a, int row, const json_t *ids, size_t i, struc
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	size_t nr = json_array_size(ids);
 	for (; i < nr && b.len + 30 < (size_t)a.cols; i++)
-		buf_printf(&b, "%s#%" PRId64, b.len ? "  " : "", (int64_t)json_integer_value(json_array_get(ids, i)));
+		buf_printf(&b, "%s#%" PRId64, b.len ? "  " : "",
+			   (int64_t)json_integer_value(json_array_get(ids, i)));
 	if (i < nr)
 		buf_printf(&b, "  and %zu more", nr - i);
 	grid_put(a, row, 5, ROLE_DIM, arena_strdup(ar, buf_cstr(&b)));
@@ -447,20 +494,26 @@ static void paint_ids(struct area a, int row, const json_t *ids, size_t i, struc
 static void paint_tried(const struct approval *v, const struct ui *ui, struct area a, int row)
 {
 	const struct widen *w = &v->widen;
-	const json_t *o = w->at < w->nr ? w->row[w->at].tried : NULL, *ids = json_object_get(o, "actions");
+	const json_t *o = w->at < w->nr ? w->row[w->at].tried : NULL,
+		     *ids = json_object_get(o, "actions");
 	struct source *s = ui_source(ui, v->source);
 	if (!o || row >= a.rows)
 		return;
 	grid_put(a, row++, 3, ROLE_TEXT,
-	    arena_printf(v->arena, "tried on %s of this session: matches %" PRId64 ", %" PRId64 " of them denied",
-			 fmt_plural(v->arena, json_int(o, "tried", 0), "action", "actions"), json_int(o, "matched", 0),
-			 json_int(o, "denied", 0)));
+		 arena_printf(v->arena,
+			      "tried on %s of this session: matches %" PRId64 ", %" PRId64
+			      " of them denied",
+			      fmt_plural(v->arena, json_int(o, "tried", 0), "action", "actions"),
+			      json_int(o, "matched", 0), json_int(o, "denied", 0)));
 	size_t nr = json_array_size(ids);
 	bool itself = false;
 	for (size_t i = 0; i < nr; i++)
-		itself = itself || (uint64_t)json_integer_value(json_array_get(ids, i)) == v->action;
+		itself =
+			itself || (uint64_t)json_integer_value(json_array_get(ids, i)) == v->action;
 	if (!itself && row < a.rows)
-		grid_put(a, row++, 5, ROLE_WARN, arena_printf(v->arena, "it does not match #%" PRIu64 " itself", v->action));
+		grid_put(
+			a, row++, 5, ROLE_WARN,
+			arena_printf(v->arena, "it does not match #%" PRIu64 " itself", v->action));
 	for (size_t i = 0; i < nr && row < a.rows; i++, row++) {
 		uint64_t id = (uint64_t)json_integer_value(json_array_get(ids, i));
 		if (row == a.rows - 1 && i + 1 < nr) {
@@ -470,7 +523,8 @@ static void paint_tried(const struct approval *v, const struct ui *ui, struct ar
 		CLEANUP(json_release) json_t *req = source_body(s, id);
 		const char *what = req ? action_what(req, v->arena) : "";
 		int col = grid_put(a, row, 5, ROLE_DIM, arena_printf(v->arena, "#%" PRIu64, id));
-		put_bytes(a, row, col < 11 ? 12 : col + 1, a.cols - 14, ROLE_TEXT, what, strlen(what), SANITIZE_EXACT);
+		put_bytes(a, row, col < 11 ? 12 : col + 1, a.cols - 14, ROLE_TEXT, what,
+			  strlen(what), SANITIZE_EXACT);
 	}
 }
 
@@ -480,19 +534,24 @@ void widen_paint(const struct approval *v, const struct ui *ui, struct area a)
 	bool rule = w->what == WIDEN_RULE;
 	put_rule(a, 0,
 		 arena_printf(v->arena, "%s: which %s?",
-			      !rule ? "approve for session" : a.cols < 100 ? "add a rule" : "add a rule to .sandglass/added.lua",
+			      !rule	     ? "approve for session"
+			      : a.cols < 100 ? "add a rule"
+					     : "add a rule to .sandglass/added.lua",
 			      patterns_of(v)),
 		 ROLE_HELD,
-		 rule ? w->deny ? "Enter writes it and denies, Esc back" : "Enter writes it and approves, Esc back"
+		 rule ? w->deny ? "Enter writes it and denies, Esc back"
+				: "Enter writes it and approves, Esc back"
 		      : "Enter saves and approves, Esc back");
 	struct area body = area_sub(a, 0, 0, a.rows - 1, a.cols);
 	int row = patterns_paint(v, body, 1);
-	row = rule ? approval_widen_paint_rule(v, body, row) : paint_host(v, body, paint_choices(v, body, row));
+	row = rule ? approval_widen_paint_rule(v, body, row)
+		   : paint_host(v, body, paint_choices(v, body, row));
 	if (*w->wrong)
 		put_bytes(body, row++, 3, a.cols - 4, ROLE_ERROR, w->wrong, strlen(w->wrong), 0);
 	row = others_paint(v, ui, body, row);
 	paint_tried(v, ui, body, row);
-	grid_put(a, a.rows - 1, 3, ROLE_DIM,
-	    rule ? "never covers: deny rules, the machine's policy, what cannot be taken apart"
-		 : "never covers: deny rules, compound commands with a part that does not match");
+	grid_put(
+		a, a.rows - 1, 3, ROLE_DIM,
+		rule ? "never covers: deny rules, the machine's policy, what cannot be taken apart"
+		     : "never covers: deny rules, compound commands with a part that does not match");
 }

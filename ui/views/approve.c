@@ -15,7 +15,9 @@ static const char *approve_when(struct source *s, uint64_t seq, struct arena *a)
 {
 	struct event ev;
 	struct err err = ERR_INIT;
-	return session_event(s->session, seq, &ev, a, &err) < 0 ? "" : arena_printf(a, " at %s", fmt_hms(a, ev.ts_us));
+	return session_event(s->session, seq, &ev, a, &err) < 0
+		       ? ""
+		       : arena_printf(a, " at %s", fmt_hms(a, ev.ts_us));
 }
 
 static const char *decision_line(struct source *s, const struct model_action *act, struct arena *a)
@@ -26,7 +28,8 @@ static const char *decision_line(struct source *s, const struct model_action *ac
 	row_load(&r, s, &(struct row){ act->id, EV_ACTION_REQUESTED }, a);
 	bool edited = act->started && strcmp(r.verdict, "edited") == 0;
 	if (act->decided)
-		return arena_printf(a, "%s by %s%s%s%s%s%s", r.verdict, r.by, approve_when(s, act->decided, a), edited ? ", it ran as: " : "",
+		return arena_printf(a, "%s by %s%s%s%s%s%s", r.verdict, r.by,
+				    approve_when(s, act->decided, a), edited ? ", it ran as: " : "",
 				    edited ? r.what : "", *r.why ? ": " : "", r.why);
 	return arena_printf(a, "%s", *r.outcome ? r.outcome : "not held any more");
 }
@@ -42,8 +45,14 @@ int waits_order(const void *x, const void *y)
 
 void approval_load(struct approval_info *out, struct source *s, uint64_t action, struct arena *a)
 {
-	*out = (struct approval_info){ .action = action, .now_us = s->model.last_us, .act = model_action(&s->model, action), .intent = "",
-				       .risk_why = "", .on_timeout = "deny", .rule = "", .why = "" };
+	*out = (struct approval_info){ .action = action,
+				       .now_us = s->model.last_us,
+				       .act = model_action(&s->model, action),
+				       .intent = "",
+				       .risk_why = "",
+				       .on_timeout = "deny",
+				       .rule = "",
+				       .why = "" };
 	if (!out->act)
 		return;
 	out->agent = model_agent(&s->model, out->act->agent);
@@ -53,17 +62,20 @@ void approval_load(struct approval_info *out, struct source *s, uint64_t action,
 	out->intent = arena_strdup(a, json_str(held, "intent", json_str(req, "intent", "")));
 	out->high = strcmp(json_str(held, "risk", ""), "high") == 0;
 	const json_t *why = json_object_get(held, "reasons");
-	const char *only = json_array_size(why) == 1 ? json_string_value(json_array_get(why, 0)) : NULL;
+	const char *only =
+		json_array_size(why) == 1 ? json_string_value(json_array_get(why, 0)) : NULL;
 	out->budget = only && strcmp(only, "budget") == 0;
 	out->risk_why = json_flag(req, "leaves_box", false) ? "leaves the sandbox" : "";
 	out->rule = arena_strdup(a, json_str(held, "rule", ""));
 	out->why = arena_strdup(a, json_str(held, "why", ""));
 	out->on_timeout = arena_strdup(a, json_str(held, "on_timeout", "deny"));
-	out->type = json_str(held, "type", NULL) ? arena_strdup(a, json_str(held, "type", "")) : NULL;
+	out->type =
+		json_str(held, "type", NULL) ? arena_strdup(a, json_str(held, "type", "")) : NULL;
 	CLEANUP(json_release) json_t *left = source_body(s, out->act->later);
 	if (*json_str(left, "note", "")) {
 		out->note = arena_strdup(a, json_str(left, "note", ""));
-		out->note_by = arena_strdup(a, json_str(json_object_get(left, "who"), "name", "somebody"));
+		out->note_by =
+			arena_strdup(a, json_str(json_object_get(left, "who"), "name", "somebody"));
 	}
 	out->again = json_flag(held, "again", false);
 	out->decided = decision_line(s, out->act, a);
@@ -73,14 +85,16 @@ void approval_load(struct approval_info *out, struct source *s, uint64_t action,
 		out->command = action_what(req, a);
 }
 
-/* --- the bytes --------------------------------------------------------------------------------------------------- */
+/* --- the bytes -------------------------------------------------------------------------------- */
 
-static const char *byte_counts(const json_t *req, uint32_t hidden, uint32_t foreign, size_t lines, struct arena *a)
+static const char *byte_counts(const json_t *req, uint32_t hidden, uint32_t foreign, size_t lines,
+			       struct arena *a)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	size_t words = json_array_size(json_object_get(req, "argv"));
 	if (hidden > 0)
-		buf_printf(&b, "%s, ", fmt_plural(a, hidden, "HIDDEN CHARACTER", "HIDDEN CHARACTERS"));
+		buf_printf(&b, "%s, ",
+			   fmt_plural(a, hidden, "HIDDEN CHARACTER", "HIDDEN CHARACTERS"));
 	buf_puts(&b, "exact bytes");
 	if (!req)
 		buf_puts(&b, ", edited by you");
@@ -91,7 +105,8 @@ static const char *byte_counts(const json_t *req, uint32_t hidden, uint32_t fore
 	if (lines > 1)
 		buf_printf(&b, ", %zu lines", lines);
 	if (foreign > 0)
-		buf_printf(&b, ", %s outside ASCII", fmt_plural(a, foreign, "character", "characters"));
+		buf_printf(&b, ", %s outside ASCII",
+			   fmt_plural(a, foreign, "character", "characters"));
 	else
 		buf_puts(&b, ", ASCII only");
 	if (hidden == 0)
@@ -99,8 +114,10 @@ static const char *byte_counts(const json_t *req, uint32_t hidden, uint32_t fore
 	return arena_strdup(a, buf_cstr(&b));
 }
 
-/* Lines of the command, numbered in the gutter when there is more than one, so that a line break is never mistaken. */
-static size_t exact_lines(struct text *t, enum role r, const char *bytes, size_t len, const char *first)
+/* Lines of the command, numbered in the gutter when there is more than one, so that a line break is
+ * never mistaken. */
+static size_t exact_lines(struct text *t, enum role r, const char *bytes, size_t len,
+			  const char *first)
 {
 	size_t lines = 0;
 	bool many = memchr(bytes, '\n', len) != NULL;
@@ -144,21 +161,28 @@ static size_t exact_action(struct text *t, const json_t *req, const char *comman
 	return exact_lines(t, ROLE_CMD, what, strlen(what), NULL);
 }
 
-/* What a request of the web carries besides its address: names of headers, values that are no secret, the body. */
+/* What a request of the web carries besides its address: names of headers, values that are no
+ * secret, the body. */
 static void approve_carried(struct text *t, const json_t *req)
 {
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	const char *key;
 	json_t *v;
-	json_object_foreach(json_object_get(json_object_get(req, "args"), "headers"), key, v) {
+	json_object_foreach(json_object_get(json_object_get(req, "args"), "headers"), key, v)
+	{
 		const char *secret = json_str(v, "$secret", NULL);
-		const char *line = arena_printf(t->arena, "%s: %s%s%s", key, secret ? "<secret:" : "",
-						secret ? secret : json_is_string(v) ? json_string_value(v) : "", secret ? ">" : "");
+		const char *line =
+			arena_printf(t->arena, "%s: %s%s%s", key, secret ? "<secret:" : "",
+				     secret		 ? secret
+				     : json_is_string(v) ? json_string_value(v)
+							 : "",
+				     secret ? ">" : "");
 		text_add(t, ROLE_TEXT, "", line, strlen(line), SANITIZE_EXACT | TEXT_SOFT);
 	}
 	if (!json_get_bytes(json_object_get(req, "data"), &body) || !body.len)
 		return;
-	text_putf(t, ROLE_DIM, "with %s bytes:", fmt_count(t->arena, json_int(req, "data_bytes", 0)));
+	text_putf(t, ROLE_DIM,
+		  "with %s bytes:", fmt_count(t->arena, json_int(req, "data_bytes", 0)));
 	exact_lines(t, ROLE_CMD, arena_strndup(t->arena, body.data, body.len), body.len, "");
 }
 
@@ -167,7 +191,8 @@ static void approve_head(struct text *t, const char *title)
 	text_head(t, ROLE_TITLE, "%s", title);
 }
 
-static void approve_circumstances(struct text *t, struct source *s, const json_t *req, const struct model_action *act)
+static void approve_circumstances(struct text *t, struct source *s, const json_t *req,
+				  const struct model_action *act)
 {
 	CLEANUP(buf_release) struct buf cwd = BUF_INIT, line = BUF_INIT;
 	const struct model_box *b = model_box(&s->model, act->box);
@@ -182,11 +207,14 @@ static void approve_circumstances(struct text *t, struct source *s, const json_t
 		buf_puts(&cwd, "/workspace");
 	buf_printf(&line, "cwd  %s      ", cwd.data);
 	if (b)
-		buf_printf(&line, "box %s:%s%s%s      ", b->driver, b->name, *b->profile ? " " : "", wall_words(b->profile));
+		buf_printf(&line, "box %s:%s%s%s      ", b->driver, b->name, *b->profile ? " " : "",
+			   wall_words(b->profile));
 	if (limit > 0)
 		buf_printf(&line, "limit %s      ", fmt_span(a, limit));
-	buf_printf(&line, "stdin %s", in > 0			       ? arena_printf(a, "%s bytes", fmt_count(a, in)) :
-				      json_flag(json_object_get(req, "args"), "stdin", false) ? "open" : "closed");
+	buf_printf(&line, "stdin %s",
+		   in > 0 ? arena_printf(a, "%s bytes", fmt_count(a, in))
+		   : json_flag(json_object_get(req, "args"), "stdin", false) ? "open"
+									     : "closed");
 	text_add(t, ROLE_DIM, "", line.data, line.len, SANITIZE_EXACT | TEXT_SOFT);
 	buf_reset(&line);
 	for (size_t i = 0; i < json_array_size(env); i++) {
@@ -202,7 +230,7 @@ static void approve_circumstances(struct text *t, struct source *s, const json_t
 	}
 }
 
-/* --- why --------------------------------------------------------------------------------------------------------- */
+/* --- why -------------------------------------------------------------------------------------- */
 
 static const char *approve_place(const json_t *rule, struct arena *a)
 {
@@ -218,27 +246,41 @@ static enum role verdict_role(const char *v)
 static void one_rule(struct text *t, const json_t *rule, bool stricter_won)
 {
 	const char *verdict = json_str(rule, "verdict", "?"), *name = json_str(rule, "name", "");
-	const char *why = json_str(rule, "why", ""), *text = json_str(rule, "text", ""), *note = json_str(rule, "note", "");
+	const char *why = json_str(rule, "why", ""), *text = json_str(rule, "text", ""),
+		   *note = json_str(rule, "note", "");
 	const char *said = *why ? why : text, *matched = *why ? text : "";
-	text_putf(t, verdict_role(verdict), "%-5s %-14s %s  %s%s%s%s%s %s%s", verdict, name, approve_place(rule, t->arena),
-		  *said ? "\"" : "", said, *said ? "\"" : "", *matched ? "  matched " : "", matched, note,
-		  json_flag(rule, "lifted", false) ? " (answered by an added rule)" : stricter_won ? " (overruled)" : "");
+	text_putf(t, verdict_role(verdict), "%-5s %-14s %s  %s%s%s%s%s %s%s", verdict, name,
+		  approve_place(rule, t->arena), *said ? "\"" : "", said, *said ? "\"" : "",
+		  *matched ? "  matched " : "", matched, note,
+		  json_flag(rule, "lifted", false) ? " (answered by an added rule)"
+		  : stricter_won		   ? " (overruled)"
+						   : "");
 }
 
-static void approve_reasons(struct text *t, const json_t *held, const json_t *judged, const struct approval_info *info)
+static void approve_reasons(struct text *t, const json_t *held, const json_t *judged,
+			    const struct approval_info *info)
 {
-	const json_t *rules = json_object_get(judged, "rules"), *why = json_object_get(held, "reasons");
-	const char *verdict = json_str(judged, "verdict", "ask"), *filter = json_str(held, "filter", "");
+	const json_t *rules = json_object_get(judged, "rules"),
+		     *why = json_object_get(held, "reasons");
+	const char *verdict = json_str(judged, "verdict", "ask"),
+		   *filter = json_str(held, "filter", "");
 	if (info->edited)
-		text_puts(t, ROLE_HELD, "edited  y approves these bytes; the rules judge them again first, and a denial holds");
+		text_puts(
+			t, ROLE_HELD,
+			"edited  y approves these bytes; the rules judge them again first, and a denial holds");
 	for (size_t i = 0; i < json_array_size(why); i++) {
 		const char *w = json_string_value(json_array_get(why, i));
 		if (w && strcmp(w, "ask") != 0)
-			text_putf(t, ROLE_HELD, "%-5s %s%s%s", w, strcmp(w, "hold") == 0 ? "it matches the hold filter" :
-				  strcmp(w, "budget") == 0 ? "a budget is used up: $ gives more, y lets this one through" :
-				  strcmp(w, "price") == 0 ? "no price is known for this model: a budget in dollars can't limit it" :
-							    "paused by a person",
-				  strcmp(w, "hold") == 0 && *filter ? ": " : "", strcmp(w, "hold") == 0 ? filter : "");
+			text_putf(
+				t, ROLE_HELD, "%-5s %s%s%s", w,
+				strcmp(w, "hold") == 0 ? "it matches the hold filter"
+				: strcmp(w, "budget") == 0
+					? "a budget is used up: $ gives more, y lets this one through"
+				: strcmp(w, "price") == 0
+					? "no price is known for this model: a budget in dollars can't limit it"
+					: "paused by a person",
+				strcmp(w, "hold") == 0 && *filter ? ": " : "",
+				strcmp(w, "hold") == 0 ? filter : "");
 	}
 	for (size_t i = 0; i < json_array_size(rules); i++) {
 		const json_t *rule = json_array_get(rules, i);
@@ -246,17 +288,20 @@ static void approve_reasons(struct text *t, const json_t *held, const json_t *ju
 	}
 	if (json_flag(judged, "by_default", false) || json_array_size(rules) == 0)
 		text_putf(t, ROLE_HELD, "%-5s no rule matched: the default of this box%s%s",
-			  json_str(judged, "default", verdict), *json_str(judged, "default_file", "") ? ", " : "",
+			  json_str(judged, "default", verdict),
+			  *json_str(judged, "default_file", "") ? ", " : "",
 			  json_str(judged, "default_file", ""));
 	if (json_str(held, "type", NULL))
-		text_putf(t, ROLE_HELD, "%-5s an approval needs the name typed: %s", "type", json_str(held, "type", ""));
+		text_putf(t, ROLE_HELD, "%-5s an approval needs the name typed: %s", "type",
+			  json_str(held, "type", ""));
 	if (json_flag(judged, "opaque", false))
-		text_putf(t, ROLE_WARN, "the command could not be taken apart: %s", json_str(judged, "opaque_why", ""));
+		text_putf(t, ROLE_WARN, "the command could not be taken apart: %s",
+			  json_str(judged, "opaque_why", ""));
 	if (info->note)
 		text_putf(t, ROLE_NAME, "note  %s: %s", info->note_by, info->note);
 }
 
-/* --- what it would do -------------------------------------------------------------------------------------------- */
+/* --- what it would do ------------------------------------------------------------------------- */
 
 static bool is_text_change(const json_t *req)
 {
@@ -273,7 +318,8 @@ static bool effect_lines(struct text *t, const json_t *req)
 	if (strcmp(kind, "write") == 0) {
 		if (!json_get_bytes(json_object_get(req, "data"), &new_))
 			return false;
-	} else if (strcmp(kind, "edit") != 0 || !json_get_bytes(json_object_get(args, "old"), &old) ||
+	} else if (strcmp(kind, "edit") != 0 ||
+		   !json_get_bytes(json_object_get(args, "old"), &old) ||
 		   !json_get_bytes(json_object_get(args, "new"), &new_)) {
 		return false;
 	}
@@ -285,30 +331,34 @@ static bool effect_lines(struct text *t, const json_t *req)
 	pane_lines(t, &d);
 	if (json_int(req, "data_bytes", 0) > (int64_t)new_.len)
 		text_putf(t, ROLE_WARN, "only the first %s of %s bytes are in the record",
-			  fmt_count(t->arena, (int64_t)new_.len), fmt_count(t->arena, json_int(req, "data_bytes", 0)));
+			  fmt_count(t->arena, (int64_t)new_.len),
+			  fmt_count(t->arena, json_int(req, "data_bytes", 0)));
 	return true;
 }
 
 /* What is known without a difference or a preview. */
-static void effect_words(struct text *t, const struct source *s, const json_t *req, const struct approval_info *info)
+static void effect_words(struct text *t, const struct source *s, const json_t *req,
+			 const struct approval_info *info)
 {
 	bool bare = wall_none(model_box(&s->model, info->act->box));
-	text_puts(t, bare ? ROLE_WARN : ROLE_TEXT,
-		  strcmp(json_str(req, "kind", ""), "merge") == 0
-			  ? "it writes to your repository; 'undo' takes the merge back"
-		  : json_flag(req, "leaves_box", false)
-			  ? "it reaches outside of the sandbox: not undoable from here"
-		  : bare ? "not known; nothing holds it: only what it changes in the workspace can be rolled back"
-		  : json_flag(req, "may_write", false)
-			  ? "not known; what it changes in the sandbox can be rolled back"
-			  : "not known");
+	text_puts(
+		t, bare ? ROLE_WARN : ROLE_TEXT,
+		strcmp(json_str(req, "kind", ""), "merge") == 0
+			? "it writes to your repository; 'undo' takes the merge back"
+		: json_flag(req, "leaves_box", false)
+			? "it reaches outside of the sandbox: not undoable from here"
+		: bare ? "not known; nothing holds it: only what it changes in the workspace can be rolled back"
+		: json_flag(req, "may_write", false)
+			? "not known; what it changes in the sandbox can be rolled back"
+			: "not known");
 }
 
-/* The same intent: what runs and where, its environment, input and contents. In a record without intents: all that is
- * recorded of it; values of an environment are not. */
+/* The same intent: what runs and where, its environment, input and contents. In a record without
+ * intents: all that is recorded of it; values of an environment are not. */
 static bool same_action(const json_t *a, const json_t *b)
 {
-	static const char *const keys[] = { "tool", "argv", "cmd", "cwd", "stdin_hash", "path", "host_path", "host", "port", "data",
+	static const char *const keys[] = { "tool",	  "argv",      "cmd",  "cwd",  "stdin_hash",
+					    "path",	  "host_path", "host", "port", "data",
 					    "data_bytes", "data_hash", "args" };
 	const char *x = json_str(a, "intent", NULL), *y = json_str(b, "intent", NULL);
 	if (!a || !b)
@@ -316,15 +366,18 @@ static bool same_action(const json_t *a, const json_t *b)
 	if (x || y)
 		return x && y && strcmp(x, y) == 0;
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		const json_t *one = json_object_get(a, keys[i]), *other = json_object_get(b, keys[i]);
+		const json_t *one = json_object_get(a, keys[i]),
+			     *other = json_object_get(b, keys[i]);
 		if ((one || other) && !json_equal(one, other))
 			return false;
 	}
 	return !json_object_get(a, "env") && !json_object_get(b, "env");
 }
 
-/* How often the same was asked before in this box, among the last actions of its kind. Looked up once for each action. */
-static const char *same_before(struct source *s, const json_t *req, const struct approval_info *info, struct arena *a)
+/* How often the same was asked before in this box, among the last actions of its kind. Looked up
+ * once for each action. */
+static const char *same_before(struct source *s, const json_t *req,
+			       const struct approval_info *info, struct arena *a)
 {
 	static struct {
 		const struct source *s;
@@ -350,11 +403,13 @@ static const char *same_before(struct source *s, const json_t *req, const struct
 	}
 	if (known.times == 0)
 		return "the same: never";
-	return arena_printf(a, "the same: %s%s", fmt_plural(a, (int64_t)known.times, "time", "times"),
+	return arena_printf(a, "the same: %s%s",
+			    fmt_plural(a, (int64_t)known.times, "time", "times"),
 			    known.denied ? arena_printf(a, " (%zu denied)", known.denied) : "");
 }
 
-static void approve_seen(struct text *t, struct source *s, const json_t *req, const struct approval_info *info)
+static void approve_seen(struct text *t, struct source *s, const json_t *req,
+			 const struct approval_info *info)
 {
 	const struct model *m = &s->model;
 	uint64_t since = 0, denied = 0;
@@ -366,7 +421,8 @@ static void approve_seen(struct text *t, struct source *s, const json_t *req, co
 		denied += act->person && !act->started;
 	}
 	text_putf(t, ROLE_DIM, "%s since the last decision; %" PRIu64 " denied so far; %s",
-		  fmt_plural(t->arena, (int64_t)since, "action", "actions"), denied, same_before(s, req, info, t->arena));
+		  fmt_plural(t->arena, (int64_t)since, "action", "actions"), denied,
+		  same_before(s, req, info, t->arena));
 }
 
 static void approve_taint(struct text *t, const json_t *req)
@@ -375,7 +431,8 @@ static void approve_taint(struct text *t, const json_t *req)
 		text_puts(t, ROLE_WARN, "it follows input from outside (tainted)");
 }
 
-static void approve_effect(struct text *t, struct source *s, const json_t *req, const struct approval_info *info)
+static void approve_effect(struct text *t, struct source *s, const json_t *req,
+			   const struct approval_info *info)
 {
 	bool tried = !info->edited && tried_text(t, s, info->act, info->now_us, TRIED_FULL);
 	if (!effect_lines(t, req) && !tried)
@@ -385,13 +442,15 @@ static void approve_effect(struct text *t, struct source *s, const json_t *req, 
 }
 
 /* What the agent said with the action, else its last words before it. */
-static const char *said_text(struct source *s, const json_t *req, const struct approval_info *info, struct arena *a)
+static const char *said_text(struct source *s, const json_t *req, const struct approval_info *info,
+			     struct arena *a)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	CLEANUP(json_release) json_t *reply = NULL;
 	if (json_get_bytes(json_object_get(req, "said"), &b) && b.len > 0)
 		return arena_strdup(a, b.data);
-	reply = source_body(s, info->agent && info->agent->said < info->action ? info->agent->said : 0);
+	reply = source_body(s, info->agent && info->agent->said < info->action ? info->agent->said
+									       : 0);
 	if (reply && json_get_bytes(json_object_get(reply, "text"), &b))
 		return arena_strdup(a, buf_cstr(&b));
 	return "";
@@ -417,10 +476,12 @@ static void name_part(struct text *t, size_t from, const char *name, size_t rows
 		text_cut(t, from + rows);
 }
 
-/* What there is room for, a line for each part: first the rule that won, then what it would do, what was said, what came
- * before; the other rules where there is room. The difference of a write comes last and may go on below. */
-static void brief_rest(struct text *t, struct source *s, const json_t *req, const struct approval_info *info, const json_t *held,
-		       const json_t *judged, const char *said, size_t rows)
+/* What there is room for, a line for each part: first the rule that won, then what it would do,
+ * what was said, what came before; the other rules where there is room. The difference of a write
+ * comes last and may go on below. */
+static void brief_rest(struct text *t, struct source *s, const json_t *req,
+		       const struct approval_info *info, const json_t *held, const json_t *judged,
+		       const char *said, size_t rows)
 {
 	size_t why = t->nr, does, before;
 	approve_reasons(t, held, judged, info);
@@ -441,7 +502,8 @@ static void brief_rest(struct text *t, struct source *s, const json_t *req, cons
 	approve_seen(t, s, req, info);
 	name_part(t, saw, "SEEN", 2);
 	size_t over = t->nr > rows ? t->nr - rows : 0;
-	if (over) { /* what came before goes first, then the rules that did not win, then what was said */
+	/* what came before goes first, then the rules that did not win, then what was said */
+	if (over) {
 		over -= t->nr - saw < over ? t->nr - saw : over;
 		t->nr = saw;
 		size_t n = before - why > 1 ? before - why - 1 : 0;
@@ -456,8 +518,8 @@ static void brief_rest(struct text *t, struct source *s, const json_t *req, cons
 		name_part(t, diff, "DOES", SIZE_MAX);
 }
 
-static void full_rest(struct text *t, struct source *s, const json_t *req, const json_t *held, const json_t *judged,
-		      const struct approval_info *info, const char *said)
+static void full_rest(struct text *t, struct source *s, const json_t *req, const json_t *held,
+		      const json_t *judged, const struct approval_info *info, const char *said)
 {
 	text_blank(t);
 	approve_head(t, "WHY IT STOPPED");
@@ -472,7 +534,8 @@ static void full_rest(struct text *t, struct source *s, const json_t *req, const
 	approve_effect(t, s, req, info);
 }
 
-void approval_text(struct text *t, struct source *s, struct approval_info *info, size_t rows, size_t *command_end)
+void approval_text(struct text *t, struct source *s, struct approval_info *info, size_t rows,
+		   size_t *command_end)
 {
 	struct arena *a = t->arena;
 	*command_end = 0;
@@ -483,7 +546,8 @@ void approval_text(struct text *t, struct source *s, struct approval_info *info,
 	CLEANUP(json_release) json_t *judged = source_body(s, info->act->judged);
 	const char *said = said_text(s, req, info, a);
 	uint32_t hidden = t->hidden, foreign = t->non_ascii;
-	approve_head(t, "COMMAND"); /* its counts are known only after it: the caller draws them beside it */
+	/* its counts are known only after it: the caller draws them beside it */
+	approve_head(t, "COMMAND");
 	size_t lines = exact_action(t, req, info->edited ? info->edited : info->command, a);
 	foreign = t->non_ascii - foreign;
 	*command_end = t->nr;
@@ -496,7 +560,8 @@ void approval_text(struct text *t, struct source *s, struct approval_info *info,
 	full_rest(t, s, req, held, judged, info, said);
 	if (rows == 0 || t->nr <= rows)
 		return;
-	bool tight = basis + 2 > rows; /* the rule that won is seen before where it would run: that is one page on */
+	/* the rule that won is seen before where it would run: that is one page on */
+	bool tight = basis + 2 > rows;
 	t->nr = tight ? *command_end : basis;
 	info->folded = true;
 	brief_rest(t, s, req, info, held, judged, tight ? "" : said, rows);

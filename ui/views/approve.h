@@ -1,5 +1,6 @@
-/* What an approval screen says about one held action, as text. Everything in it comes from the record: the exact bytes
- * with hidden characters drawn and counted, every rule that matched, what the agent said, what is known of the effect.
+/* What an approval screen says about one held action, as text. Everything in it comes from the
+ * record: the exact bytes with hidden characters drawn and counted, every rule that matched, what
+ * the agent said, what is known of the effect.
  */
 #ifndef UI_APPROVE_H
 #define UI_APPROVE_H
@@ -8,27 +9,32 @@
 
 struct approval_info {
 	uint64_t action;
-	int64_t now_us;         /* in: the moment that ages are counted to; 0: the end of the record */
+	/* in: the moment that ages are counted to; 0: the end of the record */
+	int64_t now_us;
 	const struct model_action *act;
 	const struct model_agent *agent;
-	const char *intent;     /* hex */
-	const char *command;    /* the bytes as wanted: what an editor gets; NULL when it is not a command line */
-	const char *edited;     /* in: what a person made of it, to be looked at before it is approved; NULL nothing */
+	const char *intent; /* hex */
+	/* the bytes as wanted: what an editor gets; NULL when it is not a command line */
+	const char *command;
+	/* in: what a person made of it, to be looked at before it is approved; NULL nothing */
+	const char *edited;
 	const char *risk_why, *on_timeout;
 	bool high;
-	bool budget;            /* a used up budget is all that holds it: more is given, or it goes, or not */
-	const char *type;       /* the name that a rule wants typed; NULL none */
+	/* a used up budget is all that holds it: more is given, or it goes, or not */
+	bool budget;
+	const char *type;	    /* the name that a rule wants typed; NULL none */
 	const char *note, *note_by; /* of who left it held last; NULL none */
-	const char *rule, *why; /* the winner */
-	const char *counts;     /* "exact bytes, 4 words, ASCII only, no hidden characters" */
+	const char *rule, *why;	    /* the winner */
+	const char *counts;	    /* "exact bytes, 4 words, ASCII only, no hidden characters" */
 	uint32_t hidden;
-	bool again, changed;    /* shown before; the workspace has changed since */
-	bool folded;            /* not all of it is shown */
-	bool trying, tried;     /* a preview runs, or is over */
-	const char *decided;    /* "approved by ann at 14:32:30", NULL while it waits */
+	bool again, changed; /* shown before; the workspace has changed since */
+	bool folded;	     /* not all of it is shown */
+	bool trying, tried;  /* a preview runs, or is over */
+	const char *decided; /* "approved by ann at 14:32:30", NULL while it waits */
 };
 
-/* What waits for a person. The queue, and the screens that go through it, have one order: the oldest first. */
+/* What waits for a person. The queue, and the screens that go through it, have one order: the
+ * oldest first. */
 struct waits {
 	size_t source;
 	uint64_t action;
@@ -37,9 +43,10 @@ struct waits {
 int waits_order(const void *a, const void *b); /* for qsort */
 
 void approval_load(struct approval_info *out, struct source *s, uint64_t action, struct arena *a);
-/* The whole body. @rows: cut short to so many where it can be (never the bytes and what belongs to them), 0 = all of
- * it. *command_end: the row after the last of the bytes. */
-void approval_text(struct text *t, struct source *s, struct approval_info *info, size_t rows, size_t *command_end);
+/* The whole body. @rows: cut short to so many where it can be (never the bytes and what belongs to
+ * them), 0 = all of it. *command_end: the row after the last of the bytes. */
+void approval_text(struct text *t, struct source *s, struct approval_info *info, size_t rows,
+		   size_t *command_end);
 /* The output of the newest preview, whole. */
 void approval_output(struct text *t, struct source *s, const struct approval_info *info);
 

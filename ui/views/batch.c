@@ -8,7 +8,6 @@
 #include "ui/term/fmt.h"
 #include "ui/views/row.h"
 
-
 static size_t views_batch_find(const struct batch *b, size_t source, uint64_t action)
 {
 	size_t i = 0;
@@ -46,7 +45,7 @@ static void views_batch_load(struct batch_item *it, struct source *s, bool whole
 	it->not = info.high			 ? "its risk is high"
 		  : info.type			 ? "a rule wants a name typed"
 		  : strchr(what, '\n') || !whole ? "not all of it stands in its line"
-		  : views_batch_hides(what)			 ? "it has hidden characters"
+		  : views_batch_hides(what)	 ? "it has hidden characters"
 		  : !*info.rule			 ? "no rule stopped it"
 						 : NULL;
 }
@@ -72,7 +71,8 @@ void batch_refresh(struct batch *b, const struct ui *ui)
 {
 	for (size_t i = b->nr; i-- > 0;) {
 		const struct source *s = ui_source(ui, b->item[i].source);
-		const struct model_action *act = s ? model_action(&s->model, b->item[i].action) : NULL;
+		const struct model_action *act =
+			s ? model_action(&s->model, b->item[i].action) : NULL;
 		if (!act || act->state != ACT_WAITS)
 			views_batch_take_out(b, i);
 	}
@@ -91,10 +91,11 @@ const char *batch_why_not(const struct batch *b)
 	return NULL;
 }
 
-/* --- deciding ------------------------------------------------------------------------------------------------------
+/* --- deciding ---------------------------------------------------------------------------------
  */
 
-static void views_batch_send_all(struct batch *b, struct ui *ui, const char *word, const char *message)
+static void views_batch_send_all(struct batch *b, struct ui *ui, const char *word,
+				 const char *message)
 {
 	size_t nr = 0;
 	batch_refresh(b, ui);
@@ -137,14 +138,15 @@ void batch_approve(struct batch *b, struct ui *ui)
 	for (size_t i = 1; i < b->nr; i++)
 		same = same && strcmp(b->item[i].what, b->item[0].what) == 0;
 	sanitize_line(b->item[0].what, strlen(b->item[0].what), SANITIZE_EXACT, &what);
-	buf_printf(&label, "approve %zu x `%.40s`%s by rule '%.24s'?  (y/n)", b->nr, buf_cstr(&what),
-		   same ? "" : " and others", b->item[0].rule);
+	buf_printf(&label, "approve %zu x `%.40s`%s by rule '%.24s'?  (y/n)", b->nr,
+		   buf_cstr(&what), same ? "" : " and others", b->item[0].rule);
 	prompt_sure(ui, buf_cstr(&label), "yn", &on, views_batch_approved);
 }
 
 void batch_deny(struct batch *b, struct ui *ui)
 {
 	const struct subject on = { .source = b->item[0].source, .action = b->item[0].action };
-	CLEANUP(free_ptr) char *label = mem_printf("deny %zu, and tell the agents (may be empty):", b->nr);
+	CLEANUP(free_ptr)
+	char *label = mem_printf("deny %zu, and tell the agents (may be empty):", b->nr);
 	ui_ask(ui, label, &on, views_batch_denied);
 }

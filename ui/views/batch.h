@@ -1,6 +1,7 @@
-/* Held actions that were marked in the queue, to be decided at once: approved only when all share one rule, none is of
- * high risk, wants a name typed or hides a part of itself, and after one question; denied with one message. Each
- * decision is sent for itself, bound to what was on the screen when it was marked. */
+/* Held actions that were marked in the queue, to be decided at once: approved only when all share
+ * one rule, none is of high risk, wants a name typed or hides a part of itself, and after one
+ * question; denied with one message. Each decision is sent for itself, bound to what was on the
+ * screen when it was marked. */
 #ifndef UI_BATCH_H
 #define UI_BATCH_H
 
@@ -21,7 +22,8 @@ struct batch {
 	size_t nr;
 };
 
-/* Marks, or takes the mark away. @whole: all of it stands in its line. Says why it cannot be marked. */
+/* Marks, or takes the mark away. @whole: all of it stands in its line. Says why it cannot be
+ * marked. */
 void batch_pick(struct batch *b, struct ui *ui, size_t source, uint64_t action, bool whole);
 bool batch_has(const struct batch *b, size_t source, uint64_t action);
 /* Takes out what does not wait any more. */

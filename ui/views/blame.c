@@ -18,17 +18,17 @@ struct blaming {
 	struct source *s;
 	uint64_t box;
 	char *repo, *path;
-	struct feed *feed;             /* backwards; NULL: all versions are found */
+	struct feed *feed; /* backwards; NULL: all versions are found */
 	int looked;
 	struct object_id under;
 	struct version item[VERSIONS]; /* newest first */
-	size_t nr, left;               /* left: those that are not carried over yet */
+	size_t nr, left;	       /* left: those that are not carried over yet */
 	struct buf old;
 	struct blame by, known;
 	bool over;
 };
 
-/* --- its versions ------------------------------------------------------------------------------------------------- */
+/* --- its versions ----------------------------------------------------------------------------- */
 
 /* May this snapshot have changed @path? It names what it changed, unless that was too much. */
 static bool changed_here(const json_t *o, const char *path)
@@ -38,7 +38,8 @@ static bool changed_here(const json_t *o, const char *path)
 	json_array_foreach(json_object_get(o, "changes"), i, c)
 	{
 		CLEANUP(buf_release) struct buf p = BUF_INIT;
-		if (json_get_bytes(json_object_get(c, "path"), &p) && strcmp(buf_cstr(&p), path) == 0)
+		if (json_get_bytes(json_object_get(c, "path"), &p) &&
+		    strcmp(buf_cstr(&p), path) == 0)
 			return true;
 	}
 	return json_int(o, "more", 0) > 0 || json_int(o, "prev", 0) == 0;
@@ -47,11 +48,15 @@ static bool changed_here(const json_t *o, const char *path)
 static void blame_add_version(struct blaming *b, const struct event *ev, const json_t *o)
 {
 	const json_t *by = json_object_get(o, "by");
-	uint64_t whose = json_array_size(by) == 1 ? (uint64_t)json_integer_value(json_array_get(by, 0)) : ev->seq;
-	struct object_id id = files_blob(b->s, json_str(o, "tree", ""), b->path), below = files_blob(b->s, json_str(o, "under", ""), b->path);
+	uint64_t whose = json_array_size(by) == 1
+				 ? (uint64_t)json_integer_value(json_array_get(by, 0))
+				 : ev->seq;
+	struct object_id id = files_blob(b->s, json_str(o, "tree", ""), b->path),
+			 below = files_blob(b->s, json_str(o, "under", ""), b->path);
 	if (object_is_null(&b->under))
 		b->under = below;
-	if (!object_is_null(&id) || !object_is_null(&below)) /* else not touched: as in the base, or not there yet */
+	/* else not touched: as in the base, or not there yet */
+	if (!object_is_null(&id) || !object_is_null(&below))
 		b->item[b->nr++] = (struct version){ .by = whose, .id = id };
 }
 
@@ -63,8 +68,9 @@ static void all_found(struct blaming *b)
 	feed_free(&b->feed);
 }
 
-/* A box that is a copy, or that was opened in the place of another, goes on with the snapshots of the one before: its own first one
- * says only what that had come to, and keeps the lines that no snapshot before it has. */
+/* A box that is a copy, or that was opened in the place of another, goes on with the snapshots of
+ * the one before: its own first one says only what that had come to, and keeps the lines that no
+ * snapshot before it has. */
 static void blame_go_on(struct blaming *b, uint64_t before, uint64_t upto)
 {
 	struct err err = ERR_INIT;
@@ -82,7 +88,8 @@ static void find_one(struct blaming *b)
 	struct event ev;
 	struct err err = ERR_INIT;
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
-	if (b->looked++ >= LOOK_BACK || b->nr + 1 >= VERSIONS || feed_prev(b->feed, &ev, &a, &err) != 1) {
+	if (b->looked++ >= LOOK_BACK || b->nr + 1 >= VERSIONS ||
+	    feed_prev(b->feed, &ev, &a, &err) != 1) {
 		all_found(b);
 		return;
 	}
@@ -90,15 +97,18 @@ static void find_one(struct blaming *b)
 	CLEANUP(json_release) json_t *o = is ? json_parse(ev.body, ev.len, "snapshot", &err) : NULL;
 	if (!o || strcmp(json_str(o, "repo", ""), b->repo) != 0)
 		return;
-	uint64_t upto = 0, before = json_int(o, "prev", 0) ? 0 : session_box_before(b->s->session, b->box, &upto);
-	bool anew = before && !strcmp(json_str(o, "why", ""), "open"); /* it has the files of the base, or already those of before */
+	uint64_t upto = 0, before = json_int(o, "prev", 0)
+					    ? 0
+					    : session_box_before(b->s->session, b->box, &upto);
+	/* it has the files of the base, or already those of before */
+	bool anew = before && !strcmp(json_str(o, "why", ""), "open");
 	if (!anew && changed_here(o, b->path))
 		blame_add_version(b, &ev, o);
 	if (before)
 		blame_go_on(b, before, upto);
 }
 
-/* --- from one to the next ------------------------------------------------------------------------------------------ */
+/* --- from one to the next --------------------------------------------------------------------- */
 
 /* Lines of the next version: those that are in the one before as well keep their origin. */
 static void blame_carry(struct blame *b, const struct buf *old, const struct buf *now, uint64_t by)
@@ -133,7 +143,8 @@ static void carry_one(struct blaming *b)
 {
 	CLEANUP(buf_release) struct buf now = BUF_INIT;
 	const struct version *v = &b->item[--b->left];
-	if (!files_read(b->s, &v->id, &now)) { /* removed here, or not known or read: it begins anew */
+	/* removed here, or not known or read: it begins anew */
+	if (!files_read(b->s, &v->id, &now)) {
 		buf_reset(&b->old);
 		b->by.nr = 0;
 		return;
@@ -166,7 +177,8 @@ struct blaming *blaming_new(struct source *s, uint64_t box, uint64_t at, const c
 	struct err err = ERR_INIT;
 	struct blaming *b = NEW(struct blaming);
 	*b = (struct blaming){ .s = s, .box = box };
-	if (!files_repo(s, box, at, path, &b->repo, &b->path) || feed_new(&b->feed, s->session, FEED_BOX, box, &err) < 0)
+	if (!files_repo(s, box, at, path, &b->repo, &b->path) ||
+	    feed_new(&b->feed, s->session, FEED_BOX, box, &err) < 0)
 		b->over = true;
 	else
 		feed_seek(b->feed, (at ? at : s->model.head) + 1);

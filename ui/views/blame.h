@@ -1,12 +1,12 @@
-/* Who brought each line of a file of a box, as it is at a place of the record: worked out from one version of the file to the
- * next, in slices, so that keys are answered meanwhile. */
+/* Who brought each line of a file of a box, as it is at a place of the record: worked out from one
+ * version of the file to the next, in slices, so that keys are answered meanwhile. */
 #ifndef UI_BLAME_H
 #define UI_BLAME_H
 
 #include "ui/views/files.h"
 
-/* Per line (from 0) an event: the action, or the snapshot where it is not known whose work it was; 0 the base, or older than
- * what the record holds. */
+/* Per line (from 0) an event: the action, or the snapshot where it is not known whose work it was;
+ * 0 the base, or older than what the record holds. */
 struct blame {
 	uint64_t *by;
 	size_t nr;

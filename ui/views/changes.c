@@ -37,9 +37,10 @@ void changes_release(struct source *s)
 	s->changes = NULL;
 }
 
-/* --- git trees --------------------------------------------------------------------------------------------------- */
+/* --- git trees -------------------------------------------------------------------------------- */
 
-static void views_changes_add_change(struct list *l, const char *path, const struct tree_entry *old, const struct tree_entry *new_)
+static void views_changes_add_change(struct list *l, const char *path, const struct tree_entry *old,
+				     const struct tree_entry *new_)
 {
 	struct change c = { .path = path };
 	c.old_mode = old ? old->mode : 0;
@@ -55,24 +56,31 @@ static void views_changes_add_change(struct list *l, const char *path, const str
 	l->change[l->nr++] = c;
 }
 
-static void views_changes_walk(struct list *l, const char *dir, const struct object_id *old, const struct object_id *new_, int depth);
+static void views_changes_walk(struct list *l, const char *dir, const struct object_id *old,
+			       const struct object_id *new_, int depth);
 
-static void one_name(struct list *l, const char *dir, const struct tree_entry *old, const struct tree_entry *new_, int depth)
+static void one_name(struct list *l, const char *dir, const struct tree_entry *old,
+		     const struct tree_entry *new_, int depth)
 {
 	static const struct object_id none;
 	const struct tree_entry *any = old ? old : new_;
 	if (!any)
 		return;
-	char *path = arena_printf(l->arena, "%s%s%.*s", dir, *dir ? "/" : "", (int)any->len, any->name);
-	if (old && new_ && old->mode == new_->mode && memcmp(old->id.b, new_->id.b, sizeof(none.b)) == 0)
+	char *path =
+		arena_printf(l->arena, "%s%s%.*s", dir, *dir ? "/" : "", (int)any->len, any->name);
+	if (old && new_ && old->mode == new_->mode &&
+	    memcmp(old->id.b, new_->id.b, sizeof(none.b)) == 0)
 		return;
 	if (tree_entry_is_dir(old) || tree_entry_is_dir(new_))
-		views_changes_walk(l, path, tree_entry_is_dir(old) ? &old->id : &none, tree_entry_is_dir(new_) ? &new_->id : &none, depth + 1);
+		views_changes_walk(l, path, tree_entry_is_dir(old) ? &old->id : &none,
+				   tree_entry_is_dir(new_) ? &new_->id : &none, depth + 1);
 	if ((old && !tree_entry_is_dir(old)) || (new_ && !tree_entry_is_dir(new_)))
-		views_changes_add_change(l, path, old && !tree_entry_is_dir(old) ? old : NULL, new_ && !tree_entry_is_dir(new_) ? new_ : NULL);
+		views_changes_add_change(l, path, old && !tree_entry_is_dir(old) ? old : NULL,
+					 new_ && !tree_entry_is_dir(new_) ? new_ : NULL);
 }
 
-static void views_changes_walk(struct list *l, const char *dir, const struct object_id *old, const struct object_id *new_, int depth)
+static void views_changes_walk(struct list *l, const char *dir, const struct object_id *old,
+			       const struct object_id *new_, int depth)
 {
 	struct tree_entries a, b;
 	size_t i = 0, j = 0;
@@ -90,7 +98,7 @@ static void views_changes_walk(struct list *l, const char *dir, const struct obj
 	tree_entries_release(&b);
 }
 
-/* --- contents ---------------------------------------------------------------------------------------------------- */
+/* --- contents --------------------------------------------------------------------------------- */
 
 static int64_t blob_size(struct source *s, const struct object_id *id, uint32_t mode)
 {
@@ -98,21 +106,25 @@ static int64_t blob_size(struct source *s, const struct object_id *id, uint32_t 
 }
 
 /* False when the file does not hold it, or it is more than @max: then nothing is read. */
-static bool read_blob(struct source *s, const struct object_id *id, uint32_t mode, int64_t max, struct buf *out)
+static bool read_blob(struct source *s, const struct object_id *id, uint32_t mode, int64_t max,
+		      struct buf *out)
 {
 	struct err err = ERR_INIT;
 	enum object_type type;
 	buf_reset(out);
 	if (mode == 0)
 		return true;
-	return blob_size(s, id, mode) <= max && session_object(s->session, id, &type, out, &err) == 0 && type == OBJECT_BLOB;
+	return blob_size(s, id, mode) <= max &&
+	       session_object(s->session, id, &type, out, &err) == 0 && type == OBJECT_BLOB;
 }
 
-void change_diff(struct source *s, const struct change *c, int context, struct arena *a, struct text_diff *out)
+void change_diff(struct source *s, const struct change *c, int context, struct arena *a,
+		 struct text_diff *out)
 {
 	CLEANUP(buf_release) struct buf old = BUF_INIT, new_ = BUF_INIT;
 	*out = (struct text_diff){ .binary = true };
-	if (!read_blob(s, &c->old, c->old_mode, CHANGE_READ_MAX, &old) || !read_blob(s, &c->new_, c->new_mode, CHANGE_READ_MAX, &new_))
+	if (!read_blob(s, &c->old, c->old_mode, CHANGE_READ_MAX, &old) ||
+	    !read_blob(s, &c->new_, c->new_mode, CHANGE_READ_MAX, &new_))
 		return;
 	const char *old_text = arena_strndup(a, buf_cstr(&old), old.len);
 	const char *new_text = arena_strndup(a, buf_cstr(&new_), new_.len);
@@ -121,7 +133,8 @@ void change_diff(struct source *s, const struct change *c, int context, struct a
 
 int64_t change_larger(struct source *s, const struct change *c, int64_t max)
 {
-	int64_t old = blob_size(s, &c->old, c->old_mode), now = blob_size(s, &c->new_, c->new_mode), most = old > now ? old : now;
+	int64_t old = blob_size(s, &c->old, c->old_mode), now = blob_size(s, &c->new_, c->new_mode),
+		most = old > now ? old : now;
 	return most > max ? most : 0;
 }
 
@@ -132,7 +145,8 @@ static void count_change(struct source *s, struct change *c)
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	if (change_larger(s, c, COUNT_MAX)) {
 		c->note = "large";
-	} else if (!read_blob(s, &c->old, c->old_mode, COUNT_MAX, &b) || !read_blob(s, &c->new_, c->new_mode, COUNT_MAX, &b)) {
+	} else if (!read_blob(s, &c->old, c->old_mode, COUNT_MAX, &b) ||
+		   !read_blob(s, &c->new_, c->new_mode, COUNT_MAX, &b)) {
 		c->note = "hash only";
 	} else {
 		change_diff(s, c, 0, &a, &d);
@@ -144,11 +158,12 @@ static void count_change(struct source *s, struct change *c)
 	arena_release(&a);
 }
 
-/* --- lists ------------------------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
-/* Files that differ, as they are and as they were below. None of these is no tree: all that differ may be gone, or new, or
- * nothing may differ. */
-static bool snapshot_trees(struct source *s, uint64_t seq, struct object_id *tree, struct object_id *under, char **repo)
+/* Files that differ, as they are and as they were below. None of these is no tree: all that differ
+ * may be gone, or new, or nothing may differ. */
+static bool snapshot_trees(struct source *s, uint64_t seq, struct object_id *tree,
+			   struct object_id *under, char **repo)
 {
 	CLEANUP(json_release) json_t *o = source_body(s, seq);
 	if (!o)
@@ -164,7 +179,8 @@ static bool snapshot_trees(struct source *s, uint64_t seq, struct object_id *tre
 
 static void views_changes_finish(struct list *l, struct change **out)
 {
-	for (size_t i = 0; i < l->nr && i < COUNT_FILES; i++) /* thousands would make the screen wait */
+	/* thousands would make the screen wait */
+	for (size_t i = 0; i < l->nr && i < COUNT_FILES; i++)
 		count_change(l->s, &l->change[i]);
 	*out = l->nr ? arena_alloc(l->arena, l->nr * sizeof(**out)) : NULL;
 	if (l->nr)
@@ -196,7 +212,8 @@ static void fill_preview(struct source *s, uint64_t ended, struct kept *k)
 		char *repo = NULL;
 		uint64_t seq = (uint64_t)json_integer_value(json_array_get(trees, i));
 		if (snapshot_trees(s, seq, &tree, &under, &repo))
-			views_changes_walk(&l, strcmp(repo, ":home") == 0 ? "/home/agent" : repo, &under, &tree, 0);
+			views_changes_walk(&l, strcmp(repo, ":home") == 0 ? "/home/agent" : repo,
+					   &under, &tree, 0);
 		free(repo);
 	}
 	k->nr = l.nr;
@@ -230,7 +247,7 @@ size_t changes_preview(struct source *s, uint64_t ended, struct change **out)
 	return k->nr;
 }
 
-/* --- between two places ------------------------------------------------------------------------------------------- */
+/* --- between two places ----------------------------------------------------------------------- */
 
 enum { REPOS = 16, LOOK_BACK = 100000 };
 
@@ -251,11 +268,13 @@ static void changes_at(struct list *l, uint64_t box, uint64_t seq)
 	if (feed_new(&f, l->s->session, FEED_BOX, box, &err) < 0)
 		return;
 	feed_seek(f, seq + 1);
-	for (int i = 0; i < LOOK_BACK && nr < layers && nr < REPOS && feed_prev(f, &ev, &a, &err) == 1; i++) {
+	for (int i = 0;
+	     i < LOOK_BACK && nr < layers && nr < REPOS && feed_prev(f, &ev, &a, &err) == 1; i++) {
 		struct object_id tree, under;
 		char *repo = NULL;
 		size_t known = 0;
-		if (ev.kind == EV_SNAPSHOT_TAKEN && ev.box == box && snapshot_trees(l->s, ev.seq, &tree, &under, &repo)) {
+		if (ev.kind == EV_SNAPSHOT_TAKEN && ev.box == box &&
+		    snapshot_trees(l->s, ev.seq, &tree, &under, &repo)) {
 			while (known < nr && strcmp(repos[known], repo) != 0)
 				known++;
 			if (known == nr) {
@@ -274,10 +293,11 @@ static int views_changes_by_path(const void *x, const void *y)
 	return strcmp(((const struct change *)x)->path, ((const struct change *)y)->path);
 }
 
-static void add_between(struct list *l, const char *path, const struct object_id *old, uint32_t old_mode,
-			const struct object_id *new_, uint32_t new_mode)
+static void add_between(struct list *l, const char *path, const struct object_id *old,
+			uint32_t old_mode, const struct object_id *new_, uint32_t new_mode)
 {
-	const struct tree_entry a = { .mode = old_mode, .id = *old }, b = { .mode = new_mode, .id = *new_ };
+	const struct tree_entry a = { .mode = old_mode, .id = *old },
+				b = { .mode = new_mode, .id = *new_ };
 	if (old_mode != new_mode || (old_mode && memcmp(old->b, new_->b, sizeof(old->b)) != 0))
 		views_changes_add_change(l, path, old_mode ? &a : NULL, new_mode ? &b : NULL);
 }
@@ -285,7 +305,8 @@ static void add_between(struct list *l, const char *path, const struct object_id
 /* What only one of them has changed is the base's in the other. */
 static void fill_between(struct source *s, uint64_t box, uint64_t from, uint64_t to, struct kept *k)
 {
-	struct list a = { .s = s, .arena = &k->arena }, b = { .s = s, .arena = &k->arena }, l = { .s = s, .arena = &k->arena };
+	struct list a = { .s = s, .arena = &k->arena }, b = { .s = s, .arena = &k->arena },
+		    l = { .s = s, .arena = &k->arena };
 	changes_at(&a, box, from);
 	changes_at(&b, box, to);
 	if (a.nr > 1)
@@ -293,14 +314,20 @@ static void fill_between(struct source *s, uint64_t box, uint64_t from, uint64_t
 	if (b.nr > 1)
 		qsort(b.change, b.nr, sizeof(*b.change), views_changes_by_path);
 	for (size_t i = 0, j = 0; i < a.nr || j < b.nr;) {
-		int d = i == a.nr ? 1 : j == b.nr ? -1 : views_changes_by_path(&a.change[i], &b.change[j]);
-		struct change only = d <= 0 ? a.change[i] : b.change[j], then = d >= 0 ? b.change[j] : only;
+		int d = i == a.nr   ? 1
+			: j == b.nr ? -1
+				    : views_changes_by_path(&a.change[i], &b.change[j]);
+		struct change only = d <= 0 ? a.change[i] : b.change[j],
+			      then = d >= 0 ? b.change[j] : only;
 		if (d == 0)
-			add_between(&l, only.path, &only.new_, only.new_mode, &then.new_, then.new_mode);
+			add_between(&l, only.path, &only.new_, only.new_mode, &then.new_,
+				    then.new_mode);
 		else if (d < 0)
-			add_between(&l, only.path, &only.new_, only.new_mode, &only.old, only.old_mode);
+			add_between(&l, only.path, &only.new_, only.new_mode, &only.old,
+				    only.old_mode);
 		else
-			add_between(&l, only.path, &only.old, only.old_mode, &only.new_, only.new_mode);
+			add_between(&l, only.path, &only.old, only.old_mode, &only.new_,
+				    only.new_mode);
 		i += d <= 0;
 		j += d >= 0;
 	}
@@ -310,7 +337,8 @@ static void fill_between(struct source *s, uint64_t box, uint64_t from, uint64_t
 	views_changes_finish(&l, &k->change);
 }
 
-size_t changes_between(struct source *s, uint64_t box, uint64_t from, uint64_t to, struct change **out)
+size_t changes_between(struct source *s, uint64_t box, uint64_t from, uint64_t to,
+		       struct change **out)
 {
 	bool fresh;
 	struct kept *k = views_changes_keep(s, box, from << 32 ^ to ^ UINT64_C(1) << 63, &fresh);
@@ -367,7 +395,8 @@ const char *changes_sum(const struct change *c, size_t nr, struct arena *a)
 		added += c[i].added;
 		removed += c[i].removed;
 	}
-	return arena_printf(a, "%zu %s +%" PRIu64 " -%" PRIu64, nr, nr == 1 ? "file" : "files", added, removed);
+	return arena_printf(a, "%zu %s +%" PRIu64 " -%" PRIu64, nr, nr == 1 ? "file" : "files",
+			    added, removed);
 }
 
 const char *changes_total(const struct change *c, size_t nr, struct arena *a)

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 enum { LAYERS = 16, LOOK_BACK = 100000 };
 
 struct layer {
@@ -16,7 +15,7 @@ struct layers {
 	size_t nr;
 };
 
-/* --- which trees ------------------------------------------------------------------------------------------------- */
+/* --- which trees ------------------------------------------------------------------------------ */
 
 static void views_files_take_snapshot(struct layer *l, const json_t *o)
 {
@@ -40,7 +39,8 @@ static void look_back(struct source *s, uint64_t box, uint64_t at, struct layers
 	feed_seek(f, at + 1);
 	for (int i = 0; i < LOOK_BACK && left && feed_prev(f, &ev, &a, &err) == 1; i++) {
 		bool is = ev.kind == EV_SNAPSHOT_TAKEN && ev.box == box && ev.body;
-		CLEANUP(json_release) json_t *o = is ? json_parse(ev.body, ev.len, "snapshot", &err) : NULL;
+		CLEANUP(json_release)
+		json_t *o = is ? json_parse(ev.body, ev.len, "snapshot", &err) : NULL;
 		for (size_t k = 0; o && k < ls->nr; k++)
 			if (!seen[k] && strcmp(ls->item[k].repo, json_str(o, "repo", "")) == 0) {
 				views_files_take_snapshot(&ls->item[k], o);
@@ -58,8 +58,11 @@ static void views_files_layers_at(struct source *s, uint64_t box, uint64_t at, s
 	*ls = (struct layers){ .nr = 0 };
 	for (size_t i = 0; b && i < b->nr_snapshots && ls->nr < LAYERS; i++) {
 		struct layer *l = &ls->item[ls->nr++];
-		CLEANUP(json_release) json_t *base = b->snapshot[i].base ? source_body(s, b->snapshot[i].base) : NULL;
-		CLEANUP(json_release) json_t *snap = !at && b->snapshot[i].seq ? source_body(s, b->snapshot[i].seq) : NULL;
+		CLEANUP(json_release)
+		json_t *base = b->snapshot[i].base ? source_body(s, b->snapshot[i].base) : NULL;
+		CLEANUP(json_release)
+		json_t *snap =
+			!at && b->snapshot[i].seq ? source_body(s, b->snapshot[i].seq) : NULL;
 		*l = (struct layer){ .repo = b->snapshot[i].repo };
 		if (!object_parse(json_str(base, "tree", ""), &l->base))
 			l->base = (struct object_id){ 0 };
@@ -71,7 +74,8 @@ static void views_files_layers_at(struct source *s, uint64_t box, uint64_t at, s
 }
 
 /* The layer that holds @dir, and the rest of the path in it. */
-static const struct layer *views_files_layer_of(const struct layers *ls, const char *dir, const char **below)
+static const struct layer *views_files_layer_of(const struct layers *ls, const char *dir,
+						const char **below)
 {
 	for (size_t i = 0; i < ls->nr; i++) {
 		size_t n = strlen(ls->item[i].repo);
@@ -87,7 +91,7 @@ static const struct layer *views_files_layer_of(const struct layers *ls, const c
 	return NULL;
 }
 
-/* --- one folder -------------------------------------------------------------------------------------------------- */
+/* --- one folder ------------------------------------------------------------------------------- */
 
 static bool views_files_same(const struct tree_entry *a, const struct tree_entry *b)
 {
@@ -116,11 +120,19 @@ struct adding {
 };
 
 /* @tree, @under and @base: the name in each of them, or NULL. */
-static void views_files_add(struct adding *to, const struct tree_entry *tree, const struct tree_entry *under, const struct tree_entry *base)
+static void views_files_add(struct adding *to, const struct tree_entry *tree,
+			    const struct tree_entry *under, const struct tree_entry *base)
 {
-	const struct tree_entry *was = base ? base : under, *now = tree ? tree : under ? NULL : base, *any = now ? now : was;
+	const struct tree_entry *was = base ? base : under,
+				*now = tree    ? tree
+				       : under ? NULL
+					       : base,
+				*any = now ? now : was;
 	struct files *f = to->out;
-	struct file_entry e = { .name = arena_strndup(to->a, any->name, any->len), .dir = tree_entry_is_dir(any), .mode = any->mode, .id = any->id };
+	struct file_entry e = { .name = arena_strndup(to->a, any->name, any->len),
+				.dir = tree_entry_is_dir(any),
+				.mode = any->mode,
+				.id = any->id };
 	e.op = tree || under ? views_files_op_of(tree, under) : ' ';
 	if (e.op == 'A' && base) /* a folder of which only what was touched is known */
 		e.op = 'M';
@@ -138,7 +150,8 @@ static int folders_first(const void *x, const void *y)
 	return a->dir != b->dir ? (a->dir ? -1 : 1) : strcmp(a->name, b->name);
 }
 
-static void views_files_merge(struct source *s, const struct layer *l, const char *dir, struct adding *to)
+static void views_files_merge(struct source *s, const struct layer *l, const char *dir,
+			      struct adding *to)
 {
 	const struct object_id root[3] = { l->tree, l->under, l->base };
 	struct tree_entries e[3];
@@ -151,7 +164,8 @@ static void views_files_merge(struct source *s, const struct layer *l, const cha
 	for (;;) {
 		const struct tree_entry *first = NULL, *of[3] = { NULL };
 		for (int i = 0; i < 3; i++)
-			if (at[i] < e[i].nr && (!first || tree_entry_cmp(&e[i].entry[at[i]], first) < 0))
+			if (at[i] < e[i].nr &&
+			    (!first || tree_entry_cmp(&e[i].entry[at[i]], first) < 0))
 				first = &e[i].entry[at[i]];
 		if (!first)
 			break;
@@ -164,7 +178,8 @@ static void views_files_merge(struct source *s, const struct layer *l, const cha
 		tree_entries_release(&e[i]);
 }
 
-void files_list(struct source *s, uint64_t box, uint64_t at, const char *dir, struct arena *a, struct files *out)
+void files_list(struct source *s, uint64_t box, uint64_t at, const char *dir, struct arena *a,
+		struct files *out)
 {
 	struct layers ls;
 	const char *below;
@@ -176,10 +191,15 @@ void files_list(struct source *s, uint64_t box, uint64_t at, const char *dir, st
 		out->base = !object_is_null(&l->base);
 		views_files_merge(s, l, below, &to);
 	}
-	for (size_t i = 0; !*dir && i < ls.nr; i++) /* repositories of their own below the workspace */
+	/* repositories of their own below the workspace */
+	for (size_t i = 0; !*dir && i < ls.nr; i++)
 		if (*ls.item[i].repo && ls.item[i].repo[0] != ':') {
 			GROW(out->entry, out->nr, to.cap);
-			out->entry[out->nr++] = (struct file_entry){ .name = arena_strdup(a, ls.item[i].repo), .dir = true, .op = ' ', .mode = TREE_MODE_DIR };
+			out->entry[out->nr++] =
+				(struct file_entry){ .name = arena_strdup(a, ls.item[i].repo),
+						     .dir = true,
+						     .op = ' ',
+						     .mode = TREE_MODE_DIR };
 			out->base = true;
 		}
 	if (out->nr > 1)
@@ -196,11 +216,13 @@ uint64_t files_state(const struct source *s, uint64_t box)
 	const struct model_box *b = model_box(&s->model, box);
 	uint64_t of = box;
 	for (size_t i = 0; b && i < b->nr_snapshots; i++)
-		of = (of * UINT64_C(1099511628211) ^ b->snapshot[i].seq) * UINT64_C(1099511628211) ^ b->snapshot[i].base;
+		of = (of * UINT64_C(1099511628211) ^ b->snapshot[i].seq) * UINT64_C(1099511628211) ^
+		     b->snapshot[i].base;
 	return of;
 }
 
-bool files_find(struct source *s, uint64_t box, uint64_t at, const char *path, struct arena *a, struct file_entry *out)
+bool files_find(struct source *s, uint64_t box, uint64_t at, const char *path, struct arena *a,
+		struct file_entry *out)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	struct files f;
@@ -222,7 +244,7 @@ bool files_read(struct source *s, const struct object_id *id, struct buf *out)
 	       session_object(s->session, id, &type, out, &err) == 0 && type == OBJECT_BLOB;
 }
 
-/* --- one path of one snapshot ------------------------------------------------------------------------------------- */
+/* --- one path of one snapshot ----------------------------------------------------------------- */
 
 struct object_id files_blob(struct source *s, const char *hex, const char *path)
 {
@@ -231,7 +253,8 @@ struct object_id files_blob(struct source *s, const char *hex, const char *path)
 	struct tree_entries e;
 	if (!object_parse(hex, &root))
 		return none;
-	CLEANUP(free_ptr) char *dir = slash ? mem_strndup(path, (size_t)(slash - path)) : mem_strdup("");
+	CLEANUP(free_ptr)
+	char *dir = slash ? mem_strndup(path, (size_t)(slash - path)) : mem_strdup("");
 	struct object_id at = tree_at_path(s, &root, dir);
 	tree_read(s, &at, &e);
 	const struct tree_entry *found = tree_named(&e, name, strlen(name));
@@ -240,7 +263,8 @@ struct object_id files_blob(struct source *s, const char *hex, const char *path)
 	return id;
 }
 
-bool files_repo(struct source *s, uint64_t box, uint64_t at, const char *path, char **repo_out, char **below_out)
+bool files_repo(struct source *s, uint64_t box, uint64_t at, const char *path, char **repo_out,
+		char **below_out)
 {
 	struct layers ls;
 	const char *below;

@@ -1,8 +1,10 @@
-/* The rows of the fleet: which agents are listed, in what order, grouped by session or not; view_fleet.c draws them.
+/* The rows of the fleet: which agents are listed, in what order, grouped by session or not;
+ * view_fleet.c draws them.
  *
- * Rules: the row under the cursor keeps its place on the screen while the cursor is on it, whatever the others do; a row
- * that ought to be elsewhere by now has "moved" set. What waits for a person is never hidden by folding. Only rows that
- * are seen get their texts (box, now, age): the rest of a row costs no reading. */
+ * Rules: the row under the cursor keeps its place on the screen while the cursor is on it, whatever
+ * the others do; a row that ought to be elsewhere by now has "moved" set. What waits for a person
+ * is never hidden by folding. Only rows that are seen get their texts (box, now, age): the rest of
+ * a row costs no reading. */
 #ifndef UI_FLEET_H
 #define UI_FLEET_H
 
@@ -24,14 +26,15 @@ struct group {
 struct line {
 	size_t source;
 	const struct model_agent *agent; /* NULL: the heading of a session */
-	const struct group *group;       /* of a heading */
+	const struct group *group;	 /* of a heading */
 	enum agent_state state;
-	int64_t since_us;                /* it has been in it; of one that waits: as long as what has waited longest */
+	/* it has been in it; of one that waits: as long as what has waited longest */
+	int64_t since_us;
 	bool moved;
 	const char *box, *now, *age;
-	bool bare; /* its box has no wall */
+	bool bare;	     /* its box has no wall */
 	int64_t done, total; /* total 0: not known */
-	bool timed;          /* of its time limit, not of its work */
+	bool timed;	     /* of its time limit, not of its work */
 };
 
 struct pending {
@@ -43,19 +46,20 @@ struct pending {
 };
 
 struct fleet {
-	size_t source;   /* the selection, by name not by place */
-	uint64_t agent;  /* 0: the heading of the source */
+	size_t source;	/* the selection, by name not by place */
+	uint64_t agent; /* 0: the heading of the source */
 	int pane, top;
-	bool moved;      /* until a person moves it, the selection is the most urgent row */
+	bool moved; /* until a person moves it, the selection is the most urgent row */
 	enum { SORT_STATE, SORT_NAME, SORT_RECENT, SORT_COST, SORT_NR } sort;
-	int split;       /* rows of the list, heads included, as it was dragged; 0: as many as it needs */
-	bool zoom;       /* a wide screen shows one pane below, too */
+	/* rows of the list, heads included, as it was dragged; 0: as many as it needs */
+	int split;
+	bool zoom; /* a wide screen shows one pane below, too */
 	enum { GROUP_AUTO, GROUP_YES, GROUP_NO } grouping;
 	char fold[FLEET_SOURCES]; /* 'f' folded, 'u' unfolded by a person; 0 as it comes */
 	struct {
 		size_t source, at; /* at: place in its group when the cursor came */
 		uint64_t agent;
-		int row;           /* on the screen */
+		int row; /* on the screen */
 		bool set;
 	} pin;
 	/* made by recalc */
@@ -65,7 +69,7 @@ struct fleet {
 	size_t total, count[AGENT_FAILED + 1]; /* of all agents that are listed, folded or not */
 	struct line *line;
 	size_t nr;
-	size_t at;       /* index of the selection */
+	size_t at; /* index of the selection */
 	struct row_info event[MAX_EVENTS];
 	const char *tail[MAX_EVENTS]; /* last line of an action's output, or NULL */
 	size_t nr_events;
@@ -84,7 +88,8 @@ struct fleet {
 void fleet_gather(struct fleet *f, struct ui *ui, int visible, struct arena *ar);
 /* What the agent of @l does, as one line. */
 const char *fleet_now(const struct line *l, const struct ui *ui, struct arena *ar);
-/* The order of names: numbers in them count as numbers, capitals as small letters; 0 only for the same bytes. */
+/* The order of names: numbers in them count as numbers, capitals as small letters; 0 only for the
+ * same bytes. */
 int fleet_name_cmp(const char *a, const char *b);
 /* Folds or unfolds the session of the selected row. False: nothing is grouped. */
 bool fleet_fold(struct fleet *f);

@@ -11,7 +11,8 @@
 
 enum { TAIL_BYTES = 200, TIMED_US = 10000000 };
 
-static const char *fleet_rows_box_name(const struct model *m, const struct model_agent *a, struct arena *ar)
+static const char *fleet_rows_box_name(const struct model *m, const struct model_agent *a,
+				       struct arena *ar)
 {
 	const struct model_box *b = model_box(m, a->box);
 	if (!b)
@@ -33,28 +34,34 @@ const char *fleet_now(const struct line *l, const struct ui *ui, struct arena *a
 	uint64_t id = held ? held->id : a->current ? a->current : a->ask ? a->ask : a->last;
 	if (!id)
 		return "";
-	row_load(&r, ui->src[l->source], &(struct row){ id, a->ask == id ? EV_ASK : EV_ACTION_REQUESTED }, ar);
+	row_load(&r, ui->src[l->source],
+		 &(struct row){ id, a->ask == id ? EV_ASK : EV_ACTION_REQUESTED }, ar);
 	const struct model_action *stands = model_stands(&ui->src[l->source]->model, a);
 	if (l->state == AGENT_PAUSED && stands)
-		return arena_printf(ar, "%s %s  %s", stands->latched ? "before" : "FROZEN in", r.word, one_line(r.what, ar));
+		return arena_printf(ar, "%s %s  %s", stands->latched ? "before" : "FROZEN in",
+				    r.word, one_line(r.what, ar));
 	if (l->state == AGENT_PAUSED)
 		return arena_printf(ar, "at #%" PRIu64, id);
 	if (strcmp(r.word, "model") == 0 && l->state == AGENT_THINK)
 		return "model answering";
-	return arena_printf(ar, "%s%s  %s", l->state == AGENT_LOST ? "was at " : l->state == AGENT_IDLE ? "after " : "", r.word,
-			    one_line(r.what, ar));
+	return arena_printf(ar, "%s%s  %s",
+			    l->state == AGENT_LOST   ? "was at "
+			    : l->state == AGENT_IDLE ? "after "
+						     : "",
+			    r.word, one_line(r.what, ar));
 }
 
 static int fleet_rows_urgency(enum agent_state s)
 {
 	static const int order[] = {
-		[AGENT_HELD] = 0, [AGENT_ASK] = 0, [AGENT_FAILED] = 1, [AGENT_RUN] = 2, [AGENT_THINK] = 2,
-		[AGENT_IDLE] = 2, [AGENT_PAUSED] = 3, [AGENT_DONE] = 4, [AGENT_STOPPED] = 4, [AGENT_LOST] = 1,
+		[AGENT_HELD] = 0,    [AGENT_ASK] = 0,  [AGENT_FAILED] = 1, [AGENT_RUN] = 2,
+		[AGENT_THINK] = 2,   [AGENT_IDLE] = 2, [AGENT_PAUSED] = 3, [AGENT_DONE] = 4,
+		[AGENT_STOPPED] = 4, [AGENT_LOST] = 1,
 	};
 	return order[s];
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 static int compare_lines(const void *x, const void *y)
 {
@@ -79,7 +86,8 @@ static bool fleet_rows_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* As people count: a-2 before a-10, and b after A. Names that differ in nothing else are as their bytes. */
+/* As people count: a-2 before a-10, and b after A. Names that differ in nothing else are as their
+ * bytes. */
 int fleet_name_cmp(const char *a, const char *b)
 {
 	const char *x = a, *y = b;
@@ -143,7 +151,9 @@ static int compare_cost(const void *x, const void *y)
 /* Sorts @nr rows and puts the one under the cursor back to where it was when the cursor came. */
 static void fleet_rows_order(struct fleet *f, struct line *line, size_t nr)
 {
-	static int (*const by[SORT_NR])(const void *, const void *) = { compare_lines, compare_names, compare_recent, compare_cost };
+	static int (*const by[SORT_NR])(const void *,
+					const void *) = { compare_lines, compare_names,
+							  compare_recent, compare_cost };
 	if (nr > 1)
 		qsort(line, nr, sizeof(*line), by[f->sort]);
 	size_t at = 0;
@@ -166,7 +176,7 @@ static void fleet_rows_order(struct fleet *f, struct line *line, size_t nr)
 	line[to] = l;
 }
 
-/* --- groups ------------------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 static void count_in(struct fleet *f, struct group *g, const struct line *l)
 {
@@ -192,7 +202,9 @@ static size_t list_source(struct fleet *f, struct ui *ui, size_t i, struct line 
 	for (size_t k = 0; k < m->nr_agents; k++) {
 		if (!ui_lets_agent(ui, i, &m->agent[k]))
 			continue;
-		line[n] = (struct line){ .source = i, .agent = &m->agent[k], .box = "", .now = "", .age = "" };
+		line[n] = (struct line){
+			.source = i, .agent = &m->agent[k], .box = "", .now = "", .age = ""
+		};
 		line[n].state = source_agent_state(ui->src[i], &m->agent[k]);
 		const struct model_action *held = model_held(m, &m->agent[k]);
 		line[n].since_us = held ? held->held_us : m->agent[k].since_us;
@@ -212,7 +224,8 @@ static bool fleet_rows_waits(const struct line *l)
 }
 
 /* Heading and rows of one session, from @line to @out. */
-static size_t put_group(struct fleet *f, size_t source, const struct line *line, size_t nr, struct line *out)
+static size_t put_group(struct fleet *f, size_t source, const struct line *line, size_t nr,
+			struct line *out)
 {
 	struct group *g = &f->group[source];
 	char fold = f->fold[source % FLEET_SOURCES];
@@ -232,12 +245,14 @@ static size_t next_group(const struct fleet *f, const struct ui *ui, const bool 
 {
 	size_t best = ui->nr_src;
 	for (size_t i = 0; i < ui->nr_src; i++)
-		if (!done[i] && (best == ui->nr_src || f->group[i].urgency < f->group[best].urgency))
+		if (!done[i] &&
+		    (best == ui->nr_src || f->group[i].urgency < f->group[best].urgency))
 			best = i;
 	return best;
 }
 
-static void list_groups(struct fleet *f, struct ui *ui, struct line *all, const size_t *from, struct arena *ar)
+static void list_groups(struct fleet *f, struct ui *ui, struct line *all, const size_t *from,
+			struct arena *ar)
 {
 	bool *done = arena_alloc(ar, ui->nr_src * sizeof(*done));
 	memset(done, 0, ui->nr_src * sizeof(*done));
@@ -264,7 +279,8 @@ static void fleet_rows_list_all(struct fleet *f, struct ui *ui, struct arena *ar
 		from[i] = n;
 		n += list_source(f, ui, i, all + n);
 	}
-	f->grouped = f->grouping == GROUP_YES || (f->grouping == GROUP_AUTO && f->total > GROUP_OVER);
+	f->grouped =
+		f->grouping == GROUP_YES || (f->grouping == GROUP_AUTO && f->total > GROUP_OVER);
 	if (!f->grouped) {
 		fleet_rows_order(f, all, n);
 		f->line = all;
@@ -287,7 +303,7 @@ bool fleet_fold(struct fleet *f)
 	return true;
 }
 
-/* --- what is seen ------------------------------------------------------------------------------------------------- */
+/* --- what is seen ----------------------------------------------------------------------------- */
 
 static uint64_t id_of(const struct line *l)
 {
@@ -311,7 +327,8 @@ static void find_selection(struct fleet *f)
 /* The selection stays on its row of the screen; a new one is brought into sight. */
 static void fleet_rows_scroll(struct fleet *f, int visible)
 {
-	bool same = f->moved && f->pin.set && f->pin.source == f->source && f->pin.agent == f->agent;
+	bool same =
+		f->moved && f->pin.set && f->pin.source == f->source && f->pin.agent == f->agent;
 	int at = (int)f->at, last = (int)f->nr - visible;
 	if (same && f->pin.row < visible)
 		f->top = at - f->pin.row;
@@ -329,7 +346,8 @@ static void fleet_rows_scroll(struct fleet *f, int visible)
 	f->pin.set = true;
 }
 
-/* What a command prints of how far it is; else, when it takes its time, how much of its limit is gone. */
+/* What a command prints of how far it is; else, when it takes its time, how much of its limit is
+ * gone. */
 static void fleet_rows_running(struct line *l, struct ui *ui)
 {
 	struct source *s = ui->src[l->source];

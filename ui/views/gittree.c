@@ -38,7 +38,8 @@ void tree_read(struct source *s, const struct object_id *id, struct tree_entries
 	struct err err = ERR_INIT;
 	enum object_type type;
 	*e = (struct tree_entries){ 0 };
-	if (!object_is_null(id) && session_object(s->session, id, &type, &e->raw, &err) == 0 && type == OBJECT_TREE)
+	if (!object_is_null(id) && session_object(s->session, id, &type, &e->raw, &err) == 0 &&
+	    type == OBJECT_TREE)
 		tree_parse(e);
 }
 

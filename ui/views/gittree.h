@@ -20,15 +20,18 @@ struct tree_entries {
 	struct buf raw; /* names borrow from it */
 };
 
-/* The entries of @e->raw ("MODE NAME\0" and 20 bytes, again and again), by name; what is cut off is left out. */
+/* The entries of @e->raw ("MODE NAME\0" and 20 bytes, again and again), by name; what is cut off is
+ * left out. */
 void tree_parse(struct tree_entries *e);
 /* Empty when the record does not hold it (or @id is the null id). */
 void tree_read(struct source *s, const struct object_id *id, struct tree_entries *e);
 void tree_entries_release(struct tree_entries *e);
 int tree_entry_cmp(const struct tree_entry *a, const struct tree_entry *b);
-const struct tree_entry *tree_named(const struct tree_entries *e, const char *name, size_t len); /* NULL */
+/* NULL */
+const struct tree_entry *tree_named(const struct tree_entries *e, const char *name, size_t len);
 bool tree_entry_is_dir(const struct tree_entry *e); /* NULL: no */
-/* The tree at @path ("" itself, no slash at its ends) below @root; the null id when there is none. */
+/* The tree at @path ("" itself, no slash at its ends) below @root; the null id when there is
+ * none. */
 struct object_id tree_at_path(struct source *s, const struct object_id *root, const char *path);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "ui/term/fmt.h"
 
-/* --- the cursor --------------------------------------------------------------------------------------------------- */
+/* --- the cursor ------------------------------------------------------------------------------- */
 
 void list_settle(struct listed *l, int rows)
 {
@@ -98,9 +98,10 @@ void list_rule(const struct listed *l, struct area a, const char *note, struct a
 	put_rule(a, 1, fmt_seen(ar, l->top, (size_t)l->page, l->nr), ROLE_DIM, note);
 }
 
-/* --- columns ------------------------------------------------------------------------------------------------------ */
+/* --- columns ---------------------------------------------------------------------------------- */
 
-void list_columns(struct columns *c, const struct column *column, size_t nr, int cols, bool wide, size_t without)
+void list_columns(struct columns *c, const struct column *column, size_t nr, int cols, bool wide,
+		  size_t without)
 {
 	int col = 3 - column[0].gap[wide]; /* the cursor and a sign stand before */
 	*c = (struct columns){ .column = column, .nr = nr };
@@ -120,7 +121,8 @@ void list_heads(struct area a, int row, const struct columns *c)
 		list_cell(a, row, c, i, ROLE_HEAD, c->column[i].head);
 }
 
-void list_cell(struct area a, int row, const struct columns *c, size_t which, enum role r, const char *text)
+void list_cell(struct area a, int row, const struct columns *c, size_t which, enum role r,
+	       const char *text)
 {
 	if (c->width[which] <= 0)
 		return;

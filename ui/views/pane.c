@@ -8,12 +8,12 @@
 #include "ui/views/pty.h"
 #include "ui/views/row.h"
 
-/* --- output ------------------------------------------------------------------------------------------------------ */
+/* --- output ----------------------------------------------------------------------------------- */
 
 struct feeding {
 	struct text *t;
 	uint64_t left[3]; /* bytes of each stream that had come by the cursor */
-	uint64_t room;    /* bytes that are shown still */
+	uint64_t room;	  /* bytes that are shown still */
 	int stream;
 	unsigned flags;
 	bool begun;
@@ -45,11 +45,13 @@ static bool feed_run(void *self, int stream, int64_t ts_us, const void *bytes, s
 static void say_more(struct text *t, uint64_t n, const char *one, const char *many)
 {
 	if (n > 0)
-		text_putf(t, ROLE_WARN, "(%s %s more %s come: G goes to the end)", fmt_count(t->arena, (int64_t)n), n == 1 ? one : many,
+		text_putf(t, ROLE_WARN, "(%s %s more %s come: G goes to the end)",
+			  fmt_count(t->arena, (int64_t)n), n == 1 ? one : many,
 			  n == 1 ? "has" : "have");
 }
 
-static void output_part(struct text *t, struct source *s, uint64_t action, int stream, uint64_t from, uint64_t room, unsigned flags)
+static void output_part(struct text *t, struct source *s, uint64_t action, int stream,
+			uint64_t from, uint64_t room, unsigned flags)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	uint64_t size = source_output(s, action, stream, from, room, &b);
@@ -70,8 +72,10 @@ static void output_part(struct text *t, struct source *s, uint64_t action, int s
 	say_more(t, more, "byte", "bytes");
 }
 
-/* What a model says, as it comes, and then the tools that it calls; the bytes on the wire say it in the form of its maker. */
-static void output_model(struct text *t, struct source *s, const struct model_action *act, uint64_t from, uint64_t room)
+/* What a model says, as it comes, and then the tools that it calls; the bytes on the wire say it in
+ * the form of its maker. */
+static void output_model(struct text *t, struct source *s, const struct model_action *act,
+			 uint64_t from, uint64_t room)
 {
 	CLEANUP(json_release) json_t *o = source_body(s, act->reply);
 	json_t *calls = json_object_get(o, "calls"), *call;
@@ -79,16 +83,20 @@ static void output_model(struct text *t, struct source *s, const struct model_ac
 	CLEANUP(buf_release) struct buf said = BUF_INIT;
 	if (act->out_bytes > 0)
 		output_part(t, s, act->id, 6, from, room, TEXT_SOFT);
-	else if (json_get_bytes(json_object_get(o, "text"), &said) && said.len > 0) /* brought in from elsewhere: it did not come bit by bit */
+	else if (json_get_bytes(json_object_get(o, "text"), &said) &&
+		 said.len > 0) /* brought in from elsewhere: it did not come bit by bit */
 		text_add(t, ROLE_TEXT, NULL, said.data, said.len, TEXT_SOFT);
-	json_array_foreach(calls, i, call) {
+	json_array_foreach(calls, i, call)
+	{
 		const json_t *args = json_object_get(call, "args");
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
 		if (args)
 			json_dump_buf(args, &b);
-		else if (!json_get_bytes(json_object_get(call, "bad"), &b)) /* as the model wrote it */
+		else if (!json_get_bytes(json_object_get(call, "bad"),
+					 &b)) /* as the model wrote it */
 			buf_reset(&b);
-		text_head(t, ROLE_WHO, args ? " calls %s" : " calls %s with what is no JSON", json_str(call, "name", "a tool"));
+		text_head(t, ROLE_WHO, args ? " calls %s" : " calls %s with what is no JSON",
+			  json_str(call, "name", "a tool"));
 		text_add(t, ROLE_CMD, NULL, buf_cstr(&b), b.len, 0);
 	}
 	if (t->nr == before)
@@ -96,10 +104,13 @@ static void output_model(struct text *t, struct source *s, const struct model_ac
 }
 
 /* Both as they came. */
-static void output_mixed(struct text *t, struct source *s, const struct model_action *act, uint64_t room, unsigned flags)
+static void output_mixed(struct text *t, struct source *s, const struct model_action *act,
+			 uint64_t room, unsigned flags)
 {
 	struct err err = ERR_INIT;
-	struct feeding f = { .t = t, .left = { 0, act->out_bytes, act->err_bytes }, .room = room, .flags = flags };
+	struct feeding f = {
+		.t = t, .left = { 0, act->out_bytes, act->err_bytes }, .room = room, .flags = flags
+	};
 	if (session_output_each(s->session, act->id, feed_run, &f, &err) < 0)
 		text_puts(t, ROLE_ERROR, err.text);
 	if (f.begun)
@@ -108,27 +119,35 @@ static void output_mixed(struct text *t, struct source *s, const struct model_ac
 }
 
 /* From where on; as before, if there is a before. */
-static struct pane_hold output_from(const struct pane_hold *hold, const struct model_action *act, size_t max)
+static struct pane_hold output_from(const struct pane_hold *hold, const struct model_action *act,
+				    size_t max)
 {
 	bool model = strcmp(act->kind, "model") == 0;
 	uint64_t out = act->out_bytes, err = act->err_bytes, max_err = model ? max : max / 4;
 	if (hold && hold->of == act->id && hold->from[1] <= out && hold->from[2] <= err)
 		return *hold;
-	return (struct pane_hold){ .of = act->id, .mixed = !model && out + err <= max,
-				   .from = { 0, out > max ? out - max : 0, err > max_err ? err - max_err : 0 } };
+	return (struct pane_hold){ .of = act->id,
+				   .mixed = !model && out + err <= max,
+				   .from = { 0, out > max ? out - max : 0,
+					     err > max_err ? err - max_err : 0 } };
 }
 
-void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, bool render, struct pane_hold *hold)
+void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, bool render,
+		 struct pane_hold *hold)
 {
 	const struct model_action *act = model_action(&s->model, action);
 	unsigned flags = render ? SANITIZE_RENDER : 0;
 	if (!act)
 		return;
 	bool model = strcmp(act->kind, "model") == 0;
-	if (act->out_bytes + act->err_bytes + act->wire_bytes == 0 && !(model && act->state != ACT_WAITS)) {
-		text_puts(t, act->state == ACT_WAITS ? ROLE_HELD : ROLE_DIM, act->state == ACT_OVER ? "(no output)" :
-			  act->state == ACT_WAITS && act->latched ? "it begins when the pause ends: . steps, c continues" :
-			  act->state == ACT_WAITS ? "it waits for a decision: a looks at it" : "(no output yet)");
+	if (act->out_bytes + act->err_bytes + act->wire_bytes == 0 &&
+	    !(model && act->state != ACT_WAITS)) {
+		text_puts(t, act->state == ACT_WAITS ? ROLE_HELD : ROLE_DIM,
+			  act->state == ACT_OVER ? "(no output)"
+			  : act->state == ACT_WAITS && act->latched
+				  ? "it begins when the pause ends: . steps, c continues"
+			  : act->state == ACT_WAITS ? "it waits for a decision: a looks at it"
+						    : "(no output yet)");
 		return;
 	}
 	if (act->pty_bytes > 0 && !render) { /* the screen; "o" once more: the bytes */
@@ -152,7 +171,7 @@ void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, 
 	}
 }
 
-/* --- transcript -------------------------------------------------------------------------------------------------- */
+/* --- transcript ------------------------------------------------------------------------------- */
 
 static void pane_say(struct text *t, const char *who, const char *text, size_t len)
 {
@@ -180,12 +199,14 @@ static void transcript_action(struct text *t, struct source *s, const struct row
 	if (*r.outcome)
 		text_putf(t, r.role, "%s%s%s", r.outcome, r.out_bytes ? ", " : "",
 			  r.out_bytes ? arena_printf(t->arena, "%s %s of output",
-						     fmt_count(t->arena, (int64_t)r.out_bytes), r.out_bytes == 1 ? "byte" : "bytes")
+						     fmt_count(t->arena, (int64_t)r.out_bytes),
+						     r.out_bytes == 1 ? "byte" : "bytes")
 				      : "");
 	text_blank(t);
 }
 
-void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t max, struct pane_hold *hold)
+void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t max,
+		     struct pane_hold *hold)
 {
 	const struct model_agent *a = model_agent(&s->model, agent);
 	if (!a)
@@ -197,7 +218,8 @@ void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t ma
 		*hold = (struct pane_hold){ .of = agent, .from = { first } };
 	size_t end = (a->rows.nr - first) / 2 > max ? first + 2 * max : a->rows.nr;
 	if (first > 0)
-		text_putf(t, ROLE_DIM, "(%s before this)", fmt_plural(t->arena, (int64_t)first, "row", "rows"));
+		text_putf(t, ROLE_DIM, "(%s before this)",
+			  fmt_plural(t->arena, (int64_t)first, "row", "rows"));
 	else
 		pane_say(t, "task:", a->task, strlen(a->task));
 	for (size_t i = first; i < end; i++) {
@@ -205,29 +227,32 @@ void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t ma
 		struct row_info r;
 		if (row->kind == EV_ACTION_REQUESTED) {
 			transcript_action(t, s, row);
-		} else if (row->kind == EV_AGENT_SAY || row->kind == EV_NOTE || row->kind == EV_ASK ||
-			   row->kind == EV_AGENT_END) {
+		} else if (row->kind == EV_AGENT_SAY || row->kind == EV_NOTE ||
+			   row->kind == EV_ASK || row->kind == EV_AGENT_END) {
 			row_load(&r, s, row, t->arena);
 			pane_say(t,
-			    row->kind == EV_AGENT_END ? "end:"
-			    : row->kind == EV_ASK     ? "asks you:"
-			    : row->kind == EV_NOTE    ? "note:"
-						      : "message:",
-			    r.what, strlen(r.what));
+				 row->kind == EV_AGENT_END ? "end:"
+				 : row->kind == EV_ASK	   ? "asks you:"
+				 : row->kind == EV_NOTE	   ? "note:"
+							   : "message:",
+				 r.what, strlen(r.what));
 		}
 	}
 	say_more(t, a->rows.nr - end, "row", "rows");
 }
 
-/* --- difference -------------------------------------------------------------------------------------------------- */
+/* --- difference ------------------------------------------------------------------------------- */
 
 void pane_lines(struct text *t, const struct text_diff *d)
 {
 	for (size_t i = 0; i < d->nr; i++) {
 		const struct diff_line *l = &d->line[i];
 		const char *mark = l->op == '+' ? "+" : l->op == '-' ? "-" : NULL;
-		enum role r = l->op == '+' ? ROLE_ADD : l->op == '-' ? ROLE_DEL : l->op == '@' ? ROLE_HUNK :
-			      l->op == '\\' ? ROLE_DIM : ROLE_TEXT;
+		enum role r = l->op == '+'    ? ROLE_ADD
+			      : l->op == '-'  ? ROLE_DEL
+			      : l->op == '@'  ? ROLE_HUNK
+			      : l->op == '\\' ? ROLE_DIM
+					      : ROLE_TEXT;
 		text_add(t, r, mark, l->text, l->len, 0);
 		if (t->nr > 0)
 			t->row[t->nr - 1].gutter_role = r;
@@ -242,9 +267,12 @@ void pane_change(struct text *t, struct source *s, const struct change *c, int c
 		text_putf(t, ROLE_WARN, "mode %o -> %o", c->old_mode, c->new_mode);
 	int64_t large = d.binary ? change_larger(s, c, CHANGE_READ_MAX) : 0;
 	if (large)
-		text_putf(t, ROLE_WARN, "%s bytes: too large to be compared here; 'sandglass diff' prints it", fmt_count(t->arena, large));
+		text_putf(t, ROLE_WARN,
+			  "%s bytes: too large to be compared here; 'sandglass diff' prints it",
+			  fmt_count(t->arena, large));
 	else if (d.binary)
-		text_putf(t, ROLE_DIM, "(%s: no lines to show)", c->note ? c->note : "contents not in the record");
+		text_putf(t, ROLE_DIM, "(%s: no lines to show)",
+			  c->note ? c->note : "contents not in the record");
 	pane_lines(t, &d);
 }
 
@@ -262,7 +290,7 @@ void pane_diff(struct text *t, struct source *s, uint64_t box)
 	}
 }
 
-/* --- details ----------------------------------------------------------------------------------------------------- */
+/* --- details ---------------------------------------------------------------------------------- */
 
 static void detail_bytes(json_t *v, struct buf *out)
 {
@@ -304,7 +332,8 @@ static void pane_put_word(const char *p, size_t len, struct buf *out)
 		pane_put_quoted(p, len, out);
 }
 
-/* A value among others in a row: as it is, or in quotes, so that what is in it passes for nothing beside it. */
+/* A value among others in a row: as it is, or in quotes, so that what is in it passes for nothing
+ * beside it. */
 static void pane_put_value(json_t *v, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -337,8 +366,7 @@ static void detail_value(struct text *t, const char *key, json_t *v)
 	size_t i, len = strlen(key);
 	json_t *item;
 	if (json_is_array(v) && json_array_size(v) > 0) { /* one element a row */
-		json_array_foreach(v, i, item)
-			detail_value(t, i == 0 ? key : "", item);
+		json_array_foreach(v, i, item) detail_value(t, i == 0 ? key : "", item);
 		return;
 	}
 	const char *gutter = arena_printf(t->arena, "%-12.12s", key);
@@ -347,7 +375,9 @@ static void detail_value(struct text *t, const char *key, json_t *v)
 		return;
 	}
 	detail_bytes(v, &b);
-	if (json_is_integer(v) && len > 3 && strcmp(key + len - 3, "_us") == 0 && strcmp(key, "until_us") != 0) /* that is a time of day */
+	/* that is a time of day */
+	if (json_is_integer(v) && len > 3 && strcmp(key + len - 3, "_us") == 0 &&
+	    strcmp(key, "until_us") != 0)
 		buf_printf(&b, "  %s", fmt_span(t->arena, json_integer_value(v)));
 	text_add(t, ROLE_TEXT, gutter, buf_cstr(&b), b.len, 0);
 }
@@ -363,11 +393,11 @@ static void detail_event(struct text *t, struct source *s, uint64_t seq)
 	const char *name = event_kind_name(ev.kind);
 	text_head(t, ROLE_TITLE, " #%" PRIu64 " %s  %s", seq, name ? name : "unknown kind",
 		  fmt_hms(t->arena, ev.ts_us));
-	CLEANUP(json_release) json_t *o = ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
+	CLEANUP(json_release)
+	json_t *o = ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
 	if (!o)
 		text_puts(t, ROLE_DIM, "(body not there: redacted)");
-	json_object_foreach(o, key, v)
-		detail_value(t, arena_strdup(t->arena, key), v);
+	json_object_foreach(o, key, v) detail_value(t, arena_strdup(t->arena, key), v);
 	text_blank(t);
 }
 

@@ -59,7 +59,7 @@ static const struct object_id *parts_content(const struct change *c)
 	return c->op == 'D' ? &c->old : &c->new_;
 }
 
-/* --- what was said ----------------------------------------------------------------------------------------------- */
+/* --- what was said ---------------------------------------------------------------------------- */
 
 /* One review.choice. */
 struct word {
@@ -80,11 +80,13 @@ static bool same_range(const struct word *w, const struct part *p)
 	return true;
 }
 
-static bool parts_means(const struct word *w, const struct part *p, const struct change *c, uint64_t snapshot)
+static bool parts_means(const struct word *w, const struct part *p, const struct change *c,
+			uint64_t snapshot)
 {
 	if (strcmp(buf_cstr(&w->path), c->path) != 0)
 		return false;
-	if (w->bound ? memcmp(w->of.b, parts_content(c)->b, sizeof(w->of.b)) != 0 : w->seq < snapshot)
+	if (w->bound ? memcmp(w->of.b, parts_content(c)->b, sizeof(w->of.b)) != 0
+		     : w->seq < snapshot)
 		return false;
 	if (w->range)
 		return p->hunk != PART_WHOLE && same_range(w, p);
@@ -93,7 +95,8 @@ static bool parts_means(const struct word *w, const struct part *p, const struct
 
 static void parts_hear(const struct word *w, struct part *p, struct arena *a)
 {
-	const char *choice = json_str(w->body, "choice", NULL), *comment = json_str(w->body, "comment", NULL);
+	const char *choice = json_str(w->body, "choice", NULL),
+		   *comment = json_str(w->body, "comment", NULL);
 	const char *who = json_str(json_object_get(w->body, "who"), "name", "somebody");
 	if (comment) {
 		p->comment = arena_strdup(a, comment);
@@ -101,15 +104,20 @@ static void parts_hear(const struct word *w, struct part *p, struct arena *a)
 	}
 	if (!choice)
 		return;
-	p->choice = strcmp(choice, "take") == 0 ? PART_TAKE : strcmp(choice, "leave") == 0 ? PART_LEAVE : PART_OPEN;
+	p->choice = strcmp(choice, "take") == 0	   ? PART_TAKE
+		    : strcmp(choice, "leave") == 0 ? PART_LEAVE
+						   : PART_OPEN;
 	p->said = w->seq;
 	p->ts_us = w->ts_us;
 	p->who = arena_strdup(a, who);
-	p->text = json_object_get(w->body, "text") ? arena_strndup(a, buf_cstr(&w->text), w->text.len) : NULL;
+	p->text = json_object_get(w->body, "text")
+			  ? arena_strndup(a, buf_cstr(&w->text), w->text.len)
+			  : NULL;
 	p->text_len = w->text.len;
 }
 
-static void parts_apply(struct list *l, const struct change *change, uint64_t snapshot, struct word *w)
+static void parts_apply(struct list *l, const struct change *change, uint64_t snapshot,
+			struct word *w)
 {
 	json_get_bytes(json_object_get(w->body, "path"), &w->path);
 	json_get_bytes(json_object_get(w->body, "text"), &w->text);
@@ -121,7 +129,8 @@ static void parts_apply(struct list *l, const struct change *change, uint64_t sn
 			parts_hear(w, &l->part[i], l->arena);
 }
 
-static void read_words(struct list *l, struct source *s, const struct model_box *b, const struct change *change)
+static void read_words(struct list *l, struct source *s, const struct model_box *b,
+		       const struct change *change)
 {
 	uint64_t snapshot = 0;
 	for (size_t i = 0; i < b->nr_snapshots; i++)
@@ -131,7 +140,8 @@ static void read_words(struct list *l, struct source *s, const struct model_box 
 		struct event ev;
 		CLEANUP(arena_release) struct arena a = ARENA_INIT;
 		if (s->model.choice[i].box != b->id ||
-		    session_event(s->session, s->model.choice[i].seq, &ev, &a, &err) < 0 || !ev.body)
+		    session_event(s->session, s->model.choice[i].seq, &ev, &a, &err) < 0 ||
+		    !ev.body)
 			continue;
 		CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "event", &err);
 		struct word w = { .seq = ev.seq, .ts_us = ev.ts_us, .body = body };
@@ -141,7 +151,8 @@ static void read_words(struct list *l, struct source *s, const struct model_box 
 	}
 }
 
-size_t parts_list(struct source *s, uint64_t box, const struct change *change, size_t nr, struct arena *a, struct part **out)
+size_t parts_list(struct source *s, uint64_t box, const struct change *change, size_t nr,
+		  struct arena *a, struct part **out)
 {
 	struct list l = { .arena = a };
 	const struct model_box *b = model_box(&s->model, box);
@@ -153,7 +164,7 @@ size_t parts_list(struct source *s, uint64_t box, const struct change *change, s
 	return l.nr;
 }
 
-/* --- words --------------------------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 void part_word(const struct part *p, const struct change *c, struct buf *out)
 {
@@ -186,12 +197,13 @@ const char *change_flag(struct source *s, const struct change *c)
 		return what;
 	if (c->op != 'D' && (c->new_mode & 0170000) == 0120000)
 		return leads_out(s, c) ? "link out of the tree" : "link";
-	if (c->op != 'D' && (c->new_mode & 0111) && !(c->old_mode & 0111) && (c->new_mode & 0170000) == 0100000)
+	if (c->op != 'D' && (c->new_mode & 0111) && !(c->old_mode & 0111) &&
+	    (c->new_mode & 0170000) == 0100000)
 		return "executable";
 	return c->note;
 }
 
-/* --- editing ------------------------------------------------------------------------------------------------------ */
+/* --- editing ---------------------------------------------------------------------------------- */
 
 static const char parts_help[] =
 	"# Change, add or remove lines with + as you like. Lines with a blank or - are what is there now: they stay, but a\n"
@@ -217,7 +229,8 @@ static const struct diff_line *old_line(const struct text_diff *d, const struct 
 	return NULL;
 }
 
-bool part_edited(const struct text_diff *d, const struct part *p, const char *text, struct buf *out, const char **why)
+bool part_edited(const struct text_diff *d, const struct part *p, const char *text, struct buf *out,
+		 const char **why)
 {
 	size_t at = p->line + 1;
 	bool any = false;
@@ -261,7 +274,8 @@ bool part_edited(const struct text_diff *d, const struct part *p, const char *te
 	return any;
 }
 
-bool part_own_diff(const struct text_diff *d, const struct part *p, struct arena *a, struct text_diff *out)
+bool part_own_diff(const struct text_diff *d, const struct part *p, struct arena *a,
+		   struct text_diff *out)
 {
 	CLEANUP(buf_release) struct buf old = BUF_INIT;
 	if (!p->text)
@@ -274,6 +288,7 @@ bool part_own_diff(const struct text_diff *d, const struct part *p, struct arena
 		if (i == p->line + p->nr || d->line[i + 1].op != '\\')
 			buf_putc(&old, '\n');
 	}
-	diff_texts(arena_strndup(a, buf_cstr(&old), old.len), old.len, p->text, p->text_len, 1000, a, out);
+	diff_texts(arena_strndup(a, buf_cstr(&old), old.len), old.len, p->text, p->text_len, 1000,
+		   a, out);
 	return true;
 }

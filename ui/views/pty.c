@@ -30,8 +30,8 @@ static void pty_begin(struct pty_pane *p, struct source *s, uint64_t action, uin
 	const char *tool = json_str(o, "tool", "");
 	bool shell = strncmp(tool, "shell", 5) == 0;
 	vt_free(&p->vt);
-	p->vt = vt_new((int)json_int(args, "rows", shell ? 40 : 24), (int)json_int(args, "cols", shell ? 120 : 80),
-		       shell);
+	p->vt = vt_new((int)json_int(args, "rows", shell ? 40 : 24),
+		       (int)json_int(args, "cols", shell ? 120 : 80), shell);
 	p->action = action;
 	p->from = p->fed = from;
 }
@@ -56,7 +56,8 @@ static void pty_feed(struct pty_pane *p, struct source *s, uint64_t to)
 		}
 		size_t n = stop - p->fed < PIECE ? (size_t)(stop - p->fed) : PIECE;
 		buf_reset(&b);
-		if (session_output(s->session, p->action, STREAM_PTY, p->fed, n, &b, &err) < 0 || b.len == 0)
+		if (session_output(s->session, p->action, STREAM_PTY, p->fed, n, &b, &err) < 0 ||
+		    b.len == 0)
 			break;
 		vt_feed(p->vt, b.data, b.len);
 		p->fed += b.len;

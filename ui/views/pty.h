@@ -1,5 +1,6 @@
-/* An action that had a terminal, as that terminal's screen (ui/term/vt.h), fed on from where it was when the cursor moves
- * on. One at a time is kept per session. Of very long output the last 2 to 4 MB are fed. */
+/* An action that had a terminal, as that terminal's screen (ui/term/vt.h), fed on from where it was
+ * when the cursor moves on. One at a time is kept per session. Of very long output the last 2 to 4
+ * MB are fed. */
 #ifndef UI_PTY_H
 #define UI_PTY_H
 

@@ -10,7 +10,8 @@ static void redone_status(const json_t *s, struct buf *out)
 	else if (json_object_get(s, "code"))
 		buf_printf(out, "exit %lld", (long long)json_int(s, "code", 0));
 	if (strcmp(end, "ok") != 0)
-		buf_printf(out, "%s%s", out->len && json_object_size(s) > 1 ? ", " : "", *end ? end : "no end in the record");
+		buf_printf(out, "%s%s", out->len && json_object_size(s) > 1 ? ", " : "",
+			   *end ? end : "no end in the record");
 }
 
 static void redone_stream(const json_t *o, const char *name, struct buf *out)
@@ -22,8 +23,9 @@ static void redone_stream(const json_t *o, const char *name, struct buf *out)
 	if (json_flag(s, "same", false))
 		buf_printf(out, "same, %lld bytes\n", (long long)json_int(s, "now_bytes", 0));
 	else
-		buf_printf(out, "differs from line %lld on (byte %lld of %lld, now of %lld)\n", (long long)json_int(s, "line", 0),
-			   (long long)json_int(s, "offset", 0), (long long)json_int(s, "was_bytes", 0),
+		buf_printf(out, "differs from line %lld on (byte %lld of %lld, now of %lld)\n",
+			   (long long)json_int(s, "line", 0), (long long)json_int(s, "offset", 0),
+			   (long long)json_int(s, "was_bytes", 0),
 			   (long long)json_int(s, "now_bytes", 0));
 }
 
@@ -45,16 +47,22 @@ static void redone_tree(const json_t *o, struct buf *out)
 	if (!t)
 		return;
 	if (json_flag(t, "same", false)) {
-		buf_printf(out, "files   same%s%s\n", json_flag(t, "git_same", true) ? "" : ", but for what git keeps for itself",
-			   json_flag(t, "shared", false) ? " (the record shares them with others)" : "");
+		buf_printf(out, "files   same%s%s\n",
+			   json_flag(t, "git_same", true) ? ""
+							  : ", but for what git keeps for itself",
+			   json_flag(t, "shared", false) ? " (the record shares them with others)"
+							 : "");
 		return;
 	}
-	buf_printf(out, "files   differ: %lld\n", (long long)json_array_size(files) + (long long)json_int(t, "more", 0));
+	buf_printf(out, "files   differ: %lld\n",
+		   (long long)json_array_size(files) + (long long)json_int(t, "more", 0));
 	for (size_t i = 0; i < json_array_size(files) && i < 10; i++) {
 		const json_t *f = json_array_get(files, i);
-		buf_printf(out, "  %s%s", json_str(f, "repo", ""), *json_str(f, "repo", "") ? "/" : "");
+		buf_printf(out, "  %s%s", json_str(f, "repo", ""),
+			   *json_str(f, "repo", "") ? "/" : "");
 		redone_put_path(f, out);
-		buf_printf(out, ": was %s, now %s\n", json_str(f, "was", "?"), json_str(f, "now", "?"));
+		buf_printf(out, ": was %s, now %s\n", json_str(f, "was", "?"),
+			   json_str(f, "now", "?"));
 	}
 }
 

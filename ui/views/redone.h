@@ -1,5 +1,6 @@
-/* How a second run of a recorded command compares with the first: the same words on the screen and the command line.
- * Paths are bytes as they were recorded: they go through a sanitiser before a person sees them. */
+/* How a second run of a recorded command compares with the first: the same words on the screen and
+ * the command line. Paths are bytes as they were recorded: they go through a sanitiser before a
+ * person sees them. */
 #ifndef UI_REDONE_H
 #define UI_REDONE_H
 
@@ -7,7 +8,8 @@
 
 /* From the body of redo.ended: status, streams, files, each a line with its line break. */
 void redone_lines(const json_t *ended, struct buf *out);
-/* From the body of redo.started: what the record does not hold, "values of the environment, standard input"; "" nothing. */
+/* From the body of redo.started: what the record does not hold, "values of the environment,
+ * standard input"; "" nothing. */
 void redone_lacks(const json_t *started, struct buf *out);
 
 #endif

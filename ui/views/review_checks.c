@@ -1,5 +1,6 @@
-/* What has been run to check the result: commands of the box that look like checks, and their runs again on the files as
- * they are (redo --now), each with whether something has changed since. Taken from the record; nothing is judged here. */
+/* What has been run to check the result: commands of the box that look like checks, and their runs
+ * again on the files as they are (redo --now), each with whether something has changed since. Taken
+ * from the record; nothing is judged here. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,11 +22,15 @@ static bool review_checks_one_of(const char *word, size_t len, const char *const
 /* A word of it says so, and it does more than look at files of such a name. */
 static bool looks_like_check(const char *cmd)
 {
-	static const char *const checks[] = { "test", "tests", "check", "lint", "tidy", "vet", "build", "make", "pytest", "ctest",
-					      "unittest", "jest", "vitest", "mocha", "rspec", "tox", "clippy", "mypy", "ruff",
-					      "eslint", "tsc", "prove", NULL };
-	static const char *const looks[] = { "cat", "ls", "rg", "grep", "find", "head", "tail", "sed", "less", "git", "cd", "cp",
-					     "mv", "rm", "mkdir", "touch", "echo", "printf", "wc", "stat", NULL };
+	static const char *const checks[] = { "test",	  "tests",  "check",  "lint",	"tidy",
+					      "vet",	  "build",  "make",   "pytest", "ctest",
+					      "unittest", "jest",   "vitest", "mocha",	"rspec",
+					      "tox",	  "clippy", "mypy",   "ruff",	"eslint",
+					      "tsc",	  "prove",  NULL };
+	static const char *const looks[] = { "cat",  "ls",   "rg",    "grep",  "find", "head",
+					     "tail", "sed",  "less",  "git",   "cd",   "cp",
+					     "mv",   "rm",   "mkdir", "touch", "echo", "printf",
+					     "wc",   "stat", NULL };
 	const char *p = cmd + strspn(cmd, " \t");
 	if (review_checks_one_of(p, strcspn(p, " \t\n"), looks))
 		return false;
@@ -48,13 +53,16 @@ static const struct review_check *review_checks_known(const struct review *v, co
 	return NULL;
 }
 
-static void review_checks_say(struct review *v, struct review_check *c, const struct model_action *act)
+static void review_checks_say(struct review *v, struct review_check *c,
+			      const struct model_action *act)
 {
 	c->action = act->id;
 	c->runs = act->state != ACT_OVER;
 	c->ok = act->state == ACT_OVER && act->code == 0;
-	c->outcome = act->state == ACT_WAITS ? "waits" : c->runs ? "runs" :
-		     act->code >= 0 ? arena_printf(v->arena, "exit %d", act->code) : "no end";
+	c->outcome = act->state == ACT_WAITS ? "waits"
+		     : c->runs		     ? "runs"
+		     : act->code >= 0	     ? arena_printf(v->arena, "exit %d", act->code)
+					     : "no end";
 }
 
 /* Its newest run in a box of its own, on files that are still those of the box. */
@@ -63,7 +71,8 @@ static void ran_again(struct review *v, struct source *s, struct review_check *c
 	const struct model *m = &s->model;
 	for (size_t i = m->nr_redos; i > 0; i--) {
 		const struct model_redo *r = &m->redo[i - 1];
-		const struct model_action *act = r->of == c->of && r->here && r->again ? model_action(m, r->again) : NULL;
+		const struct model_action *act =
+			r->of == c->of && r->here && r->again ? model_action(m, r->again) : NULL;
 		if (!act || r->seq < c->action)
 			continue;
 		CLEANUP(json_release) json_t *o = source_body(s, r->seq);
@@ -82,7 +91,8 @@ void review_checks(struct review *v, struct source *s)
 	const struct model_box *b = model_box(m, v->box_id);
 	size_t looked = 0;
 	v->nr_checks = 0;
-	for (size_t i = m->nr_actions; b && i > 0 && looked < LOOK_BACK && v->nr_checks < REVIEW_CHECKS; i--) {
+	for (size_t i = m->nr_actions;
+	     b && i > 0 && looked < LOOK_BACK && v->nr_checks < REVIEW_CHECKS; i--) {
 		const struct model_action *act = &m->action[i - 1];
 		if (act->box != v->box_id || strcmp(act->kind, "exec") != 0 || !act->started)
 			continue;
@@ -99,7 +109,7 @@ void review_checks(struct review *v, struct source *s)
 	}
 }
 
-/* --- again ------------------------------------------------------------------------------------------------------- */
+/* --- again ------------------------------------------------------------------------------------ */
 
 static void review_checks_again(struct ui *ui, const struct review *v, const struct review_check *c)
 {
@@ -108,7 +118,9 @@ static void review_checks_again(struct ui *ui, const struct review *v, const str
 	json_put_flag(opts, "now", true);
 	snprintf(id, sizeof(id), "%" PRIu64, c->of);
 	if (ui_send(ui, v->source, (const char *[]){ "redo_here", id, NULL }, opts))
-		ui_say(ui, ROLE_DIM, "#%s runs again on the current files, in a new sandbox; :repeat shows it", id);
+		ui_say(ui, ROLE_DIM,
+		       "#%s runs again on the current files, in a new sandbox; :repeat shows it",
+		       id);
 }
 
 static void review_checks_chosen(struct ui *ui, const char *key)
@@ -126,7 +138,8 @@ void review_check_again(struct review *v, struct ui *ui)
 	const struct subject on = { .source = v->source, .agent = v->agent, .action = v->action };
 	CLEANUP(buf_release) struct buf label = BUF_INIT;
 	if (v->nr_checks == 0) {
-		ui_say(ui, ROLE_DIM, "no command of this box looks like a check (test, lint, build, ..)");
+		ui_say(ui, ROLE_DIM,
+		       "no command of this box looks like a check (test, lint, build, ..)");
 		return;
 	}
 	if (!ui_may_act(ui, v->source)) {

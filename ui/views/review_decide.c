@@ -37,7 +37,8 @@ static void add_words(struct review *v, size_t i, json_t *list)
 	}
 }
 
-static bool review_decide_send_words(struct review *v, struct ui *ui, json_t *hunks, const char *choice, const char *comment)
+static bool review_decide_send_words(struct review *v, struct ui *ui, json_t *hunks,
+				     const char *choice, const char *comment)
 {
 	const char *words[] = { "review", choice ? choice : "comment", v->box, NULL };
 	json_t *opts = json_object();
@@ -49,13 +50,17 @@ static bool review_decide_send_words(struct review *v, struct ui *ui, json_t *hu
 
 static void review_decide(struct review *v, struct ui *ui, size_t i, enum part_choice c)
 {
-	static const char *const name[] = { [PART_OPEN] = "undecided", [PART_TAKE] = "accept", [PART_LEAVE] = "reject" };
+	static const char *const name[] = {
+		[PART_OPEN] = "undecided", [PART_TAKE] = "accept", [PART_LEAVE] = "reject"
+	};
 	const struct source *s = ui_source(ui, v->source);
 	json_t *list = json_array();
 	add_words(v, i, list);
 	if (!s || !v->box || !review_decide_send_words(v, ui, list, name[c], NULL))
 		return;
-	for (size_t k = i; k < v->nr_parts && (k == i || (v->part[i].hunk == PART_WHOLE && v->part[k].hunk != PART_WHOLE)); k++) {
+	for (size_t k = i; k < v->nr_parts && (k == i || (v->part[i].hunk == PART_WHOLE &&
+							  v->part[k].hunk != PART_WHOLE));
+	     k++) {
 		struct own_word *w = review_own(v, &v->part[k]);
 		w->choice = c;
 		w->at = s->model.head;
@@ -65,7 +70,11 @@ static void review_decide(struct review *v, struct ui *ui, size_t i, enum part_c
 static void review_decide_toggle(struct review *v, struct ui *ui)
 {
 	const char *mark = review_mark(v, v->at);
-	review_decide(v, ui, v->at, mark[1] == ' ' ? PART_TAKE : mark[1] == '?' ? PART_LEAVE : mark[1] == 'x' ? PART_OPEN : PART_LEAVE);
+	review_decide(v, ui, v->at,
+		      mark[1] == ' '   ? PART_TAKE
+		      : mark[1] == '?' ? PART_LEAVE
+		      : mark[1] == 'x' ? PART_OPEN
+				       : PART_LEAVE);
 }
 
 static void review_decide_said(struct ui *ui, const char *text)
@@ -147,7 +156,8 @@ static json_t *taken_opts(struct review *v)
 				continue;
 			part_word(&v->part[k], c, &one);
 			/* ranges of one file are one word */
-			buf_puts(&word, word.len ? strchr(buf_cstr(&one) + strlen(c->path), '@') : buf_cstr(&one));
+			buf_puts(&word, word.len ? strchr(buf_cstr(&one) + strlen(c->path), '@')
+						 : buf_cstr(&one));
 		}
 		if (word.len)
 			json_array_append_new(hunks, json_bytes_z(buf_cstr(&word)));
@@ -156,7 +166,7 @@ static json_t *taken_opts(struct review *v)
 	return opts;
 }
 
-/* --- another tool, nothing of it ------------------------------------------------------------------------------- */
+/* --- another tool, nothing of it -------------------------------------------------------------- */
 
 static void review_decide_discarded(struct ui *ui, const char *text)
 {
@@ -172,7 +182,9 @@ static void review_decide_discarded(struct ui *ui, const char *text)
 	json_put_str(opts, "box", v->box);
 	snprintf(id, sizeof(id), "%" PRIu64, v->box_id);
 	if (ui_send(ui, v->source, (const char *[]){ "rollback", id, NULL }, opts))
-		ui_say(ui, ROLE_WARN, "the files of %s go back to what they were at its start; z undoes that", v->box);
+		ui_say(ui, ROLE_WARN,
+		       "the files of %s go back to what they were at its start; z undoes that",
+		       v->box);
 }
 
 static void review_decide_discard(struct review *v, struct ui *ui)
@@ -181,7 +193,11 @@ static void review_decide_discard(struct review *v, struct ui *ui)
 	if (!ui_may_act(ui, v->source))
 		ui_say(ui, ROLE_WARN, "this is a record: nothing can be changed in it");
 	else
-		ui_ask(ui, arena_printf(v->arena, "discard all changes of %s, taken or left; type its name: ", v->box), &on, review_decide_discarded);
+		ui_ask(ui,
+		       arena_printf(
+			       v->arena,
+			       "discard all changes of %s, taken or left; type its name: ", v->box),
+		       &on, review_decide_discarded);
 }
 
 static void patch_named(struct ui *ui, const char *name)
@@ -192,7 +208,8 @@ static void patch_named(struct ui *ui, const char *name)
 		return;
 	const char *words[] = { "merge", v->box, NULL };
 	json_t *opts = taken_opts(v);
-	bool full = name[0] == '/' || !getcwd(here, sizeof(here)); /* the supervisor stands elsewhere */
+	/* the supervisor stands elsewhere */
+	bool full = name[0] == '/' || !getcwd(here, sizeof(here));
 	json_put_str(opts, "patch", full ? name : arena_printf(v->arena, "%s/%s", here, name));
 	ui_send(ui, v->source, words, opts);
 }
@@ -211,7 +228,8 @@ static void put_first_conflict(const json_t *targets, struct buf *out)
 	}
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	json_get_bytes(json_object_get(first, "path"), &path);
-	buf_printf(out, "would not apply, nothing was touched: %zu conflict%s, first ", nr, nr == 1 ? "" : "s");
+	buf_printf(out, "would not apply, nothing was touched: %zu conflict%s, first ", nr,
+		   nr == 1 ? "" : "s");
 	sanitize_line(buf_cstr(&path), path.len, 0, out);
 	buf_printf(out, " (%s)", json_str(first, "why", "changed on both sides"));
 }
@@ -228,14 +246,17 @@ static void review_decide_planned(void *self, const json_t *result, const struct
 		put_first_conflict(targets, &text);
 	else
 		buf_printf(&text, "applies cleanly to the working files of %s; nothing was touched",
-			   json_array_size(targets) > 1 ? "all repositories" : json_str(t, "branch", "its folder"));
+			   json_array_size(targets) > 1 ? "all repositories"
+							: json_str(t, "branch", "its folder"));
 	const json_t *skipped = json_object_get(t, "skipped");
 	if (clean && json_array_size(skipped))
-		buf_printf(&text, "; %zu left out: %s", json_array_size(skipped), json_str(json_array_get(skipped, 0), "why", "?"));
+		buf_printf(&text, "; %zu left out: %s", json_array_size(skipped),
+			   json_str(json_array_get(skipped, 0), "why", "?"));
 	ui_say(ui, clean ? ROLE_OK : ROLE_WARN, "%s", buf_cstr(&text));
 }
 
-/* The supervisor plans the merge into the working files as they are; the plan stands in the record. */
+/* The supervisor plans the merge into the working files as they are; the plan stands in the
+ * record. */
 static void review_decide_plan(struct review *v, struct ui *ui)
 {
 	const char *words[] = { "merge", v->box };
@@ -247,7 +268,8 @@ static void review_decide_plan(struct review *v, struct ui *ui)
 	json_put_flag(opts, "dry-run", true);
 	json_put_flag(opts, "apply", true);
 	ui_say(ui, ROLE_DIM, "would it apply? it is being planned");
-	ui->act[v->source].command(ui->act[v->source].self, words, ARRAY_LEN(words), opts, review_decide_planned, ui);
+	ui->act[v->source].command(ui->act[v->source].self, words, ARRAY_LEN(words), opts,
+				   review_decide_planned, ui);
 	json_decref(opts);
 }
 
@@ -291,9 +313,15 @@ static void ask_how(struct ui *ui, const char *key)
 		return;
 	const struct subject on = review_decide_about(v);
 	if (v->waits)
-		ui_choose(ui, arena_printf(v->arena, "let the script merge what is taken (%s)?  (y/n)", v->wanted), "yn", &on, let_merge);
+		ui_choose(ui,
+			  arena_printf(v->arena, "let the script merge what is taken (%s)?  (y/n)",
+				       v->wanted),
+			  "yn", &on, let_merge);
 	else
-		ui_choose(ui, "accept as: 1 commits  2 working files  3 a branch  4 a patch  5 would it apply?", "12345", &on, review_decide_accepted);
+		ui_choose(
+			ui,
+			"accept as: 1 commits  2 working files  3 a branch  4 a patch  5 would it apply?",
+			"12345", &on, review_decide_accepted);
 }
 
 static void review_decide_accept(struct review *v, struct ui *ui)
@@ -302,14 +330,20 @@ static void review_decide_accept(struct review *v, struct ui *ui)
 	const struct source *s = ui_source(ui, v->source);
 	if (ui->replay || (!ui_may_act(ui, v->source) && (!s || !v->box)))
 		ui_say(ui, ROLE_WARN, "%s", ui_why_not(ui, v->source));
-	else if (!ui_may_act(ui, v->source) && v->waits && !s->model.ended) /* the script makes it */
-		ui_say(ui, ROLE_WARN, "read only: 'sandglass approve %s#%" PRIu64 "' lets the script merge it", s->model.id, v->waits);
+	else if (!ui_may_act(ui, v->source) && v->waits &&
+		 !s->model.ended) /* the script makes it */
+		ui_say(ui, ROLE_WARN,
+		       "read only: 'sandglass approve %s#%" PRIu64 "' lets the script merge it",
+		       s->model.id, v->waits);
 	else if (!ui_may_act(ui, v->source))
-		ui_say(ui, ROLE_WARN, "read only: 'sandglass merge %s/%s' takes it", s->model.id, v->box);
+		ui_say(ui, ROLE_WARN, "read only: 'sandglass merge %s/%s' takes it", s->model.id,
+		       v->box);
 	else if (v->take == 0)
-		ui_say(ui, ROLE_WARN, v->waits ? "nothing is taken: n refuses the merge" : "nothing is taken");
+		ui_say(ui, ROLE_WARN,
+		       v->waits ? "nothing is taken: n refuses the merge" : "nothing is taken");
 	else if (v->unseen)
-		ui_choose(ui, "some of what is taken was not seen to its end: go on?  (y/n)", "yn", &on, ask_how);
+		ui_choose(ui, "some of what is taken was not seen to its end: go on?  (y/n)", "yn",
+			  &on, ask_how);
 	else
 		ask_how(ui, "y");
 }

@@ -25,12 +25,14 @@ const char *review_mark(struct review *v, size_t i)
 }
 
 /* Who decided, or what is still to be done. */
-static int review_paint_put_state(struct review *v, struct area a, int row, int col, const struct part *p)
+static int review_paint_put_state(struct review *v, struct area a, int row, int col,
+				  const struct part *p)
 {
 	const struct own_word *w = review_own(v, p);
 	enum part_choice c = review_choice(v, p);
 	if (c != PART_OPEN && p->said > w->at)
-		col = put_bytes(a, row, col, 10, c == PART_TAKE ? ROLE_OK : ROLE_DIM, p->who, strlen(p->who), 0);
+		col = put_bytes(a, row, col, 10, c == PART_TAKE ? ROLE_OK : ROLE_DIM, p->who,
+				strlen(p->who), 0);
 	else if (c != PART_OPEN)
 		col = grid_put(a, row, col, ROLE_DIM, "you");
 	else if (!w->seen)
@@ -45,7 +47,10 @@ static int review_paint_put_state(struct review *v, struct area a, int row, int 
 static void paint_file(struct review *v, struct area a, int row, int col, const struct part *p)
 {
 	const struct change *c = &v->change[p->file];
-	int n = text_cells(c->counted ? change_counts(c, v->arena) : c->note ? c->note : "", a.g->ascii);
+	int n = text_cells(c->counted ? change_counts(c, v->arena)
+			   : c->note  ? c->note
+				      : "",
+			   a.g->ascii);
 	col = grid_put(a, row, col, ROLE_HUNK, arena_printf(v->arena, "%c", c->op)) + 1;
 	col = put_bytes(a, row, col, a.cols - n - col - 3, ROLE_TEXT, c->path, strlen(c->path), 0);
 	if (p->alone && a.cols - n - col > 14)
@@ -68,7 +73,9 @@ static void paint_parts(struct review *v, struct area a)
 		if (p->hunk == PART_WHOLE) {
 			paint_file(v, a, row, col, p);
 		} else {
-			col = grid_put(a, row, col, ROLE_TEXT, arena_printf(v->arena, "hunk %u  line %u", p->hunk, p->range[2] + 1));
+			col = grid_put(a, row, col, ROLE_TEXT,
+				       arena_printf(v->arena, "hunk %u  line %u", p->hunk,
+						    p->range[2] + 1));
 			review_paint_put_state(v, a, row, col + 2, p);
 		}
 		if ((size_t)(first + row) == v->at)
@@ -87,7 +94,8 @@ static void paint_flags(struct review *v, struct area a)
 			continue;
 		int col = grid_put(a, row, 1, ROLE_WARN, "!") + 1;
 		int n = text_cells(flag, a.g->ascii);
-		put_bytes(a, row, col, a.cols - n - col - 2, ROLE_TEXT, v->change[i].path, strlen(v->change[i].path), 0);
+		put_bytes(a, row, col, a.cols - n - col - 2, ROLE_TEXT, v->change[i].path,
+			  strlen(v->change[i].path), 0);
 		put_right(a, row, 0, a.cols - 1, ROLE_WARN, flag);
 		row++;
 	}
@@ -107,7 +115,11 @@ static enum role check_role(const struct review_check *c)
 
 static const char *check_says(const struct review *v, const struct review_check *c)
 {
-	return arena_printf(v->arena, "%s%s", c->outcome, c->runs ? "" : c->old ? ", older" : c->own ? ", own box" : "");
+	return arena_printf(v->arena, "%s%s", c->outcome,
+			    c->runs  ? ""
+			    : c->old ? ", older"
+			    : c->own ? ", own box"
+				     : "");
 }
 
 /* Below that: what was run to check it. */
@@ -120,7 +132,8 @@ static void paint_checks(struct review *v, struct area a)
 		const char *says = check_says(v, c);
 		int n = text_cells(says, a.g->ascii), row = (int)i + 1;
 		grid_put(a, row, 1, check_role(c), check_word(c));
-		put_bytes(a, row, 4, a.cols - n - 6, c->old ? ROLE_DIM : ROLE_TEXT, c->cmd, strcspn(c->cmd, "\n"), 0);
+		put_bytes(a, row, 4, a.cols - n - 6, c->old ? ROLE_DIM : ROLE_TEXT, c->cmd,
+			  strcspn(c->cmd, "\n"), 0);
 		put_right(a, row, 0, a.cols - 1, check_role(c), says);
 	}
 }
@@ -150,11 +163,13 @@ static void paint_head(struct review *v, struct area a)
 	uint32_t of = 0;
 	for (size_t i = 0; i < v->nr_parts; i++)
 		of += v->part[i].file == p->file && v->part[i].hunk != PART_WHOLE;
-	const char *which = p->hunk == PART_WHOLE ? "" : arena_printf(v->arena, "hunk %u of %u", p->hunk, of);
-	const char *said = p->said && choice != PART_OPEN ?
-				   arena_printf(v->arena, "%s by %s %s", choice == PART_TAKE ? "taken" : "left", p->who,
-						fmt_hms(v->arena, p->ts_us)) :
-				   "undecided";
+	const char *which =
+		p->hunk == PART_WHOLE ? "" : arena_printf(v->arena, "hunk %u of %u", p->hunk, of);
+	const char *said = p->said && choice != PART_OPEN
+				   ? arena_printf(v->arena, "%s by %s %s",
+						  choice == PART_TAKE ? "taken" : "left", p->who,
+						  fmt_hms(v->arena, p->ts_us))
+				   : "undecided";
 	if (p->hunk == PART_WHOLE && !p->alone)
 		said = "";
 	else if (!p->said && choice != PART_OPEN)
@@ -165,7 +180,10 @@ static void paint_head(struct review *v, struct area a)
 	grid_put(a, 0, 1, ROLE_HUNK, arena_printf(v->arena, "%c", c->op));
 	int col = put_bytes(a, 0, 3, a.cols - n - 3, ROLE_NAME, c->path, strlen(c->path), 0);
 	grid_put(a, 0, col + 2, ROLE_TEXT, which);
-	put_right(a, 0, 0, a.cols - 1, choice == PART_TAKE ? ROLE_OK : choice == PART_LEAVE ? ROLE_WARN : ROLE_DIM,
+	put_right(a, 0, 0, a.cols - 1,
+		  choice == PART_TAKE	 ? ROLE_OK
+		  : choice == PART_LEAVE ? ROLE_WARN
+					 : ROLE_DIM,
 		  arena_strdup(v->arena, buf_cstr(&clean)));
 }
 
@@ -173,12 +191,25 @@ static void paint_foot(struct review *v, struct area a)
 {
 	bool wide = a.cols >= REVIEW_WIDE;
 	const struct review_check *c = !wide && v->nr_checks ? &v->check[0] : NULL;
-	put_rule(a, a.rows - 2, v->waits ? "a script waits for this" : "merge back", v->waits ? ROLE_HELD : ROLE_TITLE,
-		 v->waits ? arena_printf(v->arena, "%s", v->wanted) :
-		 c ? arena_printf(v->arena, "%s %.30s: %s", check_word(c), one_line(c->cmd, v->arena), check_says(v, c)) : NULL);
-	const char *const keys[] = { /* what matters most first: the help has those for which there is no room */
-		v->waits ? "a let it merge.." : "a accept..", v->waits ? "n refuse.." : "z undo", "Space take, leave", "M comment",
-		"e edit", "r check", "D discard..", "= beside", "W blanks", "Ctrl-t tool", "J K scroll",
+	put_rule(a, a.rows - 2, v->waits ? "a script waits for this" : "merge back",
+		 v->waits ? ROLE_HELD : ROLE_TITLE,
+		 v->waits ? arena_printf(v->arena, "%s", v->wanted)
+		 : c	  ? arena_printf(v->arena, "%s %.30s: %s", check_word(c),
+					 one_line(c->cmd, v->arena), check_says(v, c))
+			  : NULL);
+	/* what matters most first: the help has those for which there is no room */
+	const char *const keys[] = {
+		v->waits ? "a let it merge.." : "a accept..",
+		v->waits ? "n refuse.." : "z undo",
+		"Space take, leave",
+		"M comment",
+		"e edit",
+		"r check",
+		"D discard..",
+		"= beside",
+		"W blanks",
+		"Ctrl-t tool",
+		"J K scroll",
 	};
 	struct piece piece[ARRAY_LEN(keys)];
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
@@ -191,20 +222,30 @@ static const char *drift_note(const struct review *v)
 {
 	if (!v->nr_drifted)
 		return "";
-	return v->nr_drifted_here ? arena_printf(v->arena, "base changed: %zu, %zu here", v->nr_drifted, v->nr_drifted_here) :
-				    arena_printf(v->arena, "base changed: %s", fmt_plural(v->arena, (int64_t)v->nr_drifted, "file", "files"));
+	return v->nr_drifted_here ? arena_printf(v->arena, "base changed: %zu, %zu here",
+						 v->nr_drifted, v->nr_drifted_here)
+				  : arena_printf(v->arena, "base changed: %s",
+						 fmt_plural(v->arena, (int64_t)v->nr_drifted,
+							    "file", "files"));
 }
 
 void review_paint(const void *self, const struct ui *ui, struct area a)
 {
-	struct review *v = (struct review *)(uintptr_t)self; /* words that are looked up may be added */
+	/* words that are looked up may be added */
+	struct review *v = (struct review *)(uintptr_t)self;
 	(void)ui;
-	const char *where = !v->box ? "" : v->into && a.cols >= REVIEW_WIDE ? arena_printf(v->arena, "%s -> %s", v->box, v->into) : v->box;
+	const char *where = !v->box ? ""
+			    : v->into && a.cols >= REVIEW_WIDE
+				    ? arena_printf(v->arena, "%s -> %s", v->box, v->into)
+				    : v->box;
 	const struct piece right[] = { { ROLE_WARN, drift_note(v) }, { ROLE_NAME, where } };
-	draw_title(a, 0, v->no_blanks ? "review  blanks hidden" : "review", right, ARRAY_LEN(right));
+	draw_title(a, 0, v->no_blanks ? "review  blanks hidden" : "review", right,
+		   ARRAY_LEN(right));
 	put_rule(a, 1, NULL, ROLE_RULE,
-		 v->nr ? arena_printf(v->arena, "%s  %zu take  %zu leave  %zu not seen", changes_sum(v->change, v->nr, v->arena),
-				      v->take, v->leave, v->unseen) : NULL);
+		 v->nr ? arena_printf(v->arena, "%s  %zu take  %zu leave  %zu not seen",
+				      changes_sum(v->change, v->nr, v->arena), v->take, v->leave,
+				      v->unseen)
+		       : NULL);
 	struct area body = area_sub(a, 2, 0, a.rows - 4, a.cols);
 	if (a.cols < REVIEW_WIDE) { /* one row of the list, the one that is looked at */
 		paint_parts(v, area_sub(body, 0, 0, 1, a.cols));
@@ -220,10 +261,11 @@ void review_paint(const void *self, const struct ui *ui, struct area a)
 	paint_foot(v, a);
 }
 
-/* --- beside each other --------------------------------------------------------------------------------------------- */
+/* --- beside each other ------------------------------------------------------------------------ */
 
 /* One cell of a row, as text of exactly @cols cells. */
-static void review_paint_put_cell(struct review *v, const struct diff_line *l, char mark, int cols, struct buf *out)
+static void review_paint_put_cell(struct review *v, const struct diff_line *l, char mark, int cols,
+				  struct buf *out)
 {
 	struct text one;
 	CLEANUP(buf_release) struct buf plain = BUF_INIT;
@@ -239,7 +281,8 @@ static void review_paint_put_cell(struct review *v, const struct diff_line *l, c
 		buf_putc(out, ' ');
 }
 
-static void put_pair(struct review *v, const struct diff_line *old, const struct diff_line *new_, char left, char right)
+static void put_pair(struct review *v, const struct diff_line *old, const struct diff_line *new_,
+		     char left, char right)
 {
 	int half = (v->text.width - v->text.gutter - 3) / 2;
 	CLEANUP(buf_release) struct buf row = BUF_INIT;
@@ -248,7 +291,10 @@ static void put_pair(struct review *v, const struct diff_line *old, const struct
 	review_paint_put_cell(v, new_, right, half, &row);
 	while (row.len && row.data[row.len - 1] == ' ')
 		row.len--;
-	enum role r = left == ' ' && right == ' ' ? ROLE_TEXT : !new_ ? ROLE_DEL : !old ? ROLE_ADD : ROLE_HUNK;
+	enum role r = left == ' ' && right == ' ' ? ROLE_TEXT
+		      : !new_			  ? ROLE_DEL
+		      : !old			  ? ROLE_ADD
+						  : ROLE_HUNK;
 	text_add(&v->text, r, NULL, buf_cstr(&row), row.len, 0);
 }
 
@@ -259,7 +305,8 @@ void review_side(struct review *v)
 		const struct diff_line *l = &d->line[i];
 		size_t del = 0, add = 0;
 		if (l->op == '@' || l->op == '\\') {
-			text_add(&v->text, l->op == '@' ? ROLE_HUNK : ROLE_DIM, NULL, l->text, l->len, 0);
+			text_add(&v->text, l->op == '@' ? ROLE_HUNK : ROLE_DIM, NULL, l->text,
+				 l->len, 0);
 			i++;
 			continue;
 		}
@@ -273,7 +320,8 @@ void review_side(struct review *v)
 		while (i + del + add < d->nr && d->line[i + del + add].op == '+')
 			add++;
 		for (size_t k = 0; k < del || k < add; k++)
-			put_pair(v, k < del ? &d->line[i + k] : NULL, k < add ? &d->line[i + del + k] : NULL, '-', '+');
+			put_pair(v, k < del ? &d->line[i + k] : NULL,
+				 k < add ? &d->line[i + del + k] : NULL, '-', '+');
 		i += del + add;
 	}
 }

@@ -1,5 +1,6 @@
-/* Between the files of the review screen: its state (view_review.c), what it draws (review_paint.c), what is decided in it
- * (review_decide.c), what has been run to check the result (review_checks.c). */
+/* Between the files of the review screen: its state (view_review.c), what it draws
+ * (review_paint.c), what is decided in it (review_decide.c), what has been run to check the result
+ * (review_checks.c). */
 #ifndef UI_VIEWS_REVIEW_PRIV_H
 #define UI_VIEWS_REVIEW_PRIV_H
 
@@ -13,7 +14,8 @@
 
 enum { REVIEW_WHOSE = 6, REVIEW_LEFT = 36, REVIEW_WIDE = 100, REVIEW_SIDE = 60, REVIEW_CHECKS = 4 };
 
-struct own_word { /* outlives a recalc: what was seen here, and pressed but is not in the record yet */
+/* outlives a recalc: what was seen here, and pressed but is not in the record yet */
+struct own_word {
 	struct object_id of; /* the new content, or the old one of what was removed */
 	uint32_t hunk;
 	bool seen;
@@ -21,14 +23,15 @@ struct own_word { /* outlives a recalc: what was seen here, and pressed but is n
 	uint64_t at; /* what was pressed counts over words up to this seq; 0 nothing was */
 };
 
-/* A command that ran in the box and looks like a check of it (test, lint, build, ..), the newest run of each. */
+/* A command that ran in the box and looks like a check of it (test, lint, build, ..), the newest
+ * run of each. */
 struct review_check {
-	uint64_t action;     /* that ran, in the box or again in a box of its own */
-	uint64_t of;         /* what a second run repeats: the newest run in the box */
+	uint64_t action; /* that ran, in the box or again in a box of its own */
+	uint64_t of;	 /* what a second run repeats: the newest run in the box */
 	const char *cmd;
 	const char *outcome; /* "exit 0" */
 	bool ok, runs, own;  /* own: in a box of its own, on the files of then */
-	bool old;            /* something has changed since */
+	bool old;	     /* something has changed since */
 };
 
 struct review {
@@ -43,9 +46,11 @@ struct review {
 	const char *box;
 	uint64_t box_id;
 	struct change *change;
-	const char **flag;   /* of each change; NULL none */
-	bool *drifted;       /* of each change: the user has changed that file of the base meanwhile */
-	size_t nr_drifted, nr_drifted_here; /* files of the base; of these, changed in the box as well */
+	const char **flag; /* of each change; NULL none */
+	/* of each change: the user has changed that file of the base meanwhile */
+	bool *drifted;
+	/* files of the base; of these, changed in the box as well */
+	size_t nr_drifted, nr_drifted_here;
 	struct blaming *whosing; /* outlives a recalc: who brought the lines of a file */
 	struct object_id whose_of;
 	uint64_t whose_box;
@@ -54,9 +59,9 @@ struct review {
 	size_t nr;
 	struct part *part;
 	size_t nr_parts, take, leave, unseen, open;
-	uint64_t waits;      /* a script's merge that waits for the review; 0 none */
+	uint64_t waits;		     /* a script's merge that waits for the review; 0 none */
 	const char *wanted, *intent; /* what it wants, its hash */
-	const char *into;    /* the folder on the host that it came from; NULL none */
+	const char *into;	     /* the folder on the host that it came from; NULL none */
 	struct review_check check[REVIEW_CHECKS];
 	size_t nr_checks;
 	struct text text;
@@ -68,15 +73,18 @@ struct review {
 
 struct own_word *review_own(struct review *v, const struct part *p);
 enum part_choice review_choice(struct review *v, const struct part *p);
-/* "[x]" taken, "[ ]" left, "[?]" nobody has decided; files with hunks: "[-]" mixed. */
-int review_first(const struct review *v, int rows); /* the part on the first of the @rows that the list has */
+/* "[x]" taken, "[ ]" left, "[?]" nobody has decided; files with hunks: "[-]" mixed. the part on the
+ * first of the @rows that the list has */
+int review_first(const struct review *v, int rows);
 const char *review_mark(struct review *v, size_t i);
 void review_checks(struct review *v, struct source *s); /* fills check[] */
-void review_drift(struct review *v, struct source *s);  /* fills drifted */
+void review_drift(struct review *v, struct source *s);	/* fills drifted */
 /* Whose work the part @p is: fills by[], and says so below its lines. */
 void review_whose(struct review *v, struct ui *ui, struct source *s, const struct part *p);
-void review_open_whose(struct review *v, struct ui *ui); /* goes to that action; asks which where several are */
-void review_check_again(struct review *v, struct ui *ui); /* asks which; it runs in a box of its own */
+/* goes to that action; asks which where several are */
+void review_open_whose(struct review *v, struct ui *ui);
+/* asks which; it runs in a box of its own */
+void review_check_again(struct review *v, struct ui *ui);
 void review_side(struct review *v); /* old and new beside each other, as rows of v->text */
 void review_paint(const void *self, const struct ui *ui, struct area a);
 bool review_key(void *self, struct ui *ui, uint32_t key);

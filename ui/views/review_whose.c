@@ -1,4 +1,5 @@
-/* Of the part that is looked at: which actions brought its lines, and whether the user has changed the same file meanwhile. */
+/* Of the part that is looked at: which actions brought its lines, and whether the user has changed
+ * the same file meanwhile. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "ui/finder.h"
 #include "ui/views/review_priv.h"
 
-/* --- the base ---------------------------------------------------------------------------------------------------- */
+/* --- the base --------------------------------------------------------------------------------- */
 
 static void note_drift(struct review *v, const json_t *change, struct strv *known)
 {
@@ -38,7 +39,8 @@ void review_drift(struct review *v, struct source *s)
 		const json_t *list = json_object_get(o, "changes");
 		for (size_t k = 0; k < json_array_size(list) && !*repo; k++)
 			note_drift(v, json_array_get(list, k), &known);
-		for (size_t k = 0; k < json_array_size(list) && *repo; k++) { /* its paths are below the repository */
+		/* its paths are below the repository */
+		for (size_t k = 0; k < json_array_size(list) && *repo; k++) {
 			CLEANUP(buf_release) struct buf path = BUF_INIT;
 			CLEANUP(json_release) json_t *full = json_object();
 			buf_printf(&path, "%s/", repo);
@@ -50,7 +52,7 @@ void review_drift(struct review *v, struct source *s)
 	strv_release(&known);
 }
 
-/* --- who --------------------------------------------------------------------------------------------------------- */
+/* --- who -------------------------------------------------------------------------------------- */
 
 static void note_by(struct review *v, uint64_t by)
 {
@@ -71,11 +73,13 @@ static void blame_file(struct review *v, struct source *s, const struct change *
 	v->whose_box = v->box_id;
 }
 
-/* New lines have brought themselves; where lines only went, the newest snapshot that names the file knows. */
+/* New lines have brought themselves; where lines only went, the newest snapshot that names the file
+ * knows. */
 static void find_by(struct review *v, const struct part *p)
 {
 	const struct blame *whose = blaming_result(v->whosing);
-	uint32_t from = p->hunk == PART_WHOLE ? 0 : p->range[2], nr = p->hunk == PART_WHOLE ? (uint32_t)whose->nr : p->range[3];
+	uint32_t from = p->hunk == PART_WHOLE ? 0 : p->range[2],
+		 nr = p->hunk == PART_WHOLE ? (uint32_t)whose->nr : p->range[3];
 	for (uint32_t i = from; i < from + nr && i < whose->nr; i++)
 		note_by(v, whose->by[i]);
 }
@@ -86,15 +90,18 @@ void review_whose(struct review *v, struct ui *ui, struct source *s, const struc
 	v->nr_by = 0;
 	if (v->drifted[p->file]) {
 		text_blank(&v->text);
-		text_puts(&v->text, ROLE_WARN, "the user has changed this file meanwhile: a merge takes both, three ways; 5 of the accept menu says "
-						"whether they go together");
+		text_puts(
+			&v->text, ROLE_WARN,
+			"the user has changed this file meanwhile: a merge takes both, three ways; 5 of the accept menu says "
+			"whether they go together");
 	}
 	if (c->op != 'D' && !object_is_null(&c->new_)) {
 		blame_file(v, s, c);
 		if (!blaming_step(v->whosing, BLAME_SLICE_US)) {
 			ui->wake_us = ui->mono_us + 1;
 			text_blank(&v->text);
-			text_putf(&v->text, ROLE_DIM, "who changed this ... %d%%", blaming_percent(v->whosing));
+			text_putf(&v->text, ROLE_DIM, "who changed this ... %d%%",
+				  blaming_percent(v->whosing));
 			return;
 		}
 		find_by(v, p);

@@ -33,7 +33,8 @@ const char *one_line(const char *s, struct arena *a)
 	size_t more = 0;
 	for (; *p; p++)
 		more += *p == '\n' && p[1] && p[1] != '\n';
-	return more ? arena_printf(a, "%s  (+%zu %s)", first, more, more == 1 ? "line" : "lines") : first;
+	return more ? arena_printf(a, "%s  (+%zu %s)", first, more, more == 1 ? "line" : "lines")
+		    : first;
 }
 
 const char *row_argv(const json_t *o, struct arena *a)
@@ -66,12 +67,14 @@ const char *action_what(const json_t *o, struct arena *a)
 	if (text)
 		return text;
 	if (strcmp(kind, "connect") == 0 || strcmp(kind, "port") == 0)
-		return arena_printf(a, "%s:%" PRId64, json_str(o, "host", "the box"), json_int(o, "port", 0));
+		return arena_printf(a, "%s:%" PRId64, json_str(o, "host", "the box"),
+				    json_int(o, "port", 0));
 	if (strcmp(kind, "fetch") == 0) {
 		const json_t *args = json_object_get(o, "args");
 		const char *query = json_str(args, "query", NULL);
 		return query ? arena_printf(a, "search %s", query)
-			     : arena_printf(a, "%s %s", json_str(args, "method", "GET"), json_str(args, "url", "?"));
+			     : arena_printf(a, "%s %s", json_str(args, "method", "GET"),
+					    json_str(args, "url", "?"));
 	}
 	if (strcmp(kind, "model") == 0)
 		return arena_strdup(a, json_str(json_object_get(o, "args"), "model", ""));
@@ -79,8 +82,10 @@ const char *action_what(const json_t *o, struct arena *a)
 		return arena_strdup(a, json_str(json_object_get(o, "args"), "text", ""));
 	CLEANUP(buf_release) struct buf aim = BUF_INIT;
 	bool aimed = action_aim(o, &aim);
-	if (strcmp(kind, "snapshot") == 0 || strcmp(kind, "rollback") == 0) /* not by the box that the row is about anyway */
-		return aimed ? arena_strdup(a, buf_cstr(&aim)) : arena_strdup(a, json_str(json_object_get(o, "args"), "label", ""));
+	/* not by the box that the row is about anyway */
+	if (strcmp(kind, "snapshot") == 0 || strcmp(kind, "rollback") == 0)
+		return aimed ? arena_strdup(a, buf_cstr(&aim))
+			     : arena_strdup(a, json_str(json_object_get(o, "args"), "label", ""));
 	text = row_bytes(o, "path", a);
 	if (text) {
 		const char *host = row_bytes(o, "host_path", a);
@@ -94,10 +99,11 @@ const char *action_what(const json_t *o, struct arena *a)
 	if (aimed)
 		return arena_strdup(a, buf_cstr(&aim));
 	text = action_args(o, a);
-	return *text || *tool ? arena_printf(a, "%s%s%s", tool, *tool && *text ? " " : "", text) : "";
+	return *text || *tool ? arena_printf(a, "%s%s%s", tool, *tool && *text ? " " : "", text)
+			      : "";
 }
 
-/* --- what became of it -------------------------------------------------------------------------------------------- */
+/* --- what became of it ------------------------------------------------------------------------ */
 
 static void row_action_judged(struct row_info *out, const json_t *o, struct arena *a)
 {
@@ -131,7 +137,8 @@ static void row_action_held(struct row_info *out, const json_t *o, struct arena 
 		return;
 	}
 	if (*file)
-		out->by = arena_printf(a, "%s:%" PRId64 " '%s'", file_tail(file), json_int(o, "line", 0), rule);
+		out->by = arena_printf(a, "%s:%" PRId64 " '%s'", file_tail(file),
+				       json_int(o, "line", 0), rule);
 	else if (*rule)
 		out->by = arena_strdup(a, rule);
 	else if (strcmp(first_string(json_object_get(o, "reasons")), "ask") == 0)
@@ -160,14 +167,19 @@ void row_decided(struct row_info *out, const json_t *o, struct arena *a)
 		out->by = arena_strdup(a, by);
 	const char *message = json_str(o, "message", ""), *note = json_str(o, "note", "");
 	if (*message || *note)
-		out->why = arena_printf(a, "%s%s%s", message, *message && *note ? "; note: " : *note ? "note: " : "", note);
+		out->why = arena_printf(a, "%s%s%s", message,
+					*message && *note ? "; note: "
+					: *note		  ? "note: "
+							  : "",
+					note);
 }
 
 static void row_action_ended(struct row_info *out, const json_t *o, struct arena *a)
 {
 	const char *end = json_str(o, "end", "");
 	int64_t code = json_int(o, "code", -1), sig = json_int(o, "signal", 0);
-	bool ok = strcmp(end, "ok") == 0, permitted = ok && json_flag(o, "permitted", false); /* who asked does it, now or later */
+	/* who asked does it, now or later */
+	bool ok = strcmp(end, "ok") == 0, permitted = ok && json_flag(o, "permitted", false);
 	out->dur_us = json_flag(o, "started", true) && !permitted ? json_int(o, "dur_us", -1) : -1;
 	out->sign = ok && code <= 0 && !sig ? ' ' : 'x';
 	out->role = out->sign == 'x' ? ROLE_ERROR : ROLE_OK;
@@ -195,10 +207,12 @@ static void row_action_replied(struct row_info *out, const json_t *o, struct are
 	out->cost_unknown = json_flag(o, "cost_unknown", false);
 	out->what = text ? first_line(text, a) : "";
 	if (!*out->what && json_array_size(calls) > 0)
-		out->what = arena_printf(a, "calls %s", json_str(json_array_get(calls, 0), "name", "a tool"));
+		out->what = arena_printf(a, "calls %s",
+					 json_str(json_array_get(calls, 0), "name", "a tool"));
 }
 
-void row_action(struct row_info *out, struct source *s, const struct model_action *act, struct arena *a)
+void row_action(struct row_info *out, struct source *s, const struct model_action *act,
+		struct arena *a)
 {
 	CLEANUP(json_release) json_t *req = source_body(s, act->id);
 	CLEANUP(json_release) json_t *jud = source_body(s, act->judged);

@@ -1,4 +1,5 @@
-/* The table of ":sql": opened with a statement. Enter on a row with a column "id", "seq" or "event" goes to that event. */
+/* The table of ":sql": opened with a statement. Enter on a row with a column "id", "seq" or "event"
+ * goes to that event. */
 #ifndef UI_TABLE_H
 #define UI_TABLE_H
 

@@ -46,7 +46,8 @@ static void textdiff_replace_all(struct marks *k)
 	memset(k->came, 1, (size_t)k->m);
 }
 
-/* Walks the recorded furthest points back from the end; each step off the diagonal is one line that went or came. */
+/* Walks the recorded furthest points back from the end; each step off the diagonal is one line that
+ * went or came. */
 static void walk_back(struct marks *k, int *const *trace, int d)
 {
 	int x = k->n, y = k->m;
@@ -79,7 +80,8 @@ static void textdiff_myers(struct marks *k)
 			mid[diag] = x;
 			done = done || (x >= k->n && y >= k->m);
 		}
-		/* what the next round will need to be walked back: mid[-d] .. mid[d], with a margin */
+		/* what the next round will need to be walked back: mid[-d] .. mid[d], with a
+		 * margin */
 		trace[d] = mem_calloc((size_t)(2 * d + 3), sizeof(int));
 		memcpy(trace[d], mid - d - 1, (size_t)(2 * d + 3) * sizeof(int));
 	}
@@ -105,7 +107,11 @@ static void mark_middle(struct text_lines *a, struct text_lines *b, bool *gone, 
 	while (tail < a->nr - head && tail < b->nr - head &&
 	       textdiff_same(&a->line[a->nr - 1 - tail], &b->line[b->nr - 1 - tail]))
 		tail++;
-	struct marks k = { a->line + head, b->line + head, gone + head, came + head, (int)(a->nr - head - tail),
+	struct marks k = { a->line + head,
+			   b->line + head,
+			   gone + head,
+			   came + head,
+			   (int)(a->nr - head - tail),
 			   (int)(b->nr - head - tail) };
 	if (k.n == 0 || k.m == 0)
 		textdiff_replace_all(&k);
@@ -113,7 +119,7 @@ static void mark_middle(struct text_lines *a, struct text_lines *b, bool *gone, 
 		textdiff_myers(&k);
 }
 
-/* --- hunks ------------------------------------------------------------------------------------------------------- */
+/* --- hunks ------------------------------------------------------------------------------------ */
 
 struct writer {
 	struct text_lines a, b;
@@ -123,13 +129,16 @@ struct writer {
 	size_t cap;
 };
 
-static void textdiff_add(struct writer *w, char op, const struct text_line *l, size_t old_no, size_t new_no)
+static void textdiff_add(struct writer *w, char op, const struct text_line *l, size_t old_no,
+			 size_t new_no)
 {
 	GROW(w->out->line, w->out->nr, w->cap);
-	w->out->line[w->out->nr++] = (struct diff_line){ op, l->s, l->len, (uint32_t)old_no, (uint32_t)new_no };
+	w->out->line[w->out->nr++] =
+		(struct diff_line){ op, l->s, l->len, (uint32_t)old_no, (uint32_t)new_no };
 	if (l->open && op != '@') {
 		GROW(w->out->line, w->out->nr, w->cap);
-		w->out->line[w->out->nr++] = (struct diff_line){ '\\', "no line end at the end of the file", 34, 0, 0 };
+		w->out->line[w->out->nr++] =
+			(struct diff_line){ '\\', "no line end at the end of the file", 34, 0, 0 };
 	}
 }
 
@@ -147,8 +156,10 @@ static bool textdiff_step(const struct writer *w, size_t *i, size_t *j, char *op
 	return true;
 }
 
-/* From (i, j), the first line of a hunk: how far it goes, which is up to 2 * context equal lines after a change. */
-static void hunk_end(const struct writer *w, size_t i, size_t j, int context, size_t *i_end, size_t *j_end)
+/* From (i, j), the first line of a hunk: how far it goes, which is up to 2 * context equal lines
+ * after a change. */
+static void hunk_end(const struct writer *w, size_t i, size_t j, int context, size_t *i_end,
+		     size_t *j_end)
 {
 	int equal = 0;
 	char op;
@@ -171,8 +182,8 @@ static void write_hunk(struct writer *w, size_t *i, size_t *j, int context)
 	size_t back = *i < (size_t)context ? *i : (size_t)context, i_end, j_end;
 	size_t a = *i - back, b = *j - back;
 	hunk_end(w, *i, *j, context, &i_end, &j_end);
-	char *text = arena_printf(w->arena, "@@ -%zu,%zu +%zu,%zu @@", i_end > a ? a + 1 : a, i_end - a,
-				  j_end > b ? b + 1 : b, j_end - b);
+	char *text = arena_printf(w->arena, "@@ -%zu,%zu +%zu,%zu @@", i_end > a ? a + 1 : a,
+				  i_end - a, j_end > b ? b + 1 : b, j_end - b);
 	textdiff_add(w, '@', &(struct text_line){ text, strlen(text), false }, a + 1, b + 1);
 	w->out->hunks++;
 	char op;
@@ -180,7 +191,8 @@ static void write_hunk(struct writer *w, size_t *i, size_t *j, int context)
 		size_t i0 = a, j0 = b;
 		if (!textdiff_step(w, &a, &b, &op))
 			break;
-		textdiff_add(w, op, op == '+' ? &w->b.line[j0] : &w->a.line[i0], op == '+' ? 0 : i0 + 1, op == '-' ? 0 : j0 + 1);
+		textdiff_add(w, op, op == '+' ? &w->b.line[j0] : &w->a.line[i0],
+			     op == '+' ? 0 : i0 + 1, op == '-' ? 0 : j0 + 1);
 		w->out->added += op == '+';
 		w->out->removed += op == '-';
 	}
@@ -193,10 +205,11 @@ static bool textdiff_is_binary(const void *p, size_t len)
 	return len > 0 && memchr(p, 0, len < BINARY_LOOK ? len : BINARY_LOOK);
 }
 
-void diff_texts(const void *old, size_t old_len, const void *new_, size_t new_len, int context, struct arena *arena,
-		struct text_diff *out)
+void diff_texts(const void *old, size_t old_len, const void *new_, size_t new_len, int context,
+		struct arena *arena, struct text_diff *out)
 {
-	*out = (struct text_diff){ .binary = textdiff_is_binary(old, old_len) || textdiff_is_binary(new_, new_len) };
+	*out = (struct text_diff){ .binary = textdiff_is_binary(old, old_len) ||
+					     textdiff_is_binary(new_, new_len) };
 	if (out->binary)
 		return;
 	struct writer w = { .arena = arena, .out = out };

@@ -1,6 +1,7 @@
-/* One agent: its timeline at the left, at the right what belongs to the selected row (output, transcript, difference,
- * details). Narrow screens show one of the two; Enter and Tab go over.
- * Reads: the agent's rows, the session's texts. Follows the end until a key moves away from it; G or F follows again.
+/* One agent: its timeline at the left, at the right what belongs to the selected row (output,
+ * transcript, difference, details). Narrow screens show one of the two; Enter and Tab go over.
+ * Reads: the agent's rows, the session's texts. Follows the end until a key moves away from it; G
+ * or F follows again.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,27 +29,28 @@ struct agent_view {
 	size_t source;
 	uint64_t agent, seq; /* seq: the selected row */
 	bool follow, right, text_follow, render;
-	bool zoom;           /* the pane that keys move, alone */
-	int split;           /* columns of the timeline, its rule included; 0 = as we like it */
+	bool zoom; /* the pane that keys move, alone */
+	int split; /* columns of the timeline, its rule included; 0 = as we like it */
 	int cols;
 	enum tab tab;
-	int64_t top;         /* of the text, when it does not follow */
+	int64_t top;			     /* of the text, when it does not follow */
 	struct pane_hold output_at, talk_at; /* while it does not follow */
-	int64_t below;       /* rows from there to the end, when it does not any more; 0 = top counts */
-	struct calm out;     /* bytes of output as they are said */
+	/* rows from there to the end, when it does not any more; 0 = top counts */
+	int64_t below;
+	struct calm out; /* bytes of output as they are said */
 	/* made by recalc */
 	const struct model_agent *a;
 	const struct rows *rows; /* what the filter lets through */
 	enum agent_state state;
 	struct row_info row[MAX_ROWS];
-	size_t nr, at;       /* at: index of the selection among row[] */
+	size_t nr, at; /* at: index of the selection among row[] */
 	struct text text;
 	size_t text_top;
 	int text_rows, text_cols;
 	const char *title, *head, *facts;
 	struct piece piece[6];
 	size_t nr_pieces;
-	struct text strip;   /* the difference below, wide screens only */
+	struct text strip; /* the difference below, wide screens only */
 	const char *strip_title;
 	bool ascii;
 	struct arena *arena;
@@ -78,7 +80,7 @@ static int left_cols(const struct agent_view *v)
 	return n > most ? most : n < 30 ? 30 : n;
 }
 
-/* --- recalc ------------------------------------------------------------------------------------------------------ */
+/* --- recalc ----------------------------------------------------------------------------------- */
 
 static void gather_rows(struct agent_view *v, struct source *s, int rows)
 {
@@ -92,7 +94,8 @@ static void gather_rows(struct agent_view *v, struct source *s, int rows)
 	sel = rows_find(r, v->seq);
 	if (sel == r->nr)
 		sel = r->nr - 1;
-	size_t last = sel + 1 + want / 3 < r->nr ? sel + 1 + want / 3 : r->nr; /* some of what follows stays in sight */
+	/* some of what follows stays in sight */
+	size_t last = sel + 1 + want / 3 < r->nr ? sel + 1 + want / 3 : r->nr;
 	if (last < want)
 		last = want < r->nr ? want : r->nr;
 	size_t first = last > want ? last - want : 0;
@@ -115,16 +118,21 @@ static uint64_t action_at(const struct agent_view *v, const struct model *m)
 static void gather_text(struct agent_view *v, struct source *s, int rows, int cols)
 {
 	uint64_t action = action_at(v, &s->model);
-	text_init(&v->text, v->arena, cols, v->tab == TAB_DETAILS ? 14 : v->tab == TAB_OUTPUT ? 2 : 3, v->ascii);
+	text_init(&v->text, v->arena, cols,
+		  v->tab == TAB_DETAILS	 ? 14
+		  : v->tab == TAB_OUTPUT ? 2
+					 : 3,
+		  v->ascii);
 	if (v->text_follow)
 		v->output_at = v->talk_at = (struct pane_hold){ 0 };
 	switch (v->tab) {
 	case TAB_OUTPUT:
-		pane_output(&v->text, s, action, v->text_follow ? TAIL_FOLLOW : TAIL_SCROLL, v->render,
-			    v->text_follow ? NULL : &v->output_at);
+		pane_output(&v->text, s, action, v->text_follow ? TAIL_FOLLOW : TAIL_SCROLL,
+			    v->render, v->text_follow ? NULL : &v->output_at);
 		break;
 	case TAB_TALK:
-		pane_transcript(&v->text, s, v->agent, TALK_ROWS, v->text_follow ? NULL : &v->talk_at);
+		pane_transcript(&v->text, s, v->agent, TALK_ROWS,
+				v->text_follow ? NULL : &v->talk_at);
 		break;
 	case TAB_DIFF:
 		pane_diff(&v->text, s, v->a->box);
@@ -161,9 +169,11 @@ static const char *view_agent_facts_of(struct agent_view *v, const struct ui *ui
 	if (json_int(o, "timeout_us", 0) > 0)
 		buf_printf(&f, "limit %s  ", fmt_span(v->arena, json_int(o, "timeout_us", 0)));
 	/* of what has ended nothing stays back */
-	uint64_t out = ui_calm(ui, &v->out, act->ended ? act->ended : id, act->out_bytes + act->err_bytes);
+	uint64_t out =
+		ui_calm(ui, &v->out, act->ended ? act->ended : id, act->out_bytes + act->err_bytes);
 	if (out > 0)
-		buf_printf(&f, "%s%s out  ", fmt_bytes(v->arena, (int64_t)out), out < 1000 ? " bytes" : "");
+		buf_printf(&f, "%s%s out  ", fmt_bytes(v->arena, (int64_t)out),
+			   out < 1000 ? " bytes" : "");
 	if (b && *b->profile && strcmp(b->profile, "enforced") != 0)
 		buf_printf(&f, "%s", wall_words(b->profile));
 	return arena_strdup(v->arena, buf_cstr(&f));
@@ -174,9 +184,11 @@ static void view_agent_add_piece(struct agent_view *v, enum role r, const char *
 	v->piece[v->nr_pieces++] = (struct piece){ r, text };
 }
 
-static const char *of_limit(struct arena *ar, const char *used, const char *limit, bool limited, const char *unit)
+static const char *of_limit(struct arena *ar, const char *used, const char *limit, bool limited,
+			    const char *unit)
 {
-	return limited ? arena_printf(ar, "%s/%s%s", used, limit, unit) : arena_printf(ar, "%s%s", used, unit);
+	return limited ? arena_printf(ar, "%s/%s%s", used, limit, unit)
+		       : arena_printf(ar, "%s%s", used, unit);
 }
 
 /* "= PAUSED before #378", "! HELD, paused" */
@@ -185,10 +197,12 @@ static const char *view_agent_state_text(const struct agent_view *v, const struc
 	const struct model_action *stands = model_stands(&s->model, v->a);
 	const char *more = "";
 	if (v->state == AGENT_PAUSED && stands)
-		more = arena_printf(v->arena, " %s #%" PRIu64, stands->latched ? "before" : "FROZEN in", stands->id);
+		more = arena_printf(v->arena, " %s #%" PRIu64,
+				    stands->latched ? "before" : "FROZEN in", stands->id);
 	else if (v->state != AGENT_PAUSED && !v->a->ended && (v->a->paused || s->model.paused_all))
 		more = ", paused";
-	return arena_printf(v->arena, "%c %s%s", agent_state_sign(v->state), agent_state_word(v->state), more);
+	return arena_printf(v->arena, "%c %s%s", agent_state_sign(v->state),
+			    agent_state_word(v->state), more);
 }
 
 static void view_agent_gather_title(struct agent_view *v, struct ui *ui, struct source *s, int cols)
@@ -201,22 +215,30 @@ static void view_agent_gather_title(struct agent_view *v, struct ui *ui, struct 
 	bool wide = cols >= WIDE_COLS;
 	v->nr_pieces = 0;
 	v->title = arena_printf(ar, "%s / %s", s->model.id, ui_agent_name(ui, v->source, a));
-	view_agent_add_piece(v, ROLE_DIM, b && wide ? arena_printf(ar, "sandbox %s:%s", b->driver, b->name) : "");
+	view_agent_add_piece(v, ROLE_DIM,
+			     b && wide ? arena_printf(ar, "sandbox %s:%s", b->driver, b->name)
+				       : "");
 	view_agent_add_piece(v, draw_state_role(v->state), view_agent_state_text(v, s));
 	view_agent_add_piece(v, ROLE_TEXT,
-		  of_limit(ar, arena_printf(ar, "step %u", a->turn), fmt_count(ar, l->steps), l->steps > 0, ""));
+			     of_limit(ar, arena_printf(ar, "step %u", a->turn),
+				      fmt_count(ar, l->steps), l->steps > 0, ""));
 	if (wide)
 		view_agent_add_piece(v, ROLE_TEXT,
-			  of_limit(ar, fmt_count(ar, a->tokens), fmt_count(ar, l->tokens), l->tokens > 0, " tok"));
-	view_agent_add_piece(v, ROLE_TEXT, of_limit(ar, fmt_cost(ar, a->uusd, a->cost_unknown), fmt_money(ar, l->uusd), l->uusd > 0, ""));
+				     of_limit(ar, fmt_count(ar, a->tokens),
+					      fmt_count(ar, l->tokens), l->tokens > 0, " tok"));
 	view_agent_add_piece(v, ROLE_TEXT,
-		  of_limit(ar, fmt_age(ar, end - a->start_us), fmt_age(ar, l->time_us), l->time_us > 0, ""));
+			     of_limit(ar, fmt_cost(ar, a->uusd, a->cost_unknown),
+				      fmt_money(ar, l->uusd), l->uusd > 0, ""));
+	view_agent_add_piece(v, ROLE_TEXT,
+			     of_limit(ar, fmt_age(ar, end - a->start_us), fmt_age(ar, l->time_us),
+				      l->time_us > 0, ""));
 	CLEANUP(buf_release) struct buf h = BUF_INIT;
 	buf_printf(&h, "task: %s", first_line(a->task, ar));
 	if (wide && *a->model)
 		buf_printf(&h, "    model: %s", a->model);
 	if (wide && s->model.waivers)
-		buf_printf(&h, "    %s", fmt_plural(ar, s->model.waivers, "session waiver", "session waivers"));
+		buf_printf(&h, "    %s",
+			   fmt_plural(ar, s->model.waivers, "session waiver", "session waivers"));
 	v->head = arena_strdup(ar, buf_cstr(&h));
 }
 
@@ -234,8 +256,9 @@ static void gather_strip(struct agent_view *v, struct source *s, int cols)
 	for (size_t i = 1; i < nr; i++)
 		if (c[i].counted && !c[pick].counted)
 			pick = i;
-	v->strip_title = arena_printf(v->arena, "diff  %s  %s%s", c[pick].path, change_counts(&c[pick], v->arena),
-				      nr > 1 ? arena_printf(v->arena, "  (1 of %zu files)", nr) : "");
+	v->strip_title = arena_printf(
+		v->arena, "diff  %s  %s%s", c[pick].path, change_counts(&c[pick], v->arena),
+		nr > 1 ? arena_printf(v->arena, "  (1 of %zu files)", nr) : "");
 	pane_change(&v->strip, s, &c[pick], 1);
 }
 
@@ -264,10 +287,11 @@ static void view_agent_recalc(void *self, struct ui *ui, struct arena *ar, int r
 		gather_strip(v, s, cols);
 }
 
-/* --- paint ------------------------------------------------------------------------------------------------------- */
+/* --- paint ------------------------------------------------------------------------------------ */
 
 /* "#366 exec   make test        exit 2   5.9s" */
-static void view_agent_paint_row(const struct agent_view *v, struct area a, int row, const struct row_info *r)
+static void view_agent_paint_row(const struct agent_view *v, struct area a, int row,
+				 const struct row_info *r)
 {
 	struct arena *ar = v->arena;
 	char id[32];
@@ -291,10 +315,14 @@ static void view_agent_paint_row(const struct agent_view *v, struct area a, int 
 	col += strlen(r->word) > 6 ? 9 : 7;
 	int right = a.cols - 1;
 	if (r->dur_us >= 0 || r->sign == '>') {
-		put_right(a, row, right - 6, 6, ROLE_DIM, r->dur_us >= 0 ? fmt_span(ar, r->dur_us) : "");
+		put_right(a, row, right - 6, 6, ROLE_DIM,
+			  r->dur_us >= 0 ? fmt_span(ar, r->dur_us) : "");
 		right -= 7;
 	}
-	const char *outcome = r->sign == '!' ? "HELD" : r->sign == '=' ? "PAUSED" : *r->outcome && strcmp(r->outcome, "ok") != 0 ? r->outcome : "";
+	const char *outcome = r->sign == '!'				     ? "HELD"
+			      : r->sign == '='				     ? "PAUSED"
+			      : *r->outcome && strcmp(r->outcome, "ok") != 0 ? r->outcome
+									     : "";
 	if (*outcome) {
 		int n = text_cells(outcome, false);
 		grid_put(a, row, right - n, r->role, outcome);
@@ -307,7 +335,8 @@ static void view_agent_paint_row(const struct agent_view *v, struct area a, int 
 static void paint_timeline(const struct agent_view *v, struct area a)
 {
 	int head = grid_put(a, 0, 1, ROLE_TITLE, "TIMELINE");
-	put_right(a, 0, head + 1, a.cols - head - 2, ROLE_DIM, v->follow ? "F follow on" : "F follow");
+	put_right(a, 0, head + 1, a.cols - head - 2, ROLE_DIM,
+		  v->follow ? "F follow on" : "F follow");
 	struct area list = area_sub(a, 1, 0, a.rows - 1, a.cols);
 	for (size_t i = 0; i < v->nr && (int)i < list.rows; i++) {
 		view_agent_paint_row(v, list, (int)i, &v->row[i]);
@@ -331,7 +360,8 @@ static void paint_tabs(const struct agent_view *v, struct area a)
 	}
 	const struct row_info *r = v->nr > 0 ? &v->row[v->at] : NULL;
 	if (r && a.cols - col > 16) {
-		const char *what = arena_printf(v->arena, "#%" PRIu64 " %s", r->seq, first_line(r->what, v->arena));
+		const char *what = arena_printf(v->arena, "#%" PRIu64 " %s", r->seq,
+						first_line(r->what, v->arena));
 		put_bytes(a, 0, col + 1, a.cols - col - 2, ROLE_DIM, what, strlen(what), 0);
 	}
 }
@@ -343,8 +373,10 @@ static void view_agent_paint_pane(const struct agent_view *v, struct area a)
 		put_bytes(a, 1, 1, a.cols - 2, ROLE_DIM, v->facts, strlen(v->facts), 0);
 	text_paint(&v->text, area_sub(a, 2, 0, a.rows - 2, a.cols), v->text_top);
 	if (v->text_top + (size_t)v->text_rows < v->text.nr) {
-		const char *more = arena_printf(v->arena, "  %s  G end",
-						fmt_plural(v->arena, (int64_t)(v->text.nr - v->text_top) - v->text_rows, "more line", "more lines"));
+		const char *more = arena_printf(
+			v->arena, "  %s  G end",
+			fmt_plural(v->arena, (int64_t)(v->text.nr - v->text_top) - v->text_rows,
+				   "more line", "more lines"));
 		put_right(a, a.rows - 1, 0, a.cols - 1, ROLE_DIM, more);
 	}
 }
@@ -378,7 +410,7 @@ static void view_agent_paint(const void *self, const struct ui *ui, struct area 
 	}
 }
 
-/* --- verbs ------------------------------------------------------------------------------------------------------- */
+/* --- verbs ------------------------------------------------------------------------------------ */
 
 static void view_agent_move(struct agent_view *v, int64_t by)
 {
@@ -413,7 +445,8 @@ static void seek_mark(struct agent_view *v, struct ui *ui, int by)
 	const struct rows *r = v->a ? v->rows : NULL;
 	if (!s || !r || r->nr == 0)
 		return;
-	for (int64_t i = (int64_t)rows_find(r, v->seq) + by; i >= 0 && i < (int64_t)r->nr; i += by) {
+	for (int64_t i = (int64_t)rows_find(r, v->seq) + by; i >= 0 && i < (int64_t)r->nr;
+	     i += by) {
 		const struct model_action *act = model_action(&s->model, r->row[i].seq);
 		bool mark = act && (act->held || act->decided || (act->ended && !act->ok));
 		if (mark || r->row[i].kind == EV_AGENT_END) {
@@ -443,11 +476,13 @@ static bool view_agent_move_verb(struct agent_view *v, struct ui *ui, enum verb 
 	switch ((int)verb) {
 	case VERB_UP:
 	case VERB_DOWN:
-		text ? view_agent_scroll(v, verb == VERB_UP ? -1 : 1) : view_agent_move(v, verb == VERB_UP ? -1 : 1);
+		text ? view_agent_scroll(v, verb == VERB_UP ? -1 : 1)
+		     : view_agent_move(v, verb == VERB_UP ? -1 : 1);
 		return true;
 	case VERB_PAGE_UP:
 	case VERB_PAGE_DOWN:
-		text ? view_agent_scroll(v, verb == VERB_PAGE_UP ? -page : page) : view_agent_move(v, verb == VERB_PAGE_UP ? -page : page);
+		text ? view_agent_scroll(v, verb == VERB_PAGE_UP ? -page : page)
+		     : view_agent_move(v, verb == VERB_PAGE_UP ? -page : page);
 		return true;
 	case VERB_FIRST:
 		text ? view_agent_scroll(v, INT32_MIN) : view_agent_move(v, INT32_MIN);
@@ -481,7 +516,8 @@ static bool view_agent_verb(void *self, struct ui *ui, enum verb verb)
 		return true;
 	case VERB_ZOOM:
 		v->zoom = !v->zoom && v->cols >= WIDE_COLS;
-		ui_say(ui, ROLE_DIM, v->zoom || v->cols < WIDE_COLS ? "one pane: Tab goes over" : "both panes");
+		ui_say(ui, ROLE_DIM,
+		       v->zoom || v->cols < WIDE_COLS ? "one pane: Tab goes over" : "both panes");
 		return true;
 	case VERB_OPEN:
 		v->right = true;
@@ -504,7 +540,7 @@ static bool view_agent_verb(void *self, struct ui *ui, enum verb verb)
 	}
 }
 
-/* --- mouse, text -------------------------------------------------------------------------------------------------- */
+/* --- mouse, text ------------------------------------------------------------------------------ */
 
 /* "[o] output   t transcript  ..": as paint_tabs lays them out. */
 static bool click_tab(struct agent_view *v, int col)
@@ -522,8 +558,10 @@ static bool click_tab(struct agent_view *v, int col)
 static enum click view_agent_click(void *self, struct ui *ui, int row, int col)
 {
 	struct agent_view *v = self;
-	bool wide = view_agent_beside(v, v->cols), strip = wide && ui->grid.rows - ui_frame_rows(ui) >= 30;
-	int left = wide ? left_cols(v) : 0, end = ui->grid.rows - ui_frame_rows(ui) - (strip ? 7 : 0);
+	bool wide = view_agent_beside(v, v->cols),
+	     strip = wide && ui->grid.rows - ui_frame_rows(ui) >= 30;
+	int left = wide ? left_cols(v) : 0,
+	    end = ui->grid.rows - ui_frame_rows(ui) - (strip ? 7 : 0);
 	if (!v->a || row < 2 || row >= end)
 		return CLICK_NONE;
 	if (wide && col == left - 1)
@@ -604,14 +642,24 @@ static void view_agent_look(const void *self, const struct ui *ui, struct looked
 	if (!v->a)
 		return;
 	if (v->right)
-		*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = v->text_top,
+		*out = (struct looked){ .what = LOOK_TEXT,
+					.source = v->source,
+					.text = &v->text,
+					.at = v->text_top,
 					.gutters = v->tab == TAB_DIFF || v->tab == TAB_DETAILS,
-					.seen = { .first = v->text_top, .row = 4, .col = left, .rows = v->text_rows, .cols = v->cols - left } };
+					.seen = { .first = v->text_top,
+						  .row = 4,
+						  .col = left,
+						  .rows = v->text_rows,
+						  .cols = v->cols - left } };
 	else if (v->rows->nr > 0)
-		*out = (struct looked){ .what = LOOK_ROWS, .source = v->source, .rows = v->rows, .at = v->seq };
+		*out = (struct looked){
+			.what = LOOK_ROWS, .source = v->source, .rows = v->rows, .at = v->seq
+		};
 }
 
-/* In the text "v" chooses lines, and once more shows the details, as it does beside the timeline. */
+/* In the text "v" chooses lines, and once more shows the details, as it does beside the
+ * timeline. */
 static bool view_agent_key(void *self, struct ui *ui, uint32_t key)
 {
 	struct agent_view *v = self;
@@ -639,8 +687,19 @@ static void view_agent_go(void *self, struct ui *ui, uint64_t to)
 }
 
 const struct view_ops view_agent = {
-	.name = "agent", .where = IN_AGENT, .size = sizeof(struct agent_view),
-	.open = view_agent_open_view, .recalc = view_agent_recalc, .paint = view_agent_paint, .verb = view_agent_verb, .key = view_agent_key, .click = view_agent_click,
-	.drag = view_agent_drag, .wheel = view_agent_wheel, .text = pane_as_text, .subject = view_agent_subject,
-	.look = view_agent_look, .go = view_agent_go,
+	.name = "agent",
+	.where = IN_AGENT,
+	.size = sizeof(struct agent_view),
+	.open = view_agent_open_view,
+	.recalc = view_agent_recalc,
+	.paint = view_agent_paint,
+	.verb = view_agent_verb,
+	.key = view_agent_key,
+	.click = view_agent_click,
+	.drag = view_agent_drag,
+	.wheel = view_agent_wheel,
+	.text = pane_as_text,
+	.subject = view_agent_subject,
+	.look = view_agent_look,
+	.go = view_agent_go,
 };

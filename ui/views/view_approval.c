@@ -1,9 +1,10 @@
 /* One held action and the decisions that can be taken about it.
  *
- * It opens only when asked for. On opening, keys that were typed ahead are thrown away and decision keys are dead for
- * 0.4 s; Enter does nothing; a high risk wants y twice; widening takes a second screen; y is off until the end of the
- * bytes has been in sight. What is sent carries the hash of what was shown, so another action cannot be approved by it.
- * When somebody else decides first, any key closes. */
+ * It opens only when asked for. On opening, keys that were typed ahead are thrown away and decision
+ * keys are dead for 0.4 s; Enter does nothing; a high risk wants y twice; widening takes a second
+ * screen; y is off until the end of the bytes has been in sight. What is sent carries the hash of
+ * what was shown, so another action cannot be approved by it. When somebody else decides first, any
+ * key closes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,12 +48,13 @@ static void view_approval_open_view(void *self, struct ui *ui, const struct subj
 	v->source = on->source;
 	v->action = on->action;
 	const struct source *s = ui_source(ui, v->source);
-	if (s && v->action == 0 && s->model.nr_held > 0) /* one that was chosen stays, decided meanwhile or not */
+	/* one that was chosen stays, decided meanwhile or not */
+	if (s && v->action == 0 && s->model.nr_held > 0)
 		v->action = s->model.held[0];
 	approval_arm(v, ui);
 }
 
-/* --- recalc ------------------------------------------------------------------------------------------------------ */
+/* --- recalc ----------------------------------------------------------------------------------- */
 
 /* In the order of the queue. */
 static struct waits *all_waiting(const struct ui *ui, size_t *nr_out)
@@ -64,8 +66,10 @@ static struct waits *all_waiting(const struct ui *ui, size_t *nr_out)
 	*nr_out = 0;
 	for (size_t i = 0; i < ui->nr_src; i++)
 		for (size_t k = 0; k < ui->src[i]->model.nr_held; k++) {
-			const struct model_action *act = model_action(&ui->src[i]->model, ui->src[i]->model.held[k]);
-			w[(*nr_out)++] = (struct waits){ i, ui->src[i]->model.held[k], act ? act->held_us : 0 };
+			const struct model_action *act =
+				model_action(&ui->src[i]->model, ui->src[i]->model.held[k]);
+			w[(*nr_out)++] = (struct waits){ i, ui->src[i]->model.held[k],
+							 act ? act->held_us : 0 };
 		}
 	qsort(w, *nr_out, sizeof(*w), waits_order);
 	return w;
@@ -103,8 +107,8 @@ static void view_approval_recalc(void *self, struct ui *ui, struct arena *ar, in
 	if (v->output)
 		approval_output(&v->text, s, &v->info);
 	else
-		approval_text(&v->text, s, &v->info, v->unfold ? 0 : (size_t)(v->rows < 1 ? 1 : v->rows),
-			      &v->command_end);
+		approval_text(&v->text, s, &v->info,
+			      v->unfold ? 0 : (size_t)(v->rows < 1 ? 1 : v->rows), &v->command_end);
 	if (strcmp(v->intent, v->info.intent) != 0) { /* what is asked has changed under us */
 		if (*v->intent)
 			approval_arm(v, ui);
@@ -112,7 +116,9 @@ static void view_approval_recalc(void *self, struct ui *ui, struct arena *ar, in
 	}
 	v->text_top = text_clamp(&v->text, v->top, v->rows);
 	v->top = (int64_t)v->text_top;
-	v->seen_end = v->seen_end || (!v->output && v->text_top + (size_t)(v->rows < 0 ? 0 : v->rows) >= v->command_end);
+	v->seen_end =
+		v->seen_end ||
+		(!v->output && v->text_top + (size_t)(v->rows < 0 ? 0 : v->rows) >= v->command_end);
 }
 
 static void to_queued(struct approval *v, struct ui *ui, int by)
@@ -200,7 +206,8 @@ static void view_approval_choose(struct approval *v, bool down)
 	while (v->chosen && !approval_offers(v, v->chosen - 1));
 }
 
-/* The second y (or m) that is asked for does not come now: what asks for it must not stay on the screen either. */
+/* The second y (or m) that is asked for does not come now: what asks for it must not stay on the
+ * screen either. */
 static void view_approval_take_back(struct approval *v, struct ui *ui)
 {
 	if ((v->armed || v->sure) && !v->info.decided)
@@ -217,7 +224,7 @@ static bool view_approval_key(void *self, struct ui *ui, uint32_t key)
 	key = number ? (uint32_t)numbered[key - '1'] : key;
 	if ((v->armed && key != 'y') || (v->sure && key != 'm'))
 		view_approval_take_back(v, ui); /* any other key, one that means nothing too */
-	if (v->info.decided) { /* somebody was first */
+	if (v->info.decided) {			/* somebody was first */
 		ui_back(ui);
 		return true;
 	}
@@ -241,10 +248,15 @@ static bool view_approval_key(void *self, struct ui *ui, uint32_t key)
 static const char *const *view_approval_hints(const void *self, const struct ui *ui)
 {
 	static const char *const over[] = { "Esc back", NULL };
-	static const char *const looks[] = { "Esc back", "d diff", "v details", "t transcript", "A queue", "] next", ": cmd", "? help", NULL };
+	static const char *const looks[] = { "Esc back",     "d diff",	"v details",
+					     "t transcript", "A queue", "] next",
+					     ": cmd",	     "? help",	NULL };
 	const struct approval *v = self;
 	(void)ui;
-	return v->info.decided ? over : v->looks && !ui->replay ? looks : v->widen.what ? widen_hints(&v->widen) : NULL;
+	return v->info.decided		 ? over
+	       : v->looks && !ui->replay ? looks
+	       : v->widen.what		 ? widen_hints(&v->widen)
+					 : NULL;
 }
 
 static void view_approval_close_view(void *self)
@@ -270,11 +282,24 @@ static void view_approval_subject(const void *self, const struct ui *ui, struct 
 	const struct approval *v = self;
 	const struct source *s = ui_source(ui, v->source);
 	const struct model_action *act = s ? model_action(&s->model, v->action) : NULL;
-	*out = (struct subject){ .source = v->source, .agent = act ? act->agent : 0, .action = v->action };
+	*out = (struct subject){ .source = v->source,
+				 .agent = act ? act->agent : 0,
+				 .action = v->action };
 }
 
 const struct view_ops view_approval = {
-	.name = "approval", .where = IN_APPROVAL, .size = sizeof(struct approval), .open = view_approval_open_view, .close = view_approval_close_view, .recalc = view_approval_recalc,
-	.paint = approval_paint, .verb = view_approval_verb, .key = view_approval_key, .click = view_approval_click, .finished = view_approval_finished, .subject = view_approval_subject, .off = view_approval_off,
+	.name = "approval",
+	.where = IN_APPROVAL,
+	.size = sizeof(struct approval),
+	.open = view_approval_open_view,
+	.close = view_approval_close_view,
+	.recalc = view_approval_recalc,
+	.paint = approval_paint,
+	.verb = view_approval_verb,
+	.key = view_approval_key,
+	.click = view_approval_click,
+	.finished = view_approval_finished,
+	.subject = view_approval_subject,
+	.off = view_approval_off,
 	.hints = view_approval_hints,
 };

@@ -1,6 +1,6 @@
-/* Every box of every session: whose it is, how it is walled in, what runs in it, what has changed, what frozen.
- * Reads: models. Enter and d open its changes, s a shell in it, z freezes or thaws it, X closes it (asks; with work that
- * nobody has merged: by its name). */
+/* Every box of every session: whose it is, how it is walled in, what runs in it, what has changed,
+ * what frozen. Reads: models. Enter and d open its changes, s a shell in it, z freezes or thaws it,
+ * X closes it (asks; with work that nobody has merged: by its name). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct boxed {
 	const struct model_box *box;
 	const struct model_agent *agent; /* the one that worked in it last; NULL */
 	size_t running;
-	int64_t kept;                    /* bytes of output of its actions */
+	int64_t kept; /* bytes of output of its actions */
 };
 
 struct boxes {
@@ -74,7 +74,9 @@ static void view_boxes_list(struct boxes *v, struct ui *ui, struct arena *ar)
 		struct boxed *first = v->b + v->l.nr;
 		for (size_t k = 0; k < m->nr_boxes; k++) {
 			const struct model_box *b = &m->box[k];
-			v->b[v->l.nr++] = (struct boxed){ .source = i, .box = b, .agent = view_boxes_agent_of(m, b->id) };
+			v->b[v->l.nr++] = (struct boxed){ .source = i,
+							  .box = b,
+							  .agent = view_boxes_agent_of(m, b->id) };
 			v->open += b->ready && !b->closed;
 			v->frozen += b->frozen && !b->closed;
 			v->changed += model_box_unmerged(b);
@@ -115,42 +117,64 @@ static void view_boxes_recalc(void *self, struct ui *ui, struct arena *ar, int r
 	view_boxes_keep(v);
 }
 
-/* --- paint ------------------------------------------------------------------------------------------------------- */
+/* --- paint ------------------------------------------------------------------------------------ */
 
-enum { COL_BOX, COL_SESSION, COL_WALL, COL_STATE, COL_NET, COL_RUN, COL_CHANGED, COL_OUTPUT, COL_AGENT, COL_NR };
+enum {
+	COL_BOX,
+	COL_SESSION,
+	COL_WALL,
+	COL_STATE,
+	COL_NET,
+	COL_RUN,
+	COL_CHANGED,
+	COL_OUTPUT,
+	COL_AGENT,
+	COL_NR
+};
 
 static const struct column view_boxes_columns[COL_NR] = {
-	{ "BOX", { 14, 16 }, { 1, 1 }, false },   { "SESSION", { 0, 9 }, { 1, 1 }, false },
-	{ "WALL", { 18, 21 }, { 1, 1 }, false },  { "STATE", { 8, 8 }, { 1, 1 }, false },
-	{ "NET", { 7, 13 }, { 1, 1 }, false },    { "RUN", { 4, 4 }, { 1, 1 }, true },
-	{ "CHANGED", { 8, 8 }, { 1, 1 }, true },  { "OUTPUT", { 0, 8 }, { 1, 1 }, true },
+	{ "BOX", { 14, 16 }, { 1, 1 }, false },	 { "SESSION", { 0, 9 }, { 1, 1 }, false },
+	{ "WALL", { 18, 21 }, { 1, 1 }, false }, { "STATE", { 8, 8 }, { 1, 1 }, false },
+	{ "NET", { 7, 13 }, { 1, 1 }, false },	 { "RUN", { 4, 4 }, { 1, 1 }, true },
+	{ "CHANGED", { 8, 8 }, { 1, 1 }, true }, { "OUTPUT", { 0, 8 }, { 1, 1 }, true },
 	{ "AGENT", { 0, 0 }, { 2, 2 }, false },
 };
 
 static const char *view_boxes_state_word(const struct boxed *b, enum role *r, char *sign)
 {
-	*r = b->box->closed ? ROLE_DONE : b->box->frozen ? ROLE_PAUSED : !b->box->ready ? ROLE_THINK : ROLE_RUN;
+	*r = b->box->closed   ? ROLE_DONE
+	     : b->box->frozen ? ROLE_PAUSED
+	     : !b->box->ready ? ROLE_THINK
+			      : ROLE_RUN;
 	*sign = b->box->closed ? '.' : b->box->frozen ? '=' : !b->box->ready ? 'z' : '>';
-	return b->box->closed ? "closed" : b->box->frozen ? "FROZEN" : !b->box->ready ? "opens" : "open";
+	return b->box->closed	? "closed"
+	       : b->box->frozen ? "FROZEN"
+	       : !b->box->ready ? "opens"
+				: "open";
 }
 
-static void paint_box(const struct boxes *v, const struct ui *ui, struct area a, int row, const struct boxed *b,
-		      const struct columns *c)
+static void paint_box(const struct boxes *v, const struct ui *ui, struct area a, int row,
+		      const struct boxed *b, const struct columns *c)
 {
 	struct arena *ar = v->arena;
 	enum role r;
 	char sign;
-	const char *state = view_boxes_state_word(b, &r, &sign), *profile = b->box->profile ? b->box->profile : "";
+	const char *state = view_boxes_state_word(b, &r, &sign),
+		   *profile = b->box->profile ? b->box->profile : "";
 	bool weak = strcmp(profile, "reduced") == 0 || strcmp(profile, "none") == 0;
 	grid_put(a, row, 1, r, arena_printf(ar, "%c", sign));
 	list_cell(a, row, c, COL_BOX, ROLE_NAME, b->box->name);
 	list_cell(a, row, c, COL_SESSION, ROLE_DIM, ui->src[b->source]->model.id);
-	list_cell(a, row, c, COL_WALL, weak ? ROLE_WARN : ROLE_TEXT, arena_printf(ar, "%s %s", b->box->driver, wall_words(profile)));
+	list_cell(a, row, c, COL_WALL, weak ? ROLE_WARN : ROLE_TEXT,
+		  arena_printf(ar, "%s %s", b->box->driver, wall_words(profile)));
 	list_cell(a, row, c, COL_STATE, r, state);
 	list_cell(a, row, c, COL_NET, ROLE_TEXT, b->box->ready ? wall_net(b->box) : "");
-	list_cell(a, row, c, COL_RUN, ROLE_TEXT, b->running ? arena_printf(ar, "%zu", b->running) : "-");
+	list_cell(a, row, c, COL_RUN, ROLE_TEXT,
+		  b->running ? arena_printf(ar, "%zu", b->running) : "-");
 	list_cell(a, row, c, COL_CHANGED, model_box_unmerged(b->box) ? ROLE_ADD : ROLE_DIM,
-		  !b->box->touched ? "-" : only_here(b->box) ? fmt_plural(ar, b->box->touched, "file", "files") : "merged");
+		  !b->box->touched    ? "-"
+		  : only_here(b->box) ? fmt_plural(ar, b->box->touched, "file", "files")
+				      : "merged");
 	list_cell(a, row, c, COL_OUTPUT, ROLE_DIM, fmt_bytes(ar, b->kept));
 	list_cell(a, row, c, COL_AGENT, ROLE_TEXT, ui_agent_name(ui, b->source, b->agent));
 }
@@ -168,7 +192,10 @@ static void view_boxes_paint(const void *self, const struct ui *ui, struct area 
 		{ ROLE_ADD, v->changed ? arena_printf(ar, "%zu not merged", v->changed) : "" },
 	};
 	draw_title(a, 0, "boxes", p, ARRAY_LEN(p));
-	list_rule(&v->l, a, ui_may_act(ui, v->source) ? "d changes   s shell   z freeze, thaw   X close.." : "d changes", ar);
+	list_rule(&v->l, a,
+		  ui_may_act(ui, v->source) ? "d changes   s shell   z freeze, thaw   X close.."
+					    : "d changes",
+		  ar);
 	list_columns(&c, view_boxes_columns, COL_NR, a.cols, a.cols >= 110, COL_NR);
 	list_heads(a, 2, &c);
 	for (size_t i = v->l.top; list_sees(&v->l, i, a, &row); i++) {
@@ -180,7 +207,7 @@ static void view_boxes_paint(const void *self, const struct ui *ui, struct area 
 		grid_put(a, 4, 3, ROLE_DIM, "no box has been opened");
 }
 
-/* --- verbs ------------------------------------------------------------------------------------------------------- */
+/* --- verbs ------------------------------------------------------------------------------------ */
 
 static const struct boxed *view_boxes_here(const struct boxes *v)
 {
@@ -191,7 +218,8 @@ static bool open_changes(struct boxes *v, struct ui *ui)
 {
 	const struct boxed *b = view_boxes_here(v);
 	if (b && b->agent)
-		ui_open(ui, "diff", &(struct subject){ .source = b->source, .agent = b->agent->id });
+		ui_open(ui, "diff",
+			&(struct subject){ .source = b->source, .agent = b->agent->id });
 	else
 		ui_say(ui, ROLE_DIM, "nothing was done in this box yet");
 	return true;
@@ -203,11 +231,12 @@ static bool view_boxes_freeze(const struct boxes *v, struct ui *ui)
 	if (b && b->closed)
 		ui_say(ui, ROLE_DIM, "it is closed");
 	else if (b)
-		ui_send(ui, v->source, (const char *[]){ b->frozen ? "thaw" : "freeze", b->name, NULL }, NULL);
+		ui_send(ui, v->source,
+			(const char *[]){ b->frozen ? "thaw" : "freeze", b->name, NULL }, NULL);
 	return true;
 }
 
-/* --- close ------------------------------------------------------------------------------------------------------- */
+/* --- close ------------------------------------------------------------------------------------ */
 
 static const struct model_box *asked_about(const struct ui *ui)
 {
@@ -250,12 +279,19 @@ static bool ask_close(const struct boxes *v, struct ui *ui)
 	if (b->box->closed) {
 		ui_say(ui, ROLE_DIM, "it is closed");
 	} else if (only_here(b->box)) {
-		ui_ask(ui, arena_printf(&ar, "type %s to close it; %" PRIu32 " %s %s stay in the record:", b->box->name, b->box->touched,
-					b->box->touched == 1 ? "file" : "files", model_box_unmerged(b->box) ? "not merged" : "that it changed"),
+		ui_ask(ui,
+		       arena_printf(&ar,
+				    "type %s to close it; %" PRIu32 " %s %s stay in the record:",
+				    b->box->name, b->box->touched,
+				    b->box->touched == 1 ? "file" : "files",
+				    model_box_unmerged(b->box) ? "not merged" : "that it changed"),
 		       &on, close_named);
 	} else {
-		ui_choose(ui, arena_printf(&ar, "close %s? what runs in it ends, its agent goes on  (y/n)", ui_short_name(ui, &ar, b->box->name)), "yn",
-			  &on, close_chosen);
+		ui_choose(ui,
+			  arena_printf(&ar,
+				       "close %s? what runs in it ends, its agent goes on  (y/n)",
+				       ui_short_name(ui, &ar, b->box->name)),
+			  "yn", &on, close_chosen);
 	}
 	return true;
 }
@@ -308,15 +344,20 @@ static const char *view_boxes_line(const void *self, const struct ui *ui, size_t
 	const struct boxed *b = &v->b[i];
 	enum role r;
 	char sign;
-	return arena_printf(a, "%s %s %s %s %s", b->box->name, ui->src[b->source]->model.id, b->box->driver,
-			    view_boxes_state_word(b, &r, &sign), ui_agent_name(ui, b->source, b->agent));
+	return arena_printf(a, "%s %s %s %s %s", b->box->name, ui->src[b->source]->model.id,
+			    b->box->driver, view_boxes_state_word(b, &r, &sign),
+			    ui_agent_name(ui, b->source, b->agent));
 }
 
 static void view_boxes_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct boxes *v = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->l.nr, .line = view_boxes_line, .at = v->l.at };
+	*out = (struct looked){ .what = LOOK_LINES,
+				.source = v->source,
+				.nr = v->l.nr,
+				.line = view_boxes_line,
+				.at = v->l.at };
 }
 
 static void view_boxes_go(void *self, struct ui *ui, uint64_t to)
@@ -328,6 +369,15 @@ static void view_boxes_go(void *self, struct ui *ui, uint64_t to)
 }
 
 const struct view_ops view_boxes = {
-	.name = "boxes", .where = IN_BOXES, .size = sizeof(struct boxes), .open = view_boxes_open_view, .recalc = view_boxes_recalc,
-	.paint = view_boxes_paint, .verb = view_boxes_verb, .click = view_boxes_click, .subject = view_boxes_subject, .look = view_boxes_look, .go = view_boxes_go,
+	.name = "boxes",
+	.where = IN_BOXES,
+	.size = sizeof(struct boxes),
+	.open = view_boxes_open_view,
+	.recalc = view_boxes_recalc,
+	.paint = view_boxes_paint,
+	.verb = view_boxes_verb,
+	.click = view_boxes_click,
+	.subject = view_boxes_subject,
+	.look = view_boxes_look,
+	.go = view_boxes_go,
 };

@@ -1,6 +1,7 @@
-/* Sessions side by side: which went the same way and ended with the same files, and two of them action by action, aligned
- * by what was done. The first place where they part is marked. The left one is the first session; Tab chooses the right one.
- * Reads: the actions of all sessions that are open, up to their cursors; the newest trees of their boxes. */
+/* Sessions side by side: which went the same way and ended with the same files, and two of them
+ * action by action, aligned by what was done. The first place where they part is marked. The left
+ * one is the first session; Tab chooses the right one. Reads: the actions of all sessions that are
+ * open, up to their cursors; the newest trees of their boxes. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,8 @@ enum { MOST = 12, HEAD_ROWS = 8 }; /* sessions compared; of them in the table */
 enum { WHAT_MOST = 120, KEY_BYTES = 16 };
 enum { READ_US = 1000000 }; /* what runs is read again at most so often */
 
-/* Long sessions have many: what was done is kept as a hash, and as much of its text as a row shows. */
+/* Long sessions have many: what was done is kept as a hash, and as much of its text as a row
+ * shows. */
 struct step {
 	uint64_t id, ended, started;
 	char key[2 * KEY_BYTES + 1]; /* hex; the same key, the same thing done */
@@ -43,12 +45,13 @@ struct compare {
 	bool on_right;
 	struct arena kept; /* of rows */
 	struct align_row *row;
-	size_t nr_rows, same, first; /* first: row from which on they differ; SIZE_MAX they do not */
-	uint64_t made_of;  /* what rows were made from */
-	int64_t read_us;   /* mono: when the sessions were read last; */
-	bool read;         /* they were */
+	/* first: row from which on they differ; SIZE_MAX they do not */
+	size_t nr_rows, same, first;
+	uint64_t made_of; /* what rows were made from */
+	int64_t read_us;  /* mono: when the sessions were read last; */
+	bool read;	  /* they were */
 	int page;
-	bool several;      /* agents */
+	bool several;	    /* agents */
 	struct text detail; /* the chosen row, whole */
 	int detail_rows;
 	struct arena *arena;
@@ -81,7 +84,7 @@ static void view_compare_open_view(void *self, struct ui *ui, const struct subje
 	v->right = v->nr > 1 ? 1 : 0;
 }
 
-/* --- what each did ------------------------------------------------------------------------------------------------ */
+/* --- what each did ---------------------------------------------------------------------------- */
 
 static void view_compare_make_key(char key[2 * KEY_BYTES + 1], const char *const part[3])
 {
@@ -107,20 +110,28 @@ static int view_compare_part_of(const char *line)
 	return (int)len;
 }
 
-static void load_step(struct step *st, struct source *s, const struct model_action *act, struct arena *ar)
+static void load_step(struct step *st, struct source *s, const struct model_action *act,
+		      struct arena *ar)
 {
 	const struct model_agent *agent = model_agent(&s->model, act->agent);
 	struct row_info r;
 	step_free(st);
 	row_load(&r, s, &(struct row){ act->id, EV_ACTION_REQUESTED }, ar);
-	bool model = strcmp(act->kind, "model") == 0; /* what it answers is how it came out, not what was done */
-	*st = (struct step){ .id = act->id, .ended = act->ended, .started = act->started, .role = r.role, .dur_us = r.dur_us,
+	/* what it answers is how it came out, not what was done */
+	bool model = strcmp(act->kind, "model") == 0;
+	*st = (struct step){ .id = act->id,
+			     .ended = act->ended,
+			     .started = act->started,
+			     .role = r.role,
+			     .dur_us = r.dur_us,
 			     .agent = mem_strdup(agent && !agent->script ? agent->name : "") };
 	const char *line = one_line(r.what, ar);
 	int part = view_compare_part_of(line);
 	st->what = mem_printf("%-5s %.*s%s", r.word, part, line, line[part] ? "..." : "");
 	view_compare_make_key(st->key, (const char *[]){ st->agent, r.word, model ? "" : r.what });
-	st->outcome = mem_strdup(model ? "" : strcmp(r.verdict, "denied") == 0 ? "denied" : r.outcome);
+	st->outcome = mem_strdup(model				    ? ""
+				 : strcmp(r.verdict, "denied") == 0 ? "denied"
+								    : r.outcome);
 }
 
 static int view_compare_by_agent(const void *x, const void *y)
@@ -143,7 +154,8 @@ static void read_side(struct side *d, struct source *s)
 	if (d->head == m->head)
 		return;
 	size_t known = 0;
-	for (size_t i = 0; i < d->nr; i++) /* the cursor may have gone back; what ran may have ended */
+	/* the cursor may have gone back; what ran may have ended */
+	for (size_t i = 0; i < d->nr; i++)
 		if (model_action(m, d->step[i].id))
 			d->step[known++] = d->step[i];
 		else
@@ -179,8 +191,12 @@ static char *files_of(struct source *s)
 	const struct model *m = &s->model;
 	for (size_t i = 0; i < m->nr_boxes; i++)
 		for (size_t k = 0; k < m->box[i].nr_snapshots; k++) {
-			CLEANUP(json_release) json_t *o = m->box[i].snapshot[k].seq ? source_body(s, m->box[i].snapshot[k].seq) : NULL;
-			buf_printf(&b, "%s/%s %s\n", m->box[i].name, m->box[i].snapshot[k].repo, json_str(o, "tree", ""));
+			CLEANUP(json_release)
+			json_t *o = m->box[i].snapshot[k].seq
+					    ? source_body(s, m->box[i].snapshot[k].seq)
+					    : NULL;
+			buf_printf(&b, "%s/%s %s\n", m->box[i].name, m->box[i].snapshot[k].repo,
+				   json_str(o, "tree", ""));
 		}
 	return mem_strdup(buf_cstr(&b));
 }
@@ -204,7 +220,9 @@ static void view_compare_letters(struct compare *v)
 		d->letter_way = 0;
 		d->letter_files = *d->files ? 0 : '-';
 		for (size_t k = 0; k < i; k++) {
-			d->letter_way = d->letter_way ? d->letter_way : same_way(&v->side[k], d) ? v->side[k].letter_way : 0;
+			d->letter_way = d->letter_way		   ? d->letter_way
+					: same_way(&v->side[k], d) ? v->side[k].letter_way
+								   : 0;
 			if (!d->letter_files && strcmp(v->side[k].files, d->files) == 0)
 				d->letter_files = v->side[k].letter_files;
 		}
@@ -213,7 +231,7 @@ static void view_compare_letters(struct compare *v)
 	}
 }
 
-/* --- two of them --------------------------------------------------------------------------------------------------- */
+/* --- two of them ------------------------------------------------------------------------------ */
 
 static const struct step *step_at(const struct compare *v, size_t row, bool right)
 {
@@ -235,7 +253,8 @@ static void view_compare_align(struct compare *v)
 	if (of == v->made_of)
 		return;
 	arena_reset(&v->kept);
-	const char **x = arena_alloc(&v->kept, (a->nr + 1) * sizeof(*x)), **y = arena_alloc(&v->kept, (b->nr + 1) * sizeof(*y));
+	const char **x = arena_alloc(&v->kept, (a->nr + 1) * sizeof(*x)),
+		   **y = arena_alloc(&v->kept, (b->nr + 1) * sizeof(*y));
 	for (size_t i = 0; i < a->nr; i++)
 		x[i] = a->step[i].key;
 	for (size_t i = 0; i < b->nr; i++)
@@ -259,7 +278,8 @@ static size_t table_rows(const struct compare *v)
 	return v->nr < HEAD_ROWS ? v->nr : HEAD_ROWS;
 }
 
-/* True if there is news of a session and it is time to read it; else the screen wakes up when it is. */
+/* True if there is news of a session and it is time to read it; else the screen wakes up when it
+ * is. */
 static bool time_to_read(const struct compare *v, struct ui *ui)
 {
 	bool news = !v->read;
@@ -296,7 +316,8 @@ static uint64_t view_compare_chosen(const struct compare *v, bool *right)
 	return s ? s->id : 0;
 }
 
-/* The choice is by what it is, not by its place: rows come between. It stays where it is on the screen, too. */
+/* The choice is by what it is, not by its place: rows come between. It stays where it is on the
+ * screen, too. */
 static void find_chosen(struct compare *v, bool right, uint64_t id)
 {
 	for (size_t i = 0; i < v->nr_rows; i++) {
@@ -321,10 +342,12 @@ static void view_compare_gather_detail(struct compare *v, struct ui *ui, int col
 			continue;
 		row_load(&r, s, &(struct row){ st->id, EV_ACTION_REQUESTED }, v->arena);
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
-		buf_printf(&b, "#%" PRIu64 " %s%s%s %s", st->id, st->agent, *st->agent ? ": " : "", r.word, r.what);
+		buf_printf(&b, "#%" PRIu64 " %s%s%s %s", st->id, st->agent, *st->agent ? ": " : "",
+			   r.word, r.what);
 		text_add(&v->detail, ROLE_TEXT, right ? ">" : "<", b.data, b.len, TEXT_SOFT);
 		if (*st->outcome)
-			text_add(&v->detail, st->role, NULL, st->outcome, strlen(st->outcome), TEXT_SOFT);
+			text_add(&v->detail, st->role, NULL, st->outcome, strlen(st->outcome),
+				 TEXT_SOFT);
 	}
 	if (v->detail_rows > 0)
 		text_cut(&v->detail, (size_t)v->detail_rows);
@@ -355,39 +378,58 @@ static void view_compare_recalc(void *self, struct ui *ui, struct arena *ar, int
 	view_compare_gather_detail(v, ui, cols);
 }
 
-/* --- paint -------------------------------------------------------------------------------------------------------- */
+/* --- paint ------------------------------------------------------------------------------------ */
 
-static void paint_session(const struct compare *v, const struct ui *ui, struct area a, int row, size_t i)
+static void paint_session(const struct compare *v, const struct ui *ui, struct area a, int row,
+			  size_t i)
 {
 	const struct model *m = &ui->src[i]->model;
 	const struct side *d = &v->side[i];
-	const char *which = i == v->left ? "<" : i == v->right ? ">" : " ", *name = m->name ? m->name : "";
+	const char *which = i == v->left    ? "<"
+			    : i == v->right ? ">"
+					    : " ",
+		   *name = m->name ? m->name : "";
 	const char *state = !m->ended ? "run" : m->good ? "ok" : m->how ? m->how : "failed";
 	grid_put(a, row, 1, ROLE_KEY, which);
-	int col = put_bytes(a, row, 3, 11, ROLE_NAME, m->id ? m->id : "?", strlen(m->id ? m->id : "?"), 0);
+	int col = put_bytes(a, row, 3, 11, ROLE_NAME, m->id ? m->id : "?",
+			    strlen(m->id ? m->id : "?"), 0);
 	if (a.cols >= 100)
 		put_bytes(a, row, 15, 20, ROLE_TEXT, name, strlen(name), 0);
 	col = a.cols >= 100 ? 36 : 15;
-	grid_put(a, row, col, !m->ended ? ROLE_RUN : m->good ? ROLE_OK : !strcmp(state, "failed") ? ROLE_FAILED : ROLE_TEXT, state);
+	grid_put(a, row, col,
+		 !m->ended		    ? ROLE_RUN
+		 : m->good		    ? ROLE_OK
+		 : !strcmp(state, "failed") ? ROLE_FAILED
+					    : ROLE_TEXT,
+		 state);
 	put_right(a, row, col + 7, 9, ROLE_TEXT, fmt_span(v->arena, m->last_us - m->start_us));
 	put_right(a, row, col + 17, 8, ROLE_TEXT, fmt_cost(v->arena, m->uusd, m->cost_unknown));
-	put_right(a, row, col + 26, 12, ROLE_TEXT, fmt_plural(v->arena, (int64_t)d->nr, "action", "actions"));
-	grid_put(a, row, col + 40, ROLE_HUNK, arena_printf(v->arena, "way %c  files %c", d->letter_way, d->letter_files));
+	put_right(a, row, col + 26, 12, ROLE_TEXT,
+		  fmt_plural(v->arena, (int64_t)d->nr, "action", "actions"));
+	grid_put(a, row, col + 40, ROLE_HUNK,
+		 arena_printf(v->arena, "way %c  files %c", d->letter_way, d->letter_files));
 }
 
-static void paint_step(const struct compare *v, struct area a, int row, const struct step *s, bool chosen, bool plain)
+static void paint_step(const struct compare *v, struct area a, int row, const struct step *s,
+		       bool chosen, bool plain)
 {
 	if (!s) {
 		grid_put(a, row, 1, ROLE_DIM, "-");
 		return;
 	}
-	const char *span = s->dur_us >= 0 && a.cols > 50 ? arena_printf(v->arena, "%s %6s", s->outcome, fmt_span(v->arena, s->dur_us)) : s->outcome;
+	const char *span = s->dur_us >= 0 && a.cols > 50
+				   ? arena_printf(v->arena, "%s %6s", s->outcome,
+						  fmt_span(v->arena, s->dur_us))
+				   : s->outcome;
 	int n = text_cells(span, a.g->ascii), most = a.cols / 2, col = 1;
 	n = n > most ? most : n;
-	col = grid_put(a, row, col, chosen ? ROLE_KEY : ROLE_DIM, arena_printf(v->arena, "#%-5" PRIu64, s->id)) + 1;
+	col = grid_put(a, row, col, chosen ? ROLE_KEY : ROLE_DIM,
+		       arena_printf(v->arena, "#%-5" PRIu64, s->id)) +
+	      1;
 	if (v->several && *s->agent)
 		col = put_bytes(a, row, col, 12, ROLE_NAME, s->agent, strlen(s->agent), 0) + 1;
-	put_bytes(a, row, col, a.cols - n - col - 2, plain ? ROLE_DIM : ROLE_TEXT, s->what, strlen(s->what), 0);
+	put_bytes(a, row, col, a.cols - n - col - 2, plain ? ROLE_DIM : ROLE_TEXT, s->what,
+		  strlen(s->what), 0);
 	put_right(a, row, a.cols - n - 1, n, s->role, span);
 }
 
@@ -409,7 +451,8 @@ static void paint_rows(const struct compare *v, struct area a)
 		enum role r;
 		const char *sign = sign_of(v, i, &r);
 		bool same = *sign == '=';
-		struct area left = area_sub(a, row, 2, 1, half - 1), right = area_sub(a, row, half + 3, 1, a.cols - half - 3);
+		struct area left = area_sub(a, row, 2, 1, half - 1),
+			    right = area_sub(a, row, half + 3, 1, a.cols - half - 3);
 		if (i == v->first)
 			grid_put(a, row, 0, ROLE_WARN, ">>");
 		paint_step(v, left, 0, step_at(v, i, false), i == v->at && !v->on_right, same);
@@ -427,18 +470,25 @@ static void view_compare_paint(const void *self, const struct ui *ui, struct are
 	if (v->nr < 2) {
 		draw_title(a, 0, "compare", NULL, 0);
 		put_rule(a, 1, NULL, ROLE_RULE, NULL);
-		grid_put(a, 3, 3, ROLE_DIM, "one session is open here: 'sandglass compare A B' lays two beside each other");
+		grid_put(
+			a, 3, 3, ROLE_DIM,
+			"one session is open here: 'sandglass compare A B' lays two beside each other");
 		return;
 	}
-	const char *parts = v->first == SIZE_MAX ? "nowhere apart" : arena_printf(v->arena, "parts at row %zu", v->first + 1);
-	const struct piece p[] = { { ROLE_OK, arena_printf(v->arena, "%zu of %zu the same", v->same, v->nr_rows) },
+	const char *parts = v->first == SIZE_MAX
+				    ? "nowhere apart"
+				    : arena_printf(v->arena, "parts at row %zu", v->first + 1);
+	const struct piece p[] = { { ROLE_OK, arena_printf(v->arena, "%zu of %zu the same", v->same,
+							   v->nr_rows) },
 				   { v->first == SIZE_MAX ? ROLE_OK : ROLE_WARN, parts } };
 	draw_title(a, 0, "compare", p, ARRAY_LEN(p));
 	put_rule(a, 1, "sessions", ROLE_TITLE, "the same letter, the same way, the same files");
 	for (size_t i = 0; i < table_rows(v); i++)
 		paint_session(v, ui, a, 2 + (int)i, i);
-	put_rule(a, top, arena_printf(v->arena, "%s and %s, action by action", ui->src[v->left]->model.id, ui->src[v->right]->model.id), ROLE_TITLE,
-		 "= same  ! differs  x swap  h l side");
+	put_rule(a, top,
+		 arena_printf(v->arena, "%s and %s, action by action", ui->src[v->left]->model.id,
+			      ui->src[v->right]->model.id),
+		 ROLE_TITLE, "= same  ! differs  x swap  h l side");
 	int below = v->detail_rows ? v->detail_rows + 1 : 0;
 	paint_rows(v, area_sub(a, top + 1, 0, a.rows - top - 1 - below, a.cols));
 	if (!below)
@@ -447,7 +497,7 @@ static void view_compare_paint(const void *self, const struct ui *ui, struct are
 	text_paint(&v->detail, area_sub(a, a.rows - below + 1, 0, v->detail_rows, a.cols), 0);
 }
 
-/* --- verbs -------------------------------------------------------------------------------------------------------- */
+/* --- verbs ------------------------------------------------------------------------------------ */
 
 static bool view_compare_to(struct compare *v, int64_t row)
 {
@@ -542,23 +592,32 @@ static void view_compare_subject(const void *self, const struct ui *ui, struct s
 	const struct compare *v = self;
 	const struct step *s = step_at(v, v->at, v->on_right);
 	size_t source = v->on_right ? v->right : v->left;
-	const struct model_action *act = s && ui_source(ui, source) ? model_action(&ui->src[source]->model, s->id) : NULL;
-	*out = (struct subject){ .source = source, .action = s ? s->id : 0, .agent = act ? act->agent : 0 };
+	const struct model_action *act =
+		s && ui_source(ui, source) ? model_action(&ui->src[source]->model, s->id) : NULL;
+	*out = (struct subject){ .source = source,
+				 .action = s ? s->id : 0,
+				 .agent = act ? act->agent : 0 };
 }
 
-static const char *view_compare_line_of(const void *self, const struct ui *ui, size_t i, struct arena *a)
+static const char *view_compare_line_of(const void *self, const struct ui *ui, size_t i,
+					struct arena *a)
 {
 	const struct compare *v = self;
 	const struct step *x = step_at(v, i, false), *y = step_at(v, i, true);
 	(void)ui;
-	return arena_printf(a, "%s %s | %s %s", x ? x->what : "-", x ? x->outcome : "", y ? y->what : "-", y ? y->outcome : "");
+	return arena_printf(a, "%s %s | %s %s", x ? x->what : "-", x ? x->outcome : "",
+			    y ? y->what : "-", y ? y->outcome : "");
 }
 
 static void view_compare_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct compare *v = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = v->left, .nr = v->nr_rows, .line = view_compare_line_of, .at = v->at };
+	*out = (struct looked){ .what = LOOK_LINES,
+				.source = v->left,
+				.nr = v->nr_rows,
+				.line = view_compare_line_of,
+				.at = v->at };
 }
 
 static void view_compare_go(void *self, struct ui *ui, uint64_t where)
@@ -580,9 +639,22 @@ static void view_compare_as_text(const void *self, struct ui *ui, struct buf *ou
 	}
 }
 
-static const char *const view_compare_own[] = { "h l", "left, right side", "x", "swap the sides", NULL };
+static const char *const view_compare_own[] = { "h l", "left, right side", "x", "swap the sides",
+						NULL };
 
 const struct view_ops view_compare = {
-	.name = "compare", .where = IN_COMPARE, .size = sizeof(struct compare), .open = view_compare_open_view, .close = view_compare_close_view, .recalc = view_compare_recalc,
-	.paint = view_compare_paint, .verb = view_compare_verb, .key = view_compare_key, .own = view_compare_own, .subject = view_compare_subject, .look = view_compare_look, .go = view_compare_go, .text = view_compare_as_text,
+	.name = "compare",
+	.where = IN_COMPARE,
+	.size = sizeof(struct compare),
+	.open = view_compare_open_view,
+	.close = view_compare_close_view,
+	.recalc = view_compare_recalc,
+	.paint = view_compare_paint,
+	.verb = view_compare_verb,
+	.key = view_compare_key,
+	.own = view_compare_own,
+	.subject = view_compare_subject,
+	.look = view_compare_look,
+	.go = view_compare_go,
+	.text = view_compare_as_text,
 };

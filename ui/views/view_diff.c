@@ -1,5 +1,6 @@
-/* What a box's files have become since its start, or between two places of the record (":diff a b"): the list of files, and
- * their lines. ] and [ go from file to file. Reads: the newest snapshot at the cursor, or those of the two places. */
+/* What a box's files have become since its start, or between two places of the record (":diff a
+ * b"): the list of files, and their lines. ] and [ go from file to file. Reads: the newest snapshot
+ * at the cursor, or those of the two places. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -60,29 +61,36 @@ static void view_diff_recalc(void *self, struct ui *ui, struct arena *ar, int ro
 	uint64_t box = view_diff_box_of(v, &s->model);
 	const struct model_box *b = model_box(&s->model, box);
 	const struct model_action *act = model_action(&s->model, v->action);
-	bool tried = act && act->state == ACT_WAITS && act->previewed; /* what waits is asked about: what would it do? */
+	/* what waits is asked about: what would it do? */
+	bool tried = act && act->state == ACT_WAITS && act->previewed;
 	tried = tried && !v->since;
 	uint64_t until = v->until ? v->until : s->model.head;
 	v->nr = v->since ? changes_between(s, box, v->since, until, &v->change)
-		: tried ? changes_preview(s, act->previewed, &v->change) : changes_list(s, box, &v->change, ar);
+		: tried	 ? changes_preview(s, act->previewed, &v->change)
+			 : changes_list(s, box, &v->change, ar);
 	if (v->file >= v->nr)
 		v->file = v->nr > 0 ? v->nr - 1 : 0;
 	v->rows = rows - 3;
-	text_init(&v->text, ar, cols >= WIDE_COLS ? cols - LEFT_COLS - 1 : cols - 1, 3, ui->grid.ascii);
+	text_init(&v->text, ar, cols >= WIDE_COLS ? cols - LEFT_COLS - 1 : cols - 1, 3,
+		  ui->grid.ascii);
 	if (v->nr > 0)
 		pane_change(&v->text, s, &v->change[v->file], 3);
 	else
-		text_puts(&v->text, ROLE_DIM, tried ? "the dry run changed no file" : b ? "no file changed" : "no sandbox yet");
+		text_puts(&v->text, ROLE_DIM,
+			  tried ? "the dry run changed no file"
+			  : b	? "no file changed"
+				: "no sandbox yet");
 	v->text_top = text_clamp(&v->text, v->top, v->rows);
 	v->top = (int64_t)v->text_top;
 	if (v->since && b) {
 		const char *end = v->until ? arena_printf(ar, "#%" PRIu64, v->until) : "the cursor";
-		v->title = arena_printf(ar, "diff  %s:%s  from #%" PRIu64 " to %s", b->driver, b->name, v->since, end);
+		v->title = arena_printf(ar, "diff  %s:%s  from #%" PRIu64 " to %s", b->driver,
+					b->name, v->since, end);
 		v->total = changes_sum(v->change, v->nr, ar);
 		return;
 	}
 	v->title = tried ? arena_printf(ar, "diff  dry run of #%" PRIu64, act->id)
-		   : b   ? arena_printf(ar, "diff  %s:%s", b->driver, b->name)
+		   : b	 ? arena_printf(ar, "diff  %s:%s", b->driver, b->name)
 			 : "diff";
 	v->total = tried ? changes_sum(v->change, v->nr, ar) : changes_total(v->change, v->nr, ar);
 }
@@ -103,7 +111,9 @@ static void paint_files(const struct diff_view *v, struct area a)
 	int first = first_file(v, a.rows);
 	for (int row = 0; row < a.rows && (size_t)(first + row) < v->nr; row++) {
 		const struct change *c = &v->change[first + row];
-		const char *counts = c->counted ? change_counts(c, v->arena) : c->note ? c->note : "";
+		const char *counts = c->counted ? change_counts(c, v->arena)
+				     : c->note	? c->note
+						: "";
 		int n = text_cells(counts, a.g->ascii);
 		grid_put(a, row, 1, view_diff_op_role(c->op), arena_printf(v->arena, "%c", c->op));
 		put_bytes(a, row, 3, a.cols - n - 6, ROLE_TEXT, c->path, strlen(c->path), 0);
@@ -117,14 +127,19 @@ static void view_diff_paint_text(const struct diff_view *v, struct area a)
 {
 	if (v->nr > 0) {
 		const struct change *c = &v->change[v->file];
-		int col = grid_put(a, 0, 1, view_diff_op_role(c->op), arena_printf(v->arena, "%c", c->op)) + 1;
-		col = put_bytes(a, 0, col, a.cols - col - 14, ROLE_NAME, c->path, strlen(c->path), 0) + 2;
+		int col = grid_put(a, 0, 1, view_diff_op_role(c->op),
+				   arena_printf(v->arena, "%c", c->op)) +
+			  1;
+		col = put_bytes(a, 0, col, a.cols - col - 14, ROLE_NAME, c->path, strlen(c->path),
+				0) +
+		      2;
 		change_put_counts(a, 0, col, c, v->arena);
 	}
 	text_paint(&v->text, area_sub(a, 1, 1, a.rows - 1, a.cols - 1), v->text_top);
 	if (v->text_top + (size_t)v->rows < v->text.nr)
 		put_right(a, 0, 0, a.cols - 1, ROLE_DIM,
-			  arena_printf(v->arena, "%zu of %zu lines", v->text_top + (size_t)v->rows, v->text.nr));
+			  arena_printf(v->arena, "%zu of %zu lines", v->text_top + (size_t)v->rows,
+				       v->text.nr));
 }
 
 static void view_diff_paint(const void *self, const struct ui *ui, struct area a)
@@ -132,8 +147,9 @@ static void view_diff_paint(const void *self, const struct ui *ui, struct area a
 	const struct diff_view *v = self;
 	(void)ui;
 	draw_title(a, 0, v->title,
-		   &(struct piece){ ROLE_DIM,
-				    v->nr > 1 ? arena_printf(v->arena, "file %zu of %zu", v->file + 1, v->nr) : "" },
+		   &(struct piece){ ROLE_DIM, v->nr > 1 ? arena_printf(v->arena, "file %zu of %zu",
+								       v->file + 1, v->nr)
+							: "" },
 		   1);
 	put_rule(a, 1, NULL, ROLE_RULE, v->total);
 	struct area body = area_sub(a, 2, 0, a.rows - 2, a.cols);
@@ -198,8 +214,16 @@ static void view_diff_look(const void *self, const struct ui *ui, struct looked 
 {
 	const struct diff_view *v = self;
 	int left = ui->grid.cols >= WIDE_COLS ? LEFT_COLS : 0;
-	*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = v->text_top, .gutters = true,
-				.seen = { .first = v->text_top, .row = 3, .col = left, .rows = v->rows, .cols = ui->grid.cols - left } };
+	*out = (struct looked){ .what = LOOK_TEXT,
+				.source = v->source,
+				.text = &v->text,
+				.at = v->text_top,
+				.gutters = true,
+				.seen = { .first = v->text_top,
+					  .row = 3,
+					  .col = left,
+					  .rows = v->rows,
+					  .cols = ui->grid.cols - left } };
 }
 
 static void view_diff_go(void *self, struct ui *ui, uint64_t to)
@@ -210,7 +234,15 @@ static void view_diff_go(void *self, struct ui *ui, uint64_t to)
 }
 
 const struct view_ops view_diff = {
-	.name = "diff", .where = IN_DIFF, .size = sizeof(struct diff_view),
-	.open = view_diff_open_view, .recalc = view_diff_recalc, .paint = view_diff_paint, .verb = view_diff_verb, .subject = view_diff_subject,
-	.look = view_diff_look, .go = view_diff_go, .click = view_diff_click,
+	.name = "diff",
+	.where = IN_DIFF,
+	.size = sizeof(struct diff_view),
+	.open = view_diff_open_view,
+	.recalc = view_diff_recalc,
+	.paint = view_diff_paint,
+	.verb = view_diff_verb,
+	.subject = view_diff_subject,
+	.look = view_diff_look,
+	.go = view_diff_go,
+	.click = view_diff_click,
 };

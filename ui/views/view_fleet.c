@@ -1,5 +1,6 @@
 /* All agents at a glance; below them what the selected one has done, what it changed, what waits.
- * Reads: every model; rows of the selected agent. Wide screens show three panes below, narrow ones one at a time (Tab).
+ * Reads: every model; rows of the selected agent. Wide screens show three panes below, narrow ones
+ * one at a time (Tab).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 enum { PANE_EVENTS, PANE_WORK, PANE_PENDING, PANE_NR };
 
-/* --- recalc ------------------------------------------------------------------------------------------------------ */
+/* --- recalc ----------------------------------------------------------------------------------- */
 
 /* The last line that a command wrote, shown under it. */
 static const char *output_tail(struct source *s, const struct row_info *r, struct arena *ar)
@@ -24,7 +25,8 @@ static const char *output_tail(struct source *s, const struct row_info *r, struc
 		return NULL;
 	source_tail(s, r->seq, act->out_bytes ? 1 : 2, 400, &b);
 	sanitize_drop_colours(&b);
-	while (b.len > 0 && (b.data[b.len - 1] == '\n' || b.data[b.len - 1] == '\r' || b.data[b.len - 1] == ' '))
+	while (b.len > 0 &&
+	       (b.data[b.len - 1] == '\n' || b.data[b.len - 1] == '\r' || b.data[b.len - 1] == ' '))
 		b.data[--b.len] = 0;
 	if (b.len == 0)
 		return NULL;
@@ -65,7 +67,8 @@ static int64_t view_fleet_since(const struct pending *p)
 
 static bool is_before(const struct pending *a, const struct pending *b)
 {
-	return waits_order(&(struct waits){ a->source, a->seq, view_fleet_since(a) }, &(struct waits){ b->source, b->seq, view_fleet_since(b) }) < 0;
+	return waits_order(&(struct waits){ a->source, a->seq, view_fleet_since(a) },
+			   &(struct waits){ b->source, b->seq, view_fleet_since(b) }) < 0;
 }
 
 /* Keeps the oldest ones, in order. */
@@ -88,19 +91,24 @@ static void gather_pending(struct fleet *f, struct ui *ui, struct arena *ar)
 		struct source *s = ui->src[i];
 		f->waiting += s->model.nr_held + s->model.nr_asks;
 		for (size_t k = 0; k < s->model.nr_held; k++) {
-			struct pending p = { .seq = s->model.held[k], .act = model_action(&s->model, s->model.held[k]), .source = i };
+			struct pending p = { .seq = s->model.held[k],
+					     .act = model_action(&s->model, s->model.held[k]),
+					     .source = i };
 			p.agent = p.act ? model_agent(&s->model, p.act->agent) : NULL;
 			add_pending(f, &p);
 		}
 		for (size_t k = 0; k < s->model.nr_asks && k < MAX_PENDING; k++) {
-			struct pending p = { .seq = s->model.ask[k].seq, .agent = model_agent(&s->model, s->model.ask[k].agent), .source = i };
+			struct pending p = { .seq = s->model.ask[k].seq,
+					     .agent = model_agent(&s->model, s->model.ask[k].agent),
+					     .source = i };
 			row_load(&p.info, s, &(struct row){ p.seq, EV_ASK }, ar);
 			add_pending(f, &p);
 		}
 	}
 	for (size_t i = 0; i < f->nr_pending; i++)
 		if (!f->pending[i].info.seq) /* not read yet */
-			row_load(&f->pending[i].info, ui->src[f->pending[i].source], &(struct row){ f->pending[i].seq, EV_ACTION_REQUESTED }, ar);
+			row_load(&f->pending[i].info, ui->src[f->pending[i].source],
+				 &(struct row){ f->pending[i].seq, EV_ACTION_REQUESTED }, ar);
 }
 
 static void view_fleet_add_piece(struct fleet *f, enum role r, const char *text)
@@ -120,22 +128,34 @@ static void view_fleet_gather_title(struct fleet *f, struct ui *ui, int cols, st
 	size_t run = count[AGENT_RUN] + count[AGENT_THINK],
 	       held = count[AGENT_HELD] + count[AGENT_ASK];
 	f->nr_pieces = 0;
-	view_fleet_add_piece(f, cols >= 100 ? ROLE_TEXT : ROLE_DIM, fmt_plural(ar, (int64_t)f->total, "agent", "agents"));
+	view_fleet_add_piece(f, cols >= 100 ? ROLE_TEXT : ROLE_DIM,
+			     fmt_plural(ar, (int64_t)f->total, "agent", "agents"));
 	view_fleet_add_piece(f, ROLE_RUN, run ? arena_printf(ar, "%zu run", run) : "");
 	for (size_t i = 0; i < ui->nr_src; i++)
 		if (ui->src[i]->model.no_room && !ui->src[i]->model.ended) {
 			view_fleet_add_piece(f, ROLE_WARN, "DISK nearly full");
 			break;
 		}
-	view_fleet_add_piece(f, ROLE_FAILED, count[AGENT_LOST] ? arena_printf(ar, "%zu LOST", count[AGENT_LOST]) : "");
+	view_fleet_add_piece(f, ROLE_FAILED,
+			     count[AGENT_LOST] ? arena_printf(ar, "%zu LOST", count[AGENT_LOST])
+					       : "");
 	view_fleet_add_piece(f, ROLE_HELD, held ? arena_printf(ar, "%zu HELD", held) : "");
-	view_fleet_add_piece(f, ROLE_DIM, count[AGENT_IDLE] ? arena_printf(ar, "%zu wait", count[AGENT_IDLE]) : "");
-	view_fleet_add_piece(f, ROLE_PAUSED, count[AGENT_PAUSED] ? arena_printf(ar, "%zu paused", count[AGENT_PAUSED]) : "");
-	view_fleet_add_piece(f, ROLE_FAILED, count[AGENT_FAILED] ? arena_printf(ar, "%zu failed", count[AGENT_FAILED]) : "");
-	view_fleet_add_piece(f, ROLE_TEXT, limit ? arena_printf(ar, "%s/%s", fmt_cost(ar, uusd, f->cost_unknown), fmt_money(ar, limit)) :
-				fmt_cost(ar, uusd, f->cost_unknown));
+	view_fleet_add_piece(f, ROLE_DIM,
+			     count[AGENT_IDLE] ? arena_printf(ar, "%zu wait", count[AGENT_IDLE])
+					       : "");
+	view_fleet_add_piece(
+		f, ROLE_PAUSED,
+		count[AGENT_PAUSED] ? arena_printf(ar, "%zu paused", count[AGENT_PAUSED]) : "");
+	view_fleet_add_piece(
+		f, ROLE_FAILED,
+		count[AGENT_FAILED] ? arena_printf(ar, "%zu failed", count[AGENT_FAILED]) : "");
+	view_fleet_add_piece(f, ROLE_TEXT,
+			     limit ? arena_printf(ar, "%s/%s", fmt_cost(ar, uusd, f->cost_unknown),
+						  fmt_money(ar, limit))
+				   : fmt_cost(ar, uusd, f->cost_unknown));
 	if (cols >= 100)
-		view_fleet_add_piece(f, ROLE_DIM, arena_printf(ar, "%s tok", fmt_count(ar, tokens)));
+		view_fleet_add_piece(f, ROLE_DIM,
+				     arena_printf(ar, "%s tok", fmt_count(ar, tokens)));
 	view_fleet_add_piece(f, ROLE_DIM, fmt_hms_zone(ar, ui_now(ui)));
 	const struct model *m = ui->nr_src == 1 ? &ui->src[0]->model : NULL;
 	if (cols < 100)
@@ -145,7 +165,8 @@ static void view_fleet_gather_title(struct fleet *f, struct ui *ui, int cols, st
 			      : arena_printf(ar, "fleet: %zu sessions", ui->nr_src);
 }
 
-/* A screen of 36 rows gives the agents what they need, at least 8 and at most half; the panes share the rest. */
+/* A screen of 36 rows gives the agents what they need, at least 8 and at most half; the panes share
+ * the rest. */
 static int list_rows(size_t nr, int rows, bool wide)
 {
 	int most = wide ? rows / 2 - 4 : rows / 2 - 1, want = (int)nr + 1;
@@ -193,10 +214,11 @@ static void view_fleet_recalc(void *self, struct ui *ui, struct arena *ar, int r
 	f->list_rows = list;
 	f->nr_changes = 0;
 	if (f->nr > 0 && f->line[f->at].agent)
-		f->nr_changes = changes_list(ui->src[f->source], f->line[f->at].agent->box, &f->change, ar);
+		f->nr_changes =
+			changes_list(ui->src[f->source], f->line[f->at].agent->box, &f->change, ar);
 }
 
-/* --- paint ------------------------------------------------------------------------------------------------------- */
+/* --- paint ------------------------------------------------------------------------------------ */
 
 struct columns {
 	int agent, session, box, state, now, step, tok, cost, spark, end;
@@ -235,15 +257,16 @@ static void view_fleet_paint_heads(struct area a, int row, const struct columns 
 	grid_put(a, row, c->spark, ROLE_HEAD, c->end - c->spark >= 11 ? "ACTIVITY 4m" : "ACT");
 }
 
-/* Where there is no room for both, the name is what tells one from another; of a box without walls the kind is never left out. */
+/* Where there is no room for both, the name is what tells one from another; of a box without walls
+ * the kind is never left out. */
 static const char *box_in(const struct line *l, int cells, bool ascii)
 {
 	const char *name = strchr(l->box, ':');
 	return name && !l->bare && text_cells(l->box, ascii) > cells ? name + 1 : l->box;
 }
 
-static void paint_agent(const struct fleet *f, const struct ui *ui, struct area a, int row, const struct line *l,
-			const struct columns *c)
+static void paint_agent(const struct fleet *f, const struct ui *ui, struct area a, int row,
+			const struct line *l, const struct columns *c)
 {
 	const struct model *m = &ui->src[l->source]->model;
 	struct arena *ar = f->arena;
@@ -254,7 +277,8 @@ static void paint_agent(const struct fleet *f, const struct ui *ui, struct area 
 	grid_put(a, row, 1, r, arena_printf(ar, "%c", agent_state_sign(l->state)));
 	if (l->state != AGENT_PAUSED && !l->agent->ended && (l->agent->paused || m->paused_all))
 		grid_put(a, row, 2, ROLE_PAUSED, "="); /* and paused besides */
-	put_field(a, row, c->agent, c->session - c->agent - 1, ROLE_NAME, ui_agent_name(ui, l->source, l->agent));
+	put_field(a, row, c->agent, c->session - c->agent - 1, ROLE_NAME,
+		  ui_agent_name(ui, l->source, l->agent));
 	if (c->box > c->session)
 		put_field(a, row, c->session, c->box - c->session - 1, ROLE_DIM, m->id);
 	if (c->state > c->box)
@@ -271,44 +295,56 @@ static void paint_agent(const struct fleet *f, const struct ui *ui, struct area 
 			put_bar(a, row, now_end + 1, 9, ROLE_RUN, l->done, l->total);
 	}
 	put_bytes(a, row, c->now, now_end - c->now,
-		  l->state == AGENT_DONE || l->state == AGENT_IDLE ? ROLE_DIM : ROLE_TEXT, l->now, strlen(l->now), 0);
+		  l->state == AGENT_DONE || l->state == AGENT_IDLE ? ROLE_DIM : ROLE_TEXT, l->now,
+		  strlen(l->now), 0);
 	put_right(a, row, c->step, 5, ROLE_TEXT, arena_printf(ar, "%u", l->agent->turn));
 	if (c->cost > c->tok)
 		put_right(a, row, c->tok, 5, ROLE_TEXT, fmt_count(ar, l->agent->tokens));
-	put_right(a, row, c->cost, 7, ROLE_TEXT, fmt_cost(ar, l->agent->uusd, l->agent->cost_unknown));
+	put_right(a, row, c->cost, 7, ROLE_TEXT,
+		  fmt_cost(ar, l->agent->uusd, l->agent->cost_unknown));
 	draw_spark(a, row, c->spark, c->end - c->spark, &l->agent->spark, ui_now_of(ui, l->source));
 }
 
 /* "+ s-7k2m9q fix   37 agents  30 run  3 HELD  2 failed" and the sums. */
-static void view_fleet_paint_group(const struct fleet *f, const struct ui *ui, struct area a, int row, const struct line *l,
-			const struct columns *c)
+static void view_fleet_paint_group(const struct fleet *f, const struct ui *ui, struct area a,
+				   int row, const struct line *l, const struct columns *c)
 {
 	static const struct {
 		enum agent_state state, with;
 		const char *word;
 	} words[] = {
-		{ AGENT_HELD, AGENT_ASK, "HELD" },	    { AGENT_RUN, AGENT_THINK, "run" },
-		{ AGENT_IDLE, AGENT_IDLE, "wait" },	    { AGENT_PAUSED, AGENT_PAUSED, "paused" },
-		{ AGENT_LOST, AGENT_LOST, "LOST" },	    { AGENT_FAILED, AGENT_FAILED, "failed" }, { AGENT_STOPPED, AGENT_STOPPED, "stopped" }, { AGENT_DONE, AGENT_DONE, "done" },
+		{ AGENT_HELD, AGENT_ASK, "HELD" },
+		{ AGENT_RUN, AGENT_THINK, "run" },
+		{ AGENT_IDLE, AGENT_IDLE, "wait" },
+		{ AGENT_PAUSED, AGENT_PAUSED, "paused" },
+		{ AGENT_LOST, AGENT_LOST, "LOST" },
+		{ AGENT_FAILED, AGENT_FAILED, "failed" },
+		{ AGENT_STOPPED, AGENT_STOPPED, "stopped" },
+		{ AGENT_DONE, AGENT_DONE, "done" },
 	};
 	const struct model *m = &ui->src[l->source]->model;
 	const struct group *g = l->group;
 	struct arena *ar = f->arena;
-	struct piece p[ARRAY_LEN(words) + 1] = { { ROLE_TEXT, fmt_plural(ar, (int64_t)g->nr, "agent", "agents") } };
+	struct piece p[ARRAY_LEN(words) + 1] = { { ROLE_TEXT, fmt_plural(ar, (int64_t)g->nr,
+									 "agent", "agents") } };
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		size_t n = g->count[words[i].state];
 		if (words[i].with != words[i].state)
 			n += g->count[words[i].with];
-		p[i + 1] = (struct piece){ draw_state_role(words[i].state), n ? arena_printf(ar, "%zu %s", n, words[i].word) : "" };
+		p[i + 1] = (struct piece){ draw_state_role(words[i].state),
+					   n ? arena_printf(ar, "%zu %s", n, words[i].word) : "" };
 	}
 	/* Its name takes what the counts leave. */
-	int least = c->state - c->agent - 1, room = c->step - c->agent - 1 - draw_pieces_cells(p, ARRAY_LEN(p), a.g->ascii);
-	const char *name = arena_printf(ar, "%s  %s%s", m->id, m->name, m->ended ? "  (ended)" : "");
+	int least = c->state - c->agent - 1,
+	    room = c->step - c->agent - 1 - draw_pieces_cells(p, ARRAY_LEN(p), a.g->ascii);
+	const char *name =
+		arena_printf(ar, "%s  %s%s", m->id, m->name, m->ended ? "  (ended)" : "");
 	int need = text_cells(name, a.g->ascii);
 	room = need < room ? need : room;
 	grid_put(a, row, 1, ROLE_TITLE, g->folded ? "+" : "-");
 	int col = put_field(a, row, c->agent, room > least ? room : least, ROLE_TITLE, name);
-	draw_pieces(area_sub(a, row, 0, 1, c->step), 0, room > least ? col + 2 : c->state, p, ARRAY_LEN(p));
+	draw_pieces(area_sub(a, row, 0, 1, c->step), 0, room > least ? col + 2 : c->state, p,
+		    ARRAY_LEN(p));
 	put_right(a, row, c->step, 5, ROLE_TEXT, fmt_count(ar, (int64_t)g->steps));
 	if (c->cost > c->tok)
 		put_right(a, row, c->tok, 5, ROLE_TEXT, fmt_count(ar, g->tokens));
@@ -329,12 +365,16 @@ static void view_fleet_paint_list(const struct fleet *f, const struct ui *ui, st
 			put_cursor_row(a, i);
 	}
 	if (f->nr == 0)
-		grid_put(a, 1, 3, ROLE_DIM, *ui_filter(ui) ? "no agent matches the filter: Esc takes it away" : "no agent has begun yet");
+		grid_put(a, 1, 3, ROLE_DIM,
+			 *ui_filter(ui) ? "no agent matches the filter: Esc takes it away"
+					: "no agent has begun yet");
 }
 
 static void paint_events(const struct fleet *f, struct area a)
 {
-	struct draw_row_opts o = { .clock = a.cols >= 100, .cost = a.cols >= 100, .verdict = true,
+	struct draw_row_opts o = { .clock = a.cols >= 100,
+				   .cost = a.cols >= 100,
+				   .verdict = true,
 				   .id = draw_id_cells(f->event, f->nr_events) };
 	int need = 0, row = 0;
 	size_t first = 0;
@@ -349,7 +389,8 @@ static void paint_events(const struct fleet *f, struct area a)
 		if (f->tail[i]) {
 			int col = (o.id > 4 ? 4 + o.id : 8) + (o.clock ? 10 : 0);
 			put_sign(a, row, col, ROLE_RULE, SIGN_VLINE);
-			put_bytes(a, row++, col + 2, a.cols - col - 3, ROLE_DIM, f->tail[i], strlen(f->tail[i]), 0);
+			put_bytes(a, row++, col + 2, a.cols - col - 3, ROLE_DIM, f->tail[i],
+				  strlen(f->tail[i]), 0);
 		}
 	}
 	if (f->nr_events == 0)
@@ -372,7 +413,8 @@ static void paint_changes(const struct fleet *f, struct area a)
 		grid_put(a, row, col, change_role(c->op), arena_printf(f->arena, "%c", c->op));
 		struct area cell = area_sub(a, row, 0, 1, col + width - 2);
 		int n = c->counted ? text_cells(change_counts(c, f->arena), true) : 0;
-		int end = put_bytes(cell, 0, col + 2, cell.cols - col - 3 - n, ROLE_TEXT, c->path, strlen(c->path), 0);
+		int end = put_bytes(cell, 0, col + 2, cell.cols - col - 3 - n, ROLE_TEXT, c->path,
+				    strlen(c->path), 0);
 		if (c->counted)
 			change_put_counts(cell, 0, end + 1, c, f->arena);
 	}
@@ -391,14 +433,20 @@ static void paint_pending(const struct fleet *f, const struct ui *ui, struct are
 		const struct model *m = &ui->src[p->source]->model;
 		int row = (int)i, col = 1 + cells + 1;
 		grid_put(a, row, 1, ROLE_HELD, arena_printf(f->arena, "! %" PRIu64, p->info.seq));
-		col = put_field(a, row, col, 12, ROLE_NAME, ui_agent_name(ui, p->source, p->agent)) + 1;
+		col = put_field(a, row, col, 12, ROLE_NAME,
+				ui_agent_name(ui, p->source, p->agent)) +
+		      1;
 		if (ui->nr_src > 1) /* the same name and number may wait in each */
 			col = put_field(a, row, col, 9, ROLE_DIM, m->id ? m->id : "?");
 		if (ui->nr_src == 1 || a.cols >= 100)
 			col = put_field(a, row, col, 6, ROLE_DIM, p->act ? p->info.word : "asks");
 		const char *what = one_line(p->info.what, f->arena);
-		const char *why = ui->src[p->source]->lost ? "until it is resumed" : !p->act ? "waits for an answer" : strcmp(p->info.by, "budget") != 0 ? p->info.by :
-				  ui_may_act(ui, p->source) ? "the budget is used up: $ gives more" : "the budget is used up";
+		const char *why = ui->src[p->source]->lost	      ? "until it is resumed"
+				  : !p->act			      ? "waits for an answer"
+				  : strcmp(p->info.by, "budget") != 0 ? p->info.by
+				  : ui_may_act(ui, p->source)
+					  ? "the budget is used up: $ gives more"
+					  : "the budget is used up";
 		int n = text_cells(why, a.g->ascii), room = a.cols - col - n - 3;
 		if (room < 20)
 			room = a.cols - col - 1, n = 0;
@@ -414,23 +462,30 @@ static const char *pending_note(const struct fleet *f, const struct ui *ui)
 {
 	int64_t until = 0;
 	for (size_t i = 0; i < f->nr_pending; i++)
-		if (f->pending[i].act && f->pending[i].act->until_us && !ui->src[f->pending[i].source]->lost &&
+		if (f->pending[i].act && f->pending[i].act->until_us &&
+		    !ui->src[f->pending[i].source]->lost &&
 		    (!until || f->pending[i].act->until_us < until))
 			until = f->pending[i].act->until_us;
-	return until ? arena_printf(f->arena, "deny in %s", fmt_age(f->arena, until - ui_now(ui))) : NULL;
+	return until ? arena_printf(f->arena, "deny in %s", fmt_age(f->arena, until - ui_now(ui)))
+		     : NULL;
 }
 
 static const char *pane_title(const struct fleet *f, const struct ui *ui, int pane)
 {
-	const char *name = f->nr == 0 ? "" : f->line[f->at].agent ? ui_agent_name(ui, f->line[f->at].source, f->line[f->at].agent) : "the session";
+	const char *name = f->nr == 0 ? ""
+			   : f->line[f->at].agent
+				   ? ui_agent_name(ui, f->line[f->at].source, f->line[f->at].agent)
+				   : "the session";
 	if (pane == PANE_EVENTS)
 		return arena_printf(f->arena, "%s%slast events", name, *name ? "  " : "");
 	if (pane == PANE_WORK)
 		return arena_printf(f->arena, "workspace  %s", f->nr > 0 ? f->line[f->at].box : "");
-	return f->nr_pending ? arena_printf(f->arena, "pending approvals %zu", f->waiting) : "pending approvals";
+	return f->nr_pending ? arena_printf(f->arena, "pending approvals %zu", f->waiting)
+			     : "pending approvals";
 }
 
-static void view_fleet_paint_pane(const struct fleet *f, const struct ui *ui, struct area a, int pane)
+static void view_fleet_paint_pane(const struct fleet *f, const struct ui *ui, struct area a,
+				  int pane)
 {
 	if (pane == PANE_EVENTS)
 		paint_events(f, a);
@@ -442,21 +497,25 @@ static void view_fleet_paint_pane(const struct fleet *f, const struct ui *ui, st
 
 static void paint_wide(const struct fleet *f, const struct ui *ui, struct area a, int row)
 {
-	int pending = f->nr_pending > 3 ? 4 : (int)f->nr_pending + 1, work = f->nr_changes > 6 ? 3 : 2;
+	int pending = f->nr_pending > 3 ? 4 : (int)f->nr_pending + 1,
+	    work = f->nr_changes > 6 ? 3 : 2;
 	int events = a.rows - row - 3 - pending - work;
 	put_rule(a, row, pane_title(f, ui, PANE_EVENTS), ROLE_TITLE, "follow on");
 	paint_events(f, area_sub(a, row + 1, 0, events, a.cols));
 	row += 1 + events;
-	put_rule(a, row, pane_title(f, ui, PANE_WORK), ROLE_TITLE, changes_total(f->change, f->nr_changes, f->arena));
+	put_rule(a, row, pane_title(f, ui, PANE_WORK), ROLE_TITLE,
+		 changes_total(f->change, f->nr_changes, f->arena));
 	paint_changes(f, area_sub(a, row + 1, 0, work, a.cols));
 	row += 1 + work;
-	put_rule(a, row, pane_title(f, ui, PANE_PENDING), f->nr_pending ? ROLE_HELD : ROLE_TITLE, pending_note(f, ui));
+	put_rule(a, row, pane_title(f, ui, PANE_PENDING), f->nr_pending ? ROLE_HELD : ROLE_TITLE,
+		 pending_note(f, ui));
 	paint_pending(f, ui, area_sub(a, row + 1, 0, pending, a.cols));
 }
 
 static void paint_narrow(const struct fleet *f, const struct ui *ui, struct area a, int row)
 {
-	put_rule(a, row, pane_title(f, ui, f->pane), ROLE_TITLE, "Tab: events / workspace / pending");
+	put_rule(a, row, pane_title(f, ui, f->pane), ROLE_TITLE,
+		 "Tab: events / workspace / pending");
 	bool strip = f->nr_pending > 0 && f->pane != PANE_PENDING;
 	int rows = a.rows - row - 1 - (strip ? 2 : 0);
 	view_fleet_paint_pane(f, ui, area_sub(a, row + 1, 0, rows, a.cols), f->pane);
@@ -492,7 +551,7 @@ static void view_fleet_paint(const void *self, const struct ui *ui, struct area 
 		paint_narrow(f, ui, a, LIST_TOP + rows);
 }
 
-/* --- verbs ------------------------------------------------------------------------------------------------------- */
+/* --- verbs ------------------------------------------------------------------------------------ */
 
 static void select_line(struct fleet *f, int64_t to)
 {
@@ -534,8 +593,10 @@ static void view_fleet_drag(void *self, struct ui *ui, int row, int col)
 static bool view_fleet_verb(void *self, struct ui *ui, enum verb v)
 {
 	struct fleet *f = self;
-	static const char *const sorts[SORT_NR] = { "state: held, failed, running", "name", "newest event", "cost" };
-	int64_t at = (int64_t)f->at, page = f->list_rows > 3 ? f->list_rows - 2 : 1; /* a row is seen again */
+	static const char *const sorts[SORT_NR] = { "state: held, failed, running", "name",
+						    "newest event", "cost" };
+	/* a row is seen again */
+	int64_t at = (int64_t)f->at, page = f->list_rows > 3 ? f->list_rows - 2 : 1;
 	(void)ui;
 	switch ((int)v) {
 	case VERB_UP:
@@ -564,7 +625,8 @@ static bool view_fleet_verb(void *self, struct ui *ui, enum verb v)
 		return true;
 	case VERB_ZOOM:
 		f->zoom = !f->zoom && f->rows >= 30;
-		ui_say(ui, ROLE_DIM, view_fleet_beside(f, f->rows) ? "all panes" : "one pane: Tab goes on");
+		ui_say(ui, ROLE_DIM,
+		       view_fleet_beside(f, f->rows) ? "all panes" : "one pane: Tab goes on");
 		return true;
 	case VERB_OPEN:
 		return f->agent == 0 && fleet_fold(f);
@@ -574,12 +636,16 @@ static bool view_fleet_verb(void *self, struct ui *ui, enum verb v)
 		return true;
 	case VERB_GROUP:
 		f->grouping = f->grouped ? GROUP_NO : GROUP_YES;
-		ui_say(ui, ROLE_DIM, f->grouping == GROUP_YES ? "grouped by session; Space folds" : "not grouped");
+		ui_say(ui, ROLE_DIM,
+		       f->grouping == GROUP_YES ? "grouped by session; Space folds"
+						: "not grouped");
 		return true;
 	case VERB_SORT:
 		f->sort = (f->sort + 1) % SORT_NR;
-		f->pin.set = false; /* who sorts wants every row in its place, the selected one, too */
-		ui_say(ui, ROLE_DIM, "sorted by %s; S once more: by %s", sorts[f->sort], sorts[(f->sort + 1) % SORT_NR]);
+		/* who sorts wants every row in its place, the selected one, too */
+		f->pin.set = false;
+		ui_say(ui, ROLE_DIM, "sorted by %s; S once more: by %s", sorts[f->sort],
+		       sorts[(f->sort + 1) % SORT_NR]);
 		return true;
 	default:
 		return false;
@@ -591,7 +657,9 @@ static void view_fleet_subject(const void *self, const struct ui *ui, struct sub
 	const struct fleet *f = self;
 	const struct source *s = ui_source(ui, f->source);
 	const struct model_agent *a = s ? model_agent(&s->model, f->agent) : NULL;
-	*out = (struct subject){ .source = f->source, .agent = f->agent, .action = a ? a->last : 0 };
+	*out = (struct subject){ .source = f->source,
+				 .agent = f->agent,
+				 .action = a ? a->last : 0 };
 }
 
 static const char *view_fleet_line(const void *self, const struct ui *ui, size_t i, struct arena *a)
@@ -602,15 +670,19 @@ static const char *view_fleet_line(const void *self, const struct ui *ui, size_t
 	if (!l->agent)
 		return arena_printf(a, "%s %s", m->id, m->name);
 	const struct model_box *b = model_box(m, l->agent->box);
-	return arena_printf(a, "%s %s %s %s %s %s", l->agent->name, m->id, m->name, b ? b->name : "",
-			    agent_state_word(l->state), fleet_now(l, ui, a));
+	return arena_printf(a, "%s %s %s %s %s %s", l->agent->name, m->id, m->name,
+			    b ? b->name : "", agent_state_word(l->state), fleet_now(l, ui, a));
 }
 
 static void view_fleet_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct fleet *f = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = f->source, .nr = f->nr, .line = view_fleet_line, .at = f->at };
+	*out = (struct looked){ .what = LOOK_LINES,
+				.source = f->source,
+				.nr = f->nr,
+				.line = view_fleet_line,
+				.at = f->at };
 }
 
 static void view_fleet_go(void *self, struct ui *ui, uint64_t to)
@@ -620,7 +692,15 @@ static void view_fleet_go(void *self, struct ui *ui, uint64_t to)
 }
 
 const struct view_ops view_fleet = {
-	.name = "fleet", .where = IN_FLEET, .size = sizeof(struct fleet),
-	.recalc = view_fleet_recalc, .paint = view_fleet_paint, .verb = view_fleet_verb, .click = view_fleet_click, .subject = view_fleet_subject,
-	.look = view_fleet_look, .go = view_fleet_go, .drag = view_fleet_drag,
+	.name = "fleet",
+	.where = IN_FLEET,
+	.size = sizeof(struct fleet),
+	.recalc = view_fleet_recalc,
+	.paint = view_fleet_paint,
+	.verb = view_fleet_verb,
+	.click = view_fleet_click,
+	.subject = view_fleet_subject,
+	.look = view_fleet_look,
+	.go = view_fleet_go,
+	.drag = view_fleet_drag,
 };

@@ -71,9 +71,13 @@ static bool view_handoff_verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct handover *v = self;
 	(void)ui;
-	int64_t by = verb == VERB_UP ? -1 : verb == VERB_DOWN ? 1 : verb == VERB_PAGE_UP ? -v->rows / 2 :
-		     verb == VERB_PAGE_DOWN ? v->rows / 2 : verb == VERB_FIRST ? -v->top :
-		     verb == VERB_LAST ? INT32_MAX : 0;
+	int64_t by = verb == VERB_UP	      ? -1
+		     : verb == VERB_DOWN      ? 1
+		     : verb == VERB_PAGE_UP   ? -v->rows / 2
+		     : verb == VERB_PAGE_DOWN ? v->rows / 2
+		     : verb == VERB_FIRST     ? -v->top
+		     : verb == VERB_LAST      ? INT32_MAX
+					      : 0;
 	if (by == 0)
 		return verb == VERB_FIRST;
 	v->top += by;
@@ -98,8 +102,15 @@ static void view_handoff_subject(const void *self, const struct ui *ui, struct s
 static void view_handoff_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct handover *v = self;
-	*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = (uint64_t)v->top,
-				.seen = { .first = (size_t)v->top, .row = 2, .col = 1, .rows = v->rows, .cols = ui->grid.cols } };
+	*out = (struct looked){ .what = LOOK_TEXT,
+				.source = v->source,
+				.text = &v->text,
+				.at = (uint64_t)v->top,
+				.seen = { .first = (size_t)v->top,
+					  .row = 2,
+					  .col = 1,
+					  .rows = v->rows,
+					  .cols = ui->grid.cols } };
 }
 
 static void view_handoff_go(void *self, struct ui *ui, uint64_t to)
@@ -110,6 +121,16 @@ static void view_handoff_go(void *self, struct ui *ui, uint64_t to)
 }
 
 const struct view_ops view_handover = {
-	.name = "handoff", .where = IN_PAGE, .size = sizeof(struct handover), .open = view_handoff_open_view, .close = view_handoff_close_view,
-	.recalc = view_handoff_recalc, .paint = view_handoff_paint, .verb = view_handoff_verb, .text = view_handoff_text, .subject = view_handoff_subject, .look = view_handoff_look, .go = view_handoff_go,
+	.name = "handoff",
+	.where = IN_PAGE,
+	.size = sizeof(struct handover),
+	.open = view_handoff_open_view,
+	.close = view_handoff_close_view,
+	.recalc = view_handoff_recalc,
+	.paint = view_handoff_paint,
+	.verb = view_handoff_verb,
+	.text = view_handoff_text,
+	.subject = view_handoff_subject,
+	.look = view_handoff_look,
+	.go = view_handoff_go,
 };

@@ -1,5 +1,5 @@
-/* The keys of the screen below, made from the key table; pressing one does it there, but not where people decide: what
- * they do there they do looking at it. Esc goes back. */
+/* The keys of the screen below, made from the key table; pressing one does it there, but not where
+ * people decide: what they do there they do looking at it. Esc goes back. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 enum { MAX_LINES = 64, COLUMN = 39, KEYS = 12 };
 
 struct help_line {
-	enum verb verb;  /* VERB_NONE: a key of the screen's own */
+	enum verb verb; /* VERB_NONE: a key of the screen's own */
 	const char *doc;
 	char keys[KEYS + 1];
 	const char *off;
@@ -20,7 +20,7 @@ struct help {
 	const struct view_ops *below;
 	struct {
 		int row, col;
-	} at[GROUP_NR]; /* where each group stands, from the top of the text */
+	} at[GROUP_NR];		/* where each group stands, from the top of the text */
 	int deepest, page, hit; /* hit: the line that a search went to */
 	struct help_line line[GROUP_NR][MAX_LINES];
 	size_t nr[GROUP_NR];
@@ -52,7 +52,9 @@ static void view_help_open_view(void *self, struct ui *ui, const struct subject 
 static void other_screen(struct help *h, const struct ui *ui, bool next)
 {
 	unsigned was = h->where;
-	for (size_t i = 0; i < view_count() && (h->where == was || h->below->where & (IN_HELP | IN_PALETTE)); i++) {
+	for (size_t i = 0;
+	     i < view_count() && (h->where == was || h->below->where & (IN_HELP | IN_PALETTE));
+	     i++) {
 		h->other = (h->other + (next ? 1 : view_count() - 1)) % view_count();
 		choose_screen(h, ui);
 	}
@@ -68,7 +70,8 @@ static bool view_help_names(const char *keys, const char *name)
 	return false;
 }
 
-/* Where this key of @v goes: to the line of that verb, else to a new one, below it if it has no room. NULL: it is there. */
+/* Where this key of @v goes: to the line of that verb, else to a new one, below it if it has no
+ * room. NULL: it is there. */
 static struct help_line *view_help_line_for(struct help *h, enum verb v, const char *name)
 {
 	enum verb_group g = verb_group(v);
@@ -109,7 +112,9 @@ static void own_lines(struct help *h)
 	}
 }
 
-static const enum verb_group view_help_order[] = { GROUP_DECIDE, GROUP_HERE, GROUP_MOVE, GROUP_REPLAY, GROUP_ACT, GROUP_LOOK, GROUP_ALL };
+static const enum verb_group view_help_order[] = { GROUP_DECIDE, GROUP_HERE, GROUP_MOVE,
+						   GROUP_REPLAY, GROUP_ACT,  GROUP_LOOK,
+						   GROUP_ALL };
 
 /* Groups below each other, a new column when the next would not fit. */
 static void lay_out(struct help *h, int rows, int cols)
@@ -157,20 +162,24 @@ static void view_help_recalc(void *self, struct ui *ui, struct arena *a, int row
 		if (*l->keys)
 			strcat(l->keys, " ");
 		strcat(l->keys, name);
-		l->off = verb_acts(k->verb) && h->replay ? "not in replay" : h->other || !below || !below->ops->off ? NULL :
-			 below->ops->off(below->self, ui, k->verb);
+		l->off = verb_acts(k->verb) && h->replay ? "not in replay"
+			 : h->other || !below || !below->ops->off
+				 ? NULL
+				 : below->ops->off(below->self, ui, k->verb);
 	}
 	lay_out(h, rows, cols);
 	view_help_scroll(h, h->top);
 }
 
-static void view_help_paint_group(const struct help *h, struct area a, int row, int col, enum verb_group g)
+static void view_help_paint_group(const struct help *h, struct area a, int row, int col,
+				  enum verb_group g)
 {
 	grid_put(a, row++, col, ROLE_TITLE, verb_group_title(g));
 	for (size_t i = 0; i < h->nr[g]; i++, row++) {
 		const struct help_line *l = &h->line[g][i];
 		put_field(a, row, col, KEYS, l->off ? ROLE_OFF : ROLE_KEY, l->keys);
-		put_bytes(a, row, col + KEYS + 1, COLUMN - KEYS - 2, l->off ? ROLE_OFF : ROLE_TEXT, l->doc, strlen(l->doc), 0);
+		put_bytes(a, row, col + KEYS + 1, COLUMN - KEYS - 2, l->off ? ROLE_OFF : ROLE_TEXT,
+			  l->doc, strlen(l->doc), 0);
 	}
 }
 
@@ -182,16 +191,20 @@ static void view_help_paint(const void *self, const struct ui *ui, struct area a
 	(void)ui;
 	snprintf(title, sizeof(title), "help: %s", h->below->name);
 	bool reads = h->where & (IN_DECIDE | IN_QUESTION) || h->other;
-	snprintf(note, sizeof(note), "%s%sTab other screens, / search, Esc back", a.cols >= 90 && !reads ? "press the key to do it, " : "",
-		 !more ? "" : h->top + h->page < h->deepest ? "j more, " : "k back up, ");
+	snprintf(note, sizeof(note), "%s%sTab other screens, / search, Esc back",
+		 a.cols >= 90 && !reads ? "press the key to do it, " : "",
+		 !more				 ? ""
+		 : h->top + h->page < h->deepest ? "j more, "
+						 : "k back up, ");
 	put_rule(a, 0, title, ROLE_TITLE, note);
 	for (size_t i = 0; i < ARRAY_LEN(view_help_order); i++)
 		if (h->nr[view_help_order[i]] > 0)
-			view_help_paint_group(h, area_sub(a, 2, 0, a.rows - 2, a.cols), h->at[view_help_order[i]].row - h->top, h->at[view_help_order[i]].col,
-				    view_help_order[i]);
+			view_help_paint_group(h, area_sub(a, 2, 0, a.rows - 2, a.cols),
+					      h->at[view_help_order[i]].row - h->top,
+					      h->at[view_help_order[i]].col, view_help_order[i]);
 }
 
-/* --- search ------------------------------------------------------------------------------------------------------ */
+/* --- search ----------------------------------------------------------------------------------- */
 
 /* The line with this number, counted through the groups in their order; @row is where it stands. */
 static const struct help_line *line_nr(const struct help *h, size_t nr, int *row)
@@ -216,7 +229,9 @@ static void view_help_look(const void *self, const struct ui *ui, struct looked 
 {
 	const struct help *h = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .line = view_help_line, .at = (uint64_t)h->hit };
+	*out = (struct looked){ .what = LOOK_LINES,
+				.line = view_help_line,
+				.at = (uint64_t)h->hit };
 	for (size_t g = 0; g < GROUP_NR; g++)
 		out->nr += h->nr[g];
 }
@@ -231,7 +246,7 @@ static void view_help_go(void *self, struct ui *ui, uint64_t to)
 		view_help_scroll(h, row - h->page / 2);
 }
 
-/* --- keys -------------------------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 /* Moving and searching are about the help itself. */
 static bool view_help_verb(void *self, struct ui *ui, enum verb v)
@@ -270,11 +285,13 @@ static bool view_help_key(void *self, struct ui *ui, uint32_t key)
 		ui_back(ui);
 	} else if (v == VERB_SEARCH || key == '/') {
 		ui_do(ui, VERB_SEARCH);
-	} else if (key == 'n' || key == 'N') { /* of a search, whatever the screen below takes them for */
+	} else if (key == 'n' ||
+		   key == 'N') { /* of a search, whatever the screen below takes them for */
 		ui_do(ui, key == 'n' ? VERB_AGAIN : VERB_AGAIN_UP);
 	} else if (view_help_verb(h, ui, v)) {
 		return true;
-	} else if ((own || v != VERB_NONE) && !(h->where & (IN_DECIDE | IN_QUESTION)) && !h->other) {
+	} else if ((own || v != VERB_NONE) && !(h->where & (IN_DECIDE | IN_QUESTION)) &&
+		   !h->other) {
 		ui_back(ui);
 		if (own)
 			ui_top(ui)->ops->key(ui_top(ui)->self, ui, key);
@@ -285,6 +302,14 @@ static bool view_help_key(void *self, struct ui *ui, uint32_t key)
 }
 
 const struct view_ops view_help = {
-	.name = "help", .where = IN_HELP, .size = sizeof(struct help),
-	.open = view_help_open_view, .recalc = view_help_recalc, .paint = view_help_paint, .verb = view_help_verb, .key = view_help_key, .look = view_help_look, .go = view_help_go,
+	.name = "help",
+	.where = IN_HELP,
+	.size = sizeof(struct help),
+	.open = view_help_open_view,
+	.recalc = view_help_recalc,
+	.paint = view_help_paint,
+	.verb = view_help_verb,
+	.key = view_help_key,
+	.look = view_help_look,
+	.go = view_help_go,
 };

@@ -1,5 +1,5 @@
-/* What is held before it runs, as a filter, and what it would have matched in this session. e edits it, x takes it away,
- * I switches it off and on. */
+/* What is held before it runs, as a filter, and what it would have matched in this session. e edits
+ * it, x takes it away, I switches it off and on. */
 #include <string.h>
 
 #include "query/filter.h"
@@ -70,15 +70,20 @@ static void view_holds_paint(const void *self, const struct ui *ui, struct area 
 	draw_title(a, 0, "holds: what waits for a person before it runs", NULL, 0);
 	put_rule(a, 1, NULL, ROLE_RULE, may ? "e edit   x remove   I off, on" : "read only");
 	if (!v->text || !*v->text) {
-		grid_put(a, 3, 3, ROLE_DIM, may ? "nothing is held by a filter; i sets one, as kind:exec cmd~\"git push\""
-					   : "nothing is held by a filter");
+		grid_put(
+			a, 3, 3, ROLE_DIM,
+			may ? "nothing is held by a filter; i sets one, as kind:exec cmd~\"git push\""
+			    : "nothing is held by a filter");
 		return;
 	}
 	grid_put(a, 2, 1, ROLE_HELD, "!");
 	put_bytes(a, 2, 3, a.cols - 4, ROLE_TITLE, v->text, strlen(v->text), 0);
-	grid_putf(a, 3, 3, ROLE_DIM, "would have matched %zu of this session's actions%s", v->total, v->total ? ", newest first:" : "");
+	grid_putf(a, 3, 3, ROLE_DIM, "would have matched %zu of this session's actions%s", v->total,
+		  v->total ? ", newest first:" : "");
 	for (size_t i = 0; i < v->nr; i++) {
-		struct draw_row_opts o = { .id = draw_id_cells(v->row, v->nr), .clock = a.cols >= 90, .verdict = a.cols >= 90 };
+		struct draw_row_opts o = { .id = draw_id_cells(v->row, v->nr),
+					   .clock = a.cols >= 90,
+					   .verdict = a.cols >= 90 };
 		draw_row(a, (int)i + 5, &v->row[i], &o, v->arena);
 	}
 }
@@ -118,9 +123,19 @@ static void view_holds_subject(const void *self, const struct ui *ui, struct sub
 	*out = (struct subject){ .source = v->source };
 }
 
-static const char *const view_holds_own[] = { "e", "another filter..", "x Del", "no hold any more", NULL };
+static const char *const view_holds_own[] = { "e", "another filter..", "x Del", "no hold any more",
+					      NULL };
 
 const struct view_ops view_holds = {
-	.name = "holds", .where = IN_TABLE, .size = sizeof(struct holds), .open = view_holds_open_view, .close = view_holds_close_view,
-	.recalc = view_holds_recalc, .paint = view_holds_paint, .verb = view_holds_verb, .key = view_holds_key, .own = view_holds_own, .subject = view_holds_subject,
+	.name = "holds",
+	.where = IN_TABLE,
+	.size = sizeof(struct holds),
+	.open = view_holds_open_view,
+	.close = view_holds_close_view,
+	.recalc = view_holds_recalc,
+	.paint = view_holds_paint,
+	.verb = view_holds_verb,
+	.key = view_holds_key,
+	.own = view_holds_own,
+	.subject = view_holds_subject,
 };

@@ -1,6 +1,6 @@
-/* Work that takes its time: commands and processes that run, previews, commands that run again, merges, boxes that open;
- * below them what was over and had taken long. Reads: models; texts of the rows shown.
- * Enter opens it, X ends it (asks). */
+/* Work that takes its time: commands and processes that run, previews, commands that run again,
+ * merges, boxes that open; below them what was over and had taken long. Reads: models; texts of the
+ * rows shown. Enter opens it, X ends it (asks). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +17,9 @@ enum job_kind { JOB_ACTION, JOB_PREVIEW, JOB_REDO, JOB_BOX };
 struct job {
 	enum job_kind kind;
 	size_t source;
-	uint64_t id;              /* of the action, preview.started, redo.started, box */
-	const struct model_action *act; /* whose work it is; NULL a box, a redo that has not begun to run */
+	uint64_t id; /* of the action, preview.started, redo.started, box */
+	/* whose work it is; NULL a box, a redo that has not begun to run */
+	const struct model_action *act;
 	const struct model_box *box;
 	int64_t begin_us, end_us; /* end 0: it goes on */
 };
@@ -32,7 +33,7 @@ struct jobs {
 	struct arena *arena;
 };
 
-/* --- recalc ------------------------------------------------------------------------------------------------------ */
+/* --- recalc ----------------------------------------------------------------------------------- */
 
 static void view_jobs_add(struct jobs *v, struct arena *ar, struct job j)
 {
@@ -47,7 +48,8 @@ static void view_jobs_add(struct jobs *v, struct arena *ar, struct job j)
 	v->job[v->l.nr++] = j;
 }
 
-/* A model's answer is an agent that thinks, which the fleet shows; a question waits for a person. */
+/* A model's answer is an agent that thinks, which the fleet shows; a question waits for a
+ * person. */
 static bool view_jobs_is_work(const struct model_action *a)
 {
 	return strcmp(a->kind, "model") != 0 && strcmp(a->kind, "ask") != 0;
@@ -59,14 +61,20 @@ static void add_running(struct jobs *v, struct arena *ar, size_t source, const s
 		const struct model_action *a = &m->action[i];
 		const struct model_box *b = model_box(m, a->box);
 		if (a->state == ACT_RUNS && view_jobs_is_work(a))
-			view_jobs_add(v, ar, (struct job){ JOB_ACTION, source, a->id, a, b, a->start_us, 0 });
+			view_jobs_add(
+				v, ar,
+				(struct job){ JOB_ACTION, source, a->id, a, b, a->start_us, 0 });
 		if (a->preview && !a->previewed)
-			view_jobs_add(v, ar, (struct job){ JOB_PREVIEW, source, a->preview, a, b, a->preview_us, 0 });
+			view_jobs_add(v, ar,
+				      (struct job){ JOB_PREVIEW, source, a->preview, a, b,
+						    a->preview_us, 0 });
 	}
 	for (size_t i = 0; i < m->nr_boxes && !m->ended; i++) {
 		const struct model_box *b = &m->box[i];
 		if (!b->ready && !b->closed)
-			view_jobs_add(v, ar, (struct job){ JOB_BOX, source, b->id, NULL, b, b->asked_us, 0 });
+			view_jobs_add(
+				v, ar,
+				(struct job){ JOB_BOX, source, b->id, NULL, b, b->asked_us, 0 });
 	}
 }
 
@@ -80,18 +88,25 @@ static void add_redos(struct jobs *v, struct arena *ar, size_t source, const str
 			newest = newest && m->redo[k].seq != r->seq;
 		const struct model_action *a = model_action(m, r->again);
 		if (newest && !r->ended && (!a || a->state != ACT_RUNS))
-			view_jobs_add(v, ar, (struct job){ JOB_REDO, source, r->seq, a, a ? model_box(m, a->box) : NULL, r->begin_us, 0 });
+			view_jobs_add(v, ar,
+				      (struct job){ JOB_REDO, source, r->seq, a,
+						    a ? model_box(m, a->box) : NULL, r->begin_us,
+						    0 });
 	}
 }
 
 static void add_over(struct jobs *v, struct arena *ar, size_t source, const struct model *m)
 {
 	size_t found = 0;
-	for (size_t i = m->nr_actions; i > 0 && m->nr_actions - i < LOOK_BACK && found < MOST_OVER; i--) {
+	for (size_t i = m->nr_actions; i > 0 && m->nr_actions - i < LOOK_BACK && found < MOST_OVER;
+	     i--) {
 		const struct model_action *a = &m->action[i - 1];
-		if (a->state != ACT_OVER || !a->started || a->end_us - a->start_us < LONG_US || !view_jobs_is_work(a))
+		if (a->state != ACT_OVER || !a->started || a->end_us - a->start_us < LONG_US ||
+		    !view_jobs_is_work(a))
 			continue;
-		view_jobs_add(v, ar, (struct job){ JOB_ACTION, source, a->id, a, model_box(m, a->box), a->start_us, a->end_us });
+		view_jobs_add(v, ar,
+			      (struct job){ JOB_ACTION, source, a->id, a, model_box(m, a->box),
+					    a->start_us, a->end_us });
 		found++;
 	}
 }
@@ -126,28 +141,40 @@ static void view_jobs_recalc(void *self, struct ui *ui, struct arena *ar, int ro
 	view_jobs_keep(v);
 }
 
-/* --- paint ------------------------------------------------------------------------------------------------------- */
+/* --- paint ------------------------------------------------------------------------------------ */
 
 enum { COL_WORK, COL_SESSION, COL_STATE, COL_TIME, COL_AGENT, COL_OUTPUT, COL_WHAT, COL_NR };
 
 static const struct column view_jobs_columns[COL_NR] = {
-	{ "WORK", { 8, 8 }, { 1, 1 }, false },    { "SESSION", { 0, 9 }, { 1, 1 }, false },
-	{ "STATE", { 9, 9 }, { 1, 1 }, false },   { "TIME", { 7, 7 }, { 1, 1 }, true },
+	{ "WORK", { 8, 8 }, { 1, 1 }, false },	  { "SESSION", { 0, 9 }, { 1, 1 }, false },
+	{ "STATE", { 9, 9 }, { 1, 1 }, false },	  { "TIME", { 7, 7 }, { 1, 1 }, true },
 	{ "AGENT", { 11, 14 }, { 2, 2 }, false }, { "OUTPUT", { 0, 7 }, { 1, 1 }, true },
 	{ "WHAT", { 0, 0 }, { 1, 2 }, false },
 };
 
 static const char *work_word(const struct job *j, const struct row_info *info)
 {
-	return j->kind == JOB_PREVIEW ? "dry run" : j->kind == JOB_REDO ? "repeat" : j->kind == JOB_BOX ? "box" : info->word;
+	return j->kind == JOB_PREVIEW ? "dry run"
+	       : j->kind == JOB_REDO  ? "repeat"
+	       : j->kind == JOB_BOX   ? "box"
+				      : info->word;
 }
 
-static const char *view_jobs_state_word(const struct job *j, const struct row_info *info, enum role *r, char *sign)
+static const char *view_jobs_state_word(const struct job *j, const struct row_info *info,
+					enum role *r, char *sign)
 {
 	bool frozen = j->box && j->box->frozen && !j->end_us;
-	*r = frozen ? ROLE_PAUSED : j->kind == JOB_BOX ? ROLE_THINK : !j->end_us ? ROLE_RUN : j->act->ok ? ROLE_DONE : ROLE_FAILED;
+	*r = frozen		  ? ROLE_PAUSED
+	     : j->kind == JOB_BOX ? ROLE_THINK
+	     : !j->end_us	  ? ROLE_RUN
+	     : j->act->ok	  ? ROLE_DONE
+				  : ROLE_FAILED;
 	*sign = frozen ? '=' : j->kind == JOB_BOX ? 'z' : !j->end_us ? '>' : j->act->ok ? '.' : 'x';
-	return frozen ? "FROZEN" : j->kind == JOB_BOX ? "opens" : !j->end_us ? "run" : *info->outcome ? info->outcome : "done";
+	return frozen		    ? "FROZEN"
+	       : j->kind == JOB_BOX ? "opens"
+	       : !j->end_us	    ? "run"
+	       : *info->outcome	    ? info->outcome
+				    : "done";
 }
 
 static const char *what_text(const struct jobs *v, const struct job *j, const struct row_info *info)
@@ -157,8 +184,8 @@ static const char *what_text(const struct jobs *v, const struct job *j, const st
 	return j->act ? one_line(info->what, v->arena) : "gets its box ready";
 }
 
-static void paint_job(const struct jobs *v, const struct ui *ui, struct area a, int row, const struct job *j,
-		      const struct columns *c)
+static void paint_job(const struct jobs *v, const struct ui *ui, struct area a, int row,
+		      const struct job *j, const struct columns *c)
 {
 	struct source *s = ui->src[j->source];
 	struct arena *ar = v->arena;
@@ -168,16 +195,19 @@ static void paint_job(const struct jobs *v, const struct ui *ui, struct area a, 
 	if (j->act)
 		row_load(&info, s, &(struct row){ j->act->id, EV_ACTION_REQUESTED }, ar);
 	const struct model_agent *agent = j->act ? model_agent(&s->model, j->act->agent) : NULL;
-	const char *state = view_jobs_state_word(j, &info, &r, &sign), *what = what_text(v, j, &info);
+	const char *state = view_jobs_state_word(j, &info, &r, &sign),
+		   *what = what_text(v, j, &info);
 	grid_put(a, row, 1, r, arena_printf(ar, "%c", sign));
 	list_cell(a, row, c, COL_WORK, ROLE_NAME, work_word(j, &info));
 	list_cell(a, row, c, COL_SESSION, ROLE_DIM, s->model.id);
 	list_cell(a, row, c, COL_STATE, r, state);
 	list_cell(a, row, c, COL_TIME, ROLE_TEXT,
-		  j->end_us ? fmt_span(ar, j->end_us - j->begin_us) : fmt_age(ar, ui_now_of(ui, j->source) - j->begin_us));
+		  j->end_us ? fmt_span(ar, j->end_us - j->begin_us)
+			    : fmt_age(ar, ui_now_of(ui, j->source) - j->begin_us));
 	list_cell(a, row, c, COL_AGENT, ROLE_TEXT, ui_agent_name(ui, j->source, agent));
 	if (j->act && j->kind == JOB_ACTION)
-		list_cell(a, row, c, COL_OUTPUT, ROLE_DIM, fmt_bytes(ar, (int64_t)(j->act->out_bytes + j->act->err_bytes)));
+		list_cell(a, row, c, COL_OUTPUT, ROLE_DIM,
+			  fmt_bytes(ar, (int64_t)(j->act->out_bytes + j->act->err_bytes)));
 	list_cell(a, row, c, COL_WHAT, j->end_us ? ROLE_DIM : ROLE_TEXT, what);
 }
 
@@ -189,11 +219,14 @@ static void view_jobs_paint(const void *self, const struct ui *ui, struct area a
 	int row;
 	const struct piece p[] = {
 		{ ROLE_RUN, v->running ? arena_printf(ar, "%zu run", v->running) : "" },
-		{ ROLE_DIM, v->l.nr > v->running ? arena_printf(ar, "%zu over", v->l.nr - v->running) : "" },
+		{ ROLE_DIM,
+		  v->l.nr > v->running ? arena_printf(ar, "%zu over", v->l.nr - v->running) : "" },
 	};
 	draw_title(a, 0, "jobs: work that takes its time", p, ARRAY_LEN(p));
-	list_rule(&v->l, a, ui_may_act(ui, v->source) ? "Enter open   X end it.." : "Enter open", ar);
-	list_columns(&c, view_jobs_columns, COL_NR, a.cols, a.cols >= 100, ui->nr_src > 1 ? COL_NR : COL_SESSION);
+	list_rule(&v->l, a, ui_may_act(ui, v->source) ? "Enter open   X end it.." : "Enter open",
+		  ar);
+	list_columns(&c, view_jobs_columns, COL_NR, a.cols, a.cols >= 100,
+		     ui->nr_src > 1 ? COL_NR : COL_SESSION);
 	list_heads(a, 2, &c);
 	for (size_t i = v->l.top; list_sees(&v->l, i, a, &row); i++) {
 		paint_job(v, ui, a, row, &v->job[i], &c);
@@ -204,7 +237,7 @@ static void view_jobs_paint(const void *self, const struct ui *ui, struct area a
 		grid_put(a, 4, 3, ROLE_DIM, "nothing runs, and nothing took longer than 10 s");
 }
 
-/* --- verbs ------------------------------------------------------------------------------------------------------- */
+/* --- verbs ------------------------------------------------------------------------------------ */
 
 static const struct job *view_jobs_here(const struct jobs *v)
 {
@@ -214,7 +247,8 @@ static const struct job *view_jobs_here(const struct jobs *v)
 static void end_chosen(struct ui *ui, const char *key)
 {
 	char id[24];
-	snprintf(id, sizeof(id), "#%" PRIu64, ui->prompt.on.action); /* an agent may be called like the number */
+	/* an agent may be called like the number */
+	snprintf(id, sizeof(id), "#%" PRIu64, ui->prompt.on.action);
 	if (key && *key == 'y')
 		ui_send(ui, ui->prompt.on.source, (const char *[]){ "kill", id, NULL }, NULL);
 }
@@ -230,10 +264,15 @@ static bool view_jobs_ask_end(const struct jobs *v, struct ui *ui)
 	} else if (j->kind == JOB_PREVIEW) {
 		ui_say(ui, ROLE_DIM, "a dry run ends after 30 s at the latest");
 	} else if (j->kind == JOB_BOX || !j->act) {
-		ui_say(ui, ROLE_DIM, "it has not begun to run; :kill ends the agent, :stop the session");
+		ui_say(ui, ROLE_DIM,
+		       "it has not begun to run; :kill ends the agent, :stop the session");
 	} else {
-		snprintf(label, sizeof(label), "end action #%" PRIu64 "? its agent goes on with an error  (y/n)", j->act->id);
-		ui_choose(ui, label, "yn", &(struct subject){ .source = j->source, .action = j->act->id }, end_chosen);
+		snprintf(label, sizeof(label),
+			 "end action #%" PRIu64 "? its agent goes on with an error  (y/n)",
+			 j->act->id);
+		ui_choose(ui, label, "yn",
+			  &(struct subject){ .source = j->source, .action = j->act->id },
+			  end_chosen);
 	}
 	return true;
 }
@@ -248,8 +287,13 @@ static bool open_job(const struct jobs *v, struct ui *ui)
 		on.agent = j->act->agent;
 		on.action = j->act->id;
 	}
-	ui_open(ui, j->kind == JOB_BOX ? "boxes" : j->kind == JOB_REDO ? "repeat" : j->kind == JOB_PREVIEW ? "approval" :
-		on.agent ? "agent" : "log", &on);
+	ui_open(ui,
+		j->kind == JOB_BOX	 ? "boxes"
+		: j->kind == JOB_REDO	 ? "repeat"
+		: j->kind == JOB_PREVIEW ? "approval"
+		: on.agent		 ? "agent"
+					 : "log",
+		&on);
 	return true;
 }
 
@@ -296,16 +340,23 @@ static const char *view_jobs_line(const void *self, const struct ui *ui, size_t 
 	const struct job *j = &v->job[i];
 	struct row_info info = { .word = "", .what = "" };
 	if (j->act)
-		row_load(&info, ui->src[j->source], &(struct row){ j->act->id, EV_ACTION_REQUESTED }, a);
-	const struct model_agent *agent = j->act ? model_agent(&ui->src[j->source]->model, j->act->agent) : NULL;
-	return arena_printf(a, "%s %s %s", work_word(j, &info), ui_agent_name(ui, j->source, agent), what_text(v, j, &info));
+		row_load(&info, ui->src[j->source],
+			 &(struct row){ j->act->id, EV_ACTION_REQUESTED }, a);
+	const struct model_agent *agent =
+		j->act ? model_agent(&ui->src[j->source]->model, j->act->agent) : NULL;
+	return arena_printf(a, "%s %s %s", work_word(j, &info), ui_agent_name(ui, j->source, agent),
+			    what_text(v, j, &info));
 }
 
 static void view_jobs_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct jobs *v = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->l.nr, .line = view_jobs_line, .at = v->l.at };
+	*out = (struct looked){ .what = LOOK_LINES,
+				.source = v->source,
+				.nr = v->l.nr,
+				.line = view_jobs_line,
+				.at = v->l.at };
 }
 
 static void view_jobs_go(void *self, struct ui *ui, uint64_t to)
@@ -317,6 +368,14 @@ static void view_jobs_go(void *self, struct ui *ui, uint64_t to)
 }
 
 const struct view_ops view_jobs = {
-	.name = "jobs", .where = IN_JOBS, .size = sizeof(struct jobs), .recalc = view_jobs_recalc, .paint = view_jobs_paint, .verb = view_jobs_verb,
-	.click = view_jobs_click, .subject = view_jobs_subject, .look = view_jobs_look, .go = view_jobs_go,
+	.name = "jobs",
+	.where = IN_JOBS,
+	.size = sizeof(struct jobs),
+	.recalc = view_jobs_recalc,
+	.paint = view_jobs_paint,
+	.verb = view_jobs_verb,
+	.click = view_jobs_click,
+	.subject = view_jobs_subject,
+	.look = view_jobs_look,
+	.go = view_jobs_go,
 };

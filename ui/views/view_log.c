@@ -1,4 +1,5 @@
-/* Every event of a session that is a row, in order. Follows the end until a key moves away from it. */
+/* Every event of a session that is a row, in order. Follows the end until a key moves away from
+ * it. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ struct log_view {
 	bool follow;
 	struct row_info row[MAX_ROWS];
 	const char *name[MAX_ROWS];
-	const struct rows *rows; /* what the filter lets through */
+	const struct rows *rows;     /* what the filter lets through */
 	size_t nr, at, total, first; /* first: index of row[0] among rows */
 	int page;
 	struct arena *arena;
@@ -29,7 +30,8 @@ static void view_log_open_view(void *self, struct ui *ui, const struct subject *
 }
 
 /* An agent's; files that changed are a box's. */
-static const char *view_log_whose(const struct model *m, const struct row *row, const struct row_info *r)
+static const char *view_log_whose(const struct model *m, const struct row *row,
+				  const struct row_info *r)
 {
 	const struct model_agent *a = model_agent(m, r->agent);
 	const struct model_box *b = row->kind == EV_SNAPSHOT_TAKEN ? model_box(m, r->box) : NULL;
@@ -70,14 +72,22 @@ static void view_log_paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct log_view *v = self;
 	const struct source *s = ui_source(ui, v->source);
-	const char *note = arena_printf(v->arena, "%s   F follow %s", fmt_plural(v->arena, (int64_t)v->total, "row", "rows"),
+	const char *note = arena_printf(v->arena, "%s   F follow %s",
+					fmt_plural(v->arena, (int64_t)v->total, "row", "rows"),
 					v->follow ? "on" : "off");
-	struct piece zone = { ROLE_DIM, v->nr && a.cols >= 90 ? fmt_zone(v->arena, v->row[v->nr - 1].ts_us) : "" };
-	draw_title(a, 0, s ? arena_printf(v->arena, "log of %s %s", s->model.id, s->model.name) : "log", &zone, 1);
+	struct piece zone = { ROLE_DIM, v->nr && a.cols >= 90
+						? fmt_zone(v->arena, v->row[v->nr - 1].ts_us)
+						: "" };
+	draw_title(a, 0,
+		   s ? arena_printf(v->arena, "log of %s %s", s->model.id, s->model.name) : "log",
+		   &zone, 1);
 	put_rule(a, 1, NULL, ROLE_RULE, note);
 	int id = draw_id_cells(v->row, v->nr);
 	for (size_t i = 0; i < v->nr; i++) {
-		struct draw_row_opts o = { .id = id, .clock = a.cols >= 90, .cost = a.cols >= 110, .verdict = a.cols >= 90,
+		struct draw_row_opts o = { .id = id,
+					   .clock = a.cols >= 90,
+					   .cost = a.cols >= 110,
+					   .verdict = a.cols >= 90,
 					   .agent = v->name[i] };
 		draw_row(a, (int)i + 2, &v->row[i], &o, v->arena);
 		if (i == v->at)
@@ -85,8 +95,10 @@ static void view_log_paint(const void *self, const struct ui *ui, struct area a)
 	}
 	bool more = ui_filtering(ui) || (s && source_reading(s));
 	if (v->nr == 0)
-		grid_put(a, 3, 3, ROLE_DIM, !*ui_filter(ui) ? "nothing yet" : more ? "nothing so far; Esc takes the filter away" :
-			       "nothing matches the filter; Esc takes it away");
+		grid_put(a, 3, 3, ROLE_DIM,
+			 !*ui_filter(ui) ? "nothing yet"
+			 : more		 ? "nothing so far; Esc takes the filter away"
+					 : "nothing matches the filter; Esc takes it away");
 }
 
 static bool view_log_move(struct log_view *v, struct ui *ui, int64_t by)
@@ -153,8 +165,14 @@ static void view_log_look(const void *self, const struct ui *ui, struct looked *
 {
 	const struct log_view *v = self;
 	if (v->rows && v->rows->nr > 0)
-		*out = (struct looked){ .what = LOOK_ROWS, .source = v->source, .rows = v->rows, .at = v->seq,
-					.seen = { .first = v->first, .row = 2, .rows = (int)v->nr, .cols = ui->grid.cols } };
+		*out = (struct looked){ .what = LOOK_ROWS,
+					.source = v->source,
+					.rows = v->rows,
+					.at = v->seq,
+					.seen = { .first = v->first,
+						  .row = 2,
+						  .rows = (int)v->nr,
+						  .cols = ui->grid.cols } };
 }
 
 static void view_log_go(void *self, struct ui *ui, uint64_t to)
@@ -166,7 +184,15 @@ static void view_log_go(void *self, struct ui *ui, uint64_t to)
 }
 
 const struct view_ops view_log = {
-	.name = "log", .where = IN_LOG, .size = sizeof(struct log_view),
-	.open = view_log_open_view, .recalc = view_log_recalc, .paint = view_log_paint, .verb = view_log_verb, .click = view_log_click, .subject = view_log_subject,
-	.look = view_log_look, .go = view_log_go,
+	.name = "log",
+	.where = IN_LOG,
+	.size = sizeof(struct log_view),
+	.open = view_log_open_view,
+	.recalc = view_log_recalc,
+	.paint = view_log_paint,
+	.verb = view_log_verb,
+	.click = view_log_click,
+	.subject = view_log_subject,
+	.look = view_log_look,
+	.go = view_log_go,
 };

@@ -1,5 +1,6 @@
-/* The marks of a session: those of its record, whoever set them, and the reader's own. Enter goes there, D takes an own one
- * away. Reads: the track (where the record has marks), the marks' events, own_marks. */
+/* The marks of a session: those of its record, whoever set them, and the reader's own. Enter goes
+ * there, D takes an own one away. Reads: the track (where the record has marks), the marks' events,
+ * own_marks. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,14 +36,15 @@ static void view_marks_open_view(void *self, struct ui *ui, const struct subject
 	v->source = ui->replay ? 0 : on->source;
 }
 
-/* --- recalc ------------------------------------------------------------------------------------------------------- */
+/* --- recalc ----------------------------------------------------------------------------------- */
 
 static void view_marks_look_up(struct source *s, struct marked *m)
 {
 	struct event ev[1];
 	struct err err = ERR_INIT;
 	size_t nr = 0;
-	if (session_headers(s->session, m->seq - 1, ev, 1, &nr, &err) == 0 && nr && ev[0].seq == m->seq) {
+	if (session_headers(s->session, m->seq - 1, ev, 1, &nr, &err) == 0 && nr &&
+	    ev[0].seq == m->seq) {
 		m->ts_us = ev[0].ts_us;
 		m->kind = ev[0].kind;
 		m->action = ev[0].action;
@@ -75,9 +77,13 @@ static void view_marks_name(struct marks *v, struct source *s, struct marked *m)
 	bool of_one = m->action && m->action != m->seq;
 	if (*m->text || !m->kind || !(of_one || model_is_row(m->kind)))
 		return;
-	row_load(&r, s, of_one ? &(struct row){ m->action, EV_ACTION_REQUESTED } : &(struct row){ m->seq, m->kind }, v->arena);
+	row_load(&r, s,
+		 of_one ? &(struct row){ m->action, EV_ACTION_REQUESTED }
+			: &(struct row){ m->seq, m->kind },
+		 v->arena);
 	if (*r.what)
-		m->what = arena_printf(v->arena, "%s%s%s  %s", of_one ? m->what : "", of_one ? " of " : "", r.word, one_line(r.what, v->arena));
+		m->what = arena_printf(v->arena, "%s%s%s  %s", of_one ? m->what : "",
+				       of_one ? " of " : "", r.word, one_line(r.what, v->arena));
 }
 
 static int by_seq(const void *x, const void *y)
@@ -97,11 +103,14 @@ static void view_marks_recalc(void *self, struct ui *ui, struct arena *ar, int r
 		return;
 	const struct own_marks *own = &ui->find->own[v->source];
 	v->mark = arena_alloc(ar, (SEEN_MOST + own->nr) * sizeof(*v->mark));
-	for (uint64_t at = 0; v->l.nr < SEEN_MOST && (at = track_find(&s->track, at, TRACK_MARK, 1));)
+	for (uint64_t at = 0;
+	     v->l.nr < SEEN_MOST && (at = track_find(&s->track, at, TRACK_MARK, 1));)
 		add_recorded(v, s, at);
 	for (size_t i = 0; i < own->nr; i++, v->l.nr++) {
 		const struct own_mark *o = &own->mark[i];
-		v->mark[v->l.nr] = (struct marked){ .seq = o->seq, .own = true, .key = o->key, .text = o->text, .by = "you" };
+		v->mark[v->l.nr] = (struct marked){
+			.seq = o->seq, .own = true, .key = o->key, .text = o->text, .by = "you"
+		};
 		view_marks_look_up(s, &v->mark[v->l.nr]);
 	}
 	for (size_t i = 0; i < v->l.nr; i++)
@@ -111,7 +120,7 @@ static void view_marks_recalc(void *self, struct ui *ui, struct arena *ar, int r
 	list_settle(&v->l, rows);
 }
 
-/* --- paint -------------------------------------------------------------------------------------------------------- */
+/* --- paint ------------------------------------------------------------------------------------ */
 
 enum { COL_KEY, COL_EVENT, COL_TIME, COL_BY, COL_TEXT, COL_NR };
 
@@ -126,7 +135,8 @@ static void view_marks_paint(const void *self, const struct ui *ui, struct area 
 	const struct marks *v = self;
 	struct columns c;
 	int row;
-	const struct piece p[] = { { ROLE_TEXT, fmt_plural(v->arena, (int64_t)v->l.nr, "mark", "marks") } };
+	const struct piece p[] = { { ROLE_TEXT,
+				     fmt_plural(v->arena, (int64_t)v->l.nr, "mark", "marks") } };
 	draw_title(a, 0, "marks", p, ARRAY_LEN(p));
 	list_rule(&v->l, a, "Enter goes there   D removes one of your own", v->arena);
 	list_columns(&c, view_marks_columns, COL_NR, a.cols, a.cols >= 110, COL_NR);
@@ -135,26 +145,33 @@ static void view_marks_paint(const void *self, const struct ui *ui, struct area 
 		const struct marked *m = &v->mark[i];
 		const char key[2] = { m->key, 0 };
 		list_cell(a, row, &c, COL_KEY, ROLE_KEY, *key ? key : "-");
-		list_cell(a, row, &c, COL_EVENT, ROLE_TEXT, arena_printf(v->arena, "#%" PRIu64, m->seq));
-		list_cell(a, row, &c, COL_TIME, ROLE_DIM, m->ts_us ? fmt_hms(v->arena, m->ts_us) : "");
+		list_cell(a, row, &c, COL_EVENT, ROLE_TEXT,
+			  arena_printf(v->arena, "#%" PRIu64, m->seq));
+		list_cell(a, row, &c, COL_TIME, ROLE_DIM,
+			  m->ts_us ? fmt_hms(v->arena, m->ts_us) : "");
 		list_cell(a, row, &c, COL_BY, m->own ? ROLE_WHO : ROLE_NAME, m->by);
-		list_cell(a, row, &c, COL_TEXT, *m->text ? ROLE_TEXT : ROLE_DIM, *m->text ? m->text : m->what);
+		list_cell(a, row, &c, COL_TEXT, *m->text ? ROLE_TEXT : ROLE_DIM,
+			  *m->text ? m->text : m->what);
 		if (i == v->l.at)
 			put_cursor_row(a, row);
 	}
 	if (v->l.nr == 0)
-		grid_put(a, 4, 3, ROLE_DIM, ui->replay ? "no marks: m and a letter marks where the cursor is, m Enter with a text"
-						  : "no marks: m and a letter marks an event for you, m Enter in the record");
+		grid_put(
+			a, 4, 3, ROLE_DIM,
+			ui->replay
+				? "no marks: m and a letter marks where the cursor is, m Enter with a text"
+				: "no marks: m and a letter marks an event for you, m Enter in the record");
 }
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 static void remove_own(struct marks *v, struct ui *ui)
 {
 	struct err err = ERR_INIT;
 	const struct marked *m = v->l.nr ? &v->mark[v->l.at] : NULL;
 	if (!m || !m->own)
-		ui_say(ui, ROLE_DIM, "%s", m ? "what is in the record stays there" : "there is no mark");
+		ui_say(ui, ROLE_DIM, "%s",
+		       m ? "what is in the record stays there" : "there is no mark");
 	else if (own_marks_remove(&ui->find->own[v->source], m->seq, m->key, &err) < 0)
 		ui_say(ui, ROLE_ERROR, "%s", err.text);
 	else
@@ -195,18 +212,29 @@ static void view_marks_subject(const void *self, const struct ui *ui, struct sub
 {
 	const struct marks *v = self;
 	(void)ui;
-	*out = (struct subject){ .source = v->source, .action = v->l.nr ? v->mark[v->l.at].seq : 0 };
+	*out = (struct subject){ .source = v->source,
+				 .action = v->l.nr ? v->mark[v->l.at].seq : 0 };
 }
 
 static const char *const *view_marks_hints(const void *self, const struct ui *ui)
 {
-	static const char *const all[] = { "Enter goes there", "D remove", "/ search", ": cmd", "? help", "q back", NULL };
+	static const char *const all[] = { "Enter goes there", "D remove", "/ search", ": cmd",
+					   "? help",	       "q back",   NULL };
 	(void)self;
 	(void)ui;
 	return all;
 }
 
 const struct view_ops view_marks = {
-	.name = "marks", .where = IN_TABLE, .hints = view_marks_hints, .size = sizeof(struct marks), .open = view_marks_open_view, .recalc = view_marks_recalc, .paint = view_marks_paint,
-	.verb = view_marks_verb, .key = view_marks_key, .click = view_marks_click, .subject = view_marks_subject,
+	.name = "marks",
+	.where = IN_TABLE,
+	.hints = view_marks_hints,
+	.size = sizeof(struct marks),
+	.open = view_marks_open_view,
+	.recalc = view_marks_recalc,
+	.paint = view_marks_paint,
+	.verb = view_marks_verb,
+	.key = view_marks_key,
+	.click = view_marks_click,
+	.subject = view_marks_subject,
 };

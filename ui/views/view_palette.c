@@ -1,5 +1,6 @@
-/* The palette: commands, screens, verbs, agents, sessions, events, settings and saved filters by a few letters. Enter does
- * it, Tab puts it on the command line, Ctrl-o shows its help. Drawn over the screen it was opened on. */
+/* The palette: commands, screens, verbs, agents, sessions, events, settings and saved filters by a
+ * few letters. Enter does it, Tab puts it on the command line, Ctrl-o shows its help. Drawn over
+ * the screen it was opened on. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,24 +59,30 @@ static int view_palette_fuzzy(const char *text, const char *want)
 			p++;
 		/* a beginning of a word further on is better than a letter in the middle of one */
 		for (const char *q = p; *q && !(last && p == last + 1); q++)
-			if (tolower((unsigned char)*q) == tolower((unsigned char)*want) && (q == text || !isalnum((unsigned char)q[-1]))) {
+			if (tolower((unsigned char)*q) == tolower((unsigned char)*want) &&
+			    (q == text || !isalnum((unsigned char)q[-1]))) {
 				p = q;
 				break;
 			}
 		if (!*p)
 			return -1;
-		score += p == text ? 12 : !isalnum((unsigned char)p[-1]) ? 8 : last && p == last + 1 ? 6 : 1;
+		score += p == text			  ? 12
+			 : !isalnum((unsigned char)p[-1]) ? 8
+			 : last && p == last + 1	  ? 6
+							  : 1;
 		last = p;
 		t = p + 1;
 		letters++;
 	}
-	return letters > 2 && score < 4 * letters ? -1 : score; /* letters that happen to be there mean nothing */
+	/* letters that happen to be there mean nothing */
+	return letters > 2 && score < 4 * letters ? -1 : score;
 }
 
 static void view_palette_add(struct palette *v, struct entry e)
 {
 	const char *want = buf_cstr(&v->text);
-	int a = view_palette_fuzzy(e.text, want), b = e.command ? view_palette_fuzzy(e.command, want) : -1;
+	int a = view_palette_fuzzy(e.text, want),
+	    b = e.command ? view_palette_fuzzy(e.command, want) : -1;
 	e.score = a > b ? a : b;
 	if (e.score >= 0 && v->nr < MOST)
 		v->entry[v->nr++] = e;
@@ -99,22 +106,34 @@ static void add_commands(struct palette *v, struct ui *ui, struct arena *ar)
 	unsigned where = ui->depth > 1 ? ui->stack[ui->depth - 2].ops->where : IN_FLEET;
 	for (int i = 1; i < VERB_NR; i++) {
 		enum verb verb = (enum verb)i;
-		if (verb_group(verb) == GROUP_DECIDE || verb_group(verb) == GROUP_MOVE || (verb_acts(verb) && ui->replay) ||
-		    verb == VERB_PALETTE || (verb_group(verb) == GROUP_REPLAY && !ui->replay))
+		if (verb_group(verb) == GROUP_DECIDE || verb_group(verb) == GROUP_MOVE ||
+		    (verb_acts(verb) && ui->replay) || verb == VERB_PALETTE ||
+		    (verb_group(verb) == GROUP_REPLAY && !ui->replay))
 			continue;
-		view_palette_add(v, (struct entry){ .what = IS_VERB, .text = verb_doc(verb), .right = view_palette_key_of(ar, where, verb),
-				       .command = verb_name(verb), .verb = verb });
+		view_palette_add(v, (struct entry){ .what = IS_VERB,
+						    .text = verb_doc(verb),
+						    .right = view_palette_key_of(ar, where, verb),
+						    .command = verb_name(verb),
+						    .verb = verb });
 	}
 	for (size_t i = 0; i < view_count(); i++)
-		if (verb_find(view_at(i)->name) == VERB_NONE && strcmp(view_at(i)->name, "palette") != 0 &&
+		if (verb_find(view_at(i)->name) == VERB_NONE &&
+		    strcmp(view_at(i)->name, "palette") != 0 &&
 		    strcmp(view_at(i)->name, "table") != 0)
-			view_palette_add(v, (struct entry){ .what = IS_SCREEN, .text = arena_printf(ar, "screen %s", view_at(i)->name),
-					       .right = "", .command = view_at(i)->name });
+			view_palette_add(v, (struct entry){ .what = IS_SCREEN,
+							    .text = arena_printf(ar, "screen %s",
+										 view_at(i)->name),
+							    .right = "",
+							    .command = view_at(i)->name });
 	for (size_t i = 0; i < cmd_count() && !ui->replay; i++) {
 		const struct cmd_row *c = cmd_at(i);
 		if (c->supervisor && !c->hidden)
-			view_palette_add(v, (struct entry){ .what = IS_COMMAND, .text = c->summary, .command = c->name,
-					       .right = arena_printf(ar, ":%s %s", c->name, c->usage) });
+			view_palette_add(
+				v, (struct entry){ .what = IS_COMMAND,
+						   .text = c->summary,
+						   .command = c->name,
+						   .right = arena_printf(ar, ":%s %s", c->name,
+									 c->usage) });
 	}
 }
 
@@ -123,21 +142,35 @@ static void add_things(struct palette *v, struct ui *ui, struct arena *ar)
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		const struct model *m = &ui->src[i]->model;
 		for (size_t k = 0; k < m->nr_agents; k++)
-			view_palette_add(v, (struct entry){ .what = IS_AGENT, .text = arena_printf(ar, "agent %s", m->agent[k].name),
-					       .right = agent_state_word(source_agent_state(ui->src[i], &m->agent[k])), .source = i,
-					       .id = m->agent[k].id });
-		view_palette_add(v, (struct entry){ .what = IS_SESSION, .text = arena_printf(ar, "session %s %s", m->id, m->name),
-				       .right = m->ended ? "ended" : "running", .source = i });
+			view_palette_add(
+				v, (struct entry){
+					   .what = IS_AGENT,
+					   .text = arena_printf(ar, "agent %s", m->agent[k].name),
+					   .right = agent_state_word(
+						   source_agent_state(ui->src[i], &m->agent[k])),
+					   .source = i,
+					   .id = m->agent[k].id });
+		view_palette_add(v, (struct entry){ .what = IS_SESSION,
+						    .text = arena_printf(ar, "session %s %s", m->id,
+									 m->name),
+						    .right = m->ended ? "ended" : "running",
+						    .source = i });
 	}
 	for (size_t i = 0; i < filter_saved_count(ui); i++) {
 		const char *name, *text;
 		filter_saved_at(ui, i, &name, &text);
-		view_palette_add(v, (struct entry){ .what = IS_FILTER, .text = arena_printf(ar, "filter @%s  %s", name, text), .right = "",
-				       .command = arena_printf(ar, "filter @%s", name) });
+		view_palette_add(
+			v, (struct entry){ .what = IS_FILTER,
+					   .text = arena_printf(ar, "filter @%s  %s", name, text),
+					   .right = "",
+					   .command = arena_printf(ar, "filter @%s", name) });
 	}
 	for (size_t i = 0; ui_setting(i); i++)
-		view_palette_add(v, (struct entry){ .what = IS_SETTING, .text = arena_printf(ar, "set %s", ui_setting(i)), .right = "",
-				       .command = arena_printf(ar, "set %s", ui_setting(i)) });
+		view_palette_add(
+			v, (struct entry){ .what = IS_SETTING,
+					   .text = arena_printf(ar, "set %s", ui_setting(i)),
+					   .right = "",
+					   .command = arena_printf(ar, "set %s", ui_setting(i)) });
 }
 
 /* Events by the search index: whole words of what is typed, not single letters. */
@@ -167,8 +200,12 @@ static void add_events(struct palette *v, struct ui *ui, struct arena *ar)
 			last = row;
 			found++;
 			v->entry[v->nr++] = (struct entry){
-				.what = IS_EVENT, .right = "Enter goes there", .source = i, .id = row,
-				.text = arena_printf(ar, "event #%" PRIu64 "  %s  %s", row, info.word, one_line(info.what, ar)),
+				.what = IS_EVENT,
+				.right = "Enter goes there",
+				.source = i,
+				.id = row,
+				.text = arena_printf(ar, "event #%" PRIu64 "  %s  %s", row,
+						     info.word, one_line(info.what, ar)),
 			};
 		}
 	}
@@ -229,7 +266,9 @@ static void view_palette_paint(const void *self, const struct ui *ui, struct are
 		ui->stack[ui->depth - 2].ops->paint(ui->stack[ui->depth - 2].self, ui, a);
 	struct area box = view_palette_place(a, a.rows);
 	int width = box.cols, height = box.rows;
-	view_palette_blank(width + EDGE < a.cols ? box : area_sub(a, box.row - a.row, 0, height, a.cols)); /* no crumbs of what is below */
+	/* no crumbs of what is below */
+	view_palette_blank(width + EDGE < a.cols ? box
+						 : area_sub(a, box.row - a.row, 0, height, a.cols));
 	put_rule(box, 0, "palette", ROLE_TITLE, arena_printf(v->arena, "%zu found", v->nr));
 	int col = grid_put(box, 1, 1, ROLE_KEY, ">") + 1;
 	col = put_bytes(box, 1, col, width - 4, ROLE_PROMPT, buf_cstr(&v->text), v->text.len, 0);
@@ -248,7 +287,8 @@ static void view_palette_paint(const void *self, const struct ui *ui, struct are
 	}
 	if (v->nr == 0)
 		grid_put(box, 3, 3, ROLE_DIM, "nothing has these letters");
-	put_rule(box, height - 1, NULL, ROLE_RULE, "Enter do it   Tab to the command line   Ctrl-o help   Esc");
+	put_rule(box, height - 1, NULL, ROLE_RULE,
+		 "Enter do it   Tab to the command line   Ctrl-o help   Esc");
 }
 
 static void view_palette_run(struct ui *ui, struct entry e)
@@ -289,13 +329,16 @@ static bool view_palette_key(void *self, struct ui *ui, uint32_t key)
 	} else if (key == K_ENTER && v->nr > 0) {
 		view_palette_run(ui, v->entry[v->at]);
 	} else if (key == K_TAB && v->nr > 0) {
-		CLEANUP(free_ptr) char *text = mem_printf("%s ", v->entry[v->at].command ? v->entry[v->at].command : "");
+		CLEANUP(free_ptr)
+		char *text =
+			mem_printf("%s ", v->entry[v->at].command ? v->entry[v->at].command : "");
 		ui_back(ui);
 		cmdline_ask(ui, text);
 	} else if (key == K_CTRL('o') && v->nr > 0) {
 		const struct entry *e = &v->entry[v->at];
 		const struct cmd_row *c = e->what == IS_COMMAND ? cmd_find(e->command) : NULL;
-		ui_say(ui, ROLE_TEXT, "%s%s%s: %s", e->command ? e->command : "", c ? " " : "", c ? c->usage : "", e->text);
+		ui_say(ui, ROLE_TEXT, "%s%s%s: %s", e->command ? e->command : "", c ? " " : "",
+		       c ? c->usage : "", e->text);
 	} else if (key == K_UP || key == K_CTRL('k')) {
 		v->at -= v->at > 0;
 	} else if (key == K_DOWN || key == K_CTRL('j')) {
@@ -304,7 +347,8 @@ static bool view_palette_key(void *self, struct ui *ui, uint32_t key)
 		buf_reset(&v->text);
 		view_palette_typed(v, ui);
 	} else if (key == K_BACKSPACE || key == 0x7f) {
-		while (v->text.len > 0 && ((unsigned char)v->text.data[v->text.len - 1] & 0xc0) == 0x80)
+		while (v->text.len > 0 &&
+		       ((unsigned char)v->text.data[v->text.len - 1] & 0xc0) == 0x80)
 			v->text.data[--v->text.len] = 0;
 		if (v->text.len > 0)
 			v->text.data[--v->text.len] = 0;
@@ -319,9 +363,11 @@ static bool view_palette_key(void *self, struct ui *ui, uint32_t key)
 static enum click view_palette_click(void *self, struct ui *ui, int row, int col)
 {
 	struct palette *v = self;
-	struct area box = view_palette_place(area_all(&ui->grid), ui->grid.rows - ui_frame_rows(ui));
+	struct area box =
+		view_palette_place(area_all(&ui->grid), ui->grid.rows - ui_frame_rows(ui));
 	size_t at = v->top + (size_t)(row - box.row - 2);
-	if (row < box.row + 2 || row >= box.row + box.rows - 2 || col < box.col || col >= box.col + box.cols || at >= v->nr)
+	if (row < box.row + 2 || row >= box.row + box.rows - 2 || col < box.col ||
+	    col >= box.col + box.cols || at >= v->nr)
 		return CLICK_NONE;
 	if (at == v->at)
 		return CLICK_AGAIN;
@@ -351,13 +397,24 @@ static void view_palette_subject(const void *self, const struct ui *ui, struct s
 /* Every other key is a letter of what is looked for. */
 static const char *const *view_palette_hints(const void *self, const struct ui *ui)
 {
-	static const char *const keys[] = { "Ctrl-k up", "Ctrl-j down", "Ctrl-u empties it", "Esc back", NULL };
+	static const char *const keys[] = { "Ctrl-k up", "Ctrl-j down", "Ctrl-u empties it",
+					    "Esc back", NULL };
 	(void)self;
 	(void)ui;
 	return keys;
 }
 
 const struct view_ops view_palette = {
-	.name = "palette", .hints = view_palette_hints, .where = IN_PALETTE, .size = sizeof(struct palette), .open = view_palette_open_view, .close = view_palette_close_view,
-	.recalc = view_palette_recalc, .paint = view_palette_paint, .key = view_palette_key, .verb = view_palette_verb, .click = view_palette_click, .subject = view_palette_subject,
+	.name = "palette",
+	.hints = view_palette_hints,
+	.where = IN_PALETTE,
+	.size = sizeof(struct palette),
+	.open = view_palette_open_view,
+	.close = view_palette_close_view,
+	.recalc = view_palette_recalc,
+	.paint = view_palette_paint,
+	.key = view_palette_key,
+	.verb = view_palette_verb,
+	.click = view_palette_click,
+	.subject = view_palette_subject,
 };

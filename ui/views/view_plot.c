@@ -1,6 +1,6 @@
-/* How a session went, to look at: what was spent over time, when there were many events, who worked, waited and failed
- * when. The values under the cursor stand beside it as text; signs, not colours, tell states apart.
- * Reads: the model and its track, both as of the cursor. */
+/* How a session went, to look at: what was spent over time, when there were many events, who
+ * worked, waited and failed when. The values under the cursor stand beside it as text; signs, not
+ * colours, tell states apart. Reads: the model and its track, both as of the cursor. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,13 +14,13 @@ enum lane { LANE_NONE, LANE_THINK, LANE_RUN, LANE_PAUSED, LANE_HELD, LANE_ERROR 
 
 struct plot {
 	size_t source;
-	uint64_t agent;  /* whose curve; 0 everybody's */
+	uint64_t agent; /* whose curve; 0 everybody's */
 	enum track_what what;
-	int column;      /* of the cursor; -1 the newest */
+	int column; /* of the cursor; -1 the newest */
 	/* made by recalc */
 	struct arena *arena;
 	int64_t begin_us, end_us;
-	int width;       /* columns of time */
+	int width; /* columns of time */
 	int64_t sum[MAX_COLS], total;
 	uint32_t events[MAX_COLS];
 	struct {
@@ -47,10 +47,11 @@ static void view_plot_open_view(void *self, struct ui *ui, const struct subject 
 	(void)ui;
 	v->source = on->source;
 	v->column = -1;
-	v->what = on->action > 0 && on->action <= TRACK_WHAT_NR ? (enum track_what)(on->action - 1) : TRACK_COST;
+	v->what = on->action > 0 && on->action <= TRACK_WHAT_NR ? (enum track_what)(on->action - 1)
+								: TRACK_COST;
 }
 
-/* --- recalc ------------------------------------------------------------------------------------------------------- */
+/* --- recalc ----------------------------------------------------------------------------------- */
 
 static int view_plot_column_of(const struct plot *v, int64_t ts_us)
 {
@@ -88,9 +89,12 @@ static void view_plot_add_action(struct plot *v, const struct model_action *a)
 	int64_t end = a->ended ? a->end_us : v->end_us;
 	int last = view_plot_column_of(v, end);
 	if (a->started)
-		mark_lane(cell, view_plot_column_of(v, a->start_us), last, strcmp(a->kind, "model") == 0 ? LANE_THINK : LANE_RUN);
+		mark_lane(cell, view_plot_column_of(v, a->start_us), last,
+			  strcmp(a->kind, "model") == 0 ? LANE_THINK : LANE_RUN);
 	if (a->held)
-		mark_lane(cell, view_plot_column_of(v, a->held_us), view_plot_column_of(v, a->started ? a->start_us : end), a->latched ? LANE_PAUSED : LANE_HELD);
+		mark_lane(cell, view_plot_column_of(v, a->held_us),
+			  view_plot_column_of(v, a->started ? a->start_us : end),
+			  a->latched ? LANE_PAUSED : LANE_HELD);
 	if (a->ended && !a->ok)
 		mark_lane(cell, last, last, LANE_ERROR);
 }
@@ -133,8 +137,9 @@ static void gather_curve(struct plot *v, const struct track *t, uint64_t head)
 
 static const char *view_plot_value(const struct plot *v, int64_t n)
 {
-	return v->what == TRACK_COST ? fmt_money(v->arena, n)
-	       : v->what == TRACK_OUTPUT ? fmt_bytes(v->arena, n) : fmt_count(v->arena, n);
+	return v->what == TRACK_COST	 ? fmt_money(v->arena, n)
+	       : v->what == TRACK_OUTPUT ? fmt_bytes(v->arena, n)
+					 : fmt_count(v->arena, n);
 }
 
 static int curve_rows(int rows)
@@ -155,14 +160,16 @@ static void view_plot_recalc(void *self, struct ui *ui, struct arena *ar, int ro
 	if (!s)
 		return;
 	v->begin_us = s->model.start_us;
-	v->end_us = ui_now_of(ui, v->source) > v->begin_us ? ui_now_of(ui, v->source) : v->begin_us + 1;
+	v->end_us =
+		ui_now_of(ui, v->source) > v->begin_us ? ui_now_of(ui, v->source) : v->begin_us + 1;
 	gather_lanes(v, &s->model, rows - curve_rows(rows) - 6);
 	gather_curve(v, &s->track, s->model.head);
 	const struct model_agent *a = model_agent(&s->model, v->agent);
-	v->title = arena_printf(ar, "plot: %s of %s", view_plot_whats[v->what].name, a ? a->name : "all agents");
+	v->title = arena_printf(ar, "plot: %s of %s", view_plot_whats[v->what].name,
+				a ? a->name : "all agents");
 }
 
-/* --- paint -------------------------------------------------------------------------------------------------------- */
+/* --- paint ------------------------------------------------------------------------------------ */
 
 static int cursor_column(const struct plot *v)
 {
@@ -170,7 +177,8 @@ static int cursor_column(const struct plot *v)
 }
 
 /* A small number is not said of two rows. */
-static const char *put_level(const struct plot *v, struct area a, int row, int64_t level, const char *above)
+static const char *put_level(const struct plot *v, struct area a, int row, int64_t level,
+			     const char *above)
 {
 	const char *text = v->total ? view_plot_value(v, level) : "";
 	if (strcmp(text, above) != 0)
@@ -188,10 +196,13 @@ static void paint_curve(const struct plot *v, struct area a)
 			above = put_level(v, a, row, level, above);
 		put_sign(a, row, NAME, ROLE_RULE, SIGN_VLINE);
 		for (int i = 0; i < v->width; i++) {
-			int64_t eighths = v->sum[i] * a.rows * 8 / most - (int64_t)(a.rows - 1 - row) * 8;
+			int64_t eighths =
+				v->sum[i] * a.rows * 8 / most - (int64_t)(a.rows - 1 - row) * 8;
 			enum role r = i == cursor_column(v) ? ROLE_TITLE : ROLE_SPARK;
 			if (eighths > 0)
-				put_sign(a, row, NAME + 1 + i, r, (enum sign)(SIGN_SPARK1 + (eighths > 8 ? 7 : (int)eighths - 1)));
+				put_sign(a, row, NAME + 1 + i, r,
+					 (enum sign)(SIGN_SPARK1 +
+						     (eighths > 8 ? 7 : (int)eighths - 1)));
 		}
 	}
 }
@@ -204,7 +215,8 @@ static void paint_heat(const struct plot *v, struct area a, int row)
 	put_field(a, row, 1, NAME - 2, ROLE_HEAD, "activity");
 	for (int i = 0; i < v->width; i++)
 		if (v->events[i])
-			put_sign(a, row, NAME + 1 + i, ROLE_SPARK, (enum sign)(SIGN_SPARK1 + v->events[i] * 7 / most));
+			put_sign(a, row, NAME + 1 + i, ROLE_SPARK,
+				 (enum sign)(SIGN_SPARK1 + v->events[i] * 7 / most));
 		else
 			put_sign(a, row, NAME + 1 + i, ROLE_RULE, SIGN_DOT);
 }
@@ -214,10 +226,9 @@ static void paint_lane(const struct plot *v, struct area a, int row, size_t i)
 	static const struct {
 		enum role role;
 		const char *sign;
-	} looks[] = { [LANE_NONE] = { ROLE_RULE, NULL },      [LANE_THINK] = { ROLE_THINK, "-" },
-		      [LANE_RUN] = { ROLE_RUN, "#" },         [LANE_HELD] = { ROLE_HELD, "!" },
-		      [LANE_PAUSED] = { ROLE_PAUSED, "=" },
-		      [LANE_ERROR] = { ROLE_ERROR, "x" } };
+	} looks[] = { [LANE_NONE] = { ROLE_RULE, NULL },    [LANE_THINK] = { ROLE_THINK, "-" },
+		      [LANE_RUN] = { ROLE_RUN, "#" },	    [LANE_HELD] = { ROLE_HELD, "!" },
+		      [LANE_PAUSED] = { ROLE_PAUSED, "=" }, [LANE_ERROR] = { ROLE_ERROR, "x" } };
 	put_field(a, row, 1, NAME - 2, ROLE_NAME, v->lane[i].agent->name);
 	for (int c = 0; c < v->width; c++) {
 		const uint8_t l = v->lane[i].cell[c];
@@ -226,7 +237,8 @@ static void paint_lane(const struct plot *v, struct area a, int row, size_t i)
 		else
 			grid_put(a, row, NAME + 1 + c, looks[l].role, looks[l].sign);
 	}
-	put_right(a, row, NAME + 1 + v->width, VALUE, ROLE_TEXT, view_plot_value(v, v->lane[i].value));
+	put_right(a, row, NAME + 1 + v->width, VALUE, ROLE_TEXT,
+		  view_plot_value(v, v->lane[i].value));
 	if (v->lane[i].agent->id == v->agent)
 		put_cursor_row(a, row);
 }
@@ -238,28 +250,37 @@ static void view_plot_paint(const void *self, const struct ui *ui, struct area a
 	if (!s)
 		return;
 	int curve = curve_rows(a.rows), at = cursor_column(v), row = 2 + curve;
-	struct piece p[] = { { ROLE_TITLE, arena_printf(v->arena, "%s %s", view_plot_value(v, v->total), view_plot_whats[v->what].unit) },
+	struct piece p[] = { { ROLE_TITLE,
+			       arena_printf(v->arena, "%s %s", view_plot_value(v, v->total),
+					    view_plot_whats[v->what].unit) },
 			     { ROLE_DIM, fmt_hms(v->arena, v->end_us) } };
 	draw_title(a, 0, v->title, p, ARRAY_LEN(p));
-	put_rule(a, 1, NULL, ROLE_RULE, "Tab cost, tokens, output, actions   j k agent   h l along the time");
+	put_rule(a, 1, NULL, ROLE_RULE,
+		 "Tab cost, tokens, output, actions   j k agent   h l along the time");
 	paint_curve(v, area_sub(a, 2, 0, curve, a.cols));
 	if (!v->total && curve > 0)
-		grid_put(a, 2 + curve / 2, NAME + 3, ROLE_DIM, arena_printf(v->arena, "no %s so far; Tab: what else there is", view_plot_whats[v->what].name));
+		grid_put(a, 2 + curve / 2, NAME + 3, ROLE_DIM,
+			 arena_printf(v->arena, "no %s so far; Tab: what else there is",
+				      view_plot_whats[v->what].name));
 	int64_t before = at > 0 ? v->sum[at - 1] : 0;
 	grid_put(a, row, NAME + 1 + at, ROLE_TITLE, "^");
-	const char *text = arena_printf(v->arena, "%s  %s (+%s)  %s", fmt_hms(v->arena, time_at(v, at)),
-					view_plot_value(v, v->sum[at]), view_plot_value(v, v->sum[at] - before), fmt_plural(v->arena, v->events[at], "step", "steps"));
+	const char *text = arena_printf(
+		v->arena, "%s  %s (+%s)  %s", fmt_hms(v->arena, time_at(v, at)),
+		view_plot_value(v, v->sum[at]), view_plot_value(v, v->sum[at] - before),
+		fmt_plural(v->arena, v->events[at], "step", "steps"));
 	int n = text_cells(text, a.g->ascii), left = NAME + 1 + at + 2;
 	grid_put(a, row++, left + n < a.cols ? left : NAME + at - n, ROLE_TEXT, text);
 	paint_heat(v, a, row++);
-	put_rule(a, row++, "who worked when", ROLE_TITLE, "# runs  - thinks  = paused  ! held  x failed");
+	put_rule(a, row++, "who worked when", ROLE_TITLE,
+		 "# runs  - thinks  = paused  ! held  x failed");
 	for (size_t i = 0; i < v->nr_lanes && row < a.rows; i++)
 		paint_lane(v, a, row++, i);
 	if (v->more > 0 && row < a.rows)
-		grid_put(a, row, 1, ROLE_DIM, arena_printf(v->arena, "%zu more above or below", v->more));
+		grid_put(a, row, 1, ROLE_DIM,
+			 arena_printf(v->arena, "%zu more above or below", v->more));
 }
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 /* Everybody, then one after the other. */
 static void view_plot_move(struct plot *v, const struct ui *ui, int by)
@@ -335,6 +356,15 @@ static void view_plot_subject(const void *self, const struct ui *ui, struct subj
 static const char *const view_plot_own[] = { "h l", "along the time", NULL };
 
 const struct view_ops view_plot = {
-	.name = "plot", .where = IN_PLOT, .size = sizeof(struct plot),
-	.open = view_plot_open_view, .recalc = view_plot_recalc, .paint = view_plot_paint, .verb = view_plot_verb, .key = view_plot_key, .own = view_plot_own, .click = view_plot_click, .subject = view_plot_subject,
+	.name = "plot",
+	.where = IN_PLOT,
+	.size = sizeof(struct plot),
+	.open = view_plot_open_view,
+	.recalc = view_plot_recalc,
+	.paint = view_plot_paint,
+	.verb = view_plot_verb,
+	.key = view_plot_key,
+	.own = view_plot_own,
+	.click = view_plot_click,
+	.subject = view_plot_subject,
 };

@@ -1,9 +1,10 @@
-/* A question of a script, and the answer to it: one of its choices by its number, a text, or the fields of its form one
- * after the other.
+/* A question of a script, and the answer to it: one of its choices by its number, a text, or the
+ * fields of its form one after the other.
  *
- * As with a held action it opens only when asked for; keys that were typed ahead are thrown away and the keys that answer
- * are dead for a moment; a choice can be taken once it has been on the screen; Enter by itself answers nothing: a form is
- * sent by y, and so is everything when the risk is high; who is first wins, and the others see who it was. */
+ * As with a held action it opens only when asked for; keys that were typed ahead are thrown away
+ * and the keys that answer are dead for a moment; a choice can be taken once it has been on the
+ * screen; Enter by itself answers nothing: a form is sent by y, and so is everything when the risk
+ * is high; who is first wins, and the others see who it was. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +25,9 @@ struct question {
 	unsigned shown;
 	bool sent;
 	int64_t top;
-	json_t *fields;    /* "name=value" as they have been typed; owned */
-	char *word;        /* the answer that waits for y; owned */
-	bool *seen;        /* by choice: its end was on the screen; owned */
+	json_t *fields; /* "name=value" as they have been typed; owned */
+	char *word;	/* the answer that waits for y; owned */
+	bool *seen;	/* by choice: its end was on the screen; owned */
 	/* made by recalc */
 	bool waits;
 	const struct model_agent *agent;
@@ -56,7 +57,8 @@ static void view_question_open_view(void *self, struct ui *ui, const struct subj
 	v->source = on->source;
 	v->seq = on->action;
 	const struct source *s = ui_source(ui, v->source);
-	if (s && v->seq == 0 && s->model.nr_asks > 0) /* one that was chosen stays, answered meanwhile or not */
+	/* one that was chosen stays, answered meanwhile or not */
+	if (s && v->seq == 0 && s->model.nr_asks > 0)
 		v->seq = s->model.ask[0].seq;
 	view_question_arm(v, ui);
 	if (ui_may_act(ui, v->source))
@@ -71,7 +73,7 @@ static void view_question_close_view(void *self)
 	free(v->seen);
 }
 
-/* --- recalc ------------------------------------------------------------------------------------------------------ */
+/* --- recalc ----------------------------------------------------------------------------------- */
 
 static const char *view_question_words_of(const json_t *v, struct arena *ar)
 {
@@ -92,12 +94,13 @@ static void load_form(struct question *v, json_t *form)
 	v->field = arena_alloc(v->arena, (most + 1) * sizeof(*v->field));
 	v->preset = arena_alloc(v->arena, (most + 1) * sizeof(*v->preset));
 	if (json_is_array(form))
-		json_array_foreach(form, i, value)
-			if (json_is_string(value))
-				v->preset[v->nr_fields] = "", v->field[v->nr_fields++] = view_question_words_of(value, v->arena);
+		json_array_foreach(form, i, value) if (json_is_string(value))
+			v->preset[v->nr_fields] = "",
+			v->field[v->nr_fields++] = view_question_words_of(value, v->arena);
 	if (json_is_object(form))
 		json_object_foreach(form, name, value)
-			v->preset[v->nr_fields] = view_question_words_of(value, v->arena), v->field[v->nr_fields++] = arena_strdup(v->arena, name);
+			v->preset[v->nr_fields] = view_question_words_of(value, v->arena),
+			v->field[v->nr_fields++] = arena_strdup(v->arena, name);
 }
 
 /* An answer names its question by cause; one that names none is of its agent's. */
@@ -120,7 +123,9 @@ static const char *view_question_answer_of(const struct question *v, struct sour
 			continue;
 		CLEANUP(json_release) json_t *o = source_body(s, row->seq);
 		row_load(&r, s, row, v->arena);
-		return json_flag(o, "timeout", false) ? "nobody answered in time" : arena_printf(v->arena, "answered: %s", r.what);
+		return json_flag(o, "timeout", false)
+			       ? "nobody answered in time"
+			       : arena_printf(v->arena, "answered: %s", r.what);
 	}
 	return "it does not wait any more";
 }
@@ -140,7 +145,8 @@ static void note_seen(struct question *v)
 {
 	size_t end = v->text_top + (size_t)(v->rows > 0 ? v->rows : 0);
 	for (size_t i = 0; i < v->nr_choices; i++)
-		v->seen[i] = v->seen[i] || (v->choice_end[i] > v->text_top && v->choice_end[i] <= end);
+		v->seen[i] =
+			v->seen[i] || (v->choice_end[i] > v->text_top && v->choice_end[i] <= end);
 }
 
 static void view_question_compose(struct question *v, const json_t *o)
@@ -153,19 +159,23 @@ static void view_question_compose(struct question *v, const json_t *o)
 	if (v->nr_choices)
 		text_head(t, ROLE_TITLE, "CHOICES");
 	for (size_t i = 0; i < v->nr_choices; i++) {
-		text_add(t, ROLE_TEXT, arena_printf(v->arena, "%zu", i + 1), v->choice[i], strlen(v->choice[i]), TEXT_SOFT);
+		text_add(t, ROLE_TEXT, arena_printf(v->arena, "%zu", i + 1), v->choice[i],
+			 strlen(v->choice[i]), TEXT_SOFT);
 		v->choice_end[i] = t->nr;
 	}
 	if (v->nr_fields)
 		text_head(t, ROLE_TITLE, "FIELDS");
 	for (size_t i = 0; i < v->nr_fields; i++) {
-		const char *given = json_string_value(json_array_get(v->fields, i)), *eq = given ? strchr(given, '=') : NULL;
-		const char *line = arena_printf(v->arena, "%s  %s", v->field[i], eq ? eq + 1 : v->preset[i]);
+		const char *given = json_string_value(json_array_get(v->fields, i)),
+			   *eq = given ? strchr(given, '=') : NULL;
+		const char *line =
+			arena_printf(v->arena, "%s  %s", v->field[i], eq ? eq + 1 : v->preset[i]);
 		text_add(t, eq ? ROLE_TEXT : ROLE_DIM, "", line, strlen(line), TEXT_SOFT);
 	}
 	if (v->default_) {
 		text_blank(t);
-		text_putf(t, ROLE_DIM, "if nobody answers%s: %s", v->until_us ? " in time" : "", v->default_);
+		text_putf(t, ROLE_DIM, "if nobody answers%s: %s", v->until_us ? " in time" : "",
+			  v->default_);
 	}
 }
 
@@ -190,7 +200,9 @@ static void view_question_recalc(void *self, struct ui *ui, struct arena *ar, in
 	int64_t limit = json_int(o, "timeout_us", 0);
 	v->until_us = limit > 0 ? v->since_us + limit : 0;
 	v->high = strcmp(json_str(o, "risk", ""), "high") == 0;
-	v->default_ = json_object_get(o, "default") ? view_question_words_of(json_object_get(o, "default"), ar) : NULL;
+	v->default_ = json_object_get(o, "default")
+			      ? view_question_words_of(json_object_get(o, "default"), ar)
+			      : NULL;
 	load_choices(v, json_object_get(o, "choices"));
 	load_form(v, json_object_get(o, "form"));
 	v->answered = v->waits ? NULL : view_question_answer_of(v, s);
@@ -200,7 +212,7 @@ static void view_question_recalc(void *self, struct ui *ui, struct arena *ar, in
 	note_seen(v);
 }
 
-/* --- paint ------------------------------------------------------------------------------------------------------- */
+/* --- paint ------------------------------------------------------------------------------------ */
 
 static void view_question_paint(const void *self, const struct ui *ui, struct area a)
 {
@@ -215,12 +227,23 @@ static void view_question_paint(const void *self, const struct ui *ui, struct ar
 	struct piece p[] = {
 		{ ROLE_NAME, v->agent ? v->agent->name : "script" },
 		{ ROLE_TEXT, arena_printf(ar, "question #%" PRIu64, v->seq) },
-		{ ROLE_HELD, v->waits ? arena_printf(ar, "asks for %s", fmt_age(ar, ui_now_of(ui, v->source) - v->since_us)) : "" },
-		{ ROLE_WARN, v->waits && v->until_us ? arena_printf(ar, "gives up in %s", fmt_age(ar, v->until_us - ui_now_of(ui, v->source))) : "" },
+		{ ROLE_HELD,
+		  v->waits ? arena_printf(ar, "asks for %s",
+					  fmt_age(ar, ui_now_of(ui, v->source) - v->since_us))
+			   : "" },
+		{ ROLE_WARN,
+		  v->waits && v->until_us
+			  ? arena_printf(ar, "gives up in %s",
+					 fmt_age(ar, v->until_us - ui_now_of(ui, v->source)))
+			  : "" },
 	};
-	draw_title(a, 0, arena_printf(ar, "question of %s", ui->src[v->source]->model.id), p, ARRAY_LEN(p));
+	draw_title(a, 0, arena_printf(ar, "question of %s", ui->src[v->source]->model.id), p,
+		   ARRAY_LEN(p));
 	bool below = v->text_top + (size_t)(v->rows > 0 ? v->rows : 0) < v->text.nr;
-	put_rule(a, 1, v->high ? "RISK high" : NULL, ROLE_FAILED, v->answered ? "any key closes" : below ? "more below" : NULL);
+	put_rule(a, 1, v->high ? "RISK high" : NULL, ROLE_FAILED,
+		 v->answered ? "any key closes"
+		 : below     ? "more below"
+			     : NULL);
 	text_paint(&v->text, area_sub(a, 2, 1, v->rows, a.cols - 1), v->text_top);
 	int row = 3 + (int)(v->text.nr - v->text_top);
 	if (v->answered && row < a.rows)
@@ -234,7 +257,9 @@ static const char *const *view_question_hints(const void *self, const struct ui 
 	size_t nr = 0;
 	bool waits = v->waits && ui_may_act(ui, v->source);
 	if (waits)
-		h[nr++] = v->nr_choices ? "1.. the answer of that number" : v->nr_fields ? "Enter fills the fields in" : "Enter types the answer";
+		h[nr++] = v->nr_choices	 ? "1.. the answer of that number"
+			  : v->nr_fields ? "Enter fills the fields in"
+					 : "Enter types the answer";
 	h[nr++] = waits ? "Esc later" : "Esc back";
 	if (v->agent) /* a script's own has none */
 		h[nr++] = "t transcript";
@@ -243,7 +268,7 @@ static const char *const *view_question_hints(const void *self, const struct ui 
 	return h;
 }
 
-/* --- answering --------------------------------------------------------------------------------------------------- */
+/* --- answering -------------------------------------------------------------------------------- */
 
 static struct question *view_question_on_top(struct ui *ui)
 {
@@ -285,7 +310,8 @@ static void ask_sure(struct question *v, struct ui *ui, const char *label)
 }
 
 /* @shown: the answer @text as a person reads it. */
-static void view_question_give(struct question *v, struct ui *ui, const char *text, const char *shown)
+static void view_question_give(struct question *v, struct ui *ui, const char *text,
+			       const char *shown)
 {
 	if (!v->high) {
 		view_question_answer(v, ui, text, NULL);
@@ -303,8 +329,8 @@ static void view_question_typed(struct ui *ui, const char *text)
 		view_question_give(v, ui, text, text);
 }
 
-/* The choice of number @n, from 1. Words come before numbers where both could be meant, so that a choice that reads like a
- * number is named by its words. */
+/* The choice of number @n, from 1. Words come before numbers where both could be meant, so that a
+ * choice that reads like a number is named by its words. */
 static void view_question_choose(struct question *v, struct ui *ui, size_t n)
 {
 	if (n == 0 || n > v->nr_choices) {
@@ -330,13 +356,17 @@ static void number_typed(struct ui *ui, const char *text)
 	if (!v || !text)
 		return;
 	size_t len = strlen(text);
-	view_question_choose(v, ui, len > 0 && len < 6 && strspn(text, "0123456789") == len ? strtoul(text, NULL, 10) : 0);
+	view_question_choose(v, ui,
+			     len > 0 && len < 6 && strspn(text, "0123456789") == len
+				     ? strtoul(text, NULL, 10)
+				     : 0);
 }
 
 static void ask_number(struct question *v, struct ui *ui, const char *first)
 {
 	const struct subject on = { .source = v->source, .action = v->seq };
-	prompt_ask(ui, arena_printf(v->arena, "number of the choice (1 to %zu):", v->nr_choices), first, NULL, &on, number_typed);
+	prompt_ask(ui, arena_printf(v->arena, "number of the choice (1 to %zu):", v->nr_choices),
+		   first, NULL, &on, number_typed);
 }
 
 static void ask_field(struct question *v, struct ui *ui);
@@ -352,19 +382,22 @@ static void field_typed(struct ui *ui, const char *text)
 		ui_say(ui, ROLE_DIM, "nothing was sent; it still asks");
 		return;
 	}
-	json_array_append_new(v->fields, json_string(arena_printf(v->arena, "%s=%s", v->field[i], text)));
+	json_array_append_new(v->fields,
+			      json_string(arena_printf(v->arena, "%s=%s", v->field[i], text)));
 	if (i + 1 < v->nr_fields) {
 		ask_field(v, ui);
 		return;
 	}
-	ask_sure(v, ui, v->high ? "send the form?  (y/n)  the risk is high" : "send the form?  (y/n)");
+	ask_sure(v, ui,
+		 v->high ? "send the form?  (y/n)  the risk is high" : "send the form?  (y/n)");
 }
 
 static void ask_field(struct question *v, struct ui *ui)
 {
 	const struct subject on = { .source = v->source, .action = v->seq };
 	size_t i = json_array_size(v->fields);
-	prompt_ask(ui, arena_printf(v->arena, "%s (%zu of %zu):", v->field[i], i + 1, v->nr_fields), v->preset[i], NULL, &on, field_typed);
+	prompt_ask(ui, arena_printf(v->arena, "%s (%zu of %zu):", v->field[i], i + 1, v->nr_fields),
+		   v->preset[i], NULL, &on, field_typed);
 }
 
 static void view_question_begin(struct question *v, struct ui *ui)
@@ -397,7 +430,8 @@ static bool view_question_key(void *self, struct ui *ui, uint32_t key)
 	else if (!v->waits)
 		ui_say(ui, ROLE_DIM, "nothing is asked");
 	else if (ui->mono_us - v->opened_us < ui->dead_us)
-		ui_say(ui, ROLE_DIM, "keys are off for a moment, so that nothing is answered by mistake");
+		ui_say(ui, ROLE_DIM,
+		       "keys are off for a moment, so that nothing is answered by mistake");
 	else if (key == K_ENTER)
 		view_question_begin(v, ui);
 	else if (v->nr_choices > BY_KEY)
@@ -445,12 +479,26 @@ static void view_question_subject(const void *self, const struct ui *ui, struct 
 {
 	const struct question *v = self;
 	(void)ui;
-	*out = (struct subject){ .source = v->source, .agent = v->agent ? v->agent->id : 0, .action = v->seq };
+	*out = (struct subject){ .source = v->source,
+				 .agent = v->agent ? v->agent->id : 0,
+				 .action = v->seq };
 }
 
-static const char *const view_question_own[] = { "1", "1 to 9: that choice", "Enter", "type the answer", NULL };
+static const char *const view_question_own[] = { "1", "1 to 9: that choice", "Enter",
+						 "type the answer", NULL };
 
 const struct view_ops view_question = {
-	.name = "question", .where = IN_QUESTION, .size = sizeof(struct question), .open = view_question_open_view, .close = view_question_close_view,
-	.recalc = view_question_recalc, .paint = view_question_paint, .verb = view_question_verb, .key = view_question_key, .own = view_question_own, .finished = view_question_finished, .subject = view_question_subject, .hints = view_question_hints,
+	.name = "question",
+	.where = IN_QUESTION,
+	.size = sizeof(struct question),
+	.open = view_question_open_view,
+	.close = view_question_close_view,
+	.recalc = view_question_recalc,
+	.paint = view_question_paint,
+	.verb = view_question_verb,
+	.key = view_question_key,
+	.own = view_question_own,
+	.finished = view_question_finished,
+	.subject = view_question_subject,
+	.hints = view_question_hints,
 };

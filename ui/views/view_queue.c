@@ -1,4 +1,5 @@
-/* Everything that waits for a person: held actions of all agents, questions of scripts. Oldest first. */
+/* Everything that waits for a person: held actions of all agents, questions of scripts. Oldest
+ * first. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,10 +42,12 @@ static int64_t view_queue_since(const struct waiting *w)
 static int oldest_first(const void *x, const void *y)
 {
 	const struct waiting *a = x, *b = y;
-	return waits_order(&(struct waits){ a->source, a->seq, view_queue_since(a) }, &(struct waits){ b->source, b->seq, view_queue_since(b) });
+	return waits_order(&(struct waits){ a->source, a->seq, view_queue_since(a) },
+			   &(struct waits){ b->source, b->seq, view_queue_since(b) });
 }
 
-static void view_queue_add(struct queue *q, struct ui *ui, size_t source, uint64_t seq, uint16_t kind)
+static void view_queue_add(struct queue *q, struct ui *ui, size_t source, uint64_t seq,
+			   uint16_t kind)
 {
 	struct source *s = ui->src[source];
 	if (!ui_lets_row(ui, source, seq))
@@ -52,10 +55,12 @@ static void view_queue_add(struct queue *q, struct ui *ui, size_t source, uint64
 	struct waiting *w = &q->w[q->l.nr++];
 	*w = (struct waiting){ .source = source, .seq = seq, .act = model_action(&s->model, seq) };
 	row_load(&w->info, s, &(struct row){ seq, kind }, q->arena);
-	w->agent = model_agent(&s->model, w->act ? w->act->agent : w->info.agent); /* what a script does has the script's */
+	/* what a script does has the script's */
+	w->agent = model_agent(&s->model, w->act ? w->act->agent : w->info.agent);
 }
 
-/* Columns of the line, from both ends; what an action wants has the rest. The session's is there when there are several. */
+/* Columns of the line, from both ends; what an action wants has the rest. The session's is there
+ * when there are several. */
 static struct cells view_queue_cells_of(int cols, size_t sessions)
 {
 	int session = cols >= 100 && sessions > 1 ? 9 : 0;
@@ -70,7 +75,8 @@ static int room_for(const struct cells *c, int cols)
 }
 
 /* "policy.lua:22 'no-push'"; without the file where there is no room. */
-static const char *view_queue_rule_of(const struct waiting *w, const struct cells *c, struct arena *a)
+static const char *view_queue_rule_of(const struct waiting *w, const struct cells *c,
+				      struct arena *a)
 {
 	const char *rule = row_held_rule(&w->info);
 	return c->wide || !rule ? w->info.by : arena_strndup(a, rule + 1, strlen(rule) - 2);
@@ -107,7 +113,9 @@ static void view_queue_recalc(void *self, struct ui *ui, struct arena *ar, int r
 	batch_refresh(&q->marked, ui);
 	for (size_t i = 0; i < q->l.nr; i++) {
 		const char *what = q->w[i].info.what;
-		q->w[i].whole = text_cells(one_line(what, ar), ui->grid.ascii) <= room_for(&q->cells, cols) && !strchr(what, '\n');
+		q->w[i].whole = text_cells(one_line(what, ar), ui->grid.ascii) <=
+					room_for(&q->cells, cols) &&
+				!strchr(what, '\n');
 	}
 	for (size_t i = 0; i < q->l.nr; i++)
 		if (q->w[i].source == q->source && q->w[i].seq == q->seq)
@@ -130,7 +138,8 @@ static void view_queue_paint_heads(const struct cells *c, struct area a)
 	put_right(a, 2, a.cols - 1 - c->age, c->age, ROLE_HEAD, "HELD");
 }
 
-static void view_queue_paint_one(const struct queue *q, const struct ui *ui, struct area a, int row, const struct waiting *w)
+static void view_queue_paint_one(const struct queue *q, const struct ui *ui, struct area a, int row,
+				 const struct waiting *w)
 {
 	struct arena *ar = q->arena;
 	const struct cells *c = &q->cells;
@@ -142,15 +151,19 @@ static void view_queue_paint_one(const struct queue *q, const struct ui *ui, str
 		col = 9;
 	if (c->session)
 		col = put_field(a, row, col, c->session, ROLE_DIM, ui->src[w->source]->model.id);
-	col = put_field(a, row, col, c->agent - 1, ROLE_NAME, ui_agent_name(ui, w->source, w->agent)) + 1;
+	col = put_field(a, row, col, c->agent - 1, ROLE_NAME,
+			ui_agent_name(ui, w->source, w->agent)) +
+	      1;
 	put_field(a, row, col, c->what - col, ROLE_DIM, w->act ? w->info.word : "asks");
 	int right = a.cols - 1 - c->age;
-	put_right(a, row, right, c->age, ROLE_DIM, fmt_age(ar, ui_now_of(ui, w->source) - view_queue_since(w)));
+	put_right(a, row, right, c->age, ROLE_DIM,
+		  fmt_age(ar, ui_now_of(ui, w->source) - view_queue_since(w)));
 	right -= c->risk;
 	if (w->act && w->act->high_risk)
 		grid_put(a, row, right, ROLE_FAILED, "HIGH");
 	right -= c->rule;
-	put_field(a, row, right, c->rule - 1, ROLE_DIM, w->act ? view_queue_rule_of(w, c, ar) : "the script");
+	put_field(a, row, right, c->rule - 1, ROLE_DIM,
+		  w->act ? view_queue_rule_of(w, c, ar) : "the script");
 	const char *what = one_line(w->info.what, ar);
 	put_bytes(a, row, c->what, room_for(c, a.cols), ROLE_TEXT, what, strlen(what), 0);
 }
@@ -160,8 +173,8 @@ static const char *marks_text(const struct queue *q, const struct ui *ui)
 	const char *why = batch_why_not(&q->marked);
 	if (q->marked.nr == 0)
 		return ui->replay ? "Enter looks at one" : "Enter looks at one, Space marks";
-	return arena_printf(q->arena, "%zu marked: n denies%s%s", q->marked.nr, why ? "; y not: " : ", y approves",
-			    why ? why : "");
+	return arena_printf(q->arena, "%zu marked: n denies%s%s", q->marked.nr,
+			    why ? "; y not: " : ", y approves", why ? why : "");
 }
 
 static void view_queue_paint(const void *self, const struct ui *ui, struct area a)
@@ -169,7 +182,9 @@ static void view_queue_paint(const void *self, const struct ui *ui, struct area 
 	const struct queue *q = self;
 	int row;
 	draw_title(a, 0, "what waits for you",
-		   &(struct piece){ ROLE_HELD, q->l.nr ? arena_printf(q->arena, "%zu HELD", q->l.nr) : "" }, 1);
+		   &(struct piece){ ROLE_HELD,
+				    q->l.nr ? arena_printf(q->arena, "%zu HELD", q->l.nr) : "" },
+		   1);
 	list_rule(&q->l, a, marks_text(q, ui), q->arena);
 	view_queue_paint_heads(&q->cells, a);
 	for (size_t i = q->l.top; list_sees(&q->l, i, a, &row); i++) {
@@ -179,7 +194,8 @@ static void view_queue_paint(const void *self, const struct ui *ui, struct area 
 	}
 	if (q->l.nr == 0)
 		grid_put(a, LIST_HEAD, 3, ROLE_DIM,
-		    *ui_filter(ui) ? "nothing that waits matches the filter" : "nothing waits for you");
+			 *ui_filter(ui) ? "nothing that waits matches the filter"
+					: "nothing waits for you");
 }
 
 static enum click view_queue_click(void *self, struct ui *ui, int row, int col)
@@ -200,7 +216,8 @@ static bool view_queue_verb(void *self, struct ui *ui, enum verb v)
 	switch ((int)v) {
 	case VERB_PICK:
 		if (q->l.at < q->l.nr)
-			batch_pick(&q->marked, ui, q->w[q->l.at].source, q->w[q->l.at].seq, q->w[q->l.at].whole);
+			batch_pick(&q->marked, ui, q->w[q->l.at].source, q->w[q->l.at].seq,
+				   q->w[q->l.at].whole);
 		list_move(&q->l, (int64_t)q->l.at + 1);
 		return follow_cursor(q);
 	case VERB_YES:
@@ -252,14 +269,19 @@ static const char *view_queue_line(const void *self, const struct ui *ui, size_t
 	const struct row_info *r = &q->w[i].info;
 	(void)ui;
 	return arena_printf(a, "%llu %s %s %s %s", (unsigned long long)q->w[i].seq,
-			    ui_agent_name(ui, q->w[i].source, q->w[i].agent), r->word, r->what, r->by);
+			    ui_agent_name(ui, q->w[i].source, q->w[i].agent), r->word, r->what,
+			    r->by);
 }
 
 static void view_queue_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct queue *q = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = q->source, .nr = q->l.nr, .line = view_queue_line, .at = q->l.at };
+	*out = (struct looked){ .what = LOOK_LINES,
+				.source = q->source,
+				.nr = q->l.nr,
+				.line = view_queue_line,
+				.at = q->l.at };
 }
 
 static void view_queue_go(void *self, struct ui *ui, uint64_t to)

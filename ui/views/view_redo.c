@@ -1,6 +1,7 @@
-/* A recorded command and its second run side by side; narrow screens show one of the two, Tab goes over. Both panes move
- * together, so that the same lines stand beside each other; ] goes to where they first differ.
- * Reads: the redo's events, the output of both actions. Follows the end until a key moves away from it. */
+/* A recorded command and its second run side by side; narrow screens show one of the two, Tab goes
+ * over. Both panes move together, so that the same lines stand beside each other; ] goes to where
+ * they first differ. Reads: the redo's events, the output of both actions. Follows the end until a
+ * key moves away from it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,20 +23,20 @@ struct side {
 
 struct redo_view {
 	size_t source;
-	uint64_t of;     /* the action that is repeated; 0: the newest redo, whosever */
-	uint64_t after;  /* redos begun up to here are not meant */
-	bool now;        /* narrow: the second run is shown */
-	bool zoom;       /* wide: one of the two alone, too */
-	bool moved;      /* it does not follow */
-	bool asked;      /* it was asked for here, and its end has not been told */
+	uint64_t of;	/* the action that is repeated; 0: the newest redo, whosever */
+	uint64_t after; /* redos begun up to here are not meant */
+	bool now;	/* narrow: the second run is shown */
+	bool zoom;	/* wide: one of the two alone, too */
+	bool moved;	/* it does not follow */
+	bool asked;	/* it was asked for here, and its end has not been told */
 	int64_t top;
 	/* made by recalc */
 	struct model_redo r;
-	bool there;      /* r is */
+	bool there;	     /* r is */
 	struct side side[2]; /* recorded, now */
 	struct text sum;
-	int rows;        /* of the panes' texts */
-	size_t differs;  /* row from which on they do; SIZE_MAX they do not */
+	int rows;	/* of the panes' texts */
+	size_t differs; /* row from which on they do; SIZE_MAX they do not */
 	const char *title, *state, *what;
 	enum role state_role;
 	struct arena *arena;
@@ -74,7 +75,8 @@ void redo_ask(struct ui *ui, const struct subject *on)
 static const struct model_redo *redo_meant(const struct model *m, uint64_t action)
 {
 	for (size_t i = m->nr_redos; i > 0; i--)
-		if (!action || m->redo[i - 1].again == action || (m->redo[i - 1].here && m->redo[i - 1].of == action))
+		if (!action || m->redo[i - 1].again == action ||
+		    (m->redo[i - 1].here && m->redo[i - 1].of == action))
 			return &m->redo[i - 1];
 	return NULL;
 }
@@ -86,9 +88,11 @@ static void view_redo_promoted(void *self, const json_t *result, const struct er
 	if (err)
 		ui_say(ui, ROLE_ERROR, "%s", err->text);
 	else if (!json_int(result, "changes", 0))
-		ui_say(ui, ROLE_OK, "the files of %s are so already", json_str(result, "box", "the box"));
+		ui_say(ui, ROLE_OK, "the files of %s are so already",
+		       json_str(result, "box", "the box"));
 	else
-		ui_say(ui, ROLE_OK, "promoted: %zu path%s of %s; u takes it back", nr, nr == 1 ? "" : "s", json_str(result, "box", "the box"));
+		ui_say(ui, ROLE_OK, "promoted: %zu path%s of %s; u takes it back", nr,
+		       nr == 1 ? "" : "s", json_str(result, "box", "the box"));
 }
 
 static void promote_chosen(struct ui *ui, const char *key)
@@ -101,7 +105,8 @@ static void promote_chosen(struct ui *ui, const char *key)
 	const char *words[] = { "apply", id };
 	CLEANUP(json_release) json_t *opts = json_object();
 	ui_say(ui, ROLE_DIM, "promoting..");
-	ui->act[on.source].command(ui->act[on.source].self, words, ARRAY_LEN(words), opts, view_redo_promoted, ui);
+	ui->act[on.source].command(ui->act[on.source].self, words, ARRAY_LEN(words), opts,
+				   view_redo_promoted, ui);
 }
 
 void redo_promote_ask(struct ui *ui, const struct subject *on)
@@ -113,14 +118,21 @@ void redo_promote_ask(struct ui *ui, const struct subject *on)
 	if (!ui_may_act(ui, on->source)) {
 		ui_say(ui, ROLE_DIM, "repeat!: read only");
 	} else if (!r && on->action && s && s->model.nr_redos) {
-		ui_say(ui, ROLE_DIM, "#%" PRIu64 " was not repeated; :repeat %" PRIu64 " repeats it", on->action, on->action);
+		ui_say(ui, ROLE_DIM,
+		       "#%" PRIu64 " was not repeated; :repeat %" PRIu64 " repeats it", on->action,
+		       on->action);
 	} else if (!r || !r->ended) {
-		ui_say(ui, ROLE_DIM, r ? "it is not compared yet" : "nothing has run again here: r on a command does it");
+		ui_say(ui, ROLE_DIM,
+		       r ? "it is not compared yet"
+			 : "nothing has run again here: r on a command does it");
 	} else if (!b || b->closed) {
-		ui_say(ui, ROLE_DIM, "the box of the first run has gone: there is nothing to change");
+		ui_say(ui, ROLE_DIM,
+		       "the box of the first run has gone: there is nothing to change");
 	} else {
 		CLEANUP(arena_release) struct arena ar = ARENA_INIT;
-		const char *label = arena_printf(&ar, "make what #%" PRIu64 " changed in its own box so in %s?  (y/n)", r->again, ui_short_name(ui, &ar, b->name));
+		const char *label = arena_printf(
+			&ar, "make what #%" PRIu64 " changed in its own box so in %s?  (y/n)",
+			r->again, ui_short_name(ui, &ar, b->name));
 		const struct subject second = { .source = on->source, .action = r->again };
 		ui_choose(ui, label, "yn", &second, promote_chosen);
 	}
@@ -134,19 +146,21 @@ static void view_redo_open_view(void *self, struct ui *ui, const struct subject 
 	v->source = on->source;
 	const struct model_action *act = s ? model_action(&s->model, on->action) : NULL;
 	v->of = r || (act && strcmp(act->kind, "exec") == 0) ? on->action : 0;
-	for (size_t i = 0; s && on->action && i < s->model.nr_redos; i++) /* on the second run: the redo is meant */
+	/* on the second run: the redo is meant */
+	for (size_t i = 0; s && on->action && i < s->model.nr_redos; i++)
 		if (s->model.redo[i].again == on->action)
 			v->of = s->model.redo[i].here ? s->model.redo[i].of : 0;
 }
 
-/* --- recalc ------------------------------------------------------------------------------------------------------ */
+/* --- recalc ----------------------------------------------------------------------------------- */
 
 static const struct model_action *side_action(const struct side *d)
 {
 	return d->source ? model_action(&d->source->model, d->action) : NULL;
 }
 
-static const char *view_redo_outcome(const struct redo_view *v, const struct ui *ui, const struct model_action *act)
+static const char *view_redo_outcome(const struct redo_view *v, const struct ui *ui,
+				     const struct model_action *act)
 {
 	struct arena *ar = v->arena;
 	switch (act->state) {
@@ -160,15 +174,19 @@ static const char *view_redo_outcome(const struct redo_view *v, const struct ui 
 		break;
 	}
 	const char *span = act->start_us ? fmt_span(ar, act->end_us - act->start_us) : "";
-	return act->code >= 0 ? arena_printf(ar, "exit %d  %s", act->code, span) : arena_printf(ar, "ended  %s", span);
+	return act->code >= 0 ? arena_printf(ar, "exit %d  %s", act->code, span)
+			      : arena_printf(ar, "ended  %s", span);
 }
 
-static void gather_side(struct redo_view *v, struct ui *ui, struct side *d, const char *name, int cols)
+static void gather_side(struct redo_view *v, struct ui *ui, struct side *d, const char *name,
+			int cols)
 {
 	struct arena *ar = v->arena;
 	const struct model_action *act = side_action(d);
 	text_init(&d->text, ar, cols, 2, ui->grid.ascii);
-	d->head = act ? arena_printf(ar, "%s #%" PRIu64 "  %s", name, d->action, fmt_hms(ar, act->asked_us)) : name;
+	d->head = act ? arena_printf(ar, "%s #%" PRIu64 "  %s", name, d->action,
+				     fmt_hms(ar, act->asked_us))
+		      : name;
 	d->note = act ? view_redo_outcome(v, ui, act) : "";
 	if (act)
 		pane_output(&d->text, d->source, d->action, TAIL, false, NULL);
@@ -185,13 +203,15 @@ static void gather_origin(struct redo_view *v, struct ui *ui, const json_t *star
 	for (size_t i = 0; !d->source && i < ui->nr_src; i++)
 		if (ui->src[i]->model.id && strcmp(ui->src[i]->model.id, session) == 0)
 			d->source = ui->src[i];
-	v->title = v->there && !v->r.here ? arena_printf(v->arena, "repeat %s#%" PRIu64, session, d->action)
-					  : arena_printf(v->arena, "repeat #%" PRIu64, d->action);
+	v->title = v->there && !v->r.here
+			   ? arena_printf(v->arena, "repeat %s#%" PRIu64, session, d->action)
+			   : arena_printf(v->arena, "repeat #%" PRIu64, d->action);
 }
 
 static bool same_row(const struct text_row *a, const struct text_row *b)
 {
-	if (a->nr != b->nr || (a->gutter != b->gutter && (!a->gutter || !b->gutter || strcmp(a->gutter, b->gutter) != 0)))
+	if (a->nr != b->nr || (a->gutter != b->gutter &&
+			       (!a->gutter || !b->gutter || strcmp(a->gutter, b->gutter) != 0)))
 		return false;
 	for (uint32_t i = 0; i < a->nr; i++) {
 		const struct glyph ga = text_glyph(a, i), gb = text_glyph(b, i);
@@ -209,8 +229,8 @@ static void find_difference(struct redo_view *v)
 	size_t both = a->nr < come ? a->nr : come, i = 0;
 	v->differs = SIZE_MAX;
 	const struct model_action *was = side_action(&v->side[0]), *now = side_action(&v->side[1]);
-	if (!was || !now || (!v->r.ended && now->out_bytes + now->err_bytes == 0) || was->out_bytes + was->err_bytes > TAIL ||
-	    now->out_bytes + now->err_bytes > TAIL)
+	if (!was || !now || (!v->r.ended && now->out_bytes + now->err_bytes == 0) ||
+	    was->out_bytes + was->err_bytes > TAIL || now->out_bytes + now->err_bytes > TAIL)
 		return;
 	while (i < both && same_row(&a->row[i], &b->row[i]))
 		i++;
@@ -250,8 +270,11 @@ static void gather_end(struct redo_view *v, struct source *s)
 	bool same = json_flag(o, "same", false);
 	int64_t code = json_int(json_object_get(json_object_get(o, "status"), "now"), "code", -1);
 	if (json_flag(o, "now", false)) {
-		view_redo_set_state(v, code == 0 ? ROLE_OK : ROLE_FAILED, code == 0 ? "passes" : "FAILS");
-		text_puts(&v->sum, ROLE_DIM, "on the files as they are, not as they were then: output and files are not compared");
+		view_redo_set_state(v, code == 0 ? ROLE_OK : ROLE_FAILED,
+				    code == 0 ? "passes" : "FAILS");
+		text_puts(
+			&v->sum, ROLE_DIM,
+			"on the files as they are, not as they were then: output and files are not compared");
 	} else {
 		view_redo_set_state(v, same ? ROLE_OK : ROLE_WARN, same ? "the same" : "DIFFERS");
 	}
@@ -271,16 +294,20 @@ static void gather_sum(struct redo_view *v, struct source *s, const json_t *star
 		text_puts(&v->sum, ROLE_HELD, "it waits for a decision: a looks at it");
 	} else if (again) {
 		view_redo_set_state(v, ROLE_RUN, again->state == ACT_OVER ? "is compared" : "run");
-		text_puts(&v->sum, ROLE_DIM, "exit status, output and files are compared when it has ended");
+		text_puts(&v->sum, ROLE_DIM,
+			  "exit status, output and files are compared when it has ended");
 	} else {
 		view_redo_set_state(v, ROLE_DIM, v->there ? "begins" : "not run again yet");
 		text_puts(&v->sum, ROLE_DIM,
-			  v->there ? json_flag(started, "now", false) ? "a box of its own is made, with the files of now" :
-								       "a box of its own is made, with the files of then" : "r runs it again, in a box of its own");
+			  v->there ? json_flag(started, "now", false)
+					     ? "a box of its own is made, with the files of now"
+					     : "a box of its own is made, with the files of then"
+				   : "r runs it again, in a box of its own");
 	}
 	redone_lacks(started, &lacks);
 	if (lacks.len)
-		text_putf(&v->sum, ROLE_WARN, "not in the record, so it had to do without: %s", buf_cstr(&lacks));
+		text_putf(&v->sum, ROLE_WARN, "not in the record, so it had to do without: %s",
+			  buf_cstr(&lacks));
 }
 
 static int sum_rows(const struct redo_view *v, int rows)
@@ -295,14 +322,17 @@ static void place_texts(struct redo_view *v)
 	bool live = v->r.again && !v->r.ended;
 	const struct text *t = live ? &v->side[1].text : &v->side[longer].text;
 	if (!v->moved)
-		v->top = live ? INT32_MAX : v->differs == SIZE_MAX ? 0 : (int64_t)v->differs - v->rows / 2;
+		v->top = live			  ? INT32_MAX
+			 : v->differs == SIZE_MAX ? 0
+						  : (int64_t)v->differs - v->rows / 2;
 	v->top = (int64_t)text_clamp(v->moved ? &v->side[longer].text : t, v->top, v->rows);
 }
 
 static const char *what_runs(const struct redo_view *v)
 {
 	const struct side *d = v->side[0].source ? &v->side[0] : &v->side[1];
-	CLEANUP(json_release) json_t *o = d->source && d->action ? source_body(d->source, d->action) : NULL;
+	CLEANUP(json_release)
+	json_t *o = d->source && d->action ? source_body(d->source, d->action) : NULL;
 	return o ? first_line(action_what(o, v->arena), v->arena) : "";
 }
 
@@ -342,7 +372,8 @@ static void view_redo_recalc(void *self, struct ui *ui, struct arena *ar, int ro
 	gather_side(v, ui, &v->side[0], "RECORDED", width);
 	gather_side(v, ui, &v->side[1], "NOW", width);
 	if (!v->side[0].source)
-		text_puts(&v->side[0].text, ROLE_DIM, "its session is not open here: 'sandglass out' prints what it said");
+		text_puts(&v->side[0].text, ROLE_DIM,
+			  "its session is not open here: 'sandglass out' prints what it said");
 	gather_sum(v, s, started);
 	view_redo_tell_end(v, ui);
 	v->rows = rows - 3 - sum_rows(v, rows);
@@ -352,9 +383,10 @@ static void view_redo_recalc(void *self, struct ui *ui, struct arena *ar, int ro
 	place_texts(v);
 }
 
-/* --- paint ------------------------------------------------------------------------------------------------------- */
+/* --- paint ------------------------------------------------------------------------------------ */
 
-static void paint_side(const struct redo_view *v, struct area a, const struct side *d, const char *hint)
+static void paint_side(const struct redo_view *v, struct area a, const struct side *d,
+		       const char *hint)
 {
 	int col = grid_put(a, 0, 1, ROLE_TITLE, d->head) + 2;
 	if (hint)
@@ -364,7 +396,9 @@ static void paint_side(const struct redo_view *v, struct area a, const struct si
 	size_t below = (size_t)v->top + (size_t)(v->rows > 0 ? v->rows : 0);
 	if (below < d->text.nr)
 		put_right(a, a.rows - 1, 0, a.cols - 1, ROLE_DIM,
-			  arena_printf(v->arena, "  %s", fmt_plural(v->arena, (int64_t)(d->text.nr - below), "more line", "more lines")));
+			  arena_printf(v->arena, "  %s",
+				       fmt_plural(v->arena, (int64_t)(d->text.nr - below),
+						  "more line", "more lines")));
 }
 
 static void view_redo_paint(const void *self, const struct ui *ui, struct area a)
@@ -383,11 +417,12 @@ static void view_redo_paint(const void *self, const struct ui *ui, struct area a
 	} else {
 		paint_side(v, body, &v->side[v->now], v->now ? "Tab recorded" : "Tab now");
 	}
-	put_rule(a, a.rows - sum, "compared", ROLE_TITLE, v->differs == SIZE_MAX ? NULL : "] where they differ first");
+	put_rule(a, a.rows - sum, "compared", ROLE_TITLE,
+		 v->differs == SIZE_MAX ? NULL : "] where they differ first");
 	text_paint(&v->sum, area_sub(a, a.rows - sum + 1, 0, sum - 1, a.cols), 0);
 }
 
-/* --- verbs ------------------------------------------------------------------------------------------------------- */
+/* --- verbs ------------------------------------------------------------------------------------ */
 
 static bool view_redo_scroll(struct redo_view *v, int64_t by)
 {
@@ -422,7 +457,8 @@ static bool view_redo_again(const struct redo_view *v, struct ui *ui)
 	else if (v->there && !v->r.here)
 		ui_say(ui, ROLE_DIM, "it belongs to another session: run sandglass repeat");
 	else
-		redo_ask(ui, &(struct subject){ .source = v->source, .action = v->there ? v->r.of : v->of });
+		redo_ask(ui, &(struct subject){ .source = v->source,
+						.action = v->there ? v->r.of : v->of });
 	return true;
 }
 
@@ -455,7 +491,9 @@ static bool view_redo_verb(void *self, struct ui *ui, enum verb verb)
 		return true;
 	case VERB_ZOOM:
 		v->zoom = !v->zoom && ui->grid.cols >= WIDE_COLS;
-		ui_say(ui, ROLE_DIM, view_redo_beside(v, ui->grid.cols) ? "both runs" : "one of the two: Tab goes over");
+		ui_say(ui, ROLE_DIM,
+		       view_redo_beside(v, ui->grid.cols) ? "both runs"
+							  : "one of the two: Tab goes over");
 		return true;
 	case VERB_APPROVE:
 		return view_redo_approve(v, ui);
@@ -479,7 +517,8 @@ static void view_redo_as_text(const void *self, struct ui *ui, struct buf *out)
 	const struct redo_view *v = self;
 	(void)ui;
 	for (size_t i = 0; i < ARRAY_LEN(v->side); i++) {
-		buf_printf(out, "%s  %s\n", v->side[i].head ? v->side[i].head : "", v->side[i].note ? v->side[i].note : "");
+		buf_printf(out, "%s  %s\n", v->side[i].head ? v->side[i].head : "",
+			   v->side[i].note ? v->side[i].note : "");
 		text_plain(&v->side[i].text, true, out);
 	}
 	text_plain(&v->sum, false, out);
@@ -488,8 +527,12 @@ static void view_redo_as_text(const void *self, struct ui *ui, struct buf *out)
 static void view_redo_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct redo_view *v = self;
-	*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .at = (uint64_t)v->top,
-				.text = &v->side[view_redo_beside(v, ui->grid.cols) || v->now].text };
+	*out = (struct looked){
+		.what = LOOK_TEXT,
+		.source = v->source,
+		.at = (uint64_t)v->top,
+		.text = &v->side[view_redo_beside(v, ui->grid.cols) || v->now].text
+	};
 }
 
 static void view_redo_go(void *self, struct ui *ui, uint64_t to)
@@ -501,7 +544,15 @@ static void view_redo_go(void *self, struct ui *ui, uint64_t to)
 }
 
 const struct view_ops view_redo = {
-	.name = "repeat", .where = IN_REDO, .size = sizeof(struct redo_view),
-	.open = view_redo_open_view, .recalc = view_redo_recalc, .paint = view_redo_paint, .verb = view_redo_verb, .text = view_redo_as_text, .subject = view_redo_subject,
-	.look = view_redo_look, .go = view_redo_go,
+	.name = "repeat",
+	.where = IN_REDO,
+	.size = sizeof(struct redo_view),
+	.open = view_redo_open_view,
+	.recalc = view_redo_recalc,
+	.paint = view_redo_paint,
+	.verb = view_redo_verb,
+	.text = view_redo_as_text,
+	.subject = view_redo_subject,
+	.look = view_redo_look,
+	.go = view_redo_go,
 };

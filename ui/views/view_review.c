@@ -1,8 +1,8 @@
-/* What a box has changed, to be taken or left file by file and hunk by hunk, and merged back. What is sent are the very
- * ranges that were on the screen with the hash of the content they are of, so nothing else can be merged by it. What
- * people say of a part is recorded (review.choice), so that everybody who is attached sees who decided what. A script's
- * merge that waits for a review is answered from here.
- * Reads: the newest snapshot at the cursor, what was said of it. */
+/* What a box has changed, to be taken or left file by file and hunk by hunk, and merged back. What
+ * is sent are the very ranges that were on the screen with the hash of the content they are of, so
+ * nothing else can be merged by it. What people say of a part is recorded (review.choice), so that
+ * everybody who is attached sees who decided what. A script's merge that waits for a review is
+ * answered from here. Reads: the newest snapshot at the cursor, what was said of it. */
 #include "ui/views/review_priv.h"
 #include "ui/views/difftool.h"
 
@@ -50,7 +50,8 @@ enum part_choice review_choice(struct review *v, const struct part *p)
 static bool of_redo(const struct model *m, uint64_t box)
 {
 	for (size_t i = 0; i < m->nr_redos; i++) {
-		const struct model_action *again = m->redo[i].again ? model_action(m, m->redo[i].again) : NULL;
+		const struct model_action *again =
+			m->redo[i].again ? model_action(m, m->redo[i].again) : NULL;
 		if (again && again->box == box)
 			return true;
 	}
@@ -95,10 +96,12 @@ static void find_waiting(struct review *v, struct source *s)
 		const json_t *args = json_object_get(body, "args");
 		const char *branch = json_str(args, "branch", NULL);
 		v->waits = act->id;
-		v->wanted = branch ? arena_printf(v->arena, "%s %s", json_str(args, "mode", "branch"), branch)
+		v->wanted = branch ? arena_printf(v->arena, "%s %s",
+						  json_str(args, "mode", "branch"), branch)
 				   : arena_strdup(v->arena, json_str(args, "mode", "branch"));
 		CLEANUP(json_release) json_t *held = act->held ? source_body(s, act->held) : NULL;
-		v->intent = arena_strdup(v->arena, json_str(held, "intent", json_str(body, "intent", "")));
+		v->intent = arena_strdup(v->arena,
+					 json_str(held, "intent", json_str(body, "intent", "")));
 	}
 }
 
@@ -133,8 +136,10 @@ static bool blanks_only(const struct diff_line *a, const struct diff_line *b)
 	}
 }
 
-/* @nr removed lines that as many new ones follow: pairs that differ in blanks alone become one line, marked ~. */
-static size_t view_review_put_pairs(const struct diff_line *old, const struct diff_line *new_, size_t nr, struct diff_line *out)
+/* @nr removed lines that as many new ones follow: pairs that differ in blanks alone become one
+ * line, marked ~. */
+static size_t view_review_put_pairs(const struct diff_line *old, const struct diff_line *new_,
+				    size_t nr, struct diff_line *out)
 {
 	size_t put = 0;
 	for (size_t i = 0, end; i < nr; i = end) {
@@ -223,7 +228,8 @@ static void view_review_recalc(void *self, struct ui *ui, struct arena *ar, int 
 	v->into = NULL;
 	v->box = NULL;
 	v->box_id = 0;
-	text_init(&v->text, ar, cols >= REVIEW_WIDE ? cols - REVIEW_LEFT - 1 : cols - 1, 3, ui->grid.ascii);
+	text_init(&v->text, ar, cols >= REVIEW_WIDE ? cols - REVIEW_LEFT - 1 : cols - 1, 3,
+		  ui->grid.ascii);
 	if (!s)
 		return;
 	v->box_id = view_review_box_of(v, &s->model);
@@ -279,7 +285,8 @@ static bool view_review_verb(void *self, struct ui *ui, enum verb verb)
 	switch ((int)verb) {
 	case VERB_DIFFTOOL:
 		if (v->nr_parts)
-			difftool_wish(ui, ui_source(ui, v->source), &v->change[v->part[v->at].file]);
+			difftool_wish(ui, ui_source(ui, v->source),
+				      &v->change[v->part[v->at].file]);
 		return true;
 	case VERB_UP:
 	case VERB_PREV:
@@ -323,8 +330,16 @@ static void view_review_look(const void *self, const struct ui *ui, struct looke
 	const struct review *v = self;
 	bool wide = ui->grid.cols >= REVIEW_WIDE;
 	int left = wide ? REVIEW_LEFT : 0;
-	*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = v->text_top, .gutters = true,
-				.seen = { .first = v->text_top, .row = wide ? 3 : 4, .col = left, .rows = v->rows, .cols = ui->grid.cols - left } };
+	*out = (struct looked){ .what = LOOK_TEXT,
+				.source = v->source,
+				.text = &v->text,
+				.at = v->text_top,
+				.gutters = true,
+				.seen = { .first = v->text_top,
+					  .row = wide ? 3 : 4,
+					  .col = left,
+					  .rows = v->rows,
+					  .cols = ui->grid.cols - left } };
 }
 
 static void view_review_go(void *self, struct ui *ui, uint64_t where)
@@ -336,18 +351,18 @@ static void view_review_go(void *self, struct ui *ui, uint64_t where)
 
 static const char *const view_review_own[] = {
 	"Space", "take or leave",
-	"t x", "take, leave",
-	"M c", "comment, for the agent",
-	"e", "edit before the merge..",
+	"t x",	 "take, leave",
+	"M c",	 "comment, for the agent",
+	"e",	 "edit before the merge..",
 	"Enter", "who changed it, and when",
-	"=", "old and new side by side",
-	"W", "hide blanks, show them",
-	"J K", "scroll a line",
-	"r", "run the checks again",
-	"a", "yes: merge it back..",
-	"n", "no, to a script's merge..",
-	"z", "undo the last merge",
-	"D", "discard all of it..",
+	"=",	 "old and new side by side",
+	"W",	 "hide blanks, show them",
+	"J K",	 "scroll a line",
+	"r",	 "run the checks again",
+	"a",	 "yes: merge it back..",
+	"n",	 "no, to a script's merge..",
+	"z",	 "undo the last merge",
+	"D",	 "discard all of it..",
 	NULL,
 };
 
@@ -355,7 +370,8 @@ static const char *const view_review_own[] = {
 static enum click view_review_click(void *self, struct ui *ui, int row, int col)
 {
 	struct review *v = self;
-	if (ui->grid.cols < REVIEW_WIDE || row < 2 || row >= 2 + v->list_rows || col >= REVIEW_LEFT - 1)
+	if (ui->grid.cols < REVIEW_WIDE || row < 2 || row >= 2 + v->list_rows ||
+	    col >= REVIEW_LEFT - 1)
 		return CLICK_NONE;
 	view_review_to(v, review_first(v, v->list_rows) + row - 2);
 	return CLICK_SELECTED;
@@ -372,7 +388,20 @@ static bool view_review_wheel(void *self, struct ui *ui, int row, int col, enum 
 }
 
 const struct view_ops view_review = {
-	.name = "review", .where = IN_DIFF, .size = sizeof(struct review), .open = view_review_open_view, .close = view_review_close_view,
-	.recalc = view_review_recalc, .paint = review_paint, .verb = view_review_verb, .key = review_key, .own = view_review_own, .subject = view_review_subject, .text = whole_text,
-	.look = view_review_look, .go = view_review_go, .click = view_review_click, .wheel = view_review_wheel,
+	.name = "review",
+	.where = IN_DIFF,
+	.size = sizeof(struct review),
+	.open = view_review_open_view,
+	.close = view_review_close_view,
+	.recalc = view_review_recalc,
+	.paint = review_paint,
+	.verb = view_review_verb,
+	.key = review_key,
+	.own = view_review_own,
+	.subject = view_review_subject,
+	.text = whole_text,
+	.look = view_review_look,
+	.go = view_review_go,
+	.click = view_review_click,
+	.wheel = view_review_wheel,
 };

@@ -112,7 +112,10 @@ static void view_table_paint(const void *self, const struct ui *ui, struct area 
 	if (ui->nr_src > 1 && s) /* of one of them: which */
 		rows = arena_printf(v->arena, "%s of %s", rows, session_id(s->session));
 	draw_title(a, 0, v->statement ? v->statement : "sql", &(struct piece){ ROLE_DIM, rows }, 1);
-	list_rule(&v->l, a, names_events(v) ? "h l sideways   Enter goes to the event   / search" : "h l sideways   / search", v->arena);
+	list_rule(&v->l, a,
+		  names_events(v) ? "h l sideways   Enter goes to the event   / search"
+				  : "h l sideways   / search",
+		  v->arena);
 	for (size_t c = v->left; c < v->t.cols && col < a.cols - 1; c++) {
 		int room = a.cols - col - 1, width = v->width[c] < room ? v->width[c] : room;
 		if (v->t.number[c])
@@ -134,7 +137,8 @@ static uint64_t event_at(const struct table *v)
 {
 	for (size_t k = 0; k < ARRAY_LEN(view_table_leads); k++)
 		for (size_t c = 0; c < v->t.cols && v->l.at < v->t.rows; c++)
-			if (strcmp(v->t.name[c], view_table_leads[k]) == 0 && v->t.cell[v->l.at * v->t.cols + c])
+			if (strcmp(v->t.name[c], view_table_leads[k]) == 0 &&
+			    v->t.cell[v->l.at * v->t.cols + c])
 				return strtoull(v->t.cell[v->l.at * v->t.cols + c], NULL, 10);
 	return 0;
 }
@@ -179,7 +183,8 @@ static const char *view_table_line(const void *self, const struct ui *ui, size_t
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	(void)ui;
 	for (size_t c = 0; c < v->t.cols; c++)
-		buf_printf(&b, "%s  ", v->t.cell[i * v->t.cols + c] ? v->t.cell[i * v->t.cols + c] : "NULL");
+		buf_printf(&b, "%s  ",
+			   v->t.cell[i * v->t.cols + c] ? v->t.cell[i * v->t.cols + c] : "NULL");
 	return arena_strdup(a, buf_cstr(&b));
 }
 
@@ -187,7 +192,11 @@ static void view_table_look(const void *self, const struct ui *ui, struct looked
 {
 	const struct table *v = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->t.rows, .line = view_table_line, .at = v->l.at };
+	*out = (struct looked){ .what = LOOK_LINES,
+				.source = v->source,
+				.nr = v->t.rows,
+				.line = view_table_line,
+				.at = v->l.at };
 }
 
 static void view_table_go(void *self, struct ui *ui, uint64_t to)
@@ -207,6 +216,18 @@ static void view_table_subject(const void *self, const struct ui *ui, struct sub
 static const char *const view_table_own[] = { "h l", "sideways", NULL };
 
 const struct view_ops view_table = {
-	.name = "table", .where = IN_TABLE, .size = sizeof(struct table), .open = view_table_open_view, .close = view_table_close_view,
-	.recalc = view_table_recalc, .paint = view_table_paint, .verb = view_table_verb, .key = view_table_key, .own = view_table_own, .click = view_table_click, .subject = view_table_subject, .look = view_table_look, .go = view_table_go,
+	.name = "table",
+	.where = IN_TABLE,
+	.size = sizeof(struct table),
+	.open = view_table_open_view,
+	.close = view_table_close_view,
+	.recalc = view_table_recalc,
+	.paint = view_table_paint,
+	.verb = view_table_verb,
+	.key = view_table_key,
+	.own = view_table_own,
+	.click = view_table_click,
+	.subject = view_table_subject,
+	.look = view_table_look,
+	.go = view_table_go,
 };

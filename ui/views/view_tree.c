@@ -1,6 +1,7 @@
-/* The files of a box as of the cursor: a folder at a time, any file opened, who brought each of its lines, how it differs
- * from another place of the record. Live and in replay; wide screens show the chosen file beside the list.
- * Reads: base and snapshots of the box up to the cursor, contents as far as the record holds them. */
+/* The files of a box as of the cursor: a folder at a time, any file opened, who brought each of its
+ * lines, how it differs from another place of the record. Live and in replay; wide screens show the
+ * chosen file beside the list. Reads: base and snapshots of the box up to the cursor, contents as
+ * far as the record holds them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,14 @@
 #include "ui/views/tree.h"
 #include "ui/views/who.h"
 
-enum { WIDE_COLS = 100, LEFT_COLS = 44, TEXT_MAX = 2 << 20, WHO_ROWS = 4, WHO_COLS = 8, NUMBER_COLS = 6 };
+enum {
+	WIDE_COLS = 100,
+	LEFT_COLS = 44,
+	TEXT_MAX = 2 << 20,
+	WHO_ROWS = 4,
+	WHO_COLS = 8,
+	NUMBER_COLS = 6
+};
 
 /* What the text on the screen was made from: it is made anew when one of these has changed. */
 struct shown {
@@ -27,22 +35,22 @@ struct shown {
 struct tree_view {
 	size_t source;
 	uint64_t agent, action, box; /* box 0: the subject's */
-	char *dir, *file;            /* "src/lex"; file: a name in it, "" none is open */
+	char *dir, *file;	     /* "src/lex"; file: a name in it, "" none is open */
 	bool blame, diff;
-	uint64_t against;            /* of the difference; 0 the base */
+	uint64_t against; /* of the difference; 0 the base */
 	struct listed l;
 	int64_t top;
 	/* made by recalc */
 	struct files f;
-	struct arena listing;        /* of f, which is of: */
-	uint64_t listed;             /* files_state */
-	char *listed_dir;            /* NULL: it is of nothing */
+	struct arena listing; /* of f, which is of: */
+	uint64_t listed;      /* files_state */
+	char *listed_dir;     /* NULL: it is of nothing */
 	struct shown shown;
-	struct arena kept;           /* of text and blame */
+	struct arena kept; /* of text and blame */
 	struct text text;
-	struct blaming *whose;       /* under way, or known; NULL nobody asks */
-	struct blame by;             /* of whose */
-	size_t *line;                /* line of each row, from 1 */
+	struct blaming *whose; /* under way, or known; NULL nobody asks */
+	struct blame by;       /* of whose */
+	size_t *line;	       /* line of each row, from 1 */
 	size_t text_top;
 	int rows;
 	const char *title, *note;
@@ -57,7 +65,8 @@ static char *view_tree_joined(const char *dir, const char *name)
 static void go_to(struct tree_view *v, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char *dir = slash ? mem_strndup(path, (size_t)(slash - path)) : mem_strdup(""), *file = mem_strdup(slash ? slash + 1 : path);
+	char *dir = slash ? mem_strndup(path, (size_t)(slash - path)) : mem_strdup(""),
+	     *file = mem_strdup(slash ? slash + 1 : path);
 	free(v->dir);
 	free(v->file);
 	v->dir = dir;
@@ -87,7 +96,7 @@ static void view_tree_close_view(void *self)
 	arena_release(&v->kept);
 }
 
-/* --- recalc ------------------------------------------------------------------------------------------------------ */
+/* --- recalc ----------------------------------------------------------------------------------- */
 
 static uint64_t view_tree_box_of(const struct tree_view *v, const struct model *m)
 {
@@ -104,7 +113,8 @@ static uint64_t view_tree_box_of(const struct tree_view *v, const struct model *
 static char *view_tree_below(const char *path, struct arena *a)
 {
 	path += strncmp(path, "./", 2) == 0 ? 2 : strncmp(path, "/workspace/", 11) == 0 ? 11 : 0;
-	char *plain = arena_strdup(a, strcmp(path, "/workspace") != 0 && strcmp(path, ".") != 0 ? path : "");
+	char *plain = arena_strdup(
+		a, strcmp(path, "/workspace") != 0 && strcmp(path, ".") != 0 ? path : "");
 	size_t n = strlen(plain);
 	while (n && plain[n - 1] == '/')
 		plain[--n] = 0;
@@ -165,10 +175,13 @@ static const char *view_tree_number_of(struct tree_view *v, size_t n)
 static const char *gutter_of(struct tree_view *v, struct source *s, size_t line)
 {
 	bool open = v->shown.blame && line == 0 && !blaming_over(v->whose);
-	bool new_ = v->shown.blame && line < v->by.nr && (line == 0 || v->by.by[line] != v->by.by[line - 1]);
+	bool new_ = v->shown.blame && line < v->by.nr &&
+		    (line == 0 || v->by.by[line] != v->by.by[line - 1]);
 	if (!open && !new_)
 		return view_tree_number_of(v, line + 1);
-	return arena_printf(&v->kept, "%*s %*zu", WHO_COLS - 1, open ? "..." : who_mark(s, v->by.by[line], &v->kept), NUMBER_COLS - 1, line + 1);
+	return arena_printf(&v->kept, "%*s %*zu", WHO_COLS - 1,
+			    open ? "..." : who_mark(s, v->by.by[line], &v->kept), NUMBER_COLS - 1,
+			    line + 1);
 }
 
 static void add_lines(struct tree_view *v, struct source *s, const struct buf *b)
@@ -182,10 +195,12 @@ static void add_lines(struct tree_view *v, struct source *s, const struct buf *b
 		p += len + 1;
 	}
 	if (b->len > cut)
-		text_putf(&v->text, ROLE_WARN, "%zu more bytes: 'sandglass cat' prints all of it", b->len - cut);
+		text_putf(&v->text, ROLE_WARN, "%zu more bytes: 'sandglass cat' prints all of it",
+			  b->len - cut);
 }
 
-static void add_difference(struct tree_view *v, struct source *s, const char *path, const struct file_entry *now)
+static void add_difference(struct tree_view *v, struct source *s, const char *path,
+			   const struct file_entry *now)
 {
 	struct file_entry then = { .id = now->was, .mode = now->was_mode };
 	if (v->against && !files_find(s, v->shown.box, v->against, path, &v->kept, &then))
@@ -203,7 +218,8 @@ static void add_difference(struct tree_view *v, struct source *s, const char *pa
 		pane_change(&v->text, s, &c, 3);
 }
 
-static void add_contents(struct tree_view *v, struct source *s, const char *path, const struct file_entry *e)
+static void add_contents(struct tree_view *v, struct source *s, const char *path,
+			 const struct file_entry *e)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	if (e->op == 'D') {
@@ -212,12 +228,17 @@ static void add_contents(struct tree_view *v, struct source *s, const char *path
 	}
 	int64_t size = session_object_size(s->session, &e->id);
 	if (size > FILES_READ_MAX) {
-		text_putf(&v->text, ROLE_WARN, "%s bytes are not read here: 'sandglass cat' prints them", fmt_count(&v->kept, size));
+		text_putf(&v->text, ROLE_WARN,
+			  "%s bytes are not read here: 'sandglass cat' prints them",
+			  fmt_count(&v->kept, size));
 		return;
 	}
 	if (!files_read(s, &e->id, &b)) {
-		text_puts(&v->text, ROLE_DIM, e->op == ' ' ? "as in the base: the record holds its name and hash, not its bytes" :
-							      "the record holds its name and hash, not its bytes");
+		text_puts(
+			&v->text, ROLE_DIM,
+			e->op == ' '
+				? "as in the base: the record holds its name and hash, not its bytes"
+				: "the record holds its name and hash, not its bytes");
 		return;
 	}
 	if ((e->mode & TREE_MODE_KIND) == TREE_MODE_LINK) {
@@ -225,7 +246,8 @@ static void add_contents(struct tree_view *v, struct source *s, const char *path
 		return;
 	}
 	if (memchr(buf_cstr(&b), 0, b.len > 8000 ? 8000 : b.len)) {
-		text_putf(&v->text, ROLE_DIM, "no text: %s bytes", fmt_count(&v->kept, (int64_t)b.len));
+		text_putf(&v->text, ROLE_DIM, "no text: %s bytes",
+			  fmt_count(&v->kept, (int64_t)b.len));
 		return;
 	}
 	if (v->shown.blame)
@@ -233,7 +255,8 @@ static void add_contents(struct tree_view *v, struct source *s, const char *path
 	add_lines(v, s, &b);
 }
 
-static void make_text(struct tree_view *v, struct source *s, const struct file_entry *e, const struct shown *want)
+static void make_text(struct tree_view *v, struct source *s, const struct file_entry *e,
+		      const struct shown *want)
 {
 	CLEANUP(free_ptr) char *path = e ? view_tree_joined(v->dir, e->name) : NULL;
 	arena_reset(&v->kept);
@@ -258,7 +281,8 @@ static void mark_lines(struct tree_view *v, struct source *s)
 	for (size_t i = 0; i < v->text.nr; i++) {
 		size_t line = v->line[i];
 		bool first = line > 0 && (i == 0 || v->line[i - 1] != line);
-		if (first && (line == 1 || (line <= v->by.nr && v->by.by[line - 1] != v->by.by[line - 2])))
+		if (first &&
+		    (line == 1 || (line <= v->by.nr && v->by.by[line - 1] != v->by.by[line - 2])))
 			v->text.row[i].gutter = gutter_of(v, s, line - 1);
 	}
 }
@@ -274,8 +298,12 @@ static void view_tree_go_on(struct tree_view *v, struct source *s)
 static void keep_text(struct tree_view *v, struct ui *ui, struct source *s, int width)
 {
 	const struct file_entry *e = view_tree_chosen(v);
-	struct shown want = { .box = view_tree_box_of(v, &s->model), .width = width, .blame = v->blame && *v->file, .diff = v->diff && *v->file,
-			      .ascii = ui->grid.ascii, .reading = ui_reading(ui) };
+	struct shown want = { .box = view_tree_box_of(v, &s->model),
+			      .width = width,
+			      .blame = v->blame && *v->file,
+			      .diff = v->diff && *v->file,
+			      .ascii = ui->grid.ascii,
+			      .reading = ui_reading(ui) };
 	if (e) {
 		want.id = e->id;
 		want.was = e->was;
@@ -287,7 +315,8 @@ static void keep_text(struct tree_view *v, struct ui *ui, struct source *s, int 
 		view_tree_go_on(v, s); /* not in the same frame */
 	if (!blaming_over(v->whose)) {
 		ui->wake_us = ui->mono_us + 1;
-		v->note = arena_printf(v->arena, "who brought each line ... %d%%", blaming_percent(v->whose));
+		v->note = arena_printf(v->arena, "who brought each line ... %d%%",
+				       blaming_percent(v->whose));
 	}
 }
 
@@ -298,10 +327,17 @@ static void view_tree_head(struct tree_view *v, const struct ui *ui, struct sour
 	struct arena *ar = v->arena;
 	v->title = b ? arena_printf(ar, "files  %s:%s", b->driver, b->name) : "files";
 	if (v->diff && *v->file)
-		v->note = v->against ? arena_printf(ar, "changed from #%" PRIu64 " to here", v->against) : "changed against the base";
+		v->note = v->against ? arena_printf(ar, "changed from #%" PRIu64 " to here",
+						    v->against)
+				     : "changed against the base";
 	else
-		v->note = !b ? "there is no box yet" :
-			  arena_printf(ar, "as of %s%s", here, v->f.base ? "" : ": what was touched, the base is not in the record");
+		v->note =
+			!b ? "there is no box yet"
+			   : arena_printf(
+				     ar, "as of %s%s", here,
+				     v->f.base
+					     ? ""
+					     : ": what was touched, the base is not in the record");
 }
 
 /* The folder is read anew when a snapshot has come, or another folder is wanted. */
@@ -345,7 +381,7 @@ static void view_tree_recalc(void *self, struct ui *ui, struct arena *ar, int ro
 	v->top = (int64_t)v->text_top;
 }
 
-/* --- paint ------------------------------------------------------------------------------------------------------- */
+/* --- paint ------------------------------------------------------------------------------------ */
 
 static enum role view_tree_op_role(char op)
 {
@@ -371,13 +407,18 @@ static void view_tree_paint_list(const struct tree_view *v, struct area a)
 		const struct file_entry *e = &v->f.entry[i];
 		const char *name = e->dir ? arena_printf(v->arena, "%s/", e->name) : e->name;
 		grid_put(a, row, 1, view_tree_op_role(e->op), arena_printf(v->arena, "%c", e->op));
-		put_bytes(a, row, 3, a.cols - 13, e->dir ? ROLE_NAME : e->op == 'D' ? ROLE_DIM : ROLE_TEXT, name, strlen(name), 0);
+		put_bytes(a, row, 3, a.cols - 13,
+			  e->dir	 ? ROLE_NAME
+			  : e->op == 'D' ? ROLE_DIM
+					 : ROLE_TEXT,
+			  name, strlen(name), 0);
 		put_right(a, row, a.cols - 9, 8, ROLE_DIM, view_tree_kind_of(e));
 		if (i == v->l.at)
 			put_cursor_row(a, row);
 	}
 	if (v->f.nr == 0)
-		grid_put(a, LIST_HEAD, 3, ROLE_DIM, v->f.there ? "nothing is in here" : "there is no such folder here");
+		grid_put(a, LIST_HEAD, 3, ROLE_DIM,
+			 v->f.there ? "nothing is in here" : "there is no such folder here");
 }
 
 /* Who brought the lines on the screen, the first few, each once. */
@@ -387,7 +428,8 @@ static void paint_who(const struct tree_view *v, const struct ui *ui, struct are
 	uint64_t told[WHO_ROWS];
 	int nr = 0, most = WHO_ROWS - 1;
 	put_rule(a, 0, "who brought these lines", ROLE_TITLE, "~ several at the same time");
-	for (size_t i = v->text_top; i < v->text_top + (size_t)v->rows && i < v->text.nr && nr < most; i++) {
+	for (size_t i = v->text_top;
+	     i < v->text_top + (size_t)v->rows && i < v->text.nr && nr < most; i++) {
 		size_t line = v->line[i];
 		uint64_t by = line && line <= v->by.nr ? v->by.by[line - 1] : 0;
 		bool known = !by;
@@ -400,19 +442,25 @@ static void paint_who(const struct tree_view *v, const struct ui *ui, struct are
 		told[nr++] = by;
 	}
 	if (nr == 0)
-		grid_put(a, 1, 1, ROLE_DIM, v->by.nr ? "these are of the base, or older than the record" : "not known");
+		grid_put(a, 1, 1, ROLE_DIM,
+			 v->by.nr ? "these are of the base, or older than the record"
+				  : "not known");
 }
 
 static void view_tree_paint_text(const struct tree_view *v, struct area a)
 {
 	const struct file_entry *e = view_tree_chosen(v);
 	if (e && !e->dir) {
-		int col = grid_put(a, 0, 1, view_tree_op_role(e->op), e->op == ' ' ? "=" : arena_printf(v->arena, "%c", e->op)) + 1;
+		int col = grid_put(a, 0, 1, view_tree_op_role(e->op),
+				   e->op == ' ' ? "=" : arena_printf(v->arena, "%c", e->op)) +
+			  1;
 		put_bytes(a, 0, col, a.cols - col - 20, ROLE_NAME, e->name, strlen(e->name), 0);
 	}
 	text_paint(&v->text, area_sub(a, 1, 0, v->rows, a.cols), v->text_top);
 	if (v->text_top + (size_t)v->rows < v->text.nr)
-		put_right(a, 0, 0, a.cols - 1, ROLE_DIM, arena_printf(v->arena, "%zu of %zu lines", v->text_top + (size_t)v->rows, v->text.nr));
+		put_right(a, 0, 0, a.cols - 1, ROLE_DIM,
+			  arena_printf(v->arena, "%zu of %zu lines", v->text_top + (size_t)v->rows,
+				       v->text.nr));
 }
 
 static void view_tree_paint(const void *self, const struct ui *ui, struct area a)
@@ -421,7 +469,8 @@ static void view_tree_paint(const void *self, const struct ui *ui, struct area a
 	bool open = *v->file, wide = a.cols >= WIDE_COLS;
 	const char *path = arena_printf(v->arena, "/workspace%s%s", *v->dir ? "/" : "", v->dir);
 	draw_title(a, 0, v->title, &(struct piece){ ROLE_DIM, v->note ? v->note : "" }, 1);
-	put_rule(a, 1, path, ROLE_NAME, open ? NULL : fmt_plural(v->arena, (int64_t)v->f.nr, "entry", "entries"));
+	put_rule(a, 1, path, ROLE_NAME,
+		 open ? NULL : fmt_plural(v->arena, (int64_t)v->f.nr, "entry", "entries"));
 	if (open) {
 		view_tree_paint_text(v, area_sub(a, 2, 0, a.rows - 2, a.cols));
 		if (v->blame && !v->diff)
@@ -436,7 +485,7 @@ static void view_tree_paint(const void *self, const struct ui *ui, struct area a
 	}
 }
 
-/* --- verbs ------------------------------------------------------------------------------------------------------- */
+/* --- verbs ------------------------------------------------------------------------------------ */
 
 static bool view_tree_up(struct tree_view *v)
 {
@@ -500,7 +549,8 @@ static bool ask_diff(struct tree_view *v, struct ui *ui)
 	if (v->diff && *v->file)
 		v->diff = false;
 	else
-		ui_ask(ui, "differs from which mark or event (empty: the base): ", &(struct subject){ .source = v->source }, view_tree_compared);
+		ui_ask(ui, "differs from which mark or event (empty: the base): ",
+		       &(struct subject){ .source = v->source }, view_tree_compared);
 	return true;
 }
 
@@ -511,7 +561,8 @@ static bool next_box(struct tree_view *v, struct ui *ui)
 	for (size_t i = 0; s && i < s->model.nr_boxes; i++)
 		if (s->model.box[i].id == now) {
 			v->box = s->model.box[(i + 1) % s->model.nr_boxes].id;
-			ui_say(ui, ROLE_DIM, "box %s", s->model.box[(i + 1) % s->model.nr_boxes].name);
+			ui_say(ui, ROLE_DIM, "box %s",
+			       s->model.box[(i + 1) % s->model.nr_boxes].name);
 		}
 	v->l.at = v->l.top = 0;
 	return true;
@@ -576,7 +627,8 @@ static void view_tree_subject(const void *self, const struct ui *ui, struct subj
 	*out = (struct subject){ .source = v->source, .agent = v->agent, .action = v->action };
 }
 
-static const char *view_tree_name_of(const void *self, const struct ui *ui, size_t i, struct arena *a)
+static const char *view_tree_name_of(const void *self, const struct ui *ui, size_t i,
+				     struct arena *a)
 {
 	const struct tree_view *v = self;
 	(void)ui;
@@ -588,11 +640,21 @@ static void view_tree_look(const void *self, const struct ui *ui, struct looked 
 {
 	const struct tree_view *v = self;
 	if (*v->file)
-		*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = v->text_top,
+		*out = (struct looked){ .what = LOOK_TEXT,
+					.source = v->source,
+					.text = &v->text,
+					.at = v->text_top,
 					.gutters = v->blame || v->diff,
-					.seen = { .first = v->text_top, .row = 3, .rows = v->rows, .cols = ui->grid.cols } };
+					.seen = { .first = v->text_top,
+						  .row = 3,
+						  .rows = v->rows,
+						  .cols = ui->grid.cols } };
 	else
-		*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->f.nr, .line = view_tree_name_of, .at = v->l.at };
+		*out = (struct looked){ .what = LOOK_LINES,
+					.source = v->source,
+					.nr = v->f.nr,
+					.line = view_tree_name_of,
+					.at = v->l.at };
 }
 
 static void view_tree_go(void *self, struct ui *ui, uint64_t to)
@@ -620,9 +682,23 @@ static void view_tree_as_text(const void *self, struct ui *ui, struct buf *out)
 	}
 }
 
-static const char *const view_tree_own[] = { "h l", "out of a folder, into it", "J K", "scroll a line", NULL };
+static const char *const view_tree_own[] = { "h l", "out of a folder, into it", "J K",
+					     "scroll a line", NULL };
 
 const struct view_ops view_tree = {
-	.name = "tree", .where = IN_FILES, .size = sizeof(struct tree_view), .open = view_tree_open_view, .close = view_tree_close_view, .recalc = view_tree_recalc,
-	.paint = view_tree_paint, .verb = view_tree_verb, .key = view_tree_key, .own = view_tree_own, .click = view_tree_click, .subject = view_tree_subject, .look = view_tree_look, .go = view_tree_go, .text = view_tree_as_text,
+	.name = "tree",
+	.where = IN_FILES,
+	.size = sizeof(struct tree_view),
+	.open = view_tree_open_view,
+	.close = view_tree_close_view,
+	.recalc = view_tree_recalc,
+	.paint = view_tree_paint,
+	.verb = view_tree_verb,
+	.key = view_tree_key,
+	.own = view_tree_own,
+	.click = view_tree_click,
+	.subject = view_tree_subject,
+	.look = view_tree_look,
+	.go = view_tree_go,
+	.text = view_tree_as_text,
 };

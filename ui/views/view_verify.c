@@ -1,6 +1,6 @@
-/* Is the record what was written? Its checks as they come, each with its verdict; Enter goes to the event that one is
- * about, r runs them again. They run beside the console (verifying.h) until one leaves; what they all said stands. Reads: the
- * file. */
+/* Is the record what was written? Its checks as they come, each with its verdict; Enter goes to the
+ * event that one is about, r runs them again. They run beside the console (verifying.h) until one
+ * leaves; what they all said stands. Reads: the file. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -27,7 +27,8 @@ struct verify_view {
 	struct line line[ROWS_MAX];
 	struct listed l;
 	struct verify_seen seen;
-	bool nothing; /* has been verified here: not begun, or another session has been verified since */
+	/* has been verified here: not begun, or another session has been verified since */
+	bool nothing;
 	struct text detail;
 	const char *title;
 	struct arena *arena;
@@ -121,7 +122,7 @@ static void view_verify_close_view(void *self)
 	view_verify_stop(self);
 }
 
-/* --- recalc ------------------------------------------------------------------------------------------------------- */
+/* --- recalc ----------------------------------------------------------------------------------- */
 
 static bool has_come(const struct verify_seen *seen, const char *name)
 {
@@ -145,10 +146,13 @@ static void view_verify_gather(struct verify_view *v)
 	const struct verify_seen *seen = &v->seen;
 	v->l.nr = 0;
 	for (size_t i = 0; i < seen->nr && v->l.nr < ROWS_MAX; i++)
-		v->line[v->l.nr++] = (struct line){ LINE_COME, seen->row[i].name, seen->row[i].text, seen->row[i] };
+		v->line[v->l.nr++] = (struct line){ LINE_COME, seen->row[i].name, seen->row[i].text,
+						    seen->row[i] };
 	size_t first = under_way(seen);
 	for (size_t i = first; !seen->over && verify_name(i) && v->l.nr < ROWS_MAX; i++)
-		v->line[v->l.nr++] = (struct line){ .is = i == first ? LINE_RUNS : LINE_WAITS, .name = verify_name(i), .text = verify_about(i) };
+		v->line[v->l.nr++] = (struct line){ .is = i == first ? LINE_RUNS : LINE_WAITS,
+						    .name = verify_name(i),
+						    .text = verify_about(i) };
 }
 
 static void view_verify_gather_detail(struct verify_view *v, int cols, bool ascii)
@@ -156,13 +160,19 @@ static void view_verify_gather_detail(struct verify_view *v, int cols, bool asci
 	const struct line *l = v->l.nr ? &v->line[v->l.at] : NULL;
 	text_init(&v->detail, v->arena, cols - 2, 2, ascii);
 	if (v->nothing)
-		text_puts(&v->detail, ROLE_WARN, "Nothing is known of this record: r runs the checks.");
+		text_puts(&v->detail, ROLE_WARN,
+			  "Nothing is known of this record: r runs the checks.");
 	else if (view_verify_was_stopped(&v->seen))
-		text_puts(&v->detail, ROLE_WARN, "It was stopped before its end: what is not listed has no verdict. r runs the checks again.");
+		text_puts(
+			&v->detail, ROLE_WARN,
+			"It was stopped before its end: what is not listed has no verdict. r runs the checks again.");
 	else if (v->seen.err.code != ERR_NONE)
-		text_putf(&v->detail, ROLE_ERROR, "it could not be verified to its end: %s", v->seen.err.text);
+		text_putf(&v->detail, ROLE_ERROR, "it could not be verified to its end: %s",
+			  v->seen.err.text);
 	else if (l)
-		text_puts(&v->detail, l->is == LINE_COME && l->v.result == VERIFY_FAIL ? ROLE_ERROR : ROLE_TEXT, l->text);
+		text_puts(&v->detail,
+			  l->is == LINE_COME && l->v.result == VERIFY_FAIL ? ROLE_ERROR : ROLE_TEXT,
+			  l->text);
 	if (l && l->is == LINE_COME && l->v.seq)
 		text_putf(&v->detail, ROLE_DIM, "Enter goes to #%" PRIu64, l->v.seq);
 }
@@ -183,16 +193,18 @@ static void view_verify_recalc(void *self, struct ui *ui, struct arena *ar, int 
 	view_verify_gather_detail(v, cols, ui->grid.ascii);
 	v->title = s ? arena_printf(ar, "verify %s %s", s->model.id, s->model.name) : "verify";
 	if (is_old(&v->seen, s))
-		v->title = arena_printf(ar, "verify %s as of event %" PRIu64, s->model.id, v->seen.head);
+		v->title = arena_printf(ar, "verify %s as of event %" PRIu64, s->model.id,
+					v->seen.head);
 }
 
-/* --- paint -------------------------------------------------------------------------------------------------------- */
+/* --- paint ------------------------------------------------------------------------------------ */
 
 enum { COL_VERDICT, COL_CHECK, COL_EVENT, COL_TIME, COL_TEXT, COL_NR };
 
 static const struct column view_verify_columns[COL_NR] = {
-	{ "VERDICT", { 7, 7 }, { 3, 3 }, false }, { "CHECK", { 10, 12 }, { 1, 1 }, false }, { "EVENT", { 8, 9 }, { 1, 1 }, true },
-	{ "TIME", { 6, 6 }, { 1, 1 }, true },	  { "", { 0, 0 }, { 2, 2 }, false },
+	{ "VERDICT", { 7, 7 }, { 3, 3 }, false }, { "CHECK", { 10, 12 }, { 1, 1 }, false },
+	{ "EVENT", { 8, 9 }, { 1, 1 }, true },	  { "TIME", { 6, 6 }, { 1, 1 }, true },
+	{ "", { 0, 0 }, { 2, 2 }, false },
 };
 
 static const char *view_verify_verdict_of(const struct line *l, enum role *role)
@@ -200,23 +212,35 @@ static const char *view_verify_verdict_of(const struct line *l, enum role *role)
 	static const struct {
 		const char *word;
 		enum role role;
-	} known[] = { [VERIFY_OK] = { "ok", ROLE_OK }, [VERIFY_FAIL] = { "FAIL", ROLE_FAILED }, [VERIFY_SKIP] = { "skip", ROLE_DIM } };
-	*role = l->is == LINE_RUNS ? ROLE_RUN : l->is == LINE_WAITS ? ROLE_DIM : known[l->v.result].role;
+	} known[] = { [VERIFY_OK] = { "ok", ROLE_OK },
+		      [VERIFY_FAIL] = { "FAIL", ROLE_FAILED },
+		      [VERIFY_SKIP] = { "skip", ROLE_DIM } };
+	*role = l->is == LINE_RUNS    ? ROLE_RUN
+		: l->is == LINE_WAITS ? ROLE_DIM
+				      : known[l->v.result].role;
 	return l->is == LINE_RUNS ? "run" : l->is == LINE_WAITS ? "--" : known[l->v.result].word;
 }
 
-static void paint_line(const struct verify_view *v, const struct ui *ui, struct area a, int row, const struct columns *c, const struct line *l)
+static void paint_line(const struct verify_view *v, const struct ui *ui, struct area a, int row,
+		       const struct columns *c, const struct line *l)
 {
 	enum role role;
-	int64_t took = l->is == LINE_COME ? l->v.took_us : l->is == LINE_RUNS ? ui->mono_us - v->seen.since_us : 0;
-	const char *sign = l->is == LINE_RUNS ? ">" : l->is == LINE_COME && l->v.result == VERIFY_FAIL ? "x" : " ";
+	int64_t took = l->is == LINE_COME   ? l->v.took_us
+		       : l->is == LINE_RUNS ? ui->mono_us - v->seen.since_us
+					    : 0;
+	const char *sign = l->is == LINE_RUNS				      ? ">"
+			   : l->is == LINE_COME && l->v.result == VERIFY_FAIL ? "x"
+									      : " ";
 	list_cell(a, row, c, COL_VERDICT, ROLE_TEXT, view_verify_verdict_of(l, &role));
 	grid_put(a, row, 1, role, sign);
 	grid_put(a, row, c->col[COL_VERDICT], role, view_verify_verdict_of(l, &role));
 	list_cell(a, row, c, COL_CHECK, l->is == LINE_WAITS ? ROLE_DIM : ROLE_NAME, l->name);
-	list_cell(a, row, c, COL_EVENT, ROLE_TEXT, l->is == LINE_COME && l->v.seq ? arena_printf(v->arena, "#%" PRIu64, l->v.seq) : "");
+	list_cell(a, row, c, COL_EVENT, ROLE_TEXT,
+		  l->is == LINE_COME && l->v.seq ? arena_printf(v->arena, "#%" PRIu64, l->v.seq)
+						 : "");
 	list_cell(a, row, c, COL_TIME, ROLE_DIM, took >= SHOWN_US ? fmt_span(v->arena, took) : "");
-	list_cell(a, row, c, COL_TEXT, l->is == LINE_COME ? role == ROLE_OK ? ROLE_TEXT : role : ROLE_DIM, l->text);
+	list_cell(a, row, c, COL_TEXT,
+		  l->is == LINE_COME ? role == ROLE_OK ? ROLE_TEXT : role : ROLE_DIM, l->text);
 }
 
 static size_t all_checks(void)
@@ -231,7 +255,9 @@ static struct piece view_verify_state_of(const struct verify_view *v)
 {
 	const struct verify_totals *t = &v->seen.totals;
 	if (!v->seen.over)
-		return (struct piece){ ROLE_RUN, arena_printf(v->arena, "check %zu of %zu", under_way(&v->seen) + 1, all_checks()) };
+		return (struct piece){ ROLE_RUN,
+				       arena_printf(v->arena, "check %zu of %zu",
+						    under_way(&v->seen) + 1, all_checks()) };
 	if (v->nothing)
 		return (struct piece){ ROLE_WARN, "NOT VERIFIED" };
 	if (view_verify_was_stopped(&v->seen))
@@ -239,15 +265,17 @@ static struct piece view_verify_state_of(const struct verify_view *v)
 	if (v->seen.err.code != ERR_NONE)
 		return (struct piece){ ROLE_FAILED, "NOT READ" };
 	return (struct piece){ t->failed ? ROLE_FAILED : ROLE_OK,
-			       arena_printf(v->arena, "%s  %u passed  %u failed  %u skipped", t->failed ? "FAILED" : "VERIFIED", t->ok,
-					    t->failed, t->skipped) };
+			       arena_printf(v->arena, "%s  %u passed  %u failed  %u skipped",
+					    t->failed ? "FAILED" : "VERIFIED", t->ok, t->failed,
+					    t->skipped) };
 }
 
 static const char *keys_text(const struct verify_view *v)
 {
 	if (v->nothing)
 		return "r runs the checks";
-	return v->seen.over ? "Enter goes to the event   r runs them again" : "leaving this screen stops them";
+	return v->seen.over ? "Enter goes to the event   r runs them again"
+			    : "leaving this screen stops them";
 }
 
 static void view_verify_paint(const void *self, const struct ui *ui, struct area a)
@@ -271,7 +299,7 @@ static void view_verify_paint(const void *self, const struct ui *ui, struct area
 	text_paint(&v->detail, area_sub(a, a.rows - DETAIL_ROWS, 0, DETAIL_ROWS, a.cols), 0);
 }
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 static bool view_verify_verb(void *self, struct ui *ui, enum verb verb)
 {
@@ -319,10 +347,12 @@ static void view_verify_subject(const void *self, const struct ui *ui, struct su
 	const struct verify_view *v = self;
 	const struct line *l = v->l.nr ? &v->line[v->l.at] : NULL;
 	(void)ui;
-	*out = (struct subject){ .source = v->source, .action = l && l->is == LINE_COME ? l->v.seq : 0 };
+	*out = (struct subject){ .source = v->source,
+				 .action = l && l->is == LINE_COME ? l->v.seq : 0 };
 }
 
-static const char *view_verify_line_of(const void *self, const struct ui *ui, size_t i, struct arena *a)
+static const char *view_verify_line_of(const void *self, const struct ui *ui, size_t i,
+				       struct arena *a)
 {
 	const struct verify_view *v = self;
 	enum role role;
@@ -330,7 +360,8 @@ static const char *view_verify_line_of(const void *self, const struct ui *ui, si
 	if (i >= v->l.nr)
 		return "";
 	const struct line *l = &v->line[i];
-	return arena_printf(a, "%-4s  %-10s  %s", view_verify_verdict_of(l, &role), l->name, l->is == LINE_COME ? l->text : "");
+	return arena_printf(a, "%-4s  %-10s  %s", view_verify_verdict_of(l, &role), l->name,
+			    l->is == LINE_COME ? l->text : "");
 }
 
 static void view_verify_as_text(const void *self, struct ui *ui, struct buf *out)
@@ -346,7 +377,11 @@ static void view_verify_look(const void *self, const struct ui *ui, struct looke
 {
 	const struct verify_view *v = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->l.nr, .line = view_verify_line_of, .at = v->l.at };
+	*out = (struct looked){ .what = LOOK_LINES,
+				.source = v->source,
+				.nr = v->l.nr,
+				.line = view_verify_line_of,
+				.at = v->l.at };
 }
 
 static void view_verify_go(void *self, struct ui *ui, uint64_t to)
@@ -358,8 +393,13 @@ static void view_verify_go(void *self, struct ui *ui, uint64_t to)
 
 static const char *const *view_verify_hints(const void *self, const struct ui *ui)
 {
-	static const char *const all[] = { "Enter event", "r again", "w write..", "y copy..", "/ search", ": cmd", "? help", "q back", NULL };
-	static const char *const runs[] = { "Ctrl-c stop", "Esc stop and leave", "w write..", "y copy..", "/ search", ": cmd", "? help", NULL };
+	static const char *const all[] = { "Enter event", "r again",  "w write..",
+					   "y copy..",	  "/ search", ": cmd",
+					   "? help",	  "q back",   NULL };
+	static const char *const runs[] = { "Ctrl-c stop", "Esc stop and leave",
+					    "w write..",   "y copy..",
+					    "/ search",	   ": cmd",
+					    "? help",	   NULL };
 	const struct verify_view *v = self;
 	(void)ui;
 	return v->seen.over ? all : runs;
@@ -368,6 +408,21 @@ static const char *const *view_verify_hints(const void *self, const struct ui *u
 static const char *const keys_own[] = { "r", "run the checks again", "Ctrl-c", "stop them", NULL };
 
 const struct view_ops view_verify = {
-	.name = "verify", .where = IN_TABLE, .hints = view_verify_hints, .size = sizeof(struct verify_view), .open = view_verify_open_view, .close = view_verify_close_view, .stays = view_verify_stays,
-	.recalc = view_verify_recalc, .paint = view_verify_paint, .verb = view_verify_verb, .key = view_verify_key, .own = keys_own, .click = view_verify_click, .subject = view_verify_subject, .text = view_verify_as_text, .look = view_verify_look, .go = view_verify_go,
+	.name = "verify",
+	.where = IN_TABLE,
+	.hints = view_verify_hints,
+	.size = sizeof(struct verify_view),
+	.open = view_verify_open_view,
+	.close = view_verify_close_view,
+	.stays = view_verify_stays,
+	.recalc = view_verify_recalc,
+	.paint = view_verify_paint,
+	.verb = view_verify_verb,
+	.key = view_verify_key,
+	.own = keys_own,
+	.click = view_verify_click,
+	.subject = view_verify_subject,
+	.text = view_verify_as_text,
+	.look = view_verify_look,
+	.go = view_verify_go,
 };

@@ -32,10 +32,15 @@ const char *who_text(struct source *s, uint64_t seq, struct arena *a)
 		CLEANUP(json_release) json_t *o = source_body(s, seq);
 		CLEANUP(buf_release) struct buf what = BUF_INIT, who = BUF_INIT;
 		if (session_put_back(s->session, seq, &what, &who))
-			return arena_printf(a, "#%" PRIu64 " %s%s%s", seq, buf_cstr(&what), who.len ? " by " : "", buf_cstr(&who));
-		return json_array_size(json_object_get(o, "by")) ? arena_printf(a, "#%" PRIu64 "~ several actions at the same time", seq) :
-			arena_printf(a, "#%" PRIu64 " %s", seq, json_str(o, "why", "changed outside of actions"));
+			return arena_printf(a, "#%" PRIu64 " %s%s%s", seq, buf_cstr(&what),
+					    who.len ? " by " : "", buf_cstr(&who));
+		return json_array_size(json_object_get(o, "by"))
+			       ? arena_printf(a, "#%" PRIu64 "~ several actions at the same time",
+					      seq)
+			       : arena_printf(a, "#%" PRIu64 " %s", seq,
+					      json_str(o, "why", "changed outside of actions"));
 	}
 	row_load(&r, s, &(struct row){ seq, EV_ACTION_REQUESTED }, a);
-	return arena_printf(a, "#%" PRIu64 " %s%s%s %s%s", seq, agent ? agent->name : "", agent ? "  " : "", r.word, one_line(r.what, a), let_by(&r, a));
+	return arena_printf(a, "#%" PRIu64 " %s%s%s %s%s", seq, agent ? agent->name : "",
+			    agent ? "  " : "", r.word, one_line(r.what, a), let_by(&r, a));
 }

@@ -1,4 +1,5 @@
-/* Whose work something is, in one line: the action, its agent, what it was and who let it happen. */
+/* Whose work something is, in one line: the action, its agent, what it was and who let it
+ * happen. */
 #ifndef UI_WHO_H
 #define UI_WHO_H
 

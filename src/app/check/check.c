@@ -8,9 +8,15 @@
 
 enum { LIMIT_MS = 60000 };
 
-static int check_run(struct session *s, const char *path, const char *text, json_t *args, json_t **results_out, struct err *err)
+static int check_run(struct session *s, const char *path, const char *text, json_t *args,
+		     json_t **results_out, struct err *err)
 {
-	const struct lua_file_run r = { .mode = "checks", .path = path, .text = text, .args = args, .call = log_call, .self = s,
+	const struct lua_file_run r = { .mode = "checks",
+					.path = path,
+					.text = text,
+					.args = args,
+					.call = log_call,
+					.self = s,
 					.limit_ms = LIMIT_MS };
 	json_t *data;
 	if (lua_file_run(&r, &data, err) < 0)
@@ -57,7 +63,8 @@ int check_sound(const char *spec, struct err *err)
 	const json_t *said = json_array_get(results, 0);
 	if (!strcmp(json_str(said, "result", "ok"), "ok"))
 		return 0;
-	return err_set(err, ERR_USAGE, "--check '%s': %s %s", spec, json_str(said, "name", ""), json_str(said, "text", "is not understood"));
+	return err_set(err, ERR_USAGE, "--check '%s': %s %s", spec, json_str(said, "name", ""),
+		       json_str(said, "text", "is not understood"));
 }
 
 int check_list(json_t **out, struct err *err)

@@ -1,4 +1,5 @@
-/* A regular expression over all recorded output, in windows that overlap: no action's output is held whole. */
+/* A regular expression over all recorded output, in windows that overlap: no action's output is
+ * held whole. */
 #include <regex.h>
 
 #include "app/check/log_ops.h"
@@ -9,7 +10,8 @@
 
 enum { WINDOW = 1 << 20, OVERLAP = 4096 };
 
-static int stream_has(struct session *s, uint64_t action, int stream, const regex_t *re, struct err *err)
+static int stream_has(struct session *s, uint64_t action, int stream, const regex_t *re,
+		      struct err *err)
 {
 	uint64_t size = session_output_size(s, action, stream);
 	for (uint64_t off = 0; off < size; off += WINDOW - OVERLAP) {
@@ -23,7 +25,8 @@ static int stream_has(struct session *s, uint64_t action, int stream, const rege
 	return 0;
 }
 
-static int log_grep_each(struct session *s, const regex_t *re, const struct sql_table *t, json_t *ids, struct err *err)
+static int log_grep_each(struct session *s, const regex_t *re, const struct sql_table *t,
+			 json_t *ids, struct err *err)
 {
 	for (size_t i = 0; i < t->rows; i++) {
 		uint64_t action = strtoull(t->cell[i], NULL, 10);
@@ -44,7 +47,8 @@ int log_grep(struct session *s, const char *regex, json_t *ids, struct err *err)
 	struct sql_table t;
 	if (regcomp(&re, regex, REG_EXTENDED) != 0)
 		return err_set(err, ERR_PARSE, "'%s' is not a regular expression", regex);
-	int rc = sql_own(s, "SELECT DISTINCT action FROM segment WHERE action>0 ORDER BY action", SIZE_MAX, &t, err);
+	int rc = sql_own(s, "SELECT DISTINCT action FROM segment WHERE action>0 ORDER BY action",
+			 SIZE_MAX, &t, err);
 	if (rc == 0) {
 		rc = log_grep_each(s, &re, &t, ids, err);
 		sql_table_release(&t);

@@ -14,9 +14,10 @@
 
 enum { SEQS = 4096, STDOUT = 1, STDERR = 2, PTY = 3 };
 
-/* --- rows ----------------------------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
-static int seqs_of(struct session *s, const char *text, uint64_t after, size_t max, uint64_t *seqs, size_t *nr, struct err *err)
+static int seqs_of(struct session *s, const char *text, uint64_t after, size_t max, uint64_t *seqs,
+		   size_t *nr, struct err *err)
 {
 	struct filter *f = NULL;
 	if (filter_parse(&f, text, NULL, NULL, err) < 0)
@@ -26,8 +27,10 @@ static int seqs_of(struct session *s, const char *text, uint64_t after, size_t m
 	return rc;
 }
 
-/* Calls with each page of matches; *last_out: the newest of all, 0 = none. Returns their number, or -1. */
-static int64_t log_ops_count(struct session *s, const char *text, uint64_t *last_out, struct err *err)
+/* Calls with each page of matches; *last_out: the newest of all, 0 = none. Returns their number, or
+ * -1. */
+static int64_t log_ops_count(struct session *s, const char *text, uint64_t *last_out,
+			     struct err *err)
 {
 	uint64_t *seqs = mem_calloc(SEQS, sizeof(*seqs)), at = 0;
 	size_t nr = SEQS;
@@ -45,7 +48,8 @@ static int64_t log_ops_count(struct session *s, const char *text, uint64_t *last
 	return n;
 }
 
-static int log_ops_rows(struct session *s, const uint64_t *seqs, size_t nr, json_t **out, struct err *err)
+static int log_ops_rows(struct session *s, const uint64_t *seqs, size_t nr, json_t **out,
+			struct err *err)
 {
 	json_t *list = json_array(), *o = json_object();
 	json_put(o, "rows", list);
@@ -100,7 +104,7 @@ static int log_ops_one(struct session *s, const json_t *args, json_t **out, stru
 	return 0;
 }
 
-/* --- the record's tables -------------------------------------------------------------------------------------------- */
+/* --- the record's tables ---------------------------------------------------------------------- */
 
 static json_t *log_ops_cell(const struct sql_table *t, size_t row, size_t col)
 {
@@ -117,9 +121,11 @@ static int log_ops_sql(struct session *s, const json_t *args, json_t **out, stru
 	struct sql_table t;
 	if (sql_select(s, json_str(args, "sql", ""), LOG_SQL_MAX, &t, err) < 0)
 		return -1;
-	int rc = t.cut	     ? err_set(err, ERR_FULL, "sql: more than %d rows; ask for less (LIMIT, count(*))", LOG_SQL_MAX) :
-		 t.timeout ? err_set(err, ERR_TIMEOUT, "sql: ran for %d s", SQL_SECONDS) :
-			     0;
+	int rc = t.cut	     ? err_set(err, ERR_FULL,
+				       "sql: more than %d rows; ask for less (LIMIT, count(*))",
+				       LOG_SQL_MAX)
+		 : t.timeout ? err_set(err, ERR_TIMEOUT, "sql: ran for %d s", SQL_SECONDS)
+			     : 0;
 	if (rc == 0) {
 		json_t *list = json_array();
 		for (size_t i = 0; i < t.rows; i++) {
@@ -142,8 +148,10 @@ static int log_ops_output(struct session *s, const json_t *args, json_t **out, s
 	uint64_t id = (uint64_t)json_int(args, "id", 0), size = session_output_size(s, id, stream);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	bool cut = size > LOG_OUTPUT_MAX;
-	if (session_output(s, id, stream, 0, cut ? LOG_OUTPUT_MAX / 2 : LOG_OUTPUT_MAX, &text, err) < 0 ||
-	    (cut && session_output(s, id, stream, size - LOG_OUTPUT_MAX / 2, LOG_OUTPUT_MAX / 2, &text, err) < 0))
+	if (session_output(s, id, stream, 0, cut ? LOG_OUTPUT_MAX / 2 : LOG_OUTPUT_MAX, &text,
+			   err) < 0 ||
+	    (cut && session_output(s, id, stream, size - LOG_OUTPUT_MAX / 2, LOG_OUTPUT_MAX / 2,
+				   &text, err) < 0))
 		return -1;
 	*out = json_object();
 	json_put_bytes(*out, "text", text.data, text.len);
@@ -156,7 +164,8 @@ static json_t *agents_of(struct session *s, const json_t *by)
 {
 	json_t *list = json_array(), *id;
 	size_t i;
-	json_array_foreach((json_t *)(uintptr_t)by, i, id) {
+	json_array_foreach((json_t *)(uintptr_t)by, i, id)
+	{
 		CLEANUP(arena_release) struct arena arena = ARENA_INIT;
 		struct err none = ERR_INIT;
 		struct event ev;
@@ -165,17 +174,20 @@ static json_t *agents_of(struct session *s, const json_t *by)
 		bool seen = false;
 		if (session_event(s, (uint64_t)json_integer_value(id), &ev, &arena, &none) < 0)
 			continue;
-		json_array_foreach(list, k, known) seen |= (uint64_t)json_integer_value(known) == ev.agent;
+		json_array_foreach(list, k, known) seen |=
+			(uint64_t)json_integer_value(known) == ev.agent;
 		if (!seen)
 			json_array_append_new(list, json_integer((json_int_t)ev.agent));
 	}
 	return list;
 }
 
-static int log_ops_changes_of(struct session *s, const struct event *ev, uint64_t action, json_t *list, struct err *err)
+static int log_ops_changes_of(struct session *s, const struct event *ev, uint64_t action,
+			      json_t *list, struct err *err)
 {
 	struct err none = ERR_INIT;
-	CLEANUP(json_release) json_t *body = snapshot_in_history(s, ev, &none), *all = NULL, *agents = NULL;
+	CLEANUP(json_release)
+	json_t *body = snapshot_in_history(s, ev, &none), *all = NULL, *agents = NULL;
 	json_t *c;
 	size_t i;
 	if (action && ev->action != action) {
@@ -217,7 +229,8 @@ static int log_ops_changes(struct session *s, const json_t *args, json_t **out, 
 	if (feed_new(&feed, s, FEED_ALL, 0, err) < 0)
 		return -1;
 	while ((rc = feed_next(feed, &ev, &arena, 0, err)) > 0) {
-		if (ev.kind == EV_SNAPSHOT_TAKEN && log_ops_changes_of(s, &ev, (uint64_t)json_int(args, "id", 0), list, err) < 0) {
+		if (ev.kind == EV_SNAPSHOT_TAKEN &&
+		    log_ops_changes_of(s, &ev, (uint64_t)json_int(args, "id", 0), list, err) < 0) {
 			rc = -1;
 			break;
 		}
@@ -252,7 +265,7 @@ static int log_ops_tree(struct session *s, const json_t *args, json_t **out, str
 	return 0;
 }
 
-/* --- the session ---------------------------------------------------------------------------------------------------- */
+/* --- the session ------------------------------------------------------------------------------ */
 
 static const char agents_sql[] =
 	"SELECT a.seq AS id, json_extract(a.body,'$.name') AS name, json_extract(a.body,'$.task') AS task, "
@@ -267,7 +280,8 @@ static const char boxes_sql[] =
 	"json_extract(b.body,'$.fork.box') AS fork, json_extract(b.body,'$.fork.n') AS upto, c.kind=480 AS trial "
 	"FROM event b LEFT JOIN event c ON c.seq=b.cause WHERE b.kind=200 ORDER BY b.seq";
 
-static int put_rows(struct session *s, json_t *out, const char *key, const char *text, struct err *err)
+static int put_rows(struct session *s, json_t *out, const char *key, const char *text,
+		    struct err *err)
 {
 	CLEANUP(json_release) json_t *ask = json_object(), *list = NULL;
 	json_put_str(ask, "sql", text);
@@ -283,7 +297,8 @@ static int log_ops_session(struct session *s, json_t **out, struct err *err)
 	struct err none = ERR_INIT;
 	struct event ev;
 	*out = json_object();
-	if (put_rows(s, *out, "agents", agents_sql, err) < 0 || put_rows(s, *out, "boxes", boxes_sql, err) < 0) {
+	if (put_rows(s, *out, "agents", agents_sql, err) < 0 ||
+	    put_rows(s, *out, "boxes", boxes_sql, err) < 0) {
 		json_decref(*out);
 		return -1;
 	}
@@ -306,9 +321,10 @@ int log_call(void *self, const char *op, const json_t *args, json_t **out, struc
 		const char *op;
 		int (*fn)(struct session *s, const json_t *args, json_t **out, struct err *err);
 	} table[] = {
-		{ "log.find", log_ops_find }, { "log.count", find_count }, { "log.row", log_ops_one },	   { "log.sql", log_ops_sql },
-		{ "log.output", log_ops_output }, { "log.changes", log_ops_changes }, { "log.tree", log_ops_tree },
-		{ "log.grep", log_ops_grep },
+		{ "log.find", log_ops_find },	  { "log.count", find_count },
+		{ "log.row", log_ops_one },	  { "log.sql", log_ops_sql },
+		{ "log.output", log_ops_output }, { "log.changes", log_ops_changes },
+		{ "log.tree", log_ops_tree },	  { "log.grep", log_ops_grep },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
 		if (!strcmp(op, table[i].op))

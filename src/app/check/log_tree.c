@@ -1,5 +1,5 @@
-/* The files of all boxes from two sides: the newest recorded tree, and every recorded change applied in order. Both as text
- * over the same paths, so that a check can compare them. */
+/* The files of all boxes from two sides: the newest recorded tree, and every recorded change
+ * applied in order. Both as text over the same paths, so that a check can compare them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@
 struct layer {
 	uint64_t box;
 	char *repo;
-	json_t *files; /* path as compact JSON -> oid, "" when it went */
-	json_t *base;  /* the same before its first change */
+	json_t *files;			    /* path as compact JSON -> oid, "" when it went */
+	json_t *base;			    /* the same before its first change */
 	struct object_id tree[2], under[2]; /* of the workspace, of its .git */
 };
 struct layers {
@@ -27,7 +27,9 @@ static struct layer *log_tree_layer_of(struct layers *l, uint64_t box, const cha
 		if (l->item[i].box == box && !strcmp(l->item[i].repo, repo))
 			return &l->item[i];
 	GROW(l->item, l->nr, l->cap);
-	l->item[l->nr] = (struct layer){ .box = box, .repo = mem_strdup(repo), .files = json_object(), .base = json_object() };
+	l->item[l->nr] = (struct layer){
+		.box = box, .repo = mem_strdup(repo), .files = json_object(), .base = json_object()
+	};
 	return &l->item[l->nr++];
 }
 
@@ -52,13 +54,16 @@ static char *log_tree_path_key(const json_t *path)
 	return hex;
 }
 
-static int log_tree_take_snapshot(struct layers *l, struct session *s, const struct event *ev, struct err *err)
+static int log_tree_take_snapshot(struct layers *l, struct session *s, const struct event *ev,
+				  struct err *err)
 {
-	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", err) : NULL, *all = NULL;
+	CLEANUP(json_release)
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", err) : NULL, *all = NULL;
 	json_t *c;
 	size_t i;
 	if (!body)
-		return err_set(err, ERR_UNSUPPORTED, "snapshot #%llu was redacted", (unsigned long long)ev->seq);
+		return err_set(err, ERR_UNSUPPORTED, "snapshot #%llu was redacted",
+			       (unsigned long long)ev->seq);
 	if (snapshot_changes(s, body, &all, err) < 0)
 		return err_wrap(err, "changes of #%llu", (unsigned long long)ev->seq);
 	struct layer *at = log_tree_layer_of(l, ev->box, json_str(body, "repo", ""));
@@ -101,10 +106,11 @@ static int log_tree_gather(struct session *s, struct layers *l, struct err *err)
 	return rc < 0 ? -1 : 0;
 }
 
-/* --- one path in a recorded tree -------------------------------------------------------------------------------------- */
+/* --- one path in a recorded tree -------------------------------------------------------------- */
 
 /* The entry @name of a raw tree: "mode name NUL oid" ... */
-static bool log_tree_entry(const struct buf *raw, const char *name, size_t len, struct object_id *out, bool *folder)
+static bool log_tree_entry(const struct buf *raw, const char *name, size_t len,
+			   struct object_id *out, bool *folder)
 {
 	const char *p = raw->data, *end = p + raw->len;
 	while (p < end) {
@@ -122,7 +128,8 @@ static bool log_tree_entry(const struct buf *raw, const char *name, size_t len, 
 	return false;
 }
 
-static bool log_tree_lookup(struct session *s, const struct object_id *root, const struct buf *path, struct object_id *out)
+static bool log_tree_lookup(struct session *s, const struct object_id *root, const struct buf *path,
+			    struct object_id *out)
 {
 	CLEANUP(buf_release) struct buf raw = BUF_INIT;
 	struct object_id at = *root;
@@ -133,11 +140,12 @@ static bool log_tree_lookup(struct session *s, const struct object_id *root, con
 		size_t len = (size_t)((slash ? slash : end) - p);
 		enum object_type type;
 		struct err none = ERR_INIT;
-		if (object_is_null(&at) || session_object(s, &at, &type, &raw, &none) < 0 || type != OBJECT_TREE ||
-		    !log_tree_entry(&raw, p, len, &at, &folder))
+		if (object_is_null(&at) || session_object(s, &at, &type, &raw, &none) < 0 ||
+		    type != OBJECT_TREE || !log_tree_entry(&raw, p, len, &at, &folder))
 			return false;
 		if (!slash) {
-			*out = folder ? (struct object_id){ { 0 } } : at; /* what lies in it is paths of their own */
+			/* what lies in it is paths of their own */
+			*out = folder ? (struct object_id){ { 0 } } : at;
 			return true;
 		}
 		p = slash + 1;
@@ -145,10 +153,10 @@ static bool log_tree_lookup(struct session *s, const struct object_id *root, con
 	return false;
 }
 
-/* What the snapshot has at a changed path: its own entry, else what lies below when the changes say that it is there. Of neither
- * its trees speak when it is again what it was at first. */
-static const char *final_oid(struct session *s, const struct layer *l, const struct buf *path, const char *folded, const char *first,
-			     char hex[41])
+/* What the snapshot has at a changed path: its own entry, else what lies below when the changes say
+ * that it is there. Of neither its trees speak when it is again what it was at first. */
+static const char *final_oid(struct session *s, const struct layer *l, const struct buf *path,
+			     const char *folded, const char *first, char hex[41])
 {
 	struct object_id id;
 	bool git = path->len >= 5 && !memcmp(path->data, ".git/", 5);
@@ -191,7 +199,10 @@ static void put_layer(struct session *s, const struct layer *l, bool rebuild, st
 		hex_parse(key, strlen(key), bytes, len);
 		buf_append(&path, bytes, len);
 		free(bytes);
-		const char *folded = json_string_value(v), *oid = rebuild ? folded : final_oid(s, l, &path, folded, json_str(l->base, key, ""), hex);
+		const char *folded = json_string_value(v),
+			   *oid = rebuild ? folded
+					  : final_oid(s, l, &path, folded,
+						      json_str(l->base, key, ""), hex);
 		if (!*oid)
 			continue;
 		buf_printf(out, "%s %s %s ", name, *l->repo ? l->repo : ".", oid);

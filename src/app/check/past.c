@@ -10,7 +10,8 @@
 #include "query/row.h"
 #include "query/sql.h"
 
-enum { PAGE = 512, TOGETHER = 128 }; /* actions found at once; of them read in one transaction: some milliseconds */
+/* actions found at once; of them read in one transaction: some milliseconds */
+enum { PAGE = 512, TOGETHER = 128 };
 
 int past_sessions(struct cmd_ctx *ctx, size_t from, struct past *out, struct err *err)
 {
@@ -31,7 +32,10 @@ int past_sessions(struct cmd_ctx *ctx, size_t from, struct past *out, struct err
 	for (size_t i = files.nr; i-- > 0;)
 		strv_push(&out->paths, files.item[i].path);
 	session_files_release(&files);
-	return out->paths.nr ? 0 : err_set(err, ERR_NOENT, "no sessions in '%s' yet: 'sandglass demo' makes one", ctx->sessions);
+	return out->paths.nr ? 0
+			     : err_set(err, ERR_NOENT,
+				       "no sessions in '%s' yet: 'sandglass demo' makes one",
+				       ctx->sessions);
 }
 
 void past_release(struct past *p)
@@ -45,7 +49,8 @@ bool session_of_suite(struct session *s)
 	struct err none = ERR_INIT;
 	struct event ev;
 	bool suite = false;
-	if (session_event(s, 1, &ev, &arena, &none) == 0 && ev.kind == EV_SESSION_START && ev.body) {
+	if (session_event(s, 1, &ev, &arena, &none) == 0 && ev.kind == EV_SESSION_START &&
+	    ev.body) {
 		CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "event", &none);
 		suite = json_str(body, "suite", NULL) != NULL;
 	}
@@ -72,9 +77,10 @@ static int read_one(struct session *s, uint64_t seq, struct lived *out, struct e
 	return rc;
 }
 
-/* Those of @seqs, in their order. They are read together, so that none has to look for the end of the WAL by itself, and told
- * afterwards: whoever is told may take his time. */
-static int past_several(struct session *s, const uint64_t *seqs, size_t nr, struct working *w, past_fn *fn, void *self, struct err *err)
+/* Those of @seqs, in their order. They are read together, so that none has to look for the end of
+ * the WAL by itself, and told afterwards: whoever is told may take his time. */
+static int past_several(struct session *s, const uint64_t *seqs, size_t nr, struct working *w,
+			past_fn *fn, void *self, struct err *err)
 {
 	struct lived read[TOGETHER];
 	int rc = 0;
@@ -88,7 +94,12 @@ static int past_several(struct session *s, const uint64_t *seqs, size_t nr, stru
 		session_let_go(s);
 		for (size_t k = 0; k < got; k++) {
 			if (rc == 0 && read[k].row)
-				rc = fn(self, &(struct past_action){ .s = s, .id = read[k].id, .requested = read[k].requested, .row = read[k].row, .suite = suite },
+				rc = fn(self,
+					&(struct past_action){ .s = s,
+							       .id = read[k].id,
+							       .requested = read[k].requested,
+							       .row = read[k].row,
+							       .suite = suite },
 					err);
 			json_decref(read[k].requested);
 			json_decref(read[k].row);
@@ -97,7 +108,8 @@ static int past_several(struct session *s, const uint64_t *seqs, size_t nr, stru
 	return rc;
 }
 
-int past_each(struct session *s, const char *text, struct working *w, past_fn *fn, void *self, struct err *err)
+int past_each(struct session *s, const char *text, struct working *w, past_fn *fn, void *self,
+	      struct err *err)
 {
 	struct filter *f = NULL;
 	uint64_t seqs[PAGE], at = 0;
@@ -118,7 +130,8 @@ int past_each(struct session *s, const char *text, struct working *w, past_fn *f
 
 int past_held(struct session *s, struct working *w, past_fn *fn, void *self, struct err *err)
 {
-	static const char held[] = "SELECT DISTINCT action FROM event NOT INDEXED WHERE kind=102 AND action>0 ORDER BY action";
+	static const char held[] =
+		"SELECT DISTINCT action FROM event NOT INDEXED WHERE kind=102 AND action>0 ORDER BY action";
 	struct sql_table t;
 	if (sql_own(s, held, SIZE_MAX, &t, err) < 0)
 		return -1;
@@ -131,7 +144,8 @@ int past_held(struct session *s, struct working *w, past_fn *fn, void *self, str
 	return rc;
 }
 
-int past_all(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *fn, void *self, struct err *err)
+int past_all(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *fn, void *self,
+	     struct err *err)
 {
 	struct filter *f = NULL;
 	if (filter && cmd_filter_text(filter, &f, err) < 0) /* said once, not for each file */
@@ -140,7 +154,8 @@ int past_all(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *f
 	for (size_t i = 0; i < p->paths.nr; i++) {
 		struct session *s = NULL;
 		struct err why = ERR_INIT;
-		if (session_open(&s, p->paths.item[i], &why) < 0 || past_each(s, filter, &p->working, fn, self, &why) < 0) {
+		if (session_open(&s, p->paths.item[i], &why) < 0 ||
+		    past_each(s, filter, &p->working, fn, self, &why) < 0) {
 			p->unread++;
 			progress_clear(&p->working);
 			fprintf(ctx->err, "sandglass: left out: ");

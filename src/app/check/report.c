@@ -22,13 +22,18 @@ void report_release(struct report *r)
 	*r = (struct report){ 0 };
 }
 
-struct report_item *report_add(struct report *r, const char *group, enum report_result result, const char *name,
-			       const char *text, const char *at, const uint64_t *seq, size_t nr_seq)
+struct report_item *report_add(struct report *r, const char *group, enum report_result result,
+			       const char *name, const char *text, const char *at,
+			       const uint64_t *seq, size_t nr_seq)
 {
 	GROW(r->item, r->nr, r->cap);
 	struct report_item *it = &r->item[r->nr++];
-	*it = (struct report_item){ .group = mem_strdup(group), .name = mem_strdup(name), .text = mem_strdup(text ? text : ""),
-				    .at = at ? mem_strdup(at) : NULL, .result = result, .nr_seq = nr_seq };
+	*it = (struct report_item){ .group = mem_strdup(group),
+				    .name = mem_strdup(name),
+				    .text = mem_strdup(text ? text : ""),
+				    .at = at ? mem_strdup(at) : NULL,
+				    .result = result,
+				    .nr_seq = nr_seq };
 	if (nr_seq)
 		it->seq = mem_dup(seq, nr_seq * sizeof(*seq));
 	return it;
@@ -50,9 +55,10 @@ void report_add_checks(struct report *r, const char *group, const json_t *result
 	{
 		uint64_t seq[20];
 		size_t nr = 0;
-		json_array_foreach(json_object_get(v, "evidence"), k, e) if (nr < ARRAY_LEN(seq)) seq[nr++] =
-			(uint64_t)json_integer_value(e);
-		report_add(r, group, report_result_of(json_str(v, "result", "error")), json_str(v, "name", "?"), json_str(v, "text", NULL),
+		json_array_foreach(json_object_get(v, "evidence"), k, e) if (nr < ARRAY_LEN(seq))
+			seq[nr++] = (uint64_t)json_integer_value(e);
+		report_add(r, group, report_result_of(json_str(v, "result", "error")),
+			   json_str(v, "name", "?"), json_str(v, "text", NULL),
 			   json_str(v, "at", NULL), seq, nr);
 	}
 }
@@ -106,7 +112,7 @@ json_t *report_json(const struct report_item *i)
 	return o;
 }
 
-/* --- JUnit ---------------------------------------------------------------------------------------------------------- */
+/* --- JUnit ------------------------------------------------------------------------------------ */
 
 static void report_xml(struct buf *out, const char *text)
 {
@@ -153,13 +159,15 @@ static char *full_text(const struct report_item *i)
 
 void report_junit(const struct report *r, struct buf *out)
 {
-	buf_printf(out,
-		   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"sandglass verify %s\" "
-		   "tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n",
-		   r->session, r->nr, report_count(r, REPORT_FAILED), report_count(r, REPORT_SKIPPED));
+	buf_printf(
+		out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"sandglass verify %s\" "
+		"tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n",
+		r->session, r->nr, report_count(r, REPORT_FAILED), report_count(r, REPORT_SKIPPED));
 	for (size_t i = 0; i < r->nr; i++) {
 		const struct report_item *it = &r->item[i];
-		static const char *const open[] = { "<system-out>", "<failure message=\"", "<system-out>warning: ",
+		static const char *const open[] = { "<system-out>", "<failure message=\"",
+						    "<system-out>warning: ",
 						    "<skipped message=\"" };
 		bool inner = it->result == REPORT_OK || it->result == REPORT_WARN;
 		CLEANUP(free_ptr) char *text = full_text(it);
@@ -174,7 +182,7 @@ void report_junit(const struct report *r, struct buf *out)
 	buf_puts(out, "  </testsuite>\n</testsuites>\n");
 }
 
-/* --- TAP ------------------------------------------------------------------------------------------------------------ */
+/* --- TAP -------------------------------------------------------------------------------------- */
 
 void report_tap_name(struct buf *out, const char *name)
 {
@@ -206,7 +214,7 @@ void report_tap(const struct report *r, struct buf *out)
 	}
 }
 
-/* --- SARIF ---------------------------------------------------------------------------------------------------------- */
+/* --- SARIF ------------------------------------------------------------------------------------ */
 
 static json_t *report_message(const char *text)
 {
@@ -221,7 +229,8 @@ static json_t *report_logical(const struct report *r, const struct report_item *
 	json_t *list = json_array();
 	for (size_t i = 0; i < it->nr_seq; i++) {
 		json_t *o = json_object();
-		CLEANUP(free_ptr) char *name = mem_printf("%s#%llu", r->session, (unsigned long long)it->seq[i]);
+		CLEANUP(free_ptr)
+		char *name = mem_printf("%s#%llu", r->session, (unsigned long long)it->seq[i]);
 		json_put_str(o, "fullyQualifiedName", name);
 		json_put_str(o, "kind", "event");
 		json_array_append_new(list, o);
@@ -260,9 +269,12 @@ static json_t *report_locations(const struct report *r, const struct report_item
 
 static json_t *sarif_result(const struct report *r, const struct report_item *it, json_t *rules)
 {
-	static const char *const level[] = { "none", "error", "warning", "none" }, *const kind[] = { "pass", "fail", "fail", "notApplicable" };
+	static const char *const level[] = { "none", "error", "warning", "none" }, *const kind[] = {
+		"pass", "fail", "fail", "notApplicable"
+	};
 	json_t *o = json_object(), *rule = json_object(), *prop = report_json(it);
-	CLEANUP(free_ptr) char *id = mem_printf("%s/%s", it->group, it->name), *text = full_text(it);
+	CLEANUP(free_ptr)
+	char *id = mem_printf("%s/%s", it->group, it->name), *text = full_text(it);
 	json_put_str(rule, "id", id);
 	json_put(rule, "shortDescription", report_message(it->name));
 	json_put_str(o, "ruleId", id);
@@ -282,8 +294,8 @@ static json_t *sarif_result(const struct report *r, const struct report_item *it
 void report_sarif(const struct report *r, struct buf *out)
 {
 	CLEANUP(json_release) json_t *doc = json_object();
-	json_t *run = json_object(), *tool = json_object(), *driver = json_object(), *rules = json_array(), *results = json_array(),
-	       *runs = json_array();
+	json_t *run = json_object(), *tool = json_object(), *driver = json_object(),
+	       *rules = json_array(), *results = json_array(), *runs = json_array();
 	for (size_t i = 0; i < r->nr; i++)
 		json_array_append_new(results, sarif_result(r, &r->item[i], rules));
 	json_put_str(driver, "name", "sandglass");

@@ -22,8 +22,9 @@ struct report {
 void report_release(struct report *r);
 
 /* Copies everything; @text and @at may be NULL. Returns the new item, valid until the next call. */
-struct report_item *report_add(struct report *r, const char *group, enum report_result result, const char *name,
-			       const char *text, const char *at, const uint64_t *seq, size_t nr_seq);
+struct report_item *report_add(struct report *r, const char *group, enum report_result result,
+			       const char *name, const char *text, const char *at,
+			       const uint64_t *seq, size_t nr_seq);
 /* The list that check.h fills. */
 void report_add_checks(struct report *r, const char *group, const json_t *results);
 
@@ -31,8 +32,9 @@ void report_add_checks(struct report *r, const char *group, const json_t *result
 void report_line(const struct report_item *i, struct buf *out);
 json_t *report_json(const struct report_item *i);
 
-/* Whole documents. Formats: JUnit XML as Jenkins and GitLab take it; TAP 14; SARIF 2.1.0 (oasis-open.org/sarif), one run,
- * the place is the check's own file and line, the events are its logical locations, and in the message and in properties. */
+/* Whole documents. Formats: JUnit XML as Jenkins and GitLab take it; TAP 14; SARIF 2.1.0
+ * (oasis-open.org/sarif), one run, the place is the check's own file and line, the events are its
+ * logical locations, and in the message and in properties. */
 void report_junit(const struct report *r, struct buf *out);
 void report_tap(const struct report *r, struct buf *out);
 void report_sarif(const struct report *r, struct buf *out);

@@ -11,8 +11,9 @@
 #include "query/sql.h"
 #include "record/read/ended.h"
 
-/* One row of three readings of the file, however long; events of an action are found by their kind: 100 requested, 101 judged,
- * 102 held, 103 decided, 105 ended. "action>0": the index is of those only. */
+/* One row of three readings of the file, however long; events of an action are found by their kind:
+ * 100 requested, 101 judged, 102 held, 103 decided, 105 ended. "action>0": the index is of those
+ * only. */
 static const char figures_sql[] =
 	"SELECT a.*,b.*,c.*,(SELECT body FROM event WHERE kind=3 ORDER BY seq DESC LIMIT 1) FROM (SELECT count(*),"
 	"min(ts_us),max(mono_us)-min(mono_us),"
@@ -50,8 +51,20 @@ static int64_t summary_number(const struct sql_table *t, size_t col)
 
 static void summary_fill(struct summary *m, struct session *s, const struct sql_table *t)
 {
-	uint64_t *const count[] = { &m->events, NULL, NULL, &m->actions, &m->execs, &m->failed, &m->model_calls, &m->tokens_in,
-				    &m->tokens_out, NULL, &m->asked, &m->approved, &m->denied, &m->denied_by_rule };
+	uint64_t *const count[] = { &m->events,
+				    NULL,
+				    NULL,
+				    &m->actions,
+				    &m->execs,
+				    &m->failed,
+				    &m->model_calls,
+				    &m->tokens_in,
+				    &m->tokens_out,
+				    NULL,
+				    &m->asked,
+				    &m->approved,
+				    &m->denied,
+				    &m->denied_by_rule };
 	for (size_t i = 0; i < ARRAY_LEN(count); i++)
 		if (count[i])
 			*count[i] = (uint64_t)summary_number(t, i);
@@ -66,8 +79,12 @@ static void summary_fill(struct summary *m, struct session *s, const struct sql_
 	m->people_us = summary_number(t, 20);
 	m->tokens = m->tokens_in + m->tokens_out;
 	struct err none = ERR_INIT;
-	CLEANUP(json_release) json_t *end = t->cell[21] ? json_parse(t->cell[21], strlen(t->cell[21]), "event", &none) : NULL;
-	m->state = end ? json_flag(end, "ok", false) ? "ok" : ended_word(end) : session_live(s) ? "running" : "broken off";
+	CLEANUP(json_release)
+	json_t *end =
+		t->cell[21] ? json_parse(t->cell[21], strlen(t->cell[21]), "event", &none) : NULL;
+	m->state = end		     ? json_flag(end, "ok", false) ? "ok" : ended_word(end)
+				 : session_live(s) ? "running"
+				     : "broken off";
 	const char *why = json_str(end, "why", NULL);
 	m->why = why ? mem_strdup(why) : NULL;
 }
@@ -87,7 +104,8 @@ static char *tree_hash(struct session *s)
 	struct hash h;
 	if (log_tree(s, false, &tree, &none) < 0)
 		return NULL;
-	for (char *save = NULL, *l = strtok_r((char *)(uintptr_t)buf_cstr(&tree), "\n", &save); l; l = strtok_r(NULL, "\n", &save))
+	for (char *save = NULL, *l = strtok_r((char *)(uintptr_t)buf_cstr(&tree), "\n", &save); l;
+	     l = strtok_r(NULL, "\n", &save))
 		if (!strstr(l, " .git/"))
 			strv_push(&line, l);
 	if (line.nr)
@@ -105,7 +123,8 @@ int summary_of(struct session *s, struct summary *out, struct err *err)
 	struct sql_table t;
 	if (sql_own(s, figures_sql, 1, &t, err) < 0)
 		return -1;
-	*out = (struct summary){ .id = mem_strdup(session_id(s)), .name = mem_strdup(session_name(s)) };
+	*out = (struct summary){ .id = mem_strdup(session_id(s)),
+				 .name = mem_strdup(session_name(s)) };
 	summary_fill(out, s, &t);
 	sql_table_release(&t);
 	out->tree = tree_hash(s);
@@ -147,13 +166,24 @@ json_t *summary_json(const struct summary *m)
 		const char *key;
 		int64_t v;
 	} n[] = {
-		{ "begun_us", m->begun_us }, { "took_us", m->took_us }, { "events", (int64_t)m->events },
-		{ "actions", (int64_t)m->actions }, { "execs", (int64_t)m->execs }, { "failed", (int64_t)m->failed },
-		{ "model_calls", (int64_t)m->model_calls }, { "tokens_in", (int64_t)m->tokens_in },
-		{ "tokens_out", (int64_t)m->tokens_out }, { "box_uusd", m->box_uusd }, { "asked", (int64_t)m->asked },
-		{ "approved", (int64_t)m->approved }, { "denied", (int64_t)m->denied },
-		{ "denied_by_rule", (int64_t)m->denied_by_rule }, { "model_us", m->model_us }, { "box_us", m->box_us },
-		{ "people_us", m->people_us }, { "honeytokens", (int64_t)m->honeytokens },
+		{ "begun_us", m->begun_us },
+		{ "took_us", m->took_us },
+		{ "events", (int64_t)m->events },
+		{ "actions", (int64_t)m->actions },
+		{ "execs", (int64_t)m->execs },
+		{ "failed", (int64_t)m->failed },
+		{ "model_calls", (int64_t)m->model_calls },
+		{ "tokens_in", (int64_t)m->tokens_in },
+		{ "tokens_out", (int64_t)m->tokens_out },
+		{ "box_uusd", m->box_uusd },
+		{ "asked", (int64_t)m->asked },
+		{ "approved", (int64_t)m->approved },
+		{ "denied", (int64_t)m->denied },
+		{ "denied_by_rule", (int64_t)m->denied_by_rule },
+		{ "model_us", m->model_us },
+		{ "box_us", m->box_us },
+		{ "people_us", m->people_us },
+		{ "honeytokens", (int64_t)m->honeytokens },
 	};
 	json_put_str(o, "session", m->id);
 	json_put_str(o, "name", m->name);

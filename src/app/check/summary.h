@@ -12,11 +12,13 @@ struct summary {
 	uint64_t events, actions, execs, failed, model_calls, tokens, tokens_in, tokens_out;
 	uint64_t asked, approved, denied, denied_by_rule;
 	uint64_t honeytokens; /* times that one was seen */
-	bool cost_unknown; /* cost_uusd is the least: some calls or boxes have no known price */
-	int64_t box_uusd;  /* of cost_uusd: rented boxes */
-	int64_t cost_uusd, model_us, box_us, people_us; /* times are sums over actions; they may overlap */
-	char *tree; /* H over the files of all boxes at the end, hexadecimal; NULL: the record cannot say */
-	char *why;  /* of its end; may be NULL */
+	bool cost_unknown;    /* cost_uusd is the least: some calls or boxes have no known price */
+	int64_t box_uusd;     /* of cost_uusd: rented boxes */
+	/* times are sums over actions; they may overlap */
+	int64_t cost_uusd, model_us, box_us, people_us;
+	/* H over the files of all boxes at the end, hexadecimal; NULL: the record cannot say */
+	char *tree;
+	char *why; /* of its end; may be NULL */
 };
 NODISCARD int summary_of(struct session *s, struct summary *out, struct err *err);
 void summary_release(struct summary *m);

@@ -1,5 +1,6 @@
-/* What the supervisors of several sessions say at the door: asked side by side, with one deadline for all of them together, so
- * that those which do not answer (stopped, hung, somebody else's) cost the time of one. */
+/* What the supervisors of several sessions say at the door: asked side by side, with one deadline
+ * for all of them together, so that those which do not answer (stopped, hung, somebody else's) cost
+ * the time of one. */
 #ifndef APP_ASK_ALL_H
 #define APP_ASK_ALL_H
 
@@ -8,7 +9,8 @@
 
 struct asked {
 	const struct session_file *file; /* borrowed */
-	json_t *welcome;                 /* out, owned: wire/control.h rule 3; NULL it did not answer */
+	/* out, owned: wire/control.h rule 3; NULL it did not answer */
+	json_t *welcome;
 };
 
 void ask_all(struct asked *a, size_t nr);

@@ -40,7 +40,9 @@ int attach_host(struct cmd_ctx *ctx, const char *host)
 	CLEANUP(strv_release) struct strv argv = STRV_INIT;
 	struct err err = ERR_INIT;
 	if (!*host || *host == '-')
-		return cmd_usage(ctx, "--host '%s' is no machine; me@there, or a name of ~/.ssh/config", host);
+		return cmd_usage(ctx,
+				 "--host '%s' is no machine; me@there, or a name of ~/.ssh/config",
+				 host);
 	put_command(ctx, &command);
 	strv_push(&argv, "ssh");
 	if (isatty(STDIN_FILENO) && isatty(fileno(ctx->out)))

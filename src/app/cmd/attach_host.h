@@ -1,5 +1,5 @@
-/* attach and watch of a session on another machine: the console runs there, over the user's own ssh, on the terminal here. Its
- * record, its sockets and who is let in stay that machine's. */
+/* attach and watch of a session on another machine: the console runs there, over the user's own
+ * ssh, on the terminal here. Its record, its sockets and who is let in stay that machine's. */
 #ifndef APP_ATTACH_HOST_H
 #define APP_ATTACH_HOST_H
 

@@ -13,19 +13,23 @@
 #include "base/paths.h"
 #include "sandbox/workspace/state.h"
 
-/* Is it a path in a box? "./a:b" and "/a:b" are of this machine. With @session_said two colons are a path with one. */
+/* Is it a path in a box? "./a:b" and "/a:b" are of this machine. With @session_said two colons are
+ * a path with one. */
 static bool place_of_file(const char *text, bool session_said, struct box_place *out)
 {
-	const char *end = text + strcspn(text, "/"), *colon = memchr(text, ':', (size_t)(end - text));
+	const char *end = text + strcspn(text, "/"),
+		   *colon = memchr(text, ':', (size_t)(end - text));
 	if (!colon)
 		return false;
-	const char *second = session_said ? NULL : memchr(colon + 1, ':', (size_t)(end - colon - 1));
+	const char *second =
+		session_said ? NULL : memchr(colon + 1, ':', (size_t)(end - colon - 1));
 	const char *box = second ? colon + 1 : text;
 	if (second)
 		out->session = mem_strndup(text, (size_t)(colon - text));
 	colon = second ? second : colon;
 	out->box = mem_strndup(box, (size_t)(colon - box));
-	out->path = colon[1] == '-' ? mem_printf("./%s", colon + 1) : mem_strdup(colon + 1); /* no option of the command sent */
+	/* no option of the command sent */
+	out->path = colon[1] == '-' ? mem_printf("./%s", colon + 1) : mem_strdup(colon + 1);
 	return true;
 }
 
@@ -46,7 +50,8 @@ static char *box_cp_trimmed(const char *path)
 
 /* --- one file --- */
 
-static void box_cp_copied(struct box_cp *cp, const json_t *reply, const char *path, const char *host)
+static void box_cp_copied(struct box_cp *cp, const json_t *reply, const char *path,
+			  const char *host)
 {
 	int64_t bytes = json_int(reply, "bytes", 0);
 	cp->files++;
@@ -99,7 +104,8 @@ json_t *box_cp_look(struct box_cp *cp, const char *path, struct err *err)
 static char *kind_there(struct box_cp *cp, const char *path)
 {
 	struct err none = ERR_INIT;
-	if (live_knows(cp->c, "box_look", &none) < 0) /* a session of an older program: files only */
+	/* a session of an older program: files only */
+	if (live_knows(cp->c, "box_look", &none) < 0)
 		return mem_strdup("");
 	CLEANUP(json_release) json_t *what = box_cp_look(cp, path, &none);
 	return mem_strdup(json_str(what, "kind", ""));
@@ -118,14 +124,16 @@ static char *box_cp_below(const char *dir, const char *name)
 	return *dir ? path_join(dir, name) : mem_strdup(name);
 }
 
-/* "src/." is what is in it: it has no name of its own; what "src/.." is called only the box knows. */
+/* "src/." is what is in it: it has no name of its own; what "src/.." is called only the box
+ * knows. */
 static const char *box_cp_name_of(const char *path)
 {
 	const char *name = box_cp_last_part(path);
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ? "" : name;
 }
 
-/* An absolute path without "." in it and without slashes in a row; ".." stays, it may follow a link. Returns owned. */
+/* An absolute path without "." in it and without slashes in a row; ".." stays, it may follow a
+ * link. Returns owned. */
 static char *box_cp_tidied(const char *path)
 {
 	struct buf b = BUF_INIT;
@@ -149,7 +157,9 @@ static char *target_here(const char *local, const char *name, bool tree, struct 
 		err_sys(err, "cannot tell the current folder");
 		return NULL;
 	}
-	CLEANUP(free_ptr) char *full = *local == '/' ? mem_strdup(local) : path_join(cwd, local), *end = box_cp_tidied(full);
+	CLEANUP(free_ptr)
+	char *full = *local == '/' ? mem_strdup(local) : path_join(cwd, local),
+	     *end = box_cp_tidied(full);
 	if (is_dir_here(end))
 		return box_cp_below(end, name);
 	if (!*local || (!tree && (local[strlen(local) - 1] == '/' || !*box_cp_name_of(local)))) {
@@ -159,8 +169,10 @@ static char *target_here(const char *local, const char *name, bool tree, struct 
 	return mem_strdup(end);
 }
 
-/* Where @path is in the box. "box:" and "box:src/": under the file's own name, there or not. Returns owned. */
-static char *target_there(struct box_cp *cp, const char *path, const char *name, bool tree, struct err *err)
+/* Where @path is in the box. "box:" and "box:src/": under the file's own name, there or not.
+ * Returns owned. */
+static char *target_there(struct box_cp *cp, const char *path, const char *name, bool tree,
+			  struct err *err)
 {
 	CLEANUP(free_ptr) char *end = box_cp_trimmed(path), *kind = kind_there(cp, end);
 	bool slash = !*path || path[strlen(path) - 1] == '/';
@@ -177,8 +189,10 @@ static bool is_gits(struct box_cp *cp, const char *shown, const char *path)
 {
 	if (!ws_path_is_git(path, strlen(path)))
 		return false;
-	cp->status = cmd_fail_with(cp->ctx, EXIT_USAGE, "'%s' is git's own and is not copied; %s", shown,
-				   cp->put ? "a box has that of its repository" : "'merge' brings back what was committed in a box");
+	cp->status =
+		cmd_fail_with(cp->ctx, EXIT_USAGE, "'%s' is git's own and is not copied; %s", shown,
+			      cp->put ? "a box has that of its repository"
+				      : "'merge' brings back what was committed in a box");
 	return true;
 }
 
@@ -194,13 +208,16 @@ static void box_cp_put(struct box_cp *cp, const char *local, const char *path)
 	}
 	bool tree = S_ISDIR(st.st_mode);
 	if (!tree && !S_ISREG(st.st_mode)) {
-		cp->status = cmd_fail_with(cp->ctx, EXIT_USAGE, "'%s' is neither a file nor a folder", local);
+		cp->status = cmd_fail_with(cp->ctx, EXIT_USAGE,
+					   "'%s' is neither a file nor a folder", local);
 		return;
 	}
 	CLEANUP(free_ptr) char *from = box_cp_trimmed(local);
-	if (is_gits(cp, local, box_cp_last_part(full)) || is_gits(cp, local, box_cp_last_part(from)))
+	if (is_gits(cp, local, box_cp_last_part(full)) ||
+	    is_gits(cp, local, box_cp_last_part(from)))
 		return;
-	const char *name = strcmp(box_cp_last_part(from), "..") == 0 ? box_cp_last_part(full) : box_cp_name_of(from);
+	const char *name = strcmp(box_cp_last_part(from), "..") == 0 ? box_cp_last_part(full)
+								     : box_cp_name_of(from);
 	CLEANUP(free_ptr) char *to = target_there(cp, path, name, tree, &err);
 	if (!to)
 		cp->status = cmd_fail(cp->ctx, &err);
@@ -209,7 +226,8 @@ static void box_cp_put(struct box_cp *cp, const char *local, const char *path)
 	else if ((cp->status = box_cp_file(cp, to, full)) == EXIT_DONE && !cp->ctx->json) {
 		CLEANUP(buf_release) struct buf size = BUF_INIT;
 		cmd_size(cp->bytes, &size);
-		CLEANUP(free_ptr) char *line = mem_printf("%s, %s, to %s:%s", full, buf_cstr(&size), cp->box, to);
+		CLEANUP(free_ptr)
+		char *line = mem_printf("%s, %s, to %s:%s", full, buf_cstr(&size), cp->box, to);
 		box_say(cp->ctx, line);
 	}
 }
@@ -232,20 +250,25 @@ static void box_cp_get(struct box_cp *cp, const char *path, const char *local)
 	else if ((cp->status = box_cp_file(cp, from, to)) == EXIT_DONE && !cp->ctx->json) {
 		CLEANUP(buf_release) struct buf size = BUF_INIT;
 		cmd_size(cp->bytes, &size);
-		CLEANUP(free_ptr) char *line = mem_printf("%s:%s, %s, to %s", cp->box, from, buf_cstr(&size), to);
+		CLEANUP(free_ptr)
+		char *line = mem_printf("%s:%s, %s, to %s", cp->box, from, buf_cstr(&size), to);
 		box_say(cp->ctx, line);
 	}
 }
 
 /* @p is in the box, @local is not. */
-static int box_cp_copy(struct cmd_ctx *ctx, const struct box_place *p, const char *local, bool to_box)
+static int box_cp_copy(struct cmd_ctx *ctx, const struct box_place *p, const char *local,
+		       bool to_box)
 {
 	struct box_cp cp = { .ctx = ctx, .box = p->box, .put = to_box };
 	struct err err = ERR_INIT;
 	if (!*p->box)
 		return cmd_usage(ctx, "which box? BOX:PATH");
 	if (!to_box && (!*p->path || strcmp(p->path, ".") == 0 || strcmp(p->path, "/") == 0))
-		return cmd_usage(ctx, "which file or folder of box '%s'? %s:PATH; 'merge' brings back all that has changed", p->box, p->box);
+		return cmd_usage(
+			ctx,
+			"which file or folder of box '%s'? %s:PATH; 'merge' brings back all that has changed",
+			p->box, p->box);
 	if (box_reach(ctx, p, "box_copy", &cp.c, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (to_box)
@@ -260,10 +283,13 @@ int box_cp(struct cmd_ctx *ctx)
 {
 	struct box_place from = { 0 }, to = { 0 };
 	const char *a = cmd_word(ctx, 1), *b = cmd_word(ctx, 2);
-	bool said = cmd_opt(ctx, "in") != NULL, out = place_of_file(a, said, &from), in = place_of_file(b, said, &to);
+	bool said = cmd_opt(ctx, "in") != NULL, out = place_of_file(a, said, &from),
+	     in = place_of_file(b, said, &to);
 	int status;
 	if (in == out)
-		status = cmd_usage(ctx, "one of the two must be [SESSION:]BOX:PATH and the other a path here (./a:b where it has a colon)");
+		status = cmd_usage(
+			ctx,
+			"one of the two must be [SESSION:]BOX:PATH and the other a path here (./a:b where it has a colon)");
 	else
 		status = out ? box_cp_copy(ctx, &from, b, false) : box_cp_copy(ctx, &to, a, true);
 	box_place_release(&from);

@@ -1,6 +1,7 @@
-/* sandbox cp of a folder. It walks here, entry by entry, and each file is one action: so a rule for a path holds for it no
- * matter how it is copied. Links in a folder are not followed, on neither side: it brings nothing from outside of it. FROM
- * itself may be one: whoever names it wants what it leads to. */
+/* sandbox cp of a folder. It walks here, entry by entry, and each file is one action: so a rule for
+ * a path holds for it no matter how it is copied. Links in a folder are not followed, on neither
+ * side: it brings nothing from outside of it. FROM itself may be one: whoever names it wants what
+ * it leads to. */
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
@@ -30,11 +31,13 @@ static void clear_progress(struct box_cp *cp)
 static void box_cp_tree_progress(struct box_cp *cp)
 {
 	int64_t now = clock_mono_us();
-	if (cp->ctx->quiet || cp->ctx->json || !isatty(fileno(cp->ctx->err)) || now - cp->shown_us < SHOW_US)
+	if (cp->ctx->quiet || cp->ctx->json || !isatty(fileno(cp->ctx->err)) ||
+	    now - cp->shown_us < SHOW_US)
 		return;
 	CLEANUP(buf_release) struct buf size = BUF_INIT;
 	cmd_size(cp->bytes, &size);
-	fprintf(cp->ctx->err, "\r\033[K%llu file%s, %s", (unsigned long long)cp->files, cp->files == 1 ? "" : "s", buf_cstr(&size));
+	fprintf(cp->ctx->err, "\r\033[K%llu file%s, %s", (unsigned long long)cp->files,
+		cp->files == 1 ? "" : "s", buf_cstr(&size));
 	fflush(cp->ctx->err);
 	cp->shown_us = now;
 }
@@ -72,14 +75,20 @@ static void box_cp_tree_landed(struct box_cp *cp, size_t i)
 	cp->flight[i] = cp->flight[--cp->nr_flight];
 }
 
-static void box_cp_tree_on_reply(void *self, uint64_t id, const json_t *result, const struct err *err)
+static void box_cp_tree_on_reply(void *self, uint64_t id, const json_t *result,
+				 const struct err *err)
 {
 	struct box_cp *cp = self;
 	for (size_t i = 0; i < cp->nr_flight; i++)
 		if (cp->flight[i].id == id) {
-			CLEANUP(json_release) json_t *reply = result ? json_copy((json_t *)(uintptr_t)result) : json_object();
-			json_put_str(reply, "session", json_str(control_client_welcome(cp->c), "session", ""));
-			box_cp_tree_failed(cp, err ? cmd_fail(cp->ctx, err) : box_cp_came(cp, reply, cp->flight[i].path, cp->flight[i].host));
+			CLEANUP(json_release)
+			json_t *reply =
+				result ? json_copy((json_t *)(uintptr_t)result) : json_object();
+			json_put_str(reply, "session",
+				     json_str(control_client_welcome(cp->c), "session", ""));
+			box_cp_tree_failed(cp, err ? cmd_fail(cp->ctx, err)
+						   : box_cp_came(cp, reply, cp->flight[i].path,
+								 cp->flight[i].host));
 			box_cp_tree_landed(cp, i);
 			return;
 		}
@@ -99,15 +108,18 @@ static void box_cp_tree_on_closed(void *self, const struct err *err)
 static void box_cp_tree_await(struct box_cp *cp, size_t most)
 {
 	while (cp->nr_flight > most && !cp->gone) {
-		struct pollfd p = { .fd = control_client_fd(cp->c),
-				    .events = (short)(POLLIN | (control_client_wants_write(cp->c) ? POLLOUT : 0)) };
+		struct pollfd p = {
+			.fd = control_client_fd(cp->c),
+			.events =
+				(short)(POLLIN | (control_client_wants_write(cp->c) ? POLLOUT : 0))
+		};
 		poll(&p, 1, -1);
 		control_client_pump(cp->c);
 	}
 }
 
-/* Out of a box many are on their way together: they share what the record and the disk cost. Into one they go one by one, so that
- * each has a snapshot of its own, and can be undone. */
+/* Out of a box many are on their way together: they share what the record and the disk cost. Into
+ * one they go one by one, so that each has a snapshot of its own, and can be undone. */
 static void get_file(struct box_cp *cp, const char *path, const char *host)
 {
 	const char *const word[] = { "box_copy", "get", cp->box, path, host };
@@ -117,7 +129,8 @@ static void get_file(struct box_cp *cp, const char *path, const char *host)
 	json_t *words = json_array();
 	for (size_t i = 0; i < ARRAY_LEN(word); i++)
 		json_array_append_new(words, json_bytes_z(word[i]));
-	cp->flight[cp->nr_flight++] = (struct cp_flight){ control_client_send(cp->c, words, NULL), mem_strdup(path), mem_strdup(host) };
+	cp->flight[cp->nr_flight++] = (struct cp_flight){ control_client_send(cp->c, words, NULL),
+							  mem_strdup(path), mem_strdup(host) };
 }
 
 /* --- one entry --- */
@@ -125,12 +138,14 @@ static void get_file(struct box_cp *cp, const char *path, const char *host)
 static void box_cp_tree_copy_dir(struct box_cp *cp, const char *path, const char *host, int depth);
 
 /* What is at @path in the box and to be at @host, or the other way round. */
-static void box_cp_tree_copy_entry(struct box_cp *cp, const char *path, const char *host, const char *kind, int depth)
+static void box_cp_tree_copy_entry(struct box_cp *cp, const char *path, const char *host,
+				   const char *kind, int depth)
 {
 	const char *from = cp->put ? host : path;
 	const char *slash = strrchr(from, '/'), *name = slash ? slash + 1 : from;
 	bool dir = !strcmp(kind, "dir");
-	if (ws_path_is_git(name, strlen(name))) /* git runs what stands in one, and it holds credentials */
+	/* git runs what stands in one, and it holds credentials */
+	if (ws_path_is_git(name, strlen(name)))
 		box_cp_tree_stays(cp, from, "git's own");
 	else if (cp->put && masks_name_suspect(name, dir))
 		box_cp_tree_stays(cp, from, "named like a secret");
@@ -139,7 +154,9 @@ static void box_cp_tree_copy_entry(struct box_cp *cp, const char *path, const ch
 	else if (dir)
 		box_cp_tree_copy_dir(cp, path, host, depth + 1);
 	else if (strcmp(kind, "file") != 0)
-		box_cp_tree_stays(cp, from, !strcmp(kind, "symlink") ? "a link" : "neither a file nor a folder");
+		box_cp_tree_stays(cp, from,
+				  !strcmp(kind, "symlink") ? "a link"
+							   : "neither a file nor a folder");
 	else if (!cp->gone) {
 		if (cp->put)
 			box_cp_tree_failed(cp, box_cp_file(cp, path, host));
@@ -171,8 +188,9 @@ static bool make_here(struct box_cp *cp, const char *host, int64_t mode)
 /* Names are a claim of the box. */
 static bool box_cp_tree_is_name(const struct buf *name)
 {
-	return name->len && !memchr(name->data, '/', name->len) && !memchr(name->data, 0, name->len) &&
-	       strcmp(name->data, ".") != 0 && strcmp(name->data, "..") != 0;
+	return name->len && !memchr(name->data, '/', name->len) &&
+	       !memchr(name->data, 0, name->len) && strcmp(name->data, ".") != 0 &&
+	       strcmp(name->data, "..") != 0;
 }
 
 static void get_dir(struct box_cp *cp, const char *path, const char *host, int depth)
@@ -185,15 +203,19 @@ static void get_dir(struct box_cp *cp, const char *path, const char *host, int d
 		box_cp_tree_failed(cp, cmd_fail(cp->ctx, &err));
 		return;
 	}
-	json_array_foreach(json_object_get(what, "entries"), i, e) {
+	json_array_foreach(json_object_get(what, "entries"), i, e)
+	{
 		CLEANUP(buf_release) struct buf name = BUF_INIT;
-		if (!json_get_bytes(json_object_get(e, "name"), &name) || !box_cp_tree_is_name(&name)) {
+		if (!json_get_bytes(json_object_get(e, "name"), &name) ||
+		    !box_cp_tree_is_name(&name)) {
 			box_cp_tree_stays(cp, path, "it holds a name that is none");
 			continue;
 		}
 		const char *kind = json_str(e, "kind", "");
-		CLEANUP(free_ptr) char *from = path_join(path, name.data), *to = path_join(host, name.data);
-		if (!strcmp(kind, "dir") && !ws_path_is_git(name.data, name.len) && !make_here(cp, to, json_int(e, "mode", 0755)))
+		CLEANUP(free_ptr)
+		char *from = path_join(path, name.data), *to = path_join(host, name.data);
+		if (!strcmp(kind, "dir") && !ws_path_is_git(name.data, name.len) &&
+		    !make_here(cp, to, json_int(e, "mode", 0755)))
 			continue;
 		box_cp_tree_copy_entry(cp, from, to, kind, depth);
 	}
@@ -206,7 +228,10 @@ static const char *kind_here(const char *host)
 	struct stat st;
 	if (lstat(host, &st) < 0)
 		return "";
-	return S_ISREG(st.st_mode) ? "file" : S_ISDIR(st.st_mode) ? "dir" : S_ISLNK(st.st_mode) ? "symlink" : "";
+	return S_ISREG(st.st_mode)   ? "file"
+	       : S_ISDIR(st.st_mode) ? "dir"
+	       : S_ISLNK(st.st_mode) ? "symlink"
+				     : "";
 }
 
 static int box_cp_tree_by_bytes(const struct dirent **a, const struct dirent **b)
@@ -229,7 +254,9 @@ static void put_dir(struct box_cp *cp, const char *path, const char *host, int d
 	for (int i = 0; i < nr; i++) {
 		const char *name = names[i]->d_name;
 		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
-			CLEANUP(free_ptr) char *from = path_join(host, name), *to = *path ? path_join(path, name) : mem_printf("./%s", name);
+			CLEANUP(free_ptr)
+			char *from = path_join(host, name),
+			     *to = *path ? path_join(path, name) : mem_printf("./%s", name);
 			box_cp_tree_copy_entry(cp, to, from, kind_here(from), depth);
 		}
 		free(names[i]);
@@ -256,10 +283,14 @@ static void box_cp_tree_say_all(struct box_cp *cp, const char *path, const char 
 	cmd_size(cp->bytes, &size);
 	if (cp->out)
 		buf_printf(&out, ", %llu left out", (unsigned long long)cp->out);
-	CLEANUP(free_ptr) char *what = mem_printf("%llu file%s, %s", (unsigned long long)cp->files, cp->files == 1 ? "" : "s", buf_cstr(&size));
 	CLEANUP(free_ptr)
-	char *line = cp->put ? mem_printf("%s, %s, to %s:%s%s", host, what, cp->box, path, buf_cstr(&out)) :
-			       mem_printf("%s:%s, %s, to %s%s", cp->box, path, what, host, buf_cstr(&out));
+	char *what = mem_printf("%llu file%s, %s", (unsigned long long)cp->files,
+				cp->files == 1 ? "" : "s", buf_cstr(&size));
+	CLEANUP(free_ptr)
+	char *line = cp->put ? mem_printf("%s, %s, to %s:%s%s", host, what, cp->box, path,
+					  buf_cstr(&out))
+			     : mem_printf("%s:%s, %s, to %s%s", cp->box, path, what, host,
+					  buf_cstr(&out));
 	box_say(cp->ctx, line);
 }
 
@@ -277,7 +308,8 @@ void box_cp_tree(struct box_cp *cp, const char *path, const char *host)
 {
 	if (!box_cp_tree_answers(cp) || (!cp->put && !make_here(cp, host, 0755)))
 		return;
-	static const struct control_client_ops ops = { .reply = box_cp_tree_on_reply, .closed = box_cp_tree_on_closed };
+	static const struct control_client_ops ops = { .reply = box_cp_tree_on_reply,
+						       .closed = box_cp_tree_on_closed };
 	control_client_hear(cp->c, &ops, cp);
 	box_cp_tree_copy_dir(cp, path, host, 0);
 	box_cp_tree_await(cp, 0);

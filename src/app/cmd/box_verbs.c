@@ -30,7 +30,8 @@ static void place_of_box(const char *text, struct box_place *out)
 	out->box = mem_strdup(colon ? colon + 1 : text);
 }
 
-int box_reach(struct cmd_ctx *ctx, const struct box_place *p, const char *command, struct control_client **out, struct err *err)
+int box_reach(struct cmd_ctx *ctx, const struct box_place *p, const char *command,
+	      struct control_client **out, struct err *err)
 {
 	config_user(ctx);
 	if (live_open(p->session ? p->session : cmd_opt(ctx, "in"), false, out, err) < 0)
@@ -41,7 +42,8 @@ int box_reach(struct cmd_ctx *ctx, const struct box_place *p, const char *comman
 	return -1;
 }
 
-int box_order(struct control_client *c, const char *const *word, size_t nr, json_t **reply, struct err *err)
+int box_order(struct control_client *c, const char *const *word, size_t nr, json_t **reply,
+	      struct err *err)
 {
 	json_t *words = json_array();
 	for (size_t i = 0; i < nr; i++)
@@ -65,8 +67,8 @@ bool box_waits(struct cmd_ctx *ctx, const json_t *reply, int *status)
 	long long id = (long long)json_int(reply, "action", 0);
 	if (!json_object_get(reply, "held"))
 		return false;
-	*status = cmd_fail_with(ctx, EXIT_PERSON, "it waits as %s#%lld: %s", json_str(reply, "session", ""), id,
-				json_str(reply, "held", ""));
+	*status = cmd_fail_with(ctx, EXIT_PERSON, "it waits as %s#%lld: %s",
+				json_str(reply, "session", ""), id, json_str(reply, "held", ""));
 	return true;
 }
 
@@ -98,7 +100,9 @@ static int box_verbs_shot(struct cmd_ctx *ctx, const struct box_place *p, const 
 		json_put_str(o, "label", label);
 		cmd_json(ctx, o);
 	} else {
-		CLEANUP(free_ptr) char *line = mem_printf("%s as it is now is %s#%lld", p->box, json_str(reply, "session", ""), seq);
+		CLEANUP(free_ptr)
+		char *line = mem_printf("%s as it is now is %s#%lld", p->box,
+					json_str(reply, "session", ""), seq);
 		box_say(ctx, line);
 	}
 	json_decref(reply);
@@ -124,9 +128,8 @@ static json_t *box_verbs_row_of(struct control_client *c, const char *box, struc
 	json_array_append_new(words, json_string("state"));
 	if (control_client_call(c, words, NULL, STATE_MS, &state, err) < 0)
 		return NULL;
-	json_array_foreach(json_object_get(state, "boxes"), i, b)
-		if (!strcmp(json_str(b, "name", ""), box))
-			found = json_incref(b);
+	json_array_foreach(json_object_get(state, "boxes"), i,
+			   b) if (!strcmp(json_str(b, "name", ""), box)) found = json_incref(b);
 	json_decref(state);
 	if (!found)
 		err_set(err, ERR_NOENT, "no box '%s' in this session", box);
@@ -159,7 +162,8 @@ static bool may_close(struct cmd_ctx *ctx, const char *what)
 		return false;
 	cmd_safe(&safe, what, strlen(what), false);
 	CLEANUP(free_ptr) char *q = mem_printf("close %s? [y/N] ", buf_cstr(&safe));
-	return cmd_ask(ctx, q, &answer) && (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
+	return cmd_ask(ctx, q, &answer) &&
+	       (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
 }
 
 /* The command is answered before the box has gone. */
@@ -173,7 +177,8 @@ static void wait_gone(struct control_client *c, const char *box)
 	}
 }
 
-static int box_verbs_close_it(struct cmd_ctx *ctx, struct control_client *c, const char *box, const char *session, size_t files)
+static int box_verbs_close_it(struct cmd_ctx *ctx, struct control_client *c, const char *box,
+			      const char *session, size_t files)
 {
 	struct err err = ERR_INIT;
 	json_t *words = json_array(), *reply = NULL;
@@ -205,12 +210,19 @@ static int remove_box(struct cmd_ctx *ctx, struct control_client *c, const char 
 	CLEANUP(json_release) json_t *row = box_verbs_row_of(c, box, &err);
 	if (!row)
 		return cmd_fail(ctx, &err);
-	size_t files = box_verbs_not_merged(json_str(hello, "path", ""), (uint64_t)json_int(row, "box", 0));
+	size_t files = box_verbs_not_merged(json_str(hello, "path", ""),
+					    (uint64_t)json_int(row, "box", 0));
 	long long alive = (long long)json_int(row, "alive", 0);
-	CLEANUP(free_ptr) char *work = files ? mem_printf(", %zu file%s not merged (they stay in the record)", files, files == 1 ? "" : "s") : mem_strdup("");
-	CLEANUP(free_ptr) char *what = mem_printf("box %s of %s: %lld process%s%s", box, session, alive, alive == 1 ? "" : "es", work);
+	CLEANUP(free_ptr)
+	char *work = files ? mem_printf(", %zu file%s not merged (they stay in the record)", files,
+					files == 1 ? "" : "s")
+			   : mem_strdup("");
+	CLEANUP(free_ptr)
+	char *what = mem_printf("box %s of %s: %lld process%s%s", box, session, alive,
+				alive == 1 ? "" : "es", work);
 	if (!may_close(ctx, what))
-		return cmd_fail_with(ctx, EXIT_PERSON, "nothing was closed, --yes does it: %s", what);
+		return cmd_fail_with(ctx, EXIT_PERSON, "nothing was closed, --yes does it: %s",
+				     what);
 	return box_verbs_close_it(ctx, c, box, session, files);
 }
 
@@ -220,7 +232,8 @@ int box_rm(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	struct control_client *c = NULL;
 	place_of_box(cmd_word(ctx, 1), &p);
-	int status = box_reach(ctx, &p, "close", &c, &err) < 0 ? cmd_fail(ctx, &err) : remove_box(ctx, c, p.box);
+	int status = box_reach(ctx, &p, "close", &c, &err) < 0 ? cmd_fail(ctx, &err)
+							       : remove_box(ctx, c, p.box);
 	control_client_free(&c);
 	box_place_release(&p);
 	return status;

@@ -21,10 +21,11 @@ static const struct {
 	const char *name;
 	cmd_fn *run;
 } fn_table[] = {
-#define CMD_FN_OFFLINE(name)					   cmd_##name
-#define CMD_FN_SUPERVISOR(name)					   cmd_send
-#define CMD_FN_LOCAL(name)					   NULL
-#define COMMAND(token, name, where, flags, usage, options, summary, help) { name, CMD_FN_##where(token) },
+#define CMD_FN_OFFLINE(name)	cmd_##name
+#define CMD_FN_SUPERVISOR(name) cmd_send
+#define CMD_FN_LOCAL(name)	NULL
+#define COMMAND(token, name, where, flags, usage, options, summary, help)                          \
+	{ name, CMD_FN_##where(token) },
 #include "commands.inc"
 #undef COMMAND
 #undef CMD_FN_OFFLINE
@@ -40,7 +41,7 @@ static cmd_fn *fn_of(const struct command *c)
 	return NULL;
 }
 
-/* --- what commands use ----------------------------------------------------------------------------------------------
+/* --- what commands use ------------------------------------------------------------------------
  */
 
 int exit_of(const struct err *err)
@@ -170,7 +171,7 @@ void cmd_print_safe(FILE *out, const char *bytes, size_t len, bool lines)
 	fwrite(buf_cstr(&b), 1, b.len, out);
 }
 
-/* --- main -----------------------------------------------------------------------------------------------------------
+/* --- main -------------------------------------------------------------------------------------
  */
 
 static int set_color(struct cmd_ctx *ctx, struct err *err)
@@ -178,8 +179,9 @@ static int set_color(struct cmd_ctx *ctx, struct err *err)
 	const char *when = cmd_opt(ctx, "color"), *no = getenv("NO_COLOR"), *term = getenv("TERM");
 	const char *force = getenv("CLICOLOR_FORCE");
 	if (!when || !strcmp(when, "auto"))
-		ctx->color = !(no && *no) && ((force && *force && strcmp(force, "0") != 0) ||
-					      (isatty(fileno(ctx->out)) && term && strcmp(term, "dumb") != 0));
+		ctx->color = !(no && *no) &&
+			     ((force && *force && strcmp(force, "0") != 0) ||
+			      (isatty(fileno(ctx->out)) && term && strcmp(term, "dumb") != 0));
 	else if (!strcmp(when, "always"))
 		ctx->color = true;
 	else if (!strcmp(when, "never"))
@@ -267,7 +269,8 @@ int cmd_main(int argc, char **argv, FILE *out, FILE *err_out)
 	CLEANUP(strv_release) struct strv instead = STRV_INIT;
 	size_t nr = argc > 0 ? (size_t)argc - 1 : 0;
 	bool other = agent_words(argv + 1, nr, &instead);
-	int rc = command_parse(&line, other ? instead.item : argv + 1, other ? instead.nr : nr, &err);
+	int rc = command_parse(&line, other ? instead.item : argv + 1, other ? instead.nr : nr,
+			       &err);
 	set_common(&ctx);
 	FILE *json = ctx.json ? json_stream_new(out) : NULL;
 	if (json)
@@ -276,7 +279,8 @@ int cmd_main(int argc, char **argv, FILE *out, FILE *err_out)
 	if (rc < 0) {
 		status = cmd_fail_json(&ctx, EXIT_USAGE, "usage", err.text);
 		if (!ctx.json && line.command)
-			fprintf(err_out, "sandglass: 'sandglass help %s' says more\n", line.command->name);
+			fprintf(err_out, "sandglass: 'sandglass help %s' says more\n",
+				line.command->name);
 	} else {
 		status = cmd_run_row(&ctx);
 	}

@@ -1,10 +1,11 @@
-/* One command of the command line, ready to run. main() takes the line apart with control/registry.h, fills this and
- * calls cmd_NAME(ctx), which returns an exit status (app/exit.h). SUPERVISOR rows have no function of their own: they
- * are all sent by cmd_send.
+/* One command of the command line, ready to run. main() takes the line apart with
+ * control/registry.h, fills this and calls cmd_NAME(ctx), which returns an exit status
+ * (app/exit.h). SUPERVISOR rows have no function of their own: they are all sent by cmd_send.
  *
- * Rules for what a command prints: results to ctx->out, one line for people or with --json one object a line that
- * begins with {"schema":1,...}; everything else to ctx->err as "sandglass: text". Times are local with zone for people,
- * RFC 3339 UTC in JSON. Nothing depends on the locale. A command checks all it was given before it changes anything. */
+ * Rules for what a command prints: results to ctx->out, one line for people or with --json one
+ * object a line that begins with {"schema":1,...}; everything else to ctx->err as "sandglass:
+ * text". Times are local with zone for people, RFC 3339 UTC in JSON. Nothing depends on the locale.
+ * A command checks all it was given before it changes anything. */
 #ifndef APP_CMD_H
 #define APP_CMD_H
 
@@ -47,13 +48,13 @@ const char *cmd_opt(const struct cmd_ctx *ctx, const char *option);
 /* Prints @o as one line, "schema" first. Takes @o. */
 void cmd_json(struct cmd_ctx *ctx, json_t *o);
 
-/* Prints bytes that came from outside (agents, file names): controls and escapes as \xNN, so that nothing reaches the
- * terminal but text. Line breaks become "\n" unless @lines. */
+/* Prints bytes that came from outside (agents, file names): controls and escapes as \xNN, so that
+ * nothing reaches the terminal but text. Line breaks become "\n" unless @lines. */
 void cmd_print_safe(FILE *out, const char *bytes, size_t len, bool lines);
 void cmd_safe(struct buf *out, const char *bytes, size_t len, bool lines);
 
-/* SUPERVISOR rows: finds the live session (--session ID, or the part before # of an operand, or the only one), sends,
- * prints the result. */
+/* SUPERVISOR rows: finds the live session (--session ID, or the part before # of an operand, or the
+ * only one), sends, prints the result. */
 int cmd_send(struct cmd_ctx *ctx);
 /* What cmd_send prints of a supervisor's answer to @ctx's command. */
 void cmd_print_answer(struct cmd_ctx *ctx, const char *session, const json_t *result);

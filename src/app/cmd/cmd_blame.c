@@ -22,26 +22,29 @@ static size_t cmd_blame_count_lines(const struct buf *text)
 }
 
 /* Lines outside of the hunks keep their origin, those in them are @version's. */
-static void cmd_blame_carry(struct origins *o, const struct ws_patch *p, size_t version, size_t lines)
+static void cmd_blame_carry(struct origins *o, const struct ws_patch *p, size_t version,
+			    size_t lines)
 {
-	struct origins next = { .item = mem_calloc(lines + 1, sizeof(size_t)), .nr = lines, .cap = lines + 1 };
+	struct origins next = { .item = mem_calloc(lines + 1, sizeof(size_t)),
+				.nr = lines,
+				.cap = lines + 1 };
 	size_t old = 0, new = 0;
 	for (size_t h = 0; h <= p->nr; h++) {
 		const struct patch_hunk *k = h < p->nr ? &p->hunk[h] : NULL;
 		/* a hunk without lines on one side begins behind the line that it names */
 		size_t old_at = !k ? o->nr : k->old_lines ? k->old_start - 1 : k->old_start;
 		while (old < old_at && old < o->nr && new < lines)
-			next.item[new++] = o->item[old++];
+			next.item[new ++] = o->item[old++];
 		for (size_t i = 0; k && i < k->nr; i++)
 			if (k->line[i].op == '-')
 				old++;
 			else if (k->line[i].op == '+' && new < lines)
-				next.item[new++] = version;
+				next.item[new ++] = version;
 			else if (new < lines && old < o->nr)
-				next.item[new++] = o->item[old++];
+				next.item[new ++] = o->item[old++];
 	}
 	while (new < lines)
-		next.item[new++] = version;
+		next.item[new ++] = version;
 	free(o->item);
 	*o = next;
 }
@@ -49,13 +52,15 @@ static void cmd_blame_carry(struct origins *o, const struct ws_patch *p, size_t 
 static void all_from(struct origins *o, size_t version, size_t lines)
 {
 	free(o->item);
-	*o = (struct origins){ .item = mem_calloc(lines + 1, sizeof(size_t)), .nr = lines, .cap = lines + 1 };
+	*o = (struct origins){ .item = mem_calloc(lines + 1, sizeof(size_t)),
+			       .nr = lines,
+			       .cap = lines + 1 };
 	for (size_t i = 0; i < lines; i++)
 		o->item[i] = version;
 }
 
-static int one_version(struct origins *o, struct session *s, const struct file_version *v, size_t n, struct buf *text,
-		       struct err *err)
+static int one_version(struct origins *o, struct session *s, const struct file_version *v, size_t n,
+		       struct buf *text, struct err *err)
 {
 	CLEANUP(buf_release) struct buf was = BUF_INIT;
 	struct ws_patch p = WS_PATCH_INIT;
@@ -66,7 +71,8 @@ static int one_version(struct origins *o, struct session *s, const struct file_v
 		all_from(o, n, 0);
 		return 0;
 	}
-	if (session_object(s, &v->oid, NULL, text, &none) < 0) { /* hash only: from the next one on it is known again */
+	/* hash only: from the next one on it is known again */
+	if (session_object(s, &v->oid, NULL, text, &none) < 0) {
 		all_from(o, n, 0);
 		buf_reset(text);
 		return 0;
@@ -85,8 +91,9 @@ static int one_version(struct origins *o, struct session *s, const struct file_v
 	return rc;
 }
 
-static void cmd_blame_print_json(struct cmd_ctx *ctx, struct session *s, const struct file_versions *v, size_t from, size_t line,
-		       const char *text, size_t len)
+static void cmd_blame_print_json(struct cmd_ctx *ctx, struct session *s,
+				 const struct file_versions *v, size_t from, size_t line,
+				 const char *text, size_t len)
 {
 	json_t *o = json_object(), *who = files_who_json(s, &v->item[from]);
 	json_put_int(o, "line", (int64_t)line);
@@ -96,8 +103,9 @@ static void cmd_blame_print_json(struct cmd_ctx *ctx, struct session *s, const s
 	cmd_json(ctx, o);
 }
 
-static void cmd_blame_print_lines(struct cmd_ctx *ctx, struct session *s, const struct file_versions *v, const struct origins *o,
-			const struct buf *text)
+static void cmd_blame_print_lines(struct cmd_ctx *ctx, struct session *s,
+				  const struct file_versions *v, const struct origins *o,
+				  const struct buf *text)
 {
 	size_t at = 0;
 	for (size_t i = 0; i < o->nr && at < text->len; i++) {
@@ -109,7 +117,8 @@ static void cmd_blame_print_lines(struct cmd_ctx *ctx, struct session *s, const 
 		} else {
 			char id[32] = "base";
 			if (from->snapshot)
-				snprintf(id, sizeof(id), "#%" PRIu64 "%s", from->action ? from->action : from->snapshot,
+				snprintf(id, sizeof(id), "#%" PRIu64 "%s",
+					 from->action ? from->action : from->snapshot,
 					 from->shared ? "~" : "");
 			fprintf(ctx->out, "%-8s %5zu  ", id, i + 1);
 			cmd_print_safe(ctx->out, line, len, false);
@@ -127,7 +136,8 @@ static void print_field(FILE *out, const char *label, const char *text)
 }
 
 /* Who they are, once each, in order of time. */
-static void print_legend(struct cmd_ctx *ctx, struct session *s, const struct file_versions *v, const struct origins *o)
+static void print_legend(struct cmd_ctx *ctx, struct session *s, const struct file_versions *v,
+			 const struct origins *o)
 {
 	for (size_t n = 0; n < v->nr; n++) {
 		bool used = false;
@@ -141,10 +151,12 @@ static void print_legend(struct cmd_ctx *ctx, struct session *s, const struct fi
 		fputc('\n', ctx->out);
 		cmd_print_safe(ctx->out, buf_cstr(&who), who.len, false);
 		fputc('\n', ctx->out);
-		buf_printf(&by, "%s%s%s", json_str(more, "verdict", "unknown"), json_str(more, "rules", NULL) ? " by " : "",
+		buf_printf(&by, "%s%s%s", json_str(more, "verdict", "unknown"),
+			   json_str(more, "rules", NULL) ? " by " : "",
 			   json_str(more, "rules", ""));
 		if (json_str(more, "decision", NULL))
-			buf_printf(&by, "; %s by %s", json_str(more, "decision", ""), json_str(more, "by", ""));
+			buf_printf(&by, "; %s by %s", json_str(more, "decision", ""),
+				   json_str(more, "by", ""));
 		if (json_str(more, "verdict", NULL)) /* not of what no action did */
 			print_field(ctx->out, "verdict  ", buf_cstr(&by));
 		if (json_str(more, "message", NULL))
@@ -171,10 +183,14 @@ static int cmd_blame_file(struct cmd_ctx *ctx, struct files_at *f, struct err *e
 		rc = one_version(&o, f->s, &v.item[i], i, &text, err);
 	const struct file_version *last = &v.item[v.nr - 1];
 	if (rc == 0 && object_is_null(&last->oid))
-		rc = err_set(err, ERR_NOENT, "'%s' was removed by #%" PRIu64 ": look at it --at an event before that", path,
-			     last->action ? last->action : last->snapshot);
+		rc = err_set(err, ERR_NOENT,
+			     "'%s' was removed by #%" PRIu64
+			     ": look at it --at an event before that",
+			     path, last->action ? last->action : last->snapshot);
 	else if (rc == 0 && !last->held)
-		rc = err_set(err, ERR_NOENT, "the bytes of '%s' are not in the record (its name and hash are)", path);
+		rc = err_set(err, ERR_NOENT,
+			     "the bytes of '%s' are not in the record (its name and hash are)",
+			     path);
 	else if (rc == 0 && memchr(buf_cstr(&text), 0, text.len > 8000 ? 8000 : text.len))
 		rc = err_set(err, ERR_INVALID, "'%s' is no text", path);
 	if (rc == 0) {

@@ -1,5 +1,5 @@
-/* sandglass compare A B [C...]: sessions side by side, aligned by what they did; the first difference; which of many ended
- * with the same files and which took the same way. */
+/* sandglass compare A B [C...]: sessions side by side, aligned by what they did; the first
+ * difference; which of many ended with the same files and which took the same way. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,9 @@ enum { STEPS_MAX = 2000000, AROUND = 3 };
 
 /* Its texts are keys of run.texts: long sessions say the same again and again. */
 struct step {
-	const char *key;     /* "exec make test": what is compared; of a model call, which one is asked is no part of the way */
+	/* "exec make test": what is compared; of a model call, which one is asked is no part of the
+	 * way */
+	const char *key;
 	const char *what;    /* as it is printed */
 	const char *outcome; /* "exit 0", "denied" */
 	const char *agent;   /* name; "" = the script */
@@ -33,9 +35,10 @@ struct run {
 	struct summary sum;
 	struct step *step;
 	size_t nr, cap;
-	char *way; /* H over the keys in order, 8 digits */
+	char *way;     /* H over the keys in order, 8 digits */
 	json_t *texts; /* of all runs: text -> its number; borrowed */
-	size_t same_way, same_tree; /* number of the first run that took the same way, ended with the same files */
+	/* number of the first run that took the same way, ended with the same files */
+	size_t same_way, same_tree;
 };
 
 /* The one copy of @text, which is freed; NULL becomes "". */
@@ -44,7 +47,8 @@ static const char *cmd_compare_kept(json_t *texts, char *text, uint32_t *number)
 	const char *key = text ? text : "";
 	void *at = json_object_iter_at(texts, key);
 	if (!at) {
-		if (json_object_set_new_nocheck(texts, key, json_integer((json_int_t)json_object_size(texts))) < 0)
+		if (json_object_set_new_nocheck(
+			    texts, key, json_integer((json_int_t)json_object_size(texts))) < 0)
 			abort();
 		at = json_object_iter_at(texts, key);
 	}
@@ -69,16 +73,22 @@ static int take_step(void *self, const struct past_action *a, struct err *err)
 	CLEANUP(buf_release) struct buf what = BUF_INIT;
 	const char *kind = json_str(a->row, "kind", "");
 	if (r->nr == STEPS_MAX)
-		return err_set(err, ERR_FULL, "more than %d actions; --filter takes fewer", STEPS_MAX);
+		return err_set(err, ERR_FULL, "more than %d actions; --filter takes fewer",
+			       STEPS_MAX);
 	row_what(a->row, &what);
 	GROW(r->step, r->nr, r->cap);
 	struct step *s = &r->step[r->nr++];
 	s->id = a->id;
 	s->agent = cmd_compare_kept(r->texts, mem_strdup(json_str(a->row, "agent", "")), NULL);
-	/* what was removed can be told from anything else, also from what another session has removed */
-	s->what = cmd_compare_kept(r->texts, a->requested ? mem_printf("%-5s %s", kind, buf_cstr(&what)) : mem_printf("(redacted in %s)", session_id(a->s)),
-		       NULL);
-	s->key = a->requested && !strcmp(kind, "model") ? cmd_compare_kept(r->texts, mem_strdup(kind), NULL) : s->what;
+	/* what was removed can be told from anything else, also from what another session has
+	 * removed */
+	s->what = cmd_compare_kept(r->texts,
+				   a->requested ? mem_printf("%-5s %s", kind, buf_cstr(&what))
+						: mem_printf("(redacted in %s)", session_id(a->s)),
+				   NULL);
+	s->key = a->requested && !strcmp(kind, "model")
+			 ? cmd_compare_kept(r->texts, mem_strdup(kind), NULL)
+			 : s->what;
 	s->outcome = cmd_compare_kept(r->texts, outcome_of(a->row), NULL);
 	cmd_compare_kept(r->texts, mem_printf("%s\n%s", s->key, s->outcome), &s->did);
 	return 0;
@@ -92,7 +102,8 @@ static int cmd_compare_by_agent(const void *a, const void *b)
 	return c ? c : x->id < y->id ? -1 : 1;
 }
 
-static int cmd_compare_load(struct cmd_ctx *ctx, const char *word, struct working *w, struct run *r, struct err *err)
+static int cmd_compare_load(struct cmd_ctx *ctx, const char *word, struct working *w, struct run *r,
+			    struct err *err)
 {
 	uint64_t seq;
 	struct hash_ctx h;
@@ -100,7 +111,8 @@ static int cmd_compare_load(struct cmd_ctx *ctx, const char *word, struct workin
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
 	if (session_open_ref(ctx, word, &r->s, &seq, err) < 0)
 		return -1;
-	if (summary_of(r->s, &r->sum, err) < 0 || past_each(r->s, cmd_opt(ctx, "filter"), w, take_step, r, err) < 0)
+	if (summary_of(r->s, &r->sum, err) < 0 ||
+	    past_each(r->s, cmd_opt(ctx, "filter"), w, take_step, r, err) < 0)
 		return err_wrap(err, "%s", word);
 	if (r->nr)
 		qsort(r->step, r->nr, sizeof(*r->step), cmd_compare_by_agent);
@@ -121,7 +133,7 @@ static void run_release(struct run *r)
 	session_close(&r->s);
 }
 
-/* --- two of them: how far they go together ---------------------------------------------------------------------------- */
+/* --- two of them: how far they go together ---------------------------------------------------- */
 
 static bool step_same(const struct run *a, size_t i, const struct run *b, size_t k)
 {
@@ -153,7 +165,8 @@ static size_t cmd_compare_together(const struct run *a, const struct run *b)
 	return i;
 }
 
-static void cmd_compare_put_step(struct cmd_ctx *ctx, const struct run *r, size_t i, const char *mark)
+static void cmd_compare_put_step(struct cmd_ctx *ctx, const struct run *r, size_t i,
+				 const char *mark)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	if (i >= r->nr) {
@@ -165,22 +178,27 @@ static void cmd_compare_put_step(struct cmd_ctx *ctx, const struct run *r, size_
 		buf_puts(&b, ": ");
 	}
 	cmd_safe(&b, r->step[i].what, strlen(r->step[i].what), false);
-	fprintf(ctx->out, "  %s %s#%-6llu %s -> %s\n", mark, r->sum.id, (unsigned long long)r->step[i].id, buf_cstr(&b), r->step[i].outcome);
+	fprintf(ctx->out, "  %s %s#%-6llu %s -> %s\n", mark, r->sum.id,
+		(unsigned long long)r->step[i].id, buf_cstr(&b), r->step[i].outcome);
 }
 
 static void first_difference(struct cmd_ctx *ctx, const struct run *a, const struct run *b)
 {
 	size_t at = cmd_compare_together(a, b);
 	if (at == a->nr && at == b->nr) {
-		fprintf(ctx->out, "%s and %s did the same: %zu action%s\n", a->sum.id, b->sum.id, at, at == 1 ? "" : "s");
+		fprintf(ctx->out, "%s and %s did the same: %zu action%s\n", a->sum.id, b->sum.id,
+			at, at == 1 ? "" : "s");
 		return;
 	}
 	fprintf(ctx->out, "%s and %s: ", a->sum.id, b->sum.id);
 	if (at > 1)
-		fprintf(ctx->out, "the first %zu actions are the same, %zu in all; then\n", at, cmd_compare_common(a, b));
+		fprintf(ctx->out, "the first %zu actions are the same, %zu in all; then\n", at,
+			cmd_compare_common(a, b));
 	else
 		fprintf(ctx->out, "%s, %zu in all\n",
-			at ? "the first action is the same" : "they differ from the first action on; the same are", cmd_compare_common(a, b));
+			at ? "the first action is the same"
+			   : "they differ from the first action on; the same are",
+			cmd_compare_common(a, b));
 	for (size_t i = at > AROUND ? at - AROUND : 0; i < at; i++)
 		cmd_compare_put_step(ctx, a, i, " ");
 	for (size_t i = at; i < at + AROUND && i < (a->nr > at ? a->nr : at + 1); i++)
@@ -205,7 +223,7 @@ static json_t *difference_json(const struct run *a, const struct run *b)
 	return o;
 }
 
-/* --- all of them -------------------------------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 static void cmd_compare_cluster(struct run *r, size_t nr)
 {
@@ -237,22 +255,26 @@ static char cmd_compare_letter(const struct run *r, size_t i, bool tree)
 
 static void cmd_compare_table(struct cmd_ctx *ctx, const struct run *r, size_t nr)
 {
-	fprintf(ctx->out, "%-8s %-10s %7s %7s %6s %5s %6s %9s  %-3s  %s\n", "session", "state", "time", "actions", "failed", "asked",
-		"denied", "cost $", "way", "files");
+	fprintf(ctx->out, "%-8s %-10s %7s %7s %6s %5s %6s %9s  %-3s  %s\n", "session", "state",
+		"time", "actions", "failed", "asked", "denied", "cost $", "way", "files");
 	for (size_t i = 0; i < nr; i++) {
 		const struct summary *m = &r[i].sum;
 		CLEANUP(buf_release) struct buf took = BUF_INIT, cost = BUF_INIT;
 		clock_span(m->took_us, &took);
 		summary_cost(m->cost_uusd, m->cost_unknown, &cost);
 		/* ways and ends are named by letters: the same letter, the same thing */
-		fprintf(ctx->out, "%-8s %-10s %7s %7llu %6llu %5llu %6llu %9s  %-3c  %c\n", m->id, m->state, buf_cstr(&took),
-			(unsigned long long)m->actions, (unsigned long long)m->failed, (unsigned long long)m->asked,
-			(unsigned long long)(m->denied + m->denied_by_rule), buf_cstr(&cost), cmd_compare_letter(r, i, false),
+		fprintf(ctx->out, "%-8s %-10s %7s %7llu %6llu %5llu %6llu %9s  %-3c  %c\n", m->id,
+			m->state, buf_cstr(&took), (unsigned long long)m->actions,
+			(unsigned long long)m->failed, (unsigned long long)m->asked,
+			(unsigned long long)(m->denied + m->denied_by_rule), buf_cstr(&cost),
+			cmd_compare_letter(r, i, false),
 			m->tree ? cmd_compare_letter(r, i, true) : '?');
 	}
 	if (nr > 2) {
-		size_t ways = cmd_compare_kinds(r, nr, false), ends = cmd_compare_kinds(r, nr, true);
-		fprintf(ctx->out, "%zu way%s, %zu end%s among %zu sessions\n", ways, ways == 1 ? "" : "s", ends, ends == 1 ? "" : "s", nr);
+		size_t ways = cmd_compare_kinds(r, nr, false),
+		       ends = cmd_compare_kinds(r, nr, true);
+		fprintf(ctx->out, "%zu way%s, %zu end%s among %zu sessions\n", ways,
+			ways == 1 ? "" : "s", ends, ends == 1 ? "" : "s", nr);
 	}
 }
 
@@ -279,7 +301,8 @@ static bool cmd_compare_tell(struct cmd_ctx *ctx, const struct run *r, size_t nr
 /* On a terminal, unless words were asked for. */
 static bool cmd_compare_on_screen(const struct cmd_ctx *ctx)
 {
-	return !ctx->json && !ctx->no_tui && !cmd_has(ctx, "filter") && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	return !ctx->json && !ctx->no_tui && !cmd_has(ctx, "filter") && isatty(STDIN_FILENO) &&
+	       isatty(STDOUT_FILENO);
 }
 
 static int cmd_compare_show(struct run *r, size_t nr, struct err *err)
@@ -315,7 +338,8 @@ int cmd_compare(struct cmd_ctx *ctx)
 	while (cmd_word(ctx, nr))
 		nr++;
 	if (cmd_has(ctx, "patterns"))
-		return nr ? cmd_usage(ctx, "--patterns compares two ways to work, not sessions") : cmd_patterns(ctx);
+		return nr ? cmd_usage(ctx, "--patterns compares two ways to work, not sessions")
+			  : cmd_patterns(ctx);
 	if (cmd_has(ctx, "image") || cmd_has(ctx, "keep"))
 		return cmd_usage(ctx, "--image and --keep go with --patterns");
 	if (nr < 2)

@@ -1,5 +1,6 @@
-/* Completion: three small scripts that ask `sandglass complete -- WORDS` what the last word could become. One candidate
- * a line, a tab, and a word about it. The answer must come fast and never fail loudly. */
+/* Completion: three small scripts that ask `sandglass complete -- WORDS` what the last word could
+ * become. One candidate a line, a tab, and a word about it. The answer must come fast and never
+ * fail loudly. */
 #include <string.h>
 
 #include "app/cmd/cmd_priv.h"
@@ -67,7 +68,7 @@ int cmd_completion(struct cmd_ctx *ctx)
 	return EXIT_DONE;
 }
 
-/* --- candidates -----------------------------------------------------------------------------------------------------
+/* --- candidates -------------------------------------------------------------------------------
  */
 
 struct completer {
@@ -75,7 +76,8 @@ struct completer {
 	const char *cur; /* what has been typed of the last word */
 };
 
-static void cmd_completion_offer(struct completer *c, const char *word, const char *about, size_t about_len)
+static void cmd_completion_offer(struct completer *c, const char *word, const char *about,
+				 size_t about_len)
 {
 	size_t n = strlen(c->cur);
 	if (strncmp(word, c->cur, n) != 0)
@@ -108,8 +110,8 @@ static void offer_options(struct completer *c, const char *table)
 	struct option_row r;
 	while (option_next(&table, &r)) {
 		CLEANUP(free_ptr)
-		char *word =
-			r.name[0] ? mem_printf("--%s%s", r.name, r.value[0] ? "=" : "") : mem_printf("-%c", r.letter);
+		char *word = r.name[0] ? mem_printf("--%s%s", r.name, r.value[0] ? "=" : "")
+				       : mem_printf("-%c", r.letter);
 		cmd_completion_offer(c, word, r.text, r.text_len);
 	}
 }
@@ -121,7 +123,8 @@ static void offer_sessions(struct completer *c, bool live_only)
 	struct err err = ERR_INIT;
 	size_t shown = 0;
 	/* what cannot be listed is not offered */
-	int live_rc = control_list(&live, &err), files_rc = session_files_list(&files, c->ctx->sessions, &err);
+	int live_rc = control_list(&live, &err),
+	    files_rc = session_files_list(&files, c->ctx->sessions, &err);
 	if (live_rc < 0 && files_rc < 0)
 		return;
 	for (size_t i = 0; i < live.nr; i++) {
@@ -144,7 +147,8 @@ static void offer_sessions(struct completer *c, bool live_only)
 }
 
 /* What the running sessions say: held actions, names of agents and boxes. */
-static void offer_state(struct completer *c, const char *list, const char *name_key, const char *about_key, bool number)
+static void offer_state(struct completer *c, const char *list, const char *name_key,
+			const char *about_key, bool number)
 {
 	struct strv live = STRV_INIT;
 	struct err err = ERR_INIT;
@@ -156,16 +160,19 @@ static void offer_state(struct completer *c, const char *list, const char *name_
 		CLEANUP(free_ptr) char *path = control_path(live.item[i]);
 		if (control_client_open(&cc, path, &o, NULL, NULL, &err) < 0)
 			continue;
-		const json_t *rows = json_object_get(json_object_get(control_client_welcome(cc), "state"), list);
+		const json_t *rows =
+			json_object_get(json_object_get(control_client_welcome(cc), "state"), list);
 		for (size_t r = 0; r < json_array_size(rows); r++) {
 			const json_t *row = json_array_get(rows, r);
 			if (number) {
 				CLEANUP(free_ptr)
 				char *word = mem_printf("%s%s%lld", live.nr > 1 ? live.item[i] : "",
-						       live.nr > 1 ? "#" : "", (long long)json_int(row, name_key, 0));
+							live.nr > 1 ? "#" : "",
+							(long long)json_int(row, name_key, 0));
 				offer_z(c, word, json_str(row, about_key, ""));
 			} else if (*json_str(row, name_key, "")) {
-				offer_z(c, json_str(row, name_key, ""), json_str(row, about_key, ""));
+				offer_z(c, json_str(row, name_key, ""),
+					json_str(row, about_key, ""));
 			}
 		}
 		control_client_free(&cc);
@@ -184,8 +191,8 @@ static void offer_operand(struct completer *c, const struct command *cmd, const 
 		offer_state(c, "agents", "name", "task", false);
 	else if (!strcmp(token, "BOX"))
 		offer_state(c, "boxes", "name", "driver", false);
-	else if (!strcmp(token, "ID") || !strcmp(token, "SESSION") || !strcmp(token, "A") || !strcmp(token, "B") ||
-		 !strcmp(token, "PATTERN"))
+	else if (!strcmp(token, "ID") || !strcmp(token, "SESSION") || !strcmp(token, "A") ||
+		 !strcmp(token, "B") || !strcmp(token, "PATTERN"))
 		offer_sessions(c, !strcmp(cmd->name, "attach") || !strcmp(cmd->name, "watch"));
 	else if (!strcmp(token, "KIND") && !strcmp(cmd->name, "plugin"))
 		complete_kinds(offer_one, c);
@@ -253,7 +260,8 @@ int cmd_complete(struct cmd_ctx *ctx)
 	if (value && cmd && !strcmp(r.value, "SESSION"))
 		offer_sessions(&c, cmd->where == COMMAND_SUPERVISOR);
 	else if (value && cmd)
-		complete_value(cmd, r.name, offer_one, &c); /* of others it is a file, mostly: the shell's own completion */
+		/* of others it is a file, mostly: the shell's own completion */
+		complete_value(cmd, r.name, offer_one, &c);
 	else if (value)
 		;
 	else if (c.cur[0] == '-') {

@@ -1,4 +1,5 @@
-/* sandglass config: each setting, its value, and where it comes from. Values of keys are never shown. */
+/* sandglass config: each setting, its value, and where it comes from. Values of keys are never
+ * shown. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,40 +24,53 @@ struct setting {
 static const struct setting cmd_config_settings[] = {
 	{ "sessions", "sessions", "SANDGLASS_SESSIONS", NULL, "where session files lie" },
 	{ "config", "config", "SANDGLASS_CONFIG", NULL, "the user's configuration file" },
-	{ "model", NULL, "SANDGLASS_MODEL", NULL, "provider:name, where no script names one (else scripted:demo)" },
+	{ "model", NULL, "SANDGLASS_MODEL", NULL,
+	  "provider:name, where no script names one (else scripted:demo)" },
 	{ "backend", NULL, "SANDGLASS_BACKEND", "process", "sandbox driver" },
 	{ "accept", NULL, NULL, NULL, "'reduced': boxes without namespaces are acceptable" },
 	{ "policy", NULL, NULL, NULL, "a further policy file" },
 	{ "theme", NULL, NULL, "auto", "colours of the console" },
 	{ "coach", NULL, NULL, "true", "hints for who is new to the console, each shown once" },
-	{ "color", "color", "NO_COLOR", "auto", "auto, always, never; NO_COLOR (not empty) means never" },
+	{ "color", "color", "NO_COLOR", "auto",
+	  "auto, always, never; NO_COLOR (not empty) means never" },
 	{ "a11y", NULL, "SANDGLASS_A11Y", "false", "line mode for screen readers" },
 	{ "ascii", NULL, "SANDGLASS_ASCII", "false", "draw with ASCII only" },
-	{ "sync", NULL, "SANDGLASS_SYNC", "true", "synchronised screen updates where the terminal has them" },
-	{ "log", NULL, "SANDGLASS_LOG", "warn", "the program's own diary: debug, info, warn, error" },
-	{ "expose", NULL, NULL, NULL, "paths of every repository that are not masked although they look like secrets" },
+	{ "sync", NULL, "SANDGLASS_SYNC", "true",
+	  "synchronised screen updates where the terminal has them" },
+	{ "log", NULL, "SANDGLASS_LOG", "warn",
+	  "the program's own diary: debug, info, warn, error" },
+	{ "expose", NULL, NULL, NULL,
+	  "paths of every repository that are not masked although they look like secrets" },
 	{ "pool.size", NULL, NULL, "1", "warm boxes that wait for the next sandbox" },
 	{ "tools", NULL, NULL, NULL, "read-only folders of this machine for every box" },
-	{ "user", NULL, "SANDGLASS_USER", NULL, "name to put on decisions (default: of the account)" },
+	{ "user", NULL, "SANDGLASS_USER", NULL,
+	  "name to put on decisions (default: of the account)" },
 	{ "box_uid", NULL, NULL, NULL, "uid of boxes when started by root" },
 	{ "keep.file_bytes", NULL, NULL, "16777216", "larger files are kept by hash only" },
-	{ "keep.hash_only", NULL, NULL, NULL, "patterns whose bytes are not kept, instead of node_modules, target and their like" },
-	{ "keep.days", NULL, NULL, NULL, "sessions whose work is merged are removed after so many days" },
+	{ "keep.hash_only", NULL, NULL, NULL,
+	  "patterns whose bytes are not kept, instead of node_modules, target and their like" },
+	{ "keep.days", NULL, NULL, NULL,
+	  "sessions whose work is merged are removed after so many days" },
 	{ "approvals.arm_ms", NULL, NULL, "400", "how long a new question ignores keys" },
-	{ "approvals.timeout_us", NULL, NULL, NULL, "after which an unanswered question is denied" },
+	{ "approvals.timeout_us", NULL, NULL, NULL,
+	  "after which an unanswered question is denied" },
 	{ "notify.bell", NULL, NULL, "true", "ring when an action is held" },
 	{ "notify.command", NULL, NULL, NULL, "run when something waits and nobody is attached" },
-	{ "notify.when", NULL, NULL, NULL, "a filter: of what is held the command is told only of what it finds (questions: of all)" },
-	{ "terminal.prefix", NULL, NULL, "C-\\", "the key that opens the overlay over an agent's own interface" },
-	{ "search.url", NULL, "SANDGLASS_SEARCH", NULL, "search service of web_search: SearXNG, or with shape = \"generic\" any JSON" },
-	{ "otlp.endpoint", NULL, NULL, NULL, "OpenTelemetry collector that gets spans and metrics of sessions that run" },
+	{ "notify.when", NULL, NULL, NULL,
+	  "a filter: of what is held the command is told only of what it finds (questions: of all)" },
+	{ "terminal.prefix", NULL, NULL, "C-\\",
+	  "the key that opens the overlay over an agent's own interface" },
+	{ "search.url", NULL, "SANDGLASS_SEARCH", NULL,
+	  "search service of web_search: SearXNG, or with shape = \"generic\" any JSON" },
+	{ "otlp.endpoint", NULL, NULL, NULL,
+	  "OpenTelemetry collector that gets spans and metrics of sessions that run" },
 	{ "pager", NULL, "PAGER", "less -R", "for long output" },
 	{ "editor", NULL, "VISUAL", "vi", "for 'approve --edit'; else EDITOR" },
 };
 
-#define PROFILES "profiles."
+#define PROFILES     "profiles."
 #define PROJECT_FILE ".sandglass/config.lua"
-#define SYSTEM_FILE "/etc/xdg/sandglass/config.lua"
+#define SYSTEM_FILE  "/etc/xdg/sandglass/config.lua"
 enum { CONFIG_MAX = 1 << 20 };
 
 struct layer { /* one file, flat: "keep.file_bytes" -> value */
@@ -77,7 +91,8 @@ static void cmd_config_flatten(json_t *out, const char *prefix, const json_t *o)
 	json_t *v;
 	json_object_foreach((json_t *)(uintptr_t)o, key, v)
 	{
-		CLEANUP(free_ptr) char *name = mem_printf("%s%s%s", prefix, *prefix ? "." : "", key);
+		CLEANUP(free_ptr)
+		char *name = mem_printf("%s%s%s", prefix, *prefix ? "." : "", key);
 		if (json_is_object(v) && !json_object_get(v, "b64"))
 			cmd_config_flatten(out, name, v);
 		else
@@ -85,7 +100,8 @@ static void cmd_config_flatten(json_t *out, const char *prefix, const json_t *o)
 	}
 }
 
-static int cmd_config_add_layer(struct config *c, const char *source, char *path, bool required, struct err *err)
+static int cmd_config_add_layer(struct config *c, const char *source, char *path, bool required,
+				struct err *err)
 {
 	json_t *data;
 	if (!required && access(path, F_OK) != 0) {
@@ -112,16 +128,23 @@ static int no_profile(const struct config *c, const char *name, struct err *err)
 	for (size_t i = 0; i < c->nr; i++) {
 		const char *key;
 		json_t *v;
-		json_object_foreach(c->layer[i].flat, key, v) {
+		json_object_foreach(c->layer[i].flat, key, v)
+		{
 			if (strncmp(key, PROFILES, strlen(PROFILES)) != 0)
 				continue;
-			CLEANUP(free_ptr) char *one = mem_strndup(key + strlen(PROFILES), strcspn(key + strlen(PROFILES), "."));
+			CLEANUP(free_ptr)
+			char *one = mem_strndup(key + strlen(PROFILES),
+						strcspn(key + strlen(PROFILES), "."));
 			strv_push(&names, one);
 		}
 	}
 	const char *near = word_nearest(name, (const char *const *)names.item, names.nr);
-	return near ? err_set(err, ERR_USAGE, "no profile '%s' in the configuration, did you mean '%s'?", name, near)
-		    : err_set(err, ERR_USAGE, "no profile '%s' in the configuration (profiles = { %s = { ... } } in config.lua)", name, name);
+	return near ? err_set(err, ERR_USAGE,
+			      "no profile '%s' in the configuration, did you mean '%s'?", name,
+			      near)
+		    : err_set(err, ERR_USAGE,
+			      "no profile '%s' in the configuration (profiles = { %s = { ... } } in config.lua)",
+			      name, name);
 }
 
 /* What stands under the profile becomes layers of its own, before the files. */
@@ -133,11 +156,13 @@ static int add_profile(struct config *c, const char *name, struct err *err)
 	for (size_t i = 0; i < c->nr; i++) {
 		json_t *flat = json_object(), *v;
 		const char *key;
-		json_object_foreach(c->layer[i].flat, key, v)
-			if (!strncmp(key, prefix, strlen(prefix)))
-				json_put(flat, key + strlen(prefix), json_incref(v));
+		json_object_foreach(c->layer[i].flat, key,
+				    v) if (!strncmp(key, prefix, strlen(prefix)))
+			json_put(flat, key + strlen(prefix), json_incref(v));
 		if (json_object_size(flat))
-			own[nr++] = (struct layer){ .source = "profile", .path = mem_strdup(c->layer[i].path), .flat = flat };
+			own[nr++] = (struct layer){ .source = "profile",
+						    .path = mem_strdup(c->layer[i].path),
+						    .flat = flat };
 		else
 			json_decref(flat);
 	}
@@ -154,12 +179,14 @@ static int load_files(struct config *c, struct err *err)
 	static const char project[] = PROJECT_FILE;
 	const char *named = c->ctx->config ? c->ctx->config : getenv("SANDGLASS_CONFIG");
 	if (access(project, F_OK) == 0 && !trusted_file(project))
-		fprintf(c->ctx->err, "sandglass: '%s' is not trusted and does not count ('sandglass trust')\n",
+		fprintf(c->ctx->err,
+			"sandglass: '%s' is not trusted and does not count ('sandglass trust')\n",
 			project);
 	else if (cmd_config_add_layer(c, "project", mem_strdup(project), false, err) < 0)
 		return -1;
-	if (cmd_config_add_layer(c, "user", named && *named ? mem_strdup(named) : paths_config("config.lua"), named && *named, err) <
-	    0)
+	if (cmd_config_add_layer(c, "user",
+				 named && *named ? mem_strdup(named) : paths_config("config.lua"),
+				 named && *named, err) < 0)
 		return -1;
 	return cmd_config_add_layer(c, "system", mem_strdup(SYSTEM_FILE), false, err);
 }
@@ -179,10 +206,12 @@ static bool cmd_config_hidden(const char *name)
 	size_t n = strlen(name);
 	if (!strncmp(name, "otlp.headers.", 13))
 		return strcmp(name + n - 7, ".secret") != 0;
-	return !strncmp(name, "keys.", 5) || !strncmp(name, "secrets.", 8) || !strncmp(name, "env.", 4);
+	return !strncmp(name, "keys.", 5) || !strncmp(name, "secrets.", 8) ||
+	       !strncmp(name, "env.", 4);
 }
 
-static void cmd_config_print(struct config *c, const char *name, const json_t *value, const char *source, const char *about)
+static void cmd_config_print(struct config *c, const char *name, const json_t *value,
+			     const char *source, const char *about)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT, line = BUF_INIT;
 	if (cmd_config_hidden(name))
@@ -194,7 +223,9 @@ static void cmd_config_print(struct config *c, const char *name, const json_t *v
 	if (c->ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "name", name);
-		json_put(o, "value", cmd_config_hidden(name) ? json_string("<set>") : json_incref((json_t *)(uintptr_t)value));
+		json_put(o, "value",
+			 cmd_config_hidden(name) ? json_string("<set>")
+						 : json_incref((json_t *)(uintptr_t)value));
 		json_put_str(o, "source", source);
 		if (about)
 			json_put_str(o, "about", about);
@@ -202,7 +233,8 @@ static void cmd_config_print(struct config *c, const char *name, const json_t *v
 		return;
 	}
 	buf_printf(&line, "%-20s ", name);
-	cmd_safe(&line, json_is_null(value) ? "-" : buf_cstr(&text), json_is_null(value) ? 1 : text.len, false);
+	cmd_safe(&line, json_is_null(value) ? "-" : buf_cstr(&text),
+		 json_is_null(value) ? 1 : text.len, false);
 	buf_puts(&line, "  (");
 	cmd_safe(&line, source, strlen(source), false);
 	buf_putc(&line, ')');
@@ -211,7 +243,8 @@ static void cmd_config_print(struct config *c, const char *name, const json_t *v
 	fprintf(c->ctx->out, "%s\n", buf_cstr(&line));
 }
 
-static void print_text(struct config *c, const char *name, const char *value, const char *source, const char *about)
+static void print_text(struct config *c, const char *name, const char *value, const char *source,
+		       const char *about)
 {
 	CLEANUP(json_release) json_t *v = value ? json_bytes_z(value) : json_null();
 	cmd_config_print(c, name, v, source, about);
@@ -243,13 +276,15 @@ static void print_setting(struct config *c, const struct setting *s)
 	}
 	if (variable && *variable) {
 		CLEANUP(free_ptr) char *source = mem_printf("variable %s", name);
-		print_text(c, s->name, !strcmp(s->name, "color") ? "never" : variable, source, s->about);
+		print_text(c, s->name, !strcmp(s->name, "color") ? "never" : variable, source,
+			   s->about);
 		return;
 	}
 	for (size_t i = 0; i < c->nr; i++) {
 		const json_t *v = json_object_get(c->layer[i].flat, s->name);
 		if (v) {
-			CLEANUP(free_ptr) char *source = mem_printf("%s %s", c->layer[i].source, c->layer[i].path);
+			CLEANUP(free_ptr)
+			char *source = mem_printf("%s %s", c->layer[i].source, c->layer[i].path);
 			cmd_config_print(c, s->name, v, source, s->about);
 			return;
 		}
@@ -263,7 +298,8 @@ static void print_roots(struct config *c)
 {
 	CLEANUP(json_release) json_t *roots = tool_roots_here();
 	if (json_array_size(roots))
-		cmd_config_print(c, "tools", roots, "remembered for this project, --root none forgets", NULL);
+		cmd_config_print(c, "tools", roots,
+				 "remembered for this project, --root none forgets", NULL);
 }
 
 static bool cmd_config_listed(const char *name)
@@ -291,9 +327,11 @@ static size_t cmd_config_print_others(struct config *c, const char *only)
 		json_t *v;
 		json_object_foreach(c->layer[i].flat, key, v)
 		{
-			if (cmd_config_listed(key) || in_layer(c, i, key) || (only && strcmp(only, key) != 0))
+			if (cmd_config_listed(key) || in_layer(c, i, key) ||
+			    (only && strcmp(only, key) != 0))
 				continue;
-			CLEANUP(free_ptr) char *source = mem_printf("%s %s", c->layer[i].source, c->layer[i].path);
+			CLEANUP(free_ptr)
+			char *source = mem_printf("%s %s", c->layer[i].source, c->layer[i].path);
 			cmd_config_print(c, key, v, source, NULL);
 			nr++;
 		}
@@ -303,12 +341,14 @@ static size_t cmd_config_print_others(struct config *c, const char *only)
 
 static void print_keys(struct config *c)
 {
-	static const char *const keys[] = { "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY" };
+	static const char *const keys[] = { "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY",
+					    "OPENROUTER_API_KEY" };
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		const char *v = getenv(keys[i]);
 		CLEANUP(free_ptr) char *source = mem_printf("variable %s", keys[i]);
 		if (v && *v)
-			print_text(c, "key", "<set>", source, "a provider's key; its value is never shown");
+			print_text(c, "key", "<set>", source,
+				   "a provider's key; its value is never shown");
 	}
 }
 
@@ -378,9 +418,9 @@ json_t *config_object(const struct config *c, const char *name)
 	for (size_t i = 0; i < c->nr; i++) {
 		const char *key;
 		json_t *v;
-		json_object_foreach(c->layer[i].flat, key, v)
-			if (!strncmp(key, name, len) && key[len] == '.')
-				put_deep(out, key + len + 1, v);
+		json_object_foreach(c->layer[i].flat, key,
+				    v) if (!strncmp(key, name, len) && key[len] == '.')
+			put_deep(out, key + len + 1, v);
 	}
 	if (json_object_size(out))
 		return out;
@@ -400,7 +440,8 @@ char *config_value(const struct config *c, const char *name)
 		for (size_t k = 0; k < c->nr; k++) {
 			const json_t *v = json_object_get(c->layer[k].flat, name);
 			if (v)
-				return json_is_string(v) ? mem_strdup(json_string_value(v)) : json_dump_str(v);
+				return json_is_string(v) ? mem_strdup(json_string_value(v))
+							 : json_dump_str(v);
 		}
 		return cmd_config_fallback(s);
 	}
@@ -414,9 +455,10 @@ json_t *config_below(const struct config *c, const char *name)
 	for (size_t i = 0; i < c->nr; i++) {
 		const char *key;
 		json_t *v;
-		json_object_foreach(c->layer[i].flat, key, v)
-			if (strncmp(key, name, len) == 0 && key[len] == '.' && !json_object_get(out, key + len + 1))
-				json_put(out, key + len + 1, json_incref(v));
+		json_object_foreach(c->layer[i].flat, key,
+				    v) if (strncmp(key, name, len) == 0 && key[len] == '.' &&
+					   !json_object_get(out, key + len + 1))
+			json_put(out, key + len + 1, json_incref(v));
 	}
 	return out;
 }
@@ -434,27 +476,33 @@ static bool cmd_config_mentions(const char *path, const char *name)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err none = ERR_INIT;
-	return file_read(path, &text, CONFIG_MAX, &none) == 0 && strstr(buf_cstr(&text), name) != NULL;
+	return file_read(path, &text, CONFIG_MAX, &none) == 0 &&
+	       strstr(buf_cstr(&text), name) != NULL;
 }
 
 static char *below_home(const char *path)
 {
 	const char *home = getenv("HOME");
-	return !strncmp(path, "~/", 2) && home && *home ? path_join(home, path + 2) : mem_strdup(path);
+	return !strncmp(path, "~/", 2) && home && *home ? path_join(home, path + 2)
+							: mem_strdup(path);
 }
 
 char *config_sessions(struct cmd_ctx *ctx)
 {
 	struct config *c;
 	struct err err = ERR_INIT;
-	const char *option = cmd_opt(ctx, "sessions"), *set = getenv("SANDGLASS_SESSIONS"), *named = getenv("SANDGLASS_CONFIG");
+	const char *option = cmd_opt(ctx, "sessions"), *set = getenv("SANDGLASS_SESSIONS"),
+		   *named = getenv("SANDGLASS_CONFIG");
 	if (option)
 		return mem_strdup(option);
 	if (set && *set)
 		return mem_strdup(set);
 	named = ctx->config ? ctx->config : named;
-	CLEANUP(free_ptr) char *user = named && *named ? mem_strdup(named) : paths_config("config.lua");
-	if (!cmd_config_mentions(user, "sessions") && !cmd_config_mentions(PROJECT_FILE, "sessions") && !cmd_config_mentions(SYSTEM_FILE, "sessions"))
+	CLEANUP(free_ptr)
+	char *user = named && *named ? mem_strdup(named) : paths_config("config.lua");
+	if (!cmd_config_mentions(user, "sessions") &&
+	    !cmd_config_mentions(PROJECT_FILE, "sessions") &&
+	    !cmd_config_mentions(SYSTEM_FILE, "sessions"))
 		return paths_sessions();
 	/* what is wrong in a file, or not trusted, is told by what needs it */
 	struct cmd_ctx silent = *ctx;

@@ -1,4 +1,5 @@
-/* sandglass diff: what has changed in the files of a session's boxes, from recorded snapshots alone. */
+/* sandglass diff: what has changed in the files of a session's boxes, from recorded snapshots
+ * alone. */
 #include <fnmatch.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,11 +15,12 @@
 #include "sandbox/workspace/state.h"
 #include "sandbox/meant.h"
 
-/* --- snapshots ------------------------------------------------------------------------------------------------------
+/* --- snapshots --------------------------------------------------------------------------------
  */
 
 struct layer { /* one repository of one box */
-	uint64_t box, first; /* first: whose place the box took when the session was resumed; itself if nobody's */
+	/* first: whose place the box took when the session was resumed; itself if nobody's */
+	uint64_t box, first;
 	char *repo, *box_name;
 	json_t *from, *to; /* bodies of the two snapshots; NULL = the base */
 	uint64_t upto;	   /* the newest one of the box that counts for B */
@@ -58,7 +60,9 @@ static struct layer *cmd_diff_layer_of(struct layers *l, uint64_t first, const c
 		if (l->item[i].first == first && !strcmp(l->item[i].repo, repo))
 			return &l->item[i];
 	GROW(l->item, l->nr, l->cap);
-	l->item[l->nr] = (struct layer){ .first = first, .repo = mem_strdup(repo), .box_name = mem_strdup("") };
+	l->item[l->nr] = (struct layer){ .first = first,
+					 .repo = mem_strdup(repo),
+					 .box_name = mem_strdup("") };
 	return &l->item[l->nr++];
 }
 
@@ -76,7 +80,8 @@ static void set_body(json_t **where, json_t *body)
 	*where = json_incref(body);
 }
 
-static void cmd_diff_take_from(struct layer *l, const struct side *a, const struct event *ev, json_t *body)
+static void cmd_diff_take_from(struct layer *l, const struct side *a, const struct event *ev,
+			       json_t *body)
 {
 	if (a->seq && ev->seq <= a->limit)
 		set_body(&l->from, body);
@@ -92,7 +97,8 @@ static void take_to(struct layer *l, const struct side *b, const struct event *e
 }
 
 /* What a redo's box holds is compared where it is named, by --box or by an event of it. */
-static void cmd_diff_drop_trials(struct layers *l, struct session *s, const struct side *a, const struct side *b)
+static void cmd_diff_drop_trials(struct layers *l, struct session *s, const struct side *a,
+				 const struct side *b)
 {
 	CLEANUP(free_ptr) bool *trial = mem_calloc(l->nr + 1, sizeof(*trial));
 	size_t nr = l->nr, trials = 0;
@@ -110,8 +116,8 @@ static void cmd_diff_drop_trials(struct layers *l, struct session *s, const stru
 	}
 }
 
-static int each_snapshot(struct session *s, struct layers *l, const struct side *a, const struct side *b, bool named,
-			 struct err *err)
+static int each_snapshot(struct session *s, struct layers *l, const struct side *a,
+			 const struct side *b, bool named, struct err *err)
 {
 	struct feed *feed;
 	struct arena arena = ARENA_INIT;
@@ -121,12 +127,14 @@ static int each_snapshot(struct session *s, struct layers *l, const struct side 
 		return -1;
 	while ((rc = feed_next(feed, &ev, &arena, 0, err)) > 0) {
 		if (ev.kind == EV_SNAPSHOT_TAKEN && ev.body) {
-			CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "snapshot", err);
+			CLEANUP(json_release)
+			json_t *body = json_parse(ev.body, ev.len, "snapshot", err);
 			if (!body) {
 				rc = -1;
 				break;
 			}
-			struct layer *one = cmd_diff_layer_of(l, cmd_diff_first_of(l, s, ev.box), json_str(body, "repo", ""));
+			struct layer *one = cmd_diff_layer_of(l, cmd_diff_first_of(l, s, ev.box),
+							      json_str(body, "repo", ""));
 			if (a)
 				cmd_diff_take_from(one, a, &ev, body);
 			if (b)
@@ -138,7 +146,8 @@ static int each_snapshot(struct session *s, struct layers *l, const struct side 
 	for (size_t i = 0; rc == 0 && i < l->nr; i++) {
 		struct err none = ERR_INIT;
 		json_t *body = NULL;
-		if (l->item[i].box && session_event(s, l->item[i].box, &ev, &arena, &none) == 0 && ev.body)
+		if (l->item[i].box && session_event(s, l->item[i].box, &ev, &arena, &none) == 0 &&
+		    ev.body)
 			body = json_parse(ev.body, ev.len, "box", &none);
 		free(l->item[i].box_name);
 		l->item[i].box_name = mem_strdup(json_str(body, "name", ""));
@@ -151,10 +160,11 @@ static int each_snapshot(struct session *s, struct layers *l, const struct side 
 	return rc < 0 ? -1 : 0;
 }
 
-/* --- what was asked -------------------------------------------------------------------------------------------------
+/* --- what was asked ---------------------------------------------------------------------------
  */
 
-/* Before an action: when it started, for it may have waited until another one in its box was done. */
+/* Before an action: when it started, for it may have waited until another one in its box was
+ * done. */
 static int set_limit(struct side *x, struct err *err)
 {
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -171,15 +181,16 @@ static int set_limit(struct side *x, struct err *err)
 	if (feed_new(&feed, x->s, FEED_ACTION, x->seq, err) < 0)
 		return -1;
 	int rc;
-	while ((rc = feed_next(feed, &ev, &arena, 0, err)) > 0 && ev.kind != EV_OUTPUT && ev.kind != EV_ACTION_ENDED)
+	while ((rc = feed_next(feed, &ev, &arena, 0, err)) > 0 && ev.kind != EV_OUTPUT &&
+	       ev.kind != EV_ACTION_ENDED)
 		if (ev.kind == EV_ACTION_STARTED)
 			x->limit = ev.seq;
 	feed_free(&feed);
 	return rc < 0 ? -1 : 0;
 }
 
-/* What git keeps for itself is in the snapshots so that going back is complete: only who names it wants to read it, and git
- * would not apply it. */
+/* What git keeps for itself is in the snapshots so that going back is complete: only who names it
+ * wants to read it, and git would not apply it. */
 static bool wanted_path(const struct cmd_ctx *ctx, const char *path)
 {
 	const char *pattern;
@@ -190,7 +201,8 @@ static bool wanted_path(const struct cmd_ctx *ctx, const char *path)
 			continue;
 		while (n && pattern[n - 1] == '/')
 			n--;
-		if (fnmatch(pattern, path, 0) == 0 || (!strncmp(path, pattern, n) && (path[n] == '/' || !path[n])))
+		if (fnmatch(pattern, path, 0) == 0 ||
+		    (!strncmp(path, pattern, n) && (path[n] == '/' || !path[n])))
 			return true;
 	}
 	return !cmd_has(ctx, "path") && !git;
@@ -208,12 +220,13 @@ static void keep_wanted(const struct cmd_ctx *ctx, struct ws_diff *d)
 {
 	size_t nr = 0;
 	for (size_t i = 0; i < d->nr; i++)
-		if (wanted_path(ctx, d->item[i].path) || (d->item[i].from && wanted_path(ctx, d->item[i].from)))
+		if (wanted_path(ctx, d->item[i].path) ||
+		    (d->item[i].from && wanted_path(ctx, d->item[i].from)))
 			d->item[nr++] = d->item[i];
 	d->nr = nr;
 }
 
-/* --- printing -------------------------------------------------------------------------------------------------------
+/* --- printing ---------------------------------------------------------------------------------
  */
 
 static const char *git_says(const char *command, char out[256])
@@ -256,15 +269,16 @@ static bool git_colors(const struct cmd_ctx *ctx)
 	if (when)
 		return ctx->color;
 	return ctx->color &&
-	       strcmp(git_says("git config --get-colorbool color.diff true 2>/dev/null", answer), "false") != 0;
+	       strcmp(git_says("git config --get-colorbool color.diff true 2>/dev/null", answer),
+		      "false") != 0;
 }
 
 static const char *color_of(const char *line, size_t len)
 {
 	if (len >= 2 && !memcmp(line, "@@", 2))
 		return "36";
-	if (len >= 4 && (!memcmp(line, "diff", 4) || !memcmp(line, "--- ", 4) || !memcmp(line, "+++ ", 4) ||
-			 !memcmp(line, "inde", 4)))
+	if (len >= 4 && (!memcmp(line, "diff", 4) || !memcmp(line, "--- ", 4) ||
+			 !memcmp(line, "+++ ", 4) || !memcmp(line, "inde", 4)))
 		return "1";
 	return len && line[0] == '+' ? "32" : len && line[0] == '-' ? "31" : NULL;
 }
@@ -285,8 +299,8 @@ static void print_for_eyes(FILE *to, const char *text, size_t len, bool color)
 	}
 }
 
-static int cmd_diff_text_of(struct cmd_ctx *ctx, const struct ws_diff *d, const struct ws_store *st, struct buf *out,
-		   struct err *err)
+static int cmd_diff_text_of(struct cmd_ctx *ctx, const struct ws_diff *d, const struct ws_store *st,
+			    struct buf *out, struct err *err)
 {
 	if (cmd_has(ctx, "stat"))
 		return ws_diff_stat(d, st, out, err);
@@ -299,11 +313,12 @@ static int cmd_diff_text_of(struct cmd_ctx *ctx, const struct ws_diff *d, const 
 	return 0;
 }
 
-static int cmd_diff_print_json(struct cmd_ctx *ctx, const struct layer *l, const struct ws_diff *d, const struct ws_store *st,
-		      struct err *err)
+static int cmd_diff_print_json(struct cmd_ctx *ctx, const struct layer *l, const struct ws_diff *d,
+			       const struct ws_store *st, struct err *err)
 {
 	json_t *o = json_object(),
-	       *diff = ws_diff_json(d, st, !cmd_has(ctx, "stat") && !cmd_has(ctx, "name-only"), err);
+	       *diff = ws_diff_json(d, st, !cmd_has(ctx, "stat") && !cmd_has(ctx, "name-only"),
+				    err);
 	if (!diff) {
 		json_decref(o);
 		return -1;
@@ -323,7 +338,8 @@ struct printer {
 	bool eyes, color, titles;
 };
 
-static int print_layer(struct printer *p, const struct layer *l, const struct ws_store *st, struct err *err)
+static int print_layer(struct printer *p, const struct layer *l, const struct ws_store *st,
+		       struct err *err)
 {
 	struct ws_view from = WS_VIEW_INIT, to = WS_VIEW_INIT;
 	struct ws_diff d = WS_DIFF_INIT;
@@ -351,14 +367,15 @@ static int print_layer(struct printer *p, const struct layer *l, const struct ws
 	return rc;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------------
+/* --- all of it --------------------------------------------------------------------------------
  */
 
 struct two { /* bytes of both sessions: a session that lacks an object may find it in the other */
 	struct session *a, *b;
 };
 
-static int cmd_diff_get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+static int cmd_diff_get(void *self, const struct object_id *id, enum object_type *type_out,
+			struct buf *out, struct err *err)
 {
 	struct two *t = self;
 	if (session_object(t->b, id, type_out, out, err) == 0)
@@ -366,13 +383,15 @@ static int cmd_diff_get(void *self, const struct object_id *id, enum object_type
 	return t->a != t->b ? session_object(t->a, id, type_out, out, err) : -1;
 }
 
-static int cmd_diff_print_all(struct cmd_ctx *ctx, struct layers *l, const struct ws_store *st, struct err *err)
+static int cmd_diff_print_all(struct cmd_ctx *ctx, struct layers *l, const struct ws_store *st,
+			      struct err *err)
 {
 	size_t nr = 0;
 	for (size_t i = 0; i < l->nr; i++)
 		nr += wanted_box(ctx, &l->item[i]);
 	if (!nr && cmd_opt(ctx, "box"))
-		return err_set(err, ERR_NOENT, "no box '%s' with files in this session", cmd_opt(ctx, "box"));
+		return err_set(err, ERR_NOENT, "no box '%s' with files in this session",
+			       cmd_opt(ctx, "box"));
 	FILE *pager = ctx->json ? NULL : open_pager(ctx);
 	struct printer p = {
 		.ctx = ctx,
@@ -412,7 +431,8 @@ static int cmd_diff_sides(struct cmd_ctx *ctx, struct side *a, struct side *b, s
 		if (rc == 0)
 			rc = each_snapshot(b->s, &other, NULL, b, named, err);
 		for (size_t i = 0; i < other.nr; i++)
-			set_body(&cmd_diff_layer_of(&l, 0, other.item[i].repo)->to, other.item[i].to);
+			set_body(&cmd_diff_layer_of(&l, 0, other.item[i].repo)->to,
+				 other.item[i].to);
 		cmd_diff_layers_release(&other);
 	}
 	if (rc == 0)
@@ -434,7 +454,8 @@ int cmd_diff(struct cmd_ctx *ctx)
 		/* a bare number is of the session that A names */
 		CLEANUP(free_ptr)
 		char *full = strspn(word, "#0123456789") == strlen(word)
-				     ? mem_printf("%s#%s", session_path(a.s), word[0] == '#' ? word + 1 : word)
+				     ? mem_printf("%s#%s", session_path(a.s),
+						  word[0] == '#' ? word + 1 : word)
 				     : mem_strdup(word);
 		rc = session_ref(ctx->sessions, full, &path, &b.seq, &err);
 		if (rc == 0 && strcmp(path, session_path(a.s)) != 0) {

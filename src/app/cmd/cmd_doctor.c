@@ -1,5 +1,5 @@
-/* sandglass doctor: what this machine can do, what is missing, how to repair it; and everything of ours that lies on
- * it. */
+/* sandglass doctor: what this machine can do, what is missing, how to repair it; and everything of
+ * ours that lies on it. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -40,7 +40,8 @@ struct doctor {
 /* Not well, well, or well without: what is not here and need not be. */
 enum found { MISSING, THERE, NOT_HERE };
 
-static void cmd_doctor_say(struct doctor *d, const char *name, enum found found, const char *value, const char *fix)
+static void cmd_doctor_say(struct doctor *d, const char *name, enum found found, const char *value,
+			   const char *fix)
 {
 	static const char *const signs[] = { [MISSING] = "NO", [THERE] = "ok", [NOT_HERE] = "-" };
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -69,18 +70,19 @@ static void cmd_doctor_say(struct doctor *d, const char *name, enum found found,
 	}
 }
 
-static void cmd_doctor_check(struct doctor *d, const char *name, bool good, const char *value, const char *fix)
+static void cmd_doctor_check(struct doctor *d, const char *name, bool good, const char *value,
+			     const char *fix)
 {
 	cmd_doctor_say(d, name, good ? THERE : MISSING, value, fix);
 }
 
-/* --- checks ---------------------------------------------------------------------------------------------------------
+/* --- checks -----------------------------------------------------------------------------------
  */
 
 static void check_programs(struct doctor *d)
 {
-	static const char *const names[] = { "sandglass-launcher", "sandglass-keeper", "sandglass-guest",
-					     "sandglass-host" };
+	static const char *const names[] = { "sandglass-launcher", "sandglass-keeper",
+					     "sandglass-guest", "sandglass-host" };
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		CLEANUP(free_ptr) char *path = paths_libexec(names[i]);
 		if (access(path, X_OK) == 0)
@@ -97,8 +99,9 @@ static const char *network_fs(const char *path)
 		long type;
 		const char *name;
 	} table[] = {
-		{ 0x6969, "NFS" },    { 0x517B, "SMB" },	{ 0xFF534D42, "CIFS" }, { 0xFE534D42, "SMB2" },
-		{ 0x01021997, "9p" }, { 0x0BD00BD0, "Lustre" }, { 0x00C36400, "Ceph" },
+		{ 0x6969, "NFS" },	{ 0x517B, "SMB" },    { 0xFF534D42, "CIFS" },
+		{ 0xFE534D42, "SMB2" }, { 0x01021997, "9p" }, { 0x0BD00BD0, "Lustre" },
+		{ 0x00C36400, "Ceph" },
 	};
 	struct statfs fs;
 	if (statfs(path, &fs) < 0)
@@ -134,12 +137,14 @@ static void check_sessions(struct doctor *d)
 	buf_puts(&text, dir);
 	if (net) {
 		buf_printf(&text, " is on %s", net);
-		cmd_doctor_check(d, "sessions folder", false, buf_cstr(&text), "SANDGLASS_SESSIONS=/a/local/folder");
+		cmd_doctor_check(d, "sessions folder", false, buf_cstr(&text),
+				 "SANDGLASS_SESSIONS=/a/local/folder");
 		return;
 	}
 	if (access(there, W_OK) != 0) {
 		buf_puts(&text, " cannot be written");
-		cmd_doctor_check(d, "sessions folder", false, buf_cstr(&text), "SANDGLASS_SESSIONS=/a/folder/of/yours");
+		cmd_doctor_check(d, "sessions folder", false, buf_cstr(&text),
+				 "SANDGLASS_SESSIONS=/a/folder/of/yours");
 		return;
 	}
 	bool room = true;
@@ -150,7 +155,8 @@ static void check_sessions(struct doctor *d)
 		cmd_size(bytes, &text);
 		buf_puts(&text, " free");
 	}
-	cmd_doctor_check(d, "sessions folder", room, buf_cstr(&text), "sandglass prune --older-than 30d");
+	cmd_doctor_check(d, "sessions folder", room, buf_cstr(&text),
+			 "sandglass prune --older-than 30d");
 }
 
 static void check_runtime(struct doctor *d)
@@ -177,7 +183,8 @@ static bool has_secret(const struct doctor *d, const char *name)
 
 static const char *model_key(const struct doctor *d)
 {
-	static const char *const keys[] = { "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY" };
+	static const char *const keys[] = { "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY",
+					    "OPENROUTER_API_KEY" };
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
 		if (has_secret(d, keys[i]))
 			return keys[i];
@@ -190,8 +197,8 @@ static void check_roots(struct doctor *d)
 	for (size_t i = 0; i < json_array_size(roots); i++) {
 		const json_t *r = json_array_get(roots, i);
 		CLEANUP(free_ptr)
-		char *text = mem_printf("%s (%s): boxes see it with --root", json_str(r, "path", ""),
-				       json_str(r, "what", "tools"));
+		char *text = mem_printf("%s (%s): boxes see it with --root",
+					json_str(r, "path", ""), json_str(r, "what", "tools"));
 		cmd_doctor_check(d, "tools", true, text, NULL);
 	}
 }
@@ -222,10 +229,15 @@ static void check_owners(struct doctor *d)
 	cmd_doctor_owners.seen = cmd_doctor_owners.foreign = 0;
 	nftw(".", see_owner, 32, FTW_PHYS | FTW_MOUNT);
 	CLEANUP(free_ptr)
-	char *text = cmd_doctor_owners.foreign ? mem_printf("%zu %s of another owner: a box cannot overwrite %s (%s%s)", cmd_doctor_owners.foreign,
-						cmd_doctor_owners.foreign == 1 ? "file" : "files", cmd_doctor_owners.foreign == 1 ? "it" : "them",
-						cmd_doctor_owners.first, cmd_doctor_owners.foreign > 1 ? ", ..." : "") :
-				      mem_printf("all %zu files here have one owner", cmd_doctor_owners.seen);
+	char *text =
+		cmd_doctor_owners.foreign
+			? mem_printf("%zu %s of another owner: a box cannot overwrite %s (%s%s)",
+				     cmd_doctor_owners.foreign,
+				     cmd_doctor_owners.foreign == 1 ? "file" : "files",
+				     cmd_doctor_owners.foreign == 1 ? "it" : "them",
+				     cmd_doctor_owners.first,
+				     cmd_doctor_owners.foreign > 1 ? ", ..." : "")
+			: mem_printf("all %zu files here have one owner", cmd_doctor_owners.seen);
 	CLEANUP(free_ptr) char *fix = mem_printf("chown -R %u .", (unsigned)st.st_uid);
 	cmd_doctor_check(d, "owners", !cmd_doctor_owners.foreign, text, fix);
 }
@@ -239,25 +251,35 @@ static void check_drivers(struct doctor *d)
 		CLEANUP(json_release) json_t *r = driver_at(i)->probe();
 		CLEANUP(free_ptr) char *name = mem_printf("%s boxes", driver_at(i)->name);
 		bool good = json_flag(r, "ok", false);
-		cmd_doctor_say(d, name, good ? THERE : NOT_HERE, good ? json_str(r, "value", "yes") : json_str(r, "why", "not here"), "");
+		cmd_doctor_say(d, name, good ? THERE : NOT_HERE,
+			       good ? json_str(r, "value", "yes") : json_str(r, "why", "not here"),
+			       "");
 	}
 }
 
-/* Those that are rented are asked nothing here: only whether there is a key. @file: the user's own, NULL: shipped. */
+/* Those that are rented are asked nothing here: only whether there is a key. @file: the user's own,
+ * NULL: shipped. */
 static void check_plugin(struct doctor *d, const char *plugin, const char *file, const char *text)
 {
 	struct err err = ERR_INIT;
 	CLEANUP(json_release) json_t *face = NULL;
 	CLEANUP(free_ptr) char *name = mem_printf("%s boxes", plugin);
-	if (lua_file_run(&(struct lua_file_run){ .mode = "plugin", .path = file ? file : plugin, .text = text }, &face, &err) < 0) {
-		cmd_doctor_say(d, name, MISSING, err.text, "mend the file, or 'sandglass plugin rm' it");
+	if (lua_file_run(&(struct lua_file_run){ .mode = "plugin",
+						 .path = file ? file : plugin,
+						 .text = text },
+			 &face, &err) < 0) {
+		cmd_doctor_say(d, name, MISSING, err.text,
+			       "mend the file, or 'sandglass plugin rm' it");
 		return;
 	}
 	const char *key = json_str(json_object_get(face, "env"), "key", NULL);
 	bool set = key && has_secret(d, key);
-	CLEANUP(free_ptr) char *says = set  ? mem_printf("%s is there; 'sandglass plugin test %s' tries it", key, plugin) :
-				       key ? mem_printf("no %s (set the variable, or 'sandglass secret set %s')", key, key) :
-					     mem_printf("needs no key; 'sandglass plugin test %s' tries it", plugin);
+	CLEANUP(free_ptr)
+	char *says =
+		set   ? mem_printf("%s is there; 'sandglass plugin test %s' tries it", key, plugin)
+		: key ? mem_printf("no %s (set the variable, or 'sandglass secret set %s')", key,
+				   key)
+		      : mem_printf("needs no key; 'sandglass plugin test %s' tries it", plugin);
 	cmd_doctor_say(d, name, set || !key ? THERE : NOT_HERE, says, "");
 }
 
@@ -267,7 +289,8 @@ static void check_rented(struct doctor *d)
 	plugin_own_names("sandboxes", &own);
 	for (size_t i = 0; hosted_plugin_name(i); i++) {
 		size_t len;
-		CLEANUP(free_ptr) char *path = mem_printf("plugins/sandboxes/%s.lua", hosted_plugin_name(i));
+		CLEANUP(free_ptr)
+		char *path = mem_printf("plugins/sandboxes/%s.lua", hosted_plugin_name(i));
 		check_plugin(d, hosted_plugin_name(i), NULL, library_file(path, &len));
 	}
 	for (size_t i = 0; i < own.nr; i++) {
@@ -283,8 +306,10 @@ static int run_checks(struct doctor *d)
 	for (size_t i = 0; i < json_array_size(checks); i++) {
 		const json_t *c = json_array_get(checks, i);
 		bool good = json_flag(c, "ok", false);
-		const char *why = json_str(c, "why", ""), *value = json_str(c, "value", good ? "yes" : "no");
-		CLEANUP(free_ptr) char *text = mem_printf("%s%s%s", value, *why && *value ? ": " : "", why);
+		const char *why = json_str(c, "why", ""),
+			   *value = json_str(c, "value", good ? "yes" : "no");
+		CLEANUP(free_ptr)
+		char *text = mem_printf("%s%s%s", value, *why && *value ? ": " : "", why);
 		cmd_doctor_check(d, json_str(c, "name", "?"), good, text, json_str(c, "fix", ""));
 	}
 	check_drivers(d);
@@ -309,15 +334,18 @@ static int run_checks(struct doctor *d)
 		json_put_int(o, "bad", (int64_t)d->bad);
 		cmd_json(d->ctx, o);
 	} else if (good) {
-		fprintf(d->ctx->out, "ready: process backend, profile %s; %s%s\n", json_str(box, "profile", "?"),
-			key ? "model key in " : "no model key (scripted and local models work)", key ? key : "");
+		fprintf(d->ctx->out, "ready: process backend, profile %s; %s%s\n",
+			json_str(box, "profile", "?"),
+			key ? "model key in " : "no model key (scripted and local models work)",
+			key ? key : "");
 	} else {
-		fprintf(d->ctx->out, "not ready: %s%s%s\n", *why ? why : "no box can be opened", *fix ? "; repair: " : "", fix);
+		fprintf(d->ctx->out, "not ready: %s%s%s\n", *why ? why : "no box can be opened",
+			*fix ? "; repair: " : "", fix);
 	}
 	return good ? EXIT_DONE : EXIT_SANDBOX;
 }
 
-/* --- --paths: everything of ours ------------------------------------------------------------------------------------
+/* --- --paths: everything of ours --------------------------------------------------------------
  */
 
 static void cmd_doctor_print_path(struct cmd_ctx *ctx, const char *what, const char *path)
@@ -347,7 +375,8 @@ static void print_owned(struct cmd_ctx *ctx, const char *what, char *path)
 }
 
 /* Every entry of a folder whose name begins with @prefix. */
-static void print_entries(struct cmd_ctx *ctx, const char *what, const char *dir, const char *prefix)
+static void print_entries(struct cmd_ctx *ctx, const char *what, const char *dir,
+			  const char *prefix)
 {
 	DIR *d = opendir(dir);
 	struct dirent *e;
@@ -356,7 +385,8 @@ static void print_entries(struct cmd_ctx *ctx, const char *what, const char *dir
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
 		    strncmp(e->d_name, prefix, strlen(prefix)) != 0)
 			continue;
-		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid())
+		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    st.st_uid == geteuid())
 			print_owned(ctx, what, path_join(dir, e->d_name));
 	}
 	if (d)
@@ -397,7 +427,8 @@ static void print_elsewhere(void *self, const char *driver, const char *where, c
 	struct cmd_ctx *ctx = self;
 	CLEANUP(buf_release) struct buf safe = BUF_INIT;
 	if (!strcmp(driver, driver_container.name) && container_there(where) == 0) {
-		remote_orphans_gone(box); /* an engine removes the containers of a killed supervisor by itself */
+		/* an engine removes the containers of a killed supervisor by itself */
+		remote_orphans_gone(box);
 		return;
 	}
 	if (ctx->json) {
@@ -414,7 +445,8 @@ static void print_elsewhere(void *self, const char *driver, const char *where, c
 }
 
 /* A machine that a provider rents to us: of a session that runs, or left by one that was killed. */
-static void print_rented(void *self, const char *provider, const char *tag, const json_t *box, bool lives)
+static void print_rented(void *self, const char *provider, const char *tag, const json_t *box,
+			 bool lives)
 {
 	struct cmd_ctx *ctx = self;
 	CLEANUP(buf_release) struct buf safe = BUF_INIT;
@@ -430,14 +462,15 @@ static void print_rented(void *self, const char *provider, const char *tag, cons
 		return;
 	}
 	cmd_safe(&safe, id, strlen(id), false);
-	fprintf(ctx->out, "%-15s %10s  %s (sandglass-%s)%s\n", "rented", provider, buf_cstr(&safe), tag,
+	fprintf(ctx->out, "%-15s %10s  %s (sandglass-%s)%s\n", "rented", provider, buf_cstr(&safe),
+		tag,
 		lives ? "" : ": its session is over, the next one with this backend gives it back");
 }
 
 static int print_paths(struct cmd_ctx *ctx)
 {
-	static const char *const programs[] = { "sandglass-launcher", "sandglass-keeper", "sandglass-guest",
-						"sandglass-host" };
+	static const char *const programs[] = { "sandglass-launcher", "sandglass-keeper",
+						"sandglass-guest", "sandglass-host" };
 	CLEANUP(free_ptr) char *boxes = paths_state("box");
 	CLEANUP(free_ptr) char *runtime = paths_runtime("");
 	const char *tmp = getenv("TMPDIR");
@@ -472,14 +505,16 @@ int cmd_doctor(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	if (cmd_has(ctx, "paths"))
 		return print_paths(ctx);
-	/* it is asked when something is broken, so that a broken configuration is a row like another */
+	/* it is asked when something is broken, so that a broken configuration is a row like
+	 * another */
 	bool read = config_open(&c, ctx, &err) == 0;
 	CLEANUP(json_release) json_t *secrets = read ? config_object(c, "secrets") : NULL;
 	if (read)
 		config_close(&c);
 	struct doctor d = { .ctx = ctx, .secrets = secrets, .unread = !read };
 	if (!read)
-		cmd_doctor_check(&d, "configuration", false, err.text, "mend the file that is named, or move it away");
+		cmd_doctor_check(&d, "configuration", false, err.text,
+				 "mend the file that is named, or move it away");
 	int status = run_checks(&d);
 	return read ? status : exit_of(&err);
 }

@@ -25,12 +25,13 @@ struct lister {
 	uint64_t again; /* look again from this one on; 0 = from seq */
 };
 
-/* What passes between a script and us is what the rest came from: hundreds of lines that say nothing to who looks for what was
- * done. Machines, and who names it, get it. */
+/* What passes between a script and us is what the rest came from: hundreds of lines that say
+ * nothing to who looks for what was done. Machines, and who names it, get it. */
 static bool cmd_events_left_out(const struct lister *l, const struct event *ev)
 {
 	return !l->filter && !l->ctx->json && !cmd_has(l->ctx, "all") &&
-	       (ev->kind == EV_HOST_FRAME || ev->kind == EV_HOST_CALL || ev->kind == EV_HOST_MODULE);
+	       (ev->kind == EV_HOST_FRAME || ev->kind == EV_HOST_CALL ||
+		ev->kind == EV_HOST_MODULE);
 }
 
 static void cmd_events_print(struct lister *l, const struct event *ev)
@@ -54,7 +55,7 @@ static void cmd_events_print(struct lister *l, const struct event *ev)
 	fwrite(line.data, 1, line.len, out);
 }
 
-/* --- all, or those that match ---------------------------------------------------------------------------------------
+/* --- all, or those that match -----------------------------------------------------------------
  */
 
 static int cmd_events_print_all(struct lister *l, struct err *err)
@@ -102,8 +103,8 @@ static int print_match(struct lister *l, uint64_t seq, struct err *err)
 	return 0;
 }
 
-/* An action matches by what becomes of it, perhaps long after it was asked for: what is still open is looked at again.
- * Fills the oldest action that has not ended by @head. */
+/* An action matches by what becomes of it, perhaps long after it was asked for: what is still open
+ * is looked at again. Fills the oldest action that has not ended by @head. */
 static int find_open(struct lister *l, uint64_t head, uint64_t *oldest_out, struct err *err)
 {
 	struct feed *feed;
@@ -120,7 +121,8 @@ static int find_open(struct lister *l, uint64_t head, uint64_t *oldest_out, stru
 		} else if (ev.kind == EV_ACTION_ENDED) {
 			for (size_t i = 0; i < l->nr_open; i++)
 				if (l->open[i] == ev.action)
-					memmove(&l->open[i], &l->open[i + 1], (--l->nr_open - i) * sizeof(*l->open));
+					memmove(&l->open[i], &l->open[i + 1],
+						(--l->nr_open - i) * sizeof(*l->open));
 		}
 		arena_reset(&l->arena);
 	}
@@ -154,7 +156,7 @@ static int print_new(struct lister *l, struct err *err)
 	return l->filter ? print_matching(l, err) : cmd_events_print_all(l, err);
 }
 
-/* --- the last N -----------------------------------------------------------------------------------------------------
+/* --- the last N -------------------------------------------------------------------------------
  */
 
 static int seek_last(struct lister *l, uint64_t nr, struct err *err)
@@ -199,7 +201,8 @@ static int cmd_events_list(struct lister *l, struct err *err)
 	int64_t last = 0;
 	if (command_opt_int(l->ctx->line, "last", 1, 10000000, &last, err) < 0)
 		return -1;
-	if (last && (l->filter ? seek_last_matching(l, (size_t)last, err) : seek_last(l, (uint64_t)last, err)) < 0)
+	if (last && (l->filter ? seek_last_matching(l, (size_t)last, err)
+			       : seek_last(l, (uint64_t)last, err)) < 0)
 		return -1;
 	if (print_new(l, err) < 0)
 		return -1;
@@ -225,7 +228,9 @@ static int cmd_events_since(struct lister *l, struct err *err)
 	if (*text == '#')
 		text++;
 	l->seq = strtoull(text, &end, 10);
-	return *end || !*text ? err_set(err, ERR_USAGE, "--since wants the number of an event, not '%s'", text) : 0;
+	return *end || !*text ? err_set(err, ERR_USAGE,
+					"--since wants the number of an event, not '%s'", text)
+			      : 0;
 }
 
 int cmd_events(struct cmd_ctx *ctx)

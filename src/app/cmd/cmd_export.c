@@ -68,7 +68,10 @@ static const struct exporter *wanted_format(struct cmd_ctx *ctx)
 		names[i] = e->name;
 	const char *near = nearest_name(name, names);
 	if (near)
-		cmd_usage(ctx, "no form '%s', did you mean '%s'? 'sandglass export --list' names them all", name, near);
+		cmd_usage(
+			ctx,
+			"no form '%s', did you mean '%s'? 'sandglass export --list' names them all",
+			name, near);
 	else
 		cmd_usage(ctx, "no form '%s'; 'sandglass export --list' names them all", name);
 	return NULL;
@@ -80,17 +83,24 @@ static int cmd_export_check(struct cmd_ctx *ctx, const struct exporter *e, struc
 	const char *to = cmd_opt(ctx, "output");
 	if (!to && e->where != EXPORT_STREAM)
 		return err_set(err, ERR_USAGE, "%s is a %s: say where with -o", e->name,
-			       e->where == EXPORT_FOLDER ? "folder" : "file that is not written in order");
+			       e->where == EXPORT_FOLDER ? "folder"
+							 : "file that is not written in order");
 	if (!to && ctx->json)
 		return err_set(err, ERR_USAGE, "--json tells what was written: say where with -o");
 	if (!to && isatty(fileno(ctx->out)) && e->where == EXPORT_STREAM && !strcmp(e->ext, "cast"))
-		return err_set(err, ERR_USAGE, "a recording would draw on this terminal: write it with -o, or pipe it to a player");
+		return err_set(
+			err, ERR_USAGE,
+			"a recording would draw on this terminal: write it with -o, or pipe it to a player");
 	if (to && !cmd_has(ctx, "force") && access(to, F_OK) == 0)
-		return err_set(err, ERR_EXISTS, "'%s' is there already; --force writes over it", to);
+		return err_set(err, ERR_EXISTS, "'%s' is there already; --force writes over it",
+			       to);
 	if (cmd_has(ctx, "filter") && !e->parts)
-		return err_set(err, ERR_USAGE, "%s holds whole sessions: leave out --filter", e->name);
+		return err_set(err, ERR_USAGE, "%s holds whole sessions: leave out --filter",
+			       e->name);
 	if (cmd_has(ctx, "redact") && strcmp(e->name, "glass") != 0)
-		return err_set(err, ERR_USAGE, "--redact is for the form glass; 'sandglass redact' removes from the session itself");
+		return err_set(
+			err, ERR_USAGE,
+			"--redact is for the form glass; 'sandglass redact' removes from the session itself");
 	return 0;
 }
 
@@ -118,7 +128,8 @@ static void cmd_export_tell(struct cmd_ctx *ctx, const struct exporter *e, const
 		fputc('\n', ctx->err);
 	}
 	if (x->nr_lacks > EXPORT_LACKS_MAX && !ctx->quiet)
-		fprintf(ctx->err, "sandglass: not in it: %zu more\n", x->nr_lacks - EXPORT_LACKS_MAX);
+		fprintf(ctx->err, "sandglass: not in it: %zu more\n",
+			x->nr_lacks - EXPORT_LACKS_MAX);
 	if (to && !ctx->quiet) {
 		CLEANUP(buf_release) struct buf line = BUF_INIT;
 		buf_printf(&line, "%s as %s: ", session_id(x->s), e->name);
@@ -134,7 +145,9 @@ static void cmd_export_tell(struct cmd_ctx *ctx, const struct exporter *e, const
 static int export_session(struct cmd_ctx *ctx, const struct exporter *e, struct err *err)
 {
 	struct strv redact = STRV_INIT;
-	struct export x = { .box = cmd_opt(ctx, "box"), .no_content = cmd_has(ctx, "no-content"), .redact = &redact };
+	struct export x = { .box = cmd_opt(ctx, "box"),
+			    .no_content = cmd_has(ctx, "no-content"),
+			    .redact = &redact };
 	const char *id;
 	for (size_t i = 0; (id = command_opt_nth(ctx->line, "redact", i)); i++)
 		strv_push(&redact, id);
@@ -145,7 +158,8 @@ static int export_session(struct cmd_ctx *ctx, const struct exporter *e, struct 
 	if (rc == 0 && x.action && !e->parts)
 		rc = err_set(err, ERR_USAGE, "%s holds whole sessions: leave out '#'", e->name);
 	if (rc == 0 && x.action && !session_row_of(x.s, "event", x.action, NULL))
-		rc = err_set(err, ERR_NOENT, "session %s has no event #%llu", session_id(x.s), (unsigned long long)x.action);
+		rc = err_set(err, ERR_NOENT, "session %s has no event #%llu", session_id(x.s),
+			     (unsigned long long)x.action);
 	if (rc == 0 && f)
 		rc = export_pick(&x, f, err);
 	if (rc == 0 && f && !x.nr_picked && !ctx->quiet)

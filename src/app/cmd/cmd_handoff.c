@@ -1,5 +1,5 @@
-/* What a person needs who comes to sessions that others have begun: show --handover (one page on one session) and ls
- * --waiting (one line for each thing that waits, over all of them). */
+/* What a person needs who comes to sessions that others have begun: show --handover (one page on
+ * one session) and ls --waiting (one line for each thing that waits, over all of them). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +88,8 @@ static void cmd_handoff_add_waiting(struct waitings *all, const json_t *h)
 		if (json_flag(json_array_get(list, i), "paused", false))
 			continue;
 		GROW(all->item, all->nr, all->cap);
-		all->item[all->nr++] = (struct waiting){ json_incref((json_t *)(uintptr_t)h), json_array_get(list, i) };
+		all->item[all->nr++] = (struct waiting){ json_incref((json_t *)(uintptr_t)h),
+							 json_array_get(list, i) };
 	}
 }
 
@@ -129,7 +130,8 @@ int ls_waiting(struct cmd_ctx *ctx)
 			continue;
 		bool live = session_live(s);
 		session_close(&s);
-		CLEANUP(json_release) json_t *h = live ? cmd_handoff_made(files.item[i].path, &none) : NULL;
+		CLEANUP(json_release)
+		json_t *h = live ? cmd_handoff_made(files.item[i].path, &none) : NULL;
 		if (h)
 			cmd_handoff_add_waiting(&all, h);
 	}

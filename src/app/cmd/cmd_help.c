@@ -22,9 +22,9 @@ static int cmd_help_no_such(struct cmd_ctx *ctx, const char *word)
 
 static void help_json(struct cmd_ctx *ctx, const struct command *c)
 {
-	static const char *const where[] = {
-		[COMMAND_OFFLINE] = "offline", [COMMAND_SUPERVISOR] = "supervisor", [COMMAND_LOCAL] = "local"
-	};
+	static const char *const where[] = { [COMMAND_OFFLINE] = "offline",
+					     [COMMAND_SUPERVISOR] = "supervisor",
+					     [COMMAND_LOCAL] = "local" };
 	json_t *o = json_object(), *opts = json_array();
 	const char *text = c->options;
 	struct option_row r;
@@ -121,14 +121,14 @@ int cmd_version(struct cmd_ctx *ctx)
 		return EXIT_DONE;
 	}
 	fprintf(ctx->out, "sandglass %s\n", SANDGLASS_VERSION);
-	if (ctx->verbose ||
-	    (ctx->command && !ctx->quiet && ctx->line->command && !strcmp(ctx->command->name, "version")))
-		fprintf(ctx->out, "control protocol %d (talks to %d and later)\nkernel %s %s\n", CONTROL_VERSION,
-			CONTROL_MIN, u.release, u.machine);
+	if (ctx->verbose || (ctx->command && !ctx->quiet && ctx->line->command &&
+			     !strcmp(ctx->command->name, "version")))
+		fprintf(ctx->out, "control protocol %d (talks to %d and later)\nkernel %s %s\n",
+			CONTROL_VERSION, CONTROL_MIN, u.release, u.machine);
 	return EXIT_DONE;
 }
 
-/* --- without a word -------------------------------------------------------------------------------------------------
+/* --- without a word ---------------------------------------------------------------------------
  */
 
 static void list_live(struct cmd_ctx *ctx, const struct strv *ids)
@@ -136,18 +136,22 @@ static void list_live(struct cmd_ctx *ctx, const struct strv *ids)
 	struct session_file *file = mem_calloc(ids->nr, sizeof(*file));
 	struct asked *all = mem_calloc(ids->nr, sizeof(*all));
 	for (size_t i = 0; i < ids->nr; i++) {
-		file[i] = (struct session_file){ .id = ids->item[i], .path = ids->item[i] }; /* ours: its socket goes by its id */
+		/* ours: its socket goes by its id */
+		file[i] = (struct session_file){ .id = ids->item[i], .path = ids->item[i] };
 		all[i].file = &file[i];
 	}
 	ask_all(all, ids->nr);
 	for (size_t i = 0; i < ids->nr; i++) {
 		json_t *w = all[i].welcome;
 		const json_t *state = json_object_get(w, "state");
-		size_t held = gate_state_waits(state), asks = json_array_size(json_object_get(state, "asks"));
-		fprintf(ctx->out, "%s %s", ids->item[i], w ? held + asks ? "waiting" : "running" : "does not answer");
+		size_t held = gate_state_waits(state),
+		       asks = json_array_size(json_object_get(state, "asks"));
+		fprintf(ctx->out, "%s %s", ids->item[i],
+			w ? held + asks ? "waiting" : "running" : "does not answer");
 		if (w) {
 			fputs("  ", ctx->out);
-			cmd_print_safe(ctx->out, json_str(w, "name", ""), strlen(json_str(w, "name", "")), false);
+			cmd_print_safe(ctx->out, json_str(w, "name", ""),
+				       strlen(json_str(w, "name", "")), false);
 		}
 		if (held)
 			fprintf(ctx->out, "  (%zu held)", held);
@@ -167,14 +171,16 @@ static void list_shared(struct cmd_ctx *ctx)
 	session_files_shared(&files);
 	for (size_t i = 0; i < files.nr; i++) {
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
-		buf_printf(&b, "sandglass attach %s   '%s', which %s shares with you", files.item[i].id, files.item[i].name, files.item[i].shared_by);
+		buf_printf(&b, "sandglass attach %s   '%s', which %s shares with you",
+			   files.item[i].id, files.item[i].name, files.item[i].shared_by);
 		cmd_print_safe(ctx->out, buf_cstr(&b), b.len, false);
 		fputc('\n', ctx->out);
 	}
 	session_files_release(&files);
 }
 
-/* Nothing runs: what to do next. Something runs: the console on it, or without a terminal what it is. */
+/* Nothing runs: what to do next. Something runs: the console on it, or without a terminal what it
+ * is. */
 int cmd_start(struct cmd_ctx *ctx)
 {
 	struct strv ids = STRV_INIT;

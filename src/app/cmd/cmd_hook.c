@@ -1,4 +1,5 @@
-/* hook: agents of others that run on this machine, without a box, are judged and recorded by what their hooks tell. */
+/* hook: agents of others that run on this machine, without a box, are judged and recorded by what
+ * their hooks tell. */
 #include <string.h>
 #include <unistd.h>
 
@@ -10,9 +11,14 @@
 #include "base/fd.h"
 #include "base/mem.h"
 
-enum { EVENT_MAX = 2 << 20, BLOCKS = 2 /* the status by which a hook keeps a call from being made */ };
+enum {
+	EVENT_MAX = 2 << 20,
+	BLOCKS = 2 /* the status by which a hook keeps a call from being made */
+};
 
-static const char *const cmd_hook_told[] = { "PreToolUse", "PostToolUse", "UserPromptSubmit", "SessionStart", "SessionEnd", "Stop", "Notification" };
+static const char *const cmd_hook_told[] = { "PreToolUse",   "PostToolUse", "UserPromptSubmit",
+					     "SessionStart", "SessionEnd",  "Stop",
+					     "Notification" };
 
 /* What is to stand in the agent's own settings, so that it tells us. */
 static int print_settings(struct cmd_ctx *ctx, const char *agent)
@@ -20,7 +26,9 @@ static int print_settings(struct cmd_ctx *ctx, const char *agent)
 	bool codex = !strcmp(agent, "codex");
 	CLEANUP(json_release) json_t *all = json_object();
 	json_t *hooks = json_object();
-	CLEANUP(free_ptr) char *command = mem_printf("sandglass hook --agent %s%s", agent, cmd_has(ctx, "defer") ? " --defer" : "");
+	CLEANUP(free_ptr)
+	char *command = mem_printf("sandglass hook --agent %s%s", agent,
+				   cmd_has(ctx, "defer") ? " --defer" : "");
 	if (strcmp(agent, "claude") != 0 && !codex)
 		return cmd_usage(ctx, "hook settings: 'claude' or 'codex'");
 	for (size_t i = 0; i < ARRAY_LEN(cmd_hook_told); i++) {
@@ -28,10 +36,15 @@ static int print_settings(struct cmd_ctx *ctx, const char *agent)
 			continue;
 		json_t *one = json_object(), *row = json_object();
 		json_put_str(one, "type", "command");
-		/* Claude Code goes on after every status but 2: a program that is not there must not let a tool run unjudged */
-		CLEANUP(free_ptr) char *closed = mem_printf("%s%s", command, !codex && !strcmp(cmd_hook_told[i], "PreToolUse") ? " || exit 2" : "");
+		/* Claude Code goes on after every status but 2: a program that is not there must
+		 * not let a tool run unjudged */
+		CLEANUP(free_ptr)
+		char *closed = mem_printf(
+			"%s%s", command,
+			!codex && !strcmp(cmd_hook_told[i], "PreToolUse") ? " || exit 2" : "");
 		json_put_str(one, "command", closed);
-		json_put_int(one, "timeout", strcmp(cmd_hook_told[i], "SessionEnd") ? 86400 : 3); /* whoever decides may take long */
+		/* whoever decides may take long */
+		json_put_int(one, "timeout", strcmp(cmd_hook_told[i], "SessionEnd") ? 86400 : 3);
 		if (strstr(cmd_hook_told[i], "ToolUse"))
 			json_put_str(row, "matcher", codex ? ".*" : "*");
 		json_put(row, "hooks", json_pack("[o]", one));
@@ -41,7 +54,9 @@ static int print_settings(struct cmd_ctx *ctx, const char *agent)
 	char *text = json_dumps(all, JSON_INDENT(2));
 	fprintf(ctx->out, "%s\n", text);
 	free(text);
-	fprintf(ctx->err, "put this into %s\n", codex ? "~/.codex/hooks.json; Codex asks you once whether it may run them" : "~/.claude/settings.json, or .claude/settings.json of a project");
+	fprintf(ctx->err, "put this into %s\n",
+		codex ? "~/.codex/hooks.json; Codex asks you once whether it may run them"
+		      : "~/.claude/settings.json, or .claude/settings.json of a project");
 	return EXIT_DONE;
 }
 
@@ -60,13 +75,15 @@ static json_t *cmd_hook_session_opts(struct cmd_ctx *ctx, const json_t *event, s
 	}
 	json_put_str(o, "name", cmd_opt(ctx, "name") ? cmd_opt(ctx, "name") : agent);
 	json_put_bytes(o, "script", text, len);
-	json_put(o, "args", json_pack("[s,s,s,s]", "--agent", agent, "--cwd", json_str(event, "cwd", "")));
+	json_put(o, "args",
+		 json_pack("[s,s,s,s]", "--agent", agent, "--cwd", json_str(event, "cwd", "")));
 	if (cmd_has(ctx, "defer"))
 		json_put_flag(o, "no_input", true);
 	return o;
 }
 
-/* In the form that Claude Code and Codex read. "ask": nobody could be asked here, so its own prompt asks. */
+/* In the form that Claude Code and Codex read. "ask": nobody could be asked here, so its own prompt
+ * asks. */
 static void print_decision(struct cmd_ctx *ctx, const json_t *answer)
 {
 	const char *why = json_str(answer, "why", NULL);
@@ -76,7 +93,10 @@ static void print_decision(struct cmd_ctx *ctx, const json_t *answer)
 	CLEANUP(json_release) json_t *all = json_object();
 	json_put_str(out, "hookEventName", "PreToolUse");
 	json_put_str(out, "permissionDecision", allowed ? "allow" : nobody ? "ask" : "deny");
-	json_put_str(out, "permissionDecisionReason", why ? why : allowed ? "sandglass: allowed" : "sandglass: refused");
+	json_put_str(out, "permissionDecisionReason",
+		     why       ? why
+		     : allowed ? "sandglass: allowed"
+			       : "sandglass: refused");
 	json_put(out, "updatedInput", json_incref(json_object_get(answer, "input")));
 	json_put(all, "hookSpecificOutput", out);
 	CLEANUP(free_ptr) char *text = json_dump_str(all);
@@ -91,17 +111,25 @@ int cmd_hook(struct cmd_ctx *ctx)
 	if (what && !strcmp(what, "settings"))
 		return print_settings(ctx, cmd_word(ctx, 1) ? cmd_word(ctx, 1) : "claude");
 	if (what)
-		return cmd_usage(ctx, "hook takes an event on its standard input; 'hook settings claude' says what calls it");
-	CLEANUP(json_release) json_t *event = fd_read_all(STDIN_FILENO, &in, EVENT_MAX, &err) < 0 ? NULL :
-											    json_parse(in.data, in.len, "event", &err);
+		return cmd_usage(
+			ctx,
+			"hook takes an event on its standard input; 'hook settings claude' says what calls it");
+	CLEANUP(json_release)
+	json_t *event = fd_read_all(STDIN_FILENO, &in, EVENT_MAX, &err) < 0
+				? NULL
+				: json_parse(in.data, in.len, "event", &err);
 	const char *name = json_str(event, "hook_event_name", NULL);
 	if (!name || !json_str(event, "session_id", NULL)) {
-		fprintf(ctx->err, "sandglass hook: %s\n", event || !err.code ? "the event on standard input has no hook_event_name and session_id" : err.text);
+		fprintf(ctx->err, "sandglass hook: %s\n",
+			event || !err.code
+				? "the event on standard input has no hook_event_name and session_id"
+				: err.text);
 		return BLOCKS;
 	}
 	config_user(ctx);
 	bool ends = !strcmp(name, "SessionEnd"), asks = !strcmp(name, "PreToolUse");
-	CLEANUP(json_release) json_t *opts = ends ? NULL : cmd_hook_session_opts(ctx, event, &err), *answer = NULL;
+	CLEANUP(json_release)
+	json_t *opts = ends ? NULL : cmd_hook_session_opts(ctx, event, &err), *answer = NULL;
 	if ((!opts && !ends) || hook_session_tell(event, opts, &answer, &err) < 0) {
 		fprintf(ctx->err, "sandglass hook: %s\n", err.text);
 		return asks ? BLOCKS : EXIT_UNSUCCESSFUL; /* what cannot be recorded is not done */

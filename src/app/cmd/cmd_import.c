@@ -34,13 +34,15 @@ static bool is_compressed(const char *head, size_t len)
 	return false;
 }
 
-static const struct importer *cmd_import_choose(struct cmd_ctx *ctx, const char *path, struct err *err)
+static const struct importer *cmd_import_choose(struct cmd_ctx *ctx, const char *path,
+						struct err *err)
 {
 	const char *name = cmd_opt(ctx, "format");
 	const struct importer *e = name ? importer_find(name) : NULL;
 	CLEANUP(buf_release) struct buf head = BUF_INIT;
 	if (name && !e)
-		err_set(err, ERR_USAGE, "no form '%s'; 'sandglass import --list' names them all", name);
+		err_set(err, ERR_USAGE, "no form '%s'; 'sandglass import --list' names them all",
+			name);
 	int fd = !name || e ? file_open(path, err) : -1;
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f)
@@ -54,12 +56,15 @@ static const struct importer *cmd_import_choose(struct cmd_ctx *ctx, const char 
 	if (!e && is_compressed(buf_cstr(&head), head.len))
 		err_set(err, ERR_PARSE, "'%s' is compressed: unpack it first", path);
 	else if (!e)
-		err_set(err, ERR_PARSE, "'%s' looks like none of the forms of 'sandglass import --list'; --format says which it is", path);
+		err_set(err, ERR_PARSE,
+			"'%s' looks like none of the forms of 'sandglass import --list'; --format says which it is",
+			path);
 	return e;
 }
 
 /* @earlier: an imported session of the same origin, with another state of its file; may be NULL. */
-static void cmd_import_tell(struct cmd_ctx *ctx, const struct importer *e, const char *file, const struct import_sums *n, const char *earlier)
+static void cmd_import_tell(struct cmd_ctx *ctx, const struct importer *e, const char *file,
+			    const struct import_sums *n, const char *earlier)
 {
 	CLEANUP(free_ptr) char *name = NULL, *id = NULL;
 	const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
@@ -83,15 +88,20 @@ static void cmd_import_tell(struct cmd_ctx *ctx, const struct importer *e, const
 		cmd_json(ctx, o);
 		return;
 	}
-	fprintf(ctx->out, "%s: %zu answers, %zu calls, %zu texts of people, %lld tokens in, %lld out\n", id, n->turns, n->calls,
-		n->people, (long long)n->tokens_in, (long long)n->tokens_out);
+	fprintf(ctx->out,
+		"%s: %zu answers, %zu calls, %zu texts of people, %lld tokens in, %lld out\n", id,
+		n->turns, n->calls, n->people, (long long)n->tokens_in, (long long)n->tokens_out);
 	if (n->files > 1)
-		fprintf(ctx->out, "  with the files of %zu subagent%s\n", n->files - 1, n->files == 2 ? "" : "s");
+		fprintf(ctx->out, "  with the files of %zu subagent%s\n", n->files - 1,
+			n->files == 2 ? "" : "s");
 	if (earlier)
-		fprintf(ctx->err, "sandglass: import: %s has an earlier state of this session; its answers now count in both\n", earlier);
+		fprintf(ctx->err,
+			"sandglass: import: %s has an earlier state of this session; its answers now count in both\n",
+			earlier);
 	if (n->gaps && !ctx->quiet)
-		fprintf(ctx->err, "sandglass: %zu pieces could not be read (the first in line %zu); they are marked as gaps: "
-				  "events %s | grep import.gap\n",
+		fprintf(ctx->err,
+			"sandglass: %zu pieces could not be read (the first in line %zu); they are marked as gaps: "
+			"events %s | grep import.gap\n",
 			n->gaps, n->first_gap, id);
 }
 
@@ -125,14 +135,20 @@ static int check_before(void *self, const json_t *from, struct err *err)
 {
 	struct before *b = self;
 	struct session_files files = SESSION_FILES_INIT;
-	const char *hash = json_str(from, "hash", ""), *origin = json_str(from, "origin", NULL), *format = json_str(from, "format", "");
+	const char *hash = json_str(from, "hash", ""), *origin = json_str(from, "origin", NULL),
+		   *format = json_str(from, "format", "");
 	int rc = session_files_list(&files, b->ctx->sessions, err);
 	for (size_t i = 0; rc == 0 && i < files.nr; i++) {
 		CLEANUP(json_release) json_t *had = imported_from(files.item[i].path);
 		const char *id = files.item[i].id;
 		if (had && !strcmp(json_str(had, "hash", "-"), hash) && !b->again)
-			rc = err_set(err, ERR_EXISTS, "%s has this file already; --force imports it again, and its answers then count twice", id);
-		else if (had && origin && !b->earlier && !strcmp(json_str(had, "origin", ""), origin) && !strcmp(json_str(had, "format", ""), format))
+			rc = err_set(
+				err, ERR_EXISTS,
+				"%s has this file already; --force imports it again, and its answers then count twice",
+				id);
+		else if (had && origin && !b->earlier &&
+			 !strcmp(json_str(had, "origin", ""), origin) &&
+			 !strcmp(json_str(had, "format", ""), format))
 			b->earlier = mem_strdup(id);
 	}
 	session_files_release(&files);
@@ -153,7 +169,8 @@ int cmd_import(struct cmd_ctx *ctx)
 	if (!e || dir_make(ctx->sessions, 0700, &err) < 0)
 		return cmd_fail(ctx, &err);
 	struct before before = { .ctx = ctx, .again = cmd_has(ctx, "force") };
-	int rc = import_run(e, path, ctx->sessions, name ? name : e->name, check_before, &before, &file, &sums, &err);
+	int rc = import_run(e, path, ctx->sessions, name ? name : e->name, check_before, &before,
+			    &file, &sums, &err);
 	CLEANUP(free_ptr) char *earlier = before.earlier;
 	if (rc < 0) {
 		err_wrap(&err, "'%s' as %s", path, e->name);

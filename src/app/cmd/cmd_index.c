@@ -25,7 +25,8 @@ static void cmd_index_on_signal(int nr)
 {
 	(void)nr;
 	asked_to_end = 1;
-	alarm(END_SECONDS); /* a step that does not come to its end: what is committed is whole at any time */
+	/* a step that does not come to its end: what is committed is whole at any time */
+	alarm(END_SECONDS);
 }
 
 static void cmd_index_listen(void)
@@ -40,7 +41,8 @@ static bool cmd_index_step(void *self, uint64_t at, uint64_t head)
 {
 	struct work *w = self;
 	if (w->shows && head)
-		fprintf(w->ctx->err, "\r%s: %3" PRIu64 " %% of %" PRIu64 " events\x1b[K", w->id, at * 100 / head, head);
+		fprintf(w->ctx->err, "\r%s: %3" PRIu64 " %% of %" PRIu64 " events\x1b[K", w->id,
+			at * 100 / head, head);
 	return !asked_to_end;
 }
 
@@ -54,7 +56,8 @@ static void cmd_index_told(struct work *w, int rc, const struct err *err)
 		cmd_print_safe(w->ctx->err, err->text, strlen(err->text), false);
 		fputc('\n', w->ctx->err);
 	} else if (!w->ctx->quiet) {
-		fprintf(w->ctx->out, "%s: the search index %s\n", w->id, rc ? "is whole" : "is not whole yet: it was ended, or the file is wanted");
+		fprintf(w->ctx->out, "%s: the search index %s\n", w->id,
+			rc ? "is whole" : "is not whole yet: it was ended, or the file is wanted");
 	}
 	w->done += rc > 0;
 	w->left += rc == 0;

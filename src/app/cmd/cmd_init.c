@@ -1,4 +1,5 @@
-/* sandglass init: what a project begins with: rules, settings, and types for editors. What is there stays. */
+/* sandglass init: what a project begins with: rules, settings, and types for editors. What is there
+ * stays. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,20 +13,24 @@
 #include "base/paths.h"
 
 static const char cmd_init_luarc[] = "{\n"
-			    "  \"runtime.version\": \"Lua 5.4\",\n"
-			    "  \"workspace.library\": [\".sandglass/.types\"]\n"
-			    "}\n";
+				     "  \"runtime.version\": \"Lua 5.4\",\n"
+				     "  \"workspace.library\": [\".sandglass/.types\"]\n"
+				     "}\n";
 
 static const struct {
 	const char *path, *template, *text; /* of the library, or itself */
-	bool trusted, ours; /* ours: made anew each time, never edited */
+	bool trusted, ours;		    /* ours: made anew each time, never edited */
 	const char *about;
 } cmd_init_files[] = {
-	{ ".sandglass/policy.lua", "templates/policy.lua", NULL, true, false, "rules: what is allowed, asked, denied" },
+	{ ".sandglass/policy.lua", "templates/policy.lua", NULL, true, false,
+	  "rules: what is allowed, asked, denied" },
 	{ ".sandglass/config.lua", "templates/config.lua", NULL, true, false, "settings" },
-	{ ".sandglass/.types/sandglass.d.lua", "meta/sandglass.d.lua", NULL, false, true, "types for editors" },
-	{ ".sandglass/.types/policy.d.lua", "meta/policy.d.lua", NULL, false, true, "the same for policies," },
-	{ ".sandglass/.types/config.d.lua", "meta/config.d.lua", NULL, false, true, "configurations," },
+	{ ".sandglass/.types/sandglass.d.lua", "meta/sandglass.d.lua", NULL, false, true,
+	  "types for editors" },
+	{ ".sandglass/.types/policy.d.lua", "meta/policy.d.lua", NULL, false, true,
+	  "the same for policies," },
+	{ ".sandglass/.types/config.d.lua", "meta/config.d.lua", NULL, false, true,
+	  "configurations," },
 	{ ".sandglass/.types/verify.d.lua", "meta/verify.d.lua", NULL, false, true, "checks" },
 	{ ".sandglass/.types/suite.d.lua", "meta/suite.d.lua", NULL, false, true, "and suites" },
 	{ ".luarc.json", NULL, cmd_init_luarc, false, false, "tells editors where they are" },
@@ -46,10 +51,12 @@ static int cmd_init_put(const char *dir, size_t i, bool force, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = path_join(dir, cmd_init_files[i].path);
 	size_t len = cmd_init_files[i].text ? strlen(cmd_init_files[i].text) : 0;
-	const char *text = cmd_init_files[i].text ? cmd_init_files[i].text : library_file(cmd_init_files[i].template, &len);
+	const char *text = cmd_init_files[i].text ? cmd_init_files[i].text
+						  : library_file(cmd_init_files[i].template, &len);
 	struct stat st;
 	if (!text)
-		return err_set(err, ERR_NOENT, "'%s' is missing from this build", cmd_init_files[i].template);
+		return err_set(err, ERR_NOENT, "'%s' is missing from this build",
+			       cmd_init_files[i].template);
 	bool there = lstat(path, &st) == 0;
 	if (there && !S_ISREG(st.st_mode))
 		return err_set(err, ERR_EXISTS, "'%s' is there and is no regular file", path);
@@ -57,7 +64,8 @@ static int cmd_init_put(const char *dir, size_t i, bool force, struct err *err)
 		return 0;
 	if (make_folder(path, err) < 0 || file_write_atomic(path, text, len, 0644, err) < 0)
 		return -1;
-	if (cmd_init_files[i].trusted && trust_file(path, err) < 0) /* it is the user who has just had it written */
+	/* it is the user who has just had it written */
+	if (cmd_init_files[i].trusted && trust_file(path, err) < 0)
 		return -1;
 	return 1;
 }
@@ -74,9 +82,11 @@ int cmd_init(struct cmd_ctx *ctx)
 		int rc = cmd_init_put(dir, i, cmd_has(ctx, "force"), &err);
 		if (rc < 0)
 			return cmd_fail(ctx, &err);
-		fprintf(ctx->out, "%-7s %-34s %s\n", rc ? "wrote" : "kept", cmd_init_files[i].path, cmd_init_files[i].about);
+		fprintf(ctx->out, "%-7s %-34s %s\n", rc ? "wrote" : "kept", cmd_init_files[i].path,
+			cmd_init_files[i].about);
 	}
-	fprintf(ctx->out, "\nThe rules are trusted as they are written; after you have changed them: sandglass trust\n"
-			  "An agent to begin with: sandglass new NAME\n");
+	fprintf(ctx->out,
+		"\nThe rules are trusted as they are written; after you have changed them: sandglass trust\n"
+		"An agent to begin with: sandglass new NAME\n");
 	return EXIT_DONE;
 }

@@ -1,4 +1,5 @@
-/* login: which logins of vendors' programs sandboxes may use. Tokens are never shown; `login_token` hands one to a supervisor of ours. */
+/* login: which logins of vendors' programs sandboxes may use. Tokens are never shown; `login_token`
+ * hands one to a supervisor of ours. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,7 +35,8 @@ static void login_row(struct cmd_ctx *ctx, const json_t *login)
 		cmd_json(ctx, o);
 		return;
 	}
-	fprintf(ctx->out, "%-10s %-8s %-30s ", json_str(login, "name", ""), json_str(login, "plan", "-"), json_str(login, "account", "-"));
+	fprintf(ctx->out, "%-10s %-8s %-30s ", json_str(login, "name", ""),
+		json_str(login, "plan", "-"), json_str(login, "account", "-"));
 	fprintf(ctx->out, "%s\n", state);
 }
 
@@ -51,9 +53,12 @@ static int login_list(struct cmd_ctx *ctx)
 static bool cmd_login_agrees(struct cmd_ctx *ctx, const struct login_kind *k, const json_t *login)
 {
 	char answer[16] = "";
-	fprintf(ctx->err, "login of '%s': %s%s%s, plan %s\n%s\nSandboxes get a placeholder; the token stays on this host. Use it for sandboxes? (y/n) ",
-		k->name, json_str(login, "account", "account not known"), json_str(login, "organization", NULL) ? ", " : "",
-		json_str(login, "organization", ""), json_str(login, "plan", "not known"), k->terms);
+	fprintf(ctx->err,
+		"login of '%s': %s%s%s, plan %s\n%s\nSandboxes get a placeholder; the token stays on this host. Use it for sandboxes? (y/n) ",
+		k->name, json_str(login, "account", "account not known"),
+		json_str(login, "organization", NULL) ? ", " : "",
+		json_str(login, "organization", ""), json_str(login, "plan", "not known"),
+		k->terms);
 	fflush(ctx->err);
 	return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
@@ -63,9 +68,11 @@ static int login_new(struct cmd_ctx *ctx, const struct login_kind *k)
 	CLEANUP(json_release) json_t *login = NULL;
 	struct err err = ERR_INIT;
 	if (login_add(k, cmd_opt(ctx, "file"), cmd_opt(ctx, "secret"), &login, &err) < 0)
-		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "login add: %s; log in first: %s", err.text, k->again);
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "login add: %s; log in first: %s",
+				     err.text, k->again);
 	if (!cmd_has(ctx, "yes") && !isatty(0))
-		return cmd_usage(ctx, "add: your consent is needed: run it at a terminal, or with --yes");
+		return cmd_usage(
+			ctx, "add: your consent is needed: run it at a terminal, or with --yes");
 	if (!cmd_has(ctx, "yes") && !cmd_login_agrees(ctx, k, login))
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "login add: not added");
 	json_put_int(login, "agreed_us", clock_wall_us());
@@ -106,7 +113,8 @@ int cmd_login_token(struct cmd_ctx *ctx)
 	if (isatty(1)) /* never onto a screen */
 		return cmd_usage(ctx, "a supervisor runs this");
 	if (!login)
-		err_set(&err, ERR_NOENT, "login '%s' was not added: run 'sandglass login add %s'", name, name);
+		err_set(&err, ERR_NOENT, "login '%s' was not added: run 'sandglass login add %s'",
+			name, name);
 	if (!login || login_fresh(login, cmd_opt(ctx, "refused"), &t, &err) < 0) {
 		json_put_str(out, "error", err.text);
 	} else {

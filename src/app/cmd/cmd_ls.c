@@ -15,13 +15,16 @@
 
 struct row {
 	const struct session_file *file;
-	const char *state; /* running, waiting, stalled, ended, stopped, failed, broken off, unreadable */
-	char *why;	   /* it is unreadable, has not ended well, or cannot write its record: owned; may be NULL */
+	/* running, waiting, stalled, ended, stopped, failed, broken off, unreadable */
+	const char *state;
+	/* it is unreadable, has not ended well, or cannot write its record: owned; may be NULL */
+	char *why;
 	uint64_t events;
 	int64_t begun_us, last_us;
 	size_t held, asks;
 	bool watch; /* it is shared with us to watch only */
-	bool live, silent, broken_off, unreadable; /* silent: it runs, and its supervisor does not answer */
+	/* silent: it runs, and its supervisor does not answer */
+	bool live, silent, broken_off, unreadable;
 };
 
 static json_t *cmd_ls_body_of(const struct event *ev)
@@ -88,9 +91,11 @@ static void ask_supervisors(struct row *row, size_t nr)
 		row[i].asks = json_array_size(json_object_get(state, "asks"));
 		row[i].watch = !strcmp(json_str(welcome, "role", ""), "watch");
 		row[i].state = row[i].held + row[i].asks ? "waiting" : row[i].state;
-		if (*json_str(state, "record", "")) { /* then nothing goes on there, whatever waits */
+		/* then nothing goes on there, whatever waits */
+		if (*json_str(state, "record", "")) {
 			free(row[i].why);
-			row[i].why = mem_strdup(json_str(state, "record_why", "its record cannot be written"));
+			row[i].why = mem_strdup(
+				json_str(state, "record_why", "its record cannot be written"));
 			row[i].state = "stalled";
 		}
 		json_decref(welcome);
@@ -107,7 +112,8 @@ static bool cmd_ls_matches(const struct session_file *f, const struct filter *fi
 	size_t nr = 1;
 	if (!filter)
 		return true;
-	if (session_open(&s, f->path, &err) == 0 && filter_search(filter, s, clock_wall_us(), 0, 1, &seq, &nr, &err) < 0)
+	if (session_open(&s, f->path, &err) == 0 &&
+	    filter_search(filter, s, clock_wall_us(), 0, 1, &seq, &nr, &err) < 0)
 		nr = 1;
 	session_close(&s);
 	return nr > 0;
@@ -143,7 +149,8 @@ static void cmd_ls_print_json(struct cmd_ctx *ctx, const struct row *r)
 		json_put_int(o, "held", (int64_t)r->held);
 		json_put_int(o, "asks", (int64_t)r->asks);
 		if (r->broken_off)
-			json_put(o, "resume", json_pack("[sss]", "sandglass", "resume", r->file->id));
+			json_put(o, "resume",
+				 json_pack("[sss]", "sandglass", "resume", r->file->id));
 	}
 	cmd_json(ctx, o);
 }
@@ -162,8 +169,8 @@ static void cmd_ls_print_row(struct cmd_ctx *ctx, const struct row *r)
 		clock_span((r->live ? clock_wall_us() : r->last_us) - r->begun_us, &span);
 		buf_printf(&b, "%-9s %-10s ", r->file->id, r->state);
 		cmd_time(r->begun_us, &b);
-		buf_printf(&b, " %7s %8llu events %10s  ", buf_cstr(&span), (unsigned long long)r->events,
-			   buf_cstr(&size));
+		buf_printf(&b, " %7s %8llu events %10s  ", buf_cstr(&span),
+			   (unsigned long long)r->events, buf_cstr(&size));
 		cmd_safe(&b, r->file->name, strlen(r->file->name), false);
 		if (r->why) {
 			buf_puts(&b, ": ");
@@ -172,18 +179,20 @@ static void cmd_ls_print_row(struct cmd_ctx *ctx, const struct row *r)
 		if (r->held)
 			buf_printf(&b, "  (%zu held)", r->held);
 		if (r->asks)
-			buf_printf(&b, "  (%zu %s)", r->asks, r->asks == 1 ? "question" : "questions");
+			buf_printf(&b, "  (%zu %s)", r->asks,
+				   r->asks == 1 ? "question" : "questions");
 		if (r->silent)
 			buf_puts(&b, "  (does not answer)");
 		if (r->file->shared_by)
-			buf_printf(&b, "  (shared by %s%s)", r->file->shared_by, r->watch ? ", to watch" : "");
+			buf_printf(&b, "  (shared by %s%s)", r->file->shared_by,
+				   r->watch ? ", to watch" : "");
 		if (r->broken_off)
 			buf_printf(&b, "  (goes on with 'sandglass resume %s')", r->file->id);
 	}
 	fprintf(ctx->out, "%s\n", buf_cstr(&b));
 }
 
-/* --- one session's agents or snapshots ------------------------------------------------------------------------------
+/* --- one session's agents or snapshots --------------------------------------------------------
  */
 
 static int ls_inside(struct cmd_ctx *ctx, uint16_t kind)
@@ -224,11 +233,14 @@ static int ls_inside(struct cmd_ctx *ctx, uint16_t kind)
 static void say_none(struct cmd_ctx *ctx, bool chosen, size_t others)
 {
 	if (cmd_has(ctx, "live"))
-		fprintf(ctx->err, "sandglass: no %ssession in '%s' runs\n", chosen ? "such " : "", ctx->sessions);
+		fprintf(ctx->err, "sandglass: no %ssession in '%s' runs\n", chosen ? "such " : "",
+			ctx->sessions);
 	else
-		fprintf(ctx->err, "sandglass: no %s in '%s'\n", chosen ? "such session" : "sessions", ctx->sessions);
+		fprintf(ctx->err, "sandglass: no %s in '%s'\n",
+			chosen ? "such session" : "sessions", ctx->sessions);
 	if (others)
-		fprintf(ctx->err, "  %zu .glass file%s there %s not named DATE-NAME-ID.glass: sessions all the same, meant by their path\n",
+		fprintf(ctx->err,
+			"  %zu .glass file%s there %s not named DATE-NAME-ID.glass: sessions all the same, meant by their path\n",
 			others, others == 1 ? "" : "s", others == 1 ? "is" : "are");
 }
 
@@ -245,7 +257,8 @@ int cmd_ls(struct cmd_ctx *ctx)
 		return ls_waiting(ctx);
 	if (cmd_has(ctx, "agents") || cmd_has(ctx, "snapshots"))
 		return ls_inside(ctx, cmd_has(ctx, "agents") ? EV_AGENT_START : EV_SNAPSHOT_TAKEN);
-	if (cmd_filter(ctx, &filter, &err) < 0 || session_files_list(&files, ctx->sessions, &err) < 0) {
+	if (cmd_filter(ctx, &filter, &err) < 0 ||
+	    session_files_list(&files, ctx->sessions, &err) < 0) {
 		filter_free(&filter);
 		return cmd_fail(ctx, &err);
 	}
@@ -253,7 +266,8 @@ int cmd_ls(struct cmd_ctx *ctx)
 	session_files_sort(&files);
 	struct row *row = mem_calloc(files.nr + 1, sizeof(*row));
 	for (size_t i = 0; i < files.nr; i++) {
-		if (!cmd_ls_wanted(&files.item[i], cmd_word(ctx, 0)) || !cmd_ls_matches(&files.item[i], filter))
+		if (!cmd_ls_wanted(&files.item[i], cmd_word(ctx, 0)) ||
+		    !cmd_ls_matches(&files.item[i], filter))
 			continue;
 		if ((int64_t)shown >= max) {
 			left++;
@@ -275,7 +289,8 @@ int cmd_ls(struct cmd_ctx *ctx)
 	}
 	free(row);
 	if (left && !ctx->quiet && !ctx->json)
-		fprintf(ctx->err, "sandglass: %zu older ones, 'sandglass ls --all' shows them\n", left);
+		fprintf(ctx->err, "sandglass: %zu older ones, 'sandglass ls --all' shows them\n",
+			left);
 	if (!shown && !ctx->quiet && !ctx->json)
 		say_none(ctx, cmd_word(ctx, 0) || filter, files.others);
 	filter_free(&filter);

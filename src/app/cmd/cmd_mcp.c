@@ -22,12 +22,16 @@ static int cmd_mcp_serve(struct cmd_ctx *ctx)
 	if (!cmd_has(ctx, "http") && (cmd_word(ctx, 1) || cmd_has(ctx, "no-token"))) {
 		json_decref(o);
 		json_decref(args);
-		return cmd_usage(ctx, "an address and --no-token are for --http: sandglass mcp serve --http ADDR");
+		return cmd_usage(
+			ctx,
+			"an address and --no-token are for --http: sandglass mcp serve --http ADDR");
 	}
 	if (!text || run_common(ctx, o, &err) < 0) {
 		json_decref(o);
 		json_decref(args);
-		return text ? cmd_fail(ctx, &err) : cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "'agents/mcp.lua' is missing from this build");
+		return text ? cmd_fail(ctx, &err)
+			    : cmd_fail_with(ctx, EXIT_UNSUCCESSFUL,
+					    "'agents/mcp.lua' is missing from this build");
 	}
 	if (cmd_opt(ctx, "repo")) {
 		json_array_append_new(args, json_string("--repo"));
@@ -37,13 +41,14 @@ static int cmd_mcp_serve(struct cmd_ctx *ctx)
 	json_put_bytes(o, "script", text, len);
 	json_put(o, "args", args);
 	config_user(ctx);
-	const struct mcp_http how = {
-		.address = cmd_word(ctx, 1), .open = cmd_has(ctx, "no-token"), .quiet = ctx->quiet, .json = ctx->json
-	};
+	const struct mcp_http how = { .address = cmd_word(ctx, 1),
+				      .open = cmd_has(ctx, "no-token"),
+				      .quiet = ctx->quiet,
+				      .json = ctx->json };
 	return cmd_has(ctx, "http") ? mcp_serve_http(o, &how) : mcp_serve_stdio(o);
 }
 
-/* --- servers by name ---------------------------------------------------------------------------------------------- */
+/* --- servers by name -------------------------------------------------------------------------- */
 
 /* "text", or for "before $NAME" the secret of that name with "before " in front. */
 static json_t *cmd_mcp_value_of(const char *text)
@@ -73,7 +78,8 @@ static json_t *cmd_mcp_pairs(struct cmd_ctx *ctx, const char *option, char betwe
 		CLEANUP(free_ptr) char *name = mem_strndup(v, (size_t)(at - v));
 		if (!o)
 			o = json_object();
-		json_put(o, name, cmd_mcp_value_of(at + 1 + strspn(at + 1, between == ':' ? " " : "")));
+		json_put(o, name,
+			 cmd_mcp_value_of(at + 1 + strspn(at + 1, between == ':' ? " " : "")));
 	}
 	return o;
 }
@@ -97,7 +103,8 @@ static json_t *cmd_mcp_described(struct cmd_ctx *ctx, struct err *err)
 	}
 	if (!url && !rest->nr)
 		return NULL;
-	json_t *o = json_object(), *env = cmd_mcp_pairs(ctx, "env", '=', err), *headers = cmd_mcp_pairs(ctx, "header", ':', err);
+	json_t *o = json_object(), *env = cmd_mcp_pairs(ctx, "env", '=', err),
+	       *headers = cmd_mcp_pairs(ctx, "header", ':', err);
 	json_put_str(o, "url", url);
 	if (!url)
 		json_put(o, "command", json_argv(rest->item, rest->nr));
@@ -114,14 +121,21 @@ static int cmd_mcp_add(struct cmd_ctx *ctx, struct err *err)
 {
 	const char *name = cmd_word(ctx, 1);
 	if (!name || !mcp_name_ok(name))
-		return err_set(err, ERR_USAGE, "which name? letters, digits, '_' and '-': sandglass mcp add NAME -- COMMAND");
+		return err_set(
+			err, ERR_USAGE,
+			"which name? letters, digits, '_' and '-': sandglass mcp add NAME -- COMMAND");
 	json_t *o = cmd_mcp_described(ctx, err);
 	if (!o)
-		return err->code ? -1 : err_set(err, ERR_USAGE, "what is it? sandglass mcp add %s -- COMMAND, or --url URL", name);
+		return err->code
+			       ? -1
+			       : err_set(err, ERR_USAGE,
+					 "what is it? sandglass mcp add %s -- COMMAND, or --url URL",
+					 name);
 	if (mcp_known_set(name, o, err) < 0)
 		return -1;
 	if (!ctx->quiet && !ctx->json)
-		fprintf(ctx->out, "added: %s; look at its tools with: sandglass mcp test %s\n", name, name);
+		fprintf(ctx->out, "added: %s; look at its tools with: sandglass mcp test %s\n",
+			name, name);
 	return 0;
 }
 
@@ -132,7 +146,8 @@ static int cmd_mcp_ls(struct cmd_ctx *ctx, struct err *err)
 	json_t *v;
 	if (!all)
 		return -1;
-	json_object_foreach(all, name, v) {
+	json_object_foreach(all, name, v)
+	{
 		if (ctx->json) {
 			json_t *o = json_copy(v);
 			json_put_str(o, "name", name);
@@ -151,11 +166,12 @@ static int cmd_mcp_ls(struct cmd_ctx *ctx, struct err *err)
 		fputc('\n', ctx->out);
 	}
 	if (!json_object_size(all) && !ctx->json && !ctx->quiet)
-		fprintf(ctx->err, "no MCP server has been added; sandglass mcp add NAME -- COMMAND\n");
+		fprintf(ctx->err,
+			"no MCP server has been added; sandglass mcp add NAME -- COMMAND\n");
 	return 0;
 }
 
-/* --- one server by hand ------------------------------------------------------------------------------------------- */
+/* --- one server by hand ----------------------------------------------------------------------- */
 
 struct visit {
 	struct cmd_ctx *ctx;
@@ -168,7 +184,8 @@ struct visit {
 
 static void visit_fail(struct visit *v, const struct err *err)
 {
-	v->status = cmd_fail_with(v->ctx, EXIT_UNSUCCESSFUL, "MCP server '%s': %s", v->name, err->text);
+	v->status =
+		cmd_fail_with(v->ctx, EXIT_UNSUCCESSFUL, "MCP server '%s': %s", v->name, err->text);
 	loop_stop(v->loop);
 }
 
@@ -225,11 +242,14 @@ static void print_tools(struct visit *v)
 		return;
 	}
 	fprintf(out, "%s: ", v->name);
-	cmd_print_safe(out, json_str(info, "name", "a server"), strlen(json_str(info, "name", "a server")), false);
+	cmd_print_safe(out, json_str(info, "name", "a server"),
+		       strlen(json_str(info, "name", "a server")), false);
 	fputc(' ', out);
-	cmd_print_safe(out, json_str(info, "version", ""), strlen(json_str(info, "version", "")), false);
+	cmd_print_safe(out, json_str(info, "version", ""), strlen(json_str(info, "version", "")),
+		       false);
 	fprintf(out, ", protocol %s, %zu tools\n", mcp_client_version(c), json_array_size(tools));
-	json_array_foreach(tools, i, t) {
+	json_array_foreach(tools, i, t)
+	{
 		const char *about = json_str(t, "description", json_str(t, "title", ""));
 		size_t n = strcspn(about, "\n");
 		fprintf(out, "  %-28s ", json_str(t, "name", ""));
@@ -267,12 +287,15 @@ static void cmd_mcp_on_log(void *self, const char *bytes, size_t len)
 		cmd_print_safe(v->ctx->err, bytes, len, true);
 }
 
-/* NAME=VALUE or Name: VALUE with the values of secrets; these are the user's own, and go only to this server. */
-static int cmd_mcp_fill(struct strv *out, const json_t *from, const char *between, const json_t *secrets, struct err *err)
+/* NAME=VALUE or Name: VALUE with the values of secrets; these are the user's own, and go only to
+ * this server. */
+static int cmd_mcp_fill(struct strv *out, const json_t *from, const char *between,
+			const json_t *secrets, struct err *err)
 {
 	const char *key;
 	json_t *v;
-	json_object_foreach((json_t *)(uintptr_t)from, key, v) {
+	json_object_foreach((json_t *)(uintptr_t)from, key, v)
+	{
 		CLEANUP(secret_wipe_buf) struct buf b = BUF_INIT;
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
 		const char *name = json_str(v, "$secret", NULL);
@@ -295,7 +318,9 @@ static int cmd_mcp_fill(struct strv *out, const json_t *from, const char *betwee
 
 static int run_visit(struct visit *v, const json_t *server, const json_t *secrets, struct err *err)
 {
-	static const struct mcp_conn_ops ops = { .ready = cmd_mcp_on_ready, .gone = cmd_mcp_on_gone, .log = cmd_mcp_on_log };
+	static const struct mcp_conn_ops ops = { .ready = cmd_mcp_on_ready,
+						 .gone = cmd_mcp_on_gone,
+						 .log = cmd_mcp_on_log };
 	struct strv env = STRV_INIT, headers = STRV_INIT, argv = STRV_INIT;
 	struct http *http = NULL;
 	const char *url = json_str(server, "url", NULL);
@@ -311,8 +336,13 @@ static int run_visit(struct visit *v, const json_t *server, const json_t *secret
 	    (url && http_new(&http, v->loop, NULL, err) < 0))
 		rc = -1;
 	mcp_env(&env);
-	const struct mcp_conn_spec spec = { .argv = url ? NULL : &argv, .env = &env, .cwd = json_str(server, "cwd", NULL),
-					    .url = url, .headers = &headers, .http = http, .open_us = seconds * 1000000 };
+	const struct mcp_conn_spec spec = { .argv = url ? NULL : &argv,
+					    .env = &env,
+					    .cwd = json_str(server, "cwd", NULL),
+					    .url = url,
+					    .headers = &headers,
+					    .http = http,
+					    .open_us = seconds * 1000000 };
 	if (rc == 0)
 		rc = mcp_conn_open(&v->conn, v->loop, &spec, &ops, v, err);
 	if (rc == 0)
@@ -322,7 +352,8 @@ static int run_visit(struct visit *v, const json_t *server, const json_t *secret
 	strv_release(&env);
 	strv_release(&headers);
 	http_free(&http);
-	while (loop_alive(v->loop)) /* a server of ours may want a moment to end; it is not asked for ever */
+	/* a server of ours may want a moment to end; it is not asked for ever */
+	while (loop_alive(v->loop))
 		loop_turn(v->loop, 50);
 	loop_free(v->loop);
 	return rc;
@@ -353,13 +384,16 @@ static int cmd_mcp_visit(struct cmd_ctx *ctx, bool call)
 	if (!server)
 		return cmd_fail(ctx, &err);
 	if (!strcmp(json_str(server, "where", "host"), "box"))
-		return cmd_fail_with(ctx, EXIT_USAGE, "the MCP server '%s' is for a box: a script uses it, sg.mcp { name = \"%s\", box = box }",
-				     v.name, v.name);
+		return cmd_fail_with(
+			ctx, EXIT_USAGE,
+			"the MCP server '%s' is for a box: a script uses it, sg.mcp { name = \"%s\", box = box }",
+			v.name, v.name);
 	v.tool = call ? cmd_word(ctx, at) : NULL;
 	const char *args = call ? cmd_word(ctx, at + 1) : NULL;
 	if (call && !v.tool)
 		return cmd_usage(ctx, "which tool?");
-	CLEANUP(json_release) json_t *given = args ? json_parse(args, strlen(args), "arguments", &err) : NULL;
+	CLEANUP(json_release)
+	json_t *given = args ? json_parse(args, strlen(args), "arguments", &err) : NULL;
 	if (args && !json_is_object(given))
 		return cmd_usage(ctx, "the arguments are a JSON object: '{\"path\":\".\"}'");
 	v.args = given;

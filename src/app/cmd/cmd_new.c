@@ -1,5 +1,5 @@
-/* sandglass new: four questions, one of the two ways to connect an agent to a box with the reason for it, and a script
- * to begin with. Nothing is written before everything is known. */
+/* sandglass new: four questions, one of the two ways to connect an agent to a box with the reason
+ * for it, and a script to begin with. Nothing is written before everything is known. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +22,16 @@ struct question {
 static const struct question cmd_new_questions[] = {
 	{ "coupling",
 	  "What is the agent?",
-	  { { "tool", "a loop of your own that uses a computer", -2, "the loop is yours, a box is one of its tools" },
+	  { { "tool", "a loop of your own that uses a computer", -2,
+	      "the loop is yours, a box is one of its tools" },
 	    { "inside", "a finished program that wants to live where the files are", 2,
 	      "the program expects files and commands around it" } } },
 	{ "iteration",
 	  "How often will you change the agent itself?",
-	  { { "fast", "many times a day", -1, "a change takes effect at once, no box is rebuilt for it" },
-	    { "stable", "rarely", 0, "the agent changes rarely, so a rebuilt box costs little" } } },
+	  { { "fast", "many times a day", -1,
+	      "a change takes effect at once, no box is rebuilt for it" },
+	    { "stable", "rarely", 0,
+	      "the agent changes rarely, so a rebuilt box costs little" } } },
 	{ "keys",
 	  "Where may keys and prompts be?",
 	  { { "outside", "never in the box", -1, "keys and prompts never enter the box" },
@@ -36,7 +39,8 @@ static const struct question cmd_new_questions[] = {
 	{ "mirror",
 	  "Must it be just like work on your own machine?",
 	  { { "no", "no", 0, "it need not look like your own machine" },
-	    { "yes", "yes: same files, same tools, same paths", 2, "it works as it would on your own machine" } } },
+	    { "yes", "yes: same files, same tools, same paths", 2,
+	      "it works as it would on your own machine" } } },
 };
 
 static const char *const cmd_new_patterns[] = { "coding", "fanout", "inside", "bare" };
@@ -46,7 +50,7 @@ struct plan {
 	int answer[ARRAY_LEN(cmd_new_questions)]; /* -1 = not asked */
 };
 
-/* --- the questions --------------------------------------------------------------------------------------------------
+/* --- the questions ----------------------------------------------------------------------------
  */
 
 static int cmd_new_answer_of(const struct question *q, const char *text)
@@ -63,8 +67,8 @@ static int cmd_new_answer_of(const struct question *q, const char *text)
 static bool cmd_new_ask(struct cmd_ctx *ctx, const struct question *q, int *out)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT, line = BUF_INIT;
-	buf_printf(&text, "%s\n  1 %-9s %s\n  2 %-9s %s\n[1] ", q->text, q->answer[0].word, q->answer[0].means,
-		   q->answer[1].word, q->answer[1].means);
+	buf_printf(&text, "%s\n  1 %-9s %s\n  2 %-9s %s\n[1] ", q->text, q->answer[0].word,
+		   q->answer[0].means, q->answer[1].word, q->answer[1].means);
 	for (;;) {
 		if (!cmd_ask(ctx, buf_cstr(&text), &line))
 			return false;
@@ -82,9 +86,10 @@ static int by_questions(struct cmd_ctx *ctx, struct plan *p)
 		any = any || cmd_has(ctx, cmd_new_questions[i].option);
 	bool interactive = !any && isatty(0);
 	if (!any && !interactive)
-		return cmd_usage(ctx,
-				 "no terminal to ask at: give --from coding, fanout, inside or bare, or answer with "
-				 "--coupling, --iteration, --keys, --mirror");
+		return cmd_usage(
+			ctx,
+			"no terminal to ask at: give --from coding, fanout, inside or bare, or answer with "
+			"--coupling, --iteration, --keys, --mirror");
 	int points = 0;
 	for (size_t i = 0; i < ARRAY_LEN(cmd_new_questions); i++) {
 		const struct question *q = &cmd_new_questions[i];
@@ -94,8 +99,8 @@ static int by_questions(struct cmd_ctx *ctx, struct plan *p)
 		if (!interactive)
 			p->answer[i] = given ? cmd_new_answer_of(q, given) : 0;
 		if (p->answer[i] < 0)
-			return cmd_usage(ctx, "--%s is %s or %s, not '%s'", q->option, q->answer[0].word,
-					 q->answer[1].word, given);
+			return cmd_usage(ctx, "--%s is %s or %s, not '%s'", q->option,
+					 q->answer[0].word, q->answer[1].word, given);
 		points += q->answer[p->answer[i]].points;
 	}
 	p->pattern = points > 0 ? "inside" : "coding";
@@ -116,7 +121,8 @@ static int cmd_new_choose(struct cmd_ctx *ctx, struct plan *p)
 		return EXIT_DONE;
 	const char *near = word_nearest(from, cmd_new_patterns, ARRAY_LEN(cmd_new_patterns));
 	return near ? cmd_usage(ctx, "no pattern '%s', did you mean '%s'?", from, near)
-		    : cmd_usage(ctx, "no pattern '%s', there is coding, fanout, inside and bare", from);
+		    : cmd_usage(ctx, "no pattern '%s', there is coding, fanout, inside and bare",
+				from);
 }
 
 static void say_why(struct cmd_ctx *ctx, const struct plan *p)
@@ -132,14 +138,18 @@ static void say_why(struct cmd_ctx *ctx, const struct plan *p)
 			fprintf(ctx->out, "pattern: %s (%s)\n", about[i][1], p->pattern);
 	int sign = !strcmp(p->pattern, "inside") ? 1 : -1;
 	for (size_t i = 0; i < ARRAY_LEN(cmd_new_questions); i++)
-		if (p->answer[i] >= 0 && cmd_new_questions[i].answer[p->answer[i]].points * sign > 0)
-			fprintf(ctx->out, "  because %s\n", cmd_new_questions[i].answer[p->answer[i]].reason);
+		if (p->answer[i] >= 0 &&
+		    cmd_new_questions[i].answer[p->answer[i]].points * sign > 0)
+			fprintf(ctx->out, "  because %s\n",
+				cmd_new_questions[i].answer[p->answer[i]].reason);
 	for (size_t i = 0; i < ARRAY_LEN(cmd_new_questions); i++)
-		if (p->answer[i] >= 0 && cmd_new_questions[i].answer[p->answer[i]].points * sign < 0)
-			fprintf(ctx->out, "  although %s\n", cmd_new_questions[i].answer[p->answer[i]].reason);
+		if (p->answer[i] >= 0 &&
+		    cmd_new_questions[i].answer[p->answer[i]].points * sign < 0)
+			fprintf(ctx->out, "  although %s\n",
+				cmd_new_questions[i].answer[p->answer[i]].reason);
 }
 
-/* --- writing --------------------------------------------------------------------------------------------------------
+/* --- writing ----------------------------------------------------------------------------------
  */
 
 struct file {
@@ -147,7 +157,8 @@ struct file {
 	struct buf text;
 };
 
-static int cmd_new_make(struct file *f, const char *template, const char *path, const char *name, struct err *err)
+static int cmd_new_make(struct file *f, const char *template, const char *path, const char *name,
+			struct err *err)
 {
 	f->path = mem_strdup(path);
 	return template_fill(&f->text, template, name, err);
@@ -158,7 +169,8 @@ static int cmd_new_write_all(struct cmd_ctx *ctx, struct file *f, size_t nr, str
 	bool force = cmd_has(ctx, "force");
 	for (size_t i = 0; i < nr && !force; i++)
 		if (access(f[i].path, F_OK) == 0)
-			return err_set(err, ERR_EXISTS, "'%s' is there already, --force writes over it", f[i].path);
+			return err_set(err, ERR_EXISTS,
+				       "'%s' is there already, --force writes over it", f[i].path);
 	for (size_t i = 0; i < nr; i++)
 		if (template_write(f[i].path, &f[i].text, force, err) < 0) {
 			for (size_t k = 0; k < i && !force; k++)
@@ -187,8 +199,8 @@ static int cmd_new_write_files(struct cmd_ctx *ctx, const struct plan *p, const 
 	if (rc < 0)
 		return cmd_fail(ctx, &err);
 	say_why(ctx, p);
-	fprintf(ctx->out, "wrote %s%s%s\ntry it: sandglass run %s\n", script, with_model ? " and " : "",
-		with_model ? model : "", script);
+	fprintf(ctx->out, "wrote %s%s%s\ntry it: sandglass run %s\n", script,
+		with_model ? " and " : "", with_model ? model : "", script);
 	return EXIT_DONE;
 }
 
@@ -200,7 +212,8 @@ int cmd_new(struct cmd_ctx *ctx)
 	if (n > 4 && !strcmp(name + n - 4, ".lua"))
 		name[n - 4] = 0;
 	if (!template_good_name(name))
-		return cmd_usage(ctx, "'%s' cannot be a name: letters, digits, _ and -, at most 64", name);
+		return cmd_usage(ctx, "'%s' cannot be a name: letters, digits, _ and -, at most 64",
+				 name);
 	int status = cmd_new_choose(ctx, &p);
 	return status == EXIT_DONE ? cmd_new_write_files(ctx, &p, name) : status;
 }

@@ -1,4 +1,5 @@
-/* sandglass out: the full output of an action. Exact bytes to files and pipes, harmless text to a terminal. */
+/* sandglass out: the full output of an action. Exact bytes to files and pipes, harmless text to a
+ * terminal. */
 #include <string.h>
 #include <unistd.h>
 
@@ -27,7 +28,10 @@ struct out {
 
 static const char *stream_name(int stream)
 {
-	return stream == STREAM_OUT ? "stdout" : stream == STREAM_ERR ? "stderr" : stream == STREAM_PTY ? "pty" : "text";
+	return stream == STREAM_OUT   ? "stdout"
+	       : stream == STREAM_ERR ? "stderr"
+	       : stream == STREAM_PTY ? "pty"
+				      : "text";
 }
 
 static bool cmd_out_put_glyph(void *self, const struct glyph *g)
@@ -71,7 +75,8 @@ static void cmd_out_set_up(struct out *o)
 		/* asked for alone it is what is asked for: then it goes where results go */
 		e->to = s == STREAM_ERR && !only_err ? o->ctx->err : o->ctx->out;
 		e->safe = isatty(fileno(e->to)) && !cmd_has(o->ctx, "raw");
-		e->wanted = s != STREAM_REQUEST && s != STREAM_RESPONSE && (only_out == only_err || (s == STREAM_ERR) == only_err);
+		e->wanted = s != STREAM_REQUEST && s != STREAM_RESPONSE &&
+			    (only_out == only_err || (s == STREAM_ERR) == only_err);
 		sanitizer_init(&e->san, 0, cmd_out_put_glyph, e);
 	}
 }
@@ -116,7 +121,8 @@ static int cmd_out_put_more(struct out *o, struct err *err)
 	return 0;
 }
 
-/* The text of the model's answer, in whose record it stands alone: what was brought in from elsewhere did not come bit by bit. */
+/* The text of the model's answer, in whose record it stands alone: what was brought in from
+ * elsewhere did not come bit by bit. */
 static int reply_text(struct out *o, struct buf *b, struct err *err)
 {
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -126,7 +132,10 @@ static int reply_text(struct out *o, struct buf *b, struct err *err)
 	if (feed_new(&feed, o->s, FEED_ACTION, o->action, err) < 0)
 		return -1;
 	while ((rc = feed_next(feed, &ev, &arena, 0, err)) > 0) {
-		CLEANUP(json_release) json_t *body = ev.kind == EV_MODEL_REPLY && ev.body ? json_parse(ev.body, ev.len, "event", err) : NULL;
+		CLEANUP(json_release)
+		json_t *body = ev.kind == EV_MODEL_REPLY && ev.body
+				       ? json_parse(ev.body, ev.len, "event", err)
+				       : NULL;
 		if (body && json_get_bytes(json_object_get(body, "text"), b))
 			break;
 		arena_reset(&arena);
@@ -140,14 +149,16 @@ static int model_text(struct out *o, struct buf *b, struct err *err)
 {
 	if (session_output(o->s, o->action, STREAM_TEXT, 0, SIZE_MAX, b, err) < 0)
 		return -1;
-	return b->len || session_output_size(o->s, o->action, STREAM_OUT) ? 0 : reply_text(o, b, err);
+	return b->len || session_output_size(o->s, o->action, STREAM_OUT) ? 0
+									  : reply_text(o, b, err);
 }
 
 /* All of it: as it came, and what a model said. */
 static int cmd_out_put_all(struct out *o, struct err *err)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	if (session_output_each(o->s, o->action, cmd_out_put, o, err) < 0 || model_text(o, &b, err) < 0)
+	if (session_output_each(o->s, o->action, cmd_out_put, o, err) < 0 ||
+	    model_text(o, &b, err) < 0)
 		return -1;
 	if (b.len)
 		cmd_out_put(o, STREAM_TEXT, 0, b.data, b.len);
@@ -177,14 +188,17 @@ static int find_action(struct out *o, uint64_t seq, struct err *err)
 	struct arena arena = ARENA_INIT;
 	struct event ev;
 	if (!seq)
-		return err_set(err, ERR_USAGE, "which action? give its number: %s#405", session_id(o->s));
+		return err_set(err, ERR_USAGE, "which action? give its number: %s#405",
+			       session_id(o->s));
 	int rc = session_event(o->s, seq, &ev, &arena, err);
 	if (rc == 0) {
 		bool own = ev.kind == EV_ACTION_REQUESTED || ev.kind == EV_PREVIEW_STARTED;
 		bool tried = ev.kind == EV_PREVIEW_TREE || ev.kind == EV_PREVIEW_ENDED;
-		o->action = own ? ev.seq : tried ? ev.cause : ev.action; /* a preview's output goes by its own number */
+		/* a preview's output goes by its own number */
+		o->action = own ? ev.seq : tried ? ev.cause : ev.action;
 		if (!o->action)
-			rc = err_set(err, ERR_USAGE, "#%llu is %s, which has no output", (unsigned long long)seq,
+			rc = err_set(err, ERR_USAGE, "#%llu is %s, which has no output",
+				     (unsigned long long)seq,
 				     event_kind_name(ev.kind) ? event_kind_name(ev.kind)
 							      : "an event of a newer version");
 	}
@@ -198,7 +212,8 @@ static int put_matching(struct out *o, const struct filter *f, struct err *err)
 	uint64_t seqs[256], at = 0;
 	size_t nr = ARRAY_LEN(seqs);
 	while (nr == ARRAY_LEN(seqs) && !ferror(o->ctx->out)) {
-		if (filter_search(f, o->s, clock_wall_us(), at, ARRAY_LEN(seqs), seqs, &nr, err) < 0)
+		if (filter_search(f, o->s, clock_wall_us(), at, ARRAY_LEN(seqs), seqs, &nr, err) <
+		    0)
 			return -1;
 		for (size_t i = 0; i < nr; i++) {
 			CLEANUP(buf_release) struct buf said = BUF_INIT;
@@ -227,7 +242,8 @@ int cmd_out(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	struct filter *filter;
 	uint64_t seq;
-	if (cmd_filter(ctx, &filter, &err) < 0 || session_open_ref(ctx, cmd_word(ctx, 0), &o.s, &seq, &err) < 0) {
+	if (cmd_filter(ctx, &filter, &err) < 0 ||
+	    session_open_ref(ctx, cmd_word(ctx, 0), &o.s, &seq, &err) < 0) {
 		filter_free(&filter);
 		return cmd_fail(ctx, &err);
 	}

@@ -1,4 +1,5 @@
-/* sandglass compare --patterns: runs agents/patterns.lua in a session of its own and prints what it measured. */
+/* sandglass compare --patterns: runs agents/patterns.lua in a session of its own and prints what it
+ * measured. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +21,13 @@ int patterns_canary(struct err *err)
 	unsigned char r[8];
 	if (getentropy(r, sizeof r) < 0)
 		return err_sys(err, "no random number can be had");
-	CLEANUP(free_ptr) char *value = mem_printf("canary-key-%llu", (unsigned long long)get_u64le(r));
+	CLEANUP(free_ptr)
+	char *value = mem_printf("canary-key-%llu", (unsigned long long)get_u64le(r));
 	return setenv("CANARY_KEY", value, 1) < 0 ? err_sys(err, "cannot set CANARY_KEY") : 0;
 }
 
 struct seen {
-	json_t *table;	 /* what the script printed last */
+	json_t *table; /* what the script printed last */
 	bool ended, ok;
 	char *why;
 };
@@ -33,7 +35,8 @@ struct seen {
 static void take_event(struct cmd_ctx *ctx, struct seen *to, const struct event *ev)
 {
 	struct err none = ERR_INIT;
-	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
+	CLEANUP(json_release)
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
 	const char *text = json_str(body, "text", "");
 	if (ev->kind == EV_NOTE && *text == '{') {
 		json_release(&to->table);
@@ -41,7 +44,8 @@ static void take_event(struct cmd_ctx *ctx, struct seen *to, const struct event 
 	} else if (ev->kind == EV_HOST_END && !json_flag(body, "ok", false)) {
 		free(to->why);
 		to->why = mem_strdup(json_str(body, "why", json_str(body, "text", "")));
-	} else if (ev->kind == EV_NOTE && !strcmp(json_str(body, "level", ""), "progress") && !ctx->quiet && !ctx->json && isatty(2)) {
+	} else if (ev->kind == EV_NOTE && !strcmp(json_str(body, "level", ""), "progress") &&
+		   !ctx->quiet && !ctx->json && isatty(2)) {
 		fprintf(ctx->err, "\r\033[K%s", text);
 	} else if (ev->kind == EV_SESSION_END) {
 		to->ended = true;
@@ -50,7 +54,8 @@ static void take_event(struct cmd_ctx *ctx, struct seen *to, const struct event 
 }
 
 /* Until the session has ended. */
-static int cmd_patterns_watch(struct cmd_ctx *ctx, const char *path, struct seen *to, struct err *err)
+static int cmd_patterns_watch(struct cmd_ctx *ctx, const char *path, struct seen *to,
+			      struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct session *s;
@@ -82,12 +87,15 @@ static void cmd_patterns_print(struct cmd_ctx *ctx, const json_t *table)
 {
 	const json_t *row;
 	size_t i;
-	fprintf(ctx->out, "%-31s %-25s %-25s %s\n", "measured here and now", "box as a tool", "agent inside", "how");
-	json_array_foreach(json_object_get(table, "rows"), i, row) {
+	fprintf(ctx->out, "%-31s %-25s %-25s %s\n", "measured here and now", "box as a tool",
+		"agent inside", "how");
+	json_array_foreach(json_object_get(table, "rows"), i, row)
+	{
 		CLEANUP(buf_release) struct buf line = BUF_INIT;
 		const char *how = json_str(row, "how", "");
 		int64_t event = json_int(row, "event", 0);
-		buf_printf(&line, "%-31s %-25s %-25s %s", json_str(row, "what", ""), json_str(row, "tool", ""), json_str(row, "inside", ""), how);
+		buf_printf(&line, "%-31s %-25s %-25s %s", json_str(row, "what", ""),
+			   json_str(row, "tool", ""), json_str(row, "inside", ""), how);
 		if (event)
 			buf_printf(&line, "%s#%lld", *how ? "  " : "", (long long)event);
 		buf_putc(&line, '\n');
@@ -95,13 +103,15 @@ static void cmd_patterns_print(struct cmd_ctx *ctx, const json_t *table)
 	}
 }
 
-/* What an image of the agent is built from, as folder "image" in @dir. Its prompt is an argument, so that a changed one is a build. */
+/* What an image of the agent is built from, as folder "image" in @dir. Its prompt is an argument,
+ * so that a changed one is a build. */
 static int put_dockerfile(const char *dir, const char *image, struct err *err)
 {
 	if (!isalnum((unsigned char)*image) || image[strspn(image, IMAGE_NAME)])
 		return err_set(err, ERR_USAGE, "'%s' is no name of an image", image);
-	CLEANUP(free_ptr) char *folder = mem_printf("%s/image", dir), *path = mem_printf("%s/Dockerfile", folder),
-			       *text = mem_printf("FROM %s\nARG PROMPT\nRUN echo \"$PROMPT\" >/AGENT.md\n", image);
+	CLEANUP(free_ptr)
+	char *folder = mem_printf("%s/image", dir), *path = mem_printf("%s/Dockerfile", folder),
+	     *text = mem_printf("FROM %s\nARG PROMPT\nRUN echo \"$PROMPT\" >/AGENT.md\n", image);
 	if (mkdir(folder, 0755) < 0)
 		return err_sys(err, "cannot make '%s'", folder);
 	return file_write_renamed(path, text, strlen(text), 0644, err);
@@ -154,7 +164,8 @@ int cmd_patterns(struct cmd_ctx *ctx)
 		if (seen.ok)
 			status = EXIT_DONE;
 		else
-			cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "not all could be measured: %s", seen.why && *seen.why ? seen.why : "its session ended early");
+			cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "not all could be measured: %s",
+				      seen.why && *seen.why ? seen.why : "its session ended early");
 	}
 	json_release(&seen.table);
 	free(seen.why);

@@ -1,5 +1,5 @@
-/* sandglass plugin: which plugins for boxes and models there are, which of the user's own, and does a kind of box do what one
- * must do. */
+/* sandglass plugin: which plugins for boxes and models there are, which of the user's own, and does
+ * a kind of box do what one must do. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,15 +21,17 @@ static const struct kind {
 	{ "model", "models", "c.models = { %s = { plugin = \"%s\" } } in config.lua" },
 };
 
-/* --- ls -------------------------------------------------------------------------------------------------------------- */
+/* --- ls --------------------------------------------------------------------------------------- */
 
 /* What the first line of a file says about it. */
 static char *cmd_plugin_about(const char *text)
 {
-	return !strncmp(text, "-- ", 3) ? mem_strndup(text + 3, strcspn(text + 3, "\n")) : mem_strdup("");
+	return !strncmp(text, "-- ", 3) ? mem_strndup(text + 3, strcspn(text + 3, "\n"))
+					: mem_strdup("");
 }
 
-static void cmd_plugin_print_row(struct cmd_ctx *ctx, const struct kind *k, const char *name, const char *text, const char *path)
+static void cmd_plugin_print_row(struct cmd_ctx *ctx, const struct kind *k, const char *name,
+				 const char *text, const char *path)
 {
 	CLEANUP(free_ptr) char *says = cmd_plugin_about(text);
 	if (ctx->json) {
@@ -56,7 +58,9 @@ static void list_shipped(struct cmd_ctx *ctx, const struct kind *k)
 		size_t len;
 		if (strncmp(path, folder, strlen(folder)) != 0)
 			continue;
-		CLEANUP(free_ptr) char *name = mem_strndup(path + strlen(folder), strlen(path + strlen(folder)) - strlen(".lua"));
+		CLEANUP(free_ptr)
+		char *name = mem_strndup(path + strlen(folder),
+					 strlen(path + strlen(folder)) - strlen(".lua"));
 		const char *text = library_file(path, &len);
 		cmd_plugin_print_row(ctx, k, name, text ? text : "", NULL);
 	}
@@ -84,7 +88,7 @@ static int cmd_plugin_list(struct cmd_ctx *ctx)
 	return EXIT_DONE;
 }
 
-/* --- add, rm --------------------------------------------------------------------------------------------------------- */
+/* --- add, rm ---------------------------------------------------------------------------------- */
 
 static bool cmd_plugin_is_ours(const struct kind *k, const char *name)
 {
@@ -113,7 +117,8 @@ static const struct kind *cmd_plugin_kind_of(const json_t *face)
 }
 
 /* What it will ask for, so that nobody finds out later. */
-static void print_wants(struct cmd_ctx *ctx, const struct kind *k, const char *name, const json_t *face)
+static void print_wants(struct cmd_ctx *ctx, const struct kind *k, const char *name,
+			const json_t *face)
 {
 	CLEANUP(buf_release) struct buf line = BUF_INIT;
 	const json_t *hosts = json_object_get(face, "hosts");
@@ -141,7 +146,8 @@ static void print_wants(struct cmd_ctx *ctx, const struct kind *k, const char *n
 }
 
 /* The same for a program. Return owned. */
-static json_t *wants_json(const struct kind *k, const char *name, const char *path, const json_t *face)
+static json_t *wants_json(const struct kind *k, const char *name, const char *path,
+			  const json_t *face)
 {
 	json_t *o = json_object();
 	const json_t *hosts = json_object_get(face, "hosts");
@@ -161,20 +167,30 @@ static int cmd_plugin_add(struct cmd_ctx *ctx, const char *file)
 	CLEANUP(free_ptr) char *name = cmd_plugin_name_of(file);
 	if (file_read(file, &text, FILE_MAX, &err) < 0)
 		return cmd_fail(ctx, &err);
-	if (lua_file_run(&(struct lua_file_run){ .mode = "plugin", .path = file, .text = buf_cstr(&text) }, &face, &err) < 0)
+	if (lua_file_run(&(struct lua_file_run){ .mode = "plugin",
+						 .path = file,
+						 .text = buf_cstr(&text) },
+			 &face, &err) < 0)
 		return cmd_fail(ctx, &err);
 	const struct kind *k = cmd_plugin_kind_of(face);
 	if (!k)
-		return cmd_fail_with(ctx, EXIT_SCRIPT, "'%s' returns no plugin: kind is \"sandbox\" or \"model\"", file);
+		return cmd_fail_with(ctx, EXIT_SCRIPT,
+				     "'%s' returns no plugin: kind is \"sandbox\" or \"model\"",
+				     file);
 	CLEANUP(free_ptr) char *path = plugin_own_path(k->folder, name);
 	if (!path)
-		return cmd_usage(ctx, "'%s' is no name for a plugin: letters, digits, - and _ alone", name);
+		return cmd_usage(
+			ctx, "'%s' is no name for a plugin: letters, digits, - and _ alone", name);
 	if (cmd_plugin_is_ours(k, name))
-		return cmd_usage(ctx, "the program itself has a '%s'; give the file another name", name);
+		return cmd_usage(ctx, "the program itself has a '%s'; give the file another name",
+				 name);
 	if (access(path, F_OK) == 0 && !cmd_has(ctx, "force"))
-		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "there is a plugin '%s' already; --force puts this one in its place", name);
+		return cmd_fail_with(
+			ctx, EXIT_UNSUCCESSFUL,
+			"there is a plugin '%s' already; --force puts this one in its place", name);
 	CLEANUP(free_ptr) char *folder = mem_strndup(path, (size_t)(strrchr(path, '/') - path));
-	if (dir_make(folder, 0755, &err) < 0 || file_write_renamed(path, text.data, text.len, 0644, &err) < 0)
+	if (dir_make(folder, 0755, &err) < 0 ||
+	    file_write_renamed(path, text.data, text.len, 0644, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (ctx->json)
 		cmd_json(ctx, wants_json(k, name, path, face));
@@ -197,11 +213,13 @@ static int cmd_plugin_removed(struct cmd_ctx *ctx, const char *name)
 		}
 		nr++;
 		if (ctx->json)
-			cmd_json(ctx, json_pack("{s:s,s:s,s:s}", "removed", name, "kind", cmd_plugin_kinds[i].name, "path", path));
+			cmd_json(ctx, json_pack("{s:s,s:s,s:s}", "removed", name, "kind",
+						cmd_plugin_kinds[i].name, "path", path));
 		else if (!ctx->quiet)
 			fprintf(ctx->out, "removed %s, %s\n", name, cmd_plugin_kinds[i].name);
 	}
-	return nr ? EXIT_DONE : cmd_usage(ctx, "no plugin '%s' was added ('sandglass plugin ls')", name);
+	return nr ? EXIT_DONE
+		  : cmd_usage(ctx, "no plugin '%s' was added ('sandglass plugin ls')", name);
 }
 
 int cmd_plugin(struct cmd_ctx *ctx)
@@ -215,7 +233,10 @@ int cmd_plugin(struct cmd_ctx *ctx)
 		return plugin_new(ctx);
 	bool adds = !strcmp(what, "add");
 	if (!adds && strcmp(what, "rm") != 0)
-		return cmd_usage(ctx, "no '%s': plugin ls, plugin new KIND NAME, plugin test KIND|FILE, plugin add FILE, plugin rm NAME", what);
+		return cmd_usage(
+			ctx,
+			"no '%s': plugin ls, plugin new KIND NAME, plugin test KIND|FILE, plugin add FILE, plugin rm NAME",
+			what);
 	if (!which)
 		return cmd_usage(ctx, "%s what? plugin add FILE, plugin rm NAME", what);
 	return adds ? cmd_plugin_add(ctx, which) : cmd_plugin_removed(ctx, which);

@@ -1,5 +1,5 @@
-/* sandglass policy: is a policy file right, and what would happen to a command? Nothing is run but the file itself, in
- * a Lua host without hands. */
+/* sandglass policy: is a policy file right, and what would happen to a command? Nothing is run but
+ * the file itself, in a Lua host without hands. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 
-/* --- check ----------------------------------------------------------------------------------------------------------
+/* --- check ------------------------------------------------------------------------------------
  */
 
 static char *file_to_check(struct cmd_ctx *ctx)
@@ -19,17 +19,21 @@ static char *file_to_check(struct cmd_ctx *ctx)
 	const char *named = cmd_word(ctx, 1) ? cmd_word(ctx, 1) : cmd_opt(ctx, "file");
 	if (named)
 		return mem_strdup(named);
-	return access(policy_file_project, F_OK) == 0 ? mem_strdup(policy_file_project) : paths_config("policy.lua");
+	return access(policy_file_project, F_OK) == 0 ? mem_strdup(policy_file_project)
+						      : paths_config("policy.lua");
 }
 
-/* An ask or a deny whose pattern ends with a word is of commands with no further words (policy.h, rule 2), which is seldom what
- * was meant: "git push" lets "git push origin" go. The first such pattern of @r; NULL none. */
+/* An ask or a deny whose pattern ends with a word is of commands with no further words (policy.h,
+ * rule 2), which is seldom what was meant: "git push" lets "git push origin" go. The first such
+ * pattern of @r; NULL none. */
 static const char *cmd_policy_narrow(const struct rule *r)
 {
 	for (size_t i = 0; r->verdict != VERDICT_ALLOW && i < r->cmd.nr; i++) {
 		const char *pattern = r->cmd.item[i];
 		size_t len = strlen(pattern);
-		bool open = !strcmp(pattern, "*") || (len >= 2 && !strcmp(pattern + len - 2, " *")) || strstr(pattern, "...");
+		bool open = !strcmp(pattern, "*") ||
+			    (len >= 2 && !strcmp(pattern + len - 2, " *")) ||
+			    strstr(pattern, "...");
 		if (*pattern != '!' && !open)
 			return pattern;
 	}
@@ -43,7 +47,8 @@ static void say_narrow(struct cmd_ctx *ctx, const char *pattern)
 	size_t len = strlen(pattern);
 	while (len && pattern[len - 1] == '*')
 		len--;
-	buf_printf(&b, "        note: '%s' is of no further words; with any of them it is '%.*s *'", pattern, (int)len, pattern);
+	buf_printf(&b, "        note: '%s' is of no further words; with any of them it is '%.*s *'",
+		   pattern, (int)len, pattern);
 	cmd_safe(&safe, buf_cstr(&b), b.len, false);
 	fprintf(ctx->out, "%s\n", buf_cstr(&safe));
 }
@@ -72,8 +77,9 @@ static int cmd_policy_check(struct cmd_ctx *ctx)
 			cmd_json(ctx, o);
 		} else if (!ctx->quiet) {
 			CLEANUP(buf_release) struct buf b = BUF_INIT, safe = BUF_INIT;
-			buf_printf(&b, "  %-5s %-20s line %d%s%s%s", verdict_name(r->verdict), r->name, r->line,
-				   r->when ? ", asks a function" : "", r->why ? ": " : "", r->why ? r->why : "");
+			buf_printf(&b, "  %-5s %-20s line %d%s%s%s", verdict_name(r->verdict),
+				   r->name, r->line, r->when ? ", asks a function" : "",
+				   r->why ? ": " : "", r->why ? r->why : "");
 			cmd_safe(&safe, buf_cstr(&b), b.len, false);
 			fprintf(ctx->out, "%s\n", buf_cstr(&safe));
 			if (cmd_policy_narrow(r))
@@ -82,13 +88,14 @@ static int cmd_policy_check(struct cmd_ctx *ctx)
 	}
 	if (!ctx->json) {
 		cmd_print_safe(ctx->out, file, strlen(file), false);
-		fprintf(ctx->out, ": ok, %zu rules%s%s\n", p->nr_rules, p->def ? ", default " : "", defaults[p->def]);
+		fprintf(ctx->out, ": ok, %zu rules%s%s\n", p->nr_rules, p->def ? ", default " : "",
+			defaults[p->def]);
 	}
 	policy_free(&p);
 	return EXIT_DONE;
 }
 
-/* --- explain --------------------------------------------------------------------------------------------------------
+/* --- explain ----------------------------------------------------------------------------------
  */
 
 struct set {
@@ -106,13 +113,15 @@ static int cmd_policy_add(struct set *s, const char *path, struct err *err)
 	return 0;
 }
 
-static int cmd_policy_add_project(struct cmd_ctx *ctx, struct set *s, const char *path, struct err *err)
+static int cmd_policy_add_project(struct cmd_ctx *ctx, struct set *s, const char *path,
+				  struct err *err)
 {
 	if (access(path, F_OK) != 0)
 		return 0;
 	if (trusted_file(path))
 		return cmd_policy_add(s, path, err);
-	fprintf(ctx->err, "sandglass: '%s' is not trusted and does not count ('sandglass trust')\n", path);
+	fprintf(ctx->err, "sandglass: '%s' is not trusted and does not count ('sandglass trust')\n",
+		path);
 	return 0;
 }
 
@@ -122,10 +131,13 @@ static int load_all(struct cmd_ctx *ctx, struct set *s, struct err *err)
 	CLEANUP(free_ptr) char *user = paths_config("policy.lua");
 	const char *only = cmd_opt(ctx, "file");
 	if (only)
-		return access(only, F_OK) == 0 ? cmd_policy_add(s, only, err) : err_sys(err, "cannot open '%s'", only);
+		return access(only, F_OK) == 0 ? cmd_policy_add(s, only, err)
+					       : err_sys(err, "cannot open '%s'", only);
 	if (cmd_policy_add(s, policy_file_machine, err) < 0 || cmd_policy_add(s, user, err) < 0)
 		return -1;
-	return cmd_policy_add_project(ctx, s, policy_file_project, err) < 0 ? -1 : cmd_policy_add_project(ctx, s, ADDED_FILE, err);
+	return cmd_policy_add_project(ctx, s, policy_file_project, err) < 0
+		       ? -1
+		       : cmd_policy_add_project(ctx, s, ADDED_FILE, err);
 }
 
 static const char *match_word(enum match_state s)
@@ -149,7 +161,9 @@ static const char *match_word(enum match_state s)
 static void print_judgement(struct cmd_ctx *ctx, const struct judgement *j)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT, safe = BUF_INIT;
-	static const char *const defaults[] = { "none", "allow", "boxed", "careful", "ask", "deny" };
+	static const char *const defaults[] = {
+		"none", "allow", "boxed", "careful", "ask", "deny"
+	};
 	static const char *const risks[] = { "", "low", "medium", "high" };
 	buf_puts(&b, verdict_name(j->verdict));
 	if (j->risk)
@@ -157,16 +171,19 @@ static void print_judgement(struct cmd_ctx *ctx, const struct judgement *j)
 	buf_putc(&b, '\n');
 	for (size_t i = 0; i < j->nr_matches; i++) {
 		const struct match *m = &j->match[i];
-		buf_printf(&b, "  %-5s %s at %s:%d%s", verdict_name(m->rule->verdict), m->rule->name, m->policy->file,
-			   m->rule->line, match_word(m->state));
+		buf_printf(&b, "  %-5s %s at %s:%d%s", verdict_name(m->rule->verdict),
+			   m->rule->name, m->policy->file, m->rule->line, match_word(m->state));
 		if (m->text)
 			buf_printf(&b, " matches '%s'", m->text);
-		buf_printf(&b, "%s%s\n", m->rule->why ? ": " : "", m->rule->why ? m->rule->why : "");
+		buf_printf(&b, "%s%s\n", m->rule->why ? ": " : "",
+			   m->rule->why ? m->rule->why : "");
 	}
 	if (j->opaque)
-		buf_printf(&b, "  cannot be taken apart: %s\n", j->opaque_why ? j->opaque_why : "too long or too deep");
+		buf_printf(&b, "  cannot be taken apart: %s\n",
+			   j->opaque_why ? j->opaque_why : "too long or too deep");
 	if (j->by_default || !j->nr_matches)
-		buf_printf(&b, "  default %s of %s\n", defaults[j->def], j->def_file ? j->def_file : "the box's wall");
+		buf_printf(&b, "  default %s of %s\n", defaults[j->def],
+			   j->def_file ? j->def_file : "the box's wall");
 	cmd_safe(&safe, buf_cstr(&b), b.len, true);
 	fputs(buf_cstr(&safe), ctx->out);
 }
@@ -226,7 +243,8 @@ int cmd_policy(struct cmd_ctx *ctx)
 {
 	const char *what = cmd_word(ctx, 0);
 	if (!strcmp(what, "check"))
-		return cmd_word(ctx, 2) ? cmd_usage(ctx, "one file at a time") : cmd_policy_check(ctx);
+		return cmd_word(ctx, 2) ? cmd_usage(ctx, "one file at a time")
+					: cmd_policy_check(ctx);
 	if (!strcmp(what, "past"))
 		return cmd_policy_past(ctx);
 	if (!strcmp(what, "mine"))

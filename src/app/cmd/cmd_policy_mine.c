@@ -1,7 +1,9 @@
 /* policy mine [SESSION...]: the rules that people's answers amount to, proved on the same past.
  *
- * Each approved action proposes patterns, narrowest first. A pattern is taken when no action that a person denied would be
- * touched by it, and, if it is wide, only when it answers at least two approved actions; a rule without which as much is answered is left out. What is printed is a policy file. */
+ * Each approved action proposes patterns, narrowest first. A pattern is taken when no action that a
+ * person denied would be touched by it, and, if it is wide, only when it answers at least two
+ * approved actions; a rule without which as much is answered is left out. What is printed is a
+ * policy file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,14 +38,17 @@ static int cmd_policy_mine_gather(void *self, const struct past_action *a, struc
 	if (!a->requested || a->suite || strcmp(json_str(a->row, "by", ""), "human") != 0)
 		return 0;
 	const char *d = json_str(a->row, "decision", "");
-	bool approved = !strcmp(d, "approve") || !strcmp(d, "promote"), denied = !strcmp(d, "deny") || !strcmp(d, "deny_pause");
+	bool approved = !strcmp(d, "approve") || !strcmp(d, "promote"),
+	     denied = !strcmp(d, "deny") || !strcmp(d, "deny_pause");
 	if (!approved && !denied)
 		return 0;
 	GROW(m->item, m->nr, m->cap);
 	json_t *row = json_copy((json_t *)(uintptr_t)a->row);
 	json_put_str(row, "session", session_id(a->s));
-	m->item[m->nr++] = (struct answer){ .requested = json_incref((json_t *)(uintptr_t)a->requested), .row = row,
-					    .approved = approved };
+	m->item[m->nr++] =
+		(struct answer){ .requested = json_incref((json_t *)(uintptr_t)a->requested),
+				 .row = row,
+				 .approved = approved };
 	return 0;
 }
 
@@ -54,8 +59,11 @@ static bool subject_of(const struct answer *a, struct action_spec *spec, struct 
 	if (action_spec_from_json(spec, a->requested, &none) < 0)
 		return false;
 	const char *profile = json_str(a->row, "profile", NULL);
-	*out = (struct policy_subject){ .spec = spec, .wall = policy_past_wall(profile), .profile = profile,
-					.agent = json_str(a->row, "agent", NULL), .box = json_str(a->row, "box", NULL) };
+	*out = (struct policy_subject){ .spec = spec,
+					.wall = policy_past_wall(profile),
+					.profile = profile,
+					.agent = json_str(a->row, "agent", NULL),
+					.box = json_str(a->row, "box", NULL) };
 	return true;
 }
 
@@ -110,7 +118,8 @@ static void cmd_policy_mine_propose(struct mine *m, struct answer *a)
 	CLEANUP(json_release) json_t *list = policy_proposals(&j, &subject);
 	json_array_foreach(list, i, p)
 	{
-		struct waiver w = { .kind = spec.kind, .pattern = (char *)(uintptr_t)json_str(p, "pattern", "") };
+		struct waiver w = { .kind = spec.kind,
+				    .pattern = (char *)(uintptr_t)json_str(p, "pattern", "") };
 		struct reach r = reach_of(m, &w);
 		if (r.denied || !r.approved || (json_flag(p, "wide", false) && r.approved < 2))
 			continue;
@@ -123,9 +132,13 @@ static void cmd_policy_mine_propose(struct mine *m, struct answer *a)
 		cmd_policy_mine_mark(m, &best);
 		a->answered = true;
 		GROW(m->rule, m->nr_rules, m->cap_rules);
-		m->rule[m->nr_rules++] = (struct rule_found){ .of = spec.kind, .kind = mem_strdup(action_kind_name(spec.kind)),
-			.pattern = mem_strdup(best.pattern), .answers = best_reach.approved, .session = mem_strdup(json_str(a->row, "session", "")),
-			.example = (uint64_t)json_int(a->row, "id", 0) };
+		m->rule[m->nr_rules++] =
+			(struct rule_found){ .of = spec.kind,
+					     .kind = mem_strdup(action_kind_name(spec.kind)),
+					     .pattern = mem_strdup(best.pattern),
+					     .answers = best_reach.approved,
+					     .session = mem_strdup(json_str(a->row, "session", "")),
+					     .example = (uint64_t)json_int(a->row, "id", 0) };
 	}
 	judgement_release(&j);
 	action_spec_release(&spec);
@@ -186,10 +199,11 @@ static void lua_string(const char *text, struct buf *out)
 
 static const char *cmd_policy_mine_key_of(const char *kind)
 {
-	return !strcmp(kind, "exec") || !strcmp(kind, "shell")	   ? "cmd" :
-	       !strcmp(kind, "connect") || !strcmp(kind, "fetch") || !strcmp(kind, "port") ? "host" :
-	       strstr("read write edit put get", kind)		   ? "path" :
-								     "tool";
+	return !strcmp(kind, "exec") || !strcmp(kind, "shell") ? "cmd"
+	       : !strcmp(kind, "connect") || !strcmp(kind, "fetch") || !strcmp(kind, "port")
+		       ? "host"
+	       : strstr("read write edit put get", kind) ? "path"
+							 : "tool";
 }
 
 static void cmd_policy_mine_print(struct cmd_ctx *ctx, const struct mine *m)
@@ -201,10 +215,13 @@ static void cmd_policy_mine_print(struct cmd_ctx *ctx, const struct mine *m)
 	}
 	if (!m->nr_rules) {
 		if (!approved)
-			fprintf(ctx->err, "sandglass: no rules: no person has approved an action in these sessions\n");
+			fprintf(ctx->err,
+				"sandglass: no rules: no person has approved an action in these sessions\n");
 		else
-			fprintf(ctx->err, "sandglass: no rules: none would answer one of %zu approvals of people and touch none of their"
-				" %zu denials\n", approved, m->nr - approved);
+			fprintf(ctx->err,
+				"sandglass: no rules: none would answer one of %zu approvals of people and touch none of their"
+				" %zu denials\n",
+				approved, m->nr - approved);
 		return;
 	}
 	if (!ctx->json)
@@ -226,10 +243,11 @@ static void cmd_policy_mine_print(struct cmd_ctx *ctx, const struct mine *m)
 			cmd_json(ctx, o);
 			continue;
 		}
-		buf_printf(&line, "  p.allow \"mined-%zu\" { kind = \"%s\", %s = ", i + 1, r->kind, cmd_policy_mine_key_of(r->kind));
+		buf_printf(&line, "  p.allow \"mined-%zu\" { kind = \"%s\", %s = ", i + 1, r->kind,
+			   cmd_policy_mine_key_of(r->kind));
 		lua_string(r->pattern, &line);
-		buf_printf(&line, " },   -- %zu approval%s, first %s#%llu\n", r->answers, r->answers == 1 ? "" : "s", r->session,
-			   (unsigned long long)r->example);
+		buf_printf(&line, " },   -- %zu approval%s, first %s#%llu\n", r->answers,
+			   r->answers == 1 ? "" : "s", r->session, (unsigned long long)r->example);
 		fputs(buf_cstr(&line), ctx->out);
 	}
 	if (!ctx->json)

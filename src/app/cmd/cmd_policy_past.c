@@ -1,9 +1,11 @@
-/* policy past FILE [SESSION...]: what would this policy have said to all that was done? Nothing is run but the file.
+/* policy past FILE [SESSION...]: what would this policy have said to all that was done? Nothing is
+ * run but the file.
  *
- * Three things are told of an action whose answer would be another one: it ran and would be denied; it ran unasked and would
- * be asked; it was denied, by a rule or a person, and would be allowed. The last kind, where it was a person, is what a
- * change of policy must not do: exit status 1. Of several sessions a table says which programs, folders and hosts would
- * meet a change how often; -q leaves it at that. */
+ * Three things are told of an action whose answer would be another one: it ran and would be denied;
+ * it ran unasked and would be asked; it was denied, by a rule or a person, and would be allowed.
+ * The last kind, where it was a person, is what a change of policy must not do: exit status 1. Of
+ * several sessions a table says which programs, folders and hosts would meet a change how often; -q
+ * leaves it at that. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +25,8 @@ static const char *const change_text[] = {
 	[NOW_ALLOWED] = "was denied or asked, would be allowed",
 	[NOW_ALLOWED_AGAINST] = "a person denied it, would be allowed",
 };
-static const char *const change_word[] = { "same", "now_denied", "now_asked", "now_allowed", "now_allowed_against_person" };
+static const char *const change_word[] = { "same", "now_denied", "now_asked", "now_allowed",
+					   "now_allowed_against_person" };
 
 /* What would change in the same way, however often it was done. */
 struct group {
@@ -44,7 +47,8 @@ struct past_policy {
 	json_t *known; /* text of a group -> its number; NULL where one session needs no table */
 };
 
-static struct group *cmd_policy_past_group_of(struct past_policy *p, enum change c, const char *what, const char *rule)
+static struct group *cmd_policy_past_group_of(struct past_policy *p, enum change c,
+					      const char *what, const char *rule)
 {
 	CLEANUP(free_ptr) char *key = mem_printf("%d\n%s\n%s", (int)c, what, rule);
 	const json_t *at = json_object_get(p->known, key);
@@ -67,10 +71,12 @@ static const struct shell_part *command_of(const struct shell *sh)
 }
 
 /* What actions of a kind have in common: the program, the host, the folder. */
-static void cmd_policy_past_put_common(const json_t *row, const struct judgement *j, const char *what, struct buf *out)
+static void cmd_policy_past_put_common(const json_t *row, const struct judgement *j,
+				       const char *what, struct buf *out)
 {
 	const struct shell_part *command = command_of(j->shell);
-	const char *host = json_str(row, "host", NULL), *slash = json_object_get(row, "path") && *what ? strchr(what + 1, '/') : NULL;
+	const char *host = json_str(row, "host", NULL),
+		   *slash = json_object_get(row, "path") && *what ? strchr(what + 1, '/') : NULL;
 	buf_printf(out, "%s ", json_str(row, "kind", ""));
 	if (command)
 		cmd_safe(out, command->word[0].text, command->word[0].len, false);
@@ -82,7 +88,8 @@ static void cmd_policy_past_put_common(const json_t *row, const struct judgement
 		buf_puts(out, command ? " *" : "*");
 }
 
-static void cmd_policy_past_count(struct past_policy *p, const struct past_action *a, enum change c, const char *what, const char *rule)
+static void cmd_policy_past_count(struct past_policy *p, const struct past_action *a, enum change c,
+				  const char *what, const char *rule)
 {
 	struct group *g = cmd_policy_past_group_of(p, c, what, rule);
 	const char *session = session_id(a->s);
@@ -98,7 +105,8 @@ static void cmd_policy_past_count(struct past_policy *p, const struct past_actio
 	g->last = mem_strdup(session);
 }
 
-/* What needs a look first: against a person's word, then what would be allowed; of each what happens most often. */
+/* What needs a look first: against a person's word, then what would be allowed; of each what
+ * happens most often. */
 static int cmd_policy_past_weightier(const void *va, const void *vb)
 {
 	const struct group *a = va, *b = vb;
@@ -124,7 +132,8 @@ static void print_groups(struct past_policy *p)
 		buf_printf(&first, "%s#%llu", g->session, (unsigned long long)g->first);
 		if (!i || g->change != p->group[i - 1].change)
 			fprintf(out, "%s\n", change_text[g->change]);
-		buf_printf(&line, "%7zu %8zu  %-15s  %s  (%s)", g->actions, g->sessions, buf_cstr(&first), g->what, g->rule);
+		buf_printf(&line, "%7zu %8zu  %-15s  %s  (%s)", g->actions, g->sessions,
+			   buf_cstr(&first), g->what, g->rule);
 		fprintf(out, "%s\n", buf_cstr(&line));
 	}
 	if (p->groups > ROWS)
@@ -146,9 +155,12 @@ static void groups_release(struct past_policy *p)
 
 static enum change cmd_policy_past_change_of(const json_t *row, bool suite, enum verdict now)
 {
-	/* of what was imported nobody saw the beginning, and nobody judged it: that it ended says that it ran */
+	/* of what was imported nobody saw the beginning, and nobody judged it: that it ended says
+	 * that it ran */
 	bool judged = json_object_get(row, "verdict") != NULL, held = json_flag(row, "held", false);
-	bool ran = json_object_get(row, "started_us") || (!judged && (json_object_get(row, "exit") || !strcmp(json_str(row, "end", ""), "ok")));
+	bool ran = json_object_get(row, "started_us") ||
+		   (!judged &&
+		    (json_object_get(row, "exit") || !strcmp(json_str(row, "end", ""), "ok")));
 	bool person = !suite && !strcmp(json_str(row, "by", ""), "human");
 	if (ran && now == VERDICT_DENY)
 		return NOW_DENIED;
@@ -159,7 +171,8 @@ static enum change cmd_policy_past_change_of(const json_t *row, bool suite, enum
 	return !ran && held && person ? NOW_ALLOWED_AGAINST : NOW_ALLOWED;
 }
 
-static void cmd_policy_past_tell(struct past_policy *p, const struct past_action *a, enum change c, const struct judgement *j)
+static void cmd_policy_past_tell(struct past_policy *p, const struct past_action *a, enum change c,
+				 const struct judgement *j)
 {
 	const struct match *m = judgement_winner(j);
 	CLEANUP(buf_release) struct buf what = BUF_INIT, line = BUF_INIT, rule = BUF_INIT;
@@ -187,7 +200,8 @@ static void cmd_policy_past_tell(struct past_policy *p, const struct past_action
 	cmd_safe(&line, buf_cstr(&what), what.len, false);
 	if (m) {
 		cmd_safe(&rule, m->rule->name, strlen(m->rule->name), false);
-		buf_printf(&rule, ", line %d%s", m->rule->line, m->state == MATCH_WHEN ? ": its function would decide" : "");
+		buf_printf(&rule, ", line %d%s", m->rule->line,
+			   m->state == MATCH_WHEN ? ": its function would decide" : "");
 	} else {
 		buf_puts(&rule, "default");
 	}
@@ -197,7 +211,8 @@ static void cmd_policy_past_tell(struct past_policy *p, const struct past_action
 		cmd_policy_past_count(p, a, c, buf_cstr(&common), buf_cstr(&rule));
 	}
 	if (shows)
-		fprintf(p->ctx->out, "%s#%llu  %s: %s  (%s)\n", session_id(a->s), (unsigned long long)a->id, change_text[c], buf_cstr(&line),
+		fprintf(p->ctx->out, "%s#%llu  %s: %s  (%s)\n", session_id(a->s),
+			(unsigned long long)a->id, change_text[c], buf_cstr(&line),
 			buf_cstr(&rule));
 }
 
@@ -210,8 +225,11 @@ static int cmd_policy_past_each(void *self, const struct past_action *a, struct 
 	if (action_spec_from_json(&spec, a->requested, err) < 0)
 		return -1;
 	const char *profile = json_str(a->row, "profile", NULL);
-	struct policy_subject subject = { .spec = &spec, .wall = policy_past_wall(profile), .profile = profile,
-					  .agent = json_str(a->row, "agent", NULL), .box = json_str(a->row, "box", NULL) };
+	struct policy_subject subject = { .spec = &spec,
+					  .wall = policy_past_wall(profile),
+					  .profile = profile,
+					  .agent = json_str(a->row, "agent", NULL),
+					  .box = json_str(a->row, "box", NULL) };
 	struct judgement j = { 0 };
 	policy_judge(&p->policy, 1, NULL, 0, 0, &subject, &j);
 	p->functions += j.pending > 0;
@@ -241,13 +259,18 @@ static void sum_up(struct past_policy *p, size_t sessions)
 	}
 	if (p->known)
 		print_groups(p);
-	fprintf(p->ctx->out, "%zu actions of %zu session%s: %zu the same, %zu now denied, %zu now asked, %zu now allowed", all, sessions,
-		sessions == 1 ? "" : "s", p->n[SAME], p->n[NOW_DENIED], p->n[NOW_ASKED], p->n[NOW_ALLOWED] + p->n[NOW_ALLOWED_AGAINST]);
+	fprintf(p->ctx->out,
+		"%zu actions of %zu session%s: %zu the same, %zu now denied, %zu now asked, %zu now allowed",
+		all, sessions, sessions == 1 ? "" : "s", p->n[SAME], p->n[NOW_DENIED],
+		p->n[NOW_ASKED], p->n[NOW_ALLOWED] + p->n[NOW_ALLOWED_AGAINST]);
 	if (p->n[NOW_ALLOWED_AGAINST])
-		fprintf(p->ctx->out, " (%zu of them a person had denied)", p->n[NOW_ALLOWED_AGAINST]);
+		fprintf(p->ctx->out, " (%zu of them a person had denied)",
+			p->n[NOW_ALLOWED_AGAINST]);
 	fputc('\n', p->ctx->out);
 	if (p->functions)
-		fprintf(p->ctx->out, "%zu met a rule with a function, which is not asked about the past: it counts as ask\n", p->functions);
+		fprintf(p->ctx->out,
+			"%zu met a rule with a function, which is not asked about the past: it counts as ask\n",
+			p->functions);
 }
 
 int cmd_policy_past(struct cmd_ctx *ctx)
@@ -270,5 +293,7 @@ int cmd_policy_past(struct cmd_ctx *ctx)
 	past_release(&past);
 	groups_release(&p);
 	policy_free(&p.policy);
-	return rc < 0 ? cmd_fail(ctx, &err) : p.n[NOW_ALLOWED_AGAINST] || past.unread ? EXIT_UNSUCCESSFUL : EXIT_DONE;
+	return rc < 0					 ? cmd_fail(ctx, &err)
+	       : p.n[NOW_ALLOWED_AGAINST] || past.unread ? EXIT_UNSUCCESSFUL
+							 : EXIT_DONE;
 }

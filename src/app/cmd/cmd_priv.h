@@ -6,7 +6,8 @@
 #include "query/filter.h"
 #include "wire/event.h"
 
-/* After a session: removes what the setting keep.days says, never a session with work that is not merged. */
+/* After a session: removes what the setting keep.days says, never a session with work that is not
+ * merged. */
 void prune_old(struct cmd_ctx *ctx);
 /* Before one: says so when there is little room left for what is about to be recorded. */
 void prune_warn(struct cmd_ctx *ctx);
@@ -18,14 +19,18 @@ void cmd_time(int64_t wall_us, struct buf *out);
 /* "2026-11-21T14:32:07.123456Z" into @o as @key. */
 void cmd_json_time(json_t *o, const char *key, int64_t wall_us);
 void cmd_size(uint64_t bytes, struct buf *out); /* "17 B", "4.2 KiB", "1.1 GiB" */
-int64_t cmd_disk_usage(const char *path); /* bytes that a file or folder takes on disk; 0: there is none */
-/* Reads a whole line from standard input after printing @question to ctx->err. false at the end of input. */
+/* bytes that a file or folder takes on disk; 0: there is none */
+int64_t cmd_disk_usage(const char *path);
+/* Reads a whole line from standard input after printing @question to ctx->err. false at the end of
+ * input. */
 bool cmd_ask(struct cmd_ctx *ctx, const char *question, struct buf *answer);
-/* --filter TEXT, with the filters that the person has saved as @name; @out NULL when it is not given. */
+/* --filter TEXT, with the filters that the person has saved as @name; @out NULL when it is not
+ * given. */
 NODISCARD int cmd_filter(const struct cmd_ctx *ctx, struct filter **out, struct err *err);
 NODISCARD int cmd_filter_text(const char *text, struct filter **out, struct err *err);
 
-/* cmd_patterns.c: compare --patterns; and CANARY_KEY, a made-up secret of its own for each run, into our environment. */
+/* cmd_patterns.c: compare --patterns; and CANARY_KEY, a made-up secret of its own for each run,
+ * into our environment. */
 int cmd_patterns(struct cmd_ctx *ctx);
 NODISCARD int patterns_canary(struct err *err);
 
@@ -38,7 +43,8 @@ int show_handover(struct cmd_ctx *ctx, struct session *s);
 int ls_waiting(struct cmd_ctx *ctx);
 
 struct control_client;
-/* Names the other held actions that a pattern or rule answers; puts into @opts those that the person wants decided, too. */
+/* Names the other held actions that a pattern or rule answers; puts into @opts those that the
+ * person wants decided, too. */
 void send_others(struct cmd_ctx *ctx, struct control_client *c, const char *id, json_t *opts);
 
 /* The program that shows records and has nothing in it that could run something. Returns owned. */

@@ -20,15 +20,15 @@
 #include "control/socket.h"
 #include "record/read/lease.h"
 
-
 /* What lies beside a session file and belongs to it. */
-static const char *const cmd_prune_companions[] = { "-wal", "-shm", "-lease", "-reserve", "-journal" };
+static const char *const cmd_prune_companions[] = { "-wal", "-shm", "-lease", "-reserve",
+						    "-journal" };
 
 struct prune {
 	struct cmd_ctx *ctx;
 	struct session_files files;
 	bool *chosen;
-	int64_t *takes;	/* of those that are chosen */
+	int64_t *takes; /* of those that are chosen */
 	size_t *work;	/* ... files of boxes that nobody has merged */
 	int64_t bytes, freed;
 	bool merged; /* leave those with work that is not */
@@ -112,13 +112,17 @@ static int choose_named(struct prune *p, struct err *err)
 			if (!strcmp(p->files.item[i].path, path)) {
 				found = true;
 				if (lease_held(path))
-					return err_set(err, ERR_BUSY, "session %s runs, 'sandglass stop -S %s' ends it",
-						       p->files.item[i].id, p->files.item[i].id);
+					return err_set(
+						err, ERR_BUSY,
+						"session %s runs, 'sandglass stop -S %s' ends it",
+						p->files.item[i].id, p->files.item[i].id);
 				cmd_prune_choose(p, i);
 			}
 		if (!found)
-			return err_set(err, ERR_USAGE, "'%s' is not in the sessions folder '%s', remove it yourself",
-				       path, p->ctx->sessions);
+			return err_set(
+				err, ERR_USAGE,
+				"'%s' is not in the sessions folder '%s', remove it yourself", path,
+				p->ctx->sessions);
 	}
 	return 0;
 }
@@ -128,7 +132,8 @@ static int choose_by_age(struct prune *p, struct err *err)
 	const char *span = cmd_opt(p->ctx, "older-than");
 	int64_t age_us = 0, keep = 0, now = clock_wall_us();
 	if (span && !clock_parse_span(span, &age_us))
-		return err_set(err, ERR_USAGE, "--older-than wants a time like 30d or 12h, not '%s'", span);
+		return err_set(err, ERR_USAGE,
+			       "--older-than wants a time like 30d or 12h, not '%s'", span);
 	if (command_opt_int(p->ctx->line, "keep", 0, 1000000, &keep, err) < 0)
 		return -1;
 	for (size_t i = (size_t)keep; i < p->files.nr; i++) /* newest first */
@@ -156,7 +161,8 @@ static void cmd_prune_print_one(struct prune *p, size_t i, const char *what)
 	fprintf(p->ctx->out, "%s %s  %s  ", what, f->id, buf_cstr(&size));
 	cmd_print_safe(p->ctx->out, f->name, strlen(f->name), false);
 	if (p->work[i])
-		fprintf(p->ctx->out, "  %zu file%s not merged", p->work[i], p->work[i] == 1 ? "" : "s");
+		fprintf(p->ctx->out, "  %zu file%s not merged", p->work[i],
+			p->work[i] == 1 ? "" : "s");
 	fputc('\n', p->ctx->out);
 }
 
@@ -167,7 +173,8 @@ static void print_total(struct prune *p, const char *what, size_t nr, int64_t by
 	if (p->ctx->json || !nr)
 		return;
 	cmd_size((uint64_t)bytes, &size);
-	fprintf(p->ctx->out, "%s %zu session%s, %s\n", what, nr, nr == 1 ? "" : "s", buf_cstr(&size));
+	fprintf(p->ctx->out, "%s %zu session%s, %s\n", what, nr, nr == 1 ? "" : "s",
+		buf_cstr(&size));
 }
 
 static bool cmd_prune_may(struct prune *p)
@@ -177,12 +184,15 @@ static bool cmd_prune_may(struct prune *p)
 		return false;
 	cmd_size((uint64_t)p->bytes, &size);
 	CLEANUP(free_ptr)
-	char *q = mem_printf("remove %zu session%s (%s%s) for ever? [y/N] ", p->nr, p->nr == 1 ? "" : "s",
-			    buf_cstr(&size), p->unmerged ? ", with work that is not merged" : "");
-	return cmd_ask(p->ctx, q, &answer) && (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
+	char *q = mem_printf("remove %zu session%s (%s%s) for ever? [y/N] ", p->nr,
+			     p->nr == 1 ? "" : "s", buf_cstr(&size),
+			     p->unmerged ? ", with work that is not merged" : "");
+	return cmd_ask(p->ctx, q, &answer) &&
+	       (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
 }
 
-static int cmd_prune_remove_one(struct cmd_ctx *ctx, const struct session_file *f, const char *why, struct err *err)
+static int cmd_prune_remove_one(struct cmd_ctx *ctx, const struct session_file *f, const char *why,
+				struct err *err)
 {
 	/* whoever would begin to write it now meets the lease */
 	int lease = lease_take(f->path, NULL, err);
@@ -211,7 +221,8 @@ static void remove_chosen(struct prune *p)
 		struct err err = ERR_INIT;
 		if (!p->chosen[i])
 			continue;
-		if (cmd_prune_remove_one(p->ctx, &p->files.item[i], cmd_opt(p->ctx, "message"), &err) < 0) {
+		if (cmd_prune_remove_one(p->ctx, &p->files.item[i], cmd_opt(p->ctx, "message"),
+					 &err) < 0) {
 			p->failed++;
 			fprintf(p->ctx->err, "sandglass: %s\n", err.text);
 			continue;
@@ -232,9 +243,12 @@ static void list_chosen(struct prune *p)
 	print_total(p, "in all", p->nr, p->bytes);
 	fflush(p->ctx->out);
 	if (p->unmerged && !p->ctx->quiet && p->nr == 1)
-		fputs("sandglass: it has work that is not merged ('sandglass sandbox ls' names it)\n", p->ctx->err);
+		fputs("sandglass: it has work that is not merged ('sandglass sandbox ls' names it)\n",
+		      p->ctx->err);
 	else if (p->unmerged && !p->ctx->quiet)
-		fprintf(p->ctx->err, "sandglass: %zu of them with work that is not merged ('sandglass sandbox ls' names it)\n", p->unmerged);
+		fprintf(p->ctx->err,
+			"sandglass: %zu of them with work that is not merged ('sandglass sandbox ls' names it)\n",
+			p->unmerged);
 }
 
 /* false: nobody said yes. */
@@ -257,7 +271,8 @@ void prune_warn(struct cmd_ctx *ctx)
 	if (ctx->quiet || !disk_space_is_little(ctx->sessions, &room))
 		return;
 	cmd_size(room, &left);
-	fprintf(ctx->err, "sandglass: only %s are left for sessions in '%s'; 'sandglass prune --older-than 30d -n' says what could go\n",
+	fprintf(ctx->err,
+		"sandglass: only %s are left for sessions in '%s'; 'sandglass prune --older-than 30d -n' says what could go\n",
 		buf_cstr(&left), ctx->sessions);
 }
 
@@ -291,10 +306,12 @@ void prune_old(struct cmd_ctx *ctx)
 	prune_begin(&p);
 	choose_older(&p, days);
 	for (size_t i = 0; i < p.files.nr; i++)
-		if (p.chosen[i] && cmd_prune_remove_one(ctx, &p.files.item[i], "keep.days", &err) < 0)
+		if (p.chosen[i] &&
+		    cmd_prune_remove_one(ctx, &p.files.item[i], "keep.days", &err) < 0)
 			fprintf(ctx->err, "sandglass: %s\n", err.text);
 	if (p.nr && !ctx->quiet)
-		fprintf(ctx->err, "sandglass: %zu session%s older than %lld days removed (keep.days)\n", p.nr,
+		fprintf(ctx->err,
+			"sandglass: %zu session%s older than %lld days removed (keep.days)\n", p.nr,
 			p.nr == 1 ? "" : "s", (long long)days);
 	prune_release(&p);
 }
@@ -305,13 +322,16 @@ int cmd_prune(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	int status = EXIT_DONE;
 	if (cmd_has(ctx, "removed"))
-		return tombstone_list(ctx, ctx->sessions, &err) < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
+		return tombstone_list(ctx, ctx->sessions, &err) < 0 ? cmd_fail(ctx, &err)
+								    : EXIT_DONE;
 	if (cmd_has(ctx, "boxes"))
 		return orphans_prune(ctx);
 	bool plain = !cmd_word(ctx, 0) && !cmd_has(ctx, "older-than") && !cmd_has(ctx, "keep");
 	int64_t days = plain ? keep_days(ctx) : 0;
 	if (plain && days <= 0)
-		return cmd_usage(ctx, "remove which? name sessions, or give --older-than or --keep, or set keep.days; --boxes: what boxes have left behind");
+		return cmd_usage(
+			ctx,
+			"remove which? name sessions, or give --older-than or --keep, or set keep.days; --boxes: what boxes have left behind");
 	int rc = session_files_list(&p.files, ctx->sessions, &err);
 	prune_begin(&p);
 	if (rc == 0 && plain)
@@ -323,12 +343,15 @@ int cmd_prune(struct cmd_ctx *ctx)
 	else if (!p.nr)
 		fprintf(ctx->err, "sandglass: nothing to remove\n");
 	else if (!list_or_remove(&p))
-		status = cmd_fail_with(ctx, EXIT_PERSON, "nothing was removed: %zu session%s would be, --yes does it",
+		status = cmd_fail_with(ctx, EXIT_PERSON,
+				       "nothing was removed: %zu session%s would be, --yes does it",
 				       p.nr, p.nr == 1 ? "" : "s");
 	if (p.spared && !ctx->quiet)
-		fprintf(ctx->err, "sandglass: %zu with work that is not merged %s left alone\n", p.spared, p.spared == 1 ? "was" : "were");
+		fprintf(ctx->err, "sandglass: %zu with work that is not merged %s left alone\n",
+			p.spared, p.spared == 1 ? "was" : "were");
 	if (p.running && !ctx->quiet)
-		fprintf(ctx->err, "sandglass: %zu that run%s left alone\n", p.running, p.running == 1 ? "s was" : " were");
+		fprintf(ctx->err, "sandglass: %zu that run%s left alone\n", p.running,
+			p.running == 1 ? "s was" : " were");
 	prune_release(&p);
 	return p.failed ? EXIT_UNSUCCESSFUL : status;
 }

@@ -15,7 +15,8 @@
 #include "ui/views/redone.h"
 #include "wire/event.h"
 
-/* What is told while it runs: read from the record, as the supervisor says that there is more of it. */
+/* What is told while it runs: read from the record, as the supervisor says that there is more of
+ * it. */
 struct told {
 	struct cmd_ctx *ctx;
 	struct session *read;
@@ -32,13 +33,15 @@ static void tell_event(struct told *t, const struct event *ev, const json_t *o)
 		t->started = ev->seq;
 		redone_lacks(o, &lacks);
 		if (lacks.len)
-			fprintf(t->ctx->err, "not in the record, so it has to do without: %s\n", buf_cstr(&lacks));
+			fprintf(t->ctx->err, "not in the record, so it has to do without: %s\n",
+				buf_cstr(&lacks));
 	} else if (ev->kind == EV_ACTION_REQUESTED && t->started && ev->cause == t->started) {
 		t->again = ev->seq;
 	} else if (ev->kind == EV_ACTION_HELD && t->again && ev->action == t->again) {
 		CLEANUP(buf_release) struct buf line = BUF_INIT;
-		buf_printf(&line, "waits for approval%s%s: sandglass approve %llu -S %s\n", *why ? ", " : "", why,
-			   (unsigned long long)t->again, session_id(t->read));
+		buf_printf(&line, "waits for approval%s%s: sandglass approve %llu -S %s\n",
+			   *why ? ", " : "", why, (unsigned long long)t->again,
+			   session_id(t->read));
 		cmd_print_safe(t->ctx->err, buf_cstr(&line), line.len, true);
 	}
 }
@@ -51,8 +54,10 @@ static void cmd_redo_on_head(void *self, uint64_t head)
 	struct event ev;
 	(void)head;
 	while (t->feed && feed_next(t->feed, &ev, &a, 0, &err) == 1) {
-		bool ours = ev.kind == EV_REDO_STARTED || ev.kind == EV_ACTION_REQUESTED || ev.kind == EV_ACTION_HELD;
-		CLEANUP(json_release) json_t *o = ours && ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
+		bool ours = ev.kind == EV_REDO_STARTED || ev.kind == EV_ACTION_REQUESTED ||
+			    ev.kind == EV_ACTION_HELD;
+		CLEANUP(json_release)
+		json_t *o = ours && ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
 		if (o)
 			tell_event(t, &ev, o);
 		arena_reset(&a);
@@ -77,8 +82,8 @@ static void told_end(struct told *t)
 
 /* @path: the record that the second run goes to; @from: the session of the first, NULL the same;
  * @end: the session ends with it. */
-static int cmd_redo_ask(struct cmd_ctx *ctx, const char *socket, const char *path, uint64_t action, const char *from, bool end,
-	       json_t **reply, struct err *err)
+static int cmd_redo_ask(struct cmd_ctx *ctx, const char *socket, const char *path, uint64_t action,
+			const char *from, bool end, json_t **reply, struct err *err)
 {
 	static const struct control_client_ops ops = { .head = cmd_redo_on_head };
 	struct told told = { .ctx = ctx, .action = action };
@@ -141,7 +146,7 @@ struct wanted {
 	uint64_t *action; /* ascending */
 	size_t nr;
 	bool live;
-	char *socket;	  /* of the live session */
+	char *socket; /* of the live session */
 };
 
 static void wanted_release(struct wanted *w)
@@ -164,20 +169,25 @@ static int check_one(const char *path, uint64_t action, struct err *err)
 static int read_wanted(struct cmd_ctx *ctx, struct wanted *w, struct err *err)
 {
 	const char *word = cmd_word(ctx, 0), *dots = word ? strstr(word, "..") : NULL;
-	bool range = dots && dots > word && strspn(dots + 2, "0123456789") == strlen(dots + 2) && dots[2];
-	CLEANUP(free_ptr) char *first = range ? mem_strndup(word, (size_t)(dots - word)) : mem_strdup(word ? word : "");
+	bool range = dots && dots > word && strspn(dots + 2, "0123456789") == strlen(dots + 2) &&
+		     dots[2];
+	CLEANUP(free_ptr)
+	char *first =
+		range ? mem_strndup(word, (size_t)(dots - word)) : mem_strdup(word ? word : "");
 	uint64_t from, to = range ? strtoull(dots + 2, NULL, 10) : 0;
 	const char *in = cmd_opt(ctx, "in");
 	struct session *s;
 	if (in && strcmp(in, "fresh") != 0 && strcmp(in, "fork") != 0 && strcmp(in, "live") != 0)
 		return err_set(err, ERR_USAGE, "--in '%s': it is fresh, fork or live", in);
-	if (session_ref(ctx->sessions, first, &w->path, &from, err) < 0 || session_open(&s, w->path, err) < 0)
+	if (session_ref(ctx->sessions, first, &w->path, &from, err) < 0 ||
+	    session_open(&s, w->path, err) < 0)
 		return -1;
 	w->live = session_live(s);
 	w->socket = control_path(session_id(s));
 	int rc = 0;
 	if (!from) {
-		rc = err_set(err, ERR_USAGE, "missing argument: ID, such as s-7k2m9q#403 or #403..420");
+		rc = err_set(err, ERR_USAGE,
+			     "missing argument: ID, such as s-7k2m9q#403 or #403..420");
 	} else if (!range) {
 		w->action = mem_calloc(1, sizeof(*w->action));
 		w->action[0] = from;
@@ -188,15 +198,16 @@ static int read_wanted(struct cmd_ctx *ctx, struct wanted *w, struct err *err)
 	} else {
 		rc = verify_redo_actions(s, from, to, &w->action, &w->nr, err);
 		if (rc == 0 && !w->nr)
-			rc = err_set(err, ERR_NOENT, "no command ran in a box between #%llu and #%llu", (unsigned long long)from,
-				     (unsigned long long)to);
+			rc = err_set(err, ERR_NOENT,
+				     "no command ran in a box between #%llu and #%llu",
+				     (unsigned long long)from, (unsigned long long)to);
 	}
 	session_close(&s);
 	return rc;
 }
 
-/* In a range, files of which the record has the changes of several commands in one snapshot are no difference: whose they
- * are is not known. */
+/* In a range, files of which the record has the changes of several commands in one snapshot are no
+ * difference: whose they are is not known. */
 static bool counts_as_same(const json_t *reply)
 {
 	static const char *const part[] = { "status", "stdout", "stderr", "pty" };
@@ -213,24 +224,29 @@ static bool counts_as_same(const json_t *reply)
 }
 
 /* One after the other; the first that is not the same is the last. */
-static int run_wanted(struct cmd_ctx *ctx, const struct wanted *w, const char *socket, const char *path, bool *same, struct err *err)
+static int run_wanted(struct cmd_ctx *ctx, const struct wanted *w, const char *socket,
+		      const char *path, bool *same, struct err *err)
 {
 	size_t done = 0;
 	*same = true;
 	for (; done < w->nr && *same; done++) {
 		CLEANUP(json_release) json_t *reply = NULL;
-		if (cmd_redo_ask(ctx, socket, path, w->action[done], w->live ? NULL : w->path, !w->live && done + 1 == w->nr, &reply, err) < 0)
+		if (cmd_redo_ask(ctx, socket, path, w->action[done], w->live ? NULL : w->path,
+				 !w->live && done + 1 == w->nr, &reply, err) < 0)
 			return -1;
 		cmd_redo_tell(ctx, reply);
 		*same = w->nr > 1 ? counts_as_same(reply) : json_flag(reply, "same", false);
 	}
 	if (w->nr > 1 && !ctx->quiet && !ctx->json)
-		fprintf(ctx->out, *same ? "%zu of %zu commands the same\n" : "%zu of %zu commands run again: stopped at the first difference\n", done,
-			w->nr);
+		fprintf(ctx->out,
+			*same ? "%zu of %zu commands the same\n"
+			      : "%zu of %zu commands run again: stopped at the first difference\n",
+			done, w->nr);
 	return 0;
 }
 
-static int cmd_redo_run_all(struct cmd_ctx *ctx, const struct wanted *w, bool *same, struct err *err)
+static int cmd_redo_run_all(struct cmd_ctx *ctx, const struct wanted *w, bool *same,
+			    struct err *err)
 {
 	struct spawned sp = { 0 };
 	if (w->live)

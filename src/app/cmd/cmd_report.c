@@ -1,4 +1,5 @@
-/* sandglass report: many sessions in figures: a line each, days with bars, rules that asked and what people said. */
+/* sandglass report: many sessions in figures: a line each, days with bars, rules that asked and
+ * what people said. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -105,12 +106,14 @@ static void cmd_report_add(struct figures *f, const struct summary *m)
 	f->sum.took_us += m->took_us;
 	f->sum.honeytokens += m->honeytokens;
 	if (m->honeytokens)
-		buf_printf(&f->leaks, "%s%s (%llu)", f->leaks.len ? ", " : "", m->id, (unsigned long long)m->honeytokens);
+		buf_printf(&f->leaks, "%s%s (%llu)", f->leaks.len ? ", " : "", m->id,
+			   (unsigned long long)m->honeytokens);
 }
 
 static void tell_session(struct figures *f, const struct summary *m)
 {
-	CLEANUP(buf_release) struct buf took = BUF_INIT, name = BUF_INIT, when = BUF_INIT, cost = BUF_INIT;
+	CLEANUP(buf_release)
+	struct buf took = BUF_INIT, name = BUF_INIT, when = BUF_INIT, cost = BUF_INIT;
 	if (f->ctx->json) {
 		cmd_json(f->ctx, summary_json(m));
 		return;
@@ -119,8 +122,10 @@ static void tell_session(struct figures *f, const struct summary *m)
 	cmd_time(m->begun_us, &when);
 	summary_cost(m->cost_uusd, m->cost_unknown, &cost);
 	cmd_safe(&name, m->name, strlen(m->name), false);
-	fprintf(f->ctx->out, "%-8s %-10s %-20s %6s %6llu %8llu %8s%s%s\n", m->id, m->state, buf_cstr(&when), buf_cstr(&took),
-		(unsigned long long)m->actions, (unsigned long long)m->tokens, buf_cstr(&cost), name.len ? " " : "", buf_cstr(&name));
+	fprintf(f->ctx->out, "%-8s %-10s %-20s %6s %6llu %8llu %8s%s%s\n", m->id, m->state,
+		buf_cstr(&when), buf_cstr(&took), (unsigned long long)m->actions,
+		(unsigned long long)m->tokens, buf_cstr(&cost), name.len ? " " : "",
+		buf_cstr(&name));
 }
 
 static void cmd_report_one_file(struct figures *f, struct past *p, const char *path)
@@ -144,7 +149,7 @@ static void cmd_report_one_file(struct figures *f, struct past *p, const char *p
 	session_close(&s);
 }
 
-/* --- drawing ------------------------------------------------------------------------------------------------------------ */
+/* --- drawing ---------------------------------------------------------------------------------- */
 
 /* @part of @whole as a bar of at most BAR cells; plain ASCII, so that it looks alike everywhere. */
 static void cmd_report_bar(FILE *out, int64_t part, int64_t whole)
@@ -170,18 +175,23 @@ static void cmd_report_days(struct figures *f)
 	qsort(f->day, f->nr_days, sizeof(*f->day), by_date);
 	for (size_t i = 0; i < f->nr_days; i++) {
 		most_cost = f->day[i].cost_uusd > most_cost ? f->day[i].cost_uusd : most_cost;
-		most_actions = (int64_t)f->day[i].actions > most_actions ? (int64_t)f->day[i].actions : most_actions;
+		most_actions = (int64_t)f->day[i].actions > most_actions
+				       ? (int64_t)f->day[i].actions
+				       : most_actions;
 	}
-	fprintf(f->ctx->out, "\n%-37s %10s %8s %8s %11s\n", most_cost ? "by day (bar: cost)" : "by day (bar: actions)", "cost $", "sessions",
+	fprintf(f->ctx->out, "\n%-37s %10s %8s %8s %11s\n",
+		most_cost ? "by day (bar: cost)" : "by day (bar: actions)", "cost $", "sessions",
 		"acts", "tokens");
 	for (size_t i = 0; i < f->nr_days; i++) {
 		const struct day *d = &f->day[i];
 		CLEANUP(buf_release) struct buf cost = BUF_INIT;
 		summary_cost(d->cost_uusd, d->cost_unknown, &cost);
 		fprintf(f->ctx->out, "  %s ", d->date);
-		cmd_report_bar(f->ctx->out, most_cost ? d->cost_uusd : (int64_t)d->actions, most_cost ? most_cost : most_actions);
-		fprintf(f->ctx->out, " %10s %8llu %8llu %11llu\n", buf_cstr(&cost), (unsigned long long)d->sessions,
-			(unsigned long long)d->actions, (unsigned long long)d->tokens);
+		cmd_report_bar(f->ctx->out, most_cost ? d->cost_uusd : (int64_t)d->actions,
+			       most_cost ? most_cost : most_actions);
+		fprintf(f->ctx->out, " %10s %8llu %8llu %11llu\n", buf_cstr(&cost),
+			(unsigned long long)d->sessions, (unsigned long long)d->actions,
+			(unsigned long long)d->tokens);
 	}
 }
 
@@ -190,7 +200,9 @@ static void cmd_report_times(struct figures *f)
 	const struct {
 		const char *name;
 		int64_t us;
-	} part[] = { { "models", f->sum.model_us }, { "boxes", f->sum.box_us }, { "people", f->sum.people_us } };
+	} part[] = { { "models", f->sum.model_us },
+		     { "boxes", f->sum.box_us },
+		     { "people", f->sum.people_us } };
 	int64_t most = 1;
 	for (size_t i = 0; i < ARRAY_LEN(part); i++)
 		most = part[i].us > most ? part[i].us : most;
@@ -216,7 +228,8 @@ static void cmd_report_rules(struct figures *f)
 		return;
 	qsort(f->rule, f->nr_rules, sizeof(*f->rule), by_asked);
 	if (!f->ctx->json)
-		fprintf(f->ctx->out, "\nasked by rule %20s %8s %8s %10s %12s\n", "asked", "approved", "denied", "mean wait", "within 2 s");
+		fprintf(f->ctx->out, "\nasked by rule %20s %8s %8s %10s %12s\n", "asked",
+			"approved", "denied", "mean wait", "within 2 s");
 	for (size_t i = 0; i < f->nr_rules; i++) {
 		const struct rule *r = &f->rule[i];
 		int64_t mean = r->waited ? r->wait_us / (int64_t)r->waited : 0;
@@ -234,8 +247,9 @@ static void cmd_report_rules(struct figures *f)
 		CLEANUP(buf_release) struct buf name = BUF_INIT, wait = BUF_INIT;
 		cmd_safe(&name, r->name, strlen(r->name), false);
 		clock_span(mean, &wait);
-		fprintf(f->ctx->out, "  %-25.25s %6llu %8llu %8llu %10s %12llu\n", buf_cstr(&name), (unsigned long long)r->asked,
-			(unsigned long long)r->approved, (unsigned long long)r->denied, r->waited ? buf_cstr(&wait) : "-",
+		fprintf(f->ctx->out, "  %-25.25s %6llu %8llu %8llu %10s %12llu\n", buf_cstr(&name),
+			(unsigned long long)r->asked, (unsigned long long)r->approved,
+			(unsigned long long)r->denied, r->waited ? buf_cstr(&wait) : "-",
 			(unsigned long long)r->hasty);
 	}
 }
@@ -260,13 +274,17 @@ static void cmd_report_tell(struct figures *f)
 	}
 	CLEANUP(buf_release) struct buf cost = BUF_INIT;
 	summary_cost(f->sum.cost_uusd, f->sum.cost_unknown, &cost);
-	fprintf(f->ctx->out, "%zu session%s, %zu ended well; %llu action%s, %llu token%s, $%s\n", f->sessions, s_of(f->sessions),
-		f->good, (unsigned long long)f->sum.actions, s_of(f->sum.actions), (unsigned long long)f->sum.tokens,
-		s_of(f->sum.tokens), buf_cstr(&cost));
+	fprintf(f->ctx->out, "%zu session%s, %zu ended well; %llu action%s, %llu token%s, $%s\n",
+		f->sessions, s_of(f->sessions), f->good, (unsigned long long)f->sum.actions,
+		s_of(f->sum.actions), (unsigned long long)f->sum.tokens, s_of(f->sum.tokens),
+		buf_cstr(&cost));
 	if (f->sum.box_uusd)
-		fprintf(f->ctx->out, "of that, hosted sandboxes: $%.4f\n", (double)f->sum.box_uusd / 1e6);
+		fprintf(f->ctx->out, "of that, hosted sandboxes: $%.4f\n",
+			(double)f->sum.box_uusd / 1e6);
 	if (f->leaks.len)
-		fprintf(f->ctx->out, "honeytokens were seen in %s; verify --check honeytokens shows where\n", buf_cstr(&f->leaks));
+		fprintf(f->ctx->out,
+			"honeytokens were seen in %s; verify --check honeytokens shows where\n",
+			buf_cstr(&f->leaks));
 	if (!f->sessions)
 		return;
 	cmd_report_days(f);
@@ -285,7 +303,8 @@ static int cmd_report_since(struct cmd_ctx *ctx, int64_t *out, struct err *err)
 	long n = strtol(text, &end, 10);
 	us = !strcmp(end, "d") ? 86400 : !strcmp(end, "h") ? 3600 : !strcmp(end, "m") ? 60 : 0;
 	if (n <= 0 || !us || n > INT64_MAX / 1000000 / us)
-		return err_set(err, ERR_USAGE, "--since wants a span such as 30d, 12h or 90m, not '%s'", text);
+		return err_set(err, ERR_USAGE,
+			       "--since wants a span such as 30d, 12h or 90m, not '%s'", text);
 	*out = clock_wall_us() - (int64_t)n * us * 1000000;
 	return 0;
 }
@@ -298,8 +317,8 @@ int cmd_report(struct cmd_ctx *ctx)
 	if (cmd_report_since(ctx, &f.since_us, &err) < 0 || past_sessions(ctx, 0, &p, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (!ctx->json)
-		fprintf(ctx->out, "%-8s %-10s %-20s %6s %6s %8s %8s %s\n", "session", "state", "begun", "time", "acts", "tokens", "cost $",
-			"name");
+		fprintf(ctx->out, "%-8s %-10s %-20s %6s %6s %8s %8s %s\n", "session", "state",
+			"begun", "time", "acts", "tokens", "cost $", "name");
 	for (size_t i = 0; i < p.paths.nr; i++)
 		cmd_report_one_file(&f, &p, p.paths.item[i]);
 	cmd_report_tell(&f);

@@ -10,7 +10,8 @@
 
 enum { SCRIPT_MAX = 8 << 20 };
 
-static void cmd_rerun_print_json(struct cmd_ctx *ctx, struct session *s, const struct rerun_result *r)
+static void cmd_rerun_print_json(struct cmd_ctx *ctx, struct session *s,
+				 const struct rerun_result *r)
 {
 	json_t *o = json_object();
 	json_put_str(o, "session", session_id(s));
@@ -38,12 +39,13 @@ static void print_line(struct cmd_ctx *ctx, const char *label, const char *text)
 static void cmd_rerun_print(struct cmd_ctx *ctx, struct session *s, const struct rerun_result *r)
 {
 	if (!r->diverged) {
-		fprintf(ctx->out, "%s: the same: %llu of %llu calls equal, nothing was done\n", session_id(s),
-			(unsigned long long)r->calls, (unsigned long long)r->calls);
+		fprintf(ctx->out, "%s: the same: %llu of %llu calls equal, nothing was done\n",
+			session_id(s), (unsigned long long)r->calls, (unsigned long long)r->calls);
 		return;
 	}
-	fprintf(ctx->out, "%s: diverged at #%llu (call %llu%s%s)%s%s\n", session_id(s), (unsigned long long)r->event,
-		(unsigned long long)r->call, r->at && *r->at ? ", " : "", r->at ? r->at : "",
+	fprintf(ctx->out, "%s: diverged at #%llu (call %llu%s%s)%s%s\n", session_id(s),
+		(unsigned long long)r->event, (unsigned long long)r->call,
+		r->at && *r->at ? ", " : "", r->at ? r->at : "",
 		r->pointer && *r->pointer ? " in " : "", r->pointer ? r->pointer : "");
 	print_line(ctx, "recorded", r->recorded);
 	print_line(ctx, "now", r->now);

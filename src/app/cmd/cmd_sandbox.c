@@ -27,7 +27,8 @@ enum { LS_ENDED_MAX = 50 };
 /* --- attach, watch, replay --- */
 
 /* The path and the control socket of the live session that @text means. */
-static int find_live(struct cmd_ctx *ctx, const char *text, char **path, char **socket, struct err *err)
+static int find_live(struct cmd_ctx *ctx, const char *text, char **path, char **socket,
+		     struct err *err)
 {
 	struct session *s;
 	if (session_find(ctx->sessions, text, path, err) < 0)
@@ -38,8 +39,10 @@ static int find_live(struct cmd_ctx *ctx, const char *text, char **path, char **
 	CLEANUP(free_ptr) char *id = mem_strdup(session_id(s));
 	session_close(&s);
 	if (!live)
-		return err_set(err, ERR_CLOSED, "session %s does not run any more; look at it with: sandglass replay %s", id,
-			       text && strchr(text, '/') ? text : id);
+		return err_set(
+			err, ERR_CLOSED,
+			"session %s does not run any more; look at it with: sandglass replay %s",
+			id, text && strchr(text, '/') ? text : id);
 	*socket = share_find(id, *path);
 	return 0;
 }
@@ -51,7 +54,8 @@ static bool several_run(void)
 	return control_list(&ids, &err) == 0 && ids.nr > 1;
 }
 
-/* Nothing of ours runs, but something that is shared with us does. 1: @path, 0: none, -1: several, which. */
+/* Nothing of ours runs, but something that is shared with us does. 1: @path, 0: none, -1: several,
+ * which. */
 static int cmd_sandbox_find_shared(char **path, struct err *err)
 {
 	struct session_files files = SESSION_FILES_INIT;
@@ -63,7 +67,11 @@ static int cmd_sandbox_find_shared(char **path, struct err *err)
 	session_files_shared(&files);
 	for (size_t i = 0; i < files.nr; i++)
 		buf_printf(&all, "%s%s (%s)", i ? ", " : "", files.item[i].id, files.item[i].name);
-	int rc = files.nr == 1 ? 1 : files.nr == 0 ? 0 : err_set(err, ERR_USAGE, "several sessions are shared with you, say which: %s", buf_cstr(&all));
+	int rc = files.nr == 1	 ? 1
+		 : files.nr == 0 ? 0
+				 : err_set(err, ERR_USAGE,
+					   "several sessions are shared with you, say which: %s",
+					   buf_cstr(&all));
 	if (rc == 1)
 		*path = mem_strdup(files.item[0].path);
 	session_files_release(&files);
@@ -77,7 +85,10 @@ static int cmd_sandbox_attach(struct cmd_ctx *ctx, bool watch)
 	CLEANUP(free_ptr) char *socket = NULL;
 	struct err err = ERR_INIT;
 	struct filter *filter = NULL;
-	const struct front_opts fo = { .watch = watch, .visit = true, .filter = cmd_opt(ctx, "filter"), .trust = !watch && cmd_has(ctx, "trust") };
+	const struct front_opts fo = { .watch = watch,
+				       .visit = true,
+				       .filter = cmd_opt(ctx, "filter"),
+				       .trust = !watch && cmd_has(ctx, "trust") };
 	if (cmd_opt(ctx, "host")) /* what is said of a session is read where it is */
 		return attach_host(ctx, cmd_opt(ctx, "host"));
 	if (cmd_filter(ctx, &filter, &err) < 0)
@@ -90,10 +101,13 @@ static int cmd_sandbox_attach(struct cmd_ctx *ctx, bool watch)
 	    find_live(ctx, shared ? shared : cmd_word(ctx, 0), &path, &socket, &err) < 0)
 		return cmd_fail(ctx, &err);
 	const struct front_terminal_opts to = { .take = cmd_has(ctx, "take") };
-	if (!watch && !cmd_has(ctx, "console") && isatty(0) && isatty(1) && !ctx->no_tui && front_has_terminal(socket, NULL))
+	if (!watch && !cmd_has(ctx, "console") && isatty(0) && isatty(1) && !ctx->no_tui &&
+	    front_has_terminal(socket, NULL))
 		return front_terminal(ctx, path, socket, &to);
 	if (cmd_has(ctx, "take"))
-		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "attach --take: no agent of this session has a terminal interface of its own");
+		return cmd_fail_with(
+			ctx, EXIT_UNSUCCESSFUL,
+			"attach --take: no agent of this session has a terminal interface of its own");
 	return front_show(ctx, path, socket, &fo);
 }
 
@@ -117,8 +131,8 @@ char *cmd_replay_program(void)
 	return program;
 }
 
-/* The program that replays is another one: it has nothing in it that could run something. Comes back only when it cannot be
- * started. */
+/* The program that replays is another one: it has nothing in it that could run something. Comes
+ * back only when it cannot be started. */
 static int start_replay(struct cmd_ctx *ctx, const struct strv *argv)
 {
 	CLEANUP(free_ptr) char *program = cmd_replay_program();
@@ -199,7 +213,8 @@ int replay_at(struct cmd_ctx *ctx, const char *path, uint64_t seq)
 /* --- a person's shell in a running box --- */
 
 /* @alone: the session is there for this shell and ends with it, also when we are killed. */
-static int shell_in(struct cmd_ctx *ctx, const char *path, const char *socket, const char *box, bool alone)
+static int shell_in(struct cmd_ctx *ctx, const char *path, const char *socket, const char *box,
+		    bool alone)
 {
 	struct control_client *c;
 	struct session *s;
@@ -239,7 +254,8 @@ int cmd_shell(struct cmd_ctx *ctx)
 
 /* --- sandbox --- */
 
-static int cmd_sandbox_session_opts(struct cmd_ctx *ctx, const char *script, json_t *o, struct err *err)
+static int cmd_sandbox_session_opts(struct cmd_ctx *ctx, const char *script, json_t *o,
+				    struct err *err)
 {
 	size_t len;
 	const char *text = library_file(script, &len);
@@ -365,8 +381,8 @@ static void ls_unmerged(struct cmd_ctx *ctx, const struct session_file *f)
 			json_put_int(row, "not_merged", (int64_t)b->files);
 			cmd_json(ctx, row);
 		} else {
-			fprintf(ctx->out, "%s  %-16s ended, %zu file%s not merged\n", f->id, b->name, b->files,
-				b->files == 1 ? "" : "s");
+			fprintf(ctx->out, "%s  %-16s ended, %zu file%s not merged\n", f->id,
+				b->name, b->files, b->files == 1 ? "" : "s");
 		}
 	}
 	unmerged_release(&u);
@@ -385,20 +401,23 @@ static int sandbox_ls(struct cmd_ctx *ctx)
 		json_t *reply, *b, *words = json_array();
 		size_t n;
 		json_array_append_new(words, json_string("state"));
-		if (access(socket, F_OK) != 0 || control_client_open(&c, socket, NULL, NULL, NULL, &err) < 0) {
+		if (access(socket, F_OK) != 0 ||
+		    control_client_open(&c, socket, NULL, NULL, NULL, &err) < 0) {
 			json_decref(words);
 			if (i < LS_ENDED_MAX)
 				ls_unmerged(ctx, &files.item[i]);
 			continue;
 		}
 		if (control_client_call(c, words, NULL, 5000, &reply, &err) == 0) {
-			json_array_foreach(json_object_get(reply, "boxes"), n, b) {
+			json_array_foreach(json_object_get(reply, "boxes"), n, b)
+			{
 				if (ctx->json) {
 					json_t *row = json_copy(b);
 					json_put_str(row, "session", files.item[i].id);
 					cmd_json(ctx, row);
 				} else {
-					fprintf(ctx->out, "%s  %-16s %lld processes\n", files.item[i].id, json_str(b, "name", ""),
+					fprintf(ctx->out, "%s  %-16s %lld processes\n",
+						files.item[i].id, json_str(b, "name", ""),
 						(long long)json_int(b, "alive", 0));
 				}
 			}
@@ -427,8 +446,12 @@ int cmd_sandbox(struct cmd_ctx *ctx)
 		size_t min, max; /* words after it */
 		const char *words;
 	} verb[] = {
-		{ "exec", sandbox_exec, 0, 0, "[-i] -- COMMAND" }, { "shell", sandbox_shell, 0, 0, "" }, { "ls", sandbox_ls, 0, 0, "" },
-		{ "cp", box_cp, 2, 2, "FROM TO" }, { "snapshot", box_snapshot, 1, 2, "BOX [LABEL]" }, { "rm", box_rm, 1, 1, "BOX" },
+		{ "exec", sandbox_exec, 0, 0, "[-i] -- COMMAND" },
+		{ "shell", sandbox_shell, 0, 0, "" },
+		{ "ls", sandbox_ls, 0, 0, "" },
+		{ "cp", box_cp, 2, 2, "FROM TO" },
+		{ "snapshot", box_snapshot, 1, 2, "BOX [LABEL]" },
+		{ "rm", box_rm, 1, 1, "BOX" },
 		{ "prune", sandbox_prune, 0, 0, "" },
 	};
 	const char *names[ARRAY_LEN(verb)], *word = cmd_word(ctx, 0);
@@ -438,7 +461,8 @@ int cmd_sandbox(struct cmd_ctx *ctx)
 		if (strcmp(verb[i].name, word) != 0)
 			continue;
 		if (nr < verb[i].min || nr > verb[i].max)
-			return cmd_usage(ctx, "it is: sandglass sandbox %s%s%s", word, *verb[i].words ? " " : "", verb[i].words);
+			return cmd_usage(ctx, "it is: sandglass sandbox %s%s%s", word,
+					 *verb[i].words ? " " : "", verb[i].words);
 		if (ctx->line->rest.nr && strcmp(word, "exec") != 0)
 			return cmd_usage(ctx, "'%s' runs no command, 'exec' does", word);
 		if (cmd_has(ctx, "stdin") && strcmp(word, "exec") != 0)
@@ -446,5 +470,7 @@ int cmd_sandbox(struct cmd_ctx *ctx)
 		return verb[i].run(ctx);
 	}
 	const char *near = word_nearest(word, names, ARRAY_LEN(names));
-	return near ? cmd_usage(ctx, "there is no '%s', did you mean '%s'?", word, near) : cmd_usage(ctx, "'%s' is none of exec, shell, ls, cp, snapshot, rm and prune", word);
+	return near ? cmd_usage(ctx, "there is no '%s', did you mean '%s'?", word, near)
+		    : cmd_usage(ctx, "'%s' is none of exec, shell, ls, cp, snapshot, rm and prune",
+				word);
 }

@@ -22,20 +22,22 @@ struct search {
 	struct filter *filter;
 	int64_t left; /* results still to be shown */
 	size_t found, unread;
-	struct session *s;   /* the one that is being searched */
-	int64_t since_us;    /* since when it is read through; 0 it is not */
-	bool told;           /* that it is */
-	char *first;         /* path of the file in which the first was found; owned */
+	struct session *s; /* the one that is being searched */
+	int64_t since_us;  /* since when it is read through; 0 it is not */
+	bool told;	   /* that it is */
+	char *first;	   /* path of the file in which the first was found; owned */
 	uint64_t first_seq;
-	char **due;          /* paths: their index is finished afterwards; owned */
+	char **due; /* paths: their index is finished afterwards; owned */
 	size_t dues, due_cap;
 };
 
-/* The shell has taken the quotes away: words that hold blanks and nothing of the language are a phrase. */
+/* The shell has taken the quotes away: words that hold blanks and nothing of the language are a
+ * phrase. */
 static void cmd_search_put_term(struct buf *out, const char *word)
 {
 	bool phrase = strpbrk(word, " \t") && !strpbrk(word, "\":()=<>~!@");
-	buf_printf(out, "%s%s%s%s", out->len ? " " : "", phrase ? "\"" : "", word, phrase ? "\"" : "");
+	buf_printf(out, "%s%s%s%s", out->len ? " " : "", phrase ? "\"" : "", word,
+		   phrase ? "\"" : "");
 }
 
 /* Of an action that a person has edited: what ran. */
@@ -44,7 +46,8 @@ static void cmd_search_put_ran(struct session *s, const struct event *ev, struct
 	CLEANUP(json_release) json_t *row = NULL;
 	CLEANUP(buf_release) struct buf what = BUF_INIT;
 	struct err none = ERR_INIT;
-	if (ev->kind != EV_ACTION_REQUESTED || row_of(s, ev->seq, &row, &none) < 0 || !json_flag(row, "edited", false))
+	if (ev->kind != EV_ACTION_REQUESTED || row_of(s, ev->seq, &row, &none) < 0 ||
+	    !json_flag(row, "edited", false))
 		return;
 	row_what(row, &what);
 	buf_puts(out, "  (edited; ran: ");
@@ -52,7 +55,8 @@ static void cmd_search_put_ran(struct session *s, const struct event *ev, struct
 	buf_putc(out, ')');
 }
 
-static void cmd_search_print(struct search *q, struct session *s, struct agent_names *names, const struct event *ev)
+static void cmd_search_print(struct search *q, struct session *s, struct agent_names *names,
+			     const struct event *ev)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT, line = BUF_INIT;
 	if (q->ctx->json) {
@@ -75,8 +79,8 @@ static void cmd_search_print(struct search *q, struct session *s, struct agent_n
 	fprintf(q->ctx->out, "%s\n", buf_cstr(&line));
 }
 
-/* Events are read one by one, behind the index or because nothing in it leads to what is asked for: said if it takes long, and on a
- * terminal how far it is. */
+/* Events are read one by one, behind the index or because nothing in it leads to what is asked for:
+ * said if it takes long, and on a terminal how far it is. */
 static void on_reading(void *self, uint64_t at, uint64_t head)
 {
 	struct search *q = self;
@@ -84,12 +88,15 @@ static void on_reading(void *self, uint64_t at, uint64_t head)
 	int64_t now_us = clock_mono_us();
 	if (!q->since_us)
 		q->since_us = now_us;
-	if (q->ctx->quiet || now_us - q->since_us < (shows ? GLANCE_US : PATIENCE_US) || (q->told && !shows))
+	if (q->ctx->quiet || now_us - q->since_us < (shows ? GLANCE_US : PATIENCE_US) ||
+	    (q->told && !shows))
 		return;
 	uint64_t indexed = session_indexed(q->s);
 	fprintf(q->ctx->err, "%ssandglass: %s: ", shows ? "\r" : "", session_id(q->s));
 	if (at > indexed)
-		fprintf(q->ctx->err, "the index covers %" PRIu64 " of %" PRIu64 " events, searching the rest", indexed, head);
+		fprintf(q->ctx->err,
+			"the index covers %" PRIu64 " of %" PRIu64 " events, searching the rest",
+			indexed, head);
 	else
 		fprintf(q->ctx->err, "no index leads there, reading %" PRIu64 " events", head);
 	if (shows)
@@ -109,7 +116,8 @@ static void reading_ended(struct search *q)
 /* What was read through now need not be the next time. */
 static void cmd_search_note_due(struct search *q)
 {
-	if (!q->since_us || clock_mono_us() - q->since_us < PATIENCE_US / 10 || !deferred_index_due(q->s))
+	if (!q->since_us || clock_mono_us() - q->since_us < PATIENCE_US / 10 ||
+	    !deferred_index_due(q->s))
 		return;
 	GROW(q->due, q->dues, q->due_cap);
 	q->due[q->dues++] = mem_strdup(session_path(q->s));
@@ -136,7 +144,9 @@ static int search_session(struct search *q, struct session *s, struct err *err)
 	session_on_reading(s, on_reading, q);
 	while (rc == 0 && at < INT64_MAX && q->left > 0) {
 		nr = 0;
-		rc = filter_search_soon(q->filter, s, clock_wall_us(), at, GLANCE_US, q->left < PAGE ? (size_t)q->left : PAGE, seqs, &nr, &at, err);
+		rc = filter_search_soon(q->filter, s, clock_wall_us(), at, GLANCE_US,
+					q->left < PAGE ? (size_t)q->left : PAGE, seqs, &nr, &at,
+					err);
 		reading_ended(q);
 		for (size_t i = 0; rc == 0 && i < nr && q->left > 0; i++) {
 			struct event ev;
@@ -196,7 +206,8 @@ static int search_all(struct search *q, struct err *err)
 /* Words stand in what a script was told about an action, too: the action is what is looked for. */
 static int leave_out_frames(struct filter **f, struct buf *text, struct err *err)
 {
-	if (!filter_words(*f) || filter_asks_kind(*f, "host.frame") || filter_asks_kind(*f, "host.call"))
+	if (!filter_words(*f) || filter_asks_kind(*f, "host.frame") ||
+	    filter_asks_kind(*f, "host.call"))
 		return 0;
 	CLEANUP(buf_release) struct buf less = BUF_INIT;
 	buf_printf(&less, "(%s) kind!=host.frame kind!=host.call", buf_cstr(text));
@@ -212,7 +223,8 @@ int cmd_search(struct cmd_ctx *ctx)
 	for (size_t i = 0; cmd_word(ctx, i); i++)
 		cmd_search_put_term(&text, cmd_word(ctx, i));
 	if (command_opt_int(ctx->line, "max", 1, 10000000, &q.left, &err) < 0 ||
-	    cmd_filter_text(buf_cstr(&text), &q.filter, &err) < 0 || leave_out_frames(&q.filter, &text, &err) < 0)
+	    cmd_filter_text(buf_cstr(&text), &q.filter, &err) < 0 ||
+	    leave_out_frames(&q.filter, &text, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (cmd_has(ctx, "open"))
 		q.left = 1;

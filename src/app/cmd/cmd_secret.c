@@ -11,8 +11,10 @@
 #include "base/mem.h"
 #include "record/secrets.h"
 
-/* One line from the terminal, not shown, or all of standard input; a line break at the end does not count. */
-static int cmd_secret_read_value(struct cmd_ctx *ctx, const char *name, struct buf *out, struct err *err)
+/* One line from the terminal, not shown, or all of standard input; a line break at the end does not
+ * count. */
+static int cmd_secret_read_value(struct cmd_ctx *ctx, const char *name, struct buf *out,
+				 struct err *err)
 {
 	struct termios was, quiet;
 	bool tty = isatty(0) && tcgetattr(0, &was) == 0;
@@ -40,15 +42,19 @@ static int cmd_secret_set(struct cmd_ctx *ctx, const char *name, struct err *err
 {
 	CLEANUP(secret_wipe_buf) struct buf value = BUF_INIT;
 	if (!secret_name_ok(name))
-		return err_set(err, ERR_USAGE, "this is not a name for a secret: letters, digits, '_', '-' and '.'");
-	if (cmd_secret_read_value(ctx, name, &value, err) < 0 || secret_store_set(name, value.data, value.len, err) < 0)
+		return err_set(
+			err, ERR_USAGE,
+			"this is not a name for a secret: letters, digits, '_', '-' and '.'");
+	if (cmd_secret_read_value(ctx, name, &value, err) < 0 ||
+	    secret_store_set(name, value.data, value.len, err) < 0)
 		return -1;
 	if (!ctx->quiet && !ctx->json)
 		fprintf(ctx->out, "kept: %s\n", name);
 	return 0;
 }
 
-static void cmd_secret_show(struct cmd_ctx *ctx, const char *name, const char *source, const char *what, const char *wrong)
+static void cmd_secret_show(struct cmd_ctx *ctx, const char *name, const char *source,
+			    const char *what, const char *wrong)
 {
 	if (ctx->json) {
 		json_t *o = json_object();
@@ -75,7 +81,8 @@ static bool cmd_secret_look(struct cmd_ctx *ctx, const json_t *conf, const char 
 		return false;
 	}
 	bool good = !read || secret_read(&s, &value, &err) == 0;
-	cmd_secret_show(ctx, name, secret_kind_name(s.kind), s.what ? s.what : s.argv.item[0], good ? NULL : err.text);
+	cmd_secret_show(ctx, name, secret_kind_name(s.kind), s.what ? s.what : s.argv.item[0],
+			good ? NULL : err.text);
 	secret_source_release(&s);
 	return good;
 }
@@ -90,8 +97,7 @@ static int cmd_secret_list(struct cmd_ctx *ctx, const json_t *conf)
 	struct strv names = STRV_INIT;
 	const char *key;
 	json_t *v;
-	json_object_foreach((json_t *)(uintptr_t)conf, key, v)
-		strv_push(&names, key);
+	json_object_foreach((json_t *)(uintptr_t)conf, key, v) strv_push(&names, key);
 	secret_store_list(&names);
 	secret_ambient(&names);
 	if (names.nr)
@@ -100,7 +106,8 @@ static int cmd_secret_list(struct cmd_ctx *ctx, const json_t *conf)
 		if (!i || strcmp(names.item[i], names.item[i - 1]) != 0)
 			cmd_secret_look(ctx, conf, names.item[i], false);
 	if (!names.nr && !ctx->json && !ctx->quiet)
-		fprintf(ctx->err, "sandglass: no secret is known; 'sandglass secret set NAME' keeps one\n");
+		fprintf(ctx->err,
+			"sandglass: no secret is known; 'sandglass secret set NAME' keeps one\n");
 	strv_release(&names);
 	return EXIT_DONE;
 }
@@ -111,10 +118,13 @@ int cmd_secret(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	struct config *c;
 	if (!strcmp(verb, "set") || !strcmp(verb, "add"))
-		return !name ? cmd_usage(ctx, "which one? 'secret set NAME'") : cmd_secret_set(ctx, name, &err) < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
+		return !name ? cmd_usage(ctx, "which one? 'secret set NAME'")
+		       : cmd_secret_set(ctx, name, &err) < 0 ? cmd_fail(ctx, &err)
+							     : EXIT_DONE;
 	if (!strcmp(verb, "rm"))
-		return !name ? cmd_usage(ctx, "which one? 'secret rm NAME'") :
-		       secret_store_remove(name, &err) < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
+		return !name ? cmd_usage(ctx, "which one? 'secret rm NAME'")
+		       : secret_store_remove(name, &err) < 0 ? cmd_fail(ctx, &err)
+							     : EXIT_DONE;
 	if (strcmp(verb, "ls") != 0 && strcmp(verb, "test") != 0)
 		return cmd_usage(ctx, "set, ls, test or rm, not '%s'", verb);
 	if (!strcmp(verb, "test") && !name)

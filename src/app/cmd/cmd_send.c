@@ -1,4 +1,5 @@
-/* The verbs of the console from any other shell: finds the live session that is meant, sends, prints the answer. */
+/* The verbs of the console from any other shell: finds the live session that is meant, sends,
+ * prints the answer. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@
 
 enum { CLOSING_TICKS = 100, CLOSING_TICK_US = 50000 };
 
-/* --- which session --------------------------------------------------------------------------------------------------
+/* --- which session ----------------------------------------------------------------------------
  */
 
 static bool cmd_send_begins(const char *id, const char *text)
@@ -33,12 +34,14 @@ static bool cmd_send_begins(const char *id, const char *text)
 
 static void cmd_send_add_name(struct buf *out, size_t nr, const char *id, const char *name)
 {
-	buf_printf(out, "%s%s%s%s%s", nr ? ", " : "", id, *name ? " (" : "", name, *name ? ")" : "");
+	buf_printf(out, "%s%s%s%s%s", nr ? ", " : "", id, *name ? " (" : "", name,
+		   *name ? ")" : "");
 }
 
 /* Opens the one of @ids that @text means, by beginning of its id, else by name. */
-static int cmd_send_by_text(const struct strv *ids, const char *text, const struct control_client_opts *o,
-		   struct control_client **out, struct err *err)
+static int cmd_send_by_text(const struct strv *ids, const char *text,
+			    const struct control_client_opts *o, struct control_client **out,
+			    struct err *err)
 {
 	CLEANUP(buf_release) struct buf found = BUF_INIT;
 	const char *one = NULL;
@@ -76,11 +79,12 @@ static int cmd_send_by_text(const struct strv *ids, const char *text, const stru
 		control_client_free(out);
 		return err_set(err, ERR_USAGE, "'%s' could be %s", text, buf_cstr(&found));
 	}
-	return err_set(err, ERR_NOENT, "no session '%s' runs: 'sandglass ls --live' lists those that do", text);
+	return err_set(err, ERR_NOENT,
+		       "no session '%s' runs: 'sandglass ls --live' lists those that do", text);
 }
 
-static int the_only_one(const struct strv *ids, const struct control_client_opts *o, struct control_client **out,
-			struct err *err)
+static int the_only_one(const struct strv *ids, const struct control_client_opts *o,
+			struct control_client **out, struct err *err)
 {
 	if (ids->nr == 1) {
 		CLEANUP(free_ptr) char *path = control_path(ids->item[0]);
@@ -93,14 +97,17 @@ static int the_only_one(const struct strv *ids, const struct control_client_opts
 		CLEANUP(free_ptr) char *path = control_path(ids->item[i]);
 		bool there = control_client_open(&c, path, o, NULL, NULL, &no) == 0;
 		cmd_send_add_name(&all, i, ids->item[i],
-			 there ? json_str(control_client_welcome(c), "name", "") : "does not answer");
+				  there ? json_str(control_client_welcome(c), "name", "")
+					: "does not answer");
 		control_client_free(&c);
 	}
-	return err_set(err, ERR_USAGE, "several sessions run, say which one (--in ID): %s", buf_cstr(&all));
+	return err_set(err, ERR_USAGE, "several sessions run, say which one (--in ID): %s",
+		       buf_cstr(&all));
 }
 
 /* A path: of a session file (one that is shared with us, too), or of a socket. */
-static int cmd_send_by_path(const char *text, const struct control_client_opts *o, struct control_client **out, struct err *err)
+static int cmd_send_by_path(const char *text, const struct control_client_opts *o,
+			    struct control_client **out, struct err *err)
 {
 	CLEANUP(free_ptr) char *name = NULL;
 	CLEANUP(free_ptr) char *id = NULL;
@@ -109,7 +116,8 @@ static int cmd_send_by_path(const char *text, const struct control_client_opts *
 	return control_client_open(out, socket, o, NULL, NULL, err);
 }
 
-/* The path of the one that is shared with us under this id or name, or the only one if @text is NULL; NULL: none or several. */
+/* The path of the one that is shared with us under this id or name, or the only one if @text is
+ * NULL; NULL: none or several. */
 static char *shared_path(const char *text)
 {
 	struct session_files files = SESSION_FILES_INIT;
@@ -117,7 +125,9 @@ static char *shared_path(const char *text)
 	session_files_shared(&files);
 	for (size_t i = 0; i < files.nr; i++) {
 		const struct session_file *f = &files.item[i];
-		if (text ? !strcmp(f->id, text) || !strcmp(f->id + 2, text) || !strcmp(f->name, text) : files.nr == 1)
+		if (text ? !strcmp(f->id, text) || !strcmp(f->id + 2, text) ||
+				    !strcmp(f->name, text)
+			 : files.nr == 1)
 			found = found ? found : mem_strdup(f->path);
 	}
 	session_files_release(&files);
@@ -129,11 +139,15 @@ int live_open(const char *text, bool watch, struct control_client **out, struct 
 	struct strv ids = STRV_INIT;
 	struct control_client_opts o = { .watch = watch };
 	int rc = control_list(&ids, err);
-	CLEANUP(free_ptr) char *shared = rc == 0 && !ids.nr && !(text && strchr(text, '/')) ? shared_path(text) : NULL;
+	CLEANUP(free_ptr)
+	char *shared =
+		rc == 0 && !ids.nr && !(text && strchr(text, '/')) ? shared_path(text) : NULL;
 	if (rc == 0 && ((text && strchr(text, '/')) || shared))
 		rc = cmd_send_by_path(shared ? shared : text, &o, out, err);
 	else if (rc == 0 && !ids.nr && text)
-		rc = err_set(err, ERR_NOENT, "no session runs, '%s' neither: 'sandglass show %s' says how it ended", text, text);
+		rc = err_set(err, ERR_NOENT,
+			     "no session runs, '%s' neither: 'sandglass show %s' says how it ended",
+			     text, text);
 	else if (rc == 0 && !ids.nr)
 		rc = err_set(err, ERR_NOENT, "no session runs: 'sandglass run FILE' starts one");
 	else if (rc == 0 && text)
@@ -150,17 +164,20 @@ int live_knows(const struct control_client *c, const char *command, struct err *
 	if (control_client_knows(c, command))
 		return 0;
 	if (*role)
-		return err_set(err, ERR_DENIED, "'%s' is for its owner: this session is shared with you to %s", command, role);
+		return err_set(err, ERR_DENIED,
+			       "'%s' is for its owner: this session is shared with you to %s",
+			       command, role);
 	return err_set(err, ERR_UNSUPPORTED, "the session's supervisor (%s) does not know '%s' yet",
 		       json_str(control_client_welcome(c), "program", "an older one"), command);
 }
 
-/* --- approve --edit -------------------------------------------------------------------------------------------------
+/* --- approve --edit ---------------------------------------------------------------------------
  */
 
 static const json_t *held_row(const struct control_client *c, const char *id)
 {
-	const json_t *held = json_object_get(json_object_get(control_client_welcome(c), "state"), "held");
+	const json_t *held =
+		json_object_get(json_object_get(control_client_welcome(c), "state"), "held");
 	const char *hash = strchr(id, '#');
 	int64_t want = strtoll(hash ? hash + 1 : id, NULL, 10);
 	for (size_t i = 0; i < json_array_size(held); i++)
@@ -175,7 +192,8 @@ static int run_editor(const char *file, struct err *err)
 	int status, pid, pidfd, fds[3] = { 0, 1, 2 };
 	if (!editor || !*editor)
 		editor = getenv("EDITOR");
-	CLEANUP(free_ptr) char *script = mem_printf("exec %s \"$1\"", editor && *editor ? editor : "vi");
+	CLEANUP(free_ptr)
+	char *script = mem_printf("exec %s \"$1\"", editor && *editor ? editor : "vi");
 	CLEANUP(free_ptr) char *name = mem_strdup(file);
 	char sh[] = "sh", dash_c[] = "-c";
 	char *argv[] = { sh, dash_c, script, sh, name, NULL };
@@ -184,7 +202,8 @@ static int run_editor(const char *file, struct err *err)
 	int rc = proc_reap(pidfd, &status, err);
 	close(pidfd);
 	if (rc == 0 && status != 0)
-		return err_set(err, ERR_CANCELLED, "the editor ended with status %d, nothing was decided", status);
+		return err_set(err, ERR_CANCELLED,
+			       "the editor ended with status %d, nothing was decided", status);
 	return rc;
 }
 
@@ -192,7 +211,8 @@ static int run_editor(const char *file, struct err *err)
 static int edit_text(struct buf *text, struct err *err)
 {
 	const char *tmp = getenv("TMPDIR");
-	CLEANUP(free_ptr) char *file = mem_printf("%s/sandglass-edit-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	CLEANUP(free_ptr)
+	char *file = mem_printf("%s/sandglass-edit-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	CLEANUP(buf_release) struct buf now = BUF_INIT;
 	CLEANUP(fd_close) int fd = mkostemp(file, O_CLOEXEC);
 	if (fd < 0)
@@ -210,7 +230,8 @@ static int edit_text(struct buf *text, struct err *err)
 	while (now.len && now.data[now.len - 1] == '\n')
 		now.data[--now.len] = 0;
 	if (!now.len || (now.len == text->len && !memcmp(now.data, text->data, now.len)))
-		return err_set(err, ERR_CANCELLED, "the command was not changed, nothing was decided");
+		return err_set(err, ERR_CANCELLED,
+			       "the command was not changed, nothing was decided");
 	buf_reset(text);
 	buf_append(text, now.data, now.len);
 	return 0;
@@ -222,7 +243,8 @@ static int edit_held(const struct control_client *c, const char *id, json_t *opt
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	const json_t *row = held_row(c, id);
 	if (!row)
-		return err_set(err, ERR_NOENT, "%s is not held: 'sandglass state' says what is", id);
+		return err_set(err, ERR_NOENT, "%s is not held: 'sandglass state' says what is",
+			       id);
 	if (!json_object_get(row, "cmd") && !json_array_size(json_object_get(row, "argv")))
 		return err_set(err, ERR_USAGE, "%s has no command line that could be edited", id);
 	describe_action(row, &text);
@@ -235,7 +257,7 @@ static int edit_held(const struct control_client *c, const char *id, json_t *opt
 	return 0;
 }
 
-/* --- the answer -----------------------------------------------------------------------------------------------------
+/* --- the answer -------------------------------------------------------------------------------
  */
 
 static void print_value(struct cmd_ctx *ctx, const char *key, const json_t *v)
@@ -254,8 +276,8 @@ static void print_value(struct cmd_ctx *ctx, const char *key, const json_t *v)
 static void print_held(struct cmd_ctx *ctx, const json_t *row)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT, safe = BUF_INIT;
-	buf_printf(&b, "HELD #%lld %s %s: ", (long long)json_int(row, "action", 0), json_str(row, "agent_name", ""),
-		   json_str(row, "kind", ""));
+	buf_printf(&b, "HELD #%lld %s %s: ", (long long)json_int(row, "action", 0),
+		   json_str(row, "agent_name", ""), json_str(row, "kind", ""));
 	describe_action(row, &b);
 	if (*json_str(row, "rule", ""))
 		buf_printf(&b, " (by %s)", json_str(row, "rule", ""));
@@ -269,14 +291,18 @@ static void print_held(struct cmd_ctx *ctx, const json_t *row)
 static void print_question(struct cmd_ctx *ctx, const json_t *row)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT, one = BUF_INIT, safe = BUF_INIT;
-	const json_t *choices = json_object_get(row, "choices"), *text = json_object_get(row, "text");
+	const json_t *choices = json_object_get(row, "choices"),
+		     *text = json_object_get(row, "text");
 	buf_printf(&b, "question #%lld: ", (long long)json_int(row, "ask", 0));
 	if (json_get_bytes(text, &one))
 		buf_append(&b, one.data, one.len);
 	for (size_t i = 0; i < json_array_size(choices); i++) {
 		const json_t *c = json_array_get(choices, i);
 		buf_reset(&one);
-		if (json_get_bytes(json_is_object(c) && json_object_get(c, "text") ? json_object_get(c, "text") : c, &one)) {
+		if (json_get_bytes(json_is_object(c) && json_object_get(c, "text")
+					   ? json_object_get(c, "text")
+					   : c,
+				   &one)) {
 			buf_printf(&b, "%s%zu ", i ? ", " : "  (", i + 1);
 			buf_append(&b, one.data, one.len);
 		}
@@ -286,7 +312,8 @@ static void print_question(struct cmd_ctx *ctx, const json_t *row)
 	fprintf(ctx->out, "%s\n", buf_cstr(&safe));
 }
 
-static void cmd_send_print_row(struct cmd_ctx *ctx, const json_t *result, const char *key, const json_t *row)
+static void cmd_send_print_row(struct cmd_ctx *ctx, const json_t *result, const char *key,
+			       const json_t *row)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT, safe = BUF_INIT;
 	bool state = !strcmp(ctx->command->name, "state") && describe_state(result, key, row, &b);
@@ -354,17 +381,19 @@ static int answer_status(const struct err *err)
 	return err->code == ERR_USAGE || err->code == ERR_PARSE ? EXIT_USAGE : EXIT_UNSUCCESSFUL;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------------
+/* --- all of it --------------------------------------------------------------------------------
  */
 
-/* "s-7k2m9q#405": the part before the # says which session. Returns owned, NULL if there is none. */
+/* "s-7k2m9q#405": the part before the # says which session. Returns owned, NULL if there is
+ * none. */
 static char *session_in_word(const char *word)
 {
 	const char *hash = word ? strchr(word, '#') : NULL;
 	return hash && hash > word ? mem_strndup(word, (size_t)(hash - word)) : NULL;
 }
 
-static int cmd_send_words(struct cmd_ctx *ctx, struct control_client *c, json_t *words, json_t *opts, struct err *err)
+static int cmd_send_words(struct cmd_ctx *ctx, struct control_client *c, json_t *words,
+			  json_t *opts, struct err *err)
 {
 	json_t *result;
 	if (live_knows(c, ctx->command->name, err) < 0) {
@@ -393,7 +422,7 @@ static json_t *opts_to_send(const struct cmd_ctx *ctx)
 /* merge and undo also take SESSION/BOX and SESSION, and work when the session has ended. */
 struct aim {
 	char *session, *box; /* NULL = not said */
-	char *path;          /* of a session that does not run; NULL = it has to run */
+	char *path;	     /* of a session that does not run; NULL = it has to run */
 };
 
 static void aim_release(struct aim *a)
@@ -405,7 +434,8 @@ static void aim_release(struct aim *a)
 
 static int take_aim(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 {
-	const char *word = cmd_word(ctx, 0), *in = cmd_opt(ctx, "in"), *slash = word ? strrchr(word, '/') : NULL;
+	const char *word = cmd_word(ctx, 0), *in = cmd_opt(ctx, "in"),
+		   *slash = word ? strrchr(word, '/') : NULL;
 	struct strv live = STRV_INIT;
 	if (in)
 		a->session = mem_strdup(in);
@@ -439,7 +469,8 @@ static int take_aim(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 
 static int send_live(struct cmd_ctx *ctx, const struct aim *a);
 
-/* SESSION#N, #N or N: of the session that runs or the newest one. Objects and messages are of no event: there the word is the session. */
+/* SESSION#N, #N or N: of the session that runs or the newest one. Objects and messages are of no
+ * event: there the word is the session. */
 static int take_redact(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 {
 	const char *word = cmd_word(ctx, 0), *in = cmd_opt(ctx, "in");
@@ -452,7 +483,8 @@ static int take_redact(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 		a->session = mem_strdup(word);
 		named = mem_strdup(word);
 	}
-	if (session_find(ctx->sessions, named, &a->path, err) < 0 || session_open(&s, a->path, err) < 0)
+	if (session_find(ctx->sessions, named, &a->path, err) < 0 ||
+	    session_open(&s, a->path, err) < 0)
 		return -1;
 	if (session_live(s))
 		free_ptr(&a->path);
@@ -472,28 +504,37 @@ static bool cmd_send_sure(struct cmd_ctx *ctx)
 	return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
 }
 
-/* What an action said is said again on its way: what the script asked for and was told, what was judged, what came out. One line
- * (owned) that names it, NULL: it is no action, or nothing else says it. To be asked before the action's request is gone. */
+/* What an action said is said again on its way: what the script asked for and was told, what was
+ * judged, what came out. One line (owned) that names it, NULL: it is no action, or nothing else
+ * says it. To be asked before the action's request is gone. */
 static char *said_again(struct cmd_ctx *ctx)
 {
-	CLEANUP(free_ptr) char *named = cmd_opt(ctx, "in") ? mem_printf("%s#%s", cmd_opt(ctx, "in"), cmd_word(ctx, 0)) : NULL;
+	CLEANUP(free_ptr)
+	char *named = cmd_opt(ctx, "in") ? mem_printf("%s#%s", cmd_opt(ctx, "in"), cmd_word(ctx, 0))
+					 : NULL;
 	CLEANUP(buf_release) struct buf sql = BUF_INIT, line = BUF_INIT;
 	struct session *s = NULL;
 	struct sql_table t = { 0 };
 	struct err none = ERR_INIT;
 	uint64_t seq = 0;
 	if (cmd_has(ctx, "output") || cmd_has(ctx, "object") || cmd_has(ctx, "messages") ||
-	    session_open_ref(ctx, named && !strchr(cmd_word(ctx, 0), '#') ? named : cmd_word(ctx, 0), &s, &seq, &none) < 0)
+	    session_open_ref(ctx,
+			     named && !strchr(cmd_word(ctx, 0), '#') ? named : cmd_word(ctx, 0), &s,
+			     &seq, &none) < 0)
 		return NULL;
-	buf_printf(&sql, "SELECT e.seq, k.name, EXISTS (SELECT 1 FROM segment g WHERE g.action = a.seq AND g.data IS NOT NULL) "
-			 "FROM event a, event e JOIN kind k ON k.number = e.kind WHERE a.seq = %llu AND a.kind = %d AND "
-			 "e.body IS NOT NULL AND ((e.action = a.seq AND e.action > 0 AND e.kind IN (%d, %d)) OR (e.kind IN (%d, %d) AND "
-			 "json_extract(e.body, '$.id') = json_extract(a.body, '$.call'))) ORDER BY e.seq",
-		   (unsigned long long)seq, EV_ACTION_REQUESTED, EV_ACTION_JUDGED, EV_ACTION_DECIDED, EV_HOST_CALL, EV_HOST_FRAME);
+	buf_printf(
+		&sql,
+		"SELECT e.seq, k.name, EXISTS (SELECT 1 FROM segment g WHERE g.action = a.seq AND g.data IS NOT NULL) "
+		"FROM event a, event e JOIN kind k ON k.number = e.kind WHERE a.seq = %llu AND a.kind = %d AND "
+		"e.body IS NOT NULL AND ((e.action = a.seq AND e.action > 0 AND e.kind IN (%d, %d)) OR (e.kind IN (%d, %d) AND "
+		"json_extract(e.body, '$.id') = json_extract(a.body, '$.call'))) ORDER BY e.seq",
+		(unsigned long long)seq, EV_ACTION_REQUESTED, EV_ACTION_JUDGED, EV_ACTION_DECIDED,
+		EV_HOST_CALL, EV_HOST_FRAME);
 	if (sql_select(s, buf_cstr(&sql), 20, &t, &none) == 0)
 		for (size_t i = 0; i < t.rows; i++)
-			buf_printf(&line, "%s#%s (%s)", line.len ? ", " : "what it said may still stand in ", t.cell[3 * i],
-				   t.cell[3 * i + 1]);
+			buf_printf(&line, "%s#%s (%s)",
+				   line.len ? ", " : "what it said may still stand in ",
+				   t.cell[3 * i], t.cell[3 * i + 1]);
 	if (line.len && *t.cell[2] == '1')
 		buf_puts(&line, " and its output (--output)");
 	sql_table_release(&t);
@@ -514,22 +555,27 @@ int cmd_send(struct cmd_ctx *ctx)
 {
 	struct aim a = { 0 };
 	struct err err = ERR_INIT;
-	bool merge = !strcmp(ctx->command->name, "merge"), undo = !strcmp(ctx->command->name, "undo");
-	bool redact = !strcmp(ctx->command->name, "redact"), apply = !strcmp(ctx->command->name, "apply");
+	bool merge = !strcmp(ctx->command->name, "merge"),
+	     undo = !strcmp(ctx->command->name, "undo");
+	bool redact = !strcmp(ctx->command->name, "redact"),
+	     apply = !strcmp(ctx->command->name, "apply");
 	int status;
-	if (apply && cmd_word(ctx, 0) && !strncmp(cmd_word(ctx, 0), "s-", 2) && !strchr(cmd_word(ctx, 0), '#'))
+	if (apply && cmd_word(ctx, 0) && !strncmp(cmd_word(ctx, 0), "s-", 2) &&
+	    !strchr(cmd_word(ctx, 0), '#'))
 		return fork_apply(ctx);
 	config_user(ctx);
 	if (redact && take_redact(ctx, &a, &err) < 0)
 		status = cmd_fail(ctx, &err);
 	else if (redact && !cmd_send_sure(ctx))
-		status = cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "nothing was removed; --yes removes it without a question");
+		status = cmd_fail_with(ctx, EXIT_UNSUCCESSFUL,
+				       "nothing was removed; --yes removes it without a question");
 	else if (redact)
 		status = redact_one(ctx, &a);
 	else if ((merge || undo) && take_aim(ctx, &a, &err) < 0)
 		status = cmd_fail(ctx, &err);
 	else if (a.path)
-		status = merge ? offline_edit_merge(ctx, a.path, a.box) : offline_edit_undo(ctx, a.path);
+		status = merge ? offline_edit_merge(ctx, a.path, a.box)
+			       : offline_edit_undo(ctx, a.path);
 	else
 		status = send_live(ctx, &a);
 	aim_release(&a);
@@ -541,7 +587,9 @@ static int send_live(struct cmd_ctx *ctx, const struct aim *a)
 	struct control_client *c = NULL;
 	struct err err = ERR_INIT;
 	CLEANUP(free_ptr) char *in_word = session_in_word(cmd_word(ctx, 0));
-	const char *which = cmd_opt(ctx, "in") ? cmd_opt(ctx, "in") : a->session ? a->session : in_word;
+	const char *which = cmd_opt(ctx, "in") ? cmd_opt(ctx, "in")
+			    : a->session       ? a->session
+					       : in_word;
 	if (live_open(which, ctx->command->flags & COMMAND_LOOKS, &c, &err) < 0)
 		return cmd_fail(ctx, &err);
 	json_t *words = command_line_words(ctx->line), *opts = opts_to_send(ctx);

@@ -11,7 +11,8 @@
 static int cmd_serve_options(struct cmd_ctx *ctx, const char *kind, json_t *o, struct err *err)
 {
 	size_t len;
-	const char *text = library_file("agents/serve.lua", &len), *repo = cmd_opt(ctx, "repo"), *name = cmd_opt(ctx, "name");
+	const char *text = library_file("agents/serve.lua", &len), *repo = cmd_opt(ctx, "repo"),
+		   *name = cmd_opt(ctx, "name");
 	json_t *args = json_array();
 	json_array_append_new(args, json_string(kind));
 	if (repo) {
@@ -43,6 +44,10 @@ int cmd_serve(struct cmd_ctx *ctx)
 		return cmd_fail(ctx, &err);
 	}
 	config_user(ctx);
-	const struct serve_how how = { .address = cmd_word(ctx, 1), .quiet = ctx->quiet, .json = ctx->json, .models = cmd_has(ctx, "models"), .program = &ctx->line->rest };
+	const struct serve_how how = { .address = cmd_word(ctx, 1),
+				       .quiet = ctx->quiet,
+				       .json = ctx->json,
+				       .models = cmd_has(ctx, "models"),
+				       .program = &ctx->line->rest };
 	return serve_run(o, &how);
 }

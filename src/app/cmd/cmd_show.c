@@ -40,13 +40,13 @@ static void second_line(struct cmd_ctx *ctx, const char *label, int64_t us)
 	cmd_show_line(ctx, label, buf_cstr(&b));
 }
 
-/* --- a session ------------------------------------------------------------------------------------------------------
+/* --- a session --------------------------------------------------------------------------------
  */
 
 struct counts {
 	uint64_t actions, denied, held, failed, snapshots;
 	const char *how; /* it ended; NULL it did not */
-	char *why;       /* ... owned; NULL it does not say */
+	char *why;	 /* ... owned; NULL it does not say */
 	int64_t begun_us, last_us;
 	json_t *agents, *boxes, *warnings, *notices;
 	json_t *start;
@@ -130,13 +130,14 @@ static void cmd_show_count(struct counts *c, const struct event *ev)
 	} else if (ev->kind == EV_BOX_NOTICE) {
 		json_put_int(body, "box", (int64_t)ev->box);
 		json_array_append(c->notices, body);
-	} else if (ev->kind == EV_BOX_WARN || ev->kind == EV_HONEYTOKEN_SEEN || ev->kind == EV_SECRET_SEEN) {
+	} else if (ev->kind == EV_BOX_WARN || ev->kind == EV_HONEYTOKEN_SEEN ||
+		   ev->kind == EV_SECRET_SEEN) {
 		json_array_append(c->warnings, body);
 	} else {
 		const char *end = json_str(body, "end", "");
 		c->denied += !strcmp(end, "denied");
-		c->failed += (strcmp(end, "ok") != 0 && strcmp(end, "denied") != 0) || json_int(body, "code", 0) != 0 ||
-			     json_int(body, "signal", 0) != 0;
+		c->failed += (strcmp(end, "ok") != 0 && strcmp(end, "denied") != 0) ||
+			     json_int(body, "code", 0) != 0 || json_int(body, "signal", 0) != 0;
 	}
 }
 
@@ -162,7 +163,8 @@ static void print_names(struct cmd_ctx *ctx, const char *label, const json_t *li
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
-		buf_printf(&b, "#%lld %s", (long long)json_int(o, "id", 0), json_str(o, "name", ""));
+		buf_printf(&b, "#%lld %s", (long long)json_int(o, "id", 0),
+			   json_str(o, "name", ""));
 		const char *const keys[] = { "driver", "model", "stop", "why", "task" };
 		for (size_t k = 0; k < ARRAY_LEN(keys); k++)
 			if (*json_str(o, keys[k], ""))
@@ -176,7 +178,8 @@ static void print_names(struct cmd_ctx *ctx, const char *label, const json_t *li
 	}
 }
 
-static void print_session(struct cmd_ctx *ctx, struct session *s, const struct counts *c, const char *state)
+static void print_session(struct cmd_ctx *ctx, struct session *s, const struct counts *c,
+			  const char *state)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	cmd_show_line(ctx, "session", session_id(s));
@@ -194,22 +197,29 @@ static void print_session(struct cmd_ctx *ctx, struct session *s, const struct c
 	if (*json_str(c->start, "version", ""))
 		cmd_show_line(ctx, "sandglass", json_str(c->start, "version", ""));
 	buf_reset(&b);
-	buf_printf(&b, "%llu, of them %llu %s (%llu denied, %llu not successful, %llu held), %llu %s",
-		   (unsigned long long)session_head(s), (unsigned long long)c->actions, c->actions == 1 ? "action" : "actions",
-		   (unsigned long long)c->denied, (unsigned long long)c->failed, (unsigned long long)c->held,
+	buf_printf(&b,
+		   "%llu, of them %llu %s (%llu denied, %llu not successful, %llu held), %llu %s",
+		   (unsigned long long)session_head(s), (unsigned long long)c->actions,
+		   c->actions == 1 ? "action" : "actions", (unsigned long long)c->denied,
+		   (unsigned long long)c->failed, (unsigned long long)c->held,
 		   (unsigned long long)c->snapshots, c->snapshots == 1 ? "snapshot" : "snapshots");
 	cmd_show_line(ctx, "events", buf_cstr(&b));
 	print_names(ctx, "agents", c->agents);
 	print_names(ctx, "boxes", c->boxes);
 	for (size_t i = 0; i < json_array_size(c->warnings); i++)
-		cmd_show_line(ctx, i ? "" : "warnings", json_str(json_array_get(c->warnings, i), "text", ""));
+		cmd_show_line(ctx, i ? "" : "warnings",
+			      json_str(json_array_get(c->warnings, i), "text", ""));
 	for (size_t i = 0; i < json_array_size(c->notices); i++)
-		cmd_show_line(ctx, i ? "" : "notices", json_str(json_array_get(c->notices, i), "text", ""));
+		cmd_show_line(ctx, i ? "" : "notices",
+			      json_str(json_array_get(c->notices, i), "text", ""));
 }
 
 static int show_session(struct cmd_ctx *ctx, struct session *s)
 {
-	struct counts c = { .agents = json_array(), .boxes = json_array(), .warnings = json_array(), .notices = json_array() };
+	struct counts c = { .agents = json_array(),
+			    .boxes = json_array(),
+			    .warnings = json_array(),
+			    .notices = json_array() };
 	struct err err = ERR_INIT;
 	int status = EXIT_DONE;
 	if (count_all(s, &c, &err) < 0) {
@@ -251,7 +261,7 @@ static int show_session(struct cmd_ctx *ctx, struct session *s)
 	return status;
 }
 
-/* --- an event, an action --------------------------------------------------------------------------------------------
+/* --- an event, an action ----------------------------------------------------------------------
  */
 
 static void id_line(struct cmd_ctx *ctx, const char *label, uint64_t id)
@@ -262,7 +272,8 @@ static void id_line(struct cmd_ctx *ctx, const char *label, uint64_t id)
 		cmd_show_line(ctx, label, text);
 }
 
-/* The messages (of model.sent: the bytes) that a list of the body stands for; what cannot be known is said. */
+/* The messages (of model.sent: the bytes) that a list of the body stands for; what cannot be known
+ * is said. */
 static json_t *whole_list(struct session *s, const json_t *list, bool text)
 {
 	struct err err = ERR_INIT;
@@ -274,17 +285,21 @@ static json_t *whole_list(struct session *s, const json_t *list, bool text)
 		json_array_append_new(out, json_string(err.text));
 		return out;
 	}
-	json_array_foreach(names, i, v) {
+	json_array_foreach(names, i, v)
+	{
 		struct hash h;
 		json_t *m = NULL;
-		bool good = json_is_string(v) && hex_parse(json_string_value(v), json_string_length(v), h.b, HASH_LEN) &&
+		bool good = json_is_string(v) &&
+			    hex_parse(json_string_value(v), json_string_length(v), h.b, HASH_LEN) &&
 			    session_message(s, &h, &one, &err) == 0;
 		if (!good)
-			buf_printf(&one, "<%s>", err.code == ERR_CANCELLED ? "redacted" : "not in the file");
+			buf_printf(&one, "<%s>",
+				   err.code == ERR_CANCELLED ? "redacted" : "not in the file");
 		if (text)
 			buf_append(&all, one.data, one.len);
 		else
-			m = good ? json_parse(one.data, one.len, "message", &err) : json_string(buf_cstr(&one));
+			m = good ? json_parse(one.data, one.len, "message", &err)
+				 : json_string(buf_cstr(&one));
 		if (!text)
 			json_array_append_new(out, m ? m : json_bytes(one.data, one.len));
 		buf_reset(&one);
@@ -303,7 +318,8 @@ static void make_whole(struct session *s, const struct event *ev, json_t *body)
 		json_put(body, "body", whole_list(s, json_object_get(body, "body"), true));
 	else if (ev->kind == EV_MODEL_CALL)
 		json_put(body, "messages", whole_list(s, json_object_get(body, "messages"), false));
-	else if (ev->kind == EV_HOST_CALL && !strcmp(json_str(body, "op", ""), "model.call") && args)
+	else if (ev->kind == EV_HOST_CALL && !strcmp(json_str(body, "op", ""), "model.call") &&
+		 args)
 		json_put(args, "messages", whole_list(s, json_object_get(args, "messages"), false));
 }
 
@@ -318,14 +334,16 @@ static json_t *whole_event(struct session *s, const struct event *ev)
 	json_t *args = json_object_get(body, "args"), *in = ev->kind == EV_HOST_CALL ? args : body;
 	const char *key = ev->kind == EV_MODEL_SENT ? "body" : "messages";
 	if (json_object_get(in, key))
-		json_put(o, ev->kind == EV_MODEL_SENT ? "request" : "messages", json_incref(json_object_get(in, key)));
+		json_put(o, ev->kind == EV_MODEL_SENT ? "request" : "messages",
+			 json_incref(json_object_get(in, key)));
 	return o;
 }
 
 static void print_event(struct cmd_ctx *ctx, struct session *s, const struct event *ev)
 {
 	struct agent_names names = { 0 };
-	CLEANUP(buf_release) struct buf b = BUF_INIT, text = BUF_INIT, back = BUF_INIT, person = BUF_INIT;
+	CLEANUP(buf_release)
+	struct buf b = BUF_INIT, text = BUF_INIT, back = BUF_INIT, person = BUF_INIT;
 	const char *kind = event_kind_name(ev->kind), *doc = event_kind_doc(ev->kind);
 	buf_printf(&b, "%s#%llu", session_id(s), (unsigned long long)ev->seq);
 	cmd_show_line(ctx, "event", buf_cstr(&b));
@@ -338,7 +356,8 @@ static void print_event(struct cmd_ctx *ctx, struct session *s, const struct eve
 	id_line(ctx, "cause", ev->cause);
 	describe_event(ev, &text);
 	if (session_put_back(s, ev->seq, &back, &person))
-		buf_printf(&text, " (%s%s%s)", buf_cstr(&back), person.len ? " by " : "", buf_cstr(&person));
+		buf_printf(&text, " (%s%s%s)", buf_cstr(&back), person.len ? " by " : "",
+			   buf_cstr(&person));
 	cmd_show_line(ctx, "says", buf_cstr(&text));
 	if (doc && ctx->verbose)
 		cmd_show_line(ctx, "means", doc);
@@ -367,7 +386,8 @@ static void print_times(struct cmd_ctx *ctx, const struct show_times *t)
 }
 
 /* What became of an action, one line an event. */
-static int cmd_show_print_action(struct cmd_ctx *ctx, struct session *s, uint64_t action, struct err *err)
+static int cmd_show_print_action(struct cmd_ctx *ctx, struct session *s, uint64_t action,
+				 struct err *err)
 {
 	struct feed *feed;
 	struct arena arena = ARENA_INIT;
@@ -386,7 +406,8 @@ static int cmd_show_print_action(struct cmd_ctx *ctx, struct session *s, uint64_
 			clock_local_hms(ev.ts_us, true, &when);
 			ev.action = 0;
 			describe_event(&ev, &text);
-			fprintf(ctx->out, "%s #%-6llu ", buf_cstr(&when), (unsigned long long)ev.seq);
+			fprintf(ctx->out, "%s #%-6llu ", buf_cstr(&when),
+				(unsigned long long)ev.seq);
 			cmd_print_safe(ctx->out, buf_cstr(&text), text.len, false);
 			fputc('\n', ctx->out);
 		}
@@ -406,8 +427,8 @@ static int cmd_show_print_action(struct cmd_ctx *ctx, struct session *s, uint64_
 	if (bytes && !ctx->json) {
 		CLEANUP(buf_release) struct buf size = BUF_INIT;
 		cmd_size(bytes, &size);
-		fprintf(ctx->out, "%s of output: sandglass out %s#%llu\n", buf_cstr(&size), session_id(s),
-			(unsigned long long)action);
+		fprintf(ctx->out, "%s of output: sandglass out %s#%llu\n", buf_cstr(&size),
+			session_id(s), (unsigned long long)action);
 	}
 	return rc;
 }

@@ -1,4 +1,5 @@
-/* Where time went: of one action as one line (show ID), of a session as bars (show SESSION --time). */
+/* Where time went: of one action as one line (show ID), of a session as bars (show SESSION
+ * --time). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +12,10 @@
 
 static const struct {
 	const char *key, *name;
-} cmd_show_time_parts[] = { { "gate_us", "gate" }, { "people_us", "people" }, { "queue_us", "queue" }, { "disk_us", "disk" },
-	      { "out_us", "out" },   { "box_us", "in box" },	{ "back_us", "back" } };
+} cmd_show_time_parts[] = { { "gate_us", "gate" },   { "people_us", "people" },
+			    { "queue_us", "queue" }, { "disk_us", "disk" },
+			    { "out_us", "out" },     { "box_us", "in box" },
+			    { "back_us", "back" } };
 
 static void cmd_show_time_part(struct buf *out, const char *name, int64_t us)
 {
@@ -41,17 +44,17 @@ void show_times_add(struct show_times *t, const struct event *ev, const json_t *
 static bool is_of(const struct event *ev, uint64_t action, int64_t *took_out)
 {
 	struct err err = ERR_INIT;
-	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
+	CLEANUP(json_release)
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
 	const json_t *by = json_object_get(body, "by"), *v;
 	size_t i;
 	*took_out = json_int(body, "took_us", 0);
-	json_array_foreach(by, i, v)
-		if ((uint64_t)json_integer_value(v) == action)
-			return true;
+	json_array_foreach(by, i, v) if ((uint64_t)json_integer_value(v) == action) return true;
 	return false;
 }
 
-enum { LOOK = 500 }; /* so many events of its box behind its end: there it comes, if there was anything to take */
+/* so many events of its box behind its end: there it comes, if there was anything to take */
+enum { LOOK = 500 };
 
 void show_times_snapshot(struct show_times *t, struct session *s)
 {
@@ -76,12 +79,16 @@ void show_times_line(const struct show_times *t, struct buf *out)
 {
 	if (!t->times)
 		return; /* it has not ended, or was recorded by a version that did not measure */
-	bool model = t->kind && !strcmp(t->kind, "model"), apart = json_object_get(t->times, "box_us") != NULL;
+	bool model = t->kind && !strcmp(t->kind, "model"),
+	     apart = json_object_get(t->times, "box_us") != NULL;
 	for (size_t i = 0; i < ARRAY_LEN(cmd_show_time_parts); i++) {
 		bool whole = !strcmp(cmd_show_time_parts[i].key, "box_us") && !apart;
 		int64_t us = whole ? t->dur_us : json_int(t->times, cmd_show_time_parts[i].key, 0);
 		if (us > 0)
-			cmd_show_time_part(out, whole ? (model ? "model" : "in box") : cmd_show_time_parts[i].name, us);
+			cmd_show_time_part(out,
+					   whole ? (model ? "model" : "in box")
+						 : cmd_show_time_parts[i].name,
+					   us);
 	}
 	if (t->snapshot_us)
 		cmd_show_time_part(out, "snapshot", t->snapshot_us);
@@ -105,7 +112,7 @@ struct sums {
 	struct open {
 		uint64_t id;
 		enum where where;
-	} *open; /* actions that have not ended */
+	} * open; /* actions that have not ended */
 	size_t nr, cap;
 };
 
@@ -115,7 +122,9 @@ static enum where where_of(const char *kind)
 	for (size_t i = 0; i < ARRAY_LEN(far); i++)
 		if (!strcmp(kind, far[i]))
 			return NETWORK;
-	return !strcmp(kind, "model") ? MODEL : !strcmp(kind, "ask") || !strcmp(kind, "shell") ? PEOPLE : BOX;
+	return !strcmp(kind, "model")				? MODEL
+	       : !strcmp(kind, "ask") || !strcmp(kind, "shell") ? PEOPLE
+								: BOX;
 }
 
 static enum where cmd_show_time_closed(struct sums *s, uint64_t id)
@@ -147,9 +156,11 @@ static void cmd_show_time_see(struct sums *s, const struct event *ev)
 	if (!s->begun_us)
 		s->begun_us = ev->ts_us;
 	s->last_us = ev->ts_us;
-	if (ev->kind != EV_ACTION_REQUESTED && ev->kind != EV_ACTION_ENDED && ev->kind != EV_SNAPSHOT_TAKEN)
+	if (ev->kind != EV_ACTION_REQUESTED && ev->kind != EV_ACTION_ENDED &&
+	    ev->kind != EV_SNAPSHOT_TAKEN)
 		return;
-	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
+	CLEANUP(json_release)
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
 	if (ev->kind == EV_ACTION_REQUESTED) {
 		GROW(s->open, s->nr, s->cap);
 		s->open[s->nr++] = (struct open){ ev->seq, where_of(json_str(body, "kind", "")) };
@@ -170,7 +181,8 @@ static void print_bar(FILE *out, const char *name, int64_t us, int64_t most, int
 	memset(bar, '#', (size_t)n);
 	bar[n] = 0;
 	clock_span(us, &span);
-	fprintf(out, "%-9s %-*s %8s %3d%%\n", name, BAR, bar, buf_cstr(&span), all ? (int)((us * 100 + all / 2) / all) : 0);
+	fprintf(out, "%-9s %-*s %8s %3d%%\n", name, BAR, bar, buf_cstr(&span),
+		all ? (int)((us * 100 + all / 2) / all) : 0);
 }
 
 static void print_sums(struct cmd_ctx *ctx, const struct sums *s)
@@ -183,8 +195,8 @@ static void print_sums(struct cmd_ctx *ctx, const struct sums *s)
 	}
 	clock_span(s->last_us - s->begun_us, &wall);
 	clock_span(all, &busy);
-	fprintf(ctx->out, "%-9s %llu actions, together %s; from the first event to the last %s\n", "time", (unsigned long long)s->actions, buf_cstr(&busy),
-		buf_cstr(&wall));
+	fprintf(ctx->out, "%-9s %llu actions, together %s; from the first event to the last %s\n",
+		"time", (unsigned long long)s->actions, buf_cstr(&busy), buf_cstr(&wall));
 	for (int w = 0; w < NR_WHERE; w++)
 		print_bar(ctx->out, where_name[w], s->us[w], most, all);
 }

@@ -1,5 +1,5 @@
-/* sandglass test FILE...: runs each script by itself, its model scripted or from a cassette, and holds what it did against
- * its golden list (golden.h). */
+/* sandglass test FILE...: runs each script by itself, its model scripted or from a cassette, and
+ * holds what it did against its golden list (golden.h). */
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,7 +23,7 @@ enum { LIST_MAX = 16 << 20, TIMEOUT_S = 120, AROUND = 3 };
 /* One script under test: names beside it, and where its session goes. */
 struct trial {
 	char *file, *script, *cassette, *golden;
-	char *dir;     /* a new folder for all that a run keeps */
+	char *dir;	 /* a new folder for all that a run keeps */
 	struct buf list; /* what it did */
 	struct buf said; /* by the run, for when it fails */
 	int status;
@@ -65,14 +65,15 @@ static int trial_init(struct trial *t, const char *file, struct err *err)
 	return 0;
 }
 
-/* --- the run -------------------------------------------------------------------------------------------------------- */
+/* --- the run ---------------------------------------------------------------------------------- */
 
 static void cmd_test_words_of(struct cmd_ctx *ctx, const struct trial *t, struct strv *out)
 {
 	const char *model = cmd_opt(ctx, "model");
 	CLEANUP(free_ptr) char *sessions = mem_printf("%s/sessions", t->dir);
 	CLEANUP(free_ptr) char *scripted = mem_printf("scripted:%s", t->script);
-	const char *const fixed[] = { "sandglass", "--sessions", sessions, "run", "--no-tui", "--no-input", "--name", "test" };
+	const char *const fixed[] = { "sandglass", "--sessions", sessions, "run",
+				      "--no-tui",  "--no-input", "--name", "test" };
 	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
 		strv_push(out, fixed[i]);
 	if (ctx->config) {
@@ -94,8 +95,10 @@ static void cmd_test_words_of(struct cmd_ctx *ctx, const struct trial *t, struct
 		strv_push_bytes(out, ctx->line->rest.item[i], ctx->line->rest.len[i]);
 }
 
-/* Waits, at most @ms; a script that hangs is ended with all that it began: its supervisor stops when it is told to. */
-static int cmd_test_wait_for(struct trial *t, int pid, int pidfd, int out, int64_t ms, struct err *err)
+/* Waits, at most @ms; a script that hangs is ended with all that it began: its supervisor stops
+ * when it is told to. */
+static int cmd_test_wait_for(struct trial *t, int pid, int pidfd, int out, int64_t ms,
+			     struct err *err)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 	int status = 0, rc = poll(&p, 1, (int)ms);
@@ -121,8 +124,9 @@ static int cmd_test_run(struct cmd_ctx *ctx, struct trial *t, int64_t ms, struct
 	CLEANUP(fd_close) int out = open(log, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	CLEANUP(fd_close) int pidfd = -1;
 	int pid, fds[] = { -1, out, out };
-	int rc = out < 0 ? err_sys(err, "cannot open '%s'", log) :
-			   proc_spawn("/proc/self/exe", words.item, env.item, fds, ARRAY_LEN(fds), &pid, &pidfd, err);
+	int rc = out < 0 ? err_sys(err, "cannot open '%s'", log)
+			 : proc_spawn("/proc/self/exe", words.item, env.item, fds, ARRAY_LEN(fds),
+				      &pid, &pidfd, err);
 	if (rc == 0)
 		rc = cmd_test_wait_for(t, pid, pidfd, out, ms, err);
 	strv_release(&words);
@@ -153,7 +157,8 @@ static int cmd_test_list(struct trial *t, struct err *err)
 		size_t from = t->said.len;
 		while (from > 1 && t->said.data[from - 2] != '\n')
 			from--;
-		return err_set(err, ERR_SCRIPT, "it did not begin: %.*s", (int)strcspn(buf_cstr(&t->said) + (from ? from - 1 : 0), "\n"),
+		return err_set(err, ERR_SCRIPT, "it did not begin: %.*s",
+			       (int)strcspn(buf_cstr(&t->said) + (from ? from - 1 : 0), "\n"),
 			       buf_cstr(&t->said) + (from ? from - 1 : 0));
 	}
 	if (session_open(&s, path, err) < 0)
@@ -163,7 +168,7 @@ static int cmd_test_list(struct trial *t, struct err *err)
 	return rc;
 }
 
-/* --- the result ----------------------------------------------------------------------------------------------------- */
+/* --- the result ------------------------------------------------------------------------------- */
 
 static void cmd_test_put_line(struct cmd_ctx *ctx, char mark, const char *text, size_t nr)
 {
@@ -175,7 +180,8 @@ static void cmd_test_put_line(struct cmd_ctx *ctx, char mark, const char *text, 
 	fputc('\n', ctx->out);
 }
 
-static void cmd_test_tell(struct cmd_ctx *ctx, size_t nr, const struct trial *t, size_t differs, const char *want, const char *why)
+static void cmd_test_tell(struct cmd_ctx *ctx, size_t nr, const struct trial *t, size_t differs,
+			  const char *want, const char *why)
 {
 	const char *now = buf_cstr(&((struct trial *)(uintptr_t)t)->list);
 	if (ctx->json) {
@@ -219,7 +225,8 @@ static bool cmd_test_judge(struct cmd_ctx *ctx, size_t nr, struct trial *t)
 		if (file_write_atomic(t->golden, buf_cstr(&t->list), t->list.len, 0644, &err) < 0)
 			why = mem_strdup(err.text);
 	} else if (access(t->golden, F_OK) < 0) {
-		why = mem_printf("there is no '%s'; look at what it did, then --update writes it", t->golden);
+		why = mem_printf("there is no '%s'; look at what it did, then --update writes it",
+				 t->golden);
 	} else if (file_read(t->golden, &want, LIST_MAX, &err) < 0) {
 		why = mem_strdup(err.text);
 	} else if ((differs = golden_differ(buf_cstr(&want), buf_cstr(&t->list)))) {
@@ -234,7 +241,8 @@ static bool test_one(struct cmd_ctx *ctx, size_t nr, const char *file, int64_t m
 	struct trial t;
 	struct err err = ERR_INIT;
 	bool good = false;
-	if (trial_init(&t, file, &err) < 0 || cmd_test_run(ctx, &t, ms, &err) < 0 || cmd_test_list(&t, &err) < 0)
+	if (trial_init(&t, file, &err) < 0 || cmd_test_run(ctx, &t, ms, &err) < 0 ||
+	    cmd_test_list(&t, &err) < 0)
 		cmd_test_tell(ctx, nr, &t, 0, "", err.text);
 	else
 		good = cmd_test_judge(ctx, nr, &t);
@@ -254,7 +262,8 @@ int cmd_test(struct cmd_ctx *ctx)
 	long seconds = timeout ? strtol(timeout, &end, 10) : TIMEOUT_S;
 	size_t nr = ctx->words->nr, bad = 0;
 	if (cmd_has(ctx, "suite"))
-		return nr == 1 ? suite_test(ctx, cmd_word(ctx, 0)) : cmd_usage(ctx, "--suite wants one file");
+		return nr == 1 ? suite_test(ctx, cmd_word(ctx, 0))
+			       : cmd_usage(ctx, "--suite wants one file");
 	if (!nr)
 		return cmd_usage(ctx, "which script? for instance: test fix.lua");
 	if (timeout && (!*timeout || *end || seconds < 1 || seconds > 86400))

@@ -48,7 +48,8 @@ static void cmd_tree_print_path(struct lister *l, const struct ws_path *p)
 		return;
 	}
 	CLEANUP(buf_release) struct buf line = BUF_INIT;
-	buf_printf(&line, "%s %-4s %04o  ", mark, p->now.kind ? ws_kind_name((enum ws_kind)p->now.kind) : "-", (unsigned)st->mode);
+	buf_printf(&line, "%s %-4s %04o  ", mark,
+		   p->now.kind ? ws_kind_name((enum ws_kind)p->now.kind) : "-", (unsigned)st->mode);
 	if (*l->layer->repo)
 		buf_printf(&line, "%s/", l->layer->repo);
 	buf_append(&line, p->path, p->len);
@@ -56,7 +57,8 @@ static void cmd_tree_print_path(struct lister *l, const struct ws_path *p)
 	fputs(p->now.flags & WS_HASH_ONLY ? "  (hash only)\n" : "\n", l->ctx->out);
 }
 
-/* Opens the parent of @path below @dir, making what is missing; never through a link. *name_out: the last component. */
+/* Opens the parent of @path below @dir, making what is missing; never through a link. *name_out:
+ * the last component. */
 static int cmd_tree_open_parent(int dir, const char *path, const char **name_out, struct err *err)
 {
 	int at = fcntl(dir, F_DUPFD_CLOEXEC, 3);
@@ -100,8 +102,12 @@ static int write_path(struct lister *l, const struct ws_path *p, struct err *err
 		return -1;
 	l->written++;
 	if (p->now.kind == WS_LINK)
-		return symlinkat(buf_cstr(&bytes), at, name) < 0 ? err_sys(err, "cannot write '%s'", p->path) : 0;
-	CLEANUP(fd_close) int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, p->now.mode & 0777);
+		return symlinkat(buf_cstr(&bytes), at, name) < 0
+			       ? err_sys(err, "cannot write '%s'", p->path)
+			       : 0;
+	CLEANUP(fd_close)
+	int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			p->now.mode & 0777);
 	if (fd < 0)
 		return err_sys(err, "cannot write '%s'", p->path);
 	return fd_write_all(fd, buf_cstr(&bytes), bytes.len, err);
@@ -130,10 +136,12 @@ static int cmd_tree_one_layer(struct lister *l, bool links, struct err *err)
 static int cmd_tree_open_layer(const struct layer_at *l, int dir, int *out, struct err *err)
 {
 	if (strchr(l->repo, '/') || !strcmp(l->repo, ".") || !strcmp(l->repo, ".."))
-		return err_set(err, ERR_DAMAGED, "the name of a repository in the record leads outside");
+		return err_set(err, ERR_DAMAGED,
+			       "the name of a repository in the record leads outside");
 	if (*l->repo && mkdirat(dir, l->repo, 0755) < 0)
 		return err_sys(err, "cannot make the folder '%s'", l->repo);
-	*out = openat(dir, *l->repo ? l->repo : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	*out = openat(dir, *l->repo ? l->repo : ".",
+		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return *out < 0 ? err_sys(err, "cannot open the folder '%s'", l->repo) : 0;
 }
 
@@ -158,18 +166,22 @@ static void say_written(const struct lister *l, const char *to)
 		cmd_json(ctx, o);
 	} else if (!ctx->quiet) {
 		CLEANUP(buf_release) struct buf line = BUF_INIT;
-		buf_printf(&line, "%s: %zu file%s as after #%" PRIu64 "; what never differed from the repository is not in the record", to,
-			   l->written, l->written == 1 ? "" : "s", l->layer->snapshot);
+		buf_printf(&line,
+			   "%s: %zu file%s as after #%" PRIu64
+			   "; what never differed from the repository is not in the record",
+			   to, l->written, l->written == 1 ? "" : "s", l->layer->snapshot);
 		cmd_print_safe(ctx->out, buf_cstr(&line), line.len, false);
 		fputc('\n', ctx->out);
 	}
 }
 
-static int cmd_tree_write_all(struct cmd_ctx *ctx, struct files_at *f, const char *to, struct err *err)
+static int cmd_tree_write_all(struct cmd_ctx *ctx, struct files_at *f, const char *to,
+			      struct err *err)
 {
 	for (size_t i = 1; i < f->layers.nr; i++)
 		if (f->layers.item[i].box != f->layers.item[0].box)
-			return err_set(err, ERR_USAGE, "there are several boxes: say which with --box");
+			return err_set(err, ERR_USAGE,
+				       "there are several boxes: say which with --box");
 	if (mkdir(to, 0755) < 0)
 		return err_sys(err, "cannot make the folder '%s'", to);
 	CLEANUP(fd_close) int dir = open(to, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -183,7 +195,9 @@ static int cmd_tree_write_all(struct cmd_ctx *ctx, struct files_at *f, const cha
 	if (rc < 0 && dir_remove(to, &none) < 0)
 		return -1;
 	if (rc == 0 && l.left_out && !ctx->quiet)
-		fprintf(ctx->err, "sandglass: %zu files are not there: only their names and hashes are in the record\n", l.left_out);
+		fprintf(ctx->err,
+			"sandglass: %zu files are not there: only their names and hashes are in the record\n",
+			l.left_out);
 	if (rc == 0)
 		say_written(&l, to);
 	return rc;
@@ -201,7 +215,8 @@ int cmd_tree(struct cmd_ctx *ctx)
 		struct lister l = { .ctx = ctx, .s = f.s, .layer = &f.layers.item[i], .dir = -1 };
 		if (f.layers.nr > 1 && !ctx->json) {
 			fputs("# box ", ctx->out);
-			cmd_print_safe(ctx->out, l.layer->box_name, strlen(l.layer->box_name), false);
+			cmd_print_safe(ctx->out, l.layer->box_name, strlen(l.layer->box_name),
+				       false);
 			fprintf(ctx->out, ", after #%" PRIu64 "\n", l.layer->snapshot);
 		}
 		rc = cmd_tree_one_layer(&l, false, &err);

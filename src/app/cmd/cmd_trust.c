@@ -27,7 +27,8 @@ struct seen_list {
 	size_t nr, cap;
 };
 
-static void seen_add(struct seen_list *l, const char *full, const struct buf *text, enum trust_state trust)
+static void seen_add(struct seen_list *l, const char *full, const struct buf *text,
+		     enum trust_state trust)
 {
 	GROW(l->item, l->nr, l->cap);
 	struct seen *s = &l->item[l->nr++];
@@ -77,7 +78,8 @@ static const char *cmd_trust_state_name(enum trust_state t)
 	return "new";
 }
 
-static void cmd_trust_line(struct cmd_ctx *ctx, const char *state, const char *path, const char *note)
+static void cmd_trust_line(struct cmd_ctx *ctx, const char *state, const char *path,
+			   const char *note)
 {
 	fprintf(ctx->out, "%-8s ", state);
 	cmd_print_safe(ctx->out, path, strlen(path), false);
@@ -98,7 +100,8 @@ static void look_at_lua(struct cmd_ctx *ctx, const char *dir, struct seen_list *
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
 		struct err err = ERR_INIT;
 		if (!realpath(file.item[i], full) || file_read(full, &text, LUA_MAX, &err) < 0) {
-			cmd_trust_line(ctx, "left out", file.item[i], err.code ? err.text : "it cannot be opened");
+			cmd_trust_line(ctx, "left out", file.item[i],
+				       err.code ? err.text : "it cannot be opened");
 			continue;
 		}
 		enum trust_state t = trust_of_text(full, buf_cstr(&text), text.len);
@@ -115,11 +118,16 @@ static void look_at_texts(struct cmd_ctx *ctx, const char *dir, struct seen_list
 	for (size_t i = 0; i < p.nr; i++) {
 		struct project_text *t = &p.item[i];
 		CLEANUP(free_ptr) char *path = path_join(dir, t->path);
-		CLEANUP(free_ptr) char *note =
-			t->why	    ? mem_strdup(t->why)
-			: t->hidden ? mem_printf("%s, %zu bytes, HIDDEN CHARACTERS: %u", t->name ? "skill" : "instructions", t->text.len, t->hidden)
-				    : mem_printf("%s, %zu bytes", t->name ? "skill" : "instructions", t->text.len);
-		cmd_trust_line(ctx, t->why ? "left out" : cmd_trust_state_name(t->trust), path, note);
+		CLEANUP(free_ptr)
+		char *note = t->why ? mem_strdup(t->why)
+			     : t->hidden
+				     ? mem_printf("%s, %zu bytes, HIDDEN CHARACTERS: %u",
+						  t->name ? "skill" : "instructions", t->text.len,
+						  t->hidden)
+				     : mem_printf("%s, %zu bytes",
+						  t->name ? "skill" : "instructions", t->text.len);
+		cmd_trust_line(ctx, t->why ? "left out" : cmd_trust_state_name(t->trust), path,
+			       note);
 		if (!t->why)
 			seen_add(out, t->full, &t->text, t->trust);
 	}
@@ -141,7 +149,8 @@ static bool cmd_trust_confirmed(struct cmd_ctx *ctx)
 int cmd_trust(struct cmd_ctx *ctx)
 {
 	const char *where = cmd_word(ctx, 0) ? cmd_word(ctx, 0) : ".";
-	CLEANUP(free_ptr) char *lua = path_join(where, ".sandglass"), *inside = path_join(where, ".");
+	CLEANUP(free_ptr)
+	char *lua = path_join(where, ".sandglass"), *inside = path_join(where, ".");
 	struct err err = ERR_INIT;
 	struct seen_list seen = { 0 };
 	int status = EXIT_DONE;
@@ -155,11 +164,15 @@ int cmd_trust(struct cmd_ctx *ctx)
 	for (size_t i = 0; i < seen.nr; i++)
 		untrusted += seen.item[i].trust != TRUST_YES;
 	if (!seen.nr)
-		fprintf(ctx->out, "nothing in %s that wants trust: no Lua files in .sandglass/, no AGENTS.md or CLAUDE.md, no skills\n", where);
+		fprintf(ctx->out,
+			"nothing in %s that wants trust: no Lua files in .sandglass/, no AGENTS.md or CLAUDE.md, no skills\n",
+			where);
 	else if (untrusted && !cmd_trust_confirmed(ctx))
-		status = cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "nothing was changed; --yes trusts them without a question");
+		status = cmd_fail_with(ctx, EXIT_UNSUCCESSFUL,
+				       "nothing was changed; --yes trusts them without a question");
 	for (size_t i = 0; status == EXIT_DONE && i < seen.nr; i++)
-		if (trust_text(seen.item[i].full, buf_cstr(&seen.item[i].text), seen.item[i].text.len, &err) < 0)
+		if (trust_text(seen.item[i].full, buf_cstr(&seen.item[i].text),
+			       seen.item[i].text.len, &err) < 0)
 			status = cmd_fail(ctx, &err);
 	seen_release(&seen);
 	return status;

@@ -16,8 +16,8 @@ void cmd_time(int64_t wall_us, struct buf *out)
 	struct tm tm;
 	localtime_r(&t, &tm);
 	/* not strftime with %b or %c: nothing follows the locale */
-	buf_printf(out, "%04d-%02d-%02d %02d:%02d %s", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
-		   tm.tm_min, tm.tm_zone);
+	buf_printf(out, "%04d-%02d-%02d %02d:%02d %s", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
+		   tm.tm_hour, tm.tm_min, tm.tm_zone);
 }
 
 void cmd_json_time(json_t *o, const char *key, int64_t wall_us)
@@ -56,7 +56,8 @@ void cmd_size(uint64_t bytes, struct buf *out)
 	uint64_t tenths = bytes * 10 / 1024;
 	for (; tenths >= 10240 && u + 1 < ARRAY_LEN(unit); u++)
 		tenths /= 1024;
-	buf_printf(out, "%llu.%llu %s", (unsigned long long)(tenths / 10), (unsigned long long)(tenths % 10), unit[u]);
+	buf_printf(out, "%llu.%llu %s", (unsigned long long)(tenths / 10),
+		   (unsigned long long)(tenths % 10), unit[u]);
 }
 
 bool cmd_ask(struct cmd_ctx *ctx, const char *question, struct buf *answer)

@@ -17,7 +17,7 @@ struct verification {
 	struct cmd_ctx *ctx;
 	struct report report;
 	bool incomplete; /* what is there is intact, but not everything is there */
-	bool damaged; /* what was written is not what is there; else a check failed */
+	bool damaged;	 /* what was written is not what is there; else a check failed */
 };
 
 /* Tells the newest item. */
@@ -34,18 +34,24 @@ static void cmd_verify_tell(struct verification *v, const struct report_item *i)
 	fprintf(v->ctx->out, "%s\n", buf_cstr(&line));
 }
 
-static void cmd_verify_on_check(void *self, const char *name, enum verify_result result, const char *text, uint64_t seq)
+static void cmd_verify_on_check(void *self, const char *name, enum verify_result result,
+				const char *text, uint64_t seq)
 {
-	static const enum report_result as[] = { [VERIFY_OK] = REPORT_OK, [VERIFY_FAIL] = REPORT_FAILED, [VERIFY_SKIP] = REPORT_SKIPPED };
+	static const enum report_result as[] = { [VERIFY_OK] = REPORT_OK,
+						 [VERIFY_FAIL] = REPORT_FAILED,
+						 [VERIFY_SKIP] = REPORT_SKIPPED };
 	struct verification *v = self;
 	v->incomplete |= result == VERIFY_FAIL && !strcmp(name, "complete");
-	/* these three are about what was done, the others about whether the record can be believed */
-	if (result == VERIFY_FAIL && strcmp(name, "order") != 0 && strcmp(name, "closed") != 0 && strcmp(name, "complete") != 0)
+	/* these three are about what was done, the others about whether the record can be
+	 * believed */
+	if (result == VERIFY_FAIL && strcmp(name, "order") != 0 && strcmp(name, "closed") != 0 &&
+	    strcmp(name, "complete") != 0)
 		v->damaged = true;
-	cmd_verify_tell(v, report_add(&v->report, "record", as[result], name, text, NULL, &seq, seq ? 1 : 0));
+	cmd_verify_tell(v, report_add(&v->report, "record", as[result], name, text, NULL, &seq,
+				      seq ? 1 : 0));
 }
 
-/* --- the checks of people and ours ---------------------------------------------------------------------------------- */
+/* --- the checks of people and ours ------------------------------------------------------------ */
 
 static void take_results(struct verification *v, const char *group, json_t *results)
 {
@@ -94,7 +100,7 @@ static int cmd_verify_redo(struct verification *v, struct session *s, struct err
 	return which ? verify_redo(v->ctx, s, which, &v->report, tell_redo, v, err) : 0;
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------------------ */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 struct sums {
 	unsigned ok, failed, warn, skipped;
@@ -109,10 +115,15 @@ static struct sums cmd_verify_sum(const struct report *r)
 	return n;
 }
 
-static void cmd_verify_verdict(struct verification *v, struct session *s, const struct verify_totals *t)
+static void cmd_verify_verdict(struct verification *v, struct session *s,
+			       const struct verify_totals *t)
 {
 	struct sums n = cmd_verify_sum(&v->report);
-	const char *word = n.failed ? v->damaged ? "damaged" : v->incomplete && n.failed == 1 ? "incomplete" : "failed" : cmd_has(v->ctx, "quick") ? "verified in part" : "verified";
+	const char *word = n.failed		      ? v->damaged			 ? "damaged"
+							: v->incomplete && n.failed == 1 ? "incomplete"
+											 : "failed"
+			   : cmd_has(v->ctx, "quick") ? "verified in part"
+						      : "verified";
 	if (v->ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "session", session_id(s));
@@ -132,7 +143,8 @@ static void cmd_verify_verdict(struct verification *v, struct session *s, const 
 		cmd_json(v->ctx, o);
 		return;
 	}
-	fprintf(v->ctx->out, "%s %s: %u ok, %u failed, %u skipped", session_id(s), word, n.ok, n.failed, n.skipped);
+	fprintf(v->ctx->out, "%s %s: %u ok, %u failed, %u skipped", session_id(s), word, n.ok,
+		n.failed, n.skipped);
 	if (n.warn)
 		fprintf(v->ctx->out, ", %u warning%s", n.warn, n.warn == 1 ? "" : "s");
 	fprintf(v->ctx->out, "; %llu events", (unsigned long long)t->events);
@@ -161,13 +173,15 @@ static int cmd_verify_documents(struct verification *v, struct err *err)
 	return 0;
 }
 
-static int cmd_verify_options(struct cmd_ctx *ctx, struct verify_opts *o, uint8_t key[SIGN_KEY_LEN], struct err *err)
+static int cmd_verify_options(struct cmd_ctx *ctx, struct verify_opts *o, uint8_t key[SIGN_KEY_LEN],
+			      struct err *err)
 {
 	const char *hex = cmd_opt(ctx, "key");
 	o->anchor = cmd_opt(ctx, "anchor");
 	o->quick = cmd_has(ctx, "quick");
 	if (hex && !hex_parse(hex, strlen(hex), key, SIGN_KEY_LEN))
-		return err_set(err, ERR_USAGE, "--key wants %d hexadecimal digits, not '%s'", 2 * SIGN_KEY_LEN, hex);
+		return err_set(err, ERR_USAGE, "--key wants %d hexadecimal digits, not '%s'",
+			       2 * SIGN_KEY_LEN, hex);
 	o->key = hex ? key : NULL;
 	uint64_t n;
 	return cmd_opt(ctx, "repeat") ? verify_redo_which(cmd_opt(ctx, "repeat"), &n, err) : 0;
@@ -187,8 +201,10 @@ static int cmd_verify_known(const json_t *list, const char *spec, struct err *er
 			return 0;
 	}
 	near = nearest_name(name, names);
-	return err_set(err, ERR_USAGE, "--check '%s': there is no such check%s%s%s; 'sandglass verify --list' names them", name,
-		       near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
+	return err_set(
+		err, ERR_USAGE,
+		"--check '%s': there is no such check%s%s%s; 'sandglass verify --list' names them",
+		name, near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
 }
 
 /* Before the record is read: what is asked for is there. */
@@ -196,7 +212,8 @@ static int checks_exist(struct cmd_ctx *ctx, struct err *err)
 {
 	CLEANUP(json_release) json_t *list = NULL;
 	const char *word;
-	if (cmd_opt(ctx, "anchor") && *cmd_opt(ctx, "anchor") && access(cmd_opt(ctx, "anchor"), R_OK) < 0)
+	if (cmd_opt(ctx, "anchor") && *cmd_opt(ctx, "anchor") &&
+	    access(cmd_opt(ctx, "anchor"), R_OK) < 0)
 		return err_sys(err, "--anchor: cannot read '%s'", cmd_opt(ctx, "anchor"));
 	for (size_t i = 0; (word = command_opt_nth(ctx->line, "with", i)); i++)
 		if (access(word, R_OK) < 0)
@@ -221,7 +238,8 @@ static int list_checks(struct cmd_ctx *ctx)
 		if (ctx->json)
 			cmd_json(ctx, json_deep_copy(c));
 		else
-			fprintf(ctx->out, "%-24s %s\n", json_str(c, "usage", ""), json_str(c, "about", ""));
+			fprintf(ctx->out, "%-24s %s\n", json_str(c, "usage", ""),
+				json_str(c, "about", ""));
 	}
 	json_decref(list);
 	return EXIT_DONE;
@@ -238,16 +256,20 @@ int cmd_verify(struct cmd_ctx *ctx)
 	uint64_t seq;
 	if (cmd_has(ctx, "list"))
 		return list_checks(ctx);
-	if (cmd_verify_options(ctx, &o, key, &err) < 0 || checks_exist(ctx, &err) < 0 || session_open_ref(ctx, cmd_word(ctx, 0), &s, &seq, &err) < 0)
+	if (cmd_verify_options(ctx, &o, key, &err) < 0 || checks_exist(ctx, &err) < 0 ||
+	    session_open_ref(ctx, cmd_word(ctx, 0), &s, &seq, &err) < 0)
 		return cmd_fail(ctx, &err);
 	int status;
 	v.report.session = mem_strdup(session_id(s));
-	if (verify_session(s, &o, cmd_verify_on_check, &v, &t, &err) < 0 || cmd_verify_checks(&v, s, &err) < 0 || cmd_verify_redo(&v, s, &err) < 0 ||
+	if (verify_session(s, &o, cmd_verify_on_check, &v, &t, &err) < 0 ||
+	    cmd_verify_checks(&v, s, &err) < 0 || cmd_verify_redo(&v, s, &err) < 0 ||
 	    cmd_verify_documents(&v, &err) < 0) {
 		status = cmd_fail(ctx, &err);
 	} else {
 		cmd_verify_verdict(&v, s, &t);
-		status = !cmd_verify_sum(&v.report).failed ? EXIT_DONE : v.damaged ? EXIT_DAMAGED : EXIT_UNSUCCESSFUL;
+		status = !cmd_verify_sum(&v.report).failed ? EXIT_DONE
+			 : v.damaged			   ? EXIT_DAMAGED
+							   : EXIT_UNSUCCESSFUL;
 	}
 	report_release(&v.report);
 	session_close(&s);

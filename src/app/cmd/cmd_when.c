@@ -40,7 +40,8 @@ enum { KNOWN = 1024 };
 static size_t times_in(const struct buf *b, const char *text, size_t len)
 {
 	size_t nr = 0;
-	for (const char *p = buf_cstr(b), *end = p + b->len; (p = memmem(p, (size_t)(end - p), text, len)); p += len)
+	for (const char *p = buf_cstr(b), *end = p + b->len;
+	     (p = memmem(p, (size_t)(end - p), text, len)); p += len)
 		nr++;
 	return nr;
 }
@@ -64,32 +65,40 @@ static size_t cmd_when_times(struct pickaxe *x, const json_t *state)
 	return nr;
 }
 
-static void cmd_when_look_at(struct pickaxe *x, uint64_t seq, const struct event *ev, const json_t *body, const json_t *change)
+static void cmd_when_look_at(struct pickaxe *x, uint64_t seq, const struct event *ev,
+			     const json_t *body, const json_t *change)
 {
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	const char *op = json_str(change, "op", "");
-	if (!json_get_bytes(json_object_get(change, "path"), &path) || ws_path_is_git(buf_cstr(&path), path.len) ||
-	    !files_wanted(x->ctx, buf_cstr(&path)))
+	if (!json_get_bytes(json_object_get(change, "path"), &path) ||
+	    ws_path_is_git(buf_cstr(&path), path.len) || !files_wanted(x->ctx, buf_cstr(&path)))
 		return;
-	size_t was = *op == 'A' ? 0 : cmd_when_times(x, json_object_get(change, "was")), now = *op == 'D' ? 0 : cmd_when_times(x, change);
+	size_t was = *op == 'A' ? 0 : cmd_when_times(x, json_object_get(change, "was")),
+	       now = *op == 'D' ? 0 : cmd_when_times(x, change);
 	if (was == now)
 		return;
 	GROW(x->hit, x->nr, x->cap);
 	struct hit *h = &x->hit[x->nr++];
-	*h = (struct hit){ .box = ev->box, .ts_us = ev->ts_us, .box_name = mem_strdup(x->layer->box_name), .was = was, .now = now };
+	*h = (struct hit){ .box = ev->box,
+			   .ts_us = ev->ts_us,
+			   .box_name = mem_strdup(x->layer->box_name),
+			   .was = was,
+			   .now = now };
 	h->at.action = states_author(x->s, ev, body, buf_cstr(&path), &h->at.shared);
 	h->path = buf_take(&path);
 	h->at.snapshot = seq;
 	snprintf(h->at.why, sizeof(h->at.why), "%s", json_str(body, "why", ""));
 }
 
-static bool cmd_when_on_snapshot(void *self, uint64_t seq, const struct event *ev, const json_t *body)
+static bool cmd_when_on_snapshot(void *self, uint64_t seq, const struct event *ev,
+				 const json_t *body)
 {
 	struct pickaxe *x = self;
 	size_t i;
 	json_t *change;
 	for (i = 0; i < x->nr; i++)
-		if (x->hit[i].at.snapshot == seq) /* of a box that several were copied from: told once */
+		/* of a box that several were copied from: told once */
+		if (x->hit[i].at.snapshot == seq)
 			return false;
 	CLEANUP(json_release) json_t *changes = NULL;
 	struct err none = ERR_INIT;
@@ -97,8 +106,7 @@ static bool cmd_when_on_snapshot(void *self, uint64_t seq, const struct event *e
 		x->unread += (size_t)json_int(body, "more", 0);
 		changes = json_incref(json_object_get(body, "changes"));
 	}
-	json_array_foreach(changes, i, change)
-		cmd_when_look_at(x, seq, ev, body, change);
+	json_array_foreach(changes, i, change) cmd_when_look_at(x, seq, ev, body, change);
 	return true;
 }
 
@@ -112,7 +120,10 @@ static int by_time(const void *pa, const void *pb)
 
 static void print_hit(struct pickaxe *x, const struct hit *h)
 {
-	const char *word = h->was == 0 ? "appeared" : h->now == 0 ? "vanished" : h->now > h->was ? "more" : "fewer";
+	const char *word = h->was == 0	     ? "appeared"
+			   : h->now == 0     ? "vanished"
+			   : h->now > h->was ? "more"
+					     : "fewer";
 	if (x->ctx->json) {
 		json_t *o = json_object(), *who = files_who_json(x->s, &h->at);
 		json_put_str(o, "what", word);
@@ -128,7 +139,8 @@ static void print_hit(struct pickaxe *x, const struct hit *h)
 	clock_local_hms(h->ts_us, false, &at);
 	files_who(x->s, &h->at, &who);
 	buf_printf(&line, "%-8s %s %s", word, buf_cstr(&at), h->box_name);
-	buf_printf(&line, "%s%s  (%zu -> %zu)  by %s", *h->box_name ? ":" : "", h->path, h->was, h->now, buf_cstr(&who));
+	buf_printf(&line, "%s%s  (%zu -> %zu)  by %s", *h->box_name ? ":" : "", h->path, h->was,
+		   h->now, buf_cstr(&who));
 	cmd_print_safe(x->ctx->out, buf_cstr(&line), line.len, false);
 	fputc('\n', x->ctx->out);
 }
@@ -137,7 +149,9 @@ int cmd_when(struct cmd_ctx *ctx)
 {
 	struct files_at f;
 	struct err err = ERR_INIT;
-	struct pickaxe x = { .ctx = ctx, .text = cmd_word(ctx, 0), .len = strlen(cmd_word(ctx, 0)) };
+	struct pickaxe x = { .ctx = ctx,
+			     .text = cmd_word(ctx, 0),
+			     .len = strlen(cmd_word(ctx, 0)) };
 	if (!x.len)
 		return cmd_usage(ctx, "an empty text is everywhere");
 	x.known = mem_calloc(KNOWN, sizeof(*x.known));
@@ -156,7 +170,9 @@ int cmd_when(struct cmd_ctx *ctx)
 		free(x.hit[i].path);
 	}
 	if (rc == 0 && x.unread && !ctx->quiet)
-		fprintf(ctx->err, "sandglass: %zu contents could not be looked at: only their names are in the record\n", x.unread);
+		fprintf(ctx->err,
+			"sandglass: %zu contents could not be looked at: only their names are in the record\n",
+			x.unread);
 	if (rc == 0 && !x.nr && !ctx->quiet && !ctx->json)
 		fputs("sandglass: no recorded change of a file made that text appear or vanish; 'sandglass search' looks in all else\n",
 		      ctx->err);

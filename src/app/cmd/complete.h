@@ -1,4 +1,5 @@
-/* What can stand for the value of an option, for the completion of shells: complete_value.c has a row for each such option. */
+/* What can stand for the value of an option, for the completion of shells: complete_value.c has a
+ * row for each such option. */
 #ifndef APP_CMD_COMPLETE_H
 #define APP_CMD_COMPLETE_H
 

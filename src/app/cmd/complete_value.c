@@ -29,7 +29,9 @@ static void inner_agents(complete_fn *fn, void *self)
 	for (size_t i = 0; (path = library_path(i)); i++) {
 		if (strncmp(path, folder, sizeof(folder) - 1) != 0)
 			continue;
-		CLEANUP(free_ptr) char *name = mem_strndup(path + sizeof(folder) - 1, strlen(path) - (sizeof(folder) - 1) - strlen(".lua"));
+		CLEANUP(free_ptr)
+		char *name = mem_strndup(path + sizeof(folder) - 1,
+					 strlen(path) - (sizeof(folder) - 1) - strlen(".lua"));
 		fn(self, name, "");
 	}
 }
@@ -59,7 +61,9 @@ static const struct {
 bool complete_value(const struct command *c, const char *option, complete_fn *fn, void *self)
 {
 	for (size_t i = 0; i < ARRAY_LEN(complete_value_values); i++)
-		if (!strcmp(complete_value_values[i].option, option) && (!complete_value_values[i].command || !strcmp(complete_value_values[i].command, c->name))) {
+		if (!strcmp(complete_value_values[i].option, option) &&
+		    (!complete_value_values[i].command ||
+		     !strcmp(complete_value_values[i].command, c->name))) {
 			complete_value_values[i].each(fn, self);
 			return true;
 		}

@@ -42,7 +42,8 @@ static bool put_key(const json_t *body, const char *key, const char *before, str
 
 static bool describe_plain(const char *s, size_t len)
 {
-	static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%^";
+	static const char fine[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%^";
 	for (size_t i = 0; i < len; i++)
 		if (!strchr(fine, s[i]) || !s[i])
 			return false;
@@ -119,11 +120,14 @@ static void describe_who(const json_t *body, struct buf *out)
 static void describe_put_back(const json_t *b, struct buf *out)
 {
 	const char *how = json_str(b, "how", "");
-	int64_t of = json_int(b, "of", 0), takes = json_int(b, "takes", 0), ops = json_int(b, "ops", 0);
+	int64_t of = json_int(b, "of", 0), takes = json_int(b, "takes", 0),
+		ops = json_int(b, "ops", 0);
 	if (!strcmp(how, "promote"))
-		buf_printf(out, "what preview #%lld changed is taken over", (long long)json_int(b, "to", 0));
+		buf_printf(out, "what preview #%lld changed is taken over",
+			   (long long)json_int(b, "to", 0));
 	else if (of)
-		buf_printf(out, "what #%lld did to the files is taken %s", (long long)of, !strcmp(how, "redo") ? "over" : "back");
+		buf_printf(out, "what #%lld did to the files is taken %s", (long long)of,
+			   !strcmp(how, "redo") ? "over" : "back");
 	else if (takes)
 		buf_printf(out, "#%lld is undone", (long long)takes);
 	else
@@ -169,7 +173,8 @@ static void describe_ended(const json_t *body, struct buf *out)
 
 static void describe_money(int64_t uusd, struct buf *out)
 {
-	buf_printf(out, "$%lld.%04lld", (long long)(uusd / 1000000), (long long)(uusd % 1000000 / 100));
+	buf_printf(out, "$%lld.%04lld", (long long)(uusd / 1000000),
+		   (long long)(uusd % 1000000 / 100));
 }
 
 /* What a rented box has cost. */
@@ -186,7 +191,8 @@ static void describe_rent(const json_t *cost, struct buf *out)
 
 static void describe_reply(const json_t *body, struct buf *out)
 {
-	const json_t *calls = json_object_get(body, "calls"), *usage = json_object_get(body, "usage");
+	const json_t *calls = json_object_get(body, "calls"),
+		     *usage = json_object_get(body, "usage");
 	buf_puts(out, "model answers");
 	put_key(body, "text", ": ", out);
 	if (json_array_size(calls))
@@ -299,7 +305,8 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "script", ": ", out);
 		break;
 	case EV_SESSION_END:
-		buf_printf(out, "session ends, %s", json_flag(b, "ok", false) ? "successful" : ended_word(b));
+		buf_printf(out, "session ends, %s",
+			   json_flag(b, "ok", false) ? "successful" : ended_word(b));
 		put_key(b, "why", ": ", out);
 		break;
 	case EV_AGENT_START:
@@ -308,7 +315,8 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "task", ": ", out);
 		break;
 	case EV_AGENT_INSTRUCTIONS:
-		buf_printf(out, "project: %zu files for the agent, %zu left out", json_array_size(json_object_get(b, "files")),
+		buf_printf(out, "project: %zu files for the agent, %zu left out",
+			   json_array_size(json_object_get(b, "files")),
 			   json_array_size(json_object_get(b, "left_out")));
 		break;
 	case EV_AGENT_SKILL:
@@ -317,7 +325,8 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		break;
 	case EV_CHECK_DONE:
 		put_key(b, "file", "check ", out);
-		buf_printf(out, ": %zu results, %lld failed", json_array_size(json_object_get(b, "results")),
+		buf_printf(out, ": %zu results, %lld failed",
+			   json_array_size(json_object_get(b, "results")),
 			   (long long)json_int(b, "failed", 0));
 		break;
 	case EV_AGENT_TURN:
@@ -350,7 +359,8 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 			buf_printf(out, " within #%lld", (long long)json_int(b, "within", 0));
 		else if (!strcmp(json_str(b, "kind", ""), "connect"))
 			ran_then(json_object_get(b, "args"), out);
-		if (json_is_object(json_object_get(json_object_get(b, "args"), "who"))) /* a person's own */
+		/* a person's own */
+		if (json_is_object(json_object_get(json_object_get(b, "args"), "who")))
 			describe_who(json_object_get(b, "args"), out);
 		break;
 	case EV_ACTION_JUDGED:
@@ -371,7 +381,8 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "note", ", note: ", out);
 		break;
 	case EV_CONTROL_HOST:
-		buf_puts(out, json_int(b, "of", 0) ? "ended on the host" : "a person's own command on the host");
+		buf_puts(out, json_int(b, "of", 0) ? "ended on the host"
+						   : "a person's own command on the host");
 		describe_who(b, out);
 		put_key(b, "cmd", ": ", out);
 		if (json_int(b, "of", 0))
@@ -418,13 +429,15 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "why", ": ", out);
 		break;
 	case EV_PORT_CLOSED:
-		buf_printf(out, "a connection to port %d of the box %s", (int)json_int(b, "port", 0),
+		buf_printf(out, "a connection to port %d of the box %s",
+			   (int)json_int(b, "port", 0),
 			   json_flag(b, "turned_away", false) ? "was turned away" : "is over");
 		put_key(b, "why", ": ", out);
 		break;
 	case EV_PROXY_GATED:
 		buf_puts(out, "calls of the answer are kept from the agent; ");
-		buf_puts(out, strcmp(json_str(b, "then", ""), "end") ? "the model is asked again" : "the turn ends");
+		buf_puts(out, strcmp(json_str(b, "then", ""), "end") ? "the model is asked again"
+								     : "the turn ends");
 		break;
 	case EV_MODEL_REPLY:
 		describe_reply(b, out);
@@ -488,7 +501,9 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		break;
 	case EV_REDO_ENDED:
 		put_key(json_object_get(b, "origin"), "action", "redo of #", out);
-		buf_puts(out, *json_str(b, "why", "") ? ": not compared" : json_flag(b, "same", false) ? ": the same" : ": differs");
+		buf_puts(out, *json_str(b, "why", "")	    ? ": not compared"
+			      : json_flag(b, "same", false) ? ": the same"
+							    : ": differs");
 		put_key(b, "why", ", ", out);
 		break;
 	case EV_CONTROL_COMMAND:
@@ -508,9 +523,11 @@ void describe_event(const struct event *ev, struct buf *out)
 	const char *name = event_kind_name(ev->kind);
 	if (ev->action)
 		buf_printf(out, "#%llu ", (unsigned long long)ev->action);
-	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
+	CLEANUP(json_release)
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
 	if (!body) {
-		buf_printf(out, "%s %s", name ? name : "event", ev->body ? "<unreadable>" : "<redacted>");
+		buf_printf(out, "%s %s", name ? name : "event",
+			   ev->body ? "<unreadable>" : "<redacted>");
 		return;
 	}
 	size_t len = out->len;
@@ -535,7 +552,8 @@ const char *agent_name(struct agent_names *n, struct session *s, uint64_t id)
 	const char *name = json_str(body, "name", NULL);
 	GROW(n->item, n->nr, n->cap);
 	n->item[n->nr].id = id;
-	n->item[n->nr].name = name ? mem_strdup(name) : mem_printf("agent#%llu", (unsigned long long)id);
+	n->item[n->nr].name =
+		name ? mem_strdup(name) : mem_printf("agent#%llu", (unsigned long long)id);
 	json_decref(body);
 	arena_release(&arena);
 	return n->item[n->nr++].name;

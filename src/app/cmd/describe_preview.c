@@ -9,7 +9,8 @@ static void describe_preview_files_sum(const json_t *o, struct buf *out)
 	if (nr == 0)
 		buf_puts(out, "no file changed");
 	else
-		buf_printf(out, "%lld file%s +%lld -%lld", (long long)nr, nr == 1 ? "" : "s", (long long)json_int(o, "added", 0),
+		buf_printf(out, "%lld file%s +%lld -%lld", (long long)nr, nr == 1 ? "" : "s",
+			   (long long)json_int(o, "added", 0),
 			   (long long)json_int(o, "removed", 0));
 }
 
@@ -46,8 +47,10 @@ static const char *describe_preview_reason(const char *word)
 		{ "procs", "it left processes running, which were ended" },
 		{ "time", "it ran longer than 30 s" },
 		{ "output", "it printed more than can be kept" },
-		{ "blind", "it had no network; whether it wanted it cannot be seen in this profile" },
-		{ "partial", "only its workspace was brought along; what it does elsewhere is not seen" },
+		{ "blind",
+		  "it had no network; whether it wanted it cannot be seen in this profile" },
+		{ "partial",
+		  "only its workspace was brought along; what it does elsewhere is not seen" },
 		{ "hash_only", "some contents are known by hash only" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
@@ -60,12 +63,15 @@ static void describe_preview_hosts(const json_t *o, struct buf *out)
 {
 	const json_t *net = json_object_get(o, "net"), *list = json_object_get(net, "hosts");
 	for (size_t i = 0; i < json_array_size(list); i++)
-		buf_printf(out, "%s%s:%lld", i ? ", " : ": ", json_str(json_array_get(list, i), "host", "?"),
+		buf_printf(out, "%s%s:%lld", i ? ", " : ": ",
+			   json_str(json_array_get(list, i), "host", "?"),
 			   (long long)json_int(json_array_get(list, i), "port", 0));
 	if (json_int(net, "refused", 0))
-		buf_printf(out, "; connections refused: %lld", (long long)json_int(net, "refused", 0));
+		buf_printf(out, "; connections refused: %lld",
+			   (long long)json_int(net, "refused", 0));
 	if (json_int(net, "names", 0))
-		buf_printf(out, "; names looked up in vain: %lld", (long long)json_int(net, "names", 0));
+		buf_printf(out, "; names looked up in vain: %lld",
+			   (long long)json_int(net, "names", 0));
 }
 
 static void describe_preview_incomplete(const json_t *o, const char *between, struct buf *out)
@@ -92,10 +98,12 @@ static void describe_preview_one_file(const json_t *f, struct buf *out)
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	const char *repo = json_str(f, "repo", ""), *what = json_str(f, "what", "text");
 	json_get_bytes(json_object_get(f, "path"), &path);
-	buf_printf(out, "\n  %s %s%s", json_str(f, "op", "M"), !strcmp(repo, ":home") ? "/home/agent" : repo, *repo ? "/" : "");
+	buf_printf(out, "\n  %s %s%s", json_str(f, "op", "M"),
+		   !strcmp(repo, ":home") ? "/home/agent" : repo, *repo ? "/" : "");
 	buf_append(out, path.data, path.len);
 	if (!strcmp(what, "text"))
-		buf_printf(out, " +%lld -%lld", (long long)json_int(f, "added", 0), (long long)json_int(f, "removed", 0));
+		buf_printf(out, " +%lld -%lld", (long long)json_int(f, "added", 0),
+			   (long long)json_int(f, "removed", 0));
 	else if (strcmp(what, "none") != 0)
 		buf_printf(out, " %s", what);
 }

@@ -1,4 +1,5 @@
-/* The rows of `state` that are numbers: who is paused, what is left of budgets, what runs in boxes. */
+/* The rows of `state` that are numbers: who is paused, what is left of budgets, what runs in
+ * boxes. */
 #include <string.h>
 
 #include "app/cmd/describe.h"
@@ -20,15 +21,17 @@ static void describe_state_agent(const json_t *state, int64_t id, struct buf *ou
 static void describe_state_limit(const char *what, int64_t used, int64_t of, struct buf *out)
 {
 	if (!strcmp(what, "uusd")) {
-		buf_printf(out, "$%lld.%02lld of $%lld.%02lld", (long long)(used / 1000000), (long long)(used % 1000000 / 10000),
-			   (long long)(of / 1000000), (long long)(of % 1000000 / 10000));
+		buf_printf(out, "$%lld.%02lld of $%lld.%02lld", (long long)(used / 1000000),
+			   (long long)(used % 1000000 / 10000), (long long)(of / 1000000),
+			   (long long)(of % 1000000 / 10000));
 	} else if (!strcmp(what, "time_us")) {
 		clock_span(used, out);
 		buf_puts(out, " of ");
 		clock_span(of, out);
 	} else {
 		size_t n = strlen(what);
-		buf_printf(out, "%lld of %lld %.*s", (long long)used, (long long)of, (int)(of == 1 && n ? n - 1 : n), what);
+		buf_printf(out, "%lld of %lld %.*s", (long long)used, (long long)of,
+			   (int)(of == 1 && n ? n - 1 : n), what);
 	}
 }
 
@@ -61,7 +64,8 @@ static void describe_state_budget(const json_t *state, const json_t *row, struct
 static void describe_state_waiver(const json_t *state, const json_t *row, struct buf *out)
 {
 	int64_t until = json_int(row, "until_us", 0), uses = json_int(row, "uses", 0);
-	buf_printf(out, "approved for the session: %s %s", json_str(row, "kind", ""), json_str(row, "pattern", ""));
+	buf_printf(out, "approved for the session: %s %s", json_str(row, "kind", ""),
+		   json_str(row, "pattern", ""));
 	if (json_int(row, "agent", 0)) {
 		buf_puts(out, ", of ");
 		describe_state_agent(state, json_int(row, "agent", 0), out);
@@ -99,7 +103,8 @@ bool describe_state(const json_t *state, const char *key, const json_t *row, str
 		int64_t alive = json_int(row, "alive", 0);
 		buf_printf(out, "box %s: ", json_str(row, "name", "?"));
 		if (alive > 0)
-			buf_printf(out, "%lld %s", (long long)alive, alive == 1 ? "process runs" : "processes run");
+			buf_printf(out, "%lld %s", (long long)alive,
+				   alive == 1 ? "process runs" : "processes run");
 		else
 			buf_puts(out, "nothing runs");
 		return true;

@@ -19,7 +19,8 @@ int files_at_open(struct files_at *f, struct cmd_ctx *ctx, const char *ref, stru
 	if (layers_at(&f->layers, f->s, f->seq, cmd_opt(ctx, "box"), err) < 0)
 		return -1;
 	if (!f->layers.nr)
-		return err_set(err, ERR_NOENT, "session %s has no snapshot of files%s", session_id(f->s), f->seq ? " up to that event" : "");
+		return err_set(err, ERR_NOENT, "session %s has no snapshot of files%s",
+			       session_id(f->s), f->seq ? " up to that event" : "");
 	return 0;
 }
 
@@ -36,7 +37,8 @@ bool files_wanted(const struct cmd_ctx *ctx, const char *path)
 		size_t n = strlen(pattern);
 		while (n && pattern[n - 1] == '/')
 			n--;
-		if (fnmatch(pattern, path, 0) == 0 || (!strncmp(path, pattern, n) && (path[n] == '/' || !path[n])))
+		if (fnmatch(pattern, path, 0) == 0 ||
+		    (!strncmp(path, pattern, n) && (path[n] == '/' || !path[n])))
 			return true;
 	}
 	return !cmd_has(ctx, "path");
@@ -57,8 +59,8 @@ static bool same_end(const struct file_versions *a, const struct file_versions *
 	return x->snapshot == y->snapshot && !memcmp(&x->oid, &y->oid, sizeof(x->oid));
 }
 
-int files_at_path(struct files_at *f, const char *path, const struct layer_at **layer_out, struct file_versions *versions,
-		  struct err *err)
+int files_at_path(struct files_at *f, const char *path, const struct layer_at **layer_out,
+		  struct file_versions *versions, struct err *err)
 {
 	CLEANUP(buf_release) struct buf boxes = BUF_INIT;
 	*layer_out = NULL;
@@ -89,13 +91,15 @@ int files_at_path(struct files_at *f, const char *path, const struct layer_at **
 	}
 	if (several) {
 		file_versions_release(versions);
-		return err_set(err, ERR_USAGE, "boxes differ in '%s', say which with --box: %s", path, buf_cstr(&boxes));
+		return err_set(err, ERR_USAGE, "boxes differ in '%s', say which with --box: %s",
+			       path, buf_cstr(&boxes));
 	}
 	if (!*layer_out)
-		return err_set(err, ERR_NOENT,
-			       "no snapshot of session %s speaks of '%s': it was as in the base, whose files are not in the record, or "
-			       "not there",
-			       session_id(f->s), path);
+		return err_set(
+			err, ERR_NOENT,
+			"no snapshot of session %s speaks of '%s': it was as in the base, whose files are not in the record, or "
+			"not there",
+			session_id(f->s), path);
 	return 0;
 }
 
@@ -109,10 +113,12 @@ void files_who(struct session *s, const struct file_version *v, struct buf *out)
 	} else if (!v->action || act_load(&a, s, v->action, &none) < 0) {
 		CLEANUP(buf_release) struct buf what = BUF_INIT, who = BUF_INIT;
 		bool back = session_put_back(s, v->snapshot, &what, &who);
-		buf_printf(out, "#%" PRIu64 " %s%s%s", v->snapshot, back ? buf_cstr(&what) : v->why, who.len ? " by " : "", buf_cstr(&who));
+		buf_printf(out, "#%" PRIu64 " %s%s%s", v->snapshot, back ? buf_cstr(&what) : v->why,
+			   who.len ? " by " : "", buf_cstr(&who));
 	} else {
 		const char *agent = agent_name(&names, s, a.agent);
-		buf_printf(out, "#%" PRIu64 "%s %s%s%s ", v->action, v->shared ? "~" : "", agent, *agent ? " " : "", act_kind(&a));
+		buf_printf(out, "#%" PRIu64 "%s %s%s%s ", v->action, v->shared ? "~" : "", agent,
+			   *agent ? " " : "", act_kind(&a));
 		act_what(&a, out);
 		act_release(&a);
 	}
@@ -126,11 +132,13 @@ static char *files_at_said_before(struct session *s, const struct act *a)
 	struct feed *feed = NULL;
 	struct event ev;
 	struct err none = ERR_INIT;
-	char *said = json_str(a->wanted, "said", NULL) ? mem_strdup(json_str(a->wanted, "said", "")) : NULL;
+	char *said = json_str(a->wanted, "said", NULL) ? mem_strdup(json_str(a->wanted, "said", ""))
+						       : NULL;
 	if (said || !a->agent || feed_new(&feed, s, FEED_AGENT, a->agent, &none) < 0)
 		return said;
 	feed_seek(feed, a->seq);
-	for (int looked = 0; !said && looked < 1000 && feed_prev(feed, &ev, &arena, &none) > 0; looked++) {
+	for (int looked = 0; !said && looked < 1000 && feed_prev(feed, &ev, &arena, &none) > 0;
+	     looked++) {
 		if (ev.kind == EV_MODEL_REPLY && ev.body) {
 			json_t *body = json_parse(ev.body, ev.len, "model.reply", &none);
 			said = mem_strdup(json_str(body, "text", ""));
@@ -187,8 +195,11 @@ json_t *files_who_json(struct session *s, const struct file_version *v)
 		json_put(o, "rules", json_text(buf_cstr(&rules), rules.len));
 	if (a.decided) {
 		json_put_str(o, "decision", json_str(a.decided, "decision", "unknown"));
-		json_put_str(o, "by", act_person(&a) ? act_person(&a) : json_str(a.decided, "by", "unknown"));
-		const char *message = json_str(a.decided, "message", json_str(a.decided, "note", ""));
+		json_put_str(o, "by",
+			     act_person(&a) ? act_person(&a)
+					    : json_str(a.decided, "by", "unknown"));
+		const char *message =
+			json_str(a.decided, "message", json_str(a.decided, "note", ""));
 		if (*message)
 			json_put_str(o, "message", message);
 	}

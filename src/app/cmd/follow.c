@@ -56,7 +56,8 @@ bool follow_wait_mask(struct follow *f, uint64_t seq, const sigset_t *mask)
 			return true;
 		if (!live)
 			return false;
-		struct pollfd p = { .fd = f->client ? control_client_fd(f->client) : -1, .events = POLLIN };
+		struct pollfd p = { .fd = f->client ? control_client_fd(f->client) : -1,
+				    .events = POLLIN };
 		int ms = f->client ? SURE_MS : LOOK_MS;
 		struct timespec wait = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
 		if (ppoll(&p, 1, &wait, mask) < 0)

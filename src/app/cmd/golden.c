@@ -29,7 +29,7 @@ struct golden {
 	struct group *group;
 	size_t nr, cap;
 	json_t *task_of; /* call -> task */
-	json_t *box;     /* seq of box.open -> {"name", "files":{path:{"op","oid"}}} */
+	json_t *box;	 /* seq of box.open -> {"name", "files":{path:{"op","oid"}}} */
 	int64_t status;
 };
 
@@ -70,7 +70,8 @@ static struct buf *golden_line_of(struct golden *g, uint64_t of)
 	return NULL;
 }
 
-/* The first line of a text, not too long, with nothing in it that a terminal would take for a command. */
+/* The first line of a text, not too long, with nothing in it that a terminal would take for a
+ * command. */
 static void golden_put(struct buf *to, const char *text)
 {
 	size_t len = strcspn(text, "\n"), cut = len > TEXT_MAX ? TEXT_MAX : len;
@@ -87,7 +88,7 @@ static void golden_put_json(struct buf *to, const json_t *v)
 	golden_put(to, text);
 }
 
-/* --- events --------------------------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static void golden_see_requested(struct golden *g, const struct event *ev, const json_t *b)
 {
@@ -135,7 +136,8 @@ static void see_reply(struct golden *g, const struct event *ev, const json_t *b)
 	json_get_bytes(json_object_get(b, "text"), &text);
 	buf_puts(to, " -> ");
 	golden_put(to, buf_cstr(&text));
-	json_array_foreach((json_t *)(uintptr_t)calls, i, c) {
+	json_array_foreach((json_t *)(uintptr_t)calls, i, c)
+	{
 		buf_puts(to, i ? ", " : text.len ? "; calls " : "calls ");
 		golden_put(to, json_str(c, "name", "?"));
 		buf_putc(to, ' ');
@@ -153,7 +155,9 @@ static void golden_see_agent(struct golden *g, const struct event *ev, const jso
 	golden_put(&head, json_str(b, "task", ""));
 	free(own->head);
 	own->head = mem_strdup(buf_cstr(&head));
-	struct buf *to = golden_add(golden_group_of(g, (uint64_t)json_int(b, "parent", 0), task_of(g, json_int(b, "call", 0))), ev->seq);
+	struct buf *to = golden_add(golden_group_of(g, (uint64_t)json_int(b, "parent", 0),
+						    task_of(g, json_int(b, "call", 0))),
+				    ev->seq);
 	buf_puts(to, "starts agent ");
 	golden_put(to, json_str(b, "name", ""));
 }
@@ -161,7 +165,8 @@ static void golden_see_agent(struct golden *g, const struct event *ev, const jso
 static void see_agent_end(struct golden *g, const struct event *ev, const json_t *b)
 {
 	struct buf *to = golden_add(golden_group_of(g, ev->agent, 0), ev->seq);
-	buf_printf(to, "ends (%s) after %lld steps: ", json_str(b, "stop", ""), (long long)json_int(b, "steps", 0));
+	buf_printf(to, "ends (%s) after %lld steps: ", json_str(b, "stop", ""),
+		   (long long)json_int(b, "steps", 0));
 	golden_put(to, json_str(b, "text", ""));
 }
 
@@ -185,7 +190,9 @@ static void see_answered(struct golden *g, const struct event *ev, const json_t 
 	if (form)
 		golden_put_json(to, form);
 	else
-		golden_put(to, json_str(b, "choice", json_flag(b, "timeout", false) ? "nobody" : json_str(b, "text", "")));
+		golden_put(to, json_str(b, "choice",
+					json_flag(b, "timeout", false) ? "nobody"
+								       : json_str(b, "text", "")));
 }
 
 static void see_files(struct golden *g, const struct event *ev, const json_t *b)
@@ -194,7 +201,8 @@ static void see_files(struct golden *g, const struct event *ev, const json_t *b)
 	snprintf(key, sizeof(key), "%llu", (unsigned long long)ev->box);
 	json_t *files = json_object_get(json_object_get(g->box, key), "files"), *c;
 	size_t i;
-	json_array_foreach(json_object_get(b, "changes"), i, c) {
+	json_array_foreach(json_object_get(b, "changes"), i, c)
+	{
 		CLEANUP(buf_release) struct buf path = BUF_INIT;
 		const char *repo = json_str(b, "repo", ""), *op = json_str(c, "op", "M");
 		buf_puts(&path, repo);
@@ -209,7 +217,10 @@ static void see_files(struct golden *g, const struct event *ev, const json_t *b)
 			continue;
 		}
 		json_t *now = json_object();
-		json_put_str(now, "op", *before == 'A' ? "A" : *before == 'D' && *op == 'A' ? "M" : op);
+		json_put_str(now, "op",
+			     *before == 'A'		    ? "A"
+			     : *before == 'D' && *op == 'A' ? "M"
+							    : op);
 		json_put_str(now, "oid", json_str(c, "oid", ""));
 		json_put(files, buf_cstr(&path), now);
 	}
@@ -225,13 +236,15 @@ static void see_box(struct golden *g, const struct event *ev, const json_t *b)
 	json_put_str(box, "name", json_str(b, "name", ""));
 	json_put(box, "files", json_object());
 	json_put(g->box, key, box);
-	struct buf *to = golden_add(golden_group_of(g, ev->agent, task_of(g, json_int(b, "call", 0))), ev->seq);
+	struct buf *to = golden_add(
+		golden_group_of(g, ev->agent, task_of(g, json_int(b, "call", 0))), ev->seq);
 	buf_printf(to, "box %s", json_str(b, "name", ""));
 }
 
 static void see_store(struct golden *g, const struct event *ev, const json_t *b)
 {
-	struct buf *to = golden_add(golden_group_of(g, ev->agent, task_of(g, json_int(b, "call", 0))), ev->seq);
+	struct buf *to = golden_add(
+		golden_group_of(g, ev->agent, task_of(g, json_int(b, "call", 0))), ev->seq);
 	buf_puts(to, "store ");
 	golden_put(to, json_str(b, "store", ""));
 	buf_puts(to, ": ");
@@ -250,7 +263,8 @@ static void golden_see_call(struct golden *g, const json_t *b)
 static void golden_see(struct golden *g, const struct event *ev)
 {
 	struct err none = ERR_INIT;
-	CLEANUP(json_release) json_t *b = ev->body ? json_parse(ev->body, ev->len, "event", &none) : json_object();
+	CLEANUP(json_release)
+	json_t *b = ev->body ? json_parse(ev->body, ev->len, "event", &none) : json_object();
 	struct buf *to;
 	switch (ev->kind) {
 	case EV_HOST_CALL:
@@ -275,7 +289,8 @@ static void golden_see(struct golden *g, const struct event *ev)
 		see_said(g, ev, b);
 		break;
 	case EV_TOOL_CALL:
-		to = golden_add(golden_group_of(g, ev->agent, task_of(g, json_int(b, "call", 0))), ev->seq);
+		to = golden_add(golden_group_of(g, ev->agent, task_of(g, json_int(b, "call", 0))),
+				ev->seq);
 		buf_printf(to, "tool %s ", json_str(b, "name", ""));
 		golden_put_json(to, json_object_get(b, "args"));
 		break;
@@ -284,7 +299,8 @@ static void golden_see(struct golden *g, const struct event *ev)
 			buf_puts(to, json_flag(b, "ok", false) ? " -> ok" : " -> failed");
 		break;
 	case EV_ASK:
-		to = golden_add(golden_group_of(g, ev->agent, task_of(g, json_int(b, "call", 0))), ev->seq);
+		to = golden_add(golden_group_of(g, ev->agent, task_of(g, json_int(b, "call", 0))),
+				ev->seq);
 		buf_puts(to, "asks ");
 		golden_put(to, json_str(b, "text", ""));
 		break;
@@ -312,7 +328,7 @@ static void golden_see(struct golden *g, const struct event *ev)
 	}
 }
 
-/* --- the list ------------------------------------------------------------------------------------------------------- */
+/* --- the list --------------------------------------------------------------------------------- */
 
 static int golden_by_name(const void *a, const void *b)
 {
@@ -335,19 +351,20 @@ static void golden_put_files(const struct golden *g, struct buf *out)
 {
 	const char *key, *path;
 	json_t *box, *f;
-	json_object_foreach(g->box, key, box) {
+	json_object_foreach(g->box, key, box)
+	{
 		json_t *files = json_object_get(box, "files");
 		if (!json_object_size(files))
 			continue;
 		buf_printf(out, "files of %s\n", json_str(box, "name", ""));
 		size_t nr = 0;
 		struct strv names = STRV_INIT;
-		json_object_foreach(files, path, f)
-			strv_push(&names, path);
+		json_object_foreach(files, path, f) strv_push(&names, path);
 		qsort(names.item, names.nr, sizeof(*names.item), golden_by_text);
 		for (; nr < names.nr; nr++) {
 			f = json_object_get(files, names.item[nr]);
-			buf_printf(out, "  %s %s %.8s\n", json_str(f, "op", ""), names.item[nr], json_str(f, "oid", ""));
+			buf_printf(out, "  %s %s %.8s\n", json_str(f, "op", ""), names.item[nr],
+				   json_str(f, "oid", ""));
 		}
 		strv_release(&names);
 	}
@@ -357,7 +374,8 @@ static void golden_put_all(struct golden *g, struct buf *out)
 {
 	for (size_t i = 0; i < g->nr; i++)
 		for (size_t k = 0; k < g->group[i].nr; k++)
-			buf_printf(&g->group[i].text, "  %s\n", buf_cstr(&g->group[i].line[k].text));
+			buf_printf(&g->group[i].text, "  %s\n",
+				   buf_cstr(&g->group[i].line[k].text));
 	if (g->nr)
 		qsort(g->group, g->nr, sizeof(*g->group), golden_by_name);
 	for (size_t i = 0; i < g->nr; i++)

@@ -1,7 +1,8 @@
-/* A session as a golden list: what its script, its agents and its boxes did, without what differs from run to run (times,
- * numbers of events, hashes, output). Lines are grouped by who did it: first the script, then its concurrent tasks and its
- * agents in the order of their names and texts, then the files of each box that are not as they were. So two runs of the
- * same script give the same list, however its tasks came to be interleaved. Pure but for reading the session. */
+/* A session as a golden list: what its script, its agents and its boxes did, without what differs
+ * from run to run (times, numbers of events, hashes, output). Lines are grouped by who did it:
+ * first the script, then its concurrent tasks and its agents in the order of their names and texts,
+ * then the files of each box that are not as they were. So two runs of the same script give the
+ * same list, however its tasks came to be interleaved. Pure but for reading the session. */
 #ifndef APP_GOLDEN_H
 #define APP_GOLDEN_H
 

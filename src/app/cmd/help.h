@@ -1,7 +1,8 @@
-/* What there is to read about the program: topics, the types of its Lua library, the pages of man(1). 'sandglass help' prints the
- * first two, 'help --man' makes the third of the same tables.
+/* What there is to read about the program: topics, the types of its Lua library, the pages of
+ * man(1). 'sandglass help' prints the first two, 'help --man' makes the third of the same tables.
  *
- * A topic is laid out for a terminal, and roff_layout (roff.h) understands that: text in column 0; rows "  TERM   TEXT", two blanks
+ * A topic is laid out for a terminal, and roff_layout (roff.h) understands that: text in column 0;
+ * rows "  TERM   TEXT", two blanks
  * or more between, whose text goes on in lines that are indented further; examples "  $ LINE". */
 #ifndef APP_HELP_H
 #define APP_HELP_H
@@ -13,10 +14,12 @@ const char *help_topic_name(size_t i); /* NULL past the end */
 /* Appends the text of a topic; false if there is none of this name. */
 bool help_topic(const char *name, struct buf *out);
 
-/* help_lua.c: the functions of agent scripts, or with @word one of them, or one table of options, in full. */
+/* help_lua.c: the functions of agent scripts, or with @word one of them, or one table of options,
+ * in full. */
 int help_lua(struct cmd_ctx *ctx, const char *word);
 
-/* --- lua_meta.c: the types that editors read (lua/meta), a block for each function, class or alias ------------------- */
+/* --- lua_meta.c: the types that editors read (lua/meta), a block for each function, class or alias
+ * --- */
 struct meta_block {
 	const char *at;	 /* its first line */
 	const char *end; /* behind its last one */
@@ -29,8 +32,9 @@ void meta_release(struct meta_block *b);
 /* The text of a file of lua/meta, or NULL. Return owned. */
 char *meta_text(const char *file);
 
-/* A line of a block behind "---": its tag ("param", "field", "return", "" for text), the name and the type that follow where the
- * tag has them, and what is said about it. All borrow from the block. */
+/* A line of a block behind "---": its tag ("param", "field", "return", "" for text), the name and
+ * the type that follow where the tag has them, and what is said about it. All borrow from the
+ * block. */
 struct meta_line {
 	const char *tag, *name, *type, *about;
 	size_t tag_len, name_len, type_len, about_len;
@@ -38,8 +42,9 @@ struct meta_line {
 };
 bool meta_line_next(const char **at, const char *end, struct meta_line *out);
 
-/* --- help_man.c ------------------------------------------------------------------------------------------------------ */
-/* Appends a manual page ("sandglass", "sandglass-lua", ...); false if there is none of this name. */
+/* --- help_man.c ------------------------------------------------------------------------------- */
+/* Appends a manual page ("sandglass", "sandglass-lua", ...); false if there is none of this
+ * name. */
 bool help_man(const char *name, struct buf *out);
 const char *help_man_name(size_t i); /* NULL past the end */
 /* help_man_lua.c: the bodies of the two that are about Lua. */

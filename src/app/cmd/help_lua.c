@@ -1,4 +1,5 @@
-/* sandglass help lua: the library of agent scripts, from the types that editors read (lua/meta/sandglass.d.lua). */
+/* sandglass help lua: the library of agent scripts, from the types that editors read
+ * (lua/meta/sandglass.d.lua). */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -12,7 +13,8 @@ static const char *help_lua_line_end(const char *at)
 	return strchrnul(at, '\n');
 }
 
-/* The first sentence of its text, up to what only adds to it; a parenthesis that it would leave open goes with it. */
+/* The first sentence of its text, up to what only adds to it; a parenthesis that it would leave
+ * open goes with it. */
 static void first_sentence(const struct meta_block *b, struct buf *out)
 {
 	size_t open = 0; /* where one began that has not ended */
@@ -29,7 +31,8 @@ static void first_sentence(const struct meta_block *b, struct buf *out)
 				return;
 			}
 			if (*c == '(' && !open)
-				open = out->len && out->data[out->len - 1] == ' ' ? out->len - 1 : out->len;
+				open = out->len && out->data[out->len - 1] == ' ' ? out->len - 1
+										  : out->len;
 			if (*c == ')')
 				open = 0;
 			buf_putc(out, *c);
@@ -55,7 +58,8 @@ static void print_list(struct cmd_ctx *ctx, const char *text)
 				help_lua_print_json(ctx, &b);
 		return;
 	}
-	fputs("The library of agent scripts: local sg = require \"sandglass\". 'help lua box:exec' says all about one.\n", ctx->out);
+	fputs("The library of agent scripts: local sg = require \"sandglass\". 'help lua box:exec' says all about one.\n",
+	      ctx->out);
 	for (const char *at = text; meta_next(&at, &b); meta_release(&b)) {
 		CLEANUP(buf_release) struct buf what = BUF_INIT;
 		if (!b.args)
@@ -65,7 +69,8 @@ static void print_list(struct cmd_ctx *ctx, const char *text)
 		fprintf(ctx->out, what.len ? "  %-34s %s\n" : "  %s%s\n", call, buf_cstr(&what));
 	}
 	fputs("An agent's options: help lua AgentOpts. A command's: ExecOpts. A box's: SandboxOpts. An error: Error.\n"
-	      "A rule's: Rule. What check files see: Log. A setting of config.lua: Config.\n", ctx->out);
+	      "A rule's: Rule. What check files see: Log. A setting of config.lua: Config.\n",
+	      ctx->out);
 }
 
 static void print_block(struct cmd_ctx *ctx, const struct meta_block *b)
@@ -77,7 +82,8 @@ static void print_block(struct cmd_ctx *ctx, const struct meta_block *b)
 	fprintf(ctx->out, "%s%s\n", b->name, b->args ? b->args : "");
 	for (const char *p = b->at; p < b->end; p = help_lua_line_end(p) + 1) {
 		int len = (int)(help_lua_line_end(p) - p);
-		if (!strncmp(p, "---@async", 9) || !strncmp(p, "---@nodiscard", 13) || !strncmp(p, "---@class", 9))
+		if (!strncmp(p, "---@async", 9) || !strncmp(p, "---@nodiscard", 13) ||
+		    !strncmp(p, "---@class", 9))
 			continue;
 		if (!strncmp(p, "---@field ", 10) || !strncmp(p, "---@alias ", 10))
 			fprintf(ctx->out, "  %.*s\n", len - 10, p + 10);
@@ -92,7 +98,8 @@ static void print_block(struct cmd_ctx *ctx, const struct meta_block *b)
 static bool help_lua_means(const char *name, const char *word)
 {
 	size_t n = strlen(name), w = strlen(word);
-	return w && n >= w && !strcasecmp(name + n - w, word) && (n == w || strchr(".:", name[n - w - 1]));
+	return w && n >= w && !strcasecmp(name + n - w, word) &&
+	       (n == w || strchr(".:", name[n - w - 1]));
 }
 
 static size_t print_named(struct cmd_ctx *ctx, const char *text, const char *word)
@@ -122,15 +129,18 @@ static const char *nearest_of(const char *text, const char *word, char found[64]
 	return *found ? found : NULL;
 }
 
-/* What a script has first, then what only policies, check files, suites and the configuration know. */
-static const char *const help_lua_files[] = { "sandglass.d.lua", "policy.d.lua", "verify.d.lua", "suite.d.lua", "config.d.lua" };
+/* What a script has first, then what only policies, check files, suites and the configuration
+ * know. */
+static const char *const help_lua_files[] = { "sandglass.d.lua", "policy.d.lua", "verify.d.lua",
+					      "suite.d.lua", "config.d.lua" };
 
 int help_lua(struct cmd_ctx *ctx, const char *word)
 {
 	char found[64];
 	CLEANUP(free_ptr) char *whole = meta_text(help_lua_files[0]);
 	if (!whole)
-		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "the types of the library are missing from this build");
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL,
+				     "the types of the library are missing from this build");
 	if (!word) {
 		print_list(ctx, whole);
 		return EXIT_DONE;
@@ -140,7 +150,9 @@ int help_lua(struct cmd_ctx *ctx, const char *word)
 		if (text && print_named(ctx, text, word))
 			return EXIT_DONE;
 	}
-	const char *near = nearest_of(whole, strpbrk(word, ".:") ? strpbrk(word, ".:") + 1 : word, found);
-	return near ? cmd_usage(ctx, "the library has no '%s', did you mean '%s'?", word, near) :
-		      cmd_usage(ctx, "the library has no '%s'; 'sandglass help lua' lists it", word);
+	const char *near =
+		nearest_of(whole, strpbrk(word, ".:") ? strpbrk(word, ".:") + 1 : word, found);
+	return near ? cmd_usage(ctx, "the library has no '%s', did you mean '%s'?", word, near)
+		    : cmd_usage(ctx, "the library has no '%s'; 'sandglass help lua' lists it",
+				word);
 }

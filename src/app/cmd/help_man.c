@@ -1,5 +1,5 @@
-/* The manual pages, from the tables that 'sandglass help' prints: sandglass(1) and sandglass-filter(7); the two about Lua stand
- * beside this (help_man_lua.c). */
+/* The manual pages, from the tables that 'sandglass help' prints: sandglass(1) and
+ * sandglass-filter(7); the two about Lua stand beside this (help_man_lua.c). */
 #include <ctype.h>
 #include <string.h>
 
@@ -99,7 +99,8 @@ static const char examples_sandglass[] =
 static void body_sandglass(struct buf *out)
 {
 	roff_section(out, "Synopsis");
-	roff_usage(out, "sandglass [COMMAND] [WORDS] [OPTIONS]", strlen("sandglass [COMMAND] [WORDS] [OPTIONS]"));
+	roff_usage(out, "sandglass [COMMAND] [WORDS] [OPTIONS]",
+		   strlen("sandglass [COMMAND] [WORDS] [OPTIONS]"));
 	buf_putc(out, '\n');
 	roff_section(out, "Description");
 	roff_layout(out, about_sandglass);
@@ -128,7 +129,7 @@ static void body_filter(struct buf *out)
 	help_man_topic(out, "filter");
 }
 
-/* --- pages ----------------------------------------------------------------------------------------------------------- */
+/* --- pages ------------------------------------------------------------------------------------ */
 
 static const struct page {
 	const char *name;
@@ -136,13 +137,14 @@ static const struct page {
 	const char *title, *about, *see;
 	void (*body)(struct buf *out);
 } help_man_pages[] = {
-	{ "sandglass", 1, "User Commands", "supervision console for AI agents", "sandglass-lua(3), sandglass-policy(5), sandglass-filter(7)",
-	  body_sandglass },
-	{ "sandglass-lua", 3, "Lua Library", "the library of agent scripts, check files and suites", "sandglass(1), sandglass-policy(5), sandglass-filter(7)",
-	  help_man_lua },
-	{ "sandglass-policy", 5, "File Formats", "rules for what agents may do", "sandglass(1), sandglass-lua(3), sandglass-filter(7)",
-	  help_man_policy },
-	{ "sandglass-filter", 7, "Miscellanea", "the filter language of sandglass", "sandglass(1), sandglass-policy(5)", body_filter },
+	{ "sandglass", 1, "User Commands", "supervision console for AI agents",
+	  "sandglass-lua(3), sandglass-policy(5), sandglass-filter(7)", body_sandglass },
+	{ "sandglass-lua", 3, "Lua Library", "the library of agent scripts, check files and suites",
+	  "sandglass(1), sandglass-policy(5), sandglass-filter(7)", help_man_lua },
+	{ "sandglass-policy", 5, "File Formats", "rules for what agents may do",
+	  "sandglass(1), sandglass-lua(3), sandglass-filter(7)", help_man_policy },
+	{ "sandglass-filter", 7, "Miscellanea", "the filter language of sandglass",
+	  "sandglass(1), sandglass-policy(5)", body_filter },
 };
 
 const char *help_man_name(size_t i)

@@ -54,7 +54,8 @@ static void help_man_lua_text_of(struct buf *out, const struct meta_block *b)
 	buf_puts(out, any ? "\n" : "");
 }
 
-static void help_man_lua_rows_of(struct buf *out, const struct meta_block *b, const char *tag, const char *width)
+static void help_man_lua_rows_of(struct buf *out, const struct meta_block *b, const char *tag,
+				 const char *width)
 {
 	struct meta_line l;
 	size_t nr = 0;
@@ -102,7 +103,8 @@ static bool help_man_lua_says(const struct meta_block *b)
 {
 	struct meta_line l;
 	for (const char *at = b->at; meta_line_next(&at, b->end, &l);)
-		if (!l.tag_len || help_man_lua_tagged(&l, "field") || help_man_lua_tagged(&l, "alias"))
+		if (!l.tag_len || help_man_lua_tagged(&l, "field") ||
+		    help_man_lua_tagged(&l, "alias"))
 			return true;
 	return false;
 }
@@ -131,7 +133,8 @@ void help_man_fields(struct buf *out, const char *file, const char *name)
 	CLEANUP(free_ptr) char *text = meta_text(file);
 	struct meta_block b;
 	for (const char *at = text ? text : ""; meta_next(&at, &b); meta_release(&b)) {
-		if (b.args || !*b.name || !help_man_lua_says(&b) || (name && strcmp(b.name, name) != 0))
+		if (b.args || !*b.name || !help_man_lua_says(&b) ||
+		    (name && strcmp(b.name, name) != 0))
 			continue;
 		if (!name)
 			roff_heading(out, b.name, strlen(b.name));
@@ -149,15 +152,14 @@ static const char about_lua[] =
 	"declared <close>. Options that do not exist raise at the line of the call. What has a ? behind its name or its type may be left\n"
 	"out or be nil.\n";
 
-static const char example_lua[] =
-	"  local sg = require \"sandglass\"\n"
-	"  local box <close> = sg.sandbox { repo = \".\" }\n"
-	"  print(assert(box:run \"uname -s\").out)\n"
-	"  local r = assert(sg.agent.run {\n"
-	"    task = \"make the tests pass\", box = box,\n"
-	"    done = function() return box:exec(\"make test\").ok end,\n"
-	"  })\n"
-	"  assert(box:merge { branch = \"tests-pass\" })\n";
+static const char example_lua[] = "  local sg = require \"sandglass\"\n"
+				  "  local box <close> = sg.sandbox { repo = \".\" }\n"
+				  "  print(assert(box:run \"uname -s\").out)\n"
+				  "  local r = assert(sg.agent.run {\n"
+				  "    task = \"make the tests pass\", box = box,\n"
+				  "    done = function() return box:exec(\"make test\").ok end,\n"
+				  "  })\n"
+				  "  assert(box:merge { branch = \"tests-pass\" })\n";
 
 static const char example_policy[] =
 	"  local p = require \"sandglass.policy\"\n"
@@ -193,8 +195,8 @@ void help_man_lua(struct buf *out)
 {
 	roff_section(out, "Synopsis");
 	help_man_lua_code(out, "  local sg = require \"sandglass\"\n"
-		  "  local v = require \"sandglass.verify\"    -- check files\n"
-		  "  local s = require \"sandglass.suite\"     -- suites\n");
+			       "  local v = require \"sandglass.verify\"    -- check files\n"
+			       "  local s = require \"sandglass.suite\"     -- suites\n");
 	roff_section(out, "Description");
 	roff_layout(out, about_lua);
 	roff_section(out, "Functions");
@@ -216,7 +218,7 @@ void help_man_policy(struct buf *out)
 	CLEANUP(buf_release) struct buf rules = BUF_INIT;
 	roff_section(out, "Synopsis");
 	help_man_lua_code(out, "  local p = require \"sandglass.policy\"\n"
-		  "  return p.rules { default = \"boxed\", RULE, ... }\n");
+			       "  return p.rules { default = \"boxed\", RULE, ... }\n");
 	roff_section(out, "Description");
 	if (help_topic("rules", &rules))
 		roff_layout(out, buf_cstr(&rules));

@@ -145,8 +145,13 @@ static const char help_topics_plugins[] =
 static const struct {
 	const char *name, *text;
 } help_topics[] = {
-	{ "filter", help_topics_filter },	   { "rules", help_topics_rules }, { "ids", help_topics_ids },		   { "plugins", help_topics_plugins },
-	{ "exit", exit_statuses }, { "files", help_topics_files }, { "variables", help_topics_variables },
+	{ "filter", help_topics_filter },
+	{ "rules", help_topics_rules },
+	{ "ids", help_topics_ids },
+	{ "plugins", help_topics_plugins },
+	{ "exit", exit_statuses },
+	{ "files", help_topics_files },
+	{ "variables", help_topics_variables },
 };
 
 const char *help_topic_name(size_t i)
@@ -160,19 +165,26 @@ static void filter_fields(struct buf *out)
 	buf_puts(out, "Fields; one (afterwards) is known only after the action:\n\n");
 	for (size_t i = 0; filter_field_name(i); i++) {
 		const char *const *value = filter_field_values(filter_field_name(i));
-		buf_printf(out, "  %-9s %s%s", filter_field_name(i), filter_field_about(i), filter_field_before(i) ? "" : " (afterwards)");
+		buf_printf(out, "  %-9s %s%s", filter_field_name(i), filter_field_about(i),
+			   filter_field_before(i) ? "" : " (afterwards)");
 		for (size_t k = 0; value && value[k]; k++)
-			buf_printf(out, "%s%s", k == 0 ? ": " : k % 12 == 0 ? ",\n            " : ", ", value[k]);
+			buf_printf(out, "%s%s",
+				   k == 0	 ? ": "
+				   : k % 12 == 0 ? ",\n            "
+						 : ", ",
+				   value[k]);
 		buf_putc(out, '\n');
 	}
 }
 
-/* What a file of the library says of itself: the comment that it begins with, as it is laid out there. */
+/* What a file of the library says of itself: the comment that it begins with, as it is laid out
+ * there. */
 static void library_says(const char *path, struct buf *out)
 {
 	size_t len;
 	const char *text = library_file(path, &len);
-	for (const char *end = text ? text + len : NULL, *eol; text && text < end && strncmp(text, "--", 2) == 0; text = eol + 1) {
+	for (const char *end = text ? text + len : NULL, *eol;
+	     text && text < end && strncmp(text, "--", 2) == 0; text = eol + 1) {
 		eol = memchr(text, '\n', (size_t)(end - text));
 		if (!eol)
 			break;

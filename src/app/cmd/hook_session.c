@@ -27,7 +27,8 @@ static char *hook_session_place_of(const char *session)
 	return paths_runtime(buf_cstr(&name));
 }
 
-/* Reads the socket's path from @place and connects; -1 without an error that counts: nobody is there. */
+/* Reads the socket's path from @place and connects; -1 without an error that counts: nobody is
+ * there. */
 static int hook_session_connect_to(const char *place, struct control_client **out)
 {
 	static const struct control_client_opts o = { .name = "hook", .tty = "" };
@@ -39,9 +40,12 @@ static int hook_session_connect_to(const char *place, struct control_client **ou
 }
 
 /* One of several hooks that begin at once starts the session, the others wait for it. */
-static int hook_session_begin(const char *place, const json_t *opts, struct control_client **out, struct err *err)
+static int hook_session_begin(const char *place, const json_t *opts, struct control_client **out,
+			      struct err *err)
 {
-	CLEANUP(free_ptr) char *lock_path = mem_printf("%s.lock", place), *dir = mem_strndup(place, (size_t)(strrchr(place, '/') - place));
+	CLEANUP(free_ptr)
+	char *lock_path = mem_printf("%s.lock", place),
+	     *dir = mem_strndup(place, (size_t)(strrchr(place, '/') - place));
 	struct spawned sp = { 0 };
 	if (dir_make(dir, 0700, err) < 0)
 		return -1;
@@ -76,7 +80,8 @@ static json_t *hook_session_words_of(const json_t *event)
 
 int hook_session_tell(const json_t *event, const json_t *opts, json_t **answer_out, struct err *err)
 {
-	CLEANUP(free_ptr) char *place = hook_session_place_of(json_str(event, "session_id", "none"));
+	CLEANUP(free_ptr)
+	char *place = hook_session_place_of(json_str(event, "session_id", "none"));
 	struct control_client *c = NULL;
 	json_t *result = NULL;
 	bool there = hook_session_connect_to(place, &c) == 0;

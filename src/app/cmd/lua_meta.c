@@ -111,7 +111,8 @@ bool meta_line_next(const char **at, const char *end, struct meta_line *out)
 	if (p < stop && *p == '@') {
 		p++;
 		out->tag = lua_meta_bite(&p, stop, strcspn(p, " \n"), &out->tag_len);
-		bool named = !strncmp(out->tag, "param", 5) || !strncmp(out->tag, "field", 5) || !strncmp(out->tag, "alias", 5);
+		bool named = !strncmp(out->tag, "param", 5) || !strncmp(out->tag, "field", 5) ||
+			     !strncmp(out->tag, "alias", 5);
 		if (named) {
 			size_t n = *p == '[' ? strcspn(p, "]\n") + 1 : strcspn(p, " \n");
 			out->name = lua_meta_bite(&p, stop, n, &out->name_len);
@@ -119,8 +120,10 @@ bool meta_line_next(const char **at, const char *end, struct meta_line *out)
 			out->name_len -= out->optional;
 		}
 		if (named || !strncmp(out->tag, "return", 6))
-			out->type = lua_meta_bite(&p, stop, type_len(p, (size_t)(stop - p)), &out->type_len);
-		if (!named && out->type_len) { /* of a return: what it is called stands behind its type */
+			out->type = lua_meta_bite(&p, stop, type_len(p, (size_t)(stop - p)),
+						  &out->type_len);
+		/* of a return: what it is called stands behind its type */
+		if (!named && out->type_len) {
 			out->name = lua_meta_bite(&p, stop, strcspn(p, "#\n"), &out->name_len);
 			while (out->name_len && out->name[out->name_len - 1] == ' ')
 				out->name_len--;

@@ -18,11 +18,11 @@
 
 struct leftover {
 	const char *what; /* "folder", "elsewhere", "rented" */
-	char *where;      /* path, or what people go to */
-	char *session;    /* its id, NULL unknown */
+	char *where;	  /* path, or what people go to */
+	char *session;	  /* its id, NULL unknown */
 	char *why, *how;
-	int64_t bytes;    /* -1: not on this machine */
-	bool may;         /* we remove it */
+	int64_t bytes; /* -1: not on this machine */
+	bool may;      /* we remove it */
 	bool gone;
 };
 
@@ -82,7 +82,10 @@ static bool orphans_goes_on(const char *path)
 
 static void look_at_folder(struct leftovers *l, const char *boxes, const char *id)
 {
-	struct leftover one = { .what = "folder", .where = path_join(boxes, id), .session = mem_strdup(id), .may = true };
+	struct leftover one = { .what = "folder",
+				.where = path_join(boxes, id),
+				.session = mem_strdup(id),
+				.may = true };
 	CLEANUP(free_ptr) char *of = box_folder_of(one.where); /* it may lie elsewhere */
 	const char *file = of ? of : orphans_file_of(l, id);
 	bool running = orphans_has(&l->live, id) || (file && lease_held(file));
@@ -95,7 +98,8 @@ static void look_at_folder(struct leftovers *l, const char *boxes, const char *i
 	if (file && orphans_goes_on(file)) {
 		one.may = false;
 		one.why = mem_strdup("its session was broken off");
-		one.how = mem_printf("sandglass resume %s goes on, sandglass prune %s removes both", id, id);
+		one.how = mem_printf("sandglass resume %s goes on, sandglass prune %s removes both",
+				     id, id);
 	} else if (!file) {
 		one.may = orphans_named(l, id);
 		one.why = mem_strdup("its session is not in the sessions folder");
@@ -128,21 +132,36 @@ static void on_elsewhere(void *self, const char *driver, const char *where, cons
 	if (orphans_has(&l->live, id) || (cmd_word(l->ctx, 0) && !orphans_named(l, id)))
 		return;
 	const char *path = strchr(where, ':');
-	orphans_add(l, (struct leftover){ .what = "elsewhere", .where = mem_strdup(where), .session = mem_strdup(id), .bytes = -1,
-				  .why = mem_printf("left by a %s box", driver),
-				  .how = !strcmp(driver, "ssh") && path
-						 ? mem_printf("ssh %.*s rm -rf %s", (int)(path - where), where, path + 1)
-						 : mem_printf("sandglass resume %s goes on and closes it", id) });
+	orphans_add(l,
+		    (struct leftover){
+			    .what = "elsewhere",
+			    .where = mem_strdup(where),
+			    .session = mem_strdup(id),
+			    .bytes = -1,
+			    .why = mem_printf("left by a %s box", driver),
+			    .how = !strcmp(driver, "ssh") && path
+					   ? mem_printf("ssh %.*s rm -rf %s", (int)(path - where),
+							where, path + 1)
+					   : mem_printf("sandglass resume %s goes on and closes it",
+							id) });
 }
 
-static void orphans_on_rented(void *self, const char *provider, const char *tag, const json_t *box, bool lives)
+static void orphans_on_rented(void *self, const char *provider, const char *tag, const json_t *box,
+			      bool lives)
 {
 	struct leftovers *l = self;
 	if (lives || cmd_word(l->ctx, 0))
 		return;
-	orphans_add(l, (struct leftover){ .what = "rented", .where = mem_printf("%s %s", provider, json_str(box, "id", tag)), .bytes = -1,
-				  .why = mem_strdup("its supervisor has died"),
-				  .how = mem_printf("sandglass sandbox exec --backend %s -- true (any session there gives it back)", provider) });
+	orphans_add(
+		l,
+		(struct leftover){
+			.what = "rented",
+			.where = mem_printf("%s %s", provider, json_str(box, "id", tag)),
+			.bytes = -1,
+			.why = mem_strdup("its supervisor has died"),
+			.how = mem_printf(
+				"sandglass sandbox exec --backend %s -- true (any session there gives it back)",
+				provider) });
 }
 
 static int orphans_larger(const void *x, const void *y)
@@ -154,7 +173,8 @@ static int orphans_larger(const void *x, const void *y)
 static int orphans_look(struct leftovers *l, struct err *err)
 {
 	CLEANUP(free_ptr) char *boxes = paths_state("box");
-	if (session_files_list(&l->files, l->ctx->sessions, err) < 0 || control_list(&l->live, err) < 0)
+	if (session_files_list(&l->files, l->ctx->sessions, err) < 0 ||
+	    control_list(&l->live, err) < 0)
 		return -1;
 	orphans_folders(l);
 	remote_orphans_each(boxes, on_elsewhere, l);
@@ -183,8 +203,8 @@ static void orphans_print(struct leftovers *l, const struct leftover *one)
 	}
 	if (one->bytes >= 0)
 		cmd_size((uint64_t)one->bytes, &size);
-	buf_printf(&text, "%10s  %-9s  %s\n%23s%s: %s\n", one->bytes >= 0 ? buf_cstr(&size) : "?", one->what, one->where, "", one->why,
-		   one->how);
+	buf_printf(&text, "%10s  %-9s  %s\n%23s%s: %s\n", one->bytes >= 0 ? buf_cstr(&size) : "?",
+		   one->what, one->where, "", one->why, one->how);
 	cmd_print_safe(l->ctx->out, buf_cstr(&text), text.len, true);
 }
 
@@ -196,8 +216,11 @@ static bool orphans_agreed(struct leftovers *l)
 	if (!isatty(0))
 		return false;
 	cmd_size((uint64_t)l->bytes, &size);
-	CLEANUP(free_ptr) char *q = mem_printf("remove %zu folder%s (%s) for ever? [y/N] ", l->may, l->may == 1 ? "" : "s", buf_cstr(&size));
-	return cmd_ask(l->ctx, q, &answer) && (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
+	CLEANUP(free_ptr)
+	char *q = mem_printf("remove %zu folder%s (%s) for ever? [y/N] ", l->may,
+			     l->may == 1 ? "" : "s", buf_cstr(&size));
+	return cmd_ask(l->ctx, q, &answer) &&
+	       (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
 }
 
 static int orphans_remove_all(struct leftovers *l)
@@ -230,12 +253,15 @@ static int orphans_act(struct leftovers *l)
 		return status;
 	cmd_size((uint64_t)l->bytes, &size);
 	if (!yes && !orphans_agreed(l))
-		return cmd_fail_with(l->ctx, EXIT_PERSON, "nothing was removed: %zu folder%s (%s) would be, --yes does it", l->may,
-				     l->may == 1 ? "" : "s", buf_cstr(&size));
+		return cmd_fail_with(
+			l->ctx, EXIT_PERSON,
+			"nothing was removed: %zu folder%s (%s) would be, --yes does it", l->may,
+			l->may == 1 ? "" : "s", buf_cstr(&size));
 	if (!yes)
 		status = orphans_remove_all(l);
 	if (!l->ctx->quiet && status == EXIT_DONE)
-		fprintf(l->ctx->err, "sandglass: %zu folder%s (%s) removed\n", l->may, l->may == 1 ? "" : "s", buf_cstr(&size));
+		fprintf(l->ctx->err, "sandglass: %zu folder%s (%s) removed\n", l->may,
+			l->may == 1 ? "" : "s", buf_cstr(&size));
 	return status;
 }
 

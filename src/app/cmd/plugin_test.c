@@ -1,6 +1,7 @@
-/* plugin test: runs the suite that every kind of box must pass (lua/agents/conformance.lua) as a session, prints its lines, and
- * adds what a script cannot see: it kills the supervisor where the suite says so and goes on with the session, compares a
- * file that has come back, and looks for what is left behind. */
+/* plugin test: runs the suite that every kind of box must pass (lua/agents/conformance.lua) as a
+ * session, prints its lines, and adds what a script cannot see: it kills the supervisor where the
+ * suite says so and goes on with the session, compares a file that has come back, and looks for
+ * what is left behind. */
 #include <dirent.h>
 #include <limits.h>
 #include <signal.h>
@@ -31,10 +32,11 @@ enum { LARGE = (2 << 20) + 5, PIECES = 2, PIECES_LONG = 1074, MARK_LEN = 12 };
 
 struct trial {
 	struct cmd_ctx *ctx;
-	json_t *opts;	     /* of the supervisor */
-	char *dir;	     /* what the suite takes from this machine; removed at the end */
-	char mark[2 * MARK_LEN + 1]; /* stands in our environment, and in the words of what the suite leaves running */
-	struct strv rented;  /* what was left behind before */
+	json_t *opts; /* of the supervisor */
+	char *dir;    /* what the suite takes from this machine; removed at the end */
+	/* stands in our environment, and in the words of what the suite leaves running */
+	char mark[2 * MARK_LEN + 1];
+	struct strv rented; /* what was left behind before */
 	struct spawned sp;
 	struct session *s;
 	uint64_t seen;
@@ -57,7 +59,8 @@ static int plugin_test_make_file(const char *path, const void *bytes, size_t len
 	return chmod(path, 0644) < 0 ? err_sys(err, "cannot make '%s'", path) : 0;
 }
 
-/* A repository, and a large file of any bytes, whose digest is @sum. Boxes have users of their own, who read it. */
+/* A repository, and a large file of any bytes, whose digest is @sum. Boxes have users of their own,
+ * who read it. */
 static int plugin_test_make_dir(struct trial *t, size_t large, struct buf *sum, struct err *err)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -68,7 +71,9 @@ static int plugin_test_make_dir(struct trial *t, size_t large, struct buf *sum, 
 		t->dir = NULL;
 		return -1;
 	}
-	CLEANUP(free_ptr) char *repo = path_join(t->dir, "repo"), *there = path_join(repo, "there"), *file = path_join(t->dir, "large");
+	CLEANUP(free_ptr)
+	char *repo = path_join(t->dir, "repo"), *there = path_join(repo, "there"),
+	     *file = path_join(t->dir, "large");
 	if (chmod(t->dir, 0755) < 0 || mkdir(repo, 0755) < 0 || chmod(repo, 0755) < 0)
 		return err_sys(err, "cannot make '%s'", repo);
 	CLEANUP(free_ptr) uint8_t *bytes = mem_alloc(large);
@@ -76,10 +81,13 @@ static int plugin_test_make_dir(struct trial *t, size_t large, struct buf *sum, 
 	random_bytes(bytes, large);
 	hash_of(bytes, large, &h);
 	hex_append(sum, h.b, HASH_LEN);
-	return plugin_test_make_file(there, "before\n", 7, err) < 0 ? -1 : plugin_test_make_file(file, bytes, large, err);
+	return plugin_test_make_file(there, "before\n", 7, err) < 0
+		       ? -1
+		       : plugin_test_make_file(file, bytes, large, err);
 }
 
-static void plugin_test_on_rented(void *self, const char *provider, const char *tag, const json_t *box, bool lives)
+static void plugin_test_on_rented(void *self, const char *provider, const char *tag,
+				  const json_t *box, bool lives)
 {
 	struct strv *names = self;
 	(void)box;
@@ -95,11 +103,13 @@ static json_t *plugin_test_options(struct trial *t, const char *kind, struct err
 	uint8_t mark[MARK_LEN];
 	const char *text = library_file(SUITE, &len), *box = cmd_opt(t->ctx, "box");
 	CLEANUP(buf_release) struct buf sum = BUF_INIT, hex = BUF_INIT;
-	CLEANUP(json_release) json_t *how = json_parse(box ? box : "{}", strlen(box ? box : "{}"), "--box", err);
+	CLEANUP(json_release)
+	json_t *how = json_parse(box ? box : "{}", strlen(box ? box : "{}"), "--box", err);
 	if (!how)
 		return NULL;
 	if (!json_is_object(how)) {
-		err_set(err, ERR_USAGE, "--box is an object, as sg.sandbox takes it: --box '{\"image\": \"debian:12\"}'");
+		err_set(err, ERR_USAGE,
+			"--box is an object, as sg.sandbox takes it: --box '{\"image\": \"debian:12\"}'");
 		return NULL;
 	}
 	random_bytes(mark, sizeof(mark));
@@ -114,9 +124,13 @@ static json_t *plugin_test_options(struct trial *t, const char *kind, struct err
 	json_put_str(o, "backend", kind);
 	json_put_flag(o, "no_input", true);
 	json_put(o, "policy", json_pack("[s]", "lua:agents/conformance_policy.lua"));
-	CLEANUP(free_ptr) char *pieces = mem_printf("%d", whole ? PIECES_LONG : PIECES), *mb = mem_printf("%zu", large >> 20);
-	json_put(o, "args", json_pack("[sssssssssssssss]", kind, "--box", box ? box : "{}", "--dir", t->dir, "--pieces", pieces, "--mb", mb,
-				      "--sum", buf_cstr(&sum), "--mark", t->mark, "--every", whole ? "yes" : "no"));
+	CLEANUP(free_ptr)
+	char *pieces = mem_printf("%d", whole ? PIECES_LONG : PIECES),
+	     *mb = mem_printf("%zu", large >> 20);
+	json_put(o, "args",
+		 json_pack("[sssssssssssssss]", kind, "--box", box ? box : "{}", "--dir", t->dir,
+			   "--pieces", pieces, "--mb", mb, "--sum", buf_cstr(&sum), "--mark",
+			   t->mark, "--every", whole ? "yes" : "no"));
 	return o;
 }
 
@@ -154,9 +168,9 @@ static int kill_and_go_on(struct trial *t, struct err *err)
 static void plugin_test_line(struct trial *t, const char *text)
 {
 	bool good = !strncmp(text, "ok ", 3), not = !strncmp(text, "not ok ", 7);
-	if (good || not) {
+	if (good || not ) {
 		fprintf(t->ctx->out, "%s %d", good ? "ok" : "not ok", ++t->nr);
-		t->bad += not;
+		t->bad += not ;
 		text += good ? 2 : 6;
 	}
 	cmd_print_safe(t->ctx->out, text, strlen(text), false);
@@ -174,7 +188,8 @@ static int plugin_test_lines(struct trial *t, struct feed *f, struct err *err)
 	while (what == GOES_ON && (rc = feed_next(f, &ev, &a, 0, err)) == 1) {
 		t->seen = ev.seq;
 		if (ev.kind == EV_NOTE && ev.body) {
-			CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "note", err);
+			CLEANUP(json_release)
+			json_t *body = json_parse(ev.body, ev.len, "note", err);
 			const char *text = json_str(body, "text", "");
 			if (!strcmp(text, "reconnect"))
 				t->due = true;
@@ -211,10 +226,12 @@ static int plugin_test_print_lines(struct trial *t, struct err *err)
 
 static bool file_came_back(const struct trial *t)
 {
-	CLEANUP(free_ptr) char *there = path_join(t->dir, "large"), *back = path_join(t->dir, "back");
+	CLEANUP(free_ptr)
+	char *there = path_join(t->dir, "large"), *back = path_join(t->dir, "back");
 	CLEANUP(buf_release) struct buf a = BUF_INIT, b = BUF_INIT;
 	struct err none = ERR_INIT;
-	return file_read(there, &a, BOX_FILE_MAX, &none) == 0 && file_read(back, &b, BOX_FILE_MAX, &none) == 0 && a.len == b.len &&
+	return file_read(there, &a, BOX_FILE_MAX, &none) == 0 &&
+	       file_read(back, &b, BOX_FILE_MAX, &none) == 0 && a.len == b.len &&
 	       memcmp(a.data, b.data, a.len) == 0;
 }
 
@@ -260,7 +277,8 @@ static int plugin_test_marked(const char *mark)
 		CLEANUP(buf_release) struct buf words = BUF_INIT;
 		struct err none = ERR_INIT;
 		snprintf(path, sizeof(path), "/proc/%.20s/cmdline", e->d_name);
-		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && file_read(path, &words, 1 << 20, &none) == 0)
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' &&
+		    file_read(path, &words, 1 << 20, &none) == 0)
 			nr += memmem(words.data, words.len, mark, strlen(mark)) != NULL;
 	}
 	if (d)
@@ -312,7 +330,8 @@ static int plugin_test_run(struct trial *t, struct err *err)
 	do {
 		what = plugin_test_print_lines(t, err);
 		if (what == KILL && (status = kill_and_go_on(t, err)))
-			return cmd_fail_with(t->ctx, status, "the session does not go on: %s", err->text);
+			return cmd_fail_with(t->ctx, status, "the session does not go on: %s",
+					     err->text);
 	} while (what == KILL);
 	CLEANUP(buf_release) struct buf why = BUF_INIT;
 	CLEANUP(free_ptr) char *id = mem_strdup(t->sp.id);
@@ -339,7 +358,9 @@ int plugin_test(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	struct trial t = { .ctx = ctx };
 	if (!kind)
-		return cmd_usage(ctx, "which? sandglass plugin test FILE.lua (or the name of a kind of box: plugin ls, doctor)");
+		return cmd_usage(
+			ctx,
+			"which? sandglass plugin test FILE.lua (or the name of a kind of box: plugin ls, doctor)");
 	if (len > 4 && !strcmp(kind + len - 4, ".lua")) {
 		if (!realpath(kind, full)) {
 			err_sys(&err, "cannot read '%s'", kind);

@@ -27,7 +27,7 @@ int policy_file_load(const char *path, struct policy **out, struct err *err)
 
 enum gate_wall policy_past_wall(const char *profile)
 {
-	return profile && !strcmp(profile, "none")    ? WALL_NONE :
-	       profile && !strcmp(profile, "reduced") ? WALL_CAREFUL :
-							WALL_BOXED;
+	return profile && !strcmp(profile, "none")	? WALL_NONE
+	       : profile && !strcmp(profile, "reduced") ? WALL_CAREFUL
+							: WALL_BOXED;
 }

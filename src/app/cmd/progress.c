@@ -14,8 +14,8 @@ void progress_at(struct working *w, const char *what, uint64_t done, uint64_t al
 	int64_t now = clock_mono_us();
 	if (!w->since_us)
 		w->since_us = now;
-	if (w->ctx->quiet || !all || now - w->since_us < PATIENCE_US || now - w->shown_us < AGAIN_US ||
-	    !isatty(fileno(w->ctx->err)))
+	if (w->ctx->quiet || !all || now - w->since_us < PATIENCE_US ||
+	    now - w->shown_us < AGAIN_US || !isatty(fileno(w->ctx->err)))
 		return;
 	w->shown_us = now;
 	w->there = true;

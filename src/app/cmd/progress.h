@@ -1,5 +1,6 @@
-/* How far a command is that reads for long: one line on the terminal of @ctx->err, from the first second on, a few times a
- * second; nothing where that is no terminal, or with --quiet. What is printed meanwhile calls progress_clear before. */
+/* How far a command is that reads for long: one line on the terminal of @ctx->err, from the first
+ * second on, a few times a second; nothing where that is no terminal, or with --quiet. What is
+ * printed meanwhile calls progress_clear before. */
 #ifndef APP_CMD_PROGRESS_H
 #define APP_CMD_PROGRESS_H
 

@@ -54,8 +54,8 @@ static void result_text_decision(struct cmd_ctx *ctx, const json_t *result, stru
 		result_text_count(out, result_text_number(result, "changes"), "change");
 		buf_printf(out, " of dry run #%" PRId64, result_text_number(result, "preview"));
 	}
-	json_array_foreach(json_object_get(result, "others"), i, other)
-		buf_printf(out, "%s#%lld", i ? ", " : ", with it ", (long long)json_integer_value(other));
+	json_array_foreach(json_object_get(result, "others"), i, other) buf_printf(
+		out, "%s#%lld", i ? ", " : ", with it ", (long long)json_integer_value(other));
 	if (*json_str(result, "text", ""))
 		buf_printf(out, "; %s", json_str(result, "text", ""));
 }
@@ -82,19 +82,23 @@ static void result_text_unmerged(const json_t *result, struct buf *out)
 		json_get_bytes(json_object_get(t, "dir"), &dir);
 		buf_puts(out, i ? "; " : ": ");
 		if (*json_str(t, "ref", ""))
-			buf_printf(out, "%s is as it was%s", json_str(t, "ref", ""), result_text_number(t, "written") ? ", " : "");
+			buf_printf(out, "%s is as it was%s", json_str(t, "ref", ""),
+				   result_text_number(t, "written") ? ", " : "");
 		if (result_text_number(t, "written") || !*json_str(t, "ref", "")) {
 			result_text_count(out, result_text_number(t, "written"), "file");
 			buf_printf(out, " put back in %s", buf_cstr(&dir));
 		}
-		result_text_paths(json_object_get(t, "kept"), ", changed since and left as they are: ", out);
+		result_text_paths(json_object_get(t, "kept"),
+				  ", changed since and left as they are: ", out);
 	}
 }
 
 /* "$1.50, 20m, 38 actions". */
 static void budget_left(const json_t *left, struct buf *out)
 {
-	static const char *const counted[][2] = { { "tokens", "token" }, { "steps", "step" }, { "actions", "action" } };
+	static const char *const counted[][2] = { { "tokens", "token" },
+						  { "steps", "step" },
+						  { "actions", "action" } };
 	const char *between = "";
 	if (json_object_get(left, "uusd")) {
 		buf_printf(out, "$%.2f", (double)result_text_number(left, "uusd") / 1e6);
@@ -108,7 +112,8 @@ static void budget_left(const json_t *left, struct buf *out)
 	for (size_t i = 0; i < ARRAY_LEN(counted); i++)
 		if (json_object_get(left, counted[i][0])) {
 			buf_puts(out, between);
-			result_text_count(out, result_text_number(left, counted[i][0]), counted[i][1]);
+			result_text_count(out, result_text_number(left, counted[i][0]),
+					  counted[i][1]);
 			between = ", ";
 		}
 }
@@ -133,12 +138,15 @@ static void result_text_hold(const json_t *result, struct buf *out)
 static void result_text_back(const json_t *result, struct buf *out)
 {
 	if (json_object_get(result, "to"))
-		buf_printf(out, "files are as they were at #%" PRId64 ": ", result_text_number(result, "to"));
+		buf_printf(out, "files are as they were at #%" PRId64 ": ",
+			   result_text_number(result, "to"));
 	else
-		buf_printf(out, "what #%" PRId64 " did to the files is taken back: ", result_text_number(result, "of"));
+		buf_printf(out, "what #%" PRId64 " did to the files is taken back: ",
+			   result_text_number(result, "of"));
 	result_text_count(out, result_text_number(result, "changes"), "change");
 	result_text_paths(json_object_get(result, "paths"), ": ", out);
-	result_text_paths(json_object_get(result, "missing"), "; not in the record, so not brought back: ", out);
+	result_text_paths(json_object_get(result, "missing"),
+			  "; not in the record, so not brought back: ", out);
 	buf_printf(out, " (#%" PRId64 ")", result_text_number(result, "event"));
 }
 
@@ -153,7 +161,8 @@ static void result_text_promoted(const json_t *result, struct buf *out)
 	buf_printf(out, "taken over into box %s: ", json_str(result, "box", ""));
 	result_text_count(out, result_text_number(result, "changes"), "change");
 	result_text_paths(json_object_get(result, "paths"), ": ", out);
-	result_text_paths(json_object_get(result, "missing"), "; not in the record, so not brought over: ", out);
+	result_text_paths(json_object_get(result, "missing"),
+			  "; not in the record, so not brought over: ", out);
 	buf_printf(out, " (#%" PRId64 ")", result_text_number(result, "event"));
 }
 
@@ -163,13 +172,15 @@ bool result_text_of(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
 	if (json_object_get(result, "decision"))
 		result_text_decision(ctx, result, out);
 	else if (!strcmp(name, "mark") && result_text_number(result, "event"))
-		buf_printf(out, "marked #%s (#%" PRId64 ")", result_text_digits(ctx), result_text_number(result, "event"));
+		buf_printf(out, "marked #%s (#%" PRId64 ")", result_text_digits(ctx),
+			   result_text_number(result, "event"));
 	else if (!strcmp(name, "review") && result_text_number(result, "event"))
 		buf_printf(out, "recorded as #%" PRId64 "%s", result_text_number(result, "event"),
 			   json_flag(result, "told", false) ? ", its agent is told" : "");
 	else if (!strcmp(name, "merge") && json_array_size(json_object_get(result, "targets")))
 		result_text_merged(ctx, result, out);
-	else if ((!strcmp(name, "rollback") || !strcmp(name, "undo")) && json_object_get(result, "changes"))
+	else if ((!strcmp(name, "rollback") || !strcmp(name, "undo")) &&
+		 json_object_get(result, "changes"))
 		result_text_back(result, out);
 	else if (!strcmp(name, "apply") && json_object_get(result, "again"))
 		result_text_promoted(result, out);

@@ -11,7 +11,7 @@
 
 enum { EXAMPLE_COLUMNS = 68 }; /* of 80, without the margins */
 
-/* --- characters ------------------------------------------------------------------------------------------------------ */
+/* --- characters ------------------------------------------------------------------------------- */
 
 static void roff_put_char(struct buf *out, char c, bool minus)
 {
@@ -43,20 +43,22 @@ static void put_font(struct buf *out, char font, const char *text, size_t len)
 	buf_puts(out, "\\fR");
 }
 
-/* --- prose ----------------------------------------------------------------------------------------------------------- */
+/* --- prose ------------------------------------------------------------------------------------ */
 
 static bool roff_opens(const char *text, size_t i)
 {
 	return i == 0 || strchr(" ([{\n", text[i - 1]) != NULL;
 }
 
-/* The length of what stands quoted from @i on, without its quotes; 0: nothing does (an apostrophe, an empty text). */
+/* The length of what stands quoted from @i on, without its quotes; 0: nothing does (an apostrophe,
+ * an empty text). */
 static size_t roff_quoted(const char *text, size_t len, size_t i)
 {
 	if ((text[i] != '\'' && text[i] != '`') || !roff_opens(text, i))
 		return 0;
 	for (size_t k = i + 1; k < len; k++)
-		if (text[k] == text[i] && text[k - 1] != ' ' && (k + 1 == len || !isalnum((unsigned char)text[k + 1])))
+		if (text[k] == text[i] && text[k - 1] != ' ' &&
+		    (k + 1 == len || !isalnum((unsigned char)text[k + 1])))
 			return k - i - 1;
 	return 0;
 }
@@ -94,7 +96,9 @@ void roff_prose(struct buf *out, const char *text, size_t len)
 			if (out->len && !strchr(" \n", out->data[out->len - 1]))
 				buf_putc(out, ' ');
 		} else {
-			roff_put_char(out, text[i], !(i && roff_letter(text, len, i - 1) && roff_letter(text, len, i + 1)));
+			roff_put_char(out, text[i],
+				      !(i && roff_letter(text, len, i - 1) &&
+					roff_letter(text, len, i + 1)));
 		}
 	}
 }
@@ -105,9 +109,10 @@ void roff_line(struct buf *out, const char *text, size_t len)
 	buf_putc(out, '\n');
 }
 
-/* --- parts of a page ------------------------------------------------------------------------------------------------- */
+/* --- parts of a page -------------------------------------------------------------------------- */
 
-/* "2026-11-21": of the day on which the page is made, or the one that the builder of a package names. */
+/* "2026-11-21": of the day on which the page is made, or the one that the builder of a package
+ * names. */
 static void put_date(struct buf *out)
 {
 	const char *epoch = getenv("SOURCE_DATE_EPOCH");
@@ -125,7 +130,8 @@ void roff_paragraph(struct buf *out)
 		buf_puts(out, ".PP\n");
 }
 
-void roff_page(struct buf *out, const char *name, int section, const char *title, const char *version, const char *about)
+void roff_page(struct buf *out, const char *name, int section, const char *title,
+	       const char *version, const char *about)
 {
 	buf_puts(out, ".TH ");
 	for (const char *c = name; *c; c++)
@@ -133,7 +139,8 @@ void roff_page(struct buf *out, const char *name, int section, const char *title
 	buf_printf(out, " %d ", section);
 	put_date(out);
 	buf_printf(out, " \"sandglass %s\" \"%s\"\n", version, title);
-	buf_puts(out, ".nh\n.ad l\n"); /* what is to be typed is not hyphenated, and columns of 80 are not spread */
+	/* what is to be typed is not hyphenated, and columns of 80 are not spread */
+	buf_puts(out, ".nh\n.ad l\n");
 	roff_section(out, "Name");
 	roff_literal(out, name, strlen(name));
 	buf_puts(out, " \\- ");
@@ -170,8 +177,8 @@ void roff_usage(struct buf *out, const char *text, size_t len)
 	}
 }
 
-/* Where a comment of a shell begins, or @len. Where the line can be broken before @most columns: at the last blank that is in no
- * quotes, in front of an option if there is one; 0: nowhere. */
+/* Where a comment of a shell begins, or @len. Where the line can be broken before @most columns: at
+ * the last blank that is in no quotes, in front of an option if there is one; 0: nowhere. */
 static size_t break_at(const char *line, size_t len, size_t most, size_t *comment)
 {
 	size_t blank = 0, option_at = 0;
@@ -216,7 +223,7 @@ void roff_example(struct buf *out, const char *line, size_t len)
 	}
 }
 
-/* --- layout ---------------------------------------------------------------------------------------------------------- */
+/* --- layout ----------------------------------------------------------------------------------- */
 
 enum layout { LAYOUT_NONE, LAYOUT_PROSE, LAYOUT_ROW, LAYOUT_EXAMPLE };
 
@@ -256,8 +263,12 @@ void roff_layout(struct buf *out, const char *text)
 	for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
 		end = strchrnul(line, '\n');
 		size_t len = (size_t)(end - line), indent = strspn(line, " ");
-		enum layout now = len == 0 ? LAYOUT_NONE : !strncmp(line, "  $ ", 4) ? LAYOUT_EXAMPLE : indent == 2 ? LAYOUT_ROW : LAYOUT_PROSE;
-		bool goes_on = (now == LAYOUT_PROSE && was == LAYOUT_PROSE) || (indent > 2 && was == LAYOUT_ROW) ||
+		enum layout now = len == 0		      ? LAYOUT_NONE
+				  : !strncmp(line, "  $ ", 4) ? LAYOUT_EXAMPLE
+				  : indent == 2		      ? LAYOUT_ROW
+							      : LAYOUT_PROSE;
+		bool goes_on = (now == LAYOUT_PROSE && was == LAYOUT_PROSE) ||
+			       (indent > 2 && was == LAYOUT_ROW) ||
 			       (now == LAYOUT_EXAMPLE && was == LAYOUT_EXAMPLE);
 		if (!goes_on) {
 			layout_end(out, was);

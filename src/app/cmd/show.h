@@ -14,11 +14,14 @@ struct show_times {
 	json_t *times;
 };
 void show_times_add(struct show_times *t, const struct event *ev, const json_t *body);
-void show_times_snapshot(struct show_times *t, struct session *s); /* looks for the snapshot after it */
-void show_times_line(const struct show_times *t, struct buf *out); /* appends; nothing when it is not known */
+/* looks for the snapshot after it */
+void show_times_snapshot(struct show_times *t, struct session *s);
+/* appends; nothing when it is not known */
+void show_times_line(const struct show_times *t, struct buf *out);
 void show_times_release(struct show_times *t);
 
 struct cmd_ctx;
-int show_session_time(struct cmd_ctx *ctx, struct session *s); /* bars, or one object of microseconds */
+/* bars, or one object of microseconds */
+int show_session_time(struct cmd_ctx *ctx, struct session *s);
 
 #endif

@@ -11,7 +11,8 @@
 
 bool template_good_name(const char *name)
 {
-	static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+	static const char fine[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 	return *name && *name != '-' && strspn(name, fine) == strlen(name) && strlen(name) <= 64;
 }
 
@@ -28,14 +29,16 @@ int template_fill(struct buf *out, const char *template, const char *name, struc
 	CLEANUP(free_ptr) char *key = mem_printf("templates/%s.lua", template);
 	const char *text = library_file(key, &len), *end = text ? text + len : NULL;
 	if (!text)
-		return err_set(err, ERR_NOENT, "the template '%s' is missing from this build", template);
+		return err_set(err, ERR_NOENT, "the template '%s' is missing from this build",
+			       template);
 	for (const char *at; text < end; text = at) {
 		at = memchr(text, '@', (size_t)(end - text));
 		buf_append(out, text, (size_t)((at ? at : end) - text));
 		if (!at)
 			break;
 		size_t left = (size_t)(end - at), n = sizeof(plain) - 1;
-		bool is_plain = left >= n && memcmp(at, plain, n) == 0, is_caps = left >= n && memcmp(at, caps, n) == 0;
+		bool is_plain = left >= n && memcmp(at, plain, n) == 0,
+		     is_caps = left >= n && memcmp(at, caps, n) == 0;
 		if (is_plain)
 			buf_puts(out, name);
 		else if (is_caps)
@@ -53,7 +56,8 @@ int template_write(const char *path, const struct buf *text, bool force, struct 
 		return file_write_atomic(path, text->data, text->len, 0644, err);
 	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0 && errno == EEXIST)
-		return err_set(err, ERR_EXISTS, "'%s' is there already, --force writes over it", path);
+		return err_set(err, ERR_EXISTS, "'%s' is there already, --force writes over it",
+			       path);
 	if (fd < 0)
 		return err_sys(err, "cannot write '%s'", path);
 	return fd_write_all(fd, text->data, text->len, err);

@@ -60,9 +60,11 @@ int tombstone_write(const char *dir, const struct session_file *f, const char *w
 	put_proof(o, f->path);
 	json_dump_buf(o, &line);
 	buf_putc(&line, '\n');
-	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	CLEANUP(fd_close)
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 || fd_write_all(fd, line.data, line.len, err) < 0 || fsync(fd) < 0)
-		return err_sys(err, "cannot note in '%s' that %s is removed, so it stays", path, f->id);
+		return err_sys(err, "cannot note in '%s' that %s is removed, so it stays", path,
+			       f->id);
 	return 0;
 }
 
@@ -80,8 +82,10 @@ static void tombstone_print_one(void *self, const char *text, size_t len)
 	}
 	buf_printf(&line, "%.19s  %s  ", json_str(o, "removed", "?"), json_str(o, "session", "?"));
 	cmd_size((uint64_t)json_int(o, "size_bytes", 0), &line);
-	buf_printf(&line, "  %" PRId64 " events  chain %.16s  by %s  %s%s%s\n", (int64_t)json_int(o, "events", 0), json_str(o, "chain", "unknown"),
-		   json_str(o, "by", "?"), json_str(o, "name", ""), *json_str(o, "why", "") ? ": " : "", json_str(o, "why", ""));
+	buf_printf(&line, "  %" PRId64 " events  chain %.16s  by %s  %s%s%s\n",
+		   (int64_t)json_int(o, "events", 0), json_str(o, "chain", "unknown"),
+		   json_str(o, "by", "?"), json_str(o, "name", ""),
+		   *json_str(o, "why", "") ? ": " : "", json_str(o, "why", ""));
 	cmd_print_safe(ctx->out, buf_cstr(&line), line.len, true);
 }
 
@@ -136,9 +140,11 @@ bool tombstone_find(const char *dir, const char *text, struct err *err)
 	if (tombstone_each(dir, seek_one, &w, &none) < 0 || !w.found)
 		return false;
 	const char *why = json_str(w.found, "why", "");
-	err_set(err, ERR_NOENT, "session %s (%s) was removed on %.10s by %s%s%s: 'sandglass prune --removed' lists what was",
-		json_str(w.found, "session", "?"), json_str(w.found, "name", ""), json_str(w.found, "removed", "?"),
-		json_str(w.found, "by", "?"), *why ? ", " : "", why);
+	err_set(err, ERR_NOENT,
+		"session %s (%s) was removed on %.10s by %s%s%s: 'sandglass prune --removed' lists what was",
+		json_str(w.found, "session", "?"), json_str(w.found, "name", ""),
+		json_str(w.found, "removed", "?"), json_str(w.found, "by", "?"), *why ? ", " : "",
+		why);
 	json_decref(w.found);
 	return true;
 }

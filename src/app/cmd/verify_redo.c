@@ -25,14 +25,18 @@ struct again {
 
 /* --- which ones --- */
 
-/* A command in a box that ran to an end of its own. What was redacted cannot be known for one: it is told. */
+/* A command in a box that ran to an end of its own. What was redacted cannot be known for one: it
+ * is told. */
 static bool verify_redo_worth(const struct act *a)
 {
-	return !a->wanted || (!strcmp(act_kind(a), "exec") && a->box && a->started_us && !strcmp(act_end(a), "ok") &&
-			      json_object_get(a->ended, "out_bytes")); /* a permission ran nothing by itself */
+	return !a->wanted || (!strcmp(act_kind(a), "exec") && a->box && a->started_us &&
+			      !strcmp(act_end(a), "ok") &&
+			      /* a permission ran nothing by itself */
+			      json_object_get(a->ended, "out_bytes"));
 }
 
-int verify_redo_actions(struct session *s, uint64_t from, uint64_t to, uint64_t **out, size_t *nr_out, struct err *err)
+int verify_redo_actions(struct session *s, uint64_t from, uint64_t to, uint64_t **out,
+			size_t *nr_out, struct err *err)
 {
 	struct event page[PAGE];
 	uint64_t after = from ? from - 1 : 0, *action = NULL;
@@ -71,7 +75,9 @@ int verify_redo_which(const char *which, uint64_t *n_out, struct err *err)
 	errno = 0;
 	*n_out = strtoull(which, &end, 10);
 	if (errno || *which < '0' || *which > '9' || *end || !*n_out)
-		return err_set(err, ERR_USAGE, "--repeat is 'all' or how many of the last commands, not '%.40s'", which);
+		return err_set(err, ERR_USAGE,
+			       "--repeat is 'all' or how many of the last commands, not '%.40s'",
+			       which);
 	return 0;
 }
 
@@ -81,8 +87,10 @@ static int verify_redo_choose(struct again *g, const char *which, struct err *er
 	if (verify_redo_which(which, &n, err) < 0)
 		return -1;
 	if (session_live(g->s))
-		return err_set(err, ERR_BUSY, "session %s still runs: --repeat needs an ended session; 'sandglass repeat' repeats one command",
-			       session_id(g->s));
+		return err_set(
+			err, ERR_BUSY,
+			"session %s still runs: --repeat needs an ended session; 'sandglass repeat' repeats one command",
+			session_id(g->s));
 	if (verify_redo_actions(g->s, 0, 0, &g->action, &g->nr, err) < 0)
 		return -1;
 	if (n && n < g->nr) {
@@ -94,7 +102,8 @@ static int verify_redo_choose(struct again *g, const char *which, struct err *er
 
 /* --- one --- */
 
-static void verify_redo_add(struct again *g, uint64_t action, enum report_result result, const char *text)
+static void verify_redo_add(struct again *g, uint64_t action, enum report_result result,
+			    const char *text)
 {
 	CLEANUP(buf_release) struct buf what = BUF_INIT, name = BUF_INIT;
 	struct act a;
@@ -107,7 +116,8 @@ static void verify_redo_add(struct again *g, uint64_t action, enum report_result
 	while (n && n < what.len && ((uint8_t)what.data[n] & 0xc0) == 0x80)
 		n--;
 	buf_printf(&name, "#%llu %.*s", (unsigned long long)action, (int)n, buf_cstr(&what));
-	g->tell(g->self, report_add(g->to, "redo", result, buf_cstr(&name), text, NULL, &action, 1));
+	g->tell(g->self,
+		report_add(g->to, "redo", result, buf_cstr(&name), text, NULL, &action, 1));
 }
 
 static bool verify_redo_same(const json_t *o, const char *part)
@@ -130,12 +140,16 @@ static void verify_redo_judge(struct again *g, uint64_t action, const json_t *o)
 		buf_puts(&text, "status differs");
 	for (size_t i = 0; i < ARRAY_LEN(stream); i++)
 		if (!verify_redo_same(o, stream[i]))
-			buf_printf(&text, "%soutput differs: %s from line %lld", text.len ? ", " : "", stream[i],
+			buf_printf(&text, "%soutput differs: %s from line %lld",
+				   text.len ? ", " : "", stream[i],
 				   (long long)json_int(json_object_get(o, stream[i]), "line", 0));
-	const json_t *tree = json_object_get(o, "tree"), *first = json_array_get(json_object_get(tree, "files"), 0);
+	const json_t *tree = json_object_get(o, "tree"),
+		     *first = json_array_get(json_object_get(tree, "files"), 0);
 	if (!verify_redo_same(o, "tree") && json_flag(tree, "shared", false)) {
 		if (!text.len) {
-			verify_redo_add(g, action, REPORT_WARN, "tree unknown: the record has its changes in one snapshot with those of others");
+			verify_redo_add(
+				g, action, REPORT_WARN,
+				"tree unknown: the record has its changes in one snapshot with those of others");
 			return;
 		}
 	} else if (!verify_redo_same(o, "tree")) {
@@ -145,7 +159,8 @@ static void verify_redo_judge(struct again *g, uint64_t action, const json_t *o)
 		if (json_array_size(json_object_get(tree, "files")) > 1)
 			buf_puts(&text, " and others");
 	}
-	verify_redo_add(g, action, text.len ? REPORT_FAILED : REPORT_OK, text.len ? buf_cstr(&text) : "same");
+	verify_redo_add(g, action, text.len ? REPORT_FAILED : REPORT_OK,
+			text.len ? buf_cstr(&text) : "same");
 }
 
 /* The session of the second runs ends with the last one. */
@@ -185,7 +200,8 @@ int verify_redo_session(struct cmd_ctx *ctx, bool alone, struct spawned *sp, str
 	if (!text)
 		return err_set(err, ERR_NOENT, "'agents/redo.lua' is missing from this build");
 	if (accept && strcmp(accept, "reduced") != 0)
-		return err_set(err, ERR_USAGE, "--accept '%s': only 'reduced' can be accepted", accept);
+		return err_set(err, ERR_USAGE, "--accept '%s': only 'reduced' can be accepted",
+			       accept);
 	json_put_str(o, "name", "redo");
 	json_put_bytes(o, "script", text, len);
 	json_put_str(o, "sessions_dir", ctx->sessions);
@@ -197,8 +213,8 @@ int verify_redo_session(struct cmd_ctx *ctx, bool alone, struct spawned *sp, str
 	return spawn_supervisor(o, sp, err) ? -1 : 0;
 }
 
-int verify_redo(struct cmd_ctx *ctx, struct session *s, const char *which, struct report *to, verify_redo_fn *tell, void *self,
-		struct err *err)
+int verify_redo(struct cmd_ctx *ctx, struct session *s, const char *which, struct report *to,
+		verify_redo_fn *tell, void *self, struct err *err)
 {
 	struct again g = { .ctx = ctx, .s = s, .to = to, .tell = tell, .self = self };
 	struct spawned sp = { 0 };
@@ -212,7 +228,8 @@ int verify_redo(struct cmd_ctx *ctx, struct session *s, const char *which, struc
 		if (rc == 0 && !ctx->quiet && !ctx->json)
 			fprintf(ctx->err, "the second runs are recorded as %s\n", sp.id);
 	} else if (rc == 0) {
-		tell(self, report_add(to, "redo", REPORT_SKIPPED, "commands", "no command ran in a box of this session", NULL, NULL, 0));
+		tell(self, report_add(to, "redo", REPORT_SKIPPED, "commands",
+				      "no command ran in a box of this session", NULL, NULL, 0));
 	}
 	control_client_free(&g.client);
 	spawned_release(&sp);

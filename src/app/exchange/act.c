@@ -80,7 +80,8 @@ int act_load(struct act *a, struct session *s, uint64_t seq, struct err *err)
 	*a = (struct act){ .seq = seq };
 	int rc = session_event(s, seq, &ev, &arena, err);
 	if (rc == 0 && ev.kind != EV_ACTION_REQUESTED)
-		rc = err_set(err, ERR_NOENT, "#%" PRIu64 " of session %s is no action", seq, session_id(s));
+		rc = err_set(err, ERR_NOENT, "#%" PRIu64 " of session %s is no action", seq,
+			     session_id(s));
 	if (rc == 0) {
 		a->agent = ev.agent;
 		a->box = ev.box;
@@ -164,8 +165,8 @@ void act_how(const struct act *a, struct buf *out)
 
 bool act_good(const struct act *a)
 {
-	return !strcmp(act_end(a), "ok") && json_int(a->ended, "code", 0) == 0 && !json_str(a->ended, "signal", NULL) &&
-	       json_int(a->ended, "signal", 0) == 0;
+	return !strcmp(act_end(a), "ok") && json_int(a->ended, "code", 0) == 0 &&
+	       !json_str(a->ended, "signal", NULL) && json_int(a->ended, "signal", 0) == 0;
 }
 
 const char *act_person(const struct act *a)
@@ -179,12 +180,14 @@ void act_rules(const struct act *a, struct buf *out)
 	size_t i;
 	json_t *rule;
 	json_array_foreach(json_object_get(a->judged, "rules"), i, rule)
-		buf_printf(out, "%s%s %s (%s:%d)", i ? ", " : "", json_str(rule, "verdict", "?"), json_str(rule, "name", "?"),
-			   json_str(rule, "file", "?"), (int)json_int(rule, "line", 0));
+		buf_printf(out, "%s%s %s (%s:%d)", i ? ", " : "", json_str(rule, "verdict", "?"),
+			   json_str(rule, "name", "?"), json_str(rule, "file", "?"),
+			   (int)json_int(rule, "line", 0));
 }
 
 /* One stream, whole or its two ends. */
-static uint64_t one_stream(struct session *s, uint64_t action, int stream, size_t max, struct buf *out)
+static uint64_t one_stream(struct session *s, uint64_t action, int stream, size_t max,
+			   struct buf *out)
 {
 	struct err none = ERR_INIT;
 	uint64_t size = session_output_size(s, action, stream);
@@ -195,9 +198,11 @@ static uint64_t one_stream(struct session *s, uint64_t action, int stream, size_
 	}
 	if (session_output(s, action, stream, 0, max / 2, out, &none) < 0)
 		return size;
-	buf_printf(out, "\n[... %" PRIu64 " bytes are left out here; the session file has them ...]\n",
+	buf_printf(out,
+		   "\n[... %" PRIu64 " bytes are left out here; the session file has them ...]\n",
 		   size - max / 2 - (max - max / 2));
-	if (session_output(s, action, stream, size - (max - max / 2), max - max / 2, out, &none) < 0)
+	if (session_output(s, action, stream, size - (max - max / 2), max - max / 2, out, &none) <
+	    0)
 		buf_printf(out, "(cannot be read: %s)", none.text);
 	return size;
 }
@@ -207,11 +212,13 @@ uint64_t act_output(const struct act *a, struct session *s, size_t max, struct b
 	static const int stream[] = { STREAM_OUT, STREAM_ERR, STREAM_PTY };
 	uint64_t all = 0;
 	for (size_t i = 0; i < ARRAY_LEN(stream); i++) {
-		if (out->len && out->data[out->len - 1] != '\n' && session_output_size(s, a->seq, stream[i]))
+		if (out->len && out->data[out->len - 1] != '\n' &&
+		    session_output_size(s, a->seq, stream[i]))
 			buf_putc(out, '\n');
 		all += one_stream(s, a->seq, stream[i], max, out);
 	}
 	if (a->gap_bytes)
-		buf_printf(out, "\n[... %" PRIu64 " bytes were not kept by the recorder ...]\n", a->gap_bytes);
+		buf_printf(out, "\n[... %" PRIu64 " bytes were not kept by the recorder ...]\n",
+			   a->gap_bytes);
 	return all;
 }

@@ -20,10 +20,12 @@ static bool adopted_next(struct session *s, const struct event *ev, const json_t
 	struct event next;
 	struct err none = ERR_INIT;
 	bool found = false, adopted = false;
-	for (uint64_t seq = ev->seq; !found && (seq = session_next_snapshot(s, ev->box, seq)); arena_reset(&arena)) {
+	for (uint64_t seq = ev->seq; !found && (seq = session_next_snapshot(s, ev->box, seq));
+	     arena_reset(&arena)) {
 		if (session_event(s, seq, &next, &arena, &none) < 0 || !next.body)
 			break;
-		CLEANUP(json_release) json_t *b = json_parse(next.body, next.len, "snapshot", &none);
+		CLEANUP(json_release)
+		json_t *b = json_parse(next.body, next.len, "snapshot", &none);
 		found = !strcmp(json_str(b, "repo", ""), json_str(body, "repo", ""));
 		adopted = found && !strcmp(json_str(b, "why", ""), "resume");
 	}
@@ -34,18 +36,25 @@ static bool adopted_next(struct session *s, const struct event *ev, const json_t
 json_t *snapshot_in_history(struct session *s, const struct event *ev, struct err *err)
 {
 	if (!ev->body) {
-		err_set(err, ERR_NOENT, "event #%" PRIu64 " was redacted: the files from there on are unknown", ev->seq);
+		err_set(err, ERR_NOENT,
+			"event #%" PRIu64 " was redacted: the files from there on are unknown",
+			ev->seq);
 		return NULL;
 	}
 	json_t *body = json_parse(ev->body, ev->len, "snapshot", err);
 	bool adopting = !strcmp(json_str(body, "why", ""), "resume");
-	uint64_t upto = 0, was = body && (adopting || !json_int(body, "prev", 0)) ? session_box_before(s, ev->box, &upto) : 0;
-	uint64_t before = was && upto == ev->box ? session_snapshot_at(s, was, json_str(body, "repo", ""), upto) : 0;
+	uint64_t upto = 0, was = body && (adopting || !json_int(body, "prev", 0))
+					 ? session_box_before(s, ev->box, &upto)
+					 : 0;
+	uint64_t before = was && upto == ev->box
+				  ? session_snapshot_at(s, was, json_str(body, "repo", ""), upto)
+				  : 0;
 	if (!before)
 		return body;
 	json_put_int(body, "prev", (int64_t)before);
 	json_put(body, "changes", json_array());
-	json_put_int(body, "more", !adopting && adopted_next(s, ev, body) ? 0 : 1 + json_int(body, "touched", 0));
+	json_put_int(body, "more",
+		     !adopting && adopted_next(s, ev, body) ? 0 : 1 + json_int(body, "touched", 0));
 	return body;
 }
 
@@ -63,30 +72,38 @@ static int body_before(struct session *s, const json_t *body, json_t **out, stru
 	if (session_event(s, prev, &ev, &arena, err) < 0)
 		return -1;
 	if (!ev.body)
-		return err_set(err, ERR_NOENT, "event #%" PRIu64 " was redacted: what the next snapshot changed is unknown", prev);
+		return err_set(err, ERR_NOENT,
+			       "event #%" PRIu64
+			       " was redacted: what the next snapshot changed is unknown",
+			       prev);
 	*out = json_parse(ev.body, ev.len, "event", err);
 	return *out ? 0 : -1;
 }
 
 /* --- all of them --- */
 
-static void exchange_changes_add_change(json_t *list, const struct ws_path *at, const struct ws_state *was, const struct ws_state *now)
+static void exchange_changes_add_change(json_t *list, const struct ws_path *at,
+					const struct ws_state *was, const struct ws_state *now)
 {
 	if (ws_state_eq(was, now))
 		return;
 	json_array_append_new(list, ws_change_json(at->path, at->len, was, now, false));
 }
 
-/* Both are sorted; a path that one of them does not hold is there as in the base, which the other one tells. */
-static void exchange_changes_compare(const struct ws_view *was, const struct ws_view *now, json_t *list)
+/* Both are sorted; a path that one of them does not hold is there as in the base, which the other
+ * one tells. */
+static void exchange_changes_compare(const struct ws_view *was, const struct ws_view *now,
+				     json_t *list)
 {
 	for (size_t i = 0, k = 0; i < was->nr || k < now->nr;) {
-		const struct ws_path *a = i < was->nr ? &was->item[i] : NULL, *b = k < now->nr ? &now->item[k] : NULL;
+		const struct ws_path *a = i < was->nr ? &was->item[i] : NULL,
+				     *b = k < now->nr ? &now->item[k] : NULL;
 		int order = !a ? 1 : !b ? -1 : ws_path_cmp(a->path, a->len, b->path, b->len);
 		const struct ws_path *at = order <= 0 ? a : b;
 		if (!at) /* cannot be: one of them has an item */
 			break;
-		exchange_changes_add_change(list, at, order <= 0 && a ? &a->now : &at->base, order >= 0 && b ? &b->now : &at->base);
+		exchange_changes_add_change(list, at, order <= 0 && a ? &a->now : &at->base,
+					    order >= 0 && b ? &b->now : &at->base);
 		i += order <= 0;
 		k += order >= 0;
 	}
@@ -126,7 +143,8 @@ struct side { /* of one path */
 	unsigned under_mode;
 };
 
-static int exchange_changes_look(struct session *s, const json_t *body, const char *path, struct side *out, struct err *err)
+static int exchange_changes_look(struct session *s, const json_t *body, const char *path,
+				 struct side *out, struct err *err)
 {
 	struct ws_store st = states_store(s);
 	bool git = ws_path_is_git(path, strlen(path));
@@ -142,11 +160,14 @@ static int exchange_changes_look(struct session *s, const json_t *body, const ch
 	return rc < 0 ? -1 : 0;
 }
 
-int snapshot_changed(struct session *s, const json_t *body, const char *path, unsigned *mode, struct object_id *oid, struct err *err)
+int snapshot_changed(struct session *s, const json_t *body, const char *path, unsigned *mode,
+		     struct object_id *oid, struct err *err)
 {
 	struct side was, now;
 	CLEANUP(json_release) json_t *before = NULL;
-	if (exchange_changes_look(s, body, path, &now, err) < 0 || body_before(s, body, &before, err) < 0 || exchange_changes_look(s, before, path, &was, err) < 0)
+	if (exchange_changes_look(s, body, path, &now, err) < 0 ||
+	    body_before(s, body, &before, err) < 0 ||
+	    exchange_changes_look(s, before, path, &was, err) < 0)
 		return -1;
 	if (!now.told && was.told) { /* as in the base again, which may be: not there */
 		now.oid = was.under;

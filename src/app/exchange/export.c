@@ -120,7 +120,8 @@ static int to_stream(const struct exporter *e, struct export *x, FILE *to, struc
 	return rc;
 }
 
-/* All of it first, so that a reader of our standard output never gets the beginning of something that then fails. */
+/* All of it first, so that a reader of our standard output never gets the beginning of something
+ * that then fails. */
 static int to_stdout(const struct exporter *e, struct export *x, FILE *stream, struct err *err)
 {
 	FILE *whole = tmpfile();
@@ -158,14 +159,16 @@ static int into_file(const struct exporter *e, struct export *x, const char *tmp
 	return rc;
 }
 
-int export_to(const struct exporter *e, struct export *x, const char *path, FILE *stream, struct err *err)
+int export_to(const struct exporter *e, struct export *x, const char *path, FILE *stream,
+	      struct err *err)
 {
 	uint8_t chance[6];
 	CLEANUP(buf_release) struct buf tmp = BUF_INIT;
 	if (!path)
 		return to_stdout(e, x, stream, err);
 	if (e->where == EXPORT_FOLDER && access(path, F_OK) == 0)
-		return err_set(err, ERR_EXISTS, "'%s' is there already: name a folder that does not exist", path);
+		return err_set(err, ERR_EXISTS,
+			       "'%s' is there already: name a folder that does not exist", path);
 	random_bytes(chance, sizeof(chance));
 	buf_printf(&tmp, "%s.part-", path);
 	hex_append(&tmp, chance, sizeof(chance));

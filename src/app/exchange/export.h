@@ -1,11 +1,12 @@
-/* Exporters: a session in the form of somebody else's. One file and one row of exporters.def each; what all of them need
- * is here and in act.h (one action), steps.h (what an agent said and did, in order) and states.h (files at an event).
+/* Exporters: a session in the form of somebody else's. One file and one row of exporters.def each;
+ * what all of them need is here and in act.h (one action), steps.h (what an agent said and did, in
+ * order) and states.h (files at an event).
  *
- * 1. An exporter reads committed events and streams: its memory does not grow with the number of actions.
- * 2. It writes nothing but to where it is told. The caller gives it a place beside the wanted one and renames that after
+ * 1. An exporter reads committed events and streams: its memory does not grow with the number of
+ * actions. 2. It writes nothing but to where it is told. The caller gives it a place beside the
+ * wanted one and renames that after
  *    success, so there is never half of a file; standard output is given only what is whole, too.
- * 3. What its format cannot say it counts with export_lacks, and people are told.
- * One thread. */
+ * 3. What its format cannot say it counts with export_lacks, and people are told. One thread. */
 #ifndef APP_EXCHANGE_EXPORT_H
 #define APP_EXCHANGE_EXPORT_H
 
@@ -17,24 +18,27 @@
 
 enum export_where {
 	EXPORT_STREAM, /* bytes, in order: struct export.out */
-	EXPORT_FILE,   /* a file that is not written in order: struct export.path, which does not exist yet */
+	/* a file that is not written in order: struct export.path, which does not exist yet */
+	EXPORT_FILE,
 	EXPORT_FOLDER, /* a new folder at struct export.path, which does not exist yet */
 };
 
 enum { EXPORT_LACKS_MAX = 20 };
 
-struct export {
+struct export
+{
 	struct session *s;
-	uint64_t action;       /* only this action; 0 = the whole session */
-	uint64_t *picked;      /* only these actions and events (ascending; owned); NULL = all */
+	uint64_t action;  /* only this action; 0 = the whole session */
+	uint64_t *picked; /* only these actions and events (ascending; owned); NULL = all */
 	size_t nr_picked;
-	const char *box;       /* only this box (name or number); NULL = all */
-	bool no_content;       /* without what models, people and commands said */
-	struct strv *redact;   /* of an EXPORT_FILE that is a session: events whose bodies and output are left out */
-	FILE *out;             /* EXPORT_STREAM; borrowed */
-	const char *path;      /* EXPORT_FILE, EXPORT_FOLDER; borrowed */
+	const char *box; /* only this box (name or number); NULL = all */
+	bool no_content; /* without what models, people and commands said */
+	/* of an EXPORT_FILE that is a session: events whose bodies and output are left out */
+	struct strv *redact;
+	FILE *out;	  /* EXPORT_STREAM; borrowed */
+	const char *path; /* EXPORT_FILE, EXPORT_FOLDER; borrowed */
 	char *lacks[EXPORT_LACKS_MAX];
-	size_t nr_lacks;       /* may be more than the array holds */
+	size_t nr_lacks; /* may be more than the array holds */
 };
 
 struct exporter {
@@ -55,7 +59,8 @@ void export_lacks(struct export *x, const char *fmt, ...) PRINTF(2, 3);
 void export_release(struct export *x);
 
 /* Runs @e into @path (by a temporary neighbour and rename), or to @stream when @path is NULL. */
-NODISCARD int export_to(const struct exporter *e, struct export *x, const char *path, FILE *stream, struct err *err);
+NODISCARD int export_to(const struct exporter *e, struct export *x, const char *path, FILE *stream,
+			struct err *err);
 
 /* --- for exporters --- */
 
@@ -74,7 +79,8 @@ NODISCARD int export_flushed(FILE *out, struct err *err);
 /* 32 hexadecimal digits: the session's uuid. */
 void export_uuid(struct session *s, char out[33]);
 
-#define EXPORTER(fn, name, ext, where, parts, about) int export_##fn(struct export *x, struct err *err) NODISCARD;
+#define EXPORTER(fn, name, ext, where, parts, about)                                               \
+	int export_##fn(struct export *x, struct err *err) NODISCARD;
 #include "app/exchange/exporters.def"
 #undef EXPORTER
 

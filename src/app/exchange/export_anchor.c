@@ -1,5 +1,5 @@
-/* The checkpoints of a session as lines of an anchor log (schema/README.md, rule 20): for a tag of a repository, a mail, a
- * witness. `verify --anchor FILE` holds the session against them. */
+/* The checkpoints of a session as lines of an anchor log (schema/README.md, rule 20): for a tag of
+ * a repository, a mail, a witness. `verify --anchor FILE` holds the session against them. */
 #include "app/exchange/export.h"
 #include "query/sql.h"
 

@@ -1,6 +1,7 @@
-/* ATIF 1.7, the Agent Trajectory Interchange Format: one document, the agents of a session as embedded trajectories where
- * there are several or a script acted by itself. Rules kept: step ids count from 1; only agent steps have model, calls and
- * metrics; every source_call_id names a call of the same step; llm_call_count 0 = no model was asked, and no metrics then. */
+/* ATIF 1.7, the Agent Trajectory Interchange Format: one document, the agents of a session as
+ * embedded trajectories where there are several or a script acted by itself. Rules kept: step ids
+ * count from 1; only agent steps have model, calls and metrics; every source_call_id names a call
+ * of the same step; llm_call_count 0 = no model was asked, and no metrics then. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,12 +30,15 @@ static json_t *call_extra(const struct act *a)
 	CLEANUP(buf_release) struct buf rules = BUF_INIT;
 	act_rules(a, &rules);
 	json_put_int(o, "action", (int64_t)a->seq);
-	json_put_str(o, "verdict", json_str(a->judged, "verdict", NULL) ? json_str(a->judged, "verdict", "") : "unknown");
+	json_put_str(o, "verdict",
+		     json_str(a->judged, "verdict", NULL) ? json_str(a->judged, "verdict", "")
+							  : "unknown");
 	if (rules.len)
 		json_put(o, "policy_rule", json_text(buf_cstr(&rules), rules.len));
 	if (a->decided) {
 		json_put_str(o, "decision", json_str(a->decided, "decision", "unknown"));
-		json_put_str(o, "decided_by", act_person(a) ? act_person(a) : json_str(a->decided, "by", "unknown"));
+		json_put_str(o, "decided_by",
+			     act_person(a) ? act_person(a) : json_str(a->decided, "by", "unknown"));
 		if (*json_str(a->decided, "message", ""))
 			json_put_str(o, "message", json_str(a->decided, "message", ""));
 		if (json_object_get(a->decided, "edit"))
@@ -61,14 +65,16 @@ static json_t *result_extra(const struct act *a, uint64_t bytes)
 	return o;
 }
 
-static void export_atif_put_content(json_t *result, const struct step_call *c, const struct act *a, struct session *s, uint64_t *bytes)
+static void export_atif_put_content(json_t *result, const struct step_call *c, const struct act *a,
+				    struct session *s, uint64_t *bytes)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	*bytes = a->seq ? act_output(a, s, CONTENT_MAX, &text) : 0;
 	if (c->told) /* what the model was shown, which may be less than there was */
 		json_put(result, "content", json_text(c->told, c->told_len));
 	else if (a->seq && !strcmp(act_end(a), "denied"))
-		json_put(result, "content", json_sprintf("rejected: %s", json_str(a->ended, "why", "denied")));
+		json_put(result, "content",
+			 json_sprintf("rejected: %s", json_str(a->ended, "why", "denied")));
 	else
 		json_put(result, "content", json_text(buf_cstr(&text), text.len));
 }
@@ -153,7 +159,8 @@ static void export_atif_put_agent(struct atif *t, uint64_t agent)
 {
 	FILE *out = t->x->out;
 	json_t *start = steps_agent(t->x->s, agent), *a = json_object();
-	const char *name = agent ? json_str(start, "name", "agent") : "script", *model = json_str(start, "model", NULL);
+	const char *name = agent ? json_str(start, "name", "agent") : "script",
+		   *model = json_str(start, "model", NULL);
 	json_put_str(a, "name", *name ? name : "agent");
 	json_put_str(a, "version", SANDGLASS_VERSION);
 	if (model && *model)
@@ -182,8 +189,9 @@ static int put_trajectory(struct export *x, uint64_t agent, struct err *err)
 	struct atif t = { .x = x };
 	struct steps *steps = NULL;
 	struct step st;
-	fprintf(x->out, "{\"schema_version\":\"ATIF-v1.7\",\"session_id\":\"%s\",\"trajectory_id\":\"%s", session_id(x->s),
-		session_id(x->s));
+	fprintf(x->out,
+		"{\"schema_version\":\"ATIF-v1.7\",\"session_id\":\"%s\",\"trajectory_id\":\"%s",
+		session_id(x->s), session_id(x->s));
 	if (agent)
 		fprintf(x->out, "-%" PRIu64, agent);
 	fputs("\",", x->out);
@@ -197,7 +205,9 @@ static int put_trajectory(struct export *x, uint64_t agent, struct err *err)
 		rc = 0;
 	}
 	if (rc == 0 && !t.steps) { /* the format wants one */
-		struct step none = { .who = STEP_SYSTEM, .from = "", .text = mem_strdup("(nothing was said or done)") };
+		struct step none = { .who = STEP_SYSTEM,
+				     .from = "",
+				     .text = mem_strdup("(nothing was said or done)") };
 		export_json(x->out, step_json(&t, &none));
 		step_release(&none);
 	}

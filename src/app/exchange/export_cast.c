@@ -1,9 +1,11 @@
-/* asciicast 2 and 3 (docs of asciinema: "asciicast v2", "asciicast v3"): a session as a terminal recording. An action begins
- * with a line like a prompt and a marker "#405 exec make test", so that a player stops at actions; its output follows with
- * the times that it had, and a line for its end where that was not plain.
+/* asciicast 2 and 3 (docs of asciinema: "asciicast v2", "asciicast v3"): a session as a terminal
+ * recording. An action begins with a line like a prompt and a marker "#405 exec make test", so that
+ * a player stops at actions; its output follows with the times that it had, and a line for its end
+ * where that was not plain.
  *
- * Output is recorded in segments that are closed a little after their last byte, so pieces of several actions come slightly
- * out of order: they wait in a heap until nothing earlier can come any more (HORIZON) or it is full (HEAP_BYTES). */
+ * Output is recorded in segments that are closed a little after their last byte, so pieces of
+ * several actions come slightly out of order: they wait in a heap until nothing earlier can come
+ * any more (HORIZON) or it is full (HEAP_BYTES). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,9 @@ struct piece {
 	int64_t ts_us;
 	uint64_t order; /* of pieces with the same time */
 	uint64_t action;
-	int stream; /* 0: text of ours, ready for the terminal; -1: a marker; -2: the end of an action; -3: a new size */
+	/* 0: text of ours, ready for the terminal; -1: a marker; -2: the end of an action; -3: a
+	 * new size */
+	int stream;
 	char *bytes;
 	size_t len;
 };
@@ -42,7 +46,7 @@ struct cast {
 	uint64_t order;
 	struct open_stream *open;
 	size_t nr_open, cap_open;
-	uint64_t segment_action; /* whose segment is being read */
+	uint64_t segment_action;   /* whose segment is being read */
 	int64_t begin_us, last_us; /* wall time of the beginning, and of the last event written */
 	int64_t carry_us;	   /* version 3: what rounding has left over */
 	bool mid_line;		   /* the cursor does not stand at the beginning of a line */
@@ -99,7 +103,8 @@ static void put_time(struct cast *c, int64_t ts_us)
 	c->last_us = ts_us;
 }
 
-static void export_cast_put_event(struct cast *c, int64_t ts_us, const char *code, const char *text, size_t len)
+static void export_cast_put_event(struct cast *c, int64_t ts_us, const char *code, const char *text,
+				  size_t len)
 {
 	fputc('[', c->x->out);
 	put_time(c, ts_us);
@@ -174,23 +179,32 @@ static void export_cast_flush(struct cast *c, int64_t until_us)
 
 /* --- events --- */
 
-static void push_text(struct cast *c, const struct event *ev, uint64_t action, int stream, const struct buf *text)
+static void push_text(struct cast *c, const struct event *ev, uint64_t action, int stream,
+		      const struct buf *text)
 {
-	export_cast_push(c, (struct piece){ .ts_us = ev->ts_us, .action = action, .stream = stream,
-				.bytes = mem_dup(buf_cstr(text), text->len + 1), .len = text->len });
+	export_cast_push(c, (struct piece){ .ts_us = ev->ts_us,
+					    .action = action,
+					    .stream = stream,
+					    .bytes = mem_dup(buf_cstr(text), text->len + 1),
+					    .len = text->len });
 }
 
-static bool export_cast_on_chunk(void *self, int stream, int64_t ts_us, const void *bytes, size_t len)
+static bool export_cast_on_chunk(void *self, int stream, int64_t ts_us, const void *bytes,
+				 size_t len)
 {
 	struct cast *c = self;
-	export_cast_push(c, (struct piece){ .ts_us = ts_us, .action = c->segment_action, .stream = stream,
-				.bytes = mem_dup(bytes, len), .len = len });
+	export_cast_push(c, (struct piece){ .ts_us = ts_us,
+					    .action = c->segment_action,
+					    .stream = stream,
+					    .bytes = mem_dup(bytes, len),
+					    .len = len });
 	return true;
 }
 
 static void on_requested(struct cast *c, const struct event *ev, const json_t *body)
 {
-	CLEANUP(buf_release) struct buf what = BUF_INIT, vet = BUF_INIT, line = BUF_INIT, mark = BUF_INIT;
+	CLEANUP(buf_release)
+	struct buf what = BUF_INIT, vet = BUF_INIT, line = BUF_INIT, mark = BUF_INIT;
 	const char *kind = json_str(body, "kind", "action");
 	if (!strcmp(kind, "model")) /* its answer is shown */
 		return;
@@ -201,8 +215,9 @@ static void on_requested(struct cast *c, const struct event *ev, const json_t *b
 	const char *agent = agent_name(&c->names, c->x->s, ev->agent);
 	CLEANUP(buf_release) struct buf who = BUF_INIT;
 	sanitize_line(agent, strlen(agent), 0, &who);
-	buf_printf(&line, "\033[36m#%" PRIu64 " %s%s\033[0m\033[1m%s %s\033[0m\r\n", ev->seq, buf_cstr(&who),
-		   who.len ? " " : "", strcmp(kind, "exec") && strcmp(kind, "shell") ? kind : "$", buf_cstr(&vet));
+	buf_printf(&line, "\033[36m#%" PRIu64 " %s%s\033[0m\033[1m%s %s\033[0m\r\n", ev->seq,
+		   buf_cstr(&who), who.len ? " " : "",
+		   strcmp(kind, "exec") && strcmp(kind, "shell") ? kind : "$", buf_cstr(&vet));
 	push_text(c, ev, ev->seq, 0, &line);
 	buf_printf(&mark, "#%" PRIu64 " %s %.60s", ev->seq, kind, buf_cstr(&vet));
 	push_text(c, ev, ev->seq, -1, &mark);
@@ -213,12 +228,14 @@ static void export_cast_on_reply(struct cast *c, const struct event *ev, const j
 {
 	struct vetted v;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	const char *said = json_str(body, "text", ""), *agent = agent_name(&c->names, c->x->s, ev->agent);
+	const char *said = json_str(body, "text", ""),
+		   *agent = agent_name(&c->names, c->x->s, ev->agent);
 	if (!*said)
 		return;
 	CLEANUP(buf_release) struct buf who = BUF_INIT;
 	sanitize_line(agent, strlen(agent), 0, &who);
-	buf_printf(&text, "\033[36m#%" PRIu64 " %s%ssays\033[0m ", ev->seq, buf_cstr(&who), who.len ? " " : "");
+	buf_printf(&text, "\033[36m#%" PRIu64 " %s%ssays\033[0m ", ev->seq, buf_cstr(&who),
+		   who.len ? " " : "");
 	vetted_init(&v, false);
 	vetted_feed(&v, said, strlen(said), &text);
 	vetted_end(&v, &text);
@@ -233,15 +250,16 @@ static void export_cast_on_ended(struct cast *c, const struct event *ev, const j
 	sanitize_line(text, strlen(text), 0, &why);
 	ended_how(body, &how);
 	if (strcmp(buf_cstr(&how), "ok") != 0)
-		buf_printf(&line, "\033[31m#%" PRIu64 " %s%s%s\033[0m\r\n", ev->action, buf_cstr(&how), why.len ? ": " : "",
-			   buf_cstr(&why));
+		buf_printf(&line, "\033[31m#%" PRIu64 " %s%s%s\033[0m\r\n", ev->action,
+			   buf_cstr(&how), why.len ? ": " : "", buf_cstr(&why));
 	push_text(c, ev, ev->action, -2, &line);
 }
 
 static void on_decided(struct cast *c, const struct event *ev, const json_t *body)
 {
 	CLEANUP(buf_release) struct buf line = BUF_INIT, raw = BUF_INIT, vet = BUF_INIT;
-	const char *name = json_str(json_object_get(body, "who"), "name", json_str(body, "by", "nobody"));
+	const char *name =
+		json_str(json_object_get(body, "who"), "name", json_str(body, "by", "nobody"));
 	buf_printf(&raw, "%s by %s", json_str(body, "decision", "decided"), name);
 	if (*json_str(body, "message", ""))
 		buf_printf(&raw, ": %s", json_str(body, "message", ""));
@@ -258,7 +276,8 @@ static void export_cast_on_started(struct cast *c, const struct event *ev, const
 		return;
 	describe_action(body, &what);
 	sanitize_line(buf_cstr(&what), what.len > 500 ? 500 : what.len, 0, &vet);
-	buf_printf(&line, "\033[33m#%" PRIu64 " runs as edited:\033[0m\033[1m %s\033[0m\r\n", ev->action, buf_cstr(&vet));
+	buf_printf(&line, "\033[33m#%" PRIu64 " runs as edited:\033[0m\033[1m %s\033[0m\r\n",
+		   ev->action, buf_cstr(&vet));
 	push_text(c, ev, ev->action, 0, &line);
 }
 
@@ -285,18 +304,23 @@ static int export_cast_on_event(struct cast *c, const struct event *ev, struct e
 		export_cast_on_ended(c, ev, body);
 		break;
 	case EV_PROC_RESIZE:
-		buf_printf(&text, "%dx%d", (int)json_int(body, "cols", COLS), (int)json_int(body, "rows", ROWS));
+		buf_printf(&text, "%dx%d", (int)json_int(body, "cols", COLS),
+			   (int)json_int(body, "rows", ROWS));
 		push_text(c, ev, ev->action, -3, &text);
 		break;
 	case EV_OUTPUT_GAP:
-		buf_printf(&text, "\033[31m#%" PRIu64 " %" PRId64 " bytes of output were not kept\033[0m\r\n", ev->action,
-			   json_int(body, "bytes", 0));
+		buf_printf(&text,
+			   "\033[31m#%" PRIu64 " %" PRId64
+			   " bytes of output were not kept\033[0m\r\n",
+			   ev->action, json_int(body, "bytes", 0));
 		push_text(c, ev, ev->action, 0, &text);
 		break;
 	case EV_OUTPUT:
 		c->segment_action = ev->action;
-		if (json_int(body, "stream", 0) >= STREAM_OUT && json_int(body, "stream", 0) <= STREAM_PTY)
-			rc = session_segment_each(c->x->s, (uint64_t)json_int(body, "segment", 0), export_cast_on_chunk, c, err);
+		if (json_int(body, "stream", 0) >= STREAM_OUT &&
+		    json_int(body, "stream", 0) <= STREAM_PTY)
+			rc = session_segment_each(c->x->s, (uint64_t)json_int(body, "segment", 0),
+						  export_cast_on_chunk, c, err);
 		break;
 	default:
 		break;
@@ -314,8 +338,11 @@ static void export_cast_put_header(struct cast *c)
 	if (c->version == 2)
 		fprintf(out, "{\"version\": 2, \"width\": %d, \"height\": %d", COLS, ROWS);
 	else
-		fprintf(out, "{\"version\": 3, \"term\": {\"cols\": %d, \"rows\": %d, \"type\": \"xterm-256color\"}", COLS, ROWS);
-	fprintf(out, ", \"timestamp\": %" PRId64 ", \"idle_time_limit\": 2.0, \"title\": ", c->begin_us / 1000000);
+		fprintf(out,
+			"{\"version\": 3, \"term\": {\"cols\": %d, \"rows\": %d, \"type\": \"xterm-256color\"}",
+			COLS, ROWS);
+	fprintf(out, ", \"timestamp\": %" PRId64 ", \"idle_time_limit\": 2.0, \"title\": ",
+		c->begin_us / 1000000);
 	export_json_text(out, buf_cstr(&vet), vet.len);
 	fputs("}\n", out);
 }

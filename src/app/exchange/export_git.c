@@ -1,9 +1,12 @@
-/* The whole history as ordinary commits in a new bare repository, written by `git fast-import`: one branch for each layer
- * (boxes/NAME, with several repositories boxes/NAME/REPO), a first commit with the files of the base that the session came to
- * touch, then one for each snapshot: author is the agent, or the person who put files back; trailers name event, action, verdict and who approved.
+/* The whole history as ordinary commits in a new bare repository, written by `git fast-import`: one
+ * branch for each layer (boxes/NAME, with several repositories boxes/NAME/REPO), a first commit
+ * with the files of the base that the session came to touch, then one for each snapshot: author is
+ * the agent, or the person who put files back; trailers name event, action, verdict and who
+ * approved.
  *
- * Lists of changes are read, trees only where a list was cut. What a box's own .git held is left out; so is a content that
- * the record does not hold (hash only): the commit says so in a trailer and the file keeps its last known bytes. */
+ * Lists of changes are read, trees only where a list was cut. What a box's own .git held is left
+ * out; so is a content that the record does not hold (hash only): the commit says so in a trailer
+ * and the file keeps its last known bytes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -101,7 +104,8 @@ static bool send_blob(struct history *h, const struct object_id *id)
 
 static bool export_git_path_of(const json_t *change, struct buf *path)
 {
-	return json_get_bytes(json_object_get(change, "path"), path) && path->len && !ws_path_is_git(buf_cstr(path), path->len);
+	return json_get_bytes(json_object_get(change, "path"), path) && path->len &&
+	       !ws_path_is_git(buf_cstr(path), path->len);
 }
 
 static void export_git_put_path(FILE *out, const struct buf *path)
@@ -117,7 +121,8 @@ static void export_git_put_path(FILE *out, const struct buf *path)
 	fputc('"', out);
 }
 
-/* Git's mode of a state; modes that git does not know become the nearest one. 0: a folder, or what git cannot hold. */
+/* Git's mode of a state; modes that git does not know become the nearest one. 0: a folder, or what
+ * git cannot hold. */
 static unsigned git_mode(const json_t *state)
 {
 	unsigned mode = (unsigned)strtoul(json_str(state, "mode", "0"), NULL, 8);
@@ -127,11 +132,14 @@ static unsigned git_mode(const json_t *state)
 }
 
 /* Gives git the content of @state, or says in @missing why it will not have it. */
-static void export_git_put_content(struct history *h, const json_t *state, const struct buf *path, struct buf *missing)
+static void export_git_put_content(struct history *h, const json_t *state, const struct buf *path,
+				   struct buf *missing)
 {
 	struct object_id id;
 	unsigned mode = (unsigned)strtoul(json_str(state, "mode", "0"), NULL, 8);
-	const char *why = !git_mode(state) ? "no file" : !object_parse(json_str(state, "oid", ""), &id) ? "unreadable" : "hash only";
+	const char *why = !git_mode(state)				   ? "no file"
+			  : !object_parse(json_str(state, "oid", ""), &id) ? "unreadable"
+									   : "hash only";
 	if (S_ISDIR(mode) || (*why == 'h' && send_blob(h, &id)))
 		return;
 	buf_printf(missing, "%s%s (%s)", missing->len ? ", " : "", buf_cstr(path), why);
@@ -160,16 +168,23 @@ static void put_clean(struct buf *out, const char *text, size_t max)
 		buf_putc(out, (unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
 }
 
-/* Returns the agent whose work it is; @person: the name of the person whose it is, if it is one's. */
-static uint64_t export_git_put_message(struct history *h, const struct event *ev, const json_t *body, const struct buf *missing,
-			    struct buf *out, struct buf *person)
+/* Returns the agent whose work it is; @person: the name of the person whose it is, if it is
+ * one's. */
+static uint64_t export_git_put_message(struct history *h, const struct event *ev,
+				       const json_t *body, const struct buf *missing,
+				       struct buf *out, struct buf *person)
 {
 	uint64_t agent = ev->agent;
 	struct act a;
 	struct err none = ERR_INIT;
 	const json_t *by = json_object_get(body, "by");
-	uint64_t action = ev->action ? ev->action : (uint64_t)json_integer_value(json_array_get(by, json_array_size(by) - 1));
-	CLEANUP(buf_release) struct buf what = BUF_INIT, how = BUF_INIT, tail = BUF_INIT, rules = BUF_INIT, proposed = BUF_INIT;
+	uint64_t action =
+		ev->action
+			? ev->action
+			: (uint64_t)json_integer_value(json_array_get(by, json_array_size(by) - 1));
+	CLEANUP(buf_release)
+	struct buf what = BUF_INIT, how = BUF_INIT, tail = BUF_INIT, rules = BUF_INIT,
+		   proposed = BUF_INIT;
 	if (action && act_load(&a, h->x->s, action, &none) == 0) {
 		agent = a.agent;
 		buf_printf(&what, "%s ", act_kind(&a));
@@ -182,9 +197,11 @@ static uint64_t export_git_put_message(struct history *h, const struct event *ev
 				if ((unsigned char)*p >= 0x20 || *p == '\n')
 					buf_putc(out, *p);
 		}
-		buf_printf(&tail, "\nSandglass-Action: #%" PRIu64 "%s\nSandglass-End: %s\nSandglass-Verdict: %s", action,
-			   json_flag(body, "shared", false) ? " (one of several)" : "", buf_cstr(&how),
-			   json_str(a.judged, "verdict", "unknown"));
+		buf_printf(&tail,
+			   "\nSandglass-Action: #%" PRIu64
+			   "%s\nSandglass-End: %s\nSandglass-Verdict: %s",
+			   action, json_flag(body, "shared", false) ? " (one of several)" : "",
+			   buf_cstr(&how), json_str(a.judged, "verdict", "unknown"));
 		if (act_proposed(&a, &proposed)) {
 			buf_puts(&tail, "\nSandglass-Proposed: ");
 			put_clean(&tail, buf_cstr(&proposed), 1000);
@@ -195,9 +212,13 @@ static uint64_t export_git_put_message(struct history *h, const struct event *ev
 			put_clean(&tail, buf_cstr(&rules), 1000);
 		}
 		if (a.decided) {
-			buf_printf(&tail, "\nSandglass-Decision: %s\n%s: ", json_str(a.decided, "decision", "unknown"),
+			buf_printf(&tail, "\nSandglass-Decision: %s\n%s: ",
+				   json_str(a.decided, "decision", "unknown"),
 				   act_person(&a) ? "Approved-by" : "Decided-by");
-			put_clean(&tail, act_person(&a) ? act_person(&a) : json_str(a.decided, "by", "unknown"), 200);
+			put_clean(&tail,
+				  act_person(&a) ? act_person(&a)
+						 : json_str(a.decided, "by", "unknown"),
+				  200);
 		}
 		act_release(&a);
 	} else {
@@ -205,7 +226,8 @@ static uint64_t export_git_put_message(struct history *h, const struct event *ev
 		bool is = session_put_back(h->x->s, ev->seq, &back, person);
 		put_clean(out, is ? buf_cstr(&back) : json_str(body, "why", "snapshot"), 50);
 	}
-	buf_printf(out, "\n\nSandglass-Session: %s\nSandglass-Event: #%" PRIu64, session_id(h->x->s), ev->seq);
+	buf_printf(out, "\n\nSandglass-Session: %s\nSandglass-Event: #%" PRIu64,
+		   session_id(h->x->s), ev->seq);
 	buf_append(out, buf_cstr(&tail), tail.len);
 	if (missing->len) {
 		buf_puts(out, "\nSandglass-Missing: ");
@@ -215,7 +237,8 @@ static uint64_t export_git_put_message(struct history *h, const struct event *ev
 	return agent;
 }
 
-static void put_commit(struct history *h, const char *ref, const char *author, int64_t ts_us, const struct buf *message)
+static void put_commit(struct history *h, const char *ref, const char *author, int64_t ts_us,
+		       const struct buf *message)
 {
 	CLEANUP(buf_release) struct buf name = BUF_INIT, mail = BUF_INIT;
 	put_clean(&name, author && *author ? author : "sandglass", 100);
@@ -224,33 +247,40 @@ static void put_commit(struct history *h, const char *ref, const char *author, i
 			name.data[i] = ' ';
 	for (size_t i = 0; i < name.len; i++) {
 		char c = name.data[i];
-		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			     (c >= '0' && c <= '9') || c == '-';
 		buf_putc(&mail, plain ? c : '-');
 	}
 	fprintf(h->git, "commit %s\n", ref);
-	fprintf(h->git, "author %s <%s@%s.invalid> %" PRId64 " +0000\n", buf_cstr(&name), buf_cstr(&mail), session_id(h->x->s),
+	fprintf(h->git, "author %s <%s@%s.invalid> %" PRId64 " +0000\n", buf_cstr(&name),
+		buf_cstr(&mail), session_id(h->x->s), ts_us / 1000000);
+	fprintf(h->git, "committer sandglass <recorder@sandglass.invalid> %" PRId64 " +0000\n",
 		ts_us / 1000000);
-	fprintf(h->git, "committer sandglass <recorder@sandglass.invalid> %" PRId64 " +0000\n", ts_us / 1000000);
 	fprintf(h->git, "data %zu\n", message->len);
 	fwrite(message->data, 1, message->len, h->git);
 	fputc('\n', h->git);
 }
 
-static void export_git_one_snapshot(struct history *h, const char *ref, const struct event *ev, const json_t *body, const json_t *changes)
+static void export_git_one_snapshot(struct history *h, const char *ref, const struct event *ev,
+				    const json_t *body, const json_t *changes)
 {
-	CLEANUP(buf_release) struct buf message = BUF_INIT, missing = BUF_INIT, path = BUF_INIT, person = BUF_INIT;
+	CLEANUP(buf_release)
+	struct buf message = BUF_INIT, missing = BUF_INIT, path = BUF_INIT, person = BUF_INIT;
 	size_t i;
 	json_t *change;
-	json_array_foreach(changes, i, change)
-		if (export_git_path_of(change, &path) && strcmp(json_str(change, "op", ""), "D") != 0)
-			export_git_put_content(h, change, &path, &missing);
+	json_array_foreach(changes, i, change) if (export_git_path_of(change, &path) &&
+						   strcmp(json_str(change, "op", ""), "D") != 0)
+		export_git_put_content(h, change, &path, &missing);
 	uint64_t agent = export_git_put_message(h, ev, body, &missing, &message, &person);
-	put_commit(h, ref, person.len ? buf_cstr(&person) : agent_name(&h->names, h->x->s, agent), ev->ts_us, &message);
-	json_array_foreach(changes, i, change) {
+	put_commit(h, ref, person.len ? buf_cstr(&person) : agent_name(&h->names, h->x->s, agent),
+		   ev->ts_us, &message);
+	json_array_foreach(changes, i, change)
+	{
 		if (!export_git_path_of(change, &path))
 			continue;
 		const char *op = json_str(change, "op", "");
-		if (*op == 'D' || (*op == 'T' && !git_mode(change))) { /* a folder that is empty is none for git */
+		/* a folder that is empty is none for git */
+		if (*op == 'D' || (*op == 'T' && !git_mode(change))) {
 			fputs("D ", h->git);
 			export_git_put_path(h->git, &path);
 			fputc('\n', h->git);
@@ -269,7 +299,8 @@ static void look_at_base(struct history *h, const json_t *changes)
 	CLEANUP(buf_release) struct buf path = BUF_INIT, key = BUF_INIT;
 	size_t i;
 	json_t *change, *was;
-	json_array_foreach(changes, i, change) {
+	json_array_foreach(changes, i, change)
+	{
 		if (!export_git_path_of(change, &path))
 			continue;
 		buf_reset(&key);
@@ -291,15 +322,15 @@ static void put_base(struct history *h, const char *ref, int64_t ts_us)
 	CLEANUP(buf_release) struct buf message = BUF_INIT, path = BUF_INIT, missing = BUF_INIT;
 	const char *key;
 	json_t *state;
-	json_object_foreach(h->base, key, state)
-		if (export_git_path_of(state, &path))
-			export_git_put_content(h, state, &path, &missing);
-	buf_printf(&message, "base\n\nThe files that the session came to touch, as they were before.\n\nSandglass-Session: %s\n",
-		   session_id(h->x->s));
+	json_object_foreach(h->base, key, state) if (export_git_path_of(state, &path))
+		export_git_put_content(h, state, &path, &missing);
+	buf_printf(
+		&message,
+		"base\n\nThe files that the session came to touch, as they were before.\n\nSandglass-Session: %s\n",
+		session_id(h->x->s));
 	put_commit(h, ref, "base", ts_us, &message);
-	json_object_foreach(h->base, key, state)
-		if (export_git_path_of(state, &path))
-			export_git_put_file(h, state, &path);
+	json_object_foreach(h->base, key, state) if (export_git_path_of(state, &path))
+		export_git_put_file(h, state, &path);
 	if (missing.len)
 		export_lacks(h->x, "contents of the base: %.200s", buf_cstr(&missing));
 }
@@ -324,7 +355,9 @@ static int export_git_walk(struct history *h, const char *ref)
 	for (size_t i = h->nr; rc == 0 && i-- > 0;) {
 		struct event ev;
 		rc = session_event(h->x->s, h->snapshot[i], &ev, &arena, h->err);
-		CLEANUP(json_release) json_t *body = rc == 0 ? snapshot_in_history(h->x->s, &ev, h->err) : NULL, *changes = NULL;
+		CLEANUP(json_release)
+		json_t *body = rc == 0 ? snapshot_in_history(h->x->s, &ev, h->err) : NULL,
+		       *changes = NULL;
 		rc = body ? snapshot_changes(h->x->s, body, &changes, h->err) : -1;
 		if (rc == 0 && !ref)
 			look_at_base(h, changes);
@@ -343,7 +376,8 @@ static void put_ref(struct buf *out, const char *name)
 {
 	for (; *name; name++) {
 		char c = *name;
-		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			     (c >= '0' && c <= '9') || c == '-' || c == '_';
 		buf_putc(out, plain ? c : '-');
 	}
 }
@@ -411,8 +445,13 @@ static int export_git_ended(pid_t pid, const char *what, struct err *err)
 static int export_git_init(const char *path, struct err *err)
 {
 	CLEANUP(free_ptr) char *to = mem_strdup(path);
-	char *const argv[] = { (char[]){ "git" }, (char[]){ "init" }, (char[]){ "-q" }, (char[]){ "--bare" },
-			       (char[]){ "--template=" }, to, NULL };
+	char *const argv[] = { (char[]){ "git" },
+			       (char[]){ "init" },
+			       (char[]){ "-q" },
+			       (char[]){ "--bare" },
+			       (char[]){ "--template=" },
+			       to,
+			       NULL };
 	pid_t pid = export_git_start(argv, -1, err);
 	return pid < 0 ? -1 : export_git_ended(pid, "init", err);
 }
@@ -423,7 +462,8 @@ static int point_head(const char *path, const struct layers_at *l, struct err *e
 	CLEANUP(buf_release) struct buf ref = BUF_INIT;
 	CLEANUP(free_ptr) char *dir = mem_printf("--git-dir=%s", path);
 	put_branch(&ref, &l->item[l->nr - 1]);
-	char *const argv[] = { (char[]){ "git" }, dir, (char[]){ "symbolic-ref" }, (char[]){ "HEAD" }, ref.data, NULL };
+	char *const argv[] = { (char[]){ "git" },  dir,	     (char[]){ "symbolic-ref" },
+			       (char[]){ "HEAD" }, ref.data, NULL };
 	pid_t pid = export_git_start(argv, -1, err);
 	return pid < 0 ? -1 : export_git_ended(pid, "symbolic-ref", err);
 }
@@ -432,7 +472,8 @@ static int export_git_import(struct history *h, const struct layers_at *l, struc
 {
 	int fds[2];
 	CLEANUP(free_ptr) char *dir = mem_printf("--git-dir=%s", h->x->path);
-	char *const argv[] = { (char[]){ "git" }, dir, (char[]){ "fast-import" }, (char[]){ "--quiet" }, NULL };
+	char *const argv[] = { (char[]){ "git" }, dir, (char[]){ "fast-import" },
+			       (char[]){ "--quiet" }, NULL };
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return err_sys(err, "cannot make a pipe");
 	pid_t pid = export_git_start(argv, fds[0], err);
@@ -458,7 +499,9 @@ int export_git(struct export *x, struct err *err)
 	if (layers_at(&l, x->s, 0, x->box, err) < 0)
 		return -1;
 	void (*was)(int) = signal(SIGPIPE, SIG_IGN); /* a git that dies is an error, not our end */
-	int rc = l.nr ? export_git_init(x->path, err) : err_set(err, ERR_NOENT, "session %s has no snapshot of files", session_id(x->s));
+	int rc = l.nr ? export_git_init(x->path, err)
+		      : err_set(err, ERR_NOENT, "session %s has no snapshot of files",
+				session_id(x->s));
 	if (rc == 0)
 		rc = export_git_import(&h, &l, err);
 	if (rc == 0)

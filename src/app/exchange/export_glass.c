@@ -1,5 +1,6 @@
-/* The session file itself, as one file that opens anywhere, also of a session that runs; with --redact the copy lacks the
- * bodies and the output of some events. That is recorded in the copy as any removal is: it still verifies, as redacted. */
+/* The session file itself, as one file that opens anywhere, also of a session that runs; with
+ * --redact the copy lacks the bodies and the output of some events. That is recorded in the copy as
+ * any removal is: it still verifies, as redacted. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +23,12 @@ struct cleaner {
 	size_t asked, done;
 };
 
-static int export_glass_remove_one(struct cleaner *c, const char *what, uint64_t id, struct err *err)
+static int export_glass_remove_one(struct cleaner *c, const char *what, uint64_t id,
+				   struct err *err)
 {
 	CLEANUP(free_ptr) char *name = share_own_name();
-	if (record_redact(c->r, what, id, NULL, name, "left out of an export", export_glass_gone, &c->done, err) < 0)
+	if (record_redact(c->r, what, id, NULL, name, "left out of an export", export_glass_gone,
+			  &c->done, err) < 0)
 		return -1;
 	c->asked++;
 	while (c->done < c->asked && record_state(c->r) == RECORD_OK)
@@ -36,11 +39,14 @@ static int export_glass_remove_one(struct cleaner *c, const char *what, uint64_t
 static int export_glass_remove_all(struct cleaner *c, struct export *x, struct err *err)
 {
 	for (size_t i = 0; i < x->redact->nr; i++) {
-		const char *text = strchr(x->redact->item[i], '#') ? strchr(x->redact->item[i], '#') + 1 : x->redact->item[i];
+		const char *text = strchr(x->redact->item[i], '#')
+					   ? strchr(x->redact->item[i], '#') + 1
+					   : x->redact->item[i];
 		uint64_t seq = strtoull(text, NULL, 10), row[256], after = 0;
 		size_t nr = 0;
 		if (!seq || !session_row_of(x->s, "event", seq, NULL))
-			return err_set(err, ERR_NOENT, "session %s has no event '%s'", session_id(x->s), x->redact->item[i]);
+			return err_set(err, ERR_NOENT, "session %s has no event '%s'",
+				       session_id(x->s), x->redact->item[i]);
 		if (export_glass_remove_one(c, "event", seq, err) < 0)
 			return -1;
 		do {

@@ -1,8 +1,8 @@
 /* One page that plays the session in a browser, without network and without anything beside it.
  *
- * Recorded content is data: each item is JSON in a block that no browser runs, "<" in it is written \u003c, and the player
- * puts it on the page as text only. The policy of the page lets run and style nothing but the two blocks whose SHA-256 it
- * names, and lets it load nothing at all. */
+ * Recorded content is data: each item is JSON in a block that no browser runs, "<" in it is written
+ * \u003c, and the player puts it on the page as text only. The policy of the page lets run and
+ * style nothing but the two blocks whose SHA-256 it names, and lets it load nothing at all. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,9 @@
 #include "sandbox/workspace/state.h"
 
 /* Paths are relative to the top of the tree, where make runs. */
-#define EMBED(symbol, path)                                                                                     \
-	__asm__(".pushsection .rodata\n" #symbol ":\n.incbin \"" path "\"\n.byte 0\n.popsection\n");                \
+#define EMBED(symbol, path)                                                                        \
+	__asm__(".pushsection .rodata\n" #symbol ":\n.incbin \"" path                              \
+		"\"\n.byte 0\n.popsection\n");                                                     \
 	extern const char symbol[] __attribute__((visibility("hidden")))
 
 EMBED(player_script, "src/app/exchange/player.js");
@@ -88,9 +89,11 @@ static void export_html_put_files(json_t *o, const json_t *snapshot)
 {
 	json_t *files = json_array(), *change;
 	size_t i;
-	json_array_foreach(json_object_get(snapshot, "changes"), i, change) {
+	json_array_foreach(json_object_get(snapshot, "changes"), i, change)
+	{
 		CLEANUP(buf_release) struct buf path = BUF_INIT, vet = BUF_INIT;
-		if (json_array_size(files) >= 50 || !json_get_bytes(json_object_get(change, "path"), &path) ||
+		if (json_array_size(files) >= 50 ||
+		    !json_get_bytes(json_object_get(change, "path"), &path) ||
 		    ws_path_is_git(buf_cstr(&path), path.len))
 			continue;
 		buf_printf(&vet, "%s ", json_str(change, "op", "?"));
@@ -103,7 +106,9 @@ static void export_html_put_files(json_t *o, const json_t *snapshot)
 static int export_html_put_action(struct page *p, const struct event *ev, struct err *err)
 {
 	struct act a;
-	CLEANUP(buf_release) struct buf what = BUF_INIT, how = BUF_INIT, out = BUF_INIT, rules = BUF_INIT, proposed = BUF_INIT;
+	CLEANUP(buf_release)
+	struct buf what = BUF_INIT, how = BUF_INIT, out = BUF_INIT, rules = BUF_INIT,
+		   proposed = BUF_INIT;
 	if (act_load(&a, p->x->s, ev->seq, err) < 0)
 		return -1;
 	if (!strcmp(act_kind(&a), "model")) { /* its answer is an item */
@@ -125,7 +130,8 @@ static int export_html_put_action(struct page *p, const struct event *ev, struct
 	put_vetted(o, "rules", buf_cstr(&rules), rules.len);
 	put_vetted(o, "why", json_str(a.ended, "why", ""), strlen(json_str(a.ended, "why", "")));
 	if (a.decided) {
-		const char *who = act_person(&a) ? act_person(&a) : json_str(a.decided, "by", "nobody");
+		const char *who =
+			act_person(&a) ? act_person(&a) : json_str(a.decided, "by", "nobody");
 		json_put_str(o, "decision", json_str(a.decided, "decision", "decided"));
 		put_vetted(o, "by", who, strlen(who));
 	}
@@ -141,7 +147,8 @@ static int export_html_put_action(struct page *p, const struct event *ev, struct
 static void put_words(struct page *p, const struct event *ev, const char *type, const char *key)
 {
 	struct err none = ERR_INIT;
-	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL, *o = export_html_item(p, ev, type);
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL,
+	       *o = export_html_item(p, ev, type);
 	const char *text = json_str(body, key, "");
 	if (ev->kind == EV_AGENT_START) {
 		const char *name = json_str(body, "name", "");
@@ -159,7 +166,8 @@ static void put_words(struct page *p, const struct event *ev, const char *type, 
 static void put_leak(struct page *p, const struct event *ev)
 {
 	struct err none = ERR_INIT;
-	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
+	CLEANUP(json_release)
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
 	json_t *o = export_html_item(p, ev, "leak");
 	const char *text = json_str(body, "text", "one was seen (redacted)");
 	uint64_t of = ev->action ? ev->action : ev->cause;
@@ -171,7 +179,8 @@ static void put_leak(struct page *p, const struct event *ev)
 
 static int export_html_on_event(struct page *p, const struct event *ev, struct err *err)
 {
-	switch (ev->kind) { /* kinds are numbers of a file: most are seen in the actions that they belong to */
+	/* kinds are numbers of a file: most are seen in the actions that they belong to */
+	switch (ev->kind) {
 	case EV_ACTION_REQUESTED:
 		return export_html_put_action(p, ev, err);
 	case EV_MODEL_REPLY:
@@ -206,13 +215,16 @@ static void export_html_put_head(struct page *p)
 	      out);
 	export_html_put_hash(out, "script-src", player_script);
 	export_html_put_hash(out, "; style-src", player_style);
-	fputs("; base-uri 'none'; form-action 'none'\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<title>", out);
+	fputs("; base-uri 'none'; form-action 'none'\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<title>",
+	      out);
 	export_html_put_escaped(out, session_name(p->x->s));
-	fprintf(out, " %s</title>\n<style>%s</style>\n</head>\n<body>\n<header><h1>", session_id(p->x->s), player_style);
+	fprintf(out, " %s</title>\n<style>%s</style>\n</head>\n<body>\n<header><h1>",
+		session_id(p->x->s), player_style);
 	export_html_put_escaped(out, session_name(p->x->s));
-	fprintf(out, " <small>%s</small></h1>\n<div id=\"bar\"></div></header>\n<main id=\"items\"></main>\n"
-		     "<noscript>This page needs its own script to play the session.</noscript>\n"
-		     "<script type=\"application/json\" id=\"data\">[",
+	fprintf(out,
+		" <small>%s</small></h1>\n<div id=\"bar\"></div></header>\n<main id=\"items\"></main>\n"
+		"<noscript>This page needs its own script to play the session.</noscript>\n"
+		"<script type=\"application/json\" id=\"data\">[",
 		session_id(p->x->s));
 }
 

@@ -1,5 +1,6 @@
-/* Inspect's eval log, version 2, as .json: each agent of the session is one sample (epoch 1) of a task called like the
- * session. Messages as Inspect has them; events: model (without the growing input, which the messages hold), tool, approval. */
+/* Inspect's eval log, version 2, as .json: each agent of the session is one sample (epoch 1) of a
+ * task called like the session. Messages as Inspect has them; events: model (without the growing
+ * input, which the messages hold), tool, approval. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,9 +92,11 @@ static const char *stop_of(const json_t *reply, bool calls)
 
 static void put_model_event(struct sample *p, const struct step *st, json_t *answer)
 {
-	json_t *ev = json_object(), *output = json_object(), *choice = json_object(), *choices = json_array();
+	json_t *ev = json_object(), *output = json_object(), *choice = json_object(),
+	       *choices = json_array();
 	const json_t *u = json_object_get(st->reply, "usage");
-	struct usage one = { json_int(u, "in", 0), json_int(u, "out", 0), json_int(u, "cached", 0) };
+	struct usage one = { json_int(u, "in", 0), json_int(u, "out", 0),
+			     json_int(u, "cached", 0) };
 	if (p->messages)
 		add_usage(&p->usage, &one);
 	json_put(choice, "message", json_incref(answer));
@@ -114,8 +117,11 @@ static void put_model_event(struct sample *p, const struct step *st, json_t *ans
 
 static void put_approval(struct sample *p, const struct step_call *c, const struct act *a)
 {
-	static const char *const decisions[][2] = { { "approve", "approve" }, { "promote", "approve" }, { "release", "approve" },
-						    { "edit", "modify" }, { "kill", "terminate" } };
+	static const char *const decisions[][2] = { { "approve", "approve" },
+						    { "promote", "approve" },
+						    { "release", "approve" },
+						    { "edit", "modify" },
+						    { "kill", "terminate" } };
 	const char *was = json_str(a->decided, "decision", "deny"), *is = "reject";
 	for (size_t i = 0; i < ARRAY_LEN(decisions); i++)
 		if (!strcmp(decisions[i][0], was))
@@ -127,11 +133,13 @@ static void put_approval(struct sample *p, const struct step_call *c, const stru
 		CLEANUP(buf_release) struct buf what = BUF_INIT;
 		json_t *modified = call_json(c), *args = json_copy(c->args);
 		act_what(a, &what);
-		json_put(args, json_object_get(args, "command") ? "command" : "cmd", json_text(buf_cstr(&what), what.len));
+		json_put(args, json_object_get(args, "command") ? "command" : "cmd",
+			 json_text(buf_cstr(&what), what.len));
 		json_put(modified, "arguments", args);
 		json_put(ev, "modified", modified);
 	}
-	json_put_str(ev, "approver", act_person(a) ? act_person(a) : json_str(a->decided, "by", "policy"));
+	json_put_str(ev, "approver",
+		     act_person(a) ? act_person(a) : json_str(a->decided, "by", "policy"));
 	json_put_str(ev, "decision", is);
 	json_put_str(ev, "explanation", json_str(a->decided, "message", ""));
 	export_inspect_put_event(p, ev, "approval", a->ts_us);
@@ -143,8 +151,12 @@ static json_t *error_of(const struct act *a)
 	if (!a->seq || !strcmp(end, "ok") || !strcmp(end, "open"))
 		return NULL;
 	json_t *o = json_object();
-	json_put_str(o, "type", !strcmp(end, "denied") ? "approval" : !strcmp(end, "timeout") ? "timeout" : !strcmp(end, "budget") ?
-								  "limit" : !strcmp(end, "cancelled") ? "cancelled" : "unknown");
+	json_put_str(o, "type",
+		     !strcmp(end, "denied")	 ? "approval"
+		     : !strcmp(end, "timeout")	 ? "timeout"
+		     : !strcmp(end, "budget")	 ? "limit"
+		     : !strcmp(end, "cancelled") ? "cancelled"
+						 : "unknown");
 	json_put_str(o, "message", json_str(a->ended, "why", end));
 	return o;
 }
@@ -159,7 +171,8 @@ static void export_inspect_put_tool(struct sample *p, const struct step_call *c,
 	uint64_t bytes = a.seq ? act_output(&a, p->x->s, CONTENT_MAX, &text) : 0;
 	const char *said = c->told ? c->told : buf_cstr(&text);
 	size_t len = c->told ? c->told_len : text.len;
-	json_t *error = error_of(&a), *m = export_inspect_message("tool", said, len), *ev = call_json(c);
+	json_t *error = error_of(&a), *m = export_inspect_message("tool", said, len),
+	       *ev = call_json(c);
 	json_put(m, "tool_call_id", json_text(c->id, strlen(c->id)));
 	json_put(m, "function", json_text(c->name, strlen(c->name)));
 	json_put(m, "error", json_incref(error));
@@ -177,7 +190,8 @@ static void export_inspect_put_tool(struct sample *p, const struct step_call *c,
 	json_put_flag(ev, "failed", error != NULL);
 	if (a.end_us) {
 		json_put(ev, "completed", json_time(a.end_us));
-		json_put(ev, "working_time", json_real((double)json_int(a.ended, "dur_us", 0) / 1e6));
+		json_put(ev, "working_time",
+			 json_real((double)json_int(a.ended, "dur_us", 0) / 1e6));
 	}
 	json_t *meta = json_object();
 	json_put_int(meta, "action", (int64_t)a.seq);
@@ -221,7 +235,9 @@ static void export_inspect_put_step(struct sample *p, const struct step *st)
 static void put_output(struct sample *p)
 {
 	json_t *o = json_object(), *choices = json_array(), *choice = json_object();
-	json_put(choice, "message", export_inspect_message("assistant", p->last ? p->last : "", p->last ? strlen(p->last) : 0));
+	json_put(choice, "message",
+		 export_inspect_message("assistant", p->last ? p->last : "",
+					p->last ? strlen(p->last) : 0));
 	json_put_str(choice, "stop_reason", "stop");
 	json_array_append_new(choices, choice);
 	json_put_str(o, "model", p->model);
@@ -252,8 +268,10 @@ static int put_steps(struct sample *p, uint64_t agent, bool messages, struct err
 static void add_model(json_t *by_model, const char *model, const struct usage *u)
 {
 	json_t *had = json_object_get(by_model, model);
-	struct usage sum = { json_int(had, "input_tokens", 0) + json_int(had, "input_tokens_cache_read", 0),
-			     json_int(had, "output_tokens", 0), json_int(had, "input_tokens_cache_read", 0) };
+	struct usage sum = { json_int(had, "input_tokens", 0) +
+				     json_int(had, "input_tokens_cache_read", 0),
+			     json_int(had, "output_tokens", 0),
+			     json_int(had, "input_tokens_cache_read", 0) };
 	add_usage(&sum, u);
 	json_put(by_model, model, export_inspect_usage_json(&sum));
 }
@@ -262,8 +280,10 @@ static int put_sample(struct export *x, uint64_t agent, json_t *all, struct err 
 {
 	struct sample p = { .x = x };
 	json_t *start = steps_agent(x->s, agent), *end = steps_agent_end(x->s, agent);
-	const char *name = agent ? json_str(start, "name", "agent") : "script", *task = json_str(start, "task", "");
-	CLEANUP(free_ptr) char *id = agent ? mem_printf("%s-%" PRIu64, name, agent) : mem_strdup(name);
+	const char *name = agent ? json_str(start, "name", "agent") : "script",
+		   *task = json_str(start, "task", "");
+	CLEANUP(free_ptr)
+	char *id = agent ? mem_printf("%s-%" PRIu64, name, agent) : mem_strdup(name);
 	p.model = mem_strdup(json_str(start, "model", "none"));
 	fputs("{\"id\":", x->out);
 	export_json_text(x->out, id, strlen(id));
@@ -284,7 +304,8 @@ static int put_sample(struct export *x, uint64_t agent, json_t *all, struct err 
 	}
 	fputs("],\"model_usage\":", x->out);
 	export_json(x->out, by_model);
-	fprintf(x->out, ",\"total_time\":%.6f,\"metadata\":", (double)(p.end_us - p.begin_us) / 1e6);
+	fprintf(x->out,
+		",\"total_time\":%.6f,\"metadata\":", (double)(p.end_us - p.begin_us) / 1e6);
 	export_json(x->out, meta);
 	fputs("}", x->out);
 	free(p.model);
@@ -294,7 +315,8 @@ static int put_sample(struct export *x, uint64_t agent, json_t *all, struct err 
 	return rc;
 }
 
-static json_t *export_inspect_spec(struct export *x, size_t samples, const char *model, const char *created)
+static json_t *export_inspect_spec(struct export *x, size_t samples, const char *model,
+				   const char *created)
 {
 	json_t *o = json_object(), *data = json_object(), *meta = json_object();
 	json_put_str(o, "eval_id", session_id(x->s));
@@ -324,21 +346,25 @@ static int64_t event_time(struct session *s, uint64_t seq)
 	return ts;
 }
 
-static void export_inspect_put_head(struct export *x, const uint64_t *agent, size_t nr, size_t samples)
+static void export_inspect_put_head(struct export *x, const uint64_t *agent, size_t nr,
+				    size_t samples)
 {
-	json_t *first = steps_agent(x->s, nr ? agent[0] : 0), *created = json_time(event_time(x->s, 1));
+	json_t *first = steps_agent(x->s, nr ? agent[0] : 0),
+	       *created = json_time(event_time(x->s, 1));
 	struct arena arena = ARENA_INIT;
 	struct event ev;
 	struct err none = ERR_INIT;
 	const char *status = "started";
-	if (session_event(x->s, session_head(x->s), &ev, &arena, &none) == 0 && ev.kind == EV_SESSION_END && ev.body) {
+	if (session_event(x->s, session_head(x->s), &ev, &arena, &none) == 0 &&
+	    ev.kind == EV_SESSION_END && ev.body) {
 		json_t *end = json_parse(ev.body, ev.len, "session.end", &none);
 		status = json_flag(end, "ok", true) ? "success" : "error";
 		json_decref(end);
 	}
 	arena_release(&arena);
 	fprintf(x->out, "{\"version\":2,\"status\":\"%s\",\"eval\":", status);
-	export_json(x->out, export_inspect_spec(x, samples, json_str(first, "model", "none/none"), json_string_value(created)));
+	export_json(x->out, export_inspect_spec(x, samples, json_str(first, "model", "none/none"),
+						json_string_value(created)));
 	fputs(",\"samples\":[\n", x->out);
 	json_decref(first);
 	json_decref(created);

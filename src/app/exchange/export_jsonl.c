@@ -1,4 +1,5 @@
-/* Every event as one line of JSON, output with its bytes: what all other forms can be made from, for jq and data bases. */
+/* Every event as one line of JSON, output with its bytes: what all other forms can be made from,
+ * for jq and data bases. */
 #include <string.h>
 
 #include "app/cmd/cmd_priv.h"
@@ -12,7 +13,8 @@ struct lines {
 };
 
 /* [microseconds since 1970, the bytes] */
-static bool export_jsonl_on_chunk(void *self, int stream, int64_t ts_us, const void *bytes, size_t len)
+static bool export_jsonl_on_chunk(void *self, int stream, int64_t ts_us, const void *bytes,
+				  size_t len)
 {
 	struct lines *l = self;
 	json_t *pair = json_array();
@@ -29,7 +31,8 @@ static int export_jsonl_one_line(struct lines *l, const struct event *ev, struct
 	int rc = 0;
 	if (ev->kind == EV_OUTPUT && body && !l->x->no_content) {
 		l->chunks = json_array();
-		rc = session_segment_each(l->x->s, (uint64_t)json_int(body, "segment", 0), export_jsonl_on_chunk, l, err);
+		rc = session_segment_each(l->x->s, (uint64_t)json_int(body, "segment", 0),
+					  export_jsonl_on_chunk, l, err);
 		json_put(o, "chunks", l->chunks);
 	}
 	if (l->x->no_content)

@@ -1,5 +1,6 @@
-/* A report for people in Markdown: what was asked, by whom it was done, every action with its verdict, decision and end, and
- * what failed. Recorded text stands in code, where Markdown means nothing. */
+/* A report for people in Markdown: what was asked, by whom it was done, every action with its
+ * verdict, decision and end, and what failed. Recorded text stands in code, where Markdown means
+ * nothing. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,8 @@ static void export_md_put_block(FILE *out, const char *text, size_t len)
 	}
 	for (size_t i = 0; i <= longest; i++)
 		fputc('`', out);
-	fprintf(out, "text\n%s%s", buf_cstr(&vet), vet.len && vet.data[vet.len - 1] == '\n' ? "" : "\n");
+	fprintf(out, "text\n%s%s", buf_cstr(&vet),
+		vet.len && vet.data[vet.len - 1] == '\n' ? "" : "\n");
 	for (size_t i = 0; i <= longest; i++)
 		fputc('`', out);
 	fputs("\n\n", out);
@@ -59,7 +61,9 @@ static void export_md_put_line(FILE *out, const char *label, const char *text)
 static void put_act(struct report *r, const struct act *a)
 {
 	FILE *out = r->x->out;
-	CLEANUP(buf_release) struct buf what = BUF_INIT, rules = BUF_INIT, span = BUF_INIT, text = BUF_INIT, proposed = BUF_INIT;
+	CLEANUP(buf_release)
+	struct buf what = BUF_INIT, rules = BUF_INIT, span = BUF_INIT, text = BUF_INIT,
+		   proposed = BUF_INIT;
 	CLEANUP(buf_release) struct buf how = BUF_INIT;
 	act_what(a, &what);
 	bool was_edited = act_proposed(a, &proposed);
@@ -69,18 +73,22 @@ static void put_act(struct report *r, const struct act *a)
 	put_code(out, buf_cstr(&what), what.len);
 	act_how(a, &how);
 	fprintf(out, ": %s, %s\n", buf_cstr(&how), buf_cstr(&span));
-	const char *own = json_str(json_object_get(json_object_get(a->wanted, "args"), "who"), "name", NULL);
+	const char *own =
+		json_str(json_object_get(json_object_get(a->wanted, "args"), "who"), "name", NULL);
 	if (own) /* what people do themselves is no agent's */
-		fputs("    - by ", out), put_code(out, own, strlen(own)), fputs(" (the name is claimed)\n", out);
+		fputs("    - by ", out), put_code(out, own, strlen(own)),
+			fputs(" (the name is claimed)\n", out);
 	if (rules.len)
 		fputs("    ", out), export_md_put_line(out, "rules", buf_cstr(&rules));
 	if (a->decided) {
 		fprintf(out, "    - %s by ", json_str(a->decided, "decision", "decided"));
-		const char *who = act_person(a) ? act_person(a) : json_str(a->decided, "by", "nobody");
+		const char *who =
+			act_person(a) ? act_person(a) : json_str(a->decided, "by", "nobody");
 		put_code(out, who, strlen(who));
 		fputs(" (the name is claimed)\n", out);
 		if (*json_str(a->decided, "message", ""))
-			fputs("    ", out), export_md_put_line(out, "said", json_str(a->decided, "message", ""));
+			fputs("    ", out), export_md_put_line(out, "said",
+							       json_str(a->decided, "message", ""));
 		r->decided++;
 	}
 	if (was_edited)
@@ -104,8 +112,10 @@ static void export_md_put_step(struct report *r, const struct step *st)
 	FILE *out = r->x->out;
 	struct err none = ERR_INIT;
 	if (*st->text) {
-		fprintf(out, "%s%s (#%" PRIu64 "):\n\n", who[st->who], !strcmp(st->from, "person") ? " by a person" : "", st->seq);
-		export_md_put_block(out, st->text, strlen(st->text) > TEXT_MAX ? TEXT_MAX : strlen(st->text));
+		fprintf(out, "%s%s (#%" PRIu64 "):\n\n", who[st->who],
+			!strcmp(st->from, "person") ? " by a person" : "", st->seq);
+		export_md_put_block(out, st->text,
+				    strlen(st->text) > TEXT_MAX ? TEXT_MAX : strlen(st->text));
 	}
 	if (st->reply) {
 		const json_t *u = json_object_get(st->reply, "usage");
@@ -160,18 +170,25 @@ static int export_md_put_agent(struct report *r, uint64_t agent, struct err *err
 static void put_sums(struct report *r)
 {
 	FILE *out = r->x->out;
-	fprintf(out, "\n## Sums\n\n| what | how many |\n|---|---|\n| actions | %zu |\n| denied | %zu |\n| failed | %zu |\n", r->actions,
-		r->denied, r->failed);
+	fprintf(out,
+		"\n## Sums\n\n| what | how many |\n|---|---|\n| actions | %zu |\n| denied | %zu |\n| failed | %zu |\n",
+		r->actions, r->denied, r->failed);
 	if (r->honeytokens)
 		fprintf(out, "| honeytokens seen | %zu |\n", r->honeytokens);
-	fprintf(out, "| decided by somebody | %zu |\n| answers of models | %zu |\n| tokens in, out | %" PRId64 ", %" PRId64 " |\n",
+	fprintf(out,
+		"| decided by somebody | %zu |\n| answers of models | %zu |\n| tokens in, out | %" PRId64
+		", %" PRId64 " |\n",
 		r->decided, r->answers, r->in, r->out);
 	if (r->cost_unknown && !r->cost_uusd)
 		fputs("| cost | unknown: no price is known |\n", out);
 	else
-		fprintf(out, "| cost | %s$%" PRId64 ".%06" PRId64 "%s |\n", r->cost_unknown ? "at least " : "", r->cost_uusd / 1000000,
-			r->cost_uusd % 1000000, r->cost_unknown ? "; some calls have no known price" : "");
-	fprintf(out, "\nThe record of this session is `%s`; `sandglass verify` says whether it is whole.\n", session_id(r->x->s));
+		fprintf(out, "| cost | %s$%" PRId64 ".%06" PRId64 "%s |\n",
+			r->cost_unknown ? "at least " : "", r->cost_uusd / 1000000,
+			r->cost_uusd % 1000000,
+			r->cost_unknown ? "; some calls have no known price" : "");
+	fprintf(out,
+		"\nThe record of this session is `%s`; `sandglass verify` says whether it is whole.\n",
+		session_id(r->x->s));
 }
 
 static int put_honeytoken(struct report *r, uint64_t seq, struct arena *arena, struct err *err)
@@ -180,7 +197,8 @@ static int put_honeytoken(struct report *r, uint64_t seq, struct arena *arena, s
 	struct event ev;
 	if (session_event(r->x->s, seq, &ev, arena, err) < 0)
 		return -1;
-	CLEANUP(json_release) json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", err) : NULL;
+	CLEANUP(json_release)
+	json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", err) : NULL;
 	const char *text = json_str(body, "text", "one was seen (redacted)");
 	uint64_t of = ev.action ? ev.action : ev.cause;
 	if (!r->honeytokens++)
@@ -202,7 +220,8 @@ static int export_md_put_back(struct report *r, uint64_t seq, struct arena *aren
 	CLEANUP(buf_release) struct buf what = BUF_INIT, who = BUF_INIT;
 	if (session_event(r->x->s, seq, &ev, arena, err) < 0)
 		return -1;
-	CLEANUP(json_release) json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", &none) : NULL;
+	CLEANUP(json_release)
+	json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", &none) : NULL;
 	if (ev.action || !session_put_back(r->x->s, seq, &what, &who) || !who.len)
 		return 0;
 	if (!r->put_back++)
@@ -215,14 +234,17 @@ static int export_md_put_back(struct report *r, uint64_t seq, struct arena *aren
 		fputs(": not done, ", out);
 		put_code(out, json_str(body, "why", ""), strlen(json_str(body, "why", "")));
 	} else {
-		fprintf(out, ": %" PRId64 " change%s", json_int(body, "ops", 0), json_int(body, "ops", 0) == 1 ? "" : "s");
+		fprintf(out, ": %" PRId64 " change%s", json_int(body, "ops", 0),
+			json_int(body, "ops", 0) == 1 ? "" : "s");
 	}
 	fputc('\n', out);
 	return 0;
 }
 
 /* Every event of @kind, in order. */
-static int put_each(struct report *r, uint16_t kind, int (*put)(struct report *r, uint64_t seq, struct arena *arena, struct err *err),
+static int put_each(struct report *r, uint16_t kind,
+		    int (*put)(struct report *r, uint64_t seq, struct arena *arena,
+			       struct err *err),
 		    struct err *err)
 {
 	struct event ev[HEADERS];
@@ -250,7 +272,8 @@ int export_md(struct export *x, struct err *err)
 	struct arena arena = ARENA_INIT;
 	struct event ev;
 	CLEANUP(buf_release) struct buf when = BUF_INIT;
-	if (session_event(x->s, 1, &ev, &arena, err) < 0 || steps_agents(x->s, &agent, &nr, err) < 0) {
+	if (session_event(x->s, 1, &ev, &arena, err) < 0 ||
+	    steps_agents(x->s, &agent, &nr, err) < 0) {
 		arena_release(&arena);
 		return -1;
 	}
@@ -261,7 +284,8 @@ int export_md(struct export *x, struct err *err)
 	fprintf(x->out, " %s\n\n", session_id(x->s));
 	export_md_put_line(x->out, "began", buf_cstr(&when));
 	fprintf(x->out, "- events: %" PRIu64 "\n\n", session_head(x->s));
-	int rc = put_each(&r, EV_HONEYTOKEN_SEEN, put_honeytoken, err); /* what nobody had a reason to carry: above all that was done */
+	/* what nobody had a reason to carry: above all that was done */
+	int rc = put_each(&r, EV_HONEYTOKEN_SEEN, put_honeytoken, err);
 	if (r.honeytokens)
 		fputc('\n', x->out);
 	if (rc == 0 && steps_any(x->s, 0))

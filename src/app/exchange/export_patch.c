@@ -1,4 +1,5 @@
-/* What the boxes have changed from beginning to end, as a patch that git applies; several boxes one after the other. */
+/* What the boxes have changed from beginning to end, as a patch that git applies; several boxes one
+ * after the other. */
 #include <string.h>
 
 #include "app/exchange/export.h"
@@ -6,7 +7,8 @@
 #include "base/text/sanitize.h"
 #include "sandbox/workspace/diff.h"
 
-static int export_patch_one_layer(struct export *x, const struct layer_at *l, bool title, struct err *err)
+static int export_patch_one_layer(struct export *x, const struct layer_at *l, bool title,
+				  struct err *err)
 {
 	struct ws_store st = states_store(x->s);
 	struct ws_view from = WS_VIEW_INIT, to = WS_VIEW_INIT;

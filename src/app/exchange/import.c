@@ -25,14 +25,15 @@ struct import {
 	struct record *r; /* NULL: dry */
 	struct loop *l;
 	uint64_t agent;
-	char *model;	  /* of the agent */
-	json_t *agents;	  /* name -> seq */
-	json_t *said;	  /* name -> what it said last: at the end it is what the agent claims */
-	json_t *stop;	  /* name -> how it ended, where it was not by itself */
-	json_t *open;	  /* id of a call -> seq of its action */
-	bool failed;	  /* an agent did not end by itself */
-	json_t *news;	  /* agent -> names of the messages that no model.call of it has named yet */
-	json_t *named;	  /* agent -> how many are */
+	char *model;	/* of the agent */
+	json_t *agents; /* name -> seq */
+	json_t *said;	/* name -> what it said last: at the end it is what the agent claims */
+	json_t *stop;	/* name -> how it ended, where it was not by itself */
+	json_t *open;	/* id of a call -> seq of its action */
+	bool failed;	/* an agent did not end by itself */
+	/* agent -> names of the messages that no model.call of it has named yet */
+	json_t *news;
+	json_t *named; /* agent -> how many are */
 	uint64_t dry_seq;
 	size_t since_drain;
 	struct import_sums *sums;
@@ -98,8 +99,8 @@ void import_time(struct import *im, const char *s)
 	struct tm tm = { 0 };
 	int n = 0, sign = 1, h = 0, m = 0;
 	double frac = 0;
-	if (!s || sscanf(s, "%4d-%2d-%2dT%2d:%2d:%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec,
-			 &n) < 6)
+	if (!s || sscanf(s, "%4d-%2d-%2dT%2d:%2d:%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+			 &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &n) < 6)
 		return;
 	tm.tm_year -= 1900;
 	tm.tm_mon -= 1;
@@ -114,7 +115,8 @@ void import_time(struct import *im, const char *s)
 		if (sscanf(s + 1, "%2d:%2d", &h, &m) < 1)
 			h = m = 0;
 	}
-	import_time_us(im, ((int64_t)timegm(&tm) - sign * (h * 3600 + m * 60)) * 1000000 + (int64_t)(frac * 1e6));
+	import_time_us(im, ((int64_t)timegm(&tm) - sign * (h * 3600 + m * 60)) * 1000000 +
+				   (int64_t)(frac * 1e6));
 }
 
 /* --- numbers --- */
@@ -127,13 +129,15 @@ int64_t import_tokens(const json_t *usage, const char *key)
 
 /* --- events --- */
 
-static uint64_t import_put(struct import *im, uint16_t kind, uint64_t cause, uint64_t action, json_t *body)
+static uint64_t import_put(struct import *im, uint16_t kind, uint64_t cause, uint64_t action,
+			   json_t *body)
 {
 	if (!im->r) {
 		json_decref(body);
 		return ++im->dry_seq;
 	}
-	uint64_t seq = record_append_json(im->r, kind, cause, kind == EV_AGENT_START ? 0 : im->agent, 0, action, body);
+	uint64_t seq = record_append_json(im->r, kind, cause,
+					  kind == EV_AGENT_START ? 0 : im->agent, 0, action, body);
 	if (++im->since_drain >= DRAIN_EVERY) {
 		im->since_drain = 0;
 		do
@@ -221,7 +225,8 @@ static void import_take_news(struct import *im, json_t *call)
 }
 
 /* A message that the next request will name. */
-static void import_message(struct import *im, const char *role, const char *text, const char *call, const char *name)
+static void import_message(struct import *im, const char *role, const char *text, const char *call,
+			   const char *name)
 {
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT, hex = BUF_INIT;
 	struct hash id;
@@ -261,9 +266,8 @@ static const char *import_speaker(struct import *im)
 {
 	const char *name;
 	json_t *seq;
-	json_object_foreach(im->agents, name, seq)
-		if ((uint64_t)json_integer_value(seq) == im->agent)
-			return name;
+	json_object_foreach(im->agents, name,
+			    seq) if ((uint64_t)json_integer_value(seq) == im->agent) return name;
 	return NULL;
 }
 
@@ -297,7 +301,8 @@ static void import_count(struct import *im, const struct usage *u)
 	im->sums->tokens_out += u->out;
 }
 
-static void import_put_ended(struct import *im, uint64_t action, const char *end, const char *why, int code)
+static void import_put_ended(struct import *im, uint64_t action, const char *end, const char *why,
+			     int code)
 {
 	json_t *b = json_object();
 	json_put_str(b, "end", end);
@@ -316,14 +321,15 @@ static void put_cost(json_t *o, int64_t uusd)
 		json_put_int(o, "cost_uusd", uusd);
 }
 
-void import_reply(struct import *im, const char *model, const char *text, const json_t *calls, const struct usage *u,
-		  const char *stop)
+void import_reply(struct import *im, const char *model, const char *text, const json_t *calls,
+		  const struct usage *u, const char *stop)
 {
 	if (!im->agent)
 		import_agent(im, "agent", model);
 	if (!model || !*model)
 		model = im->model ? im->model : "unknown";
-	json_t *turn = json_object(), *want = json_object(), *call = json_object(), *reply = json_object();
+	json_t *turn = json_object(), *want = json_object(), *call = json_object(),
+	       *reply = json_object();
 	im->sums->turns++;
 	import_count(im, u);
 	json_put_int(turn, "n", (int64_t)im->sums->turns);
@@ -382,23 +388,45 @@ static bool import_is_one_of(const char *name, const char *const *list)
 /* What kind of action a tool's name stands for in the agents that we know. */
 static const char *import_kind_of(const char *name)
 {
-	static const char *const exec[] = { "bash", "shell", "exec_command", "local_shell", "execute_bash", "container.exec", "exec",
-					    "terminal", "shell_command", "unified_exec", NULL };
-	static const char *const read[] = { "read", "read_file", "view", "cat", "notebookread", NULL };
+	static const char *const exec[] = { "bash",
+					    "shell",
+					    "exec_command",
+					    "local_shell",
+					    "execute_bash",
+					    "container.exec",
+					    "exec",
+					    "terminal",
+					    "shell_command",
+					    "unified_exec",
+					    NULL };
+	static const char *const read[] = {
+		"read", "read_file", "view", "cat", "notebookread", NULL
+	};
 	static const char *const write[] = { "write", "write_file", "create_file", "create", NULL };
-	static const char *const edit[] = { "edit", "multiedit", "apply_patch", "str_replace_editor", "str_replace_based_edit_tool",
-					    "notebookedit", "edit_file", "file_change", NULL };
+	static const char *const edit[] = { "edit",
+					    "multiedit",
+					    "apply_patch",
+					    "str_replace_editor",
+					    "str_replace_based_edit_tool",
+					    "notebookedit",
+					    "edit_file",
+					    "file_change",
+					    NULL };
 	if (!strncmp(name, "mcp__", 5) || !strncmp(name, "mcp:", 4))
 		return "mcp";
-	return import_is_one_of(name, exec) ? "exec" : import_is_one_of(name, read) ? "read" : import_is_one_of(name, write) ? "write" :
-		import_is_one_of(name, edit) ? "edit" : "host";
+	return import_is_one_of(name, exec)    ? "exec"
+	       : import_is_one_of(name, read)  ? "read"
+	       : import_is_one_of(name, write) ? "write"
+	       : import_is_one_of(name, edit)  ? "edit"
+					       : "host";
 }
 
 /* What people look for: the command line and the path, whatever the tool calls them. */
 static void import_put_what(json_t *b, const json_t *args)
 {
-	static const char *const cmd[] = { "command", "cmd", "script", NULL }, *const path[] = { "file_path", "path", "notebook_path",
-												   "filename", NULL };
+	static const char *const cmd[] = { "command", "cmd", "script", NULL }, *const path[] = {
+		"file_path", "path", "notebook_path", "filename", NULL
+	};
 	for (size_t i = 0; cmd[i]; i++) {
 		json_t *v = json_object_get(args, cmd[i]);
 		if (json_is_string(v) && !json_object_get(b, "cmd"))
@@ -425,7 +453,8 @@ void import_call(struct import *im, const char *id, const char *name, const json
 		json_put(json_object_get(b, "args"), "value", json_deep_copy(args));
 	put_any(b, "call_id", id);
 	json_put_flag(b, "imported", true);
-	if (json_object_get(im->open, id)) /* the same id twice: the first one never got an answer */
+	/* the same id twice: the first one never got an answer */
+	if (json_object_get(im->open, id))
 		import_result(im, id, "", 0, true, -1);
 	uint64_t action = import_put(im, EV_ACTION_REQUESTED, im->agent, 0, b);
 	json_put_int(im->open, id, (int64_t)action);
@@ -445,7 +474,8 @@ void import_calls(struct import *im, const json_t *calls)
 	size_t i;
 	json_t *call;
 	json_array_foreach(calls, i, call)
-		import_call(im, json_str(call, "id", ""), json_str(call, "name", "?"), json_object_get(call, "args"));
+		import_call(im, json_str(call, "id", ""), json_str(call, "name", "?"),
+			    json_object_get(call, "args"));
 }
 
 int64_t import_uusd(const json_t *o, const char *key)
@@ -485,7 +515,8 @@ void import_mark(struct import *im, const char *text)
 	import_put(im, EV_NOTE, im->agent, 0, b);
 }
 
-void import_result(struct import *im, const char *id, const char *text, size_t len, bool failed, int code)
+void import_result(struct import *im, const char *id, const char *text, size_t len, bool failed,
+		   int code)
 {
 	uint64_t action = (uint64_t)json_integer_value(json_object_get(im->open, id));
 	if (!action) {
@@ -495,7 +526,8 @@ void import_result(struct import *im, const char *id, const char *text, size_t l
 	import_output(im, id, STREAM_OUT, text, len);
 	if (im->r)
 		record_output_end(im->r, action);
-	import_put_ended(im, action, failed && code < 0 ? "failed" : "ok", failed && code < 0 ? "the tool said that it failed" : NULL, code);
+	import_put_ended(im, action, failed && code < 0 ? "failed" : "ok",
+			 failed && code < 0 ? "the tool said that it failed" : NULL, code);
 	import_message(im, "tool", text, id, NULL);
 	json_object_del(im->open, id);
 }
@@ -547,9 +579,11 @@ static void read_ahead(struct import *im, struct pending *p, FILE *in)
 		if (!p->len)
 			continue;
 		im->sums->lines++;
-		p->value = p->len > IMPORT_LINE_MAX ? NULL : json_parse(p->line, p->len, "line", &why);
+		p->value =
+			p->len > IMPORT_LINE_MAX ? NULL : json_parse(p->line, p->len, "line", &why);
 		if (!p->value)
-			import_gap(im, p->nr, p->len, p->len > IMPORT_LINE_MAX ? "the line is too long" : why.text);
+			import_gap(im, p->nr, p->len,
+				   p->len > IMPORT_LINE_MAX ? "the line is too long" : why.text);
 	}
 }
 
@@ -568,7 +602,8 @@ static size_t import_earliest(const struct pending *p, size_t nr)
 	return best;
 }
 
-int import_sources(struct import *im, const struct import_source *source, size_t nr, import_line_fn *fn, struct err *err)
+int import_sources(struct import *im, const struct import_source *source, size_t nr,
+		   import_line_fn *fn, struct err *err)
 {
 	struct pending *p = mem_calloc(nr, sizeof(*p));
 	size_t i;
@@ -654,8 +689,10 @@ char *import_text(const json_t *content)
 	json_t *part;
 	if (json_is_string(content))
 		return mem_strdup(json_string_value(content));
-	json_array_foreach(content, i, part) {
-		const char *text = json_is_string(part) ? json_string_value(part) : json_str(part, "text", NULL);
+	json_array_foreach(content, i, part)
+	{
+		const char *text = json_is_string(part) ? json_string_value(part)
+							: json_str(part, "text", NULL);
 		if (out.len)
 			buf_putc(&out, '\n');
 		if (text)
@@ -679,14 +716,16 @@ static void close_calls(struct import *im)
 	const char *id;
 	void *next;
 	json_t *seq;
-	json_object_foreach_safe(im->open, next, id, seq) {
+	json_object_foreach_safe(im->open, next, id, seq)
+	{
 		uint64_t action = (uint64_t)json_integer_value(seq);
 		if (im->r)
 			record_output_end(im->r, action);
 		import_put_ended(im, action, "interrupted", "the file ends without its result", -1);
 	}
 	const char *name;
-	json_object_foreach(im->agents, name, seq) {
+	json_object_foreach(im->agents, name, seq)
+	{
 		json_t *b = json_object();
 		im->agent = (uint64_t)json_integer_value(seq);
 		const json_t *stop = json_object_get(im->stop, name);
@@ -704,7 +743,8 @@ static void close_calls(struct import *im)
 static int import_read_all(struct import *im, const struct importer *e, FILE *in, struct err *err)
 {
 	char mark[sizeof(UTF8_MARK) - 1];
-	if (fread(mark, 1, sizeof(mark), in) != sizeof(mark) || memcmp(mark, UTF8_MARK, sizeof(mark)) != 0)
+	if (fread(mark, 1, sizeof(mark), in) != sizeof(mark) ||
+	    memcmp(mark, UTF8_MARK, sizeof(mark)) != 0)
 		rewind(in);
 	im->agents = json_object();
 	im->said = json_object();
@@ -754,8 +794,8 @@ static void remove_session(const char *path)
 	}
 }
 
-static int into_record(struct import *im, const struct importer *e, FILE *in, const json_t *from, const char *dir,
-		       const char *name, char **path_out, struct err *err)
+static int into_record(struct import *im, const struct importer *e, FILE *in, const json_t *from,
+		       const char *dir, const char *name, char **path_out, struct err *err)
 {
 	json_t *start = json_object(), *end = json_object();
 	json_put(start, "imported", json_incref((json_t *)(uintptr_t)from));
@@ -790,7 +830,8 @@ static void hash_file(struct hash_ctx *c, FILE *in)
 }
 
 /* hash: of all bytes of all its files. */
-static json_t *from_of(const struct importer *e, const char *path, FILE *in, const struct import *look)
+static json_t *from_of(const struct importer *e, const char *path, FILE *in,
+		       const struct import *look)
 {
 	json_t *from = json_object();
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
@@ -815,10 +856,12 @@ static json_t *from_of(const struct importer *e, const char *path, FILE *in, con
 	return from;
 }
 
-int import_run(const struct importer *e, const char *path, const char *dir, const char *name, import_check_fn *check,
-	       void *self, char **path_out, struct import_sums *sums, struct err *err)
+int import_run(const struct importer *e, const char *path, const char *dir, const char *name,
+	       import_check_fn *check, void *self, char **path_out, struct import_sums *sums,
+	       struct err *err)
 {
-	static const struct record_fixed file_time = { .wall_us = import_wall, .mono_us = import_wall };
+	static const struct record_fixed file_time = { .wall_us = import_wall,
+						       .mono_us = import_wall };
 	struct import look = { .sums = sums, .path = path }, im = { .sums = sums, .path = path };
 	CLEANUP(json_release) json_t *from = NULL;
 	int fd = file_open(path, err);

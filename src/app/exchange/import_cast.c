@@ -1,4 +1,5 @@
-/* asciicast 2 and 3: one action of kind exec (tool terminal) with its terminal output, times kept. */
+/* asciicast 2 and 3: one action of kind exec (tool terminal) with its terminal output, times
+ * kept. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,8 @@ struct cast {
 	int code;
 };
 
-static void import_cast_begin(struct cast *c, struct import *im, const json_t *head, size_t line, size_t len)
+static void import_cast_begin(struct cast *c, struct import *im, const json_t *head, size_t line,
+			      size_t len)
 {
 	const json_t *env = json_object_get(head, "env"), *term = json_object_get(head, "term");
 	int version = (int)json_int(head, "version", 0);
@@ -25,15 +27,19 @@ static void import_cast_begin(struct cast *c, struct import *im, const json_t *h
 	c->begin_us = s > 0 && s < INT64_C(8000000000) ? s * 1000000 : 0;
 	import_time_us(im, c->begin_us);
 	json_t *args = json_object();
-	json_put(args, "command", json_string(json_str(head, "command", json_str(env, "SHELL", "terminal"))));
+	json_put(args, "command",
+		 json_string(json_str(head, "command", json_str(env, "SHELL", "terminal"))));
 	import_agent(im, json_str(head, "title", "terminal"), "none");
 	import_call(im, "cast", "terminal", args);
-	import_resize(im, "cast", (int)json_int(version == 2 ? head : term, version == 2 ? "width" : "cols", 80),
-		      (int)json_int(version == 2 ? head : term, version == 2 ? "height" : "rows", 24));
+	import_resize(
+		im, "cast",
+		(int)json_int(version == 2 ? head : term, version == 2 ? "width" : "cols", 80),
+		(int)json_int(version == 2 ? head : term, version == 2 ? "height" : "rows", 24));
 	json_decref(args);
 }
 
-static void import_cast_on_line(void *self, struct import *im, size_t line, const json_t *j, const char *text, size_t len)
+static void import_cast_on_line(void *self, struct import *im, size_t line, const json_t *j,
+				const char *text, size_t len)
 {
 	struct cast *c = self;
 	if (!c->version) {
@@ -50,7 +56,8 @@ static void import_cast_on_line(void *self, struct import *im, size_t line, cons
 	c->at = c->version == 3 ? c->at + (t > 0 && t < 1e9 ? t : 0) : t > 0 && t < 1e9 ? t : c->at;
 	import_time_us(im, c->begin_us + (int64_t)(c->at * 1e6));
 	if (!strcmp(code, "o")) {
-		import_output(im, "cast", STREAM_PTY, json_string_value(data), json_string_length(data));
+		import_output(im, "cast", STREAM_PTY, json_string_value(data),
+			      json_string_length(data));
 	} else if (!strcmp(code, "m")) {
 		import_mark(im, json_string_value(data));
 	} else if (!strcmp(code, "r")) {
@@ -69,7 +76,10 @@ int sniff_cast(const char *head, size_t len)
 	(void)len;
 	bool two = strstr(head, "\"version\": 2") || strstr(head, "\"version\":2");
 	bool three = strstr(head, "\"version\": 3") || strstr(head, "\"version\":3");
-	return head[0] == '{' && ((two && strstr(head, "\"width\"")) || (three && strstr(head, "\"term\""))) ? 60 : 0;
+	return head[0] == '{' && ((two && strstr(head, "\"width\"")) ||
+				  (three && strstr(head, "\"term\"")))
+		       ? 60
+		       : 0;
 }
 
 int import_cast(struct import *im, FILE *in, struct err *err)

@@ -1,8 +1,9 @@
-/* Claude Code's own files (its vendor calls the form internal, so: leniently). Each line is one object: type user, assistant,
- * or something that is kept as it is; "message" has the shape of the Messages API. One answer of the model may stand on several
- * lines with the same message.id, each with one block and the usage so far, also apart and in two files: it is one turn, and its
- * last usage counts, once. A subagent has a file of its own, SESSION/subagents/agent-ID.jsonl (before: agent-ID.jsonl beside the
- * session's): they are read together, in the order of their times. */
+/* Claude Code's own files (its vendor calls the form internal, so: leniently). Each line is one
+ * object: type user, assistant, or something that is kept as it is; "message" has the shape of the
+ * Messages API. One answer of the model may stand on several lines with the same message.id, each
+ * with one block and the usage so far, also apart and in two files: it is one turn, and its last
+ * usage counts, once. A subagent has a file of its own, SESSION/subagents/agent-ID.jsonl (before:
+ * agent-ID.jsonl beside the session's): they are read together, in the order of their times. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,10 +33,15 @@ struct claude {
 static struct usage import_claude_usage_of(const struct answers *all, const char *id)
 {
 	const json_t *u = json_object_get(all->usage, id), *cost = json_object_get(all->cost, id);
-	int64_t read = import_tokens(u, "cache_read_input_tokens"), made = import_tokens(u, "cache_creation_input_tokens");
+	int64_t read = import_tokens(u, "cache_read_input_tokens"),
+		made = import_tokens(u, "cache_creation_input_tokens");
 	return (struct usage){
-		.in = import_tokens(u, "input_tokens") + read + made, .out = import_tokens(u, "output_tokens"), .cached = read,
-		.written = made, .written_1h = import_tokens(json_object_get(u, "cache_creation"), "ephemeral_1h_input_tokens"),
+		.in = import_tokens(u, "input_tokens") + read + made,
+		.out = import_tokens(u, "output_tokens"),
+		.cached = read,
+		.written = made,
+		.written_1h = import_tokens(json_object_get(u, "cache_creation"),
+					    "ephemeral_1h_input_tokens"),
 		.cost_uusd = cost ? (int64_t)json_integer_value(cost) : -1,
 	};
 }
@@ -63,10 +69,12 @@ static void import_claude_give(struct claude *c, struct import *im)
 		import_reply(im, c->model, buf_cstr(&c->text), c->calls, &usage, c->stop);
 	}
 	json_put(c->all->given, c->id, json_true());
-	json_array_foreach(c->calls, i, call) {
+	json_array_foreach(c->calls, i, call)
+	{
 		const char *id = json_str(call, "id", "");
 		if (!*id || !json_object_get(c->all->calls, id))
-			import_call(im, id, json_str(call, "name", "?"), json_object_get(call, "args"));
+			import_call(im, id, json_str(call, "name", "?"),
+				    json_object_get(call, "args"));
 		json_put(c->all->calls, id, json_true());
 	}
 	json_decref(c->calls);
@@ -100,10 +108,12 @@ static void on_assistant(struct claude *c, struct import *im, const json_t *m, s
 	}
 	if (json_is_string(content))
 		buf_puts(&c->text, json_string_value(content));
-	json_array_foreach(content, i, block) {
+	json_array_foreach(content, i, block)
+	{
 		const char *type = json_str(block, "type", "");
 		if (!strcmp(type, "text")) {
-			buf_printf(&c->text, "%s%s", c->text.len ? "\n" : "", json_str(block, "text", ""));
+			buf_printf(&c->text, "%s%s", c->text.len ? "\n" : "",
+				   json_str(block, "text", ""));
 		} else if (!strcmp(type, "tool_use")) {
 			json_t *call = json_object();
 			json_put(call, "id", json_string(json_str(block, "id", "")));
@@ -123,7 +133,8 @@ static int import_claude_code_of(const json_t *result)
 		       : -1;
 }
 
-static void on_user(struct claude *c, struct import *im, const json_t *j, const json_t *m, bool meta)
+static void on_user(struct claude *c, struct import *im, const json_t *j, const json_t *m,
+		    bool meta)
 {
 	const json_t *content = json_object_get(m, "content");
 	CLEANUP(buf_release) struct buf said = BUF_INIT;
@@ -134,14 +145,20 @@ static void on_user(struct claude *c, struct import *im, const json_t *j, const 
 		import_say(im, "user", json_string_value(content), !meta);
 		return;
 	}
-	json_array_foreach(content, i, block) {
+	json_array_foreach(content, i, block)
+	{
 		if (!strcmp(json_str(block, "type", ""), "tool_result")) {
-			CLEANUP(free_ptr) char *text = import_text(json_object_get(block, "content"));
+			CLEANUP(free_ptr)
+			char *text = import_text(json_object_get(block, "content"));
 			bool failed = json_flag(block, "is_error", false);
-			int code = failed ? -1 : import_claude_code_of(json_object_get(j, "toolUseResult")), head = 0;
+			int code = failed ? -1
+					  : import_claude_code_of(
+						    json_object_get(j, "toolUseResult")),
+			    head = 0;
 			if (failed && sscanf(text, "Exit code %d%n", &code, &head) == 1)
 				head += text[head] == '\n';
-			import_result(im, json_str(block, "tool_use_id", ""), text + head, strlen(text + head), failed, code);
+			import_result(im, json_str(block, "tool_use_id", ""), text + head,
+				      strlen(text + head), failed, code);
 		} else {
 			CLEANUP(free_ptr) char *text = import_text(block);
 			buf_printf(&said, "%s%s", said.len ? "\n" : "", text);
@@ -151,23 +168,28 @@ static void on_user(struct claude *c, struct import *im, const json_t *j, const 
 		import_say(im, "user", buf_cstr(&said), !meta);
 }
 
-static void import_claude_on_line(void *self, struct import *im, size_t line, const json_t *j, const char *text, size_t len)
+static void import_claude_on_line(void *self, struct import *im, size_t line, const json_t *j,
+				  const char *text, size_t len)
 {
 	struct claude *c = self;
 	const char *type = json_str(j, "type", "");
 	const json_t *m = json_object_get(j, "message");
-	bool answer = !strcmp(type, "assistant") && json_is_object(m), person = !strcmp(type, "user") && json_is_object(m);
+	bool answer = !strcmp(type, "assistant") && json_is_object(m),
+	     person = !strcmp(type, "user") && json_is_object(m);
 	/* the answer before is over: it is written with its own time */
 	if (c->id && (person || (answer && strcmp(json_str(m, "id", ""), c->id) != 0)))
 		import_claude_give(c, im);
 	import_time(im, json_str(j, "timestamp", NULL));
 	import_origin(im, json_str(j, "sessionId", NULL));
 	if (answer || person)
-		speak_as(c, im, json_flag(j, "isSidechain", false), answer ? json_str(m, "model", NULL) : NULL);
+		speak_as(c, im, json_flag(j, "isSidechain", false),
+			 answer ? json_str(m, "model", NULL) : NULL);
 	if (answer)
 		on_assistant(c, im, m, line);
 	else if (person)
-		on_user(c, im, j, m, c->name || c->side || json_flag(j, "isMeta", false) || json_flag(j, "isCompactSummary", false));
+		on_user(c, im, j, m,
+			c->name || c->side || json_flag(j, "isMeta", false) ||
+				json_flag(j, "isCompactSummary", false));
 	else
 		import_keep(im, line, *type ? type : "unknown", text, len);
 }
@@ -175,13 +197,16 @@ static void import_claude_on_line(void *self, struct import *im, size_t line, co
 int sniff_claude(const char *head, size_t len)
 {
 	(void)len;
-	return head[0] == '{' && strstr(head, "\"sessionId\"") && strstr(head, "\"uuid\"") && strstr(head, "\"type\"") ? 90 : 0;
+	return head[0] == '{' && strstr(head, "\"sessionId\"") && strstr(head, "\"uuid\"") &&
+			       strstr(head, "\"type\"")
+		       ? 90
+		       : 0;
 }
 
 /* --- the files of a session --- */
 
-/* The last usage of each answer of @in, which is then where it was. Output grows from line to line of one answer, so the most
- * counts. */
+/* The last usage of each answer of @in, which is then where it was. Output grows from line to line
+ * of one answer, so the most counts. */
 static void read_usages(struct answers *all, FILE *in)
 {
 	char *line = NULL;
@@ -197,7 +222,8 @@ static void read_usages(struct answers *all, FILE *in)
 		const char *id = json_str(m, "id", NULL);
 		if (!json_is_object(u) || !id)
 			continue;
-		if (import_tokens(u, "output_tokens") >= import_tokens(json_object_get(all->usage, id), "output_tokens"))
+		if (import_tokens(u, "output_tokens") >=
+		    import_tokens(json_object_get(all->usage, id), "output_tokens"))
 			json_put(all->usage, id, json_deep_copy(u));
 		if (import_uusd(j, "costUSD") >= 0)
 			json_put_int(all->cost, id, import_uusd(j, "costUSD"));
@@ -231,7 +257,8 @@ static bool import_claude_of_session(const char *path, const char *id)
 }
 
 /* Adds the files of @dir that @pick takes; @id: only those that name this session. */
-static void import_claude_add_files(struct strv *out, const char *dir, int (*pick)(const struct dirent *e), const char *id)
+static void import_claude_add_files(struct strv *out, const char *dir,
+				    int (*pick)(const struct dirent *e), const char *id)
 {
 	struct dirent **e = NULL;
 	int nr = scandir(dir, &e, pick, alphasort);
@@ -254,7 +281,8 @@ static void subagents_of(const char *path, struct strv *out)
 	CLEANUP(free_ptr) char *stem = mem_strndup(path, strlen(path) - 6);
 	CLEANUP(free_ptr) char *id = mem_strndup(base, len - 6);
 	CLEANUP(free_ptr) char *below = mem_printf("%s/subagents", stem);
-	CLEANUP(free_ptr) char *beside = base == path ? mem_strdup(".") : mem_strndup(path, (size_t)(base - path));
+	CLEANUP(free_ptr)
+	char *beside = base == path ? mem_strdup(".") : mem_strndup(path, (size_t)(base - path));
 	import_claude_add_files(out, below, is_jsonl, NULL);
 	import_claude_add_files(out, beside, is_subagent, id);
 }
@@ -276,7 +304,8 @@ static void claude_release(struct claude *c)
 }
 
 /* Opens the files of subagents behind @source[0]. */
-static int open_files(struct answers *all, const struct strv *path, struct import_source *source, struct claude *c, struct err *err)
+static int open_files(struct answers *all, const struct strv *path, struct import_source *source,
+		      struct claude *c, struct err *err)
 {
 	for (size_t i = 0; i < path->nr; i++) {
 		source[i + 1] = (struct import_source){ fopen(path->item[i], "re"), &c[i + 1] };

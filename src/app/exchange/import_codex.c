@@ -1,10 +1,13 @@
-/* Codex: rollout files, {timestamp, type, payload} on each line, and what `codex exec --json` prints.
+/* Codex: rollout files, {timestamp, type, payload} on each line, and what `codex exec --json`
+ * prints.
  *
- * Rollout: an answer of the model is the run of its items (message, function_call, ...) up to the token_count that follows;
- * results of calls that come before that wait for it. A token_count without an answer counts as spent by nobody in
- * particular. The rollout of a fork or of a spawned thread begins with a copy of its parent's history, which was written at once
- * when it began: that is kept, and counts nothing. exec: one turn.started ... turn.completed (or turn.failed) is one answer; its items are its calls; there are no
- * times. An item that was started and never completed is a call without a result. */
+ * Rollout: an answer of the model is the run of its items (message, function_call, ...) up to the
+ * token_count that follows; results of calls that come before that wait for it. A token_count
+ * without an answer counts as spent by nobody in particular. The rollout of a fork or of a spawned
+ * thread begins with a copy of its parent's history, which was written at once when it began: that
+ * is kept, and counts nothing. exec: one turn.started ... turn.completed (or turn.failed) is one
+ * answer; its items are its calls; there are no times. An item that was started and never completed
+ * is a call without a result. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -19,8 +22,8 @@ struct result {
 };
 
 struct codex {
-	bool open;	/* an answer is under way */
-	bool answered;	/* ... and results of its calls have come */
+	bool open;     /* an answer is under way */
+	bool answered; /* ... and results of its calls have come */
 	struct buf text;
 	json_t *calls;
 	struct result *result;
@@ -29,7 +32,7 @@ struct codex {
 	char *model;
 	int64_t last_total;
 	size_t history; /* the last line that is a copy of the parent's history; 0: none is */
-	json_t *begun; /* exec: id -> item that was started */
+	json_t *begun;	/* exec: id -> item that was started */
 };
 
 static void import_codex_add_call(struct codex *c, const char *id, const char *name, json_t *args)
@@ -60,11 +63,13 @@ static void import_codex_give(struct codex *c, struct import *im)
 	size_t i;
 	json_t *call;
 	if (c->open) {
-		import_reply(im, c->model, buf_cstr(&c->text), c->calls, &c->usage, json_array_size(c->calls) ? "calls" : "end");
+		import_reply(im, c->model, buf_cstr(&c->text), c->calls, &c->usage,
+			     json_array_size(c->calls) ? "calls" : "end");
 		c->usage = USAGE_INIT;
 	}
 	json_array_foreach(c->calls, i, call)
-		import_call(im, json_str(call, "id", ""), json_str(call, "name", "?"), json_object_get(call, "args"));
+		import_call(im, json_str(call, "id", ""), json_str(call, "name", "?"),
+			    json_object_get(call, "args"));
 	for (i = 0; i < c->nr; i++) {
 		struct result *r = &c->result[i];
 		import_result(im, r->id, r->text, strlen(r->text), r->failed, r->code);
@@ -90,10 +95,12 @@ static void import_codex_release(struct codex *c, struct import *im)
 
 /* --- rollout --- */
 
-/* "Wall time: ...\nProcess exited with code N\n...Output:\n" in front is the tool's, not the command's. */
+/* "Wall time: ...\nProcess exited with code N\n...Output:\n" in front is the tool's, not the
+ * command's. */
 static void import_codex_take_head(char *text, int *code)
 {
-	char *output = strstr(text, "Output:\n"), *exited = strstr(text, "Process exited with code ");
+	char *output = strstr(text, "Output:\n"),
+	     *exited = strstr(text, "Process exited with code ");
 	if (!exited)
 		exited = !strncmp(text, "Exit code: ", 11) ? text : NULL;
 	if (!output || !exited || exited > output || output - text > 400)
@@ -107,10 +114,14 @@ static void import_codex_take_head(char *text, int *code)
 static char *import_codex_output_of(const json_t *out, int *code)
 {
 	struct err none = ERR_INIT;
-	json_t *inner = json_is_string(out) && json_string_value(out)[0] == '{' ?
-				json_parse(json_string_value(out), json_string_length(out), "output", &none) : NULL;
+	json_t *inner = json_is_string(out) && json_string_value(out)[0] == '{'
+				? json_parse(json_string_value(out), json_string_length(out),
+					     "output", &none)
+				: NULL;
 	const json_t *o = inner ? inner : out;
-	char *text = json_is_object(o) && json_object_get(o, "output") ? import_text(json_object_get(o, "output")) : import_text(out);
+	char *text = json_is_object(o) && json_object_get(o, "output")
+			     ? import_text(json_object_get(o, "output"))
+			     : import_text(out);
 	*code = (int)json_int(json_object_get(o, "metadata"), "exit_code", -1);
 	if (*code < 0)
 		import_codex_take_head(text, code);
@@ -132,25 +143,33 @@ static json_t *arguments_of(const json_t *p)
 
 static bool on_item(struct codex *c, struct import *im, const json_t *p)
 {
-	const char *type = json_str(p, "type", ""), *id = json_str(p, "call_id", json_str(p, "id", ""));
+	const char *type = json_str(p, "type", ""),
+		   *id = json_str(p, "call_id", json_str(p, "id", ""));
 	if (!strcmp(type, "message")) {
 		const char *role = json_str(p, "role", "user");
 		CLEANUP(free_ptr) char *text = import_text(json_object_get(p, "content"));
 		if (strcmp(role, "assistant") != 0) {
 			import_codex_give(c, im);
-			import_say(im, strcmp(role, "user") ? "system" : "user", text, !strcmp(role, "user") && text[0] != '<');
+			import_say(im, strcmp(role, "user") ? "system" : "user", text,
+				   !strcmp(role, "user") && text[0] != '<');
 			return true;
 		}
 		if (c->answered)
 			import_codex_give(c, im);
 		import_codex_begin(c);
 		buf_printf(&c->text, "%s%s", c->text.len ? "\n" : "", text);
-	} else if (!strcmp(type, "function_call") || !strcmp(type, "custom_tool_call") || !strcmp(type, "local_shell_call")) {
+	} else if (!strcmp(type, "function_call") || !strcmp(type, "custom_tool_call") ||
+		   !strcmp(type, "local_shell_call")) {
 		if (c->answered)
 			import_codex_give(c, im);
 		import_codex_begin(c);
-		import_codex_add_call(c, id, json_str(p, "name", !strcmp(type, "local_shell_call") ? "local_shell" : "?"), arguments_of(p));
-	} else if (!strcmp(type, "function_call_output") || !strcmp(type, "custom_tool_call_output")) {
+		import_codex_add_call(
+			c, id,
+			json_str(p, "name",
+				 !strcmp(type, "local_shell_call") ? "local_shell" : "?"),
+			arguments_of(p));
+	} else if (!strcmp(type, "function_call_output") ||
+		   !strcmp(type, "custom_tool_call_output")) {
 		int code;
 		char *text = import_codex_output_of(json_object_get(p, "output"), &code);
 		add_result(c, id, text, false, code);
@@ -162,7 +181,8 @@ static bool on_item(struct codex *c, struct import *im, const json_t *p)
 
 static void on_tokens(struct codex *c, struct import *im, const json_t *p)
 {
-	const json_t *info = json_object_get(p, "info"), *u = json_object_get(info, "last_token_usage");
+	const json_t *info = json_object_get(p, "info"),
+		     *u = json_object_get(info, "last_token_usage");
 	int64_t total = json_int(json_object_get(info, "total_token_usage"), "total_tokens", -1);
 	if (!u || (total >= 0 && total == c->last_total)) /* limits only, or said again */
 		return;
@@ -183,7 +203,8 @@ static double seconds_of(const char *ts)
 {
 	struct tm tm = { 0 };
 	double s = 0;
-	if (!ts || sscanf(ts, "%4d-%2d-%2dT%2d:%2d:%lf", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &s) < 6)
+	if (!ts || sscanf(ts, "%4d-%2d-%2dT%2d:%2d:%lf", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+			  &tm.tm_hour, &tm.tm_min, &s) < 6)
 		return -1;
 	tm.tm_year -= 1900;
 	tm.tm_mon -= 1;
@@ -192,17 +213,20 @@ static double seconds_of(const char *ts)
 
 /* What the beginning of a rollout says of where its own part begins. */
 struct copied {
-	double began, last;	 /* times of the first line and of the newest that may be a copy */
+	double began, last; /* times of the first line and of the newest that may be a copy */
 	char *id;
-	bool forked, other;	 /* it says that it continues another; the other's own head stands in it */
-	size_t answered, turn;	 /* lines: the newest that ends an answer; the first of a turn behind that */
+	/* it says that it continues another; the other's own head stands in it */
+	bool forked, other;
+	/* lines: the newest that ends an answer; the first of a turn behind that */
+	size_t answered, turn;
 };
 
 /* A pause of a second, or the first line of a turn behind one, ends what was written at once. */
 static bool still_copied(struct copied *k, size_t line, const json_t *j)
 {
 	const json_t *p = json_object_get(j, "payload");
-	const char *type = json_str(j, "type", ""), *what = json_str(p, "type", ""), *id = json_str(p, "id", "");
+	const char *type = json_str(j, "type", ""), *what = json_str(p, "type", ""),
+		   *id = json_str(p, "id", "");
 	double now = seconds_of(json_str(j, "timestamp", NULL));
 	if (line == 1) {
 		k->began = k->last = now;
@@ -215,7 +239,8 @@ static bool still_copied(struct copied *k, size_t line, const json_t *j)
 	k->last = now > k->last ? now : k->last;
 	if (!strcmp(type, "session_meta") && strcmp(id, k->id) != 0)
 		k->other = true;
-	if (!strcmp(what, "token_count") || !strcmp(what, "task_complete") || !strcmp(what, "turn_aborted")) {
+	if (!strcmp(what, "token_count") || !strcmp(what, "task_complete") ||
+	    !strcmp(what, "turn_aborted")) {
 		k->answered = line;
 		k->turn = 0;
 	} else if (!k->turn && (!strcmp(type, "turn_context") || !strcmp(what, "task_started"))) {
@@ -224,7 +249,8 @@ static bool still_copied(struct copied *k, size_t line, const json_t *j)
 	return true;
 }
 
-/* The last line of the copied history at the beginning of @in, which is then where it was; 0: there is none. */
+/* The last line of the copied history at the beginning of @in, which is then where it was; 0: there
+ * is none. */
 static size_t history_of(FILE *in)
 {
 	struct copied k = { 0 };
@@ -250,7 +276,8 @@ static size_t history_of(FILE *in)
 	return k.turn ? k.turn - 1 : nr - 1;
 }
 
-static void on_rollout(void *self, struct import *im, size_t line, const json_t *j, const char *text, size_t len)
+static void on_rollout(void *self, struct import *im, size_t line, const json_t *j,
+		       const char *text, size_t len)
 {
 	struct codex *c = self;
 	const char *type = json_str(j, "type", "");
@@ -259,8 +286,11 @@ static void on_rollout(void *self, struct import *im, size_t line, const json_t 
 		import_origin(im, json_str(p, "id", ""));
 	import_time(im, json_str(j, "timestamp", NULL));
 	if (line > 1 && line <= c->history) {
-		CLEANUP(free_ptr) char *of = mem_printf("history %s %s", type, json_str(p, "type", ""));
-		int64_t total = json_int(json_object_get(json_object_get(p, "info"), "total_token_usage"), "total_tokens", -1);
+		CLEANUP(free_ptr)
+		char *of = mem_printf("history %s %s", type, json_str(p, "type", ""));
+		int64_t total =
+			json_int(json_object_get(json_object_get(p, "info"), "total_token_usage"),
+				 "total_tokens", -1);
 		c->last_total = total >= 0 ? total : c->last_total;
 		import_keep(im, line, of, text, len);
 		return;
@@ -279,14 +309,19 @@ static void on_rollout(void *self, struct import *im, size_t line, const json_t 
 		on_tokens(c, im, p);
 		return;
 	}
-	CLEANUP(free_ptr) char *name = mem_printf("%s %s", *type ? type : "unknown", json_str(p, "type", ""));
+	CLEANUP(free_ptr)
+	char *name = mem_printf("%s %s", *type ? type : "unknown", json_str(p, "type", ""));
 	import_keep(im, line, name, text, len);
 }
 
 int sniff_codex(const char *head, size_t len)
 {
 	(void)len;
-	return head[0] == '{' && strstr(head, "\"payload\"") && (strstr(head, "\"session_meta\"") || strstr(head, "\"response_item\"")) ? 90 : 0;
+	return head[0] == '{' && strstr(head, "\"payload\"") &&
+			       (strstr(head, "\"session_meta\"") ||
+				strstr(head, "\"response_item\""))
+		       ? 90
+		       : 0;
 }
 
 int import_codex(struct import *im, FILE *in, struct err *err)
@@ -310,13 +345,19 @@ static bool on_exec_item(struct codex *c, const json_t *item, bool completed)
 		json_put(args, "command", json_string(json_str(item, "command", "")));
 		import_codex_add_call(c, id, "shell", args);
 		if (completed)
-			add_result(c, id, mem_strdup(json_str(item, "aggregated_output", "")), false, (int)json_int(item, "exit_code", -1));
-	} else if (!strcmp(type, "file_change") || !strcmp(type, "mcp_tool_call") || !strcmp(type, "web_search")) {
-		CLEANUP(free_ptr) char *name = !strcmp(type, "mcp_tool_call") ? mem_printf("mcp:%s:%s", json_str(item, "server", "?"),
-											 json_str(item, "tool", "?")) : mem_strdup(type);
+			add_result(c, id, mem_strdup(json_str(item, "aggregated_output", "")),
+				   false, (int)json_int(item, "exit_code", -1));
+	} else if (!strcmp(type, "file_change") || !strcmp(type, "mcp_tool_call") ||
+		   !strcmp(type, "web_search")) {
+		CLEANUP(free_ptr)
+		char *name = !strcmp(type, "mcp_tool_call")
+				     ? mem_printf("mcp:%s:%s", json_str(item, "server", "?"),
+						  json_str(item, "tool", "?"))
+				     : mem_strdup(type);
 		import_codex_add_call(c, id, name, json_deep_copy(item));
 		if (completed)
-			add_result(c, id, import_text(json_object_get(item, "result")), !strcmp(json_str(item, "status", ""), "failed"), -1);
+			add_result(c, id, import_text(json_object_get(item, "result")),
+				   !strcmp(json_str(item, "status", ""), "failed"), -1);
 	} else {
 		return false;
 	}
@@ -327,13 +368,13 @@ static void import_codex_end_turn(struct codex *c, struct import *im)
 {
 	const char *id;
 	json_t *item;
-	json_object_foreach(c->begun, id, item)
-		on_exec_item(c, item, false);
+	json_object_foreach(c->begun, id, item) on_exec_item(c, item, false);
 	json_object_clear(c->begun);
 	import_codex_give(c, im);
 }
 
-static void on_exec(void *self, struct import *im, size_t line, const json_t *j, const char *text, size_t len)
+static void on_exec(void *self, struct import *im, size_t line, const json_t *j, const char *text,
+		    size_t len)
 {
 	struct codex *c = self;
 	const char *type = json_str(j, "type", "");
@@ -348,19 +389,23 @@ static void on_exec(void *self, struct import *im, size_t line, const json_t *j,
 		json_put(c->begun, json_str(item, "id", ""), json_deep_copy(item));
 	if (!strcmp(type, "turn.failed")) {
 		import_agent(im, "codex", c->model);
-		import_stop(im, "error", json_str(json_object_get(j, "error"), "message", "the turn failed"));
+		import_stop(im, "error",
+			    json_str(json_object_get(j, "error"), "message", "the turn failed"));
 		import_codex_end_turn(c, im);
 		return;
 	}
 	if (!strcmp(type, "turn.completed")) {
 		import_codex_begin(c);
-		c->usage = (struct usage){ .in = import_tokens(u, "input_tokens"), .out = import_tokens(u, "output_tokens"),
-					   .cached = import_tokens(u, "cached_input_tokens"), .cost_uusd = -1 };
+		c->usage = (struct usage){ .in = import_tokens(u, "input_tokens"),
+					   .out = import_tokens(u, "output_tokens"),
+					   .cached = import_tokens(u, "cached_input_tokens"),
+					   .cost_uusd = -1 };
 		import_agent(im, "codex", c->model);
 		import_codex_end_turn(c, im);
 		return;
 	}
-	if (!strcmp(type, "item.started") || !strcmp(type, "item.updated") || !strcmp(type, "turn.started"))
+	if (!strcmp(type, "item.started") || !strcmp(type, "item.updated") ||
+	    !strcmp(type, "turn.started"))
 		return; /* item.completed says the same and more */
 	import_keep(im, line, *type ? type : "unknown", text, len);
 }
@@ -368,7 +413,10 @@ static void on_exec(void *self, struct import *im, size_t line, const json_t *j,
 int sniff_codex_exec(const char *head, size_t len)
 {
 	(void)len;
-	return head[0] == '{' && (strstr(head, "\"thread.started\"") || strstr(head, "\"turn.started\"")) ? 90 : 0;
+	return head[0] == '{' && (strstr(head, "\"thread.started\"") ||
+				  strstr(head, "\"turn.started\""))
+		       ? 90
+		       : 0;
 }
 
 int import_codex_exec(struct import *im, FILE *in, struct err *err)

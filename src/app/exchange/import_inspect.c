@@ -1,12 +1,16 @@
 /* Inspect's eval log: each sample is an agent.
  *
- * 1. What was said is in the sample's messages; what each answer cost, and when it came, in its model events. A message is an
- *    answer of a model when it names one, says that it was generated, or a model event holds it: older logs name no model,
+ * 1. What was said is in the sample's messages; what each answer cost, and when it came, in its
+ * model events. A message is an
+ *    answer of a model when it names one, says that it was generated, or a model event holds it:
+ *    older logs name no model,
  *    and what a script has put into a conversation is no answer.
- * 2. Model events that no message goes back to (those who grade, agents below the agent) are answers of an agent of their own,
+ * 2. Model events that no message goes back to (those who grade, agents below the agent) are
+ * answers of an agent of their own,
  *    named after the part of the evaluation in which they stand.
  * 3. Tokens that the sample's sums have beyond those of its answers are spent by no single answer.
- * 4. Long texts stand under "attachments" and are put back; scores and errors are kept as they are. */
+ * 4. Long texts stand under "attachments" and are put back; scores and errors are kept as they
+ * are. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,15 +43,18 @@ static json_t *import_inspect_whole(const json_t *sample, const json_t *j)
 /* What models think is no part of what they say. */
 static char *import_inspect_text_of(const json_t *sample, const json_t *content)
 {
-	CLEANUP(json_release) json_t *all = json_is_array(content) ? json_array() : import_inspect_whole(sample, content);
+	CLEANUP(json_release)
+	json_t *all = json_is_array(content) ? json_array() : import_inspect_whole(sample, content);
 	size_t i;
 	json_t *part;
-	json_array_foreach(content, i, part) {
+	json_array_foreach(content, i, part)
+	{
 		if (!strcmp(json_str(part, "type", ""), "reasoning"))
 			continue;
 		json_t *copy = json_deep_copy(part);
 		if (json_object_get(part, "text"))
-			json_put(copy, "text", import_inspect_whole(sample, json_object_get(part, "text")));
+			json_put(copy, "text",
+				 import_inspect_whole(sample, json_object_get(part, "text")));
 		json_array_append_new(all, copy);
 	}
 	return import_text(all);
@@ -57,8 +64,7 @@ static json_t *args_of(const json_t *sample, json_t *args)
 {
 	json_t *out = json_object(), *v;
 	const char *key;
-	json_object_foreach(args, key, v)
-		json_put(out, key, import_inspect_whole(sample, v));
+	json_object_foreach(args, key, v) json_put(out, key, import_inspect_whole(sample, v));
 	return out;
 }
 
@@ -66,23 +72,32 @@ static json_t *import_inspect_calls_of(const json_t *sample, const json_t *m)
 {
 	json_t *calls = json_array(), *one;
 	size_t i;
-	json_array_foreach(json_object_get(m, "tool_calls"), i, one) {
-		CLEANUP(json_release) json_t *args = args_of(sample, json_object_get(one, "arguments"));
-		json_array_append_new(calls, import_call_of(json_str(one, "id", ""), json_str(one, "function", "?"), args));
+	json_array_foreach(json_object_get(m, "tool_calls"), i, one)
+	{
+		CLEANUP(json_release)
+		json_t *args = args_of(sample, json_object_get(one, "arguments"));
+		json_array_append_new(calls, import_call_of(json_str(one, "id", ""),
+							    json_str(one, "function", "?"), args));
 	}
 	return calls;
 }
 
 static struct usage import_inspect_usage_of(const json_t *use)
 {
-	int64_t read = import_tokens(use, "input_tokens_cache_read"), made = import_tokens(use, "input_tokens_cache_write");
-	return (struct usage){ .in = import_tokens(use, "input_tokens") + read + made, .out = import_tokens(use, "output_tokens"),
-			       .cached = read, .written = made, .cost_uusd = import_uusd(use, "total_cost") };
+	int64_t read = import_tokens(use, "input_tokens_cache_read"),
+		made = import_tokens(use, "input_tokens_cache_write");
+	return (struct usage){ .in = import_tokens(use, "input_tokens") + read + made,
+			       .out = import_tokens(use, "output_tokens"),
+			       .cached = read,
+			       .written = made,
+			       .cost_uusd = import_uusd(use, "total_cost") };
 }
 
 static const json_t *import_inspect_answer_of(const json_t *ev)
 {
-	return json_object_get(json_array_get(json_object_get(json_object_get(ev, "output"), "choices"), 0), "message");
+	return json_object_get(
+		json_array_get(json_object_get(json_object_get(ev, "output"), "choices"), 0),
+		"message");
 }
 
 static bool import_inspect_is_model(const json_t *ev)
@@ -94,7 +109,8 @@ static bool import_inspect_is_model(const json_t *ev)
 
 static bool import_inspect_alike(const json_t *a, const json_t *b)
 {
-	const json_t *one = json_array_get(json_object_get(a, "tool_calls"), 0), *two = json_array_get(json_object_get(b, "tool_calls"), 0);
+	const json_t *one = json_array_get(json_object_get(a, "tool_calls"), 0),
+		     *two = json_array_get(json_object_get(b, "tool_calls"), 0);
 	return a && b && json_equal(json_object_get(a, "content"), json_object_get(b, "content")) &&
 	       !strcmp(json_str(one, "id", ""), json_str(two, "id", ""));
 }
@@ -102,7 +118,8 @@ static bool import_inspect_alike(const json_t *a, const json_t *b)
 static size_t next_model(const struct sample *s)
 {
 	size_t i = s->next;
-	while (i < json_array_size(s->events) && (s->taken[i] || !import_inspect_is_model(json_array_get(s->events, i))))
+	while (i < json_array_size(s->events) &&
+	       (s->taken[i] || !import_inspect_is_model(json_array_get(s->events, i))))
 		i++;
 	return i;
 }
@@ -116,10 +133,12 @@ static size_t import_inspect_event_of(struct sample *s, const json_t *m, bool *i
 	*is_answer_out = true;
 	if (i >= json_array_size(s->events))
 		i = SIZE_MAX;
-	else if (at || import_inspect_alike(m, import_inspect_answer_of(json_array_get(s->events, i))))
+	else if (at ||
+		 import_inspect_alike(m, import_inspect_answer_of(json_array_get(s->events, i))))
 		return i;
 	*is_answer_out = json_str(m, "model", NULL) || !strcmp(source, "generate");
-	/* an answer with an id that no event has was changed afterwards: the next one that is nobody else's */
+	/* an answer with an id that no event has was changed afterwards: the next one that is
+	 * nobody else's */
 	return *is_answer_out ? i : SIZE_MAX;
 }
 
@@ -129,19 +148,24 @@ static void import_inspect_reply(struct sample *s, const json_t *m, const json_t
 {
 	const json_t *output = json_object_get(ev, "output");
 	const char *failed = json_str(ev, "error", NULL);
-	CLEANUP(free_ptr) char *text = import_inspect_text_of(s->doc, json_object_get(m, "content"));
+	CLEANUP(free_ptr)
+	char *text = import_inspect_text_of(s->doc, json_object_get(m, "content"));
 	CLEANUP(json_release) json_t *calls = import_inspect_calls_of(s->doc, m);
 	struct usage u = import_inspect_usage_of(json_object_get(output, "usage"));
 	import_time(s->im, json_str(ev, "timestamp", NULL));
-	import_reply(s->im, json_str(m, "model", json_str(ev, "model", s->model)), m || !failed ? text : failed, calls, &u,
-		     failed ? "error" : json_array_size(calls) ? "calls" : "end");
+	import_reply(s->im, json_str(m, "model", json_str(ev, "model", s->model)),
+		     m || !failed ? text : failed, calls, &u,
+		     failed		      ? "error"
+		     : json_array_size(calls) ? "calls"
+					      : "end");
 	s->sum.in += u.in;
 	s->sum.out += u.out;
 	import_calls(s->im, calls);
 }
 
 /* What came of a call; of one that failed with nothing to show: why. */
-static void import_inspect_result(struct sample *s, const char *id, const json_t *content, const json_t *error)
+static void import_inspect_result(struct sample *s, const char *id, const json_t *content,
+				  const json_t *error)
 {
 	CLEANUP(free_ptr) char *text = import_inspect_text_of(s->doc, content);
 	const char *shown = *text ? text : json_str(error, "message", "");
@@ -154,29 +178,34 @@ static const char *import_inspect_part_of(const struct sample *s, const json_t *
 	const char *span = json_str(ev, "span_id", NULL);
 	size_t i;
 	json_t *one;
-	json_array_foreach(s->events, i, one)
-		if (span && !strcmp(json_str(one, "event", ""), "span_begin") && !strcmp(json_str(one, "id", ""), span))
-			return json_str(one, "name", "aside");
+	json_array_foreach(s->events, i,
+			   one) if (span && !strcmp(json_str(one, "event", ""), "span_begin") &&
+				    !strcmp(json_str(one, "id", ""),
+					    span)) return json_str(one, "name", "aside");
 	return "aside";
 }
 
 static void import_inspect_aside(struct sample *s, const json_t *ev)
 {
-	const json_t *input = json_object_get(ev, "input"), *last = json_array_get(input, json_array_size(input) - 1);
+	const json_t *input = json_object_get(ev, "input"),
+		     *last = json_array_get(input, json_array_size(input) - 1);
 	const json_t *m = import_inspect_answer_of(ev);
 	CLEANUP(free_ptr) char *who = mem_printf("%s %s", s->name, import_inspect_part_of(s, ev));
-	CLEANUP(free_ptr) char *text = import_inspect_text_of(s->doc, json_object_get(last, "content"));
+	CLEANUP(free_ptr)
+	char *text = import_inspect_text_of(s->doc, json_object_get(last, "content"));
 	size_t i;
 	json_t *call;
 	import_agent(s->im, who, json_str(ev, "model", NULL));
 	if (last)
 		import_say(s->im, "user", text, false);
 	import_inspect_reply(s, m, ev);
-	json_array_foreach(json_object_get(m, "tool_calls"), i, call) {
+	json_array_foreach(json_object_get(m, "tool_calls"), i, call)
+	{
 		const char *id = json_str(call, "id", "");
 		const json_t *tool = json_object_get(s->tools, id);
 		if (tool)
-			import_inspect_result(s, id, json_object_get(tool, "result"), json_object_get(tool, "error"));
+			import_inspect_result(s, id, json_object_get(tool, "result"),
+					      json_object_get(tool, "error"));
 	}
 	import_agent(s->im, s->name, s->model);
 }
@@ -201,11 +230,15 @@ static void import_inspect_message(struct sample *s, const json_t *m, size_t at,
 		CLEANUP(json_release) json_t *calls = import_inspect_calls_of(s->doc, m);
 		import_calls(s->im, calls);
 	} else {
-		CLEANUP(free_ptr) char *text = import_inspect_text_of(s->doc, json_object_get(m, "content"));
+		CLEANUP(free_ptr)
+		char *text = import_inspect_text_of(s->doc, json_object_get(m, "content"));
 		if (!strcmp(role, "tool"))
-			import_inspect_result(s, json_str(m, "tool_call_id", ""), json_object_get(m, "content"), json_object_get(m, "error"));
+			import_inspect_result(s, json_str(m, "tool_call_id", ""),
+					      json_object_get(m, "content"),
+					      json_object_get(m, "error"));
 		else
-			import_say(s->im, !strcmp(role, "system") ? "system" : "user", text, !strcmp(role, "user"));
+			import_say(s->im, !strcmp(role, "system") ? "system" : "user", text,
+				   !strcmp(role, "user"));
 	}
 }
 
@@ -216,7 +249,8 @@ static void import_inspect_messages(struct sample *s)
 	size_t *at = mem_calloc(nr + 1, sizeof(*at));
 	bool *is_answer = mem_calloc(nr + 1, sizeof(*is_answer));
 	json_t *m;
-	json_array_foreach(list, i, m) {
+	json_array_foreach(list, i, m)
+	{
 		at[i] = SIZE_MAX;
 		if (strcmp(json_str(m, "role", ""), "assistant") != 0)
 			continue;
@@ -226,8 +260,7 @@ static void import_inspect_messages(struct sample *s)
 			s->next = at[i] + 1;
 		}
 	}
-	json_array_foreach(list, i, m)
-		import_inspect_message(s, m, at[i], is_answer[i]);
+	json_array_foreach(list, i, m) import_inspect_message(s, m, at[i], is_answer[i]);
 	import_inspect_asides(s, SIZE_MAX);
 	free(at);
 	free(is_answer);
@@ -240,13 +273,15 @@ static void import_inspect_spent(struct sample *s)
 	struct usage all = USAGE_INIT;
 	const char *model;
 	json_t *use;
-	json_object_foreach(json_object_get(s->doc, "model_usage"), model, use) {
+	json_object_foreach(json_object_get(s->doc, "model_usage"), model, use)
+	{
 		struct usage u = import_inspect_usage_of(use);
 		all.in += u.in;
 		all.out += u.out;
 	}
 	if (!all.in && !all.out && !json_array_size(s->events))
-		all = import_inspect_usage_of(json_object_get(json_object_get(s->doc, "output"), "usage"));
+		all = import_inspect_usage_of(
+			json_object_get(json_object_get(s->doc, "output"), "usage"));
 	all.in = all.in > s->sum.in ? all.in - s->sum.in : 0;
 	all.out = all.out > s->sum.out ? all.out - s->sum.out : 0;
 	all.cached = all.written = 0;
@@ -266,7 +301,8 @@ static void import_inspect_keep(struct sample *s, const char *key)
 
 static void how_it_ended(struct sample *s)
 {
-	const json_t *error = json_object_get(s->doc, "error"), *limit = json_object_get(s->doc, "limit");
+	const json_t *error = json_object_get(s->doc, "error"),
+		     *limit = json_object_get(s->doc, "limit");
 	import_inspect_keep(s, "scores");
 	import_inspect_keep(s, "error");
 	if (json_is_object(error))
@@ -279,7 +315,8 @@ static void look_over(struct sample *s)
 {
 	size_t i;
 	json_t *ev;
-	json_array_foreach(s->events, i, ev) {
+	json_array_foreach(s->events, i, ev)
+	{
 		const char *id = json_str(import_inspect_answer_of(ev), "id", NULL);
 		if (import_inspect_is_model(ev) && id)
 			json_put_int(s->by_id, id, (int64_t)i);
@@ -291,10 +328,15 @@ static void look_over(struct sample *s)
 void inspect_sample(struct import *im, const json_t *doc, const char *model)
 {
 	const json_t *id = json_object_get(doc, "id"), *events = json_object_get(doc, "events");
-	CLEANUP(free_ptr) char *name = json_is_string(id) ? mem_strdup(json_string_value(id)) :
-		mem_printf("sample %d", (int)json_integer_value(id));
-	CLEANUP(free_ptr) char *who = mem_printf("%s epoch %d", name, (int)json_int(doc, "epoch", 1));
-	struct sample s = { .im = im, .doc = doc, .model = model, .name = json_int(doc, "epoch", 1) > 1 ? who : name };
+	CLEANUP(free_ptr)
+	char *name = json_is_string(id) ? mem_strdup(json_string_value(id))
+					: mem_printf("sample %d", (int)json_integer_value(id));
+	CLEANUP(free_ptr)
+	char *who = mem_printf("%s epoch %d", name, (int)json_int(doc, "epoch", 1));
+	struct sample s = { .im = im,
+			    .doc = doc,
+			    .model = model,
+			    .name = json_int(doc, "epoch", 1) > 1 ? who : name };
 	/* the first logs had them one level further down */
 	s.events = events ? events : json_object_get(json_object_get(doc, "transcript"), "events");
 	s.taken = mem_calloc(json_array_size(s.events) + 1, sizeof(*s.taken));
@@ -316,7 +358,10 @@ int sniff_inspect(const char *head, size_t len)
 {
 	if (is_eval(head, len))
 		return 80;
-	return head[0] == '{' && strstr(head, "\"eval\"") && strstr(head, "\"version\"") && strstr(head, "\"status\"") ? 80 : 0;
+	return head[0] == '{' && strstr(head, "\"eval\"") && strstr(head, "\"version\"") &&
+			       strstr(head, "\"status\"")
+		       ? 80
+		       : 0;
 }
 
 int import_inspect(struct import *im, FILE *in, struct err *err)
@@ -329,8 +374,9 @@ int import_inspect(struct import *im, FILE *in, struct err *err)
 	json_t *sample, *doc = import_document(in, err);
 	if (!doc)
 		return -1;
-	int rc = json_is_array(json_object_get(doc, "samples")) ? 0 :
-		err_set(err, ERR_PARSE, "no eval log with samples");
+	int rc = json_is_array(json_object_get(doc, "samples"))
+			 ? 0
+			 : err_set(err, ERR_PARSE, "no eval log with samples");
 	const json_t *eval = json_object_get(doc, "eval");
 	import_time(im, json_str(eval, "created", NULL));
 	if (rc == 0)

@@ -1,4 +1,5 @@
-/* What the two forms of an Inspect eval log share: .json (import_inspect.c) and .eval (import_eval.c). */
+/* What the two forms of an Inspect eval log share: .json (import_inspect.c) and .eval
+ * (import_eval.c). */
 #ifndef APP_EXCHANGE_IMPORT_INSPECT_H
 #define APP_EXCHANGE_IMPORT_INSPECT_H
 

@@ -47,8 +47,8 @@ static void put_nano(json_t *span, const char *key, int64_t us)
 	json_put(span, key, json_sprintf("%" PRId64 "000", us > 0 ? us : 1));
 }
 
-static json_t *span_new(const char uuid[33], uint64_t seq, uint64_t parent, const char *name, int kind, int64_t begin_us,
-			int64_t end_us, json_t *attributes)
+static json_t *span_new(const char uuid[33], uint64_t seq, uint64_t parent, const char *name,
+			int kind, int64_t begin_us, int64_t end_us, json_t *attributes)
 {
 	char id[17];
 	json_t *span = json_object();
@@ -80,7 +80,8 @@ static void set_error(json_t *span, json_t *attributes, const char *type, const 
 /* "anthropic:sonnet" -> "anthropic" as the conventions call it */
 static void otlp_provider(const char *model, char out[64])
 {
-	static const char *const known[][2] = { { "openai-chat", "openai" }, { "gemini", "gcp.gemini" } };
+	static const char *const known[][2] = { { "openai-chat", "openai" },
+						{ "gemini", "gcp.gemini" } };
 	snprintf(out, 64, "%.*s", (int)strcspn(model, ":"), model);
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (!strcmp(known[i][0], out))
@@ -97,12 +98,15 @@ static json_t *otlp_part(const char *type)
 /* gen_ai.output.messages: a JSON string, [{role, parts}] */
 static void put_output_messages(json_t *list, const json_t *reply)
 {
-	json_t *parts = json_array(), *m = json_object(), *all = json_array(), *text = otlp_part("text");
+	json_t *parts = json_array(), *m = json_object(), *all = json_array(),
+	       *text = otlp_part("text");
 	size_t i;
 	json_t *call;
-	json_put(text, "content", json_text(json_str(reply, "text", ""), strlen(json_str(reply, "text", ""))));
+	json_put(text, "content",
+		 json_text(json_str(reply, "text", ""), strlen(json_str(reply, "text", ""))));
 	json_array_append_new(parts, text);
-	json_array_foreach(json_object_get(reply, "calls"), i, call) {
+	json_array_foreach(json_object_get(reply, "calls"), i, call)
+	{
 		json_t *p = otlp_part("tool_call");
 		json_put_str(p, "id", json_str(call, "id", ""));
 		json_put_str(p, "name", json_str(call, "name", ""));
@@ -143,7 +147,8 @@ static void put_chat(json_t *list, const struct act *a, bool content)
 
 static void otlp_put_tool(json_t *list, const struct act *a, struct session *s, bool content)
 {
-	CLEANUP(buf_release) struct buf what = BUF_INIT, out = BUF_INIT, id = BUF_INIT, proposed = BUF_INIT;
+	CLEANUP(buf_release)
+	struct buf what = BUF_INIT, out = BUF_INIT, id = BUF_INIT, proposed = BUF_INIT;
 	otlp_text(list, "gen_ai.operation.name", "execute_tool");
 	otlp_text(list, "gen_ai.tool.name", act_tool(a));
 	otlp_text(list, "gen_ai.tool.type", "function");
@@ -157,7 +162,10 @@ static void otlp_put_tool(json_t *list, const struct act *a, struct session *s, 
 	otlp_text(list, "sandglass.what", buf_cstr(&what));
 	if (act_proposed(a, &proposed))
 		otlp_text(list, "sandglass.proposed", buf_cstr(&proposed));
-	CLEANUP(free_ptr) char *args = json_object_get(a->wanted, "args") ? json_dump_str(json_object_get(a->wanted, "args")) : NULL;
+	CLEANUP(free_ptr)
+	char *args = json_object_get(a->wanted, "args")
+			     ? json_dump_str(json_object_get(a->wanted, "args"))
+			     : NULL;
 	if (args && strlen(args) <= CONTENT_MAX)
 		otlp_text(list, "gen_ai.tool.call.arguments", args);
 	if (act_output(a, s, CONTENT_MAX, &out)) {
@@ -187,11 +195,14 @@ json_t *otlp_action(const struct act *a, struct session *s, const char uuid[33],
 		otlp_text(list, "sandglass.rules", buf_cstr(&rules));
 	if (a->decided) {
 		otlp_text(list, "sandglass.decision", json_str(a->decided, "decision", NULL));
-		otlp_text(list, "sandglass.decision.by", act_person(a) ? act_person(a) : json_str(a->decided, "by", NULL));
+		otlp_text(list, "sandglass.decision.by",
+			  act_person(a) ? act_person(a) : json_str(a->decided, "by", NULL));
 	}
 	otlp_text(list, "sandglass.tree.after", json_str(a->snapshot, "tree", NULL));
-	buf_printf(&name, "%s %s", chat ? "chat" : "execute_tool", chat && colon ? colon + 1 : act_tool(a));
-	json_t *span = span_new(uuid, a->seq, a->agent ? a->agent : 1, buf_cstr(&name), chat ? KIND_CLIENT : KIND_INTERNAL, a->ts_us,
+	buf_printf(&name, "%s %s", chat ? "chat" : "execute_tool",
+		   chat && colon ? colon + 1 : act_tool(a));
+	json_t *span = span_new(uuid, a->seq, a->agent ? a->agent : 1, buf_cstr(&name),
+				chat ? KIND_CLIENT : KIND_INTERNAL, a->ts_us,
 				a->end_us ? a->end_us : a->ts_us, list);
 	if (a->end_us && !act_good(a)) {
 		CLEANUP(buf_release) struct buf type = BUF_INIT;
@@ -204,7 +215,8 @@ json_t *otlp_action(const struct act *a, struct session *s, const char uuid[33],
 
 /* --- what is around them --- */
 
-json_t *otlp_agent(struct session *s, uint64_t agent, int64_t begin_us, int64_t end_us, const json_t *end, const char uuid[33])
+json_t *otlp_agent(struct session *s, uint64_t agent, int64_t begin_us, int64_t end_us,
+		   const json_t *end, const char uuid[33])
 {
 	struct arena arena = ARENA_INIT;
 	struct event ev = { 0 };
@@ -221,14 +233,17 @@ json_t *otlp_agent(struct session *s, uint64_t agent, int64_t begin_us, int64_t 
 	otlp_text(list, "gen_ai.conversation.id", session_id(s));
 	otlp_text(list, "gen_ai.request.model", json_str(start, "model", NULL));
 	otlp_text(list, "sandglass.stop", end ? json_str(end, "stop", "unknown") : "open");
-	json_t *span = span_new(uuid, agent, parent ? parent : 1, name, KIND_INTERNAL, begin_us, end_us, list);
+	json_t *span = span_new(uuid, agent, parent ? parent : 1, name, KIND_INTERNAL, begin_us,
+				end_us, list);
 	if (end && !json_flag(end, "ok", true))
-		set_error(span, list, json_str(end, "stop", "error"), json_str(end, "text", "not successful"));
+		set_error(span, list, json_str(end, "stop", "error"),
+			  json_str(end, "text", "not successful"));
 	json_decref(start);
 	return span;
 }
 
-json_t *otlp_session(struct session *s, int64_t begin_us, int64_t end_us, bool ok, const char uuid[33])
+json_t *otlp_session(struct session *s, int64_t begin_us, int64_t end_us, bool ok,
+		     const char uuid[33])
 {
 	json_t *list = json_array();
 	CLEANUP(free_ptr) char *name = mem_printf("invoke_workflow %s", session_name(s));

@@ -17,7 +17,8 @@ static void otlp_batch_put_span(struct otlp_batch *b, json_t *span)
 	json_decref(span);
 }
 
-static void otlp_batch_put_action(struct otlp_batch *b, struct session *s, uint64_t action, const char uuid[33])
+static void otlp_batch_put_action(struct otlp_batch *b, struct session *s, uint64_t action,
+				  const char uuid[33])
 {
 	struct act a;
 	struct err none = ERR_INIT;
@@ -39,13 +40,16 @@ static int64_t otlp_batch_time_of(struct session *s, uint64_t seq, int64_t other
 	return us;
 }
 
-static void otlp_batch_put_agent(struct otlp_batch *b, struct session *s, uint64_t agent, int64_t end_us, const char uuid[33])
+static void otlp_batch_put_agent(struct otlp_batch *b, struct session *s, uint64_t agent,
+				 int64_t end_us, const char uuid[33])
 {
 	CLEANUP(json_release) json_t *end = steps_agent_end(s, agent);
-	otlp_batch_put_span(b, otlp_agent(s, agent, otlp_batch_time_of(s, agent, end_us), end_us, end, uuid));
+	otlp_batch_put_span(
+		b, otlp_agent(s, agent, otlp_batch_time_of(s, agent, end_us), end_us, end, uuid));
 }
 
-static void otlp_batch_put_header(struct otlp_batch *b, struct session *s, const struct event *h, const char uuid[33])
+static void otlp_batch_put_header(struct otlp_batch *b, struct session *s, const struct event *h,
+				  const char uuid[33])
 {
 	if (h->kind == EV_ACTION_ENDED && h->action)
 		otlp_batch_put_action(b, s, h->action, uuid);
@@ -54,7 +58,8 @@ static void otlp_batch_put_header(struct otlp_batch *b, struct session *s, const
 }
 
 /* Goes on until the batch is full or @upto is reached. */
-static int otlp_batch_put_ended(struct otlp_batch *b, struct session *s, const char uuid[33], struct err *err)
+static int otlp_batch_put_ended(struct otlp_batch *b, struct session *s, const char uuid[33],
+				struct err *err)
 {
 	struct event page[PAGE];
 	size_t nr = 0, i;
@@ -73,7 +78,8 @@ static int otlp_batch_put_ended(struct otlp_batch *b, struct session *s, const c
 	return 0;
 }
 
-static void otlp_batch_open_request(struct buf *out, const char *what, const char *scope, const char *list, struct session *s)
+static void otlp_batch_open_request(struct buf *out, const char *what, const char *scope,
+				    const char *list, struct session *s)
 {
 	CLEANUP(json_release) json_t *resource = otlp_resource(s);
 	CLEANUP(json_release) json_t *name = otlp_scope();
@@ -99,7 +105,8 @@ int otlp_batch_read(struct otlp_batch *b, struct session *s, struct err *err)
 	if (b->last && !b->more) {
 		for (size_t i = 0; i < b->nr_open; i++)
 			otlp_batch_put_agent(b, s, b->open[i], b->now_us, uuid);
-		otlp_batch_put_span(b, otlp_session(s, otlp_batch_time_of(s, 1, b->now_us), b->now_us, b->ok, uuid));
+		otlp_batch_put_span(b, otlp_session(s, otlp_batch_time_of(s, 1, b->now_us),
+						    b->now_us, b->ok, uuid));
 	}
 	buf_puts(&b->traces, "]}]}]}");
 	if (!b->spans)
@@ -120,10 +127,11 @@ static json_t *otlp_batch_nano(int64_t us)
 }
 
 /* @sum: NULL a gauge, else whether it only ever grows. */
-static void put_metric(json_t *list, const char *name, const char *unit, const char *about, const bool *sum, uint64_t value,
-		       int64_t begin_us, int64_t now_us)
+static void put_metric(json_t *list, const char *name, const char *unit, const char *about,
+		       const bool *sum, uint64_t value, int64_t begin_us, int64_t now_us)
 {
-	json_t *m = json_object(), *data = json_object(), *points = json_array(), *point = json_object();
+	json_t *m = json_object(), *data = json_object(), *points = json_array(),
+	       *point = json_object();
 	json_put(point, "startTimeUnixNano", otlp_batch_nano(begin_us));
 	json_put(point, "timeUnixNano", otlp_batch_nano(now_us));
 	json_put(point, "asInt", json_sprintf("%" PRIu64, value));
@@ -149,17 +157,24 @@ void otlp_metrics(const struct otlp_state *st, struct session *s, struct buf *ou
 		uint64_t value;
 	} row[] = {
 		{ "sandglass.sessions", "{session}", "Sessions that run", &varies, st->running },
-		{ "sandglass.actions.ended", "{action}", "Actions that have ended", &grows, st->ended },
-		{ "sandglass.actions.failed", "{action}", "Actions that failed or were denied", &grows, st->failed },
-		{ "sandglass.actions.held", "{action}", "Actions that wait for a person", NULL, st->held },
-		{ "sandglass.queue.age", "us", "How long the first of those has waited", NULL, (uint64_t)st->queue_age_us },
-		{ "sandglass.recorder.lag", "{event}", "Events that are not committed yet", NULL, st->lag_events },
-		{ "sandglass.recorder.backlog", "By", "Bytes that are not written yet", NULL, st->lag_bytes },
+		{ "sandglass.actions.ended", "{action}", "Actions that have ended", &grows,
+		  st->ended },
+		{ "sandglass.actions.failed", "{action}", "Actions that failed or were denied",
+		  &grows, st->failed },
+		{ "sandglass.actions.held", "{action}", "Actions that wait for a person", NULL,
+		  st->held },
+		{ "sandglass.queue.age", "us", "How long the first of those has waited", NULL,
+		  (uint64_t)st->queue_age_us },
+		{ "sandglass.recorder.lag", "{event}", "Events that are not committed yet", NULL,
+		  st->lag_events },
+		{ "sandglass.recorder.backlog", "By", "Bytes that are not written yet", NULL,
+		  st->lag_bytes },
 	};
 	CLEANUP(json_release) json_t *list = json_array();
 	int64_t begin_us = otlp_batch_time_of(s, 1, st->now_us);
 	for (size_t i = 0; i < ARRAY_LEN(row); i++)
-		put_metric(list, row[i].name, row[i].unit, row[i].about, row[i].sum, row[i].value, begin_us, st->now_us);
+		put_metric(list, row[i].name, row[i].unit, row[i].about, row[i].sum, row[i].value,
+			   begin_us, st->now_us);
 	otlp_batch_open_request(out, "resourceMetrics", "scopeMetrics", "metrics", s);
 	out->len--; /* the list brings its own bracket */
 	json_dump_buf(list, out);

@@ -36,7 +36,8 @@ static bool has_layer(const struct layers_at *l, uint64_t box, const char *repo)
 	return false;
 }
 
-static void states_add_layer(struct layers_at *l, uint64_t box, const char *name, json_t *body, uint64_t snapshot)
+static void states_add_layer(struct layers_at *l, uint64_t box, const char *name, json_t *body,
+			     uint64_t snapshot)
 {
 	GROW(l->item, l->nr, l->cap);
 	l->item[l->nr++] = (struct layer_at){ .box = box,
@@ -47,8 +48,8 @@ static void states_add_layer(struct layers_at *l, uint64_t box, const char *name
 }
 
 /* The newest snapshot of each layer of one box up to @limit. */
-static int box_at(struct layers_at *l, struct session *s, uint64_t box, const char *name, size_t layers, uint64_t limit,
-		  struct err *err)
+static int box_at(struct layers_at *l, struct session *s, uint64_t box, const char *name,
+		  size_t layers, uint64_t limit, struct err *err)
 {
 	struct arena arena = ARENA_INIT;
 	struct feed *feed = NULL;
@@ -60,7 +61,8 @@ static int box_at(struct layers_at *l, struct session *s, uint64_t box, const ch
 	int rc = 0;
 	while (found < layers && (rc = feed_prev(feed, &ev, &arena, err)) > 0) {
 		if (ev.kind == EV_SNAPSHOT_TAKEN && ev.body) {
-			CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "snapshot", err);
+			CLEANUP(json_release)
+			json_t *body = json_parse(ev.body, ev.len, "snapshot", err);
 			if (body && !has_layer(l, box, json_str(body, "repo", ""))) {
 				states_add_layer(l, box, name, body, ev.seq);
 				found++;
@@ -78,15 +80,20 @@ static bool is_meant(const char *want, uint64_t box, const char *name)
 	return !want || meant_box(want, box, name);
 }
 
-static int one_box(struct layers_at *l, struct session *s, uint64_t box, uint64_t seq, const char *want, struct err *err)
+static int one_box(struct layers_at *l, struct session *s, uint64_t box, uint64_t seq,
+		   const char *want, struct err *err)
 {
 	struct arena arena = ARENA_INIT;
 	struct event ev;
 	struct err none = ERR_INIT;
-	json_t *open = session_event(s, box, &ev, &arena, &none) == 0 && ev.body ? json_parse(ev.body, ev.len, "box.open", &none) : NULL;
+	json_t *open = session_event(s, box, &ev, &arena, &none) == 0 && ev.body
+			       ? json_parse(ev.body, ev.len, "box.open", &none)
+			       : NULL;
 	const char *name = json_str(open, "name", "");
 	size_t repos = json_array_size(json_object_get(open, "repos"));
-	int rc = is_meant(want, box, name) ? box_at(l, s, box, name, repos > 1 ? repos : 1, session_settled(s, box, seq), err) : 0;
+	int rc = is_meant(want, box, name) ? box_at(l, s, box, name, repos > 1 ? repos : 1,
+						    session_settled(s, box, seq), err)
+					   : 0;
 	json_decref(open);
 	arena_release(&arena);
 	return rc;
@@ -131,8 +138,8 @@ bool states_trial(struct session *s, uint64_t box)
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
 	struct event ev;
 	struct err none = ERR_INIT;
-	return session_event(s, box, &ev, &arena, &none) == 0 && ev.cause && session_event(s, ev.cause, &ev, &arena, &none) == 0 &&
-	       ev.kind == EV_REDO_STARTED;
+	return session_event(s, box, &ev, &arena, &none) == 0 && ev.cause &&
+	       session_event(s, ev.cause, &ev, &arena, &none) == 0 && ev.kind == EV_REDO_STARTED;
 }
 
 /* @keep: the box that is meant even so. */
@@ -154,11 +161,13 @@ static void states_drop_trials(struct layers_at *l, struct session *s, uint64_t 
 	}
 }
 
-int layers_at(struct layers_at *out, struct session *s, uint64_t seq, const char *box, struct err *err)
+int layers_at(struct layers_at *out, struct session *s, uint64_t seq, const char *box,
+	      struct err *err)
 {
-	static const char boxes[] = "WITH RECURSIVE b(x) AS (SELECT min(box) FROM event WHERE box > 0 UNION ALL"
-				    " SELECT (SELECT min(box) FROM event WHERE box > b.x AND box > 0) FROM b WHERE x IS NOT NULL)"
-				    " SELECT x FROM b WHERE x IS NOT NULL";
+	static const char boxes[] =
+		"WITH RECURSIVE b(x) AS (SELECT min(box) FROM event WHERE box > 0 UNION ALL"
+		" SELECT (SELECT min(box) FROM event WHERE box > b.x AND box > 0) FROM b WHERE x IS NOT NULL)"
+		" SELECT x FROM b WHERE x IS NOT NULL";
 	struct sql_table t = { 0 };
 	struct arena arena = ARENA_INIT;
 	struct event ev = { 0 };
@@ -169,13 +178,15 @@ int layers_at(struct layers_at *out, struct session *s, uint64_t seq, const char
 	*out = LAYERS_AT_INIT;
 	for (size_t i = 0; rc == 0 && i < t.rows; i++)
 		if (t.cell[i])
-			rc = one_box(out, s, strtoull(t.cell[i], NULL, 10), seq ? seq : UINT64_MAX, box, err);
+			rc = one_box(out, s, strtoull(t.cell[i], NULL, 10), seq ? seq : UINT64_MAX,
+				     box, err);
 	sql_table_release(&t);
 	drop_replaced(out, s);
 	if (!box)
 		states_drop_trials(out, s, ev.box);
 	if (rc == 0 && box && !out->nr)
-		rc = err_set(err, ERR_NOENT, "session %s has no box '%s' with files then", session_id(s), box);
+		rc = err_set(err, ERR_NOENT, "session %s has no box '%s' with files then",
+			     session_id(s), box);
 	if (rc < 0)
 		layers_at_release(out);
 	return rc;
@@ -183,8 +194,10 @@ int layers_at(struct layers_at *out, struct session *s, uint64_t seq, const char
 
 /* --- the chain --- */
 
-/* Of a box that was copied: the newest snapshot of the same layer in the box it comes from, as of then; 0 = none. */
-static int before_fork(struct session *s, const struct event *ev, const json_t *body, uint64_t *out, struct err *err)
+/* Of a box that was copied: the newest snapshot of the same layer in the box it comes from, as of
+ * then; 0 = none. */
+static int before_fork(struct session *s, const struct event *ev, const json_t *body, uint64_t *out,
+		       struct err *err)
 {
 	struct arena arena = ARENA_INIT;
 	struct feed *feed = NULL;
@@ -196,8 +209,11 @@ static int before_fork(struct session *s, const struct event *ev, const json_t *
 	int rc = 0;
 	while (!from && (rc = feed_next(feed, &one, &arena, 0, err)) > 0) {
 		if (one.kind == EV_FORK_DONE && one.body) {
-			CLEANUP(json_release) json_t *fork = json_parse(one.body, one.len, "fork.done", err);
-			from = (uint64_t)json_int(fork, "to", 0) == ev->box ? (uint64_t)json_int(fork, "from", 0) : 0;
+			CLEANUP(json_release)
+			json_t *fork = json_parse(one.body, one.len, "fork.done", err);
+			from = (uint64_t)json_int(fork, "to", 0) == ev->box
+				       ? (uint64_t)json_int(fork, "from", 0)
+				       : 0;
 			n = (uint64_t)json_int(fork, "n", 0);
 		}
 		arena_reset(&arena);
@@ -209,17 +225,23 @@ static int before_fork(struct session *s, const struct event *ev, const json_t *
 	return rc < 0 ? -1 : 0;
 }
 
-int snapshots_back(struct session *s, uint64_t snapshot, snapshot_fn *fn, void *self, struct err *err)
+int snapshots_back(struct session *s, uint64_t snapshot, snapshot_fn *fn, void *self,
+		   struct err *err)
 {
 	struct arena arena = ARENA_INIT;
 	int rc = 0;
 	while (rc == 0 && snapshot) {
 		struct event ev;
-		CLEANUP(json_release) json_t *body =
-			session_event(s, snapshot, &ev, &arena, err) < 0 ? NULL : snapshot_in_history(s, &ev, err);
+		CLEANUP(json_release)
+		json_t *body = session_event(s, snapshot, &ev, &arena, err) < 0
+				       ? NULL
+				       : snapshot_in_history(s, &ev, err);
 		uint64_t before = body ? (uint64_t)json_int(body, "prev", 0) : 0;
 		if (!body || ev.kind != EV_SNAPSHOT_TAKEN || before >= snapshot) {
-			rc = body ? err_set(err, ERR_DAMAGED, "the chain of snapshots is broken at #%" PRIu64, snapshot) : -1;
+			rc = body ? err_set(err, ERR_DAMAGED,
+					    "the chain of snapshots is broken at #%" PRIu64,
+					    snapshot)
+				  : -1;
 			break;
 		}
 		bool fork = !strcmp(json_str(body, "why", ""), "fork");
@@ -236,7 +258,8 @@ int snapshots_back(struct session *s, uint64_t snapshot, snapshot_fn *fn, void *
 
 /* --- one file --- */
 
-static int states_get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+static int states_get(void *self, const struct object_id *id, enum object_type *type_out,
+		      struct buf *out, struct err *err)
 {
 	return session_object(self, id, type_out, out, err);
 }
@@ -255,7 +278,7 @@ void file_versions_release(struct file_versions *v)
 struct finder {
 	struct session *s;
 	const char *path;
-	char *moved; /* owned: @path, once it was another's name before */
+	char *moved;		   /* owned: @path, once it was another's name before */
 	struct file_versions *out; /* newest first while it is filled */
 	struct file_version under; /* what was there before the newest one that is known */
 	bool has_under;
@@ -268,7 +291,8 @@ static bool is_held(struct session *s, const struct object_id *oid)
 	return !object_is_null(oid) && session_row_of(s, "object", 0, oid) != 0;
 }
 
-static void states_set_state(struct finder *f, struct file_version *v, const json_t *state, const char *op)
+static void states_set_state(struct finder *f, struct file_version *v, const json_t *state,
+			     const char *op)
 {
 	const char *hex = json_str(state, "oid", "");
 	*v = (struct file_version){ .op = *op };
@@ -289,9 +313,9 @@ static const json_t *states_change_of(const json_t *body, const char *path)
 	CLEANUP(buf_release) struct buf name = BUF_INIT;
 	size_t i;
 	json_t *c;
-	json_array_foreach(json_object_get(body, "changes"), i, c)
-		if (json_get_bytes(json_object_get(c, "path"), &name) && !strcmp(buf_cstr(&name), path))
-			return c;
+	json_array_foreach(json_object_get(body, "changes"), i,
+			   c) if (json_get_bytes(json_object_get(c, "path"), &name) &&
+				  !strcmp(buf_cstr(&name), path)) return c;
 	return NULL;
 }
 
@@ -309,16 +333,19 @@ static bool look_in_tree(struct finder *f, const json_t *body, struct file_versi
 	return true;
 }
 
-/* A file that goes as this one comes, with the same content, is this one by another name: from there on @f looks for that. */
+/* A file that goes as this one comes, with the same content, is this one by another name: from
+ * there on @f looks for that. */
 static void follow_move(struct finder *f, const json_t *body, const json_t *change)
 {
 	CLEANUP(buf_release) struct buf name = BUF_INIT;
 	const char *oid = json_str(change, "oid", NULL);
 	size_t i;
 	json_t *c;
-	json_array_foreach(json_object_get(body, "changes"), i, c) {
+	json_array_foreach(json_object_get(body, "changes"), i, c)
+	{
 		const json_t *was = json_object_get(c, "was");
-		if (!oid || *json_str(c, "op", "") != 'D' || strcmp(json_str(was, "oid", ""), oid) != 0 ||
+		if (!oid || *json_str(c, "op", "") != 'D' ||
+		    strcmp(json_str(was, "oid", ""), oid) != 0 ||
 		    !json_get_bytes(json_object_get(c, "path"), &name))
 			continue;
 		free(f->moved);
@@ -329,18 +356,23 @@ static void follow_move(struct finder *f, const json_t *body, const json_t *chan
 	}
 }
 
-uint64_t states_author(struct session *s, const struct event *ev, const json_t *body, const char *path, bool *shared_out)
+uint64_t states_author(struct session *s, const struct event *ev, const json_t *body,
+		       const char *path, bool *shared_out)
 {
 	struct arena arena = ARENA_INIT;
 	const json_t *by = json_object_get(body, "by");
-	uint64_t last = ev->action ? ev->action : (uint64_t)json_integer_value(json_array_get(by, json_array_size(by) - 1));
+	uint64_t last =
+		ev->action
+			? ev->action
+			: (uint64_t)json_integer_value(json_array_get(by, json_array_size(by) - 1));
 	*shared_out = json_flag(body, "shared", false);
 	/* of several, one that said so: it wrote or edited this very path */
 	for (size_t i = json_array_size(by); *shared_out && i-- > 0;) {
 		struct event one;
 		struct err none = ERR_INIT;
 		uint64_t seq = (uint64_t)json_integer_value(json_array_get(by, i));
-		if (session_event(s, seq, &one, &arena, &none) < 0 || one.kind != EV_ACTION_REQUESTED || !one.body)
+		if (session_event(s, seq, &one, &arena, &none) < 0 ||
+		    one.kind != EV_ACTION_REQUESTED || !one.body)
 			continue;
 		CLEANUP(json_release) json_t *want = json_parse(one.body, one.len, "action", &none);
 		CLEANUP(buf_release) struct buf name = BUF_INIT;
@@ -379,7 +411,8 @@ static bool states_on_snapshot(void *self, uint64_t seq, const struct event *ev,
 	return true;
 }
 
-int file_versions(struct file_versions *out, struct session *s, const struct layer_at *layer, const char *path, struct err *err)
+int file_versions(struct file_versions *out, struct session *s, const struct layer_at *layer,
+		  const char *path, struct err *err)
 {
 	struct finder f = { .s = s, .path = path, .out = out, .err = err };
 	*out = (struct file_versions){ 0 };
@@ -394,10 +427,12 @@ int file_versions(struct file_versions *out, struct session *s, const struct lay
 		out->item[i] = out->item[out->nr - 1 - i];
 		out->item[out->nr - 1 - i] = t;
 	}
-	size_t nr = out->nr ? 1 : 0; /* two that are the same are one (a cut list, seen in the tree) */
+	/* two that are the same are one (a cut list, seen in the tree) */
+	size_t nr = out->nr ? 1 : 0;
 	for (size_t i = 1; i < out->nr; i++)
 		if (out->item[i].mode != out->item[nr - 1].mode ||
-		    memcmp(&out->item[i].oid, &out->item[nr - 1].oid, sizeof(struct object_id)) != 0)
+		    memcmp(&out->item[i].oid, &out->item[nr - 1].oid, sizeof(struct object_id)) !=
+			    0)
 			out->item[nr++] = out->item[i];
 	out->nr = nr;
 	if (rc < 0)

@@ -82,14 +82,20 @@ static void close_step(struct steps *st)
 	st->now = (struct step){ 0 };
 }
 
-static void exchange_steps_say(struct steps *st, enum step_who who, const char *from, const struct event *ev, const char *text)
+static void exchange_steps_say(struct steps *st, enum step_who who, const char *from,
+			       const struct event *ev, const char *text)
 {
-	exchange_steps_give(st, (struct step){ .who = who, .from = from, .seq = ev->seq, .ts_us = ev->ts_us, .text = mem_strdup(text) });
+	exchange_steps_give(st, (struct step){ .who = who,
+					       .from = from,
+					       .seq = ev->seq,
+					       .ts_us = ev->ts_us,
+					       .text = mem_strdup(text) });
 }
 
 /* --- answers and calls --- */
 
-static struct step_call *exchange_steps_add_call(struct step *st, char *id, const char *name, const json_t *args)
+static struct step_call *exchange_steps_add_call(struct step *st, char *id, const char *name,
+						 const json_t *args)
 {
 	GROW(st->call, st->nr, st->cap);
 	struct step_call *c = &st->call[st->nr++];
@@ -106,13 +112,20 @@ static void begin_answer(struct steps *st, const struct event *ev, json_t *body)
 	json_t *call;
 	close_step(st);
 	st->open = true;
-	st->now = (struct step){ .who = STEP_AGENT, .from = "", .seq = ev->seq, .ts_us = ev->ts_us, .model = ev->action };
+	st->now = (struct step){ .who = STEP_AGENT,
+				 .from = "",
+				 .seq = ev->seq,
+				 .ts_us = ev->ts_us,
+				 .model = ev->action };
 	st->now.text = mem_strdup(json_str(body, "text", ""));
 	st->now.reply = json_incref(body);
-	json_array_foreach(json_object_get(body, "calls"), i, call) {
+	json_array_foreach(json_object_get(body, "calls"), i, call)
+	{
 		const char *id = json_str(call, "id", "");
-		exchange_steps_add_call(&st->now, *id ? mem_strdup(id) : mem_printf("c%" PRIu64 "_%zu", ev->seq, i + 1),
-			 json_str(call, "name", "?"), json_object_get(call, "args"));
+		exchange_steps_add_call(&st->now,
+					*id ? mem_strdup(id)
+					    : mem_printf("c%" PRIu64 "_%zu", ev->seq, i + 1),
+					json_str(call, "name", "?"), json_object_get(call, "args"));
 	}
 }
 
@@ -121,7 +134,11 @@ static void exchange_steps_add_action(struct steps *st, const struct event *ev, 
 	const char *tool = json_str(body, "tool", json_str(body, "kind", "action"));
 	if (!st->open) {
 		st->open = true;
-		st->now = (struct step){ .who = STEP_AGENT, .from = "", .seq = ev->seq, .ts_us = ev->ts_us, .text = mem_strdup("") };
+		st->now = (struct step){ .who = STEP_AGENT,
+					 .from = "",
+					 .seq = ev->seq,
+					 .ts_us = ev->ts_us,
+					 .text = mem_strdup("") };
 	}
 	for (size_t i = 0; i < st->now.nr; i++) {
 		struct step_call *c = &st->now.call[i];
@@ -130,7 +147,9 @@ static void exchange_steps_add_action(struct steps *st, const struct event *ev, 
 			return;
 		}
 	}
-	exchange_steps_add_call(&st->now, mem_printf("a%" PRIu64, ev->seq), tool, json_object_get(body, "args"))->action = ev->seq;
+	exchange_steps_add_call(&st->now, mem_printf("a%" PRIu64, ev->seq), tool,
+				json_object_get(body, "args"))
+		->action = ev->seq;
 }
 
 /* --- messages of a request --- */
@@ -140,7 +159,8 @@ static json_t *exchange_steps_message(struct session *s, const char *hex)
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct hash id;
 	struct err none = ERR_INIT;
-	if (!hex || !hex_parse(hex, strlen(hex), id.b, HASH_LEN) || session_message(s, &id, &text, &none) < 0)
+	if (!hex || !hex_parse(hex, strlen(hex), id.b, HASH_LEN) ||
+	    session_message(s, &id, &text, &none) < 0)
 		return NULL;
 	return json_parse(buf_cstr(&text), text.len, "message", &none);
 }
@@ -161,21 +181,25 @@ static void exchange_steps_told(struct step *st, const json_t *m)
 		}
 }
 
-/* The newest messages answer the calls of the step under way; the first request has the system's text. */
+/* The newest messages answer the calls of the step under way; the first request has the system's
+ * text. */
 static void look_at_request(struct steps *st, const struct event *ev, const json_t *body)
 {
 	struct err none = ERR_INIT;
 	json_t *list = session_list(st->s, json_object_get(body, "messages"), &none);
 	size_t nr = json_array_size(list), back = st->open ? st->now.nr + 8 : 0;
 	for (size_t i = nr > back ? nr - back : 0; st->open && i < nr; i++) {
-		json_t *m = exchange_steps_message(st->s, json_string_value(json_array_get(list, i)));
+		json_t *m =
+			exchange_steps_message(st->s, json_string_value(json_array_get(list, i)));
 		if (m && !strcmp(json_str(m, "role", ""), "tool"))
 			exchange_steps_told(&st->now, m);
 		json_decref(m);
 	}
 	for (size_t i = 0; !st->system_given && i < nr && i < 4; i++) {
-		json_t *m = exchange_steps_message(st->s, json_string_value(json_array_get(list, i)));
-		if (m && !strcmp(json_str(m, "role", ""), "system") && st->nr < ARRAY_LEN(st->ready)) {
+		json_t *m =
+			exchange_steps_message(st->s, json_string_value(json_array_get(list, i)));
+		if (m && !strcmp(json_str(m, "role", ""), "system") &&
+		    st->nr < ARRAY_LEN(st->ready)) {
 			exchange_steps_say(st, STEP_SYSTEM, "", ev, message_text(m));
 			struct step one = st->ready[st->nr - 1]; /* it stood before the task */
 			memmove(&st->ready[1], &st->ready[0], (st->nr - 1) * sizeof(one));
@@ -191,7 +215,8 @@ static void look_at_request(struct steps *st, const struct event *ev, const json
 
 static void exchange_steps_on_event(struct steps *st, const struct event *ev, json_t *body)
 {
-	switch (ev->kind) { /* kinds are numbers of a file: what else there is is no part of a conversation */
+	/* kinds are numbers of a file: what else there is is no part of a conversation */
+	switch (ev->kind) {
 	case EV_AGENT_SAY:
 		close_step(st);
 		exchange_steps_say(st, STEP_USER, "person", ev, json_str(body, "text", ""));
@@ -224,7 +249,8 @@ static int first_step(struct steps *st, struct err *err)
 	struct event ev;
 	int rc = st->agent ? session_event(st->s, st->agent, &ev, &arena, err) : 0;
 	if (rc == 0 && st->agent) {
-		json_t *body = ev.body ? json_parse(ev.body, ev.len, "agent.start", err) : json_object();
+		json_t *body =
+			ev.body ? json_parse(ev.body, ev.len, "agent.start", err) : json_object();
 		const char *task = json_str(body, "task", "");
 		if (*task)
 			exchange_steps_say(st, STEP_USER, "task", &ev, task);
@@ -236,8 +262,9 @@ static int first_step(struct steps *st, struct err *err)
 
 static bool exchange_steps_interesting(const struct event *ev)
 {
-	return ev->kind == EV_AGENT_SAY || ev->kind == EV_MODEL_CALL || ev->kind == EV_MODEL_REPLY ||
-	       ev->kind == EV_ACTION_REQUESTED || ev->kind == EV_ACTION_ENDED;
+	return ev->kind == EV_AGENT_SAY || ev->kind == EV_MODEL_CALL ||
+	       ev->kind == EV_MODEL_REPLY || ev->kind == EV_ACTION_REQUESTED ||
+	       ev->kind == EV_ACTION_ENDED;
 }
 
 static int exchange_steps_fill(struct steps *st, struct err *err)
@@ -245,7 +272,8 @@ static int exchange_steps_fill(struct steps *st, struct err *err)
 	struct arena arena = ARENA_INIT;
 	struct event ev;
 	int rc = feed_seq(st->feed) == 0 && !st->end && st->nr == 0 ? first_step(st, err) : 0;
-	while (rc == 0 && !st->end && exchange_steps_room(st) && (st->nr == 0 || !st->system_given)) {
+	while (rc == 0 && !st->end && exchange_steps_room(st) &&
+	       (st->nr == 0 || !st->system_given)) {
 		rc = feed_next(st->feed, &ev, &arena, st->head, err);
 		if (rc < 0)
 			break;

@@ -1,11 +1,13 @@
-/* What was said and done by one agent, in order, as conversation formats (ATIF, Inspect, reports) want it: a person's or
- * system's text, or one answer of a model with the tools that it called and what each call gave.
+/* What was said and done by one agent, in order, as conversation formats (ATIF, Inspect, reports)
+ * want it: a person's or system's text, or one answer of a model with the tools that it called and
+ * what each call gave.
  *
- * 1. A step is complete when it is given out: one turn of one agent is held at a time.
- * 2. Which action belongs to which call of the answer: the first one that is left with the call's tool, in order. Actions
+ * 1. A step is complete when it is given out: one turn of one agent is held at a time. 2. Which
+ * action belongs to which call of the answer: the first one that is left with the call's tool, in
+ * order. Actions
  *    that no answer asked for stand as calls of their own, "a405" for action 405.
- * 3. What the model was told of a call is taken from the next request (message of role "tool" for that call).
- * Reading only; one thread. */
+ * 3. What the model was told of a call is taken from the next request (message of role "tool" for
+ * that call). Reading only; one thread. */
 #ifndef APP_EXCHANGE_STEPS_H
 #define APP_EXCHANGE_STEPS_H
 
@@ -23,13 +25,14 @@ struct step_call {
 
 struct step {
 	enum step_who who;
-	uint64_t seq;	   /* the event that it comes from */
+	uint64_t seq; /* the event that it comes from */
 	int64_t ts_us;
-	char *text;	   /* owned */
-	const char *from;  /* STEP_USER: "task", or "person"; else "" */
-	json_t *reply;	   /* STEP_AGENT: body of model.reply; NULL when no model was asked. Owned */
-	uint64_t model;	   /* STEP_AGENT: the action of the model call; 0 = none */
-	int64_t took_us;   /* of that */
+	char *text;	  /* owned */
+	const char *from; /* STEP_USER: "task", or "person"; else "" */
+	/* STEP_AGENT: body of model.reply; NULL when no model was asked. Owned */
+	json_t *reply;
+	uint64_t model;	 /* STEP_AGENT: the action of the model call; 0 = none */
+	int64_t took_us; /* of that */
 	struct step_call *call;
 	size_t nr, cap;
 };

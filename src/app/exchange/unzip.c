@@ -37,11 +37,14 @@ static int unzip_each_entry(struct archive *a, const struct unzip *u, struct err
 	struct archive_entry *e;
 	int rc;
 	while ((rc = archive_read_next_header(a, &e)) == ARCHIVE_OK || rc == ARCHIVE_WARN) {
-		const char *utf8 = archive_entry_pathname_utf8(e), *name = utf8 ? utf8 : archive_entry_pathname(e);
+		const char *utf8 = archive_entry_pathname_utf8(e),
+			   *name = utf8 ? utf8 : archive_entry_pathname(e);
 		if (name && u->wanted(u->self, name))
 			unzip_one(a, u, name);
 	}
-	return rc == ARCHIVE_EOF ? 0 : err_set(err, ERR_PARSE, "the archive cannot be read: %s", unzip_reason(a));
+	return rc == ARCHIVE_EOF
+		       ? 0
+		       : err_set(err, ERR_PARSE, "the archive cannot be read: %s", unzip_reason(a));
 }
 
 int unzip_each(FILE *in, const struct unzip *u, struct err *err)
@@ -49,8 +52,10 @@ int unzip_each(FILE *in, const struct unzip *u, struct err *err)
 	struct archive *a = archive_read_new();
 	rewind(in);
 	archive_read_support_format_zip(a);
-	int rc = archive_read_open_FILE(a, in) == ARCHIVE_OK ? unzip_each_entry(a, u, err) :
-							       err_set(err, ERR_PARSE, "the archive cannot be read: %s", unzip_reason(a));
+	int rc = archive_read_open_FILE(a, in) == ARCHIVE_OK
+			 ? unzip_each_entry(a, u, err)
+			 : err_set(err, ERR_PARSE, "the archive cannot be read: %s",
+				   unzip_reason(a));
 	archive_read_free(a);
 	return rc;
 }

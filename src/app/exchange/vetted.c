@@ -23,7 +23,8 @@ static void vetted_put_style(struct buf *out, const struct glyph *g)
 static bool on_glyph(void *self, const struct glyph *g)
 {
 	struct vetted *v = self;
-	unsigned style = g->fg | (unsigned)(g->flags & (GLYPH_BOLD | GLYPH_UNDERLINE | GLYPH_REVERSE)) << 8;
+	unsigned style =
+		g->fg | (unsigned)(g->flags & (GLYPH_BOLD | GLYPH_UNDERLINE | GLYPH_REVERSE)) << 8;
 	if (g->flags & GLYPH_NEWLINE) {
 		buf_puts(v->out, "\r\n");
 	} else if (g->flags & GLYPH_RETURN) {
@@ -46,7 +47,8 @@ static bool is_string_c1(uint32_t c) /* OSC, DCS, APC, PM, SOS as one character 
 	return c == 0x9d || c == 0x90 || c == 0x9f || c == 0x9e || c == 0x98;
 }
 
-/* The character behind an escape. A control does not end the escape, a terminal carries it out and goes on: so does this. */
+/* The character behind an escape. A control does not end the escape, a terminal carries it out and
+ * goes on: so does this. */
 static void vetted_put_escaped(struct vetted *v, uint32_t c, struct buf *out)
 {
 	char bytes[4];
@@ -73,7 +75,9 @@ static void vetted_put_char(struct vetted *v, uint32_t c, struct buf *out)
 		vetted_put_escaped(v, c, out);
 		return;
 	case STRING:
-		v->state = c == 7 || c == 0x9c || c == 0x18 || c == 0x1a ? GROUND : c == 033 ? STRING_ESCAPE : STRING;
+		v->state = c == 7 || c == 0x9c || c == 0x18 || c == 0x1a ? GROUND
+			   : c == 033					 ? STRING_ESCAPE
+									 : STRING;
 		return;
 	case STRING_ESCAPE:
 		if (c == '\\') {

@@ -10,14 +10,18 @@
 #include "base/paths.h"
 #include "query/filter.h"
 
-/* An agent's own program, and those that translate for it when it does not speak a protocol itself. */
+/* An agent's own program, and those that translate for it when it does not speak a protocol
+ * itself. */
 static const struct known {
 	const char *name, *control, *program, *package, *beside;
 	const char *speaks; /* of an agent's own row: all that its profile has, apart by blanks */
 } agent_inside_known[] = {
-	{ "claude", NULL, "claude", "@anthropic-ai/claude-code", NULL, "stream acp sandbox-agent print" },
-	{ "claude", "acp", "claude-agent-acp", "@agentclientprotocol/claude-agent-acp", NULL, NULL },
-	{ "claude", "sandbox-agent", "sandbox-agent", "@sandbox-agent/cli", "claude-agent-acp", NULL },
+	{ "claude", NULL, "claude", "@anthropic-ai/claude-code", NULL,
+	  "stream acp sandbox-agent print" },
+	{ "claude", "acp", "claude-agent-acp", "@agentclientprotocol/claude-agent-acp", NULL,
+	  NULL },
+	{ "claude", "sandbox-agent", "sandbox-agent", "@sandbox-agent/cli", "claude-agent-acp",
+	  NULL },
 	{ "codex", NULL, "codex", "@openai/codex", NULL, "app-server acp sandbox-agent print" },
 	{ "codex", "acp", "codex-acp", "@agentclientprotocol/codex-acp", NULL, NULL },
 	{ "codex", "sandbox-agent", "sandbox-agent", "@sandbox-agent/cli", "codex-acp", NULL },
@@ -42,17 +46,20 @@ void agent_inside_release(struct inner_agent *a)
 	*a = (struct inner_agent){ 0 };
 }
 
-/* The first on PATH, without links. A Python is where its packages are, so that its own link stays. Returns owned or NULL. */
+/* The first on PATH, without links. A Python is where its packages are, so that its own link stays.
+ * Returns owned or NULL. */
 static char *on_path(const char *program)
 {
-	const char *path = getenv("PATH"), *base = strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
+	const char *path = getenv("PATH"),
+		   *base = strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
 	char full[PATH_MAX], *save = NULL;
 	CLEANUP(free_ptr) char *copy = mem_strdup(path ? path : "");
 	bool python = !strncmp(base, "python", 6);
 	if (python && *program == '/' && access(program, X_OK) == 0)
 		return mem_strdup(program);
 	if (strchr(program, '/'))
-		return access(program, X_OK) == 0 && realpath(program, full) ? mem_strdup(full) : NULL;
+		return access(program, X_OK) == 0 && realpath(program, full) ? mem_strdup(full)
+									     : NULL;
 	for (char *dir = strtok_r(copy, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
 		CLEANUP(free_ptr) char *at = path_join(dir, program);
 		if (access(at, X_OK) == 0 && realpath(at, full))
@@ -61,8 +68,8 @@ static char *on_path(const char *program)
 	return NULL;
 }
 
-/* The folder that holds a program and what belongs to it: what is above the outermost node_modules, else above bin. NULL:
- * it is in every box. */
+/* The folder that holds a program and what belongs to it: what is above the outermost node_modules,
+ * else above bin. NULL: it is in every box. */
 static char *agent_inside_root_of(const char *program)
 {
 	char *root = mem_strdup(program), *modules = strstr(root, "/node_modules/");
@@ -91,14 +98,16 @@ static bool agent_inside_has_word(const char *list, const char *word)
 	return false;
 }
 
-static const struct known *agent_inside_lookup(const char *name, const char *control, struct err *err)
+static const struct known *agent_inside_lookup(const char *name, const char *control,
+					       struct err *err)
 {
 	const char *names[ARRAY_LEN(agent_inside_known) + 1] = { 0 };
 	const struct known *plain = NULL;
 	size_t nr = 0;
 	CLEANUP(buf_release) struct buf all = BUF_INIT;
 	for (size_t i = 0; i < ARRAY_LEN(agent_inside_known); i++) {
-		if (!strcmp(agent_inside_known[i].name, name) && agent_inside_known[i].control && control && !strcmp(agent_inside_known[i].control, control))
+		if (!strcmp(agent_inside_known[i].name, name) && agent_inside_known[i].control &&
+		    control && !strcmp(agent_inside_known[i].control, control))
 			return &agent_inside_known[i];
 		if (!agent_inside_known[i].control && !strcmp(agent_inside_known[i].name, name))
 			plain = &agent_inside_known[i];
@@ -108,7 +117,9 @@ static const struct known *agent_inside_lookup(const char *name, const char *con
 		}
 	}
 	if (plain && control && !agent_inside_has_word(plain->speaks, control)) {
-		err_set(err, ERR_USAGE, "--control: %s cannot be controlled by '%s' (it can by: %s)", name, control, plain->speaks);
+		err_set(err, ERR_USAGE,
+			"--control: %s cannot be controlled by '%s' (it can by: %s)", name, control,
+			plain->speaks);
 		return NULL;
 	}
 	if (plain)
@@ -116,8 +127,9 @@ static const struct known *agent_inside_lookup(const char *name, const char *con
 	const char *near = nearest_name(name, names);
 	for (size_t i = 0; !near && i < nr; i++)
 		near = strncmp(name, names[i], 2) ? NULL : names[i];
-	err_set(err, ERR_USAGE, "--agent: no agent '%s'%s%s%s (known: %s, custom; or FILE.lua)", name, near ? " (did you mean '" : "",
-		near ? near : "", near ? "'?)" : "", buf_cstr(&all));
+	err_set(err, ERR_USAGE, "--agent: no agent '%s'%s%s%s (known: %s, custom; or FILE.lua)",
+		name, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "",
+		buf_cstr(&all));
 	return NULL;
 }
 
@@ -137,19 +149,25 @@ static bool in_every_box(const char *program)
 	return !strchr(program, '/') && access(usual, X_OK) == 0;
 }
 
-static int agent_inside_programs(struct inner_agent *out, const char *name, const char *program, const char *beside, const char *package,
-		    struct err *err)
+static int agent_inside_programs(struct inner_agent *out, const char *name, const char *program,
+				 const char *beside, const char *package, struct err *err)
 {
-	CLEANUP(free_ptr) char *node = on_path("node"), *node_root = node ? agent_inside_root_of(node) : NULL;
+	CLEANUP(free_ptr)
+	char *node = on_path("node"), *node_root = node ? agent_inside_root_of(node) : NULL;
 	CLEANUP(buf_release) struct buf roots = BUF_INIT;
 	out->program = on_path(program);
 	if (!out->program && package)
-		return err_set(err, ERR_NOENT, "--agent %s: '%s' is not on your PATH; npm install -g %s", name, program, package);
+		return err_set(err, ERR_NOENT,
+			       "--agent %s: '%s' is not on your PATH; npm install -g %s", name,
+			       program, package);
 	if (!out->program)
-		return err_set(err, ERR_NOENT, "--agent %s: '%s' is not on your PATH", name, program);
+		return err_set(err, ERR_NOENT, "--agent %s: '%s' is not on your PATH", name,
+			       program);
 	out->beside = beside ? on_path(beside) : NULL;
 	if (beside && !out->beside)
-		return err_set(err, ERR_NOENT, "--agent %s: it needs '%s', which is not on your PATH", name, beside);
+		return err_set(err, ERR_NOENT,
+			       "--agent %s: it needs '%s', which is not on your PATH", name,
+			       beside);
 	char full[PATH_MAX];
 	agent_inside_add_root(&roots, out->program);
 	if (realpath(out->program, full)) /* the Python that an environment was made with */
@@ -157,11 +175,13 @@ static int agent_inside_programs(struct inner_agent *out, const char *name, cons
 	agent_inside_add_root(&roots, out->beside);
 	agent_inside_add_root(&roots, node);
 	out->roots = buf_take(&roots);
-	out->path = node_root ? mem_strndup(node, (size_t)(strrchr(node, '/') - node)) : mem_strdup("");
+	out->path =
+		node_root ? mem_strndup(node, (size_t)(strrchr(node, '/') - node)) : mem_strdup("");
 	return 0;
 }
 
-int agent_inside_find(struct inner_agent *out, const char *name, const char *control, const char *program, struct err *err)
+int agent_inside_find(struct inner_agent *out, const char *name, const char *control,
+		      const char *program, struct err *err)
 {
 	size_t n = strlen(name);
 	char full[PATH_MAX];
@@ -176,8 +196,11 @@ int agent_inside_find(struct inner_agent *out, const char *name, const char *con
 	if (!strcmp(name, "custom") && program && in_every_box(program))
 		return 0;
 	if (!strcmp(name, "custom"))
-		return program ? agent_inside_programs(out, name, program, NULL, NULL, err) :
-				 err_set(err, ERR_USAGE, "--agent custom: which program? name it after --");
+		return program ? agent_inside_programs(out, name, program, NULL, NULL, err)
+			       : err_set(err, ERR_USAGE,
+					 "--agent custom: which program? name it after --");
 	const struct known *k = agent_inside_lookup(name, control, err);
-	return k ? agent_inside_programs(out, name, program ? program : k->program, k->beside, k->package, err) : -1;
+	return k ? agent_inside_programs(out, name, program ? program : k->program, k->beside,
+					 k->package, err)
+		 : -1;
 }

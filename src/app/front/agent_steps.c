@@ -23,7 +23,8 @@ bool agent_log_line(const char *line, size_t len, struct agent_steps *a, struct 
 {
 	const char *tab = memchr(line, '\t', len), *lt = memchr(line, '<', len), *end = line + len;
 	const char *gt = lt ? memchr(lt, '>', (size_t)(end - lt)) : NULL;
-	if (len < 82 || !tab || !gt || gt > tab || tab - gt < 3 || (size_t)(end - tab) < 9 || strncmp(tab + 1, "commit", 6) != 0)
+	if (len < 82 || !tab || !gt || gt > tab || tab - gt < 3 || (size_t)(end - tab) < 9 ||
+	    strncmp(tab + 1, "commit", 6) != 0)
 		return false;
 	const char *colon = memchr(tab, ':', (size_t)(end - tab));
 	if (!colon || end - colon < 2)
@@ -36,24 +37,28 @@ bool agent_log_line(const char *line, size_t len, struct agent_steps *a, struct 
 	return *out->author && *out->message;
 }
 
-static bool git_content(const struct ws_store *st, const json_t *body, const char *path, struct object_id *id, struct buf *out)
+static bool git_content(const struct ws_store *st, const json_t *body, const char *path,
+			struct object_id *id, struct buf *out)
 {
 	struct object_id root;
 	unsigned mode;
 	enum object_type type;
 	struct err none = ERR_INIT;
 	const char *hex = json_str(body, "git", NULL);
-	return hex && object_parse(hex, &root) && tree_find(st, &root, path, strlen(path), &mode, id, &none) == 1 &&
+	return hex && object_parse(hex, &root) &&
+	       tree_find(st, &root, path, strlen(path), &mode, id, &none) == 1 &&
 	       (!out || (st->get(st->self, id, &type, out, &none) == 0 && out->len < LOG_MAX));
 }
 
 /* What the last one of @log says in full: git keeps it in a file of its own. */
-static void whole_message(struct agent_steps *a, const struct ws_store *st, const json_t *body, struct merge_step *step)
+static void whole_message(struct agent_steps *a, const struct ws_store *st, const json_t *body,
+			  struct merge_step *step)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT, text = BUF_INIT;
 	struct object_id id;
 	size_t subject = strlen(step->message);
-	if (!git_content(st, body, message_path, &id, &b) || b.len < subject || strncmp(buf_cstr(&b), step->message, subject) != 0)
+	if (!git_content(st, body, message_path, &id, &b) || b.len < subject ||
+	    strncmp(buf_cstr(&b), step->message, subject) != 0)
 		return;
 	for (const char *p = buf_cstr(&b), *end = p + b.len; p < end;) {
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
@@ -68,9 +73,10 @@ static void whole_message(struct agent_steps *a, const struct ws_store *st, cons
 		step->message = step_text(a, text.data, text.len);
 }
 
-/* The commits of @log behind its first @from bytes, as one step: named after the last. Returns how many. */
-static size_t log_commits(struct agent_steps *a, const struct ws_store *st, const json_t *body, const struct buf *log, size_t from,
-			  struct merge_step *out)
+/* The commits of @log behind its first @from bytes, as one step: named after the last. Returns how
+ * many. */
+static size_t log_commits(struct agent_steps *a, const struct ws_store *st, const json_t *body,
+			  const struct buf *log, size_t from, struct merge_step *out)
 {
 	CLEANUP(buf_release) struct buf others = BUF_INIT;
 	size_t nr = 0;
@@ -89,7 +95,9 @@ static size_t log_commits(struct agent_steps *a, const struct ws_store *st, cons
 	if (nr)
 		whole_message(a, st, body, out);
 	if (others.len) {
-		CLEANUP(free_ptr) char *all = mem_printf("%s\n\nWith these commits before it:%s", out->message, buf_cstr(&others));
+		CLEANUP(free_ptr)
+		char *all = mem_printf("%s\n\nWith these commits before it:%s", out->message,
+				       buf_cstr(&others));
 		out->message = step_text(a, all, strlen(all));
 	}
 	return nr;
@@ -105,7 +113,8 @@ static json_t *snapshot_body(struct session *s, uint64_t seq)
 	return json_parse(ev.body, ev.len, "snapshot", &none);
 }
 
-static int agent_steps_add_step(struct agent_steps *a, const struct ws_store *st, const json_t *body, const struct merge_step *of, struct err *err)
+static int agent_steps_add_step(struct agent_steps *a, const struct ws_store *st,
+				const json_t *body, const struct merge_step *of, struct err *err)
 {
 	if (ws_view_load(&a->view[a->nr], st, body, err) < 0)
 		return -1;
@@ -124,14 +133,16 @@ static size_t log_begin(const struct ws_store *st, const json_t *body, const str
 	enum object_type type;
 	struct err none = ERR_INIT;
 	const char *hex = json_str(body, "git_under", NULL);
-	if (!hex || !object_parse(hex, &root) || tree_find(st, &root, log_path, strlen(log_path), &mode, &id, &none) != 1 ||
+	if (!hex || !object_parse(hex, &root) ||
+	    tree_find(st, &root, log_path, strlen(log_path), &mode, &id, &none) != 1 ||
 	    st->get(st->self, &id, &type, &base, &none) < 0)
 		return 0;
-	return base.len <= log->len && !memcmp(buf_cstr(&base), buf_cstr(log), base.len) ? base.len : log->len;
+	return base.len <= log->len && !memcmp(buf_cstr(&base), buf_cstr(log), base.len) ? base.len
+											 : log->len;
 }
 
-int agent_steps_read(struct agent_steps *out, struct session *s, const struct ws_store *st, const uint64_t *seq, size_t nr,
-		     const char *rest, struct err *err)
+int agent_steps_read(struct agent_steps *out, struct session *s, const struct ws_store *st,
+		     const uint64_t *seq, size_t nr, const char *rest, struct err *err)
 {
 	struct object_id last = { 0 }, id;
 	CLEANUP(buf_release) struct buf log = BUF_INIT;
@@ -143,7 +154,8 @@ int agent_steps_read(struct agent_steps *out, struct session *s, const struct ws
 	for (size_t i = 0; rc == 0 && i < nr; i++) {
 		CLEANUP(json_release) json_t *body = snapshot_body(s, seq[i]);
 		struct merge_step step = { 0 };
-		bool there = git_content(st, body, log_path, &id, NULL), changed = there && memcmp(&id, &last, sizeof(id)) != 0;
+		bool there = git_content(st, body, log_path, &id, NULL),
+		     changed = there && memcmp(&id, &last, sizeof(id)) != 0;
 		size_t commits = 0;
 		if (changed && git_content(st, body, log_path, &id, &log)) {
 			if (object_is_null(&last))

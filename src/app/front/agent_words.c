@@ -4,18 +4,24 @@
 
 #include "app/cmd/cmd.h"
 
-static const char *const agent_words_agents[] = { "claude", "codex", "opencode", "gemini", "pi", "copilot" };
+static const char *const agent_words_agents[] = { "claude", "codex", "opencode",
+						  "gemini", "pi",    "copilot" };
 /* Before the name, and behind it; those with a value. */
-static const char *const before_valued[] = { "-C", "--sessions", "--config", "--profile", "--color" };
-static const char *const own_plain[] = { "-d", "--detach", "--step", "--no-input", "--json", "--quiet" };
-static const char *const own_valued[] = { "--repo", "--backend", "--image", "--build", "--policy", "--budget", "--hold", "--hold-exec", "--name",
-					  "--root", "--share", "--accept", "--record-input", "--login", "--notify" };
+static const char *const before_valued[] = { "-C", "--sessions", "--config", "--profile",
+					     "--color" };
+static const char *const own_plain[] = { "-d",	       "--detach", "--step",
+					 "--no-input", "--json",   "--quiet" };
+static const char *const own_valued[] = { "--repo",	    "--backend", "--image", "--build",
+					  "--policy",	    "--budget",	 "--hold",  "--hold-exec",
+					  "--name",	    "--root",	 "--share", "--accept",
+					  "--record-input", "--login",	 "--notify" };
 
 static bool agent_words_word_among(const char *word, const char *const *list, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
 		size_t n = strlen(list[i]);
-		if (!strcmp(word, list[i]) || (!strncmp(word, "--", 2) && !strncmp(word, list[i], n) && word[n] == '='))
+		if (!strcmp(word, list[i]) ||
+		    (!strncmp(word, "--", 2) && !strncmp(word, list[i], n) && word[n] == '='))
 			return true;
 	}
 	return false;
@@ -25,10 +31,13 @@ bool agent_words(char *const *argv, size_t nr, struct strv *out)
 {
 	size_t at = 0;
 	while (at < nr && argv[at][0] == '-') {
-		bool valued = agent_words_word_among(argv[at], before_valued, ARRAY_LEN(before_valued)) && !strchr(argv[at], '=');
+		bool valued =
+			agent_words_word_among(argv[at], before_valued, ARRAY_LEN(before_valued)) &&
+			!strchr(argv[at], '=');
 		at += valued ? 2 : 1;
 	}
-	if (at >= nr || !agent_words_word_among(argv[at], agent_words_agents, ARRAY_LEN(agent_words_agents)))
+	if (at >= nr ||
+	    !agent_words_word_among(argv[at], agent_words_agents, ARRAY_LEN(agent_words_agents)))
 		return false;
 	if (at + 1 < nr && (!strcmp(argv[at + 1], "--help") || !strcmp(argv[at + 1], "-h")))
 		return false;
@@ -58,7 +67,8 @@ bool agent_words(char *const *argv, size_t nr, struct strv *out)
 /* Only for their rows in the table of commands: what is typed becomes `run` before it is parsed. */
 static int agent_command(struct cmd_ctx *ctx)
 {
-	return cmd_usage(ctx, "name the agent before its arguments: sandglass %s ARGS", ctx->command->name);
+	return cmd_usage(ctx, "name the agent before its arguments: sandglass %s ARGS",
+			 ctx->command->name);
 }
 
 int cmd_claude(struct cmd_ctx *ctx)

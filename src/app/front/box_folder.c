@@ -31,7 +31,8 @@ bool box_folder_is(const char *folder, const char *path)
 {
 	struct stat a, b;
 	CLEANUP(free_ptr) char *of = box_folder_of(folder);
-	return !of || stat(of, &a) < 0 || (stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+	return !of || stat(of, &a) < 0 ||
+	       (stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
 }
 
 int box_folder_mine(const char *folder, const char *path, struct err *err)
@@ -39,7 +40,8 @@ int box_folder_mine(const char *folder, const char *path, struct err *err)
 	CLEANUP(free_ptr) char *of = box_folder_of(folder);
 	if (box_folder_is(folder, path))
 		return 0;
-	return err_set(err, ERR_BUSY, "'%s' is a copy: the boxes of the session are those of '%s'", path, of);
+	return err_set(err, ERR_BUSY, "'%s' is a copy: the boxes of the session are those of '%s'",
+		       path, of);
 }
 
 int box_folder_take(const char *folder, const char *path, struct err *err)

@@ -1,5 +1,6 @@
-/* The folder below the state folder in which the boxes of a session lie, STATE/box/ID. A copy of a session file has the same id
- * and no boxes: the folder names the file whose it is (a link ".of"), so that no copy works in it or takes it away. */
+/* The folder below the state folder in which the boxes of a session lie, STATE/box/ID. A copy of a
+ * session file has the same id and no boxes: the folder names the file whose it is (a link ".of"),
+ * so that no copy works in it or takes it away. */
 #ifndef APP_BOX_FOLDER_H
 #define APP_BOX_FOLDER_H
 

@@ -57,7 +57,8 @@ static bool feed_input_fill(struct feeder *f)
 	return n > 0;
 }
 
-/* A secret on a line of its own is recognised in one piece, not in two halves: a full piece ends with a line. */
+/* A secret on a line of its own is recognised in one piece, not in two halves: a full piece ends
+ * with a line. */
 static size_t whole_lines(const struct feeder *f)
 {
 	const char *eol = f->len == PIECE ? memrchr(f->piece, '\n', f->len) : NULL;
@@ -68,9 +69,11 @@ static void *feed_input_feed(void *self)
 {
 	struct feeder *f = self;
 	struct err err = ERR_INIT;
-	bool more = control_client_open(&f->client, f->socket, NULL, NULL, NULL, &err) == 0 && send_piece(f, 0, false, &err) == 0;
+	bool more = control_client_open(&f->client, f->socket, NULL, NULL, NULL, &err) == 0 &&
+		    send_piece(f, 0, false, &err) == 0;
 	while (more) {
-		struct pollfd p[2] = { { .fd = 0, .events = POLLIN }, { .fd = control_client_fd(f->client), .events = POLLIN } };
+		struct pollfd p[2] = { { .fd = 0, .events = POLLIN },
+				       { .fd = control_client_fd(f->client), .events = POLLIN } };
 		if (!f->len && poll(p, 2, -1) < 0 && errno != EINTR)
 			break;
 		if (p[1].revents && !control_client_pump(f->client))
@@ -84,7 +87,8 @@ static void *feed_input_feed(void *self)
 		if (n || last)
 			more = send_piece(f, n, last, &err) == 0 && !last;
 	}
-	control_client_free(&f->client); /* a command that has ended takes no more: that is its right */
+	/* a command that has ended takes no more: that is its right */
+	control_client_free(&f->client);
 	free(f->socket);
 	free(f);
 	return NULL;

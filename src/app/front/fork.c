@@ -1,4 +1,5 @@
-/* sandglass fork SESSION#n: the events up to n again, unchanged, in a new session; from there it runs live. */
+/* sandglass fork SESSION#n: the events up to n again, unchanged, in a new session; from there it
+ * runs live. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,9 +12,10 @@
 #include "record/read/settled.h"
 #include "record/record.h"
 
-/* A model's answer and the end of its action are appended in one breath; between the two the action would stand there as
- * interrupted. At the end of an action in a box its files belong to it: without their snapshot it would count as not done,
- * and be done again. (What else a call does itself is found by the number of the call: app/super/answer_cache.h.) */
+/* A model's answer and the end of its action are appended in one breath; between the two the action
+ * would stand there as interrupted. At the end of an action in a box its files belong to it:
+ * without their snapshot it would count as not done, and be done again. (What else a call does
+ * itself is found by the number of the call: app/super/answer_cache.h.) */
 static int with_end(const char *path, uint64_t *seq, struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
@@ -26,7 +28,8 @@ static int with_end(const char *path, uint64_t *seq, struct err *err)
 	if (rc == 0 && ev.kind == EV_ACTION_ENDED && ev.box)
 		*seq = session_settled(s, ev.box, *seq);
 	struct err none = ERR_INIT;
-	if (action && session_event(s, *seq + 1, &ev, &a, &none) == 0 && ev.kind == EV_ACTION_ENDED && ev.action == action)
+	if (action && session_event(s, *seq + 1, &ev, &a, &none) == 0 &&
+	    ev.kind == EV_ACTION_ENDED && ev.action == action)
 		++*seq;
 	session_close(&s);
 	return rc;
@@ -40,11 +43,13 @@ int cmd_fork(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	uint64_t seq = 0;
 	if (!cmd_word(ctx, 0))
-		return cmd_usage(ctx, "which session, at which event? for instance: fork s-7k2m9q#188");
+		return cmd_usage(ctx,
+				 "which session, at which event? for instance: fork s-7k2m9q#188");
 	if (session_ref(ctx->sessions, cmd_word(ctx, 0), &from, &seq, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (!seq)
-		return cmd_usage(ctx, "at which event? '%s#188'; 'events %s' lists them", cmd_word(ctx, 0), cmd_word(ctx, 0));
+		return cmd_usage(ctx, "at which event? '%s#188'; 'events %s' lists them",
+				 cmd_word(ctx, 0), cmd_word(ctx, 0));
 	if (cmd_opt(ctx, "model")) {
 		if (with_end(from, &seq, &err) < 0)
 			return cmd_fail(ctx, &err);
@@ -52,7 +57,8 @@ int cmd_fork(struct cmd_ctx *ctx)
 	}
 	if (cmd_opt(ctx, "test") || cmd_opt(ctx, "runs") || cmd_opt(ctx, "time"))
 		return cmd_usage(ctx, "--test, --runs and --time go with --model");
-	if (run_budget(ctx, o, &err) < 0 || with_end(from, &seq, &err) < 0 || run_options_of(o, from, &err) < 0 || run_unrecorded(ctx, o, &err) < 0 ||
+	if (run_budget(ctx, o, &err) < 0 || with_end(from, &seq, &err) < 0 ||
+	    run_options_of(o, from, &err) < 0 || run_unrecorded(ctx, o, &err) < 0 ||
 	    record_fork(from, seq, ctx->sessions, cmd_opt(ctx, "name"), &path, &err) < 0)
 		return cmd_fail(ctx, &err);
 	json_put_str(o, "resume", path);
@@ -64,7 +70,8 @@ int cmd_fork(struct cmd_ctx *ctx)
 	struct front_opts fo = { .follows = true };
 	int status = run_session(ctx, o, &fo);
 	struct session *s;
-	/* nothing may be left of a fork that did not start; one that has may not have written yet */
+	/* nothing may be left of a fork that did not start; one that has may not have written
+	 * yet */
 	if (session_open(&s, path, &err) == 0) {
 		bool begun = session_live(s) || session_head(s) > seq;
 		session_close(&s);
@@ -74,7 +81,7 @@ int cmd_fork(struct cmd_ctx *ctx)
 	return status;
 }
 
-/* --- taking one of them over ---------------------------------------------------------------------------------------------- */
+/* --- taking one of them over ------------------------------------------------------------------ */
 
 /* 0 if the files of session @s are worth taking: its agents and its test did well. */
 static int worth_taking(struct session *s, struct err *err)
@@ -84,9 +91,13 @@ static int worth_taking(struct session *s, struct err *err)
 	const char *outcome = json_str(now, "outcome", "failed"), *why = json_str(now, "why", NULL);
 	if (!strcmp(outcome, "ok"))
 		return 0;
-	return err_set(err, ERR_INVALID, "apply: %s: %s%s%s (--force takes its files all the same)", session_id(s),
-		       !strcmp(outcome, "budget") ? "it used up its budget" : !strcmp(outcome, "late") ? "it was stopped" :
-		       !strcmp(outcome, "running") ? "it still runs" : "it failed", why ? ": " : "", why ? why : "");
+	return err_set(err, ERR_INVALID, "apply: %s: %s%s%s (--force takes its files all the same)",
+		       session_id(s),
+		       !strcmp(outcome, "budget")    ? "it used up its budget"
+		       : !strcmp(outcome, "late")    ? "it was stopped"
+		       : !strcmp(outcome, "running") ? "it still runs"
+						     : "it failed",
+		       why ? ": " : "", why ? why : "");
 }
 
 int fork_apply(struct cmd_ctx *ctx)
@@ -105,7 +116,8 @@ int fork_apply(struct cmd_ctx *ctx)
 	if (rc < 0)
 		return cmd_fail(ctx, &err);
 	CLEANUP(strv_release) struct strv w = STRV_INIT;
-	const char *const words[] = { "sandglass", "--sessions", ctx->sessions, "merge", id, "--apply" };
+	const char *const words[] = { "sandglass", "--sessions", ctx->sessions,
+				      "merge",	   id,		 "--apply" };
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		strv_push(&w, words[i]);
 	if (ctx->json)

@@ -46,10 +46,12 @@ struct race {
 
 extern char **environ;
 
-/* --- programs of ours ------------------------------------------------------------------------------------------------- */
+/* --- programs of ours ------------------------------------------------------------------------- */
 
-/* Runs ourselves with @words; what it prints is in @out. Returns the exit status, -1 with an error. */
-static int run_own(const struct race *r, const struct strv *words, const char *input, struct buf *out, struct err *err)
+/* Runs ourselves with @words; what it prints is in @out. Returns the exit status, -1 with an
+ * error. */
+static int run_own(const struct race *r, const struct strv *words, const char *input,
+		   struct buf *out, struct err *err)
 {
 	CLEANUP(free_ptr) char *file = mem_printf("%s/out", r->dir);
 	CLEANUP(free_ptr) char *none = mem_printf("%s/err", r->dir);
@@ -60,7 +62,8 @@ static int run_own(const struct race *r, const struct strv *words, const char *i
 	if (fd < 0 || said < 0 || (input && in < 0))
 		return err_sys(err, "cannot open a file in '%s'", r->dir);
 	const int fds[] = { in, fd, said };
-	if (proc_spawn("/proc/self/exe", words->item, environ, fds, ARRAY_LEN(fds), &pid, &pidfd, err) < 0)
+	if (proc_spawn("/proc/self/exe", words->item, environ, fds, ARRAY_LEN(fds), &pid, &pidfd,
+		       err) < 0)
 		return -1;
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 	while (poll(&p, 1, -1) < 0)
@@ -82,14 +85,15 @@ static void own_words(const struct race *r, struct strv *w)
 	strv_push(w, r->ctx->sessions);
 }
 
-/* --- beginning --------------------------------------------------------------------------------------------------------- */
+/* --- beginning -------------------------------------------------------------------------------- */
 
 /* Of the session: its model's name, in the signs that a name takes. */
 static char *leg_name(const struct leg *g)
 {
 	char *name = mem_printf("fork-%s-%" PRId64, g->model, g->run);
 	for (char *p = name; *p; p++)
-		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '-'))
+		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+		      (*p >= '0' && *p <= '9') || *p == '-'))
 			*p = '-';
 	if (strlen(name) > 40)
 		name[40] = 0;
@@ -104,7 +108,9 @@ static int start_leg(struct race *r, struct leg *g, struct err *err)
 	const char *budget = cmd_opt(r->ctx, "budget"), *own = cmd_opt(r->ctx, "name");
 	CLEANUP(free_ptr) char *ref = mem_printf("%s#%" PRIu64, r->from, r->seq);
 	own_words(r, &w);
-	const char *const fixed[] = { "--json", "fork", ref, "-d", "--no-input", "--with", g->model, "--name", own ? own : name };
+	const char *const fixed[] = { "--json", "fork",	      ref,
+				      "-d",	"--no-input", "--with",
+				      g->model, "--name",     own ? own : name };
 	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
 		strv_push(&w, fixed[i]);
 	if (budget) {
@@ -114,9 +120,12 @@ static int start_leg(struct race *r, struct leg *g, struct err *err)
 	int status = run_own(r, &w, NULL, &out, err);
 	if (status < 0)
 		return -1;
-	CLEANUP(json_release) json_t *launch = status ? NULL : json_parse(out.data, out.len, "what fork says", err);
+	CLEANUP(json_release)
+	json_t *launch = status ? NULL : json_parse(out.data, out.len, "what fork says", err);
 	if (status || !launch)
-		return status ? err_set(err, ERR_INVALID, "%s: %s", g->model, out.len ? buf_cstr(&out) : "it did not begin") : -1;
+		return status ? err_set(err, ERR_INVALID, "%s: %s", g->model,
+					out.len ? buf_cstr(&out) : "it did not begin")
+			      : -1;
 	g->id = mem_strdup(json_str(launch, "session", ""));
 	g->path = mem_strdup(json_str(launch, "path", ""));
 	return 0;
@@ -128,7 +137,7 @@ static void end_leg_unstarted(struct leg *g, const struct err *err)
 	g->outcome = json_pack("{ssss}", "outcome", "failed", "why", err->text);
 }
 
-/* --- until all have ended ------------------------------------------------------------------------------------------------ */
+/* --- until all have ended --------------------------------------------------------------------- */
 
 static void stop_leg(struct race *r, struct leg *g)
 {
@@ -191,7 +200,9 @@ static bool leg_over(struct race *r, struct leg *g)
 		see_leg(r, g, s);
 		if (g->other_model) {
 			json_put_str(g->outcome, "outcome", "failed");
-			json_put_str(g->outcome, "why", "another model answered: the recording holds a library from before fork --model");
+			json_put_str(
+				g->outcome, "why",
+				"another model answered: the recording holds a library from before fork --model");
 		}
 		(void)!summary_of(s, &g->sum, &none);
 	}
@@ -217,7 +228,7 @@ static void await_all(struct race *r)
 	}
 }
 
-/* --- what they came to -------------------------------------------------------------------------------------------------- */
+/* --- what they came to ------------------------------------------------------------------------ */
 
 /* The difference as a patch in DIR/patch, and its size. */
 static int take_diff(struct race *r, struct leg *g, const char *patch, struct err *err)
@@ -238,7 +249,8 @@ static int take_diff(struct race *r, struct leg *g, const char *patch, struct er
 			return file_write_atomic(patch, buf_cstr(&out), out.len, 0600, err);
 		for (const char *p = buf_cstr(&out), *eol; (eol = strchr(p, '\n')); p = eol + 1) {
 			struct err none = ERR_INIT;
-			CLEANUP(json_release) json_t *box = json_parse(p, (size_t)(eol - p), "diff", &none);
+			CLEANUP(json_release)
+			json_t *box = json_parse(p, (size_t)(eol - p), "diff", &none);
 			g->files += (int64_t)json_array_size(json_object_get(box, "files"));
 			g->added += json_int(box, "added", 0);
 			g->removed += json_int(box, "removed", 0);
@@ -248,7 +260,8 @@ static int take_diff(struct race *r, struct leg *g, const char *patch, struct er
 }
 
 /* The test runs in a sandbox of its own over the repository, with the leg's changes put on it. */
-static const char test_sh[] = "if [ -s /dev/stdin ] || [ \"$1\" = 1 ]; then git apply --whitespace=nowarn -p1 - || exit 125; fi; exec sh -c \"$0\" </dev/null";
+static const char test_sh[] =
+	"if [ -s /dev/stdin ] || [ \"$1\" = 1 ]; then git apply --whitespace=nowarn -p1 - || exit 125; fi; exec sh -c \"$0\" </dev/null";
 
 static void test_leg(struct race *r, struct leg *g, const char *patch)
 {
@@ -272,7 +285,9 @@ static void test_leg(struct race *r, struct leg *g, const char *patch)
 	int status = run_own(r, &w, patch, &out, &err);
 	g->test = status < 0 || status == TEST_REFUSED ? -1 : status;
 	if (g->test < 0)
-		g->test_why = mem_strdup(status < 0 ? err.text : "its changes can't be put on the repository as it is now");
+		g->test_why = mem_strdup(
+			status < 0 ? err.text
+				   : "its changes can't be put on the repository as it is now");
 }
 
 static void judge_leg(struct race *r, struct leg *g)
@@ -294,19 +309,26 @@ static void judge_leg(struct race *r, struct leg *g)
 		json_put_str(g->outcome, "why", g->test_why);
 	}
 	if (fork_kept_write(g->id, g->outcome, &err) < 0)
-		fprintf(r->ctx->err, "sandglass: fork: the outcome of %s can't be kept: %s\n", g->id, err.text);
+		fprintf(r->ctx->err, "sandglass: fork: the outcome of %s can't be kept: %s\n",
+			g->id, err.text);
 }
 
-/* --- telling ------------------------------------------------------------------------------------------------------------- */
+/* --- telling ---------------------------------------------------------------------------------- */
 
 static void fork_models_put_row(struct race *r, const struct leg *g)
 {
 	CLEANUP(buf_release) struct buf took = BUF_INIT;
-	CLEANUP(free_ptr) char *test = g->test < 0 ? mem_strdup("-") : g->test ? mem_printf("exit %d", g->test) : mem_strdup("pass");
-	CLEANUP(free_ptr) char *diff = mem_printf("%" PRId64 " +%" PRId64 " -%" PRId64, g->files, g->added, g->removed);
+	CLEANUP(free_ptr)
+	char *test = g->test < 0 ? mem_strdup("-")
+		     : g->test	 ? mem_printf("exit %d", g->test)
+				 : mem_strdup("pass");
+	CLEANUP(free_ptr)
+	char *diff =
+		mem_printf("%" PRId64 " +%" PRId64 " -%" PRId64, g->files, g->added, g->removed);
 	clock_span(g->took_us, &took);
-	fprintf(r->ctx->out, "%-9s %-28s %3" PRId64 " %-8s %-8s %-14s %9.4f %8s %7" PRId64 "  %s\n", g->id ? g->id : "-", g->model, g->run,
-		json_str(g->outcome, "outcome", "?"), test, diff, (double)g->cost_uusd / 1e6, buf_cstr(&took), g->actions,
+	fprintf(r->ctx->out, "%-9s %-28s %3" PRId64 " %-8s %-8s %-14s %9.4f %8s %7" PRId64 "  %s\n",
+		g->id ? g->id : "-", g->model, g->run, json_str(g->outcome, "outcome", "?"), test,
+		diff, (double)g->cost_uusd / 1e6, buf_cstr(&took), g->actions,
 		json_str(g->outcome, "why", ""));
 }
 
@@ -337,8 +359,9 @@ static int fork_models_tell_all(struct race *r)
 {
 	int status = 1;
 	if (!r->ctx->json)
-		fprintf(r->ctx->out, "%-9s %-28s %3s %-8s %-8s %-14s %9s %8s %7s  %s\n", "session", "model", "run", "outcome", "test",
-			"files + -", "cost $", "time", "actions", "why");
+		fprintf(r->ctx->out, "%-9s %-28s %3s %-8s %-8s %-14s %9s %8s %7s  %s\n", "session",
+			"model", "run", "outcome", "test", "files + -", "cost $", "time", "actions",
+			"why");
 	for (size_t i = 0; i < r->nr; i++) {
 		if (!strcmp(json_str(r->leg[i].outcome, "outcome", ""), "ok"))
 			status = 0;
@@ -348,20 +371,24 @@ static int fork_models_tell_all(struct race *r)
 			fork_models_put_row(r, &r->leg[i]);
 	}
 	if (!r->ctx->json && !r->ctx->quiet)
-		fprintf(r->ctx->out, "sandglass apply SESSION writes the files of one to your working files\n");
+		fprintf(r->ctx->out,
+			"sandglass apply SESSION writes the files of one to your working files\n");
 	return status;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static int read_legs(struct race *r, struct err *err)
 {
 	int64_t runs = 1, time_us = 0;
 	const char *text = cmd_opt(r->ctx, "runs"), *time = cmd_opt(r->ctx, "time");
-	if (text && (strspn(text, "0123456789") != strlen(text) || (runs = strtol(text, NULL, 10)) < 1 || runs > LEGS_MAX))
-		return err_set(err, ERR_USAGE, "--runs: expected a number from 1 to %d, got '%s'", LEGS_MAX, text);
+	if (text && (strspn(text, "0123456789") != strlen(text) ||
+		     (runs = strtol(text, NULL, 10)) < 1 || runs > LEGS_MAX))
+		return err_set(err, ERR_USAGE, "--runs: expected a number from 1 to %d, got '%s'",
+			       LEGS_MAX, text);
 	if (time && (!clock_parse_span(time, &time_us) || time_us <= 0))
-		return err_set(err, ERR_USAGE, "--time: expected a time (30s, 10m), got '%s'", time);
+		return err_set(err, ERR_USAGE, "--time: expected a time (30s, 10m), got '%s'",
+			       time);
 	if (time_us)
 		r->until_us = clock_mono_us() + time_us;
 	CLEANUP(free_ptr) char *copy = mem_strdup(cmd_opt(r->ctx, "model"));
@@ -369,10 +396,16 @@ static int read_legs(struct race *r, struct err *err)
 	for (char *m = strtok_r(copy, ",", &save); m; m = strtok_r(NULL, ",", &save))
 		for (int64_t k = 1; k <= runs; k++) {
 			if (r->nr == LEGS_MAX)
-				return err_set(err, ERR_USAGE, "--model and --runs: more than %d sessions at once", LEGS_MAX);
-			r->leg[r->nr++] = (struct leg){ .model = mem_strdup(m), .run = k, .test = -1 };
+				return err_set(err, ERR_USAGE,
+					       "--model and --runs: more than %d sessions at once",
+					       LEGS_MAX);
+			r->leg[r->nr++] =
+				(struct leg){ .model = mem_strdup(m), .run = k, .test = -1 };
 		}
-	return r->nr ? 0 : err_set(err, ERR_USAGE, "--model: expected names separated by commas, got '%s'", cmd_opt(r->ctx, "model"));
+	return r->nr ? 0
+		     : err_set(err, ERR_USAGE,
+			       "--model: expected names separated by commas, got '%s'",
+			       cmd_opt(r->ctx, "model"));
 }
 
 /* The repository of the first box that has one. */
@@ -390,7 +423,10 @@ static char *repo_of(const char *path)
 			continue;
 		CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "box.open", &none);
 		CLEANUP(buf_release) struct buf name = BUF_INIT;
-		if (json_get_bytes(json_object_get(json_array_get(json_object_get(body, "repos"), 0), "dir"), &name))
+		if (json_get_bytes(
+			    json_object_get(json_array_get(json_object_get(body, "repos"), 0),
+					    "dir"),
+			    &name))
 			dir = mem_strdup(buf_cstr(&name));
 	}
 	session_close(&s);
@@ -422,7 +458,8 @@ int fork_models(struct cmd_ctx *ctx, const char *from, uint64_t seq)
 	char dir[] = "/tmp/sandglass-fork-XXXXXX";
 	*r = (struct race){ .ctx = ctx, .from = from, .seq = seq };
 	int status = 0;
-	if (read_legs(r, &err) < 0 || (mkdtemp(dir) ? 0 : err_sys(&err, "cannot make a folder")) < 0) {
+	if (read_legs(r, &err) < 0 ||
+	    (mkdtemp(dir) ? 0 : err_sys(&err, "cannot make a folder")) < 0) {
 		status = cmd_fail(ctx, &err);
 	} else {
 		r->dir = mem_strdup(dir);

@@ -1,10 +1,12 @@
-/* fork --model A,B: the same events and files continued by several models at once, and what came of each beside the others. */
+/* fork --model A,B: the same events and files continued by several models at once, and what came of
+ * each beside the others. */
 #ifndef APP_FORK_MODELS_H
 #define APP_FORK_MODELS_H
 
 #include "app/cmd/cmd.h"
 
-/* @from, @seq: the session and the event that it is continued from. Returns the exit status: 0 if one of them did well. */
+/* @from, @seq: the session and the event that it is continued from. Returns the exit status: 0 if
+ * one of them did well. */
 int fork_models(struct cmd_ctx *ctx, const char *from, uint64_t seq);
 
 /* apply SESSION: its files to the working files, if it did well or with --force. */

@@ -27,9 +27,11 @@ static json_t *agents_failed(struct session *s, uint64_t after)
 	struct err none = ERR_INIT;
 	for (uint64_t seq = after + 1; seq <= session_head(s); seq++) {
 		CLEANUP(arena_release) struct arena a = ARENA_INIT;
-		if (session_event(s, seq, &ev, &a, &none) < 0 || ev.kind != EV_AGENT_END || !ev.body)
+		if (session_event(s, seq, &ev, &a, &none) < 0 || ev.kind != EV_AGENT_END ||
+		    !ev.body)
 			continue;
-		CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "agent.end", &none);
+		CLEANUP(json_release)
+		json_t *body = json_parse(ev.body, ev.len, "agent.end", &none);
 		if (!body || json_flag(body, "ok", false))
 			continue;
 		json_decref(failed);
@@ -71,7 +73,9 @@ json_t *fork_kept_read(const char *id)
 	CLEANUP(free_ptr) char *path = kept_path(id);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err none = ERR_INIT;
-	return file_read(path, &text, KEPT_MAX, &none) < 0 ? NULL : json_parse(text.data, text.len, "what is kept of a fork", &none);
+	return file_read(path, &text, KEPT_MAX, &none) < 0
+		       ? NULL
+		       : json_parse(text.data, text.len, "what is kept of a fork", &none);
 }
 
 int fork_kept_write(const char *id, const json_t *kept, struct err *err)
@@ -80,5 +84,7 @@ int fork_kept_write(const char *id, const json_t *kept, struct err *err)
 	CLEANUP(free_ptr) char *path = kept_path(id);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	json_dump_buf(kept, &text);
-	return dir_make(dir, 0700, err) < 0 ? -1 : file_write_atomic(path, text.data, text.len, 0600, err);
+	return dir_make(dir, 0700, err) < 0
+		       ? -1
+		       : file_write_atomic(path, text.data, text.len, 0600, err);
 }

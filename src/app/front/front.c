@@ -31,8 +31,8 @@ static void front_choose(struct cmd_ctx *ctx)
 
 void front_goes_on(struct cmd_ctx *ctx, struct session *s, const char *role)
 {
-	fprintf(ctx->err, "sandglass: the agents go on; 'sandglass attach %s' comes back%s\n", session_id(s),
-		*role ? "" : ", 'sandglass stop' ends them");
+	fprintf(ctx->err, "sandglass: the agents go on; 'sandglass attach %s' comes back%s\n",
+		session_id(s), *role ? "" : ", 'sandglass stop' ends them");
 }
 
 int front_show_all(struct cmd_ctx *ctx, const struct front_opts *fo)
@@ -40,10 +40,12 @@ int front_show_all(struct cmd_ctx *ctx, const struct front_opts *fo)
 	front_choose(ctx);
 	if (front_is_console(ctx, fo))
 		return front_console_all(ctx, fo);
-	return cmd_usage(ctx, "several sessions run: say which one, 'sandglass ls --live' lists them");
+	return cmd_usage(ctx,
+			 "several sessions run: say which one, 'sandglass ls --live' lists them");
 }
 
-int front_show(struct cmd_ctx *ctx, const char *path, const char *socket, const struct front_opts *fo)
+int front_show(struct cmd_ctx *ctx, const char *path, const char *socket,
+	       const struct front_opts *fo)
 {
 	struct session *s;
 	struct err err = ERR_INIT;

@@ -38,9 +38,12 @@ static const struct control_client_ops front_act_ops = { .reply = front_act_on_r
 
 enum { AGAIN_MS = 200 }; /* a screen waits for it */
 
-static int front_act_reach(struct hands *h, struct control_client **out, int timeout_ms, struct err *err)
+static int front_act_reach(struct hands *h, struct control_client **out, int timeout_ms,
+			   struct err *err)
 {
-	const struct control_client_opts o = { .watch = h->look_only, .stays = true, .timeout_ms = timeout_ms };
+	const struct control_client_opts o = { .watch = h->look_only,
+					       .stays = true,
+					       .timeout_ms = timeout_ms };
 	return control_client_open(out, h->socket, &o, &front_act_ops, h, err);
 }
 
@@ -89,7 +92,8 @@ void hands_free(struct hands **hp)
 	free(h);
 }
 
-static void front_act_command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
+static void front_act_command(void *self, const char *const *words, size_t nr, json_t *opts,
+			      act_done_fn *done, void *done_self)
 {
 	struct hands *h = self;
 	struct err err = ERR_INIT;
@@ -115,8 +119,11 @@ struct act hands_act(struct hands *h)
 	if (h && !h->watch)
 		return (struct act){ .command = front_act_command, .self = h };
 	bool shared = h && *hands_role(h);
-	return (struct act){ .why_not = !h ? NULL : shared ? "read only: this session is shared with you to watch" :
-							   "read only: 'watch' changes nothing, 'attach' does" };
+	return (struct act){
+		.why_not = !h	    ? NULL
+			   : shared ? "read only: this session is shared with you to watch"
+				    : "read only: 'watch' changes nothing, 'attach' does"
+	};
 }
 
 const char *hands_role(const struct hands *h)

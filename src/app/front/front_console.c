@@ -43,9 +43,10 @@ static int own_host(void *self, const char *session, const char *cmd, struct err
 	return host_command(session, cmd, err);
 }
 
-/* The console stays open when its session ends, so that one can look at what happened; leaving it then gives the
- * session's own status. */
-int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, const struct front_opts *fo)
+/* The console stays open when its session ends, so that one can look at what happened; leaving it
+ * then gives the session's own status. */
+int front_console(struct cmd_ctx *ctx, const char *path, const char *socket,
+		  const struct front_opts *fo)
 {
 	struct err err = ERR_INIT, unreachable = ERR_INIT;
 	struct hands *h = socket ? hands_new(socket, fo->watch, &unreachable) : NULL;
@@ -64,10 +65,15 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, con
 		.host = fo->trust && !*role ? own_host : NULL,
 		.filter = fo->filter,
 		.hints = fo->coach ? CONSOLE_HINTS_ALL : CONSOLE_HINTS_NEW,
-		.greeting = fo->coach ? "Watch: fix runs the failing test. Enter looks inside; a opens what waits for you; ? all keys" :
-			    fo->watch ? "watching: nothing can be changed from here" :
-			    !strcmp(role, "watch") ? "this session is shared with you to watch: nothing can be changed from here" :
-			    !strcmp(role, "decide") ? "this session is shared with you: what waits, you may decide" : fo->greeting,
+		.greeting =
+			fo->coach
+				? "Watch: fix runs the failing test. Enter looks inside; a opens what waits for you; ? all keys"
+			: fo->watch ? "watching: nothing can be changed from here"
+			: !strcmp(role, "watch")
+				? "this session is shared with you to watch: nothing can be changed from here"
+			: !strcmp(role, "decide")
+				? "this session is shared with you: what waits, you may decide"
+				: fo->greeting,
 		.notes_fd = fo->notes,
 	};
 	struct looks looks;
@@ -100,8 +106,9 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, con
 
 static const char *all_greeting(const struct front_opts *fo)
 {
-	return fo->watch ? "watching all sessions: nothing can be changed from here" :
-			   "all sessions that run; later ones join by themselves; :group groups them, S sorts";
+	return fo->watch
+		       ? "watching all sessions: nothing can be changed from here"
+		       : "all sessions that run; later ones join by themselves; :group groups them, S sorts";
 }
 
 int front_console_all(struct cmd_ctx *ctx, const struct front_opts *fo)
@@ -115,8 +122,12 @@ int front_console_all(struct cmd_ctx *ctx, const struct front_opts *fo)
 	while (nr < CONSOLE_SOURCES && fleet_watch_next(f, &src[nr]))
 		nr++;
 	struct console_opts o = {
-		.source = src, .nr_sources = nr, .greeting = all_greeting(fo),
-		.more_fd = fleet_watch_fd(f), .more = fleet_watch_next, .self = f,
+		.source = src,
+		.nr_sources = nr,
+		.greeting = all_greeting(fo),
+		.more_fd = fleet_watch_fd(f),
+		.more = fleet_watch_next,
+		.self = f,
 		.shell = fo->watch ? NULL : own_shell,
 		.host = fo->trust ? own_host : NULL,
 		.filter = fo->filter,

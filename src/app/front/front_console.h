@@ -7,6 +7,7 @@
 /* All sessions that run, also those that begin later. Returns an exit status. */
 int front_console_all(struct cmd_ctx *ctx, const struct front_opts *fo);
 
-int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, const struct front_opts *fo);
+int front_console(struct cmd_ctx *ctx, const char *path, const char *socket,
+		  const struct front_opts *fo);
 
 #endif

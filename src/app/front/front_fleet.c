@@ -98,8 +98,13 @@ static bool front_fleet_reach(struct fleet_watch *f, const char *id, struct cons
 	f->hands[f->nr] = h;
 	f->path[f->nr] = mem_strdup(hands_path(h));
 	*out = (struct console_source){
-		.path = f->path[f->nr], .act = hands_act(h), .wake_fd = hands_fd(h),
-		.pump = hands_pump, .again = hands_again, .wants_write = hands_wants_write, .self = h,
+		.path = f->path[f->nr],
+		.act = hands_act(h),
+		.wake_fd = hands_fd(h),
+		.pump = hands_pump,
+		.again = hands_again,
+		.wants_write = hands_wants_write,
+		.self = h,
 	};
 	f->nr++;
 	return true;

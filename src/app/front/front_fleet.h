@@ -11,8 +11,8 @@ struct fleet_watch;
 struct fleet_watch *fleet_watch_new(bool watch, struct err *err);
 void fleet_watch_free(struct fleet_watch **f);
 int fleet_watch_fd(const struct fleet_watch *f); /* readable: look again */
-/* console_opts.more; the strings of @out and its hands live as long as the watch. A session that cannot be reached is
- * passed over. */
+/* console_opts.more; the strings of @out and its hands live as long as the watch. A session that
+ * cannot be reached is passed over. */
 bool fleet_watch_next(void *self, struct console_source *out);
 
 #endif

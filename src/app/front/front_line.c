@@ -47,7 +47,8 @@ static bool front_line_person(const struct line_mode *m)
 static void answer_by_itself(struct line_mode *m, const struct event *ev)
 {
 	bool held = ev->kind == EV_ACTION_HELD;
-	CLEANUP(free_ptr) char *id = mem_printf("%llu", (unsigned long long)(held ? ev->action : ev->seq));
+	CLEANUP(free_ptr)
+	char *id = mem_printf("%llu", (unsigned long long)(held ? ev->action : ev->seq));
 	const char *words[] = { held ? "deny" : "answer", id, "yes" };
 	json_t *opts = json_object();
 	if (held)
@@ -57,9 +58,11 @@ static void answer_by_itself(struct line_mode *m, const struct event *ev)
 	json_decref(opts);
 }
 
-/* --- commands that need no supervisor: done by a program of its own, its words are printed here --- */
+/* --- commands that need no supervisor: done by a program of its own, its words are printed here
+ * --- */
 
-static const char *const front_line_of_session[] = { "show", "events", "diff", "verify", "search", "ls" };
+static const char *const front_line_of_session[] = { "show",   "events", "diff",
+						     "verify", "search", "ls" };
 
 /* "403" is an event of the session that is shown here: its digits, or NULL. */
 static const char *event_word(const char *word)
@@ -85,11 +88,14 @@ static void front_line_add_option(struct strv *argv, const char *key, const json
 		front_line_add_option(argv, key, json_array_get(v, i));
 	if (json_is_array(v))
 		return;
-	CLEANUP(free_ptr) char *o = mem_printf("--%s%s%s", key, json_is_string(v) ? "=" : "", json_is_string(v) ? json_string_value(v) : "");
+	CLEANUP(free_ptr)
+	char *o = mem_printf("--%s%s%s", key, json_is_string(v) ? "=" : "",
+			     json_is_string(v) ? json_string_value(v) : "");
 	strv_push(argv, o);
 }
 
-static void run_here(struct line_mode *m, const struct command *c, const char *const *words, size_t nr, const json_t *opts)
+static void run_here(struct line_mode *m, const struct command *c, const char *const *words,
+		     size_t nr, const json_t *opts)
 {
 	struct strv argv = STRV_INIT;
 	const char *key;
@@ -101,8 +107,7 @@ static void run_here(struct line_mode *m, const struct command *c, const char *c
 	strv_push(&argv, "--sessions");
 	strv_push(&argv, m->ctx->sessions);
 	strv_push(&argv, c->name);
-	json_object_foreach((json_t *)(uintptr_t)opts, key, v)
-		front_line_add_option(&argv, key, v);
+	json_object_foreach((json_t *)(uintptr_t)opts, key, v) front_line_add_option(&argv, key, v);
 	if (!strcmp(c->name, "search"))
 		strv_push(&argv, "-S"), strv_push(&argv, session_id(m->s));
 	for (size_t i = 1; i < nr; i++)
@@ -128,7 +133,8 @@ static void run_here(struct line_mode *m, const struct command *c, const char *c
 	strv_release(&argv);
 }
 
-/* --- looking up what stands, over the connection that is there: another one would be told to everybody as one who came --- */
+/* --- looking up what stands, over the connection that is there: another one would be told to
+ * everybody as one who came --- */
 
 struct look_up {
 	struct line_mode *m;
@@ -153,7 +159,8 @@ static void looked_up(void *self, const json_t *result, const struct err *err)
 	free(u);
 }
 
-static int front_line_look_up(struct line_mode *m, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self, struct err *err)
+static int front_line_look_up(struct line_mode *m, const char *const *words, size_t nr,
+			      json_t *opts, act_done_fn *done, void *done_self, struct err *err)
 {
 	struct look_up *u = NEW(struct look_up);
 	*u = (struct look_up){ .m = m, .line = COMMAND_LINE_INIT, .done = done, .self = done_self };
@@ -170,49 +177,59 @@ static int front_line_look_up(struct line_mode *m, const char *const *words, siz
 }
 
 /* What is typed: for the supervisor, for the program itself, or nonsense. */
-static void typed_command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
+static void typed_command(void *self, const char *const *words, size_t nr, json_t *opts,
+			  act_done_fn *done, void *done_self)
 {
 	struct line_mode *m = self;
 	const struct command *c = command_find(words[0]);
 	struct err err = ERR_INIT;
-	m->left = !strcmp(words[0], "detach") || !strcmp(words[0], "quit") || !strcmp(words[0], "q");
+	m->left =
+		!strcmp(words[0], "detach") || !strcmp(words[0], "quit") || !strcmp(words[0], "q");
 	if (m->left)
 		return;
 	if (!strcmp(words[0], "!")) {
-		int status = m->fo->trust && nr > 1 ? host_command(session_id(m->s), words[1], &err) :
-			     err_set(&err, ERR_USAGE, "! runs commands of this machine only when this was begun with --trust");
+		int status =
+			m->fo->trust && nr > 1
+				? host_command(session_id(m->s), words[1], &err)
+				: err_set(&err, ERR_USAGE,
+					  "! runs commands of this machine only when this was begun with --trust");
 		if (status >= 0)
 			fprintf(m->ctx->out, "exit %d, recorded as yours\n", status);
 		if (done && (status < 0 || err.code != ERR_NONE))
 			done(done_self, NULL, &err);
 		return;
 	}
-	bool asks = c && (!strcmp(c->name, "state") || ((!strcmp(c->name, "budget") || !strcmp(c->name, "hold")) && nr == 1 &&
-							 !json_object_size(opts)));
+	bool asks = c && (!strcmp(c->name, "state") ||
+			  ((!strcmp(c->name, "budget") || !strcmp(c->name, "hold")) && nr == 1 &&
+			   !json_object_size(opts)));
 	if (asks && m->act.command) {
 		if (front_line_look_up(m, words, nr, opts, done, done_self, &err) < 0 && done)
 			done(done_self, NULL, &err);
 		return;
 	}
-	bool again = c && !strcmp(c->name, "repeat") && nr == 2 && event_word(words[1]) && !json_object_get(opts, "in") && !json_object_get(opts, "accept");
+	bool again = c && !strcmp(c->name, "repeat") && nr == 2 && event_word(words[1]) &&
+		     !json_object_get(opts, "in") && !json_object_get(opts, "accept");
 	if (c && (c->where == COMMAND_SUPERVISOR || again) && m->act.command) {
 		const char *here[] = { "redo_here", words[1] };
 		m->act.command(m->act.self, again ? here : words, nr, opts, done, done_self);
 		return;
 	}
 	bool plain = c && m->ctx->json && c->flags & COMMAND_NO_JSON; /* it has no objects */
-	bool runs = c && c->where == COMMAND_OFFLINE && c->flags & COMMAND_LOOKS && !plain && strcmp(c->name, "replay") != 0 && strcmp(c->name, "watch") != 0;
+	bool runs = c && c->where == COMMAND_OFFLINE && c->flags & COMMAND_LOOKS && !plain &&
+		    strcmp(c->name, "replay") != 0 && strcmp(c->name, "watch") != 0;
 	bool follow = runs && json_object_get(opts, "follow");
 	if (runs && !follow) {
 		run_here(m, c, words, nr, opts);
 		return;
 	}
 	if (follow)
-		err_set(&err, ERR_USAGE, "with --follow nothing else could be typed until its end; what comes is told here as it comes");
+		err_set(&err, ERR_USAGE,
+			"with --follow nothing else could be typed until its end; what comes is told here as it comes");
 	else if (c && c->where == COMMAND_SUPERVISOR)
 		err_set(&err, ERR_CLOSED, "there is nobody to tell it to");
 	else if (c)
-		err_set(&err, ERR_USAGE, "'%s' is a command for another shell: sandglass help %s", c->name, c->name);
+		err_set(&err, ERR_USAGE, "'%s' is a command for another shell: sandglass help %s",
+			c->name, c->name);
 	else
 		err_set(&err, ERR_USAGE, "no command '%.40s'; 'help' lists them", words[0]);
 	if (done)
@@ -227,7 +244,8 @@ static int front_line_look(struct line_mode *m, struct err *err)
 	if (line_sync(m->line, 0, err) < 0)
 		return -1;
 	while ((rc = feed_next(m->feed, &ev, &a, 0, err)) == 1) {
-		if (m->fo->automatic && m->hands && (ev.kind == EV_ACTION_HELD || ev.kind == EV_ASK))
+		if (m->fo->automatic && m->hands &&
+		    (ev.kind == EV_ACTION_HELD || ev.kind == EV_ASK))
 			answer_by_itself(m, &ev);
 		m->ended |= ev.kind == EV_SESSION_END;
 		arena_reset(&a);
@@ -242,7 +260,8 @@ static void read_typed(struct line_mode *m)
 {
 	char bytes[1024];
 	ssize_t n = read(0, bytes, sizeof(bytes));
-	if (n < 0 && (errno == EINTR || errno == EAGAIN)) /* a signal, or a program on this terminal that made it non-blocking */
+	/* a signal, or a program on this terminal that made it non-blocking */
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (n <= 0) {
 		m->left = true; /* Ctrl-D, or the terminal has gone */
@@ -279,9 +298,11 @@ int front_status(struct session *s, struct buf *why)
 	struct event ev;
 	uint64_t head = session_head(s);
 	for (uint64_t seq = head; seq > 0 && seq + 8 > head; seq--) {
-		if (session_event(s, seq, &ev, &a, &err) < 0 || ev.kind != EV_SESSION_END || !ev.body)
+		if (session_event(s, seq, &ev, &a, &err) < 0 || ev.kind != EV_SESSION_END ||
+		    !ev.body)
 			continue;
-		CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "session.end", &err);
+		CLEANUP(json_release)
+		json_t *body = json_parse(ev.body, ev.len, "session.end", &err);
 		if (why)
 			buf_puts(why, json_str(body, "why", ""));
 		return (int)json_int(body, "status", EXIT_UNSUCCESSFUL);
@@ -298,8 +319,10 @@ static int front_line_stay(struct line_mode *m, struct err *err)
 		if (m->ended || m->left)
 			return asked;
 		if (!session_live(m->s) && front_line_look(m, err) == 0 && !m->ended)
-			return err_set(err, ERR_CLOSED, "the supervisor of %s is gone; what it recorded is complete up to #%llu",
-				       session_id(m->s), (unsigned long long)session_head(m->s));
+			return err_set(
+				err, ERR_CLOSED,
+				"the supervisor of %s is gone; what it recorded is complete up to #%llu",
+				session_id(m->s), (unsigned long long)session_head(m->s));
 		if (front_line_interrupted > asked && m->fo->visit) {
 			m->left = true;
 			return front_line_interrupted;
@@ -315,12 +338,14 @@ static int front_line_stay(struct line_mode *m, struct err *err)
 /* A visitor's second signal ends him wherever he is, for instance in a write that nobody reads. */
 static void hear_signals(bool visit)
 {
-	const struct sigaction sa = { .sa_handler = on_int, .sa_flags = visit ? (int)SA_RESETHAND : SA_RESTART };
+	const struct sigaction sa = { .sa_handler = on_int,
+				      .sa_flags = visit ? (int)SA_RESETHAND : SA_RESTART };
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 }
 
-/* Who comes to a session that has run for hours is not read all of it; what waits is asked in any case. */
+/* Who comes to a session that has run for hours is not read all of it; what waits is asked in any
+ * case. */
 static void skip_past(struct line_mode *m)
 {
 	uint64_t head = session_head(m->s), past = head > PAST_EVENTS ? head - PAST_EVENTS : 0;
@@ -328,21 +353,27 @@ static void skip_past(struct line_mode *m)
 		return;
 	line_past(m->line, past);
 	if (!m->ctx->quiet)
-		fprintf(m->ctx->out, "(%llu earlier events: 'events' lists them, 'state' says what stands)\n", (unsigned long long)past);
+		fprintf(m->ctx->out,
+			"(%llu earlier events: 'events' lists them, 'state' says what stands)\n",
+			(unsigned long long)past);
 }
 
-int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const struct front_opts *fo)
+int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket,
+	       const struct front_opts *fo)
 {
 	struct line_mode m = { .ctx = ctx, .s = s, .fo = fo };
 	struct err err = ERR_INIT, none = ERR_INIT;
 	struct source *src;
-	if (source_open(&src, session_path(s), &err) < 0 || feed_new(&m.feed, s, FEED_ALL, 0, &err) < 0)
+	if (source_open(&src, session_path(s), &err) < 0 ||
+	    feed_new(&m.feed, s, FEED_ALL, 0, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (socket)
-		m.hands = hands_new(socket, fo->watch, &none); /* it may have ended already: then the file says all */
+		/* it may have ended already: then the file says all */
+		m.hands = hands_new(socket, fo->watch, &none);
 	m.act = hands_act(m.hands);
 	const struct act typed = { .command = typed_command, .self = &m };
-	m.line = line_new(src, m.act.command ? &typed : &m.act, ctx->out, ctx->json, front_line_person(&m));
+	m.line = line_new(src, m.act.command ? &typed : &m.act, ctx->out, ctx->json,
+			  front_line_person(&m));
 	struct filter *filter = NULL;
 	if (fo->filter && cmd_filter_text(fo->filter, &filter, &err) < 0)
 		filter = NULL; /* it has been checked */
@@ -373,5 +404,6 @@ int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const
 		cmd_print_safe(ctx->err, why.data, why.len, false);
 		fputc('\n', ctx->err);
 	}
-	return asked && status == EXIT_TERM && front_line_interrupted_by == SIGINT ? EXIT_INT : status;
+	return asked && status == EXIT_TERM && front_line_interrupted_by == SIGINT ? EXIT_INT
+										   : status;
 }

@@ -1,12 +1,15 @@
-/* Line mode of a live session: one event a line, numbered prompts, commands typed at the prompt; no cursor movement. */
+/* Line mode of a live session: one event a line, numbered prompts, commands typed at the prompt; no
+ * cursor movement. */
 #ifndef APP_FRONT_LINE_H
 #define APP_FRONT_LINE_H
 
 #include "app/front/front.h"
 #include "record/read/session.h"
 
-/* Prints until the session has ended or (with a terminal) the person leaves. Commands go to @socket; NULL: there is nobody. Returns the exit status. */
-int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const struct front_opts *fo);
+/* Prints until the session has ended or (with a terminal) the person leaves. Commands go to
+ * @socket; NULL: there is nobody. Returns the exit status. */
+int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket,
+	       const struct front_opts *fo);
 
 /* The same for front_opts.raw; @input: front_opts.input. */
 int front_raw(struct cmd_ctx *ctx, struct session *s, const char *socket, bool input);

@@ -23,7 +23,8 @@ static json_t *theme_load(void *self, const char *name, struct err *err)
 	}
 	const char *path = access(own, F_OK) == 0 ? own : access(system, F_OK) == 0 ? system : NULL;
 	if (!path)
-		(void)!err_set(err, ERR_NOENT, "no theme '%s': auto, dark, light, dark-hc, light-hc, mono or '%s'",
+		(void)!err_set(err, ERR_NOENT,
+			       "no theme '%s': auto, dark, light, dark-hc, light-hc, mono or '%s'",
 			       name, own);
 	else if (lua_file_read("theme", path, &data, err) < 0)
 		return NULL;
@@ -38,7 +39,8 @@ static json_t *by_screen(const json_t *flat)
 	json_t *out = json_object();
 	const char *name;
 	json_t *verb;
-	json_object_foreach((json_t *)(uintptr_t)flat, name, verb) {
+	json_object_foreach((json_t *)(uintptr_t)flat, name, verb)
+	{
 		const char *dot = strchr(name, '.');
 		if (!dot || !dot[1])
 			continue;

@@ -1,4 +1,5 @@
-/* What the person's configuration says of the console: theme, keys, pager, bell; "--color", NO_COLOR. */
+/* What the person's configuration says of the console: theme, keys, pager, bell; "--color",
+ * NO_COLOR. */
 #ifndef APP_FRONT_LOOKS_H
 #define APP_FRONT_LOOKS_H
 
@@ -12,7 +13,8 @@ struct looks {
 	int arm_ms;
 };
 
-/* Fills @l and the fields of @o that are about looks. A file that is wrong is told on ctx->err and does not count. */
+/* Fills @l and the fields of @o that are about looks. A file that is wrong is told on ctx->err and
+ * does not count. */
 void looks_open(struct looks *l, struct cmd_ctx *ctx, struct console_opts *o);
 void looks_release(struct looks *l);
 

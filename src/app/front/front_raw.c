@@ -69,20 +69,28 @@ static int front_raw_look(struct raw *r, struct feed *f, struct err *err)
 		if (ev.kind == EV_ACTION_REQUESTED && !r->action)
 			r->action = ev.seq;
 		if (ev.kind == EV_ACTION_HELD)
-			fprintf(r->ctx->err, "sandglass: this waits for a person: 'sandglass approve %" PRIu64 " -S %s' in another terminal, "
-				"or deny\n", ev.action, session_id(r->s));
+			fprintf(r->ctx->err,
+				"sandglass: this waits for a person: 'sandglass approve %" PRIu64
+				" -S %s' in another terminal, "
+				"or deny\n",
+				ev.action, session_id(r->s));
 		r->started |= ev.kind == EV_ACTION_STARTED && ev.action == r->action;
 		if ((ev.kind == EV_NOTE || ev.kind == EV_BOX_NOTICE) && ev.body) {
-			CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "note", err);
+			CLEANUP(json_release)
+			json_t *body = json_parse(ev.body, ev.len, "note", err);
 			fprintf(r->ctx->err, "sandglass: ");
-			cmd_print_safe(r->ctx->err, json_str(body, "text", ""), strlen(json_str(body, "text", "")), false);
+			cmd_print_safe(r->ctx->err, json_str(body, "text", ""),
+				       strlen(json_str(body, "text", "")), false);
 			fputc('\n', r->ctx->err);
 		}
 		r->ended |= ev.kind == EV_SESSION_END;
 		arena_reset(&a);
 	}
 	if (rc == 0 && r->action)
-		rc = copy_stream(r, STREAM_OUT, r->ctx->out, err) < 0 || copy_stream(r, STREAM_ERR, r->ctx->err, err) < 0 ? -1 : 0;
+		rc = copy_stream(r, STREAM_OUT, r->ctx->out, err) < 0 ||
+				     copy_stream(r, STREAM_ERR, r->ctx->err, err) < 0
+			     ? -1
+			     : 0;
 	return rc;
 }
 
@@ -92,7 +100,8 @@ int front_raw(struct cmd_ctx *ctx, struct session *s, const char *socket, bool i
 	struct err err = ERR_INIT;
 	struct feed *f;
 	int asked = 0;
-	sigset_t mine, before; /* a signal comes while we wait, and to this thread: not between a look and a wait */
+	/* a signal comes while we wait, and to this thread: not between a look and a wait */
+	sigset_t mine, before;
 	sigemptyset(&mine);
 	for (size_t i = 0; i < ARRAY_LEN(front_raw_ends); i++)
 		sigaddset(&mine, front_raw_ends[i]);
@@ -110,7 +119,8 @@ int front_raw(struct cmd_ctx *ctx, struct session *s, const char *socket, bool i
 			feed_input(socket, r.action);
 			input = false;
 		}
-		pthread_sigmask(SIG_SETMASK, &before, NULL); /* a command that never stops writing leaves no wait */
+		/* a command that never stops writing leaves no wait */
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
 		pthread_sigmask(SIG_BLOCK, &mine, NULL);
 		if (front_raw_interrupted > asked && !r.ended)
 			front_raw_stop(socket, asked++ > 0);
@@ -127,5 +137,6 @@ int front_raw(struct cmd_ctx *ctx, struct session *s, const char *socket, bool i
 		cmd_print_safe(ctx->err, why.data, why.len, false);
 		fputc('\n', ctx->err);
 	}
-	return asked && status == EXIT_TERM && front_raw_interrupted_by == SIGINT ? EXIT_INT : status;
+	return asked && status == EXIT_TERM && front_raw_interrupted_by == SIGINT ? EXIT_INT
+										  : status;
 }

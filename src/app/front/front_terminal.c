@@ -40,20 +40,25 @@ static const json_t *terminal_row(const json_t *state, const char *name)
 static void terminal_coming(void *self, const json_t *state)
 {
 	struct coming *w = self;
-	const json_t *row = terminal_row(state, w->o->name), *held = json_array_get(json_object_get(state, "held"), 0);
+	const json_t *row = terminal_row(state, w->o->name),
+		     *held = json_array_get(json_object_get(state, "held"), 0);
 	uint64_t waits = row ? 0 : (uint64_t)json_int(held, "action", 0);
 	if (row) {
 		w->action = (uint64_t)json_int(row, "action", 0);
 		snprintf(w->name, sizeof(w->name), "%s", json_str(row, "name", "the program"));
 	} else if (waits && waits != w->told) {
 		w->told = waits;
-		fprintf(w->ctx->err, "sandglass: #%" PRIu64 " is pending approval: 'sandglass approve %" PRIu64 "' in another terminal\n", waits, waits);
+		fprintf(w->ctx->err,
+			"sandglass: #%" PRIu64 " is pending approval: 'sandglass approve %" PRIu64
+			"' in another terminal\n",
+			waits, waits);
 	}
 }
 
 static const struct control_client_ops coming_ops = { .state = terminal_coming };
 
-static int wait_terminal(struct coming *w, struct control_client *c, struct session *s, struct err *err)
+static int wait_terminal(struct coming *w, struct control_client *c, struct session *s,
+			 struct err *err)
 {
 	terminal_coming(w, json_object_get(control_client_welcome(c), "state"));
 	while (!w->action && w->o->wait) {
@@ -76,7 +81,8 @@ static void open_console(void *self)
 		sigset_t none;
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
-		execl("/proc/self/exe", "sandglass", "attach", "--console", session_id(s), (char *)NULL);
+		execl("/proc/self/exe", "sandglass", "attach", "--console", session_id(s),
+		      (char *)NULL);
 		_exit(127);
 	}
 	if (pid > 0)
@@ -93,7 +99,9 @@ static int front_terminal_prefix_of(struct cmd_ctx *ctx)
 	config_close(&c);
 	int prefix = text ? prefix_keys_parse(text) : 0;
 	if (text && !prefix)
-		fprintf(ctx->err, "sandglass: terminal.prefix: expected a control key like 'C-b', got '%s'; Ctrl-\\ is used\n", text);
+		fprintf(ctx->err,
+			"sandglass: terminal.prefix: expected a control key like 'C-b', got '%s'; Ctrl-\\ is used\n",
+			text);
 	return prefix ? prefix : '\\' - '@';
 }
 
@@ -112,12 +120,18 @@ static int session_status(struct cmd_ctx *ctx, struct session *s, int status)
 	return own;
 }
 
-static int use_terminal(struct cmd_ctx *ctx, struct control_client *c, struct session *s, const struct coming *w)
+static int use_terminal(struct cmd_ctx *ctx, struct control_client *c, struct session *s,
+			const struct coming *w)
 {
 	struct err err = ERR_INIT;
 	int status = 1;
-	const struct terminal_use u = { .client = c, .session = s, .action = w->action, .take = w->o->take, .prefix = front_terminal_prefix_of(ctx),
-					.fleet = open_console, .self = s };
+	const struct terminal_use u = { .client = c,
+					.session = s,
+					.action = w->action,
+					.take = w->o->take,
+					.prefix = front_terminal_prefix_of(ctx),
+					.fleet = open_console,
+					.self = s };
 	int end = terminal_use(&u, &status, &err);
 	if (end < 0)
 		return cmd_fail(ctx, &err);
@@ -125,21 +139,26 @@ static int use_terminal(struct cmd_ctx *ctx, struct control_client *c, struct se
 	case TERMINAL_ENDED:
 		return w->o->own ? session_status(ctx, s, status) : status;
 	case TERMINAL_DETACHED:
-		fprintf(ctx->err, "sandglass: %s runs on; 'sandglass attach %s' comes back, 'sandglass stop -S %s' ends it\n", w->name,
-			session_id(s), session_id(s));
+		fprintf(ctx->err,
+			"sandglass: %s runs on; 'sandglass attach %s' comes back, 'sandglass stop -S %s' ends it\n",
+			w->name, session_id(s), session_id(s));
 		return EXIT_DONE;
 	case TERMINAL_TAKEN:
-		fprintf(ctx->err, "sandglass: another terminal has taken %s over; 'sandglass attach --take %s' takes it back\n", w->name,
-			session_id(s));
+		fprintf(ctx->err,
+			"sandglass: another terminal has taken %s over; 'sandglass attach --take %s' takes it back\n",
+			w->name, session_id(s));
 		return EXIT_DONE;
 	case TERMINAL_LOST:
-		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "%s: connection to session %s lost; 'sandglass ls' says what became of it",
-				     w->name, session_id(s));
+		return cmd_fail_with(
+			ctx, EXIT_UNSUCCESSFUL,
+			"%s: connection to session %s lost; 'sandglass ls' says what became of it",
+			w->name, session_id(s));
 	}
 	return EXIT_UNSUCCESSFUL;
 }
 
-int front_terminal(struct cmd_ctx *ctx, const char *path, const char *socket, const struct front_terminal_opts *o)
+int front_terminal(struct cmd_ctx *ctx, const char *path, const char *socket,
+		   const struct front_terminal_opts *o)
 {
 	struct session *s;
 	struct control_client *c;
@@ -150,7 +169,8 @@ int front_terminal(struct cmd_ctx *ctx, const char *path, const char *socket, co
 		return cmd_fail(ctx, &err);
 	int status;
 	if (control_client_open(&c, socket, &opts, &coming_ops, &w, &err) < 0) {
-		status = o->wait && !session_live(s) ? session_status(ctx, s, EXIT_UNSUCCESSFUL) : cmd_fail(ctx, &err);
+		status = o->wait && !session_live(s) ? session_status(ctx, s, EXIT_UNSUCCESSFUL)
+						     : cmd_fail(ctx, &err);
 		session_close(&s);
 		return status;
 	}
@@ -188,8 +208,21 @@ static void push_number(struct strv *args, const char *flag, int number)
 void front_terminal_words(struct strv *args)
 {
 	static const char *const names[] = {
-		"TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "LC_TERMINAL", "LC_TERMINAL_VERSION", "KITTY_WINDOW_ID",
-		"KITTY_PID", "WT_SESSION", "WT_PROFILE_ID", "VTE_VERSION", "KONSOLE_VERSION", "COLORFGBG", "NO_COLOR", "FORCE_COLOR",
+		"TERM",
+		"COLORTERM",
+		"TERM_PROGRAM",
+		"TERM_PROGRAM_VERSION",
+		"LC_TERMINAL",
+		"LC_TERMINAL_VERSION",
+		"KITTY_WINDOW_ID",
+		"KITTY_PID",
+		"WT_SESSION",
+		"WT_PROFILE_ID",
+		"VTE_VERSION",
+		"KONSOLE_VERSION",
+		"COLORFGBG",
+		"NO_COLOR",
+		"FORCE_COLOR",
 	};
 	CLEANUP(buf_release) struct buf env = BUF_INIT;
 	struct winsize size;

@@ -1,4 +1,5 @@
-/* The terminal of a session's program on ours: waits until there is one, shows it, and says at the end what became of it. */
+/* The terminal of a session's program on ours: waits until there is one, shows it, and says at the
+ * end what became of it. */
 #ifndef APP_FRONT_TERMINAL_H
 #define APP_FRONT_TERMINAL_H
 
@@ -12,7 +13,8 @@ struct front_terminal_opts {
 };
 
 /* Returns an exit status. */
-int front_terminal(struct cmd_ctx *ctx, const char *path, const char *socket, const struct front_terminal_opts *o);
+int front_terminal(struct cmd_ctx *ctx, const char *path, const char *socket,
+		   const struct front_terminal_opts *o);
 /* Does the live session have a program in a terminal that an agent is? */
 bool front_has_terminal(const char *socket, const char *name);
 /* Fills @o, the script's words, with the size and the variables of our terminal. */

@@ -14,13 +14,16 @@
 enum { NOTE_MS = 10000 };
 
 /* Returns the event's number, 0 with @err. */
-static uint64_t host_command_note(struct control_client *c, const char *cmd, uint64_t of, int status, struct err *err)
+static uint64_t host_command_note(struct control_client *c, const char *cmd, uint64_t of,
+				  int status, struct err *err)
 {
 	json_t *words = json_array(), *opts = json_object(), *result;
 	json_array_append_new(words, json_string("host_command"));
 	json_array_append_new(words, json_bytes_z(cmd));
 	if (of) {
-		CLEANUP(free_ptr) char *n = mem_printf("%llu", (unsigned long long)of), *code = mem_printf("%d", status);
+		CLEANUP(free_ptr)
+		char *n = mem_printf("%llu", (unsigned long long)of),
+		     *code = mem_printf("%d", status);
 		json_put_str(opts, "of", n);
 		json_put_str(opts, "status", code);
 	}
@@ -61,7 +64,8 @@ int host_command(const char *session, const char *cmd, struct err *err)
 	uint64_t seq = host_command_note(c, cmd, 0, 0, err);
 	int status = seq ? host_command_run(cmd, err) : -1;
 	if (seq && !host_command_note(c, cmd, seq, status < 0 ? 127 : status, &late) && status >= 0)
-		err_set(err, late.code, "it ran, but its end is not in the record: %.150s", late.text);
+		err_set(err, late.code, "it ran, but its end is not in the record: %.150s",
+			late.text);
 	control_client_free(&c);
 	return status;
 }

@@ -10,7 +10,9 @@ enum { NAMED_PATHS = 10 };
 
 static bool text_path(const json_t *v, struct buf *out)
 {
-	return json_get_bytes(json_is_object(v) && json_object_get(v, "path") ? json_object_get(v, "path") : v, out);
+	return json_get_bytes(
+		json_is_object(v) && json_object_get(v, "path") ? json_object_get(v, "path") : v,
+		out);
 }
 
 static void text_targets(const json_t *body, const char *box, bool dry, struct buf *out)
@@ -22,13 +24,16 @@ static void text_targets(const json_t *body, const char *box, bool dry, struct b
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *t = json_array_get(list, i);
 		CLEANUP(buf_release) struct buf dir = BUF_INIT;
-		int64_t files = json_int(t, "files", 0), same = json_int(json_object_get(t, "counts"), "identical", 0);
+		int64_t files = json_int(t, "files", 0),
+			same = json_int(json_object_get(t, "counts"), "identical", 0);
 		const char *ref = json_str(t, "ref", "");
 		if (!files && several)
 			continue;
-		json_get_bytes(json_object_get(t, *json_str(t, "patch", "") ? "patch" : "dir"), &dir);
-		buf_printf(out, "%s%s%s%s: %" PRId64 " change%s to ", nr++ ? "\n" : "", dry ? "would merge" : "merged", box ? " " : "",
-			   box ? box : "", files, files == 1 ? "" : "s");
+		json_get_bytes(json_object_get(t, *json_str(t, "patch", "") ? "patch" : "dir"),
+			       &dir);
+		buf_printf(out, "%s%s%s%s: %" PRId64 " change%s to ", nr++ ? "\n" : "",
+			   dry ? "would merge" : "merged", box ? " " : "", box ? box : "", files,
+			   files == 1 ? "" : "s");
 		buf_append(out, buf_cstr(&dir), dir.len);
 		if (*ref)
 			buf_printf(out, ", %s", ref);
@@ -59,7 +64,8 @@ static int64_t text_without_git(const json_t *list, int64_t nr)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		CLEANUP(buf_release) struct buf path = BUF_INIT;
-		if (text_path(json_array_get(list, i), &path) && ws_path_is_git(buf_cstr(&path), path.len))
+		if (text_path(json_array_get(list, i), &path) &&
+		    ws_path_is_git(buf_cstr(&path), path.len))
 			nr--;
 	}
 	return nr;
@@ -72,13 +78,15 @@ static void text_rest(const json_t *body, struct buf *out)
 		bool whys;
 	} row[] = {
 		{ "left", "left out by your choice", "", false },
-		{ "ignored", "ignored by the repository", "; --ignored merges them while the sandbox is open", false },
+		{ "ignored", "ignored by the repository",
+		  "; --ignored merges them while the sandbox is open", false },
 		{ "hash_only", "not in the recording, which has their hash only", "", false },
 		{ "refused", "not merged", "", true },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
 		const json_t *list = json_object_get(json_object_get(body, "paths"), row[i].name);
-		int64_t nr = text_without_git(list, json_int(json_object_get(body, "counts"), row[i].name, 0));
+		int64_t nr = text_without_git(
+			list, json_int(json_object_get(body, "counts"), row[i].name, 0));
 		if (nr <= 0)
 			continue;
 		buf_printf(out, "\n  %s:", row[i].text);
@@ -91,14 +99,18 @@ static void text_notices(const json_t *body, struct buf *out)
 {
 	const json_t *list = json_object_get(body, "targets");
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *t = json_array_get(list, i), *untracked = json_object_get(t, "untracked"), *since = json_object_get(t, "changed_since");
+		const json_t *t = json_array_get(list, i),
+			     *untracked = json_object_get(t, "untracked"),
+			     *since = json_object_get(t, "changed_since");
 		if (json_array_size(untracked)) {
 			buf_puts(out, "\n  untracked in your working tree:");
 			text_list(untracked, (int64_t)json_array_size(untracked), false, out);
 			buf_puts(out, "; move your copy away before you switch to the branch");
 		}
 		if (json_array_size(since)) {
-			buf_puts(out, "\n  changed by somebody else while they were merged, and left so:");
+			buf_puts(
+				out,
+				"\n  changed by somebody else while they were merged, and left so:");
 			text_list(since, (int64_t)json_array_size(since), false, out);
 		}
 	}

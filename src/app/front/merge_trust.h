@@ -5,8 +5,8 @@
 #include "app/cmd/cmd.h"
 #include "record/read/session.h"
 
-/* The whole recording is verified. ERR_DAMAGED: it is not what was written. ERR_DENIED: it was recorded with another key than the
- * user's, and the option --trust-key does not name that. */
+/* The whole recording is verified. ERR_DAMAGED: it is not what was written. ERR_DENIED: it was
+ * recorded with another key than the user's, and the option --trust-key does not name that. */
 NODISCARD int merge_trust(struct cmd_ctx *ctx, struct session *s, struct err *err);
 
 #endif

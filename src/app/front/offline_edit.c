@@ -1,5 +1,5 @@
-/* merge, undo and redact after a session's end: the record holds all that they need. It is opened once more for
- * writing, so that what is done stands in it before it is done. */
+/* merge, undo and redact after a session's end: the record holds all that they need. It is opened
+ * once more for writing, so that what is done stands in it before it is done. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,9 @@ static int offline_edit_settle(struct again *g, struct err *err)
 	record_barrier(g->record, record_head(g->record), offline_edit_reached, &done);
 	while (!done && record_state(g->record) == RECORD_OK)
 		loop_turn(g->loop, 50);
-	return done ? 0 : err_set(err, ERR_FULL, "the session file cannot be written: nothing was done");
+	return done ? 0
+		    : err_set(err, ERR_FULL,
+			      "the session file cannot be written: nothing was done");
 }
 
 static int open_again(struct again *g, struct cmd_ctx *ctx, const char *path, struct err *err)
@@ -72,8 +74,9 @@ static int open_again(struct again *g, struct cmd_ctx *ctx, const char *path, st
 	return 0;
 }
 
-/* Is there another file of this session among the sessions, so that @path is a copy of it? The anchors are that one's: with
- * those of what is added here it would end before them, as if it had been cut. */
+/* Is there another file of this session among the sessions, so that @path is a copy of it? The
+ * anchors are that one's: with those of what is added here it would end before them, as if it had
+ * been cut. */
 static bool is_copy(const struct again *g, const char *path)
 {
 	struct session_files all = SESSION_FILES_INIT;
@@ -83,7 +86,8 @@ static bool is_copy(const struct again *g, const char *path)
 	if (stat(path, &here) < 0 || session_files_list(&all, g->ctx->sessions, &none) < 0)
 		return false;
 	for (size_t i = 0; i < all.nr && !copy; i++)
-		copy = !strcmp(all.item[i].id, session_id(g->read)) && stat(all.item[i].path, &there) == 0 &&
+		copy = !strcmp(all.item[i].id, session_id(g->read)) &&
+		       stat(all.item[i].path, &there) == 0 &&
 		       (here.st_dev != there.st_dev || here.st_ino != there.st_ino);
 	session_files_release(&all);
 	return copy;
@@ -92,13 +96,18 @@ static bool is_copy(const struct again *g, const char *path)
 static int write_again(struct again *g, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = mem_strdup(session_path(g->read)), *name = share_own_name();
-	const struct record_ops ops = { .on_head = nothing_head, .on_state = nothing_state, .copy = is_copy(g, path) };
+	const struct record_ops ops = { .on_head = nothing_head,
+					.on_state = nothing_state,
+					.copy = is_copy(g, path) };
 	if (ops.copy && !g->ctx->quiet)
-		fprintf(g->ctx->err, "sandglass: this file is a copy of session %s: the session itself stays as it is\n",
+		fprintf(g->ctx->err,
+			"sandglass: this file is a copy of session %s: the session itself stays as it is\n",
 			session_id(g->read));
 	json_t *body = json_object(), *who = json_object();
-	session_close(&g->read); /* the file changes its journal when it is opened for writing: nobody may look then */
-	if (loop_new(&g->loop, err) < 0 || record_resume(&g->record, g->loop, path, &ops, g, err) < 0 ||
+	/* the file changes its journal when it is opened for writing: nobody may look then */
+	session_close(&g->read);
+	if (loop_new(&g->loop, err) < 0 ||
+	    record_resume(&g->record, g->loop, path, &ops, g, err) < 0 ||
 	    session_open(&g->read, path, err) < 0) {
 		json_decref(body);
 		json_decref(who);
@@ -157,14 +166,15 @@ static bool has_changes(const struct unmerged_box *b)
 static struct unmerged_box *offline_edit_choose(struct again *g, const char *name, struct err *err)
 {
 	/* a patch shows all changes; ignored files are not counted among what is not merged */
-	bool merged_too = (cmd_opt(g->ctx, "patch") || cmd_has(g->ctx, "ignored")) && unmerged_files(&g->u) == 0;
+	bool merged_too = (cmd_opt(g->ctx, "patch") || cmd_has(g->ctx, "ignored")) &&
+			  unmerged_files(&g->u) == 0;
 	struct unmerged_box *found = NULL;
 	CLEANUP(buf_release) struct buf names = BUF_INIT;
 	size_t nr = 0;
 	for (size_t i = 0; i < g->u.nr; i++) {
 		struct unmerged_box *b = &g->u.box[i];
-		bool meant =
-			name ? meant_box(name, b->id, b->name) : b->files > 0 || (merged_too && has_changes(b));
+		bool meant = name ? meant_box(name, b->id, b->name)
+				  : b->files > 0 || (merged_too && has_changes(b));
 		if (!meant)
 			continue;
 		buf_printf(&names, "%s%s (#%" PRIu64 ")", nr++ ? ", " : "", b->name, b->id);
@@ -173,19 +183,21 @@ static struct unmerged_box *offline_edit_choose(struct again *g, const char *nam
 	if (nr == 1)
 		return found;
 	if (nr)
-		err_set(err, ERR_USAGE,
-			"%s; name one by its id (%s/#ID): %s",
-			name ? "several sandboxes have this name" : "several sandboxes have work that is not merged",
+		err_set(err, ERR_USAGE, "%s; name one by its id (%s/#ID): %s",
+			name ? "several sandboxes have this name"
+			     : "several sandboxes have work that is not merged",
 			session_id(g->read), buf_cstr(&names));
 	else if (name)
 		err_set(err, ERR_NOENT, "session %s has no box '%s'", session_id(g->read), name);
 	else
-		err_set(err, ERR_NOENT, "session %s has nothing that is not merged; name a sandbox to merge it again: %s/NAME",
+		err_set(err, ERR_NOENT,
+			"session %s has nothing that is not merged; name a sandbox to merge it again: %s/NAME",
 			session_id(g->read), session_id(g->read));
 	return NULL;
 }
 
-static void offline_edit_add_object(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
+static void offline_edit_add_object(void *self, enum object_type type, const void *bytes,
+				    size_t len, struct object_id *id_out)
 {
 	struct again *g = self; /* the trees of what was merged go into the file with the event */
 	if (!g->objects)
@@ -193,8 +205,8 @@ static void offline_edit_add_object(void *self, enum object_type type, const voi
 	objects_add(g->objects, type, bytes, len, id_out);
 }
 
-static int offline_edit_get_object(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out,
-		      struct err *err)
+static int offline_edit_get_object(void *self, const struct object_id *id,
+				   enum object_type *type_out, struct buf *out, struct err *err)
 {
 	struct again *g = self;
 	return session_object(g->read, id, type_out, out, err);
@@ -203,7 +215,9 @@ static int offline_edit_get_object(void *self, const struct object_id *id, enum 
 static void offline_edit_record_merge(struct again *g, uint16_t kind, uint64_t box, json_t *body)
 {
 	CLEANUP(free_ptr) char *text = json_dump_str(body);
-	struct event ev = { .cause = g->cause, .box = box, .kind = kind, .body = text, .len = strlen(text) };
+	struct event ev = {
+		.cause = g->cause, .box = box, .kind = kind, .body = text, .len = strlen(text)
+	};
 	record_objects(g->record, g->objects ? g->objects : objects_new(), &ev);
 	g->objects = NULL;
 	json_decref(body);
@@ -217,7 +231,8 @@ static void offline_edit_merge_id(const struct again *g, const struct unmerged_b
 	buf_printf(&text, "%s/%" PRIu64, session_id(g->read), b->id);
 	for (size_t i = 0; i < b->nr; i++)
 		buf_printf(&text, "#%" PRIu64, b->layer[i].seq);
-	buf_printf(&text, "/%zu", g->u.nr_merges); /* each has a record of its own to be undone from */
+	/* each has a record of its own to be undone from */
+	buf_printf(&text, "/%zu", g->u.nr_merges);
 	hash_of(text.data, text.len, &h);
 	hex_append(&hex, h.b, 8);
 	memcpy(out, hex.data, 16);
@@ -236,7 +251,8 @@ struct plan { /* what merge_run is given, and what it borrows */
 	char *message;
 };
 
-static void offline_edit_say(struct again *g, const struct unmerged_box *b, const json_t *body, bool dry)
+static void offline_edit_say(struct again *g, const struct unmerged_box *b, const json_t *body,
+			     bool dry)
 {
 	if (g->ctx->json) {
 		json_t *o = json_object();
@@ -256,11 +272,12 @@ static int offline_edit_conflicts(const json_t *body, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	merge_conflicts(body, &text);
-	return err_set(err, ERR_INVALID, "nothing was merged, there are conflicts:%s", buf_cstr(&text));
+	return err_set(err, ERR_INVALID, "nothing was merged, there are conflicts:%s",
+		       buf_cstr(&text));
 }
 
-static int offline_edit_plan_make(struct plan *p, struct again *g, const struct unmerged_box *b, const struct ws_store *st,
-		     struct err *err)
+static int offline_edit_plan_make(struct plan *p, struct again *g, const struct unmerged_box *b,
+				  const struct ws_store *st, struct err *err)
 {
 	const char *word;
 	p->pick = PICK_INIT;
@@ -290,22 +307,28 @@ static int offline_edit_plan_make(struct plan *p, struct again *g, const struct 
 			json_array_extend(p->taken, p->choice[k].taken);
 		p->left += left + p->choice[k].partly;
 		p->step[k] = (struct merge_step){ .view = &p->view[k], .message = p->message };
-		if ((cmd_has(g->ctx, "commits") || (!cmd_has(g->ctx, "apply") && !cmd_opt(g->ctx, "patch"))) &&
-		    agent_steps_read(&p->agent[k], g->read, st, l->snaps, l->nr_snaps, p->message, err) < 0)
+		if ((cmd_has(g->ctx, "commits") ||
+		     (!cmd_has(g->ctx, "apply") && !cmd_opt(g->ctx, "patch"))) &&
+		    agent_steps_read(&p->agent[k], g->read, st, l->snaps, l->nr_snaps, p->message,
+				     err) < 0)
 			return -1;
-		p->target[k] = (struct merge_target){ .repo = l->repo,
-						      .had = &l->had,
-						      .opening = l->opening,
-						      .asked = &p->pick.paths,
-						      .dir = l->dir,
-						      .step = p->agent[k].nr ? p->agent[k].step : &p->step[k],
-						      .nr_steps = p->agent[k].nr ? p->agent[k].nr : 1,
-						      .choice = p->choice[k].item,
-						      .nr_choices = p->choice[k].nr };
+		p->target[k] =
+			(struct merge_target){ .repo = l->repo,
+					       .had = &l->had,
+					       .opening = l->opening,
+					       .asked = &p->pick.paths,
+					       .dir = l->dir,
+					       .step = p->agent[k].nr ? p->agent[k].step
+								      : &p->step[k],
+					       .nr_steps = p->agent[k].nr ? p->agent[k].nr : 1,
+					       .choice = p->choice[k].item,
+					       .nr_choices = p->choice[k].nr };
 	}
 	if (pick_check(&p->pick, err) < 0)
 		return -1;
-	return p->nr ? 0 : err_set(err, ERR_INVALID, "box '%s' has no folder of yours to merge into", b->name);
+	return p->nr ? 0
+		     : err_set(err, ERR_INVALID, "box '%s' has no folder of yours to merge into",
+			       b->name);
 }
 
 static void offline_edit_plan_release(struct plan *p)
@@ -327,7 +350,9 @@ static void offline_edit_plan_release(struct plan *p)
 
 static int merge_box(struct again *g, const struct unmerged_box *b, struct err *err)
 {
-	struct ws_store st = { .add = offline_edit_add_object, .get = offline_edit_get_object, .self = g };
+	struct ws_store st = { .add = offline_edit_add_object,
+			       .get = offline_edit_get_object,
+			       .self = g };
 	struct plan p = { 0 };
 	struct merge_result r = { 0 };
 	char id[33];
@@ -339,7 +364,7 @@ static int merge_box(struct again *g, const struct unmerged_box *b, struct err *
 		rc = offline_edit_plan_make(&p, g, b, &st, err);
 	struct merge_opts o = {
 		.id = id,
-		.mode = cmd_opt(g->ctx, "patch")	     ? MERGE_PATCH
+		.mode = cmd_opt(g->ctx, "patch")     ? MERGE_PATCH
 			: cmd_has(g->ctx, "apply")   ? MERGE_APPLY
 			: cmd_has(g->ctx, "commits") ? MERGE_COMMITS
 						     : MERGE_BRANCH,
@@ -395,7 +420,8 @@ int offline_edit_merge(struct cmd_ctx *ctx, const char *path, const char *box)
 		rc = merge_box(&g, b, &err);
 	if (rc < 0 && err.code == ERR_DAMAGED && !strstr(err.text, "sandglass verify")) {
 		const struct err why = err;
-		err_set(&err, why.code, "%.300s; 'sandglass verify %.200s' shows where", why.text, path);
+		err_set(&err, why.code, "%.300s; 'sandglass verify %.200s' shows where", why.text,
+			path);
 	}
 	return offline_edit_finish(&g, rc, &err);
 }
@@ -411,13 +437,15 @@ int offline_edit_undo(struct cmd_ctx *ctx, const char *path)
 	int rc = open_again(&g, ctx, path, &err);
 	const char *word = cmd_word(ctx, 0);
 	if (rc == 0 && word && (strchr(word, '#') || strspn(word, "0123456789") == strlen(word)))
-		rc = err_set(&err, ERR_UNSUPPORTED,
-			     "session %s does not run and has no box whose files could be changed: '%s' it, and undo there",
-			     session_id(g.read), g.u.end ? "fork" : "resume");
+		rc = err_set(
+			&err, ERR_UNSUPPORTED,
+			"session %s does not run and has no box whose files could be changed: '%s' it, and undo there",
+			session_id(g.read), g.u.end ? "fork" : "resume");
 	if (rc == 0 && !g.u.merge[0])
-		rc = err_set(&err, ERR_NOENT,
-			     "there is no merge of session %s that could be undone; its boxes have gone",
-			     session_id(g.read));
+		rc = err_set(
+			&err, ERR_NOENT,
+			"there is no merge of session %s that could be undone; its boxes have gone",
+			session_id(g.read));
 	if (rc == 0)
 		rc = write_again(&g, &err);
 	struct merge_opts o = { .id = g.u.merge, .undo_dir = dir, .ts_us = clock_wall_us() };
@@ -450,11 +478,13 @@ int offline_edit_redact(struct cmd_ctx *ctx, const char *path)
 				  .output = cmd_has(ctx, "output") };
 	const char *word = cmd_word(ctx, 0), *hash = word ? strrchr(word, '#') : NULL;
 	if (!w.why || !*w.why)
-		return cmd_usage(ctx, "say why: --why TEXT (it is recorded with your name and the time)");
+		return cmd_usage(
+			ctx, "say why: --why TEXT (it is recorded with your name and the time)");
 	w.seq = hash ? strtoull(hash + 1, NULL, 10) : word ? strtoull(word, NULL, 10) : 0;
 	int rc = open_again(&g, ctx, path, &err);
 	if (rc == 0 && !w.object && !w.messages && !session_row_of(g.read, "event", w.seq, NULL))
-		rc = err_set(&err, ERR_NOENT, "session %s has no event '%s'", session_id(g.read), word ? word : "");
+		rc = err_set(&err, ERR_NOENT, "session %s has no event '%s'", session_id(g.read),
+			     word ? word : "");
 	if (rc == 0)
 		rc = write_again(&g, &err);
 	w.who = g.who;
@@ -463,8 +493,9 @@ int offline_edit_redact(struct cmd_ctx *ctx, const char *path)
 	while (rc == 0 && !g.done && record_state(g.record) == RECORD_OK)
 		loop_turn(g.loop, 50);
 	if (rc == 0 && !g.done)
-		rc = err_set(&err, ERR_FULL,
-			     "the session file cannot be written: it is not said that anything was removed");
+		rc = err_set(
+			&err, ERR_FULL,
+			"the session file cannot be written: it is not said that anything was removed");
 	if (rc == 0 && ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "session", session_id(g.read));

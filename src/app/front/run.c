@@ -39,7 +39,10 @@ static bool parse_count(const char *s, int64_t *out)
 	long long v = strtoll(s, &end, 10);
 	if (end == s || v < 0 || errno)
 		return false;
-	int64_t unit = !strcmp(end, "") ? 1 : !strcasecmp(end, "k") ? 1000 : !strcasecmp(end, "m") ? 1000000 : 0;
+	int64_t unit = !strcmp(end, "")	       ? 1
+		       : !strcasecmp(end, "k") ? 1000
+		       : !strcasecmp(end, "m") ? 1000000
+					       : 0;
 	if (!unit || v > INT64_MAX / unit)
 		return false;
 	*out = v * unit;
@@ -60,11 +63,13 @@ static json_t *parse_budget(const char *text, struct err *err)
 			*eq++ = 0;
 		if (good && !strcmp(item, "usd")) {
 			good = clock_parse_span(eq, &v) && strspn(eq, "0123456789.") == strlen(eq);
-			json_put_int(o, "uusd", v); /* millionths of a dollar, as seconds are in microseconds */
+			/* millionths of a dollar, as seconds are in microseconds */
+			json_put_int(o, "uusd", v);
 		} else if (good && !strcmp(item, "time")) {
 			good = clock_parse_span(eq, &v);
 			json_put_int(o, "time_us", v);
-		} else if (good && (!strcmp(item, "tokens") || !strcmp(item, "steps") || !strcmp(item, "actions"))) {
+		} else if (good && (!strcmp(item, "tokens") || !strcmp(item, "steps") ||
+				    !strcmp(item, "actions"))) {
 			good = parse_count(eq, &v);
 			json_put_int(o, item, v);
 		} else {
@@ -72,8 +77,9 @@ static json_t *parse_budget(const char *text, struct err *err)
 		}
 		if (!good) {
 			json_decref(o);
-			err_set(err, ERR_USAGE, "--budget: '%s%s%s' is not one of usd=1.50 time=20m tokens=200k steps=40 actions=100", item,
-				eq ? "=" : "", eq ? eq : "");
+			err_set(err, ERR_USAGE,
+				"--budget: '%s%s%s' is not one of usd=1.50 time=20m tokens=200k steps=40 actions=100",
+				item, eq ? "=" : "", eq ? eq : "");
 			return NULL;
 		}
 	}
@@ -88,7 +94,9 @@ int run_backend_known(const char *name, struct err *err)
 	if (!name)
 		return 0;
 	if (len > 4 && !strcmp(name + len - 4, ".lua"))
-		return access(name, R_OK) == 0 ? 0 : err_sys(err, "sandbox plugin '%s' cannot be read", name);
+		return access(name, R_OK) == 0
+			       ? 0
+			       : err_sys(err, "sandbox plugin '%s' cannot be read", name);
 	for (size_t i = 0; driver_at(i) && nr < ARRAY_LEN(names) - 1; i++)
 		names[nr++] = driver_at(i)->name;
 	for (size_t i = 0; hosted_plugin_name(i) && nr < ARRAY_LEN(names) - 1; i++)
@@ -102,9 +110,12 @@ int run_backend_known(const char *name, struct err *err)
 			return 0;
 		buf_printf(&known, "%s%s", i ? ", " : "", names[i]);
 	}
-	const char *near = !strncmp(name, "dock", 4) || !strncmp(name, "podm", 4) ? "container" : nearest_name(name, names);
-	return err_set(err, ERR_USAGE, "no sandbox driver '%s'%s%s%s (there are: %s)", name, near ? ", did you mean '" : "",
-		       near ? near : "", near ? "'?" : "", buf_cstr(&known));
+	const char *near = !strncmp(name, "dock", 4) || !strncmp(name, "podm", 4)
+				   ? "container"
+				   : nearest_name(name, names);
+	return err_set(err, ERR_USAGE, "no sandbox driver '%s'%s%s%s (there are: %s)", name,
+		       near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "",
+		       buf_cstr(&known));
 }
 
 static char *name_of_script(const char *script_path)
@@ -223,8 +234,10 @@ static int front_run_configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	CLEANUP(free_ptr) char *hash_only = config_value(c, "keep.hash_only");
 	CLEANUP(free_ptr) char *pool = config_value(c, "pool.size");
 	struct err none = ERR_INIT;
-	CLEANUP(json_release) json_t *argv = notify ? json_parse(notify, strlen(notify), "notify.command", &none) : NULL;
-	CLEANUP(json_release) json_t *roots = tools ? json_parse(tools, strlen(tools), "tools", &none) : NULL;
+	CLEANUP(json_release)
+	json_t *argv = notify ? json_parse(notify, strlen(notify), "notify.command", &none) : NULL;
+	CLEANUP(json_release)
+	json_t *roots = tools ? json_parse(tools, strlen(tools), "tools", &none) : NULL;
 	int rc = put_models(o, c, err);
 	if (!json_object_get(o, "notify"))
 		shell_words(o, "notify", argv);
@@ -233,7 +246,8 @@ static int front_run_configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 		json_array_extend(json_object_get(o, "roots"), roots);
 	put_boxes(o, c);
 	if (hash_only)
-		json_put(o, "hash_only", json_parse(hash_only, strlen(hash_only), "keep.hash_only", &none));
+		json_put(o, "hash_only",
+			 json_parse(hash_only, strlen(hash_only), "keep.hash_only", &none));
 	if (pool)
 		json_put_int(o, "pool", strtoll(pool, NULL, 10));
 	if (accept && !strcmp(accept, "reduced"))
@@ -259,21 +273,24 @@ static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 		json_put_str(o, plain[i], cmd_opt(ctx, plain[i]));
 	const char *accept = cmd_opt(ctx, "accept"), *budget = cmd_opt(ctx, "budget");
 	if (accept && strcmp(accept, "reduced") != 0)
-		return err_set(err, ERR_USAGE, "--accept '%s': only 'reduced' can be accepted", accept);
+		return err_set(err, ERR_USAGE, "--accept '%s': only 'reduced' can be accepted",
+			       accept);
 	json_put_flag(o, "accept_reduced", accept != NULL);
 	json_put_flag(o, "step", cmd_has(ctx, "step"));
 	json_put_flag(o, "no_input", cmd_has(ctx, "no-input"));
 	json_put_str(o, "sessions_dir", ctx->sessions);
 	json_put(o, "policy", opt_list(ctx, "policy"));
 	json_put(o, "roots", opt_list(ctx, "root"));
-	if (tool_roots_remember(ctx, json_object_get(o, "roots"), err) < 0 || front_run_configured(ctx, o, err) < 0)
+	if (tool_roots_remember(ctx, json_object_get(o, "roots"), err) < 0 ||
+	    front_run_configured(ctx, o, err) < 0)
 		return -1;
 	if (run_backend_known(json_str(o, "backend", NULL), err) < 0)
 		return -1;
 	const json_t *policy = json_object_get(o, "policy");
 	for (size_t i = 0; i < json_array_size(policy); i++)
 		if (access(json_string_value(json_array_get(policy, i)), R_OK) != 0)
-			return err_sys(err, "policy '%s' cannot be read", json_string_value(json_array_get(policy, i)));
+			return err_sys(err, "policy '%s' cannot be read",
+				       json_string_value(json_array_get(policy, i)));
 	if (budget) {
 		json_t *b = parse_budget(budget, err);
 		if (!b)
@@ -306,7 +323,8 @@ static int load_script(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	if (!realpath(file, full))
 		return err_sys(err, "script '%s' cannot be opened", file);
 	if (stat(full, &st) == 0 && S_ISDIR(st.st_mode))
-		return err_set(err, ERR_INVALID, "script '%s' is a directory; name a Lua file", file);
+		return err_set(err, ERR_INVALID, "script '%s' is a directory; name a Lua file",
+			       file);
 	if (file_read(full, &text, SCRIPT_MAX, err) < 0)
 		return -1;
 	CLEANUP(free_ptr) char *name = name_of_script(full);
@@ -322,7 +340,8 @@ static int front_run_built_in(struct cmd_ctx *ctx, const char *task, json_t *o, 
 {
 	size_t len;
 	const char *text = library_file("agents/coding.lua", &len);
-	const char *repo = cmd_opt(ctx, "repo") ? cmd_opt(ctx, "repo") : ".", *test = cmd_opt(ctx, "test");
+	const char *repo = cmd_opt(ctx, "repo") ? cmd_opt(ctx, "repo") : ".",
+		   *test = cmd_opt(ctx, "test");
 	struct stat st;
 	if (!text)
 		return err_set(err, ERR_NOENT, "the built-in agent is missing from this build");
@@ -348,7 +367,8 @@ static int front_run_built_in(struct cmd_ctx *ctx, const char *task, json_t *o, 
 /* --agent NAME -e TASK: somebody else's agent does it, in a box. */
 static int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *err)
 {
-	const char *name = cmd_opt(ctx, "agent"), *repo = cmd_opt(ctx, "repo") ? cmd_opt(ctx, "repo") : ".";
+	const char *name = cmd_opt(ctx, "agent"),
+		   *repo = cmd_opt(ctx, "repo") ? cmd_opt(ctx, "repo") : ".";
 	struct inner_agent a;
 	size_t len;
 	const char *text = library_file("agents/inside.lua", &len);
@@ -358,7 +378,8 @@ static int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct 
 	if (!text)
 		return err_set(err, ERR_NOENT, "the agent's script is missing from this build");
 	const struct strv *command = &ctx->line->rest;
-	if (agent_inside_find(&a, name, cmd_opt(ctx, "control"), command->nr ? command->item[0] : NULL, err) < 0) {
+	if (agent_inside_find(&a, name, cmd_opt(ctx, "control"),
+			      command->nr ? command->item[0] : NULL, err) < 0) {
 		agent_inside_release(&a);
 		return -1;
 	}
@@ -369,9 +390,15 @@ static int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct 
 	json_t *pattern;
 	json_array_foreach(patterns, nr, pattern)
 		buf_printf(&hold, "%s\n", json_string_value(pattern));
-	const char *const pair[][2] = { { "--agent", a.profile }, { "--repo", full }, { "--program", a.program }, { "--root", a.roots },
-					{ "--path", a.path }, { "--beside", a.beside }, { "--model", cmd_opt(ctx, "model") },
-					{ "--control", cmd_opt(ctx, "control") }, { "--linger", cmd_opt(ctx, "linger") },
+	const char *const pair[][2] = { { "--agent", a.profile },
+					{ "--repo", full },
+					{ "--program", a.program },
+					{ "--root", a.roots },
+					{ "--path", a.path },
+					{ "--beside", a.beside },
+					{ "--model", cmd_opt(ctx, "model") },
+					{ "--control", cmd_opt(ctx, "control") },
+					{ "--linger", cmd_opt(ctx, "linger") },
 					{ "--hold", buf_cstr(&hold) } };
 	for (size_t i = 0; i < ARRAY_LEN(pair); i++)
 		if (pair[i][1] && *pair[i][1]) {
@@ -382,7 +409,10 @@ static int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct 
 	strv_push(&args, task);
 	for (size_t i = 0; i < command->nr; i++)
 		strv_push(&args, i || !a.program ? command->item[i] : a.program);
-	json_put_str(o, "name", cmd_opt(ctx, "name") ? cmd_opt(ctx, "name") : strrchr(name, '/') ? "agent" : name);
+	json_put_str(o, "name",
+		     cmd_opt(ctx, "name") ? cmd_opt(ctx, "name")
+		     : strrchr(name, '/') ? "agent"
+					  : name);
 	json_put_bytes(o, "script", text, len);
 	json_put(o, "args", json_argv(args.item, args.nr));
 	strv_release(&args);
@@ -390,7 +420,8 @@ static int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct 
 	return 0;
 }
 
-/* The vendor's login that was added for this agent, unless a key or a model was named. NULL: none. Returns owned. */
+/* The vendor's login that was added for this agent, unless a key or a model was named. NULL: none.
+ * Returns owned. */
 static json_t *interactive_login(struct cmd_ctx *ctx, const char *name)
 {
 	const char *wish = cmd_opt(ctx, "login");
@@ -403,7 +434,8 @@ static json_t *interactive_login(struct cmd_ctx *ctx, const char *name)
 static int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
 	const struct strv *words = &ctx->line->rest;
-	const char *name = cmd_opt(ctx, "agent"), *repo = cmd_opt(ctx, "repo"), *program = name ? NULL : words->item[0];
+	const char *name = cmd_opt(ctx, "agent"), *repo = cmd_opt(ctx, "repo"),
+		   *program = name ? NULL : words->item[0];
 	struct inner_agent a = { 0 };
 	size_t len;
 	const char *text = library_file("agents/interactive.lua", &len);
@@ -416,7 +448,9 @@ static int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err
 		agent_inside_release(&a);
 		return -1;
 	}
-	const char *shown = name ? name : strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
+	const char *shown = name		    ? name
+			    : strrchr(program, '/') ? strrchr(program, '/') + 1
+						    : program;
 	struct strv args = STRV_INIT;
 	CLEANUP(buf_release) struct buf hold = BUF_INIT;
 	CLEANUP(json_release) json_t *patterns = opt_list(ctx, "hold-exec");
@@ -425,10 +459,19 @@ static int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err
 	json_array_foreach(patterns, nr, pattern)
 		buf_printf(&hold, "%s\n", json_string_value(pattern));
 	CLEANUP(json_release) json_t *login = interactive_login(ctx, name);
-	const char *const pair[][2] = { { "--agent", a.profile }, { "--name", shown }, { "--login", json_str(login, "name", NULL) },
-					{ "--plan", json_str(login, "plan", NULL) }, { "--tier", json_str(login, "tier", NULL) }, { "--repo", full }, { "--program", a.program },
-					{ "--root", a.roots }, { "--path", a.path }, { "--beside", a.beside }, { "--model", cmd_opt(ctx, "model") },
-					{ "--record_input", cmd_opt(ctx, "record-input") }, { "--hold", buf_cstr(&hold) } };
+	const char *const pair[][2] = { { "--agent", a.profile },
+					{ "--name", shown },
+					{ "--login", json_str(login, "name", NULL) },
+					{ "--plan", json_str(login, "plan", NULL) },
+					{ "--tier", json_str(login, "tier", NULL) },
+					{ "--repo", full },
+					{ "--program", a.program },
+					{ "--root", a.roots },
+					{ "--path", a.path },
+					{ "--beside", a.beside },
+					{ "--model", cmd_opt(ctx, "model") },
+					{ "--record_input", cmd_opt(ctx, "record-input") },
+					{ "--hold", buf_cstr(&hold) } };
 	for (size_t i = 0; i < ARRAY_LEN(pair); i++)
 		if (pair[i][1] && *pair[i][1]) {
 			strv_push(&args, pair[i][0]);
@@ -438,7 +481,10 @@ static int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err
 	strv_push(&args, "--");
 	for (size_t i = 0; i < words->nr; i++)
 		strv_push(&args, i || name || !a.program ? words->item[i] : a.program);
-	json_put_str(o, "name", cmd_opt(ctx, "name") ? cmd_opt(ctx, "name") : strrchr(shown, '/') ? "agent" : shown);
+	json_put_str(o, "name",
+		     cmd_opt(ctx, "name")  ? cmd_opt(ctx, "name")
+		     : strrchr(shown, '/') ? "agent"
+					   : shown);
 	json_put_bytes(o, "script", text, len);
 	json_put(o, "args", json_argv(args.item, args.nr));
 	strv_release(&args);
@@ -450,11 +496,15 @@ static int interactive_usage(struct cmd_ctx *ctx, const char *task)
 {
 	const char *input = cmd_opt(ctx, "record-input");
 	if (task || cmd_word(ctx, 0))
-		return cmd_usage(ctx, "-i takes no task and no script: run -i -- PROGRAM, or run --agent NAME -i");
+		return cmd_usage(
+			ctx,
+			"-i takes no task and no script: run -i -- PROGRAM, or run --agent NAME -i");
 	if (!cmd_has(ctx, "agent") && !ctx->line->rest.nr)
 		return cmd_usage(ctx, "missing argument: PROGRAM (run -i -- PROGRAM)");
-	if (input && strcmp(input, "off") != 0 && strcmp(input, "counts") != 0 && strcmp(input, "full") != 0)
-		return cmd_usage(ctx, "--record-input: expected off, counts or full, got '%s'", input);
+	if (input && strcmp(input, "off") != 0 && strcmp(input, "counts") != 0 &&
+	    strcmp(input, "full") != 0)
+		return cmd_usage(ctx, "--record-input: expected off, counts or full, got '%s'",
+				 input);
 	if (!cmd_has(ctx, "detach") && !cmd_has(ctx, "dry-run") && (!isatty(0) || !isatty(1)))
 		return cmd_usage(ctx, "-i needs a terminal; with -d it starts detached");
 	return 0;
@@ -467,10 +517,13 @@ static void tell_recorded(struct cmd_ctx *ctx, const struct spawned *sp)
 	struct arena arena = ARENA_INIT;
 	struct err none = ERR_INIT;
 	struct event last;
-	if (!ctx->quiet && session_open(&s, sp->path, &none) == 0 && session_event(s, session_head(s), &last, &arena, &none) == 0 &&
+	if (!ctx->quiet && session_open(&s, sp->path, &none) == 0 &&
+	    session_event(s, session_head(s), &last, &arena, &none) == 0 &&
 	    last.kind == EV_SESSION_END)
-		fprintf(ctx->err, "That was recorded: 'sandglass replay %s' plays it, 'sandglass verify %s' checks it; 'sandglass new my' starts "
-				  "yours.\n", sp->id, sp->id);
+		fprintf(ctx->err,
+			"That was recorded: 'sandglass replay %s' plays it, 'sandglass verify %s' checks it; 'sandglass new my' starts "
+			"yours.\n",
+			sp->id, sp->id);
 	arena_release(&arena);
 	session_close(&s);
 }
@@ -486,10 +539,13 @@ static int print_plan(struct cmd_ctx *ctx, json_t *o)
 	const char *key;
 	json_t *v;
 	fprintf(ctx->out, "would run (nothing was started):\n");
-	json_object_foreach(o, key, v) {
+	json_object_foreach(o, key, v)
+	{
 		if (json_is_false(v) || (json_is_array(v) && !json_array_size(v)))
 			continue;
-		CLEANUP(free_ptr) char *text = json_is_string(v) ? mem_strdup(json_string_value(v)) : json_dump_str(v);
+		CLEANUP(free_ptr)
+		char *text =
+			json_is_string(v) ? mem_strdup(json_string_value(v)) : json_dump_str(v);
 		fprintf(ctx->out, "  %-14s ", key);
 		cmd_print_safe(ctx->out, text, strlen(text), false);
 		fputc('\n', ctx->out);
@@ -536,7 +592,9 @@ int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo)
 		status = EXIT_DONE;
 	} else {
 		if (fo->follows && !ctx->quiet && !ctx->json && !front_is_console(ctx, fo))
-			fprintf(ctx->err, "sandglass: %s runs; here are its lines until it ends (-d: not shown, only its id)\n", sp.id);
+			fprintf(ctx->err,
+				"sandglass: %s runs; here are its lines until it ends (-d: not shown, only its id)\n",
+				sp.id);
 		status = front_show(ctx, sp.path, sp.socket, fo);
 		if (!fo->coach && !fo->automatic)
 			unmerged_tell(ctx, sp.path);
@@ -555,7 +613,10 @@ static int cassette_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	bool add = cmd_has(ctx, "record");
 	char full[PATH_MAX];
 	if (!file)
-		return add || speed ? err_set(err, ERR_USAGE, "--record and --cassette-speed go with --cassette FILE") : 0;
+		return add || speed
+			       ? err_set(err, ERR_USAGE,
+					 "--record and --cassette-speed go with --cassette FILE")
+			       : 0;
 	if (!add && access(file, R_OK) != 0)
 		return err_sys(err, "cassette '%s' cannot be read (--record makes one)", file);
 	if (speed && (strspn(speed, "0123456789") != strlen(speed) || strlen(speed) > 4 || !*speed))
@@ -597,26 +658,30 @@ int cmd_run(struct cmd_ctx *ctx)
 		return cmd_usage(ctx, "--record-input goes with -i");
 	if (!task && !cmd_word(ctx, 0) && !terminal)
 		return cmd_usage(ctx, "what is to be run? name a script, or give a task with -e");
-	if (!cmd_has(ctx, "agent") && (cmd_has(ctx, "control") || cmd_has(ctx, "linger") || cmd_has(ctx, "hold-exec")))
-		return cmd_usage(ctx, "--control, --linger and --hold-exec say how somebody else's agent is used: name it with --agent");
+	if (!cmd_has(ctx, "agent") &&
+	    (cmd_has(ctx, "control") || cmd_has(ctx, "linger") || cmd_has(ctx, "hold-exec")))
+		return cmd_usage(
+			ctx,
+			"--control, --linger and --hold-exec say how somebody else's agent is used: name it with --agent");
 	if (cmd_has(ctx, "agent") && !task && !terminal)
 		return cmd_usage(ctx, "--agent NAME does a task: give it with -e");
 	if (task && !task[strspn(task, " \t\r\n")])
 		return cmd_usage(ctx, "-e: the task is empty; say what is to be done");
 	if (task && cmd_word(ctx, 0))
 		return cmd_usage(ctx, "either a script or -e TASK, not both");
-	if (common_opts(ctx, o, &err) < 0 || 
-	    (terminal		   ? front_run_interactive(ctx, o, &err) :
-	     cmd_has(ctx, "agent") ? inner_agent(ctx, task, o, &err) :
-	     task		   ? front_run_built_in(ctx, task, o, &err) :
-				     load_script(ctx, o, &err)) < 0)
+	if (common_opts(ctx, o, &err) < 0 ||
+	    (terminal		     ? front_run_interactive(ctx, o, &err)
+	     : cmd_has(ctx, "agent") ? inner_agent(ctx, task, o, &err)
+	     : task		     ? front_run_built_in(ctx, task, o, &err)
+				     : load_script(ctx, o, &err)) < 0)
 		return cmd_fail(ctx, &err);
 	if (cassette_opts(ctx, o, &err) < 0 || share_opts(ctx, o, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (cmd_has(ctx, "dry-run"))
 		return print_plan(ctx, o);
 	if (cmd_has(ctx, "watch"))
-		return task ? cmd_usage(ctx, "--watch needs a script") : run_watch(ctx, o, cmd_word(ctx, 0));
+		return task ? cmd_usage(ctx, "--watch needs a script")
+			    : run_watch(ctx, o, cmd_word(ctx, 0));
 	struct front_opts fo = { .trust = cmd_has(ctx, "trust"), .terminal = terminal };
 	return run_session(ctx, o, &fo);
 }
@@ -629,10 +694,14 @@ int run_options_of(json_t *o, const char *path, struct err *err)
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	if (session_open(&s, path, err) < 0)
 		return -1;
-	int rc = session_head(s) ? session_event(s, 1, &ev, &a, err) :
-				   err_set(err, ERR_INVALID, "session %s broke off before its script began; run it anew", session_id(s));
+	int rc = session_head(s)
+			 ? session_event(s, 1, &ev, &a, err)
+			 : err_set(err, ERR_INVALID,
+				   "session %s broke off before its script began; run it anew",
+				   session_id(s));
 	CLEANUP(json_release)
-	json_t *start = rc == 0 && ev.body ? json_parse(ev.body, ev.len, "session.start", err) : json_object();
+	json_t *start = rc == 0 && ev.body ? json_parse(ev.body, ev.len, "session.start", err)
+					   : json_object();
 	session_close(&s);
 	if (rc < 0 || !start)
 		return -1;
@@ -658,7 +727,8 @@ static int resume_one(struct cmd_ctx *ctx, const char *path, bool detach)
 	return run_session(ctx, o, &fo);
 }
 
-/* Every session whose supervisor is gone and which has no end. One that cannot be resumed does not stop the others. */
+/* Every session whose supervisor is gone and which has no end. One that cannot be resumed does not
+ * stop the others. */
 static int resume_all(struct cmd_ctx *ctx)
 {
 	struct session_files files = SESSION_FILES_INIT;
@@ -689,7 +759,8 @@ int cmd_resume(struct cmd_ctx *ctx)
 	CLEANUP(free_ptr) char *path = NULL;
 	struct err err = ERR_INIT;
 	if (cmd_has(ctx, "all"))
-		return cmd_word(ctx, 0) ? cmd_usage(ctx, "one session, or --all of them") : resume_all(ctx);
+		return cmd_word(ctx, 0) ? cmd_usage(ctx, "one session, or --all of them")
+					: resume_all(ctx);
 	if (session_find(ctx->sessions, cmd_word(ctx, 0), &path, &err) < 0)
 		return cmd_fail(ctx, &err);
 	return resume_one(ctx, path, false);
@@ -706,22 +777,29 @@ int cmd_demo(struct cmd_ctx *ctx)
 		return cmd_usage(ctx, "the demo, or 'demo patterns'");
 	if (what && patterns_canary(&err) < 0)
 		return cmd_fail(ctx, &err);
-	const char *text = library_file(what ? "agents/demo_patterns.lua" : "agents/demo.lua", &len);
+	const char *text =
+		library_file(what ? "agents/demo_patterns.lua" : "agents/demo.lua", &len);
 	const char *tmp = getenv("TMPDIR");
 	if (!text)
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "the demo is missing from this build");
-	CLEANUP(free_ptr) char *dir = mem_printf("%s/sandglass-demo-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	CLEANUP(free_ptr)
+	char *dir = mem_printf("%s/sandglass-demo-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	bool keep = !cmd_has(ctx, "forget");
 	if (!keep && !mkdtemp(dir))
-		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "cannot make a folder for the demo in '%s'", tmp ? tmp : "/tmp");
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL,
+				     "cannot make a folder for the demo in '%s'",
+				     tmp ? tmp : "/tmp");
 	json_put_str(o, "sessions_dir", keep ? ctx->sessions : dir);
 	json_put_str(o, "name", "demo");
 	json_put_bytes(o, "script", text, len);
 	json_t *policy = json_array();
 	json_array_append_new(policy, json_string("lua:agents/demo_policy.lua"));
 	json_put(o, "policy", policy);
-	json_put_flag(o, "accept_reduced", true); /* the demo's models are scripted: what they do is known */
-	struct front_opts fo = { .coach = !what, .recorded = keep, .automatic = !isatty(0) || !isatty(1) };
+	/* the demo's models are scripted: what they do is known */
+	json_put_flag(o, "accept_reduced", true);
+	struct front_opts fo = { .coach = !what,
+				 .recorded = keep,
+				 .automatic = !isatty(0) || !isatty(1) };
 	int status = run_session(ctx, o, &fo);
 	if (!keep && dir_remove(dir, &err) < 0)
 		fprintf(ctx->err, "sandglass: %s\n", err.text);

@@ -1,5 +1,6 @@
-/* run --watch FILE: on every save the script runs again. What it asks as before is answered from the last run; from the
- * first difference on it is live, in a new session that begins with the events up to there. */
+/* run --watch FILE: on every save the script runs again. What it asks as before is answered from
+ * the last run; from the first difference on it is live, in a new session that begins with the
+ * events up to there. */
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -28,13 +29,15 @@ struct watch {
 	struct buf text;   /* as it runs */
 	struct spawned sp; /* the session of now */
 	json_t *opts;
-	pid_t front;       /* who shows it; 0 nobody */
+	pid_t front; /* who shows it; 0 nobody */
 	int front_fd, notify;
-	int super_fd;      /* the end of the session of now, until it was told; -1 */
-	int words;         /* to the console, which leaves when it ends; -1: no console, words go to the error stream */
+	int super_fd; /* the end of the session of now, until it was told; -1 */
+	/* to the console, which leaves when it ends; -1: no console, words go to the error
+	 * stream */
+	int words;
 	char greeting[80]; /* of the next one who shows it */
 	int status;
-	bool wrong;        /* the last save could not run */
+	bool wrong; /* the last save could not run */
 };
 
 static void run_watch_say(const struct watch *w, const char *fmt, ...) PRINTF(2, 3);
@@ -61,7 +64,8 @@ static void run_watch_show(struct watch *w)
 {
 	struct front_opts fo = { .greeting = *w->greeting ? w->greeting : NULL };
 	int words[2] = { -1, -1 };
-	if (front_is_console(w->ctx, &fo) && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, words) == 0)
+	if (front_is_console(w->ctx, &fo) &&
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, words) == 0)
 		fo.notes = words[0];
 	fflush(NULL);
 	w->front = fork();
@@ -141,7 +145,9 @@ static void session_ended(struct watch *w)
 	waitpid(w->sp.pid, NULL, WNOHANG);
 	fd_close(&w->super_fd);
 	if (w->words >= 0 && !w->wrong) /* else what is wrong would be gone from sight */
-		run_watch_say(w, "it has ended; a change of '%s' runs it again, q leaves the console", w->base);
+		run_watch_say(w,
+			      "it has ended; a change of '%s' runs it again, q leaves the console",
+			      w->base);
 }
 
 /* Where the new session leaves the old one; 0: there is nothing new to do. */
@@ -185,7 +191,9 @@ static int run_watch_run_again(struct watch *w, struct buf *text, int64_t saved_
 	buf_release(&w->text);
 	w->text = *text;
 	*text = BUF_INIT;
-	snprintf(w->greeting, sizeof(w->greeting), "saved: the same as before up to #%llu, live from there on", (unsigned long long)at);
+	snprintf(w->greeting, sizeof(w->greeting),
+		 "saved: the same as before up to #%llu, live from there on",
+		 (unsigned long long)at);
 	if (run_watch_start(w, err) == 0)
 		return 0;
 	unlink(path); /* nothing may be left of a fork that did not start */
@@ -201,7 +209,8 @@ static void run_watch_saved(struct watch *w)
 	usleep(SETTLE_MS * 1000);
 	if (file_read(w->file, &text, SCRIPT_MAX, &err) < 0)
 		return;
-	bool same = text.len == w->text.len && (!text.len || !memcmp(text.data, w->text.data, text.len));
+	bool same = text.len == w->text.len &&
+		    (!text.len || !memcmp(text.data, w->text.data, text.len));
 	if (same && w->wrong)
 		run_watch_say(w, "saved: it asks for the same; nothing to do");
 	w->wrong = !same && run_watch_run_again(w, &text, saved_us, &err) < 0;
@@ -232,7 +241,9 @@ static void run_watch_on_signal(int signo)
 static void wait_for_saves(struct watch *w)
 {
 	while (!run_watch_stopped) {
-		struct pollfd p[3] = { { w->notify, POLLIN, 0 }, { w->front > 0 ? w->front_fd : -1, POLLIN, 0 }, { w->super_fd, POLLIN, 0 } };
+		struct pollfd p[3] = { { w->notify, POLLIN, 0 },
+				       { w->front > 0 ? w->front_fd : -1, POLLIN, 0 },
+				       { w->super_fd, POLLIN, 0 } };
 		if (poll(p, 3, -1) < 0)
 			continue;
 		if (p[2].revents & POLLIN)
@@ -241,7 +252,10 @@ static void wait_for_saves(struct watch *w)
 			run_watch_hide(w, false);
 			if (stays_live(w->sp.path)) /* the person has left */
 				return;
-			run_watch_say(w, "ended with status %d; waiting for a change of '%s' (Ctrl-C leaves)", w->status, w->base);
+			run_watch_say(
+				w,
+				"ended with status %d; waiting for a change of '%s' (Ctrl-C leaves)",
+				w->status, w->base);
 		}
 		if ((p[0].revents & POLLIN) && run_watch_drain(w))
 			run_watch_saved(w);

@@ -34,7 +34,8 @@ bool session_broken_off(struct session *s)
 	struct err err = ERR_INIT;
 	struct event ev;
 	uint64_t head = session_head(s);
-	bool off = head && !session_live(s) && session_event(s, head, &ev, &arena, &err) == 0 && ev.kind != EV_SESSION_END;
+	bool off = head && !session_live(s) && session_event(s, head, &ev, &arena, &err) == 0 &&
+		   ev.kind != EV_SESSION_END;
 	arena_release(&arena);
 	return off;
 }
@@ -86,13 +87,15 @@ int session_files_list(struct session_files *out, const char *dir, struct err *e
 	DIR *d = opendir(dir);
 	struct dirent *e;
 	if (!d)
-		return errno == ENOENT ? 0 : err_sys(err, "cannot open the sessions folder '%s'", dir);
+		return errno == ENOENT ? 0
+				       : err_sys(err, "cannot open the sessions folder '%s'", dir);
 	while ((e = readdir(d))) {
 		struct session_file f = { 0 };
 		struct stat st;
 		if (!session_file_name(e->d_name, &f.name, &f.id)) {
 			size_t n = strlen(e->d_name);
-			out->others += n > SUFFIX && !strcmp(e->d_name + n - SUFFIX, sessions_suffix);
+			out->others +=
+				n > SUFFIX && !strcmp(e->d_name + n - SUFFIX, sessions_suffix);
 			continue;
 		}
 		f.path = path_join(dir, e->d_name);
@@ -125,8 +128,10 @@ void session_files_shared(struct session_files *out)
 		struct stat st;
 		if (!session_file_name(slash ? slash + 1 : paths.item[i], &f.name, &f.id))
 			continue;
-		/* there already: the folder that was listed is the other's. An id that is none: a name that somebody made up */
-		if (has_id(out, f.id) || f.id[strspn(f.id, "-0123456789abcdefghijklmnopqrstuvwxyz")]) {
+		/* there already: the folder that was listed is the other's. An id that is none: a
+		 * name that somebody made up */
+		if (has_id(out, f.id) ||
+		    f.id[strspn(f.id, "-0123456789abcdefghijklmnopqrstuvwxyz")]) {
 			free(f.name);
 			free(f.id);
 			continue;
@@ -145,7 +150,7 @@ void session_files_shared(struct session_files *out)
 	}
 }
 
-/* --- what people type -----------------------------------------------------------------------------------------------
+/* --- what people type -------------------------------------------------------------------------
  */
 
 struct match {
@@ -191,7 +196,8 @@ static bool sessions_named(const struct session_file *f, const char *text)
 	return !strcmp(f->name, text);
 }
 
-static int by_default(const struct session_files *files, const char *dir, char **path_out, struct err *err)
+static int by_default(const struct session_files *files, const char *dir, char **path_out,
+		      struct err *err)
 {
 	struct strv live = STRV_INIT;
 	struct err ignored = ERR_INIT;
@@ -204,7 +210,8 @@ static int by_default(const struct session_files *files, const char *dir, char *
 					running = &files->item[i];
 	strv_release(&live);
 	if (!files->nr)
-		return err_set(err, ERR_NOENT, "no sessions in '%s' yet: 'sandglass demo' makes one", dir);
+		return err_set(err, ERR_NOENT,
+			       "no sessions in '%s' yet: 'sandglass demo' makes one", dir);
 	*path_out = mem_strdup(nr == 1 ? running->path : files->item[0].path);
 	return 0;
 }
@@ -213,7 +220,9 @@ int session_find(const char *dir, const char *text, char **path_out, struct err 
 {
 	struct session_files files = SESSION_FILES_INIT;
 	struct stat st;
-	if (text && (strchr(text, '/') || (strlen(text) > SUFFIX && !strcmp(text + strlen(text) - SUFFIX, sessions_suffix)))) {
+	if (text &&
+	    (strchr(text, '/') ||
+	     (strlen(text) > SUFFIX && !strcmp(text + strlen(text) - SUFFIX, sessions_suffix)))) {
 		/* a path is what it is, also one that does not exist: opening says so */
 		*path_out = mem_strdup(text);
 		return 0;
@@ -224,9 +233,12 @@ int session_find(const char *dir, const char *text, char **path_out, struct err 
 	if (!text) {
 		rc = by_default(&files, dir, path_out, err);
 	} else {
-		static bool (*const ways[])(const struct session_file *, const char *) = { sessions_same, sessions_begins, sessions_named };
+		static bool (*const ways[])(const struct session_file *,
+					    const char *) = { sessions_same, sessions_begins,
+							      sessions_named };
 		struct match m = { 0 };
-		for (size_t from = 0, own = files.nr; from <= own && !m.nr; from += own ? own : 1) { /* ours, then shared ones */
+		/* ours, then shared ones */
+		for (size_t from = 0, own = files.nr; from <= own && !m.nr; from += own ? own : 1) {
 			if (from == own)
 				session_files_shared(&files);
 			for (size_t w = 0; w < ARRAY_LEN(ways) && !m.nr; w++)
@@ -239,7 +251,8 @@ int session_find(const char *dir, const char *text, char **path_out, struct err 
 		else if (stat(text, &st) == 0)
 			rc = (*path_out = mem_strdup(text), 0);
 		else if (!tombstone_find(dir, text, err))
-			err_set(err, ERR_NOENT, "no session '%s' in '%s': 'sandglass ls' lists them", text, dir);
+			err_set(err, ERR_NOENT,
+				"no session '%s' in '%s': 'sandglass ls' lists them", text, dir);
 	}
 	session_files_release(&files);
 	return rc;
@@ -258,7 +271,8 @@ static bool sessions_number(const char *s, uint64_t *out)
 	return true;
 }
 
-int session_ref(const char *dir, const char *text, char **path_out, uint64_t *seq_out, struct err *err)
+int session_ref(const char *dir, const char *text, char **path_out, uint64_t *seq_out,
+		struct err *err)
 {
 	uint64_t seq = 0;
 	const char *hash = text ? strrchr(text, '#') : NULL;
@@ -278,7 +292,8 @@ int session_ref(const char *dir, const char *text, char **path_out, uint64_t *se
 	return 0;
 }
 
-int session_open_ref(struct cmd_ctx *ctx, const char *text, struct session **out, uint64_t *seq_out, struct err *err)
+int session_open_ref(struct cmd_ctx *ctx, const char *text, struct session **out, uint64_t *seq_out,
+		     struct err *err)
 {
 	CLEANUP(free_ptr) char *path = NULL;
 	if (session_ref(ctx->sessions, text, &path, seq_out, err) < 0)

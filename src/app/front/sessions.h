@@ -1,8 +1,9 @@
 /* Which session is meant: files in the sessions folder, their ids, and what people type for them.
  *
- * A file is DATE-NAME-ID.glass and its session is s-ID. People type an id (s-7k2m9q, 7k2m9q), a unique beginning of
- * one, a name, or a path; what is none of ours may be one that somebody shares with us (run --share). "#405" or "405" is an event of the session that is meant by default: the one that runs if
- * there is exactly one, else the newest. */
+ * A file is DATE-NAME-ID.glass and its session is s-ID. People type an id (s-7k2m9q, 7k2m9q), a
+ * unique beginning of one, a name, or a path; what is none of ours may be one that somebody shares
+ * with us (run --share). "#405" or "405" is an event of the session that is meant by default: the
+ * one that runs if there is exactly one, else the newest. */
 #ifndef APP_SESSIONS_H
 #define APP_SESSIONS_H
 
@@ -33,13 +34,14 @@ bool session_file_name(const char *file, char **name_out, char **id_out);
 /* It has no end, and nobody writes it any more: `resume` goes on with it. */
 bool session_broken_off(struct session *s);
 
-/* The path of the session that @text means; NULL = by default. Returns owned through @path_out. ERR_NOENT, or ERR_USAGE
- * when several are meant: the text names them. */
+/* The path of the session that @text means; NULL = by default. Returns owned through @path_out.
+ * ERR_NOENT, or ERR_USAGE when several are meant: the text names them. */
 NODISCARD int session_find(const char *dir, const char *text, char **path_out, struct err *err);
 /* "s-7k2m9q#405", "#405", "405", or a session alone (then *seq_out is 0). */
-NODISCARD int session_ref(const char *dir, const char *text, char **path_out, uint64_t *seq_out, struct err *err);
+NODISCARD int session_ref(const char *dir, const char *text, char **path_out, uint64_t *seq_out,
+			  struct err *err);
 /* Finds and opens. */
-NODISCARD int session_open_ref(struct cmd_ctx *ctx, const char *text, struct session **out, uint64_t *seq_out,
-			       struct err *err);
+NODISCARD int session_open_ref(struct cmd_ctx *ctx, const char *text, struct session **out,
+			       uint64_t *seq_out, struct err *err);
 
 #endif

@@ -62,10 +62,13 @@ static int read_ready(int fd, int pid, struct spawned *out, struct err *err)
 	if (fd_read_all(fd, &line, READY_MAX, err) < 0 || !line.len) {
 		waitpid(pid, NULL, 0);
 		CLEANUP(free_ptr) char *log = paths_state("supervisor.log");
-		err_set(err, ERR_CLOSED, "the supervisor ended before it was ready; its last words are in '%s'", log);
+		err_set(err, ERR_CLOSED,
+			"the supervisor ended before it was ready; its last words are in '%s'",
+			log);
 		return EXIT_UNSUCCESSFUL;
 	}
-	CLEANUP(json_release) json_t *j = json_parse(line.data, line.len, "answer of the supervisor", err);
+	CLEANUP(json_release)
+	json_t *j = json_parse(line.data, line.len, "answer of the supervisor", err);
 	if (!j)
 		return EXIT_UNSUCCESSFUL;
 	const char *why = json_str(j, "error", NULL);
@@ -140,12 +143,16 @@ int cmd_supervise(struct cmd_ctx *ctx)
 	if (fd_read_all(OPTS_FD, &text, OPTS_MAX, &err) < 0)
 		return cmd_fail(ctx, &err);
 	close(OPTS_FD);
-	CLEANUP(json_release) json_t *j = json_parse(text.data, text.len, "options of the supervisor", &err);
+	CLEANUP(json_release)
+	json_t *j = json_parse(text.data, text.len, "options of the supervisor", &err);
 	if (!j)
 		return cmd_fail(ctx, &err);
 	json_get_bytes(json_object_get(j, "script"), &script);
-	char **args = spawn_strings(json_object_get(j, "args")), **policy = spawn_strings(json_object_get(j, "policy")),
-	     **hash_only = json_array_size(json_object_get(j, "hash_only")) ? spawn_strings(json_object_get(j, "hash_only")) : NULL;
+	char **args = spawn_strings(json_object_get(j, "args")),
+	     **policy = spawn_strings(json_object_get(j, "policy")),
+	     **hash_only = json_array_size(json_object_get(j, "hash_only"))
+				   ? spawn_strings(json_object_get(j, "hash_only"))
+				   : NULL;
 	struct super_opts o = {
 		.name = json_str(j, "name", "session"),
 		.script_path = json_str(j, "script_path", NULL),

@@ -1,6 +1,6 @@
-/* Starts a supervisor as a process of its own: the same program, hidden command `supervise`, its options as one JSON
- * object on descriptor 3, its "I am ready" line on descriptor 4. It has its own session (setsid), so that neither
- * Ctrl-C nor the end of the terminal reaches it. */
+/* Starts a supervisor as a process of its own: the same program, hidden command `supervise`, its
+ * options as one JSON object on descriptor 3, its "I am ready" line on descriptor 4. It has its own
+ * session (setsid), so that neither Ctrl-C nor the end of the terminal reaches it. */
 #ifndef APP_SPAWN_H
 #define APP_SPAWN_H
 
@@ -12,9 +12,10 @@ struct spawned {
 };
 void spawned_release(struct spawned *s);
 
-/* @opts: the fields of struct super_opts by name ("name","script_path","script","args","sessions_dir","resume","model",
- * "backend","hold","policy","notify","share","budget","roots","step","no_input","accept_reduced"). Returns an exit status: 0 when
- * it runs, else @err says why it does not. */
+/* @opts: the fields of struct super_opts by name
+ * ("name","script_path","script","args","sessions_dir","resume","model",
+ * "backend","hold","policy","notify","share","budget","roots","step","no_input","accept_reduced").
+ * Returns an exit status: 0 when it runs, else @err says why it does not. */
 NODISCARD int spawn_supervisor(const json_t *opts, struct spawned *out, struct err *err);
 
 #endif

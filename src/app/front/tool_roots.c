@@ -72,14 +72,16 @@ int tool_roots_remember(struct cmd_ctx *ctx, json_t *roots, struct err *err)
 	char full[PATH_MAX];
 	struct stat st;
 	CLEANUP(json_release) json_t *old = tool_roots_here();
-	if (json_array_size(roots) == 1 && !strcmp(json_string_value(json_array_get(roots, 0)), "none")) {
+	if (json_array_size(roots) == 1 &&
+	    !strcmp(json_string_value(json_array_get(roots, 0)), "none")) {
 		json_array_clear(roots);
 		return json_array_size(old) ? tool_roots_keep(roots, err) : 0;
 	}
 	for (size_t i = 0; i < json_array_size(roots); i++) {
 		const char *path = json_string_value(json_array_get(roots, i));
 		if (!path || !realpath(path, full) || stat(full, &st) < 0 || !S_ISDIR(st.st_mode))
-			return err_set(err, ERR_USAGE, "--root '%s' is not a folder", path ? path : "?");
+			return err_set(err, ERR_USAGE, "--root '%s' is not a folder",
+				       path ? path : "?");
 		json_array_set_new(roots, i, json_bytes_z(full));
 	}
 	if (json_array_size(roots))
@@ -90,7 +92,9 @@ int tool_roots_remember(struct cmd_ctx *ctx, json_t *roots, struct err *err)
 			continue; /* it was taken off this machine */
 		json_array_append(roots, json_array_get(old, i));
 		if (!ctx->quiet && !ctx->json)
-			fprintf(ctx->err, "sandglass: tools of this project: %s (--root none forgets)\n", path);
+			fprintf(ctx->err,
+				"sandglass: tools of this project: %s (--root none forgets)\n",
+				path);
 	}
 	return 0;
 }

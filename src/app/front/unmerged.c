@@ -32,9 +32,12 @@ static void unmerged_see_open(struct unmerged *u, const struct event *ev, const 
 {
 	const json_t *repos = json_object_get(body, "repos");
 	size_t nr = json_array_size(repos);
-	uint64_t was = (uint64_t)json_int(body, "was", 0), state = (uint64_t)json_int(body, "state", 0);
+	uint64_t was = (uint64_t)json_int(body, "was", 0),
+		 state = (uint64_t)json_int(body, "state", 0);
 	bool copy = json_int(json_object_get(body, "fork"), "box", 0) > 0;
-	struct unmerged_box *before = was ? unmerged_box_of(u, was) : state && !copy ? unmerged_state_of(u, state) : NULL;
+	struct unmerged_box *before = was	       ? unmerged_box_of(u, was)
+				      : state && !copy ? unmerged_state_of(u, state)
+						       : NULL;
 	if (before && (!was || !before->closed)) {
 		before->closed = false;
 		before->id = ev->seq; /* the same sandbox, opened again by a resumed session */
@@ -42,13 +45,18 @@ static void unmerged_see_open(struct unmerged *u, const struct event *ev, const 
 	}
 	GROW(u->box, u->nr, u->cap);
 	struct unmerged_box *b = &u->box[u->nr++];
-	*b = (struct unmerged_box){ .id = ev->seq, .owner = ev->seq, .name = mem_strdup(json_str(body, "name", "")), .nr = nr ? nr : 1 };
+	*b = (struct unmerged_box){ .id = ev->seq,
+				    .owner = ev->seq,
+				    .name = mem_strdup(json_str(body, "name", "")),
+				    .nr = nr ? nr : 1 };
 	b->layer = mem_calloc(b->nr, sizeof(*b->layer));
 	for (size_t i = 0; i < b->nr; i++) {
 		const json_t *r = json_array_get(repos, i);
 		CLEANUP(buf_release) struct buf dir = BUF_INIT; /* a path is bytes */
 		b->layer[i].repo = mem_strdup(json_str(r, "name", ""));
-		b->layer[i].dir = json_get_bytes(json_object_get(r, "dir"), &dir) ? mem_strdup(buf_cstr(&dir)) : NULL;
+		b->layer[i].dir = json_get_bytes(json_object_get(r, "dir"), &dir)
+					  ? mem_strdup(buf_cstr(&dir))
+					  : NULL;
 	}
 }
 
@@ -62,19 +70,23 @@ static void unmerged_see_snapshot(struct unmerged_box *b, const struct event *ev
 		l->snap = json_incref(body);
 		GROW(l->snaps, l->nr_snaps, l->cap_snaps);
 		l->snaps[l->nr_snaps++] = ev->seq;
-		/* what was merged stays merged while nothing changes; a box that is opened again lists what it had */
+		/* what was merged stays merged while nothing changes; a box that is opened again
+		 * lists what it had */
 		const char *why = json_str(body, "why", "");
-		if (!l->seq ||
-		    (json_int(body, "changed", 0) > 0 && strcmp(why, "open") != 0 && strcmp(why, "resume") != 0))
+		if (!l->seq || (json_int(body, "changed", 0) > 0 && strcmp(why, "open") != 0 &&
+				strcmp(why, "resume") != 0))
 			l->seq = ev->seq;
 	}
 }
 
-static void see_merged(struct unmerged *u, const struct unmerged_box *b, const struct event *ev, json_t *body)
+static void see_merged(struct unmerged *u, const struct unmerged_box *b, const struct event *ev,
+		       json_t *body)
 {
 	GROW(u->merges, u->nr_merges, u->cap_merges);
 	struct unmerged_merge *m = &u->merges[u->nr_merges++];
-	*m = (struct unmerged_merge){ .box = (size_t)(b - u->box), .seq = ev->seq, .body = json_incref(body) };
+	*m = (struct unmerged_merge){ .box = (size_t)(b - u->box),
+				      .seq = ev->seq,
+				      .body = json_incref(body) };
 	snprintf(m->id, sizeof(m->id), "%s", json_str(body, "merge", ""));
 }
 
@@ -90,7 +102,8 @@ static void see_undone(struct unmerged *u, const json_t *body)
 static void see_hashed(struct unmerged_box *b, const json_t *body)
 {
 	for (size_t i = 0; i < b->nr; i++)
-		if (!strcmp(b->layer[i].repo, json_str(body, "repo", "")) && object_is_null(&b->layer[i].opening) &&
+		if (!strcmp(b->layer[i].repo, json_str(body, "repo", "")) &&
+		    object_is_null(&b->layer[i].opening) &&
 		    !object_parse(json_str(body, "tree", ""), &b->layer[i].opening))
 			b->layer[i].opening = (struct object_id){ 0 };
 }
@@ -132,11 +145,13 @@ static void unmerged_see(struct unmerged *u, const struct event *ev, json_t *bod
 
 static bool unmerged_wanted(uint16_t kind)
 {
-	return kind == EV_BOX_OPEN || kind == EV_BOX_CLOSED || kind == EV_SNAPSHOT_TAKEN || kind == EV_MERGE_DONE ||
-	       kind == EV_MERGE_UNDONE || kind == EV_BASE_HASHED || kind == EV_SESSION_END;
+	return kind == EV_BOX_OPEN || kind == EV_BOX_CLOSED || kind == EV_SNAPSHOT_TAKEN ||
+	       kind == EV_MERGE_DONE || kind == EV_MERGE_UNDONE || kind == EV_BASE_HASHED ||
+	       kind == EV_SESSION_END;
 }
 
-static void unmerged_add_object(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
+static void unmerged_add_object(void *self, enum object_type type, const void *bytes, size_t len,
+				struct object_id *id_out)
 {
 	(void)self; /* a view only reads */
 	(void)type;
@@ -145,8 +160,8 @@ static void unmerged_add_object(void *self, enum object_type type, const void *b
 	*id_out = (struct object_id){ 0 };
 }
 
-static int unmerged_get_object(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out,
-		      struct err *err)
+static int unmerged_get_object(void *self, const struct object_id *id, enum object_type *type_out,
+			       struct buf *out, struct err *err)
 {
 	return session_object(self, id, type_out, out, err);
 }
@@ -173,9 +188,11 @@ static int add_merges(struct unmerged *u, size_t b, struct session *s, struct er
 {
 	struct ws_store st = { .add = unmerged_add_object, .get = unmerged_get_object, .self = s };
 	for (size_t i = 0; i < u->nr_merges; i++)
-		for (size_t k = 0; u->merges[i].box == b && !u->merges[i].undone && k < u->box[b].nr; k++) {
+		for (size_t k = 0;
+		     u->merges[i].box == b && !u->merges[i].undone && k < u->box[b].nr; k++) {
 			struct unmerged_layer *l = &u->box[b].layer[k];
-			int rc = ws_merged_event(&l->had, &st, u->merges[i].body, l->repo, l->dir, err);
+			int rc = ws_merged_event(&l->had, &st, u->merges[i].body, l->repo, l->dir,
+						 err);
 			if (rc < 0)
 				return -1;
 			l->merged = rc ? 0 : u->merges[i].seq;
@@ -206,7 +223,8 @@ int unmerged_read(struct unmerged *out, struct session *s, struct err *err)
 		if (unmerged_wanted(ev.kind)) {
 			struct err none = ERR_INIT; /* redacted: it counts as an empty one */
 			CLEANUP(json_release)
-			json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", &none) : json_object();
+			json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", &none)
+					       : json_object();
 			unmerged_see(out, &ev, body);
 		}
 		arena_reset(&a);
@@ -218,7 +236,8 @@ int unmerged_read(struct unmerged *out, struct session *s, struct err *err)
 		(void)!add_merges(out, i, s, &redacted);
 		for (size_t k = 0; rc == 0 && k < out->box[i].nr; k++) {
 			struct unmerged_layer *l = &out->box[i].layer[k];
-			struct err gone = ERR_INIT; /* objects that were redacted are not to be merged either */
+			/* objects that were redacted are not to be merged either */
+			struct err gone = ERR_INIT;
 			if (unmerged_count(l, s, &gone) < 0)
 				l->files = (size_t)json_int(l->snap, "touched", 0);
 			out->box[i].files += l->files;
@@ -268,7 +287,8 @@ void unmerged_tell(struct cmd_ctx *ctx, const char *path)
 	if (session_open(&s, path, &err) < 0)
 		return;
 	if (unmerged_read(&u, s, &err) == 0) {
-		/* its last words are written, its file is still being closed: who comes next finds it free */
+		/* its last words are written, its file is still being closed: who comes next finds
+		 * it free */
 		for (int i = 0; u.end && i < CLOSING_TICKS && session_live(s); i++)
 			usleep(CLOSING_TICK_US);
 		for (size_t i = 0; u.end && !ctx->json && !ctx->quiet && i < u.nr; i++)
@@ -278,14 +298,17 @@ void unmerged_tell(struct cmd_ctx *ctx, const char *path)
 			bool alone = true;
 			for (size_t k = 0; k < u.nr; k++)
 				alone &= k == i || strcmp(u.box[k].name, b->name) != 0;
-			CLEANUP(free_ptr) char *which = boxes == 1 ? mem_strdup("") : alone ? mem_printf("/%s", b->name)
-										: mem_printf("/#%" PRIu64, b->id);
+			CLEANUP(free_ptr)
+			char *which = boxes == 1 ? mem_strdup("")
+				      : alone	 ? mem_printf("/%s", b->name)
+						 : mem_printf("/#%" PRIu64, b->id);
 			if (!b->files)
 				continue;
 			fprintf(ctx->err,
 				"sandglass: box %s: %zu file%s not merged; `sandglass merge %s%s` or `sandglass prune "
 				"%s`\n",
-				b->name, b->files, b->files == 1 ? "" : "s", session_id(s), which, session_id(s));
+				b->name, b->files, b->files == 1 ? "" : "s", session_id(s), which,
+				session_id(s));
 			if (b->large)
 				fprintf(ctx->err,
 					"sandglass: box %s: %zu of them larger than keep.file_bytes: only their hashes "
@@ -305,14 +328,16 @@ static void forget_target(struct cmd_ctx *ctx, const json_t *target)
 	const char *ref = json_str(target, "ref", "");
 	struct merge_opts o = { .id = "" };
 	struct err err = ERR_INIT;
-	if (strncmp(ref, "refs/sandglass/", 15) != 0 || !json_get_bytes(json_object_get(target, "dir"), &dir) ||
+	if (strncmp(ref, "refs/sandglass/", 15) != 0 ||
+	    !json_get_bytes(json_object_get(target, "dir"), &dir) ||
 	    access(buf_cstr(&dir), F_OK) < 0)
 		return;
 	json_t *refs = json_array();
 	json_array_append_new(refs, json_string(ref));
 	if (merge_forget(&o, buf_cstr(&dir), refs, &err) < 0) {
 		cmd_safe(&safe, buf_cstr(&dir), dir.len, false);
-		fprintf(ctx->err, "sandglass: prune: can't remove '%s' in '%s': %s\n", ref, buf_cstr(&safe), err.text);
+		fprintf(ctx->err, "sandglass: prune: can't remove '%s' in '%s': %s\n", ref,
+			buf_cstr(&safe), err.text);
 	}
 	json_decref(refs);
 }

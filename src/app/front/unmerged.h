@@ -1,6 +1,7 @@
-/* Which boxes of a session hold work that nobody has merged back: read from its record alone, so it says the same while
- * the session runs, after its end and on another machine. A box's files need not lie on disk for it: the record has
- * every changed file but those that are kept by hash only (too large, or ignored). */
+/* Which boxes of a session hold work that nobody has merged back: read from its record alone, so it
+ * says the same while the session runs, after its end and on another machine. A box's files need
+ * not lie on disk for it: the record has every changed file but those that are kept by hash only
+ * (too large, or ignored). */
 #ifndef APP_UNMERGED_H
 #define APP_UNMERGED_H
 
@@ -9,16 +10,19 @@
 #include "sandbox/workspace/merged.h"
 
 struct unmerged_layer {
-	char *repo, *dir;     /* the user's folder; NULL = none, there is nothing to merge into */
-	json_t *snap;	      /* body of its newest snapshot; NULL = none */
-	uint64_t *snaps;      /* of all its snapshots */
+	char *repo, *dir; /* the user's folder; NULL = none, there is nothing to merge into */
+	json_t *snap;	  /* body of its newest snapshot; NULL = none */
+	uint64_t *snaps;  /* of all its snapshots */
 	size_t nr_snaps, cap_snaps;
-	uint64_t seq, merged; /* of that snapshot; of the newest merge back that stands and names no trees (older versions) */
-	size_t left;	      /* files which that merge left out */
-	struct ws_merged had; /* what the merges that stand have brought */
+	/* of that snapshot; of the newest merge back that stands and names no trees (older
+	 * versions) */
+	uint64_t seq, merged;
+	size_t left;		  /* files which that merge left out */
+	struct ws_merged had;	  /* what the merges that stand have brought */
 	struct object_id opening; /* tree of the folder as it was at opening; null = not known */
-	size_t files;	      /* not merged */
-	size_t large;	      /* among them kept by hash only although nothing ignores them: cannot be merged */
+	size_t files;		  /* not merged */
+	/* among them kept by hash only although nothing ignores them: cannot be merged */
+	size_t large;
 };
 
 struct unmerged_box {
@@ -49,8 +53,8 @@ struct unmerged {
 };
 #define UNMERGED_INIT ((struct unmerged){ 0 })
 
-/* Removes our refs of the session's merges from the repositories that they went to: the recording that they belong to goes. What
- * cannot be removed is told on ctx->err. */
+/* Removes our refs of the session's merges from the repositories that they went to: the recording
+ * that they belong to goes. What cannot be removed is told on ctx->err. */
 void unmerged_forget(struct cmd_ctx *ctx, const char *path);
 
 /* Every box of @s, also those with nothing to merge (files 0). */
@@ -58,12 +62,12 @@ NODISCARD int unmerged_read(struct unmerged *out, struct session *s, struct err 
 void unmerged_release(struct unmerged *u);
 size_t unmerged_files(const struct unmerged *u);
 
-/* "box fix-1: 3 files not merged; `sandglass merge s-7k2m9q` or `sandglass prune s-7k2m9q`" on ctx->err, one line a
- * box. */
+/* "box fix-1: 3 files not merged; `sandglass merge s-7k2m9q` or `sandglass prune s-7k2m9q`" on
+ * ctx->err, one line a box. */
 void unmerged_tell(struct cmd_ctx *ctx, const char *path);
 
-/* merge, undo and redact of a session that does not run: done here and recorded in its file. @box: name, #id or NULL.
- * Returns the exit status. */
+/* merge, undo and redact of a session that does not run: done here and recorded in its file. @box:
+ * name, #id or NULL. Returns the exit status. */
 int offline_edit_merge(struct cmd_ctx *ctx, const char *path, const char *box);
 int offline_edit_undo(struct cmd_ctx *ctx, const char *path);
 int offline_edit_redact(struct cmd_ctx *ctx, const char *path);

@@ -1,7 +1,8 @@
-/* A provider that is reached as the user's own kubectl reaches it: with the servers, authorities, certificates, tokens and
- * exec plugins of a kubeconfig. kubectl itself asks (kubectl proxy), so that what it can do and whom it runs is what the user
- * has tried by hand, and no credential of it comes here. It listens on a socket in a folder of the user's own: on a port
- * everybody on this machine could ask. It ends when we do, whatever ends us: then its input has an end. */
+/* A provider that is reached as the user's own kubectl reaches it: with the servers, authorities,
+ * certificates, tokens and exec plugins of a kubeconfig. kubectl itself asks (kubectl proxy), so
+ * that what it can do and whom it runs is what the user has tried by hand, and no credential of it
+ * comes here. It listens on a socket in a folder of the user's own: on a port everybody on this
+ * machine could ask. It ends when we do, whatever ends us: then its input has an end. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -19,8 +20,8 @@ enum { START_MS = 60000, LINE_MAX_BYTES = 4096 };
 struct login {
 	struct login *next;
 	struct lessor *lessor;
-	char *asked;  /* the context that was asked for, "" = the current one */
-	char *url;    /* http://localhost:N, of which N is only there to tell it from others */
+	char *asked; /* the context that was asked for, "" = the current one */
+	char *url;   /* http://localhost:N, of which N is only there to tell it from others */
 	char *socket;
 	int pid, pidfd, said_fd, hold_fd; /* hold_fd: its input, which ends with us */
 	struct loop_fd *watch, *reader;
@@ -31,7 +32,8 @@ struct login {
 	bool up, over;
 };
 
-/* Server, namespace and context are told first; a server with a path needs a word of its own, which old versions lack. */
+/* Server, namespace and context are told first; a server with a path needs a word of its own, which
+ * old versions lack. */
 static const char hosted_login_script[] =
 	"socket=$1; shift; exec 3<&0 </dev/null\n"
 	"{ cat <&3; kill -9 $$; rm -f \"$socket\"; } >/dev/null 2>&1 &\n"
@@ -100,10 +102,13 @@ static const char *context_of(const struct remote_op *op)
 bool login_wanted(const struct remote_op *op, bool keyless)
 {
 	const struct lessor *l = op->lessor;
-	const char *variable = json_str(json_object_get(l->face, "env"), "url", NULL), *url = variable ? getenv(variable) : NULL;
-	if (strcmp(json_str(l->face, "login", ""), "kubeconfig") != 0 || strpbrk(l->name, "./")) /* a file of somebody's is not to go there */
+	const char *variable = json_str(json_object_get(l->face, "env"), "url", NULL),
+		   *url = variable ? getenv(variable) : NULL;
+	/* a file of somebody's is not to go there */
+	if (strcmp(json_str(l->face, "login", ""), "kubeconfig") != 0 || strpbrk(l->name, "./"))
 		return false;
-	return *context_of(op) || (keyless && !(url && *url) && !json_object_get(op->options, "url"));
+	return *context_of(op) ||
+	       (keyless && !(url && *url) && !json_object_get(op->options, "url"));
 }
 
 /* --- what comes of it --- */
@@ -111,7 +116,8 @@ bool login_wanted(const struct remote_op *op, bool keyless)
 static bool hosted_login_answers(const struct login *g, const struct remote_op *op)
 {
 	const char *context = context_of(op);
-	return !strcmp(context, g->asked) || (g->told && !strcmp(context, json_str(g->told, "context", "")));
+	return !strcmp(context, g->asked) ||
+	       (g->told && !strcmp(context, json_str(g->told, "context", "")));
 }
 
 static void hosted_login_tell(struct login *g, const struct err *why)
@@ -134,11 +140,16 @@ static void hosted_login_tell(struct login *g, const struct err *why)
 static void hosted_login_fail(struct login *g, const char *what)
 {
 	struct err why = ERR_INIT;
-	const char *key = json_str(json_object_get(g->lessor->face, "env"), "key", "?"), *last = g->last ? g->last : what;
+	const char *key = json_str(json_object_get(g->lessor->face, "env"), "key", "?"),
+		   *last = g->last ? g->last : what;
 	if (*g->asked)
-		err_set(&why, ERR_DENIED, "%s: the context '%s' of the kubeconfig cannot be used: %s", g->lessor->name, g->asked, last);
+		err_set(&why, ERR_DENIED,
+			"%s: the context '%s' of the kubeconfig cannot be used: %s",
+			g->lessor->name, g->asked, last);
 	else
-		err_set(&why, ERR_DENIED, "%s has nobody to ask as: no %s, and the kubeconfig cannot be used: %s", g->lessor->name, key, last);
+		err_set(&why, ERR_DENIED,
+			"%s has nobody to ask as: no %s, and the kubeconfig cannot be used: %s",
+			g->lessor->name, key, last);
 	g->over = true; /* first: who hears that may ask anew */
 	hosted_login_tell(g, &why);
 }
@@ -147,7 +158,8 @@ static void hosted_login_take_line(struct login *g, char *text)
 {
 	static const char seen[] = "seen:\t", stands[] = "Starting to serve on ";
 	if (!strncmp(text, seen, sizeof(seen) - 1)) {
-		char *rest = text + sizeof(seen) - 1, *server = strsep(&rest, "\t"), *namespace = strsep(&rest, "\t");
+		char *rest = text + sizeof(seen) - 1, *server = strsep(&rest, "\t"),
+		     *namespace = strsep(&rest, "\t");
 		g->told = json_object();
 		json_put_str(g->told, "url", g->url);
 		json_put_str(g->told, "server", server);
@@ -207,9 +219,13 @@ static void hosted_login_on_limit(void *self)
 
 static int hosted_login_start(struct login *g, struct err *err)
 {
-	CLEANUP(free_ptr) char *dir = paths_runtime(""), *context = mem_printf("--context=%s", g->asked);
-	CLEANUP(free_ptr) char *name = mem_printf("kubectl-%d-%u", (int)getpid(), g->lessor->nr_logins);
-	const char *argv[] = { "sh", "-c", hosted_login_script, "sandglass", NULL, *g->asked ? context : NULL, NULL };
+	CLEANUP(free_ptr)
+	char *dir = paths_runtime(""), *context = mem_printf("--context=%s", g->asked);
+	CLEANUP(free_ptr)
+	char *name = mem_printf("kubectl-%d-%u", (int)getpid(), g->lessor->nr_logins);
+	const char *argv[] = { "sh",	    "-c", hosted_login_script,
+			       "sandglass", NULL, *g->asked ? context : NULL,
+			       NULL };
 	int in[2], out[2];
 	g->socket = path_join(dir, name);
 	argv[4] = g->socket;
@@ -224,7 +240,8 @@ static int hosted_login_start(struct login *g, struct err *err)
 	}
 	g->said_fd = out[0];
 	const int fds[] = { in[0], out[1], out[1] };
-	int rc = proc_spawn("/bin/sh", (char *const *)(uintptr_t)argv, environ, fds, ARRAY_LEN(fds), &g->pid, &g->pidfd, err);
+	int rc = proc_spawn("/bin/sh", (char *const *)(uintptr_t)argv, environ, fds, ARRAY_LEN(fds),
+			    &g->pid, &g->pidfd, err);
 	fd_close(&in[0]);
 	fd_close(&out[1]);
 	return rc;
@@ -250,7 +267,12 @@ void login_ask(struct remote_op *op)
 		return;
 	}
 	g = NEW(struct login);
-	*g = (struct login){ .next = l->logins, .lessor = l, .asked = mem_strdup(context_of(op)), .pidfd = -1, .said_fd = -1, .hold_fd = -1,
+	*g = (struct login){ .next = l->logins,
+			     .lessor = l,
+			     .asked = mem_strdup(context_of(op)),
+			     .pidfd = -1,
+			     .said_fd = -1,
+			     .hold_fd = -1,
 			     .url = mem_printf("http://localhost:%u", ++l->nr_logins) };
 	l->logins = g;
 	if (hosted_login_start(g, &err) < 0) {

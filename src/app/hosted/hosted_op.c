@@ -1,4 +1,5 @@
-/* One question to a plugin: what it wants done is done, what comes of it is told, until it says that it is over. */
+/* One question to a plugin: what it wants done is done, what comes of it is told, until it says
+ * that it is over. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,9 +102,10 @@ static enum err_code hosted_op_code_of(const char *word)
 	static const struct {
 		const char *word;
 		enum err_code code;
-	} known[] = { { "gone", ERR_CLOSED },	{ "cut", ERR_IO },	  { "lost", ERR_CANCELLED }, { "unreached", ERR_BUSY },
-		      { "quota", ERR_FULL },	{ "denied", ERR_DENIED }, { "noent", ERR_NOENT },
-		      { "unable", ERR_UNSUPPORTED } };
+	} known[] = { { "gone", ERR_CLOSED },	 { "cut", ERR_IO },
+		      { "lost", ERR_CANCELLED }, { "unreached", ERR_BUSY },
+		      { "quota", ERR_FULL },	 { "denied", ERR_DENIED },
+		      { "noent", ERR_NOENT },	 { "unable", ERR_UNSUPPORTED } };
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (!strcmp(known[i].word, word))
 			return known[i].code;
@@ -141,7 +143,8 @@ static void hosted_op_do_one(struct remote_op *op, const json_t *todo)
 	} else if (!strcmp(what, "send")) {
 		socket_send(op, todo);
 	} else if (!strcmp(what, "sleep")) {
-		nap_new(op, hosted_op_woke, json_int(todo, "id", 0), (uint64_t)json_int(todo, "ms", 0));
+		nap_new(op, hosted_op_woke, json_int(todo, "id", 0),
+			(uint64_t)json_int(todo, "ms", 0));
 	} else if (!strcmp(what, "out") && op->heard.out) {
 		CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 		if (json_get_bytes(json_object_get(todo, "data"), &bytes))
@@ -177,7 +180,8 @@ static void hosted_op_on_answer(void *self, const json_t *value, const char *why
 	}
 	const json_t *wrong = json_object_get(value, "wrong");
 	if (json_is_object(wrong)) {
-		hosted_op_fail(op, hosted_op_code_of(json_str(wrong, "code", "")), json_str(wrong, "msg", "failed"));
+		hosted_op_fail(op, hosted_op_code_of(json_str(wrong, "code", "")),
+			       json_str(wrong, "msg", "failed"));
 		return;
 	}
 	op->value = json_incref(json_object_get(value, "value"));
@@ -238,8 +242,11 @@ static json_t *hosted_op_addresses(const struct lessor *l)
 {
 	json_t *o = json_object(), *variable;
 	const char *name;
-	json_object_foreach(json_object_get(l->face, "env"), name, variable) {
-		const char *value = json_is_string(variable) && is_address(name) ? getenv(json_string_value(variable)) : NULL;
+	json_object_foreach(json_object_get(l->face, "env"), name, variable)
+	{
+		const char *value = json_is_string(variable) && is_address(name)
+					    ? getenv(json_string_value(variable))
+					    : NULL;
 		if (value && *value)
 			json_put_str(o, name, value);
 	}
@@ -274,13 +281,15 @@ static void hosted_op_on_key(void *self, const char *value, size_t len, const st
 static void ask_key(struct remote_op *op)
 {
 	struct super *s = op->lessor->rent->super;
-	vault_get(s->vault, op->keys.item[op->keys.nr - op->keys_left], op->lessor->name, op->box ? op->box : s->start_seq, 0, hosted_op_on_key, op);
+	vault_get(s->vault, op->keys.item[op->keys.nr - op->keys_left], op->lessor->name,
+		  op->box ? op->box : s->start_seq, 0, hosted_op_on_key, op);
 }
 
 /* Who asks on this machine may ask somebody who puts a key of his own on it (kubectl proxy). */
 static bool needs_none(const struct lessor *l, const char *name)
 {
-	return !strcmp(json_str(l->face, "keyless", ""), "loopback") && !strncmp(l->url, "http://127.0.0.1:", 17) && !getenv(name);
+	return !strcmp(json_str(l->face, "keyless", ""), "loopback") &&
+	       !strncmp(l->url, "http://127.0.0.1:", 17) && !getenv(name);
 }
 
 static void hosted_op_on_key(void *self, const char *value, size_t len, const struct err *err)
@@ -296,8 +305,11 @@ static void hosted_op_on_key(void *self, const char *value, size_t len, const st
 	} else if (err || !len) {
 		const char *hint = json_str(op->lessor->face, "hint", NULL);
 		bool more = err && err->code != ERR_NOENT; /* that there is none is said already */
-		CLEANUP(free_ptr) char *why = mem_printf("%s needs its key: set %s, or 'sandglass secret set %s'%s%s%s%s", op->lessor->name, name, name,
-							hint ? "; " : "", hint ? hint : "", more ? ": " : "", more ? err->text : "");
+		CLEANUP(free_ptr)
+		char *why =
+			mem_printf("%s needs its key: set %s, or 'sandglass secret set %s'%s%s%s%s",
+				   op->lessor->name, name, name, hint ? "; " : "", hint ? hint : "",
+				   more ? ": " : "", more ? err->text : "");
 		hosted_op_fail(op, ERR_DENIED, why);
 		return;
 	}
@@ -328,7 +340,8 @@ static const char *bad_list(const json_t *face)
 	static const char *const names[] = { "auth", "hide", "hosts" };
 	for (size_t k = 0; k < ARRAY_LEN(names); k++) {
 		const json_t *list = json_object_get(face, names[k]);
-		bool good = !list || json_is_array(list) || (json_is_object(list) && !json_object_size(list));
+		bool good = !list || json_is_array(list) ||
+			    (json_is_object(list) && !json_object_size(list));
 		for (size_t i = 0; i < json_array_size(list); i++)
 			good = good && json_is_string(json_array_get(list, i));
 		if (!good)
@@ -354,20 +367,26 @@ static void hosted_op_on_face(void *self, const json_t *face, const char *why)
 	struct remote_op *op = self;
 	struct lessor *l = op->lessor;
 	if (!face || strcmp(json_str(face, "kind", ""), "sandbox") != 0) {
-		CLEANUP(free_ptr) char *text = face ? mem_printf("the plugin '%s' is of kind '%s', not 'sandbox'", l->name, json_str(face, "kind", "?")) :
-						      mem_strdup(why);
+		CLEANUP(free_ptr)
+		char *text = face ? mem_printf("the plugin '%s' is of kind '%s', not 'sandbox'",
+					       l->name, json_str(face, "kind", "?"))
+				  : mem_strdup(why);
 		hosted_op_fail(op, ERR_PARSE, text);
 		return;
 	}
 	const char *bad = bad_list(face);
 	if (bad) {
-		CLEANUP(free_ptr) char *text = mem_printf("the plugin '%s': '%s' is to be a list of texts", l->name, bad);
+		CLEANUP(free_ptr)
+		char *text =
+			mem_printf("the plugin '%s': '%s' is to be a list of texts", l->name, bad);
 		hosted_op_fail(op, ERR_PARSE, text);
 		return;
 	}
 	const char *lacking = hosted_op_lacks(face);
 	if (lacking) {
-		CLEANUP(free_ptr) char *text = mem_printf("the plugin '%s' has no %s'%s'", l->name, strcmp(lacking, "name") ? "function " : "", lacking);
+		CLEANUP(free_ptr)
+		char *text = mem_printf("the plugin '%s' has no %s'%s'", l->name,
+					strcmp(lacking, "name") ? "function " : "", lacking);
 		hosted_op_fail(op, ERR_PARSE, text);
 		return;
 	}
@@ -377,9 +396,9 @@ static void hosted_op_on_face(void *self, const json_t *face, const char *why)
 		url_of(l, op->options);
 	const char *name;
 	json_t *variable;
-	json_object_foreach(json_object_get(face, "env"), name, variable)
-		if (!is_address(name) && json_is_string(variable))
-			strv_push(&op->keys, json_string_value(variable));
+	json_object_foreach(json_object_get(face, "env"), name,
+			    variable) if (!is_address(name) && json_is_string(variable))
+		strv_push(&op->keys, json_string_value(variable));
 	op->keys_left = l->has_keys ? 0 : op->keys.nr;
 	if (login_wanted(op, false))
 		login_ask(op);
@@ -397,13 +416,20 @@ static void hosted_op_begin(void *self)
 	plugin_face(op->lessor->plugin, hosted_op_on_face, op);
 }
 
-struct remote_op *op_begin(void *self, const char *fn, json_t *args, const json_t *options, uint64_t box,
-			   const struct remote_heard *heard, void *to)
+struct remote_op *op_begin(void *self, const char *fn, json_t *args, const json_t *options,
+			   uint64_t box, const struct remote_heard *heard, void *to)
 {
 	struct lessor *l = self;
 	struct remote_op *op = NEW(struct remote_op);
-	*op = (struct remote_op){ .next = l->rent->ops, .lessor = l, .id = ++l->rent->last, .box = box, .fn = mem_strdup(fn), .args = args,
-				  .options = options ? json_deep_copy(options) : json_object(), .heard = *heard, .to = to,
+	*op = (struct remote_op){ .next = l->rent->ops,
+				  .lessor = l,
+				  .id = ++l->rent->last,
+				  .box = box,
+				  .fn = mem_strdup(fn),
+				  .args = args,
+				  .options = options ? json_deep_copy(options) : json_object(),
+				  .heard = *heard,
+				  .to = to,
 				  .events = json_array() };
 	l->rent->ops = op;
 	nap_new(op, hosted_op_begin, 0, 0);

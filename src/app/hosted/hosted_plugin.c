@@ -61,9 +61,11 @@ static const struct driver *hosted_plugin_find(void *self, const char *name)
 	bool is_path = len > 4 && !strcmp(name + len - 4, ".lua");
 	CLEANUP(free_ptr) char *file = is_path ? realpath(name, NULL) : NULL;
 	for (struct lessor *l = r->first; l; l = l->next)
-		if (file ? l->driver->file && !strcmp(l->driver->file, file) : !strcmp(l->name, name))
+		if (file ? l->driver->file && !strcmp(l->driver->file, file)
+			 : !strcmp(l->name, name))
 			return l->driver;
-	if (!(is_path ? file && access(file, R_OK) == 0 : hosted_plugin_shipped(name) || plugin_own("sandboxes", name)))
+	if (!(is_path ? file && access(file, R_OK) == 0
+		      : hosted_plugin_shipped(name) || plugin_own("sandboxes", name)))
 		return NULL;
 	struct lessor *l = NEW(struct lessor);
 	struct err err = ERR_INIT;
@@ -74,10 +76,19 @@ static const struct driver *hosted_plugin_find(void *self, const char *name)
 		free(l);
 		return NULL;
 	}
-	const struct remote_port port = { .begin = op_begin, .pause = op_pause, .cancel = op_cancel, .has = hosted_plugin_has, .poll_s = poll_s, .reach = lessor_reach, .self = l };
+	const struct remote_port port = { .begin = op_begin,
+					  .pause = op_pause,
+					  .cancel = op_cancel,
+					  .has = hosted_plugin_has,
+					  .poll_s = poll_s,
+					  .reach = lessor_reach,
+					  .self = l };
 	const char *slash = strrchr(name, '/');
-	CLEANUP(free_ptr) char *plain = mem_printf("%.*s", (int)strcspn(slash ? slash + 1 : name, "."), slash ? slash + 1 : name);
-	l->driver = hosted_driver_new(is_path ? plain : name, file, "boxes that somebody rents out", &port);
+	CLEANUP(free_ptr)
+	char *plain = mem_printf("%.*s", (int)strcspn(slash ? slash + 1 : name, "."),
+				 slash ? slash + 1 : name);
+	l->driver = hosted_driver_new(is_path ? plain : name, file, "boxes that somebody rents out",
+				      &port);
 	r->first = l;
 	return l->driver;
 }

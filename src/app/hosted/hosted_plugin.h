@@ -1,6 +1,7 @@
-/* Plugins that rent out boxes (plugins/sandboxes, or a file of the user's own): each is a driver (sandbox/hosted.h) whose
- * questions a Lua host without hands answers with requests, which are sent here, with the keys put in by name. A request
- * goes to the hosts that the plugin declares, or to the one that the user has named, and is recorded (box.call). */
+/* Plugins that rent out boxes (plugins/sandboxes, or a file of the user's own): each is a driver
+ * (sandbox/hosted.h) whose questions a Lua host without hands answers with requests, which are sent
+ * here, with the keys put in by name. A request goes to the hosts that the plugin declares, or to
+ * the one that the user has named, and is recorded (box.call). */
 #ifndef APP_HOSTED_HOSTED_PLUGIN_H
 #define APP_HOSTED_HOSTED_PLUGIN_H
 
@@ -9,7 +10,8 @@
 struct super;
 struct rent;
 
-/* From now on driver_find knows them: by the name of a shipped file or of one that was added, or by a path that ends in .lua. */
+/* From now on driver_find knows them: by the name of a shipped file or of one that was added, or by
+ * a path that ends in .lua. */
 NODISCARD int hosted_plugin_open(struct rent **out, struct super *s, struct err *err);
 /* Before the record ends: ways in to ports that are still open end, and are noted. NULL is fine. */
 void hosted_plugin_ways_end(struct rent *r);

@@ -1,5 +1,6 @@
-/* Inside of hosted_plugin.h: providers in hosted_plugin.c, ops in hosted_op.c, requests in hosted_request.c,
- * WebSockets in hosted_socket.c, ways in to ports in hosted_reach.c, kubeconfigs in hosted_login.c. */
+/* Inside of hosted_plugin.h: providers in hosted_plugin.c, ops in hosted_op.c, requests in
+ * hosted_request.c, WebSockets in hosted_socket.c, ways in to ports in hosted_reach.c, kubeconfigs
+ * in hosted_login.c. */
 #ifndef APP_HOSTED_HOSTED_PLUGIN_PRIV_H
 #define APP_HOSTED_HOSTED_PLUGIN_PRIV_H
 
@@ -15,10 +16,10 @@ struct lessor {
 	char *name; /* as it was asked for: "daytona", "./mine.lua" */
 	const struct driver *driver;
 	struct plugin *plugin;
-	const json_t *face; /* borrowed of the plugin; NULL not yet known */
-	char *url;          /* without a slash at its end */
+	const json_t *face;	/* borrowed of the plugin; NULL not yet known */
+	char *url;		/* without a slash at its end */
 	bool has_keys, keyless; /* keyless: it has none, and needs none where it goes */
-	struct strv hidden; /* credentials that answers held */
+	struct strv hidden;	/* credentials that answers held */
 	struct login *logins;
 	unsigned nr_logins; /* ever */
 };
@@ -60,8 +61,8 @@ struct remote_op {
 
 /* --- hosted_op.c --- */
 bool face_has(const json_t *face, const char *fn); /* hosted_plugin.c: a function of the plugin */
-struct remote_op *op_begin(void *self, const char *fn, json_t *args, const json_t *options, uint64_t box,
-			   const struct remote_heard *heard, void *to);
+struct remote_op *op_begin(void *self, const char *fn, json_t *args, const json_t *options,
+			   uint64_t box, const struct remote_heard *heard, void *to);
 void op_pause(struct remote_op *op, bool paused);
 void op_cancel(struct remote_op **op);
 void ops_end(struct rent *r); /* all of them; neither their owners nor the plugin hear of it */
@@ -92,22 +93,25 @@ void sockets_end(struct remote_op *op);
 void sockets_pause(struct remote_op *op, bool paused);
 
 /* --- hosted_login.c --- */
-/* A plugin with `login = "kubeconfig"` is reached as the user's own kubectl reaches it. Is it wanted for @op: does it name a
- * context, or (@keyless) is there nothing else to go by? */
+/* A plugin with `login = "kubeconfig"` is reached as the user's own kubectl reaches it. Is it
+ * wanted for @op: does it name a context, or (@keyless) is there nothing else to go by? */
 bool login_wanted(const struct remote_op *op, bool keyless);
 /* Calls op_logged once it stands or cannot: now or later. */
 void login_ask(struct remote_op *op);
-const char *login_socket(const struct lessor *l, const char *url); /* that leads to @url; NULL: the network does. Borrowed */
+/* that leads to @url; NULL: the network does. Borrowed */
+const char *login_socket(const struct lessor *l, const char *url);
 void logins_end(struct lessor *l);
 /* Of hosted_op.c. @told: what the plugin hears of it, taken; NULL: @why it cannot. */
 void op_logged(struct remote_op *op, json_t *told, const struct err *why);
 
-/* --- hosted_reach.c --- */
-int lessor_reach(void *self, const json_t *address, uint64_t box, struct err *err); /* struct remote_port */
+/* --- hosted_reach.c ---. struct remote_port */
+int lessor_reach(void *self, const json_t *address, uint64_t box, struct err *err);
 void reaches_end(struct rent *r);
 
-/* Names of the credentials in a template "x: {key}" or "{hidden:1}" of @l are filled in; false when one is not there. */
+/* Names of the credentials in a template "x: {key}" or "{hidden:1}" of @l are filled in; false when
+ * one is not there. */
 bool lessor_fill(const struct lessor *l, const char *template, struct buf *out);
-int lessor_may(const struct lessor *l, const char *url, struct err *err); /* 0: its host is declared */
+/* 0: its host is declared */
+int lessor_may(const struct lessor *l, const char *url, struct err *err);
 
 #endif

@@ -1,6 +1,7 @@
-/* The way in to a server in a rented box: providers lead to it by an address of their own, which speaks HTTP and wants a
- * credential. What dials gets one end of a socket pair; what it says there is a request, which goes on to that address with
- * the credentials put in. One request per connection (an upgrade keeps it for good): what follows it is passed on as it is. */
+/* The way in to a server in a rented box: providers lead to it by an address of their own, which
+ * speaks HTTP and wants a credential. What dials gets one end of a socket pair; what it says there
+ * is a request, which goes on to that address with the credentials put in. One request per
+ * connection (an upgrade keeps it for good): what follows it is passed on as it is. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +27,8 @@ struct reach {
 	int fd;
 	struct loop_fd *watch;
 	struct loop_timer *look; /* is who has said all still there? */
-	struct wire *wire;   /* NULL: the head of the request is not there yet */
-	struct buf in, out;  /* of the head; towards who dialled */
+	struct wire *wire;	 /* NULL: the head of the request is not there yet */
+	struct buf in, out;	 /* of the head; towards who dialled */
 	char *method;
 	int64_t began_us, bytes;
 	bool in_over, there_over; /* nothing more comes from who dialled; from the provider */
@@ -54,8 +55,13 @@ static void reach_free(struct reach *a)
 
 static void hosted_reach_over(struct reach *a, const char *why)
 {
-	const struct call_note n = { .fn = "address", .method = a->method ? a->method : "?", .url = a->url, .why = why, .bytes = a->bytes,
-				     .took_us = clock_mono_us() - a->began_us, .tries = 1 };
+	const struct call_note n = { .fn = "address",
+				     .method = a->method ? a->method : "?",
+				     .url = a->url,
+				     .why = why,
+				     .bytes = a->bytes,
+				     .took_us = clock_mono_us() - a->began_us,
+				     .tries = 1 };
 	hosted_plugin_note(a->lessor, a->box, &n);
 	reach_free(a);
 }
@@ -69,7 +75,8 @@ void reaches_end(struct rent *r)
 static void hosted_reach_watch(struct reach *a)
 {
 	bool room = !a->wire || wire_unsent(a->wire) < AHEAD_MAX;
-	loop_fd_events(a->watch, (a->out.len ? (unsigned)LOOP_WRITE : 0U) | (!a->in_over && room ? (unsigned)LOOP_READ : 0U));
+	loop_fd_events(a->watch, (a->out.len ? (unsigned)LOOP_WRITE : 0U) |
+					 (!a->in_over && room ? (unsigned)LOOP_READ : 0U));
 	if (a->wire)
 		wire_pause(a->wire, a->out.len >= AHEAD_MAX);
 }
@@ -100,8 +107,10 @@ static bool hosted_reach_flush(struct reach *a)
 /* An answer of ours, the last one. */
 static void hosted_reach_refuse(struct reach *a, int status, const char *word, const char *why)
 {
-	buf_printf(&a->out, "HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s\n", status, word,
-		   strlen(why) + 1, why);
+	buf_printf(
+		&a->out,
+		"HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s\n",
+		status, word, strlen(why) + 1, why);
 	a->there_over = a->in_over = true;
 	(void)hosted_reach_flush(a);
 }
@@ -145,10 +154,9 @@ static bool hosted_reach_is_ours(const struct reach *a, const char *name, bool u
 {
 	const char *own;
 	json_t *v;
-	json_object_foreach(a->headers, own, v)
-		if (!strcasecmp(own, name))
-			return true;
-	return !strcmp(name, "host") || !strcmp(name, "keep-alive") || (!upgrade && (!strcmp(name, "connection") || !strcmp(name, "upgrade")));
+	json_object_foreach(a->headers, own, v) if (!strcasecmp(own, name)) return true;
+	return !strcmp(name, "host") || !strcmp(name, "keep-alive") ||
+	       (!upgrade && (!strcmp(name, "connection") || !strcmp(name, "upgrade")));
 }
 
 /* false: a credential is not there. */
@@ -160,9 +168,13 @@ static bool hosted_reach_put_head(const struct reach *a, const struct http_ask *
 	json_t *v;
 	while (base && path[base - 1] == '/')
 		base--;
-	buf_printf(out, "%s %.*s%s HTTP/1.1\r\nHost: %.*s\r\n", q->method, (int)base, path, q->target, (int)(path - host), host);
-	json_object_foreach(a->headers, own, v) {
-		CLEANUP(free_ptr) char *template = mem_printf("%s: %s", own, json_is_string(v) ? json_string_value(v) : "");
+	buf_printf(out, "%s %.*s%s HTTP/1.1\r\nHost: %.*s\r\n", q->method, (int)base, path,
+		   q->target, (int)(path - host), host);
+	json_object_foreach(a->headers, own, v)
+	{
+		CLEANUP(free_ptr)
+		char *template =
+			mem_printf("%s: %s", own, json_is_string(v) ? json_string_value(v) : "");
 		CLEANUP(buf_release) struct buf line = BUF_INIT;
 		bool good = lessor_fill(a->lessor, template, &line);
 		buf_printf(out, "%.*s\r\n", (int)line.len, buf_cstr(&line));
@@ -179,13 +191,19 @@ static bool hosted_reach_put_head(const struct reach *a, const struct http_ask *
 
 static void hosted_reach_go(struct reach *a, const struct http_ask *q)
 {
-	const struct wire_handler handler = { .up = hosted_reach_on_up, .room = on_room, .data = hosted_reach_on_data, .end = hosted_reach_on_end, .self = a };
+	const struct wire_handler handler = { .up = hosted_reach_on_up,
+					      .room = on_room,
+					      .data = hosted_reach_on_data,
+					      .end = hosted_reach_on_end,
+					      .self = a };
 	CLEANUP(buf_release) struct buf head = BUF_INIT;
 	a->method = mem_strdup(q->method);
 	if (!hosted_reach_put_head(a, q, &head)) {
-		hosted_reach_refuse(a, 502, "Bad Gateway", "a credential for the way in is not there");
+		hosted_reach_refuse(a, 502, "Bad Gateway",
+				    "a credential for the way in is not there");
 	} else {
-		a->wire = wire_new(a->lessor->rent->http, a->url, login_socket(a->lessor, a->url), &handler);
+		a->wire = wire_new(a->lessor->rent->http, a->url, login_socket(a->lessor, a->url),
+				   &handler);
 		wire_send(a->wire, head.data, head.len);
 		wire_send(a->wire, a->in.data + q->len, a->in.len - q->len);
 		buf_release(&a->in);
@@ -214,7 +232,8 @@ static void hosted_reach_take_in(struct reach *a, const char *bytes, size_t len)
 		http_ask_release(&q);
 }
 
-/* Once it has said all, LOOP_HUP is on for good, so it is asked now and then: nothing is sent, which fails when it has gone. */
+/* Once it has said all, LOOP_HUP is on for good, so it is asked now and then: nothing is sent,
+ * which fails when it has gone. */
 static bool takes_more(const struct reach *a)
 {
 	return send(a->fd, "", 0, MSG_NOSIGNAL) >= 0;
@@ -262,8 +281,13 @@ int lessor_reach(void *self, const json_t *address, uint64_t box, struct err *er
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
 		return err_sys(err, "cannot make a way to the port");
 	struct reach *a = NEW(struct reach);
-	*a = (struct reach){ .next = l->rent->reaches, .lessor = l, .box = box, .url = mem_strdup(url), .fd = pair[0],
-			     .headers = json_deep_copy(json_object_get(address, "headers")), .began_us = clock_mono_us() };
+	*a = (struct reach){ .next = l->rent->reaches,
+			     .lessor = l,
+			     .box = box,
+			     .url = mem_strdup(url),
+			     .fd = pair[0],
+			     .headers = json_deep_copy(json_object_get(address, "headers")),
+			     .began_us = clock_mono_us() };
 	a->watch = loop_fd_new(l->rent->super->loop, a->fd, LOOP_READ, hosted_reach_on_events, a);
 	l->rent->reaches = a;
 	return pair[1];

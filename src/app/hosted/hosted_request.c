@@ -1,4 +1,5 @@
-/* The requests of plugins that rent out boxes: to hosts that they declare, with credentials that they never see. */
+/* The requests of plugins that rent out boxes: to hosts that they declare, with credentials that
+ * they never see. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,13 @@
 #include "http/retry.h"
 #include "http/url.h"
 
-enum { WHOLE_MAX = 80 << 20, ERROR_MAX = 64 << 10, TRIES = 3, WAIT_MAX_US = 20000000, FIRST_US = 120000000 };
+enum {
+	WHOLE_MAX = 80 << 20,
+	ERROR_MAX = 64 << 10,
+	TRIES = 3,
+	WAIT_MAX_US = 20000000,
+	FIRST_US = 120000000
+};
 
 struct request {
 	struct request *next;
@@ -90,7 +97,8 @@ bool lessor_fill(const struct lessor *l, const char *template, struct buf *out)
 	return !memchr(out->data, '\n', out->len) && !memchr(out->data, '\r', out->len);
 }
 
-/* The number that it has, one for each value. Nor may the record hold it, if something says it back to us. */
+/* The number that it has, one for each value. Nor may the record hold it, if something says it back
+ * to us. */
 static size_t keep_hidden(struct lessor *l, const char *field, const char *value, size_t len)
 {
 	struct err short_one = ERR_INIT;
@@ -111,17 +119,19 @@ static void hosted_request_hide(struct lessor *l, json_t *j, const json_t *field
 	void *tmp;
 	size_t i;
 	if (json_is_array(j))
-		json_array_foreach(j, i, v)
-			hosted_request_hide(l, v, fields);
+		json_array_foreach(j, i, v) hosted_request_hide(l, v, fields);
 	if (!json_is_object(j))
 		return;
-	json_object_foreach_safe(j, tmp, key, v) {
+	json_object_foreach_safe(j, tmp, key, v)
+	{
 		bool secret = false;
 		for (size_t k = 0; k < json_array_size(fields); k++)
 			secret |= !strcmp(json_string_value(json_array_get(fields, k)), key);
 		if (secret && json_is_string(v)) {
-			CLEANUP(free_ptr) char *name =
-				mem_printf("{hidden:%zu}", keep_hidden(l, key, json_string_value(v), json_string_length(v)));
+			CLEANUP(free_ptr)
+			char *name =
+				mem_printf("{hidden:%zu}", keep_hidden(l, key, json_string_value(v),
+								       json_string_length(v)));
 			json_put_str(j, key, name);
 		} else {
 			hosted_request_hide(l, v, fields);
@@ -138,7 +148,9 @@ struct hiding {
 static void hide_bytes(void *self, uint8_t *bytes, size_t len)
 {
 	const struct hiding *h = self;
-	CLEANUP(free_ptr) char *name = mem_printf("{hidden:%zu", keep_hidden(h->l, h->path, (const char *)bytes, len));
+	CLEANUP(free_ptr)
+	char *name =
+		mem_printf("{hidden:%zu", keep_hidden(h->l, h->path, (const char *)bytes, len));
 	size_t n = strlen(name);
 	memset(bytes, ' ', len);
 	if (n < len) {
@@ -147,7 +159,8 @@ static void hide_bytes(void *self, uint8_t *bytes, size_t len)
 	}
 }
 
-/* Of an answer of gRPC: todo.hide has the places. One that cannot be looked through is not handed on. */
+/* Of an answer of gRPC: todo.hide has the places. One that cannot be looked through is not handed
+ * on. */
 static void hide_fields(struct request *q)
 {
 	const json_t *paths = json_object_get(q->todo, "hide");
@@ -162,7 +175,8 @@ static void hide_fields(struct request *q)
 	}
 	for (size_t i = 0; i < json_array_size(paths); i++) {
 		h.path = json_string_value(json_array_get(paths, i));
-		good = good && grpc_each_field((uint8_t *)q->whole.data, q->whole.len, h.path, hide_bytes, &h);
+		good = good && grpc_each_field((uint8_t *)q->whole.data, q->whole.len, h.path,
+					       hide_bytes, &h);
 	}
 	if (!good)
 		buf_reset(&q->whole);
@@ -179,7 +193,9 @@ static const char *hide_wrong(const json_t *todo)
 		good = good && json_is_string(json_array_get(paths, i));
 	if (!good)
 		return "'hide' of a request is to be a list of numbers of fields, as texts (\"5.1\")";
-	return json_array_size(paths) && json_flag(todo, "stream", false) ? "'hide' is not for an answer that is streamed" : NULL;
+	return json_array_size(paths) && json_flag(todo, "stream", false)
+		       ? "'hide' is not for an answer that is streamed"
+		       : NULL;
 }
 
 static void put_body(struct request *q, json_t *ev)
@@ -188,8 +204,10 @@ static void put_body(struct request *q, json_t *ev)
 	const json_t *fields = json_object_get(l->face, "hide");
 	struct err none = ERR_INIT;
 	hide_fields(q);
-	CLEANUP(json_release) json_t *j = json_array_size(fields) && q->whole.len && strchr("{[", q->whole.data[0]) ?
-						  json_parse(buf_cstr(&q->whole), q->whole.len, "answer", &none) : NULL;
+	CLEANUP(json_release)
+	json_t *j = json_array_size(fields) && q->whole.len && strchr("{[", q->whole.data[0])
+			    ? json_parse(buf_cstr(&q->whole), q->whole.len, "answer", &none)
+			    : NULL;
 	if (!j) {
 		json_put_bytes(ev, "body", buf_cstr(&q->whole), q->whole.len);
 		return;
@@ -233,8 +251,10 @@ int lessor_may(const struct lessor *l, const char *url, struct err *err)
 			return 0;
 		buf_printf(&known, "%s%s", i ? ", " : "", h ? h : "?");
 	}
-	return err_set(err, ERR_DENIED, "the plugin '%s' asked for '%s', which is not among the hosts that it declares (%s)", l->name, host,
-		       buf_cstr(&known));
+	return err_set(
+		err, ERR_DENIED,
+		"the plugin '%s' asked for '%s', which is not among the hosts that it declares (%s)",
+		l->name, host, buf_cstr(&known));
 }
 
 /* --- the record --- */
@@ -263,9 +283,14 @@ void hosted_plugin_note(struct lessor *l, uint64_t box, const struct call_note *
 
 static void hosted_request_note(struct request *q, const struct http_end *end, const char *why)
 {
-	const struct call_note n = { .fn = q->op->fn, .method = json_str(q->todo, "method", "GET"), .url = q->url, .why = why,
-				     .status = end ? end->status : 0, .bytes = end ? (int64_t)end->bytes : 0,
-				     .took_us = end ? end->total_us : 0, .tries = q->tries };
+	const struct call_note n = { .fn = q->op->fn,
+				     .method = json_str(q->todo, "method", "GET"),
+				     .url = q->url,
+				     .why = why,
+				     .status = end ? end->status : 0,
+				     .bytes = end ? (int64_t)end->bytes : 0,
+				     .took_us = end ? end->total_us : 0,
+				     .tries = q->tries };
 	hosted_plugin_note(q->op->lessor, q->op->box, &n);
 }
 
@@ -329,8 +354,12 @@ static bool hosted_request_retry(struct request *q, const struct http_end *end)
 	bool untouched = end->how == HTTP_UNREACHED || q->status == 429;
 	if ((!json_flag(q->todo, "again", false) && !untouched) || q->spoke)
 		return false;
-	const struct retry_case c = { .how = end->how, .status = q->status, .hint = q->hint, .body = buf_cstr(&q->whole),
-				      .tries = q->tries, .most = TRIES };
+	const struct retry_case c = { .how = end->how,
+				      .status = q->status,
+				      .hint = q->hint,
+				      .body = buf_cstr(&q->whole),
+				      .tries = q->tries,
+				      .most = TRIES };
 	uint32_t random;
 	random_bytes(&random, sizeof(random));
 	int64_t wait = retry_after_us(&c, random);
@@ -338,7 +367,8 @@ static bool hosted_request_retry(struct request *q, const struct http_end *end)
 		return false;
 	q->call = NULL;
 	if (!q->again)
-		q->again = loop_timer_new(q->op->lessor->rent->super->loop, hosted_request_send_again, q);
+		q->again = loop_timer_new(q->op->lessor->rent->super->loop,
+					  hosted_request_send_again, q);
 	loop_timer_set(q->again, (uint64_t)wait / 1000, 0);
 	return true;
 }
@@ -376,13 +406,18 @@ bool op_headers(const struct remote_op *op, const json_t *todo, struct strv *out
 	const char *name;
 	json_t *v;
 	bool good = true;
-	for (size_t i = 0; !l->keyless && !op->login && !json_flag(todo, "bare", false) && i < json_array_size(auth); i++) {
+	for (size_t i = 0; !l->keyless && !op->login && !json_flag(todo, "bare", false) &&
+			   i < json_array_size(auth);
+	     i++) {
 		buf_reset(&line);
 		good = good && lessor_fill(l, json_string_value(json_array_get(auth, i)), &line);
 		strv_push(out, buf_cstr(&line));
 	}
-	json_object_foreach(json_object_get(todo, "headers"), name, v) {
-		CLEANUP(free_ptr) char *text = mem_printf("%s: %s", name, json_is_string(v) ? json_string_value(v) : "");
+	json_object_foreach(json_object_get(todo, "headers"), name, v)
+	{
+		CLEANUP(free_ptr)
+		char *text =
+			mem_printf("%s: %s", name, json_is_string(v) ? json_string_value(v) : "");
 		buf_reset(&line);
 		good = good && lessor_fill(l, text, &line);
 		strv_push(out, buf_cstr(&line));
@@ -402,7 +437,8 @@ void headers_release(struct strv *headers)
 char *op_url(const struct remote_op *op, const json_t *todo)
 {
 	const char *path = json_str(todo, "path", NULL);
-	return path ? mem_printf("%s%s", op->login ? op->login : op->lessor->url, path) : mem_strdup(json_str(todo, "url", ""));
+	return path ? mem_printf("%s%s", op->login ? op->login : op->lessor->url, path)
+		    : mem_strdup(json_str(todo, "url", ""));
 }
 
 static void hosted_request_refuse(struct request *q, const char *why)
@@ -418,7 +454,9 @@ static void hosted_request_refuse(struct request *q, const char *why)
 
 static void hosted_request_send(struct request *q)
 {
-	static const struct http_handler handler = { .head = hosted_request_on_head, .data = hosted_request_on_data, .end = hosted_request_on_end };
+	static const struct http_handler handler = { .head = hosted_request_on_head,
+						     .data = hosted_request_on_data,
+						     .end = hosted_request_on_end };
 	struct err err = ERR_INIT;
 	struct strv headers = STRV_INIT;
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
@@ -432,25 +470,40 @@ static void hosted_request_send(struct request *q)
 	const char *by = login_socket(q->op->lessor, q->url);
 	if (filled && lessor_may(q->op->lessor, q->url, &err) == 0) {
 		const struct http_request r = {
-			.method = json_str(q->todo, "method", "GET"), .url = q->url, .unix_socket = by, .proxy = by ? "" : NULL,
-			.headers = (const char *const *)headers.item, .body = has_body ? buf_cstr(&body) : NULL, .body_len = body.len,
-			.first_us = json_int(q->todo, "first", 0) ? json_int(q->todo, "first", 0) * 1000000 : FIRST_US,
-			/* libcurl sends anew what a kept connection swallowed; where that would do harm we look first (retry) */
+			.method = json_str(q->todo, "method", "GET"),
+			.url = q->url,
+			.unix_socket = by,
+			.proxy = by ? "" : NULL,
+			.headers = (const char *const *)headers.item,
+			.body = has_body ? buf_cstr(&body) : NULL,
+			.body_len = body.len,
+			.first_us = json_int(q->todo, "first", 0)
+					    ? json_int(q->todo, "first", 0) * 1000000
+					    : FIRST_US,
+			/* libcurl sends anew what a kept connection swallowed; where that would do
+			 * harm we look first (retry) */
 			.once = !json_flag(q->todo, "again", false),
 			.h2 = json_flag(q->todo, "h2", false),
-			.idle_us = json_int(q->todo, "idle", 0) ? json_int(q->todo, "idle", 0) * 1000000 : q->stream ? -1 : 0,
+			.idle_us = json_int(q->todo, "idle", 0)
+					   ? json_int(q->todo, "idle", 0) * 1000000
+				   : q->stream ? -1
+					       : 0,
 		};
 		q->call = http_send(q->op->lessor->rent->http, &r, &mine);
 	}
 	headers_release(&headers);
 	if (!q->call)
-		hosted_request_refuse(q, filled ? err.text : "a credential that a header names is not there");
+		hosted_request_refuse(q, filled ? err.text
+						: "a credential that a header names is not there");
 }
 
 void request_begin(struct remote_op *op, const json_t *todo)
 {
 	struct request *q = NEW(struct request);
-	*q = (struct request){ .next = op->requests, .op = op, .id = json_int(todo, "id", 0), .todo = json_deep_copy(todo),
+	*q = (struct request){ .next = op->requests,
+			       .op = op,
+			       .id = json_int(todo, "id", 0),
+			       .todo = json_deep_copy(todo),
 			       .stream = json_flag(todo, "stream", false) };
 	q->url = op_url(op, todo);
 	op->requests = q;

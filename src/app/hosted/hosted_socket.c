@@ -1,4 +1,5 @@
-/* WebSockets of plugins that rent out boxes: as requests are, to hosts that they declare and with keys put in here. */
+/* WebSockets of plugins that rent out boxes: as requests are, to hosts that they declare and with
+ * keys put in here. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,8 +43,14 @@ void sockets_pause(struct remote_op *op, bool paused)
 
 static void hosted_socket_note(const struct socket *k, int status, const char *why)
 {
-	const struct call_note n = { .fn = k->op->fn, .method = "GET", .url = k->url, .status = status, .why = why, .bytes = k->bytes,
-				     .took_us = clock_mono_us() - k->began_us, .tries = 1 };
+	const struct call_note n = { .fn = k->op->fn,
+				     .method = "GET",
+				     .url = k->url,
+				     .status = status,
+				     .why = why,
+				     .bytes = k->bytes,
+				     .took_us = clock_mono_us() - k->began_us,
+				     .tries = 1 };
 	hosted_plugin_note(k->op->lessor, k->op->box, &n);
 }
 
@@ -111,19 +118,29 @@ void socket_begin(struct remote_op *op, const json_t *todo)
 	struct socket *k = NEW(struct socket);
 	struct err err = ERR_INIT;
 	struct strv headers = STRV_INIT;
-	*k = (struct socket){ .next = op->sockets, .op = op, .id = json_int(todo, "id", 0), .began_us = clock_mono_us(),
+	*k = (struct socket){ .next = op->sockets,
+			      .op = op,
+			      .id = json_int(todo, "id", 0),
+			      .began_us = clock_mono_us(),
 			      .url = op_url(op, todo) };
 	op->sockets = k;
 	bool filled = op_headers(op, todo, &headers);
 	if (filled && lessor_may(op->lessor, k->url, &err) == 0) {
-		const struct websock_request r = { .url = k->url, .unix_socket = login_socket(op->lessor, k->url), .headers = (const char *const *)headers.item,
-					      .protocols = json_str(todo, "protocols", NULL), .idle_us = json_int(todo, "idle", 0) * 1000000 };
-		const struct websock_handler handler = { .open = hosted_socket_on_open, .message = hosted_socket_on_message, .end = hosted_socket_on_end, .self = k };
+		const struct websock_request r = { .url = k->url,
+						   .unix_socket = login_socket(op->lessor, k->url),
+						   .headers = (const char *const *)headers.item,
+						   .protocols = json_str(todo, "protocols", NULL),
+						   .idle_us = json_int(todo, "idle", 0) * 1000000 };
+		const struct websock_handler handler = { .open = hosted_socket_on_open,
+							 .message = hosted_socket_on_message,
+							 .end = hosted_socket_on_end,
+							 .self = k };
 		k->ws = websock_open(op->lessor->rent->http, &r, &handler);
 	}
 	headers_release(&headers);
 	if (!k->ws)
-		hosted_socket_refuse(k, filled ? err.text : "a credential that a header names is not there");
+		hosted_socket_refuse(k, filled ? err.text
+					       : "a credential that a header names is not there");
 }
 
 void socket_send(struct remote_op *op, const json_t *todo)

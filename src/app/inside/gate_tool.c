@@ -56,8 +56,9 @@ static char *gate_tool_refusal(const struct action_result *res)
 		return mem_printf("Stopped by a person. %s", res->why ? res->why : "");
 	if (res->end == END_BUDGET)
 		return mem_strdup("The budget is used up.");
-	return mem_printf("Refused%s%s%s%s", res->rule ? " by rule " : "", res->rule ? res->rule : "", res->why ? ": " : ".",
-			 res->why ? res->why : "");
+	return mem_printf("Refused%s%s%s%s", res->rule ? " by rule " : "",
+			  res->rule ? res->rule : "", res->why ? ": " : ".",
+			  res->why ? res->why : "");
 }
 
 /* A person's edit cannot be put into the model's mouth: it is told, and asks for that instead. */
@@ -65,7 +66,8 @@ static char *gate_tool_edited(const struct action_result *res)
 {
 	const json_t *ran = json_object_get(res->body, "ran");
 	const char *cmd = json_str(ran, "cmd", NULL);
-	return cmd ? mem_printf("A person wants this instead: %s", cmd) : mem_strdup("A person wants this done otherwise.");
+	return cmd ? mem_printf("A person wants this instead: %s", cmd)
+		   : mem_strdup("A person wants this done otherwise.");
 }
 
 static void gate_tool_done(void *self, const struct action_result *res)
@@ -117,10 +119,14 @@ static void gate_tool_judge(struct flow *f, size_t i)
 	spec.box = f->proxy->all->box;
 	spec.parallel = true;
 	spec.said = f->answer.said.len ? buf_cstr(&f->answer.said) : NULL;
-	t->effector = (struct effector){ .name = "tool", .start = permission_start, .cancel = permission_cancel, .self = t };
+	t->effector = (struct effector){
+		.name = "tool", .start = permission_start, .cancel = permission_cancel, .self = t
+	};
 	t->open = true;
 	t->kind = spec.kind;
-	t->what = spec.cmdline ? mem_strdup(spec.cmdline) : spec.path ? mem_strdup(spec.path) : NULL;
+	t->what = spec.cmdline ? mem_strdup(spec.cmdline)
+		  : spec.path  ? mem_strdup(spec.path)
+			       : NULL;
 	t->action = gate_submit(s->gate, &spec, &t->effector, &client);
 	strv_release(&spec.argv);
 }
@@ -157,12 +163,14 @@ void tools_observe(struct flow *f)
 		json_put_str(body, "where", "box");
 		if (args)
 			json_put(body, "args", args);
-		t->action = record_append_json(s->record, EV_TOOL_CALL, f->cause ? f->cause : f->proxy->all->box, f->proxy->agent, 0, 0, body);
+		t->action = record_append_json(s->record, EV_TOOL_CALL,
+					       f->cause ? f->cause : f->proxy->all->box,
+					       f->proxy->agent, 0, 0, body);
 	}
 }
 
-/* What a call has changed is looked at when it has ended, while its agent waits for its model: else nobody would see it before the
- * agent ends. Not where a look is a way to another machine. */
+/* What a call has changed is looked at when it has ended, while its agent waits for its model: else
+ * nobody would see it before the agent ends. Not where a look is a way to another machine. */
 static void gate_tool_look(struct proxy *p, const struct tool *t)
 {
 	struct super *s = p->all->s;
@@ -196,7 +204,8 @@ void tools_results(struct proxy *p, enum speak speak, const json_t *req)
 	speak_results(speak, req, gate_tool_on_result, p);
 }
 
-/* Only what quoting does not change: agents wrap a command into shells, with quotes of their own. */
+/* Only what quoting does not change: agents wrap a command into shells, with quotes of their
+ * own. */
 static void gate_tool_bare(const char *text, size_t len, struct buf *out)
 {
 	for (size_t i = 0; i < len; i++)
@@ -246,12 +255,15 @@ uint64_t tools_caller(const struct proxies *all, const json_t *argv, const char 
 	return only->action;
 }
 
-/* A number alone is not enough: what is asked for now may be something else than what was judged under it. */
-uint64_t tools_allowed(const struct proxy *p, enum action_kind kind, const char *id, const char *what)
+/* A number alone is not enough: what is asked for now may be something else than what was judged
+ * under it. */
+uint64_t tools_allowed(const struct proxy *p, enum action_kind kind, const char *id,
+		       const char *what)
 {
 	for (const struct tool *t = p->tools; t; t = t->next) {
 		bool same = what && t->what && t->kind == kind && !strcmp(t->what, what);
-		bool bare_number = !what && *id && !strcmp(t->id, id); /* the agent says no more than which call it is */
+		/* the agent says no more than which call it is */
+		bool bare_number = !what && *id && !strcmp(t->id, id);
 		if (!t->open && t->what && (same || bare_number))
 			return t->action;
 	}

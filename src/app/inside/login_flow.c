@@ -28,9 +28,17 @@ struct login_ask {
 static void login_over(struct login_ask *l)
 {
 	struct err err = l->err;
-	CLEANUP(json_release) json_t *o = err.code == ERR_NONE ? json_parse(buf_cstr(&l->said), l->said.len, "login helper", &err) : NULL;
-	CLEANUP(free_ptr) char *token = o && json_str(o, "token", NULL) ? mem_strdup(json_str(o, "token", NULL)) : NULL;
-	CLEANUP(free_ptr) char *why = mem_strdup(token ? "" : o ? json_str(o, "error", "login helper: no answer") : err.text);
+	CLEANUP(json_release)
+	json_t *o = err.code == ERR_NONE
+			    ? json_parse(buf_cstr(&l->said), l->said.len, "login helper", &err)
+			    : NULL;
+	CLEANUP(free_ptr)
+	char *token =
+		o && json_str(o, "token", NULL) ? mem_strdup(json_str(o, "token", NULL)) : NULL;
+	CLEANUP(free_ptr)
+	char *why = mem_strdup(token ? ""
+			       : o   ? json_str(o, "error", "login helper: no answer")
+				     : err.text);
 	CLEANUP(free_ptr) char *name = mem_printf("login/%s", l->name);
 	login_fn *done = l->done;
 	void *self = l->self;
@@ -96,10 +104,13 @@ static int start_helper(struct login_ask *l, const char *refused, struct err *er
 	return rc;
 }
 
-struct login_ask *login_ask_new(struct super *s, const char *name, const char *refused, login_fn *done, void *self)
+struct login_ask *login_ask_new(struct super *s, const char *name, const char *refused,
+				login_fn *done, void *self)
 {
 	struct login_ask *l = NEW(struct login_ask);
-	*l = (struct login_ask){ .s = s, .name = mem_strdup(name), .done = done, .self = self, .out = -1, .pidfd = -1 };
+	*l = (struct login_ask){
+		.s = s, .name = mem_strdup(name), .done = done, .self = self, .out = -1, .pidfd = -1
+	};
 	if (start_helper(l, refused, &l->err) < 0) {
 		l->later = loop_timer_new(s->loop, login_flow_on_failed, l);
 		loop_timer_set(l->later, 0, 0);
@@ -119,7 +130,8 @@ void login_ask_free(struct login_ask **lp)
 	loop_timer_free(&l->later);
 	fd_close(&l->out);
 	if (l->pidfd >= 0) {
-		syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0); /* it has said all, or nobody waits */
+		/* it has said all, or nobody waits */
+		syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
 		if (proc_reap(l->pidfd, &status, &none) < 0)
 			none = ERR_INIT;
 		fd_close(&l->pidfd);

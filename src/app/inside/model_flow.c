@@ -1,4 +1,5 @@
-/* A question to a model: held by the gate, sent with the real key, its answer passed on, read and judged. */
+/* A question to a model: held by the gate, sent with the real key, its answer passed on, read and
+ * judged. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,11 +20,13 @@ static struct super *model_flow_super_of(const struct flow *f)
 	return f->proxy->all->s;
 }
 
-/* --- the record --------------------------------------------------------------------------------------------------- */
+/* --- the record ------------------------------------------------------------------------------- */
 
 static uint64_t model_flow_append(struct flow *f, uint16_t kind, json_t *body)
 {
-	return record_append_json(model_flow_super_of(f)->record, kind, f->action ? f->action : f->cause, f->proxy->agent, 0, f->action, body);
+	return record_append_json(model_flow_super_of(f)->record, kind,
+				  f->action ? f->action : f->cause, f->proxy->agent, 0, f->action,
+				  body);
 }
 
 static void model_flow_record_call(struct flow *f)
@@ -31,7 +34,8 @@ static void model_flow_record_call(struct flow *f)
 	struct super *s = model_flow_super_of(f);
 	json_t *body = json_object(), *ids = json_array(), *m;
 	size_t i;
-	json_array_foreach(speak_messages(f->speak, f->req), i, m) {
+	json_array_foreach(speak_messages(f->speak, f->req), i, m)
+	{
 		CLEANUP(free_ptr) char *text = json_dump_str(m);
 		models_pool(s->record, ids, text, strlen(text));
 	}
@@ -85,7 +89,9 @@ static void put_special(json_t *usage, const struct answer_usage *u)
 	const struct {
 		const char *key;
 		int64_t n;
-	} more[] = { { "written_1h", u->written_1h }, { "image_in", u->image_in }, { "image_out", u->image_out } };
+	} more[] = { { "written_1h", u->written_1h },
+		     { "image_in", u->image_in },
+		     { "image_out", u->image_out } };
 	for (size_t i = 0; i < ARRAY_LEN(more); i++)
 		if (more[i].n)
 			json_put_int(usage, more[i].key, more[i].n);
@@ -107,7 +113,9 @@ static json_t *model_flow_record_reply(struct flow *f)
 	json_put_int(usage, "written", a->usage.written);
 	put_special(usage, &a->usage);
 	const char *model = strchr(f->model, ':') ? strchr(f->model, ':') + 1 : f->model;
-	int64_t cost = a->usage.known ? provider_cost(models_providers(s->models), f->face, model, usage) : -1;
+	int64_t cost = a->usage.known
+			       ? provider_cost(models_providers(s->models), f->face, model, usage)
+			       : -1;
 	if (cost < 0 && a->usage.known && a->model)
 		cost = provider_cost(models_providers(s->models), f->face, a->model, usage);
 	json_put_str(body, "model", f->model);
@@ -130,7 +138,8 @@ static json_t *model_flow_record_reply(struct flow *f)
 	return end;
 }
 
-/* What was heard of an answer of which no more will be: it is recorded, and what it cost counts. NULL when it had not begun. */
+/* What was heard of an answer of which no more will be: it is recorded, and what it cost counts.
+ * NULL when it had not begun. */
 static json_t *record_heard(struct flow *f)
 {
 	if (!f->running || f->status != 200 || f->as_it_is)
@@ -139,7 +148,7 @@ static json_t *record_heard(struct flow *f)
 	return model_flow_record_reply(f);
 }
 
-/* --- the end of a flow -------------------------------------------------------------------------------------------- */
+/* --- the end of a flow ------------------------------------------------------------------------ */
 
 static void model_flow_done(void *self, const struct action_result *res)
 {
@@ -147,22 +156,27 @@ static void model_flow_done(void *self, const struct action_result *res)
 	bool handled = f->handled;
 	if (flow_action_over(f) || handled)
 		return;
-	CLEANUP(free_ptr) char *why = mem_printf("%s%s%s%s%s", res->end == END_BUDGET ? "the budget is used up" : action_end_name(res->end),
-						res->rule ? " by rule " : "", res->rule ? res->rule : "", res->why ? ": " : "",
-						res->why ? res->why : "");
+	CLEANUP(free_ptr)
+	char *why = mem_printf("%s%s%s%s%s",
+			       res->end == END_BUDGET ? "the budget is used up"
+						      : action_end_name(res->end),
+			       res->rule ? " by rule " : "", res->rule ? res->rule : "",
+			       res->why ? ": " : "", res->why ? res->why : "");
 	flow_refuse(f, 403, why);
 	flow_free(f);
 }
 
-/* --- who waits long ----------------------------------------------------------------------------------------------- */
+/* --- who waits long --------------------------------------------------------------------------- */
 
 /* Who waits long without a byte gives up; a comment keeps him. */
 static void model_flow_on_alive(void *self)
 {
-	static const char ping[] = "event: ping\ndata: {\"type\":\"ping\"}\n\n", comment[] = ": waiting for a decision\n\n";
+	static const char ping[] = "event: ping\ndata: {\"type\":\"ping\"}\n\n",
+			  comment[] = ": waiting for a decision\n\n";
 	struct flow *f = self;
 	if (!f->visit) { /* nobody came back for what is still held */
-		gate_cancel(model_flow_super_of(f)->gate, f->action, "cancel", "the agent does not wait any more");
+		gate_cancel(model_flow_super_of(f)->gate, f->action, "cancel",
+			    "the agent does not wait any more");
 		return;
 	}
 	if (!http_begun(f->visit))
@@ -179,17 +193,19 @@ static void model_flow_keep_alive(struct flow *f, unsigned ms)
 {
 	if (f->speak == SPEAK_GEMINI || !f->stream)
 		return;
-	f->alive = f->alive ? f->alive : loop_timer_new(model_flow_super_of(f)->loop, model_flow_on_alive, f);
+	f->alive = f->alive ? f->alive
+			    : loop_timer_new(model_flow_super_of(f)->loop, model_flow_on_alive, f);
 	loop_timer_set(f->alive, ms, 0);
 }
 
-/* --- the answer --------------------------------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------- */
 
 static void on_pass(void *self, const void *bytes, size_t len)
 {
 	struct flow *f = self;
 	if (f->visit && !http_begun(f->visit))
-		http_begin(f->visit, 200, f->answer.stream ? "text/event-stream" : "application/json", NULL);
+		http_begin(f->visit, 200,
+			   f->answer.stream ? "text/event-stream" : "application/json", NULL);
 	flow_write(f, bytes, len);
 }
 
@@ -211,7 +227,8 @@ static void model_flow_on_head(void *self, const struct http_head *head)
 	if (f->refused)
 		return;
 	f->as_it_is = head->status != 200 || f->speak == SPEAK_NONE;
-	answer_init(&f->answer, f->speak, events, f->proxy->gate && !f->as_it_is, f->cause ? &before : NULL);
+	answer_init(&f->answer, f->speak, events, f->proxy->gate && !f->as_it_is,
+		    f->cause ? &before : NULL);
 	f->answer.pass = on_pass;
 	f->answer.text = model_flow_on_text;
 	f->answer.self = f;
@@ -234,7 +251,8 @@ static void model_flow_on_data(void *self, const void *bytes, size_t len)
 
 static void on_own(struct flow *f, const char *why);
 
-/* In the form of a provider that is too busy: the agent keeps its own placeholder and asks again later. */
+/* In the form of a provider that is too busy: the agent keeps its own placeholder and asks again
+ * later. */
 static void log_in_again(struct flow *f)
 {
 	json_t *body = json_object();
@@ -242,7 +260,8 @@ static void log_in_again(struct flow *f)
 	json_put_str(body, "why", "upstream refused the login twice");
 	json_t *state = json_object();
 	json_put_str(state, "state", "login");
-	json_put_str(state, "why", "upstream refused the login: log in again with the vendor's program");
+	json_put_str(state, "why",
+		     "upstream refused the login: log in again with the vendor's program");
 	model_flow_append(f, EV_AGENT_STATE, state);
 	flow_refuse(f, 529, "the login on the host is no longer valid; log in again there");
 	flow_end_action(f, END_FAILED, body);
@@ -285,7 +304,8 @@ static void model_flow_on_end(void *self, const struct http_end *end)
 	}
 	answer_end(&f->answer);
 	f->judging = whole && f->answer.holding && (f->answer.nr_calls || f->answer.over);
-	if (!f->judging) /* the agent has all of it: it need not wait while it is put together for the record */
+	/* the agent has all of it: it need not wait while it is put together for the record */
+	if (!f->judging)
 		flow_end(f, whole);
 	json_t *body = model_flow_record_reply(f);
 	if (!whole)
@@ -302,7 +322,7 @@ static void model_flow_on_end(void *self, const struct http_end *end)
 	flow_free(f);
 }
 
-/* --- calls that were judged --------------------------------------------------------------------------------------- */
+/* --- calls that were judged ------------------------------------------------------------------- */
 
 static void record_gated(struct flow *f)
 {
@@ -327,8 +347,12 @@ static void model_flow_end_turn(struct flow *f)
 	const char *model = strchr(f->model, ':') ? strchr(f->model, ':') + 1 : f->model, *why = "";
 	for (size_t i = 0; i < f->nr_why; i++)
 		why = f->why[i] ? f->why[i] : why;
-	buf_printf(&text, "[sandglass] The turn ends here: tool calls were refused %u times in a row. The last: %s", f->refused_in_row, why);
-	speak_say(f->speak, f->answer.stream, f->answer.begun, f->answer.items, model, buf_cstr(&text), &out);
+	buf_printf(
+		&text,
+		"[sandglass] The turn ends here: tool calls were refused %u times in a row. The last: %s",
+		f->refused_in_row, why);
+	speak_say(f->speak, f->answer.stream, f->answer.begun, f->answer.items, model,
+		  buf_cstr(&text), &out);
 	on_pass(f, out.data, out.len);
 	flow_end(f, true);
 	flow_free(f);
@@ -338,7 +362,10 @@ static void model_flow_ask_again(struct flow *f)
 {
 	const char **why = mem_calloc(f->nr_why + 1, sizeof(*why));
 	for (size_t i = 0; i < f->nr_why; i++)
-		why[i] = f->why[i] ? f->why[i] : "Not carried out, because another call of the same answer was refused. Ask for it again if it is still wanted.";
+		why[i] =
+			f->why[i]
+				? f->why[i]
+				: "Not carried out, because another call of the same answer was refused. Ask for it again if it is still wanted.";
 	json_t *again = answer_ask_again(&f->answer, f->req, why);
 	free(why);
 	json_decref(f->req);
@@ -376,14 +403,15 @@ void model_judged(struct flow *f)
 		model_flow_ask_again(f);
 }
 
-/* --- the request -------------------------------------------------------------------------------------------------- */
+/* --- the request ------------------------------------------------------------------------------ */
 
 /* ".../v1" + "/v1/messages": the version stands once. */
 static void make_url(struct flow *f, const char *base)
 {
 	const char *last = strrchr(base, '/'), *path = f->path;
 	size_t n = last ? strlen(last) : 0;
-	if (n > 2 && last[1] == 'v' && last[2] >= '0' && last[2] <= '9' && !strncmp(path, last, n) && path[n] == '/')
+	if (n > 2 && last[1] == 'v' && last[2] >= '0' && last[2] <= '9' &&
+	    !strncmp(path, last, n) && path[n] == '/')
 		path += n;
 	f->url = mem_printf("%s%s%s", base, path, f->query);
 }
@@ -422,13 +450,15 @@ static void model_flow_on_face(void *self, const json_t *face, const char *why)
 		return;
 	}
 	f->face = json_incref((json_t *)(uintptr_t)face);
-	CLEANUP(free_ptr) char *base = provider_url(f->provider, face), *key = provider_key(f->provider, face);
+	CLEANUP(free_ptr)
+	char *base = provider_url(f->provider, face), *key = provider_key(f->provider, face);
 	free(take(&f->url));
 	make_url(f, base);
 	if (json_str(f->route, "login", NULL) && !tape_plays(models_tape(s->models)))
 		flow_credentials(f, on_own);
 	else if (*key && !tape_plays(models_tape(s->models)))
-		vault_get(s->vault, key, "inference proxy", f->action, f->proxy->agent, model_flow_on_key, f);
+		vault_get(s->vault, key, "inference proxy", f->action, f->proxy->agent,
+			  model_flow_on_key, f);
 	else
 		model_flow_send_it(f);
 }
@@ -446,7 +476,10 @@ static void model_flow_send_it(struct flow *f)
 	struct super *s = model_flow_super_of(f);
 	record_sent(f);
 	strv_push(&f->headers, "accept-encoding: identity");
-	struct http_handler on = { .head = model_flow_on_head, .data = model_flow_on_data, .end = model_flow_on_end, .self = f };
+	struct http_handler on = { .head = model_flow_on_head,
+				   .data = model_flow_on_data,
+				   .end = model_flow_on_end,
+				   .self = f };
 	struct http_request r = {
 		.method = f->method,
 		.url = f->url,
@@ -524,10 +557,14 @@ static void submit_flow(struct flow *f, bool unpriced)
 	json_decref(provided);
 	if (f->cause)
 		json_put_flag(args, "again", true);
-	f->effector = (struct effector){ .name = "model", .start = model_flow_start, .cancel = model_flow_cancel, .self = f };
+	f->effector = (struct effector){
+		.name = "model", .start = model_flow_start, .cancel = model_flow_cancel, .self = f
+	};
 	struct action_spec spec = {
 		.kind = ACT_MODEL,
-		.cause = f->cause ? f->cause : f->proxy->agent ? f->proxy->agent : f->proxy->all->box,
+		.cause = f->cause	   ? f->cause
+			 : f->proxy->agent ? f->proxy->agent
+					   : f->proxy->all->box,
 		.agent = f->proxy->agent,
 		.tool = f->model,
 		.args = args,
@@ -577,7 +614,8 @@ bool model_again(struct proxies *all, struct flow *f)
 {
 	hash_it(f);
 	for (struct flow *g = all->flows; g; g = g->next) {
-		if (g == f || g->proxy != f->proxy || g->plain || g->visit || !g->action || g->running || memcmp(&g->same, &f->same, sizeof(g->same)))
+		if (g == f || g->proxy != f->proxy || g->plain || g->visit || !g->action ||
+		    g->running || memcmp(&g->same, &f->same, sizeof(g->same)))
 			continue;
 		json_t *body = json_object();
 		json_put_str(body, "why", "the agent gave up waiting and asks the same again");
@@ -597,17 +635,20 @@ bool model_again(struct proxies *all, struct flow *f)
 static const char *model_flow_spent(const struct proxy *p)
 {
 	const json_t *lim = json_object_get(p->spec, "limits");
-	int64_t uusd = json_int(lim, "uusd", 0), tokens = json_int(lim, "tokens", 0), calls = json_int(lim, "calls", 0);
-	return uusd && p->uusd >= uusd ? "the budget of this proxy is used up (dollars)" :
-	       tokens && p->in + p->out >= tokens ? "the budget of this proxy is used up (tokens)" :
-	       calls && p->calls >= calls ? "the budget of this proxy is used up (calls)" : NULL;
+	int64_t uusd = json_int(lim, "uusd", 0), tokens = json_int(lim, "tokens", 0),
+		calls = json_int(lim, "calls", 0);
+	return uusd && p->uusd >= uusd ? "the budget of this proxy is used up (dollars)"
+	       : tokens && p->in + p->out >= tokens ? "the budget of this proxy is used up (tokens)"
+	       : calls && p->calls >= calls	    ? "the budget of this proxy is used up (calls)"
+						    : NULL;
 }
 
 /* What we change of a request: the prompt from outside, and that a stream tells its usage. */
 static void model_flow_change(struct flow *f)
 {
 	const char *prompt = proxies_prompt(model_flow_super_of(f), f->proxy->spec);
-	bool usage = f->speak == SPEAK_CHAT && f->stream && !json_object_get(f->req, "stream_options");
+	bool usage =
+		f->speak == SPEAK_CHAT && f->stream && !json_object_get(f->req, "stream_options");
 	if (!prompt && !usage)
 		return;
 	if (prompt)
@@ -625,10 +666,12 @@ void model_begin(struct flow *f)
 {
 	const char *why = model_flow_spent(f->proxy), *name = speak_model(f->req, f->path);
 	f->stream = f->speak && speak_streams(f->speak, f->req, f->path);
-	f->model = mem_printf("%s:%.*s", json_str(f->route, "provider", route_name(f)), (int)strcspn(name, ":"), name);
+	f->model = mem_printf("%s:%.*s", json_str(f->route, "provider", route_name(f)),
+			      (int)strcspn(name, ":"), name);
 	if (!f->speak) { /* "models", "count_tokens" */
 		free(f->model);
-		f->model = mem_printf("%s:%s", json_str(f->route, "provider", route_name(f)), strrchr(f->path, '/') + 1);
+		f->model = mem_printf("%s:%s", json_str(f->route, "provider", route_name(f)),
+				      strrchr(f->path, '/') + 1);
 	}
 	if (f->speak)
 		tools_results(f->proxy, f->speak, f->req);
@@ -642,7 +685,7 @@ void model_begin(struct flow *f)
 	model_flow_submit(f);
 }
 
-/* --- the client or everything goes -------------------------------------------------------------------------------- */
+/* --- the client or everything goes ------------------------------------------------------------ */
 
 void model_drop(struct flow *f)
 {
@@ -664,12 +707,15 @@ void model_drop(struct flow *f)
 void model_gone(struct flow *f)
 {
 	if (f->action && !f->running && !f->handled) { /* still held: agents ask again */
-		f->alive = f->alive ? f->alive : loop_timer_new(model_flow_super_of(f)->loop, model_flow_on_alive, f);
+		f->alive = f->alive ? f->alive
+				    : loop_timer_new(model_flow_super_of(f)->loop,
+						     model_flow_on_alive, f);
 		loop_timer_set(f->alive, ORPHAN_MS, 0);
 		return;
 	}
 	if (f->running) {
-		/* agents close at the last event of an answer, which may come before its last byte */
+		/* agents close at the last event of an answer, which may come before its last
+		 * byte */
 		json_t *body = record_heard(f);
 		bool whole = body && f->answer.complete && !f->answer.holding;
 		body = body ? body : json_object();

@@ -17,7 +17,8 @@ enum { PORT_FIRST = 4180, ROUTES_MAX = 32, PROMPT_MAX = 1 << 20 };
 
 static bool op_proxy_name_ok(const char *name)
 {
-	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+	size_t n =
+		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 	return n && !name[n] && n < 64 && *name != '.';
 }
 
@@ -37,7 +38,8 @@ static json_t *op_proxy_value_of(const json_t *v)
 		json_array_append_new(list, key);
 		return list;
 	}
-	json_array_foreach(v, i, e) {
+	json_array_foreach(v, i, e)
+	{
 		CLEANUP(json_release) json_t *one = json_is_array(e) ? NULL : op_proxy_value_of(e);
 		if (!one) {
 			json_decref(list);
@@ -56,10 +58,14 @@ static int op_proxy_headers_of(json_t *route, const char *name, const json_t *wi
 	json_t *headers = json_object(), *v;
 	const char *key;
 	json_put(route, "headers", headers);
-	json_object_foreach((json_t *)(uintptr_t)wish, key, v) {
+	json_object_foreach((json_t *)(uintptr_t)wish, key, v)
+	{
 		json_t *parts = op_proxy_value_of(v);
 		if (!parts || strpbrk(key, " :\r\n"))
-			return json_decref(parts), err_set(err, ERR_SCRIPT, "proxy: route '%s': header '%s' is text, a secret, or a list of both", name, key);
+			return json_decref(parts),
+			       err_set(err, ERR_SCRIPT,
+				       "proxy: route '%s': header '%s' is text, a secret, or a list of both",
+				       name, key);
 		json_put(headers, key, parts);
 	}
 	return 0;
@@ -73,16 +79,21 @@ static int basic_of(json_t *route, const char *name, const json_t *wish, struct 
 		return json_decref(basic), 0;
 	json_put(route, "basic", basic);
 	if (!secret)
-		return err_set(err, ERR_SCRIPT, "proxy: route '%s': basic = { user = \"...\", password = sg.secret \"NAME\" }", name);
+		return err_set(
+			err, ERR_SCRIPT,
+			"proxy: route '%s': basic = { user = \"...\", password = sg.secret \"NAME\" }",
+			name);
 	json_put_str(basic, "user", json_str(wish, "user", "x-access-token"));
 	json_put_str(basic, "key", secret);
 	return 0;
 }
 
-static int model_route(struct super *s, json_t *route, const char *name, const json_t *wish, struct err *err)
+static int model_route(struct super *s, json_t *route, const char *name, const json_t *wish,
+		       struct err *err)
 {
 	static const char *const dialects[] = { "anthropic", "openai", "gemini" };
-	const char *provider = json_str(wish, "provider", NULL), *speak = json_str(wish, "speak", NULL);
+	const char *provider = json_str(wish, "provider", NULL),
+		   *speak = json_str(wish, "speak", NULL);
 	struct provider *p;
 	json_put_str(route, "kind", "model");
 	if (provider) {
@@ -97,7 +108,10 @@ static int model_route(struct super *s, json_t *route, const char *name, const j
 			json_put_str(route, "dialect", speak);
 			return 0;
 		}
-	return err_set(err, ERR_SCRIPT, "proxy: route '%s': speak is \"anthropic\", \"openai\" or \"gemini\", not \"%s\"", name, speak);
+	return err_set(
+		err, ERR_SCRIPT,
+		"proxy: route '%s': speak is \"anthropic\", \"openai\" or \"gemini\", not \"%s\"",
+		name, speak);
 }
 
 static json_t *route_of(struct super *s, const char *name, const json_t *wish, struct err *err)
@@ -109,12 +123,16 @@ static json_t *route_of(struct super *s, const char *name, const json_t *wish, s
 	int rc = 0;
 	json_put_str(route, "name", name);
 	if (!op_proxy_name_ok(name))
-		rc = err_set(err, ERR_SCRIPT, "proxy: '%s' cannot be the name of a route (letters, digits, '.', '-', '_')", name);
+		rc = err_set(
+			err, ERR_SCRIPT,
+			"proxy: '%s' cannot be the name of a route (letters, digits, '.', '-', '_')",
+			name);
 	if (rc == 0 && !json_object_get(wish, "provider")) {
 		rc = url_parse(&u, NULL, url, err);
 		if (rc == 0) {
 			size_t n = strlen(url);
-			CLEANUP(free_ptr) char *bare = mem_strndup(url, n && url[n - 1] == '/' ? n - 1 : n);
+			CLEANUP(free_ptr)
+			char *bare = mem_strndup(url, n && url[n - 1] == '/' ? n - 1 : n);
 			json_put_str(route, "url", bare);
 			url_release(&u);
 		}
@@ -142,14 +160,18 @@ static int routes_of(struct super *s, json_t *spec, const json_t *wish, struct e
 	json_t *routes = json_array(), *v;
 	const char *name;
 	json_put(spec, "routes", routes);
-	json_object_foreach((json_t *)(uintptr_t)wish, name, v) {
+	json_object_foreach((json_t *)(uintptr_t)wish, name, v)
+	{
 		json_t *r = route_of(s, name, v, err);
 		if (!r)
 			return -1;
 		json_array_append_new(routes, r);
 	}
 	if (!json_array_size(routes) || json_array_size(routes) > ROUTES_MAX)
-		return err_set(err, ERR_SCRIPT, "proxy: routes holds 1 to %d routes: { [\"api.anthropic.com\"] = { speak = \"anthropic\", ... } }", ROUTES_MAX);
+		return err_set(
+			err, ERR_SCRIPT,
+			"proxy: routes holds 1 to %d routes: { [\"api.anthropic.com\"] = { speak = \"anthropic\", ... } }",
+			ROUTES_MAX);
 	return 0;
 }
 
@@ -159,9 +181,12 @@ static int prompt_of(struct call *c, json_t *spec, struct buf *out, struct err *
 	const char *file = json_str(c->args, "prompt_host", NULL), *dir = luahost_dir(c->host);
 	if (!file)
 		return 0;
-	CLEANUP(free_ptr) char *path = *file == '/' || !dir ? mem_strdup(file) : path_join(dir, file);
+	CLEANUP(free_ptr)
+	char *path = *file == '/' || !dir ? mem_strdup(file) : path_join(dir, file);
 	if (!script_tree_file(c, path) && !script_tree_dir(c, path))
-		return err_set(err, ERR_DENIED, "proxy: prompt_host '%s' lies outside of the script's project", file);
+		return err_set(err, ERR_DENIED,
+			       "proxy: prompt_host '%s' lies outside of the script's project",
+			       file);
 	if (file_read(path, out, PROMPT_MAX, err) < 0)
 		return err_wrap(err, "proxy: prompt_host");
 	struct hash h;
@@ -176,8 +201,10 @@ static void op_proxy_answer(struct call *c, json_t *spec)
 {
 	json_t *v = json_object(), *urls = json_object(), *r;
 	size_t i;
-	CLEANUP(free_ptr) char *base = mem_printf("http://127.0.0.1:%lld", (long long)json_int(spec, "port", 0));
-	json_array_foreach(json_object_get(spec, "routes"), i, r) {
+	CLEANUP(free_ptr)
+	char *base = mem_printf("http://127.0.0.1:%lld", (long long)json_int(spec, "port", 0));
+	json_array_foreach(json_object_get(spec, "routes"), i, r)
+	{
 		CLEANUP(free_ptr) char *one = mem_printf("%s/%s", base, json_str(r, "name", ""));
 		json_put_str(urls, json_str(r, "name", ""), one);
 	}
@@ -201,12 +228,14 @@ static json_t *spec_of(struct call *c, struct buf *prompt, struct err *err)
 	hex_append(&key, dice, sizeof(dice));
 	json_put_str(spec, "name", json_str(c->args, "name", "proxy"));
 	json_put_int(spec, "port", PORT_FIRST + opened % 1000);
-	const char *hash = json_flag(c->args, "here", false) ? json_str(c->args, "key_hash", NULL) : NULL;
+	const char *hash =
+		json_flag(c->args, "here", false) ? json_str(c->args, "key_hash", NULL) : NULL;
 	json_put_str(spec, hash ? "key_hash" : "key", hash ? hash : buf_cstr(&key));
 	json_put_flag(spec, "gate", json_flag(c->args, "tool_gate", true));
 	json_put_int(spec, "agent", (int64_t)c->agent);
 	json_put(spec, "limits", json_incref(json_object_get(c->args, "limits")));
-	if (routes_of(c->super, spec, json_object_get(c->args, "routes"), err) == 0 && prompt_of(c, spec, prompt, err) == 0)
+	if (routes_of(c->super, spec, json_object_get(c->args, "routes"), err) == 0 &&
+	    prompt_of(c, spec, prompt, err) == 0)
 		return spec;
 	json_decref(spec);
 	return NULL;
@@ -222,7 +251,8 @@ void op_proxy_open(struct call *c)
 	CLEANUP(buf_release) struct buf prompt = BUF_INIT;
 	if (was) {
 		json_t *old = json_object_get(was, "proxy");
-		const char *text = json_str(was, "prompt", json_str(old, "prompt", NULL)); /* older records have it in the proxy */
+		/* older records have it in the proxy */
+		const char *text = json_str(was, "prompt", json_str(old, "prompt", NULL));
 		if (text)
 			proxies_prompt_set(s, old, text);
 		json_object_del(old, "prompt");
@@ -241,7 +271,8 @@ void op_proxy_open(struct call *c)
 	if (json_object_get(spec, "prompt_hash"))
 		json_put_str(body, "prompt", buf_cstr(&prompt));
 	call_mark(c, body);
-	record_append_json(s->record, EV_PROXY_OPEN, c->agent ? c->agent : s->start_seq, c->agent, 0, 0, body);
+	record_append_json(s->record, EV_PROXY_OPEN, c->agent ? c->agent : s->start_seq, c->agent,
+			   0, 0, body);
 	op_proxy_answer(c, spec);
 }
 

@@ -1,5 +1,5 @@
-/* inner.permit: what an agent in a box asks to be allowed. It is judged as what it would do; what the proxy has had judged
- * already, when the model asked for it, is not asked about twice. */
+/* inner.permit: what an agent in a box asks to be allowed. It is judged as what it would do; what
+ * the proxy has had judged already, when the model asked for it, is not asked about twice. */
 #include <string.h>
 
 #include "app/inside/proxy.h"
@@ -7,7 +7,9 @@
 #include "app/super/resume.h"
 #include "app/super/super_box.h"
 
-static const struct effector permit_effector = { .name = "permit", .start = permission_start, .cancel = permission_cancel };
+static const struct effector permit_effector = { .name = "permit",
+						 .start = permission_start,
+						 .cancel = permission_cancel };
 
 static void permit_done(struct call *c, const struct action_result *res)
 {
@@ -23,7 +25,8 @@ static void permit_done(struct call *c, const struct action_result *res)
 	call_answer(c, v);
 }
 
-/* What a person is to see besides the command: the agent's own words for it, and what its "always" would mean. */
+/* What a person is to see besides the command: the agent's own words for it, and what its "always"
+ * would mean. */
 static json_t *shown_args(const struct call *c)
 {
 	json_t *args = json_object();
@@ -40,9 +43,11 @@ void op_inner_permit(struct call *c)
 	struct action_spec spec;
 	uint64_t box = resume_box(c->super->resume, (uint64_t)json_int(c->args, "box", 0));
 	CLEANUP(json_release) json_t *args = shown_args(c);
-	tool_spec(&spec, json_str(c->args, "tool", "permission"), args, json_str(c->args, "text", NULL));
-	uint64_t before = super_box_allowed(c->super, box, c->agent, spec.kind, json_str(c->args, "call", ""),
-					    spec.cmdline ? spec.cmdline : spec.path);
+	tool_spec(&spec, json_str(c->args, "tool", "permission"), args,
+		  json_str(c->args, "text", NULL));
+	uint64_t before =
+		super_box_allowed(c->super, box, c->agent, spec.kind, json_str(c->args, "call", ""),
+				  spec.cmdline ? spec.cmdline : spec.path);
 	if (before) {
 		json_t *v = json_object();
 		json_put_int(v, "event", (int64_t)before);
@@ -50,7 +55,8 @@ void op_inner_permit(struct call *c)
 		call_answer(c, v);
 	} else {
 		spec.box = box;
-		spec.leaves_box = !box && spec.kind != ACT_READ; /* an agent without a box, told by its hooks */
+		/* an agent without a box, told by its hooks */
+		spec.leaves_box = !box && spec.kind != ACT_READ;
 		spec.parallel = true;
 		call_action(c, &spec, &permit_effector, permit_done);
 	}

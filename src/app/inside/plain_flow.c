@@ -1,4 +1,5 @@
-/* Repositories and registries: whole requests passed on with the route's credential; a push waits for its decision. */
+/* Repositories and registries: whole requests passed on with the route's credential; a push waits
+ * for its decision. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,9 +39,13 @@ static void plain_flow_rewrite(struct flow *f)
 {
 	const json_t *spec = f->proxy->spec, *r;
 	size_t i;
-	json_array_foreach(json_object_get(spec, "routes"), i, r) {
+	json_array_foreach(json_object_get(spec, "routes"), i, r)
+	{
 		const char *url = json_str(r, "url", "");
-		CLEANUP(free_ptr) char *to = mem_printf("http://127.0.0.1:%lld/%s", (long long)json_int(spec, "port", 0), json_str(r, "name", ""));
+		CLEANUP(free_ptr)
+		char *to =
+			mem_printf("http://127.0.0.1:%lld/%s", (long long)json_int(spec, "port", 0),
+				   json_str(r, "name", ""));
 		plain_flow_replace(&f->whole, url, to);
 	}
 }
@@ -52,7 +57,9 @@ static void plain_flow_on_head(void *self, const struct http_head *head)
 	struct flow *f = self;
 	const char *type = http_header(head, "content-type");
 	f->status = head->status;
-	f->rewrite = json_flag(f->route, "rewrite", false) && !http_header(head, "content-encoding") && type && (strstr(type, "json") || strstr(type, "html"));
+	f->rewrite = json_flag(f->route, "rewrite", false) &&
+		     !http_header(head, "content-encoding") && type &&
+		     (strstr(type, "json") || strstr(type, "html"));
 	if (f->rewrite)
 		f->type = mem_strdup(type);
 	else
@@ -105,7 +112,10 @@ static void plain_flow_on_end(void *self, const struct http_end *end)
 static void on_known(struct flow *f, const char *why)
 {
 	struct super *s = plain_flow_super_of(f);
-	struct http_handler on = { .head = plain_flow_on_head, .data = plain_flow_on_data, .end = plain_flow_on_end, .self = f };
+	struct http_handler on = { .head = plain_flow_on_head,
+				   .data = plain_flow_on_data,
+				   .end = plain_flow_on_end,
+				   .self = f };
 	if (why) {
 		flow_fail(f, 502, why);
 		return;
@@ -115,7 +125,9 @@ static void on_known(struct flow *f, const char *why)
 		.method = f->method,
 		.url = f->url,
 		.headers = (const char *const *)f->headers.item,
-		.body = f->body.len || !strcmp(f->method, "POST") || !strcmp(f->method, "PUT") ? buf_cstr(&f->body) : NULL,
+		.body = f->body.len || !strcmp(f->method, "POST") || !strcmp(f->method, "PUT")
+				? buf_cstr(&f->body)
+				: NULL,
 		.body_len = f->body.len,
 	};
 	f->call = tape_send(models_wire(s->models), f->path, &r, &on);
@@ -150,8 +162,10 @@ static void plain_flow_done(void *self, const struct action_result *res)
 	bool handled = f->handled;
 	if (flow_action_over(f) || handled)
 		return;
-	CLEANUP(free_ptr) char *why = mem_printf("%s%s%s%s%s", action_end_name(res->end), res->rule ? " by rule " : "",
-						res->rule ? res->rule : "", res->why ? ": " : "", res->why ? res->why : "");
+	CLEANUP(free_ptr)
+	char *why = mem_printf("%s%s%s%s%s", action_end_name(res->end),
+			       res->rule ? " by rule " : "", res->rule ? res->rule : "",
+			       res->why ? ": " : "", res->why ? res->why : "");
 	flow_refuse(f, 403, why);
 	flow_free(f);
 }
@@ -164,7 +178,8 @@ static bool plain_flow_glob_match(const char *pattern, const char *text)
 	if (!star)
 		return !strcmp(pattern, text);
 	return !strncmp(pattern, text, (size_t)(star - pattern)) &&
-	       (!star[1] || (strlen(text) >= strlen(star + 1) && !strcmp(text + strlen(text) - strlen(star + 1), star + 1)));
+	       (!star[1] || (strlen(text) >= strlen(star + 1) &&
+			     !strcmp(text + strlen(text) - strlen(star + 1), star + 1)));
 }
 
 /* On the route's list, or any GET and HEAD where it has none. */
@@ -172,14 +187,15 @@ static bool plain_flow_allowed(const struct flow *f)
 {
 	const json_t *list = json_object_get(f->route, "allow"), *e;
 	size_t i;
-	CLEANUP(free_ptr) char *line = mem_printf("%s %s", f->method, f->path), *any = mem_printf("%s *", f->method);
+	CLEANUP(free_ptr)
+	char *line = mem_printf("%s %s", f->method, f->path), *any = mem_printf("%s *", f->method);
 	if (!strcmp(json_str(f->route, "kind", ""), "git"))
 		return true; /* push_request says which paths there are */
 	if (!json_is_array(list))
 		return !strcmp(f->method, "GET") || !strcmp(f->method, "HEAD");
-	json_array_foreach(list, i, e)
-		if (json_is_string(e) && (plain_flow_glob_match(json_string_value(e), line) || !strcmp(json_string_value(e), any)))
-			return true;
+	json_array_foreach(list, i, e) if (json_is_string(e) &&
+					   (plain_flow_glob_match(json_string_value(e), line) ||
+					    !strcmp(json_string_value(e), any))) return true;
 	return false;
 }
 
@@ -187,7 +203,9 @@ static void plain_flow_submit(struct flow *f, struct action_spec *spec, const st
 {
 	const struct action_client client = { .done = plain_flow_done, .self = f };
 	struct super *s = plain_flow_super_of(f);
-	f->effector = (struct effector){ .name = "proxy", .start = plain_flow_start, .cancel = plain_flow_cancel, .self = f };
+	f->effector = (struct effector){
+		.name = "proxy", .start = plain_flow_start, .cancel = plain_flow_cancel, .self = f
+	};
 	spec->cause = f->proxy->agent ? f->proxy->agent : f->proxy->all->box;
 	spec->agent = f->proxy->agent;
 	spec->box = f->proxy->all->box;
@@ -205,7 +223,9 @@ static void submit_push(struct flow *f, const struct url *u)
 	CLEANUP(json_release) json_t *args = json_object();
 	CLEANUP(buf_release) struct buf line = BUF_INIT;
 	const char *repo_end = strstr(f->path, "/git-receive-pack");
-	CLEANUP(free_ptr) char *url = mem_printf("%s%.*s", json_str(f->route, "url", ""), (int)(repo_end ? repo_end - f->path : 0), f->path);
+	CLEANUP(free_ptr)
+	char *url = mem_printf("%s%.*s", json_str(f->route, "url", ""),
+			       (int)(repo_end ? repo_end - f->path : 0), f->path);
 	json_t *refs = json_array();
 	strv_push(&spec.argv, "git");
 	strv_push(&spec.argv, "push");
@@ -249,7 +269,8 @@ void plain_begin(struct flow *f)
 	if (!plain_flow_allowed(f))
 		why = "this route does not allow that";
 	else if (git)
-		why = push_request(&f->push, f->method, f->path, f->query, f->body.data, f->body.len);
+		why = push_request(&f->push, f->method, f->path, f->query, f->body.data,
+				   f->body.len);
 	if (!why && url_parse(&u, NULL, f->url, &err) < 0)
 		why = "not an address";
 	if (why) {
@@ -259,7 +280,9 @@ void plain_begin(struct flow *f)
 		json_put_bytes(body, "path", f->path, strlen(f->path));
 		json_put_str(body, "why", why);
 		f->proxy->refused++;
-		record_append_json(plain_flow_super_of(f)->record, EV_PROXY_REFUSED, f->proxy->all->box, f->proxy->agent, f->proxy->all->box, 0, body);
+		record_append_json(plain_flow_super_of(f)->record, EV_PROXY_REFUSED,
+				   f->proxy->all->box, f->proxy->agent, f->proxy->all->box, 0,
+				   body);
 		flow_refuse(f, 403, why);
 		flow_free(f);
 		return;
@@ -279,7 +302,8 @@ void plain_drop(struct flow *f)
 		flow_end_action(f, END_CANCELLED, NULL);
 	} else if (f->action && !f->handled) {
 		f->handled = true;
-		gate_cancel(plain_flow_super_of(f)->gate, f->action, "cancel", "nobody waits for it any more");
+		gate_cancel(plain_flow_super_of(f)->gate, f->action, "cancel",
+			    "nobody waits for it any more");
 	}
 	flow_free(f);
 }

@@ -23,7 +23,7 @@ static bool proxy_is_model(const json_t *route)
 	return !strcmp(json_str(route, "kind", ""), "model");
 }
 
-/* --- answers to the box ------------------------------------------------------------------------------------------- */
+/* --- answers to the box ----------------------------------------------------------------------- */
 
 void flow_refuse(struct flow *f, int status, const char *why)
 {
@@ -40,11 +40,14 @@ void flow_refuse(struct flow *f, int status, const char *why)
 		http_finish(v);
 		return;
 	}
-	if (!f->running && push_refusal(&f->push, buf_cstr(&line), &body)) { /* once it runs, refs may have moved */
-		http_reply(v, 200, "application/x-git-receive-pack-result", NULL, body.data, body.len);
+	/* once it runs, refs may have moved */
+	if (!f->running && push_refusal(&f->push, buf_cstr(&line), &body)) {
+		http_reply(v, 200, "application/x-git-receive-pack-result", NULL, body.data,
+			   body.len);
 		return;
 	}
-	if (f->route && !strcmp(json_str(f->route, "kind", ""), "git")) { /* the one kind of text that git shows */
+	/* the one kind of text that git shows */
+	if (f->route && !strcmp(json_str(f->route, "kind", ""), "git")) {
 		buf_puts(&line, "\n");
 		http_reply(v, status, "text/plain", NULL, line.data, line.len);
 		return;
@@ -74,11 +77,22 @@ void flow_fail(struct flow *f, int status, const char *why)
 
 static bool passes_back(const char *name)
 {
-	static const char *const not[] = { "connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "content-length",
-					   "content-encoding", "set-cookie", "alt-svc", "strict-transport-security", "proxy-authenticate",
-					   "content-type", "proxy-authorization" };
-	for (size_t i = 0; i < ARRAY_LEN(not); i++)
-		if (!strcmp(name, not[i]))
+	static const char *const not [] = { "connection",
+					    "keep-alive",
+					    "transfer-encoding",
+					    "te",
+					    "trailer",
+					    "upgrade",
+					    "content-length",
+					    "content-encoding",
+					    "set-cookie",
+					    "alt-svc",
+					    "strict-transport-security",
+					    "proxy-authenticate",
+					    "content-type",
+					    "proxy-authorization" };
+	for (size_t i = 0; i < ARRAY_LEN(not ); i++)
+		if (!strcmp(name, not [i]))
 			return false;
 	return true;
 }
@@ -96,8 +110,11 @@ static void flow_headers(const struct flow *f, const struct http_head *head, str
 {
 	for (size_t i = 0; i < head->nr; i++)
 		if (passes_back(head->header[i].name) &&
-		    !(f->sent && secrets_within(f->sent, head->header[i].value, strlen(head->header[i].value)))) {
-			CLEANUP(free_ptr) char *line = mem_printf("%s: %s", head->header[i].name, head->header[i].value);
+		    !(f->sent && secrets_within(f->sent, head->header[i].value,
+						strlen(head->header[i].value)))) {
+			CLEANUP(free_ptr)
+			char *line =
+				mem_printf("%s: %s", head->header[i].name, head->header[i].value);
 			strv_push(out, line);
 		}
 }
@@ -116,7 +133,8 @@ void flow_begin(struct flow *f, const struct http_head *head)
 	if (!f->visit || http_begun(f->visit))
 		return;
 	flow_headers(f, head, &lines);
-	http_begin(f->visit, head->status, http_header(head, "content-type"), (const char *const *)lines.item);
+	http_begin(f->visit, head->status, http_header(head, "content-type"),
+		   (const char *const *)lines.item);
 	strv_release(&lines);
 }
 
@@ -160,7 +178,7 @@ void flow_end(struct flow *f, bool whole)
 		http_break(v);
 }
 
-/* --- credentials -------------------------------------------------------------------------------------------------- */
+/* --- credentials ------------------------------------------------------------------------------ */
 
 struct creds {
 	struct flow *flow;
@@ -184,8 +202,10 @@ static void proxy_value_of(struct flow *f, const json_t *parts, struct buf *out)
 	const struct vault *vault = f->proxy->all->s->vault;
 	size_t i, len;
 	json_t *part;
-	json_array_foreach(parts, i, part) {
-		const char *name = json_str(part, "key", NULL), *value = name ? vault_value(vault, name, &len) : NULL;
+	json_array_foreach(parts, i, part)
+	{
+		const char *name = json_str(part, "key", NULL),
+			   *value = name ? vault_value(vault, name, &len) : NULL;
 		if (value) {
 			buf_append(out, value, len);
 			flow_hides(f, name, value, len);
@@ -215,7 +235,8 @@ static void all_known(struct flow *f)
 {
 	const char *name;
 	json_t *parts;
-	json_object_foreach(json_object_get(f->route, "headers"), name, parts) {
+	json_object_foreach(json_object_get(f->route, "headers"), name, parts)
+	{
 		CLEANUP(buf_release) struct buf line = BUF_INIT;
 		buf_printf(&line, "%s: ", name);
 		proxy_value_of(f, parts, &line);
@@ -253,11 +274,9 @@ static void key_names(const json_t *j, struct strv *out)
 	json_t *v;
 	if (k)
 		strv_push(out, k);
-	json_array_foreach(j, i, v)
-		key_names(v, out);
+	json_array_foreach(j, i, v) key_names(v, out);
 	if (!k && json_is_object(j))
-		json_object_foreach((json_t *)(uintptr_t)j, name, v)
-			key_names(v, out);
+		json_object_foreach((json_t *)(uintptr_t)j, name, v) key_names(v, out);
 }
 
 static void on_login(void *self, const char *token, const char *why)
@@ -278,7 +297,8 @@ static void on_login(void *self, const char *token, const char *why)
 		json_t *body = json_object(); /* a person has to do something */
 		json_put_str(body, "state", "login");
 		json_put_str(body, "why", why);
-		record_append_json(f->proxy->all->s->record, EV_AGENT_STATE, f->action, f->proxy->agent, f->proxy->all->box, 0, body);
+		record_append_json(f->proxy->all->s->record, EV_AGENT_STATE, f->action,
+				   f->proxy->agent, f->proxy->all->box, 0, body);
 		super_held(f->proxy->all->s, f->proxy->agent, why);
 	}
 	done(f, why);
@@ -316,11 +336,12 @@ void flow_credentials(struct flow *f, void (*done)(struct flow *f, const char *w
 	*c = (struct creds){ .flow = f, .done = done, .left = names.nr };
 	f->creds = c;
 	for (size_t i = 0; i < names.nr; i++)
-		vault_get(s->vault, names.item[i], "proxy", f->action, f->proxy->agent, on_secret, c);
+		vault_get(s->vault, names.item[i], "proxy", f->action, f->proxy->agent, on_secret,
+			  c);
 	strv_release(&names);
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static struct flow *flow_new(struct proxy *p, struct http_visit *v)
 {
@@ -398,7 +419,8 @@ static void proxy_incident(struct proxy *p, const char *method, const char *path
 	json_put_bytes(body, "path", path, strlen(path) < 400 ? strlen(path) : 400);
 	json_put_str(body, "why", why);
 	p->refused++;
-	record_append_json(p->all->s->record, EV_PROXY_REFUSED, p->agent ? p->agent : p->all->box, p->agent, p->all->box, 0, body);
+	record_append_json(p->all->s->record, EV_PROXY_REFUSED, p->agent ? p->agent : p->all->box,
+			   p->agent, p->all->box, 0, body);
 }
 
 static void turn_down(struct flow *f, int status, const char *why)
@@ -414,7 +436,8 @@ static const json_t *find_route(const struct proxy *p, const char *path, const c
 	const json_t *only = NULL, *r;
 	size_t i;
 	*path_out = path;
-	json_array_foreach(json_object_get(p->spec, "routes"), i, r) {
+	json_array_foreach(json_object_get(p->spec, "routes"), i, r)
+	{
 		const char *name = json_str(r, "name", "");
 		size_t n = strlen(name);
 		if (!strncmp(path + 1, name, n) && (path[n + 1] == '/' || !path[n + 1])) {
@@ -454,17 +477,21 @@ static bool proxy_is_key(const struct proxy *p, const char *value)
 }
 
 /* Rule 2. NULL: it is fine. */
-static const char *wrong_key(const struct proxy *p, const struct http_ask *ask, const char *in_query)
+static const char *wrong_key(const struct proxy *p, const struct http_ask *ask,
+			     const char *in_query)
 {
 	bool seen = false;
 	for (size_t i = 0; i < ask->nr; i++) {
 		const char *value = ask->field[i].value;
-		if (!speak_credential(ask->field[i].name) || !strcmp(ask->field[i].name, "openai-organization"))
+		if (!speak_credential(ask->field[i].name) ||
+		    !strcmp(ask->field[i].name, "openai-organization"))
 			continue;
 		if (!strncasecmp(value, "bearer ", 7))
 			value += 7;
 		if (!proxy_is_key(p, value))
-			return !strncmp(value, "sk-sg-", 6) ? "the placeholder of another box" : "a credential that is not this box's placeholder";
+			return !strncmp(value, "sk-sg-", 6)
+				       ? "the placeholder of another box"
+				       : "a credential that is not this box's placeholder";
 		seen = true;
 	}
 	if (in_query && !proxy_is_key(p, in_query))
@@ -474,10 +501,13 @@ static const char *wrong_key(const struct proxy *p, const struct http_ask *ask, 
 
 static bool passes_on(const char *name)
 {
-	static const char *const not[] = { "host", "connection", "keep-alive", "proxy-connection", "transfer-encoding", "te", "trailer",
-					   "upgrade", "content-length", "accept-encoding", "expect", "via", "forwarded" };
-	for (size_t i = 0; i < ARRAY_LEN(not); i++)
-		if (!strcmp(name, not[i]))
+	static const char *const not [] = {
+		"host",	  "connection", "keep-alive", "proxy-connection", "transfer-encoding",
+		"te",	  "trailer",	"upgrade",    "content-length",	  "accept-encoding",
+		"expect", "via",	"forwarded"
+	};
+	for (size_t i = 0; i < ARRAY_LEN(not ); i++)
+		if (!strcmp(name, not [i]))
 			return false;
 	return !speak_credential(name) && strncmp(name, "x-forwarded-", 12) != 0;
 }
@@ -486,7 +516,8 @@ static void take_fields(struct flow *f, const struct http_ask *ask)
 {
 	for (size_t i = 0; i < ask->nr; i++)
 		if (passes_on(ask->field[i].name)) {
-			CLEANUP(free_ptr) char *line = mem_printf("%s: %s", ask->field[i].name, ask->field[i].value);
+			CLEANUP(free_ptr)
+			char *line = mem_printf("%s: %s", ask->field[i].name, ask->field[i].value);
 			strv_push(&f->headers, line);
 		}
 	f->nr_plain_headers = f->headers.nr;
@@ -495,7 +526,8 @@ static void take_fields(struct flow *f, const struct http_ask *ask)
 static void begin_model(struct flow *f, const struct http_ask *ask, const char *in_query)
 {
 	struct err none = ERR_INIT;
-	const char *why = wrong_key(f->proxy, ask, in_query), *coding = http_ask_field(ask, "content-encoding");
+	const char *why = wrong_key(f->proxy, ask, in_query),
+		   *coding = http_ask_field(ask, "content-encoding");
 	if (!speak_path(json_str(f->route, "dialect", ""), f->method, f->path, &f->speak)) {
 		turn_down(f, 403, "no path that this proxy serves");
 		return;
@@ -525,7 +557,9 @@ static const char *proxy_disguise(const struct http_ask *ask)
 	for (size_t i = 0; i < ask->nr; i++)
 		if (one_path_override_field(ask->field[i].name))
 			return "a header that stands for another method or path";
-	return query && one_path_override_query(query, strlen(query)) ? "a parameter that stands for another method" : NULL;
+	return query && one_path_override_query(query, strlen(query))
+		       ? "a parameter that stands for another method"
+		       : NULL;
 }
 
 static void proxy_on_request(void *self, struct http_visit *v)
@@ -536,9 +570,13 @@ static void proxy_on_request(void *self, struct http_visit *v)
 	size_t n = strcspn(ask->target, "?");
 	CLEANUP(buf_release) struct buf one = BUF_INIT;
 	const char *rest, *odd = one_path(ask->target, n, &one);
-	CLEANUP(free_ptr) char *bare = odd ? mem_strndup(ask->target, n) : buf_take(&one), *key = NULL;
+	CLEANUP(free_ptr)
+	char *bare = odd ? mem_strndup(ask->target, n) : buf_take(&one), *key = NULL;
 	/* "http://HOST/PATH", as programs ask a proxy, is the route HOST */
-	CLEANUP(free_ptr) char *path = ask->authority ? mem_printf("/%.*s%s", (int)ask->authority_len, ask->authority, bare) : mem_strdup(bare);
+	CLEANUP(free_ptr)
+	char *path = ask->authority
+			     ? mem_printf("/%.*s%s", (int)ask->authority_len, ask->authority, bare)
+			     : mem_strdup(bare);
 	odd = odd ? odd : proxy_disguise(ask);
 	f->method = mem_strdup(ask->method);
 	f->route = find_route(p, path, &rest);
@@ -581,21 +619,26 @@ static void proxy_on_drained(void *self, struct http_visit *v)
 		flow_drained(f);
 }
 
-static const struct http_server_ops server_ops = { .request = proxy_on_request, .gone = proxy_on_gone, .drained = proxy_on_drained };
+static const struct http_server_ops server_ops = { .request = proxy_on_request,
+						   .gone = proxy_on_gone,
+						   .drained = proxy_on_drained };
 
-/* --- life --------------------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
-/* What the script's author has made a route for may be reached; files with rules may say otherwise. */
+/* What the script's author has made a route for may be reached; files with rules may say
+ * otherwise. */
 static void allow_routes(struct proxies *all)
 {
 	CLEANUP(json_release) json_t *hosts = json_array();
 	for (const struct proxy *p = all->first; p; p = p->next) {
 		const json_t *r;
 		size_t i;
-		json_array_foreach(json_object_get(p->spec, "routes"), i, r) {
+		json_array_foreach(json_object_get(p->spec, "routes"), i, r)
+		{
 			struct url u;
 			struct err none = ERR_INIT;
-			if (proxy_is_model(r) || url_parse(&u, NULL, json_str(r, "url", ""), &none) < 0)
+			if (proxy_is_model(r) ||
+			    url_parse(&u, NULL, json_str(r, "url", ""), &none) < 0)
 				continue;
 			CLEANUP(free_ptr) char *host = mem_printf("%s:%u", u.host, u.port);
 			json_array_append_new(hosts, json_string(host));
@@ -603,7 +646,8 @@ static void allow_routes(struct proxies *all)
 		}
 	}
 	if (json_array_size(hosts))
-		net_allow(all->s, "(routes of sg.proxy)", boxes_name(all->s->boxes, all->box), hosts);
+		net_allow(all->s, "(routes of sg.proxy)", boxes_name(all->s->boxes, all->box),
+			  hosts);
 }
 
 static const char *prompt_name(const json_t *spec)
@@ -629,7 +673,8 @@ struct proxies *proxies_new(struct super *s, uint64_t box, const json_t *specs)
 	json_t *spec;
 	all->s = s;
 	all->box = box;
-	json_array_foreach(specs, i, spec) {
+	json_array_foreach(specs, i, spec)
+	{
 		struct proxy *p = NEW(struct proxy);
 		p->all = all;
 		p->spec = json_incref(spec);
@@ -652,7 +697,8 @@ static void proxy_on_listening(void *self, json_t *result, const struct err *err
 		return;
 	}
 	if (err)
-		super_warn(p->all->s, NULL, "the proxy '%s' cannot be reached from its box: %s", json_str(p->spec, "name", ""), err->text);
+		super_warn(p->all->s, NULL, "the proxy '%s' cannot be reached from its box: %s",
+			   json_str(p->spec, "name", ""), err->text);
 	else
 		p->server = http_server_on(p->all->s->loop, fd, BODY_MAX, &server_ops, p);
 }
@@ -661,24 +707,30 @@ void proxies_attach(struct proxies *all, struct box *b)
 {
 	for (struct proxy *p = all->first; p; p = p->next)
 		if (box_can(b, CAP_LISTEN))
-			b->driver->listen(b, (uint16_t)json_int(p->spec, "port", 0), proxy_on_listening, p);
+			b->driver->listen(b, (uint16_t)json_int(p->spec, "port", 0),
+					  proxy_on_listening, p);
 		else
-			super_warn(all->s, NULL, "driver '%s' cannot give a box in profile %s a proxy", b->driver->name, b->profile);
+			super_warn(all->s, NULL,
+				   "driver '%s' cannot give a box in profile %s a proxy",
+				   b->driver->name, b->profile);
 }
 
 int proxies_here(struct super *s, json_t *spec, struct err *err)
 {
 	const json_t *r;
 	size_t i;
-	json_array_foreach(json_object_get(spec, "routes"), i, r)
-		if (!proxy_is_model(r))
-			return err_set(err, ERR_SCRIPT, "proxy: only models are reached from this machine through it, not '%s'", json_str(r, "name", ""));
+	json_array_foreach(json_object_get(spec, "routes"), i, r) if (!proxy_is_model(r)) return err_set(
+		err, ERR_SCRIPT,
+		"proxy: only models are reached from this machine through it, not '%s'",
+		json_str(r, "name", ""));
 	if (s->here)
-		return err_set(err, ERR_SCRIPT, "proxy: this session has its proxy for this machine already");
+		return err_set(err, ERR_SCRIPT,
+			       "proxy: this session has its proxy for this machine already");
 	CLEANUP(json_release) json_t *specs = json_array();
 	json_array_append(specs, spec);
 	struct proxies *all = proxies_new(s, 0, specs);
-	if (http_server_new(&all->first->server, s->loop, "127.0.0.1", 0, BODY_MAX, &server_ops, all->first, err) < 0) {
+	if (http_server_new(&all->first->server, s->loop, "127.0.0.1", 0, BODY_MAX, &server_ops,
+			    all->first, err) < 0) {
 		proxies_free(&all);
 		return -1;
 	}
@@ -719,10 +771,12 @@ uint64_t proxies_caller(const struct proxies *p, const json_t *argv, const char 
 	return p ? tools_caller(p, argv, how_out) : 0;
 }
 
-uint64_t proxies_allowed(const struct proxies *all, uint64_t agent, enum action_kind kind, const char *id, const char *what)
+uint64_t proxies_allowed(const struct proxies *all, uint64_t agent, enum action_kind kind,
+			 const char *id, const char *what)
 {
 	for (const struct proxy *p = all ? all->first : NULL; p; p = p->next) {
-		uint64_t action = p->agent == agent && p->gate ? tools_allowed(p, kind, id, what) : 0;
+		uint64_t action =
+			p->agent == agent && p->gate ? tools_allowed(p, kind, id, what) : 0;
 		if (action)
 			return action;
 	}

@@ -80,7 +80,8 @@ int login_remove(const char *name, struct err *err)
 	CLEANUP(free_ptr) char *path = login_path(name, ".json");
 	CLEANUP(free_ptr) char *failed = login_path(name, ".failed");
 	if (unlink(path) < 0)
-		return errno == ENOENT ? err_set(err, ERR_NOENT, "login '%s' not found", name) : err_sys(err, "can't remove '%s'", path);
+		return errno == ENOENT ? err_set(err, ERR_NOENT, "login '%s' not found", name)
+				       : err_sys(err, "can't remove '%s'", path);
 	unlink(failed);
 	return 0;
 }
@@ -112,7 +113,8 @@ static void put_account(json_t *login)
 	json_put_str(login, "organization", json_str(account, "organizationName", NULL));
 }
 
-int login_add(const struct login_kind *k, const char *file, const char *secret, json_t **out, struct err *err)
+int login_add(const struct login_kind *k, const char *file, const char *secret, json_t **out,
+	      struct err *err)
 {
 	CLEANUP(free_ptr) char *path = vendor_file(k, file);
 	json_t *login = json_object();
@@ -175,7 +177,8 @@ static bool token_lives(const struct login_token *t, const char *refused)
 {
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
 	token_hash(t->token, &hex);
-	return (!t->expires_us || t->expires_us > clock_wall_us()) && !(refused && !strcmp(refused, buf_cstr(&hex)));
+	return (!t->expires_us || t->expires_us > clock_wall_us()) &&
+	       !(refused && !strcmp(refused, buf_cstr(&hex)));
 }
 
 static bool failed_lately(const char *name, const struct login_token *t)
@@ -185,7 +188,8 @@ static bool failed_lately(const char *name, const struct login_token *t)
 	struct err none = ERR_INIT;
 	struct stat st;
 	token_hash(t->token, &hex);
-	return stat(path, &st) == 0 && time(NULL) - st.st_mtime < AGAIN_S && file_read(path, &was, FILE_MAX, &none) == 0 &&
+	return stat(path, &st) == 0 && time(NULL) - st.st_mtime < AGAIN_S &&
+	       file_read(path, &was, FILE_MAX, &none) == 0 &&
 	       !strcmp(buf_cstr(&was), buf_cstr(&hex));
 }
 
@@ -218,10 +222,12 @@ static void run_refresh(const struct login_kind *k)
 static int login_gone(const struct login_kind *k, struct login_token *t, struct err *err)
 {
 	login_token_wipe(t);
-	return err_set(err, ERR_DENIED, "login '%s' is no longer valid: run '%s' on the host", k->name, k->again);
+	return err_set(err, ERR_DENIED, "login '%s' is no longer valid: run '%s' on the host",
+		       k->name, k->again);
 }
 
-static int refresh_locked(const struct login_kind *k, const json_t *login, const char *refused, struct login_token *out, struct err *err)
+static int refresh_locked(const struct login_kind *k, const json_t *login, const char *refused,
+			  struct login_token *out, struct err *err)
 {
 	if (login_read(login, out, err) < 0)
 		return login_gone(k, out, err);
@@ -247,7 +253,8 @@ int login_fresh(const json_t *login, const char *refused, struct login_token *ou
 {
 	const struct login_kind *k = login_kind_find(json_str(login, "name", ""));
 	if (!k)
-		return err_set(err, ERR_INVALID, "login '%s' is not known", json_str(login, "name", ""));
+		return err_set(err, ERR_INVALID, "login '%s' is not known",
+			       json_str(login, "name", ""));
 	if (login_read(login, out, err) == 0 && token_serves(out, refused))
 		return 0;
 	login_token_wipe(out);

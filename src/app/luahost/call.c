@@ -73,20 +73,25 @@ static void start_op(struct call *c, const struct op *op)
 		return;
 	}
 	if (!strcmp(c->op, "box.open") && secret_in(json_object_get(c->args, "env"))) {
-		call_fail(c, "script", NULL, NULL, 0,
-			  "no secret enters a box: make a route for %s (sg.proxy: models, git, registries, any HTTP API) and give the box its "
-			  "address and placeholder instead", c->secrets.item[0]);
+		call_fail(
+			c, "script", NULL, NULL, 0,
+			"no secret enters a box: make a route for %s (sg.proxy: models, git, registries, any HTTP API) and give the box its "
+			"address and placeholder instead",
+			c->secrets.item[0]);
 		return;
 	}
 	if (!(op->flags & OP_SECRETS)) {
-		call_fail(c, "script", NULL, NULL, 0,
-			  "'%s' takes no secret: what is in a box, a question or the record must not hold one; sg.host.exec, "
-			  "model plugins and the proxy put it in outside", c->op);
+		call_fail(
+			c, "script", NULL, NULL, 0,
+			"'%s' takes no secret: what is in a box, a question or the record must not hold one; sg.host.exec, "
+			"model plugins and the proxy put it in outside",
+			c->op);
 		return;
 	}
 	c->secrets_left = c->secrets.nr;
 	for (size_t i = 0; i < c->secrets.nr; i++)
-		vault_get(s->vault, c->secrets.item[i], c->op, c->agent ? c->agent : s->start_seq, c->agent, secret_ready, c);
+		vault_get(s->vault, c->secrets.item[i], c->op, c->agent ? c->agent : s->start_seq,
+			  c->agent, secret_ready, c);
 }
 
 void call_record(struct host *h, uint64_t id, const json_t *body)
@@ -94,7 +99,8 @@ void call_record(struct host *h, uint64_t id, const json_t *body)
 	if (!strcmp(json_str(body, "op", ""), "module"))
 		return; /* the text that was given is told by host.module */
 	json_t *small = luahost_call_small(body);
-	json_t *args = json_object_get(small, "args"), *messages = json_object_get(args, "messages");
+	json_t *args = json_object_get(small, "args"),
+	       *messages = json_object_get(args, "messages");
 	if (!strcmp(json_str(body, "op", ""), "model.call") && json_is_array(messages))
 		json_put(args, "messages", record_list(h->super->record, json_incref(messages)));
 	json_put_int(small, "id", (int64_t)id);
@@ -139,7 +145,8 @@ void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body
 	else if (s->ending && !(op->flags & OP_ENDING))
 		call_fail(c, "cancelled", NULL, NULL, 0, "the session is ending");
 	else if (h != s->host && !(op->flags & OP_ANYWHERE))
-		call_fail(c, "script", NULL, NULL, 0, "'%s' cannot be used in a policy or configuration file", c->op);
+		call_fail(c, "script", NULL, NULL, 0,
+			  "'%s' cannot be used in a policy or configuration file", c->op);
 	else
 		start_op(c, op);
 }
@@ -179,7 +186,8 @@ static void fail_with(struct call *c, json_t *e)
 	call_free(c);
 }
 
-static json_t *failure_body(const char *code, const char *msg, const char *why, const char *rule, uint64_t event)
+static json_t *failure_body(const char *code, const char *msg, const char *why, const char *rule,
+			    uint64_t event)
 {
 	json_t *e = json_object();
 	json_put_str(e, "code", code);
@@ -191,7 +199,8 @@ static json_t *failure_body(const char *code, const char *msg, const char *why, 
 	return e;
 }
 
-void call_fail(struct call *c, const char *code, const char *why, const char *rule, uint64_t event, const char *fmt, ...)
+void call_fail(struct call *c, const char *code, const char *why, const char *rule, uint64_t event,
+	       const char *fmt, ...)
 {
 	va_list ap;
 	char msg[600];
@@ -204,10 +213,12 @@ void call_fail(struct call *c, const char *code, const char *why, const char *ru
 void call_fail_err(struct call *c, const struct err *err)
 {
 	static const char *const code[] = {
-		[ERR_DENIED] = "denied", [ERR_TIMEOUT] = "timeout",   [ERR_CANCELLED] = "cancelled", [ERR_FULL] = "limit",
-		[ERR_CLOSED] = "backend", [ERR_UNSUPPORTED] = "backend", [ERR_USAGE] = "script",	 [ERR_SCRIPT] = "script",
+		[ERR_DENIED] = "denied", [ERR_TIMEOUT] = "timeout", [ERR_CANCELLED] = "cancelled",
+		[ERR_FULL] = "limit",	 [ERR_CLOSED] = "backend",  [ERR_UNSUPPORTED] = "backend",
+		[ERR_USAGE] = "script",	 [ERR_SCRIPT] = "script",
 	};
-	const char *name = (size_t)err->code < ARRAY_LEN(code) && code[err->code] ? code[err->code] : "io";
+	const char *name =
+		(size_t)err->code < ARRAY_LEN(code) && code[err->code] ? code[err->code] : "io";
 	call_fail(c, name, NULL, NULL, 0, "%s", err->text);
 }
 
@@ -220,7 +231,11 @@ void call_output(struct call *c, enum record_stream stream, const void *bytes, s
 		return; /* bytes on a wire are for the record */
 	output_excerpt_add(&c->out[i], bytes, len);
 	if (c->stream)
-		luahost_chunk(c->host, c->id, stream == STREAM_TEXT ? "text" : i ? "err" : "out", bytes, len, c->off[i]);
+		luahost_chunk(c->host, c->id,
+			      stream == STREAM_TEXT ? "text"
+			      : i		    ? "err"
+						    : "out",
+			      bytes, len, c->off[i]);
 	if (c->stream && c->action && !c->slowed && luahost_full(c->host)) {
 		c->slowed = true;
 		boxes_hold_output(c->super->boxes, c->action, true);
@@ -236,10 +251,12 @@ static const char *call_why_of(const struct action_result *res)
 }
 
 /* The output up to then belongs to how it ended: it is what tells why. */
-static void fail_action(struct call *c, const struct action_result *res, const char *code, const char *text)
+static void fail_action(struct call *c, const struct action_result *res, const char *code,
+			const char *text)
 {
 	const char *why = call_why_of(res);
-	json_t *e = failure_body(code, why ? why : text, res->end == END_FAILED ? NULL : why, NULL, res->id);
+	json_t *e = failure_body(code, why ? why : text, res->end == END_FAILED ? NULL : why, NULL,
+				 res->id);
 	if (c->out[0].total || c->out[1].total)
 		json_put(e, "result", call_res(c, res));
 	fail_with(c, e);
@@ -261,8 +278,9 @@ bool call_outcome(struct call *c, const struct action_result *res)
 	case END_OK:
 		return true;
 	case END_DENIED:
-		call_fail(c, "denied", why, res->rule, res->id, "denied%s%s%s%s", res->rule ? " by rule " : "",
-			  res->rule ? res->rule : "", why ? ": " : "", why ? why : "");
+		call_fail(c, "denied", why, res->rule, res->id, "denied%s%s%s%s",
+			  res->rule ? " by rule " : "", res->rule ? res->rule : "", why ? ": " : "",
+			  why ? why : "");
 		return false;
 	case END_TIMEOUT:
 		fail_timeout(c, res);
@@ -302,7 +320,8 @@ json_t *call_res(struct call *c, const struct action_result *res)
 {
 	json_t *v = json_object();
 	struct buf text = BUF_INIT;
-	const json_t *code = json_object_get(res->body, "code"), *signal = json_object_get(res->body, "signal");
+	const json_t *code = json_object_get(res->body, "code"),
+		     *signal = json_object_get(res->body, "signal");
 	const json_t *stopped = json_object_get(res->body, "stopped");
 	if (json_is_integer(code))
 		json_put_int(v, "code", json_integer_value(code));
@@ -323,7 +342,8 @@ json_t *call_res(struct call *c, const struct action_result *res)
 	json_put_int(v, "out_bytes", (int64_t)c->out[0].total);
 	json_put_int(v, "err_bytes", (int64_t)c->out[1].total);
 	json_put_flag(v, "cut",
-		      c->out[0].total > 2 * HOST_OUTPUT_SHOWN || c->out[1].total > 2 * HOST_OUTPUT_SHOWN);
+		      c->out[0].total > 2 * HOST_OUTPUT_SHOWN ||
+			      c->out[1].total > 2 * HOST_OUTPUT_SHOWN);
 	json_put(v, "batch", json_incref(json_object_get(res->body, "batch")));
 	if (res->edited) {
 		json_put_flag(v, "edited", true);
@@ -354,7 +374,9 @@ static void call_on_done(void *self, const struct action_result *res)
 void call_action(struct call *c, struct action_spec *spec, const struct effector *eff,
 		 void (*done)(struct call *c, const struct action_result *res))
 {
-	const struct action_client client = { .done = call_on_done, .output = call_on_output, .self = c };
+	const struct action_client client = { .done = call_on_done,
+					      .output = call_on_output,
+					      .self = c };
 	failpoint_hit("call.before-submit");
 	c->done = done;
 	if (c->host == c->super->host && answer_cache_answer(resume_recorded(c->super->resume), c))
@@ -385,8 +407,9 @@ bool call_bytes(struct call *c, const char *key, const char **out)
 		return false;
 	}
 	if (memchr(bytes.data ? bytes.data : "", 0, bytes.len)) {
-		call_fail(c, "script", NULL, NULL, 0, "%s: '%s' holds a NUL byte (byte %zu), which no command or path can", c->op, key,
-			  strlen(bytes.data) + 1);
+		call_fail(c, "script", NULL, NULL, 0,
+			  "%s: '%s' holds a NUL byte (byte %zu), which no command or path can",
+			  c->op, key, strlen(bytes.data) + 1);
 		return false;
 	}
 	strv_push_bytes(&c->kept, buf_cstr(&bytes), bytes.len);

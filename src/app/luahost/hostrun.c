@@ -13,8 +13,8 @@
 
 enum { GRACE_MS = 2000, CHUNK = 65536, DRAIN_MS = 200, FLOOD_POLL_MS = 5 };
 
-/* One command. It has ended when its process has and both pipes are drained (or 200 ms later: a grandchild in the
- * background may keep them open). */
+/* One command. It has ended when its process has and both pipes are drained (or 200 ms later: a
+ * grandchild in the background may keep them open). */
 struct hostrun {
 	struct loop *loop;
 	const struct hostrun_at *at;
@@ -39,7 +39,8 @@ static void hostrun_finish(struct hostrun *r)
 {
 	struct action *a = r->action;
 	json_t *body = json_object();
-	json_put_int(body, r->status >= 256 ? "signal" : "code", r->status >= 256 ? r->status - 256 : r->status);
+	json_put_int(body, r->status >= 256 ? "signal" : "code",
+		     r->status >= 256 ? r->status - 256 : r->status);
 	close_pipe(&r->watch_in, &r->in);
 	close_pipe(&r->watch_out[0], &r->out[0]);
 	close_pipe(&r->watch_out[1], &r->out[1]);
@@ -90,7 +91,8 @@ static void watch_outputs(struct hostrun *r)
 {
 	for (int i = 0; i < 2; i++)
 		if (r->out[i] >= 0 && !r->watch_out[i])
-			r->watch_out[i] = loop_fd_new(r->loop, r->out[i], LOOP_READ, hostrun_on_output, r);
+			r->watch_out[i] =
+				loop_fd_new(r->loop, r->out[i], LOOP_READ, hostrun_on_output, r);
 }
 
 static void hostrun_on_flood(void *self)
@@ -203,7 +205,8 @@ static void full_env(const struct hostrun_at *at, const struct action_spec *spec
 		const char *eq = strchr(spec->env.item[i], '=');
 		if (!eq)
 			continue;
-		CLEANUP(free_ptr) char *name = mem_strndup(spec->env.item[i], (size_t)(eq - spec->env.item[i]));
+		CLEANUP(free_ptr)
+		char *name = mem_strndup(spec->env.item[i], (size_t)(eq - spec->env.item[i]));
 		size_t len = strlen(eq + 1);
 		const char *secret = secret_of(at, json_object_get(named, name), &len);
 		hostrun_put_env(env, name, secret ? secret : eq + 1, len);
@@ -217,7 +220,8 @@ static void wipe_env(struct strv *env)
 	strv_release(env);
 }
 
-/* env -C DIR ARGV: coreutils changes the folder for us, after the fork that we do not do ourselves. */
+/* env -C DIR ARGV: coreutils changes the folder for us, after the fork that we do not do
+ * ourselves. */
 static void full_argv(const struct action_spec *spec, struct strv *out)
 {
 	const char *cwd = json_str(spec->args, "cwd", NULL);
@@ -239,18 +243,23 @@ static struct loop_fd *watch_pipe(struct hostrun *r, int fd, unsigned events, lo
 	return loop_fd_new(r->loop, fd, events, fn, r);
 }
 
-/* env would take a first word NAME=VALUE for a variable and run the next one, which no rule has seen as the program. */
+/* env would take a first word NAME=VALUE for a variable and run the next one, which no rule has
+ * seen as the program. */
 static int check_program(const struct action_spec *spec, struct err *err)
 {
 	const char *program = spec->argv.nr ? spec->argv.item[0] : "";
 	if (!*program || strchr(program, '='))
-		return err_set(err, ERR_INVALID, "'%.100s' is no program; variables go into env = { NAME = \"VALUE\" }", program);
+		return err_set(
+			err, ERR_INVALID,
+			"'%.100s' is no program; variables go into env = { NAME = \"VALUE\" }",
+			program);
 	return 0;
 }
 
 static int make_pipes(bool input, int in[2], int out[2], int errs[2], struct err *err)
 {
-	if ((!input || pipe2(in, O_CLOEXEC) == 0) && pipe2(out, O_CLOEXEC) == 0 && pipe2(errs, O_CLOEXEC) == 0)
+	if ((!input || pipe2(in, O_CLOEXEC) == 0) && pipe2(out, O_CLOEXEC) == 0 &&
+	    pipe2(errs, O_CLOEXEC) == 0)
 		return 0;
 	err_sys(err, "cannot make a pipe");
 	for (int i = 0; i < 2; i++) {
@@ -276,7 +285,8 @@ static void hostrun_start(void *self, struct action *a)
 		r->input_len = spec->stdin_len;
 	}
 	r->in = r->pidfd = -1;
-	if (check_program(spec, &err) < 0 || make_pipes(r->input_len > 0, in, out, errs, &err) < 0) {
+	if (check_program(spec, &err) < 0 ||
+	    make_pipes(r->input_len > 0, in, out, errs, &err) < 0) {
 		free(r);
 		action_fail(a, &err);
 		return;
@@ -331,7 +341,8 @@ static void hostrun_cancel(void *self, struct action *a, const char *how)
 
 void hostrun_effector(const struct hostrun_at *at, struct effector *out)
 {
-	*out = (struct effector){
-		.name = "host", .start = hostrun_start, .cancel = hostrun_cancel, .self = (void *)(uintptr_t)at
-	};
+	*out = (struct effector){ .name = "host",
+				  .start = hostrun_start,
+				  .cancel = hostrun_cancel,
+				  .self = (void *)(uintptr_t)at };
 }

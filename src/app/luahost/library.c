@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "base/paths.h"
 
-/* lua_files.S holds the bytes; lua_files.inc names them. Both are made by the Makefile from lua/ and
- * plugins/. */
+/* lua_files.S holds the bytes; lua_files.inc names them. Both are made by the Makefile from lua/
+ * and plugins/. */
 #define LUA_FILE(symbol, path) extern const char symbol##_begin[], symbol##_end[];
 #include "lua_files.inc"
 #undef LUA_FILE
@@ -29,7 +29,8 @@ static const char *from_disk(const char *path, size_t *len_out)
 		return NULL;
 	struct buf text = BUF_INIT;
 	struct err err = ERR_INIT;
-	CLEANUP(free_ptr) char *tail = mem_printf("%s%s", strncmp(path, "plugins/", 8) ? "lua/" : "", path);
+	CLEANUP(free_ptr)
+	char *tail = mem_printf("%s%s", strncmp(path, "plugins/", 8) ? "lua/" : "", path);
 	CLEANUP(free_ptr) char *full = path_join(dir, tail);
 	if (file_read(full, &text, 4 << 20, &err) < 0) {
 		buf_release(&text);
@@ -63,8 +64,10 @@ const char *library_find(const char *module, size_t *len_out)
 	for (char *p = base; *p; p++)
 		if (*p == '.')
 			*p = '/';
-	bool agent = !strncmp(base, "sandglass/agents/", 17); /* profiles of inner agents lie with the plugins */
-	CLEANUP(free_ptr) char *plain = mem_printf("%s%s.lua", agent ? "plugins" : "", agent ? base + 9 : base);
+	/* profiles of inner agents lie with the plugins */
+	bool agent = !strncmp(base, "sandglass/agents/", 17);
+	CLEANUP(free_ptr)
+	char *plain = mem_printf("%s%s.lua", agent ? "plugins" : "", agent ? base + 9 : base);
 	CLEANUP(free_ptr) char *init = mem_printf("%s/init.lua", base);
 	const char *text = library_file(plain, len_out);
 	return text ? text : library_file(init, len_out);

@@ -23,7 +23,8 @@ struct eval {
 	json_t *data;
 };
 
-static int lua_file_send_json(struct eval *e, uint16_t type, uint64_t id, json_t *body, struct err *err)
+static int lua_file_send_json(struct eval *e, uint16_t type, uint64_t id, json_t *body,
+			      struct err *err)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	json_put_int(body, "t", clock_wall_us());
@@ -72,7 +73,8 @@ static int answer_module(struct eval *e, uint64_t id, const char *name, struct e
 		json_put_str(o, "path", ours ? name : path);
 	} else {
 		CLEANUP(free_ptr)
-		char *msg = mem_printf("%s%s", path ? "no file " : "no module of that name", path ? path : "");
+		char *msg = mem_printf("%s%s", path ? "no file " : "no module of that name",
+				       path ? path : "");
 		json_put_str(o, "code", "io");
 		json_put_str(o, "msg", msg);
 	}
@@ -89,8 +91,9 @@ static int lua_file_answer(struct eval *e, uint64_t id, const json_t *call, stru
 	if (!strcmp(op, "module"))
 		return answer_module(e, id, json_str(args, "name", ""), err);
 	json_t *body = json_object();
-	int rc = e->run->call ? e->run->call(e->run->self, op, args, &value, &why) :
-				err_set(&why, ERR_SCRIPT, "a file like this can not do anything ('%s')", op);
+	int rc = e->run->call ? e->run->call(e->run->self, op, args, &value, &why)
+			      : err_set(&why, ERR_SCRIPT,
+					"a file like this can not do anything ('%s')", op);
 	if (rc == 0) {
 		json_put(body, "value", value);
 	} else {
@@ -120,7 +123,8 @@ static int one_frame(struct eval *e, const struct frame *f, const json_t *body, 
 	const char *at = json_str(body, "at", NULL);
 	if (msg && at && !strstr(msg, at)) /* "config.lua:2": the line that is wrong */
 		return err_set(err, ERR_SCRIPT, "%s: %s", at, msg);
-	return err_set(err, ERR_SCRIPT, "%s", msg ? msg : json_str(body, "why", "the file could not be run"));
+	return err_set(err, ERR_SCRIPT, "%s",
+		       msg ? msg : json_str(body, "why", "the file could not be run"));
 }
 
 static int limit_ms(const struct lua_file_run *run)
@@ -136,10 +140,12 @@ static int lua_file_serve(struct eval *e, struct err *err)
 		int64_t left = (e->end_us - clock_mono_us()) / 1000;
 		struct pollfd p = { .fd = e->host.sock, .events = POLLIN };
 		if (left <= 0 || poll(&p, 1, (int)left) == 0)
-			return err_set(err, ERR_SCRIPT, "ran for %d s without an end", limit_ms(e->run) / 1000);
+			return err_set(err, ERR_SCRIPT, "ran for %d s without an end",
+				       limit_ms(e->run) / 1000);
 		if (frame_recv(e->host.sock, HOST_BODY_MAX, &f, &body, NULL, NULL, err) < 0)
 			return err_wrap(err, "the Lua host ended");
-		CLEANUP(json_release) json_t *j = json_parse(f.body, f.len, "a frame of the Lua host", err);
+		CLEANUP(json_release)
+		json_t *j = json_parse(f.body, f.len, "a frame of the Lua host", err);
 		if (!j)
 			return -1;
 		int rc = one_frame(e, &f, j, err);
@@ -151,7 +157,9 @@ static int lua_file_serve(struct eval *e, struct err *err)
 int lua_file_run(const struct lua_file_run *run, json_t **data_out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	struct eval e = { .run = run, .host = HOST_PROCESS_NONE, .end_us = clock_mono_us() + limit_ms(run) * 1000LL };
+	struct eval e = { .run = run,
+			  .host = HOST_PROCESS_NONE,
+			  .end_us = clock_mono_us() + limit_ms(run) * 1000LL };
 	if (run->text)
 		buf_puts(&text, run->text);
 	else if (file_read(run->path, &text, FILE_MAX, err) < 0)

@@ -1,4 +1,5 @@
-/* The supervisor's side of a Lua host: starts it, sends and records its frames, watches the length of its turns. */
+/* The supervisor's side of a Lua host: starts it, sends and records its frames, watches the length
+ * of its turns. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -29,7 +30,8 @@ static void turn_timer(void *self)
 	struct host *h = self;
 	if (!h->warned) {
 		h->warned = true;
-		super_warn(h->super, "let long loops wait now and then, for instance with sg.sleep(0)",
+		super_warn(h->super,
+			   "let long loops wait now and then, for instance with sg.sleep(0)",
 			   "'%s' has not come to a wait for 1 s", h->name);
 		loop_timer_set(h->turn, TURN_KILL_MS - TURN_WARN_MS, 0);
 		return;
@@ -117,8 +119,8 @@ static void on_verdict(struct host *h, uint64_t ticket, const json_t *body)
 	if (e)
 		err_set(&err, ERR_SCRIPT, "%s", json_str(e, "msg", "error in 'when'"));
 	if (h->super->gate)
-		gate_judged(h->super->gate, ticket, json_flag(body, "match", false), json_str(body, "why", NULL),
-			    e ? &err : NULL);
+		gate_judged(h->super->gate, ticket, json_flag(body, "match", false),
+			    json_str(body, "why", NULL), e ? &err : NULL);
 }
 
 static void luahost_on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
@@ -127,7 +129,9 @@ static void luahost_on_frame(void *self, const struct frame *f, int *fds, size_t
 	struct err err = ERR_INIT;
 	for (size_t i = 0; i < nr_fds; i++)
 		fd_close(&fds[i]);
-	CLEANUP(json_release) json_t *body = json_parse(f->len ? f->body : "{}", f->len ? f->len : 2, "frame of the Lua host", &err);
+	CLEANUP(json_release)
+	json_t *body = json_parse(f->len ? f->body : "{}", f->len ? f->len : 2,
+				  "frame of the Lua host", &err);
 	if (!body || h->ended) {
 		if (!h->ended)
 			luahost_ended(h, NULL, &err);
@@ -142,7 +146,8 @@ static void luahost_on_frame(void *self, const struct frame *f, int *fds, size_t
 	case HOST_TELL:
 		if (!strcmp(json_str(body, "op", ""), "observe")) {
 			json_decref(h->observed);
-			h->observed = json_incref(json_object_get(json_object_get(body, "args"), "events"));
+			h->observed = json_incref(
+				json_object_get(json_object_get(body, "args"), "events"));
 		} else {
 			call_tell(h->super, body);
 		}
@@ -173,7 +178,8 @@ static void luahost_on_frame(void *self, const struct frame *f, int *fds, size_t
 		luahost_ended(h, body, NULL);
 		break;
 	default:
-		err_set(&err, ERR_PARSE, "the Lua host of '%s' sent a frame of unknown type %u", h->name, f->type);
+		err_set(&err, ERR_PARSE, "the Lua host of '%s' sent a frame of unknown type %u",
+			h->name, f->type);
 		luahost_ended(h, NULL, &err);
 	}
 }
@@ -184,7 +190,8 @@ static void luahost_on_close(void *self, const struct err *err)
 	struct err why = ERR_INIT;
 	(void)err;
 	if (h->late)
-		err_set(&why, ERR_TIMEOUT, "'%s' was ended: it did not come to a wait for %d s", h->name, TURN_KILL_MS / 1000);
+		err_set(&why, ERR_TIMEOUT, "'%s' was ended: it did not come to a wait for %d s",
+			h->name, TURN_KILL_MS / 1000);
 	else
 		err_set(&why, ERR_CLOSED, "the Lua host of '%s' has died", h->name);
 	luahost_ended(h, NULL, &why);
@@ -196,7 +203,9 @@ static void luahost_on_drain(void *self)
 	calls_drained(h->super);
 }
 
-static const struct stream_ops luahost_stream_ops = { .on_frame = luahost_on_frame, .on_close = luahost_on_close, .on_drain = luahost_on_drain };
+static const struct stream_ops luahost_stream_ops = { .on_frame = luahost_on_frame,
+						      .on_close = luahost_on_close,
+						      .on_drain = luahost_on_drain };
 
 static void luahost_on_started(void *self, int pid, int pidfd)
 {
@@ -217,9 +226,9 @@ static void luahost_on_failed(void *self, const struct err *err)
 	luahost_ended(self, NULL, err);
 }
 
-static const struct launcher_host_ops launch_ops = {
-	.on_started = luahost_on_started, .on_exit = child_exited, .on_failed = luahost_on_failed
-};
+static const struct launcher_host_ops launch_ops = { .on_started = luahost_on_started,
+						     .on_exit = child_exited,
+						     .on_failed = luahost_on_failed };
 
 static int luahost_spawn(struct host *h, struct err *err)
 {
@@ -229,7 +238,8 @@ static int luahost_spawn(struct host *h, struct err *err)
 	CLEANUP(free_ptr) char *path = paths_libexec("sandglass-host");
 	char *argv[] = { (char[]){ "sandglass-host" }, NULL }, *env[] = { NULL };
 	int fds[HOST_FD + 1] = { -1, -1, -1, sp[1] };
-	launcher_spawn_host(h->super->launcher, path, argv, env, fds, ARRAY_LEN(fds), &launch_ops, h);
+	launcher_spawn_host(h->super->launcher, path, argv, env, fds, ARRAY_LEN(fds), &launch_ops,
+			    h);
 	close(sp[1]);
 	h->stream = stream_new(h->super->loop, sp[0], HOST_BODY_MAX, &luahost_stream_ops, h);
 	return 0;
@@ -281,12 +291,13 @@ static void luahost_record_start(struct host *h, const char *text, size_t len)
 	json_put_str(body, "mode", h->mode);
 	json_put_str(body, "script", h->name);
 	json_put_str(body, "text_hash", buf_cstr(&hex));
-	h->start_seq = record_append_json(h->super->record, EV_HOST_START, h->super->start_seq, 0, 0, 0, body);
+	h->start_seq = record_append_json(h->super->record, EV_HOST_START, h->super->start_seq, 0,
+					  0, 0, body);
 	buf_release(&hex);
 }
 
-int luahost_new(struct host **out, struct super *s, const struct host_start *st, const struct host_ops *ops, void *self,
-	     struct err *err)
+int luahost_new(struct host **out, struct super *s, const struct host_start *st,
+		const struct host_ops *ops, void *self, struct err *err)
 {
 	struct host *h = host_make(s, st->mode, st->name, st->dir, ops, self, err);
 	if (!h)
@@ -297,8 +308,8 @@ int luahost_new(struct host **out, struct super *s, const struct host_start *st,
 	return 0;
 }
 
-int luahost_resume(struct host **out, struct super *s, const struct host_resume *r, const struct host_ops *ops, void *self,
-		struct err *err)
+int luahost_resume(struct host **out, struct super *s, const struct host_resume *r,
+		   const struct host_ops *ops, void *self, struct err *err)
 {
 	struct host *h = host_make(s, "script", r->name, r->dir, ops, self, err);
 	if (!h)
@@ -343,7 +354,8 @@ void luahost_answer(struct host *h, uint64_t call, json_t *value, json_t *error)
 	host_send(h, HOST_ANSWER, call, body);
 }
 
-void luahost_chunk(struct host *h, uint64_t call, const char *stream, const void *bytes, size_t len, uint64_t off)
+void luahost_chunk(struct host *h, uint64_t call, const char *stream, const void *bytes, size_t len,
+		   uint64_t off)
 {
 	json_t *body = json_object();
 	json_put_str(body, "stream", stream);
@@ -383,7 +395,8 @@ void luahost_event(struct host *h, const char *name, json_t *body)
 {
 	size_t i;
 	json_t *want;
-	json_array_foreach(h->observed, i, want) {
+	json_array_foreach(h->observed, i, want)
+	{
 		if (strcmp(json_is_string(want) ? json_string_value(want) : "", name) != 0)
 			continue;
 		json_t *frame = json_object();

@@ -52,7 +52,8 @@ static json_t *luahost_call_messages_of(const json_t *list)
 {
 	json_t *out = json_array(), *m;
 	size_t i;
-	json_array_foreach((json_t *)(uintptr_t)list, i, m) {
+	json_array_foreach((json_t *)(uintptr_t)list, i, m)
+	{
 		CLEANUP(free_ptr) char *hex = host_call_message(m);
 		json_array_append_new(out, json_string(hex));
 	}
@@ -80,7 +81,7 @@ json_t *luahost_call_small(const json_t *body)
 	return out;
 }
 
-/* --- comparing ---------------------------------------------------------------------------------------------------- */
+/* --- comparing -------------------------------------------------------------------------------- */
 
 static bool luahost_call_compare(const json_t *a, const json_t *b, struct buf *path);
 
@@ -99,12 +100,11 @@ static bool differ_objects(const json_t *a, const json_t *b, struct buf *path)
 {
 	const char *key;
 	json_t *v;
-	json_object_foreach((json_t *)(uintptr_t)a, key, v)
-		if (differ_under(key, v, json_object_get(b, key), path))
-			return true;
-	json_object_foreach((json_t *)(uintptr_t)b, key, v)
-		if (!json_object_get(a, key) && differ_under(key, NULL, v, path))
-			return true;
+	json_object_foreach((json_t *)(uintptr_t)a, key,
+			    v) if (differ_under(key, v, json_object_get(b, key), path)) return true;
+	json_object_foreach((json_t *)(uintptr_t)b, key,
+			    v) if (!json_object_get(a, key) &&
+				   differ_under(key, NULL, v, path)) return true;
 	return false;
 }
 
@@ -138,7 +138,8 @@ char *luahost_call_differ(const json_t *recorded, const json_t *now)
 	struct buf path = BUF_INIT;
 	static const char *const compared[] = { "op", "agent", "args" };
 	for (size_t i = 0; i < ARRAY_LEN(compared); i++)
-		if (differ_under(compared[i], json_object_get(recorded, compared[i]), json_object_get(now, compared[i]), &path))
+		if (differ_under(compared[i], json_object_get(recorded, compared[i]),
+				 json_object_get(now, compared[i]), &path))
 			return buf_take(&path);
 	buf_release(&path);
 	return NULL;

@@ -1,5 +1,6 @@
-/* A Lua host is a pure function of its frames: sent the recorded ones, a new host stands where the old one stood. What it
- * asks meanwhile has been asked before; only calls without a recorded answer are asked again. */
+/* A Lua host is a pure function of its frames: sent the recorded ones, a new host stands where the
+ * old one stood. What it asks meanwhile has been asked before; only calls without a recorded answer
+ * are asked again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,13 +16,16 @@ struct fed_call {
 struct host_feed {
 	struct fed_call *call; /* asked, and no recorded answer */
 	size_t nr, cap;
-	uint64_t *answered;    /* ids with a recorded answer */
+	uint64_t *answered; /* ids with a recorded answer */
 	size_t nr_answered, cap_answered;
-	uint64_t *lost;        /* calls whose actions may have reached outside and whose end is unknown */
+	/* calls whose actions may have reached outside and whose end is unknown */
+	uint64_t *lost;
 	size_t nr_lost;
-	const struct host_resume *changed; /* the script has another text: everything is recorded anew; while feed_begin runs */
+	/* the script has another text: everything is recorded anew; while feed_begin runs */
+	const struct host_resume *changed;
 	bool anew;
-	uint64_t told;         /* of the last recorded turn: so much of what it tells is in the record */
+	/* of the last recorded turn: so much of what it tells is in the record */
+	uint64_t told;
 	void (*caught_up)(void *self);
 	void *self;
 };
@@ -41,7 +45,8 @@ void feed_free_calls(struct host *h)
 }
 
 /* A script of another text: the frames are those of a new host, under its own host.start. */
-static int record_anew(struct host *h, uint16_t type, uint64_t id, struct buf *body, struct err *err)
+static int record_anew(struct host *h, uint16_t type, uint64_t id, struct buf *body,
+		       struct err *err)
 {
 	const struct host_resume *r = h->feed->changed;
 	CLEANUP(json_release) json_t *j = json_parse(body->data, body->len, "frame", err);
@@ -56,7 +61,8 @@ static int record_anew(struct host *h, uint16_t type, uint64_t id, struct buf *b
 	return 0;
 }
 
-static int luahost_feed_send_recorded(struct host *h, struct session *s, const struct event *ev, struct err *err)
+static int luahost_feed_send_recorded(struct host *h, struct session *s, const struct event *ev,
+				      struct err *err)
 {
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	uint16_t type;
@@ -93,7 +99,9 @@ int feed_begin(struct host *h, const struct host_resume *r, struct err *err)
 		return -1;
 	int rc = feed_new(&f, s, FEED_ALL, 0, err);
 	while (rc == 0 && (rc = feed_next(f, &ev, &a, r->until_seq, err)) == 1) {
-		rc = ev.kind == EV_HOST_FRAME && ev.cause == r->start_seq ? luahost_feed_send_recorded(h, s, &ev, err) : 0;
+		rc = ev.kind == EV_HOST_FRAME && ev.cause == r->start_seq
+			     ? luahost_feed_send_recorded(h, s, &ev, err)
+			     : 0;
 		arena_reset(&a);
 	}
 	feed_free(&f);
@@ -115,7 +123,9 @@ bool feed_frame(struct host *h, uint16_t type, uint64_t id, const json_t *body)
 				return true;
 			}
 		GROW(f->call, f->nr, f->cap);
-		f->call[f->nr++] = (struct fed_call){ .id = id, .body = json_incref((json_t *)(uintptr_t)body) };
+		f->call[f->nr++] =
+			(struct fed_call){ .id = id,
+					   .body = json_incref((json_t *)(uintptr_t)body) };
 		return true;
 	}
 	const char *op = json_str(body, "op", "");
@@ -143,7 +153,9 @@ void feed_caught_up(struct host *h)
 		if (was_lost(f, f->call[i].id)) {
 			json_t *e = json_object();
 			json_put_str(e, "code", "interrupted");
-			json_put_str(e, "msg", "interrupted: it had begun when the session broke off, and how it ended is not known");
+			json_put_str(
+				e, "msg",
+				"interrupted: it had begun when the session broke off, and how it ended is not known");
 			luahost_answer(h, f->call[i].id, NULL, e);
 		} else {
 			call_begin(h, h->super, f->call[i].id, f->call[i].body);

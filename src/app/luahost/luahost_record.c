@@ -19,12 +19,14 @@ static void luahost_record_leave_out(json_t *res, const char *key, int64_t actio
 	json_put(res, key, ref);
 }
 
-void luahost_record_frame(struct record *r, uint64_t cause, uint64_t ordinal, uint16_t type, uint64_t id, const json_t *body)
+void luahost_record_frame(struct record *r, uint64_t cause, uint64_t ordinal, uint16_t type,
+			  uint64_t id, const json_t *body)
 {
 	json_t *ev = json_object();
 	json_t *kept = json_copy((json_t *)(uintptr_t)body);
 	json_t *res = json_object_get(kept, "value");
-	if (type == HOST_ANSWER && json_is_object(res) && json_is_integer(json_object_get(res, "out_bytes"))) {
+	if (type == HOST_ANSWER && json_is_object(res) &&
+	    json_is_integer(json_object_get(res, "out_bytes"))) {
 		int64_t action = json_int(res, "event", 0);
 		int out = json_flag(res, "pty", false) ? STREAM_PTY : STREAM_OUT;
 		json_t *copy = json_copy(res);
@@ -52,7 +54,8 @@ static int luahost_record_put_back(struct session *s, json_t *res, const char *k
 	uint64_t tail = total > HOST_OUTPUT_SHOWN ? HOST_OUTPUT_SHOWN : total;
 	if (session_output(s, action, stream, 0, HOST_OUTPUT_SHOWN, &shown.head, err) < 0 ||
 	    (total > shown.head.len &&
-	     session_output(s, action, stream, total - shown.head.len < tail ? shown.head.len : total - tail, tail,
+	     session_output(s, action, stream,
+			    total - shown.head.len < tail ? shown.head.len : total - tail, tail,
 			    &shown.tail, err) < 0)) {
 		output_excerpt_release(&shown);
 		return -1;
@@ -64,12 +67,14 @@ static int luahost_record_put_back(struct session *s, json_t *res, const char *k
 	return 0;
 }
 
-int luahost_rebuild_frame(struct session *s, const struct event *ev, uint16_t *type_out, uint64_t *id_out, struct buf *out,
-		       struct err *err)
+int luahost_rebuild_frame(struct session *s, const struct event *ev, uint16_t *type_out,
+			  uint64_t *id_out, struct buf *out, struct err *err)
 {
 	if (!ev->body)
-		return err_set(err, ERR_INVALID, "event #%llu was redacted: what the script did after it cannot be run again",
-			       (unsigned long long)ev->seq);
+		return err_set(
+			err, ERR_INVALID,
+			"event #%llu was redacted: what the script did after it cannot be run again",
+			(unsigned long long)ev->seq);
 	CLEANUP(json_release) json_t *j = json_parse(ev->body, ev->len, "host.frame", err);
 	if (!j)
 		return -1;
@@ -79,11 +84,14 @@ int luahost_rebuild_frame(struct session *s, const struct event *ev, uint16_t *t
 		if (!strcmp(host_frame_name(t), name))
 			type = t;
 	if (!type)
-		return err_set(err, ERR_PARSE, "host.frame #%llu has the unknown type '%s'", (unsigned long long)ev->seq, name);
+		return err_set(err, ERR_PARSE, "host.frame #%llu has the unknown type '%s'",
+			       (unsigned long long)ev->seq, name);
 	json_t *body = json_object_get(j, "body"), *res = json_object_get(body, "value");
 	if (!json_is_object(body))
-		return err_set(err, ERR_PARSE, "host.frame #%llu has no body", (unsigned long long)ev->seq);
-	if (json_is_object(res) && (luahost_record_put_back(s, res, "out", err) < 0 || luahost_record_put_back(s, res, "err", err) < 0))
+		return err_set(err, ERR_PARSE, "host.frame #%llu has no body",
+			       (unsigned long long)ev->seq);
+	if (json_is_object(res) && (luahost_record_put_back(s, res, "out", err) < 0 ||
+				    luahost_record_put_back(s, res, "err", err) < 0))
 		return -1;
 	json_dump_buf(body, out);
 	*type_out = type;

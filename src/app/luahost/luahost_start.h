@@ -1,4 +1,5 @@
-/* The process of a Lua host whose caller speaks to it directly (a file of rules, a rerun): one socket, nothing else open. */
+/* The process of a Lua host whose caller speaks to it directly (a file of rules, a rerun): one
+ * socket, nothing else open. */
 #ifndef APP_LUAHOST_LUAHOST_START_H
 #define APP_LUAHOST_LUAHOST_START_H
 

@@ -66,7 +66,8 @@ void op_snapshot_effector(struct trees *t, struct effector *out);
 bool op_command_spec(struct call *c, struct action_spec *spec, struct buf *in);
 /* "NAME=value" words from an object of strings. */
 void op_env(const json_t *env, struct strv *out);
-/* A short, valid name for a box or file: letters, digits, "-", "_", "."; else "box". Returns owned. */
+/* A short, valid name for a box or file: letters, digits, "-", "_", "."; else "box". Returns
+ * owned. */
 char *op_plain_name(const char *name, const char *fallback);
 
 #endif

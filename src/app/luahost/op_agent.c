@@ -38,7 +38,8 @@ static uint64_t op_agent_record_start(struct call *c, const char *name)
 	if (json_is_integer(json_object_get(c->args, "box")))
 		json_put_int(body, "box", json_int(c->args, "box", 0));
 	call_mark(c, body);
-	return record_append_json(c->super->record, EV_AGENT_START, c->agent ? c->agent : c->super->start_seq, 0, 0, 0, body);
+	return record_append_json(c->super->record, EV_AGENT_START,
+				  c->agent ? c->agent : c->super->start_seq, 0, 0, 0, body);
 }
 
 void op_agent_start(struct call *c)
@@ -92,7 +93,8 @@ static void cancel_turn(struct call *c)
 /* A paused agent stops here, before its next model call. */
 void op_agent_turn(struct call *c)
 {
-	if (gate_paused(c->super->gate, (uint64_t)json_int(c->args, "agent", (json_int_t)c->agent))) {
+	if (gate_paused(c->super->gate,
+			(uint64_t)json_int(c->args, "agent", (json_int_t)c->agent))) {
 		c->cancel = cancel_turn;
 		return;
 	}
@@ -104,7 +106,8 @@ void op_agents_continue(struct super *s)
 	for (struct call *c = s->calls, *next; c; c = next) {
 		next = c->next;
 		if (!strcmp(c->op, "agent.turn") && !c->action &&
-		    !gate_paused(s->gate, (uint64_t)json_int(c->args, "agent", (json_int_t)c->agent)))
+		    !gate_paused(s->gate,
+				 (uint64_t)json_int(c->args, "agent", (json_int_t)c->agent)))
 			turn_now(c);
 	}
 }
@@ -150,7 +153,8 @@ void op_agent_end(struct call *c)
 static void op_agent_permit(void *self, struct action *a)
 {
 	(void)self;
-	action_ended(a, END_OK, NULL); /* what is permitted runs in the script; tool.end tells how it went */
+	/* what is permitted runs in the script; tool.end tells how it went */
+	action_ended(a, END_OK, NULL);
 }
 
 static void op_agent_no_cancel(void *self, struct action *a, const char *how)
@@ -160,7 +164,9 @@ static void op_agent_no_cancel(void *self, struct action *a, const char *how)
 	(void)how; /* it has ended before anybody could ask */
 }
 
-static const struct effector tool_effector = { .name = "tool", .start = op_agent_permit, .cancel = op_agent_no_cancel };
+static const struct effector tool_effector = { .name = "tool",
+					       .start = op_agent_permit,
+					       .cancel = op_agent_no_cancel };
 
 /* What a host tool brings in may be anybody's words; a person's own are not. */
 static void op_agent_taint(struct call *c)
@@ -193,16 +199,19 @@ void op_tool_call(struct call *c)
 			json_put_str(body, "where", "box");
 			json_put(body, "args", json_incref(json_object_get(c->args, "args")));
 			call_mark(c, body);
-			seq = record_append_json(c->super->record, EV_TOOL_CALL, c->agent, c->agent, 0, 0, body);
+			seq = record_append_json(c->super->record, EV_TOOL_CALL, c->agent, c->agent,
+						 0, 0, body);
 		}
 		json_t *v = json_object();
 		json_put_int(v, "event", (int64_t)seq);
 		call_answer(c, v);
 		return;
 	}
-	struct action_spec spec = {
-		.kind = ACT_HOST, .tool = name, .args = json_object_get(c->args, "args"), .leaves_box = on_host, .parallel = true
-	};
+	struct action_spec spec = { .kind = ACT_HOST,
+				    .tool = name,
+				    .args = json_object_get(c->args, "args"),
+				    .leaves_box = on_host,
+				    .parallel = true };
 	c->tool = name;
 	call_action(c, &spec, &tool_effector, op_agent_tool_done);
 }
@@ -212,7 +221,8 @@ void op_tool_call(struct call *c)
 void op_budget_new(struct call *c)
 {
 	struct budget_limits lim = op_agent_limits_of(json_object_get(c->args, "limits"));
-	uint64_t parent = (uint64_t)json_int(c->args, "parent", (json_int_t)c->super->session_budget);
+	uint64_t parent =
+		(uint64_t)json_int(c->args, "parent", (json_int_t)c->super->session_budget);
 	json_t *v = json_object();
 	json_put_int(v, "budget", (int64_t)gate_budget(c->super->gate, parent, c->agent, &lim));
 	call_answer(c, v);

@@ -13,7 +13,8 @@ void op_env(const json_t *env, struct strv *out)
 	const char *key;
 	json_t *value;
 	struct buf v = BUF_INIT, word = BUF_INIT;
-	json_object_foreach((json_t *)(uintptr_t)env, key, value) {
+	json_object_foreach((json_t *)(uintptr_t)env, key, value)
+	{
 		const char *secret = json_str(value, "$secret", NULL);
 		if (secret) {
 			buf_reset(&v);
@@ -34,7 +35,8 @@ char *op_plain_name(const char *name, const char *fallback)
 {
 	struct buf b = BUF_INIT;
 	for (const char *p = name; *p && b.len < 40; p++)
-		if ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || strchr("-_.", *p))
+		if ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+		    (*p >= '0' && *p <= '9') || strchr("-_.", *p))
 			buf_putc(&b, *p);
 	if (!b.len || b.data[0] == '.' || b.data[0] == '-') {
 		buf_reset(&b);
@@ -45,8 +47,9 @@ char *op_plain_name(const char *name, const char *fallback)
 
 /* --- open and close --- */
 
-/* Directories of the host that the script alone has chosen, outside of its project: each is an action of its own before the box
- * is opened, so that a rule sees the path and a person may be asked. */
+/* Directories of the host that the script alone has chosen, outside of its project: each is an
+ * action of its own before the box is opened, so that a rule sees the path and a person may be
+ * asked. */
 struct chosen {
 	struct strv path;
 	size_t at;
@@ -100,15 +103,20 @@ static void show_next(struct call *c)
 		box_open_now(c);
 		return;
 	}
-	struct action_spec spec = { .kind = ACT_PUT, .tool = "sandbox", .path = "/workspace", .host_path = ch->path.item[ch->at],
-				    .leaves_box = true, .parallel = true };
+	struct action_spec spec = { .kind = ACT_PUT,
+				    .tool = "sandbox",
+				    .path = "/workspace",
+				    .host_path = ch->path.item[ch->at],
+				    .leaves_box = true,
+				    .parallel = true };
 	call_action(c, &spec, &ch->effector, shown_one);
 }
 
 static void choose_shown(const struct call *c, struct strv *out, const json_t *path)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	CLEANUP(free_ptr) char *full = json_get_bytes(path, &b) ? realpath(buf_cstr(&b), NULL) : NULL;
+	CLEANUP(free_ptr)
+	char *full = json_get_bytes(path, &b) ? realpath(buf_cstr(&b), NULL) : NULL;
 	if (full && !script_tree_dir(c, full))
 		strv_push(out, full);
 }
@@ -120,7 +128,8 @@ void op_box_open(struct call *c)
 	struct chosen *ch = NEW(struct chosen);
 	size_t i;
 	json_t *one;
-	ch->effector = (struct effector){ .name = "sandbox", .start = show_start, .cancel = show_cancel };
+	ch->effector =
+		(struct effector){ .name = "sandbox", .start = show_start, .cancel = show_cancel };
 	if (super_box_repos(c->args, repos, &none) == 0)
 		json_array_foreach(repos, i, one)
 			choose_shown(c, &ch->path, json_object_get(one, "dir"));
@@ -186,7 +195,8 @@ static void op_box_set_frozen(struct call *c, bool frozen)
 	f->c = c;
 	c->data = f;
 	c->free_data = forget_call;
-	boxes_freeze_then(c->super->boxes, id, frozen, c->agent ? c->agent : c->super->start_seq, op_box_on_frozen, f);
+	boxes_freeze_then(c->super->boxes, id, frozen, c->agent ? c->agent : c->super->start_seq,
+			  op_box_on_frozen, f);
 }
 
 void op_box_freeze(struct call *c)
@@ -212,7 +222,8 @@ bool op_command_spec(struct call *c, struct action_spec *spec, struct buf *in)
 		return false;
 	CLEANUP(buf_release) struct buf batch = BUF_INIT;
 	if (json_object_get(c->args, "batch") && !(box->driver->caps & CAP_SHELL)) {
-		call_fail(c, "backend", NULL, NULL, id, "batch: a box of %s has no shell; use exec", box->driver->name);
+		call_fail(c, "backend", NULL, NULL, id, "batch: a box of %s has no shell; use exec",
+			  box->driver->name);
 		return false;
 	}
 	if (command_batch_text(json_object_get(c->args, "batch"), &batch)) {
@@ -224,15 +235,18 @@ bool op_command_spec(struct call *c, struct action_spec *spec, struct buf *in)
 		strv_push(&spec->argv, "-c");
 		strv_push(&spec->argv, cmd);
 		spec->cmdline = cmd;
-	} else if (!json_get_argv(json_object_get(c->args, "argv"), &spec->argv) || !spec->argv.nr) {
+	} else if (!json_get_argv(json_object_get(c->args, "argv"), &spec->argv) ||
+		   !spec->argv.nr) {
 		strv_release(&spec->argv);
-		call_fail(c, "script", NULL, NULL, 0, "exec needs a command: a string, or a list of words");
+		call_fail(c, "script", NULL, NULL, 0,
+			  "exec needs a command: a string, or a list of words");
 		return false;
 	}
 	for (size_t i = 0; i < spec->argv.nr; i++)
 		if (strlen(spec->argv.item[i]) != spec->argv.len[i]) {
 			strv_release(&spec->argv);
-			call_fail(c, "script", NULL, NULL, 0, "a word of a command cannot hold a NUL byte");
+			call_fail(c, "script", NULL, NULL, 0,
+				  "a word of a command cannot hold a NUL byte");
 			return false;
 		}
 	spec->kind = ACT_EXEC;
@@ -251,7 +265,8 @@ bool op_command_spec(struct call *c, struct action_spec *spec, struct buf *in)
 	return true;
 }
 
-/* 127 means that the command was not found in the box. If this machine has it, the box was not given it. */
+/* 127 means that the command was not found in the box. If this machine has it, the box was not
+ * given it. */
 static void explain_127(struct call *c, const struct action_result *res, json_t *v)
 {
 	if (json_int(res->body, "code", 0) != 127)
@@ -291,7 +306,8 @@ static void file_action(struct call *c, struct action_spec *spec,
 	if (!call_box(c, &id))
 		return;
 	spec->box = id;
-	spec->path = json_get_bytes(json_object_get(c->args, "path"), &path) ? buf_cstr(&path) : NULL;
+	spec->path =
+		json_get_bytes(json_object_get(c->args, "path"), &path) ? buf_cstr(&path) : NULL;
 	spec->args = c->args;
 	call_action(c, spec, boxes_effector(c->super->boxes, id), done);
 }
@@ -308,7 +324,8 @@ static void free_buf(void *data)
 	free(data);
 }
 
-/* A script holds what it reads, so one answer is bounded; BOX_FILE_MAX is what a driver hands out of a file. */
+/* A script holds what it reads, so one answer is bounded; BOX_FILE_MAX is what a driver hands out
+ * of a file. */
 enum { READ_ANSWER_MAX = 16 << 20 };
 
 static void op_box_read_done(struct call *c, const struct action_result *res)
@@ -316,16 +333,20 @@ static void op_box_read_done(struct call *c, const struct action_result *res)
 	if (!call_outcome(c, res))
 		return;
 	struct buf *b = c->data;
-	size_t off = (size_t)json_int(c->args, "off", 0), len = (size_t)json_int(c->args, "len", (json_int_t)b->len);
-	bool beyond = b->len >= BOX_FILE_MAX && len && (off >= b->len || (json_object_get(c->args, "len") && len > b->len - off));
+	size_t off = (size_t)json_int(c->args, "off", 0),
+	       len = (size_t)json_int(c->args, "len", (json_int_t)b->len);
+	bool beyond = b->len >= BOX_FILE_MAX && len &&
+		      (off >= b->len || (json_object_get(c->args, "len") && len > b->len - off));
 	off = off > b->len ? b->len : off;
 	len = len > b->len - off ? b->len - off : len;
 	if (beyond || len > READ_ANSWER_MAX) {
-		const char *advice = beyond ? "what lies behind can be had by a command in the box" :
-					      "read a part of it ({ from =, len = }), or let a command in the box do it";
+		const char *advice =
+			beyond ? "what lies behind can be had by a command in the box"
+			       : "read a part of it ({ from =, len = }), or let a command in the box do it";
 		CLEANUP(buf_release) struct buf path = BUF_INIT;
 		json_get_bytes(json_object_get(c->args, "path"), &path);
-		call_fail(c, "limit", NULL, NULL, res->id, "'%s' is larger than %d MiB: %s", buf_cstr(&path),
+		call_fail(c, "limit", NULL, NULL, res->id, "'%s' is larger than %d MiB: %s",
+			  buf_cstr(&path),
 			  (beyond ? (int)BOX_FILE_MAX : (int)READ_ANSWER_MAX) >> 20, advice);
 		return;
 	}
@@ -374,7 +395,8 @@ void op_box_edit(struct call *c)
 	file_action(c, &spec, event_done);
 }
 
-/* The paths are lines of its output, but names may hold line ends: as long as all are in the end's body, they are taken from there. */
+/* The paths are lines of its output, but names may hold line ends: as long as all are in the end's
+ * body, they are taken from there. */
 static json_t *op_box_globbed(const struct buf *lines, const json_t *body)
 {
 	json_t *paths = json_object_get(body, "paths");

@@ -1,5 +1,6 @@
-/* sg.check: the session so far held against a check file, the same that `verify --with` runs later. In a thread, over a
- * reader's connection of its own, after all that the script has done is in the file. */
+/* sg.check: the session so far held against a check file, the same that `verify --with` runs later.
+ * In a thread, over a reader's connection of its own, after all that the script has done is in the
+ * file. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,8 +88,10 @@ static void op_check_answer(struct check_job *j)
 	json_put_int(v, "failed", json_int(body, "failed", 0));
 	json_put(v, "results", json_incref(j->results));
 	json_put_int(body, "call", (int64_t)c->id);
-	json_put_int(v, "event", (int64_t)record_append_json(c->super->record, EV_CHECK_DONE, c->agent ? c->agent : c->super->start_seq,
-							     c->agent, 0, 0, body));
+	json_put_int(v, "event",
+		     (int64_t)record_append_json(c->super->record, EV_CHECK_DONE,
+						 c->agent ? c->agent : c->super->start_seq,
+						 c->agent, 0, 0, body));
 	call_answer(c, v);
 }
 
@@ -125,9 +128,11 @@ static void op_check_begin(void *self)
 void op_check(struct call *c)
 {
 	const char *name = json_str(c->args, "file", ""), *dir = luahost_dir(c->host);
-	CLEANUP(free_ptr) char *file = *name == '/' || !dir ? mem_strdup(name) : path_join(dir, name);
+	CLEANUP(free_ptr)
+	char *file = *name == '/' || !dir ? mem_strdup(name) : path_join(dir, name);
 	if (access(file, F_OK) == 0 && !script_tree_file(c, file)) {
-		call_fail(c, "denied", NULL, NULL, 0, "checks '%s' lie outside of what this file may load", name);
+		call_fail(c, "denied", NULL, NULL, 0,
+			  "checks '%s' lie outside of what this file may load", name);
 		return;
 	}
 	struct check_job *j = NEW(struct check_job);

@@ -1,4 +1,5 @@
-/* put and get: single files between this machine and a box. They leave the box, so no rule allows them by default. */
+/* put and get: single files between this machine and a box. They leave the box, so no rule allows
+ * them by default. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,8 @@ static void put_done(void *self, json_t *result, const struct err *err)
 	copy_end(cp, err ? NULL : bytes_body((size_t)json_int(result, "size", 0)), err);
 }
 
-/* --- what was got is on disk before its action ends. Many that come at once (a folder) share one sync of the file system: each
+/* --- what was got is on disk before its action ends. Many that come at once (a folder) share one
+ * sync of the file system: each
  * has been written when the worker begins. --- */
 
 struct flush {
@@ -64,7 +66,8 @@ static struct flush *op_copy_flushing;
 static int op_copy_flush_one(struct copy *cp, bool all)
 {
 	const char *slash = strrchr(cp->host, '/');
-	CLEANUP(free_ptr) char *dir = slash ? mem_strndup(cp->host, (size_t)(slash - cp->host) + 1) : mem_strdup(".");
+	CLEANUP(free_ptr)
+	char *dir = slash ? mem_strndup(cp->host, (size_t)(slash - cp->host) + 1) : mem_strdup(".");
 	CLEANUP(fd_close) int fd = open(cp->host, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	CLEANUP(fd_close) int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (at < 0 || (all ? syncfs(at) : fd < 0 ? -1 : fsync(fd)) < 0 || (!all && fsync(at) < 0))
@@ -120,7 +123,8 @@ static void flush_begin(struct loop *l)
 
 void op_copy_leave(void)
 {
-	for (struct copy *cp = op_copy_flushing ? op_copy_flushing->batch : NULL; cp; cp = cp->next) {
+	for (struct copy *cp = op_copy_flushing ? op_copy_flushing->batch : NULL; cp;
+	     cp = cp->next) {
 		cp->action = NULL;
 		cp->s = NULL;
 	}
@@ -139,7 +143,9 @@ static void get_done(void *self, json_t *result, const struct err *err)
 	struct err why = ERR_INIT;
 	if (!err && file_whole(result, action_spec(cp->action)->path, &data, &why) < 0)
 		err = &why;
-	if (!err && file_write_renamed(cp->host, buf_cstr(&data), data.len, op_copy_plain((mode_t)json_int(result, "mode", 0644)), &why) < 0)
+	if (!err &&
+	    file_write_renamed(cp->host, buf_cstr(&data), data.len,
+			       op_copy_plain((mode_t)json_int(result, "mode", 0644)), &why) < 0)
 		err = &why;
 	if (err) {
 		copy_end(cp, NULL, err);
@@ -178,7 +184,8 @@ static void op_copy_start(void *self, struct action *a)
 	cp->action = a;
 	cp->host = mem_strdup(spec->host_path);
 	if (spec->kind == ACT_PUT)
-		b->driver->write(b, spec->path, buf_cstr(&data), data.len, (int)op_copy_plain(st.st_mode), put_done, cp);
+		b->driver->write(b, spec->path, buf_cstr(&data), data.len,
+				 (int)op_copy_plain(st.st_mode), put_done, cp);
 	else
 		b->driver->read(b, spec->path, BOX_FILE_MAX, get_done, cp);
 }
@@ -192,7 +199,9 @@ static void op_copy_cancel(void *self, struct action *a, const char *how)
 
 void op_copy_effector(struct super *s, struct effector *out)
 {
-	*out = (struct effector){ .name = "copy", .start = op_copy_start, .cancel = op_copy_cancel, .self = s };
+	*out = (struct effector){
+		.name = "copy", .start = op_copy_start, .cancel = op_copy_cancel, .self = s
+	};
 }
 
 static void op_copy_answer(struct call *c, const struct action_result *res)
@@ -210,8 +219,10 @@ static void op_copy(struct call *c, enum action_kind kind, const char *tool)
 	if (!call_box(c, &id))
 		return;
 	CLEANUP(buf_release) struct buf host = BUF_INIT, path = BUF_INIT;
-	if (!json_get_bytes(json_object_get(c->args, "host"), &host) || !json_get_bytes(json_object_get(c->args, "path"), &path)) {
-		call_fail(c, "script", NULL, NULL, 0, "%s needs a path on this machine and a path in the box", tool);
+	if (!json_get_bytes(json_object_get(c->args, "host"), &host) ||
+	    !json_get_bytes(json_object_get(c->args, "path"), &path)) {
+		call_fail(c, "script", NULL, NULL, 0,
+			  "%s needs a path on this machine and a path in the box", tool);
 		return;
 	}
 	struct effector *eff = NEW(struct effector);
@@ -219,7 +230,12 @@ static void op_copy(struct call *c, enum action_kind kind, const char *tool)
 	c->data = eff;
 	c->free_data = free;
 	struct action_spec spec = {
-		.kind = kind, .tool = tool, .box = id, .path = buf_cstr(&path), .host_path = buf_cstr(&host), .leaves_box = true,
+		.kind = kind,
+		.tool = tool,
+		.box = id,
+		.path = buf_cstr(&path),
+		.host_path = buf_cstr(&host),
+		.leaves_box = true,
 		.may_write = kind == ACT_PUT,
 	};
 	call_action(c, &spec, eff, op_copy_answer);

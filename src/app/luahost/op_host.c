@@ -30,7 +30,9 @@ static const struct effector *host_effector(struct super *s)
 
 void op_host_exec(struct call *c)
 {
-	struct action_spec spec = { .kind = ACT_HOST, .tool = "sg.host.exec", .leaves_box = true, .args = c->args };
+	struct action_spec spec = {
+		.kind = ACT_HOST, .tool = "sg.host.exec", .leaves_box = true, .args = c->args
+	};
 	CLEANUP(buf_release) struct buf in = BUF_INIT;
 	if (!json_get_argv(json_object_get(c->args, "argv"), &spec.argv) || !spec.argv.nr) {
 		strv_release(&spec.argv);
@@ -58,7 +60,8 @@ static void op_host_push_done(struct call *c, const struct action_result *res)
 	output_excerpt_text(&c->out[1], &text); /* git tells on stderr what it did */
 	int64_t code = json_int(res->body, "code", 1);
 	if (code != 0) {
-		call_fail(c, "exit", NULL, NULL, res->id, "git push: exit status %lld: %s", (long long)code, buf_cstr(&text));
+		call_fail(c, "exit", NULL, NULL, res->id, "git push: exit status %lld: %s",
+			  (long long)code, buf_cstr(&text));
 		return;
 	}
 	json_t *v = json_object();
@@ -83,30 +86,37 @@ void op_host_push(struct call *c)
 	struct trees *t = super_box_trees(c->super, id);
 	if (t)
 		trees_merged(t, &dir, &merged);
-	const char *ref = json_str(c->args, "ref", merged), *branch = json_str(c->args, "branch", NULL);
+	const char *ref = json_str(c->args, "ref", merged),
+		   *branch = json_str(c->args, "branch", NULL);
 	const char *remote = json_str(c->args, "remote", "origin");
 	if (!dir) {
 		call_fail(c, "script", NULL, NULL, 0, "this box has no repository to push from");
 		return;
 	}
 	if (!ref) {
-		call_fail(c, "script", NULL, NULL, 0,
-			  "nothing was merged back yet: box:merge{ mode = \"branch\" } makes the branch that can be pushed");
+		call_fail(
+			c, "script", NULL, NULL, 0,
+			"nothing was merged back yet: box:merge{ mode = \"branch\" } makes the branch that can be pushed");
 		return;
 	}
 	if (!branch)
 		branch = !strncmp(ref, "refs/heads/", 11) ? ref + 11 : ref;
 	if (!plain_ref(ref) || !plain_ref(branch) || !plain_ref(remote)) {
-		call_fail(c, "script", NULL, NULL, 0, "'%s %s:%s' is not something git could push", remote, ref, branch);
+		call_fail(c, "script", NULL, NULL, 0, "'%s %s:%s' is not something git could push",
+			  remote, ref, branch);
 		return;
 	}
 	CLEANUP(json_release) json_t *args = json_object();
-	CLEANUP(free_ptr) char *what = mem_printf("%s%s:%s%s", json_flag(c->args, "force", false) ? "+" : "", ref,
-						 strncmp(branch, "refs/", 5) ? "refs/heads/" : "", branch);
+	CLEANUP(free_ptr)
+	char *what = mem_printf("%s%s:%s%s", json_flag(c->args, "force", false) ? "+" : "", ref,
+				strncmp(branch, "refs/", 5) ? "refs/heads/" : "", branch);
 	json_put_str(args, "cwd", dir);
-	struct action_spec spec = {
-		.kind = ACT_HOST, .tool = "sg.host.push", .leaves_box = true, .args = args, .box = id, .parallel = true
-	};
+	struct action_spec spec = { .kind = ACT_HOST,
+				    .tool = "sg.host.push",
+				    .leaves_box = true,
+				    .args = args,
+				    .box = id,
+				    .parallel = true };
 	const char *words[] = { "git", "push", remote, what };
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		strv_push(&spec.argv, words[i]);

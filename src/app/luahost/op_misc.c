@@ -35,7 +35,8 @@ static char *module_path(const char *dir, const char *name)
 	return path;
 }
 
-static void give_module(struct call *c, const char *name, const char *path, const char *text, size_t len)
+static void give_module(struct call *c, const char *name, const char *path, const char *text,
+			size_t len)
 {
 	struct hash h;
 	struct buf hex = BUF_INIT;
@@ -59,7 +60,8 @@ static bool give_file(struct call *c, const char *name, const char *path)
 	if (!path || access(path, F_OK) < 0)
 		return false;
 	if (!script_tree_file(c, path)) {
-		call_fail(c, "denied", NULL, NULL, 0, "module '%s' lies outside of what this file may load", name);
+		call_fail(c, "denied", NULL, NULL, 0,
+			  "module '%s' lies outside of what this file may load", name);
 		return true;
 	}
 	if (file_read(path, &text, MODULE_MAX, &err) < 0)
@@ -77,22 +79,30 @@ void op_module(struct call *c)
 		give_module(c, name, name, text, len);
 		return;
 	}
-	if (c->host != c->super->host && (*name == '/' || strstr(name, ".."))) { /* plugins and policies see no files of the user */
-		call_fail(c, "denied", NULL, NULL, 0, "module '%s' lies outside of what this file may load", name);
+	/* plugins and policies see no files of the user */
+	if (c->host != c->super->host && (*name == '/' || strstr(name, ".."))) {
+		call_fail(c, "denied", NULL, NULL, 0,
+			  "module '%s' lies outside of what this file may load", name);
 		return;
 	}
 	const char *dir = luahost_dir(c->host);
 	size_t n = strlen(name);
 	bool is_file = strchr(name, '/') || (n > 4 && !strcmp(name + n - 4, ".lua"));
-	CLEANUP(free_ptr) char *path = *name == '/' && is_file ? mem_strdup(name) : !dir ? NULL : is_file ? path_join(dir, name) :
-							       module_path(dir, name);
+	CLEANUP(free_ptr)
+	char *path = *name == '/' && is_file ? mem_strdup(name)
+		     : !dir		     ? NULL
+		     : is_file		     ? path_join(dir, name)
+					     : module_path(dir, name);
 	if (give_file(c, name, path))
 		return;
-	/* "--model scripted:turns.lua" may have been said of a file in the folder that the user is in */
-	CLEANUP(free_ptr) char *here = is_file && c->host == c->super->host ? realpath(name, NULL) : NULL;
+	/* "--model scripted:turns.lua" may have been said of a file in the folder that the user is
+	 * in */
+	CLEANUP(free_ptr)
+	char *here = is_file && c->host == c->super->host ? realpath(name, NULL) : NULL;
 	if (give_file(c, name, here))
 		return;
-	call_fail(c, "io", NULL, NULL, 0, "%s%s", path ? "no file " : "no module of that name", path ? path : "");
+	call_fail(c, "io", NULL, NULL, 0, "%s%s", path ? "no file " : "no module of that name",
+		  path ? path : "");
 }
 
 /* --- people --- */
@@ -104,7 +114,8 @@ void op_ask(struct call *c)
 
 void op_notify(struct call *c)
 {
-	super_notify(c->super, json_str(c->args, "title", "sandglass"), json_str(c->args, "text", ""));
+	super_notify(c->super, json_str(c->args, "title", "sandglass"),
+		     json_str(c->args, "text", ""));
 	call_answer(c, NULL);
 }
 
@@ -164,7 +175,6 @@ static json_t *store_load(struct super *s, const char *name)
 	return j;
 }
 
-
 /* Runs behind the barrier of its store.set. */
 static void store_save(void *self)
 {
@@ -175,9 +185,12 @@ static void store_save(void *self)
 	CLEANUP(free_ptr) char *text = json_dump_str(store_load(c->super, name));
 	struct err err = ERR_INIT;
 	json_t *v = json_object();
-	json_put(v, "value", json_incref(json_object_get(store_load(c->super, name), json_str(c->args, "key", ""))));
+	json_put(v, "value",
+		 json_incref(json_object_get(store_load(c->super, name),
+					     json_str(c->args, "key", ""))));
 	failpoint_hit("store.recorded");
-	if (dir_make(dir, 0700, &err) < 0 || file_write_atomic(path, text, strlen(text), 0600, &err) < 0) {
+	if (dir_make(dir, 0700, &err) < 0 ||
+	    file_write_atomic(path, text, strlen(text), 0600, &err) < 0) {
 		json_decref(v);
 		call_fail_err(c, &err);
 		return;
@@ -196,11 +209,12 @@ static char *hash_of_value(const json_t *value)
 	return buf_take(&hex);
 }
 
-/* It stands in the record, but the session broke off or was forked before its answer. Whether it reached the file is seen
- * there: while the key has the value of before, it did not. */
+/* It stands in the record, but the session broke off or was forked before its answer. Whether it
+ * reached the file is seen there: while the key has the value of before, it did not. */
 static bool put_before(struct call *c)
 {
-	const char *name = json_str(c->args, "store", "default"), *key = json_str(c->args, "key", "");
+	const char *name = json_str(c->args, "store", "default"),
+		   *key = json_str(c->args, "key", "");
 	uint64_t seq;
 	const json_t *was = call_done_before(c, EV_STORE_SET, &seq);
 	if (!was)
@@ -223,7 +237,8 @@ static bool put_before(struct call *c)
 
 static void store_put(struct call *c, json_t *value)
 {
-	const char *name = json_str(c->args, "store", "default"), *key = json_str(c->args, "key", "");
+	const char *name = json_str(c->args, "store", "default"),
+		   *key = json_str(c->args, "key", "");
 	json_t *st = store_load(c->super, name), *body = json_object();
 	CLEANUP(free_ptr) char *was = hash_of_value(json_object_get(st, key));
 	json_put_str(body, "store", name);
@@ -237,7 +252,8 @@ static void store_put(struct call *c, json_t *value)
 		json_decref(value);
 		json_object_del(st, key);
 	}
-	uint64_t seq = record_append_json(c->super->record, EV_STORE_SET, c->super->start_seq, c->agent, 0, 0, body);
+	uint64_t seq = record_append_json(c->super->record, EV_STORE_SET, c->super->start_seq,
+					  c->agent, 0, 0, body);
 	record_barrier(c->super->record, seq, store_save, c);
 }
 
@@ -260,19 +276,23 @@ void op_store_add(struct call *c)
 	if (put_before(c))
 		return;
 	json_t *st = store_load(c->super, json_str(c->args, "store", "default"));
-	json_t *old = json_object_get(st, json_str(c->args, "key", "")), *value = json_object_get(c->args, "value");
+	json_t *old = json_object_get(st, json_str(c->args, "key", "")),
+	       *value = json_object_get(c->args, "value");
 	json_t *sum;
 	if (json_is_integer(value) && (!old || json_is_integer(old))) {
 		int64_t total;
-		if (__builtin_add_overflow((int64_t)json_integer_value(old), (int64_t)json_integer_value(value), &total)) {
-			call_fail(c, "limit", NULL, NULL, 0, "the sum is beyond what a number holds");
+		if (__builtin_add_overflow((int64_t)json_integer_value(old),
+					   (int64_t)json_integer_value(value), &total)) {
+			call_fail(c, "limit", NULL, NULL, 0,
+				  "the sum is beyond what a number holds");
 			return;
 		}
 		sum = json_integer(total);
 	} else if (json_is_number(value) && (!old || json_is_number(old))) {
 		sum = json_real(json_number_value(old) + json_number_value(value));
 		if (!sum) {
-			call_fail(c, "limit", NULL, NULL, 0, "the sum is beyond what a number holds");
+			call_fail(c, "limit", NULL, NULL, 0,
+				  "the sum is beyond what a number holds");
 			return;
 		}
 	} else {
@@ -288,7 +308,8 @@ void op_store_find(struct call *c)
 	const char *want = json_str(c->args, "text", "");
 	json_t *v = json_object(), *items = json_array(), *value;
 	const char *key;
-	json_object_foreach(st, key, value) {
+	json_object_foreach(st, key, value)
+	{
 		CLEANUP(free_ptr) char *text = json_dump_str(value);
 		if (!strcasestr(key, want) && !strcasestr(text, want))
 			continue;
@@ -311,8 +332,7 @@ void op_store_keys(struct call *c)
 	json_t *st = store_load(c->super, json_str(c->args, "store", "default")), *value;
 	size_t nr = 0;
 	const char **keys = mem_calloc(json_object_size(st) + 1, sizeof(*keys)), *key;
-	json_object_foreach(st, key, value)
-		keys[nr++] = key;
+	json_object_foreach(st, key, value) keys[nr++] = key;
 	if (nr)
 		qsort(keys, nr, sizeof(*keys), op_misc_by_text);
 	json_t *v = json_object(), *list = json_array();

@@ -1,4 +1,5 @@
-/* Processes and connections that outlive their call: spawn, dial, and what a script does with them until they end. */
+/* Processes and connections that outlive their call: spawn, dial, and what a script does with them
+ * until they end. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,15 +11,16 @@
 
 enum { PROC_QUEUE = 1 << 20 };
 
-/* A spawned process: the call that made it is answered at once, its action goes on. Readers wait for output here. What
- * nobody reads slows the process down, as a full pipe would; but one that is waited for or was told to end goes on, and
- * then the oldest of what was not read is left out (the record has it). */
+/* A spawned process: the call that made it is answered at once, its action goes on. Readers wait
+ * for output here. What nobody reads slows the process down, as a full pipe would; but one that is
+ * waited for or was told to end goes on, and then the oldest of what was not read is left out (the
+ * record has it). */
 struct proc {
 	struct proc *next;
 	struct super *super;
 	uint64_t action;
 	struct buf queue[2];
-	bool held, told;       /* slowed down; sent a signal */
+	bool held, told; /* slowed down; sent a signal */
 	bool pty;
 	uint64_t left_out[2];
 	struct call *reader, *waiter;
@@ -37,10 +39,13 @@ static struct proc *proc_of(struct call *c)
 		if (p->action == id && p->super == c->super)
 			return p;
 	if (c->super->resume)
-		call_fail(c, "interrupted", NULL, NULL, id, "process %llu did not come along: it ran under the supervisor before this one",
-			  (unsigned long long)id);
+		call_fail(
+			c, "interrupted", NULL, NULL, id,
+			"process %llu did not come along: it ran under the supervisor before this one",
+			(unsigned long long)id);
 	else
-		call_fail(c, "script", NULL, NULL, id, "process %llu is not known", (unsigned long long)id);
+		call_fail(c, "script", NULL, NULL, id, "process %llu is not known",
+			  (unsigned long long)id);
 	return NULL;
 }
 
@@ -80,8 +85,8 @@ static void proc_tell_waiter(struct proc *p)
 	if (p->res)
 		call_answer(c, json_incref(p->res));
 	else
-		call_fail(c, json_str(p->fail, "code", "io"), json_str(p->fail, "why", NULL), NULL, p->action, "%s",
-			  json_str(p->fail, "msg", "failed"));
+		call_fail(c, json_str(p->fail, "code", "io"), json_str(p->fail, "why", NULL), NULL,
+			  p->action, "%s", json_str(p->fail, "msg", "failed"));
 }
 
 static void op_proc_leave_out(struct proc *p, int i)
@@ -124,7 +129,8 @@ static void proc_done(void *self, const struct action_result *res)
 			json_put_flag(p->res, "pty", true);
 	} else {
 		p->fail = json_object();
-		json_put_str(p->fail, "code", res->end == END_DENIED ? "denied" : action_end_name(res->end));
+		json_put_str(p->fail, "code",
+			     res->end == END_DENIED ? "denied" : action_end_name(res->end));
 		json_put_str(p->fail, "msg", res->why ? res->why : action_end_name(res->end));
 	}
 	proc_feed_reader(p);
@@ -151,9 +157,12 @@ static void begin_proc(struct call *c, struct action_spec *spec)
 	spec->said = c->said;
 	spec->cause = c->agent ? c->agent : c->super->start_seq;
 	spec->agent = c->agent;
-	p->action = gate_submit(c->super->gate, spec, boxes_effector(c->super->boxes, spec->box), proc_client(p, &client));
+	p->action = gate_submit(c->super->gate, spec, boxes_effector(c->super->boxes, spec->box),
+				proc_client(p, &client));
 	if (p->pty)
-		terminal_expect(c->super, p->action, json_str(spec->args, "name", spec->argv.nr ? spec->argv.item[0] : ""));
+		terminal_expect(
+			c->super, p->action,
+			json_str(spec->args, "name", spec->argv.nr ? spec->argv.item[0] : ""));
 	json_t *v = json_object();
 	json_put_int(v, "proc", (int64_t)p->action);
 	json_put_int(v, "event", (int64_t)p->action);
@@ -196,7 +205,10 @@ void op_box_dial(struct call *c)
 		call_fail(c, "script", NULL, NULL, 0, "a port is a number from 1 to 65535");
 		return;
 	}
-	struct action_spec spec = { .kind = ACT_CONNECT, .tool = "dial", .box = id, .port = (uint16_t)port,
+	struct action_spec spec = { .kind = ACT_CONNECT,
+				    .tool = "dial",
+				    .box = id,
+				    .port = (uint16_t)port,
 				    .timeout_us = json_int(c->args, "timeout_us", 0) };
 	begin_proc(c, &spec);
 }
@@ -237,7 +249,8 @@ void op_proc_read(struct call *c)
 	if (!p)
 		return;
 	if (p->reader) {
-		call_fail(c, "script", NULL, NULL, 0, "somebody else reads from this process already");
+		call_fail(c, "script", NULL, NULL, 0,
+			  "somebody else reads from this process already");
 		return;
 	}
 	c->data = p;
@@ -253,7 +266,8 @@ void op_proc_wait(struct call *c)
 	if (!p)
 		return;
 	if (p->waiter) {
-		call_fail(c, "script", NULL, NULL, 0, "somebody else waits for this process already");
+		call_fail(c, "script", NULL, NULL, 0,
+			  "somebody else waits for this process already");
 		return;
 	}
 	c->data = p;
@@ -270,8 +284,8 @@ static void write_now(void *self)
 	struct err err = ERR_INIT;
 	CLEANUP(buf_release) struct buf data = BUF_INIT;
 	json_get_bytes(json_object_get(c->args, "data"), &data);
-	if (boxes_stdin(c->super->boxes, (uint64_t)json_int(c->args, "proc", 0), buf_cstr(&data), data.len,
-			json_flag(c->args, "eof", false), &err) < 0)
+	if (boxes_stdin(c->super->boxes, (uint64_t)json_int(c->args, "proc", 0), buf_cstr(&data),
+			data.len, json_flag(c->args, "eof", false), &err) < 0)
 		call_fail_err(c, &err);
 	else
 		call_answer(c, NULL);
@@ -299,7 +313,8 @@ void op_proc_write(struct call *c)
 	if (hidden)
 		json_put_flag(body, "hidden", true);
 	json_put_flag(body, "eof", json_flag(c->args, "eof", false));
-	uint64_t seq = record_append_json(c->super->record, EV_PROC_STDIN, p->action, c->agent, 0, p->action, body);
+	uint64_t seq = record_append_json(c->super->record, EV_PROC_STDIN, p->action, c->agent, 0,
+					  p->action, body);
 	record_barrier(c->super->record, seq, write_now, c);
 }
 
@@ -308,8 +323,9 @@ static int signal_number(const json_t *v)
 	static const struct {
 		const char *name;
 		int nr;
-	} known[] = { { "TERM", SIGTERM }, { "KILL", SIGKILL }, { "INT", SIGINT },   { "HUP", SIGHUP },	 { "QUIT", SIGQUIT },
-		      { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "STOP", SIGSTOP }, { "CONT", SIGCONT } };
+	} known[] = { { "TERM", SIGTERM }, { "KILL", SIGKILL }, { "INT", SIGINT },
+		      { "HUP", SIGHUP },   { "QUIT", SIGQUIT }, { "USR1", SIGUSR1 },
+		      { "USR2", SIGUSR2 }, { "STOP", SIGSTOP }, { "CONT", SIGCONT } };
 	if (json_is_integer(v))
 		return (int)json_integer_value(v);
 	const char *name = json_is_string(v) ? json_string_value(v) : "TERM";
@@ -340,14 +356,17 @@ void op_proc_kill(struct call *c)
 		return;
 	int signo = signal_number(json_object_get(c->args, "signal"));
 	if (signo <= 0 || signo > 64) {
-		call_fail(c, "script", NULL, NULL, 0, "unknown signal; use TERM, KILL, INT, HUP, QUIT, USR1, USR2, STOP or CONT");
+		call_fail(
+			c, "script", NULL, NULL, 0,
+			"unknown signal; use TERM, KILL, INT, HUP, QUIT, USR1, USR2, STOP or CONT");
 		return;
 	}
 	json_t *body = json_object();
 	json_put_int(body, "signal", signo);
 	p->told |= signo != SIGSTOP && signo != SIGCONT && signo != SIGUSR1 && signo != SIGUSR2;
 	proc_balance(p);
-	uint64_t seq = record_append_json(c->super->record, EV_PROC_SIGNAL, p->action, c->agent, 0, p->action, body);
+	uint64_t seq = record_append_json(c->super->record, EV_PROC_SIGNAL, p->action, c->agent, 0,
+					  p->action, body);
 	record_barrier(c->super->record, seq, kill_proc_now, c);
 }
 
@@ -355,7 +374,8 @@ static void resize_now(void *self)
 {
 	struct call *c = self;
 	struct err err = ERR_INIT;
-	const struct winsize size = { .ws_col = (uint16_t)json_int(c->args, "cols", 0), .ws_row = (uint16_t)json_int(c->args, "rows", 0) };
+	const struct winsize size = { .ws_col = (uint16_t)json_int(c->args, "cols", 0),
+				      .ws_row = (uint16_t)json_int(c->args, "rows", 0) };
 	if (boxes_resize(c->super->boxes, (uint64_t)json_int(c->args, "proc", 0), &size, &err) < 0)
 		call_fail_err(c, &err);
 	else
@@ -369,7 +389,9 @@ void op_proc_resize(struct call *c)
 	if (!p)
 		return;
 	if (!p->pty || cols < 1 || cols > 1000 || rows < 1 || rows > 1000) {
-		call_fail(c, "script", NULL, NULL, 0, p->pty ? "a terminal has 1 to 1000 columns and rows" : "this process has no terminal");
+		call_fail(c, "script", NULL, NULL, 0,
+			  p->pty ? "a terminal has 1 to 1000 columns and rows"
+				 : "this process has no terminal");
 		return;
 	}
 	const struct action *act = gate_action(c->super->gate, p->action);
@@ -382,6 +404,7 @@ void op_proc_resize(struct call *c)
 	json_t *body = json_object(); /* who looks at the record must know how wide lines were */
 	json_put_int(body, "cols", cols);
 	json_put_int(body, "rows", rows);
-	uint64_t seq = record_append_json(c->super->record, EV_PROC_RESIZE, p->action, c->agent, 0, p->action, body);
+	uint64_t seq = record_append_json(c->super->record, EV_PROC_RESIZE, p->action, c->agent, 0,
+					  p->action, body);
 	record_barrier(c->super->record, seq, resize_now, c);
 }

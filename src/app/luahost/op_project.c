@@ -20,7 +20,8 @@ static void tell_left_out(struct super *s, const char *dir, const struct project
 		super_warn(s, NULL, "'%s' was not used: %s", t->full, t->why);
 	else
 		super_warn(s, fix, "'%s' was not used: it %s", t->full,
-			   t->trust == TRUST_CHANGED ? "has changed since it was trusted" : "is not trusted");
+			   t->trust == TRUST_CHANGED ? "has changed since it was trusted"
+						     : "is not trusted");
 }
 
 static char *in_box(const char *name, const char *path)
@@ -40,18 +41,22 @@ static json_t *file_event(const struct project_text *t, const char *path)
 }
 
 struct found {
-	json_t *files, *skills; /* for the script */
+	json_t *files, *skills;	 /* for the script */
 	json_t *used, *left_out; /* for the record */
 };
 
-static void sort_out(struct super *s, struct found *f, const char *dir, const char *name, const struct project_text *t)
+static void sort_out(struct super *s, struct found *f, const char *dir, const char *name,
+		     const struct project_text *t)
 {
 	CLEANUP(free_ptr) char *path = in_box(name, t->path);
 	json_t *o = json_object();
 	if (t->why || t->trust != TRUST_YES) {
 		tell_left_out(s, dir, t);
 		json_put_bytes(o, "path", path, strlen(path));
-		json_put_str(o, "why", t->why ? t->why : t->trust == TRUST_CHANGED ? "changed since it was trusted" : "not trusted");
+		json_put_str(o, "why",
+			     t->why			 ? t->why
+			     : t->trust == TRUST_CHANGED ? "changed since it was trusted"
+							 : "not trusted");
 		json_array_append_new(f->left_out, o);
 		return;
 	}
@@ -88,9 +93,11 @@ void op_instructions(struct call *c)
 	json_put(body, "left_out", f.left_out);
 	json_put(v, "files", f.files);
 	json_put(v, "skills", f.skills);
-	json_put_int(v, "event", (int64_t)record_append_json(c->super->record, EV_AGENT_INSTRUCTIONS,
-							       c->agent ? c->agent : c->super->start_seq, c->agent,
-							       (uint64_t)json_int(c->args, "box", 0), 0, body));
+	json_put_int(v, "event",
+		     (int64_t)record_append_json(c->super->record, EV_AGENT_INSTRUCTIONS,
+						 c->agent ? c->agent : c->super->start_seq,
+						 c->agent, (uint64_t)json_int(c->args, "box", 0), 0,
+						 body));
 	call_answer(c, v);
 }
 
@@ -100,14 +107,18 @@ static void give_skill(struct call *c, const struct project_text *t, const char 
 	const char *text = skill_body(t);
 	json_put_bytes(v, "text", text, strlen(text));
 	json_put_bytes(v, "path", path, strlen(path));
-	json_put_int(v, "event", (int64_t)record_append_json(c->super->record, EV_AGENT_SKILL, c->agent ? c->agent : c->super->start_seq,
-							       c->agent, (uint64_t)json_int(c->args, "box", 0), 0, file_event(t, path)));
+	json_put_int(v, "event",
+		     (int64_t)record_append_json(c->super->record, EV_AGENT_SKILL,
+						 c->agent ? c->agent : c->super->start_seq,
+						 c->agent, (uint64_t)json_int(c->args, "box", 0), 0,
+						 file_event(t, path)));
 	call_answer(c, v);
 }
 
 void op_skill(struct call *c)
 {
-	const char *want = json_str(c->args, "path", ""), *hash = json_str(c->args, "hash", ""), *name, *dir;
+	const char *want = json_str(c->args, "path", ""), *hash = json_str(c->args, "hash", ""),
+		   *name, *dir;
 	uint64_t box;
 	struct trees *t = op_trees(c, &box);
 	if (!t)
@@ -120,7 +131,8 @@ void op_skill(struct call *c)
 		for (size_t k = 0; k < p.nr && !given; k++) {
 			const struct project_text *s = &p.item[k];
 			CLEANUP(free_ptr) char *path = in_box(name, s->path);
-			given = s->name && !s->why && s->trust == TRUST_YES && !strcmp(path, want) && !strcmp(s->hash, hash);
+			given = s->name && !s->why && s->trust == TRUST_YES &&
+				!strcmp(path, want) && !strcmp(s->hash, hash);
 			if (given)
 				give_skill(c, s, path);
 		}

@@ -12,17 +12,19 @@
 struct shell_job {
 	struct shell_job *next;
 	struct super *s;
-	uint64_t id, box;      /* of the shell's own action */
+	uint64_t id, box; /* of the shell's own action */
 	struct call *opener;
 	struct box_shell *sh;
-	struct action *life;   /* its own action while it runs */
-	struct action *run;    /* the command under way */
-	enum action_end stopped; /* how it is to end if its shell goes with it; END_INTERRUPTED: by itself */
+	struct action *life; /* its own action while it runs */
+	struct action *run;  /* the command under way */
+	/* how it is to end if its shell goes with it; END_INTERRUPTED: by itself */
+	enum action_end stopped;
 	struct effector effector;
 	struct loop_timer *flood;
-	struct watch *watch;   /* of what it executes; NULL */
-	struct prompt prompt;  /* the line that it printed last */
-	char *lost_why;        /* how it ended, or what its driver says about how it was lost; NULL nothing */
+	struct watch *watch;  /* of what it executes; NULL */
+	struct prompt prompt; /* the line that it printed last */
+	/* how it ended, or what its driver says about how it was lost; NULL nothing */
+	char *lost_why;
 	bool gone, paused, python;
 };
 
@@ -37,7 +39,8 @@ static struct shell_job *shell_of(struct call *c)
 	if (j && !j->gone)
 		return j;
 	const char *why = j ? j->lost_why : NULL;
-	call_fail(c, "backend", NULL, NULL, id, "this shell has ended%s%s; open another one", why ? ": " : "", why ? why : "");
+	call_fail(c, "backend", NULL, NULL, id, "this shell has ended%s%s; open another one",
+		  why ? ": " : "", why ? why : "");
 	return NULL;
 }
 
@@ -94,7 +97,8 @@ static const char *lost_why(const struct shell_job *j)
 static void put_shell_end(struct shell_job *j, const struct box_shell_result *r, json_t *body)
 {
 	free(j->lost_why);
-	j->lost_why = r->signal ? mem_printf("signal %d", r->signal) : mem_printf("exit status %d", r->code);
+	j->lost_why = r->signal ? mem_printf("signal %d", r->signal)
+				: mem_printf("exit status %d", r->code);
 	json_put_int(body, r->signal ? "signal" : "code", r->signal ? r->signal : r->code);
 	json_put_flag(body, "shell_ended", true);
 }
@@ -110,7 +114,8 @@ static void op_shell_on_done(void *self, const struct box_shell_result *r)
 		watch_turn(j->watch, j->life);
 	else
 		watch_leave(&j->watch);
-	bool by_itself = r->ended && r->status < 0 && !r->timed_out && j->stopped == END_INTERRUPTED;
+	bool by_itself =
+		r->ended && r->status < 0 && !r->timed_out && j->stopped == END_INTERRUPTED;
 	json_t *body = json_object();
 	if (r->status >= 0)
 		json_put_int(body, "code", r->status);
@@ -122,8 +127,13 @@ static void op_shell_on_done(void *self, const struct box_shell_result *r)
 	else if (r->ended && r->timed_out && !j->lost_why)
 		j->lost_why = mem_strdup("a program in it did not stop at ^C when its time was up");
 	if (r->ended && r->timed_out)
-		json_put_str(body, "why", "time is up; no program in it stopped at ^C, so its shell was killed: open another shell");
-	enum action_end end = r->timed_out ? END_TIMEOUT : by_itself && !r->lost ? END_OK : r->ended && r->status < 0 ? j->stopped : END_OK;
+		json_put_str(
+			body, "why",
+			"time is up; no program in it stopped at ^C, so its shell was killed: open another shell");
+	enum action_end end = r->timed_out		  ? END_TIMEOUT
+			      : by_itself && !r->lost	  ? END_OK
+			      : r->ended && r->status < 0 ? j->stopped
+							  : END_OK;
 	action_ended(a, end, body);
 }
 
@@ -153,8 +163,11 @@ static void op_shell_on_trace(void *self, int listener, int sys)
 		close(listener);
 }
 
-static const struct box_shell_ops shell_ops = { .on_output = op_shell_on_output, .on_done = op_shell_on_done, .on_end = op_shell_on_end, .on_lost = op_shell_on_lost,
-					       .on_trace = op_shell_on_trace };
+static const struct box_shell_ops shell_ops = { .on_output = op_shell_on_output,
+						.on_done = op_shell_on_done,
+						.on_end = op_shell_on_end,
+						.on_lost = op_shell_on_lost,
+						.on_trace = op_shell_on_trace };
 
 /* --- the shell's own life --- */
 
@@ -168,7 +181,8 @@ static void life_start(void *self, struct action *a)
 		action_fail(a, &err);
 		return;
 	}
-	struct box_shell_opts o = { .cwd = spec->cwd, .env = spec->env.nr ? spec->env.item : NULL,
+	struct box_shell_opts o = { .cwd = spec->cwd,
+				    .env = spec->env.nr ? spec->env.item : NULL,
 				    .trace = boxes_watched(j->s->boxes, j->box) };
 	j->life = a;
 	j->sh = box_shell_open(j->s->loop, b->driver, b, &o, &shell_ops, j);
@@ -209,7 +223,9 @@ void op_shells_end(struct super *s, uint64_t box)
 			shell_over(j);
 }
 
-static const struct effector life_effector = { .name = "shell", .start = life_start, .cancel = life_cancel };
+static const struct effector life_effector = { .name = "shell",
+					       .start = life_start,
+					       .cancel = life_cancel };
 
 static void life_done(void *self, const struct action_result *res)
 {
@@ -260,13 +276,15 @@ void op_shell_open(struct call *c)
 
 /* --- commands in it --- */
 
-/* What is typed: CODE of "sh -c CODE" (of Python: "python -c CODE"), which a person may have edited to something else. */
+/* What is typed: CODE of "sh -c CODE" (of Python: "python -c CODE"), which a person may have edited
+ * to something else. */
 static const char *typed_of(const struct shell_job *j, const struct strv *argv, struct err *err)
 {
 	const char *program = j->python ? "python" : "sh";
 	if (argv->nr == 3 && !strcmp(argv->item[0], program) && !strcmp(argv->item[1], "-c"))
 		return argv->item[2];
-	err_set(err, ERR_INVALID, "this shell can only be given its command as %s -c TEXT: edit the text", program);
+	err_set(err, ERR_INVALID,
+		"this shell can only be given its command as %s -c TEXT: edit the text", program);
 	return NULL;
 }
 
@@ -306,7 +324,9 @@ static void run_cancel(void *self, struct action *a, const char *how)
 	box_shell_stop(j->sh, kill);
 }
 
-static const struct effector run_effector = { .name = "shell", .start = run_start, .cancel = run_cancel };
+static const struct effector run_effector = { .name = "shell",
+					      .start = run_start,
+					      .cancel = run_cancel };
 
 static void run_done(struct call *c, const struct action_result *res)
 {
@@ -321,7 +341,8 @@ static void run_done(struct call *c, const struct action_result *res)
 
 void op_shell_run(struct call *c)
 {
-	if (answer_cache_knows(resume_recorded(c->super->resume), c)) { /* its shell has gone, its answer stands */
+	/* its shell has gone, its answer stands */
+	if (answer_cache_knows(resume_recorded(c->super->resume), c)) {
 		struct action_spec none = { .kind = ACT_EXEC };
 		call_action(c, &none, NULL, run_done);
 		return;
@@ -374,7 +395,8 @@ void op_shell_send(struct call *c)
 		return;
 	json_t *body = json_object();
 	const json_t *data = json_object_get(c->args, "data");
-	bool hidden = prompt_secret(&j->prompt); /* these shells never echo: what was asked for decides */
+	/* these shells never echo: what was asked for decides */
+	bool hidden = prompt_secret(&j->prompt);
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 	json_get_bytes(data, &bytes);
 	if (hidden)
@@ -383,7 +405,8 @@ void op_shell_send(struct call *c)
 		json_put(body, "data", json_incref((json_t *)(uintptr_t)data));
 	if (hidden)
 		json_put_flag(body, "hidden", true);
-	uint64_t seq = record_append_json(c->super->record, EV_PROC_STDIN, j->id, c->agent, j->box, j->id, body);
+	uint64_t seq = record_append_json(c->super->record, EV_PROC_STDIN, j->id, c->agent, j->box,
+					  j->id, body);
 	record_barrier(c->super->record, seq, send_now, c);
 }
 

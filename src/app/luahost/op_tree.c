@@ -11,7 +11,8 @@ struct trees *op_trees(struct call *c, uint64_t *box_out)
 		return NULL;
 	struct trees *t = super_box_trees(c->super, *box_out);
 	if (!t)
-		call_fail(c, "backend", NULL, NULL, *box_out, "the driver of this box shows no files");
+		call_fail(c, "backend", NULL, NULL, *box_out,
+			  "the driver of this box shows no files");
 	return t;
 }
 
@@ -59,7 +60,9 @@ static void shot_start(void *self, struct action *a)
 	const char *label = json_str(spec->args, "label", NULL);
 	struct shot *s = NEW(struct shot);
 	s->action = a;
-	s->taken = (struct taken){ .why = "person", .label = label ? mem_strdup(label) : NULL, .cause = action_id(a) };
+	s->taken = (struct taken){ .why = "person",
+				   .label = label ? mem_strdup(label) : NULL,
+				   .cause = action_id(a) };
 	struct tree_job *j = NEW(struct tree_job);
 	*j = (struct tree_job){ .work = shot_work, .done = shot_done, .freeze = true, .data = s };
 	tree_job_add(t, j);
@@ -74,7 +77,9 @@ static void shot_cancel(void *self, struct action *a, const char *how)
 
 void op_snapshot_effector(struct trees *t, struct effector *out)
 {
-	*out = (struct effector){ .name = "files", .start = shot_start, .cancel = shot_cancel, .self = t };
+	*out = (struct effector){
+		.name = "files", .start = shot_start, .cancel = shot_cancel, .self = t
+	};
 }
 
 static void shot_answer(struct call *c, const struct action_result *res)
@@ -97,6 +102,8 @@ void op_box_snapshot(struct call *c)
 	op_snapshot_effector(t, eff);
 	c->data = eff;
 	c->free_data = free;
-	struct action_spec spec = { .kind = ACT_SNAPSHOT, .tool = "snapshot", .box = box, .args = c->args };
+	struct action_spec spec = {
+		.kind = ACT_SNAPSHOT, .tool = "snapshot", .box = box, .args = c->args
+	};
 	call_action(c, &spec, eff, shot_answer);
 }

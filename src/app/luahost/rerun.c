@@ -24,17 +24,17 @@ struct asked {
 
 struct rerun {
 	struct session *s;
-	uint64_t host;     /* seq of host.start */
-	uint64_t *frame;   /* seqs of its frames, in order */
+	uint64_t host;	 /* seq of host.start */
+	uint64_t *frame; /* seqs of its frames, in order */
 	size_t nr_frames, cap_frames;
 	struct asked *call;
 	size_t nr_calls, cap_calls;
 	struct host_process process;
-	uint64_t now;      /* the frame that is being answered */
-	bool last;         /* there is none after it */
-	bool stopped;      /* a person ended it: what comes after is no answer */
-	bool ended;        /* its host had */
-	uint64_t until;    /* the last event that counts */
+	uint64_t now;	/* the frame that is being answered */
+	bool last;	/* there is none after it */
+	bool stopped;	/* a person ended it: what comes after is no answer */
+	bool ended;	/* its host had */
+	uint64_t until; /* the last event that counts */
 	struct rerun_result *out;
 };
 
@@ -48,7 +48,7 @@ void rerun_result_release(struct rerun_result *r)
 	*r = (struct rerun_result){ 0 };
 }
 
-/* --- the record --------------------------------------------------------------------------------------------------- */
+/* --- the record ------------------------------------------------------------------------------- */
 
 static int rerun_see(struct rerun *r, const struct event *ev, struct err *err)
 {
@@ -58,9 +58,12 @@ static int rerun_see(struct rerun *r, const struct event *ev, struct err *err)
 		r->until = ev->seq;
 	if (ev->kind != EV_HOST_START && ev->kind != EV_HOST_FRAME && ev->kind != EV_HOST_CALL)
 		return 0;
-	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", err) : NULL;
+	CLEANUP(json_release)
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", err) : NULL;
 	if (!body)
-		return ev->body ? -1 : err_set(err, ERR_INVALID, "event #%llu was redacted", (unsigned long long)ev->seq);
+		return ev->body ? -1
+				: err_set(err, ERR_INVALID, "event #%llu was redacted",
+					  (unsigned long long)ev->seq);
 	if (ev->kind == EV_HOST_START) {
 		if (!strcmp(json_str(body, "mode", ""), "script")) {
 			r->host = ev->seq;
@@ -68,7 +71,8 @@ static int rerun_see(struct rerun *r, const struct event *ev, struct err *err)
 			r->nr_frames = r->nr_calls = 0;
 		}
 		r->stopped = false;
-	} else if (ev->cause == r->host && ev->kind == EV_HOST_FRAME && !strcmp(json_str(body, "type", ""), "stop")) {
+	} else if (ev->cause == r->host && ev->kind == EV_HOST_FRAME &&
+		   !strcmp(json_str(body, "type", ""), "stop")) {
 		r->stopped = true;
 	} else if (r->stopped) {
 		return 0;
@@ -77,7 +81,8 @@ static int rerun_see(struct rerun *r, const struct event *ev, struct err *err)
 		r->frame[r->nr_frames++] = ev->seq;
 	} else if (ev->cause == r->host) {
 		GROW(r->call, r->nr_calls, r->cap_calls);
-		r->call[r->nr_calls++] = (struct asked){ ev->seq, (uint64_t)json_int(body, "id", 0), json_incref(body) };
+		r->call[r->nr_calls++] = (struct asked){ ev->seq, (uint64_t)json_int(body, "id", 0),
+							 json_incref(body) };
 	}
 	return 0;
 }
@@ -110,7 +115,7 @@ static const struct asked *recorded_call(const struct rerun *r, uint64_t id)
 	return NULL;
 }
 
-/* --- comparing ---------------------------------------------------------------------------------------------------- */
+/* --- comparing -------------------------------------------------------------------------------- */
 
 static char *rerun_show_answer(const json_t *v)
 {
@@ -127,7 +132,8 @@ static const json_t *at_pointer(const json_t *j, const char *pointer)
 	CLEANUP(free_ptr) char *copy = mem_strdup(pointer + 1);
 	char *save = NULL;
 	for (char *p = strtok_r(copy, "/", &save); p && j; p = strtok_r(NULL, "/", &save))
-		j = json_is_array(j) ? json_array_get(j, strtoul(p, NULL, 10)) : json_object_get(j, p);
+		j = json_is_array(j) ? json_array_get(j, strtoul(p, NULL, 10))
+				     : json_object_get(j, p);
 	return j;
 }
 
@@ -142,15 +148,19 @@ static void show_texts(struct rerun_result *out, const char *a, const char *b)
 		from--;
 	free(out->recorded);
 	free(out->now);
-	out->recorded = mem_printf("%s%.120s%s", from ? "..." : "", a + from, strlen(a) - from > 120 ? "..." : "");
-	out->now = mem_printf("%s%.120s%s", from ? "..." : "", b + from, strlen(b) - from > 120 ? "..." : "");
+	out->recorded = mem_printf("%s%.120s%s", from ? "..." : "", a + from,
+				   strlen(a) - from > 120 ? "..." : "");
+	out->now = mem_printf("%s%.120s%s", from ? "..." : "", b + from,
+			      strlen(b) - from > 120 ? "..." : "");
 }
 
-/* Messages are compared by their hashes; the record has the old one whole, the frame the new one. */
+/* Messages are compared by their hashes; the record has the old one whole, the frame the new
+ * one. */
 static void look_into_message(struct rerun *r, const json_t *live, unsigned long index)
 {
 	struct rerun_result *out = r->out;
-	const json_t *now = json_array_get(json_object_get(json_object_get(live, "args"), "messages"), index);
+	const json_t *now =
+		json_array_get(json_object_get(json_object_get(live, "args"), "messages"), index);
 	struct hash h;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err none = ERR_INIT;
@@ -160,15 +170,20 @@ static void look_into_message(struct rerun *r, const json_t *live, unsigned long
 	CLEANUP(json_release) json_t *before = json_parse(text.data, text.len, "message", &none);
 	const char *key;
 	json_t *v;
-	json_object_foreach(before, key, v) {
+	json_object_foreach(before, key, v)
+	{
 		const json_t *w = json_object_get(now, key);
 		if (json_equal(v, w))
 			continue;
 		char *pointer = mem_printf("%s/%s", out->pointer, key);
 		free(out->pointer);
 		out->pointer = pointer;
-		CLEANUP(free_ptr) char *a = json_is_string(v) ? mem_strdup(json_string_value(v)) : json_dump_str(v);
-		CLEANUP(free_ptr) char *b = json_is_string(w) ? mem_strdup(json_string_value(w)) : w ? json_dump_str(w) : mem_strdup("");
+		CLEANUP(free_ptr)
+		char *a = json_is_string(v) ? mem_strdup(json_string_value(v)) : json_dump_str(v);
+		CLEANUP(free_ptr)
+		char *b = json_is_string(w) ? mem_strdup(json_string_value(w))
+			  : w		    ? json_dump_str(w)
+					    : mem_strdup("");
 		show_texts(out, a, b);
 		return;
 	}
@@ -202,7 +217,8 @@ static json_t *rerun_body_of(struct rerun *r, const struct asked *was, struct er
 static int rerun_compare(struct rerun *r, uint64_t id, const json_t *live, struct err *err)
 {
 	if (!strcmp(json_str(live, "op", ""), "module"))
-		return 0; /* a require asks for nothing of the world, and is not recorded as a call */
+		/* a require asks for nothing of the world, and is not recorded as a call */
+		return 0;
 	const struct asked *was = recorded_call(r, id);
 	CLEANUP(json_release) json_t *now = luahost_call_small(live);
 	if (!was) {
@@ -235,16 +251,18 @@ static int rerun_compare(struct rerun *r, uint64_t id, const json_t *live, struc
 	return 0;
 }
 
-/* --- the host ----------------------------------------------------------------------------------------------------- */
+/* --- the host --------------------------------------------------------------------------------- */
 
-static int rerun_send_recorded(struct rerun *r, uint64_t seq, const struct buf *script, struct err *err)
+static int rerun_send_recorded(struct rerun *r, uint64_t seq, const struct buf *script,
+			       struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	struct event ev;
 	uint16_t type;
 	uint64_t id;
-	if (session_event(r->s, seq, &ev, &a, err) < 0 || luahost_rebuild_frame(r->s, &ev, &type, &id, &body, err) < 0)
+	if (session_event(r->s, seq, &ev, &a, err) < 0 ||
+	    luahost_rebuild_frame(r->s, &ev, &type, &id, &body, err) < 0)
 		return -1;
 	if (type == HOST_START && script) {
 		CLEANUP(json_release) json_t *j = json_parse(body.data, body.len, "start", err);
@@ -265,10 +283,14 @@ static int rerun_take_turn(struct rerun *r, struct err *err)
 		struct frame f;
 		struct pollfd p = { .fd = r->process.sock, .events = POLLIN };
 		if (poll(&p, 1, TURN_MS) <= 0)
-			return err_set(err, ERR_TIMEOUT, "the script did not come to a wait for %d s", TURN_MS / 1000);
+			return err_set(err, ERR_TIMEOUT,
+				       "the script did not come to a wait for %d s",
+				       TURN_MS / 1000);
 		if (frame_recv(r->process.sock, HOST_BODY_MAX, &f, &body, NULL, NULL, err) < 0)
 			return err_wrap(err, "the Lua host ended");
-		CLEANUP(json_release) json_t *j = json_parse(f.len ? f.body : "{}", f.len ? f.len : 2, "a frame of the Lua host", err);
+		CLEANUP(json_release)
+		json_t *j = json_parse(f.len ? f.body : "{}", f.len ? f.len : 2,
+				       "a frame of the Lua host", err);
 		if (!j)
 			return -1;
 		if (f.type == HOST_CALL && !r->out->diverged && rerun_compare(r, f.id, j, err) < 0)
@@ -276,8 +298,10 @@ static int rerun_take_turn(struct rerun *r, struct err *err)
 		if (f.type == HOST_IDLE || r->out->diverged)
 			return r->out->diverged ? 0 : 1;
 		if (f.type == HOST_END) {
-			r->out->ended = mem_strdup(json_str(j, "why", json_flag(j, "ok", false) ? "well" : "in failure"));
-			r->out->failed = !strcmp(json_str(json_object_get(j, "err"), "code", ""), "script");
+			r->out->ended = mem_strdup(json_str(
+				j, "why", json_flag(j, "ok", false) ? "well" : "in failure"));
+			r->out->failed =
+				!strcmp(json_str(json_object_get(j, "err"), "code", ""), "script");
 			return 0;
 		}
 	}
@@ -307,7 +331,8 @@ static int rerun_run(struct rerun *r, const struct buf *script, struct err *err)
 	return 0;
 }
 
-int rerun_session(struct session *s, const struct buf *script, struct rerun_result *out, struct err *err)
+int rerun_session(struct session *s, const struct buf *script, struct rerun_result *out,
+		  struct err *err)
 {
 	struct rerun r = { .s = s, .process = HOST_PROCESS_NONE, .out = out };
 	*out = (struct rerun_result){ 0 };

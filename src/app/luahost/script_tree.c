@@ -55,14 +55,16 @@ static char *project_above(const char *dir)
 
 bool script_tree_file(const struct call *c, const char *path)
 {
-	return lies_in_dir(luahost_dir(c->host), path) || (c->host == c->super->host && user_gave_path(c->super, path));
+	return lies_in_dir(luahost_dir(c->host), path) ||
+	       (c->host == c->super->host && user_gave_path(c->super, path));
 }
 
 bool script_tree_dir(const struct call *c, const char *path)
 {
 	if (!luahost_dir(c->host) && c->host == c->super->host)
 		return true;
-	CLEANUP(free_ptr) char *mine = luahost_dir(c->host) ? project_above(luahost_dir(c->host)) : NULL;
+	CLEANUP(free_ptr)
+	char *mine = luahost_dir(c->host) ? project_above(luahost_dir(c->host)) : NULL;
 	CLEANUP(free_ptr) char *here = project_above(".");
 	return lies_in_dir(mine, path) || lies_in_dir(here, path) || user_gave_path(c->super, path);
 }

@@ -10,13 +10,20 @@
 
 #define META "io.modelcontextprotocol/"
 
-enum { PROBE_MS = 3000, PAGES_MAX = 200, TOOLS_MAX = 2000, STRANGE_MAX = 100000, ROUNDS_MAX = 3, CALL_MS = 300000 };
+enum {
+	PROBE_MS = 3000,
+	PAGES_MAX = 200,
+	TOOLS_MAX = 2000,
+	STRANGE_MAX = 100000,
+	ROUNDS_MAX = 3,
+	CALL_MS = 300000
+};
 
 enum what { ASK_DISCOVER, ASK_INITIALIZE, ASK_LIST, ASK_CALL, ASK_PING, ASK_LISTEN };
 
 struct asked {
-	uint64_t id;     /* on the wire */
-	uint64_t call;   /* the owner's number: stays when the request is repeated */
+	uint64_t id;   /* on the wire */
+	uint64_t call; /* the owner's number: stays when the request is repeated */
 	enum what what;
 	char *name;
 	json_t *args;
@@ -47,10 +54,13 @@ static void mcp_client_ask(struct mcp_client *c, struct asked *a, json_t *params
 static void begin_list(struct mcp_client *c);
 static void mcp_client_initialize(struct mcp_client *c);
 
-struct mcp_client *mcp_client_new(struct loop *l, const struct mcp_client_ops *ops, void *self, int64_t open_us)
+struct mcp_client *mcp_client_new(struct loop *l, const struct mcp_client_ops *ops, void *self,
+				  int64_t open_us)
 {
 	struct mcp_client *c = NEW(struct mcp_client);
-	*c = (struct mcp_client){ .loop = l, .ops = ops, .self = self, .open_us = open_us, .tools = json_array() };
+	*c = (struct mcp_client){
+		.loop = l, .ops = ops, .self = self, .open_us = open_us, .tools = json_array()
+	};
 	return c;
 }
 
@@ -110,7 +120,7 @@ static void fail_open(struct mcp_client *c, enum err_code code, const char *fmt,
 	become_ready(c, &err);
 }
 
-/* --- out ---------------------------------------------------------------------------------------------------------- */
+/* --- out -------------------------------------------------------------------------------------- */
 
 static json_t *client_info(void)
 {
@@ -134,20 +144,25 @@ static json_t *meta_of(const struct mcp_client *c, json_t *token)
 
 static const char *mcp_client_method_of(enum what w)
 {
-	static const char *const name[] = { "server/discover", "initialize", "tools/list", "tools/call", "ping",
-					    "subscriptions/listen" };
+	static const char *const name[] = {
+		"server/discover", "initialize", "tools/list",
+		"tools/call",	   "ping",	 "subscriptions/listen"
+	};
 	return name[w];
 }
 
 static void send_note(struct mcp_client *c, const char *method, json_t *params)
 {
 	json_t *msg = rpc_note(method, params);
-	const struct mcp_send m = { .msg = msg, .method = method, .version = c->version, .modern = c->modern };
+	const struct mcp_send m = {
+		.msg = msg, .method = method, .version = c->version, .modern = c->modern
+	};
 	c->ops->send(c->self, &m);
 	json_decref(msg);
 }
 
-static void end_asked(struct mcp_client *c, struct asked *a, const json_t *result, const struct err *err);
+static void end_asked(struct mcp_client *c, struct asked *a, const json_t *result,
+		      const struct err *err);
 
 static struct asked *mcp_client_find(struct mcp_client *c, uint64_t id, size_t *at)
 {
@@ -181,7 +196,8 @@ static void mcp_client_on_late(void *self)
 		return;
 	unlink_asked(c, i);
 	tell_cancelled(c, a, "time is up");
-	err_set(&err, ERR_TIMEOUT, "the server has not answered %s within %" PRId64 " ms", mcp_client_method_of(a->what), a->timeout_ms);
+	err_set(&err, ERR_TIMEOUT, "the server has not answered %s within %" PRId64 " ms",
+		mcp_client_method_of(a->what), a->timeout_ms);
 	end_asked(c, a, NULL, &err);
 }
 
@@ -210,14 +226,20 @@ static void mcp_client_ask(struct mcp_client *c, struct asked *a, json_t *params
 		loop_timer_set(a->timer, (uint64_t)a->timeout_ms, 0);
 	}
 	json_t *id = json_integer((json_int_t)a->id), *msg = rpc_request(id, method, params);
-	const struct mcp_send m = { .msg = msg, .id = a->id, .method = method, .name = a->name, .version = c->version,
-				    .tool = mcp_tool_named(c->tools, a->name), .args = a->args, .modern = c->modern };
+	const struct mcp_send m = { .msg = msg,
+				    .id = a->id,
+				    .method = method,
+				    .name = a->name,
+				    .version = c->version,
+				    .tool = mcp_tool_named(c->tools, a->name),
+				    .args = a->args,
+				    .modern = c->modern };
 	json_decref(id);
 	c->ops->send(c->self, &m);
 	json_decref(msg);
 }
 
-/* --- the way to ready --------------------------------------------------------------------------------------------- */
+/* --- the way to ready ------------------------------------------------------------------------- */
 
 static void mcp_client_on_limit(void *self)
 {
@@ -272,7 +294,8 @@ static void mcp_client_initialized(struct mcp_client *c, const json_t *r)
 {
 	const char *v = json_str(r, "protocolVersion", "");
 	if (!mcp_is_older(v)) {
-		fail_open(c, ERR_UNSUPPORTED, "the server speaks a protocol version that is not known here", v);
+		fail_open(c, ERR_UNSUPPORTED,
+			  "the server speaks a protocol version that is not known here", v);
 		return;
 	}
 	c->version = mem_strdup(v);
@@ -326,11 +349,16 @@ static void mcp_client_listed(struct mcp_client *c, const json_t *r)
 	size_t i;
 	json_t *t;
 	const char *next = json_str(r, "nextCursor", NULL);
-	json_array_foreach(json_object_get(r, "tools"), i, t) {
-		if (mcp_good_tool(t, c->modern) && !mcp_tool_named(c->listing, json_str(t, "name", "")) && json_array_size(c->listing) < TOOLS_MAX)
+	json_array_foreach(json_object_get(r, "tools"), i, t)
+	{
+		if (mcp_good_tool(t, c->modern) &&
+		    !mcp_tool_named(c->listing, json_str(t, "name", "")) &&
+		    json_array_size(c->listing) < TOOLS_MAX)
 			json_array_append(c->listing, t);
 		else
-			mcp_client_say(c, "a tool of the server is left out: its name or schema cannot be used");
+			mcp_client_say(
+				c,
+				"a tool of the server is left out: its name or schema cannot be used");
 	}
 	if (next && ++c->pages < PAGES_MAX)
 		list_page(c, next);
@@ -338,17 +366,19 @@ static void mcp_client_listed(struct mcp_client *c, const json_t *r)
 		mcp_client_list_done(c);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void mcp_client_ask_again(struct mcp_client *c, struct asked *a, const json_t *result);
 
-static void mcp_client_call_done(struct mcp_client *c, struct asked *a, const json_t *result, const struct err *err)
+static void mcp_client_call_done(struct mcp_client *c, struct asked *a, const json_t *result,
+				 const struct err *err)
 {
 	if (result && !strcmp(json_str(result, "resultType", "complete"), "input_required")) {
 		mcp_client_ask_again(c, a, result);
 		return;
 	}
-	CLEANUP(json_release) json_t *text = result && a->what == ASK_CALL ? mcp_result_text(result) : NULL;
+	CLEANUP(json_release)
+	json_t *text = result && a->what == ASK_CALL ? mcp_result_text(result) : NULL;
 	if (a->ops)
 		a->ops->done(a->self, text ? text : result, err);
 	mcp_client_asked_free(a);
@@ -357,10 +387,12 @@ static void mcp_client_call_done(struct mcp_client *c, struct asked *a, const js
 /* It wants to know something of a person: that is declined, so that it can go on without. */
 static void mcp_client_ask_again(struct mcp_client *c, struct asked *a, const json_t *result)
 {
-	json_t *want = json_object_get(result, "inputRequests"), *one, *answers = json_object(), *p = json_object();
+	json_t *want = json_object_get(result, "inputRequests"), *one, *answers = json_object(),
+	       *p = json_object();
 	const char *key;
 	bool can = a->rounds++ < ROUNDS_MAX;
-	json_object_foreach(want, key, one) {
+	json_object_foreach(want, key, one)
+	{
 		can &= !strcmp(json_str(one, "method", ""), "elicitation/create");
 		json_t *no = json_object();
 		json_put_str(no, "action", "decline");
@@ -368,7 +400,8 @@ static void mcp_client_ask_again(struct mcp_client *c, struct asked *a, const js
 	}
 	if (!can) {
 		struct err err = ERR_INIT;
-		err_set(&err, ERR_UNSUPPORTED, "the server wants something of its client that is not given here");
+		err_set(&err, ERR_UNSUPPORTED,
+			"the server wants something of its client that is not given here");
 		json_decref(answers);
 		json_decref(p);
 		mcp_client_call_done(c, a, NULL, &err);
@@ -381,7 +414,8 @@ static void mcp_client_ask_again(struct mcp_client *c, struct asked *a, const js
 	mcp_client_ask(c, a, p);
 }
 
-static void end_asked(struct mcp_client *c, struct asked *a, const json_t *result, const struct err *err)
+static void end_asked(struct mcp_client *c, struct asked *a, const json_t *result,
+		      const struct err *err)
 {
 	enum what w = a->what;
 	if (w == ASK_CALL || w == ASK_PING) {
@@ -394,7 +428,8 @@ static void end_asked(struct mcp_client *c, struct asked *a, const json_t *resul
 	if (w == ASK_DISCOVER)
 		result ? mcp_client_discovered(c, result) : mcp_client_initialize(c);
 	else if (w == ASK_INITIALIZE)
-		result ? mcp_client_initialized(c, result) : fail_open(c, err->code, "initialize", err->text);
+		result ? mcp_client_initialized(c, result)
+		       : fail_open(c, err->code, "initialize", err->text);
 	else if (w == ASK_LIST && result)
 		mcp_client_listed(c, result);
 	else if (w == ASK_LIST) {
@@ -410,7 +445,9 @@ static void mcp_client_answer(struct mcp_client *c, const struct rpc_msg *m)
 {
 	struct err err = ERR_INIT;
 	size_t i = 0;
-	struct asked *a = json_is_integer(m->id) ? mcp_client_find(c, (uint64_t)json_integer_value(m->id), &i) : NULL;
+	struct asked *a = json_is_integer(m->id)
+				  ? mcp_client_find(c, (uint64_t)json_integer_value(m->id), &i)
+				  : NULL;
 	if (!a) {
 		c->strange++; /* late, twice, or made up */
 		return;
@@ -423,12 +460,15 @@ static void mcp_client_answer(struct mcp_client *c, const struct rpc_msg *m)
 		return;
 	}
 	if (m->kind == RPC_RESULT)
-		err_set(&err, ERR_PARSE, "the server's answer to %s is no object", mcp_client_method_of(a->what));
+		err_set(&err, ERR_PARSE, "the server's answer to %s is no object",
+			mcp_client_method_of(a->what));
 	else
 		err_set(&err, ERR_INVALID, "%.300s (error %" PRId64 ")", m->message, m->code);
-	if (a->what == ASK_DISCOVER && (m->code == RPC_VERSION || m->code == RPC_HEADERS || m->code == RPC_CAPABILITY)) {
+	if (a->what == ASK_DISCOVER &&
+	    (m->code == RPC_VERSION || m->code == RPC_HEADERS || m->code == RPC_CAPABILITY)) {
 		const json_t *versions = json_object_get(m->data, "supported");
-		if (mcp_names_modern(versions) && !c->asked_twice) { /* it says no and yes: once more */
+		/* it says no and yes: once more */
+		if (mcp_names_modern(versions) && !c->asked_twice) {
 			c->asked_twice = true;
 			mcp_client_asked_free(a);
 			mcp_client_ask(c, new_asked(c, ASK_DISCOVER, PROBE_MS), json_object());
@@ -446,25 +486,29 @@ static void mcp_client_answer(struct mcp_client *c, const struct rpc_msg *m)
 /* Progress of a call sets its limit back: who reports lives. */
 static void mcp_client_progress(struct mcp_client *c, const json_t *p)
 {
-	const json_t *token = json_object_get(p, "progressToken"), *done = json_object_get(p, "progress"),
-		     *total = json_object_get(p, "total");
+	const json_t *token = json_object_get(p, "progressToken"),
+		     *done = json_object_get(p, "progress"), *total = json_object_get(p, "total");
 	size_t i = 0;
-	struct asked *a = json_is_integer(token) ? mcp_client_find(c, (uint64_t)json_integer_value(token), &i) : NULL;
+	struct asked *a = json_is_integer(token)
+				  ? mcp_client_find(c, (uint64_t)json_integer_value(token), &i)
+				  : NULL;
 	if (!a || !json_is_number(done)) {
 		c->strange++;
 		return;
 	}
 	if (a->timer)
 		loop_timer_set(a->timer, (uint64_t)a->timeout_ms, 0);
-	double n = json_number_value(done), of = json_is_number(total) ? json_number_value(total) : 0;
+	double n = json_number_value(done),
+	       of = json_is_number(total) ? json_number_value(total) : 0;
 	if (a->ops && a->ops->progress && n >= 0 && n < 1e15 && of >= 0 && of < 1e15)
 		a->ops->progress(a->self, (int64_t)n, (int64_t)of, json_str(p, "message", ""));
 }
 
 static void mcp_client_request(struct mcp_client *c, const struct rpc_msg *m)
 {
-	json_t *msg = !strcmp(m->method, "ping") ? rpc_result(m->id, NULL) :
-						   rpc_error(m->id, RPC_NO_METHOD, NULL, "this client does not offer that");
+	json_t *msg = !strcmp(m->method, "ping") ? rpc_result(m->id, NULL)
+						 : rpc_error(m->id, RPC_NO_METHOD, NULL,
+							     "this client does not offer that");
 	const struct mcp_send out = { .msg = msg, .version = c->version, .modern = c->modern };
 	c->ops->send(c->self, &out);
 	json_decref(msg);
@@ -499,11 +543,15 @@ void mcp_client_refused(struct mcp_client *c, uint64_t id, int status, const cha
 		return;
 	unlink_asked(c, i);
 	if (status)
-		err_set(&err, status == 401 || status == 403 ? ERR_DENIED : status == 404 ? ERR_NOENT : ERR_INVALID, "the server answers HTTP %d%s%.200s", status,
-			*text ? ": " : "", text);
+		err_set(&err,
+			status == 401 || status == 403 ? ERR_DENIED
+			: status == 404		       ? ERR_NOENT
+						       : ERR_INVALID,
+			"the server answers HTTP %d%s%.200s", status, *text ? ": " : "", text);
 	else
 		err_set(&err, ERR_CLOSED, "%.300s", text);
-	if (a->what == ASK_DISCOVER && (status == 401 || status == 403 || !status)) { /* no question of eras */
+	/* no question of eras */
+	if (a->what == ASK_DISCOVER && (status == 401 || status == 403 || !status)) {
 		mcp_client_asked_free(a);
 		fail_open(c, err.code, "the server cannot be used", err.text);
 		return;
@@ -529,12 +577,13 @@ void mcp_client_lost(struct mcp_client *c, const struct err *why)
 		end_asked(c, unlink_asked(c, c->nr_open - 1), NULL, why);
 }
 
-/* --- calls -------------------------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 uint64_t mcp_client_call(struct mcp_client *c, const char *name, json_t *args, int64_t timeout_us,
 			 const struct mcp_call_ops *ops, void *self)
 {
-	struct asked *a = new_asked(c, ASK_CALL, timeout_us > 0 ? (timeout_us + 999) / 1000 : CALL_MS);
+	struct asked *a =
+		new_asked(c, ASK_CALL, timeout_us > 0 ? (timeout_us + 999) / 1000 : CALL_MS);
 	json_t *p = json_object();
 	a->name = mem_strdup(name);
 	a->args = args ? json_incref(args) : json_object();

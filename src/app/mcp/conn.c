@@ -20,7 +20,7 @@ struct mcp_conn {
 	char *cwd;
 	void (*write)(void *self, const void *bytes, size_t len);
 	struct buf got; /* of pipes that somebody else holds */
-	size_t looked;  /* bytes of it without a line end */
+	size_t looked;	/* bytes of it without a line end */
 };
 
 static void conn_on_line(void *self, const char *text, size_t len)
@@ -51,7 +51,9 @@ static void conn_on_ended(void *self, const struct err *why)
 	conn_lost(c, &copy);
 }
 
-static const struct mcp_child_ops child_ops = { .line = conn_on_line, .log = conn_on_log, .ended = conn_on_ended };
+static const struct mcp_child_ops child_ops = { .line = conn_on_line,
+						.log = conn_on_log,
+						.ended = conn_on_ended };
 
 static void conn_send_msg(void *self, const struct mcp_send *m)
 {
@@ -82,7 +84,8 @@ static bool conn_again(void *self)
 	if (!c->child)
 		return false;
 	mcp_child_free(&c->child);
-	return mcp_child_new(&c->child, c->loop, &c->argv, &c->env, c->cwd, &child_ops, c, &err) == 0;
+	return mcp_child_new(&c->child, c->loop, &c->argv, &c->env, c->cwd, &child_ops, c, &err) ==
+	       0;
 }
 
 static void conn_on_ready(void *self, const struct err *err)
@@ -105,9 +108,12 @@ static void on_odd(void *self, const char *text)
 	conn_on_log(c, line, strlen(line));
 }
 
-static const struct mcp_client_ops client_ops = {
-	.send = conn_send_msg, .drop = drop_request, .again = conn_again, .ready = conn_on_ready, .changed = conn_on_changed, .log = on_odd
-};
+static const struct mcp_client_ops client_ops = { .send = conn_send_msg,
+						  .drop = drop_request,
+						  .again = conn_again,
+						  .ready = conn_on_ready,
+						  .changed = conn_on_changed,
+						  .log = on_odd };
 
 static void on_web_message(void *self, const char *text, size_t len)
 {
@@ -126,8 +132,8 @@ static void on_web_refused(void *self, uint64_t id, int status, const char *text
 	conn_lost(c, &err);
 }
 
-int mcp_conn_open(struct mcp_conn **out, struct loop *l, const struct mcp_conn_spec *spec, const struct mcp_conn_ops *ops,
-		  void *self, struct err *err)
+int mcp_conn_open(struct mcp_conn **out, struct loop *l, const struct mcp_conn_spec *spec,
+		  const struct mcp_conn_ops *ops, void *self, struct err *err)
 {
 	struct mcp_conn *c = NEW(struct mcp_conn);
 	*c = (struct mcp_conn){ .loop = l, .ops = ops, .self = self, .write = spec->write };
@@ -136,12 +142,15 @@ int mcp_conn_open(struct mcp_conn **out, struct loop *l, const struct mcp_conn_s
 		strv_copy(&c->argv, spec->argv);
 		strv_copy(&c->env, spec->env);
 		c->cwd = spec->cwd ? mem_strdup(spec->cwd) : NULL;
-		if (mcp_child_new(&c->child, l, &c->argv, &c->env, c->cwd, &child_ops, c, err) < 0) {
+		if (mcp_child_new(&c->child, l, &c->argv, &c->env, c->cwd, &child_ops, c, err) <
+		    0) {
 			mcp_conn_close(&c);
 			return -1;
 		}
 	} else if (spec->url) {
-		const struct mcp_web_ops web = { .message = on_web_message, .refused = on_web_refused, .self = c };
+		const struct mcp_web_ops web = { .message = on_web_message,
+						 .refused = on_web_refused,
+						 .self = c };
 		c->web = mcp_web_new(l, spec->http, spec->url, spec->headers, &web);
 	}
 	*out = c;
@@ -177,7 +186,8 @@ void mcp_conn_feed(struct mcp_conn *c, const void *bytes, size_t len)
 	char *end;
 	size_t at = 0;
 	buf_append(&c->got, bytes, len);
-	while (c->got.len > at && (end = memchr(c->got.data + at + c->looked, '\n', c->got.len - at - c->looked))) {
+	while (c->got.len > at &&
+	       (end = memchr(c->got.data + at + c->looked, '\n', c->got.len - at - c->looked))) {
 		size_t n = (size_t)(end - c->got.data) - at;
 		c->looked = 0;
 		if (n)

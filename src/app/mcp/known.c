@@ -13,7 +13,8 @@ bool mcp_name_ok(const char *name)
 {
 	size_t n = strlen(name);
 	return n && n <= NAME_LONGEST && name[0] != '-' &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == n;
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") ==
+		       n;
 }
 
 json_t *mcp_known(struct err *err)
@@ -56,7 +57,8 @@ json_t *mcp_known_find(const char *name, struct err *err)
 		return json_incref(server);
 	names_of(all, &names);
 	err_set(err, ERR_NOENT, "there is no MCP server '%.60s'; %s%.200s", name,
-		names.len ? "known: " : "add it with: sandglass mcp add NAME -- COMMAND", buf_cstr(&names));
+		names.len ? "known: " : "add it with: sandglass mcp add NAME -- COMMAND",
+		buf_cstr(&names));
 	return NULL;
 }
 
@@ -87,15 +89,44 @@ int mcp_known_set(const char *name, json_t *server, struct err *err)
 static bool is_everyday(const char *variable)
 {
 	static const char *const names[] = {
-		"HOME", "LOGNAME", "USER", "SHELL", "PATH", "TERM", "COLORTERM", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR", "XDG_*",
-		"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY",
-		"HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE",
-		"NODE_EXTRA_CA_CERTS", "LD_LIBRARY_PATH", "NIX_PATH", "NVM_DIR",
+		"HOME",
+		"LOGNAME",
+		"USER",
+		"SHELL",
+		"PATH",
+		"TERM",
+		"COLORTERM",
+		"LANG",
+		"LANGUAGE",
+		"LC_*",
+		"TZ",
+		"TMPDIR",
+		"XDG_*",
+		"DISPLAY",
+		"WAYLAND_DISPLAY",
+		"XAUTHORITY",
+		"http_proxy",
+		"https_proxy",
+		"all_proxy",
+		"no_proxy",
+		"HTTP_PROXY",
+		"HTTPS_PROXY",
+		"ALL_PROXY",
+		"NO_PROXY",
+		"SSL_CERT_FILE",
+		"SSL_CERT_DIR",
+		"CURL_CA_BUNDLE",
+		"REQUESTS_CA_BUNDLE",
+		"NODE_EXTRA_CA_CERTS",
+		"LD_LIBRARY_PATH",
+		"NIX_PATH",
+		"NVM_DIR",
 	};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		size_t n = strlen(names[i]);
 		bool any = names[i][n - 1] == '*';
-		if (any ? !strncmp(variable, names[i], n - 1) : !strncmp(variable, names[i], n) && variable[n] == '=')
+		if (any ? !strncmp(variable, names[i], n - 1)
+			: !strncmp(variable, names[i], n) && variable[n] == '=')
 			return true;
 	}
 	return false;

@@ -21,8 +21,8 @@ struct lines {
 	struct loop_fd *watch_in, *watch_out;
 	struct loop_timer *poll; /* for an input that is a regular file */
 	struct buf got, queue;
-	size_t looked;           /* bytes of got without a line end */
-	size_t sent;             /* bytes of queue that are written */
+	size_t looked; /* bytes of got without a line end */
+	size_t sent;   /* bytes of queue that are written */
 	bool ended, ending, *freed;
 };
 
@@ -240,7 +240,8 @@ void lines_end_output(struct lines *l)
 void lines_flush(struct lines *l)
 {
 	struct err err = ERR_INIT;
-	if (l->out < 0 || !l->queue.len || fd_write_all(l->out, l->queue.data + l->sent, l->queue.len - l->sent, &err) < 0)
+	if (l->out < 0 || !l->queue.len ||
+	    fd_write_all(l->out, l->queue.data + l->sent, l->queue.len - l->sent, &err) < 0)
 		return;
 	buf_reset(&l->queue);
 	l->sent = 0;

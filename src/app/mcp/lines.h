@@ -1,7 +1,8 @@
-/* One message a line over a pair of descriptors on a loop: the stdio transport of MCP, both ends of it.
+/* One message a line over a pair of descriptors on a loop: the stdio transport of MCP, both ends of
+ * it.
  *
- * Reading takes \n and \r\n and skips empty lines; a line past RPC_LINE_MAX ends the stream with an error. Writing queues
- * and never blocks. Loop thread only. */
+ * Reading takes \n and \r\n and skips empty lines; a line past RPC_LINE_MAX ends the stream with an
+ * error. Writing queues and never blocks. Loop thread only. */
 #ifndef APP_MCP_LINES_H
 #define APP_MCP_LINES_H
 
@@ -17,10 +18,11 @@ struct lines_ops {
 
 /* Takes both descriptors (they may be files or a terminal). */
 struct lines *lines_new(struct loop *l, int in, int out, const struct lines_ops *ops, void *self);
-void lines_free(struct lines **l); /* what is not written yet is dropped */
+void lines_free(struct lines **l);	       /* what is not written yet is dropped */
 void lines_send(struct lines *l, json_t *msg); /* takes @msg */
 size_t lines_queued(const struct lines *l);
 void lines_end_output(struct lines *l); /* closes the way out when the queue is empty */
-void lines_flush(struct lines *l);      /* writes what is queued, waiting if need be; at the end of a program */
+/* writes what is queued, waiting if need be; at the end of a program */
+void lines_flush(struct lines *l);
 
 #endif

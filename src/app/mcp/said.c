@@ -6,7 +6,7 @@
 #include "app/mcp/serve.h"
 #include "base/mem.h"
 
-/* --- versions ----------------------------------------------------------------------------------------------------- */
+/* --- versions --------------------------------------------------------------------------------- */
 
 bool mcp_is_older(const char *version)
 {
@@ -20,9 +20,9 @@ bool mcp_names_modern(const json_t *versions)
 {
 	size_t i;
 	const json_t *v;
-	json_array_foreach(versions, i, v)
-		if (json_is_string(v) && !strcmp(json_string_value(v), MCP_MODERN))
-			return true;
+	json_array_foreach(versions, i,
+			   v) if (json_is_string(v) &&
+				  !strcmp(json_string_value(v), MCP_MODERN)) return true;
 	return false;
 }
 
@@ -30,56 +30,59 @@ bool mcp_names_older(const json_t *versions)
 {
 	size_t i;
 	const json_t *v;
-	json_array_foreach(versions, i, v)
-		if (json_is_string(v) && mcp_is_older(json_string_value(v)))
-			return true;
+	json_array_foreach(versions, i, v) if (json_is_string(v) &&
+					       mcp_is_older(json_string_value(v))) return true;
 	return false;
 }
 
-/* --- tools -------------------------------------------------------------------------------------------------------- */
+/* --- tools ------------------------------------------------------------------------------------ */
 
 const json_t *mcp_tool_named(const json_t *tools, const char *name)
 {
 	size_t i;
 	const json_t *t;
-	json_array_foreach(tools, i, t)
-		if (name && !strcmp(json_str(t, "name", ""), name))
-			return t;
+	json_array_foreach(tools, i,
+			   t) if (name && !strcmp(json_str(t, "name", ""), name)) return t;
 	return NULL;
 }
 
-/* "x-mcp-header": a token, on a plain value, each name once; a tool with another one must not be used. */
+/* "x-mcp-header": a token, on a plain value, each name once; a tool with another one must not be
+ * used. */
 static bool good_headers(const json_t *schema, json_t *seen, bool reachable)
 {
-	static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	static const char token[] =
+		"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	const char *key;
 	json_t *p;
 	if (!json_is_object(schema))
 		return true;
 	const json_t *named = json_object_get(schema, "x-mcp-header");
 	if (named) {
-		const char *name = json_is_string(named) ? json_string_value(named) : "", *type = json_str(schema, "type", "");
+		const char *name = json_is_string(named) ? json_string_value(named) : "",
+			   *type = json_str(schema, "type", "");
 		CLEANUP(free_ptr) char *low = mem_strdup(name);
 		for (char *c = low; *c; c++)
 			*c = (char)(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c);
-		if (!*name || strspn(name, token) != strlen(name) || json_object_get(seen, low) || !reachable ||
-		    (strcmp(type, "string") != 0 && strcmp(type, "integer") != 0 && strcmp(type, "boolean") != 0))
+		if (!*name || strspn(name, token) != strlen(name) || json_object_get(seen, low) ||
+		    !reachable ||
+		    (strcmp(type, "string") != 0 && strcmp(type, "integer") != 0 &&
+		     strcmp(type, "boolean") != 0))
 			return false;
 		json_put_flag(seen, low, true);
 	}
-	json_object_foreach((json_t *)(uintptr_t)schema, key, p) {
+	json_object_foreach((json_t *)(uintptr_t)schema, key, p)
+	{
 		const char *inner;
 		json_t *sub;
 		size_t i;
 		bool properties = !strcmp(key, "properties");
 		if (properties) {
-			json_object_foreach(p, inner, sub)
-				if (!good_headers(sub, seen, reachable))
-					return false;
+			json_object_foreach(
+				p, inner,
+				sub) if (!good_headers(sub, seen, reachable)) return false;
 		} else if (json_is_array(p)) {
-			json_array_foreach(p, i, sub)
-				if (!good_headers(sub, seen, false))
-					return false;
+			json_array_foreach(p, i,
+					   sub) if (!good_headers(sub, seen, false)) return false;
 		} else if (!good_headers(p, seen, false)) {
 			return false;
 		}
@@ -94,11 +97,13 @@ bool mcp_good_tool(const json_t *t, bool modern)
 		return false;
 	const char *name = json_str(t, "name", "");
 	size_t n = strlen(name);
-	return n && n <= 128 && strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/") == n &&
+	return n && n <= 128 &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/") ==
+		       n &&
 	       json_is_object(json_object_get(t, "inputSchema"));
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------ */
+/* --- results ---------------------------------------------------------------------------------- */
 
 json_t *mcp_result_text(const json_t *result)
 {
@@ -107,7 +112,8 @@ json_t *mcp_result_text(const json_t *result)
 	size_t i;
 	const json_t *item;
 	int64_t images = 0;
-	json_array_foreach(json_object_get(result, "content"), i, item) {
+	json_array_foreach(json_object_get(result, "content"), i, item)
+	{
 		const char *type = json_str(item, "type", ""), *said = json_str(item, "text", NULL);
 		const json_t *res = json_object_get(item, "resource");
 		if (text.len)
@@ -117,10 +123,12 @@ json_t *mcp_result_text(const json_t *result)
 		} else if (json_str(res, "text", NULL)) {
 			buf_puts(&text, json_str(res, "text", ""));
 		} else if (res || json_str(item, "uri", NULL)) {
-			buf_printf(&text, "[%.300s]", json_str(res ? res : item, "uri", "resource"));
+			buf_printf(&text, "[%.300s]",
+				   json_str(res ? res : item, "uri", "resource"));
 		} else {
 			images++;
-			buf_printf(&text, "[%.40s %.80s, %zu bytes of base64]", type, json_str(item, "mimeType", ""),
+			buf_printf(&text, "[%.40s %.80s, %zu bytes of base64]", type,
+				   json_str(item, "mimeType", ""),
 				   strlen(json_str(item, "data", "")));
 		}
 	}

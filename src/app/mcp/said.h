@@ -1,5 +1,5 @@
-/* What an MCP server's answers mean: its protocol versions, its tools, the result of a call. Pure functions of JSON; how a
- * server is asked is client.h. */
+/* What an MCP server's answers mean: its protocol versions, its tools, the result of a call. Pure
+ * functions of JSON; how a server is asked is client.h. */
 #ifndef APP_MCP_SAID_H
 #define APP_MCP_SAID_H
 
@@ -11,7 +11,8 @@ bool mcp_is_older(const char *version);
 bool mcp_names_modern(const json_t *versions);
 bool mcp_names_older(const json_t *versions);
 
-/* Whether a tool as listed can be used: its name, its schema and, in the new era, the headers that it wants. */
+/* Whether a tool as listed can be used: its name, its schema and, in the new era, the headers that
+ * it wants. */
 bool mcp_good_tool(const json_t *tool, bool modern);
 /* The tool of that name, NULL if there is none (or @name is NULL). Borrowed from @tools. */
 const json_t *mcp_tool_named(const json_t *tools, const char *name);

@@ -10,15 +10,16 @@ enum { OPEN_MAX_REQUESTS = 200, PROGRESS_MS = 5000 };
 
 #define META "io.modelcontextprotocol/"
 
-const char *const mcp_versions[] = { MCP_MODERN, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", NULL };
+const char *const mcp_versions[] = { MCP_MODERN,   "2025-11-25", "2025-06-18",
+				     "2025-03-26", "2024-11-05", NULL };
 
 /* A request that is not answered yet: a tool call, or (call 0) one that listens for changes. */
 struct open_request {
 	struct mcp_peer *peer;
 	json_t *id, *token;
 	uint64_t call;
-	int64_t told;     /* progress so far */
-	char *said;       /* the newest progress text */
+	int64_t told;	  /* progress so far */
+	char *said;	  /* the newest progress text */
 	const char *tool; /* borrowed from name */
 	char *name;
 	bool modern;
@@ -32,13 +33,15 @@ struct mcp_server {
 	struct loop_timer *timer;
 };
 
-static void mcp_serve_on_answer(void *self, uint64_t call, const json_t *answer, const struct err *err);
+static void mcp_serve_on_answer(void *self, uint64_t call, const json_t *answer,
+				const struct err *err);
 static void mcp_serve_on_state(void *self);
 static void mcp_serve_on_timer(void *self);
 
 struct mcp_server *mcp_server_new(struct loop *l, json_t *opts)
 {
-	static const struct mcp_session_ops ops = { .answer = mcp_serve_on_answer, .state = mcp_serve_on_state };
+	static const struct mcp_session_ops ops = { .answer = mcp_serve_on_answer,
+						    .state = mcp_serve_on_state };
 	struct mcp_server *s = NEW(struct mcp_server);
 	s->loop = l;
 	s->session = mcp_session_new(l, opts, &ops, s);
@@ -103,7 +106,7 @@ void mcp_server_leave(struct mcp_server *s, const char *client)
 	mcp_session_leave(s->session, client);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static json_t *server_info(void)
 {
@@ -125,7 +128,8 @@ static void mcp_serve_finish(struct mcp_peer *p, json_t *id, json_t *result, boo
 	p->send(p->self, rpc_result(id, result), true);
 }
 
-static void mcp_serve_refuse(struct mcp_peer *p, json_t *id, enum rpc_code code, json_t *data, const char *text)
+static void mcp_serve_refuse(struct mcp_peer *p, json_t *id, enum rpc_code code, json_t *data,
+			     const char *text)
 {
 	p->send(p->self, rpc_error(id, code, data, "%s", text), true);
 }
@@ -167,13 +171,14 @@ static void set_client(struct mcp_peer *p, const json_t *info)
 	p->client = mem_strndup(name, strnlen(name, 64));
 }
 
-/* --- one request -------------------------------------------------------------------------------------------------- */
+/* --- one request ------------------------------------------------------------------------------ */
 
 static void mcp_serve_initialize(struct mcp_peer *p, const struct rpc_msg *m)
 {
 	const char *want = json_str(m->params, "protocolVersion", NULL);
 	if (!want) {
-		mcp_serve_refuse(p, m->id, RPC_PARAMS, NULL, "initialize: 'protocolVersion' is missing");
+		mcp_serve_refuse(p, m->id, RPC_PARAMS, NULL,
+				 "initialize: 'protocolVersion' is missing");
 		return;
 	}
 	const char *have = mcp_versions[1];
@@ -199,8 +204,8 @@ static void mcp_serve_discover(struct mcp_peer *p, const struct rpc_msg *m)
 	mcp_serve_finish(p, m->id, o, true);
 }
 
-/* What can be listed. Sandboxes are tools; prompts and resources there are none, which is an answer and no error: clients ask
- * for them whatever a server says of itself. */
+/* What can be listed. Sandboxes are tools; prompts and resources there are none, which is an answer
+ * and no error: clients ask for them whatever a server says of itself. */
 static const struct list {
 	const char *method, *field;
 	json_t *(*make)(void); /* NULL: it is empty */
@@ -239,14 +244,16 @@ static bool answer_one(struct mcp_peer *p, const struct rpc_msg *m, bool modern)
 	if (!resource && strcmp(m->method, "prompts/get") != 0)
 		return false;
 	const char *name = json_str(m->params, resource ? "uri" : "name", "");
-	CLEANUP(free_ptr) char *text = mem_printf("there is no %s '%.200s'", resource ? "resource" : "prompt", name);
+	CLEANUP(free_ptr)
+	char *text = mem_printf("there is no %s '%.200s'", resource ? "resource" : "prompt", name);
 	json_t *data = json_object();
 	json_put_str(data, resource ? "uri" : "name", name);
 	mcp_serve_refuse(p, m->id, resource && !modern ? RPC_NO_RESOURCE : RPC_PARAMS, data, text);
 	return true;
 }
 
-static struct open_request *mcp_serve_open_request(struct mcp_server *s, struct mcp_peer *p, const struct rpc_msg *m, bool modern)
+static struct open_request *mcp_serve_open_request(struct mcp_server *s, struct mcp_peer *p,
+						   const struct rpc_msg *m, bool modern)
 {
 	const json_t *token = json_object_get(json_object_get(m->params, "_meta"), "progressToken");
 	GROW(s->open, s->nr_open, s->cap_open);
@@ -259,18 +266,21 @@ static struct open_request *mcp_serve_open_request(struct mcp_server *s, struct 
 	return r;
 }
 
-static void call_tool(struct mcp_server *s, struct mcp_peer *p, const struct rpc_msg *m, bool modern)
+static void call_tool(struct mcp_server *s, struct mcp_peer *p, const struct rpc_msg *m,
+		      bool modern)
 {
 	const char *name = json_str(m->params, "name", NULL);
 	json_t *args = json_object_get(m->params, "arguments");
 	struct err err = ERR_INIT;
 	if (!name || !mcp_tools_has(name)) {
-		CLEANUP(free_ptr) char *text = mem_printf("there is no tool '%.80s'", name ? name : "");
+		CLEANUP(free_ptr)
+		char *text = mem_printf("there is no tool '%.80s'", name ? name : "");
 		mcp_serve_refuse(p, m->id, RPC_PARAMS, NULL, text);
 		return;
 	}
 	if (args && !json_is_object(args)) {
-		mcp_serve_refuse(p, m->id, RPC_PARAMS, NULL, "tools/call: 'arguments' is an object");
+		mcp_serve_refuse(p, m->id, RPC_PARAMS, NULL,
+				 "tools/call: 'arguments' is an object");
 		return;
 	}
 	if (s->nr_open >= OPEN_MAX_REQUESTS) {
@@ -278,10 +288,11 @@ static void call_tool(struct mcp_server *s, struct mcp_peer *p, const struct rpc
 		return;
 	}
 	uint64_t call = 0;
-	CLEANUP(json_release) json_t *taken =
-		mcp_tools_check(name, args, &err) == 0 ? mcp_tools_args(args, &err) : NULL;
+	CLEANUP(json_release)
+	json_t *taken = mcp_tools_check(name, args, &err) == 0 ? mcp_tools_args(args, &err) : NULL;
 	if (taken)
-		call = mcp_session_call(s->session, name, taken, p->client ? p->client : "mcp client", &err);
+		call = mcp_session_call(s->session, name, taken,
+					p->client ? p->client : "mcp client", &err);
 	if (!call) {
 		mcp_serve_finish(p, m->id, mcp_tools_failure(err.text), modern);
 		return;
@@ -308,11 +319,13 @@ static int era_of(struct mcp_peer *p, const struct rpc_msg *m)
 {
 	const json_t *meta = json_object_get(m->params, "_meta");
 	const json_t *version = json_object_get(meta, META "protocolVersion");
-	bool must = !strcmp(m->method, "server/discover") || !strcmp(m->method, "subscriptions/listen");
+	bool must =
+		!strcmp(m->method, "server/discover") || !strcmp(m->method, "subscriptions/listen");
 	if (!version && !must)
 		return 0;
 	if (!json_is_string(version)) {
-		mcp_serve_refuse(p, m->id, RPC_PARAMS, NULL, "_meta: '" META "protocolVersion' is missing or no string");
+		mcp_serve_refuse(p, m->id, RPC_PARAMS, NULL,
+				 "_meta: '" META "protocolVersion' is missing or no string");
 		return -1;
 	}
 	if (strcmp(json_string_value(version), MCP_MODERN) != 0) {
@@ -320,11 +333,13 @@ static int era_of(struct mcp_peer *p, const struct rpc_msg *m)
 		json_array_append_new(list, json_string(MCP_MODERN));
 		json_put(data, "supported", list);
 		json_put_str(data, "requested", json_string_value(version));
-		mcp_serve_refuse(p, m->id, RPC_VERSION, data, "this protocol version is not supported");
+		mcp_serve_refuse(p, m->id, RPC_VERSION, data,
+				 "this protocol version is not supported");
 		return -1;
 	}
 	if (!json_is_object(json_object_get(meta, META "clientCapabilities"))) {
-		mcp_serve_refuse(p, m->id, RPC_PARAMS, NULL, "_meta: '" META "clientCapabilities' is missing or no object");
+		mcp_serve_refuse(p, m->id, RPC_PARAMS, NULL,
+				 "_meta: '" META "clientCapabilities' is missing or no object");
 		return -1;
 	}
 	set_client(p, json_object_get(meta, META "clientInfo"));
@@ -335,7 +350,8 @@ static void mcp_serve_request(struct mcp_server *s, struct mcp_peer *p, const st
 {
 	for (size_t i = 0; i < s->nr_open; i++)
 		if (s->open[i].peer == p && json_equal(s->open[i].id, m->id)) {
-			mcp_serve_refuse(p, NULL, RPC_INVALID, NULL, "a request with this id is not answered yet");
+			mcp_serve_refuse(p, NULL, RPC_INVALID, NULL,
+					 "a request with this id is not answered yet");
 			return;
 		}
 	int modern = era_of(p, m);
@@ -391,15 +407,17 @@ void mcp_server_take(struct mcp_server *s, struct mcp_peer *p, const char *text,
 	struct rpc_msg m;
 	struct err err = ERR_INIT;
 	if (rpc_parse(&m, text, len, &err) < 0)
-		mcp_serve_refuse(p, m.id, err.code == ERR_INVALID ? RPC_INVALID : RPC_PARSE, NULL, err.text);
+		mcp_serve_refuse(p, m.id, err.code == ERR_INVALID ? RPC_INVALID : RPC_PARSE, NULL,
+				 err.text);
 	else
 		mcp_server_take_msg(s, p, &m);
 	rpc_msg_release(&m);
 }
 
-/* --- from the session --------------------------------------------------------------------------------------------- */
+/* --- from the session ------------------------------------------------------------------------- */
 
-static void mcp_serve_on_answer(void *self, uint64_t call, const json_t *answer, const struct err *err)
+static void mcp_serve_on_answer(void *self, uint64_t call, const json_t *answer,
+				const struct err *err)
 {
 	struct mcp_server *s = self;
 	for (size_t i = 0; i < s->nr_open; i++)
@@ -408,7 +426,10 @@ static void mcp_serve_on_answer(void *self, uint64_t call, const json_t *answer,
 			json_t *id = json_incref(s->open[i].id);
 			bool modern = s->open[i].modern;
 			mcp_serve_drop(s, i);
-			mcp_serve_finish(p, id, answer ? mcp_tools_result(answer) : mcp_tools_failure(err->text), modern);
+			mcp_serve_finish(p, id,
+					 answer ? mcp_tools_result(answer)
+						: mcp_tools_failure(err->text),
+					 modern);
 			json_decref(id);
 			return;
 		}
@@ -423,7 +444,8 @@ static void mcp_serve_tell(struct open_request *r, const char *text)
 	r->peer->send(r->peer->self, rpc_note("notifications/progress", params), false);
 }
 
-/* Who waits for a person is told at once, and all again every few seconds, so that no client takes us for dead. */
+/* Who waits for a person is told at once, and all again every few seconds, so that no client takes
+ * us for dead. */
 static void mcp_serve_progress(struct mcp_server *s, bool again)
 {
 	for (size_t i = 0; i < s->nr_open; i++) {

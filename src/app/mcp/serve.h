@@ -1,9 +1,13 @@
-/* sandglass as an MCP server, without its transports: messages in, messages out, tool calls to the session.
+/* sandglass as an MCP server, without its transports: messages in, messages out, tool calls to the
+ * session.
  *
- *  1. Both eras at once. A request whose params._meta names a protocol version is answered by itself (2026-07-28: no
- *     handshake, "resultType" in every result); `initialize` and what has no such _meta is the protocol of 2025-11-25 and
+ *  1. Both eras at once. A request whose params._meta names a protocol version is answered by
+ *  itself (2026-07-28: no
+ *     handshake, "resultType" in every result); `initialize` and what has no such _meta is the
+ *     protocol of 2025-11-25 and
  *     before.
- *  2. A peer is whatever one transport calls a client: the pipe, or one HTTP request. What it is sent goes through its
+ *  2. A peer is whatever one transport calls a client: the pipe, or one HTTP request. What it is
+ *  sent goes through its
  *     send(); when it goes away its calls are cancelled.
  *  3. Requests are answered in the order in which they end. A cancelled one is not answered.
  *  4. While an action waits for a person, whoever gave a progress token is told so.
@@ -17,10 +21,12 @@
 struct mcp_server;
 
 struct mcp_peer {
-	/* Takes @msg. @last: the answer to request @id, or to a message that could not be read (then nothing else follows). */
+	/* Takes @msg. @last: the answer to request @id, or to a message that could not be read
+	 * (then nothing else follows). */
 	void (*send)(void *self, json_t *msg, bool last);
 	void *self;
-	char *client;         /* what the client calls itself; owned by the peer's maker, free() it */
+	/* what the client calls itself; owned by the peer's maker, free() it */
+	char *client;
 };
 
 /* @opts: of the supervisor; takes it. */
@@ -38,15 +44,17 @@ bool mcp_server_busy(const struct mcp_server *s, const struct mcp_peer *peer);
 #define MCP_MODERN "2026-07-28"
 extern const char *const mcp_versions[]; /* newest first, ends with NULL */
 
-/* Serves standard input and output until the input ends or a signal comes. Returns an exit status. */
+/* Serves standard input and output until the input ends or a signal comes. Returns an exit
+ * status. */
 int mcp_serve_stdio(json_t *opts);
 
 struct mcp_http {
 	const char *address; /* "PORT", "HOST" or "HOST:PORT"; NULL: 127.0.0.1:8747 */
-	bool open;           /* without a token */
+	bool open;	     /* without a token */
 	bool quiet, json;    /* what is said at the start: nothing, one JSON object */
 };
-/* Serves streamable HTTP at /mcp until a signal comes; says on standard error where, and how to get in. */
+/* Serves streamable HTTP at /mcp until a signal comes; says on standard error where, and how to get
+ * in. */
 int mcp_serve_http(json_t *opts, const struct mcp_http *how);
 
 #endif

@@ -1,5 +1,5 @@
-/* The server over streamable HTTP, both eras at one address. Who may ask: whoever has the token (a file of the user's), by
- * a Host that is this machine, and not from a page of the web (Origin). */
+/* The server over streamable HTTP, both eras at one address. Who may ask: whoever has the token (a
+ * file of the user's), by a Host that is this machine, and not from a page of the web (Origin). */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,13 @@
 #include "base/mem.h"
 #include "base/paths.h"
 
-enum { BODY_MAX = 4 << 20, PORT = 8747, TOKEN_BYTES = 32, TOKEN_SHORTEST = 20, TOKEN_LONGEST = 4096 };
+enum {
+	BODY_MAX = 4 << 20,
+	PORT = 8747,
+	TOKEN_BYTES = 32,
+	TOKEN_SHORTEST = 20,
+	TOKEN_LONGEST = 4096
+};
 
 #define VERSION_KEY "io.modelcontextprotocol/protocolVersion"
 
@@ -27,39 +33,43 @@ struct front {
 	int status;
 };
 
-/* --- refusals ----------------------------------------------------------------------------------------------------- */
+/* --- refusals --------------------------------------------------------------------------------- */
 
-static void serve_http_say(struct http_visit *v, int status, const char *const *headers, const char *text)
+static void serve_http_say(struct http_visit *v, int status, const char *const *headers,
+			   const char *text)
 {
 	CLEANUP(free_ptr) char *line = mem_printf("%s\n", text);
 	http_reply(v, status, "text/plain; charset=utf-8", headers, line, strlen(line));
 }
 
 /* As JSON-RPC. @id may be NULL. */
-static void serve_http_refuse(struct http_visit *v, int status, json_t *id, enum rpc_code code, const char *text)
+static void serve_http_refuse(struct http_visit *v, int status, json_t *id, enum rpc_code code,
+			      const char *text)
 {
 	CLEANUP(json_release) json_t *msg = rpc_error(id, code, NULL, "%s", text);
 	CLEANUP(free_ptr) char *dump = json_dump_str(msg);
 	http_reply(v, status, "application/json", NULL, dump, strlen(dump));
 }
 
-/* --- who asks ----------------------------------------------------------------------------------------------------- */
+/* --- who asks --------------------------------------------------------------------------------- */
 
 static bool serve_http_has_token(const struct front *f, const struct http_ask *a)
 {
 	return !f->token.len || http_auth_same(&f->token, http_auth_bearer(a));
 }
 
-/* --- the new era -------------------------------------------------------------------------------------------------- */
+/* --- the new era ------------------------------------------------------------------------------ */
 
-/* "=?base64?...?=" is how a value travels that is no plain text. Returns owned; NULL: it is neither. */
+/* "=?base64?...?=" is how a value travels that is no plain text. Returns owned; NULL: it is
+ * neither. */
 static char *header_value(const char *s)
 {
 	size_t n = strlen(s);
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	if (n < 11 || strncmp(s, "=?base64?", 9) != 0)
 		return mem_strdup(s);
-	if (strcmp(s + n - 2, "?=") != 0 || !base64_parse(s + 9, n - 11, &b) || memchr(buf_cstr(&b), 0, b.len))
+	if (strcmp(s + n - 2, "?=") != 0 || !base64_parse(s + 9, n - 11, &b) ||
+	    memchr(buf_cstr(&b), 0, b.len))
 		return NULL;
 	return mem_strdup(buf_cstr(&b));
 }
@@ -72,9 +82,11 @@ static const char *wanted_name(const struct rpc_msg *m)
 }
 
 /* What the headers say must be what the message says: others on the way go by them. NULL: it is. */
-static const char *headers_differ(const struct http_ask *a, const struct rpc_msg *m, const char *version)
+static const char *headers_differ(const struct http_ask *a, const struct rpc_msg *m,
+				  const char *version)
 {
-	const char *said = http_ask_field(a, "mcp-protocol-version"), *method = http_ask_field(a, "mcp-method"),
+	const char *said = http_ask_field(a, "mcp-protocol-version"),
+		   *method = http_ask_field(a, "mcp-method"),
 		   *named = http_ask_field(a, "mcp-name"), *name = wanted_name(m);
 	if (!said || (version && strcmp(said, version) != 0))
 		return "MCP-Protocol-Version is missing or not that of _meta";
@@ -90,11 +102,13 @@ static void post_modern(struct front *f, struct http_visit *v, const struct rpc_
 {
 	const struct http_ask *a = http_visit_ask(v);
 	const json_t *version = json_object_get(json_object_get(m->params, "_meta"), VERSION_KEY);
-	if (m->kind != RPC_REQUEST) { /* a request is cancelled by closing its stream; nothing else is told */
+	/* a request is cancelled by closing its stream; nothing else is told */
+	if (m->kind != RPC_REQUEST) {
 		http_reply(v, 202, NULL, NULL, NULL, 0);
 		return;
 	}
-	const char *wrong = headers_differ(a, m, json_is_string(version) ? json_string_value(version) : NULL);
+	const char *wrong =
+		headers_differ(a, m, json_is_string(version) ? json_string_value(version) : NULL);
 	if (wrong) {
 		serve_http_refuse(v, 400, m->id, RPC_HEADERS, wrong);
 		return;
@@ -103,11 +117,13 @@ static void post_modern(struct front *f, struct http_visit *v, const struct rpc_
 		serve_http_refuse(v, 400, m->id, RPC_PARAMS, "_meta: '" VERSION_KEY "' is missing");
 		return;
 	}
-	const struct web_how how = { .version = MCP_MODERN, .modern = true, .takes_events = events };
+	const struct web_how how = { .version = MCP_MODERN,
+				     .modern = true,
+				     .takes_events = events };
 	mcp_server_take_msg(f->web.server, &web_stream_new(&f->web, v, NULL, m, &how)->peer, m);
 }
 
-/* --- the old era -------------------------------------------------------------------------------------------------- */
+/* --- the old era ------------------------------------------------------------------------------ */
 
 /* The session that a request names; NULL: it has been refused. */
 static struct web_session *session_for(struct front *f, struct http_visit *v)
@@ -115,9 +131,12 @@ static struct web_session *session_for(struct front *f, struct http_visit *v)
 	const char *id = http_ask_field(http_visit_ask(v), "mcp-session-id");
 	struct web_session *s = id ? web_session_of(&f->web, id) : NULL;
 	if (!id)
-		serve_http_refuse(v, 400, NULL, RPC_INVALID, "Mcp-Session-Id is missing; it comes with the answer to initialize");
+		serve_http_refuse(
+			v, 400, NULL, RPC_INVALID,
+			"Mcp-Session-Id is missing; it comes with the answer to initialize");
 	else if (!s)
-		serve_http_refuse(v, 404, NULL, RPC_INVALID, "there is no such session (any more); initialize again");
+		serve_http_refuse(v, 404, NULL, RPC_INVALID,
+				  "there is no such session (any more); initialize again");
 	return s;
 }
 
@@ -137,7 +156,8 @@ static bool version_known(const char *version)
 
 static void post_legacy(struct front *f, struct http_visit *v, const struct rpc_msg *m, bool events)
 {
-	struct web_how how = { .version = serve_http_version_of(http_visit_ask(v)), .takes_events = events };
+	struct web_how how = { .version = serve_http_version_of(http_visit_ask(v)),
+			       .takes_events = events };
 	how.initialize = m->kind == RPC_REQUEST && !strcmp(m->method, "initialize");
 	struct web_session *s = how.initialize ? NULL : session_for(f, v);
 	if (!s && !how.initialize)
@@ -147,16 +167,19 @@ static void post_legacy(struct front *f, struct http_visit *v, const struct rpc_
 			web_note(&f->web, s, m);
 		http_reply(v, 202, NULL, NULL, NULL, 0);
 	} else if (web_stream_open(&f->web, s, m->id)) {
-		serve_http_refuse(v, 400, m->id, RPC_INVALID, "a request with this id is not answered yet");
+		serve_http_refuse(v, 400, m->id, RPC_INVALID,
+				  "a request with this id is not answered yet");
 	} else {
-		mcp_server_take_msg(f->web.server, &web_stream_new(&f->web, v, s, m, &how)->peer, m);
+		mcp_server_take_msg(f->web.server, &web_stream_new(&f->web, v, s, m, &how)->peer,
+				    m);
 	}
 }
 
 static void serve_http_get(struct front *f, struct http_visit *v)
 {
 	const struct http_ask *a = http_visit_ask(v);
-	const char *accept = http_ask_field(a, "accept"), *last = http_ask_field(a, "last-event-id");
+	const char *accept = http_ask_field(a, "accept"),
+		   *last = http_ask_field(a, "last-event-id");
 	static const char *const allow[] = { "Allow: POST", NULL };
 	if (!http_ask_field(a, "mcp-session-id")) {
 		serve_http_say(v, 405, allow, "GET is for the streams of a session");
@@ -175,7 +198,7 @@ static void serve_http_get(struct front *f, struct http_visit *v)
 		web_stream_listen(&f->web, v, s, serve_http_version_of(a));
 }
 
-/* --- all ---------------------------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static void serve_http_post(struct front *f, struct http_visit *v)
 {
@@ -189,8 +212,10 @@ static void serve_http_post(struct front *f, struct http_visit *v)
 		serve_http_say(v, 415, NULL, "Content-Type: application/json is wanted");
 		return;
 	}
-	if (accept && !strstr(accept, "application/json") && !strstr(accept, "application/*") && !strstr(accept, "*/*")) {
-		serve_http_say(v, 406, NULL, "Accept: application/json, text/event-stream is wanted");
+	if (accept && !strstr(accept, "application/json") && !strstr(accept, "application/*") &&
+	    !strstr(accept, "*/*")) {
+		serve_http_say(v, 406, NULL,
+			       "Accept: application/json, text/event-stream is wanted");
 		return;
 	}
 	bool good = rpc_parse(&m, buf_cstr(body), body->len, &err) == 0;
@@ -198,11 +223,13 @@ static void serve_http_post(struct front *f, struct http_visit *v)
 	bool modern = good && ((said && !strcmp(said, MCP_MODERN)) ||
 			       json_object_get(json_object_get(m.params, "_meta"), VERSION_KEY));
 	if (!good)
-		serve_http_refuse(v, 400, m.id, err.code == ERR_INVALID ? RPC_INVALID : RPC_PARSE, err.text);
+		serve_http_refuse(v, 400, m.id, err.code == ERR_INVALID ? RPC_INVALID : RPC_PARSE,
+				  err.text);
 	else if (modern)
 		post_modern(f, v, &m, events);
 	else if (said && !version_known(said))
-		serve_http_refuse(v, 400, m.id, RPC_INVALID, "this MCP-Protocol-Version is not spoken here");
+		serve_http_refuse(v, 400, m.id, RPC_INVALID,
+				  "this MCP-Protocol-Version is not spoken here");
 	else
 		post_legacy(f, v, &m, events);
 	rpc_msg_release(&m);
@@ -211,7 +238,8 @@ static void serve_http_post(struct front *f, struct http_visit *v)
 static void serve_http_on_request(void *self, struct http_visit *v)
 {
 	static const char *const allow[] = { "Allow: GET, POST, DELETE", NULL };
-	static const char *const bearer[] = { "WWW-Authenticate: Bearer realm=\"sandglass\"", NULL };
+	static const char *const bearer[] = { "WWW-Authenticate: Bearer realm=\"sandglass\"",
+					      NULL };
 	struct front *f = self;
 	const struct http_ask *a = http_visit_ask(v);
 	const char *strange = http_auth_foreign(f->http, f->host, a);
@@ -247,22 +275,28 @@ static void serve_http_on_signal(void *self, int signo)
 	loop_stop(f->loop);
 }
 
-/* --- the start ---------------------------------------------------------------------------------------------------- */
+/* --- the start -------------------------------------------------------------------------------- */
 
-/* The user's token: the same from start to start, so that what clients have been told stays true. */
+/* The user's token: the same from start to start, so that what clients have been told stays
+ * true. */
 static int load_token(struct buf *out, const char *path, struct err *err)
 {
 	struct stat st;
 	int rc = stat(path, &st);
 	if (rc == 0 && (st.st_mode & 077))
-		return err_set(err, ERR_DENIED, "'%s' can be read by others: chmod 600 it, or remove it and a new token is made", path);
+		return err_set(
+			err, ERR_DENIED,
+			"'%s' can be read by others: chmod 600 it, or remove it and a new token is made",
+			path);
 	if (rc == 0 && file_read(path, out, TOKEN_LONGEST, err) < 0)
 		return -1;
 	while (out->len && strchr(" \t\r\n", out->data[out->len - 1]))
 		out->data[--out->len] = 0;
 	if (rc == 0 && out->len < TOKEN_SHORTEST)
-		return err_set(err, ERR_INVALID, "'%s' holds no token of at least %d characters: remove it and a new one is made", path,
-			       TOKEN_SHORTEST);
+		return err_set(
+			err, ERR_INVALID,
+			"'%s' holds no token of at least %d characters: remove it and a new one is made",
+			path, TOKEN_SHORTEST);
 	if (rc == 0)
 		return 0;
 	uint8_t raw[TOKEN_BYTES];
@@ -270,16 +304,20 @@ static int load_token(struct buf *out, const char *path, struct err *err)
 	random_bytes(raw, sizeof(raw));
 	hex_append(out, raw, sizeof(raw));
 	buf_putc(out, '\n');
-	if (dir_make(dir, 0700, err) < 0 || file_write_atomic(path, out->data, out->len, 0600, err) < 0)
+	if (dir_make(dir, 0700, err) < 0 ||
+	    file_write_atomic(path, out->data, out->len, 0600, err) < 0)
 		return -1;
 	out->data[--out->len] = 0;
 	return 0;
 }
 
 /* Where it is and how to get in. The token itself is not shown. */
-static void serve_http_announce(const struct front *f, const struct mcp_http *how, const char *token_path)
+static void serve_http_announce(const struct front *f, const struct mcp_http *how,
+				const char *token_path)
 {
-	CLEANUP(free_ptr) char *base = http_auth_url(f->host, http_server_port(f->http)), *url = mem_printf("%s/mcp", base);
+	CLEANUP(free_ptr)
+	char *base = http_auth_url(f->host, http_server_port(f->http)),
+	     *url = mem_printf("%s/mcp", base);
 	if (how->json) {
 		CLEANUP(json_release) json_t *o = json_object();
 		json_put_str(o, "url", url);
@@ -292,24 +330,32 @@ static void serve_http_announce(const struct front *f, const struct mcp_http *ho
 		if (how->open)
 			fprintf(stderr, "  claude mcp add --transport http sandglass %s\n", url);
 		else
-			fprintf(stderr, "  claude mcp add --transport http sandglass %s --header \"Authorization: Bearer $(cat %s)\"\n", url,
-				token_path);
+			fprintf(stderr,
+				"  claude mcp add --transport http sandglass %s --header \"Authorization: Bearer $(cat %s)\"\n",
+				url, token_path);
 	}
 	if (!http_server_local(f->http))
-		fprintf(stderr, "sandglass: warn: other machines can reach this address, and nothing encrypts what they send; "
-				"put a front end with TLS before it\n");
+		fprintf(stderr,
+			"sandglass: warn: other machines can reach this address, and nothing encrypts what they send; "
+			"put a front end with TLS before it\n");
 }
 
-static int open_front(struct front *f, const struct mcp_http *how, const char *token_path, struct err *err)
+static int open_front(struct front *f, const struct mcp_http *how, const char *token_path,
+		      struct err *err)
 {
-	static const struct http_server_ops ops = { .request = serve_http_on_request, .gone = serve_http_on_gone };
+	static const struct http_server_ops ops = { .request = serve_http_on_request,
+						    .gone = serve_http_on_gone };
 	uint16_t port = PORT;
-	if (http_auth_address(how->address ? how->address : "127.0.0.1", &f->host, &port, err) < 0 ||
+	if (http_auth_address(how->address ? how->address : "127.0.0.1", &f->host, &port, err) <
+		    0 ||
 	    (!how->open && load_token(&f->token, token_path, err) < 0) ||
 	    http_server_new(&f->http, f->loop, f->host, port, BODY_MAX, &ops, f, err) < 0)
 		return -1;
 	if (how->open && !http_server_local(f->http))
-		return err_set(err, ERR_DENIED, "--no-token is for 127.0.0.1 only: whoever reaches '%.80s' could use your sandboxes", f->host);
+		return err_set(
+			err, ERR_DENIED,
+			"--no-token is for 127.0.0.1 only: whoever reaches '%.80s' could use your sandboxes",
+			f->host);
 	return 0;
 }
 
@@ -324,7 +370,8 @@ int mcp_serve_http(json_t *opts, const struct mcp_http *how)
 		return EXIT_UNSUCCESSFUL;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	struct loop_signal *sig[] = { loop_signal_new(f.loop, SIGINT, serve_http_on_signal, &f), loop_signal_new(f.loop, SIGTERM, serve_http_on_signal, &f),
+	struct loop_signal *sig[] = { loop_signal_new(f.loop, SIGINT, serve_http_on_signal, &f),
+				      loop_signal_new(f.loop, SIGTERM, serve_http_on_signal, &f),
 				      loop_signal_new(f.loop, SIGHUP, serve_http_on_signal, &f) };
 	struct mcp_server *server = mcp_server_new(f.loop, opts);
 	web_init(&f.web, f.loop, server);

@@ -65,7 +65,8 @@ static void serve_stdio_on_signal(void *self, int signo)
 
 int mcp_serve_stdio(json_t *opts)
 {
-	static const struct lines_ops ops = { .on_line = serve_stdio_on_line, .on_end = serve_stdio_on_end };
+	static const struct lines_ops ops = { .on_line = serve_stdio_on_line,
+					      .on_end = serve_stdio_on_end };
 	struct stdio d = { .status = EXIT_DONE };
 	struct err err = ERR_INIT;
 	if (loop_new(&d.loop, &err) < 0) {
@@ -74,11 +75,13 @@ int mcp_serve_stdio(json_t *opts)
 		return EXIT_UNSUCCESSFUL;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	int in = fcntl(0, F_DUPFD_CLOEXEC, 3), out = fcntl(1, F_DUPFD_CLOEXEC, 3), null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int in = fcntl(0, F_DUPFD_CLOEXEC, 3), out = fcntl(1, F_DUPFD_CLOEXEC, 3),
+	    null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	dup2(null, 0); /* nothing but the protocol is to come near them */
 	dup2(2, 1);
 	fd_close(&null);
-	struct loop_signal *sig[] = { loop_signal_new(d.loop, SIGINT, serve_stdio_on_signal, &d), loop_signal_new(d.loop, SIGTERM, serve_stdio_on_signal, &d),
+	struct loop_signal *sig[] = { loop_signal_new(d.loop, SIGINT, serve_stdio_on_signal, &d),
+				      loop_signal_new(d.loop, SIGTERM, serve_stdio_on_signal, &d),
 				      loop_signal_new(d.loop, SIGHUP, serve_stdio_on_signal, &d) };
 	d.peer = (struct mcp_peer){ .send = serve_stdio_send_msg, .self = &d };
 	d.timer = loop_timer_new(d.loop, serve_stdio_stop, &d);

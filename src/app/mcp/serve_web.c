@@ -9,9 +9,10 @@
 
 enum {
 	TICK_MS = 1000,
-	EVENTS_AFTER_S = 1,  /* an answer that takes longer comes as events that can be taken up again */
-	COMMENT_S = 10,	     /* and if the client is too old for lone ids, it gets a sign of life */
-	KEEP_S = 300,	     /* what has ended stays to be fetched */
+	/* an answer that takes longer comes as events that can be taken up again */
+	EVENTS_AFTER_S = 1,
+	COMMENT_S = 10, /* and if the client is too old for lone ids, it gets a sign of life */
+	KEEP_S = 300,	/* what has ended stays to be fetched */
 	SESSION_S = 3600,
 	SESSIONS_MAX = 200,
 	KEPT_MAX = 64 << 20, /* bytes of events, of all streams that have ended */
@@ -19,7 +20,8 @@ enum {
 
 #define S INT64_C(1000000)
 
-static const char *const stream_headers[] = { "Cache-Control: no-store", "X-Accel-Buffering: no", NULL };
+static const char *const stream_headers[] = { "Cache-Control: no-store", "X-Accel-Buffering: no",
+					      NULL };
 
 static void serve_web_random_name(char *out, size_t bytes)
 {
@@ -30,7 +32,7 @@ static void serve_web_random_name(char *out, size_t bytes)
 	memcpy(out, hex.data, hex.len + 1);
 }
 
-/* --- streams ------------------------------------------------------------------------------------------------------ */
+/* --- streams ---------------------------------------------------------------------------------- */
 
 static void serve_web_stream_free(struct web_stream *st)
 {
@@ -49,7 +51,8 @@ static void serve_web_stream_free(struct web_stream *st)
 	free(st);
 }
 
-static void serve_web_put_event(struct buf *out, const struct web_stream *st, size_t nr, const char *text, size_t len)
+static void serve_web_put_event(struct buf *out, const struct web_stream *st, size_t nr,
+				const char *text, size_t len)
 {
 	if (!st->modern)
 		buf_printf(out, "id: %s-%zu\n", st->name, nr);
@@ -95,7 +98,8 @@ static void answer_plain(struct web_stream *st, const json_t *msg, const struct 
 	if (st->initialize && json_object_get(msg, "result") && !s)
 		http_reply(st->visit, 503, "text/plain", NULL, "too many sessions\n", 18);
 	else
-		http_reply(st->visit, serve_web_status_of(st, msg), "application/json", headers, text->data, text->len);
+		http_reply(st->visit, serve_web_status_of(st, msg), "application/json", headers,
+			   text->data, text->len);
 	serve_web_stream_free(st);
 }
 
@@ -138,7 +142,8 @@ static void serve_web_send_msg(void *self, json_t *msg, bool last)
 		serve_web_stream_free(st);
 }
 
-static struct web_stream *serve_web_stream_new(struct web *w, struct http_visit *v, struct web_session *session, const char *version)
+static struct web_stream *serve_web_stream_new(struct web *w, struct http_visit *v,
+					       struct web_session *session, const char *version)
 {
 	struct web_stream *st = NEW(struct web_stream);
 	*st = (struct web_stream){ .next = w->streams, .web = w, .session = session, .visit = v };
@@ -154,8 +159,8 @@ static struct web_stream *serve_web_stream_new(struct web *w, struct http_visit 
 	return st;
 }
 
-struct web_stream *web_stream_new(struct web *w, struct http_visit *v, struct web_session *session, const struct rpc_msg *m,
-				  const struct web_how *how)
+struct web_stream *web_stream_new(struct web *w, struct http_visit *v, struct web_session *session,
+				  const struct rpc_msg *m, const struct web_how *how)
 {
 	struct web_stream *st = serve_web_stream_new(w, v, session, how->version);
 	st->id = json_incref(m->id);
@@ -165,7 +170,8 @@ struct web_stream *web_stream_new(struct web *w, struct http_visit *v, struct we
 	return st;
 }
 
-void web_stream_listen(struct web *w, struct http_visit *v, struct web_session *session, const char *version)
+void web_stream_listen(struct web *w, struct http_visit *v, struct web_session *session,
+		       const char *version)
 {
 	struct web_stream *st = serve_web_stream_new(w, v, session, version);
 	st->takes_events = true;
@@ -181,14 +187,16 @@ bool web_stream_listens(const struct web *w, const struct web_session *session)
 	return false;
 }
 
-bool web_stream_again(struct web *w, struct http_visit *v, struct web_session *session, const char *last_id)
+bool web_stream_again(struct web *w, struct http_visit *v, struct web_session *session,
+		      const char *last_id)
 {
 	char name[17];
 	size_t from = 0;
 	struct web_stream *st = w->streams;
 	if (sscanf(last_id, "%16[0-9a-f]-%zu", name, &from) != 2)
 		return false;
-	while (st && (st->session != session || st->modern || !st->begun || strcmp(st->name, name) != 0))
+	while (st &&
+	       (st->session != session || st->modern || !st->begun || strcmp(st->name, name) != 0))
 		st = st->next;
 	if (!st || from > st->event.nr)
 		return false;
@@ -212,7 +220,8 @@ bool web_stream_again(struct web *w, struct http_visit *v, struct web_session *s
 bool web_stream_open(const struct web *w, const struct web_session *session, json_t *id)
 {
 	for (const struct web_stream *st = w->streams; st; st = st->next)
-		if (session && st->session == session && !st->ended && st->id && json_equal(st->id, id))
+		if (session && st->session == session && !st->ended && st->id &&
+		    json_equal(st->id, id))
 			return true;
 	return false;
 }
@@ -250,7 +259,7 @@ void web_gone(struct web *w, struct http_visit *v)
 		serve_web_stream_free(st);
 }
 
-/* --- sessions ----------------------------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 static bool has_streams(const struct web *w, const struct web_session *s)
 {
@@ -327,7 +336,7 @@ void web_session_end(struct web *w, struct web_session *s)
 	free(s);
 }
 
-/* --- time --------------------------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static void serve_web_look_at(struct web_stream *st, int64_t now)
 {
@@ -336,7 +345,8 @@ static void serve_web_look_at(struct web_stream *st, int64_t now)
 		serve_web_stream_free(st);
 	} else if (!st->visit || !st->takes_events) {
 		return;
-	} else if (!st->begun && quiet >= (st->lone_ids && !st->modern ? EVENTS_AFTER_S : COMMENT_S) * S) {
+	} else if (!st->begun &&
+		   quiet >= (st->lone_ids && !st->modern ? EVENTS_AFTER_S : COMMENT_S) * S) {
 		serve_web_begin(st, 0);
 		http_write(st->visit, ":\n\n", 3);
 	} else if (st->begun && quiet >= COMMENT_S * S) {

@@ -26,7 +26,8 @@ struct mcp_session {
 	bool begun, going; /* the caller has freed it */
 };
 
-struct mcp_session *mcp_session_new(struct loop *l, json_t *opts, const struct mcp_session_ops *ops, void *self)
+struct mcp_session *mcp_session_new(struct loop *l, json_t *opts, const struct mcp_session_ops *ops,
+				    void *self)
 {
 	struct mcp_session *s = NEW(struct mcp_session);
 	*s = (struct mcp_session){ .loop = l, .opts = opts, .ops = ops, .self = self };
@@ -72,7 +73,8 @@ void mcp_session_free(struct mcp_session **sp)
 	free(s);
 }
 
-static void mcp_session_on_reply(void *self, uint64_t ticket, const json_t *result, const struct err *err)
+static void mcp_session_on_reply(void *self, uint64_t ticket, const json_t *result,
+				 const struct err *err)
 {
 	struct mcp_session *s = self;
 	s->under_way--;
@@ -106,7 +108,8 @@ static void mcp_session_on_closed(void *self, const struct err *err)
 	struct err why = ERR_INIT;
 	if (s->going)
 		return;
-	err_set(&why, ERR_CLOSED, "the session %s has ended (%s); its sandboxes are gone", s->sp.id, err ? err->text : "closed");
+	err_set(&why, ERR_CLOSED, "the session %s has ended (%s); its sandboxes are gone", s->sp.id,
+		err ? err->text : "closed");
 	while (s->nr_open) {
 		uint64_t call = s->open[--s->nr_open].call;
 		s->ops->answer(s->self, call, NULL, &why);
@@ -118,8 +121,11 @@ static void mcp_session_on_closed(void *self, const struct err *err)
 
 static int mcp_session_begin(struct mcp_session *s, struct err *err)
 {
-	static const struct control_client_ops ops = { .reply = mcp_session_on_reply, .state = mcp_session_on_state, .closed = mcp_session_on_closed };
-	const struct control_client_opts o = { .name = json_str(s->opts, "served_as", "mcp serve"), .tty = "" };
+	static const struct control_client_ops ops = { .reply = mcp_session_on_reply,
+						       .state = mcp_session_on_state,
+						       .closed = mcp_session_on_closed };
+	const struct control_client_opts o = { .name = json_str(s->opts, "served_as", "mcp serve"),
+					       .tty = "" };
 	if (s->client && control_client_alive(s->client))
 		return 0;
 	if (s->begun && s->ops->closed)
@@ -136,7 +142,8 @@ static int mcp_session_begin(struct mcp_session *s, struct err *err)
 	return 0;
 }
 
-uint64_t mcp_session_call(struct mcp_session *s, const char *tool, json_t *args, const char *client, struct err *err)
+uint64_t mcp_session_call(struct mcp_session *s, const char *tool, json_t *args, const char *client,
+			  struct err *err)
 {
 	if (mcp_session_begin(s, err) < 0)
 		return 0;
@@ -148,11 +155,14 @@ uint64_t mcp_session_call(struct mcp_session *s, const char *tool, json_t *args,
 	CLEANUP(free_ptr) char *text = json_dump_str(j);
 	if (strlen(text) > BODY_MAX) {
 		json_decref(j);
-		err_set(err, ERR_FULL, "the arguments of one call may have %d bytes at most: write the file in pieces", BODY_MAX);
+		err_set(err, ERR_FULL,
+			"the arguments of one call may have %d bytes at most: write the file in pieces",
+			BODY_MAX);
 		return 0;
 	}
 	GROW(s->open, s->nr_open, s->cap_open);
-	s->open[s->nr_open++] = (struct open_call){ .call = s->next, .ticket = mcp_session_send_json(s, j) };
+	s->open[s->nr_open++] =
+		(struct open_call){ .call = s->next, .ticket = mcp_session_send_json(s, j) };
 	return s->next;
 }
 
@@ -193,12 +203,15 @@ bool mcp_session_held(const struct mcp_session *s, const char *tool, struct buf 
 {
 	size_t i;
 	const json_t *row;
-	json_array_foreach(json_object_get(s->state, "held"), i, row)
-		if (!strcmp(json_str(row, "tool", ""), tool)) {
-			buf_printf(out, "waits for a person: #%lld %.120s; decide with: sandglass attach %s",
-				   (long long)json_int(row, "action", 0), json_str(row, "cmd", json_str(row, "path", "")), s->sp.id);
-			return true;
-		}
+	json_array_foreach(json_object_get(s->state, "held"), i,
+			   row) if (!strcmp(json_str(row, "tool", ""), tool))
+	{
+		buf_printf(out,
+			   "waits for a person: #%lld %.120s; decide with: sandglass attach %s",
+			   (long long)json_int(row, "action", 0),
+			   json_str(row, "cmd", json_str(row, "path", "")), s->sp.id);
+		return true;
+	}
 	return false;
 }
 

@@ -1,5 +1,6 @@
-/* Streamable HTTP: every message is a POST of its own; its answer is one JSON object or a stream of events. In the old era
- * a stream that ends early is taken up again with GET, as the server asked by `retry:`; in the new one it is lost. */
+/* Streamable HTTP: every message is a POST of its own; its answer is one JSON object or a stream of
+ * events. In the old era a stream that ends early is taken up again with GET, as the server asked
+ * by `retry:`; in the new one it is lost. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ struct web_post {
 	struct mcp_web *web;
 	struct http_call *call;
 	struct loop_timer *timer;
-	uint64_t id;    /* of the request; 0: a note */
+	uint64_t id; /* of the request; 0: a note */
 	int status;
 	bool events, answered, modern, too_long, html;
 	struct buf body;
@@ -31,7 +32,8 @@ struct mcp_web {
 	struct strv headers;
 	struct mcp_web_ops ops;
 	struct web_post *posts;
-	struct strv inbox;        /* messages that came while libcurl was at work: nothing may be sent from there */
+	/* messages that came while libcurl was at work: nothing may be sent from there */
+	struct strv inbox;
 	struct loop_timer *pump;
 };
 
@@ -45,8 +47,8 @@ static void on_pump(void *self)
 	strv_release(&now);
 }
 
-struct mcp_web *mcp_web_new(struct loop *l, struct http *h, const char *url, const struct strv *headers,
-			    const struct mcp_web_ops *ops)
+struct mcp_web *mcp_web_new(struct loop *l, struct http *h, const char *url,
+			    const struct strv *headers, const struct mcp_web_ops *ops)
 {
 	struct mcp_web *w = NEW(struct mcp_web);
 	*w = (struct mcp_web){ .loop = l, .http = h, .url = mem_strdup(url), .ops = *ops };
@@ -72,12 +74,13 @@ static void post_free(struct web_post *p)
 	free(p);
 }
 
-/* --- headers ------------------------------------------------------------------------------------------------------ */
+/* --- headers ---------------------------------------------------------------------------------- */
 
 static bool transport_http_plain_value(const char *s)
 {
 	size_t n = strlen(s);
-	if (!n || s[0] == ' ' || s[n - 1] == ' ' || s[0] == '\t' || s[n - 1] == '\t' || !strncmp(s, "=?base64?", 9))
+	if (!n || s[0] == ' ' || s[n - 1] == ' ' || s[0] == '\t' || s[n - 1] == '\t' ||
+	    !strncmp(s, "=?base64?", 9))
 		return false;
 	for (; *s; s++)
 		if ((unsigned char)*s < 0x20 || (unsigned char)*s >= 0x7F)
@@ -104,7 +107,8 @@ static void put_params(struct strv *out, const json_t *properties, const json_t 
 {
 	const char *key;
 	json_t *p;
-	json_object_foreach((json_t *)(uintptr_t)properties, key, p) {
+	json_object_foreach((json_t *)(uintptr_t)properties, key, p)
+	{
 		const char *name = json_str(p, "x-mcp-header", NULL);
 		const json_t *v = json_object_get(args, key);
 		if (json_is_object(json_object_get(p, "properties")) && json_is_object(v))
@@ -112,7 +116,9 @@ static void put_params(struct strv *out, const json_t *properties, const json_t 
 		if (!name || !v)
 			continue;
 		CLEANUP(free_ptr) char *full = mem_printf("Mcp-Param-%s", name);
-		CLEANUP(free_ptr) char *text = json_is_string(v) ? mem_strdup(json_string_value(v)) : json_dump_str(v);
+		CLEANUP(free_ptr)
+		char *text =
+			json_is_string(v) ? mem_strdup(json_string_value(v)) : json_dump_str(v);
 		if (json_is_string(v) || json_is_integer(v) || json_is_boolean(v))
 			transport_http_put_header(out, full, text);
 	}
@@ -128,14 +134,14 @@ static void transport_http_put_common(struct mcp_web *w, struct strv *out, const
 		transport_http_put_header(out, "Mcp-Session-Id", w->session);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void transport_http_hand_on(struct web_post *p, const char *text, size_t len)
 {
 	struct rpc_msg m;
 	struct err err = ERR_INIT;
-	if (rpc_parse(&m, text, len, &err) == 0 && (m.kind == RPC_RESULT || m.kind == RPC_ERROR) && json_is_integer(m.id) &&
-	    (uint64_t)json_integer_value(m.id) == p->id)
+	if (rpc_parse(&m, text, len, &err) == 0 && (m.kind == RPC_RESULT || m.kind == RPC_ERROR) &&
+	    json_is_integer(m.id) && (uint64_t)json_integer_value(m.id) == p->id)
 		p->answered = true;
 	rpc_msg_release(&m);
 	strv_push_bytes(&p->web->inbox, text, len);
@@ -169,7 +175,8 @@ static void transport_http_on_event(void *self, const struct sse_event *ev)
 static void transport_http_on_head(void *self, const struct http_head *head)
 {
 	struct web_post *p = self;
-	const char *type = http_header(head, "content-type"), *session = http_header(head, "mcp-session-id");
+	const char *type = http_header(head, "content-type"),
+		   *session = http_header(head, "mcp-session-id");
 	p->status = head->status;
 	p->events = head->status == 200 && type && !strncasecmp(type, "text/event-stream", 17);
 	p->html = type && strcasestr(type, "html");
@@ -222,7 +229,8 @@ static void transport_http_take_body(struct web_post *p)
 	struct err err = ERR_INIT;
 	bool good = p->body.len && rpc_parse(&m, p->body.data, p->body.len, &err) == 0 &&
 		    (m.kind == RPC_RESULT || m.kind == RPC_ERROR);
-	if (p->status == 404 && w->session && p->id) { /* it has forgotten our session, and has not looked at the request */
+	/* it has forgotten our session, and has not looked at the request */
+	if (p->status == 404 && w->session && p->id) {
 		free(w->session);
 		w->session = NULL;
 		if (p->body.len)
@@ -239,7 +247,8 @@ static void transport_http_take_body(struct web_post *p)
 	if (p->body.len)
 		rpc_msg_release(&m);
 	if (good && !p->answered) {
-		transport_http_hand_on(p, text.len ? text.data : p->body.data, text.len ? text.len : p->body.len);
+		transport_http_hand_on(p, text.len ? text.data : p->body.data,
+				       text.len ? text.len : p->body.len);
 	}
 	if (!p->answered && p->id) {
 		CLEANUP(buf_release) struct buf why = BUF_INIT;
@@ -247,7 +256,8 @@ static void transport_http_take_body(struct web_post *p)
 		if (html)
 			buf_puts(&why, "an HTML page; what answers there is no MCP server");
 		for (size_t i = 0; !html && i < p->body.len && i < ERROR_TEXT; i++)
-			buf_putc(&why, (unsigned char)p->body.data[i] < 0x20 ? ' ' : p->body.data[i]);
+			buf_putc(&why,
+				 (unsigned char)p->body.data[i] < 0x20 ? ' ' : p->body.data[i]);
 		transport_http_lose(p, p->status ? p->status : 502, buf_cstr(&why));
 		return;
 	}
@@ -262,9 +272,11 @@ static void on_http_end(void *self, const struct http_end *end)
 		sse_end(&p->sse);
 	if (p->answered || (!p->id && end->how == HTTP_OK)) {
 		post_free(p);
-	} else if (p->id && !p->modern && (p->events || p->tries) && (p->last_id || p->sse.retry_ms >= 0) && p->tries++ < RETRIES) {
+	} else if (p->id && !p->modern && (p->events || p->tries) &&
+		   (p->last_id || p->sse.retry_ms >= 0) && p->tries++ < RETRIES) {
 		p->timer = p->timer ? p->timer : loop_timer_new(p->web->loop, take_up_again, p);
-		loop_timer_set(p->timer, p->sse.retry_ms >= 0 ? (uint64_t)p->sse.retry_ms : RETRY_MS, 0);
+		loop_timer_set(p->timer,
+			       p->sse.retry_ms >= 0 ? (uint64_t)p->sse.retry_ms : RETRY_MS, 0);
 	} else if (end->how != HTTP_OK) {
 		transport_http_lose(p, 0, end->text);
 	} else if (p->events) {
@@ -275,12 +287,23 @@ static void on_http_end(void *self, const struct http_end *end)
 }
 
 /* @once: it may have done something although no answer came. */
-static void transport_http_send_request(struct web_post *p, const char *method, const struct strv *headers, const char *body, size_t len, bool once)
+static void transport_http_send_request(struct web_post *p, const char *method,
+					const struct strv *headers, const char *body, size_t len,
+					bool once)
 {
-	const struct http_handler h = { .head = transport_http_on_head, .data = transport_http_on_data, .end = on_http_end, .self = p };
+	const struct http_handler h = { .head = transport_http_on_head,
+					.data = transport_http_on_data,
+					.end = on_http_end,
+					.self = p };
 	const struct http_request rq = {
-		.method = method, .url = p->web->url, .headers = (const char *const *)(uintptr_t)headers->item, .body = body,
-		.body_len = len, .first_us = -1, .idle_us = -1, .once = once,
+		.method = method,
+		.url = p->web->url,
+		.headers = (const char *const *)(uintptr_t)headers->item,
+		.body = body,
+		.body_len = len,
+		.first_us = -1,
+		.idle_us = -1,
+		.once = once,
 	};
 	p->call = http_send(p->web->http, &rq, &h);
 }
@@ -290,7 +313,9 @@ static void take_up_again(void *self)
 	struct web_post *p = self;
 	struct strv headers = STRV_INIT;
 	if (p->too_long) {
-		CLEANUP(free_ptr) char *text = mem_printf("a message of the server is longer than %d bytes", RPC_LINE_MAX);
+		CLEANUP(free_ptr)
+		char *text =
+			mem_printf("a message of the server is longer than %d bytes", RPC_LINE_MAX);
 		transport_http_lose(p, 0, text);
 		return;
 	}
@@ -311,7 +336,10 @@ void mcp_web_send(struct mcp_web *w, const struct mcp_send *m)
 {
 	struct web_post *p = NEW(struct web_post);
 	struct strv headers = STRV_INIT;
-	*p = (struct web_post){ .next = w->posts, .web = w, .id = m->id, .modern = m->modern,
+	*p = (struct web_post){ .next = w->posts,
+				.web = w,
+				.id = m->id,
+				.modern = m->modern,
 				.version = m->version ? mem_strdup(m->version) : NULL };
 	w->posts = p;
 	sse_init(&p->sse, 0, transport_http_on_event, p);
@@ -323,7 +351,9 @@ void mcp_web_send(struct mcp_web *w, const struct mcp_send *m)
 	if (m->modern && m->name)
 		transport_http_put_header(&headers, "Mcp-Name", m->name);
 	if (m->modern && m->tool)
-		put_params(&headers, json_object_get(json_object_get(m->tool, "inputSchema"), "properties"), m->args);
+		put_params(&headers,
+			   json_object_get(json_object_get(m->tool, "inputSchema"), "properties"),
+			   m->args);
 	CLEANUP(free_ptr) char *text = json_dump_str(m->msg);
 	transport_http_send_request(p, "POST", &headers, text, strlen(text), m->name != NULL);
 	strv_release(&headers);

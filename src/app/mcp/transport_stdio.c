@@ -21,9 +21,9 @@ struct mcp_child {
 	int pid, pidfd, log;
 	struct loop_fd *watch_pid, *watch_log;
 	struct loop_timer *timer;
-	int signo;      /* that comes next */
-	bool orphan;    /* nobody asks any more: it ends by itself */
-	bool said;      /* ended() has been called */
+	int signo;   /* that comes next */
+	bool orphan; /* nobody asks any more: it ends by itself */
+	bool said;   /* ended() has been called */
 	char *name;
 };
 
@@ -62,9 +62,11 @@ static void transport_stdio_on_exit_of(void *self, int fd, unsigned events)
 		return;
 	}
 	if (status >= 256)
-		err_set(&err, ERR_CLOSED, "the MCP server '%s' was killed by signal %d", c->name, status - 256);
+		err_set(&err, ERR_CLOSED, "the MCP server '%s' was killed by signal %d", c->name,
+			status - 256);
 	else
-		err_set(&err, ERR_CLOSED, "the MCP server '%s' has ended with exit status %d", c->name, status);
+		err_set(&err, ERR_CLOSED, "the MCP server '%s' has ended with exit status %d",
+			c->name, status);
 	c->pid = 0;
 	tell_ended(c, &err);
 }
@@ -117,16 +119,23 @@ static void transport_stdio_on_end(void *self, const struct err *err)
 		loop_timer_set(c->timer, 200, 0);
 }
 
-static const struct lines_ops lines_ops = { .on_line = transport_stdio_on_line, .on_end = transport_stdio_on_end };
+static const struct lines_ops lines_ops = { .on_line = transport_stdio_on_line,
+					    .on_end = transport_stdio_on_end };
 
-int mcp_child_new(struct mcp_child **out, struct loop *l, const struct strv *argv, const struct strv *env, const char *cwd,
-		  const struct mcp_child_ops *ops, void *self, struct err *err)
+int mcp_child_new(struct mcp_child **out, struct loop *l, const struct strv *argv,
+		  const struct strv *env, const char *cwd, const struct mcp_child_ops *ops,
+		  void *self, struct err *err)
 {
 	int in[2] = { -1, -1 }, to[2] = { -1, -1 }, log[2] = { -1, -1 };
 	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(to, O_CLOEXEC) < 0 || pipe2(log, O_CLOEXEC) < 0)
 		return err_sys(err, "cannot make a pipe");
 	struct mcp_child *c = NEW(struct mcp_child);
-	*c = (struct mcp_child){ .loop = l, .ops = ops, .self = self, .pidfd = -1, .log = log[0], .signo = SIGTERM,
+	*c = (struct mcp_child){ .loop = l,
+				 .ops = ops,
+				 .self = self,
+				 .pidfd = -1,
+				 .log = log[0],
+				 .signo = SIGTERM,
 				 .name = mem_strdup(argv->item[0]) };
 	struct strv words = STRV_INIT;
 	const char *const before[] = { "env", "-C", cwd, "setsid" };

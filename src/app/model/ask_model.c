@@ -26,13 +26,14 @@ struct ask_model {
 	struct loop_timer *timer;
 	unsigned tries;
 	int64_t paid; /* for answers that were asked for again; -1: unknown */
-	bool longer; /* the answer was cut by its limit in a tool call: once more with twice as much */
+	/* the answer was cut by its limit in a tool call: once more with twice as much */
+	bool longer;
 	/* of this try */
 	struct tape_call *call;
 	struct sse sse;
 	bool streams, asking, over, paused, full;
 	struct buf whole; /* a body that is no stream of events */
-	json_t *events;   /* read, not yet given to the plugin */
+	json_t *events;	  /* read, not yet given to the plugin */
 	size_t pending;
 	struct retry_hint hint;
 	struct http_end end;
@@ -43,7 +44,7 @@ static uint64_t last_id;
 
 static void ask_model_send_request(struct ask_model *m);
 
-/* --- the end ------------------------------------------------------------------------------------------------------ */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static void ask_model_release(struct ask_model *m)
 {
@@ -85,13 +86,16 @@ static void on_wait(void *self)
 }
 
 /* Again, or the end. */
-static void ask_model_failed(struct ask_model *m, enum http_how how, int status, const char *code, const char *text)
+static void ask_model_failed(struct ask_model *m, enum http_how how, int status, const char *code,
+			     const char *text)
 {
 	uint32_t dice;
-	struct retry_case c = {
-		.how = how, .status = status, .hint = m->hint, .body = buf_cstr(&m->whole), .tries = ++m->tries,
-		.most = (unsigned)json_int(m->provider->config, "tries", 0)
-	};
+	struct retry_case c = { .how = how,
+				.status = status,
+				.hint = m->hint,
+				.body = buf_cstr(&m->whole),
+				.tries = ++m->tries,
+				.most = (unsigned)json_int(m->provider->config, "tries", 0) };
 	random_bytes(&dice, sizeof(dice));
 	int64_t wait = strcmp(code, "limit") ? retry_after_us(&c, dice) : -1;
 	if (wait < 0) {
@@ -103,7 +107,7 @@ static void ask_model_failed(struct ask_model *m, enum http_how how, int status,
 	loop_timer_set(m->timer, (uint64_t)(wait / 1000), 0);
 }
 
-/* --- the answer --------------------------------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------- */
 
 static void on_wrong(void *self, const json_t *value, const char *why)
 {
@@ -118,13 +122,15 @@ static void on_wrong(void *self, const json_t *value, const char *why)
 
 static int64_t cost_of(const struct ask_model *m, const json_t *reply)
 {
-	return provider_cost(m->all, m->face, json_str(m->req, "model", ""), json_object_get(reply, "usage"));
+	return provider_cost(m->all, m->face, json_str(m->req, "model", ""),
+			     json_object_get(reply, "usage"));
 }
 
 static void on_finish(void *self, const json_t *value, const char *why)
 {
 	struct ask_model *m = self;
-	const json_t *reply = json_object_get(value, "reply"), *wrong = json_object_get(value, "wrong");
+	const json_t *reply = json_object_get(value, "reply"),
+		     *wrong = json_object_get(value, "wrong");
 	if (!value) {
 		ask_model_fail(m, "model", m->end.status, why);
 	} else if (reply && !m->longer && !strcmp(json_str(reply, "again", ""), "longer")) {
@@ -143,7 +149,8 @@ static void on_finish(void *self, const json_t *value, const char *why)
 		bool cut = json_flag(wrong, "cut", false);
 		const char *msg = json_str(wrong, "msg", "the answer makes no sense");
 		int status = (int)json_int(wrong, "status", 0);
-		ask_model_failed(m, cut ? HTTP_CUT : HTTP_OK, status, json_flag(wrong, "compact", false) ? "limit" : "model", msg);
+		ask_model_failed(m, cut ? HTTP_CUT : HTTP_OK, status,
+				 json_flag(wrong, "compact", false) ? "limit" : "model", msg);
 	}
 }
 
@@ -216,7 +223,8 @@ static void ask_model_on_head(void *self, const struct http_head *head)
 	struct ask_model *m = self;
 	const char *type = http_header(head, "content-type");
 	m->hint = retry_hint(head, clock_wall_us() / 1000000);
-	m->streams = head->status >= 200 && head->status < 300 && type && strstr(type, "event-stream");
+	m->streams =
+		head->status >= 200 && head->status < 300 && type && strstr(type, "event-stream");
 }
 
 static void ask_model_on_data(void *self, const void *bytes, size_t len)
@@ -252,7 +260,7 @@ static void ask_model_on_end(void *self, const struct http_end *end)
 	ask_model_pump(m);
 }
 
-/* --- the request -------------------------------------------------------------------------------------------------- */
+/* --- the request ------------------------------------------------------------------------------ */
 
 /* "{key}" in a header stands for the credential. */
 static char *with_key(const char *header, const char *key)
@@ -269,7 +277,9 @@ static void add_headers(struct strv *out, const json_t *headers)
 	json_t *v;
 	json_object_foreach((json_t *)(uintptr_t)headers, name, v)
 	{
-		CLEANUP(free_ptr) char *line = mem_printf("%s: %s", name, json_is_string(v) ? json_string_value(v) : "");
+		CLEANUP(free_ptr)
+		char *line =
+			mem_printf("%s: %s", name, json_is_string(v) ? json_string_value(v) : "");
 		if (json_is_string(v) && !strpbrk(line, "\r\n"))
 			strv_push(out, line);
 	}
@@ -325,13 +335,18 @@ static void send_http(struct ask_model *m, const char *key)
 	struct strv headers = STRV_INIT;
 	CLEANUP(free_ptr) char *base = provider_url(m->provider, m->face);
 	CLEANUP(free_ptr) char *url = mem_printf("%s%s", base, json_str(m->made, "path", ""));
-	CLEANUP(json_release) json_t *pieces = ask_model_pieces_of(json_object_get(m->made, "body"));
+	CLEANUP(json_release)
+	json_t *pieces = ask_model_pieces_of(json_object_get(m->made, "body"));
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	size_t i;
 	json_t *piece;
 	json_array_foreach(pieces, i, piece)
-		buf_append(&body, json_is_string(piece) ? json_string_value(piece) : "", json_string_length(piece));
-	struct http_handler handler = { .head = ask_model_on_head, .data = ask_model_on_data, .end = ask_model_on_end, .self = m };
+		buf_append(&body, json_is_string(piece) ? json_string_value(piece) : "",
+			   json_string_length(piece));
+	struct http_handler handler = { .head = ask_model_on_head,
+					.data = ask_model_on_data,
+					.end = ask_model_on_end,
+					.self = m };
 	ask_model_headers_of(m, key, &headers);
 	reset_try(m);
 	m->ops->sending(m->self, url, pieces);
@@ -396,8 +411,9 @@ static void ask_model_on_face(void *self, const json_t *face, const char *why)
 	ask_model_send_request(m);
 }
 
-struct ask_model *ask_model(const struct ask_model_env *env, struct provider *p, const json_t *req, uint64_t cause,
-			    uint64_t agent, const struct ask_model_ops *ops, void *self)
+struct ask_model *ask_model(const struct ask_model_env *env, struct provider *p, const json_t *req,
+			    uint64_t cause, uint64_t agent, const struct ask_model_ops *ops,
+			    void *self)
 {
 	struct ask_model *m = NEW(struct ask_model);
 	m->tape = env->tape;
@@ -415,7 +431,8 @@ struct ask_model *ask_model(const struct ask_model_env *env, struct provider *p,
 	json_object_update(json_object_get(m->req, "caps"), json_object_get(p->config, "caps"));
 	json_put_str(m->req, "version", json_str(p->config, "version", NULL));
 	const char *name = json_str(req, "model", "");
-	CLEANUP(free_ptr) char *bare = mem_strdup(name + strcspn(name, ":") + (strchr(name, ':') != NULL));
+	CLEANUP(free_ptr)
+	char *bare = mem_strdup(name + strcspn(name, ":") + (strchr(name, ':') != NULL));
 	json_put_str(m->req, "model", bare);
 	m->timer = loop_timer_new(env->loop, on_wait, m);
 	sse_init(&m->sse, 0, ask_model_on_event, m);

@@ -17,8 +17,8 @@ enum { CASSETTE_MAX = 512 << 20, NEAR = 60 };
 struct entry {
 	char *key;
 	char *canonical;
-	json_t *body;  /* the whole line */
-	size_t given;  /* how often it was handed out */
+	json_t *body; /* the whole line */
+	size_t given; /* how often it was handed out */
 };
 
 struct cassette {
@@ -29,7 +29,7 @@ struct cassette {
 	size_t nr, cap;
 };
 
-/* --- canonical form ----------------------------------------------------------------------------------------------- */
+/* --- canonical form --------------------------------------------------------------------------- */
 
 static const struct rule {
 	const char *pattern, *instead;
@@ -65,8 +65,8 @@ static char *cassette_replace_all(char *text, const struct rule *r)
 
 static bool cassette_left_out(const char *key)
 {
-	static const char *const names[] = { "metadata", "stream_options", "prompt_cache_key", "service_tier", "cache_control",
-					     "diagnostics" };
+	static const char *const names[] = { "metadata",     "stream_options", "prompt_cache_key",
+					     "service_tier", "cache_control",  "diagnostics" };
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (!strcmp(names[i], key))
 			return true;
@@ -86,9 +86,8 @@ static void put_object(const json_t *o, struct buf *out)
 	json_t *item;
 	size_t nr = 0;
 	const char **name = mem_calloc(json_object_size(o) + 1, sizeof(*name));
-	json_object_foreach((json_t *)(uintptr_t)o, key, item)
-		if (!cassette_left_out(key))
-			name[nr++] = key;
+	json_object_foreach((json_t *)(uintptr_t)o, key, item) if (!cassette_left_out(key))
+		name[nr++] = key;
 	if (nr)
 		qsort(name, nr, sizeof(*name), cassette_by_name);
 	buf_putc(out, '{');
@@ -108,7 +107,8 @@ static void cassette_put(const json_t *v, struct buf *out)
 		put_object(v, out);
 	} else if (json_is_array(v)) {
 		buf_putc(out, '[');
-		json_array_foreach((json_t *)(uintptr_t)v, i, item) {
+		json_array_foreach((json_t *)(uintptr_t)v, i, item)
+		{
 			if (i)
 				buf_putc(out, ',');
 			cassette_put(item, out);
@@ -145,7 +145,7 @@ static char *cassette_key_of(const char *canonical)
 	return buf_take(&hex);
 }
 
-/* --- the file ----------------------------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static void cassette_keep(struct cassette *c, json_t *line)
 {
@@ -154,14 +154,16 @@ static void cassette_keep(struct cassette *c, json_t *line)
 	cassette_canonical(json_str(line, "path", ""), body, strlen(body), &canonical);
 	GROW(c->item, c->nr, c->cap);
 	char *text = buf_take(&canonical);
-	c->item[c->nr++] = (struct entry){ .key = cassette_key_of(text), .canonical = text, .body = line };
+	c->item[c->nr++] =
+		(struct entry){ .key = cassette_key_of(text), .canonical = text, .body = line };
 }
 
 static bool is_chunk(const json_t *chunk)
 {
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 	return json_array_size(chunk) == 2 && json_is_integer(json_array_get(chunk, 0)) &&
-	       (json_is_string(json_array_get(chunk, 1)) || json_get_bytes(json_array_get(chunk, 1), &bytes));
+	       (json_is_string(json_array_get(chunk, 1)) ||
+		json_get_bytes(json_array_get(chunk, 1), &bytes));
 }
 
 /* An answer of which everything is there that playing it needs. */
@@ -171,9 +173,7 @@ static bool is_answer(const json_t *line)
 	size_t i;
 	if (!json_object_get(line, "request") || !json_is_array(chunks))
 		return false;
-	json_array_foreach(chunks, i, chunk)
-		if (!is_chunk(chunk))
-			return false;
+	json_array_foreach(chunks, i, chunk) if (!is_chunk(chunk)) return false;
 	return true;
 }
 
@@ -188,11 +188,13 @@ static int cassette_take_line(struct cassette *c, size_t nr, json_t *line, struc
 	json_decref(line);
 	if (good)
 		return 0;
-	return nr == 1 ? err_set(err, ERR_PARSE, "'%s' is not a cassette of format 1", c->path) :
-			 err_set(err, ERR_PARSE, "'%s', line %zu: not a request and its answer", c->path, nr);
+	return nr == 1 ? err_set(err, ERR_PARSE, "'%s' is not a cassette of format 1", c->path)
+		       : err_set(err, ERR_PARSE, "'%s', line %zu: not a request and its answer",
+				 c->path, nr);
 }
 
-/* @whole: the bytes of whole lines. A last line that was cut off (its writer died) is no part of it. */
+/* @whole: the bytes of whole lines. A last line that was cut off (its writer died) is no part of
+ * it. */
 static int read_lines(struct cassette *c, const struct buf *text, size_t *whole, struct err *err)
 {
 	const char *from = buf_cstr(text), *at = from, *end = at + text->len;
@@ -218,7 +220,8 @@ static int read_lines(struct cassette *c, const struct buf *text, size_t *whole,
 }
 
 /* So that what is added begins a line of its own. */
-static int cassette_end_at(struct cassette *c, const struct buf *text, size_t whole, struct err *err)
+static int cassette_end_at(struct cassette *c, const struct buf *text, size_t whole,
+			   struct err *err)
 {
 	if (whole < text->len && ftruncate(c->fd, (off_t)whole) < 0)
 		return err_sys(err, "cannot shorten the cassette '%s'", c->path);
@@ -235,7 +238,8 @@ static int cassette_make(const char *path, struct err *err)
 	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_sys(err, "cannot make the cassette '%s'", path);
-	CLEANUP(free_ptr) char *line = mem_printf("{\"cassette\":1,\"created\":\"%s\",\"match\":1}\n", when);
+	CLEANUP(free_ptr)
+	char *line = mem_printf("{\"cassette\":1,\"created\":\"%s\",\"match\":1}\n", when);
 	return fd_write_all(fd, line, strlen(line), err);
 }
 
@@ -251,7 +255,8 @@ int cassette_open(struct cassette **out, const char *path, bool add, struct err 
 	c->add = add;
 	c->fd = add ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
 	size_t whole = 0;
-	int rc = add && c->fd < 0 ? err_sys(err, "cannot write to the cassette '%s'", path) : read_lines(c, &text, &whole, err);
+	int rc = add && c->fd < 0 ? err_sys(err, "cannot write to the cassette '%s'", path)
+				  : read_lines(c, &text, &whole, err);
 	if (rc == 0 && add)
 		rc = cassette_end_at(c, &text, whole, err);
 	if (rc < 0) {
@@ -284,7 +289,7 @@ bool cassette_adds(const struct cassette *c)
 	return c && c->add;
 }
 
-/* --- asking ------------------------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 static size_t same_length(const char *a, const char *b)
 {
@@ -308,11 +313,14 @@ static int cassette_miss(const struct cassette *c, const char *canonical, struct
 	if (!near)
 		return err_set(err, ERR_NOENT, "the cassette '%s' is empty", c->path);
 	size_t from = best > NEAR / 2 ? best - NEAR / 2 : 0;
-	return err_set(err, ERR_NOENT, "the cassette '%s' has no such request; nearest, recorded: ...%.*s... now: ...%.*s...",
-		       c->path, (int)NEAR, near->canonical + from, (int)NEAR, canonical + from);
+	return err_set(
+		err, ERR_NOENT,
+		"the cassette '%s' has no such request; nearest, recorded: ...%.*s... now: ...%.*s...",
+		c->path, (int)NEAR, near->canonical + from, (int)NEAR, canonical + from);
 }
 
-const json_t *cassette_find(struct cassette *c, const char *path, const char *body, size_t len, struct err *err)
+const json_t *cassette_find(struct cassette *c, const char *path, const char *body, size_t len,
+			    struct err *err)
 {
 	CLEANUP(buf_release) struct buf canonical = BUF_INIT;
 	struct entry *last = NULL;
@@ -333,7 +341,8 @@ const json_t *cassette_find(struct cassette *c, const char *path, const char *bo
 	return last->body;
 }
 
-int cassette_add(struct cassette *c, const char *path, const char *body, size_t len, json_t *answer, struct err *err)
+int cassette_add(struct cassette *c, const char *path, const char *body, size_t len, json_t *answer,
+		 struct err *err)
 {
 	CLEANUP(buf_release) struct buf canonical = BUF_INIT;
 	struct err none = ERR_INIT;

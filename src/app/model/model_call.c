@@ -32,7 +32,8 @@ int models_open(struct models **out, struct super *s, struct err *err)
 	m->tape = (struct tape){ .loop = s->loop, .record = s->record, .speed = o->cassette_speed };
 	if (providers_open(&m->providers, s, o->models, o->prices, err) < 0 ||
 	    http_new(&m->tape.http, s->loop, NULL, err) < 0 ||
-	    (o->cassette && cassette_open(&m->tape.cassette, o->cassette, o->cassette_add, err) < 0)) {
+	    (o->cassette &&
+	     cassette_open(&m->tape.cassette, o->cassette, o->cassette_add, err) < 0)) {
 		models_free(&m);
 		return -1;
 	}
@@ -88,7 +89,7 @@ void models_free(struct models **mp)
 	free(m);
 }
 
-/* --- the record --------------------------------------------------------------------------------------------------- */
+/* --- the record ------------------------------------------------------------------------------- */
 
 void models_pool(struct record *r, json_t *ids, const void *bytes, size_t len)
 {
@@ -105,7 +106,8 @@ static json_t *pool_messages(struct super *s, const json_t *messages)
 	json_t *ids = json_array();
 	size_t i;
 	json_t *m;
-	json_array_foreach((json_t *)(uintptr_t)messages, i, m) {
+	json_array_foreach((json_t *)(uintptr_t)messages, i, m)
+	{
 		char *text = json_dump_str(m);
 		models_pool(s->record, ids, text, strlen(text));
 		free(text);
@@ -124,7 +126,8 @@ static void model_call_record_call(struct super *s, struct action *a)
 	json_put_str(body, "model", json_str(spec->args, "model", ""));
 	json_put(body, "messages", pool_messages(s, json_object_get(spec->args, "_messages")));
 	json_put(body, "tools", names);
-	record_append_json(s->record, EV_MODEL_CALL, action_id(a), spec->agent, 0, action_id(a), body);
+	record_append_json(s->record, EV_MODEL_CALL, action_id(a), spec->agent, 0, action_id(a),
+			   body);
 }
 
 void models_put_cost(json_t *o, int64_t uusd)
@@ -135,7 +138,8 @@ void models_put_cost(json_t *o, int64_t uusd)
 		json_put_int(o, "cost_uusd", uusd);
 }
 
-static void model_call_record_reply(struct super *s, struct action *a, const json_t *reply, const char *model, int64_t cost)
+static void model_call_record_reply(struct super *s, struct action *a, const json_t *reply,
+				    const char *model, int64_t cost)
 {
 	const struct action_spec *spec = action_spec(a);
 	json_t *body = json_object();
@@ -151,14 +155,15 @@ static void model_call_record_reply(struct super *s, struct action *a, const jso
 	static const char *const more[] = { "raw", "dialect", "window", "why" };
 	for (size_t i = 0; i < ARRAY_LEN(more); i++)
 		json_put(body, more[i], json_incref(json_object_get(reply, more[i])));
-	record_append_json(s->record, EV_MODEL_REPLY, action_id(a), spec->agent, 0, action_id(a), body);
+	record_append_json(s->record, EV_MODEL_REPLY, action_id(a), spec->agent, 0, action_id(a),
+			   body);
 	json_t *end = json_object();
 	json_put_int(end, "tokens", json_int(usage, "in", 0) + json_int(usage, "out", 0));
 	models_put_cost(end, cost);
 	action_ended(a, END_OK, end);
 }
 
-/* --- a provider is asked ------------------------------------------------------------------------------------------ */
+/* --- a provider is asked ---------------------------------------------------------------------- */
 
 static void on_sending(void *self, const char *url, const json_t *pieces)
 {
@@ -168,14 +173,16 @@ static void on_sending(void *self, const char *url, const json_t *pieces)
 	json_t *body = json_object(), *ids = json_array();
 	size_t i, bytes = 0;
 	json_t *p;
-	json_array_foreach((json_t *)(uintptr_t)pieces, i, p) {
+	json_array_foreach((json_t *)(uintptr_t)pieces, i, p)
+	{
 		models_pool(s->record, ids, json_string_value(p), json_string_length(p));
 		bytes += json_string_length(p);
 	}
 	json_put_str(body, "url", url);
 	json_put(body, "body", record_list(s->record, ids));
 	json_put_int(body, "bytes", (int64_t)bytes);
-	record_append_json(s->record, EV_MODEL_SENT, action_id(a->action), spec->agent, 0, action_id(a->action), body);
+	record_append_json(s->record, EV_MODEL_SENT, action_id(a->action), spec->agent, 0,
+			   action_id(a->action), body);
 }
 
 static void on_bytes(void *self, const void *p, size_t len)
@@ -191,7 +198,8 @@ static void model_call_on_text(void *self, const char *p, size_t len)
 	action_output(a->action, STREAM_TEXT, p, len);
 }
 
-static void model_call_on_again(void *self, const struct ask_model_failure *f, int64_t wait_us, unsigned tries)
+static void model_call_on_again(void *self, const struct ask_model_failure *f, int64_t wait_us,
+				unsigned tries)
 {
 	static const char mark[] = "\n(the answer broke off; asked again)\n";
 	struct asked *a = self;
@@ -201,15 +209,15 @@ static void model_call_on_again(void *self, const struct ask_model_failure *f, i
 	json_put_int(body, "status", f->status);
 	json_put_int(body, "wait_us", wait_us);
 	json_put_int(body, "tries", tries);
-	record_append_json(s->record, EV_MODEL_AGAIN, action_id(a->action), action_spec(a->action)->agent, 0,
-			   action_id(a->action), body);
+	record_append_json(s->record, EV_MODEL_AGAIN, action_id(a->action),
+			   action_spec(a->action)->agent, 0, action_id(a->action), body);
 	if (a->spoke)
 		action_output(a->action, STREAM_TEXT, mark, sizeof(mark) - 1);
 	a->spoke = false;
 }
 
-static void model_call_on_done(void *self, const json_t *reply, const char *model, int64_t cost, int64_t window,
-		    const struct ask_model_failure *f)
+static void model_call_on_done(void *self, const json_t *reply, const char *model, int64_t cost,
+			       int64_t window, const struct ask_model_failure *f)
 {
 	struct asked *a = self;
 	struct action *action = a->action;
@@ -239,9 +247,11 @@ static void model_call_on_done(void *self, const json_t *reply, const char *mode
 	model_call_record_reply(s, action, reply, full, cost);
 }
 
-static const struct ask_model_ops ask_ops = {
-	.sending = on_sending, .bytes = on_bytes, .text = model_call_on_text, .again = model_call_on_again, .done = model_call_on_done
-};
+static const struct ask_model_ops ask_ops = { .sending = on_sending,
+					      .bytes = on_bytes,
+					      .text = model_call_on_text,
+					      .again = model_call_on_again,
+					      .done = model_call_on_done };
 
 static void ask_provider(struct models *m, struct action *action)
 {
@@ -261,9 +271,10 @@ static void ask_provider(struct models *m, struct action *action)
 	*a = (struct asked){ .next = m->open, .models = m, .action = action };
 	m->open = a;
 	action_set_tag(action, a);
-	struct ask_model_env env = {
-		.loop = m->super->loop, .tape = &m->tape, .providers = m->providers, .vault = m->super->vault
-	};
+	struct ask_model_env env = { .loop = m->super->loop,
+				     .tape = &m->tape,
+				     .providers = m->providers,
+				     .vault = m->super->vault };
 	a->ask = ask_model(&env, p, req, action_id(action), spec->agent, &ask_ops, a);
 }
 
@@ -295,7 +306,7 @@ static void model_call_cancel(void *self, struct action *action, const char *how
 	action_ended(action, !strcmp(how, "kill") ? END_KILLED : END_CANCELLED, NULL);
 }
 
-/* --- the op ------------------------------------------------------------------------------------------------------- */
+/* --- the op ----------------------------------------------------------------------------------- */
 
 static void model_call_done(struct call *c, const struct action_result *res)
 {
@@ -307,8 +318,9 @@ static void model_call_done(struct call *c, const struct action_result *res)
 		return;
 	}
 	if (call_outcome(c, res))
-		call_answer(c, json_incref(json_object_get(c->body, "reply") ? json_object_get(c->body, "reply") :
-									      json_object_get(c->args, "reply")));
+		call_answer(c, json_incref(json_object_get(c->body, "reply")
+						   ? json_object_get(c->body, "reply")
+						   : json_object_get(c->args, "reply")));
 }
 
 static void submit_model(struct call *c, bool unpriced)
@@ -316,7 +328,8 @@ static void submit_model(struct call *c, bool unpriced)
 	const char *model = json_str(c->args, "model", "");
 	struct models *m = c->super->models;
 	json_t *reply = json_object_get(c->args, "reply");
-	/* the messages go to the pool, not into the event: keys that begin with _ stay out of action.requested */
+	/* the messages go to the pool, not into the event: keys that begin with _ stay out of
+	 * action.requested */
 	CLEANUP(json_release) json_t *args = json_object();
 	json_put_str(args, "model", model);
 	json_put(args, "tools", json_incref(json_object_get(c->args, "tools")));
@@ -324,12 +337,19 @@ static void submit_model(struct call *c, bool unpriced)
 	json_put(args, "_messages", json_incref(json_object_get(c->args, "messages")));
 	if (json_is_object(reply))
 		json_put(args, "_reply", json_incref(reply));
-	struct action_spec spec = { .kind = ACT_MODEL, .tool = model, .args = args, .parallel = true, .unpriced = unpriced };
-	m->effector = (struct effector){ .name = "model", .start = model_call_start, .cancel = model_call_cancel, .self = m };
+	struct action_spec spec = { .kind = ACT_MODEL,
+				    .tool = model,
+				    .args = args,
+				    .parallel = true,
+				    .unpriced = unpriced };
+	m->effector = (struct effector){
+		.name = "model", .start = model_call_start, .cancel = model_call_cancel, .self = m
+	};
 	call_action(c, &spec, &m->effector, model_call_done);
 }
 
-/* A call that waits for what its plugin says of its models: only then is it known whether it has a price. */
+/* A call that waits for what its plugin says of its models: only then is it known whether it has a
+ * price. */
 struct pricing {
 	struct call *call;
 	struct plugin *plugin;
@@ -361,14 +381,16 @@ bool models_unpriced(const struct models *m, const json_t *face, const char *mod
 {
 	struct price price;
 	const char *colon = strchr(model, ':');
-	return !provider_price(m->providers, face, provider_model(face, colon ? colon + 1 : model), &price);
+	return !provider_price(m->providers, face, provider_model(face, colon ? colon + 1 : model),
+			       &price);
 }
 
 static void model_call_on_priced(void *self, const json_t *face, const char *why)
 {
 	struct call *c = pricing_over(self);
 	(void)why; /* the call itself fails with it */
-	submit_model(c, face && models_unpriced(c->super->models, face, json_str(c->args, "model", "")));
+	submit_model(
+		c, face && models_unpriced(c->super->models, face, json_str(c->args, "model", "")));
 }
 
 void op_model_call(struct call *c)
@@ -377,7 +399,8 @@ void op_model_call(struct call *c)
 	struct provider *p = NULL;
 	struct err err = ERR_INIT;
 	bool scripted = json_is_object(json_object_get(c->args, "reply"));
-	if (!scripted && provider_of(s->models->providers, json_str(c->args, "model", ""), &p, &err) < 0) {
+	if (!scripted &&
+	    provider_of(s->models->providers, json_str(c->args, "model", ""), &p, &err) < 0) {
 		call_fail(c, "model", NULL, NULL, 0, "%s", err.text);
 		return;
 	}

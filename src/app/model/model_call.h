@@ -1,5 +1,5 @@
-/* The op model.call: an action of kind model. Scripted models answer inside the script and are only recorded here;
- * every other one is asked through its provider's plugin. */
+/* The op model.call: an action of kind model. Scripted models answer inside the script and are only
+ * recorded here; every other one is asked through its provider's plugin. */
 #ifndef APP_MODEL_CALL_H
 #define APP_MODEL_CALL_H
 
@@ -11,7 +11,7 @@ struct models;
 
 /* What a session needs for models: providers, HTTP, perhaps a cassette; as its options say. */
 NODISCARD int models_open(struct models **out, struct super *s, struct err *err);
-void models_free(struct models **m); /* calls under way are dropped */
+void models_free(struct models **m);	      /* calls under way are dropped */
 json_t *models_names(const struct models *m); /* of the providers; returns owned */
 
 /* What whoever else speaks with providers (app/inside) shares with it. */
@@ -20,7 +20,8 @@ struct tape *models_wire(struct models *m); /* the same without a cassette */
 struct providers *models_providers(struct models *m);
 /* "cost_uusd", or "cost_unknown" when it is below 0. */
 void models_put_cost(json_t *o, int64_t uusd);
-/* Is no price known for "provider:model"? @face: of its plugin; NULL: only what you configured counts. */
+/* Is no price known for "provider:model"? @face: of its plugin; NULL: only what you configured
+ * counts. */
 bool models_unpriced(const struct models *m, const json_t *face, const char *model);
 /* Pools @bytes as a message and appends its name to @ids (record_message, record_list). */
 struct record;

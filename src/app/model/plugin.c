@@ -25,13 +25,15 @@ struct plugin {
 	struct host *old;  /* dead, to be freed outside its own callback */
 	json_t *face;
 	char *why;
-	struct loop_timer *later; /* what may not happen inside a callback of the host or of a caller */
-	bool failed;              /* a host did not start */
+	/* what may not happen inside a callback of the host or of a caller */
+	struct loop_timer *later;
+	bool failed; /* a host did not start */
 	uint64_t ticket;
 	struct question *open;
 };
 
-static void plugin_answer(struct plugin *p, struct question **at, const json_t *value, const char *why)
+static void plugin_answer(struct plugin *p, struct question **at, const json_t *value,
+			  const char *why)
 {
 	struct question *q = *at;
 	(void)p;
@@ -49,7 +51,8 @@ static void plugin_on_value(void *self, uint64_t ticket, const json_t *body)
 	for (struct question **at = &p->open; *at; at = &(*at)->next)
 		if ((*at)->ticket == ticket) {
 			const json_t *e = json_object_get(body, "err");
-			plugin_answer(p, at, e ? NULL : json_object_get(body, "value"), e ? json_str(e, "msg", "error") : NULL);
+			plugin_answer(p, at, e ? NULL : json_object_get(body, "value"),
+				      e ? json_str(e, "msg", "error") : NULL);
 			return;
 		}
 }
@@ -83,7 +86,9 @@ static void plugin_on_end(void *self, const json_t *end, const struct err *died)
 {
 	struct plugin *p = self;
 	free(p->why);
-	const char *why = died ? died->text : json_str(end, "why", json_str(json_object_get(end, "err"), "msg", "it ended"));
+	const char *why = died ? died->text
+			       : json_str(end, "why",
+					  json_str(json_object_get(end, "err"), "msg", "it ended"));
 	p->why = mem_printf("the plugin '%s': %s", p->name, why);
 	if (p->host && !p->old) {
 		p->old = p->host;
@@ -110,15 +115,20 @@ static void plugin_on_later(void *self)
 
 static int plugin_start(struct plugin *p, struct err *err)
 {
-	static const struct host_ops ops = { .on_result = plugin_on_result, .on_end = plugin_on_end, .on_value = plugin_on_value,
+	static const struct host_ops ops = { .on_result = plugin_on_result,
+					     .on_end = plugin_on_end,
+					     .on_value = plugin_on_value,
 					     .on_idle = plugin_on_idle };
-	struct host_start st = {
-		.mode = "plugin", .name = p->name, .dir = p->dir, .text = buf_cstr(&p->text), .len = p->text.len
-	};
+	struct host_start st = { .mode = "plugin",
+				 .name = p->name,
+				 .dir = p->dir,
+				 .text = buf_cstr(&p->text),
+				 .len = p->text.len };
 	return luahost_new(&p->host, p->super, &st, &ops, p, err);
 }
 
-int plugin_open(struct plugin **out, struct super *s, const char *folder, const char *name, struct err *err)
+int plugin_open(struct plugin **out, struct super *s, const char *folder, const char *name,
+		struct err *err)
 {
 	struct buf text = BUF_INIT;
 	size_t len = strlen(name), file_len;
@@ -129,7 +139,10 @@ int plugin_open(struct plugin **out, struct super *s, const char *folder, const 
 	if (shipped)
 		buf_append(&text, shipped, file_len);
 	else if (!is_path && !plugin_own(folder, name))
-		return err_set(err, ERR_NOENT, "no plugin '%s' (a file of your own: its path, ending in .lua, or 'sandglass plugin add FILE')", name);
+		return err_set(
+			err, ERR_NOENT,
+			"no plugin '%s' (a file of your own: its path, ending in .lua, or 'sandglass plugin add FILE')",
+			name);
 	else if (file_read(own, &text, PLUGIN_FILE_MAX, err) < 0)
 		return err_wrap(err, "plugin");
 	struct plugin *p = NEW(struct plugin);
@@ -165,7 +178,8 @@ void plugin_free(struct plugin **pp)
 	free(p);
 }
 
-static struct question *plugin_question_new(struct plugin *p, uint64_t ticket, plugin_fn *done, void *self)
+static struct question *plugin_question_new(struct plugin *p, uint64_t ticket, plugin_fn *done,
+					    void *self)
 {
 	struct question *q = NEW(struct question), **at = &p->open;
 	*q = (struct question){ .ticket = ticket, .done = done, .self = self };
@@ -187,7 +201,8 @@ static bool plugin_running(struct plugin *p)
 	return false;
 }
 
-void plugin_ask(struct plugin *p, const char *fn, uint64_t call, json_t *args, plugin_fn *done, void *self)
+void plugin_ask(struct plugin *p, const char *fn, uint64_t call, json_t *args, plugin_fn *done,
+		void *self)
 {
 	uint64_t ticket = ++p->ticket;
 	plugin_question_new(p, ticket, done, self);

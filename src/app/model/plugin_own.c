@@ -8,7 +8,8 @@
 #include "base/mem.h"
 #include "base/paths.h"
 
-static const char plugin_own_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+static const char plugin_own_letters[] =
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 
 char *plugin_own_path(const char *folder, const char *name)
 {
@@ -45,5 +46,6 @@ void plugin_own_names(const char *folder, struct strv *out)
 	if (d)
 		closedir(d);
 	if (out->nr)
-		qsort(out->item, out->nr, sizeof(*out->item), plugin_own_by_name); /* the lengths are not asked for */
+		/* the lengths are not asked for */
+		qsort(out->item, out->nr, sizeof(*out->item), plugin_own_by_name);
 }

@@ -43,10 +43,12 @@ static const struct row *provider_row_of(const char *name)
 }
 
 /* What the row leaves open is filled from the table: a row of the same name, or none. */
-static int provider_configure(struct provider *v, const struct row *row, const json_t *config, struct err *err)
+static int provider_configure(struct provider *v, const struct row *row, const json_t *config,
+			      struct err *err)
 {
 	static const char *const known[] = {
-		"plugin", "url", "key", "auth", "version", "caps", "options", "headers", "first_us", "idle_us", "tries", "window",
+		"plugin",  "url",     "key",	  "auth",    "version", "caps",
+		"options", "headers", "first_us", "idle_us", "tries",	"window",
 	};
 	const char *key;
 	json_t *value;
@@ -56,15 +58,25 @@ static int provider_configure(struct provider *v, const struct row *row, const j
 		for (size_t i = 0; i < ARRAY_LEN(known); i++)
 			found = found || !strcmp(known[i], key);
 		if (!found)
-			return err_set(err, ERR_SCRIPT, "config: models.%s has no field '%s' (there are plugin, url, key, auth, version, "
-				       "caps, options, headers, first, idle, tries, window)", v->name, key);
+			return err_set(
+				err, ERR_SCRIPT,
+				"config: models.%s has no field '%s' (there are plugin, url, key, auth, version, "
+				"caps, options, headers, first, idle, tries, window)",
+				v->name, key);
 	}
 	const char *auth = json_str(config, "auth", NULL);
-	if (json_object_get(config, "auth") && (!auth || !strstr(auth, "{key}") || !strstr(auth, ": ") || strpbrk(auth, "\r\n")))
-		return err_set(err, ERR_SCRIPT, "config: models.%s.auth is a line like \"Authorization: Bearer {key}\"", v->name);
+	if (json_object_get(config, "auth") &&
+	    (!auth || !strstr(auth, "{key}") || !strstr(auth, ": ") || strpbrk(auth, "\r\n")))
+		return err_set(
+			err, ERR_SCRIPT,
+			"config: models.%s.auth is a line like \"Authorization: Bearer {key}\"",
+			v->name);
 	const char *plugin = json_str(config, "plugin", row ? row->plugin : NULL);
 	if (!plugin)
-		return err_set(err, ERR_SCRIPT, "config: models.%s names no plugin (for instance plugin = \"openai_chat\")", v->name);
+		return err_set(
+			err, ERR_SCRIPT,
+			"config: models.%s names no plugin (for instance plugin = \"openai_chat\")",
+			v->name);
 	v->plugin_name = mem_strdup(plugin);
 	v->url = provider_copy_of(json_str(config, "url", row ? row->url : NULL));
 	v->key = provider_copy_of(json_str(config, "key", NULL));
@@ -74,12 +86,15 @@ static int provider_configure(struct provider *v, const struct row *row, const j
 		v->key = mem_strdup(""); /* a server of one's own: no key unless one is named */
 	v->url_env = provider_copy_of(json_str(config, "url", NULL) ? "" : row ? row->url_env : "");
 	struct err none = ERR_INIT;
-	v->caps = row && row->caps ? json_parse(row->caps, strlen(row->caps), "providers.def", &none) : NULL;
+	v->caps = row && row->caps
+			  ? json_parse(row->caps, strlen(row->caps), "providers.def", &none)
+			  : NULL;
 	v->config = config ? json_incref((json_t *)(uintptr_t)config) : json_object();
 	return 0;
 }
 
-int providers_open(struct providers **out, struct super *s, const json_t *config, const json_t *prices, struct err *err)
+int providers_open(struct providers **out, struct super *s, const json_t *config,
+		   const json_t *prices, struct err *err)
 {
 	struct providers *p = NEW(struct providers);
 	const char *name;
@@ -87,12 +102,12 @@ int providers_open(struct providers **out, struct super *s, const json_t *config
 	int rc = 0;
 	p->super = s;
 	p->prices = json_incref((json_t *)(uintptr_t)prices);
-	json_object_foreach((json_t *)(uintptr_t)config, name, row)
-		if (rc == 0)
-			rc = provider_configure(provider_add(p, name), provider_row_of(name), row, err);
+	json_object_foreach((json_t *)(uintptr_t)config, name, row) if (rc == 0) rc =
+		provider_configure(provider_add(p, name), provider_row_of(name), row, err);
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(provider_rows); i++)
 		if (!json_object_get(config, provider_rows[i].name))
-			rc = provider_configure(provider_add(p, provider_rows[i].name), &provider_rows[i], NULL, err);
+			rc = provider_configure(provider_add(p, provider_rows[i].name),
+						&provider_rows[i], NULL, err);
 	if (rc < 0) {
 		providers_free(&p);
 		return -1;
@@ -139,12 +154,14 @@ int provider_of(struct providers *p, const char *model, struct provider **out, s
 		buf_printf(&names, ", %s", v->name);
 		if (strlen(v->name) != len || strncmp(v->name, model, len) != 0)
 			continue;
-		if (!v->plugin && plugin_open(&v->plugin, p->super, "models", v->plugin_name, err) < 0)
+		if (!v->plugin &&
+		    plugin_open(&v->plugin, p->super, "models", v->plugin_name, err) < 0)
 			return err_wrap(err, "model provider '%s'", v->name);
 		*out = v;
 		return 0;
 	}
-	return err_set(err, ERR_NOENT, "no model plugin knows '%.*s' (known: scripted%s)", (int)len, model, buf_cstr(&names));
+	return err_set(err, ERR_NOENT, "no model plugin knows '%.*s' (known: scripted%s)", (int)len,
+		       model, buf_cstr(&names));
 }
 
 static const char *provider_environment(const char *name)
@@ -155,7 +172,8 @@ static const char *provider_environment(const char *name)
 
 char *provider_url(const struct provider *p, const json_t *face)
 {
-	const char *variable = p->url_env ? p->url_env : json_str(json_object_get(face, "env"), "url", NULL);
+	const char *variable =
+		p->url_env ? p->url_env : json_str(json_object_get(face, "env"), "url", NULL);
 	const char *url = provider_environment(variable);
 	if (!url)
 		url = p->url ? p->url : json_str(face, "url", "");
@@ -182,7 +200,8 @@ const char *provider_model(const json_t *face, const char *name)
 	return json_str(json_object_get(face, "aliases"), name, name);
 }
 
-/* Where a price of a model is looked for, by its spellings: what you configured, the plugin's own, the list. */
+/* Where a price of a model is looked for, by its spellings: what you configured, the plugin's own,
+ * the list. */
 struct price_look {
 	const json_t *rows;
 	struct price *out;
@@ -206,16 +225,19 @@ static bool listed_price(void *self, const char *name)
 	return price_listed(name, l->out);
 }
 
-bool provider_price(const struct providers *p, const json_t *face, const char *model, struct price *out)
+bool provider_price(const struct providers *p, const json_t *face, const char *model,
+		    struct price *out)
 {
 	struct price_look l = { p->prices, out };
 	if (price_names(model, configured_price, &l))
 		return true;
 	l.rows = json_object_get(face, "models");
-	return face && (price_names(model, plugin_price, &l) || price_names(model, listed_price, &l));
+	return face &&
+	       (price_names(model, plugin_price, &l) || price_names(model, listed_price, &l));
 }
 
-int64_t provider_cost(const struct providers *p, const json_t *face, const char *model, const json_t *usage)
+int64_t provider_cost(const struct providers *p, const json_t *face, const char *model,
+		      const json_t *usage)
 {
 	struct price price;
 	return provider_price(p, face, model, &price) ? price_cost(&price, usage) : -1;

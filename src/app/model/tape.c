@@ -19,7 +19,7 @@ struct tape_call {
 	struct chunk {
 		int64_t us;
 		size_t len;
-	} *chunk;
+	} * chunk;
 	size_t nr, cap;
 	int64_t last_us;
 	/* playing */
@@ -47,7 +47,7 @@ static void tape_call_free(struct tape_call *c)
 	free(c);
 }
 
-/* --- on the wire, recorded ---------------------------------------------------------------------------------------- */
+/* --- on the wire, recorded -------------------------------------------------------------------- */
 
 static void tape_on_head(void *self, const struct http_head *head)
 {
@@ -87,7 +87,8 @@ static void add_pair(json_t *list, int64_t us, const void *bytes, size_t len)
 	json_decref(o);
 }
 
-/* The answer cleaned of secrets, in the pieces in which it came; in one, if one of them lay across two pieces. */
+/* The answer cleaned of secrets, in the pieces in which it came; in one, if one of them lay across
+ * two pieces. */
 static json_t *clean_chunks(struct tape_call *c)
 {
 	CLEANUP(buf_release) struct buf whole = BUF_INIT, one = BUF_INIT, all = BUF_INIT;
@@ -98,8 +99,10 @@ static json_t *clean_chunks(struct tape_call *c)
 	for (size_t i = 0; i < c->nr; at += c->chunk[i++].len) {
 		const char *bytes = buf_cstr(&c->got) + at;
 		bool dirty = held && record_clean(c->tape->record, bytes, c->chunk[i].len, &one);
-		add_pair(list, c->chunk[i].us, dirty ? buf_cstr(&one) : bytes, dirty ? one.len : c->chunk[i].len);
-		buf_append(&all, dirty ? buf_cstr(&one) : bytes, held ? dirty ? one.len : c->chunk[i].len : 0);
+		add_pair(list, c->chunk[i].us, dirty ? buf_cstr(&one) : bytes,
+			 dirty ? one.len : c->chunk[i].len);
+		buf_append(&all, dirty ? buf_cstr(&one) : bytes,
+			   held ? dirty ? one.len : c->chunk[i].len : 0);
 		us += c->chunk[i].us;
 	}
 	if (held && (all.len != whole.len || memcmp(all.data, whole.data, whole.len) != 0)) {
@@ -115,7 +118,8 @@ static void keep_answer(struct tape_call *c, const struct http_end *end)
 	struct err err = ERR_INIT;
 	json_put(c->answer, "chunks", clean_chunks(c));
 	json_put_str(c->answer, "end", end->how == HTTP_OK ? "eof" : "cut");
-	if (cassette_add(c->tape->cassette, c->path, buf_cstr(&c->body), c->body.len, json_incref(c->answer), &err) < 0)
+	if (cassette_add(c->tape->cassette, c->path, buf_cstr(&c->body), c->body.len,
+			 json_incref(c->answer), &err) < 0)
 		log_warn("%s", err.text);
 }
 
@@ -129,7 +133,7 @@ static void tape_on_end(void *self, const struct http_end *end)
 	on.end(on.self, end);
 }
 
-/* --- off the cassette --------------------------------------------------------------------------------------------- */
+/* --- off the cassette ------------------------------------------------------------------------- */
 
 static void tape_played(struct tape_call *c)
 {
@@ -137,11 +141,15 @@ static void tape_played(struct tape_call *c)
 	bool cut = c->entry && strcmp(json_str(c->entry, "end", "eof"), "eof") != 0;
 	struct err miss = c->miss;
 	struct http_end end = {
-		.how = !c->entry ? HTTP_REFUSED : cut ? HTTP_CUT : HTTP_OK,
+		.how = !c->entry ? HTTP_REFUSED
+		       : cut	 ? HTTP_CUT
+				 : HTTP_OK,
 		.status = c->entry ? (int)json_int(c->entry, "status", 200) : 0,
 		.bytes = c->bytes,
 		.first_us = 0,
-		.text = !c->entry ? miss.text : cut ? "the recorded answer was cut off here" : "",
+		.text = !c->entry ? miss.text
+			: cut	  ? "the recorded answer was cut off here"
+				  : "",
 	};
 	tape_call_free(c);
 	on.end(on.self, &end);
@@ -150,7 +158,9 @@ static void tape_played(struct tape_call *c)
 static void play_head(struct tape_call *c)
 {
 	struct http_header header = { "content-type", json_str(c->entry, "type", "") };
-	struct http_head head = { .status = (int)json_int(c->entry, "status", 200), .header = &header, .nr = 1 };
+	struct http_head head = { .status = (int)json_int(c->entry, "status", 200),
+				  .header = &header,
+				  .nr = 1 };
 	c->headed = true;
 	c->on.head(c->on.self, &head);
 }
@@ -160,7 +170,9 @@ static void tape_play(void *self);
 static void next_in(struct tape_call *c)
 {
 	const json_t *chunk = json_array_get(json_object_get(c->entry, "chunks"), c->at);
-	int64_t us = c->tape->speed && chunk ? json_integer_value(json_array_get(chunk, 0)) / c->tape->speed : 0;
+	int64_t us = c->tape->speed && chunk
+			     ? json_integer_value(json_array_get(chunk, 0)) / c->tape->speed
+			     : 0;
 	loop_timer_set(c->timer, us > 0 ? (uint64_t)us / 1000 : 0, 0);
 }
 
@@ -184,12 +196,15 @@ static void tape_play(void *self)
 	c->on.data(c->on.self, bytes.data, bytes.len);
 }
 
-/* --- both --------------------------------------------------------------------------------------------------------- */
+/* --- both ------------------------------------------------------------------------------------- */
 
-struct tape_call *tape_send(struct tape *t, const char *path, const struct http_request *r, const struct http_handler *on)
+struct tape_call *tape_send(struct tape *t, const char *path, const struct http_request *r,
+			    const struct http_handler *on)
 {
 	struct tape_call *c = NEW(struct tape_call);
-	struct http_handler mine = { .head = tape_on_head, .data = tape_on_data, .end = tape_on_end, .self = c };
+	struct http_handler mine = {
+		.head = tape_on_head, .data = tape_on_data, .end = tape_on_end, .self = c
+	};
 	c->tape = t;
 	c->on = *on;
 	if (!t->cassette) {
@@ -197,7 +212,8 @@ struct tape_call *tape_send(struct tape *t, const char *path, const struct http_
 		return c;
 	}
 	c->miss = ERR_INIT;
-	if (!record_clean(t->record, r->body, r->body_len, &c->body)) /* it is known by what the cassette may hold of it */
+	/* it is known by what the cassette may hold of it */
+	if (!record_clean(t->record, r->body, r->body_len, &c->body))
 		buf_append(&c->body, r->body, r->body_len);
 	c->entry = cassette_find(t->cassette, path, buf_cstr(&c->body), c->body.len, &c->miss);
 	if (c->entry || !cassette_adds(t->cassette)) {

@@ -12,8 +12,15 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* UNDER_WAY_MAX: what is told to the session for requests that are in must find room as well, and for those that leave. */
-enum { BODY_MAX = 64 << 20, UPLOADS_MAX = 128 << 20, PIECE = 256 << 10, TOKEN_BYTES = 20, UNDER_WAY_MAX = 512 };
+/* UNDER_WAY_MAX: what is told to the session for requests that are in must find room as well, and
+ * for those that leave. */
+enum {
+	BODY_MAX = 64 << 20,
+	UPLOADS_MAX = 128 << 20,
+	PIECE = 256 << 10,
+	TOKEN_BYTES = 20,
+	UNDER_WAY_MAX = 512
+};
 
 void serve_ask_free(struct ask *a)
 {
@@ -57,12 +64,13 @@ static bool serve_call(struct ask *a, const char *tool, json_t *args)
 	return false;
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static json_t *serve_headers_of(const struct http_ask *ask)
 {
-	static const char *const told[] = { "content-type", "user-agent", "connect-timeout-ms", "e2b-sandbox-id", "e2b-sandbox-port",
-					    "sec-websocket-protocol" };
+	static const char *const told[] = { "content-type",	  "user-agent",
+					    "connect-timeout-ms", "e2b-sandbox-id",
+					    "e2b-sandbox-port",	  "sec-websocket-protocol" };
 	json_t *o = json_object();
 	for (size_t i = 0; i < ARRAY_LEN(told); i++)
 		json_put_str(o, told[i], http_ask_field(ask, told[i]));
@@ -99,7 +107,8 @@ static void serve_hand_on(struct ask *a)
 /* "dtn_TOKEN", "e2b_TOKEN" or "TOKEN". */
 static bool serve_has_token(const struct serve *s, const struct http_ask *ask)
 {
-	const char *const given[] = { http_auth_bearer(ask), http_ask_field(ask, "x-api-key"), http_ask_field(ask, "x-access-token") };
+	const char *const given[] = { http_auth_bearer(ask), http_ask_field(ask, "x-api-key"),
+				      http_ask_field(ask, "x-access-token") };
 	for (size_t i = 0; i < ARRAY_LEN(given); i++) {
 		const char *bar = given[i] ? strrchr(given[i], '_') : NULL;
 		if (http_auth_same(&s->token, bar ? bar + 1 : given[i]))
@@ -108,8 +117,9 @@ static bool serve_has_token(const struct serve *s, const struct http_ask *ask)
 	return false;
 }
 
-/* A name as E2B gives it to what a sandbox serves on a port, "3000-ID.localhost:8000": "/port/ID/3000", owned; NULL: no such name.
- * Who knows it knows the sandbox; more is asked of nobody there, either. */
+/* A name as E2B gives it to what a sandbox serves on a port, "3000-ID.localhost:8000":
+ * "/port/ID/3000", owned; NULL: no such name. Who knows it knows the sandbox; more is asked of
+ * nobody there, either. */
 static char *serve_port_of(const struct http_ask *ask)
 {
 	static const char name[] = ".localhost";
@@ -119,7 +129,8 @@ static char *serve_port_of(const struct http_ask *ask)
 		return NULL;
 	const char *id = host + port + 1;
 	size_t len = strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789");
-	if (!len || strncasecmp(id + len, name, sizeof(name) - 1) != 0 || !strchr(":", id[len + sizeof(name) - 1]))
+	if (!len || strncasecmp(id + len, name, sizeof(name) - 1) != 0 ||
+	    !strchr(":", id[len + sizeof(name) - 1]))
 		return NULL;
 	return mem_printf("/port/%.*s/%.*s", (int)len, id, (int)port, host);
 }
@@ -130,25 +141,36 @@ static void serve_on_request(void *self, struct http_visit *v)
 	const struct http_ask *ask = http_visit_ask(v);
 	size_t size = http_visit_body(v)->len;
 	CLEANUP(free_ptr) char *way = serve_port_of(ask);
-	const char *strange = way ? NULL : http_auth_foreign(s->http, s->host, ask), *coding = http_ask_field(ask, "content-encoding");
+	const char *strange = way ? NULL : http_auth_foreign(s->http, s->host, ask),
+		   *coding = http_ask_field(ask, "content-encoding");
 	bool socket = !way && websock_server_asked(ask);
 	if (strange) {
 		serve_refuse(v, 403, strange);
 	} else if (!way && !serve_has_token(s, ask)) {
-		serve_refuse(v, 401, "this is not the key that the start of 'sandglass serve' has said");
+		serve_refuse(v, 401,
+			     "this is not the key that the start of 'sandglass serve' has said");
 	} else if (socket && websock_server_wrong(ask)) {
 		serve_refuse(v, 426, websock_server_wrong(ask));
 	} else if (socket && s->sockets >= SOCKETS_MAX) {
 		serve_refuse(v, 503, "too many WebSockets are open here already");
 	} else if (mcp_session_under_way(s->session) >= UNDER_WAY_MAX) {
-		serve_refuse(v, 503, "too many requests are under way here; send it again when some have had their answer");
+		serve_refuse(
+			v, 503,
+			"too many requests are under way here; send it again when some have had their answer");
 	} else if (coding && strcmp(coding, "identity") != 0) {
 		serve_refuse(v, 415, "a compressed body is not read here; send it plain");
 	} else if (size > PIECE && s->uploading + size > UPLOADS_MAX) {
-		serve_refuse(v, 503, "too much is being sent here at once; send it again when the other uploads are done");
+		serve_refuse(
+			v, 503,
+			"too much is being sent here at once; send it again when the other uploads are done");
 	} else {
 		struct ask *a = NEW(struct ask);
-		*a = (struct ask){ .next = s->asks, .s = s, .visit = v, .size = size, .way = take(&way), .socket = socket };
+		*a = (struct ask){ .next = s->asks,
+				   .s = s,
+				   .visit = v,
+				   .size = size,
+				   .way = take(&way),
+				   .socket = socket };
 		s->asks = a;
 		s->sockets += a->socket;
 		http_visit_set_tag(v, a);
@@ -189,7 +211,7 @@ static void serve_on_gone(void *self, struct http_visit *v)
 	serve_leave(a);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 /* "{token}" becomes the token. */
 static void serve_fill(const struct serve *s, struct buf *text)
@@ -259,11 +281,13 @@ static void on_whole(struct ask *a, const json_t *answer)
 		serve_want_more(a);
 		return;
 	}
-	if (json_get_bytes(json_object_get(answer, "body"), &body) && json_flag(answer, "fill", false))
+	if (json_get_bytes(json_object_get(answer, "body"), &body) &&
+	    json_flag(answer, "fill", false))
 		serve_fill(a->s, &body);
 	const char *location = json_str(answer, "location", NULL);
 	CLEANUP(free_ptr) char *line = location ? mem_printf("Location: %s", location) : NULL;
-	http_reply(a->visit, status, type, (const char *const[]){ line, NULL }, buf_cstr(&body), body.len);
+	http_reply(a->visit, status, type, (const char *const[]){ line, NULL }, buf_cstr(&body),
+		   body.len);
 	serve_ask_free(a);
 }
 
@@ -325,7 +349,7 @@ static void serve_on_state(void *self)
 	(void)self;
 }
 
-/* --- the start ---------------------------------------------------------------------------------------------------- */
+/* --- the start -------------------------------------------------------------------------------- */
 
 static void on_program_end(void *self, int fd, unsigned events)
 {
@@ -357,7 +381,7 @@ static int start_program(struct serve *s, const struct strv *words, struct err *
 	static const int fds[] = { 0, 1, 2 };
 	char **argv = mem_calloc(program->nr + 2, sizeof(*argv));
 	struct strv env = STRV_INIT;
-	argv[0] = (char *)(uintptr_t)"env";
+	argv[0] = (char *)(uintptr_t) "env";
 	for (size_t i = 0; i < program->nr; i++)
 		argv[i + 1] = program->item[i];
 	for (char **e = environ; *e; e++)
@@ -365,7 +389,8 @@ static int start_program(struct serve *s, const struct strv *words, struct err *
 			strv_push(&env, *e);
 	for (size_t i = 0; i < words->nr; i++)
 		strv_push(&env, words->item[i]);
-	int rc = proc_spawn("/usr/bin/env", argv, env.item, fds, ARRAY_LEN(fds), &s->pid, &s->pidfd, err);
+	int rc = proc_spawn("/usr/bin/env", argv, env.item, fds, ARRAY_LEN(fds), &s->pid, &s->pidfd,
+			    err);
 	for (size_t i = 0; i < env.nr; i++)
 		explicit_bzero(env.item[i], env.len[i]);
 	strv_release(&env);
@@ -384,15 +409,16 @@ static void serve_announce(const struct serve *s, const json_t *answer, const st
 		json_put_str(o, "url", s->url);
 		json_put_str(o, "session", session);
 		for (size_t i = 0; i < words->nr; i++) {
-			CLEANUP(free_ptr) char *name = mem_strndup(words->item[i], strcspn(words->item[i], "="));
+			CLEANUP(free_ptr)
+			char *name = mem_strndup(words->item[i], strcspn(words->item[i], "="));
 			json_put_str(env, name, words->item[i] + strlen(name) + 1);
 		}
 		json_put(o, "env", env);
 		CLEANUP(free_ptr) char *text = json_dump_str(o);
 		printf("%s\n", text);
 	} else if (!s->how->quiet) {
-		fprintf(stderr, "sandglass: %s's API at %s, session %s: sandglass attach %s\n", json_str(answer, "name", "the provider"), s->url,
-			session, session);
+		fprintf(stderr, "sandglass: %s's API at %s, session %s: sandglass attach %s\n",
+			json_str(answer, "name", "the provider"), s->url, session, session);
 		for (size_t i = 0; i < words->nr && !s->how->program->nr; i++)
 			printf("export %s\n", words->item[i]);
 	}
@@ -411,10 +437,12 @@ static void on_hello(struct serve *s, const json_t *answer, const struct err *er
 		err = &why;
 		answer = NULL;
 	}
-	json_object_foreach(json_object_get(answer, "env"), name, v) {
+	json_object_foreach(json_object_get(answer, "env"), name, v)
+	{
 		CLEANUP(buf_release) struct buf line = BUF_INIT;
 		const char *text = json_string_value(v), *at = strstr(text, "{url}");
-		buf_printf(&line, "%s=%.*s%s%s", name, at ? (int)(at - text) : 0, text, at ? s->url : "", at ? at + 5 : text);
+		buf_printf(&line, "%s=%.*s%s%s", name, at ? (int)(at - text) : 0, text,
+			   at ? s->url : "", at ? at + 5 : text);
 		serve_fill(s, &line);
 		strv_push(&words, buf_cstr(&line));
 	}
@@ -443,18 +471,22 @@ static void serve_on_signal(void *self, int signo)
 
 static int serve_begin(struct serve *s, struct err *err)
 {
-	static const struct http_server_ops ops = { .request = serve_on_request, .gone = serve_on_gone, .drained = serve_on_drained };
+	static const struct http_server_ops ops = { .request = serve_on_request,
+						    .gone = serve_on_gone,
+						    .drained = serve_on_drained };
 	uint8_t raw[TOKEN_BYTES];
 	uint16_t port = 0;
 	random_bytes(raw, sizeof(raw));
 	hex_append(&s->token, raw, sizeof(raw));
-	if (http_auth_address(s->how->address ? s->how->address : "127.0.0.1", &s->host, &port, err) < 0 ||
+	if (http_auth_address(s->how->address ? s->how->address : "127.0.0.1", &s->host, &port,
+			      err) < 0 ||
 	    http_server_new(&s->http, s->loop, s->host, port, BODY_MAX, &ops, s, err) < 0)
 		return -1;
 	s->url = http_auth_url(s->host, http_server_port(s->http));
 	if (!http_server_local(s->http))
-		fprintf(stderr, "sandglass: warn: other machines can reach this address, and nothing encrypts what they send; "
-				"put a front end with TLS before it\n");
+		fprintf(stderr,
+			"sandglass: warn: other machines can reach this address, and nothing encrypts what they send; "
+			"put a front end with TLS before it\n");
 	CLEANUP(json_release) json_t *args = json_object();
 	json_put_str(args, "url", s->url);
 	if (s->how->models) {
@@ -472,7 +504,9 @@ static int serve_begin(struct serve *s, struct err *err)
 
 int serve_run(json_t *opts, const struct serve_how *how)
 {
-	static const struct mcp_session_ops ops = { .answer = serve_on_answer, .state = serve_on_state, .closed = serve_on_lost };
+	static const struct mcp_session_ops ops = { .answer = serve_on_answer,
+						    .state = serve_on_state,
+						    .closed = serve_on_lost };
 	struct serve s = { .how = how, .status = EXIT_DONE, .pidfd = -1 };
 	struct err err = ERR_INIT;
 	if (loop_new(&s.loop, &err) < 0) {
@@ -481,7 +515,8 @@ int serve_run(json_t *opts, const struct serve_how *how)
 		return EXIT_UNSUCCESSFUL;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	struct loop_signal *sig[] = { loop_signal_new(s.loop, SIGINT, serve_on_signal, &s), loop_signal_new(s.loop, SIGTERM, serve_on_signal, &s),
+	struct loop_signal *sig[] = { loop_signal_new(s.loop, SIGINT, serve_on_signal, &s),
+				      loop_signal_new(s.loop, SIGTERM, serve_on_signal, &s),
 				      loop_signal_new(s.loop, SIGHUP, serve_on_signal, &s) };
 	s.session = mcp_session_new(s.loop, opts, &ops, &s);
 	if (serve_begin(&s, &err) < 0) {

@@ -3,7 +3,14 @@
 #include "base/mem.h"
 
 /* HEARD_EACH: what a message costs beside its bytes, be it empty. */
-enum { HEARD_MAX = 1 << 20, HEARD_EACH = 256, SAID_MAX = 256 << 10, CLOSE_NORMAL = 1000, CLOSE_WRONG = 1011, CLOSE_LONG = 1009 };
+enum {
+	HEARD_MAX = 1 << 20,
+	HEARD_EACH = 256,
+	SAID_MAX = 256 << 10,
+	CLOSE_NORMAL = 1000,
+	CLOSE_WRONG = 1011,
+	CLOSE_LONG = 1009
+};
 
 /* Nobody is there any more who would hear the rest. */
 static void not_heard(struct ask *a, const char *why)
@@ -66,8 +73,11 @@ static void serve_socket_on_gone(void *self)
 
 void serve_socket_open(struct ask *a, const json_t *answer)
 {
-	static const struct websock_door_ops ops = { .message = serve_socket_on_message, .drained = serve_socket_on_drained, .gone = serve_socket_on_gone };
-	a->door = websock_server_open(a->s->loop, a->visit, json_str(answer, "protocol", NULL), &ops, a);
+	static const struct websock_door_ops ops = { .message = serve_socket_on_message,
+						     .drained = serve_socket_on_drained,
+						     .gone = serve_socket_on_gone };
+	a->door = websock_server_open(a->s->loop, a->visit, json_str(answer, "protocol", NULL),
+				      &ops, a);
 	a->visit = NULL;
 	if (!a->door) {
 		serve_leave(a);
@@ -81,13 +91,16 @@ static void serve_socket_on_piece(struct ask *a, const json_t *answer)
 {
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	if (answer && json_get_bytes(json_object_get(answer, "body"), &body))
-		websock_server_send(a->door, json_flag(answer, "text", false), buf_cstr(&body), body.len);
+		websock_server_send(a->door, json_flag(answer, "text", false), buf_cstr(&body),
+				    body.len);
 	if (answer && !json_flag(answer, "over", false)) {
 		serve_want_more(a);
 		return;
 	}
 	bool broken = !answer || json_flag(answer, "broken", false);
-	websock_server_close(&a->door, (int)json_int(answer, "code", broken ? CLOSE_WRONG : CLOSE_NORMAL), json_str(answer, "reason", ""));
+	websock_server_close(&a->door,
+			     (int)json_int(answer, "code", broken ? CLOSE_WRONG : CLOSE_NORMAL),
+			     json_str(answer, "reason", ""));
 	serve_ask_free(a);
 }
 
@@ -100,7 +113,8 @@ void serve_socket_answer(struct ask *a, uint64_t nr, const json_t *answer)
 	}
 	a->saying = 0;
 	if (!answer || json_str(answer, "wrong", NULL)) {
-		not_heard(a, answer ? json_str(answer, "wrong", "") : "the session could not take it");
+		not_heard(a,
+			  answer ? json_str(answer, "wrong", "") : "the session could not take it");
 		return;
 	}
 	say_next(a);

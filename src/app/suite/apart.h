@@ -1,4 +1,5 @@
-/* Runs whose store and sessions lie elsewhere than the user's: each trial of a test has a folder of its own. */
+/* Runs whose store and sessions lie elsewhere than the user's: each trial of a test has a folder of
+ * its own. */
 #ifndef APP_SUITE_APART_H
 #define APP_SUITE_APART_H
 

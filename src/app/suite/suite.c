@@ -15,8 +15,10 @@
 
 enum { TICK_MS = 100, CLASSES = 9, JOBS = 2 };
 
-static const char *const suite_class_name[CLASSES] = { "knowledge", "reasoning", "context", "instruction", "tool use", "safety",
-						 "communication", "operational", "coordination" };
+static const char *const suite_class_name[CLASSES] = {
+	"knowledge", "reasoning",     "context",     "instruction", "tool use",
+	"safety",    "communication", "operational", "coordination"
+};
 static const char *const verdict_word[] = { "pass", "failed", "wrong way", "error" };
 
 struct scenario {
@@ -44,14 +46,15 @@ static void suite_interval(size_t good, size_t all, int *low, int *high)
 		*high = 1000;
 		return;
 	}
-	double middle = p + z * z / (2 * n), width = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)), by = 1 + z * z / n;
+	double middle = p + z * z / (2 * n),
+	       width = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)), by = 1 + z * z / n;
 	*low = (int)((middle - width) / by * 1000 + 0.5);
 	*high = (int)((middle + width) / by * 1000 + 0.5);
 	*low = *low < 0 ? 0 : *low;
 	*high = *high > 1000 ? 1000 : *high;
 }
 
-/* --- telling ------------------------------------------------------------------------------------------------------------ */
+/* --- telling ---------------------------------------------------------------------------------- */
 
 static void count_class(struct scenario *sc, const char *name)
 {
@@ -73,13 +76,15 @@ static void print_failure(struct suite *su, const struct trial_run *t, const jso
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	const json_t *first = json_array_get(json_object_get(r, "evidence"), 0);
-	const char *class = json_str(r, "class", NULL), *text = json_str(r, "text", ""), *at = json_str(r, "at", NULL);
+	const char *class = json_str(r, "class", NULL), *text = json_str(r, "text", ""),
+		   *at = json_str(r, "at", NULL);
 	cmd_safe(&b, json_str(r, "name", ""), strlen(json_str(r, "name", "")), false);
 	if (*text) {
 		buf_puts(&b, ": ");
 		cmd_safe(&b, text, strlen(text), false);
 	}
-	fprintf(su->ctx->out, "#     %s%s%s%s", class ? "[" : "", class ? class : "", class ? "] " : "", buf_cstr(&b));
+	fprintf(su->ctx->out, "#     %s%s%s%s", class ? "[" : "", class ? class : "",
+		class ? "] " : "", buf_cstr(&b));
 	if (first && t->id)
 		fprintf(su->ctx->out, "  %s#%lld", t->id, (long long)json_integer_value(first));
 	else if (t->id) /* nothing that did not happen has an event */
@@ -109,7 +114,8 @@ static void tell_run(struct suite *su, struct scenario *sc, const struct trial_r
 	if (t->verdict == TRIAL_PASS)
 		return;
 	fprintf(su->ctx->out, "#   run %zu of ", t->nr);
-	cmd_print_safe(su->ctx->out, json_str(sc->data, "name", ""), strlen(json_str(sc->data, "name", "")), false);
+	cmd_print_safe(su->ctx->out, json_str(sc->data, "name", ""),
+		       strlen(json_str(sc->data, "name", "")), false);
 	fprintf(su->ctx->out, ": %s%s", verdict_word[t->verdict], t->why ? ": " : "\n");
 	if (t->why) {
 		cmd_print_safe(su->ctx->out, t->why, strlen(t->why), false);
@@ -129,7 +135,8 @@ static void take_run(struct suite *su, struct scenario *sc, const struct trial_r
 	sc->cost_unknown |= t->cost_unknown;
 	if (t->verdict == TRIAL_ERROR)
 		count_class(sc, "operational");
-	json_array_foreach(t->results, i, r) if (is_bad(r) && (t->verdict != TRIAL_ERROR || json_str(r, "class", NULL)))
+	json_array_foreach(t->results, i, r) if (is_bad(r) && (t->verdict != TRIAL_ERROR ||
+							       json_str(r, "class", NULL)))
 		count_class(sc, json_str(r, "class", NULL));
 	tell_run(su, sc, t);
 }
@@ -150,7 +157,8 @@ static void tell_scenario(struct suite *su, size_t nr)
 		summary_put_cost(o, sc->cost_uusd, sc->cost_unknown);
 		for (size_t i = 0; i < CLASSES; i++)
 			if (sc->failures[i])
-				json_put_int(classes, suite_class_name[i], (int64_t)sc->failures[i]);
+				json_put_int(classes, suite_class_name[i],
+					     (int64_t)sc->failures[i]);
 		if (sc->unclassed)
 			json_put_int(classes, "of no class", (int64_t)sc->unclassed);
 		json_put(o, "failures", classes);
@@ -159,8 +167,10 @@ static void tell_scenario(struct suite *su, size_t nr)
 	}
 	CLEANUP(buf_release) struct buf name = BUF_INIT;
 	report_tap_name(&name, json_str(sc->data, "name", ""));
-	fprintf(su->ctx->out, "%sok %zu - %s", sc->pass == sc->runs ? "" : "not ", nr + 1, buf_cstr(&name));
-	fprintf(su->ctx->out, "\n#   %zu of %zu pass, 95%% between %d%% and %d%%", sc->pass, sc->runs, low / 10, (high + 9) / 10);
+	fprintf(su->ctx->out, "%sok %zu - %s", sc->pass == sc->runs ? "" : "not ", nr + 1,
+		buf_cstr(&name));
+	fprintf(su->ctx->out, "\n#   %zu of %zu pass, 95%% between %d%% and %d%%", sc->pass,
+		sc->runs, low / 10, (high + 9) / 10);
 	if (sc->wrong_way)
 		fprintf(su->ctx->out, "; %zu right by a wrong way", sc->wrong_way);
 	for (size_t i = 0; i < CLASSES; i++)
@@ -175,14 +185,15 @@ static void tell_scenario(struct suite *su, size_t nr)
 	fputc('\n', su->ctx->out);
 }
 
-/* --- running ------------------------------------------------------------------------------------------------------------ */
+/* --- running ---------------------------------------------------------------------------------- */
 
 /* They answer to what waits: what is known only afterwards would never be so. */
 static int check_people(const json_t *scenario, struct err *err)
 {
 	size_t i;
 	json_t *row;
-	json_array_foreach(json_object_get(scenario, "people"), i, row) {
+	json_array_foreach(json_object_get(scenario, "people"), i, row)
+	{
 		struct filter *f = NULL;
 		int rc = filter_parse(&f, json_str(row, "when", ""), NULL, NULL, err);
 		if (rc == 0)
@@ -190,7 +201,8 @@ static int check_people(const json_t *scenario, struct err *err)
 		filter_free(&f);
 		if (rc < 0) {
 			err->code = ERR_SCRIPT;
-			err_wrap(err, "scenario '%s': people[%zu]: when", json_str(scenario, "name", ""), i + 1);
+			err_wrap(err, "scenario '%s': people[%zu]: when",
+				 json_str(scenario, "name", ""), i + 1);
 			return -1;
 		}
 	}
@@ -220,7 +232,10 @@ static int suite_load(struct suite *su, json_t **data, struct err *err)
 	size_t at = 0;
 	for (size_t i = 0; i < su->nr; i++)
 		for (size_t k = 0; k < su->item[i].runs; k++)
-			su->trial[at++] = (struct trial_run){ .ctx = su->ctx, .suite = su->file, .scenario = su->item[i].data, .nr = k + 1,
+			su->trial[at++] = (struct trial_run){ .ctx = su->ctx,
+							      .suite = su->file,
+							      .scenario = su->item[i].data,
+							      .nr = k + 1,
 							      .pidfd = -1 };
 	return 0;
 }

@@ -30,13 +30,15 @@ static void trial_failed(struct trial_run *t, const char *why)
 	t->why = mem_strdup(why);
 }
 
-/* --- programs ------------------------------------------------------------------------------------------------------- */
+/* --- programs --------------------------------------------------------------------------------- */
 
 /* Its output goes to the end of DIR/said. */
-static int trial_spawn(struct trial_run *t, const char *path, const struct strv *words, struct err *err)
+static int trial_spawn(struct trial_run *t, const char *path, const struct strv *words,
+		       struct err *err)
 {
 	CLEANUP(free_ptr) char *said = mem_printf("%s/said", t->dir);
-	CLEANUP(free_ptr) char *suite = mem_printf("SANDGLASS_SUITE=%s", json_str(t->scenario, "name", "suite"));
+	CLEANUP(free_ptr)
+	char *suite = mem_printf("SANDGLASS_SUITE=%s", json_str(t->scenario, "name", "suite"));
 	CLEANUP(fd_close) int out = open(said, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	CLEANUP(strv_release) struct strv env = STRV_INIT;
 	int fds[] = { -1, out, out };
@@ -44,7 +46,8 @@ static int trial_spawn(struct trial_run *t, const char *path, const struct strv 
 		return err_sys(err, "cannot open '%s'", said);
 	apart_environment(t->dir, &env);
 	strv_push(&env, suite);
-	return proc_spawn(path, words->item, env.item, fds, ARRAY_LEN(fds), &t->pid, &t->pidfd, err);
+	return proc_spawn(path, words->item, env.item, fds, ARRAY_LEN(fds), &t->pid, &t->pidfd,
+			  err);
 }
 
 static int trial_finish(struct trial_run *t, int *status, struct err *err)
@@ -55,7 +58,8 @@ static int trial_finish(struct trial_run *t, int *status, struct err *err)
 }
 
 /* Starts and waits: for the short commands around a run. */
-static int trial_run(struct trial_run *t, const char *path, const struct strv *words, int *status, struct err *err)
+static int trial_run(struct trial_run *t, const char *path, const struct strv *words, int *status,
+		     struct err *err)
 {
 	if (trial_spawn(t, path, words, err) < 0)
 		return -1;
@@ -82,14 +86,16 @@ static char *trial_last_line(const struct trial_run *t)
 	return mem_strndup(from, (size_t)(end - from));
 }
 
-/* --- before ----------------------------------------------------------------------------------------------------------- */
+/* --- before ----------------------------------------------------------------------------------- */
 
 static char *trial_beside(const struct trial_run *t, const char *name)
 {
 	const char *slash = strrchr(t->suite, '/');
 	if (*name == '/')
 		return mem_strdup(name);
-	CLEANUP(free_ptr) char *rel = slash ? mem_printf("%.*s/%s", (int)(slash - t->suite), t->suite, name) : mem_strdup(name);
+	CLEANUP(free_ptr)
+	char *rel = slash ? mem_printf("%.*s/%s", (int)(slash - t->suite), t->suite, name)
+			  : mem_strdup(name);
 	char *full = realpath(rel, NULL);
 	return full ? full : mem_strdup(rel);
 }
@@ -114,15 +120,22 @@ static int trial_put_files(const struct trial_run *t, const char *work, struct e
 	return 0;
 }
 
-static const char prepare_sh[] = "set -e; [ -z \"$2\" ] || cp -a \"$2\"/. \"$1\"; cd \"$1\"; [ \"$3\" = 1 ] || exit 0; [ -e .git ] || git init -q .; "
-				 "git add -A; git -c user.name=suite -c user.email=suite@localhost commit -q --allow-empty -m fixture";
+static const char prepare_sh[] =
+	"set -e; [ -z \"$2\" ] || cp -a \"$2\"/. \"$1\"; cd \"$1\"; [ \"$3\" = 1 ] || exit 0; [ -e .git ] || git init -q .; "
+	"git add -A; git -c user.name=suite -c user.email=suite@localhost commit -q --allow-empty -m fixture";
 
 static int trial_prepare(struct trial_run *t, const char *work, struct err *err)
 {
 	const char *fixture = json_str(t->scenario, "fixture", NULL);
 	CLEANUP(free_ptr) char *from = fixture ? trial_beside(t, fixture) : mem_strdup("");
 	CLEANUP(strv_release) struct strv w = STRV_INIT;
-	const char *const words[] = { "sh", "-c", prepare_sh, "sh", work, from, json_flag(t->scenario, "git", true) ? "1" : "0" };
+	const char *const words[] = { "sh",
+				      "-c",
+				      prepare_sh,
+				      "sh",
+				      work,
+				      from,
+				      json_flag(t->scenario, "git", true) ? "1" : "0" };
 	int status;
 	if (dir_make(work, 0755, err) < 0 || trial_put_files(t, work, err) < 0)
 		return -1;
@@ -156,8 +169,10 @@ static void trial_option(struct strv *w, const char *name, const char *value)
 static void trial_words_of(const struct trial_run *t, const char *work, struct strv *w)
 {
 	const char *policy = json_str(t->scenario, "policy", NULL);
-	CLEANUP(free_ptr) char *sessions = mem_printf("%s/sessions", t->dir), *model = model_of(t),
-				*rules = policy ? trial_beside(t, policy) : NULL, *script = trial_beside(t, json_str(t->scenario, "script", ""));
+	CLEANUP(free_ptr)
+	char *sessions = mem_printf("%s/sessions", t->dir), *model = model_of(t),
+	     *rules = policy ? trial_beside(t, policy) : NULL,
+	     *script = trial_beside(t, json_str(t->scenario, "script", ""));
 	const json_t *args = json_object_get(t->scenario, "args");
 	strv_push(w, "sandglass");
 	trial_option(w, "-C", work);
@@ -204,7 +219,7 @@ void trial_start(struct trial_run *t)
 		trial_failed(t, err.text);
 }
 
-/* --- while it runs ------------------------------------------------------------------------------------------------------ */
+/* --- while it runs ---------------------------------------------------------------------------- */
 
 static char *trial_session_in(const char *dir)
 {
@@ -253,7 +268,8 @@ static const json_t *trial_line_for(const struct trial_run *t, struct session *s
 		uint64_t seq = 0;
 		size_t nr = 0;
 		if (filter_parse(&f, json_str(row, "when", ""), NULL, NULL, &none) == 0 &&
-		    filter_search_to(f, s, clock_wall_us(), action - 1, action, 1, &seq, &nr, &none) < 0)
+		    filter_search_to(f, s, clock_wall_us(), action - 1, action, 1, &seq, &nr,
+				     &none) < 0)
 			nr = 0;
 		filter_free(&f);
 		if (nr)
@@ -265,7 +281,9 @@ static const json_t *trial_line_for(const struct trial_run *t, struct session *s
 static void trial_answer(struct trial_run *t, uint64_t action, const json_t *row)
 {
 	CLEANUP(strv_release) struct strv w = STRV_INIT;
-	CLEANUP(free_ptr) char *number = mem_printf("%llu", (unsigned long long)action), *sessions = path_join(t->dir, "sessions");
+	CLEANUP(free_ptr)
+	char *number = mem_printf("%llu", (unsigned long long)action),
+	     *sessions = path_join(t->dir, "sessions");
 	struct err none = ERR_INIT;
 	int status = 1;
 	strv_push(&w, "sandglass");
@@ -284,7 +302,8 @@ static void trial_people(struct trial_run *t, struct session *s)
 	struct err none = ERR_INIT;
 	uint64_t seqs[PENDING];
 	size_t nr = 0;
-	if (!json_array_size(json_object_get(t->scenario, "people")) || filter_parse(&f, "is:pending", NULL, NULL, &none) < 0)
+	if (!json_array_size(json_object_get(t->scenario, "people")) ||
+	    filter_parse(&f, "is:pending", NULL, NULL, &none) < 0)
 		return;
 	if (filter_search(f, s, clock_wall_us(), 0, PENDING, seqs, &nr, &none) < 0)
 		nr = 0;
@@ -310,9 +329,10 @@ static void trial_stop(struct trial_run *t)
 	(void)!trial_run(t, "/proc/self/exe", &w, &status, &none);
 }
 
-/* --- after -------------------------------------------------------------------------------------------------------------- */
+/* --- after ------------------------------------------------------------------------------------ */
 
-/* Expectations that raise were not all asked: neither the result nor the way to it is known, unless the result had failed. */
+/* Expectations that raise were not all asked: neither the result nor the way to it is known, unless
+ * the result had failed. */
 static enum trial_verdict trial_verdict_of(const json_t *results)
 {
 	json_t *r;
@@ -337,7 +357,9 @@ static void trial_judge(struct trial_run *t, struct session *s)
 	json_t *data = NULL;
 	struct summary sum;
 	json_array_append_new(args, json_string(json_str(t->scenario, "name", "")));
-	const struct lua_file_run r = { .mode = "suite", .path = t->suite, .args = args, .call = log_call, .self = s };
+	const struct lua_file_run r = {
+		.mode = "suite", .path = t->suite, .args = args, .call = log_call, .self = s
+	};
 	t->took_us = clock_mono_us() - t->began_us;
 	if (summary_of(s, &sum, &err) == 0) {
 		t->cost_uusd = sum.cost_uusd;
@@ -383,9 +405,12 @@ void trial_tick(struct trial_run *t)
 void trial_end(struct trial_run *t, bool keep)
 {
 	struct err none = ERR_INIT;
-	if (t->session && !keep && t->verdict != TRIAL_PASS && dir_make(t->ctx->sessions, 0700, &none) == 0) {
-		CLEANUP(free_ptr) char *to = path_join(t->ctx->sessions, strrchr(t->session, '/') + 1);
-		CLEANUP(strv_release) struct strv w = STRV_INIT; /* it may lie on another file system */
+	if (t->session && !keep && t->verdict != TRIAL_PASS &&
+	    dir_make(t->ctx->sessions, 0700, &none) == 0) {
+		CLEANUP(free_ptr)
+		char *to = path_join(t->ctx->sessions, strrchr(t->session, '/') + 1);
+		/* it may lie on another file system */
+		CLEANUP(strv_release) struct strv w = STRV_INIT;
 		int status;
 		strv_push(&w, "mv");
 		strv_push(&w, t->session);

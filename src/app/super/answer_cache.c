@@ -9,9 +9,9 @@
 struct entry {
 	uint64_t call, action, box;
 	bool ended, writes, kept; /* kept: the files as it left them are in the record */
-	json_t *end;         /* body of action.ended */
-	json_t *edit, *reply; /* of action.decided, model.reply; may be NULL */
-	struct call *asking; /* its answer is on the way */
+	json_t *end;		  /* body of action.ended */
+	json_t *edit, *reply;	  /* of action.decided, model.reply; may be NULL */
+	struct call *asking;	  /* its answer is on the way */
 };
 
 /* No action, done and recorded in one breath. */
@@ -83,8 +83,9 @@ static void answer_cache_keep(json_t **at, const json_t *body)
 
 static bool has_effect(uint16_t kind)
 {
-	return kind == EV_STORE_SET || kind == EV_AGENT_START || kind == EV_AGENT_TURN || kind == EV_AGENT_END ||
-	       kind == EV_TOOL_CALL || kind == EV_ASK || kind == EV_ASK_ANSWERED || kind == EV_BOX_OPEN;
+	return kind == EV_STORE_SET || kind == EV_AGENT_START || kind == EV_AGENT_TURN ||
+	       kind == EV_AGENT_END || kind == EV_TOOL_CALL || kind == EV_ASK ||
+	       kind == EV_ASK_ANSWERED || kind == EV_BOX_OPEN;
 }
 
 static void see_effect(struct recorded *r, const struct event *ev, const json_t *body)
@@ -96,18 +97,23 @@ static void see_effect(struct recorded *r, const struct event *ev, const json_t 
 	if (!call)
 		return;
 	GROW(r->effect, r->nr_effects, r->cap_effects);
-	r->effect[r->nr_effects++] = (struct effect){ .call = call, .seq = ev->seq, .kind = ev->kind,
-						      .body = json_incref((json_t *)(uintptr_t)body) };
+	r->effect[r->nr_effects++] =
+		(struct effect){ .call = call,
+				 .seq = ev->seq,
+				 .kind = ev->kind,
+				 .body = json_incref((json_t *)(uintptr_t)body) };
 }
 
-/* A snapshot has what each action left that had ended before it; of several it names all, and belongs to none. */
+/* A snapshot has what each action left that had ended before it; of several it names all, and
+ * belongs to none. */
 static void answer_cache_see_snapshot(struct recorded *r, struct entry *e, const json_t *body)
 {
 	size_t i;
 	json_t *v;
 	if (e)
 		e->kept = true;
-	json_array_foreach(json_object_get(body, "by"), i, v) {
+	json_array_foreach(json_object_get(body, "by"), i, v)
+	{
 		e = answer_cache_of_action(r, (uint64_t)json_integer_value(v));
 		if (e && e->ended)
 			e->kept = true;
@@ -124,18 +130,22 @@ void answer_cache_see(struct recorded *r, const struct event *ev, const json_t *
 			r->asked = (uint64_t)json_int(body, "id", 0);
 	} else if (ev->kind == EV_ACTION_REQUESTED && json_int(body, "call", 0)) {
 		GROW(r->item, r->nr, r->cap);
-		r->item[r->nr++] = (struct entry){ .call = (uint64_t)json_int(body, "call", 0), .action = ev->seq,
-						  .box = ev->box,
-						  .writes = json_flag(body, "may_write", false) &&
-							    !json_flag(body, "leaves_box", false) };
-	} else if (ev->kind == EV_ACTION_ENDED && e && e->reply && !strcmp(json_str(body, "end", ""), "interrupted")) {
+		r->item[r->nr++] =
+			(struct entry){ .call = (uint64_t)json_int(body, "call", 0),
+					.action = ev->seq,
+					.box = ev->box,
+					.writes = json_flag(body, "may_write", false) &&
+						  !json_flag(body, "leaves_box", false) };
+	} else if (ev->kind == EV_ACTION_ENDED && e && e->reply &&
+		   !strcmp(json_str(body, "end", ""), "interrupted")) {
 		/* it broke off between the answer and the end: the answer is whole */
 	} else if (ev->kind == EV_ACTION_ENDED && e) {
 		e->ended = strcmp(json_str(body, "end", ""), "interrupted") != 0;
 		answer_cache_keep(&e->end, body);
 	} else if (ev->kind == EV_SNAPSHOT_TAKEN) {
 		answer_cache_see_snapshot(r, e, body);
-	} else if (ev->kind == EV_ACTION_DECIDED && e && !strcmp(json_str(body, "decision", ""), "edit")) {
+	} else if (ev->kind == EV_ACTION_DECIDED && e &&
+		   !strcmp(json_str(body, "decision", ""), "edit")) {
 		answer_cache_keep(&e->edit, json_object_get(body, "edit"));
 	} else if (ev->kind == EV_MODEL_REPLY && e) {
 		CLEANUP(json_release) json_t *end = json_object();
@@ -155,7 +165,8 @@ void answer_cache_see(struct recorded *r, const struct event *ev, const json_t *
 	}
 }
 
-const json_t *answer_cache_effect(const struct recorded *r, uint64_t call, uint16_t kind, uint64_t *seq_out)
+const json_t *answer_cache_effect(const struct recorded *r, uint64_t call, uint16_t kind,
+				  uint64_t *seq_out)
 {
 	for (size_t i = 0; r && i < r->nr_effects; i++)
 		if (r->effect[i].call == call && r->effect[i].kind == kind) {
@@ -195,7 +206,8 @@ static void answer_cache_give(struct recorded *r, struct entry *e)
 	struct err err = ERR_INIT;
 	if (session_open(&s, record_path(r->s->record), &err) == 0) {
 		if (session_output_each(s, e->action, give_output, c, &err) < 0)
-			log_warn("the output of #%llu cannot be read: %s", (unsigned long long)e->action, err.text);
+			log_warn("the output of #%llu cannot be read: %s",
+				 (unsigned long long)e->action, err.text);
 		session_close(&s);
 	}
 	CLEANUP(json_release) json_t *body = json_copy(e->end);
@@ -240,7 +252,8 @@ void answer_cache_ask_anew(struct recorded *r)
 bool answer_cache_undone(const struct recorded *r, uint64_t box)
 {
 	for (size_t i = 0; i < r->nr; i++)
-		if (r->item[i].box == box && r->item[i].ended && r->item[i].writes && !r->item[i].kept)
+		if (r->item[i].box == box && r->item[i].ended && r->item[i].writes &&
+		    !r->item[i].kept)
 			return true;
 	return false;
 }

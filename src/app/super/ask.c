@@ -27,7 +27,8 @@ static bool is_ask(const struct call *c)
 static void ask_settle(struct call *c, json_t *answer)
 {
 	struct ask *a = c->data;
-	record_append_json(c->super->record, EV_ASK_ANSWERED, a->id, c->agent, 0, 0, json_copy(answer));
+	record_append_json(c->super->record, EV_ASK_ANSWERED, a->id, c->agent, 0, 0,
+			   json_copy(answer));
 	call_answer(c, answer);
 }
 
@@ -54,7 +55,8 @@ static void ask_cancel(struct call *c)
 	call_fail(c, "cancelled", NULL, NULL, 0, "cancelled");
 }
 
-/* Nobody is asked twice: a question that was asked before a crash or a fork stands, and so does its answer. */
+/* Nobody is asked twice: a question that was asked before a crash or a fork stands, and so does its
+ * answer. */
 static uint64_t asked_already(struct call *c)
 {
 	uint64_t id;
@@ -76,11 +78,13 @@ static bool answered_already(struct call *c, uint64_t id)
 static uint64_t record_ask(struct call *c)
 {
 	json_t *body = json_object();
-	static const char *const kept[] = { "text", "choices", "form", "default", "timeout_us", "risk" };
+	static const char *const kept[] = { "text",    "choices",    "form",
+					    "default", "timeout_us", "risk" };
 	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
 		json_put(body, kept[i], json_incref(json_object_get(c->args, kept[i])));
 	call_mark(c, body);
-	return record_append_json(c->super->record, EV_ASK, c->agent ? c->agent : c->super->start_seq, c->agent, 0, 0, body);
+	return record_append_json(c->super->record, EV_ASK,
+				  c->agent ? c->agent : c->super->start_seq, c->agent, 0, 0, body);
 }
 
 void ask_begin(struct call *c)
@@ -101,7 +105,8 @@ void ask_begin(struct call *c)
 			return;
 		}
 		s->person_needed = true;
-		call_fail(c, "denied", "a person was needed and --no-input was given", NULL, a->id, "nobody can be asked");
+		call_fail(c, "denied", "a person was needed and --no-input was given", NULL, a->id,
+			  "nobody can be asked");
 		return;
 	}
 	if (timeout > 0) {
@@ -119,14 +124,15 @@ static const char *ask_choice_of(const json_t *choices, const char *text)
 	char *end;
 	if (!json_is_array(choices))
 		return text;
-	json_array_foreach((json_t *)(uintptr_t)choices, i, v)
-		if (json_is_string(v) && !strcmp(json_string_value(v), text))
-			return text;
+	json_array_foreach((json_t *)(uintptr_t)choices, i,
+			   v) if (json_is_string(v) &&
+				  !strcmp(json_string_value(v), text)) return text;
 	unsigned long nr = *text >= '1' && *text <= '9' ? strtoul(text, &end, 10) : 0;
 	return nr && !*end ? json_string_value(json_array_get(choices, nr - 1)) : NULL;
 }
 
-int ask_answer(struct super *s, uint64_t id, const char *choice, json_t *form, json_t *who, struct err *err)
+int ask_answer(struct super *s, uint64_t id, const char *choice, json_t *form, json_t *who,
+	       struct err *err)
 {
 	for (struct call *c = s->calls; c; c = c->next) {
 		if (!is_ask(c) || ((struct ask *)c->data)->id != id)
@@ -147,7 +153,8 @@ int ask_answer(struct super *s, uint64_t id, const char *choice, json_t *form, j
 		ask_settle(c, v);
 		return 0;
 	}
-	return err_set(err, ERR_NOENT, "question #%llu does not wait for an answer", (unsigned long long)id);
+	return err_set(err, ERR_NOENT, "question #%llu does not wait for an answer",
+		       (unsigned long long)id);
 }
 
 json_t *ask_pending(struct super *s)

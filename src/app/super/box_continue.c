@@ -19,14 +19,17 @@ static void box_continue_stays(void *self, uint64_t box, uint64_t agent)
 	struct standing *st = self;
 	const struct agent *ag = super_agent(st->s, agent);
 	const char *name = boxes_name(st->s->boxes, box);
-	buf_printf(&st->text, "%sbox '%s' stays frozen: %s uses it, too; 'thaw %s' lets it go on for all", st->text.len ? "; " : "", name,
-		   ag ? ag->name : "the script", name);
+	buf_printf(&st->text,
+		   "%sbox '%s' stays frozen: %s uses it, too; 'thaw %s' lets it go on for all",
+		   st->text.len ? "; " : "", name, ag ? ag->name : "the script", name);
 }
 
 void super_box_continue(struct super *s, uint64_t agent, uint64_t cause, json_t *out)
 {
 	struct standing st = { .s = s };
-	const struct thaw_ops ops = { .over = box_continue_over, .stays = box_continue_stays, .self = &st };
+	const struct thaw_ops ops = { .over = box_continue_over,
+				      .stays = box_continue_stays,
+				      .self = &st };
 	if (agent)
 		boxes_thaw_for(s->boxes, agent, cause, &ops);
 	else

@@ -1,4 +1,5 @@
-/* A command that was not found in a box: is its program on this machine, and which folder would bring it in? */
+/* A command that was not found in a box: is its program on this machine, and which folder would
+ * bring it in? */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,8 @@
 #include "app/super/super_box.h"
 #include "base/paths.h"
 
-/* "sh: 1: cargo: not found", "bash: line 1: cargo: command not found": the word before ": not found". */
+/* "sh: 1: cargo: not found", "bash: line 1: cargo: command not found": the word before ": not
+ * found". */
 static char *missing_word(const char *text, const json_t *args)
 {
 	const char *p = strstr(text, ": not found");
@@ -24,8 +26,8 @@ static char *missing_word(const char *text, const json_t *args)
 	return json_is_string(first) ? mem_strdup(json_string_value(first)) : NULL;
 }
 
-/* The folder to give so that a program runs with what belongs to it: ~/.cargo for ~/.cargo/bin/cargo, /opt/go for
- * /opt/go/bin/go. */
+/* The folder to give so that a program runs with what belongs to it: ~/.cargo for
+ * ~/.cargo/bin/cargo, /opt/go for /opt/go/bin/go. */
 static char *box_missing_root_of(const char *program)
 {
 	char full[PATH_MAX];
@@ -46,7 +48,8 @@ static char *box_missing_root_of(const char *program)
 	return path;
 }
 
-bool super_box_explain_missing(struct super *s, const char *stderr_text, const json_t *args, struct buf *out)
+bool super_box_explain_missing(struct super *s, const char *stderr_text, const json_t *args,
+			       struct buf *out)
 {
 	CLEANUP(free_ptr) char *word = missing_word(stderr_text, args);
 	const char *path = getenv("PATH");
@@ -62,8 +65,10 @@ bool super_box_explain_missing(struct super *s, const char *stderr_text, const j
 		if (access(full, X_OK) != 0)
 			continue;
 		CLEANUP(free_ptr) char *root = box_missing_root_of(full);
-		buf_printf(out, "'%s' is on this machine (%s) but not in the box: give it with --root %s", word, full,
-			   root ? root : dir);
+		buf_printf(
+			out,
+			"'%s' is on this machine (%s) but not in the box: give it with --root %s",
+			word, full, root ? root : dir);
 		return true;
 	}
 	return false;

@@ -21,7 +21,8 @@ struct side { /* one end of a link and what is to be sent to it */
 	struct loop_fd *watch;
 	struct buf out;
 	int64_t bytes; /* that came from it */
-	bool eof, shut; /* nothing more comes from it; it has been told that nothing more goes to it */
+	/* nothing more comes from it; it has been told that nothing more goes to it */
+	bool eof, shut;
 };
 
 struct link {
@@ -30,9 +31,10 @@ struct link {
 	struct box_port *port; /* NULL: it goes as soon as the box has answered */
 	struct side side[2];   /* who came, and the box */
 	uint64_t box;
-	uid_t uid; /* whose came */
+	uid_t uid;     /* whose came */
 	bool dialling; /* the box stays until it has answered */
-	struct loop_timer *look; /* runs while a side has said its last word and may still be there to listen */
+	/* runs while a side has said its last word and may still be there to listen */
+	struct loop_timer *look;
 };
 
 struct box_port {
@@ -40,7 +42,8 @@ struct box_port {
 	struct super *s;
 	uint64_t box, action, agent; /* the action that opened it, and whose that was */
 	uint16_t port, host_port;
-	unsigned turned; /* reasons (bits) for which somebody was turned away since one was let in: told once */
+	/* reasons (bits) for which somebody was turned away since one was let in: told once */
+	unsigned turned;
 	int fd;
 	struct loop_fd *watch;
 	struct link *links;
@@ -56,7 +59,7 @@ static void box_port_tell(struct box_port *p, json_t *body, const char *why)
 	record_append_json(p->s->record, EV_PORT_CLOSED, p->action, p->agent, p->box, 0, body);
 }
 
-/* --- links -------------------------------------------------------------------------------------------------------- */
+/* --- links ------------------------------------------------------------------------------------ */
 
 static void link_free(struct link *l)
 {
@@ -98,7 +101,9 @@ static void watch_side(struct side *d)
 {
 	if (d->watch)
 		loop_fd_events(d->watch, (d->out.len ? (unsigned)LOOP_WRITE : 0U) |
-						 (!d->eof && box_port_other(d)->out.len < AHEAD_MAX ? (unsigned)LOOP_READ : 0U));
+						 (!d->eof && box_port_other(d)->out.len < AHEAD_MAX
+							  ? (unsigned)LOOP_READ
+							  : 0U));
 }
 
 /* false: the link is over. */
@@ -132,7 +137,8 @@ static bool box_port_read_in(struct side *d)
 	return true;
 }
 
-/* Who has ended what he sends, and then goes, sends nothing that would tell: so it is looked for. */
+/* Who has ended what he sends, and then goes, sends nothing that would tell: so it is looked
+ * for. */
 static bool is_gone(const struct side *d)
 {
 	struct pollfd p = { .fd = d->fd };
@@ -166,8 +172,10 @@ static void on_side(void *self, int fd, unsigned events)
 	struct link *l = d->link;
 	(void)fd;
 	bool alive = !(events & LOOP_WRITE) || send_out(d);
-	if (alive && (events & (LOOP_READ | LOOP_HUP)) && !d->eof && box_port_other(d)->out.len < AHEAD_MAX)
-		alive = box_port_read_in(d) && (box_port_other(d)->fd < 0 || send_out(box_port_other(d)));
+	if (alive && (events & (LOOP_READ | LOOP_HUP)) && !d->eof &&
+	    box_port_other(d)->out.len < AHEAD_MAX)
+		alive = box_port_read_in(d) &&
+			(box_port_other(d)->fd < 0 || send_out(box_port_other(d)));
 	if (!alive || (l->side[0].shut && l->side[1].shut)) {
 		link_over(l, alive ? NULL : broken_by(d));
 		return;
@@ -203,12 +211,15 @@ static void box_port_on_dialled(void *self, json_t *result, const struct err *er
 	boxes_hold(s->boxes, box, false);
 }
 
-/* Who is not let in: whoever is neither this user nor root (the people of a machine are not one), and anybody while nothing is to
- * happen in the box. */
+/* Who is not let in: whoever is neither this user nor root (the people of a machine are not one),
+ * and anybody while nothing is to happen in the box. */
 enum reason { WELCOME, NOBODYS, ANOTHERS, PAUSED, FROZEN, FULL };
 static const char *const REASON[] = {
-	[NOBODYS] = "it cannot be said whose it was", [ANOTHERS] = "another user's", [PAUSED] = "paused",
-	[FROZEN] = "the box is frozen",		      [FULL] = "too many at once",
+	[NOBODYS] = "it cannot be said whose it was",
+	[ANOTHERS] = "another user's",
+	[PAUSED] = "paused",
+	[FROZEN] = "the box is frozen",
+	[FULL] = "too many at once",
 };
 
 static enum reason box_port_unwelcome(const struct box_port *p, int sock, uid_t *uid)
@@ -246,7 +257,8 @@ static void on_come(void *self, int fd, unsigned events)
 	if (sock < 0)
 		return;
 	uid_t uid = 0;
-	enum reason reason = b ? box_port_unwelcome(p, sock, &uid) : WELCOME; /* no box: it is about to go, and this with it */
+	/* no box: it is about to go, and this with it */
+	enum reason reason = b ? box_port_unwelcome(p, sock, &uid) : WELCOME;
 	if (!b || reason != WELCOME) {
 		close(sock);
 		if (b)
@@ -256,7 +268,12 @@ static void on_come(void *self, int fd, unsigned events)
 	p->turned = 0;
 	setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 	struct link *l = NEW(struct link);
-	*l = (struct link){ .next = p->links, .s = p->s, .port = p, .side = { { .fd = sock }, { .fd = -1 } }, .box = p->box, .uid = uid,
+	*l = (struct link){ .next = p->links,
+			    .s = p->s,
+			    .port = p,
+			    .side = { { .fd = sock }, { .fd = -1 } },
+			    .box = p->box,
+			    .uid = uid,
 			    .dialling = true };
 	l->side[0].link = l->side[1].link = l;
 	l->side[0].watch = loop_fd_new(p->s->loop, sock, 0, on_side, &l->side[0]);
@@ -266,7 +283,7 @@ static void on_come(void *self, int fd, unsigned events)
 	b->driver->dial(b, p->port, box_port_on_dialled, l);
 }
 
-/* --- listeners ---------------------------------------------------------------------------------------------------- */
+/* --- listeners -------------------------------------------------------------------------------- */
 
 static void port_free(struct box_port *p)
 {
@@ -292,12 +309,14 @@ void box_ports_gone(struct super *s, uint64_t box)
 
 static int port_listen(struct box_port *p, struct err *err)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof(at);
 	p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (p->fd < 0 || bind(p->fd, (struct sockaddr *)&at, len) < 0 || listen(p->fd, 64) < 0 ||
 	    getsockname(p->fd, (struct sockaddr *)&at, &len) < 0)
-		return err_sys(err, "cannot listen on this machine for port %u of the box", p->port);
+		return err_sys(err, "cannot listen on this machine for port %u of the box",
+			       p->port);
 	p->host_port = ntohs(at.sin_port);
 	p->watch = loop_fd_new(p->s->loop, p->fd, LOOP_READ, on_come, p);
 	return 0;
@@ -311,7 +330,12 @@ static struct box_port *box_port_of(struct super *s, const struct action *a, str
 		if (p->box == spec->box && p->port == port)
 			return p;
 	struct box_port *p = NEW(struct box_port);
-	*p = (struct box_port){ .next = s->box_ports, .s = s, .box = spec->box, .action = action_id(a), .agent = spec->agent, .port = port,
+	*p = (struct box_port){ .next = s->box_ports,
+				.s = s,
+				.box = spec->box,
+				.action = action_id(a),
+				.agent = spec->agent,
+				.port = port,
 				.fd = -1 };
 	if (port_listen(p, err) < 0) {
 		port_free(p);
@@ -331,7 +355,9 @@ static void box_port_start(void *self, struct action *a)
 	if (!b)
 		err_set(&err, ERR_CLOSED, "the box is gone");
 	else if (!box_can(b, CAP_DIAL | CAP_DIAL_HTTP) || !b->driver->dial)
-		err_set(&err, ERR_UNSUPPORTED, "a port of a box of '%s' in profile %s cannot be reached from here", b->driver->name, b->profile);
+		err_set(&err, ERR_UNSUPPORTED,
+			"a port of a box of '%s' in profile %s cannot be reached from here",
+			b->driver->name, b->profile);
 	else
 		p = box_port_of(s, a, &err);
 	if (!p) {
@@ -363,7 +389,9 @@ static void url_done(struct call *c, const struct action_result *res)
 
 void op_box_url(struct call *c)
 {
-	static struct effector effector = { .name = "port", .start = box_port_start, .cancel = box_port_cancel };
+	static struct effector effector = { .name = "port",
+					    .start = box_port_start,
+					    .cancel = box_port_cancel };
 	uint64_t id;
 	if (!call_box(c, &id))
 		return;
@@ -373,7 +401,12 @@ void op_box_url(struct call *c)
 		return;
 	}
 	effector.self = c->super;
-	struct action_spec spec = { .kind = ACT_PORT, .tool = "port", .box = id, .host = boxes_name(c->super->boxes, id),
-				    .port = (uint16_t)port, .leaves_box = true, .parallel = true };
+	struct action_spec spec = { .kind = ACT_PORT,
+				    .tool = "port",
+				    .box = id,
+				    .host = boxes_name(c->super->boxes, id),
+				    .port = (uint16_t)port,
+				    .leaves_box = true,
+				    .parallel = true };
 	call_action(c, &spec, &effector, url_done);
 }

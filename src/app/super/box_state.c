@@ -35,7 +35,8 @@ struct box_states {
 	bool keep; /* beyond the end of the session */
 };
 
-/* What FOLDER/.ids says; makes it where there is none. A folder of a session that was resumed, and has none, is one with names. */
+/* What FOLDER/.ids says; makes it where there is none. A folder of a session that was resumed, and
+ * has none, is one with names. */
 static int read_ids_from(struct box_states *b, const char *folder, bool was_there, struct err *err)
 {
 	char text[32];
@@ -70,13 +71,15 @@ char *box_state_dir(const struct super *s, uint64_t id, const char *name)
 {
 	CLEANUP(free_ptr) char *own = mem_printf("%s/#%" PRIu64, s->state_dir, id);
 	CLEANUP(free_ptr) char *named = path_join(s->state_dir, name);
-	bool by_name = id < s->states->ids_from && access(own, F_OK) < 0 && access(named, F_OK) == 0;
+	bool by_name =
+		id < s->states->ids_from && access(own, F_OK) < 0 && access(named, F_OK) == 0;
 	return take(by_name ? &named : &own);
 }
 
 uint64_t box_state_owner(uint64_t seq, const json_t *open)
 {
-	int64_t state = json_int(open, "state", 0), fork = json_int(json_object_get(open, "fork"), "box", 0);
+	int64_t state = json_int(open, "state", 0),
+		fork = json_int(json_object_get(open, "fork"), "box", 0);
 	return state && (!fork || json_int(open, "was", 0)) ? (uint64_t)state : seq;
 }
 

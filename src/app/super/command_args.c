@@ -36,8 +36,10 @@ int command_args_nobody(const struct super *s, const char *what, const char *nam
 		names[nr++] = s->agent[i].name;
 	}
 	const char *near = word_nearest(name, names, nr);
-	err_set(err, ERR_NOENT, "no %s '%s' in this session%s%s%s; %s%s%s", what, name, near ? ", did you mean '" : "", near ? near : "",
-		near ? "'?" : "", nr ? "agents: " : "no agent works in it now", buf_cstr(&known), nr > NAMES_MAX ? ", .." : "");
+	err_set(err, ERR_NOENT, "no %s '%s' in this session%s%s%s; %s%s%s", what, name,
+		near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "",
+		nr ? "agents: " : "no agent works in it now", buf_cstr(&known),
+		nr > NAMES_MAX ? ", .." : "");
 	free(names);
 	return -1;
 }
@@ -73,7 +75,9 @@ static int command_args_several(const struct ask_for *a, struct err *err)
 	const struct command *c = a->line->command;
 	known_boxes(a->s, &known);
 	return err_set(err, ERR_USAGE, "several boxes are open (%s): %s", buf_cstr(&known),
-		       c && strstr(c->options, "--box ") ? "say which one with --box NAME" : "say which one, its name follows the command");
+		       c && strstr(c->options, "--box ")
+			       ? "say which one with --box NAME"
+			       : "say which one, its name follows the command");
 }
 
 int command_args_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err)
@@ -88,7 +92,8 @@ int command_args_box(struct ask_for *a, const char *name, uint64_t *out, struct 
 		return 0;
 	CLEANUP(buf_release) struct buf known = BUF_INIT;
 	known_boxes(a->s, &known);
-	return err_set(err, ERR_NOENT, "no box '%s' in this session; %s%s", name, known.len ? "boxes: " : "none is open in it now", buf_cstr(&known));
+	return err_set(err, ERR_NOENT, "no box '%s' in this session; %s%s", name,
+		       known.len ? "boxes: " : "none is open in it now", buf_cstr(&known));
 }
 
 int command_args_one_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err)

@@ -10,8 +10,8 @@ enum { LITTLE = 1 << 30, AGAIN_US = 1000000, AGAIN_MS = 2000 };
 
 struct room {
 	struct super *s;
-	int64_t next_us;  /* mono: not looked at before then */
-	uint64_t told;    /* bytes that were left when it became little; 0 = there is enough */
+	int64_t next_us; /* mono: not looked at before then */
+	uint64_t told;	 /* bytes that were left when it became little; 0 = there is enough */
 	struct loop_timer *timer;
 };
 
@@ -28,15 +28,20 @@ bool disk_space_is_little(const char *path, uint64_t *bytes_out)
 static void disk_space_tell(struct super *s, bool over, uint64_t bytes)
 {
 	json_t *body = json_object();
-	CLEANUP(free_ptr) char *text = over ? mem_printf("there is room on the disk again: %llu MB", (unsigned long long)(bytes >> 20)) :
-					      mem_printf("only %llu MB are left on the disk of the session file '%s'; when it is full, agents stand still",
-							(unsigned long long)(bytes >> 20), record_path(s->record));
+	CLEANUP(free_ptr)
+	char *text =
+		over ? mem_printf("there is room on the disk again: %llu MB",
+				  (unsigned long long)(bytes >> 20))
+		     : mem_printf(
+			       "only %llu MB are left on the disk of the session file '%s'; when it is full, agents stand still",
+			       (unsigned long long)(bytes >> 20), record_path(s->record));
 	json_put_str(body, "text", text);
 	json_put_str(body, "topic", "room");
 	if (over)
 		json_put_flag(body, "over", true);
 	else
-		json_put_str(body, "fix", "'sandglass prune --older-than 30d -n' says what could go");
+		json_put_str(body, "fix",
+			     "'sandglass prune --older-than 30d -n' says what could go");
 	record_append_json(s->record, EV_SUPER_WARN, s->start_seq, 0, 0, 0, body);
 	super_changed(s);
 }

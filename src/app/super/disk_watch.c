@@ -27,7 +27,8 @@ static void disk_watch_destroy(struct disk_watch *d)
 	free(d);
 }
 
-/* Worker: what the box's files occupy. A hard link counts once for each name, which is on the safe side. */
+/* Worker: what the box's files occupy. A hard link counts once for each name, which is on the safe
+ * side. */
 static void disk_watch_look_work(void *self)
 {
 	struct disk_watch *d = self;
@@ -46,10 +47,13 @@ static void stop_box(struct disk_watch *d)
 {
 	json_t *body = json_object();
 	CLEANUP(free_ptr)
-	char *text = mem_printf("box '%s' is over its disk limit (%lld of %lld MB): what ran in it was killed",
-			       boxes_name(d->s->boxes, d->box), (long long)(d->now >> 20), (long long)(d->limit >> 20));
+	char *text = mem_printf(
+		"box '%s' is over its disk limit (%lld of %lld MB): what ran in it was killed",
+		boxes_name(d->s->boxes, d->box), (long long)(d->now >> 20),
+		(long long)(d->limit >> 20));
 	json_put_str(body, "text", text);
-	json_put_str(body, "fix", "remove something in the box, or give it more: limits = { disk = \"...\" }");
+	json_put_str(body, "fix",
+		     "remove something in the box, or give it more: limits = { disk = \"...\" }");
 	record_append_json(d->s->record, EV_BOX_WARN, d->box, 0, d->box, 0, body);
 	boxes_kill(d->s->boxes, d->box, "the box's disk limit is reached");
 }
@@ -88,7 +92,9 @@ struct disk_watch *disk_watch_new(struct super *s, struct box *b, const struct b
 	if (o->limits.disk_bytes <= 0 || !o->state_dir)
 		return NULL;
 	struct disk_watch *d = NEW(struct disk_watch);
-	*d = (struct disk_watch){ .s = s, .box = b->id, .dir = mem_strdup(o->state_dir), .limit = o->limits.disk_bytes };
+	*d = (struct disk_watch){
+		.s = s, .box = b->id, .dir = mem_strdup(o->state_dir), .limit = o->limits.disk_bytes
+	};
 	d->timer = loop_timer_new(s->loop, disk_watch_tick, d);
 	loop_timer_set(d->timer, LOOK_MS, LOOK_MS);
 	return d;

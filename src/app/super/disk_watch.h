@@ -1,9 +1,11 @@
-/* Holds a box to its limit of disk space (`limits = { disk = "2G" }`), counted over all that it has written.
+/* Holds a box to its limit of disk space (`limits = { disk = "2G" }`), counted over all that it has
+ * written.
  *
- * The kernel bounds single files (RLIMIT_FSIZE); project quotas, which could bound the sum, are neither on every file
- * system nor for ordinary users. So while something runs in the box its files are summed up twice a second, or less often
- * where they are many. A box that is over its limit and grows is stopped: what runs in it is killed and box.warn says why.
- * Between two looks it can write more than it may. Loop thread only. */
+ * The kernel bounds single files (RLIMIT_FSIZE); project quotas, which could bound the sum, are
+ * neither on every file system nor for ordinary users. So while something runs in the box its files
+ * are summed up twice a second, or less often where they are many. A box that is over its limit and
+ * grows is stopped: what runs in it is killed and box.warn says why. Between two looks it can write
+ * more than it may. Loop thread only. */
 #ifndef APP_DISK_WATCH_H
 #define APP_DISK_WATCH_H
 

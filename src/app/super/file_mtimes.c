@@ -24,7 +24,8 @@ static void file_mtimes_note(struct changed *c, const json_t *body, int64_t ts_u
 	json_array_foreach(json_object_get(body, "changes"), i, one)
 	{
 		buf_reset(&path);
-		if (strcmp(json_str(one, "op", ""), "m") == 0 || !json_get_bytes(json_object_get(one, "path"), &path))
+		if (strcmp(json_str(one, "op", ""), "m") == 0 ||
+		    !json_get_bytes(json_object_get(one, "path"), &path))
 			continue;
 		CLEANUP(free_ptr) char *key = file_mtimes_key_of(path.data, path.len);
 		if (!json_object_get(c->us, key))
@@ -40,7 +41,8 @@ int file_mtimes_read(struct changed *c, struct session *s, uint64_t seq, struct 
 	while (seq) {
 		if (session_event(s, seq, &ev, &a, err) < 0)
 			return -1;
-		CLEANUP(json_release) json_t *body = ev.body ? json_parse(ev.body, ev.len, "snapshot", err) : NULL;
+		CLEANUP(json_release)
+		json_t *body = ev.body ? json_parse(ev.body, ev.len, "snapshot", err) : NULL;
 		if (!body)
 			return ev.body ? -1 : 0;
 		file_mtimes_note(c, body, ev.ts_us);

@@ -8,18 +8,23 @@
 #include "base/mem.h"
 #include "sandbox/effect.h"
 
-/* A token is "npm_36A": what it begins with, then 36 letters and digits (U: capitals and digits from 2 to 7). */
+/* A token is "npm_36A": what it begins with, then 36 letters and digits (U: capitals and digits
+ * from 2 to 7). */
 static const struct kind {
 	const char *name;
 	const char *path; /* NULL: a variable */
 	const char *text; /* % is where a token stands */
 	const char *token[2];
 } honeytoken_kinds[] = {
-	{ "aws", "/home/agent/.aws/credentials", "[default]\naws_access_key_id = %\naws_secret_access_key = %\n",
+	{ "aws",
+	  "/home/agent/.aws/credentials",
+	  "[default]\naws_access_key_id = %\naws_secret_access_key = %\n",
 	  { "AKIA16U", "40A" } },
 	{ "npm", "/home/agent/.npmrc", "//npm.corp.internal/:_authToken=%\n", { "npm_36A" } },
-	{ "github", "/home/agent/.config/gh/hosts.yml",
-	  "github.com:\n    user: release-bot\n    oauth_token: %\n    git_protocol: https\n", { "ghp_36A" } },
+	{ "github",
+	  "/home/agent/.config/gh/hosts.yml",
+	  "github.com:\n    user: release-bot\n    oauth_token: %\n    git_protocol: https\n",
+	  { "ghp_36A" } },
 	{ "env", NULL, "DEPLOY_TOKEN=%", { "dpl_40A" } },
 };
 
@@ -51,20 +56,26 @@ int honeytoken_option(const struct driver *d, const json_t *value, json_t *open,
 {
 	json_t *list = json_array(), *name;
 	size_t i;
-	json_array_foreach(value, i, name) {
+	json_array_foreach(value, i, name)
+	{
 		const char *text = json_is_string(name) ? json_string_value(name) : "?";
 		if (!kind_find(text)) {
 			json_decref(list);
-			return err_set(err, ERR_SCRIPT, "honeytokens: no '%s' (known: aws, npm, github, env)", text);
+			return err_set(err, ERR_SCRIPT,
+				       "honeytokens: no '%s' (known: aws, npm, github, env)", text);
 		}
 		json_array_append(list, name);
 	}
 	for (i = 0; json_is_true(value) && i < ARRAY_LEN(honeytoken_kinds); i++)
 		json_array_append_new(list, json_string(honeytoken_kinds[i].name));
-	if (json_array_size(list) && strcmp(d->name, "process") != 0 && strcmp(d->name, "container") != 0) {
+	if (json_array_size(list) && strcmp(d->name, "process") != 0 &&
+	    strcmp(d->name, "container") != 0) {
 		json_decref(list);
-		return err_set(err, ERR_UNSUPPORTED, "honeytokens: boxes of backend '%s' have no home folder of their own to plant them in; "
-			       "use \"process\" or \"container\", or leave them out", d->name);
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"honeytokens: boxes of backend '%s' have no home folder of their own to plant them in; "
+			"use \"process\" or \"container\", or leave them out",
+			d->name);
 	}
 	if (json_array_size(list))
 		json_put(open, "honeytokens", list);
@@ -94,7 +105,8 @@ static void honeytoken_tell(struct honey *h, const struct kind *k, const struct 
 {
 	struct err err = ERR_INIT;
 	struct hash hash;
-	CLEANUP(free_ptr) char *name = mem_printf("honeytoken/%s/%s", boxes_name(h->s->boxes, h->box), k->name);
+	CLEANUP(free_ptr)
+	char *name = mem_printf("honeytoken/%s/%s", boxes_name(h->s->boxes, h->box), k->name);
 	if (record_honeytoken(h->s->record, name, token->data, token->len, &err) < 0)
 		super_warn(h->s, NULL, "%s", err.text);
 	hash_of(token->data, token->len, &hash);
@@ -133,13 +145,17 @@ struct honey *honeytoken_new(struct super *s, uint64_t box, const json_t *names)
 	for (size_t i = 0; i < ARRAY_LEN(honeytoken_kinds); i++) {
 		bool wanted = false;
 		for (size_t n = 0; n < json_array_size(names); n++)
-			wanted |= kind_find(json_string_value(json_array_get(names, n))) == &honeytoken_kinds[i];
+			wanted |= kind_find(json_string_value(json_array_get(names, n))) ==
+				  &honeytoken_kinds[i];
 		if (!wanted)
 			continue;
 		CLEANUP(secret_wipe_buf) struct buf text = BUF_INIT;
 		honeytoken_write_text(h, &honeytoken_kinds[i], &text);
 		if (!honeytoken_kinds[i].path && !boxes_env(s->boxes, box, text.data)) {
-			super_warn(s, NULL, "box '%s' has a DEPLOY_TOKEN of its own: the honeytoken is not planted", boxes_name(s->boxes, box));
+			super_warn(
+				s, NULL,
+				"box '%s' has a DEPLOY_TOKEN of its own: the honeytoken is not planted",
+				boxes_name(s->boxes, box));
 			json_array_remove(h->planted, json_array_size(h->planted) - 1);
 		}
 		if (honeytoken_kinds[i].path) {
@@ -178,8 +194,8 @@ static void honeytoken_on_written(void *self, json_t *result, const struct err *
 		return;
 	}
 	if (err)
-		super_warn(h->s, NULL, "honeytoken %s could not be planted in box '%s': %s", h->file[h->written].path,
-			   boxes_name(h->s->boxes, h->box), err->text);
+		super_warn(h->s, NULL, "honeytoken %s could not be planted in box '%s': %s",
+			   h->file[h->written].path, boxes_name(h->s->boxes, h->box), err->text);
 	h->written++;
 	write_next(h);
 }
@@ -188,7 +204,7 @@ static void honeytoken_finish(struct honey *h)
 {
 	struct super *s = h->s;
 	uint64_t box = h->box;
-	void (*done)(struct super *s, uint64_t box) = h->done;
+	void (*done)(struct super * s, uint64_t box) = h->done;
 	json_t *body = json_object();
 	json_put(body, "tokens", json_incref(h->planted));
 	record_append_json(s->record, EV_HONEYTOKEN_PLANTED, box, 0, box, 0, body);
@@ -204,7 +220,8 @@ static void write_next(struct honey *h)
 		return;
 	}
 	const struct file *f = &h->file[h->written];
-	h->open->driver->write(h->open, f->path, f->text.data, f->text.len, 0600, honeytoken_on_written, h);
+	h->open->driver->write(h->open, f->path, f->text.data, f->text.len, 0600,
+			       honeytoken_on_written, h);
 }
 
 void honeytoken_plant(struct honey *h, struct box *b, void (*done)(struct super *s, uint64_t box))

@@ -32,7 +32,8 @@ int host_command_log(struct super *s, const struct control_request *rq, struct e
 	struct waiting *w = NEW(struct waiting);
 	w->s = s;
 	w->ticket = rq->ticket;
-	w->seq = record_append_json(s->record, EV_CONTROL_HOST, of ? (uint64_t)of : rq->cause, 0, 0, 0, body);
+	w->seq = record_append_json(s->record, EV_CONTROL_HOST, of ? (uint64_t)of : rq->cause, 0, 0,
+				    0, body);
 	record_barrier(s->record, w->seq, host_command_log_committed, w);
 	return 0;
 }

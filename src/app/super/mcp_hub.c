@@ -16,13 +16,15 @@ enum { SERVERS_MAX = 64, WRITE_AGAIN_MS = 20, PROGRESS_LINES = 1000, LOG_LINES_M
 struct server {
 	struct server *next;
 	struct mcp_hub *hub;
-	uint64_t id; /* of the action that opened it: no other server of this session, its past or its forks has had it */
+	/* of the action that opened it: no other server of this session, its past or its forks has
+	 * had it */
+	uint64_t id;
 	char *name;
 	struct mcp_conn *conn;
 	struct action *opening; /* the action that waits for it to be ready */
-	struct call *call;      /* the same for a server in a box */
-	uint64_t box_action;    /* the command in the box; 0: on the host */
-	struct buf out;         /* for the box, until its command runs */
+	struct call *call;	/* the same for a server in a box */
+	uint64_t box_action;	/* the command in the box; 0: on the host */
+	struct buf out;		/* for the box, until its command runs */
 	struct loop_timer *timer;
 	bool box, dead, writing;
 	bool over, closed; /* its command in the box has ended; the script has closed it */
@@ -45,7 +47,7 @@ struct mcp_hub {
 	struct effector open, call;
 	struct server *servers;
 	struct tool_call *calls;
-	struct mcp_conn **late; /* to be closed at the end of the turn */
+	struct mcp_conn **late;	      /* to be closed at the end of the turn */
 	size_t nr_late, cap_late, nr; /* nr: servers that live */
 	bool deferred;
 };
@@ -60,8 +62,12 @@ static struct mcp_hub *hub_of(struct super *s)
 	if (!s->mcp_hub) {
 		struct mcp_hub *h = NEW(struct mcp_hub);
 		h->super = s;
-		h->open = (struct effector){ .name = "mcp", .start = start_open, .cancel = mcp_hub_cancel_open, .self = h };
-		h->call = (struct effector){ .name = "mcp", .start = start_call, .cancel = cancel_call, .self = h };
+		h->open = (struct effector){
+			.name = "mcp", .start = start_open, .cancel = mcp_hub_cancel_open, .self = h
+		};
+		h->call = (struct effector){
+			.name = "mcp", .start = start_call, .cancel = cancel_call, .self = h
+		};
 		s->mcp_hub = h;
 	}
 	return s->mcp_hub;
@@ -142,14 +148,15 @@ static struct server *server_of(struct mcp_hub *h, uint64_t id)
 	return NULL;
 }
 
-/* --- what a script is told of a server ---------------------------------------------------------------------------- */
+/* --- what a script is told of a server -------------------------------------------------------- */
 
 static json_t *tools_for_script(const json_t *listed)
 {
 	json_t *list = json_array();
 	size_t i;
 	const json_t *t;
-	json_array_foreach(listed, i, t) {
+	json_array_foreach(listed, i, t)
+	{
 		json_t *o = json_object();
 		const json_t *hints = json_object_get(t, "annotations");
 		json_put_str(o, "name", json_str(t, "name", ""));
@@ -176,7 +183,7 @@ static json_t *opened_value(const struct server *v)
 	return o;
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static void mcp_hub_on_ready(void *self, const struct err *err)
 {
@@ -187,7 +194,8 @@ static void mcp_hub_on_ready(void *self, const struct err *err)
 	v->call = NULL;
 	if (err) {
 		if (c)
-			call_fail(c, "backend", NULL, NULL, v->box_action, "MCP server '%s': %s", v->name, err->text);
+			call_fail(c, "backend", NULL, NULL, v->box_action, "MCP server '%s': %s",
+				  v->name, err->text);
 		if (a) {
 			struct err why = *err;
 			err_wrap(&why, "MCP server '%s'", v->name);
@@ -195,7 +203,8 @@ static void mcp_hub_on_ready(void *self, const struct err *err)
 			action_fail(a, &why);
 		}
 		if (v->box_action)
-			gate_cancel(v->hub->super->gate, v->box_action, "cancel", "the MCP server cannot be used");
+			gate_cancel(v->hub->super->gate, v->box_action, "cancel",
+				    "the MCP server cannot be used");
 		else
 			server_free(v);
 		return;
@@ -216,7 +225,8 @@ static void mcp_hub_on_gone(void *self, const struct err *why)
 	mcp_hub_die(v);
 	free(v->why);
 	v->why = mem_strdup(why->text);
-	super_warn(v->hub->super, "the next call starts it again", "MCP server '%s' has gone: %s", v->name, why->text);
+	super_warn(v->hub->super, "the next call starts it again", "MCP server '%s' has gone: %s",
+		   v->name, why->text);
 	drop_conn(v);
 }
 
@@ -224,14 +234,16 @@ static void mcp_hub_on_changed(void *self)
 {
 	struct server *v = self;
 	json_t *body = json_object();
-	CLEANUP(free_ptr) char *text = mem_printf("MCP server '%s' has another list of tools now", v->name);
+	CLEANUP(free_ptr)
+	char *text = mem_printf("MCP server '%s' has another list of tools now", v->name);
 	json_put_str(body, "level", "note");
 	json_put_str(body, "text", text);
 	v->changed++;
 	record_append_json(v->hub->super->record, EV_NOTE, v->hub->super->start_seq, 0, 0, 0, body);
 }
 
-/* What it says beside the protocol goes to the action that waits for it, first to the one that opens it. */
+/* What it says beside the protocol goes to the action that waits for it, first to the one that
+ * opens it. */
 static void mcp_hub_on_log(void *self, const char *bytes, size_t len)
 {
 	struct server *v = self;
@@ -243,7 +255,10 @@ static void mcp_hub_on_log(void *self, const char *bytes, size_t len)
 		action_output(a, STREAM_ERR, bytes, len);
 }
 
-static const struct mcp_conn_ops conn_ops = { .ready = mcp_hub_on_ready, .gone = mcp_hub_on_gone, .changed = mcp_hub_on_changed, .log = mcp_hub_on_log };
+static const struct mcp_conn_ops conn_ops = { .ready = mcp_hub_on_ready,
+					      .gone = mcp_hub_on_gone,
+					      .changed = mcp_hub_on_changed,
+					      .log = mcp_hub_on_log };
 
 /* "text", or {"$secret":NAME,"prefix"} with its value. */
 static void mcp_hub_put_value(const struct super *s, struct buf *out, const json_t *v)
@@ -260,11 +275,13 @@ static void mcp_hub_put_value(const struct super *s, struct buf *out, const json
 	}
 }
 
-static void mcp_hub_put_pairs(const struct super *s, struct strv *out, const json_t *pairs, const char *between)
+static void mcp_hub_put_pairs(const struct super *s, struct strv *out, const json_t *pairs,
+			      const char *between)
 {
 	const char *key;
 	json_t *v;
-	json_object_foreach((json_t *)(uintptr_t)pairs, key, v) {
+	json_object_foreach((json_t *)(uintptr_t)pairs, key, v)
+	{
 		struct buf b = BUF_INIT;
 		buf_printf(&b, "%s%s", key, between);
 		mcp_hub_put_value(s, &b, v);
@@ -296,8 +313,13 @@ static void start_open(void *self, struct action *a)
 	mcp_hub_put_pairs(h->super, &headers, json_object_get(spec->args, "headers"), ": ");
 	int rc = url && !h->http ? http_new(&h->http, h->super->loop, NULL, &err) : 0;
 	const struct mcp_conn_spec how = {
-		.argv = url ? NULL : &spec->argv, .env = &env, .cwd = json_str(spec->args, "cwd", NULL), .url = url,
-		.headers = &headers, .http = h->http, .open_us = spec->timeout_us,
+		.argv = url ? NULL : &spec->argv,
+		.env = &env,
+		.cwd = json_str(spec->args, "cwd", NULL),
+		.url = url,
+		.headers = &headers,
+		.http = h->http,
+		.open_us = spec->timeout_us,
 	};
 	v->id = action_id(a);
 	v->opening = a;
@@ -347,7 +369,7 @@ static void open_done(struct call *c, const struct action_result *res)
 	call_answer(c, v);
 }
 
-/* --- a server in a box -------------------------------------------------------------------------------------------- */
+/* --- a server in a box ------------------------------------------------------------------------ */
 
 static void write_box(void *self)
 {
@@ -356,7 +378,8 @@ static void write_box(void *self)
 	v->writing = false;
 	if (!v->out.len || v->dead)
 		return;
-	if (boxes_stdin(v->hub->super->boxes, v->box_action, v->out.data, v->out.len, false, &err) == 0) {
+	if (boxes_stdin(v->hub->super->boxes, v->box_action, v->out.data, v->out.len, false,
+			&err) == 0) {
 		buf_reset(&v->out);
 		return;
 	}
@@ -370,7 +393,8 @@ static void to_box(void *self, const void *bytes, size_t len)
 	json_t *body = json_object();
 	json_put_bytes(body, "data", bytes, len);
 	json_put_flag(body, "eof", false);
-	uint64_t seq = record_append_json(s->record, EV_PROC_STDIN, v->box_action, 0, 0, v->box_action, body);
+	uint64_t seq = record_append_json(s->record, EV_PROC_STDIN, v->box_action, 0, 0,
+					  v->box_action, body);
 	buf_append(&v->out, bytes, len);
 	if (!v->writing)
 		record_barrier(s->record, seq, write_box, v);
@@ -409,8 +433,14 @@ static void open_in_box(struct call *c, struct strv *argv)
 	if (!call_box(c, &box) || !call_bytes(c, "cwd", &cwd))
 		return;
 	struct server *v = server_new(h, json_str(c->args, "name", "server"));
-	struct action_spec spec = { .kind = ACT_EXEC, .box = box, .tool = "sg.mcp", .parallel = true, .may_write = true,
-				    .agent = c->agent, .cause = c->agent ? c->agent : c->super->start_seq, .said = c->said };
+	struct action_spec spec = { .kind = ACT_EXEC,
+				    .box = box,
+				    .tool = "sg.mcp",
+				    .parallel = true,
+				    .may_write = true,
+				    .agent = c->agent,
+				    .cause = c->agent ? c->agent : c->super->start_seq,
+				    .said = c->said };
 	const struct action_client client = { .done = box_done, .output = box_output, .self = v };
 	CLEANUP(json_release) json_t *args = json_object();
 	json_put_flag(args, "spawn", true);
@@ -422,15 +452,17 @@ static void open_in_box(struct call *c, struct strv *argv)
 	v->box = true;
 	v->call = c;
 	v->timer = loop_timer_new(c->super->loop, write_box, v);
-	v->id = v->box_action = gate_submit(c->super->gate, &spec, boxes_effector(c->super->boxes, box), &client);
+	v->id = v->box_action =
+		gate_submit(c->super->gate, &spec, boxes_effector(c->super->boxes, box), &client);
 	strv_release(&spec.env);
-	const struct mcp_conn_spec how = { .write = to_box, .open_us = json_int(c->args, "timeout_us", 0) };
+	const struct mcp_conn_spec how = { .write = to_box,
+					   .open_us = json_int(c->args, "timeout_us", 0) };
 	struct err err = ERR_INIT;
 	if (mcp_conn_open(&v->conn, c->super->loop, &how, &conn_ops, v, &err) < 0)
 		mcp_hub_on_ready(v, &err);
 }
 
-/* --- ops ---------------------------------------------------------------------------------------------------------- */
+/* --- ops -------------------------------------------------------------------------------------- */
 
 void op_mcp_find(struct call *c)
 {
@@ -450,16 +482,24 @@ void op_mcp_open(struct call *c)
 	bool in_box = !strcmp(json_str(c->args, "where", "host"), "box");
 	json_get_argv(json_object_get(c->args, "command"), &argv);
 	if (!mcp_name_ok(name) || (argv.nr > 0) == (url != NULL) || (in_box && url)) {
-		call_fail(c, "script", NULL, NULL, 0, "an MCP server needs a name, and either a command or, on the host, a url");
+		call_fail(
+			c, "script", NULL, NULL, 0,
+			"an MCP server needs a name, and either a command or, on the host, a url");
 	} else if (h->nr >= SERVERS_MAX) {
-		call_fail(c, "limit", NULL, NULL, 0, "%d MCP servers are open already", SERVERS_MAX);
+		call_fail(c, "limit", NULL, NULL, 0, "%d MCP servers are open already",
+			  SERVERS_MAX);
 	} else if (in_box && c->secrets.nr) {
-		call_fail(c, "script", NULL, NULL, 0, "a server in a box gets no secret: run it with where = \"host\"");
+		call_fail(c, "script", NULL, NULL, 0,
+			  "a server in a box gets no secret: run it with where = \"host\"");
 	} else if (in_box) {
 		open_in_box(c, &argv);
 	} else {
 		CLEANUP(free_ptr) char *tool = mem_printf("mcp:%s", name);
-		struct action_spec spec = { .kind = ACT_MCP, .leaves_box = true, .parallel = true, .args = c->args, .argv = argv,
+		struct action_spec spec = { .kind = ACT_MCP,
+					    .leaves_box = true,
+					    .parallel = true,
+					    .args = c->args,
+					    .argv = argv,
 					    .timeout_us = json_int(c->args, "timeout_us", 0) };
 		c->tool = tool;
 		call_action(c, &spec, &h->open, open_done);
@@ -492,7 +532,9 @@ static void mcp_hub_tool_done(void *self, const json_t *result, const struct err
 			json_t *body = json_object();
 			json_put_str(body, "why", why.text);
 			action_ended(a, END_TIMEOUT, body);
-		} else if (err->code == ERR_NOENT) { /* it is certain that nothing was done: the script may ask once more */
+		} else if (err->code ==
+			   /* it is certain that nothing was done: the script may ask once more */
+			   ERR_NOENT) {
 			json_t *body = json_object();
 			json_put_str(body, "why", why.text);
 			json_put_flag(body, "not_begun", true);
@@ -526,13 +568,15 @@ static void tool_progress(void *self, int64_t done, int64_t total, const char *t
 
 static void start_call(void *self, struct action *a)
 {
-	static const struct mcp_call_ops ops = { .done = mcp_hub_tool_done, .progress = tool_progress };
+	static const struct mcp_call_ops ops = { .done = mcp_hub_tool_done,
+						 .progress = tool_progress };
 	struct mcp_hub *h = self;
 	const struct action_spec *spec = action_spec(a);
 	struct server *v = server_of(h, (uint64_t)json_int(spec->args, "server", 0));
 	if (!v || v->dead || !v->conn) {
 		struct err err = ERR_INIT;
-		err_set(&err, ERR_CLOSED, "the MCP server has gone%s%.200s", v && v->why ? ": " : "", v && v->why ? v->why : "");
+		err_set(&err, ERR_CLOSED, "the MCP server has gone%s%.200s",
+			v && v->why ? ": " : "", v && v->why ? v->why : "");
 		action_fail(a, &err);
 		return;
 	}
@@ -540,8 +584,8 @@ static void start_call(void *self, struct action *a)
 	*t = (struct tool_call){ .next = h->calls, .hub = h, .action = a, .server = v };
 	h->calls = t;
 	action_set_tag(a, t);
-	t->call = mcp_client_call(mcp_conn_client(v->conn), json_str(spec->args, "name", ""), json_object_get(spec->args, "args"),
-				  spec->timeout_us, &ops, t);
+	t->call = mcp_client_call(mcp_conn_client(v->conn), json_str(spec->args, "name", ""),
+				  json_object_get(spec->args, "args"), spec->timeout_us, &ops, t);
 }
 
 static void cancel_call(void *self, struct action *a, const char *how)
@@ -561,9 +605,11 @@ static void mcp_hub_call_done(struct call *c, const struct action_result *res)
 {
 	if (res->end == END_FAILED) {
 		const char *why = res->why ? res->why : json_str(res->body, "why", "failed");
-		struct server *v = server_of(hub_of(c->super), (uint64_t)json_int(c->args, "server", 0));
+		struct server *v =
+			server_of(hub_of(c->super), (uint64_t)json_int(c->args, "server", 0));
 		bool not_begun = json_flag(res->body, "not_begun", false);
-		call_fail(c, not_begun || !v || v->dead ? "backend" : "io", NULL, NULL, not_begun ? 0 : res->id, "%s", why);
+		call_fail(c, not_begun || !v || v->dead ? "backend" : "io", NULL, NULL,
+			  not_begun ? 0 : res->id, "%s", why);
 		return;
 	}
 	if (!call_outcome(c, res))
@@ -578,12 +624,17 @@ void op_mcp_call(struct call *c)
 	struct mcp_hub *h = hub_of(c->super);
 	const struct server *v = server_of(h, (uint64_t)json_int(c->args, "server", 0));
 	if ((!v || v->dead) && !answer_cache_knows(resume_recorded(c->super->resume), c)) {
-		call_fail(c, "backend", NULL, NULL, 0, "the MCP server%s%s is not there (any more)%s%s", v ? " " : "", v ? v->name : "",
-			  v && v->why ? ": " : "", v && v->why ? v->why : "");
+		call_fail(c, "backend", NULL, NULL, 0,
+			  "the MCP server%s%s is not there (any more)%s%s", v ? " " : "",
+			  v ? v->name : "", v && v->why ? ": " : "", v && v->why ? v->why : "");
 		return;
 	}
-	CLEANUP(free_ptr) char *tool = mem_printf("mcp:%s:%s", v ? v->name : "", json_str(c->args, "name", ""));
-	struct action_spec spec = { .kind = ACT_MCP, .leaves_box = !v || !v->box, .parallel = true, .args = c->args,
+	CLEANUP(free_ptr)
+	char *tool = mem_printf("mcp:%s:%s", v ? v->name : "", json_str(c->args, "name", ""));
+	struct action_spec spec = { .kind = ACT_MCP,
+				    .leaves_box = !v || !v->box,
+				    .parallel = true,
+				    .args = c->args,
 				    .timeout_us = json_int(c->args, "timeout_us", 0) };
 	c->tool = tool; /* the rules go by this name */
 	call_action(c, &spec, &h->call, mcp_hub_call_done);
@@ -592,7 +643,8 @@ void op_mcp_call(struct call *c)
 
 void op_mcp_tools(struct call *c)
 {
-	const struct server *v = server_of(hub_of(c->super), (uint64_t)json_int(c->args, "server", 0));
+	const struct server *v =
+		server_of(hub_of(c->super), (uint64_t)json_int(c->args, "server", 0));
 	if (!v || v->dead || !v->conn) {
 		call_fail(c, "backend", NULL, NULL, 0, "the MCP server is not there (any more)");
 		return;
@@ -614,7 +666,8 @@ void op_mcp_close(struct call *c)
 		if (v->conn)
 			mcp_client_lost(mcp_conn_client(v->conn), &err); /* its open calls end */
 		if (v->box_action && !v->over)
-			gate_cancel(c->super->gate, v->box_action, "cancel", "closed by the script");
+			gate_cancel(c->super->gate, v->box_action, "cancel",
+				    "closed by the script");
 		drop_conn(v);
 		if (!v->box_action || v->over)
 			server_free(v);

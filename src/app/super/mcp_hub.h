@@ -1,7 +1,8 @@
-/* MCP servers that a script uses (ops mcp.find, mcp.open, mcp.call, mcp.tools, mcp.close). Starting one and each call of a
- * tool is an action of kind mcp. A server on the host is a child of ours or reached over HTTP, with the secrets that its
- * options name; one in a box is a spawned command of that box and speaks through its pipes. A server lives until it is
- * closed, dies, or the session ends. Loop thread only. */
+/* MCP servers that a script uses (ops mcp.find, mcp.open, mcp.call, mcp.tools, mcp.close). Starting
+ * one and each call of a tool is an action of kind mcp. A server on the host is a child of ours or
+ * reached over HTTP, with the secrets that its options name; one in a box is a spawned command of
+ * that box and speaks through its pipes. A server lives until it is closed, dies, or the session
+ * ends. Loop thread only. */
 #ifndef APP_MCP_HUB_H
 #define APP_MCP_HUB_H
 

@@ -16,9 +16,9 @@ struct mcp_inbox {
 	struct wanted *open;
 	size_t nr_open, cap_open;
 	uint64_t next;
-	json_t *queue;      /* what mcp.next has not taken yet */
+	json_t *queue;	    /* what mcp.next has not taken yet */
 	struct call *waits; /* an mcp.next */
-	int pidfd;          /* of the serving process */
+	int pidfd;	    /* of the serving process */
 	struct loop_fd *watch;
 	bool gone;
 };
@@ -102,7 +102,8 @@ static struct wanted *mcp_inbox_find(struct mcp_inbox *m, uint64_t nr, int64_t i
 	return NULL;
 }
 
-int mcp_inbox_command(struct super *s, const struct control_request *rq, const char *text, struct err *err)
+int mcp_inbox_command(struct super *s, const struct control_request *rq, const char *text,
+		      struct err *err)
 {
 	struct mcp_inbox *m = mcp_inbox(s);
 	CLEANUP(json_release) json_t *j = json_parse(text, strlen(text), "mcp_call", err);
@@ -134,7 +135,9 @@ int mcp_inbox_command(struct super *s, const struct control_request *rq, const c
 	if (s->ending || m->gone)
 		return err_set(err, ERR_CLOSED, "this session is ending");
 	GROW(m->open, m->nr_open, m->cap_open);
-	m->open[m->nr_open++] = (struct wanted){ .nr = ++m->next, .ticket = rq->ticket, .id = json_int(j, "id", 0) };
+	m->open[m->nr_open++] = (struct wanted){ .nr = ++m->next,
+						 .ticket = rq->ticket,
+						 .id = json_int(j, "id", 0) };
 	json_t *v = json_object(), *args = json_object_get(j, "args");
 	json_put_int(v, "request", (int64_t)m->next);
 	json_put_str(v, "tool", json_str(j, "tool", ""));

@@ -33,7 +33,8 @@ json_t *notices_texts(struct super *s, uint64_t box)
 		return NULL;
 	json_t *texts = json_array();
 	for (size_t i = 0; i < json_array_size(told); i++)
-		json_array_append_new(texts, json_string(json_str(json_array_get(told, i), "text", "")));
+		json_array_append_new(texts,
+				      json_string(json_str(json_array_get(told, i), "text", "")));
 	return texts;
 }
 

@@ -1,4 +1,5 @@
-/* What is left out of a sandbox or its recording is recorded as box.notice, once for what is the same, and kept for the script. */
+/* What is left out of a sandbox or its recording is recorded as box.notice, once for what is the
+ * same, and kept for the script. */
 #ifndef APP_NOTICES_H
 #define APP_NOTICES_H
 

@@ -19,7 +19,8 @@ static void child_gone(void *self, int fd, unsigned events)
 	free(w);
 }
 
-/* The command is the user's own, from his configuration; what it is told comes in the environment, never in its text. */
+/* The command is the user's own, from his configuration; what it is told comes in the environment,
+ * never in its text. */
 void super_notify(struct super *s, const char *title, const char *text)
 {
 	if (!s->opts->notify)
@@ -56,7 +57,8 @@ void super_notify(struct super *s, const char *title, const char *text)
 
 void super_held(struct super *s, uint64_t id, const char *text)
 {
-	CLEANUP(free_ptr) char *title = mem_printf("sandglass: #%llu waits", (unsigned long long)id);
+	CLEANUP(free_ptr)
+	char *title = mem_printf("sandglass: #%llu waits", (unsigned long long)id);
 	if (!s->nr_people)
 		super_notify(s, title, text);
 	super_changed(s);

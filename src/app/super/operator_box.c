@@ -32,7 +32,10 @@ static void operator_box_over(void *self, const struct action_result *res)
 	struct deed *d = self;
 	struct err err = ERR_INIT;
 	if (res->end == END_DENIED)
-		err_set(&err, ERR_DENIED, "it was denied: %s", res->why ? res->why : res->rule ? res->rule : "by a rule");
+		err_set(&err, ERR_DENIED, "it was denied: %s",
+			res->why    ? res->why
+			: res->rule ? res->rule
+				    : "by a rule");
 	else if (res->end != END_OK)
 		err_set(&err, ERR_IO, "%s", res->why ? res->why : action_end_name(res->end));
 	if (d->s->server && !d->told && err.code != ERR_NONE)
@@ -54,7 +57,10 @@ static void operator_box_submit(struct deed *d, const struct ask_for *a, struct 
 	spec->cause = a->rq->cause;
 	spec->person = true;
 	uint64_t id = gate_submit(g, spec, &d->eff, &client);
-	const struct decide yes = { .action = id, .decision = DECIDE_APPROVE, .note = "by the command itself", .who = a->rq->who };
+	const struct decide yes = { .action = id,
+				    .decision = DECIDE_APPROVE,
+				    .note = "by the command itself",
+				    .who = a->rq->who };
 	const struct action *now = gate_action(g, id);
 	if (now && action_state(now) == ACTION_HELD && gate_decide(g, &yes, &err) < 0) {
 		json_t *out = json_object();
@@ -64,11 +70,18 @@ static void operator_box_submit(struct deed *d, const struct ask_for *a, struct 
 	}
 }
 
-void operator_box_copy(const struct ask_for *a, uint64_t box, bool put, const char *path, const char *host)
+void operator_box_copy(const struct ask_for *a, uint64_t box, bool put, const char *path,
+		       const char *host)
 {
 	struct deed *d = deed_new(a);
-	struct action_spec spec = { .kind = put ? ACT_PUT : ACT_GET, .tool = put ? "put" : "get", .box = box, .path = path, .host_path = host,
-				    .leaves_box = true, .may_write = put, .parallel = true };
+	struct action_spec spec = { .kind = put ? ACT_PUT : ACT_GET,
+				    .tool = put ? "put" : "get",
+				    .box = box,
+				    .path = path,
+				    .host_path = host,
+				    .leaves_box = true,
+				    .may_write = put,
+				    .parallel = true };
 	op_copy_effector(a->s, &d->eff);
 	operator_box_submit(d, a, &spec);
 }
@@ -80,7 +93,9 @@ int operator_box_snapshot(const struct ask_for *a, uint64_t box, const char *lab
 		return err_set(err, ERR_UNSUPPORTED, "the driver of this box shows no files");
 	CLEANUP(json_release) json_t *args = json_object();
 	struct deed *d = deed_new(a);
-	struct action_spec spec = { .kind = ACT_SNAPSHOT, .tool = "snapshot", .box = box, .args = args };
+	struct action_spec spec = {
+		.kind = ACT_SNAPSHOT, .tool = "snapshot", .box = box, .args = args
+	};
 	json_put_str(args, "label", label);
 	op_snapshot_effector(t, &d->eff);
 	operator_box_submit(d, a, &spec);
@@ -110,7 +125,8 @@ static json_t *names_and_kinds(const json_t *entries)
 {
 	json_t *rows = json_array(), *e;
 	size_t i;
-	json_array_foreach(entries, i, e) {
+	json_array_foreach(entries, i, e)
+	{
 		json_t *row = json_object();
 		json_put(row, "name", json_incref(json_object_get(e, "name")));
 		json_put_str(row, "kind", json_str(e, "kind", ""));
@@ -170,10 +186,13 @@ static void look_now(void *self)
 	operator_box_look_end(l, NULL, &err);
 }
 
-/* Where a box is far away, to look is to run something in it: not before the command that asks is on record. */
+/* Where a box is far away, to look is to run something in it: not before the command that asks is
+ * on record. */
 void operator_box_look(const struct ask_for *a, uint64_t box, const char *path)
 {
 	struct look *l = NEW(struct look);
-	*l = (struct look){ .s = a->s, .ticket = a->rq->ticket, .box = box, .path = mem_strdup(path) };
+	*l = (struct look){
+		.s = a->s, .ticket = a->rq->ticket, .box = box, .path = mem_strdup(path)
+	};
 	record_barrier(a->s->record, a->rq->cause, look_now, l);
 }

@@ -3,15 +3,23 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { INPUT_KEPT = 256 << 10, AHEAD_MAX = 1 << 20, LOOK_MS = 5, LOOK_MAX_MS = 500, TAKE_MAX_MS = 20, COME_MS = 30000 };
+enum {
+	INPUT_KEPT = 256 << 10,
+	AHEAD_MAX = 1 << 20,
+	LOOK_MS = 5,
+	LOOK_MAX_MS = 500,
+	TAKE_MAX_MS = 20,
+	COME_MS = 30000
+};
 
 struct input {
 	struct input *next;
 	struct super *super;
-	uint64_t action, box, cause, ticket; /* cause: the command that brought the piece; ticket 0: nobody is to be answered */
+	/* cause: the command that brought the piece; ticket 0: nobody is to be answered */
+	uint64_t action, box, cause, ticket;
 	struct buf piece;
-	struct buf held; /* passed on, not recorded yet: it could be the beginning of a secret */
-	uint64_t taken; /* bytes so far */
+	struct buf held;  /* passed on, not recorded yet: it could be the beginning of a secret */
+	uint64_t taken;	  /* bytes so far */
 	bool busy, given; /* there is a piece; it was passed on */
 	bool eof, left;	  /* this piece is the last; nobody is there who could send another */
 	struct loop_timer *timer;
@@ -74,7 +82,8 @@ static void operator_input_pass_on(void *self)
 {
 	struct input *in = self;
 	struct err err = ERR_INIT;
-	if (boxes_stdin(in->super->boxes, in->action, buf_cstr(&in->piece), in->piece.len, in->eof, &err) < 0) {
+	if (boxes_stdin(in->super->boxes, in->action, buf_cstr(&in->piece), in->piece.len, in->eof,
+			&err) < 0) {
 		operator_input_finish(in, &err);
 		return;
 	}
@@ -95,7 +104,8 @@ static void operator_input_put_hash(json_t *body, const struct buf *bytes)
 
 static void operator_input_keep_held(struct input *in);
 
-/* Nobody sees what is typed where nothing is echoed, so the record does not keep it either: only how much it was. */
+/* Nobody sees what is typed where nothing is echoed, so the record does not keep it either: only
+ * how much it was. */
 static json_t *hidden_body(const struct buf *bytes)
 {
 	json_t *body = json_object();
@@ -113,7 +123,10 @@ static void operator_input_keep(struct input *in, const struct action *act)
 		json_t *hidden = hidden_body(&in->piece);
 		if (in->eof)
 			json_put_flag(hidden, "eof", true);
-		record_barrier(r, record_append_json(r, EV_PROC_STDIN, in->cause, 0, in->box, in->action, hidden), operator_input_pass_on, in);
+		record_barrier(r,
+			       record_append_json(r, EV_PROC_STDIN, in->cause, 0, in->box,
+						  in->action, hidden),
+			       operator_input_pass_on, in);
 		return;
 	}
 	json_t *body = json_object();
@@ -130,10 +143,13 @@ static void operator_input_keep(struct input *in, const struct action *act)
 	if (in->eof)
 		json_put_flag(body, "eof", true);
 	in->taken += in->piece.len;
-	record_barrier(r, record_append_json(r, EV_PROC_STDIN, in->cause, 0, in->box, in->action, body), operator_input_pass_on, in);
+	record_barrier(
+		r, record_append_json(r, EV_PROC_STDIN, in->cause, 0, in->box, in->action, body),
+		operator_input_pass_on, in);
 }
 
-/* No more can come that would make a secret of it. It was passed on with the piece before, which told its length. */
+/* No more can come that would make a secret of it. It was passed on with the piece before, which
+ * told its length. */
 static void operator_input_keep_held(struct input *in)
 {
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
@@ -142,7 +158,8 @@ static void operator_input_keep_held(struct input *in)
 	json_t *body = json_object();
 	record_clean_piece(in->super->record, &in->held, NULL, 0, true, &clean);
 	json_put_bytes(body, "data", buf_cstr(&clean), clean.len);
-	record_append_json(in->super->record, EV_PROC_STDIN, in->cause, 0, in->box, in->action, body);
+	record_append_json(in->super->record, EV_PROC_STDIN, in->cause, 0, in->box, in->action,
+			   body);
 }
 
 void operator_input_ended(struct super *s, uint64_t id)
@@ -206,7 +223,8 @@ void operator_input_expect(struct super *s, uint64_t id)
 	loop_timer_set(input_new(s, id)->timer, COME_MS, 0);
 }
 
-int operator_input(const struct ask_for *a, uint64_t id, struct buf *bytes, bool eof, struct err *err)
+int operator_input(const struct ask_for *a, uint64_t id, struct buf *bytes, bool eof,
+		   struct err *err)
 {
 	struct super *s = a->s;
 	const struct action *act = gate_action(s->gate, id);
@@ -216,9 +234,11 @@ int operator_input(const struct ask_for *a, uint64_t id, struct buf *bytes, bool
 		rc = err_set(err, ERR_BUSY, "the piece before has not been taken yet");
 	else if (in && in->left)
 		rc = err_set(err, ERR_CLOSED, "the input of #%" PRIu64 " has ended", id);
-	else if (!act || action_spec(act)->kind != ACT_EXEC || !json_flag(action_spec(act)->args, "stdin", false) ||
+	else if (!act || action_spec(act)->kind != ACT_EXEC ||
+		 !json_flag(action_spec(act)->args, "stdin", false) ||
 		 json_flag(action_spec(act)->args, "spawn", false))
-		rc = err_set(err, ERR_NOENT, "#%" PRIu64 " is not a command that runs and takes input", id);
+		rc = err_set(err, ERR_NOENT,
+			     "#%" PRIu64 " is not a command that runs and takes input", id);
 	if (rc < 0) {
 		buf_release(bytes);
 		return rc;

@@ -19,8 +19,8 @@
 #include "base/text/sanitize.h"
 #include "record/record.h"
 
-/* Who has typed at something else does not decide: DEAD_US after the
- * question nothing counts. A terminal that has gone hangs up anew every HANG_UP_US: a program that reads may eat one. */
+/* Who has typed at something else does not decide: DEAD_US after the question nothing counts. A
+ * terminal that has gone hangs up anew every HANG_UP_US: a program that reads may eat one. */
 enum { LOOK_MS = 15, LINE_LOOKED_AT = 4, DEAD_US = 400000, HANG_UP_US = 1000000 };
 
 static volatile sig_atomic_t operator_shell_resized;
@@ -74,18 +74,20 @@ struct own {
 	bool gave_up, told; /* told: who denied it */
 	bool held, tty;
 	bool waits, lost; /* what was typed last: the box is frozen; it was too much */
-	bool high, sure; /* the risk is high; "yes" has been typed once */
-	bool elsewhere;  /* a rule wants a name typed: not here */
-	char *intent;    /* of what was asked, hex: an approval is of that and of nothing else */
+	bool high, sure;  /* the risk is high; "yes" has been typed once */
+	bool elsewhere;	  /* a rule wants a name typed: not here */
+	char *intent;	  /* of what was asked, hex: an approval is of that and of nothing else */
 	int64_t dead_until_us;
-	int64_t over_us; /* nothing is typed any more: when it was said last; 0 */
+	int64_t over_us;  /* nothing is typed any more: when it was said last; 0 */
 	struct buf ended; /* how, where that is not its own doing */
-	size_t nr_typed; /* while it is held: of one line */
+	size_t nr_typed;  /* while it is held: of one line */
 	char typed[LINE_LOOKED_AT];
 };
 
-/* What is typed goes on its way unseen: that it waits, or is thrown away, is said once each time. */
-static void operator_shell_on_reply(void *self, uint64_t id, const json_t *result, const struct err *err)
+/* What is typed goes on its way unseen: that it waits, or is thrown away, is said once each
+ * time. */
+static void operator_shell_on_reply(void *self, uint64_t id, const json_t *result,
+				    const struct err *err)
 {
 	struct own *o = self;
 	bool waits = json_flag(result, "frozen", false), lost = err && err->code == ERR_FULL;
@@ -93,7 +95,8 @@ static void operator_shell_on_reply(void *self, uint64_t id, const json_t *resul
 	if (lost && !o->lost)
 		fprintf(stderr, "\r\n-- %s --\r\n", err->text);
 	else if (waits && !o->waits)
-		fprintf(stderr, "\r\n-- the box is frozen: what you type waits until it is thawed --\r\n");
+		fprintf(stderr,
+			"\r\n-- the box is frozen: what you type waits until it is thawed --\r\n");
 	o->waits = waits || (lost && o->waits);
 	o->lost = lost;
 }
@@ -122,18 +125,27 @@ static void tell_held(struct own *o, const json_t *body)
 	bool ask = false;
 	for (size_t i = 0; i < json_array_size(reasons); i++)
 		ask |= strcmp(json_string_value(json_array_get(reasons, i)), "ask") == 0;
-	const char *rule = ask ? json_str(body, "rule", "") : "", *why = ask ? json_str(body, "why", "") : "";
+	const char *rule = ask ? json_str(body, "rule", "") : "",
+		   *why = ask ? json_str(body, "why", "") : "";
 	free(o->intent);
 	o->intent = mem_strdup(json_str(body, "intent", ""));
 	o->high = strcmp(json_str(body, "risk", ""), "high") == 0;
 	o->elsewhere = *json_str(body, "type", "") != 0;
-	fprintf(stderr, "this shell waits for a person: #%" PRIu64 "%s, ", o->id, o->high ? ", RISK high" : "");
-	operator_shell_put_safe("", rule, *rule ? " asks" : ask ? "no rule lets it run" : "its agent or everything is paused");
+	fprintf(stderr, "this shell waits for a person: #%" PRIu64 "%s, ", o->id,
+		o->high ? ", RISK high" : "");
+	operator_shell_put_safe("", rule,
+				*rule ? " asks"
+				: ask ? "no rule lets it run"
+				      : "its agent or everything is paused");
 	operator_shell_put_safe(*why ? ": " : "", why, "\r\n");
 	if (o->elsewhere)
-		fprintf(stderr, "'sandglass approve %" PRIu64 " --confirm ...' approves it elsewhere, Ctrl-C gives it up\r\n", o->id);
+		fprintf(stderr,
+			"'sandglass approve %" PRIu64
+			" --confirm ...' approves it elsewhere, Ctrl-C gives it up\r\n",
+			o->id);
 	else
-		fprintf(stderr, "yes and Enter%s approves it, Ctrl-C gives it up; whatever else is typed is thrown away\r\n",
+		fprintf(stderr,
+			"yes and Enter%s approves it, Ctrl-C gives it up; whatever else is typed is thrown away\r\n",
 			o->high ? ", twice," : "");
 	o->held = true;
 	ask_anew(o);
@@ -147,7 +159,8 @@ static void operator_shell_decide(struct own *o, const char *verb, const char *m
 		json_put_str(opts, "message", message);
 	if (*o->intent)
 		json_put_str(opts, "intent", o->intent);
-	if (control_client_call(o->c, operator_shell_words(verb, o->id), opts, 10000, &reply, &err) < 0)
+	if (control_client_call(o->c, operator_shell_words(verb, o->id), opts, 10000, &reply,
+				&err) < 0)
 		fprintf(stderr, "%s\r\n", err.text);
 	json_decref(reply);
 }
@@ -163,7 +176,9 @@ static void typed_line(struct own *o)
 	if (yes && sure && !o->elsewhere)
 		operator_shell_decide(o, "approve", NULL);
 	else if (yes && !o->elsewhere)
-		fprintf(stderr, "the risk is high: yes and Enter once more approves #%" PRIu64 "\r\n", o->id);
+		fprintf(stderr,
+			"the risk is high: yes and Enter once more approves #%" PRIu64 "\r\n",
+			o->id);
 }
 
 static void operator_shell_give_up(struct own *o)
@@ -224,18 +239,21 @@ static void operator_shell_typed(struct own *o)
 /* "denied by ann: not now". */
 static void tell_denied(struct own *o, const json_t *body)
 {
-	const char *who = json_str(json_object_get(body, "who"), "name", NULL), *message = json_str(body, "message", "");
+	const char *who = json_str(json_object_get(body, "who"), "name", NULL),
+		   *message = json_str(body, "message", "");
 	if (strncmp(json_str(body, "decision", ""), "deny", 4) != 0)
 		return;
 	o->told = true;
-	operator_shell_put_safe("\r\nthis shell was denied by ", who ? who : json_str(body, "by", "?"), "");
+	operator_shell_put_safe("\r\nthis shell was denied by ",
+				who ? who : json_str(body, "by", "?"), "");
 	operator_shell_put_safe(*message ? ": " : "", message, "\r\n");
 }
 
 /* Of an end that is no exit of the shell's own; told when the terminal is again as it was. */
 static void keep_end(struct own *o, const json_t *body)
 {
-	const char *end = json_str(body, "end", ""), *why = json_str(body, "why", ""), *rule = json_str(body, "rule", "");
+	const char *end = json_str(body, "end", ""), *why = json_str(body, "why", ""),
+		   *rule = json_str(body, "rule", "");
 	if (o->told || strcmp(end, "ok") == 0 || (!*why && json_object_get(body, "code")))
 		return;
 	buf_printf(&o->ended, "this shell has ended: %s%s", end, *rule ? " by " : "");
@@ -246,7 +264,8 @@ static void keep_end(struct own *o, const json_t *body)
 
 static int operator_shell_see(struct own *o, const struct event *ev, struct err *err)
 {
-	CLEANUP(json_release) json_t *body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", err);
+	CLEANUP(json_release)
+	json_t *body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", err);
 	if (ev->kind == EV_ACTION_HELD)
 		tell_held(o, body);
 	if (ev->kind == EV_ACTION_DECIDED)
@@ -256,7 +275,9 @@ static int operator_shell_see(struct own *o, const struct event *ev, struct err 
 	if (ev->kind != EV_ACTION_ENDED)
 		return 0;
 	keep_end(o, body);
-	o->status = strcmp(json_str(body, "end", ""), "denied") == 0 ? EXIT_DENIED : (int)json_int(body, "code", 1);
+	o->status = strcmp(json_str(body, "end", ""), "denied") == 0
+			    ? EXIT_DENIED
+			    : (int)json_int(body, "code", 1);
 	return 1;
 }
 
@@ -281,7 +302,8 @@ static int until_end(struct own *o, struct err *err)
 {
 	int rc = 0;
 	while (rc == 0) {
-		struct pollfd p[2] = { { .fd = 0, .events = POLLIN }, { .fd = control_client_fd(o->c), .events = POLLIN } };
+		struct pollfd p[2] = { { .fd = 0, .events = POLLIN },
+				       { .fd = control_client_fd(o->c), .events = POLLIN } };
 		if (control_client_wants_write(o->c))
 			p[1].events |= POLLOUT;
 		poll(p, 2, LOOK_MS);

@@ -36,7 +36,8 @@ static void operator_tty_set_handlers(void)
 	for (size_t i = 0; i < ARRAY_LEN(operator_tty_deadly); i++) {
 		sigaction(operator_tty_deadly[i], NULL, &operator_tty.old[i]);
 		if (operator_tty.old[i].sa_handler != SIG_IGN) /* nohup stays nohup */
-			sigaction(operator_tty_deadly[i], &(struct sigaction){ .sa_handler = operator_tty_killed }, NULL);
+			sigaction(operator_tty_deadly[i],
+				  &(struct sigaction){ .sa_handler = operator_tty_killed }, NULL);
 	}
 }
 

@@ -12,15 +12,21 @@
 #include "http/url.h"
 
 enum {
-	EVERY_US = 5000000, EVERY_MIN_US = 100000, EVERY_MAX_S = 3600, AWAY_US = 300 * 1000000, TURN_MS = 20,
-	CONNECT_US = 5000000, TOTAL_US = 20000000, ANSWER_MAX = 4096,
+	EVERY_US = 5000000,
+	EVERY_MIN_US = 100000,
+	EVERY_MAX_S = 3600,
+	AWAY_US = 300 * 1000000,
+	TURN_MS = 20,
+	CONNECT_US = 5000000,
+	TOTAL_US = 20000000,
+	ANSWER_MAX = 4096,
 };
 
 enum live_state { LIVE_IDLE, LIVE_KEYS, LIVE_READING, LIVE_TRACES, LIVE_METRICS };
 
 struct otlp_live {
 	struct super *s;
-	const json_t *conf; /* borrowed from the options */
+	const json_t *conf;		/* borrowed from the options */
 	char *traces, *metrics, *place; /* place: host and port, for people */
 	struct http *http;
 	struct http_call *call;
@@ -28,8 +34,8 @@ struct otlp_live {
 	enum live_state state;
 	struct strv secrets; /* names in headers */
 	size_t secrets_left;
-	bool keys;	     /* their values are in the vault */
-	char *path;	     /* of the session file */
+	bool keys;  /* their values are in the vault */
+	char *path; /* of the session file */
 	/* worker's, while LIVE_READING */
 	struct otlp_batch batch;
 	struct otlp_state now;
@@ -59,15 +65,21 @@ static int otlp_live_check_header(const char *name, const json_t *v, struct err 
 {
 	const char *secret = json_str(v, "secret", NULL), *key;
 	json_t *item;
-	if (!*name || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != strlen(name))
-		return err_set(err, ERR_INVALID, "otlp.headers: '%.40s' is no name of a header", name);
+	if (!*name ||
+	    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") !=
+		    strlen(name))
+		return err_set(err, ERR_INVALID, "otlp.headers: '%.40s' is no name of a header",
+			       name);
 	if (json_is_string(v) && field_ok(json_string_value(v)))
 		return 0;
 	bool good = json_is_object(v) && secret && field_ok(json_str(v, "prefix", ""));
-	json_object_foreach((json_t *)(uintptr_t)v, key, item)
-		good &= (!strcmp(key, "secret") || !strcmp(key, "prefix")) && json_is_string(item);
+	json_object_foreach((json_t *)(uintptr_t)v, key, item) good &=
+		(!strcmp(key, "secret") || !strcmp(key, "prefix")) && json_is_string(item);
 	if (!good)
-		return err_set(err, ERR_INVALID, "otlp.headers.%s is a text, or { secret = \"NAME\", prefix = \"Bearer \" }", name);
+		return err_set(
+			err, ERR_INVALID,
+			"otlp.headers.%s is a text, or { secret = \"NAME\", prefix = \"Bearer \" }",
+			name);
 	return 0;
 }
 
@@ -86,12 +98,13 @@ int otlp_live_check(const json_t *conf, struct err *err)
 	bool plain = !strchr(u.text, '?');
 	url_release(&u);
 	if (!plain)
-		return err_set(err, ERR_INVALID, "otlp.endpoint is the address that /v1/traces is put behind: it holds no '?'");
+		return err_set(
+			err, ERR_INVALID,
+			"otlp.endpoint is the address that /v1/traces is put behind: it holds no '?'");
 	if (every < EVERY_MIN_US || every > EVERY_MAX_S * 1000000LL)
 		return err_set(err, ERR_INVALID, "otlp.every is 0.1s to 1h");
-	json_object_foreach(json_object_get(conf, "headers"), key, v)
-		if (otlp_live_check_header(key, v, err) < 0)
-			return -1;
+	json_object_foreach(json_object_get(conf, "headers"), key,
+			    v) if (otlp_live_check_header(key, v, err) < 0) return -1;
 	return 1;
 }
 
@@ -99,7 +112,8 @@ int otlp_live_check(const json_t *conf, struct err *err)
 
 static void otlp_live_later(struct otlp_live *l)
 {
-	int64_t every = json_int(l->conf, "every_us", EVERY_US), wait = every << (l->tries < 8 ? l->tries : 8);
+	int64_t every = json_int(l->conf, "every_us", EVERY_US),
+		wait = every << (l->tries < 8 ? l->tries : 8);
 	wait = wait < AWAY_US ? wait : AWAY_US > every ? AWAY_US : every;
 	if (l->hint.after_us > wait)
 		wait = l->hint.after_us < AWAY_US ? l->hint.after_us : AWAY_US;
@@ -116,15 +130,20 @@ static void put_off(struct otlp_live *l, const char *why)
 		return;
 	}
 	l->told_away = true;
-	super_warn(l->s, "see otlp.endpoint in the configuration; 'sandglass export -F otlp' has everything later",
-		   "the telemetry collector at %s takes nothing: %s; %s", l->place, why,
-		   l->batch.last ? "the session ends without it" : "the session goes on, it is asked again later");
+	super_warn(
+		l->s,
+		"see otlp.endpoint in the configuration; 'sandglass export -F otlp' has everything later",
+		"the telemetry collector at %s takes nothing: %s; %s", l->place, why,
+		l->batch.last ? "the session ends without it"
+			      : "the session goes on, it is asked again later");
 }
 
 static void otlp_live_left_out(struct otlp_live *l, const char *why)
 {
 	if (!l->told_refused)
-		super_warn(l->s, NULL, "the telemetry collector at %s refuses some of what it is sent: %s", l->place, why);
+		super_warn(l->s, NULL,
+			   "the telemetry collector at %s refuses some of what it is sent: %s",
+			   l->place, why);
 	l->told_refused = true;
 }
 
@@ -170,7 +189,9 @@ static void otlp_live_on_data(void *self, const void *bytes, size_t len)
 static void look_partial(struct otlp_live *l)
 {
 	struct err none = ERR_INIT;
-	CLEANUP(json_release) json_t *j = l->answer.len ? json_parse(l->answer.data, l->answer.len, "answer", &none) : NULL;
+	CLEANUP(json_release)
+	json_t *j =
+		l->answer.len ? json_parse(l->answer.data, l->answer.len, "answer", &none) : NULL;
 	const json_t *partial = json_object_get(j, "partialSuccess");
 	const char *why = json_str(partial, "errorMessage", "");
 	if (*why)
@@ -189,7 +210,8 @@ static void otlp_live_on_end(void *self, const struct http_end *end)
 	struct otlp_live *l = self;
 	bool page = is_page(&l->answer);
 	bool taken = end->how == HTTP_OK && end->status >= 200 && end->status < 300 && !page;
-	bool wrong = end->how == HTTP_OK && (end->status == 400 || end->status == 413 || end->status == 422);
+	bool wrong = end->how == HTTP_OK &&
+		     (end->status == 400 || end->status == 413 || end->status == 422);
 	char why[160];
 	l->call = NULL;
 	snprintf(why, sizeof(why), "it answers %d%s", end->status, page ? " with a web page" : "");
@@ -207,7 +229,8 @@ static void otlp_live_on_end(void *self, const struct http_end *end)
 		round_done(l);
 }
 
-static void otlp_live_put_header(struct otlp_live *l, struct strv *out, const char *name, const json_t *v)
+static void otlp_live_put_header(struct otlp_live *l, struct strv *out, const char *name,
+				 const json_t *v)
 {
 	const char *secret = json_str(v, "secret", NULL), *value = json_string_value(v);
 	struct buf b = BUF_INIT;
@@ -225,7 +248,10 @@ static void otlp_live_put_header(struct otlp_live *l, struct strv *out, const ch
 
 static void otlp_live_post(struct otlp_live *l, const char *url, const struct buf *body)
 {
-	const struct http_handler h = { .head = otlp_live_on_head, .data = otlp_live_on_data, .end = otlp_live_on_end, .self = l };
+	const struct http_handler h = { .head = otlp_live_on_head,
+					.data = otlp_live_on_data,
+					.end = otlp_live_on_end,
+					.self = l };
 	struct strv headers = STRV_INIT;
 	const char *key;
 	json_t *v;
@@ -233,8 +259,12 @@ static void otlp_live_post(struct otlp_live *l, const char *url, const struct bu
 	json_object_foreach(json_object_get(l->conf, "headers"), key, v)
 		otlp_live_put_header(l, &headers, key, v);
 	const struct http_request rq = {
-		.url = url, .headers = (const char *const *)(uintptr_t)headers.item, .body = body->data, .body_len = body->len,
-		.connect_us = CONNECT_US, .total_us = TOTAL_US,
+		.url = url,
+		.headers = (const char *const *)(uintptr_t)headers.item,
+		.body = body->data,
+		.body_len = body->len,
+		.connect_us = CONNECT_US,
+		.total_us = TOTAL_US,
 	};
 	buf_reset(&l->answer);
 	l->hint = (struct retry_hint){ .should = -1, .after_us = -1 };
@@ -285,8 +315,10 @@ static void look_held(struct super *s, struct otlp_state *now)
 	size_t i;
 	json_t *h;
 	now->held = gate_state_waits(state);
-	json_array_foreach(held, i, h) {
-		int64_t age = gate_row_waits(h) ? now->now_us - json_int(h, "since_us", now->now_us) : 0;
+	json_array_foreach(held, i, h)
+	{
+		int64_t age =
+			gate_row_waits(h) ? now->now_us - json_int(h, "since_us", now->now_us) : 0;
 		if (age > now->queue_age_us)
 			now->queue_age_us = age;
 	}
@@ -296,8 +328,12 @@ static void read_batch(struct otlp_live *l)
 {
 	struct super *s = l->s;
 	struct otlp_batch *b = &l->batch;
-	l->now = (struct otlp_state){ .running = !l->s->ending, .ended = l->ended, .failed = l->failed, .now_us = clock_wall_us(),
-				      .lag_events = record_head(s->record) - record_committed(s->record),
+	l->now = (struct otlp_state){ .running = !l->s->ending,
+				      .ended = l->ended,
+				      .failed = l->failed,
+				      .now_us = clock_wall_us(),
+				      .lag_events =
+					      record_head(s->record) - record_committed(s->record),
 				      .lag_bytes = record_backlog(s->record) };
 	look_held(s, &l->now);
 	b->after = l->sent;
@@ -342,7 +378,8 @@ static void begin_round(struct otlp_live *l)
 	l->state = LIVE_KEYS;
 	l->secrets_left = l->secrets.nr;
 	for (size_t i = 0; i < l->secrets.nr; i++)
-		vault_get(l->s->vault, l->secrets.item[i], "telemetry", l->s->start_seq, 0, otlp_live_on_key, l);
+		vault_get(l->s->vault, l->secrets.item[i], "telemetry", l->s->start_seq, 0,
+			  otlp_live_on_key, l);
 }
 
 static void otlp_live_tick(void *self)
@@ -396,11 +433,13 @@ int otlp_live_begin(struct super *s, struct err *err)
 	if (rc <= 0)
 		return rc;
 	struct otlp_live *l = NEW(struct otlp_live);
-	*l = (struct otlp_live){ .s = s, .conf = s->opts->otlp, .path = mem_strdup(record_path(s->record)),
+	*l = (struct otlp_live){ .s = s,
+				 .conf = s->opts->otlp,
+				 .path = mem_strdup(record_path(s->record)),
 				 .sent = s->opts->resume ? record_head(s->record) : 0 };
-	json_object_foreach(json_object_get(l->conf, "headers"), key, v)
-		if (json_str(v, "secret", NULL))
-			strv_push(&l->secrets, json_str(v, "secret", NULL));
+	json_object_foreach(json_object_get(l->conf, "headers"), key,
+			    v) if (json_str(v, "secret", NULL))
+		strv_push(&l->secrets, json_str(v, "secret", NULL));
 	l->keys = l->secrets.nr == 0;
 	if (set_urls(l, err) < 0 || http_new(&l->http, s->loop, NULL, err) < 0) {
 		live_free(l);
@@ -419,10 +458,12 @@ static void send_rest(struct otlp_live *l)
 	struct super *s = l->s;
 	if (l->state == LIVE_IDLE)
 		l->tries = 0; /* perhaps it is back: one question more */
-	for (int64_t until = clock_mono_us() + OTLP_END_US; !l->last_sent && clock_mono_us() < until;) {
+	for (int64_t until = clock_mono_us() + OTLP_END_US;
+	     !l->last_sent && clock_mono_us() < until;) {
 		if (l->state == LIVE_IDLE && l->tries)
 			return;
-		if (l->state == LIVE_IDLE && record_committed(s->record) == record_head(s->record)) {
+		if (l->state == LIVE_IDLE &&
+		    record_committed(s->record) == record_head(s->record)) {
 			l->batch.last = true;
 			begin_round(l);
 		}

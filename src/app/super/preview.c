@@ -58,7 +58,8 @@ void previews_clear(const char *state_dir)
 	while (d && (e = readdir(d))) {
 		struct err err = ERR_INIT;
 		CLEANUP(free_ptr) char *path = path_join(state_dir, e->d_name);
-		bool ours = !strncmp(e->d_name, ".preview-", 9) || !strncmp(e->d_name, PROCESS_AHEAD, strlen(PROCESS_AHEAD));
+		bool ours = !strncmp(e->d_name, ".preview-", 9) ||
+			    !strncmp(e->d_name, PROCESS_AHEAD, strlen(PROCESS_AHEAD));
 		if (ours && dir_remove(path, &err) < 0)
 			fprintf(stderr, "sandglass: %s\n", err.text);
 	}
@@ -119,7 +120,8 @@ void preview_drop(struct preview *p, const char *why)
 	json_put_int(body, "preview", (int64_t)p->seq);
 	json_put_int(body, "of", (int64_t)p->action);
 	json_put_str(body, "why", why);
-	record_append_json(p->s->record, EV_PREVIEW_DROPPED, p->seq, p->agent, p->box, p->action, body);
+	record_append_json(p->s->record, EV_PREVIEW_DROPPED, p->seq, p->agent, p->box, p->action,
+			   body);
 	if (p->dir)
 		remove_later(p->s, take(&p->dir));
 	preview_free(p);
@@ -198,8 +200,13 @@ static void record_trees(struct preview *p)
 		json_put_int(ly->body, "preview", (int64_t)p->seq);
 		json_put_str(ly->body, "repo", ly->name);
 		CLEANUP(free_ptr) char *text = json_dump_str(ly->body);
-		struct event ev = { .cause = p->seq, .agent = p->agent, .box = p->box, .action = p->action,
-				    .kind = EV_PREVIEW_TREE, .body = text, .len = strlen(text) };
+		struct event ev = { .cause = p->seq,
+				    .agent = p->agent,
+				    .box = p->box,
+				    .action = p->action,
+				    .kind = EV_PREVIEW_TREE,
+				    .body = text,
+				    .len = strlen(text) };
 		struct objects *o = p->objects ? p->objects : objects_new();
 		p->objects = NULL;
 		ly->seq = record_objects(p->s->record, o, &ev);
@@ -249,7 +256,8 @@ void preview_closed(struct preview *p)
 	if (!strcmp(p->end, "ok") || !strcmp(p->end, "timeout"))
 		record_trees(p);
 	json_t *body = ended_body(p);
-	uint64_t seq = record_append_json(s->record, EV_PREVIEW_ENDED, p->seq, p->agent, p->box, p->action, json_incref(body));
+	uint64_t seq = record_append_json(s->record, EV_PREVIEW_ENDED, p->seq, p->agent, p->box,
+					  p->action, json_incref(body));
 	if (p->ticket) {
 		struct answer *a = NEW(struct answer);
 		*a = (struct answer){ .s = s, .ticket = p->ticket, .body = json_incref(body) };
@@ -308,7 +316,11 @@ static void preview_look_done(struct tree_job *j)
 static void preview_look(struct preview *p)
 {
 	struct tree_job *j = NEW(struct tree_job);
-	*j = (struct tree_job){ .work = preview_look_work, .hold = look_hold, .done = preview_look_done, .freeze = true, .always = true,
+	*j = (struct tree_job){ .work = preview_look_work,
+				.hold = look_hold,
+				.done = preview_look_done,
+				.freeze = true,
+				.always = true,
 				.data = p };
 	p->stage = PREVIEW_LOOKING;
 	p->taken = (struct taken){ .why = "background", .cause = p->seq };
@@ -379,7 +391,8 @@ static uint64_t record_started(const struct preview *p)
 	json_put_str(body, "how", p->copy ? "copy" : "overlay");
 	json_put_int(body, "limit_us", PREVIEW_LIMIT_MS * 1000);
 	json_put(body, "who", json_incref(p->who));
-	return record_append_json(p->s->record, EV_PREVIEW_STARTED, p->action, p->agent, p->box, p->action, body);
+	return record_append_json(p->s->record, EV_PREVIEW_STARTED, p->action, p->agent, p->box,
+				  p->action, body);
 }
 
 /* Is there a second box to be had that holds a try in? */
@@ -388,31 +401,47 @@ static int can_be_tried(struct super *s, const struct trees *t, struct err *err)
 	const struct driver *d = t->box->driver;
 	CLEANUP(json_release) json_t *seed = d->tree->seed(t->box);
 	if (!strcmp(t->box->profile, "none"))
-		return err_set(err, ERR_UNSUPPORTED, "box '%s' has no walls (backend %s, profile none): nothing would hold a try in", t->name,
-			       d->name);
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"box '%s' has no walls (backend %s, profile none): nothing would hold a try in",
+			t->name, d->name);
 	if (!seed)
-		return err_set(err, ERR_UNSUPPORTED, "a box of backend '%s' cannot be copied for a try", d->name);
+		return err_set(err, ERR_UNSUPPORTED,
+			       "a box of backend '%s' cannot be copied for a try", d->name);
 	if (!(d->caps & CAP_FREEZE) && boxes_alive(s->boxes, t->id) > 0)
-		return err_set(err, ERR_BUSY, "something runs in box '%s', and one of backend '%s' cannot be frozen meanwhile", t->name, d->name);
+		return err_set(
+			err, ERR_BUSY,
+			"something runs in box '%s', and one of backend '%s' cannot be frozen meanwhile",
+			t->name, d->name);
 	return 0;
 }
 
-static int preview_check(struct super *s, uint64_t id, struct action **a_out, struct trees **t_out, struct err *err)
+static int preview_check(struct super *s, uint64_t id, struct action **a_out, struct trees **t_out,
+			 struct err *err)
 {
 	struct action *a = gate_action(s->gate, id);
 	const struct action_spec *spec = a ? action_spec(a) : NULL;
 	if (!a || action_state(a) != ACTION_HELD)
-		return err_set(err, ERR_NOENT, "action %" PRIu64 " is not held: only what waits can be tried before", id);
+		return err_set(
+			err, ERR_NOENT,
+			"action %" PRIu64 " is not held: only what waits can be tried before", id);
 	if (spec->kind != ACT_EXEC && spec->kind != ACT_WRITE && spec->kind != ACT_EDIT)
-		return err_set(err, ERR_UNSUPPORTED, "a dry run needs a command, write, or edit in a sandbox; #%" PRIu64 " is %s %s", id,
-			       strchr("aeimo", *action_kind_name(spec->kind)) ? "an" : "a", action_kind_name(spec->kind));
+		return err_set(err, ERR_UNSUPPORTED,
+			       "a dry run needs a command, write, or edit in a sandbox; #%" PRIu64
+			       " is %s %s",
+			       id, strchr("aeimo", *action_kind_name(spec->kind)) ? "an" : "a",
+			       action_kind_name(spec->kind));
 	struct trees *t = super_box_trees(s, spec->box);
 	if (!t)
-		return err_set(err, ERR_UNSUPPORTED, "the box of #%" PRIu64 " shows no files: there is nothing to try it on", id);
+		return err_set(err, ERR_UNSUPPORTED,
+			       "the box of #%" PRIu64
+			       " shows no files: there is nothing to try it on",
+			       id);
 	if (can_be_tried(s, t, err) < 0)
 		return -1;
 	if (record_state(s->record) != RECORD_OK)
-		return err_set(err, ERR_BUSY, "the session file can't be written: no dry run started");
+		return err_set(err, ERR_BUSY,
+			       "the session file can't be written: no dry run started");
 	const struct preview *old = preview_of_action(s, id);
 	if (old && old->stage != PREVIEW_OVER)
 		return err_set(err, ERR_BUSY, "a dry run of #%" PRIu64 " is running", id);
@@ -434,8 +463,15 @@ int preview_begin(const struct tree_request *rq, uint64_t id, struct err *err)
 	if (old)
 		preview_drop(old, "another one begins");
 	struct preview *p = NEW(struct preview);
-	*p = (struct preview){ .s = s, .t = t, .action = id, .box = action_spec(a)->box, .ticket = rq->ticket, .end = "ok",
-			       .driver = t->box->driver, .who = json_incref(rq->who), .intent = *action_intent(a) };
+	*p = (struct preview){ .s = s,
+			       .t = t,
+			       .action = id,
+			       .box = action_spec(a)->box,
+			       .ticket = rq->ticket,
+			       .end = "ok",
+			       .driver = t->box->driver,
+			       .who = json_incref(rq->who),
+			       .intent = *action_intent(a) };
 	take_spec(p, action_spec(a));
 	p->copy = !p->driver->tree->overlay(t->box);
 	p->partial = p->driver->tree->fresh != NULL;
@@ -472,7 +508,8 @@ void preview_box_gone(struct super *s, uint64_t box)
 		next = p->next;
 		if (p->box != box)
 			continue;
-		p->t = p->stage >= PREVIEW_LOOKING && p->stage < PREVIEW_OVER ? p->t : NULL; /* a held job keeps it alive */
+		/* a held job keeps it alive */
+		p->t = p->stage >= PREVIEW_LOOKING && p->stage < PREVIEW_OVER ? p->t : NULL;
 		if (p->stage == PREVIEW_OVER && !p->promoting)
 			preview_drop(p, "its box is gone");
 		else if (p->stage != PREVIEW_OVER)

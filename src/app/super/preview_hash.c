@@ -1,5 +1,5 @@
-/* Are the files still those that a preview began with? Repositories by their snapshots, which name contents;
- * /home/agent, which has none, by the stamps of what was written there. */
+/* Are the files still those that a preview began with? Repositories by their snapshots, which name
+ * contents; /home/agent, which has none, by the stamps of what was written there. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,9 @@ enum { DEPTH_MAX = 256 };
 
 static void add_stamp(struct hash_ctx *h, const char *name, const struct stat *st)
 {
-	const int64_t v[] = { st->st_mode,	    (int64_t)st->st_nlink,	 st->st_size,	      (int64_t)st->st_ino,
-			      st->st_mtim.tv_sec,   st->st_mtim.tv_nsec, st->st_ctim.tv_sec, st->st_ctim.tv_nsec };
+	const int64_t v[] = { st->st_mode,	   (int64_t)st->st_nlink, st->st_size,
+			      (int64_t)st->st_ino, st->st_mtim.tv_sec,	  st->st_mtim.tv_nsec,
+			      st->st_ctim.tv_sec,  st->st_ctim.tv_nsec };
 	hash_add(h, name, strlen(name) + 1);
 	hash_add(h, v, sizeof(v));
 }
@@ -26,7 +27,8 @@ static int preview_hash_by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* A folder that our uid may not list is its stamp: who writes below it has changed that, or may not either. */
+/* A folder that our uid may not list is its stamp: who writes below it has changed that, or may not
+ * either. */
 static void preview_hash_walk(struct hash_ctx *h, int at, const char *name, int depth)
 {
 	CLEANUP(strv_release) struct strv names = STRV_INIT;
@@ -95,7 +97,9 @@ int64_t preview_counter(const char *text, const char *table, const char *column)
 		const char *next = strchr(line, '\n');
 		if (!strncmp(line, table, len) && line[len] == ':') {
 			if (first)
-				return preview_hash_pick(first, line + len + 1 + strspn(line + len + 1, " "), column);
+				return preview_hash_pick(
+					first, line + len + 1 + strspn(line + len + 1, " "),
+					column);
 			first = line + len + 1 + strspn(line + len + 1, " ");
 		} else if (!strncmp(line, column, strlen(column)) && !*table) {
 			return strtoll(line + strlen(column), NULL, 10); /* snmp6: "Name   value" */

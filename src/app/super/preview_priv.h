@@ -26,8 +26,8 @@ enum preview_stage {
 
 /* What the second box changed in one layer. */
 struct preview_layer {
-	char *name;   /* "", NAME, ":home" */
-	char *upper;  /* the folder that holds what the second box wrote there */
+	char *name;  /* "", NAME, ":home" */
+	char *upper; /* the folder that holds what the second box wrote there */
 	struct ws *ws;
 	json_t *body; /* of its preview.tree; NULL = nothing */
 	uint64_t seq; /* of that event */
@@ -58,7 +58,7 @@ struct preview {
 	struct loop_timer *timer, *flood;
 	struct egress *egress;
 	bool cancelled, locked, paused, promoting, net;
-	bool copy; /* the second box has a copy, not a layer above the live one */
+	bool copy;    /* the second box has a copy, not a layer above the live one */
 	bool partial; /* of a box that lies elsewhere: its workspace alone */
 	bool offline; /* it is on a network: what runs is kept off it by hand */
 	int64_t began_us, took_us;
@@ -69,7 +69,7 @@ struct preview {
 	int code, signal, left;
 	int64_t bytes[2], refused, names, local, tmp;
 	bool flooded, hash_only, blind; /* blind: nobody can tell whether it wanted the network */
-	struct buf answer; /* of the question after the run */
+	struct buf answer;		/* of the question after the run */
 	json_t *hosts, *files;
 	int64_t more, added, removed;
 	struct preview_layer *layer;
@@ -79,14 +79,15 @@ struct preview {
 };
 
 /* preview_run.c */
-void preview_open(struct preview *p);	/* the box is frozen */
-void preview_cut(struct preview *p);	/* the run is to end now */
+void preview_open(struct preview *p); /* the box is frozen */
+void preview_cut(struct preview *p);  /* the run is to end now */
 /* preview.c */
-void preview_closed(struct preview *p); /* the second box has gone, or never was */
+void preview_closed(struct preview *p);		       /* the second box has gone, or never was */
 void preview_drop(struct preview *p, const char *why); /* cannot be promoted any more; frees it */
 /* preview_hash.c: H of the files of @t as they are, /home/agent included. Worker. */
 NODISCARD int preview_hash(struct trees *t, struct hash *out, struct err *err);
-/* The counters of /proc/net/snmp and snmp6, one "Name: columns" line and one of values; 0 when it is not there. */
+/* The counters of /proc/net/snmp and snmp6, one "Name: columns" line and one of values; 0 when it
+ * is not there. */
 int64_t preview_counter(const char *text, const char *table, const char *column);
 
 #endif

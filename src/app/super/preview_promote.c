@@ -1,4 +1,5 @@
-/* A decision: the action ends as its preview did, and the box's files get exactly the difference that it made. */
+/* A decision: the action ends as its preview did, and the box's files get exactly the difference
+ * that it made. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -47,10 +48,13 @@ static int preview_promote_load(struct trees *t, uint64_t seq, struct ws_view *v
 /* What is held by hash only still lies in the folders that were put away. */
 static int upper_of(const struct preview *p, size_t i)
 {
-	return p->layer[i].upper ? open(p->layer[i].upper, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+	return p->layer[i].upper
+		       ? open(p->layer[i].upper, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+		       : -1;
 }
 
-static int preview_promote_layer(struct promoting *pr, struct trees *t, size_t i, bool apply, struct err *err)
+static int preview_promote_layer(struct promoting *pr, struct trees *t, size_t i, bool apply,
+				 struct err *err)
 {
 	struct preview *p = pr->p;
 	struct ws_view none = WS_VIEW_INIT, view = WS_VIEW_INIT;
@@ -64,11 +68,14 @@ static int preview_promote_layer(struct promoting *pr, struct trees *t, size_t i
 	if (rc == 0)
 		rc = ws_plan_make(&plan, &d, tree_store(t, &st), upper, false, err);
 	if (rc == 0 && plan.missing.nr)
-		rc = err_set(err, ERR_UNSUPPORTED, "can't apply: the content of '%s' is not recorded (%zu such files); approve the action instead",
-			     plan.missing.item[0], plan.missing.nr);
+		rc = err_set(
+			err, ERR_UNSUPPORTED,
+			"can't apply: the content of '%s' is not recorded (%zu such files); approve the action instead",
+			plan.missing.item[0], plan.missing.nr);
 	failpoint_hit("promote.apply");
 	if (rc == 0 && apply && plan.nr_ops)
-		rc = t->box->driver->tree->apply(t->box, i, plan.plan.data, plan.plan.len, plan.fd, plan.nr_fds, err);
+		rc = t->box->driver->tree->apply(t->box, i, plan.plan.data, plan.plan.len, plan.fd,
+						 plan.nr_fds, err);
 	pr->nr_ops += plan.nr_ops;
 	ws_plan_release(&plan);
 	ws_diff_release(&d);
@@ -86,20 +93,25 @@ static void preview_promote_work(struct tree_job *j)
 		return;
 	if (!hash_eq(&now, &p->before)) {
 		err_set(&j->err, ERR_INVALID,
-			"the sandbox's files changed since the dry run of #%" PRIu64 "; repeat the dry run", p->action);
+			"the sandbox's files changed since the dry run of #%" PRIu64
+			"; repeat the dry run",
+			p->action);
 		return;
 	}
-	for (int pass = 0; pass < (pr->action ? 2 : 1); pass++) { /* all layers can be done, or none is begun */
+	/* all layers can be done, or none is begun */
+	for (int pass = 0; pass < (pr->action ? 2 : 1); pass++) {
 		pr->nr_ops = 0;
 		for (size_t i = 0; i < p->nr_layers; i++)
-			if (p->layer[i].seq && preview_promote_layer(pr, j->t, i, pass == 1, &j->err) < 0)
+			if (p->layer[i].seq &&
+			    preview_promote_layer(pr, j->t, i, pass == 1, &j->err) < 0)
 				return;
 	}
 }
 
 /* --- bringing it about --- */
 
-static bool preview_promote_replay(void *self, int stream, int64_t ts_us, const void *bytes, size_t len)
+static bool preview_promote_replay(void *self, int stream, int64_t ts_us, const void *bytes,
+				   size_t len)
 {
 	(void)ts_us;
 	action_output(self, (enum record_stream)stream, bytes, len);
@@ -114,7 +126,8 @@ static void replay_output(struct action *a, const struct preview *p)
 		return;
 	CLEANUP(buf_release) struct buf pty = BUF_INIT;
 	if (session_output_each(read, p->seq, preview_promote_replay, a, &err) == 0 && p->pty &&
-	    session_output(read, p->seq, STREAM_PTY, 0, PREVIEW_OUTPUT_MAX, &pty, &err) == 0 && pty.len)
+	    session_output(read, p->seq, STREAM_PTY, 0, PREVIEW_OUTPUT_MAX, &pty, &err) == 0 &&
+	    pty.len)
 		action_output(a, STREAM_PTY, pty.data, pty.len);
 	session_close(&read);
 }
@@ -128,7 +141,8 @@ static void preview_promote_record_done(const struct promoting *pr, const struct
 	json_put_int(body, "ops", (int64_t)pr->nr_ops);
 	if (err->code != ERR_NONE)
 		json_put_str(body, "why", err->text);
-	record_append_json(p->s->record, EV_ROLLBACK_DONE, p->action, p->agent, p->box, p->action, body);
+	record_append_json(p->s->record, EV_ROLLBACK_DONE, p->action, p->agent, p->box, p->action,
+			   body);
 }
 
 static void preview_promote_applied(struct tree_job *j)
@@ -168,9 +182,15 @@ static void preview_promote_start(void *self, struct action *a)
 		return;
 	}
 	struct promoting *pr = NEW(struct promoting);
-	*pr = (struct promoting){ .p = p, .action = a, .taken = { .why = "background", .cause = p->action } };
+	*pr = (struct promoting){ .p = p,
+				  .action = a,
+				  .taken = { .why = "background", .cause = p->action } };
 	struct tree_job *j = NEW(struct tree_job);
-	*j = (struct tree_job){ .work = preview_promote_work, .done = preview_promote_applied, .freeze = true, .always = true, .data = pr };
+	*j = (struct tree_job){ .work = preview_promote_work,
+				.done = preview_promote_applied,
+				.freeze = true,
+				.always = true,
+				.data = pr };
 	tree_job_add(t, j);
 }
 
@@ -190,9 +210,17 @@ static void preview_promote_checked(struct tree_job *j)
 	struct super *s = p->s;
 	struct err err = j->err;
 	tree_record(j->t, &pr->taken);
-	p->effector = (struct effector){ .name = "promote", .start = preview_promote_start, .cancel = preview_promote_cancel, .self = p };
-	const struct decide d = { .action = p->action, .decision = DECIDE_APPROVE, .intent = pr->intent, .message = pr->message,
-				  .promote = p->seq, .with = &p->effector, .who = pr->who };
+	p->effector = (struct effector){ .name = "promote",
+					 .start = preview_promote_start,
+					 .cancel = preview_promote_cancel,
+					 .self = p };
+	const struct decide d = { .action = p->action,
+				  .decision = DECIDE_APPROVE,
+				  .intent = pr->intent,
+				  .message = pr->message,
+				  .promote = p->seq,
+				  .with = &p->effector,
+				  .who = pr->who };
 	bool done = err.code == ERR_NONE && gate_decide(s->gate, &d, &err) == 0;
 	if (done && s->server) {
 		json_t *out = json_object();
@@ -211,8 +239,8 @@ static void preview_promote_checked(struct tree_job *j)
 		preview_drop(p, "the action is decided");
 }
 
-int preview_promote(const struct tree_request *rq, uint64_t id, const char *message, const struct hash *intent,
-		    struct err *err)
+int preview_promote(const struct tree_request *rq, uint64_t id, const char *message,
+		    const struct hash *intent, struct err *err)
 {
 	struct super *s = rq->s;
 	const struct action *a = gate_action(s->gate, id);
@@ -223,21 +251,34 @@ int preview_promote(const struct tree_request *rq, uint64_t id, const char *mess
 	if (!a || action_state(a) != ACTION_HELD)
 		return err_set(err, ERR_NOENT, "action %" PRIu64 " is not held", id);
 	if (!p)
-		return err_set(err, ERR_NOENT, "no dry run of #%" PRIu64 " to apply; run 'dry-run %" PRIu64 "' first",
+		return err_set(err, ERR_NOENT,
+			       "no dry run of #%" PRIu64 " to apply; run 'dry-run %" PRIu64
+			       "' first",
 			       id, id);
 	if (p->stage != PREVIEW_OVER || p->promoting)
 		return err_set(err, ERR_BUSY, "the dry run of #%" PRIu64 " is still running", id);
 	if (!hash_eq(action_intent(a), &p->intent))
-		return err_set(err, ERR_INVALID, "action %" PRIu64 " changed since the dry run (another intent); repeat the dry run", id);
+		return err_set(err, ERR_INVALID,
+			       "action %" PRIu64
+			       " changed since the dry run (another intent); repeat the dry run",
+			       id);
 	struct trees *t = super_box_trees(s, p->box);
 	if (!t)
 		return err_set(err, ERR_CLOSED, "its box is gone");
 	p->promoting = true;
 	struct promoting *pr = NEW(struct promoting);
-	*pr = (struct promoting){ .p = p, .rq = *rq, .who = json_incref(rq->who), .message = message ? mem_strdup(message) : NULL,
-				  .intent = *intent, .taken = { .why = "background", .cause = p->seq } };
+	*pr = (struct promoting){ .p = p,
+				  .rq = *rq,
+				  .who = json_incref(rq->who),
+				  .message = message ? mem_strdup(message) : NULL,
+				  .intent = *intent,
+				  .taken = { .why = "background", .cause = p->seq } };
 	struct tree_job *j = NEW(struct tree_job);
-	*j = (struct tree_job){ .work = preview_promote_work, .done = preview_promote_checked, .freeze = true, .always = true, .data = pr };
+	*j = (struct tree_job){ .work = preview_promote_work,
+				.done = preview_promote_checked,
+				.freeze = true,
+				.always = true,
+				.data = pr };
 	tree_job_add(t, j);
 	return 0;
 }

@@ -45,7 +45,8 @@ struct over_open {
 	size_t i;
 };
 
-static int preview_run_open_foreign(void *self, const char *which, const char *path, struct err *err)
+static int preview_run_open_foreign(void *self, const char *which, const char *path,
+				    struct err *err)
 {
 	struct over_open *lo = self;
 	return lo->p->driver->tree->open(lo->p->over, lo->i, which, path, err);
@@ -55,8 +56,12 @@ static int preview_run_open_layer(struct preview *p, size_t i, struct err *err)
 {
 	struct preview_layer *ly = &p->layer[i];
 	const struct box_tree_ops *ops = p->driver->tree;
-	struct ws_opts o = { .name = ly->name, .no_hint = true, .copy = p->copy, .keep_max = p->s->opts->keep_file_bytes,
-			     .hash_only = p->s->opts->hash_only, .nr_hash_only = p->s->opts->nr_hash_only };
+	struct ws_opts o = { .name = ly->name,
+			     .no_hint = true,
+			     .copy = p->copy,
+			     .keep_max = p->s->opts->keep_file_bytes,
+			     .hash_only = p->s->opts->hash_only,
+			     .nr_hash_only = p->s->opts->nr_hash_only };
 	int upper = ops->root(p->over, i, p->copy ? "merged" : "upper", err);
 	int lower = upper < 0 ? -1 : ops->root(p->over, i, "lower", err);
 	if (upper < 0)
@@ -65,7 +70,8 @@ static int preview_run_open_layer(struct preview *p, size_t i, struct err *err)
 	return 0;
 }
 
-static int take_layer(struct preview *p, size_t i, struct ws_store *st, json_t **body, struct err *err)
+static int take_layer(struct preview *p, size_t i, struct ws_store *st, json_t **body,
+		      struct err *err)
 {
 	struct preview_layer *ly = &p->layer[i];
 	struct over_open lo = { .p = p, .i = i };
@@ -98,7 +104,8 @@ static void note_uppers(struct preview *p)
 	for (size_t i = 0; i < p->nr_layers; i++) {
 		CLEANUP(buf_release) struct buf path = BUF_INIT;
 		const json_t *one = json_object_get(all, p->layer[i].name);
-		if (!p->layer[i].upper && json_get_bytes(p->copy ? one : json_array_get(one, 0), &path))
+		if (!p->layer[i].upper &&
+		    json_get_bytes(p->copy ? one : json_array_get(one, 0), &path))
 			p->layer[i].upper = mem_strdup(buf_cstr(&path));
 	}
 }
@@ -147,7 +154,8 @@ static int preview_run_look(struct preview *p, size_t i, struct memstore *mem, s
 	return rc == 0 && j ? 0 : -1;
 }
 
-static void keep_object(void *self, const struct object_id *id, enum object_type type, const void *bytes, size_t len)
+static void keep_object(void *self, const struct object_id *id, enum object_type type,
+			const void *bytes, size_t len)
 {
 	struct object_id same;
 	(void)id;
@@ -216,9 +224,12 @@ static void ask_exit(void *self, int code, int signal, bool lost, int left)
 	(void)signal;
 	(void)left;
 	if (!lost && !p->blind) {
-		p->refused = preview_counter(text, "Ip", "OutNoRoutes") + preview_counter(text, "", "Ip6OutNoRoutes");
-		p->names = preview_counter(text, "Udp", "NoPorts") + preview_counter(text, "", "Udp6NoPorts");
-		p->local = preview_counter(text, "Tcp", "AttemptFails") + preview_counter(text, "Tcp", "EstabResets");
+		p->refused = preview_counter(text, "Ip", "OutNoRoutes") +
+			     preview_counter(text, "", "Ip6OutNoRoutes");
+		p->names = preview_counter(text, "Udp", "NoPorts") +
+			   preview_counter(text, "", "Udp6NoPorts");
+		p->local = preview_counter(text, "Tcp", "AttemptFails") +
+			   preview_counter(text, "Tcp", "EstabResets");
 	}
 	const char *tmp = strstr(text, "tmp=");
 	p->tmp = tmp ? strtoll(tmp + 4, NULL, 10) : 0;
@@ -235,13 +246,15 @@ static void preview_run_ask(struct preview *p)
 {
 	static const struct run_ops ops = { .on_output = ask_output, .on_exit = ask_exit };
 	char sh[] = "/bin/sh", dash_c[] = "-c",
-	     text[] = "PATH=/usr/bin:/bin; echo tmp=$(ls -A \"${TMPDIR:-/tmp}\" | wc -l); cat /proc/net/snmp /proc/net/snmp6 2>/dev/null";
+	     text[] =
+		     "PATH=/usr/bin:/bin; echo tmp=$(ls -A \"${TMPDIR:-/tmp}\" | wc -l); cat /proc/net/snmp /proc/net/snmp6 2>/dev/null";
 	char *argv[] = { sh, dash_c, text, NULL };
 	struct run_opts o = { .argv = argv, .nr_argv = 3, .cwd = "/" };
 	p->stage = PREVIEW_ASKING;
 	if (p->run)
 		p->driver->run_free(take(&p->run));
-	if (!strcmp(p->end, "failed") || p->cancelled || p->offline) { /* offline: it counts nothing, and its /tmp is not its own */
+	/* offline: it counts nothing, and its /tmp is not its own */
+	if (!strcmp(p->end, "failed") || p->cancelled || p->offline) {
 		walk_over(p);
 		return;
 	}
@@ -257,7 +270,8 @@ static void preview_run_ask(struct preview *p)
 static void preview_run_on_flood(void *self)
 {
 	struct preview *p = self;
-	if (record_state(p->s->record) != RECORD_OK || record_backlog(p->s->record) > RECORD_FLOOD) {
+	if (record_state(p->s->record) != RECORD_OK ||
+	    record_backlog(p->s->record) > RECORD_FLOOD) {
 		loop_timer_set(p->flood, FLOOD_POLL_MS, 0);
 		return;
 	}
@@ -325,24 +339,28 @@ static void preview_run_on_edit_read(void *self, json_t *result, const struct er
 	CLEANUP(buf_release) struct buf was = BUF_INIT;
 	struct edit_made made = { .text = BUF_INIT };
 	struct err why = ERR_INIT;
-	if (err || file_whole(result, p->path, &was, &why) < 0 || edit_make(p->path, &was, p->args, &made, &why) < 0) {
+	if (err || file_whole(result, p->path, &was, &why) < 0 ||
+	    edit_make(p->path, &was, p->args, &made, &why) < 0) {
 		preview_run_on_written(p, NULL, err ? err : &why);
 		return;
 	}
 	buf_release(&p->data);
 	p->data = made.text;
-	p->driver->write(p->over, p->path, buf_cstr(&p->data), p->data.len, (int)json_int(result, "mode", 0644) & 07777, preview_run_on_written, p);
+	p->driver->write(p->over, p->path, buf_cstr(&p->data), p->data.len,
+			 (int)json_int(result, "mode", 0644) & 07777, preview_run_on_written, p);
 }
 
 static void preview_run(struct preview *p)
 {
-	static const struct run_ops ops = { .on_output = preview_run_on_output, .on_exit = preview_run_on_exit_ };
+	static const struct run_ops ops = { .on_output = preview_run_on_output,
+					    .on_exit = preview_run_on_exit_ };
 	p->stage = PREVIEW_RUNNING;
 	p->began_us = clock_mono_us();
 	p->end = "ok";
 	failpoint_hit("preview.run");
 	if (p->kind == ACT_WRITE) {
-		p->driver->write(p->over, p->path, buf_cstr(&p->data), p->data.len, -1, preview_run_on_written, p);
+		p->driver->write(p->over, p->path, buf_cstr(&p->data), p->data.len, -1,
+				 preview_run_on_written, p);
 		return;
 	}
 	if (p->kind == ACT_EDIT) {
@@ -434,19 +452,24 @@ static void preview_run_primed(void *self)
 	preview_run_close_over(p);
 }
 
-/* On a machine that is not its own, landlock alone keeps what it does inside of its copy: its files from the first version
- * on, the processes of its user (which elsewhere is not one of ours) from SCOPE_ABI on. */
+/* On a machine that is not its own, landlock alone keeps what it does inside of its copy: its files
+ * from the first version on, the processes of its user (which elsewhere is not one of ours) from
+ * SCOPE_ABI on. */
 static bool held_in(struct preview *p, int abi)
 {
 	bool reduced = !strcmp(p->over->profile, "reduced");
 	if (!strcmp(p->over->profile, "none"))
-		err_set(&p->err, ERR_UNSUPPORTED, "the second box has no walls (backend %s, profile none): nothing would hold a try in",
+		err_set(&p->err, ERR_UNSUPPORTED,
+			"the second box has no walls (backend %s, profile none): nothing would hold a try in",
 			p->driver->name);
 	else if (reduced && !abi)
-		err_set(&p->err, ERR_UNSUPPORTED, "the kernel has no landlock: what a try writes outside of its copy could not be taken back");
+		err_set(&p->err, ERR_UNSUPPORTED,
+			"the kernel has no landlock: what a try writes outside of its copy could not be taken back");
 	else if (reduced && p->offline && abi < SCOPE_ABI)
-		err_set(&p->err, ERR_UNSUPPORTED, "landlock of the kernel there is version %d; keeping a try from that user's other processes "
-			"takes %d (Linux 6.12)", abi, SCOPE_ABI);
+		err_set(&p->err, ERR_UNSUPPORTED,
+			"landlock of the kernel there is version %d; keeping a try from that user's other processes "
+			"takes %d (Linux 6.12)",
+			abi, SCOPE_ABI);
 	return p->err.code == ERR_NONE;
 }
 

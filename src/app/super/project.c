@@ -26,7 +26,8 @@ static const char *const skill_dirs[] = { ".agents/skills", ".claude/skills", ".
 /* Links within the project are fine, those out of it are not. */
 static int open_within(int dir, const char *path, int flags)
 {
-	struct open_how how = { .flags = (uint64_t)(unsigned)(flags | O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY),
+	struct open_how how = { .flags = (uint64_t)(unsigned)(flags | O_RDONLY | O_CLOEXEC |
+							      O_NONBLOCK | O_NOCTTY),
 				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
 	for (int i = 0; i < 8; i++) {
 		int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
@@ -53,7 +54,7 @@ bool project_has_text(const char *dir)
 	return false;
 }
 
-/* --- one file ----------------------------------------------------------------------------------------------------- */
+/* --- one file --------------------------------------------------------------------------------- */
 
 static uint32_t count_hidden(const struct buf *b)
 {
@@ -61,7 +62,8 @@ static uint32_t count_hidden(const struct buf *b)
 	size_t used;
 	for (size_t i = 0; i < b->len; i += used)
 		if (utf8_next(b->data + i, b->len - i, &cp, &used) == UTF8_OK)
-			n += text_is_hidden(cp) || (cp < ' ' && cp != '\n' && cp != '\t' && cp != '\r');
+			n += text_is_hidden(cp) ||
+			     (cp < ' ' && cp != '\n' && cp != '\t' && cp != '\r');
 	return n;
 }
 
@@ -72,7 +74,9 @@ static const char *project_read_text(int dir, const char *path, struct buf *out)
 	struct err none = ERR_INIT;
 	struct stat st;
 	if (fd < 0)
-		return errno == EXDEV ? "it leads out of the project" : errno == ELOOP ? "its links go round in a circle" : "it cannot be opened";
+		return errno == EXDEV	? "it leads out of the project"
+		       : errno == ELOOP ? "its links go round in a circle"
+					: "it cannot be opened";
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return "it is no regular file";
 	if (st.st_size > PROJECT_TEXT_MAX || fd_read_all(fd, out, PROJECT_TEXT_MAX, &none) < 0) {
@@ -84,13 +88,16 @@ static const char *project_read_text(int dir, const char *path, struct buf *out)
 	return NULL;
 }
 
-static struct project_text *project_add(struct project *p, int dir, const char *root, const char *path)
+static struct project_text *project_add(struct project *p, int dir, const char *root,
+					const char *path)
 {
 	GROW(p->item, p->nr, p->cap);
 	struct project_text *t = &p->item[p->nr++];
 	struct buf hex = BUF_INIT;
 	struct hash h;
-	*t = (struct project_text){ .path = mem_strdup(path), .full = path_join(root, path), .text = BUF_INIT };
+	*t = (struct project_text){ .path = mem_strdup(path),
+				    .full = path_join(root, path),
+				    .text = BUF_INIT };
 	const char *why = project_read_text(dir, path, &t->text);
 	t->why = why ? mem_strdup(why) : NULL;
 	hash_of(buf_cstr(&t->text), t->text.len, &h);
@@ -120,7 +127,7 @@ static bool same_as_before(const struct project *p, const struct project_text *t
 	return false;
 }
 
-/* --- skills ------------------------------------------------------------------------------------------------------- */
+/* --- skills ----------------------------------------------------------------------------------- */
 
 const char *skill_body(const struct project_text *t)
 {
@@ -142,13 +149,15 @@ static void yaml_value(const char *v, size_t len, struct buf *out)
 		len--;
 	char quote = len > 1 && (v[0] == '"' || v[0] == '\'') && v[len - 1] == v[0] ? v[0] : 0;
 	for (size_t i = quote != 0; i < len - (quote != 0); i++) {
-		if (quote && i + 2 < len && ((quote == '"' && v[i] == '\\') || (v[i] == quote && v[i + 1] == quote)))
+		if (quote && i + 2 < len &&
+		    ((quote == '"' && v[i] == '\\') || (v[i] == quote && v[i + 1] == quote)))
 			i++;
 		buf_putc(out, v[i] < ' ' && v[i] >= 0 ? ' ' : v[i]);
 	}
 }
 
-/* "KEY: value" of the front matter; folded and indented lines are joined. Returns owned, NULL when it is not there. */
+/* "KEY: value" of the front matter; folded and indented lines are joined. Returns owned, NULL when
+ * it is not there. */
 static char *project_front(const struct project_text *t, const char *key)
 {
 	const char *p = buf_cstr((struct buf *)(uintptr_t)&t->text), *end = skill_body(t);
@@ -179,10 +188,12 @@ static char *project_front(const struct project_text *t, const char *key)
 static bool good_name(const char *name)
 {
 	size_t n = strlen(name);
-	return n && n <= SKILL_NAME_MAX && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") == n;
+	return n && n <= SKILL_NAME_MAX &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") == n;
 }
 
-static void read_skill(struct project *p, int dir, const char *root, const char *path, const char *folder)
+static void read_skill(struct project *p, int dir, const char *root, const char *path,
+		       const char *folder)
 {
 	struct project_text *t = project_add(p, dir, root, path);
 	const char *why = NULL;
@@ -233,7 +244,7 @@ static void read_skills(struct project *p, int dir, const char *root, const char
 	strv_release(&names);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 void project_read(struct project *out, const char *dir)
 {

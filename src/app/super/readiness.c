@@ -77,7 +77,8 @@ void super_stood(struct super *s)
 		readiness_stands(s);
 		return;
 	}
-	err_set(&err, ERR_SCRIPT, "%s", s->why && *s->why ? s->why : "the script ended before it did anything");
+	err_set(&err, ERR_SCRIPT, "%s",
+		s->why && *s->why ? s->why : "the script ended before it did anything");
 	super_tell_failed(s->opts, &err, s->status);
 	json_decref(s->ready);
 	s->ready = NULL;

@@ -1,6 +1,7 @@
-/* `run -d` prints an id when the session stands, not before: its rules are loaded and its script has got as far as a first
- * call that takes time (other than opening a box). What ends with an error before that is told in its place, and nothing
- * of it runs on. Whoever looks from the beginning (console, line mode) is let in at once. Loop thread only. */
+/* `run -d` prints an id when the session stands, not before: its rules are loaded and its script
+ * has got as far as a first call that takes time (other than opening a box). What ends with an
+ * error before that is told in its place, and nothing of it runs on. Whoever looks from the
+ * beginning (console, line mode) is let in at once. Loop thread only. */
 #ifndef APP_SUPER_READINESS_H
 #define APP_SUPER_READINESS_H
 

@@ -78,7 +78,8 @@ static void redo_finish(struct redo *r)
 		json_put_flag(r->result, "same", false);
 		json_put_str(r->result, "why", r->err.text);
 	}
-	uint64_t seq = record_append_json(r->s->record, EV_REDO_ENDED, r->seq, 0, r->box, r->action, json_incref(r->result));
+	uint64_t seq = record_append_json(r->s->record, EV_REDO_ENDED, r->seq, 0, r->box, r->action,
+					  json_incref(r->result));
 	record_barrier(r->s->record, seq, redo_ended, r);
 }
 
@@ -123,15 +124,23 @@ static void redo_ran(void *self, const struct action_result *res)
 	r->end = res->end;
 	r->body = json_deep_copy(res->body);
 	if (res->end == END_DENIED)
-		err_set(&err, ERR_DENIED, "it was denied: %s", res->why ? res->why : res->rule ? res->rule : "by a rule");
+		err_set(&err, ERR_DENIED, "it was denied: %s",
+			res->why    ? res->why
+			: res->rule ? res->rule
+				    : "by a rule");
 	else if (res->end == END_FAILED || res->end == END_INTERRUPTED || !t)
-		err_set(&err, ERR_CLOSED, "the second run came to no end: %s", res->why ? res->why : action_end_name(res->end));
+		err_set(&err, ERR_CLOSED, "the second run came to no end: %s",
+			res->why ? res->why : action_end_name(res->end));
 	if (err.code != ERR_NONE) {
 		redo_fail(r, &err);
 		return;
 	}
 	struct tree_op *o = NEW(struct tree_op);
-	*o = (struct tree_op){ .t = t, .work = compare_work, .done = compare_done, .why = "background", .cause = r->seq };
+	*o = (struct tree_op){ .t = t,
+			       .work = compare_work,
+			       .done = compare_done,
+			       .why = "background",
+			       .cause = r->seq };
 	tree_op_start(o);
 }
 
@@ -140,12 +149,14 @@ static void redo_ran(void *self, const struct action_result *res)
 /* What ran: as a person had edited it, if somebody did. */
 static json_t *as_it_ran(const struct redo *r)
 {
-	static const char *const edited[] = { "argv", "cmd", "cwd" }, *const gone[] = { "env", "said" };
+	static const char *const edited[] = { "argv", "cmd", "cwd" }, *const gone[] = { "env",
+											"said" };
 	json_t *o = json_copy(r->o.requested);
 	if (json_flag(r->o.started, "edited", false) && json_object_get(r->o.started, "argv")) {
 		json_object_del(o, "cmd");
 		for (size_t i = 0; i < ARRAY_LEN(edited); i++)
-			json_put(o, edited[i], json_incref(json_object_get(r->o.started, edited[i])));
+			json_put(o, edited[i],
+				 json_incref(json_object_get(r->o.started, edited[i])));
 	}
 	for (size_t i = 0; i < ARRAY_LEN(gone); i++)
 		json_object_del(o, gone[i]);
@@ -208,7 +219,8 @@ static int redo_bring(struct redo *r, struct trees *t, size_t i, struct err *err
 	if (rc == 0 && (rc = file_mtimes_read(&changed, r->o.read, seq, err)) == 0)
 		ws_plan_times(&p, &d, file_mtimes_when, &changed);
 	if (rc == 0 && p.nr_ops)
-		rc = t->box->driver->tree->apply(t->box, i, p.plan.data, p.plan.len, p.fd, p.nr_fds, err);
+		rc = t->box->driver->tree->apply(t->box, i, p.plan.data, p.plan.len, p.fd, p.nr_fds,
+						 err);
 	r->missing |= p.missing.nr > 0;
 	file_mtimes_release(&changed);
 	ws_plan_release(&p);
@@ -254,7 +266,9 @@ static void box_ready(void *self, uint64_t box, const struct err *err)
 		return;
 	}
 	struct tree_op *o = NEW(struct tree_op);
-	*o = (struct tree_op){ .t = t, .work = files_work, .done = files_done, .why = "open", .cause = r->seq };
+	*o = (struct tree_op){
+		.t = t, .work = files_work, .done = files_done, .why = "open", .cause = r->seq
+	};
 	tree_op_start(o);
 }
 
@@ -275,7 +289,8 @@ static json_t *redo_lacks(const struct redo *r)
 	if (json_array_size(json_object_get(r->o.requested, "env")))
 		json_array_append_new(list, json_string("env"));
 	const json_t *args = json_object_get(r->o.requested, "args");
-	if (json_int(r->o.requested, "stdin_bytes", 0) || (json_flag(args, "stdin", false) && !json_flag(args, "spawn", false)))
+	if (json_int(r->o.requested, "stdin_bytes", 0) ||
+	    (json_flag(args, "stdin", false) && !json_flag(args, "spawn", false)))
 		json_array_append_new(list, json_string("stdin"));
 	if (!r->o.ended)
 		json_array_append_new(list, json_string("end"));
@@ -286,11 +301,17 @@ int redo_begin(const struct tree_request *rq, const struct redo_want *w, struct 
 {
 	struct super *s = rq->s;
 	struct redo *r = NEW(struct redo);
-	*r = (struct redo){ .s = s, .ticket = rq->ticket, .cause = rq->cause, .who = json_incref(rq->who), .keep = w->keep, .now = w->now,
+	*r = (struct redo){ .s = s,
+			    .ticket = rq->ticket,
+			    .cause = rq->cause,
+			    .who = json_incref(rq->who),
+			    .keep = w->keep,
+			    .now = w->now,
 			    .end_session = w->end };
 	r->next = s->redo;
 	s->redo = r;
-	if (origin_read(&r->o, w->from ? w->from : record_path(s->record), w->action, w->now, err) < 0) {
+	if (origin_read(&r->o, w->from ? w->from : record_path(s->record), w->action, w->now, err) <
+	    0) {
 		redo_free(r);
 		return -1;
 	}

@@ -20,7 +20,8 @@ static json_t *redo_compare_status_of(const json_t *ended)
 
 static bool put_status(struct redo *r)
 {
-	json_t *o = json_object(), *was = redo_compare_status_of(r->o.ended), *now = redo_compare_status_of(r->body);
+	json_t *o = json_object(), *was = redo_compare_status_of(r->o.ended),
+	       *now = redo_compare_status_of(r->body);
 	json_put_str(now, "end", action_end_name(r->end));
 	bool same = json_equal(was, now) != 0;
 	json_put(o, "was", was);
@@ -39,8 +40,8 @@ static void redo_compare_count_lines(const struct buf *b, size_t n, int64_t *lin
 }
 
 /* Reads both chunk by chunk; *line and *at: where the first difference is. */
-static bool same_stream(struct session *a, uint64_t ida, struct session *b, uint64_t idb, int stream, int64_t *line,
-			uint64_t *at, struct err *err)
+static bool same_stream(struct session *a, uint64_t ida, struct session *b, uint64_t idb,
+			int stream, int64_t *line, uint64_t *at, struct err *err)
 {
 	CLEANUP(buf_release) struct buf x = BUF_INIT;
 	CLEANUP(buf_release) struct buf y = BUF_INIT;
@@ -63,7 +64,8 @@ static bool same_stream(struct session *a, uint64_t ida, struct session *b, uint
 	}
 }
 
-static bool put_stream(struct redo *r, struct session *now, const char *name, int stream, struct err *err)
+static bool put_stream(struct redo *r, struct session *now, const char *name, int stream,
+		       struct err *err)
 {
 	json_t *o = json_object();
 	int64_t line;
@@ -90,11 +92,13 @@ static const char *redo_compare_state_text(const struct ws_change *c, char text[
 		return "removed";
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
 	hex_append(&hex, c->now.oid.b, sizeof(c->now.oid.b));
-	snprintf(text, 64, "%s %o %.12s", ws_kind_name((enum ws_kind)c->now.kind), c->now.mode, buf_cstr(&hex));
+	snprintf(text, 64, "%s %o %.12s", ws_kind_name((enum ws_kind)c->now.kind), c->now.mode,
+		 buf_cstr(&hex));
 	return text;
 }
 
-static void redo_compare_differs(json_t *files, int64_t *more, const char *repo, const struct ws_change *was, const struct ws_change *now)
+static void redo_compare_differs(json_t *files, int64_t *more, const char *repo,
+				 const struct ws_change *was, const struct ws_change *now)
 {
 	const struct ws_change *any = was ? was : now;
 	char a[64], b[64];
@@ -111,13 +115,15 @@ static void redo_compare_differs(json_t *files, int64_t *more, const char *repo,
 	json_array_append_new(files, row);
 }
 
-/* What the one run changed against what the other one did; git's own files apart: they hold times. */
-static void compare_diffs(const struct ws_diff *was, const struct ws_diff *now, const char *repo, json_t *files, int64_t *more,
-			  bool *git)
+/* What the one run changed against what the other one did; git's own files apart: they hold
+ * times. */
+static void compare_diffs(const struct ws_diff *was, const struct ws_diff *now, const char *repo,
+			  json_t *files, int64_t *more, bool *git)
 {
 	size_t i = 0, k = 0;
 	while (i < was->nr || k < now->nr) {
-		const struct ws_change *a = i < was->nr ? &was->item[i] : NULL, *b = k < now->nr ? &now->item[k] : NULL;
+		const struct ws_change *a = i < was->nr ? &was->item[i] : NULL,
+				       *b = k < now->nr ? &now->item[k] : NULL;
 		int d = !a ? 1 : !b ? -1 : ws_path_cmp(a->path, a->len, b->path, b->len);
 		a = d <= 0 ? a : NULL;
 		b = d >= 0 ? b : NULL;
@@ -133,7 +139,8 @@ static void compare_diffs(const struct ws_diff *was, const struct ws_diff *now, 
 	}
 }
 
-static int compare_layer(struct redo *r, struct trees *t, size_t i, json_t *files, int64_t *more, bool *git, struct err *err)
+static int compare_layer(struct redo *r, struct trees *t, size_t i, json_t *files, int64_t *more,
+			 bool *git, struct err *err)
 {
 	struct ws_view v[4] = { WS_VIEW_INIT, WS_VIEW_INIT, WS_VIEW_INIT, WS_VIEW_INIT };
 	struct ws_diff was = WS_DIFF_INIT, now = WS_DIFF_INIT;
@@ -195,7 +202,8 @@ void redo_compare(struct redo *r, struct trees *t, struct err *err)
 	}
 	same = put_stream(r, now, "stdout", STREAM_OUT, err) && same;
 	same = put_stream(r, now, "stderr", STREAM_ERR, err) && same;
-	if (session_output_size(r->o.read, r->o.action, STREAM_PTY) || session_output_size(now, r->action, STREAM_PTY))
+	if (session_output_size(r->o.read, r->o.action, STREAM_PTY) ||
+	    session_output_size(now, r->action, STREAM_PTY))
 		same = put_stream(r, now, "pty", STREAM_PTY, err) && same;
 	same = redo_compare_put_tree(r, t, err) && same;
 	session_close(&now);

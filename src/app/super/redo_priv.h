@@ -1,4 +1,5 @@
-/* Between redo.c (its life), redo_read.c (what the record says of the action) and redo_compare.c. */
+/* Between redo.c (its life), redo_read.c (what the record says of the action) and
+ * redo_compare.c. */
 #ifndef APP_SUPER_REDO_PRIV_H
 #define APP_SUPER_REDO_PRIV_H
 
@@ -22,11 +23,12 @@ struct origin {
 	struct redo_layer layer[REDO_REPOS_MAX];
 	size_t nr_layers;
 	uint64_t tree_at; /* newest snapshot before it */
-	bool shared;      /* what changed may come from others, too */
+	bool shared;	  /* what changed may come from others, too */
 };
 
 /* @now: "before" are the newest snapshots of all. */
-NODISCARD int origin_read(struct origin *o, const char *path, uint64_t action, bool now, struct err *err);
+NODISCARD int origin_read(struct origin *o, const char *path, uint64_t action, bool now,
+			  struct err *err);
 void origin_release(struct origin *o);
 /* Worker: the state of @repo at snapshot @seq. */
 NODISCARD int origin_view(struct origin *o, uint64_t seq, struct ws_view *v, struct err *err);

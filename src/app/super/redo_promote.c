@@ -1,5 +1,6 @@
-/* What a second run changed in its own box becomes so in the box of the first: as a person's action through the gate, three
- * ways where that box has gone on since; where both changed the same nothing is changed at all. */
+/* What a second run changed in its own box becomes so in the box of the first: as a person's action
+ * through the gate, three ways where that box has gone on since; where both changed the same
+ * nothing is changed at all. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 struct redo_promote {
 	struct super *s;
 	uint64_t ticket, again, of, box; /* the second run, the first, the box of the first */
-	struct origin o;                 /* of the second run */
+	struct origin o;		 /* of the second run */
 	struct effector eff;
 };
 
@@ -68,8 +69,12 @@ static int redo_promote_both_rounds(struct tree_op *o, const struct ws_store *st
 	if (!po->conflicts.nr)
 		return round_of(po, st, 1);
 	tree_change_names(&po->conflicts, &names);
-	return err_set(&po->op.err, ERR_BUSY, "#%" PRIu64 " can't be applied: sandbox '%s' has other work in the same place of %s; nothing was "
-		       "changed", po->p->again, po->op.t->name, buf_cstr(&names));
+	return err_set(
+		&po->op.err, ERR_BUSY,
+		"#%" PRIu64
+		" can't be applied: sandbox '%s' has other work in the same place of %s; nothing was "
+		"changed",
+		po->p->again, po->op.t->name, buf_cstr(&names));
 }
 
 static void promote_work(struct tree_op *o)
@@ -91,7 +96,8 @@ static uint64_t redo_promote_record_done(const struct promote_op *po)
 	json_put(body, "missing", json_argv(o->missing.item, o->missing.nr));
 	if (o->err.code != ERR_NONE)
 		json_put_str(body, "why", o->err.text);
-	return record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id, o->cause, body);
+	return record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id,
+				  o->cause, body);
 }
 
 static void promote_done(struct tree_op *o)
@@ -130,7 +136,12 @@ static void redo_promote_start(void *self, struct action *a)
 	struct promote_op *po = NEW(struct promote_op);
 	po->p = p;
 	po->paths = json_array();
-	po->op = (struct tree_op){ .t = t, .action = a, .work = promote_work, .done = promote_done, .why = "background", .freeze = true,
+	po->op = (struct tree_op){ .t = t,
+				   .action = a,
+				   .work = promote_work,
+				   .done = promote_done,
+				   .why = "background",
+				   .freeze = true,
 				   .cause = action_id(a) };
 	tree_op_start(&po->op);
 }
@@ -147,7 +158,10 @@ static void redo_promote_over(void *self, const struct action_result *res)
 	struct redo_promote *p = self;
 	struct err err = ERR_INIT;
 	if (res->end == END_DENIED)
-		err_set(&err, ERR_DENIED, "it was denied: %s", res->why ? res->why : res->rule ? res->rule : "by a rule");
+		err_set(&err, ERR_DENIED, "it was denied: %s",
+			res->why    ? res->why
+			: res->rule ? res->rule
+				    : "by a rule");
 	else if (res->end != END_OK)
 		err_set(&err, ERR_BUSY, "%s", res->why ? res->why : action_end_name(res->end));
 	if (p->s->server && err.code != ERR_NONE)
@@ -163,16 +177,25 @@ static void redo_promote_submit(struct redo_promote *p, const struct tree_reques
 	json_put_int(args, "redo", (int64_t)p->again);
 	json_put_int(args, "of", (int64_t)p->of);
 	json_put(args, "who", json_incref(rq->who));
-	struct action_spec spec = { .kind = ACT_ROLLBACK, .tool = "redo", .cause = rq->cause, .box = p->box, .args = args, .may_write = true,
+	struct action_spec spec = { .kind = ACT_ROLLBACK,
+				    .tool = "redo",
+				    .cause = rq->cause,
+				    .box = p->box,
+				    .args = args,
+				    .may_write = true,
 				    .person = true };
 	const struct action_client client = { .done = redo_promote_over, .self = p };
-	p->eff = (struct effector){ .name = "redo", .start = redo_promote_start, .cancel = redo_promote_cancel, .self = p };
+	p->eff = (struct effector){ .name = "redo",
+				    .start = redo_promote_start,
+				    .cancel = redo_promote_cancel,
+				    .self = p };
 	gate_submit(p->s->gate, &spec, &p->eff, &client);
 }
 
 /* --- may it be? --- */
 
-static json_t *redo_promote_body_of(struct session *s, uint64_t seq, uint16_t kind, uint64_t *cause_out)
+static json_t *redo_promote_body_of(struct session *s, uint64_t seq, uint16_t kind,
+				    uint64_t *cause_out)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct event ev;
@@ -190,8 +213,10 @@ bool redo_is_second_run(struct super *s, uint64_t action)
 	uint64_t cause = 0, other;
 	if (session_open(&read, record_path(s->record), &none) < 0)
 		return false;
-	CLEANUP(json_release) json_t *asked = redo_promote_body_of(read, action, EV_ACTION_REQUESTED, &cause);
-	CLEANUP(json_release) json_t *begun = asked ? redo_promote_body_of(read, cause, EV_REDO_STARTED, &other) : NULL;
+	CLEANUP(json_release)
+	json_t *asked = redo_promote_body_of(read, action, EV_ACTION_REQUESTED, &cause);
+	CLEANUP(json_release)
+	json_t *begun = asked ? redo_promote_body_of(read, cause, EV_REDO_STARTED, &other) : NULL;
 	session_close(&read);
 	return begun != NULL;
 }
@@ -202,10 +227,13 @@ static int redo_promote_look(struct redo_promote *p, struct err *err)
 	uint64_t started = 0, none = 0;
 	if (origin_read(&p->o, record_path(s->record), p->again, false, err) < 0)
 		return -1;
-	CLEANUP(json_release) json_t *asked = redo_promote_body_of(p->o.read, p->again, EV_ACTION_REQUESTED, &started);
-	CLEANUP(json_release) json_t *begun = redo_promote_body_of(p->o.read, started, EV_REDO_STARTED, &none);
+	CLEANUP(json_release)
+	json_t *asked = redo_promote_body_of(p->o.read, p->again, EV_ACTION_REQUESTED, &started);
+	CLEANUP(json_release)
+	json_t *begun = redo_promote_body_of(p->o.read, started, EV_REDO_STARTED, &none);
 	if (!asked || !begun)
-		return err_set(err, ERR_NOENT, "#%" PRIu64 " is no second run of a command", p->again);
+		return err_set(err, ERR_NOENT, "#%" PRIu64 " is no second run of a command",
+			       p->again);
 	const json_t *origin = json_object_get(begun, "origin");
 	p->of = (uint64_t)json_int(origin, "action", 0);
 	p->box = resume_box(s->resume, (uint64_t)json_int(origin, "box", 0));
@@ -216,13 +244,20 @@ static int redo_promote_look(struct redo_promote *p, struct err *err)
 		if (r->action == p->again)
 			return err_set(err, ERR_BUSY, "#%" PRIu64 " is not compared yet", p->again);
 	if (strcmp(json_str(origin, "session", ""), record_id(s->record)) != 0)
-		return err_set(err, ERR_UNSUPPORTED, "#%" PRIu64 " repeats an action of session %s: there is no box of it here", p->again,
-			       json_str(origin, "session", "?"));
+		return err_set(err, ERR_UNSUPPORTED,
+			       "#%" PRIu64
+			       " repeats an action of session %s: there is no box of it here",
+			       p->again, json_str(origin, "session", "?"));
 	if (!super_box_trees(s, p->box))
-		return err_set(err, ERR_CLOSED, "the box of #%" PRIu64 " has gone, or its driver shows no files", p->of);
+		return err_set(err, ERR_CLOSED,
+			       "the box of #%" PRIu64 " has gone, or its driver shows no files",
+			       p->of);
 	if (!p->o.ended)
-		return err_set(err, ERR_INVALID, "#%" PRIu64 " did not end: nothing to apply", p->again);
-	return changed ? 0 : err_set(err, ERR_NOENT, "#%" PRIu64 " changed no files: nothing to apply", p->again);
+		return err_set(err, ERR_INVALID, "#%" PRIu64 " did not end: nothing to apply",
+			       p->again);
+	return changed ? 0
+		       : err_set(err, ERR_NOENT, "#%" PRIu64 " changed no files: nothing to apply",
+				 p->again);
 }
 
 int redo_promote(const struct tree_request *rq, uint64_t again, struct err *err)

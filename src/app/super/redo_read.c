@@ -4,7 +4,8 @@
 
 #include "app/super/redo_priv.h"
 
-static int redo_read_body_of(struct session *s, uint64_t seq, struct event *ev, json_t **out, struct err *err)
+static int redo_read_body_of(struct session *s, uint64_t seq, struct event *ev, json_t **out,
+			     struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	if (session_event(s, seq, ev, &a, err) < 0)
@@ -35,8 +36,10 @@ static bool redo_read_names(const json_t *by, uint64_t action)
 	return false;
 }
 
-/* A snapshot of its box: the newest one that the action cannot have touched is before it, the first that names it after. */
-static void redo_read_snapshot(struct origin *o, const struct event *ev, const json_t *body, uint64_t began)
+/* A snapshot of its box: the newest one that the action cannot have touched is before it, the first
+ * that names it after. */
+static void redo_read_snapshot(struct origin *o, const struct event *ev, const json_t *body,
+			       uint64_t began)
 {
 	struct redo_layer *l = redo_read_layer_of(o, json_str(body, "repo", ""));
 	const json_t *by = json_object_get(body, "by");
@@ -61,8 +64,10 @@ static int redo_read_box(struct origin *o, uint64_t began, struct err *err)
 		return -1;
 	while ((rc = feed_next(f, &ev, &a, 0, err)) == 1) {
 		struct err odd = ERR_INIT;
-		CLEANUP(json_release) json_t *body =
-			ev.kind == EV_SNAPSHOT_TAKEN && ev.body ? json_parse(ev.body, ev.len, "snapshot", &odd) : NULL;
+		CLEANUP(json_release)
+		json_t *body = ev.kind == EV_SNAPSHOT_TAKEN && ev.body
+				       ? json_parse(ev.body, ev.len, "snapshot", &odd)
+				       : NULL;
 		if (body)
 			redo_read_snapshot(o, &ev, body, began);
 		arena_reset(&a);
@@ -98,17 +103,26 @@ int origin_read(struct origin *o, const char *path, uint64_t action, bool now, s
 	struct event ev;
 	uint64_t began = 0;
 	*o = (struct origin){ .path = mem_strdup(path), .action = action };
-	if (session_open(&o->read, path, err) < 0 || redo_read_body_of(o->read, action, &ev, &o->requested, err) < 0)
+	if (session_open(&o->read, path, err) < 0 ||
+	    redo_read_body_of(o->read, action, &ev, &o->requested, err) < 0)
 		return -1;
-	if (ev.kind != EV_ACTION_REQUESTED || strcmp(json_str(o->requested, "kind", ""), "exec") != 0)
-		return err_set(err, ERR_USAGE, "#%" PRIu64 " is not a command: only what ran in a box can be run again", action);
+	if (ev.kind != EV_ACTION_REQUESTED ||
+	    strcmp(json_str(o->requested, "kind", ""), "exec") != 0)
+		return err_set(err, ERR_USAGE,
+			       "#%" PRIu64
+			       " is not a command: only what ran in a box can be run again",
+			       action);
 	o->box = ev.box;
 	if (read_action(o, &began, err) < 0)
 		return -1;
 	if (!o->started)
-		return err_set(err, ERR_INVALID, "#%" PRIu64 " never ran: there is nothing to hold a second run against", action);
+		return err_set(err, ERR_INVALID,
+			       "#%" PRIu64
+			       " never ran: there is nothing to hold a second run against",
+			       action);
 	if (json_flag(o->started, "promoted", false) || json_int(o->started, "promoted", 0))
-		return err_set(err, ERR_UNSUPPORTED, "#%" PRIu64 " did not run itself; a dry run was applied", action);
+		return err_set(err, ERR_UNSUPPORTED,
+			       "#%" PRIu64 " did not run itself; a dry run was applied", action);
 	if (redo_read_body_of(o->read, o->box, &ev, &o->open, err) < 0)
 		return -1;
 	return redo_read_box(o, now ? UINT64_MAX : began, err);
@@ -126,7 +140,8 @@ void origin_release(struct origin *o)
 	free(o->path);
 }
 
-static void no_add(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
+static void no_add(void *self, enum object_type type, const void *bytes, size_t len,
+		   struct object_id *id_out)
 {
 	(void)self; /* a record that is only read */
 	(void)type;
@@ -135,7 +150,8 @@ static void no_add(void *self, enum object_type type, const void *bytes, size_t 
 	*id_out = (struct object_id){ 0 };
 }
 
-static int redo_read_get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+static int redo_read_get(void *self, const struct object_id *id, enum object_type *type_out,
+			 struct buf *out, struct err *err)
 {
 	struct origin *o = self;
 	return session_object(o->read, id, type_out, out, err);

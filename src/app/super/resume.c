@@ -14,8 +14,8 @@
 
 struct old_box {
 	uint64_t id, now;
-	uint64_t next;         /* the box that stood for it already */
-	json_t *open;          /* body of its box.open */
+	uint64_t next; /* the box that stood for it already */
+	json_t *open;  /* body of its box.open */
 	bool ready, closed, waiting;
 	struct old_snap *snap;
 	size_t nr, cap;
@@ -30,18 +30,18 @@ struct resume {
 	struct super *s;
 	const struct host_ops *ops;
 	void *self;
-	json_t *start;         /* body of session.start */
+	json_t *start;	       /* body of session.start */
 	uint64_t host, head;   /* seq of the script's host.start; the last event */
 	uint64_t frames, told; /* sent to the host; what it told after the last of them */
-	bool ended;            /* it had ended by itself */
-	bool over;             /* its script had */
+	bool ended;	       /* it had ended by itself */
+	bool over;	       /* its script had */
 	struct old_box *box;
 	size_t nr_boxes, cap_boxes;
 	struct {
 		uint64_t id;
 		char *name;
 		bool ended;
-	} *agent;
+	} * agent;
 	size_t nr_agents, cap_agents;
 	struct old_action *open;
 	size_t nr_open, cap_open;
@@ -70,9 +70,9 @@ static void super_resume_see_snapshot(struct resume *r, const struct event *ev, 
 		return;
 	GROW(b->snap, b->nr, b->cap);
 	const char *label = json_str(body, "label", NULL);
-	b->snap[b->nr++] = (struct old_snap){
-		.seq = ev->seq, .repo = mem_strdup(json_str(body, "repo", "")), .label = label ? mem_strdup(label) : NULL
-	};
+	b->snap[b->nr++] = (struct old_snap){ .seq = ev->seq,
+					      .repo = mem_strdup(json_str(body, "repo", "")),
+					      .label = label ? mem_strdup(label) : NULL };
 }
 
 static void see_label(struct resume *r, const struct event *ev, const json_t *body)
@@ -109,8 +109,10 @@ static void super_resume_see_requested(struct resume *r, const struct event *ev,
 		.call = (uint64_t)json_int(body, "call", 0),
 		.box = ev->box,
 		.writes = json_flag(body, "may_write", false),
-		.outside = json_flag(body, "leaves_box", false) && strcmp(json_str(body, "kind", ""), "model") != 0,
-		.connect = !strcmp(json_str(body, "kind", ""), "connect") && json_flag(body, "leaves_box", false),
+		.outside = json_flag(body, "leaves_box", false) &&
+			   strcmp(json_str(body, "kind", ""), "model") != 0,
+		.connect = !strcmp(json_str(body, "kind", ""), "connect") &&
+			   json_flag(body, "leaves_box", false),
 	};
 }
 
@@ -122,7 +124,8 @@ static void super_resume_see_action(struct resume *r, const struct event *ev)
 		if (ev->kind == EV_ACTION_STARTED) {
 			r->open[i].started = true;
 		} else {
-			memmove(&r->open[i], &r->open[i + 1], (--r->nr_open - i) * sizeof(*r->open));
+			memmove(&r->open[i], &r->open[i + 1],
+				(--r->nr_open - i) * sizeof(*r->open));
 		}
 		return;
 	}
@@ -139,7 +142,8 @@ static void super_resume_see_agent(struct resume *r, const struct event *ev, con
 static void super_resume_see(struct resume *r, const struct event *ev)
 {
 	struct err none = ERR_INIT;
-	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : json_object();
+	CLEANUP(json_release)
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : json_object();
 	struct old_box *b = ev->box ? super_resume_box_of(r, ev->box) : NULL;
 	r->head = ev->seq;
 	answer_cache_see(r->recorded, ev, body);
@@ -148,7 +152,8 @@ static void super_resume_see(struct resume *r, const struct event *ev)
 	} else if (ev->kind == EV_SESSION_END) {
 		r->ended = true;
 	} else if (ev->kind == EV_HOST_START && !strcmp(json_str(body, "mode", ""), "script")) {
-		r->host = ev->seq; /* the last one: a fork whose script was changed has begun anew */
+		/* the last one: a fork whose script was changed has begun anew */
+		r->host = ev->seq;
 		r->over = false;
 		r->nr_once = 0;
 	} else if (ev->kind == EV_HOST_CALL && ev->cause == r->host) {
@@ -171,7 +176,8 @@ static void super_resume_see(struct resume *r, const struct event *ev)
 		if (before)
 			before->next = ev->seq;
 		GROW(r->box, r->nr_boxes, r->cap_boxes);
-		r->box[r->nr_boxes++] = (struct old_box){ .id = ev->seq, .open = json_incref(body) };
+		r->box[r->nr_boxes++] =
+			(struct old_box){ .id = ev->seq, .open = json_incref(body) };
 	} else if (ev->kind == EV_BOX_READY && b) {
 		b->ready = true;
 	} else if (ev->kind == EV_BOX_CLOSED && b) {
@@ -187,8 +193,8 @@ static void super_resume_see(struct resume *r, const struct event *ev)
 	}
 }
 
-/* What may have reached outside is never done again: actions outside of a box, and those of a box that had a connection; nor what the
- * script does not want to be. */
+/* What may have reached outside is never done again: actions outside of a box, and those of a box
+ * that had a connection; nor what the script does not want to be. */
 static void see_lost(struct resume *r)
 {
 	r->lost = mem_calloc(r->nr_open + 1, sizeof(*r->lost));
@@ -196,7 +202,8 @@ static void see_lost(struct resume *r)
 		const struct old_action *a = &r->open[i];
 		bool connected = false;
 		for (size_t k = 0; k < r->nr_open; k++)
-			connected |= a->box && r->open[k].box == a->box && r->open[k].connect && r->open[k].started;
+			connected |= a->box && r->open[k].box == a->box && r->open[k].connect &&
+				     r->open[k].started;
 		if (a->started && a->call && (a->outside || connected || is_once(r, a->call)))
 			r->lost[r->nr_lost++] = a->call;
 	}
@@ -224,11 +231,16 @@ int resume_read(struct resume **out, const char *path, struct err *err)
 		rc = 0;
 	}
 	if (rc == 0 && r->ended)
-		rc = err_set(err, ERR_INVALID, "session %s has ended; there is nothing to go on with", session_id(s));
+		rc = err_set(err, ERR_INVALID,
+			     "session %s has ended; there is nothing to go on with", session_id(s));
 	else if (rc == 0 && (!r->frames || !r->start))
-		rc = err_set(err, ERR_INVALID, "session %s broke off before its script began; run it anew", session_id(s));
+		rc = err_set(err, ERR_INVALID,
+			     "session %s broke off before its script began; run it anew",
+			     session_id(s));
 	else if (rc == 0 && r->over)
-		rc = err_set(err, ERR_INVALID, "the script of session %s had ended; there is nothing to go on with", session_id(s));
+		rc = err_set(err, ERR_INVALID,
+			     "the script of session %s had ended; there is nothing to go on with",
+			     session_id(s));
 	feed_free(&f);
 	session_close(&s);
 	see_lost(r);
@@ -301,7 +313,8 @@ struct recorded *resume_recorded(const struct resume *r)
 static void caught_up(void *self)
 {
 	struct resume *r = self;
-	for (size_t i = 0; i < r->nr_boxes; i++) { /* under whichever of its numbers the script knows it */
+	/* under whichever of its numbers the script knows it */
+	for (size_t i = 0; i < r->nr_boxes; i++) {
 		const struct box *b = boxes_get(r->s->boxes, resume_box(r, r->box[i].id));
 		if (b && b->workspace)
 			luahost_box_moved(r->s->host, r->box[i].id, b->workspace);
@@ -366,11 +379,13 @@ void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops,
 		b->waiting = true;
 		bool broken_off = answer_cache_undone(r->recorded, b->id);
 		for (size_t k = 0; k < r->nr_open; k++)
-			broken_off |= r->open[k].box == b->id && r->open[k].started && r->open[k].writes;
+			broken_off |=
+				r->open[k].box == b->id && r->open[k].started && r->open[k].writes;
 		b->now = super_box_reopen(s, b->id, b->open, b->snap, b->nr, broken_off, &err);
 		if (!b->now) {
 			b->waiting = false;
-			super_warn(s, NULL, "box '%s' cannot be opened again: %s", json_str(b->open, "name", ""), err.text);
+			super_warn(s, NULL, "box '%s' cannot be opened again: %s",
+				   json_str(b->open, "name", ""), err.text);
 		}
 	}
 	maybe_start(r);
@@ -378,7 +393,8 @@ void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops,
 
 uint64_t resume_box(const struct resume *r, uint64_t old)
 {
-	for (size_t i = 0; r && i < r->nr_boxes; i++) /* a box that stands for another one comes after it */
+	/* a box that stands for another one comes after it */
+	for (size_t i = 0; r && i < r->nr_boxes; i++)
 		if (r->box[i].id == old) {
 			if (!r->box[i].next)
 				return r->box[i].now ? r->box[i].now : old;
@@ -395,7 +411,8 @@ void resume_box_ready(struct resume *r, uint64_t box, const struct err *err)
 			continue;
 		b->waiting = false;
 		if (err)
-			super_warn(r->s, NULL, "box '%s' cannot be opened again: %s", json_str(b->open, "name", ""), err->text);
+			super_warn(r->s, NULL, "box '%s' cannot be opened again: %s",
+				   json_str(b->open, "name", ""), err->text);
 	}
 	maybe_start(r);
 }

@@ -1,5 +1,6 @@
-/* Going on with a session whose supervisor is gone: open actions are closed as interrupted, boxes are opened again with
- * the files of their newest snapshot, the script is brought to where it stood, and only then anything runs. */
+/* Going on with a session whose supervisor is gone: open actions are closed as interrupted, boxes
+ * are opened again with the files of their newest snapshot, the script is brought to where it
+ * stood, and only then anything runs. */
 #ifndef APP_RESUME_H
 #define APP_RESUME_H
 
@@ -14,10 +15,12 @@ void resume_free(struct resume **r);
 void resume_agents(struct resume *r, struct super *s);
 /* After it: and so are their budgets. */
 void resume_budgets(struct resume *r, struct super *s);
-/* Opens the boxes, then the host; @ops and @self as in luahost_new. Ends the session if that cannot be. */
+/* Opens the boxes, then the host; @ops and @self as in luahost_new. Ends the session if that cannot
+ * be. */
 void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops, void *self);
 void resume_first_action(struct resume *r); /* something new is about to be done; r may be NULL */
-struct recorded *resume_recorded(const struct resume *r); /* answer_cache.h; NULL when nothing was resumed */
+/* answer_cache.h; NULL when nothing was resumed */
+struct recorded *resume_recorded(const struct resume *r);
 /* The box that stands for @old now; @old itself when there is none. */
 uint64_t resume_box(const struct resume *r, uint64_t old);
 /* super_box.c tells that a box of resume_begin is there, or could not be opened. */

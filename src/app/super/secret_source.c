@@ -70,9 +70,10 @@ static char *secret_source_store_path(const char *name)
 	return paths_data(tail);
 }
 
-/* --- finding --------------------------------------------------------------------------------------------------- */
+/* --- finding ---------------------------------------------------------------------------------- */
 
-static int from_conf(const json_t *entry, const char *name, struct secret_source *out, struct err *err)
+static int from_conf(const json_t *entry, const char *name, struct secret_source *out,
+		     struct err *err)
 {
 	const char *text = json_is_string(entry) ? json_string_value(entry) : "";
 	*out = (struct secret_source){ 0 };
@@ -84,23 +85,27 @@ static int from_conf(const json_t *entry, const char *name, struct secret_source
 	if (!strncmp(text, "file:", 5) && text[5]) {
 		const char *home = getenv("HOME");
 		out->kind = SECRET_FILE;
-		out->what = !strncmp(text + 5, "~/", 2) && home ? path_join(home, text + 7) : mem_strdup(text + 5);
+		out->what = !strncmp(text + 5, "~/", 2) && home ? path_join(home, text + 7)
+								: mem_strdup(text + 5);
 		return 0;
 	}
 	out->kind = SECRET_COMMAND;
 	if (json_is_array(entry) && json_get_argv(entry, &out->argv) && out->argv.nr)
 		return 0;
 	secret_source_release(out);
-	return err_set(err, ERR_INVALID,
-		       "configuration: secrets.%s must be \"env:VARIABLE\", \"file:PATH\" or a list (a command and its "
-		       "words), never the value itself",
-		       name);
+	return err_set(
+		err, ERR_INVALID,
+		"configuration: secrets.%s must be \"env:VARIABLE\", \"file:PATH\" or a list (a command and its "
+		"words), never the value itself",
+		name);
 }
 
 int secret_find(const json_t *conf, const char *name, struct secret_source *out, struct err *err)
 {
 	if (!secret_name_ok(name))
-		return err_set(err, ERR_INVALID, "this is not the name of a secret: letters, digits, '_', '-' and '.'");
+		return err_set(
+			err, ERR_INVALID,
+			"this is not the name of a secret: letters, digits, '_', '-' and '.'");
 	const json_t *entry = json_object_get(conf, name);
 	if (entry)
 		return from_conf(entry, name, out, err);
@@ -114,13 +119,14 @@ int secret_find(const json_t *conf, const char *name, struct secret_source *out,
 		*out = (struct secret_source){ .kind = SECRET_ENV, .what = mem_strdup(name) };
 		return 0;
 	}
-	return err_set(err, ERR_NOENT,
-		       "no secret '%s': 'sandglass secret set %s' keeps one, or set the variable %s, or name a source in the "
-		       "configuration (secrets.%s)",
-		       name, name, name, name);
+	return err_set(
+		err, ERR_NOENT,
+		"no secret '%s': 'sandglass secret set %s' keeps one, or set the variable %s, or name a source in the "
+		"configuration (secrets.%s)",
+		name, name, name, name);
 }
 
-/* --- reading --------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static int secret_source_read_file(const char *path, struct buf *out, struct err *err)
 {
@@ -145,7 +151,8 @@ static int secret_source_drain(int fd, struct buf *out, int64_t until, struct er
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return err_set(err, ERR_TIMEOUT, "it did not end within %d s", COMMAND_US / 1000000);
+			return err_set(err, ERR_TIMEOUT, "it did not end within %d s",
+				       COMMAND_US / 1000000);
 		ssize_t got = read(fd, bytes, sizeof(bytes));
 		if (got < 0)
 			return err_sys(err, "cannot read what it says");
@@ -195,7 +202,8 @@ int secret_read(const struct secret_source *s, struct buf *out, struct err *err)
 	switch (s->kind) {
 	case SECRET_ENV:
 		if (!getenv(s->what))
-			return err_set(err, ERR_NOENT, "the environment variable %s is not set", s->what);
+			return err_set(err, ERR_NOENT, "the environment variable %s is not set",
+				       s->what);
 		buf_puts(&b, getenv(s->what));
 		break;
 	case SECRET_FILE:
@@ -211,20 +219,24 @@ int secret_read(const struct secret_source *s, struct buf *out, struct err *err)
 	if (s->kind != SECRET_ENV && b.len && b.data[b.len - 1] == '\n')
 		b.len -= b.len > 1 && b.data[b.len - 2] == '\r' ? 2 : 1;
 	if (b.len < SECRET_SHORTEST || b.len > SECRET_LONGEST)
-		return err_set(err, ERR_INVALID, "its value has %zu bytes: %d to %d can be kept from the record", b.len,
-			       SECRET_SHORTEST, SECRET_LONGEST);
+		return err_set(err, ERR_INVALID,
+			       "its value has %zu bytes: %d to %d can be kept from the record",
+			       b.len, SECRET_SHORTEST, SECRET_LONGEST);
 	buf_append(out, b.data, b.len);
 	return 0;
 }
 
-/* --- what is kept ---------------------------------------------------------------------------------------------- */
+/* --- what is kept ----------------------------------------------------------------------------- */
 
 int secret_store_set(const char *name, const void *value, size_t len, struct err *err)
 {
 	if (!secret_name_ok(name))
-		return err_set(err, ERR_INVALID, "'%s' is not a name for a secret: letters, digits, '_', '-' and '.'", name);
+		return err_set(err, ERR_INVALID,
+			       "'%s' is not a name for a secret: letters, digits, '_', '-' and '.'",
+			       name);
 	if (len < SECRET_SHORTEST || len > SECRET_LONGEST)
-		return err_set(err, ERR_INVALID, "a value of %zu bytes: %d to %d can be kept from the record", len,
+		return err_set(err, ERR_INVALID,
+			       "a value of %zu bytes: %d to %d can be kept from the record", len,
 			       SECRET_SHORTEST, SECRET_LONGEST);
 	CLEANUP(free_ptr) char *dir = secret_source_store_path("");
 	CLEANUP(free_ptr) char *path = secret_source_store_path(name);
@@ -241,8 +253,9 @@ int secret_store_remove(const char *name, struct err *err)
 		return err_set(err, ERR_INVALID, "'%s' is not a name for a secret", name);
 	CLEANUP(free_ptr) char *path = secret_source_store_path(name);
 	if (unlink(path) < 0)
-		return errno == ENOENT ? err_set(err, ERR_NOENT, "no secret '%s' is kept here", name)
-				       : err_sys(err, "cannot remove '%s'", path);
+		return errno == ENOENT
+			       ? err_set(err, ERR_NOENT, "no secret '%s' is kept here", name)
+			       : err_sys(err, "cannot remove '%s'", path);
 	return 0;
 }
 
@@ -267,12 +280,14 @@ void secret_store_list(struct strv *out)
 
 void secret_ambient(struct strv *out)
 {
-	static const char *const tails[] = { "_API_KEY",    "_TOKEN",	   "_SECRET",	  "_PASSWORD", "_ACCESS_KEY",
-					     "_SECRET_KEY", "_PRIVATE_KEY", "_CREDENTIALS", "_APIKEY" };
+	static const char *const tails[] = { "_API_KEY",     "_TOKEN",	     "_SECRET",
+					     "_PASSWORD",    "_ACCESS_KEY",  "_SECRET_KEY",
+					     "_PRIVATE_KEY", "_CREDENTIALS", "_APIKEY" };
 	for (char **e = environ; *e; e++) {
 		const char *eq = strchr(*e, '=');
 		size_t n = eq ? (size_t)(eq - *e) : 0;
-		if (!eq || strlen(eq + 1) < AMBIENT_SHORTEST || eq[1] == '/') /* a path is no secret */
+		/* a path is no secret */
+		if (!eq || strlen(eq + 1) < AMBIENT_SHORTEST || eq[1] == '/')
 			continue;
 		for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
 			size_t t = strlen(tails[i]);

@@ -106,11 +106,13 @@ static void super_on_state(void *self, enum record_state state, const char *why)
 	super_changed(s);
 	if (state == RECORD_DEAD) {
 		boxes_freeze(s->boxes, 0, true, s->start_seq);
-		super_end(s, EXIT_DAMAGED, "the session file cannot be written any more: %s", why ? why : "I/O error");
+		super_end(s, EXIT_DAMAGED, "the session file cannot be written any more: %s",
+			  why ? why : "I/O error");
 	}
 }
 
-static const struct record_ops record_ops = { .on_head = super_on_head, .on_state = super_on_state };
+static const struct record_ops record_ops = { .on_head = super_on_head,
+					      .on_state = super_on_state };
 
 static void on_held(void *self, uint64_t action, bool held)
 {
@@ -118,10 +120,14 @@ static void on_held(void *self, uint64_t action, bool held)
 	struct action *a = gate_action(s->gate, action);
 	if (held && a) {
 		const struct action_spec *spec = action_spec(a);
-		CLEANUP(free_ptr) char *text =
-			mem_printf("%s %s", action_kind_name(spec->kind),
-				  spec->cmdline ? spec->cmdline : spec->argv.nr ? spec->argv.item[0] :
-				  spec->path ? spec->path : spec->host ? spec->host : spec->tool ? spec->tool : "");
+		CLEANUP(free_ptr)
+		char *text = mem_printf("%s %s", action_kind_name(spec->kind),
+					spec->cmdline	? spec->cmdline
+					: spec->argv.nr ? spec->argv.item[0]
+					: spec->path	? spec->path
+					: spec->host	? spec->host
+					: spec->tool	? spec->tool
+							: "");
 		if (gate_waits(a) && (!s->notify_when || gate_finds(s->gate, s->notify_when, a)))
 			super_held(s, action, text);
 		else
@@ -152,7 +158,8 @@ static void on_budget(void *self, uint64_t agent, const char *what)
 {
 	struct super *s = self;
 	struct agent *a = super_agent(s, agent);
-	CLEANUP(free_ptr) char *text = mem_printf("budget of %s is used up: %s", a ? a->name : "the session", what);
+	CLEANUP(free_ptr)
+	char *text = mem_printf("budget of %s is used up: %s", a ? a->name : "the session", what);
 	super_held(s, agent, text);
 }
 
@@ -182,7 +189,8 @@ static void box_gone(void *self, uint64_t box, const struct err *err)
 	struct super *s = self;
 	super_box_gone(s, box);
 	if (err && !s->ending)
-		super_warn(s, "see 'sandglass doctor'", "box '%llu' died: %s", (unsigned long long)box, err->text);
+		super_warn(s, "see 'sandglass doctor'", "box '%llu' died: %s",
+			   (unsigned long long)box, err->text);
 	finish_if_done(s);
 }
 
@@ -191,7 +199,8 @@ static void launcher_died(void *self, const struct err *err)
 	struct super *s = self;
 	if (s->ending)
 		return;
-	super_warn(s, NULL, "the launcher has died (%s): its boxes are gone, a new one was started", err->text);
+	super_warn(s, NULL, "the launcher has died (%s): its boxes are gone, a new one was started",
+		   err->text);
 	for (size_t i = boxes_count(s->boxes); i > 0; i--)
 		boxes_close(s->boxes, boxes_at(s->boxes, i - 1));
 	process_ahead();
@@ -201,7 +210,8 @@ static void launcher_died(void *self, const struct err *err)
 
 static void finish_if_done(struct super *s)
 {
-	if (s->ending && s->boxes && boxes_count(s->boxes) == 0 && !super_box_busy(s) && !s->background && !vault_reading(s->vault))
+	if (s->ending && s->boxes && boxes_count(s->boxes) == 0 && !super_box_busy(s) &&
+	    !s->background && !vault_reading(s->vault))
 		loop_stop(s->loop);
 }
 
@@ -264,8 +274,10 @@ static int super_status_of(struct super *s, const json_t *end)
 	static const struct {
 		const char *code;
 		int status;
-	} known[] = { { "denied", EXIT_DENIED }, { "budget", EXIT_BUDGET },   { "timeout", EXIT_BUDGET }, { "model", EXIT_MODEL },
-		      { "backend", EXIT_SANDBOX }, { "script", EXIT_SCRIPT }, { "limit", EXIT_SCRIPT } };
+	} known[] = { { "denied", EXIT_DENIED },   { "budget", EXIT_BUDGET },
+		      { "timeout", EXIT_BUDGET },  { "model", EXIT_MODEL },
+		      { "backend", EXIT_SANDBOX }, { "script", EXIT_SCRIPT },
+		      { "limit", EXIT_SCRIPT } };
 	int status = (int)json_int(end, "code", 0);
 	if (status == 0)
 		return EXIT_DONE;
@@ -282,7 +294,8 @@ static void script_ended(void *self, const json_t *end, const struct err *died)
 {
 	struct super *s = self;
 	if (s->signalled)
-		super_end(s, 128 + s->signalled, "stopped by %s", s->signalled == SIGINT ? "Ctrl-C" : "SIGTERM");
+		super_end(s, 128 + s->signalled, "stopped by %s",
+			  s->signalled == SIGINT ? "Ctrl-C" : "SIGTERM");
 	else if (s->stopped)
 		super_end(s, EXIT_TERM, "stopped by a person");
 	else if (end)
@@ -296,7 +309,8 @@ static const struct host_ops script_ops = { .on_end = script_ended, .on_idle = s
 static void unwind_timeout(void *self)
 {
 	struct super *s = self;
-	super_end(s, s->signalled ? 128 + s->signalled : EXIT_TERM, "stopped; the script did not unwind in time");
+	super_end(s, s->signalled ? 128 + s->signalled : EXIT_TERM,
+		  "stopped; the script did not unwind in time");
 }
 
 void super_stop(struct super *s, bool now, const char *why)
@@ -351,7 +365,9 @@ static void start_script(void *self)
 	struct host_start st = {
 		.mode = "script",
 		.name = o->script_path ? (slash ? slash + 1 : o->script_path) : o->name,
-		.dir = slash ? dir : o->script_path ? "." : NULL,
+		.dir = slash		? dir
+		       : o->script_path ? "."
+					: NULL,
 		.text = o->script,
 		.len = o->script_len,
 		.args = args,
@@ -361,7 +377,8 @@ static void start_script(void *self)
 		super_end(s, EXIT_SANDBOX, "%s", err.text);
 }
 
-/* What holds for the whole session, so that it holds after a resume as well (spawn.c gives them back). */
+/* What holds for the whole session, so that it holds after a resume as well (spawn.c gives them
+ * back). */
 static json_t *kept_options(const struct super_opts *o)
 {
 	json_t *k = json_object(), *policy = json_array();
@@ -374,7 +391,8 @@ static json_t *kept_options(const struct super_opts *o)
 	json_put(k, "roots", json_incref(o->roots));
 	json_put(k, "box", json_incref(o->box));
 	if (o->hash_only)
-		json_put(k, "hash_only", json_argv((char *const *)(uintptr_t)o->hash_only, o->nr_hash_only));
+		json_put(k, "hash_only",
+			 json_argv((char *const *)(uintptr_t)o->hash_only, o->nr_hash_only));
 	json_put_int(k, "box_uid", o->box_uid);
 	json_put_int(k, "ask_timeout_us", o->ask_timeout_us);
 	json_put_int(k, "keep_file_bytes", (int64_t)o->keep_file_bytes);
@@ -402,7 +420,8 @@ static json_t *start_event(const struct super_opts *o)
 	json_put_str(b, "backend", o->backend);
 	json_put(b, "budget", json_incref(o->budget));
 	json_put_flag(b, "no_input", o->no_input);
-	json_put_str(b, "suite", getenv("SANDGLASS_SUITE")); /* its list answers, not a person (app/suite/trial.c) */
+	/* its list answers, not a person (app/suite/trial.c) */
+	json_put_str(b, "suite", getenv("SANDGLASS_SUITE"));
 	json_put(b, "options", kept_options(o));
 	json_put_int(b, "uid", getuid());
 	json_put_int(b, "pid", getpid());
@@ -423,7 +442,8 @@ static json_t *who_started(void)
 /* --model is known before anything begins; what a script names itself is not. */
 static int check_model(const struct super *s, struct err *err)
 {
-	const char *model = s->resume ? s->opts->fork_model : s->opts->model, *colon = model ? strchr(model, ':') : NULL;
+	const char *model = s->resume ? s->opts->fork_model : s->opts->model,
+		   *colon = model ? strchr(model, ':') : NULL;
 	if (!model)
 		return 0;
 	CLEANUP(json_release) json_t *names = models_names(s->models);
@@ -434,18 +454,23 @@ static int check_model(const struct super *s, struct err *err)
 		const char *name = json_string_value(json_array_get(names, i));
 		if (strcmp(name, "scripted") != 0)
 			buf_printf(&known, ", %s", name);
-		found |= colon && strlen(name) == (size_t)(colon - model) && !strncmp(model, name, strlen(name));
+		found |= colon && strlen(name) == (size_t)(colon - model) &&
+			 !strncmp(model, name, strlen(name));
 	}
 	if (found && colon[1])
 		return 0;
 	if (!found && colon)
-		return err_set(err, ERR_SCRIPT, "--model '%s': no provider '%.*s'; providers here: %s", model,
+		return err_set(err, ERR_SCRIPT,
+			       "--model '%s': no provider '%.*s'; providers here: %s", model,
 			       (int)(colon - model), model, buf_cstr(&known));
-	return err_set(err, ERR_SCRIPT, "--model '%s': a name is provider:model, for example scripted:demo (providers: %s)",
-		       model, buf_cstr(&known));
+	return err_set(
+		err, ERR_SCRIPT,
+		"--model '%s': a name is provider:model, for example scripted:demo (providers: %s)",
+		model, buf_cstr(&known));
 }
 
-/* The agents of a fork that gets a budget had none when they began: from now on they draw from it. */
+/* The agents of a fork that gets a budget had none when they began: from now on they draw from
+ * it. */
 static void agents_draw(struct super *s)
 {
 	static const struct budget_limits none;
@@ -480,7 +505,9 @@ static void apply_options(struct super *s)
 		gate_pause(s->gate, 0, who);
 	if (check_model(s, &err) < 0)
 		super_end(s, EXIT_SCRIPT, "%s", err.text);
-	if (o->notify_when && (filter_parse(&s->notify_when, o->notify_when, NULL, NULL, &err) < 0 || filter_known_before(s->notify_when, &err) < 0))
+	if (o->notify_when &&
+	    (filter_parse(&s->notify_when, o->notify_when, NULL, NULL, &err) < 0 ||
+	     filter_known_before(s->notify_when, &err) < 0))
 		super_end(s, EXIT_SCRIPT, "notify.when: %s", err.text);
 	if (o->hold && gate_hold(s->gate, o->hold, who, &err) < 0)
 		super_end(s, EXIT_USAGE, "--hold: %s", err.text);
@@ -495,7 +522,8 @@ static int open_record(struct super *s, struct err *err)
 		return record_resume(&s->record, s->loop, o->resume, &record_ops, s, err);
 	}
 	CLEANUP(json_release) json_t *body = start_event(o);
-	return record_create(&s->record, s->loop, o->sessions_dir, o->name, body, &record_ops, s, err);
+	return record_create(&s->record, s->loop, o->sessions_dir, o->name, body, &record_ops, s,
+			     err);
 }
 
 /* Returns an exit status, 0 when all is there. */
@@ -503,19 +531,27 @@ static int super_compose(struct super *s, struct err *err)
 {
 	const struct super_opts *o = s->opts;
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	const struct gate_ops gate_ops = {
-		.snapshot = super_on_snapshot, .on_held = on_held, .on_budget = on_budget, .accrue = on_accrue, .on_kill = super_on_kill, .self = s
-	};
-	const struct boxes_ops boxes_ops = { .opened = box_opened, .gone = box_gone, .caller = super_box_caller,
-					    .state_dir = super_box_state, .self = s };
+	const struct gate_ops gate_ops = { .snapshot = super_on_snapshot,
+					   .on_held = on_held,
+					   .on_budget = on_budget,
+					   .accrue = on_accrue,
+					   .on_kill = super_on_kill,
+					   .self = s };
+	const struct boxes_ops boxes_ops = { .opened = box_opened,
+					     .gone = box_gone,
+					     .caller = super_box_caller,
+					     .state_dir = super_box_state,
+					     .self = s };
 	if (loop_new(&s->loop, err) < 0)
 		return EXIT_UNSUCCESSFUL;
-	s->launcher = launcher_start(s->loop, &(struct launcher_opts){ .box_uid = o->box_uid }, launcher_died, s, err);
+	s->launcher = launcher_start(s->loop, &(struct launcher_opts){ .box_uid = o->box_uid },
+				     launcher_died, s, err);
 	if (!s->launcher)
 		return EXIT_SANDBOX;
 	process_pool_set(s->loop, o->pool >= 0 ? o->pool : WARM_BOXES);
 	process_ahead();
-	s->vault = vault_new(&(struct vault_start){ o->secrets, o->script, o->script_len, o->args });
+	s->vault =
+		vault_new(&(struct vault_start){ o->secrets, o->script, o->script_len, o->args });
 	if (open_record(s, err) < 0)
 		return exit_of(err);
 	vault_attach(s->vault, s->loop, s->record, deferred_finish, s);
@@ -551,7 +587,8 @@ static void super_drained(void *self)
 	*(bool *)self = true;
 }
 
-/* Warm boxes go before the launcher does: it would take them for dead ones. false: one did not go in time. */
+/* Warm boxes go before the launcher does: it would take them for dead ones. false: one did not go
+ * in time. */
 static bool drain_pool(struct super *s)
 {
 	bool done = false;
@@ -582,14 +619,15 @@ static void close_record(struct super *s, json_t *end)
 /* true: nothing is left that waits on the loop. */
 static bool super_release(struct super *s)
 {
-	bool stuck = s->boxes && boxes_count(s->boxes); /* a box did not close in time: no more turns of the loop */
+	/* a box did not close in time: no more turns of the loop */
+	bool stuck = s->boxes && boxes_count(s->boxes);
 	hosted_plugin_ways_end(s->rent);
 	previews_free(s);
 	redos_free(s);
 	disk_space_free(s);
 	process_pool_set(s->loop, 0); /* nothing is made ahead any more in what goes now */
-	super_box_release(s); /* first: what still waits for its files is answered */
-	proxies_free(&s->here); /* its questions are actions of the gate */
+	super_box_release(s);	      /* first: what still waits for its files is answered */
+	proxies_free(&s->here);	      /* its questions are actions of the gate */
 	luahost_free(&s->host);
 	policy_hosts_free(s);
 	while (s->calls)

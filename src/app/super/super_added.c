@@ -43,13 +43,18 @@ static int super_added_read_file(struct buf *out, struct err *err)
 {
 	struct stat st;
 	if (lstat(".sandglass", &st) == 0 && !S_ISDIR(st.st_mode))
-		return err_set(err, ERR_INVALID, "'.sandglass' is not a folder: no rule can be added");
+		return err_set(err, ERR_INVALID,
+			       "'.sandglass' is not a folder: no rule can be added");
 	if (lstat(ADDED_FILE, &st) < 0)
-		return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, "cannot look at '%s'", ADDED_FILE);
+		return errno == ENOENT || errno == ENOTDIR
+			       ? 0
+			       : err_sys(err, "cannot look at '%s'", ADDED_FILE);
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_INVALID, "'%s' is not a plain file: no rule can be added", ADDED_FILE);
+		return err_set(err, ERR_INVALID, "'%s' is not a plain file: no rule can be added",
+			       ADDED_FILE);
 	if (!trusted_file(ADDED_FILE))
-		return err_set(err, ERR_DENIED, "'%s' is not trusted: read it, then: sandglass trust", ADDED_FILE);
+		return err_set(err, ERR_DENIED,
+			       "'%s' is not trusted: read it, then: sandglass trust", ADDED_FILE);
 	return file_read(ADDED_FILE, out, ADDED_MAX, err);
 }
 
@@ -57,13 +62,15 @@ static void put_moment(struct super *s, const struct decide *d, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf when = BUF_INIT;
 	clock_rfc3339(clock_wall_us(), &when);
-	buf_printf(out, "%.19sZ %s, at %s#%llu", buf_cstr(&when), json_str(d->who, "name", "somebody"),
-		   record_id(s->record), (unsigned long long)d->action);
+	buf_printf(out, "%.19sZ %s, at %s#%llu", buf_cstr(&when),
+		   json_str(d->who, "name", "somebody"), record_id(s->record),
+		   (unsigned long long)d->action);
 }
 
 /* The new text of the file and what to say of it. */
-static json_t *super_added_compose(struct super *s, const struct decide *d, enum verdict v, const char *pattern, struct buf *was,
-		       struct buf *text, struct err *err)
+static json_t *super_added_compose(struct super *s, const struct decide *d, enum verdict v,
+				   const char *pattern, struct buf *was, struct buf *text,
+				   struct err *err)
 {
 	CLEANUP(buf_release) struct buf rule = BUF_INIT, comment = BUF_INIT;
 	int line;
@@ -75,7 +82,8 @@ static json_t *super_added_compose(struct super *s, const struct decide *d, enum
 	CLEANUP(free_ptr) char *name = added_name(json_object_get(o, "rule"), buf_cstr(was));
 	added_text(json_object_get(o, "rule"), name, d->note, &rule);
 	put_moment(s, d, &comment);
-	if (added_insert(buf_cstr(was), buf_cstr(&comment), buf_cstr(&rule), text, &line, err) < 0) {
+	if (added_insert(buf_cstr(was), buf_cstr(&comment), buf_cstr(&rule), text, &line, err) <
+	    0) {
 		json_decref(o);
 		return NULL;
 	}
@@ -86,8 +94,8 @@ static json_t *super_added_compose(struct super *s, const struct decide *d, enum
 	return o;
 }
 
-json_t *added_look(struct super *s, uint64_t action, enum verdict v, const char *pattern, const char *why,
-		   struct err *err)
+json_t *added_look(struct super *s, uint64_t action, enum verdict v, const char *pattern,
+		   const char *why, struct err *err)
 {
 	CLEANUP(buf_release) struct buf was = BUF_INIT, text = BUF_INIT;
 	const struct decide d = { .action = action, .note = why };
@@ -117,7 +125,8 @@ static int take_effect(struct added *p, struct err *err)
 	if (super_added_read_file(&now, err) < 0)
 		return -1;
 	if (now.len != p->was.len || (now.len && memcmp(now.data, p->was.data, now.len) != 0))
-		return err_set(err, ERR_BUSY, "'%s' was changed meanwhile; nothing was added", ADDED_FILE);
+		return err_set(err, ERR_BUSY, "'%s' was changed meanwhile; nothing was added",
+			       ADDED_FILE);
 	if (dir_make(".sandglass", 0755, err) < 0 ||
 	    file_write_atomic(ADDED_FILE, p->text.data, p->text.len, 0644, err) < 0)
 		return err_wrap(err, "the rule could not be written");
@@ -147,7 +156,8 @@ static void super_added_committed(void *self)
 	added_free(p);
 }
 
-static uint64_t record_it(struct super *s, const struct decide *d, const json_t *o, const char *pattern)
+static uint64_t record_it(struct super *s, const struct decide *d, const json_t *o,
+			  const char *pattern)
 {
 	const json_t *rule = json_object_get(o, "rule");
 	json_t *body = json_object();
@@ -170,8 +180,8 @@ static char *super_added_copy_of(const char *s)
 	return s ? mem_strdup(s) : NULL;
 }
 
-int added_begin(struct super *s, uint64_t ticket, const struct decide *d, enum verdict v, const char *pattern,
-		struct err *err)
+int added_begin(struct super *s, uint64_t ticket, const struct decide *d, enum verdict v,
+		const char *pattern, struct err *err)
 {
 	struct buf was = BUF_INIT, text = BUF_INIT;
 	struct policy *policy = NULL;
@@ -182,8 +192,9 @@ int added_begin(struct super *s, uint64_t ticket, const struct decide *d, enum v
 		return -1;
 	o = super_added_compose(s, d, v, pattern, &was, &text, err);
 	if (o && strcmp(json_str(o, "then", ""), verdict_name(v)) != 0)
-		err_set(err, ERR_INVALID, "this rule would not %s action %llu: %s by %s", verdict_name(v),
-			(unsigned long long)d->action, json_str(o, "then", ""), json_str(o, "by", ""));
+		err_set(err, ERR_INVALID, "this rule would not %s action %llu: %s by %s",
+			verdict_name(v), (unsigned long long)d->action, json_str(o, "then", ""),
+			json_str(o, "by", ""));
 	else if (o)
 		policy = policy_of(o, d->note, err);
 	if (!policy) {
@@ -193,7 +204,9 @@ int added_begin(struct super *s, uint64_t ticket, const struct decide *d, enum v
 		return -1;
 	}
 	struct added *p = NEW(struct added);
-	*p = (struct added){ .super = s, .ticket = ticket, .d = *d, .was = was, .text = text, .policy = policy };
+	*p = (struct added){
+		.super = s, .ticket = ticket, .d = *d, .was = was, .text = text, .policy = policy
+	};
 	p->name = mem_strdup(json_str(o, "name", ""));
 	p->d.rule = p->name;
 	p->d.message = super_added_copy_of(d->message);
@@ -210,7 +223,8 @@ int added_begin(struct super *s, uint64_t ticket, const struct decide *d, enum v
 	json_put_str(p->answer, "file", ADDED_FILE);
 	json_put_int(p->answer, "line", json_int(o, "line", 0));
 	CLEANUP(free_ptr)
-	char *line = mem_printf("%s:%lld: %s", ADDED_FILE, (long long)json_int(o, "line", 0), json_str(o, "text", ""));
+	char *line = mem_printf("%s:%lld: %s", ADDED_FILE, (long long)json_int(o, "line", 0),
+				json_str(o, "text", ""));
 	json_put_str(p->answer, "text", line);
 	s->added = p;
 	record_barrier(s->record, record_it(s, d, o, pattern), super_added_committed, p);
@@ -235,7 +249,10 @@ int added_others(const char *list, json_t *out, struct err *err)
 		char *end;
 		uint64_t id = strtoull(p += *p == '#', &end, 10);
 		if (end == p || !id || (*end && *end != ','))
-			return err_set(err, ERR_USAGE, "--others '%s' is not a list of numbers like 406,407, or 'none'", list);
+			return err_set(
+				err, ERR_USAGE,
+				"--others '%s' is not a list of numbers like 406,407, or 'none'",
+				list);
 		json_array_append_new(out, json_integer((json_int_t)id));
 		p = *end ? end + 1 : end;
 	}

@@ -33,24 +33,25 @@ struct super_box {
 	struct super_box *next;
 	uint64_t id;
 	char *name;
-	char *dir; /* its state; NULL: it stays where it is */
-	json_t *notices; /* what of it is left out, as told so far */
-	uint64_t owner; /* of the state */
-	bool stays; /* the state waits for a later box */
-	bool keep; /* the state outlives the session */
-	struct call *opener; /* box.open that waits for it */
-	struct call *closer; /* box.close that waits until it has gone */
-	struct trees *trees; /* its files; NULL when the driver shows none */
-	struct net *net;     /* its way out; NULL = none */
+	char *dir;		 /* its state; NULL: it stays where it is */
+	json_t *notices;	 /* what of it is left out, as told so far */
+	uint64_t owner;		 /* of the state */
+	bool stays;		 /* the state waits for a later box */
+	bool keep;		 /* the state outlives the session */
+	struct call *opener;	 /* box.open that waits for it */
+	struct call *closer;	 /* box.close that waits until it has gone */
+	struct trees *trees;	 /* its files; NULL when the driver shows none */
+	struct net *net;	 /* its way out; NULL = none */
 	struct proxies *proxies; /* what it reaches with credentials of ours; NULL = nothing */
 	struct disk_watch *disk; /* holds it to its limit; NULL = it has none */
-	const struct old_snap *adopt; /* its files are to become those of these; borrowed from the resume */
+	/* its files are to become those of these; borrowed from the resume */
+	const struct old_snap *adopt;
 	size_t nr_adopt;
 	bool reopened, restore;
-	bool closing; /* it is closed as soon as its files are recorded */
-	super_box_ready_fn *ready;  /* super_box_open_as; NULL once called */
+	bool closing;		   /* it is closed as soon as its files are recorded */
+	super_box_ready_fn *ready; /* super_box_open_as; NULL once called */
 	void *ready_self;
-	struct honey *honey;        /* what is to be planted in it; NULL = nothing, or done */
+	struct honey *honey;	    /* what is to be planted in it; NULL = nothing, or done */
 	uint64_t fork_from, fork_n; /* its files are to become those of another box */
 };
 
@@ -108,7 +109,8 @@ uint64_t super_box_caller(void *super, uint64_t box, const json_t *argv, const c
 	return b ? proxies_caller(b->proxies, argv, how_out) : 0;
 }
 
-uint64_t super_box_allowed(struct super *s, uint64_t box, uint64_t agent, enum action_kind kind, const char *id, const char *what)
+uint64_t super_box_allowed(struct super *s, uint64_t box, uint64_t agent, enum action_kind kind,
+			   const char *id, const char *what)
 {
 	struct super_box *b = super_box_find(s, box);
 	return b ? proxies_allowed(b->proxies, agent, kind, id, what) : 0;
@@ -148,7 +150,8 @@ static int check_repo(json_t *list, const char *name, const json_t *path, struct
 	if (stat(full, &st) < 0 || !S_ISDIR(st.st_mode))
 		return err_set(err, ERR_INVALID, "workspace '%s' is not a directory", buf_cstr(&b));
 	if (!strcmp(full, "/"))
-		return err_set(err, ERR_INVALID, "the whole file system cannot be a workspace; name a directory");
+		return err_set(err, ERR_INVALID,
+			       "the whole file system cannot be a workspace; name a directory");
 	json_t *r = json_object();
 	json_put_str(r, "name", name);
 	json_put(r, "dir", json_bytes_z(full));
@@ -162,15 +165,18 @@ static int check_repos(json_t *list, const json_t *repo, struct err *err)
 	if (!repo || json_is_null(repo))
 		return 0;
 	if (!json_is_object(repo) || json_object_get(repo, "b64"))
-		return json_is_string(repo) || json_is_object(repo) ?
-			       check_repo(list, "", repo, err) :
-			       err_set(err, ERR_SCRIPT, "repo must be a path, repos a table of paths");
+		return json_is_string(repo) || json_is_object(repo)
+			       ? check_repo(list, "", repo, err)
+			       : err_set(err, ERR_SCRIPT,
+					 "repo must be a path, repos a table of paths");
 	const char *name;
 	json_t *path;
-	json_object_foreach((json_t *)(uintptr_t)repo, name, path) {
+	json_object_foreach((json_t *)(uintptr_t)repo, name, path)
+	{
 		CLEANUP(free_ptr) char *plain = op_plain_name(name, "");
 		if (strcmp(plain, name) != 0)
-			return err_set(err, ERR_SCRIPT, "repos: '%s' cannot be the name of a folder", name);
+			return err_set(err, ERR_SCRIPT,
+				       "repos: '%s' cannot be the name of a folder", name);
 		if (check_repo(list, name, path, err) < 0)
 			return -1;
 	}
@@ -184,7 +190,8 @@ int super_box_repos(const json_t *args, json_t *list, struct err *err)
 
 static const struct driver *choose_driver(struct super *s, const json_t *args, struct err *err)
 {
-	const char *name = json_str(args, "backend", s->opts->backend ? s->opts->backend : "process");
+	const char *name =
+		json_str(args, "backend", s->opts->backend ? s->opts->backend : "process");
 	const struct driver *d = driver_find(name);
 	if (d)
 		return d;
@@ -210,7 +217,8 @@ static char *unique_name(struct super *s, const char *want)
 /* What of @field the script says, upon what the configuration says of every box. Returns owned. */
 static json_t *super_box_close_over(const struct super *s, const json_t *args, const char *field)
 {
-	const json_t *every = json_object_get(s->opts->box, field), *mine = json_object_get(args, field);
+	const json_t *every = json_object_get(s->opts->box, field),
+		     *mine = json_object_get(args, field);
 	json_t *all = every ? json_deep_copy(every) : NULL;
 	if (!all)
 		return json_incref((json_t *)(uintptr_t)mine);
@@ -221,34 +229,45 @@ static json_t *super_box_close_over(const struct super *s, const json_t *args, c
 	return all;
 }
 
-/* The proxy refuses addresses of this host and its network on every connection: a list that names the loopback would never
- * work, so the sandbox isn't opened. */
+/* The proxy refuses addresses of this host and its network on every connection: a list that names
+ * the loopback would never work, so the sandbox isn't opened. */
 static int check_hosts(const json_t *net, struct err *err)
 {
 	size_t i;
 	const json_t *v;
-	json_array_foreach(net, i, v) {
+	json_array_foreach(net, i, v)
+	{
 		const char *host = json_is_string(v) ? json_string_value(v) : "";
 		size_t len = strcspn(host, ":");
 		bool loopback = len == strlen("localhost") && !strncasecmp(host, "localhost", len);
 		if (loopback && !getenv("SANDGLASS_EGRESS_LOCAL"))
-			return err_set(err, ERR_USAGE, "sandbox: net: '%s': the host's loopback can't be reached from a sandbox; "
-				       "start the server in the sandbox", host);
+			return err_set(
+				err, ERR_USAGE,
+				"sandbox: net: '%s': the host's loopback can't be reached from a sandbox; "
+				"start the server in the sandbox",
+				host);
 	}
 	return 0;
 }
 
-/* A script's options in the form of a box.open event, which is the one that a box is opened from. */
+/* A script's options in the form of a box.open event, which is the one that a box is opened
+ * from. */
 static int super_box_wanted(struct super *s, const json_t *args, json_t *open, struct err *err)
 {
 	static const struct {
 		const char *script, *record;
-	} limit[] = { { "mem_bytes", "mem_bytes" }, { "disk_bytes", "disk_bytes" }, { "cpus_milli", "cpu_milli" },
-		      { "pids", "pids" },	    { "time_us", "wall_us" } };
+	} limit[] = { { "mem_bytes", "mem_bytes" },
+		      { "disk_bytes", "disk_bytes" },
+		      { "cpus_milli", "cpu_milli" },
+		      { "pids", "pids" },
+		      { "time_us", "wall_us" } };
 	static const char *const same[] = { "keep", "options", "proxies", "trace" };
-	CLEANUP(json_release) json_t *lim = super_box_close_over(s, args, "limits"), *vars = super_box_close_over(s, args, "env");
+	CLEANUP(json_release)
+	json_t *lim = super_box_close_over(s, args, "limits"),
+	       *vars = super_box_close_over(s, args, "env");
 	const json_t *net = json_object_get(args, "net");
-	json_t *limits = json_object(), *repos = json_array(), *roots = json_object_get(args, "roots");
+	json_t *limits = json_object(), *repos = json_array(),
+	       *roots = json_object_get(args, "roots");
 	struct strv env = STRV_INIT;
 	for (size_t i = 0; i < ARRAY_LEN(limit); i++)
 		json_put_int(limits, limit[i].record, json_int(lim, limit[i].script, 0));
@@ -259,7 +278,9 @@ static int super_box_wanted(struct super *s, const json_t *args, json_t *open, s
 		json_put_flag(open, "mask_history", true);
 	if (json_object_get(args, "image") || json_object_get(args, "build")) {
 		static const char *const from[] = { "image", "build" };
-		json_t *options = json_object_get(open, "options") ? json_deep_copy(json_object_get(open, "options")) : json_object();
+		json_t *options = json_object_get(open, "options")
+					  ? json_deep_copy(json_object_get(open, "options"))
+					  : json_object();
 		for (size_t i = 0; i < ARRAY_LEN(from); i++)
 			json_put(options, from[i], json_incref(json_object_get(args, from[i])));
 		json_put(open, "options", options);
@@ -268,7 +289,8 @@ static int super_box_wanted(struct super *s, const json_t *args, json_t *open, s
 	if (json_array_size(net)) /* "none", null and {} open no way out */
 		net_env(&env);
 	json_put(open, "limits", limits);
-	json_put(open, "net", json_is_array(net) ? json_incref((json_t *)(uintptr_t)net) : json_array());
+	json_put(open, "net",
+		 json_is_array(net) ? json_incref((json_t *)(uintptr_t)net) : json_array());
 	json_t *all = json_array();
 	json_array_extend(all, s->opts->roots);
 	json_array_extend(all, roots);
@@ -281,7 +303,8 @@ static int super_box_wanted(struct super *s, const json_t *args, json_t *open, s
 	return check_repos(repos, json_object_get(args, "repo"), err);
 }
 
-/* What a box begins on as it is, without masks, is a copy that the supervisor made: a script can't name another directory. */
+/* What a box begins on as it is, without masks, is a copy that the supervisor made: a script can't
+ * name another directory. */
 static int check_options(const json_t *options, struct err *err)
 {
 	static const char *const ours[] = { "lowers", "copy_of" };
@@ -301,9 +324,11 @@ static int super_box_continued(struct super *s, const json_t *args, json_t *open
 		return 0;
 	for (struct super_box *b = s->box; b; b = b->next)
 		if (b->owner == owner)
-			return err_set(err, ERR_BUSY, "the state of sandbox #%llu is in use", (unsigned long long)owner);
+			return err_set(err, ERR_BUSY, "the state of sandbox #%llu is in use",
+				       (unsigned long long)owner);
 	if (!box_state_may_continue(s, owner))
-		return err_set(err, ERR_NOENT, "sandbox #%llu has left no state to continue", (unsigned long long)owner);
+		return err_set(err, ERR_NOENT, "sandbox #%llu has left no state to continue",
+			       (unsigned long long)owner);
 	json_put_int(open, "state", (int64_t)owner);
 	return 0;
 }
@@ -315,13 +340,14 @@ static int check_again(const json_t *open, struct err *err)
 	size_t i;
 	if (check_options(json_object_get(open, "options"), err) < 0)
 		return -1;
-	json_array_foreach(json_object_get(open, "repos"), i, r)
-		if (check_repo(seen, json_str(r, "name", ""), json_object_get(r, "dir"), err) < 0)
-			return -1;
+	json_array_foreach(json_object_get(open, "repos"), i,
+			   r) if (check_repo(seen, json_str(r, "name", ""),
+					     json_object_get(r, "dir"), err) < 0) return -1;
 	return 0;
 }
 
-/* boxes_ops.state_dir: what an earlier supervisor left in the state of a box that this one stands for is used. */
+/* boxes_ops.state_dir: what an earlier supervisor left in the state of a box that this one stands
+ * for is used. */
 char *super_box_state(void *super, uint64_t box, const struct box_opts *o)
 {
 	bool same = o->state && (o->was || !o->fork_box);
@@ -329,8 +355,8 @@ char *super_box_state(void *super, uint64_t box, const struct box_opts *o)
 }
 
 /* Opens a box as @open says, whether a script or the record said it. */
-static struct super_box *box_begin(struct super *s, const struct driver *d, const char *want_name, const json_t *open,
-				   uint64_t cause, uint64_t agent)
+static struct super_box *box_begin(struct super *s, const struct driver *d, const char *want_name,
+				   const json_t *open, uint64_t cause, uint64_t agent)
 {
 	struct owned_opts o;
 	CLEANUP(free_ptr) char *name = unique_name(s, want_name);
@@ -392,14 +418,19 @@ int super_box_open(struct call *c, struct err *err)
 	call_mark(c, open);
 	const struct driver *d = choose_driver(s, c->args, err);
 	if (!d || check_options(json_object_get(c->args, "options"), err) < 0 ||
-	    check_hosts(json_object_get(c->args, "net"), err) < 0 || super_box_wanted(s, c->args, open, err) < 0 ||
-	    super_box_continued(s, c->args, open, err) < 0 || honeytoken_option(d, json_object_get(c->args, "honeytokens"), open, err) < 0)
+	    check_hosts(json_object_get(c->args, "net"), err) < 0 ||
+	    super_box_wanted(s, c->args, open, err) < 0 ||
+	    super_box_continued(s, c->args, open, err) < 0 ||
+	    honeytoken_option(d, json_object_get(c->args, "honeytokens"), open, err) < 0)
 		return -1;
-	if (json_array_size(json_object_get(json_object_get(open, "trace"), "hold")) && !(d->caps & CAP_TRACE))
-		return err_set(err, ERR_UNSUPPORTED, "hold_exec: backend '%s' does not show what runs; use \"process\", or leave it out",
-			       d->name);
-	struct super_box *b = box_begin(s, d, json_str(c->args, "name", "box"), open, c->agent ? c->agent : s->start_seq,
-					c->agent);
+	if (json_array_size(json_object_get(json_object_get(open, "trace"), "hold")) &&
+	    !(d->caps & CAP_TRACE))
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"hold_exec: backend '%s' does not show what runs; use \"process\", or leave it out",
+			d->name);
+	struct super_box *b = box_begin(s, d, json_str(c->args, "name", "box"), open,
+					c->agent ? c->agent : s->start_seq, c->agent);
 	b->opener = c;
 	c->cancel = cancel_opener;
 	return 0;
@@ -424,8 +455,8 @@ int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err)
 	json_put_int(fork, "box", (int64_t)from);
 	json_put_int(fork, "n", (int64_t)n);
 	json_put(open, "fork", fork);
-	struct super_box *b = box_begin(s, src->driver, json_str(c->args, "name", like->name), open, c->agent ? c->agent : from,
-					c->agent);
+	struct super_box *b = box_begin(s, src->driver, json_str(c->args, "name", like->name), open,
+					c->agent ? c->agent : from, c->agent);
 	b->opener = c;
 	c->cancel = cancel_opener;
 	b->fork_from = from;
@@ -445,8 +476,8 @@ static const struct driver *driver_again(const json_t *open, struct err *err)
 	return d;
 }
 
-uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open, const struct old_snap *snap, size_t nr,
-			  bool restore, struct err *err)
+uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open,
+			  const struct old_snap *snap, size_t nr, bool restore, struct err *err)
 {
 	const struct driver *d = driver_again(open, err);
 	if (!d)
@@ -456,7 +487,9 @@ uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open, con
 	json_put_int(again, "state", (int64_t)box_state_owner(old, open));
 	json_object_del(again, "call");
 	struct super_box *b =
-		check_again(open, err) == 0 ? box_begin(s, d, json_str(open, "name", "box"), again, old, 0) : NULL;
+		check_again(open, err) == 0
+			? box_begin(s, d, json_str(open, "name", "box"), again, old, 0)
+			: NULL;
 	if (!b)
 		return 0;
 	b->reopened = true;
@@ -466,8 +499,8 @@ uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open, con
 	return b->id;
 }
 
-uint64_t super_box_open_as(struct super *s, const json_t *open, const char *name, uint64_t cause, super_box_ready_fn *ready,
-			   void *self, struct err *err)
+uint64_t super_box_open_as(struct super *s, const json_t *open, const char *name, uint64_t cause,
+			   super_box_ready_fn *ready, void *self, struct err *err)
 {
 	const struct driver *d = driver_again(open, err);
 	if (!d)
@@ -479,7 +512,8 @@ uint64_t super_box_open_as(struct super *s, const json_t *open, const char *name
 	json_object_del(like, "call");
 	json_object_del(like, "fork");
 	json_object_del(like, "trace"); /* nothing is asked a second time */
-	struct super_box *b = check_again(open, err) == 0 ? box_begin(s, d, name, like, cause, 0) : NULL;
+	struct super_box *b =
+		check_again(open, err) == 0 ? box_begin(s, d, name, like, cause, 0) : NULL;
 	if (!b)
 		return 0;
 	b->ready = ready;
@@ -501,7 +535,9 @@ static void super_box_adopted(struct super *s, uint64_t box, const struct err *e
 
 static enum gate_wall super_box_wall_of(const struct box *b)
 {
-	return !strcmp(b->profile, "none") ? WALL_NONE : !strcmp(b->profile, "reduced") ? WALL_CAREFUL : WALL_BOXED;
+	return !strcmp(b->profile, "none")	? WALL_NONE
+	       : !strcmp(b->profile, "reduced") ? WALL_CAREFUL
+						: WALL_BOXED;
 }
 
 static json_t *caps_of(const struct box *b)
@@ -509,9 +545,12 @@ static json_t *caps_of(const struct box *b)
 	static const struct {
 		unsigned cap;
 		const char *name;
-	} known[] = { { CAP_STREAMS, "streams" }, { CAP_STDIN, "stdin" },     { CAP_SIGNAL, "signal" }, { CAP_PTY, "pty" },
-		      { CAP_FREEZE, "freeze" },	  { CAP_SNAPSHOT, "snapshot" }, { CAP_FORK, "fork" },	{ CAP_LISTEN, "listen" },
-		      { CAP_DIAL, "dial" },	    { CAP_DIAL_HTTP, "dial_http" }, { CAP_SHELL, "shell" } };
+	} known[] = { { CAP_STREAMS, "streams" }, { CAP_STDIN, "stdin" },
+		      { CAP_SIGNAL, "signal" },	  { CAP_PTY, "pty" },
+		      { CAP_FREEZE, "freeze" },	  { CAP_SNAPSHOT, "snapshot" },
+		      { CAP_FORK, "fork" },	  { CAP_LISTEN, "listen" },
+		      { CAP_DIAL, "dial" },	  { CAP_DIAL_HTTP, "dial_http" },
+		      { CAP_SHELL, "shell" } };
 	json_t *o = json_object();
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		json_put_flag(o, known[i].name, box_can(b, known[i].cap));
@@ -573,7 +612,8 @@ void super_box_warn(struct super *s, uint64_t box, const char *fix, const char *
 	record_append_json(s->record, EV_BOX_WARN, box, 0, box, 0, body);
 }
 
-/* Files of third owners: the box has one uid, so it may read of them what others may, and never write into them. */
+/* Files of third owners: the box has one uid, so it may read of them what others may, and never
+ * write into them. */
 static void warn_foreign(struct super *s, const struct super_box *sb, const json_t *result)
 {
 	const json_t *paths = json_object_get(result, "foreign_paths");
@@ -585,8 +625,9 @@ static void warn_foreign(struct super *s, const struct super_box *sb, const json
 		if (json_get_bytes(json_array_get(paths, i), &one))
 			buf_printf(&names, "%s%s", i ? ", " : "", buf_cstr(&one));
 	super_box_warn(s, sb->id, "chown them to the owner of the folder",
-		 "%lld file%s of another owner cannot be overwritten in box '%s': %s%s", (long long)nr, nr == 1 ? "" : "s",
-		 sb->name, buf_cstr(&names), nr > FOREIGN_NAMED ? ", ..." : "");
+		       "%lld file%s of another owner cannot be overwritten in box '%s': %s%s",
+		       (long long)nr, nr == 1 ? "" : "s", sb->name, buf_cstr(&names),
+		       nr > FOREIGN_NAMED ? ", ..." : "");
 }
 
 static void look_at_files(struct super *s, struct super_box *sb, struct box *b);
@@ -608,8 +649,9 @@ static void state_left(struct super *s, struct super_box *sb)
 		return;
 	bool behind = sb->trees && trees_behind(sb->trees);
 	if (behind)
-		super_warn(s, "look there; 'sandglass prune --boxes' removes it", "files of sandbox '%s' are in no snapshot; they remain in %s",
-			   sb->name, sb->dir);
+		super_warn(s, "look there; 'sandglass prune --boxes' removes it",
+			   "files of sandbox '%s' are in no snapshot; they remain in %s", sb->name,
+			   sb->dir);
 	if (behind || remote_orphans_left(sb->dir)) /* it names what 'prune --boxes' is to show */
 		box_state_keep(s);
 	else
@@ -633,8 +675,10 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 			state_left(s, sb);
 		super_box_drop(s, sb);
 		if (c)
-			call_fail(c, err->code == ERR_INVALID || err->code == ERR_NOENT ? "script" : "backend", NULL, NULL, box,
-				  "box '%s': %s", name, err->text);
+			call_fail(c,
+				  err->code == ERR_INVALID || err->code == ERR_NOENT ? "script"
+										     : "backend",
+				  NULL, NULL, box, "box '%s': %s", name, err->text);
 		super_maybe_finish(s);
 		return;
 	}

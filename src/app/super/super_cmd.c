@@ -1,5 +1,6 @@
-/* What people command over the control socket. Each command is one function and one row below; the registry has
- * checked words and options already, the server has recorded it (control.command) and checked the uid. */
+/* What people command over the control socket. Each command is one function and one row below; the
+ * registry has checked words and options already, the server has recorded it (control.command) and
+ * checked the uid. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -75,7 +76,8 @@ static int super_cmd_freeze(struct ask_for *a, bool frozen, struct err *err)
 	if (command_args_box(a, command_args_word(a, 0), &id, err) < 0)
 		return -1;
 	if (id && !boxes_get(a->s->boxes, id))
-		return err_set(err, ERR_BUSY, "box '%s' is being opened or closed", boxes_name(a->s->boxes, id));
+		return err_set(err, ERR_BUSY, "box '%s' is being opened or closed",
+			       boxes_name(a->s->boxes, id));
 	struct freeze_answer *f = NEW(struct freeze_answer);
 	*f = (struct freeze_answer){ a->s, a->rq->ticket };
 	boxes_freeze_then(a->s->boxes, id, frozen, a->rq->cause, frozen_now, f);
@@ -122,13 +124,17 @@ static int cmd_kill(struct ask_for *a, json_t *out, struct err *err)
 	bool turn = command_has(a->line, "turn");
 	if (command_args_agent(a, &id, &not_agent) == 0) {
 		if (a->s->host)
-			(turn ? luahost_break_off : luahost_stop)(a->s->host, id, why ? why : turn ? "broken off by a person" : "killed by a person");
+			(turn ? luahost_break_off : luahost_stop)(a->s->host, id,
+								  why	 ? why
+								  : turn ? "broken off by a person"
+									 : "killed by a person");
 		return 0;
 	}
 	if (turn)
 		return command_args_nobody(a->s, "agent", command_args_word(a, 0), err);
 	if (command_args_id(command_args_word(a, 0), &id, err) < 0)
-		return command_args_nobody(a->s, "agent and no action", command_args_word(a, 0), err);
+		return command_args_nobody(a->s, "agent and no action", command_args_word(a, 0),
+					   err);
 	if (!gate_action(a->s->gate, id))
 		return err_set(err, ERR_NOENT, "action #%" PRIu64 " does not run", id);
 	gate_cancel(a->s->gate, id, "kill", why ? why : "killed by a person");
@@ -193,7 +199,9 @@ static int cmd_mark(struct ask_for *a, json_t *out, struct err *err)
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	uint64_t on;
 	if (!command_args_word(a, 0) || command_args_id(command_args_word(a, 0), &on, err) < 0)
-		return command_args_word(a, 0) ? -1 : err_set(err, ERR_USAGE, "mark what? name an event");
+		return command_args_word(a, 0)
+			       ? -1
+			       : err_set(err, ERR_USAGE, "mark what? name an event");
 	if (on > record_head(a->s->record))
 		return err_set(err, ERR_NOENT, "there is no event %" PRIu64 " yet", on);
 	if (key && (strlen(key) != 1 || !isalnum((unsigned char)*key)))
@@ -221,11 +229,15 @@ static int cmd_budget(struct ask_for *a, json_t *out, struct err *err)
 	struct agent *ag = super_agent(a->s, id);
 	uint64_t budget = ag && ag->budget ? ag->budget : a->s->session_budget;
 	if (!budget)
-		return err_set(err, ERR_NOENT, "the session has no budget of its own; 'run --budget usd=1' gives one, 'state' says what its agents have");
+		return err_set(
+			err, ERR_NOENT,
+			"the session has no budget of its own; 'run --budget usd=1' gives one, 'state' says what its agents have");
 	if (usd) {
-		int64_t v; /* dollars in the form of seconds: the same digits, a millionth as unit */
+		/* dollars in the form of seconds: the same digits, a millionth as unit */
+		int64_t v;
 		if (!clock_parse_span(usd, &v))
-			return err_set(err, ERR_USAGE, "--usd '%s' is not an amount like 2 or 0.50", usd);
+			return err_set(err, ERR_USAGE, "--usd '%s' is not an amount like 2 or 0.50",
+				       usd);
 		more.uusd = v;
 	}
 	if (time && !clock_parse_span(time, &more.time_us))
@@ -238,7 +250,9 @@ static int cmd_budget(struct ask_for *a, json_t *out, struct err *err)
 		gate_budget_extend(a->s->gate, budget, &more, a->rq->who);
 	CLEANUP(free_ptr) char *empty = gate_budget_empty(a->s->gate, budget);
 	if (empty) { /* what was given was too little */
-		CLEANUP(free_ptr) char *text = mem_printf("still used up: %s; what waits for it goes on when there is more", empty);
+		CLEANUP(free_ptr)
+		char *text = mem_printf(
+			"still used up: %s; what waits for it goes on when there is more", empty);
 		json_put_str(out, "text", text);
 	}
 	json_put_int(out, "budget", (int64_t)budget);
@@ -333,14 +347,20 @@ static int cmd_merge(struct ask_for *a, json_t *out, struct err *err)
 	if (command_args_one_box(a, command_args_word(a, 0), &id, err) < 0)
 		return -1;
 	CLEANUP(json_release) json_t *o = command_line_opts(a->line);
-	struct tree_request rq = { .s = a->s, .box = id, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
+	struct tree_request rq = { .s = a->s,
+				   .box = id,
+				   .ticket = a->rq->ticket,
+				   .cause = a->rq->cause,
+				   .who = a->rq->who };
 	return trees_merge_command(&rq, o, err) < 0 ? -1 : 1;
 }
 
 static int cmd_review(struct ask_for *a, json_t *out, struct err *err)
 {
-	static const char *const choices[][2] = { { "accept", "take" }, { "reject", "leave" },
-						  { "undecided", "open" }, { "comment", NULL } };
+	static const char *const choices[][2] = { { "accept", "take" },
+						  { "reject", "leave" },
+						  { "undecided", "open" },
+						  { "comment", NULL } };
 	const char *word = command_args_word(a, 0);
 	size_t c = 0;
 	while (c < ARRAY_LEN(choices) && (!word || strcmp(word, choices[c][0]) != 0))
@@ -363,9 +383,14 @@ static int cmd_rollback(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id, to;
 	(void)out;
-	if (command_args_id(command_args_word(a, 0), &to, err) < 0 || command_args_one_box(a, command_opt(a->line, "box"), &id, err) < 0)
+	if (command_args_id(command_args_word(a, 0), &to, err) < 0 ||
+	    command_args_one_box(a, command_opt(a->line, "box"), &id, err) < 0)
 		return -1;
-	struct tree_request rq = { .s = a->s, .box = id, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
+	struct tree_request rq = { .s = a->s,
+				   .box = id,
+				   .ticket = a->rq->ticket,
+				   .cause = a->rq->cause,
+				   .who = a->rq->who };
 	return trees_rollback_command(&rq, to, command_has(a->line, "tell"), err) < 0 ? -1 : 1;
 }
 
@@ -378,8 +403,10 @@ static bool is_action(struct super *s, uint64_t seq, uint64_t *box_out)
 	struct err err;
 	if (!seq || session_open(&read, record_path(s->record), &err) < 0)
 		return false;
-	bool is = session_event(read, seq, &ev, &arena, &err) == 0 && ev.kind == EV_ACTION_REQUESTED && ev.box;
-	CLEANUP(json_release) json_t *body = is && ev.body ? json_parse(ev.body, ev.len, "action", &err) : NULL;
+	bool is = session_event(read, seq, &ev, &arena, &err) == 0 &&
+		  ev.kind == EV_ACTION_REQUESTED && ev.box;
+	CLEANUP(json_release)
+	json_t *body = is && ev.body ? json_parse(ev.body, ev.len, "action", &err) : NULL;
 	*box_out = ev.box;
 	session_close(&read);
 	const char *kind = json_str(body, "kind", "");
@@ -392,22 +419,30 @@ static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
 	uint64_t what = 0;
 	if (command_args_word(a, 0) && command_args_id(command_args_word(a, 0), &what, err) < 0)
 		return -1;
-	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
+	struct tree_request rq = {
+		.s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who
+	};
 	if (what > record_head(a->s->record))
 		return err_set(err, ERR_NOENT, "there is no #%" PRIu64 " yet", what);
 	if (command_has(a->line, "again"))
-		return what ? err_set(err, ERR_USAGE, "--again takes the last undo back, of whatever it was") : trees_again_command(&rq, err) < 0 ? -1 : 1;
+		return what				   ? err_set(err, ERR_USAGE,
+								     "--again takes the last undo back, of whatever it was")
+		       : trees_again_command(&rq, err) < 0 ? -1
+							   : 1;
 	uint64_t ran_in;
 	if (is_action(a->s, what, &ran_in)) {
 		rq.box = resume_box(a->s->resume, ran_in);
-		if (command_has(a->line, "box") && command_args_one_box(a, command_opt(a->line, "box"), &rq.box, err) < 0)
+		if (command_has(a->line, "box") &&
+		    command_args_one_box(a, command_opt(a->line, "box"), &rq.box, err) < 0)
 			return -1;
 		return trees_undo_action(&rq, what, ran_in, err) < 0 ? -1 : 1;
 	}
 	if (command_has(a->line, "box"))
-		return err_set(err, ERR_USAGE, "--box goes with the number of an action that ran in one");
+		return err_set(err, ERR_USAGE,
+			       "--box goes with the number of an action that ran in one");
 	uint64_t set = what ? what : gate_newest_set(a->s->gate);
-	if ((what || set > trees_undo_at(a->s)) && gate_take_back(a->s->gate, set, a->rq->who, &said)) {
+	if ((what || set > trees_undo_at(a->s)) &&
+	    gate_take_back(a->s->gate, set, a->rq->who, &said)) {
 		json_put_str(out, "text", buf_cstr(&said));
 		return 0;
 	}
@@ -420,7 +455,9 @@ static int cmd_dry_run(struct ask_for *a, json_t *out, struct err *err)
 	(void)out;
 	if (command_args_id(command_args_word(a, 0), &id, err) < 0)
 		return -1;
-	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
+	struct tree_request rq = {
+		.s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who
+	};
 	return preview_begin(&rq, id, err) < 0 ? -1 : 1;
 }
 
@@ -433,8 +470,11 @@ static int cmd_apply(struct ask_for *a, json_t *out, struct err *err)
 	if (command_args_id(command_args_word(a, 0), &id, err) < 0)
 		return -1;
 	if (intent && !hex_parse(intent, strlen(intent), hash.b, HASH_LEN))
-		return err_set(err, ERR_USAGE, "--intent '%s' is not a hash of 64 hexadecimal digits", intent);
-	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
+		return err_set(err, ERR_USAGE,
+			       "--intent '%s' is not a hash of 64 hexadecimal digits", intent);
+	struct tree_request rq = {
+		.s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who
+	};
 	if (!gate_action(a->s->gate, id) && redo_is_second_run(a->s, id))
 		return redo_promote(&rq, id, err) < 0 ? -1 : 1;
 	return preview_promote(&rq, id, command_opt(a->line, "message"), &hash, err) < 0 ? -1 : 1;
@@ -470,8 +510,10 @@ static int cmd_redact(struct ask_for *a, json_t *out, struct err *err)
 		.who = a->rq->who,
 	};
 	(void)out;
-	if (!w.object && !w.messages && (!command_args_word(a, 0) || command_args_id(command_args_word(a, 0), &w.seq, err) < 0))
-		return command_args_word(a, 0) ? -1 : err_set(err, ERR_USAGE, "which event? redact #N");
+	if (!w.object && !w.messages &&
+	    (!command_args_word(a, 0) || command_args_id(command_args_word(a, 0), &w.seq, err) < 0))
+		return command_args_word(a, 0) ? -1
+					       : err_set(err, ERR_USAGE, "which event? redact #N");
 	struct removal_answer *r = NEW(struct removal_answer);
 	*r = (struct removal_answer){ a->s, a->rq->ticket };
 	if (redact_request_begin(a->s->record, &w, super_cmd_removed, r, err) == 0)
@@ -482,14 +524,21 @@ static int cmd_redact(struct ask_for *a, json_t *out, struct err *err)
 
 static int cmd_redo_here(struct ask_for *a, json_t *out, struct err *err)
 {
-	struct redo_want w = { .from = command_opt(a->line, "from"), .keep = command_has(a->line, "keep"),
-			       .end = command_has(a->line, "end"), .now = command_has(a->line, "now"), .backend = command_opt(a->line, "backend") };
+	struct redo_want w = { .from = command_opt(a->line, "from"),
+			       .keep = command_has(a->line, "keep"),
+			       .end = command_has(a->line, "end"),
+			       .now = command_has(a->line, "now"),
+			       .backend = command_opt(a->line, "backend") };
 	(void)out;
 	if (w.backend && !driver_find(w.backend))
-		return err_set(err, ERR_USAGE, "there is no backend '%s'; 'sandglass doctor' names them", w.backend);
+		return err_set(err, ERR_USAGE,
+			       "there is no backend '%s'; 'sandglass doctor' names them",
+			       w.backend);
 	if (command_args_id(command_args_word(a, 0), &w.action, err) < 0)
 		return -1;
-	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
+	struct tree_request rq = {
+		.s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who
+	};
 	return redo_begin(&rq, &w, err) < 0 ? -1 : 1;
 }
 
@@ -504,16 +553,41 @@ static const struct {
 	const char *name;
 	int (*run)(struct ask_for *a, json_t *out, struct err *err);
 } super_cmd_row[] = {
-	{ "approve", cmd_approve },   { "deny", cmd_deny }, { "defer", cmd_defer },	    { "answer", cmd_answer }, { "pause", cmd_pause },
-	{ "continue", cmd_continue }, { "step", cmd_step },	    { "freeze", cmd_freeze }, { "thaw", cmd_thaw },
+	{ "approve", cmd_approve },
+	{ "deny", cmd_deny },
+	{ "defer", cmd_defer },
+	{ "answer", cmd_answer },
+	{ "pause", cmd_pause },
+	{ "continue", cmd_continue },
+	{ "step", cmd_step },
+	{ "freeze", cmd_freeze },
+	{ "thaw", cmd_thaw },
 	{ "close", cmd_close },
-	{ "kill", cmd_kill },	      { "stop", cmd_stop },	    { "say", cmd_say },	      { "hold", cmd_hold },
-	{ "budget", cmd_budget },     { "mark", cmd_mark },	        { "state", cmd_state },	    { "merge", cmd_merge },   { "review", cmd_review },   { "rollback", cmd_rollback },
-	{ "redact", cmd_redact },     { "waivers", cmd_waivers },   { "undo", cmd_undo },	      { "dry-run", cmd_dry_run }, { "apply", cmd_apply },
+	{ "kill", cmd_kill },
+	{ "stop", cmd_stop },
+	{ "say", cmd_say },
+	{ "hold", cmd_hold },
+	{ "budget", cmd_budget },
+	{ "mark", cmd_mark },
+	{ "state", cmd_state },
+	{ "merge", cmd_merge },
+	{ "review", cmd_review },
+	{ "rollback", cmd_rollback },
+	{ "redact", cmd_redact },
+	{ "waivers", cmd_waivers },
+	{ "undo", cmd_undo },
+	{ "dry-run", cmd_dry_run },
+	{ "apply", cmd_apply },
 	{ "host_command", cmd_host_command },
-	{ "redo_here", cmd_redo_here }, { "mcp_call", cmd_mcp_call },
-		      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },	{ "terminal", cmd_terminal },
-	{ "box_copy", cmd_box_copy }, { "box_look", cmd_box_look }, { "box_snapshot", cmd_box_snapshot },
+	{ "redo_here", cmd_redo_here },
+	{ "mcp_call", cmd_mcp_call },
+	{ "open_shell", cmd_open_shell },
+	{ "input", cmd_input },
+	{ "resize", cmd_resize },
+	{ "terminal", cmd_terminal },
+	{ "box_copy", cmd_box_copy },
+	{ "box_look", cmd_box_look },
+	{ "box_snapshot", cmd_box_snapshot },
 };
 
 static void on_command(void *self, const struct control_request *rq)
@@ -523,7 +597,8 @@ static void on_command(void *self, const struct control_request *rq)
 	struct err err = ERR_INIT;
 	json_t *out = json_object();
 	int rc = -1;
-	err_set(&err, ERR_UNSUPPORTED, "'%s' is not known to this supervisor", rq->line->command->name);
+	err_set(&err, ERR_UNSUPPORTED, "'%s' is not known to this supervisor",
+		rq->line->command->name);
 	for (size_t i = 0; i < ARRAY_LEN(super_cmd_row); i++)
 		if (!strcmp(super_cmd_row[i].name, rq->line->command->name)) {
 			err = ERR_INIT;
@@ -573,10 +648,14 @@ static bool super_cmd_clean(void *self, const char *text, size_t len, struct buf
 	return record_clean_json(s->record, text, len, out);
 }
 
-static const struct control_ops control_ops = {
-	.command = on_command, .state = super_cmd_state_of, .record = super_cmd_keep, .clean = super_cmd_clean, .clients = super_cmd_clients,
-	.people = super_cmd_people, .left = super_cmd_left, .typed = terminal_typed
-};
+static const struct control_ops control_ops = { .command = on_command,
+						.state = super_cmd_state_of,
+						.record = super_cmd_keep,
+						.clean = super_cmd_clean,
+						.clients = super_cmd_clients,
+						.people = super_cmd_people,
+						.left = super_cmd_left,
+						.typed = terminal_typed };
 
 int super_listen(struct super *s, struct err *err)
 {

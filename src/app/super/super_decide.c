@@ -1,4 +1,5 @@
-/* What people decide over the control socket: approvals, denials, answers, and what else a pattern would answer. */
+/* What people decide over the control socket: approvals, denials, answers, and what else a pattern
+ * would answer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,12 +21,15 @@ static int read_decide(struct ask_for *a, struct decide *d, struct err *err)
 	if (command_args_id(command_args_word(a, 0), &d->action, err) < 0)
 		return -1;
 	if (intent && !hex_parse(intent, strlen(intent), d->intent.b, HASH_LEN))
-		return err_set(err, ERR_USAGE, "--intent '%s' is not a hash of 64 hexadecimal digits", intent);
+		return err_set(err, ERR_USAGE,
+			       "--intent '%s' is not a hash of 64 hexadecimal digits", intent);
 	d->waiver_host = command_opt(a->line, "also-host");
 	if (d->waiver_host && !d->waiver)
 		return err_set(err, ERR_USAGE, "--also-host goes with --session PATTERN");
-	if (!d->waiver && (span || command_has(a->line, "uses") || command_has(a->line, "all-agents")))
-		return err_set(err, ERR_USAGE, "--for, --uses and --all-agents go with --session PATTERN");
+	if (!d->waiver &&
+	    (span || command_has(a->line, "uses") || command_has(a->line, "all-agents")))
+		return err_set(err, ERR_USAGE,
+			       "--for, --uses and --all-agents go with --session PATTERN");
 	if (span && (!clock_parse_span(span, &d->waiver_for_us) || d->waiver_for_us <= 0))
 		return err_set(err, ERR_USAGE, "--for '%s' is not a time like 30m", span);
 	d->waiver_all = command_has(a->line, "all-agents");
@@ -42,10 +46,14 @@ static int super_decide(struct ask_for *a, struct decide *d, json_t *out, struct
 		return err_set(err, ERR_USAGE, "--others goes with --session or --rule");
 	d->others = others;
 	if (rule && (d->waiver || d->edit))
-		return err_set(err, ERR_USAGE, "--rule does not go with --session, --cmd or --edit");
+		return err_set(err, ERR_USAGE,
+			       "--rule does not go with --session, --cmd or --edit");
 	if (rule) {
 		bool deny = d->decision != DECIDE_APPROVE;
-		return added_begin(a->s, a->rq->ticket, d, deny ? VERDICT_DENY : VERDICT_ALLOW, rule, err) < 0 ? -1 : 1;
+		return added_begin(a->s, a->rq->ticket, d, deny ? VERDICT_DENY : VERDICT_ALLOW,
+				   rule, err) < 0
+			       ? -1
+			       : 1;
 	}
 	CLEANUP(json_release) json_t *opts = command_line_opts(a->line);
 	struct tree_request rq = { .s = a->s, .who = a->rq->who };
@@ -69,16 +77,17 @@ int cmd_approve(struct ask_for *a, json_t *out, struct err *err)
 	CLEANUP(json_release) json_t *edit = cmd ? json_object() : NULL;
 	if (cmd)
 		json_put_str(edit, "cmd", cmd);
-	struct decide d = { .decision = cmd ? DECIDE_EDIT : DECIDE_APPROVE, .edit = edit,
+	struct decide d = { .decision = cmd ? DECIDE_EDIT : DECIDE_APPROVE,
+			    .edit = edit,
 			    .waiver = command_opt(a->line, "session") };
 	return super_decide(a, &d, out, err);
 }
 
 int cmd_deny(struct ask_for *a, json_t *out, struct err *err)
 {
-	struct decide d = { .decision = command_has(a->line, "kill")  ? DECIDE_KILL :
-					command_has(a->line, "pause") ? DECIDE_DENY_PAUSE :
-									DECIDE_DENY };
+	struct decide d = { .decision = command_has(a->line, "kill")	? DECIDE_KILL
+					: command_has(a->line, "pause") ? DECIDE_DENY_PAUSE
+									: DECIDE_DENY };
 	json_put_str(out, "decision", "denied");
 	return super_decide(a, &d, out, err);
 }
@@ -94,7 +103,8 @@ int cmd_defer(struct ask_for *a, json_t *out, struct err *err)
 int cmd_answer(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
-	const char *choice = command_args_word(a, 1), *text = command_opt(a->line, "message"), *field;
+	const char *choice = command_args_word(a, 1), *text = command_opt(a->line, "message"),
+		   *field;
 	(void)out;
 	if (command_args_id(command_args_word(a, 0), &id, err) < 0)
 		return -1;
@@ -109,7 +119,8 @@ int cmd_answer(struct ask_for *a, json_t *out, struct err *err)
 		json_put_str(form, name, eq + 1);
 	}
 	if (!choice && !text && !form)
-		return err_set(err, ERR_USAGE, "what is the answer? give a choice, --message or --field");
+		return err_set(err, ERR_USAGE,
+			       "what is the answer? give a choice, --message or --field");
 	return ask_answer(a->s, id, choice ? choice : text, form, a->rq->who, err);
 }
 
@@ -125,8 +136,8 @@ int cmd_waivers(struct ask_for *a, json_t *out, struct err *err)
 		return 0;
 	if (rule && strcmp(rule, "allow") != 0 && strcmp(rule, "deny") != 0)
 		return err_set(err, ERR_USAGE, "--rule is 'allow' or 'deny'");
-	json_t *tried = rule ? added_look(a->s, id, *rule == 'd' ? VERDICT_DENY : VERDICT_ALLOW, pattern,
-					  command_opt(a->line, "note"), err)
+	json_t *tried = rule ? added_look(a->s, id, *rule == 'd' ? VERDICT_DENY : VERDICT_ALLOW,
+					  pattern, command_opt(a->line, "note"), err)
 			     : gate_waiver_try(a->s->gate, id, pattern, err);
 	json_put(out, "tried", tried);
 	return tried ? 0 : -1;

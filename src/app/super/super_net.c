@@ -38,26 +38,34 @@ static const char *env_entry(const struct strv *env, const char *entry)
 	return found;
 }
 
-/* Java reads no proxy variable, but every JVM reads this one; options that the script's author gave stay. */
+/* Java reads no proxy variable, but every JVM reads this one; options that the script's author gave
+ * stay. */
 static void java_env(struct strv *env)
 {
 	const char *own = env_entry(env, "JAVA_TOOL_OPTIONS=");
-	CLEANUP(free_ptr) char *v =
-		mem_printf("%s -Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=%d -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=%d",
-			  own ? own : "JAVA_TOOL_OPTIONS=", PROXY_PORT, PROXY_PORT);
+	CLEANUP(free_ptr)
+	char *v = mem_printf(
+		"%s -Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=%d -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=%d",
+		own ? own : "JAVA_TOOL_OPTIONS=", PROXY_PORT, PROXY_PORT);
 	if (!own) /* no blank in front */
-		memmove(v + strlen("JAVA_TOOL_OPTIONS="), v + strlen("JAVA_TOOL_OPTIONS= "), strlen(v + strlen("JAVA_TOOL_OPTIONS= ")) + 1);
+		memmove(v + strlen("JAVA_TOOL_OPTIONS="), v + strlen("JAVA_TOOL_OPTIONS= "),
+			strlen(v + strlen("JAVA_TOOL_OPTIONS= ")) + 1);
 	strv_push(env, v);
 }
 
 void net_env(struct strv *env)
 {
-	static const char *const name[] = { "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy",
-					    "YARN_HTTP_PROXY", "YARN_HTTPS_PROXY" /* yarn 2 and later read no other */ };
-	static const char *const fixed[] = { "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1",
-					     "NODE_USE_ENV_PROXY=1" /* else fetch and http of node read none of the above */ };
+	static const char *const name
+		[] = { "HTTP_PROXY",	  "HTTPS_PROXY",     "http_proxy",
+		       "https_proxy",	  "ALL_PROXY",	     "all_proxy",
+		       "YARN_HTTP_PROXY", "YARN_HTTPS_PROXY" /* yarn 2 and later read no other */ };
+	static const char *const fixed[] = {
+		"NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1",
+		"NODE_USE_ENV_PROXY=1" /* else fetch and http of node read none of the above */
+	};
 	for (size_t i = 0; i < ARRAY_LEN(name); i++) {
-		CLEANUP(free_ptr) char *v = mem_printf("%s=http://127.0.0.1:%d", name[i], PROXY_PORT);
+		CLEANUP(free_ptr)
+		char *v = mem_printf("%s=http://127.0.0.1:%d", name[i], PROXY_PORT);
 		if (!env_entry(env, v))
 			strv_push(env, v);
 	}
@@ -120,15 +128,17 @@ static void super_net_done(void *self, const struct action_result *res)
 	struct conn *c = self;
 	struct net *n = c->net;
 	if (res->end != END_OK && n->egress) {
-		CLEANUP(free_ptr) char *why = mem_printf("%s%s%s%s", action_end_name(res->end), res->rule ? " by rule " : "",
-							res->rule ? res->rule : "", res->why ? "" : "");
+		CLEANUP(free_ptr)
+		char *why = mem_printf("%s%s%s%s", action_end_name(res->end),
+				       res->rule ? " by rule " : "", res->rule ? res->rule : "",
+				       res->why ? "" : "");
 		egress_answer(n->egress, c->ticket, false, res->why ? res->why : why);
 	}
 	super_net_conn_free(c);
 }
 
-/* Whose connection it is. One command ran, and nothing that another had left behind: its own. Several of one agent: that
- * agent's. Else it is only said what ran. */
+/* Whose connection it is. One command ran, and nothing that another had left behind: its own.
+ * Several of one agent: that agent's. Else it is only said what ran. */
 static void super_net_whose(const struct net *n, struct action_spec *spec, json_t *args)
 {
 	CLEANUP(free_ptr) struct action **ran = NULL;
@@ -213,9 +223,12 @@ static void super_net_on_ended(void *self, uint64_t ticket, const struct egress_
 	}
 }
 
-static const struct egress_ops egress_ops = { .ask = super_net_on_ask, .sends = on_sends, .ended = super_net_on_ended };
+static const struct egress_ops egress_ops = { .ask = super_net_on_ask,
+					      .sends = on_sends,
+					      .ended = super_net_on_ended };
 
-/* The list is the script author's word: a rule that allows, which every stricter rule of a policy file still beats. */
+/* The list is the script author's word: a rule that allows, which every stricter rule of a policy
+ * file still beats. */
 void net_allow(struct super *s, const char *file, const char *box, const json_t *allow)
 {
 	struct policy *p;
@@ -232,7 +245,8 @@ void net_allow(struct super *s, const char *file, const char *box, const json_t 
 	json_array_append_new(rules, rule);
 	json_put(doc, "rules", rules);
 	if (policy_from_json(&p, doc, &err) < 0)
-		super_warn(s, NULL, "the list of hosts of box '%s' cannot be used: %s", box, err.text);
+		super_warn(s, NULL, "the list of hosts of box '%s' cannot be used: %s", box,
+			   err.text);
 	else
 		gate_add_policy(s->gate, p);
 }
@@ -243,7 +257,9 @@ struct net *net_new(struct super *s, uint64_t box, const char *const *host, size
 	CLEANUP(json_release) json_t *allow = json_array();
 	n->s = s;
 	n->box = box;
-	n->effector = (struct effector){ .name = "connect", .start = super_net_start, .cancel = super_net_cancel, .self = n };
+	n->effector = (struct effector){
+		.name = "connect", .start = super_net_start, .cancel = super_net_cancel, .self = n
+	};
 	for (size_t i = 0; i < nr; i++) {
 		strv_push(&n->allow, host[i]);
 		json_array_append_new(allow, json_bytes_z(host[i]));
@@ -261,14 +277,16 @@ static void super_net_on_listening(void *self, json_t *result, const struct err 
 		return;
 	}
 	if (err) {
-		super_warn(n->s, NULL, "box '%s' has no way out: %s", boxes_name(n->s->boxes, n->box), err->text);
+		super_warn(n->s, NULL, "box '%s' has no way out: %s",
+			   boxes_name(n->s->boxes, n->box), err->text);
 		return;
 	}
 	struct egress_opts o = {
 		.allow = (const char *const *)n->allow.item,
 		.nr_allow = n->allow.nr,
 		.http = true,
-		.local = getenv("SANDGLASS_EGRESS_LOCAL") != NULL, /* tests: servers of their own on this machine */
+		/* tests: servers of their own on this machine */
+		.local = getenv("SANDGLASS_EGRESS_LOCAL") != NULL,
 	};
 	n->egress = egress_new(n->s->loop, fd, &o, &egress_ops, n);
 }
@@ -278,7 +296,10 @@ void net_attach(struct net *n, struct box *b)
 	if (box_can(b, CAP_LISTEN))
 		b->driver->listen(b, PROXY_PORT, super_net_on_listening, n);
 	else
-		super_warn(n->s, NULL, "driver '%s' cannot give a box in profile %s a way out through the proxy", b->driver->name, b->profile);
+		super_warn(
+			n->s, NULL,
+			"driver '%s' cannot give a box in profile %s a way out through the proxy",
+			b->driver->name, b->profile);
 }
 
 void net_free(struct net **np)

@@ -1,4 +1,5 @@
-/* Rules: each policy file is run once in a Lua host and becomes data of the gate. Hosts of files with a `when` stay. */
+/* Rules: each policy file is run once in a Lua host and becomes data of the gate. Hosts of files
+ * with a `when` stay. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,7 +23,8 @@ struct policy_file {
 	bool read; /* its data has arrived */
 };
 
-/* Publishing goes through the user's own git with his keys: always a question, whatever else is allowed. */
+/* Publishing goes through the user's own git with his keys: always a question, whatever else is
+ * allowed. */
 static const char super_policy_built_in[] =
 	"{\"file\":\"(built in)\",\"firm\":true,\"rules\":[{\"name\":\"host-push\",\"verdict\":\"ask\",\"line\":1,\"kind\":\"host\","
 	"\"tool\":\"sg.host.push\",\"why\":\"publishing reaches outside and cannot be taken back\",\"risk\":\"high\"}]}";
@@ -55,7 +57,8 @@ static bool has_when(const json_t *data)
 {
 	size_t i;
 	json_t *rule;
-	json_array_foreach(json_object_get(data, "rules"), i, rule) {
+	json_array_foreach(json_object_get(data, "rules"), i, rule)
+	{
 		const json_t *w = json_object_get(rule, "when");
 		if (w && !json_is_false(w))
 			return true;
@@ -75,7 +78,8 @@ static void super_policy_on_result(void *self, json_t *data)
 	struct super *s = p->super;
 	struct policy *policy;
 	struct err err = ERR_INIT;
-	const json_t *doc = json_object_get(data, "policy") ? json_object_get(data, "policy") : data;
+	const json_t *doc =
+		json_object_get(data, "policy") ? json_object_get(data, "policy") : data;
 	if (p->read)
 		return;
 	json_t *copy = json_copy((json_t *)(uintptr_t)doc);
@@ -103,14 +107,18 @@ static void super_policy_on_end(void *self, const json_t *end, const struct err 
 	struct super *s = p->super;
 	if (!p->read)
 		super_end(s, EXIT_SCRIPT, "%s",
-			  died ? died->text : json_str(end, "why", json_str(json_object_get(end, "err"), "msg", p->path)));
+			  died ? died->text
+			       : json_str(end, "why",
+					  json_str(json_object_get(end, "err"), "msg", p->path)));
 	else if (p->host)
-		super_warn(s, NULL, "the host of '%s' has ended; its 'when' rules ask from now on", p->path);
+		super_warn(s, NULL, "the host of '%s' has ended; its 'when' rules ask from now on",
+			   p->path);
 	if (p->host)
 		loop_defer(s->loop, free_host, p);
 }
 
-static const struct host_ops super_policy_ops = { .on_result = super_policy_on_result, .on_end = super_policy_on_end };
+static const struct host_ops super_policy_ops = { .on_result = super_policy_on_result,
+						  .on_end = super_policy_on_end };
 
 static int super_policy_add_file(struct super *s, const char *path, bool required, struct err *err)
 {
@@ -132,9 +140,11 @@ static int super_policy_add_file(struct super *s, const char *path, bool require
 	p->path = mem_strdup(path);
 	p->next = s->policies;
 	s->policies = p;
-	struct host_start st = {
-		.mode = "policy", .name = p->path, .dir = slash ? dir : ".", .text = buf_cstr(&text), .len = text.len
-	};
+	struct host_start st = { .mode = "policy",
+				 .name = p->path,
+				 .dir = slash ? dir : ".",
+				 .text = buf_cstr(&text),
+				 .len = text.len };
 	return luahost_new(&p->host, s, &st, &super_policy_ops, p, err);
 }
 
@@ -143,7 +153,8 @@ static int super_policy_add_project(struct super *s, const char *path, struct er
 	if (access(path, F_OK) != 0)
 		return 0;
 	if (!trusted_file(path)) {
-		super_warn(s, "read it, then: sandglass trust", "'%s' is not trusted and was not loaded", path);
+		super_warn(s, "read it, then: sandglass trust",
+			   "'%s' is not trusted and was not loaded", path);
 		return 0;
 	}
 	return super_policy_add_file(s, path, true, err);

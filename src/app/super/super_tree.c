@@ -116,13 +116,15 @@ static void job_start(struct trees *t)
 {
 	struct tree_job *j = t->first;
 	if (!j || t->running || boxes_get(t->s->boxes, t->id) != t->box)
-		return; /* nothing to do yet; or the box is being closed, and its end ends what waits */
+		/* nothing to do yet; or the box is being closed, and its end ends what waits */
+		return;
 	boxes_hold(t->s->boxes, t->id, true);
 	t->first = j->next;
 	if (!t->first)
 		t->last = &t->first;
 	t->running = j;
-	/* what still lives could write while we look: a torn snapshot would be a state that never was */
+	/* what still lives could write while we look: a torn snapshot would be a state that never
+	 * was */
 	bool lives = j->always || j->keep || boxes_alive(t->s->boxes, t->id) > 0;
 	j->frozen = t->kept || boxes_frozen(t->s->boxes, t->id);
 	if (j->freeze && !j->frozen && (t->box->driver->caps & CAP_FREEZE) && lives)
@@ -142,7 +144,8 @@ void tree_job_add(struct trees *t, struct tree_job *j)
 
 /* --- the store of a job: what it adds goes into one set, what it reads comes from the file --- */
 
-static void store_add(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
+static void store_add(void *self, enum object_type type, const void *bytes, size_t len,
+		      struct object_id *id_out)
 {
 	struct trees *t = self;
 	if (!t->objects)
@@ -150,7 +153,8 @@ static void store_add(void *self, enum object_type type, const void *bytes, size
 	objects_add(t->objects, type, bytes, len, id_out);
 }
 
-static int store_get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+static int store_get(void *self, const struct object_id *id, enum object_type *type_out,
+		     struct buf *out, struct err *err)
 {
 	struct trees *t = self;
 	if (!t->read && session_open(&t->read, record_path(t->s->record), err) < 0)
@@ -170,7 +174,8 @@ void tree_take(struct trees *t, struct taken *k, struct err *err)
 {
 	struct ws_store st;
 	const struct box_tree_ops *ops = t->box->driver->tree;
-	if (ops->fresh && ops->fresh(t->box, k->ended && !(t->running && t->running->frozen), err) < 0)
+	if (ops->fresh &&
+	    ops->fresh(t->box, k->ended && !(t->running && t->running->frozen), err) < 0)
 		return;
 	k->body = mem_calloc(t->nr_layers, sizeof(*k->body));
 	if (!t->objects)
@@ -186,7 +191,9 @@ void tree_take(struct trees *t, struct taken *k, struct err *err)
 void tree_remember(struct trees *t, size_t layer, uint64_t seq, const char *label)
 {
 	GROW(t->snap, t->nr_snaps, t->cap_snaps);
-	t->snap[t->nr_snaps++] = (struct snap){ .seq = seq, .layer = layer, .label = label ? mem_strdup(label) : NULL };
+	t->snap[t->nr_snaps++] = (struct snap){ .seq = seq,
+						.layer = layer,
+						.label = label ? mem_strdup(label) : NULL };
 }
 
 uint64_t tree_record(struct trees *t, struct taken *k)
@@ -199,7 +206,8 @@ uint64_t tree_record(struct trees *t, struct taken *k)
 		json_t *body = k->body[i];
 		if (!body)
 			continue;
-		bool missed = json_array_size(json_object_get(body, "hint_miss")) > 0; /* then so may the looks before have */
+		/* then so may the looks before have */
+		bool missed = json_array_size(json_object_get(body, "hint_miss")) > 0;
 		size_t first = missed ? 0 : t->clear, nr = t->nr_by - first;
 		json_t *by = json_array();
 		for (size_t n = first; n < t->nr_by; n++)
@@ -208,15 +216,19 @@ uint64_t tree_record(struct trees *t, struct taken *k)
 		json_put_int(body, "prev", (int64_t)t->layer[i].prev);
 		json_put_flag(body, "shared", nr + (size_t)alive > 1);
 		if (missed)
-			super_warn(s, NULL, "the change hint of box '%s' had missed %zu changed files; from here on its files are walked",
-				   t->name, json_array_size(json_object_get(body, "hint_miss")));
+			super_warn(
+				s, NULL,
+				"the change hint of box '%s' had missed %zu changed files; from here on its files are walked",
+				t->name, json_array_size(json_object_get(body, "hint_miss")));
 		json_put(body, "by", by);
 		json_put_int(body, "alive", alive);
 		json_put_str(body, "label", k->label);
 		char *text = json_dump_str(body);
-		struct event ev = {
-			.cause = k->cause, .box = t->id, .kind = EV_SNAPSHOT_TAKEN, .body = text, .len = strlen(text)
-		};
+		struct event ev = { .cause = k->cause,
+				    .box = t->id,
+				    .kind = EV_SNAPSHOT_TAKEN,
+				    .body = text,
+				    .len = strlen(text) };
 		ev.action = nr == 1 ? t->by[first] : 0;
 		struct objects *o = t->objects ? t->objects : objects_new();
 		t->objects = NULL; /* the first event carries what all of them need */
@@ -359,7 +371,8 @@ bool trees_last_look(struct trees *t, void (*done)(struct super *s, uint64_t box
 	struct boxes *b = t->s->boxes;
 	uint64_t action;
 	bool busy = t->first || t->running || boxes_alive(b, t->id) > 0;
-	if (t->broken.code != ERR_NONE || boxes_lost(b, t->id) || record_state(t->s->record) != RECORD_OK)
+	if (t->broken.code != ERR_NONE || boxes_lost(b, t->id) ||
+	    record_state(t->s->record) != RECORD_OK)
 		return false;
 	for (size_t i = 0; (action = boxes_running(b, t->id, i)); i++) {
 		GROW(t->by, t->nr_by, t->cap_by);
@@ -371,7 +384,9 @@ bool trees_last_look(struct trees *t, void (*done)(struct super *s, uint64_t box
 	struct last_look *l = NEW(struct last_look);
 	*l = (struct last_look){ .taken = { .why = "close", .cause = t->id }, .done = done };
 	struct tree_job *j = NEW(struct tree_job);
-	*j = (struct tree_job){ .work = last_work, .done = last_done, .freeze = true, .keep = true, .data = l };
+	*j = (struct tree_job){
+		.work = last_work, .done = last_done, .freeze = true, .keep = true, .data = l
+	};
 	tree_job_add(t, j);
 	return true;
 }
@@ -409,8 +424,12 @@ static void open_layers(struct trees *t, struct err *err)
 			return;
 		struct err none = ERR_INIT;
 		int lower = l->host_dir ? super_tree_root_of(t, i, "lower", &none) : -1;
-		struct ws_opts o = { .name = l->name, .copy = !overlay, .again = t->again, .keep_max = t->s->opts->keep_file_bytes,
-				     .hash_only = t->s->opts->hash_only, .nr_hash_only = t->s->opts->nr_hash_only };
+		struct ws_opts o = { .name = l->name,
+				     .copy = !overlay,
+				     .again = t->again,
+				     .keep_max = t->s->opts->keep_file_bytes,
+				     .hash_only = t->s->opts->hash_only,
+				     .nr_hash_only = t->s->opts->nr_hash_only };
 		l->ws = ws_new(&o, upper, lower);
 		l->open = (struct layer_open){ .t = t, .i = i };
 		ws_set_open(l->ws, super_tree_open_foreign, &l->open);
@@ -433,7 +452,8 @@ static void opening_done(struct tree_job *j)
 	struct trees *t = j->t;
 	if (j->err.code != ERR_NONE && !t->dead) {
 		snapshot_failed(t, t->id, &j->err);
-		super_warn(t->s, NULL, "files of box '%s' cannot be followed: %s", t->name, j->err.text);
+		super_warn(t->s, NULL, "files of box '%s' cannot be followed: %s", t->name,
+			   j->err.text);
 	}
 	tree_record(t, &o->taken);
 	free(o);
@@ -444,7 +464,8 @@ static void opening_done(struct tree_job *j)
 		tree_base_begin(t);
 }
 
-struct trees *super_trees_new(struct super *s, struct box *b, const char *name, const struct box_opts *opts)
+struct trees *super_trees_new(struct super *s, struct box *b, const char *name,
+			      const struct box_opts *opts)
 {
 	struct trees *t = NEW(struct trees);
 	t->s = s;

@@ -6,10 +6,13 @@
 #include <sys/ioctl.h>
 
 enum {
-	RELEASE_MS = 10,		      /* rule 2 */
-	UNREAD_MAX = 96 << 10, UNREAD_LOW = 24 << 10, /* below CONTROL_SLOW: a terminal that stands still is not a slow client */
+	RELEASE_MS = 10, /* rule 2 */
+	/* below CONTROL_SLOW: a terminal that stands still is not a slow client */
+	UNREAD_MAX = 96 << 10,
+	UNREAD_LOW = 24 << 10,
 	LOOK_MS = 3,
-	AHEAD_MAX = 16 << 20,		      /* a large paste that the program takes its time for */
+	/* a large paste that the program takes its time for */
+	AHEAD_MAX = 16 << 20,
 	COUNT_MS = 1000,
 };
 
@@ -22,9 +25,9 @@ struct terminal {
 	uint64_t client; /* 0: detached */
 	struct buf held; /* could be the beginning of a secret */
 	struct loop_timer *release, *look, *count;
-	bool used;	 /* a client has had it before */
-	bool holding;	 /* the client is behind: the program's output is not read */
-	uint64_t typed;	 /* bytes since the last terminal.input */
+	bool used;	  /* a client has had it before */
+	bool holding;	  /* the client is behind: the program's output is not read */
+	uint64_t typed;	  /* bytes since the last terminal.input */
 	uint64_t writing; /* recorded input that is on its way */
 };
 
@@ -87,7 +90,11 @@ void terminal_expect(struct super *s, uint64_t id, const char *name)
 		return;
 	const struct action_spec *spec = action_spec(act);
 	struct terminal *t = NEW(struct terminal);
-	*t = (struct terminal){ .next = terminal_hub_terminals, .s = s, .action = id, .agent = spec->agent, .box = spec->box };
+	*t = (struct terminal){ .next = terminal_hub_terminals,
+				.s = s,
+				.action = id,
+				.agent = spec->agent,
+				.box = spec->box };
 	t->name = mem_strdup(name ? name : "");
 	t->record_input = mem_strdup(json_str(spec->args, "record_input", "off"));
 	t->size.ws_col = (unsigned short)json_int(spec->args, "cols", 80);
@@ -156,7 +163,8 @@ void terminals_left(struct super *s, uint64_t client)
 			terminal_detach(t, "left");
 }
 
-void terminal_output(void *super, uint64_t action, enum record_stream stream, const void *bytes, size_t len)
+void terminal_output(void *super, uint64_t action, enum record_stream stream, const void *bytes,
+		     size_t len)
 {
 	struct super *s = super;
 	struct terminal *t = stream == STREAM_PTY ? terminal_of(s, action) : NULL;
@@ -189,7 +197,8 @@ static void keys_now(void *self)
 	struct terminal *t = terminal_of(k->s, k->action);
 	if (t)
 		t->writing -= k->bytes.len;
-	if (boxes_stdin(k->s->boxes, k->action, buf_cstr(&k->bytes), k->bytes.len, false, &none) < 0)
+	if (boxes_stdin(k->s->boxes, k->action, buf_cstr(&k->bytes), k->bytes.len, false, &none) <
+	    0)
 		none = ERR_INIT;
 	buf_release(&k->bytes);
 	free(k);
@@ -257,12 +266,15 @@ static void tied_now(void *self)
 static int asked_size(const struct ask_for *a, struct winsize *size, struct err *err)
 {
 	int64_t cols = 80, rows = 24, xpixel = 0, ypixel = 0;
-	if (command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 || command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0 ||
+	if (command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
+	    command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0 ||
 	    command_opt_int(a->line, "xpixel", 0, 65535, &xpixel, err) < 0 ||
 	    command_opt_int(a->line, "ypixel", 0, 65535, &ypixel, err) < 0)
 		return -1;
-	*size = (struct winsize){ .ws_col = (unsigned short)cols, .ws_row = (unsigned short)rows,
-				  .ws_xpixel = (unsigned short)xpixel, .ws_ypixel = (unsigned short)ypixel };
+	*size = (struct winsize){ .ws_col = (unsigned short)cols,
+				  .ws_row = (unsigned short)rows,
+				  .ws_xpixel = (unsigned short)xpixel,
+				  .ws_ypixel = (unsigned short)ypixel };
 	return 0;
 }
 
@@ -276,7 +288,8 @@ static void put_size(json_t *body, const struct winsize *size)
 		json_put_int(body, "ypixel", size->ws_ypixel);
 }
 
-static void terminal_hub_tie(const struct ask_for *a, uint64_t id, uint64_t seq, const struct winsize *size, json_t *answer)
+static void terminal_hub_tie(const struct ask_for *a, uint64_t id, uint64_t seq,
+			     const struct winsize *size, json_t *answer)
 {
 	struct tied *t = NEW(struct tied);
 	*t = (struct tied){ .s = a->s, .action = id, .ticket = a->rq->ticket, .answer = answer };
@@ -294,7 +307,8 @@ static struct action *action_with_terminal(const struct ask_for *a, uint64_t *id
 		err_set(err, ERR_NOENT, "action #%" PRIu64 " does not run", *id);
 		return NULL;
 	}
-	if (action_spec(act)->kind != ACT_SHELL && !json_flag(action_spec(act)->args, "pty", false)) {
+	if (action_spec(act)->kind != ACT_SHELL &&
+	    !json_flag(action_spec(act)->args, "pty", false)) {
 		err_set(err, ERR_INVALID, "action #%" PRIu64 " has no terminal", *id);
 		return NULL;
 	}
@@ -315,7 +329,11 @@ int cmd_resize(struct ask_for *a, json_t *out, struct err *err)
 		t->size = size;
 	json_t *body = json_object();
 	put_size(body, &size);
-	terminal_hub_tie(a, id, record_append_json(a->s->record, EV_PROC_RESIZE, id, action_spec(act)->agent, action_spec(act)->box, id, body), &size, NULL);
+	terminal_hub_tie(a, id,
+			 record_append_json(a->s->record, EV_PROC_RESIZE, id,
+					    action_spec(act)->agent, action_spec(act)->box, id,
+					    body),
+			 &size, NULL);
 	return 1;
 }
 
@@ -323,7 +341,10 @@ static int free_for(const struct terminal *t, const struct ask_for *a, struct er
 {
 	if (!t->client || t->client == a->rq->client || command_has(a->line, "take"))
 		return 0;
-	return err_set(err, ERR_BUSY, "terminal of #%" PRIu64 ": client %" PRIu64 " uses it; '--take' takes it over", t->action, t->client);
+	return err_set(err, ERR_BUSY,
+		       "terminal of #%" PRIu64 ": client %" PRIu64
+		       " uses it; '--take' takes it over",
+		       t->action, t->client);
 }
 
 int cmd_terminal(struct ask_for *a, json_t *out, struct err *err)
@@ -334,7 +355,8 @@ int cmd_terminal(struct ask_for *a, json_t *out, struct err *err)
 	struct action *act = action_with_terminal(a, &id, err);
 	struct terminal *t = act ? terminal_of(a->s, id) : NULL;
 	if (act && !t)
-		return err_set(err, ERR_UNSUPPORTED, "the terminal of #%" PRIu64 " is its script's", id);
+		return err_set(err, ERR_UNSUPPORTED, "the terminal of #%" PRIu64 " is its script's",
+			       id);
 	if (!act || free_for(t, a, err) < 0)
 		return -1;
 	if (command_has(a->line, "leave")) {

@@ -21,7 +21,8 @@ static uint64_t record_rollback(struct tree_op *o, uint64_t takes)
 	json_put(body, "missing", missing);
 	if (o->err.code != ERR_NONE)
 		json_put_str(body, "why", o->err.text);
-	return record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id, 0, body);
+	return record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id, 0,
+				  body);
 }
 
 static void back_work(struct tree_op *o)
@@ -39,7 +40,8 @@ static void back_work(struct tree_op *o)
 	}
 	o->taken = (struct taken){ .why = "rollback", .cause = o->cause };
 	struct err err = ERR_INIT;
-	tree_take(o->t, &o->taken, rc == 0 ? &o->err : &err); /* what is there now is recorded in any case */
+	/* what is there now is recorded in any case */
+	tree_take(o->t, &o->taken, rc == 0 ? &o->err : &err);
 }
 
 static void back_done(struct tree_op *o)
@@ -56,8 +58,10 @@ static void back_done(struct tree_op *o)
 	if (o->missing.nr)
 		json_put(v, "missing", json_argv(o->missing.item, o->missing.nr));
 	if (o->rq.tell && t->s->host) {
-		CLEANUP(free_ptr) char *text =
-			mem_printf("The files of box %s were put back to what they were at #%" PRIu64 ".", t->name, o->to);
+		CLEANUP(free_ptr)
+		char *text = mem_printf(
+			"The files of box %s were put back to what they were at #%" PRIu64 ".",
+			t->name, o->to);
 		for (size_t i = 0; i < t->s->nr_agents; i++)
 			if (!t->s->agent[i].ended)
 				luahost_message(t->s->host, t->s->agent[i].id, text, json_null());
@@ -68,8 +72,13 @@ static void back_done(struct tree_op *o)
 static struct tree_op *back_op(struct trees *t, uint64_t to, uint64_t cause)
 {
 	struct tree_op *o = NEW(struct tree_op);
-	*o = (struct tree_op){ .t = t, .work = back_work, .done = back_done, .why = "background", .freeze = true,
-			       .to = to, .cause = cause };
+	*o = (struct tree_op){ .t = t,
+			       .work = back_work,
+			       .done = back_done,
+			       .why = "background",
+			       .freeze = true,
+			       .to = to,
+			       .cause = cause };
 	return o;
 }
 
@@ -112,10 +121,16 @@ void op_box_rollback(struct call *c)
 	if (!t)
 		return;
 	struct effector *eff = NEW(struct effector);
-	*eff = (struct effector){ .name = "files", .start = back_start, .cancel = back_cancel, .self = t };
+	*eff = (struct effector){
+		.name = "files", .start = back_start, .cancel = back_cancel, .self = t
+	};
 	c->data = eff;
 	c->free_data = free;
-	struct action_spec spec = { .kind = ACT_ROLLBACK, .tool = "rollback", .box = box, .args = c->args, .may_write = true };
+	struct action_spec spec = { .kind = ACT_ROLLBACK,
+				    .tool = "rollback",
+				    .box = box,
+				    .args = c->args,
+				    .may_write = true };
 	call_action(c, &spec, eff, back_answer);
 }
 
@@ -162,7 +177,8 @@ static void fork_work(struct tree_op *o)
 		struct ws_view now = WS_VIEW_INIT, wanted = WS_VIEW_INIT;
 		struct err none = ERR_INIT;
 		uint64_t seq;
-		CLEANUP(fd_close) int merged = f->src->driver->tree->root(f->src, i, "merged", &none);
+		CLEANUP(fd_close)
+		int merged = f->src->driver->tree->root(f->src, i, "merged", &none);
 		rc = tree_view(t, i, UINT64_MAX, &now, &o->err);
 		if (rc == 0)
 			rc = tree_snap_of(t, o->from, i, o->to, &seq, &o->err);
@@ -208,8 +224,14 @@ void trees_fork_into(struct trees *t, struct call *c, uint64_t from, uint64_t n)
 {
 	struct forking *f = NEW(struct forking);
 	struct trees *src = super_box_trees(t->s, from);
-	f->op = (struct tree_op){ .t = t, .call = c, .work = fork_work, .done = fork_done, .why = "open", .cause = t->id,
-				  .from = from, .to = n };
+	f->op = (struct tree_op){ .t = t,
+				  .call = c,
+				  .work = fork_work,
+				  .done = fork_done,
+				  .why = "open",
+				  .cause = t->id,
+				  .from = from,
+				  .to = n };
 	f->src = src ? boxes_get(t->s->boxes, from) : NULL;
 	if (f->src)
 		boxes_hold(t->s->boxes, from, true);
@@ -256,7 +278,9 @@ void trees_adopt(struct trees *t, const struct old_snap *snap, size_t nr, bool r
 	struct adopting *a = NEW(struct adopting);
 	a->done = done;
 	a->restore = restore;
-	a->op = (struct tree_op){ .t = t, .work = adopt_work, .done = adopt_done, .why = "background", .cause = t->id };
+	a->op = (struct tree_op){
+		.t = t, .work = adopt_work, .done = adopt_done, .why = "background", .cause = t->id
+	};
 	for (size_t k = 0; k < nr; k++)
 		for (size_t i = 0; i < t->nr_layers; i++)
 			if (!strcmp(t->layer[i].name, snap[k].repo)) {
@@ -278,7 +302,8 @@ static void fork_source_done(struct tree_op *o)
 	struct call *c = o->call;
 	if (o->err.code != ERR_NONE)
 		call_fail_err(c, &o->err);
-	else if (super_box_fork(c, o->t->id, o->to ? o->to : record_head(o->t->s->record), &err) < 0)
+	else if (super_box_fork(c, o->t->id, o->to ? o->to : record_head(o->t->s->record), &err) <
+		 0)
 		call_fail_err(c, &err);
 }
 
@@ -295,7 +320,12 @@ void op_box_fork(struct call *c)
 		return;
 	}
 	struct tree_op *o = NEW(struct tree_op);
-	*o = (struct tree_op){ .t = t, .call = c, .work = fork_source_work, .done = fork_source_done, .why = "background",
-			       .cause = box, .to = at };
+	*o = (struct tree_op){ .t = t,
+			       .call = c,
+			       .work = fork_source_work,
+			       .done = fork_source_done,
+			       .why = "background",
+			       .cause = box,
+			       .to = at };
 	tree_op_start(o);
 }

@@ -9,7 +9,8 @@
 #include "base/fd.h"
 #include "base/paths.h"
 
-enum { DRIFT_MIN_MS = 5000, DRIFT_SHARE = 50 }; /* at most a fiftieth of the time goes into looking */
+/* at most a fiftieth of the time goes into looking */
+enum { DRIFT_MIN_MS = 5000, DRIFT_SHARE = 50 };
 
 /* One per layer. It outlives its trees while a thread still hashes: the last one out frees it. */
 struct tree_base {
@@ -46,13 +47,15 @@ static bool tree_base_stopped(void *self)
 	return atomic_load(&b->stop);
 }
 
-static void tree_base_add_object(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
+static void tree_base_add_object(void *self, enum object_type type, const void *bytes, size_t len,
+				 struct object_id *id_out)
 {
 	struct tree_base *b = self;
 	objects_add(b->objects, type, bytes, len, id_out);
 }
 
-static int tree_base_get_object(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+static int tree_base_get_object(void *self, const struct object_id *id, enum object_type *type_out,
+				struct buf *out, struct err *err)
 {
 	(void)self;
 	(void)id;
@@ -64,13 +67,16 @@ static int tree_base_get_object(void *self, const struct object_id *id, enum obj
 static void hash_work(void *self)
 {
 	struct tree_base *b = self;
-	struct ws_store st = { .add = tree_base_add_object, .get = tree_base_get_object, .self = b };
+	struct ws_store st = { .add = tree_base_add_object,
+			       .get = tree_base_get_object,
+			       .self = b };
 	CLEANUP(free_ptr) char *dir = paths_cache("");
 	CLEANUP(free_ptr) char *cache = paths_cache("oids");
 	struct err none = ERR_INIT;
 	b->objects = objects_new();
 	bool keep = dir_make(dir, 0700, &none) == 0;
-	if (base_hash(b->base, b->lower, &st, keep ? cache : NULL, tree_base_stopped, b, &b->hashed, &b->err) < 0)
+	if (base_hash(b->base, b->lower, &st, keep ? cache : NULL, tree_base_stopped, b, &b->hashed,
+		      &b->err) < 0)
 		b->hashed = NULL;
 }
 
@@ -87,7 +93,11 @@ static void hash_done(void *self)
 	if (b->hashed) {
 		json_put_str(b->hashed, "repo", b->name);
 		CLEANUP(free_ptr) char *text = json_dump_str(b->hashed);
-		struct event ev = { .cause = b->box, .box = b->box, .kind = EV_BASE_HASHED, .body = text, .len = strlen(text) };
+		struct event ev = { .cause = b->box,
+				    .box = b->box,
+				    .kind = EV_BASE_HASHED,
+				    .body = text,
+				    .len = strlen(text) };
 		record_objects(b->s->record, b->objects, &ev);
 		b->objects = NULL;
 	}
@@ -132,7 +142,8 @@ static void tree_base_list_done(struct tree_job *j)
 		drift_later(t);
 	} else {
 		if (j->err.code != ERR_NONE && !t->dead)
-			super_warn(t->s, NULL, "the folder below box '%s' could not be listed: %s", t->name, j->err.text);
+			super_warn(t->s, NULL, "the folder below box '%s' could not be listed: %s",
+				   t->name, j->err.text);
 		json_decref(l->body);
 		base_done(b);
 	}

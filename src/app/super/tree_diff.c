@@ -1,4 +1,5 @@
-/* box:diff: what has changed between two snapshots, as a table and as a patch. Reads only what is recorded. */
+/* box:diff: what has changed between two snapshots, as a table and as a patch. Reads only what is
+ * recorded. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,8 @@ static void tree_diff_add_files(json_t *files, const json_t *diff, const char *p
 {
 	size_t i;
 	json_t *f;
-	json_array_foreach(json_object_get(diff, "files"), i, f) {
+	json_array_foreach(json_object_get(diff, "files"), i, f)
+	{
 		json_t *row = json_object();
 		CLEANUP(buf_release) struct buf path = BUF_INIT;
 		CLEANUP(buf_release) struct buf full = BUF_INIT;
@@ -34,7 +36,8 @@ static void tree_diff_add_files(json_t *files, const json_t *diff, const char *p
 	}
 }
 
-/* What git keeps for itself is in the snapshots, so that going back is complete; nobody wants to read it as a change. */
+/* What git keeps for itself is in the snapshots, so that going back is complete; nobody wants to
+ * read it as a change. */
 static void drop_git(struct ws_diff *d)
 {
 	size_t kept = 0;
@@ -101,10 +104,16 @@ void op_box_diff(struct call *c)
 	if (!t)
 		return;
 	struct tree_op *o = NEW(struct tree_op);
-	*o = (struct tree_op){ .t = t, .call = c, .work = diff_work, .done = diff_done, .why = "background", .cause = box,
+	*o = (struct tree_op){ .t = t,
+			       .call = c,
+			       .work = diff_work,
+			       .done = diff_done,
+			       .why = "background",
+			       .cause = box,
 			       .to = UINT64_MAX };
 	const json_t *from = json_object_get(c->args, "from"), *to = json_object_get(c->args, "to");
-	if ((from && tree_ref(t, from, &o->from, &err) < 0) || (to && tree_ref(t, to, &o->to, &err) < 0)) {
+	if ((from && tree_ref(t, from, &o->from, &err) < 0) ||
+	    (to && tree_ref(t, to, &o->to, &err) < 0)) {
 		free(o);
 		call_fail_err(c, &err);
 		return;

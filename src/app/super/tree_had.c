@@ -34,12 +34,13 @@ static bool had_stands(struct strv *undone, const char *id)
 	return true;
 }
 
-static int had_merges(struct trees *t, size_t i, uint64_t box, uint64_t upto, const char *dir, struct strv *undone, struct tree_had *out,
-		      struct err *err)
+static int had_merges(struct trees *t, size_t i, uint64_t box, uint64_t upto, const char *dir,
+		      struct strv *undone, struct tree_had *out, struct err *err)
 {
 	struct ws_store st;
 	tree_store(t, &st);
-	for (uint64_t seq = 0; (seq = session_next_of(t->read, EV_MERGE_DONE, box, seq)) && seq <= upto;) {
+	for (uint64_t seq = 0;
+	     (seq = session_next_of(t->read, EV_MERGE_DONE, box, seq)) && seq <= upto;) {
 		CLEANUP(json_release) json_t *body = had_body(t, seq);
 		if (body && had_stands(undone, json_str(body, "merge", "")) &&
 		    ws_merged_event(&out->merged, &st, body, t->layer[i].name, dir, err) < 0)
@@ -67,7 +68,8 @@ int tree_had_read(struct trees *t, size_t i, const char *dir, struct tree_had *o
 	*out = (struct tree_had){ .merged = WS_MERGED_INIT };
 	if (!t->read && session_open(&t->read, record_path(t->s->record), err) < 0)
 		return -1;
-	for (; at && nr < LINEAGE_MAX; nr++) { /* the box it was before a resume or a fork had merges, too */
+	/* the box it was before a resume or a fork had merges, too */
+	for (; at && nr < LINEAGE_MAX; nr++) {
 		uint64_t before = 0;
 		box[nr] = at;
 		until[nr] = upto;

@@ -7,11 +7,13 @@
 
 struct tree_had {
 	struct ws_merged merged;
-	struct object_id opening; /* tree of the folder as it was when the box was opened; null = not known */
+	/* tree of the folder as it was when the box was opened; null = not known */
+	struct object_id opening;
 };
 
 /* Worker: of layer @i, for a merge into @dir. */
-NODISCARD int tree_had_read(struct trees *t, size_t i, const char *dir, struct tree_had *out, struct err *err);
+NODISCARD int tree_had_read(struct trees *t, size_t i, const char *dir, struct tree_had *out,
+			    struct err *err);
 void tree_had_release(struct tree_had *h);
 
 #endif

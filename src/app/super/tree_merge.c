@@ -1,4 +1,5 @@
-/* Merging back: as an action of a script (which asks) or as a command of a person, and taking it back. */
+/* Merging back: as an action of a script (which asks) or as a command of a person, and taking it
+ * back. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -29,11 +30,11 @@ struct merging {
 	bool dry;
 	char id[33];
 	char *branch, *into, *message, *patch;
-	struct pick pick;  /* only these */
+	struct pick pick; /* only these */
 	json_t *body, **drift;
 	bool done, clean;
-	size_t left; /* files that were not asked for */
-	json_t *taken; /* of the files taken in part */
+	size_t left;		    /* files that were not asked for */
+	json_t *taken;		    /* of the files taken in part */
 	json_t *whole, *none, *who; /* paths that were merged, all others; who reviewed it */
 	bool ignored;
 };
@@ -72,15 +73,18 @@ struct layer_merge {
 	struct merge_step *step;
 	char **message;
 	size_t nr;
-	struct agent_steps agent; /* the steps, if the agent made commits; then there are none of the others */
+	/* the steps, if the agent made commits; then there are none of the others */
+	struct agent_steps agent;
 	struct merge_choices choices;
 	struct tree_had had;
 };
 
-static int choose_steps(struct merging *m, size_t i, const struct ws_store *st, struct layer_merge *lm)
+static int choose_steps(struct merging *m, size_t i, const struct ws_store *st,
+			struct layer_merge *lm)
 {
 	struct trees *t = m->op.t;
-	struct ws_view *last = lm->agent.nr ? &lm->agent.view[lm->agent.nr - 1] : &lm->view[lm->nr - 1];
+	struct ws_view *last =
+		lm->agent.nr ? &lm->agent.view[lm->agent.nr - 1] : &lm->view[lm->nr - 1];
 	int rc = pick_choices(&m->pick, t->layer[i].name, last, st, &lm->choices, &m->op.err);
 	m->left += lm->choices.left + lm->choices.partly;
 	if (lm->choices.taken && !m->taken)
@@ -91,7 +95,8 @@ static int choose_steps(struct merging *m, size_t i, const struct ws_store *st, 
 }
 
 /* The agent's own commits, if it made any. */
-static int load_commits(struct merging *m, size_t i, const struct ws_store *st, size_t nr, struct layer_merge *lm)
+static int load_commits(struct merging *m, size_t i, const struct ws_store *st, size_t nr,
+			struct layer_merge *lm)
 {
 	struct trees *t = m->op.t;
 	if ((m->mode != MERGE_COMMITS && m->mode != MERGE_BRANCH) || m->message || !nr)
@@ -110,7 +115,8 @@ static int load_commits(struct merging *m, size_t i, const struct ws_store *st, 
 	return rc;
 }
 
-static int load_steps(struct merging *m, size_t i, const struct ws_store *st, struct layer_merge *lm)
+static int load_steps(struct merging *m, size_t i, const struct ws_store *st,
+		      struct layer_merge *lm)
 {
 	struct trees *t = m->op.t;
 	size_t nr = 0;
@@ -131,8 +137,11 @@ static int load_steps(struct merging *m, size_t i, const struct ws_store *st, st
 		uint64_t seq = nr == 1 ? UINT64_MAX : t->snap[k].seq;
 		if (tree_view(t, i, seq, &lm->view[lm->nr], &m->op.err) < 0)
 			return -1;
-		lm->message[lm->nr] = m->message ? mem_strdup(m->message) : merge_message(t->name, nr == 1 ? 0 : seq, record_id(t->s->record));
-		lm->step[lm->nr] = (struct merge_step){ .view = &lm->view[lm->nr], .message = lm->message[lm->nr] };
+		lm->message[lm->nr] = m->message ? mem_strdup(m->message)
+						 : merge_message(t->name, nr == 1 ? 0 : seq,
+								 record_id(t->s->record));
+		lm->step[lm->nr] = (struct merge_step){ .view = &lm->view[lm->nr],
+							.message = lm->message[lm->nr] };
 		lm->nr++;
 	}
 	return choose_steps(m, i, st, lm);
@@ -157,7 +166,8 @@ static int fetch_upper(void *self, const char *path, size_t len, struct buf *out
 {
 	struct ws_state s;
 	struct stat st;
-	CLEANUP(fd_close) int fd = beneath_open(ws_upper_fd(self), path, len, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	CLEANUP(fd_close)
+	int fd = beneath_open(ws_upper_fd(self), path, len, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -1;
 	content_file(fd, (struct content_rule){ .keep_max = FETCH_MAX }, &s, out, &st);
@@ -202,7 +212,8 @@ static void merge_work(struct tree_op *op)
 	if (rc == 0)
 		rc = pick_check(&m->pick, &op->err);
 	if (rc == 0 && nr == 0)
-		rc = err_set(&op->err, ERR_INVALID, "box '%s' has no folder of yours to merge into; name one", t->name);
+		rc = err_set(&op->err, ERR_INVALID,
+			     "box '%s' has no folder of yours to merge into; name one", t->name);
 	struct merge_opts o = {
 		.id = m->id,
 		.mode = m->mode,
@@ -241,7 +252,11 @@ static uint64_t tree_merge_record_merge(struct tree_op *op, uint16_t kind, json_
 {
 	struct trees *t = op->t;
 	CLEANUP(free_ptr) char *text = json_dump_str(body);
-	struct event ev = { .cause = op->cause, .box = t->id, .action = op->action ? op->cause : 0, .kind = kind, .body = text,
+	struct event ev = { .cause = op->cause,
+			    .box = t->id,
+			    .action = op->action ? op->cause : 0,
+			    .kind = kind,
+			    .body = text,
 			    .len = strlen(text) };
 	struct objects *o = t->objects ? t->objects : objects_new();
 	t->objects = NULL;
@@ -259,7 +274,8 @@ static void merge_done(struct tree_op *op)
 	if (op->err.code == ERR_NONE && !m->clean && !m->dry) {
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
 		merge_conflicts(m->body, &text);
-		err_set(&op->err, ERR_INVALID, "nothing was merged, there are conflicts:%s", buf_cstr(&text));
+		err_set(&op->err, ERR_INVALID, "nothing was merged, there are conflicts:%s",
+			buf_cstr(&text));
 	}
 	json_t *body = m->body ? json_copy(m->body) : json_object();
 	if (op->err.code != ERR_NONE) {
@@ -273,7 +289,9 @@ static void merge_done(struct tree_op *op)
 		json_put(body, "taken", json_incref(m->taken));
 	if (m->who)
 		json_put(body, "reviewed", json_incref(m->who));
-	uint16_t kind = m->dry ? EV_MERGE_PLANNED : op->err.code == ERR_NONE ? EV_MERGE_DONE : EV_MERGE_FAILED;
+	uint16_t kind = m->dry			   ? EV_MERGE_PLANNED
+			: op->err.code == ERR_NONE ? EV_MERGE_DONE
+						   : EV_MERGE_FAILED;
 	uint64_t seq = tree_merge_record_merge(op, kind, body);
 	const json_t *first = json_array_get(json_object_get(m->body, "targets"), 0);
 	json_t *v = m->body ? json_copy(m->body) : json_object();
@@ -288,7 +306,9 @@ static void merge_done(struct tree_op *op)
 	}
 	if (kind == EV_MERGE_DONE) {
 		free(t->merged_ref);
-		t->merged_ref = json_str(first, "ref", NULL) ? mem_strdup(json_str(first, "ref", NULL)) : NULL;
+		t->merged_ref = json_str(first, "ref", NULL)
+					? mem_strdup(json_str(first, "ref", NULL))
+					: NULL;
 		memcpy(s->last_merge, m->id, sizeof(s->last_merge));
 		s->last_merge_seq = seq;
 	}
@@ -299,7 +319,9 @@ static void merge_done(struct tree_op *op)
 static struct merging *merging_new(struct trees *t, uint64_t cause)
 {
 	struct merging *m = NEW(struct merging);
-	m->op = (struct tree_op){ .t = t, .work = merge_work, .done = merge_done, .why = "background", .cause = cause };
+	m->op = (struct tree_op){
+		.t = t, .work = merge_work, .done = merge_done, .why = "background", .cause = cause
+	};
 	m->pick = PICK_INIT;
 	tree_merge_id(t->s, cause, m->id);
 	return m;
@@ -312,7 +334,8 @@ static void merge_start(void *self, struct action *a)
 	struct trees *t = self;
 	const json_t *args = action_spec(a)->args;
 	struct merging *m = merging_new(t, action_id(a));
-	const char *branch = json_str(args, "branch", NULL), *message = json_str(args, "message", NULL);
+	const char *branch = json_str(args, "branch", NULL),
+		   *message = json_str(args, "message", NULL);
 	const char *into = action_spec(a)->host_path;
 	struct review_pick got;
 	m->op.action = a;
@@ -346,24 +369,30 @@ static void merge_answer(struct call *c, const struct action_result *res)
 	json_t *v = json_object();
 	json_put_int(v, "event", (int64_t)res->id);
 	json_put_str(v, "ref", json_str(res->body, "ref", NULL));
-	static const char *const said[] = { "targets", "taken", "left", "partly", "by", "comments", "counts", "paths", "unmerged" };
+	static const char *const said[] = { "targets",	"taken",  "left",  "partly",  "by",
+					    "comments", "counts", "paths", "unmerged" };
 	for (size_t i = 0; i < ARRAY_LEN(said); i++)
 		if (json_object_get(res->body, said[i]))
 			json_put(v, said[i], json_incref(json_object_get(res->body, said[i])));
 	call_answer(c, v);
 }
 
-/* What can be known before a person is asked: there is a folder, and git knows it if commits are to be made. */
+/* What can be known before a person is asked: there is a folder, and git knows it if commits are to
+ * be made. */
 static int may_merge(const struct trees *t, enum merge_mode mode, const char *into, struct err *err)
 {
 	size_t nr = 0;
 	for (size_t i = 0; i < t->nr_layers; i++) {
-		const char *dir = into && mode != MERGE_PATCH && t->nr_layers == 1 ? into : t->layer[i].host_dir;
+		const char *dir = into && mode != MERGE_PATCH && t->nr_layers == 1
+					  ? into
+					  : t->layer[i].host_dir;
 		if (dir && merge_may_commit(dir, mode, err) < 0)
 			return -1;
 		nr += dir != NULL;
 	}
-	return nr ? 0 : err_set(err, ERR_INVALID, "box '%s' has no folder of yours to merge into; name one", t->name);
+	return nr ? 0
+		  : err_set(err, ERR_INVALID,
+			    "box '%s' has no folder of yours to merge into; name one", t->name);
 }
 
 void op_box_merge(struct call *c)
@@ -377,7 +406,8 @@ void op_box_merge(struct call *c)
 		return;
 	const char *into = json_str(c->args, "into", NULL);
 	if (!merge_mode_find(json_str(c->args, "mode", "branch"), &mode)) {
-		call_fail(c, "script", NULL, NULL, 0, "merge: no mode '%s' (known: apply, branch, commits, patch)",
+		call_fail(c, "script", NULL, NULL, 0,
+			  "merge: no mode '%s' (known: apply, branch, commits, patch)",
 			  json_str(c->args, "mode", ""));
 		return;
 	}
@@ -387,11 +417,14 @@ void op_box_merge(struct call *c)
 		return;
 	}
 	if (may_merge(t, mode, into ? full : NULL, &err) < 0) {
-		call_fail(c, "io", NULL, NULL, 0, "%s", err.text); /* the same as when it turns out later */
+		/* the same as when it turns out later */
+		call_fail(c, "io", NULL, NULL, 0, "%s", err.text);
 		return;
 	}
 	struct effector *eff = NEW(struct effector);
-	*eff = (struct effector){ .name = "merge", .start = merge_start, .cancel = merge_cancel, .self = t };
+	*eff = (struct effector){
+		.name = "merge", .start = merge_start, .cancel = merge_cancel, .self = t
+	};
 	c->data = eff;
 	c->free_data = free;
 	struct action_spec spec = {
@@ -459,7 +492,8 @@ static void tree_merge_undo_done(void *self)
 	struct super *s = u->s;
 	s->background--;
 	if (u->body) {
-		record_append_json(s->record, EV_MERGE_UNDONE, u->cause, 0, 0, 0, json_copy(u->body));
+		record_append_json(s->record, EV_MERGE_UNDONE, u->cause, 0, 0, 0,
+				   json_copy(u->body));
 		s->last_merge[0] = 0;
 	}
 	if (s->server && u->body)
@@ -485,8 +519,11 @@ static struct trees *newest_undo(struct super *s)
 int trees_again_command(const struct tree_request *rq, struct err *err)
 {
 	struct trees *newest = newest_undo(rq->s);
-	if (!newest || !newest->undone || (rq->s->last_merge[0] && newest->undo < rq->s->last_merge_seq))
-		return err_set(err, ERR_NOENT, "the last change of files was no undo: there is nothing to bring back (a merge is made again with 'merge')");
+	if (!newest || !newest->undone ||
+	    (rq->s->last_merge[0] && newest->undo < rq->s->last_merge_seq))
+		return err_set(
+			err, ERR_NOENT,
+			"the last change of files was no undo: there is nothing to bring back (a merge is made again with 'merge')");
 	return trees_undo_rollback(rq, newest, true);
 }
 
@@ -501,10 +538,13 @@ int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err 
 {
 	struct super *s = rq->s;
 	struct trees *newest = newest_undo(s);
-	if (newest && (!s->last_merge[0] || newest->undo > s->last_merge_seq || what == newest->undo))
+	if (newest &&
+	    (!s->last_merge[0] || newest->undo > s->last_merge_seq || what == newest->undo))
 		return trees_undo_rollback(rq, newest, false);
 	if (!s->last_merge[0])
-		return err_set(err, ERR_NOENT, "there is no merge, rollback, hold or approval for the session here that could be undone");
+		return err_set(
+			err, ERR_NOENT,
+			"there is no merge, rollback, hold or approval for the session here that could be undone");
 	struct undoing *u = NEW(struct undoing);
 	*u = (struct undoing){ .s = s, .ticket = rq->ticket, .cause = rq->cause };
 	memcpy(u->id, s->last_merge, sizeof(u->id));

@@ -22,9 +22,10 @@ static void tell_missing(const struct tree_op *o)
 {
 	CLEANUP(buf_release) struct buf names = BUF_INIT;
 	tree_change_names(&o->missing, &names);
-	super_box_warn(o->t->s, o->t->id, "a larger keep.file_bytes in the configuration keeps more",
-		       "the record does not hold the contents of %zu file%s, so box '%s' is without: %s", o->missing.nr,
-		       o->missing.nr == 1 ? "" : "s", o->t->name, buf_cstr(&names));
+	super_box_warn(
+		o->t->s, o->t->id, "a larger keep.file_bytes in the configuration keeps more",
+		"the record does not hold the contents of %zu file%s, so box '%s' is without: %s",
+		o->missing.nr, o->missing.nr == 1 ? "" : "s", o->t->name, buf_cstr(&names));
 }
 
 static void tree_op_finish(struct tree_op *o)
@@ -64,7 +65,11 @@ static void tree_op_committed(void *self)
 	struct tree_op *o = self;
 	leave_waiting(o);
 	struct tree_job *j = NEW(struct tree_job);
-	*j = (struct tree_job){ .work = second_work, .done = second_done, .freeze = o->freeze, .kept = o->kept, .data = o };
+	*j = (struct tree_job){ .work = second_work,
+				.done = second_done,
+				.freeze = o->freeze,
+				.kept = o->kept,
+				.data = o };
 	tree_job_add(o->t, j);
 }
 
@@ -105,11 +110,14 @@ void tree_op_start(struct tree_op *o)
 {
 	o->taken = (struct taken){ .why = o->why, .cause = o->cause };
 	struct tree_job *j = NEW(struct tree_job);
-	*j = (struct tree_job){ .work = first_work, .done = first_done, .freeze = true, .keep = o->freeze, .data = o };
+	*j = (struct tree_job){
+		.work = first_work, .done = first_done, .freeze = true, .keep = o->freeze, .data = o
+	};
 	tree_job_add(o->t, j);
 }
 
-int tree_snap_of(struct trees *t, uint64_t box, size_t i, uint64_t seq, uint64_t *out, struct err *err)
+int tree_snap_of(struct trees *t, uint64_t box, size_t i, uint64_t seq, uint64_t *out,
+		 struct err *err)
 {
 	if (!t->read && session_open(&t->read, record_path(t->s->record), err) < 0)
 		return -1;
@@ -138,12 +146,14 @@ int tree_view_of(struct trees *t, uint64_t seq, struct ws_view *v, struct err *e
 	if (session_event(t->read, seq, &ev, &a, err) < 0)
 		return -1;
 	if (!ev.body)
-		return err_set(err, ERR_NOENT, "snapshot #%llu was redacted", (unsigned long long)seq);
+		return err_set(err, ERR_NOENT, "snapshot #%llu was redacted",
+			       (unsigned long long)seq);
 	CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "snapshot", err);
 	return body ? ws_view_load(v, &st, body, err) : -1;
 }
 
-int tree_bring(struct tree_op *o, size_t i, const struct ws_view *now, const struct ws_view *wanted, int other, uint64_t times)
+int tree_bring(struct tree_op *o, size_t i, const struct ws_view *now, const struct ws_view *wanted,
+	       int other, uint64_t times)
 {
 	struct trees *t = o->t;
 	struct ws_diff d = WS_DIFF_INIT;
@@ -156,7 +166,8 @@ int tree_bring(struct tree_op *o, size_t i, const struct ws_view *now, const str
 	return rc;
 }
 
-static int set_times(struct trees *t, struct ws_plan *p, const struct ws_diff *d, uint64_t snapshot, struct err *err)
+static int set_times(struct trees *t, struct ws_plan *p, const struct ws_diff *d, uint64_t snapshot,
+		     struct err *err)
 {
 	struct changed c = CHANGED_INIT;
 	if (!t->read && session_open(&t->read, record_path(t->s->record), err) < 0)
@@ -168,18 +179,21 @@ static int set_times(struct trees *t, struct ws_plan *p, const struct ws_diff *d
 	return rc;
 }
 
-int tree_apply(struct tree_op *o, size_t i, const struct ws_diff *d, const struct ws_store *st, int other, uint64_t times)
+int tree_apply(struct tree_op *o, size_t i, const struct ws_diff *d, const struct ws_store *st,
+	       int other, uint64_t times)
 {
 	struct trees *t = o->t;
 	struct ws_plan p = WS_PLAN_INIT;
 	struct err none = ERR_INIT;
-	CLEANUP(fd_close) int lower = other >= 0 ? -1 : t->box->driver->tree->root(t->box, i, "lower", &none);
+	CLEANUP(fd_close)
+	int lower = other >= 0 ? -1 : t->box->driver->tree->root(t->box, i, "lower", &none);
 	int rc = ws_plan_make(&p, d, st, other >= 0 ? other : lower, false, &o->err);
 	if (rc == 0 && times)
 		rc = set_times(t, &p, d, times, &o->err);
 	failpoint_hit("apply.before");
 	if (rc == 0 && p.nr_ops)
-		rc = t->box->driver->tree->apply(t->box, i, p.plan.data, p.plan.len, p.fd, p.nr_fds, &o->err);
+		rc = t->box->driver->tree->apply(t->box, i, p.plan.data, p.plan.len, p.fd, p.nr_fds,
+						 &o->err);
 	failpoint_hit("apply.after");
 	o->nr_ops += p.nr_ops;
 	strv_copy(&o->missing, &p.missing);
@@ -221,5 +235,6 @@ int tree_ref(struct trees *t, const json_t *ref, uint64_t *seq_out, struct err *
 	const char *label = json_is_string(ref) ? json_string_value(ref) : "";
 	if (tree_find_label(t, label, seq_out))
 		return 0;
-	return err_set(err, ERR_NOENT, "box '%s' has no snapshot with the label '%s'", t->name, label);
+	return err_set(err, ERR_NOENT, "box '%s' has no snapshot with the label '%s'", t->name,
+		       label);
 }

@@ -1,5 +1,6 @@
-/* What people say of single parts of a box's changes, and a merge of a script that waits until somebody has looked at
- * them (box:merge{ review = true }): it is held like every action that asks, and the approval carries what was taken. */
+/* What people say of single parts of a box's changes, and a merge of a script that waits until
+ * somebody has looked at them (box:merge{ review = true }): it is held like every action that asks,
+ * and the approval carries what was taken. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,8 @@
 
 struct review {
 	struct review_pick got;
-	struct strv left;  /* keys of the parts that somebody left, as things stand */
-	json_t *comments;  /* since the last merge */
+	struct strv left; /* keys of the parts that somebody left, as things stand */
+	json_t *comments; /* since the last merge */
 };
 
 static struct review *review_of(struct trees *t)
@@ -41,7 +42,7 @@ void trees_review_free(struct trees *t)
 	t->review = NULL;
 }
 
-/* --- parts ------------------------------------------------------------------------------------------------------ */
+/* --- parts ------------------------------------------------------------------------------------ */
 
 static void set_left(struct review *r, const char *key, const char *choice)
 {
@@ -70,8 +71,8 @@ struct saying {
 	struct buf where; /* of the first part, for the agent */
 };
 
-static void say_part(struct saying *y, const char *path, const struct pick_file *f, const struct merge_range *r,
-		     unsigned hunk)
+static void say_part(struct saying *y, const char *path, const struct pick_file *f,
+		     const struct merge_range *r, unsigned hunk)
 {
 	json_t *body = json_object();
 	char hex[41] = "";
@@ -100,7 +101,8 @@ static void say_part(struct saying *y, const char *path, const struct pick_file 
 		json_put_str(body, "comment", y->comment);
 	json_put(body, "who", json_incref(y->rq->who));
 	set_left(review_of(y->t), key, y->choice);
-	y->last = record_append_json(y->rq->s->record, EV_REVIEW_CHOICE, y->rq->cause, 0, y->t->id, 0, body);
+	y->last = record_append_json(y->rq->s->record, EV_REVIEW_CHOICE, y->rq->cause, 0, y->t->id,
+				     0, body);
 	if (y->where.len == 0 && r)
 		buf_printf(&y->where, "%s, line %u", path, r->new_skip + 1);
 	else if (y->where.len == 0)
@@ -122,7 +124,8 @@ static bool tree_review_tell(struct saying *y)
 	json_array_append_new(r->comments, c);
 	if (!ag || ag->ended)
 		return false;
-	CLEANUP(free_ptr) char *text = mem_printf("review of %s: %s", buf_cstr(&y->where), y->comment);
+	CLEANUP(free_ptr)
+	char *text = mem_printf("review of %s: %s", buf_cstr(&y->where), y->comment);
 	json_t *body = json_object();
 	json_put_str(body, "text", text);
 	json_put(body, "who", json_incref(y->rq->who));
@@ -132,18 +135,22 @@ static bool tree_review_tell(struct saying *y)
 	return true;
 }
 
-int trees_pick_command(const struct tree_request *rq, const json_t *opts, json_t *out, struct err *err)
+int trees_pick_command(const struct tree_request *rq, const json_t *opts, json_t *out,
+		       struct err *err)
 {
 	static const char *const choices[] = { "take", "leave", "open" };
 	struct pick p = PICK_INIT;
-	struct saying y = { .rq = rq, .t = super_box_trees(rq->s, rq->box), .comment = json_str(opts, "message", NULL) };
+	struct saying y = { .rq = rq,
+			    .t = super_box_trees(rq->s, rq->box),
+			    .comment = json_str(opts, "message", NULL) };
 	size_t said = 0;
 	for (size_t i = 0; i < ARRAY_LEN(choices); i++)
 		if (json_object_get(opts, choices[i])) {
 			y.choice = choices[i];
 			said++;
 		}
-	int rc = y.t ? pick_opts(&p, opts, err) : err_set(err, ERR_UNSUPPORTED, "the driver of this box shows no files");
+	int rc = y.t ? pick_opts(&p, opts, err)
+		     : err_set(err, ERR_UNSUPPORTED, "the driver of this box shows no files");
 	if (rc == 0 && (said > 1 || (!said && !y.comment)))
 		rc = err_set(err, ERR_USAGE, "missing option: -m TEXT");
 	if (rc == 0 && pick_all(&p))
@@ -168,23 +175,27 @@ int trees_pick_command(const struct tree_request *rq, const json_t *opts, json_t
 	return rc;
 }
 
-/* --- a merge that waits for them -------------------------------------------------------------------------------- */
+/* --- a merge that waits for them -------------------------------------------------------------- */
 
-int trees_review_approve(const struct tree_request *rq, uint64_t action, const json_t *opts, struct err *err)
+int trees_review_approve(const struct tree_request *rq, uint64_t action, const json_t *opts,
+			 struct err *err)
 {
 	const struct action *a = gate_action(rq->s->gate, action);
 	const struct action_spec *spec = a ? action_spec(a) : NULL;
 	bool named = json_object_get(opts, "path") || json_object_get(opts, "hunks");
-	struct trees *t = spec && spec->kind == ACT_MERGE ? super_box_trees(rq->s, spec->box) : NULL;
+	struct trees *t =
+		spec && spec->kind == ACT_MERGE ? super_box_trees(rq->s, spec->box) : NULL;
 	if (named && a && !t)
-		return err_set(err, ERR_USAGE, "--path and --hunks are for a merge, #%" PRIu64 " is none", action);
+		return err_set(err, ERR_USAGE,
+			       "--path and --hunks are for a merge, #%" PRIu64 " is none", action);
 	if (!t)
 		return 0; /* not of a merge: nothing to do here */
 	struct review *r = review_of(t);
 	if (!named && r->left.nr)
-		return err_set(err, ERR_INVALID,
-			       "%zu %s left in the review: accept it there, or name what to take with --path and --hunks",
-			       r->left.nr, r->left.nr == 1 ? "part of it was" : "parts of it were");
+		return err_set(
+			err, ERR_INVALID,
+			"%zu %s left in the review: accept it there, or name what to take with --path and --hunks",
+			r->left.nr, r->left.nr == 1 ? "part of it was" : "parts of it were");
 	forget_pick(r);
 	if (pick_opts(&r->got.pick, opts, err) < 0) {
 		forget_pick(r);

@@ -1,5 +1,5 @@
-/* Undo of one action on the files of now: what its snapshot changed is taken back, by lines where a file has changed again
- * since; where that does not go nothing is touched at all. */
+/* Undo of one action on the files of now: what its snapshot changed is taken back, by lines where a
+ * file has changed again since; where that does not go nothing is touched at all. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +10,10 @@
 #include "sandbox/workspace/memstore.h"
 
 struct undo_one {
-	struct tree_op op; /* first: freed with it */
+	struct tree_op op;	 /* first: freed with it */
 	uint64_t action, ran_in; /* ran_in: a box of which this one may be a copy */
 	struct strv conflicts;
-	json_t *paths;     /* what was put back */
+	json_t *paths; /* what was put back */
 	bool shared;
 };
 
@@ -36,8 +36,8 @@ static json_t *its_snapshot(struct undo_one *u, uint64_t seq)
 	return NULL;
 }
 
-/* Is what stood in box @from at @seq what the box of @t began with: is it this very box, the one whose place it took when the
- * session was resumed, or one that it is a copy of? */
+/* Is what stood in box @from at @seq what the box of @t began with: is it this very box, the one
+ * whose place it took when the session was resumed, or one that it is a copy of? */
 static bool comes_from(struct trees *t, uint64_t from, uint64_t seq)
 {
 	uint64_t at = t->id, upto;
@@ -49,8 +49,8 @@ static bool comes_from(struct trees *t, uint64_t from, uint64_t seq)
 	return at == from;
 }
 
-int tree_change(struct tree_op *o, size_t layer, uint64_t from, uint64_t to, const struct ws_store *st, struct ws_diff *d,
-		struct strv *conflicts)
+int tree_change(struct tree_op *o, size_t layer, uint64_t from, uint64_t to,
+		const struct ws_store *st, struct ws_diff *d, struct strv *conflicts)
 {
 	struct trees *t = o->t;
 	struct err *err = &o->err;
@@ -69,7 +69,8 @@ int tree_change(struct tree_op *o, size_t layer, uint64_t from, uint64_t to, con
 }
 
 /* What undoes the snapshot @seq, on the files of now. */
-static int tree_undo_one_snapshot(struct undo_one *u, uint64_t seq, const json_t *body, const struct ws_store *st, bool apply)
+static int tree_undo_one_snapshot(struct undo_one *u, uint64_t seq, const json_t *body,
+				  const struct ws_store *st, bool apply)
 {
 	struct trees *t = u->op.t;
 	struct ws_diff d = WS_DIFF_INIT;
@@ -77,8 +78,12 @@ static int tree_undo_one_snapshot(struct undo_one *u, uint64_t seq, const json_t
 	while (i < t->nr_layers && strcmp(t->layer[i].name, json_str(body, "repo", "")) != 0)
 		i++;
 	if (i == t->nr_layers || !comes_from(t, u->ran_in, seq))
-		return err_set(&u->op.err, ERR_NOENT, "#%" PRIu64 " did not run in box '%s', nor in one that it is a copy of", u->action, t->name);
-	int rc = tree_change(&u->op, i, seq, (uint64_t)json_int(body, "prev", 0), st, &d, &u->conflicts);
+		return err_set(&u->op.err, ERR_NOENT,
+			       "#%" PRIu64
+			       " did not run in box '%s', nor in one that it is a copy of",
+			       u->action, t->name);
+	int rc = tree_change(&u->op, i, seq, (uint64_t)json_int(body, "prev", 0), st, &d,
+			     &u->conflicts);
 	if (rc == 0 && apply)
 		rc = tree_apply(&u->op, i, &d, st, -1, 0);
 	if (rc == 0 && apply)
@@ -111,14 +116,17 @@ static void tell_conflicts(struct undo_one *u)
 {
 	CLEANUP(buf_release) struct buf names = BUF_INIT;
 	tree_change_names(&u->conflicts, &names);
-	err_set(&u->op.err, ERR_BUSY, "#%" PRIu64 " cannot be undone: later work stands in the same place of %s; nothing was changed", u->action,
-		buf_cstr(&names));
+	err_set(&u->op.err, ERR_BUSY,
+		"#%" PRIu64
+		" cannot be undone: later work stands in the same place of %s; nothing was changed",
+		u->action, buf_cstr(&names));
 }
 
 /* Its work is in the first snapshots behind its end, one of each layer. */
 enum { SNAPSHOTS = 64 };
 
-/* Two rounds over the snapshots that hold its work: all differences are known to be clean before the first is applied. */
+/* Two rounds over the snapshots that hold its work: all differences are known to be clean before
+ * the first is applied. */
 static int tree_undo_both_rounds(struct tree_op *o, const struct ws_store *st)
 {
 	struct undo_one *u = (struct undo_one *)o;
@@ -126,17 +134,25 @@ static int tree_undo_both_rounds(struct tree_op *o, const struct ws_store *st)
 	for (int apply = 0; apply < 2; apply++) {
 		bool found = false;
 		uint64_t seq = session_action_end(read, u->action);
-		for (int i = 0; seq && i < SNAPSHOTS && (seq = session_next_snapshot(read, u->ran_in, seq)); i++) {
+		for (int i = 0;
+		     seq && i < SNAPSHOTS && (seq = session_next_snapshot(read, u->ran_in, seq));
+		     i++) {
 			CLEANUP(json_release) json_t *body = its_snapshot(u, seq);
 			found |= body != NULL;
 			if (body && tree_undo_one_snapshot(u, seq, body, st, apply) < 0)
 				return -1;
 		}
 		if (!found)
-			return err_set(&o->err, ERR_NOENT, "#%" PRIu64 " changed no files that are recorded", u->action);
+			return err_set(&o->err, ERR_NOENT,
+				       "#%" PRIu64 " changed no files that are recorded",
+				       u->action);
 		if (u->shared)
-			return err_set(&o->err, ERR_UNSUPPORTED, "what #%" PRIu64 " changed was recorded together with other work at the same time: "
-				       "'rollback' goes back before all of it", u->action);
+			return err_set(
+				&o->err, ERR_UNSUPPORTED,
+				"what #%" PRIu64
+				" changed was recorded together with other work at the same time: "
+				"'rollback' goes back before all of it",
+				u->action);
 		if (u->conflicts.nr) {
 			tell_conflicts(u);
 			return -1;
@@ -145,7 +161,8 @@ static int tree_undo_both_rounds(struct tree_op *o, const struct ws_store *st)
 	return 0;
 }
 
-void tree_change_work(struct tree_op *o, int (*rounds)(struct tree_op *o, const struct ws_store *st))
+void tree_change_work(struct tree_op *o,
+		      int (*rounds)(struct tree_op *o, const struct ws_store *st))
 {
 	struct ws_store below;
 	struct err none = ERR_INIT;
@@ -184,7 +201,8 @@ static void tree_undo_done(struct tree_op *o)
 		o->t->undo = o->before; /* an undo without a number takes this one back */
 		o->t->undone = true;
 	}
-	uint64_t done = record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id, 0, body);
+	uint64_t done = record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id,
+					   0, body);
 	if (o->err.code == ERR_NONE)
 		o->t->undo_done = done;
 	json_t *v = json_object();
@@ -198,16 +216,24 @@ static void tree_undo_done(struct tree_op *o)
 	tree_op_answer(o, v);
 }
 
-int trees_undo_action(const struct tree_request *rq, uint64_t action, uint64_t ran_in, struct err *err)
+int trees_undo_action(const struct tree_request *rq, uint64_t action, uint64_t ran_in,
+		      struct err *err)
 {
 	struct trees *t = super_box_trees(rq->s, rq->box);
 	if (!t)
-		return err_set(err, ERR_NOENT, "the box of #%" PRIu64 " has gone, or its driver shows no files", action);
+		return err_set(err, ERR_NOENT,
+			       "the box of #%" PRIu64 " has gone, or its driver shows no files",
+			       action);
 	struct undo_one *u = NEW(struct undo_one);
 	u->action = action;
 	u->ran_in = ran_in;
 	u->paths = json_array();
-	u->op = (struct tree_op){ .t = t, .rq = *rq, .work = tree_undo_work, .done = tree_undo_done, .why = "background", .freeze = true,
+	u->op = (struct tree_op){ .t = t,
+				  .rq = *rq,
+				  .work = tree_undo_work,
+				  .done = tree_undo_done,
+				  .why = "background",
+				  .freeze = true,
 				  .cause = rq->cause };
 	tree_op_start(&u->op);
 	return 0;

@@ -65,7 +65,8 @@ enum trust_state trust_of_text(const char *path, const void *bytes, size_t len)
 		return TRUST_NONE;
 	if (memmem(all.data, all.len, line.data, line.len))
 		return TRUST_YES;
-	return memmem(all.data, all.len, line.data + NAME_AT, line.len - NAME_AT) ? TRUST_CHANGED : TRUST_NONE;
+	return memmem(all.data, all.len, line.data + NAME_AT, line.len - NAME_AT) ? TRUST_CHANGED
+										  : TRUST_NONE;
 }
 
 int trust_text(const char *path, const void *bytes, size_t len, struct err *err)

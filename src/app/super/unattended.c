@@ -14,7 +14,8 @@ static uint64_t waits_in(struct super *s, const json_t *held, uint64_t box)
 {
 	size_t i;
 	json_t *h;
-	json_array_foreach(held, i, h) {
+	json_array_foreach(held, i, h)
+	{
 		uint64_t id = (uint64_t)json_int(h, "action", 0);
 		const struct action *a = gate_action(s->gate, id);
 		if (a && action_spec(a)->box == box)
@@ -36,7 +37,8 @@ static void still_for(struct super *s, const json_t *held)
 	struct away *a = s->away;
 	size_t i;
 	json_t *h;
-	json_array_foreach(held, i, h) {
+	json_array_foreach(held, i, h)
+	{
 		uint64_t id = (uint64_t)json_int(h, "action", 0);
 		const struct action *act = gate_action(s->gate, id);
 		uint64_t box = act ? action_spec(act)->box : 0;
@@ -65,7 +67,10 @@ void unattended_look(struct super *s)
 		if (alone && waits_in(s, held, a->box[i]))
 			a->box[kept++] = a->box[i];
 		else
-			boxes_auto_freeze(s->boxes, a->box[i], 0, alone ? "it is decided" : s->ending ? "the session ends" : "somebody is there");
+			boxes_auto_freeze(s->boxes, a->box[i], 0,
+					  alone	      ? "it is decided"
+					  : s->ending ? "the session ends"
+						      : "somebody is there");
 	}
 	a->nr = kept;
 	if (alone)

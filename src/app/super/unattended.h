@@ -1,6 +1,7 @@
-/* Nobody is attached who could decide: the box of what waits stands still until somebody comes or it is decided
- * (boxes_auto_freeze; recorded as box.frozen with its reason). Who only watches, and a command from another shell that comes and
- * goes, is not somebody who is there. Loop thread only. */
+/* Nobody is attached who could decide: the box of what waits stands still until somebody comes or
+ * it is decided (boxes_auto_freeze; recorded as box.frozen with its reason). Who only watches, and
+ * a command from another shell that comes and goes, is not somebody who is there. Loop thread
+ * only. */
 #ifndef APP_SUPER_UNATTENDED_H
 #define APP_SUPER_UNATTENDED_H
 

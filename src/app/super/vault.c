@@ -34,7 +34,9 @@ struct vault {
 	char *const *args;
 	struct secret *all;
 	struct asked *asked;
-	struct flush { struct vault *v; } *flush; /* a deferred call outlives us with NULL inside */
+	struct flush {
+		struct vault *v;
+	} * flush; /* a deferred call outlives us with NULL inside */
 	bool deferred;
 };
 
@@ -78,7 +80,7 @@ static void vault_keep(struct secret *s, enum secret_kind kind, struct buf *valu
 	s->value = buf_take(value);
 }
 
-/* --- at the beginning ------------------------------------------------------------------------------------------ */
+/* --- at the beginning ------------------------------------------------------------------------- */
 
 static void read_early(struct vault *v, struct secrets *hide, const char *name)
 {
@@ -94,7 +96,8 @@ static void read_early(struct vault *v, struct secrets *hide, const char *name)
 	secret_source_release(&source);
 }
 
-/* sg.secret "NAME", sg.secret('NAME'): what the text of a script declares, as far as that can be seen without running it. */
+/* sg.secret "NAME", sg.secret('NAME'): what the text of a script declares, as far as that can be
+ * seen without running it. */
 static void vault_names_in(const char *text, size_t len, struct strv *out)
 {
 	static const char word[] = ".secret";
@@ -106,7 +109,8 @@ static void vault_names_in(const char *text, size_t len, struct strv *out)
 		if (at == end || (*at != '"' && *at != '\''))
 			continue;
 		const char *shut = memchr(at + 1, *at, (size_t)(end - at - 1));
-		CLEANUP(free_ptr) char *name = shut ? mem_strndup(at + 1, (size_t)(shut - at - 1)) : NULL;
+		CLEANUP(free_ptr)
+		char *name = shut ? mem_strndup(at + 1, (size_t)(shut - at - 1)) : NULL;
 		if (name && secret_name_ok(name))
 			strv_push(out, name);
 	}
@@ -123,8 +127,7 @@ struct vault *vault_new(const struct vault_start *start)
 	v->args = start->args;
 	v->flush = NEW(struct flush);
 	v->flush->v = v;
-	json_object_foreach(v->conf, key, entry)
-		strv_push(&names, key);
+	json_object_foreach(v->conf, key, entry) strv_push(&names, key);
 	secret_store_list(&names);
 	secret_ambient(&names);
 	if (start->script)
@@ -174,9 +177,10 @@ void vault_free(struct vault **vp)
 	free(v);
 }
 
-/* --- asking ---------------------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
-static void vault_note(struct vault *v, const struct secret *s, const char *what, uint64_t cause, uint64_t agent)
+static void vault_note(struct vault *v, const struct secret *s, const char *what, uint64_t cause,
+		       uint64_t agent)
 {
 	json_t *body = json_object();
 	json_put_str(body, "name", s->name);
@@ -225,9 +229,11 @@ static void look_at_args(struct vault *v, const struct secret *s)
 		there |= memmem(v->args[i], strlen(v->args[i]), s->value, s->len) != NULL;
 	if (!there)
 		return;
-	CLEANUP(free_ptr) char *text = mem_printf("the value of secret '%s' stands in the arguments of this session, and so in its first event, which cannot "
-						 "be taken out: remove the session ('sandglass prune %s'), and say sg.secret \"%s\" in the script's own text",
-						 s->name, record_id(v->record), s->name);
+	CLEANUP(free_ptr)
+	char *text = mem_printf(
+		"the value of secret '%s' stands in the arguments of this session, and so in its first event, which cannot "
+		"be taken out: remove the session ('sandglass prune %s'), and say sg.secret \"%s\" in the script's own text",
+		s->name, record_id(v->record), s->name);
 	json_t *body = json_object();
 	json_put_str(body, "level", "warn");
 	json_put_str(body, "text", text);
@@ -253,7 +259,8 @@ static void vault_read_done(void *self)
 	if (v) {
 		struct secret *s = r->secret;
 		s->reading = false;
-		if (r->err.code == ERR_NONE && record_secret(v->record, s->name, r->value.data, r->value.len, &r->err) == 0) {
+		if (r->err.code == ERR_NONE &&
+		    record_secret(v->record, s->name, r->value.data, r->value.len, &r->err) == 0) {
 			vault_keep(s, r->source.kind, &r->value);
 			vault_note(v, s, "read", r->cause, r->agent);
 			look_at_args(v, s);
@@ -266,7 +273,8 @@ static void vault_read_done(void *self)
 	free(r);
 }
 
-/* A command of the user's configuration is run behind a barrier: what it is asked for is in the record before. */
+/* A command of the user's configuration is run behind a barrier: what it is asked for is in the
+ * record before. */
 static void read_now(void *self)
 {
 	struct reading *r = self;
@@ -286,7 +294,8 @@ static void read_later(struct vault *v, struct secret *s, struct reading *r)
 	json_t *body = json_object();
 	json_put_str(body, "name", s->name);
 	json_put_str(body, "source", secret_kind_name(r->source.kind));
-	uint64_t seq = record_append_json(v->record, EV_SECRET_WANTED, r->cause, r->agent, 0, 0, body);
+	uint64_t seq =
+		record_append_json(v->record, EV_SECRET_WANTED, r->cause, r->agent, 0, 0, body);
 	record_barrier(v->record, seq, read_now, r);
 }
 
@@ -304,7 +313,8 @@ static void vault_want(struct vault *v, struct secret *s, uint64_t cause, uint64
 	read_later(v, s, r);
 }
 
-void vault_get(struct vault *v, const char *name, const char *what, uint64_t cause, uint64_t agent, vault_fn *done, void *self)
+void vault_get(struct vault *v, const char *name, const char *what, uint64_t cause, uint64_t agent,
+	       vault_fn *done, void *self)
 {
 	struct secret *s = vault_make(v, name);
 	struct asked *a = NEW(struct asked), **end = &v->asked;
@@ -354,8 +364,7 @@ void secret_names(const json_t *j, struct strv *out)
 	json_t *value;
 	size_t i;
 	if (json_is_array(j))
-		json_array_foreach(j, i, value)
-			secret_names(value, out);
+		json_array_foreach(j, i, value) secret_names(value, out);
 	if (!json_is_object(j))
 		return;
 	const char *name = json_str(j, "$secret", NULL);
@@ -363,6 +372,5 @@ void secret_names(const json_t *j, struct strv *out)
 		strv_push(out, name);
 		return;
 	}
-	json_object_foreach((json_t *)(uintptr_t)j, key, value)
-		secret_names(value, out);
+	json_object_foreach((json_t *)(uintptr_t)j, key, value) secret_names(value, out);
 }

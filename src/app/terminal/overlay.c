@@ -25,7 +25,8 @@ const json_t *overlay_oldest(const json_t *state, uint64_t agent)
 	const json_t *held = json_object_get(state, "held"), *oldest = NULL;
 	for (size_t i = 0; i < json_array_size(held); i++) {
 		const json_t *row = json_array_get(held, i);
-		if (row_waits(row) && is_mine(row, agent) && (!oldest || json_int(row, "action", 0) < json_int(oldest, "action", 0)))
+		if (row_waits(row) && is_mine(row, agent) &&
+		    (!oldest || json_int(row, "action", 0) < json_int(oldest, "action", 0)))
 			oldest = row;
 	}
 	return oldest;
@@ -44,7 +45,8 @@ size_t overlay_waiting(const json_t *state, uint64_t agent)
 static void overlay_put_what(const json_t *row, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	const char *cmd = json_str(row, "cmd", NULL), *path = json_str(row, "path", NULL), *host = json_str(row, "host", NULL);
+	const char *cmd = json_str(row, "cmd", NULL), *path = json_str(row, "path", NULL),
+		   *host = json_str(row, "host", NULL);
 	buf_printf(&text, "%s  ", json_str(row, "tool", json_str(row, "kind", "action")));
 	const json_t *argv = json_object_get(row, "argv");
 	if (cmd)
@@ -58,12 +60,14 @@ static void overlay_put_what(const json_t *row, struct buf *out)
 	sanitize_line(buf_cstr(&text), text.len, 0, out);
 }
 
-static void overlay_put_row(const struct overlay_facts *f, int row, const char *style, const char *text, struct buf *out)
+static void overlay_put_row(const struct overlay_facts *f, int row, const char *style,
+			    const char *text, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf safe = BUF_INIT;
 	sanitize_line(text, strlen(text), 0, &safe);
 	size_t at = 0, width = 0;
-	while (at < safe.len && width < (size_t)f->cols) { /* a column for each character: near enough for a row of ours */
+	/* a column for each character: near enough for a row of ours */
+	while (at < safe.len && width < (size_t)f->cols) {
 		at++;
 		while (at < safe.len && ((unsigned char)safe.data[at] & 0xc0) == 0x80)
 			at++;
@@ -90,7 +94,8 @@ void overlay_line(const struct overlay_facts *f, struct buf *out)
 	const json_t *oldest = overlay_oldest(f->state, f->agent);
 	buf_printf(out, " %s  %s", f->name, f->session);
 	if (oldest) {
-		buf_printf(out, "  HELD %zu: #%" PRId64 " ", overlay_waiting(f->state, f->agent), json_int(oldest, "action", 0));
+		buf_printf(out, "  HELD %zu: #%" PRId64 " ", overlay_waiting(f->state, f->agent),
+			   json_int(oldest, "action", 0));
 		overlay_put_what(oldest, out);
 	} else {
 		buf_printf(out, "  %s", overlay_state_word(f));
@@ -108,7 +113,8 @@ static int put_queue(const struct overlay_facts *f, int row, struct buf *out)
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
 		if (!row_waits(h))
 			continue;
-		buf_printf(&text, " #%" PRId64 "  %s  ", json_int(h, "action", 0), json_str(h, "agent_name", "script"));
+		buf_printf(&text, " #%" PRId64 "  %s  ", json_int(h, "action", 0),
+			   json_str(h, "agent_name", "script"));
 		overlay_put_what(h, &text);
 		if (*json_str(h, "rule", ""))
 			buf_printf(&text, "  (rule %s)", json_str(h, "rule", ""));
@@ -130,7 +136,11 @@ void overlay_paint(const struct overlay_facts *f, struct buf *out)
 	CLEANUP(buf_release) struct buf line = BUF_INIT, keys = BUF_INIT;
 	char prefix[16];
 	size_t waiting = overlay_waiting(f->state, 0);
-	int extra = f->queue ? (int)(waiting > QUEUE_ROWS ? QUEUE_ROWS : waiting ? waiting : 1) : f->help ? 3 : 0;
+	int extra = f->queue  ? (int)(waiting > QUEUE_ROWS ? QUEUE_ROWS
+				      : waiting		   ? waiting
+							   : 1)
+		    : f->help ? 3
+			      : 0;
 	int row = f->rows - 1 - extra < 1 ? 1 : f->rows - 1 - extra;
 	prefix_keys_name(f->prefix, prefix);
 	overlay_line(f, &line);
@@ -140,9 +150,15 @@ void overlay_paint(const struct overlay_facts *f, struct buf *out)
 	if (f->queue)
 		row = put_queue(f, row, out);
 	if (f->typing)
-		buf_printf(&keys, " file of the host: %s_   Enter copies it into the sandbox, Esc gives up", f->typing);
+		buf_printf(
+			&keys,
+			" file of the host: %s_   Enter copies it into the sandbox, Esc gives up",
+			f->typing);
 	else
-		buf_printf(&keys, " d detach  a queue  y approve  n deny  s status  f fleet  v paste file  %s sends it  ? help  Esc back", prefix);
+		buf_printf(
+			&keys,
+			" d detach  a queue  y approve  n deny  s status  f fleet  v paste file  %s sends it  ? help  Esc back",
+			prefix);
 	overlay_put_row(f, row, ";7", buf_cstr(&keys), out);
 	buf_puts(out, "\x1b[0m");
 }

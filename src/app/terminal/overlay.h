@@ -1,4 +1,5 @@
-/* The rows that the prefix key opens over a program's screen: what the agent does, what waits, the keys. */
+/* The rows that the prefix key opens over a program's screen: what the agent does, what waits, the
+ * keys. */
 #ifndef APP_TERMINAL_OVERLAY_H
 #define APP_TERMINAL_OVERLAY_H
 
@@ -11,11 +12,12 @@ struct overlay_facts {
 	const char *note; /* how the last key went; "" nothing */
 	uint64_t agent;
 	int rows, cols, prefix;
-	bool queue, help; /* more rows */
+	bool queue, help;   /* more rows */
 	const char *typing; /* a host path that is being typed; NULL */
 };
 
-/* The oldest entry that waits and belongs to the agent (or, without one, to its session); NULL. Borrowed. */
+/* The oldest entry that waits and belongs to the agent (or, without one, to its session); NULL.
+ * Borrowed. */
 const json_t *overlay_oldest(const json_t *state, uint64_t agent);
 size_t overlay_waiting(const json_t *state, uint64_t agent);
 /* Appends what paints it at the bottom of the screen. */

@@ -25,7 +25,8 @@ int prefix_keys_parse(const char *text)
 		return 0;
 	char c = *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p;
 	int byte = c - '@';
-	bool taken = byte == 3 || byte == 9 || byte == 10 || byte == 13 || byte == 27; /* Ctrl-C, Tab, Enter, Escape */
+	/* Ctrl-C, Tab, Enter, Escape */
+	bool taken = byte == 3 || byte == 9 || byte == 10 || byte == 13 || byte == 27;
 	return p[0] && !p[1] && byte >= 1 && byte <= 31 && !taken ? byte : 0;
 }
 
@@ -36,7 +37,8 @@ void prefix_keys_name(int prefix, char out[16])
 
 enum match { MATCH_NO, MATCH_MAYBE, MATCH_PREFIX, MATCH_RELEASE };
 
-/* <s, n> begins with ESC. CSI 92[:..] ; 5[:event] u, CSI 27;5;92~; lock keys may add 64 and 128 to the modifiers. */
+/* <s, n> begins with ESC. CSI 92[:..] ; 5[:event] u, CSI 27;5;92~; lock keys may add 64 and 128 to
+ * the modifiers. */
 static enum match match_sequence(int prefix, const char *s, size_t n, size_t *used)
 {
 	size_t i = 2;
@@ -54,8 +56,11 @@ static enum match match_sequence(int prefix, const char *s, size_t n, size_t *us
 	int character = -1, modifiers = 1, event = 1;
 	*used = i + 1;
 	if (s[i] == '~')
-		return sscanf(text, "27;%d;%d", &modifiers, &character) == 2 && character == prefix_character(prefix) &&
-		       ((modifiers - 1) & 63) == 4 ? MATCH_PREFIX : MATCH_NO;
+		return sscanf(text, "27;%d;%d", &modifiers, &character) == 2 &&
+				       character == prefix_character(prefix) &&
+				       ((modifiers - 1) & 63) == 4
+			       ? MATCH_PREFIX
+			       : MATCH_NO;
 	if (s[i] != 'u')
 		return MATCH_NO;
 	character = atoi(text);
@@ -108,7 +113,8 @@ static size_t scan_one(struct prefix_keys *k, const char *s, size_t n, struct bu
 	return 1;
 }
 
-size_t prefix_keys_scan(struct prefix_keys *k, const char *bytes, size_t len, struct buf *out, bool *hit)
+size_t prefix_keys_scan(struct prefix_keys *k, const char *bytes, size_t len, struct buf *out,
+			bool *hit)
 {
 	CLEANUP(buf_release) struct buf all = BUF_INIT;
 	size_t before = k->nr_begun, at = 0;

@@ -24,9 +24,11 @@
 
 enum {
 	CALL_MS = 10000,
-	BEGUN_MS = 15,	      /* a sequence that could be the prefix key waits so long for its rest */
-	LOOK_MS = 25,	      /* at the recording, when its end must come */
-	MODEL_MAX = 4 << 20,  /* so much of the past makes the screen; modes are read from all of it */
+	/* a sequence that could be the prefix key waits so long for its rest */
+	BEGUN_MS = 15,
+	LOOK_MS = 25, /* at the recording, when its end must come */
+	/* so much of the past makes the screen; modes are read from all of it */
+	MODEL_MAX = 4 << 20,
 	PIECE = 256 << 10,
 	TYPE_PIECE = 64 << 10,
 };
@@ -42,7 +44,7 @@ struct view {
 	json_t *state;
 	struct buf early; /* came before the screen was there */
 	char name[64], note[256];
-	uint64_t agent, box, sure; /* sure: an action of high risk that 'y' was typed for once */
+	uint64_t agent, box, sure;  /* sure: an action of high risk that 'y' was typed for once */
 	uint64_t deciding, copying; /* replies that are awaited */
 	char *put_path;
 	struct buf path; /* that is being typed */
@@ -77,7 +79,8 @@ static json_t *size_opts(const struct winsize *size)
 	snprintf(rows, sizeof(rows), "%d", size->ws_row ? size->ws_row : 24);
 	snprintf(x, sizeof(x), "%d", size->ws_xpixel);
 	snprintf(y, sizeof(y), "%d", size->ws_ypixel);
-	return json_pack("{s:s, s:s, s:s, s:s}", "cols", cols, "rows", rows, "xpixel", x, "ypixel", y);
+	return json_pack("{s:s, s:s, s:s, s:s}", "cols", cols, "rows", rows, "xpixel", x, "ypixel",
+			 y);
 }
 
 static void send_window(struct view *v, const struct winsize *size)
@@ -99,9 +102,17 @@ static void terminal_view_jiggle(struct view *v)
 
 static struct overlay_facts terminal_view_facts_of(const struct view *v)
 {
-	return (struct overlay_facts){ .state = v->state, .name = v->name, .session = session_id(v->u->session), .note = v->note,
-				       .agent = v->agent, .rows = v->size.ws_row, .cols = v->size.ws_col, .prefix = v->u->prefix,
-				       .queue = v->queue, .help = v->help, .typing = v->typing ? buf_cstr(&v->path) : NULL };
+	return (struct overlay_facts){ .state = v->state,
+				       .name = v->name,
+				       .session = session_id(v->u->session),
+				       .note = v->note,
+				       .agent = v->agent,
+				       .rows = v->size.ws_row,
+				       .cols = v->size.ws_col,
+				       .prefix = v->u->prefix,
+				       .queue = v->queue,
+				       .help = v->help,
+				       .typing = v->typing ? buf_cstr(&v->path) : NULL };
 }
 
 static void overlay_show(struct view *v)
@@ -176,7 +187,8 @@ static void decide_oldest(struct view *v, bool yes)
 	if (!row) {
 		note_put(v, "nothing of this agent is pending approval");
 	} else if (yes && *json_str(row, "type", "")) {
-		note_put(v, "approve it elsewhere: sandglass approve %" PRIu64 " --confirm %s", id, json_str(row, "type", ""));
+		note_put(v, "approve it elsewhere: sandglass approve %" PRIu64 " --confirm %s", id,
+			 json_str(row, "type", ""));
 	} else if (yes && !strcmp(json_str(row, "risk", ""), "high") && v->sure != id) {
 		v->sure = id;
 		note_put(v, "RISK high: y once more approves #%" PRIu64, id);
@@ -185,13 +197,15 @@ static void decide_oldest(struct view *v, bool yes)
 			json_put_str(opts, "intent", json_str(row, "intent", ""));
 		if (!yes)
 			json_put_str(opts, "message", "denied at the agent's terminal");
-		v->deciding = control_client_send(v->c, view_words(yes ? "approve" : "deny", id), json_incref(opts));
+		v->deciding = control_client_send(v->c, view_words(yes ? "approve" : "deny", id),
+						  json_incref(opts));
 		note_put(v, "%s #%" PRIu64 " ..", yes ? "approving" : "denying", id);
 	}
 	json_decref(opts);
 }
 
-/* The file goes into the sandbox as an action that the policy judges; its path is typed when it is there. */
+/* The file goes into the sandbox as an action that the policy judges; its path is typed when it is
+ * there. */
 static void terminal_view_copy_file(struct view *v)
 {
 	char full[PATH_MAX], number[24];
@@ -204,7 +218,9 @@ static void terminal_view_copy_file(struct view *v)
 	snprintf(number, sizeof(number), "%" PRIu64, v->box);
 	free(v->put_path);
 	v->put_path = mem_printf("/tmp/%s", strrchr(full, '/') + 1);
-	v->copying = control_client_send(v->c, json_pack("[s, s, s, s, s]", "box_copy", "put", number, v->put_path, full), NULL);
+	v->copying = control_client_send(
+		v->c, json_pack("[s, s, s, s, s]", "box_copy", "put", number, v->put_path, full),
+		NULL);
 	note_put(v, "copying '%s' ..", full);
 }
 
@@ -222,7 +238,8 @@ static void show_fleet(struct view *v)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	if (!v->u->fleet) {
-		note_put(v, "no console from here: sandglass attach --console %s", session_id(v->u->session));
+		note_put(v, "no console from here: sandglass attach --console %s",
+			 session_id(v->u->session));
 		return;
 	}
 	modes_undo(&v->inner, false, &out);
@@ -310,7 +327,8 @@ static void model_feed(struct view *v, const void *bytes, size_t len)
 		vt_feed(v->vt, bytes, len);
 }
 
-/* Something of this agent waits, or the status was asked for: the window's title says so between two sequences. */
+/* Something of this agent waits, or the status was asked for: the window's title says so between
+ * two sequences. */
 static void title_look(struct view *v)
 {
 	CLEANUP(buf_release) struct buf line = BUF_INIT, out = BUF_INIT;
@@ -319,7 +337,8 @@ static void title_look(struct view *v)
 		return;
 	const struct overlay_facts f = terminal_view_facts_of(v);
 	overlay_line(&f, &line);
-	buf_printf(&out, "\x1b]0;%s\a%s", wanted ? buf_cstr(&line) : v->inner.title, waits && !v->titled ? "\a" : "");
+	buf_printf(&out, "\x1b]0;%s\a%s", wanted ? buf_cstr(&line) : v->inner.title,
+		   waits && !v->titled ? "\a" : "");
 	v->titled = wanted;
 	view_write_buf(v, &out);
 }
@@ -362,7 +381,8 @@ static void on_view_reply(void *self, uint64_t id, const json_t *result, const s
 		if (v->overlay)
 			overlay_close(v);
 	} else if (id == v->copying) {
-		note_put(v, "%s", err ? err->text : json_str(result, "held", "it is pending approval"));
+		note_put(v, "%s",
+			 err ? err->text : json_str(result, "held", "it is pending approval"));
 	} else if (id == v->deciding) {
 		note_put(v, "%s", err ? err->text : "done");
 	} else {
@@ -372,19 +392,27 @@ static void on_view_reply(void *self, uint64_t id, const json_t *result, const s
 		overlay_show(v);
 }
 
-static const struct control_client_ops view_ops = { .tty = on_tty, .state = terminal_view_on_state, .reply = on_view_reply };
+static const struct control_client_ops view_ops = { .tty = on_tty,
+						    .state = terminal_view_on_state,
+						    .reply = on_view_reply };
 
 /* --- the recording --- */
 
 static void view_event(struct view *v, const struct event *ev)
 {
 	struct err none = ERR_INIT;
-	CLEANUP(json_release) json_t *body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", &none);
+	CLEANUP(json_release)
+	json_t *body =
+		json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", &none);
 	if (ev->kind == EV_ACTION_ENDED) {
 		int64_t signo = json_int(body, "signal", 0);
 		v->ended = true;
-		v->status = signo ? 128 + (int)signo : (int)json_int(body, "code", strcmp(json_str(body, "end", ""), "ok") == 0 ? 0 : 1);
-	} else if (ev->kind == EV_TERMINAL_DETACHED && !strcmp(json_str(body, "why", ""), "taken over")) {
+		v->status =
+			signo ? 128 + (int)signo
+			      : (int)json_int(body, "code",
+					      strcmp(json_str(body, "end", ""), "ok") == 0 ? 0 : 1);
+	} else if (ev->kind == EV_TERMINAL_DETACHED &&
+		   !strcmp(json_str(body, "why", ""), "taken over")) {
 		v->taken = v->over; /* an earlier one was another's */
 	} else if (ev->kind == EV_PROC_RESIZE && v->vt && v->ready && !v->overlay) {
 		return;
@@ -403,7 +431,8 @@ static int view_events(struct view *v, struct err *err)
 	return rc;
 }
 
-/* What the program put out before us, with its sizes, up to @offset. Raw (@out): to the terminal as well. */
+/* What the program put out before us, with its sizes, up to @offset. Raw (@out): to the terminal as
+ * well. */
 static int past_output(struct view *v, uint64_t offset, bool raw, struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
@@ -416,15 +445,22 @@ static int past_output(struct view *v, uint64_t offset, bool raw, struct err *er
 			poll(NULL, 0, LOOK_MS);
 			continue;
 		}
-		CLEANUP(json_release) json_t *body = json_parse(ev.body ? ev.body : "{}", ev.body ? ev.len : 2, "event", err);
+		CLEANUP(json_release)
+		json_t *body =
+			json_parse(ev.body ? ev.body : "{}", ev.body ? ev.len : 2, "event", err);
 		if (ev.kind == EV_PROC_RESIZE)
-			vt_resize(v->vt, (int)json_int(body, "rows", 24), (int)json_int(body, "cols", 80));
-		uint64_t end = ev.kind == EV_OUTPUT && json_int(body, "stream", 0) == STREAM_PTY ? at + (uint64_t)json_int(body, "len", 0) : 0;
+			vt_resize(v->vt, (int)json_int(body, "rows", 24),
+				  (int)json_int(body, "cols", 80));
+		uint64_t end = ev.kind == EV_OUTPUT && json_int(body, "stream", 0) == STREAM_PTY
+				       ? at + (uint64_t)json_int(body, "len", 0)
+				       : 0;
 		if (ev.kind != EV_OUTPUT)
 			view_event(v, &ev);
 		while (rc == 1 && at < end) {
 			CLEANUP(buf_release) struct buf out = BUF_INIT;
-			if (session_output(v->u->session, v->u->action, STREAM_PTY, at, end - at < PIECE ? (size_t)(end - at) : PIECE, &out, err) < 0)
+			if (session_output(v->u->session, v->u->action, STREAM_PTY, at,
+					   end - at < PIECE ? (size_t)(end - at) : PIECE, &out,
+					   err) < 0)
 				return -1;
 			if (!out.len)
 				break;
@@ -449,7 +485,8 @@ static int view_tie(struct view *v, json_t **answer, struct err *err)
 	json_t *opts = size_opts(&v->size);
 	if (v->u->take)
 		json_put_flag(opts, "take", true);
-	return control_client_call(v->c, view_words("terminal", v->u->action), opts, CALL_MS, answer, err);
+	return control_client_call(v->c, view_words("terminal", v->u->action), opts, CALL_MS,
+				   answer, err);
 }
 
 static void view_begin(struct view *v, bool painted)
@@ -483,8 +520,9 @@ static int view_attach(struct view *v, struct err *err)
 	snprintf(v->name, sizeof(v->name), "%s", json_str(answer, "name", "program"));
 	v->vt = vt_new(v->size.ws_row, v->size.ws_col, false);
 	if (!json_flag(answer, "runs", false))
-		fprintf(stderr, "%s is pending approval: Ctrl-%c y approves it, Ctrl-%c n denies it, Ctrl-%c d leaves\r\n", v->name,
-			v->u->prefix + '@', v->u->prefix + '@', v->u->prefix + '@');
+		fprintf(stderr,
+			"%s is pending approval: Ctrl-%c y approves it, Ctrl-%c n denies it, Ctrl-%c d leaves\r\n",
+			v->name, v->u->prefix + '@', v->u->prefix + '@', v->u->prefix + '@');
 	view_write(v, "\x1b[22;2t", 7);
 	if (past_output(v, offset, first, err) < 0)
 		return -1;
@@ -544,7 +582,8 @@ static void view_signals(struct view *v)
 static int view_loop(struct view *v, struct err *err)
 {
 	while (!v->detached && !v->ended && !v->taken && !v->lost) {
-		struct pollfd p[3] = { { .fd = 0, .events = POLLIN }, { .fd = control_client_fd(v->c), .events = POLLIN },
+		struct pollfd p[3] = { { .fd = 0, .events = POLLIN },
+				       { .fd = control_client_fd(v->c), .events = POLLIN },
 				       { .fd = v->signals, .events = POLLIN } };
 		if (control_client_wants_write(v->c))
 			p[1].events |= POLLOUT;
@@ -584,7 +623,8 @@ static void view_leave(struct view *v)
 	bool plain = v->inner.nr_set == 0 && !v->overlay && v->ended;
 	operator_tty_give_back(!plain);
 	if (v->detached && control_client_alive(v->c) &&
-	    control_client_call(v->c, view_words("terminal", v->u->action), json_pack("{s:b}", "leave", 1), CALL_MS, &reply, &none) == 0)
+	    control_client_call(v->c, view_words("terminal", v->u->action),
+				json_pack("{s:b}", "leave", 1), CALL_MS, &reply, &none) == 0)
 		json_decref(reply);
 }
 
@@ -600,9 +640,12 @@ static int signals_open(sigset_t *before)
 
 int terminal_use(const struct terminal_use *u, int *status_out, struct err *err)
 {
-	struct view v = { .u = u, .c = u->client, .keys = { .prefix = u->prefix }, .status = 1, .signals = -1 };
+	struct view v = {
+		.u = u, .c = u->client, .keys = { .prefix = u->prefix }, .status = 1, .signals = -1
+	};
 	sigset_t before;
-	if (ioctl(0, TIOCGWINSZ, &v.size) < 0 || feed_new(&v.f, u->session, FEED_ACTION, u->action, err) < 0)
+	if (ioctl(0, TIOCGWINSZ, &v.size) < 0 ||
+	    feed_new(&v.f, u->session, FEED_ACTION, u->action, err) < 0)
 		return v.f ? -1 : err_set(err, ERR_UNSUPPORTED, "standard input is not a terminal");
 	v.state = json_deep_copy(json_object_get(control_client_welcome(v.c), "state"));
 	v.signals = signals_open(&before);
@@ -624,5 +667,8 @@ int terminal_use(const struct terminal_use *u, int *status_out, struct err *err)
 	*status_out = v.status;
 	if (rc < 0)
 		return -1;
-	return v.detached ? TERMINAL_DETACHED : v.ended ? TERMINAL_ENDED : v.taken ? TERMINAL_TAKEN : TERMINAL_LOST;
+	return v.detached ? TERMINAL_DETACHED
+	       : v.ended  ? TERMINAL_ENDED
+	       : v.taken  ? TERMINAL_TAKEN
+			  : TERMINAL_LOST;
 }

@@ -13,8 +13,8 @@ enum { HEADERS_MAX = 50, BODY_MAX = 1 << 20 };
 /* What one call of a script wants, over all its redirects. */
 struct fetch {
 	struct url url;
-	const char *method;  /* static, or of the call's args */
-	json_t *headers;     /* as given; NULL past another origin */
+	const char *method; /* static, or of the call's args */
+	json_t *headers;    /* as given; NULL past another origin */
 	struct buf body, text;
 	bool raw;
 	unsigned hops;
@@ -26,7 +26,9 @@ static struct web *web_of(struct super *s, struct err *err)
 		return s->web;
 	struct web *w = NEW(struct web);
 	w->super = s;
-	w->effector = (struct effector){ .name = "web", .start = web_start, .cancel = web_cancel, .self = w };
+	w->effector = (struct effector){
+		.name = "web", .start = web_start, .cancel = web_cancel, .self = w
+	};
 	if (http_new(&w->http, s->loop, NULL, err) < 0) {
 		free(w);
 		return NULL;
@@ -56,7 +58,7 @@ static void fetch_free(void *data)
 	free(f);
 }
 
-/* --- what came back ----------------------------------------------------------------------------------------------- */
+/* --- what came back --------------------------------------------------------------------------- */
 
 static void web_taint(struct call *c)
 {
@@ -85,17 +87,20 @@ static bool went_well(struct call *c, const struct action_result *res)
 static void web_submit(struct call *c, uint64_t cause);
 
 /* As browsers do: 303, and 301 and 302 after a POST, become a GET. */
-static bool web_follow(struct call *c, struct fetch *f, const struct action_result *res, const char *location)
+static bool web_follow(struct call *c, struct fetch *f, const struct action_result *res,
+		       const char *location)
 {
 	struct url to = { 0 };
 	struct err err = ERR_INIT;
 	int64_t status = json_int(res->body, "status", 0);
 	if (++f->hops > REDIRECTS_MAX) {
-		call_fail(c, "net", NULL, NULL, res->id, "%s: more than %d redirects", f->url.host, REDIRECTS_MAX);
+		call_fail(c, "net", NULL, NULL, res->id, "%s: more than %d redirects", f->url.host,
+			  REDIRECTS_MAX);
 		return false;
 	}
 	if (url_parse(&to, &f->url, location, &err) < 0) {
-		call_fail(c, "net", NULL, NULL, res->id, "%s redirects to what cannot be fetched: %s", f->url.host, err.text);
+		call_fail(c, "net", NULL, NULL, res->id,
+			  "%s redirects to what cannot be fetched: %s", f->url.host, err.text);
 		return false;
 	}
 	if (!url_same_origin(&f->url, &to)) {
@@ -152,8 +157,16 @@ static void web_submit(struct call *c, uint64_t cause)
 	if (f->hops)
 		json_put_int(args, "redirect", f->hops);
 	struct action_spec spec = {
-		.kind = ACT_FETCH, .tool = "web_fetch", .leaves_box = true, .parallel = true, .args = args, .host = f->url.host,
-		.port = f->url.port, .cause = cause, .data = f->body.len ? f->body.data : NULL, .data_len = f->body.len,
+		.kind = ACT_FETCH,
+		.tool = "web_fetch",
+		.leaves_box = true,
+		.parallel = true,
+		.args = args,
+		.host = f->url.host,
+		.port = f->url.port,
+		.cause = cause,
+		.data = f->body.len ? f->body.data : NULL,
+		.data_len = f->body.len,
 		.timeout_us = json_int(c->args, "timeout_us", 0),
 	};
 	c->tool = "web_fetch"; /* whoever calls it: rules know it by one name */
@@ -161,32 +174,50 @@ static void web_submit(struct call *c, uint64_t cause)
 	call_action(c, &spec, &w->effector, web_fetched);
 }
 
-/* --- host.fetch --------------------------------------------------------------------------------------------------- */
+/* --- host.fetch ------------------------------------------------------------------------------- */
 
 static bool web_token(const char *s)
 {
-	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~");
+	size_t n = strspn(
+		s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~");
 	return n && !s[n] && n <= 100;
 }
 
 static int check_headers(const json_t *headers, struct err *err)
 {
-	static const char *const ours[] = { "host", "content-length", "transfer-encoding", "connection", "te", "trailer",
-					    "upgrade", "expect", "accept-encoding", "proxy-authorization", "proxy-connection" };
+	static const char *const ours[] = { "host",
+					    "content-length",
+					    "transfer-encoding",
+					    "connection",
+					    "te",
+					    "trailer",
+					    "upgrade",
+					    "expect",
+					    "accept-encoding",
+					    "proxy-authorization",
+					    "proxy-connection" };
 	const char *key;
 	json_t *v;
 	if (json_object_size(headers) > HEADERS_MAX)
 		return err_set(err, ERR_USAGE, "host.fetch: at most %d headers", HEADERS_MAX);
-	json_object_foreach((json_t *)(uintptr_t)headers, key, v) {
+	json_object_foreach((json_t *)(uintptr_t)headers, key, v)
+	{
 		if (!web_token(key))
-			return err_set(err, ERR_USAGE, "host.fetch: '%.40s' cannot be the name of a header", key);
+			return err_set(err, ERR_USAGE,
+				       "host.fetch: '%.40s' cannot be the name of a header", key);
 		for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 			if (!strcasecmp(key, ours[i]))
-				return err_set(err, ERR_USAGE, "host.fetch: the header '%s' is not for scripts to set", key);
+				return err_set(
+					err, ERR_USAGE,
+					"host.fetch: the header '%s' is not for scripts to set",
+					key);
 		bool text = json_is_string(v) && !strpbrk(json_string_value(v), "\r\n") &&
 			    strlen(json_string_value(v)) == json_string_length(v);
 		if (!text && !json_str(v, "$secret", NULL))
-			return err_set(err, ERR_USAGE, "host.fetch: the header '%s' is no text of one line and no secret", key);
+			return err_set(
+				err, ERR_USAGE,
+				"host.fetch: the header '%s' is no text of one line and no secret",
+				key);
 	}
 	return 0;
 }
@@ -198,7 +229,8 @@ static const char *web_method_of(const json_t *args, struct err *err)
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (!strcmp(known[i], m))
 			return known[i];
-	err_set(err, ERR_USAGE, "host.fetch: no method '%.20s': GET, HEAD, POST, PUT, PATCH or DELETE", m);
+	err_set(err, ERR_USAGE,
+		"host.fetch: no method '%.20s': GET, HEAD, POST, PUT, PATCH or DELETE", m);
 	return NULL;
 }
 
@@ -218,18 +250,22 @@ void op_host_fetch(struct call *c)
 	if (!f->method || check_headers(f->headers, &err) < 0) {
 		call_fail_err(c, &err);
 	} else if (body && (!json_get_bytes(body, &f->body) || f->body.len > BODY_MAX || get)) {
-		call_fail(c, "script", NULL, NULL, 0, get ? "host.fetch: a %s has no body" : "host.fetch: the body of a %s is at most 1 MiB",
+		call_fail(c, "script", NULL, NULL, 0,
+			  get ? "host.fetch: a %s has no body"
+			      : "host.fetch: the body of a %s is at most 1 MiB",
 			  f->method);
 	} else if (max < 1 || max > WEB_BYTES) {
-		call_fail(c, "script", NULL, NULL, 0, "host.fetch: max is 1 byte to %d MiB", WEB_BYTES >> 20);
+		call_fail(c, "script", NULL, NULL, 0, "host.fetch: max is 1 byte to %d MiB",
+			  WEB_BYTES >> 20);
 	} else if (url_parse(&f->url, NULL, json_str(c->args, "url", ""), &err) < 0) {
-		call_fail(c, "net", NULL, NULL, 0, "%s", err.text); /* of a model's making, as a rule */
+		/* of a model's making, as a rule */
+		call_fail(c, "net", NULL, NULL, 0, "%s", err.text);
 	} else {
 		web_submit(c, 0);
 	}
 }
 
-/* --- host.search -------------------------------------------------------------------------------------------------- */
+/* --- host.search ------------------------------------------------------------------------------ */
 
 static void web_searched(struct call *c, const struct action_result *res)
 {
@@ -257,8 +293,16 @@ static void search_now(struct call *c)
 	json_put_int(args, "count", json_int(c->args, "count", 8));
 	json_put(args, "_conf", json_incref(conf));
 	struct action_spec spec = {
-		.kind = ACT_FETCH, .tool = "web_search", .leaves_box = true, .parallel = true, .args = args, .host = u.host,
-		.port = u.port, .data = body, .data_len = body ? strlen(body) : 0, .timeout_us = json_int(c->args, "timeout_us", 0),
+		.kind = ACT_FETCH,
+		.tool = "web_search",
+		.leaves_box = true,
+		.parallel = true,
+		.args = args,
+		.host = u.host,
+		.port = u.port,
+		.data = body,
+		.data_len = body ? strlen(body) : 0,
+		.timeout_us = json_int(c->args, "timeout_us", 0),
 	};
 	c->tool = "web_search";
 	call_action(c, &spec, &w->effector, web_searched);
@@ -284,10 +328,12 @@ void op_host_search(struct call *c)
 {
 	struct err err = ERR_INIT;
 	int64_t count = json_int(c->args, "count", 8), page = json_int(c->args, "page", 1);
-	json_t *args = search_request(c->super->opts->search, json_str(c->args, "query", ""), page, &err);
+	json_t *args =
+		search_request(c->super->opts->search, json_str(c->args, "query", ""), page, &err);
 	if (!args || count < 1 || count > 50 || page < 1 || page > 100) {
 		json_decref(args);
-		call_fail(c, "script", NULL, NULL, 0, "host.search: %s", args ? "count is 1 to 50, page 1 to 100" : err.text);
+		call_fail(c, "script", NULL, NULL, 0, "host.search: %s",
+			  args ? "count is 1 to 50, page 1 to 100" : err.text);
 		return;
 	}
 	c->data = args;
@@ -300,5 +346,6 @@ void op_host_search(struct call *c)
 	}
 	struct super *s = c->super;
 	for (size_t i = 0; i < c->secrets.nr; i++)
-		vault_get(s->vault, c->secrets.item[i], "web search", c->agent ? c->agent : s->start_seq, c->agent, key_ready, c);
+		vault_get(s->vault, c->secrets.item[i], "web search",
+			  c->agent ? c->agent : s->start_seq, c->agent, key_ready, c);
 }

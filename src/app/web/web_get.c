@@ -74,7 +74,7 @@ PRINTF(2, 3) static void web_get_fail(struct web_job *j, const char *fmt, ...)
 	action_fail(a, &err);
 }
 
-/* --- the answer --------------------------------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------- */
 
 static bool web_get_begins(const char *s, const char *with)
 {
@@ -83,10 +83,20 @@ static bool web_get_begins(const char *s, const char *with)
 
 static bool is_text(const char *type)
 {
-	static const char *const fine[] = { "text/",		   "application/json",	 "application/xml",  "application/xhtml",
-					    "application/javascript", "application/ld+json", "application/rss",  "application/atom",
-					    "application/yaml",	   "application/toml",	 "application/x-yaml", "application/x-ndjson",
-					    "application/problem", "message/" };
+	static const char *const fine[] = { "text/",
+					    "application/json",
+					    "application/xml",
+					    "application/xhtml",
+					    "application/javascript",
+					    "application/ld+json",
+					    "application/rss",
+					    "application/atom",
+					    "application/yaml",
+					    "application/toml",
+					    "application/x-yaml",
+					    "application/x-ndjson",
+					    "application/problem",
+					    "message/" };
 	for (size_t i = 0; i < ARRAY_LEN(fine); i++)
 		if (web_get_begins(type, fine[i]))
 			return true;
@@ -193,8 +203,8 @@ static void found_results(struct web_job *j)
 		web_get_fail(j, "the search service answers with status %d", j->status);
 		return;
 	}
-	json_t *list = search_results(json_object_get(args, "_conf"), buf_cstr(&j->body), j->body.len,
-				      (size_t)json_int(args, "count", 8), &err);
+	json_t *list = search_results(json_object_get(args, "_conf"), buf_cstr(&j->body),
+				      j->body.len, (size_t)json_int(args, "count", 8), &err);
 	if (!list) {
 		web_get_fail(j, "the search service: %s", err.text);
 		return;
@@ -228,7 +238,8 @@ static void web_get_whole(struct web_job *j)
 		return;
 	}
 	if (j->location) {
-		web_get_fail(j, "the search service redirects to %.200s; name that in the settings", j->location);
+		web_get_fail(j, "the search service redirects to %.200s; name that in the settings",
+			     j->location);
 		return;
 	}
 	if (j->search) {
@@ -243,8 +254,10 @@ static void web_get_whole(struct web_job *j)
 		return;
 	}
 	if (j->body.len && !is_text(type)) {
-		web_get_fail(j, "it sends %s, which is no text (%zu bytes%s); sg.host.fetch{ raw = true } gives its bytes", type, j->body.len,
-		     j->cut ? " and more" : "");
+		web_get_fail(
+			j,
+			"it sends %s, which is no text (%zu bytes%s); sg.host.fetch{ raw = true } gives its bytes",
+			type, j->body.len, j->cut ? " and more" : "");
 		return;
 	}
 	j->html = web_get_begins(type, "text/html") || web_get_begins(type, "application/xhtml");
@@ -291,9 +304,10 @@ static void web_get_on_end(void *self, const struct http_end *end)
 	}
 }
 
-/* --- the request -------------------------------------------------------------------------------------------------- */
+/* --- the request ------------------------------------------------------------------------------ */
 
-static const char web_get_refused[] = "this is no address of the open internet (this machine or its networks); a rule that names the host allows it";
+static const char web_get_refused[] =
+	"this is no address of the open internet (this machine or its networks); a rule that names the host allows it";
 
 static bool address_ok(void *self, const struct sockaddr *addr)
 {
@@ -304,7 +318,8 @@ static bool address_ok(void *self, const struct sockaddr *addr)
 	return false;
 }
 
-static void web_get_put_header(const struct super *s, struct strv *out, const char *name, const json_t *v)
+static void web_get_put_header(const struct super *s, struct strv *out, const char *name,
+			       const json_t *v)
 {
 	struct buf b = BUF_INIT;
 	const char *secret = json_str(v, "$secret", NULL);
@@ -325,7 +340,11 @@ static void put_headers(const struct web_job *j, struct strv *out)
 	const char *key;
 	json_t *v;
 	if (!json_object_get(headers, "accept"))
-		strv_push(out, j->search ? "Accept: application/json" : "Accept: text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.5");
+		strv_push(
+			out,
+			j->search
+				? "Accept: application/json"
+				: "Accept: text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.5");
 	json_object_foreach((json_t *)(uintptr_t)headers, key, v)
 		web_get_put_header(j->web->super, out, key, v);
 }
@@ -335,15 +354,24 @@ static void web_get_send_it(struct web_job *j)
 	const struct action_spec *spec = action_spec(j->action);
 	struct strv headers = STRV_INIT;
 	const char *proxy = place_proxy(&j->url);
-	j->no_check = *proxy != 0; /* the proxy looks the name up: what it may reach is its own business */
+	/* the proxy looks the name up: what it may reach is its own business */
+	j->no_check = *proxy != 0;
 	put_headers(j, &headers);
 	const struct http_request req = {
-		.method = action_method(spec), .url = j->url.text, .headers = (const char *const *)headers.item,
-		.body = spec->data, .body_len = spec->data_len, .proxy = proxy, .address_ok = address_ok,
-		.first_us = REQUEST_US, .idle_us = REQUEST_US,
+		.method = action_method(spec),
+		.url = j->url.text,
+		.headers = (const char *const *)headers.item,
+		.body = spec->data,
+		.body_len = spec->data_len,
+		.proxy = proxy,
+		.address_ok = address_ok,
+		.first_us = REQUEST_US,
+		.idle_us = REQUEST_US,
 		.total_us = spec->timeout_us ? spec->timeout_us : 2 * (int64_t)REQUEST_US,
 	};
-	const struct http_handler on = { .head = web_get_on_head, .data = web_get_on_data, .end = web_get_on_end, .self = j };
+	const struct http_handler on = {
+		.head = web_get_on_head, .data = web_get_on_data, .end = web_get_on_end, .self = j
+	};
 	j->call = http_send(j->web->http, &req, &on);
 	for (size_t i = 0; i < headers.nr; i++)
 		secret_wipe(headers.item[i], headers.len[i]);
@@ -356,7 +384,10 @@ void web_start(void *self, struct action *a)
 	const struct action_spec *spec = action_spec(a);
 	struct web_job *j = NEW(struct web_job);
 	struct err err = ERR_INIT;
-	*j = (struct web_job){ .next = w->jobs, .web = w, .action = a, .raw = json_flag(spec->args, "raw", false),
+	*j = (struct web_job){ .next = w->jobs,
+			       .web = w,
+			       .action = a,
+			       .raw = json_flag(spec->args, "raw", false),
 			       .search = json_object_get(spec->args, "_conf") != NULL };
 	w->jobs = j;
 	action_set_tag(a, j);

@@ -28,7 +28,8 @@ static bool web_place_ends_with(const char *host, const char *tail)
 
 bool place_is_private(const char *host)
 {
-	static const char *const local[] = { "localhost", "local", "internal", "home.arpa", "localdomain" };
+	static const char *const local[] = { "localhost", "local", "internal", "home.arpa",
+					     "localdomain" };
 	struct in_addr four;
 	struct in6_addr six;
 	if (inet_pton(AF_INET, host, &four) == 1)
@@ -66,15 +67,19 @@ static const char *web_place_variable(const char *lower, const char *upper)
 
 const char *place_proxy(const struct url *u)
 {
-	const char *proxy = u->tls ? web_place_variable("https_proxy", "HTTPS_PROXY") : web_place_variable("http_proxy", NULL);
+	const char *proxy = u->tls ? web_place_variable("https_proxy", "HTTPS_PROXY")
+				   : web_place_variable("http_proxy", NULL);
 	proxy = proxy ? proxy : web_place_variable("all_proxy", "ALL_PROXY");
-	return proxy && !web_place_listed(web_place_variable("no_proxy", "NO_PROXY"), u->host) ? proxy : "";
+	return proxy && !web_place_listed(web_place_variable("no_proxy", "NO_PROXY"), u->host)
+		       ? proxy
+		       : "";
 }
 
 static bool names_host(const struct rule *r, const struct action_spec *s)
 {
 	for (size_t i = 0; i < r->host.nr; i++)
-		if (r->host.item[i][0] != '!' && strcmp(r->host.item[i], "*") != 0 && pattern_host(r->host.item[i], s->host, s->port))
+		if (r->host.item[i][0] != '!' && strcmp(r->host.item[i], "*") != 0 &&
+		    pattern_host(r->host.item[i], s->host, s->port))
 			return true;
 	return false;
 }
@@ -86,7 +91,8 @@ bool place_allowed(const struct action *a, const char *host)
 		return true; /* the question showed this very address */
 	for (size_t i = 0; j && i < j->nr_matches; i++) {
 		const struct match *m = &j->match[i];
-		if (m->rule->verdict == VERDICT_ALLOW && (m->state == MATCH_YES || m->state == MATCH_WHEN_YES) &&
+		if (m->rule->verdict == VERDICT_ALLOW &&
+		    (m->state == MATCH_YES || m->state == MATCH_WHEN_YES) &&
 		    names_host(m->rule, action_spec(a)))
 			return true;
 	}

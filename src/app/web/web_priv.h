@@ -1,5 +1,5 @@
-/* Between the files of the web: web.c has the ops, web_get.c the request, web_place.c where it may go, web_results.c what
- * a search has found. */
+/* Between the files of the web: web.c has the ops, web_get.c the request, web_place.c where it may
+ * go, web_results.c what a search has found. */
 #ifndef APP_WEB_WEB_PRIV_H
 #define APP_WEB_WEB_PRIV_H
 
@@ -30,11 +30,13 @@ const char *place_proxy(const struct url *u);
 bool place_allowed(const struct action *a, const char *host);
 
 /* --- web_results.c --- */
-/* @conf: settings "search". Where the search for @query goes: url, method, body, headers of the action's args; owned.
- * ERR_INVALID with what the settings lack. */
+/* @conf: settings "search". Where the search for @query goes: url, method, body, headers of the
+ * action's args; owned. ERR_INVALID with what the settings lack. */
 json_t *search_request(const json_t *conf, const char *query, int64_t page, struct err *err);
-/* [{"title","url","text"}] of an answer. Returns owned; NULL with @err when it is not of the shape. */
-json_t *search_results(const json_t *conf, const char *bytes, size_t len, size_t most, struct err *err);
+/* [{"title","url","text"}] of an answer. Returns owned; NULL with @err when it is not of the
+ * shape. */
+json_t *search_results(const json_t *conf, const char *bytes, size_t len, size_t most,
+		       struct err *err);
 void search_text(const json_t *results, struct buf *out);
 
 #endif

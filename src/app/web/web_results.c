@@ -1,5 +1,6 @@
-/* Search endpoints of two shapes: "searxng" (GET .../search?q=..&format=json, results[] of title, url, content) and
- * "generic" (any JSON over HTTP: `url` and `body` with {query}, where the list lies, what its fields are called). */
+/* Search endpoints of two shapes: "searxng" (GET .../search?q=..&format=json, results[] of title,
+ * url, content) and "generic" (any JSON over HTTP: `url` and `body` with {query}, where the list
+ * lies, what its fields are called). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@ static bool web_results_searxng(const json_t *conf)
 }
 
 /* @template with {query} and {page} put in. */
-static void put_in(const char *template, const char *query, bool json, int64_t page, struct buf *out)
+static void put_in(const char *template, const char *query, bool json, int64_t page,
+		   struct buf *out)
 {
 	CLEANUP(json_release) json_t *s = json_string(query);
 	CLEANUP(buf_release) struct buf quoted = BUF_INIT;
@@ -62,7 +64,8 @@ static json_t *web_results_headers_of(const json_t *conf)
 {
 	json_t *out = json_object(), *v;
 	const char *key;
-	json_object_foreach(json_object_get(conf, "headers"), key, v) {
+	json_object_foreach(json_object_get(conf, "headers"), key, v)
+	{
 		const char *secret = json_str(v, "secret", NULL);
 		if (!secret) {
 			json_object_set(out, key, v);
@@ -83,19 +86,23 @@ json_t *search_request(const json_t *conf, const char *query, int64_t page, stru
 	CLEANUP(buf_release) struct buf url = BUF_INIT, text = BUF_INIT;
 	struct url u = { 0 };
 	if (!base) {
-		err_set(err, ERR_INVALID, "no search service is set: search = { url = \"https://...\" } in the configuration, or SANDGLASS_SEARCH");
+		err_set(err, ERR_INVALID,
+			"no search service is set: search = { url = \"https://...\" } in the configuration, or SANDGLASS_SEARCH");
 		return NULL;
 	}
 	if (strcmp(shape, "searxng") != 0 && strcmp(shape, "generic") != 0) {
-		err_set(err, ERR_INVALID, "search.shape is 'searxng' or 'generic', not '%.40s'", shape);
+		err_set(err, ERR_INVALID, "search.shape is 'searxng' or 'generic', not '%.40s'",
+			shape);
 		return NULL;
 	}
 	if (!*query || strlen(query) > QUERY_MAX) {
 		err_set(err, ERR_INVALID, "a query has 1 to %d bytes", QUERY_MAX);
 		return NULL;
 	}
-	if (!web_results_searxng(conf) && !strstr(base, "{query}") && !(body && strstr(body, "{query}"))) {
-		err_set(err, ERR_INVALID, "search.url or search.body must say where the query goes: {query}");
+	if (!web_results_searxng(conf) && !strstr(base, "{query}") &&
+	    !(body && strstr(body, "{query}"))) {
+		err_set(err, ERR_INVALID,
+			"search.url or search.body must say where the query goes: {query}");
 		return NULL;
 	}
 	if (web_results_searxng(conf))
@@ -128,7 +135,8 @@ static const json_t *web_results_below(const json_t *j, const char *path)
 	for (unsigned depth = 0; *path && j && depth < PATH_MAX_DEPTH; depth++) {
 		size_t n = strcspn(path, ".");
 		CLEANUP(free_ptr) char *name = mem_strndup(path, n);
-		j = json_is_array(j) ? json_array_get(j, strtoul(name, NULL, 10)) : json_object_get(j, name);
+		j = json_is_array(j) ? json_array_get(j, strtoul(name, NULL, 10))
+				     : json_object_get(j, name);
 		path += n + (path[n] == '.');
 	}
 	return *path ? NULL : j;
@@ -156,8 +164,12 @@ static json_t *one_result(const json_t *conf, const json_t *item)
 	struct err none = ERR_INIT;
 	if (!json_is_string(link) || url_parse(&u, NULL, json_string_value(link), &none) < 0)
 		return NULL;
-	CLEANUP(free_ptr) char *title = web_results_plain(web_results_below(item, json_str(conf, "title", "title")), TITLE_MAX);
-	CLEANUP(free_ptr) char *text = web_results_plain(web_results_below(item, json_str(conf, "text", "content")), SNIPPET_MAX);
+	CLEANUP(free_ptr)
+	char *title = web_results_plain(web_results_below(item, json_str(conf, "title", "title")),
+					TITLE_MAX);
+	CLEANUP(free_ptr)
+	char *text = web_results_plain(web_results_below(item, json_str(conf, "text", "content")),
+				       SNIPPET_MAX);
 	json_t *o = json_object();
 	json_put_str(o, "title", title);
 	json_put_str(o, "url", u.text);
@@ -166,13 +178,15 @@ static json_t *one_result(const json_t *conf, const json_t *item)
 	return o;
 }
 
-json_t *search_results(const json_t *conf, const char *bytes, size_t len, size_t most, struct err *err)
+json_t *search_results(const json_t *conf, const char *bytes, size_t len, size_t most,
+		       struct err *err)
 {
 	const char *path = json_str(conf, "results", "results");
 	struct err wrong = ERR_INIT;
 	CLEANUP(json_release) json_t *j = json_parse(bytes, len, "the answer", &wrong);
 	if (!j) {
-		err_set(err, ERR_PARSE, "it does not answer with JSON%s", web_results_searxng(conf) ? " (does the server allow format=json?)" : "");
+		err_set(err, ERR_PARSE, "it does not answer with JSON%s",
+			web_results_searxng(conf) ? " (does the server allow format=json?)" : "");
 		return NULL;
 	}
 	const json_t *list = web_results_below(j, path);
@@ -183,7 +197,8 @@ json_t *search_results(const json_t *conf, const char *bytes, size_t len, size_t
 	json_t *out = json_array();
 	size_t i;
 	const json_t *item;
-	json_array_foreach(list, i, item) {
+	json_array_foreach(list, i, item)
+	{
 		json_t *o = json_array_size(out) < most ? one_result(conf, item) : NULL;
 		if (o)
 			json_array_append_new(out, o);
@@ -195,8 +210,10 @@ void search_text(const json_t *results, struct buf *out)
 {
 	size_t i;
 	const json_t *r;
-	json_array_foreach(results, i, r) {
-		buf_printf(out, "%zu. %s\n   %s\n", i + 1, json_str(r, "title", ""), json_str(r, "url", ""));
+	json_array_foreach(results, i, r)
+	{
+		buf_printf(out, "%zu. %s\n   %s\n", i + 1, json_str(r, "title", ""),
+			   json_str(r, "url", ""));
 		if (*json_str(r, "text", ""))
 			buf_printf(out, "   %s\n", json_str(r, "text", ""));
 	}

@@ -14,29 +14,78 @@ enum { NAME_MAX_LEN = 16, VALUE_MAX = 2048, LISTS_MAX = 32, TITLE_MAX = 300, QUO
 
 enum how { BLOCK = 1, PARA = 2, HEAD = 4, VOID = 8, RAW = 16, ONCE = 32 };
 
-/* BLOCK: on a line of its own; PARA: with an empty line around it; RAW: what is inside is no text; VOID: has no inside;
- * ONCE: does not nest, the next one ends it. */
+/* BLOCK: on a line of its own; PARA: with an empty line around it; RAW: what is inside is no text;
+ * VOID: has no inside; ONCE: does not nest, the next one ends it. */
 static const struct element {
 	char name[NAME_MAX_LEN];
 	unsigned how;
 } html_elements[] = {
-	{ "a", 0 },		 { "address", BLOCK },	  { "area", VOID },	   { "article", PARA },
-	{ "aside", PARA },	 { "base", VOID },	  { "blockquote", PARA },  { "br", VOID },
-	{ "canvas", RAW },	 { "caption", BLOCK },	  { "col", VOID },	   { "datalist", RAW },
-	{ "dd", BLOCK | ONCE },	 { "details", PARA },	  { "div", BLOCK },	   { "dl", PARA },
-	{ "dt", BLOCK | ONCE },	 { "embed", VOID },	  { "fieldset", PARA },	   { "figcaption", BLOCK },
-	{ "figure", PARA },	 { "footer", PARA },	  { "form", PARA },	   { "h1", PARA | HEAD },
-	{ "h2", PARA | HEAD },	 { "h3", PARA | HEAD },	  { "h4", PARA | HEAD },   { "h5", PARA | HEAD },
-	{ "h6", PARA | HEAD },	 { "header", PARA },	  { "hr", VOID | PARA },   { "iframe", RAW },
-	{ "img", VOID },	 { "input", VOID },	  { "li", BLOCK | ONCE },  { "link", VOID },
-	{ "main", PARA },	 { "math", RAW },	  { "meta", VOID },	   { "nav", PARA },
-	{ "noembed", RAW },	 { "noframes", RAW },	  { "object", RAW },	   { "ol", PARA },
-	{ "option", RAW | ONCE }, { "p", PARA | ONCE },	  { "param", VOID },	   { "pre", PARA },
-	{ "script", RAW },	 { "section", PARA },	  { "select", RAW },	   { "source", VOID },
-	{ "style", RAW },	 { "summary", BLOCK },	  { "svg", RAW },	   { "table", PARA },
-	{ "td", ONCE },		 { "template", RAW },	  { "textarea", RAW },	   { "th", ONCE },
-	{ "title", RAW },	 { "tr", BLOCK | ONCE },  { "track", VOID },	   { "ul", PARA },
-	{ "wbr", VOID },	 { "xmp", RAW },
+	{ "a", 0 },
+	{ "address", BLOCK },
+	{ "area", VOID },
+	{ "article", PARA },
+	{ "aside", PARA },
+	{ "base", VOID },
+	{ "blockquote", PARA },
+	{ "br", VOID },
+	{ "canvas", RAW },
+	{ "caption", BLOCK },
+	{ "col", VOID },
+	{ "datalist", RAW },
+	{ "dd", BLOCK | ONCE },
+	{ "details", PARA },
+	{ "div", BLOCK },
+	{ "dl", PARA },
+	{ "dt", BLOCK | ONCE },
+	{ "embed", VOID },
+	{ "fieldset", PARA },
+	{ "figcaption", BLOCK },
+	{ "figure", PARA },
+	{ "footer", PARA },
+	{ "form", PARA },
+	{ "h1", PARA | HEAD },
+	{ "h2", PARA | HEAD },
+	{ "h3", PARA | HEAD },
+	{ "h4", PARA | HEAD },
+	{ "h5", PARA | HEAD },
+	{ "h6", PARA | HEAD },
+	{ "header", PARA },
+	{ "hr", VOID | PARA },
+	{ "iframe", RAW },
+	{ "img", VOID },
+	{ "input", VOID },
+	{ "li", BLOCK | ONCE },
+	{ "link", VOID },
+	{ "main", PARA },
+	{ "math", RAW },
+	{ "meta", VOID },
+	{ "nav", PARA },
+	{ "noembed", RAW },
+	{ "noframes", RAW },
+	{ "object", RAW },
+	{ "ol", PARA },
+	{ "option", RAW | ONCE },
+	{ "p", PARA | ONCE },
+	{ "param", VOID },
+	{ "pre", PARA },
+	{ "script", RAW },
+	{ "section", PARA },
+	{ "select", RAW },
+	{ "source", VOID },
+	{ "style", RAW },
+	{ "summary", BLOCK },
+	{ "svg", RAW },
+	{ "table", PARA },
+	{ "td", ONCE },
+	{ "template", RAW },
+	{ "textarea", RAW },
+	{ "th", ONCE },
+	{ "title", RAW },
+	{ "tr", BLOCK | ONCE },
+	{ "track", VOID },
+	{ "ul", PARA },
+	{ "wbr", VOID },
+	{ "xmp", RAW },
 };
 
 static const struct {
@@ -63,8 +112,8 @@ struct reader {
 	unsigned pre, quotes;
 	int list[LISTS_MAX]; /* number of the next item; -1 = no numbers */
 	size_t nr_lists;
-	char *link;      /* of the open <a> */
-	size_t link_at;  /* where its "[" stands */
+	char *link;		 /* of the open <a> */
+	size_t link_at;		 /* where its "[" stands */
 	char skip[NAME_MAX_LEN]; /* a hidden element: left out until it ends */
 	unsigned skip_depth;
 	bool skip_once, full;
@@ -75,7 +124,7 @@ void html_found_release(struct html_found *f)
 	buf_release(&f->title);
 }
 
-/* --- out ---------------------------------------------------------------------------------------------------------- */
+/* --- out -------------------------------------------------------------------------------------- */
 
 static void raw_out(struct reader *r, const char *s, size_t len)
 {
@@ -138,7 +187,8 @@ static void html_put_char(struct reader *r, uint32_t cp)
 {
 	char u[4];
 	if (cp != 0x200c && cp != 0x200d && cp != '\n' && text_is_hidden(cp)) {
-		r->found->unseen += cp != 0xad && cp != 0x200b && cp != 0xfe0f; /* where a word may break: harmless */
+		/* where a word may break: harmless */
+		r->found->unseen += cp != 0xad && cp != 0x200b && cp != 0xfe0f;
 		return;
 	}
 	if (r->title) {
@@ -159,14 +209,15 @@ static void html_put_char(struct reader *r, uint32_t cp)
 	}
 }
 
-/* --- characters --------------------------------------------------------------------------------------------------- */
+/* --- characters ------------------------------------------------------------------------------- */
 
 static uint32_t html_sane(uint32_t cp)
 {
 	static const uint16_t c1252[32] = {
-		0x20ac, 0xfffd, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0xfffd, 0x017d,
-		0xfffd, 0xfffd, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0xfffd,
-		0x017e, 0x0178,
+		0x20ac, 0xfffd, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021,
+		0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0xfffd, 0x017d, 0xfffd,
+		0xfffd, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
+		0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0xfffd, 0x017e, 0x0178,
 	};
 	if (cp >= 0x80 && cp < 0xa0)
 		return c1252[cp - 0x80];
@@ -189,7 +240,9 @@ static size_t html_reference(const char *p, size_t len, uint32_t *cp)
 		size_t from = n = hex ? 3 : 2;
 		for (; n < len; n++) {
 			char c = p[n];
-			int d = c >= '0' && c <= '9' ? c - '0' : hex && (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+			int d = c >= '0' && c <= '9'			    ? c - '0'
+				: hex && (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+									    : -1;
 			if (d < 0)
 				break;
 			v = v > 0x10ffff ? v : v * (hex ? 16 : 10) + (uint32_t)d;
@@ -197,16 +250,21 @@ static size_t html_reference(const char *p, size_t len, uint32_t *cp)
 		*cp = html_sane(v);
 		return n == from ? 0 : n + (n < len && p[n] == ';');
 	}
-	while (n < len && n < sizeof(name) && ((p[n] >= 'a' && p[n] <= 'z') || (p[n] >= 'A' && p[n] <= 'Z') || (p[n] >= '0' && p[n] <= '9')))
+	while (n < len && n < sizeof(name) &&
+	       ((p[n] >= 'a' && p[n] <= 'z') || (p[n] >= 'A' && p[n] <= 'Z') ||
+		(p[n] >= '0' && p[n] <= '9')))
 		n++;
 	if (n == 1 || n >= len || p[n] != ';')
 		return 0;
 	memcpy(name, p + 1, n - 1);
 	name[n - 1] = 0;
-	const void *at = bsearch(name, html_entities, ARRAY_LEN(html_entities), sizeof(html_entities[0]), html_by_name);
+	const void *at = bsearch(name, html_entities, ARRAY_LEN(html_entities),
+				 sizeof(html_entities[0]), html_by_name);
 	if (!at)
 		return 0;
-	*cp = html_entities[((size_t)((const char *)at - (const char *)html_entities)) / sizeof(html_entities[0])].cp;
+	*cp = html_entities[((size_t)((const char *)at - (const char *)html_entities)) /
+			    sizeof(html_entities[0])]
+		      .cp;
 	return n + 1;
 }
 
@@ -221,7 +279,7 @@ static uint32_t next_char(const char **p, const char *end)
 	return cp;
 }
 
-/* --- tags --------------------------------------------------------------------------------------------------------- */
+/* --- tags ------------------------------------------------------------------------------------- */
 
 static bool is_space(char c)
 {
@@ -266,7 +324,8 @@ static bool style_hides(const char *p, const char *end)
 	return strstr(plain, "display:none") || strstr(plain, "visibility:hidden");
 }
 
-static void html_attribute(struct attrs *a, const char *name, size_t len, const char *value, const char *end)
+static void html_attribute(struct attrs *a, const char *name, size_t len, const char *value,
+			   const char *end)
 {
 	if (html_named(name, len, "href"))
 		take_value(a->href, sizeof(a->href), &a->href_len, value, end);
@@ -333,7 +392,8 @@ static const char *raw_end(const struct reader *r, const char *name)
 {
 	size_t len = strlen(name);
 	for (const char *p = r->p; (p = memchr(p, '<', (size_t)(r->end - p))); p++)
-		if ((size_t)(r->end - p) > len + 1 && p[1] == '/' && !strncasecmp(p + 2, name, len) && !is_alpha(p[2 + len]))
+		if ((size_t)(r->end - p) > len + 1 && p[1] == '/' &&
+		    !strncasecmp(p + 2, name, len) && !is_alpha(p[2 + len]))
 			return p;
 	return r->end;
 }
@@ -358,7 +418,8 @@ static void end_link(struct reader *r)
 static void begin_link(struct reader *r, const struct attrs *a)
 {
 	end_link(r);
-	r->link = a->href_len && a->href[0] != '#' && r->o->link ? r->o->link(r->o->self, a->href) : NULL;
+	r->link = a->href_len && a->href[0] != '#' && r->o->link ? r->o->link(r->o->self, a->href)
+								 : NULL;
 	if (!r->link)
 		return;
 	html_pay(r);
@@ -370,7 +431,8 @@ static void begin_item(struct reader *r)
 {
 	char mark[40];
 	int *n = r->nr_lists && r->nr_lists <= LISTS_MAX ? &r->list[r->nr_lists - 1] : NULL;
-	size_t indent = 2 * (r->nr_lists ? (r->nr_lists < LISTS_MAX ? r->nr_lists : LISTS_MAX) - 1 : 0);
+	size_t indent =
+		2 * (r->nr_lists ? (r->nr_lists < LISTS_MAX ? r->nr_lists : LISTS_MAX) - 1 : 0);
 	html_owe(r, 1);
 	html_pay(r);
 	while (indent--)
@@ -385,7 +447,10 @@ static void begin_item(struct reader *r)
 static void html_begin(struct reader *r, const char *name, unsigned how, const struct attrs *a)
 {
 	if (how & (BLOCK | PARA))
-		html_owe(r, how & PARA && !(r->nr_lists && (name[0] == 'u' || name[0] == 'o' || name[0] == 'p')) ? 2 : 1);
+		html_owe(r, how & PARA && !(r->nr_lists &&
+					    (name[0] == 'u' || name[0] == 'o' || name[0] == 'p'))
+				    ? 2
+				    : 1);
 	if (how & HEAD) {
 		for (char i = '1'; i <= name[1]; i++)
 			puts_out(r, "#");
@@ -430,7 +495,9 @@ static void html_finish(struct reader *r, const char *name, unsigned how)
 	if (!strcmp(name, "a"))
 		end_link(r);
 	if (how & (BLOCK | PARA))
-		html_owe(r, how & PARA && !(r->nr_lists > 1 && (name[0] == 'u' || name[0] == 'o')) ? 2 : 1);
+		html_owe(r, how & PARA && !(r->nr_lists > 1 && (name[0] == 'u' || name[0] == 'o'))
+				    ? 2
+				    : 1);
 	if (!strcmp(name, "ul") || !strcmp(name, "ol"))
 		r->nr_lists -= r->nr_lists > 0;
 	else if (!strcmp(name, "pre"))
@@ -468,7 +535,8 @@ static void html_tag(struct reader *r)
 	char name[NAME_MAX_LEN] = "";
 	size_t n = 0;
 	struct attrs a;
-	for (r->p += 1 + closing; r->p < r->end && !is_space(*r->p) && *r->p != '>' && *r->p != '/'; r->p++)
+	for (r->p += 1 + closing; r->p < r->end && !is_space(*r->p) && *r->p != '>' && *r->p != '/';
+	     r->p++)
 		if (n + 1 < sizeof(name))
 			name[n++] = (char)(is_alpha(*r->p) ? *r->p | 32 : *r->p);
 	name[n] = 0;
@@ -514,15 +582,21 @@ static void html_declaration(struct reader *r)
 	r->p = p ? p + 1 : r->end;
 }
 
-void html_to_text(const char *html, size_t len, const struct html_opts *o, struct buf *out, struct html_found *found)
+void html_to_text(const char *html, size_t len, const struct html_opts *o, struct buf *out,
+		  struct html_found *found)
 {
 	static const struct html_opts plain = { 0 };
 	struct html_found own = { .title = BUF_INIT };
-	struct reader r = { .p = html, .end = html + len, .o = o ? o : &plain, .out = out, .began = out->len,
+	struct reader r = { .p = html,
+			    .end = html + len,
+			    .o = o ? o : &plain,
+			    .out = out,
+			    .began = out->len,
 			    .found = found ? found : &own };
 	while (r.p < r.end && !r.full) {
 		char next = r.p + 1 < r.end ? r.p[1] : 0;
-		if (*r.p == '<' && (is_alpha(next) || (next == '/' && r.p + 2 < r.end && is_alpha(r.p[2]))))
+		if (*r.p == '<' &&
+		    (is_alpha(next) || (next == '/' && r.p + 2 < r.end && is_alpha(r.p[2]))))
 			html_tag(&r);
 		else if (*r.p == '<' && (next == '!' || next == '?' || next == '/'))
 			html_declaration(&r);
@@ -554,7 +628,8 @@ char *html_charset(const char *html, size_t len)
 			continue;
 		for (k++; k < len && (is_space(html[k]) || html[k] == '"' || html[k] == '\''); k++)
 			;
-		while (k < len && n + 1 < sizeof(name) && !is_space(html[k]) && !strchr("\"'>;/", html[k]))
+		while (k < len && n + 1 < sizeof(name) && !is_space(html[k]) &&
+		       !strchr("\"'>;/", html[k]))
 			name[n++] = html[k++];
 		name[n] = 0;
 		if (charset_known(name))

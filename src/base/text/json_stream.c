@@ -62,7 +62,8 @@ static int json_pipe_close(void *cookie)
 	struct json_pipe *p = cookie;
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	json_stream_rest(&p->held, &out);
-	int rc = fwrite(buf_cstr(&out), 1, out.len, p->to) == out.len && fflush(p->to) == 0 ? 0 : EOF;
+	int rc = fwrite(buf_cstr(&out), 1, out.len, p->to) == out.len && fflush(p->to) == 0 ? 0
+											    : EOF;
 	free(p);
 	return rc;
 }
@@ -71,7 +72,9 @@ FILE *json_stream_new(FILE *to)
 {
 	struct json_pipe *p = NEW(struct json_pipe);
 	p->to = to;
-	FILE *f = fopencookie(p, "w", (cookie_io_functions_t){ .write = json_pipe_write, .close = json_pipe_close });
+	FILE *f = fopencookie(
+		p, "w",
+		(cookie_io_functions_t){ .write = json_pipe_write, .close = json_pipe_close });
 	if (!f)
 		free(p);
 	else

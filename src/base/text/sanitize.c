@@ -209,7 +209,7 @@ static void put_control(struct sanitizer *s, uint32_t cp)
 	}
 }
 
-/* --- the escape parser (render only) ------------------------------------------------------------------------------ */
+/* --- the escape parser (render only) ---------------------------------------------------------- */
 
 static void sgr_one(struct sanitizer *s, unsigned p)
 {
@@ -292,7 +292,8 @@ static void escape_byte(struct sanitizer *s, uint32_t cp)
 /* True if the character belonged to a sequence and has been dealt with. */
 static bool sanitize_parse(struct sanitizer *s, uint32_t cp)
 {
-	if (cp == 0x18 || cp == 0x1a || (cp == '\n' && s->state != GROUND)) { /* CAN, SUB; LF ends what is open */
+	/* CAN, SUB; LF ends what is open */
+	if (cp == 0x18 || cp == 0x1a || (cp == '\n' && s->state != GROUND)) {
 		s->dropped += s->state != GROUND;
 		bool was = s->state != GROUND;
 		s->state = GROUND;
@@ -338,7 +339,7 @@ static bool sanitize_parse(struct sanitizer *s, uint32_t cp)
 	return false;
 }
 
-/* --- feeding --------------------------------------------------------------------------------------------------------
+/* --- feeding ----------------------------------------------------------------------------------
  */
 
 /* A CR waits: before LF it is part of the line end. */
@@ -378,7 +379,8 @@ static void put_broken(struct sanitizer *s, const char *bytes, size_t len)
 		emit_broken(s, bytes, len);
 }
 
-/* Completes a character whose first bytes came with an earlier chunk. Returns how many of the new bytes it took. */
+/* Completes a character whose first bytes came with an earlier chunk. Returns how many of the new
+ * bytes it took. */
 static size_t feed_tail(struct sanitizer *s, const char *bytes, size_t len)
 {
 	size_t taken = 0, used;
@@ -446,7 +448,8 @@ void sanitizer_end(struct sanitizer *s)
 	s->col = 0;
 }
 
-uint32_t sanitize_for_screen(const void *bytes, size_t len, unsigned flags, glyph_fn *fn, void *self)
+uint32_t sanitize_for_screen(const void *bytes, size_t len, unsigned flags, glyph_fn *fn,
+			     void *self)
 {
 	struct sanitizer s;
 	sanitizer_init(&s, flags, fn, self);
@@ -472,9 +475,9 @@ uint32_t sanitize_text(const void *bytes, size_t len, unsigned flags, struct buf
 /* Lines that are joined. */
 struct joined {
 	struct buf *out;
-	size_t from;	/* where its own text begins */
+	size_t from; /* where its own text begins */
 	const char *mark;
-	bool ended;	/* a line has; the mark comes with what follows */
+	bool ended; /* a line has; the mark comes with what follows */
 };
 
 static bool sanitize_add_line(void *self, const struct glyph *g)

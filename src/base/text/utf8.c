@@ -1,6 +1,7 @@
 #include "base/text/utf8.h"
 
-/* How long a form the lead byte announces, and which second bytes it allows (the rest of the rules follow from that).
+/* How long a form the lead byte announces, and which second bytes it allows (the rest of the rules
+ * follow from that).
  */
 static int utf8_lead(unsigned char b, unsigned char *low, unsigned char *high)
 {

@@ -1,7 +1,8 @@
 /* UTF-8, strictly: no overlong forms, no surrogates, nothing past U+10FFFF (Unicode 15, table 3-7).
  *
- * Broken input is told apart by the maximal-subpart rule: each call consumes either one scalar value or one run of
- * bytes that could have begun one, so that every reader counts the same number of faults. Pure functions, any thread.
+ * Broken input is told apart by the maximal-subpart rule: each call consumes either one scalar
+ * value or one run of bytes that could have begun one, so that every reader counts the same number
+ * of faults. Pure functions, any thread.
  */
 #ifndef BASE_TEXT_UTF8_H
 #define BASE_TEXT_UTF8_H
@@ -10,8 +11,9 @@
 
 enum utf8_result { UTF8_OK, UTF8_BAD, UTF8_PARTIAL };
 
-/* Reads one scalar value from the front of <bytes, len>, len > 0. Fills *cp on UTF8_OK.
- * *used: bytes consumed (OK), bytes of the maximal broken subpart (BAD), all of len (PARTIAL: more could complete it).
+/* Reads one scalar value from the front of <bytes, len>, len > 0. Fills *cp on UTF8_OK. *used:
+ * bytes consumed (OK), bytes of the maximal broken subpart (BAD), all of len (PARTIAL: more could
+ * complete it).
  */
 enum utf8_result utf8_next(const void *bytes, size_t len, uint32_t *cp, size_t *used);
 

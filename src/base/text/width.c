@@ -2,7 +2,9 @@
 
 #include <utf8proc.h>
 
-static const struct { uint32_t first, last; } width_ambiguous[] = {
+static const struct {
+	uint32_t first, last;
+} width_ambiguous[] = {
 #include "base/text/ambiguous.inc"
 };
 static bool ambiguous_wide;
@@ -40,7 +42,8 @@ int text_width(uint32_t cp)
 
 bool text_breaks(uint32_t before, uint32_t after, int32_t *state)
 {
-	return utf8proc_grapheme_break_stateful((utf8proc_int32_t)before, (utf8proc_int32_t)after, state);
+	return utf8proc_grapheme_break_stateful((utf8proc_int32_t)before, (utf8proc_int32_t)after,
+						state);
 }
 
 bool text_is_picture(uint32_t cp)
@@ -56,19 +59,22 @@ static bool width_in(uint32_t cp, uint32_t first, uint32_t last)
 
 static bool is_filler(uint32_t cp)
 {
-	return cp == 0x00ad || cp == 0x034f || width_in(cp, 0x115f, 0x1160) || width_in(cp, 0x17b4, 0x17b5) ||
-	       width_in(cp, 0x180b, 0x180f) || cp == 0x3164 || cp == 0xffa0 || cp == 0x2800;
+	return cp == 0x00ad || cp == 0x034f || width_in(cp, 0x115f, 0x1160) ||
+	       width_in(cp, 0x17b4, 0x17b5) || width_in(cp, 0x180b, 0x180f) || cp == 0x3164 ||
+	       cp == 0xffa0 || cp == 0x2800;
 }
 
 bool text_is_hidden(uint32_t cp)
 {
 	if (cp < 0xa0)
 		return false;
-	if (is_filler(cp) || width_in(cp, 0xfe00, 0xfe0f) || width_in(cp, 0xe0000, 0xe0fff) || (cp & 0xfffe) == 0xfffe)
+	if (is_filler(cp) || width_in(cp, 0xfe00, 0xfe0f) || width_in(cp, 0xe0000, 0xe0fff) ||
+	    (cp & 0xfffe) == 0xfffe)
 		return true;
 	utf8proc_category_t c = utf8proc_category((utf8proc_int32_t)cp);
-	return c == UTF8PROC_CATEGORY_CF || c == UTF8PROC_CATEGORY_CO || c == UTF8PROC_CATEGORY_CN ||
-	       c == UTF8PROC_CATEGORY_CS || c == UTF8PROC_CATEGORY_ZL || c == UTF8PROC_CATEGORY_ZP;
+	return c == UTF8PROC_CATEGORY_CF || c == UTF8PROC_CATEGORY_CO ||
+	       c == UTF8PROC_CATEGORY_CN || c == UTF8PROC_CATEGORY_CS ||
+	       c == UTF8PROC_CATEGORY_ZL || c == UTF8PROC_CATEGORY_ZP;
 }
 
 static bool is_letter(uint32_t cp)
@@ -81,11 +87,13 @@ enum text_script text_script(uint32_t cp)
 {
 	if (!is_letter(cp))
 		return SCRIPT_COMMON;
-	if (cp < 0x0250 || width_in(cp, 0x1e00, 0x1eff) || width_in(cp, 0x2c60, 0x2c7f) || width_in(cp, 0xa720, 0xa7ff))
+	if (cp < 0x0250 || width_in(cp, 0x1e00, 0x1eff) || width_in(cp, 0x2c60, 0x2c7f) ||
+	    width_in(cp, 0xa720, 0xa7ff))
 		return SCRIPT_LATIN;
 	if (width_in(cp, 0x0370, 0x03ff) || width_in(cp, 0x1f00, 0x1fff))
 		return SCRIPT_GREEK;
-	if (width_in(cp, 0x0400, 0x052f) || width_in(cp, 0x1c80, 0x1c8f) || width_in(cp, 0x2de0, 0x2dff) || width_in(cp, 0xa640, 0xa69f))
+	if (width_in(cp, 0x0400, 0x052f) || width_in(cp, 0x1c80, 0x1c8f) ||
+	    width_in(cp, 0x2de0, 0x2dff) || width_in(cp, 0xa640, 0xa69f))
 		return SCRIPT_CYRILLIC;
 	return SCRIPT_OTHER;
 }

@@ -1,8 +1,10 @@
-/* How wide a character is on a screen, what joins what into one cell, and what must never be drawn as itself.
+/* How wide a character is on a screen, what joins what into one cell, and what must never be drawn
+ * as itself.
  *
- * The tables are those of utf8proc (the one place where it is seen), so width does not depend on the libc of the
- * machine and a replay looks as the live screen did. Ambiguous width is 1, or 2 when a console's person says so (his
- * terminal draws them so; set before anything is measured, one thread). Else pure functions, any thread. */
+ * The tables are those of utf8proc (the one place where it is seen), so width does not depend on
+ * the libc of the machine and a replay looks as the live screen did. Ambiguous width is 1, or 2
+ * when a console's person says so (his terminal draws them so; set before anything is measured, one
+ * thread). Else pure functions, any thread. */
 #ifndef BASE_TEXT_WIDTH_H
 #define BASE_TEXT_WIDTH_H
 
@@ -14,15 +16,18 @@ int text_width(uint32_t cp);
 void text_ambiguous_wide(bool wide);
 bool text_ambiguous(void);
 
-/* True if a new grapheme cluster begins between @before and @after. *state is 0 at the start of a text. */
+/* True if a new grapheme cluster begins between @before and @after. *state is 0 at the start of a
+ * text. */
 bool text_breaks(uint32_t before, uint32_t after, int32_t *state);
 
-/* True if @cp is a picture (Extended_Pictographic): the only neighbours between which a joiner is harmless. */
+/* True if @cp is a picture (Extended_Pictographic): the only neighbours between which a joiner is
+ * harmless. */
 bool text_is_picture(uint32_t cp);
 
-/* True if @cp looks like nothing, moves what is around it, or means something only to one font: format characters (bidi
- * marks and overrides, zero width space and joiners, tags), variation selectors, fillers, line and paragraph
- * separators, soft hyphen, private use, noncharacters, unassigned. Controls are not included. */
+/* True if @cp looks like nothing, moves what is around it, or means something only to one font:
+ * format characters (bidi marks and overrides, zero width space and joiners, tags), variation
+ * selectors, fillers, line and paragraph separators, soft hyphen, private use, noncharacters,
+ * unassigned. Controls are not included. */
 bool text_is_hidden(uint32_t cp);
 
 /* Scripts in which letters look alike. */

@@ -11,7 +11,9 @@ enum { LOOK_AHEAD = 64, CHAIN = 1000 };
 static json_t *body_at(struct session *s, uint64_t seq, struct event *ev, struct arena *a)
 {
 	struct err none = ERR_INIT;
-	return session_event(s, seq, ev, a, &none) == 0 && ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
+	return session_event(s, seq, ev, a, &none) == 0 && ev->body
+		       ? json_parse(ev->body, ev->len, "event", &none)
+		       : NULL;
 }
 
 /* What is said behind the snapshots of the same cause. Returns owned. */
@@ -32,8 +34,8 @@ static json_t *said_behind(struct session *s, const struct event *snapshot)
 	return found;
 }
 
-/* An undo of an undo brings back what that had taken: of a row of them only whether they are odd counts. Returns owned what stands at
- * its beginning; takes @done. */
+/* An undo of an undo brings back what that had taken: of a row of them only whether they are odd
+ * counts. Returns owned what stands at its beginning; takes @done. */
 static json_t *back_first_of(struct session *s, json_t *done, int *undos)
 {
 	int64_t takes;
@@ -76,7 +78,8 @@ bool session_put_back(struct session *s, uint64_t seq, struct buf *what, struct 
 	json_t *done = NULL;
 	if (body && ev.kind == EV_ROLLBACK_DONE)
 		done = json_incref(body);
-	else if (body && ev.kind == EV_SNAPSHOT_TAKEN && !strcmp(json_str(body, "why", ""), "rollback"))
+	else if (body && ev.kind == EV_SNAPSHOT_TAKEN &&
+		 !strcmp(json_str(body, "why", ""), "rollback"))
 		done = said_behind(s, &ev);
 	if (!done)
 		return false;
@@ -84,7 +87,9 @@ bool session_put_back(struct session *s, uint64_t seq, struct buf *what, struct 
 	CLEANUP(json_release) json_t *first = back_first_of(s, done, &undos);
 	CLEANUP(json_release) json_t *by = body_at(s, ev.cause, &cause, &a);
 	back_put_what(first, undos, what);
-	const json_t *from = by && cause.kind == EV_ACTION_REQUESTED ? json_object_get(by, "args") : by; /* a promote goes through the gate */
+	/* a promote goes through the gate */
+	const json_t *from =
+		by && cause.kind == EV_ACTION_REQUESTED ? json_object_get(by, "args") : by;
 	buf_puts(who, json_str(json_object_get(from, "who"), "name", ""));
 	return true;
 }

@@ -49,12 +49,14 @@ static uint64_t bitflip_minus(uint64_t a, uint64_t b)
 }
 
 /* A change by 1 of the word at @place changes the sum by @weight. */
-static void put_bits(struct change *c, const uint8_t *frame, int place, bool big, const uint32_t weight[2])
+static void put_bits(struct change *c, const uint8_t *frame, int place, bool big,
+		     const uint32_t weight[2])
 {
 	uint32_t v = word_at(frame + place, big);
 	for (int j = 0; j < 32; j++) {
 		uint32_t change = v >> j & 1 ? -(1U << j) : 1U << j;
-		c[j] = (struct change){ bitflip_halves(change * weight[0], change * weight[1]), place + (big ? WORD - 1 - j / 8 : j / 8) };
+		c[j] = (struct change){ bitflip_halves(change * weight[0], change * weight[1]),
+					place + (big ? WORD - 1 - j / 8 : j / 8) };
 	}
 }
 
@@ -94,21 +96,24 @@ static const struct change *bitflip_find(const struct change *all, uint64_t want
 	return bsearch(&key, all, CHANGES, sizeof(key), by_change);
 }
 
-/* One bit among the words, or two; or one of them and one of the sum @stored (@two: more than one may be turned). */
+/* One bit among the words, or two; or one of them and one of the sum @stored (@two: more than one
+ * may be turned). */
 static int bitflip_among(const struct change *all, uint64_t stored, uint64_t sum, bool two)
 {
 	const struct change *one = bitflip_find(all, bitflip_minus(stored, sum));
 	for (int i = 0; !one && two && i < 64; i++)
 		one = bitflip_find(all, bitflip_minus(stored ^ (uint64_t)1 << i, sum));
 	for (int i = 0; !one && two && i < CHANGES; i++) {
-		const struct change *other = bitflip_find(all, bitflip_minus(bitflip_minus(stored, sum), all[i].by));
+		const struct change *other =
+			bitflip_find(all, bitflip_minus(bitflip_minus(stored, sum), all[i].by));
 		if (other && other != &all[i])
 			one = other->byte < all[i].byte ? other : &all[i];
 	}
 	return one ? one->byte : -1;
 }
 
-int bitflip_byte(const uint8_t frame[FRAME], bool big, const uint32_t before[2], const uint8_t salt[8])
+int bitflip_byte(const uint8_t frame[FRAME], bool big, const uint32_t before[2],
+		 const uint8_t salt[8])
 {
 	uint32_t sum[2] = { before[0], before[1] };
 	uint8_t want[8];
@@ -126,5 +131,7 @@ int bitflip_byte(const uint8_t frame[FRAME], bool big, const uint32_t before[2],
 	if (salts > 1)
 		return -1;
 	CLEANUP(free_ptr) struct change *all = bitflip_changes_of(frame, big);
-	return bitflip_among(all, bitflip_halves(word_at(frame + 16, true), word_at(frame + 20, true)), bitflip_halves(sum[0], sum[1]), !salts);
+	return bitflip_among(all,
+			     bitflip_halves(word_at(frame + 16, true), word_at(frame + 20, true)),
+			     bitflip_halves(sum[0], sum[1]), !salts);
 }

@@ -41,8 +41,8 @@ void chain_step(struct hash *chain, const struct event *ev, const struct hash *b
 	hash_of(in, sizeof(in), chain);
 }
 
-void chain_segment(const uint8_t salt[SALT_LEN], const void *times, size_t times_len, const void *data, size_t len,
-		   struct hash *out)
+void chain_segment(const uint8_t salt[SALT_LEN], const void *times, size_t times_len,
+		   const void *data, size_t len, struct hash *out)
 {
 	struct hash_ctx c;
 	uint8_t head[4];
@@ -66,8 +66,8 @@ void chain_object(enum object_type type, const void *bytes, size_t len, struct h
 	hash_end(&c, out);
 }
 
-void chain_checkpoint(const uint8_t uuid[UUID_LEN], uint64_t seq, const struct hash *chain, int64_t ts_us,
-		      struct buf *out)
+void chain_checkpoint(const uint8_t uuid[UUID_LEN], uint64_t seq, const struct hash *chain,
+		      int64_t ts_us, struct buf *out)
 {
 	buf_puts(out, "sandglass checkpoint 1\n");
 	hex_append(out, uuid, UUID_LEN);

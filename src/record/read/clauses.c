@@ -14,7 +14,7 @@ enum {
 	WORTH = 16, /* entries of a list that are read sooner than one event is looked at in vain */
 };
 
-/* --- making --------------------------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 /* Characters of a term; starts[i] is where the i-th begins. */
 static size_t clauses_characters(const struct buf *term, size_t *starts, size_t cap)
@@ -46,7 +46,9 @@ static void put_token(struct buf *out, const char *bytes, size_t len)
 static bool put_beginning(sqlite3 *db, const struct buf *form, size_t *nr, struct buf *out)
 {
 	sqlite3_stmt *st = NULL;
-	if (sqlite3_prepare_v2(db, "SELECT term FROM temp.search_terms WHERE term >= ?1 AND term < ?2", -1, &st, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(db,
+			       "SELECT term FROM temp.search_terms WHERE term >= ?1 AND term < ?2",
+			       -1, &st, NULL) != SQLITE_OK)
 		return false;
 	CLEANUP(buf_release) struct buf upto = BUF_INIT;
 	buf_append(&upto, form->data, form->len);
@@ -56,7 +58,8 @@ static bool put_beginning(sqlite3 *db, const struct buf *form, size_t *nr, struc
 	while (*nr <= SHORT_MOST && sqlite3_step(st) == SQLITE_ROW) {
 		if ((*nr)++)
 			buf_puts(out, " OR ");
-		put_token(out, (const char *)sqlite3_column_text(st, 0), (size_t)sqlite3_column_bytes(st, 0));
+		put_token(out, (const char *)sqlite3_column_text(st, 0),
+			  (size_t)sqlite3_column_bytes(st, 0));
 	}
 	sqlite3_finalize(st);
 	return *nr <= SHORT_MOST;
@@ -98,7 +101,8 @@ static struct buf *clauses_next(struct clauses *c, bool wide)
 void clauses_add(struct clauses *c, sqlite3 *db, const struct buf *term)
 {
 	size_t start[67], nr = clauses_characters(term, start, ARRAY_LEN(start));
-	if (!utf8_valid(term->data, term->len)) /* it may stand within a character, of which the index knows only the whole */
+	/* it may stand within a character, of which the index knows only the whole */
+	if (!utf8_valid(term->data, term->len))
 		return;
 	if (nr < 3) {
 		struct buf any = BUF_INIT;
@@ -110,7 +114,8 @@ void clauses_add(struct clauses *c, sqlite3 *db, const struct buf *term)
 	}
 	for (size_t i = 0; i + 2 < nr; i++) {
 		size_t end = i + 3 < nr ? start[i + 3] : term->len;
-		if (nr == ARRAY_LEN(start) && i + 3 == nr) /* cut off: where the last character ends is not known */
+		/* cut off: where the last character ends is not known */
+		if (nr == ARRAY_LEN(start) && i + 3 == nr)
 			break;
 		put_trigram(term->data + start[i], end - start[i], clauses_next(c, false));
 	}
@@ -124,7 +129,7 @@ void clauses_release(struct clauses *c)
 	*c = (struct clauses){ 0 };
 }
 
-/* --- asking --------------------------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 static void put_and(const struct clause *one, struct buf *out)
 {
@@ -150,7 +155,9 @@ struct hits {
 static bool ask_sample(sqlite3 *db, const struct clause *one, uint64_t after, struct hits *out)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(db, "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid <= ?3", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(
+		db, "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid <= ?3",
+		-1, &st, NULL);
 	*out = (struct hits){ 0 };
 	if (rc != SQLITE_OK)
 		return false;
@@ -180,7 +187,8 @@ static void keep_common(uint64_t *to, const uint64_t *from)
 		to[i] &= from[i];
 }
 
-/* The one that saves the most: first the shortest list, then whichever drops more events than its own list costs; @nr none. */
+/* The one that saves the most: first the shortest list, then whichever drops more events than its
+ * own list costs; @nr none. */
 static size_t next_best(const struct hits *h, size_t nr, const uint64_t *left, bool first)
 {
 	size_t best = nr, most = 0;
@@ -189,7 +197,8 @@ static size_t next_best(const struct hits *h, size_t nr, const uint64_t *left, b
 		size_t drops = (size_t)(have - clauses_common(left, h[i].bits)) * WORTH;
 		if (h[i].taken)
 			continue;
-		if (first ? best == nr || h[i].nr < h[best].nr : drops > h[i].nr && drops - h[i].nr > most) {
+		if (first ? best == nr || h[i].nr < h[best].nr
+			  : drops > h[i].nr && drops - h[i].nr > most) {
 			best = i;
 			most = first ? 0 : drops - h[i].nr;
 		}

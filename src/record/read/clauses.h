@@ -1,8 +1,10 @@
-/* What the search index is asked for the words of a look: clauses of FTS5's language that all must hold, one for each trigram of a
- * word (or for all that begin with a word of one or two characters).
+/* What the search index is asked for the words of a look: clauses of FTS5's language that all must
+ * hold, one for each trigram of a word (or for all that begin with a word of one or two
+ * characters).
  *
- * Asking for all of them reads all their lists. The lists of the trigrams of one word are almost the same list, so that a few of
- * them already lead to little more than all do: which ones, a sample of the session tells. */
+ * Asking for all of them reads all their lists. The lists of the trigrams of one word are almost
+ * the same list, so that a few of them already lead to little more than all do: which ones, a
+ * sample of the session tells. */
 #ifndef RECORD_READ_CLAUSES_H
 #define RECORD_READ_CLAUSES_H
 
@@ -21,15 +23,15 @@ struct clauses {
 	size_t nr, cap;
 };
 
-/* Adds what holds wherever @term (lower case) stands; nothing where the index cannot tell. @db has the table temp.search_terms
- * (fts5vocab, rows) for terms of fewer than three characters. */
+/* Adds what holds wherever @term (lower case) stands; nothing where the index cannot tell. @db has
+ * the table temp.search_terms (fts5vocab, rows) for terms of fewer than three characters. */
 void clauses_add(struct clauses *c, sqlite3 *db, const struct buf *term);
 void clauses_release(struct clauses *c);
 
 /* The query of all of them; empty: there are none. */
 void clauses_all(const struct clauses *c, struct buf *out);
-/* The query of a few, which the events behind @after (CLAUSES_SAMPLE of them) choose: it finds whatever all of them do. Where these
- * cannot be asked it is all. */
+/* The query of a few, which the events behind @after (CLAUSES_SAMPLE of them) choose: it finds
+ * whatever all of them do. Where these cannot be asked it is all. */
 void clauses_few(const struct clauses *c, sqlite3 *db, uint64_t after, struct buf *out);
 
 enum { CLAUSES_SAMPLE = 4096 };

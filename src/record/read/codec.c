@@ -32,8 +32,9 @@ enum codec codec_pack(struct packer *p, const void *bytes, size_t len, struct bu
 	buf_reset(out);
 	if (len > SHORTEST) {
 		buf_reserve(out, ZSTD_compressBound(len));
-		size_t n = p ? ZSTD_compressCCtx(p->zstd, out->data, out->cap - 1, bytes, len, LEVEL)
-			     : ZSTD_compress(out->data, out->cap - 1, bytes, len, LEVEL);
+		size_t n =
+			p ? ZSTD_compressCCtx(p->zstd, out->data, out->cap - 1, bytes, len, LEVEL)
+			  : ZSTD_compress(out->data, out->cap - 1, bytes, len, LEVEL);
 		if (!ZSTD_isError(n) && n < len - len / 16) {
 			out->len = n;
 			return CODEC_ZSTD;
@@ -43,18 +44,22 @@ enum codec codec_pack(struct packer *p, const void *bytes, size_t len, struct bu
 	return CODEC_RAW;
 }
 
-int codec_unpack(enum codec codec, const void *data, size_t len, size_t size, struct buf *out, struct err *err)
+int codec_unpack(enum codec codec, const void *data, size_t len, size_t size, struct buf *out,
+		 struct err *err)
 {
 	switch (codec) {
 	case CODEC_RAW:
 		if (len != size)
-			return err_set(err, ERR_DAMAGED, "stored bytes have %zu instead of %zu bytes", len, size);
+			return err_set(err, ERR_DAMAGED,
+				       "stored bytes have %zu instead of %zu bytes", len, size);
 		buf_append(out, data, len);
 		return 0;
 	case CODEC_ZSTD: {
-		/* the frame says its size itself: a lie in the row must not make us allocate what nobody fills */
+		/* the frame says its size itself: a lie in the row must not make us allocate what
+		 * nobody fills */
 		if (ZSTD_getFrameContentSize(data, len) != size)
-			return err_set(err, ERR_DAMAGED, "packed bytes do not have the size that their row says");
+			return err_set(err, ERR_DAMAGED,
+				       "packed bytes do not have the size that their row says");
 		buf_reserve(out, size + 1);
 		size_t n = ZSTD_decompress(out->data + out->len, size, data, len);
 		if (ZSTD_isError(n) || n != size)
@@ -65,6 +70,7 @@ int codec_unpack(enum codec codec, const void *data, size_t len, size_t size, st
 		return 0;
 	}
 	}
-	return err_set(err, ERR_UNSUPPORTED, "stored bytes are packed in a way that this version does not know (%d)",
+	return err_set(err, ERR_UNSUPPORTED,
+		       "stored bytes are packed in a way that this version does not know (%d)",
 		       (int)codec);
 }

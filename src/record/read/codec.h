@@ -1,4 +1,5 @@
-/* How bytes are kept in the file: as they are, or as one zstd frame (level 1) where that is shorter. Any thread. */
+/* How bytes are kept in the file: as they are, or as one zstd frame (level 1) where that is
+ * shorter. Any thread. */
 #ifndef RECORD_READ_CODEC_H
 #define RECORD_READ_CODEC_H
 
@@ -15,6 +16,7 @@ void packer_free(struct packer **p);
 /* @out is reset first. Below 64 bytes nothing is gained and nothing is tried. */
 enum codec codec_pack(struct packer *p, const void *bytes, size_t len, struct buf *out);
 /* Appends exactly @size bytes to @out; ERR_DAMAGED when <data, len> is not that. */
-NODISCARD int codec_unpack(enum codec codec, const void *data, size_t len, size_t size, struct buf *out, struct err *err);
+NODISCARD int codec_unpack(enum codec codec, const void *data, size_t len, size_t size,
+			   struct buf *out, struct err *err);
 
 #endif

@@ -1,9 +1,11 @@
-/* How much of a session was another one's: a fork begins with events that it has copied. Reading only. */
+/* How much of a session was another one's: a fork begins with events that it has copied. Reading
+ * only. */
 #ifndef RECORD_READ_COPIED_H
 #define RECORD_READ_COPIED_H
 
 #include "record/read/session.h"
 
-uint64_t session_copied(const struct session *s); /* the last seq that was another session's; 0: it is no fork */
+/* the last seq that was another session's; 0: it is no fork */
+uint64_t session_copied(const struct session *s);
 
 #endif

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 
-/* --- those that go with the program ------------------------------------------------------------------------------- */
+/* --- those that go with the program ----------------------------------------------------------- */
 
 enum { COPIES = 64, PLACE = 200 }; /* more of them, or at a longer place: at copy_remove only */
 
@@ -37,17 +37,20 @@ static void read_copy_on_end(int signo)
 			unlink(read_copy_places[i].file[k]);
 		rmdir(read_copy_places[i].dir);
 	}
-	raise(signo); /* SA_RESETHAND: once this returns, it ends the program as if nobody had looked */
+	/* SA_RESETHAND: once this returns, it ends the program as if nobody had looked */
+	raise(signo);
 	errno = was;
 }
 
 /* Whoever does something about a signal closes his sessions himself. */
 static void watch_ends(void)
 {
-	struct sigaction now, ours = { .sa_handler = read_copy_on_end, .sa_flags = (int)SA_RESETHAND };
+	struct sigaction now,
+		ours = { .sa_handler = read_copy_on_end, .sa_flags = (int)SA_RESETHAND };
 	sigemptyset(&ours.sa_mask);
 	for (size_t i = 0; i < ARRAY_LEN(read_copy_ends); i++)
-		if (sigaction(read_copy_ends[i], NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL)
+		if (sigaction(read_copy_ends[i], NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
+		    now.sa_handler == SIG_DFL)
 			sigaction(read_copy_ends[i], &ours, NULL);
 }
 
@@ -92,9 +95,10 @@ static bool make_known(char *dir)
 	return made;
 }
 
-/* --- copying ------------------------------------------------------------------------------------------------------ */
+/* --- copying ---------------------------------------------------------------------------------- */
 
-static int read_copy_file(const char *from, const char *to, const atomic_bool *stop, struct err *err)
+static int read_copy_file(const char *from, const char *to, const atomic_bool *stop,
+			  struct err *err)
 {
 	CLEANUP(fd_close) int in = file_open(from, err);
 	if (in < 0)
@@ -126,7 +130,8 @@ static bool wal_header(const char *wal, uint8_t out[32])
 	return fd >= 0 && pread(fd, out, 32, 0) == 32;
 }
 
-/* Main file first, WAL after it: whatever a checkpoint moves meanwhile is in the WAL too, as long as that is the same. */
+/* Main file first, WAL after it: whatever a checkpoint moves meanwhile is in the WAL too, as long
+ * as that is the same. */
 static int copy_both(const char *path, const char *to, const atomic_bool *stop, struct err *err)
 {
 	CLEANUP(free_ptr) char *wal = mem_printf("%s-wal", path);
@@ -142,13 +147,17 @@ static int copy_both(const char *path, const char *to, const atomic_bool *stop, 
 		if (!memcmp(before, after, sizeof(before)))
 			return 0;
 	}
-	return err_set(err, ERR_BUSY, "session file '%s' is being written too fast to be copied: attach to it instead", path);
+	return err_set(
+		err, ERR_BUSY,
+		"session file '%s' is being written too fast to be copied: attach to it instead",
+		path);
 }
 
 int copy_make(char **dir_out, const char *path, const atomic_bool *stop, struct err *err)
 {
 	const char *tmp = getenv("TMPDIR");
-	CLEANUP(free_ptr) char *dir = mem_printf("%s/sandglass-read-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+	CLEANUP(free_ptr)
+	char *dir = mem_printf("%s/sandglass-read-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
 	if (!make_known(dir))
 		return err_sys(err, "cannot make a private folder for a copy of '%s'", path);
 	*dir_out = take(&dir);
@@ -160,7 +169,8 @@ void copy_remove(char **dir)
 {
 	struct err ignored = ERR_INIT;
 	if (*dir && dir_remove(*dir, &ignored) < 0)
-		ignored.code = ERR_NONE; /* a temporary copy that stays is not the reader's failure */
+		/* a temporary copy that stays is not the reader's failure */
+		ignored.code = ERR_NONE;
 	if (*dir) {
 		pthread_mutex_lock(&read_copy_lock);
 		read_copy_forget(*dir);

@@ -1,6 +1,7 @@
-/* A private copy of a session file with its log, for readers who find no place beside it where SQLite could work. It lies in
- * a folder of its own in TMPDIR, and goes with its reader: at copy_remove, and when SIGINT, SIGTERM or SIGHUP ends a program
- * that does nothing about them itself. Any thread. */
+/* A private copy of a session file with its log, for readers who find no place beside it where
+ * SQLite could work. It lies in a folder of its own in TMPDIR, and goes with its reader: at
+ * copy_remove, and when SIGINT, SIGTERM or SIGHUP ends a program that does nothing about them
+ * itself. Any thread. */
 #ifndef RECORD_READ_COPY_H
 #define RECORD_READ_COPY_H
 
@@ -10,7 +11,8 @@
 
 #define COPY_NAME "copy.glass"
 
-/* @dir_out, owned, is that folder, also when the copy fails after it was made. @stop gives up (ERR_CANCELLED); may be NULL. */
+/* @dir_out, owned, is that folder, also when the copy fails after it was made. @stop gives up
+ * (ERR_CANCELLED); may be NULL. */
 NODISCARD int copy_make(char **dir_out, const char *path, const atomic_bool *stop, struct err *err);
 void copy_remove(char **dir); /* may be NULL inside */
 

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-enum { INTERRUPTED = 130, TERMINATED = 143 }; /* statuses of a program that was told to end: 128 + the signal */
+/* statuses of a program that was told to end: 128 + the signal */
+enum { INTERRUPTED = 130, TERMINATED = 143 };
 
 const char *ended_word(const json_t *end)
 {

@@ -1,13 +1,15 @@
-/* What became of a session, in words, from the body of its session.end: for lists and for screens. */
+/* What became of a session, in words, from the body of its session.end: for lists and for
+ * screens. */
 #ifndef RECORD_READ_ENDED_H
 #define RECORD_READ_ENDED_H
 
 #include "base/json.h"
 
-/* "ended" (well), "stopped" (by a person, or with its machine: nothing went wrong), "failed". Static. */
+/* "ended" (well), "stopped" (by a person, or with its machine: nothing went wrong), "failed".
+ * Static. */
 const char *ended_word(const json_t *end);
-/* Why, the first line of it; "" it ended well or does not say. Not sanitised: a server's words may be in it. Borrowed from
- * @end; its bytes are *@len_out. */
+/* Why, the first line of it; "" it ended well or does not say. Not sanitised: a server's words may
+ * be in it. Borrowed from @end; its bytes are *@len_out. */
 const char *ended_why(const json_t *end, size_t *len_out);
 
 #endif

@@ -32,14 +32,19 @@ static const char *const where_sql[] = {
 
 static bool feed_prepare(struct feed *f)
 {
-	CLEANUP(free_ptr) char *next =
-		mem_printf("SELECT " READ_EVENT_COLUMNS " FROM event WHERE %sseq > ?1 AND seq <= ?2 ORDER BY seq LIMIT %d",
-			  where_sql[f->where], PAGE);
-	CLEANUP(free_ptr) char *prev =
-		mem_printf("SELECT " READ_EVENT_COLUMNS " FROM event WHERE %sseq < ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT %d",
-			  where_sql[f->where], PAGE);
-	return sqlite3_prepare_v3(f->s->db, next, -1, SQLITE_PREPARE_PERSISTENT, &f->next, NULL) == SQLITE_OK &&
-	       sqlite3_prepare_v3(f->s->db, prev, -1, SQLITE_PREPARE_PERSISTENT, &f->prev, NULL) == SQLITE_OK;
+	CLEANUP(free_ptr)
+	char *next = mem_printf("SELECT " READ_EVENT_COLUMNS
+				" FROM event WHERE %sseq > ?1 AND seq <= ?2 ORDER BY seq LIMIT %d",
+				where_sql[f->where], PAGE);
+	CLEANUP(free_ptr)
+	char *prev =
+		mem_printf("SELECT " READ_EVENT_COLUMNS
+			   " FROM event WHERE %sseq < ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT %d",
+			   where_sql[f->where], PAGE);
+	return sqlite3_prepare_v3(f->s->db, next, -1, SQLITE_PREPARE_PERSISTENT, &f->next, NULL) ==
+		       SQLITE_OK &&
+	       sqlite3_prepare_v3(f->s->db, prev, -1, SQLITE_PREPARE_PERSISTENT, &f->prev, NULL) ==
+		       SQLITE_OK;
 }
 
 static void feed_unprepare(struct feed *f)
@@ -49,7 +54,8 @@ static void feed_unprepare(struct feed *f)
 	f->next = f->prev = NULL;
 }
 
-int feed_new(struct feed **out, struct session *s, enum feed_where where, uint64_t id, struct err *err)
+int feed_new(struct feed **out, struct session *s, enum feed_where where, uint64_t id,
+	     struct err *err)
 {
 	struct feed *f = NEW(struct feed);
 	*f = (struct feed){ .s = s, .where = where, .id = id, .beside = s->feeds };
@@ -99,7 +105,8 @@ uint64_t feed_seq(const struct feed *f)
 	return f->seq;
 }
 
-static int feed_fill(struct feed *f, struct page *p, sqlite3_stmt *st, uint64_t from, uint64_t limit, struct err *err)
+static int feed_fill(struct feed *f, struct page *p, sqlite3_stmt *st, uint64_t from,
+		     uint64_t limit, struct err *err)
 {
 	arena_reset(&p->arena);
 	p->nr = p->at = 0;
@@ -121,7 +128,8 @@ static void feed_give(const struct event *from, struct event *ev, struct arena *
 		ev->body = arena_strndup(arena, from->body, from->len);
 }
 
-int feed_next(struct feed *f, struct event *ev, struct arena *arena, uint64_t limit_seq, struct err *err)
+int feed_next(struct feed *f, struct event *ev, struct arena *arena, uint64_t limit_seq,
+	      struct err *err)
 {
 	uint64_t limit = limit_seq ? limit_seq : UINT64_MAX;
 	struct page *p = &f->ahead;

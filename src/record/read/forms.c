@@ -19,7 +19,8 @@ static void append_all(struct forms *f, const char *bytes, size_t len)
 		buf_append(&f->form[i], bytes, len);
 }
 
-/* Every form once with @bytes and once with the character @other: three characters make eight at most. */
+/* Every form once with @bytes and once with the character @other: three characters make eight at
+ * most. */
 static void append_either(struct forms *f, const char *bytes, size_t len, uint32_t other)
 {
 	struct forms with = { .nr = f->nr };
@@ -39,7 +40,10 @@ struct forms forms_of(const char *bytes, size_t len)
 		uint32_t cp = 0;
 		size_t used = 1;
 		bool text = utf8_next(bytes, len, &cp, &used) == UTF8_OK;
-		uint32_t other = !text ? cp : cp == 'i' ? DOTTED_I : cp < 0x80 ? cp : text_upper(cp);
+		uint32_t other = !text	     ? cp
+				 : cp == 'i' ? DOTTED_I
+				 : cp < 0x80 ? cp
+					     : text_upper(cp);
 		if (other != cp)
 			append_either(&f, bytes, used, other);
 		else

@@ -1,5 +1,5 @@
-/* The ways in which the search index may hold some characters in lower case: SQLite's own folding knows fewer letters than ours,
- * the rest stands there as it was written. */
+/* The ways in which the search index may hold some characters in lower case: SQLite's own folding
+ * knows fewer letters than ours, the rest stands there as it was written. */
 #ifndef RECORD_READ_FORMS_H
 #define RECORD_READ_FORMS_H
 

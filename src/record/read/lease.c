@@ -17,20 +17,26 @@
 
 enum { NOTE_AT = 64, NOTE_LEN = 50, WAIT_MS = 10000, LOOK_MS = 10 };
 
-/* Bytes of the companion that are locked (none of them needs to be there): a session's writer has both of the first, whoever
- * borrows the file the second alone, and whoever waits for him the third. */
+/* Bytes of the companion that are locked (none of them needs to be there): a session's writer has
+ * both of the first, whoever borrows the file the second alone, and whoever waits for him the
+ * third. */
 enum { BYTE_LIVE, BYTE_WRITES, BYTE_WANTS };
 
 static struct flock lease_range(short type, int first, int last)
 {
-	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = first, .l_len = last - first + 1 };
+	return (struct flock){
+		.l_type = type, .l_whence = SEEK_SET, .l_start = first, .l_len = last - first + 1
+	};
 }
 
 static void boot_id(char out[40])
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err err;
-	snprintf(out, 40, "%.36s", file_read("/proc/sys/kernel/random/boot_id", &text, 64, &err) == 0 ? buf_cstr(&text) : "-");
+	snprintf(out, 40, "%.36s",
+		 file_read("/proc/sys/kernel/random/boot_id", &text, 64, &err) == 0
+			 ? buf_cstr(&text)
+			 : "-");
 	out[strcspn(out, "\n")] = 0;
 }
 
@@ -45,19 +51,23 @@ static bool read_note(const struct buf *text, struct lease_note *out)
 	char boot[40], said[40] = "";
 	uint32_t turned;
 	boot_id(boot);
-	if (text->len <= NOTE_AT || sscanf(text->data, "%*d %39s", said) != 1 || strcmp(said, boot) != 0)
+	if (text->len <= NOTE_AT || sscanf(text->data, "%*d %39s", said) != 1 ||
+	    strcmp(said, boot) != 0)
 		return false;
-	return sscanf(text->data + NOTE_AT, "%16" SCNx64 " %8" SCNx32 " %12" SCNx64 " %8" SCNx32, &out->seq, &out->salt, &out->end,
-		      &turned) == 4 && turned == (out->salt ^ (uint32_t)out->end ^ (uint32_t)out->seq);
+	return sscanf(text->data + NOTE_AT, "%16" SCNx64 " %8" SCNx32 " %12" SCNx64 " %8" SCNx32,
+		      &out->seq, &out->salt, &out->end, &turned) == 4 &&
+	       turned == (out->salt ^ (uint32_t)out->end ^ (uint32_t)out->seq);
 }
 
 static int lease_refuse(const char *session_path, struct err *err)
 {
-	return err_set(err, ERR_BUSY, "session '%s' is being written by process %d: attach to it instead", session_path,
-		       lease_pid(session_path));
+	return err_set(err, ERR_BUSY,
+		       "session '%s' is being written by process %d: attach to it instead",
+		       session_path, lease_pid(session_path));
 }
 
-/* Has process @pid ended, or been killed? Its last thread may still wait for the disk, and holds what it held until then. */
+/* Has process @pid ended, or been killed? Its last thread may still wait for the disk, and holds
+ * what it held until then. */
 static bool lease_ends(int pid)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -80,7 +90,8 @@ static bool lease_ends(int pid)
 /* Whoever has borrowed it looks now and then whether it is wanted. */
 static int lease_lock(int fd, const char *session_path, int first, struct err *err)
 {
-	struct flock both = lease_range(F_WRLCK, first, BYTE_WRITES), want = lease_range(F_WRLCK, BYTE_WANTS, BYTE_WANTS);
+	struct flock both = lease_range(F_WRLCK, first, BYTE_WRITES),
+		     want = lease_range(F_WRLCK, BYTE_WANTS, BYTE_WANTS);
 	struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
 	int left = WAIT_MS / LOOK_MS, rc;
 	while ((rc = fcntl(fd, F_OFD_SETLK, &both)) < 0 && (errno == EAGAIN || errno == EACCES)) {
@@ -102,12 +113,14 @@ static int open_locked(const char *path, const char *session_path, int first, st
 {
 	for (;;) {
 		struct stat mine, there;
-		CLEANUP(fd_close) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+		CLEANUP(fd_close)
+		int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd < 0)
 			return err_sys(err, "cannot make '%s'", path);
 		if (lease_lock(fd, session_path, first, err) < 0)
 			return -1;
-		if (fstat(fd, &mine) == 0 && stat(path, &there) == 0 && mine.st_ino == there.st_ino) {
+		if (fstat(fd, &mine) == 0 && stat(path, &there) == 0 &&
+		    mine.st_ino == there.st_ino) {
 			int got = fd;
 			fd = -1;
 			return got;
@@ -115,7 +128,8 @@ static int open_locked(const char *path, const char *session_path, int first, st
 	}
 }
 
-static int lease_take_from(const char *session_path, int first, struct lease_note *was_out, struct err *err)
+static int lease_take_from(const char *session_path, int first, struct lease_note *was_out,
+			   struct err *err)
 {
 	CLEANUP(free_ptr) char *path = lease_companion(session_path);
 	CLEANUP(buf_release) struct buf before = BUF_INIT;
@@ -158,7 +172,8 @@ static bool is_locked(int fd, int byte)
 static bool lease_asked(const char *session_path, int byte)
 {
 	CLEANUP(free_ptr) char *path = lease_companion(session_path);
-	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	CLEANUP(fd_close)
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	return is_locked(fd, byte);
 }
 
@@ -189,8 +204,9 @@ int lease_pid(const char *session_path)
 void lease_note(int lease, const struct lease_note *note)
 {
 	char text[NOTE_LEN + 2];
-	snprintf(text, sizeof(text), "%016" PRIx64 " %08" PRIx32 " %012" PRIx64 " %08" PRIx32 "\n", note->seq, note->salt,
-		 note->end & 0xffffffffffff, note->salt ^ (uint32_t)note->end ^ (uint32_t)note->seq);
+	snprintf(text, sizeof(text), "%016" PRIx64 " %08" PRIx32 " %012" PRIx64 " %08" PRIx32 "\n",
+		 note->seq, note->salt, note->end & 0xffffffffffff,
+		 note->salt ^ (uint32_t)note->end ^ (uint32_t)note->seq);
 	if (lease >= 0 && pwrite(lease, text, strlen(text), NOTE_AT) < 0)
 		return; /* nobody depends on it */
 }

@@ -6,9 +6,10 @@
 
 enum { LIST_MAX = 1 << 20 };
 
-/* The row @name as JSON: {"as"?, "keep"?, "plus"}. A list begins only with earlier rows: @before goes down, so nobody's file
- * makes a reader go round in a circle. */
-static json_t *read_list_read_row(struct session *s, const struct hash *name, int64_t *before, struct err *err)
+/* The row @name as JSON: {"as"?, "keep"?, "plus"}. A list begins only with earlier rows: @before
+ * goes down, so nobody's file makes a reader go round in a circle. */
+static json_t *read_list_read_row(struct session *s, const struct hash *name, int64_t *before,
+				  struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	int64_t row;
@@ -31,7 +32,8 @@ static json_t *read_list_read_row(struct session *s, const struct hash *name, in
 
 static bool read_list_name_of(const json_t *v, struct hash *out)
 {
-	return json_is_string(v) && hex_parse(json_string_value(v), json_string_length(v), out->b, HASH_LEN);
+	return json_is_string(v) &&
+	       hex_parse(json_string_value(v), json_string_length(v), out->b, HASH_LEN);
 }
 
 /* @list as it stands so far, then one row more. */
@@ -42,7 +44,8 @@ static int read_list_extend(json_t *list, const json_t *row, struct err *err)
 	if (keep) {
 		json_int_t n = json_is_integer(keep) ? json_integer_value(keep) : -1;
 		if (n < 0 || (size_t)n > nr)
-			return err_set(err, ERR_DAMAGED, "a list of messages keeps more than there was");
+			return err_set(err, ERR_DAMAGED,
+				       "a list of messages keeps more than there was");
 		while (nr > (size_t)n)
 			json_array_remove(list, --nr);
 	}
@@ -52,8 +55,10 @@ static int read_list_extend(json_t *list, const json_t *row, struct err *err)
 	return 0;
 }
 
-/* The rows that make the list, the last one first, back to the first or to the list that was read before. */
-static int read_list_gather(struct session *s, struct hash name, json_t *rows, json_t **begin, struct err *err)
+/* The rows that make the list, the last one first, back to the first or to the list that was read
+ * before. */
+static int read_list_gather(struct session *s, struct hash name, json_t *rows, json_t **begin,
+			    struct err *err)
 {
 	int64_t before = INT64_MAX;
 	for (;;) {
@@ -71,7 +76,8 @@ static int read_list_gather(struct session *s, struct hash name, json_t *rows, j
 			return 0;
 		}
 		if (!read_list_name_of(as, &name))
-			return err_set(err, ERR_DAMAGED, "a list of messages begins with what is no name");
+			return err_set(err, ERR_DAMAGED,
+				       "a list of messages begins with what is no name");
 	}
 }
 

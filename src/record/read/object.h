@@ -6,7 +6,8 @@
 
 enum object_type { OBJECT_TREE = 2, OBJECT_BLOB = 3 };
 struct object_id {
-	uint8_t b[20]; /* git's SHA-1 name; what is proven rests on H(type, size, bytes), not on this */
+	/* git's SHA-1 name; what is proven rests on H(type, size, bytes), not on this */
+	uint8_t b[20];
 };
 
 /* Git's name for these bytes: SHA-1 of "blob 12\0" + bytes. */

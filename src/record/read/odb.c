@@ -29,7 +29,8 @@ static git_object_t git_type(enum object_type type)
 	return type == OBJECT_TREE ? GIT_OBJECT_TREE : GIT_OBJECT_BLOB;
 }
 
-static int odb_read(void **data, size_t *len, git_object_t *type, git_odb_backend *parent, const git_oid *oid)
+static int odb_read(void **data, size_t *len, git_object_t *type, git_odb_backend *parent,
+		    const git_oid *oid)
 {
 	struct backend *b = (struct backend *)parent;
 	enum object_type t = OBJECT_BLOB;
@@ -82,7 +83,8 @@ int odb_open(git_odb **out, struct session *s, struct err *err)
 		const git_error *why = git_error_last();
 		git_odb_free(odb);
 		free(b);
-		return err_set(err, ERR_IO, "cannot make an object database: %s", why ? why->message : "unknown");
+		return err_set(err, ERR_IO, "cannot make an object database: %s",
+			       why ? why->message : "unknown");
 	}
 	*out = odb;
 	return 0;

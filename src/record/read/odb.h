@@ -1,7 +1,9 @@
-/* A session file's git objects as a libgit2 object database, read-only: git_odb_* works on it without a repository.
+/* A session file's git objects as a libgit2 object database, read-only: git_odb_* works on it
+ * without a repository.
  *
- * The session is borrowed and must outlive the database; both belong to one thread. Turn libgit2's cache off
- * (GIT_OPT_ENABLE_CACHING 0) where objects may be redacted meanwhile. Call git_libgit2_init before. */
+ * The session is borrowed and must outlive the database; both belong to one thread. Turn libgit2's
+ * cache off (GIT_OPT_ENABLE_CACHING 0) where objects may be redacted meanwhile. Call
+ * git_libgit2_init before. */
 #ifndef RECORD_READ_ODB_H
 #define RECORD_READ_ODB_H
 

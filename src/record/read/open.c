@@ -23,17 +23,21 @@ static uint32_t read_open_be32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* What can be said without opening it. Closing a descriptor of the file would drop the locks that SQLite has on it in
- * this process, so the header is read by hand only when SQLite could make nothing of it. */
+/* What can be said without opening it. Closing a descriptor of the file would drop the locks that
+ * SQLite has on it in this process, so the header is read by hand only when SQLite could make
+ * nothing of it. */
 static int read_open_look(const char *path, struct err *err)
 {
 	struct stat st;
 	if (stat(path, &st) < 0)
-		return errno == ENOENT ? err_set(err, ERR_NOENT, "there is no session file '%s'", path)
-				       : err_sys(err, "cannot look at '%s'", path);
+		return errno == ENOENT
+			       ? err_set(err, ERR_NOENT, "there is no session file '%s'", path)
+			       : err_sys(err, "cannot look at '%s'", path);
 	if (S_ISDIR(st.st_mode))
-		return err_set(err, ERR_INVALID, "'%s' is a directory, not a session file: name one of the .glass files in it",
-			       path);
+		return err_set(
+			err, ERR_INVALID,
+			"'%s' is a directory, not a session file: name one of the .glass files in it",
+			path);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_INVALID, "'%s' is not a regular file", path);
 	if (st.st_size == 0)
@@ -48,24 +52,32 @@ static bool is_damaged(const char *path, struct err *err)
 {
 	char place[160];
 	bool told = verify_unopened(path, place, sizeof(place));
-	return told && err_set(err, ERR_DAMAGED, "session file '%s' is damaged: %s", path, place) < 0;
+	return told &&
+	       err_set(err, ERR_DAMAGED, "session file '%s' is damaged: %s", path, place) < 0;
 }
 
-static int read_open_check_header(const char *path, uint32_t application, uint32_t format, struct err *err)
+static int read_open_check_header(const char *path, uint32_t application, uint32_t format,
+				  struct err *err)
 {
 	char place[160], doubt[200] = "";
 	bool known = application == APPLICATION && format <= FORMAT;
 	if (!known && verify_unopened(path, place, sizeof(place)))
 		snprintf(doubt, sizeof(doubt), "; or it is damaged: %s", place);
 	if (application == PROOF)
-		return err_set(err, ERR_INVALID, "'%s' is a proof bundle, not a session file: check_proof.sh checks it%s", path, doubt);
+		return err_set(
+			err, ERR_INVALID,
+			"'%s' is a proof bundle, not a session file: check_proof.sh checks it%s",
+			path, doubt);
 	if (application != APPLICATION)
-		return err_set(err, ERR_INVALID, "'%s' is an SQLite database of another program, not a session file%s", path,
-			       doubt);
+		return err_set(
+			err, ERR_INVALID,
+			"'%s' is an SQLite database of another program, not a session file%s", path,
+			doubt);
 	if (format > FORMAT)
-		return err_set(err, ERR_UNSUPPORTED,
-			       "session file '%s' has format %u, this version reads up to %d: use a newer sandglass%s",
-			       path, format, FORMAT, doubt);
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"session file '%s' has format %u, this version reads up to %d: use a newer sandglass%s",
+			path, format, FORMAT, doubt);
 	return 0;
 }
 
@@ -81,11 +93,15 @@ static int read_open_explain(struct session *s, const char *path, struct err *er
 		return err_set(err, ERR_DAMAGED, "'%s' is cut off at byte %zd", path, n);
 	if (n < (ssize_t)sizeof(head) || memcmp(head, "SQLite format 3", 16))
 		return err_set(err, ERR_INVALID, "'%s' is not a session file", path);
-	if (read_open_check_header(path, read_open_be32(head + 68), read_open_be32(head + 60), err) < 0)
+	if (read_open_check_header(path, read_open_be32(head + 68), read_open_be32(head + 60),
+				   err) < 0)
 		return -1;
 	if (s->foreign)
-		return err_set(err, ERR_DAMAGED, "session file '%s' has views or triggers where a session has tables", path);
-	return err_set(err, ERR_DAMAGED, "session file '%s' is damaged: %s", path, sqlite3_errmsg(s->db));
+		return err_set(err, ERR_DAMAGED,
+			       "session file '%s' has views or triggers where a session has tables",
+			       path);
+	return err_set(err, ERR_DAMAGED, "session file '%s' is damaged: %s", path,
+		       sqlite3_errmsg(s->db));
 }
 
 /* SQLite's URI: everything that could mean something in one is escaped. */
@@ -106,7 +122,8 @@ static uint32_t read_open_pragma(struct session *s, const char *sql, int *rc)
 {
 	sqlite3_stmt *st = NULL;
 	uint32_t v = 0;
-	if (*rc == SQLITE_OK && (*rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL)) == SQLITE_OK) {
+	if (*rc == SQLITE_OK &&
+	    (*rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL)) == SQLITE_OK) {
 		*rc = sqlite3_step(st);
 		v = (uint32_t)sqlite3_column_int64(st, 0);
 		*rc = *rc == SQLITE_ROW ? SQLITE_OK : *rc == SQLITE_DONE ? SQLITE_CORRUPT : *rc;
@@ -121,11 +138,13 @@ static int read_origins(struct session *s)
 	free(s->origin);
 	s->origin = NULL;
 	s->nr_origins = 0;
-	int rc = sqlite3_prepare_v2(s->db, "SELECT seq, uuid, key FROM origin ORDER BY seq", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(s->db, "SELECT seq, uuid, key FROM origin ORDER BY seq", -1,
+				    &st, NULL);
 	if (rc == SQLITE_ERROR)
 		return SQLITE_OK; /* made before there were forks */
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		if (sqlite3_column_bytes(st, 1) != UUID_LEN || sqlite3_column_bytes(st, 2) != SIGN_KEY_LEN) {
+		if (sqlite3_column_bytes(st, 1) != UUID_LEN ||
+		    sqlite3_column_bytes(st, 2) != SIGN_KEY_LEN) {
 			rc = SQLITE_CORRUPT;
 			break;
 		}
@@ -161,8 +180,8 @@ void session_chain_start(const struct session *s, struct hash *out)
 		chain_start(s->uuid, s->key, out);
 }
 
-/* A view or a virtual table in the place of a table answers what it likes, for as long as it likes; a trigger that is none of
- * ours acts when the session is resumed. */
+/* A view or a virtual table in the place of a table answers what it likes, for as long as it likes;
+ * a trigger that is none of ours acts when the session is resumed. */
 static bool has_foreign_schema(struct session *s)
 {
 	static const char sql[] =
@@ -182,23 +201,29 @@ static int read_open_connect_to(struct session *s, const char *path, const char 
 	sqlite3_stmt *st = NULL;
 	sqlite3_close(s->db);
 	s->db = NULL;
-	int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX;
+	int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE |
+		    SQLITE_OPEN_NOMUTEX;
 	if (!strcmp(query, "?mode=rw"))
-		flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX;
+		flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE |
+			SQLITE_OPEN_NOMUTEX;
 	int rc = sqlite3_open_v2(uri, &s->db, flags, NULL);
 	if (rc != SQLITE_OK)
 		return rc;
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_busy_timeout(s->db, 2000);
-	rc = sqlite3_exec(s->db, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA query_only=ON", NULL, NULL, NULL);
+	rc = sqlite3_exec(s->db,
+			  "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA query_only=ON",
+			  NULL, NULL, NULL);
 	s->application = read_open_pragma(s, "PRAGMA application_id", &rc);
 	s->format = read_open_pragma(s, "PRAGMA user_version", &rc);
 	if (rc == SQLITE_OK && (s->application != APPLICATION || s->format > FORMAT))
 		return SQLITE_OK; /* told by the caller */
 	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(s->db, "SELECT id, uuid, name, key FROM session", -1, &st, NULL);
-	if (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW && sqlite3_column_bytes(st, 1) == UUID_LEN &&
+		rc = sqlite3_prepare_v2(s->db, "SELECT id, uuid, name, key FROM session", -1, &st,
+					NULL);
+	if (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW &&
+	    sqlite3_column_bytes(st, 1) == UUID_LEN &&
 	    sqlite3_column_bytes(st, 3) == SIGN_KEY_LEN) {
 		free(s->id);
 		free(s->name);
@@ -239,7 +264,8 @@ static int connect_somehow(struct session *s, const char *path, struct err *err)
 	bool unclean = (stat(wal, &st) == 0 && st.st_size > 0) || lease_busy(path);
 	if (unclean)
 		return open_copy(s, path, err);
-	return read_open_connect_to(s, path, "?immutable=1") == SQLITE_OK ? 0 : session_failed(s, err);
+	return read_open_connect_to(s, path, "?immutable=1") == SQLITE_OK ? 0
+									  : session_failed(s, err);
 }
 
 int session_open(struct session **out, const char *path, struct err *err)
@@ -247,7 +273,8 @@ int session_open(struct session **out, const char *path, struct err *err)
 	return session_open_until(out, path, NULL, err);
 }
 
-int session_open_until(struct session **out, const char *path, const atomic_bool *stop, struct err *err)
+int session_open_until(struct session **out, const char *path, const atomic_bool *stop,
+		       struct err *err)
 {
 	hash_init();
 	if (read_open_look(path, err) < 0)
@@ -255,7 +282,8 @@ int session_open_until(struct session **out, const char *path, const atomic_bool
 	struct session *s = NEW(struct session);
 	s->path = mem_strdup(path);
 	s->stop = stop;
-	if (connect_somehow(s, path, err) < 0 || read_open_check_header(path, s->application, s->format, err) < 0) {
+	if (connect_somehow(s, path, err) < 0 ||
+	    read_open_check_header(path, s->application, s->format, err) < 0) {
 		session_close(&s);
 		return -1;
 	}
@@ -272,7 +300,8 @@ bool session_left(struct session *s)
 	if (s->copy || stat(wal, &st) == 0 || errno != ENOENT || stat(s->path, &st) < 0)
 		return false;
 	bool two = sqlite3_prepare_v2(s->db, "PRAGMA journal_mode", -1, &ask, NULL) == SQLITE_OK &&
-		   sqlite3_step(ask) == SQLITE_ROW && !strcmp((const char *)sqlite3_column_text(ask, 0), "wal");
+		   sqlite3_step(ask) == SQLITE_ROW &&
+		   !strcmp((const char *)sqlite3_column_text(ask, 0), "wal");
 	sqlite3_finalize(ask);
 	return two;
 }

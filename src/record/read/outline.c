@@ -1,4 +1,5 @@
-/* Looking at a long session without reading it: what an event is about but not what it says; the events that tell most. */
+/* Looking at a long session without reading it: what an event is about but not what it says; the
+ * events that tell most. */
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -6,7 +7,8 @@
 
 enum { BEGINNING = 32, AGENT_BEGINNING = 6, LEAST_EACH = 4, MOST_AGENTS = 2048 };
 
-int session_headers(struct session *s, uint64_t after_seq, struct event *ev, size_t max, size_t *nr_out, struct err *err)
+int session_headers(struct session *s, uint64_t after_seq, struct event *ev, size_t max,
+		    size_t *nr_out, struct err *err)
 {
 	sqlite3_stmt *st = session_sql(s, READ_HEADERS, err);
 	int rc;
@@ -39,8 +41,8 @@ static void outline_add(struct seqs *l, uint64_t seq)
 }
 
 /* Numbers that a statement gives for up to three of them. */
-static int outline_ask(struct session *s, enum read_sql which, uint64_t a, uint64_t b, uint64_t c, struct seqs *out,
-	       struct err *err)
+static int outline_ask(struct session *s, enum read_sql which, uint64_t a, uint64_t b, uint64_t c,
+		       struct seqs *out, struct err *err)
 {
 	const uint64_t value[] = { a, b, c };
 	sqlite3_stmt *st = session_sql(s, which, err);
@@ -61,7 +63,8 @@ static int outline_agents(struct session *s, struct seqs *out, struct err *err)
 {
 	for (size_t before = SIZE_MAX; before != out->nr && out->nr < MOST_AGENTS;) {
 		before = out->nr;
-		if (outline_ask(s, READ_NEXT_AGENT, before ? out->seq[before - 1] : 0, 0, 0, out, err) < 0)
+		if (outline_ask(s, READ_NEXT_AGENT, before ? out->seq[before - 1] : 0, 0, 0, out,
+				err) < 0)
 			return -1;
 	}
 	return 0;
@@ -79,12 +82,14 @@ static void outline_finish(struct seqs *l, uint64_t upto)
 	if (l->nr > 1)
 		qsort(l->seq, l->nr, sizeof(*l->seq), outline_compare);
 	for (size_t i = 0; i < l->nr; i++)
-		if (l->seq[i] <= upto && l->seq[i] > 0 && (left == 0 || l->seq[left - 1] != l->seq[i]))
+		if (l->seq[i] <= upto && l->seq[i] > 0 &&
+		    (left == 0 || l->seq[left - 1] != l->seq[i]))
 			l->seq[left++] = l->seq[i];
 	l->nr = left;
 }
 
-int session_outline(struct session *s, uint64_t upto, size_t max, uint64_t **seq_out, size_t *nr_out, struct err *err)
+int session_outline(struct session *s, uint64_t upto, size_t max, uint64_t **seq_out,
+		    size_t *nr_out, struct err *err)
 {
 	struct seqs all = { 0 }, who = { 0 };
 	int rc = outline_agents(s, &who, err);

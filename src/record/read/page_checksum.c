@@ -55,9 +55,10 @@ bool page_checksum_hold(const uint8_t page[SUMS_PAGE])
 	return !memcmp(page + SUMS_PAGE - SUMS_TAIL, sum, SUMS_TAIL);
 }
 
-/* --- the main file -------------------------------------------------------------------------------------------------- */
+/* --- the main file ---------------------------------------------------------------------------- */
 
-static bool page_holds(sums_read_fn *read, void *self, uint64_t page, bool again, uint8_t buf[SUMS_PAGE])
+static bool page_holds(sums_read_fn *read, void *self, uint64_t page, bool again,
+		       uint8_t buf[SUMS_PAGE])
 {
 	static const struct timespec while_it_is_written = { .tv_nsec = 5000000 };
 	for (int tries = 0; tries < (again ? TRIES : 1); tries++) {
@@ -69,18 +70,21 @@ static bool page_holds(sums_read_fn *read, void *self, uint64_t page, bool again
 	return false;
 }
 
-/* Pages behind the first tell whether there are sums when the first, which should, is itself in doubt. */
+/* Pages behind the first tell whether there are sums when the first, which should, is itself in
+ * doubt. */
 static bool others_hold(sums_read_fn *read, void *self)
 {
 	static const uint8_t none[SUMS_TAIL];
 	uint8_t page[SUMS_PAGE];
 	int held = 0;
 	for (uint64_t n = 2; n <= 4; n++)
-		held += page_holds(read, self, n, false, page) && memcmp(page + SUMS_PAGE - SUMS_TAIL, none, SUMS_TAIL) != 0;
+		held += page_holds(read, self, n, false, page) &&
+			memcmp(page + SUMS_PAGE - SUMS_TAIL, none, SUMS_TAIL) != 0;
 	return held >= 2;
 }
 
-void page_checksum_look(sums_read_fn *read, sums_excused_fn *excused, void *self, uint64_t size, bool again, struct sums *out)
+void page_checksum_look(sums_read_fn *read, sums_excused_fn *excused, void *self, uint64_t size,
+			bool again, struct sums *out)
 {
 	uint8_t page[SUMS_PAGE];
 	*out = (struct sums){ 0 };
@@ -96,7 +100,8 @@ void page_checksum_look(sums_read_fn *read, sums_excused_fn *excused, void *self
 	}
 	uint64_t last = size / SUMS_PAGE + (size % SUMS_PAGE ? 1 : 0);
 	for (uint64_t n = 1; out->kept && n <= last; n++)
-		if (!page_holds(read, self, n, again, page) && !(excused && excused(self, n, page))) {
+		if (!page_holds(read, self, n, again, page) &&
+		    !(excused && excused(self, n, page))) {
 			out->bad++;
 			out->first_bad = out->first_bad ? out->first_bad : n;
 		}
@@ -121,7 +126,7 @@ int page_checksum_look_file(const char *path, struct sums *out, uint64_t *size_o
 	return 0;
 }
 
-/* --- the write-ahead log (SQLite's file format, section 4) ------------------------------------------------------------ */
+/* --- the write-ahead log (SQLite's file format, section 4) ------------------------------------ */
 
 struct log_walk {
 	int fd;
@@ -136,8 +141,8 @@ static bool log_header(struct log_walk *w, const uint8_t h[LOG_HEADER])
 	w->sum[0] = w->sum[1] = 0;
 	memcpy(w->salt, h + 16, sizeof(w->salt));
 	page_checksum_sum_of(h, 24, w->big, w->sum);
-	return (be32_at(h) & ~1U) == 0x377f0682 && be32_at(h + 8) == SUMS_PAGE && be32_at(h + 24) == w->sum[0] &&
-	       be32_at(h + 28) == w->sum[1];
+	return (be32_at(h) & ~1U) == 0x377f0682 && be32_at(h + 8) == SUMS_PAGE &&
+	       be32_at(h + 24) == w->sum[0] && be32_at(h + 28) == w->sum[1];
 }
 
 /* Does any frame behind @at belong to this run? */
@@ -145,14 +150,17 @@ static bool more_of_this_run(struct log_walk *w, uint64_t at, uint64_t size)
 {
 	for (; at + FRAME_HEADER <= size; at += FRAME) {
 		uint8_t h[FRAME_HEADER];
-		if (pread(w->fd, h, sizeof(h), (off_t)at) == sizeof(h) && !memcmp(h + 8, w->salt, sizeof(w->salt)))
+		if (pread(w->fd, h, sizeof(h), (off_t)at) == sizeof(h) &&
+		    !memcmp(h + 8, w->salt, sizeof(w->salt)))
 			return true;
 	}
 	return false;
 }
 
-/* The offset of a byte in the frame at @at of which one or two bits are turned and nothing else is wrong; 0 = it is not that. */
-static uint64_t turned_in(const struct log_walk *w, const uint8_t *frame, uint64_t at, const uint32_t before[2])
+/* The offset of a byte in the frame at @at of which one or two bits are turned and nothing else is
+ * wrong; 0 = it is not that. */
+static uint64_t turned_in(const struct log_walk *w, const uint8_t *frame, uint64_t at,
+			  const uint32_t before[2])
 {
 	int byte = bitflip_byte(frame, w->big, before, w->salt);
 	return byte < 0 ? 0 : at + (uint64_t)byte;
@@ -172,7 +180,9 @@ static void walk_log(struct log_walk *w, uint64_t size, struct log_end *out)
 		}
 		if (!ours) {
 			out->turned_at = turned_in(w, frame, at, w->sum);
-			out->why = out->turned_at || more_of_this_run(w, at + FRAME, size) ? "is damaged" : NULL;
+			out->why = out->turned_at || more_of_this_run(w, at + FRAME, size)
+					   ? "is damaged"
+					   : NULL;
 			out->bad_at = out->why ? at : 0;
 			out->left = size - at;
 			return;
@@ -217,7 +227,7 @@ int page_checksum_look_log(const char *path, struct log_end *out, struct err *er
 	return 0;
 }
 
-/* --- pages in the log ------------------------------------------------------------------------------------------------- */
+/* --- pages in the log ------------------------------------------------------------------------- */
 
 int page_checksum_log_pages(const char *path, struct log_pages *out, struct err *err)
 {
@@ -241,13 +251,15 @@ int page_checksum_log_pages(const char *path, struct log_pages *out, struct err 
 	return 0;
 }
 
-bool page_checksum_in_log(const char *path, const struct log_pages *in, uint64_t nr, const uint8_t bytes[SUMS_PAGE])
+bool page_checksum_in_log(const char *path, const struct log_pages *in, uint64_t nr,
+			  const uint8_t bytes[SUMS_PAGE])
 {
 	uint8_t page[SUMS_PAGE];
 	CLEANUP(free_ptr) char *name = mem_printf("%s-wal", path);
 	CLEANUP(fd_close) int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	for (size_t i = in->nr; fd >= 0 && i-- > 0;)
-		if (in->page[i].nr == nr && pread(fd, page, sizeof(page), (off_t)in->page[i].at) == sizeof(page) &&
+		if (in->page[i].nr == nr &&
+		    pread(fd, page, sizeof(page), (off_t)in->page[i].at) == sizeof(page) &&
 		    !memcmp(page, bytes, SUMS_PAGE - SUMS_TAIL))
 			return true;
 	return false;

@@ -10,8 +10,20 @@
 #include "record/read/session.h"
 
 enum read_sql {
-	READ_HEAD, READ_EVENT, READ_SIZE, READ_OUTPUT, READ_EACH, READ_OBJECT, READ_MESSAGE, READ_HEADERS,
-	READ_NEXT_AGENT, READ_AGENT_FIRST, READ_AGENT_LAST, READ_SEGMENT, READ_STEPS, READ_SQL_NR
+	READ_HEAD,
+	READ_EVENT,
+	READ_SIZE,
+	READ_OUTPUT,
+	READ_EACH,
+	READ_OBJECT,
+	READ_MESSAGE,
+	READ_HEADERS,
+	READ_NEXT_AGENT,
+	READ_AGENT_FIRST,
+	READ_AGENT_LAST,
+	READ_SEGMENT,
+	READ_STEPS,
+	READ_SQL_NR
 };
 
 /* Of a fork: the events up to @seq are those of another session. */
@@ -30,11 +42,11 @@ struct session {
 	struct origin *origin; /* by seq */
 	size_t nr_origins;
 	const atomic_bool *stop; /* borrowed: to give up; NULL nobody can say so */
-	char *copy;     /* private folder that holds a copy; NULL = the file itself */
+	char *copy;		 /* private folder that holds a copy; NULL = the file itself */
 	uint32_t application, format;
 	struct hash list_name; /* list.c: the list that was read last; NULL none */
 	json_t *list;
-	struct feed *feeds; /* that read it, feed.c */
+	struct feed *feeds;	     /* that read it, feed.c */
 	session_reading_fn *reading; /* search.c */
 	void *reading_self;
 };
@@ -49,11 +61,13 @@ void session_stops(struct session *s, sqlite3 *db); /* what @db does is given up
 
 /* Owned by the session; NULL and @err when the file is not readable. Reset it after use. */
 sqlite3_stmt *session_sql(struct session *s, enum read_sql which, struct err *err);
-int session_failed(struct session *s, struct err *err); /* what sqlite says as an error; returns -1 */
+/* what sqlite says as an error; returns -1 */
+int session_failed(struct session *s, struct err *err);
 /* The feeds of @s have to ask its new connection. */
 void feeds_rejoin(struct session *s);
 /* session_message, and the row where it stands. */
-int session_message_row(struct session *s, const struct hash *id, int64_t *row_out, struct buf *out, struct err *err);
+int session_message_row(struct session *s, const struct hash *id, int64_t *row_out, struct buf *out,
+			struct err *err);
 /* Columns in the order of READ_EVENT_COLUMNS; the body goes into @arena. */
 #define READ_EVENT_COLUMNS "seq, cause, agent, box, action, ts_us, mono_us, kind, body"
 void session_row(sqlite3_stmt *st, struct event *ev, struct arena *arena);

@@ -1,5 +1,6 @@
-/* Full text search. The index (trigrams, no positions) says where it could stand; the text itself says whether it does.
- * What the index does not reach yet is read through, so that an answer is complete at any moment. */
+/* Full text search. The index (trigrams, no positions) says where it could stand; the text itself
+ * says whether it does. What the index does not reach yet is read through, so that an answer is
+ * complete at any moment. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,11 +21,12 @@ struct look {
 	size_t terms;
 	struct buf text, folded;
 	struct clauses clauses;
-	struct buf all, few; /* what the index is asked: empty: it can tell nothing, or few has not been chosen */
+	/* what the index is asked: empty: it can tell nothing, or few has not been chosen */
+	struct buf all, few;
 	bool compiled, coarse;
-	bool sampled; /* the bits are of few, which is less than all */
+	bool sampled;	      /* the bits are of few, which is less than all */
 	uint64_t after, upto; /* of which range the bits are */
-	uint64_t *bits;       /* bit i: event after + 1 + i may hold the words; owned */
+	uint64_t *bits;	      /* bit i: event after + 1 + i may hold the words; owned */
 	size_t cap;
 	uint64_t gap, gap_end; /* none of the events behind gap, before gap_end, may hold them */
 	struct err why;	       /* why a text could not be read, the first one */
@@ -60,7 +62,8 @@ static void read_search_fold(const char *bytes, size_t len, struct buf *out)
 
 static void add_term(struct look *q, const char *bytes, size_t len)
 {
-	while (len && bytes[len - 1] == '*') /* a prefix: words are found inside longer ones anyway */
+	/* a prefix: words are found inside longer ones anyway */
+	while (len && bytes[len - 1] == '*')
 		len--;
 	if (len && q->terms < TERMS)
 		read_search_fold(bytes, len, &q->term[q->terms++]);
@@ -88,7 +91,8 @@ uint64_t session_indexed(struct session *s)
 {
 	sqlite3_stmt *st = NULL;
 	uint64_t seq = 0;
-	if (sqlite3_prepare_v2(s->db, "SELECT value FROM mark WHERE name = 'indexed'", -1, &st, NULL) == SQLITE_OK &&
+	if (sqlite3_prepare_v2(s->db, "SELECT value FROM mark WHERE name = 'indexed'", -1, &st,
+			       NULL) == SQLITE_OK &&
 	    sqlite3_step(st) == SQLITE_ROW && sqlite3_column_int64(st, 0) > 0)
 		seq = (uint64_t)sqlite3_column_int64(st, 0);
 	sqlite3_finalize(st);
@@ -107,8 +111,11 @@ bool session_valued(struct session *s)
 /* The index's vocabulary, for short terms: a temporary table, and all that a reader ever makes. */
 static void open_vocabulary(struct session *s)
 {
-	sqlite3_exec(s->db, "PRAGMA query_only=OFF; CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms USING"
-			    " fts5vocab('main', 'search', 'row'); PRAGMA query_only=ON", NULL, NULL, NULL);
+	sqlite3_exec(
+		s->db,
+		"PRAGMA query_only=OFF; CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms USING"
+		" fts5vocab('main', 'search', 'row'); PRAGMA query_only=ON",
+		NULL, NULL, NULL);
 }
 
 struct look *look_new(struct session *s, const char *match)
@@ -158,7 +165,8 @@ bool look_holds(struct look *q, uint64_t seq)
 	int rc = text_of_event(&q->reader, seq, &q->text, &err);
 	if (rc < 0 && q->why.code == ERR_NONE) {
 		q->why = err;
-		(void)err_wrap(&q->why, "what event %llu says cannot be searched", (unsigned long long)seq);
+		(void)err_wrap(&q->why, "what event %llu says cannot be searched",
+			       (unsigned long long)seq);
 	}
 	if (rc != 1)
 		return false;
@@ -194,7 +202,8 @@ uint64_t look_next(const struct look *q, uint64_t seq)
 	return 0;
 }
 
-/* glass_hit(rowid, look): notes an event of the range; true: it is behind that. A row that SQLite need not hand out costs half. */
+/* glass_hit(rowid, look): notes an event of the range; true: it is behind that. A row that SQLite
+ * need not hand out costs half. */
 static void sql_hit(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	(void)argc;
@@ -207,12 +216,15 @@ static void sql_hit(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 static sqlite3_stmt *read_search_hits(struct look *q)
 {
-	static const char sql[] = "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid > ?2 AND glass_hit(rowid, ?3) ORDER BY rowid";
+	static const char sql[] =
+		"SELECT rowid FROM search WHERE search MATCH ?1 AND rowid > ?2 AND glass_hit(rowid, ?3) ORDER BY rowid";
 	sqlite3_stmt *st = NULL;
 	if (sqlite3_prepare_v2(q->s->db, sql, -1, &st, NULL) == SQLITE_OK)
 		return st;
-	/* the first time; doing it again would have all statements of the connection compiled anew */
-	sqlite3_create_function(q->s->db, "glass_hit", 2, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, sql_hit, NULL, NULL);
+	/* the first time; doing it again would have all statements of the connection compiled
+	 * anew */
+	sqlite3_create_function(q->s->db, "glass_hit", 2, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL,
+				sql_hit, NULL, NULL);
 	sqlite3_prepare_v2(q->s->db, sql, -1, &st, NULL);
 	return st;
 }
@@ -222,8 +234,8 @@ static void read_search_free_nothing(void *p)
 	(void)p;
 }
 
-/* Sets the bits behind @after up to q->upto. Where the index finds nothing it reads on behind that, however far; so the gap is
- * remembered. */
+/* Sets the bits behind @after up to q->upto. Where the index finds nothing it reads on behind that,
+ * however far; so the gap is remembered. */
 static int ask_index(struct look *q, const struct buf *query, uint64_t after, struct err *err)
 {
 	uint64_t indexed = session_indexed(q->s); /* first: the index may grow */
@@ -233,9 +245,12 @@ static int ask_index(struct look *q, const struct buf *query, uint64_t after, st
 	sqlite3_bind_text64(st, 1, query->data, query->len, SQLITE_STATIC, SQLITE_UTF8);
 	sqlite3_bind_int64(st, 2, (int64_t)after);
 	sqlite3_bind_pointer(st, 3, q, "look", read_search_free_nothing);
-	int rc = sqlite3_step(st), result = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : session_failed(q->s, err);
+	int rc = sqlite3_step(st),
+	    result = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : session_failed(q->s, err);
 	q->gap = q->upto;
-	q->gap_end = result < 0 ? 0 : rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(st, 0) : indexed + 1;
+	q->gap_end = result < 0		? 0
+		     : rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(st, 0)
+					: indexed + 1;
 	sqlite3_finalize(st);
 	return result;
 }
@@ -287,7 +302,8 @@ bool look_sampled(const struct look *q)
 /* The range becomes longer: bits for @upto, none of them set. */
 static void read_search_reach(struct look *q, uint64_t upto)
 {
-	size_t need = (size_t)(upto - q->after) / BITS + 1, had = q->upto > q->after ? (size_t)(q->upto - q->after) / BITS + 1 : 0;
+	size_t need = (size_t)(upto - q->after) / BITS + 1,
+	       had = q->upto > q->after ? (size_t)(q->upto - q->after) / BITS + 1 : 0;
 	if (need > q->cap) {
 		q->cap = need;
 		q->bits = mem_realloc(q->bits, need * sizeof(*q->bits));
@@ -322,7 +338,8 @@ int session_next(struct session *s, uint64_t after, uint64_t *seq_out, struct er
 	*seq_out = 0;
 	if (after >= INT64_MAX)
 		return 0;
-	if (sqlite3_prepare_v2(s->db, "SELECT min(seq) FROM event WHERE seq > ?1", -1, &st, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(s->db, "SELECT min(seq) FROM event WHERE seq > ?1", -1, &st, NULL) !=
+	    SQLITE_OK)
 		return session_failed(s, err);
 	sqlite3_bind_int64(st, 1, (int64_t)after);
 	int rc = sqlite3_step(st) == SQLITE_ROW ? 0 : session_failed(s, err);
@@ -347,7 +364,8 @@ void session_reading(struct session *s, uint64_t at)
 
 enum { STRETCH = 1 << 16, READ_AT_ONCE = 500 };
 
-/* To just before the next event: the numbers that a foreign file leaves out are not walked through. */
+/* To just before the next event: the numbers that a foreign file leaves out are not walked
+ * through. */
 static int read_search_hop(struct session *s, uint64_t *at, struct err *err)
 {
 	uint64_t next;
@@ -358,14 +376,16 @@ static int read_search_hop(struct session *s, uint64_t *at, struct err *err)
 	return 0;
 }
 
-int session_search(struct session *s, const char *match, uint64_t after_seq, size_t max, uint64_t *seqs, size_t *nr_out,
-		   struct err *err)
+int session_search(struct session *s, const char *match, uint64_t after_seq, size_t max,
+		   uint64_t *seqs, size_t *nr_out, struct err *err)
 {
 	struct look *q = look_new(s, match);
-	uint64_t at = after_seq > INT64_MAX ? INT64_MAX : after_seq, indexed = session_indexed(s), head = q->terms ? session_head(s) : 0;
+	uint64_t at = after_seq > INT64_MAX ? INT64_MAX : after_seq, indexed = session_indexed(s),
+		 head = q->terms ? session_head(s) : 0;
 	size_t nr = 0;
 	int rc = 0;
-	while (rc == 0 && nr < max && at < head && (rc = read_search_hop(s, &at, err)) == 0 && at < indexed) {
+	while (rc == 0 && nr < max && at < head && (rc = read_search_hop(s, &at, err)) == 0 &&
+	       at < indexed) {
 		uint64_t upto = indexed - at > STRETCH ? at + STRETCH : indexed;
 		rc = look_range(q, at, upto, err);
 		for (uint64_t seq = at; rc == 0 && nr < max && (seq = look_next(q, seq));)
@@ -373,8 +393,8 @@ int session_search(struct session *s, const char *match, uint64_t after_seq, siz
 				seqs[nr++] = seq;
 		at = upto;
 	}
-	/* a transaction for every few hundred: locking each by itself costs more than reading it, and a long one would keep
-	 * the writer's WAL from being emptied */
+	/* a transaction for every few hundred: locking each by itself costs more than reading it,
+	 * and a long one would keep the writer's WAL from being emptied */
 	while (rc == 0 && nr < max && at < head) {
 		sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL);
 		rc = read_search_hop(s, &at, err);

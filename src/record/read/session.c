@@ -11,24 +11,32 @@
 static const char *const read_session_sql[READ_SQL_NR] = {
 	[READ_HEAD] = "SELECT max(seq) FROM event",
 	[READ_EVENT] = "SELECT " READ_EVENT_COLUMNS " FROM event WHERE seq = ?1",
-	[READ_SIZE] = "SELECT off + len FROM segment WHERE action = ?1 AND stream = ?2 ORDER BY off DESC LIMIT 1",
-	[READ_OUTPUT] = ("SELECT off, len, codec, data FROM segment WHERE action = ?1 AND stream = ?2 AND off < ?4"
-			 " AND off >= ifnull((SELECT max(off) FROM segment WHERE action = ?1 AND stream = ?2 AND off <= ?3), 0)"
-			 " ORDER BY off"),
-	[READ_EACH] = "SELECT stream, len, ts_us, times, codec, data FROM segment WHERE action = ?1 AND stream = ?2"
-		      " AND off >= ?3 ORDER BY off LIMIT 1",
+	[READ_SIZE] =
+		"SELECT off + len FROM segment WHERE action = ?1 AND stream = ?2 ORDER BY off DESC LIMIT 1",
+	[READ_OUTPUT] =
+		("SELECT off, len, codec, data FROM segment WHERE action = ?1 AND stream = ?2 AND off < ?4"
+		 " AND off >= ifnull((SELECT max(off) FROM segment WHERE action = ?1 AND stream = ?2 AND off <= ?3), 0)"
+		 " ORDER BY off"),
+	[READ_EACH] =
+		"SELECT stream, len, ts_us, times, codec, data FROM segment WHERE action = ?1 AND stream = ?2"
+		" AND off >= ?3 ORDER BY off LIMIT 1",
 	[READ_OBJECT] = "SELECT type, size, codec, data FROM object WHERE oid = ?1",
 	[READ_MESSAGE] = "SELECT size, codec, data, message FROM message WHERE hash = ?1",
-	[READ_HEADERS] = "SELECT seq, agent, action, ts_us, kind FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+	[READ_HEADERS] =
+		"SELECT seq, agent, action, ts_us, kind FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2",
 	/* "agent > 0" lets it use the index; bounded so, it also begins in the right place there */
-	[READ_NEXT_AGENT] = "SELECT agent FROM event WHERE agent > 0 AND agent BETWEEN ?1 + 1 AND 9223372036854775807"
-			    " ORDER BY agent LIMIT 1",
-	[READ_AGENT_FIRST] = "SELECT seq FROM event WHERE agent > 0 AND agent = ?1 ORDER BY seq LIMIT ?2",
+	[READ_NEXT_AGENT] =
+		"SELECT agent FROM event WHERE agent > 0 AND agent BETWEEN ?1 + 1 AND 9223372036854775807"
+		" ORDER BY agent LIMIT 1",
+	[READ_AGENT_FIRST] =
+		"SELECT seq FROM event WHERE agent > 0 AND agent = ?1 ORDER BY seq LIMIT ?2",
 	[READ_AGENT_LAST] = "SELECT seq FROM event WHERE agent > 0 AND agent = ?1 AND seq <= ?2"
 			    " ORDER BY seq DESC LIMIT ?3",
-	[READ_STEPS] = "SELECT " READ_EVENT_COLUMNS " FROM event WHERE action = ?1 AND action > 0 AND kind BETWEEN 101 AND 109"
+	[READ_STEPS] = "SELECT " READ_EVENT_COLUMNS
+		       " FROM event WHERE action = ?1 AND action > 0 AND kind BETWEEN 101 AND 109"
 		       " ORDER BY seq",
-	[READ_SEGMENT] = "SELECT stream, len, ts_us, times, codec, data FROM segment WHERE segment = ?1",
+	[READ_SEGMENT] =
+		"SELECT stream, len, ts_us, times, codec, data FROM segment WHERE segment = ?1",
 };
 
 int session_failed(struct session *s, struct err *err)
@@ -39,13 +47,15 @@ int session_failed(struct session *s, struct err *err)
 		code = ERR_DAMAGED;
 	else if ((rc & 0xff) == SQLITE_BUSY)
 		code = ERR_BUSY;
-	return err_set(err, code, "cannot read session file '%s': %s", s->path, sqlite3_errmsg(s->db));
+	return err_set(err, code, "cannot read session file '%s': %s", s->path,
+		       sqlite3_errmsg(s->db));
 }
 
 sqlite3_stmt *session_sql(struct session *s, enum read_sql which, struct err *err)
 {
 	if (!s->stmt[which] &&
-	    sqlite3_prepare_v3(s->db, read_session_sql[which], -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[which], NULL) != SQLITE_OK) {
+	    sqlite3_prepare_v3(s->db, read_session_sql[which], -1, SQLITE_PREPARE_PERSISTENT,
+			       &s->stmt[which], NULL) != SQLITE_OK) {
 		session_failed(s, err);
 		return NULL;
 	}
@@ -70,7 +80,8 @@ const char *session_id(const struct session *s)
 int session_end(struct session *s, struct session_end *out, struct err *err)
 {
 	sqlite3_stmt *st;
-	if (sqlite3_prepare_v2(s->db, "SELECT seq, chain FROM event ORDER BY seq DESC LIMIT 1", -1, &st, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(s->db, "SELECT seq, chain FROM event ORDER BY seq DESC LIMIT 1", -1,
+			       &st, NULL) != SQLITE_OK)
 		return session_failed(s, err);
 	int rc = sqlite3_step(st);
 	out->seq = 0;
@@ -141,7 +152,8 @@ void session_row(sqlite3_stmt *st, struct event *ev, struct arena *arena)
 	};
 }
 
-int session_event(struct session *s, uint64_t seq, struct event *ev, struct arena *arena, struct err *err)
+int session_event(struct session *s, uint64_t seq, struct event *ev, struct arena *arena,
+		  struct err *err)
 {
 	sqlite3_stmt *st = session_sql(s, READ_EVENT, err);
 	if (!st)
@@ -158,7 +170,8 @@ int session_event(struct session *s, uint64_t seq, struct event *ev, struct aren
 	return rc == SQLITE_ROW ? 0 : -1;
 }
 
-int session_steps(struct session *s, uint64_t action, session_step_fn *fn, void *self, struct err *err)
+int session_steps(struct session *s, uint64_t action, session_step_fn *fn, void *self,
+		  struct err *err)
 {
 	sqlite3_stmt *st = session_sql(s, READ_STEPS, err);
 	int rc;
@@ -178,8 +191,10 @@ int session_steps(struct session *s, uint64_t action, session_step_fn *fn, void 
 	return rc == SQLITE_DONE ? 0 : -1;
 }
 
-/* Unpacks columns @at (codec) and @at + 1 (data) of the row; -1 with ERR_CANCELLED when redacted. */
-static int read_session_unpack(sqlite3_stmt *st, int at, size_t size, struct buf *out, struct err *err)
+/* Unpacks columns @at (codec) and @at + 1 (data) of the row; -1 with ERR_CANCELLED when
+ * redacted. */
+static int read_session_unpack(sqlite3_stmt *st, int at, size_t size, struct buf *out,
+			       struct err *err)
 {
 	if (sqlite3_column_type(st, at + 1) == SQLITE_NULL)
 		return err_set(err, ERR_CANCELLED, "redacted");
@@ -187,8 +202,8 @@ static int read_session_unpack(sqlite3_stmt *st, int at, size_t size, struct buf
 			    (size_t)sqlite3_column_bytes(st, at + 1), size, out, err);
 }
 
-int session_object(struct session *s, const struct object_id *id, enum object_type *type_out, struct buf *out,
-		   struct err *err)
+int session_object(struct session *s, const struct object_id *id, enum object_type *type_out,
+		   struct buf *out, struct err *err)
 {
 	sqlite3_stmt *st = session_sql(s, READ_OBJECT, err);
 	if (!st)
@@ -230,7 +245,8 @@ int session_message(struct session *s, const struct hash *id, struct buf *out, s
 	return session_message_row(s, id, &row, out, err);
 }
 
-int session_message_row(struct session *s, const struct hash *id, int64_t *row_out, struct buf *out, struct err *err)
+int session_message_row(struct session *s, const struct hash *id, int64_t *row_out, struct buf *out,
+			struct err *err)
 {
 	sqlite3_stmt *st = session_sql(s, READ_MESSAGE, err);
 	if (!st)
@@ -249,7 +265,8 @@ int session_message_row(struct session *s, const struct hash *id, int64_t *row_o
 	return result;
 }
 
-uint64_t session_row_of(struct session *s, const char *what, uint64_t id, const struct object_id *oid)
+uint64_t session_row_of(struct session *s, const char *what, uint64_t id,
+			const struct object_id *oid)
 {
 	static const struct {
 		const char *what, *sql;
@@ -260,9 +277,11 @@ uint64_t session_row_of(struct session *s, const char *what, uint64_t id, const 
 	sqlite3_stmt *st = NULL;
 	uint64_t row = 0;
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
-		if (!strcmp(table[i].what, what) && sqlite3_prepare_v2(s->db, table[i].sql, -1, &st, NULL) == SQLITE_OK) {
+		if (!strcmp(table[i].what, what) &&
+		    sqlite3_prepare_v2(s->db, table[i].sql, -1, &st, NULL) == SQLITE_OK) {
 			if (!strcmp(what, "object"))
-				sqlite3_bind_blob(st, 1, oid ? oid->b : NULL, oid ? (int)sizeof(oid->b) : 0, SQLITE_STATIC);
+				sqlite3_bind_blob(st, 1, oid ? oid->b : NULL,
+						  oid ? (int)sizeof(oid->b) : 0, SQLITE_STATIC);
 			else
 				sqlite3_bind_int64(st, 1, (int64_t)id);
 			if (sqlite3_step(st) == SQLITE_ROW)
@@ -272,10 +291,11 @@ uint64_t session_row_of(struct session *s, const char *what, uint64_t id, const 
 	return row;
 }
 
-int session_segments(struct session *s, uint64_t action, uint64_t after, uint64_t *row, size_t max, size_t *nr_out,
-		     struct err *err)
+int session_segments(struct session *s, uint64_t action, uint64_t after, uint64_t *row, size_t max,
+		     size_t *nr_out, struct err *err)
 {
-	static const char text[] = "SELECT segment FROM segment WHERE action = ?1 AND segment > ?2 ORDER BY segment LIMIT ?3";
+	static const char text[] =
+		"SELECT segment FROM segment WHERE action = ?1 AND segment > ?2 ORDER BY segment LIMIT ?3";
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(s->db, text, -1, &st, NULL);
 	*nr_out = 0;
@@ -291,7 +311,7 @@ int session_segments(struct session *s, uint64_t action, uint64_t after, uint64_
 	return result;
 }
 
-/* --- output --------------------------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 uint64_t session_output_size(struct session *s, uint64_t action, int stream)
 {
@@ -308,7 +328,8 @@ uint64_t session_output_size(struct session *s, uint64_t action, int stream)
 	return size;
 }
 
-/* Appends "<redacted 512 bytes>", filled up with spaces to @len so that offsets stay what they are. */
+/* Appends "<redacted 512 bytes>", filled up with spaces to @len so that offsets stay what they
+ * are. */
 static void put_redacted(struct buf *out, size_t len)
 {
 	size_t before = out->len;
@@ -332,8 +353,8 @@ static int segment_bytes(sqlite3_stmt *st, int at, size_t len, struct buf *out, 
 	return 0;
 }
 
-int session_output(struct session *s, uint64_t action, int stream, uint64_t off, size_t max, struct buf *out,
-		   struct err *err)
+int session_output(struct session *s, uint64_t action, int stream, uint64_t off, size_t max,
+		   struct buf *out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf piece = BUF_INIT;
 	sqlite3_stmt *st = session_sql(s, READ_OUTPUT, err);
@@ -368,9 +389,9 @@ struct chunks {
 	int stream;
 	uint64_t next_off;
 	struct buf data, times;
-	size_t at, time_at;  /* in data and times */
+	size_t at, time_at; /* in data and times */
 	int64_t ts_us;
-	size_t len;          /* of the present chunk; 0 = none left */
+	size_t len; /* of the present chunk; 0 = none left */
 };
 
 static uint64_t read_session_get_number(const struct buf *b, size_t *at)
@@ -400,7 +421,8 @@ static int load_segment(struct session *s, uint64_t action, struct chunks *c, st
 	if (rc == SQLITE_ROW) {
 		size_t len = (size_t)sqlite3_column_int64(st, 1);
 		c->ts_us = sqlite3_column_int64(st, 2);
-		buf_append(&c->times, sqlite3_column_blob(st, 3), (size_t)sqlite3_column_bytes(st, 3));
+		buf_append(&c->times, sqlite3_column_blob(st, 3),
+			   (size_t)sqlite3_column_bytes(st, 3));
 		result = segment_bytes(st, 4, len, &c->data, err);
 	} else if (rc != SQLITE_DONE) {
 		result = session_failed(s, err);
@@ -426,7 +448,8 @@ static int next_chunk(struct session *s, uint64_t action, struct chunks *c, stru
 	return 0;
 }
 
-int session_output_each(struct session *s, uint64_t action, session_output_fn *fn, void *self, struct err *err)
+int session_output_each(struct session *s, uint64_t action, session_output_fn *fn, void *self,
+			struct err *err)
 {
 	struct chunks c[3] = { { .stream = 1 }, { .stream = 2 }, { .stream = 3 } };
 	int result = 0;
@@ -437,7 +460,8 @@ int session_output_each(struct session *s, uint64_t action, session_output_fn *f
 		for (size_t i = 0; i < ARRAY_LEN(c); i++)
 			if (c[i].len && (!first || c[i].ts_us < first->ts_us))
 				first = &c[i];
-		if (!first || !fn(self, first->stream, first->ts_us, first->data.data + first->at, first->len))
+		if (!first || !fn(self, first->stream, first->ts_us, first->data.data + first->at,
+				  first->len))
 			break;
 		result = next_chunk(s, action, first, err);
 	}
@@ -448,7 +472,8 @@ int session_output_each(struct session *s, uint64_t action, session_output_fn *f
 	return result;
 }
 
-int session_segment_each(struct session *s, uint64_t segment, session_output_fn *fn, void *self, struct err *err)
+int session_segment_each(struct session *s, uint64_t segment, session_output_fn *fn, void *self,
+			 struct err *err)
 {
 	CLEANUP(buf_release) struct buf data = BUF_INIT, times = BUF_INIT;
 	sqlite3_stmt *st = session_sql(s, READ_SEGMENT, err);
@@ -465,7 +490,8 @@ int session_segment_each(struct session *s, uint64_t segment, session_output_fn 
 	} else if (rc != SQLITE_DONE) {
 		result = session_failed(s, err);
 	} else {
-		result = err_set(err, ERR_NOENT, "session '%s' has no segment %" PRIu64, s->id, segment);
+		result = err_set(err, ERR_NOENT, "session '%s' has no segment %" PRIu64, s->id,
+				 segment);
 	}
 	sqlite3_reset(st);
 	for (size_t at = 0, time_at = 0, n; result == 0 && at < data.len; at += n) {

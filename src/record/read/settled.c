@@ -4,7 +4,8 @@
 
 #include "record/read/read_priv.h"
 
-/* How far behind an event its snapshot is looked for, in events of the box. It comes next but for what runs beside. */
+/* How far behind an event its snapshot is looked for, in events of the box. It comes next but for
+ * what runs beside. */
 enum { LOOK_AHEAD = 20000, LAYERS = 64 };
 
 struct at {
@@ -17,8 +18,10 @@ uint64_t session_action_end(struct session *s, uint64_t action)
 {
 	sqlite3_stmt *st = NULL;
 	uint64_t found = 0;
-	if (sqlite3_prepare_v2(s->db, "SELECT seq FROM event WHERE action = ?1 AND action > 0 AND kind = ?2 ORDER BY seq LIMIT 1", -1, &st,
-			       NULL) == SQLITE_OK) {
+	if (sqlite3_prepare_v2(
+		    s->db,
+		    "SELECT seq FROM event WHERE action = ?1 AND action > 0 AND kind = ?2 ORDER BY seq LIMIT 1",
+		    -1, &st, NULL) == SQLITE_OK) {
 		sqlite3_bind_int64(st, 1, (int64_t)action);
 		sqlite3_bind_int64(st, 2, EV_ACTION_ENDED);
 		if (sqlite3_step(st) == SQLITE_ROW)
@@ -30,8 +33,10 @@ uint64_t session_action_end(struct session *s, uint64_t action)
 
 uint64_t session_next_of(struct session *s, unsigned kind, uint64_t box, uint64_t after)
 {
-	static const char of_box[] = "SELECT seq FROM event WHERE box = ?1 AND box > 0 AND kind = ?2 AND seq > ?3 ORDER BY seq LIMIT 1";
-	static const char of_any[] = "SELECT seq FROM event WHERE ?1 = 0 AND kind = ?2 AND seq > ?3 ORDER BY seq LIMIT 1";
+	static const char of_box[] =
+		"SELECT seq FROM event WHERE box = ?1 AND box > 0 AND kind = ?2 AND seq > ?3 ORDER BY seq LIMIT 1";
+	static const char of_any[] =
+		"SELECT seq FROM event WHERE ?1 = 0 AND kind = ?2 AND seq > ?3 ORDER BY seq LIMIT 1";
 	sqlite3_stmt *st = NULL;
 	uint64_t found = 0;
 	if (sqlite3_prepare_v2(s->db, box ? of_box : of_any, -1, &st, NULL) == SQLITE_OK) {
@@ -49,8 +54,10 @@ uint64_t session_next_snapshot(struct session *s, uint64_t box, uint64_t after)
 {
 	sqlite3_stmt *st = NULL;
 	uint64_t found = 0;
-	if (sqlite3_prepare_v2(s->db, "SELECT seq, kind FROM event WHERE box = ?1 AND box > 0 AND seq > ?2 ORDER BY seq LIMIT ?3", -1, &st,
-			       NULL) == SQLITE_OK) {
+	if (sqlite3_prepare_v2(
+		    s->db,
+		    "SELECT seq, kind FROM event WHERE box = ?1 AND box > 0 AND seq > ?2 ORDER BY seq LIMIT ?3",
+		    -1, &st, NULL) == SQLITE_OK) {
 		sqlite3_bind_int64(st, 1, (int64_t)box);
 		sqlite3_bind_int64(st, 2, (int64_t)after);
 		sqlite3_bind_int64(st, 3, LOOK_AHEAD);
@@ -125,7 +132,8 @@ uint64_t session_box_before(struct session *s, uint64_t box, uint64_t *upto_out)
 		return 0;
 	CLEANUP(json_release) json_t *open = json_parse(ev.body, ev.len, "box.open", &none);
 	const json_t *fork = json_object_get(open, "fork");
-	uint64_t was = (uint64_t)json_int(open, "was", 0), from = (uint64_t)json_int(fork, "box", 0);
+	uint64_t was = (uint64_t)json_int(open, "was", 0),
+		 from = (uint64_t)json_int(fork, "box", 0);
 	*upto_out = was ? box : (uint64_t)json_int(fork, "n", 0);
 	return was && was < box ? was : from < box ? from : 0;
 }
@@ -135,8 +143,10 @@ static uint64_t settled_newest(struct session *s, uint64_t box, const char *repo
 {
 	sqlite3_stmt *st = NULL;
 	uint64_t found = 0;
-	if (sqlite3_prepare_v2(s->db, "SELECT seq, body FROM event WHERE box = ?1 AND box > 0 AND seq <= ?2 AND kind = ?3 ORDER BY seq DESC",
-			       -1, &st, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(
+		    s->db,
+		    "SELECT seq, body FROM event WHERE box = ?1 AND box > 0 AND seq <= ?2 AND kind = ?3 ORDER BY seq DESC",
+		    -1, &st, NULL) != SQLITE_OK)
 		return 0;
 	sqlite3_bind_int64(st, 1, (int64_t)box);
 	sqlite3_bind_int64(st, 2, seq > INT64_MAX ? INT64_MAX : (int64_t)seq);
@@ -144,8 +154,10 @@ static uint64_t settled_newest(struct session *s, uint64_t box, const char *repo
 	while (!found && sqlite3_step(st) == SQLITE_ROW) {
 		struct err none = ERR_INIT;
 		const char *text = (const char *)sqlite3_column_text(st, 1);
-		CLEANUP(json_release) json_t *body =
-			text ? json_parse(text, (size_t)sqlite3_column_bytes(st, 1), "snapshot", &none) : NULL;
+		CLEANUP(json_release)
+		json_t *body = text ? json_parse(text, (size_t)sqlite3_column_bytes(st, 1),
+						 "snapshot", &none)
+				    : NULL;
 		/* of one that was redacted nobody knows the layer: who reads it says so */
 		if (!body || strcmp(json_str(body, "repo", ""), repo) == 0)
 			found = (uint64_t)sqlite3_column_int64(st, 0);

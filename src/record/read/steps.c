@@ -7,33 +7,40 @@
 #include "base/mem.h"
 
 enum {
-	AT_ONCE = 2, /* blocks that are added by one call */
+	AT_ONCE = 2,		      /* blocks that are added by one call */
 	BLOCK_MOST = 9 * STEPS_BLOCK, /* bytes: a number has at most nine */
 };
 
 struct steps_kept {
-	uint64_t first;             /* its first event */
-	bool whole;                 /* false: it cannot be read, which is not tried again */
+	uint64_t first; /* its first event */
+	bool whole;	/* false: it cannot be read, which is not tried again */
 	uint32_t back[STEPS_BLOCK];
 };
 
 /* One that is longer than the longest numbers was not put there by a recorder. */
-static const char read_steps_block_sql[] = "SELECT rows FROM search_row WHERE block = ?1 AND length(rows) <= ?2";
+static const char read_steps_block_sql[] =
+	"SELECT rows FROM search_row WHERE block = ?1 AND length(rows) <= ?2";
 
-/* --- reading -------------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
-/* A block that reaches further than the events was not put there by a recorder; nor was one that lacks one before it. */
+/* A block that reaches further than the events was not put there by a recorder; nor was one that
+ * lacks one before it. */
 void steps_init(struct steps *t, sqlite3 *db)
 {
-	static const char last[] = "SELECT max(block), count(*), (SELECT value FROM mark WHERE name = 'indexed') FROM search_row"
-				   " WHERE block BETWEEN 0 AND (SELECT max(seq) FROM event) / ?1 - 1";
+	static const char last[] =
+		"SELECT max(block), count(*), (SELECT value FROM mark WHERE name = 'indexed') FROM search_row"
+		" WHERE block BETWEEN 0 AND (SELECT max(seq) FROM event) / ?1 - 1";
 	sqlite3_stmt *st = NULL;
 	*t = (struct steps){ .db = db };
 	if (sqlite3_prepare_v2(db, last, -1, &st, NULL) == SQLITE_OK) {
 		sqlite3_bind_int64(st, 1, STEPS_BLOCK);
-		if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_int64(st, 1) == sqlite3_column_int64(st, 0) + 1)
+		if (sqlite3_step(st) == SQLITE_ROW &&
+		    sqlite3_column_int64(st, 1) == sqlite3_column_int64(st, 0) + 1)
 			t->blocks = (uint64_t)sqlite3_column_int64(st, 1) * STEPS_BLOCK;
-		uint64_t indexed = sqlite3_column_int64(st, 2) > 0 ? (uint64_t)sqlite3_column_int64(st, 2) / STEPS_BLOCK * STEPS_BLOCK : 0;
+		uint64_t indexed =
+			sqlite3_column_int64(st, 2) > 0
+				? (uint64_t)sqlite3_column_int64(st, 2) / STEPS_BLOCK * STEPS_BLOCK
+				: 0;
 		t->covered = t->blocks < indexed ? t->blocks : indexed;
 	}
 	sqlite3_finalize(st);
@@ -79,7 +86,8 @@ static const struct steps_kept *read_steps_load(struct steps *t, uint64_t seq)
 	struct steps_kept **k = &t->kept[block % STEPS_KEPT];
 	if (*k && (*k)->first == first)
 		return (*k)->whole ? *k : NULL;
-	if (!t->block && sqlite3_prepare_v2(t->db, read_steps_block_sql, -1, &t->block, NULL) != SQLITE_OK)
+	if (!t->block &&
+	    sqlite3_prepare_v2(t->db, read_steps_block_sql, -1, &t->block, NULL) != SQLITE_OK)
 		return NULL;
 	if (!*k)
 		*k = NEW(struct steps_kept);
@@ -89,7 +97,8 @@ static const struct steps_kept *read_steps_load(struct steps *t, uint64_t seq)
 	sqlite3_bind_int64(t->block, 2, BLOCK_MOST);
 	if (sqlite3_step(t->block) == SQLITE_ROW) {
 		const uint8_t *p = sqlite3_column_blob(t->block, 0);
-		(*k)->whole = read_steps_decode(p, (size_t)sqlite3_column_bytes(t->block, 0), (*k)->back);
+		(*k)->whole =
+			read_steps_decode(p, (size_t)sqlite3_column_bytes(t->block, 0), (*k)->back);
 	}
 	sqlite3_reset(t->block);
 	return (*k)->whole ? *k : NULL;
@@ -103,7 +112,8 @@ uint64_t steps_owner(struct steps *t, uint64_t seq)
 		return back < seq ? seq - back : seq;
 	}
 	uint64_t action = 0;
-	if (!t->event && sqlite3_prepare_v2(t->db, "SELECT action FROM event WHERE seq = ?1", -1, &t->event, NULL) != SQLITE_OK)
+	if (!t->event && sqlite3_prepare_v2(t->db, "SELECT action FROM event WHERE seq = ?1", -1,
+					    &t->event, NULL) != SQLITE_OK)
 		return seq;
 	sqlite3_bind_int64(t->event, 1, (int64_t)seq);
 	if (sqlite3_step(t->event) == SQLITE_ROW)
@@ -118,7 +128,9 @@ uint64_t steps_reach(struct steps *t, uint64_t after, uint64_t upto)
 	uint64_t reach = upto;
 	if (!t->covered || upto <= after)
 		return upto;
-	if (sqlite3_prepare_v2(t->db, "SELECT max(reach) FROM search_row WHERE block BETWEEN ?1 AND ?2", -1, &st, NULL) == SQLITE_OK) {
+	if (sqlite3_prepare_v2(t->db,
+			       "SELECT max(reach) FROM search_row WHERE block BETWEEN ?1 AND ?2",
+			       -1, &st, NULL) == SQLITE_OK) {
 		sqlite3_bind_int64(st, 1, (int64_t)(after / STEPS_BLOCK));
 		sqlite3_bind_int64(st, 2, (int64_t)((upto - 1) / STEPS_BLOCK));
 		if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_int64(st, 0) > (int64_t)upto)
@@ -138,12 +150,16 @@ static int read_steps_by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-int steps_open(struct steps *t, uint64_t after, uint64_t upto, uint64_t beyond, struct buf *out, struct err *err)
+int steps_open(struct steps *t, uint64_t after, uint64_t upto, uint64_t beyond, struct buf *out,
+	       struct err *err)
 {
-	/* the index is sought by the first of two bounds: that must be the one that skips what lies before @after */
-	static const char of_actions[] = "SELECT action FROM event INDEXED BY event_action WHERE action > ?1 AND action > 0 AND "
-					 "action <= ?2 AND seq > ?3";
-	static const char of_events[] = "SELECT action FROM event NOT INDEXED WHERE seq > ?3 AND action > ?1 AND action <= ?2";
+	/* the index is sought by the first of two bounds: that must be the one that skips what lies
+	 * before @after */
+	static const char of_actions[] =
+		"SELECT action FROM event INDEXED BY event_action WHERE action > ?1 AND action > 0 AND "
+		"action <= ?2 AND seq > ?3";
+	static const char of_events[] =
+		"SELECT action FROM event NOT INDEXED WHERE seq > ?3 AND action > ?1 AND action <= ?2";
 	sqlite3_stmt *st = NULL;
 	uint64_t head = 0, last = 0;
 	int rc = sqlite3_prepare_v2(t->db, "SELECT max(seq) FROM event", -1, &st, NULL);
@@ -174,15 +190,17 @@ int steps_open(struct steps *t, uint64_t after, uint64_t upto, uint64_t beyond, 
 	return rc == SQLITE_OK ? 0 : err_set(err, ERR_DAMAGED, "search: %s", sqlite3_errmsg(t->db));
 }
 
-/* --- writing -------------------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
-/* The blob of @block; and, for the blocks before it, the last of its events that is a step of one of theirs: pairs of
- * uint64_t (block, event). SQLITE_DONE when it is not full. */
+/* The blob of @block; and, for the blocks before it, the last of its events that is a step of one
+ * of theirs: pairs of uint64_t (block, event). SQLITE_DONE when it is not full. */
 static int read_steps_encode(sqlite3 *db, uint64_t block, struct buf *rows, struct buf *reach)
 {
 	sqlite3_stmt *st = NULL;
 	uint64_t nr = 0, owner[STEPS_BLOCK];
-	int rc = sqlite3_prepare_v2(db, "SELECT action, seq FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(
+		db, "SELECT action, seq FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2", -1, &st,
+		NULL);
 	if (rc != SQLITE_OK)
 		return rc;
 	sqlite3_bind_int64(st, 1, (int64_t)(block * STEPS_BLOCK));
@@ -190,7 +208,8 @@ static int read_steps_encode(sqlite3 *db, uint64_t block, struct buf *rows, stru
 	buf_reset(rows);
 	buf_reset(reach);
 	while (nr < STEPS_BLOCK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		uint64_t seq = block * STEPS_BLOCK + nr + 1, action = (uint64_t)sqlite3_column_int64(st, 0);
+		uint64_t seq = block * STEPS_BLOCK + nr + 1,
+			 action = (uint64_t)sqlite3_column_int64(st, 0);
 		if ((uint64_t)sqlite3_column_int64(st, 1) != seq) /* one is missing */
 			break;
 		owner[nr++] = action && action < seq ? action : seq;
@@ -221,7 +240,8 @@ static int read_steps_run(sqlite3_stmt *st)
 static int drop_others(sqlite3 *db, uint64_t blocks)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(db, "DELETE FROM search_row WHERE block < 0 OR block >= ?1", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(db, "DELETE FROM search_row WHERE block < 0 OR block >= ?1", -1,
+				    &st, NULL);
 	if (rc == SQLITE_OK) {
 		sqlite3_bind_int64(st, 1, (int64_t)blocks);
 		rc = read_steps_run(st);
@@ -244,12 +264,15 @@ int steps_add(sqlite3 *db, uint64_t upto, bool *left_out)
 		end = block + AT_ONCE;
 	int rc = drop_others(db, block);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(db, "INSERT INTO search_row VALUES(?1, ?2, ?3)", -1, &add, NULL);
+		rc = sqlite3_prepare_v2(db, "INSERT INTO search_row VALUES(?1, ?2, ?3)", -1, &add,
+					NULL);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(db, "UPDATE search_row SET reach = ?2 WHERE block = ?1", -1, &raise, NULL);
+		rc = sqlite3_prepare_v2(db, "UPDATE search_row SET reach = ?2 WHERE block = ?1", -1,
+					&raise, NULL);
 	for (; rc == SQLITE_OK && block < end; block++) {
 		rc = read_steps_encode(db, block, &rows, &reach);
-		if (rc == SQLITE_DONE) { /* an event is missing: no block ever comes here or behind */
+		/* an event is missing: no block ever comes here or behind */
+		if (rc == SQLITE_DONE) {
 			*left_out = false;
 			rc = SQLITE_OK;
 			break;
@@ -273,15 +296,16 @@ int steps_add(sqlite3 *db, uint64_t upto, bool *left_out)
 	return rc;
 }
 
-/* --- checking ------------------------------------------------------------------------------------------------------- */
+/* --- checking --------------------------------------------------------------------------------- */
 
-/* How far each block says that the steps of its actions reach, of one moment: a writer raises them as it adds blocks. Stops at
- * a block that is not the next one. */
+/* How far each block says that the steps of its actions reach, of one moment: a writer raises them
+ * as it adds blocks. Stops at a block that is not the next one. */
 static int read_reach(sqlite3 *db, struct buf *out, uint64_t *wrong)
 {
 	sqlite3_stmt *st = NULL;
 	uint64_t nr = 0;
-	int rc = sqlite3_prepare_v2(db, "SELECT block, reach FROM search_row ORDER BY block", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(db, "SELECT block, reach FROM search_row ORDER BY block", -1,
+				    &st, NULL);
 	if (rc != SQLITE_OK) /* the file has no such table */
 		return SQLITE_OK;
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW && !*wrong) {
@@ -300,7 +324,8 @@ static bool read_steps_block_is(sqlite3_stmt *st, uint64_t block, const struct b
 {
 	sqlite3_bind_int64(st, 1, (int64_t)block);
 	sqlite3_bind_int64(st, 2, BLOCK_MOST);
-	bool same = sqlite3_step(st) == SQLITE_ROW && (size_t)sqlite3_column_bytes(st, 0) == rows->len &&
+	bool same = sqlite3_step(st) == SQLITE_ROW &&
+		    (size_t)sqlite3_column_bytes(st, 0) == rows->len &&
 		    !memcmp(sqlite3_column_blob(st, 0), rows->data, rows->len);
 	sqlite3_reset(st);
 	return same;
@@ -308,7 +333,8 @@ static bool read_steps_block_is(sqlite3_stmt *st, uint64_t block, const struct b
 
 int steps_check(sqlite3 *db, uint64_t *wrong)
 {
-	CLEANUP(buf_release) struct buf rows = BUF_INIT, reach = BUF_INIT, said = BUF_INIT, true_reach = BUF_INIT;
+	CLEANUP(buf_release)
+	struct buf rows = BUF_INIT, reach = BUF_INIT, said = BUF_INIT, true_reach = BUF_INIT;
 	sqlite3_stmt *st = NULL;
 	*wrong = 0;
 	int rc = read_reach(db, &said, wrong);
@@ -325,12 +351,14 @@ int steps_check(sqlite3 *db, uint64_t *wrong)
 		for (size_t at = 0; at < reach.len; at += 2 * sizeof(uint64_t)) {
 			uint64_t pair[2];
 			memcpy(pair, reach.data + at, sizeof(pair));
-			memcpy(true_reach.data + pair[0] * sizeof(uint64_t), &pair[1], sizeof(uint64_t));
+			memcpy(true_reach.data + pair[0] * sizeof(uint64_t), &pair[1],
+			       sizeof(uint64_t));
 		}
 	}
 	sqlite3_finalize(st);
 	for (uint64_t b = 0; rc == SQLITE_OK && b < blocks && !*wrong; b++)
-		if (memcmp(said.data + b * sizeof(uint64_t), true_reach.data + b * sizeof(uint64_t), sizeof(uint64_t)) != 0)
+		if (memcmp(said.data + b * sizeof(uint64_t), true_reach.data + b * sizeof(uint64_t),
+			   sizeof(uint64_t)) != 0)
 			*wrong = b * STEPS_BLOCK + 1;
 	return rc;
 }

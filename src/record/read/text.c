@@ -3,9 +3,11 @@
 #include "record/read/codec.h"
 #include "wire/event.h"
 
-static sqlite3_stmt *read_text_prepared(struct text_reader *t, sqlite3_stmt **st, const char *sql, struct err *err)
+static sqlite3_stmt *read_text_prepared(struct text_reader *t, sqlite3_stmt **st, const char *sql,
+					struct err *err)
 {
-	if (!*st && sqlite3_prepare_v3(t->db, sql, -1, SQLITE_PREPARE_PERSISTENT, st, NULL) != SQLITE_OK)
+	if (!*st &&
+	    sqlite3_prepare_v3(t->db, sql, -1, SQLITE_PREPARE_PERSISTENT, st, NULL) != SQLITE_OK)
 		err_set(err, ERR_IO, "cannot read the session file: %s", sqlite3_errmsg(t->db));
 	return *st;
 }
@@ -19,16 +21,20 @@ void text_reader_release(struct text_reader *t)
 
 static int segment_text(struct text_reader *t, uint64_t seq, struct buf *out, struct err *err)
 {
-	sqlite3_stmt *st = read_text_prepared(t, &t->segment, "SELECT len, codec, data FROM segment WHERE seq = ?1", err);
+	sqlite3_stmt *st = read_text_prepared(
+		t, &t->segment, "SELECT len, codec, data FROM segment WHERE seq = ?1", err);
 	if (!st)
 		return -1;
 	sqlite3_bind_int64(st, 1, (int64_t)seq);
 	int result = 0, rc = sqlite3_step(st);
 	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-		result = err_set(err, ERR_IO, "cannot read the session file: %s", sqlite3_errmsg(t->db));
+		result = err_set(err, ERR_IO, "cannot read the session file: %s",
+				 sqlite3_errmsg(t->db));
 	else if (rc == SQLITE_ROW && sqlite3_column_type(st, 2) != SQLITE_NULL)
-		result = codec_unpack((enum codec)sqlite3_column_int(st, 1), sqlite3_column_blob(st, 2),
-				      (size_t)sqlite3_column_bytes(st, 2), (size_t)sqlite3_column_int64(st, 0), out, err) < 0
+		result = codec_unpack((enum codec)sqlite3_column_int(st, 1),
+				      sqlite3_column_blob(st, 2),
+				      (size_t)sqlite3_column_bytes(st, 2),
+				      (size_t)sqlite3_column_int64(st, 0), out, err) < 0
 				 ? -1
 				 : 1;
 	sqlite3_reset(st);
@@ -37,14 +43,16 @@ static int segment_text(struct text_reader *t, uint64_t seq, struct buf *out, st
 
 int text_of_event(struct text_reader *t, uint64_t seq, struct buf *out, struct err *err)
 {
-	sqlite3_stmt *st = read_text_prepared(t, &t->event, "SELECT kind, body FROM event WHERE seq = ?1", err);
+	sqlite3_stmt *st = read_text_prepared(t, &t->event,
+					      "SELECT kind, body FROM event WHERE seq = ?1", err);
 	if (!st)
 		return -1;
 	buf_reset(out);
 	sqlite3_bind_int64(st, 1, (int64_t)seq);
 	int result = 0, kind = 0, rc = sqlite3_step(st);
 	if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
-		result = err_set(err, ERR_IO, "cannot read the session file: %s", sqlite3_errmsg(t->db));
+		result = err_set(err, ERR_IO, "cannot read the session file: %s",
+				 sqlite3_errmsg(t->db));
 	} else if (rc == SQLITE_ROW && sqlite3_column_type(st, 1) != SQLITE_NULL) {
 		kind = sqlite3_column_int(st, 0);
 		buf_append(out, sqlite3_column_text(st, 1), (size_t)sqlite3_column_bytes(st, 1));

@@ -8,9 +8,11 @@
 
 enum { ROW_MOST = 20 * VALUES_BLOCK /* bytes: a pair has at most nineteen */ };
 
-/* The head of a block, what is odd in it, and the field. One that is longer than the longest was not put there by a recorder. */
-static const char values_block_sql[] = "SELECT place & 0xfffff, low, high, CASE WHEN length(rows) <= ?4 THEN rows END FROM search_value"
-				" WHERE place IN (?1, ?2, ?3) ORDER BY place";
+/* The head of a block, what is odd in it, and the field. One that is longer than the longest was
+ * not put there by a recorder. */
+static const char values_block_sql[] =
+	"SELECT place & 0xfffff, low, high, CASE WHEN length(rows) <= ?4 THEN rows END FROM search_value"
+	" WHERE place IN (?1, ?2, ?3) ORDER BY place";
 
 int64_t value_of_text(const char *text)
 {
@@ -35,8 +37,9 @@ int64_t values_place(uint64_t block, int field)
 
 bool values_last(sqlite3 *db, uint64_t limit, uint64_t *block, bool *stop)
 {
-	static const char sql[] = "SELECT place >> ?2, EXISTS(SELECT 1 FROM search_value h WHERE h.place = v.place >> ?2 << ?2 AND length(h.rows) > 0)"
-				  " FROM search_value v WHERE place >= 0 AND place < ?1 << ?2 ORDER BY place DESC LIMIT 1";
+	static const char sql[] =
+		"SELECT place >> ?2, EXISTS(SELECT 1 FROM search_value h WHERE h.place = v.place >> ?2 << ?2 AND length(h.rows) > 0)"
+		" FROM search_value v WHERE place >= 0 AND place < ?1 << ?2 ORDER BY place DESC LIMIT 1";
 	sqlite3_stmt *st = NULL;
 	bool there = false;
 	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK) {
@@ -57,8 +60,10 @@ void values_init(struct values *v, sqlite3 *db)
 	sqlite3_stmt *st = NULL;
 	uint64_t block;
 	*v = (struct values){ .db = db };
-	if (sqlite3_prepare_v2(db, reach, -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW && sqlite3_column_int64(st, 0) > 0 &&
-	    values_last(db, (uint64_t)sqlite3_column_int64(st, 0) / VALUES_BLOCK, &block, &v->ended))
+	if (sqlite3_prepare_v2(db, reach, -1, &st, NULL) == SQLITE_OK &&
+	    sqlite3_step(st) == SQLITE_ROW && sqlite3_column_int64(st, 0) > 0 &&
+	    values_last(db, (uint64_t)sqlite3_column_int64(st, 0) / VALUES_BLOCK, &block,
+			&v->ended))
 		v->covered = (block + !v->ended) * VALUES_BLOCK;
 	sqlite3_finalize(st);
 }
@@ -69,13 +74,15 @@ void values_release(struct values *v)
 	v->st = NULL;
 }
 
-bool values_decode(int field, int64_t low, const void *rows, size_t len, values_pair_fn *fn, void *self)
+bool values_decode(int field, int64_t low, const void *rows, size_t len, values_pair_fn *fn,
+		   void *self)
 {
 	const uint8_t *p = rows, *end = p + len;
 	bool numbers = values_has_numbers(field);
 	uint64_t index = 0, gap, above = 0;
 	while (p < end) {
-		if (!leb128_get(&p, end, &gap) || gap >= VALUES_BLOCK || (numbers && !leb128_get(&p, end, &above)))
+		if (!leb128_get(&p, end, &gap) || gap >= VALUES_BLOCK ||
+		    (numbers && !leb128_get(&p, end, &above)))
 			return false;
 		index += gap;
 		if (index >= VALUES_BLOCK)
@@ -115,7 +122,8 @@ static bool tell_row(struct asked *a, int field, sqlite3_stmt *st)
 		return true;
 	if (!sqlite3_column_blob(st, 3) || !sqlite3_column_bytes(st, 3))
 		return false;
-	return values_decode(field, low, sqlite3_column_blob(st, 3), (size_t)sqlite3_column_bytes(st, 3), on_pair, a);
+	return values_decode(field, low, sqlite3_column_blob(st, 3),
+			     (size_t)sqlite3_column_bytes(st, 3), on_pair, a);
 }
 
 static int values_one_block(struct values *v, uint64_t block, int field, struct asked *a)
@@ -131,7 +139,8 @@ static int values_one_block(struct values *v, uint64_t block, int field, struct 
 		head = head || is == VALUE_TIME;
 		if (is != VALUE_TIME && whole)
 			whole = tell_row(a, is, v->st);
-		else if (field == VALUE_TIME && sqlite3_column_int64(v->st, 1) <= a->high && sqlite3_column_int64(v->st, 2) >= a->low)
+		else if (field == VALUE_TIME && sqlite3_column_int64(v->st, 1) <= a->high &&
+			 sqlite3_column_int64(v->st, 2) >= a->low)
 			values_tell_all(a, false);
 	}
 	sqlite3_reset(v->st);
@@ -140,17 +149,19 @@ static int values_one_block(struct values *v, uint64_t block, int field, struct 
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-int values_each(struct values *v, int field, uint64_t after, uint64_t upto, int64_t low, int64_t high, values_fn *fn, void *self,
-		struct err *err)
+int values_each(struct values *v, int field, uint64_t after, uint64_t upto, int64_t low,
+		int64_t high, values_fn *fn, void *self, struct err *err)
 {
 	struct asked a = { .fn = fn, .self = self, .low = low, .high = high };
 	int rc = SQLITE_OK;
 	upto = upto < v->covered ? upto : v->covered;
 	if (upto <= after)
 		return 0;
-	if (!v->st && (rc = sqlite3_prepare_v2(v->db, values_block_sql, -1, &v->st, NULL)) == SQLITE_OK)
+	if (!v->st &&
+	    (rc = sqlite3_prepare_v2(v->db, values_block_sql, -1, &v->st, NULL)) == SQLITE_OK)
 		sqlite3_bind_int(v->st, 4, ROW_MOST);
-	for (uint64_t block = after / VALUES_BLOCK; rc == SQLITE_OK && block <= (upto - 1) / VALUES_BLOCK; block++)
+	for (uint64_t block = after / VALUES_BLOCK;
+	     rc == SQLITE_OK && block <= (upto - 1) / VALUES_BLOCK; block++)
 		rc = values_one_block(v, block, field, &a);
 	return rc == SQLITE_OK ? 0 : err_set(err, ERR_DAMAGED, "search: %s", sqlite3_errmsg(v->db));
 }

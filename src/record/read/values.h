@@ -1,10 +1,14 @@
-/* Numbers and lists of events, block by block, for searches: table search_value, part of the search index.
+/* Numbers and lists of events, block by block, for searches: table search_value, part of the search
+ * index.
  *
- * "dur>1h" is asked of one event in thousands; reading them all for it takes seconds where there are millions. So of each 4096
- * events the index keeps, field by field, which of them say something about it, and what: pairs of LEB128 numbers (how far behind
- * the one before, the value above the least of the block), beside the least and the greatest. A block is written when it is full
- * and never again, but when one of its events is redacted; that is done sooner than their words are indexed. Like all of the index it proves nothing: whoever searches asks the events
- * themselves whether they match, verify holds it against them, and what it does not reach or does not tell is read. */
+ * "dur>1h" is asked of one event in thousands; reading them all for it takes seconds where there
+ * are millions. So of each 4096 events the index keeps, field by field, which of them say something
+ * about it, and what: pairs of LEB128 numbers (how far behind the one before, the value above the
+ * least of the block), beside the least and the greatest. A block is written when it is full and
+ * never again, but when one of its events is redacted; that is done sooner than their words are
+ * indexed. Like all of the index it proves nothing: whoever searches asks the events themselves
+ * whether they match, verify holds it against them, and what it does not reach or does not tell is
+ * read. */
 #ifndef RECORD_READ_VALUES_H
 #define RECORD_READ_VALUES_H
 
@@ -13,21 +17,24 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Numbers stand in the file: none is used again for something else. "Its": of the action whose step the event is. */
+/* Numbers stand in the file: none is used again for something else. "Its": of the action whose step
+ * the event is. */
 enum value_field {
-	VALUE_TIME = 0,	   /* ts_us: nothing but the least and the greatest; each block has it */
-	VALUE_EXIT = 1,	   /* its exit status; of action.ended, as those that follow */
+	VALUE_TIME = 0, /* ts_us: nothing but the least and the greatest; each block has it */
+	VALUE_EXIT = 1, /* its exit status; of action.ended, as those that follow */
 	VALUE_DUR = 2,
-	VALUE_COST = 3,	   /* its, or the event's own */
+	VALUE_COST = 3, /* its, or the event's own */
 	VALUE_TOKENS = 4,
 	VALUE_LINES = 5,   /* its, or the event's own */
 	VALUE_TURN = 6,	   /* of agent.turn: its number */
 	VALUE_VERDICT = 7, /* its, but for allow: enum value_verdict */
 	VALUE_RISK = 8,	   /* its, if it is said and not none: enum value_risk */
 	VALUE_HOST = 9,	   /* the event's own: value_of_text */
-	VALUE_NOTED = 10,  /* of a note: the event that it is about (cause), times two; plus one: it is a mark */
-	/* from here on lists: those that are meant */
-	VALUE_ODD = 32,	       /* what is no JSON, or no number where one is wanted: may be anything */
+	/* of a note: the event that it is about (cause), times two; plus one: it is a mark */
+	VALUE_NOTED = 10,
+	/* from here on lists: those that are meant. what is no JSON, or no number where one is
+	 * wanted: may be anything */
+	VALUE_ODD = 32,
 	VALUE_ODD_OUTPUT = 33, /* output whose body says more than a recorder's does */
 	VALUE_OPEN = 34,       /* actions that had no end when the block was written */
 	VALUE_ERROR = 35,      /* it failed */
@@ -41,12 +48,15 @@ enum value_risk { RISK_OTHER, RISK_IS_NONE, RISK_IS_LOW, RISK_IS_MEDIUM, RISK_IS
 enum { VALUES_BLOCK = 4096, VALUES_FIELDS = 20 /* bits: place = block << 20 | field */ };
 
 /* Ended as people call failed; @body of an action.ended, as SQL: is:error asks this, too. */
-#define VALUES_ERROR(body) \
-	"(json_extract(" body ",'$.end') IN ('failed','timeout','killed','interrupted') OR ifnull(json_extract(" body ",'$.code'),0)<>0 OR " \
+#define VALUES_ERROR(body)                                                                         \
+	"(json_extract(" body                                                                      \
+	",'$.end') IN ('failed','timeout','killed','interrupted') OR ifnull(json_extract(" body    \
+	",'$.code'),0)<>0 OR "                                                                     \
 	"json_extract(" body ",'$.signal')>0)"
 /* Lines of what a person typed; @body as SQL. */
-#define VALUES_DATA_LINES(body) \
-	"CASE WHEN json_type(" body ",'$.data')='text' THEN length(json_extract(" body ",'$.data'))-length(replace(json_extract(" body \
+#define VALUES_DATA_LINES(body)                                                                    \
+	"CASE WHEN json_type(" body ",'$.data')='text' THEN length(json_extract(" body             \
+	",'$.data'))-length(replace(json_extract(" body                                            \
 	",'$.data'),char(10),''))+(substr(json_extract(" body ",'$.data'),-1)<>char(10)) END"
 
 /* What stands for a text that is compared without regard to case. */
@@ -62,24 +72,27 @@ struct values {
 void values_init(struct values *v, sqlite3 *db);
 void values_release(struct values *v);
 
-/* Calls @fn for the events of blocks that have one behind @after up to @upto (at most the covered ones) whose value is one of @low to
- * @high; with @odd set for one that may have any, as all those of a block that is missing or cannot be read. */
+/* Calls @fn for the events of blocks that have one behind @after up to @upto (at most the covered
+ * ones) whose value is one of @low to @high; with @odd set for one that may have any, as all those
+ * of a block that is missing or cannot be read. */
 typedef void values_fn(void *self, uint64_t seq, int64_t value, bool odd);
-NODISCARD int values_each(struct values *v, int field, uint64_t after, uint64_t upto, int64_t low, int64_t high, values_fn *fn, void *self,
-			  struct err *err);
+NODISCARD int values_each(struct values *v, int field, uint64_t after, uint64_t upto, int64_t low,
+			  int64_t high, values_fn *fn, void *self, struct err *err);
 
-/* For whoever writes: adds blocks that are full with the events up to @upto, two of them at most; *left_out: there are more. The
- * other writes the block of @seq anew, if there is one. SQLite codes. */
+/* For whoever writes: adds blocks that are full with the events up to @upto, two of them at most;
+ * *left_out: there are more. The other writes the block of @seq anew, if there is one. SQLite
+ * codes. */
 int values_add(sqlite3 *db, uint64_t upto, bool *left_out);
 int values_again(sqlite3 *db, uint64_t seq);
 
-/* For verify: the first event of a block that says otherwise than its events, or that has none; 0 none. It needs no transaction:
- * a writer may add blocks meanwhile. An SQLite code. */
+/* For verify: the first event of a block that says otherwise than its events, or that has none; 0
+ * none. It needs no transaction: a writer may add blocks meanwhile. An SQLite code. */
 int values_check(sqlite3 *db, uint64_t *wrong);
 
 /* Inside: the pairs of one row; false when they are none. */
 typedef void values_pair_fn(void *self, uint32_t index, int64_t value);
-bool values_decode(int field, int64_t low, const void *rows, size_t len, values_pair_fn *fn, void *self);
+bool values_decode(int field, int64_t low, const void *rows, size_t len, values_pair_fn *fn,
+		   void *self);
 bool values_has_numbers(int field);
 int64_t values_place(uint64_t block, int field);
 /* Of the last block; false: there is none. *stop: it says that none follows. */

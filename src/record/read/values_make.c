@@ -1,5 +1,6 @@
-/* The blocks of values are made of their events, and held against them. What a field is stands in the SQL of filters, too
- * (query/filter_sql.c): whatever a filter finds by a field must be in its list here. */
+/* The blocks of values are made of their events, and held against them. What a field is stands in
+ * the SQL of filters, too (query/filter_sql.c): whatever a filter finds by a field must be in its
+ * list here. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -9,19 +10,25 @@
 #include "record/read/values.h"
 #include "wire/event.h"
 
-enum { AT_ONCE = 2, /* blocks that are added by one call */ EXACT = 53 /* bits of a number that is kept */ };
+enum {
+	AT_ONCE = 2,
+	/* blocks that are added by one call */ EXACT = 53 /* bits of a number that is kept */
+};
 
 /* What bodies say, by what they are. */
 enum ask { ASK_OWN, ASK_ENDED, ASK_JUDGED, ASK_DECIDED, ASK_SNAPSHOT, ASK_TURN, ASK_NOTE, ASK_NR };
 static const char *const ask_sql[ASK_NR] = {
-	[ASK_OWN] = "SELECT json_extract(?1,'$.cost_uusd'), " VALUES_DATA_LINES("?1") ", json_extract(?1,'$.host')",
-	[ASK_ENDED] = "SELECT json_extract(?1,'$.code'), json_extract(?1,'$.dur_us'), json_extract(?1,'$.cost_uusd'),"
-		      " json_extract(?1,'$.tokens'), json_extract(?1,'$.lines'), " VALUES_ERROR("?1"),
+	[ASK_OWN] = "SELECT json_extract(?1,'$.cost_uusd'), " VALUES_DATA_LINES(
+		"?1") ", json_extract(?1,'$.host')",
+	[ASK_ENDED] =
+		"SELECT json_extract(?1,'$.code'), json_extract(?1,'$.dur_us'), json_extract(?1,'$.cost_uusd'),"
+		" json_extract(?1,'$.tokens'), json_extract(?1,'$.lines'), " VALUES_ERROR("?1"),
 	[ASK_JUDGED] = "SELECT json_extract(?1,'$.verdict'), json_extract(?1,'$.risk')",
 	[ASK_DECIDED] = "SELECT json_extract(?1,'$.decision')",
 	[ASK_SNAPSHOT] = "SELECT json_array_length(?1,'$.changes')>0",
 	[ASK_TURN] = "SELECT json_extract(?1,'$.n')",
-	[ASK_NOTE] = "SELECT CASE WHEN json_valid(?1) THEN ifnull(json_extract(?1,'$.level')='mark',0) ELSE 0 END",
+	[ASK_NOTE] =
+		"SELECT CASE WHEN json_valid(?1) THEN ifnull(json_extract(?1,'$.level')='mark',0) ELSE 0 END",
 };
 
 struct pair {
@@ -43,7 +50,8 @@ struct maker {
 	uint64_t block;
 	struct column *column; /* owned, with their pairs */
 	size_t nr, cap;
-	bool goes_on[VALUES_BLOCK]; /* an action that begins there, and has not ended in the block */
+	/* an action that begins there, and has not ended in the block */
+	bool goes_on[VALUES_BLOCK];
 	struct buf rows;
 };
 
@@ -61,8 +69,10 @@ static void maker_release(struct maker *m)
 
 static int maker_init(struct maker *m, sqlite3 *db)
 {
-	static const char events[] = "SELECT seq, cause, action, ts_us, kind, body FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2";
-	static const char ended[] = "SELECT 1 FROM event WHERE action = ?1 AND action > 0 AND kind = 105 LIMIT 1";
+	static const char events[] =
+		"SELECT seq, cause, action, ts_us, kind, body FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+	static const char ended[] =
+		"SELECT 1 FROM event WHERE action = ?1 AND action > 0 AND kind = 105 LIMIT 1";
 	*m = (struct maker){ .db = db };
 	int rc = sqlite3_prepare_v2(db, events, -1, &m->events, NULL);
 	if (rc == SQLITE_OK)
@@ -72,7 +82,7 @@ static int maker_init(struct maker *m, sqlite3 *db)
 	return rc;
 }
 
-/* --- one block ------------------------------------------------------------------------------------------------------- */
+/* --- one block -------------------------------------------------------------------------------- */
 
 static struct column *values_make_column_of(struct maker *m, int field)
 {
@@ -124,7 +134,8 @@ static void add_flag(struct maker *m, int field, uint32_t index, sqlite3_stmt *s
 }
 
 /* The answer, or NULL where the body is no JSON: then nothing is known of it. */
-static sqlite3_stmt *values_make_answer(struct maker *m, enum ask which, uint32_t index, const char *body, int len)
+static sqlite3_stmt *values_make_answer(struct maker *m, enum ask which, uint32_t index,
+					const char *body, int len)
 {
 	sqlite3_stmt *st = m->ask[which];
 	sqlite3_reset(st);
@@ -150,7 +161,8 @@ static void values_make_judged(struct maker *m, uint32_t index, sqlite3_stmt *st
 {
 	static const char *const verdicts[] = { NULL, "allow", "ask", "deny", "held" };
 	static const char *const risks[] = { NULL, "none", "low", "medium", "high" };
-	int verdict = values_make_place_of(st, 0, verdicts, ARRAY_LEN(verdicts)), risk = values_make_place_of(st, 1, risks, ARRAY_LEN(risks));
+	int verdict = values_make_place_of(st, 0, verdicts, ARRAY_LEN(verdicts)),
+	    risk = values_make_place_of(st, 1, risks, ARRAY_LEN(risks));
 	if (verdict >= 0 && verdict != 1)
 		values_make_add(m, VALUE_VERDICT, index, verdict);
 	if (risk >= 0 && risk != RISK_IS_NONE) /* as most have */
@@ -162,27 +174,32 @@ static void values_make_decided(struct maker *m, uint32_t index, sqlite3_stmt *s
 	const char *text = (const char *)sqlite3_column_text(st, 0);
 	if (text && !strcmp(text, "edit"))
 		values_make_add(m, VALUE_EDITED, index, 0);
-	else if (text && (!strcmp(text, "deny") || !strcmp(text, "deny_pause") || !strcmp(text, "kill")))
+	else if (text &&
+		 (!strcmp(text, "deny") || !strcmp(text, "deny_pause") || !strcmp(text, "kill")))
 		values_make_add(m, VALUE_VERDICT, index, VERDICT_DENY);
 }
 
 static void values_make_ended(struct maker *m, uint32_t index, sqlite3_stmt *st)
 {
-	static const int fields[] = { VALUE_EXIT, VALUE_DUR, VALUE_COST, VALUE_TOKENS, VALUE_LINES };
+	static const int fields[] = { VALUE_EXIT, VALUE_DUR, VALUE_COST, VALUE_TOKENS,
+				      VALUE_LINES };
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
 		add_number(m, fields[i], index, st, (int)i);
 	add_flag(m, VALUE_ERROR, index, st, (int)ARRAY_LEN(fields));
 }
 
-/* A step of an action, that is not redacted; those that say nothing that is asked for are not read. */
+/* A step of an action, that is not redacted; those that say nothing that is asked for are not
+ * read. */
 static void values_make_step(struct maker *m, uint32_t index, int kind, const char *body, int len)
 {
 	sqlite3_stmt *st = NULL;
 	if (kind == EV_ACTION_ENDED && (st = values_make_answer(m, ASK_ENDED, index, body, len)))
 		values_make_ended(m, index, st);
-	else if (kind == EV_ACTION_JUDGED && (st = values_make_answer(m, ASK_JUDGED, index, body, len)))
+	else if (kind == EV_ACTION_JUDGED &&
+		 (st = values_make_answer(m, ASK_JUDGED, index, body, len)))
 		values_make_judged(m, index, st);
-	else if (kind == EV_ACTION_DECIDED && (st = values_make_answer(m, ASK_DECIDED, index, body, len)))
+	else if (kind == EV_ACTION_DECIDED &&
+		 (st = values_make_answer(m, ASK_DECIDED, index, body, len)))
 		values_make_decided(m, index, st);
 	if (st)
 		sqlite3_reset(st);
@@ -191,11 +208,14 @@ static void values_make_step(struct maker *m, uint32_t index, int kind, const ch
 /* What a recorder says of output: its place, and hashes. */
 static bool is_plain_output(const char *body, size_t len)
 {
-	static const char *const words[] = { "stream", "off", "len", "segment", "hash" }; /* query/filter_literal.c has them, too */
+	/* query/filter_literal.c has them, too */
+	static const char *const words[] = { "stream", "off", "len", "segment", "hash" };
 	const char *end = body + len;
 	while (body < end) {
 		size_t n = 0, hex = 0;
-		for (; body + n < end && ((body[n] >= 'a' && body[n] <= 'z') || (body[n] >= '0' && body[n] <= '9')); n++)
+		for (; body + n < end &&
+		       ((body[n] >= 'a' && body[n] <= 'z') || (body[n] >= '0' && body[n] <= '9'));
+		     n++)
 			hex += body[n] <= 'f';
 		bool known = hex == n;
 		for (size_t i = 0; i < ARRAY_LEN(words) && !known; i++)
@@ -215,12 +235,16 @@ static bool values_make_has(const char *body, size_t len, const char *what)
 /* A name may also be written with \u or \x. */
 static bool says_something(const char *body, size_t len)
 {
-	return values_make_has(body, len, "cost_uusd") || values_make_has(body, len, "data") || values_make_has(body, len, "host") || values_make_has(body, len, "\\u") || values_make_has(body, len, "\\x");
+	return values_make_has(body, len, "cost_uusd") || values_make_has(body, len, "data") ||
+	       values_make_has(body, len, "host") || values_make_has(body, len, "\\u") ||
+	       values_make_has(body, len, "\\x");
 }
 
 static void values_make_own(struct maker *m, uint32_t index, const char *body, int len)
 {
-	sqlite3_stmt *st = says_something(body, (size_t)len) ? values_make_answer(m, ASK_OWN, index, body, len) : NULL;
+	sqlite3_stmt *st = says_something(body, (size_t)len)
+				   ? values_make_answer(m, ASK_OWN, index, body, len)
+				   : NULL;
 	if (!st)
 		return;
 	add_number(m, VALUE_COST, index, st, 0);
@@ -231,18 +255,21 @@ static void values_make_own(struct maker *m, uint32_t index, const char *body, i
 	sqlite3_reset(st);
 }
 
-static void values_make_note(struct maker *m, uint32_t index, int64_t cause, const char *body, int len)
+static void values_make_note(struct maker *m, uint32_t index, int64_t cause, const char *body,
+			     int len)
 {
 	sqlite3_stmt *st = body ? values_make_answer(m, ASK_NOTE, index, body, len) : NULL;
 	if (cause < 0 || cause >= INT64_C(1) << EXACT)
 		add_odd(m, index);
 	else
-		values_make_add(m, VALUE_NOTED, index, cause * 2 + (st && sqlite3_column_int(st, 0)));
+		values_make_add(m, VALUE_NOTED, index,
+				cause * 2 + (st && sqlite3_column_int(st, 0)));
 	sqlite3_reset(m->ask[ASK_NOTE]);
 }
 
 /* A row: an event that is no step. */
-static void values_make_row(struct maker *m, uint32_t index, int64_t kind, int64_t cause, const char *body, int len)
+static void values_make_row(struct maker *m, uint32_t index, int64_t kind, int64_t cause,
+			    const char *body, int len)
 {
 	sqlite3_stmt *st = NULL;
 	if (kind < 0 || kind > UINT16_MAX)
@@ -313,7 +340,8 @@ static int by_field(const void *a, const void *b)
 	return (x->field > y->field) - (x->field < y->field);
 }
 
-/* Fills the columns, in the order of their fields. SQLITE_DONE: the block is not full; *stop: and never will be. */
+/* Fills the columns, in the order of their fields. SQLITE_DONE: the block is not full; *stop: and
+ * never will be. */
 static int values_make(struct maker *m, uint64_t block, bool *stop)
 {
 	uint32_t nr = 0;
@@ -350,9 +378,10 @@ static const struct buf *values_make_encode(struct maker *m, const struct column
 	return &m->rows;
 }
 
-/* --- writing -------------------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
-static int values_make_put(sqlite3_stmt *st, int64_t place, int64_t low, int64_t high, const void *rows, size_t len)
+static int values_make_put(sqlite3_stmt *st, int64_t place, int64_t low, int64_t high,
+			   const void *rows, size_t len)
 {
 	sqlite3_bind_int64(st, 1, place);
 	sqlite3_bind_int64(st, 2, low);
@@ -369,7 +398,8 @@ static int values_make_put_block(struct maker *m, sqlite3_stmt *st)
 	for (size_t i = 0; rc == SQLITE_OK && i < m->nr; i++) {
 		const struct column *c = &m->column[i];
 		const struct buf *rows = values_make_encode(m, c);
-		rc = values_make_put(st, values_place(m->block, c->field), c->low, c->high, rows->data, rows->len);
+		rc = values_make_put(st, values_place(m->block, c->field), c->low, c->high,
+				     rows->data, rows->len);
 	}
 	return rc;
 }
@@ -378,7 +408,8 @@ static int values_make_put_block(struct maker *m, sqlite3_stmt *st)
 static int values_make_drop(sqlite3 *db, uint64_t from, int64_t to)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(db, "DELETE FROM search_value WHERE place >= ?1 AND place < ?2", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(db, "DELETE FROM search_value WHERE place >= ?1 AND place < ?2",
+				    -1, &st, NULL);
 	if (rc == SQLITE_OK) {
 		sqlite3_bind_int64(st, 1, values_place(from, 0));
 		sqlite3_bind_int64(st, 2, to);
@@ -391,11 +422,14 @@ static int values_make_drop(sqlite3 *db, uint64_t from, int64_t to)
 static int values_make_add_blocks(struct maker *m, uint64_t block, uint64_t end, bool *stop)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = values_make_drop(m->db, block, INT64_MAX); /* what stands beside the blocks that count would be in the way */
+	/* what stands beside the blocks that count would be in the way */
+	int rc = values_make_drop(m->db, block, INT64_MAX);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(m->db, "DELETE FROM search_value WHERE place < 0", NULL, NULL, NULL);
+		rc = sqlite3_exec(m->db, "DELETE FROM search_value WHERE place < 0", NULL, NULL,
+				  NULL);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(m->db, "INSERT INTO search_value VALUES(?1, ?2, ?3, ?4)", -1, &st, NULL);
+		rc = sqlite3_prepare_v2(m->db, "INSERT INTO search_value VALUES(?1, ?2, ?3, ?4)",
+					-1, &st, NULL);
 	for (*stop = false; rc == SQLITE_OK && block < end && !*stop; block++) {
 		rc = values_make(m, block, stop);
 		if (rc == SQLITE_OK)
@@ -431,7 +465,8 @@ int values_again(sqlite3 *db, uint64_t seq)
 	sqlite3_stmt *st = NULL;
 	uint64_t block = (seq - 1) / VALUES_BLOCK, last = 0;
 	bool stop = false;
-	if (!seq || !values_last(db, UINT32_MAX, &last, &stop) || block > last || (stop && block == last))
+	if (!seq || !values_last(db, UINT32_MAX, &last, &stop) || block > last ||
+	    (stop && block == last))
 		return SQLITE_OK;
 	int rc = maker_init(&m, db);
 	if (rc == SQLITE_OK)
@@ -439,7 +474,8 @@ int values_again(sqlite3 *db, uint64_t seq)
 	if (rc == SQLITE_OK)
 		rc = values_make_drop(db, block, values_place(block + 1, 0));
 	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(db, "INSERT INTO search_value VALUES(?1, ?2, ?3, ?4)", -1, &st, NULL);
+		rc = sqlite3_prepare_v2(db, "INSERT INTO search_value VALUES(?1, ?2, ?3, ?4)", -1,
+					&st, NULL);
 	if (rc == SQLITE_OK)
 		rc = values_make_put_block(&m, st);
 	sqlite3_finalize(st);
@@ -447,7 +483,7 @@ int values_again(sqlite3 *db, uint64_t seq)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* --- checking ------------------------------------------------------------------------------------------------------- */
+/* --- checking --------------------------------------------------------------------------------- */
 
 static void mark_open(void *self, uint32_t index, int64_t value)
 {
@@ -460,7 +496,8 @@ static void mark_open(void *self, uint32_t index, int64_t value)
 static bool lists_open(const struct column *c, sqlite3_stmt *st)
 {
 	bool listed[VALUES_BLOCK] = { 0 };
-	if (!values_decode(VALUE_OPEN, 0, sqlite3_column_blob(st, 3), (size_t)sqlite3_column_bytes(st, 3), mark_open, listed))
+	if (!values_decode(VALUE_OPEN, 0, sqlite3_column_blob(st, 3),
+			   (size_t)sqlite3_column_bytes(st, 3), mark_open, listed))
 		return false;
 	for (size_t i = 0; c && i < c->nr; i++)
 		if (!listed[c->pair[i].index])
@@ -486,7 +523,8 @@ static int values_make_block_is(struct maker *m, sqlite3_stmt *st, bool *same)
 	sqlite3_bind_int64(st, 2, values_place(m->block + 1, 0));
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW && *same) {
 		int field = (int)(sqlite3_column_int64(st, 0) - values_place(m->block, 0));
-		const struct column *c = at < m->nr && m->column[at].field == field ? &m->column[at++] : NULL;
+		const struct column *c =
+			at < m->nr && m->column[at].field == field ? &m->column[at++] : NULL;
 		*same = field == VALUE_OPEN ? lists_open(c, st) : c && column_is(m, c, st);
 	}
 	sqlite3_reset(st);
@@ -510,8 +548,10 @@ static int values_make_count(sqlite3 *db, const char *sql, int64_t bind, uint64_
 static int check_blocks(struct maker *m, uint64_t blocks, bool stops, uint64_t *wrong)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(m->db, "SELECT place, low, high, rows FROM search_value WHERE place >= ?1 AND place < ?2 ORDER BY place", -1,
-				    &st, NULL);
+	int rc = sqlite3_prepare_v2(
+		m->db,
+		"SELECT place, low, high, rows FROM search_value WHERE place >= ?1 AND place < ?2 ORDER BY place",
+		-1, &st, NULL);
 	for (uint64_t b = 0; rc == SQLITE_OK && b < blocks && !*wrong; b++) {
 		bool stop, same = false;
 		rc = values_make(m, b, &stop);
@@ -533,12 +573,16 @@ int values_check(sqlite3 *db, uint64_t *wrong)
 	uint64_t last = 0, head = 0, beside = 0;
 	bool stop = false;
 	*wrong = 0;
-	if (sqlite3_table_column_metadata(db, "main", "search_value", NULL, NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
+	if (sqlite3_table_column_metadata(db, "main", "search_value", NULL, NULL, NULL, NULL, NULL,
+					  NULL) != SQLITE_OK)
 		return SQLITE_OK; /* a file from before there were any */
 	int rc = values_make_count(db, "SELECT max(seq) FROM event WHERE ?1", 1, &head);
-	uint64_t most = head / VALUES_BLOCK + 1; /* a block that tells of the end stands where the next would */
+	/* a block that tells of the end stands where the next would */
+	uint64_t most = head / VALUES_BLOCK + 1;
 	if (rc == SQLITE_OK)
-		rc = values_make_count(db, "SELECT count(*) FROM search_value WHERE place < 0 OR place >= ?1", values_place(most < UINT32_MAX ? most : UINT32_MAX, 0), &beside);
+		rc = values_make_count(
+			db, "SELECT count(*) FROM search_value WHERE place < 0 OR place >= ?1",
+			values_place(most < UINT32_MAX ? most : UINT32_MAX, 0), &beside);
 	bool any = rc == SQLITE_OK && values_last(db, most, &last, &stop);
 	if (beside || (any && !stop && last >= head / VALUES_BLOCK))
 		*wrong = head + 1;

@@ -10,7 +10,8 @@
 #include "base/mem.h"
 #include "record/read/verify_priv.h"
 
-void verify_say(struct verify *v, const char *name, enum verify_result result, uint64_t seq, const char *fmt, ...)
+void verify_say(struct verify *v, const char *name, enum verify_result result, uint64_t seq,
+		const char *fmt, ...)
 {
 	char text[400];
 	va_list ap;
@@ -68,7 +69,8 @@ bool verify_end(struct verify *v, sqlite3_stmt *st, const char *name, const char
 	va_start(ap, fmt);
 	vsnprintf(place, sizeof(place), fmt, ap);
 	va_end(ap);
-	verify_say(v, name, VERIFY_FAIL, 0, "cannot be read behind %s: %s", place, sqlite3_errmsg(v->s->db));
+	verify_say(v, name, VERIFY_FAIL, 0, "cannot be read behind %s: %s", place,
+		   sqlite3_errmsg(v->s->db));
 	return false;
 }
 
@@ -97,7 +99,8 @@ int verify_names(struct verify *v, uint64_t seq, const char *field, const struct
 	int result = 0;
 	if (session_event(v->s, seq, &ev, &arena, &err) == 0) {
 		hex_append(&hex, hash->b, HASH_LEN);
-		CLEANUP(json_release) json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
+		CLEANUP(json_release)
+		json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
 		result = !ev.body ? -1 : body && !strcmp(json_str(body, field, ""), hex.data);
 	}
 	arena_release(&arena);
@@ -105,12 +108,14 @@ int verify_names(struct verify *v, uint64_t seq, const char *field, const struct
 }
 
 /* One row against the chain so far. Returns what is wrong, NULL = nothing. */
-static const char *check_row(sqlite3_stmt *st, uint64_t expect, struct hash *chain, struct event *ev, bool *redacted)
+static const char *check_row(sqlite3_stmt *st, uint64_t expect, struct hash *chain,
+			     struct event *ev, bool *redacted)
 {
 	struct hash body_hash, stored, body;
 	const void *salt = sqlite3_column_blob(st, 9);
 	if (ev->seq != expect)
-		return ev->seq > expect ? "events are missing before it" : "its number was given twice";
+		return ev->seq > expect ? "events are missing before it"
+					: "its number was given twice";
 	if (!verify_hash_column(st, 10, &body_hash) || !verify_hash_column(st, 11, &stored))
 		return "its hashes are not hashes";
 	*redacted = !ev->body && !salt;
@@ -125,11 +130,16 @@ static const char *check_row(sqlite3_stmt *st, uint64_t expect, struct hash *cha
 	return hash_eq(chain, &stored) ? NULL : "it does not follow from the event before it";
 }
 
-/* The pass over all events after @from, whose chain is @chain. @see: gather for the other checks. */
-static int verify_walk(struct verify *v, uint64_t from, struct hash chain, bool see, const char **why, uint64_t *bad, struct err *err)
+/* The pass over all events after @from, whose chain is @chain. @see: gather for the other
+ * checks. */
+static int verify_walk(struct verify *v, uint64_t from, struct hash chain, bool see,
+		       const char **why, uint64_t *bad, struct err *err)
 {
-	sqlite3_stmt *st = verify_sql(v, "SELECT " READ_EVENT_COLUMNS ", salt, body_hash, chain FROM event WHERE seq > ?1"
-					 " ORDER BY seq", err);
+	sqlite3_stmt *st = verify_sql(v,
+				      "SELECT " READ_EVENT_COLUMNS
+				      ", salt, body_hash, chain FROM event WHERE seq > ?1"
+				      " ORDER BY seq",
+				      err);
 	if (!st)
 		return -1;
 	sqlite3_bind_int64(st, 1, (int64_t)from);
@@ -142,7 +152,8 @@ static int verify_walk(struct verify *v, uint64_t from, struct hash chain, bool 
 		bool redacted = false;
 		arena_reset(&arena);
 		session_row(st, &ev, &arena);
-		const char *wrong = *why ? NULL : check_row(st, v->head + 1, &chain, &ev, &redacted);
+		const char *wrong =
+			*why ? NULL : check_row(st, v->head + 1, &chain, &ev, &redacted);
 		if (wrong) {
 			*why = wrong;
 			*bad = ev.seq > v->head + 1 ? v->head + 1 : ev.seq;
@@ -176,7 +187,8 @@ static int verify_chain(struct verify *v, struct err *err)
 	if (why)
 		verify_say(v, "chain", VERIFY_FAIL, bad, "event %" PRIu64 ": %s", bad, why);
 	else
-		verify_say(v, "chain", VERIFY_OK, 0, "%" PRIu64 " %s, chain unbroken%s", VERIFY_NR(v->totals->events, "event", "events"),
+		verify_say(v, "chain", VERIFY_OK, 0, "%" PRIu64 " %s, chain unbroken%s",
+			   VERIFY_NR(v->totals->events, "event", "events"),
 			   v->totals->redacted ? ", some bodies redacted" : "");
 	return 0;
 }
@@ -187,21 +199,29 @@ static void verify_finish(struct verify *v)
 	free(v->action);
 }
 
-int verify_session(struct session *s, const struct verify_opts *opts, verify_report_fn *report, void *self,
-		   struct verify_totals *totals, struct err *err)
+int verify_session(struct session *s, const struct verify_opts *opts, verify_report_fn *report,
+		   void *self, struct verify_totals *totals, struct err *err)
 {
 	static const struct {
 		int (*fn)(struct verify *, struct err *);
 		const char *content; /* name of one that reads what is not in events; NULL */
 	} check[] = {
-		{ verify_bytes, "bytes" }, { verify_pages, "pages" }, { verify_chain, NULL }, { verify_signatures, NULL },
-		{ verify_anchor, NULL }, { verify_segments, "segments" }, { verify_objects, "objects" }, { verify_messages, "messages" },
-		{ verify_order, NULL }, { verify_closed, NULL }, { verify_complete, NULL }, { verify_redactions, NULL },
+		{ verify_bytes, "bytes" },     { verify_pages, "pages" },
+		{ verify_chain, NULL },	       { verify_signatures, NULL },
+		{ verify_anchor, NULL },       { verify_segments, "segments" },
+		{ verify_objects, "objects" }, { verify_messages, "messages" },
+		{ verify_order, NULL },	       { verify_closed, NULL },
+		{ verify_complete, NULL },     { verify_redactions, NULL },
 	};
 	static const struct verify_opts none;
-	struct verify v = { .s = s, .opts = opts ? opts : &none, .report = report, .self = self, .totals = totals };
+	struct verify v = { .s = s,
+			    .opts = opts ? opts : &none,
+			    .report = report,
+			    .self = self,
+			    .totals = totals };
 	*totals = (struct verify_totals){ 0 };
-	bool whole = !session_live(s); /* one transaction, unless that would keep a writer's WAL from being emptied */
+	/* one transaction, unless that would keep a writer's WAL from being emptied */
+	bool whole = !session_live(s);
 	if (whole)
 		sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL);
 	int rc = 0;
@@ -223,7 +243,8 @@ struct first_failure {
 	char text[300];
 };
 
-static void keep_failure(void *self, const char *name, enum verify_result result, const char *text, uint64_t seq)
+static void keep_failure(void *self, const char *name, enum verify_result result, const char *text,
+			 uint64_t seq)
 {
 	struct first_failure *f = self;
 	(void)seq;
@@ -236,7 +257,9 @@ int verify_tail(struct session *s, struct err *err)
 	static const struct verify_opts none;
 	struct verify_totals totals = { 0 };
 	struct first_failure failure = { "" };
-	struct verify v = { .s = s, .opts = &none, .report = keep_failure, .self = &failure, .totals = &totals };
+	struct verify v = {
+		.s = s, .opts = &none, .report = keep_failure, .self = &failure, .totals = &totals
+	};
 	struct hash chain;
 	const char *why = NULL;
 	uint64_t from = 0, bad = 0;
@@ -247,14 +270,19 @@ int verify_tail(struct session *s, struct err *err)
 		from = (uint64_t)sqlite3_column_int64(st, 0);
 	sqlite3_finalize(st);
 	if (!verify_chain_at(&v, from, &chain))
-		return err_set(err, ERR_DAMAGED, "session file '%s' ends before event %" PRIu64 ", which was signed", s->path, from);
+		return err_set(err, ERR_DAMAGED,
+			       "session file '%s' ends before event %" PRIu64 ", which was signed",
+			       s->path, from);
 	int rc = verify_walk(&v, from, chain, false, &why, &bad, err);
 	if (rc == 0 && why)
-		rc = err_set(err, ERR_DAMAGED, "session file '%s' is damaged: event %" PRIu64 ": %s", s->path, bad, why);
+		rc = err_set(err, ERR_DAMAGED,
+			     "session file '%s' is damaged: event %" PRIu64 ": %s", s->path, bad,
+			     why);
 	if (rc == 0)
 		rc = verify_anchor(&v, err);
 	if (rc == 0 && failure.text[0])
-		rc = err_set(err, ERR_DAMAGED, "session file '%s' is not whole: %s", s->path, failure.text);
+		rc = err_set(err, ERR_DAMAGED, "session file '%s' is not whole: %s", s->path,
+			     failure.text);
 	verify_finish(&v);
 	return rc;
 }

@@ -1,10 +1,12 @@
 /* Is a session file what was written, and did everything happen in the right order?
  *
  * Checks, in this order (name: what it proves):
- *   bytes        every byte of the file and its write-ahead log is what was put there, also in unused space (page_checksum.h)
+ *   bytes        every byte of the file and its write-ahead log is what was put there, also in
+ *                unused space (page_checksum.h)
  *   pages        the file is whole as a database: pages, indexes, the search index
  *   chain        seqs without a hole, every body and header under one chain of hashes
- *   signatures   every checkpoint is signed by a key that the chain names, over the chain as it stands
+ *   signatures   every checkpoint is signed by a key that the chain names, over the chain as it
+ *                stands
  *   anchor       the file reaches what was noted outside of it: nothing was cut off or made anew
  *   segments     output is what its events say
  *   objects      git objects are what their names and their events say
@@ -22,13 +24,20 @@
 enum verify_result { VERIFY_OK, VERIFY_FAIL, VERIFY_SKIP };
 
 struct verify_opts {
-	const char *anchor; /* path of an anchor.log; NULL = ours; "" = none (the check is skipped); a named one has to hold the session */
-	bool quick;	    /* nothing but what events say: without bytes, pages, segments, objects and messages, which are told as skipped */
-	const uint8_t *key; /* the 32 bytes that must have signed; NULL = whatever key the file names */
+	/* path of an anchor.log; NULL = ours; "" = none (the check is skipped); a named one has to
+	 * hold the session */
+	const char *anchor;
+	/* nothing but what events say: without bytes, pages, segments, objects and messages, which
+	 * are told as skipped */
+	bool quick;
+	/* the 32 bytes that must have signed; NULL = whatever key the file names */
+	const uint8_t *key;
 };
 
-/* One check. @text: one line for people ("41,203 events, chain unbroken"). @seq: the first bad event, 0 = none. */
-typedef void verify_report_fn(void *self, const char *name, enum verify_result result, const char *text, uint64_t seq);
+/* One check. @text: one line for people ("41,203 events, chain unbroken"). @seq: the first bad
+ * event, 0 = none. */
+typedef void verify_report_fn(void *self, const char *name, enum verify_result result,
+			      const char *text, uint64_t seq);
 
 struct verify_totals {
 	uint64_t events, segments, objects, messages, checkpoints, redacted;
@@ -36,14 +45,18 @@ struct verify_totals {
 	uint64_t first_bad; /* 0 = none */
 };
 
-/* 0 when it ran (see totals.failed), -1 when the file could not be read. @opts and @report may be NULL. */
-NODISCARD int verify_session(struct session *s, const struct verify_opts *opts, verify_report_fn *report, void *self,
-			     struct verify_totals *totals, struct err *err);
+/* 0 when it ran (see totals.failed), -1 when the file could not be read. @opts and @report may be
+ * NULL. */
+NODISCARD int verify_session(struct session *s, const struct verify_opts *opts,
+			     verify_report_fn *report, void *self, struct verify_totals *totals,
+			     struct err *err);
 
-/* Where a file that could not be opened is damaged, as far as its sums tell: "page 7 (bytes ...) is ..."; false: they do not. */
+/* Where a file that could not be opened is damaged, as far as its sums tell: "page 7 (bytes ...) is
+ * ..."; false: they do not. */
 bool verify_unopened(const char *path, char *out, size_t cap);
 
-/* Only from the last checkpoint on, and against the anchor: before a new writer goes on. ERR_DAMAGED says what is wrong. */
+/* Only from the last checkpoint on, and against the anchor: before a new writer goes on.
+ * ERR_DAMAGED says what is wrong. */
 NODISCARD int verify_tail(struct session *s, struct err *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* Is every byte of the file, and of the write-ahead log beside it, what was put there? Also those that no query reads. */
+/* Is every byte of the file, and of the write-ahead log beside it, what was put there? Also those
+ * that no query reads. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +47,8 @@ static void owner_of(struct verify *v, uint64_t page, char out[80])
 {
 	struct err err;
 	snprintf(out, 80, "%s", page == 1 ? "header and schema" : "free space");
-	sqlite3_stmt *st = page > 1 ? verify_sql(v, "SELECT name FROM dbstat WHERE pageno = ?1", &err) : NULL;
+	sqlite3_stmt *st =
+		page > 1 ? verify_sql(v, "SELECT name FROM dbstat WHERE pageno = ?1", &err) : NULL;
 	if (!st)
 		return;
 	sqlite3_bind_int64(st, 1, (int64_t)page);
@@ -65,7 +67,8 @@ static uint32_t run_of_log(const char *path)
 	return page_checksum_look_log(path, &log, &err) == 0 ? log.salt : 0;
 }
 
-/* Once more where a running session's log began anew meanwhile: what was seen of both does not belong together. */
+/* Once more where a running session's log began anew meanwhile: what was seen of both does not
+ * belong together. */
 static void look_at_pages(struct raw *raw, uint64_t size, bool live, struct sums *out)
 {
 	for (int tries = 0; tries < 3; tries++) {
@@ -78,16 +81,19 @@ static void look_at_pages(struct raw *raw, uint64_t size, bool live, struct sums
 	}
 }
 
-/* Nobody knows how far its writer had come, the machine has been down since: what a power cut leaves at the end of a log is
- * what nobody had been told was durable, so that is no damage. Whole frames behind a break prove nothing: commits that nobody
- * waits for are not synced, and the kernel writes them in any order. What was anchored was synced: that check tells. A frame
- * that is whole but for one or two bits was in all likelihood written to its end (bitflip.h): that counts as damage. */
+/* Nobody knows how far its writer had come, the machine has been down since: what a power cut
+ * leaves at the end of a log is what nobody had been told was durable, so that is no damage. Whole
+ * frames behind a break prove nothing: commits that nobody waits for are not synced, and the kernel
+ * writes them in any order. What was anchored was synced: that check tells. A frame that is whole
+ * but for one or two bits was in all likelihood written to its end (bitflip.h): that counts as
+ * damage. */
 static bool is_torn(const struct lease_note *note, bool live, const struct log_end *log)
 {
 	return log->why && !note && !live && !log->was_synced && !log->turned_at;
 }
 
-/* Of a running session it may be emptied, at its end cut to nothing, in the middle of a look: then another one tells. */
+/* Of a running session it may be emptied, at its end cut to nothing, in the middle of a look: then
+ * another one tells. */
 static int look_at_log(const char *path, bool live, struct log_end *out, struct err *err)
 {
 	static const struct timespec while_it_is_emptied = { .tv_nsec = 5000000 };
@@ -100,7 +106,8 @@ static int look_at_log(const char *path, bool live, struct log_end *out, struct 
 }
 
 /* The log; false and a report if it is not whole. */
-static bool log_is_whole(struct verify *v, const char *path, const struct lease_note *note, bool live, struct log_end *log)
+static bool log_is_whole(struct verify *v, const char *path, const struct lease_note *note,
+			 bool live, struct log_end *log)
 {
 	struct err err;
 	if (look_at_log(path, live, log, &err) < 0) {
@@ -112,43 +119,61 @@ static bool log_is_whole(struct verify *v, const char *path, const struct lease_
 		return true;
 	if (log->why && log->bad_at == 1) {
 		if (!live)
-			verify_say(v, "bytes", VERIFY_FAIL, 0, "the write-ahead log %s at byte 0: nothing in it is read", log->why);
+			verify_say(v, "bytes", VERIFY_FAIL, 0,
+				   "the write-ahead log %s at byte 0: nothing in it is read",
+				   log->why);
 		return live;
 	}
 	/* behind what was committed: a frame that was being written when its writer was killed */
 	bool under_way = log->bad_at >= noted && (note || live);
 	if (log->why && !under_way && log->turned_at) {
-		verify_say(v, "bytes", VERIFY_FAIL, 0, "the write-ahead log %s: a bit of byte %" PRIu64 " is turned (frame %" PRIu64 "): from there on it is not read",
+		verify_say(v, "bytes", VERIFY_FAIL, 0,
+			   "the write-ahead log %s: a bit of byte %" PRIu64
+			   " is turned (frame %" PRIu64 "): from there on it is not read",
 			   log->why, log->turned_at, log->frames + 1);
 		return false;
 	}
 	if (log->why && !under_way) {
-		verify_say(v, "bytes", VERIFY_FAIL, 0, "the write-ahead log %s at byte %" PRIu64 " (frame %" PRIu64 "): what follows is not read",
+		verify_say(v, "bytes", VERIFY_FAIL, 0,
+			   "the write-ahead log %s at byte %" PRIu64 " (frame %" PRIu64
+			   "): what follows is not read",
 			   log->why, log->bad_at, log->frames + 1);
 		return false;
 	}
 	if (!live && log->there && log->end < noted) {
-		verify_say(v, "bytes", VERIFY_FAIL, 0, "the write-ahead log ends at byte %" PRIu64 ", its writer had written up to %" PRIu64,
+		verify_say(v, "bytes", VERIFY_FAIL, 0,
+			   "the write-ahead log ends at byte %" PRIu64
+			   ", its writer had written up to %" PRIu64,
 			   log->end, noted);
 		return false;
 	}
 	return true;
 }
 
-static void verify_bytes_say_whole(struct verify *v, const struct sums *sums, const struct log_end *log, bool demanded, bool torn)
+static void verify_bytes_say_whole(struct verify *v, const struct sums *sums,
+				   const struct log_end *log, bool demanded, bool torn)
 {
 	char behind[120] = "";
 	if (log->there)
-		snprintf(behind, sizeof(behind), ", %" PRIu64 " frames of the log%s", log->frames, log->left ? " (what is left behind them counts for nothing)" : "");
+		snprintf(behind, sizeof(behind), ", %" PRIu64 " frames of the log%s", log->frames,
+			 log->left ? " (what is left behind them counts for nothing)" : "");
 	if (torn)
-		verify_say(v, "bytes", VERIFY_SKIP, 0, "the write-ahead log %s at byte %" PRIu64 " (frame %" PRIu64 "): either a power cut left so what nobody had been told was durable,"
-			   " or more than two bits of it are turned; anchors behind it would tell", log->why, log->bad_at, log->frames + 1);
+		verify_say(v, "bytes", VERIFY_SKIP, 0,
+			   "the write-ahead log %s at byte %" PRIu64 " (frame %" PRIu64
+			   "): either a power cut left so what nobody had been told was durable,"
+			   " or more than two bits of it are turned; anchors behind it would tell",
+			   log->why, log->bad_at, log->frames + 1);
 	else if (!sums->kept)
-		verify_say(v, "bytes", VERIFY_SKIP, 0, "this file was made without sums: unused space in it is not looked at%s", behind);
+		verify_say(v, "bytes", VERIFY_SKIP, 0,
+			   "this file was made without sums: unused space in it is not looked at%s",
+			   behind);
 	else if (!demanded)
-		verify_say(v, "bytes", VERIFY_SKIP, 0, "not ended, and its log was emptied (by another program?): unused space is not looked at");
+		verify_say(
+			v, "bytes", VERIFY_SKIP, 0,
+			"not ended, and its log was emptied (by another program?): unused space is not looked at");
 	else
-		verify_say(v, "bytes", VERIFY_OK, 0, "%" PRIu64 " pages are what was put there%s", sums->pages, behind);
+		verify_say(v, "bytes", VERIFY_OK, 0, "%" PRIu64 " pages are what was put there%s",
+			   sums->pages, behind);
 }
 
 static bool verify_bytes_reaches(struct verify *v, const struct lease_note *note)
@@ -156,7 +181,9 @@ static bool verify_bytes_reaches(struct verify *v, const struct lease_note *note
 	uint64_t head = session_head(v->s);
 	if (!note || head >= note->seq)
 		return true;
-	verify_say(v, "bytes", VERIFY_FAIL, head + 1, "gap: the file ends at event %" PRIu64 ", its writer had committed event %" PRIu64,
+	verify_say(v, "bytes", VERIFY_FAIL, head + 1,
+		   "gap: the file ends at event %" PRIu64
+		   ", its writer had committed event %" PRIu64,
 		   head, note->seq);
 	return false;
 }
@@ -164,7 +191,8 @@ static bool verify_bytes_reaches(struct verify *v, const struct lease_note *note
 int verify_bytes(struct verify *v, struct err *err)
 {
 	struct lease_note noted;
-	const struct lease_note *note = !v->s->copy && lease_noted(v->s->path, &noted) ? &noted : NULL;
+	const struct lease_note *note =
+		!v->s->copy && lease_noted(v->s->path, &noted) ? &noted : NULL;
 	const char *path = sqlite3_db_filename(v->s->db, "main");
 	bool live = lease_busy(v->s->path); /* also when its index is being added to */
 	struct raw raw = { .s = v->s, .path = path };
@@ -172,8 +200,8 @@ int verify_bytes(struct verify *v, struct err *err)
 	sqlite3_int64 size = 0;
 	struct sums sums;
 	struct log_end log;
-	if (sqlite3_file_control(v->s->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file->pMethods ||
-	    file->pMethods->xFileSize(file, &size) != SQLITE_OK)
+	if (sqlite3_file_control(v->s->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
+	    !file->pMethods || file->pMethods->xFileSize(file, &size) != SQLITE_OK)
 		return err_set(err, ERR_IO, "cannot read session file '%s'", v->s->path);
 	raw.file = file;
 	look_at_pages(&raw, (uint64_t)size, live, &sums);
@@ -181,17 +209,25 @@ int verify_bytes(struct verify *v, struct err *err)
 		return 0;
 	bool demanded = sums.kept && (sums.ended || log.there || live);
 	if (demanded && sums.bad && live && !log.there) {
-		verify_say(v, "bytes", VERIFY_SKIP, 0, "another program has emptied the log: %" PRIu64 " pages are looked at when the session has gone on", sums.bad);
+		verify_say(v, "bytes", VERIFY_SKIP, 0,
+			   "another program has emptied the log: %" PRIu64
+			   " pages are looked at when the session has gone on",
+			   sums.bad);
 	} else if (demanded && sums.bad) {
 		char owner[80];
 		owner_of(v, sums.first_bad, owner);
-		verify_say(v, "bytes", VERIFY_FAIL, 0, "page %" PRIu64 " (%s, bytes %" PRIu64 " to %" PRIu64 ") is not what was put there%s", sums.first_bad,
-			   owner, (sums.first_bad - 1) * SUMS_PAGE, sums.first_bad * SUMS_PAGE - 1,
-			   sums.bad > 1 ? ", nor are others" : "");
+		verify_say(v, "bytes", VERIFY_FAIL, 0,
+			   "page %" PRIu64 " (%s, bytes %" PRIu64 " to %" PRIu64
+			   ") is not what was put there%s",
+			   sums.first_bad, owner, (sums.first_bad - 1) * SUMS_PAGE,
+			   sums.first_bad * SUMS_PAGE - 1, sums.bad > 1 ? ", nor are others" : "");
 	} else if (!live && sums.cut && !log.frames) { /* else the rest may be in the log still */
-		verify_say(v, "bytes", VERIFY_FAIL, 0, "the file is cut off at byte %lld of %" PRIu64, (long long)size, sums.pages * SUMS_PAGE);
+		verify_say(v, "bytes", VERIFY_FAIL, 0,
+			   "the file is cut off at byte %lld of %" PRIu64, (long long)size,
+			   sums.pages * SUMS_PAGE);
 	} else if (!live && sums.more && sums.ended) {
-		verify_say(v, "bytes", VERIFY_FAIL, 0, "there are %lld bytes behind the last page", (long long)size - (long long)(sums.pages * SUMS_PAGE));
+		verify_say(v, "bytes", VERIFY_FAIL, 0, "there are %lld bytes behind the last page",
+			   (long long)size - (long long)(sums.pages * SUMS_PAGE));
 	} else if (live || verify_bytes_reaches(v, note)) {
 		verify_bytes_say_whole(v, &sums, &log, demanded, is_torn(note, live, &log));
 	}
@@ -206,10 +242,14 @@ bool verify_unopened(const char *path, char *out, size_t cap)
 	if (page_checksum_look_file(path, &sums, &size, &err) < 0 || !sums.kept)
 		return false;
 	if (sums.bad)
-		snprintf(out, cap, "page %" PRIu64 " (bytes %" PRIu64 " to %" PRIu64 ") is not what was put there%s", sums.first_bad,
-			 (sums.first_bad - 1) * SUMS_PAGE, sums.first_bad * SUMS_PAGE - 1, sums.bad > 1 ? ", nor are others" : "");
+		snprintf(out, cap,
+			 "page %" PRIu64 " (bytes %" PRIu64 " to %" PRIu64
+			 ") is not what was put there%s",
+			 sums.first_bad, (sums.first_bad - 1) * SUMS_PAGE,
+			 sums.first_bad * SUMS_PAGE - 1, sums.bad > 1 ? ", nor are others" : "");
 	else if (sums.cut)
-		snprintf(out, cap, "the file is cut off at byte %" PRIu64 " of %" PRIu64, size, sums.pages * SUMS_PAGE);
+		snprintf(out, cap, "the file is cut off at byte %" PRIu64 " of %" PRIu64, size,
+			 sums.pages * SUMS_PAGE);
 	else
 		return false;
 	return true;

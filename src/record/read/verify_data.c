@@ -23,12 +23,14 @@ static const char *check_segment(struct verify *v, sqlite3_stmt *st, uint64_t se
 		return "was half removed";
 	const void *data = sqlite3_column_blob(st, 6);
 	size_t len = (size_t)sqlite3_column_bytes(st, 6);
-	chain_segment(salt, sqlite3_column_blob(st, 4), (size_t)sqlite3_column_bytes(st, 4), data, len, &now);
+	chain_segment(salt, sqlite3_column_blob(st, 4), (size_t)sqlite3_column_bytes(st, 4), data,
+		      len, &now);
 	if (!hash_eq(&now, &stored))
 		return "is not what was written";
 	CLEANUP(buf_release) struct buf plain = BUF_INIT;
 	struct err err;
-	if (codec_unpack((enum codec)sqlite3_column_int(st, 5), data, len, (size_t)sqlite3_column_int64(st, 7), &plain, &err) < 0)
+	if (codec_unpack((enum codec)sqlite3_column_int(st, 5), data, len,
+			 (size_t)sqlite3_column_int64(st, 7), &plain, &err) < 0)
 		return "cannot be unpacked";
 	return NULL;
 }
@@ -50,32 +52,40 @@ int verify_segments(struct verify *v, struct err *err)
 	while (!wrong && verify_row(v, st)) {
 		id = (uint64_t)sqlite3_column_int64(st, 0);
 		seq = (uint64_t)sqlite3_column_int64(st, 1);
-		wrong = sqlite3_column_int(st, 8) ? check_segment(v, st, seq) : "is not the one that its event names";
+		wrong = sqlite3_column_int(st, 8) ? check_segment(v, st, seq)
+						  : "is not the one that its event names";
 		v->totals->segments++;
 	}
 	if (!verify_end(v, st, "segments", "segment %" PRIu64 " of event %" PRIu64, id, seq))
 		return 0;
 	if (!wrong) { /* and the other way round: no output event without its segment */
-		st = verify_sql(v, "SELECT min(e.seq) FROM event e LEFT JOIN segment s ON s.seq = e.seq WHERE e.kind = 10"
-				   " AND s.seq IS NULL", err);
+		st = verify_sql(
+			v,
+			"SELECT min(e.seq) FROM event e LEFT JOIN segment s ON s.seq = e.seq WHERE e.kind = 10"
+			" AND s.seq IS NULL",
+			err);
 		if (!st)
 			return -1;
 		if (verify_row(v, st))
 			missing = (uint64_t)sqlite3_column_int64(st, 0);
-		if (!verify_end(v, st, "segments", "segment %" PRIu64 ", whether one is missing", id))
+		if (!verify_end(v, st, "segments", "segment %" PRIu64 ", whether one is missing",
+				id))
 			return 0;
 	}
 	if (wrong)
-		verify_say(v, "segments", VERIFY_FAIL, seq, "segment %" PRIu64 " of event %" PRIu64 " %s", id, seq, wrong);
+		verify_say(v, "segments", VERIFY_FAIL, seq,
+			   "segment %" PRIu64 " of event %" PRIu64 " %s", id, seq, wrong);
 	else if (missing)
-		verify_say(v, "segments", VERIFY_FAIL, missing, "the output of event %" PRIu64 " is missing", missing);
+		verify_say(v, "segments", VERIFY_FAIL, missing,
+			   "the output of event %" PRIu64 " is missing", missing);
 	else
 		verify_say(v, "segments", VERIFY_OK, 0, "%" PRIu64 " %s what was written",
 			   VERIFY_NR(v->totals->segments, "segment is", "segments are"));
 	return 0;
 }
 
-static const char *verify_data_check_object(struct verify *v, sqlite3_stmt *st, const struct object_id *oid, const struct hash *stored)
+static const char *verify_data_check_object(struct verify *v, sqlite3_stmt *st,
+					    const struct object_id *oid, const struct hash *stored)
 {
 	struct object_id name;
 	struct hash now;
@@ -87,7 +97,8 @@ static const char *verify_data_check_object(struct verify *v, sqlite3_stmt *st, 
 	struct err err;
 	enum object_type type = (enum object_type)sqlite3_column_int(st, 2);
 	if (codec_unpack((enum codec)sqlite3_column_int(st, 5), sqlite3_column_blob(st, 6),
-			 (size_t)sqlite3_column_bytes(st, 6), (size_t)sqlite3_column_int64(st, 3), &plain, &err) < 0)
+			 (size_t)sqlite3_column_bytes(st, 6), (size_t)sqlite3_column_int64(st, 3),
+			 &plain, &err) < 0)
 		return "cannot be unpacked";
 	chain_object(type, plain.data, plain.len, &now);
 	if (!hash_eq(&now, stored))
@@ -101,12 +112,16 @@ static const char *end_group(struct verify *v, uint64_t seq, struct hash_ctx *gr
 {
 	struct hash all;
 	hash_end(group, &all);
-	return verify_names(v, seq, "objects_hash", &all) == 0 ? "does not belong to what its event added" : NULL;
+	return verify_names(v, seq, "objects_hash", &all) == 0
+		       ? "does not belong to what its event added"
+		       : NULL;
 }
 
 int verify_objects(struct verify *v, struct err *err)
 {
-	sqlite3_stmt *st = verify_sql(v, "SELECT seq, oid, type, size, hash, codec, data FROM object ORDER BY seq, oid", err);
+	sqlite3_stmt *st = verify_sql(
+		v, "SELECT seq, oid, type, size, hash, codec, data FROM object ORDER BY seq, oid",
+		err);
 	const char *wrong = NULL;
 	uint64_t group = 0;
 	struct hash_ctx all;
@@ -116,7 +131,8 @@ int verify_objects(struct verify *v, struct err *err)
 	while (!wrong && verify_row(v, st)) {
 		struct hash stored;
 		uint64_t seq = (uint64_t)sqlite3_column_int64(st, 0);
-		if (sqlite3_column_bytes(st, 1) != sizeof(oid.b) || !verify_hash_column(st, 4, &stored)) {
+		if (sqlite3_column_bytes(st, 1) != sizeof(oid.b) ||
+		    !verify_hash_column(st, 4, &stored)) {
 			wrong = "has no name";
 			group = seq;
 			break;
@@ -134,28 +150,35 @@ int verify_objects(struct verify *v, struct err *err)
 		wrong = verify_data_check_object(v, st, &oid, &stored);
 		v->totals->objects++;
 	}
-	if (!verify_end(v, st, "objects", "%" PRIu64 " objects, the last of event %" PRIu64, v->totals->objects, group))
+	if (!verify_end(v, st, "objects", "%" PRIu64 " objects, the last of event %" PRIu64,
+			v->totals->objects, group))
 		return 0;
 	if (!wrong && group)
 		wrong = end_group(v, group, &all);
 	uint64_t missing = 0;
 	if (!wrong) { /* an event that added objects of which none is left */
-		st = verify_sql(v, "SELECT min(e.seq) FROM event e WHERE e.body LIKE '%\"objects_hash\":%' AND"
-				   " json_extract(e.body, '$.objects') > 0 AND NOT EXISTS"
-				   " (SELECT 1 FROM object o WHERE o.seq = e.seq)", err);
+		st = verify_sql(
+			v,
+			"SELECT min(e.seq) FROM event e WHERE e.body LIKE '%\"objects_hash\":%' AND"
+			" json_extract(e.body, '$.objects') > 0 AND NOT EXISTS"
+			" (SELECT 1 FROM object o WHERE o.seq = e.seq)",
+			err);
 		if (!st)
 			return -1;
 		if (verify_row(v, st))
 			missing = (uint64_t)sqlite3_column_int64(st, 0);
-		if (!verify_end(v, st, "objects", "event %" PRIu64 ", whether one is missing", group))
+		if (!verify_end(v, st, "objects", "event %" PRIu64 ", whether one is missing",
+				group))
 			return 0;
 	}
 	char hex[41];
 	object_hex(&oid, hex);
 	if (wrong)
-		verify_say(v, "objects", VERIFY_FAIL, group, "object %s of event %" PRIu64 " %s", hex, group, wrong);
+		verify_say(v, "objects", VERIFY_FAIL, group, "object %s of event %" PRIu64 " %s",
+			   hex, group, wrong);
 	else if (missing)
-		verify_say(v, "objects", VERIFY_FAIL, missing, "the objects of event %" PRIu64 " are missing", missing);
+		verify_say(v, "objects", VERIFY_FAIL, missing,
+			   "the objects of event %" PRIu64 " are missing", missing);
 	else
 		verify_say(v, "objects", VERIFY_OK, 0, "%" PRIu64 " %s what was written",
 			   VERIFY_NR(v->totals->objects, "git object is", "git objects are"));
@@ -164,7 +187,8 @@ int verify_objects(struct verify *v, struct err *err)
 
 int verify_messages(struct verify *v, struct err *err)
 {
-	sqlite3_stmt *st = verify_sql(v, "SELECT message, hash, size, codec, data FROM message ORDER BY message", err);
+	sqlite3_stmt *st = verify_sql(
+		v, "SELECT message, hash, size, codec, data FROM message ORDER BY message", err);
 	uint64_t id = 0;
 	bool bad = false;
 	if (!st)
@@ -180,8 +204,9 @@ int verify_messages(struct verify *v, struct err *err)
 			continue;
 		}
 		bad = !verify_hash_column(st, 1, &stored) ||
-		      codec_unpack((enum codec)sqlite3_column_int(st, 3), sqlite3_column_blob(st, 4),
-				   (size_t)sqlite3_column_bytes(st, 4), (size_t)sqlite3_column_int64(st, 2), &plain, &ignored) < 0;
+		      codec_unpack((enum codec)sqlite3_column_int(st, 3),
+				   sqlite3_column_blob(st, 4), (size_t)sqlite3_column_bytes(st, 4),
+				   (size_t)sqlite3_column_int64(st, 2), &plain, &ignored) < 0;
 		if (!bad) {
 			hash_of(plain.data, plain.len, &now);
 			bad = !hash_eq(&now, &stored);
@@ -195,7 +220,8 @@ int verify_messages(struct verify *v, struct err *err)
 	if (lists)
 		return lists < 0 ? -1 : 0;
 	if (bad)
-		verify_say(v, "messages", VERIFY_FAIL, 0, "message %" PRIu64 " is not what was written", id);
+		verify_say(v, "messages", VERIFY_FAIL, 0,
+			   "message %" PRIu64 " is not what was written", id);
 	else if (wrong)
 		verify_say(v, "messages", VERIFY_FAIL, seq, "event %" PRIu64 " %s", seq, wrong);
 	else
@@ -204,7 +230,8 @@ int verify_messages(struct verify *v, struct err *err)
 	return 0;
 }
 
-/* Everything that is NULL must stand in the table, and every row of the table must be told by an event. */
+/* Everything that is NULL must stand in the table, and every row of the table must be told by an
+ * event. */
 static const char redaction_sql[] =
 	"SELECT (SELECT count(*) FROM event e WHERE e.body IS NULL AND NOT EXISTS"
 	"   (SELECT 1 FROM redaction r WHERE r.what = 'event' AND r.id = e.seq))"
@@ -227,9 +254,10 @@ int verify_redactions(struct verify *v, struct err *err)
 	if (!verify_end(v, st, "redactions", "the %" PRIu64 " that were seen", v->totals->redacted))
 		return 0;
 	if (unknown)
-		verify_say(v, "redactions", VERIFY_FAIL, 0, "%" PRId64 " removals that no event tells of", unknown);
+		verify_say(v, "redactions", VERIFY_FAIL, 0,
+			   "%" PRId64 " removals that no event tells of", unknown);
 	else
-		verify_say(v, "redactions", VERIFY_OK, 0, "%" PRIu64 " %s redacted", v->totals->redacted,
-			   v->totals->redacted == 1 ? "body" : "bodies");
+		verify_say(v, "redactions", VERIFY_OK, 0, "%" PRIu64 " %s redacted",
+			   v->totals->redacted, v->totals->redacted == 1 ? "body" : "bodies");
 	return 0;
 }

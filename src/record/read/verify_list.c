@@ -1,5 +1,6 @@
-/* The lists of messages that events name: each is there with all that it begins with, makes sense, and names messages that
- * the file holds. What was removed counts as there: that it was removed by an event is looked at elsewhere. */
+/* The lists of messages that events name: each is there with all that it begins with, makes sense,
+ * and names messages that the file holds. What was removed counts as there: that it was removed by
+ * an event is looked at elsewhere. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,8 @@
 struct found {
 	struct hash name;
 	int64_t row;
-	uint64_t len;    /* of the list; UINT64_MAX not known: it, or what it begins with, was removed */
+	/* of the list; UINT64_MAX not known: it, or what it begins with, was removed */
+	uint64_t len;
 	bool read, held; /* read as a list; its elements are known to be in the file */
 };
 
@@ -24,13 +26,16 @@ struct lists_check {
 
 static int verify_list_by_name(const void *a, const void *b)
 {
-	return memcmp(((const struct found *)a)->name.b, ((const struct found *)b)->name.b, HASH_LEN);
+	return memcmp(((const struct found *)a)->name.b, ((const struct found *)b)->name.b,
+		      HASH_LEN);
 }
 
 static struct found *verify_list_find(struct lists_check *c, const json_t *name)
 {
 	struct found key;
-	if (!json_is_string(name) || !hex_parse(json_string_value(name), json_string_length(name), key.name.b, HASH_LEN) || !c->nr)
+	if (!json_is_string(name) ||
+	    !hex_parse(json_string_value(name), json_string_length(name), key.name.b, HASH_LEN) ||
+	    !c->nr)
 		return NULL;
 	return bsearch(&key, c->row, c->nr, sizeof(key), verify_list_by_name);
 }
@@ -39,13 +44,13 @@ static void check_elements(struct lists_check *c, const json_t *list)
 {
 	size_t i;
 	json_t *v;
-	json_array_foreach((json_t *)(uintptr_t)list, i, v)
-		if (!verify_list_find(c, v))
-			c->wrong = "names a message that is missing";
+	json_array_foreach((json_t *)(uintptr_t)list, i, v) if (!verify_list_find(c, v)) c->wrong =
+		"names a message that is missing";
 }
 
 /* What the row @f adds, when it begins with @as; @deep: its elements, too, must be there. */
-static void verify_list_take_row(struct lists_check *c, struct found *f, const struct found *as, const json_t *row, bool deep)
+static void verify_list_take_row(struct lists_check *c, struct found *f, const struct found *as,
+				 const json_t *row, bool deep)
 {
 	const json_t *plus = json_object_get(row, "plus"), *keep = json_object_get(row, "keep");
 	uint64_t begin = as ? as->len : 0;
@@ -68,7 +73,8 @@ static void verify_list_take_row(struct lists_check *c, struct found *f, const s
 }
 
 /* Down to what was read before, then up again: a chain may be long. */
-static int verify_list_check_list(struct lists_check *c, const json_t *name, bool deep, struct err *err)
+static int verify_list_check_list(struct lists_check *c, const json_t *name, bool deep,
+				  struct err *err)
 {
 	CLEANUP(json_release) json_t *rows = json_array();
 	struct found **chain = NULL, *f = verify_list_find(c, name);
@@ -87,7 +93,8 @@ static int verify_list_check_list(struct lists_check *c, const json_t *name, boo
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
 		int64_t row;
 		struct err e = ERR_INIT;
-		if (session_message_row(c->v->s, &id, &row, &text, &e) < 0 && e.code != ERR_CANCELLED) {
+		if (session_message_row(c->v->s, &id, &row, &text, &e) < 0 &&
+		    e.code != ERR_CANCELLED) {
 			*err = e;
 			rc = -1;
 			break;
@@ -154,20 +161,26 @@ int verify_lists(struct verify *v, uint64_t *bad_out, const char **wrong_out, st
 	sqlite3_stmt *st = rc == 0 ? verify_sql(v, named_sql, err) : NULL;
 	rc = rc == 0 && !st ? -1 : rc;
 	while (st && rc == 0 && !c.wrong && verify_row(v, st)) {
-		const char *text = (const char *)sqlite3_column_text(st, 1), *kind = (const char *)sqlite3_column_text(st, 2);
+		const char *text = (const char *)sqlite3_column_text(st, 1),
+			   *kind = (const char *)sqlite3_column_text(st, 2);
 		struct err none = ERR_INIT;
-		CLEANUP(json_release) json_t *body =
-			text ? json_parse(text, (size_t)sqlite3_column_bytes(st, 1), "event", &none) : NULL;
+		CLEANUP(json_release)
+		json_t *body =
+			text ? json_parse(text, (size_t)sqlite3_column_bytes(st, 1), "event", &none)
+			     : NULL;
 		bool call = !strcmp(kind, "host.call");
-		const json_t *list = call ? json_object_get(json_object_get(body, "args"), "messages") :
-					    json_object_get(body, !strcmp(kind, "model.sent") ? "body" : "messages");
+		const json_t *list =
+			call ? json_object_get(json_object_get(body, "args"), "messages")
+			     : json_object_get(body,
+					       !strcmp(kind, "model.sent") ? "body" : "messages");
 		*bad_out = (uint64_t)sqlite3_column_int64(st, 0);
 		if (json_is_string(list))
 			rc = verify_list_check_list(&c, list, !call, err);
 		else if (!call)
 			check_elements(&c, list);
 	}
-	if (!verify_end(v, st, "messages", "those that event %" PRIu64 " names", *bad_out) && rc == 0)
+	if (!verify_end(v, st, "messages", "those that event %" PRIu64 " names", *bad_out) &&
+	    rc == 0)
 		rc = 1;
 	free(c.row);
 	*wrong_out = c.wrong;

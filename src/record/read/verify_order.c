@@ -7,17 +7,36 @@
 #include "base/mem.h"
 #include "record/read/verify_priv.h"
 
-enum step { NOTHING, REQUESTED, JUDGED, DECIDED, STARTED, ENDED, BEGIN, RESUMED, END, NOTICE, SNAPSHOT };
+enum step {
+	NOTHING,
+	REQUESTED,
+	JUDGED,
+	DECIDED,
+	STARTED,
+	ENDED,
+	BEGIN,
+	RESUMED,
+	END,
+	NOTICE,
+	SNAPSHOT
+};
 
 static enum step verify_order_look_up(uint16_t kind)
 {
 	static const struct {
 		const char *name;
 		enum step step;
-	} table[] = { { "action.requested", REQUESTED }, { "action.judged", JUDGED },     { "action.decided", DECIDED },
-		      { "action.started", STARTED },     { "action.ended", ENDED },       { "session.start", BEGIN },
-		      { "session.resumed", RESUMED },    { "session.forked", RESUMED },    { "session.end", END },
-		      { "box.notice", NOTICE },		{ "snapshot.taken", SNAPSHOT } };
+	} table[] = { { "action.requested", REQUESTED },
+		      { "action.judged", JUDGED },
+		      { "action.decided", DECIDED },
+		      { "action.started", STARTED },
+		      { "action.ended", ENDED },
+		      { "session.start", BEGIN },
+		      { "session.resumed", RESUMED },
+		      { "session.forked", RESUMED },
+		      { "session.end", END },
+		      { "box.notice", NOTICE },
+		      { "snapshot.taken", SNAPSHOT } };
 	const char *name = event_kind_name(kind);
 	for (size_t i = 0; name && i < ARRAY_LEN(table); i++)
 		if (!strcmp(table[i].name, name))
@@ -54,7 +73,8 @@ static void out_of_order(struct verify *v, uint64_t seq, uint64_t action, const 
 	if (v->order_bad)
 		return;
 	v->order_bad = seq;
-	snprintf(v->order_text, sizeof(v->order_text), "event %" PRIu64 ": action %" PRIu64 " %s", seq, action, what);
+	snprintf(v->order_text, sizeof(v->order_text), "event %" PRIu64 ": action %" PRIu64 " %s",
+		 seq, action, what);
 }
 
 static void set_intent(char to[65], const json_t *body)
@@ -73,7 +93,8 @@ static bool verify_order_approves(const json_t *body)
 	return !strcmp(decision, "approve") || !strcmp(decision, "edit");
 }
 
-static void see_start(struct verify *v, struct verify_action *a, const struct event *ev, const json_t *body)
+static void see_start(struct verify *v, struct verify_action *a, const struct event *ev,
+		      const json_t *body)
 {
 	char intent[65];
 	set_intent(intent, body);
@@ -84,19 +105,24 @@ static void see_start(struct verify *v, struct verify_action *a, const struct ev
 		out_of_order(v, ev->seq, a->id, "was started after its end");
 	else if (!a->may)
 		out_of_order(v, ev->seq, a->id, "was started before it was allowed");
-	else if (!(a->allowed[0] && same_intent(a->allowed, intent)) && !(a->approved[0] && same_intent(a->approved, intent)))
-		out_of_order(v, ev->seq, a->id, "was started with another intent than the one that was allowed");
+	else if (!(a->allowed[0] && same_intent(a->allowed, intent)) &&
+		 !(a->approved[0] && same_intent(a->approved, intent)))
+		out_of_order(v, ev->seq, a->id,
+			     "was started with another intent than the one that was allowed");
 	a->started = true;
 }
 
-/* The edited form is judged anew, as something that asks: whoever edited has answered that with the same decision. */
+/* The edited form is judged anew, as something that asks: whoever edited has answered that with the
+ * same decision. */
 static bool edit_still_asks(const struct verify_action *a, const json_t *body)
 {
-	return body && json_flag(body, "edited", false) && !strcmp(json_str(body, "verdict", ""), "ask") && a->may && a->approved[0] &&
+	return body && json_flag(body, "edited", false) &&
+	       !strcmp(json_str(body, "verdict", ""), "ask") && a->may && a->approved[0] &&
 	       !strcmp(a->approved, json_str(body, "intent", ""));
 }
 
-static void verify_order_see_action(struct verify *v, enum step step, const struct event *ev, const json_t *body)
+static void verify_order_see_action(struct verify *v, enum step step, const struct event *ev,
+				    const json_t *body)
 {
 	struct verify_action *a = action_of(v, ev->action);
 	if (!a) {
@@ -107,7 +133,8 @@ static void verify_order_see_action(struct verify *v, enum step step, const stru
 		return;
 	if (step == JUDGED) {
 		const char *verdict = body ? json_str(body, "verdict", "") : "allow";
-		a->allowed[0] = a->approved[0] = 0; /* an edited action is judged anew: what was allowed before is void */
+		/* an edited action is judged anew: what was allowed before is void */
+		a->allowed[0] = a->approved[0] = 0;
 		a->may = !strcmp(verdict, "allow");
 		if (a->may)
 			set_intent(a->allowed, body);
@@ -140,15 +167,17 @@ static void see_missing(struct verify *v, enum step step, const struct event *ev
 {
 	static const char unlisted[] = "\"unlisted\":[";
 	struct err err;
-	if (!ev->body || (step == SNAPSHOT && !memmem(ev->body, ev->len, unlisted, sizeof(unlisted) - 1)))
+	if (!ev->body ||
+	    (step == SNAPSHOT && !memmem(ev->body, ev->len, unlisted, sizeof(unlisted) - 1)))
 		return;
 	CLEANUP(json_release) json_t *body = json_parse(ev->body, ev->len, "event", &err);
-	bool missing = step == NOTICE ? !strcmp(json_str(body, "not_in", ""), "recording") :
-					json_array_size(json_object_get(body, "unlisted")) > 0;
+	bool missing = step == NOTICE ? !strcmp(json_str(body, "not_in", ""), "recording")
+				      : json_array_size(json_object_get(body, "unlisted")) > 0;
 	if (!missing || v->missing)
 		return;
 	v->missing = ev->seq;
-	snprintf(v->missing_text, sizeof(v->missing_text), "%s", json_str(body, "text", "directories could not be listed"));
+	snprintf(v->missing_text, sizeof(v->missing_text), "%s",
+		 json_str(body, "text", "directories could not be listed"));
 }
 
 void verify_see(struct verify *v, const struct event *ev)
@@ -162,7 +191,8 @@ void verify_see(struct verify *v, const struct event *ev)
 		see_missing(v, step, ev);
 		return;
 	}
-	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
+	CLEANUP(json_release)
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
 	if (step == BEGIN || step == RESUMED) {
 		see_key(v, body);
 	} else if (step == REQUESTED) {
@@ -181,7 +211,8 @@ int verify_order(struct verify *v, struct err *err)
 	if (v->order_bad)
 		verify_say(v, "order", VERIFY_FAIL, v->order_bad, "%s", v->order_text);
 	else
-		verify_say(v, "order", VERIFY_OK, 0, "%" PRIu64 " %s started, each after it was allowed",
+		verify_say(v, "order", VERIFY_OK, 0,
+			   "%" PRIu64 " %s started, each after it was allowed",
 			   VERIFY_NR(v->started, "action", "actions"));
 	return 0;
 }
@@ -204,12 +235,16 @@ int verify_closed(struct verify *v, struct err *err)
 			first = first ? first : v->action[i].id;
 		}
 	if (!open)
-		verify_say(v, "closed", VERIFY_OK, 0, "%" PRIu64 " %s, each has ended", VERIFY_NR(v->actions, "action", "actions"));
+		verify_say(v, "closed", VERIFY_OK, 0, "%" PRIu64 " %s, each has ended",
+			   VERIFY_NR(v->actions, "action", "actions"));
 	else if (v->ended)
-		verify_say(v, "closed", VERIFY_FAIL, first, "%" PRIu64 " %s no end, the first is %" PRIu64,
+		verify_say(v, "closed", VERIFY_FAIL, first,
+			   "%" PRIu64 " %s no end, the first is %" PRIu64,
 			   VERIFY_NR(open, "action has", "actions have"), first);
 	else
-		verify_say(v, "closed", VERIFY_SKIP, 0, "%" PRIu64 " %s open: %s", VERIFY_NR(open, "action is", "actions are"),
-			   session_live(v->s) ? "the session is running" : "the session was cut off; resuming closes them");
+		verify_say(v, "closed", VERIFY_SKIP, 0, "%" PRIu64 " %s open: %s",
+			   VERIFY_NR(open, "action is", "actions are"),
+			   session_live(v->s) ? "the session is running"
+					      : "the session was cut off; resuming closes them");
 	return 0;
 }

@@ -1,7 +1,9 @@
-/* Is the file whole as a database: every page, every index against its table, the search index in itself. What is proven
- * by hashes elsewhere is only what was read; a lost index entry would make a query silently answer with less.
+/* Is the file whole as a database: every page, every index against its table, the search index in
+ * itself. What is proven by hashes elsewhere is only what was read; a lost index entry would make a
+ * query silently answer with less.
  *
- * fts5 checks itself only by an INSERT, which a reader must not do: its tables are copied into a database in memory. */
+ * fts5 checks itself only by an INSERT, which a reader must not do: its tables are copied into a
+ * database in memory. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -19,9 +21,10 @@ enum {
 	SAMPLES = 500,		/* events that are looked for by their words */
 };
 
-static const char verify_pages_shape[] = "CREATE VIRTUAL TABLE search USING fts5(text, content = '', tokenize = 'trigram', detail = 'none',"
-			    " columnsize = 0);"
-			    "DELETE FROM search_data; DELETE FROM search_idx; DELETE FROM search_config";
+static const char verify_pages_shape[] =
+	"CREATE VIRTUAL TABLE search USING fts5(text, content = '', tokenize = 'trigram', detail = 'none',"
+	" columnsize = 0);"
+	"DELETE FROM search_data; DELETE FROM search_idx; DELETE FROM search_config";
 
 /* The first thing that SQLite finds wrong, into @out; empty: nothing. */
 static int check_pages(struct verify *v, char *out, size_t cap, struct err *err)
@@ -31,7 +34,8 @@ static int check_pages(struct verify *v, char *out, size_t cap, struct err *err)
 	if (!st)
 		return -1;
 	int rc = sqlite3_step(st);
-	const char *said = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(st, 0) : sqlite3_errmsg(v->s->db);
+	const char *said = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(st, 0)
+					    : sqlite3_errmsg(v->s->db);
 	if (!said || strcmp(said, "ok") != 0) {
 		if (said && !strncmp(said, "*** ", 4) && strchr(said, '\n'))
 			said = strchr(said, '\n') + 1; /* below a headline */
@@ -53,12 +57,14 @@ static int64_t verify_pages_number(struct verify *v, const char *sql)
 	rc = there ? sqlite3_step(st) : rc;
 	int64_t n = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : NO_NUMBER;
 	sqlite3_finalize(st);
-	return rc == SQLITE_ROW || rc == SQLITE_DONE || (!there && rc == SQLITE_ERROR) ? n : UNREADABLE;
+	return rc == SQLITE_ROW || rc == SQLITE_DONE || (!there && rc == SQLITE_ERROR) ? n
+										       : UNREADABLE;
 }
 
-/* --- the search index ---------------------------------------------------------------------------------------------- */
+/* --- the search index ------------------------------------------------------------------------- */
 
-static int verify_pages_copy_rows(sqlite3 *from, sqlite3 *to, const char *select, const char *insert)
+static int verify_pages_copy_rows(sqlite3 *from, sqlite3 *to, const char *select,
+				  const char *insert)
 {
 	sqlite3_stmt *in = NULL, *out = NULL;
 	int rc = sqlite3_prepare_v2(from, select, -1, &in, NULL);
@@ -81,11 +87,14 @@ static int copy_search(sqlite3 *from, sqlite3 *to)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(to, verify_pages_shape, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = verify_pages_copy_rows(from, to, "SELECT id, block FROM search_data", "INSERT INTO search_data VALUES(?1, ?2)");
+		rc = verify_pages_copy_rows(from, to, "SELECT id, block FROM search_data",
+					    "INSERT INTO search_data VALUES(?1, ?2)");
 	if (rc == SQLITE_OK)
-		rc = verify_pages_copy_rows(from, to, "SELECT segid, term, pgno FROM search_idx", "INSERT INTO search_idx VALUES(?1, ?2, ?3)");
+		rc = verify_pages_copy_rows(from, to, "SELECT segid, term, pgno FROM search_idx",
+					    "INSERT INTO search_idx VALUES(?1, ?2, ?3)");
 	if (rc == SQLITE_OK)
-		rc = verify_pages_copy_rows(from, to, "SELECT k, v FROM search_config", "INSERT INTO search_config VALUES(?1, ?2)");
+		rc = verify_pages_copy_rows(from, to, "SELECT k, v FROM search_config",
+					    "INSERT INTO search_config VALUES(?1, ?2)");
 	return rc == SQLITE_OK ? sqlite3_exec(to, "COMMIT", NULL, NULL, NULL) : rc;
 }
 
@@ -95,8 +104,10 @@ static int check_copy(struct session *s)
 	static atomic_uint count;
 	char name[80];
 	sqlite3 *copy = NULL, *fresh = NULL;
-	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
-	snprintf(name, sizeof(name), "file:/verify-%ld-%u?vfs=memdb", (long)getpid(), atomic_fetch_add(&count, 1));
+	int flags =
+		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
+	snprintf(name, sizeof(name), "file:/verify-%ld-%u?vfs=memdb", (long)getpid(),
+		 atomic_fetch_add(&count, 1));
 	int rc = sqlite3_open_v2(name, &copy, flags, NULL);
 	if (rc == SQLITE_OK)
 		rc = copy_search(s->db, copy);
@@ -105,7 +116,8 @@ static int check_copy(struct session *s)
 	if (rc == SQLITE_OK)
 		session_stops(s, fresh);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(fresh, "INSERT INTO search(search) VALUES('integrity-check')", NULL, NULL, NULL);
+		rc = sqlite3_exec(fresh, "INSERT INTO search(search) VALUES('integrity-check')",
+				  NULL, NULL, NULL);
 	sqlite3_close(fresh);
 	sqlite3_close(copy);
 	return rc;
@@ -114,10 +126,14 @@ static int check_copy(struct session *s)
 static int walk_terms(sqlite3 *db)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_exec(db, "PRAGMA query_only=OFF; CREATE VIRTUAL TABLE IF NOT EXISTS temp.every_term USING"
-				  " fts5vocab('main', 'search', 'row'); PRAGMA query_only=ON", NULL, NULL, NULL);
+	int rc = sqlite3_exec(
+		db,
+		"PRAGMA query_only=OFF; CREATE VIRTUAL TABLE IF NOT EXISTS temp.every_term USING"
+		" fts5vocab('main', 'search', 'row'); PRAGMA query_only=ON",
+		NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(db, "SELECT count(*), sum(doc) FROM temp.every_term", -1, &st, NULL);
+		rc = sqlite3_prepare_v2(db, "SELECT count(*), sum(doc) FROM temp.every_term", -1,
+					&st, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);
 	sqlite3_finalize(st);
@@ -137,11 +153,13 @@ static int check_search(struct verify *v, int64_t bytes)
 
 static const char find_sql[] = "SELECT 1 FROM search WHERE search MATCH ?1 AND rowid = ?2";
 
-/* Three characters from the @nth third of @text as a query; false if there are none that need no care. */
+/* Three characters from the @nth third of @text as a query; false if there are none that need no
+ * care. */
 static bool a_query(const struct buf *text, size_t nth, char out[8])
 {
 	for (size_t i = text->len / 3 * nth; i + 3 <= text->len; i++)
-		if (isalnum((unsigned char)text->data[i]) && isalnum((unsigned char)text->data[i + 1]) &&
+		if (isalnum((unsigned char)text->data[i]) &&
+		    isalnum((unsigned char)text->data[i + 1]) &&
 		    isalnum((unsigned char)text->data[i + 2])) {
 			snprintf(out, 8, "\"%.3s\"", text->data + i);
 			return true;
@@ -149,7 +167,8 @@ static bool a_query(const struct buf *text, size_t nth, char out[8])
 	return false;
 }
 
-/* Whether searches still lead to event @seq: 1 yes (or it has no words), 0 no, -1 the index cannot be read. */
+/* Whether searches still lead to event @seq: 1 yes (or it has no words), 0 no, -1 the index cannot
+ * be read. */
 static int is_found(sqlite3_stmt *st, struct text_reader *t, uint64_t seq)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -158,7 +177,8 @@ static int is_found(sqlite3_stmt *st, struct text_reader *t, uint64_t seq)
 	int rc = SQLITE_DONE;
 	if (text_of_event(t, seq, &text, &err) != 1)
 		return 1;
-	text.len = text.len ? strnlen(text.data, text.len) : 0; /* older files have no words behind a NUL in their index */
+	/* older files have no words behind a NUL in their index */
+	text.len = text.len ? strnlen(text.data, text.len) : 0;
 	for (size_t nth = 0; nth < 3 && rc == SQLITE_DONE; nth++) {
 		char query[8];
 		if (!a_query(&text, nth, query))
@@ -172,7 +192,8 @@ static int is_found(sqlite3_stmt *st, struct text_reader *t, uint64_t seq)
 	return rc == SQLITE_ROW || (rc == SQLITE_DONE && !asked) ? 1 : rc == SQLITE_DONE ? 0 : -1;
 }
 
-/* In how many of events @from to @to no word leads to the event, of all; and the words of event @from that were tried. */
+/* In how many of events @from to @to no word leads to the event, of all; and the words of event
+ * @from that were tried. */
 static void tell_lost(struct verify *v, int64_t from, int64_t to)
 {
 	CLEANUP(text_reader_release) struct text_reader reader = TEXT_READER(v->s->db);
@@ -187,16 +208,21 @@ static void tell_lost(struct verify *v, int64_t from, int64_t to)
 	if (text_of_event(&reader, (uint64_t)from, &text, &err) == 1)
 		for (size_t nth = 0; nth < 3; nth++)
 			a_query(&text, nth, query[nth]);
-	verify_say(v, "pages", VERIFY_FAIL, 0, "the search index is damaged: event %" PRId64 " is not found any more by %s %s %s, nor are %" PRId64 " others up to event %" PRId64
-		   ", which it reaches", from, query[0], query[1], query[2], lost > 0 ? lost - 1 : 0, to);
+	verify_say(v, "pages", VERIFY_FAIL, 0,
+		   "the search index is damaged: event %" PRId64
+		   " is not found any more by %s %s %s, nor are %" PRId64
+		   " others up to event %" PRId64 ", which it reaches",
+		   from, query[0], query[1], query[2], lost > 0 ? lost - 1 : 0, to);
 }
 
-/* A well-formed index may still have lost what was in it: events spread over the session are looked for by their words.
- * 0: they are found; else the first that is not; -1: the index cannot be read. */
+/* A well-formed index may still have lost what was in it: events spread over the session are looked
+ * for by their words. 0: they are found; else the first that is not; -1: the index cannot be
+ * read. */
 static int64_t lost_event(struct verify *v)
 {
 	CLEANUP(text_reader_release) struct text_reader reader = TEXT_READER(v->s->db);
-	int64_t indexed = verify_pages_number(v, "SELECT value FROM mark WHERE name = 'indexed'"), lost = 0;
+	int64_t indexed = verify_pages_number(v, "SELECT value FROM mark WHERE name = 'indexed'"),
+		lost = 0;
 	int64_t step = indexed / SAMPLES + 1;
 	struct err err;
 	sqlite3_stmt *st = indexed == UNREADABLE ? NULL : verify_sql(v, find_sql, &err);
@@ -210,14 +236,19 @@ static int64_t lost_event(struct verify *v)
 	return lost;
 }
 
-/* What came at once and at the end is not in the index: whoever searches reads it through (search.c). */
+/* What came at once and at the end is not in the index: whoever searches reads it through
+ * (search.c). */
 static void verify_pages_say_whole(struct verify *v, int64_t pages)
 {
 	uint64_t head = session_head(v->s), indexed = session_indexed(v->s);
 	char rest[80] = "";
 	if (indexed < head && !session_live(v->s))
-		snprintf(rest, sizeof(rest), " (the search index reaches event %" PRIu64 ", what follows is read through)", indexed);
-	verify_say(v, "pages", VERIFY_OK, 0, "%" PRId64 " pages, indexes and search are whole%s", pages, rest);
+		snprintf(rest, sizeof(rest),
+			 " (the search index reaches event %" PRIu64
+			 ", what follows is read through)",
+			 indexed);
+	verify_say(v, "pages", VERIFY_OK, 0, "%" PRId64 " pages, indexes and search are whole%s",
+		   pages, rest);
 }
 
 /* Whether the blocks of values say what their events say; false: it has been told. */
@@ -226,10 +257,14 @@ static bool values_hold(struct verify *v)
 	uint64_t wrong = 0;
 	int rc = values_check(v->s->db, &wrong);
 	if (rc != SQLITE_OK)
-		verify_say(v, "pages", VERIFY_FAIL, 0, "the search index is damaged: its table search_value cannot be read: %s", sqlite3_errstr(rc));
+		verify_say(v, "pages", VERIFY_FAIL, 0,
+			   "the search index is damaged: its table search_value cannot be read: %s",
+			   sqlite3_errstr(rc));
 	else if (wrong)
-		verify_say(v, "pages", VERIFY_FAIL, wrong, "the search index is damaged: what the events from %" PRIu64
-			   " on are found by is not what they say (table search_value)", wrong);
+		verify_say(v, "pages", VERIFY_FAIL, wrong,
+			   "the search index is damaged: what the events from %" PRIu64
+			   " on are found by is not what they say (table search_value)",
+			   wrong);
 	return rc == SQLITE_OK && !wrong;
 }
 
@@ -239,10 +274,14 @@ static bool steps_hold(struct verify *v)
 	uint64_t wrong = 0;
 	int rc = steps_check(v->s->db, &wrong);
 	if (rc != SQLITE_OK)
-		verify_say(v, "pages", VERIFY_FAIL, 0, "the search index is damaged: its table search_row cannot be read: %s", sqlite3_errstr(rc));
+		verify_say(v, "pages", VERIFY_FAIL, 0,
+			   "the search index is damaged: its table search_row cannot be read: %s",
+			   sqlite3_errstr(rc));
 	else if (wrong)
-		verify_say(v, "pages", VERIFY_FAIL, (uint64_t)wrong, "the search index is damaged: whose steps the events from %" PRIu64
-			   " on are is not what they say (table search_row)", wrong);
+		verify_say(v, "pages", VERIFY_FAIL, (uint64_t)wrong,
+			   "the search index is damaged: whose steps the events from %" PRIu64
+			   " on are is not what they say (table search_row)",
+			   wrong);
 	return rc == SQLITE_OK && !wrong;
 }
 
@@ -257,15 +296,20 @@ int verify_pages(struct verify *v, struct err *err)
 	}
 	int64_t pages = verify_pages_number(v, "PRAGMA page_count");
 	int64_t bytes = verify_pages_number(v, "SELECT sum(length(block)) FROM search_data");
-	int rc = bytes == UNREADABLE ? SQLITE_CORRUPT : bytes < 0 ? SQLITE_OK : check_search(v, bytes);
+	int rc = bytes == UNREADABLE ? SQLITE_CORRUPT
+		 : bytes < 0	     ? SQLITE_OK
+				     : check_search(v, bytes);
 	int primary = rc & 0xff;
 	int64_t lost = bytes >= 0 && rc == SQLITE_OK ? lost_event(v) : 0;
 	if (lost > 0)
-		tell_lost(v, lost, verify_pages_number(v, "SELECT value FROM mark WHERE name = 'indexed'"));
+		tell_lost(v, lost,
+			  verify_pages_number(v, "SELECT value FROM mark WHERE name = 'indexed'"));
 	else if (lost < 0 || primary == SQLITE_CORRUPT || primary == SQLITE_ERROR)
-		verify_say(v, "pages", VERIFY_FAIL, 0, "the search index is damaged: searches may find less than there is");
+		verify_say(v, "pages", VERIFY_FAIL, 0,
+			   "the search index is damaged: searches may find less than there is");
 	else if (rc != SQLITE_OK)
-		verify_say(v, "pages", VERIFY_SKIP, 0, "the search index could not be looked at: %s", sqlite3_errstr(rc));
+		verify_say(v, "pages", VERIFY_SKIP, 0,
+			   "the search index could not be looked at: %s", sqlite3_errstr(rc));
 	else if (steps_hold(v) && values_hold(v))
 		verify_pages_say_whole(v, pages);
 	return 0;

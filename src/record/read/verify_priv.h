@@ -7,7 +7,8 @@
 
 struct verify_action {
 	uint64_t id;
-	char allowed[65], approved[65]; /* intents that may run; "*" = of a body that was redacted */
+	/* intents that may run; "*" = of a body that was redacted */
+	char allowed[65], approved[65];
 	bool may, started, ended;
 };
 
@@ -32,7 +33,8 @@ struct verify {
 };
 
 PRINTF(5, 6)
-void verify_say(struct verify *v, const char *name, enum verify_result result, uint64_t seq, const char *fmt, ...);
+void verify_say(struct verify *v, const char *name, enum verify_result result, uint64_t seq,
+		const char *fmt, ...);
 /* Two arguments for "%" PRIu64 " %s": 1 checkpoint, 2 checkpoints. */
 #define VERIFY_NR(n, one, many) (uint64_t)(n), (n) == 1 ? (one) : (many)
 /* verify_order.c: an event of the chain pass; its body is NULL when redacted. */
@@ -51,20 +53,24 @@ int verify_anchor(struct verify *v, struct err *err);
 int verify_segments(struct verify *v, struct err *err);
 int verify_objects(struct verify *v, struct err *err);
 int verify_messages(struct verify *v, struct err *err);
-/* verify_list.c: 0 and what is wrong with the lists of messages that event @bad_out names; NULL: nothing. 1: it has been told
- * that they cannot be read. */
+/* verify_list.c: 0 and what is wrong with the lists of messages that event @bad_out names; NULL:
+ * nothing. 1: it has been told that they cannot be read. */
 int verify_lists(struct verify *v, uint64_t *bad_out, const char **wrong_out, struct err *err);
 int verify_redactions(struct verify *v, struct err *err);
 
 sqlite3_stmt *verify_sql(struct verify *v, const char *sql, struct err *err);
-bool verify_row(struct verify *v, sqlite3_stmt *st); /* the next row; false: none, an error, or it is stopped: verify_end tells */
-/* Ends @st. False, and check @name has failed: its rows could not be read to their end but to @fmt ("segment 3 of event 5"). */
+/* the next row; false: none, an error, or it is stopped: verify_end tells */
+bool verify_row(struct verify *v, sqlite3_stmt *st);
+/* Ends @st. False, and check @name has failed: its rows could not be read to their end but to @fmt
+ * ("segment 3 of event 5"). */
 PRINTF(4, 5)
 bool verify_end(struct verify *v, sqlite3_stmt *st, const char *name, const char *fmt, ...);
-bool verify_hash_column(sqlite3_stmt *st, int at, struct hash *out); /* false if it is not 32 bytes */
+/* false if it is not 32 bytes */
+bool verify_hash_column(sqlite3_stmt *st, int at, struct hash *out);
 /* event.chain at @seq; false if there is none. */
 bool verify_chain_at(struct verify *v, uint64_t seq, struct hash *out);
-/* The hash named @field in the body of event @seq (hex), which must hold it. 1 yes, 0 no, -1 the body is redacted. */
+/* The hash named @field in the body of event @seq (hex), which must hold it. 1 yes, 0 no, -1 the
+ * body is redacted. */
 int verify_names(struct verify *v, uint64_t seq, const char *field, const struct hash *hash);
 
 #endif

@@ -15,7 +15,8 @@ enum { ANCHOR_MOST = 1 << 30 };
 
 static bool known_key(const struct verify *v, const uint8_t *key)
 {
-	/* the one that the chain begins with; the others of a fork stand in its events, not only in tables */
+	/* the one that the chain begins with; the others of a fork stand in its events, not only in
+	 * tables */
 	if (!memcmp(v->s->nr_origins ? v->s->origin[0].key : v->s->key, key, SIGN_KEY_LEN))
 		return true;
 	for (size_t i = 0; i < v->keys; i++)
@@ -29,7 +30,8 @@ static const char *check_checkpoint(struct verify *v, sqlite3_stmt *st, uint64_t
 	struct hash chain, now;
 	const uint8_t *key = sqlite3_column_blob(st, 3);
 	const uint8_t *sig = sqlite3_column_blob(st, 4);
-	if (!verify_hash_column(st, 2, &chain) || !key || sqlite3_column_bytes(st, 3) != SIGN_KEY_LEN || !sig ||
+	if (!verify_hash_column(st, 2, &chain) || !key ||
+	    sqlite3_column_bytes(st, 3) != SIGN_KEY_LEN || !sig ||
 	    sqlite3_column_bytes(st, 4) != SIGN_LEN)
 		return "is not a checkpoint";
 	if (!known_key(v, key))
@@ -37,7 +39,8 @@ static const char *check_checkpoint(struct verify *v, sqlite3_stmt *st, uint64_t
 	if (v->opts->key && memcmp(v->opts->key, key, SIGN_KEY_LEN))
 		return "is signed by another key than the one given";
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	chain_checkpoint(session_uuid_at(v->s, seq), seq, &chain, sqlite3_column_int64(st, 1), &text);
+	chain_checkpoint(session_uuid_at(v->s, seq), seq, &chain, sqlite3_column_int64(st, 1),
+			 &text);
 	if (!sign_check(key, text.data, text.len, sig))
 		return "has a signature that does not hold";
 	if (!verify_chain_at(v, seq, &now))
@@ -54,14 +57,16 @@ static bool left_there(struct verify *v, const struct origin *o, const uint8_t *
 	CLEANUP(buf_release) struct buf from = BUF_INIT, to = BUF_INIT;
 	if (session_event(v->s, o->seq + 1, &ev, &arena, &err) < 0 || ev.kind != EV_SESSION_FORKED)
 		return false;
-	CLEANUP(json_release) json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
+	CLEANUP(json_release)
+	json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
 	hex_append(&from, o->uuid, UUID_LEN);
 	hex_append(&to, uuid, UUID_LEN);
-	return !ev.body || (!strcmp(json_str(body, "from_uuid", ""), from.data) && !strcmp(json_str(body, "uuid", ""), to.data));
+	return !ev.body || (!strcmp(json_str(body, "from_uuid", ""), from.data) &&
+			    !strcmp(json_str(body, "uuid", ""), to.data));
 }
 
-/* A fork names its origin twice: in the table, which nothing signs, and in the event after the copied ones, which the
- * chain holds. Only a fork that has not gone on lacks that event. */
+/* A fork names its origin twice: in the table, which nothing signs, and in the event after the
+ * copied ones, which the chain holds. Only a fork that has not gone on lacks that event. */
 static bool origins_hold(struct verify *v, uint64_t *bad)
 {
 	for (size_t i = 0; i < v->s->nr_origins; i++) {
@@ -70,7 +75,8 @@ static bool origins_hold(struct verify *v, uint64_t *bad)
 		*bad = o->seq + 1;
 		if (last && o->seq && o->seq == v->head)
 			continue;
-		if (!o->seq || o->seq >= v->head || !left_there(v, o, last ? v->s->uuid : o[1].uuid))
+		if (!o->seq || o->seq >= v->head ||
+		    !left_there(v, o, last ? v->s->uuid : o[1].uuid))
 			return false;
 	}
 	return true;
@@ -80,10 +86,13 @@ int verify_signatures(struct verify *v, struct err *err)
 {
 	uint64_t foreign = 0;
 	if (!origins_hold(v, &foreign)) {
-		verify_say(v, "signatures", VERIFY_FAIL, foreign, "event %" PRIu64 " does not say that the session was forked there", foreign);
+		verify_say(v, "signatures", VERIFY_FAIL, foreign,
+			   "event %" PRIu64 " does not say that the session was forked there",
+			   foreign);
 		return 0;
 	}
-	sqlite3_stmt *st = verify_sql(v, "SELECT seq, ts_us, chain, key, sig FROM checkpoint ORDER BY seq", err);
+	sqlite3_stmt *st = verify_sql(
+		v, "SELECT seq, ts_us, chain, key, sig FROM checkpoint ORDER BY seq", err);
 	const char *wrong = NULL;
 	uint64_t seq = 0, signed_to = 0;
 	if (!st)
@@ -98,12 +107,15 @@ int verify_signatures(struct verify *v, struct err *err)
 	if (!verify_end(v, st, "signatures", "the checkpoint at event %" PRIu64, seq))
 		return 0;
 	if (wrong)
-		verify_say(v, "signatures", VERIFY_FAIL, seq, "the checkpoint at event %" PRIu64 " %s", seq, wrong);
+		verify_say(v, "signatures", VERIFY_FAIL, seq,
+			   "the checkpoint at event %" PRIu64 " %s", seq, wrong);
 	else if (!v->totals->checkpoints && v->ended)
-		verify_say(v, "signatures", VERIFY_FAIL, v->head, "the session has ended and nothing of it is signed");
+		verify_say(v, "signatures", VERIFY_FAIL, v->head,
+			   "the session has ended and nothing of it is signed");
 	else if (v->ended && signed_to < v->head)
 		verify_say(v, "signatures", VERIFY_FAIL, signed_to + 1,
-			   "the session has ended, but nothing after event %" PRIu64 " is signed", signed_to);
+			   "the session has ended, but nothing after event %" PRIu64 " is signed",
+			   signed_to);
 	else
 		verify_say(v, "signatures", v->totals->checkpoints ? VERIFY_OK : VERIFY_SKIP, 0,
 			   "%" PRIu64 " %s, signed up to event %" PRIu64 " of %" PRIu64,
@@ -125,10 +137,12 @@ static bool parse_anchor(const uint8_t *of, const char *line, struct anchored *o
 	char uuid[33], chain[65], key[65], sig[129];
 	uint8_t id[UUID_LEN], signature[SIGN_LEN];
 	int64_t ts_us;
-	if (sscanf(line, "1 %32s %" SCNu64 " %64s %" SCNd64 " %64s %128s", uuid, &out->seq, chain, &ts_us, key, sig) != 6 ||
+	if (sscanf(line, "1 %32s %" SCNu64 " %64s %" SCNd64 " %64s %128s", uuid, &out->seq, chain,
+		   &ts_us, key, sig) != 6 ||
 	    !hex_parse(uuid, strlen(uuid), id, sizeof(id)) || memcmp(id, of, sizeof(id)) ||
 	    !hex_parse(chain, strlen(chain), out->chain.b, HASH_LEN) ||
-	    !hex_parse(key, strlen(key), out->key, SIGN_KEY_LEN) || !hex_parse(sig, strlen(sig), signature, SIGN_LEN))
+	    !hex_parse(key, strlen(key), out->key, SIGN_KEY_LEN) ||
+	    !hex_parse(sig, strlen(sig), signature, SIGN_LEN))
 		return false;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	chain_checkpoint(of, out->seq, &out->chain, ts_us, &text);
@@ -140,9 +154,10 @@ struct anchors {
 	uint64_t nr, last;
 };
 
-/* Lines of the session @uuid about events after @from, up to @to: what came later in an origin is not ours. False: one
- * was told to be wrong. */
-static bool check_lines(struct verify *v, const struct buf *log, const uint8_t *uuid, uint64_t from, uint64_t to, struct anchors *seen)
+/* Lines of the session @uuid about events after @from, up to @to: what came later in an origin is
+ * not ours. False: one was told to be wrong. */
+static bool check_lines(struct verify *v, const struct buf *log, const uint8_t *uuid, uint64_t from,
+			uint64_t to, struct anchors *seen)
 {
 	CLEANUP(buf_release) struct buf tag = BUF_INIT;
 	buf_puts(&tag, "1 ");
@@ -154,19 +169,24 @@ static bool check_lines(struct verify *v, const struct buf *log, const uint8_t *
 		const char *stop = memchr(at, '\n', (size_t)(end - at));
 		CLEANUP(free_ptr) char *line = mem_strndup(at, (size_t)((stop ? stop : end) - at));
 		at = stop;
-		if (!stop || !parse_anchor(uuid, line, &a) || !a.good || a.seq <= from || a.seq > to)
+		if (!stop || !parse_anchor(uuid, line, &a) || !a.good || a.seq <= from ||
+		    a.seq > to)
 			continue;
 		seen->nr++;
 		if (a.seq > seen->last)
 			seen->last = a.seq;
 		if (!verify_chain_at(v, a.seq, &now)) {
 			verify_say(v, "anchor", VERIFY_FAIL, v->head + 1,
-				   "gap: the file ends at event %" PRIu64 ", but event %" PRIu64 " was anchored", v->head, a.seq);
+				   "gap: the file ends at event %" PRIu64 ", but event %" PRIu64
+				   " was anchored",
+				   v->head, a.seq);
 			return false;
 		}
 		if (!hash_eq(&now, &a.chain)) {
 			verify_say(v, "anchor", VERIFY_FAIL, a.seq,
-				   "event %" PRIu64 " is not the one that was anchored: the file was made anew", a.seq);
+				   "event %" PRIu64
+				   " is not the one that was anchored: the file was made anew",
+				   a.seq);
 			return false;
 		}
 	}
@@ -186,20 +206,25 @@ static void check_anchors(struct verify *v, const struct buf *log)
 	if (!check_lines(v, log, v->s->uuid, from, UINT64_MAX, &seen))
 		return;
 	if (!seen.nr && v->opts->anchor) /* who names a log wants it to hold the session */
-		verify_say(v, "anchor", VERIFY_FAIL, 0, "'%s' has no anchor of this session", v->opts->anchor);
+		verify_say(v, "anchor", VERIFY_FAIL, 0, "'%s' has no anchor of this session",
+			   v->opts->anchor);
 	else if (!seen.nr)
-		verify_say(v, "anchor", VERIFY_SKIP, 0, "no anchor of this session here (it was recorded elsewhere?)");
+		verify_say(v, "anchor", VERIFY_SKIP, 0,
+			   "no anchor of this session here (it was recorded elsewhere?)");
 	else
-		verify_say(v, "anchor", VERIFY_OK, 0, "%" PRIu64 " %s, the last one at event %" PRIu64,
+		verify_say(v, "anchor", VERIFY_OK, 0,
+			   "%" PRIu64 " %s, the last one at event %" PRIu64,
 			   VERIFY_NR(seen.nr, "anchor agrees", "anchors agree"), seen.last);
 }
 
 int verify_anchor(struct verify *v, struct err *err)
 {
-	CLEANUP(free_ptr) char *path = v->opts->anchor ? mem_strdup(v->opts->anchor) : paths_state("anchor.log");
+	CLEANUP(free_ptr)
+	char *path = v->opts->anchor ? mem_strdup(v->opts->anchor) : paths_state("anchor.log");
 	CLEANUP(buf_release) struct buf log = BUF_INIT;
 	if (!*path || access(path, F_OK) < 0) {
-		verify_say(v, "anchor", VERIFY_SKIP, 0, "there is no anchor log%s%s", *path ? " at " : "", path);
+		verify_say(v, "anchor", VERIFY_SKIP, 0, "there is no anchor log%s%s",
+			   *path ? " at " : "", path);
 		return 0;
 	}
 	if (file_read(path, &log, ANCHOR_MOST, err) < 0)

@@ -43,8 +43,8 @@ static bool must_go(const struct ws_change *c)
 /* Can the wanted state be made at all? Also decides before anything is removed for it. */
 static bool workspace_apply_makeable(const struct ws_state *s)
 {
-	return s->kind == WS_NONE || s->kind == WS_FILE || s->kind == WS_LINK || s->kind == WS_DIR ||
-	       s->kind == WS_FIFO;
+	return s->kind == WS_NONE || s->kind == WS_FILE || s->kind == WS_LINK ||
+	       s->kind == WS_DIR || s->kind == WS_FIFO;
 }
 
 static bool workspace_apply_goes(const struct ws_change *c)
@@ -66,7 +66,8 @@ static bool gone_above(const struct ws_diff *d, const struct ws_change *c)
 			else
 				hi = mid;
 		}
-		if (lo < d->nr && d->item[lo].len == i && !memcmp(d->item[lo].path, c->path, i) && workspace_apply_goes(&d->item[lo]))
+		if (lo < d->nr && d->item[lo].len == i && !memcmp(d->item[lo].path, c->path, i) &&
+		    workspace_apply_goes(&d->item[lo]))
 			return true;
 	}
 	return false;
@@ -92,7 +93,8 @@ static int from_lower(int lower, const struct ws_change *c)
 }
 
 /* What the session holds of it. 0 found, 1 not held (@err is as it was), -1 failure. */
-static int workspace_apply_held(const struct ws_change *c, const struct ws_store *st, struct buf *out, struct err *err)
+static int workspace_apply_held(const struct ws_change *c, const struct ws_store *st,
+				struct buf *out, struct err *err)
 {
 	struct err why = ERR_INIT;
 	enum object_type type;
@@ -105,8 +107,8 @@ static int workspace_apply_held(const struct ws_change *c, const struct ws_store
 }
 
 /* Where the wanted bytes are: fills the operation. 0 found, 1 nowhere, -1 failure. */
-static int find_content(struct ws_plan *p, const struct ws_change *c, const struct ws_store *st, int lower,
-			uint64_t *used, struct plan_op *op, struct err *err)
+static int find_content(struct ws_plan *p, const struct ws_change *c, const struct ws_store *st,
+			int lower, uint64_t *used, struct plan_op *op, struct err *err)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	int rc = workspace_apply_held(c, st, &b, err);
@@ -132,8 +134,8 @@ static int find_content(struct ws_plan *p, const struct ws_change *c, const stru
 	return 0;
 }
 
-static int make_op(struct ws_plan *p, const struct ws_change *c, const struct ws_store *st, int lower, uint64_t *used,
-		   struct err *err)
+static int make_op(struct ws_plan *p, const struct ws_change *c, const struct ws_store *st,
+		   int lower, uint64_t *used, struct err *err)
 {
 	struct plan_op op = { .path = c->path, .path_len = c->len, .mode = c->now.mode & 01777u };
 	CLEANUP(buf_release) struct buf target = BUF_INIT;
@@ -178,8 +180,9 @@ static int make_op(struct ws_plan *p, const struct ws_change *c, const struct ws
 	return 0;
 }
 
-static int workspace_apply_fill(struct ws_plan *p, const struct ws_diff *d, const struct ws_store *st, int lower, bool keep_git,
-		struct err *err)
+static int workspace_apply_fill(struct ws_plan *p, const struct ws_diff *d,
+				const struct ws_store *st, int lower, bool keep_git,
+				struct err *err)
 {
 	int fd = memfd_create("sandglass-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
@@ -188,18 +191,22 @@ static int workspace_apply_fill(struct ws_plan *p, const struct ws_diff *d, cons
 	plan_begin(&p->plan);
 	for (size_t i = 0; i < d->nr; i++) {
 		const struct ws_change *c = &d->item[i];
-		if (!(keep_git && workspace_apply_is_admin(c)) && workspace_apply_goes(c) && !gone_above(d, c))
-			add_op(p, &(struct plan_op){ .kind = PLAN_REMOVE, .path = c->path, .path_len = c->len });
+		if (!(keep_git && workspace_apply_is_admin(c)) && workspace_apply_goes(c) &&
+		    !gone_above(d, c))
+			add_op(p, &(struct plan_op){ .kind = PLAN_REMOVE,
+						     .path = c->path,
+						     .path_len = c->len });
 	}
 	uint64_t used = 0;
 	for (size_t i = 0; i < d->nr; i++)
-		if (!(keep_git && workspace_apply_is_admin(&d->item[i])) && make_op(p, &d->item[i], st, lower, &used, err) < 0)
+		if (!(keep_git && workspace_apply_is_admin(&d->item[i])) &&
+		    make_op(p, &d->item[i], st, lower, &used, err) < 0)
 			return -1;
 	return 0;
 }
 
-int ws_plan_make(struct ws_plan *p, const struct ws_diff *d, const struct ws_store *st, int lower, bool keep_git,
-		 struct err *err)
+int ws_plan_make(struct ws_plan *p, const struct ws_diff *d, const struct ws_store *st, int lower,
+		 bool keep_git, struct err *err)
 {
 	struct ws_plan out = WS_PLAN_INIT;
 	if (workspace_apply_fill(&out, d, st, lower, keep_git, err) < 0) {
@@ -210,15 +217,18 @@ int ws_plan_make(struct ws_plan *p, const struct ws_diff *d, const struct ws_sto
 	return 0;
 }
 
-void ws_plan_times(struct ws_plan *p, const struct ws_diff *d, int64_t (*when)(void *self, const char *path, size_t len),
-		   void *self)
+void ws_plan_times(struct ws_plan *p, const struct ws_diff *d,
+		   int64_t (*when)(void *self, const char *path, size_t len), void *self)
 {
 	for (size_t i = 0; i < d->nr; i++) {
 		const struct ws_change *c = &d->item[i];
 		bool made = c->op != 'm' && (c->now.kind == WS_FILE || c->now.kind == WS_LINK);
 		int64_t us = made ? when(self, c->path, c->len) : 0;
 		if (us > 0) /* not one of @nr_ops, which counts what differs */
-			plan_add(&p->plan, &(struct plan_op){ .kind = PLAN_TIME, .path = c->path, .path_len = c->len, .off = (uint64_t)us });
+			plan_add(&p->plan, &(struct plan_op){ .kind = PLAN_TIME,
+							      .path = c->path,
+							      .path_len = c->len,
+							      .off = (uint64_t)us });
 	}
 }
 
@@ -234,17 +244,21 @@ void ws_plan_release(struct ws_plan *p)
 
 /* --- choosing --- */
 
-static bool workspace_apply_chosen(const struct ws_change *c, char *const *paths, const size_t *lens, size_t nr)
+static bool workspace_apply_chosen(const struct ws_change *c, char *const *paths,
+				   const size_t *lens, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
 		if ((c->len == lens[i] && !memcmp(c->path, paths[i], lens[i])) ||
 		    workspace_apply_below(c->path, c->len, paths[i], lens[i]) ||
-		    (workspace_apply_below(paths[i], lens[i], c->path, c->len) && c->now.kind == WS_DIR)) /* a parent that is needed */
+		    /* a parent that is needed */
+		    (workspace_apply_below(paths[i], lens[i], c->path, c->len) &&
+		     c->now.kind == WS_DIR))
 			return true;
 	return nr == 0;
 }
 
-int ws_diff_only(struct ws_diff *d, char *const *paths, const size_t *lens, size_t nr, struct err *err)
+int ws_diff_only(struct ws_diff *d, char *const *paths, const size_t *lens, size_t nr,
+		 struct err *err)
 {
 	size_t keep = 0;
 	for (size_t i = 0; i < d->nr; i++)
@@ -256,7 +270,8 @@ int ws_diff_only(struct ws_diff *d, char *const *paths, const size_t *lens, size
 				     nr > 1 ? " or the other paths" : "");
 }
 
-static const struct ws_state *state_in(const struct ws_view *v, const struct ws_change *c, const struct ws_view *other)
+static const struct ws_state *state_in(const struct ws_view *v, const struct ws_change *c,
+				       const struct ws_view *other)
 {
 	const struct ws_path *p = ws_view_find(v, c->path, c->len);
 	if (p)
@@ -265,8 +280,10 @@ static const struct ws_state *state_in(const struct ws_view *v, const struct ws_
 	return p ? &p->base : NULL;
 }
 
-/* Three-way, the undone state as the common one: true and @c leads from @present to what is left without that change. */
-static bool undo_lines(struct ws_change *c, const struct ws_state *present, const struct ws_store *st)
+/* Three-way, the undone state as the common one: true and @c leads from @present to what is left
+ * without that change. */
+static bool undo_lines(struct ws_change *c, const struct ws_state *present,
+		       const struct ws_store *st)
 {
 	const struct ws_state *side[] = { &c->was, present, &c->now };
 	struct buf text[3] = { BUF_INIT, BUF_INIT, BUF_INIT };
@@ -275,7 +292,8 @@ static bool undo_lines(struct ws_change *c, const struct ws_state *present, cons
 	enum object_type type;
 	bool good = c->was.mode == present->mode || c->was.mode == c->now.mode;
 	for (size_t i = 0; i < ARRAY_LEN(side) && good; i++)
-		good = side[i]->kind == WS_FILE && !(side[i]->flags & (WS_HASH_ONLY | WS_UNREADABLE | WS_TORN)) &&
+		good = side[i]->kind == WS_FILE &&
+		       !(side[i]->flags & (WS_HASH_ONLY | WS_UNREADABLE | WS_TORN)) &&
 		       st->get(st->self, &side[i]->oid, &type, &text[i], &none) == 0;
 	ws_git_ready();
 	good = good && merge_lines(&text[0], &text[1], &text[2], &merged, &none) == 0;
@@ -294,7 +312,8 @@ static bool undo_lines(struct ws_change *c, const struct ws_state *present, cons
 }
 
 int ws_diff_undo(struct ws_diff *d, const struct ws_view *before, const struct ws_view *after,
-		 const struct ws_view *now, const struct ws_store *st, struct strv *conflicts, struct err *err)
+		 const struct ws_view *now, const struct ws_store *st, struct strv *conflicts,
+		 struct err *err)
 {
 	struct ws_diff back;
 	if (ws_diff_views(&back, after, before, false, NULL, err) < 0)
@@ -302,7 +321,8 @@ int ws_diff_undo(struct ws_diff *d, const struct ws_view *before, const struct w
 	size_t keep = 0;
 	for (size_t i = 0; i < back.nr; i++) {
 		struct ws_change *c = &back.item[i];
-		/* a path of which @now says nothing is as in the base there: @after or @before know how that is */
+		/* a path of which @now says nothing is as in the base there: @after or @before know
+		 * how that is */
 		const struct ws_state *s = state_in(now, c, after);
 		if (!s)
 			s = state_in(now, c, before);

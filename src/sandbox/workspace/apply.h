@@ -1,8 +1,9 @@
-/* Bringing files from one recorded state to another: rollback, undo, promote, fork. A plan (wire/plan.h) is made from
- * the difference and carried out by the keeper on the merged view (box_tree_ops.apply), or by plan_run on a plain directory.
+/* Bringing files from one recorded state to another: rollback, undo, promote, fork. A plan
+ * (wire/plan.h) is made from the difference and carried out by the keeper on the merged view
+ * (box_tree_ops.apply), or by plan_run on a plain directory.
  *
- * A fork at any snapshot: open a box over the same repository and apply the plan from the base (an empty view) to that
- * snapshot. Worker thread. */
+ * A fork at any snapshot: open a box over the same repository and apply the plan from the base (an
+ * empty view) to that snapshot. Worker thread. */
 #ifndef SANDBOX_WORKSPACE_APPLY_H
 #define SANDBOX_WORKSPACE_APPLY_H
 
@@ -13,28 +14,35 @@ struct ws_plan {
 	int *fd;	 /* owned; fd[0] is a memfd with the contents */
 	size_t nr_fds, cap_fds;
 	size_t nr_ops;
-	struct strv missing; /* paths whose wanted content is held nowhere, or that cannot be made (sockets, devices) */
+	/* paths whose wanted content is held nowhere, or that cannot be made (sockets, devices) */
+	struct strv missing;
 };
 #define WS_PLAN_INIT ((struct ws_plan){ 0 })
 
-/* @d: from present to wanted, made without renames. @lower: root of the base, where contents that are hash only may
- * still be found (checked by their name; -1 = none). @keep_git: leave the workspace's own .git as it is. */
-NODISCARD int ws_plan_make(struct ws_plan *p, const struct ws_diff *d, const struct ws_store *st, int lower,
-			   bool keep_git, struct err *err);
-/* Gives the files and links that @p makes their times: @when says in microseconds since the epoch when @path was last changed
- * (0: not known, it is as new as the plan). Without it all of them come out in the same moment, and what goes by times
- * takes the wrong ones for older: make(1) would build nothing. */
-void ws_plan_times(struct ws_plan *p, const struct ws_diff *d, int64_t (*when)(void *self, const char *path, size_t len),
-		   void *self);
+/* @d: from present to wanted, made without renames. @lower: root of the base, where contents that
+ * are hash only may still be found (checked by their name; -1 = none). @keep_git: leave the
+ * workspace's own .git as it is. */
+NODISCARD int ws_plan_make(struct ws_plan *p, const struct ws_diff *d, const struct ws_store *st,
+			   int lower, bool keep_git, struct err *err);
+/* Gives the files and links that @p makes their times: @when says in microseconds since the epoch
+ * when @path was last changed (0: not known, it is as new as the plan). Without it all of them come
+ * out in the same moment, and what goes by times takes the wrong ones for older: make(1) would
+ * build nothing. */
+void ws_plan_times(struct ws_plan *p, const struct ws_diff *d,
+		   int64_t (*when)(void *self, const char *path, size_t len), void *self);
 void ws_plan_release(struct ws_plan *p);
 
-/* The difference for a rollback of @now to @wanted restricted to @nr paths (and what is below them); 0 = everything. */
-NODISCARD int ws_diff_only(struct ws_diff *d, char *const *paths, const size_t *lens, size_t nr, struct err *err);
+/* The difference for a rollback of @now to @wanted restricted to @nr paths (and what is below
+ * them); 0 = everything. */
+NODISCARD int ws_diff_only(struct ws_diff *d, char *const *paths, const size_t *lens, size_t nr,
+			   struct err *err);
 
-/* Undo: what leads from @now to a state without the changes that lead from @before to @after. Paths that have changed
- * again since (now is not as in @after) are merged by lines, what comes of it is added to @st; where that does not go, or
- * without @st (NULL), they are left alone and listed in @conflicts. */
-NODISCARD int ws_diff_undo(struct ws_diff *d, const struct ws_view *before, const struct ws_view *after,
-			   const struct ws_view *now, const struct ws_store *st, struct strv *conflicts, struct err *err);
+/* Undo: what leads from @now to a state without the changes that lead from @before to @after. Paths
+ * that have changed again since (now is not as in @after) are merged by lines, what comes of it is
+ * added to @st; where that does not go, or without @st (NULL), they are left alone and listed in
+ * @conflicts. */
+NODISCARD int ws_diff_undo(struct ws_diff *d, const struct ws_view *before,
+			   const struct ws_view *after, const struct ws_view *now,
+			   const struct ws_store *st, struct strv *conflicts, struct err *err);
 
 #endif

@@ -83,7 +83,8 @@ static void list_entry(struct list *l, const struct buf *path, const struct stat
 	};
 }
 
-static int list_dir(struct list *l, int lower, const char *dir, size_t dir_len, uid_t uid, struct strv *todo)
+static int list_dir(struct list *l, int lower, const char *dir, size_t dir_len, uid_t uid,
+		    struct strv *todo)
 {
 	int fd = beneath_open(lower, dir, dir_len, O_RDONLY | O_DIRECTORY);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -208,8 +209,8 @@ static bool base_same(const struct listed *a, const struct listed *b)
 		return false;
 	if (S_ISDIR(a->mode)) /* what is in it says itself */
 		return true;
-	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns &&
-	       a->ctime_ns == b->ctime_ns;
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
 struct drift {
@@ -232,12 +233,15 @@ static void base_report(struct drift *d, const struct listed *e, const char *was
 	json_array_append_new(d->list, o);
 }
 
-/* Walks two lists side by side; @fn-less: reports into @d when given, marks @b's entries that are not as in @a. */
-static void base_compare(const struct list *a, struct list *b, struct drift *d, struct strv *changed)
+/* Walks two lists side by side; @fn-less: reports into @d when given, marks @b's entries that are
+ * not as in @a. */
+static void base_compare(const struct list *a, struct list *b, struct drift *d,
+			 struct strv *changed)
 {
 	for (size_t i = 0, k = 0; i < a->nr || k < b->nr;) {
 		int c = i == a->nr ? 1 : k == b->nr ? -1 : cmp_listed(&a->item[i], &b->item[k]);
-		const struct listed *x = c <= 0 ? &a->item[i] : NULL, *y = c >= 0 ? &b->item[k] : NULL;
+		const struct listed *x = c <= 0 ? &a->item[i] : NULL,
+				    *y = c >= 0 ? &b->item[k] : NULL;
 		const struct listed *any = x ? x : y;
 		i += x != NULL;
 		k += y != NULL;
@@ -250,8 +254,8 @@ static void base_compare(const struct list *a, struct list *b, struct drift *d, 
 	}
 }
 
-int base_drift(struct base *b, int lower, bool (*touched)(void *self, const char *path, size_t len), void *self,
-	       json_t **body_out, struct err *err)
+int base_drift(struct base *b, int lower, bool (*touched)(void *self, const char *path, size_t len),
+	       void *self, json_t **body_out, struct err *err)
 {
 	struct list now = { 0 };
 	struct drift d = { .list = json_array(), .touched = touched, .self = self };
@@ -294,7 +298,8 @@ struct hasher {
 	uint64_t files, bytes, cached;
 };
 
-/* Git's name of one listed file or link; false when it cannot be told (gone, unreadable, changed). */
+/* Git's name of one listed file or link; false when it cannot be told (gone, unreadable,
+ * changed). */
 static bool base_name_of(struct hasher *h, const struct listed *e, struct object_id *out)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -308,12 +313,14 @@ static bool base_name_of(struct hasher *h, const struct listed *e, struct object
 	if (S_ISLNK(e->mode)) {
 		const char *slash = memrchr(e->path, '/', e->len);
 		size_t dir_len = slash ? (size_t)(slash - e->path) : 0;
-		CLEANUP(fd_close) int dir = beneath_open(h->lower, e->path, dir_len, O_PATH | O_DIRECTORY);
+		CLEANUP(fd_close)
+		int dir = beneath_open(h->lower, e->path, dir_len, O_PATH | O_DIRECTORY);
 		if (dir < 0)
 			return false;
 		content_link(dir, slash ? slash + 1 : e->path, &s, &b);
 	} else {
-		CLEANUP(fd_close) int fd = beneath_open(h->lower, e->path, e->len, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+		CLEANUP(fd_close)
+		int fd = beneath_open(h->lower, e->path, e->len, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 		if (fd < 0)
 			return false;
 		content_file(fd, (struct content_rule){ .hash_only = true }, &s, &b, &st);
@@ -329,8 +336,8 @@ static bool base_name_of(struct hasher *h, const struct listed *e, struct object
 	return true;
 }
 
-int base_hash(struct base *b, int lower, const struct ws_store *st, const char *cache, bool (*stop)(void *self),
-	      void *self, json_t **body_out, struct err *err)
+int base_hash(struct base *b, int lower, const struct ws_store *st, const char *cache,
+	      bool (*stop)(void *self), void *self, json_t **body_out, struct err *err)
 {
 	int64_t began = clock_mono_us();
 	struct hasher h = { .lower = lower, .st = st, .cache = oid_cache_open(cache) };

@@ -5,7 +5,8 @@
 
 static void change_json_put_state(json_t *o, const struct ws_state *s, bool sizes)
 {
-	static const unsigned type[] = { 0, S_IFREG, S_IFLNK, S_IFDIR, S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK };
+	static const unsigned type[] = { 0,	  S_IFREG,  S_IFLNK, S_IFDIR,
+					 S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK };
 	char mode[16], hex[41];
 	snprintf(mode, sizeof(mode), "%06o", type[s->kind] | s->mode);
 	json_put_str(o, "mode", mode);
@@ -23,7 +24,8 @@ static void change_json_put_state(json_t *o, const struct ws_state *s, bool size
 		json_put_flag(o, "torn", true);
 }
 
-json_t *ws_change_json(const char *path, size_t len, const struct ws_state *was, const struct ws_state *now, bool sizes)
+json_t *ws_change_json(const char *path, size_t len, const struct ws_state *was,
+		       const struct ws_state *now, bool sizes)
 {
 	json_t *o = json_object();
 	const char op[] = { ws_state_op(was, now), 0 };

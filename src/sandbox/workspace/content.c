@@ -19,15 +19,19 @@ static ssize_t read_at(int fd, void *to, size_t len, uint64_t off)
 	return n;
 }
 
-/* Reads exactly @size bytes into the hash and, if @keep, into @bytes. False when there is less or it cannot be read. */
-static bool content_read_all(int fd, uint64_t size, bool keep, struct buf *bytes, struct object_id *oid)
+/* Reads exactly @size bytes into the hash and, if @keep, into @bytes. False when there is less or
+ * it cannot be read. */
+static bool content_read_all(int fd, uint64_t size, bool keep, struct buf *bytes,
+			     struct object_id *oid)
 {
 	struct sha1 s;
 	char head[32];
 	sha1_begin(&s);
 	sha1_add(&s, head, object_header(OBJECT_BLOB, size, head));
 	buf_reset(bytes);
-	buf_reserve(bytes, keep && size > PIECE ? (size_t)size : size < PIECE ? (size_t)size : PIECE);
+	buf_reserve(bytes, keep && size > PIECE ? (size_t)size
+			   : size < PIECE	? (size_t)size
+						: PIECE);
 	for (uint64_t off = 0; off < size;) {
 		uint64_t left = size - off;
 		size_t at = keep ? bytes->len : 0;
@@ -53,7 +57,8 @@ static bool same_moment(const struct stat *a, const struct stat *b)
 	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-void content_file(int fd, struct content_rule rule, struct ws_state *out, struct buf *bytes, struct stat *st_out)
+void content_file(int fd, struct content_rule rule, struct ws_state *out, struct buf *bytes,
+		  struct stat *st_out)
 {
 	struct stat st, after;
 	memset(&st, 0, sizeof(st));

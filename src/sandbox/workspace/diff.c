@@ -7,7 +7,8 @@
 
 /* --- which files --- */
 
-static void diff_push(struct ws_diff *d, const struct ws_path *p, const struct ws_state *a, const struct ws_state *b)
+static void diff_push(struct ws_diff *d, const struct ws_path *p, const struct ws_state *a,
+		      const struct ws_state *b)
 {
 	if (ws_state_eq(a, b))
 		return;
@@ -19,7 +20,8 @@ static void diff_push(struct ws_diff *d, const struct ws_path *p, const struct w
 					       .now = *b };
 }
 
-/* Lines of a file as sorted hashes weighed by their length: what two files have in common is what both lists hold. */
+/* Lines of a file as sorted hashes weighed by their length: what two files have in common is what
+ * both lists hold. */
 struct line_hash {
 	uint64_t hash;
 	uint32_t len;
@@ -89,14 +91,17 @@ static void make_rename(struct ws_change *gone, struct ws_change *come)
 
 static bool empty_blob(const struct ws_state *s)
 {
-	static const uint8_t id[20] = { 0xe6, 0x9d, 0xe2, 0x9b, 0xb2, 0xd1, 0xd6, 0x43, 0x4b, 0x8b,
-					0x29, 0xae, 0x77, 0x5a, 0xd8, 0xc2, 0xe4, 0x8c, 0x53, 0x91 };
+	static const uint8_t id[20] = {
+		0xe6, 0x9d, 0xe2, 0x9b, 0xb2, 0xd1, 0xd6, 0x43, 0x4b, 0x8b,
+		0x29, 0xae, 0x77, 0x5a, 0xd8, 0xc2, 0xe4, 0x8c, 0x53, 0x91
+	};
 	return memcmp(s->oid.b, id, sizeof(id)) == 0;
 }
 
 static int cmp_by_oid(const void *pa, const void *pb)
 {
-	const struct ws_change *a = *(struct ws_change *const *)pa, *b = *(struct ws_change *const *)pb;
+	const struct ws_change *a = *(struct ws_change *const *)pa,
+			       *b = *(struct ws_change *const *)pb;
 	int c = memcmp(a->was.oid.b, b->was.oid.b, sizeof(a->was.oid.b));
 	return c ? c : (a > b) - (a < b);
 }
@@ -116,12 +121,15 @@ static void exact_renames(struct ws_diff *d)
 		size_t lo = 0, hi = nr;
 		while (lo < hi) {
 			size_t mid = lo + (hi - lo) / 2;
-			if (memcmp(gone[mid]->was.oid.b, d->item[i].now.oid.b, sizeof(struct object_id)) < 0)
+			if (memcmp(gone[mid]->was.oid.b, d->item[i].now.oid.b,
+				   sizeof(struct object_id)) < 0)
 				lo = mid + 1;
 			else
 				hi = mid;
 		}
-		for (; lo < nr && !memcmp(gone[lo]->was.oid.b, d->item[i].now.oid.b, sizeof(struct object_id)); lo++)
+		for (; lo < nr &&
+		       !memcmp(gone[lo]->was.oid.b, d->item[i].now.oid.b, sizeof(struct object_id));
+		     lo++)
 			if (gone[lo]->op == 'D') {
 				make_rename(gone[lo], &d->item[i]);
 				break;
@@ -135,7 +143,8 @@ static bool diff_load_lines(struct lines *l, const struct ws_store *st, const st
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	struct err err = ERR_INIT;
 	enum object_type type;
-	if ((s->flags & WS_HASH_ONLY) || st->get(st->self, &s->oid, &type, &b, &err) < 0 || b.len > RENAME_BYTES_MAX)
+	if ((s->flags & WS_HASH_ONLY) || st->get(st->self, &s->oid, &type, &b, &err) < 0 ||
+	    b.len > RENAME_BYTES_MAX)
 		return false;
 	lines_of(l, buf_cstr(&b), b.len);
 	return true;
@@ -161,8 +170,9 @@ static void like_renames(struct ws_diff *d, const struct ws_store *st)
 		unsigned best = RENAME_LIKE - 1;
 		size_t at = ng;
 		for (size_t k = 0; k < ng; k++) {
-			unsigned s =
-				d->item[gone[k]].op == 'D' && lg[k].nr && lc[i].nr ? diff_similarity(&lg[k], &lc[i]) : 0;
+			unsigned s = d->item[gone[k]].op == 'D' && lg[k].nr && lc[i].nr
+					     ? diff_similarity(&lg[k], &lc[i])
+					     : 0;
 			if (s > best) {
 				best = s;
 				at = k;
@@ -188,7 +198,8 @@ int ws_diff_views(struct ws_diff *d, const struct ws_view *a, const struct ws_vi
 	while (i < a->nr || k < b->nr) {
 		int c = i == a->nr   ? 1
 			: k == b->nr ? -1
-				     : ws_path_cmp(a->item[i].path, a->item[i].len, b->item[k].path, b->item[k].len);
+				     : ws_path_cmp(a->item[i].path, a->item[i].len, b->item[k].path,
+						   b->item[k].len);
 		if (c == 0) {
 			diff_push(d, &a->item[i], &a->item[i].now, &b->item[k].now);
 			i++;
@@ -263,7 +274,8 @@ static int take_hunk(struct ws_patch *p, git_patch *g, size_t i, struct err *err
 		const git_diff_line *l;
 		if (git_patch_get_line_in_hunk(&l, g, i, k) < 0)
 			return ws_git_err(err, "diff");
-		if (l->origin != ' ' && l->origin != '+' && l->origin != '-') { /* "\ No newline at end of file" */
+		/* "\ No newline at end of file" */
+		if (l->origin != ' ' && l->origin != '+' && l->origin != '-') {
 			if (out->nr)
 				out->line[out->nr - 1].no_eol = true;
 			continue;
@@ -271,14 +283,16 @@ static int take_hunk(struct ws_patch *p, git_patch *g, size_t i, struct err *err
 		out->line[out->nr++] =
 			(struct patch_line){ .op = l->origin,
 					     .len = l->content_len,
-					     .text = arena_strndup(&p->arena, l->content, l->content_len) };
+					     .text = arena_strndup(&p->arena, l->content,
+								   l->content_len) };
 		p->added += l->origin == '+';
 		p->removed += l->origin == '-';
 	}
 	return 0;
 }
 
-/* libgit2 hands a last line without newline out in one piece or with the marker's newline: only the file's end tells.
+/* libgit2 hands a last line without newline out in one piece or with the marker's newline: only the
+ * file's end tells.
  */
 static void mend_last(struct patch_hunk *h)
 {
@@ -299,7 +313,8 @@ static int make_hunks(struct ws_patch *p, unsigned context, struct err *err)
 	o.context_lines = context;
 	o.flags = GIT_DIFF_FORCE_TEXT;
 	ws_git_ready();
-	if (git_patch_from_buffers(&g, buf_cstr(&p->old), p->old.len, "a", buf_cstr(&p->new), p->new.len, "a", &o) < 0)
+	if (git_patch_from_buffers(&g, buf_cstr(&p->old), p->old.len, "a", buf_cstr(&p->new),
+				   p->new.len, "a", &o) < 0)
 		return ws_git_err(err, "diff");
 	p->nr = git_patch_num_hunks(g);
 	p->hunk = arena_alloc(&p->arena, (p->nr + 1) * sizeof(*p->hunk));
@@ -323,8 +338,8 @@ static int judge_and_make(struct ws_patch *p, unsigned context, struct err *err)
 		return 0;
 	}
 	size_t old_lines = diff_count_lines(&p->old), new_lines = diff_count_lines(&p->new);
-	if (p->old.len > DIFF_BYTES_MAX || p->new.len > DIFF_BYTES_MAX || old_lines > DIFF_LINES_MAX ||
-	    new_lines > DIFF_LINES_MAX) {
+	if (p->old.len > DIFF_BYTES_MAX || p->new.len > DIFF_BYTES_MAX ||
+	    old_lines > DIFF_LINES_MAX || new_lines > DIFF_LINES_MAX) {
 		p->what = PATCH_TOO_BIG;
 		p->removed = old_lines;
 		p->added = new_lines;
@@ -334,8 +349,8 @@ static int judge_and_make(struct ws_patch *p, unsigned context, struct err *err)
 	return make_hunks(p, context, err);
 }
 
-int ws_patch_buffers(struct ws_patch *p, const void *old, size_t old_len, const void *new, size_t new_len,
-		     unsigned context, struct err *err)
+int ws_patch_buffers(struct ws_patch *p, const void *old, size_t old_len, const void *new,
+		     size_t new_len, unsigned context, struct err *err)
 {
 	struct ws_patch out = WS_PATCH_INIT;
 	buf_append(&out.old, old, old_len);
@@ -349,7 +364,8 @@ int ws_patch_buffers(struct ws_patch *p, const void *old, size_t old_len, const 
 }
 
 /* 1: there are bytes (or none are needed), 0: not held. */
-static int diff_load_side(const struct ws_store *st, const struct ws_state *s, struct buf *out, struct err *err)
+static int diff_load_side(const struct ws_store *st, const struct ws_state *s, struct buf *out,
+			  struct err *err)
 {
 	enum object_type type;
 	if (s->kind != WS_FILE && s->kind != WS_LINK)
@@ -361,11 +377,12 @@ static int diff_load_side(const struct ws_store *st, const struct ws_state *s, s
 	return err->code == ERR_NOENT || err->code == ERR_CANCELLED ? 0 : -1;
 }
 
-int ws_patch_make(struct ws_patch *p, const struct ws_store *st, const struct ws_change *c, unsigned context,
-		  struct err *err)
+int ws_patch_make(struct ws_patch *p, const struct ws_store *st, const struct ws_change *c,
+		  unsigned context, struct err *err)
 {
 	struct ws_patch out = WS_PATCH_INIT;
-	bool same = c->was.kind == c->now.kind && !memcmp(&c->was.oid, &c->now.oid, sizeof(c->was.oid)) &&
+	bool same = c->was.kind == c->now.kind &&
+		    !memcmp(&c->was.oid, &c->now.oid, sizeof(c->was.oid)) &&
 		    !((c->was.flags | c->now.flags) & WS_UNREADABLE);
 	int a = same ? 1 : diff_load_side(st, &c->was, &out.old, err);
 	int b = a <= 0 || same ? a : diff_load_side(st, &c->now, &out.new, err);

@@ -38,7 +38,8 @@ void ws_quote_path(struct buf *out, const char *prefix, const char *path, size_t
 	buf_putc(out, '"');
 }
 
-int ws_diff_stat(const struct ws_diff *d, const struct ws_store *st, struct buf *out, struct err *err)
+int ws_diff_stat(const struct ws_diff *d, const struct ws_store *st, struct buf *out,
+		 struct err *err)
 {
 	size_t added = 0, removed = 0;
 	for (size_t i = 0; i < d->nr; i++) {
@@ -113,7 +114,9 @@ static void put_whole(struct buf *out, char op, const struct buf *b)
 	const char *s = buf_cstr(b), *end = s + b->len;
 	while (s < end) {
 		const char *nl = memchr(s, '\n', (size_t)(end - s));
-		struct patch_line l = { .text = s, .len = (size_t)((nl ? nl + 1 : end) - s), .no_eol = !nl };
+		struct patch_line l = { .text = s,
+					.len = (size_t)((nl ? nl + 1 : end) - s),
+					.no_eol = !nl };
 		put_lines(out, op, &l);
 		s += l.len;
 	}
@@ -127,7 +130,8 @@ static int put_binary(struct buf *out, const struct ws_patch *p, struct err *err
 	git_diff_options_init(&o, GIT_DIFF_OPTIONS_VERSION);
 	o.flags = GIT_DIFF_SHOW_BINARY | GIT_DIFF_FORCE_BINARY;
 	ws_git_ready();
-	int rc = git_patch_from_buffers(&g, buf_cstr(&p->old), p->old.len, "a", buf_cstr(&p->new), p->new.len, "a", &o);
+	int rc = git_patch_from_buffers(&g, buf_cstr(&p->old), p->old.len, "a", buf_cstr(&p->new),
+					p->new.len, "a", &o);
 	if (rc == 0)
 		rc = git_patch_to_buf(&text, g);
 	const char *at = rc == 0 ? memmem(text.ptr, text.size, "GIT binary patch\n", 17) : NULL;
@@ -138,8 +142,10 @@ static int put_binary(struct buf *out, const struct ws_patch *p, struct err *err
 	return at ? 0 : ws_git_err(err, "binary diff");
 }
 
-/* The two header lines and what changed besides the lines; @c's kinds are those of one side of git. */
-static void diff_text_put_header(struct buf *out, const struct ws_change *c, const struct ws_patch *p)
+/* The two header lines and what changed besides the lines; @c's kinds are those of one side of
+ * git. */
+static void diff_text_put_header(struct buf *out, const struct ws_change *c,
+				 const struct ws_patch *p)
 {
 	char a[41], b[41];
 	const char *from = c->from ? c->from : c->path;
@@ -173,7 +179,8 @@ static void diff_text_put_header(struct buf *out, const struct ws_change *c, con
 	buf_putc(out, '\n');
 }
 
-static int put_patch(struct buf *out, const struct ws_change *c, const struct ws_patch *p, struct err *err)
+static int put_patch(struct buf *out, const struct ws_change *c, const struct ws_patch *p,
+		     struct err *err)
 {
 	diff_text_put_header(out, c, p);
 	if (p->what == PATCH_BINARY)
@@ -187,7 +194,8 @@ static int put_patch(struct buf *out, const struct ws_change *c, const struct ws
 		buf_puts(out, "/dev/null");
 	else
 		ws_quote_path(out, "a/", from, from_len);
-	buf_puts(out, memchr(from, ' ', from_len) && c->was.kind != WS_NONE ? "\t\n+++ " : "\n+++ ");
+	buf_puts(out,
+		 memchr(from, ' ', from_len) && c->was.kind != WS_NONE ? "\t\n+++ " : "\n+++ ");
 	if (c->now.kind == WS_NONE)
 		buf_puts(out, "/dev/null");
 	else
@@ -196,8 +204,8 @@ static int put_patch(struct buf *out, const struct ws_change *c, const struct ws
 	if (p->what == PATCH_TEXT) {
 		put_hunks(out, p);
 	} else {
-		buf_printf(out, "@@ -%u,%zu +%u,%zu @@\n", p->removed ? 1u : 0u, p->removed, p->added ? 1u : 0u,
-			   p->added);
+		buf_printf(out, "@@ -%u,%zu +%u,%zu @@\n", p->removed ? 1u : 0u, p->removed,
+			   p->added ? 1u : 0u, p->added);
 		put_whole(out, '-', &p->old);
 		put_whole(out, '+', &p->new);
 	}
@@ -210,8 +218,8 @@ static bool git_kind(const struct ws_state *s)
 }
 
 /* One change as what git can say: another kind is a removal and an addition. */
-static int put_change(struct buf *head, struct buf *out, const struct ws_change *c, const struct ws_store *st,
-		      struct err *err)
+static int put_change(struct buf *head, struct buf *out, const struct ws_change *c,
+		      const struct ws_store *st, struct err *err)
 {
 	struct ws_change part[2] = { *c, *c };
 	size_t nr = 1;
@@ -230,7 +238,8 @@ static int put_change(struct buf *head, struct buf *out, const struct ws_change 
 		if (ws_patch_make(&p, st, x, 3, err) < 0)
 			return -1;
 		bool said = git_kind(s) && p.what != PATCH_HASH_ONLY;
-		bool mute = s->kind == WS_DIR || (x->op == 'm' && ws_git_mode(&x->was) == ws_git_mode(&x->now));
+		bool mute = s->kind == WS_DIR ||
+			    (x->op == 'm' && ws_git_mode(&x->was) == ws_git_mode(&x->now));
 		int rc = 0;
 		if (said && !mute) {
 			rc = put_patch(out, x, &p, err);
@@ -238,7 +247,8 @@ static int put_change(struct buf *head, struct buf *out, const struct ws_change 
 			buf_printf(head, "# not in this patch: ");
 			ws_quote_path(head, "", x->path, x->len);
 			buf_printf(head, " (%s)\n",
-				   git_kind(s) ? diff_text_what_name[p.what] : ws_kind_name((enum ws_kind)s->kind));
+				   git_kind(s) ? diff_text_what_name[p.what]
+					       : ws_kind_name((enum ws_kind)s->kind));
 		}
 		ws_patch_release(&p);
 		if (rc < 0)
@@ -247,7 +257,8 @@ static int put_change(struct buf *head, struct buf *out, const struct ws_change 
 	return 0;
 }
 
-int ws_diff_patch(const struct ws_diff *d, const struct ws_store *st, struct buf *out, struct err *err)
+int ws_diff_patch(const struct ws_diff *d, const struct ws_store *st, struct buf *out,
+		  struct err *err)
 {
 	CLEANUP(buf_release) struct buf head = BUF_INIT;
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
@@ -299,7 +310,8 @@ static void put_side(json_t *o, const char *mode_key, const char *oid_key, const
 		json_put_str(o, oid_key, hex);
 }
 
-json_t *ws_diff_json(const struct ws_diff *d, const struct ws_store *st, bool hunks, struct err *err)
+json_t *ws_diff_json(const struct ws_diff *d, const struct ws_store *st, bool hunks,
+		     struct err *err)
 {
 	json_t *files = json_array();
 	size_t added = 0, removed = 0;
@@ -316,7 +328,8 @@ json_t *ws_diff_json(const struct ws_diff *d, const struct ws_store *st, bool hu
 		json_put_bytes(o, "path", c->path, c->len);
 		if (c->from)
 			json_put_bytes(o, "from", c->from, c->from_len);
-		json_put_str(o, "kind", ws_kind_name((enum ws_kind)(c->now.kind ? c->now.kind : c->was.kind)));
+		json_put_str(o, "kind",
+			     ws_kind_name((enum ws_kind)(c->now.kind ? c->now.kind : c->was.kind)));
 		put_side(o, "mode", "oid", &c->now);
 		put_side(o, "was_mode", "was_oid", &c->was);
 		json_put_str(o, "what", diff_text_what_name[p.what]);

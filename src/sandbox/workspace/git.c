@@ -5,8 +5,8 @@
 
 static void git_ready(void)
 {
-	static const int level[] = { GIT_CONFIG_LEVEL_SYSTEM, GIT_CONFIG_LEVEL_GLOBAL, GIT_CONFIG_LEVEL_XDG,
-				     GIT_CONFIG_LEVEL_PROGRAMDATA };
+	static const int level[] = { GIT_CONFIG_LEVEL_SYSTEM, GIT_CONFIG_LEVEL_GLOBAL,
+				     GIT_CONFIG_LEVEL_XDG, GIT_CONFIG_LEVEL_PROGRAMDATA };
 	git_libgit2_init();
 	for (size_t i = 0; i < ARRAY_LEN(level); i++)
 		git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, level[i], "");

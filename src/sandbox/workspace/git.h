@@ -1,4 +1,5 @@
-/* libgit2 made ready once per process, with nothing of the machine's or the user's configuration in reach. */
+/* libgit2 made ready once per process, with nothing of the machine's or the user's configuration in
+ * reach. */
 #ifndef SANDBOX_WORKSPACE_GIT_H
 #define SANDBOX_WORKSPACE_GIT_H
 

@@ -10,7 +10,8 @@
 
 /* --- questions to the parent --- */
 
-static int gitchild_ask(struct target *t, unsigned type, const void *body, size_t len, struct buf *out, struct err *err)
+static int gitchild_ask(struct target *t, unsigned type, const void *body, size_t len,
+			struct buf *out, struct err *err)
 {
 	struct frame f;
 	size_t none = 0;
@@ -48,10 +49,12 @@ int child_save(struct target *t, const char *name, const void *bytes, size_t len
 
 /* --- requests --- */
 
-static int gitchild_serve(struct target *t, unsigned type, json_t *request, json_t **out, struct err *err)
+static int gitchild_serve(struct target *t, unsigned type, json_t *request, json_t **out,
+			  struct err *err)
 {
 	CLEANUP(buf_release) struct buf name = BUF_INIT;
-	const char *dir = json_get_bytes(json_object_get(request, "dir"), &name) ? buf_cstr(&name) : NULL;
+	const char *dir =
+		json_get_bytes(json_object_get(request, "dir"), &name) ? buf_cstr(&name) : NULL;
 	switch (type) {
 	case CHILD_LOOK:
 	case CHILD_PREPARE:
@@ -66,7 +69,8 @@ static int gitchild_serve(struct target *t, unsigned type, json_t *request, json
 		if (type == CHILD_LOOK) {
 			*out = target_look(t);
 			if (json_object_get(request, "paths"))
-				json_put(*out, "nested", target_nested(t, json_object_get(request, "paths")));
+				json_put(*out, "nested",
+					 target_nested(t, json_object_get(request, "paths")));
 			return 0;
 		}
 		if (type == CHILD_FORGET)
@@ -99,7 +103,8 @@ static int gitchild_answer(struct target *t, const struct frame *f, struct err *
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	json_dump_buf(out, &b);
 	json_decref(out);
-	return frame_send(t->sock, rc < 0 ? CHILD_ERR : CHILD_OK, f->id, buf_cstr(&b), b.len, NULL, 0, err);
+	return frame_send(t->sock, rc < 0 ? CHILD_ERR : CHILD_OK, f->id, buf_cstr(&b), b.len, NULL,
+			  0, err);
 }
 
 int git_child_main(int sock)

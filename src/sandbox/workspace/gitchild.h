@@ -1,10 +1,13 @@
-/* Between the parts of the merge child: the protocol, the target under way, and what is planned for each of its paths.
+/* Between the parts of the merge child: the protocol, the target under way, and what is planned for
+ * each of its paths.
  *
  * Frames of wire/frame.h over descriptor 3; one request at a time. Requests CHILD_LOOK {dir},
- * CHILD_PREPARE, CHILD_COMMIT, CHILD_ABORT, CHILD_UNDO {dir} and CHILD_FORGET {dir,refs} are answered by CHILD_OK (JSON) or CHILD_ERR
- * {code,text}. While it works on a request the child may ask CHILD_GET (the 20 bytes of a name; answered by CHILD_BLOB
- * or CHILD_NONE), CHILD_SAVE (a file of the undo record: name, NUL, bytes; answered by CHILD_OK or CHILD_ERR) and
- * CHILD_LOAD (its name; answered by CHILD_BLOB or CHILD_NONE): the record lies where the target's owner may not write.
+ * CHILD_PREPARE, CHILD_COMMIT, CHILD_ABORT, CHILD_UNDO {dir} and CHILD_FORGET {dir,refs} are
+ * answered by CHILD_OK (JSON) or CHILD_ERR {code,text}. While it works on a request the child may
+ * ask CHILD_GET (the 20 bytes of a name; answered by CHILD_BLOB or CHILD_NONE), CHILD_SAVE (a file
+ * of the undo record: name, NUL, bytes; answered by CHILD_OK or CHILD_ERR) and CHILD_LOAD (its
+ * name; answered by CHILD_BLOB or CHILD_NONE): the record lies where the target's owner may not
+ * write.
  */
 #ifndef SANDBOX_WORKSPACE_GITCHILD_H
 #define SANDBOX_WORKSPACE_GITCHILD_H
@@ -31,7 +34,8 @@ enum child_frame {
 };
 enum { CHILD_MAX_BODY = 256 << 20 };
 
-/* What became of one path. Every file and link that the sandbox changed is in one class; directories are in none. */
+/* What became of one path. Every file and link that the sandbox changed is in one class;
+ * directories are in none. */
 enum plan_class {
 	CLASS_NONE = '-',
 	CLASS_MERGED = 'm',
@@ -48,11 +52,12 @@ struct plan_path {
 	char *path;
 	size_t len, nth; /* place in the request */
 	struct ws_state base, want;
-	struct ws_state had;   /* what an earlier merge brought here; WS_NONE with has_had false */
-	bool has_had, moved, asked; /* moved: @base is not what stood there at opening; asked: even if ignored */
-	bool same;	       /* the target has it already */
-	bool untracked;	       /* a file of the user's that git does not know */
-	bool apart;	       /* it stands in the target and is not in the commit of HEAD */
+	struct ws_state had; /* what an earlier merge brought here; WS_NONE with has_had false */
+	/* moved: @base is not what stood there at opening; asked: even if ignored */
+	bool has_had, moved, asked;
+	bool same;	/* the target has it already */
+	bool untracked; /* a file of the user's that git does not know */
+	bool apart;	/* it stands in the target and is not in the commit of HEAD */
 	enum plan_class result;
 	const char *skip;      /* never touched: why */
 	const char *conflict;  /* why */
@@ -100,7 +105,8 @@ struct target {
 	struct object_id head_tree;
 	char *branch; /* full name of HEAD's branch; NULL = detached or no repository */
 	bool bare, shallow, sparse, worktree, submodule;
-	struct memstore *mem;  /* objects that are new; they reach the repository only when all is clean */
+	/* objects that are new; they reach the repository only when all is clean */
+	struct memstore *mem;
 	struct ws_store store; /* those above the repository's */
 	/* the merge under way */
 	json_t *request;
@@ -121,39 +127,45 @@ json_t *target_look(const struct target *t);
 void target_path(const struct target *t, const char *path, size_t len, struct buf *out);
 bool target_tracked(const struct target *t, const char *path, size_t len);
 bool target_ignored(const struct target *t, const char *path, size_t len, bool dir);
-/* Bytes as git stores them (line ends, ident). 1: cannot be told because a filter program is configured (*filter_out).
+/* Bytes as git stores them (line ends, ident). 1: cannot be told because a filter program is
+ * configured (*filter_out).
  */
-int target_clean(const struct target *t, const char *path, size_t len, const struct buf *raw, struct buf *out,
-		 const char **filter_out, struct err *err);
-int target_commit(struct target *t, const struct object_id *tree, const struct object_id *parent, const struct plan_step *of,
-		  struct object_id *out, struct err *err);
+int target_clean(const struct target *t, const char *path, size_t len, const struct buf *raw,
+		 struct buf *out, const char **filter_out, struct err *err);
+int target_commit(struct target *t, const struct object_id *tree, const struct object_id *parent,
+		  const struct plan_step *of, struct object_id *out, struct err *err);
 /* Sets @ref to @to if it is @from (null: must not exist). */
-int target_ref(struct target *t, const char *ref, const struct object_id *from, const struct object_id *to,
-	       struct err *err);
+int target_ref(struct target *t, const char *ref, const struct object_id *from,
+	       const struct object_id *to, struct err *err);
 /* The index entry of @path: mode 0 = none. */
-void target_staged(const struct target *t, const char *path, size_t len, unsigned *mode, struct object_id *oid);
-/* @same: the working file holds exactly that content (then git need not read it again). mode 0: the entry goes. */
-int target_stage(struct target *t, const char *path, size_t len, unsigned mode, const struct object_id *oid, bool same,
-		 struct err *err);
+void target_staged(const struct target *t, const char *path, size_t len, unsigned *mode,
+		   struct object_id *oid);
+/* @same: the working file holds exactly that content (then git need not read it again). mode 0: the
+ * entry goes. */
+int target_stage(struct target *t, const char *path, size_t len, unsigned mode,
+		 const struct object_id *oid, bool same, struct err *err);
 bool target_in_submodule(const struct target *t, const char *path, size_t len);
-/* gitnested.c: repositories below the target that hold some of @paths (sorted): [{path,kind}], kind "submodule" "repository" or
- * "missing" (a submodule that is not checked out). Outermost ones only. */
+/* gitnested.c: repositories below the target that hold some of @paths (sorted): [{path,kind}], kind
+ * "submodule" "repository" or "missing" (a submodule that is not checked out). Outermost ones
+ * only. */
 json_t *target_nested(const struct target *t, const json_t *paths);
 
 /* gitplan.c: what happens to each path. */
 int plan_make(struct target *t, struct err *err);
 void plan_release(struct target *t);
-struct plan_path *plan_find(struct plan_step *s, const char *path, size_t len); /* NULL: not among them */
-/* A class for every file and link, once all is judged. @files: the working files count; @trees: the commit counts. */
+/* NULL: not among them */
+struct plan_path *plan_find(struct plan_step *s, const char *path, size_t len);
+/* A class for every file and link, once all is judged. @files: the working files count; @trees: the
+ * commit counts. */
 void plan_classify(struct target *t, bool files, bool trees);
-/* What <mode, oid> (0 = nothing) of a tree or the index becomes when @p is merged into it: 0 and fills the outs, 1
- * conflict
- * (@p->conflict may say more), -1 failure. */
-int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode, const struct object_id *oid,
-		   unsigned *mode_out, struct object_id *oid_out, struct err *err);
+/* What <mode, oid> (0 = nothing) of a tree or the index becomes when @p is merged into it: 0 and
+ * fills the outs, 1 conflict (@p->conflict may say more), -1 failure. */
+int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode,
+		   const struct object_id *oid, unsigned *mode_out, struct object_id *oid_out,
+		   struct err *err);
 /* Three-way by lines: 0 clean (fills @out), 1 conflict, -1 failure. */
-int merge_lines(const struct buf *base, const struct buf *ours, const struct buf *theirs, struct buf *out,
-		struct err *err);
+int merge_lines(const struct buf *base, const struct buf *ours, const struct buf *theirs,
+		struct buf *out, struct err *err);
 
 /* gitwrite.c: carrying it out and taking it back. */
 int plan_prepare(struct target *t, json_t **out, struct err *err);
@@ -162,14 +174,15 @@ int plan_abort(struct target *t, struct err *err);
 int undo_run(struct target *t, json_t **out, struct err *err);
 int forget_refs(struct target *t, json_t **out, struct err *err);
 
-/* gitconfig.c: line ends, attributes and ignored files as the user's own configuration says, and nothing else of it. Before we become
- * somebody else; then into the repository. */
+/* gitconfig.c: line ends, attributes and ignored files as the user's own configuration says, and
+ * nothing else of it. Before we become somebody else; then into the repository. */
 int user_config_read(struct target *t, struct err *err);
 int user_config_use(struct target *t, struct err *err);
 
-/* gitchild.c: what the child asks of its parent. */
-int child_get(struct target *t, const struct object_id *id, struct buf *out, struct err *err); /* 0, 1 not held, -1 */
+/* gitchild.c: what the child asks of its parent. 0, 1 not held, -1 */
+int child_get(struct target *t, const struct object_id *id, struct buf *out, struct err *err);
 int child_save(struct target *t, const char *name, const void *bytes, size_t len, struct err *err);
-int child_load(struct target *t, const char *name, struct buf *out, struct err *err); /* 0, 1 not there, -1 */
+/* 0, 1 not there, -1 */
+int child_load(struct target *t, const char *name, struct buf *out, struct err *err);
 
 #endif

@@ -1,5 +1,6 @@
-/* What counts of the user's own git configuration: how contents are stored and which files are ignored. Programs that it names are
- * never run, so nothing else of it is looked at. Runs in the merge child only. */
+/* What counts of the user's own git configuration: how contents are stored and which files are
+ * ignored. Programs that it names are never run, so nothing else of it is looked at. Runs in the
+ * merge child only. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,7 +11,8 @@
 #include "sandbox/workspace/gitchild.h"
 
 static const char *const content_key[] = {
-	"core.autocrlf", "core.eol", "core.attributesfile", "core.excludesfile", "core.precomposeunicode",
+	"core.autocrlf",	  "core.eol", "core.attributesfile", "core.excludesfile",
+	"core.precomposeunicode",
 };
 
 static void add_quoted(struct buf *out, const char *s)
@@ -29,7 +31,8 @@ static void add_quoted(struct buf *out, const char *s)
 /* "~/x" as it is meant for the user, whose home is not ours. */
 static char *home_path(const char *value, const char *home)
 {
-	return home && !strncmp(value, "~/", 2) ? mem_printf("%s/%s", home, value + 2) : mem_strdup(value);
+	return home && !strncmp(value, "~/", 2) ? mem_printf("%s/%s", home, value + 2)
+						: mem_strdup(value);
 }
 
 static void collect_keys(git_config *c, const char *home, struct buf *out)
@@ -38,7 +41,8 @@ static void collect_keys(git_config *c, const char *home, struct buf *out)
 		git_config_entry *e = NULL;
 		if (git_config_get_entry(&e, c, content_key[i]) < 0)
 			continue;
-		CLEANUP(free_ptr) char *value = e->value ? home_path(e->value, home) : mem_strdup("true");
+		CLEANUP(free_ptr)
+		char *value = e->value ? home_path(e->value, home) : mem_strdup("true");
 		buf_printf(out, "\t%s = ", strchr(content_key[i], '.') + 1);
 		add_quoted(out, value);
 		buf_putc(out, '\n');
@@ -46,7 +50,8 @@ static void collect_keys(git_config *c, const char *home, struct buf *out)
 	}
 }
 
-static void default_file(git_config *c, const char *key, const char *dir, const char *name, struct buf *out)
+static void default_file(git_config *c, const char *key, const char *dir, const char *name,
+			 struct buf *out)
 {
 	git_config_entry *e = NULL;
 	if (git_config_get_entry(&e, c, key) == 0) {
@@ -70,13 +75,15 @@ static void add_level(git_config *c, const char *path, git_config_level_t level)
 int user_config_read(struct target *t, struct err *err)
 {
 	const json_t *u = json_object_get(t->request, "user");
-	const char *home = json_str(u, "home", NULL), *xdg = json_str(u, "xdg", NULL), *global = json_str(u, "global", NULL);
+	const char *home = json_str(u, "home", NULL), *xdg = json_str(u, "xdg", NULL),
+		   *global = json_str(u, "global", NULL);
 	git_config *c = NULL;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	t->config = -1;
 	if (!u || git_config_new(&c) < 0)
 		return 0;
-	CLEANUP(free_ptr) char *dir = xdg ? mem_strdup(xdg) : home ? mem_printf("%s/.config", home) : NULL;
+	CLEANUP(free_ptr)
+	char *dir = xdg ? mem_strdup(xdg) : home ? mem_printf("%s/.config", home) : NULL;
 	CLEANUP(free_ptr) char *first = dir ? mem_printf("%s/git/config", dir) : NULL;
 	CLEANUP(free_ptr) char *second = home ? mem_printf("%s/.gitconfig", home) : NULL;
 	if (!json_flag(u, "no_system", false))

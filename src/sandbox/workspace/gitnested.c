@@ -1,5 +1,6 @@
-/* Repositories within the target: submodules, and repositories that lie in its working tree. What the sandbox changed there belongs
- * to them, not to the one around. Runs in the merge child only. */
+/* Repositories within the target: submodules, and repositories that lie in its working tree. What
+ * the sandbox changed there belongs to them, not to the one around. Runs in the merge child
+ * only. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,8 +30,10 @@ static const char *nested_kind(const struct target *t, const char *path, size_t 
 	return there ? "repository" : NULL;
 }
 
-/* The outermost directory of @path that is a repository of its own; those up to @known have been looked at. 0: none. */
-static size_t nested_above(const struct target *t, const char *path, size_t len, size_t known, const char **kind_out)
+/* The outermost directory of @path that is a repository of its own; those up to @known have been
+ * looked at. 0: none. */
+static size_t nested_above(const struct target *t, const char *path, size_t len, size_t known,
+			   const char **kind_out)
 {
 	for (size_t i = known ? known : 1; i < len; i++)
 		if (path[i] == '/' && (*kind_out = nested_kind(t, path, i)))
@@ -55,7 +58,8 @@ json_t *target_nested(const struct target *t, const json_t *paths)
 	size_t within = 0; /* bytes of @last that are such a repository */
 	for (size_t i = 0; i < json_array_size(paths); i++) {
 		const char *kind = NULL;
-		if (!json_get_bytes(json_array_get(paths, i), &path) || ws_path_is_git(path.data, path.len))
+		if (!json_get_bytes(json_array_get(paths, i), &path) ||
+		    ws_path_is_git(path.data, path.len))
 			continue;
 		size_t shared = shared_above(&path, &last);
 		if (within && shared > within)

@@ -1,4 +1,5 @@
-/* What a merge does to each path of its target: taken, done already, merged by lines, in conflict, or never touched. */
+/* What a merge does to each path of its target: taken, done already, merged by lines, in conflict,
+ * or never touched. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,15 +9,16 @@
 
 enum { LINES_MAX = 8 << 20 };
 
-int merge_lines(const struct buf *base, const struct buf *ours, const struct buf *theirs, struct buf *out,
-		struct err *err)
+int merge_lines(const struct buf *base, const struct buf *ours, const struct buf *theirs,
+		struct buf *out, struct err *err)
 {
 	git_merge_file_input b, o, t;
 	git_merge_file_options opts;
 	git_merge_file_result r;
 	const struct buf *side[] = { base, ours, theirs };
 	for (size_t i = 0; i < ARRAY_LEN(side); i++)
-		if (side[i]->len > LINES_MAX || memchr(buf_cstr(side[i]), 0, side[i]->len < 8000 ? side[i]->len : 8000))
+		if (side[i]->len > LINES_MAX ||
+		    memchr(buf_cstr(side[i]), 0, side[i]->len < 8000 ? side[i]->len : 8000))
 			return 1;
 	git_merge_file_input_init(&b, GIT_MERGE_FILE_INPUT_VERSION);
 	git_merge_file_input_init(&o, GIT_MERGE_FILE_INPUT_VERSION);
@@ -145,10 +147,12 @@ static bool gitplan_alike(const struct ws_state *a, const struct ws_state *b)
 		return false;
 	if (!gitplan_content(a))
 		return true;
-	return !memcmp(&a->oid, &b->oid, sizeof(a->oid)) && (a->kind == WS_LINK || !((a->mode ^ b->mode) & 0100));
+	return !memcmp(&a->oid, &b->oid, sizeof(a->oid)) &&
+	       (a->kind == WS_LINK || !((a->mode ^ b->mode) & 0100));
 }
 
-static const char why_hash_only[] = "its bytes were not kept (hash only)", why_ignored[] = "ignored by the target";
+static const char why_hash_only[] = "its bytes were not kept (hash only)",
+		  why_ignored[] = "ignored by the target";
 
 static const char *gitplan_never(struct target *t, const struct plan_path *p)
 {
@@ -175,7 +179,8 @@ static bool gitplan_tracked(struct target *t, const struct plan_path *p)
 		return true;
 	target_path(t, p->path, p->len, &path);
 	return !object_is_null(&t->head_tree) &&
-	       tree_find(&t->store, &t->head_tree, buf_cstr(&path), path.len, &mode, &id, &err) == 1;
+	       tree_find(&t->store, &t->head_tree, buf_cstr(&path), path.len, &mode, &id, &err) ==
+		       1;
 }
 
 static bool gitplan_ignored(struct target *t, const struct plan_path *p)
@@ -190,14 +195,16 @@ static bool gitplan_ignored(struct target *t, const struct plan_path *p)
 static bool way_is_cleared(struct target *t, const struct plan_path *p)
 {
 	for (size_t i = 1; i < p->len; i++) {
-		const struct plan_path *up = p->path[i] == '/' ? plan_find(&t->all, p->path, i) : NULL;
+		const struct plan_path *up =
+			p->path[i] == '/' ? plan_find(&t->all, p->path, i) : NULL;
 		if (up && gitplan_content(&up->base) && !gitplan_content(&up->want))
 			return true;
 	}
 	return false;
 }
 
-static int gitplan_bytes_of(struct target *t, const struct ws_state *s, struct buf *out, struct err *err)
+static int gitplan_bytes_of(struct target *t, const struct ws_state *s, struct buf *out,
+			    struct err *err)
 {
 	buf_reset(out);
 	return gitplan_content(s) ? child_get(t, &s->oid, out, err) : 0;
@@ -210,8 +217,8 @@ static unsigned host_umask(void)
 	return mask | 0002;
 }
 
-/* As git does it: executable or not is the sandbox's, the rest follows the umask. A file that the user has keeps its mode but for
- * that; a new one that only its owner may read stays so. */
+/* As git does it: executable or not is the sandbox's, the rest follows the umask. A file that the
+ * user has keeps its mode but for that; a new one that only its owner may read stays so. */
 static void take_mode(struct plan_path *p)
 {
 	p->after = p->want;
@@ -224,7 +231,8 @@ static void take_mode(struct plan_path *p)
 		unsigned mode = p->host.state.mode & 0777;
 		if (p->base.kind == WS_FILE && was == runs)
 			runs = mode & 0100;
-		p->after.mode = (uint16_t)(runs ? mode | ((mode & 0444) >> 2 & ~host_umask()) | 0100 : mode & ~0111u);
+		p->after.mode = (uint16_t)(runs ? mode | ((mode & 0444) >> 2 & ~host_umask()) | 0100
+						: mode & ~0111u);
 		return;
 	}
 	unsigned mode = (runs ? 0777 : 0666) & ~host_umask();
@@ -244,12 +252,14 @@ static int take_want(struct target *t, struct plan_path *p, struct err *err)
 	return rc;
 }
 
-/* Three-way by lines. What an earlier merge brought counts as the base where @ours still has all of it. @had: NULL: there was none. */
-static int lines_onto(const struct buf *base, const struct buf *had, const struct buf *ours, const struct buf *want, struct buf *out,
-		      struct err *err)
+/* Three-way by lines. What an earlier merge brought counts as the base where @ours still has all of
+ * it. @had: NULL: there was none. */
+static int lines_onto(const struct buf *base, const struct buf *had, const struct buf *ours,
+		      const struct buf *want, struct buf *out, struct err *err)
 {
 	int rc = had ? merge_lines(base, ours, had, out, err) : 1;
-	bool holds = rc == 0 && out->len == ours->len && !memcmp(buf_cstr(out), buf_cstr(ours), ours->len);
+	bool holds = rc == 0 && out->len == ours->len &&
+		     !memcmp(buf_cstr(out), buf_cstr(ours), ours->len);
 	return rc < 0 ? -1 : merge_lines(holds ? had : base, ours, want, out, err);
 }
 
@@ -259,18 +269,19 @@ static int by_lines(struct target *t, struct plan_path *p, struct err *err)
 	CLEANUP(buf_release) struct buf want = BUF_INIT;
 	if (p->base.kind != WS_FILE || p->want.kind != WS_FILE || p->host.state.kind != WS_FILE ||
 	    (p->host.state.flags & WS_HASH_ONLY)) {
-		p->conflict = p->host.state.kind == WS_NONE ? "changed in the box, removed in the target"
-			      : p->base.kind == WS_NONE	    ? "exists in the target with other content"
-			      : p->want.kind == WS_NONE	    ? "removed in the box, changed in the target"
-							    : "changed in the box and in the target";
+		p->conflict =
+			p->host.state.kind == WS_NONE ? "changed in the box, removed in the target"
+			: p->base.kind == WS_NONE     ? "exists in the target with other content"
+			: p->want.kind == WS_NONE     ? "removed in the box, changed in the target"
+						      : "changed in the box and in the target";
 		return 0;
 	}
 	int rc = gitplan_bytes_of(t, &p->base, &base, err);
 	if (rc == 0)
 		rc = gitplan_bytes_of(t, &p->want, &want, err);
-	if (rc == 0)
-	{
-		bool known = p->has_had && p->had.kind == WS_FILE && gitplan_bytes_of(t, &p->had, &had, err) == 0;
+	if (rc == 0) {
+		bool known = p->has_had && p->had.kind == WS_FILE &&
+			     gitplan_bytes_of(t, &p->had, &had, err) == 0;
 		rc = lines_onto(&base, known ? &had : NULL, &p->host.bytes, &want, &p->bytes, err);
 	}
 	if (rc > 0)
@@ -291,8 +302,11 @@ static bool is_dirs(const struct plan_path *p)
 static int judge_dir(struct plan_path *p)
 {
 	const struct ws_state *h = &p->host.state;
-	bool come = p->want.kind == WS_DIR && h->kind == WS_NONE, go = p->want.kind == WS_NONE && h->kind == WS_DIR;
-	p->write = come || go || (p->want.kind == WS_DIR && (gitplan_alike(h, &p->base) || (p->has_had && gitplan_alike(h, &p->had))));
+	bool come = p->want.kind == WS_DIR && h->kind == WS_NONE,
+	     go = p->want.kind == WS_NONE && h->kind == WS_DIR;
+	p->write = come || go ||
+		   (p->want.kind == WS_DIR &&
+		    (gitplan_alike(h, &p->base) || (p->has_had && gitplan_alike(h, &p->had))));
 	take_mode(p);
 	if (!p->write && (p->want.kind == WS_DIR || h->kind != WS_NONE))
 		p->conflict = "something else stands there in the target";
@@ -308,8 +322,11 @@ static const char *judge_tracked(struct target *t, struct plan_path *p)
 		return why_ignored;
 	if (known && !is_dirs(p) && h->kind == WS_NONE && p->base.kind == WS_NONE)
 		p->conflict = "tracked by the target, but not checked out there";
-	else if (p->untracked && gitplan_content(&p->base) && !(p->has_had && gitplan_alike(h, &p->had)) && (p->moved || !gitplan_alike(h, &p->base)))
-		p->conflict = "untracked in the target, and changed there since the sandbox was opened";
+	else if (p->untracked && gitplan_content(&p->base) &&
+		 !(p->has_had && gitplan_alike(h, &p->had)) &&
+		 (p->moved || !gitplan_alike(h, &p->base)))
+		p->conflict =
+			"untracked in the target, and changed there since the sandbox was opened";
 	return NULL;
 }
 
@@ -329,7 +346,8 @@ static int gitplan_judge(struct target *t, struct plan_path *p, struct err *err)
 	p->same = gitplan_alike(h, &p->want); /* done already */
 	if (t->repo)
 		p->skip = judge_tracked(t, p);
-	if (!p->skip && gitplan_content(&p->want) && (p->want.flags & (WS_HASH_ONLY | WS_UNREADABLE)))
+	if (!p->skip && gitplan_content(&p->want) &&
+	    (p->want.flags & (WS_HASH_ONLY | WS_UNREADABLE)))
 		p->skip = why_hash_only; /* also what is there already: a commit needs the bytes */
 	if (p->same)
 		p->conflict = NULL;
@@ -352,7 +370,8 @@ static void judge_apart(struct target *t, struct plan_path *p)
 	target_path(t, p->path, p->len, &path);
 	p->apart = gitplan_content(&p->base) && gitplan_content(&p->host.state) &&
 		   (object_is_null(&t->head_tree) ||
-		    tree_find(&t->store, &t->head_tree, buf_cstr(&path), path.len, &mode, &id, &err) == 0);
+		    tree_find(&t->store, &t->head_tree, buf_cstr(&path), path.len, &mode, &id,
+			      &err) == 0);
 }
 
 /* --- in git's terms --- */
@@ -374,26 +393,29 @@ static int git_side(struct target *t, struct plan_path *p, const struct ws_state
 	else if (rc == 0)
 		buf_append(clean, buf_cstr(&raw), raw.len);
 	if (filter)
-		p->conflict = "goes through a filter program (LFS or such), which is not run: only the working file "
-			      "can be merged";
+		p->conflict =
+			"goes through a filter program (LFS or such), which is not run: only the working file "
+			"can be merged";
 	if (rc == 0)
 		object_name(OBJECT_BLOB, buf_cstr(clean), clean->len, oid);
 	return rc;
 }
 
 /* Is it there as an earlier merge has left it? */
-static bool same_as_had(struct target *t, struct plan_path *p, unsigned mode, const struct object_id *oid)
+static bool same_as_had(struct target *t, struct plan_path *p, unsigned mode,
+			const struct object_id *oid)
 {
 	CLEANUP(buf_release) struct buf had = BUF_INIT;
 	unsigned had_mode;
 	struct object_id had_oid;
 	struct err err = ERR_INIT;
-	return p->has_had && git_side(t, p, &p->had, &had_mode, &had_oid, &had, &err) == 0 && mode == had_mode &&
-	       !memcmp(oid, &had_oid, sizeof(*oid));
+	return p->has_had && git_side(t, p, &p->had, &had_mode, &had_oid, &had, &err) == 0 &&
+	       mode == had_mode && !memcmp(oid, &had_oid, sizeof(*oid));
 }
 
-int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode, const struct object_id *oid,
-		   unsigned *mode_out, struct object_id *oid_out, struct err *err)
+int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode,
+		   const struct object_id *oid, unsigned *mode_out, struct object_id *oid_out,
+		   struct err *err)
 {
 	CLEANUP(buf_release) struct buf base = BUF_INIT;
 	CLEANUP(buf_release) struct buf want = BUF_INIT;
@@ -407,7 +429,8 @@ int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode, const s
 		return rc;
 	*mode_out = want_mode;
 	*oid_out = want_oid;
-	if (mode == TREE_MODE_DIR && !want_mode) { /* what was a file is a directory there already */
+	/* what was a file is a directory there already */
+	if (mode == TREE_MODE_DIR && !want_mode) {
 		*mode_out = mode;
 		*oid_out = *oid;
 		return 0;
@@ -422,11 +445,12 @@ int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode, const s
 	bool based = mode == base_mode && (!mode || !memcmp(oid, &base_oid, sizeof(*oid)));
 	if (based || (!mode && p->apart) || same_as_had(t, p, mode, oid)) {
 		if (want_mode)
-			t->store.add(t->store.self, OBJECT_BLOB, buf_cstr(&want), want.len, oid_out);
+			t->store.add(t->store.self, OBJECT_BLOB, buf_cstr(&want), want.len,
+				     oid_out);
 		return 0;
 	}
-	bool files =
-		(mode & 0170000) == 0100000 && (base_mode & 0170000) == 0100000 && (want_mode & 0170000) == 0100000;
+	bool files = (mode & 0170000) == 0100000 && (base_mode & 0170000) == 0100000 &&
+		     (want_mode & 0170000) == 0100000;
 	if (!files)
 		return 1;
 	if (t->store.get(t->store.self, oid, &type, &ours, err) < 0)
@@ -434,7 +458,8 @@ int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode, const s
 	unsigned had_mode;
 	struct object_id had_oid;
 	CLEANUP(buf_release) struct buf had = BUF_INIT;
-	bool known = p->has_had && p->had.kind == WS_FILE && git_side(t, p, &p->had, &had_mode, &had_oid, &had, err) == 0;
+	bool known = p->has_had && p->had.kind == WS_FILE &&
+		     git_side(t, p, &p->had, &had_mode, &had_oid, &had, err) == 0;
 	rc = lines_onto(&base, known ? &had : NULL, &ours, &want, &out, err);
 	if (rc)
 		return rc;
@@ -451,7 +476,8 @@ static int read_links(struct target *t, struct err *err)
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
 		struct plan_link *l = &t->link[t->nr_links];
-		if (!json_get_bytes(json_object_get(o, "path"), &path) || !object_parse(json_str(o, "oid", ""), &l->oid))
+		if (!json_get_bytes(json_object_get(o, "path"), &path) ||
+		    !object_parse(json_str(o, "oid", ""), &l->oid))
 			return err_set(err, ERR_PARSE, "merge: invalid submodule");
 		l->path = mem_strndup(buf_cstr(&path), path.len);
 		l->len = path.len;
@@ -467,12 +493,12 @@ void plan_classify(struct target *t, bool files, bool trees)
 		bool effect = (files && (p->write || p->stage)) || (trees && p->in_tree);
 		if (is_dirs(p) || p->result == CLASS_CHANGED)
 			continue;
-		p->result = p->skip == why_ignored			      ? CLASS_IGNORED
-			    : p->skip == why_hash_only		      ? CLASS_HASH_ONLY
-			    : p->skip				      ? CLASS_REFUSED
+		p->result = p->skip == why_ignored     ? CLASS_IGNORED
+			    : p->skip == why_hash_only ? CLASS_HASH_ONLY
+			    : p->skip		       ? CLASS_REFUSED
 			    : (trees && p->tree_conflict) || (files && p->conflict) ? CLASS_CONFLICT
-			    : effect				      ? CLASS_MERGED
-								      : CLASS_IDENTICAL;
+			    : effect						    ? CLASS_MERGED
+				     : CLASS_IDENTICAL;
 	}
 }
 
@@ -501,7 +527,8 @@ int plan_make(struct target *t, struct err *err)
 			const struct plan_path *whole = plan_find(&t->all, p->path, p->len);
 			p->skip = whole ? whole->skip : gitplan_never(t, p);
 			p->apart = whole && whole->apart;
-			if (!whole && !p->skip && t->repo && !gitplan_tracked(t, p) && gitplan_ignored(t, p))
+			if (!whole && !p->skip && t->repo && !gitplan_tracked(t, p) &&
+			    gitplan_ignored(t, p))
 				p->skip = why_ignored;
 		}
 	return 0;

@@ -23,7 +23,8 @@ static void our_id(const git_oid *id, struct object_id *out)
 
 /* --- its objects as a store --- */
 
-static int gitrepo_odb_get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+static int gitrepo_odb_get(void *self, const struct object_id *id, enum object_type *type_out,
+			   struct buf *out, struct err *err)
 {
 	struct target *t = self;
 	git_oid want;
@@ -31,8 +32,9 @@ static int gitrepo_odb_get(void *self, const struct object_id *id, enum object_t
 	git_id(id, &want);
 	int rc = git_odb_read(&o, t->odb, &want);
 	if (rc == GIT_ENOTFOUND)
-		return err_set(err, ERR_NOENT,
-			       "the repository does not hold an object that it names (a partial clone?)");
+		return err_set(
+			err, ERR_NOENT,
+			"the repository does not hold an object that it names (a partial clone?)");
 	if (rc < 0)
 		return ws_git_err(err, "cannot read an object");
 	*type_out = git_odb_object_type(o) == GIT_OBJECT_TREE ? OBJECT_TREE : OBJECT_BLOB;
@@ -66,7 +68,8 @@ static int find_prefix(struct target *t, struct err *err)
 	CLEANUP(free_ptr) char *top = realpath(git_repository_workdir(t->repo), NULL);
 	size_t n = top ? strlen(top) : 0;
 	if (!dir || !top || strncmp(dir, top, n) != 0 || (dir[n] && dir[n] != '/' && n > 1))
-		return err_set(err, ERR_INVALID, "'%s' does not lie in the working tree of its repository", t->dir);
+		return err_set(err, ERR_INVALID,
+			       "'%s' does not lie in the working tree of its repository", t->dir);
 	const char *rest = dir + n;
 	while (*rest == '/')
 		rest++;
@@ -119,7 +122,8 @@ int target_open(struct target *t, const char *dir, struct err *err)
 	ws_git_ready();
 	if (user_config_read(t, err) < 0 || become_owner(t->root, err) < 0)
 		return -1;
-	git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0); /* the user named it; we run nothing of it */
+	/* the user named it; we run nothing of it */
+	git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
 	git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, extension, ARRAY_LEN(extension));
 	t->prefix = NULL;
 	int rc = git_repository_open_ext(&t->repo, dir, 0, NULL);
@@ -136,7 +140,8 @@ int target_open(struct target *t, const char *dir, struct err *err)
 		return 0;
 	if (find_prefix(t, err) < 0)
 		return -1;
-	if (t->prefix_len && target_ignored(t, "", 0, true)) { /* it lies in a repository that does not want it */
+	/* it lies in a repository that does not want it */
+	if (t->prefix_len && target_ignored(t, "", 0, true)) {
 		git_repository_free(t->repo);
 		t->repo = NULL;
 		return 0;
@@ -146,7 +151,8 @@ int target_open(struct target *t, const char *dir, struct err *err)
 	if (git_repository_odb(&t->odb, t->repo) < 0)
 		return ws_git_err(err, "cannot open the repository's objects");
 	if (git_repository_index(&t->index, t->repo) < 0 || git_index_read(t->index, 1) < 0) {
-		/* of a kind that libgit2 cannot read: what looks into it on the way (line ends) sees an empty one */
+		/* of a kind that libgit2 cannot read: what looks into it on the way (line ends)
+		 * sees an empty one */
 		git_index *none = NULL;
 		git_index_free(t->index);
 		t->index = NULL;
@@ -236,8 +242,8 @@ bool target_ignored(const struct target *t, const char *path, size_t len, bool d
 	return git_ignore_path_is_ignored(&ignored, t->repo, buf_cstr(&p)) == 0 && ignored;
 }
 
-int target_clean(const struct target *t, const char *path, size_t len, const struct buf *raw, struct buf *out,
-		 const char **filter_out, struct err *err)
+int target_clean(const struct target *t, const char *path, size_t len, const struct buf *raw,
+		 struct buf *out, const char **filter_out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf p = BUF_INIT;
 	git_filter_list *list = NULL;
@@ -267,8 +273,8 @@ int target_clean(const struct target *t, const char *path, size_t len, const str
 
 /* --- commits, refs, index --- */
 
-int target_commit(struct target *t, const struct object_id *tree, const struct object_id *parent, const struct plan_step *of,
-		  struct object_id *out, struct err *err)
+int target_commit(struct target *t, const struct object_id *tree, const struct object_id *parent,
+		  const struct plan_step *of, struct object_id *out, struct err *err)
 {
 	git_signature *sig = NULL, *author = NULL;
 	git_oid tree_id, parent_id, id;
@@ -278,10 +284,12 @@ int target_commit(struct target *t, const struct object_id *tree, const struct o
 	git_id(tree, &tree_id);
 	git_id(parent, &parent_id);
 	int rc = git_signature_new(&sig, name, mail, json_int(t->request, "ts_us", 0) / 1000000, 0);
-	if (rc == 0 && of->author && git_signature_new(&author, of->author, of->email, of->ts_us / 1000000, 0) < 0)
+	if (rc == 0 && of->author &&
+	    git_signature_new(&author, of->author, of->email, of->ts_us / 1000000, 0) < 0)
 		author = NULL; /* a name that git does not take */
 	if (rc == 0)
-		rc = git_commit_create_from_ids(&id, t->repo, NULL, author ? author : sig, sig, NULL, of->message, &tree_id,
+		rc = git_commit_create_from_ids(&id, t->repo, NULL, author ? author : sig, sig,
+						NULL, of->message, &tree_id,
 						object_is_null(parent) ? 0 : 1, parents);
 	git_signature_free(author);
 	git_signature_free(sig);
@@ -291,18 +299,21 @@ int target_commit(struct target *t, const struct object_id *tree, const struct o
 	return 0;
 }
 
-static int set_detached(struct target *t, const struct object_id *from, const struct object_id *to, struct err *err)
+static int set_detached(struct target *t, const struct object_id *from, const struct object_id *to,
+			struct err *err)
 {
 	git_oid now, want, next;
 	git_id(from, &want);
 	git_id(to, &next);
 	if (git_reference_name_to_id(&now, t->repo, "HEAD") < 0 || git_oid_cmp(&now, &want) != 0)
 		return err_set(err, ERR_BUSY, "HEAD has moved meanwhile");
-	return git_repository_set_head_detached(t->repo, &next) < 0 ? ws_git_err(err, "cannot move HEAD") : 0;
+	return git_repository_set_head_detached(t->repo, &next) < 0
+		       ? ws_git_err(err, "cannot move HEAD")
+		       : 0;
 }
 
-int target_ref(struct target *t, const char *ref, const struct object_id *from, const struct object_id *to,
-	       struct err *err)
+int target_ref(struct target *t, const char *ref, const struct object_id *from,
+	       const struct object_id *to, struct err *err)
 {
 	git_oid now, next;
 	git_reference *made = NULL;
@@ -319,19 +330,23 @@ int target_ref(struct target *t, const char *ref, const struct object_id *from, 
 			return 0;
 		if (git_oid_cmp(&there, &now) != 0)
 			return err_set(err, ERR_BUSY, "'%s' has moved meanwhile", ref);
-		return git_reference_remove(t->repo, ref) < 0 ? ws_git_err(err, "cannot remove the ref") : 0;
+		return git_reference_remove(t->repo, ref) < 0
+			       ? ws_git_err(err, "cannot remove the ref")
+			       : 0;
 	}
 	if (object_is_null(from))
 		rc = git_reference_create(&made, t->repo, ref, &next, 0, "sandglass: merge back");
 	else
-		rc = git_reference_create_matching(&made, t->repo, ref, &next, 1, &now, "sandglass: merge back");
+		rc = git_reference_create_matching(&made, t->repo, ref, &next, 1, &now,
+						   "sandglass: merge back");
 	git_reference_free(made);
 	if (rc == GIT_EMODIFIED || rc == GIT_EEXISTS)
 		return err_set(err, ERR_BUSY, "'%s' has moved meanwhile", ref);
 	return rc < 0 ? ws_git_err(err, "cannot set the ref") : 0;
 }
 
-void target_staged(const struct target *t, const char *path, size_t len, unsigned *mode, struct object_id *oid)
+void target_staged(const struct target *t, const char *path, size_t len, unsigned *mode,
+		   struct object_id *oid)
 {
 	const git_index_entry *e = gitrepo_entry_of(t, path, len);
 	*mode = e ? e->mode : 0;
@@ -350,8 +365,8 @@ bool target_in_submodule(const struct target *t, const char *path, size_t len)
 	return false;
 }
 
-int target_stage(struct target *t, const char *path, size_t len, unsigned mode, const struct object_id *oid, bool same,
-		 struct err *err)
+int target_stage(struct target *t, const char *path, size_t len, unsigned mode,
+		 const struct object_id *oid, bool same, struct err *err)
 {
 	CLEANUP(buf_release) struct buf p = BUF_INIT;
 	git_index_entry e;
@@ -372,7 +387,8 @@ int target_stage(struct target *t, const char *path, size_t len, unsigned mode, 
 	git_id(oid, &e.id);
 	CLEANUP(free_ptr) char *full = mem_printf("%s/%.*s", t->dir, (int)len, path);
 	if (same &&
-	    lstat(full, &st) == 0) { /* so that git need not read the file again; a wrong guess only costs that */
+	    /* so that git need not read the file again; a wrong guess only costs that */
+	    lstat(full, &st) == 0) {
 		e.ctime.seconds = (int32_t)st.st_ctim.tv_sec;
 		e.ctime.nanoseconds = (uint32_t)st.st_ctim.tv_nsec;
 		e.mtime.seconds = (int32_t)st.st_mtim.tv_sec;

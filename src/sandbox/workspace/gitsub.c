@@ -51,7 +51,8 @@ static git_odb_object *read_object(struct sub_walk *w, const struct object_id *i
 	return git_odb_read(&o, w->odb, &oid) == 0 ? o : NULL;
 }
 
-static int gitsub_odb_get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+static int gitsub_odb_get(void *self, const struct object_id *id, enum object_type *type_out,
+			  struct buf *out, struct err *err)
 {
 	git_odb_object *o = read_object(self, id);
 	if (!o)
@@ -157,7 +158,9 @@ static int sub_tree(struct sub_walk *w, struct sub_commit *c, struct err *err)
 	if (rc < 0)
 		return -1;
 	if (rc == 0 || mode != TREE_MODE_DIR)
-		return object_parse(empty_tree, &c->sub) ? 0 : err_set(err, ERR_PARSE, "the empty tree");
+		return object_parse(empty_tree, &c->sub)
+			       ? 0
+			       : err_set(err, ERR_PARSE, "the empty tree");
 	return 0;
 }
 
@@ -191,7 +194,10 @@ static bool peel_ref(struct sub_walk *w, struct sub_ref *r)
 	for (int i = 0; i < PEEL_MAX; i++) {
 		git_odb_object *o = read_object(w, &id);
 		git_object_t type = o ? git_odb_object_type(o) : GIT_OBJECT_INVALID;
-		CLEANUP(free_ptr) char *text = type == GIT_OBJECT_TAG ? mem_strndup(git_odb_object_data(o), git_odb_object_size(o)) : NULL;
+		CLEANUP(free_ptr)
+		char *text = type == GIT_OBJECT_TAG
+				     ? mem_strndup(git_odb_object_data(o), git_odb_object_size(o))
+				     : NULL;
 		git_odb_object_free(o);
 		if (type == GIT_OBJECT_COMMIT) {
 			r->commit = id;
@@ -230,7 +236,8 @@ static void read_loose(struct sub_walk *w)
 	while (f && (e = fts_read(f))) {
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
 		struct err ignored = ERR_INIT;
-		if (e->fts_info != FTS_F || file_read(e->fts_path, &text, REF_MAX, &ignored) < 0 || text.len < 40)
+		if (e->fts_info != FTS_F || file_read(e->fts_path, &text, REF_MAX, &ignored) < 0 ||
+		    text.len < 40)
 			continue;
 		text.data[40] = 0;
 		add_ref(w, e->fts_path + strlen(w->git) + 1, text.data, true);
@@ -283,7 +290,8 @@ static int cmp_lines(const void *a, const void *b)
 	return strcmp(*x + 41, *y + 41);
 }
 
-/* A root tree that is some subdirectory's tree too (a history that was joined in) must stay what it is. */
+/* A root tree that is some subdirectory's tree too (a history that was joined in) must stay what it
+ * is. */
 static bool is_sub_of_any(const struct sub_walk *w, const struct object_id *tree)
 {
 	for (size_t i = 0; i < w->nr; i++)
@@ -292,7 +300,8 @@ static bool is_sub_of_any(const struct sub_walk *w, const struct object_id *tree
 	return false;
 }
 
-static void gitsub_add_line(struct strv *lines, const struct object_id *id, const char *prefix, const char *name)
+static void gitsub_add_line(struct strv *lines, const struct object_id *id, const char *prefix,
+			    const char *name)
 {
 	char hex[41];
 	object_hex(id, hex);
@@ -318,7 +327,8 @@ static int write_refs(struct sub_walk *w, struct err *err)
 	}
 	for (size_t i = 0; i < w->nr; i++) {
 		const struct sub_commit *c = &w->commit[i];
-		if (!c->read || !memcmp(&c->tree, &c->sub, sizeof(c->tree)) || is_sub_of_any(w, &c->tree))
+		if (!c->read || !memcmp(&c->tree, &c->sub, sizeof(c->tree)) ||
+		    is_sub_of_any(w, &c->tree))
 			continue;
 		object_hex(&c->tree, hex);
 		gitsub_add_line(&lines, &c->sub, "refs/replace/", hex);
@@ -356,9 +366,12 @@ static int write_shallow(struct sub_walk *w, struct err *err)
 	return unlink(path) < 0 && errno != ENOENT ? err_sys(err, "cannot remove '%s'", path) : 0;
 }
 
-int gitsub_write(const char *objects, const char *git, const char *prefix, struct object_id *tree_out, struct err *err)
+int gitsub_write(const char *objects, const char *git, const char *prefix,
+		 struct object_id *tree_out, struct err *err)
 {
-	struct sub_walk w = { .git = git, .prefix = prefix, .slot = mem_calloc(SLOTS, sizeof(*w.slot)) };
+	struct sub_walk w = { .git = git,
+			      .prefix = prefix,
+			      .slot = mem_calloc(SLOTS, sizeof(*w.slot)) };
 	int rc = 0;
 	*tree_out = (struct object_id){ 0 };
 	ws_git_ready();
@@ -388,14 +401,16 @@ int gitsub_write(const char *objects, const char *git, const char *prefix, struc
 }
 
 int gitsub_files(const char *objects, const struct object_id *tree,
-		 bool (*fn)(void *self, const char *path, size_t len, unsigned mode, const struct object_id *id, struct err *err),
+		 bool (*fn)(void *self, const char *path, size_t len, unsigned mode,
+			    const struct object_id *id, struct err *err),
 		 void *self, struct err *err)
 {
 	struct sub_walk w = { 0 };
 	const struct ws_store st = { .get = gitsub_odb_get, .self = &w };
 	struct object_id none;
 	ws_git_ready();
-	if (object_is_null(tree) || (object_parse(empty_tree, &none) && !memcmp(&none, tree, sizeof(none))))
+	if (object_is_null(tree) ||
+	    (object_parse(empty_tree, &none) && !memcmp(&none, tree, sizeof(none))))
 		return 0;
 	if (git_odb_open(&w.odb, objects) < 0)
 		return ws_git_err(err, "cannot open the repository's objects");

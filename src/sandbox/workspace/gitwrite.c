@@ -42,8 +42,8 @@ static bool makes_commits(const struct target *t)
 
 /* --- commits --- */
 
-static int step_edits(struct target *t, struct plan_step *s, const struct object_id *tree, struct tree_edit **edit,
-		      char ***name, size_t *nr_out, struct err *err)
+static int step_edits(struct target *t, struct plan_step *s, const struct object_id *tree,
+		      struct tree_edit **edit, char ***name, size_t *nr_out, struct err *err)
 {
 	size_t nr = 0;
 	*edit = mem_calloc(s->nr, sizeof(**edit));
@@ -59,7 +59,9 @@ static int step_edits(struct target *t, struct plan_step *s, const struct object
 		if (p->skip || dirs)
 			continue;
 		target_path(t, p->path, p->len, &path);
-		rc = object_is_null(tree) ? 0 : tree_find(&t->store, tree, buf_cstr(&path), path.len, &mode, &oid, err);
+		rc = object_is_null(tree) ? 0
+					  : tree_find(&t->store, tree, buf_cstr(&path), path.len,
+						      &mode, &oid, err);
 		if (rc >= 0)
 			rc = plan_merge_git(t, p, mode, &oid, &to_mode, &to, err);
 		struct plan_path *whole = plan_find(&t->all, p->path, p->len);
@@ -71,9 +73,10 @@ static int step_edits(struct target *t, struct plan_step *s, const struct object
 			whole->in_tree = true;
 		if (rc == 0 && (mode != to_mode || memcmp(&oid, &to, sizeof(oid)) != 0)) {
 			(*name)[nr] = buf_take(&path);
-			(*edit)[nr] = (struct tree_edit){
-				.path = (*name)[nr], .len = strlen((*name)[nr]), .mode = to_mode, .oid = to
-			};
+			(*edit)[nr] = (struct tree_edit){ .path = (*name)[nr],
+							  .len = strlen((*name)[nr]),
+							  .mode = to_mode,
+							  .oid = to };
 			nr++;
 		}
 		buf_release(&path);
@@ -83,8 +86,8 @@ static int step_edits(struct target *t, struct plan_step *s, const struct object
 }
 
 /* Tree @tree with step @s in it; *changed_out false if it is the same. */
-static int step_tree(struct target *t, struct plan_step *s, const struct object_id *tree, struct object_id *out,
-		     bool *changed_out, struct err *err)
+static int step_tree(struct target *t, struct plan_step *s, const struct object_id *tree,
+		     struct object_id *out, bool *changed_out, struct err *err)
 {
 	struct tree_edit *edit;
 	char **name;
@@ -107,13 +110,14 @@ struct chain {
 	size_t nr;
 };
 
-static void gitwrite_flush_one(void *self, const struct object_id *id, enum object_type type, const void *bytes, size_t len)
+static void gitwrite_flush_one(void *self, const struct object_id *id, enum object_type type,
+			       const void *bytes, size_t len)
 {
 	struct target *t = self;
 	git_oid out;
 	(void)id;
-	if (t->odb &&
-	    git_odb_write(&out, t->odb, bytes, len, type == OBJECT_TREE ? GIT_OBJECT_TREE : GIT_OBJECT_BLOB) < 0) {
+	if (t->odb && git_odb_write(&out, t->odb, bytes, len,
+				    type == OBJECT_TREE ? GIT_OBJECT_TREE : GIT_OBJECT_BLOB) < 0) {
 		git_odb_free(t->odb);
 		t->odb = NULL; /* said by flush */
 	}
@@ -160,11 +164,15 @@ static int way_of_ref(struct target *t, const char *ref, struct err *err)
 	for (const char *slash = strchr(ref + 5, '/'); slash; slash = strchr(slash + 1, '/')) {
 		CLEANUP(free_ptr) char *above = mem_strndup(ref, (size_t)(slash - ref));
 		if (branch_stands(t, above))
-			return err_set(err, ERR_EXISTS, "branch '%s' can't be made: branch '%s' exists; choose another name",
-				       branch_name(ref), branch_name(above));
+			return err_set(
+				err, ERR_EXISTS,
+				"branch '%s' can't be made: branch '%s' exists; choose another name",
+				branch_name(ref), branch_name(above));
 	}
-	if (git_reference_iterator_glob_new(&it, t->repo, below) == 0 && git_reference_next_name(&name, it) == 0)
-		err_set(err, ERR_EXISTS, "branch '%s' can't be made: branch '%s' exists; choose another name",
+	if (git_reference_iterator_glob_new(&it, t->repo, below) == 0 &&
+	    git_reference_next_name(&name, it) == 0)
+		err_set(err, ERR_EXISTS,
+			"branch '%s' can't be made: branch '%s' exists; choose another name",
 			branch_name(ref), branch_name(name));
 	git_reference_iterator_free(it);
 	return name ? -1 : 0;
@@ -191,10 +199,12 @@ static bool same_commit(struct target *t, const git_oid *there)
 	git_commit *a = NULL, *b = NULL;
 	git_oid id;
 	memcpy(id.id, t->commit.b, sizeof(t->commit.b));
-	bool same = git_commit_lookup(&a, t->repo, there) == 0 && git_commit_lookup(&b, t->repo, &id) == 0 &&
+	bool same = git_commit_lookup(&a, t->repo, there) == 0 &&
+		    git_commit_lookup(&b, t->repo, &id) == 0 &&
 		    git_oid_equal(git_commit_tree_id(a), git_commit_tree_id(b)) &&
 		    git_commit_parentcount(a) == git_commit_parentcount(b) &&
-		    (!git_commit_parentcount(a) || git_oid_equal(git_commit_parent_id(a, 0), git_commit_parent_id(b, 0)));
+		    (!git_commit_parentcount(a) ||
+		     git_oid_equal(git_commit_parent_id(a, 0), git_commit_parent_id(b, 0)));
 	git_commit_free(a);
 	git_commit_free(b);
 	return same;
@@ -212,7 +222,8 @@ static int set_new_ref(struct target *t, struct err *err)
 		if (!is_mode(t, "branch")) {
 			/* our own name of the same merge, from before the target moved */
 		} else if (!json_flag(t->request, "again", false)) {
-			return err_set(err, ERR_EXISTS, "branch '%s' exists already; choose another name", t->ref);
+			return err_set(err, ERR_EXISTS,
+				       "branch '%s' exists already; choose another name", t->ref);
 		}
 	}
 	if (target_ref(t, t->ref, &t->ref_old, &t->commit, err) < 0)
@@ -234,7 +245,9 @@ static int judge_links(struct target *t, struct chain *c, struct err *err)
 		target_path(t, l->path, l->len, &path);
 		size_t len = path.len;
 		name[i] = buf_take(&path);
-		edit[i] = (struct tree_edit){ .path = name[i], .len = len, .mode = TREE_MODE_GITLINK, .oid = l->oid };
+		edit[i] = (struct tree_edit){
+			.path = name[i], .len = len, .mode = TREE_MODE_GITLINK, .oid = l->oid
+		};
 		target_staged(t, l->path, l->len, &l->staged_mode, &l->staged_oid);
 		l->stage = is_mode(t, "commits");
 	}
@@ -280,13 +293,17 @@ static void judge_index(struct target *t)
 	struct err err = ERR_INIT;
 	for (size_t i = 0; i < t->all.nr; i++) {
 		struct plan_path *p = &t->all.path[i];
-		if (p->skip || p->conflict || gitwrite_is_folder(p) || (p->untracked && !is_mode(t, "commits")))
+		if (p->skip || p->conflict || gitwrite_is_folder(p) ||
+		    (p->untracked && !is_mode(t, "commits")))
 			continue;
 		target_staged(t, p->path, p->len, &p->staged_mode, &p->staged_oid);
-		int rc = plan_merge_git(t, p, p->staged_mode, &p->staged_oid, &p->stage_mode, &p->stage_oid, &err);
-		p->stage = rc == 0 && (p->staged_mode != p->stage_mode ||
-				       memcmp(&p->staged_oid, &p->stage_oid, sizeof(p->stage_oid)) != 0);
-		p->conflict = NULL; /* of the index only: the working file is merged, the index stays */
+		int rc = plan_merge_git(t, p, p->staged_mode, &p->staged_oid, &p->stage_mode,
+					&p->stage_oid, &err);
+		p->stage = rc == 0 &&
+			   (p->staged_mode != p->stage_mode ||
+			    memcmp(&p->staged_oid, &p->stage_oid, sizeof(p->stage_oid)) != 0);
+		/* of the index only: the working file is merged, the index stays */
+		p->conflict = NULL;
 	}
 }
 
@@ -346,19 +363,23 @@ static int may_commit(const struct target *t, struct err *err)
 	if (!t->repo)
 		return err_set(err, ERR_UNSUPPORTED, MERGE_NO_REPOSITORY, t->dir);
 	if (is_mode(t, "commits") && git_repository_state(t->repo) != GIT_REPOSITORY_STATE_NONE)
-		return err_set(err, ERR_BUSY, "'%s' is in the middle of a merge, rebase or the like; finish that first",
-			       t->dir);
+		return err_set(
+			err, ERR_BUSY,
+			"'%s' is in the middle of a merge, rebase or the like; finish that first",
+			t->dir);
 	if (is_mode(t, "commits") && !t->index)
-		return err_set(err, ERR_UNSUPPORTED,
-			       "the index of '%s' is of a kind that cannot be written here (a sparse index); use the "
-			       "mode branch",
-			       t->dir);
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"the index of '%s' is of a kind that cannot be written here (a sparse index); use the "
+			"mode branch",
+			t->dir);
 	return 0;
 }
 
 int plan_prepare(struct target *t, json_t **out, struct err *err)
 {
-	bool commits = is_mode(t, "branch") || is_mode(t, "commits"), files = !is_mode(t, "branch"), clean;
+	bool commits = is_mode(t, "branch") || is_mode(t, "commits"), files = !is_mode(t, "branch"),
+	     clean;
 	bool dry = json_flag(t->request, "dry", false);
 	struct chain c = { 0 };
 	if (t->bare)
@@ -479,7 +500,8 @@ static int gitwrite_write_files(struct target *t, size_t *written, struct err *e
 		if (!p->write || p->skip || was == WS_NONE ||
 		    (p->after.kind != WS_NONE && (was == WS_DIR) == (p->after.kind == WS_DIR)))
 			continue;
-		if (hostfile_remove(t->root, p->path, p->len, err) < 0 && !(was == WS_DIR && p->after.kind == WS_NONE))
+		if (hostfile_remove(t->root, p->path, p->len, err) < 0 &&
+		    !(was == WS_DIR && p->after.kind == WS_NONE))
 			return -1;
 		++*written;
 		failpoint_hit("merge-file");
@@ -488,8 +510,8 @@ static int gitwrite_write_files(struct target *t, size_t *written, struct err *e
 		struct plan_path *p = &t->all.path[i];
 		if (!p->write || p->skip || p->after.kind == WS_NONE)
 			continue;
-		if (hostfile_write(t->root, p->path, p->len, &p->after, buf_cstr(&p->bytes), p->bytes.len, &p->wrote,
-				   err) < 0)
+		if (hostfile_write(t->root, p->path, p->len, &p->after, buf_cstr(&p->bytes),
+				   p->bytes.len, &p->wrote, err) < 0)
 			return -1;
 		++*written;
 		failpoint_hit("merge-file");
@@ -514,7 +536,8 @@ static int gitwrite_write_index(struct target *t, struct err *err)
 		const struct buf *raw = p->write ? &p->bytes : &p->host.bytes;
 		if (p->stage_mode == TREE_MODE_LINK)
 			object_name(OBJECT_BLOB, buf_cstr(raw), raw->len, &id);
-		else if (p->stage_mode && target_clean(t, p->path, p->len, raw, &clean, &filter, err) == 0)
+		else if (p->stage_mode &&
+			 target_clean(t, p->path, p->len, raw, &clean, &filter, err) == 0)
 			object_name(OBJECT_BLOB, buf_cstr(&clean), clean.len, &id);
 		if (target_stage(t, p->path, p->len, p->stage_mode, &p->stage_oid,
 				 !memcmp(&id, &p->stage_oid, sizeof(id)), err) < 0)
@@ -523,7 +546,8 @@ static int gitwrite_write_index(struct target *t, struct err *err)
 	}
 	for (size_t i = 0; i < t->nr_links; i++)
 		if (t->link[i].stage) {
-			if (target_stage(t, t->link[i].path, t->link[i].len, TREE_MODE_GITLINK, &t->link[i].oid, false, err) < 0)
+			if (target_stage(t, t->link[i].path, t->link[i].len, TREE_MODE_GITLINK,
+					 &t->link[i].oid, false, err) < 0)
 				return -1;
 			any = true;
 		}
@@ -538,28 +562,33 @@ static int gitwrite_verify(struct target *t, struct err *err)
 		const struct plan_path *p = &t->all.path[i];
 		if (p->write && !p->skip && p->host.state.kind != WS_DIR &&
 		    !hostfile_same(&p->host, t->root, p->path, p->len))
-			return err_set(err, ERR_BUSY, "'%s' was changed just now; nothing was merged, try again",
+			return err_set(err, ERR_BUSY,
+				       "'%s' was changed just now; nothing was merged, try again",
 				       p->path);
 	}
 	return 0;
 }
 
-/* 1: it stands as it was written, 0: somebody has changed it since, -1: it was not written as it should have been. */
+/* 1: it stands as it was written, 0: somebody has changed it since, -1: it was not written as it
+ * should have been. */
 static int read_back(struct target *t, struct plan_path *p, struct err *err)
 {
 	struct hostfile h = HOSTFILE_INIT;
 	hostfile_read(&h, t->root, p->path, p->len);
 	const struct ws_state *is = &h.state, *want = &p->after;
 	bool same = !h.blocked && is->kind == want->kind &&
-		    (want->kind == WS_NONE || (!memcmp(&is->oid, &want->oid, sizeof(is->oid)) &&
-					       (want->kind == WS_LINK || !((is->mode ^ want->mode) & 0100))));
+		    (want->kind == WS_NONE ||
+		     (!memcmp(&is->oid, &want->oid, sizeof(is->oid)) &&
+		      (want->kind == WS_LINK || !((is->mode ^ want->mode) & 0100))));
 	bool ours = h.st.st_ino == p->wrote.st_ino && h.st.st_size == p->wrote.st_size &&
-		    h.st.st_mtim.tv_sec == p->wrote.st_mtim.tv_sec && h.st.st_mtim.tv_nsec == p->wrote.st_mtim.tv_nsec;
+		    h.st.st_mtim.tv_sec == p->wrote.st_mtim.tv_sec &&
+		    h.st.st_mtim.tv_nsec == p->wrote.st_mtim.tv_nsec;
 	hostfile_release(&h);
 	if (same)
 		return 1;
 	if (want->kind == WS_FILE && is->kind == WS_FILE && p->wrote.st_ino && ours)
-		return err_set(err, ERR_IO, "'%.300s' could not be read back as it was written", p->path);
+		return err_set(err, ERR_IO, "'%.300s' could not be read back as it was written",
+			       p->path);
 	return 0;
 }
 
@@ -592,12 +621,14 @@ static int read_commit_back(struct target *t, struct err *err)
 	int rc = git_commit_lookup(&c, t->repo, &id);
 	if (rc == 0)
 		rc = git_commit_tree(&tree, c);
-	bool right = rc == 0 && !memcmp(git_tree_id(tree)->id, t->new_tree.b, sizeof(t->new_tree.b));
+	bool right =
+		rc == 0 && !memcmp(git_tree_id(tree)->id, t->new_tree.b, sizeof(t->new_tree.b));
 	git_tree_free(tree);
 	git_commit_free(c);
 	if (!right)
 		return err_set(err, ERR_IO, "the commit could not be read back as it was written");
-	if (t->ref && (git_reference_name_to_id(&id, t->repo, t->ref) < 0 || memcmp(id.id, t->commit.b, sizeof(t->commit.b)) != 0))
+	if (t->ref && (git_reference_name_to_id(&id, t->repo, t->ref) < 0 ||
+		       memcmp(id.id, t->commit.b, sizeof(t->commit.b)) != 0))
 		return err_set(err, ERR_BUSY, "'%s' has moved meanwhile", t->ref);
 	return 0;
 }
@@ -631,7 +662,8 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 			bool back = undo_run(t, &undone, err) == 0;
 			json_decref(undone);
 			if (!back)
-				err_set(&why, why.code, "%.200s; and putting it back failed: %.200s", why.text,
+				err_set(&why, why.code,
+					"%.200s; and putting it back failed: %.200s", why.text,
 					err->text);
 			*err = why;
 		}
@@ -693,8 +725,8 @@ static bool state_is(const struct ws_state *s, const json_t *want)
 	if (hex && !object_parse(hex, &id))
 		return false;
 	return !strcmp(ws_kind_name((enum ws_kind)s->kind), json_str(want, "kind", "")) &&
-	       (s->kind == WS_DIR ||
-		(!memcmp(&s->oid, &id, sizeof(id)) && !((s->mode ^ (unsigned)json_int(want, "mode", 0)) & 0100)));
+	       (s->kind == WS_DIR || (!memcmp(&s->oid, &id, sizeof(id)) &&
+				      !((s->mode ^ (unsigned)json_int(want, "mode", 0)) & 0100)));
 }
 
 /* 1 put back, 0 nothing to do or kept. */
@@ -707,7 +739,8 @@ static int undo_file(struct target *t, const json_t *f, json_t *kept, struct err
 	if (!json_get_bytes(json_object_get(f, "path"), &path))
 		return err_set(err, ERR_DAMAGED, "the record of the merge is damaged");
 	hostfile_read(&h, t->root, buf_cstr(&path), path.len);
-	bool is_after = !h.blocked && state_is(&h.state, after), is_before = state_is(&h.state, before);
+	bool is_after = !h.blocked && state_is(&h.state, after),
+	     is_before = state_is(&h.state, before);
 	if (h.state.kind == WS_NONE && !strcmp(json_str(after, "kind", ""), "dir"))
 		is_after = true; /* it went when what was in it went */
 	hostfile_release(&h);
@@ -720,19 +753,25 @@ static int undo_file(struct target *t, const json_t *f, json_t *kept, struct err
 	if (json_is_null(before)) {
 		if (hostfile_remove(t->root, buf_cstr(&path), path.len, err) < 0)
 			return -1;
-		hostfile_tidy(t->root, buf_cstr(&path), path.len, (size_t)json_int(f, "above", (int64_t)path.len));
+		hostfile_tidy(t->root, buf_cstr(&path), path.len,
+			      (size_t)json_int(f, "above", (int64_t)path.len));
 		return 1;
 	}
 	struct ws_state s = { .mode = (uint16_t)json_int(before, "mode", 0644) };
 	enum ws_kind kind = WS_FILE, now = WS_NONE;
 	const char *name = json_str(f, "bytes", NULL);
-	if (!ws_kind_find(json_str(before, "kind", ""), &kind) || (name && child_load(t, name, &bytes, err) != 0))
+	if (!ws_kind_find(json_str(before, "kind", ""), &kind) ||
+	    (name && child_load(t, name, &bytes, err) != 0))
 		return err_set(err, ERR_DAMAGED, "the record of the merge is damaged");
 	ws_kind_find(json_str(after, "kind", "none"), &now);
 	s.kind = (uint8_t)kind;
-	if ((now == WS_DIR) != (kind == WS_DIR) && hostfile_remove(t->root, buf_cstr(&path), path.len, err) < 0)
+	if ((now == WS_DIR) != (kind == WS_DIR) &&
+	    hostfile_remove(t->root, buf_cstr(&path), path.len, err) < 0)
 		return -1;
-	return hostfile_write(t->root, buf_cstr(&path), path.len, &s, buf_cstr(&bytes), bytes.len, NULL, err) < 0 ? -1 : 1;
+	return hostfile_write(t->root, buf_cstr(&path), path.len, &s, buf_cstr(&bytes), bytes.len,
+			      NULL, err) < 0
+		       ? -1
+		       : 1;
 }
 
 /* 1 the index was changed, 0 there was nothing to do. */
@@ -744,13 +783,14 @@ static int undo_stage(struct target *t, const json_t *f, struct err *err)
 	const char *hex = json_str(f, "staged", NULL), *set = json_str(f, "stage", NULL);
 	if (!t->index || !json_object_get(f, "stage_mode"))
 		return 0;
-	if (!json_get_bytes(json_object_get(f, "path"), &path) || (hex && !object_parse(hex, &was)) ||
-	    (set && !object_parse(set, &is)))
+	if (!json_get_bytes(json_object_get(f, "path"), &path) ||
+	    (hex && !object_parse(hex, &was)) || (set && !object_parse(set, &is)))
 		return err_set(err, ERR_DAMAGED, "the record of the merge is damaged");
 	target_staged(t, buf_cstr(&path), path.len, &mode, &now);
 	if (mode != (unsigned)json_int(f, "stage_mode", 0) || memcmp(&now, &is, sizeof(is)) != 0)
 		return 0;
-	return target_stage(t, buf_cstr(&path), path.len, (unsigned)json_int(f, "staged_mode", 0), &was, false, err) < 0
+	return target_stage(t, buf_cstr(&path), path.len, (unsigned)json_int(f, "staged_mode", 0),
+			    &was, false, err) < 0
 		       ? -1
 		       : 1;
 }
@@ -767,8 +807,10 @@ static int undo_refs(struct target *t, const json_t *rec, json_t *out, struct er
 		const char *from = json_str(rec, "head_old", NULL);
 		if (from && !object_parse(from, &old))
 			return err_set(err, ERR_DAMAGED, "the record of the merge is damaged");
-		if ((!from && !*head) || target_ref(t, *head ? head : NULL, &commit, &old, &why) < 0)
-			json_put_str(out, "head_kept", from ? why.text : "there was no commit before");
+		if ((!from && !*head) ||
+		    target_ref(t, *head ? head : NULL, &commit, &old, &why) < 0)
+			json_put_str(out, "head_kept",
+				     from ? why.text : "there was no commit before");
 	}
 	old = (struct object_id){ 0 };
 	hex = json_str(rec, "ref_old", NULL);
@@ -795,11 +837,13 @@ int undo_run(struct target *t, json_t **out, struct err *err)
 	json_put(o, "kept", kept);
 	if (t->index && git_index_read(t->index, 1) < 0)
 		rc = ws_git_err(err, "cannot read the index");
-	/* what was made goes first, last path first; then what was there comes back, parents first */
+	/* what was made goes first, last path first; then what was there comes back, parents
+	 * first */
 	for (int pass = 0; pass < 2 && rc == 0; pass++)
 		for (size_t i = 0, n = json_array_size(files); rc == 0 && i < n; i++) {
 			const json_t *f = json_array_get(files, pass ? i : n - 1 - i);
-			if (!json_flag(f, "write", false) || json_is_null(json_object_get(f, "before")) != (pass == 0))
+			if (!json_flag(f, "write", false) ||
+			    json_is_null(json_object_get(f, "before")) != (pass == 0))
 				continue;
 			rc = undo_file(t, f, kept, err);
 			written += rc > 0;

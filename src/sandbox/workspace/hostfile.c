@@ -16,7 +16,8 @@ static int hostfile_open_parent(int root, const char *path, size_t len, char **n
 	const char *slash = memrchr(path, '/', len);
 	int fd = beneath_open(root, path, slash ? (size_t)(slash - path) : 0, O_PATH | O_DIRECTORY);
 	if (fd >= 0)
-		*name_out = slash ? mem_strndup(slash + 1, len - (size_t)(slash - path) - 1) : mem_strndup(path, len);
+		*name_out = slash ? mem_strndup(slash + 1, len - (size_t)(slash - path) - 1)
+				  : mem_strndup(path, len);
 	return fd;
 }
 
@@ -37,14 +38,16 @@ void hostfile_read(struct hostfile *h, int root, const char *path, size_t len)
 		return;
 	}
 	if (S_ISREG(h->st.st_mode)) {
-		CLEANUP(fd_close) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		CLEANUP(fd_close)
+		int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 		if (fd < 0)
 			h->state = (struct ws_state){ .kind = WS_FILE, .flags = WS_UNREADABLE };
 		else
-			content_file(fd, (struct content_rule){ .keep_max = HOSTFILE_MAX }, &h->state, &h->bytes,
-				     &h->st);
+			content_file(fd, (struct content_rule){ .keep_max = HOSTFILE_MAX },
+				     &h->state, &h->bytes, &h->st);
 		if (h->state.flags & (WS_UNREADABLE | WS_TORN))
-			h->blocked = h->state.flags & WS_TORN ? "is being written" : "cannot be read";
+			h->blocked =
+				h->state.flags & WS_TORN ? "is being written" : "cannot be read";
 	} else if (S_ISLNK(h->st.st_mode)) {
 		content_link(dir, name, &h->state, &h->bytes);
 	} else {
@@ -65,8 +68,9 @@ bool hostfile_same(const struct hostfile *h, int root, const char *path, size_t 
 	CLEANUP(fd_close) int dir = hostfile_open_parent(root, path, len, &name);
 	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return h->st.st_ino == 0;
-	return st.st_ino == h->st.st_ino && st.st_size == h->st.st_size && st.st_mode == h->st.st_mode &&
-	       st.st_mtim.tv_sec == h->st.st_mtim.tv_sec && st.st_mtim.tv_nsec == h->st.st_mtim.tv_nsec;
+	return st.st_ino == h->st.st_ino && st.st_size == h->st.st_size &&
+	       st.st_mode == h->st.st_mode && st.st_mtim.tv_sec == h->st.st_mtim.tv_sec &&
+	       st.st_mtim.tv_nsec == h->st.st_mtim.tv_nsec;
 }
 
 static int hostfile_make_parents(int root, const char *path, size_t len, struct err *err)
@@ -77,13 +81,14 @@ static int hostfile_make_parents(int root, const char *path, size_t len, struct 
 		CLEANUP(free_ptr) char *name = NULL;
 		CLEANUP(fd_close) int dir = hostfile_open_parent(root, path, i, &name);
 		if (dir < 0 || (mkdirat(dir, name, 0777) < 0 && errno != EEXIST))
-			return err_sys(err, "cannot make directory '%.*s'", (int)(i < 300 ? i : 300), path);
+			return err_sys(err, "cannot make directory '%.*s'",
+				       (int)(i < 300 ? i : 300), path);
 	}
 	return 0;
 }
 
-static int write_bytes(int dir, const char *name, const struct ws_state *s, const void *bytes, size_t nr,
-		       struct stat *wrote, struct err *err)
+static int write_bytes(int dir, const char *name, const struct ws_state *s, const void *bytes,
+		       size_t nr, struct stat *wrote, struct err *err)
 {
 	char tmp[48];
 	uint64_t salt;
@@ -98,13 +103,15 @@ static int write_bytes(int dir, const char *name, const struct ws_state *s, cons
 		}
 		return 0;
 	}
-	CLEANUP(fd_close) int fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	CLEANUP(fd_close)
+	int fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_sys(err, "cannot write");
 	int rc = fd_write_all(fd, bytes, nr, err);
 	if (rc == 0 && wrote && fstat(fd, wrote) < 0)
 		rc = err_sys(err, "cannot look at what was written");
-	if (rc == 0 && (fchmod(fd, s->mode & 0777) < 0 || fsync(fd) < 0 || renameat(dir, tmp, dir, name) < 0))
+	if (rc == 0 &&
+	    (fchmod(fd, s->mode & 0777) < 0 || fsync(fd) < 0 || renameat(dir, tmp, dir, name) < 0))
 		rc = err_sys(err, "cannot write");
 	if (rc < 0)
 		unlinkat(dir, tmp, 0);
@@ -118,8 +125,8 @@ static int hostfile_make_dir(int dir, const char *name, unsigned mode, struct er
 	return fchmodat(dir, name, mode, 0) < 0 ? err_sys(err, "cannot make the directory") : 0;
 }
 
-int hostfile_write(int root, const char *path, size_t len, const struct ws_state *s, const void *bytes, size_t nr,
-		   struct stat *wrote, struct err *err)
+int hostfile_write(int root, const char *path, size_t len, const struct ws_state *s,
+		   const void *bytes, size_t nr, struct stat *wrote, struct err *err)
 {
 	if (hostfile_make_parents(root, path, len, err) < 0)
 		return -1;
@@ -127,7 +134,8 @@ int hostfile_write(int root, const char *path, size_t len, const struct ws_state
 	CLEANUP(fd_close) int dir = hostfile_open_parent(root, path, len, &name);
 	int rc;
 	if (dir < 0)
-		return err_sys(err, "cannot open the directory of '%.*s'", (int)(len < 300 ? len : 300), path);
+		return err_sys(err, "cannot open the directory of '%.*s'",
+			       (int)(len < 300 ? len : 300), path);
 	if (s->kind == WS_DIR)
 		rc = hostfile_make_dir(dir, name, s->mode & 0777, err);
 	else
@@ -143,7 +151,8 @@ int hostfile_remove(int root, const char *path, size_t len, struct err *err)
 	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT || errno == ENOTDIR
 			       ? 0
-			       : err_sys(err, "cannot remove '%.*s'", (int)(len < 300 ? len : 300), path);
+			       : err_sys(err, "cannot remove '%.*s'", (int)(len < 300 ? len : 300),
+					 path);
 	if (unlinkat(dir, name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0) < 0 && errno != ENOENT)
 		return err_sys(err, "cannot remove '%.*s'", (int)(len < 300 ? len : 300), path);
 	return 0;

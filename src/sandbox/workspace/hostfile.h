@@ -1,5 +1,5 @@
-/* Files of the user's own tree: read as a state, written by temporary file and rename, removed. Every path is opened
- * beneath a root without following links. Used by the merge child only. */
+/* Files of the user's own tree: read as a state, written by temporary file and rename, removed.
+ * Every path is opened beneath a root without following links. Used by the merge child only. */
 #ifndef SANDBOX_WORKSPACE_HOSTFILE_H
 #define SANDBOX_WORKSPACE_HOSTFILE_H
 
@@ -11,7 +11,8 @@ struct hostfile {
 	struct ws_state state; /* WS_NONE: there is nothing */
 	struct buf bytes;      /* of files up to HOSTFILE_MAX and of links */
 	struct stat st;	       /* as it was when read; st_ino 0 = nothing */
-	const char *blocked;   /* why the path cannot be used at all ("a symbolic link is in the way"), or NULL */
+	/* why the path cannot be used at all ("a symbolic link is in the way"), or NULL */
+	const char *blocked;
 };
 #define HOSTFILE_INIT ((struct hostfile){ 0 })
 enum { HOSTFILE_MAX = 64 << 20 };
@@ -21,13 +22,14 @@ void hostfile_release(struct hostfile *h);
 /* True if it is still what hostfile_read saw. */
 bool hostfile_same(const struct hostfile *h, int root, const char *path, size_t len);
 
-/* Makes @path what @s says, with these bytes; directories above are made. Replaces files and links, nothing else. @wrote: the file as
- * it was written; NULL: nobody asks. */
-NODISCARD int hostfile_write(int root, const char *path, size_t len, const struct ws_state *s, const void *bytes,
-			     size_t nr, struct stat *wrote, struct err *err);
+/* Makes @path what @s says, with these bytes; directories above are made. Replaces files and links,
+ * nothing else. @wrote: the file as it was written; NULL: nobody asks. */
+NODISCARD int hostfile_write(int root, const char *path, size_t len, const struct ws_state *s,
+			     const void *bytes, size_t nr, struct stat *wrote, struct err *err);
 /* Removes a file, a link or an empty directory; missing is fine. */
 NODISCARD int hostfile_remove(int root, const char *path, size_t len, struct err *err);
-/* Removes the directories above @path that have become empty, those of the first @keep bytes excepted. */
+/* Removes the directories above @path that have become empty, those of the first @keep bytes
+ * excepted. */
 void hostfile_tidy(int root, const char *path, size_t len, size_t keep);
 /* How many bytes of @path name directories that are there. */
 size_t hostfile_above(int root, const char *path, size_t len);

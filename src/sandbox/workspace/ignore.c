@@ -15,7 +15,8 @@ enum { FILE_MAX = 1 << 20, INDEX_MAX = 256 << 20 };
 struct pattern {
 	char *text;
 	size_t len;
-	bool negated, dir_only, anchored; /* anchored: matched against the path below its file, else against the name */
+	/* anchored: matched against the path below its file, else against the name */
+	bool negated, dir_only, anchored;
 };
 
 /* The rules of one file; later ones win, deeper files win. */
@@ -67,11 +68,12 @@ struct glob {
 	bool *on; /* places of the pattern that have been reached; [len] is its end */
 };
 
-/* "**" that stands for whole components: at the beginning or behind a slash, and at the end or before one. */
+/* "**" that stands for whole components: at the beginning or behind a slash, and at the end or
+ * before one. */
 static bool ignore_doubled(const struct glob *g, size_t i)
 {
-	return g->len - i >= 2 && g->p[i] == '*' && g->p[i + 1] == '*' && (i == 0 || g->p[i - 1] == '/') &&
-	       (i + 2 == g->len || g->p[i + 2] == '/');
+	return g->len - i >= 2 && g->p[i] == '*' && g->p[i + 1] == '*' &&
+	       (i == 0 || g->p[i - 1] == '/') && (i + 2 == g->len || g->p[i + 2] == '/');
 }
 
 /* Reaches place @i, and what is reached from it without a byte of text. */
@@ -99,7 +101,8 @@ static void ignore_step(const struct glob *from, struct glob *to, size_t i, char
 		ignore_reach(to, i);
 	} else if (ignore_doubled(from, i)) {
 		if (i + 2 == from->len) {
-			to->on[i + 1] = to->on[from->len] = true; /* "a/" followed by anything at all */
+			/* "a/" followed by anything at all */
+			to->on[i + 1] = to->on[from->len] = true;
 			return;
 		}
 		to->on[i] = true;
@@ -215,7 +218,8 @@ static bool read_lower(struct ignore *ig, const char *path, size_t len, size_t m
 	struct err err = ERR_INIT;
 	if (ig->lower < 0)
 		return false;
-	CLEANUP(fd_close) int fd = beneath_open(ig->lower, path, len, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	CLEANUP(fd_close)
+	int fd = beneath_open(ig->lower, path, len, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	return fd >= 0 && fd_read_all(fd, out, max, &err) == 0;
 }
 
@@ -255,8 +259,9 @@ static struct rules *ignore_load_rules(struct ignore *ig, const char *dir, size_
 	return r;
 }
 
-/* Folders lie as deep as a box likes: each remembers who has something to say above it, so that nobody climbs in vain. The
- * recursion ends at the first folder that is known, which is the parent when a walk comes from above. */
+/* Folders lie as deep as a box likes: each remembers who has something to say above it, so that
+ * nobody climbs in vain. The recursion ends at the first folder that is known, which is the parent
+ * when a walk comes from above. */
 static struct rules *rules_of(struct ignore *ig, const char *dir, size_t len)
 {
 	size_t at;
@@ -327,7 +332,8 @@ bool ignore_match(struct ignore *ig, const char *path, size_t len, bool dir)
 		return true;
 	if (ig->lower < 0)
 		return false;
-	for (const struct rules *r = len ? rules_of(ig, path, parent_len(path, len)) : NULL; r; r = r->above) {
+	for (const struct rules *r = len ? rules_of(ig, path, parent_len(path, len)) : NULL; r;
+	     r = r->above) {
 		v = ignore_judge(r, path, len, dir);
 		if (v >= 0)
 			return v > 0;
@@ -395,7 +401,8 @@ static void parse_index(struct ignore *ig, const char *p, size_t len)
 			return;
 		buf_append(&name, p + at, (size_t)(nul - p) - at);
 		strv_push_bytes(&ig->index, buf_cstr(&name), name.len);
-		at = version == 4 ? (size_t)(nul - p) + 1 : start + ((((size_t)(nul - p) - start) + 8) & ~(size_t)7);
+		at = version == 4 ? (size_t)(nul - p) + 1
+				  : start + ((((size_t)(nul - p) - start) + 8) & ~(size_t)7);
 		if (at > len)
 			return;
 	}
@@ -413,5 +420,6 @@ bool ignore_tracked(struct ignore *ig, const char *path, size_t len)
 			qsort(ig->index.item, ig->index.nr, sizeof(char *), cmp_str);
 	}
 	CLEANUP(free_ptr) char *key = mem_strndup(path, len);
-	return ig->index.nr && bsearch(&key, ig->index.item, ig->index.nr, sizeof(char *), cmp_str) != NULL;
+	return ig->index.nr &&
+	       bsearch(&key, ig->index.item, ig->index.nr, sizeof(char *), cmp_str) != NULL;
 }

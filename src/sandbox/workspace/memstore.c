@@ -61,7 +61,8 @@ static void memstore_grow(struct memstore *m)
 		m->slot[memstore_find(m, &m->item[i].id)] = (uint32_t)i + 1;
 }
 
-static void memstore_add(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
+static void memstore_add(void *self, enum object_type type, const void *bytes, size_t len,
+			 struct object_id *id_out)
 {
 	struct memstore *m = self;
 	object_name(type, bytes, len, id_out);
@@ -69,14 +70,17 @@ static void memstore_add(void *self, enum object_type type, const void *bytes, s
 	if (m->slot[at])
 		return;
 	GROW(m->item, m->nr, m->cap);
-	m->item[m->nr] = (struct held){ .id = *id_out, .type = type, .bytes = mem_strndup(bytes, len), .len = len };
+	m->item[m->nr] = (struct held){
+		.id = *id_out, .type = type, .bytes = mem_strndup(bytes, len), .len = len
+	};
 	m->slot[at] = (uint32_t)++m->nr;
 	m->bytes += len;
 	if (m->nr * 2 > m->slots)
 		memstore_grow(m);
 }
 
-static int memstore_get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+static int memstore_get(void *self, const struct object_id *id, enum object_type *type_out,
+			struct buf *out, struct err *err)
 {
 	struct memstore *m = self;
 	size_t at = memstore_find(m, id);

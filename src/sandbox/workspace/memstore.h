@@ -1,4 +1,5 @@
-/* Objects held in memory, optionally above another store that is asked for what is not here. One thread at a time. */
+/* Objects held in memory, optionally above another store that is asked for what is not here. One
+ * thread at a time. */
 #ifndef SANDBOX_WORKSPACE_MEMSTORE_H
 #define SANDBOX_WORKSPACE_MEMSTORE_H
 
@@ -12,7 +13,8 @@ struct ws_store memstore_store(struct memstore *m); /* borrows @m */
 size_t memstore_count(const struct memstore *m);
 uint64_t memstore_bytes(const struct memstore *m);
 /* Every object held here, in order of arrival; the bytes are borrowed. */
-typedef void memstore_fn(void *self, const struct object_id *id, enum object_type type, const void *bytes, size_t len);
+typedef void memstore_fn(void *self, const struct object_id *id, enum object_type type,
+			 const void *bytes, size_t len);
 void memstore_each(const struct memstore *m, memstore_fn *fn, void *self);
 
 #endif

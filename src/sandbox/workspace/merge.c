@@ -23,8 +23,11 @@ const char *merge_mode_name(enum merge_mode m)
 
 char *merge_message(const char *box, uint64_t seq, const char *session)
 {
-	return seq ? mem_printf("sandglass: box %s at #%" PRIu64 "\n\nSandglass-Session: %s\nSandglass-Event: #%" PRIu64 "\n", box, seq, session, seq) :
-		     mem_printf("sandglass: work of box %s\n\nSandglass-Session: %s\n", box, session);
+	return seq ? mem_printf("sandglass: box %s at #%" PRIu64
+				"\n\nSandglass-Session: %s\nSandglass-Event: #%" PRIu64 "\n",
+				box, seq, session, seq)
+		   : mem_printf("sandglass: work of box %s\n\nSandglass-Session: %s\n", box,
+				session);
 }
 
 bool merge_mode_find(const char *name, enum merge_mode *out)
@@ -39,12 +42,16 @@ bool merge_mode_find(const char *name, enum merge_mode *out)
 
 /* --- parts --- */
 
-static size_t part_add(struct merge_work *w, size_t target, size_t up, const char *prefix, size_t len)
+static size_t part_add(struct merge_work *w, size_t target, size_t up, const char *prefix,
+		       size_t len)
 {
 	const char *dir = w->o->target[target].dir;
 	GROW(w->part, w->nr, w->cap);
 	struct part *p = &w->part[w->nr];
-	*p = (struct part){ .target = target, .up = up, .prefix = mem_strndup(prefix, len), .c = { .sock = -1, .pidfd = -1 } };
+	*p = (struct part){ .target = target,
+			    .up = up,
+			    .prefix = mem_strndup(prefix, len),
+			    .c = { .sock = -1, .pidfd = -1 } };
 	p->dir = len ? mem_printf("%s/%s", dir, p->prefix) : mem_strdup(dir);
 	return w->nr++;
 }
@@ -56,7 +63,8 @@ static void part_take(struct part *p, size_t nth)
 }
 
 /* Moves what lies below @len bytes of path to a part of its own. */
-static void part_split(struct merge_work *w, size_t i, const char *prefix, size_t len, bool submodule)
+static void part_split(struct merge_work *w, size_t i, const char *prefix, size_t len,
+		       bool submodule)
 {
 	size_t made = part_add(w, w->part[i].target, i, prefix, len), keep = 0;
 	struct part *from = &w->part[i], *to = &w->part[made];
@@ -97,8 +105,10 @@ static int part_look(struct merge_work *w, size_t i, struct err *err)
 		if (!json_get_bytes(json_object_get(o, "path"), &path) || !strcmp(kind, "missing"))
 			continue;
 		if (w->nr >= MERGE_PARTS_MAX)
-			rc = err_set(err, ERR_FULL, "'%s' holds more than %d repositories; merge parts of it with --path", p->dir,
-				     MERGE_PARTS_MAX);
+			rc = err_set(
+				err, ERR_FULL,
+				"'%s' holds more than %d repositories; merge parts of it with --path",
+				p->dir, MERGE_PARTS_MAX);
 		if (skip)
 			buf_printf(&full, "%s/", w->part[i].prefix);
 		buf_append(&full, buf_cstr(&path), path.len);
@@ -140,7 +150,8 @@ static json_t *target_entry(struct merge_work *w, struct part *p)
 	return o;
 }
 
-/* The repositories within come first: the one around names their commits. Targets are told in their own order. */
+/* The repositories within come first: the one around names their commits. Targets are told in their
+ * own order. */
 static int prepare_parts(struct merge_work *w, struct err *err)
 {
 	size_t k = 0;
@@ -171,7 +182,8 @@ static void back_out(struct merge_work *w)
 		json_t *rq = json_object(), *out = NULL;
 		json_put_str(rq, "dir", p->dir);
 		if (p->c.sock >= 0 && p->c.prepared)
-			(void)!child_ask(&p->c, p->c.committed ? CHILD_UNDO : CHILD_ABORT, rq, &out, &err);
+			(void)!child_ask(&p->c, p->c.committed ? CHILD_UNDO : CHILD_ABORT, rq, &out,
+					 &err);
 		json_decref(rq);
 		json_decref(out);
 	}
@@ -214,15 +226,20 @@ static const char *patch_skip(const struct ws_change *c)
 {
 	if (ws_path_is_git(c->path, c->len))
 		return "git's own files are never merged";
-	return ws_path_is_vcs(c->path, c->len) ? "a version control system's own files are never merged" : NULL;
+	return ws_path_is_vcs(c->path, c->len)
+		       ? "a version control system's own files are never merged"
+		       : NULL;
 }
 
 static char patch_letter(const struct ws_change *c)
 {
-	bool dirs = (c->now.kind == WS_DIR || c->now.kind == WS_NONE) && (c->was.kind == WS_DIR || c->was.kind == WS_NONE);
+	bool dirs = (c->now.kind == WS_DIR || c->now.kind == WS_NONE) &&
+		    (c->was.kind == WS_DIR || c->was.kind == WS_NONE);
 	if (dirs)
 		return CLASS_NONE;
-	return patch_skip(c) ? CLASS_REFUSED : (c->now.flags | c->was.flags) & WS_HASH_ONLY ? CLASS_HASH_ONLY : CLASS_MERGED;
+	return patch_skip(c)				      ? CLASS_REFUSED
+	       : (c->now.flags | c->was.flags) & WS_HASH_ONLY ? CLASS_HASH_ONLY
+							      : CLASS_MERGED;
 }
 
 static int write_patch(struct merge_work *w, size_t i, struct err *err)
@@ -233,7 +250,8 @@ static int write_patch(struct merge_work *w, size_t i, struct err *err)
 	struct ws_diff d = WS_DIFF_INIT;
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	CLEANUP(free_ptr)
-	char *path = o->nr_targets == 1 || !o->patch ? mem_strdup(o->patch ? o->patch : "") : mem_printf("%s.%s", o->patch, t->repo);
+	char *path = o->nr_targets == 1 || !o->patch ? mem_strdup(o->patch ? o->patch : "")
+						     : mem_printf("%s.%s", o->patch, t->repo);
 	size_t files = 0, made = part_add(w, i, SIZE_MAX, "", 0);
 	for (size_t k = 0; k < wish->d.nr; k++) {
 		const struct ws_change *c = &wish->d.item[k];
@@ -302,7 +320,9 @@ static int make_wishes(struct merge_work *w, struct err *err)
 int merge_run(const struct merge_opts *o, struct merge_result *r, struct err *err)
 {
 	struct memstore *mem = memstore_new(o->store);
-	struct merge_work w = { .o = o, .st = memstore_store(mem), .targets = json_array(), .clean = true };
+	struct merge_work w = {
+		.o = o, .st = memstore_store(mem), .targets = json_array(), .clean = true
+	};
 	json_t *body = json_object();
 	*r = (struct merge_result){ 0 };
 	w.wish = mem_calloc(o->nr_targets + 1, sizeof(*w.wish));
@@ -340,8 +360,8 @@ void merge_result_release(struct merge_result *r)
 
 /* --- undo and look --- */
 
-static int with_child(const struct merge_opts *o, size_t k, unsigned type, const char *dir, const json_t *refs,
-		      json_t **out, struct err *err)
+static int with_child(const struct merge_opts *o, size_t k, unsigned type, const char *dir,
+		      const json_t *refs, json_t **out, struct err *err)
 {
 	struct child c;
 	json_t *rq = json_object();
@@ -383,9 +403,11 @@ int merge_undo(const struct merge_opts *o, json_t **body_out, struct err *err)
 		struct err why = ERR_INIT;
 		if (file_read(path, &b, MERGE_UNDO_MAX, &why) < 0)
 			break;
-		json_t *rec = json_parse(buf_cstr(&b), b.len, "the record of the merge", err), *out = NULL;
+		json_t *rec = json_parse(buf_cstr(&b), b.len, "the record of the merge", err),
+		       *out = NULL;
 		CLEANUP(buf_release) struct buf name = BUF_INIT;
-		const char *target = json_get_bytes(json_object_get(rec, "dir"), &name) ? buf_cstr(&name) : NULL;
+		const char *target =
+			json_get_bytes(json_object_get(rec, "dir"), &name) ? buf_cstr(&name) : NULL;
 		rc = target ? with_child(o, nr, CHILD_UNDO, target, NULL, &out, err) : -1;
 		if (rc == 0) {
 			json_put_str(out, "dir", target);

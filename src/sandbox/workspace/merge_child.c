@@ -1,4 +1,5 @@
-/* The process that opens a target, as its parent sees it: started, asked, served while it works, ended. */
+/* The process that opens a target, as its parent sees it: started, asked, served while it works,
+ * ended. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -21,21 +22,23 @@ enum { SILENCE_US = 120000000, TICK_MS = 200 };
 
 static int spawn_self(int sock, int *pidfd_out, struct err *err)
 {
-	char name[] = "sandglass", arg[] = "--git-child", home[] = "HOME=/nonexistent", lang[] = "LC_ALL=C";
+	char name[] = "sandglass", arg[] = "--git-child", home[] = "HOME=/nonexistent",
+	     lang[] = "LC_ALL=C";
 	char *argv[] = { name, arg, NULL }, *envp[] = { home, lang, NULL };
 	const int fds[] = { -1, -1, 2, sock };
 	int pid;
 	return proc_spawn("/proc/self/exe", argv, envp, fds, ARRAY_LEN(fds), &pid, pidfd_out, err);
 }
 
-int merge_child_start(struct child *c, const struct merge_opts *o, const struct ws_store *store, size_t k,
-		       struct err *err)
+int merge_child_start(struct child *c, const struct merge_opts *o, const struct ws_store *store,
+		      size_t k, struct err *err)
 {
 	int pair[2];
 	*c = (struct child){ .o = o, .store = store, .sock = -1, .pidfd = -1, .k = k };
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, "merge: cannot make a socket");
-	int rc = o->spawn ? o->spawn(o->self, pair[1], &c->pidfd, err) : spawn_self(pair[1], &c->pidfd, err);
+	int rc = o->spawn ? o->spawn(o->self, pair[1], &c->pidfd, err)
+			  : spawn_self(pair[1], &c->pidfd, err);
 	close(pair[1]);
 	c->sock = pair[0];
 	return rc < 0 ? err_wrap(err, "merge: cannot start the child") : 0;
@@ -89,10 +92,13 @@ static int on_get(struct child *c, const struct frame *f, struct err *err)
 		struct object_id is;
 		object_name(type, buf_cstr(&b), b.len, &is);
 		if (memcmp(&is, &id, sizeof(id)) != 0)
-			return err_set(err, ERR_DAMAGED, "the recording is damaged: a content is not what its name says; "
-				       "'sandglass verify' shows what is");
+			return err_set(
+				err, ERR_DAMAGED,
+				"the recording is damaged: a content is not what its name says; "
+				"'sandglass verify' shows what is");
 	}
-	return frame_send(c->sock, rc < 0 ? CHILD_NONE : CHILD_BLOB, 0, buf_cstr(&b), b.len, NULL, 0, err);
+	return frame_send(c->sock, rc < 0 ? CHILD_NONE : CHILD_BLOB, 0, buf_cstr(&b), b.len, NULL,
+			  0, err);
 }
 
 static int on_save(struct child *c, const struct frame *f, struct err *err)
@@ -105,12 +111,13 @@ static int on_save(struct child *c, const struct frame *f, struct err *err)
 		CLEANUP(free_ptr) char *path = path_join(dir, f->body);
 		rc = dir_make(dir, 0700, &why);
 		if (rc == 0)
-			rc = file_write_atomic(path, nul + 1, f->len - (size_t)(nul + 1 - f->body), 0600, &why);
+			rc = file_write_atomic(path, nul + 1, f->len - (size_t)(nul + 1 - f->body),
+					       0600, &why);
 	} else {
 		err_set(&why, ERR_INVALID, "no place for the record of the merge");
 	}
-	return frame_send(c->sock, rc < 0 ? CHILD_ERR : CHILD_OK, 0, why.text, rc < 0 ? strlen(why.text) : 0, NULL, 0,
-			  err);
+	return frame_send(c->sock, rc < 0 ? CHILD_ERR : CHILD_OK, 0, why.text,
+			  rc < 0 ? strlen(why.text) : 0, NULL, 0, err);
 }
 
 static int on_load(struct child *c, const struct frame *f, struct err *err)
@@ -124,7 +131,8 @@ static int on_load(struct child *c, const struct frame *f, struct err *err)
 		CLEANUP(free_ptr) char *path = path_join(dir, name);
 		rc = file_read(path, &b, MERGE_UNDO_MAX, &why);
 	}
-	return frame_send(c->sock, rc < 0 ? CHILD_NONE : CHILD_BLOB, 0, buf_cstr(&b), b.len, NULL, 0, err);
+	return frame_send(c->sock, rc < 0 ? CHILD_NONE : CHILD_BLOB, 0, buf_cstr(&b), b.len, NULL,
+			  0, err);
 }
 
 static int merge_child_wait_for(struct child *c, struct err *err)

@@ -1,4 +1,5 @@
-/* Can a merge make commits there? Looked at without opening anything: a person is asked only for what can be done. */
+/* Can a merge make commits there? Looked at without opening anything: a person is asked only for
+ * what can be done. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@ static bool maybe_there(const char *dir, const char *name)
 static bool maybe_repository(char *dir)
 {
 	for (;;) {
-		if (maybe_there(dir, ".git") || (maybe_there(dir, "HEAD") && maybe_there(dir, "objects")))
+		if (maybe_there(dir, ".git") ||
+		    (maybe_there(dir, "HEAD") && maybe_there(dir, "objects")))
 			return true;
 		char *slash = strrchr(dir, '/');
 		if (!slash || !*dir)

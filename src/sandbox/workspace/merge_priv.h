@@ -6,7 +6,13 @@
 #include "sandbox/workspace/gitchild.h"
 #include "sandbox/workspace/merge.h"
 
-enum { MERGE_UNDO_MAX = 256 << 20, MERGE_PATHS_MAX = 500000, MERGE_DEPTH_MAX = 1000, MERGE_NAMED_MAX = 200, MERGE_PARTS_MAX = 1000 };
+enum {
+	MERGE_UNDO_MAX = 256 << 20,
+	MERGE_PATHS_MAX = 500000,
+	MERGE_DEPTH_MAX = 1000,
+	MERGE_NAMED_MAX = 200,
+	MERGE_PARTS_MAX = 1000
+};
 
 struct child {
 	const struct merge_opts *o;
@@ -19,11 +25,11 @@ struct child {
 
 /* What one target is asked to take. */
 struct wish {
-	struct ws_diff d;      /* after choices */
-	struct strv left;      /* files that were left out by choice */
-	struct strv partly;    /* files of which something was */
-	char *letters;	       /* enum plan_class of each of d; '-' at first */
-	const char **why;      /* of conflicts and refusals; borrowed from the children's answers */
+	struct ws_diff d;   /* after choices */
+	struct strv left;   /* files that were left out by choice */
+	struct strv partly; /* files of which something was */
+	char *letters;	    /* enum plan_class of each of d; '-' at first */
+	const char **why;   /* of conflicts and refusals; borrowed from the children's answers */
 	json_t *flags;
 };
 
@@ -49,22 +55,25 @@ struct merge_work {
 };
 
 /* merge_child.c */
-int merge_child_start(struct child *c, const struct merge_opts *o, const struct ws_store *store, size_t k, struct err *err);
+int merge_child_start(struct child *c, const struct merge_opts *o, const struct ws_store *store,
+		      size_t k, struct err *err);
 void child_end(struct child *c);
 /* Sends one request and serves the child until it has answered. */
 int child_ask(struct child *c, unsigned type, const json_t *request, json_t **out, struct err *err);
 char *merge_record_dir(const struct merge_opts *o, size_t k);
 
 /* merge_request.c */
-int wish_make(struct wish *w, const struct merge_opts *o, const struct merge_target *t, const struct ws_store *st, struct err *err);
+int wish_make(struct wish *w, const struct merge_opts *o, const struct merge_target *t,
+	      const struct ws_store *st, struct err *err);
 void wish_release(struct wish *w);
 /* The request that prepares part @i. */
 json_t *part_request(const struct merge_work *w, size_t i);
 /* What every request says of the user: whose git configuration counts. */
 json_t *merge_user(void);
-/* Hunks are chosen of the whole change. What an earlier merge brought stays: @b becomes that and the chosen ones. @here: only a merge
- * into the working files. */
-void beside_earlier(const struct merge_target *t, const struct ws_change *c, const struct ws_store *st, bool here, struct buf *b);
+/* Hunks are chosen of the whole change. What an earlier merge brought stays: @b becomes that and
+ * the chosen ones. @here: only a merge into the working files. */
+void beside_earlier(const struct merge_target *t, const struct ws_change *c,
+		    const struct ws_store *st, bool here, struct buf *b);
 bool path_within(const char *path, size_t len, const char *prefix, size_t prefix_len);
 
 /* merge_result.c */

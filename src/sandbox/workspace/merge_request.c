@@ -1,4 +1,5 @@
-/* What the children of a merge are asked: the changes of each target after the user's choices, and the request of each part. */
+/* What the children of a merge are asked: the changes of each target after the user's choices, and
+ * the request of each part. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,23 +13,27 @@ static bool merge_request_has_content(const struct ws_state *s)
 	return s->kind == WS_FILE || s->kind == WS_LINK;
 }
 
-void beside_earlier(const struct merge_target *t, const struct ws_change *c, const struct ws_store *st, bool here, struct buf *b)
+void beside_earlier(const struct merge_target *t, const struct ws_change *c,
+		    const struct ws_store *st, bool here, struct buf *b)
 {
 	CLEANUP(buf_release) struct buf base = BUF_INIT, had = BUF_INIT, both = BUF_INIT;
 	const struct merged_path *p = t->had ? ws_merged_find(t->had, c->path, c->len) : NULL;
 	enum object_type type;
 	struct err none = ERR_INIT;
 	const struct ws_state *now = p && here ? &p->here_now : p ? &p->now : NULL;
-	if (!p || (here && !p->here) || now->kind != WS_FILE || p->base.kind != WS_FILE || c->now.kind != WS_FILE ||
-	    st->get(st->self, &p->base.oid, &type, &base, &none) < 0 || st->get(st->self, &now->oid, &type, &had, &none) < 0 ||
+	if (!p || (here && !p->here) || now->kind != WS_FILE || p->base.kind != WS_FILE ||
+	    c->now.kind != WS_FILE || st->get(st->self, &p->base.oid, &type, &base, &none) < 0 ||
+	    st->get(st->self, &now->oid, &type, &had, &none) < 0 ||
 	    merge_lines(&base, &had, b, &both, &none) != 0)
 		return;
 	buf_reset(b);
 	buf_append(b, buf_cstr(&both), both.len);
 }
 
-/* Leaves out what a person left; a file of which only some hunks are taken gets a content of its own. */
-static int apply_choices(struct wish *w, const struct merge_opts *o, const struct merge_target *t, const struct ws_store *st, struct err *err)
+/* Leaves out what a person left; a file of which only some hunks are taken gets a content of its
+ * own. */
+static int apply_choices(struct wish *w, const struct merge_opts *o, const struct merge_target *t,
+			 const struct ws_store *st, struct err *err)
 {
 	struct ws_diff *d = &w->d;
 	size_t keep = 0;
@@ -36,10 +41,12 @@ static int apply_choices(struct wish *w, const struct merge_opts *o, const struc
 		struct ws_change *c = &d->item[i];
 		const struct merge_choice *ch = NULL;
 		for (size_t k = 0; k < t->nr_choices && !ch; k++)
-			if (t->choice[k].len == c->len && !memcmp(t->choice[k].path, c->path, c->len))
+			if (t->choice[k].len == c->len &&
+			    !memcmp(t->choice[k].path, c->path, c->len))
 				ch = &t->choice[k];
 		if (ch && ch->leave) {
-			if (merge_request_has_content(&c->was) || merge_request_has_content(&c->now))
+			if (merge_request_has_content(&c->was) ||
+			    merge_request_has_content(&c->now))
 				strv_push_bytes(&w->left, c->path, c->len);
 			continue;
 		}
@@ -48,20 +55,25 @@ static int apply_choices(struct wish *w, const struct merge_opts *o, const struc
 			CLEANUP(buf_release) struct buf b = BUF_INIT;
 			if (ws_patch_make(&p, st, c, 3, err) < 0)
 				return -1;
-			bool text = p.what == PATCH_TEXT && c->was.kind != WS_LINK && c->now.kind != WS_LINK;
+			bool text = p.what == PATCH_TEXT && c->was.kind != WS_LINK &&
+				    c->now.kind != WS_LINK;
 			bool fits = true;
 			if (ch->nr_ranges)
-				fits = merge_take_ranges(&p.old, &p.new, ch->range, ch->nr_ranges, &b);
+				fits = merge_take_ranges(&p.old, &p.new, ch->range, ch->nr_ranges,
+							 &b);
 			else
 				merge_take_hunks(&p, ch->left, ch->nr_left, &b);
 			bool nothing = c->was.kind == WS_FILE && b.len == p.old.len &&
 				       !memcmp(buf_cstr(&b), buf_cstr(&p.old), b.len);
 			ws_patch_release(&p);
 			if (!text)
-				return err_set(err, ERR_INVALID, "'%s' has no hunks: take or leave it as a whole",
+				return err_set(err, ERR_INVALID,
+					       "'%s' has no hunks: take or leave it as a whole",
 					       c->path);
 			if (!fits)
-				return err_set(err, ERR_INVALID, "'%s' is not what was shown: look at it again", c->path);
+				return err_set(err, ERR_INVALID,
+					       "'%s' is not what was shown: look at it again",
+					       c->path);
 			if (nothing || (c->was.kind == WS_NONE && b.len == 0)) {
 				strv_push_bytes(&w->left, c->path, c->len);
 				continue;
@@ -96,9 +108,12 @@ static void add_taken_back(struct wish *w, const struct merge_target *t)
 		if (!p->here || changed || ws_state_alike(&p->base, &p->here_now))
 			continue;
 		GROW(w->d.item, w->d.nr, w->d.cap);
-		w->d.item[w->d.nr++] = (struct ws_change){
-			.op = ws_state_op(&p->here_now, &p->base), .path = p->path, .len = p->len, .was = p->here_now, .now = p->base
-		};
+		w->d.item[w->d.nr++] =
+			(struct ws_change){ .op = ws_state_op(&p->here_now, &p->base),
+					    .path = p->path,
+					    .len = p->len,
+					    .was = p->here_now,
+					    .now = p->base };
 	}
 	if (w->d.nr > nr)
 		qsort(w->d.item, w->d.nr, sizeof(*w->d.item), cmp_change);
@@ -107,20 +122,25 @@ static void add_taken_back(struct wish *w, const struct merge_target *t)
 static int check_bounds(const struct ws_diff *d, struct err *err)
 {
 	if (d->nr > MERGE_PATHS_MAX)
-		return err_set(err, ERR_FULL, "%zu changed paths are more than a merge takes (%d); merge parts of them with --path", d->nr,
-			       MERGE_PATHS_MAX);
+		return err_set(
+			err, ERR_FULL,
+			"%zu changed paths are more than a merge takes (%d); merge parts of them with --path",
+			d->nr, MERGE_PATHS_MAX);
 	for (size_t i = 0; i < d->nr; i++) {
 		size_t depth = 0;
 		for (size_t k = 0; k < d->item[i].len; k++)
 			depth += d->item[i].path[k] == '/';
 		if (depth > MERGE_DEPTH_MAX)
-			return err_set(err, ERR_FULL, "'%.60s...' is %zu directories deep, a merge takes at most %d; leave it out with --path",
-				       d->item[i].path, depth, MERGE_DEPTH_MAX);
+			return err_set(
+				err, ERR_FULL,
+				"'%.60s...' is %zu directories deep, a merge takes at most %d; leave it out with --path",
+				d->item[i].path, depth, MERGE_DEPTH_MAX);
 	}
 	return 0;
 }
 
-static bool asked_for(const struct merge_opts *o, const struct merge_target *t, const struct ws_change *c)
+static bool asked_for(const struct merge_opts *o, const struct merge_target *t,
+		      const struct ws_change *c)
 {
 	bool asked = o->ignored;
 	for (size_t i = 0; t->asked && i < t->asked->nr && !asked; i++)
@@ -129,14 +149,15 @@ static bool asked_for(const struct merge_opts *o, const struct merge_target *t, 
 }
 
 /* A file that is hash only in the recording may still be where the sandbox keeps it. */
-static void fetch_asked(struct wish *w, const struct merge_opts *o, const struct merge_target *t, const struct ws_store *st)
+static void fetch_asked(struct wish *w, const struct merge_opts *o, const struct merge_target *t,
+			const struct ws_store *st)
 {
 	for (size_t i = 0; t->fetch && i < w->d.nr; i++) {
 		struct ws_change *c = &w->d.item[i];
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
 		struct object_id id;
-		if (c->now.kind != WS_FILE || !(c->now.flags & WS_HASH_ONLY) || !asked_for(o, t, c) ||
-		    t->fetch(t->fetch_self, c->path, c->len, &b) < 0)
+		if (c->now.kind != WS_FILE || !(c->now.flags & WS_HASH_ONLY) ||
+		    !asked_for(o, t, c) || t->fetch(t->fetch_self, c->path, c->len, &b) < 0)
 			continue;
 		object_name(OBJECT_BLOB, buf_cstr(&b), b.len, &id);
 		if (memcmp(&id, &c->now.oid, sizeof(id)) != 0)
@@ -146,7 +167,8 @@ static void fetch_asked(struct wish *w, const struct merge_opts *o, const struct
 	}
 }
 
-int wish_make(struct wish *w, const struct merge_opts *o, const struct merge_target *t, const struct ws_store *st, struct err *err)
+int wish_make(struct wish *w, const struct merge_opts *o, const struct merge_target *t,
+	      const struct ws_store *st, struct err *err)
 {
 	const struct ws_view base = WS_VIEW_INIT;
 	*w = (struct wish){ .left = STRV_INIT, .partly = STRV_INIT };
@@ -154,7 +176,8 @@ int wish_make(struct wish *w, const struct merge_opts *o, const struct merge_tar
 		return -1;
 	if (o->mode == MERGE_APPLY || o->mode == MERGE_COMMITS)
 		add_taken_back(w, t);
-	if (apply_choices(w, o, t, st, err) < 0 || (o->mode != MERGE_PATCH && check_bounds(&w->d, err) < 0))
+	if (apply_choices(w, o, t, st, err) < 0 ||
+	    (o->mode != MERGE_PATCH && check_bounds(&w->d, err) < 0))
 		return -1;
 	fetch_asked(w, o, t, st);
 	w->letters = mem_calloc(w->d.nr + 1, 1);
@@ -202,7 +225,8 @@ static json_t *merge_request_side(const struct ws_state *s)
 }
 
 /* Is what the sandbox had as the base something else than what stood there when it was opened? */
-static bool base_moved(const struct merge_work *w, const struct merge_target *t, const struct ws_change *c)
+static bool base_moved(const struct merge_work *w, const struct merge_target *t,
+		       const struct ws_change *c)
 {
 	unsigned mode;
 	struct object_id id;
@@ -229,7 +253,8 @@ static json_t *whole_request(const struct merge_work *w, const struct part *part
 	size_t skip = *part->prefix ? strlen(part->prefix) + 1 : 0;
 	for (size_t i = 0; i < part->nr; i++) {
 		const struct ws_change *c = &w->wish[part->target].d.item[part->nth[i]];
-		const struct merged_path *had = t->had ? ws_merged_find(t->had, c->path, c->len) : NULL;
+		const struct merged_path *had =
+			t->had ? ws_merged_find(t->had, c->path, c->len) : NULL;
 		json_t *p = change_request(c, skip);
 		if (had && had->here)
 			json_put(p, "had", merge_request_side(&had->here_now));
@@ -242,7 +267,8 @@ static json_t *whole_request(const struct merge_work *w, const struct part *part
 
 bool path_within(const char *path, size_t len, const char *prefix, size_t prefix_len)
 {
-	return !prefix_len || (len > prefix_len && path[prefix_len] == '/' && !memcmp(path, prefix, prefix_len));
+	return !prefix_len ||
+	       (len > prefix_len && path[prefix_len] == '/' && !memcmp(path, prefix, prefix_len));
 }
 
 /* Is @path for part @i, and not for a part within it? */
@@ -252,16 +278,20 @@ static bool part_holds(const struct merge_work *w, size_t i, const char *path, s
 	if (!path_within(path, len, p->prefix, strlen(p->prefix)))
 		return false;
 	for (size_t k = i + 1; k < w->nr; k++)
-		if (w->part[k].up == i && path_within(path, len, w->part[k].prefix, strlen(w->part[k].prefix)))
+		if (w->part[k].up == i &&
+		    path_within(path, len, w->part[k].prefix, strlen(w->part[k].prefix)))
 			return false;
 	return true;
 }
 
-static void merge_request_put_step(const struct merge_opts *opts, json_t *steps, const struct merge_step *step, json_t *paths)
+static void merge_request_put_step(const struct merge_opts *opts, json_t *steps,
+				   const struct merge_step *step, json_t *paths)
 {
 	json_t *o = json_object();
-	CLEANUP(free_ptr) char *text = step->author ? mem_printf("%s\n\nSandglass-Session: %s\n", step->message, opts->session ? opts->session : opts->id) :
-						      mem_strdup(step->message);
+	CLEANUP(free_ptr)
+	char *text = step->author ? mem_printf("%s\n\nSandglass-Session: %s\n", step->message,
+					       opts->session ? opts->session : opts->id)
+				  : mem_strdup(step->message);
 	json_put_str(o, "message", text);
 	json_put_str(o, "author", step->author);
 	json_put_str(o, "email", step->email);
@@ -278,17 +308,21 @@ static json_t *steps_request(const struct merge_work *w, size_t i)
 	const struct merge_target *t = &w->o->target[part->target];
 	size_t skip = *part->prefix ? strlen(part->prefix) + 1 : 0;
 	json_t *steps = json_array();
-	bool one = w->o->mode == MERGE_APPLY || t->nr_steps == 1 || t->nr_choices || (t->had && t->had->nr);
+	bool one = w->o->mode == MERGE_APPLY || t->nr_steps == 1 || t->nr_choices ||
+		   (t->had && t->had->nr);
 	if (one)
-		merge_request_put_step(w->o, steps, &t->step[t->nr_steps - 1], whole_request(w, part));
+		merge_request_put_step(w->o, steps, &t->step[t->nr_steps - 1],
+				       whole_request(w, part));
 	for (size_t s = 0; !one && s < t->nr_steps; s++) {
 		struct ws_diff d;
 		struct err none = ERR_INIT;
 		json_t *paths = json_array();
-		if (ws_diff_views(&d, s ? t->step[s - 1].view : &base, t->step[s].view, false, NULL, &none) == 0) {
+		if (ws_diff_views(&d, s ? t->step[s - 1].view : &base, t->step[s].view, false, NULL,
+				  &none) == 0) {
 			for (size_t k = 0; k < d.nr; k++)
 				if (part_holds(w, i, d.item[k].path, d.item[k].len))
-					json_array_append_new(paths, change_request(&d.item[k], skip));
+					json_array_append_new(paths,
+							      change_request(&d.item[k], skip));
 			ws_diff_release(&d);
 		}
 		merge_request_put_step(w->o, steps, &t->step[s], paths);
@@ -303,7 +337,8 @@ static json_t *links_request(const struct merge_work *w, size_t i)
 	for (size_t k = i + 1; k < w->nr; k++) {
 		const struct part *p = &w->part[k];
 		const char *commit = json_str(p->c.prepared, "new", NULL);
-		if (p->up != i || !p->submodule || !commit || !json_int(p->c.prepared, "commits", 0))
+		if (p->up != i || !p->submodule || !commit ||
+		    !json_int(p->c.prepared, "commits", 0))
 			continue;
 		json_t *o = json_object();
 		json_put_bytes(o, "path", p->prefix + skip, strlen(p->prefix) - skip);
@@ -315,9 +350,10 @@ static json_t *links_request(const struct merge_work *w, size_t i)
 
 json_t *merge_user(void)
 {
-	static const char *const name[][2] = {
-		{ "home", "HOME" }, { "xdg", "XDG_CONFIG_HOME" }, { "global", "GIT_CONFIG_GLOBAL" }, { "system", "GIT_CONFIG_SYSTEM" }
-	};
+	static const char *const name[][2] = { { "home", "HOME" },
+					       { "xdg", "XDG_CONFIG_HOME" },
+					       { "global", "GIT_CONFIG_GLOBAL" },
+					       { "system", "GIT_CONFIG_SYSTEM" } };
 	json_t *o = json_object();
 	for (size_t i = 0; i < ARRAY_LEN(name); i++) {
 		const char *v = getenv(name[i][1]);
@@ -335,10 +371,12 @@ json_t *part_request(const struct merge_work *w, size_t i)
 	const struct part *p = &w->part[i];
 	const struct merge_target *t = &o->target[p->target];
 	json_t *rq = json_object(), *all = json_object();
-	CLEANUP(free_ptr) char *free_name = mem_printf("refs/heads/sandglass/%s", o->session ? o->session : o->id);
-	CLEANUP(free_ptr) char *ref = o->mode == MERGE_BRANCH && o->branch ? mem_printf("refs/heads/%s", o->branch)
-				      : o->mode == MERGE_BRANCH		   ? mem_strdup(free_name)
-									   : mem_printf("refs/sandglass/merge/%s", o->id);
+	CLEANUP(free_ptr)
+	char *free_name = mem_printf("refs/heads/sandglass/%s", o->session ? o->session : o->id);
+	CLEANUP(free_ptr)
+	char *ref = o->mode == MERGE_BRANCH && o->branch ? mem_printf("refs/heads/%s", o->branch)
+		    : o->mode == MERGE_BRANCH		 ? mem_strdup(free_name)
+					      : mem_printf("refs/sandglass/merge/%s", o->id);
 	json_put_str(rq, "dir", p->dir);
 	json_put_str(rq, "mode", merge_mode_name(o->mode));
 	json_put_str(rq, "ref", ref);

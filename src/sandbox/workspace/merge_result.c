@@ -1,5 +1,5 @@
-/* What became of a merge: classes of paths, the trees of what was merged, and what is not merged yet. Made from what the children
- * read back. */
+/* What became of a merge: classes of paths, the trees of what was merged, and what is not merged
+ * yet. Made from what the children read back. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,19 +11,25 @@ static const struct {
 	char letter;
 	const char *name;
 } merge_result_class_name[] = {
-	{ CLASS_MERGED, "merged" },	  { CLASS_IDENTICAL, "identical" }, { 'l', "left" },
-	{ CLASS_IGNORED, "ignored" },	  { CLASS_HASH_ONLY, "hash_only" }, { CLASS_CONFLICT, "conflict" },
+	{ CLASS_MERGED, "merged" },
+	{ CLASS_IDENTICAL, "identical" },
+	{ 'l', "left" },
+	{ CLASS_IGNORED, "ignored" },
+	{ CLASS_HASH_ONLY, "hash_only" },
+	{ CLASS_CONFLICT, "conflict" },
 	{ CLASS_REFUSED, "refused" },
 };
 
 /* @p's own path @name is the target's this. */
-static const char *merge_result_why_of(const json_t *answer, const char *key, const char *path, size_t len)
+static const char *merge_result_why_of(const json_t *answer, const char *key, const char *path,
+				       size_t len)
 {
 	const json_t *list = json_object_get(answer, key);
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
-		if (json_get_bytes(json_object_get(o, "path"), &b) && b.len == len && !memcmp(buf_cstr(&b), path, len))
+		if (json_get_bytes(json_object_get(o, "path"), &b) && b.len == len &&
+		    !memcmp(buf_cstr(&b), path, len))
 			return json_str(o, "why", NULL);
 	}
 	return NULL;
@@ -39,7 +45,9 @@ void part_answer(struct merge_work *w, struct part *p, const json_t *answer)
 		bool refused = letters[i] == CLASS_REFUSED, conflict = letters[i] == CLASS_CONFLICT;
 		wish->letters[p->nth[i]] = letters[i];
 		if ((refused || conflict) && named++ < MERGE_NAMED_MAX && p->c.prepared)
-			wish->why[p->nth[i]] = merge_result_why_of(p->c.prepared, refused ? "skipped" : "conflicts", c->path + skip, c->len - skip);
+			wish->why[p->nth[i]] = merge_result_why_of(
+				p->c.prepared, refused ? "skipped" : "conflicts", c->path + skip,
+				c->len - skip);
 	}
 }
 
@@ -82,7 +90,8 @@ static size_t class_index(char letter)
 	return 0; /* CLASS_CHANGED: it was merged */
 }
 
-static void tally_path(struct tally *y, char letter, const char *path, size_t len, const char *why, bool partly)
+static void tally_path(struct tally *y, char letter, const char *path, size_t len, const char *why,
+		       bool partly)
 {
 	size_t k = class_index(letter);
 	const char *name = merge_result_class_name[k].name;
@@ -91,7 +100,8 @@ static void tally_path(struct tally *y, char letter, const char *path, size_t le
 	if (!list)
 		json_put(y->paths, name, list = json_array());
 	json_t *full = full_path(y->repo, path, len);
-	if (!partly && !ws_path_is_git(path, len)) /* told with its hunks; in every sandbox that uses git */
+	/* told with its hunks; in every sandbox that uses git */
+	if (!partly && !ws_path_is_git(path, len))
 		json_array_append(merged_letter(letter) ? y->r->taken : y->r->not_taken, full);
 	if (json_array_size(list) < MERGE_NAMED_MAX && why) {
 		json_t *o = json_object();
@@ -124,7 +134,8 @@ static void tally_wish(struct tally *y, const struct wish *w)
 
 /* --- trees --- */
 
-/* A content that was made of chosen hunks stands nowhere else. With those that were merged before it is what has been merged. */
+/* A content that was made of chosen hunks stands nowhere else. With those that were merged before
+ * it is what has been merged. */
 static int keep_content(struct merge_work *w, size_t k, struct ws_change *c, struct err *err)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -136,22 +147,28 @@ static int keep_content(struct merge_work *w, size_t k, struct ws_change *c, str
 	return 0;
 }
 
-static void add_edit(struct tree_edit *edit, size_t *nr, const struct ws_change *c, const struct ws_state *s)
+static void add_edit(struct tree_edit *edit, size_t *nr, const struct ws_change *c,
+		     const struct ws_state *s)
 {
 	if (s->kind == WS_FILE || s->kind == WS_LINK)
-		edit[(*nr)++] = (struct tree_edit){ .path = c->path, .len = c->len, .mode = ws_git_mode(s), .oid = s->oid };
+		edit[(*nr)++] = (struct tree_edit){
+			.path = c->path, .len = c->len, .mode = ws_git_mode(s), .oid = s->oid
+		};
 }
 
-static int merged_trees(struct merge_work *w, size_t k, struct object_id *tree, struct object_id *under, struct err *err)
+static int merged_trees(struct merge_work *w, size_t k, struct object_id *tree,
+			struct object_id *under, struct err *err)
 {
 	struct wish *wish = &w->wish[k];
 	const struct merge_target *t = &w->o->target[k];
-	struct tree_edit *now = mem_calloc(wish->d.nr + 1, sizeof(*now)), *was = mem_calloc(wish->d.nr + 1, sizeof(*was));
+	struct tree_edit *now = mem_calloc(wish->d.nr + 1, sizeof(*now)),
+			 *was = mem_calloc(wish->d.nr + 1, sizeof(*was));
 	size_t nr_now = 0, nr_was = 0;
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < wish->d.nr; i++) {
 		struct ws_change *c = &wish->d.item[i];
-		const struct merged_path *had = t->had ? ws_merged_find(t->had, c->path, c->len) : NULL;
+		const struct merged_path *had =
+			t->had ? ws_merged_find(t->had, c->path, c->len) : NULL;
 		if (!merged_letter(wish->letters[i]))
 			continue;
 		if (strv_holds(&wish->partly, c->path, c->len))
@@ -205,9 +222,13 @@ static int64_t rest_of(struct merge_work *w, size_t k, json_t *paths)
 	size_t large = 0, nr = 0;
 	for (size_t i = 0; i < wish->d.nr; i++) {
 		const struct ws_change *c = &wish->d.item[i];
-		const struct merged_path *had = t->had ? ws_merged_find(t->had, c->path, c->len) : NULL;
+		const struct merged_path *had =
+			t->had ? ws_merged_find(t->had, c->path, c->len) : NULL;
 		if (merged_letter(wish->letters[i]) && w->o->mode != MERGE_PATCH)
-			fresh[nr++] = (struct merged_path){ .path = c->path, .len = c->len, .base = had ? had->base : c->was, .now = c->now };
+			fresh[nr++] = (struct merged_path){ .path = c->path,
+							    .len = c->len,
+							    .base = had ? had->base : c->was,
+							    .now = c->now };
 	}
 	if (t->had)
 		ws_merged_put(&all, t->had->item, t->had->nr);
@@ -238,8 +259,8 @@ static void part_counts(struct merge_work *w, struct part *p)
 	const struct wish *wish = &w->wish[p->target];
 	for (size_t i = 0; p->out && i < p->nr; i++)
 		if (wish->letters[p->nth[i]] != CLASS_NONE)
-			tally_path(&y, wish->letters[p->nth[i]], wish->d.item[p->nth[i]].path, wish->d.item[p->nth[i]].len, NULL,
-				   true);
+			tally_path(&y, wish->letters[p->nth[i]], wish->d.item[p->nth[i]].path,
+				   wish->d.item[p->nth[i]].len, NULL, true);
 	for (size_t i = 0; p->out && !*p->prefix && i < wish->left.nr; i++)
 		tally_path(&y, 'l', wish->left.item[i], wish->left.len[i], NULL, true);
 	if (p->out) {

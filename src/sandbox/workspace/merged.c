@@ -13,7 +13,8 @@ bool ws_state_alike(const struct ws_state *a, const struct ws_state *b)
 		return false;
 	if (a->kind != WS_FILE && a->kind != WS_LINK)
 		return true;
-	return !memcmp(&a->oid, &b->oid, sizeof(a->oid)) && (a->kind == WS_LINK || !((a->mode ^ b->mode) & 0100));
+	return !memcmp(&a->oid, &b->oid, sizeof(a->oid)) &&
+	       (a->kind == WS_LINK || !((a->mode ^ b->mode) & 0100));
 }
 
 /* --- adding --- */
@@ -26,7 +27,8 @@ struct merged_load {
 
 static struct merged_path *merged_item(struct merged_load *l, const char *path, size_t len)
 {
-	for (size_t lo = l->first, hi = l->m->nr; lo < hi;) { /* the tree's paths are in order, and came before those of the other one */
+	/* the tree's paths are in order, and came before those of the other one */
+	for (size_t lo = l->first, hi = l->m->nr; lo < hi;) {
 		size_t mid = lo + (hi - lo) / 2;
 		struct merged_path *p = &l->m->item[mid];
 		int c = ws_path_cmp(path, len, p->path, p->len);
@@ -46,7 +48,8 @@ static int cmp_merged(const void *pa, const void *pb)
 	return ws_path_cmp(a->path, a->len, b->path, b->len);
 }
 
-static bool merged_entry(void *self, const char *path, size_t len, unsigned mode, const struct object_id *oid, struct err *err)
+static bool merged_entry(void *self, const char *path, size_t len, unsigned mode,
+			 const struct object_id *oid, struct err *err)
 {
 	struct merged_load *l = self;
 	struct merged_path *p = l->under ? merged_item(l, path, len) : NULL;
@@ -54,7 +57,9 @@ static bool merged_entry(void *self, const char *path, size_t len, unsigned mode
 	if (!p) {
 		GROW(l->m->item, l->m->nr, l->m->cap);
 		p = &l->m->item[l->m->nr++];
-		*p = (struct merged_path){ .path = arena_strndup(&l->m->arena, path, len), .len = len, .here = l->here };
+		*p = (struct merged_path){ .path = arena_strndup(&l->m->arena, path, len),
+					   .len = len,
+					   .here = l->here };
 	}
 	struct ws_state *s = l->under ? &p->base : &p->now;
 	*s = (struct ws_state){ .kind = mode == TREE_MODE_LINK ? WS_LINK : WS_FILE,
@@ -88,8 +93,8 @@ static void fold_merged(struct ws_merged *m, size_t first)
 	m->cap = m->nr + 1;
 }
 
-int ws_merged_add(struct ws_merged *m, const struct ws_store *st, const struct object_id *tree, const struct object_id *under,
-		  bool here, struct err *err)
+int ws_merged_add(struct ws_merged *m, const struct ws_store *st, const struct object_id *tree,
+		  const struct object_id *under, bool here, struct err *err)
 {
 	struct merged_load l = { .m = m, .first = m->nr, .here = here };
 	int rc = object_is_null(tree) ? 0 : tree_each(st, tree, false, merged_entry, &l, err);
@@ -102,7 +107,8 @@ int ws_merged_add(struct ws_merged *m, const struct ws_store *st, const struct o
 	m->arena = removed.arena;
 	size_t had = m->nr;
 	for (size_t i = 0; rc == 0 && i < removed.nr; i++) {
-		struct merged_load in = { .m = &(struct ws_merged){ .item = m->item, .nr = had }, .first = l.first };
+		struct merged_load in = { .m = &(struct ws_merged){ .item = m->item, .nr = had },
+					  .first = l.first };
 		struct merged_path *p = merged_item(&in, removed.item[i].path, removed.item[i].len);
 		if (p) {
 			p->base = removed.item[i].base;
@@ -134,11 +140,12 @@ void ws_merged_put(struct ws_merged *m, const struct merged_path *list, size_t n
 static bool same_dir(const json_t *target, const char *dir)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	return dir && json_get_bytes(json_object_get(target, "dir"), &b) && !strcmp(buf_cstr(&b), dir);
+	return dir && json_get_bytes(json_object_get(target, "dir"), &b) &&
+	       !strcmp(buf_cstr(&b), dir);
 }
 
-int ws_merged_event(struct ws_merged *m, const struct ws_store *st, const json_t *body, const char *repo, const char *dir,
-		    struct err *err)
+int ws_merged_event(struct ws_merged *m, const struct ws_store *st, const json_t *body,
+		    const char *repo, const char *dir, struct err *err)
 {
 	const char *mode = json_str(body, "mode", "");
 	bool files = !strcmp(mode, "apply") || !strcmp(mode, "commits");
@@ -181,24 +188,28 @@ static bool merged_has_content(const struct ws_state *s)
 	return s->kind == WS_FILE || s->kind == WS_LINK;
 }
 
-size_t ws_merged_rest(const struct ws_merged *m, const struct ws_view *view, ws_rest_fn *fn, void *self, size_t *large)
+size_t ws_merged_rest(const struct ws_merged *m, const struct ws_view *view, ws_rest_fn *fn,
+		      void *self, size_t *large)
 {
 	size_t nr = 0;
 	for (size_t i = 0; i < view->nr; i++) {
 		const struct ws_path *p = &view->item[i];
 		const struct merged_path *had = m ? ws_merged_find(m, p->path, p->len) : NULL;
 		bool held = !(p->now.flags & (WS_HASH_ONLY | WS_UNREADABLE));
-		if ((!merged_has_content(&p->now) && !merged_has_content(&p->base)) || ws_path_is_git(p->path, p->len) ||
-		    ws_path_is_vcs(p->path, p->len) || (!had && ws_state_eq(&p->base, &p->now)))
+		if ((!merged_has_content(&p->now) && !merged_has_content(&p->base)) ||
+		    ws_path_is_git(p->path, p->len) || ws_path_is_vcs(p->path, p->len) ||
+		    (!had && ws_state_eq(&p->base, &p->now)))
 			continue;
-		if (had ? ws_state_alike(&had->now, &p->now) : ws_state_alike(&p->base, &p->now) && merged_has_content(&p->base))
+		if (had ? ws_state_alike(&had->now, &p->now)
+			: ws_state_alike(&p->base, &p->now) && merged_has_content(&p->base))
 			continue;
 		if (!held && p->now.size <= LARGE_BYTES)
 			continue;
 		*large += !held;
 		nr++;
 		if (fn)
-			fn(self, p->path, p->len, held ? had ? "changed since it was merged" : "not merged" : "hash only");
+			fn(self, p->path, p->len,
+			   held ? had ? "changed since it was merged" : "not merged" : "hash only");
 	}
 	for (size_t i = 0; m && i < m->nr; i++) {
 		const struct merged_path *p = &m->item[i];

@@ -43,7 +43,8 @@ struct ws_node *node_new(struct ws_node *up, const char *name, size_t len)
 	return n;
 }
 
-/* Down to the first leaf, free it, go on from its parent: no recursion, depth is the box's choice. */
+/* Down to the first leaf, free it, go on from its parent: no recursion, depth is the box's
+ * choice. */
 void node_free(struct ws_node *n)
 {
 	struct ws_node *top = n;

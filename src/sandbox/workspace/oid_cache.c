@@ -1,7 +1,8 @@
-/* The cache of names of host files. The file: 16 bytes "sandglass-oids 1", then records of 68 bytes: five numbers of
- * 8 bytes little-endian (device, inode, size, mtime, ctime), 20 bytes name, 8 bytes check (the beginning of H over the
- * 60 before). A torn last record is cut off; a record with a wrong check ends what is read. Two processes that append
- * at once write whole records (O_APPEND, one write). */
+/* The cache of names of host files. The file: 16 bytes "sandglass-oids 1", then records of 68
+ * bytes: five numbers of 8 bytes little-endian (device, inode, size, mtime, ctime), 20 bytes name,
+ * 8 bytes check (the beginning of H over the 60 before). A torn last record is cut off; a record
+ * with a wrong check ends what is read. Two processes that append at once write whole records
+ * (O_APPEND, one write). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -38,7 +39,8 @@ static size_t oid_cache_place(const struct oid_cache *c, const struct oid_key *k
 	return at;
 }
 
-static void oid_cache_insert(struct oid_cache *c, const struct oid_key *k, const struct object_id *id)
+static void oid_cache_insert(struct oid_cache *c, const struct oid_key *k,
+			     const struct object_id *id)
 {
 	size_t at = oid_cache_place(c, k);
 	if (c->slot[at]) {
@@ -77,8 +79,8 @@ static bool oid_cache_unpack(const char *p, struct oid_key *k, struct object_id 
 	hash_of(p, KEPT, &h);
 	if (memcmp(h.b, p + KEPT, RECORD - KEPT) != 0)
 		return false;
-	*k = (struct oid_key){ get_u64le(p), get_u64le(p + 8), get_u64le(p + 16), (int64_t)get_u64le(p + 24),
-			       (int64_t)get_u64le(p + 32) };
+	*k = (struct oid_key){ get_u64le(p), get_u64le(p + 8), get_u64le(p + 16),
+			       (int64_t)get_u64le(p + 24), (int64_t)get_u64le(p + 32) };
 	memcpy(id->b, p + 40, sizeof(id->b));
 	return true;
 }
@@ -88,15 +90,19 @@ static void oid_cache_load(struct oid_cache *c)
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	struct err err = ERR_INIT;
 	size_t good = 0;
-	if (fd_read_all(c->fd, &b, FILE_MAX, &err) == 0 && b.len >= HEAD && !memcmp(b.data, oid_cache_magic, HEAD)) {
+	if (fd_read_all(c->fd, &b, FILE_MAX, &err) == 0 && b.len >= HEAD &&
+	    !memcmp(b.data, oid_cache_magic, HEAD)) {
 		struct oid_key k;
 		struct object_id id;
-		for (good = HEAD; b.len - good >= RECORD && oid_cache_unpack(b.data + good, &k, &id); good += RECORD)
+		for (good = HEAD;
+		     b.len - good >= RECORD && oid_cache_unpack(b.data + good, &k, &id);
+		     good += RECORD)
 			oid_cache_insert(c, &k, &id);
 	}
 	if (good == b.len && good)
 		return;
-	bool begun = ftruncate(c->fd, (off_t)good) == 0 && (good || fd_write_all(c->fd, oid_cache_magic, HEAD, &err) == 0);
+	bool begun = ftruncate(c->fd, (off_t)good) == 0 &&
+		     (good || fd_write_all(c->fd, oid_cache_magic, HEAD, &err) == 0);
 	if (!begun)
 		fd_close(&c->fd); /* serves from memory */
 }

@@ -74,11 +74,14 @@ static bool parse_ranges(struct pick_file *f, const char *s)
 	while (*s == '@') {
 		struct merge_range r = { 0 };
 		s++;
-		if (!workspace_pick_number(&s, &r.old_skip) || *s++ != ',' || !workspace_pick_number(&s, &r.old_lines) || *s++ != '+' ||
-		    !workspace_pick_number(&s, &r.new_skip) || *s++ != ',' || !workspace_pick_number(&s, &r.new_lines))
+		if (!workspace_pick_number(&s, &r.old_skip) || *s++ != ',' ||
+		    !workspace_pick_number(&s, &r.old_lines) || *s++ != '+' ||
+		    !workspace_pick_number(&s, &r.new_skip) || *s++ != ',' ||
+		    !workspace_pick_number(&s, &r.new_lines))
 			return false;
 		const struct merge_range *last = f->nr_ranges ? &f->range[f->nr_ranges - 1] : NULL;
-		if (last && (r.old_skip < last->old_skip + last->old_lines || r.new_skip < last->new_skip + last->new_lines))
+		if (last && (r.old_skip < last->old_skip + last->old_lines ||
+			     r.new_skip < last->new_skip + last->new_lines))
 			return false;
 		if (*s == '=' && !parse_text(&s, &r))
 			return false;
@@ -116,7 +119,10 @@ int pick_hunks(struct pick *p, const char *word, struct err *err)
 	struct pick_file f = { 0 };
 	if (!colon || colon == word || !parse_word(&f, colon + 1)) {
 		file_release(&f);
-		return err_set(err, ERR_USAGE, "--hunks '%s': say FILE:1,3,5-7, numbered as 'diff' shows the hunks of FILE", word);
+		return err_set(
+			err, ERR_USAGE,
+			"--hunks '%s': say FILE:1,3,5-7, numbered as 'diff' shows the hunks of FILE",
+			word);
 	}
 	f.path = mem_strndup(word, (size_t)(colon - word));
 	GROW(p->file, p->nr, p->cap);
@@ -158,7 +164,8 @@ void pick_release(struct pick *p)
 static bool workspace_pick_names(const char *want, const char *repo, const char *path)
 {
 	size_t n = strlen(repo);
-	return !strcmp(want, path) || (n && !strncmp(want, repo, n) && want[n] == '/' && !strcmp(want + n + 1, path));
+	return !strcmp(want, path) ||
+	       (n && !strncmp(want, repo, n) && want[n] == '/' && !strcmp(want + n + 1, path));
 }
 
 static bool workspace_pick_matches(const char *pattern, const char *repo, const char *path)
@@ -169,8 +176,9 @@ static bool workspace_pick_matches(const char *pattern, const char *repo, const 
 
 static bool can_go_back(const struct ws_path *p)
 {
-	return (p->now.kind == WS_FILE || p->base.kind == WS_FILE) && !ws_path_is_git(p->path, p->len) &&
-	       !(p->now.flags & WS_HASH_ONLY) && !ws_state_eq(&p->base, &p->now);
+	return (p->now.kind == WS_FILE || p->base.kind == WS_FILE) &&
+	       !ws_path_is_git(p->path, p->len) && !(p->now.flags & WS_HASH_ONLY) &&
+	       !ws_state_eq(&p->base, &p->now);
 }
 
 static json_t *workspace_pick_numbers(const unsigned *n, size_t nr)
@@ -181,8 +189,8 @@ static json_t *workspace_pick_numbers(const unsigned *n, size_t nr)
 	return a;
 }
 
-static void workspace_pick_note(struct merge_choices *out, const struct ws_path *path, const struct pick_file *f,
-		 const struct merge_choice *c, size_t of)
+static void workspace_pick_note(struct merge_choices *out, const struct ws_path *path,
+				const struct pick_file *f, const struct merge_choice *c, size_t of)
 {
 	json_t *o = json_object();
 	json_put_bytes(o, "path", path->path, path->len);
@@ -195,7 +203,10 @@ static void workspace_pick_note(struct merge_choices *out, const struct ws_path 
 		json_t *ranges = json_object_get(o, "ranges");
 		if (!ranges)
 			json_put(o, "ranges", ranges = json_array());
-		json_array_append_new(ranges, workspace_pick_numbers((unsigned[]){ r->old_skip, r->old_lines, r->new_skip, r->new_lines }, 4));
+		json_array_append_new(
+			ranges, workspace_pick_numbers((unsigned[]){ r->old_skip, r->old_lines,
+								     r->new_skip, r->new_lines },
+						       4));
 		if (r->text)
 			json_put_int(o, "edited", json_int(o, "edited", 0) + 1);
 	}
@@ -205,20 +216,24 @@ static void workspace_pick_note(struct merge_choices *out, const struct ws_path 
 	json_array_append_new(out->taken, o);
 }
 
-static int some_hunks(const struct pick_file *f, const struct ws_path *path, const struct ws_store *st,
-		      struct merge_choices *out, struct err *err)
+static int some_hunks(const struct pick_file *f, const struct ws_path *path,
+		      const struct ws_store *st, struct merge_choices *out, struct err *err)
 {
-	const struct ws_change c = { .op = 'M', .path = path->path, .len = path->len, .was = path->base, .now = path->now };
+	const struct ws_change c = {
+		.op = 'M', .path = path->path, .len = path->len, .was = path->base, .now = path->now
+	};
 	struct ws_patch p = WS_PATCH_INIT;
 	struct merge_choice choice = { .path = path->path, .len = path->len };
 	int rc = ws_patch_make(&p, st, &c, 3, err);
 	if (rc == 0 && (p.what != PATCH_TEXT || c.was.kind == WS_LINK || c.now.kind == WS_LINK))
-		rc = err_set(err, ERR_INVALID, "'%s' has no hunks: take it as a whole with --path", path->path);
+		rc = err_set(err, ERR_INVALID, "'%s' has no hunks: take it as a whole with --path",
+			     path->path);
 	if (rc == 0 && f->nr && f->hunk[f->nr - 1] > p.nr)
-		rc = err_set(err, ERR_NOENT, "'%s' has %zu hunk%s, there is no hunk %u", path->path, p.nr, p.nr == 1 ? "" : "s",
-			     f->hunk[f->nr - 1]);
+		rc = err_set(err, ERR_NOENT, "'%s' has %zu hunk%s, there is no hunk %u", path->path,
+			     p.nr, p.nr == 1 ? "" : "s", f->hunk[f->nr - 1]);
 	if (rc == 0 && f->nr_ranges && memcmp(f->seen.b, path->now.oid.b, sizeof(f->seen.b)) != 0)
-		rc = err_set(err, ERR_INVALID, "'%s' has changed since it was shown: look at it again", path->path);
+		rc = err_set(err, ERR_INVALID,
+			     "'%s' has changed since it was shown: look at it again", path->path);
 	if (rc == 0 && f->nr_ranges) {
 		choice.range = mem_calloc(f->nr_ranges, sizeof(*choice.range));
 		memcpy(choice.range, f->range, f->nr_ranges * sizeof(*f->range));
@@ -243,8 +258,8 @@ static int some_hunks(const struct pick_file *f, const struct ws_path *path, con
 	return rc;
 }
 
-int pick_choices(struct pick *p, const char *repo, const struct ws_view *v, const struct ws_store *st,
-		 struct merge_choices *out, struct err *err)
+int pick_choices(struct pick *p, const char *repo, const struct ws_view *v,
+		 const struct ws_store *st, struct merge_choices *out, struct err *err)
 {
 	for (size_t i = 0; i < v->nr; i++) {
 		const struct ws_path *path = &v->item[i];
@@ -256,10 +271,14 @@ int pick_choices(struct pick *p, const char *repo, const struct ws_view *v, cons
 		for (size_t k = 0; !f && k < p->paths.nr; k++)
 			wanted |= workspace_pick_matches(p->paths.item[k], repo, path->path);
 		if (f && f->whole) {
-			const struct ws_state *is = path->now.kind == WS_NONE ? &path->base : &path->now;
+			const struct ws_state *is =
+				path->now.kind == WS_NONE ? &path->base : &path->now;
 			f->used = true;
 			if (memcmp(f->seen.b, is->oid.b, sizeof(f->seen.b)) != 0)
-				return err_set(err, ERR_INVALID, "'%s' has changed since it was shown: look at it again", path->path);
+				return err_set(
+					err, ERR_INVALID,
+					"'%s' has changed since it was shown: look at it again",
+					path->path);
 			strv_push(&out->whole, path->path);
 		} else if (f) {
 			f->used = true;
@@ -267,7 +286,9 @@ int pick_choices(struct pick *p, const char *repo, const struct ws_view *v, cons
 				return -1;
 		} else if (!wanted) {
 			GROW(out->item, out->nr, out->cap);
-			out->item[out->nr++] = (struct merge_choice){ .path = path->path, .len = path->len, .leave = true };
+			out->item[out->nr++] = (struct merge_choice){ .path = path->path,
+								      .len = path->len,
+								      .leave = true };
 			out->left += can_go_back(path);
 			if (can_go_back(path))
 				strv_push(&out->none, path->path);
@@ -295,6 +316,7 @@ int pick_check(const struct pick *p, struct err *err)
 {
 	for (size_t i = 0; i < p->nr; i++)
 		if (!p->file[i].used)
-			return err_set(err, ERR_NOENT, "--hunks: '%s' has not changed", p->file[i].path);
+			return err_set(err, ERR_NOENT, "--hunks: '%s' has not changed",
+				       p->file[i].path);
 	return 0;
 }

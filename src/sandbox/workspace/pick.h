@@ -1,10 +1,11 @@
 /* What a person takes of a box's changes, from words to choices of a merge.
  *
- * Files by pattern, hunks by "FILE:1,3,5-7" (the n-th @@ of FILE in 'diff'), or by "FILE:OID@SKIP,LINES+SKIP,LINES@...":
- * the ranges that were on a screen (SKIP lines stand before the range, in the old and in the new content) and the new
- * content they were ranges of, so that what is taken is what was seen, or is refused; "=BASE64" behind a range: these
- * lines instead of those of the new content. "FILE:OID" is the whole file, if it is still that content. Paths that nothing names are left;
- * without any word all is taken. Pure but for the store, any thread. */
+ * Files by pattern, hunks by "FILE:1,3,5-7" (the n-th @@ of FILE in 'diff'), or by
+ * "FILE:OID@SKIP,LINES+SKIP,LINES@...": the ranges that were on a screen (SKIP lines stand before
+ * the range, in the old and in the new content) and the new content they were ranges of, so that
+ * what is taken is what was seen, or is refused; "=BASE64" behind a range: these lines instead of
+ * those of the new content. "FILE:OID" is the whole file, if it is still that content. Paths that
+ * nothing names are left; without any word all is taken. Pure but for the store, any thread. */
 #ifndef SANDBOX_WORKSPACE_PICK_H
 #define SANDBOX_WORKSPACE_PICK_H
 
@@ -17,8 +18,8 @@ struct pick_file { /* one word of --hunks */
 	size_t nr, cap;
 	struct merge_range *range;
 	size_t nr_ranges, cap_ranges; /* owns their texts */
-	struct object_id seen; /* of the ranges */
-	bool whole; /* all of it, as long as it is @seen */
+	struct object_id seen;	      /* of the ranges */
+	bool whole;		      /* all of it, as long as it is @seen */
 	bool used;
 };
 struct pick {
@@ -41,15 +42,18 @@ void pick_release(struct pick *p);
 struct merge_choices {
 	struct merge_choice *item; /* borrows paths from the view; owns the hunk lists */
 	size_t nr, cap;
-	size_t left;   /* files of which nothing is taken */
-	size_t partly; /* files of which something is left: not merged either */
+	size_t left;		 /* files of which nothing is taken */
+	size_t partly;		 /* files of which something is left: not merged either */
 	struct strv whole, none; /* paths of which all, nothing is taken */
-	json_t *taken; /* of the files taken in part: [{path,take[hunk],left[hunk],of}] or {path,ranges,of}; NULL */
+	/* of the files taken in part: [{path,take[hunk],left[hunk],of}] or {path,ranges,of};
+	 * NULL */
+	json_t *taken;
 };
 
-/* Choices for one repository of a merge. @repo: its name, also allowed before paths ("name/a.c"). */
-NODISCARD int pick_choices(struct pick *p, const char *repo, const struct ws_view *v, const struct ws_store *st,
-			   struct merge_choices *out, struct err *err);
+/* Choices for one repository of a merge. @repo: its name, also allowed before paths
+ * ("name/a.c"). */
+NODISCARD int pick_choices(struct pick *p, const char *repo, const struct ws_view *v,
+			   const struct ws_store *st, struct merge_choices *out, struct err *err);
 void merge_choices_release(struct merge_choices *c);
 /* After all repositories: what was asked for and is not there. */
 NODISCARD int pick_check(const struct pick *p, struct err *err);

@@ -14,7 +14,8 @@ static bool review_left_out(const unsigned *left, size_t nr, unsigned hunk)
 	return false;
 }
 
-/* Bytes of lines @from to @to (1-based, @to not included), beginning the search at *off which stands at line *at. */
+/* Bytes of lines @from to @to (1-based, @to not included), beginning the search at *off which
+ * stands at line *at. */
 static void copy_lines(const struct buf *b, size_t *off, unsigned *at, unsigned to, struct buf *out)
 {
 	const char *p = buf_cstr(b);
@@ -27,7 +28,8 @@ static void copy_lines(const struct buf *b, size_t *off, unsigned *at, unsigned 
 	buf_append(out, p + from, *off - from);
 }
 
-void merge_take_hunks(const struct ws_patch *p, const unsigned *left, size_t nr_left, struct buf *out)
+void merge_take_hunks(const struct ws_patch *p, const unsigned *left, size_t nr_left,
+		      struct buf *out)
 {
 	size_t off = 0;
 	unsigned at = 1;
@@ -62,14 +64,15 @@ static bool open_end(const struct buf *b)
 	return b->len && b->data[b->len - 1] != '\n';
 }
 
-bool merge_take_ranges(const struct buf *old, const struct buf *new, const struct merge_range *range, size_t nr,
-		       struct buf *out)
+bool merge_take_ranges(const struct buf *old, const struct buf *new,
+		       const struct merge_range *range, size_t nr, struct buf *out)
 {
 	size_t at = 0;
 	buf_reset(out);
 	for (size_t i = 0; i < nr; i++) {
 		const struct merge_range *r = &range[i];
-		size_t from = skip_lines(old, 0, r->old_skip), mine = skip_lines(new, 0, r->new_skip);
+		size_t from = skip_lines(old, 0, r->old_skip),
+		       mine = skip_lines(new, 0, r->new_skip);
 		size_t to = from == SIZE_MAX ? from : skip_lines(old, from, r->old_lines);
 		size_t end = mine == SIZE_MAX ? mine : skip_lines(new, mine, r->new_lines);
 		if (to == SIZE_MAX || end == SIZE_MAX || from < at)
@@ -99,7 +102,8 @@ size_t merge_flags(const struct ws_change *c, const struct ws_store *st, const c
 	const char *what = watched_path(c->path, c->len);
 	if (what)
 		out[nr++] = what;
-	if (c->now.kind == WS_FILE && (c->now.mode & 0111) && !(c->was.kind == WS_FILE && (c->was.mode & 0111)))
+	if (c->now.kind == WS_FILE && (c->now.mode & 0111) &&
+	    !(c->was.kind == WS_FILE && (c->was.mode & 0111)))
 		out[nr++] = "executable";
 	if (c->now.kind == WS_FILE && (c->now.mode & 06000))
 		out[nr++] = "set-uid";

@@ -16,7 +16,8 @@
 #include "sandbox/workspace/watch.h"
 
 static const char *const hash_only_default[] = {
-	"node_modules/", "target/", ".venv/", "venv/", "__pycache__/", ".tox/", ".gradle/", ".cache/", "*.pyc",
+	"node_modules/", "target/",  ".venv/",	"venv/", "__pycache__/",
+	".tox/",	 ".gradle/", ".cache/", "*.pyc",
 };
 
 struct ws {
@@ -30,15 +31,16 @@ struct ws {
 	bool watch_off, proved_write; /* told of a write into a file that lay in the upper */
 	unsigned proofs, since_full;
 	uint64_t n; /* snapshots so far */
-	size_t touched, files; /* that differ from the base: all nodes; files of the work, without .git */
+	/* that differ from the base: all nodes; files of the work, without .git */
+	size_t touched, files;
 	struct object_id tree, under, git, git_under, attrs;
 };
 
 static void snapshot_load_rules(struct ws *w)
 {
 	ignore_free(&w->ignore);
-	w->ignore =
-		ignore_new(w->no_ignore ? -1 : w->lower_fd, (const char *const *)w->hash_only.item, w->hash_only.nr);
+	w->ignore = ignore_new(w->no_ignore ? -1 : w->lower_fd,
+			       (const char *const *)w->hash_only.item, w->hash_only.nr);
 	w->upper.ignore = w->ignore;
 }
 
@@ -79,7 +81,8 @@ void ws_free(struct ws **wp)
 	*wp = NULL;
 }
 
-void ws_set_open(struct ws *w, int (*open)(void *self, const char *which, const char *path, struct err *err),
+void ws_set_open(struct ws *w,
+		 int (*open)(void *self, const char *which, const char *path, struct err *err),
 		 void *self)
 {
 	w->upper.open = open;
@@ -88,12 +91,13 @@ void ws_set_open(struct ws *w, int (*open)(void *self, const char *which, const 
 
 /* --- trees --- */
 
-static void snapshot_add_line(struct buf *lines, char side, const struct ws_node *n, const struct ws_state *s)
+static void snapshot_add_line(struct buf *lines, char side, const struct ws_node *n,
+			      const struct ws_state *s)
 {
 	if (s->kind == WS_NONE || ws_state_plain(s))
 		return;
-	buf_printf(lines, "%c %s %o %" PRIu32 " %x %" PRIu64 " ", side, ws_kind_name((enum ws_kind)s->kind), s->mode,
-		   s->nlink, s->flags, s->size);
+	buf_printf(lines, "%c %s %o %" PRIu32 " %x %" PRIu64 " ", side,
+		   ws_kind_name((enum ws_kind)s->kind), s->mode, s->nlink, s->flags, s->size);
 	buf_append(lines, n->name, n->name_len);
 	buf_putc(lines, 0);
 }
@@ -103,8 +107,9 @@ static bool in_tree(const struct ws_state *s)
 	return (s->kind == WS_FILE || s->kind == WS_LINK) && !object_is_null(&s->oid);
 }
 
-/* One entry of a tree under construction. Files and directories sort differently ("a.b" lies between the file "a" and
- * the directory "a"), so a tree is sorted once it is known what each name is. */
+/* One entry of a tree under construction. Files and directories sort differently ("a.b" lies
+ * between the file "a" and the directory "a"), so a tree is sorted once it is known what each name
+ * is. */
 struct entry {
 	unsigned mode;
 	const struct ws_node *node;
@@ -114,11 +119,12 @@ struct entry {
 static int cmp_entry(const void *pa, const void *pb)
 {
 	const struct entry *a = pa, *b = pb;
-	return tree_cmp(a->node->name, a->node->name_len, a->mode == TREE_MODE_DIR, b->node->name, b->node->name_len,
-			b->mode == TREE_MODE_DIR);
+	return tree_cmp(a->node->name, a->node->name_len, a->mode == TREE_MODE_DIR, b->node->name,
+			b->node->name_len, b->mode == TREE_MODE_DIR);
 }
 
-static void snapshot_put_tree(const struct ws_store *st, struct entry *e, size_t nr, struct object_id *out)
+static void snapshot_put_tree(const struct ws_store *st, struct entry *e, size_t nr,
+			      struct object_id *out)
 {
 	*out = (struct object_id){ 0 };
 	if (!nr)
@@ -159,7 +165,8 @@ static void write_attrs(const struct ws_store *st, struct ws_node *d)
 		st->add(st->self, OBJECT_BLOB, buf_cstr(&lines), lines.len, &id);
 		tree_append(&tree, 0100644, "a", 1, &id);
 	}
-	/* children are sorted by bytes; as directories the tree wants them sorted with their slash */
+	/* children are sorted by bytes; as directories the tree wants them sorted with their
+	 * slash */
 	struct entry *e = mem_calloc(d->nr, sizeof(*e));
 	size_t nr = 0;
 	for (uint32_t i = 0; i < d->nr; i++)
@@ -184,7 +191,8 @@ static bool is_git(const struct ws_node *n)
 	return n->name_len == 4 && !memcmp(n->name, ".git", 4) && n->up && !n->up->up;
 }
 
-/* Trees of @d and of what is below and dirty. The depth is bounded by UPPER_DEPTH_MAX, a frame is small. */
+/* Trees of @d and of what is below and dirty. The depth is bounded by UPPER_DEPTH_MAX, a frame is
+ * small. */
 static void write_dir(const struct ws_store *st, struct ws_node *d)
 {
 	for (uint32_t i = 0; i < d->nr; i++)
@@ -235,7 +243,8 @@ static json_t *snapshot_change_of(const struct ws_node *n, struct buf *path)
 
 static int cmp_node(const void *pa, const void *pb)
 {
-	const struct ws_node *a = *(const struct ws_node *const *)pa, *b = *(const struct ws_node *const *)pb;
+	const struct ws_node *a = *(const struct ws_node *const *)pa,
+			     *b = *(const struct ws_node *const *)pb;
 	unsigned da = node_depth(a), db = node_depth(b);
 	const struct ws_node *x = a, *y = b;
 	for (; da > db; da--)
@@ -281,7 +290,8 @@ static size_t put_changes(struct ws *w, json_t *body)
 /* What a merge could bring back: no folder, and nothing that git keeps for itself. */
 static bool snapshot_is_work(const struct ws_node *n, const struct ws_state *s)
 {
-	bool file = n->base.kind == WS_FILE || n->base.kind == WS_LINK || s->kind == WS_FILE || s->kind == WS_LINK;
+	bool file = n->base.kind == WS_FILE || n->base.kind == WS_LINK || s->kind == WS_FILE ||
+		    s->kind == WS_LINK;
 	for (; file && n; n = n->up)
 		file = !is_git(n);
 	return file;
@@ -324,7 +334,8 @@ static bool told_of(const struct strv *told, struct buf *path)
 	buf_putc(path, '/');
 	for (size_t i = 1; i <= whole && !hit; i++)
 		if (path->data[i] == '/')
-			hit = ws_path_in(told, path->data, i) || ws_path_in(told, path->data, i + 1);
+			hit = ws_path_in(told, path->data, i) ||
+			      ws_path_in(told, path->data, i + 1);
 	path->len = whole;
 	path->data[whole] = 0;
 	return hit;
@@ -359,11 +370,13 @@ static json_t *watch_judge(struct ws *w, const struct strv *told)
 }
 
 /* Looks at what has to be looked at. @missed_out: paths of which the hint had not told. */
-static int snapshot_look(struct ws *w, const struct ws_how *how, bool *full_out, json_t **missed_out, struct err *err)
+static int snapshot_look(struct ws *w, const struct ws_how *how, bool *full_out,
+			 json_t **missed_out, struct err *err)
 {
 	struct strv told = STRV_INIT;
 	bool told_all = w->watch && watch_collect(w->watch, &told);
-	bool part = told_all && watch_trusted(w) && w->since_full < WATCH_AGAIN && !how->full && !how->sync;
+	bool part = told_all && watch_trusted(w) && w->since_full < WATCH_AGAIN && !how->full &&
+		    !how->sync;
 	int rc;
 	if (w->watch && !told_all)
 		watch_free(&w->watch);
@@ -385,13 +398,15 @@ static int snapshot_look(struct ws *w, const struct ws_how *how, bool *full_out,
 	return rc;
 }
 
-int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how, json_t **body_out, struct err *err)
+int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how, json_t **body_out,
+	    struct err *err)
 {
 	int64_t began = clock_mono_us();
 	struct upper *u = &w->upper;
 	u->store = *st;
 	if (how->sync) {
-		CLEANUP(fd_close) int fd = openat(w->upper_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		CLEANUP(fd_close)
+		int fd = openat(w->upper_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd < 0 || syncfs(fd) < 0)
 			return err_sys(err, "snapshot: cannot sync the upper");
 	}
@@ -403,7 +418,8 @@ int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how, j
 	}
 	bool any = w->n == 0;
 	for (size_t i = 0; i < u->nr_changed && !any; i++)
-		any = snapshot_really(u->changed[i]) || u->changed[i]->was.flags != u->changed[i]->now.flags;
+		any = snapshot_really(u->changed[i]) ||
+		      u->changed[i]->was.flags != u->changed[i]->now.flags;
 	if (!any) {
 		assert(!missed);
 		upper_settled(u);

@@ -1,20 +1,28 @@
-/* One layer of a workspace (a repository of a box, or its home) and its snapshots: from descriptors and what was known
- * to git objects and the body of a snapshot.taken event. Worker thread, one at a time per layer; commits nothing
- * itself.
+/* One layer of a workspace (a repository of a box, or its home) and its snapshots: from descriptors
+ * and what was known to git objects and the body of a snapshot.taken event. Worker thread, one at a
+ * time per layer; commits nothing itself.
  *
- * What a snapshot says (DESIGN.md 4, 6): every path that differs from the base, and no other.
- * 1. tree: git tree of these paths as they are now; under: git tree of the same paths as the base has them. A path in
- *    under and not in tree was removed, one in tree and not in under was added. So the bytes on both sides of every
- *    difference are in the session file and a snapshot costs what changed, whether the base has been hashed or not.
- * 2. git, git_under: the same for the workspace's own .git, apart, so that no export meets it; each is a tree with the
+ * What a snapshot says (DESIGN.md 4, 6): every path that differs from the base, and no other. 1.
+ * tree: git tree of these paths as they are now; under: git tree of the same paths as the base has
+ * them. A path in
+ *    under and not in tree was removed, one in tree and not in under was added. So the bytes on
+ *    both sides of every
+ *    difference are in the session file and a snapshot costs what changed, whether the base has
+ *    been hashed or not.
+ * 2. git, git_under: the same for the workspace's own .git, apart, so that no export meets it; each
+ * is a tree with the
  *    one entry ".git".
- * 3. attrs: what git cannot say. A tree shaped like the workspace: blob "a" speaks of the entries of the directory,
+ * 3. attrs: what git cannot say. A tree shaped like the workspace: blob "a" speaks of the entries
+ * of the directory,
  *    tree "d" + NAME of the directory NAME. The blob is records, sorted by name, each ended by NUL:
- *    SIDE SP KIND SP MODE SP LINKS SP FLAGS SP SIZE SP NAME; SIDE n (now) or b (base), KIND a word of state.h, MODE
- * octal, FLAGS hexadecimal (enum ws_flags), SIZE decimal. There is one for each side of a differing path that is a
- *    directory, FIFO, socket or device, that has another mode than 0644 or 0755, more than one link, or a flag.
- * 4. An absent field is an empty tree. A file that is hash only is in the trees by name; its blob is not held.
- * 5. changes: against the snapshot before, in order of path. */
+ *    SIDE SP KIND SP MODE SP LINKS SP FLAGS SP SIZE SP NAME; SIDE n (now) or b (base), KIND a word
+ *    of state.h, MODE
+ * octal, FLAGS hexadecimal (enum ws_flags), SIZE decimal. There is one for each side of a differing
+ * path that is a
+ *    directory, FIFO, socket or device, that has another mode than 0644 or 0755, more than one
+ *    link, or a flag.
+ * 4. An absent field is an empty tree. A file that is hash only is in the trees by name; its blob
+ * is not held. 5. changes: against the snapshot before, in order of path. */
 #ifndef SANDBOX_WORKSPACE_SNAPSHOT_H
 #define SANDBOX_WORKSPACE_SNAPSHOT_H
 
@@ -24,47 +32,56 @@
 struct ws;
 
 struct ws_opts {
-	const char *name;	      /* of the layer; "" is /workspace itself */
-	bool copy;		      /* the upper is a copy of the whole lower (profile reduced) */
-	bool again;		      /* a copy that a box may have worked in before: it goes on where it was */
-	uint64_t keep_max;	      /* 0: 16 MiB */
-	const char *const *hash_only; /* patterns as in .gitignore; NULL: node_modules, target and their like */
+	const char *name; /* of the layer; "" is /workspace itself */
+	bool copy;	  /* the upper is a copy of the whole lower (profile reduced) */
+	/* a copy that a box may have worked in before: it goes on where it was */
+	bool again;
+	uint64_t keep_max; /* 0: 16 MiB */
+	/* patterns as in .gitignore; NULL: node_modules, target and their like */
+	const char *const *hash_only;
 	size_t nr_hash_only;
 	bool no_ignore; /* keep the bytes of what the base ignores as well */
 	bool no_hint;	/* never watch for changes: always walk everything */
 };
 
-/* Takes both descriptors (roots of upper and lower; lower may be -1). For a copy that is new, what the upper holds at the
- * first ws_take is taken for the same as the lower. */
+/* Takes both descriptors (roots of upper and lower; lower may be -1). For a copy that is new, what
+ * the upper holds at the first ws_take is taken for the same as the lower. */
 struct ws *ws_new(const struct ws_opts *o, int upper_fd, int lower_fd);
 void ws_free(struct ws **w);
 /* @open opens what our uid may not (which: "upper" or "lower"); see struct upper. */
-void ws_set_open(struct ws *w, int (*open)(void *self, const char *which, const char *path, struct err *err),
+void ws_set_open(struct ws *w,
+		 int (*open)(void *self, const char *which, const char *path, struct err *err),
 		 void *self);
 
 struct ws_how {
 	const char *why; /* "action", "open", ...: goes into the body */
 	const struct strv
-		*told; /* look only there (upper_walk_only); NULL: everything, or where the change hint says */
-	bool full;     /* whatever the hint says: everything */
-	bool sync;     /* processes are alive (frozen): syncfs first, so that stores through mappings show */
+		/* look only there (upper_walk_only); NULL: everything, or where the change hint
+		 * says */
+		*told;
+	bool full; /* whatever the hint says: everything */
+	/* processes are alive (frozen): syncfs first, so that stores through mappings show */
+	bool sync;
 };
-/* Looks at the files. 1: *body_out is the event's body (owned by the caller; the caller adds prev, by, shared, alive)
- * and what it names has been added to @st. 0: nothing has changed since the last one. -1: failure; what was found is
- * told by the next call that succeeds. The first call always gives a body. */
-NODISCARD int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how, json_t **body_out,
-		      struct err *err);
+/* Looks at the files. 1: *body_out is the event's body (owned by the caller; the caller adds prev,
+ * by, shared, alive) and what it names has been added to @st. 0: nothing has changed since the last
+ * one. -1: failure; what was found is told by the next call that succeeds. The first call always
+ * gives a body. */
+NODISCARD int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how,
+		      json_t **body_out, struct err *err);
 
 /* H over tree, under, git and attrs of the last snapshot: what an approval can be bound to. */
 void ws_fingerprint(const struct ws *w, struct hash *out);
-/* Does the last snapshot have a different state for @path than the base? Loop thread only between calls of ws_take. */
+/* Does the last snapshot have a different state for @path than the base? Loop thread only between
+ * calls of ws_take. */
 bool ws_touched(const struct ws *w, const char *path, size_t len);
 
 struct ws_stats {
-	size_t nodes;	  /* known paths */
-	size_t touched;	  /* that differ from the base */
-	size_t looked;	  /* entries looked at by the last ws_take */
-	const char *hint; /* "none" (nothing to gain yet), "on trial", "trusted", "off" (not to be had, or it missed
+	size_t nodes;	/* known paths */
+	size_t touched; /* that differ from the base */
+	size_t looked;	/* entries looked at by the last ws_take */
+	const char *
+		hint; /* "none" (nothing to gain yet), "on trial", "trusted", "off" (not to be had, or it missed
 			     something) */
 };
 void ws_stats(const struct ws *w, struct ws_stats *out);

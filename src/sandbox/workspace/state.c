@@ -4,7 +4,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-static const char *const kind_name[] = { "none", "file", "link", "dir", "fifo", "socket", "chr", "blk" };
+static const char *const kind_name[] = { "none", "file",   "link", "dir",
+					 "fifo", "socket", "chr",  "blk" };
 
 enum ws_kind ws_kind_of(unsigned st_mode)
 {
@@ -62,7 +63,10 @@ char ws_state_op(const struct ws_state *was, const struct ws_state *now)
 		return 'D';
 	if (was->kind != now->kind)
 		return 'T';
-	return memcmp(&was->oid, &now->oid, sizeof(was->oid)) == 0 && !((was->flags | now->flags) & WS_UNREADABLE) ? 'm' : 'M';
+	return memcmp(&was->oid, &now->oid, sizeof(was->oid)) == 0 &&
+			       !((was->flags | now->flags) & WS_UNREADABLE)
+		       ? 'm'
+		       : 'M';
 }
 
 unsigned ws_git_mode(const struct ws_state *s)
@@ -115,12 +119,14 @@ bool ws_path_in(const struct strv *sorted, const char *path, size_t len)
 	return false;
 }
 
-/* ".git", its 8.3 short name, and either with the trailing dots and blanks that some file systems drop. */
+/* ".git", its 8.3 short name, and either with the trailing dots and blanks that some file systems
+ * drop. */
 static bool component_is_git(const char *s, size_t len)
 {
 	while (len && (s[len - 1] == '.' || s[len - 1] == ' '))
 		len--;
-	return (len == 4 && !strncasecmp(s, ".git", 4)) || (len == 5 && !strncasecmp(s, "git~1", 5)) ||
+	return (len == 4 && !strncasecmp(s, ".git", 4)) ||
+	       (len == 5 && !strncasecmp(s, "git~1", 5)) ||
 	       (len > 5 && !strncasecmp(s, ".git:", 5));
 }
 

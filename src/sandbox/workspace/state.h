@@ -10,7 +10,8 @@ enum ws_kind { WS_NONE, WS_FILE, WS_LINK, WS_DIR, WS_FIFO, WS_SOCK, WS_CHR, WS_B
 enum ws_flags {
 	WS_HASH_ONLY = 1 << 0,	/* mode, size and name are known, the bytes are not kept */
 	WS_UNREADABLE = 1 << 1, /* listed, but could not be read; oid is null */
-	WS_TORN = 1 << 2,	/* it was being written while it was read: a state that may never have stood on disk */
+	/* it was being written while it was read: a state that may never have stood on disk */
+	WS_TORN = 1 << 2,
 };
 
 struct ws_state {
@@ -23,36 +24,44 @@ struct ws_state {
 };
 
 enum ws_kind ws_kind_of(unsigned st_mode);
-const char *ws_kind_name(enum ws_kind k); /* "none" "file" "link" "dir" "fifo" "socket" "chr" "blk" */
+/* "none" "file" "link" "dir" "fifo" "socket" "chr" "blk" */
+const char *ws_kind_name(enum ws_kind k);
 bool ws_kind_find(const char *name, enum ws_kind *out);
 
-/* The same as far as anybody can see (link counts and torn reads are not a difference; an unreadable file equals
- * nothing). */
+/* The same as far as anybody can see (link counts and torn reads are not a difference; an
+ * unreadable file equals nothing). */
 bool ws_state_eq(const struct ws_state *a, const struct ws_state *b);
-/* What made @now of @was: 'A' added, 'D' removed, 'T' another kind, 'M' other content, 'm' another mode alone. */
+/* What made @now of @was: 'A' added, 'D' removed, 'T' another kind, 'M' other content, 'm' another
+ * mode alone. */
 char ws_state_op(const struct ws_state *was, const struct ws_state *now);
-/* Git's mode of a file, link or directory: 0100644, 0100755, 0120000, 040000; 0 for what git cannot say. */
+/* Git's mode of a file, link or directory: 0100644, 0100755, 0120000, 040000; 0 for what git cannot
+ * say. */
 unsigned ws_git_mode(const struct ws_state *s);
 /* True if a git tree alone says all there is (no attrs line is needed). Files and links only. */
 bool ws_state_plain(const struct ws_state *s);
 
-/* Where objects go and come from: a session file, a list in memory in tests, the user's repository. */
+/* Where objects go and come from: a session file, a list in memory in tests, the user's
+ * repository. */
 struct ws_store {
 	/* Keeps the bytes; fills @id_out. Cannot fail. */
-	void (*add)(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out);
+	void (*add)(void *self, enum object_type type, const void *bytes, size_t len,
+		    struct object_id *id_out);
 	/* Fills @out (reset first). ERR_NOENT: not held. */
-	int (*get)(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out,
-		   struct err *err);
+	int (*get)(void *self, const struct object_id *id, enum object_type *type_out,
+		   struct buf *out, struct err *err);
 	void *self;
 };
 
-/* Paths are bytes, relative, components parted by '/': git's order of trees compares a directory as "name/". */
+/* Paths are bytes, relative, components parted by '/': git's order of trees compares a directory as
+ * "name/". */
 int ws_path_cmp(const char *a, size_t a_len, const char *b, size_t b_len); /* plain bytes */
-bool ws_path_in(const struct strv *sorted, const char *path, size_t len); /* sorted by ws_path_cmp */
-/* True if a component is git's administrative name in any spelling that a file system could confuse with it. */
+/* sorted by ws_path_cmp */
+bool ws_path_in(const struct strv *sorted, const char *path, size_t len);
+/* True if a component is git's administrative name in any spelling that a file system could confuse
+ * with it. */
 bool ws_path_is_git(const char *path, size_t len);
-/* True if a component is the directory in which another version control system keeps its own files: they name programs
- * that the user's next command runs. */
+/* True if a component is the directory in which another version control system keeps its own files:
+ * they name programs that the user's next command runs. */
 bool ws_path_is_vcs(const char *path, size_t len);
 
 #endif

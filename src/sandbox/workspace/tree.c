@@ -17,7 +17,8 @@ int tree_cmp(const char *a, size_t a_len, bool a_dir, const char *b, size_t b_le
 	return x - y;
 }
 
-void tree_append(struct buf *tree, unsigned mode, const char *name, size_t len, const struct object_id *oid)
+void tree_append(struct buf *tree, unsigned mode, const char *name, size_t len,
+		 const struct object_id *oid)
 {
 	buf_printf(tree, "%o ", mode);
 	buf_append(tree, name, len);
@@ -41,7 +42,8 @@ static bool parse_mode(const char *p, size_t len, size_t *used, unsigned *mode)
 	return i > 0 && i < len && p[i] == ' ';
 }
 
-static int parse_entry(const char *bytes, size_t len, size_t *pos, struct tree_entry *e, struct err *err)
+static int parse_entry(const char *bytes, size_t len, size_t *pos, struct tree_entry *e,
+		       struct err *err)
 {
 	size_t at = *pos, used;
 	struct tree_entry n;
@@ -72,21 +74,24 @@ int tree_next(const char *bytes, size_t len, size_t *pos, struct tree_entry *e, 
 	struct tree_entry next;
 	if (parse_entry(bytes, len, pos, &next, err) < 0)
 		return -1;
-	if (*pos < len) { /* order is judged against the entry behind, so that no state is kept between calls */
+	/* order is judged against the entry behind, so that no state is kept between calls */
+	if (*pos < len) {
 		size_t after = *pos;
 		struct tree_entry n2;
 		if (parse_entry(bytes, len, &after, &n2, err) < 0)
 			return -1;
-		bool same = next.name_len == n2.name_len && !memcmp(next.name, n2.name, n2.name_len);
-		if (same || tree_cmp(next.name, next.name_len, next.mode == TREE_MODE_DIR, n2.name, n2.name_len,
-				     n2.mode == TREE_MODE_DIR) >= 0)
+		bool same =
+			next.name_len == n2.name_len && !memcmp(next.name, n2.name, n2.name_len);
+		if (same || tree_cmp(next.name, next.name_len, next.mode == TREE_MODE_DIR, n2.name,
+				     n2.name_len, n2.mode == TREE_MODE_DIR) >= 0)
 			return bad_tree(err, at, "entries out of order");
 	}
 	*e = next;
 	return 1;
 }
 
-static int load_tree(const struct ws_store *st, const struct object_id *id, struct buf *out, struct err *err)
+static int load_tree(const struct ws_store *st, const struct object_id *id, struct buf *out,
+		     struct err *err)
 {
 	buf_reset(out);
 	if (!id || object_is_null(id))
@@ -103,7 +108,8 @@ static int load_tree(const struct ws_store *st, const struct object_id *id, stru
 
 static int cmp_edit(const void *pa, const void *pb)
 {
-	const struct tree_edit *a = *(const struct tree_edit *const *)pa, *b = *(const struct tree_edit *const *)pb;
+	const struct tree_edit *a = *(const struct tree_edit *const *)pa,
+			       *b = *(const struct tree_edit *const *)pb;
 	int c = ws_path_cmp(a->path, a->len, b->path, b->len);
 	return c ? c : (a > b) - (a < b);
 }
@@ -133,7 +139,8 @@ static size_t make_groups(struct tree_edit **edits, size_t nr, size_t skip, stru
 		const char *slash = memchr(p, '/', len);
 		size_t n = slash ? (size_t)(slash - p) : len;
 		struct group *last = NULL;
-		/* "a", "a.b" and "a/c" sort in this order, so a name's edits need not stand together */
+		/* "a", "a.b" and "a/c" sort in this order, so a name's edits need not stand
+		 * together */
 		for (size_t k = ng; k-- > 0 && g[k].len >= n && !memcmp(g[k].name, p, n);)
 			if (g[k].len == n) {
 				last = &g[k];
@@ -168,21 +175,24 @@ struct out_entry {
 static int cmp_out(const void *pa, const void *pb)
 {
 	const struct out_entry *a = pa, *b = pb;
-	return tree_cmp(a->name, a->len, a->mode == TREE_MODE_DIR, b->name, b->len, b->mode == TREE_MODE_DIR);
+	return tree_cmp(a->name, a->len, a->mode == TREE_MODE_DIR, b->name, b->len,
+			b->mode == TREE_MODE_DIR);
 }
 
-static int edit_dir(const struct ws_store *st, const struct object_id *root, struct tree_edit **edits, size_t nr,
-		    size_t skip, unsigned depth, struct object_id *out, bool *empty_out, struct err *err);
+static int edit_dir(const struct ws_store *st, const struct object_id *root,
+		    struct tree_edit **edits, size_t nr, size_t skip, unsigned depth,
+		    struct object_id *out, bool *empty_out, struct err *err);
 
-static const struct group *find_group(const struct group *g, size_t ng, const char *name, size_t len)
+static const struct group *find_group(const struct group *g, size_t ng, const char *name,
+				      size_t len)
 {
 	struct group key = { .name = name, .len = len };
 	return ng ? bsearch(&key, g, ng, sizeof(*g), cmp_group) : NULL;
 }
 
 /* What stands at @g's name afterwards; mode 0 = nothing. */
-static int edit_name(const struct ws_store *st, const struct group *g, const struct tree_entry *was, size_t skip,
-		     unsigned depth, struct out_entry *o, struct err *err)
+static int edit_name(const struct ws_store *st, const struct group *g, const struct tree_entry *was,
+		     size_t skip, unsigned depth, struct out_entry *o, struct err *err)
 {
 	*o = (struct out_entry){ .name = g->name, .len = g->len };
 	struct object_id sub = { 0 };
@@ -205,17 +215,20 @@ static int edit_name(const struct ws_store *st, const struct group *g, const str
 		any |= g->below[i]->mode != 0;
 	if (!any && !sub_dir)
 		return 0; /* removals below what is no directory (any more) */
-	if (edit_dir(st, &sub, g->below, g->nr_below, skip + g->len + 1, depth + 1, &o->oid, &empty, err) < 0)
+	if (edit_dir(st, &sub, g->below, g->nr_below, skip + g->len + 1, depth + 1, &o->oid, &empty,
+		     err) < 0)
 		return -1;
 	o->mode = empty ? 0 : TREE_MODE_DIR;
 	return 0;
 }
 
-static int edit_dir(const struct ws_store *st, const struct object_id *root, struct tree_edit **edits, size_t nr,
-		    size_t skip, unsigned depth, struct object_id *out, bool *empty_out, struct err *err)
+static int edit_dir(const struct ws_store *st, const struct object_id *root,
+		    struct tree_edit **edits, size_t nr, size_t skip, unsigned depth,
+		    struct object_id *out, bool *empty_out, struct err *err)
 {
 	if (depth > TREE_DEPTH_MAX)
-		return err_set(err, ERR_FULL, "a path is deeper than %d directories", TREE_DEPTH_MAX);
+		return err_set(err, ERR_FULL, "a path is deeper than %d directories",
+			       TREE_DEPTH_MAX);
 	CLEANUP(buf_release) struct buf old = BUF_INIT;
 	if (load_tree(st, root, &old, err) < 0)
 		return -1;
@@ -256,8 +269,8 @@ static int edit_dir(const struct ws_store *st, const struct object_id *root, str
 	return 0;
 }
 
-int tree_edit(const struct ws_store *st, const struct object_id *root, struct tree_edit *edits, size_t nr,
-	      struct object_id *out, struct err *err)
+int tree_edit(const struct ws_store *st, const struct object_id *root, struct tree_edit *edits,
+	      size_t nr, struct object_id *out, struct err *err)
 {
 	CLEANUP(free_ptr) struct tree_edit **list = mem_calloc(nr, sizeof(struct tree_edit *));
 	for (size_t i = 0; i < nr; i++)
@@ -270,8 +283,8 @@ int tree_edit(const struct ws_store *st, const struct object_id *root, struct tr
 
 /* --- find and walk --- */
 
-int tree_find(const struct ws_store *st, const struct object_id *root, const char *path, size_t len, unsigned *mode_out,
-	      struct object_id *oid_out, struct err *err)
+int tree_find(const struct ws_store *st, const struct object_id *root, const char *path, size_t len,
+	      unsigned *mode_out, struct object_id *oid_out, struct err *err)
 {
 	struct object_id at = *root;
 	unsigned mode = TREE_MODE_DIR;
@@ -306,8 +319,8 @@ struct level {
 	struct object_id oid;
 };
 
-int tree_each(const struct ws_store *st, const struct object_id *root, bool dirs, tree_each_fn *fn, void *self,
-	      struct err *err)
+int tree_each(const struct ws_store *st, const struct object_id *root, bool dirs, tree_each_fn *fn,
+	      void *self, struct err *err)
 {
 	struct level *s = NULL;
 	size_t nr = 0, cap = 0;
@@ -323,7 +336,8 @@ int tree_each(const struct ws_store *st, const struct object_id *root, bool dirs
 		if (got < 0) {
 			rc = -1;
 		} else if (got == 0) {
-			if (dirs && nr > 1 && !fn(self, buf_cstr(&path), path.len, TREE_MODE_DIR, &l->oid, err))
+			if (dirs && nr > 1 &&
+			    !fn(self, buf_cstr(&path), path.len, TREE_MODE_DIR, &l->oid, err))
 				rc = -1;
 			buf_release(&l->bytes);
 			nr--;
@@ -332,9 +346,11 @@ int tree_each(const struct ws_store *st, const struct object_id *root, bool dirs
 				buf_putc(&path, '/');
 			buf_append(&path, e.name, e.name_len);
 			if (e.mode != TREE_MODE_DIR) {
-				rc = fn(self, buf_cstr(&path), path.len, e.mode, &e.oid, err) ? 0 : -1;
+				rc = fn(self, buf_cstr(&path), path.len, e.mode, &e.oid, err) ? 0
+											      : -1;
 			} else if (nr > TREE_DEPTH_MAX) {
-				rc = err_set(err, ERR_FULL, "a tree is deeper than %d directories", TREE_DEPTH_MAX);
+				rc = err_set(err, ERR_FULL, "a tree is deeper than %d directories",
+					     TREE_DEPTH_MAX);
 			} else {
 				GROW(s, nr, cap);
 				s[nr] = (struct level){ .oid = e.oid, .path_len = path.len };
@@ -358,9 +374,11 @@ struct differ {
 	unsigned depth;
 };
 
-static int diff_dirs(struct differ *d, const struct object_id *a, const struct object_id *b, struct err *err);
+static int diff_dirs(struct differ *d, const struct object_id *a, const struct object_id *b,
+		     struct err *err);
 
-static int diff_entry(struct differ *d, const struct tree_entry *a, const struct tree_entry *b, struct err *err)
+static int diff_entry(struct differ *d, const struct tree_entry *a, const struct tree_entry *b,
+		      struct err *err)
 {
 	static const struct object_id none;
 	if (a && b && a->mode == b->mode && !memcmp(&a->oid, &b->oid, sizeof(a->oid)))
@@ -374,7 +392,8 @@ static int diff_entry(struct differ *d, const struct tree_entry *a, const struct
 	int rc = 0;
 	if ((a && !a_dir) || (b && !b_dir))
 		rc = d->fn(d->self, buf_cstr(&d->path), d->path.len, a && !a_dir ? a->mode : 0,
-			   a && !a_dir ? &a->oid : &none, b && !b_dir ? b->mode : 0, b && !b_dir ? &b->oid : &none, err)
+			   a && !a_dir ? &a->oid : &none, b && !b_dir ? b->mode : 0,
+			   b && !b_dir ? &b->oid : &none, err)
 			     ? 0
 			     : -1;
 	if (rc == 0 && (a_dir || b_dir))
@@ -383,10 +402,12 @@ static int diff_entry(struct differ *d, const struct tree_entry *a, const struct
 	return rc;
 }
 
-static int diff_dirs(struct differ *d, const struct object_id *a, const struct object_id *b, struct err *err)
+static int diff_dirs(struct differ *d, const struct object_id *a, const struct object_id *b,
+		     struct err *err)
 {
 	if (++d->depth > TREE_DEPTH_MAX)
-		return err_set(err, ERR_FULL, "a tree is deeper than %d directories", TREE_DEPTH_MAX);
+		return err_set(err, ERR_FULL, "a tree is deeper than %d directories",
+			       TREE_DEPTH_MAX);
 	CLEANUP(buf_release) struct buf x = BUF_INIT;
 	CLEANUP(buf_release) struct buf y = BUF_INIT;
 	if (load_tree(d->st, a, &x, err) < 0 || load_tree(d->st, b, &y, err) < 0)
@@ -398,8 +419,8 @@ static int diff_dirs(struct differ *d, const struct object_id *a, const struct o
 	while (gx >= 0 && gy >= 0 && (gx || gy)) {
 		int c = !gx   ? 1
 			: !gy ? -1
-			      : tree_cmp(ex.name, ex.name_len, ex.mode == TREE_MODE_DIR, ey.name, ey.name_len,
-					 ey.mode == TREE_MODE_DIR);
+			      : tree_cmp(ex.name, ex.name_len, ex.mode == TREE_MODE_DIR, ey.name,
+					 ey.name_len, ey.mode == TREE_MODE_DIR);
 		if (diff_entry(d, c <= 0 ? &ex : NULL, c >= 0 ? &ey : NULL, err) < 0)
 			return -1;
 		if (c <= 0)
@@ -411,8 +432,8 @@ static int diff_dirs(struct differ *d, const struct object_id *a, const struct o
 	return gx < 0 || gy < 0 ? -1 : 0;
 }
 
-int tree_diff(const struct ws_store *st, const struct object_id *a, const struct object_id *b, tree_diff_fn *fn,
-	      void *self, struct err *err)
+int tree_diff(const struct ws_store *st, const struct object_id *a, const struct object_id *b,
+	      tree_diff_fn *fn, void *self, struct err *err)
 {
 	struct differ d = { .st = st, .fn = fn, .self = self };
 	int rc = diff_dirs(&d, a, b, err);

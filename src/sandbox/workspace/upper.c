@@ -22,9 +22,12 @@ enum { RACY_NS = 20000000, WAIT_SIZE = 1 << 20 };
 
 void upper_init(struct upper *u)
 {
-	*u = (struct upper){ .upper_fd = -1, .lower_fd = -1, .keep_max = 16 << 20, .removed_max = 64 << 20 };
+	*u = (struct upper){
+		.upper_fd = -1, .lower_fd = -1, .keep_max = 16 << 20, .removed_max = 64 << 20
+	};
 	u->root = node_new(NULL, "", 0);
-	u->root->base = u->root->now = (struct ws_state){ .kind = WS_DIR, .mode = 0755, .nlink = 1 };
+	u->root->base = u->root->now =
+		(struct ws_state){ .kind = WS_DIR, .mode = 0755, .nlink = 1 };
 	u->root->base_known = u->root->in_upper = true;
 }
 
@@ -46,13 +49,14 @@ static struct ws_stamp stamp_of(const struct stat *st)
 				  .mode = st->st_mode,
 				  .nlink = (uint32_t)st->st_nlink,
 				  .mtime_ns = st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
-				  .ctime_ns = st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec };
+				  .ctime_ns =
+					  st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec };
 }
 
 static bool stamp_eq(const struct ws_stamp *a, const struct ws_stamp *b)
 {
-	return a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns &&
-	       a->mode == b->mode && a->nlink == b->nlink;
+	return a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns &&
+	       a->ctime_ns == b->ctime_ns && a->mode == b->mode && a->nlink == b->nlink;
 }
 
 static int64_t wall_ns(void)
@@ -62,7 +66,8 @@ static int64_t wall_ns(void)
 	return t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Clocks of file systems tick in milliseconds: a second write within the tick leaves no trace in the stamp. */
+/* Clocks of file systems tick in milliseconds: a second write within the tick leaves no trace in
+ * the stamp. */
 static bool too_fresh(const struct stat *st)
 {
 	return st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec > wall_ns() - RACY_NS;
@@ -82,7 +87,8 @@ static void name_left_out(const struct ws_node *n, struct strv *list)
 	strv_push_bytes(list, buf_cstr(&path), path.len < NAMED_BYTES ? path.len : NAMED_BYTES);
 }
 
-static int look_dir(struct walk *w, struct ws_node *n, const struct stat *st, bool deep, struct err *err)
+static int look_dir(struct walk *w, struct ws_node *n, const struct stat *st, bool deep,
+		    struct err *err)
 {
 	bool was_dir = n->in_upper && S_ISDIR(n->stamp.mode);
 	if (n->in_upper && !was_dir && walk_vanish(w, n, err) < 0)
@@ -96,7 +102,8 @@ static int look_dir(struct walk *w, struct ws_node *n, const struct stat *st, bo
 	}
 	walk_set_now(w->u, n, &s);
 	if (!was_dir)
-		n->stamp = (struct ws_stamp){ .mode = st->st_mode }; /* so that its own attributes are read */
+		/* so that its own attributes are read */
+		n->stamp = (struct ws_stamp){ .mode = st->st_mode };
 	if (!(s.flags & WS_UNREADABLE) && (deep || !was_dir)) {
 		GROW(w->todo, w->nr, w->cap);
 		w->todo[w->nr++] = (struct item){ .node = n, .deep = true };
@@ -148,7 +155,8 @@ static int look_other(struct walk *w, struct ws_node *n, struct stat *st, struct
 	bool fresh = !n->base_known || n->lazy;
 	walk_learn_lazy(w, n);
 	walk_learn_base(w, n);
-	n->rewritten = n->in_upper && S_ISREG(st->st_mode) && S_ISREG(n->stamp.mode) && n->stamp.ino == st->st_ino;
+	n->rewritten = n->in_upper && S_ISREG(st->st_mode) && S_ISREG(n->stamp.mode) &&
+		       n->stamp.ino == st->st_ino;
 	n->in_upper = true;
 	n->opaque = false;
 	n->stamp = stamp_of(st);
@@ -159,17 +167,20 @@ static int look_other(struct walk *w, struct ws_node *n, struct stat *st, struct
 	return 0;
 }
 
-static bool stat_entry(struct walk *w, const struct walk_dent *d, struct ws_node *dir, struct stat *st)
+static bool stat_entry(struct walk *w, const struct walk_dent *d, struct ws_node *dir,
+		       struct stat *st)
 {
 	if (fstatat(w->upper_dir, d->name, st, AT_SYMLINK_NOFOLLOW) == 0)
 		return true;
 	if (errno != EACCES)
 		return false;
-	/* A directory that may be listed but not entered: what can be opened for us is, the rest is known by its type.
+	/* A directory that may be listed but not entered: what can be opened for us is, the rest is
+	 * known by its type.
 	 */
 	struct ws_node *tmp = node_new(NULL, d->name, strlen(d->name));
 	tmp->up = dir;
-	CLEANUP(fd_close) int fd = d->type == DT_REG || d->type == DT_DIR ? walk_open(w, "upper", tmp) : -1;
+	CLEANUP(fd_close)
+	int fd = d->type == DT_REG || d->type == DT_DIR ? walk_open(w, "upper", tmp) : -1;
 	free(tmp);
 	if (fd >= 0 && fstat(fd, st) == 0)
 		return true;
@@ -180,14 +191,17 @@ static bool stat_entry(struct walk *w, const struct walk_dent *d, struct ws_node
 	return d->type != DT_UNKNOWN;
 }
 
-static int look_entry(struct walk *w, int dir, const struct walk_dent *d, void *arg, struct err *err)
+static int look_entry(struct walk *w, int dir, const struct walk_dent *d, void *arg,
+		      struct err *err)
 {
 	(void)dir;
 	bool deep = *(const bool *)arg;
 	struct stat st;
 	if (++w->u->looked % CLOCK_EVERY == 0 && clock_awake_us() > w->until_us)
-		return err_set(err, ERR_TIMEOUT, "looking at the files stopped after %d s, at %zu entries; keep large trees out of the workspace",
-			       UPPER_WALK_S, w->u->looked);
+		return err_set(
+			err, ERR_TIMEOUT,
+			"looking at the files stopped after %d s, at %zu entries; keep large trees out of the workspace",
+			UPPER_WALK_S, w->u->looked);
 	if (!stat_entry(w, d, w->dir, &st))
 		return 0; /* gone again */
 	size_t len = strlen(d->name);
@@ -205,7 +219,8 @@ static int look_entry(struct walk *w, int dir, const struct walk_dent *d, void *
 		n->now = n->base;
 		n->lazy = !S_ISDIR(st.st_mode);
 		n->base_known = n->in_upper = true;
-		n->stamp = S_ISDIR(st.st_mode) ? (struct ws_stamp){ .mode = st.st_mode } : stamp_of(&st);
+		n->stamp = S_ISDIR(st.st_mode) ? (struct ws_stamp){ .mode = st.st_mode }
+					       : stamp_of(&st);
 	} else if (fresh && w->u->copy) {
 		n->base_known = true;
 	}
@@ -224,7 +239,8 @@ static int look_entry(struct walk *w, int dir, const struct walk_dent *d, void *
 		/* a directory of the base may stand here: it must be known before it is hidden */
 		struct stat low;
 		int ld = walk_lower_dir(w);
-		if (ld >= 0 && fstatat(ld, n->name, &low, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(low.st_mode))
+		if (ld >= 0 && fstatat(ld, n->name, &low, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISDIR(low.st_mode))
 			walk_learn_base(w, n);
 	}
 	return look_other(w, n, &st, err);
@@ -243,7 +259,8 @@ static bool has_opaque(int fd)
 static int open_upper_dir(struct walk *w, struct ws_node *d)
 {
 	node_path(d, &w->path);
-	int fd = beneath_open(w->u->upper_fd, buf_cstr(&w->path), w->path.len, O_RDONLY | O_DIRECTORY);
+	int fd = beneath_open(w->u->upper_fd, buf_cstr(&w->path), w->path.len,
+			      O_RDONLY | O_DIRECTORY);
 	return fd < 0 && (errno == EACCES || errno == EPERM) ? walk_open(w, "upper", d) : fd;
 }
 
@@ -256,7 +273,8 @@ static int look_at_dir(struct walk *w, struct ws_node *d, bool deep, struct err 
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		if (errno == ENOENT || errno == ENOTDIR ||
 		    errno == ELOOP) /* gone, or its parent will tell what it is now */
-			return d->up ? walk_vanish(w, d, err) : err_sys(err, "cannot open the workspace's files");
+			return d->up ? walk_vanish(w, d, err)
+				     : err_sys(err, "cannot open the workspace's files");
 		struct ws_state s = d->now;
 		s.flags = WS_UNREADABLE;
 		walk_set_now(w->u, d, &s);
@@ -312,7 +330,8 @@ static void upper_begin(struct walk *w, struct upper *u)
 	strv_release(&u->unlisted);
 	strv_release(&u->deep);
 	strv_release(&u->unread);
-	w->until_us = u->until_us ? u->until_us : clock_awake_us() + (int64_t)UPPER_WALK_S * 1000000;
+	w->until_us =
+		u->until_us ? u->until_us : clock_awake_us() + (int64_t)UPPER_WALK_S * 1000000;
 }
 
 static void upper_add(struct walk *w, struct ws_node *n, bool deep)
@@ -365,14 +384,17 @@ static int look_name(struct walk *w, const char *name, size_t len, bool deep, st
 	return n && n->in_upper ? walk_vanish(w, n, err) : 0;
 }
 
-/* The entries of @told from @from on that lie in the same directory. Returns the first that does not. */
-static size_t look_names(struct walk *w, const struct strv *told, size_t from, int *rc, struct err *err)
+/* The entries of @told from @from on that lie in the same directory. Returns the first that does
+ * not. */
+static size_t look_names(struct walk *w, const struct strv *told, size_t from, int *rc,
+			 struct err *err)
 {
 	const char *first = told->item[from];
 	size_t len = told->len[from];
 	bool deep = len && first[len - 1] == '/';
 	const char *slash = memrchr(first, '/', len - deep);
-	size_t dir_len = slash ? (size_t)(slash - first) : 0, skip = slash ? dir_len + 1 : 0, i = from;
+	size_t dir_len = slash ? (size_t)(slash - first) : 0, skip = slash ? dir_len + 1 : 0,
+	       i = from;
 	struct ws_node *d = node_find(w->u->root, first, dir_len);
 	bool known = d && d->in_upper && (!d->up || S_ISDIR(d->stamp.mode));
 	CLEANUP(fd_close) int fd = known ? open_upper_dir(w, d) : -1;
@@ -386,7 +408,8 @@ static size_t look_names(struct walk *w, const struct strv *told, size_t from, i
 		n -= deep;
 		if (n <= skip || memcmp(p, first, skip) != 0 || memchr(p + skip, '/', n - skip))
 			break;
-		if (fd >= 0) /* else its directory has gone or come: told of by that one's own entry */
+		/* else its directory has gone or come: told of by that one's own entry */
+		if (fd >= 0)
 			*rc = look_name(w, p + skip, n - skip, deep, err);
 	}
 	fd_close(&w->lower_dir);

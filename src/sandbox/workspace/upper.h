@@ -1,11 +1,11 @@
-/* Looking at what a box has written: the walk of an overlay's upper (or, in the profile reduced, of the whole copy), as
- * changes of nodes. Private to the workspace; worker thread.
+/* Looking at what a box has written: the walk of an overlay's upper (or, in the profile reduced, of
+ * the whole copy), as changes of nodes. Private to the workspace; worker thread.
  *
- * Entries whose stamp (inode, size, times, mode) is as before cost one stat. Names, types and contents are the box's
- * choice: nothing is followed, FIFOs, sockets and devices are never opened, depth and number are bounded.
- * Overlay format: Documentation/filesystems/overlayfs.rst: a whiteout is a character device 0:0; an opaque directory
- * has the attribute user.overlay.opaque (trusted.overlay.opaque when root mounted it) = "y"; what is copied up is
- * complete. */
+ * Entries whose stamp (inode, size, times, mode) is as before cost one stat. Names, types and
+ * contents are the box's choice: nothing is followed, FIFOs, sockets and devices are never opened,
+ * depth and number are bounded. Overlay format: Documentation/filesystems/overlayfs.rst: a whiteout
+ * is a character device 0:0; an opaque directory has the attribute user.overlay.opaque
+ * (trusted.overlay.opaque when root mounted it) = "y"; what is copied up is complete. */
 #ifndef SANDBOX_WORKSPACE_UPPER_H
 #define SANDBOX_WORKSPACE_UPPER_H
 
@@ -18,7 +18,8 @@ enum { UPPER_DEPTH_MAX = 4096, UPPER_NODES_MAX = 1000000, UPPER_NAMED = 20, UPPE
 struct upper {
 	int upper_fd, lower_fd; /* roots, O_PATH or O_RDONLY; lower -1: nothing below */
 	bool copy;		/* the upper is a full copy of the lower, no overlay */
-	/* Opens a path that our own uid may not ("upper" or "lower"); may be NULL. Descriptor owned by the caller. */
+	/* Opens a path that our own uid may not ("upper" or "lower"); may be NULL. Descriptor owned
+	 * by the caller. */
 	int (*open)(void *self, const char *which, const char *path, struct err *err);
 	void *open_self;
 	uint64_t keep_max;     /* bytes of larger files are not kept */
@@ -27,28 +28,32 @@ struct upper {
 	struct ws_store store;
 	struct ws_node *root;
 	size_t nr_nodes;
-	bool primed;		  /* copy: what it was made of is known */
-	uint32_t walk;		  /* number of the walk */
-	struct ws_node **changed; /* nodes whose state is not what it was at the snapshot before; owned list */
+	bool primed;   /* copy: what it was made of is known */
+	uint32_t walk; /* number of the walk */
+	/* nodes whose state is not what it was at the snapshot before; owned list */
+	struct ws_node **changed;
 	size_t nr_changed, cap_changed;
 	uint64_t removed_kept;
 	struct strv unlisted; /* directories that could not be listed in this walk */
-	struct strv deep;     /* directories at the greatest depth that were not entered; at most UPPER_NAMED, cut */
-	struct strv unread;   /* files that could not be read; at most UPPER_NAMED */
-	int64_t until_us;     /* of clock_awake_us: walks stop then; 0 = UPPER_WALK_S from their start */
-	size_t looked;	      /* entries looked at in this walk */
+	/* directories at the greatest depth that were not entered; at most UPPER_NAMED, cut */
+	struct strv deep;
+	struct strv unread; /* files that could not be read; at most UPPER_NAMED */
+	/* of clock_awake_us: walks stop then; 0 = UPPER_WALK_S from their start */
+	int64_t until_us;
+	size_t looked; /* entries looked at in this walk */
 };
 
 void upper_init(struct upper *u);
 void upper_release(struct upper *u);
 
-/* Of a copy that a box has worked in before: before the first walk, so that it is held against the lower and not taken for it. */
+/* Of a copy that a box has worked in before: before the first walk, so that it is held against the
+ * lower and not taken for it. */
 NODISCARD int upper_prime(struct upper *u, struct err *err);
-/* Walks everything. ERR_FULL past the bound on paths, ERR_TIMEOUT past that on time; what is deeper than UPPER_DEPTH_MAX is left
- * out and stands in deep. */
+/* Walks everything. ERR_FULL past the bound on paths, ERR_TIMEOUT past that on time; what is deeper
+ * than UPPER_DEPTH_MAX is left out and stands in deep. */
 NODISCARD int upper_walk(struct upper *u, struct err *err);
-/* Looks only at the entries named: paths, sorted by bytes; one that ends in '/' is a directory to be walked with all
- * below it. What has a path that is told of must be told of too if it is new. */
+/* Looks only at the entries named: paths, sorted by bytes; one that ends in '/' is a directory to
+ * be walked with all below it. What has a path that is told of must be told of too if it is new. */
 NODISCARD int upper_walk_only(struct upper *u, const struct strv *told, struct err *err);
 /* Empties the list of changed nodes and prunes. */
 void upper_settled(struct upper *u);

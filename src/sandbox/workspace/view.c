@@ -29,8 +29,8 @@ static struct claim *claim_new(struct loader *l, const char *path, size_t len)
 	return c;
 }
 
-static bool on_tree_entry(void *self, const char *path, size_t len, unsigned mode, const struct object_id *oid,
-			  struct err *err)
+static bool on_tree_entry(void *self, const char *path, size_t len, unsigned mode,
+			  const struct object_id *oid, struct err *err)
 {
 	(void)err;
 	struct loader *l = self;
@@ -44,12 +44,15 @@ static bool on_tree_entry(void *self, const char *path, size_t len, unsigned mod
 
 /* --- attrs --- */
 
-static bool workspace_view_number(const char **p, const char *end, int base, uint64_t max, uint64_t *out)
+static bool workspace_view_number(const char **p, const char *end, int base, uint64_t max,
+				  uint64_t *out)
 {
 	uint64_t v = 0;
 	const char *s = *p;
 	for (; s < end && *s != ' '; s++) {
-		int d = *s >= '0' && *s <= '9' ? *s - '0' : *s >= 'a' && *s <= 'f' ? *s - 'a' + 10 : 99;
+		int d = *s >= '0' && *s <= '9'	 ? *s - '0'
+			: *s >= 'a' && *s <= 'f' ? *s - 'a' + 10
+						 : 99;
 		if (d >= base || v > (UINT64_MAX - 15) / (unsigned)base)
 			return false;
 		v = v * (unsigned)base + (unsigned)d;
@@ -69,15 +72,20 @@ int attrs_next(const char *bytes, size_t len, size_t *pos, struct attrs_line *l,
 	char word[8];
 	enum ws_kind kind;
 	uint64_t mode, links, flags, size;
-	const char *sp = end && end - p > 4 && p[1] == ' ' ? memchr(p + 2, ' ', (size_t)(end - p) - 2) : NULL;
+	const char *sp = end && end - p > 4 && p[1] == ' '
+				 ? memchr(p + 2, ' ', (size_t)(end - p) - 2)
+				 : NULL;
 	if (!sp || (*p != 'n' && *p != 'b') || (size_t)(sp - p) - 2 >= sizeof(word))
 		return err_set(err, ERR_DAMAGED, "attributes: broken at byte %zu", *pos);
 	memcpy(word, p + 2, (size_t)(sp - p) - 2);
 	word[sp - p - 2] = 0;
 	const char *at = sp + 1;
-	if (!ws_kind_find(word, &kind) || kind == WS_NONE || !workspace_view_number(&at, end, 8, 07777, &mode) ||
-	    !workspace_view_number(&at, end, 10, UINT32_MAX, &links) || !workspace_view_number(&at, end, 16, 0xff, &flags) ||
-	    !workspace_view_number(&at, end, 10, UINT64_MAX, &size) || at == end || memchr(at, '/', (size_t)(end - at)))
+	if (!ws_kind_find(word, &kind) || kind == WS_NONE ||
+	    !workspace_view_number(&at, end, 8, 07777, &mode) ||
+	    !workspace_view_number(&at, end, 10, UINT32_MAX, &links) ||
+	    !workspace_view_number(&at, end, 16, 0xff, &flags) ||
+	    !workspace_view_number(&at, end, 10, UINT64_MAX, &size) || at == end ||
+	    memchr(at, '/', (size_t)(end - at)))
 		return err_set(err, ERR_DAMAGED, "attributes: broken at byte %zu", *pos);
 	*l = (struct attrs_line){ .side = *p, .name = at, .len = (size_t)(end - at) };
 	l->state = (struct ws_state){ .kind = (uint8_t)kind,
@@ -89,8 +97,9 @@ int attrs_next(const char *bytes, size_t len, size_t *pos, struct attrs_line *l,
 	return 1;
 }
 
-static int workspace_view_load_lines(struct loader *l, const struct ws_store *st, const struct object_id *id, const char *dir,
-		      size_t dir_len, struct err *err)
+static int workspace_view_load_lines(struct loader *l, const struct ws_store *st,
+				     const struct object_id *id, const char *dir, size_t dir_len,
+				     struct err *err)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
@@ -121,8 +130,8 @@ struct attrs_job {
 };
 
 /* The attrs tree's paths are "dNAME/dNAME/a". */
-static bool on_attrs_entry(void *self, const char *path, size_t len, unsigned mode, const struct object_id *oid,
-			   struct err *err)
+static bool on_attrs_entry(void *self, const char *path, size_t len, unsigned mode,
+			   const struct object_id *oid, struct err *err)
 {
 	struct attrs_job *j = self;
 	CLEANUP(buf_release) struct buf dir = BUF_INIT;
@@ -131,7 +140,8 @@ static bool on_attrs_entry(void *self, const char *path, size_t len, unsigned mo
 		const char *slash = memchr(path + i, '/', len - i);
 		if (!slash) {
 			if (len - i != 1 || path[i] != 'a')
-				return err_set(err, ERR_DAMAGED, "attributes: an unknown entry"), false;
+				return err_set(err, ERR_DAMAGED, "attributes: an unknown entry"),
+				       false;
 			break;
 		}
 		size_t end = (size_t)(slash - path);
@@ -145,8 +155,8 @@ static bool on_attrs_entry(void *self, const char *path, size_t len, unsigned mo
 	return workspace_view_load_lines(j->l, j->st, oid, buf_cstr(&dir), dir.len, err) == 0;
 }
 
-static int workspace_view_load_side(struct loader *l, const struct ws_store *st, const json_t *body, const char *key, bool base,
-		     struct err *err)
+static int workspace_view_load_side(struct loader *l, const struct ws_store *st, const json_t *body,
+				    const char *key, bool base, struct err *err)
 {
 	struct object_id id;
 	const char *hex = json_str(body, key, NULL);
@@ -196,9 +206,11 @@ int ws_view_load(struct ws_view *v, const struct ws_store *st, const json_t *bod
 	static const struct {
 		const char *key;
 		bool base;
-	} part[] = {
-		{ "tree", false }, { "under", true }, { "git", false }, { "git_under", true }, { "attrs", false }
-	};
+	} part[] = { { "tree", false },
+		     { "under", true },
+		     { "git", false },
+		     { "git_under", true },
+		     { "attrs", false } };
 	int rc = 0;
 	for (size_t i = 0; body && rc == 0 && i < ARRAY_LEN(part); i++)
 		rc = workspace_view_load_side(&l, st, body, part[i].key, part[i].base, err);

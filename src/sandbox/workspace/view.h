@@ -1,5 +1,5 @@
-/* A recorded snapshot, read back: every path that differed from the base, with both sides. Any thread; what is read
- * lives until ws_view_release. */
+/* A recorded snapshot, read back: every path that differed from the base, with both sides. Any
+ * thread; what is read lives until ws_view_release. */
 #ifndef SANDBOX_WORKSPACE_VIEW_H
 #define SANDBOX_WORKSPACE_VIEW_H
 
@@ -21,11 +21,14 @@ struct ws_view {
 #define WS_VIEW_INIT ((struct ws_view){ 0 })
 
 /* Fills @v from the body of a snapshot.taken event (NULL: the base itself, nothing differs). */
-NODISCARD int ws_view_load(struct ws_view *v, const struct ws_store *st, const json_t *body, struct err *err);
+NODISCARD int ws_view_load(struct ws_view *v, const struct ws_store *st, const json_t *body,
+			   struct err *err);
 void ws_view_release(struct ws_view *v);
-const struct ws_path *ws_view_find(const struct ws_view *v, const char *path, size_t len); /* NULL: as in the base */
+/* NULL: as in the base */
+const struct ws_path *ws_view_find(const struct ws_view *v, const char *path, size_t len);
 
-/* The parser of an attrs blob, for the fuzzer and for ws_view_load: 1 and one record, 0 at the end, -1 broken. */
+/* The parser of an attrs blob, for the fuzzer and for ws_view_load: 1 and one record, 0 at the end,
+ * -1 broken. */
 struct attrs_line {
 	char side;	       /* 'n' or 'b' */
 	struct ws_state state; /* oid null */

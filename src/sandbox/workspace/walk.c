@@ -37,8 +37,8 @@ int walk_lower_dir(struct walk *w)
 		w->lower_dir = -1;
 		if (w->u->lower_fd >= 0 && w->dir->base.kind == WS_DIR) {
 			node_path(w->dir, &w->path);
-			w->lower_dir =
-				beneath_open(w->u->lower_fd, buf_cstr(&w->path), w->path.len, O_PATH | O_DIRECTORY);
+			w->lower_dir = beneath_open(w->u->lower_fd, buf_cstr(&w->path), w->path.len,
+						    O_PATH | O_DIRECTORY);
 		}
 	}
 	return w->lower_dir;
@@ -48,8 +48,9 @@ int walk_lower_dir(struct walk *w)
 
 void walk_set_now(struct upper *u, struct ws_node *n, const struct ws_state *now)
 {
-	bool same = n->now.kind == now->kind && n->now.flags == now->flags && n->now.nlink == now->nlink &&
-		    n->now.mode == now->mode && !memcmp(&n->now.oid, &now->oid, sizeof(now->oid));
+	bool same = n->now.kind == now->kind && n->now.flags == now->flags &&
+		    n->now.nlink == now->nlink && n->now.mode == now->mode &&
+		    !memcmp(&n->now.oid, &now->oid, sizeof(now->oid));
 	if (same || (now->kind == WS_NONE && n->now.kind == WS_NONE))
 		return;
 	if (!n->changed) {
@@ -81,7 +82,8 @@ static bool dir_hash_only(struct walk *w, struct ws_node *d)
 		hit = dir_hash_only(w, d->up);
 		if (!hit) {
 			node_path(d, &w->path);
-			hit = !walk_is_admin(&w->path) && ignore_match(w->u->ignore, buf_cstr(&w->path), w->path.len, true);
+			hit = !walk_is_admin(&w->path) &&
+			      ignore_match(w->u->ignore, buf_cstr(&w->path), w->path.len, true);
 		}
 	}
 	d->hash_only = hit;
@@ -133,7 +135,8 @@ static struct ws_state lower_state(struct walk *w, struct ws_node *n, int dir)
 void walk_keep(struct upper *u, const struct ws_state *s, const struct buf *bytes)
 {
 	struct object_id id;
-	if ((s->kind == WS_FILE || s->kind == WS_LINK) && !(s->flags & (WS_HASH_ONLY | WS_UNREADABLE)))
+	if ((s->kind == WS_FILE || s->kind == WS_LINK) &&
+	    !(s->flags & (WS_HASH_ONLY | WS_UNREADABLE)))
 		u->store.add(u->store.self, OBJECT_BLOB, buf_cstr(bytes), bytes->len, &id);
 }
 
@@ -141,7 +144,8 @@ void walk_learn_base(struct walk *w, struct ws_node *n)
 {
 	if (n->base_known)
 		return;
-	n->base = n->up->base.kind == WS_DIR ? lower_state(w, n, walk_lower_dir(w)) : (struct ws_state){ .nlink = 1 };
+	n->base = n->up->base.kind == WS_DIR ? lower_state(w, n, walk_lower_dir(w))
+					     : (struct ws_state){ .nlink = 1 };
 	n->base_known = true;
 	if (!n->changed)
 		n->now = n->base;
@@ -149,13 +153,15 @@ void walk_learn_base(struct walk *w, struct ws_node *n)
 
 void walk_keep_base(struct walk *w, struct ws_node *n, bool fresh)
 {
-	if (n->base_kept || !node_differs(n) || (n->base.kind != WS_FILE && n->base.kind != WS_LINK))
+	if (n->base_kept || !node_differs(n) ||
+	    (n->base.kind != WS_FILE && n->base.kind != WS_LINK))
 		return;
 	n->base_kept = true;
 	if (!fresh) {
 		struct ws_state again = lower_state(w, n, walk_lower_dir(w));
 		if (!ws_state_eq(&again, &n->base)) {
-			n->base.flags |= WS_HASH_ONLY; /* the lower has changed meanwhile: drift, see base.h */
+			/* the lower has changed meanwhile: drift, see base.h */
+			n->base.flags |= WS_HASH_ONLY;
 			return;
 		}
 	}
@@ -181,10 +187,12 @@ struct ws_node **walk_all_below(struct ws_node *top, size_t *nr_out)
 	return list;
 }
 
-struct ws_node *walk_new_node(struct walk *w, struct ws_node *up, const char *name, size_t len, struct err *err)
+struct ws_node *walk_new_node(struct walk *w, struct ws_node *up, const char *name, size_t len,
+			      struct err *err)
 {
 	if (w->u->nr_nodes >= UPPER_NODES_MAX) {
-		err_set(err, ERR_FULL, "more than %d changed paths in the workspace; keep them out of it or split it",
+		err_set(err, ERR_FULL,
+			"more than %d changed paths in the workspace; keep them out of it or split it",
 			UPPER_NODES_MAX);
 		return NULL;
 	}
@@ -206,7 +214,8 @@ int walk_list(struct walk *w, int dir, walk_dent_fn *fn, void *arg, struct err *
 		for (long at = 0; rc == 0 && at < n;) {
 			const struct walk_dent *d = (const void *)(list + at);
 			at += d->len;
-			if (d->name[0] == '.' && (!d->name[1] || (d->name[1] == '.' && !d->name[2])))
+			if (d->name[0] == '.' &&
+			    (!d->name[1] || (d->name[1] == '.' && !d->name[2])))
 				continue;
 			rc = fn(w, dir, d, arg, err);
 		}
@@ -216,7 +225,8 @@ int walk_list(struct walk *w, int dir, walk_dent_fn *fn, void *arg, struct err *
 }
 
 /* One more path of the base that is there no longer. */
-static int expand_entry(struct walk *w, int dir, const struct walk_dent *d, void *arg, struct err *err)
+static int expand_entry(struct walk *w, int dir, const struct walk_dent *d, void *arg,
+			struct err *err)
 {
 	struct ws_node *up = arg;
 	size_t len = strlen(d->name);
@@ -232,7 +242,8 @@ static int expand_entry(struct walk *w, int dir, const struct walk_dent *d, void
 	if (n->in_upper)
 		return 0;
 	n->now = n->base;
-	bool keep = n->base.kind == WS_FILE && w->u->removed_kept + n->base.size <= w->u->removed_max;
+	bool keep =
+		n->base.kind == WS_FILE && w->u->removed_kept + n->base.size <= w->u->removed_max;
 	if (n->base.kind == WS_FILE && !keep)
 		n->base.flags |= WS_HASH_ONLY;
 	walk_set_now(w->u, n, &walk_nothing);
@@ -259,7 +270,8 @@ static int walk_expand(struct walk *w, struct ws_node *top, struct err *err)
 		d->expanded = true;
 		node_path(d, &path);
 		CLEANUP(fd_close)
-		int fd = beneath_open(w->u->lower_fd, buf_cstr(&path), path.len, O_RDONLY | O_DIRECTORY);
+		int fd = beneath_open(w->u->lower_fd, buf_cstr(&path), path.len,
+				      O_RDONLY | O_DIRECTORY);
 		if (fd < 0 || (rc = walk_list(w, fd, expand_entry, d, err)) > 0) {
 			strv_push_bytes(&w->u->unlisted, buf_cstr(&path), path.len);
 			rc = 0;

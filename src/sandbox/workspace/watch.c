@@ -14,8 +14,8 @@
 #include "base/beneath.h"
 
 enum {
-	MASK = IN_CREATE | IN_DELETE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO |
-	       IN_ONLYDIR | IN_DONT_FOLLOW,
+	MASK = IN_CREATE | IN_DELETE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_FROM |
+	       IN_MOVED_TO | IN_ONLYDIR | IN_DONT_FOLLOW,
 };
 
 struct watch {
@@ -48,7 +48,8 @@ static bool add_one(struct watch *w, const char *path, size_t len)
 	return w->nr <= WATCH_DIRS_MAX;
 }
 
-/* Watches @path and all directories below; what appears meanwhile is seen by the watch of its parent. */
+/* Watches @path and all directories below; what appears meanwhile is seen by the watch of its
+ * parent. */
 static bool add_tree(struct watch *w, const char *path, size_t len)
 {
 	struct strv todo = STRV_INIT;
@@ -63,7 +64,8 @@ static bool add_tree(struct watch *w, const char *path, size_t len)
 		DIR *d = fd < 0 ? NULL : fdopendir(fd);
 		const struct dirent *e;
 		while (d && (e = readdir(d))) {
-			if (e->d_type != DT_DIR || !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			if (e->d_type != DT_DIR || !strcmp(e->d_name, ".") ||
+			    !strcmp(e->d_name, ".."))
 				continue;
 			buf_reset(&sub);
 			buf_append(&sub, at, at_len);
@@ -160,7 +162,8 @@ static void sort_once(struct strv *v)
 		n[i] = (struct named){ v->item[i], v->len[i] };
 	qsort(n, v->nr, sizeof(*n), cmp_named);
 	for (size_t i = 0; i < v->nr; i++) {
-		if (keep && cmp_named(&n[i], &(struct named){ v->item[keep - 1], v->len[keep - 1] }) == 0) {
+		if (keep &&
+		    cmp_named(&n[i], &(struct named){ v->item[keep - 1], v->len[keep - 1] }) == 0) {
 			free(n[i].item);
 			continue;
 		}
