@@ -295,7 +295,7 @@ tidy:
 	clang-tidy --quiet $(wildcard src/*/*.c src/*/*/*.c ui/*.c ui/*/*.c) -- -std=gnu17 -D_GNU_SOURCE -Isrc -I. -I$B/gen \
 		-DSANDGLASS_VERSION='"$(VERSION)"'
 format-check:
-	clang-format --dry-run --Werror $(wildcard src/*/*.[ch] src/*/*/*.[ch] ui/*.[ch] ui/*/*.[ch])
+	@clang-format --dry-run --Werror $(wildcard src/*/*.[ch] src/*/*/*.[ch] ui/*.[ch] ui/*/*.[ch])
 
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sandglass
 SHARE := $(DESTDIR)$(PREFIX)/share/sandglass

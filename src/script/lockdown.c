@@ -50,7 +50,7 @@ static int lockdown_limits(size_t mem_bytes, struct err *err)
 		return -1;
 #else
 	(void)mem_bytes;
-	(void)mapped;
+	(void)lockdown_mapped;
 #endif
 	/* Descriptors stay open, new ones cannot be made. */
 	if (lockdown_limit(RLIMIT_CORE, 0, err) < 0 || lockdown_limit(RLIMIT_FSIZE, 0, err) < 0 ||

@@ -35,7 +35,7 @@ is "$(held)" "$h" 'it still waits'
 "$sg" apply "$h" -S "$s" >"$t/out" 2>&1
 is $? 0 'and can be made so'
 wait_for 20 ended
-like "$("$sg" events "$s")" 'after: one TWO 2 three 755' 'exactly that, and the mode stays'
+like "$("$sg" events "$s")" 'after: one ↵ TWO ↵ 2 ↵ three.*755' 'exactly that, and the mode stays'
 "$sg" verify "$s" >"$t/out" 2>&1
 is $? 0 'the record verifies'
 
@@ -48,7 +48,7 @@ begin write
 like "$("$sg" dry-run "$h" -S "$s" 2>&1)" '2 files \+1 -0' 'a write can be tried'
 "$sg" apply "$h" -S "$s" >"$t/out" 2>&1
 wait_for 20 ended
-like "$("$sg" events "$s")" 'after: one two three written 755' 'and made so, the folder with it'
+like "$("$sg" events "$s")" 'after: one ↵ two ↵ three.*written.*755' 'and made so, the folder with it'
 
 # recorder stopped: no preview
 line=$("$sg" run -d f.lua --hold 'cmd:*held*' --name p --json -- "$t/repo" exec 2>"$t/out")
