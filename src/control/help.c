@@ -136,6 +136,6 @@ void command_help_list(struct buf *out)
 	buf_puts(
 		out,
 		"\n* needs a running session (-S ID if several run); merge, undo, and redact also work later.\n"
-		"'sandglass help COMMAND' shows options and examples. Topics: keys, lua, filter, rules,\n"
-		"plugins, ids, exit, files, variables.\n");
+		"'sandglass help COMMAND' shows options and examples. Topics: keys, console, lua, filter,\n"
+		"rules, plugins, ids, exit, files, variables.\n");
 }

@@ -142,9 +142,52 @@ static const char help_topics_plugins[] =
 	"  $ sandglass plugin add mine.lua\n"
 	"\n";
 
+static const char help_topics_keys[] =
+	"The keys of the console. On each screen, ? lists all of its keys.\n"
+	"\n"
+	"  Enter     open the agent, action, or file       q Esc     back; leave at the top\n"
+	"  j k g G   down, up, first, last                 Tab       next pane\n"
+	"  a         open the oldest pending approval      A         queue of pending approvals\n"
+	"  y n       approve once, deny with a message     s p       approve for the session, by a rule\n"
+	"  e         edit and approve                      r m       dry run, then apply its result\n"
+	"  p P       pause or continue one agent, all      .         run one action of a paused agent\n"
+	"  c         continue to the breakpoint            !         freeze all sandboxes\n"
+	"  M         message to the agent                  X         kill the agent or action\n"
+	"  d T       diff, files at this event             B         blame; breakpoint like this row\n"
+	"  o t v     output, transcript, details           s         your shell in the sandbox\n"
+	"  L C H     log, verification, handoff summary    u         undo the last change\n"
+	"  f /       filter the list, search the screen    m '       set a bookmark, go to one\n"
+	"  y v       copy; select lines                    :         command line\n"
+	"  Ctrl-p    palette of all commands               ?         help\n"
+	"\n"
+	"Replay: Space plays; . , step; { } go by turns; ]e ]d ]a ]m go to the next error, difference,\n"
+	"approval, bookmark; 50% and 188G seek; F follows a running session.\n"
+	"Agents in their own interface: Ctrl-\\ opens an overlay; d detaches, y and n decide.\n"
+	"The setting 'keys' changes keys ('sandglass config keys').\n";
+
+static const char help_topics_console[] =
+	"The console shows running sessions ('sandglass attach') and recorded ones ('sandglass\n"
+	"replay'). Screens, by their name after ':' or --view:\n"
+	"\n"
+	"  fleet      all agents, with the pending approvals\n"
+	"  agent      one agent: timeline, output, workspace\n"
+	"  approval   a pending action: bytes, matched rules, effects, your choices\n"
+	"  queue      all pending approvals\n"
+	"  diff       the changes of a sandbox; review shows your choices per hunk\n"
+	"  tree       a sandbox's files at the cursor\n"
+	"  repeat     a recorded command and its repetition, side by side\n"
+	"  compare    sessions, action by action\n"
+	"  verify     the checks of the recording\n"
+	"  handoff    a one-page summary for the next reviewer\n"
+	"  boxes jobs holds marks log plot table palette help\n"
+	"\n"
+	"Quitting the console stops nothing. 'help keys' lists the keys.\n";
+
 static const struct {
 	const char *name, *text;
 } help_topics[] = {
+	{ "keys", help_topics_keys },
+	{ "console", help_topics_console },
 	{ "filter", help_topics_filter },
 	{ "rules", help_topics_rules },
 	{ "ids", help_topics_ids },
