@@ -225,7 +225,7 @@ check:
 	@B=$B tests/suite check
 
 test: deps
-	@$(MAKE) $(CORES) --no-print-directory all helpers
+	@$(MAKE) $(CORES) --no-print-directory all helpers $B/tests/ui/t_keys_fuzz
 	@$(MAKE) $(CORES) --no-print-directory B=build/san SAN=1 all unit-programs
 	@B=$B tests/suite test
 

@@ -61,6 +61,7 @@ struct shell {
 	struct shell_part *part;
 	size_t nr, cap;
 	bool opaque;
+	bool surface; /* parts are not looked into (shell_split_surface) */
 	const char *why;      /* static text: "process substitution"; NULL unless opaque */
 	struct strv assigned; /* every "NAME=value" of the line */
 	struct strv dirs;     /* where `cd` with a known word may have gone */
@@ -70,6 +71,8 @@ struct shell {
 /* Splits @text. Always returns a shell (free it); if it is opaque, its parts are those found so
  * far. */
 struct shell *shell_split(const char *text, size_t len);
+/* The same without a look into the parts: what a command does with its words is not judged. */
+struct shell *shell_split_surface(const char *text, size_t len);
 /* The same for words that no shell reads, looking into sh -c and its like. */
 struct shell *shell_split_argv(const struct strv *argv);
 void shell_free(struct shell **s);

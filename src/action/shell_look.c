@@ -519,7 +519,7 @@ void shell_look(struct shell *s, struct shell_part *p, int depth)
 	size_t mine = s->nr;
 	/* before what it runs; @p's lists stay valid, the flags are set in the copy */
 	shell_add(s, p);
-	if (mine == s->nr || !p->nr_words)
+	if (mine == s->nr || !p->nr_words || s->surface)
 		return;
 	struct shell_part part = *p;
 	const char *name = shell_base(&part.word[0]);
@@ -554,15 +554,26 @@ static void shell_look_spread(struct shell *s)
 		s->part[i].flags |= SHELL_REACHES;
 }
 
-struct shell *shell_split(const char *text, size_t len)
+static struct shell *shell_split_text(const char *text, size_t len, bool surface)
 {
 	struct shell *s = NEW(struct shell);
+	s->surface = surface;
 	if (len > SHELL_TEXT_MAX)
 		shell_opaque(s, "longer than 64 KiB");
 	else
 		shell_read(s, text, len, 0);
 	shell_look_spread(s);
 	return s;
+}
+
+struct shell *shell_split(const char *text, size_t len)
+{
+	return shell_split_text(text, len, false);
+}
+
+struct shell *shell_split_surface(const char *text, size_t len)
+{
+	return shell_split_text(text, len, true);
 }
 
 struct shell *shell_split_argv(const struct strv *argv)

@@ -63,7 +63,7 @@ static void pyodide_words_add(json_t *list, const char *s)
 static bool pyodide_words_plain(const char *text, struct strv *argv, json_t *env, struct buf *in,
 				bool *in_set)
 {
-	struct shell *s = shell_split(text, strlen(text));
+	struct shell *s = shell_split_surface(text, strlen(text));
 	const struct shell_part *p = s->nr == 1 && !s->opaque ? &s->part[0] : NULL;
 	bool good = p && p->nr_words && !p->flags && p->nr_redirects <= 1;
 	for (size_t i = 0; good && i < p->nr_words; i++)
