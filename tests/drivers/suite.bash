@@ -115,7 +115,7 @@ try_box() { # the box as JSON, driver, why it is refused ('' where it is not), w
 	wait_for 60 is_held
 	held=$(held)
 	${BEFORE_TRY:-true}
-	out=$(timeout 60 "$SANDGLASS" preview "$held" -S "$id" 2>&1)
+	out=$(timeout 60 "$SANDGLASS" dry-run "$held" -S "$id" 2>&1)
 	if [ -n "$3" ]; then
 		like "$out" "$3" "$2: a try is refused, and why"
 		"$SANDGLASS" stop --now -S "$id" >/dev/null 2>&1
@@ -127,7 +127,7 @@ try_box() { # the box as JSON, driver, why it is refused ('' where it is not), w
 	is "$(held)" "$held" "$2: it still waits"
 	p=$("$SANDGLASS" events "$id" --json | grep preview.started | grep -oE '"seq":[0-9]+' | cut -d: -f2)
 	like "$("$SANDGLASS" out "$id#$p" 2>&1 | tr '\n' ' ')" "^before .*${4:-nreachable}" "$2: it found the files of the box, and no network"
-	timeout 60 "$SANDGLASS" promote "$held" -S "$id" >"$t/out" 2>&1
+	timeout 60 "$SANDGLASS" apply "$held" -S "$id" >"$t/out" 2>&1
 	is $? 0 "$2: it is promoted"
 	over() { ! "$SANDGLASS" state -S "$id" >/dev/null 2>&1; }
 	wait_for 60 over
