@@ -34,7 +34,7 @@ begins "'$sg' run six.lua --no-tui --hold kind:exec --name six"
 nth_ask 1
 ok $? 'what is held is asked'
 like "$(cat "$t/pty")" '1 approve once.*2 approve for session' 'by numbers'
-step 'help' 'approve .*let a held action run' 'help lists the commands at the prompt'
+step 'help' 'approve .*Approve a pending action' 'help lists the commands at the prompt'
 step 'state' 'HELD #[0-9]+ .*echo one' 'state'
 step 'nonsense' "no command 'nonsense'" 'what is no command is told'
 types 1
