@@ -312,9 +312,23 @@ static void container_box_oom(struct box *b, box_done_fn *done, void *self)
 
 /* --- the end --- */
 
+static void remove_it(void *self);
+
+enum { REMOVALS_MAX = 10, REMOVE_AGAIN_MS = 200 };
+
 static void on_removed(void *self, json_t *body, const struct err *err)
 {
 	struct container *c = self;
+	/* Its guest has gone, so the engine may be removing it by itself, and Podman refuses to
+	 * remove it a second time until it has. */
+	if (!body && err->code != ERR_NOENT && err->code != ERR_BUSY &&
+	    c->removals++ < REMOVALS_MAX) {
+		loop_timer_free(&c->late);
+		c->late = loop_timer_new(c->loop, remove_it, c);
+		loop_timer_set(c->late, REMOVE_AGAIN_MS, 0);
+		return;
+	}
+	loop_timer_free(&c->late);
 	box_done_fn *done = c->closed;
 	void *to = c->closed_self;
 	CLEANUP(json_release) json_t *r = json_object();
@@ -332,8 +346,9 @@ static void on_removed(void *self, json_t *body, const struct err *err)
 		done(to, gone ? r : NULL, gone ? NULL : &why);
 }
 
-static void remove_it(struct container *c)
+static void remove_it(void *self)
 {
+	struct container *c = self;
 	container_call(c, "DELETE", "?force=1&v=1", NULL, on_removed, c);
 }
 

@@ -32,8 +32,9 @@ struct container {
 	int listener, fd; /* what the guest connects to; its connection */
 	struct loop_fd *watch;
 	struct loop_timer *late, *wall;
-	int64_t taken_us; /* since when another container is known to have our name; 0: none */
-	bool busy;	  /* a worker has us */
+	unsigned removals; /* how often the engine refused to remove it */
+	int64_t taken_us;  /* since when another container is known to have our name; 0: none */
+	bool busy;	   /* a worker has us */
 	/* freeze and thaw, one after the other: an engine answers requests in no order */
 	struct ask *asked;
 	bool asking, closing /* it is removed when the engine has answered */,
