@@ -116,6 +116,8 @@ static void close_slot(struct slot *s)
 	gate_box_gone(s->boxes->gate, s->id);
 	cancel_prepared(s);
 	dials_stop(s);
+	if (s->answers && s->driver->hear) /* a frozen guest would never give them */
+		s->driver->hear(s->box);
 	boxes_hold(s->boxes, s->id, false);
 }
 
@@ -128,6 +130,16 @@ void boxes_hold(struct boxes *b, uint64_t box, bool held)
 	s->holds += held ? 1u : -1u;
 	if (!s->holds && s->closing)
 		s->box->driver->close(s->box, boxes_on_closed, s);
+}
+
+void boxes_hold_answer(struct boxes *b, uint64_t box, bool held)
+{
+	struct slot *s = slot_find(b, box);
+	if (!s)
+		return;
+	assert(held || s->answers);
+	s->answers += held ? 1u : -1u;
+	boxes_hold(b, box, held);
 }
 
 static void boxes_on_opened(void *self, json_t *result, const struct err *err)

@@ -123,6 +123,9 @@ void boxes_pin(struct boxes *b, uint64_t box, bool pinned);
 /* A worker looks at its files: a box that is to be closed is closed when the last hold has gone.
  * Each one is given back. */
 void boxes_hold(struct boxes *b, uint64_t box, bool held);
+/* The same while the driver owes an answer that the guest may have to give (a dial, a read). A
+ * sandbox that closes while it is frozen lets its guest answer; its processes stay stopped. */
+void boxes_hold_answer(struct boxes *b, uint64_t box, bool held);
 /* Nobody takes the output of exec or shell @id at the moment: it stays in the box's pipe and so
  * slows its writer down. Does nothing once its end is asked for. */
 void boxes_hold_output(struct boxes *b, uint64_t id, bool held);

@@ -185,7 +185,7 @@ static void effect_dial_on_dialled(void *self, json_t *result, const struct err 
 		d->watch = loop_fd_new(s->boxes->loop, fd, 0, effect_dial_on_events, d);
 		(void)effect_dial_flush(d);
 	}
-	boxes_hold(s->boxes, s->id, false);
+	boxes_hold_answer(s->boxes, s->id, false);
 }
 
 static void effect_dial_reach(struct dialled *d)
@@ -193,7 +193,7 @@ static void effect_dial_reach(struct dialled *d)
 	struct slot *s = d->slot;
 	assert(!s->closing);
 	d->asking = true;
-	boxes_hold(s->boxes, s->id, true);
+	boxes_hold_answer(s->boxes, s->id, true);
 	s->driver->dial(s->box, action_spec(d->action)->port, effect_dial_on_dialled, d);
 }
 

@@ -35,7 +35,7 @@ static void effect_file_finish(struct file_job *j, enum action_end end, json_t *
 	struct slot *s = j->slot;
 	s->lost |= err && err->code == ERR_CLOSED && !s->closing;
 	free(j);
-	boxes_hold(s->boxes, s->id, false);
+	boxes_hold_answer(s->boxes, s->id, false);
 	if (cancelled) {
 		json_decref(body);
 		action_ended(a, END_CANCELLED, NULL);
@@ -256,7 +256,7 @@ void file_start(struct slot *s, struct action *a)
 	struct err err = ERR_INIT;
 	j->slot = s;
 	j->action = a;
-	boxes_hold(s->boxes, s->id, true);
+	boxes_hold_answer(s->boxes, s->id, true);
 	action_set_tag(a, j);
 	if (spec->kind == ACT_READ && json_object_get(spec->args, "glob")) {
 		strv_push(&j->todo, "");

@@ -58,9 +58,10 @@ struct slot {
 	struct dialled *dials; /* effect_dial.c: connections into it */
 	struct watch *watches; /* of runs whose processes live, also of ended actions */
 	bool trace_warned;
-	unsigned said;	/* lines */
-	unsigned holds; /* workers in its files; while there are any it is not closed */
-	int alive;	/* processes that ended actions left behind, as the box says */
+	unsigned said;	  /* lines */
+	unsigned holds;	  /* workers in its files; while there are any it is not closed */
+	unsigned answers; /* of these: answers that the driver owes */
+	int alive;	  /* processes that ended actions left behind, as the box says */
 	struct alive_look *alive_look; /* effect_alive.c: it is being asked; NULL it is not */
 	/* auto_freeze.c: the action for whose sake it is to stand still; 0 = none */
 	uint64_t still;

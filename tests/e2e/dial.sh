@@ -73,4 +73,17 @@ printf 'return require("sandglass.policy").rules { default = "boxed", require("s
 printf 'local b <close> = require("sandglass").sandbox {}\nlocal c = b:dial(80)\nprint("RULE", select(2, c:wait()))\n' >try.lua
 "$sg" run --no-tui --no-input --policy no.lua try.lua >"$t/out" 2>&1 </dev/null
 like "$(cat "$t/out")" 'connect DENIED by in: the box:80' "a rule can forbid it"
+cat >frozen.lua <<'L'
+local sg = require "sandglass"
+for i = 1, 4 do
+	local box = sg.sandbox { name = "f" .. i }
+	assert(box:spawn { "sh", "-c", "while :; do date >> f; done" })
+	local d = assert(box:dial(81, { wait = "60s" }))
+	if i % 2 == 0 then box:freeze() end
+	box:close()
+	assert(not d:read())
+end
+L
+timeout 60 "$sg" run --no-tui --no-input frozen.lua >"$t/out" 2>&1 </dev/null
+is $? 0 "a frozen sandbox closes while a connection to it is being opened"
 finish

@@ -208,7 +208,7 @@ static void box_port_on_dialled(void *self, json_t *result, const struct err *er
 		watch_side(&l->side[0]);
 		watch_side(&l->side[1]);
 	}
-	boxes_hold(s->boxes, box, false);
+	boxes_hold_answer(s->boxes, box, false);
 }
 
 /* Who is not let in: whoever is neither this user nor root (the people of a machine are not one),
@@ -279,7 +279,7 @@ static void on_come(void *self, int fd, unsigned events)
 	l->side[0].watch = loop_fd_new(p->s->loop, sock, 0, on_side, &l->side[0]);
 	p->links = l;
 	p->nr_links++;
-	boxes_hold(p->s->boxes, p->box, true);
+	boxes_hold_answer(p->s->boxes, p->box, true);
 	b->driver->dial(b, p->port, box_port_on_dialled, l);
 }
 

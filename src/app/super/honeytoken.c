@@ -210,7 +210,7 @@ static void honeytoken_finish(struct honey *h)
 	record_append_json(s->record, EV_HONEYTOKEN_PLANTED, box, 0, box, 0, body);
 	honey_free(h);
 	done(s, box);
-	boxes_hold(s->boxes, box, false);
+	boxes_hold_answer(s->boxes, box, false);
 }
 
 static void write_next(struct honey *h)
@@ -229,6 +229,6 @@ void honeytoken_plant(struct honey *h, struct box *b, void (*done)(struct super 
 	h->open = b;
 	h->done = done;
 	h->writing = true;
-	boxes_hold(h->s->boxes, h->box, true);
+	boxes_hold_answer(h->s->boxes, h->box, true);
 	write_next(h);
 }
