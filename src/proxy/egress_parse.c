@@ -66,6 +66,50 @@ static bool egress_parse_matches(const char *pattern, size_t len, const char *ho
 	return host_len == len && strncasecmp(host, pattern, len) == 0;
 }
 
+/* 1 to 65535 in plain digits. */
+static bool parse_port(const char *s, size_t len, uint16_t *out)
+{
+	unsigned n = 0;
+	if (len == 0 || len > 5)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (!egress_parse_is_digit(s[i]))
+			return false;
+		n = n * 10 + (unsigned)(s[i] - '0');
+	}
+	*out = (uint16_t)n;
+	return n > 0 && n < 65536;
+}
+
+/* Rule 2 turns addresses away, and rule 5 names that lead to this host. */
+static const char *entry_name_fault(const char *name)
+{
+	char host[EGRESS_HOST_MAX + 1];
+	if (strspn(name, "0123456789.") == strlen(name) && *name)
+		return "an address can't be reached from a sandbox; write the host's name";
+	if (!egress_name(name, host))
+		return "expected a host name, as in 'example.org:443' or '*.example.org'";
+	const char *last = strrchr(host, '.');
+	if (!strcmp(last ? last + 1 : host, "localhost"))
+		return "the host's loopback can't be reached from a sandbox; start the server in the "
+		       "sandbox";
+	return NULL;
+}
+
+const char *egress_entry_fault(const char *entry)
+{
+	const char *start = !strncmp(entry, "*.", 2) ? entry + 2 : entry;
+	const char *colon = strchr(start, ':');
+	uint16_t port;
+	if (*start == '[' || (colon && strchr(colon + 1, ':')))
+		return "an address can't be reached from a sandbox; write the host's name";
+	if (colon && !parse_port(colon + 1, strlen(colon + 1), &port))
+		return "expected a port from 1 to 65535";
+	CLEANUP(free_ptr)
+	char *name = colon ? mem_strndup(start, (size_t)(colon - start)) : mem_strdup(start);
+	return entry_name_fault(name);
+}
+
 bool egress_listed(const char *const *list, size_t nr, const char *host, uint16_t port)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -81,21 +125,6 @@ bool egress_listed(const char *const *list, size_t nr, const char *host, uint16_
 }
 
 /* --- request head --- */
-
-/* 1 to 65535 in plain digits. */
-static bool parse_port(const char *s, size_t len, uint16_t *out)
-{
-	unsigned n = 0;
-	if (len == 0 || len > 5)
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		if (!egress_parse_is_digit(s[i]))
-			return false;
-		n = n * 10 + (unsigned)(s[i] - '0');
-	}
-	*out = (uint16_t)n;
-	return n > 0 && n < 65536;
-}
 
 static bool is_token(char c)
 {

@@ -33,6 +33,9 @@ void egress_head_release(struct egress_head *h);
 
 /* Rule 2: folds @name into @out (EGRESS_HOST_MAX + 1 bytes); false if it is no host name. */
 bool egress_name(const char *name, char *out);
+/* Can @entry of an allow list ever match ("host", "*.suffix", each with ":port")? NULL if so, else
+ * a static clause that says why not. */
+const char *egress_entry_fault(const char *entry);
 /* Is @host (folded) with @port on the list of "host", "*.suffix", "host:port", "*.suffix:port"? */
 bool egress_listed(const char *const *list, size_t nr, const char *host, uint16_t port);
 

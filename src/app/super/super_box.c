@@ -23,6 +23,7 @@
 #include "app/super/super_tree.h"
 #include "base/fd.h"
 #include "base/paths.h"
+#include "proxy/egress_parse.h"
 #include "sandbox/remote_orphans.h"
 #include "sandbox/notice.h"
 
@@ -229,8 +230,7 @@ static json_t *super_box_close_over(const struct super *s, const json_t *args, c
 	return all;
 }
 
-/* The proxy refuses addresses of this host and its network on every connection: a list that names
- * the loopback would never work, so the sandbox isn't opened. */
+/* An entry that the proxy would refuse on every connection is an error when the sandbox opens. */
 static int check_hosts(const json_t *net, struct err *err)
 {
 	size_t i;
@@ -238,14 +238,10 @@ static int check_hosts(const json_t *net, struct err *err)
 	json_array_foreach(net, i, v)
 	{
 		const char *host = json_is_string(v) ? json_string_value(v) : "";
-		size_t len = strcspn(host, ":");
-		bool loopback = len == strlen("localhost") && !strncasecmp(host, "localhost", len);
-		if (loopback && !getenv("SANDGLASS_EGRESS_LOCAL"))
-			return err_set(
-				err, ERR_USAGE,
-				"sandbox: net: '%s': the host's loopback can't be reached from a sandbox; "
-				"start the server in the sandbox",
-				host);
+		const char *fault =
+			getenv("SANDGLASS_EGRESS_LOCAL") ? NULL : egress_entry_fault(host);
+		if (fault)
+			return err_set(err, ERR_USAGE, "sandbox: net: '%s': %s", host, fault);
 	}
 	return 0;
 }

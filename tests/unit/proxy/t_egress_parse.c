@@ -38,19 +38,21 @@ static void test_names(void)
 		{ "a b", NULL },
 		{ "caf\xc3\xa9.com", NULL },
 		{ "1e100.4a", NULL },
-		{ "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.com", NULL }, /* 64 */
+		{ "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.com",
+		  NULL }, /* 64 */
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		char out[EGRESS_HOST_MAX + 1] = "";
 		bool good = egress_name(cases[i].in, out);
-		ok(good == (cases[i].out != NULL) && (!good || strcmp(out, cases[i].out) == 0), "name '%s'",
-		   cases[i].in);
+		ok(good == (cases[i].out != NULL) && (!good || strcmp(out, cases[i].out) == 0),
+		   "name '%s'", cases[i].in);
 	}
 }
 
 static void test_list(void)
 {
-	static const char *const list[] = { "api.example.com", "*.test.org", "db.local:5432", "Upper.Case." };
+	static const char *const list[] = { "api.example.com", "*.test.org", "db.local:5432",
+					    "Upper.Case." };
 	static const struct {
 		const char *host;
 		uint16_t port;
@@ -69,8 +71,22 @@ static void test_list(void)
 		{ "api.example.com.evil.org", 443, false },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		ok(egress_listed(list, ARRAY_LEN(list), cases[i].host, cases[i].port) == cases[i].on, "list: %s:%u",
-		   cases[i].host, cases[i].port);
+		ok(egress_listed(list, ARRAY_LEN(list), cases[i].host, cases[i].port) ==
+			   cases[i].on,
+		   "list: %s:%u", cases[i].host, cases[i].port);
+	static const char *const good[] = { "example.org", "example.org:443", "*.example.org:8443",
+					    "a-b.example.org.", "localhost.example.org" };
+	static const char *const bad[] = { "localhost",	    "localhost:80",	"a.localhost:80",
+					   "127.0.0.1",	    "127.0.0.1:80",	"10.0.0.1:443",
+					   "2130706433",    "0x7f.1:80",	"[::1]:80",
+					   "::1",	    "fd00::1",		"*",
+					   "*:443",	    "api.*.org",	"example.org:0",
+					   "example.org:",  "example.org:http", "example.org:65536",
+					   "LOCALHOST.:80", "a_b.example.org" };
+	for (size_t i = 0; i < ARRAY_LEN(good); i++)
+		ok(!egress_entry_fault(good[i]), "an entry that can match: %s", good[i]);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		ok(egress_entry_fault(bad[i]) != NULL, "an entry that can't match: %s", bad[i]);
 	ok(!egress_listed(NULL, 0, "api.example.com", 443), "an empty list allows nothing");
 }
 
@@ -102,10 +118,12 @@ static void test_heads(void)
 		{ "GET http://a.com/#x HTTP/1.1\r\n\r\n", -1 },
 		{ "GET https://a.com/ HTTP/1.1\r\n\r\n", -1 },
 		{ "POST http://a.com/ HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello", 1 },
-		{ "POST http://a.com/ HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n", -1 },
+		{ "POST http://a.com/ HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n",
+		  -1 },
 		{ "POST http://a.com/ HTTP/1.1\r\nContent-Length: 5, 5\r\n\r\n", -1 },
 		{ "POST http://a.com/ HTTP/1.1\r\nContent-Length: -1\r\n\r\n", -1 },
-		{ "POST http://a.com/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n", -1 },
+		{ "POST http://a.com/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n",
+		  -1 },
 		{ "POST http://a.com/ HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", -1 },
 		{ "POST http://a.com/ HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n", 1 },
 		{ "CONNECT a.com:443 HTT", 0 },
@@ -117,8 +135,9 @@ static void test_heads(void)
 		struct egress_head h;
 		const char *why = "";
 		int rc = egress_head_parse(cases[i].text, strlen(cases[i].text), &h, &why);
-		ok(rc == cases[i].rc, "head %zu: %.*s%s%s", i, (int)strcspn(cases[i].text, "\r\n\x05\x16"),
-		   cases[i].text, rc < 0 ? ": " : "", rc < 0 ? why : "");
+		ok(rc == cases[i].rc, "head %zu: %.*s%s%s", i,
+		   (int)strcspn(cases[i].text, "\r\n\x05\x16"), cases[i].text, rc < 0 ? ": " : "",
+		   rc < 0 ? why : "");
 		if (rc == 1)
 			egress_head_release(&h);
 	}
@@ -139,7 +158,8 @@ static void test_heads(void)
 	static char big[EGRESS_HEAD_MAX + 100];
 	memset(big, 'a', sizeof big);
 	memcpy(big, "CONNECT a.com:443 HTTP/1.1\r\nX: ", 31);
-	is_int(egress_head_parse(big, EGRESS_HEAD_MAX - 1, &h, &why), 0, "a long head may still end");
+	is_int(egress_head_parse(big, EGRESS_HEAD_MAX - 1, &h, &why), 0,
+	       "a long head may still end");
 	is_int(egress_head_parse(big, sizeof big, &h, &why), -1, "a longer one may not");
 }
 
@@ -279,10 +299,13 @@ static void test_addresses(void)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct in_addr a4;
 		struct in6_addr a6;
-		bool open = inet_pton(AF_INET, cases[i].text, &a4) == 1	   ? egress_public4(ntohl(a4.s_addr))
-			    : inet_pton(AF_INET6, cases[i].text, &a6) == 1 ? egress_public6(a6.s6_addr)
-									   : !cases[i].open;
-		ok(open == cases[i].open, "%s is %s", cases[i].text, cases[i].open ? "open" : "closed");
+		bool open = inet_pton(AF_INET, cases[i].text, &a4) == 1
+				    ? egress_public4(ntohl(a4.s_addr))
+			    : inet_pton(AF_INET6, cases[i].text, &a6) == 1
+				    ? egress_public6(a6.s6_addr)
+				    : !cases[i].open;
+		ok(open == cases[i].open, "%s is %s", cases[i].text,
+		   cases[i].open ? "open" : "closed");
 	}
 }
 
