@@ -87,7 +87,8 @@ static int past_several(struct session *s, const uint64_t *seqs, size_t nr, stru
 	uint64_t head = session_head(s);
 	bool suite = session_of_suite(s);
 	for (size_t i = 0, got = 0; rc == 0 && i < nr; i += got) {
-		progress_at(w, session_id(s), seqs[i], head, "events");
+		if (w)
+			progress_at(w, session_id(s), seqs[i], head, "events");
 		session_hold(s);
 		for (got = 0; rc == 0 && got < TOGETHER && i + got < nr; got++)
 			rc = read_one(s, seqs[i + got], &read[got], err);
@@ -128,12 +129,16 @@ int past_each(struct session *s, const char *text, struct working *w, past_fn *f
 	return rc;
 }
 
-int past_held(struct session *s, struct working *w, past_fn *fn, void *self, struct err *err)
+/* The actions of @s with an event that @where chooses; their rows only. */
+static int past_with_event(struct session *s, const char *where, struct working *w, past_fn *fn,
+			   void *self, struct err *err)
 {
-	static const char held[] =
-		"SELECT DISTINCT action FROM event NOT INDEXED WHERE kind=102 AND action>0 ORDER BY action";
+	CLEANUP(free_ptr)
+	char *sql = mem_printf(
+		"SELECT DISTINCT action FROM event NOT INDEXED WHERE %s AND action>0 ORDER BY action",
+		where);
 	struct sql_table t;
-	if (sql_own(s, held, SIZE_MAX, &t, err) < 0)
+	if (sql_own(s, sql, SIZE_MAX, &t, err) < 0)
 		return -1;
 	uint64_t *seqs = mem_calloc(t.rows + 1, sizeof(*seqs));
 	for (size_t i = 0; i < t.rows; i++)
@@ -144,18 +149,24 @@ int past_held(struct session *s, struct working *w, past_fn *fn, void *self, str
 	return rc;
 }
 
-int past_all(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *fn, void *self,
-	     struct err *err)
+int past_held(struct session *s, struct working *w, past_fn *fn, void *self, struct err *err)
 {
-	struct filter *f = NULL;
-	if (filter && cmd_filter_text(filter, &f, err) < 0) /* said once, not for each file */
-		return -1;
-	filter_free(&f);
+	return past_with_event(s, "kind=102", w, fn, self, err);
+}
+
+/* Hands every session of @p to @each; one that fails is named, counted and left out. */
+static void past_sessions_each(struct cmd_ctx *ctx, struct past *p, const char *filter,
+			       int (*each)(struct session *, const char *, struct working *,
+					   past_fn *, void *, struct err *),
+			       past_fn *fn, void *self)
+{
 	for (size_t i = 0; i < p->paths.nr; i++) {
 		struct session *s = NULL;
 		struct err why = ERR_INIT;
+		if (p->paths.nr > 1)
+			progress_at(&p->working, "all sessions", i, p->paths.nr, "sessions");
 		if (session_open(&s, p->paths.item[i], &why) < 0 ||
-		    past_each(s, filter, &p->working, fn, self, &why) < 0) {
+		    each(s, filter, p->paths.nr > 1 ? NULL : &p->working, fn, self, &why) < 0) {
 			p->unread++;
 			progress_clear(&p->working);
 			fprintf(ctx->err, "sandglass: left out: ");
@@ -165,5 +176,33 @@ int past_all(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *f
 		session_close(&s);
 	}
 	progress_clear(&p->working);
+}
+
+static int past_decided_of(struct session *s, const char *filter, struct working *w, past_fn *fn,
+			   void *self, struct err *err)
+{
+	return filter ? past_each(s, filter, w, fn, self, err)
+		      : past_with_event(s, "kind=103", w, fn, self, err);
+}
+
+int past_all(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *fn, void *self,
+	     struct err *err)
+{
+	struct filter *f = NULL;
+	if (filter && cmd_filter_text(filter, &f, err) < 0) /* said once, not for each file */
+		return -1;
+	filter_free(&f);
+	past_sessions_each(ctx, p, filter, past_each, fn, self);
+	return 0;
+}
+
+int past_decided(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *fn, void *self,
+		 struct err *err)
+{
+	struct filter *f = NULL;
+	if (filter && cmd_filter_text(filter, &f, err) < 0)
+		return -1;
+	filter_free(&f);
+	past_sessions_each(ctx, p, filter, past_decided_of, fn, self);
 	return 0;
 }

@@ -36,6 +36,9 @@ NODISCARD int past_each(struct session *s, const char *filter, struct working *w
 /* The same over all sessions of @p; one that cannot be read is named, counted and left out. */
 NODISCARD int past_all(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *fn,
 		       void *self, struct err *err);
+/* The same for the actions that somebody decided; with @filter, those of them that match. */
+NODISCARD int past_decided(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *fn,
+			   void *self, struct err *err);
 /* Those of one session that were held for somebody, oldest first: few rows of a long session are
  * made. */
 NODISCARD int past_held(struct session *s, struct working *w, past_fn *fn, void *self,

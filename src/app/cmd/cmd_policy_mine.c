@@ -7,15 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "action/waiver_lookup.h"
 #include "app/check/past.h"
 #include "app/cmd/cmd_priv.h"
 #include "app/cmd/policy_file.h"
 #include "base/mem.h"
 #include "query/row.h"
 
-struct answer {
-	json_t *requested, *row;
-	bool approved, answered;
+/* What people answered to equal actions: one entry, however often it was asked. */
+struct deed {
+	json_t *wanted; /* what patterns are held against; owned */
+	size_t approved, denied;
+	bool answered; /* by a rule */
+	size_t rules;  /* rules that cover it */
+	uint64_t id;   /* its first approval */
+	char *session; /* ... and where that is; owned, NULL: it was only denied */
 };
 struct rule_found {
 	enum action_kind of;
@@ -25,11 +31,59 @@ struct rule_found {
 	char *session;
 };
 struct mine {
-	struct answer *item;
+	struct deed *deed;
 	size_t nr, cap;
+	json_t *known; /* text of a deed -> its place */
+	json_t *tried; /* pattern -> approvals that it covers, 0: it is not proved */
+	struct waiver_lookup *lookup;
 	struct rule_found *rule;
 	size_t nr_rules, cap_rules;
 };
+
+/* All that a pattern is held against, and nothing that differs from one request to the next. */
+static json_t *wanted_of(const json_t *requested)
+{
+	static const char *const keys[] = { "kind", "argv", "cmd",  "tool", "cwd",
+					    "path", "host", "port", "env",  "host_path" };
+	json_t *o = json_object();
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		json_t *v = json_object_get(requested, keys[i]);
+		if (v)
+			json_object_set(o, keys[i], v);
+	}
+	return o;
+}
+
+/* The subject of an action; release @spec after. */
+static bool subject_of(const json_t *wanted, struct action_spec *spec, struct policy_subject *out)
+{
+	struct err none = ERR_INIT;
+	if (action_spec_from_json(spec, wanted, &none) < 0)
+		return false;
+	/* all of its parts are in question, whatever stood around it */
+	*out = (struct policy_subject){ .spec = spec, .wall = WALL_NONE };
+	return true;
+}
+
+static struct deed *deed_of(struct mine *m, const json_t *requested)
+{
+	CLEANUP(json_release) json_t *wanted = wanted_of(requested);
+	CLEANUP(buf_release) struct buf key = BUF_INIT;
+	struct action_spec spec;
+	struct policy_subject subject;
+	json_dump_buf(wanted, &key);
+	const json_t *at = json_object_get(m->known, buf_cstr(&key));
+	if (at)
+		return &m->deed[json_integer_value(at)];
+	if (!subject_of(wanted, &spec, &subject))
+		return NULL;
+	waiver_lookup_add(m->lookup, &subject, (uint32_t)m->nr);
+	action_spec_release(&spec);
+	json_object_set_new_nocheck(m->known, buf_cstr(&key), json_integer((json_int_t)m->nr));
+	GROW(m->deed, m->nr, m->cap);
+	m->deed[m->nr] = (struct deed){ .wanted = json_incref(wanted) };
+	return &m->deed[m->nr++];
+}
 
 static int cmd_policy_mine_gather(void *self, const struct past_action *a, struct err *err)
 {
@@ -40,131 +94,112 @@ static int cmd_policy_mine_gather(void *self, const struct past_action *a, struc
 	const char *d = json_str(a->row, "decision", "");
 	bool approved = !strcmp(d, "approve") || !strcmp(d, "promote"),
 	     denied = !strcmp(d, "deny") || !strcmp(d, "deny_pause");
-	if (!approved && !denied)
+	struct deed *deed = approved || denied ? deed_of(m, a->requested) : NULL;
+	if (!deed)
 		return 0;
-	GROW(m->item, m->nr, m->cap);
-	json_t *row = json_copy((json_t *)(uintptr_t)a->row);
-	json_put_str(row, "session", session_id(a->s));
-	m->item[m->nr++] =
-		(struct answer){ .requested = json_incref((json_t *)(uintptr_t)a->requested),
-				 .row = row,
-				 .approved = approved };
+	deed->approved += approved;
+	deed->denied += denied;
+	if (approved && !deed->session) {
+		deed->session = mem_strdup(session_id(a->s));
+		deed->id = a->id;
+	}
 	return 0;
 }
 
-/* The subject of an answer; release @spec after. */
-static bool subject_of(const struct answer *a, struct action_spec *spec, struct policy_subject *out)
+/* Does @w cover the deed, or (@touches) a part of it? */
+static bool deed_matches(const struct deed *d, const struct waiver *w, bool touches)
 {
-	struct err none = ERR_INIT;
-	if (action_spec_from_json(spec, a->requested, &none) < 0)
+	struct action_spec spec;
+	struct policy_subject subject;
+	if (!subject_of(d->wanted, &spec, &subject))
 		return false;
-	const char *profile = json_str(a->row, "profile", NULL);
-	*out = (struct policy_subject){ .spec = spec,
-					.wall = policy_past_wall(profile),
-					.profile = profile,
-					.agent = json_str(a->row, "agent", NULL),
-					.box = json_str(a->row, "box", NULL) };
-	return true;
+	bool yes = touches ? waiver_touches(w, 0, &subject) : waiver_covers(w, 0, &subject);
+	action_spec_release(&spec);
+	return yes;
 }
 
-struct reach {
-	size_t approved;
-	bool denied; /* it touches what a person denied */
-};
-
-static struct reach reach_of(const struct mine *m, const struct waiver *w)
+/* Approvals that @w covers; 0 if it touches what a person denied. */
+static size_t reach_of(const struct mine *m, const struct waiver *w)
 {
-	struct reach r = { 0 };
-	for (size_t i = 0; i < m->nr; i++) {
-		struct action_spec spec;
-		struct policy_subject subject;
-		if (!subject_of(&m->item[i], &spec, &subject))
-			continue;
-		if (m->item[i].approved)
-			r.approved += waiver_covers(w, 0, &subject);
-		else
-			r.denied |= waiver_touches(w, 0, &subject);
-		action_spec_release(&spec);
+	size_t nr, approved = 0;
+	const uint32_t *may = waiver_lookup_find(m->lookup, w, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		const struct deed *d = &m->deed[may[i]];
+		if (d->denied && deed_matches(d, w, true))
+			return 0;
+		if (d->approved && deed_matches(d, w, false))
+			approved += d->approved;
 	}
-	return r;
+	return approved;
 }
 
-static void cmd_policy_mine_mark(struct mine *m, const struct waiver *w)
+/* The same, worked out once. */
+static size_t proved_reach(struct mine *m, const struct waiver *w)
 {
-	for (size_t i = 0; i < m->nr; i++) {
-		struct action_spec spec;
-		struct policy_subject subject;
-		if (!m->item[i].approved || !subject_of(&m->item[i], &spec, &subject))
+	CLEANUP(free_ptr) char *key = mem_printf("%d %s", (int)w->kind, w->pattern);
+	const json_t *at = json_object_get(m->tried, key);
+	if (at)
+		return (size_t)json_integer_value(at);
+	size_t reach = reach_of(m, w);
+	json_object_set_new_nocheck(m->tried, key, json_integer((json_int_t)reach));
+	return reach;
+}
+
+/* Every approved deed that @r covers: one rule more or (@add is -1) less for it. Returns how many
+ * of them have no other. */
+static size_t count_rule(struct mine *m, const struct rule_found *r, int add)
+{
+	const struct waiver w = { .kind = r->of, .pattern = r->pattern };
+	size_t nr, alone = 0;
+	const uint32_t *may = waiver_lookup_find(m->lookup, &w, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		struct deed *d = &m->deed[may[i]];
+		if (!d->approved || !deed_matches(d, &w, false))
 			continue;
-		m->item[i].answered |= waiver_covers(w, 0, &subject);
-		action_spec_release(&spec);
+		alone += d->rules == 1;
+		d->rules = (size_t)((ssize_t)d->rules + add);
+		d->answered = true;
 	}
+	return alone;
 }
 
 /* The widest proposal that is proved, else none. */
-static void cmd_policy_mine_propose(struct mine *m, struct answer *a)
+static void cmd_policy_mine_propose(struct mine *m, struct deed *d)
 {
 	struct action_spec spec;
 	struct policy_subject subject;
 	struct judgement j = { 0 };
 	json_t *p;
-	size_t i;
-	struct waiver best = { 0 };
-	struct reach best_reach = { 0 };
-	if (!subject_of(a, &spec, &subject))
+	size_t i, most = 0;
+	const char *best = NULL;
+	if (!subject_of(d->wanted, &spec, &subject))
 		return;
-	subject.wall = WALL_NONE; /* all of its parts are in question, whatever stood around it */
 	policy_judge(NULL, 0, NULL, 0, 0, &subject, &j);
 	CLEANUP(json_release) json_t *list = policy_proposals(&j, &subject);
 	json_array_foreach(list, i, p)
 	{
 		struct waiver w = { .kind = spec.kind,
 				    .pattern = (char *)(uintptr_t)json_str(p, "pattern", "") };
-		struct reach r = reach_of(m, &w);
-		if (r.denied || !r.approved || (json_flag(p, "wide", false) && r.approved < 2))
+		size_t reach = proved_reach(m, &w);
+		if (reach <= most || (json_flag(p, "wide", false) && reach < 2))
 			continue;
-		if (r.approved > best_reach.approved) {
-			best = w;
-			best_reach = r;
-		}
+		best = w.pattern;
+		most = reach;
 	}
-	if (best.pattern) {
-		cmd_policy_mine_mark(m, &best);
-		a->answered = true;
+	if (best) {
 		GROW(m->rule, m->nr_rules, m->cap_rules);
-		m->rule[m->nr_rules++] =
-			(struct rule_found){ .of = spec.kind,
-					     .kind = mem_strdup(action_kind_name(spec.kind)),
-					     .pattern = mem_strdup(best.pattern),
-					     .answers = best_reach.approved,
-					     .session = mem_strdup(json_str(a->row, "session", "")),
-					     .example = (uint64_t)json_int(a->row, "id", 0) };
+		struct rule_found *r = &m->rule[m->nr_rules++];
+		*r = (struct rule_found){ .of = spec.kind,
+					  .kind = mem_strdup(action_kind_name(spec.kind)),
+					  .pattern = mem_strdup(best),
+					  .answers = most,
+					  .session = mem_strdup(d->session),
+					  .example = d->id };
+		count_rule(m, r, 1);
+		d->answered = true;
 	}
 	judgement_release(&j);
 	action_spec_release(&spec);
-}
-
-static bool cmd_policy_mine_covers(const struct rule_found *r, const struct policy_subject *subject)
-{
-	const struct waiver w = { .kind = r->of, .pattern = r->pattern };
-	return waiver_covers(&w, 0, subject);
-}
-
-/* Does some approval hang on this rule alone? A later, wider one may have made it idle. */
-static bool is_needed(const struct mine *m, const struct rule_found *r)
-{
-	bool needed = false;
-	for (size_t i = 0; i < m->nr && !needed; i++) {
-		struct action_spec spec;
-		struct policy_subject subject;
-		if (!m->item[i].approved || !subject_of(&m->item[i], &spec, &subject))
-			continue;
-		needed = cmd_policy_mine_covers(r, &subject);
-		for (size_t k = 0; k < m->nr_rules && needed; k++)
-			needed = &m->rule[k] == r || !cmd_policy_mine_covers(&m->rule[k], &subject);
-		action_spec_release(&spec);
-	}
-	return needed;
 }
 
 static void rule_release(struct rule_found *r)
@@ -174,16 +209,19 @@ static void rule_release(struct rule_found *r)
 	free(r->session);
 }
 
+/* A rule without which as much is answered goes: a later, wider one may have made it idle. */
 static void drop_idle(struct mine *m)
 {
-	for (size_t i = 0; i < m->nr_rules;) {
-		if (is_needed(m, &m->rule[i])) {
-			i++;
+	size_t kept = 0;
+	for (size_t i = 0; i < m->nr_rules; i++) {
+		if (count_rule(m, &m->rule[i], 0)) {
+			m->rule[kept++] = m->rule[i];
 			continue;
 		}
+		count_rule(m, &m->rule[i], -1);
 		rule_release(&m->rule[i]);
-		memmove(&m->rule[i], &m->rule[i + 1], (--m->nr_rules - i) * sizeof(m->rule[i]));
 	}
+	m->nr_rules = kept;
 }
 
 static void lua_string(const char *text, struct buf *out)
@@ -208,10 +246,11 @@ static const char *cmd_policy_mine_key_of(const char *kind)
 
 static void cmd_policy_mine_print(struct cmd_ctx *ctx, const struct mine *m)
 {
-	size_t approved = 0, answered = 0;
+	size_t approved = 0, answered = 0, denied = 0;
 	for (size_t i = 0; i < m->nr; i++) {
-		approved += m->item[i].approved;
-		answered += m->item[i].approved && m->item[i].answered;
+		approved += m->deed[i].approved;
+		answered += m->deed[i].answered ? m->deed[i].approved : 0;
+		denied += m->deed[i].denied;
 	}
 	if (!m->nr_rules) {
 		if (!approved)
@@ -221,7 +260,7 @@ static void cmd_policy_mine_print(struct cmd_ctx *ctx, const struct mine *m)
 			fprintf(ctx->err,
 				"sandglass: no rules: none would answer one of %zu approvals of people and touch none of their"
 				" %zu denials\n",
-				approved, m->nr - approved);
+				approved, denied);
 		return;
 	}
 	if (!ctx->json)
@@ -229,7 +268,7 @@ static void cmd_policy_mine_print(struct cmd_ctx *ctx, const struct mine *m)
 			"-- Rules that answer %zu of %zu approvals of people; none touches any of their %zu denials.\n"
 			"-- Read them before you put them into a policy file; what they do not answer goes on asking.\n"
 			"local p = require \"sandglass.policy\"\nreturn p.rules {\n",
-			answered, approved, m->nr - approved);
+			answered, approved, denied);
 	for (size_t i = 0; i < m->nr_rules; i++) {
 		const struct rule_found *r = &m->rule[i];
 		CLEANUP(buf_release) struct buf line = BUF_INIT;
@@ -257,27 +296,33 @@ static void cmd_policy_mine_print(struct cmd_ctx *ctx, const struct mine *m)
 static void mine_release(struct mine *m)
 {
 	for (size_t i = 0; i < m->nr; i++) {
-		json_decref(m->item[i].requested);
-		json_decref(m->item[i].row);
+		json_decref(m->deed[i].wanted);
+		free(m->deed[i].session);
 	}
 	for (size_t i = 0; i < m->nr_rules; i++)
 		rule_release(&m->rule[i]);
-	free(m->item);
+	waiver_lookup_free(&m->lookup);
+	json_decref(m->known);
+	json_decref(m->tried);
+	free(m->deed);
 	free(m->rule);
 }
 
 int cmd_policy_mine(struct cmd_ctx *ctx)
 {
-	struct mine m = { 0 };
+	struct mine m = { .known = json_object(),
+			  .tried = json_object(),
+			  .lookup = waiver_lookup_new() };
 	struct past past = { 0 };
 	struct err err = ERR_INIT;
 	int rc = past_sessions(ctx, 1, &past, &err);
 	if (rc == 0)
-		rc = past_all(ctx, &past, cmd_opt(ctx, "filter"), cmd_policy_mine_gather, &m, &err);
+		rc = past_decided(ctx, &past, cmd_opt(ctx, "filter"), cmd_policy_mine_gather, &m,
+				  &err);
 	past_release(&past);
 	for (size_t i = 0; rc == 0 && i < m.nr; i++)
-		if (m.item[i].approved && !m.item[i].answered)
-			cmd_policy_mine_propose(&m, &m.item[i]);
+		if (m.deed[i].approved && !m.deed[i].answered)
+			cmd_policy_mine_propose(&m, &m.deed[i]);
 	drop_idle(&m);
 	if (rc == 0)
 		cmd_policy_mine_print(ctx, &m);

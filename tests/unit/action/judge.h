@@ -5,7 +5,7 @@
 #include "action/policy.h"
 #include "base/mem.h"
 
-static struct policy *rules(const char *file, const char *def, const char *list)
+UNUSED static struct policy *rules(const char *file, const char *def, const char *list)
 {
 	CLEANUP(free_ptr) char *json = mem_printf("{\"file\":\"%s\"%s%s%s,\"rules\":[%s]}", file, *def ? ",\"default\":\"" : "", def,
 						 *def ? "\"" : "", list);
