@@ -1,7 +1,7 @@
 # sandglass: one Makefile. `make help` says what there is.
 #
 # Flavours live in folders of their own (B=build/san SAN=1), so that they never fight. Every src/<folder> becomes one
-# archive; what may be linked with what is the include rule of tests/layers.txt.
+# archive, those above control together libapp.a; the order between them is the include rule of tests/layers.sh.
 
 B ?= build
 CC ?= gcc
@@ -30,8 +30,12 @@ ALL_CFLAGS := -std=gnu17 -D_GNU_SOURCE -DSANDGLASS_VERSION='"$(VERSION)"' -DSAND
 LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed -pthread $(LDSAN) $(LDFLAGS)
 
 # --- archives -----------------------------------------------------------------------------------------------------
-FOLDERS := base wire loop record query http action sandbox proxy control app launcher keeper guest script
-srcs = $(wildcard src/$1/*.c src/$1/*/*.c)
+FOLDERS := base wire loop record query http action sandbox proxy control phrase app launcher keeper guest script
+# what only the main program has
+app_DIRS := luahost secrets models hosted web exchange sessions check suite inside mcp supervisor ops serve login \
+	terminal cli
+dirs = $(addprefix src/,$(or $($1_DIRS),$1))
+srcs = $(wildcard $(addsuffix /*.c,$(call dirs,$1)) $(addsuffix /*/*.c,$(call dirs,$1)))
 main_src = $(filter %/main.c %_main.c,$(call srcs,$1))
 lib_src = $(filter-out $(call main_src,$1) $(EXCLUDE_$1),$(call srcs,$1))
 objs = $(patsubst %.c,$B/%.o,$1)
@@ -44,7 +48,7 @@ COMMANDS := $(wildcard src/*/commands*.def)
 GEN := $B/gen/kinds.inc $B/gen/commands.inc
 
 # order for the linker: upper before lower
-STACK := app control proxy sandbox action http query record read loop wire base
+STACK := app phrase control proxy sandbox action http query record read loop wire base
 lib = $(patsubst %,$B/lib%.a,$1)
 
 SQLITE_LIBS := -lsqlite3 -lzstd
@@ -78,7 +82,7 @@ $B/%.o: %.c $(GEN)
 	@$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 # the schema is part of the binary
 $B/src/record/schema.o $B/src/query/views.o: $(wildcard schema/*.sql)
-$B/src/sandbox/pyodide_find.o: $(wildcard plugins/pyodide/*)
+$B/src/sandbox/pyodide/pyodide_find.o: $(wildcard plugins/pyodide/*)
 $B/%.o: %.S
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
@@ -103,7 +107,7 @@ $B/gen/lua_files.S: $(LUA_FILES) Makefile
 		echo '	.section .note.GNU-stack,"",@progbits'; } > $@
 $B/gen/lua_files.o: $B/gen/lua_files.S
 	@$(CC) -c $< -o $@
-$B/src/app/luahost/library.o: $B/gen/lua_files.inc
+$B/src/luahost/library.o: $B/gen/lua_files.inc
 $B/libapp.a: $B/gen/lua_files.o
 
 # a comma would end the argument of $(call)
@@ -120,7 +124,7 @@ endef
 # --- programs -----------------------------------------------------------------------------------------------------
 $B/sandglass: $(call objs,$(call main_src,app)) $(call lib,app) $B/libui.a $(call lib,$(filter-out app,$(STACK)))
 	$(call link,$(call objs,$(call main_src,app)) $(GROUP) $(filter %.a,$^) $(UNGROUP) $(LIBS_ALL))
-$B/sandglass-replay: $B/ui/replay_main.o $B/libui.a $(call lib,query read wire base)
+$B/sandglass-replay: $B/ui/replay_main.o $B/libui.a $(call lib,phrase query read wire base)
 	$(call link,$< $(GROUP) $(filter %.a,$^) $(UNGROUP) $(SQLITE_LIBS) $(LIBS_base) -lvterm -lncursesw -ltinfo)
 $B/sandglass-host: $(call objs,$(call main_src,script)) $(call lib,script wire base)
 	$(call link,$(call objs,$(call main_src,script)) $(GROUP) $(filter %.a,$^) $(UNGROUP) -llua5.4 -lseccomp $(LIBS_base) -lm)
@@ -157,12 +161,12 @@ LINK_action := action query record read loop wire base
 LINK_sandbox := sandbox guest action http query record read loop wire base
 LINK_proxy := proxy sandbox guest action http query record read loop wire base
 LINK_control := control proxy sandbox action http query record read loop wire base
-LINK_app := app control proxy sandbox action http query record read loop wire base ui
+LINK_app := app phrase control proxy sandbox action http query record read loop wire base ui
 LINK_script := script wire base
 LINK_guest := guest wire base
 LINK_keeper := keeper wire base
 LINK_launcher := launcher wire base
-LINK_ui := ui query record read loop wire base
+LINK_ui := ui phrase query record read loop wire base
 LIBS_script := -llua5.4 -lm -lseccomp
 
 UNIT := $(wildcard tests/unit/*/t_*.c)
@@ -258,7 +262,7 @@ $B/helpers/bench/bench_lua: $B/test-objs/bench/bench_lua.o $(call lib,script wir
 	@echo "  LINK  $@"
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
 		$(LIBS_script) $(LIBS_base)
-$B/helpers/%: $B/test-objs/%.o $(call lib,app control proxy sandbox action http query record read guest loop wire base) $B/libui.a
+$B/helpers/%: $B/test-objs/%.o $(call lib,app phrase control proxy sandbox action http query record read guest loop wire base) $B/libui.a
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS_ALL)
@@ -269,9 +273,9 @@ FUZZ_TIME ?= 20
 helpers: $(FUZZ:%=$B/fuzz/f_%)
 # the app's own parsers, or the Lua host's: the two never share a program
 FUZZ_APP := import terminal vt events cassette vetted text keys spec mcp gittree
-fuzz_libs = $(if $(filter plugin,$1),$B/src/app/luahost/library.o $B/gen/lua_files.o) \
+fuzz_libs = $(if $(filter plugin,$1),$B/src/luahost/library.o $B/gen/lua_files.o) \
 	$(if $(filter $(FUZZ_APP),$1),$B/libui.a $(call lib,app),$(call lib,script)) \
-	$(call lib,control proxy sandbox action http query record read guest loop wire base)
+	$(call lib,phrase control proxy sandbox action http query record read guest loop wire base)
 $B/fuzz/f_%: tests/fuzz/f_%.c tests/fuzz/main.c $$(call fuzz_libs,$$*) $(GEN)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"

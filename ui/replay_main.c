@@ -34,7 +34,7 @@ static const char replay_main_usage[] =
 	"  --speed N         with --no-tui: as it went, 0.25 to 64 times as fast\n"
 	"keys: ? shows them. Nothing runs.\n";
 
-/* The numbers are those of src/app/exit.h. */
+/* The numbers are those of src/base/exit.h. */
 static int replay_main_fail(const struct err *err)
 {
 	bool io = err->code == ERR_IO || err->code == ERR_DENIED || err->code == ERR_BUSY ||

@@ -1,6 +1,6 @@
 -- `sandglass plugin test`: what every kind of box must do, through the same calls as any script: the one suite, for the kinds that
 -- are built in, those that are plugins, and a user's own. One line per check, TAP. What a kind cannot do by what it declares is
--- skipped with the reason. The program that starts it (src/app/cmd/plugin_test.c) adds what a script cannot see: it kills the
+-- skipped with the reason. The program that starts it (src/cli/plugin_test.c) adds what a script cannot see: it kills the
 -- supervisor at "reconnect", and looks for what is left behind at the end.
 local sg = require "sandglass"
 local a = sg.args { "backend", box = "{}", dir = "", pieces = 2, mb = 2, sum = "", mark = "", every = "no" }

@@ -9,7 +9,7 @@
 --   whole(text, st)    -> a body that is no stream, when the server did not stream
 --   wrong(status, text)-> { msg, status?, compact? }: an error body in one line
 --   hosts, auth = { header = "x-api-key: {key}" }, env = { names of variables }, url,
---   models = { NAME = { window, out, usd = { input, output, ... } } }      prices: src/app/model/price.h
+--   models = { NAME = { window, out, usd = { input, output, ... } } }      prices: src/models/price.h
 -- st is a table of the call's own. Functions do not wait.
 --
 -- local p = require "sandglass.plugin" has for both kinds: encode(v), decode(text, nulls?) -> v or nil, why; list(t) an array, also an

@@ -1,4 +1,4 @@
-// What runs in a pyodide box (src/sandbox/pyodide.h): node with the npm package pyodide, one process for each command. The
+// What runs in a pyodide box (src/sandbox/pyodide/pyodide.h): node with the npm package pyodide, one process for each command. The
 // package is loaded, then the command comes; so a process can wait, ready, for the next one.
 //
 //   engine.mjs make PACKAGE          the memory of a fresh interpreter, on stdout: loading from it takes a sixth of the time

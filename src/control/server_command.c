@@ -6,7 +6,7 @@
 #include "control/server_priv.h"
 #include "wire/event.h"
 
-/* open commands of one client, which may serve some hundred programs (app/serve) */
+/* open commands of one client, which may serve some hundred programs (src/serve) */
 enum { TICKETS_MAX = 4096 };
 enum { REFUSED_WORDS = 16, REFUSED_BYTES = 200 };
 

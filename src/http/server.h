@@ -1,5 +1,5 @@
 /* HTTP/1.1 as a server, for few and mostly local clients (sandglass mcp serve --http): whole
- * requests in, answers or streams out; also what a box reaches its model through (src/app/inside).
+ * requests in, answers or streams out; also what a box reaches its model through (src/inside).
  *
  *  1. Requests of one connection are answered one after another; each gets exactly one http_reply,
  *  or one http_begin and

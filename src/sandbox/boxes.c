@@ -7,7 +7,7 @@
 #include "sandbox/effect.h"
 #include "sandbox/effect_dial.h"
 #include "sandbox/effect_priv.h"
-#include "sandbox/masks.h"
+#include "sandbox/view/masks.h"
 
 enum { SAID_MOST = 2000 };
 

@@ -34,7 +34,7 @@ enum box_caps {
 	CAP_TRACE = 1 << 11,   /* run_opts.trace */
 	CAP_OFFLINE = 1 << 12, /* run_opts.offline */
 	/* sh and what it calls are there; else Python alone: "python" and "pip"
-	 * (sandbox/pyodide.h) */
+	 * (sandbox/pyodide/pyodide.h) */
 	CAP_SHELL = 1 << 13,
 	/* dial leads to a server that speaks HTTP, one request per connection */
 	CAP_DIAL_HTTP = 1 << 14,
@@ -82,10 +82,10 @@ struct box_opts {
 	bool keep;		/* what is on disk of it outlives the session */
 	bool accept_reduced;	/* the reduced profile is acceptable */
 	const char *const *env; /* "NAME=value", NULL-terminated, may be NULL */
-	/* what it reaches by credentials of ours (app/inside/proxy.h); nobody's but the
+	/* what it reaches by credentials of ours (inside/proxy.h); nobody's but the
 	 * session's */
 	json_t *proxies;
-	/* which are planted in it (app/super/honeytoken.h); nobody's but the session's */
+	/* which are planted in it (secrets/honeytoken.h); nobody's but the session's */
 	json_t *honeytokens;
 	/* {"exec":true,"hold":[word patterns]}; NULL: what runs in it is not watched */
 	json_t *trace;

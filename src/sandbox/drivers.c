@@ -2,13 +2,13 @@
 #include <string.h>
 
 #include "sandbox/driver.h"
-#include "sandbox/container.h"
-#include "sandbox/host.h"
-#include "sandbox/process.h"
-#include "sandbox/pyodide.h"
-#include "sandbox/hosted.h"
-#include "sandbox/ssh.h"
-#include "sandbox/vm.h"
+#include "sandbox/container/container.h"
+#include "sandbox/stream/host.h"
+#include "sandbox/process/process.h"
+#include "sandbox/pyodide/pyodide.h"
+#include "sandbox/hosted/hosted.h"
+#include "sandbox/stream/ssh.h"
+#include "sandbox/vm/vm.h"
 
 static const struct driver *const drivers_table[] = {
 	&driver_process, &driver_container, &driver_vm, &driver_ssh, &driver_pyodide, &driver_host,

@@ -1,6 +1,6 @@
 /* What a Lua host and the supervisor say to each other: wire/frame.h frames with JSON bodies over
  * one socket (fd 3 of sandglass-host). This is the specification; src/script implements the host,
- * src/app the supervisor's side.
+ * src/ops the supervisor's side.
  *
  * 1. TURNS. The host is a pure function of the frames it is sent: it takes one frame, runs
  * everything that can run
@@ -165,7 +165,7 @@
  *                 of the key that its programs have),routes:{NAME:
  *                 ROUTE},tool_gate?,limits?:{uusd,tokens,calls},prompt_host? (a file, by the
  *                 script)} ->
- *                 {proxy: what box.open takes in "proxies":[..] (src/app/inside/proxy.h),url,key (a
+ *                 {proxy: what box.open takes in "proxies":[..] (src/inside/proxy.h),url,key (a
  *                 placeholder),urls:{NAME}}.
  *                 ROUTE = {provider} (of models) or {url?,speak?:
  *                 "anthropic"|"openai"|"gemini",git?,rewrite?,allow?:[..],
@@ -177,7 +177,7 @@
  *                 {event,before?:true,edited?:true,ran?}: what an agent
  *                 in a box asks to be allowed, judged as what it would do; before: the proxy has
  *                 had it judged already.
- *                 TELL agent.told {what,say,...} (app/kinds.def) is what it says of itself
+ *                 TELL agent.told {what,say,...} (supervisor/kinds.def) is what it says of itself
  *   budget.new    {parent?,limits} -> {budget}; budget.left {budget} -> limits that remain
  *   store.get     {store,key} -> {value?}; store.set {store,key,value?}; store.add
  *                 {store,key,value} -> {value}: a
@@ -192,7 +192,7 @@
  *                 type,title?,text | data (raw),bytes,cut,unseen?,event}: an action of kind fetch
  *                 for each redirect; err net
  *   host.search   {query,count?,page?,timeout_us?} -> {results:[{title,url,text}],event}
- *   mcp.find      {name} -> the options of a server that the user has added (src/app/mcp/known.h)
+ *   mcp.find      {name} -> the options of a server that the user has added (src/mcp/known.h)
  *   mcp.open      {name, command?:[bytes] or url?, where?:"host"|"box", box?, cwd?, env?:{},
  *                 headers?:{}, timeout_us?} ->
  *                 {server,name,where,era,info?:{},instructions?,

@@ -1,5 +1,5 @@
 /* What a virtual machine of ours begins with, and what it finds: agreed between the driver
- * (sandbox/vm.c) and PID 1 in there (guest/machine.c).
+ * (sandbox/vm/vm.c) and PID 1 in there (guest/machine.c).
  *
  * The initial RAM file system holds /init (our guest program), /modules/NAME.ko, and /skeleton: the
  * root of a machine that takes its programs from /usr of the host. The kernel's words end with "--

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "sandbox/guest_client.h"
+#include "sandbox/guest/guest_client.h"
 #include "tests/unit/sandbox/guest_box.h"
 
 enum { MAX_ROUNDS = 5000 };

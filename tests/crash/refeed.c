@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "app/luahost/luahost_record.h"
+#include "luahost/luahost_record.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"

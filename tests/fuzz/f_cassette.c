@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "app/model/cassette.h"
+#include "models/cassette.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/log.h"

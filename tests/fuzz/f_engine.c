@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "loop/loop.h"
-#include "sandbox/engine.h"
+#include "sandbox/container/engine.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

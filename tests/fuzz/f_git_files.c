@@ -9,8 +9,8 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "sandbox/masks.h"
-#include "sandbox/masks_git.h"
+#include "sandbox/view/masks.h"
+#include "sandbox/view/masks_git.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/guest_client.h"
+#include "sandbox/guest/guest_client.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

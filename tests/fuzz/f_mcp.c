@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/mcp/client.h"
-#include "app/mcp/said.h"
+#include "mcp/client.h"
+#include "mcp/said.h"
 #include "base/json.h"
 #include "base/mem.h"
 

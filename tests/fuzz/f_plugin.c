@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/luahost/library.h"
+#include "luahost/library.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "script/host.h"

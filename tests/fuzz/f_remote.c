@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "sandbox/hosted_priv.h"
+#include "sandbox/hosted/hosted_priv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/inside/tool_spec.h"
+#include "inside/tool_spec.h"
 #include "base/mem.h"
 #include "http/retry.h"
 #include "query/aim.h"

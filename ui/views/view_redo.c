@@ -10,7 +10,7 @@
 #include "ui/term/fmt.h"
 #include "ui/views/pane.h"
 #include "ui/views/redo.h"
-#include "ui/views/redone.h"
+#include "phrase/redone.h"
 
 enum { WIDE_COLS = 100, TAIL = 1 << 20, SUM_MAX = 12 };
 

@@ -1,5 +1,5 @@
 /* What makes two requests the same, and how a cassette keeps and gives answers. */
-#include "app/model/cassette.h"
+#include "models/cassette.h"
 
 #include <unistd.h>
 

@@ -1,11 +1,11 @@
 /* The offline commands over a small recorded session, and what they say to bad input. */
-#include "app/cmd/cmd.h"
+#include "cli/lib/cmd.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/front/sessions.h"
+#include "sessions/sessions.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "record/record.h"

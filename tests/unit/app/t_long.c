@@ -2,8 +2,8 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "app/check/past.h"
-#include "app/check/summary.h"
+#include "check/past.h"
+#include "check/summary.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/mem.h"

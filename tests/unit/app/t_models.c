@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "app/luahost/library.h"
+#include "luahost/library.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/mem.h"

@@ -1,6 +1,6 @@
 /* The prefix key in what is typed: in each form in which it comes, in pieces, never in what is pasted. */
 #include "tap.h"
-#include "app/terminal/prefix_keys.h"
+#include "terminal/prefix_keys.h"
 
 #include <string.h>
 

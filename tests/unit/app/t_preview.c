@@ -1,8 +1,8 @@
 /* What a preview asks of the counters of its network, and how its end and that of a redo are told. */
 #include "tap.h"
 
-#include "app/cmd/describe.h"
-#include "app/super/preview_priv.h"
+#include "phrase/describe.h"
+#include "supervisor/trial/preview_priv.h"
 
 static const char counters[] = "tmp=2\n"
 			       "Ip: Forwarding DefaultTTL OutNoRoutes\n"

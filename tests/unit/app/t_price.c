@@ -1,6 +1,6 @@
 /* What calls cost: usage as providers report it against the price pages of 2026-11-20, and every spelling of a model. The amounts
  * are worked out by hand from the pages, not from prices.def. */
-#include "app/model/price.h"
+#include "models/price.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* What roff would take for its own comes out of a manual page as it stands. */
-#include "app/cmd/roff.h"
+#include "cli/lib/roff.h"
 
 #include <string.h>
 

@@ -14,8 +14,8 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "sandbox/driver.h"
-#include "sandbox/launcher_client.h"
-#include "sandbox/process.h"
+#include "sandbox/common/launcher_client.h"
+#include "sandbox/process/process.h"
 #include "tap.h"
 
 static struct loop *fx_loop;

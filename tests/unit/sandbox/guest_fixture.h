@@ -4,7 +4,7 @@
 #ifndef GUEST_FIXTURE_H
 #define GUEST_FIXTURE_H
 
-#include "sandbox/guest_client.h"
+#include "sandbox/guest/guest_client.h"
 
 #include <errno.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "sandbox/guest_client.h"
+#include "sandbox/guest/guest_client.h"
 #include "tap.h"
 
 static struct loop *loop;

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "box_fixture.h"
-#include "sandbox/mirror_priv.h"
-#include "sandbox/layers.h"
-#include "sandbox/mirror.h"
+#include "sandbox/common/mirror_priv.h"
+#include "sandbox/common/layers.h"
+#include "sandbox/common/mirror.h"
 #include "wire/guest.h"
 #include "wire/plan.h"
 #include "wire/tool.h"

@@ -2,7 +2,7 @@
 #include "box_fixture.h"
 
 #include "record/secrets.h"
-#include "sandbox/masks.h"
+#include "sandbox/view/masks.h"
 
 static void names(void)
 {

@@ -1,6 +1,6 @@
 /* What a box for Python takes of a command, and what it says of the rest. */
 #include "base/json.h"
-#include "sandbox/pyodide_priv.h"
+#include "sandbox/pyodide/pyodide_priv.h"
 #include "tap.h"
 
 /* The command's words with '|' between, "<" and its input; or '!' and the line that is said. Returns owned. */

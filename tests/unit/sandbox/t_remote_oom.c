@@ -1,7 +1,7 @@
 /* What the memory limit of a rented box has killed, out of what overlapping runs say of its counter. */
 #include "tap.h"
 
-#include "sandbox/hosted_priv.h"
+#include "sandbox/hosted/hosted_priv.h"
 
 int main(void)
 {

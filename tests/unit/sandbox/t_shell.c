@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "sandbox/guest_client.h"
+#include "sandbox/guest/guest_client.h"
 #include "tap.h"
 
 #include "guest_box.h"

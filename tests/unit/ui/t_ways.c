@@ -116,7 +116,7 @@ static void commands(void)
 {
 	CLEANUP(buf_release) struct buf handlers = BUF_INIT;
 	struct err err = ERR_INIT;
-	ok(file_read("src/app/super/super_cmd.c", &handlers, 1 << 20, &err) == 0, "the table of handlers");
+	ok(file_read("src/supervisor/super_cmd.c", &handlers, 1 << 20, &err) == 0, "the table of handlers");
 	for (size_t i = 0; i < cmd_count(); i++) {
 		const struct cmd_row *c = cmd_at(i);
 		if (!c->supervisor)

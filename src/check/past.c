@@ -1,0 +1,208 @@
+#include "check/past.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/lib/cmd_priv.h"
+#include "sessions/sessions.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "query/row.h"
+#include "query/sql.h"
+
+/* actions found at once; of them read in one transaction: some milliseconds */
+enum { PAGE = 512, TOGETHER = 128 };
+
+int past_sessions(struct cmd_ctx *ctx, size_t from, struct past *out, struct err *err)
+{
+	struct session_files files = SESSION_FILES_INIT;
+	*out = (struct past){ .paths = STRV_INIT, .working = { .ctx = ctx } };
+	for (size_t i = from; cmd_word(ctx, i); i++) {
+		CLEANUP(free_ptr) char *path = NULL;
+		if (session_find(ctx->sessions, cmd_word(ctx, i), &path, err) < 0) {
+			past_release(out);
+			return -1;
+		}
+		strv_push(&out->paths, path);
+	}
+	if (cmd_word(ctx, from))
+		return 0;
+	if (session_files_list(&files, ctx->sessions, err) < 0)
+		return -1;
+	for (size_t i = files.nr; i-- > 0;)
+		strv_push(&out->paths, files.item[i].path);
+	session_files_release(&files);
+	return out->paths.nr ? 0
+			     : err_set(err, ERR_NOENT,
+				       "no sessions in '%s' yet: 'sandglass demo' makes one",
+				       ctx->sessions);
+}
+
+void past_release(struct past *p)
+{
+	strv_release(&p->paths);
+}
+
+bool session_of_suite(struct session *s)
+{
+	struct arena arena = ARENA_INIT;
+	struct err none = ERR_INIT;
+	struct event ev;
+	bool suite = false;
+	if (session_event(s, 1, &ev, &arena, &none) == 0 && ev.kind == EV_SESSION_START &&
+	    ev.body) {
+		CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "event", &none);
+		suite = json_str(body, "suite", NULL) != NULL;
+	}
+	arena_release(&arena);
+	return suite;
+}
+
+struct lived {
+	uint64_t id;
+	json_t *requested, *row; /* owned; row is NULL for what is no action */
+};
+
+static int read_one(struct session *s, uint64_t seq, struct lived *out, struct err *err)
+{
+	struct arena arena = ARENA_INIT;
+	struct event ev;
+	*out = (struct lived){ .id = seq };
+	int rc = session_event(s, seq, &ev, &arena, err);
+	if (rc == 0 && ev.kind == EV_ACTION_REQUESTED) {
+		out->requested = ev.body ? json_parse(ev.body, ev.len, "event", err) : NULL;
+		rc = (out->requested || !ev.body) && row_of(s, seq, &out->row, err) == 0 ? 0 : -1;
+	}
+	arena_release(&arena);
+	return rc;
+}
+
+/* Those of @seqs, in their order. They are read together, so that none has to look for the end of
+ * the WAL by itself, and told afterwards: whoever is told may take his time. */
+static int past_several(struct session *s, const uint64_t *seqs, size_t nr, struct working *w,
+			past_fn *fn, void *self, struct err *err)
+{
+	struct lived read[TOGETHER];
+	int rc = 0;
+	uint64_t head = session_head(s);
+	bool suite = session_of_suite(s);
+	for (size_t i = 0, got = 0; rc == 0 && i < nr; i += got) {
+		if (w)
+			progress_at(w, session_id(s), seqs[i], head, "events");
+		session_hold(s);
+		for (got = 0; rc == 0 && got < TOGETHER && i + got < nr; got++)
+			rc = read_one(s, seqs[i + got], &read[got], err);
+		session_let_go(s);
+		for (size_t k = 0; k < got; k++) {
+			if (rc == 0 && read[k].row)
+				rc = fn(self,
+					&(struct past_action){ .s = s,
+							       .id = read[k].id,
+							       .requested = read[k].requested,
+							       .row = read[k].row,
+							       .suite = suite },
+					err);
+			json_decref(read[k].requested);
+			json_decref(read[k].row);
+		}
+	}
+	return rc;
+}
+
+int past_each(struct session *s, const char *text, struct working *w, past_fn *fn, void *self,
+	      struct err *err)
+{
+	struct filter *f = NULL;
+	uint64_t seqs[PAGE], at = 0;
+	size_t nr = PAGE;
+	if (cmd_filter_text(text ? text : "", &f, err) < 0)
+		return -1;
+	int rc = 0;
+	while (rc == 0 && nr == PAGE) {
+		rc = filter_search(f, s, clock_wall_us(), at, PAGE, seqs, &nr, err);
+		if (rc == 0 && nr) {
+			rc = past_several(s, seqs, nr, w, fn, self, err);
+			at = seqs[nr - 1];
+		}
+	}
+	filter_free(&f);
+	return rc;
+}
+
+/* The actions of @s with an event that @where chooses; their rows only. */
+static int past_with_event(struct session *s, const char *where, struct working *w, past_fn *fn,
+			   void *self, struct err *err)
+{
+	CLEANUP(free_ptr)
+	char *sql = mem_printf(
+		"SELECT DISTINCT action FROM event NOT INDEXED WHERE %s AND action>0 ORDER BY action",
+		where);
+	struct sql_table t;
+	if (sql_own(s, sql, SIZE_MAX, &t, err) < 0)
+		return -1;
+	uint64_t *seqs = mem_calloc(t.rows + 1, sizeof(*seqs));
+	for (size_t i = 0; i < t.rows; i++)
+		seqs[i] = strtoull(t.cell[i], NULL, 10);
+	int rc = past_several(s, seqs, t.rows, w, fn, self, err);
+	free(seqs);
+	sql_table_release(&t);
+	return rc;
+}
+
+int past_held(struct session *s, struct working *w, past_fn *fn, void *self, struct err *err)
+{
+	return past_with_event(s, "kind=102", w, fn, self, err);
+}
+
+/* Hands every session of @p to @each; one that fails is named, counted and left out. */
+static void past_sessions_each(struct cmd_ctx *ctx, struct past *p, const char *filter,
+			       int (*each)(struct session *, const char *, struct working *,
+					   past_fn *, void *, struct err *),
+			       past_fn *fn, void *self)
+{
+	for (size_t i = 0; i < p->paths.nr; i++) {
+		struct session *s = NULL;
+		struct err why = ERR_INIT;
+		if (p->paths.nr > 1)
+			progress_at(&p->working, "all sessions", i, p->paths.nr, "sessions");
+		if (session_open(&s, p->paths.item[i], &why) < 0 ||
+		    each(s, filter, p->paths.nr > 1 ? NULL : &p->working, fn, self, &why) < 0) {
+			p->unread++;
+			progress_clear(&p->working);
+			fprintf(ctx->err, "sandglass: left out: ");
+			cmd_print_safe(ctx->err, why.text, strlen(why.text), false);
+			fputc('\n', ctx->err);
+		}
+		session_close(&s);
+	}
+	progress_clear(&p->working);
+}
+
+static int past_decided_of(struct session *s, const char *filter, struct working *w, past_fn *fn,
+			   void *self, struct err *err)
+{
+	return filter ? past_each(s, filter, w, fn, self, err)
+		      : past_with_event(s, "kind=103", w, fn, self, err);
+}
+
+int past_all(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *fn, void *self,
+	     struct err *err)
+{
+	struct filter *f = NULL;
+	if (filter && cmd_filter_text(filter, &f, err) < 0) /* said once, not for each file */
+		return -1;
+	filter_free(&f);
+	past_sessions_each(ctx, p, filter, past_each, fn, self);
+	return 0;
+}
+
+int past_decided(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *fn, void *self,
+		 struct err *err)
+{
+	struct filter *f = NULL;
+	if (filter && cmd_filter_text(filter, &f, err) < 0)
+		return -1;
+	filter_free(&f);
+	past_sessions_each(ctx, p, filter, past_decided_of, fn, self);
+	return 0;
+}

@@ -1,0 +1,52 @@
+/* What box_verbs.c, box_cp.c and box_cp_tree.c share. */
+#ifndef CLI_BOX_VERBS_PRIV_H
+#define CLI_BOX_VERBS_PRIV_H
+
+#include "cli/lib/cmd.h"
+#include "control/client.h"
+
+/* "[SESSION:]BOX" or "[SESSION:]BOX:PATH". */
+struct box_place {
+	char *session, *box, *path; /* session, path: NULL = not said */
+};
+void box_place_release(struct box_place *p);
+
+/* Opens the session that @p is in; it must know @command. @out is the caller's. */
+NODISCARD int box_reach(struct cmd_ctx *ctx, const struct box_place *p, const char *command,
+			struct control_client **out, struct err *err);
+/* Sends @nr words. @reply is the caller's, with the session put into it. */
+NODISCARD int box_order(struct control_client *c, const char *const *word, size_t nr,
+			json_t **reply, struct err *err);
+/* A line for people, unless they want none. */
+void box_say(struct cmd_ctx *ctx, const char *line);
+/* A rule wants a word typed for it: *status says so. */
+bool box_waits(struct cmd_ctx *ctx, const json_t *reply, int *status);
+
+enum { BOX_CP_FLIGHT = 32 };
+
+/* One cp, of one file or of many. */
+struct box_cp {
+	struct cmd_ctx *ctx;
+	struct control_client *c;
+	const char *box;
+	bool put, gone;		    /* gone: the session does not answer any more */
+	uint64_t files, bytes, out; /* copied; out: stayed out */
+	int status;		    /* of the first that failed */
+	struct cp_flight {
+		uint64_t id;
+		char *path, *host;
+	} flight[BOX_CP_FLIGHT]; /* files of a folder that are on their way out of the box */
+	size_t nr_flight;
+	int64_t shown_us; /* when a line last said how far it is; 0: none has */
+};
+/* @path of the box and @host, absolute, one file. Exit status; what failed has been said. */
+int box_cp_file(struct box_cp *cp, const char *path, const char *host);
+/* What came of one: said, counted. Exit status. */
+int box_cp_came(struct box_cp *cp, json_t *reply, const char *path, const char *host);
+/* What is at @path: the answer of box_look. Returns owned or NULL. */
+json_t *box_cp_look(struct box_cp *cp, const char *path, struct err *err);
+/* The folder @path of the box into the folder @host, which is made if need be, or the other way
+ * round. Goes on after what fails; cp->status says whether something did. */
+void box_cp_tree(struct box_cp *cp, const char *path, const char *host);
+
+#endif

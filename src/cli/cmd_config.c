@@ -1,0 +1,555 @@
+/* sandglass config: each setting, its value, and where it comes from. Values of keys are never
+ * shown. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/lib/cmd_priv.h"
+#include "cli/lib/config.h"
+#include "cli/front/tool_roots.h"
+#include "luahost/lua_file.h"
+#include "secrets/trust.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/paths.h"
+
+struct setting {
+	const char *name;     /* as in a configuration file */
+	const char *flag;     /* option of the command line, or NULL */
+	const char *variable; /* or NULL */
+	const char *built_in; /* or NULL: unset */
+	const char *about;
+};
+
+static const struct setting cmd_config_settings[] = {
+	{ "sessions", "sessions", "SANDGLASS_SESSIONS", NULL, "where session files lie" },
+	{ "config", "config", "SANDGLASS_CONFIG", NULL, "the user's configuration file" },
+	{ "model", NULL, "SANDGLASS_MODEL", NULL,
+	  "provider:name, where no script names one (else scripted:demo)" },
+	{ "backend", NULL, "SANDGLASS_BACKEND", "process", "sandbox driver" },
+	{ "accept", NULL, NULL, NULL, "'reduced': boxes without namespaces are acceptable" },
+	{ "policy", NULL, NULL, NULL, "a further policy file" },
+	{ "theme", NULL, NULL, "auto", "colours of the console" },
+	{ "coach", NULL, NULL, "true", "hints for who is new to the console, each shown once" },
+	{ "color", "color", "NO_COLOR", "auto",
+	  "auto, always, never; NO_COLOR (not empty) means never" },
+	{ "a11y", NULL, "SANDGLASS_A11Y", "false", "line mode for screen readers" },
+	{ "ascii", NULL, "SANDGLASS_ASCII", "false", "draw with ASCII only" },
+	{ "sync", NULL, "SANDGLASS_SYNC", "true",
+	  "synchronised screen updates where the terminal has them" },
+	{ "log", NULL, "SANDGLASS_LOG", "warn",
+	  "the program's own diary: debug, info, warn, error" },
+	{ "expose", NULL, NULL, NULL,
+	  "paths of every repository that are not masked although they look like secrets" },
+	{ "pool.size", NULL, NULL, "1", "warm boxes that wait for the next sandbox" },
+	{ "tools", NULL, NULL, NULL, "read-only folders of this machine for every box" },
+	{ "user", NULL, "SANDGLASS_USER", NULL,
+	  "name to put on decisions (default: of the account)" },
+	{ "box_uid", NULL, NULL, NULL, "uid of boxes when started by root" },
+	{ "keep.file_bytes", NULL, NULL, "16777216", "larger files are kept by hash only" },
+	{ "keep.hash_only", NULL, NULL, NULL,
+	  "patterns whose bytes are not kept, instead of node_modules, target and their like" },
+	{ "keep.days", NULL, NULL, NULL,
+	  "sessions whose work is merged are removed after so many days" },
+	{ "approvals.arm_ms", NULL, NULL, "400", "how long a new question ignores keys" },
+	{ "approvals.timeout_us", NULL, NULL, NULL,
+	  "after which an unanswered question is denied" },
+	{ "notify.bell", NULL, NULL, "true", "ring when an action is held" },
+	{ "notify.command", NULL, NULL, NULL, "run when something waits and nobody is attached" },
+	{ "notify.when", NULL, NULL, NULL,
+	  "a filter: of what is held the command is told only of what it finds (questions: of all)" },
+	{ "terminal.prefix", NULL, NULL, "C-\\",
+	  "the key that opens the overlay over an agent's own interface" },
+	{ "search.url", NULL, "SANDGLASS_SEARCH", NULL,
+	  "search service of web_search: SearXNG, or with shape = \"generic\" any JSON" },
+	{ "otlp.endpoint", NULL, NULL, NULL,
+	  "OpenTelemetry collector that gets spans and metrics of sessions that run" },
+	{ "pager", NULL, "PAGER", "less -R", "for long output" },
+	{ "editor", NULL, "VISUAL", "vi", "for 'approve --edit'; else EDITOR" },
+};
+
+#define PROFILES     "profiles."
+#define PROJECT_FILE ".sandglass/config.lua"
+#define SYSTEM_FILE  "/etc/xdg/sandglass/config.lua"
+enum { CONFIG_MAX = 1 << 20 };
+
+struct layer { /* one file, flat: "keep.file_bytes" -> value */
+	const char *source;
+	char *path;
+	json_t *flat;
+};
+
+struct config {
+	struct cmd_ctx *ctx;
+	struct layer layer[6]; /* project, user, system; before them what --profile names in each */
+	size_t nr;
+};
+
+static void cmd_config_flatten(json_t *out, const char *prefix, const json_t *o)
+{
+	const char *key;
+	json_t *v;
+	json_object_foreach((json_t *)(uintptr_t)o, key, v)
+	{
+		CLEANUP(free_ptr)
+		char *name = mem_printf("%s%s%s", prefix, *prefix ? "." : "", key);
+		if (json_is_object(v) && !json_object_get(v, "b64"))
+			cmd_config_flatten(out, name, v);
+		else
+			json_put(out, name, json_incref(v));
+	}
+}
+
+static int cmd_config_add_layer(struct config *c, const char *source, char *path, bool required,
+				struct err *err)
+{
+	json_t *data;
+	if (!required && access(path, F_OK) != 0) {
+		free(path);
+		return 0;
+	}
+	if (lua_file_read("config", path, &data, err) < 0) {
+		free(path);
+		return -1;
+	}
+	const json_t *inner = json_object_get(data, "config");
+	struct layer *l = &c->layer[c->nr++];
+	*l = (struct layer){ .source = source, .path = path, .flat = json_object() };
+	cmd_config_flatten(l->flat, "", inner ? inner : data);
+	json_object_del(l->flat, "t");
+	json_decref(data);
+	return 0;
+}
+
+/* The names of the profiles that there are, for who has misspelt one. */
+static int no_profile(const struct config *c, const char *name, struct err *err)
+{
+	CLEANUP(strv_release) struct strv names = STRV_INIT;
+	for (size_t i = 0; i < c->nr; i++) {
+		const char *key;
+		json_t *v;
+		json_object_foreach(c->layer[i].flat, key, v)
+		{
+			if (strncmp(key, PROFILES, strlen(PROFILES)) != 0)
+				continue;
+			CLEANUP(free_ptr)
+			char *one = mem_strndup(key + strlen(PROFILES),
+						strcspn(key + strlen(PROFILES), "."));
+			strv_push(&names, one);
+		}
+	}
+	const char *near = word_nearest(name, (const char *const *)names.item, names.nr);
+	return near ? err_set(err, ERR_USAGE,
+			      "no profile '%s' in the configuration, did you mean '%s'?", name,
+			      near)
+		    : err_set(err, ERR_USAGE,
+			      "no profile '%s' in the configuration (profiles = { %s = { ... } } in config.lua)",
+			      name, name);
+}
+
+/* What stands under the profile becomes layers of its own, before the files. */
+static int add_profile(struct config *c, const char *name, struct err *err)
+{
+	struct layer own[ARRAY_LEN(c->layer)];
+	size_t nr = 0;
+	CLEANUP(free_ptr) char *prefix = mem_printf(PROFILES "%s.", name);
+	for (size_t i = 0; i < c->nr; i++) {
+		json_t *flat = json_object(), *v;
+		const char *key;
+		json_object_foreach(c->layer[i].flat, key,
+				    v) if (!strncmp(key, prefix, strlen(prefix)))
+			json_put(flat, key + strlen(prefix), json_incref(v));
+		if (json_object_size(flat))
+			own[nr++] = (struct layer){ .source = "profile",
+						    .path = mem_strdup(c->layer[i].path),
+						    .flat = flat };
+		else
+			json_decref(flat);
+	}
+	if (!nr)
+		return no_profile(c, name, err);
+	memmove(c->layer + nr, c->layer, c->nr * sizeof(*c->layer));
+	memcpy(c->layer, own, nr * sizeof(*own));
+	c->nr += nr;
+	return 0;
+}
+
+static int load_files(struct config *c, struct err *err)
+{
+	static const char project[] = PROJECT_FILE;
+	const char *named = c->ctx->config ? c->ctx->config : getenv("SANDGLASS_CONFIG");
+	if (access(project, F_OK) == 0 && !trusted_file(project))
+		fprintf(c->ctx->err,
+			"sandglass: '%s' is not trusted and does not count ('sandglass trust')\n",
+			project);
+	else if (cmd_config_add_layer(c, "project", mem_strdup(project), false, err) < 0)
+		return -1;
+	if (cmd_config_add_layer(c, "user",
+				 named && *named ? mem_strdup(named) : paths_config("config.lua"),
+				 named && *named, err) < 0)
+		return -1;
+	return cmd_config_add_layer(c, "system", mem_strdup(SYSTEM_FILE), false, err);
+}
+
+static int cmd_config_load(struct config *c, struct err *err)
+{
+	if (load_files(c, err) < 0)
+		return -1;
+	return c->ctx->profile ? add_profile(c, c->ctx->profile, err) : 0;
+}
+
+/* Keys may stand in a file by value although they should not. */
+static bool cmd_config_hidden(const char *name)
+{
+	if (!strncmp(name, PROFILES, strlen(PROFILES)) && strchr(name + strlen(PROFILES), '.'))
+		return cmd_config_hidden(strchr(name + strlen(PROFILES), '.') + 1);
+	size_t n = strlen(name);
+	if (!strncmp(name, "otlp.headers.", 13))
+		return strcmp(name + n - 7, ".secret") != 0;
+	return !strncmp(name, "keys.", 5) || !strncmp(name, "secrets.", 8) ||
+	       !strncmp(name, "env.", 4);
+}
+
+static void cmd_config_print(struct config *c, const char *name, const json_t *value,
+			     const char *source, const char *about)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT, line = BUF_INIT;
+	if (cmd_config_hidden(name))
+		buf_puts(&text, "<set>");
+	else if (json_is_string(value))
+		buf_puts(&text, json_string_value(value));
+	else if (!json_get_bytes(value, &text))
+		json_dump_buf(value, &text);
+	if (c->ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "name", name);
+		json_put(o, "value",
+			 cmd_config_hidden(name) ? json_string("<set>")
+						 : json_incref((json_t *)(uintptr_t)value));
+		json_put_str(o, "source", source);
+		if (about)
+			json_put_str(o, "about", about);
+		cmd_json(c->ctx, o);
+		return;
+	}
+	buf_printf(&line, "%-20s ", name);
+	cmd_safe(&line, json_is_null(value) ? "-" : buf_cstr(&text),
+		 json_is_null(value) ? 1 : text.len, false);
+	buf_puts(&line, "  (");
+	cmd_safe(&line, source, strlen(source), false);
+	buf_putc(&line, ')');
+	if (c->ctx->verbose && about)
+		buf_printf(&line, "  %s", about);
+	fprintf(c->ctx->out, "%s\n", buf_cstr(&line));
+}
+
+static void print_text(struct config *c, const char *name, const char *value, const char *source,
+		       const char *about)
+{
+	CLEANUP(json_release) json_t *v = value ? json_bytes_z(value) : json_null();
+	cmd_config_print(c, name, v, source, about);
+}
+
+/* What the program would use if nobody said anything. */
+static char *cmd_config_fallback(const struct setting *s)
+{
+	if (!strcmp(s->name, "sessions"))
+		return paths_data("sessions");
+	if (!strcmp(s->name, "config"))
+		return paths_config("config.lua");
+	return s->built_in ? mem_strdup(s->built_in) : NULL;
+}
+
+static void print_setting(struct config *c, const struct setting *s)
+{
+	const char *flag = s->flag ? cmd_opt(c->ctx, s->flag) : NULL;
+	const char *variable = s->variable ? getenv(s->variable) : NULL;
+	if (flag) {
+		CLEANUP(free_ptr) char *source = mem_printf("option --%s", s->flag);
+		print_text(c, s->name, flag, source, s->about);
+		return;
+	}
+	const char *name = s->variable;
+	if ((!variable || !*variable) && !strcmp(s->name, "editor")) {
+		name = "EDITOR";
+		variable = getenv(name);
+	}
+	if (variable && *variable) {
+		CLEANUP(free_ptr) char *source = mem_printf("variable %s", name);
+		print_text(c, s->name, !strcmp(s->name, "color") ? "never" : variable, source,
+			   s->about);
+		return;
+	}
+	for (size_t i = 0; i < c->nr; i++) {
+		const json_t *v = json_object_get(c->layer[i].flat, s->name);
+		if (v) {
+			CLEANUP(free_ptr)
+			char *source = mem_printf("%s %s", c->layer[i].source, c->layer[i].path);
+			cmd_config_print(c, s->name, v, source, s->about);
+			return;
+		}
+	}
+	CLEANUP(free_ptr) char *value = cmd_config_fallback(s);
+	print_text(c, s->name, value, value ? "built in" : "not set", s->about);
+}
+
+/* What --root has left for this project; it comes on top of `tools`. */
+static void print_roots(struct config *c)
+{
+	CLEANUP(json_release) json_t *roots = tool_roots_here();
+	if (json_array_size(roots))
+		cmd_config_print(c, "tools", roots,
+				 "remembered for this project, --root none forgets", NULL);
+}
+
+static bool cmd_config_listed(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(cmd_config_settings); i++)
+		if (!strcmp(cmd_config_settings[i].name, name))
+			return true;
+	return false;
+}
+
+static bool in_layer(const struct config *c, size_t nr, const char *name)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (json_object_get(c->layer[i].flat, name))
+			return true;
+	return false;
+}
+
+/* Whatever else files say: the first that says something wins. */
+static size_t cmd_config_print_others(struct config *c, const char *only)
+{
+	size_t nr = 0;
+	for (size_t i = 0; i < c->nr; i++) {
+		const char *key;
+		json_t *v;
+		json_object_foreach(c->layer[i].flat, key, v)
+		{
+			if (cmd_config_listed(key) || in_layer(c, i, key) ||
+			    (only && strcmp(only, key) != 0))
+				continue;
+			CLEANUP(free_ptr)
+			char *source = mem_printf("%s %s", c->layer[i].source, c->layer[i].path);
+			cmd_config_print(c, key, v, source, NULL);
+			nr++;
+		}
+	}
+	return nr;
+}
+
+static void print_keys(struct config *c)
+{
+	static const char *const keys[] = { "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY",
+					    "OPENROUTER_API_KEY" };
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const char *v = getenv(keys[i]);
+		CLEANUP(free_ptr) char *source = mem_printf("variable %s", keys[i]);
+		if (v && *v)
+			print_text(c, "key", "<set>", source,
+				   "a provider's key; its value is never shown");
+	}
+}
+
+static int cmd_config_print_one(struct config *c, const char *name)
+{
+	const char *known[ARRAY_LEN(cmd_config_settings)];
+	for (size_t i = 0; i < ARRAY_LEN(cmd_config_settings); i++) {
+		known[i] = cmd_config_settings[i].name;
+		if (!strcmp(cmd_config_settings[i].name, name)) {
+			print_setting(c, &cmd_config_settings[i]);
+			return EXIT_DONE;
+		}
+	}
+	if (cmd_config_print_others(c, name))
+		return EXIT_DONE;
+	const char *near = word_nearest(name, known, ARRAY_LEN(known));
+	return near ? cmd_usage(c->ctx, "no setting '%s', did you mean '%s'?", name, near)
+		    : cmd_usage(c->ctx, "no setting '%s', and no file sets it", name);
+}
+
+int config_open(struct config **out, struct cmd_ctx *ctx, struct err *err)
+{
+	struct config *c = NEW(struct config);
+	c->ctx = ctx;
+	if (cmd_config_load(c, err) < 0) {
+		config_close(&c);
+		return -1;
+	}
+	*out = c;
+	return 0;
+}
+
+void config_close(struct config **cp)
+{
+	struct config *c = *cp;
+	*cp = NULL;
+	for (size_t i = 0; c && i < c->nr; i++) {
+		free(c->layer[i].path);
+		json_decref(c->layer[i].flat);
+	}
+	free(c);
+}
+
+/* "models.mine.url" goes into {"mine":{"url":..}}. */
+static void put_deep(json_t *to, const char *path, json_t *value)
+{
+	const char *dot = strchr(path, '.');
+	if (!dot) {
+		if (!json_object_get(to, path))
+			json_object_set(to, path, value);
+		return;
+	}
+	CLEANUP(free_ptr) char *name = mem_strndup(path, (size_t)(dot - path));
+	json_t *inner = json_object_get(to, name);
+	if (!inner) {
+		inner = json_object();
+		json_object_set_new(to, name, inner);
+	}
+	if (json_is_object(inner))
+		put_deep(inner, dot + 1, value);
+}
+
+json_t *config_object(const struct config *c, const char *name)
+{
+	json_t *out = json_object();
+	size_t len = strlen(name);
+	for (size_t i = 0; i < c->nr; i++) {
+		const char *key;
+		json_t *v;
+		json_object_foreach(c->layer[i].flat, key,
+				    v) if (!strncmp(key, name, len) && key[len] == '.')
+			put_deep(out, key + len + 1, v);
+	}
+	if (json_object_size(out))
+		return out;
+	json_decref(out);
+	return NULL;
+}
+
+char *config_value(const struct config *c, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(cmd_config_settings); i++) {
+		const struct setting *s = &cmd_config_settings[i];
+		if (strcmp(s->name, name) != 0)
+			continue;
+		const char *variable = s->variable ? getenv(s->variable) : NULL;
+		if (variable && *variable)
+			return mem_strdup(variable);
+		for (size_t k = 0; k < c->nr; k++) {
+			const json_t *v = json_object_get(c->layer[k].flat, name);
+			if (v)
+				return json_is_string(v) ? mem_strdup(json_string_value(v))
+							 : json_dump_str(v);
+		}
+		return cmd_config_fallback(s);
+	}
+	return NULL;
+}
+
+json_t *config_below(const struct config *c, const char *name)
+{
+	json_t *out = json_object();
+	size_t len = strlen(name);
+	for (size_t i = 0; i < c->nr; i++) {
+		const char *key;
+		json_t *v;
+		json_object_foreach(c->layer[i].flat, key,
+				    v) if (strncmp(key, name, len) == 0 && key[len] == '.' &&
+					   !json_object_get(out, key + len + 1))
+			json_put(out, key + len + 1, json_incref(v));
+	}
+	return out;
+}
+
+void config_to_env(const struct config *c, const char *name, const char *variable)
+{
+	const char *set = getenv(variable);
+	CLEANUP(free_ptr) char *value = set && *set ? NULL : config_value(c, name);
+	if (value)
+		setenv(variable, strcmp(value, "true") == 0 ? "1" : "0", 1);
+}
+
+/* Could the file set @name? Most do not, and then it need not be run for every command. */
+static bool cmd_config_mentions(const char *path, const char *name)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct err none = ERR_INIT;
+	return file_read(path, &text, CONFIG_MAX, &none) == 0 &&
+	       strstr(buf_cstr(&text), name) != NULL;
+}
+
+static char *below_home(const char *path)
+{
+	const char *home = getenv("HOME");
+	return !strncmp(path, "~/", 2) && home && *home ? path_join(home, path + 2)
+							: mem_strdup(path);
+}
+
+char *config_sessions(struct cmd_ctx *ctx)
+{
+	struct config *c;
+	struct err err = ERR_INIT;
+	const char *option = cmd_opt(ctx, "sessions"), *set = getenv("SANDGLASS_SESSIONS"),
+		   *named = getenv("SANDGLASS_CONFIG");
+	if (option)
+		return mem_strdup(option);
+	if (set && *set)
+		return mem_strdup(set);
+	named = ctx->config ? ctx->config : named;
+	CLEANUP(free_ptr)
+	char *user = named && *named ? mem_strdup(named) : paths_config("config.lua");
+	if (!cmd_config_mentions(user, "sessions") &&
+	    !cmd_config_mentions(PROJECT_FILE, "sessions") &&
+	    !cmd_config_mentions(SYSTEM_FILE, "sessions"))
+		return paths_sessions();
+	/* what is wrong in a file, or not trusted, is told by what needs it */
+	struct cmd_ctx silent = *ctx;
+	silent.err = fopen("/dev/null", "we");
+	int rc = silent.err ? config_open(&c, &silent, &err) : -1;
+	if (silent.err)
+		fclose(silent.err);
+	if (rc < 0)
+		return paths_sessions();
+	CLEANUP(free_ptr) char *value = config_value(c, "sessions");
+	config_close(&c);
+	return value ? below_home(value) : paths_sessions();
+}
+
+void config_user(struct cmd_ctx *ctx)
+{
+	struct config *c;
+	struct err err = ERR_INIT;
+	const char *set = getenv("SANDGLASS_USER");
+	if ((set && *set) || config_open(&c, ctx, &err) < 0)
+		return; /* a wrong file is told by what needs it */
+	CLEANUP(free_ptr) char *user = config_value(c, "user");
+	if (user)
+		setenv("SANDGLASS_USER", user, 1);
+	config_close(&c);
+}
+
+int cmd_config(struct cmd_ctx *ctx)
+{
+	struct config c = { .ctx = ctx };
+	struct err err = ERR_INIT;
+	int status = EXIT_DONE;
+	if (cmd_config_load(&c, &err) < 0) {
+		status = cmd_fail(ctx, &err);
+		status = err.code == ERR_SCRIPT ? EXIT_SCRIPT : status;
+	} else if (cmd_word(ctx, 0)) {
+		status = cmd_config_print_one(&c, cmd_word(ctx, 0));
+	} else {
+		for (size_t i = 0; i < ARRAY_LEN(cmd_config_settings); i++)
+			print_setting(&c, &cmd_config_settings[i]);
+		print_roots(&c);
+		cmd_config_print_others(&c, NULL);
+		print_keys(&c);
+	}
+	for (size_t i = 0; i < c.nr; i++) {
+		free(c.layer[i].path);
+		json_decref(c.layer[i].flat);
+	}
+	return status;
+}

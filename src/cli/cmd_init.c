@@ -1,0 +1,92 @@
+/* sandglass init: what a project begins with: rules, settings, and types for editors. What is there
+ * stays. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/lib/cmd_priv.h"
+#include "luahost/library.h"
+#include "secrets/trust.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/paths.h"
+
+static const char cmd_init_luarc[] = "{\n"
+				     "  \"runtime.version\": \"Lua 5.4\",\n"
+				     "  \"workspace.library\": [\".sandglass/.types\"]\n"
+				     "}\n";
+
+static const struct {
+	const char *path, *template, *text; /* of the library, or itself */
+	bool trusted, ours;		    /* ours: made anew each time, never edited */
+	const char *about;
+} cmd_init_files[] = {
+	{ ".sandglass/policy.lua", "templates/policy.lua", NULL, true, false,
+	  "rules: what is allowed, asked, denied" },
+	{ ".sandglass/config.lua", "templates/config.lua", NULL, true, false, "settings" },
+	{ ".sandglass/.types/sandglass.d.lua", "meta/sandglass.d.lua", NULL, false, true,
+	  "types for editors" },
+	{ ".sandglass/.types/policy.d.lua", "meta/policy.d.lua", NULL, false, true,
+	  "the same for policies," },
+	{ ".sandglass/.types/config.d.lua", "meta/config.d.lua", NULL, false, true,
+	  "configurations," },
+	{ ".sandglass/.types/verify.d.lua", "meta/verify.d.lua", NULL, false, true, "checks" },
+	{ ".sandglass/.types/suite.d.lua", "meta/suite.d.lua", NULL, false, true, "and suites" },
+	{ ".luarc.json", NULL, cmd_init_luarc, false, false, "tells editors where they are" },
+};
+
+static int make_folder(const char *path, struct err *err)
+{
+	CLEANUP(free_ptr) char *dir = mem_strdup(path);
+	char *slash = strrchr(dir, '/');
+	if (!slash)
+		return 0;
+	*slash = 0;
+	return dir_make(dir, 0755, err);
+}
+
+/* 1: written, 0: it was there. */
+static int cmd_init_put(const char *dir, size_t i, bool force, struct err *err)
+{
+	CLEANUP(free_ptr) char *path = path_join(dir, cmd_init_files[i].path);
+	size_t len = cmd_init_files[i].text ? strlen(cmd_init_files[i].text) : 0;
+	const char *text = cmd_init_files[i].text ? cmd_init_files[i].text
+						  : library_file(cmd_init_files[i].template, &len);
+	struct stat st;
+	if (!text)
+		return err_set(err, ERR_NOENT, "'%s' is missing from this build",
+			       cmd_init_files[i].template);
+	bool there = lstat(path, &st) == 0;
+	if (there && !S_ISREG(st.st_mode))
+		return err_set(err, ERR_EXISTS, "'%s' is there and is no regular file", path);
+	if (there && !force && !cmd_init_files[i].ours)
+		return 0;
+	if (make_folder(path, err) < 0 || file_write_atomic(path, text, len, 0644, err) < 0)
+		return -1;
+	/* it is the user who has just had it written */
+	if (cmd_init_files[i].trusted && trust_file(path, err) < 0)
+		return -1;
+	return 1;
+}
+
+int cmd_init(struct cmd_ctx *ctx)
+{
+	const char *dir = cmd_word(ctx, 0) ? cmd_word(ctx, 0) : ".";
+	struct err err = ERR_INIT;
+	if (access(dir, R_OK | W_OK | X_OK) != 0) {
+		err_sys(&err, "'%s' cannot be written to", dir);
+		return cmd_fail(ctx, &err);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(cmd_init_files); i++) {
+		int rc = cmd_init_put(dir, i, cmd_has(ctx, "force"), &err);
+		if (rc < 0)
+			return cmd_fail(ctx, &err);
+		fprintf(ctx->out, "%-7s %-34s %s\n", rc ? "wrote" : "kept", cmd_init_files[i].path,
+			cmd_init_files[i].about);
+	}
+	fprintf(ctx->out,
+		"\nThe rules are trusted as they are written; after you have changed them: sandglass trust\n"
+		"An agent to begin with: sandglass new NAME\n");
+	return EXIT_DONE;
+}

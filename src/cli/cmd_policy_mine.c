@@ -1,0 +1,332 @@
+/* policy mine [SESSION...]: the rules that people's answers amount to, proved on the same past.
+ *
+ * Each approved action proposes patterns, narrowest first. A pattern is taken when no action that a
+ * person denied would be touched by it, and, if it is wide, only when it answers at least two
+ * approved actions; a rule without which as much is answered is left out. What is printed is a
+ * policy file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "action/waiver_lookup.h"
+#include "check/past.h"
+#include "cli/lib/cmd_priv.h"
+#include "cli/lib/policy_file.h"
+#include "base/mem.h"
+#include "query/row.h"
+
+/* What people answered to equal actions: one entry, however often it was asked. */
+struct deed {
+	json_t *wanted; /* what patterns are held against; owned */
+	size_t approved, denied;
+	bool answered; /* by a rule */
+	size_t rules;  /* rules that cover it */
+	uint64_t id;   /* its first approval */
+	char *session; /* ... and where that is; owned, NULL: it was only denied */
+};
+struct rule_found {
+	enum action_kind of;
+	char *kind, *pattern;
+	size_t answers;
+	uint64_t example;
+	char *session;
+};
+struct mine {
+	struct deed *deed;
+	size_t nr, cap;
+	json_t *known; /* text of a deed -> its place */
+	json_t *tried; /* pattern -> approvals that it covers, 0: it is not proved */
+	struct waiver_lookup *lookup;
+	struct rule_found *rule;
+	size_t nr_rules, cap_rules;
+};
+
+/* All that a pattern is held against, and nothing that differs from one request to the next. */
+static json_t *wanted_of(const json_t *requested)
+{
+	static const char *const keys[] = { "kind", "argv", "cmd",  "tool", "cwd",
+					    "path", "host", "port", "env",  "host_path" };
+	json_t *o = json_object();
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		json_t *v = json_object_get(requested, keys[i]);
+		if (v)
+			json_object_set(o, keys[i], v);
+	}
+	return o;
+}
+
+/* The subject of an action; release @spec after. */
+static bool subject_of(const json_t *wanted, struct action_spec *spec, struct policy_subject *out)
+{
+	struct err none = ERR_INIT;
+	if (action_spec_from_json(spec, wanted, &none) < 0)
+		return false;
+	/* all of its parts are in question, whatever stood around it */
+	*out = (struct policy_subject){ .spec = spec, .wall = WALL_NONE };
+	return true;
+}
+
+static struct deed *deed_of(struct mine *m, const json_t *requested)
+{
+	CLEANUP(json_release) json_t *wanted = wanted_of(requested);
+	CLEANUP(buf_release) struct buf key = BUF_INIT;
+	struct action_spec spec;
+	struct policy_subject subject;
+	json_dump_buf(wanted, &key);
+	const json_t *at = json_object_get(m->known, buf_cstr(&key));
+	if (at)
+		return &m->deed[json_integer_value(at)];
+	if (!subject_of(wanted, &spec, &subject))
+		return NULL;
+	waiver_lookup_add(m->lookup, &subject, (uint32_t)m->nr);
+	action_spec_release(&spec);
+	json_object_set_new_nocheck(m->known, buf_cstr(&key), json_integer((json_int_t)m->nr));
+	GROW(m->deed, m->nr, m->cap);
+	m->deed[m->nr] = (struct deed){ .wanted = json_incref(wanted) };
+	return &m->deed[m->nr++];
+}
+
+static int cmd_policy_mine_gather(void *self, const struct past_action *a, struct err *err)
+{
+	struct mine *m = self;
+	(void)err;
+	if (!a->requested || a->suite || strcmp(json_str(a->row, "by", ""), "human") != 0)
+		return 0;
+	const char *d = json_str(a->row, "decision", "");
+	bool approved = !strcmp(d, "approve") || !strcmp(d, "promote"),
+	     denied = !strcmp(d, "deny") || !strcmp(d, "deny_pause");
+	struct deed *deed = approved || denied ? deed_of(m, a->requested) : NULL;
+	if (!deed)
+		return 0;
+	deed->approved += approved;
+	deed->denied += denied;
+	if (approved && !deed->session) {
+		deed->session = mem_strdup(session_id(a->s));
+		deed->id = a->id;
+	}
+	return 0;
+}
+
+/* Does @w cover the deed, or (@touches) a part of it? */
+static bool deed_matches(const struct deed *d, const struct waiver *w, bool touches)
+{
+	struct action_spec spec;
+	struct policy_subject subject;
+	if (!subject_of(d->wanted, &spec, &subject))
+		return false;
+	bool yes = touches ? waiver_touches(w, 0, &subject) : waiver_covers(w, 0, &subject);
+	action_spec_release(&spec);
+	return yes;
+}
+
+/* Approvals that @w covers; 0 if it touches what a person denied. */
+static size_t reach_of(const struct mine *m, const struct waiver *w)
+{
+	size_t nr, approved = 0;
+	const uint32_t *may = waiver_lookup_find(m->lookup, w, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		const struct deed *d = &m->deed[may[i]];
+		if (d->denied && deed_matches(d, w, true))
+			return 0;
+		if (d->approved && deed_matches(d, w, false))
+			approved += d->approved;
+	}
+	return approved;
+}
+
+/* The same, worked out once. */
+static size_t proved_reach(struct mine *m, const struct waiver *w)
+{
+	CLEANUP(free_ptr) char *key = mem_printf("%d %s", (int)w->kind, w->pattern);
+	const json_t *at = json_object_get(m->tried, key);
+	if (at)
+		return (size_t)json_integer_value(at);
+	size_t reach = reach_of(m, w);
+	json_object_set_new_nocheck(m->tried, key, json_integer((json_int_t)reach));
+	return reach;
+}
+
+/* Every approved deed that @r covers: one rule more or (@add is -1) less for it. Returns how many
+ * of them have no other. */
+static size_t count_rule(struct mine *m, const struct rule_found *r, int add)
+{
+	const struct waiver w = { .kind = r->of, .pattern = r->pattern };
+	size_t nr, alone = 0;
+	const uint32_t *may = waiver_lookup_find(m->lookup, &w, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		struct deed *d = &m->deed[may[i]];
+		if (!d->approved || !deed_matches(d, &w, false))
+			continue;
+		alone += d->rules == 1;
+		d->rules = (size_t)((ssize_t)d->rules + add);
+		d->answered = true;
+	}
+	return alone;
+}
+
+/* The widest proposal that is proved, else none. */
+static void cmd_policy_mine_propose(struct mine *m, struct deed *d)
+{
+	struct action_spec spec;
+	struct policy_subject subject;
+	struct judgement j = { 0 };
+	json_t *p;
+	size_t i, most = 0;
+	const char *best = NULL;
+	if (!subject_of(d->wanted, &spec, &subject))
+		return;
+	policy_judge(NULL, 0, NULL, 0, 0, &subject, &j);
+	CLEANUP(json_release) json_t *list = policy_proposals(&j, &subject);
+	json_array_foreach(list, i, p)
+	{
+		struct waiver w = { .kind = spec.kind,
+				    .pattern = (char *)(uintptr_t)json_str(p, "pattern", "") };
+		size_t reach = proved_reach(m, &w);
+		if (reach <= most || (json_flag(p, "wide", false) && reach < 2))
+			continue;
+		best = w.pattern;
+		most = reach;
+	}
+	if (best) {
+		GROW(m->rule, m->nr_rules, m->cap_rules);
+		struct rule_found *r = &m->rule[m->nr_rules++];
+		*r = (struct rule_found){ .of = spec.kind,
+					  .kind = mem_strdup(action_kind_name(spec.kind)),
+					  .pattern = mem_strdup(best),
+					  .answers = most,
+					  .session = mem_strdup(d->session),
+					  .example = d->id };
+		count_rule(m, r, 1);
+		d->answered = true;
+	}
+	judgement_release(&j);
+	action_spec_release(&spec);
+}
+
+static void rule_release(struct rule_found *r)
+{
+	free(r->kind);
+	free(r->pattern);
+	free(r->session);
+}
+
+/* A rule without which as much is answered goes: a later, wider one may have made it idle. */
+static void drop_idle(struct mine *m)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < m->nr_rules; i++) {
+		if (count_rule(m, &m->rule[i], 0)) {
+			m->rule[kept++] = m->rule[i];
+			continue;
+		}
+		count_rule(m, &m->rule[i], -1);
+		rule_release(&m->rule[i]);
+	}
+	m->nr_rules = kept;
+}
+
+static void lua_string(const char *text, struct buf *out)
+{
+	buf_putc(out, '"');
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < 32 || *c == '"' || *c == '\\')
+			buf_printf(out, "\\%03d", (unsigned char)*c);
+		else
+			buf_putc(out, *c);
+	buf_putc(out, '"');
+}
+
+static const char *cmd_policy_mine_key_of(const char *kind)
+{
+	return !strcmp(kind, "exec") || !strcmp(kind, "shell") ? "cmd"
+	       : !strcmp(kind, "connect") || !strcmp(kind, "fetch") || !strcmp(kind, "port")
+		       ? "host"
+	       : strstr("read write edit put get", kind) ? "path"
+							 : "tool";
+}
+
+static void cmd_policy_mine_print(struct cmd_ctx *ctx, const struct mine *m)
+{
+	size_t approved = 0, answered = 0, denied = 0;
+	for (size_t i = 0; i < m->nr; i++) {
+		approved += m->deed[i].approved;
+		answered += m->deed[i].answered ? m->deed[i].approved : 0;
+		denied += m->deed[i].denied;
+	}
+	if (!m->nr_rules) {
+		if (!approved)
+			fprintf(ctx->err,
+				"sandglass: no rules: no person has approved an action in these sessions\n");
+		else
+			fprintf(ctx->err,
+				"sandglass: no rules: none would answer one of %zu approvals of people and touch none of their"
+				" %zu denials\n",
+				approved, denied);
+		return;
+	}
+	if (!ctx->json)
+		fprintf(ctx->out,
+			"-- Rules that answer %zu of %zu approvals of people; none touches any of their %zu denials.\n"
+			"-- Read them before you put them into a policy file; what they do not answer goes on asking.\n"
+			"local p = require \"sandglass.policy\"\nreturn p.rules {\n",
+			answered, approved, denied);
+	for (size_t i = 0; i < m->nr_rules; i++) {
+		const struct rule_found *r = &m->rule[i];
+		CLEANUP(buf_release) struct buf line = BUF_INIT;
+		if (ctx->json) {
+			json_t *o = json_object();
+			json_put_str(o, "kind", r->kind);
+			json_put_str(o, "pattern", r->pattern);
+			json_put_int(o, "answers", (int64_t)r->answers);
+			json_put_str(o, "session", r->session);
+			json_put_int(o, "example", (int64_t)r->example);
+			cmd_json(ctx, o);
+			continue;
+		}
+		buf_printf(&line, "  p.allow \"mined-%zu\" { kind = \"%s\", %s = ", i + 1, r->kind,
+			   cmd_policy_mine_key_of(r->kind));
+		lua_string(r->pattern, &line);
+		buf_printf(&line, " },   -- %zu approval%s, first %s#%llu\n", r->answers,
+			   r->answers == 1 ? "" : "s", r->session, (unsigned long long)r->example);
+		fputs(buf_cstr(&line), ctx->out);
+	}
+	if (!ctx->json)
+		fprintf(ctx->out, "}\n");
+}
+
+static void mine_release(struct mine *m)
+{
+	for (size_t i = 0; i < m->nr; i++) {
+		json_decref(m->deed[i].wanted);
+		free(m->deed[i].session);
+	}
+	for (size_t i = 0; i < m->nr_rules; i++)
+		rule_release(&m->rule[i]);
+	waiver_lookup_free(&m->lookup);
+	json_decref(m->known);
+	json_decref(m->tried);
+	free(m->deed);
+	free(m->rule);
+}
+
+int cmd_policy_mine(struct cmd_ctx *ctx)
+{
+	struct mine m = { .known = json_object(),
+			  .tried = json_object(),
+			  .lookup = waiver_lookup_new() };
+	struct past past = { 0 };
+	struct err err = ERR_INIT;
+	int rc = past_sessions(ctx, 1, &past, &err);
+	if (rc == 0)
+		rc = past_decided(ctx, &past, cmd_opt(ctx, "filter"), cmd_policy_mine_gather, &m,
+				  &err);
+	past_release(&past);
+	for (size_t i = 0; rc == 0 && i < m.nr; i++)
+		if (m.deed[i].approved && !m.deed[i].answered)
+			cmd_policy_mine_propose(&m, &m.deed[i]);
+	drop_idle(&m);
+	if (rc == 0)
+		cmd_policy_mine_print(ctx, &m);
+	size_t nr = m.nr_rules;
+	mine_release(&m);
+	return rc < 0 ? cmd_fail(ctx, &err) : nr ? EXIT_DONE : EXIT_UNSUCCESSFUL;
+}

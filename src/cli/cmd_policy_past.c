@@ -1,0 +1,299 @@
+/* policy past FILE [SESSION...]: what would this policy have said to all that was done? Nothing is
+ * run but the file.
+ *
+ * Three things are told of an action whose answer would be another one: it ran and would be denied;
+ * it ran unasked and would be asked; it was denied, by a rule or a person, and would be allowed.
+ * The last kind, where it was a person, is what a change of policy must not do: exit status 1. Of
+ * several sessions a table says which programs, folders and hosts would meet a change how often; -q
+ * leaves it at that. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "action/shell.h"
+#include "check/past.h"
+#include "cli/lib/cmd_priv.h"
+#include "cli/lib/policy_file.h"
+#include "base/mem.h"
+#include "query/row.h"
+
+enum change { SAME, NOW_DENIED, NOW_ASKED, NOW_ALLOWED, NOW_ALLOWED_AGAINST, CHANGES };
+
+static const char *const change_text[] = {
+	[SAME] = "same",
+	[NOW_DENIED] = "ran, would be denied",
+	[NOW_ASKED] = "ran unasked, would ask",
+	[NOW_ALLOWED] = "was denied or asked, would be allowed",
+	[NOW_ALLOWED_AGAINST] = "a person denied it, would be allowed",
+};
+static const char *const change_word[] = { "same", "now_denied", "now_asked", "now_allowed",
+					   "now_allowed_against_person" };
+
+/* What would change in the same way, however often it was done. */
+struct group {
+	enum change change;
+	char *what, *rule;
+	char *session, *last; /* first and last one that has it */
+	uint64_t first;
+	size_t actions, sessions;
+};
+
+struct past_policy {
+	struct cmd_ctx *ctx;
+	struct past *past; /* borrowed */
+	struct policy *policy;
+	size_t n[CHANGES], functions;
+	struct group *group;
+	size_t groups, group_cap;
+	json_t *known; /* text of a group -> its number; NULL where one session needs no table */
+};
+
+static struct group *cmd_policy_past_group_of(struct past_policy *p, enum change c,
+					      const char *what, const char *rule)
+{
+	CLEANUP(free_ptr) char *key = mem_printf("%d\n%s\n%s", (int)c, what, rule);
+	const json_t *at = json_object_get(p->known, key);
+	if (at)
+		return &p->group[json_integer_value(at)];
+	json_object_set_new_nocheck(p->known, key, json_integer((json_int_t)p->groups));
+	GROW(p->group, p->groups, p->group_cap);
+	struct group *g = &p->group[p->groups++];
+	*g = (struct group){ .change = c, .what = mem_strdup(what), .rule = mem_strdup(rule) };
+	return g;
+}
+
+/* The command that counts: "sh -c" and its like only lead to it. */
+static const struct shell_part *command_of(const struct shell *sh)
+{
+	for (size_t i = 0; sh && i < sh->nr; i++)
+		if (!(sh->part[i].flags & (SHELL_LOOKED | SHELL_TARGET)) && sh->part[i].nr_words)
+			return &sh->part[i];
+	return NULL;
+}
+
+/* What actions of a kind have in common: the program, the host, the folder. */
+static void cmd_policy_past_put_common(const json_t *row, const struct judgement *j,
+				       const char *what, struct buf *out)
+{
+	const struct shell_part *command = command_of(j->shell);
+	const char *host = json_str(row, "host", NULL),
+		   *slash = json_object_get(row, "path") && *what ? strchr(what + 1, '/') : NULL;
+	buf_printf(out, "%s ", json_str(row, "kind", ""));
+	if (command)
+		cmd_safe(out, command->word[0].text, command->word[0].len, false);
+	else if (host)
+		cmd_safe(out, host, strlen(host), false);
+	else
+		cmd_safe(out, what, slash ? (size_t)(slash + 1 - what) : strlen(what), false);
+	if (command ? command->nr_words > 1 : !host && slash)
+		buf_puts(out, command ? " *" : "*");
+}
+
+static void cmd_policy_past_count(struct past_policy *p, const struct past_action *a, enum change c,
+				  const char *what, const char *rule)
+{
+	struct group *g = cmd_policy_past_group_of(p, c, what, rule);
+	const char *session = session_id(a->s);
+	if (!g->session) {
+		g->session = mem_strdup(session);
+		g->first = a->id;
+	}
+	g->actions++;
+	if (g->last && !strcmp(g->last, session))
+		return;
+	g->sessions++;
+	free(g->last);
+	g->last = mem_strdup(session);
+}
+
+/* What needs a look first: against a person's word, then what would be allowed; of each what
+ * happens most often. */
+static int cmd_policy_past_weightier(const void *va, const void *vb)
+{
+	const struct group *a = va, *b = vb;
+	if (a->change != b->change)
+		return a->change > b->change ? -1 : 1;
+	if (a->actions != b->actions)
+		return a->actions > b->actions ? -1 : 1;
+	return strcmp(a->what, b->what);
+}
+
+enum { ROWS = 25 };
+
+static void print_groups(struct past_policy *p)
+{
+	FILE *out = p->ctx->out;
+	if (!p->groups)
+		return;
+	qsort(p->group, p->groups, sizeof(*p->group), cmd_policy_past_weightier);
+	fprintf(out, "\nactions sessions  %-15s  what\n", "first");
+	for (size_t i = 0; i < p->groups && i < ROWS; i++) {
+		const struct group *g = &p->group[i];
+		CLEANUP(buf_release) struct buf line = BUF_INIT, first = BUF_INIT;
+		buf_printf(&first, "%s#%llu", g->session, (unsigned long long)g->first);
+		if (!i || g->change != p->group[i - 1].change)
+			fprintf(out, "%s\n", change_text[g->change]);
+		buf_printf(&line, "%7zu %8zu  %-15s  %s  (%s)", g->actions, g->sessions,
+			   buf_cstr(&first), g->what, g->rule);
+		fprintf(out, "%s\n", buf_cstr(&line));
+	}
+	if (p->groups > ROWS)
+		fprintf(out, "  and %zu more kinds of change, less often\n", p->groups - ROWS);
+	fputc('\n', out);
+}
+
+static void groups_release(struct past_policy *p)
+{
+	for (size_t i = 0; i < p->groups; i++) {
+		free(p->group[i].what);
+		free(p->group[i].rule);
+		free(p->group[i].session);
+		free(p->group[i].last);
+	}
+	free(p->group);
+	json_decref(p->known);
+}
+
+static enum change cmd_policy_past_change_of(const json_t *row, bool suite, enum verdict now)
+{
+	/* of what was imported nobody saw the beginning, and nobody judged it: that it ended says
+	 * that it ran */
+	bool judged = json_object_get(row, "verdict") != NULL, held = json_flag(row, "held", false);
+	bool ran = json_object_get(row, "started_us") ||
+		   (!judged &&
+		    (json_object_get(row, "exit") || !strcmp(json_str(row, "end", ""), "ok")));
+	bool person = !suite && !strcmp(json_str(row, "by", ""), "human");
+	if (ran && now == VERDICT_DENY)
+		return NOW_DENIED;
+	if (ran && now == VERDICT_ASK)
+		return held ? SAME : NOW_ASKED;
+	if (now != VERDICT_ALLOW || (ran && !held) || !judged)
+		return SAME;
+	return !ran && held && person ? NOW_ALLOWED_AGAINST : NOW_ALLOWED;
+}
+
+static void cmd_policy_past_tell(struct past_policy *p, const struct past_action *a, enum change c,
+				 const struct judgement *j)
+{
+	const struct match *m = judgement_winner(j);
+	CLEANUP(buf_release) struct buf what = BUF_INIT, line = BUF_INIT, rule = BUF_INIT;
+	row_what(a->row, &what);
+	bool shows = !p->ctx->quiet || c == NOW_ALLOWED_AGAINST;
+	if (p->ctx->json && !shows)
+		return;
+	if (shows)
+		progress_clear(&p->past->working);
+	if (p->ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "session", session_id(a->s));
+		json_put_int(o, "action", (int64_t)a->id);
+		json_put_str(o, "change", change_word[c]);
+		json_put_str(o, "now", verdict_name(j->verdict));
+		json_put_str(o, "rule", m ? m->rule->name : NULL);
+		if (m)
+			json_put_int(o, "line", m->rule->line);
+		json_put(o, "what", json_bytes(what.data, what.len));
+		json_put(o, "was", json_incref((json_t *)(uintptr_t)a->row));
+		cmd_json(p->ctx, o);
+		return;
+	}
+	buf_printf(&line, "%s ", json_str(a->row, "kind", ""));
+	cmd_safe(&line, buf_cstr(&what), what.len, false);
+	if (m) {
+		cmd_safe(&rule, m->rule->name, strlen(m->rule->name), false);
+		buf_printf(&rule, ", line %d%s", m->rule->line,
+			   m->state == MATCH_WHEN ? ": its function would decide" : "");
+	} else {
+		buf_puts(&rule, "default");
+	}
+	if (p->known) {
+		CLEANUP(buf_release) struct buf common = BUF_INIT;
+		cmd_policy_past_put_common(a->row, j, buf_cstr(&what), &common);
+		cmd_policy_past_count(p, a, c, buf_cstr(&common), buf_cstr(&rule));
+	}
+	if (shows)
+		fprintf(p->ctx->out, "%s#%llu  %s: %s  (%s)\n", session_id(a->s),
+			(unsigned long long)a->id, change_text[c], buf_cstr(&line),
+			buf_cstr(&rule));
+}
+
+static int cmd_policy_past_each(void *self, const struct past_action *a, struct err *err)
+{
+	struct past_policy *p = self;
+	struct action_spec spec;
+	if (!a->requested) /* redacted: nothing is left that a policy could judge */
+		return 0;
+	if (action_spec_from_json(&spec, a->requested, err) < 0)
+		return -1;
+	const char *profile = json_str(a->row, "profile", NULL);
+	struct policy_subject subject = { .spec = &spec,
+					  .wall = policy_past_wall(profile),
+					  .profile = profile,
+					  .agent = json_str(a->row, "agent", NULL),
+					  .box = json_str(a->row, "box", NULL) };
+	struct judgement j = { 0 };
+	policy_judge(&p->policy, 1, NULL, 0, 0, &subject, &j);
+	p->functions += j.pending > 0;
+	enum change c = cmd_policy_past_change_of(a->row, a->suite, j.verdict);
+	p->n[c]++;
+	if (c != SAME)
+		cmd_policy_past_tell(p, a, c, &j);
+	judgement_release(&j);
+	action_spec_release(&spec);
+	return 0;
+}
+
+static void sum_up(struct past_policy *p, size_t sessions)
+{
+	size_t all = 0;
+	for (size_t i = 0; i < CHANGES; i++)
+		all += p->n[i];
+	if (p->ctx->json) {
+		json_t *o = json_object();
+		json_put_int(o, "sessions", (int64_t)sessions);
+		json_put_int(o, "actions", (int64_t)all);
+		for (size_t i = 0; i < CHANGES; i++)
+			json_put_int(o, change_word[i], (int64_t)p->n[i]);
+		json_put_int(o, "asked_functions", (int64_t)p->functions);
+		cmd_json(p->ctx, o);
+		return;
+	}
+	if (p->known)
+		print_groups(p);
+	fprintf(p->ctx->out,
+		"%zu actions of %zu session%s: %zu the same, %zu now denied, %zu now asked, %zu now allowed",
+		all, sessions, sessions == 1 ? "" : "s", p->n[SAME], p->n[NOW_DENIED],
+		p->n[NOW_ASKED], p->n[NOW_ALLOWED] + p->n[NOW_ALLOWED_AGAINST]);
+	if (p->n[NOW_ALLOWED_AGAINST])
+		fprintf(p->ctx->out, " (%zu of them a person had denied)",
+			p->n[NOW_ALLOWED_AGAINST]);
+	fputc('\n', p->ctx->out);
+	if (p->functions)
+		fprintf(p->ctx->out,
+			"%zu met a rule with a function, which is not asked about the past: it counts as ask\n",
+			p->functions);
+}
+
+int cmd_policy_past(struct cmd_ctx *ctx)
+{
+	struct past past = { 0 };
+	struct past_policy p = { .ctx = ctx, .past = &past };
+	struct err err = ERR_INIT;
+	const char *file = cmd_word(ctx, 1);
+	if (!file)
+		return cmd_usage(ctx, "past: which policy file?");
+	if (policy_file_load(file, &p.policy, &err) < 0)
+		return cmd_fail(ctx, &err);
+	int rc = past_sessions(ctx, 2, &past, &err);
+	if (rc == 0) {
+		p.known = past.paths.nr > 1 && !ctx->json ? json_object() : NULL;
+		rc = past_all(ctx, &past, cmd_opt(ctx, "filter"), cmd_policy_past_each, &p, &err);
+		if (rc == 0)
+			sum_up(&p, past.paths.nr - past.unread);
+	}
+	past_release(&past);
+	groups_release(&p);
+	policy_free(&p.policy);
+	return rc < 0					 ? cmd_fail(ctx, &err)
+	       : p.n[NOW_ALLOWED_AGAINST] || past.unread ? EXIT_UNSUCCESSFUL
+							 : EXIT_DONE;
+}

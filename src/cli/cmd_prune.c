@@ -1,0 +1,357 @@
+/* sandglass prune: removes sessions and what their boxes have left on disk. Never one that runs. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/lib/cmd_priv.h"
+#include "sessions/orphans.h"
+#include "sessions/tombstone.h"
+#include "cli/lib/config.h"
+#include "sessions/box_folder.h"
+#include "sessions/sessions.h"
+#include "supervisor/core/disk_space.h"
+#include "sessions/unmerged.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "control/share.h"
+#include "control/socket.h"
+#include "record/read/lease.h"
+
+/* What lies beside a session file and belongs to it. */
+static const char *const cmd_prune_companions[] = { "-wal", "-shm", "-lease", "-reserve",
+						    "-journal" };
+
+struct prune {
+	struct cmd_ctx *ctx;
+	struct session_files files;
+	bool *chosen;
+	int64_t *takes; /* of those that are chosen */
+	size_t *work;	/* ... files of boxes that nobody has merged */
+	int64_t bytes, freed;
+	bool merged; /* leave those with work that is not */
+	size_t nr, removed, running, failed, unmerged, spared;
+};
+
+static void prune_begin(struct prune *p)
+{
+	p->chosen = mem_calloc(p->files.nr + 1, sizeof(*p->chosen));
+	p->takes = mem_calloc(p->files.nr + 1, sizeof(*p->takes));
+	p->work = mem_calloc(p->files.nr + 1, sizeof(*p->work));
+}
+
+static void prune_release(struct prune *p)
+{
+	free(p->chosen);
+	free(p->takes);
+	free(p->work);
+	session_files_release(&p->files);
+}
+
+/* Files of sandboxes of @f that are not merged; false: that can't be read. */
+static bool cmd_prune_not_merged(const struct session_file *f, size_t *nr)
+{
+	struct session *s;
+	struct unmerged u = UNMERGED_INIT;
+	struct err err = ERR_INIT;
+	*nr = 0;
+	if (session_open(&s, f->path, &err) < 0)
+		return false;
+	bool known = unmerged_read(&u, s, &err) == 0;
+	if (known)
+		*nr = unmerged_files(&u);
+	unmerged_release(&u);
+	session_close(&s);
+	return known;
+}
+
+/* The file, what lies beside it, and the folders of its boxes. */
+static int64_t cmd_prune_takes(const struct session_file *f)
+{
+	CLEANUP(free_ptr) char *boxes = box_folder(f->id);
+	int64_t bytes = f->size + (box_folder_is(boxes, f->path) ? cmd_disk_usage(boxes) : 0);
+	for (size_t i = 0; i < ARRAY_LEN(cmd_prune_companions); i++) {
+		CLEANUP(free_ptr) char *name = mem_printf("%s%s", f->path, cmd_prune_companions[i]);
+		bytes += cmd_disk_usage(name);
+	}
+	return bytes;
+}
+
+static void cmd_prune_choose(struct prune *p, size_t i)
+{
+	if (p->chosen[i] || !p->files.item[i].mtime_us) /* what is no file holds no session */
+		return;
+	if (lease_held(p->files.item[i].path)) {
+		p->running++;
+		return;
+	}
+	size_t work;
+	bool known = cmd_prune_not_merged(&p->files.item[i], &work);
+	if ((work || !known) && (p->merged || cmd_has(p->ctx, "merged"))) {
+		p->spared++;
+		return;
+	}
+	p->unmerged += work > 0;
+	p->work[i] = work;
+	p->chosen[i] = true;
+	p->nr++;
+	p->takes[i] = cmd_prune_takes(&p->files.item[i]);
+	p->bytes += p->takes[i];
+}
+
+static int choose_named(struct prune *p, struct err *err)
+{
+	for (size_t w = 0; cmd_word(p->ctx, w); w++) {
+		CLEANUP(free_ptr) char *path = NULL;
+		bool found = false;
+		if (session_find(p->ctx->sessions, cmd_word(p->ctx, w), &path, err) < 0)
+			return -1;
+		for (size_t i = 0; i < p->files.nr; i++)
+			if (!strcmp(p->files.item[i].path, path)) {
+				found = true;
+				if (lease_held(path))
+					return err_set(
+						err, ERR_BUSY,
+						"session %s runs, 'sandglass stop -S %s' ends it",
+						p->files.item[i].id, p->files.item[i].id);
+				cmd_prune_choose(p, i);
+			}
+		if (!found)
+			return err_set(
+				err, ERR_USAGE,
+				"'%s' is not in the sessions folder '%s', remove it yourself", path,
+				p->ctx->sessions);
+	}
+	return 0;
+}
+
+static int choose_by_age(struct prune *p, struct err *err)
+{
+	const char *span = cmd_opt(p->ctx, "older-than");
+	int64_t age_us = 0, keep = 0, now = clock_wall_us();
+	if (span && !clock_parse_span(span, &age_us))
+		return err_set(err, ERR_USAGE,
+			       "--older-than wants a time like 30d or 12h, not '%s'", span);
+	if (command_opt_int(p->ctx->line, "keep", 0, 1000000, &keep, err) < 0)
+		return -1;
+	for (size_t i = (size_t)keep; i < p->files.nr; i++) /* newest first */
+		if (!span || p->files.item[i].mtime_us < now - age_us)
+			cmd_prune_choose(p, i);
+	return 0;
+}
+
+static void cmd_prune_print_one(struct prune *p, size_t i, const char *what)
+{
+	const struct session_file *f = &p->files.item[i];
+	CLEANUP(buf_release) struct buf size = BUF_INIT;
+	if (p->ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "session", f->id);
+		json_put_str(o, "name", f->name);
+		json_put_int(o, "size_bytes", p->takes[i]);
+		if (p->work[i])
+			json_put_int(o, "unmerged", (int64_t)p->work[i]);
+		json_put_str(o, "done", what);
+		cmd_json(p->ctx, o);
+		return;
+	}
+	cmd_size((uint64_t)p->takes[i], &size);
+	fprintf(p->ctx->out, "%s %s  %s  ", what, f->id, buf_cstr(&size));
+	cmd_print_safe(p->ctx->out, f->name, strlen(f->name), false);
+	if (p->work[i])
+		fprintf(p->ctx->out, "  %zu file%s not merged", p->work[i],
+			p->work[i] == 1 ? "" : "s");
+	fputc('\n', p->ctx->out);
+}
+
+/* "3 sessions, 1.2 GiB" */
+static void print_total(struct prune *p, const char *what, size_t nr, int64_t bytes)
+{
+	CLEANUP(buf_release) struct buf size = BUF_INIT;
+	if (p->ctx->json || !nr)
+		return;
+	cmd_size((uint64_t)bytes, &size);
+	fprintf(p->ctx->out, "%s %zu session%s, %s\n", what, nr, nr == 1 ? "" : "s",
+		buf_cstr(&size));
+}
+
+static bool cmd_prune_may(struct prune *p)
+{
+	CLEANUP(buf_release) struct buf answer = BUF_INIT, size = BUF_INIT;
+	if (!isatty(0))
+		return false;
+	cmd_size((uint64_t)p->bytes, &size);
+	CLEANUP(free_ptr)
+	char *q = mem_printf("remove %zu session%s (%s%s) for ever? [y/N] ", p->nr,
+			     p->nr == 1 ? "" : "s", buf_cstr(&size),
+			     p->unmerged ? ", with work that is not merged" : "");
+	return cmd_ask(p->ctx, q, &answer) &&
+	       (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
+}
+
+static int cmd_prune_remove_one(struct cmd_ctx *ctx, const struct session_file *f, const char *why,
+				struct err *err)
+{
+	/* whoever would begin to write it now meets the lease */
+	int lease = lease_take(f->path, NULL, err);
+	if (lease < 0)
+		return -1;
+	CLEANUP(free_ptr) char *boxes = box_folder(f->id);
+	bool its = box_folder_is(boxes, f->path);
+	unmerged_forget(ctx, f->path);
+	int rc = tombstone_write(ctx->sessions, f, why, err);
+	if (rc == 0 && unlink(f->path) < 0)
+		rc = err_sys(err, "cannot remove '%s'", f->path);
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(cmd_prune_companions); i++) {
+		CLEANUP(free_ptr) char *name = mem_printf("%s%s", f->path, cmd_prune_companions[i]);
+		unlink(name);
+	}
+	CLEANUP(free_ptr) char *shared = share_socket(f->path); /* of one that was killed */
+	if (rc == 0)
+		unlink(shared);
+	close(lease);
+	return rc == 0 && its ? dir_remove(boxes, err) : rc;
+}
+
+static void remove_chosen(struct prune *p)
+{
+	for (size_t i = 0; i < p->files.nr; i++) {
+		struct err err = ERR_INIT;
+		if (!p->chosen[i])
+			continue;
+		if (cmd_prune_remove_one(p->ctx, &p->files.item[i], cmd_opt(p->ctx, "message"),
+					 &err) < 0) {
+			p->failed++;
+			fprintf(p->ctx->err, "sandglass: %s\n", err.text);
+			continue;
+		}
+		cmd_prune_print_one(p, i, "removed");
+		p->removed++;
+		p->freed += p->takes[i];
+	}
+	print_total(p, "freed:", p->removed, p->freed);
+}
+
+/* Sizes first: what would go, how much that is, and what would be lost with it. */
+static void list_chosen(struct prune *p)
+{
+	for (size_t i = 0; i < p->files.nr; i++)
+		if (p->chosen[i])
+			cmd_prune_print_one(p, i, "would remove");
+	print_total(p, "in all", p->nr, p->bytes);
+	fflush(p->ctx->out);
+	if (p->unmerged && !p->ctx->quiet && p->nr == 1)
+		fputs("sandglass: it has work that is not merged ('sandglass sandbox ls' names it)\n",
+		      p->ctx->err);
+	else if (p->unmerged && !p->ctx->quiet)
+		fprintf(p->ctx->err,
+			"sandglass: %zu of them with work that is not merged ('sandglass sandbox ls' names it)\n",
+			p->unmerged);
+}
+
+/* false: nobody said yes. */
+static bool list_or_remove(struct prune *p)
+{
+	bool dry = cmd_has(p->ctx, "dry-run"), yes = cmd_has(p->ctx, "yes");
+	if (dry || (!yes && !p->ctx->json))
+		list_chosen(p);
+	if (!dry && !yes && !cmd_prune_may(p))
+		return false;
+	if (!dry)
+		remove_chosen(p);
+	return true;
+}
+
+void prune_warn(struct cmd_ctx *ctx)
+{
+	CLEANUP(buf_release) struct buf left = BUF_INIT;
+	uint64_t room;
+	if (ctx->quiet || !disk_space_is_little(ctx->sessions, &room))
+		return;
+	cmd_size(room, &left);
+	fprintf(ctx->err,
+		"sandglass: only %s are left for sessions in '%s'; 'sandglass prune --older-than 30d -n' says what could go\n",
+		buf_cstr(&left), ctx->sessions);
+}
+
+/* keep.days; 0 = it is not set. */
+static int64_t keep_days(struct cmd_ctx *ctx)
+{
+	struct config *c;
+	struct err err = ERR_INIT;
+	if (config_open(&c, ctx, &err) < 0)
+		return 0;
+	CLEANUP(free_ptr) char *days = config_value(c, "keep.days");
+	config_close(&c);
+	return days ? strtoll(days, NULL, 10) : 0;
+}
+
+static void choose_older(struct prune *p, int64_t days)
+{
+	int64_t before = clock_wall_us() - days * 86400 * 1000000;
+	for (size_t i = 0; i < p->files.nr; i++)
+		if (p->files.item[i].mtime_us < before)
+			cmd_prune_choose(p, i);
+}
+
+void prune_old(struct cmd_ctx *ctx)
+{
+	struct prune p = { .ctx = ctx, .merged = true };
+	struct err err = ERR_INIT;
+	int64_t days = keep_days(ctx);
+	if (days <= 0 || session_files_list(&p.files, ctx->sessions, &err) < 0)
+		return;
+	prune_begin(&p);
+	choose_older(&p, days);
+	for (size_t i = 0; i < p.files.nr; i++)
+		if (p.chosen[i] &&
+		    cmd_prune_remove_one(ctx, &p.files.item[i], "keep.days", &err) < 0)
+			fprintf(ctx->err, "sandglass: %s\n", err.text);
+	if (p.nr && !ctx->quiet)
+		fprintf(ctx->err,
+			"sandglass: %zu session%s older than %lld days removed (keep.days)\n", p.nr,
+			p.nr == 1 ? "" : "s", (long long)days);
+	prune_release(&p);
+}
+
+int cmd_prune(struct cmd_ctx *ctx)
+{
+	struct prune p = { .ctx = ctx };
+	struct err err = ERR_INIT;
+	int status = EXIT_DONE;
+	if (cmd_has(ctx, "removed"))
+		return tombstone_list(ctx, ctx->sessions, &err) < 0 ? cmd_fail(ctx, &err)
+								    : EXIT_DONE;
+	if (cmd_has(ctx, "boxes"))
+		return orphans_prune(ctx);
+	bool plain = !cmd_word(ctx, 0) && !cmd_has(ctx, "older-than") && !cmd_has(ctx, "keep");
+	int64_t days = plain ? keep_days(ctx) : 0;
+	if (plain && days <= 0)
+		return cmd_usage(
+			ctx,
+			"remove which? name sessions, or give --older-than or --keep, or set keep.days; --boxes: what boxes have left behind");
+	int rc = session_files_list(&p.files, ctx->sessions, &err);
+	prune_begin(&p);
+	if (rc == 0 && plain)
+		choose_older(&p, days);
+	else if (rc == 0)
+		rc = cmd_word(ctx, 0) ? choose_named(&p, &err) : choose_by_age(&p, &err);
+	if (rc < 0)
+		status = cmd_fail(ctx, &err);
+	else if (!p.nr)
+		fprintf(ctx->err, "sandglass: nothing to remove\n");
+	else if (!list_or_remove(&p))
+		status = cmd_fail_with(ctx, EXIT_PERSON,
+				       "nothing was removed: %zu session%s would be, --yes does it",
+				       p.nr, p.nr == 1 ? "" : "s");
+	if (p.spared && !ctx->quiet)
+		fprintf(ctx->err, "sandglass: %zu with work that is not merged %s left alone\n",
+			p.spared, p.spared == 1 ? "was" : "were");
+	if (p.running && !ctx->quiet)
+		fprintf(ctx->err, "sandglass: %zu that run%s left alone\n", p.running,
+			p.running == 1 ? "s was" : " were");
+	prune_release(&p);
+	return p.failed ? EXIT_UNSUCCESSFUL : status;
+}

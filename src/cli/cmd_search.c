@@ -1,0 +1,243 @@
+/* sandglass search: the filter language over all sessions. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/lib/cmd_priv.h"
+#include "phrase/describe.h"
+#include "sessions/index_background.h"
+#include "sessions/sessions.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "query/filter.h"
+#include "query/row.h"
+#include "record/deferred_index.h"
+#include "wire/event_json.h"
+
+enum { PATIENCE_US = 1000000, GLANCE_US = 200000 /* on a terminal */ };
+
+struct search {
+	struct cmd_ctx *ctx;
+	struct filter *filter;
+	int64_t left; /* results still to be shown */
+	size_t found, unread;
+	struct session *s; /* the one that is being searched */
+	int64_t since_us;  /* since when it is read through; 0 it is not */
+	bool told;	   /* that it is */
+	char *first;	   /* path of the file in which the first was found; owned */
+	uint64_t first_seq;
+	char **due; /* paths: their index is finished afterwards; owned */
+	size_t dues, due_cap;
+};
+
+/* The shell has taken the quotes away: words that hold blanks and nothing of the language are a
+ * phrase. */
+static void cmd_search_put_term(struct buf *out, const char *word)
+{
+	bool phrase = strpbrk(word, " \t") && !strpbrk(word, "\":()=<>~!@");
+	buf_printf(out, "%s%s%s%s", out->len ? " " : "", phrase ? "\"" : "", word,
+		   phrase ? "\"" : "");
+}
+
+/* Of an action that a person has edited: what ran. */
+static void cmd_search_put_ran(struct session *s, const struct event *ev, struct buf *out)
+{
+	CLEANUP(json_release) json_t *row = NULL;
+	CLEANUP(buf_release) struct buf what = BUF_INIT;
+	struct err none = ERR_INIT;
+	if (ev->kind != EV_ACTION_REQUESTED || row_of(s, ev->seq, &row, &none) < 0 ||
+	    !json_flag(row, "edited", false))
+		return;
+	row_what(row, &what);
+	buf_puts(out, "  (edited; ran: ");
+	buf_append(out, what.data, what.len);
+	buf_putc(out, ')');
+}
+
+static void cmd_search_print(struct search *q, struct session *s, struct agent_names *names,
+			     const struct event *ev)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT, line = BUF_INIT;
+	if (q->ctx->json) {
+		json_t *o = json_object(), *e = event_json(ev);
+		json_put_str(o, "session", session_id(s));
+		json_object_update(o, e);
+		json_decref(e);
+		cmd_json(q->ctx, o);
+		return;
+	}
+	describe_event(ev, &text);
+	cmd_search_put_ran(s, ev, &text);
+	buf_printf(&line, "%s#%llu: ", session_id(s), (unsigned long long)ev->seq);
+	const char *agent = agent_name(names, s, ev->agent);
+	if (*agent) {
+		cmd_safe(&line, agent, strlen(agent), false);
+		buf_putc(&line, ' ');
+	}
+	cmd_safe(&line, buf_cstr(&text), text.len, false);
+	fprintf(q->ctx->out, "%s\n", buf_cstr(&line));
+}
+
+/* Events are read one by one, behind the index or because nothing in it leads to what is asked for:
+ * said if it takes long, and on a terminal how far it is. */
+static void on_reading(void *self, uint64_t at, uint64_t head)
+{
+	struct search *q = self;
+	bool shows = isatty(fileno(q->ctx->err));
+	int64_t now_us = clock_mono_us();
+	if (!q->since_us)
+		q->since_us = now_us;
+	if (q->ctx->quiet || now_us - q->since_us < (shows ? GLANCE_US : PATIENCE_US) ||
+	    (q->told && !shows))
+		return;
+	uint64_t indexed = session_indexed(q->s);
+	fprintf(q->ctx->err, "%ssandglass: %s: ", shows ? "\r" : "", session_id(q->s));
+	if (at > indexed)
+		fprintf(q->ctx->err,
+			"the index covers %" PRIu64 " of %" PRIu64 " events, searching the rest",
+			indexed, head);
+	else
+		fprintf(q->ctx->err, "no index leads there, reading %" PRIu64 " events", head);
+	if (shows)
+		fprintf(q->ctx->err, ": %" PRIu64 " %%, ^C ends it\x1b[K", at * 100 / head);
+	else
+		fputc('\n', q->ctx->err);
+	q->told = true;
+}
+
+static void reading_ended(struct search *q)
+{
+	if (q->told && isatty(fileno(q->ctx->err)))
+		fprintf(q->ctx->err, "\r\x1b[K");
+	q->told = false;
+}
+
+/* What was read through now need not be the next time. */
+static void cmd_search_note_due(struct search *q)
+{
+	if (!q->since_us || clock_mono_us() - q->since_us < PATIENCE_US / 10 ||
+	    !deferred_index_due(q->s))
+		return;
+	GROW(q->due, q->dues, q->due_cap);
+	q->due[q->dues++] = mem_strdup(session_path(q->s));
+}
+
+static void finish_due(struct search *q)
+{
+	index_background((const char *const *)q->due, q->dues);
+	for (size_t i = 0; i < q->dues; i++)
+		free(q->due[i]);
+	free(q->due);
+}
+
+enum { PAGE = 256 };
+
+static int search_session(struct search *q, struct session *s, struct err *err)
+{
+	struct agent_names names = { 0 };
+	struct arena arena = ARENA_INIT;
+	uint64_t seqs[PAGE], at = 0;
+	size_t nr;
+	int rc = 0;
+	q->s = s;
+	session_on_reading(s, on_reading, q);
+	while (rc == 0 && at < INT64_MAX && q->left > 0) {
+		nr = 0;
+		rc = filter_search_soon(q->filter, s, clock_wall_us(), at, GLANCE_US,
+					q->left < PAGE ? (size_t)q->left : PAGE, seqs, &nr, &at,
+					err);
+		reading_ended(q);
+		for (size_t i = 0; rc == 0 && i < nr && q->left > 0; i++) {
+			struct event ev;
+			rc = session_event(s, seqs[i], &ev, &arena, err);
+			if (rc == 0)
+				cmd_search_print(q, s, &names, &ev);
+			if (!q->found++) {
+				q->first = mem_strdup(session_path(s));
+				q->first_seq = seqs[i];
+			}
+			q->left--;
+			arena_reset(&arena);
+		}
+		fflush(q->ctx->out); /* as it is found */
+	}
+	arena_release(&arena);
+	agent_names_release(&names);
+	return rc;
+}
+
+/* One that cannot be read must not hide the others; it is named. */
+static void search_file(struct search *q, const char *path)
+{
+	struct session *s = NULL;
+	struct err err = ERR_INIT;
+	q->since_us = 0;
+	if (session_open(&s, path, &err) < 0 || search_session(q, s, &err) < 0) {
+		q->unread++;
+		fprintf(q->ctx->err, "sandglass: not searched: ");
+		cmd_print_safe(q->ctx->err, err.text, strlen(err.text), false);
+		fputc('\n', q->ctx->err);
+	}
+	if (s)
+		cmd_search_note_due(q);
+	session_close(&s);
+}
+
+static int search_all(struct search *q, struct err *err)
+{
+	struct session_files files = SESSION_FILES_INIT;
+	const char *in = cmd_opt(q->ctx, "in");
+	if (in) {
+		CLEANUP(free_ptr) char *path = NULL;
+		if (session_find(q->ctx->sessions, in, &path, err) < 0)
+			return -1;
+		search_file(q, path);
+		return 0;
+	}
+	if (session_files_list(&files, q->ctx->sessions, err) < 0)
+		return -1;
+	for (size_t i = 0; i < files.nr && q->left > 0; i++)
+		search_file(q, files.item[i].path);
+	session_files_release(&files);
+	return 0;
+}
+
+/* Words stand in what a script was told about an action, too: the action is what is looked for. */
+static int leave_out_frames(struct filter **f, struct buf *text, struct err *err)
+{
+	if (!filter_words(*f) || filter_asks_kind(*f, "host.frame") ||
+	    filter_asks_kind(*f, "host.call"))
+		return 0;
+	CLEANUP(buf_release) struct buf less = BUF_INIT;
+	buf_printf(&less, "(%s) kind!=host.frame kind!=host.call", buf_cstr(text));
+	filter_free(f);
+	return cmd_filter_text(buf_cstr(&less), f, err);
+}
+
+int cmd_search(struct cmd_ctx *ctx)
+{
+	struct search q = { .ctx = ctx, .left = 100 };
+	struct err err = ERR_INIT;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	for (size_t i = 0; cmd_word(ctx, i); i++)
+		cmd_search_put_term(&text, cmd_word(ctx, i));
+	if (command_opt_int(ctx->line, "max", 1, 10000000, &q.left, &err) < 0 ||
+	    cmd_filter_text(buf_cstr(&text), &q.filter, &err) < 0 ||
+	    leave_out_frames(&q.filter, &text, &err) < 0)
+		return cmd_fail(ctx, &err);
+	if (cmd_has(ctx, "open"))
+		q.left = 1;
+	int rc = search_all(&q, &err);
+	CLEANUP(free_ptr) char *first = q.first;
+	filter_free(&q.filter);
+	finish_due(&q);
+	if (rc < 0)
+		return cmd_fail(ctx, &err);
+	if (first && cmd_has(ctx, "open"))
+		return replay_at(ctx, first, q.first_seq);
+	if (!q.left && !ctx->quiet)
+		fprintf(ctx->err, "sandglass: there may be more, --max N shows them\n");
+	/* like grep: nothing found is not success */
+	return q.found ? EXIT_DONE : EXIT_UNSUCCESSFUL;
+}

@@ -1,0 +1,64 @@
+/* What a person sees of a session: the console on a terminal, else line mode; ends when the session
+ * does. */
+#ifndef CLI_FRONT_FRONT_H
+#define CLI_FRONT_FRONT_H
+
+#include "cli/lib/cmd.h"
+#include "record/read/session.h"
+
+struct front_opts {
+	bool watch; /* look only */
+	/* it ran before and goes on after: whoever is interrupted here leaves and stops nothing */
+	bool visit;
+	bool coach;    /* the demo's hints */
+	bool recorded; /* at the end it is said how to look at it again */
+	bool detach;   /* nothing is shown: its id is told */
+	bool follows;  /* line mode says first what it follows, and how not to */
+	bool raw;      /* only the output of what runs, to our own streams */
+	/* raw: our standard input is that of its first action, which waits for it */
+	bool input;
+	/* run --watch: a socket of words for the console, whose end takes it away (ui/console.h); 0
+	 * none */
+	int notes;
+	const char *greeting; /* first message line of the console; NULL */
+	const char *filter;   /* what is listed; checked; NULL everything */
+	bool trust;	      /* the person may run commands of this machine from here */
+	bool terminal;	      /* the terminal of its program, not the console */
+	/* nobody is there: what is held is denied with a word, questions get their first choice */
+	bool automatic;
+};
+
+/* Shows the session at @path, commanding through @socket (NULL: nobody is there to command).
+ * Returns the session's own exit status when it ends while shown, EXIT_DONE when the person leaves
+ * before. */
+int front_show(struct cmd_ctx *ctx, const char *path, const char *socket,
+	       const struct front_opts *fo);
+
+/* Tells whoever leaves @s that it goes on, and what comes back. @role: of somebody it is shared
+ * with, else "". */
+void front_goes_on(struct cmd_ctx *ctx, struct session *s, const char *role);
+
+/* Whether that is the console. */
+bool front_is_console(const struct cmd_ctx *ctx, const struct front_opts *fo);
+
+/* Shows all sessions that run in one console; without one it says that it must be told which. */
+int front_show_all(struct cmd_ctx *ctx, const struct front_opts *fo);
+
+/* run.c: starts what @o says (sessions/spawn.h) and shows it. */
+int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo);
+/* run_watch.c: the same, and again whenever @file is saved. */
+int run_watch(struct cmd_ctx *ctx, json_t *opts, const char *file);
+/* What the session at @path was begun with, into @o; options of the command line come on top. */
+/* --budget into @o. */
+NODISCARD int run_budget(struct cmd_ctx *ctx, json_t *o, struct err *err);
+NODISCARD int run_options_of(json_t *o, const char *path, struct err *err);
+/* What no record holds, as the configuration has it now: secrets, model providers and prices. */
+NODISCARD int run_unrecorded(struct cmd_ctx *ctx, json_t *o, struct err *err);
+/* What options (those of them that the command has) and configuration say for any session, into the
+ * supervisor's options. */
+NODISCARD int run_common(struct cmd_ctx *ctx, json_t *o, struct err *err);
+/* A driver that is not there is told before anything starts: ERR_USAGE with what there is. @name
+ * NULL: the default. */
+NODISCARD int run_backend_known(const char *name, struct err *err);
+
+#endif

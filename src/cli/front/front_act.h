@@ -1,0 +1,25 @@
+/* The control client as the hands of a screen (ui/act.h): sends commands, brings each reply to who
+ * asked. */
+#ifndef CLI_FRONT_FRONT_ACT_H
+#define CLI_FRONT_FRONT_ACT_H
+
+#include "control/client.h"
+#include "ui/act.h"
+
+struct hands;
+
+/* NULL when the supervisor cannot be reached (@err says why). @watch: look only. */
+struct hands *hands_new(const char *socket, bool watch, struct err *err);
+void hands_free(struct hands **h);
+struct act hands_act(struct hands *h); /* borrows @h; read-only for NULL and for watchers */
+/* "" it is ours; "watch", "decide": shared with us. Borrows */
+const char *hands_role(const struct hands *h);
+const char *hands_path(const struct hands *h); /* of the session file; borrows */
+int hands_fd(const struct hands *h);
+bool hands_pump(void *h); /* false: the supervisor has gone */
+bool hands_wants_write(void *h);
+/* console_source.again: once the supervisor has gone, whether another one answers at the same
+ * socket by now; then these are its hands. */
+bool hands_again(void *h, struct act *act_out, int *fd_out);
+
+#endif

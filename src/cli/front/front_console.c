@@ -1,0 +1,144 @@
+#include "cli/front/front_console.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/front/front_act.h"
+#include "cli/front/front_fleet.h"
+#include "cli/front/front_line.h"
+#include "cli/front/front_looks.h"
+#include "cli/front/host_command.h"
+#include "ui/console.h"
+#include "ui/term/foreground.h"
+
+/* The same program once more: "sandglass shell BOX --in SESSION" on this terminal. */
+static int own_shell(void *self, const char *session, const char *box, struct err *err)
+{
+	(void)self;
+	pid_t pid = fork();
+	if (pid < 0)
+		return err_sys(err, "cannot start a shell");
+	if (pid == 0) {
+		sigset_t none;
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		execl("/proc/self/exe", "sandglass", "shell", box, "--in", session, (char *)NULL);
+		_exit(127);
+	}
+	struct sigaction ign = { .sa_handler = SIG_IGN }, was;
+	sigaction(SIGINT, &ign, &was);
+	int status = foreground_wait(pid);
+	sigaction(SIGINT, &was, NULL);
+	if (status < 0)
+		return err_sys(err, "cannot wait for the shell");
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/* A command of the person's own on this machine. Not before the record has it; its end follows. */
+static int own_host(void *self, const char *session, const char *cmd, struct err *err)
+{
+	(void)self;
+	return host_command(session, cmd, err);
+}
+
+/* The console stays open when its session ends, so that one can look at what happened; leaving it
+ * then gives the session's own status. */
+int front_console(struct cmd_ctx *ctx, const char *path, const char *socket,
+		  const struct front_opts *fo)
+{
+	struct err err = ERR_INIT, unreachable = ERR_INIT;
+	struct hands *h = socket ? hands_new(socket, fo->watch, &unreachable) : NULL;
+	struct console_source src = { .path = path, .act = hands_act(h), .wake_fd = hands_fd(h) };
+	if (h) {
+		src.pump = hands_pump;
+		src.again = hands_again;
+		src.wants_write = hands_wants_write;
+		src.self = h;
+	}
+	CLEANUP(free_ptr) char *role = mem_strdup(h ? hands_role(h) : "");
+	struct console_opts o = {
+		.source = &src,
+		.nr_sources = 1,
+		.shell = fo->watch || *role ? NULL : own_shell,
+		.host = fo->trust && !*role ? own_host : NULL,
+		.filter = fo->filter,
+		.hints = fo->coach ? CONSOLE_HINTS_ALL : CONSOLE_HINTS_NEW,
+		.greeting =
+			fo->coach
+				? "Watch: fix runs the failing test. Enter looks inside; a opens what waits for you; ? all keys"
+			: fo->watch ? "watching: nothing can be changed from here"
+			: !strcmp(role, "watch")
+				? "this session is shared with you to watch: nothing can be changed from here"
+			: !strcmp(role, "decide")
+				? "this session is shared with you: what waits, you may decide"
+				: fo->greeting,
+		.notes_fd = fo->notes,
+	};
+	struct looks looks;
+	looks_open(&looks, ctx, &o);
+	int status = console_main(&o, &err);
+	looks_release(&looks);
+	hands_free(&h);
+	if (status < 0)
+		return cmd_fail(ctx, &err);
+	if (status == CONSOLE_TAKEN)
+		return EXIT_DONE;
+	struct session *s;
+	if (session_open(&s, path, &err) < 0)
+		return cmd_fail(ctx, &err);
+	status = EXIT_DONE;
+	if (session_live(s)) {
+		front_goes_on(ctx, s, role);
+	} else {
+		CLEANUP(buf_release) struct buf why = BUF_INIT;
+		status = front_status(s, &why);
+		if (status && why.len) {
+			fprintf(ctx->err, "sandglass: ");
+			cmd_print_safe(ctx->err, why.data, why.len, false);
+			fputc('\n', ctx->err);
+		}
+	}
+	session_close(&s);
+	return status;
+}
+
+static const char *all_greeting(const struct front_opts *fo)
+{
+	return fo->watch
+		       ? "watching all sessions: nothing can be changed from here"
+		       : "all sessions that run; later ones join by themselves; :group groups them, S sorts";
+}
+
+int front_console_all(struct cmd_ctx *ctx, const struct front_opts *fo)
+{
+	struct err err = ERR_INIT;
+	struct console_source src[CONSOLE_SOURCES];
+	size_t nr = 0;
+	struct fleet_watch *f = fleet_watch_new(fo->watch, &err);
+	if (!f)
+		return cmd_fail(ctx, &err);
+	while (nr < CONSOLE_SOURCES && fleet_watch_next(f, &src[nr]))
+		nr++;
+	struct console_opts o = {
+		.source = src,
+		.nr_sources = nr,
+		.greeting = all_greeting(fo),
+		.more_fd = fleet_watch_fd(f),
+		.more = fleet_watch_next,
+		.self = f,
+		.shell = fo->watch ? NULL : own_shell,
+		.host = fo->trust ? own_host : NULL,
+		.filter = fo->filter,
+	};
+	struct looks looks;
+	looks_open(&looks, ctx, &o);
+	int status = console_main(&o, &err);
+	looks_release(&looks);
+	fleet_watch_free(&f);
+	if (status < 0)
+		return cmd_fail(ctx, &err);
+	fputs("sandglass: the agents go on; 'sandglass' comes back\n", ctx->err);
+	return EXIT_DONE;
+}

@@ -1,0 +1,807 @@
+/* run, demo: start a session and show it. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/lib/cmd.h"
+#include "cli/lib/cmd_priv.h"
+#include "cli/lib/config.h"
+#include "cli/front/front.h"
+#include "cli/front/front_terminal.h"
+#include "inside/agent_inside.h"
+#include "login/login.h"
+#include "luahost/library.h"
+#include "supervisor/telemetry/otlp_live.h"
+#include "luahost/plugin_own.h"
+#include "hosted/hosted_plugin.h"
+#include "sessions/sessions.h"
+#include "sessions/spawn.h"
+#include "cli/front/tool_roots.h"
+#include "sessions/unmerged.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "query/filter.h"
+#include "sandbox/driver.h"
+#include "control/share.h"
+
+enum { SCRIPT_MAX = 4 << 20 };
+
+/* "200k" -> 200000; "1.5m" -> 1500000. */
+static bool parse_count(const char *s, int64_t *out)
+{
+	char *end;
+	errno = 0;
+	long long v = strtoll(s, &end, 10);
+	if (end == s || v < 0 || errno)
+		return false;
+	int64_t unit = !strcmp(end, "")	       ? 1
+		       : !strcasecmp(end, "k") ? 1000
+		       : !strcasecmp(end, "m") ? 1000000
+					       : 0;
+	if (!unit || v > INT64_MAX / unit)
+		return false;
+	*out = v * unit;
+	return true;
+}
+
+/* "usd=1,time=20m" -> {"uusd":1000000,"time_us":1200000000}. Returns owned or NULL. */
+static json_t *parse_budget(const char *text, struct err *err)
+{
+	json_t *o = json_object();
+	CLEANUP(free_ptr) char *copy = mem_strdup(text);
+	char *save = NULL;
+	for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
+		char *eq = strchr(item, '=');
+		int64_t v = 0;
+		bool good = eq != NULL;
+		if (eq)
+			*eq++ = 0;
+		if (good && !strcmp(item, "usd")) {
+			good = clock_parse_span(eq, &v) && strspn(eq, "0123456789.") == strlen(eq);
+			/* millionths of a dollar, as seconds are in microseconds */
+			json_put_int(o, "uusd", v);
+		} else if (good && !strcmp(item, "time")) {
+			good = clock_parse_span(eq, &v);
+			json_put_int(o, "time_us", v);
+		} else if (good && (!strcmp(item, "tokens") || !strcmp(item, "steps") ||
+				    !strcmp(item, "actions"))) {
+			good = parse_count(eq, &v);
+			json_put_int(o, item, v);
+		} else {
+			good = false;
+		}
+		if (!good) {
+			json_decref(o);
+			err_set(err, ERR_USAGE,
+				"--budget: '%s%s%s' is not one of usd=1.50 time=20m tokens=200k steps=40 actions=100",
+				item, eq ? "=" : "", eq ? eq : "");
+			return NULL;
+		}
+	}
+	return o;
+}
+
+int run_backend_known(const char *name, struct err *err)
+{
+	const char *names[64] = { NULL };
+	CLEANUP(buf_release) struct buf known = BUF_INIT;
+	size_t nr = 0, len = name ? strlen(name) : 0;
+	if (!name)
+		return 0;
+	if (len > 4 && !strcmp(name + len - 4, ".lua"))
+		return access(name, R_OK) == 0
+			       ? 0
+			       : err_sys(err, "sandbox plugin '%s' cannot be read", name);
+	for (size_t i = 0; driver_at(i) && nr < ARRAY_LEN(names) - 1; i++)
+		names[nr++] = driver_at(i)->name;
+	for (size_t i = 0; hosted_plugin_name(i) && nr < ARRAY_LEN(names) - 1; i++)
+		names[nr++] = hosted_plugin_name(i);
+	CLEANUP(strv_release) struct strv own = STRV_INIT;
+	plugin_own_names("sandboxes", &own);
+	for (size_t i = 0; i < own.nr && nr < ARRAY_LEN(names) - 1; i++)
+		names[nr++] = own.item[i];
+	for (size_t i = 0; i < nr; i++) {
+		if (!strcmp(names[i], name))
+			return 0;
+		buf_printf(&known, "%s%s", i ? ", " : "", names[i]);
+	}
+	const char *near = !strncmp(name, "dock", 4) || !strncmp(name, "podm", 4)
+				   ? "container"
+				   : nearest_name(name, names);
+	return err_set(err, ERR_USAGE, "no sandbox driver '%s'%s%s%s (there are: %s)", name,
+		       near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "",
+		       buf_cstr(&known));
+}
+
+static char *name_of_script(const char *script_path)
+{
+	const char *base = strrchr(script_path, '/');
+	char *name = mem_strdup(base ? base + 1 : script_path);
+	char *dot = strrchr(name, '.');
+	if (dot && dot != name)
+		*dot = 0;
+	return name;
+}
+
+static json_t *opt_list(const struct cmd_ctx *ctx, const char *name)
+{
+	json_t *list = json_array();
+	const char *v;
+	for (size_t i = 0; (v = command_opt_nth(ctx->line, name, i)); i++)
+		json_array_append_new(list, json_bytes_z(v));
+	return list;
+}
+
+/* A list of words as a line for sh: each in quotes. */
+static void shell_words(json_t *o, const char *field, const json_t *list)
+{
+	CLEANUP(buf_release) struct buf line = BUF_INIT;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *word = json_array_get(list, i);
+		buf_puts(&line, i ? " '" : "'");
+		for (const char *p = json_is_string(word) ? json_string_value(word) : ""; *p; p++)
+			if (*p == '\'')
+				buf_puts(&line, "'\\''");
+			else
+				buf_putc(&line, *p);
+		buf_putc(&line, '\'');
+	}
+	if (line.len)
+		json_put_str(o, field, line.data);
+}
+
+/* Who collects spans and metrics: wrong settings are told before anything starts. */
+static int put_otlp(json_t *o, const struct config *c, struct err *err)
+{
+	CLEANUP(json_release) json_t *otlp = config_object(c, "otlp");
+	int rc = otlp_live_check(otlp, err);
+	if (rc > 0)
+		json_put(o, "otlp", json_incref(otlp));
+	return rc < 0 ? -1 : 0;
+}
+
+/* Whoever is outside: models, what they cost, the search service, the collector. */
+static int put_models(json_t *o, const struct config *c, struct err *err)
+{
+	json_put(o, "models", config_object(c, "models"));
+	json_put(o, "prices", config_object(c, "prices"));
+	CLEANUP(free_ptr) char *search = config_value(c, "search.url");
+	if (!search)
+		return put_otlp(o, c, err);
+	json_t *conf = config_object(c, "search");
+	conf = conf ? conf : json_object();
+	json_put_str(conf, "url", search);
+	json_put(o, "search", conf);
+	return put_otlp(o, c, err);
+}
+
+int run_unrecorded(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	struct config *c;
+	if (config_open(&c, ctx, err) < 0)
+		return -1;
+	int rc = put_models(o, c, err);
+	json_put(o, "secrets", config_object(c, "secrets"));
+	config_close(&c);
+	return rc;
+}
+
+/* What every box has, and what the session may use up, unless script and options say otherwise. */
+static void put_boxes(json_t *o, const struct config *c)
+{
+	struct err none = ERR_INIT;
+	CLEANUP(free_ptr) char *expose = config_value(c, "expose");
+	json_t *box = json_object(), *budget = config_object(c, "budget");
+	json_put(box, "limits", config_object(c, "limits"));
+	json_put(box, "env", config_object(c, "env"));
+	if (expose)
+		json_put(box, "expose", json_parse(expose, strlen(expose), "expose", &none));
+	if (json_object_size(box))
+		json_put(o, "box", box);
+	else
+		json_decref(box);
+	if (budget)
+		json_put(o, "budget", budget);
+}
+
+/* What the options leave open, the configuration says. */
+static int front_run_configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	static const struct {
+		const char *setting, *field;
+	} text[] = { { "model", "model" }, { "backend", "backend" } };
+	struct config *c;
+	if (config_open(&c, ctx, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(text); i++) {
+		CLEANUP(free_ptr) char *v = config_value(c, text[i].setting);
+		if (!json_object_get(o, text[i].field))
+			json_put_str(o, text[i].field, v);
+	}
+	CLEANUP(free_ptr) char *accept = config_value(c, "accept");
+	CLEANUP(free_ptr) char *policy = config_value(c, "policy");
+	CLEANUP(free_ptr) char *box_uid = config_value(c, "box_uid");
+	CLEANUP(free_ptr) char *keep = config_value(c, "keep.file_bytes");
+	CLEANUP(free_ptr) char *notify = config_value(c, "notify.command");
+	CLEANUP(free_ptr) char *when = config_value(c, "notify.when");
+	CLEANUP(free_ptr) char *tools = config_value(c, "tools");
+	CLEANUP(free_ptr) char *asks = config_value(c, "approvals.timeout_us");
+	CLEANUP(free_ptr) char *hash_only = config_value(c, "keep.hash_only");
+	CLEANUP(free_ptr) char *pool = config_value(c, "pool.size");
+	struct err none = ERR_INIT;
+	CLEANUP(json_release)
+	json_t *argv = notify ? json_parse(notify, strlen(notify), "notify.command", &none) : NULL;
+	CLEANUP(json_release)
+	json_t *roots = tools ? json_parse(tools, strlen(tools), "tools", &none) : NULL;
+	int rc = put_models(o, c, err);
+	if (!json_object_get(o, "notify"))
+		shell_words(o, "notify", argv);
+	json_put_str(o, "notify_when", when);
+	if (json_is_array(roots))
+		json_array_extend(json_object_get(o, "roots"), roots);
+	put_boxes(o, c);
+	if (hash_only)
+		json_put(o, "hash_only",
+			 json_parse(hash_only, strlen(hash_only), "keep.hash_only", &none));
+	if (pool)
+		json_put_int(o, "pool", strtoll(pool, NULL, 10));
+	if (accept && !strcmp(accept, "reduced"))
+		json_put_flag(o, "accept_reduced", true);
+	if (policy)
+		json_array_append_new(json_object_get(o, "policy"), json_bytes_z(policy));
+	if (asks)
+		json_put_int(o, "ask_timeout_us", strtoll(asks, NULL, 10));
+	if (box_uid)
+		json_put_int(o, "box_uid", strtoll(box_uid, NULL, 10));
+	if (keep)
+		json_put_int(o, "keep_file_bytes", strtoll(keep, NULL, 10));
+	json_put(o, "secrets", config_object(c, "secrets"));
+	config_close(&c);
+	return rc;
+}
+
+/* Options that run, demo and sandbox have in common. */
+static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	static const char *const plain[] = { "model", "backend", "hold", "notify" };
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+		json_put_str(o, plain[i], cmd_opt(ctx, plain[i]));
+	const char *accept = cmd_opt(ctx, "accept"), *budget = cmd_opt(ctx, "budget");
+	if (accept && strcmp(accept, "reduced") != 0)
+		return err_set(err, ERR_USAGE, "--accept '%s': only 'reduced' can be accepted",
+			       accept);
+	json_put_flag(o, "accept_reduced", accept != NULL);
+	json_put_flag(o, "step", cmd_has(ctx, "step"));
+	json_put_flag(o, "no_input", cmd_has(ctx, "no-input"));
+	json_put_str(o, "sessions_dir", ctx->sessions);
+	json_put(o, "policy", opt_list(ctx, "policy"));
+	json_put(o, "roots", opt_list(ctx, "root"));
+	if (tool_roots_remember(ctx, json_object_get(o, "roots"), err) < 0 ||
+	    front_run_configured(ctx, o, err) < 0)
+		return -1;
+	if (run_backend_known(json_str(o, "backend", NULL), err) < 0)
+		return -1;
+	const json_t *policy = json_object_get(o, "policy");
+	for (size_t i = 0; i < json_array_size(policy); i++)
+		if (access(json_string_value(json_array_get(policy, i)), R_OK) != 0)
+			return err_sys(err, "policy '%s' cannot be read",
+				       json_string_value(json_array_get(policy, i)));
+	if (budget) {
+		json_t *b = parse_budget(budget, err);
+		if (!b)
+			return -1;
+		json_put(o, "budget", b);
+	}
+	return 0;
+}
+
+int run_common(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	return common_opts(ctx, o, err);
+}
+
+int run_budget(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	const char *budget = cmd_opt(ctx, "budget");
+	json_t *b = budget ? parse_budget(budget, err) : NULL;
+	if (b)
+		json_put(o, "budget", b);
+	return budget && !b ? -1 : 0;
+}
+
+static int load_script(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	const char *file = cmd_word(ctx, 0);
+	char full[PATH_MAX];
+	struct stat st;
+	if (!realpath(file, full))
+		return err_sys(err, "script '%s' cannot be opened", file);
+	if (stat(full, &st) == 0 && S_ISDIR(st.st_mode))
+		return err_set(err, ERR_INVALID, "script '%s' is a directory; name a Lua file",
+			       file);
+	if (file_read(full, &text, SCRIPT_MAX, err) < 0)
+		return -1;
+	CLEANUP(free_ptr) char *name = name_of_script(full);
+	json_put_str(o, "name", cmd_opt(ctx, "name") ? cmd_opt(ctx, "name") : name);
+	json_put_str(o, "script_path", full);
+	json_put_bytes(o, "script", text.data ? text.data : "", text.len);
+	json_put(o, "args", json_argv(ctx->line->rest.item, ctx->line->rest.nr));
+	return 0;
+}
+
+/* -e TASK: the built-in agent gets its wishes as script arguments. */
+static int front_run_built_in(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *err)
+{
+	size_t len;
+	const char *text = library_file("agents/coding.lua", &len);
+	const char *repo = cmd_opt(ctx, "repo") ? cmd_opt(ctx, "repo") : ".",
+		   *test = cmd_opt(ctx, "test");
+	struct stat st;
+	if (!text)
+		return err_set(err, ERR_NOENT, "the built-in agent is missing from this build");
+	if (stat(repo, &st) < 0)
+		return err_sys(err, "workspace '%s' cannot be used", repo);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(err, ERR_INVALID, "workspace '%s' is not a directory", repo);
+	struct strv args = STRV_INIT;
+	strv_push(&args, "--repo");
+	strv_push(&args, repo);
+	if (test) {
+		strv_push(&args, "--test");
+		strv_push(&args, test);
+	}
+	strv_push(&args, task);
+	json_put_str(o, "name", cmd_opt(ctx, "name") ? cmd_opt(ctx, "name") : "coding");
+	json_put_bytes(o, "script", text, len);
+	json_put(o, "args", json_argv(args.item, args.nr));
+	strv_release(&args);
+	return 0;
+}
+
+/* --agent NAME -e TASK: somebody else's agent does it, in a box. */
+static int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *err)
+{
+	const char *name = cmd_opt(ctx, "agent"),
+		   *repo = cmd_opt(ctx, "repo") ? cmd_opt(ctx, "repo") : ".";
+	struct inner_agent a;
+	size_t len;
+	const char *text = library_file("agents/inside.lua", &len);
+	char full[PATH_MAX];
+	if (!realpath(repo, full))
+		return err_sys(err, "workspace '%s' cannot be used", repo);
+	if (!text)
+		return err_set(err, ERR_NOENT, "the agent's script is missing from this build");
+	const struct strv *command = &ctx->line->rest;
+	if (agent_inside_find(&a, name, cmd_opt(ctx, "control"),
+			      command->nr ? command->item[0] : NULL, err) < 0) {
+		agent_inside_release(&a);
+		return -1;
+	}
+	struct strv args = STRV_INIT;
+	CLEANUP(buf_release) struct buf hold = BUF_INIT;
+	CLEANUP(json_release) json_t *patterns = opt_list(ctx, "hold-exec");
+	size_t nr;
+	json_t *pattern;
+	json_array_foreach(patterns, nr, pattern)
+		buf_printf(&hold, "%s\n", json_string_value(pattern));
+	const char *const pair[][2] = { { "--agent", a.profile },
+					{ "--repo", full },
+					{ "--program", a.program },
+					{ "--root", a.roots },
+					{ "--path", a.path },
+					{ "--beside", a.beside },
+					{ "--model", cmd_opt(ctx, "model") },
+					{ "--control", cmd_opt(ctx, "control") },
+					{ "--linger", cmd_opt(ctx, "linger") },
+					{ "--hold", buf_cstr(&hold) } };
+	for (size_t i = 0; i < ARRAY_LEN(pair); i++)
+		if (pair[i][1] && *pair[i][1]) {
+			strv_push(&args, pair[i][0]);
+			strv_push(&args, pair[i][1]);
+		}
+	strv_push(&args, "--");
+	strv_push(&args, task);
+	for (size_t i = 0; i < command->nr; i++)
+		strv_push(&args, i || !a.program ? command->item[i] : a.program);
+	json_put_str(o, "name",
+		     cmd_opt(ctx, "name") ? cmd_opt(ctx, "name")
+		     : strrchr(name, '/') ? "agent"
+					  : name);
+	json_put_bytes(o, "script", text, len);
+	json_put(o, "args", json_argv(args.item, args.nr));
+	strv_release(&args);
+	agent_inside_release(&a);
+	return 0;
+}
+
+/* The vendor's login that was added for this agent, unless a key or a model was named. NULL: none.
+ * Returns owned. */
+static json_t *interactive_login(struct cmd_ctx *ctx, const char *name)
+{
+	const char *wish = cmd_opt(ctx, "login");
+	if (!name || (wish && !strcmp(wish, "none")))
+		return NULL;
+	return login_added(wish ? wish : name);
+}
+
+/* -i: a program or an agent in its own terminal interface. */
+static int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	const struct strv *words = &ctx->line->rest;
+	const char *name = cmd_opt(ctx, "agent"), *repo = cmd_opt(ctx, "repo"),
+		   *program = name ? NULL : words->item[0];
+	struct inner_agent a = { 0 };
+	size_t len;
+	const char *text = library_file("agents/interactive.lua", &len);
+	char full[PATH_MAX];
+	if (!realpath(repo ? repo : ".", full))
+		return err_sys(err, "workspace '%s' cannot be used", repo);
+	if (!text)
+		return err_set(err, ERR_NOENT, "the agent's script is missing from this build");
+	if (agent_inside_find(&a, name ? name : "custom", NULL, program, err) < 0) {
+		agent_inside_release(&a);
+		return -1;
+	}
+	const char *shown = name		    ? name
+			    : strrchr(program, '/') ? strrchr(program, '/') + 1
+						    : program;
+	struct strv args = STRV_INIT;
+	CLEANUP(buf_release) struct buf hold = BUF_INIT;
+	CLEANUP(json_release) json_t *patterns = opt_list(ctx, "hold-exec");
+	size_t nr;
+	json_t *pattern;
+	json_array_foreach(patterns, nr, pattern)
+		buf_printf(&hold, "%s\n", json_string_value(pattern));
+	CLEANUP(json_release) json_t *login = interactive_login(ctx, name);
+	const char *const pair[][2] = { { "--agent", a.profile },
+					{ "--name", shown },
+					{ "--login", json_str(login, "name", NULL) },
+					{ "--plan", json_str(login, "plan", NULL) },
+					{ "--tier", json_str(login, "tier", NULL) },
+					{ "--repo", full },
+					{ "--program", a.program },
+					{ "--root", a.roots },
+					{ "--path", a.path },
+					{ "--beside", a.beside },
+					{ "--model", cmd_opt(ctx, "model") },
+					{ "--record_input", cmd_opt(ctx, "record-input") },
+					{ "--hold", buf_cstr(&hold) } };
+	for (size_t i = 0; i < ARRAY_LEN(pair); i++)
+		if (pair[i][1] && *pair[i][1]) {
+			strv_push(&args, pair[i][0]);
+			strv_push(&args, pair[i][1]);
+		}
+	front_terminal_words(&args);
+	strv_push(&args, "--");
+	for (size_t i = 0; i < words->nr; i++)
+		strv_push(&args, i || name || !a.program ? words->item[i] : a.program);
+	json_put_str(o, "name",
+		     cmd_opt(ctx, "name")  ? cmd_opt(ctx, "name")
+		     : strrchr(shown, '/') ? "agent"
+					   : shown);
+	json_put_bytes(o, "script", text, len);
+	json_put(o, "args", json_argv(args.item, args.nr));
+	strv_release(&args);
+	agent_inside_release(&a);
+	return 0;
+}
+
+static int interactive_usage(struct cmd_ctx *ctx, const char *task)
+{
+	const char *input = cmd_opt(ctx, "record-input");
+	if (task || cmd_word(ctx, 0))
+		return cmd_usage(
+			ctx,
+			"-i takes no task and no script: run -i -- PROGRAM, or run --agent NAME -i");
+	if (!cmd_has(ctx, "agent") && !ctx->line->rest.nr)
+		return cmd_usage(ctx, "missing argument: PROGRAM (run -i -- PROGRAM)");
+	if (input && strcmp(input, "off") != 0 && strcmp(input, "counts") != 0 &&
+	    strcmp(input, "full") != 0)
+		return cmd_usage(ctx, "--record-input: expected off, counts or full, got '%s'",
+				 input);
+	if (!cmd_has(ctx, "detach") && !cmd_has(ctx, "dry-run") && (!isatty(0) || !isatty(1)))
+		return cmd_usage(ctx, "-i needs a terminal; with -d it starts detached");
+	return 0;
+}
+
+/* Of one that has ended: whoever left it running was told how to come back. */
+static void tell_recorded(struct cmd_ctx *ctx, const struct spawned *sp)
+{
+	struct session *s = NULL;
+	struct arena arena = ARENA_INIT;
+	struct err none = ERR_INIT;
+	struct event last;
+	if (!ctx->quiet && session_open(&s, sp->path, &none) == 0 &&
+	    session_event(s, session_head(s), &last, &arena, &none) == 0 &&
+	    last.kind == EV_SESSION_END)
+		fprintf(ctx->err,
+			"That was recorded: 'sandglass replay %s' plays it, 'sandglass verify %s' checks it; 'sandglass new my' starts "
+			"yours.\n",
+			sp->id, sp->id);
+	arena_release(&arena);
+	session_close(&s);
+}
+
+static int print_plan(struct cmd_ctx *ctx, json_t *o)
+{
+	json_object_del(o, "script");
+	json_object_del(json_object_get(o, "otlp"), "headers"); /* a key may stand there by value */
+	if (ctx->json) {
+		cmd_json(ctx, json_incref(o));
+		return EXIT_DONE;
+	}
+	const char *key;
+	json_t *v;
+	fprintf(ctx->out, "would run (nothing was started):\n");
+	json_object_foreach(o, key, v)
+	{
+		if (json_is_false(v) || (json_is_array(v) && !json_array_size(v)))
+			continue;
+		CLEANUP(free_ptr)
+		char *text =
+			json_is_string(v) ? mem_strdup(json_string_value(v)) : json_dump_str(v);
+		fprintf(ctx->out, "  %-14s ", key);
+		cmd_print_safe(ctx->out, text, strlen(text), false);
+		fputc('\n', ctx->out);
+	}
+	return EXIT_DONE;
+}
+
+/* The one line that those need who are to look at it. */
+static void tell_share(struct cmd_ctx *ctx, const json_t *o, const char *path)
+{
+	const char *share = json_str(o, "share", NULL);
+	if (!share || ctx->quiet || ctx->json)
+		return;
+	int n = (int)strcspn(share, ":");
+	fprintf(ctx->err, "sandglass: group %.*s %s it with: sandglass attach %s\n", n, share,
+		!strcmp(share + n, ":decide") ? "sees and decides" : "watches", path);
+}
+
+/* Starts what @o says and stays with it. */
+int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo)
+{
+	struct spawned sp = { 0 };
+	struct err err = ERR_INIT;
+	bool detach = fo->detach || cmd_has(ctx, "detach");
+	config_user(ctx);
+	prune_warn(ctx);
+	json_put_flag(o, "stand", detach);
+	int status = spawn_supervisor(o, &sp, &err);
+	if (status)
+		return cmd_fail_with(ctx, status, "%s", err.text);
+	tell_share(ctx, o, sp.path);
+	if (detach) {
+		if (ctx->json) {
+			json_t *j = json_object();
+			json_put_str(j, "event", "launch");
+			json_put_str(j, "session", sp.id);
+			json_put_str(j, "path", sp.path);
+			json_put_str(j, "socket", sp.socket);
+			json_put_int(j, "pid", sp.pid);
+			cmd_json(ctx, j);
+		} else {
+			fprintf(ctx->out, "%s\n", sp.id);
+		}
+		status = EXIT_DONE;
+	} else {
+		if (fo->follows && !ctx->quiet && !ctx->json && !front_is_console(ctx, fo))
+			fprintf(ctx->err,
+				"sandglass: %s runs; here are its lines until it ends (-d: not shown, only its id)\n",
+				sp.id);
+		status = front_show(ctx, sp.path, sp.socket, fo);
+		if (!fo->coach && !fo->automatic)
+			unmerged_tell(ctx, sp.path);
+		if (!fo->coach)
+			prune_old(ctx);
+		if (fo->recorded)
+			tell_recorded(ctx, &sp);
+	}
+	spawned_release(&sp);
+	return status;
+}
+
+static int cassette_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	const char *file = cmd_opt(ctx, "cassette"), *speed = cmd_opt(ctx, "cassette-speed");
+	bool add = cmd_has(ctx, "record");
+	char full[PATH_MAX];
+	if (!file)
+		return add || speed
+			       ? err_set(err, ERR_USAGE,
+					 "--record and --cassette-speed go with --cassette FILE")
+			       : 0;
+	if (!add && access(file, R_OK) != 0)
+		return err_sys(err, "cassette '%s' cannot be read (--record makes one)", file);
+	if (speed && (strspn(speed, "0123456789") != strlen(speed) || strlen(speed) > 4 || !*speed))
+		return err_set(err, ERR_USAGE, "--cassette-speed '%s' is not a number", speed);
+	if (*file != '/' && getcwd(full, sizeof(full))) {
+		CLEANUP(free_ptr) char *path = path_join(full, file);
+		json_put_str(o, "cassette", path);
+	} else {
+		json_put_str(o, "cassette", file);
+	}
+	json_put_flag(o, "cassette_add", add);
+	json_put_int(o, "cassette_speed", speed ? strtol(speed, NULL, 10) : 0);
+	return 0;
+}
+
+/* All that can be wrong with it is told before anything starts. */
+static int share_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	struct share share;
+	const char *text = cmd_opt(ctx, "share");
+	if (!text)
+		return 0;
+	json_put_str(o, "share", text);
+	if (share_parse(text, &share, err) < 0 || dir_make(ctx->sessions, 0700, err) < 0)
+		return -1;
+	return share_reach(ctx->sessions, &share, err);
+}
+
+int cmd_run(struct cmd_ctx *ctx)
+{
+	CLEANUP(json_release) json_t *o = json_object();
+	struct err err = ERR_INIT;
+	const char *task = cmd_opt(ctx, "execute");
+	bool terminal = cmd_has(ctx, "interactive");
+	int wrong = terminal ? interactive_usage(ctx, task) : 0;
+	if (wrong)
+		return wrong;
+	if (!terminal && cmd_opt(ctx, "record-input"))
+		return cmd_usage(ctx, "--record-input goes with -i");
+	if (!task && !cmd_word(ctx, 0) && !terminal)
+		return cmd_usage(ctx, "what is to be run? name a script, or give a task with -e");
+	if (!cmd_has(ctx, "agent") &&
+	    (cmd_has(ctx, "control") || cmd_has(ctx, "linger") || cmd_has(ctx, "hold-exec")))
+		return cmd_usage(
+			ctx,
+			"--control, --linger and --hold-exec say how somebody else's agent is used: name it with --agent");
+	if (cmd_has(ctx, "agent") && !task && !terminal)
+		return cmd_usage(ctx, "--agent NAME does a task: give it with -e");
+	if (task && !task[strspn(task, " \t\r\n")])
+		return cmd_usage(ctx, "-e: the task is empty; say what is to be done");
+	if (task && cmd_word(ctx, 0))
+		return cmd_usage(ctx, "either a script or -e TASK, not both");
+	if (common_opts(ctx, o, &err) < 0 ||
+	    (terminal		     ? front_run_interactive(ctx, o, &err)
+	     : cmd_has(ctx, "agent") ? inner_agent(ctx, task, o, &err)
+	     : task		     ? front_run_built_in(ctx, task, o, &err)
+				     : load_script(ctx, o, &err)) < 0)
+		return cmd_fail(ctx, &err);
+	if (cassette_opts(ctx, o, &err) < 0 || share_opts(ctx, o, &err) < 0)
+		return cmd_fail(ctx, &err);
+	if (cmd_has(ctx, "dry-run"))
+		return print_plan(ctx, o);
+	if (cmd_has(ctx, "watch"))
+		return task ? cmd_usage(ctx, "--watch needs a script")
+			    : run_watch(ctx, o, cmd_word(ctx, 0));
+	struct front_opts fo = { .trust = cmd_has(ctx, "trust"), .terminal = terminal };
+	return run_session(ctx, o, &fo);
+}
+
+int run_options_of(json_t *o, const char *path, struct err *err)
+{
+	static const char *const same[] = { "model", "backend" };
+	struct session *s;
+	struct event ev;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	if (session_open(&s, path, err) < 0)
+		return -1;
+	int rc = session_head(s)
+			 ? session_event(s, 1, &ev, &a, err)
+			 : err_set(err, ERR_INVALID,
+				   "session %s broke off before its script began; run it anew",
+				   session_id(s));
+	CLEANUP(json_release)
+	json_t *start = rc == 0 && ev.body ? json_parse(ev.body, ev.len, "session.start", err)
+					   : json_object();
+	session_close(&s);
+	if (rc < 0 || !start)
+		return -1;
+	if (json_object_get(start, "options"))
+		json_object_update(o, json_object_get(start, "options"));
+	for (size_t i = 0; i < ARRAY_LEN(same); i++)
+		json_put(o, same[i], json_incref(json_object_get(start, same[i])));
+	return 0;
+}
+
+static int resume_one(struct cmd_ctx *ctx, const char *path, bool detach)
+{
+	CLEANUP(json_release) json_t *o = json_object();
+	struct err err = ERR_INIT;
+	if (run_options_of(o, path, &err) < 0 || run_unrecorded(ctx, o, &err) < 0)
+		return cmd_fail(ctx, &err);
+	json_put_str(o, "resume", path);
+	json_put_str(o, "name", "session");
+	json_put_str(o, "sessions_dir", ctx->sessions);
+	json_put_str(o, "notify", cmd_opt(ctx, "notify"));
+	json_put_flag(o, "no_input", cmd_has(ctx, "no-input"));
+	struct front_opts fo = { .detach = detach };
+	return run_session(ctx, o, &fo);
+}
+
+/* Every session whose supervisor is gone and which has no end. One that cannot be resumed does not
+ * stop the others. */
+static int resume_all(struct cmd_ctx *ctx)
+{
+	struct session_files files = SESSION_FILES_INIT;
+	struct err err = ERR_INIT;
+	int status = EXIT_DONE;
+	size_t nr = 0;
+	if (session_files_list(&files, ctx->sessions, &err) < 0)
+		return cmd_fail(ctx, &err);
+	for (size_t i = 0; i < files.nr; i++) {
+		struct session *s = NULL;
+		struct err none = ERR_INIT;
+		if (session_open(&s, files.item[i].path, &none) < 0)
+			continue; /* ls says what it is */
+		bool off = session_broken_off(s);
+		session_close(&s);
+		int rc = off ? resume_one(ctx, files.item[i].path, true) : EXIT_DONE;
+		nr += off;
+		status = rc ? rc : status;
+	}
+	session_files_release(&files);
+	if (!nr && !ctx->quiet)
+		fprintf(ctx->err, "sandglass: no session in '%s' was broken off\n", ctx->sessions);
+	return status;
+}
+
+int cmd_resume(struct cmd_ctx *ctx)
+{
+	CLEANUP(free_ptr) char *path = NULL;
+	struct err err = ERR_INIT;
+	if (cmd_has(ctx, "all"))
+		return cmd_word(ctx, 0) ? cmd_usage(ctx, "one session, or --all of them")
+					: resume_all(ctx);
+	if (session_find(ctx->sessions, cmd_word(ctx, 0), &path, &err) < 0)
+		return cmd_fail(ctx, &err);
+	return resume_one(ctx, path, false);
+}
+
+/* The demo's session is kept, for replay and verify, unless it is to leave nothing behind. */
+int cmd_demo(struct cmd_ctx *ctx)
+{
+	CLEANUP(json_release) json_t *o = json_object();
+	struct err err = ERR_INIT;
+	size_t len;
+	const char *what = cmd_word(ctx, 0);
+	if (what && (strcmp(what, "patterns") != 0 || cmd_word(ctx, 1)))
+		return cmd_usage(ctx, "the demo, or 'demo patterns'");
+	if (what && patterns_canary(&err) < 0)
+		return cmd_fail(ctx, &err);
+	const char *text =
+		library_file(what ? "agents/demo_patterns.lua" : "agents/demo.lua", &len);
+	const char *tmp = getenv("TMPDIR");
+	if (!text)
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "the demo is missing from this build");
+	CLEANUP(free_ptr)
+	char *dir = mem_printf("%s/sandglass-demo-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	bool keep = !cmd_has(ctx, "forget");
+	if (!keep && !mkdtemp(dir))
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL,
+				     "cannot make a folder for the demo in '%s'",
+				     tmp ? tmp : "/tmp");
+	json_put_str(o, "sessions_dir", keep ? ctx->sessions : dir);
+	json_put_str(o, "name", "demo");
+	json_put_bytes(o, "script", text, len);
+	json_t *policy = json_array();
+	json_array_append_new(policy, json_string("lua:agents/demo_policy.lua"));
+	json_put(o, "policy", policy);
+	/* the demo's models are scripted: what they do is known */
+	json_put_flag(o, "accept_reduced", true);
+	struct front_opts fo = { .coach = !what,
+				 .recorded = keep,
+				 .automatic = !isatty(0) || !isatty(1) };
+	int status = run_session(ctx, o, &fo);
+	if (!keep && dir_remove(dir, &err) < 0)
+		fprintf(ctx->err, "sandglass: %s\n", err.text);
+	return status;
+}

@@ -1,0 +1,72 @@
+/* One command of the command line, ready to run. main() takes the line apart with
+ * control/registry.h, fills this and calls cmd_NAME(ctx), which returns an exit status
+ * (base/exit.h). SUPERVISOR rows have no function of their own: they are all sent by cmd_send.
+ *
+ * Rules for what a command prints: results to ctx->out, one line for people or with --json one
+ * object a line that begins with {"schema":1,...}; everything else to ctx->err as "sandglass:
+ * text". Times are local with zone for people, RFC 3339 UTC in JSON. Nothing depends on the locale.
+ * A command checks all it was given before it changes anything. */
+#ifndef CLI_LIB_CMD_H
+#define CLI_LIB_CMD_H
+
+#include <stdio.h>
+
+#include "base/exit.h"
+#include "control/registry.h"
+
+enum cmd_color { CMD_COLOR_AUTO, CMD_COLOR_ALWAYS, CMD_COLOR_NEVER };
+
+struct cmd_ctx {
+	const struct command *command;
+	const struct command_line *line; /* for command_opt and friends */
+	const struct strv *words;	 /* operands; borrows line->words */
+	bool json, quiet, no_tui;
+	int verbose;
+	bool color;	      /* may colour ctx->out */
+	const char *sessions; /* the folder of session files; borrows */
+	const char *config;   /* --config FILE or NULL */
+	const char *profile;  /* --profile NAME or NULL */
+	FILE *out, *err;
+	char *const *argv; /* as the program got it, for exec of ourselves */
+};
+
+enum { CMD_SCHEMA = 1 };
+
+/* The whole of main: parses, runs, returns the exit status. @out and @err are borrowed. */
+int cmd_main(int argc, char **argv, FILE *out, FILE *err);
+
+/* Prints "sandglass: text" and returns the status for it. */
+int cmd_fail(struct cmd_ctx *ctx, const struct err *err);
+int cmd_fail_with(struct cmd_ctx *ctx, int status, const char *fmt, ...) PRINTF(3, 4);
+/* "sandglass COMMAND: text" and a line that says how to get help; EXIT_USAGE. */
+int cmd_usage(struct cmd_ctx *ctx, const char *fmt, ...) PRINTF(2, 3);
+
+const char *cmd_word(const struct cmd_ctx *ctx, size_t i); /* NULL past the end */
+bool cmd_has(const struct cmd_ctx *ctx, const char *option);
+const char *cmd_opt(const struct cmd_ctx *ctx, const char *option);
+
+/* Prints @o as one line, "schema" first. Takes @o. */
+void cmd_json(struct cmd_ctx *ctx, json_t *o);
+
+/* Prints bytes that came from outside (agents, file names): controls and escapes as \xNN, so that
+ * nothing reaches the terminal but text. Line breaks become "\n" unless @lines. */
+void cmd_print_safe(FILE *out, const char *bytes, size_t len, bool lines);
+void cmd_safe(struct buf *out, const char *bytes, size_t len, bool lines);
+
+/* SUPERVISOR rows: finds the live session (--session ID, or the part before # of an operand, or the
+ * only one), sends, prints the result. */
+int cmd_send(struct cmd_ctx *ctx);
+/* What cmd_send prints of a supervisor's answer to @ctx's command. */
+void cmd_print_answer(struct cmd_ctx *ctx, const char *session, const json_t *result);
+
+#define CMD_FN_OFFLINE(name) int cmd_##name(struct cmd_ctx *ctx);
+#define CMD_FN_SUPERVISOR(name)
+#define CMD_FN_LOCAL(name)
+#define COMMAND(token, name, where, flags, usage, options, summary, help) CMD_FN_##where(token)
+#include "commands.inc"
+#undef COMMAND
+#undef CMD_FN_OFFLINE
+#undef CMD_FN_SUPERVISOR
+#undef CMD_FN_LOCAL
+
+#endif

@@ -1,0 +1,27 @@
+/* Between the files of `show`. */
+#ifndef CLI_SHOW_H
+#define CLI_SHOW_H
+
+#include "base/json.h"
+#include "record/read/session.h"
+#include "wire/event.h"
+
+/* Where the time of one action went: fed with its events. Zeroed at the beginning. */
+struct show_times {
+	char *kind;
+	int64_t dur_us, snapshot_us;
+	uint64_t box, action, ended; /* seq of its end */
+	json_t *times;
+};
+void show_times_add(struct show_times *t, const struct event *ev, const json_t *body);
+/* looks for the snapshot after it */
+void show_times_snapshot(struct show_times *t, struct session *s);
+/* appends; nothing when it is not known */
+void show_times_line(const struct show_times *t, struct buf *out);
+void show_times_release(struct show_times *t);
+
+struct cmd_ctx;
+/* bars, or one object of microseconds */
+int show_session_time(struct cmd_ctx *ctx, struct session *s);
+
+#endif

@@ -1,0 +1,224 @@
+#include "exchange/act.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "phrase/describe.h"
+#include "base/mem.h"
+#include "record/record.h"
+
+static json_t *act_parse(const struct event *ev)
+{
+	struct err none = ERR_INIT;
+	return ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
+}
+
+static void act_put(json_t **where, const struct event *ev)
+{
+	json_decref(*where);
+	*where = act_parse(ev);
+}
+
+/* What a person has put instead stands in the start; what he left alone in the request. */
+static void act_edited(struct act *a, const struct event *ev)
+{
+	json_t *started = act_parse(ev);
+	if (a->wanted && json_flag(started, "edited", false)) {
+		json_decref(a->edited);
+		a->edited = json_copy(a->wanted);
+		if (json_object_get(started, "argv"))
+			json_object_del(a->edited, "cmd");
+		json_object_update(a->edited, started);
+	}
+	json_decref(started);
+}
+
+static void act_fold(struct act *a, const struct event *ev)
+{
+	json_t *gap;
+	switch (ev->kind) { /* kinds are numbers of a file: most say nothing here */
+	case EV_ACTION_JUDGED:
+		act_put(&a->judged, ev);
+		break;
+	case EV_ACTION_DECIDED:
+		act_put(&a->decided, ev);
+		a->decided_seq = ev->seq;
+		break;
+	case EV_ACTION_STARTED:
+		a->started_us = ev->ts_us;
+		act_edited(a, ev);
+		break;
+	case EV_ACTION_ENDED:
+		act_put(&a->ended, ev);
+		a->end_us = ev->ts_us;
+		break;
+	case EV_MODEL_CALL:
+		act_put(&a->asked, ev);
+		break;
+	case EV_MODEL_REPLY:
+		act_put(&a->reply, ev);
+		break;
+	case EV_SNAPSHOT_TAKEN:
+		act_put(&a->snapshot, ev);
+		a->snapshot_seq = ev->seq;
+		break;
+	case EV_OUTPUT_GAP:
+		gap = act_parse(ev);
+		a->gap_bytes += (uint64_t)json_int(gap, "bytes", 0);
+		json_decref(gap);
+		break;
+	default:
+		break;
+	}
+}
+
+int act_load(struct act *a, struct session *s, uint64_t seq, struct err *err)
+{
+	struct arena arena = ARENA_INIT;
+	struct feed *feed = NULL;
+	struct event ev;
+	*a = (struct act){ .seq = seq };
+	int rc = session_event(s, seq, &ev, &arena, err);
+	if (rc == 0 && ev.kind != EV_ACTION_REQUESTED)
+		rc = err_set(err, ERR_NOENT, "#%" PRIu64 " of session %s is no action", seq,
+			     session_id(s));
+	if (rc == 0) {
+		a->agent = ev.agent;
+		a->box = ev.box;
+		a->ts_us = ev.ts_us;
+		a->mono_us = ev.mono_us;
+		a->wanted = act_parse(&ev);
+		rc = feed_new(&feed, s, FEED_ACTION, seq, err);
+	}
+	while (rc == 0 && (rc = feed_next(feed, &ev, &arena, 0, err)) > 0) {
+		act_fold(a, &ev);
+		arena_reset(&arena);
+		rc = 0;
+	}
+	feed_free(&feed);
+	arena_release(&arena);
+	if (rc < 0)
+		act_release(a);
+	return rc;
+}
+
+void act_release(struct act *a)
+{
+	json_decref(a->wanted);
+	json_decref(a->edited);
+	json_decref(a->judged);
+	json_decref(a->decided);
+	json_decref(a->ended);
+	json_decref(a->reply);
+	json_decref(a->asked);
+	json_decref(a->snapshot);
+	*a = (struct act){ 0 };
+}
+
+const char *act_kind(const struct act *a)
+{
+	return json_str(a->wanted, "kind", "unknown");
+}
+
+const char *act_tool(const struct act *a)
+{
+	return json_str(a->wanted, "tool", act_kind(a));
+}
+
+void act_what(const struct act *a, struct buf *out)
+{
+	if (a->wanted)
+		describe_action(a->edited ? a->edited : a->wanted, out);
+	else
+		buf_puts(out, "(redacted)");
+}
+
+bool act_proposed(const struct act *a, struct buf *out)
+{
+	if (a->edited)
+		describe_action(a->wanted, out);
+	return a->edited != NULL;
+}
+
+const char *act_end(const struct act *a)
+{
+	return a->end_us ? json_str(a->ended, "end", "unknown") : "open";
+}
+
+void ended_how(const json_t *ended, struct buf *out)
+{
+	const char *end = json_str(ended, "end", "unknown");
+	int64_t code = json_int(ended, "code", 0), sig = json_int(ended, "signal", 0);
+	if (strcmp(end, "ok") != 0 || (!code && !sig))
+		buf_puts(out, end);
+	else
+		buf_printf(out, "%s %" PRId64, sig ? "signal" : "exit", sig ? sig : code);
+}
+
+void act_how(const struct act *a, struct buf *out)
+{
+	if (a->end_us)
+		ended_how(a->ended, out);
+	else
+		buf_puts(out, act_end(a));
+}
+
+bool act_good(const struct act *a)
+{
+	return !strcmp(act_end(a), "ok") && json_int(a->ended, "code", 0) == 0 &&
+	       !json_str(a->ended, "signal", NULL) && json_int(a->ended, "signal", 0) == 0;
+}
+
+const char *act_person(const struct act *a)
+{
+	const char *name = json_str(json_object_get(a->decided, "who"), "name", NULL);
+	return name && *name && !strcmp(json_str(a->decided, "by", "human"), "human") ? name : NULL;
+}
+
+void act_rules(const struct act *a, struct buf *out)
+{
+	size_t i;
+	json_t *rule;
+	json_array_foreach(json_object_get(a->judged, "rules"), i, rule)
+		buf_printf(out, "%s%s %s (%s:%d)", i ? ", " : "", json_str(rule, "verdict", "?"),
+			   json_str(rule, "name", "?"), json_str(rule, "file", "?"),
+			   (int)json_int(rule, "line", 0));
+}
+
+/* One stream, whole or its two ends. */
+static uint64_t one_stream(struct session *s, uint64_t action, int stream, size_t max,
+			   struct buf *out)
+{
+	struct err none = ERR_INIT;
+	uint64_t size = session_output_size(s, action, stream);
+	if (size <= max) {
+		if (size && session_output(s, action, stream, 0, size, out, &none) < 0)
+			buf_printf(out, "(cannot be read: %s)", none.text);
+		return size;
+	}
+	if (session_output(s, action, stream, 0, max / 2, out, &none) < 0)
+		return size;
+	buf_printf(out,
+		   "\n[... %" PRIu64 " bytes are left out here; the session file has them ...]\n",
+		   size - max / 2 - (max - max / 2));
+	if (session_output(s, action, stream, size - (max - max / 2), max - max / 2, out, &none) <
+	    0)
+		buf_printf(out, "(cannot be read: %s)", none.text);
+	return size;
+}
+
+uint64_t act_output(const struct act *a, struct session *s, size_t max, struct buf *out)
+{
+	static const int stream[] = { STREAM_OUT, STREAM_ERR, STREAM_PTY };
+	uint64_t all = 0;
+	for (size_t i = 0; i < ARRAY_LEN(stream); i++) {
+		if (out->len && out->data[out->len - 1] != '\n' &&
+		    session_output_size(s, a->seq, stream[i]))
+			buf_putc(out, '\n');
+		all += one_stream(s, a->seq, stream[i], max, out);
+	}
+	if (a->gap_bytes)
+		buf_printf(out, "\n[... %" PRIu64 " bytes were not kept by the recorder ...]\n",
+			   a->gap_bytes);
+	return all;
+}

@@ -1,0 +1,53 @@
+/* One action with all that led to it and came of it, gathered from its events (a few rows by an
+ * index: the cost does not depend on the session's length). Reading only. */
+#ifndef EXCHANGE_ACT_H
+#define EXCHANGE_ACT_H
+
+#include "base/json.h"
+#include "record/read/session.h"
+
+struct act {
+	uint64_t seq, agent, box;
+	int64_t ts_us, mono_us; /* when it was wanted */
+	int64_t started_us;	/* wall; 0 = never began */
+	int64_t end_us;		/* wall; 0 = has not ended */
+	/* bodies; owned; NULL where there is none (or it was redacted) */
+	json_t *wanted;
+	json_t *judged, *decided, *ended, *reply, *asked;
+	/* what ran when a person had edited it: "wanted" with what he put instead; else NULL */
+	json_t *edited;
+	json_t *snapshot; /* body of the newest snapshot.taken that it caused */
+	uint64_t snapshot_seq, decided_seq;
+	uint64_t gap_bytes; /* of output that was not kept */
+};
+
+/* ERR_NOENT when @seq is no action. */
+NODISCARD int act_load(struct act *a, struct session *s, uint64_t seq, struct err *err);
+void act_release(struct act *a);
+
+const char *act_kind(const struct act *a); /* "exec", "model", ... */
+const char *act_tool(const struct act *a); /* never NULL */
+/* one line: the command, path, host; of what ran, if a person edited it */
+void act_what(const struct act *a, struct buf *out);
+/* The same of what had been wanted before a person edited it. False, and nothing: it was not
+ * edited. */
+bool act_proposed(const struct act *a, struct buf *out);
+/* "ok", "denied", ...; "open" while it has not ended. */
+const char *act_end(const struct act *a);
+/* The same in a word or two, with what its process came to: "ok", "exit 2", "signal 9", "denied",
+ * "open". */
+void act_how(const struct act *a, struct buf *out);
+void ended_how(const json_t *ended, struct buf *out); /* of the body of action.ended */
+/* It did what it should: ended ok, and if it has an exit status, 0. */
+bool act_good(const struct act *a);
+/* The person who decided, as he called himself; NULL: nobody. */
+const char *act_person(const struct act *a);
+/* Names of the rules that matched, strictest first: "no-push (policy.lua:8)"; "" when none. */
+void act_rules(const struct act *a, struct buf *out);
+
+/* What it printed: standard output, then standard error (or the pty's), at most @max bytes of it:
+ * beginning and end with a line between that says how many bytes are left out. Any bytes. Returns
+ * how many there are in all. */
+uint64_t act_output(const struct act *a, struct session *s, size_t max, struct buf *out);
+
+#endif

@@ -1,0 +1,252 @@
+/* One page that plays the session in a browser, without network and without anything beside it.
+ *
+ * Recorded content is data: each item is JSON in a block that no browser runs, "<" in it is written
+ * \u003c, and the player puts it on the page as text only. The policy of the page lets run and
+ * style nothing but the two blocks whose SHA-256 it names, and lets it load nothing at all. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "phrase/describe.h"
+#include "exchange/act.h"
+#include "exchange/export.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/text/sanitize.h"
+#include "sandbox/workspace/state.h"
+
+/* Paths are relative to the top of the tree, where make runs. */
+#define EMBED(symbol, path)                                                                        \
+	__asm__(".pushsection .rodata\n" #symbol ":\n.incbin \"" path                              \
+		"\"\n.byte 0\n.popsection\n");                                                     \
+	extern const char symbol[] __attribute__((visibility("hidden")))
+
+EMBED(player_script, "src/exchange/player.js");
+EMBED(player_style, "src/exchange/player.css");
+
+enum { OUTPUT_MAX = 64 << 10 };
+
+struct page {
+	struct export *x;
+	struct agent_names names;
+	size_t nr;
+	int64_t begin_us;
+};
+
+static void export_html_put_hash(FILE *out, const char *what, const char *text)
+{
+	struct hash h;
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	hash_of(text, strlen(text), &h);
+	base64_append(&b, h.b, HASH_LEN);
+	fprintf(out, "%s 'sha256-%s'", what, buf_cstr(&b));
+}
+
+/* Text of the page itself: a title. */
+static void export_html_put_escaped(FILE *out, const char *text)
+{
+	CLEANUP(buf_release) struct buf vet = BUF_INIT;
+	sanitize_line(text, strlen(text), 0, &vet);
+	for (const char *p = buf_cstr(&vet); *p; p++)
+		if (*p == '<' || *p == '>' || *p == '&' || *p == '"')
+			fprintf(out, "&#%d;", *p);
+		else
+			fputc(*p, out);
+}
+
+static void put_item(struct page *p, json_t *o)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	json_dump_buf(o, &text);
+	json_decref(o);
+	fputs(p->nr++ ? ",\n" : "\n", p->x->out);
+	for (size_t i = 0; i < text.len; i++)
+		if (text.data[i] == '<')
+			fputs("\\u003c", p->x->out);
+		else
+			fputc(text.data[i], p->x->out);
+}
+
+static json_t *export_html_item(struct page *p, const struct event *ev, const char *type)
+{
+	json_t *o = json_object();
+	const char *agent = agent_name(&p->names, p->x->s, ev->agent);
+	json_put_str(o, "type", type);
+	json_put_int(o, "id", (int64_t)ev->seq);
+	json_put_int(o, "ms", (ev->ts_us - p->begin_us) / 1000);
+	json_put(o, "agent", json_text(agent, strlen(agent)));
+	return o;
+}
+
+static void put_vetted(json_t *o, const char *key, const char *text, size_t len)
+{
+	CLEANUP(buf_release) struct buf vet = BUF_INIT;
+	sanitize_text(text, len, 0, &vet);
+	json_put(o, key, json_text(buf_cstr(&vet), vet.len));
+}
+
+static void export_html_put_files(json_t *o, const json_t *snapshot)
+{
+	json_t *files = json_array(), *change;
+	size_t i;
+	json_array_foreach(json_object_get(snapshot, "changes"), i, change)
+	{
+		CLEANUP(buf_release) struct buf path = BUF_INIT, vet = BUF_INIT;
+		if (json_array_size(files) >= 50 ||
+		    !json_get_bytes(json_object_get(change, "path"), &path) ||
+		    ws_path_is_git(buf_cstr(&path), path.len))
+			continue;
+		buf_printf(&vet, "%s ", json_str(change, "op", "?"));
+		sanitize_line(path.data, path.len, 0, &vet);
+		json_array_append_new(files, json_text(buf_cstr(&vet), vet.len));
+	}
+	json_put(o, "files", files);
+}
+
+static int export_html_put_action(struct page *p, const struct event *ev, struct err *err)
+{
+	struct act a;
+	CLEANUP(buf_release)
+	struct buf what = BUF_INIT, how = BUF_INIT, out = BUF_INIT, rules = BUF_INIT,
+		   proposed = BUF_INIT;
+	if (act_load(&a, p->x->s, ev->seq, err) < 0)
+		return -1;
+	if (!strcmp(act_kind(&a), "model")) { /* its answer is an item */
+		act_release(&a);
+		return 0;
+	}
+	json_t *o = export_html_item(p, ev, "action");
+	act_what(&a, &what);
+	act_rules(&a, &rules);
+	json_put_str(o, "kind", act_kind(&a));
+	put_vetted(o, "what", buf_cstr(&what), what.len);
+	if (act_proposed(&a, &proposed))
+		put_vetted(o, "proposed", buf_cstr(&proposed), proposed.len);
+	act_how(&a, &how);
+	json_put_str(o, "end", buf_cstr(&how));
+	json_put_flag(o, "good", act_good(&a));
+	json_put_int(o, "took", json_int(a.ended, "dur_us", 0) / 1000);
+	json_put_str(o, "verdict", json_str(a.judged, "verdict", "unknown"));
+	put_vetted(o, "rules", buf_cstr(&rules), rules.len);
+	put_vetted(o, "why", json_str(a.ended, "why", ""), strlen(json_str(a.ended, "why", "")));
+	if (a.decided) {
+		const char *who =
+			act_person(&a) ? act_person(&a) : json_str(a.decided, "by", "nobody");
+		json_put_str(o, "decision", json_str(a.decided, "decision", "decided"));
+		put_vetted(o, "by", who, strlen(who));
+	}
+	act_output(&a, p->x->s, OUTPUT_MAX, &out);
+	sanitize_drop_colours(&out);
+	put_vetted(o, "output", buf_cstr(&out), out.len);
+	export_html_put_files(o, a.snapshot);
+	put_item(p, o);
+	act_release(&a);
+	return 0;
+}
+
+static void put_words(struct page *p, const struct event *ev, const char *type, const char *key)
+{
+	struct err none = ERR_INIT;
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL,
+	       *o = export_html_item(p, ev, type);
+	const char *text = json_str(body, key, "");
+	if (ev->kind == EV_AGENT_START) {
+		const char *name = json_str(body, "name", "");
+		json_put(o, "agent", json_text(name, strlen(name)));
+	}
+	put_vetted(o, "what", text, strlen(text));
+	if (*text)
+		put_item(p, o);
+	else
+		json_decref(o);
+	json_decref(body);
+}
+
+/* In its place among what was done; the player names all of them at the top. */
+static void put_leak(struct page *p, const struct event *ev)
+{
+	struct err none = ERR_INIT;
+	CLEANUP(json_release)
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
+	json_t *o = export_html_item(p, ev, "leak");
+	const char *text = json_str(body, "text", "one was seen (redacted)");
+	uint64_t of = ev->action ? ev->action : ev->cause;
+	put_vetted(o, "what", text, strlen(text));
+	if (of)
+		json_put_int(o, "of", (int64_t)of);
+	put_item(p, o);
+}
+
+static int export_html_on_event(struct page *p, const struct event *ev, struct err *err)
+{
+	/* kinds are numbers of a file: most are seen in the actions that they belong to */
+	switch (ev->kind) {
+	case EV_ACTION_REQUESTED:
+		return export_html_put_action(p, ev, err);
+	case EV_MODEL_REPLY:
+		put_words(p, ev, "says", "text");
+		break;
+	case EV_AGENT_START:
+		put_words(p, ev, "task", "task");
+		break;
+	case EV_AGENT_SAY:
+		put_words(p, ev, "person", "text");
+		break;
+	case EV_AGENT_END:
+		put_words(p, ev, "ends", "text");
+		break;
+	case EV_HONEYTOKEN_SEEN:
+		put_leak(p, ev);
+		break;
+	case EV_NOTE:
+		put_words(p, ev, "note", "text");
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static void export_html_put_head(struct page *p)
+{
+	FILE *out = p->x->out;
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\""
+	      "default-src 'none'; ",
+	      out);
+	export_html_put_hash(out, "script-src", player_script);
+	export_html_put_hash(out, "; style-src", player_style);
+	fputs("; base-uri 'none'; form-action 'none'\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<title>",
+	      out);
+	export_html_put_escaped(out, session_name(p->x->s));
+	fprintf(out, " %s</title>\n<style>%s</style>\n</head>\n<body>\n<header><h1>",
+		session_id(p->x->s), player_style);
+	export_html_put_escaped(out, session_name(p->x->s));
+	fprintf(out,
+		" <small>%s</small></h1>\n<div id=\"bar\"></div></header>\n<main id=\"items\"></main>\n"
+		"<noscript>This page needs its own script to play the session.</noscript>\n"
+		"<script type=\"application/json\" id=\"data\">[",
+		session_id(p->x->s));
+}
+
+int export_html(struct export *x, struct err *err)
+{
+	struct page p = { .x = x };
+	struct arena arena = ARENA_INIT;
+	struct feed *feed = NULL;
+	struct event ev;
+	uint64_t head = session_head(x->s);
+	int rc = session_event(x->s, 1, &ev, &arena, err);
+	p.begin_us = rc == 0 ? ev.ts_us : 0;
+	export_html_put_head(&p);
+	if (rc == 0)
+		rc = feed_new(&feed, x->s, FEED_ALL, 0, err);
+	while (rc == 0 && (rc = feed_next(feed, &ev, &arena, head, err)) > 0) {
+		rc = export_wanted(x, &ev) ? export_html_on_event(&p, &ev, err) : 0;
+		arena_reset(&arena);
+	}
+	fprintf(x->out, "\n]</script>\n<script>%s</script>\n</body>\n</html>\n", player_script);
+	feed_free(&feed);
+	arena_release(&arena);
+	agent_names_release(&p.names);
+	return rc;
+}

@@ -1,0 +1,384 @@
+#include "exchange/steps.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exchange/export.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "record/read/list.h"
+
+struct steps {
+	struct session *s;
+	struct feed *feed;
+	uint64_t agent, head;
+	bool system_given;
+	struct step ready[8]; /* given out before anything else */
+	size_t first, nr;
+	struct step now; /* the answer under way */
+	bool open;
+	bool end;
+};
+
+void step_release(struct step *st)
+{
+	for (size_t i = 0; i < st->nr; i++) {
+		free(st->call[i].id);
+		free(st->call[i].name);
+		free(st->call[i].told);
+		json_decref(st->call[i].args);
+	}
+	free(st->call);
+	free(st->text);
+	json_decref(st->reply);
+	*st = (struct step){ 0 };
+}
+
+int steps_new(struct steps **out, struct session *s, uint64_t agent, struct err *err)
+{
+	struct steps *st = NEW(struct steps);
+	st->s = s;
+	st->agent = agent;
+	st->head = session_head(s);
+	if (feed_new(&st->feed, s, agent ? FEED_AGENT : FEED_ALL, agent, err) < 0) {
+		free(st);
+		return -1;
+	}
+	*out = st;
+	return 0;
+}
+
+void steps_free(struct steps **st)
+{
+	if (!*st)
+		return;
+	for (size_t i = (*st)->first; i < (*st)->nr; i++)
+		step_release(&(*st)->ready[i]);
+	step_release(&(*st)->now);
+	feed_free(&(*st)->feed);
+	free(*st);
+	*st = NULL;
+}
+
+static bool exchange_steps_room(const struct steps *st)
+{
+	return st->nr + 3 < ARRAY_LEN(st->ready);
+}
+
+static void exchange_steps_give(struct steps *st, struct step one)
+{
+	if (st->nr < ARRAY_LEN(st->ready))
+		st->ready[st->nr++] = one;
+	else
+		step_release(&one);
+}
+
+static void close_step(struct steps *st)
+{
+	if (st->open)
+		exchange_steps_give(st, st->now);
+	st->open = false;
+	st->now = (struct step){ 0 };
+}
+
+static void exchange_steps_say(struct steps *st, enum step_who who, const char *from,
+			       const struct event *ev, const char *text)
+{
+	exchange_steps_give(st, (struct step){ .who = who,
+					       .from = from,
+					       .seq = ev->seq,
+					       .ts_us = ev->ts_us,
+					       .text = mem_strdup(text) });
+}
+
+/* --- answers and calls --- */
+
+static struct step_call *exchange_steps_add_call(struct step *st, char *id, const char *name,
+						 const json_t *args)
+{
+	GROW(st->call, st->nr, st->cap);
+	struct step_call *c = &st->call[st->nr++];
+	*c = (struct step_call){ .id = id, .name = mem_strdup(name) };
+	c->args = json_is_object(args) ? json_deep_copy(args) : json_object();
+	if (args && !json_is_object(args))
+		json_put(c->args, "value", json_deep_copy(args));
+	return c;
+}
+
+static void begin_answer(struct steps *st, const struct event *ev, json_t *body)
+{
+	size_t i;
+	json_t *call;
+	close_step(st);
+	st->open = true;
+	st->now = (struct step){ .who = STEP_AGENT,
+				 .from = "",
+				 .seq = ev->seq,
+				 .ts_us = ev->ts_us,
+				 .model = ev->action };
+	st->now.text = mem_strdup(json_str(body, "text", ""));
+	st->now.reply = json_incref(body);
+	json_array_foreach(json_object_get(body, "calls"), i, call)
+	{
+		const char *id = json_str(call, "id", "");
+		exchange_steps_add_call(&st->now,
+					*id ? mem_strdup(id)
+					    : mem_printf("c%" PRIu64 "_%zu", ev->seq, i + 1),
+					json_str(call, "name", "?"), json_object_get(call, "args"));
+	}
+}
+
+static void exchange_steps_add_action(struct steps *st, const struct event *ev, const json_t *body)
+{
+	const char *tool = json_str(body, "tool", json_str(body, "kind", "action"));
+	if (!st->open) {
+		st->open = true;
+		st->now = (struct step){ .who = STEP_AGENT,
+					 .from = "",
+					 .seq = ev->seq,
+					 .ts_us = ev->ts_us,
+					 .text = mem_strdup("") };
+	}
+	for (size_t i = 0; i < st->now.nr; i++) {
+		struct step_call *c = &st->now.call[i];
+		if (!c->action && !strcmp(c->name, tool)) {
+			c->action = ev->seq;
+			return;
+		}
+	}
+	exchange_steps_add_call(&st->now, mem_printf("a%" PRIu64, ev->seq), tool,
+				json_object_get(body, "args"))
+		->action = ev->seq;
+}
+
+/* --- messages of a request --- */
+
+static json_t *exchange_steps_message(struct session *s, const char *hex)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct hash id;
+	struct err none = ERR_INIT;
+	if (!hex || !hex_parse(hex, strlen(hex), id.b, HASH_LEN) ||
+	    session_message(s, &id, &text, &none) < 0)
+		return NULL;
+	return json_parse(buf_cstr(&text), text.len, "message", &none);
+}
+
+static const char *message_text(const json_t *m)
+{
+	return json_str(m, "text", json_str(m, "content", ""));
+}
+
+static void exchange_steps_told(struct step *st, const json_t *m)
+{
+	const char *id = json_str(m, "call", "");
+	for (size_t i = 0; i < st->nr; i++)
+		if (!strcmp(st->call[i].id, id) && !st->call[i].told) {
+			st->call[i].told = mem_strdup(message_text(m));
+			st->call[i].told_len = strlen(st->call[i].told);
+			return;
+		}
+}
+
+/* The newest messages answer the calls of the step under way; the first request has the system's
+ * text. */
+static void look_at_request(struct steps *st, const struct event *ev, const json_t *body)
+{
+	struct err none = ERR_INIT;
+	json_t *list = session_list(st->s, json_object_get(body, "messages"), &none);
+	size_t nr = json_array_size(list), back = st->open ? st->now.nr + 8 : 0;
+	for (size_t i = nr > back ? nr - back : 0; st->open && i < nr; i++) {
+		json_t *m =
+			exchange_steps_message(st->s, json_string_value(json_array_get(list, i)));
+		if (m && !strcmp(json_str(m, "role", ""), "tool"))
+			exchange_steps_told(&st->now, m);
+		json_decref(m);
+	}
+	for (size_t i = 0; !st->system_given && i < nr && i < 4; i++) {
+		json_t *m =
+			exchange_steps_message(st->s, json_string_value(json_array_get(list, i)));
+		if (m && !strcmp(json_str(m, "role", ""), "system") &&
+		    st->nr < ARRAY_LEN(st->ready)) {
+			exchange_steps_say(st, STEP_SYSTEM, "", ev, message_text(m));
+			struct step one = st->ready[st->nr - 1]; /* it stood before the task */
+			memmove(&st->ready[1], &st->ready[0], (st->nr - 1) * sizeof(one));
+			st->ready[0] = one;
+		}
+		json_decref(m);
+	}
+	st->system_given = true;
+	json_decref(list);
+}
+
+/* --- the walk --- */
+
+static void exchange_steps_on_event(struct steps *st, const struct event *ev, json_t *body)
+{
+	/* kinds are numbers of a file: what else there is is no part of a conversation */
+	switch (ev->kind) {
+	case EV_AGENT_SAY:
+		close_step(st);
+		exchange_steps_say(st, STEP_USER, "person", ev, json_str(body, "text", ""));
+		break;
+	case EV_MODEL_CALL:
+		look_at_request(st, ev, body);
+		close_step(st);
+		break;
+	case EV_MODEL_REPLY:
+		begin_answer(st, ev, body);
+		break;
+	case EV_ACTION_REQUESTED:
+		if (strcmp(json_str(body, "kind", ""), "model") != 0)
+			exchange_steps_add_action(st, ev, body);
+		break;
+	case EV_ACTION_ENDED:
+		if (st->open && ev->action && ev->action == st->now.model)
+			st->now.took_us = json_int(body, "dur_us", 0);
+		if (!st->agent)
+			close_step(st); /* of a script: each action is a step */
+		break;
+	default:
+		break;
+	}
+}
+
+static int first_step(struct steps *st, struct err *err)
+{
+	struct arena arena = ARENA_INIT;
+	struct event ev;
+	int rc = st->agent ? session_event(st->s, st->agent, &ev, &arena, err) : 0;
+	if (rc == 0 && st->agent) {
+		json_t *body =
+			ev.body ? json_parse(ev.body, ev.len, "agent.start", err) : json_object();
+		const char *task = json_str(body, "task", "");
+		if (*task)
+			exchange_steps_say(st, STEP_USER, "task", &ev, task);
+		json_decref(body);
+	}
+	arena_release(&arena);
+	return rc;
+}
+
+static bool exchange_steps_interesting(const struct event *ev)
+{
+	return ev->kind == EV_AGENT_SAY || ev->kind == EV_MODEL_CALL ||
+	       ev->kind == EV_MODEL_REPLY || ev->kind == EV_ACTION_REQUESTED ||
+	       ev->kind == EV_ACTION_ENDED;
+}
+
+static int exchange_steps_fill(struct steps *st, struct err *err)
+{
+	struct arena arena = ARENA_INIT;
+	struct event ev;
+	int rc = feed_seq(st->feed) == 0 && !st->end && st->nr == 0 ? first_step(st, err) : 0;
+	while (rc == 0 && !st->end && exchange_steps_room(st) &&
+	       (st->nr == 0 || !st->system_given)) {
+		rc = feed_next(st->feed, &ev, &arena, st->head, err);
+		if (rc < 0)
+			break;
+		if (rc == 0) {
+			close_step(st);
+			st->end = true;
+		} else if (ev.body && exchange_steps_interesting(&ev) && ev.agent == st->agent) {
+			json_t *body = json_parse(ev.body, ev.len, "event", err);
+			if (body)
+				exchange_steps_on_event(st, &ev, body);
+			json_decref(body);
+		}
+		rc = 0;
+		arena_reset(&arena);
+	}
+	arena_release(&arena);
+	return rc;
+}
+
+int steps_next(struct steps *st, struct step *out, struct err *err)
+{
+	if (st->first == st->nr) {
+		st->first = st->nr = 0;
+		if (exchange_steps_fill(st, err) < 0)
+			return -1;
+	}
+	if (st->first == st->nr)
+		return 0;
+	*out = st->ready[st->first++];
+	return 1;
+}
+
+bool steps_any(struct session *s, uint64_t agent)
+{
+	struct steps *steps = NULL;
+	struct step st;
+	struct err none = ERR_INIT;
+	bool found = steps_new(&steps, s, agent, &none) == 0 && steps_next(steps, &st, &none) > 0;
+	if (found)
+		step_release(&st);
+	steps_free(&steps);
+	return found;
+}
+
+/* --- agents --- */
+
+int steps_agents(struct session *s, uint64_t **out, size_t *nr_out, struct err *err)
+{
+	struct event ev[256];
+	uint64_t *list = NULL, after = 0;
+	size_t nr = 0, cap = 0, got;
+	do {
+		if (session_headers(s, after, ev, ARRAY_LEN(ev), &got, err) < 0) {
+			free(list);
+			return -1;
+		}
+		for (size_t i = 0; i < got; i++) {
+			after = ev[i].seq;
+			if (ev[i].kind != EV_AGENT_START)
+				continue;
+			GROW(list, nr, cap);
+			list[nr++] = ev[i].seq;
+		}
+	} while (got == ARRAY_LEN(ev));
+	*out = list;
+	*nr_out = nr;
+	return 0;
+}
+
+static json_t *exchange_steps_body_of(struct session *s, uint64_t seq)
+{
+	struct arena arena = ARENA_INIT;
+	struct event ev;
+	struct err none = ERR_INIT;
+	json_t *body = NULL;
+	if (seq && session_event(s, seq, &ev, &arena, &none) == 0 && ev.body)
+		body = json_parse(ev.body, ev.len, "event", &none);
+	arena_release(&arena);
+	return body;
+}
+
+json_t *steps_agent(struct session *s, uint64_t agent)
+{
+	json_t *body = exchange_steps_body_of(s, agent);
+	return body ? body : json_object();
+}
+
+json_t *steps_agent_end(struct session *s, uint64_t agent)
+{
+	struct feed *feed = NULL;
+	struct arena arena = ARENA_INIT;
+	struct event ev;
+	struct err none = ERR_INIT;
+	json_t *body = NULL;
+	if (agent && feed_new(&feed, s, FEED_AGENT, agent, &none) == 0) {
+		feed_seek(feed, INT64_MAX);
+		while (!body && feed_prev(feed, &ev, &arena, &none) > 0) {
+			if (ev.kind == EV_AGENT_END && ev.body)
+				body = json_parse(ev.body, ev.len, "agent.end", &none);
+			if (ev.kind == EV_ACTION_REQUESTED)
+				break;
+			arena_reset(&arena);
+		}
+	}
+	feed_free(&feed);
+	arena_release(&arena);
+	return body;
+}

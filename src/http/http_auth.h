@@ -1,0 +1,22 @@
+/* Who may come in where sandglass serves HTTP on this machine (mcp serve, serve): by a Host that is
+ * this machine, not from a page of the web, and with the token. */
+#ifndef HTTP_HTTP_AUTH_H
+#define HTTP_HTTP_AUTH_H
+
+#include "http/server.h"
+
+/* "8000", ":8000", "host", "host:8000", "[::1]:8000"; without a port: @port as it was. Fills *host
+ * (owned). */
+NODISCARD int http_auth_address(const char *s, char **host, uint16_t *port, struct err *err);
+/* "http://HOST:PORT"; owned. @host without brackets. */
+char *http_auth_url(const char *host, uint16_t port);
+/* What browsers can be made to do (DNS rebinding): a name of somebody else that leads here, or a
+ * page of the web. NULL: neither of them, else a sentence. @host: where @s listens. */
+const char *http_auth_foreign(const struct http_server *s, const char *host,
+			      const struct http_ask *a);
+/* Whether @given is @token; how long that takes says nothing about it. */
+bool http_auth_same(const struct buf *token, const char *given);
+/* What follows "Bearer " in the Authorization of @a; NULL: none. Borrows. */
+const char *http_auth_bearer(const struct http_ask *a);
+
+#endif

@@ -1,0 +1,291 @@
+/* Calls of tools in an answer, one action each, before the agent sees them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "inside/inside_priv.h"
+#include "inside/tool_spec.h"
+#include "supervisor/box/super_box.h"
+
+enum { TOOLS_MAX = 1024, RESULT_MAX = 64 << 10 };
+
+static void gate_tool_unlink(struct tool *t)
+{
+	for (struct tool **at = &t->proxy->tools; *at; at = &(*at)->next)
+		if (*at == t) {
+			*at = t->next;
+			return;
+		}
+}
+
+static void tool_free(struct tool *t)
+{
+	gate_tool_unlink(t);
+	t->gone = true;
+	t->flow = NULL;
+	if (t->open)
+		return;
+	free(t->id);
+	free(t->cmd);
+	free(t->what);
+	free(t);
+}
+
+/* Agents that never send their results must not make us grow. */
+static struct tool *gate_tool_new(struct flow *f, size_t index)
+{
+	struct proxy *p = f->proxy;
+	struct tool *t = NEW(struct tool), *old = NULL;
+	size_t nr = 0;
+	for (struct tool *i = p->tools; i; i = i->next, nr++)
+		if (!i->open)
+			old = i; /* the last of the list is the oldest */
+	if (nr >= TOOLS_MAX && old)
+		tool_free(old);
+	t->proxy = p;
+	t->flow = f;
+	t->index = index;
+	t->id = mem_strdup(f->answer.call[index].id);
+	t->next = p->tools;
+	p->tools = t;
+	return t;
+}
+
+static char *gate_tool_refusal(const struct action_result *res)
+{
+	if (res->end == END_CANCELLED || res->end == END_KILLED)
+		return mem_printf("Stopped by a person. %s", res->why ? res->why : "");
+	if (res->end == END_BUDGET)
+		return mem_strdup("The budget is used up.");
+	return mem_printf("Refused%s%s%s%s", res->rule ? " by rule " : "",
+			  res->rule ? res->rule : "", res->why ? ": " : ".",
+			  res->why ? res->why : "");
+}
+
+/* A person's edit cannot be put into the model's mouth: it is told, and asks for that instead. */
+static char *gate_tool_edited(const struct action_result *res)
+{
+	const json_t *ran = json_object_get(res->body, "ran");
+	const char *cmd = json_str(ran, "cmd", NULL);
+	return cmd ? mem_printf("A person wants this instead: %s", cmd)
+		   : mem_strdup("A person wants this done otherwise.");
+}
+
+static void gate_tool_done(void *self, const struct action_result *res)
+{
+	struct tool *t = self;
+	struct flow *f = t->flow;
+	t->open = false;
+	t->flow = NULL;
+	if (t->gone) {
+		free(t->id);
+		free(t->cmd);
+		free(t->what);
+		free(t);
+		return;
+	}
+	if (!f)
+		return;
+	if (res->end != END_OK)
+		f->why[t->index] = gate_tool_refusal(res);
+	else if (res->edited)
+		f->why[t->index] = gate_tool_edited(res);
+	if (f->why[t->index])
+		tool_free(t);
+	if (--f->undecided == 0)
+		model_judged(f);
+}
+
+static void take_command(struct tool *t, const struct action_spec *spec)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	for (size_t i = 0; i < spec->argv.nr; i++)
+		buf_printf(&b, "%s%s", i ? " " : "", spec->argv.item[i]);
+	if (spec->kind == ACT_EXEC)
+		t->cmd = mem_strdup(spec->cmdline ? spec->cmdline : buf_cstr(&b));
+}
+
+static void gate_tool_judge(struct flow *f, size_t i)
+{
+	struct answer_call *c = &f->answer.call[i];
+	CLEANUP(json_release) json_t *args = answer_call_args(c);
+	struct super *s = f->proxy->all->s;
+	struct tool *t = gate_tool_new(f, i);
+	struct action_spec spec;
+	const struct action_client client = { .done = gate_tool_done, .self = t };
+	tool_spec(&spec, c->name, args, args ? NULL : buf_cstr(&c->args));
+	take_command(t, &spec);
+	spec.cause = f->cause;
+	spec.agent = f->proxy->agent;
+	spec.box = f->proxy->all->box;
+	spec.parallel = true;
+	spec.said = f->answer.said.len ? buf_cstr(&f->answer.said) : NULL;
+	t->effector = (struct effector){
+		.name = "tool", .start = permission_start, .cancel = permission_cancel, .self = t
+	};
+	t->open = true;
+	t->kind = spec.kind;
+	t->what = spec.cmdline ? mem_strdup(spec.cmdline)
+		  : spec.path  ? mem_strdup(spec.path)
+			       : NULL;
+	t->action = gate_submit(s->gate, &spec, &t->effector, &client);
+	strv_release(&spec.argv);
+}
+
+void tools_judge(struct flow *f)
+{
+	size_t nr = f->answer.nr_calls;
+	f->why = mem_calloc(nr + 1, sizeof(*f->why));
+	f->nr_why = nr;
+	f->undecided = nr;
+	if (f->answer.over || !nr) {
+		for (size_t i = 0; i < nr; i++)
+			f->why[i] = mem_strdup("The answer is too long to be judged.");
+		model_judged(f);
+		return;
+	}
+	for (size_t i = 0; i < nr; i++)
+		gate_tool_judge(f, i);
+}
+
+void tools_observe(struct flow *f)
+{
+	struct super *s = f->proxy->all->s;
+	for (size_t i = 0; i < f->answer.nr_calls; i++) {
+		const struct answer_call *c = &f->answer.call[i];
+		struct tool *t = gate_tool_new(f, i);
+		json_t *body = json_object(), *args = answer_call_args(c);
+		struct action_spec spec;
+		t->flow = NULL;
+		tool_spec(&spec, c->name, args, args ? NULL : buf_cstr(&c->args));
+		take_command(t, &spec);
+		strv_release(&spec.argv);
+		json_put_str(body, "name", c->name);
+		json_put_str(body, "where", "box");
+		if (args)
+			json_put(body, "args", args);
+		t->action = record_append_json(s->record, EV_TOOL_CALL,
+					       f->cause ? f->cause : f->proxy->all->box,
+					       f->proxy->agent, 0, 0, body);
+	}
+}
+
+/* What a call has changed is looked at when it has ended, while its agent waits for its model: else
+ * nobody would see it before the agent ends. Not where a look is a way to another machine. */
+static void gate_tool_look(struct proxy *p, const struct tool *t)
+{
+	struct super *s = p->all->s;
+	const struct box *b = boxes_get(s->boxes, p->all->box);
+	if (b && b->driver->tree && !b->driver->tree->fresh && t->kind != ACT_READ && !s->ending)
+		super_box_snapshot(s, p->all->box, t->action);
+}
+
+static void gate_tool_on_result(void *self, const char *id, const char *text, bool error)
+{
+	struct proxy *p = self;
+	for (struct tool *t = p->tools; t; t = t->next) {
+		if (t->open || strcmp(t->id, id) != 0)
+			continue;
+		json_t *body = json_object();
+		size_t len = strlen(text);
+		json_put_flag(body, "ok", !error);
+		json_put_bytes(body, "text", text, len < RESULT_MAX ? len : RESULT_MAX);
+		if (len > RESULT_MAX)
+			json_put_int(body, "text_bytes", (int64_t)len);
+		json_put_flag(body, "claimed", true);
+		record_append_json(p->all->s->record, EV_TOOL_END, t->action, p->agent, 0, 0, body);
+		gate_tool_look(p, t);
+		tool_free(t);
+		return;
+	}
+}
+
+void tools_results(struct proxy *p, enum speak speak, const json_t *req)
+{
+	speak_results(speak, req, gate_tool_on_result, p);
+}
+
+/* Only what quoting does not change: agents wrap a command into shells, with quotes of their
+ * own. */
+static void gate_tool_bare(const char *text, size_t len, struct buf *out)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!strchr(" \t\n'\"\\", text[i]) || !text[i])
+			buf_putc(out, text[i]);
+}
+
+static bool gate_tool_is_shell(const char *path)
+{
+	static const char *const shells[] = { "sh", "bash", "zsh", "dash", "ash", "ksh", "fish" };
+	const char *name = strrchr(path, '/');
+	name = name ? name + 1 : path;
+	for (size_t i = 0; i < ARRAY_LEN(shells); i++)
+		if (!strcmp(name, shells[i]))
+			return true;
+	return false;
+}
+
+uint64_t tools_caller(const struct proxies *all, const json_t *argv, const char **how_out)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT, one = BUF_INIT, cmd = BUF_INIT;
+	const struct tool *only = NULL;
+	size_t nr = 0;
+	bool shell = false;
+	for (size_t i = 0; i < json_array_size(argv); i++) {
+		if (!json_get_bytes(json_array_get(argv, i), &one))
+			continue;
+		shell |= i == 0 && gate_tool_is_shell(buf_cstr(&one));
+		gate_tool_bare(one.data, one.len, &text);
+	}
+	for (const struct proxy *p = all->first; p; p = p->next)
+		for (const struct tool *t = p->tools; t; t = t->next) {
+			if (t->open || !t->cmd)
+				continue;
+			buf_reset(&cmd);
+			gate_tool_bare(t->cmd, strlen(t->cmd), &cmd);
+			if (cmd.len && memmem(buf_cstr(&text), text.len, cmd.data, cmd.len)) {
+				*how_out = "words";
+				return t->action;
+			}
+			only = t;
+			nr++;
+		}
+	if (!shell || nr != 1)
+		return 0;
+	*how_out = "time";
+	return only->action;
+}
+
+/* A number alone is not enough: what is asked for now may be something else than what was judged
+ * under it. */
+uint64_t tools_allowed(const struct proxy *p, enum action_kind kind, const char *id,
+		       const char *what)
+{
+	for (const struct tool *t = p->tools; t; t = t->next) {
+		bool same = what && t->what && t->kind == kind && !strcmp(t->what, what);
+		/* the agent says no more than which call it is */
+		bool bare_number = !what && *id && !strcmp(t->id, id);
+		if (!t->open && t->what && (same || bare_number))
+			return t->action;
+	}
+	return 0;
+}
+
+void tools_forget(struct flow *f)
+{
+	struct gate *g = f->proxy->all->s->gate;
+	for (struct tool *t = f->proxy->tools, *next; t; t = next) {
+		next = t->next;
+		if (t->flow != f)
+			continue;
+		uint64_t action = t->open ? t->action : 0;
+		tool_free(t);
+		if (action)
+			gate_cancel(g, action, "cancel", "the agent does not wait any more");
+	}
+}
+
+void tools_free(struct proxy *p)
+{
+	while (p->tools)
+		tool_free(p->tools);
+}

@@ -1,0 +1,159 @@
+/* What the files of the proxy share: proxy.c takes requests and finds their route, model_flow.c
+ * asks models, gate_tool.c judges their calls, plain_flow.c does the rest. */
+#ifndef INSIDE_INSIDE_PRIV_H
+#define INSIDE_INSIDE_PRIV_H
+
+#include "inside/proxy.h"
+#include "models/tape.h"
+#include "http/server.h"
+#include "proxy/answer.h"
+#include "proxy/push.h"
+#include "record/secrets.h"
+
+struct flow;
+
+/* One proxy of one box. */
+struct proxy {
+	struct proxies *all;
+	struct proxy *next;
+	json_t *spec;
+	const char *key; /* placeholder */
+	uint64_t agent;
+	bool gate, unpriced_asked; /* you were asked about a model without a price */
+	struct http_server *server;
+	struct tool *tools; /* calls that agents carry out now */
+	int64_t calls, in, out, uusd, refused;
+};
+
+struct proxies {
+	struct super *s;
+	uint64_t box;
+	struct proxy *first;
+	struct flow *flows;
+	bool dead;
+};
+
+/* One request on its way. */
+struct flow {
+	struct flow *next;
+	struct proxy *proxy;
+	const json_t *route;
+	struct http_visit *visit; /* NULL: the client went away */
+	/* path behind the route's name; query "" or "?..." without a key */
+	char *method, *path, *query;
+	struct buf body;
+	struct effector effector; /* of its action */
+	uint64_t action;	  /* 0: none is open */
+	struct action *running;
+	bool zombie; /* freed but for its action, whose end has not been told yet */
+	struct tape_call *call;
+	char *url;
+	struct strv headers; /* to send; credentials last */
+	size_t nr_plain_headers;
+	struct creds *creds;  /* that are being looked up */
+	struct secrets *sent; /* those that were: none comes back in an answer; NULL: none */
+	/* the end of the answer so far, which could be the beginning of one */
+	struct buf held;
+	/* the answer is compressed although it was not to be: it cannot be looked through */
+	bool coded;
+	struct login_ask *login; /* its token is being read */
+	void (*login_done)(struct flow *f, const char *why);
+	char *token;	     /* that was sent; upstream may refuse it, once */
+	bool refused, again; /* upstream did; it is asked once more */
+	int status;
+	struct loop_timer *alive; /* tells a client that waits long that we are there */
+	bool passing;		  /* the head has gone to the client */
+	bool plain;
+	/* models */
+	enum speak speak;
+	bool stream, judging;
+	/* its client has what it gets: the action's end tells nobody anything */
+	bool handled;
+	bool late;	   /* the head that the client has is ours: it had waited long */
+	uint64_t cause;	   /* the question before, when it is asked again */
+	bool before_begun; /* of the answer that this one continues (answer.h, rule 3) */
+	size_t before_items;
+	bool as_it_is; /* an error or something unknown: passed without a look */
+	json_t *req, *face;
+	struct provider *provider;
+	char *model;
+	struct hash same; /* of path and body */
+	struct answer answer;
+	size_t nr_why, undecided; /* calls that are being judged */
+	char **why;		  /* of each call: NULL allowed */
+	unsigned refused_in_row;
+	int64_t asked_us;
+	/* plain */
+	struct push push; /* nr 0: it is none */
+	struct buf whole; /* an answer whose addresses are rewritten */
+	bool rewrite;
+	char *type;
+};
+
+/* One call of a tool, from the model's answer to the result in the next request. Its action is the
+ * permission; what came of it is told by tool.end. */
+struct tool {
+	struct tool *next;
+	struct proxy *proxy;
+	struct flow *flow; /* while it is judged */
+	size_t index;
+	char *id;  /* the provider's */
+	char *cmd; /* what it would run, as its agent wrote it; NULL: it is no command */
+	enum action_kind kind;
+	char *what; /* the command or path; may be NULL */
+	struct effector effector;
+	uint64_t action;
+	bool open; /* its action is */
+	bool gone; /* freed but for its action */
+};
+
+/* --- proxy.c --- */
+void flow_free(struct flow *f);
+/* answers the client in a vendor's form */
+void flow_refuse(struct flow *f, int status, const char *why);
+/* Ends its action, if one runs; takes @body. */
+void flow_end_action(struct flow *f, enum action_end end, json_t *body);
+/* Refuses it with HTTP status @status; the flow is freed. */
+void flow_fail(struct flow *f, int status, const char *why);
+/* From now on @value does not reach the client. */
+void flow_hides(struct flow *f, const char *name, const char *value, size_t len);
+void flow_begin(struct flow *f, const struct http_head *head);
+void flow_write(struct flow *f, const void *bytes, size_t len);
+void flow_end(struct flow *f, bool whole); /* the client's answer is over */
+const char *route_name(const struct flow *f);
+/* Its action is over (from its done callback). true: so is the flow. */
+bool flow_action_over(struct flow *f);
+/* Adds the route's own credentials to f->headers, each looked up by name; @done comes once from the
+ * loop, @why NULL if all were found. */
+void flow_credentials(struct flow *f, void (*done)(struct flow *f, const char *why));
+/* Upstream did not take the token of the route's login: another one is asked for, once. false: that
+ * was it already, or there is no login. */
+bool flow_login_refused(struct flow *f, void (*done)(struct flow *f, const char *why));
+void flow_forget(struct flow *f); /* no credential comes any more */
+
+/* --- model_flow.c ---. rule 4: true: an older flow goes on for it */
+bool model_again(struct proxies *all, struct flow *f);
+void model_begin(struct flow *f);
+void model_gone(struct flow *f);   /* the client went away */
+void model_drop(struct flow *f);   /* everything ends */
+void model_judged(struct flow *f); /* all calls of its answer are decided */
+
+/* --- gate_tool.c --- */
+void tools_judge(struct flow *f);   /* f->answer's calls */
+void tools_observe(struct flow *f); /* not gated: they are only told */
+void tools_results(struct proxy *p, enum speak speak, const json_t *req);
+/* judged, and its result is awaited; 0: none */
+uint64_t tools_allowed(const struct proxy *p, enum action_kind kind, const char *id,
+		       const char *what);
+void tools_forget(struct flow *f); /* what is being judged is cancelled */
+void tools_free(struct proxy *p);
+/* Which call that agents of the box carry out now began a program with these words: its action or
+ * event, 0 none. */
+uint64_t tools_caller(const struct proxies *all, const json_t *argv, const char **how_out);
+
+/* --- plain_flow.c --- */
+void plain_begin(struct flow *f);
+void plain_gone(struct flow *f);
+void plain_drop(struct flow *f);
+
+#endif

@@ -1,0 +1,796 @@
+#include "inside/inside_priv.h"
+#include "inside/login_flow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisor/net/super_net.h"
+#include "secrets/vault.h"
+#include "base/fd.h"
+#include "base/hash.h"
+#include "http/url.h"
+#include "proxy/one_path.h"
+
+enum { BODY_MAX = 64 << 20, QUEUE_MAX = 256 << 10 };
+
+const char *route_name(const struct flow *f)
+{
+	return json_str(f->route, "name", "?");
+}
+
+static bool proxy_is_model(const json_t *route)
+{
+	return !strcmp(json_str(route, "kind", ""), "model");
+}
+
+/* --- answers to the box ----------------------------------------------------------------------- */
+
+void flow_refuse(struct flow *f, int status, const char *why)
+{
+	CLEANUP(buf_release) struct buf body = BUF_INIT, line = BUF_INIT;
+	struct http_visit *v = f->visit;
+	f->visit = NULL;
+	if (!v)
+		return;
+	http_visit_set_tag(v, NULL);
+	buf_printf(&line, "sandglass: %s", why);
+	if (http_begun(v)) {
+		speak_stream_error(f->speak, buf_cstr(&line), &body);
+		http_write(v, body.data, body.len);
+		http_finish(v);
+		return;
+	}
+	/* once it runs, refs may have moved */
+	if (!f->running && push_refusal(&f->push, buf_cstr(&line), &body)) {
+		http_reply(v, 200, "application/x-git-receive-pack-result", NULL, body.data,
+			   body.len);
+		return;
+	}
+	/* the one kind of text that git shows */
+	if (f->route && !strcmp(json_str(f->route, "kind", ""), "git")) {
+		buf_puts(&line, "\n");
+		http_reply(v, status, "text/plain", NULL, line.data, line.len);
+		return;
+	}
+	speak_error(status == 403 ? "permission_error" : "api_error", buf_cstr(&line), &body);
+	http_reply(v, status, "application/json", NULL, body.data, body.len);
+}
+
+void flow_end_action(struct flow *f, enum action_end end, json_t *body)
+{
+	struct action *a = take(&f->running);
+	f->handled = true;
+	if (a)
+		action_ended(a, end, body);
+	else
+		json_decref(body);
+}
+
+void flow_fail(struct flow *f, int status, const char *why)
+{
+	json_t *body = json_object();
+	json_put_str(body, "why", why);
+	flow_refuse(f, status, why);
+	flow_end_action(f, END_FAILED, body);
+	flow_free(f);
+}
+
+static bool passes_back(const char *name)
+{
+	static const char *const not [] = { "connection",
+					    "keep-alive",
+					    "transfer-encoding",
+					    "te",
+					    "trailer",
+					    "upgrade",
+					    "content-length",
+					    "content-encoding",
+					    "set-cookie",
+					    "alt-svc",
+					    "strict-transport-security",
+					    "proxy-authenticate",
+					    "content-type",
+					    "proxy-authorization" };
+	for (size_t i = 0; i < ARRAY_LEN(not ); i++)
+		if (!strcmp(name, not [i]))
+			return false;
+	return true;
+}
+
+void flow_hides(struct flow *f, const char *name, const char *value, size_t len)
+{
+	struct err none = ERR_INIT; /* too short to be told from other text */
+	f->sent = f->sent ? f->sent : secrets_new();
+	if (secrets_add(f->sent, name, value, len, &none) < 0)
+		return;
+}
+
+/* Of an answer, to pass on: but a line that gives a credential back. */
+static void flow_headers(const struct flow *f, const struct http_head *head, struct strv *out)
+{
+	for (size_t i = 0; i < head->nr; i++)
+		if (passes_back(head->header[i].name) &&
+		    !(f->sent && secrets_within(f->sent, head->header[i].value,
+						strlen(head->header[i].value)))) {
+			CLEANUP(free_ptr)
+			char *line =
+				mem_printf("%s: %s", head->header[i].name, head->header[i].value);
+			strv_push(out, line);
+		}
+}
+
+static bool is_coded(const struct http_head *head)
+{
+	const char *coding = http_header(head, "content-encoding");
+	return coding && *coding && strcasecmp(coding, "identity") != 0;
+}
+
+void flow_begin(struct flow *f, const struct http_head *head)
+{
+	struct strv lines = STRV_INIT;
+	f->passing = true;
+	f->coded = f->sent && is_coded(head);
+	if (!f->visit || http_begun(f->visit))
+		return;
+	flow_headers(f, head, &lines);
+	http_begin(f->visit, head->status, http_header(head, "content-type"),
+		   (const char *const *)lines.item);
+	strv_release(&lines);
+}
+
+void flow_write(struct flow *f, const void *bytes, size_t len)
+{
+	if (!f->visit || f->coded)
+		return;
+	if (f->sent) {
+		CLEANUP(buf_release) struct buf clean = BUF_INIT;
+		secrets_stream(f->sent, &f->held, bytes, len, false, &clean);
+		if (clean.len)
+			http_write(f->visit, clean.data, clean.len);
+	} else {
+		http_write(f->visit, bytes, len);
+	}
+	if (f->call && http_queued(f->visit) > QUEUE_MAX)
+		tape_pause(f->call, true);
+}
+
+static void flow_drained(struct flow *f)
+{
+	if (f->call)
+		tape_pause(f->call, false);
+}
+
+void flow_end(struct flow *f, bool whole)
+{
+	struct http_visit *v = f->visit;
+	f->visit = NULL;
+	if (!v)
+		return;
+	http_visit_set_tag(v, NULL);
+	CLEANUP(buf_release) struct buf rest = BUF_INIT;
+	if (f->held.len)
+		secrets_stream(f->sent, &f->held, "", 0, true, &rest);
+	if (rest.len)
+		http_write(v, rest.data, rest.len);
+	if (whole && !f->coded)
+		http_finish(v);
+	else
+		http_break(v);
+}
+
+/* --- credentials ------------------------------------------------------------------------------ */
+
+struct creds {
+	struct flow *flow;
+	void (*done)(struct flow *f, const char *why);
+	size_t left;
+	char *why;
+};
+
+void flow_forget(struct flow *f)
+{
+	struct creds *c = take(&f->creds);
+	if (!c)
+		return;
+	vault_forget(f->proxy->all->s->vault, c);
+	free(c->why);
+	free(c);
+}
+
+static void proxy_value_of(struct flow *f, const json_t *parts, struct buf *out)
+{
+	const struct vault *vault = f->proxy->all->s->vault;
+	size_t i, len;
+	json_t *part;
+	json_array_foreach(parts, i, part)
+	{
+		const char *name = json_str(part, "key", NULL),
+			   *value = name ? vault_value(vault, name, &len) : NULL;
+		if (value) {
+			buf_append(out, value, len);
+			flow_hides(f, name, value, len);
+		} else if (json_is_string(part))
+			buf_puts(out, json_string_value(part));
+	}
+}
+
+static void proxy_basic(struct flow *f, const json_t *b, struct buf *out)
+{
+	CLEANUP(buf_release) struct buf pair = BUF_INIT;
+	size_t len = 0;
+	const char *value = vault_value(f->proxy->all->s->vault, json_str(b, "key", ""), &len);
+	buf_printf(&pair, "%s:", json_str(b, "user", "x-access-token"));
+	buf_append(&pair, value ? value : "", value ? len : 0);
+	if (value) {
+		flow_hides(f, json_str(b, "key", ""), value, len);
+		flow_hides(f, json_str(b, "key", ""), pair.data, pair.len);
+	}
+	buf_puts(out, "authorization: Basic ");
+	base64_append(out, pair.data, pair.len);
+	explicit_bzero(pair.data, pair.len);
+}
+
+/* All that was asked for is known: the lines are written. */
+static void all_known(struct flow *f)
+{
+	const char *name;
+	json_t *parts;
+	json_object_foreach(json_object_get(f->route, "headers"), name, parts)
+	{
+		CLEANUP(buf_release) struct buf line = BUF_INIT;
+		buf_printf(&line, "%s: ", name);
+		proxy_value_of(f, parts, &line);
+		strv_push(&f->headers, buf_cstr(&line));
+	}
+	const json_t *b = json_object_get(f->route, "basic");
+	if (b) {
+		CLEANUP(buf_release) struct buf line = BUF_INIT;
+		proxy_basic(f, b, &line);
+		strv_push(&f->headers, buf_cstr(&line));
+	}
+}
+
+static void on_secret(void *self, const char *value, size_t len, const struct err *err)
+{
+	struct creds *c = self;
+	struct flow *f = c->flow;
+	(void)len;
+	if (!value && !c->why)
+		c->why = mem_strdup(err->text);
+	if (--c->left)
+		return;
+	void (*done)(struct flow *, const char *) = c->done;
+	CLEANUP(free_ptr) char *why = take(&c->why);
+	flow_forget(f);
+	if (!why)
+		all_known(f);
+	done(f, why);
+}
+
+static void key_names(const json_t *j, struct strv *out)
+{
+	const char *k = json_str(j, "key", NULL), *name;
+	size_t i;
+	json_t *v;
+	if (k)
+		strv_push(out, k);
+	json_array_foreach(j, i, v) key_names(v, out);
+	if (!k && json_is_object(j))
+		json_object_foreach((json_t *)(uintptr_t)j, name, v) key_names(v, out);
+}
+
+static void on_login(void *self, const char *token, const char *why)
+{
+	struct flow *f = self;
+	void (*done)(struct flow *, const char *) = f->login_done;
+	f->login = NULL;
+	if (token) {
+		CLEANUP(buf_release) struct buf line = BUF_INIT;
+		buf_printf(&line, "authorization: Bearer %s", token);
+		strv_push(&f->headers, buf_cstr(&line));
+		explicit_bzero(line.data, line.len);
+		free(f->token);
+		f->token = mem_strdup(token);
+		flow_hides(f, json_str(f->route, "login", "login"), token, strlen(token));
+		all_known(f);
+	} else {
+		json_t *body = json_object(); /* a person has to do something */
+		json_put_str(body, "state", "login");
+		json_put_str(body, "why", why);
+		record_append_json(f->proxy->all->s->record, EV_AGENT_STATE, f->action,
+				   f->proxy->agent, f->proxy->all->box, 0, body);
+		super_held(f->proxy->all->s, f->proxy->agent, why);
+	}
+	done(f, why);
+}
+
+bool flow_login_refused(struct flow *f, void (*done)(struct flow *f, const char *why))
+{
+	const char *name = json_str(f->route, "login", NULL);
+	if (!name || !f->token || f->again)
+		return false;
+	f->again = true;
+	f->login_done = done;
+	f->login = login_ask_new(f->proxy->all->s, name, f->token, on_login, f);
+	return true;
+}
+
+void flow_credentials(struct flow *f, void (*done)(struct flow *f, const char *why))
+{
+	const char *login = json_str(f->route, "login", NULL);
+	if (login) {
+		f->login_done = done;
+		f->login = login_ask_new(f->proxy->all->s, login, NULL, on_login, f);
+		return;
+	}
+	struct strv names = STRV_INIT;
+	struct super *s = f->proxy->all->s;
+	key_names(json_object_get(f->route, "headers"), &names);
+	key_names(json_object_get(f->route, "basic"), &names);
+	if (!names.nr) {
+		all_known(f);
+		done(f, NULL);
+		return;
+	}
+	struct creds *c = NEW(struct creds);
+	*c = (struct creds){ .flow = f, .done = done, .left = names.nr };
+	f->creds = c;
+	for (size_t i = 0; i < names.nr; i++)
+		vault_get(s->vault, names.item[i], "proxy", f->action, f->proxy->agent, on_secret,
+			  c);
+	strv_release(&names);
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static struct flow *flow_new(struct proxy *p, struct http_visit *v)
+{
+	struct flow *f = NEW(struct flow);
+	f->proxy = p;
+	f->visit = v;
+	f->next = p->all->flows;
+	p->all->flows = f;
+	http_visit_set_tag(v, f);
+	return f;
+}
+
+static void wipe_headers(struct flow *f)
+{
+	for (size_t i = f->nr_plain_headers; i < f->headers.nr; i++)
+		explicit_bzero(f->headers.item[i], f->headers.len[i]);
+	strv_release(&f->headers);
+}
+
+void flow_free(struct flow *f)
+{
+	for (struct flow **at = &f->proxy->all->flows; *at; at = &(*at)->next)
+		if (*at == f) {
+			*at = f->next;
+			break;
+		}
+	if (f->visit)
+		http_visit_set_tag(f->visit, NULL);
+	flow_forget(f);
+	login_ask_free(&f->login);
+	if (f->token)
+		explicit_bzero(f->token, strlen(f->token));
+	free(f->token);
+	tape_cancel(&f->call);
+	loop_timer_free(&f->alive);
+	free(f->method);
+	free(f->path);
+	free(f->query);
+	free(f->url);
+	free(f->model);
+	free(f->type);
+	for (size_t i = 0; f->why && i < f->nr_why; i++)
+		free(f->why[i]);
+	free(f->why);
+	json_decref(f->req);
+	json_decref(f->face);
+	wipe_headers(f);
+	buf_release(&f->body);
+	buf_release(&f->whole);
+	buf_release(&f->held);
+	secrets_free(&f->sent);
+	push_release(&f->push);
+	answer_release(&f->answer);
+	f->zombie = true;
+	f->visit = NULL;
+	if (!f->action)
+		free(f);
+}
+
+bool flow_action_over(struct flow *f)
+{
+	f->action = 0;
+	f->running = NULL;
+	if (!f->zombie)
+		return false;
+	free(f);
+	return true;
+}
+
+static void proxy_incident(struct proxy *p, const char *method, const char *path, const char *why)
+{
+	json_t *body = json_object();
+	json_put_str(body, "proxy", json_str(p->spec, "name", ""));
+	json_put_str(body, "method", method);
+	json_put_bytes(body, "path", path, strlen(path) < 400 ? strlen(path) : 400);
+	json_put_str(body, "why", why);
+	p->refused++;
+	record_append_json(p->all->s->record, EV_PROXY_REFUSED, p->agent ? p->agent : p->all->box,
+			   p->agent, p->all->box, 0, body);
+}
+
+static void turn_down(struct flow *f, int status, const char *why)
+{
+	proxy_incident(f->proxy, f->method, f->path, why);
+	flow_refuse(f, status, why);
+	flow_free(f);
+}
+
+/* Rule 1. @path_out: what is behind the route's name. */
+static const json_t *find_route(const struct proxy *p, const char *path, const char **path_out)
+{
+	const json_t *only = NULL, *r;
+	size_t i;
+	*path_out = path;
+	json_array_foreach(json_object_get(p->spec, "routes"), i, r)
+	{
+		const char *name = json_str(r, "name", "");
+		size_t n = strlen(name);
+		if (!strncmp(path + 1, name, n) && (path[n + 1] == '/' || !path[n + 1])) {
+			*path_out = path[n + 1] ? path + n + 1 : "/";
+			return r;
+		}
+		if (proxy_is_model(r) || json_array_size(json_object_get(p->spec, "routes")) == 1)
+			only = r;
+	}
+	return only;
+}
+
+/* "key=" of a query carries a credential: out it goes. @key_out: its value, if there was one. */
+static char *query_without_key(const char *query, char **key_out)
+{
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
+	*key_out = NULL;
+	for (const char *p = query; *p;) {
+		size_t n = strcspn(p, "&");
+		if (n > 4 && !strncmp(p, "key=", 4))
+			*key_out = mem_strndup(p + 4, n - 4);
+		else if (n)
+			buf_printf(&out, "%c%.*s", out.len ? '&' : '?', (int)n, p);
+		p += n + (p[n] == '&');
+	}
+	return mem_strdup(buf_cstr(&out));
+}
+
+static bool proxy_is_key(const struct proxy *p, const char *value)
+{
+	const char *hex = json_str(p->spec, "key_hash", NULL);
+	struct hash want, got;
+	if (!hex)
+		return !strcmp(value, p->key);
+	hash_of(value, strlen(value), &got);
+	return hex_parse(hex, strlen(hex), &want, sizeof(want)) && hash_eq(&want, &got);
+}
+
+/* Rule 2. NULL: it is fine. */
+static const char *wrong_key(const struct proxy *p, const struct http_ask *ask,
+			     const char *in_query)
+{
+	bool seen = false;
+	for (size_t i = 0; i < ask->nr; i++) {
+		const char *value = ask->field[i].value;
+		if (!speak_credential(ask->field[i].name) ||
+		    !strcmp(ask->field[i].name, "openai-organization"))
+			continue;
+		if (!strncasecmp(value, "bearer ", 7))
+			value += 7;
+		if (!proxy_is_key(p, value))
+			return !strncmp(value, "sk-sg-", 6)
+				       ? "the placeholder of another box"
+				       : "a credential that is not this box's placeholder";
+		seen = true;
+	}
+	if (in_query && !proxy_is_key(p, in_query))
+		return "a credential that is not this box's placeholder";
+	return seen || in_query ? NULL : "no placeholder";
+}
+
+static bool passes_on(const char *name)
+{
+	static const char *const not [] = {
+		"host",	  "connection", "keep-alive", "proxy-connection", "transfer-encoding",
+		"te",	  "trailer",	"upgrade",    "content-length",	  "accept-encoding",
+		"expect", "via",	"forwarded"
+	};
+	for (size_t i = 0; i < ARRAY_LEN(not ); i++)
+		if (!strcmp(name, not [i]))
+			return false;
+	return !speak_credential(name) && strncmp(name, "x-forwarded-", 12) != 0;
+}
+
+static void take_fields(struct flow *f, const struct http_ask *ask)
+{
+	for (size_t i = 0; i < ask->nr; i++)
+		if (passes_on(ask->field[i].name)) {
+			CLEANUP(free_ptr)
+			char *line = mem_printf("%s: %s", ask->field[i].name, ask->field[i].value);
+			strv_push(&f->headers, line);
+		}
+	f->nr_plain_headers = f->headers.nr;
+}
+
+static void begin_model(struct flow *f, const struct http_ask *ask, const char *in_query)
+{
+	struct err none = ERR_INIT;
+	const char *why = wrong_key(f->proxy, ask, in_query),
+		   *coding = http_ask_field(ask, "content-encoding");
+	if (!speak_path(json_str(f->route, "dialect", ""), f->method, f->path, &f->speak)) {
+		turn_down(f, 403, "no path that this proxy serves");
+		return;
+	}
+	if (why) {
+		turn_down(f, 403, why);
+		return;
+	}
+	if (coding && strcmp(coding, "identity") != 0) {
+		turn_down(f, 415, "a compressed body cannot be read; send it plain");
+		return;
+	}
+	f->req = f->body.len ? json_parse(f->body.data, f->body.len, "request", &none) : NULL;
+	if (f->speak && !json_is_object(f->req)) {
+		turn_down(f, 400, "the body is not a JSON object");
+		return;
+	}
+	if (model_again(f->proxy->all, f))
+		return;
+	model_begin(f);
+}
+
+/* What asks the server to take the request for another one than it is. NULL: nothing. */
+static const char *proxy_disguise(const struct http_ask *ask)
+{
+	const char *query = strchr(ask->target, '?');
+	for (size_t i = 0; i < ask->nr; i++)
+		if (one_path_override_field(ask->field[i].name))
+			return "a header that stands for another method or path";
+	return query && one_path_override_query(query, strlen(query))
+		       ? "a parameter that stands for another method"
+		       : NULL;
+}
+
+static void proxy_on_request(void *self, struct http_visit *v)
+{
+	struct proxy *p = self;
+	const struct http_ask *ask = http_visit_ask(v);
+	struct flow *f = flow_new(p, v);
+	size_t n = strcspn(ask->target, "?");
+	CLEANUP(buf_release) struct buf one = BUF_INIT;
+	const char *rest, *odd = one_path(ask->target, n, &one);
+	CLEANUP(free_ptr)
+	char *bare = odd ? mem_strndup(ask->target, n) : buf_take(&one), *key = NULL;
+	/* "http://HOST/PATH", as programs ask a proxy, is the route HOST */
+	CLEANUP(free_ptr)
+	char *path = ask->authority
+			     ? mem_printf("/%.*s%s", (int)ask->authority_len, ask->authority, bare)
+			     : mem_strdup(bare);
+	odd = odd ? odd : proxy_disguise(ask);
+	f->method = mem_strdup(ask->method);
+	f->route = find_route(p, path, &rest);
+	if (ask->authority && rest == path) /* a host that no route names */
+		f->route = NULL;
+	f->path = mem_strdup(f->route ? rest : path);
+	f->query = query_without_key(ask->target[n] ? ask->target + n + 1 : "", &key);
+	buf_append(&f->body, http_visit_body(v)->data, http_visit_body(v)->len);
+	take_fields(f, ask);
+	if (p->all->s->ending)
+		flow_fail(f, 503, "the session ends");
+	else if (odd)
+		turn_down(f, 403, odd);
+	else if (!f->route)
+		turn_down(f, 403, "no route of this name");
+	else if (proxy_is_model(f->route))
+		begin_model(f, ask, key);
+	else
+		plain_begin(f);
+}
+
+static void proxy_on_gone(void *self, struct http_visit *v)
+{
+	struct flow *f = http_visit_tag(v);
+	(void)self;
+	if (!f)
+		return;
+	f->visit = NULL;
+	if (f->plain)
+		plain_gone(f);
+	else
+		model_gone(f);
+}
+
+static void proxy_on_drained(void *self, struct http_visit *v)
+{
+	struct flow *f = http_visit_tag(v);
+	(void)self;
+	if (f)
+		flow_drained(f);
+}
+
+static const struct http_server_ops server_ops = { .request = proxy_on_request,
+						   .gone = proxy_on_gone,
+						   .drained = proxy_on_drained };
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+/* What the script's author has made a route for may be reached; files with rules may say
+ * otherwise. */
+static void allow_routes(struct proxies *all)
+{
+	CLEANUP(json_release) json_t *hosts = json_array();
+	for (const struct proxy *p = all->first; p; p = p->next) {
+		const json_t *r;
+		size_t i;
+		json_array_foreach(json_object_get(p->spec, "routes"), i, r)
+		{
+			struct url u;
+			struct err none = ERR_INIT;
+			if (proxy_is_model(r) ||
+			    url_parse(&u, NULL, json_str(r, "url", ""), &none) < 0)
+				continue;
+			CLEANUP(free_ptr) char *host = mem_printf("%s:%u", u.host, u.port);
+			json_array_append_new(hosts, json_string(host));
+			url_release(&u);
+		}
+	}
+	if (json_array_size(hosts))
+		net_allow(all->s, "(routes of sg.proxy)", boxes_name(all->s->boxes, all->box),
+			  hosts);
+}
+
+static const char *prompt_name(const json_t *spec)
+{
+	return json_str(spec, "key", json_str(spec, "key_hash", ""));
+}
+
+void proxies_prompt_set(struct super *s, const json_t *spec, const char *text)
+{
+	s->prompts = s->prompts ? s->prompts : json_object();
+	json_put_str(s->prompts, prompt_name(spec), text);
+}
+
+const char *proxies_prompt(const struct super *s, const json_t *spec)
+{
+	return json_str(s->prompts, prompt_name(spec), NULL);
+}
+
+struct proxies *proxies_new(struct super *s, uint64_t box, const json_t *specs)
+{
+	struct proxies *all = NEW(struct proxies);
+	size_t i;
+	json_t *spec;
+	all->s = s;
+	all->box = box;
+	json_array_foreach(specs, i, spec)
+	{
+		struct proxy *p = NEW(struct proxy);
+		p->all = all;
+		p->spec = json_incref(spec);
+		p->key = json_str(spec, "key", "");
+		p->agent = (uint64_t)json_int(spec, "agent", 0);
+		p->gate = json_flag(spec, "gate", true);
+		p->next = all->first;
+		all->first = p;
+	}
+	allow_routes(all);
+	return all;
+}
+
+static void proxy_on_listening(void *self, json_t *result, const struct err *err)
+{
+	struct proxy *p = self;
+	int fd = result ? (int)json_int(result, "fd", -1) : -1;
+	if (p->all->dead) {
+		fd_close(&fd);
+		return;
+	}
+	if (err)
+		super_warn(p->all->s, NULL, "the proxy '%s' cannot be reached from its box: %s",
+			   json_str(p->spec, "name", ""), err->text);
+	else
+		p->server = http_server_on(p->all->s->loop, fd, BODY_MAX, &server_ops, p);
+}
+
+void proxies_attach(struct proxies *all, struct box *b)
+{
+	for (struct proxy *p = all->first; p; p = p->next)
+		if (box_can(b, CAP_LISTEN))
+			b->driver->listen(b, (uint16_t)json_int(p->spec, "port", 0),
+					  proxy_on_listening, p);
+		else
+			super_warn(all->s, NULL,
+				   "driver '%s' cannot give a box in profile %s a proxy",
+				   b->driver->name, b->profile);
+}
+
+int proxies_here(struct super *s, json_t *spec, struct err *err)
+{
+	const json_t *r;
+	size_t i;
+	json_array_foreach(json_object_get(spec, "routes"), i, r) if (!proxy_is_model(r)) return err_set(
+		err, ERR_SCRIPT,
+		"proxy: only models are reached from this machine through it, not '%s'",
+		json_str(r, "name", ""));
+	if (s->here)
+		return err_set(err, ERR_SCRIPT,
+			       "proxy: this session has its proxy for this machine already");
+	CLEANUP(json_release) json_t *specs = json_array();
+	json_array_append(specs, spec);
+	struct proxies *all = proxies_new(s, 0, specs);
+	if (http_server_new(&all->first->server, s->loop, "127.0.0.1", 0, BODY_MAX, &server_ops,
+			    all->first, err) < 0) {
+		proxies_free(&all);
+		return -1;
+	}
+	s->here = all;
+	json_put_int(spec, "port", http_server_port(all->first->server));
+	return 0;
+}
+
+void proxies_free(struct proxies **pp)
+{
+	struct proxies *all = *pp;
+	*pp = NULL;
+	if (!all)
+		return;
+	all->dead = true;
+	while (all->flows) {
+		struct flow *f = all->flows;
+		if (f->plain)
+			plain_drop(f);
+		else
+			model_drop(f);
+	}
+	for (struct proxy *p = all->first; p; p = p->next) {
+		tools_free(p);
+		http_server_free(&p->server);
+	}
+	while (all->first) {
+		struct proxy *p = all->first;
+		all->first = p->next;
+		json_decref(p->spec);
+		free(p);
+	}
+	free(all);
+}
+
+uint64_t proxies_caller(const struct proxies *p, const json_t *argv, const char **how_out)
+{
+	return p ? tools_caller(p, argv, how_out) : 0;
+}
+
+uint64_t proxies_allowed(const struct proxies *all, uint64_t agent, enum action_kind kind,
+			 const char *id, const char *what)
+{
+	for (const struct proxy *p = all ? all->first : NULL; p; p = p->next) {
+		uint64_t action =
+			p->agent == agent && p->gate ? tools_allowed(p, kind, id, what) : 0;
+		if (action)
+			return action;
+	}
+	return 0;
+}
+
+void proxies_usage(const struct proxies *all, const char *key, json_t *sum)
+{
+	for (const struct proxy *p = all ? all->first : NULL; p; p = p->next)
+		if (!strcmp(p->key, key)) {
+			json_put_int(sum, "calls", json_int(sum, "calls", 0) + p->calls);
+			json_put_int(sum, "in", json_int(sum, "in", 0) + p->in);
+			json_put_int(sum, "out", json_int(sum, "out", 0) + p->out);
+			json_put_int(sum, "uusd", json_int(sum, "uusd", 0) + p->uusd);
+			json_put_int(sum, "refused", json_int(sum, "refused", 0) + p->refused);
+		}
+}

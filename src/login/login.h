@@ -1,0 +1,51 @@
+/* Logins of vendors' own programs (subscriptions), named so that sandboxes may use them. The
+ * vendor's program made the login and keeps it; sandglass reads its token for each request and
+ * never runs a login of its own.
+ *
+ *  1. A login is a file of ours below the data directory (0600): which file of the vendor's it is,
+ *  whose, which plan, and when its
+ *     owner agreed to the use.
+ *  2. A token that is about to expire, or that was refused, is refreshed by the vendor's program on
+ *  the host, by one process at a
+ *     time (flock), whatever the number of sandboxes; who waited finds the new one. A refresh that
+ *     failed is not tried again for
+ *     AGAIN_S, so that the vendor's server is not asked by all.
+ *  3. The vendor's file is only read. */
+#ifndef LOGIN_LOGIN_H
+#define LOGIN_LOGIN_H
+
+#include "base/buf.h"
+#include "base/json.h"
+
+struct login_kind {
+	const char *name;
+	const char *file; /* of the vendor's, below HOME */
+	/* program and words that refresh it without a model call; NULL none */
+	const char *const *refresh;
+	const char *again; /* what a person types when it is gone */
+	const char *terms; /* what the vendor says about its use */
+};
+const struct login_kind *login_kind_find(const char *name); /* NULL: none */
+const struct login_kind *login_kind_at(size_t i);	    /* NULL past the end */
+
+struct login_token {
+	char *token;
+	int64_t expires_us; /* 0: unknown */
+};
+void login_token_wipe(struct login_token *t);
+
+/* A login that was added: {"name","file","secret"?,"account","plan","tier","agreed"}. Returns
+ * owned; NULL: there is none. */
+json_t *login_added(const char *name);
+NODISCARD int login_add(const struct login_kind *k, const char *file, const char *secret,
+			json_t **out, struct err *err);
+NODISCARD int login_keep(const char *name, const json_t *login, struct err *err);
+NODISCARD int login_remove(const char *name, struct err *err);
+/* What the vendor's file says now. */
+NODISCARD int login_read(const json_t *login, struct login_token *out, struct err *err);
+/* A token that is good for some minutes; @refused: hex of H of one that was not taken, NULL none.
+ * Blocks. ERR_DENIED: log in again. */
+NODISCARD int login_fresh(const json_t *login, const char *refused, struct login_token *out,
+			  struct err *err);
+
+#endif

@@ -1,0 +1,46 @@
+/* Answers that stand in the record although the script never got them: an action had ended, then
+ * the supervisor died or the session was forked there. When the script is brought back and asks
+ * again, it is answered from the record; nothing is done twice. The link is the host's number of
+ * the call, kept in action.requested as "call". */
+#ifndef LUAHOST_ANSWER_CACHE_H
+#define LUAHOST_ANSWER_CACHE_H
+
+#include "supervisor/core/super_priv.h"
+
+struct recorded;
+
+struct recorded *answer_cache_new(void);
+void answer_cache_free(struct recorded **r);
+
+/* Reading, event by event, in order. */
+void answer_cache_see(struct recorded *r, const struct event *ev, const json_t *body);
+
+/* The call is in the record (host.call) already. */
+bool answer_cache_asked(const struct recorded *r, uint64_t call);
+/* The script has another text: none of its calls is. */
+void answer_cache_ask_anew(struct recorded *r);
+/* An action of the box had ended, but its files are not in the record: it counts as not done, and
+ * the box has to go back to what was before it. */
+bool answer_cache_undone(const struct recorded *r, uint64_t box);
+
+/* What a call has done that is no action (store.set, agent.start, agent.turn, agent.end, tool.call,
+ * ask, box.open): its event has the number of the call as "call", so that the call, asked again,
+ * finds it wherever its answer would have come and whatever came between. NULL: nothing yet.
+ * @seq_out: of the event; its body is borrowed. */
+const json_t *answer_cache_effect(const struct recorded *r, uint64_t call, uint16_t kind,
+				  uint64_t *seq_out);
+/* The same for a call of the script (luahost/call.c), and what puts its number into the body
+ * before it is appended. */
+const json_t *call_done_before(const struct call *c, uint16_t kind, uint64_t *seq_out);
+void call_mark(const struct call *c, json_t *body);
+/* The answer of a person to the question @ask; NULL: none yet. */
+const json_t *answer_cache_answered(const struct recorded *r, uint64_t ask);
+
+/* Will answer_cache_answer answer it? For an op whose means may be gone while its answer stands. */
+bool answer_cache_knows(const struct recorded *r, const struct call *c);
+/* True if @c is answered from the record: soon, through what call_action would have called. */
+bool answer_cache_answer(struct recorded *r, struct call *c);
+/* A call that goes away before its answer. */
+void answer_cache_forget(struct recorded *r, const struct call *c);
+
+#endif

@@ -1,0 +1,428 @@
+/* Calls of the script: from frame to op, from an action's end to the answer. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "phrase/describe.h"
+#include "luahost/luahost_call.h"
+#include "luahost/luahost_priv.h"
+#include "supervisor/people/operator_input.h"
+#include "luahost/answer_cache.h"
+#include "supervisor/resume.h"
+#include "supervisor/core/super_priv.h"
+#include "secrets/vault.h"
+#include "base/clock.h"
+#include "base/failpoint.h"
+#include "wire/host.h"
+
+static void call_free(struct call *c)
+{
+	struct super *s = c->super;
+	for (struct call **p = &s->calls; *p; p = &(*p)->next)
+		if (*p == c) {
+			*p = c->next;
+			break;
+		}
+	if (c->data && c->free_data)
+		c->free_data(c->data);
+	record_barrier_forget(s->record, c);
+	output_excerpt_release(&c->out[0]);
+	output_excerpt_release(&c->out[1]);
+	vault_forget(s->vault, c);
+	answer_cache_forget(resume_recorded(s->resume), c);
+	strv_release(&c->secrets);
+	strv_release(&c->kept);
+	free(c->op);
+	json_decref(c->body);
+	free(c);
+}
+
+void call_drop(struct call *c)
+{
+	call_free(c);
+}
+
+static void secret_ready(void *self, const char *value, size_t len, const struct err *err)
+{
+	struct call *c = self;
+	(void)len;
+	if (!value) {
+		call_fail_err(c, err);
+		return;
+	}
+	if (--c->secrets_left == 0)
+		op_find(c->op)->start(c);
+}
+
+static bool secret_in(const json_t *j)
+{
+	struct strv names = STRV_INIT;
+	secret_names(j, &names);
+	bool any = names.nr > 0;
+	strv_release(&names);
+	return any;
+}
+
+/* The op begins when the vault has what it names. In a box nothing is ever given. */
+static void start_op(struct call *c, const struct op *op)
+{
+	struct super *s = c->super;
+	secret_names(c->args, &c->secrets);
+	if (!c->secrets.nr) {
+		op->start(c);
+		return;
+	}
+	if (!strcmp(c->op, "box.open") && secret_in(json_object_get(c->args, "env"))) {
+		call_fail(
+			c, "script", NULL, NULL, 0,
+			"no secret enters a box: make a route for %s (sg.proxy: models, git, registries, any HTTP API) and give the box its "
+			"address and placeholder instead",
+			c->secrets.item[0]);
+		return;
+	}
+	if (!(op->flags & OP_SECRETS)) {
+		call_fail(
+			c, "script", NULL, NULL, 0,
+			"'%s' takes no secret: what is in a box, a question or the record must not hold one; sg.host.exec, "
+			"model plugins and the proxy put it in outside",
+			c->op);
+		return;
+	}
+	c->secrets_left = c->secrets.nr;
+	for (size_t i = 0; i < c->secrets.nr; i++)
+		vault_get(s->vault, c->secrets.item[i], c->op, c->agent ? c->agent : s->start_seq,
+			  c->agent, secret_ready, c);
+}
+
+void call_record(struct host *h, uint64_t id, const json_t *body)
+{
+	if (!strcmp(json_str(body, "op", ""), "module"))
+		return; /* the text that was given is told by host.module */
+	json_t *small = luahost_call_small(body);
+	json_t *args = json_object_get(small, "args"),
+	       *messages = json_object_get(args, "messages");
+	if (!strcmp(json_str(body, "op", ""), "model.call") && json_is_array(messages))
+		json_put(args, "messages", record_list(h->super->record, json_incref(messages)));
+	json_put_int(small, "id", (int64_t)id);
+	record_append_json(h->super->record, EV_HOST_CALL, h->start_seq, 0, 0, 0, small);
+}
+
+void call_mark(const struct call *c, json_t *body)
+{
+	if (c->host == c->super->host)
+		json_put_int(body, "call", (int64_t)c->id);
+}
+
+const json_t *call_done_before(const struct call *c, uint16_t kind, uint64_t *seq_out)
+{
+	if (c->host != c->super->host)
+		return NULL;
+	return answer_cache_effect(resume_recorded(c->super->resume), c->id, kind, seq_out);
+}
+
+void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body)
+{
+	struct call *c = NEW(struct call);
+	c->super = s;
+	c->host = h;
+	c->id = id;
+	c->body = json_incref((json_t *)(uintptr_t)body);
+	c->op = mem_strdup(json_str(body, "op", ""));
+	c->agent = (uint64_t)json_int(body, "agent", 0);
+	c->at = json_str(body, "at", NULL);
+	c->tool = json_str(body, "tool", NULL);
+	c->said = json_str(body, "said", NULL);
+	c->args = json_object_get(body, "args");
+	c->stream = json_flag(c->args, "stream", false);
+	c->began_us = clock_mono_us();
+	c->next = s->calls;
+	s->calls = c;
+	const struct op *op = op_find(c->op);
+	if (h == s->host && !answer_cache_asked(resume_recorded(s->resume), id))
+		call_record(h, id, body);
+	if (!op)
+		call_fail(c, "script", NULL, NULL, 0, "no operation '%s'", c->op);
+	else if (s->ending && !(op->flags & OP_ENDING))
+		call_fail(c, "cancelled", NULL, NULL, 0, "the session is ending");
+	else if (h != s->host && !(op->flags & OP_ANYWHERE))
+		call_fail(c, "script", NULL, NULL, 0,
+			  "'%s' cannot be used in a policy or configuration file", c->op);
+	else
+		start_op(c, op);
+}
+
+void call_cancel(struct super *s, uint64_t id)
+{
+	for (struct call *c = s->calls; c; c = c->next) {
+		if (c->id != id || c->host != s->host || c->cancelled)
+			continue;
+		c->cancelled = true;
+		if (c->action)
+			gate_cancel(s->gate, c->action, "cancel", "cancelled by the script");
+		else if (c->cancel)
+			c->cancel(c);
+		return;
+	}
+}
+
+void calls_drained(struct super *s)
+{
+	for (struct call *c = s->calls; c; c = c->next)
+		if (c->slowed) {
+			c->slowed = false;
+			boxes_hold_output(s->boxes, c->action, false);
+		}
+}
+
+void call_answer(struct call *c, json_t *value)
+{
+	luahost_answer(c->host, c->id, value ? value : json_object(), NULL);
+	call_free(c);
+}
+
+static void fail_with(struct call *c, json_t *e)
+{
+	luahost_answer(c->host, c->id, NULL, e);
+	call_free(c);
+}
+
+static json_t *failure_body(const char *code, const char *msg, const char *why, const char *rule,
+			    uint64_t event)
+{
+	json_t *e = json_object();
+	json_put_str(e, "code", code);
+	json_put_str(e, "msg", msg);
+	json_put_str(e, "why", why);
+	json_put_str(e, "rule", rule);
+	if (event)
+		json_put_int(e, "event", (int64_t)event);
+	return e;
+}
+
+void call_fail(struct call *c, const char *code, const char *why, const char *rule, uint64_t event,
+	       const char *fmt, ...)
+{
+	va_list ap;
+	char msg[600];
+	va_start(ap, fmt);
+	vsnprintf(msg, sizeof(msg), fmt, ap);
+	va_end(ap);
+	fail_with(c, failure_body(code, msg, why, rule, event));
+}
+
+void call_fail_err(struct call *c, const struct err *err)
+{
+	static const char *const code[] = {
+		[ERR_DENIED] = "denied", [ERR_TIMEOUT] = "timeout", [ERR_CANCELLED] = "cancelled",
+		[ERR_FULL] = "limit",	 [ERR_CLOSED] = "backend",  [ERR_UNSUPPORTED] = "backend",
+		[ERR_USAGE] = "script",	 [ERR_SCRIPT] = "script",
+	};
+	const char *name =
+		(size_t)err->code < ARRAY_LEN(code) && code[err->code] ? code[err->code] : "io";
+	call_fail(c, name, NULL, NULL, 0, "%s", err->text);
+}
+
+/* --- actions --- */
+
+void call_output(struct call *c, enum record_stream stream, const void *bytes, size_t len)
+{
+	int i = stream == STREAM_ERR;
+	if (stream == STREAM_REQUEST || stream == STREAM_RESPONSE)
+		return; /* bytes on a wire are for the record */
+	output_excerpt_add(&c->out[i], bytes, len);
+	if (c->stream)
+		luahost_chunk(c->host, c->id,
+			      stream == STREAM_TEXT ? "text"
+			      : i		    ? "err"
+						    : "out",
+			      bytes, len, c->off[i]);
+	if (c->stream && c->action && !c->slowed && luahost_full(c->host)) {
+		c->slowed = true;
+		boxes_hold_output(c->super->boxes, c->action, true);
+	}
+	c->off[i] += len;
+	if (c->on_output)
+		c->on_output(c, stream, bytes, len);
+}
+
+static const char *call_why_of(const struct action_result *res)
+{
+	return res->why ? res->why : json_str(res->body, "why", NULL);
+}
+
+/* The output up to then belongs to how it ended: it is what tells why. */
+static void fail_action(struct call *c, const struct action_result *res, const char *code,
+			const char *text)
+{
+	const char *why = call_why_of(res);
+	json_t *e = failure_body(code, why ? why : text, res->end == END_FAILED ? NULL : why, NULL,
+				 res->id);
+	if (c->out[0].total || c->out[1].total)
+		json_put(e, "result", call_res(c, res));
+	fail_with(c, e);
+}
+
+static void fail_timeout(struct call *c, const struct action_result *res)
+{
+	char text[80];
+	int64_t us = json_int(c->args, "timeout_us", 0);
+	if (us > 0)
+		snprintf(text, sizeof(text), "time is up (limit %g s)", (double)us / 1e6);
+	fail_action(c, res, "timeout", us > 0 ? text : "time is up");
+}
+
+bool call_outcome(struct call *c, const struct action_result *res)
+{
+	const char *why = call_why_of(res);
+	switch (res->end) {
+	case END_OK:
+		return true;
+	case END_DENIED:
+		call_fail(c, "denied", why, res->rule, res->id, "denied%s%s%s%s",
+			  res->rule ? " by rule " : "", res->rule ? res->rule : "", why ? ": " : "",
+			  why ? why : "");
+		return false;
+	case END_TIMEOUT:
+		fail_timeout(c, res);
+		return false;
+	case END_CANCELLED:
+		fail_action(c, res, "cancelled", "cancelled");
+		return false;
+	case END_KILLED:
+		fail_action(c, res, "cancelled", "killed by a person");
+		return false;
+	case END_INTERRUPTED:
+		fail_action(c, res, "interrupted", "interrupted: how it ended is not known");
+		return false;
+	case END_BUDGET:
+		fail_action(c, res, "budget", "the budget is used up");
+		return false;
+	case END_FAILED:
+		fail_action(c, res, "io", "failed");
+		return false;
+	}
+	return false;
+}
+
+/* The edited form as a person would type it. */
+static void call_put_ran(json_t *v, const json_t *ran)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	const char *cmd = json_str(ran, "cmd", NULL);
+	if (cmd)
+		buf_puts(&text, cmd);
+	else if (json_is_array(json_object_get(ran, "argv")))
+		describe_argv(json_object_get(ran, "argv"), &text);
+	json_put_bytes(v, "ran", buf_cstr(&text), text.len);
+}
+
+json_t *call_res(struct call *c, const struct action_result *res)
+{
+	json_t *v = json_object();
+	struct buf text = BUF_INIT;
+	const json_t *code = json_object_get(res->body, "code"),
+		     *signal = json_object_get(res->body, "signal");
+	const json_t *stopped = json_object_get(res->body, "stopped");
+	if (json_is_integer(code))
+		json_put_int(v, "code", json_integer_value(code));
+	if (json_is_integer(signal))
+		json_put_int(v, "signal", json_integer_value(signal));
+	if (json_is_integer(stopped)) /* by the script itself: no failure, but how it ended */
+		json_put_int(v, "signal", json_integer_value(stopped));
+	if (json_int(res->body, "oom", 0))
+		json_put_int(v, "oom", json_int(res->body, "oom", 0));
+	output_excerpt_text(&c->out[0], &text);
+	json_put_bytes(v, "out", buf_cstr(&text), text.len);
+	buf_reset(&text);
+	output_excerpt_text(&c->out[1], &text);
+	json_put_bytes(v, "err", buf_cstr(&text), text.len);
+	buf_release(&text);
+	json_put_int(v, "ms", (clock_mono_us() - c->began_us) / 1000);
+	json_put_int(v, "event", (int64_t)res->id);
+	json_put_int(v, "out_bytes", (int64_t)c->out[0].total);
+	json_put_int(v, "err_bytes", (int64_t)c->out[1].total);
+	json_put_flag(v, "cut",
+		      c->out[0].total > 2 * HOST_OUTPUT_SHOWN ||
+			      c->out[1].total > 2 * HOST_OUTPUT_SHOWN);
+	json_put(v, "batch", json_incref(json_object_get(res->body, "batch")));
+	if (res->edited) {
+		json_put_flag(v, "edited", true);
+		call_put_ran(v, json_object_get(res->body, "ran"));
+	}
+	return v;
+}
+
+static void call_on_output(void *self, enum record_stream stream, const void *bytes, size_t len)
+{
+	call_output(self, stream, bytes, len);
+}
+
+void call_result(struct call *c, const struct action_result *res)
+{
+	c->action = 0;
+	if (c->done)
+		c->done(c, res);
+	else if (call_outcome(c, res))
+		call_answer(c, call_res(c, res));
+}
+
+static void call_on_done(void *self, const struct action_result *res)
+{
+	call_result(self, res);
+}
+
+void call_action(struct call *c, struct action_spec *spec, const struct effector *eff,
+		 void (*done)(struct call *c, const struct action_result *res))
+{
+	const struct action_client client = { .done = call_on_done,
+					      .output = call_on_output,
+					      .self = c };
+	failpoint_hit("call.before-submit");
+	c->done = done;
+	if (c->host == c->super->host && answer_cache_answer(resume_recorded(c->super->resume), c))
+		return;
+	resume_first_action(c->super->resume);
+	spec->call = c->host == c->super->host ? c->id : 0;
+	spec->cause = spec->cause ? spec->cause : c->agent ? c->agent : c->super->start_seq;
+	spec->agent = c->agent;
+	spec->tool = c->tool ? c->tool : spec->tool;
+	spec->said = c->said;
+	const struct agent *agent = super_agent(c->super, c->agent);
+	spec->tainted = json_flag(c->body, "tainted", false) || (agent && agent->tainted);
+	c->action = gate_submit(c->super->gate, spec, eff, &client);
+	if (spec->kind == ACT_EXEC && json_flag(spec->args, "stdin", false))
+		operator_input_expect(c->super, c->action);
+	failpoint_hit("call.submitted");
+}
+
+bool call_bytes(struct call *c, const char *key, const char **out)
+{
+	const json_t *v = json_object_get(c->args, key);
+	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
+	*out = NULL;
+	if (!v || json_is_null(v))
+		return true;
+	if (!json_get_bytes(v, &bytes)) {
+		call_fail(c, "script", NULL, NULL, 0, "%s: '%s' is not a text", c->op, key);
+		return false;
+	}
+	if (memchr(bytes.data ? bytes.data : "", 0, bytes.len)) {
+		call_fail(c, "script", NULL, NULL, 0,
+			  "%s: '%s' holds a NUL byte (byte %zu), which no command or path can",
+			  c->op, key, strlen(bytes.data) + 1);
+		return false;
+	}
+	strv_push_bytes(&c->kept, buf_cstr(&bytes), bytes.len);
+	*out = c->kept.item[c->kept.nr - 1];
+	return true;
+}
+
+struct box *call_box(struct call *c, uint64_t *id_out)
+{
+	uint64_t id = resume_box(c->super->resume, (uint64_t)json_int(c->args, "box", 0));
+	struct box *b = boxes_get(c->super->boxes, id);
+	if (!b)
+		call_fail(c, "backend", NULL, NULL, id, "box %llu is gone", (unsigned long long)id);
+	*id_out = id;
+	return b;
+}

@@ -1,0 +1,36 @@
+/* Between host.c (a running Lua host) and luahost_feed.c (bringing one to where it was). */
+#ifndef LUAHOST_LUAHOST_PRIV_H
+#define LUAHOST_LUAHOST_PRIV_H
+
+#include "luahost/luahost_record.h"
+#include "supervisor/core/super_priv.h"
+#include "loop/stream.h"
+
+struct host_feed;
+
+struct host {
+	struct super *super;
+	struct stream *stream;
+	struct host_ops ops;
+	void *self;
+	char *mode, *name, *dir;
+	int pid, pidfd;
+	uint64_t start_seq; /* of host.start */
+	uint64_t ordinal;   /* of the last frame sent */
+	uint64_t turns;	    /* frames answered by IDLE */
+	struct loop_timer *turn;
+	bool warned, ended, late;
+	json_t *observed;	/* names of events that the script observes */
+	struct host_feed *feed; /* while it is brought to where it was; else NULL */
+};
+
+/* Sends every recorded frame of the host that began with r->start_seq. */
+NODISCARD int feed_begin(struct host *h, const struct host_resume *r, struct err *err);
+/* A frame of the host while it is fed: what it asks is noted, what it tells is in the record
+ * already. True: dealt with. */
+bool feed_frame(struct host *h, uint16_t type, uint64_t id, const json_t *body);
+/* It has answered the last recorded frame: what it still waits for is asked again, live. */
+void feed_caught_up(struct host *h);
+void feed_free_calls(struct host *h);
+
+#endif

@@ -1,0 +1,100 @@
+#include "luahost/luahost_record.h"
+
+#include <string.h>
+
+#include "luahost/output_excerpt.h"
+#include "wire/host.h"
+
+enum { LEFT_OUT_FROM = 64 }; /* shorter texts cost less than their reference */
+
+static void luahost_record_leave_out(json_t *res, const char *key, int64_t action, int stream)
+{
+	json_t *text = json_object_get(res, key);
+	if (!json_is_string(text) || json_string_length(text) < LEFT_OUT_FROM)
+		return; /* bytes that are no text stay as they are, too: {"b64"} */
+	json_t *ref = json_object(), *where = json_array();
+	json_array_append_new(where, json_integer(action));
+	json_array_append_new(where, json_integer(stream));
+	json_put(ref, "$out", where);
+	json_put(res, key, ref);
+}
+
+void luahost_record_frame(struct record *r, uint64_t cause, uint64_t ordinal, uint16_t type,
+			  uint64_t id, const json_t *body)
+{
+	json_t *ev = json_object();
+	json_t *kept = json_copy((json_t *)(uintptr_t)body);
+	json_t *res = json_object_get(kept, "value");
+	if (type == HOST_ANSWER && json_is_object(res) &&
+	    json_is_integer(json_object_get(res, "out_bytes"))) {
+		int64_t action = json_int(res, "event", 0);
+		int out = json_flag(res, "pty", false) ? STREAM_PTY : STREAM_OUT;
+		json_t *copy = json_copy(res);
+		luahost_record_leave_out(copy, "out", action, out);
+		luahost_record_leave_out(copy, "err", action, STREAM_ERR);
+		json_put(kept, "value", copy);
+	}
+	json_put_int(ev, "n", (int64_t)ordinal);
+	json_put_str(ev, "type", host_frame_name(type));
+	json_put_int(ev, "id", (int64_t)id);
+	json_put(ev, "body", kept);
+	record_append_json(r, EV_HOST_FRAME, cause, 0, 0, 0, ev);
+}
+
+static int luahost_record_put_back(struct session *s, json_t *res, const char *key, struct err *err)
+{
+	const json_t *ref = json_object_get(json_object_get(res, key), "$out");
+	if (!json_is_array(ref))
+		return 0;
+	uint64_t action = (uint64_t)json_integer_value(json_array_get(ref, 0));
+	int stream = (int)json_integer_value(json_array_get(ref, 1));
+	uint64_t total = session_output_size(s, action, stream);
+	struct shown shown = { 0 };
+	CLEANUP(buf_release) struct buf piece = BUF_INIT;
+	uint64_t tail = total > HOST_OUTPUT_SHOWN ? HOST_OUTPUT_SHOWN : total;
+	if (session_output(s, action, stream, 0, HOST_OUTPUT_SHOWN, &shown.head, err) < 0 ||
+	    (total > shown.head.len &&
+	     session_output(s, action, stream,
+			    total - shown.head.len < tail ? shown.head.len : total - tail, tail,
+			    &shown.tail, err) < 0)) {
+		output_excerpt_release(&shown);
+		return -1;
+	}
+	shown.total = total;
+	output_excerpt_text(&shown, &piece);
+	output_excerpt_release(&shown);
+	json_put_bytes(res, key, buf_cstr(&piece), piece.len);
+	return 0;
+}
+
+int luahost_rebuild_frame(struct session *s, const struct event *ev, uint16_t *type_out,
+			  uint64_t *id_out, struct buf *out, struct err *err)
+{
+	if (!ev->body)
+		return err_set(
+			err, ERR_INVALID,
+			"event #%llu was redacted: what the script did after it cannot be run again",
+			(unsigned long long)ev->seq);
+	CLEANUP(json_release) json_t *j = json_parse(ev->body, ev->len, "host.frame", err);
+	if (!j)
+		return -1;
+	const char *name = json_str(j, "type", "");
+	uint16_t type = 0;
+	for (uint16_t t = HOST_START; t <= HOST_JUDGE; t++)
+		if (!strcmp(host_frame_name(t), name))
+			type = t;
+	if (!type)
+		return err_set(err, ERR_PARSE, "host.frame #%llu has the unknown type '%s'",
+			       (unsigned long long)ev->seq, name);
+	json_t *body = json_object_get(j, "body"), *res = json_object_get(body, "value");
+	if (!json_is_object(body))
+		return err_set(err, ERR_PARSE, "host.frame #%llu has no body",
+			       (unsigned long long)ev->seq);
+	if (json_is_object(res) && (luahost_record_put_back(s, res, "out", err) < 0 ||
+				    luahost_record_put_back(s, res, "err", err) < 0))
+		return -1;
+	json_dump_buf(body, out);
+	*type_out = type;
+	*id_out = (uint64_t)json_int(j, "id", 0);
+	return 0;
+}

@@ -1,0 +1,145 @@
+#include "mcp/said.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/mcp_serve.h"
+#include "base/mem.h"
+
+/* --- versions --------------------------------------------------------------------------------- */
+
+bool mcp_is_older(const char *version)
+{
+	for (size_t i = 1; mcp_versions[i]; i++)
+		if (!strcmp(mcp_versions[i], version))
+			return true;
+	return false;
+}
+
+bool mcp_names_modern(const json_t *versions)
+{
+	size_t i;
+	const json_t *v;
+	json_array_foreach(versions, i,
+			   v) if (json_is_string(v) &&
+				  !strcmp(json_string_value(v), MCP_MODERN)) return true;
+	return false;
+}
+
+bool mcp_names_older(const json_t *versions)
+{
+	size_t i;
+	const json_t *v;
+	json_array_foreach(versions, i, v) if (json_is_string(v) &&
+					       mcp_is_older(json_string_value(v))) return true;
+	return false;
+}
+
+/* --- tools ------------------------------------------------------------------------------------ */
+
+const json_t *mcp_tool_named(const json_t *tools, const char *name)
+{
+	size_t i;
+	const json_t *t;
+	json_array_foreach(tools, i,
+			   t) if (name && !strcmp(json_str(t, "name", ""), name)) return t;
+	return NULL;
+}
+
+/* "x-mcp-header": a token, on a plain value, each name once; a tool with another one must not be
+ * used. */
+static bool good_headers(const json_t *schema, json_t *seen, bool reachable)
+{
+	static const char token[] =
+		"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	const char *key;
+	json_t *p;
+	if (!json_is_object(schema))
+		return true;
+	const json_t *named = json_object_get(schema, "x-mcp-header");
+	if (named) {
+		const char *name = json_is_string(named) ? json_string_value(named) : "",
+			   *type = json_str(schema, "type", "");
+		CLEANUP(free_ptr) char *low = mem_strdup(name);
+		for (char *c = low; *c; c++)
+			*c = (char)(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c);
+		if (!*name || strspn(name, token) != strlen(name) || json_object_get(seen, low) ||
+		    !reachable ||
+		    (strcmp(type, "string") != 0 && strcmp(type, "integer") != 0 &&
+		     strcmp(type, "boolean") != 0))
+			return false;
+		json_put_flag(seen, low, true);
+	}
+	json_object_foreach((json_t *)(uintptr_t)schema, key, p)
+	{
+		const char *inner;
+		json_t *sub;
+		size_t i;
+		bool properties = !strcmp(key, "properties");
+		if (properties) {
+			json_object_foreach(
+				p, inner,
+				sub) if (!good_headers(sub, seen, reachable)) return false;
+		} else if (json_is_array(p)) {
+			json_array_foreach(p, i,
+					   sub) if (!good_headers(sub, seen, false)) return false;
+		} else if (!good_headers(p, seen, false)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool mcp_good_tool(const json_t *t, bool modern)
+{
+	CLEANUP(json_release) json_t *seen = json_object();
+	if (modern && !good_headers(json_object_get(t, "inputSchema"), seen, true))
+		return false;
+	const char *name = json_str(t, "name", "");
+	size_t n = strlen(name);
+	return n && n <= 128 &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/") ==
+		       n &&
+	       json_is_object(json_object_get(t, "inputSchema"));
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+json_t *mcp_result_text(const json_t *result)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	json_t *o = json_object(), *structured = json_object_get(result, "structuredContent");
+	size_t i;
+	const json_t *item;
+	int64_t images = 0;
+	json_array_foreach(json_object_get(result, "content"), i, item)
+	{
+		const char *type = json_str(item, "type", ""), *said = json_str(item, "text", NULL);
+		const json_t *res = json_object_get(item, "resource");
+		if (text.len)
+			buf_putc(&text, '\n');
+		if (said) {
+			buf_puts(&text, said);
+		} else if (json_str(res, "text", NULL)) {
+			buf_puts(&text, json_str(res, "text", ""));
+		} else if (res || json_str(item, "uri", NULL)) {
+			buf_printf(&text, "[%.300s]",
+				   json_str(res ? res : item, "uri", "resource"));
+		} else {
+			images++;
+			buf_printf(&text, "[%.40s %.80s, %zu bytes of base64]", type,
+				   json_str(item, "mimeType", ""),
+				   strlen(json_str(item, "data", "")));
+		}
+	}
+	if (!text.len && structured) {
+		CLEANUP(free_ptr) char *dump = json_dump_str(structured);
+		buf_puts(&text, dump);
+	}
+	json_put_bytes(o, "text", buf_cstr(&text), text.len);
+	json_put(o, "structured", json_incref(structured));
+	json_put_flag(o, "is_error", json_flag(result, "isError", false));
+	if (images)
+		json_put_int(o, "images", images);
+	return o;
+}

@@ -1,0 +1,23 @@
+/* What an MCP server's answers mean: its protocol versions, its tools, the result of a call. Pure
+ * functions of JSON; how a server is asked is client.h. */
+#ifndef MCP_SAID_H
+#define MCP_SAID_H
+
+#include "base/json.h"
+
+/* A version of the older era (one that begins with `initialize`) that is spoken here. */
+bool mcp_is_older(const char *version);
+/* @versions: a list as in "supportedVersions"; whatever else it is names none. */
+bool mcp_names_modern(const json_t *versions);
+bool mcp_names_older(const json_t *versions);
+
+/* Whether a tool as listed can be used: its name, its schema and, in the new era, the headers that
+ * it wants. */
+bool mcp_good_tool(const json_t *tool, bool modern);
+/* The tool of that name, NULL if there is none (or @name is NULL). Borrowed from @tools. */
+const json_t *mcp_tool_named(const json_t *tools, const char *name);
+
+/* What a CallToolResult says, as text and data. Returns owned. */
+json_t *mcp_result_text(const json_t *result);
+
+#endif

@@ -1,0 +1,676 @@
+#include "ops/mcp_hub.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ops/op.h"
+#include "mcp/conn.h"
+#include "mcp/known.h"
+#include "luahost/answer_cache.h"
+#include "supervisor/resume.h"
+#include "secrets/vault.h"
+
+enum { SERVERS_MAX = 64, WRITE_AGAIN_MS = 20, PROGRESS_LINES = 1000, LOG_LINES_MAX = 1 << 20 };
+
+struct server {
+	struct server *next;
+	struct mcp_hub *hub;
+	/* of the action that opened it: no other server of this session, its past or its forks has
+	 * had it */
+	uint64_t id;
+	char *name;
+	struct mcp_conn *conn;
+	struct action *opening; /* the action that waits for it to be ready */
+	struct call *call;	/* the same for a server in a box */
+	uint64_t box_action;	/* the command in the box; 0: on the host */
+	struct buf out;		/* for the box, until its command runs */
+	struct loop_timer *timer;
+	bool box, dead, writing;
+	bool over, closed; /* its command in the box has ended; the script has closed it */
+	uint64_t changed;
+	char *why;
+};
+
+struct tool_call {
+	struct tool_call *next;
+	struct mcp_hub *hub;
+	struct action *action;
+	struct server *server;
+	uint64_t call;
+	unsigned lines;
+};
+
+struct mcp_hub {
+	struct super *super;
+	struct http *http;
+	struct effector open, call;
+	struct server *servers;
+	struct tool_call *calls;
+	struct mcp_conn **late;	      /* to be closed at the end of the turn */
+	size_t nr_late, cap_late, nr; /* nr: servers that live */
+	bool deferred;
+};
+
+static void start_open(void *self, struct action *a);
+static void start_call(void *self, struct action *a);
+static void mcp_hub_cancel_open(void *self, struct action *a, const char *how);
+static void cancel_call(void *self, struct action *a, const char *how);
+
+static struct mcp_hub *hub_of(struct super *s)
+{
+	if (!s->mcp_hub) {
+		struct mcp_hub *h = NEW(struct mcp_hub);
+		h->super = s;
+		h->open = (struct effector){
+			.name = "mcp", .start = start_open, .cancel = mcp_hub_cancel_open, .self = h
+		};
+		h->call = (struct effector){
+			.name = "mcp", .start = start_call, .cancel = cancel_call, .self = h
+		};
+		s->mcp_hub = h;
+	}
+	return s->mcp_hub;
+}
+
+static void mcp_hub_close_late(void *self)
+{
+	struct super *s = self;
+	struct mcp_hub *h = s->mcp_hub;
+	if (!h)
+		return;
+	h->deferred = false;
+	while (h->nr_late)
+		mcp_conn_close(&h->late[--h->nr_late]);
+}
+
+/* Its connection may be what called us: it goes at the end of the turn. */
+static void drop_conn(struct server *v)
+{
+	struct mcp_hub *h = v->hub;
+	if (!v->conn)
+		return;
+	GROW(h->late, h->nr_late, h->cap_late);
+	h->late[h->nr_late++] = v->conn;
+	v->conn = NULL;
+	if (!h->deferred)
+		loop_defer(h->super->loop, mcp_hub_close_late, h->super);
+	h->deferred = true;
+}
+
+static void mcp_hub_die(struct server *v)
+{
+	if (!v->dead)
+		v->hub->nr--;
+	v->dead = true;
+}
+
+static void server_free(struct server *v)
+{
+	mcp_hub_die(v);
+	for (struct server **at = &v->hub->servers; *at; at = &(*at)->next)
+		if (*at == v) {
+			*at = v->next;
+			break;
+		}
+	drop_conn(v);
+	loop_timer_free(&v->timer);
+	buf_release(&v->out);
+	free(v->name);
+	free(v->why);
+	free(v);
+}
+
+void mcp_hub_free(struct super *s)
+{
+	struct mcp_hub *h = s->mcp_hub;
+	if (!h)
+		return;
+	while (h->calls) {
+		struct tool_call *t = h->calls;
+		h->calls = t->next;
+		free(t);
+	}
+	while (h->servers)
+		server_free(h->servers);
+	mcp_hub_close_late(s);
+	s->mcp_hub = NULL;
+	http_free(&h->http);
+	free(h->late);
+	free(h);
+}
+
+static struct server *server_of(struct mcp_hub *h, uint64_t id)
+{
+	for (struct server *v = h->servers; v; v = v->next)
+		if (v->id == id)
+			return v;
+	return NULL;
+}
+
+/* --- what a script is told of a server -------------------------------------------------------- */
+
+static json_t *tools_for_script(const json_t *listed)
+{
+	json_t *list = json_array();
+	size_t i;
+	const json_t *t;
+	json_array_foreach(listed, i, t)
+	{
+		json_t *o = json_object();
+		const json_t *hints = json_object_get(t, "annotations");
+		json_put_str(o, "name", json_str(t, "name", ""));
+		json_put_str(o, "title", json_str(t, "title", NULL));
+		json_put_str(o, "about", json_str(t, "description", ""));
+		json_put(o, "schema", json_incref(json_object_get(t, "inputSchema")));
+		json_put_flag(o, "reads", json_flag(hints, "readOnlyHint", false));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *opened_value(const struct server *v)
+{
+	struct mcp_client *c = mcp_conn_client(v->conn);
+	json_t *o = json_object();
+	json_put_int(o, "server", (int64_t)v->id);
+	json_put_str(o, "name", v->name);
+	json_put_str(o, "where", v->box ? "box" : "host");
+	json_put_str(o, "era", mcp_client_version(c));
+	json_put(o, "info", json_incref((json_t *)(uintptr_t)mcp_client_info(c)));
+	json_put_str(o, "instructions", mcp_client_instructions(c));
+	json_put(o, "tools", tools_for_script(mcp_client_tools(c)));
+	return o;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static void mcp_hub_on_ready(void *self, const struct err *err)
+{
+	struct server *v = self;
+	struct action *a = v->opening;
+	struct call *c = v->call;
+	v->opening = NULL;
+	v->call = NULL;
+	if (err) {
+		if (c)
+			call_fail(c, "backend", NULL, NULL, v->box_action, "MCP server '%s': %s",
+				  v->name, err->text);
+		if (a) {
+			struct err why = *err;
+			err_wrap(&why, "MCP server '%s'", v->name);
+			action_set_tag(a, NULL);
+			action_fail(a, &why);
+		}
+		if (v->box_action)
+			gate_cancel(v->hub->super->gate, v->box_action, "cancel",
+				    "the MCP server cannot be used");
+		else
+			server_free(v);
+		return;
+	}
+	if (c)
+		call_answer(c, opened_value(v));
+	if (a) {
+		json_t *body = json_object();
+		json_put(body, "result", opened_value(v));
+		action_set_tag(a, NULL);
+		action_ended(a, END_OK, body);
+	}
+}
+
+static void mcp_hub_on_gone(void *self, const struct err *why)
+{
+	struct server *v = self;
+	mcp_hub_die(v);
+	free(v->why);
+	v->why = mem_strdup(why->text);
+	super_warn(v->hub->super, "the next call starts it again", "MCP server '%s' has gone: %s",
+		   v->name, why->text);
+	drop_conn(v);
+}
+
+static void mcp_hub_on_changed(void *self)
+{
+	struct server *v = self;
+	json_t *body = json_object();
+	CLEANUP(free_ptr)
+	char *text = mem_printf("MCP server '%s' has another list of tools now", v->name);
+	json_put_str(body, "level", "note");
+	json_put_str(body, "text", text);
+	v->changed++;
+	record_append_json(v->hub->super->record, EV_NOTE, v->hub->super->start_seq, 0, 0, 0, body);
+}
+
+/* What it says beside the protocol goes to the action that waits for it, first to the one that
+ * opens it. */
+static void mcp_hub_on_log(void *self, const char *bytes, size_t len)
+{
+	struct server *v = self;
+	struct action *a = v->opening;
+	for (struct tool_call *t = v->hub->calls; t && !a; t = t->next)
+		if (t->server == v)
+			a = t->action;
+	if (a && !action_flooded(a))
+		action_output(a, STREAM_ERR, bytes, len);
+}
+
+static const struct mcp_conn_ops conn_ops = { .ready = mcp_hub_on_ready,
+					      .gone = mcp_hub_on_gone,
+					      .changed = mcp_hub_on_changed,
+					      .log = mcp_hub_on_log };
+
+/* "text", or {"$secret":NAME,"prefix"} with its value. */
+static void mcp_hub_put_value(const struct super *s, struct buf *out, const json_t *v)
+{
+	const char *name = json_str(v, "$secret", NULL);
+	CLEANUP(buf_release) struct buf plain = BUF_INIT;
+	size_t len = 0;
+	const char *value = name ? vault_value(s->vault, name, &len) : NULL;
+	if (value) {
+		buf_puts(out, json_str(v, "prefix", ""));
+		buf_append(out, value, len);
+	} else if (json_get_bytes(v, &plain)) {
+		buf_append(out, plain.data, plain.len);
+	}
+}
+
+static void mcp_hub_put_pairs(const struct super *s, struct strv *out, const json_t *pairs,
+			      const char *between)
+{
+	const char *key;
+	json_t *v;
+	json_object_foreach((json_t *)(uintptr_t)pairs, key, v)
+	{
+		struct buf b = BUF_INIT;
+		buf_printf(&b, "%s%s", key, between);
+		mcp_hub_put_value(s, &b, v);
+		strv_push_bytes(out, buf_cstr(&b), b.len);
+		explicit_bzero(b.data, b.len);
+		buf_release(&b);
+	}
+}
+
+static struct server *server_new(struct mcp_hub *h, const char *name)
+{
+	struct server *v = NEW(struct server);
+	*v = (struct server){ .next = h->servers, .hub = h, .name = mem_strdup(name) };
+	h->servers = v;
+	h->nr++;
+	return v;
+}
+
+static void start_open(void *self, struct action *a)
+{
+	struct mcp_hub *h = self;
+	const struct action_spec *spec = action_spec(a);
+	struct strv env = STRV_INIT, headers = STRV_INIT;
+	struct err err = ERR_INIT;
+	const char *url = json_str(spec->args, "url", NULL);
+	struct server *v = server_new(h, json_str(spec->args, "name", "server"));
+	mcp_hub_put_pairs(h->super, &env, json_object_get(spec->args, "env"), "=");
+	mcp_env(&env);
+	mcp_hub_put_pairs(h->super, &headers, json_object_get(spec->args, "headers"), ": ");
+	int rc = url && !h->http ? http_new(&h->http, h->super->loop, NULL, &err) : 0;
+	const struct mcp_conn_spec how = {
+		.argv = url ? NULL : &spec->argv,
+		.env = &env,
+		.cwd = json_str(spec->args, "cwd", NULL),
+		.url = url,
+		.headers = &headers,
+		.http = h->http,
+		.open_us = spec->timeout_us,
+	};
+	v->id = action_id(a);
+	v->opening = a;
+	action_set_tag(a, v);
+	if (rc == 0)
+		rc = mcp_conn_open(&v->conn, h->super->loop, &how, &conn_ops, v, &err);
+	for (size_t i = 0; i < env.nr; i++)
+		explicit_bzero(env.item[i], strlen(env.item[i]));
+	for (size_t i = 0; i < headers.nr; i++)
+		explicit_bzero(headers.item[i], strlen(headers.item[i]));
+	strv_release(&env);
+	strv_release(&headers);
+	if (rc < 0) {
+		action_set_tag(a, NULL);
+		server_free(v);
+		action_fail(a, &err);
+	}
+}
+
+static enum action_end end_for(const char *how)
+{
+	return !strcmp(how, "kill") ? END_KILLED : END_CANCELLED;
+}
+
+static void mcp_hub_cancel_open(void *self, struct action *a, const char *how)
+{
+	struct server *v = action_tag(a);
+	(void)self;
+	if (!v)
+		return;
+	action_set_tag(a, NULL);
+	server_free(v);
+	action_ended(a, end_for(how), NULL);
+}
+
+static void open_done(struct call *c, const struct action_result *res)
+{
+	if (res->end == END_FAILED) {
+		const char *why = res->why ? res->why : json_str(res->body, "why", "failed");
+		call_fail(c, "backend", NULL, NULL, res->id, "%s", why);
+		return;
+	}
+	if (!call_outcome(c, res))
+		return;
+	json_t *v = json_copy(json_object_get(res->body, "result"));
+	json_put_int(v, "event", (int64_t)res->id);
+	call_answer(c, v);
+}
+
+/* --- a server in a box ------------------------------------------------------------------------ */
+
+static void write_box(void *self)
+{
+	struct server *v = self;
+	struct err err = ERR_INIT;
+	v->writing = false;
+	if (!v->out.len || v->dead)
+		return;
+	if (boxes_stdin(v->hub->super->boxes, v->box_action, v->out.data, v->out.len, false,
+			&err) == 0) {
+		buf_reset(&v->out);
+		return;
+	}
+	loop_timer_set(v->timer, WRITE_AGAIN_MS, 0); /* it does not run yet */
+}
+
+static void to_box(void *self, const void *bytes, size_t len)
+{
+	struct server *v = self;
+	struct super *s = v->hub->super;
+	json_t *body = json_object();
+	json_put_bytes(body, "data", bytes, len);
+	json_put_flag(body, "eof", false);
+	uint64_t seq = record_append_json(s->record, EV_PROC_STDIN, v->box_action, 0, 0,
+					  v->box_action, body);
+	buf_append(&v->out, bytes, len);
+	if (!v->writing)
+		record_barrier(s->record, seq, write_box, v);
+	v->writing = true;
+}
+
+static void box_output(void *self, enum record_stream stream, const void *bytes, size_t len)
+{
+	struct server *v = self;
+	if (stream == STREAM_OUT && v->conn)
+		mcp_conn_feed(v->conn, bytes, len);
+}
+
+static void box_done(void *self, const struct action_result *res)
+{
+	struct server *v = self;
+	record_barrier_forget(v->hub->super->record, v);
+	mcp_hub_die(v);
+	v->over = true;
+	if (v->call && res->end == END_DENIED) {
+		struct call *c = v->call;
+		v->call = NULL;
+		call_outcome(c, res);
+	}
+	if (v->conn)
+		mcp_conn_ended(v->conn, res->why ? res->why : "its command in the box has ended");
+	if (v->closed)
+		server_free(v);
+}
+
+static void open_in_box(struct call *c, struct strv *argv)
+{
+	struct mcp_hub *h = hub_of(c->super);
+	uint64_t box;
+	const char *cwd;
+	if (!call_box(c, &box) || !call_bytes(c, "cwd", &cwd))
+		return;
+	struct server *v = server_new(h, json_str(c->args, "name", "server"));
+	struct action_spec spec = { .kind = ACT_EXEC,
+				    .box = box,
+				    .tool = "sg.mcp",
+				    .parallel = true,
+				    .may_write = true,
+				    .agent = c->agent,
+				    .cause = c->agent ? c->agent : c->super->start_seq,
+				    .said = c->said };
+	const struct action_client client = { .done = box_done, .output = box_output, .self = v };
+	CLEANUP(json_release) json_t *args = json_object();
+	json_put_flag(args, "spawn", true);
+	json_put_flag(args, "stdin", true);
+	spec.args = args;
+	spec.argv = *argv;
+	spec.cwd = cwd;
+	op_env(json_object_get(c->args, "env"), &spec.env);
+	v->box = true;
+	v->call = c;
+	v->timer = loop_timer_new(c->super->loop, write_box, v);
+	v->id = v->box_action =
+		gate_submit(c->super->gate, &spec, boxes_effector(c->super->boxes, box), &client);
+	strv_release(&spec.env);
+	const struct mcp_conn_spec how = { .write = to_box,
+					   .open_us = json_int(c->args, "timeout_us", 0) };
+	struct err err = ERR_INIT;
+	if (mcp_conn_open(&v->conn, c->super->loop, &how, &conn_ops, v, &err) < 0)
+		mcp_hub_on_ready(v, &err);
+}
+
+/* --- ops -------------------------------------------------------------------------------------- */
+
+void op_mcp_find(struct call *c)
+{
+	struct err err = ERR_INIT;
+	json_t *server = mcp_known_find(json_str(c->args, "name", ""), &err);
+	if (server)
+		call_answer(c, server);
+	else
+		call_fail_err(c, &err);
+}
+
+void op_mcp_open(struct call *c)
+{
+	struct mcp_hub *h = hub_of(c->super);
+	const char *name = json_str(c->args, "name", ""), *url = json_str(c->args, "url", NULL);
+	struct strv argv = STRV_INIT;
+	bool in_box = !strcmp(json_str(c->args, "where", "host"), "box");
+	json_get_argv(json_object_get(c->args, "command"), &argv);
+	if (!mcp_name_ok(name) || (argv.nr > 0) == (url != NULL) || (in_box && url)) {
+		call_fail(
+			c, "script", NULL, NULL, 0,
+			"an MCP server needs a name, and either a command or, on the host, a url");
+	} else if (h->nr >= SERVERS_MAX) {
+		call_fail(c, "limit", NULL, NULL, 0, "%d MCP servers are open already",
+			  SERVERS_MAX);
+	} else if (in_box && c->secrets.nr) {
+		call_fail(c, "script", NULL, NULL, 0,
+			  "a server in a box gets no secret: run it with where = \"host\"");
+	} else if (in_box) {
+		open_in_box(c, &argv);
+	} else {
+		CLEANUP(free_ptr) char *tool = mem_printf("mcp:%s", name);
+		struct action_spec spec = { .kind = ACT_MCP,
+					    .leaves_box = true,
+					    .parallel = true,
+					    .args = c->args,
+					    .argv = argv,
+					    .timeout_us = json_int(c->args, "timeout_us", 0) };
+		c->tool = tool;
+		call_action(c, &spec, &h->open, open_done);
+		c->tool = NULL;
+	}
+	strv_release(&argv);
+}
+
+static void call_free_tool(struct tool_call *t)
+{
+	for (struct tool_call **at = &t->hub->calls; *at; at = &(*at)->next)
+		if (*at == t) {
+			*at = t->next;
+			break;
+		}
+	free(t);
+}
+
+static void mcp_hub_tool_done(void *self, const json_t *result, const struct err *err)
+{
+	struct tool_call *t = self;
+	struct action *a = t->action;
+	struct server *v = t->server;
+	action_set_tag(a, NULL);
+	if (!result) {
+		struct err why = *err;
+		err_wrap(&why, "MCP server '%s'", v->name);
+		call_free_tool(t);
+		if (err->code == ERR_TIMEOUT) {
+			json_t *body = json_object();
+			json_put_str(body, "why", why.text);
+			action_ended(a, END_TIMEOUT, body);
+		} else if (err->code ==
+			   /* it is certain that nothing was done: the script may ask once more */
+			   ERR_NOENT) {
+			json_t *body = json_object();
+			json_put_str(body, "why", why.text);
+			json_put_flag(body, "not_begun", true);
+			action_ended(a, END_FAILED, body);
+		} else {
+			action_fail(a, &why);
+		}
+		return;
+	}
+	call_free_tool(t);
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	json_t *body = json_object();
+	if (json_get_bytes(json_object_get(result, "text"), &text) && text.len)
+		action_output(a, STREAM_OUT, text.data, text.len);
+	json_put(body, "result", json_incref((json_t *)(uintptr_t)result));
+	action_ended(a, END_OK, body);
+}
+
+static void tool_progress(void *self, int64_t done, int64_t total, const char *text)
+{
+	struct tool_call *t = self;
+	CLEANUP(buf_release) struct buf line = BUF_INIT;
+	if (t->lines++ >= PROGRESS_LINES || action_flooded(t->action))
+		return;
+	buf_printf(&line, "progress %lld", (long long)done);
+	if (total)
+		buf_printf(&line, " of %lld", (long long)total);
+	buf_printf(&line, "%s%.200s\n", *text ? ": " : "", text);
+	action_output(t->action, STREAM_ERR, line.data, line.len);
+}
+
+static void start_call(void *self, struct action *a)
+{
+	static const struct mcp_call_ops ops = { .done = mcp_hub_tool_done,
+						 .progress = tool_progress };
+	struct mcp_hub *h = self;
+	const struct action_spec *spec = action_spec(a);
+	struct server *v = server_of(h, (uint64_t)json_int(spec->args, "server", 0));
+	if (!v || v->dead || !v->conn) {
+		struct err err = ERR_INIT;
+		err_set(&err, ERR_CLOSED, "the MCP server has gone%s%.200s",
+			v && v->why ? ": " : "", v && v->why ? v->why : "");
+		action_fail(a, &err);
+		return;
+	}
+	struct tool_call *t = NEW(struct tool_call);
+	*t = (struct tool_call){ .next = h->calls, .hub = h, .action = a, .server = v };
+	h->calls = t;
+	action_set_tag(a, t);
+	t->call = mcp_client_call(mcp_conn_client(v->conn), json_str(spec->args, "name", ""),
+				  json_object_get(spec->args, "args"), spec->timeout_us, &ops, t);
+}
+
+static void cancel_call(void *self, struct action *a, const char *how)
+{
+	struct tool_call *t = action_tag(a);
+	(void)self;
+	if (!t)
+		return;
+	action_set_tag(a, NULL);
+	if (t->server->conn)
+		mcp_client_cancel(mcp_conn_client(t->server->conn), t->call, "cancelled");
+	call_free_tool(t);
+	action_ended(a, end_for(how), NULL);
+}
+
+static void mcp_hub_call_done(struct call *c, const struct action_result *res)
+{
+	if (res->end == END_FAILED) {
+		const char *why = res->why ? res->why : json_str(res->body, "why", "failed");
+		struct server *v =
+			server_of(hub_of(c->super), (uint64_t)json_int(c->args, "server", 0));
+		bool not_begun = json_flag(res->body, "not_begun", false);
+		call_fail(c, not_begun || !v || v->dead ? "backend" : "io", NULL, NULL,
+			  not_begun ? 0 : res->id, "%s", why);
+		return;
+	}
+	if (!call_outcome(c, res))
+		return;
+	json_t *v = json_copy(json_object_get(res->body, "result"));
+	json_put_int(v, "event", (int64_t)res->id);
+	call_answer(c, v);
+}
+
+void op_mcp_call(struct call *c)
+{
+	struct mcp_hub *h = hub_of(c->super);
+	const struct server *v = server_of(h, (uint64_t)json_int(c->args, "server", 0));
+	if ((!v || v->dead) && !answer_cache_knows(resume_recorded(c->super->resume), c)) {
+		call_fail(c, "backend", NULL, NULL, 0,
+			  "the MCP server%s%s is not there (any more)%s%s", v ? " " : "",
+			  v ? v->name : "", v && v->why ? ": " : "", v && v->why ? v->why : "");
+		return;
+	}
+	CLEANUP(free_ptr)
+	char *tool = mem_printf("mcp:%s:%s", v ? v->name : "", json_str(c->args, "name", ""));
+	struct action_spec spec = { .kind = ACT_MCP,
+				    .leaves_box = !v || !v->box,
+				    .parallel = true,
+				    .args = c->args,
+				    .timeout_us = json_int(c->args, "timeout_us", 0) };
+	c->tool = tool; /* the rules go by this name */
+	call_action(c, &spec, &h->call, mcp_hub_call_done);
+	c->tool = NULL;
+}
+
+void op_mcp_tools(struct call *c)
+{
+	const struct server *v =
+		server_of(hub_of(c->super), (uint64_t)json_int(c->args, "server", 0));
+	if (!v || v->dead || !v->conn) {
+		call_fail(c, "backend", NULL, NULL, 0, "the MCP server is not there (any more)");
+		return;
+	}
+	json_t *o = json_object();
+	json_put(o, "tools", tools_for_script(mcp_client_tools(mcp_conn_client(v->conn))));
+	json_put_int(o, "changed", (int64_t)v->changed);
+	call_answer(c, o);
+}
+
+void op_mcp_close(struct call *c)
+{
+	struct server *v = server_of(hub_of(c->super), (uint64_t)json_int(c->args, "server", 0));
+	if (v) {
+		struct err err = ERR_INIT;
+		err_set(&err, ERR_CANCELLED, "the MCP server '%s' was closed", v->name);
+		mcp_hub_die(v);
+		v->closed = true;
+		if (v->conn)
+			mcp_client_lost(mcp_conn_client(v->conn), &err); /* its open calls end */
+		if (v->box_action && !v->over)
+			gate_cancel(c->super->gate, v->box_action, "cancel",
+				    "closed by the script");
+		drop_conn(v);
+		if (!v->box_action || v->over)
+			server_free(v);
+	}
+	call_answer(c, NULL);
+}

@@ -1,0 +1,568 @@
+#include "phrase/describe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "query/aim.h"
+#include "record/read/ended.h"
+
+/* Appends a value that is bytes (text or {"b64"}), at most @max of them. */
+static bool describe_put_bytes(const json_t *v, size_t max, struct buf *out)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (!v || !json_get_bytes(v, &b))
+		return false;
+	buf_append(out, b.data, b.len < max ? b.len : max);
+	if (b.len > max)
+		buf_puts(out, "...");
+	return true;
+}
+
+enum { TEXT_MAX = 300 };
+
+static bool put_key(const json_t *body, const char *key, const char *before, struct buf *out)
+{
+	const json_t *v = json_object_get(body, key);
+	if (!v || json_is_null(v) || (json_is_string(v) && !json_string_length(v)))
+		return false;
+	size_t len = out->len;
+	buf_puts(out, before);
+	if (json_is_integer(v)) {
+		buf_printf(out, "%lld", (long long)json_integer_value(v));
+		return true;
+	}
+	if (describe_put_bytes(v, TEXT_MAX, out))
+		return true;
+	out->len = len;
+	return false;
+}
+
+static bool describe_plain(const char *s, size_t len)
+{
+	static const char fine[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%^";
+	for (size_t i = 0; i < len; i++)
+		if (!strchr(fine, s[i]) || !s[i])
+			return false;
+	return len > 0;
+}
+
+void describe_argv(const json_t *argv, struct buf *out)
+{
+	CLEANUP(strv_release) struct strv v = STRV_INIT;
+	if (!json_get_argv(argv, &v))
+		return;
+	for (size_t i = 0; i < v.nr; i++) {
+		if (i)
+			buf_putc(out, ' ');
+		if (describe_plain(v.item[i], v.len[i])) {
+			buf_append(out, v.item[i], v.len[i]);
+			continue;
+		}
+		buf_putc(out, '\'');
+		for (size_t j = 0; j < v.len[i]; j++)
+			if (v.item[i][j] == '\'')
+				buf_puts(out, "'\\''");
+			else
+				buf_putc(out, v.item[i][j]);
+		buf_putc(out, '\'');
+	}
+}
+
+void describe_action(const json_t *body, struct buf *out)
+{
+	if (put_key(body, "cmd", "", out))
+		return;
+	const json_t *argv = json_object_get(body, "argv");
+	if (json_array_size(argv)) {
+		describe_argv(argv, out);
+		return;
+	}
+	if (put_key(body, "path", "", out))
+		return;
+	if (!strcmp(json_str(body, "kind", ""), "fetch")) {
+		const json_t *args = json_object_get(body, "args");
+		if (put_key(args, "query", "search ", out))
+			return;
+		buf_printf(out, "%s ", json_str(args, "method", "GET"));
+		put_key(args, "url", "", out);
+		return;
+	}
+	if (put_key(body, "host", "", out)) {
+		put_key(body, "port", ":", out);
+		return;
+	}
+	if (!action_aim(body, out) && !put_key(body, "tool", "", out))
+		put_key(body, "kind", "", out);
+}
+
+static void describe_span(const json_t *body, const char *key, const char *before, struct buf *out)
+{
+	if (!json_is_integer(json_object_get(body, key)))
+		return;
+	buf_puts(out, before);
+	clock_span(json_int(body, key, 0), out);
+}
+
+static void describe_who(const json_t *body, struct buf *out)
+{
+	const json_t *w = json_object_get(body, "who");
+	if (json_is_object(w) && !put_key(w, "name", " by ", out))
+		put_key(w, "uid", " by uid ", out);
+	else if (!json_is_object(w))
+		put_key(body, "by", " by ", out);
+}
+
+/* "what #53 did is taken back: 2 changes". */
+static void describe_put_back(const json_t *b, struct buf *out)
+{
+	const char *how = json_str(b, "how", "");
+	int64_t of = json_int(b, "of", 0), takes = json_int(b, "takes", 0),
+		ops = json_int(b, "ops", 0);
+	if (!strcmp(how, "promote"))
+		buf_printf(out, "what preview #%lld changed is taken over",
+			   (long long)json_int(b, "to", 0));
+	else if (of)
+		buf_printf(out, "what #%lld did to the files is taken %s", (long long)of,
+			   !strcmp(how, "redo") ? "over" : "back");
+	else if (takes)
+		buf_printf(out, "#%lld is undone", (long long)takes);
+	else
+		buf_printf(out, "files are as they were at #%lld", (long long)json_int(b, "to", 0));
+	if (!put_key(b, "why", ": not done: ", out))
+		buf_printf(out, ": %lld change%s", (long long)ops, ops == 1 ? "" : "s");
+}
+
+static void describe_judged(const json_t *body, struct buf *out)
+{
+	const json_t *rule = json_array_get(json_object_get(body, "rules"), 0);
+	buf_puts(out, json_str(body, "verdict", "judged"));
+	if (!rule || !put_key(rule, "name", " by ", out))
+		buf_puts(out, " by default");
+	if (rule)
+		put_key(rule, "why", ": ", out);
+	put_key(body, "risk", ", risk ", out);
+}
+
+static void describe_list(const json_t *words, const char *before, struct buf *out)
+{
+	for (size_t i = 0; i < json_array_size(words); i++) {
+		buf_puts(out, i ? ", " : before);
+		describe_put_bytes(json_array_get(words, i), TEXT_MAX, out);
+	}
+}
+
+static void describe_ended(const json_t *body, struct buf *out)
+{
+	const char *end = json_str(body, "end", "ended");
+	bool good = !strcmp(end, "ok"), permitted = good && json_flag(body, "permitted", false);
+	buf_puts(out, permitted ? "allowed" : good ? "done" : end);
+	if (good) {
+		put_key(body, "code", ": exit ", out);
+		put_key(body, "signal", ": signal ", out);
+		put_key(body, "stopped", ": stopped with signal ", out);
+	}
+	put_key(body, "rule", " by ", out);
+	put_key(body, "why", ": ", out);
+	if (!permitted)
+		describe_span(body, "dur_us", " in ", out);
+}
+
+static void describe_money(int64_t uusd, struct buf *out)
+{
+	buf_printf(out, "$%lld.%04lld", (long long)(uusd / 1000000),
+		   (long long)(uusd % 1000000 / 100));
+}
+
+/* What a rented box has cost. */
+static void describe_rent(const json_t *cost, struct buf *out)
+{
+	if (json_int(cost, "open_us", 0) <= 0)
+		return;
+	buf_puts(out, ", cost ");
+	if (json_object_get(cost, "uusd"))
+		describe_money(json_int(cost, "uusd", 0), out);
+	else
+		buf_puts(out, "$?");
+}
+
+static void describe_reply(const json_t *body, struct buf *out)
+{
+	const json_t *calls = json_object_get(body, "calls"),
+		     *usage = json_object_get(body, "usage");
+	buf_puts(out, "model answers");
+	put_key(body, "text", ": ", out);
+	if (json_array_size(calls))
+		buf_printf(out, " [%zu calls]", json_array_size(calls));
+	if (json_is_object(usage))
+		buf_printf(out, " (%lld + %lld tokens", (long long)json_int(usage, "in", 0),
+			   (long long)json_int(usage, "out", 0));
+	if (json_is_object(usage) && json_flag(body, "cost_unknown", false)) {
+		buf_puts(out, ", $?");
+	} else if (json_is_object(usage) && json_int(body, "cost_uusd", 0)) {
+		buf_puts(out, ", ");
+		describe_money(json_int(body, "cost_uusd", 0), out);
+	}
+	if (json_is_object(usage))
+		buf_putc(out, ')');
+}
+
+static void describe_requested(const json_t *body, struct buf *out)
+{
+	const char *kind = json_str(body, "kind", "action");
+	CLEANUP(buf_release) struct buf what = BUF_INIT;
+	describe_action(body, &what);
+	buf_puts(out, kind);
+	if (what.len && strcmp(buf_cstr(&what), kind) != 0) {
+		buf_puts(out, ": ");
+		buf_append(out, what.data, what.len);
+	}
+}
+
+/* Of a connection that is no single command's: what ran in its box. */
+static void ran_then(const json_t *args, struct buf *out)
+{
+	size_t i;
+	json_t *id;
+	json_array_foreach(json_object_get(args, "by"), i, id)
+		buf_printf(out, "%s #%lld", i ? "," : " while", (long long)json_integer_value(id));
+	if (json_flag(args, "left", false))
+		buf_puts(out, i ? " and what was left running" : " from what was left running");
+	else if (i)
+		buf_puts(out, " ran");
+}
+
+static void describe_output(const json_t *body, struct buf *out)
+{
+	static const char *const names[] = { "output",		"stdout",	 "stderr",
+					     "terminal output", "model request", "model answer" };
+	int64_t stream = json_int(body, "stream", 0);
+	buf_printf(out, "%lld bytes of %s", (long long)json_int(body, "len", 0),
+		   names[stream > 0 && stream < (int64_t)ARRAY_LEN(names) ? stream : 0]);
+}
+
+/* Whatever it is: its scalar fields. */
+static void describe_generic(uint16_t kind, const json_t *body, struct buf *out)
+{
+	const char *name = event_kind_name(kind), *key;
+	json_t *v;
+	if (name)
+		buf_puts(out, name);
+	else
+		buf_printf(out, "kind-%u", kind);
+	json_object_foreach((json_t *)(uintptr_t)body, key, v)
+	{
+		if (out->len > TEXT_MAX)
+			break;
+		if (json_is_object(v) && !json_object_get(v, "b64"))
+			continue;
+		if (json_is_array(v)) {
+			if (json_array_size(v))
+				buf_printf(out, " %s=[%zu]", key, json_array_size(v));
+			continue;
+		}
+		if (json_is_boolean(v)) {
+			if (json_is_true(v))
+				buf_printf(out, " %s", key);
+			continue;
+		}
+		buf_printf(out, " %s=", key);
+		if (json_is_integer(v))
+			buf_printf(out, "%lld", (long long)json_integer_value(v));
+		else
+			describe_put_bytes(v, 80, out);
+	}
+}
+
+/* "ran /usr/bin/git push (process 12)". */
+static void describe_executed(const json_t *b, struct buf *out)
+{
+	CLEANUP(strv_release) struct strv argv = STRV_INIT;
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	(void)!json_get_bytes(json_object_get(b, "path"), &path);
+	if (!json_get_argv(json_object_get(b, "argv"), &argv) || !argv.nr)
+		buf_puts(out, path.len ? path.data : "something that could not be read");
+	else
+		describe_argv(json_object_get(b, "argv"), out);
+	if (argv.nr && strcmp(argv.item[0], buf_cstr(&path)) != 0 && path.len)
+		buf_printf(out, " as %s", path.data);
+	put_key(b, "pid", " (process ", out);
+	put_key(b, "parent", " of ", out);
+	buf_puts(out, ")");
+	put_key(b, "held", ", held as #", out);
+}
+
+static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
+{
+	switch (kind) {
+	case EV_SESSION_START:
+		buf_puts(out, "session");
+		put_key(b, "name", " ", out);
+		buf_puts(out, " begins");
+		put_key(b, "script", ": ", out);
+		break;
+	case EV_SESSION_END:
+		buf_printf(out, "session ends, %s",
+			   json_flag(b, "ok", false) ? "successful" : ended_word(b));
+		put_key(b, "why", ": ", out);
+		break;
+	case EV_AGENT_START:
+		put_key(b, "name", "agent ", out);
+		put_key(b, "model", " with ", out);
+		put_key(b, "task", ": ", out);
+		break;
+	case EV_AGENT_INSTRUCTIONS:
+		buf_printf(out, "project: %zu files for the agent, %zu left out",
+			   json_array_size(json_object_get(b, "files")),
+			   json_array_size(json_object_get(b, "left_out")));
+		break;
+	case EV_AGENT_SKILL:
+		put_key(b, "name", "skill ", out);
+		put_key(b, "path", ": ", out);
+		break;
+	case EV_CHECK_DONE:
+		put_key(b, "file", "check ", out);
+		buf_printf(out, ": %zu results, %lld failed",
+			   json_array_size(json_object_get(b, "results")),
+			   (long long)json_int(b, "failed", 0));
+		break;
+	case EV_AGENT_TURN:
+		put_key(b, "n", "turn ", out);
+		break;
+	case EV_AGENT_STATE:
+		put_key(b, "state", "now: ", out);
+		break;
+	case EV_AGENT_END:
+		put_key(b, "stop", "agent ends: ", out);
+		put_key(b, "why", ", ", out);
+		put_key(b, "text", ": ", out);
+		break;
+	case EV_AGENT_TOLD:
+		put_key(b, "what", "says of itself: ", out);
+		put_key(b, "say", ", ", out);
+		break;
+	case EV_AGENT_SAY:
+		buf_puts(out, "told");
+		describe_who(b, out);
+		put_key(b, "text", ": ", out);
+		break;
+	case EV_NOTE:
+		put_key(b, "level", "", out);
+		put_key(b, "text", ": ", out);
+		break;
+	case EV_ACTION_REQUESTED:
+		describe_requested(b, out);
+		if (json_int(b, "within", 0))
+			buf_printf(out, " within #%lld", (long long)json_int(b, "within", 0));
+		else if (!strcmp(json_str(b, "kind", ""), "connect"))
+			ran_then(json_object_get(b, "args"), out);
+		/* a person's own */
+		if (json_is_object(json_object_get(json_object_get(b, "args"), "who")))
+			describe_who(json_object_get(b, "args"), out);
+		break;
+	case EV_ACTION_JUDGED:
+		describe_judged(b, out);
+		break;
+	case EV_ACTION_HELD:
+		describe_list(json_object_get(b, "reasons"), "HELD: ", out);
+		put_key(b, "rule", " by ", out);
+		put_key(b, "why", ": ", out);
+		break;
+	case EV_ACTION_DECIDED:
+		put_key(b, "decision", "", out);
+		describe_who(b, out);
+		if (json_int(b, "with", 0))
+			buf_printf(out, ", together with #%lld", (long long)json_int(b, "with", 0));
+		put_key(b, "message", ": ", out);
+		put_key(b, "rule", ", with a new rule ", out);
+		put_key(b, "note", ", note: ", out);
+		break;
+	case EV_CONTROL_HOST:
+		buf_puts(out, json_int(b, "of", 0) ? "ended on the host"
+						   : "a person's own command on the host");
+		describe_who(b, out);
+		put_key(b, "cmd", ": ", out);
+		if (json_int(b, "of", 0))
+			buf_printf(out, ", exit %lld", (long long)json_int(b, "status", 0));
+		break;
+	case EV_CONTROL_SHARE:
+		put_key(b, "group", "shared with group ", out);
+		put_key(b, "role", ", to ", out);
+		break;
+	case EV_ACTION_LATER:
+		buf_puts(out, "left held");
+		describe_who(b, out);
+		put_key(b, "note", ", note: ", out);
+		put_key(b, "message", ", note: ", out);
+		break;
+	case EV_POLICY_ADDED:
+		buf_puts(out, "a rule is added");
+		describe_who(b, out);
+		put_key(b, "text", ": ", out);
+		put_key(b, "file", " in ", out);
+		break;
+	case EV_ACTION_STARTED:
+		buf_puts(out, "started");
+		if (json_flag(b, "edited", false)) {
+			buf_puts(out, " as edited: ");
+			describe_action(b, out);
+		}
+		break;
+	case EV_ACTION_ENDED:
+		describe_ended(b, out);
+		break;
+	case EV_OUTPUT:
+		describe_output(b, out);
+		break;
+	case EV_MODEL_CALL:
+		put_key(b, "model", "asks ", out);
+		break;
+	case EV_PROXY_OPEN:
+		put_key(json_object_get(b, "proxy"), "name", "proxy ", out);
+		break;
+	case EV_PROXY_REFUSED:
+		put_key(b, "method", "refused: ", out);
+		put_key(b, "path", " ", out);
+		put_key(b, "why", ": ", out);
+		break;
+	case EV_PORT_CLOSED:
+		buf_printf(out, "a connection to port %d of the box %s",
+			   (int)json_int(b, "port", 0),
+			   json_flag(b, "turned_away", false) ? "was turned away" : "is over");
+		put_key(b, "why", ": ", out);
+		break;
+	case EV_PROXY_GATED:
+		buf_puts(out, "calls of the answer are kept from the agent; ");
+		buf_puts(out, strcmp(json_str(b, "then", ""), "end") ? "the model is asked again"
+								     : "the turn ends");
+		break;
+	case EV_MODEL_REPLY:
+		describe_reply(b, out);
+		break;
+	case EV_ASK:
+		put_key(b, "text", "asks: ", out);
+		describe_list(json_object_get(b, "choices"), " - ", out);
+		break;
+	case EV_BOX_OPEN:
+		put_key(b, "name", "box ", out);
+		put_key(b, "driver", " of ", out);
+		break;
+	case EV_BOX_READY:
+		put_key(b, "profile", "box ready, ", out);
+		break;
+	case EV_BOX_CLOSED:
+		buf_puts(out, "box closed");
+		describe_rent(json_object_get(b, "cost"), out);
+		put_key(b, "why", ": ", out);
+		break;
+	case EV_PROC_EXEC:
+		buf_puts(out, "ran ");
+		describe_executed(b, out);
+		break;
+	case EV_PROC_CONNECT:
+		buf_puts(out, "connects to ");
+		if (!put_key(b, "address", "", out))
+			put_key(b, "path", "", out);
+		put_key(b, "port", " port ", out);
+		put_key(b, "pid", " (process ", out);
+		buf_puts(out, ")");
+		break;
+	case EV_PROC_GAP:
+		put_key(b, "execs", "", out);
+		put_key(b, "connects", " more programs and ", out);
+		buf_puts(out, " more connections were not told");
+		break;
+	case EV_SNAPSHOT_TAKEN:
+		put_key(b, "n", "snapshot ", out);
+		put_key(b, "changed", ": changed ", out);
+		put_key(b, "why", " after ", out);
+		break;
+	case EV_ROLLBACK_DONE:
+		describe_put_back(b, out);
+		break;
+	case EV_PREVIEW_STARTED:
+		put_key(b, "how", "dry run started, ", out);
+		describe_who(b, out);
+		break;
+	case EV_PREVIEW_ENDED:
+		buf_puts(out, "dry run: ");
+		describe_preview(b, out);
+		break;
+	case EV_REDO_STARTED:
+		buf_puts(out, "repeat of ");
+		put_key(json_object_get(b, "origin"), "session", "", out);
+		put_key(json_object_get(b, "origin"), "action", "#", out);
+		buf_puts(out, ": ");
+		describe_action(b, out);
+		describe_who(b, out);
+		break;
+	case EV_REDO_ENDED:
+		put_key(json_object_get(b, "origin"), "action", "redo of #", out);
+		buf_puts(out, *json_str(b, "why", "")	    ? ": not compared"
+			      : json_flag(b, "same", false) ? ": the same"
+							    : ": differs");
+		put_key(b, "why", ", ", out);
+		break;
+	case EV_CONTROL_COMMAND:
+		describe_list(json_object_get(b, "words"), "command ", out);
+		describe_who(b, out);
+		break;
+	default:
+		/* an open set: kinds of newer versions and those that need no words of their own */
+		describe_generic(kind, b, out);
+		break;
+	}
+}
+
+void describe_event(const struct event *ev, struct buf *out)
+{
+	struct err err = ERR_INIT;
+	const char *name = event_kind_name(ev->kind);
+	if (ev->action)
+		buf_printf(out, "#%llu ", (unsigned long long)ev->action);
+	CLEANUP(json_release)
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
+	if (!body) {
+		buf_printf(out, "%s %s", name ? name : "event",
+			   ev->body ? "<unreadable>" : "<redacted>");
+		return;
+	}
+	size_t len = out->len;
+	by_kind(ev->kind, body, out);
+	if (out->len == len) /* the fields that it should have are not there */
+		describe_generic(ev->kind, body, out);
+}
+
+const char *agent_name(struct agent_names *n, struct session *s, uint64_t id)
+{
+	if (!id)
+		return "";
+	for (size_t i = 0; i < n->nr; i++)
+		if (n->item[i].id == id)
+			return n->item[i].name;
+	struct arena arena = ARENA_INIT;
+	struct event ev;
+	struct err err = ERR_INIT;
+	json_t *body = NULL;
+	if (session_event(s, id, &ev, &arena, &err) == 0 && ev.body)
+		body = json_parse(ev.body, ev.len, "event", &err);
+	const char *name = json_str(body, "name", NULL);
+	GROW(n->item, n->nr, n->cap);
+	n->item[n->nr].id = id;
+	n->item[n->nr].name =
+		name ? mem_strdup(name) : mem_printf("agent#%llu", (unsigned long long)id);
+	json_decref(body);
+	arena_release(&arena);
+	return n->item[n->nr++].name;
+}
+
+void agent_names_release(struct agent_names *n)
+{
+	for (size_t i = 0; i < n->nr; i++)
+		free(n->item[i].name);
+	free(n->item);
+	*n = (struct agent_names){ 0 };
+}

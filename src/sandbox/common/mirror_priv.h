@@ -1,0 +1,64 @@
+/* Inside of the mirror (mirror.h): mirror.c talks to the other side, mirror_diff.c knows what has
+ * changed there. Nothing in mirror_diff.c waits or touches a file but the one for contents. */
+#ifndef SANDBOX_COMMON_MIRROR_PRIV_H
+#define SANDBOX_COMMON_MIRROR_PRIV_H
+
+#include "base/beneath.h"
+#include "wire/manifest.h"
+
+/* A manifest, read. */
+struct listing {
+	struct buf bytes, digest;    /* digest: 8 bytes, or empty: not known */
+	struct manifest_entry *item; /* borrow from bytes */
+	size_t nr, cap;
+};
+NODISCARD int listing_read(struct listing *l, struct err *err); /* of its bytes */
+void listing_release(struct listing *l);
+/* @far becomes @now where @paths (and what is below them) are concerned, and keeps what it knew
+ * elsewhere. */
+void listing_adopt(struct listing *far, struct listing *now, const struct strv *paths);
+
+/* What leads from one manifest to the next. */
+struct mirror_news {
+	int contents; /* memfd: what the files are to hold; owned */
+	uint64_t contents_len;
+	struct want {
+		struct manifest_entry *e; /* of the new listing: takes the stamp of what was read */
+		uint64_t size, off, got;  /* size: as it was listed */
+		bool begun, whole, gone;
+	} * want;
+	size_t nr_want, cap_want;
+	const struct manifest_entry **removed; /* topmost only, of the old one */
+	size_t nr_removed, cap_removed;
+	/* folders that their owner may not write into: for the time of the plan he may */
+	struct strv opened;
+	struct listing *now;
+	const struct manifest_entry **set; /* new or different, parents first */
+	size_t nr_set, cap_set;
+	struct buf plan;
+	size_t nr_ops;
+};
+void mirror_find(struct mirror_news *c, const struct listing *old, struct listing *now);
+/* Appends what to ask for from want @i on, about one piece; returns the first that is not asked
+ * for. */
+size_t mirror_ask(const struct mirror_news *c, size_t i, struct buf *in);
+NODISCARD int mirror_take(struct mirror_news *c, size_t i, size_t end, const struct buf *out,
+			  struct err *err);
+/* The same of what came unasked: of any files, in order. */
+NODISCARD int mirror_take_any(struct mirror_news *c, const char *bytes, size_t len,
+			      struct err *err);
+/* Of bytes that we have: those of the files in @puts that are wanted are asked about by their
+ * digests, in the order of @in, and where what is said of them (@out) is the same, they are taken.
+ * Anything else is left to be fetched. */
+struct mirror_put {
+	char *path;
+	struct buf bytes;
+};
+void mirror_ask_sums(struct mirror_news *c, const struct mirror_put *puts, size_t nr,
+		     struct buf *in);
+void mirror_take_sums(struct mirror_news *c, struct mirror_put *puts, size_t nr,
+		      const struct buf *out);
+void mirror_plan(struct mirror_news *c);
+void mirror_release(struct mirror_news *c);
+
+#endif

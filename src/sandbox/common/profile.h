@@ -1,0 +1,23 @@
+/* Which of the three profiles a box has, the limits that fill in for those not given, and, in
+ * words, what is missing against "enforced". The profile stands on every screen, so the words are
+ * for people. */
+#ifndef SANDBOX_COMMON_PROFILE_H
+#define SANDBOX_COMMON_PROFILE_H
+
+#include "base/json.h"
+#include "sandbox/driver.h"
+#include "sandbox/common/launcher_client.h"
+
+enum profile { PROFILE_ENFORCED, PROFILE_BEST_EFFORT, PROFILE_REDUCED };
+
+const char *profile_name(enum profile p);
+/* With namespaces: enforced if memory and processes are bounded by cgroup and landlock is there. */
+enum profile profile_of(const struct launcher_info *info, int landlock_abi);
+/* Array of sentences, empty for enforced. Returns owned. */
+json_t *profile_lacks(enum profile p, const struct launcher_info *info, int landlock_abi);
+/* Defaults where @l has 0: memory min(8 GiB, 3/4 of the machine), 512 processes, files of 8 GiB. */
+void profile_limits(struct box_limits *l);
+/* What becomes rlimits of each command: memory only where no cgroup bounds it. */
+struct box_limits profile_rlimits(enum profile p, const struct box_limits *l);
+
+#endif

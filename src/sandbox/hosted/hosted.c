@@ -1,0 +1,542 @@
+#include "sandbox/hosted/hosted.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "sandbox/hosted/hosted_priv.h"
+
+static struct remote *hosted_of(struct box *b)
+{
+	return CONTAINER_OF(b, struct remote, b);
+}
+
+json_t *hosted_args(const struct remote *r)
+{
+	json_t *args = json_array();
+	json_array_append_new(args, r->box ? json_deep_copy(r->box) : json_object());
+	return args;
+}
+
+struct remote_op *hosted_ask(struct remote *r, const char *fn, json_t *args,
+			     const struct remote_heard *h, void *to)
+{
+	return r->of->port.begin(r->of->port.self, fn, args, r->options, r->b.id, h, to);
+}
+
+/* --- files: each verb is a text or, for what is large, some --- */
+
+/* Of what goes over as it is: so much at once, as a plugin's little memory has it several times;
+ * what becomes another file between two pieces is read again so often. */
+enum { READ_AT_ONCE = 2 << 20, WHOLE_MAX = 4 << 20, READ_ANEW = 3 };
+
+struct file {
+	struct remote *remote;
+	box_done_fn *done;
+	void *self;
+	enum { FILE_READ, FILE_WRITE, FILE_PART, FILE_STAT, FILE_LIST, FILE_KILL } what;
+	char *path, id[16];
+	size_t max, from; /* read: so much at most; asked for from here on, a piece at once */
+	int mode;
+	bool packed;	      /* data is what gzip has made of it */
+	struct buf data;      /* read or to be written */
+	size_t part, sent;    /* it goes in parts of so much; so many of them have gone */
+	char *seen;	      /* read: what the last piece said of the file */
+	bool another;	      /* which was another one by then */
+	unsigned anew;	      /* it has been read again so often */
+	json_t *stat, *stats; /* of the file; of the entries of a folder */
+	struct err err;
+};
+
+static void file_end(struct file *f, json_t *result, const struct err *err)
+{
+	f->done(f->self, result, err);
+	json_decref(result);
+	json_decref(f->stat);
+	json_decref(f->stats);
+	buf_release(&f->data);
+	free(f->path);
+	free(f->seen);
+	free(f);
+}
+
+static void hosted_part_of(const struct file *f, size_t *from, size_t *len)
+{
+	*from = f->sent * f->part;
+	*len = f->data.len - *from < f->part ? f->data.len - *from : f->part;
+}
+
+/* A provider that tells everything at the end is asked for a piece at a time: its answer is in
+ * memory some times. */
+static size_t hosted_piece_of(const struct file *f)
+{
+	const struct remote_port *p = &f->remote->of->port;
+	size_t left = f->max - f->from;
+	return p->poll_s(p->self) && left > READ_AT_ONCE ? READ_AT_ONCE : left;
+}
+
+static void hosted_make(void *self, struct buf *text)
+{
+	struct file *f = self;
+	size_t from, len;
+	switch (f->what) {
+	case FILE_READ:
+		f->from = f->data.len; /* asked again: what has come stays */
+		shell_protocol_read(text, f->path, f->from, hosted_piece_of(f));
+		break;
+	case FILE_PART:
+		hosted_part_of(f, &from, &len);
+		shell_protocol_part(text, f->remote->base, f->id, (unsigned)f->sent,
+				    f->data.data + from, len);
+		break;
+	case FILE_WRITE:
+		shell_protocol_write(text, f->remote->base, f->id, (unsigned)f->sent, f->packed,
+				     f->path, f->mode);
+		break;
+	case FILE_STAT:
+		shell_protocol_stat(text, f->path);
+		break;
+	case FILE_LIST:
+		shell_protocol_list(text, f->path);
+		break;
+	case FILE_KILL:
+		shell_protocol_kill_all(text, f->remote->base);
+		break;
+	}
+	json_decref(f->stats);
+	f->stats = json_array();
+}
+
+/* Is it another file by now, or with other contents? One that has only grown is not. Both are texts
+ * of @s. */
+static bool is_another(const char *was, const char *is)
+{
+	long long size, before;
+	unsigned long long inode, old;
+	char when[64] = "", then[64] = "";
+	bool known = sscanf(was, "%*x %lld %llu %63[^\n]", &before, &old, then) >= 2 &&
+		     sscanf(is, "%*x %lld %llu %63[^\n]", &size, &inode, when) >= 2;
+	return known &&
+	       (inode != old || size < before || (size == before && strcmp(when, then) != 0));
+}
+
+static void hosted_see(struct file *f, const char *text)
+{
+	f->another |= f->seen && is_another(f->seen, text);
+	free(f->seen);
+	f->seen = mem_strdup(text);
+}
+
+static bool hosted_line(void *self, char kind, const char *text, size_t len)
+{
+	struct file *f = self;
+	switch (kind) {
+	case 's':
+		if (f->what == FILE_LIST) {
+			json_array_append_new(f->stats, shell_protocol_stat_of(text));
+		} else {
+			json_decref(f->stat);
+			f->stat = shell_protocol_stat_of(text);
+			if (f->what == FILE_READ)
+				hosted_see(f, text);
+		}
+		return false;
+	case 'd':
+		if (f->another)
+			return false;
+		base64_parse(text, len, &f->data);
+		return false;
+	case 'n':
+		err_set(&f->err, ERR_NOENT, "'%s': No such file or directory", f->path);
+		return true;
+	case '!':
+		err_set(&f->err,
+			strstr(text, "ermission") ? ERR_DENIED
+			: strstr(text, "space")	  ? ERR_FULL
+						  : ERR_INVALID,
+			"'%s': %s", f->path, text);
+		return true;
+	default:
+		return kind == '.';
+	}
+}
+
+/* The names stand in the order of what is said about them. */
+static json_t *hosted_entries(struct file *f)
+{
+	json_t *list = json_array(), *result = json_object();
+	const char *p = buf_cstr(&f->data), *end = p + f->data.len;
+	for (size_t i = 0; p < end && i < json_array_size(f->stats); i++) {
+		json_t *e = json_deep_copy(json_array_get(f->stats, i));
+		json_put(e, "name", json_bytes_z(p));
+		json_array_append_new(list, e);
+		p += strlen(p) + 1;
+	}
+	json_put(result, "entries", list);
+	return result;
+}
+
+static void hosted_end(void *self, const struct err *err);
+
+static const struct script_how hosted_how = { .make = hosted_make,
+					      .line = hosted_line,
+					      .end = hosted_end };
+
+static void hosted_end(void *self, const struct err *err)
+{
+	struct file *f = self;
+	if (!err && f->err.code)
+		err = &f->err;
+	if (err) {
+		struct err copy = *err;
+		file_end(f, NULL, &copy);
+		return;
+	}
+	if (f->another && ++f->anew <= READ_ANEW) {
+		f->another = false;
+		buf_reset(&f->data);
+		script_begin(f->remote, &hosted_how, f);
+		return;
+	}
+	if (f->another) {
+		struct err changes = ERR_INIT;
+		err_set(&changes, ERR_BUSY, "'%s': it changes while it is read", f->path);
+		file_end(f, NULL, &changes);
+		return;
+	}
+	if (f->what == FILE_READ && f->data.len < f->max &&
+	    f->data.len - f->from >= hosted_piece_of(f)) {
+		script_begin(f->remote, &hosted_how, f);
+		return;
+	}
+	if (f->what == FILE_PART) {
+		f->sent++;
+		if (f->sent * f->part >= f->data.len)
+			f->what = FILE_WRITE;
+		script_begin(f->remote, &hosted_how, f);
+		return;
+	}
+	if (f->what == FILE_WRITE) {
+		__atomic_add_fetch(&f->remote->changes, 1, __ATOMIC_RELEASE);
+		mirror_stirred(f->remote->mirror, 0);
+		if (strncmp(f->path, REMOTE_WORKSPACE "/", sizeof(REMOTE_WORKSPACE)) == 0)
+			mirror_put(f->remote->mirror, f->path + sizeof(REMOTE_WORKSPACE), &f->data);
+	}
+	json_t *result = f->what == FILE_LIST ? hosted_entries(f)
+			 : f->stat	      ? json_incref(f->stat)
+					      : json_object();
+	if (f->what == FILE_READ)
+		json_put_bytes(result, "data", buf_cstr(&f->data), f->data.len);
+	file_end(f, result, NULL);
+}
+
+/* What is large goes over as it is, if the provider takes files. */
+static void send_part(struct file *f);
+
+static void on_sent(void *self, const json_t *value, const struct err *err)
+{
+	struct file *f = self;
+	struct remote *r = f->remote;
+	struct err copy = err ? *err : ERR_INIT;
+	(void)value;
+	if (!err && ++f->sent * f->part < f->data.len) {
+		send_part(f);
+		return;
+	}
+	f->what = FILE_WRITE;
+	if (!err)
+		script_begin(r, &hosted_how, f);
+	if (--r->busy == 0)
+		hosted_quiet(r);
+	if (err)
+		file_end(f, NULL, &copy);
+}
+
+static void send_part(struct file *f)
+{
+	static const struct remote_heard heard = { .done = on_sent };
+	json_t *args = hosted_args(f->remote);
+	CLEANUP(free_ptr) char *to = mem_printf("%s/%s.%zu", f->remote->base, f->id, f->sent);
+	size_t from, len;
+	hosted_part_of(f, &from, &len);
+	json_array_append_new(args, json_string(to));
+	json_array_append_new(args, json_bytes(f->data.data + from, len));
+	hosted_ask(f->remote, "write", args, &heard, f);
+}
+
+/* The box is not put to sleep before all of it is there. */
+static void send_whole(struct file *f)
+{
+	f->part = WHOLE_MAX;
+	f->remote->busy++;
+	hosted_awake(f->remote);
+	send_part(f);
+}
+
+static struct file *file_new(struct box *b, const char *path, box_done_fn *done, void *self)
+{
+	struct file *f = NEW(struct file);
+	*f = (struct file){ .remote = hosted_of(b), .done = done, .self = self };
+	f->path = *path == '/' ? mem_strdup(path) : mem_printf("%s/%s", REMOTE_WORKSPACE, path);
+	snprintf(f->id, sizeof(f->id), "f%u", ++f->remote->ids);
+	return f;
+}
+
+static void hosted_box_read(struct box *b, const char *path, size_t max, box_done_fn *done,
+			    void *self)
+{
+	struct file *f = file_new(b, path, done, self);
+	f->what = FILE_READ;
+	f->max = max;
+	script_begin(f->remote, &hosted_how, f);
+}
+
+static void hosted_put_file(struct box *b, const char *path, const void *data, size_t len,
+			    bool packed, int mode, box_done_fn *done, void *self)
+{
+	struct file *f = file_new(b, path, done, self);
+	f->what = FILE_PART;
+	f->mode = mode;
+	f->packed = packed;
+	f->part = WRAP_TEXT_MAX / 2;
+	buf_append(&f->data, data, len);
+	if (len > WRAP_TEXT_MAX / 2 && f->remote->state == AWAKE &&
+	    f->remote->of->port.has(f->remote->of->port.self, "write"))
+		send_whole(f);
+	else
+		script_begin(f->remote, &hosted_how, f);
+}
+
+static void hosted_box_write(struct box *b, const char *path, const void *data, size_t len,
+			     int mode, box_done_fn *done, void *self)
+{
+	hosted_put_file(b, path, data, len, false, mode, done, self);
+}
+
+void hosted_put_packed(struct remote *r, const char *path, const void *gz, size_t len, int mode,
+		       box_done_fn *done, void *self)
+{
+	hosted_put_file(&r->b, path, gz, len, true, mode, done, self);
+}
+
+static void hosted_box_list(struct box *b, const char *path, box_done_fn *done, void *self)
+{
+	struct file *f = file_new(b, path, done, self);
+	f->what = FILE_LIST;
+	script_begin(f->remote, &hosted_how, f);
+}
+
+static void hosted_box_stat(struct box *b, const char *path, box_done_fn *done, void *self)
+{
+	struct file *f = file_new(b, path, done, self);
+	f->what = FILE_STAT;
+	script_begin(f->remote, &hosted_how, f);
+}
+
+static void hosted_nobody(void *self, json_t *result, const struct err *err)
+{
+	(void)self;
+	(void)result;
+	(void)err;
+}
+
+static void hosted_box_kill(struct box *b)
+{
+	struct file *f = file_new(b, "/", hosted_nobody, NULL);
+	f->what = FILE_KILL;
+	script_begin(f->remote, &hosted_how, f);
+}
+
+/* --- what nobody rents out --- */
+
+struct refusal {
+	box_done_fn *done;
+	void *self;
+	struct err err;
+	json_t *result;
+};
+
+static void hosted_say(void *self)
+{
+	struct refusal *r = self;
+	r->done(r->self, r->result, r->result ? NULL : &r->err);
+	json_decref(r->result);
+	free(r);
+}
+
+static struct refusal *hosted_later(struct box *b, box_done_fn *done, void *self)
+{
+	struct refusal *r = NEW(struct refusal);
+	*r = (struct refusal){ .done = done, .self = self };
+	loop_defer(hosted_of(b)->loop, hosted_say, r);
+	return r;
+}
+
+static void hosted_box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
+{
+	err_set(&hosted_later(b, done, self)->err, ERR_UNSUPPORTED, "a box of %s cannot be %s",
+		b->driver->name, frozen ? "frozen" : "thawed");
+}
+
+static void hosted_box_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
+{
+	err_set(&hosted_later(b, done, self)->err, ERR_UNSUPPORTED,
+		"port %u: nothing here can listen inside a box of %s", port, b->driver->name);
+}
+
+/* --- ways in: the provider says at what address --- */
+
+struct dial {
+	struct remote *remote;
+	uint16_t port;
+	box_done_fn *done;
+	void *self;
+};
+
+static void dial_end(struct dial *d, int fd, const struct err *err)
+{
+	CLEANUP(json_release) json_t *result = fd < 0 ? NULL : json_object();
+	if (result)
+		json_put_int(result, "fd", fd);
+	d->done(d->self, result, result ? NULL : err);
+	free(d);
+}
+
+static void on_address(void *self, const json_t *address, const struct err *err)
+{
+	struct dial *d = self;
+	const struct remote_port *p = &d->remote->of->port;
+	struct err why = ERR_INIT;
+	if (err)
+		why = *err;
+	dial_end(d, err ? -1 : p->reach(p->self, address, d->remote->b.id, &why), &why);
+}
+
+static void ask_address(struct dial *d)
+{
+	static const struct remote_heard heard = { .done = on_address };
+	json_t *args = hosted_args(d->remote);
+	json_array_append_new(args, json_integer(d->port));
+	hosted_ask(d->remote, "address", args, &heard, d);
+}
+
+static void say_wake(void *self, struct buf *text)
+{
+	(void)self;
+	buf_puts(text, "echo '@.'\n");
+}
+
+static bool is_awake(void *self, char kind, const char *text, size_t len)
+{
+	(void)self;
+	(void)text;
+	(void)len;
+	return kind == '.';
+}
+
+static void has_woken(void *self, const struct err *err)
+{
+	if (err)
+		dial_end(self, -1, err);
+	else
+		ask_address(self);
+}
+
+static const struct script_how hosted_wakes = { .make = say_wake,
+						.line = is_awake,
+						.end = has_woken };
+
+static void hosted_box_dial(struct box *b, uint16_t port, box_done_fn *done, void *self)
+{
+	struct remote *r = hosted_of(b);
+	if (r->dead) {
+		hosted_later(b, done, self)->err = r->why;
+	} else if (!r->of->port.has(r->of->port.self, "address")) {
+		err_set(&hosted_later(b, done, self)->err, ERR_UNSUPPORTED,
+			"port %u: %s has no way in to a port of a box", port, b->driver->name);
+	} else {
+		struct dial *d = NEW(struct dial);
+		*d = (struct dial){ .remote = r, .port = port, .done = done, .self = self };
+		if (r->state == AWAKE)
+			ask_address(d);
+		else
+			script_begin(r, &hosted_wakes, d);
+	}
+}
+
+static void hosted_box_stats(struct box *b, box_done_fn *done, void *self)
+{
+	struct refusal *r = hosted_later(b, done, self);
+	struct remote *remote = hosted_of(b);
+	if (remote->dead)
+		r->err = remote->why;
+	else
+		r->result = hosted_cost(remote);
+}
+
+static json_t *box_cost(struct box *b)
+{
+	return hosted_cost(hosted_of(b));
+}
+
+/* --- the driver --- */
+
+static void hosted_box_oom(struct box *b, box_done_fn *done, void *self)
+{
+	const struct remote *r = CONTAINER_OF(b, struct remote, b);
+	CLEANUP(json_release) json_t *count = json_object();
+	int64_t n = hosted_oom_count(&r->oom);
+	if (n >= 0)
+		json_put_int(count, "oom", n);
+	done(self, count, NULL);
+}
+
+static const struct driver hosted_verbs = {
+	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_SHELL | CAP_OFFLINE |
+		CAP_DIAL_HTTP,
+	.close = hosted_close,
+	.run_prepare = hosted_run_prepare,
+	.run_go = hosted_run_go,
+	.run_stdin = hosted_run_stdin,
+	.run_stdin_queued = hosted_run_stdin_queued,
+	.run_signal = hosted_run_signal,
+	.run_resize = hosted_run_resize,
+	.run_pause = hosted_run_pause,
+	.run_turn = hosted_run_turn,
+	.run_free = hosted_run_free,
+	.read = hosted_box_read,
+	.write = hosted_box_write,
+	.list = hosted_box_list,
+	.stat = hosted_box_stat,
+	.tree = &hosted_tree,
+	.kill = hosted_box_kill,
+	.freeze = hosted_box_freeze,
+	.listen = hosted_box_listen,
+	.dial = hosted_box_dial,
+	.stats = hosted_box_stats,
+	.oom = hosted_box_oom,
+	.cost = box_cost,
+};
+
+static struct box *open_as(const struct driver *d, struct loop *l, const struct box_opts *o,
+			   box_done_fn *done, void *self)
+{
+	return hosted_open((struct remote_provider *)(uintptr_t)d, l, o, done, self);
+}
+
+const struct driver *hosted_driver_new(const char *name, const char *file, const char *about,
+				       const struct remote_port *port)
+{
+	struct remote_provider *p = NEW(struct remote_provider);
+	p->name = mem_strdup(name);
+	p->about = mem_strdup(about);
+	p->port = *port;
+	p->d = hosted_verbs;
+	p->d.name = p->port.name = p->name;
+	p->d.about = p->about;
+	p->d.file = file ? mem_strdup(file) : NULL;
+	p->d.open_as = open_as;
+	return &p->d;
+}

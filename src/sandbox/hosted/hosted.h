@@ -1,0 +1,65 @@
+/* Boxes that somebody rents out: a driver whose verbs are questions to a provider (struct
+ * remote_port, which the app fills with a plugin in a Lua host and HTTP). The provider opens a box
+ * and runs text in its shell; all else is made here, from sandbox/shell_protocol.h: streams apart
+ * and exact, signals, input, files, terminals, going on after a broken connection. One request per
+ * command; one for each that is typed into a shell that stays, whose own goes on as long as it
+ * does. A shell is work while a command runs in it. Around one that has none its box may fall
+ * asleep: the shell goes on after that where the provider keeps memory, else it has ended, and says
+ * so.
+ *
+ * What is rented costs money until it is given back. So its tag is on disk before it is asked for,
+ * its id before it is used (hosted_book.h), it is opened with a time to live that we put off while
+ * we live, and what a dead supervisor left is looked for when the next box of that provider is
+ * opened.
+ *
+ * Options (box_opts.driver): image, build, snapshot, region, size, template, ttl (seconds), idle
+ * ("pause" or "close": asleep after idle_after seconds without work, woken by the next call),
+ * secrets {ENV: name in the provider's vault}; what a plugin alone understands. A plain credential
+ * in the environment is refused unless "env:NAME" is among box_opts.expose. */
+#ifndef SANDBOX_HOSTED_HOSTED_H
+#define SANDBOX_HOSTED_HOSTED_H
+
+#include "sandbox/driver.h"
+
+struct remote_op;
+
+/* What an op says. out: bytes of the box; keep: the box as it must be found again (borrowed). */
+struct remote_heard {
+	void (*out)(void *self, const void *bytes, size_t len);
+	void (*keep)(void *self, const json_t *box);
+	void (*say)(void *self, const char *line);
+	/* Once, never from inside begin; then the op is gone. @err: ERR_CLOSED the box is no more,
+	 * ERR_IO the connection broke, ERR_BUSY nothing was sent, ERR_CANCELLED unknown whether it
+	 * was done, ERR_FULL quota, ERR_DENIED the key, else the rest. @value borrowed. */
+	void (*done)(void *self, const json_t *value, const struct err *err);
+};
+
+struct remote_port {
+	const char *name;
+	/* Asks function @fn of the plugin; @args is an array, taken; @options may be NULL. The box
+	 * of the action is @box. */
+	struct remote_op *(*begin)(void *self, const char *fn, json_t *args, const json_t *options,
+				   uint64_t box, const struct remote_heard *heard, void *to);
+	void (*pause)(struct remote_op *op, bool paused); /* take no more of what it puts out */
+	/* nothing is called any more; NULL inside is fine */
+	void (*cancel)(struct remote_op **op);
+	/* known once an op was done; fn or field of the plugin */
+	bool (*has)(void *self, const char *fn);
+	/* not 0: exec tells what it puts out at its end only, and should last no longer */
+	int (*poll_s)(void *self);
+	/* What "address" has answered -> a connection to it that speaks HTTP, one request; -1 and
+	 * @err. */
+	int (*reach)(void *self, const json_t *address, uint64_t box, struct err *err);
+	void *self;
+};
+
+/* A driver of that name, and of that file of the user's own (else NULL); @port is copied. Lives
+ * until the program ends. */
+const struct driver *hosted_driver_new(const char *name, const char *file, const char *about,
+				       const struct remote_port *port);
+
+/* Drivers that are no row of drivers.c: driver_find asks here last. NULL: nobody. */
+typedef const struct driver *driver_finder(void *self, const char *name);
+void driver_more(driver_finder *find, void *self);
+
+#endif

@@ -1,0 +1,682 @@
+/* From an option table to an open box and back to nothing: the tag on disk, then the request, the
+ * id on disk, then its use; what a supervisor that has died left behind. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "sandbox/container/image.h"
+#include "sandbox/view/masks.h"
+#include "sandbox/common/profile.h"
+#include "sandbox/hosted/hosted_priv.h"
+
+enum {
+	MOST_TRIES = 4,
+	REFUSED_TRIES = 3,
+	FIRST_WAIT_MS = 400,
+	TTL_S = 900,
+	SKEW_S = 120,
+	DOCKERFILE_MAX = 1 << 20
+};
+
+static void ask_open(struct remote *r);
+
+/* --- costs --- */
+
+json_t *hosted_cost(const struct remote *r)
+{
+	json_t *o = json_object();
+	int64_t now = loop_now_us(r->loop), asleep = r->asleep_us, busy = r->busy_us;
+	if (r->state == ASLEEP)
+		asleep += now - r->asleep_since_us;
+	if (r->busy_since_us)
+		busy += now - r->busy_since_us;
+	int64_t open = r->opened_us ? now - r->opened_us : 0;
+	json_put_int(o, "open_us", open);
+	json_put_int(o, "asleep_us", asleep);
+	json_put_int(o, "exec_us", busy);
+	if (r->uusd_hour >= 0) {
+		json_put_int(o, "uusd_hour", r->uusd_hour);
+		json_put_int(o, "uusd", (open - asleep) / 1000 * r->uusd_hour / 3600000);
+	}
+	return o;
+}
+
+/* --- the end --- */
+
+static void remote_free(struct remote *r)
+{
+	hosted_sleep_end(r);
+	hosted_tree_free(r);
+	script_cancel(&r->setup);
+	while (r->runs)
+		hosted_runs_drop(r);
+	while (r->scripts) {
+		struct script *s = r->scripts;
+		script_cancel(&s);
+	}
+	r->of->port.cancel(&r->op);
+	loop_timer_free(&r->again);
+	hosted_book_close(&r->book, false);
+	strv_release(&r->env);
+	json_decref(r->options);
+	json_decref(r->box);
+	json_decref(r->asked);
+	json_decref(r->rest);
+	buf_release(&r->finished);
+	free(r->setup_done);
+	free(r->name);
+	free(r->base);
+	free(r->owner);
+	free(r);
+}
+
+static void hosted_open_give_back(void *self);
+
+static json_t *tags_of(const struct remote *r)
+{
+	json_t *tags = json_object();
+	json_put_str(tags, "sandglass", r->owner);
+	json_put_str(tags, "sandglass-box", hosted_book_tag(r->book));
+	return tags;
+}
+
+static bool can_list(const struct remote *r)
+{
+	return r->of->port.has(r->of->port.self, "list");
+}
+
+static void on_rest_closed(void *self, const json_t *value, const struct err *err);
+
+static void close_rest(struct remote *r)
+{
+	static const struct remote_heard heard = { .done = on_rest_closed };
+	json_t *args = json_pack("[O]", json_array_get(r->rest, 0));
+	r->op = hosted_ask(r, "close", args, &heard, r);
+}
+
+static void given_back(struct remote *r, bool gone, const struct err *err);
+
+static void on_rest_closed(void *self, const json_t *value, const struct err *err)
+{
+	struct remote *r = self;
+	(void)value;
+	r->op = NULL;
+	if (err && err->code != ERR_CLOSED) {
+		given_back(r, false, err);
+		return;
+	}
+	json_array_remove(r->rest, 0);
+	if (json_array_size(r->rest))
+		close_rest(r);
+	else
+		given_back(r, true, NULL);
+}
+
+static void on_rest_listed(void *self, const json_t *list, const struct err *err)
+{
+	struct remote *r = self;
+	r->op = NULL;
+	r->rest = json_deep_copy(list);
+	if (!err && json_array_size(r->rest))
+		close_rest(r);
+	else
+		given_back(r, !err, err);
+}
+
+static void on_given_back(void *self, const json_t *value, const struct err *err)
+{
+	static const struct remote_heard rest = { .done = on_rest_listed };
+	struct remote *r = self;
+	(void)value;
+	r->op = NULL;
+	bool gone = !err || err->code == ERR_CLOSED;
+	/* one that is refused mostly stays so */
+	unsigned most = err && err->code == ERR_DENIED ? REFUSED_TRIES : MOST_TRIES;
+	if (!gone && ++r->tries <= most) {
+		if (!r->again)
+			r->again = loop_timer_new(r->loop, hosted_open_give_back, r);
+		loop_timer_set(r->again, (uint64_t)FIRST_WAIT_MS << (r->tries - 1), 0);
+		return;
+	}
+	if (gone && r->doubtful && can_list(r))
+		r->op = hosted_ask(r, "list", json_pack("[o]", tags_of(r)), &rest, r);
+	else
+		given_back(r, gone, err);
+}
+
+/* The end. @err: why it is not @gone. */
+static void given_back(struct remote *r, bool gone, const struct err *err)
+{
+	struct err why = ERR_INIT;
+	if (!gone)
+		err_set(&why, err->code,
+			"the box '%s' (%s) may still be there and cost: %s; 'sandglass sandbox exec --backend %s -- true' (any session there) "
+			"tries to give it back, 'sandglass prune --boxes' says whether it is still there",
+			r->name,
+			json_str(r->rest ? json_array_get(r->rest, 0) : r->box, "id",
+				 "another with its tag"),
+			err->text, r->of->name);
+	hosted_book_close(&r->book, gone);
+	CLEANUP(json_release) json_t *result = json_object();
+	json_put_flag(result, "empty", gone);
+	json_put(result, "cost", hosted_cost(r));
+	box_done_fn *done = r->closed ? take(&r->closed) : take(&r->opened);
+	if (done)
+		done(r->closed_self,
+		     r->why.code && !r->open ? NULL
+		     : gone		     ? result
+					     : NULL,
+		     r->why.code && !r->open ? &r->why
+		     : gone		     ? NULL
+					     : &why);
+	remote_free(r);
+}
+
+static void hosted_open_give_back(void *self)
+{
+	static const struct remote_heard heard = { .done = on_given_back };
+	struct remote *r = self;
+	r->op = hosted_ask(r, "close", hosted_args(r), &heard, r);
+}
+
+void hosted_close(struct box *b, box_done_fn *done, void *self)
+{
+	struct remote *r = CONTAINER_OF(b, struct remote, b);
+	r->closing = true;
+	r->closed = done;
+	r->closed_self = self;
+	r->tries = 0;
+	hosted_sleep_end(r);
+	hosted_tree_over(r);
+	hosted_open_give_back(r);
+}
+
+/* It could not be opened: what is there of it is given back, then the opener hears why. */
+static void hosted_open_fail(struct remote *r, const struct err *err)
+{
+	r->why = *err;
+	r->dead = true;
+	r->closed_self = r->opened_self;
+	r->tries = 0;
+	if (json_object_size(r->box)) {
+		hosted_open_give_back(r);
+		return;
+	}
+	if (r->doubtful) {
+		CLEANUP(free_ptr) char *said = mem_strdup(r->why.text);
+		err_set(&r->why, r->why.code,
+			"%s; a box may have been made all the same, and cost: the next one that is opened there gives it back",
+			said);
+	}
+	hosted_book_close(&r->book, !r->doubtful);
+	box_done_fn *done = take(&r->opened);
+	done(r->opened_self, NULL, &r->why);
+	remote_free(r);
+}
+
+static void hosted_open_fail_early(void *self)
+{
+	struct remote *r = self;
+	struct err why = r->why;
+	hosted_open_fail(r, &why);
+}
+
+/* --- it is there --- */
+
+static void hosted_open_say(void *self, const char *line)
+{
+	struct remote *r = self;
+	if (r->progress)
+		r->progress(r->progress_self, line, strlen(line));
+}
+
+/* Who signs or is signed there with a time (certificates, tokens of its commands) must know. */
+static void tell_skew(struct remote *r)
+{
+	CLEANUP(free_ptr)
+	char *line = mem_printf(
+		"the clock of box '%s' is %lld s %s this machine's: times of its files, certificates and tokens "
+		"are off there by as much",
+		r->name, llabs(r->skew_s), r->skew_s < 0 ? "behind" : "ahead of");
+	hosted_open_say(r, line);
+}
+
+static json_t *hosted_open_describe(struct remote *r)
+{
+	json_t *o = json_object();
+	int uid = 0;
+	sscanf(r->setup_done, "%d", &uid);
+	json_put_str(o, "profile", r->b.profile);
+	json_put_int(o, "uid", uid);
+	json_put_str(o, "workspace", REMOTE_WORKSPACE);
+	layers_describe(&r->layers, o);
+	json_put_str(o, "provider", r->of->name);
+	json_put_str(o, "id", json_str(r->box, "id", "?"));
+	json_put_str(o, "tag", hosted_book_tag(r->book));
+	json_put_int(o, "ttl_s", r->ttl_s);
+	if (r->uusd_hour >= 0)
+		json_put_int(o, "uusd_hour", r->uusd_hour);
+	static const char *const more[] = { "region", "url", "lacks" };
+	for (size_t i = 0; i < ARRAY_LEN(more); i++)
+		json_put(o, more[i], json_incref(json_object_get(r->box, more[i])));
+	if (r->skew_s > SKEW_S || r->skew_s < -SKEW_S) {
+		json_put_int(o, "clock_skew_s", r->skew_s);
+		tell_skew(r);
+	}
+	return o;
+}
+
+static void make_setup(void *self, struct buf *text)
+{
+	const struct remote *r = self;
+	shell_protocol_setup(text, r->base, REMOTE_WORKSPACE);
+}
+
+static bool setup_line(void *self, char kind, const char *text, size_t len)
+{
+	struct remote *r = self;
+	(void)len;
+	if (kind == 'i' && !r->setup_done) {
+		int uid;
+		long long at;
+		r->setup_done = mem_strdup(text);
+		if (sscanf(text, "%d %lld", &uid, &at) == 2)
+			r->skew_s = at - clock_wall_us() / 1000000;
+	}
+	if (kind == 't')
+		r->b.lacks |= CAP_PTY;
+	if (kind == 'z')
+		r->has_gzip = true;
+	if (kind == '!')
+		err_set(&r->why, ERR_UNSUPPORTED, "box '%s' of %s: %s", r->name, r->of->name, text);
+	return kind == '.' || kind == '!';
+}
+
+static void hosted_open_files_there(void *self);
+
+static void setup_end(void *self, const struct err *err)
+{
+	struct remote *r = self;
+	int uid;
+	long long at;
+	int used = 0;
+	r->setup = NULL;
+	if (err)
+		r->why = *err;
+	else if (!r->why.code &&
+		 (!r->setup_done || sscanf(r->setup_done, "%d %lld%n", &uid, &at, &used) < 2))
+		err_set(&r->why, ERR_PARSE, "box '%s' of %s does not say who it is: %s", r->name,
+			r->of->name, r->setup_done ? r->setup_done : "nothing");
+	else if (!r->why.code && r->setup_done[used])
+		err_set(&r->why, ERR_UNSUPPORTED,
+			"box '%s' of %s lacks programs that we need:%s (choose another image)",
+			r->name, r->of->name, r->setup_done + used);
+	if (r->why.code) {
+		struct err why = r->why;
+		r->dead = false;
+		hosted_open_fail(r, &why);
+		return;
+	}
+	hosted_tree_send(r, hosted_open_files_there);
+}
+
+static void hosted_open_files_there(void *self)
+{
+	struct remote *r = self;
+	if (r->why.code) {
+		struct err why = r->why;
+		hosted_open_fail(r, &why);
+		return;
+	}
+	CLEANUP(json_release) json_t *result = hosted_open_describe(r);
+	r->open = true;
+	hosted_alive_begin(r);
+	box_done_fn *done = take(&r->opened);
+	done(r->opened_self, result, NULL);
+}
+
+static const struct script_how setup_how = { .make = make_setup,
+					     .line = setup_line,
+					     .end = setup_end };
+
+/* --- asked for --- */
+
+static void on_keep(void *self, const json_t *box)
+{
+	struct remote *r = self;
+	json_decref(r->box);
+	r->box = json_deep_copy(box);
+	if (hosted_book_put(r->book, box, &r->why) < 0)
+		err_wrap(&r->why, "the id of the box cannot be kept");
+}
+
+static void hosted_open_stands(struct remote *r, const json_t *box)
+{
+	if (json_is_object(box))
+		on_keep(r, box);
+	if (r->why.code) {
+		struct err why = r->why;
+		hosted_open_fail(r, &why);
+		return;
+	}
+	r->opened_us = loop_now_us(r->loop);
+	r->uusd_hour = json_int(r->options, "uusd_hour", json_int(r->box, "uusd_hour", -1));
+	r->tries = 0;
+	r->setup = script_begin(r, &setup_how, r);
+}
+
+static void hosted_open_look_later(struct remote *r);
+
+/* An answer was lost: has it made the box? Another is not asked for before that is known. */
+static void hosted_open_on_listed(void *self, const json_t *list, const struct err *err)
+{
+	struct remote *r = self;
+	r->op = NULL;
+	const json_t *box = json_array_get(list, 0);
+	if (!err && json_is_object(box)) {
+		hosted_open_stands(r, box);
+	} else if (err && ++r->tries <= MOST_TRIES) {
+		hosted_open_look_later(r);
+	} else if (r->tries >= MOST_TRIES) {
+		r->doubtful &= err != NULL;
+		struct err why = r->last;
+		hosted_open_fail(r, &why);
+	} else {
+		ask_open(r);
+	}
+}
+
+static void look_again(void *self)
+{
+	static const struct remote_heard heard = { .done = hosted_open_on_listed };
+	struct remote *r = self;
+	if (can_list(r))
+		r->op = hosted_ask(r, "list", json_pack("[o]", tags_of(r)), &heard, r);
+	else
+		ask_open(r);
+}
+
+static void hosted_open_look_later(struct remote *r)
+{
+	if (!r->again)
+		r->again = loop_timer_new(r->loop, look_again, r);
+	loop_timer_set(r->again, (uint64_t)FIRST_WAIT_MS << (r->tries - 1), 0);
+}
+
+static void hosted_open_on_opened(void *self, const json_t *box, const struct err *err)
+{
+	struct remote *r = self;
+	r->op = NULL;
+	if (!err && !json_str(box, "id", NULL)) {
+		err_set(&r->why, ERR_PARSE, "%s has opened a box without an id", r->of->name);
+		err = &r->why;
+	}
+	if (!err) {
+		hosted_open_stands(r, box);
+		return;
+	}
+	/* ERR_BUSY: nothing was sent */
+	bool unknown = err->code == ERR_IO || err->code == ERR_CANCELLED;
+	bool again = unknown || err->code == ERR_BUSY || err->code == ERR_FULL;
+	r->doubtful |= unknown;
+	if (!again || json_object_size(r->box) ||
+	    (++r->tries >= MOST_TRIES && !(unknown && can_list(r)))) {
+		struct err why = *err;
+		hosted_open_fail(r, &why);
+		return;
+	}
+	hosted_open_say(r, err->text);
+	r->last = *err;
+	hosted_open_look_later(r);
+}
+
+static void ask_open(struct remote *r)
+{
+	static const struct remote_heard heard = { .keep = on_keep,
+						   .say = hosted_open_say,
+						   .done = hosted_open_on_opened };
+	r->op = hosted_ask(r, "open", json_pack("[O]", r->asked), &heard, r);
+}
+
+/* --- what others left --- */
+
+struct sweep {
+	struct remote_provider *of;
+	struct book_entry *entry;
+	char *owner;
+	json_t *list; /* boxes with our tag */
+	bool listed;
+};
+
+static void sweep_next(struct sweep *w);
+
+static void swept_one(void *self, const json_t *value, const struct err *err)
+{
+	struct sweep *w = self;
+	(void)value;
+	bool gone = !err || err->code == ERR_CLOSED;
+	if (w->entry) {
+		hosted_book_close(&w->entry, gone);
+		/* it is not tried again by us: another turn of this would find it first */
+		if (!gone) {
+			json_decref(w->list);
+			free(w->owner);
+			free(w);
+			return;
+		}
+	}
+	sweep_next(w);
+}
+
+static void sweep_close(struct sweep *w, const json_t *box)
+{
+	static const struct remote_heard heard = { .done = swept_one };
+	w->of->port.begin(w->of->port.self, "close", json_pack("[O]", box), NULL, 0, &heard, w);
+}
+
+static void swept_list(void *self, const json_t *list, const struct err *err)
+{
+	struct sweep *w = self;
+	w->listed = true;
+	w->list = err ? NULL : json_deep_copy(list);
+	sweep_next(w);
+}
+
+static bool is_ours_and_dead(const struct sweep *w, const json_t *box)
+{
+	const char *tag = json_str(box, "tag", NULL);
+	return tag && !hosted_book_lives(w->of->name, tag);
+}
+
+static void sweep_next(struct sweep *w)
+{
+	static const struct remote_heard heard = { .done = swept_list };
+	while ((w->entry = hosted_book_orphan(w->of->name))) {
+		CLEANUP(json_release) json_t *box = hosted_book_box(w->entry);
+		if (box) {
+			sweep_close(w, box);
+			return;
+		}
+		hosted_book_close(&w->entry, true); /* its box, if there is one, has our tag */
+	}
+	if (!w->listed) {
+		CLEANUP(json_release) json_t *tags = json_object();
+		json_put_str(tags, "sandglass", w->owner);
+		w->of->port.begin(w->of->port.self, "list", json_pack("[O]", tags), NULL, 0, &heard,
+				  w);
+		return;
+	}
+	while (json_array_size(w->list)) {
+		CLEANUP(json_release) json_t *box = json_incref(json_array_get(w->list, 0));
+		json_array_remove(w->list, 0);
+		if (is_ours_and_dead(w, box)) {
+			sweep_close(w, box);
+			return;
+		}
+	}
+	json_decref(w->list);
+	free(w->owner);
+	free(w);
+}
+
+static void hosted_open_sweep(struct remote_provider *of, const char *owner)
+{
+	if (of->swept)
+		return;
+	of->swept = true;
+	struct sweep *w = NEW(struct sweep);
+	*w = (struct sweep){ .of = of, .owner = mem_strdup(owner) };
+	sweep_next(w);
+}
+
+/* --- options --- */
+
+/* A credential must not lie about in a machine of somebody else. */
+static int check_env(const struct box_opts *o, const char *word, struct err *err)
+{
+	size_t len = strcspn(word, "=");
+	CLEANUP(free_ptr) char *name = mem_strndup(word, len);
+	CLEANUP(free_ptr) char *exposed = mem_printf("env:%s", name);
+	static const char *const ends[] = { "KEY",	"TOKEN",  "SECRET",
+					    "PASSWORD", "PASSWD", "CREDENTIALS" };
+	const char *value = word[len] ? word + len + 1 : "";
+	bool suspect = masks_token_form(value, strlen(value)) || !strncmp(value, "<secret:", 8);
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		suspect |= len >= strlen(ends[i]) &&
+			   !strcasecmp(name + len - strlen(ends[i]), ends[i]) && *value;
+	for (size_t i = 0; i < o->nr_expose; i++)
+		suspect &= strcmp(o->expose[i], exposed) != 0 || !strncmp(value, "<secret:", 8);
+	if (!suspect)
+		return 0;
+	return err_set(
+		err, ERR_DENIED,
+		"'%s' looks like a credential, and this box is a machine of somebody else: keep it in the provider's "
+		"vault and name it (options = { secrets = { %s = \"its name there\" } }), or expose = { \"env:%s\" }",
+		name, name, name);
+}
+
+static json_t *env_object(const struct strv *env)
+{
+	json_t *o = json_object();
+	for (size_t i = 0; i < env->nr; i++) {
+		size_t len = strcspn(env->item[i], "=");
+		CLEANUP(free_ptr) char *name = mem_strndup(env->item[i], len);
+		json_put(o, name, json_bytes_z(env->item[i][len] ? env->item[i] + len + 1 : ""));
+	}
+	return o;
+}
+
+static json_t *limits_object(const struct box_limits *l)
+{
+	json_t *o = json_object();
+	json_put_int(o, "mem_bytes", l->mem_bytes);
+	json_put_int(o, "disk_bytes", l->disk_bytes);
+	json_put_int(o, "cpu_milli", l->cpu_milli);
+	return o;
+}
+
+static json_t *hosted_open_question(const struct remote *r, const struct box_opts *o)
+{
+	json_t *q = json_object(), *hosts = json_array();
+	static const char *const same[] = { "image", "snapshot", "region",
+					    "size",  "template", "secrets" };
+	for (size_t i = 0; i < ARRAY_LEN(same); i++)
+		json_put(q, same[i], json_incref(json_object_get(o->driver, same[i])));
+	for (size_t i = 0; i < o->nr_hosts; i++)
+		json_array_append_new(hosts, json_string(o->host[i]));
+	CLEANUP(free_ptr) char *name = mem_printf("sandglass-%s", hosted_book_tag(r->book));
+	json_put_str(q, "name", name);
+	json_put_str(q, "tag", hosted_book_tag(r->book));
+	json_put(q, "tags", tags_of(r));
+	json_put(q, "env", env_object(&r->env));
+	json_put(q, "hosts", hosts);
+	json_put(q, "limits", limits_object(&o->limits));
+	json_put_int(q, "ttl", r->ttl_s);
+	json_put(q, "options", json_incref(r->options));
+	return q;
+}
+
+/* A provider builds from the text of a Dockerfile. */
+static int ask_build(json_t *q, const struct box_opts *o, struct err *err)
+{
+	const json_t *build = json_object_get(o->driver, "build");
+	struct image image;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	if (!build)
+		return 0;
+	if (image_take(&image, o->driver, err) < 0)
+		return -1;
+	CLEANUP(free_ptr) char *path = path_join(image.dir, image.file);
+	int done = file_read(path, &text, DOCKERFILE_MAX, err);
+	if (done == 0) {
+		json_t *b = json_object();
+		json_put_bytes(b, "text", text.data, text.len);
+		json_put(b, "args", json_incref(json_object_get(build, "args")));
+		json_put(q, "build", b);
+	}
+	image_release(&image);
+	return done;
+}
+
+static int hosted_open_take_opts(struct remote *r, const struct box_opts *o, struct err *err)
+{
+	const char *idle = json_str(o->driver, "idle", NULL);
+	if (idle && strcmp(idle, "pause") != 0 && strcmp(idle, "close") != 0)
+		return err_set(err, ERR_SCRIPT, "idle must be \"pause\" or \"close\", not '%s'",
+			       idle);
+	r->ttl_s = json_int(o->driver, "ttl", TTL_S);
+	if (r->ttl_s < 30 || r->ttl_s > 86400)
+		return err_set(err, ERR_SCRIPT, "ttl must be from 30 to 86400 seconds, not %lld",
+			       (long long)r->ttl_s);
+	for (size_t i = 0; o->env && o->env[i]; i++) {
+		if (check_env(o, o->env[i], err) < 0)
+			return -1;
+		strv_push(&r->env, o->env[i]);
+	}
+	r->owner = hosted_book_owner(err);
+	if (!r->owner || hosted_book_open(&r->book, r->of->name, err) < 0)
+		return -1;
+	r->base = mem_printf("/tmp/.sandglass-%s", hosted_book_tag(r->book));
+	r->asked = hosted_open_question(r, o);
+	if (ask_build(r->asked, o, err) < 0)
+		return -1;
+	return hosted_tree_take(r, o, err);
+}
+
+static void hosted_open_files_made(void *self)
+{
+	struct remote *r = self;
+	if (r->why.code)
+		hosted_open_fail_early(r);
+	else
+		ask_open(r);
+}
+
+struct box *hosted_open(struct remote_provider *of, struct loop *l, const struct box_opts *o,
+			box_done_fn *done, void *self)
+{
+	struct remote *r = NEW(struct remote);
+	*r = (struct remote){ .of = of,
+			      .loop = l,
+			      .opened = done,
+			      .opened_self = self,
+			      .uusd_hour = -1,
+			      .name = mem_strdup(o->name ? o->name : "box"),
+			      .progress = o->progress,
+			      .progress_self = o->progress_self };
+	r->b = (struct box){ .driver = &of->d, .name = r->name, .profile = "remote" };
+	r->options = o->driver ? json_deep_copy(o->driver) : json_object();
+	json_object_del(r->options, "copy_of"); /* ours, not the provider's */
+	r->box = json_object();
+	if (hosted_open_take_opts(r, o, &r->why) < 0) {
+		loop_defer(l, hosted_open_fail_early, r);
+		return &r->b;
+	}
+	hosted_tree_fill(r, hosted_open_files_made);
+	hosted_open_sweep(of, r->owner);
+	return &r->b;
+}

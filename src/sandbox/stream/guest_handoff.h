@@ -1,0 +1,37 @@
+/* The first words with a far side that has a shell but not yet our guest program: says which folder
+ * it has made for the box, takes the program if it lacks it, and then becomes the guest's channel.
+ *
+ *   there:  SANDGLASS MACHINE have|want FOLDER PROGRAM\n    MACHINE as of uname -m; what comes
+ *           before that line is passed over
+ *   here:   want: the program, its size was told to the script
+ *   there:  the guest's greeting (wire/guest.h)
+ *
+ * The script is guest_handoff_script; what it is run by (ssh, an exec of Kubernetes) is the
+ * driver's. Loop thread only. */
+#ifndef SANDBOX_STREAM_GUEST_HANDOFF_H
+#define SANDBOX_STREAM_GUEST_HANDOFF_H
+
+#include "loop/loop.h"
+#include "base/buf.h"
+
+struct handover;
+
+struct handover_ops {
+	/* The channel is the guest's from here on: the callee's. @folder ROOT of
+	 * sandbox/stream/stream_backend.h, @tool: the program. */
+	void (*done)(void *self, int fd, const char *folder, const char *tool);
+	/* It did not come so far. @said: the last line that the other side printed, or "". */
+	void (*failed)(void *self, const struct err *err, const char *said);
+};
+
+/* Takes @fd (a stream socket). */
+struct handover *guest_handoff_new(struct loop *l, int fd, const struct handover_ops *ops,
+				   void *self);
+void guest_handoff_free(struct handover **h); /* no callbacks; NULL inside is fine */
+
+/* A script for sh as one line: @name is the box's, plain; @dir where to keep things, NULL: the
+ * cache folder there. Reads our guest program (for its size and hash). */
+NODISCARD int guest_handoff_script(const char *name, const char *dir, struct buf *out,
+				   struct err *err);
+
+#endif

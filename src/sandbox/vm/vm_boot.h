@@ -1,0 +1,28 @@
+/* What a virtual machine boots from: a kernel of this machine with its modules, an initial RAM file
+ * system put together by us (wire/machine.h), a disk for all that is written in it. The disk is the
+ * machine's alone and new each time. */
+#ifndef SANDBOX_VM_VM_BOOT_H
+#define SANDBOX_VM_VM_BOOT_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct vm_boot {
+	char *kernel, *modules; /* paths; NULL: vm_boot_find chooses */
+	char *image;		/* folder with a whole root; NULL: /usr of this machine */
+	char *disk;		/* path of the file to be made */
+	int64_t disk_bytes;
+	unsigned uid, gid; /* whose the disk is */
+	/* After vm_boot_make, owned; -1 before. They can be opened again by their numbers
+	 * (/proc/self/fd), the disk by its owner. */
+	int kernel_fd, initrd_fd, disk_fd;
+};
+
+void vm_boot_release(struct vm_boot *b);
+/* Finds the kernel (the one that runs, else the newest in /boot) and its modules, checks the image.
+ * Blocking, short. */
+NODISCARD int vm_boot_find(struct vm_boot *b, struct err *err);
+NODISCARD int vm_boot_make(struct vm_boot *b, struct err *err); /* worker */
+
+#endif

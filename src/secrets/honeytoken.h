@@ -1,0 +1,27 @@
+/* Honeytokens: credentials that look real, open nothing, are another one in each box and are
+ * planted where programs keep theirs. Nobody has a reason to carry them anywhere, so whoever does
+ * is found out: the recorder, which knows their values as it knows secrets, notes honeytoken.seen
+ * (record.h, record_honeytoken). No event holds a value, only its H; a file of the workspace into
+ * which a box copies one is kept as it is. A box that is opened again gets new ones. Loop thread
+ * only. */
+#ifndef SECRETS_HONEYTOKEN_H
+#define SECRETS_HONEYTOKEN_H
+
+#include "supervisor/core/super_priv.h"
+#include "sandbox/driver.h"
+
+struct honey;
+
+/* A script's option (true, or a list of names) becomes a list of names in @open. ERR_SCRIPT: no
+ * such name; ERR_UNSUPPORTED: boxes of @d have no home folder of their own. */
+NODISCARD int honeytoken_option(const struct driver *d, const json_t *value, json_t *open,
+				struct err *err);
+/* Makes those of @names for @box, which is about to be opened, and gives it those that are
+ * variables. Returns owned; NULL: none are wanted. */
+struct honey *honeytoken_new(struct super *s, uint64_t box, const json_t *names);
+/* The box is open: writes those that are files, notes honeytoken.planted. Takes @h; @done comes
+ * once, now or later, unless honeytoken_forget is called. */
+void honeytoken_plant(struct honey *h, struct box *b, void (*done)(struct super *s, uint64_t box));
+void honeytoken_forget(struct honey **h);
+
+#endif

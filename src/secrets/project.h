@@ -1,0 +1,45 @@
+/* What a project says to agents: AGENTS.md and CLAUDE.md at its root, and skills, that is folders
+ * with a SKILL.md below .agents/skills, .claude/skills and .sandglass/skills (name and description
+ * in its front matter, agentskills.io).
+ *
+ *  1. Files are read on the host, beneath the project's folder: a link that leads out of it,
+ *  whatever is no regular file,
+ *     more than PROJECT_TEXT_MAX bytes, and what is no UTF-8 text is left out, with the reason.
+ *  2. They count only as they were when the user trusted them (trust.h): a file that has changed,
+ *  or is new, is left out
+ *     until he has looked again. What is judged is what is used: the bytes are read once.
+ *  3. Two that hold the same text count once (CLAUDE.md is often a link to AGENTS.md).
+ * Any thread. */
+#ifndef SECRETS_PROJECT_H
+#define SECRETS_PROJECT_H
+
+#include "secrets/trust.h"
+#include "base/buf.h"
+
+enum { PROJECT_TEXT_MAX = 64 << 10, PROJECT_SKILLS_MAX = 64 };
+
+struct project_text {
+	char *path;	    /* below the project's folder */
+	char *full;	    /* the same on the host: what trust is kept by */
+	char *name, *about; /* of a skill; NULL: instructions */
+	char *why;	    /* it cannot be used whatever the trust, and why; else NULL */
+	struct buf text;
+	char hash[65]; /* SHA-256, hex */
+	enum trust_state trust;
+	uint32_t hidden; /* characters in it that cannot be seen */
+};
+
+struct project {
+	struct project_text *item;
+	size_t nr, cap;
+};
+
+/* Is there anything of that kind at all? Cheap; reads no file. */
+bool project_has_text(const char *dir);
+/* Everything that there is, instructions first. Release it also when it is empty. */
+void project_read(struct project *out, const char *dir);
+void project_release(struct project *p);
+/* Where the text of a skill begins, behind its front matter. */
+const char *skill_body(const struct project_text *t);
+
+#endif

@@ -1,0 +1,131 @@
+#include "sessions/merge_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "sandbox/workspace/state.h"
+
+enum { NAMED_PATHS = 10 };
+
+static bool text_path(const json_t *v, struct buf *out)
+{
+	return json_get_bytes(
+		json_is_object(v) && json_object_get(v, "path") ? json_object_get(v, "path") : v,
+		out);
+}
+
+static void text_targets(const json_t *body, const char *box, bool dry, struct buf *out)
+{
+	const json_t *list = json_object_get(body, "targets");
+	size_t several = 0, nr = 0;
+	for (size_t i = 0; i < json_array_size(list); i++)
+		several += json_int(json_array_get(list, i), "files", 0) > 0;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *t = json_array_get(list, i);
+		CLEANUP(buf_release) struct buf dir = BUF_INIT;
+		int64_t files = json_int(t, "files", 0),
+			same = json_int(json_object_get(t, "counts"), "identical", 0);
+		const char *ref = json_str(t, "ref", "");
+		if (!files && several)
+			continue;
+		json_get_bytes(json_object_get(t, *json_str(t, "patch", "") ? "patch" : "dir"),
+			       &dir);
+		buf_printf(out, "%s%s%s%s: %" PRId64 " change%s to ", nr++ ? "\n" : "",
+			   dry ? "would merge" : "merged", box ? " " : "", box ? box : "", files,
+			   files == 1 ? "" : "s");
+		buf_append(out, buf_cstr(&dir), dir.len);
+		if (*ref)
+			buf_printf(out, ", %s", ref);
+		if (same)
+			buf_printf(out, " (%" PRId64 " already there)", same);
+	}
+}
+
+static void text_list(const json_t *list, int64_t nr, bool whys, struct buf *out)
+{
+	int64_t named = 0;
+	for (size_t i = 0; i < json_array_size(list) && named < NAMED_PATHS; i++) {
+		CLEANUP(buf_release) struct buf path = BUF_INIT;
+		const json_t *v = json_array_get(list, i);
+		if (!text_path(v, &path) || ws_path_is_git(buf_cstr(&path), path.len))
+			continue;
+		buf_puts(out, named++ ? ", " : " ");
+		buf_append(out, buf_cstr(&path), path.len);
+		if (whys && *json_str(v, "why", ""))
+			buf_printf(out, " (%s)", json_str(v, "why", ""));
+	}
+	if (nr > named && named)
+		buf_printf(out, " and %" PRId64 " more", nr - named);
+}
+
+/* Files of git's own are in every sandbox in which git was used: they are not told one by one. */
+static int64_t text_without_git(const json_t *list, int64_t nr)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		CLEANUP(buf_release) struct buf path = BUF_INIT;
+		if (text_path(json_array_get(list, i), &path) &&
+		    ws_path_is_git(buf_cstr(&path), path.len))
+			nr--;
+	}
+	return nr;
+}
+
+static void text_rest(const json_t *body, struct buf *out)
+{
+	static const struct {
+		const char *name, *text, *todo;
+		bool whys;
+	} row[] = {
+		{ "left", "left out by your choice", "", false },
+		{ "ignored", "ignored by the repository",
+		  "; --ignored merges them while the sandbox is open", false },
+		{ "hash_only", "not in the recording, which has their hash only", "", false },
+		{ "refused", "not merged", "", true },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
+		const json_t *list = json_object_get(json_object_get(body, "paths"), row[i].name);
+		int64_t nr = text_without_git(
+			list, json_int(json_object_get(body, "counts"), row[i].name, 0));
+		if (nr <= 0)
+			continue;
+		buf_printf(out, "\n  %s:", row[i].text);
+		text_list(list, nr, row[i].whys, out);
+		buf_puts(out, row[i].todo);
+	}
+}
+
+static void text_notices(const json_t *body, struct buf *out)
+{
+	const json_t *list = json_object_get(body, "targets");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *t = json_array_get(list, i),
+			     *untracked = json_object_get(t, "untracked"),
+			     *since = json_object_get(t, "changed_since");
+		if (json_array_size(untracked)) {
+			buf_puts(out, "\n  untracked in your working tree:");
+			text_list(untracked, (int64_t)json_array_size(untracked), false, out);
+			buf_puts(out, "; move your copy away before you switch to the branch");
+		}
+		if (json_array_size(since)) {
+			buf_puts(
+				out,
+				"\n  changed by somebody else while they were merged, and left so:");
+			text_list(since, (int64_t)json_array_size(since), false, out);
+		}
+	}
+}
+
+void merge_text(const json_t *body, const char *box, bool dry, struct buf *out)
+{
+	text_targets(body, box, dry, out);
+	text_rest(body, out);
+	text_notices(body, out);
+}
+
+void merge_conflicts(const json_t *body, struct buf *out)
+{
+	const json_t *list = json_object_get(json_object_get(body, "paths"), "conflict");
+	int64_t nr = json_int(json_object_get(body, "counts"), "conflict", 0);
+	text_list(list, nr, true, out);
+}

@@ -1,0 +1,25 @@
+/* Removing for ever what should not have been recorded: the one place that turns what a person
+ * names into calls of record_redact; for a session that runs and for one that has ended. Loop
+ * thread only. */
+#ifndef SESSIONS_REDACT_REQUEST_H
+#define SESSIONS_REDACT_REQUEST_H
+
+#include "record/record.h"
+
+struct removal_wish {
+	uint64_t seq;	    /* the event; with @output the action whose output it is */
+	bool output;	    /* all recorded output of the action instead of the event's own body */
+	const char *object; /* hexadecimal name of a git object instead, or NULL */
+	const char *messages; /* every message to and from models that says this instead, or NULL */
+	const char *why;      /* must be said */
+	json_t *who;	      /* {"uid","name",..}; borrowed */
+};
+
+/* @done runs when nothing of it is left in the file, its index and its log; @removed: how many
+ * bodies. Never from inside the call. -1: nothing is removed (ERR_NOENT: the session has no such
+ * thing; ERR_USAGE). */
+typedef void removal_done_fn(void *self, size_t removed);
+NODISCARD int redact_request_begin(struct record *r, const struct removal_wish *w,
+				   removal_done_fn *done, void *self, struct err *err);
+
+#endif

@@ -1,0 +1,47 @@
+/* Which session is meant: files in the sessions folder, their ids, and what people type for them.
+ *
+ * A file is DATE-NAME-ID.glass and its session is s-ID. People type an id (s-7k2m9q, 7k2m9q), a
+ * unique beginning of one, a name, or a path; what is none of ours may be one that somebody shares
+ * with us (run --share). "#405" or "405" is an event of the session that is meant by default: the
+ * one that runs if there is exactly one, else the newest. */
+#ifndef SESSIONS_SESSIONS_H
+#define SESSIONS_SESSIONS_H
+
+#include "cli/lib/cmd.h"
+#include "record/read/session.h"
+
+struct session_file {
+	char *path, *id, *name;
+	char *shared_by; /* the name of who shares it with us; NULL: it is ours */
+	int64_t mtime_us;
+	int64_t size;
+};
+struct session_files {
+	struct session_file *item; /* newest first */
+	size_t nr, cap;
+	size_t others; /* files of the folder that end in .glass and are named otherwise */
+};
+#define SESSION_FILES_INIT ((struct session_files){ 0 })
+void session_files_release(struct session_files *f);
+/* Fills @out (empty). A folder that does not exist holds none. */
+NODISCARD int session_files_list(struct session_files *out, const char *dir, struct err *err);
+/* Adds those that others share with a group of ours and that run, at the end. */
+void session_files_shared(struct session_files *out);
+void session_files_sort(struct session_files *f); /* newest first, also the shared ones */
+/* Takes "DATE-NAME-ID.glass" apart; false if it is named otherwise. Out strings are owned. */
+bool session_file_name(const char *file, char **name_out, char **id_out);
+
+/* It has no end, and nobody writes it any more: `resume` goes on with it. */
+bool session_broken_off(struct session *s);
+
+/* The path of the session that @text means; NULL = by default. Returns owned through @path_out.
+ * ERR_NOENT, or ERR_USAGE when several are meant: the text names them. */
+NODISCARD int session_find(const char *dir, const char *text, char **path_out, struct err *err);
+/* "s-7k2m9q#405", "#405", "405", or a session alone (then *seq_out is 0). */
+NODISCARD int session_ref(const char *dir, const char *text, char **path_out, uint64_t *seq_out,
+			  struct err *err);
+/* Finds and opens. */
+NODISCARD int session_open_ref(struct cmd_ctx *ctx, const char *text, struct session **out,
+			       uint64_t *seq_out, struct err *err);
+
+#endif

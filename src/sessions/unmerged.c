@@ -1,0 +1,361 @@
+#include "sessions/unmerged.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "sandbox/workspace/merge.h"
+
+enum { CLOSING_TICKS = 1000, CLOSING_TICK_US = 3000 };
+
+static struct unmerged_box *unmerged_box_of(struct unmerged *u, uint64_t id)
+{
+	for (size_t i = 0; i < u->nr; i++)
+		if (u->box[i].id == id)
+			return &u->box[i];
+	return NULL;
+}
+
+/* The newest of those that had the state of @owner. */
+static struct unmerged_box *unmerged_state_of(struct unmerged *u, uint64_t owner)
+{
+	for (size_t i = u->nr; i > 0; i--)
+		if (u->box[i - 1].owner == owner)
+			return &u->box[i - 1];
+	return NULL;
+}
+
+static void unmerged_see_open(struct unmerged *u, const struct event *ev, const json_t *body)
+{
+	const json_t *repos = json_object_get(body, "repos");
+	size_t nr = json_array_size(repos);
+	uint64_t was = (uint64_t)json_int(body, "was", 0),
+		 state = (uint64_t)json_int(body, "state", 0);
+	bool copy = json_int(json_object_get(body, "fork"), "box", 0) > 0;
+	struct unmerged_box *before = was	       ? unmerged_box_of(u, was)
+				      : state && !copy ? unmerged_state_of(u, state)
+						       : NULL;
+	if (before && (!was || !before->closed)) {
+		before->closed = false;
+		before->id = ev->seq; /* the same sandbox, opened again by a resumed session */
+		return;
+	}
+	GROW(u->box, u->nr, u->cap);
+	struct unmerged_box *b = &u->box[u->nr++];
+	*b = (struct unmerged_box){ .id = ev->seq,
+				    .owner = ev->seq,
+				    .name = mem_strdup(json_str(body, "name", "")),
+				    .nr = nr ? nr : 1 };
+	b->layer = mem_calloc(b->nr, sizeof(*b->layer));
+	for (size_t i = 0; i < b->nr; i++) {
+		const json_t *r = json_array_get(repos, i);
+		CLEANUP(buf_release) struct buf dir = BUF_INIT; /* a path is bytes */
+		b->layer[i].repo = mem_strdup(json_str(r, "name", ""));
+		b->layer[i].dir = json_get_bytes(json_object_get(r, "dir"), &dir)
+					  ? mem_strdup(buf_cstr(&dir))
+					  : NULL;
+	}
+}
+
+static void unmerged_see_snapshot(struct unmerged_box *b, const struct event *ev, json_t *body)
+{
+	for (size_t i = 0; i < b->nr; i++) {
+		struct unmerged_layer *l = &b->layer[i];
+		if (strcmp(l->repo, json_str(body, "repo", "")) != 0)
+			continue;
+		json_decref(l->snap);
+		l->snap = json_incref(body);
+		GROW(l->snaps, l->nr_snaps, l->cap_snaps);
+		l->snaps[l->nr_snaps++] = ev->seq;
+		/* what was merged stays merged while nothing changes; a box that is opened again
+		 * lists what it had */
+		const char *why = json_str(body, "why", "");
+		if (!l->seq || (json_int(body, "changed", 0) > 0 && strcmp(why, "open") != 0 &&
+				strcmp(why, "resume") != 0))
+			l->seq = ev->seq;
+	}
+}
+
+static void see_merged(struct unmerged *u, const struct unmerged_box *b, const struct event *ev,
+		       json_t *body)
+{
+	GROW(u->merges, u->nr_merges, u->cap_merges);
+	struct unmerged_merge *m = &u->merges[u->nr_merges++];
+	*m = (struct unmerged_merge){ .box = (size_t)(b - u->box),
+				      .seq = ev->seq,
+				      .body = json_incref(body) };
+	snprintf(m->id, sizeof(m->id), "%s", json_str(body, "merge", ""));
+}
+
+static void see_undone(struct unmerged *u, const json_t *body)
+{
+	for (size_t i = u->nr_merges; i-- > 0;)
+		if (!u->merges[i].undone && !strcmp(u->merges[i].id, json_str(body, "merge", ""))) {
+			u->merges[i].undone = true;
+			return;
+		}
+}
+
+static void see_hashed(struct unmerged_box *b, const json_t *body)
+{
+	for (size_t i = 0; i < b->nr; i++)
+		if (!strcmp(b->layer[i].repo, json_str(body, "repo", "")) &&
+		    object_is_null(&b->layer[i].opening) &&
+		    !object_parse(json_str(body, "tree", ""), &b->layer[i].opening))
+			b->layer[i].opening = (struct object_id){ 0 };
+}
+
+static void unmerged_see(struct unmerged *u, const struct event *ev, json_t *body)
+{
+	struct unmerged_box *b = unmerged_box_of(u, ev->box);
+	switch (ev->kind) {
+	case EV_BOX_OPEN:
+		unmerged_see_open(u, ev, body);
+		return;
+	case EV_BOX_CLOSED:
+		if (b)
+			b->closed = true;
+		return;
+	case EV_SNAPSHOT_TAKEN:
+		if (b)
+			unmerged_see_snapshot(b, ev, body);
+		return;
+	case EV_MERGE_DONE:
+		if (b)
+			see_merged(u, b, ev, body);
+		return;
+	case EV_MERGE_UNDONE:
+		see_undone(u, body);
+		return;
+	case EV_BASE_HASHED:
+		if (b)
+			see_hashed(b, body);
+		return;
+	case EV_SESSION_END:
+		json_decref(u->end);
+		u->end = json_incref(body);
+		return;
+	default: /* no other kind says anything about it */
+		return;
+	}
+}
+
+static bool unmerged_wanted(uint16_t kind)
+{
+	return kind == EV_BOX_OPEN || kind == EV_BOX_CLOSED || kind == EV_SNAPSHOT_TAKEN ||
+	       kind == EV_MERGE_DONE || kind == EV_MERGE_UNDONE || kind == EV_BASE_HASHED ||
+	       kind == EV_SESSION_END;
+}
+
+static void unmerged_add_object(void *self, enum object_type type, const void *bytes, size_t len,
+				struct object_id *id_out)
+{
+	(void)self; /* a view only reads */
+	(void)type;
+	(void)bytes;
+	(void)len;
+	*id_out = (struct object_id){ 0 };
+}
+
+static int unmerged_get_object(void *self, const struct object_id *id, enum object_type *type_out,
+			       struct buf *out, struct err *err)
+{
+	return session_object(self, id, type_out, out, err);
+}
+
+static int unmerged_count(struct unmerged_layer *l, struct session *s, struct err *err)
+{
+	struct ws_store st = { .add = unmerged_add_object, .get = unmerged_get_object, .self = s };
+	struct ws_view v = WS_VIEW_INIT;
+	if (!l->dir || !l->snap || json_int(l->snap, "touched", 0) == 0)
+		return 0;
+	if (l->merged > l->seq) {
+		l->files = l->left;
+		return 0;
+	}
+	if (ws_view_load(&v, &st, l->snap, err) < 0)
+		return -1;
+	l->files = ws_merged_rest(&l->had, &v, NULL, NULL, &l->large);
+	ws_view_release(&v);
+	return 0;
+}
+
+/* What the merges that stand have brought to each layer of @b. */
+static int add_merges(struct unmerged *u, size_t b, struct session *s, struct err *err)
+{
+	struct ws_store st = { .add = unmerged_add_object, .get = unmerged_get_object, .self = s };
+	for (size_t i = 0; i < u->nr_merges; i++)
+		for (size_t k = 0;
+		     u->merges[i].box == b && !u->merges[i].undone && k < u->box[b].nr; k++) {
+			struct unmerged_layer *l = &u->box[b].layer[k];
+			int rc = ws_merged_event(&l->had, &st, u->merges[i].body, l->repo, l->dir,
+						 err);
+			if (rc < 0)
+				return -1;
+			l->merged = rc ? 0 : u->merges[i].seq;
+			l->left = (size_t)json_int(u->merges[i].body, "left", 0);
+		}
+	return 0;
+}
+
+static void find_newest(struct unmerged *u)
+{
+	for (size_t i = u->nr_merges; i-- > 0;)
+		if (!u->merges[i].undone && json_object_get(u->merges[i].body, "undo")) {
+			memcpy(u->merge, u->merges[i].id, sizeof(u->merge));
+			return;
+		}
+}
+
+int unmerged_read(struct unmerged *out, struct session *s, struct err *err)
+{
+	struct feed *f;
+	struct event ev;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	*out = UNMERGED_INIT;
+	if (feed_new(&f, s, FEED_ALL, 0, err) < 0)
+		return -1;
+	int rc;
+	while ((rc = feed_next(f, &ev, &a, 0, err)) == 1) {
+		if (unmerged_wanted(ev.kind)) {
+			struct err none = ERR_INIT; /* redacted: it counts as an empty one */
+			CLEANUP(json_release)
+			json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", &none)
+					       : json_object();
+			unmerged_see(out, &ev, body);
+		}
+		arena_reset(&a);
+	}
+	feed_free(&f);
+	find_newest(out);
+	for (size_t i = 0; rc == 0 && i < out->nr; i++) {
+		struct err redacted = ERR_INIT; /* what removed trees named counts as not merged */
+		(void)!add_merges(out, i, s, &redacted);
+		for (size_t k = 0; rc == 0 && k < out->box[i].nr; k++) {
+			struct unmerged_layer *l = &out->box[i].layer[k];
+			/* objects that were redacted are not to be merged either */
+			struct err gone = ERR_INIT;
+			if (unmerged_count(l, s, &gone) < 0)
+				l->files = (size_t)json_int(l->snap, "touched", 0);
+			out->box[i].files += l->files;
+			out->box[i].large += l->large;
+		}
+	}
+	if (rc < 0)
+		unmerged_release(out);
+	return rc;
+}
+
+void unmerged_release(struct unmerged *u)
+{
+	for (size_t i = 0; i < u->nr; i++) {
+		for (size_t k = 0; k < u->box[i].nr; k++) {
+			free(u->box[i].layer[k].repo);
+			free(u->box[i].layer[k].dir);
+			json_decref(u->box[i].layer[k].snap);
+			free(u->box[i].layer[k].snaps);
+			ws_merged_release(&u->box[i].layer[k].had);
+		}
+		free(u->box[i].layer);
+		free(u->box[i].name);
+	}
+	for (size_t i = 0; i < u->nr_merges; i++)
+		json_decref(u->merges[i].body);
+	free(u->merges);
+	free(u->box);
+	json_decref(u->end);
+	*u = UNMERGED_INIT;
+}
+
+size_t unmerged_files(const struct unmerged *u)
+{
+	size_t nr = 0;
+	for (size_t i = 0; i < u->nr; i++)
+		nr += u->box[i].files;
+	return nr;
+}
+
+void unmerged_tell(struct cmd_ctx *ctx, const char *path)
+{
+	struct session *s;
+	struct unmerged u = UNMERGED_INIT;
+	struct err err = ERR_INIT;
+	size_t boxes = 0;
+	if (session_open(&s, path, &err) < 0)
+		return;
+	if (unmerged_read(&u, s, &err) == 0) {
+		/* its last words are written, its file is still being closed: who comes next finds
+		 * it free */
+		for (int i = 0; u.end && i < CLOSING_TICKS && session_live(s); i++)
+			usleep(CLOSING_TICK_US);
+		for (size_t i = 0; u.end && !ctx->json && !ctx->quiet && i < u.nr; i++)
+			boxes += u.box[i].files > 0;
+		for (size_t i = 0; boxes && i < u.nr; i++) {
+			const struct unmerged_box *b = &u.box[i];
+			bool alone = true;
+			for (size_t k = 0; k < u.nr; k++)
+				alone &= k == i || strcmp(u.box[k].name, b->name) != 0;
+			CLEANUP(free_ptr)
+			char *which = boxes == 1 ? mem_strdup("")
+				      : alone	 ? mem_printf("/%s", b->name)
+						 : mem_printf("/#%" PRIu64, b->id);
+			if (!b->files)
+				continue;
+			fprintf(ctx->err,
+				"sandglass: box %s: %zu file%s not merged; `sandglass merge %s%s` or `sandglass prune "
+				"%s`\n",
+				b->name, b->files, b->files == 1 ? "" : "s", session_id(s), which,
+				session_id(s));
+			if (b->large)
+				fprintf(ctx->err,
+					"sandglass: box %s: %zu of them larger than keep.file_bytes: only their hashes "
+					"are left\n",
+					b->name, b->large);
+		}
+		unmerged_release(&u);
+	}
+	session_close(&s);
+}
+
+/* --- the refs of its merges --- */
+
+static void forget_target(struct cmd_ctx *ctx, const json_t *target)
+{
+	CLEANUP(buf_release) struct buf dir = BUF_INIT, safe = BUF_INIT;
+	const char *ref = json_str(target, "ref", "");
+	struct merge_opts o = { .id = "" };
+	struct err err = ERR_INIT;
+	if (strncmp(ref, "refs/sandglass/", 15) != 0 ||
+	    !json_get_bytes(json_object_get(target, "dir"), &dir) ||
+	    access(buf_cstr(&dir), F_OK) < 0)
+		return;
+	json_t *refs = json_array();
+	json_array_append_new(refs, json_string(ref));
+	if (merge_forget(&o, buf_cstr(&dir), refs, &err) < 0) {
+		cmd_safe(&safe, buf_cstr(&dir), dir.len, false);
+		fprintf(ctx->err, "sandglass: prune: can't remove '%s' in '%s': %s\n", ref,
+			buf_cstr(&safe), err.text);
+	}
+	json_decref(refs);
+}
+
+void unmerged_forget(struct cmd_ctx *ctx, const char *path)
+{
+	struct session *s;
+	struct unmerged u = UNMERGED_INIT;
+	struct err err = ERR_INIT;
+	if (session_open(&s, path, &err) < 0)
+		return;
+	if (unmerged_read(&u, s, &err) == 0) {
+		for (size_t i = 0; i < u.nr_merges; i++) {
+			const json_t *list = json_object_get(u.merges[i].body, "targets");
+			for (size_t k = 0; k < json_array_size(list); k++)
+				forget_target(ctx, json_array_get(list, k));
+		}
+		unmerged_release(&u);
+	}
+	session_close(&s);
+}

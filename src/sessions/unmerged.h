@@ -1,0 +1,75 @@
+/* Which boxes of a session hold work that nobody has merged back: read from its record alone, so it
+ * says the same while the session runs, after its end and on another machine. A box's files need
+ * not lie on disk for it: the record has every changed file but those that are kept by hash only
+ * (too large, or ignored). */
+#ifndef SESSIONS_UNMERGED_H
+#define SESSIONS_UNMERGED_H
+
+#include "cli/lib/cmd.h"
+#include "record/read/session.h"
+#include "sandbox/workspace/merged.h"
+
+struct unmerged_layer {
+	char *repo, *dir; /* the user's folder; NULL = none, there is nothing to merge into */
+	json_t *snap;	  /* body of its newest snapshot; NULL = none */
+	uint64_t *snaps;  /* of all its snapshots */
+	size_t nr_snaps, cap_snaps;
+	/* of that snapshot; of the newest merge back that stands and names no trees (older
+	 * versions) */
+	uint64_t seq, merged;
+	size_t left;		  /* files which that merge left out */
+	struct ws_merged had;	  /* what the merges that stand have brought */
+	struct object_id opening; /* tree of the folder as it was at opening; null = not known */
+	size_t files;		  /* not merged */
+	/* among them kept by hash only although nothing ignores them: cannot be merged */
+	size_t large;
+};
+
+struct unmerged_box {
+	uint64_t id;
+	uint64_t owner; /* the box that began its state */
+	char *name;
+	bool closed;
+	struct unmerged_layer *layer;
+	size_t nr;
+	size_t files, large;
+};
+
+struct unmerged_merge { /* one that was done */
+	char id[33];
+	size_t box; /* index */
+	uint64_t seq;
+	json_t *body;
+	bool undone;
+};
+
+struct unmerged {
+	struct unmerged_box *box;
+	size_t nr, cap;
+	struct unmerged_merge *merges; /* in order */
+	size_t nr_merges, cap_merges;
+	json_t *end;	/* body of the newest session.end; NULL = it has not ended */
+	char merge[33]; /* id of the newest merge back that stands; "" = none */
+};
+#define UNMERGED_INIT ((struct unmerged){ 0 })
+
+/* Removes our refs of the session's merges from the repositories that they went to: the recording
+ * that they belong to goes. What cannot be removed is told on ctx->err. */
+void unmerged_forget(struct cmd_ctx *ctx, const char *path);
+
+/* Every box of @s, also those with nothing to merge (files 0). */
+NODISCARD int unmerged_read(struct unmerged *out, struct session *s, struct err *err);
+void unmerged_release(struct unmerged *u);
+size_t unmerged_files(const struct unmerged *u);
+
+/* "box fix-1: 3 files not merged; `sandglass merge s-7k2m9q` or `sandglass prune s-7k2m9q`" on
+ * ctx->err, one line a box. */
+void unmerged_tell(struct cmd_ctx *ctx, const char *path);
+
+/* merge, undo and redact of a session that does not run: done here and recorded in its file. @box:
+ * name, #id or NULL. Returns the exit status. */
+int offline_edit_merge(struct cmd_ctx *ctx, const char *path, const char *box);
+int offline_edit_undo(struct cmd_ctx *ctx, const char *path);
+int offline_edit_redact(struct cmd_ctx *ctx, const char *path);
+
+#endif

@@ -1,0 +1,799 @@
+#include "supervisor/box/super_box.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ops/op.h"
+#include "inside/proxy.h"
+#include "supervisor/box/box_state.h"
+#include "supervisor/box/box_port.h"
+#include "supervisor/box/notices.h"
+#include "supervisor/trial/preview.h"
+#include "supervisor/box/disk_watch.h"
+#include "secrets/honeytoken.h"
+#include "secrets/project.h"
+#include "luahost/answer_cache.h"
+#include "supervisor/resume.h"
+#include "supervisor/net/super_net.h"
+#include "supervisor/box/super_tree.h"
+#include "base/fd.h"
+#include "base/paths.h"
+#include "proxy/egress_parse.h"
+#include "sandbox/common/remote_orphans.h"
+#include "sandbox/notice.h"
+
+enum { FOREIGN_NAMED = 5 };
+
+/* One box of the session. */
+struct super_box {
+	struct super_box *next;
+	uint64_t id;
+	char *name;
+	char *dir;		 /* its state; NULL: it stays where it is */
+	json_t *notices;	 /* what of it is left out, as told so far */
+	uint64_t owner;		 /* of the state */
+	bool stays;		 /* the state waits for a later box */
+	bool keep;		 /* the state outlives the session */
+	struct call *opener;	 /* box.open that waits for it */
+	struct call *closer;	 /* box.close that waits until it has gone */
+	struct trees *trees;	 /* its files; NULL when the driver shows none */
+	struct net *net;	 /* its way out; NULL = none */
+	struct proxies *proxies; /* what it reaches with credentials of ours; NULL = nothing */
+	struct disk_watch *disk; /* holds it to its limit; NULL = it has none */
+	/* its files are to become those of these; borrowed from the resume */
+	const struct old_snap *adopt;
+	size_t nr_adopt;
+	bool reopened, restore;
+	bool closing;		   /* it is closed as soon as its files are recorded */
+	super_box_ready_fn *ready; /* super_box_open_as; NULL once called */
+	void *ready_self;
+	struct honey *honey;	    /* what is to be planted in it; NULL = nothing, or done */
+	uint64_t fork_from, fork_n; /* its files are to become those of another box */
+};
+
+int super_box_init(struct super *s, struct err *err)
+{
+	return box_state_init(s, err);
+}
+
+static struct super_box *super_box_find(struct super *s, uint64_t id)
+{
+	for (struct super_box *b = s->box; b; b = b->next)
+		if (b->id == id)
+			return b;
+	return NULL;
+}
+
+static void super_box_drop(struct super *s, struct super_box *b)
+{
+	for (struct super_box **p = &s->box; *p; p = &(*p)->next)
+		if (*p == b) {
+			*p = b->next;
+			break;
+		}
+	if (b->closer)
+		call_answer(b->closer, NULL);
+	net_free(&b->net);
+	proxies_free(&b->proxies);
+	disk_watch_free(&b->disk);
+	honeytoken_forget(&b->honey);
+	super_trees_free(&b->trees);
+	json_decref(b->notices);
+	free(b->dir);
+	free(b->name);
+	free(b);
+}
+
+void super_box_release(struct super *s)
+{
+	while (s->box)
+		super_box_drop(s, s->box);
+	box_state_end(s);
+}
+
+json_t *super_box_proxy_usage(struct super *s, const char *key)
+{
+	json_t *sum = json_object();
+	for (struct super_box *b = s->box; b; b = b->next)
+		proxies_usage(b->proxies, key, sum);
+	return sum;
+}
+
+uint64_t super_box_caller(void *super, uint64_t box, const json_t *argv, const char **how_out)
+{
+	const struct super_box *b = super_box_find(super, box);
+	return b ? proxies_caller(b->proxies, argv, how_out) : 0;
+}
+
+uint64_t super_box_allowed(struct super *s, uint64_t box, uint64_t agent, enum action_kind kind,
+			   const char *id, const char *what)
+{
+	struct super_box *b = super_box_find(s, box);
+	return b ? proxies_allowed(b->proxies, agent, kind, id, what) : 0;
+}
+
+bool super_box_busy(struct super *s)
+{
+	for (struct super_box *b = s->box; b; b = b->next)
+		if (b->trees && trees_busy(b->trees))
+			return true;
+	return false;
+}
+
+json_t *super_box_notices(struct super *s, uint64_t box)
+{
+	struct super_box *b = super_box_find(s, box);
+	return b ? b->notices : NULL;
+}
+
+struct trees *super_box_trees(struct super *s, uint64_t box)
+{
+	struct super_box *b = super_box_find(s, box);
+	return b ? b->trees : NULL;
+}
+
+/* --- open --- */
+
+static int check_repo(json_t *list, const char *name, const json_t *path, struct err *err)
+{
+	char full[PATH_MAX];
+	struct stat st;
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (!json_get_bytes(path, &b))
+		return err_set(err, ERR_SCRIPT, "repos: '%s' must be a path", name);
+	if (!realpath(buf_cstr(&b), full))
+		return err_sys(err, "workspace '%s' cannot be used", buf_cstr(&b));
+	if (stat(full, &st) < 0 || !S_ISDIR(st.st_mode))
+		return err_set(err, ERR_INVALID, "workspace '%s' is not a directory", buf_cstr(&b));
+	if (!strcmp(full, "/"))
+		return err_set(err, ERR_INVALID,
+			       "the whole file system cannot be a workspace; name a directory");
+	json_t *r = json_object();
+	json_put_str(r, "name", name);
+	json_put(r, "dir", json_bytes_z(full));
+	json_array_append_new(list, r);
+	return 0;
+}
+
+/* A path, or names with paths. */
+static int check_repos(json_t *list, const json_t *repo, struct err *err)
+{
+	if (!repo || json_is_null(repo))
+		return 0;
+	if (!json_is_object(repo) || json_object_get(repo, "b64"))
+		return json_is_string(repo) || json_is_object(repo)
+			       ? check_repo(list, "", repo, err)
+			       : err_set(err, ERR_SCRIPT,
+					 "repo must be a path, repos a table of paths");
+	const char *name;
+	json_t *path;
+	json_object_foreach((json_t *)(uintptr_t)repo, name, path)
+	{
+		CLEANUP(free_ptr) char *plain = op_plain_name(name, "");
+		if (strcmp(plain, name) != 0)
+			return err_set(err, ERR_SCRIPT,
+				       "repos: '%s' cannot be the name of a folder", name);
+		if (check_repo(list, name, path, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int super_box_repos(const json_t *args, json_t *list, struct err *err)
+{
+	return check_repos(list, json_object_get(args, "repo"), err);
+}
+
+static const struct driver *choose_driver(struct super *s, const json_t *args, struct err *err)
+{
+	const char *name =
+		json_str(args, "backend", s->opts->backend ? s->opts->backend : "process");
+	const struct driver *d = driver_find(name);
+	if (d)
+		return d;
+	struct buf known = BUF_INIT;
+	for (size_t i = 0; driver_at(i); i++)
+		buf_printf(&known, "%s%s", i ? ", " : "", driver_at(i)->name);
+	err_set(err, ERR_SCRIPT, "no sandbox driver '%s' (known: %s)", name, buf_cstr(&known));
+	buf_release(&known);
+	return NULL;
+}
+
+static char *unique_name(struct super *s, const char *want)
+{
+	char *name = op_plain_name(want, "box");
+	for (int n = 2; boxes_find(s->boxes, name); n++) {
+		free(name);
+		CLEANUP(free_ptr) char *base = op_plain_name(want, "box");
+		name = mem_printf("%s-%d", base, n);
+	}
+	return name;
+}
+
+/* What of @field the script says, upon what the configuration says of every box. Returns owned. */
+static json_t *super_box_close_over(const struct super *s, const json_t *args, const char *field)
+{
+	const json_t *every = json_object_get(s->opts->box, field),
+		     *mine = json_object_get(args, field);
+	json_t *all = every ? json_deep_copy(every) : NULL;
+	if (!all)
+		return json_incref((json_t *)(uintptr_t)mine);
+	if (json_is_array(all) && json_is_array(mine))
+		json_array_extend(all, (json_t *)(uintptr_t)mine);
+	else if (json_is_object(all) && json_is_object(mine))
+		json_object_update(all, (json_t *)(uintptr_t)mine);
+	return all;
+}
+
+/* An entry that the proxy would refuse on every connection is an error when the sandbox opens. */
+static int check_hosts(const json_t *net, struct err *err)
+{
+	size_t i;
+	const json_t *v;
+	json_array_foreach(net, i, v)
+	{
+		const char *host = json_is_string(v) ? json_string_value(v) : "";
+		const char *fault =
+			getenv("SANDGLASS_EGRESS_LOCAL") ? NULL : egress_entry_fault(host);
+		if (fault)
+			return err_set(err, ERR_USAGE, "sandbox: net: '%s': %s", host, fault);
+	}
+	return 0;
+}
+
+/* A script's options in the form of a box.open event, which is the one that a box is opened
+ * from. */
+static int super_box_wanted(struct super *s, const json_t *args, json_t *open, struct err *err)
+{
+	static const struct {
+		const char *script, *record;
+	} limit[] = { { "mem_bytes", "mem_bytes" },
+		      { "disk_bytes", "disk_bytes" },
+		      { "cpus_milli", "cpu_milli" },
+		      { "pids", "pids" },
+		      { "time_us", "wall_us" } };
+	static const char *const same[] = { "keep", "options", "proxies", "trace" };
+	CLEANUP(json_release)
+	json_t *lim = super_box_close_over(s, args, "limits"),
+	       *vars = super_box_close_over(s, args, "env");
+	const json_t *net = json_object_get(args, "net");
+	json_t *limits = json_object(), *repos = json_array(),
+	       *roots = json_object_get(args, "roots");
+	struct strv env = STRV_INIT;
+	for (size_t i = 0; i < ARRAY_LEN(limit); i++)
+		json_put_int(limits, limit[i].record, json_int(lim, limit[i].script, 0));
+	for (size_t i = 0; i < ARRAY_LEN(same); i++)
+		json_put(open, same[i], json_incref(json_object_get(args, same[i])));
+	json_put(open, "expose", super_box_close_over(s, args, "expose"));
+	if (json_flag(json_object_get(args, "mask"), "history", false))
+		json_put_flag(open, "mask_history", true);
+	if (json_object_get(args, "image") || json_object_get(args, "build")) {
+		static const char *const from[] = { "image", "build" };
+		json_t *options = json_object_get(open, "options")
+					  ? json_deep_copy(json_object_get(open, "options"))
+					  : json_object();
+		for (size_t i = 0; i < ARRAY_LEN(from); i++)
+			json_put(options, from[i], json_incref(json_object_get(args, from[i])));
+		json_put(open, "options", options);
+	}
+	op_env(vars, &env);
+	if (json_array_size(net)) /* "none", null and {} open no way out */
+		net_env(&env);
+	json_put(open, "limits", limits);
+	json_put(open, "net",
+		 json_is_array(net) ? json_incref((json_t *)(uintptr_t)net) : json_array());
+	json_t *all = json_array();
+	json_array_extend(all, s->opts->roots);
+	json_array_extend(all, roots);
+	json_put(open, "roots", all);
+	json_put(open, "env", json_argv(env.item, env.nr));
+	json_put_flag(open, "accept_reduced",
+		      s->opts->accept_reduced || !strcmp(json_str(args, "accept", ""), "reduced"));
+	json_put(open, "repos", repos);
+	strv_release(&env);
+	return check_repos(repos, json_object_get(args, "repo"), err);
+}
+
+/* What a box begins on as it is, without masks, is a copy that the supervisor made: a script can't
+ * name another directory. */
+static int check_options(const json_t *options, struct err *err)
+{
+	static const char *const ours[] = { "lowers", "copy_of" };
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		if (json_object_get(options, ours[i]))
+			return err_set(err, ERR_SCRIPT, "options: unknown option '%s'", ours[i]);
+	return 0;
+}
+
+/* The state of an earlier box, for who is still the same in this one. */
+static int super_box_continued(struct super *s, const json_t *args, json_t *open, struct err *err)
+{
+	uint64_t owner = (uint64_t)json_int(args, "state", 0);
+	if (json_flag(args, "stays", false))
+		json_put_flag(open, "stays", true);
+	if (!owner)
+		return 0;
+	for (struct super_box *b = s->box; b; b = b->next)
+		if (b->owner == owner)
+			return err_set(err, ERR_BUSY, "the state of sandbox #%llu is in use",
+				       (unsigned long long)owner);
+	if (!box_state_may_continue(s, owner))
+		return err_set(err, ERR_NOENT, "sandbox #%llu has left no state to continue",
+			       (unsigned long long)owner);
+	json_put_int(open, "state", (int64_t)owner);
+	return 0;
+}
+
+static int check_again(const json_t *open, struct err *err)
+{
+	CLEANUP(json_release) json_t *seen = json_array();
+	const json_t *r;
+	size_t i;
+	if (check_options(json_object_get(open, "options"), err) < 0)
+		return -1;
+	json_array_foreach(json_object_get(open, "repos"), i,
+			   r) if (check_repo(seen, json_str(r, "name", ""),
+					     json_object_get(r, "dir"), err) < 0) return -1;
+	return 0;
+}
+
+/* boxes_ops.state_dir: what an earlier supervisor left in the state of a box that this one stands
+ * for is used. */
+char *super_box_state(void *super, uint64_t box, const struct box_opts *o)
+{
+	bool same = o->state && (o->was || !o->fork_box);
+	return box_state_dir(super, same ? (uint64_t)o->state : box, o->name);
+}
+
+/* Opens a box as @open says, whether a script or the record said it. */
+static struct super_box *box_begin(struct super *s, const struct driver *d, const char *want_name,
+				   const json_t *open, uint64_t cause, uint64_t agent)
+{
+	struct owned_opts o;
+	CLEANUP(free_ptr) char *name = unique_name(s, want_name);
+	box_opts_get(&o, open);
+	o.o.name = name;
+	struct super_box *b = NEW(struct super_box);
+	b->name = mem_strdup(name);
+	b->notices = json_array();
+	b->id = boxes_open(s->boxes, d, &o.o, cause, agent);
+	b->dir = mem_strdup(boxes_opts(s->boxes, b->id)->state_dir);
+	b->keep = o.o.keep;
+	b->stays = o.o.stays;
+	b->owner = o.o.state && (o.o.was || !o.o.fork_box) ? (uint64_t)o.o.state : b->id;
+	if (b->stays)
+		box_state_stays(s, b->owner);
+	b->next = s->box;
+	s->box = b;
+	if (o.o.net)
+		b->net = net_new(s, b->id, o.o.host, o.o.nr_hosts);
+	if (json_array_size(o.o.proxies))
+		b->proxies = proxies_new(s, b->id, o.o.proxies);
+	b->honey = honeytoken_new(s, b->id, o.o.honeytokens);
+	box_opts_free(&o);
+	return b;
+}
+
+/* Opened by this very call before the session broke off or was forked: it is there again. */
+static bool open_already(struct call *c)
+{
+	uint64_t old;
+	if (!call_done_before(c, EV_BOX_OPEN, &old))
+		return false;
+	uint64_t now = resume_box(c->super->resume, old);
+	if (now == old || !boxes_get(c->super->boxes, now))
+		return false; /* it had not come so far as to be opened again */
+	super_box_answer(c->super, now, c);
+	return true;
+}
+
+/* Nobody waits for it any more: it is closed, as soon as it is there. */
+static void cancel_opener(struct call *c)
+{
+	struct super *s = c->super;
+	for (struct super_box *b = s->box; b; b = b->next)
+		if (b->opener == c) {
+			b->opener = NULL;
+			super_box_close(s, b->id);
+			call_fail(c, "cancelled", NULL, NULL, b->id, "cancelled");
+			return;
+		}
+}
+
+int super_box_open(struct call *c, struct err *err)
+{
+	struct super *s = c->super;
+	CLEANUP(json_release) json_t *open = json_object();
+	if (open_already(c))
+		return 0;
+	call_mark(c, open);
+	const struct driver *d = choose_driver(s, c->args, err);
+	if (!d || check_options(json_object_get(c->args, "options"), err) < 0 ||
+	    check_hosts(json_object_get(c->args, "net"), err) < 0 ||
+	    super_box_wanted(s, c->args, open, err) < 0 ||
+	    super_box_continued(s, c->args, open, err) < 0 ||
+	    honeytoken_option(d, json_object_get(c->args, "honeytokens"), open, err) < 0)
+		return -1;
+	if (json_array_size(json_object_get(json_object_get(open, "trace"), "hold")) &&
+	    !(d->caps & CAP_TRACE))
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"hold_exec: backend '%s' does not show what runs; use \"process\", or leave it out",
+			d->name);
+	struct super_box *b = box_begin(s, d, json_str(c->args, "name", "box"), open,
+					c->agent ? c->agent : s->start_seq, c->agent);
+	b->opener = c;
+	c->cancel = cancel_opener;
+	return 0;
+}
+
+int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err)
+{
+	struct super *s = c->super;
+	const struct box_opts *like = boxes_opts(s->boxes, from);
+	struct box *src = boxes_get(s->boxes, from);
+	if (c->cancelled)
+		return err_set(err, ERR_CANCELLED, "cancelled");
+	if (!like || !src)
+		return err_set(err, ERR_CLOSED, "the box that was to be copied is gone");
+	CLEANUP(json_release) json_t *open = json_object();
+	box_opts_put(open, like);
+	json_put_int(open, "was", 0);
+	json_object_del(open, "stays");
+	json_put_int(open, "state", (int64_t)from);
+	json_object_del(open, "call");
+	json_t *fork = json_object();
+	json_put_int(fork, "box", (int64_t)from);
+	json_put_int(fork, "n", (int64_t)n);
+	json_put(open, "fork", fork);
+	struct super_box *b = box_begin(s, src->driver, json_str(c->args, "name", like->name), open,
+					c->agent ? c->agent : from, c->agent);
+	b->opener = c;
+	c->cancel = cancel_opener;
+	b->fork_from = from;
+	b->fork_n = n;
+	return 0;
+}
+
+/* The driver of a recorded box.open. */
+static const struct driver *driver_again(const json_t *open, struct err *err)
+{
+	const char *name = json_str(open, "driver", ""), *file = json_str(open, "file", NULL);
+	const struct driver *d = driver_find(file ? file : name);
+	if (!d && file)
+		err_set(err, ERR_UNSUPPORTED, "its kind is a file that cannot be read: '%s'", file);
+	else if (!d)
+		err_set(err, ERR_UNSUPPORTED, "no sandbox driver '%s'", name);
+	return d;
+}
+
+uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open,
+			  const struct old_snap *snap, size_t nr, bool restore, struct err *err)
+{
+	const struct driver *d = driver_again(open, err);
+	if (!d)
+		return 0;
+	CLEANUP(json_release) json_t *again = json_copy((json_t *)(uintptr_t)open);
+	json_put_int(again, "was", (int64_t)old);
+	json_put_int(again, "state", (int64_t)box_state_owner(old, open));
+	json_object_del(again, "call");
+	struct super_box *b =
+		check_again(open, err) == 0
+			? box_begin(s, d, json_str(open, "name", "box"), again, old, 0)
+			: NULL;
+	if (!b)
+		return 0;
+	b->reopened = true;
+	b->adopt = snap;
+	b->nr_adopt = nr;
+	b->restore = restore;
+	return b->id;
+}
+
+uint64_t super_box_open_as(struct super *s, const json_t *open, const char *name, uint64_t cause,
+			   super_box_ready_fn *ready, void *self, struct err *err)
+{
+	const struct driver *d = driver_again(open, err);
+	if (!d)
+		return 0;
+	CLEANUP(json_release) json_t *like = json_copy((json_t *)(uintptr_t)open);
+	json_put_int(like, "was", 0);
+	json_object_del(like, "state");
+	json_object_del(like, "stays");
+	json_object_del(like, "call");
+	json_object_del(like, "fork");
+	json_object_del(like, "trace"); /* nothing is asked a second time */
+	struct super_box *b =
+		check_again(open, err) == 0 ? box_begin(s, d, name, like, cause, 0) : NULL;
+	if (!b)
+		return 0;
+	b->ready = ready;
+	b->ready_self = self;
+	return b->id;
+}
+
+static void tell_ready(struct super_box *sb, const struct err *err)
+{
+	super_box_ready_fn *ready = take(&sb->ready);
+	if (ready)
+		ready(sb->ready_self, sb->id, err);
+}
+
+static void super_box_adopted(struct super *s, uint64_t box, const struct err *err)
+{
+	resume_box_ready(s->resume, box, err);
+}
+
+static enum gate_wall super_box_wall_of(const struct box *b)
+{
+	return !strcmp(b->profile, "none")	? WALL_NONE
+	       : !strcmp(b->profile, "reduced") ? WALL_CAREFUL
+						: WALL_BOXED;
+}
+
+static json_t *caps_of(const struct box *b)
+{
+	static const struct {
+		unsigned cap;
+		const char *name;
+	} known[] = { { CAP_STREAMS, "streams" }, { CAP_STDIN, "stdin" },
+		      { CAP_SIGNAL, "signal" },	  { CAP_PTY, "pty" },
+		      { CAP_FREEZE, "freeze" },	  { CAP_SNAPSHOT, "snapshot" },
+		      { CAP_FORK, "fork" },	  { CAP_LISTEN, "listen" },
+		      { CAP_DIAL, "dial" },	  { CAP_DIAL_HTTP, "dial_http" },
+		      { CAP_SHELL, "shell" } };
+	json_t *o = json_object();
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		json_put_flag(o, known[i].name, box_can(b, known[i].cap));
+	return o;
+}
+
+/* The box is there, and so is the first snapshot: the script may go on. */
+static void answer_opener(struct super *s, struct super_box *sb)
+{
+	struct call *c = sb->opener;
+	sb->opener = NULL;
+	if (c)
+		super_box_answer(s, sb->id, c);
+}
+
+void super_box_answer(struct super *s, uint64_t box, struct call *c)
+{
+	struct super_box *sb = super_box_find(s, box);
+	struct box *b = boxes_get(s->boxes, box);
+	if (!sb || !b) {
+		call_fail(c, "backend", NULL, NULL, box, "box '%s' is gone", sb ? sb->name : "");
+		return;
+	}
+	if (c->cancelled) {
+		super_box_close(s, box);
+		call_fail(c, "cancelled", NULL, NULL, box, "cancelled");
+		return;
+	}
+	json_t *v = json_object();
+	json_put_int(v, "box", (int64_t)sb->id);
+	json_put_str(v, "name", sb->name);
+	if (sb->stays)
+		json_put_int(v, "state", (int64_t)sb->owner);
+	json_put_str(v, "backend", b->driver->name);
+	json_put_str(v, "profile", b->profile);
+	json_put_str(v, "workspace", b->workspace ? b->workspace : "/workspace");
+	json_put(v, "caps", caps_of(b));
+	json_put(v, "notices", notices_texts(s, box));
+	const char *name, *dir;
+	struct trees *t = super_box_trees(s, box);
+	for (size_t i = 0; t && trees_repo(t, i, &name, &dir); i++)
+		if (project_has_text(dir))
+			json_put_flag(v, "project", true);
+	call_answer(c, v);
+}
+
+void super_box_warn(struct super *s, uint64_t box, const char *fix, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	char line[2000];
+	vsnprintf(line, sizeof(line), fmt, ap);
+	buf_puts(&text, line);
+	va_end(ap);
+	json_t *body = json_object();
+	json_put_bytes(body, "text", text.data, text.len);
+	json_put_str(body, "fix", fix);
+	record_append_json(s->record, EV_BOX_WARN, box, 0, box, 0, body);
+}
+
+/* Files of third owners: the box has one uid, so it may read of them what others may, and never
+ * write into them. */
+static void warn_foreign(struct super *s, const struct super_box *sb, const json_t *result)
+{
+	const json_t *paths = json_object_get(result, "foreign_paths");
+	int64_t nr = json_int(result, "foreign", 0);
+	CLEANUP(buf_release) struct buf names = BUF_INIT, one = BUF_INIT;
+	if (nr <= 0)
+		return;
+	for (size_t i = 0; i < json_array_size(paths) && i < FOREIGN_NAMED; i++)
+		if (json_get_bytes(json_array_get(paths, i), &one))
+			buf_printf(&names, "%s%s", i ? ", " : "", buf_cstr(&one));
+	super_box_warn(s, sb->id, "chown them to the owner of the folder",
+		       "%lld file%s of another owner cannot be overwritten in box '%s': %s%s",
+		       (long long)nr, nr == 1 ? "" : "s", sb->name, buf_cstr(&names),
+		       nr > FOREIGN_NAMED ? ", ..." : "");
+}
+
+static void look_at_files(struct super *s, struct super_box *sb, struct box *b);
+
+static void super_box_planted(struct super *s, uint64_t box)
+{
+	struct super_box *sb = super_box_find(s, box);
+	struct box *b = boxes_get(s->boxes, box);
+	if (sb)
+		sb->honey = NULL;
+	if (sb && b)
+		look_at_files(s, sb, b);
+}
+
+/* The box has gone. */
+static void state_left(struct super *s, struct super_box *sb)
+{
+	if (sb->keep || sb->stays)
+		return;
+	bool behind = sb->trees && trees_behind(sb->trees);
+	if (behind)
+		super_warn(s, "look there; 'sandglass prune --boxes' removes it",
+			   "files of sandbox '%s' are in no snapshot; they remain in %s", sb->name,
+			   sb->dir);
+	if (behind || remote_orphans_left(sb->dir)) /* it names what 'prune --boxes' is to show */
+		box_state_keep(s);
+	else
+		box_state_leave(s, take(&sb->dir));
+}
+
+void super_box_opened(struct super *s, uint64_t box, json_t *result, const struct err *err)
+{
+	struct super_box *sb = super_box_find(s, box);
+	if (!sb)
+		return;
+	if (err && sb->reopened)
+		resume_box_ready(s->resume, box, err);
+	if (err)
+		tell_ready(sb, err);
+	if (err) {
+		struct call *c = sb->opener;
+		sb->opener = NULL;
+		CLEANUP(free_ptr) char *name = mem_strdup(sb->name);
+		if (!sb->reopened)
+			state_left(s, sb);
+		super_box_drop(s, sb);
+		if (c)
+			call_fail(c,
+				  err->code == ERR_INVALID || err->code == ERR_NOENT ? "script"
+										     : "backend",
+				  NULL, NULL, box, "box '%s': %s", name, err->text);
+		super_maybe_finish(s);
+		return;
+	}
+	struct box *b = boxes_get(s->boxes, box);
+	if (!b)
+		return;
+	s->keep_boxes |= boxes_opts(s->boxes, box)->keep;
+	gate_box(s->gate, box, super_box_wall_of(b), b->profile, sb->name);
+	warn_foreign(s, sb, result);
+	notices_tell(s, box, box, notices_of_ready(result));
+	sb->disk = disk_watch_new(s, b, boxes_opts(s->boxes, box));
+	if (sb->net)
+		net_attach(sb->net, b);
+	if (sb->proxies)
+		proxies_attach(sb->proxies, b);
+	if (sb->honey)
+		honeytoken_plant(sb->honey, b, super_box_planted);
+	else
+		look_at_files(s, sb, b);
+}
+
+static void look_at_files(struct super *s, struct super_box *sb, struct box *b)
+{
+	uint64_t box = sb->id;
+	box_state_sweep(s, box); /* it was opened behind its own barrier */
+	if (b->driver->tree)
+		sb->trees = super_trees_new(s, b, sb->name, boxes_opts(s->boxes, box));
+	else if (sb->reopened)
+		resume_box_ready(s->resume, box, NULL);
+	else if (sb->ready)
+		tell_ready(sb, NULL);
+	else
+		answer_opener(s, sb);
+}
+
+void super_box_ready(struct super *s, uint64_t box)
+{
+	struct super_box *sb = super_box_find(s, box);
+	if (!sb)
+		return;
+	if (sb->ready)
+		tell_ready(sb, NULL);
+	else if (sb->reopened && sb->trees)
+		trees_adopt(sb->trees, sb->adopt, sb->nr_adopt, sb->restore, super_box_adopted);
+	else if (sb->fork_from && sb->opener && sb->trees)
+		trees_fork_into(sb->trees, take(&sb->opener), sb->fork_from, sb->fork_n);
+	else
+		answer_opener(s, sb);
+}
+
+void super_box_gone(struct super *s, uint64_t box)
+{
+	struct super_box *sb = super_box_find(s, box);
+	op_shells_end(s, box);
+	box_ports_gone(s, box);
+	if (!sb)
+		return;
+	answer_opener(s, sb);
+	preview_box_gone(s, box);
+	if (sb->ready) {
+		struct err gone = ERR_INIT;
+		err_set(&gone, ERR_CLOSED, "box '%s' was closed", sb->name);
+		tell_ready(sb, &gone);
+	}
+	state_left(s, sb);
+	super_box_drop(s, sb);
+}
+
+static void forget_closer(void *box)
+{
+	struct super_box *b = box;
+	b->closer = NULL;
+}
+
+static void cancel_closer(struct call *c)
+{
+	call_fail(c, "cancelled", NULL, NULL, 0, "cancelled");
+}
+
+bool super_box_await_end(struct call *c, uint64_t box)
+{
+	struct super_box *b = super_box_find(c->super, box);
+	if (!b || b->closer)
+		return false;
+	b->closer = c;
+	c->data = b;
+	c->free_data = forget_closer;
+	c->cancel = cancel_closer;
+	return true;
+}
+
+static void looked_last(struct super *s, uint64_t box)
+{
+	boxes_close(s->boxes, box);
+}
+
+void super_box_over(struct super *s, uint64_t box)
+{
+	struct super_box *sb = super_box_find(s, box);
+	if (sb)
+		sb->stays = false;
+}
+
+void super_box_close(struct super *s, uint64_t box)
+{
+	struct super_box *sb = super_box_find(s, box);
+	if (sb && sb->closing)
+		return; /* the look is under way */
+	if (sb && sb->trees && boxes_get(s->boxes, box) && trees_last_look(sb->trees, looked_last))
+		sb->closing = true;
+	else
+		boxes_close(s->boxes, box);
+}
+
+void super_box_snapshot(struct super *s, uint64_t box, uint64_t action)
+{
+	struct super_box *sb = super_box_find(s, box);
+	if (sb && sb->trees)
+		trees_after_action(sb->trees, action);
+	else
+		gate_settled(s->gate, action);
+}

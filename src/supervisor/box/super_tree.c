@@ -1,0 +1,522 @@
+/* Snapshots: when they are taken and how they come into the record. */
+#include "supervisor/box/notices.h"
+#include "supervisor/box/super_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "supervisor/box/super_box.h"
+#include "supervisor/box/tree_base.h"
+#include "supervisor/box/tree_op.h"
+#include "base/failpoint.h"
+#include "record/secrets.h"
+
+/* --- jobs, one at a time per box --- */
+
+static void job_start(struct trees *t);
+
+static void trees_destroy(struct trees *t)
+{
+	for (size_t i = 0; i < t->nr_layers; i++) {
+		ws_free(&t->layer[i].ws);
+		free(t->layer[i].name);
+		free(t->layer[i].host_dir);
+	}
+	for (size_t i = 0; i < t->nr_snaps; i++)
+		free(t->snap[i].label);
+	while (t->first) {
+		struct tree_job *j = t->first;
+		t->first = j->next;
+		err_set(&j->err, ERR_CLOSED, "box '%s' is closed", t->name);
+		j->done(j);
+		free(j);
+	}
+	tree_ops_end(t);
+	trees_review_free(t);
+	session_close(&t->read);
+	objects_free(&t->objects);
+	secrets_free(&t->baits);
+	free(t->layer);
+	free(t->snap);
+	free(t->by);
+	free(t->merged_ref);
+	free(t->name);
+	free(t);
+}
+
+static void job_finish(struct tree_job *j)
+{
+	struct trees *t = j->t;
+	struct super *s = t->s;
+	uint64_t box = t->id;
+	t->running = NULL;
+	j->done(j);
+	free(j);
+	if (t->dead)
+		trees_destroy(t);
+	else
+		job_start(t);
+	boxes_hold(s->boxes, box, false);
+	super_maybe_finish(s);
+}
+
+static void on_thawed(void *self, json_t *result, const struct err *err)
+{
+	struct tree_job *j = self;
+	(void)result;
+	if (!err) /* else the box has died meanwhile: its runs tell */
+		boxes_alive_look(j->t->s->boxes, j->t->id);
+	job_finish(self);
+}
+
+void tree_job_release(struct tree_job *j)
+{
+	struct trees *t = j->t;
+	if (j->kept)
+		t->kept--;
+	j->keep &= j->frozen && j->err.code == ERR_NONE;
+	if (j->keep)
+		t->kept++;
+	if (j->frozen && !t->kept && !t->dead && !boxes_frozen(t->s->boxes, t->id))
+		t->box->driver->freeze(t->box, false, on_thawed, j);
+	else
+		job_finish(j);
+}
+
+static void job_worked(void *self)
+{
+	struct tree_job *j = self;
+	if (j->hold && !j->t->dead && j->err.code == ERR_NONE)
+		j->hold(j);
+	else
+		tree_job_release(j);
+}
+
+static void job_work(void *self)
+{
+	struct tree_job *j = self;
+	if (j->t->broken.code != ERR_NONE)
+		j->err = j->t->broken;
+	else if (j->err.code == ERR_NONE)
+		j->work(j);
+}
+
+static void super_tree_on_frozen(void *self, json_t *result, const struct err *err)
+{
+	struct tree_job *j = self;
+	(void)result;
+	j->frozen = !err;
+	if (err && j->always)
+		j->err = *err;
+	loop_job_run(j->t->s->loop, job_work, job_worked, j);
+}
+
+static void job_start(struct trees *t)
+{
+	struct tree_job *j = t->first;
+	if (!j || t->running || boxes_get(t->s->boxes, t->id) != t->box)
+		/* nothing to do yet; or the box is being closed, and its end ends what waits */
+		return;
+	boxes_hold(t->s->boxes, t->id, true);
+	t->first = j->next;
+	if (!t->first)
+		t->last = &t->first;
+	t->running = j;
+	/* what still lives could write while we look: a torn snapshot would be a state that never
+	 * was */
+	bool lives = j->always || j->keep || boxes_alive(t->s->boxes, t->id) > 0;
+	j->frozen = t->kept || boxes_frozen(t->s->boxes, t->id);
+	if (j->freeze && !j->frozen && (t->box->driver->caps & CAP_FREEZE) && lives)
+		t->box->driver->freeze(t->box, true, super_tree_on_frozen, j);
+	else
+		loop_job_run(t->s->loop, job_work, job_worked, j);
+}
+
+void tree_job_add(struct trees *t, struct tree_job *j)
+{
+	j->t = t;
+	j->next = NULL;
+	*t->last = j;
+	t->last = &j->next;
+	job_start(t);
+}
+
+/* --- the store of a job: what it adds goes into one set, what it reads comes from the file --- */
+
+static void store_add(void *self, enum object_type type, const void *bytes, size_t len,
+		      struct object_id *id_out)
+{
+	struct trees *t = self;
+	if (!t->objects)
+		t->objects = objects_new();
+	objects_add(t->objects, type, bytes, len, id_out);
+}
+
+static int store_get(void *self, const struct object_id *id, enum object_type *type_out,
+		     struct buf *out, struct err *err)
+{
+	struct trees *t = self;
+	if (!t->read && session_open(&t->read, record_path(t->s->record), err) < 0)
+		return -1;
+	return session_object(t->read, id, type_out, out, err);
+}
+
+const struct ws_store *tree_store(struct trees *t, struct ws_store *out)
+{
+	*out = (struct ws_store){ .add = store_add, .get = store_get, .self = t };
+	return out;
+}
+
+/* --- snapshots --- */
+
+void tree_take(struct trees *t, struct taken *k, struct err *err)
+{
+	struct ws_store st;
+	const struct box_tree_ops *ops = t->box->driver->tree;
+	if (ops->fresh &&
+	    ops->fresh(t->box, k->ended && !(t->running && t->running->frozen), err) < 0)
+		return;
+	k->body = mem_calloc(t->nr_layers, sizeof(*k->body));
+	if (!t->objects)
+		t->objects = objects_new();
+	objects_look(t->objects, t->baits);
+	for (size_t i = 0; i < t->nr_layers; i++) {
+		struct ws_how how = { .why = k->why, .sync = t->running && t->running->frozen };
+		if (ws_take(t->layer[i].ws, tree_store(t, &st), &how, &k->body[i], err) < 0)
+			return;
+	}
+}
+
+void tree_remember(struct trees *t, size_t layer, uint64_t seq, const char *label)
+{
+	GROW(t->snap, t->nr_snaps, t->cap_snaps);
+	t->snap[t->nr_snaps++] = (struct snap){ .seq = seq,
+						.layer = layer,
+						.label = label ? mem_strdup(label) : NULL };
+}
+
+uint64_t tree_record(struct trees *t, struct taken *k)
+{
+	struct super *s = t->s;
+	uint64_t newest = 0;
+	failpoint_hit("snapshot.before-record");
+	int alive = t->dead ? 0 : boxes_alive(s->boxes, t->id);
+	for (size_t i = 0; k->body && i < t->nr_layers; i++) {
+		json_t *body = k->body[i];
+		if (!body)
+			continue;
+		/* then so may the looks before have */
+		bool missed = json_array_size(json_object_get(body, "hint_miss")) > 0;
+		size_t first = missed ? 0 : t->clear, nr = t->nr_by - first;
+		json_t *by = json_array();
+		for (size_t n = first; n < t->nr_by; n++)
+			json_array_append_new(by, json_integer((json_int_t)t->by[n]));
+		json_put_str(body, "repo", t->layer[i].name);
+		json_put_int(body, "prev", (int64_t)t->layer[i].prev);
+		json_put_flag(body, "shared", nr + (size_t)alive > 1);
+		if (missed)
+			super_warn(
+				s, NULL,
+				"the change hint of box '%s' had missed %zu changed files; from here on its files are walked",
+				t->name, json_array_size(json_object_get(body, "hint_miss")));
+		json_put(body, "by", by);
+		json_put_int(body, "alive", alive);
+		json_put_str(body, "label", k->label);
+		char *text = json_dump_str(body);
+		struct event ev = { .cause = k->cause,
+				    .box = t->id,
+				    .kind = EV_SNAPSHOT_TAKEN,
+				    .body = text,
+				    .len = strlen(text) };
+		ev.action = nr == 1 ? t->by[first] : 0;
+		struct objects *o = t->objects ? t->objects : objects_new();
+		t->objects = NULL; /* the first event carries what all of them need */
+		newest = record_objects(s->record, o, &ev);
+		notices_tell(s, t->id, newest, notices_of_snapshot(body));
+		t->layer[i].prev = newest;
+		tree_remember(t, i, newest, k->label);
+		free(text);
+		json_decref(body);
+	}
+	if (newest)
+		t->nr_by = t->clear = 0;
+	failpoint_hit("snapshot.recorded");
+	objects_free(&t->objects);
+	free(k->body);
+	free(k->label);
+	k->body = NULL;
+	k->label = NULL;
+	return newest;
+}
+
+uint64_t tree_snap_at(const struct trees *t, size_t layer, uint64_t seq)
+{
+	uint64_t found = 0;
+	for (size_t i = 0; i < t->nr_snaps; i++)
+		if (t->snap[i].layer == layer && t->snap[i].seq <= seq && t->snap[i].seq > found)
+			found = t->snap[i].seq;
+	return found;
+}
+
+void tree_label(struct trees *t, uint64_t seq, const char *label, uint64_t cause)
+{
+	json_t *body = json_object();
+	json_put_int(body, "snapshot", (int64_t)seq);
+	json_put_str(body, "label", label);
+	record_append_json(t->s->record, EV_SNAPSHOT_LABELED, cause, 0, t->id, 0, body);
+	for (size_t i = 0; i < t->nr_snaps; i++)
+		if (t->snap[i].seq == seq) {
+			free(t->snap[i].label);
+			t->snap[i].label = mem_strdup(label);
+		}
+}
+
+bool tree_find_label(const struct trees *t, const char *label, uint64_t *seq_out)
+{
+	for (size_t i = t->nr_snaps; i > 0; i--)
+		if (t->snap[i - 1].label && !strcmp(t->snap[i - 1].label, label)) {
+			*seq_out = t->snap[i - 1].seq;
+			return true;
+		}
+	return false;
+}
+
+/* --- after an action --- */
+
+struct after {
+	struct taken taken;
+	uint64_t action;
+};
+
+static void after_work(struct tree_job *j)
+{
+	struct after *a = j->data;
+	tree_take(j->t, &a->taken, &j->err);
+}
+
+static void snapshot_failed(struct trees *t, uint64_t cause, const struct err *err)
+{
+	json_t *body = json_object();
+	json_put_str(body, "why", err->text);
+	json_put_str(body, "code", err_code_name(err->code));
+	record_append_json(t->s->record, EV_SNAPSHOT_FAILED, cause, 0, t->id, 0, body);
+}
+
+/* The look after @action is done: it and those before it, if no snapshot names them yet. */
+static void changed_nothing(struct trees *t, uint64_t action)
+{
+	for (size_t i = t->clear; i < t->nr_by; i++)
+		if (t->by[i] == action)
+			t->clear = i + 1;
+}
+
+static void after_done(struct tree_job *j)
+{
+	struct after *a = j->data;
+	if (j->err.code != ERR_NONE && !j->t->dead)
+		snapshot_failed(j->t, a->action, &j->err);
+	if (!j->t->dead)
+		j->t->behind = j->err.code != ERR_NONE;
+	tree_record(j->t, &a->taken);
+	if (j->err.code == ERR_NONE)
+		changed_nothing(j->t, a->action);
+	gate_settled(j->t->s->gate, a->action);
+	free(a);
+}
+
+void trees_after_action(struct trees *t, uint64_t action)
+{
+	const struct action *act = gate_action(t->s->gate, action);
+	GROW(t->by, t->nr_by, t->cap_by);
+	t->by[t->nr_by++] = action;
+	if (act && action_spec(act)->agent)
+		t->agent = action_spec(act)->agent;
+	struct after *a = NEW(struct after);
+	a->action = action;
+	a->taken = (struct taken){ .why = "action", .cause = action, .ended = true };
+	struct tree_job *j = NEW(struct tree_job);
+	*j = (struct tree_job){ .work = after_work, .done = after_done, .freeze = true, .data = a };
+	tree_job_add(t, j);
+}
+
+/* --- before the end --- */
+
+struct last_look {
+	struct taken taken;
+	void (*done)(struct super *s, uint64_t box);
+};
+
+static void last_work(struct tree_job *j)
+{
+	struct last_look *l = j->data;
+	tree_take(j->t, &l->taken, &j->err);
+}
+
+static void last_done(struct tree_job *j)
+{
+	struct last_look *l = j->data;
+	struct trees *t = j->t;
+	t->behind = j->err.code != ERR_NONE;
+	if (t->behind && !t->dead)
+		snapshot_failed(t, t->id, &j->err);
+	tree_record(t, &l->taken);
+	if (!t->dead)
+		l->done(t->s, t->id);
+	free(l);
+}
+
+bool trees_last_look(struct trees *t, void (*done)(struct super *s, uint64_t box))
+{
+	struct boxes *b = t->s->boxes;
+	uint64_t action;
+	bool busy = t->first || t->running || boxes_alive(b, t->id) > 0;
+	if (t->broken.code != ERR_NONE || boxes_lost(b, t->id) ||
+	    record_state(t->s->record) != RECORD_OK)
+		return false;
+	for (size_t i = 0; (action = boxes_running(b, t->id, i)); i++) {
+		GROW(t->by, t->nr_by, t->cap_by);
+		t->by[t->nr_by++] = action;
+		busy = true;
+	}
+	if (!busy)
+		return false;
+	struct last_look *l = NEW(struct last_look);
+	*l = (struct last_look){ .taken = { .why = "close", .cause = t->id }, .done = done };
+	struct tree_job *j = NEW(struct tree_job);
+	*j = (struct tree_job){
+		.work = last_work, .done = last_done, .freeze = true, .keep = true, .data = l
+	};
+	tree_job_add(t, j);
+	return true;
+}
+
+bool trees_behind(const struct trees *t)
+{
+	return t->behind || record_state(t->s->record) == RECORD_DEAD;
+}
+
+/* --- open --- */
+
+struct opening {
+	struct taken taken;
+};
+
+static int super_tree_root_of(struct trees *t, size_t i, const char *which, struct err *err)
+{
+	const struct box_tree_ops *ops = t->box->driver->tree;
+	return ops->root(t->box, i, which, err);
+}
+
+static int super_tree_open_foreign(void *self, const char *which, const char *path, struct err *err)
+{
+	struct layer_open *lo = self;
+	return lo->t->box->driver->tree->open(lo->t->box, lo->i, which, path, err);
+}
+
+static void open_layers(struct trees *t, struct err *err)
+{
+	for (size_t i = 0; i < t->nr_layers; i++) {
+		struct layer *l = &t->layer[i];
+		bool overlay = t->box->driver->tree->overlay(t->box);
+		int upper = super_tree_root_of(t, i, overlay ? "upper" : "merged", err);
+		if (upper < 0)
+			return;
+		struct err none = ERR_INIT;
+		int lower = l->host_dir ? super_tree_root_of(t, i, "lower", &none) : -1;
+		struct ws_opts o = { .name = l->name,
+				     .copy = !overlay,
+				     .again = t->again,
+				     .keep_max = t->s->opts->keep_file_bytes,
+				     .hash_only = t->s->opts->hash_only,
+				     .nr_hash_only = t->s->opts->nr_hash_only };
+		l->ws = ws_new(&o, upper, lower);
+		l->open = (struct layer_open){ .t = t, .i = i };
+		ws_set_open(l->ws, super_tree_open_foreign, &l->open);
+	}
+}
+
+static void opening_work(struct tree_job *j)
+{
+	struct opening *o = j->data;
+	open_layers(j->t, &j->err);
+	if (j->err.code == ERR_NONE)
+		tree_take(j->t, &o->taken, &j->err);
+	else
+		j->t->broken = j->err;
+}
+
+static void opening_done(struct tree_job *j)
+{
+	struct opening *o = j->data;
+	struct trees *t = j->t;
+	if (j->err.code != ERR_NONE && !t->dead) {
+		snapshot_failed(t, t->id, &j->err);
+		super_warn(t->s, NULL, "files of box '%s' cannot be followed: %s", t->name,
+			   j->err.text);
+	}
+	tree_record(t, &o->taken);
+	free(o);
+	if (t->dead)
+		return;
+	super_box_ready(t->s, t->id);
+	if (t->broken.code == ERR_NONE)
+		tree_base_begin(t);
+}
+
+struct trees *super_trees_new(struct super *s, struct box *b, const char *name,
+			      const struct box_opts *opts)
+{
+	struct trees *t = NEW(struct trees);
+	t->s = s;
+	t->box = b;
+	t->id = b->id;
+	t->baits = record_honeytokens(s->record); /* those planted by now: also its own */
+	t->name = mem_strdup(name);
+	t->last = &t->first;
+	t->again = opts->was || (opts->state && !opts->fork_box);
+	t->nr_layers = opts->nr_repos ? opts->nr_repos : 1;
+	t->layer = mem_calloc(t->nr_layers, sizeof(*t->layer));
+	for (size_t i = 0; i < t->nr_layers; i++) {
+		t->layer[i].name = mem_strdup(opts->nr_repos ? opts->repo[i].name : "");
+		t->layer[i].host_dir = opts->nr_repos ? mem_strdup(opts->repo[i].host_dir) : NULL;
+	}
+	struct opening *o = NEW(struct opening);
+	o->taken = (struct taken){ .why = "open", .cause = b->id };
+	struct tree_job *j = NEW(struct tree_job);
+	*j = (struct tree_job){ .work = opening_work, .done = opening_done, .data = o };
+	tree_job_add(t, j);
+	return t;
+}
+
+void super_trees_free(struct trees **tp)
+{
+	struct trees *t = *tp;
+	*tp = NULL;
+	if (!t)
+		return;
+	t->dead = true;
+	tree_base_end(t);
+	if (!t->running)
+		trees_destroy(t);
+}
+
+bool trees_busy(const struct trees *t)
+{
+	return t->running || t->first;
+}
+
+bool trees_repo(const struct trees *t, size_t i, const char **name_out, const char **dir_out)
+{
+	if (i >= t->nr_layers)
+		return false;
+	*name_out = t->layer[i].name ? t->layer[i].name : "";
+	*dir_out = t->layer[i].host_dir;
+	return true;
+}
+
+void trees_merged(const struct trees *t, const char **dir_out, const char **ref_out)
+{
+	*dir_out = t->layer[0].host_dir;
+	*ref_out = t->merged_ref;
+}

@@ -1,0 +1,19 @@
+/* What earlier merges of a box have brought to a folder, read from the recording. */
+#ifndef SUPERVISOR_BOX_TREE_HAD_H
+#define SUPERVISOR_BOX_TREE_HAD_H
+
+#include "supervisor/box/tree_priv.h"
+#include "sandbox/workspace/merged.h"
+
+struct tree_had {
+	struct ws_merged merged;
+	/* tree of the folder as it was when the box was opened; null = not known */
+	struct object_id opening;
+};
+
+/* Worker: of layer @i, for a merge into @dir. */
+NODISCARD int tree_had_read(struct trees *t, size_t i, const char *dir, struct tree_had *out,
+			    struct err *err);
+void tree_had_release(struct tree_had *h);
+
+#endif

@@ -1,0 +1,554 @@
+/* Merging back: as an action of a script (which asks) or as a command of a person, and taking it
+ * back. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sessions/agent_steps.h"
+#include "sessions/merge_text.h"
+#include "ops/op.h"
+#include "supervisor/box/tree_base.h"
+#include "supervisor/box/tree_had.h"
+#include "supervisor/box/tree_op.h"
+#include "base/beneath.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/paths.h"
+#include "sandbox/workspace/content.h"
+#include "sandbox/workspace/diff.h"
+#include "sandbox/workspace/merge.h"
+#include "sandbox/workspace/pick.h"
+
+enum { FETCH_MAX = 64 << 20 };
+
+/* What was asked for; lives as long as its op. */
+struct merging {
+	struct tree_op op; /* first: freed with it */
+	enum merge_mode mode;
+	bool dry;
+	char id[33];
+	char *branch, *into, *message, *patch;
+	struct pick pick; /* only these */
+	json_t *body, **drift;
+	bool done, clean;
+	size_t left;		    /* files that were not asked for */
+	json_t *taken;		    /* of the files taken in part */
+	json_t *whole, *none, *who; /* paths that were merged, all others; who reviewed it */
+	bool ignored;
+};
+
+static void merging_release(struct merging *m)
+{
+	free(m->branch);
+	free(m->into);
+	free(m->message);
+	free(m->patch);
+	pick_release(&m->pick);
+	json_decref(m->taken);
+	json_decref(m->whole);
+	json_decref(m->none);
+	json_decref(m->who);
+	json_decref(m->body);
+	free(m->drift);
+}
+
+/* The same merge has the same id, so that a second try finds what the first one did. */
+static void tree_merge_id(struct super *s, uint64_t cause, char out[33])
+{
+	struct hash h;
+	CLEANUP(buf_release) struct buf hex = BUF_INIT;
+	CLEANUP(free_ptr) char *text = mem_printf("%s#%" PRIu64, record_id(s->record), cause);
+	hash_of(text, strlen(text), &h);
+	hex_append(&hex, h.b, 8);
+	memcpy(out, hex.data, 16);
+	out[16] = 0;
+}
+
+/* --- worker --- */
+
+struct layer_merge {
+	struct ws_view *view;
+	struct merge_step *step;
+	char **message;
+	size_t nr;
+	/* the steps, if the agent made commits; then there are none of the others */
+	struct agent_steps agent;
+	struct merge_choices choices;
+	struct tree_had had;
+};
+
+static int choose_steps(struct merging *m, size_t i, const struct ws_store *st,
+			struct layer_merge *lm)
+{
+	struct trees *t = m->op.t;
+	struct ws_view *last =
+		lm->agent.nr ? &lm->agent.view[lm->agent.nr - 1] : &lm->view[lm->nr - 1];
+	int rc = pick_choices(&m->pick, t->layer[i].name, last, st, &lm->choices, &m->op.err);
+	m->left += lm->choices.left + lm->choices.partly;
+	if (lm->choices.taken && !m->taken)
+		m->taken = json_array();
+	if (lm->choices.taken)
+		json_array_extend(m->taken, lm->choices.taken);
+	return rc;
+}
+
+/* The agent's own commits, if it made any. */
+static int load_commits(struct merging *m, size_t i, const struct ws_store *st, size_t nr,
+			struct layer_merge *lm)
+{
+	struct trees *t = m->op.t;
+	if ((m->mode != MERGE_COMMITS && m->mode != MERGE_BRANCH) || m->message || !nr)
+		return 0;
+	uint64_t *seq = mem_calloc(nr, sizeof(*seq));
+	for (size_t k = 0, n = 0; k < t->nr_snaps; k++)
+		if (t->snap[k].layer == i)
+			seq[n++] = t->snap[k].seq;
+	CLEANUP(free_ptr) char *rest = merge_message(t->name, 0, record_id(t->s->record));
+	int rc = 0;
+	if (!t->read)
+		rc = session_open(&t->read, record_path(t->s->record), &m->op.err);
+	if (rc == 0)
+		rc = agent_steps_read(&lm->agent, t->read, st, seq, nr, rest, &m->op.err);
+	free(seq);
+	return rc;
+}
+
+static int load_steps(struct merging *m, size_t i, const struct ws_store *st,
+		      struct layer_merge *lm)
+{
+	struct trees *t = m->op.t;
+	size_t nr = 0;
+	for (size_t k = 0; k < t->nr_snaps; k++)
+		nr += t->snap[k].layer == i;
+	if (load_commits(m, i, st, nr, lm) < 0)
+		return -1;
+	if (lm->agent.nr)
+		return choose_steps(m, i, st, lm);
+	if (m->mode != MERGE_COMMITS || nr == 0)
+		nr = 1;
+	lm->view = mem_calloc(nr, sizeof(*lm->view));
+	lm->step = mem_calloc(nr, sizeof(*lm->step));
+	lm->message = mem_calloc(nr, sizeof(*lm->message));
+	for (size_t k = 0; lm->nr < nr && (nr == 1 || k < t->nr_snaps); k++) {
+		if (nr > 1 && t->snap[k].layer != i)
+			continue;
+		uint64_t seq = nr == 1 ? UINT64_MAX : t->snap[k].seq;
+		if (tree_view(t, i, seq, &lm->view[lm->nr], &m->op.err) < 0)
+			return -1;
+		lm->message[lm->nr] = m->message ? mem_strdup(m->message)
+						 : merge_message(t->name, nr == 1 ? 0 : seq,
+								 record_id(t->s->record));
+		lm->step[lm->nr] = (struct merge_step){ .view = &lm->view[lm->nr],
+							.message = lm->message[lm->nr] };
+		lm->nr++;
+	}
+	return choose_steps(m, i, st, lm);
+}
+
+static void layer_merge_release(struct layer_merge *lm)
+{
+	for (size_t i = 0; i < lm->nr; i++) {
+		ws_view_release(&lm->view[i]);
+		free(lm->message[i]);
+	}
+	free(lm->view);
+	free(lm->step);
+	free(lm->message);
+	merge_choices_release(&lm->choices);
+	tree_had_release(&lm->had);
+	agent_steps_release(&lm->agent);
+}
+
+/* A file as it is in the box now. */
+static int fetch_upper(void *self, const char *path, size_t len, struct buf *out)
+{
+	struct ws_state s;
+	struct stat st;
+	CLEANUP(fd_close)
+	int fd = beneath_open(ws_upper_fd(self), path, len, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -1;
+	content_file(fd, (struct content_rule){ .keep_max = FETCH_MAX }, &s, out, &st);
+	return s.kind == WS_FILE && !(s.flags & (WS_HASH_ONLY | WS_UNREADABLE | WS_TORN)) ? 0 : -1;
+}
+
+static void merge_work(struct tree_op *op)
+{
+	struct merging *m = (struct merging *)op;
+	struct trees *t = op->t;
+	struct ws_store st;
+	struct layer_merge *lm = mem_calloc(t->nr_layers, sizeof(*lm));
+	struct merge_target *target = mem_calloc(t->nr_layers, sizeof(*target));
+	CLEANUP(free_ptr) char *undo = paths_state("undo");
+	size_t nr = 0;
+	tree_store(t, &st);
+	int rc = dir_make(undo, 0700, &op->err);
+	m->drift = mem_calloc(t->nr_layers, sizeof(*m->drift));
+	for (size_t i = 0; rc == 0 && i < t->nr_layers; i++) {
+		if (!t->layer[i].host_dir && !m->into)
+			continue;
+		rc = tree_base_drift(t, i, &m->drift[i], &op->err);
+		if (rc == 0)
+			rc = load_steps(m, i, &st, &lm[i]);
+		const char *dir = m->into ? m->into : t->layer[i].host_dir;
+		if (rc == 0)
+			rc = tree_had_read(t, i, dir, &lm[i].had, &op->err);
+		target[nr++] = (struct merge_target){
+			.repo = t->layer[i].name,
+			.dir = dir,
+			.had = &lm[i].had.merged,
+			.opening = lm[i].had.opening,
+			.asked = &m->pick.paths,
+			.fetch = fetch_upper,
+			.fetch_self = t->layer[i].ws,
+			.step = lm[i].agent.nr ? lm[i].agent.step : lm[i].step,
+			.nr_steps = lm[i].agent.nr ? lm[i].agent.nr : lm[i].nr,
+			.choice = lm[i].choices.item,
+			.nr_choices = lm[i].choices.nr,
+		};
+	}
+	if (rc == 0)
+		rc = pick_check(&m->pick, &op->err);
+	if (rc == 0 && nr == 0)
+		rc = err_set(&op->err, ERR_INVALID,
+			     "box '%s' has no folder of yours to merge into; name one", t->name);
+	struct merge_opts o = {
+		.id = m->id,
+		.mode = m->mode,
+		.branch = m->branch,
+		.session = record_id(t->s->record),
+		.ignored = m->ignored,
+		.author = "sandglass",
+		.email = "sandglass@localhost",
+		.ts_us = clock_wall_us(),
+		.undo_dir = undo,
+		.patch = m->patch,
+		.dry = m->dry,
+		.store = tree_store(t, &st),
+		.target = target,
+		.nr_targets = nr,
+	};
+	struct merge_result r = { 0 };
+	if (rc == 0 && merge_run(&o, &r, &op->err) == 0) {
+		m->done = r.done;
+		m->clean = r.clean;
+		m->body = json_incref(r.body);
+		m->whole = json_incref(r.taken);
+		m->none = json_incref(r.not_taken);
+	}
+	merge_result_release(&r);
+	for (size_t i = 0; i < t->nr_layers; i++)
+		layer_merge_release(&lm[i]);
+	free(lm);
+	free(target);
+}
+
+/* --- loop --- */
+
+/* With the trees of what was merged. Takes @body. */
+static uint64_t tree_merge_record_merge(struct tree_op *op, uint16_t kind, json_t *body)
+{
+	struct trees *t = op->t;
+	CLEANUP(free_ptr) char *text = json_dump_str(body);
+	struct event ev = { .cause = op->cause,
+			    .box = t->id,
+			    .action = op->action ? op->cause : 0,
+			    .kind = kind,
+			    .body = text,
+			    .len = strlen(text) };
+	struct objects *o = t->objects ? t->objects : objects_new();
+	t->objects = NULL;
+	json_decref(body);
+	return record_objects(t->s->record, o, &ev);
+}
+
+static void merge_done(struct tree_op *op)
+{
+	struct merging *m = (struct merging *)op;
+	struct trees *t = op->t;
+	struct super *s = t->s;
+	for (size_t i = 0; m->drift && i < t->nr_layers; i++)
+		tree_base_record_drift(t, m->drift[i]);
+	if (op->err.code == ERR_NONE && !m->clean && !m->dry) {
+		CLEANUP(buf_release) struct buf text = BUF_INIT;
+		merge_conflicts(m->body, &text);
+		err_set(&op->err, ERR_INVALID, "nothing was merged, there are conflicts:%s",
+			buf_cstr(&text));
+	}
+	json_t *body = m->body ? json_copy(m->body) : json_object();
+	if (op->err.code != ERR_NONE) {
+		json_put_str(body, "why", op->err.text);
+		json_put_str(body, "code", err_code_name(op->err.code));
+	}
+	json_put_str(body, "merge", m->id);
+	if (m->left)
+		json_put_int(body, "left", (int64_t)m->left);
+	if (m->taken)
+		json_put(body, "taken", json_incref(m->taken));
+	if (m->who)
+		json_put(body, "reviewed", json_incref(m->who));
+	uint16_t kind = m->dry			   ? EV_MERGE_PLANNED
+			: op->err.code == ERR_NONE ? EV_MERGE_DONE
+						   : EV_MERGE_FAILED;
+	uint64_t seq = tree_merge_record_merge(op, kind, body);
+	const json_t *first = json_array_get(json_object_get(m->body, "targets"), 0);
+	json_t *v = m->body ? json_copy(m->body) : json_object();
+	json_put_int(v, "event", (int64_t)seq);
+	json_put_str(v, "ref", json_str(first, "ref", NULL));
+	json_put(v, "taken", m->whole ? json_incref(m->whole) : json_array());
+	json_put(v, "left", m->none ? json_incref(m->none) : json_array());
+	json_put(v, "partly", m->taken ? json_incref(m->taken) : json_array());
+	if (m->who) {
+		json_put_str(v, "by", json_str(m->who, "name", "somebody"));
+		json_put(v, "comments", trees_review_comments(t));
+	}
+	if (kind == EV_MERGE_DONE) {
+		free(t->merged_ref);
+		t->merged_ref = json_str(first, "ref", NULL)
+					? mem_strdup(json_str(first, "ref", NULL))
+					: NULL;
+		memcpy(s->last_merge, m->id, sizeof(s->last_merge));
+		s->last_merge_seq = seq;
+	}
+	tree_op_answer(op, v);
+	merging_release(m);
+}
+
+static struct merging *merging_new(struct trees *t, uint64_t cause)
+{
+	struct merging *m = NEW(struct merging);
+	m->op = (struct tree_op){
+		.t = t, .work = merge_work, .done = merge_done, .why = "background", .cause = cause
+	};
+	m->pick = PICK_INIT;
+	tree_merge_id(t->s, cause, m->id);
+	return m;
+}
+
+/* --- as an action --- */
+
+static void merge_start(void *self, struct action *a)
+{
+	struct trees *t = self;
+	const json_t *args = action_spec(a)->args;
+	struct merging *m = merging_new(t, action_id(a));
+	const char *branch = json_str(args, "branch", NULL),
+		   *message = json_str(args, "message", NULL);
+	const char *into = action_spec(a)->host_path;
+	struct review_pick got;
+	m->op.action = a;
+	if (trees_review_take(t, action_id(a), &got)) {
+		m->pick = got.pick;
+		m->who = got.who;
+	}
+	merge_mode_find(json_str(args, "mode", "branch"), &m->mode);
+	m->branch = branch ? mem_strdup(branch) : NULL;
+	m->message = message ? mem_strdup(message) : NULL;
+	m->ignored = json_flag(args, "ignored", false);
+	if (m->mode == MERGE_PATCH) {
+		m->patch = mem_strdup(into && *into ? into : "sandglass.patch");
+	} else if (into && t->nr_layers == 1) {
+		m->into = mem_strdup(into);
+	}
+	tree_op_start(&m->op);
+}
+
+static void merge_cancel(void *self, struct action *a, const char *how)
+{
+	(void)self; /* all or nothing: it is carried to its end */
+	(void)a;
+	(void)how;
+}
+
+static void merge_answer(struct call *c, const struct action_result *res)
+{
+	if (!call_outcome(c, res))
+		return;
+	json_t *v = json_object();
+	json_put_int(v, "event", (int64_t)res->id);
+	json_put_str(v, "ref", json_str(res->body, "ref", NULL));
+	static const char *const said[] = { "targets",	"taken",  "left",  "partly",  "by",
+					    "comments", "counts", "paths", "unmerged" };
+	for (size_t i = 0; i < ARRAY_LEN(said); i++)
+		if (json_object_get(res->body, said[i]))
+			json_put(v, said[i], json_incref(json_object_get(res->body, said[i])));
+	call_answer(c, v);
+}
+
+/* What can be known before a person is asked: there is a folder, and git knows it if commits are to
+ * be made. */
+static int may_merge(const struct trees *t, enum merge_mode mode, const char *into, struct err *err)
+{
+	size_t nr = 0;
+	for (size_t i = 0; i < t->nr_layers; i++) {
+		const char *dir = into && mode != MERGE_PATCH && t->nr_layers == 1
+					  ? into
+					  : t->layer[i].host_dir;
+		if (dir && merge_may_commit(dir, mode, err) < 0)
+			return -1;
+		nr += dir != NULL;
+	}
+	return nr ? 0
+		  : err_set(err, ERR_INVALID,
+			    "box '%s' has no folder of yours to merge into; name one", t->name);
+}
+
+void op_box_merge(struct call *c)
+{
+	uint64_t box;
+	enum merge_mode mode;
+	struct err err = ERR_INIT;
+	struct trees *t = op_trees(c, &box);
+	char full[PATH_MAX];
+	if (!t)
+		return;
+	const char *into = json_str(c->args, "into", NULL);
+	if (!merge_mode_find(json_str(c->args, "mode", "branch"), &mode)) {
+		call_fail(c, "script", NULL, NULL, 0,
+			  "merge: no mode '%s' (known: apply, branch, commits, patch)",
+			  json_str(c->args, "mode", ""));
+		return;
+	}
+	if (into && mode != MERGE_PATCH && !realpath(into, full)) {
+		err_sys(&err, "merge: '%s' cannot be used", into);
+		call_fail_err(c, &err);
+		return;
+	}
+	if (may_merge(t, mode, into ? full : NULL, &err) < 0) {
+		/* the same as when it turns out later */
+		call_fail(c, "io", NULL, NULL, 0, "%s", err.text);
+		return;
+	}
+	struct effector *eff = NEW(struct effector);
+	*eff = (struct effector){
+		.name = "merge", .start = merge_start, .cancel = merge_cancel, .self = t
+	};
+	c->data = eff;
+	c->free_data = free;
+	struct action_spec spec = {
+		.kind = ACT_MERGE,
+		.tool = "merge",
+		.box = box,
+		.args = c->args,
+		.host_path = into ? (mode == MERGE_PATCH ? into : full) : t->layer[0].host_dir,
+		.leaves_box = true,
+	};
+	call_action(c, &spec, eff, merge_answer);
+}
+
+/* --- as a command --- */
+
+int trees_merge_command(const struct tree_request *rq, const json_t *opts, struct err *err)
+{
+	struct trees *t = super_box_trees(rq->s, rq->box);
+	const char *to = json_str(opts, "to", NULL), *patch = json_str(opts, "patch", NULL);
+	if (!t)
+		return err_set(err, ERR_UNSUPPORTED, "the driver of this box shows no files");
+	struct pick pick = PICK_INIT;
+	if (pick_opts(&pick, opts, err) < 0) {
+		pick_release(&pick);
+		return -1;
+	}
+	struct merging *m = merging_new(t, rq->cause);
+	pick_release(&m->pick);
+	m->pick = pick;
+	m->op.rq = *rq;
+	m->patch = patch ? mem_strdup(patch) : NULL;
+	m->mode = patch				     ? MERGE_PATCH
+		  : json_object_get(opts, "apply")   ? MERGE_APPLY
+		  : json_object_get(opts, "commits") ? MERGE_COMMITS
+						     : MERGE_BRANCH;
+	m->dry = json_object_get(opts, "dry-run") != NULL;
+	m->ignored = json_object_get(opts, "ignored") != NULL;
+	m->branch = to ? mem_strdup(to) : NULL;
+	tree_op_start(&m->op);
+	return 0;
+}
+
+/* --- undo --- */
+
+struct undoing {
+	struct super *s;
+	uint64_t ticket, cause;
+	char id[33];
+	json_t *body;
+	struct err err;
+};
+
+static void tree_merge_undo_work(void *self)
+{
+	struct undoing *u = self;
+	CLEANUP(free_ptr) char *dir = paths_state("undo");
+	struct merge_opts o = { .id = u->id, .undo_dir = dir, .ts_us = clock_wall_us() };
+	if (merge_undo(&o, &u->body, &u->err) < 0)
+		u->body = NULL;
+}
+
+static void tree_merge_undo_done(void *self)
+{
+	struct undoing *u = self;
+	struct super *s = u->s;
+	s->background--;
+	if (u->body) {
+		record_append_json(s->record, EV_MERGE_UNDONE, u->cause, 0, 0, 0,
+				   json_copy(u->body));
+		s->last_merge[0] = 0;
+	}
+	if (s->server && u->body)
+		control_answer(s->server, u->ticket, json_incref(u->body));
+	else if (s->server)
+		control_refuse(s->server, u->ticket, &u->err);
+	json_decref(u->body);
+	free(u);
+	super_maybe_finish(s);
+}
+
+static struct trees *newest_undo(struct super *s)
+{
+	struct trees *newest = NULL;
+	for (size_t i = 0; boxes_at(s->boxes, i); i++) {
+		struct trees *t = super_box_trees(s, boxes_at(s->boxes, i));
+		if (t && t->undo && (!newest || t->undo > newest->undo))
+			newest = t;
+	}
+	return newest;
+}
+
+int trees_again_command(const struct tree_request *rq, struct err *err)
+{
+	struct trees *newest = newest_undo(rq->s);
+	if (!newest || !newest->undone ||
+	    (rq->s->last_merge[0] && newest->undo < rq->s->last_merge_seq))
+		return err_set(
+			err, ERR_NOENT,
+			"the last change of files was no undo: there is nothing to bring back (a merge is made again with 'merge')");
+	return trees_undo_rollback(rq, newest, true);
+}
+
+uint64_t trees_undo_at(struct super *s)
+{
+	const struct trees *newest = newest_undo(s);
+	uint64_t merge = s->last_merge[0] ? s->last_merge_seq : 0;
+	return newest && newest->undo > merge ? newest->undo : merge;
+}
+
+int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err *err)
+{
+	struct super *s = rq->s;
+	struct trees *newest = newest_undo(s);
+	if (newest &&
+	    (!s->last_merge[0] || newest->undo > s->last_merge_seq || what == newest->undo))
+		return trees_undo_rollback(rq, newest, false);
+	if (!s->last_merge[0])
+		return err_set(
+			err, ERR_NOENT,
+			"there is no merge, rollback, hold or approval for the session here that could be undone");
+	struct undoing *u = NEW(struct undoing);
+	*u = (struct undoing){ .s = s, .ticket = rq->ticket, .cause = rq->cause };
+	memcpy(u->id, s->last_merge, sizeof(u->id));
+	s->background++;
+	loop_job_run(s->loop, tree_merge_undo_work, tree_merge_undo_done, u);
+	return 0;
+}

@@ -1,0 +1,236 @@
+/* What people say of single parts of a box's changes, and a merge of a script that waits until
+ * somebody has looked at them (box:merge{ review = true }): it is held like every action that asks,
+ * and the approval carries what was taken. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/hostrun.h"
+#include "supervisor/box/tree_priv.h"
+#include "sandbox/workspace/pick.h"
+
+struct review {
+	struct review_pick got;
+	struct strv left; /* keys of the parts that somebody left, as things stand */
+	json_t *comments; /* since the last merge */
+};
+
+static struct review *review_of(struct trees *t)
+{
+	if (!t->review) {
+		t->review = NEW(struct review);
+		*t->review = (struct review){ .got = { .pick = PICK_INIT }, .left = STRV_INIT };
+	}
+	return t->review;
+}
+
+static void forget_pick(struct review *r)
+{
+	pick_release(&r->got.pick);
+	json_decref(r->got.who);
+	r->got = (struct review_pick){ .pick = PICK_INIT };
+}
+
+void trees_review_free(struct trees *t)
+{
+	if (!t->review)
+		return;
+	forget_pick(t->review);
+	strv_release(&t->review->left);
+	json_decref(t->review->comments);
+	free(t->review);
+	t->review = NULL;
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+static void set_left(struct review *r, const char *key, const char *choice)
+{
+	size_t keep = 0;
+	if (!choice)
+		return;
+	for (size_t i = 0; i < r->left.nr; i++) {
+		if (strcmp(r->left.item[i], key) != 0)
+			r->left.item[keep++] = r->left.item[i];
+		else
+			free(r->left.item[i]);
+	}
+	r->left.nr = keep;
+	if (keep < r->left.cap)
+		r->left.item[keep] = NULL;
+	if (strcmp(choice, "leave") == 0)
+		strv_push(&r->left, key);
+}
+
+/* What one command says, of each part that it names. */
+struct saying {
+	const struct tree_request *rq;
+	struct trees *t;
+	const char *choice, *comment; /* may be NULL */
+	uint64_t last;
+	struct buf where; /* of the first part, for the agent */
+};
+
+static void say_part(struct saying *y, const char *path, const struct pick_file *f,
+		     const struct merge_range *r, unsigned hunk)
+{
+	json_t *body = json_object();
+	char hex[41] = "";
+	CLEANUP(free_ptr) char *key = NULL;
+	json_put(body, "path", json_bytes_z(path));
+	if (f && (r || f->whole)) {
+		object_hex(&f->seen, hex);
+		json_put_str(body, "of", hex);
+	}
+	if (r) {
+		const unsigned n[] = { r->old_skip, r->old_lines, r->new_skip, r->new_lines };
+		json_t *range = json_array();
+		for (size_t i = 0; i < ARRAY_LEN(n); i++)
+			json_array_append_new(range, json_integer(n[i]));
+		json_put(body, "range", range);
+		if (r->text)
+			json_put_bytes(body, "text", r->text, r->text_len);
+		key = mem_printf("%s:%u,%u", path, r->old_skip, r->new_skip);
+	} else {
+		json_put_int(body, "hunk", hunk);
+		key = mem_printf("%s:%u", path, hunk);
+	}
+	if (y->choice)
+		json_put_str(body, "choice", y->choice);
+	if (y->comment)
+		json_put_str(body, "comment", y->comment);
+	json_put(body, "who", json_incref(y->rq->who));
+	set_left(review_of(y->t), key, y->choice);
+	y->last = record_append_json(y->rq->s->record, EV_REVIEW_CHOICE, y->rq->cause, 0, y->t->id,
+				     0, body);
+	if (y->where.len == 0 && r)
+		buf_printf(&y->where, "%s, line %u", path, r->new_skip + 1);
+	else if (y->where.len == 0)
+		buf_printf(&y->where, hunk ? "%s, hunk %u" : "%s", path, hunk);
+}
+
+/* Who has worked in the box last hears of it before its next turn. */
+static bool tree_review_tell(struct saying *y)
+{
+	struct super *s = y->rq->s;
+	const struct agent *ag = super_agent(s, y->t->agent);
+	json_t *c = json_object();
+	json_put(c, "where", json_bytes_z(buf_cstr(&y->where)));
+	json_put_str(c, "text", y->comment);
+	json_put_str(c, "by", json_str(y->rq->who, "name", "somebody"));
+	struct review *r = review_of(y->t);
+	if (!r->comments)
+		r->comments = json_array();
+	json_array_append_new(r->comments, c);
+	if (!ag || ag->ended)
+		return false;
+	CLEANUP(free_ptr)
+	char *text = mem_printf("review of %s: %s", buf_cstr(&y->where), y->comment);
+	json_t *body = json_object();
+	json_put_str(body, "text", text);
+	json_put(body, "who", json_incref(y->rq->who));
+	record_append_json(s->record, EV_AGENT_SAY, y->last, ag->id, 0, 0, body);
+	if (s->host)
+		luahost_message(s->host, ag->id, text, y->rq->who);
+	return true;
+}
+
+int trees_pick_command(const struct tree_request *rq, const json_t *opts, json_t *out,
+		       struct err *err)
+{
+	static const char *const choices[] = { "take", "leave", "open" };
+	struct pick p = PICK_INIT;
+	struct saying y = { .rq = rq,
+			    .t = super_box_trees(rq->s, rq->box),
+			    .comment = json_str(opts, "message", NULL) };
+	size_t said = 0;
+	for (size_t i = 0; i < ARRAY_LEN(choices); i++)
+		if (json_object_get(opts, choices[i])) {
+			y.choice = choices[i];
+			said++;
+		}
+	int rc = y.t ? pick_opts(&p, opts, err)
+		     : err_set(err, ERR_UNSUPPORTED, "the driver of this box shows no files");
+	if (rc == 0 && (said > 1 || (!said && !y.comment)))
+		rc = err_set(err, ERR_USAGE, "missing option: -m TEXT");
+	if (rc == 0 && pick_all(&p))
+		rc = err_set(err, ERR_USAGE, "missing option: --hunks FILE:LIST or --path FILE");
+	for (size_t i = 0; rc == 0 && i < p.paths.nr; i++)
+		say_part(&y, p.paths.item[i], NULL, NULL, 0);
+	for (size_t i = 0; rc == 0 && i < p.nr; i++) {
+		if (p.file[i].whole)
+			say_part(&y, p.file[i].path, &p.file[i], NULL, 0);
+		for (size_t k = 0; k < p.file[i].nr; k++)
+			say_part(&y, p.file[i].path, &p.file[i], NULL, p.file[i].hunk[k]);
+		for (size_t k = 0; k < p.file[i].nr_ranges; k++)
+			say_part(&y, p.file[i].path, &p.file[i], &p.file[i].range[k], 0);
+	}
+	if (rc == 0) {
+		json_put_int(out, "event", (int64_t)y.last);
+		if (y.comment)
+			json_put_flag(out, "told", tree_review_tell(&y));
+	}
+	buf_release(&y.where);
+	pick_release(&p);
+	return rc;
+}
+
+/* --- a merge that waits for them -------------------------------------------------------------- */
+
+int trees_review_approve(const struct tree_request *rq, uint64_t action, const json_t *opts,
+			 struct err *err)
+{
+	const struct action *a = gate_action(rq->s->gate, action);
+	const struct action_spec *spec = a ? action_spec(a) : NULL;
+	bool named = json_object_get(opts, "path") || json_object_get(opts, "hunks");
+	struct trees *t =
+		spec && spec->kind == ACT_MERGE ? super_box_trees(rq->s, spec->box) : NULL;
+	if (named && a && !t)
+		return err_set(err, ERR_USAGE,
+			       "--path and --hunks are for a merge, #%" PRIu64 " is none", action);
+	if (!t)
+		return 0; /* not of a merge: nothing to do here */
+	struct review *r = review_of(t);
+	if (!named && r->left.nr)
+		return err_set(
+			err, ERR_INVALID,
+			"%zu %s left in the review: accept it there, or name what to take with --path and --hunks",
+			r->left.nr, r->left.nr == 1 ? "part of it was" : "parts of it were");
+	forget_pick(r);
+	if (pick_opts(&r->got.pick, opts, err) < 0) {
+		forget_pick(r);
+		return -1;
+	}
+	r->got.action = action;
+	r->got.who = json_incref(rq->who);
+	return 0;
+}
+
+void trees_review_forget(struct super *s, uint64_t action)
+{
+	for (size_t i = 0; boxes_at(s->boxes, i); i++) {
+		struct trees *t = super_box_trees(s, boxes_at(s->boxes, i));
+		if (t && t->review && t->review->got.action == action)
+			forget_pick(t->review);
+	}
+}
+
+bool trees_review_take(struct trees *t, uint64_t action, struct review_pick *out)
+{
+	if (!t->review || t->review->got.action != action)
+		return false;
+	*out = t->review->got;
+	t->review->got = (struct review_pick){ .pick = PICK_INIT };
+	return true;
+}
+
+json_t *trees_review_comments(struct trees *t)
+{
+	json_t *c = t->review ? t->review->comments : NULL;
+	if (t->review) {
+		t->review->comments = NULL;
+		strv_release(&t->review->left);
+		t->review->left = STRV_INIT;
+	}
+	return c ? c : json_array();
+}

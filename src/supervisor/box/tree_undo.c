@@ -1,0 +1,240 @@
+/* Undo of one action on the files of now: what its snapshot changed is taken back, by lines where a
+ * file has changed again since; where that does not go nothing is touched at all. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisor/box/super_box.h"
+#include "supervisor/box/tree_op.h"
+#include "record/read/settled.h"
+#include "sandbox/workspace/memstore.h"
+
+struct undo_one {
+	struct tree_op op;	 /* first: freed with it */
+	uint64_t action, ran_in; /* ran_in: a box of which this one may be a copy */
+	struct strv conflicts;
+	json_t *paths; /* what was put back */
+	bool shared;
+};
+
+/* The snapshot @seq if it is one of the action's work: returns owned, else NULL. */
+static json_t *its_snapshot(struct undo_one *u, uint64_t seq)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct event ev;
+	struct err err;
+	if (session_event(u->op.t->read, seq, &ev, &a, &err) < 0 || !ev.body)
+		return NULL;
+	json_t *body = json_parse(ev.body, ev.len, "snapshot", &err);
+	const json_t *by = json_object_get(body, "by");
+	for (size_t i = 0; i < json_array_size(by); i++)
+		if ((uint64_t)json_integer_value(json_array_get(by, i)) == u->action) {
+			u->shared |= json_flag(body, "shared", false) || json_array_size(by) > 1;
+			return body;
+		}
+	json_decref(body);
+	return NULL;
+}
+
+/* Is what stood in box @from at @seq what the box of @t began with: is it this very box, the one
+ * whose place it took when the session was resumed, or one that it is a copy of? */
+static bool comes_from(struct trees *t, uint64_t from, uint64_t seq)
+{
+	uint64_t at = t->id, upto;
+	while (at > from) {
+		at = session_box_before(t->read, at, &upto);
+		if (seq > upto)
+			return false;
+	}
+	return at == from;
+}
+
+int tree_change(struct tree_op *o, size_t layer, uint64_t from, uint64_t to,
+		const struct ws_store *st, struct ws_diff *d, struct strv *conflicts)
+{
+	struct trees *t = o->t;
+	struct err *err = &o->err;
+	struct ws_view was = WS_VIEW_INIT, wanted = WS_VIEW_INIT, now = WS_VIEW_INIT;
+	int rc = tree_view_of(t, from, &was, err);
+	if (rc == 0)
+		rc = tree_view_of(t, to, &wanted, err);
+	if (rc == 0)
+		rc = tree_view(t, layer, UINT64_MAX, &now, err);
+	if (rc == 0)
+		rc = ws_diff_undo(d, &wanted, &was, &now, st, conflicts, err);
+	ws_view_release(&was);
+	ws_view_release(&wanted);
+	ws_view_release(&now);
+	return rc;
+}
+
+/* What undoes the snapshot @seq, on the files of now. */
+static int tree_undo_one_snapshot(struct undo_one *u, uint64_t seq, const json_t *body,
+				  const struct ws_store *st, bool apply)
+{
+	struct trees *t = u->op.t;
+	struct ws_diff d = WS_DIFF_INIT;
+	size_t i = 0;
+	while (i < t->nr_layers && strcmp(t->layer[i].name, json_str(body, "repo", "")) != 0)
+		i++;
+	if (i == t->nr_layers || !comes_from(t, u->ran_in, seq))
+		return err_set(&u->op.err, ERR_NOENT,
+			       "#%" PRIu64
+			       " did not run in box '%s', nor in one that it is a copy of",
+			       u->action, t->name);
+	int rc = tree_change(&u->op, i, seq, (uint64_t)json_int(body, "prev", 0), st, &d,
+			     &u->conflicts);
+	if (rc == 0 && apply)
+		rc = tree_apply(&u->op, i, &d, st, -1, 0);
+	if (rc == 0 && apply)
+		tree_change_paths(t, i, &d, u->paths);
+	ws_diff_release(&d);
+	return rc;
+}
+
+void tree_change_paths(const struct trees *t, size_t layer, const struct ws_diff *d, json_t *paths)
+{
+	const char *repo = t->layer[layer].name;
+	for (size_t i = 0; i < d->nr; i++) {
+		CLEANUP(buf_release) struct buf path = BUF_INIT;
+		if (*repo)
+			buf_printf(&path, "%s/", repo);
+		buf_append(&path, d->item[i].path, d->item[i].len);
+		json_array_append_new(paths, json_bytes(buf_cstr(&path), path.len));
+	}
+}
+
+void tree_change_names(const struct strv *conflicts, struct buf *out)
+{
+	for (size_t i = 0; i < conflicts->nr && i < 5; i++)
+		buf_printf(out, "%s%s", i ? ", " : "", conflicts->item[i]);
+	if (conflicts->nr > 5)
+		buf_printf(out, " and %zu more", conflicts->nr - 5);
+}
+
+static void tell_conflicts(struct undo_one *u)
+{
+	CLEANUP(buf_release) struct buf names = BUF_INIT;
+	tree_change_names(&u->conflicts, &names);
+	err_set(&u->op.err, ERR_BUSY,
+		"#%" PRIu64
+		" cannot be undone: later work stands in the same place of %s; nothing was changed",
+		u->action, buf_cstr(&names));
+}
+
+/* Its work is in the first snapshots behind its end, one of each layer. */
+enum { SNAPSHOTS = 64 };
+
+/* Two rounds over the snapshots that hold its work: all differences are known to be clean before
+ * the first is applied. */
+static int tree_undo_both_rounds(struct tree_op *o, const struct ws_store *st)
+{
+	struct undo_one *u = (struct undo_one *)o;
+	struct session *read = o->t->read;
+	for (int apply = 0; apply < 2; apply++) {
+		bool found = false;
+		uint64_t seq = session_action_end(read, u->action);
+		for (int i = 0;
+		     seq && i < SNAPSHOTS && (seq = session_next_snapshot(read, u->ran_in, seq));
+		     i++) {
+			CLEANUP(json_release) json_t *body = its_snapshot(u, seq);
+			found |= body != NULL;
+			if (body && tree_undo_one_snapshot(u, seq, body, st, apply) < 0)
+				return -1;
+		}
+		if (!found)
+			return err_set(&o->err, ERR_NOENT,
+				       "#%" PRIu64 " changed no files that are recorded",
+				       u->action);
+		if (u->shared)
+			return err_set(
+				&o->err, ERR_UNSUPPORTED,
+				"what #%" PRIu64
+				" changed was recorded together with other work at the same time: "
+				"'rollback' goes back before all of it",
+				u->action);
+		if (u->conflicts.nr) {
+			tell_conflicts(u);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+void tree_change_work(struct tree_op *o,
+		      int (*rounds)(struct tree_op *o, const struct ws_store *st))
+{
+	struct ws_store below;
+	struct err none = ERR_INIT;
+	tree_store(o->t, &below);
+	if (!o->t->read && session_open(&o->t->read, record_path(o->t->s->record), &o->err) < 0)
+		return;
+	struct memstore *merged = memstore_new(&below);
+	struct ws_store st = memstore_store(merged);
+	int rc = rounds(o, &st);
+	memstore_free(&merged);
+	o->taken = (struct taken){ .why = "rollback", .cause = o->cause };
+	tree_take(o->t, &o->taken, rc == 0 ? &o->err : &none);
+}
+
+static void tree_undo_work(struct tree_op *o)
+{
+	tree_change_work(o, tree_undo_both_rounds);
+}
+
+static void tree_undo_done(struct tree_op *o)
+{
+	struct undo_one *u = (struct undo_one *)o;
+	uint64_t seq = tree_record(o->t, &o->taken);
+	json_t *body = json_object(), *missing = json_array();
+	for (size_t i = 0; i < o->missing.nr; i++)
+		json_array_append_new(missing, json_bytes(o->missing.item[i], o->missing.len[i]));
+	json_put_int(body, "to", (int64_t)o->before);
+	json_put_str(body, "how", "undo");
+	json_put_int(body, "of", (int64_t)u->action);
+	json_put_int(body, "ops", (int64_t)o->nr_ops);
+	json_put(body, "paths", json_incref(u->paths));
+	json_put(body, "missing", missing);
+	if (o->err.code != ERR_NONE)
+		json_put_str(body, "why", o->err.text);
+	else {
+		o->t->undo = o->before; /* an undo without a number takes this one back */
+		o->t->undone = true;
+	}
+	uint64_t done = record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id,
+					   0, body);
+	if (o->err.code == ERR_NONE)
+		o->t->undo_done = done;
+	json_t *v = json_object();
+	json_put_int(v, "event", (int64_t)seq);
+	json_put_int(v, "of", (int64_t)u->action);
+	json_put_int(v, "changes", (int64_t)o->nr_ops);
+	json_put(v, "paths", u->paths);
+	if (o->missing.nr)
+		json_put(v, "missing", json_argv(o->missing.item, o->missing.nr));
+	strv_release(&u->conflicts);
+	tree_op_answer(o, v);
+}
+
+int trees_undo_action(const struct tree_request *rq, uint64_t action, uint64_t ran_in,
+		      struct err *err)
+{
+	struct trees *t = super_box_trees(rq->s, rq->box);
+	if (!t)
+		return err_set(err, ERR_NOENT,
+			       "the box of #%" PRIu64 " has gone, or its driver shows no files",
+			       action);
+	struct undo_one *u = NEW(struct undo_one);
+	u->action = action;
+	u->ran_in = ran_in;
+	u->paths = json_array();
+	u->op = (struct tree_op){ .t = t,
+				  .rq = *rq,
+				  .work = tree_undo_work,
+				  .done = tree_undo_done,
+				  .why = "background",
+				  .freeze = true,
+				  .cause = rq->cause };
+	tree_op_start(&u->op);
+	return 0;
+}

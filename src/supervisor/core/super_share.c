@@ -1,0 +1,36 @@
+/* run --share: from which event on a group may read the session and decide what waits. */
+#include "base/exit.h"
+#include "supervisor/core/super_priv.h"
+#include "control/share.h"
+
+/* It is in the record, so its companions are there as well, and others may read and decide from
+ * here on. */
+static void super_share_shared(void *self)
+{
+	struct super *s = self;
+	struct share share;
+	struct err err = ERR_INIT;
+	if (!s->ending && (share_parse(s->opts->share, &share, &err) < 0 ||
+			   share_open(record_path(s->record), &share, &err) < 0 ||
+			   control_server_share(s->server, &share, &err) < 0))
+		super_end(s, EXIT_UNSUCCESSFUL, "%s", err.text);
+}
+
+int super_share(struct super *s, struct err *err)
+{
+	struct share share;
+	if (!s->opts->share)
+		return 0;
+	if (share_parse(s->opts->share, &share, err) < 0)
+		return -1;
+	CLEANUP(free_ptr) char *socket = share_socket(record_path(s->record));
+	json_t *body = json_object();
+	json_put_str(body, "group", share.group);
+	json_put_int(body, "gid", share.gid);
+	json_put_str(body, "role", share.decide ? "decide" : "watch");
+	json_put(body, "socket", json_bytes_z(socket));
+	record_barrier(s->record,
+		       record_append_json(s->record, EV_CONTROL_SHARE, s->start_seq, 0, 0, 0, body),
+		       super_share_shared, s);
+	return 0;
+}

@@ -1,0 +1,18 @@
+/* The way out of a box with an allow list: a proxy on this side, every connection an action. */
+#ifndef SUPERVISOR_NET_SUPER_NET_H
+#define SUPERVISOR_NET_SUPER_NET_H
+
+#include "supervisor/core/super_priv.h"
+
+struct net;
+
+/* What programs in the box must know of it: adds HTTP_PROXY and friends. */
+void net_env(struct strv *env);
+/* A rule that lets box @box reach @hosts, as its script's author has said in @file. */
+void net_allow(struct super *s, const char *file, const char *box, const json_t *hosts);
+/* @host: what is let through. The proxy begins with net_attach, when the box is there. */
+struct net *net_new(struct super *s, uint64_t box, const char *const *host, size_t nr);
+void net_attach(struct net *n, struct box *b);
+void net_free(struct net **n);
+
+#endif

@@ -1,0 +1,12 @@
+/* What people run on the host by their own hand, outside every box: nothing judges it, but it
+ * stands in the record before it runs, and its end after it. */
+#ifndef SUPERVISOR_PEOPLE_HOST_COMMAND_LOG_H
+#define SUPERVISOR_PEOPLE_HOST_COMMAND_LOG_H
+
+#include "supervisor/core/super_priv.h"
+
+/* Keeps the command `host_command`; its ticket is answered with {"event": seq} once that is
+ * durable. */
+NODISCARD int host_command_log(struct super *s, const struct control_request *rq, struct err *err);
+
+#endif

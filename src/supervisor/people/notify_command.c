@@ -1,0 +1,65 @@
+/* People who are away: the notification command. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "supervisor/core/super_priv.h"
+#include "base/log.h"
+
+static void child_gone(void *self, int fd, unsigned events)
+{
+	struct loop_fd **w = self;
+	struct err err = ERR_INIT;
+	int status;
+	(void)events;
+	if (proc_reap(fd, &status, &err) < 0)
+		log_warn("%s", err.text);
+	loop_fd_free(w);
+	close(fd);
+	free(w);
+}
+
+/* The command is the user's own, from his configuration; what it is told comes in the environment,
+ * never in its text. */
+void super_notify(struct super *s, const char *title, const char *text)
+{
+	if (!s->opts->notify)
+		return;
+	struct strv env = STRV_INIT;
+	for (char **e = environ; *e; e++)
+		strv_push(&env, *e);
+	CLEANUP(buf_release) struct buf clean = BUF_INIT;
+	if (record_clean(s->record, text, strlen(text), &clean))
+		text = buf_cstr(&clean);
+	CLEANUP(free_ptr) char *v1 = mem_printf("SANDGLASS_TITLE=%s", title);
+	CLEANUP(free_ptr) char *v2 = mem_printf("SANDGLASS_TEXT=%s", text);
+	CLEANUP(free_ptr) char *v3 = mem_printf("SANDGLASS_SESSION=%s", record_id(s->record));
+	strv_push(&env, v1);
+	strv_push(&env, v2);
+	strv_push(&env, v3);
+	char *argv[] = { mem_strdup("sh"), mem_strdup("-c"), mem_strdup(s->opts->notify), NULL };
+	int fds[3] = { -1, -1, -1 }, pid, pidfd;
+	struct err err = ERR_INIT;
+	json_t *body = json_object();
+	json_put_str(body, "text", text);
+	json_put_str(body, "command", s->opts->notify);
+	if (proc_spawn("/bin/sh", argv, env.item, fds, 3, &pid, &pidfd, &err) < 0) {
+		json_put_str(body, "why", err.text);
+	} else {
+		struct loop_fd **w = mem_calloc(1, sizeof(struct loop_fd *));
+		*w = loop_fd_new(s->loop, pidfd, LOOP_READ, child_gone, w);
+	}
+	record_append_json(s->record, EV_NOTIFY, s->start_seq, 0, 0, 0, body);
+	for (int i = 0; i < 3; i++)
+		free(argv[i]);
+	strv_release(&env);
+}
+
+void super_held(struct super *s, uint64_t id, const char *text)
+{
+	CLEANUP(free_ptr)
+	char *title = mem_printf("sandglass: #%llu waits", (unsigned long long)id);
+	if (!s->nr_people)
+		super_notify(s, title, text);
+	super_changed(s);
+}

@@ -1,0 +1,144 @@
+/* What people decide over the control socket: approvals, denials, answers, and what else a pattern
+ * would answer. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisor/people/ask.h"
+#include "supervisor/trial/preview.h"
+#include "supervisor/people/super_added.h"
+#include "supervisor/super_cmd.h"
+#include "supervisor/box/super_tree.h"
+#include "base/clock.h"
+
+/* What the words and options of approve and deny say. */
+static int read_decide(struct ask_for *a, struct decide *d, struct err *err)
+{
+	const char *intent = command_opt(a->line, "intent"), *span = command_opt(a->line, "for");
+	d->message = command_opt(a->line, "message");
+	d->note = command_opt(a->line, "note");
+	d->confirm = command_opt(a->line, "confirm");
+	d->who = a->rq->who;
+	if (command_args_id(command_args_word(a, 0), &d->action, err) < 0)
+		return -1;
+	if (intent && !hex_parse(intent, strlen(intent), d->intent.b, HASH_LEN))
+		return err_set(err, ERR_USAGE,
+			       "--intent '%s' is not a hash of 64 hexadecimal digits", intent);
+	d->waiver_host = command_opt(a->line, "also-host");
+	if (d->waiver_host && !d->waiver)
+		return err_set(err, ERR_USAGE, "--also-host goes with --session PATTERN");
+	if (!d->waiver &&
+	    (span || command_has(a->line, "uses") || command_has(a->line, "all-agents")))
+		return err_set(err, ERR_USAGE,
+			       "--for, --uses and --all-agents go with --session PATTERN");
+	if (span && (!clock_parse_span(span, &d->waiver_for_us) || d->waiver_for_us <= 0))
+		return err_set(err, ERR_USAGE, "--for '%s' is not a time like 30m", span);
+	d->waiver_all = command_has(a->line, "all-agents");
+	return command_opt_int(a->line, "uses", 1, INT32_MAX, &d->waiver_uses, err);
+}
+
+static int super_decide(struct ask_for *a, struct decide *d, json_t *out, struct err *err)
+{
+	const char *rule = command_opt(a->line, "rule"), *list = command_opt(a->line, "others");
+	CLEANUP(json_release) json_t *others = json_array();
+	if (read_decide(a, d, err) < 0 || (list && added_others(list, others, err) < 0))
+		return -1;
+	if (list && !rule && !d->waiver)
+		return err_set(err, ERR_USAGE, "--others goes with --session or --rule");
+	d->others = others;
+	if (rule && (d->waiver || d->edit))
+		return err_set(err, ERR_USAGE,
+			       "--rule does not go with --session, --cmd or --edit");
+	if (rule) {
+		bool deny = d->decision != DECIDE_APPROVE;
+		return added_begin(a->s, a->rq->ticket, d, deny ? VERDICT_DENY : VERDICT_ALLOW,
+				   rule, err) < 0
+			       ? -1
+			       : 1;
+	}
+	CLEANUP(json_release) json_t *opts = command_line_opts(a->line);
+	struct tree_request rq = { .s = a->s, .who = a->rq->who };
+	if (d->decision == DECIDE_APPROVE && trees_review_approve(&rq, d->action, opts, err) < 0)
+		return -1;
+	CLEANUP(json_release) json_t *went = json_array();
+	d->others_done = went;
+	int rc = gate_decide(a->s->gate, d, err);
+	if (json_array_size(went))
+		json_put(out, "others", json_incref(went));
+	if (rc < 0)
+		trees_review_forget(a->s, d->action);
+	super_changed(a->s);
+	return rc;
+}
+
+int cmd_approve(struct ask_for *a, json_t *out, struct err *err)
+{
+	const char *cmd = command_opt(a->line, "cmd");
+	json_put_str(out, "decision", cmd ? "edited" : "approved");
+	CLEANUP(json_release) json_t *edit = cmd ? json_object() : NULL;
+	if (cmd)
+		json_put_str(edit, "cmd", cmd);
+	struct decide d = { .decision = cmd ? DECIDE_EDIT : DECIDE_APPROVE,
+			    .edit = edit,
+			    .waiver = command_opt(a->line, "session") };
+	return super_decide(a, &d, out, err);
+}
+
+int cmd_deny(struct ask_for *a, json_t *out, struct err *err)
+{
+	struct decide d = { .decision = command_has(a->line, "kill")	? DECIDE_KILL
+					: command_has(a->line, "pause") ? DECIDE_DENY_PAUSE
+									: DECIDE_DENY };
+	json_put_str(out, "decision", "denied");
+	return super_decide(a, &d, out, err);
+}
+
+/* Looked at, and left: with a note for whoever comes next. */
+int cmd_defer(struct ask_for *a, json_t *out, struct err *err)
+{
+	struct decide d = { .decision = DECIDE_LATER };
+	json_put_str(out, "decision", "later");
+	return super_decide(a, &d, out, err);
+}
+
+int cmd_answer(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	const char *choice = command_args_word(a, 1), *text = command_opt(a->line, "message"),
+		   *field;
+	(void)out;
+	if (command_args_id(command_args_word(a, 0), &id, err) < 0)
+		return -1;
+	CLEANUP(json_release) json_t *form = NULL;
+	for (size_t i = 0; (field = command_opt_nth(a->line, "field", i)); i++) {
+		const char *eq = strchr(field, '=');
+		if (!eq)
+			return err_set(err, ERR_USAGE, "--field '%s' is not NAME=VALUE", field);
+		if (!form)
+			form = json_object();
+		CLEANUP(free_ptr) char *name = mem_strndup(field, (size_t)(eq - field));
+		json_put_str(form, name, eq + 1);
+	}
+	if (!choice && !text && !form)
+		return err_set(err, ERR_USAGE,
+			       "what is the answer? give a choice, --message or --field");
+	return ask_answer(a->s, id, choice ? choice : text, form, a->rq->who, err);
+}
+
+int cmd_waivers(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	const char *rule = command_opt(a->line, "rule"), *pattern = command_args_word(a, 1);
+	if (command_args_id(command_args_word(a, 0), &id, err) < 0)
+		return -1;
+	json_put(out, "proposals", gate_waiver_proposals(a->s->gate, id));
+	json_put(out, "hosts", gate_waiver_hosts(a->s->gate, id, preview_hosts(a->s, id)));
+	if (!pattern)
+		return 0;
+	if (rule && strcmp(rule, "allow") != 0 && strcmp(rule, "deny") != 0)
+		return err_set(err, ERR_USAGE, "--rule is 'allow' or 'deny'");
+	json_t *tried = rule ? added_look(a->s, id, *rule == 'd' ? VERDICT_DENY : VERDICT_ALLOW,
+					  pattern, command_opt(a->line, "note"), err)
+			     : gate_waiver_try(a->s->gate, id, pattern, err);
+	json_put(out, "tried", tried);
+	return tried ? 0 : -1;
+}

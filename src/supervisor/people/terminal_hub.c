@@ -1,0 +1,411 @@
+#include "supervisor/people/terminal_hub.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+enum {
+	RELEASE_MS = 10, /* rule 2 */
+	/* below CONTROL_SLOW: a terminal that stands still is not a slow client */
+	UNREAD_MAX = 96 << 10,
+	UNREAD_LOW = 24 << 10,
+	LOOK_MS = 3,
+	/* a large paste that the program takes its time for */
+	AHEAD_MAX = 16 << 20,
+	COUNT_MS = 1000,
+};
+
+struct terminal {
+	struct terminal *next;
+	struct super *s;
+	uint64_t action, agent, box;
+	char *name, *record_input;
+	struct winsize size;
+	uint64_t client; /* 0: detached */
+	struct buf held; /* could be the beginning of a secret */
+	struct loop_timer *release, *look, *count;
+	bool used;	  /* a client has had it before */
+	bool holding;	  /* the client is behind: the program's output is not read */
+	uint64_t typed;	  /* bytes since the last terminal.input */
+	uint64_t writing; /* recorded input that is on its way */
+};
+
+static struct terminal *terminal_hub_terminals;
+
+static struct terminal *terminal_of(const struct super *s, uint64_t action)
+{
+	for (struct terminal *t = terminal_hub_terminals; t; t = t->next)
+		if (t->s == s && t->action == action)
+			return t;
+	return NULL;
+}
+
+static uint64_t terminal_event(struct terminal *t, uint16_t kind, json_t *body)
+{
+	return record_append_json(t->s->record, kind, t->action, t->agent, t->box, t->action, body);
+}
+
+static void terminal_release(void *self)
+{
+	struct terminal *t = self;
+	CLEANUP(buf_release) struct buf clean = BUF_INIT;
+	record_clean_piece(t->s->record, &t->held, "", 0, true, &clean);
+	if (clean.len && t->client)
+		control_server_tty(t->s->server, t->client, t->action, clean.data, clean.len);
+}
+
+static void terminal_hold(struct terminal *t, bool hold)
+{
+	if (t->holding == hold)
+		return;
+	t->holding = hold;
+	boxes_hold_output(t->s->boxes, t->action, hold);
+}
+
+static void terminal_look(void *self)
+{
+	struct terminal *t = self;
+	if (t->client && control_server_unread(t->s->server, t->client) > UNREAD_LOW)
+		loop_timer_set(t->look, LOOK_MS, 0);
+	else
+		terminal_hold(t, false);
+}
+
+static void terminal_count(void *self)
+{
+	struct terminal *t = self;
+	if (!t->typed)
+		return;
+	json_t *body = json_object();
+	json_put_int(body, "bytes", (int64_t)t->typed);
+	t->typed = 0;
+	terminal_event(t, EV_TERMINAL_INPUT, body);
+}
+
+void terminal_expect(struct super *s, uint64_t id, const char *name)
+{
+	const struct action *act = gate_action(s->gate, id);
+	if (!act || terminal_of(s, id))
+		return;
+	const struct action_spec *spec = action_spec(act);
+	struct terminal *t = NEW(struct terminal);
+	*t = (struct terminal){ .next = terminal_hub_terminals,
+				.s = s,
+				.action = id,
+				.agent = spec->agent,
+				.box = spec->box };
+	t->name = mem_strdup(name ? name : "");
+	t->record_input = mem_strdup(json_str(spec->args, "record_input", "off"));
+	t->size.ws_col = (unsigned short)json_int(spec->args, "cols", 80);
+	t->size.ws_row = (unsigned short)json_int(spec->args, "rows", 24);
+	t->release = loop_timer_new(s->loop, terminal_release, t);
+	t->look = loop_timer_new(s->loop, terminal_look, t);
+	t->count = loop_timer_new(s->loop, terminal_count, t);
+	terminal_hub_terminals = t;
+	super_changed(s);
+}
+
+static void terminal_free(struct terminal *t)
+{
+	struct terminal **p = &terminal_hub_terminals;
+	while (*p != t)
+		p = &(*p)->next;
+	*p = t->next;
+	loop_timer_free(&t->release);
+	loop_timer_free(&t->look);
+	loop_timer_free(&t->count);
+	buf_release(&t->held);
+	free(t->name);
+	free(t->record_input);
+	free(t);
+}
+
+void terminal_ended(struct super *s, uint64_t id)
+{
+	struct terminal *t = terminal_of(s, id);
+	if (!t)
+		return;
+	terminal_release(t);
+	terminal_count(t);
+	if (t->client && s->server)
+		control_server_tty(s->server, t->client, t->action, "", 0); /* no more comes */
+	terminal_free(t);
+	super_changed(s);
+}
+
+void terminals_free(struct super *s)
+{
+	for (struct terminal *t = terminal_hub_terminals, *next; t; t = next) {
+		next = t->next;
+		if (t->s == s)
+			terminal_free(t);
+	}
+}
+
+static void terminal_detach(struct terminal *t, const char *why)
+{
+	json_t *body = json_object();
+	json_put_int(body, "client", (int64_t)t->client);
+	json_put_str(body, "why", why);
+	terminal_count(t);
+	t->client = 0;
+	buf_reset(&t->held);
+	terminal_hold(t, false);
+	terminal_event(t, EV_TERMINAL_DETACHED, body);
+	super_changed(t->s);
+}
+
+void terminals_left(struct super *s, uint64_t client)
+{
+	for (struct terminal *t = terminal_hub_terminals; t; t = t->next)
+		if (t->s == s && t->client == client)
+			terminal_detach(t, "left");
+}
+
+void terminal_output(void *super, uint64_t action, enum record_stream stream, const void *bytes,
+		     size_t len)
+{
+	struct super *s = super;
+	struct terminal *t = stream == STREAM_PTY ? terminal_of(s, action) : NULL;
+	if (!t || !t->client || !s->server)
+		return;
+	CLEANUP(buf_release) struct buf clean = BUF_INIT;
+	record_clean_piece(s->record, &t->held, bytes, len, false, &clean);
+	if (clean.len)
+		control_server_tty(s->server, t->client, action, clean.data, clean.len);
+	if (t->held.len)
+		loop_timer_set(t->release, RELEASE_MS, 0);
+	if (control_server_unread(s->server, t->client) > UNREAD_MAX) {
+		terminal_hold(t, true);
+		loop_timer_set(t->look, LOOK_MS, 0);
+	}
+}
+
+/* --- input --- */
+
+struct keys_in { /* recorded, not committed yet */
+	struct super *s;
+	uint64_t action;
+	struct buf bytes;
+};
+
+static void keys_now(void *self)
+{
+	struct keys_in *k = self;
+	struct err none = ERR_INIT; /* it has ended meanwhile */
+	struct terminal *t = terminal_of(k->s, k->action);
+	if (t)
+		t->writing -= k->bytes.len;
+	if (boxes_stdin(k->s->boxes, k->action, buf_cstr(&k->bytes), k->bytes.len, false, &none) <
+	    0)
+		none = ERR_INIT;
+	buf_release(&k->bytes);
+	free(k);
+}
+
+static void type_recorded(struct terminal *t, const void *bytes, size_t len)
+{
+	struct keys_in *k = NEW(struct keys_in);
+	*k = (struct keys_in){ .s = t->s, .action = t->action };
+	buf_append(&k->bytes, bytes, len);
+	t->writing += len;
+	json_t *body = json_object();
+	json_put_bytes(body, "data", bytes, len);
+	record_barrier(t->s->record, terminal_event(t, EV_PROC_STDIN, body), keys_now, k);
+}
+
+static bool is_recorded(const struct terminal *t)
+{
+	return strcmp(t->record_input, "full") == 0 && boxes_echoes(t->s->boxes, t->action);
+}
+
+void terminal_typed(void *super, uint64_t client, uint64_t action, const void *bytes, size_t len)
+{
+	struct super *s = super;
+	struct terminal *t = terminal_of(s, action);
+	const struct action *act = t && t->client == client ? gate_action(s->gate, action) : NULL;
+	struct err none = ERR_INIT;
+	if (!act || action_state(act) != ACTION_RUNNING ||
+	    boxes_stdin_queued(s->boxes, action) + t->writing + len > AHEAD_MAX)
+		return;
+	if (strcmp(t->record_input, "off") != 0 && !is_recorded(t)) {
+		if (!t->typed)
+			loop_timer_set(t->count, COUNT_MS, 0);
+		t->typed += len;
+	}
+	if (t->writing || is_recorded(t)) /* in the order in which it was typed */
+		type_recorded(t, is_recorded(t) ? bytes : bytes, len);
+	else if (boxes_stdin(s->boxes, action, bytes, len, false, &none) < 0)
+		none = ERR_INIT; /* it has ended meanwhile */
+}
+
+/* --- commands --- */
+
+struct tied { /* a command whose event is not committed yet */
+	struct super *s;
+	uint64_t action, ticket;
+	struct winsize size;
+	json_t *answer;
+};
+
+static void tied_now(void *self)
+{
+	struct tied *t = self;
+	struct err err = ERR_INIT;
+	const struct action *act = gate_action(t->s->gate, t->action);
+	if (t->size.ws_col && act && action_state(act) != ACTION_ENDED &&
+	    boxes_resize(t->s->boxes, t->action, &t->size, &err) < 0)
+		control_refuse(t->s->server, t->ticket, &err);
+	else
+		control_answer(t->s->server, t->ticket, json_incref(t->answer));
+	json_decref(t->answer);
+	free(t);
+}
+
+static int asked_size(const struct ask_for *a, struct winsize *size, struct err *err)
+{
+	int64_t cols = 80, rows = 24, xpixel = 0, ypixel = 0;
+	if (command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
+	    command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0 ||
+	    command_opt_int(a->line, "xpixel", 0, 65535, &xpixel, err) < 0 ||
+	    command_opt_int(a->line, "ypixel", 0, 65535, &ypixel, err) < 0)
+		return -1;
+	*size = (struct winsize){ .ws_col = (unsigned short)cols,
+				  .ws_row = (unsigned short)rows,
+				  .ws_xpixel = (unsigned short)xpixel,
+				  .ws_ypixel = (unsigned short)ypixel };
+	return 0;
+}
+
+static void put_size(json_t *body, const struct winsize *size)
+{
+	json_put_int(body, "cols", size->ws_col);
+	json_put_int(body, "rows", size->ws_row);
+	if (size->ws_xpixel)
+		json_put_int(body, "xpixel", size->ws_xpixel);
+	if (size->ws_ypixel)
+		json_put_int(body, "ypixel", size->ws_ypixel);
+}
+
+static void terminal_hub_tie(const struct ask_for *a, uint64_t id, uint64_t seq,
+			     const struct winsize *size, json_t *answer)
+{
+	struct tied *t = NEW(struct tied);
+	*t = (struct tied){ .s = a->s, .action = id, .ticket = a->rq->ticket, .answer = answer };
+	if (size)
+		t->size = *size;
+	record_barrier(a->s->record, seq, tied_now, t);
+}
+
+static struct action *action_with_terminal(const struct ask_for *a, uint64_t *id, struct err *err)
+{
+	if (command_args_id(command_args_word(a, 0), id, err) < 0)
+		return NULL;
+	struct action *act = gate_action(a->s->gate, *id);
+	if (!act || action_state(act) == ACTION_ENDED) {
+		err_set(err, ERR_NOENT, "action #%" PRIu64 " does not run", *id);
+		return NULL;
+	}
+	if (action_spec(act)->kind != ACT_SHELL &&
+	    !json_flag(action_spec(act)->args, "pty", false)) {
+		err_set(err, ERR_INVALID, "action #%" PRIu64 " has no terminal", *id);
+		return NULL;
+	}
+	return act;
+}
+
+/* Who looks at the record must know how wide lines were. */
+int cmd_resize(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	struct winsize size;
+	(void)out;
+	struct action *act = action_with_terminal(a, &id, err);
+	if (!act || asked_size(a, &size, err) < 0)
+		return -1;
+	struct terminal *t = terminal_of(a->s, id);
+	if (t)
+		t->size = size;
+	json_t *body = json_object();
+	put_size(body, &size);
+	terminal_hub_tie(a, id,
+			 record_append_json(a->s->record, EV_PROC_RESIZE, id,
+					    action_spec(act)->agent, action_spec(act)->box, id,
+					    body),
+			 &size, NULL);
+	return 1;
+}
+
+static int free_for(const struct terminal *t, const struct ask_for *a, struct err *err)
+{
+	if (!t->client || t->client == a->rq->client || command_has(a->line, "take"))
+		return 0;
+	return err_set(err, ERR_BUSY,
+		       "terminal of #%" PRIu64 ": client %" PRIu64
+		       " uses it; '--take' takes it over",
+		       t->action, t->client);
+}
+
+int cmd_terminal(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	struct winsize size;
+	(void)out;
+	struct action *act = action_with_terminal(a, &id, err);
+	struct terminal *t = act ? terminal_of(a->s, id) : NULL;
+	if (act && !t)
+		return err_set(err, ERR_UNSUPPORTED, "the terminal of #%" PRIu64 " is its script's",
+			       id);
+	if (!act || free_for(t, a, err) < 0)
+		return -1;
+	if (command_has(a->line, "leave")) {
+		if (t->client == a->rq->client)
+			terminal_detach(t, "detached");
+		return 0;
+	}
+	if (asked_size(a, &size, err) < 0)
+		return -1;
+	uint64_t before = t->client;
+	buf_reset(&t->held);
+	if (before && before != a->rq->client) {
+		control_server_tty(a->s->server, before, id, "", 0);
+		terminal_detach(t, "taken over");
+	}
+	bool runs = action_state(act) == ACTION_RUNNING;
+	t->client = a->rq->client;
+	t->size = size;
+	json_t *answer = json_object(), *body = json_object();
+	json_put_int(answer, "action", (int64_t)id);
+	json_put_int(answer, "offset", runs ? (int64_t)action_output_mark(act, STREAM_PTY) : 0);
+	record_output_seal(a->s->record, id, STREAM_PTY); /* the client reads it there */
+	json_put_flag(answer, "runs", runs);
+	json_put_flag(answer, "first", !t->used);
+	t->used = true;
+	json_put_int(answer, "agent", (int64_t)t->agent);
+	json_put_int(answer, "box", (int64_t)t->box);
+	json_put_str(answer, "name", t->name);
+	json_put_int(body, "client", (int64_t)t->client);
+	put_size(body, &size);
+	json_put(body, "who", json_incref(a->rq->who));
+	terminal_hub_tie(a, id, terminal_event(t, EV_TERMINAL_ATTACHED, body), &size, answer);
+	return 1;
+}
+
+json_t *terminals_json(struct super *s)
+{
+	json_t *all = json_array();
+	for (const struct terminal *t = terminal_hub_terminals; t; t = t->next) {
+		if (t->s != s)
+			continue;
+		json_t *o = json_object();
+		json_put_int(o, "action", (int64_t)t->action);
+		json_put_int(o, "agent", (int64_t)t->agent);
+		json_put_int(o, "box", (int64_t)t->box);
+		json_put_str(o, "name", t->name);
+		json_put_int(o, "client", (int64_t)t->client);
+		put_size(o, &t->size);
+		json_array_append_new(all, o);
+	}
+	return all;
+}

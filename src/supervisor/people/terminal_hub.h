@@ -1,0 +1,39 @@
+/* Terminals of programs in sandboxes, and the clients that use them: bytes pass as they are, in
+ * both directions.
+ *
+ *  1. A terminal is that of an action with pty. One client at a time types at it and sees it;
+ *  another one takes it over only
+ *     when it says so. A client that goes away detaches; the program runs on.
+ *  2. Output goes to the client when it is read from the terminal, beside the recording, with
+ *  values of declared secrets
+ *     replaced. Output that could begin such a value waits RELEASE_MS at most. A client that
+ *     doesn't read stops the program.
+ *  3. The size that a client names before the program starts is the one that it starts with.
+ *  4. Input is not recorded ("off"), is counted ("counts"), or is recorded before it goes in
+ *  ("full"; not while the terminal's
+ *     echo is off). An action says which in args.record_input.
+ * Loop thread only. */
+#ifndef SUPERVISOR_PEOPLE_TERMINAL_HUB_H
+#define SUPERVISOR_PEOPLE_TERMINAL_HUB_H
+
+#include "supervisor/super_cmd.h"
+
+/* Action @id has a terminal of that size; @name tells people what it is. */
+void terminal_expect(struct super *s, uint64_t id, const char *name);
+void terminal_ended(struct super *s, uint64_t id); /* action @id has */
+void terminals_free(struct super *s);
+
+/* For struct control_ops and the gate. */
+void terminal_typed(void *super, uint64_t client, uint64_t action, const void *bytes, size_t len);
+void terminals_left(struct super *s, uint64_t client);
+void terminal_output(void *super, uint64_t action, enum record_stream stream, const void *bytes,
+		     size_t len);
+/* [{action, agent, name, client (0 none), cols, rows, record_input}] for the standing state.
+ * Returns owned. */
+json_t *terminals_json(struct super *s);
+
+/* Rows of super_cmd.c. */
+int cmd_terminal(struct ask_for *a, json_t *out, struct err *err);
+int cmd_resize(struct ask_for *a, json_t *out, struct err *err);
+
+#endif

@@ -1,0 +1,712 @@
+#include "supervisor/super.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/exit.h"
+#include "sessions/index_background.h"
+#include "hosted/hosted_plugin.h"
+#include "supervisor/people/unattended.h"
+#include "inside/proxy.h"
+#include "supervisor/box/box_port.h"
+#include "ops/mcp_hub.h"
+#include "web/web.h"
+#include "ops/mcp_inbox.h"
+#include "supervisor/telemetry/otlp_live.h"
+#include "supervisor/people/operator_input.h"
+#include "supervisor/trial/preview.h"
+#include "supervisor/trial/redo.h"
+#include "supervisor/core/disk_space.h"
+#include "supervisor/resume.h"
+#include "supervisor/core/readiness.h"
+#include "supervisor/box/super_box.h"
+#include "supervisor/core/super_priv.h"
+#include "supervisor/people/terminal_hub.h"
+#include "models/model_call.h"
+#include "secrets/vault.h"
+#include "action/budget_recover.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "control/share.h"
+#include "query/filter.h"
+#include "record/deferred_index.h"
+#include "sandbox/process/process.h"
+
+enum { END_GRACE_MS = 15000, UNWIND_MS = 5000, WARM_BOXES = 1, DRAIN_US = 3000000 };
+
+/* --- agents --- */
+
+struct agent *super_agent(struct super *s, uint64_t id)
+{
+	for (size_t i = 0; i < s->nr_agents; i++)
+		if (s->agent[i].id == id)
+			return &s->agent[i];
+	return NULL;
+}
+
+struct agent *super_agent_named(struct super *s, const char *name)
+{
+	struct agent *found = NULL;
+	for (size_t i = 0; i < s->nr_agents; i++)
+		if (!strcmp(s->agent[i].name, name))
+			found = &s->agent[i]; /* the newest of that name */
+	return found;
+}
+
+struct agent *super_agent_add(struct super *s, uint64_t id, const char *name)
+{
+	GROW(s->agent, s->nr_agents, s->cap_agents);
+	struct agent *a = &s->agent[s->nr_agents++];
+	*a = (struct agent){ .id = id, .name = mem_strdup(name) };
+	gate_agent(s->gate, id, name);
+	return a;
+}
+
+void super_warn(struct super *s, const char *fix, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_info("%s", text);
+	json_t *body = json_object();
+	json_put_str(body, "text", text);
+	json_put_str(body, "fix", fix);
+	record_append_json(s->record, EV_SUPER_WARN, s->start_seq, 0, 0, 0, body);
+}
+
+void super_changed(struct super *s)
+{
+	if (s->server)
+		control_server_changed(s->server);
+}
+
+/* --- what the layers below tell --- */
+
+static void super_on_head(void *self, uint64_t seq)
+{
+	struct super *s = self;
+	if (s->server)
+		control_server_head(s->server, seq);
+	disk_space_look(s);
+}
+
+static void super_on_state(void *self, enum record_state state, const char *why)
+{
+	struct super *s = self;
+	s->record_state = state;
+	free(s->record_why);
+	s->record_why = why ? mem_strdup(why) : NULL;
+	super_changed(s);
+	if (state == RECORD_DEAD) {
+		boxes_freeze(s->boxes, 0, true, s->start_seq);
+		super_end(s, EXIT_DAMAGED, "the session file cannot be written any more: %s",
+			  why ? why : "I/O error");
+	}
+}
+
+static const struct record_ops record_ops = { .on_head = super_on_head,
+					      .on_state = super_on_state };
+
+static void on_held(void *self, uint64_t action, bool held)
+{
+	struct super *s = self;
+	struct action *a = gate_action(s->gate, action);
+	if (held && a) {
+		const struct action_spec *spec = action_spec(a);
+		CLEANUP(free_ptr)
+		char *text = mem_printf("%s %s", action_kind_name(spec->kind),
+					spec->cmdline	? spec->cmdline
+					: spec->argv.nr ? spec->argv.item[0]
+					: spec->path	? spec->path
+					: spec->host	? spec->host
+					: spec->tool	? spec->tool
+							: "");
+		if (gate_waits(a) && (!s->notify_when || gate_finds(s->gate, s->notify_when, a)))
+			super_held(s, action, text);
+		else
+			super_changed(s);
+		unattended_look(s);
+		json_t *body = json_object();
+		json_put_int(body, "action", (int64_t)action);
+		if (s->host)
+			luahost_event(s->host, "held", body);
+		else
+			json_decref(body);
+		return;
+	}
+	if (!held)
+		preview_unheld(s, action);
+	unattended_look(s);
+	super_changed(s);
+}
+
+static void on_accrue(void *self)
+{
+	struct super *s = self;
+	if (s->boxes)
+		boxes_accrue(s->boxes);
+}
+
+static void on_budget(void *self, uint64_t agent, const char *what)
+{
+	struct super *s = self;
+	struct agent *a = super_agent(s, agent);
+	CLEANUP(free_ptr)
+	char *text = mem_printf("budget of %s is used up: %s", a ? a->name : "the session", what);
+	super_held(s, agent, text);
+}
+
+static void super_on_kill(void *self, uint64_t agent, json_t *who)
+{
+	struct super *s = self;
+	(void)who;
+	if (s->host)
+		luahost_stop(s->host, agent, "killed by a person");
+}
+
+static void super_on_snapshot(void *self, uint64_t action, uint64_t box)
+{
+	operator_input_ended(self, action);
+	super_box_snapshot(self, box, action);
+}
+
+static void box_opened(void *self, uint64_t box, json_t *result, const struct err *err)
+{
+	super_box_opened(self, box, result, err);
+}
+
+static void finish_if_done(struct super *s);
+
+static void box_gone(void *self, uint64_t box, const struct err *err)
+{
+	struct super *s = self;
+	super_box_gone(s, box);
+	if (err && !s->ending)
+		super_warn(s, "see 'sandglass doctor'", "box '%llu' died: %s",
+			   (unsigned long long)box, err->text);
+	finish_if_done(s);
+}
+
+static void launcher_died(void *self, const struct err *err)
+{
+	struct super *s = self;
+	if (s->ending)
+		return;
+	super_warn(s, NULL, "the launcher has died (%s): its boxes are gone, a new one was started",
+		   err->text);
+	for (size_t i = boxes_count(s->boxes); i > 0; i--)
+		boxes_close(s->boxes, boxes_at(s->boxes, i - 1));
+	process_ahead();
+}
+
+/* --- the end --- */
+
+static void finish_if_done(struct super *s)
+{
+	if (s->ending && s->boxes && boxes_count(s->boxes) == 0 && !super_box_busy(s) &&
+	    !s->background && !vault_reading(s->vault))
+		loop_stop(s->loop);
+}
+
+static void deferred_finish(void *self)
+{
+	finish_if_done(self);
+}
+
+void super_maybe_finish(struct super *s)
+{
+	loop_defer(s->loop, deferred_finish, s);
+}
+
+static void super_cancel_open(struct super *s, const char *why)
+{
+	for (struct call *c = s->calls; c; c = c->next)
+		if (c->action)
+			gate_cancel(s->gate, c->action, "cancel", why);
+}
+
+static void end_timeout(void *self)
+{
+	struct super *s = self;
+	log_warn("boxes did not close in time");
+	loop_stop(s->loop);
+}
+
+/* Deferred: the end may come from within one of its own requests. */
+static void drop_here(void *self)
+{
+	struct super *s = self;
+	proxies_free(&s->here);
+}
+
+void super_end(struct super *s, int status, const char *fmt, ...)
+{
+	if (s->ending)
+		return;
+	va_list ap;
+	char why[600];
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	s->ending = true;
+	s->status = status;
+	s->why = why[0] ? mem_strdup(why) : NULL;
+	super_cancel_open(s, "the session ends");
+	previews_stop(s);
+	loop_defer(s->loop, drop_here, s);
+	for (size_t i = boxes_count(s->boxes); i > 0; i--)
+		super_box_close(s, boxes_at(s->boxes, i - 1));
+	s->end_timer = loop_timer_new(s->loop, end_timeout, s);
+	loop_timer_set(s->end_timer, END_GRACE_MS, 0);
+	super_maybe_finish(s);
+}
+
+/* What the script's end means for the exit status (ux 4.2). */
+static int super_status_of(struct super *s, const json_t *end)
+{
+	static const struct {
+		const char *code;
+		int status;
+	} known[] = { { "denied", EXIT_DENIED },   { "budget", EXIT_BUDGET },
+		      { "timeout", EXIT_BUDGET },  { "model", EXIT_MODEL },
+		      { "backend", EXIT_SANDBOX }, { "script", EXIT_SCRIPT },
+		      { "limit", EXIT_SCRIPT } };
+	int status = (int)json_int(end, "code", 0);
+	if (status == 0)
+		return EXIT_DONE;
+	if (s->person_needed || gate_person_missed(s->gate))
+		return EXIT_PERSON;
+	const char *code = json_str(json_object_get(end, "err"), "code", NULL);
+	for (size_t i = 0; code && i < ARRAY_LEN(known); i++)
+		if (!strcmp(known[i].code, code) && (status == 1 || status == EXIT_SCRIPT))
+			return known[i].status;
+	return status;
+}
+
+static void script_ended(void *self, const json_t *end, const struct err *died)
+{
+	struct super *s = self;
+	if (s->signalled)
+		super_end(s, 128 + s->signalled, "stopped by %s",
+			  s->signalled == SIGINT ? "Ctrl-C" : "SIGTERM");
+	else if (s->stopped)
+		super_end(s, EXIT_TERM, "stopped by a person");
+	else if (end)
+		super_end(s, super_status_of(s, end), "%s", json_str(end, "why", ""));
+	else
+		super_end(s, EXIT_SCRIPT, "%s", died->text);
+}
+
+static const struct host_ops script_ops = { .on_end = script_ended, .on_idle = super_idle };
+
+static void unwind_timeout(void *self)
+{
+	struct super *s = self;
+	super_end(s, s->signalled ? 128 + s->signalled : EXIT_TERM,
+		  "stopped; the script did not unwind in time");
+}
+
+void super_stop(struct super *s, bool now, const char *why)
+{
+	s->stopped = true;
+	if (now || !s->host) {
+		super_end(s, EXIT_TERM, "%s", why);
+		return;
+	}
+	super_cancel_open(s, why); /* also what waits for a person, so that the script can unwind */
+	luahost_stop(s->host, 0, why);
+	if (!s->unwind_timer)
+		s->unwind_timer = loop_timer_new(s->loop, unwind_timeout, s);
+	loop_timer_set(s->unwind_timer, UNWIND_MS, 0);
+}
+
+static void super_on_signal(void *self, int signo)
+{
+	struct super *s = self;
+	if (s->ending)
+		return;
+	bool again = s->signalled != 0;
+	s->signalled = signo == SIGHUP ? SIGTERM : signo;
+	super_stop(s, again, "stopped by a signal");
+}
+
+/* --- start --- */
+
+static void start_script(void *self)
+{
+	struct super *s = self;
+	const struct super_opts *o = s->opts;
+	struct err err = ERR_INIT;
+	if (s->ending)
+		return;
+	if (s->resume) {
+		resume_begin(s->resume, s, &script_ops, s);
+		return;
+	}
+	CLEANUP(json_release) json_t *args = json_array();
+	CLEANUP(json_release) json_t *env = json_object();
+	for (size_t i = 0; o->args && o->args[i]; i++)
+		json_array_append_new(args, json_bytes_z(o->args[i]));
+	json_put_str(env, "model", o->model);
+	json_put_str(env, "backend", o->backend);
+	json_put_flag(env, "interactive", !o->no_input);
+	json_put(env, "providers", models_names(s->models));
+	CLEANUP(free_ptr) char *dir = o->script_path ? mem_strdup(o->script_path) : NULL;
+	char *slash = dir ? strrchr(dir, '/') : NULL;
+	if (slash)
+		*slash = 0;
+	struct host_start st = {
+		.mode = "script",
+		.name = o->script_path ? (slash ? slash + 1 : o->script_path) : o->name,
+		.dir = slash		? dir
+		       : o->script_path ? "."
+					: NULL,
+		.text = o->script,
+		.len = o->script_len,
+		.args = args,
+		.env = env,
+	};
+	if (luahost_new(&s->host, s, &st, &script_ops, s, &err) < 0)
+		super_end(s, EXIT_SANDBOX, "%s", err.text);
+}
+
+/* What holds for the whole session, so that it holds after a resume as well (spawn.c gives them
+ * back). */
+static json_t *kept_options(const struct super_opts *o)
+{
+	json_t *k = json_object(), *policy = json_array();
+	for (size_t i = 0; o->policy && o->policy[i]; i++) {
+		char full[PATH_MAX];
+		bool file = strncmp(o->policy[i], "lua:", 4) != 0 && realpath(o->policy[i], full);
+		json_array_append_new(policy, json_bytes_z(file ? full : o->policy[i]));
+	}
+	json_put(k, "policy", policy);
+	json_put(k, "roots", json_incref(o->roots));
+	json_put(k, "box", json_incref(o->box));
+	if (o->hash_only)
+		json_put(k, "hash_only",
+			 json_argv((char *const *)(uintptr_t)o->hash_only, o->nr_hash_only));
+	json_put_int(k, "box_uid", o->box_uid);
+	json_put_int(k, "ask_timeout_us", o->ask_timeout_us);
+	json_put_int(k, "keep_file_bytes", (int64_t)o->keep_file_bytes);
+	json_put_flag(k, "accept_reduced", o->accept_reduced);
+	json_put_str(k, "notify", o->notify);
+	json_put_str(k, "notify_when", o->notify_when);
+	json_put_str(k, "share", o->share);
+	return k;
+}
+
+static json_t *start_event(const struct super_opts *o)
+{
+	json_t *b = json_object(), *args = json_array();
+	struct hash h;
+	struct buf hex = BUF_INIT;
+	hash_of(o->script, o->script_len, &h);
+	hex_append(&hex, h.b, HASH_LEN);
+	for (size_t i = 0; o->args && o->args[i]; i++)
+		json_array_append_new(args, json_bytes_z(o->args[i]));
+	json_put_str(b, "script", o->script_path ? o->script_path : o->name);
+	json_put_str(b, "script_hash", buf_cstr(&hex));
+	json_put_bytes(b, "script_text", o->script, o->script_len);
+	json_put(b, "args", args);
+	json_put_str(b, "model", o->model);
+	json_put_str(b, "backend", o->backend);
+	json_put(b, "budget", json_incref(o->budget));
+	json_put_flag(b, "no_input", o->no_input);
+	/* its list answers, not a person (suite/trial.c) */
+	json_put_str(b, "suite", getenv("SANDGLASS_SUITE"));
+	json_put(b, "options", kept_options(o));
+	json_put_int(b, "uid", getuid());
+	json_put_int(b, "pid", getpid());
+	buf_release(&hex);
+	return b;
+}
+
+static json_t *who_started(void)
+{
+	json_t *who = json_object();
+	CLEANUP(free_ptr) char *name = share_own_name();
+	json_put_int(who, "uid", getuid());
+	json_put_int(who, "pid", getpid());
+	json_put_str(who, "name", name);
+	return who;
+}
+
+/* --model is known before anything begins; what a script names itself is not. */
+static int check_model(const struct super *s, struct err *err)
+{
+	const char *model = s->resume ? s->opts->fork_model : s->opts->model,
+		   *colon = model ? strchr(model, ':') : NULL;
+	if (!model)
+		return 0;
+	CLEANUP(json_release) json_t *names = models_names(s->models);
+	CLEANUP(buf_release) struct buf known = BUF_INIT;
+	buf_puts(&known, "scripted");
+	bool found = colon && !strncmp(model, "scripted:", 9);
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		const char *name = json_string_value(json_array_get(names, i));
+		if (strcmp(name, "scripted") != 0)
+			buf_printf(&known, ", %s", name);
+		found |= colon && strlen(name) == (size_t)(colon - model) &&
+			 !strncmp(model, name, strlen(name));
+	}
+	if (found && colon[1])
+		return 0;
+	if (!found && colon)
+		return err_set(err, ERR_SCRIPT,
+			       "--model '%s': no provider '%.*s'; providers here: %s", model,
+			       (int)(colon - model), model, buf_cstr(&known));
+	return err_set(
+		err, ERR_SCRIPT,
+		"--model '%s': a name is provider:model, for example scripted:demo (providers: %s)",
+		model, buf_cstr(&known));
+}
+
+/* The agents of a fork that gets a budget had none when they began: from now on they draw from
+ * it. */
+static void agents_draw(struct super *s)
+{
+	static const struct budget_limits none;
+	for (size_t i = 0; i < s->nr_agents; i++) {
+		struct agent *a = &s->agent[i];
+		if (!a->ended && !a->budget)
+			a->budget = gate_budget(s->gate, s->session_budget, a->id, &none);
+	}
+}
+
+static void apply_options(struct super *s)
+{
+	const struct super_opts *o = s->opts;
+	CLEANUP(json_release) json_t *who = who_started();
+	struct err err = ERR_INIT;
+	gate_unattended(s->gate, o->no_input);
+	gate_ask_timeout(s->gate, o->ask_timeout_us);
+	if (o->budget && s->resume)
+		s->session_budget = gate_budget_of(s->gate, 0);
+	if (o->budget && !s->session_budget) {
+		struct budget_limits lim = {
+			.uusd = json_int(o->budget, "uusd", 0),
+			.tokens = json_int(o->budget, "tokens", 0),
+			.time_us = json_int(o->budget, "time_us", 0),
+			.steps = json_int(o->budget, "steps", 0),
+			.actions = json_int(o->budget, "actions", 0),
+		};
+		s->session_budget = gate_budget(s->gate, 0, 0, &lim);
+		agents_draw(s);
+	}
+	if (o->step)
+		gate_pause(s->gate, 0, who);
+	if (check_model(s, &err) < 0)
+		super_end(s, EXIT_SCRIPT, "%s", err.text);
+	if (o->notify_when &&
+	    (filter_parse(&s->notify_when, o->notify_when, NULL, NULL, &err) < 0 ||
+	     filter_known_before(s->notify_when, &err) < 0))
+		super_end(s, EXIT_SCRIPT, "notify.when: %s", err.text);
+	if (o->hold && gate_hold(s->gate, o->hold, who, &err) < 0)
+		super_end(s, EXIT_USAGE, "--hold: %s", err.text);
+}
+
+static int open_record(struct super *s, struct err *err)
+{
+	const struct super_opts *o = s->opts;
+	if (o->resume) {
+		if (resume_read(&s->resume, o->resume, err) < 0)
+			return -1;
+		return record_resume(&s->record, s->loop, o->resume, &record_ops, s, err);
+	}
+	CLEANUP(json_release) json_t *body = start_event(o);
+	return record_create(&s->record, s->loop, o->sessions_dir, o->name, body, &record_ops, s,
+			     err);
+}
+
+/* Returns an exit status, 0 when all is there. */
+static int super_compose(struct super *s, struct err *err)
+{
+	const struct super_opts *o = s->opts;
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	const struct gate_ops gate_ops = { .snapshot = super_on_snapshot,
+					   .on_held = on_held,
+					   .on_budget = on_budget,
+					   .accrue = on_accrue,
+					   .on_kill = super_on_kill,
+					   .self = s };
+	const struct boxes_ops boxes_ops = { .opened = box_opened,
+					     .gone = box_gone,
+					     .caller = super_box_caller,
+					     .state_dir = super_box_state,
+					     .self = s };
+	if (loop_new(&s->loop, err) < 0)
+		return EXIT_UNSUCCESSFUL;
+	s->launcher = launcher_start(s->loop, &(struct launcher_opts){ .box_uid = o->box_uid },
+				     launcher_died, s, err);
+	if (!s->launcher)
+		return EXIT_SANDBOX;
+	process_pool_set(s->loop, o->pool >= 0 ? o->pool : WARM_BOXES);
+	process_ahead();
+	s->vault =
+		vault_new(&(struct vault_start){ o->secrets, o->script, o->script_len, o->args });
+	if (open_record(s, err) < 0)
+		return exit_of(err);
+	vault_attach(s->vault, s->loop, s->record, deferred_finish, s);
+	if (otlp_live_begin(s, err) < 0)
+		return EXIT_SCRIPT;
+	if (models_open(&s->models, s, err) < 0)
+		return EXIT_SCRIPT;
+	if (hosted_plugin_open(&s->rent, s, err) < 0)
+		return EXIT_SANDBOX;
+	s->start_seq = record_head(s->record);
+	s->gate = gate_new(s->loop, s->record, &gate_ops);
+	gate_on_raw(s->gate, terminal_output, s);
+	if (s->resume) {
+		s->start_seq = 1;
+		resume_agents(s->resume, s);
+		if (gate_recover(s->gate, o->resume, err) < 0)
+			return exit_of(err);
+		resume_budgets(s->resume, s);
+	}
+	s->boxes = boxes_new(s->loop, s->record, s->gate, &boxes_ops);
+	s->store = json_object();
+	if (super_box_init(s, err) < 0)
+		return EXIT_SANDBOX;
+	if (super_listen(s, err) < 0 || super_share(s, err) < 0)
+		return EXIT_UNSUCCESSFUL;
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		s->sig[i] = loop_signal_new(s->loop, signals[i], super_on_signal, s);
+	return 0;
+}
+
+static void super_drained(void *self)
+{
+	*(bool *)self = true;
+}
+
+/* Warm boxes go before the launcher does: it would take them for dead ones. false: one did not go
+ * in time. */
+static bool drain_pool(struct super *s)
+{
+	bool done = false;
+	if (!s->launcher)
+		return true;
+	process_pool_drain(s->loop, super_drained, &done);
+	for (int64_t until = clock_mono_us() + DRAIN_US; !done && clock_mono_us() < until;)
+		loop_turn(s->loop, 50);
+	return done;
+}
+
+static void close_record(struct super *s, json_t *end)
+{
+	struct err err = ERR_INIT;
+	struct session *ended = NULL;
+	CLEANUP(free_ptr) char *path = mem_strdup(record_path(s->record));
+	if (record_close(&s->record, end, &err) < 0) {
+		fprintf(stderr, "sandglass: cannot close the session file: %s\n", err.text);
+		s->status = EXIT_DAMAGED;
+		return;
+	}
+	bool due = session_open(&ended, path, &err) == 0 && deferred_index_due(ended);
+	session_close(&ended);
+	if (due)
+		index_background((const char *const[]){ path }, 1);
+}
+
+/* true: nothing is left that waits on the loop. */
+static bool super_release(struct super *s)
+{
+	/* a box did not close in time: no more turns of the loop */
+	bool stuck = s->boxes && boxes_count(s->boxes);
+	hosted_plugin_ways_end(s->rent);
+	previews_free(s);
+	redos_free(s);
+	disk_space_free(s);
+	process_pool_set(s->loop, 0); /* nothing is made ahead any more in what goes now */
+	super_box_release(s);	      /* first: what still waits for its files is answered */
+	proxies_free(&s->here);	      /* its questions are actions of the gate */
+	luahost_free(&s->host);
+	policy_hosts_free(s);
+	while (s->calls)
+		call_drop(s->calls);
+	op_procs_free(s);
+	op_shells_free(s);
+	terminals_free(s);
+	operator_inputs_free(s);
+	op_copy_leave();
+	control_server_free(&s->server, s->why);
+	if (s->boxes && boxes_count(s->boxes) == 0)
+		boxes_free(&s->boxes);
+	gate_free(&s->gate);
+	/* whoever may still have a word to say goes before the record does */
+	models_free(&s->models);
+	hosted_plugin_free(&s->rent);
+	mcp_inbox_free(s);
+	box_ports_gone(s, 0);
+	mcp_hub_free(s);
+	web_free(s);
+	otlp_live_end(s, !stuck);
+	if (s->record) {
+		json_t *end = json_object();
+		json_put_flag(end, "ok", s->status == EXIT_DONE);
+		json_put_int(end, "status", s->status);
+		json_put_str(end, "why", s->why);
+		if (s->record_state == RECORD_DEAD) {
+			json_decref(end);
+			record_abandon(&s->record);
+		} else {
+			close_record(s, end);
+		}
+	}
+	filter_free(&s->notify_when);
+	vault_free(&s->vault);
+	stuck = stuck || !drain_pool(s);
+	launcher_stop(&s->launcher);
+	loop_timer_free(&s->end_timer);
+	loop_timer_free(&s->unwind_timer);
+	for (size_t i = 0; i < ARRAY_LEN(s->sig); i++)
+		loop_signal_free(&s->sig[i]);
+	for (size_t i = 0; i < s->nr_agents; i++)
+		free(s->agent[i].name);
+	free(s->agent);
+	json_decref(s->store);
+	json_decref(s->prompts);
+	resume_free(&s->resume);
+	unattended_free(s);
+	free(s->record_why);
+	free(s->hold);
+	free(s->state_dir);
+	return !stuck;
+}
+
+int super_run(const struct super_opts *o)
+{
+	struct super s = { .opts = o };
+	struct err err = ERR_INIT;
+	hash_init();
+	int status = super_compose(&s, &err);
+	if (status) {
+		s.status = status;
+		s.why = mem_strdup(err.text);
+		if (super_release(&s) && s.loop)
+			loop_free(s.loop);
+		super_tell_failed(o, &err, status);
+		free(s.why);
+		return status;
+	}
+	super_listens(&s);
+	apply_options(&s);
+	policy_load(&s, start_script);
+	if (!s.ending || boxes_count(s.boxes))
+		loop_run(s.loop);
+	bool idle = super_release(&s);
+	super_stood(&s);
+	if (idle)
+		loop_free(s.loop);
+	status = s.status;
+	free(s.why);
+	return status;
+}

@@ -1,0 +1,201 @@
+/* Rules: each policy file is run once in a Lua host and becomes data of the gate. Hosts of files
+ * with a `when` stay. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/exit.h"
+#include "luahost/library.h"
+#include "supervisor/people/super_added.h"
+#include "secrets/trust.h"
+#include "base/fd.h"
+#include "base/paths.h"
+
+#define MACHINE_FILE "/etc/sandglass/policy.lua" /* users cannot weaken it */
+
+enum { POLICY_MAX = 1 << 20 };
+
+struct policy_file {
+	struct policy_file *next;
+	struct super *super;
+	char *path;
+	struct host *host;
+	bool read; /* its data has arrived */
+};
+
+/* Publishing goes through the user's own git with his keys: always a question, whatever else is
+ * allowed. */
+static const char super_policy_built_in[] =
+	"{\"file\":\"(built in)\",\"firm\":true,\"rules\":[{\"name\":\"host-push\",\"verdict\":\"ask\",\"line\":1,\"kind\":\"host\","
+	"\"tool\":\"sg.host.push\",\"why\":\"publishing reaches outside and cannot be taken back\",\"risk\":\"high\"}]}";
+
+static void super_policy_when(void *self, uint64_t ticket, const char *file, int line, json_t *act)
+{
+	struct super *s = self;
+	for (struct policy_file *p = s->policies; p; p = p->next)
+		if (p->host && !strcmp(p->path, file)) {
+			luahost_judge(p->host, ticket, line, act);
+			return;
+		}
+	struct err err = ERR_INIT;
+	err_set(&err, ERR_CLOSED, "the host of '%s' has died", file);
+	gate_judged(s->gate, ticket, false, NULL, &err);
+}
+
+static void super_policy_maybe_ready(struct super *s)
+{
+	for (struct policy_file *p = s->policies; p; p = p->next)
+		if (!p->read)
+			return;
+	loop_fn *ready = s->policies_ready;
+	s->policies_ready = NULL;
+	if (ready && !s->ending)
+		ready(s);
+}
+
+static bool has_when(const json_t *data)
+{
+	size_t i;
+	json_t *rule;
+	json_array_foreach(json_object_get(data, "rules"), i, rule)
+	{
+		const json_t *w = json_object_get(rule, "when");
+		if (w && !json_is_false(w))
+			return true;
+	}
+	return false;
+}
+
+static void free_host(void *self)
+{
+	struct policy_file *p = self;
+	luahost_free(&p->host);
+}
+
+static void super_policy_on_result(void *self, json_t *data)
+{
+	struct policy_file *p = self;
+	struct super *s = p->super;
+	struct policy *policy;
+	struct err err = ERR_INIT;
+	const json_t *doc =
+		json_object_get(data, "policy") ? json_object_get(data, "policy") : data;
+	if (p->read)
+		return;
+	json_t *copy = json_copy((json_t *)(uintptr_t)doc);
+	json_object_del(copy, "t");
+	json_put_str(copy, "file", p->path);
+	json_put_flag(copy, "added", !strcmp(p->path, ADDED_FILE));
+	json_put_flag(copy, "firm", !strcmp(p->path, MACHINE_FILE));
+	int rc = policy_from_json(&policy, copy, &err);
+	bool keep = has_when(copy);
+	json_decref(copy);
+	if (rc < 0) {
+		super_end(s, EXIT_SCRIPT, "%s", err.text);
+		return;
+	}
+	gate_add_policy(s->gate, policy);
+	p->read = true;
+	if (!keep)
+		loop_defer(s->loop, free_host, p); /* not inside its own callback */
+	super_policy_maybe_ready(s);
+}
+
+static void super_policy_on_end(void *self, const json_t *end, const struct err *died)
+{
+	struct policy_file *p = self;
+	struct super *s = p->super;
+	if (!p->read)
+		super_end(s, EXIT_SCRIPT, "%s",
+			  died ? died->text
+			       : json_str(end, "why",
+					  json_str(json_object_get(end, "err"), "msg", p->path)));
+	else if (p->host)
+		super_warn(s, NULL, "the host of '%s' has ended; its 'when' rules ask from now on",
+			   p->path);
+	if (p->host)
+		loop_defer(s->loop, free_host, p);
+}
+
+static const struct host_ops super_policy_ops = { .on_result = super_policy_on_result,
+						  .on_end = super_policy_on_end };
+
+static int super_policy_add_file(struct super *s, const char *path, bool required, struct err *err)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	size_t len;
+	const char *shipped = !strncmp(path, "lua:", 4) ? library_file(path + 4, &len) : NULL;
+	if (shipped)
+		buf_append(&text, shipped, len);
+	else if (!required && access(path, F_OK) != 0)
+		return 0;
+	else if (file_read(path, &text, POLICY_MAX, err) < 0)
+		return err_wrap(err, "policy");
+	CLEANUP(free_ptr) char *dir = mem_strdup(path);
+	char *slash = strrchr(dir, '/');
+	if (slash)
+		*slash = 0;
+	struct policy_file *p = NEW(struct policy_file);
+	p->super = s;
+	p->path = mem_strdup(path);
+	p->next = s->policies;
+	s->policies = p;
+	struct host_start st = { .mode = "policy",
+				 .name = p->path,
+				 .dir = slash ? dir : ".",
+				 .text = buf_cstr(&text),
+				 .len = text.len };
+	return luahost_new(&p->host, s, &st, &super_policy_ops, p, err);
+}
+
+static int super_policy_add_project(struct super *s, const char *path, struct err *err)
+{
+	if (access(path, F_OK) != 0)
+		return 0;
+	if (!trusted_file(path)) {
+		super_warn(s, "read it, then: sandglass trust",
+			   "'%s' is not trusted and was not loaded", path);
+		return 0;
+	}
+	return super_policy_add_file(s, path, true, err);
+}
+
+void policy_load(struct super *s, loop_fn *ready)
+{
+	struct err err = ERR_INIT;
+	struct policy *p;
+	const struct gate_judge judge = { .when = super_policy_when, .self = s };
+	gate_set_judge(s->gate, &judge);
+	if (policy_parse(&p, super_policy_built_in, strlen(super_policy_built_in), &err) < 0) {
+		super_end(s, EXIT_SCRIPT, "%s", err.text);
+		return;
+	}
+	gate_add_policy(s->gate, p);
+	s->policies_ready = ready;
+	CLEANUP(free_ptr) char *user = paths_config("policy.lua");
+	int rc = super_policy_add_file(s, MACHINE_FILE, false, &err);
+	if (rc == 0)
+		rc = super_policy_add_file(s, user, false, &err);
+	if (rc == 0)
+		rc = super_policy_add_project(s, ".sandglass/policy.lua", &err);
+	if (rc == 0)
+		rc = super_policy_add_project(s, ADDED_FILE, &err);
+	for (size_t i = 0; rc == 0 && s->opts->policy && s->opts->policy[i]; i++)
+		rc = super_policy_add_file(s, s->opts->policy[i], true, &err);
+	if (rc < 0)
+		super_end(s, EXIT_SCRIPT, "%s", err.text);
+	else
+		super_policy_maybe_ready(s);
+}
+
+void policy_hosts_free(struct super *s)
+{
+	added_drop(s);
+	while (s->policies) {
+		struct policy_file *p = s->policies;
+		s->policies = p->next;
+		luahost_free(&p->host);
+		free(p->path);
+		free(p);
+	}
+}

@@ -1,0 +1,538 @@
+#include "supervisor/trial/preview.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisor/trial/preview_priv.h"
+#include "base/fd.h"
+#include "base/paths.h"
+#include "sandbox/process/process.h"
+
+enum { QUIET_POLL_MS = 20, QUIET_TRIES = 250 };
+
+static void preview_put_hash(json_t *o, const char *key, const struct hash *h)
+{
+	CLEANUP(buf_release) struct buf hex = BUF_INIT;
+	hex_append(&hex, h->b, HASH_LEN);
+	json_put_str(o, key, buf_cstr(&hex));
+}
+
+/* --- folders that go --- */
+
+struct rubbish {
+	struct super *s;
+	char *dir;
+};
+
+static void remove_work(void *self)
+{
+	struct rubbish *r = self;
+	struct err err = ERR_INIT;
+	if (dir_remove(r->dir, &err) < 0 && err.code != ERR_NOENT)
+		fprintf(stderr, "sandglass: %s\n", err.text);
+}
+
+static void remove_done(void *self)
+{
+	struct rubbish *r = self;
+	r->s->background--;
+	super_maybe_finish(r->s);
+	free(r->dir);
+	free(r);
+}
+
+static void remove_later(struct super *s, char *dir)
+{
+	struct rubbish *r = NEW(struct rubbish);
+	*r = (struct rubbish){ .s = s, .dir = dir };
+	s->background++;
+	loop_job_run(s->loop, remove_work, remove_done, r);
+}
+
+void previews_clear(const char *state_dir)
+{
+	DIR *d = opendir(state_dir);
+	const struct dirent *e;
+	while (d && (e = readdir(d))) {
+		struct err err = ERR_INIT;
+		CLEANUP(free_ptr) char *path = path_join(state_dir, e->d_name);
+		bool ours = !strncmp(e->d_name, ".preview-", 9) ||
+			    !strncmp(e->d_name, PROCESS_AHEAD, strlen(PROCESS_AHEAD));
+		if (ours && dir_remove(path, &err) < 0)
+			fprintf(stderr, "sandglass: %s\n", err.text);
+	}
+	if (d)
+		closedir(d);
+}
+
+/* --- the list --- */
+
+static struct preview *preview_of_action(const struct super *s, uint64_t action)
+{
+	struct preview *found = NULL;
+	for (struct preview *p = s->preview; p; p = p->next)
+		if (p->action == action && (!found || p->seq > found->seq))
+			found = p;
+	return found;
+}
+
+const json_t *preview_hosts(const struct super *s, uint64_t action)
+{
+	const struct preview *p = preview_of_action(s, action);
+	return p && p->stage == PREVIEW_OVER ? p->hosts : NULL;
+}
+
+static void preview_free(struct preview *p)
+{
+	for (struct preview **at = &p->s->preview; *at; at = &(*at)->next)
+		if (*at == p) {
+			*at = p->next;
+			break;
+		}
+	for (size_t i = 0; i < p->nr_layers; i++) {
+		free(p->layer[i].name);
+		free(p->layer[i].upper);
+		ws_free(&p->layer[i].ws);
+		json_decref(p->layer[i].body);
+	}
+	free(p->layer);
+	objects_free(&p->objects);
+	json_decref(p->who);
+	json_decref(p->hosts);
+	json_decref(p->files);
+	strv_release(&p->argv);
+	strv_release(&p->env);
+	buf_release(&p->input);
+	buf_release(&p->data);
+	json_decref(p->args);
+	buf_release(&p->answer);
+	free(p->cwd);
+	free(p->path);
+	free(p->dir);
+	free(p);
+}
+
+void preview_drop(struct preview *p, const char *why)
+{
+	json_t *body = json_object();
+	json_put_int(body, "preview", (int64_t)p->seq);
+	json_put_int(body, "of", (int64_t)p->action);
+	json_put_str(body, "why", why);
+	record_append_json(p->s->record, EV_PREVIEW_DROPPED, p->seq, p->agent, p->box, p->action,
+			   body);
+	if (p->dir)
+		remove_later(p->s, take(&p->dir));
+	preview_free(p);
+}
+
+/* --- the end --- */
+
+static json_t *preview_reasons(const struct preview *p)
+{
+	const struct {
+		bool is;
+		const char *name;
+	} known[] = {
+		{ p->refused || p->names || json_array_size(p->hosts), "network" },
+		{ p->local > 0, "local" },
+		{ p->tmp > 0, "tmp" },
+		{ p->left > 0, "procs" },
+		{ !strcmp(p->end, "timeout"), "time" },
+		{ p->flooded, "output" },
+		{ p->hash_only, "hash_only" },
+		{ p->blind, "blind" },
+		{ p->partial, "partial" },
+	};
+	json_t *list = json_array();
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (known[i].is)
+			json_array_append_new(list, json_string(known[i].name));
+	return list;
+}
+
+static json_t *ended_body(struct preview *p)
+{
+	json_t *b = json_object(), *trees = json_array(), *net = json_object();
+	for (size_t i = 0; i < p->nr_layers; i++)
+		if (p->layer[i].seq)
+			json_array_append_new(trees, json_integer((json_int_t)p->layer[i].seq));
+	json_put_int(b, "preview", (int64_t)p->seq);
+	json_put_int(b, "of", (int64_t)p->action);
+	json_put_str(b, "end", p->end);
+	if (p->err.code != ERR_NONE)
+		json_put_str(b, "why", p->err.text);
+	if (p->signal)
+		json_put_int(b, "signal", p->signal);
+	else
+		json_put_int(b, "code", p->code);
+	json_put_int(b, "dur_us", p->took_us);
+	json_put_int(b, "out_bytes", p->bytes[0]);
+	json_put_int(b, "err_bytes", p->bytes[1]);
+	json_put_int(b, "left", p->left);
+	json_put(b, "trees", trees);
+	json_put(b, "files", p->files ? json_incref(p->files) : json_array());
+	if (p->more)
+		json_put_int(b, "more", p->more);
+	json_put_int(b, "added", p->added);
+	json_put_int(b, "removed", p->removed);
+	preview_put_hash(b, "before", &p->before);
+	preview_put_hash(b, "intent", &p->intent);
+	json_put_int(net, "refused", p->refused);
+	json_put_int(net, "names", p->names);
+	json_put_int(net, "local", p->local);
+	json_put(net, "hosts", p->hosts ? json_incref(p->hosts) : json_array());
+	json_put(b, "net", net);
+	json_put_int(b, "tmp", p->tmp);
+	json_put(b, "incomplete", preview_reasons(p));
+	if (p->flooded)
+		json_put_flag(b, "cut", true);
+	return b;
+}
+
+static void record_trees(struct preview *p)
+{
+	for (size_t i = 0; i < p->nr_layers; i++) {
+		struct preview_layer *ly = &p->layer[i];
+		if (!ly->body)
+			continue;
+		json_put_int(ly->body, "preview", (int64_t)p->seq);
+		json_put_str(ly->body, "repo", ly->name);
+		CLEANUP(free_ptr) char *text = json_dump_str(ly->body);
+		struct event ev = { .cause = p->seq,
+				    .agent = p->agent,
+				    .box = p->box,
+				    .action = p->action,
+				    .kind = EV_PREVIEW_TREE,
+				    .body = text,
+				    .len = strlen(text) };
+		struct objects *o = p->objects ? p->objects : objects_new();
+		p->objects = NULL;
+		ly->seq = record_objects(p->s->record, o, &ev);
+	}
+	objects_free(&p->objects);
+}
+
+struct answer {
+	struct super *s;
+	uint64_t ticket;
+	json_t *body;
+};
+
+static void answer_now(void *self)
+{
+	struct answer *a = self;
+	if (a->s->server)
+		control_answer(a->s->server, a->ticket, a->body);
+	else
+		json_decref(a->body);
+	free(a);
+}
+
+/* The box goes on, then whoever asked is told, once it can be read. */
+static void preview_let_go(struct preview *p)
+{
+	struct super *s = p->s;
+	boxes_pin(s->boxes, p->box, false);
+	if (p->job) {
+		p->job->data = NULL; /* it may outlive us */
+		tree_job_release(take(&p->job));
+	}
+	if (p->locked) {
+		p->locked = false;
+		gate_box_lock(s->gate, p->box, false);
+	}
+	s->background--;
+	super_maybe_finish(s);
+}
+
+void preview_closed(struct preview *p)
+{
+	struct super *s = p->s;
+	if (p->cancelled)
+		p->end = "cancelled";
+	bool good = !strcmp(p->end, "ok") && !p->flooded;
+	if (!strcmp(p->end, "ok") || !strcmp(p->end, "timeout"))
+		record_trees(p);
+	json_t *body = ended_body(p);
+	uint64_t seq = record_append_json(s->record, EV_PREVIEW_ENDED, p->seq, p->agent, p->box,
+					  p->action, json_incref(body));
+	if (p->ticket) {
+		struct answer *a = NEW(struct answer);
+		*a = (struct answer){ .s = s, .ticket = p->ticket, .body = json_incref(body) };
+		record_barrier(s->record, seq, answer_now, a);
+	}
+	json_decref(body);
+	p->stage = PREVIEW_OVER;
+	preview_let_go(p);
+	if (good && p->t && gate_action(s->gate, p->action))
+		return;
+	if (p->dir)
+		remove_later(s, take(&p->dir));
+	preview_free(p);
+}
+
+static void preview_fail(struct preview *p, const struct err *err)
+{
+	p->err = *err;
+	p->end = "failed";
+	preview_closed(p);
+}
+
+/* --- the beginning --- */
+
+static void preview_look_work(struct tree_job *j)
+{
+	struct preview *p = j->data;
+	tree_take(j->t, &p->taken, &j->err);
+	if (j->err.code != ERR_NONE || preview_hash(j->t, &p->before, &j->err) < 0)
+		return; /* look_done tells */
+}
+
+/* The box is frozen, and what its files are is known. */
+static void look_hold(struct tree_job *j)
+{
+	struct preview *p = j->data;
+	p->job = j;
+	tree_record(j->t, &p->taken);
+	if (p->cancelled)
+		preview_closed(p);
+	else
+		preview_open(p);
+}
+
+static void preview_look_done(struct tree_job *j)
+{
+	struct preview *p = j->data;
+	if (!p) /* held and released */
+		return;
+	tree_record(j->t, &p->taken);
+	if (j->err.code == ERR_NONE)
+		err_set(&j->err, ERR_CLOSED, "the box is closed");
+	preview_fail(p, &j->err);
+}
+
+static void preview_look(struct preview *p)
+{
+	struct tree_job *j = NEW(struct tree_job);
+	*j = (struct tree_job){ .work = preview_look_work,
+				.hold = look_hold,
+				.done = preview_look_done,
+				.freeze = true,
+				.always = true,
+				.data = p };
+	p->stage = PREVIEW_LOOKING;
+	p->taken = (struct taken){ .why = "background", .cause = p->seq };
+	boxes_pin(p->s->boxes, p->box, true);
+	tree_job_add(p->t, j);
+}
+
+static void wait_quiet(void *self)
+{
+	struct preview *p = self;
+	struct err err = ERR_INIT;
+	p->stage = PREVIEW_QUIET;
+	if (p->cancelled || !p->t) {
+		loop_timer_free(&p->timer);
+		p->cancelled = true;
+		preview_closed(p);
+	} else if (gate_box_quiet(p->s->gate, p->box)) {
+		loop_timer_free(&p->timer);
+		preview_look(p);
+	} else if (++p->quiet_tries > QUIET_TRIES) {
+		loop_timer_free(&p->timer);
+		err_set(&err, ERR_BUSY, "the box is busy with its files; try again");
+		preview_fail(p, &err);
+	} else {
+		if (!p->timer)
+			p->timer = loop_timer_new(p->s->loop, wait_quiet, p);
+		loop_timer_set(p->timer, QUIET_POLL_MS, 0);
+	}
+}
+
+/* preview.started is on the disk. */
+static void preview_on_barrier(void *self)
+{
+	struct preview *p = self;
+	p->locked = true;
+	gate_box_lock(p->s->gate, p->box, true);
+	wait_quiet(p);
+}
+
+static void take_spec(struct preview *p, const struct action_spec *spec)
+{
+	p->kind = spec->kind;
+	p->agent = spec->agent;
+	strv_copy(&p->argv, &spec->argv);
+	strv_copy(&p->env, &spec->env);
+	p->cwd = spec->cwd ? mem_strdup(spec->cwd) : NULL;
+	p->path = spec->path ? mem_strdup(spec->path) : NULL;
+	buf_append(&p->input, spec->stdin_bytes, spec->stdin_len);
+	buf_append(&p->data, spec->data, spec->data_len);
+	p->args = json_incref(spec->args);
+	p->pty = json_flag(spec->args, "pty", false);
+}
+
+static void name_layers(struct preview *p)
+{
+	p->nr_layers = p->t->nr_layers + 1;
+	p->layer = mem_calloc(p->nr_layers, sizeof(*p->layer));
+	for (size_t i = 0; i < p->t->nr_layers; i++)
+		p->layer[i].name = mem_strdup(p->t->layer[i].name);
+	p->layer[p->t->nr_layers].name = mem_strdup(":home");
+}
+
+static uint64_t record_started(const struct preview *p)
+{
+	json_t *body = json_object();
+	json_put_int(body, "of", (int64_t)p->action);
+	preview_put_hash(body, "intent", &p->intent);
+	json_put_str(body, "how", p->copy ? "copy" : "overlay");
+	json_put_int(body, "limit_us", PREVIEW_LIMIT_MS * 1000);
+	json_put(body, "who", json_incref(p->who));
+	return record_append_json(p->s->record, EV_PREVIEW_STARTED, p->action, p->agent, p->box,
+				  p->action, body);
+}
+
+/* Is there a second box to be had that holds a try in? */
+static int can_be_tried(struct super *s, const struct trees *t, struct err *err)
+{
+	const struct driver *d = t->box->driver;
+	CLEANUP(json_release) json_t *seed = d->tree->seed(t->box);
+	if (!strcmp(t->box->profile, "none"))
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"box '%s' has no walls (backend %s, profile none): nothing would hold a try in",
+			t->name, d->name);
+	if (!seed)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "a box of backend '%s' cannot be copied for a try", d->name);
+	if (!(d->caps & CAP_FREEZE) && boxes_alive(s->boxes, t->id) > 0)
+		return err_set(
+			err, ERR_BUSY,
+			"something runs in box '%s', and one of backend '%s' cannot be frozen meanwhile",
+			t->name, d->name);
+	return 0;
+}
+
+static int preview_check(struct super *s, uint64_t id, struct action **a_out, struct trees **t_out,
+			 struct err *err)
+{
+	struct action *a = gate_action(s->gate, id);
+	const struct action_spec *spec = a ? action_spec(a) : NULL;
+	if (!a || action_state(a) != ACTION_HELD)
+		return err_set(
+			err, ERR_NOENT,
+			"action %" PRIu64 " is not held: only what waits can be tried before", id);
+	if (spec->kind != ACT_EXEC && spec->kind != ACT_WRITE && spec->kind != ACT_EDIT)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "a dry run needs a command, write, or edit in a sandbox; #%" PRIu64
+			       " is %s %s",
+			       id, strchr("aeimo", *action_kind_name(spec->kind)) ? "an" : "a",
+			       action_kind_name(spec->kind));
+	struct trees *t = super_box_trees(s, spec->box);
+	if (!t)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "the box of #%" PRIu64
+			       " shows no files: there is nothing to try it on",
+			       id);
+	if (can_be_tried(s, t, err) < 0)
+		return -1;
+	if (record_state(s->record) != RECORD_OK)
+		return err_set(err, ERR_BUSY,
+			       "the session file can't be written: no dry run started");
+	const struct preview *old = preview_of_action(s, id);
+	if (old && old->stage != PREVIEW_OVER)
+		return err_set(err, ERR_BUSY, "a dry run of #%" PRIu64 " is running", id);
+	if (old && old->promoting)
+		return err_set(err, ERR_BUSY, "the dry run of #%" PRIu64 " is being applied", id);
+	*a_out = a;
+	*t_out = t;
+	return 0;
+}
+
+int preview_begin(const struct tree_request *rq, uint64_t id, struct err *err)
+{
+	struct super *s = rq->s;
+	struct action *a = NULL;
+	struct trees *t = NULL;
+	if (preview_check(s, id, &a, &t, err) < 0)
+		return -1;
+	struct preview *old = preview_of_action(s, id);
+	if (old)
+		preview_drop(old, "another one begins");
+	struct preview *p = NEW(struct preview);
+	*p = (struct preview){ .s = s,
+			       .t = t,
+			       .action = id,
+			       .box = action_spec(a)->box,
+			       .ticket = rq->ticket,
+			       .end = "ok",
+			       .driver = t->box->driver,
+			       .who = json_incref(rq->who),
+			       .intent = *action_intent(a) };
+	take_spec(p, action_spec(a));
+	p->copy = !p->driver->tree->overlay(t->box);
+	p->partial = p->driver->tree->fresh != NULL;
+	p->offline = p->driver->caps & CAP_OFFLINE;
+	name_layers(p);
+	p->seq = record_started(p);
+	CLEANUP(free_ptr) char *name = mem_printf(".preview-%" PRIu64, p->seq);
+	p->dir = path_join(s->state_dir, name);
+	p->next = s->preview;
+	s->preview = p;
+	s->background++;
+	record_barrier(s->record, p->seq, preview_on_barrier, p);
+	return 0;
+}
+
+/* --- what happens meanwhile --- */
+
+void preview_unheld(struct super *s, uint64_t action)
+{
+	for (struct preview *p = s->preview, *next; p; p = next) {
+		next = p->next;
+		if (p->action != action || p->promoting)
+			continue;
+		if (p->stage == PREVIEW_OVER)
+			preview_drop(p, "the action is decided");
+		else
+			preview_cut(p);
+	}
+}
+
+void preview_box_gone(struct super *s, uint64_t box)
+{
+	for (struct preview *p = s->preview, *next; p; p = next) {
+		next = p->next;
+		if (p->box != box)
+			continue;
+		/* a held job keeps it alive */
+		p->t = p->stage >= PREVIEW_LOOKING && p->stage < PREVIEW_OVER ? p->t : NULL;
+		if (p->stage == PREVIEW_OVER && !p->promoting)
+			preview_drop(p, "its box is gone");
+		else if (p->stage != PREVIEW_OVER)
+			preview_cut(p);
+	}
+}
+
+void previews_stop(struct super *s)
+{
+	for (struct preview *p = s->preview; p; p = p->next)
+		if (p->stage != PREVIEW_OVER)
+			preview_cut(p);
+}
+
+void previews_free(struct super *s)
+{
+	while (s->preview) {
+		struct preview *p = s->preview;
+		struct err err = ERR_INIT;
+		record_barrier_forget(s->record, p);
+		loop_timer_free(&p->timer);
+		if (p->dir && dir_remove(p->dir, &err) < 0 && err.code != ERR_NOENT)
+			fprintf(stderr, "sandglass: %s\n", err.text);
+		preview_free(p);
+	}
+}

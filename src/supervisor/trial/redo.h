@@ -1,0 +1,31 @@
+/* Redo: a recorded command runs again, now, in a new box that begins with the files as they were
+ * just before it, through the gate as a person's own action; then exit status, output and files are
+ * held against the record.
+ *
+ * The record may be this session's own or another one. What a record does not hold (values of the
+ * environment, standard input, contents kept by hash only) is named in redo.started. The new box
+ * goes afterwards unless it is kept. */
+#ifndef SUPERVISOR_TRIAL_REDO_H
+#define SUPERVISOR_TRIAL_REDO_H
+
+#include "supervisor/box/super_tree.h"
+
+struct redo_want {
+	const char *from; /* session file; NULL = this session's */
+	uint64_t action;
+	bool keep, end; /* end: the session ends with it, successful if all was the same */
+	/* the new box is of this driver; NULL = of the one that the first was of */
+	const char *backend;
+	bool now; /* on the files as they are now instead: only how it ends is compared */
+};
+
+/* Answers rq's ticket with the body of redo.ended. -1: @err, nothing begun. */
+NODISCARD int redo_begin(const struct tree_request *rq, const struct redo_want *w, struct err *err);
+/* Is @action of this session a second run (of whatever session)? */
+bool redo_is_second_run(struct super *s, uint64_t action);
+/* What the second run @again changed becomes so in the box of the first, as an action of its own;
+ * answers rq's ticket when that has ended. -1: @err, nothing begun. */
+NODISCARD int redo_promote(const struct tree_request *rq, uint64_t again, struct err *err);
+void redos_free(struct super *s);
+
+#endif

@@ -1,0 +1,54 @@
+/* Between redo.c (its life), redo_read.c (what the record says of the action) and
+ * redo_compare.c. */
+#ifndef SUPERVISOR_TRIAL_REDO_PRIV_H
+#define SUPERVISOR_TRIAL_REDO_PRIV_H
+
+#include "supervisor/trial/redo.h"
+#include "supervisor/box/tree_op.h"
+
+enum { REDO_REPOS_MAX = 64, REDO_FILES_MAX = 200 };
+
+/* The files of one layer around the action: seqs of snapshots, 0 = the base. */
+struct redo_layer {
+	char *repo;
+	uint64_t before, after;
+};
+
+/* What a record says about one action. */
+struct origin {
+	char *path;
+	struct session *read;
+	uint64_t action, box;
+	json_t *requested, *started, *ended, *open; /* bodies; started, ended may be NULL */
+	struct redo_layer layer[REDO_REPOS_MAX];
+	size_t nr_layers;
+	uint64_t tree_at; /* newest snapshot before it */
+	bool shared;	  /* what changed may come from others, too */
+};
+
+/* @now: "before" are the newest snapshots of all. */
+NODISCARD int origin_read(struct origin *o, const char *path, uint64_t action, bool now,
+			  struct err *err);
+void origin_release(struct origin *o);
+/* Worker: the state of @repo at snapshot @seq. */
+NODISCARD int origin_view(struct origin *o, uint64_t seq, struct ws_view *v, struct err *err);
+void origin_store(struct origin *o, struct ws_store *out);
+
+struct redo {
+	struct redo *next;
+	struct super *s;
+	struct origin o;
+	uint64_t ticket, cause, box, seq, action;
+	uint64_t before; /* newest event when the run began */
+	json_t *who;
+	bool keep, end_session, missing, now;
+	enum action_end end;
+	json_t *body; /* of the new action.ended */
+	json_t *result;
+	struct err err;
+};
+
+/* Worker: fills r->result (body of redo.ended) from both records. */
+void redo_compare(struct redo *r, struct trees *t, struct err *err);
+
+#endif
