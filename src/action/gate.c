@@ -67,6 +67,9 @@ void gate_free(struct gate **gp)
 	g->all = NULL;
 	for (size_t i = 0; i < g->nr_policies; i++)
 		policy_free(&g->policy[i]);
+	for (size_t i = 0; i < g->nr_retired; i++)
+		policy_free(&g->retired[i]);
+	free(g->retired);
 	for (size_t i = 0; i < g->nr_waivers; i++)
 		free(g->waiver[i].pattern);
 	for (size_t i = 0; i < g->nr_agents; i++)
@@ -110,6 +113,18 @@ void gate_add_policy(struct gate *g, struct policy *p)
 	json_put_str(body, "default", names[p->def]);
 	put_hash(body, "hash", &p->hash);
 	record_append_json(g->record, EV_POLICY_LOADED, 0, 0, 0, 0, body);
+}
+
+void gate_retire_policy(struct gate *g, const struct policy *p)
+{
+	for (size_t i = 0; i < g->nr_policies; i++)
+		if (g->policy[i] == p) {
+			GROW(g->retired, g->nr_retired, g->cap_retired);
+			g->retired[g->nr_retired++] = g->policy[i];
+			memmove(&g->policy[i], &g->policy[i + 1],
+				(--g->nr_policies - i) * sizeof(*g->policy));
+			return;
+		}
 }
 
 void gate_set_judge(struct gate *g, const struct gate_judge *j)

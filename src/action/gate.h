@@ -53,6 +53,8 @@ void gate_on_raw(struct gate *g, record_clean_fn *fn, void *self);
 
 /* Policy data: strictest verdict over all sets wins. Takes @p. */
 void gate_add_policy(struct gate *g, struct policy *p);
+/* Its rules count no longer; actions already checked keep pointing at them. */
+void gate_retire_policy(struct gate *g, const struct policy *p);
 void gate_set_judge(struct gate *g, const struct gate_judge *j);
 /* What holds for a box: its isolation decides the default verdict when no rule matches; its profile
  * is part of intents. */

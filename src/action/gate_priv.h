@@ -109,6 +109,8 @@ struct gate {
 	struct record *record;
 	struct gate_ops ops;
 	struct gate_judge judge;
+	struct policy **retired; /* of closed sandboxes; actions may still point at their rules */
+	size_t nr_retired, cap_retired;
 	struct policy **policy;
 	size_t nr_policies, cap_policies;
 	struct hash policy_hash;

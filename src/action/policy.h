@@ -113,6 +113,7 @@ struct rule {
 	unsigned kinds; /* bit per action_kind; 0 = every kind */
 	struct strv cmd, path, host, tool, agent, box, url, method, lifts;
 	enum { RULE_ANYWHERE, RULE_IN_BOX, RULE_ON_HOST } where;
+	uint64_t box_id; /* 0 = every sandbox; names can be used again, ids can't */
 	bool tainted;
 	struct filter *match; /* may be NULL */
 	int when;	      /* 0 = none; else the host's number of the function */

@@ -202,10 +202,10 @@ static void check_rule(struct parser *x, const struct rule *r)
 static void read_rule(struct parser *x, const json_t *o, size_t index, struct rule *r)
 {
 	static const char *const keys[] = {
-		"name",	      "verdict",    "line",  "kind", "cmd",    "path",	  "host",
-		"tool",	      "agent",	    "box",   "url",  "method", "where",	  "tainted",
-		"match",      "when",	    "why",   "say",  "risk",   "confirm", "limit",
-		"timeout_us", "on_timeout", "lifts", NULL
+		"name",	      "verdict",    "line",  "kind",   "cmd",	 "path",    "host",
+		"tool",	      "agent",	    "box",   "url",    "method", "where",   "tainted",
+		"match",      "when",	    "why",   "say",    "risk",	 "confirm", "limit",
+		"timeout_us", "on_timeout", "lifts", "box_id", NULL
 	};
 	static const char *const verdicts[] = { "allow", "ask", "deny", NULL };
 	static const char *const places[] = { "anywhere", "box", "host", NULL };
@@ -235,6 +235,7 @@ static void read_rule(struct parser *x, const json_t *o, size_t index, struct ru
 	policy_parse_list_of(x, o, "tool", &r->tool);
 	policy_parse_list_of(x, o, "agent", &r->agent);
 	policy_parse_list_of(x, o, "box", &r->box);
+	r->box_id = (uint64_t)policy_parse_number_of(x, o, "box_id", 0);
 	policy_parse_list_of(x, o, "url", &r->url);
 	policy_parse_list_of(x, o, "method", &r->method);
 	policy_parse_list_of(x, o, "lifts", &r->lifts);

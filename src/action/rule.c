@@ -293,7 +293,7 @@ bool rule_matches(const struct rule *r, struct facts *f, const struct judgement 
 	char *text = NULL;
 	if (!yes || !where_ok(r, s) || (r->tainted && !s->tainted) ||
 	    !rule_name_ok(&r->tool, s->tool) || !rule_name_ok(&r->agent, f->subject->agent) ||
-	    !rule_name_ok(&r->box, f->subject->box))
+	    !rule_name_ok(&r->box, f->subject->box) || (r->box_id && r->box_id != s->box))
 		return false;
 	if (r->host.nr && (!s->host || list_answer(&r->host, ask_host, s) != GLOB_YES))
 		return false;

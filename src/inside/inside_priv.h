@@ -30,6 +30,7 @@ struct proxies {
 	uint64_t box;
 	struct proxy *first;
 	struct flow *flows;
+	const struct policy *rules; /* lets the routes through */
 	bool dead;
 };
 

@@ -645,9 +645,8 @@ static void allow_routes(struct proxies *all)
 			url_release(&u);
 		}
 	}
-	if (json_array_size(hosts))
-		net_allow(all->s, "(routes of sg.proxy)", boxes_name(all->s->boxes, all->box),
-			  hosts);
+	if (json_array_size(hosts) && all->box)
+		all->rules = net_allow(all->s, "(routes of sg.proxy)", all->box, hosts);
 }
 
 static const char *prompt_name(const json_t *spec)
@@ -746,6 +745,7 @@ void proxies_free(struct proxies **pp)
 	if (!all)
 		return;
 	all->dead = true;
+	net_disallow(all->s, &all->rules);
 	while (all->flows) {
 		struct flow *f = all->flows;
 		if (f->plain)

@@ -13,6 +13,7 @@ struct net {
 	uint64_t box;
 	struct egress *egress;
 	struct strv allow;
+	const struct policy *rules;
 	struct effector effector;
 	struct conn *conns;
 	bool dead; /* freed while connections are open: the last one cleans up */
@@ -229,9 +230,9 @@ static const struct egress_ops egress_ops = { .ask = super_net_on_ask,
 
 /* The list is the script author's word: a rule that allows, which every stricter rule of a policy
  * file still beats. */
-void net_allow(struct super *s, const char *file, const char *box, const json_t *allow)
+const struct policy *net_allow(struct super *s, const char *file, uint64_t box, const json_t *allow)
 {
-	struct policy *p;
+	struct policy *p = NULL;
 	struct err err = ERR_INIT;
 	CLEANUP(json_release) json_t *doc = json_object();
 	json_t *rules = json_array(), *rule = json_object();
@@ -241,14 +242,22 @@ void net_allow(struct super *s, const char *file, const char *box, const json_t 
 	json_put_int(rule, "line", 1);
 	json_put_str(rule, "kind", "connect");
 	json_put(rule, "host", json_incref((json_t *)(uintptr_t)allow));
-	json_put_str(rule, "box", box);
+	json_put_int(rule, "box_id", (int64_t)box);
 	json_array_append_new(rules, rule);
 	json_put(doc, "rules", rules);
 	if (policy_from_json(&p, doc, &err) < 0)
-		super_warn(s, NULL, "the list of hosts of box '%s' cannot be used: %s", box,
-			   err.text);
+		super_warn(s, NULL, "the host list of sandbox '%s' can't be used: %s",
+			   boxes_name(s->boxes, box), err.text);
 	else
 		gate_add_policy(s->gate, p);
+	return p;
+}
+
+void net_disallow(struct super *s, const struct policy **rules)
+{
+	if (*rules)
+		gate_retire_policy(s->gate, *rules);
+	*rules = NULL;
 }
 
 struct net *net_new(struct super *s, uint64_t box, const char *const *host, size_t nr)
@@ -264,7 +273,7 @@ struct net *net_new(struct super *s, uint64_t box, const char *const *host, size
 		strv_push(&n->allow, host[i]);
 		json_array_append_new(allow, json_bytes_z(host[i]));
 	}
-	net_allow(s, "(sandbox option net)", boxes_name(s->boxes, box), allow);
+	n->rules = net_allow(s, "(sandbox option net)", box, allow);
 	return n;
 }
 
@@ -308,6 +317,7 @@ void net_free(struct net **np)
 	*np = NULL;
 	if (!n)
 		return;
+	net_disallow(n->s, &n->rules);
 	if (n->egress)
 		egress_free(&n->egress);
 	n->dead = true;

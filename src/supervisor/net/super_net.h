@@ -8,8 +8,11 @@ struct net;
 
 /* What programs in the box must know of it: adds HTTP_PROXY and friends. */
 void net_env(struct strv *env);
-/* A rule that lets box @box reach @hosts, as its script's author has said in @file. */
-void net_allow(struct super *s, const char *file, const char *box, const json_t *hosts);
+/* Adds a rule that lets sandbox @box reach @hosts; @file says where its author listed them.
+ * Returns what net_disallow takes when the sandbox is gone; NULL after an error. */
+const struct policy *net_allow(struct super *s, const char *file, uint64_t box,
+			       const json_t *hosts);
+void net_disallow(struct super *s, const struct policy **rules); /* sets it to NULL */
 /* @host: what is let through. The proxy begins with net_attach, when the box is there. */
 struct net *net_new(struct super *s, uint64_t box, const char *const *host, size_t nr);
 void net_attach(struct net *n, struct box *b);
