@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 
 #include <sys/types.h>
+#include <linux/filter.h>
 
 #include "base/fd.h"
 #include "wire/guest.h"
@@ -43,6 +44,9 @@ struct inner_rules {
 	int fd;	     /* landlock ruleset; -1 = none */
 	uint64_t mem_bytes, file_bytes;
 	uint32_t pids;
+	/* system call filters, entered in this order; the guest's, until the next ATTACH */
+	struct sock_fprog filters[GUEST_FILTERS];
+	size_t nr_filters;
 };
 
 /* A process seen in an earlier scan whose origin is known: origin outlives being orphaned. */
@@ -181,6 +185,14 @@ void inner_attach(struct inner *g);
 void inner_confine(struct inner *g);
 /* In the child. 0, or -errno with the step that failed. */
 long inner_rules_enter(const struct inner_rules *r, unsigned *step_out);
+
+/* --- filter.c: the system calls of commands --- */
+/* Takes those of @a into @r, which has none; none where the kernel has no filters and @a allows
+ * that. -1 with errno. */
+int inner_filters_take(struct inner_rules *r, const struct guest_attach_body *a);
+void inner_filters_drop(struct inner_rules *r);
+/* This thread, and what comes from it, with no_new_privs. 0 or -errno. */
+long inner_filters_enter(const struct inner_rules *r);
 
 /* --- trace.c: what it executes waits for an answer from outside --- */
 /* In the child: installs the filter and sends its listener to @sock. 0 or -errno, which has been

@@ -114,10 +114,12 @@ static int open_rules(int given, const struct guest_attach_body *a, int abi, boo
 	return out;
 }
 
-static void pack_attached(struct buf *out, int abi, const struct buf *missing, size_t nr_missing)
+static void pack_attached(struct buf *out, int abi, bool filtered, const struct buf *missing,
+			  size_t nr_missing)
 {
 	buf_reset(out);
 	pack_u8(out, (uint8_t)abi);
+	pack_u8(out, filtered);
 	buf_u16le(out, (uint16_t)nr_missing);
 	buf_append(out, missing->data, missing->len);
 }
@@ -144,12 +146,13 @@ static void rules_attach(struct inner *g, const struct guest_attach_body *a)
 	if (a->flags & GUEST_AHEAD) {
 		fd_close(&g->ahead);
 		g->ahead = fd;
-		pack_attached(&g->attached, abi, &missing, nr_missing);
+		pack_attached(&g->attached, abi, false, &missing, nr_missing);
 		inner_answer(g, g->attach_id, GS_NONE, 0, &g->attached, -1);
 		buf_reset(&g->attached);
 		return;
 	}
 	fd_close(&g->rules.fd);
+	inner_filters_drop(&g->rules);
 	g->rules = (struct inner_rules){
 		.attached = true,
 		.unconfined = without,
@@ -160,7 +163,12 @@ static void rules_attach(struct inner *g, const struct guest_attach_body *a)
 		.file_bytes = a->file_bytes,
 		.pids = a->pids,
 	};
-	pack_attached(&g->attached, abi, &missing, nr_missing);
+	if (inner_filters_take(&g->rules, a) < 0) {
+		g->rules.attached = g->rules.shared = false;
+		inner_answer(g, g->attach_id, GS_FILTER, errno, NULL, -1);
+		return;
+	}
+	pack_attached(&g->attached, abi, g->rules.nr_filters > 0, &missing, nr_missing);
 	if (shared)
 		return;
 	inner_answer(g, g->attach_id, GS_NONE, 0, &g->attached, -1);
@@ -233,7 +241,10 @@ static long enter_domain(const struct inner_rules *r, unsigned *step_out)
 	if (r->drop_caps && (rc = drop_caps()) < 0)
 		return rc;
 	*step_out = GS_LANDLOCK;
-	return r->unconfined ? 0 : sys2(NR_RESTRICT, r->fd, 0);
+	if (!r->unconfined && (rc = sys2(NR_RESTRICT, r->fd, 0)) < 0)
+		return rc;
+	*step_out = GS_FILTER;
+	return inner_filters_enter(r);
 }
 
 /* no_new_privs is inherited from the guest, so nothing given up here comes back at exec. */

@@ -27,6 +27,7 @@ const char *guest_step_text(unsigned step)
 		[GS_PROC] = "cannot list processes",
 		[GS_TRACE] = "what it executes cannot be watched",
 		[GS_OFFLINE] = "it cannot be kept off the network",
+		[GS_FILTER] = "cannot enter the system call filter",
 		[GS_BUSY] = "commands are about to start",
 	};
 	return step < GS_LAST_ && text[step] ? text[step] : "something failed";
@@ -143,6 +144,35 @@ void guest_prepare_release(struct guest_prepare_body *b)
 	b->argv = b->env = NULL;
 }
 
+static void unpack_ports(struct unpack *u, struct guest_attach_body *b)
+{
+	b->nr_ports = unpack_u16(u);
+	if (b->nr_ports * 2 > u->left)
+		u->bad = true;
+	else
+		b->ports = mem_calloc(b->nr_ports + 1, sizeof *b->ports);
+	for (size_t i = 0; i < b->nr_ports && !u->bad; i++)
+		b->ports[i] = unpack_u16(u);
+}
+
+static void unpack_filters(struct unpack *u, struct guest_attach_body *b)
+{
+	b->nr_filters = unpack_u8(u);
+	u->bad |= b->nr_filters > GUEST_FILTERS;
+	for (size_t i = 0; i < b->nr_filters && !u->bad; i++) {
+		struct guest_filter *f = &b->filters[i];
+		f->steps = unpack_u16(u);
+		size_t len = (size_t)f->steps * GUEST_FILTER_STEP;
+		f->code = u->p;
+		if (f->steps < 1 || f->steps > GUEST_FILTER_MAX || len > u->left) {
+			u->bad = true;
+			return;
+		}
+		u->p += len;
+		u->left -= len;
+	}
+}
+
 int guest_attach_unpack(const char *body, size_t len, struct guest_attach_body *out,
 			struct err *err)
 {
@@ -161,13 +191,8 @@ int guest_attach_unpack(const char *body, size_t len, struct guest_attach_body *
 		b.rules[i].access = unpack_u8(&u);
 		b.rules[i].path = unpack_str(&u);
 	}
-	b.nr_ports = unpack_u16(&u);
-	if (b.nr_ports * 2 != u.left)
-		u.bad = true;
-	else
-		b.ports = mem_calloc(b.nr_ports + 1, sizeof *b.ports);
-	for (size_t i = 0; i < b.nr_ports && !u.bad; i++)
-		b.ports[i] = unpack_u16(&u);
+	unpack_ports(&u, &b);
+	unpack_filters(&u, &b);
 	if (!unpack_done(&u)) {
 		guest_attach_release(&b);
 		*out = (struct guest_attach_body){ 0 };

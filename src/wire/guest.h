@@ -38,7 +38,8 @@
  * Bodies, supervisor to guest:
  *   ATTACH   u8 flags; u64 mem, u64 file size, u32 processes (0 = leave); u16 n, n x (u8 access,
  *            str path);
- *            u16 n, n x u16 port
+ *            u16 n, n x u16 port;
+ *            u8 n, n x (u16 instructions, 8 bytes each): system call filters that commands enter
  *   PREPARE  u16 flags; u16 cols, u16 rows, u16 width, u16 height in pixels; str cwd ("" =
  *            /workspace, or / where there has
  *            been none; relative: below /workspace);
@@ -72,7 +73,7 @@
  *   ECHO     u8 (1 the run's terminal echoes what is typed, 0 it does not), when that has changed;
  *            a terminal starts with 1 (5 only)
  *   ANSWER   u8 step, u32 errno (0, 0: done); if done
- *            to ATTACH u8 ABI, u16 n, n x u16 index of a rule whose path is missing
+ *            to ATTACH u8 ABI, u8 (1 commands enter the filters, 0 there are none), u16 n, n x u16 index of a rule whose path is missing
  *            to FREEZE u32 processes, u32 still running
  *            to LISTEN u16 port
  *            to KILL   u32 killed, u32 left
@@ -86,7 +87,7 @@
 #include "wire/frame.h"
 
 enum {
-	GUEST_VERSION = 4,
+	GUEST_VERSION = 5,
 	GUEST_WINDOW = 256 << 10,
 	GUEST_CHUNK = 32 << 10,
 	GUEST_MAX_IN = 4 << 20,	   /* body towards the guest: argv and environment */
@@ -95,6 +96,9 @@ enum {
 	GUEST_MAX_RULES = 1024,
 	GUEST_MAX_PS = 512,
 	GUEST_MARK_MAX = 128,
+	GUEST_FILTERS = 4,
+	GUEST_FILTER_MAX = 4096, /* instructions, as the kernel has it */
+	GUEST_FILTER_STEP = 8,	 /* bytes of an instruction */
 };
 #define GUEST_OOM_UNKNOWN UINT32_MAX
 #define GUEST_OWN_ID	  (1ULL << 63)
@@ -172,6 +176,7 @@ enum guest_step {
 	GS_PROC,
 	GS_TRACE,   /* no filter whose calls could be watched */
 	GS_OFFLINE, /* no filter that keeps it from making sockets */
+	GS_FILTER,  /* no system call filter */
 	GS_BUSY,    /* prepared runs wait; try again when they have gone */
 	GS_LAST_,
 };
@@ -221,6 +226,11 @@ struct guest_attach_body {
 	size_t nr_rules;
 	uint16_t *ports;
 	size_t nr_ports;
+	struct guest_filter {
+		const char *code; /* instructions of 8 bytes, not aligned */
+		uint16_t steps;
+	} filters[GUEST_FILTERS];
+	size_t nr_filters;
 };
 NODISCARD int guest_attach_unpack(const char *body, size_t len, struct guest_attach_body *out,
 				  struct err *err);

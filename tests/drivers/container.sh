@@ -63,6 +63,7 @@ cp -L "$busybox" img/bin/busybox
 for a in $("$busybox" --list); do [ "$a" = busybox ] || ln -s busybox "img/bin/$a"; done
 echo 'root:x:0:0::/:/bin/sh' >img/etc/passwd
 mkdir img/usr && ln -s ../bin img/usr/bin
+cc -D_GNU_SOURCE -static -o img/bin/calls "$here/../hostile/calls.c" 2>cc.log || rm -f img/bin/calls
 cat >use.lua <<'L'
 local sg = require "sandglass"
 local a = sg.args { "engine", "wait" }
@@ -71,6 +72,7 @@ local box <close> = sg.sandbox { name = "c", backend = "container", image = "sgt
 print("profile " .. box.profile)
 print(box:exec("cat a.txt; id -u; ls /sys/class/net | tr -d '\\n'; echo; touch /x 2>&1").out)
 print(box:exec("cat /proc/1/environ 2>&1; kill -9 1; grep CapEff /proc/self/status; grep NoNewPrivs /proc/self/status").out)
+print(box:exec("calls 2>&1 | grep -c ' closed '; calls | grep ' reached ' | cut -d' ' -f1 | tr '\\n' ' '").out)
 local other <close> = box:fork()
 local inner, none = box:exec "tail /dev/zero; exit 3", box:exec "exit 3"
 print("oom", inner.code, inner.oom, none.oom)
@@ -208,6 +210,8 @@ use() { # name, socket
 	out=$("$sg" events "$id" --json)
 	like "$out" 'one\\n[0-9]+\\nlo\\ntouch: /x: Read-only file system' "$1: the repository is in it; no network, read-only root"
 	like "$out" 'CapEff:\\t0000000000000000\\nNoNewPrivs:\\t1' "$1: no capabilities, no new ones, PID 1 lives"
+	[ ! -x img/bin/calls ] || # outside of a sandbox they are reached: hostile/calls.sh
+		like "$out" '"1[0-9]\\nshmget semget msgget "' "$1: no call is left to it that no sandbox has"
 	like "$out" 'oom.t3.t1.tnil' "$1: what its memory limit kills is counted"
 	is "$(containers "$2")" 0 "$1: no container is left"
 	like "$(DOCKER_HOST=unix://$2 timeout 60 "$sg" run --no-tui bad.lua -- "$2" --image sgtest:none </dev/null 2>&1 | tail -1)" \

@@ -25,6 +25,12 @@ static void unpack_all(const char *bytes, size_t size)
 		for (size_t i = 0; i < a.nr_rules; i++)
 			if (strlen(a.rules[i].path) > size)
 				abort();
+		size_t sum = 0;
+		for (size_t i = 0; i < a.nr_filters; i++)
+			for (size_t at = 0; at < a.filters[i].steps; at++)
+				sum += (unsigned char)a.filters[i].code[at * GUEST_FILTER_STEP];
+		if (sum > size * 255)
+			abort();
 		guest_attach_release(&a);
 	}
 	if (guest_ended_unpack(bytes, size, &e, &err) < 0 && !err.code)

@@ -10,6 +10,9 @@
 
 enum profile { PROFILE_ENFORCED, PROFILE_BEST_EFFORT, PROFILE_REDUCED };
 
+/* what a sandbox lacks whose kernel takes no filter of ours */
+#define FILTERS_LACK "the kernel there has no system call filters: every call of it can be reached"
+
 const char *profile_name(enum profile p);
 /* With namespaces: enforced if memory and processes are bounded by cgroup and landlock is there. */
 enum profile profile_of(const struct launcher_info *info, int landlock_abi);

@@ -19,6 +19,7 @@
 #include "sandbox/common/remote_orphans.h"
 #include "sandbox/common/launcher_client.h"
 #include "sandbox/common/profile.h"
+#include "sandbox/common/seccomp.h"
 
 /* GOING_MS: that long an engine may take to remove a container */
 enum { CONNECT_MS = 30000, GOING_MS = 30000, AGAIN_MS = 200 };
@@ -75,7 +76,7 @@ static void container_open_wall_time(void *self)
 		guest_kill_all(c->guest, container_open_wall_over, NULL);
 }
 
-static json_t *container_open_describe(const struct container *c, int landlock)
+static json_t *container_open_describe(const struct container *c, int landlock, bool filtered)
 {
 	json_t *r = json_object(), *limits = json_object(), *lacks = json_array();
 	json_put_str(r, "profile", c->b.profile);
@@ -90,6 +91,8 @@ static json_t *container_open_describe(const struct container *c, int landlock)
 			lacks,
 			json_string(
 				"the kernel has no landlock: the mounts alone bound what may be written"));
+	if (!filtered)
+		json_array_append_new(lacks, json_string(FILTERS_LACK));
 	json_put(r, "lacks", lacks);
 	json_put_int(r, "landlock", landlock);
 	json_put_int(r, "uid", c->uid);
@@ -111,7 +114,8 @@ static void container_open_on_confined(void *self, json_t *body, const struct er
 		return;
 	}
 	CLEANUP(json_release)
-	json_t *r = container_open_describe(c, (int)json_int(body, "landlock", 0));
+	json_t *r = container_open_describe(c, (int)json_int(body, "landlock", 0),
+					    json_flag(body, "filtered", false));
 	c->open = true;
 	if (c->limits.wall_us > 0) {
 		c->wall = loop_timer_new(c->loop, container_open_wall_time, c);
@@ -127,9 +131,16 @@ static void container_open_on_ready(void *self, const struct guest_info *info)
 {
 	static const struct guest_rule all = { "/", GUEST_READ | GUEST_EXEC };
 	struct container *c = self;
+	struct err err = ERR_INIT;
+	const struct buf *filters = seccomp_made(0, &err);
 	(void)info;
+	if (!filters) {
+		container_open_fail(c, &err);
+		return;
+	}
 	const struct guest_attach a = { .extra = &all,
 					.nr_extra = 1,
+					.filters = filters,
 					.unconfined_ok = true,
 					.limits = { .disk_bytes = c->limits.disk_bytes } };
 	guest_attach(c->guest, &a, container_open_on_confined, c);

@@ -201,6 +201,7 @@ static json_t *attach_result(const struct guest_ask *a, struct unpack *u)
 {
 	json_t *o = json_object(), *missing = json_array();
 	json_put_int(o, "landlock", unpack_u8(u));
+	json_put_flag(o, "filtered", unpack_u8(u));
 	size_t nr = unpack_u16(u);
 	for (size_t i = 0; i < nr && !u->bad; i++) {
 		size_t which = unpack_u16(u);

@@ -76,13 +76,15 @@ struct guest_attach {
 		ATTACH_AHEAD,
 		ATTACH_REST, /* what was left out then */
 	} part;
-	/* go on where the kernel has no landlock; else runs fail at step "landlock" */
+	/* commands enter these system call filters; NULL: they have inherited theirs */
+	const struct buf *filters; /* SECCOMP_PROGRAMS of them (seccomp.h) */
+	/* go on where the kernel has no landlock or no filters; else runs fail at step "landlock" */
 	bool unconfined_ok;
 	/* become rlimits: mem_bytes (address space), disk_bytes (largest file), pids */
 	struct box_limits limits;
 };
 /* The workspace was attached: opens the rules afresh. Commands already running keep the rules they
- * entered; prepared ones make it fail (ERR_BUSY). Result {"landlock":abi,"missing":[paths]}. Before
+ * entered; prepared ones make it fail (ERR_BUSY). Result {"landlock":abi,"filtered":bool,"missing":[paths]}. Before
  * the first attach runs fail. */
 void guest_attach(struct guest *g, const struct guest_attach *a, box_done_fn *done, void *self);
 

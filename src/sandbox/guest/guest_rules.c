@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "sandbox/guest/guest_priv.h"
+#include "sandbox/common/seccomp.h"
 
 enum {
 	RX = GUEST_READ | GUEST_EXEC,
@@ -80,6 +81,15 @@ static unsigned guest_rules_flags_of(const struct guest_attach *a)
 	       (a->part == ATTACH_REST ? GUEST_ON : 0U);
 }
 
+static void guest_rules_pack_filters(const struct guest_attach *a, struct buf *out)
+{
+	pack_u8(out, a->filters ? SECCOMP_PROGRAMS : 0);
+	for (size_t i = 0; a->filters && i < SECCOMP_PROGRAMS; i++) {
+		buf_u16le(out, (uint16_t)(a->filters[i].len / GUEST_FILTER_STEP));
+		buf_append(out, a->filters[i].data, a->filters[i].len);
+	}
+}
+
 void guest_rules_pack(const struct guest_attach *a, struct buf *out, const char ***rules_out,
 		      size_t *nr_out)
 {
@@ -108,6 +118,7 @@ void guest_rules_pack(const struct guest_attach *a, struct buf *out, const char 
 	buf_u16le(out, (uint16_t)a->nr_ports);
 	for (size_t i = 0; i < a->nr_ports; i++)
 		buf_u16le(out, a->ports[i]);
+	guest_rules_pack_filters(a, out);
 	*rules_out = paths;
 	*nr_out = nr;
 }

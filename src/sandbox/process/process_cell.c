@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "sandbox/process/process_priv.h"
-#include "sandbox/process/seccomp.h"
+#include "sandbox/common/seccomp.h"
 #include "wire/keeper.h"
 #include "wire/launch.h"
 

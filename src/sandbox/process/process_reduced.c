@@ -1,5 +1,6 @@
 #include "sandbox/process/process_reduced.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,8 +11,10 @@
 #include "base/paths.h"
 #include "sandbox/process/process_priv.h"
 #include "sandbox/common/profile.h"
-#include "sandbox/process/seccomp.h"
+#include "sandbox/common/seccomp.h"
 #include "wire/launch.h"
+
+enum { ETC_MAX = 700 }; /* of GUEST_MAX_RULES */
 
 struct reduced {
 	struct process_box *p; /* borrowed */
@@ -141,29 +144,65 @@ static void take_env(struct reduced *r)
 	r->p->env = env;
 }
 
+/* A landlock rule holds for all below it, so that /etc is given entry by entry: the number of this
+ * machine, which tells it from all others, is left out. */
+static void add_etc(struct strv *paths)
+{
+	DIR *d = opendir("/etc");
+	for (struct dirent *e; d && (e = readdir(d));) {
+		CLEANUP(free_ptr) char *path = mem_printf("/etc/%s", e->d_name);
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+		    strcmp(e->d_name, "machine-id") != 0 && paths->nr < ETC_MAX)
+			strv_push(paths, path);
+	}
+	if (d)
+		closedir(d);
+}
+
+/* The shared rules, for /etc those of add_etc, and what is its own. */
+static struct guest_rule *reduced_rules(const struct reduced *r, const struct strv *etc,
+					const struct guest_rule *own, size_t nr_own, size_t *nr_out)
+{
+	const struct guest_rule *shared;
+	size_t nr_shared = guest_rules_shared(&shared), nr = 0;
+	struct guest_rule *rules =
+		mem_calloc(nr_shared + etc->nr + nr_own + r->p->roots.nr, sizeof(*rules));
+	for (size_t i = 0; i < nr_shared; i++) {
+		rules[nr] = shared[i];
+		if (strcmp(shared[i].path, "/etc") == 0)
+			rules[nr].access = GUEST_LIST;
+		nr++;
+	}
+	for (size_t i = 0; i < etc->nr; i++)
+		rules[nr++] = (struct guest_rule){ .path = etc->item[i], .access = GUEST_READ };
+	for (size_t i = 0; i < nr_own; i++)
+		rules[nr++] = own[i];
+	for (size_t i = 0; i < r->p->roots.nr; i++)
+		rules[nr++] = (struct guest_rule){ .path = r->p->roots.item[i],
+						   .access = GUEST_READ | GUEST_EXEC };
+	*nr_out = nr;
+	return rules;
+}
+
 static void process_reduced_on_ready(void *self, const struct guest_info *info)
 {
 	struct reduced *r = self;
-	const unsigned rx = GUEST_READ | GUEST_EXEC, all = rx | GUEST_WRITE;
+	const unsigned all = GUEST_READ | GUEST_EXEC | GUEST_WRITE;
 	CLEANUP(free_ptr) char *workspace = path_join(r->root, "workspace");
 	CLEANUP(free_ptr) char *home = path_join(r->root, "home");
 	CLEANUP(free_ptr) char *tmp = path_join(r->root, "tmp");
 	const struct guest_rule own[] = { { workspace, all }, { home, all }, { tmp, all } };
 	(void)info;
 	take_env(r);
-	size_t nr = ARRAY_LEN(own);
-	struct guest_rule *extra = mem_calloc(nr + r->p->roots.nr, sizeof(*extra));
-	memcpy(extra, own, sizeof(own));
-	for (size_t i = 0; i < r->p->roots.nr; i++)
-		extra[nr++] = (struct guest_rule){ .path = r->p->roots.item[i], .access = rx };
-	struct guest_attach a = { .extra = extra,
-				  .nr_extra = nr,
-				  .scope = true,
+	CLEANUP(strv_release) struct strv etc = STRV_INIT;
+	add_etc(&etc);
+	struct guest_attach a = { .scope = true,
 				  .unconfined_ok = true,
 				  .limits = profile_rlimits(PROFILE_REDUCED, &r->p->limits) };
-	a.nr_rules = guest_rules_shared(&a.rules);
+	struct guest_rule *rules = reduced_rules(r, &etc, own, ARRAY_LEN(own), &a.nr_rules);
+	a.rules = rules;
 	guest_attach(r->guest, &a, process_reduced_on_confined, r);
-	free(extra);
+	free(rules);
 }
 
 static void process_reduced_on_gone(void *self, const struct err *err)
@@ -214,7 +253,7 @@ static int process_reduced_launch(struct reduced *r, struct err *err)
 	json_t *limits = json_object();
 	int pair[2], fds[1 + SECCOMP_PROGRAMS];
 	bool bounded = strcmp(launcher_info(r->launcher)->cgroup, "none") != 0;
-	if (seccomp_memfds(SECCOMP_NO_INTERNET |
+	if (seccomp_memfds(SECCOMP_NO_INTERNET | SECCOMP_NO_SYSV |
 				   (bounded ? 0u : (unsigned)SECCOMP_NO_SHARED_MEMORY),
 			   fds + 1, err) < 0)
 		return -1;

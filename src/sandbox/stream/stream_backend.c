@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "sandbox/common/launcher_client.h"
+#include "sandbox/common/seccomp.h"
+#include "sandbox/common/profile.h"
 
 void stream_backend_progress(struct far *f, const char *fmt, ...)
 {
@@ -142,6 +144,8 @@ static json_t *stream_backend_describe(struct far *f)
 			lacks,
 			json_string(
 				"no namespaces: commands see that machine's programs, processes and network"));
+	if (f->kind->wall != FAR_NONE && !f->filtered)
+		json_array_append_new(lacks, json_string(FILTERS_LACK));
 	json_put(r, "lacks", lacks);
 	json_put_int(r, "landlock", f->landlock);
 	json_put_int(r, "uid", f->info.uid);
@@ -188,6 +192,7 @@ static void stream_backend_on_confined(void *self, json_t *body, const struct er
 		return;
 	}
 	f->landlock = (int)json_int(body, "landlock", 0);
+	f->filtered = json_flag(body, "filtered", false);
 	f->b.profile = f->kind->wall == FAR_NONE || (f->kind->wall == FAR_SHARED && !f->landlock)
 			       ? "none"
 			       : f->kind->profile;
@@ -245,8 +250,13 @@ static void stream_backend_on_ready(void *self, const struct guest_info *info)
 	struct guest_attach a = { .unconfined_ok = true,
 				  .limits = f->limits,
 				  .keep_caps = f->kind->wall == FAR_OWN };
+	struct err err = ERR_INIT;
 	f->info = *info;
 	set_env(f);
+	if (f->kind->wall != FAR_NONE && !(a.filters = seccomp_made(0, &err))) {
+		stream_backend_fail(f, &err);
+		return;
+	}
 	if (f->kind->wall == FAR_SHARED) {
 		a.nr_rules = guest_rules_shared(&a.rules);
 		a.extra = own;

@@ -55,6 +55,7 @@ struct far {
 	struct strv env;   /* of every command */
 	unsigned uid, gid; /* whose the copy here is */
 	int landlock;
+	bool filtered; /* commands enter our system call filters */
 	struct layers layers;
 	struct folder *folder;
 	struct mirror *mirror;

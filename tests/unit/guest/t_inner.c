@@ -57,6 +57,7 @@ static void start(void)
 	pack_u8(&b, GUEST_READ | GUEST_WRITE | GUEST_EXEC);
 	pack_str(&b, "/");
 	buf_u16le(&b, 0);
+	pack_u8(&b, 0);
 	send_frame(GF_ATTACH, 1, &b, NULL, 0);
 	next_is(GF_ANSWER, 1);
 	buf_release(&b);

@@ -78,11 +78,16 @@ static void test_attach(void)
 	pack_str(&b, "/workspace");
 	buf_u16le(&b, 1);
 	buf_u16le(&b, 3128);
+	pack_u8(&b, 1);
+	buf_u16le(&b, 2);
+	buf_append(&b, "0123456789abcdef", 16);
 	is_int(guest_attach_unpack(b.data, b.len, &out, &err), 0, "an attach frame");
 	ok(out.flags == GUEST_TCP && out.mem_bytes == 1ULL << 40 && out.file_bytes == 2 && out.pids == 3, "limits");
 	ok(out.nr_rules == 2 && out.rules[1].access == GUEST_WRITE && strcmp(out.rules[1].path, "/workspace") == 0,
 	   "rules");
 	ok(out.nr_ports == 1 && out.ports[0] == 3128, "ports");
+	ok(out.nr_filters == 1 && out.filters[0].steps == 2 && memcmp(out.filters[0].code, "0123456789abcdef", 16) == 0,
+	   "filters");
 	guest_attach_release(&out);
 	int good = 0;
 	for (size_t i = 0; i < b.len; i++) {

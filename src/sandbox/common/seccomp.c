@@ -1,4 +1,4 @@
-#include "sandbox/process/seccomp.h"
+#include "sandbox/common/seccomp.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -102,6 +102,9 @@ static const char *const seccomp_refused[] = {
 static const char *const seccomp_special[] = { "clone",	  "clone3", "personality", "mknod",
 					       "mknodat", "socket", "socketpair" };
 static const char *const shared_memory[] = { "memfd_create", "shmget", "shmat" };
+static const char *const system_v[] = { "shmget", "shmat",  "shmctl",	  "shmdt",
+					"semget", "semop",  "semctl",	  "msgget",
+					"msgsnd", "msgrcv", "semtimedop", "msgctl" };
 
 static bool seccomp_in(const char *const *list, size_t nr, const char *name)
 {
@@ -122,7 +125,9 @@ static int allow_the_known(scmp_filter_ctx c, unsigned flags)
 			continue;
 		bool no = seccomp_in(seccomp_refused, ARRAY_LEN(seccomp_refused), name) ||
 			  ((flags & SECCOMP_NO_SHARED_MEMORY) &&
-			   seccomp_in(shared_memory, ARRAY_LEN(shared_memory), name));
+			   seccomp_in(shared_memory, ARRAY_LEN(shared_memory), name)) ||
+			  ((flags & SECCOMP_NO_SYSV) &&
+			   seccomp_in(system_v, ARRAY_LEN(system_v), name));
 		if (!seccomp_in(seccomp_special, ARRAY_LEN(seccomp_special), name))
 			rc = seccomp_rule_add(c, no ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW, n, 0);
 		free(name);
@@ -269,12 +274,20 @@ int seccomp_programs(unsigned flags, struct buf out[SECCOMP_PROGRAMS], struct er
 	return 0;
 }
 
+const struct buf *seccomp_made(unsigned flags, struct err *err)
+{
+	/* a few milliseconds each time otherwise */
+	static struct buf cache[8][SECCOMP_PROGRAMS];
+	struct buf *programs = cache[flags & 7];
+	if (programs[0].len == 0 && seccomp_programs(flags, programs, err) < 0)
+		return NULL;
+	return programs;
+}
+
 int seccomp_memfds(unsigned flags, int fds[SECCOMP_PROGRAMS], struct err *err)
 {
-	/* a few milliseconds each time otherwise; loop thread only */
-	static struct buf cache[4][SECCOMP_PROGRAMS];
-	struct buf *programs = cache[flags & 3];
-	if (programs[0].len == 0 && seccomp_programs(flags, programs, err) < 0)
+	const struct buf *programs = seccomp_made(flags, err);
+	if (!programs)
 		return -1;
 	for (int i = 0; i < SECCOMP_PROGRAMS; i++)
 		fds[i] = -1;

@@ -11,11 +11,15 @@
 enum seccomp_flags {
 	/* no memfd and System V memory: where no cgroup bounds memory */
 	SECCOMP_NO_SHARED_MEMORY = 1 << 0,
+	/* no System V memory, semaphores and queues: where there is no IPC namespace */
+	SECCOMP_NO_SYSV = 1 << 2,
 	/* no AF_INET sockets: where there is no network namespace */
 	SECCOMP_NO_INTERNET = 1 << 1,
 };
 enum { SECCOMP_PROGRAMS = 2 };
 
+/* The programs, made once for each set of @flags; borrows. NULL with @err. Loop thread only. */
+const struct buf *seccomp_made(unsigned flags, struct err *err);
 /* Appends each program (an array of struct sock_filter) to @out[i]. */
 NODISCARD int seccomp_programs(unsigned flags, struct buf out[SECCOMP_PROGRAMS], struct err *err);
 /* The same as memfds, rewound; the caller owns them. */
