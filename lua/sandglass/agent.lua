@@ -137,6 +137,14 @@ local function permitted(t, args)
   return call("tool.call", { name = t.name, where = t.where, args = args, risk = t.risk, ask = t.ask })
 end
 
+-- The recorded result of a tool: the text that a model is shown, or the reason of the failure.
+local function end_text(value, why)
+  if why then return tostring(why) end
+  if value == nil then return nil end
+  local ok, text = pcall(tools.to_text, value)
+  return ok and text or nil
+end
+
 local function run_tool(chat, t, args)
   local allowed, err = permitted(t, args)
   if not allowed then return nil, err end
@@ -161,7 +169,7 @@ local function run_tool(chat, t, args)
     value, why = nil, e
   end
   if not t.builtin and not t.gated then
-    rt.tell("tool.end", { event = allowed.event, ok = why == nil, text = why and tostring(why) or nil })
+    rt.tell("tool.end", { event = allowed.event, ok = why == nil, text = end_text(value, why) })
   end
   return value, why, ctx.edited
 end

@@ -72,6 +72,8 @@ static void export_atif_put_content(json_t *result, const struct step_call *c, c
 	*bytes = a->seq ? act_output(a, s, CONTENT_MAX, &text) : 0;
 	if (c->told) /* what the model was shown, which may be less than there was */
 		json_put(result, "content", json_text(c->told, c->told_len));
+	else if (c->result)
+		json_put(result, "content", json_text(c->result, strlen(c->result)));
 	else if (a->seq && !strcmp(act_end(a), "denied"))
 		json_put(result, "content",
 			 json_sprintf("rejected: %s", json_str(a->ended, "why", "denied")));

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text/sanitize.h"
+#include "query/aim.h"
 #include "sandbox/workspace/state.h"
 
 /* Paths are relative to the top of the tree, where make runs. */
@@ -144,6 +145,29 @@ static int export_html_put_action(struct page *p, const struct event *ev, struct
 	return 0;
 }
 
+/* A script's own tool: its call with the arguments, or the result of that call. */
+static void export_html_put_tool(struct page *p, const struct event *ev)
+{
+	struct err none = ERR_INIT;
+	bool call = ev->kind == EV_TOOL_CALL;
+	CLEANUP(json_release)
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
+	json_t *o = export_html_item(p, ev, call ? "tool" : "result");
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	if (call) {
+		tool_call_words(body, &text);
+		put_vetted(o, "what", buf_cstr(&text), text.len);
+	} else {
+		bool good = json_flag(body, "ok", false);
+		json_put_flag(o, "good", good);
+		json_put_str(o, "what", good ? "done" : "failed");
+		(void)!json_get_bytes(json_object_get(body, "text"), &text);
+		put_vetted(o, "output", buf_cstr(&text), text.len);
+		json_put_int(o, "of", (int64_t)ev->cause);
+	}
+	put_item(p, o);
+}
+
 static void put_words(struct page *p, const struct event *ev, const char *type, const char *key)
 {
 	struct err none = ERR_INIT;
@@ -200,6 +224,10 @@ static int export_html_on_event(struct page *p, const struct event *ev, struct e
 		break;
 	case EV_NOTE:
 		put_words(p, ev, "note", "text");
+		break;
+	case EV_TOOL_CALL:
+	case EV_TOOL_END:
+		export_html_put_tool(p, ev);
 		break;
 	default:
 		break;

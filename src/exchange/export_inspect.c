@@ -169,8 +169,8 @@ static void export_inspect_put_tool(struct sample *p, const struct step_call *c,
 	if (c->action && act_load(&a, p->x->s, c->action, &none) < 0)
 		export_lacks(p->x, "action #%" PRIu64 ": %s", c->action, none.text);
 	uint64_t bytes = a.seq ? act_output(&a, p->x->s, CONTENT_MAX, &text) : 0;
-	const char *said = c->told ? c->told : buf_cstr(&text);
-	size_t len = c->told ? c->told_len : text.len;
+	const char *said = c->told ? c->told : c->result ? c->result : buf_cstr(&text);
+	size_t len = c->told ? c->told_len : c->result ? strlen(c->result) : text.len;
 	json_t *error = error_of(&a), *m = export_inspect_message("tool", said, len),
 	       *ev = call_json(c);
 	json_put(m, "tool_call_id", json_text(c->id, strlen(c->id)));

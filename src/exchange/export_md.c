@@ -106,6 +106,27 @@ static void put_act(struct report *r, const struct act *a)
 	}
 }
 
+/* The arguments and the result of a script's own tool. */
+static void export_md_put_tool(struct report *r, const struct step_call *c)
+{
+	FILE *out = r->x->out;
+	CLEANUP(free_ptr) char *args = json_dump_str(c->args);
+	fprintf(out, "- **#%" PRIu64 "** tool ", c->tool);
+	put_code(out, c->name, strlen(c->name));
+	fputc(' ', out);
+	put_code(out, args, strlen(args));
+	fprintf(out, ": %s\n", !c->ended ? "open" : c->ok ? "ok" : "failed");
+}
+
+static void export_md_put_result(struct report *r, const struct step_call *c)
+{
+	size_t len = c->result ? strlen(c->result) : 0;
+	if (!len)
+		return;
+	fputc('\n', r->x->out);
+	export_md_put_block(r->x->out, c->result, len > OUTPUT_MAX ? OUTPUT_MAX : len);
+}
+
 static void export_md_put_step(struct report *r, const struct step *st)
 {
 	static const char *const who[] = { "System", "Asked", "Said" };
@@ -130,6 +151,10 @@ static void export_md_put_step(struct report *r, const struct step *st)
 		if (st->call[i].action && act_load(&a, r->x->s, st->call[i].action, &none) == 0) {
 			put_act(r, &a);
 			act_release(&a);
+			export_md_put_result(r, &st->call[i]);
+		} else if (st->call[i].tool) {
+			export_md_put_tool(r, &st->call[i]);
+			export_md_put_result(r, &st->call[i]);
 		} else {
 			fputs("- ", out);
 			put_code(out, st->call[i].name, strlen(st->call[i].name));

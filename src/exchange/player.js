@@ -18,7 +18,7 @@
   }
   function took(ms) { return ms < 10000 ? ms + " ms" : span(ms); }
   const words = { task: "task", says: "says", person: "a person says", ends: "ended", note: "note",
-    leak: "a honeytoken was seen" };
+    leak: "a honeytoken was seen", tool: "tool", result: "tool result" };
   function card(it) {
     const a = make("article", it.type), head = make("div", "head");
     head.append(make("span", "id", "#" + it.id), make("span", "time", span(it.ms)));
@@ -30,8 +30,9 @@
       a.classList.add(it.decision ? "held" : it.good ? "good" : "bad");
       head.append(make("span", "mark", mark), make("span", "time", took(it.took)));
     }
-    if (it.type === "leak") {
-      a.classList.add("bad");
+    if (it.type === "leak") a.classList.add("bad");
+    if (it.type === "result") a.classList.add(it.good ? "good" : "bad");
+    if (it.type === "leak" || it.type === "result") {
       if (it.of) head.append(make("span", "id", "of #" + it.of));
     }
     a.append(head, make("div", "what", it.what));

@@ -27,6 +27,7 @@ void step_release(struct step *st)
 		free(st->call[i].id);
 		free(st->call[i].name);
 		free(st->call[i].told);
+		free(st->call[i].result);
 		json_decref(st->call[i].args);
 	}
 	free(st->call);
@@ -129,9 +130,11 @@ static void begin_answer(struct steps *st, const struct event *ev, json_t *body)
 	}
 }
 
-static void exchange_steps_add_action(struct steps *st, const struct event *ev, const json_t *body)
+/* The call of the answer under way that the event @ev, of the tool @name, belongs to; one of its
+ * own, "a405" or "t405", if the answer has none that is left. */
+static struct step_call *exchange_steps_call_of(struct steps *st, const struct event *ev, char type,
+						const char *name, const json_t *args)
 {
-	const char *tool = json_str(body, "tool", json_str(body, "kind", "action"));
 	if (!st->open) {
 		st->open = true;
 		st->now = (struct step){ .who = STEP_AGENT,
@@ -142,14 +145,31 @@ static void exchange_steps_add_action(struct steps *st, const struct event *ev, 
 	}
 	for (size_t i = 0; i < st->now.nr; i++) {
 		struct step_call *c = &st->now.call[i];
-		if (!c->action && !strcmp(c->name, tool)) {
-			c->action = ev->seq;
-			return;
-		}
+		if (!c->action && !c->tool && !strcmp(c->name, name))
+			return c;
 	}
-	exchange_steps_add_call(&st->now, mem_printf("a%" PRIu64, ev->seq), tool,
-				json_object_get(body, "args"))
-		->action = ev->seq;
+	return exchange_steps_add_call(&st->now, mem_printf("%c%" PRIu64, type, ev->seq), name,
+				       args);
+}
+
+static void exchange_steps_add_action(struct steps *st, const struct event *ev, const json_t *body)
+{
+	const char *tool = json_str(body, "tool", json_str(body, "kind", "action"));
+	exchange_steps_call_of(st, ev, 'a', tool, json_object_get(body, "args"))->action = ev->seq;
+}
+
+static void exchange_steps_end_tool(struct steps *st, const struct event *ev, const json_t *body)
+{
+	for (size_t i = 0; i < st->now.nr; i++) {
+		struct step_call *c = &st->now.call[i];
+		if (c->ended || !ev->cause || (c->tool != ev->cause && c->action != ev->cause))
+			continue;
+		const char *text = json_str(body, "text", NULL);
+		c->ended = true;
+		c->ok = json_flag(body, "ok", false);
+		c->result = text ? mem_strdup(text) : NULL;
+		return;
+	}
 }
 
 /* --- messages of a request --- */
@@ -232,6 +252,14 @@ static void exchange_steps_on_event(struct steps *st, const struct event *ev, js
 		if (strcmp(json_str(body, "kind", ""), "model") != 0)
 			exchange_steps_add_action(st, ev, body);
 		break;
+	case EV_TOOL_CALL:
+		exchange_steps_call_of(st, ev, 't', json_str(body, "name", "?"),
+				       json_object_get(body, "args"))
+			->tool = ev->seq;
+		break;
+	case EV_TOOL_END:
+		exchange_steps_end_tool(st, ev, body);
+		break;
 	case EV_ACTION_ENDED:
 		if (st->open && ev->action && ev->action == st->now.model)
 			st->now.took_us = json_int(body, "dur_us", 0);
@@ -262,9 +290,9 @@ static int first_step(struct steps *st, struct err *err)
 
 static bool exchange_steps_interesting(const struct event *ev)
 {
-	return ev->kind == EV_AGENT_SAY || ev->kind == EV_MODEL_CALL ||
-	       ev->kind == EV_MODEL_REPLY || ev->kind == EV_ACTION_REQUESTED ||
-	       ev->kind == EV_ACTION_ENDED;
+	return ev->kind == EV_AGENT_SAY || ev->kind == EV_MODEL_CALL || ev->kind == EV_TOOL_CALL ||
+	       ev->kind == EV_TOOL_END || ev->kind == EV_MODEL_REPLY ||
+	       ev->kind == EV_ACTION_REQUESTED || ev->kind == EV_ACTION_ENDED;
 }
 
 static int exchange_steps_fill(struct steps *st, struct err *err)

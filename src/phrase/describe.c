@@ -417,6 +417,14 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 	case EV_OUTPUT:
 		describe_output(b, out);
 		break;
+	case EV_TOOL_CALL:
+		buf_puts(out, "tool ");
+		tool_call_words(b, out);
+		break;
+	case EV_TOOL_END:
+		buf_puts(out, "tool ");
+		tool_end_words(b, TEXT_MAX, out);
+		break;
 	case EV_MODEL_CALL:
 		put_key(b, "model", "asks ", out);
 		break;

@@ -38,13 +38,49 @@ static bool aim_point(const json_t *o, struct buf *out)
 	return second || json_is_integer(to) || json_is_string(to);
 }
 
+/* A script's own tool that works on the host: its name and arguments. */
+static bool aim_tool(const json_t *o, struct buf *out)
+{
+	const json_t *args = json_object_get(o, "args");
+	const char *tool = json_str(o, "tool", "");
+	if (!*tool || !json_object_size(args))
+		return false;
+	buf_printf(out, "%s ", tool);
+	json_dump_buf(args, out);
+	return true;
+}
+
 bool action_aim(const json_t *requested, struct buf *out)
 {
 	const char *kind = json_str(requested, "kind", "");
 	if (!strcmp(kind, "rollback"))
 		return aim_point(requested, out);
+	if (!strcmp(kind, "host"))
+		return aim_tool(requested, out);
 	if (strcmp(kind, "merge") != 0)
 		return false;
 	aim_merge(requested, out);
 	return true;
+}
+
+void tool_call_words(const json_t *call, struct buf *out)
+{
+	const json_t *args = json_object_get(call, "args");
+	buf_puts(out, json_str(call, "name", "a tool"));
+	if (!args || json_is_null(args))
+		return;
+	buf_putc(out, ' ');
+	json_dump_buf(args, out);
+}
+
+void tool_end_words(const json_t *end, size_t max, struct buf *out)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	buf_puts(out, json_flag(end, "ok", false) ? "done" : "failed");
+	if (!json_get_bytes(json_object_get(end, "text"), &text) || !text.len)
+		return;
+	buf_puts(out, ": ");
+	buf_append(out, text.data, text.len < max ? text.len : max);
+	if (text.len > max)
+		buf_puts(out, " ...");
 }

@@ -46,11 +46,11 @@ const struct field filter_field[FIELD_NR] = {
 
 static const char *const is_names[] = { "pending", "error", "live", "edited", "marked", NULL };
 static const char *const has_names[] = { "diff", "output", "note", NULL };
-static const char *const filter_kind_names[] = { "exec",  "read",     "write", "edit", "connect",
-						 "model", "host",     "mcp",   "ask",  "snapshot",
-						 "snap",  "rollback", "merge", "put",  "get",
-						 "shell", "fetch",    "port",  "note", "end",
-						 NULL };
+static const char *const filter_kind_names[] = {
+	"exec",	 "read",  "write",    "edit", "connect",  "model", "host", "mcp",
+	"ask",	 "tool",  "snapshot", "snap", "rollback", "merge", "put",  "get",
+	"shell", "fetch", "port",     "note", "end",	  NULL
+};
 static const char *const verdict_names[] = { "allow", "ask", "deny", "held", NULL };
 static const char *const filter_risk_names[] = { "none", "low", "medium", "high", NULL };
 

@@ -42,9 +42,10 @@ static const struct {
 	[FIELD_KIND] = { NULL,
 			 "SELECT CASE r.kind WHEN 100 THEN " BODY(
 				 "kind") " WHEN 210 THEN 'snapshot' WHEN 420 THEN 'note' "
-					 "WHEN 403 THEN 'end' WHEN 3 THEN 'end' END AS v UNION ALL SELECT k.name FROM kind k WHERE "
+					 "WHEN 432 THEN 'tool' WHEN 433 THEN 'tool' WHEN 403 THEN 'end' WHEN 3 THEN 'end' END AS v UNION ALL SELECT k.name FROM kind k WHERE "
 					 "k.number=r.kind" },
-	[FIELD_TOOL] = { BODY("tool"), NULL },
+	[FIELD_TOOL] = { "CASE r.kind WHEN 432 THEN " BODY("name") " ELSE " BODY("tool") " END",
+			 NULL },
 	[FIELD_CMD] = { NULL, "SELECT " CMD_OF("r.body") " AS v" EDITED_TO(CMD_OF("x.body")) },
 	[FIELD_PATH] = { NULL, "SELECT " BODY("path") " AS v UNION ALL SELECT " BODY("host_path")
 				       EDITED_TO(X_BODY("path")) },

@@ -80,7 +80,7 @@ static bool of_closed(const char *text, struct buf *out)
 static bool of_kind(sqlite3 *db, const struct node *n, const struct value *v, struct buf *out)
 {
 	static const char names[] =
-		"SELECT number, name FROM kind UNION ALL VALUES(210, 'snapshot'), (420, 'note'), (403, 'end'), (3, 'end')";
+		"SELECT number, name FROM kind UNION ALL VALUES(210, 'snapshot'), (420, 'note'), (432, 'tool'), (433, 'tool'), (403, 'end'), (3, 'end')";
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db, names, -1, &st, NULL);
 	bool listed = rc == SQLITE_OK;

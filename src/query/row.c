@@ -169,13 +169,22 @@ static void query_row_name_of(struct session *s, json_t *row, const char *key, c
 
 static void query_row_other(json_t *row, const struct event *ev, const json_t *body)
 {
+	bool is_tool = ev->kind == EV_TOOL_CALL || ev->kind == EV_TOOL_END;
 	const char *kind = ev->kind == EV_SNAPSHOT_TAKEN ? "snapshot"
 			   : ev->kind == EV_NOTE	 ? "note"
 			   : ev->kind == EV_AGENT_END	 ? "end"
+			   : is_tool			 ? "tool"
 							 : event_kind_name(ev->kind);
 	json_put_str(row, "kind", kind ? kind : "unknown");
 	take_str(row, "text", body, "text");
 	take_str(row, "level", body, "level");
+	if (is_tool) {
+		take_str(row, "tool", body, "name");
+		if (json_object_get(body, "args"))
+			json_put(row, "args", json_incref(json_object_get(body, "args")));
+		if (json_object_get(body, "ok"))
+			json_put_flag(row, "ok", json_flag(body, "ok", false));
+	}
 	take_str(row, "stop", body, "stop");
 	take_str(row, "tree", body, "tree");
 	if (ev->kind == EV_BOX_CLOSED)

@@ -2,13 +2,13 @@
  * align, reports add up.
  *
  * Keys, those that are known: id (seq), seq (the same), ts_us, event (name of the kind of event),
- * kind (exec, read, ..., or snapshot, note, end), tool, cmd, path, host, port, agent (name),
+ * kind (exec, read, ..., or snapshot, note, tool, end), tool, cmd, path, host, port, agent (name),
  * agent_id, box (name), box_id, call, cwd; of what became of it: verdict (allow, ask, deny), rule
  * (of the strictest match), file, line, risk, rules (number that matched), held (bool), decision,
  * by (human, timeout, ...), person, note, decided_us, wait_us (held until decided), started_us,
  * ended_us, end, why, exit, signal, dur_us, cost_uusd (also of a rented box that was closed),
  * cost_unknown (bool), tokens, out_bytes, err_bytes, edited (bool: then cmd is what ran, and
- * proposed what had been wanted), last (seq of its last step); of other events: text, level, stop,
+ * proposed what had been wanted), last (seq of its last step); of other events: text, level, stop, args, ok,
  * changes (number of changed paths), tree. Any thread (the session's). */
 #ifndef QUERY_ROW_H
 #define QUERY_ROW_H

@@ -180,6 +180,8 @@ static void facts_put_kind(json_t *o, uint16_t kind, const json_t *body)
 		facts_add(o, "kind", "snapshot");
 	else if (kind == EV_NOTE)
 		facts_add(o, "kind", "note");
+	else if (kind == EV_TOOL_CALL || kind == EV_TOOL_END)
+		facts_add(o, "kind", "tool");
 	else if (kind == EV_AGENT_END || kind == EV_SESSION_END)
 		facts_add(o, "kind", "end");
 	if (event_kind_name(kind))
@@ -209,6 +211,8 @@ json_t *facts_row(struct source *s, uint64_t seq)
 	json_put_int(o, "id", (int64_t)seq);
 	json_put_int(o, "ts_us", head.ts_us);
 	facts_put_kind(o, head.kind, body);
+	if (head.kind == EV_TOOL_CALL)
+		json_put_str(o, "tool", json_str(body, "name", ""));
 	put_who(o, &s->model, head.agent, head.box);
 	put_turn(o, s, head.agent, seq);
 	const struct model_action *act = model_action(&s->model, seq);

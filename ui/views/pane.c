@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "query/aim.h"
 #include "ui/term/fmt.h"
 #include "ui/views/pty.h"
 #include "ui/views/row.h"
@@ -205,6 +206,24 @@ static void transcript_action(struct text *t, struct source *s, const struct row
 	text_blank(t);
 }
 
+/* A script's own tool: the call with its arguments, later its result. */
+static void transcript_tool(struct text *t, struct source *s, const struct row *row)
+{
+	CLEANUP(json_release) json_t *o = source_body(s, row->seq);
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (row->kind == EV_TOOL_CALL) {
+		tool_call_words(o, &b);
+		text_head(t, ROLE_WHO, " tool: %s", json_str(o, "name", ""));
+		text_add(t, ROLE_CMD, NULL, b.data, b.len, TEXT_SOFT);
+		text_blank(t);
+	} else {
+		tool_end_words(o, SIZE_MAX, &b);
+		text_add(t, json_flag(o, "ok", false) ? ROLE_TEXT : ROLE_FAILED, NULL, b.data,
+			 b.len, TEXT_SOFT);
+		text_blank(t);
+	}
+}
+
 void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t max,
 		     struct pane_hold *hold)
 {
@@ -227,6 +246,8 @@ void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t ma
 		struct row_info r;
 		if (row->kind == EV_ACTION_REQUESTED) {
 			transcript_action(t, s, row);
+		} else if (row->kind == EV_TOOL_CALL || row->kind == EV_TOOL_END) {
+			transcript_tool(t, s, row);
 		} else if (row->kind == EV_AGENT_SAY || row->kind == EV_NOTE ||
 			   row->kind == EV_ASK || row->kind == EV_AGENT_END) {
 			row_load(&r, s, row, t->arena);

@@ -3,12 +3,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "query/aim.h"
 #include "record/read/ended.h"
 #include "ui/model/wall.h"
 #include "ui/term/fmt.h"
 #include "ui/views/tried.h"
 
-enum { WHY_MAX = 300 }; /* bytes of why a session ended */
+enum { TOOL_TEXT_MAX = 300 }; /* bytes of a tool's result */
+enum { WHY_MAX = 300 };	      /* bytes of why a session ended */
 
 static const char *views_row_text_of(const json_t *o, struct arena *a)
 {
@@ -249,6 +251,17 @@ static const char *rent_text(const json_t *cost, struct arena *a)
 			    fmt_cost(a, json_int(cost, "uusd", 0), !json_object_get(cost, "uusd")));
 }
 
+/* A script's own tool: its arguments, or its result. */
+static const char *views_row_tool(uint16_t kind, const json_t *o, struct arena *a)
+{
+	CLEANUP(buf_release) struct buf line = BUF_INIT;
+	if (kind == EV_TOOL_CALL)
+		tool_call_words(o, &line);
+	else
+		tool_end_words(o, TOOL_TEXT_MAX, &line);
+	return arena_strdup(a, buf_cstr(&line));
+}
+
 /* Budgets, bases, merges, people's answers. NULL: no words for it. */
 static const char *work_text(const struct model *m, uint16_t kind, const json_t *o,
 			     const char **word, struct arena *a)
@@ -358,13 +371,9 @@ static const char *work_text(const struct model *m, uint16_t kind, const json_t 
 			fmt_plural(a, json_int(o, "execs", 0), "program", "programs"),
 			fmt_plural(a, json_int(o, "connects", 0), "connection", "connections"));
 	case EV_TOOL_CALL:
-		*word = "tool";
-		return arena_strdup(a, json_str(o, "name", ""));
 	case EV_TOOL_END:
 		*word = "tool";
-		return json_flag(o, "ok", false)
-			       ? "ended"
-			       : arena_printf(a, "failed: %s", json_str(o, "text", ""));
+		return views_row_tool(kind, o, a);
 	default:
 		return NULL;
 	}

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# A script's own tools: the call with its arguments and the result are recorded, found, and exported; secrets are not.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+sg=$SANDGLASS
+cd "$t" || exit 1
+export SANDGLASS_SESSIONS=$t/sessions CAKE=Zwetschgenkuchen-4711
+mkdir -p "$HOME/.config/sandglass"
+echo 'return { secrets = { CAKE = "env:CAKE" } }' >"$HOME/.config/sandglass/config.lua"
+echo 'return require "sandglass.policy".rules { default = "allow" }' >policy.lua
+cat >turns.lua <<'L'
+return {
+  { say = "adds", call = { "add", { a = 1, b = 2 } } },
+  { say = "looks", call = { "look_up", { word = "jam" } } },
+  { say = "fails", call = { "bad", {} } },
+  { say = "long", call = { "long", {} } },
+  { say = "bakes", call = { "bake", {} } },
+  { say = "end" },
+}
+L
+cat >one.lua <<'L'
+local sg = require "sandglass"
+local box <close>, cake = sg.sandbox {}, sg.secret "CAKE"
+local function tool(name, params, run, where) return sg.tool { name = name, about = name, params = params, where = where, run = run } end
+assert(sg.agent.run { task = "work", model = "scripted:turns.lua", box = box, name = "cook", tools = {
+  tool("add", { a = "number", b = "number" }, function(p) return { sum = p.a + p.b } end),
+  tool("look_up", { word = "string" }, function(p) return p.word .. " is marmalade" end, "host"),
+  tool("bad", {}, function() return nil, "no luck" end),
+  tool("long", {}, function() return ("x"):rep(1000000) end),
+  tool("bake", {}, function() return "Zwetschgen" .. "kuchen-4711" end),
+} })
+L
+"$sg" run one.lua --no-tui --no-input --policy policy.lua --name tools </dev/null >out 2>&1
+is $? 0 'an agent uses tools of its script'
+"$sg" events tools --json >events
+is "$(python3 - <<'P'
+import json
+es = [json.loads(l) for l in open("events")]
+by = {e["seq"]: e for e in es}
+called = lambda e: e["body"].get("name") or e["body"].get("tool")
+ends = {called(by[e["cause"]]): e["body"] for e in es if e["kind"] == "tool.end"}
+args = {called(e): e["body"]["args"] for e in es if e["kind"] == "tool.call" or e["body"].get("kind") == "host"}
+long = ends["long"].pop("text")
+print(args["add"], args["look_up"], ends["add"], ends["look_up"], ends["bad"], ends["long"], 1000 < len(long) < 20000)
+P
+)" "{'a': 1, 'b': 2} {'word': 'jam'} {'ok': True, 'text': '{\"sum\":3}'} {'ok': True, 'text': 'jam is marmalade'} {'ok': False, 'text': 'no luck'} {'ok': True} True" \
+	'arguments and results are recorded, long ones cut'
+grep -c "$CAKE" events >/dev/null
+is $? 1 'a secret in a result is not'
+seqs() { "$sg" events tools --json --filter "$1" | grep -oE '"kind": ?"[a-z]+[.][a-z]+"' | tr -d '" ' | sort | uniq -c | tr -s ' \n' ' '; }
+is "$(seqs kind:tool)" ' 4 kind:tool.call 5 kind:tool.end ' 'a filter finds them by kind'
+is "$(seqs 'kind:tool tool:add')$(seqs 'tool:look_up')$(seqs 'kind:tool marmalade')" \
+	' 1 kind:tool.call  1 kind:action.requested  1 kind:tool.end ' 'by name, and by a word of a result'
+"$sg" export tools -F markdown -o out.md && "$sg" export tools -F html -o out.html && "$sg" export tools -F atif -o out.json
+is $? 0 'a session with such calls is exported'
+is "$(python3 - <<'P'
+import json, re
+items = json.loads(re.search(r'id="data">(.*?)</script>', open("out.html").read(), re.S).group(1))
+call = {i["id"]: i["what"] for i in items if i["type"] in ("tool", "action")}
+done = {call[i["of"]].split()[0]: (i["good"], i["output"]) for i in items if i["type"] == "result"}
+print(call[[i["of"] for i in items if i["type"] == "result"][0]], done["add"], done["look_up"], done["bad"])
+md = open("out.md").read()
+print(all(w in md for w in ('tool `add` `{"a":1,"b":2}`: ok', '{"sum":3}', 'jam is marmalade', 'tool `bad` `{}`: failed')))
+steps = json.load(open("out.json"))["steps"]
+print('{"sum":3}' in json.dumps(steps).replace("\\", ""))
+P
+)" "add {\"a\":1,\"b\":2} (True, '{\"sum\":3}') (True, 'jam is marmalade') (False, 'no luck')
+True
+True" 'with their arguments and results'
+finish
