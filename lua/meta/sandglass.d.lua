@@ -23,6 +23,7 @@
 ---@field ok boolean
 ---@field code integer?
 ---@field signal string?
+---@field refused { host: string, port: integer, why: string }[]?  connections of the sandbox that were refused or cut while the command ran
 ---@field oom integer?      # so many processes of the box were killed by its memory limit meanwhile
 ---@field out string
 ---@field err string

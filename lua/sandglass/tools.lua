@@ -94,6 +94,9 @@ local function report(r)
     parts[#parts + 1] = "[exit " .. tostring(r.code) .. "]"
   end
   if r.oom then parts[#parts + 1] = "[out of memory: the memory limit of the box killed " .. r.oom .. " of its processes]" end
+  for _, c in ipairs(r.refused or {}) do
+    parts[#parts + 1] = ("[a connection to %s:%d failed while this ran: %s]"):format(c.host, c.port, c.why)
+  end
   if r.hint then parts[#parts + 1] = "[" .. r.hint .. "]" end
   return table.concat(parts, "\n")
 end

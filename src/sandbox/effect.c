@@ -38,6 +38,7 @@ static void effect_job_free(struct job *j)
 	oom_forget(j);
 	free(j->unrun);
 	free(j->lost_why);
+	json_release(&j->refused);
 	free(j);
 }
 
@@ -137,6 +138,8 @@ static void run_over(struct job *j, const struct run_end *e)
 		json_put_int(body, "left", left);
 	if (j->batch)
 		json_put(body, "batch", command_batch_end(j->batch));
+	if (j->refused)
+		json_put(body, "refused", json_incref(j->refused));
 	struct slot *s = j->slot;
 	s->alive += left;
 	effect_job_free(j);

@@ -31,6 +31,7 @@ struct job {
 	int stopped; /* the signal with which whoever started it ends it; 0 none */
 	/* what its driver says about how it was lost, or why nothing was executed; NULL nothing */
 	char *lost_why;
+	json_t *refused;       /* action.ended of it; NULL nothing */
 	struct oom_look *look; /* effect_oom.c; NULL: it runs */
 };
 

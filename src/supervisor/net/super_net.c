@@ -24,6 +24,9 @@ struct conn {
 	struct conn *next;
 	struct net *net;
 	uint64_t ticket, action;
+	char *host; /* owned */
+	uint16_t port;
+	bool listed; /* on the sandbox's list */
 	struct action *running;
 	struct buf sent; /* its last bytes, if they could be the beginning of a honeytoken */
 };
@@ -85,6 +88,7 @@ static void super_net_conn_free(struct conn *c)
 			break;
 		}
 	buf_release(&c->sent);
+	free(c->host);
 	free(c);
 	if (n->dead && !n->conns) {
 		strv_release(&n->allow);
@@ -124,16 +128,26 @@ static void super_net_cancel(void *self, struct action *a, const char *how)
 	action_ended(a, END_CANCELLED, NULL);
 }
 
+static void net_tell_denied(const struct conn *c, const char *why)
+{
+	CLEANUP(free_ptr)
+	char *text = c->listed ? mem_strdup(why)
+			       : mem_printf("the host is not on the sandbox's list (%s)", why);
+	boxes_refused(c->net->s->boxes, c->net->box, c->host, c->port, text);
+}
+
 static void super_net_done(void *self, const struct action_result *res)
 {
 	struct conn *c = self;
 	struct net *n = c->net;
 	if (res->end != END_OK && n->egress) {
 		CLEANUP(free_ptr)
-		char *why = mem_printf("%s%s%s%s", action_end_name(res->end),
-				       res->rule ? " by rule " : "", res->rule ? res->rule : "",
-				       res->why ? "" : "");
-		egress_answer(n->egress, c->ticket, false, res->why ? res->why : why);
+		char *how = mem_printf("%s%s%s", action_end_name(res->end),
+				       res->rule ? " by rule " : "", res->rule ? res->rule : "");
+		const char *why = res->why ? res->why : how;
+		if (res->end == END_DENIED || res->end == END_FAILED)
+			net_tell_denied(c, why);
+		egress_answer(n->egress, c->ticket, false, why);
 	}
 	super_net_conn_free(c);
 }
@@ -170,6 +184,9 @@ static void super_net_on_ask(void *self, uint64_t ticket, const struct egress_wa
 	CLEANUP(json_release) json_t *args = json_object();
 	c->net = n;
 	c->ticket = ticket;
+	c->host = mem_strdup(w->host);
+	c->port = w->port;
+	c->listed = w->listed;
 	c->next = n->conns;
 	n->conns = c;
 	json_put_str(args, "method", w->method);
@@ -201,6 +218,24 @@ static void on_sends(void *self, uint64_t ticket, const void *bytes, size_t len)
 			record_look(n->s->record, c->action, &c->sent, bytes, len);
 }
 
+/* NULL: it ended as the client or the server wanted. */
+static const char *cut_words(const char *why)
+{
+	static const struct {
+		const char *why, *words;
+	} of[] = { { "lookup", "the host name was not found" },
+		   { "address", "the name leads to an address of this host or its network" },
+		   { "connect", "the server can't be reached" },
+		   { "sni", "the TLS handshake names another host" },
+		   { "idle", "no byte for 15 minutes" },
+		   { "bytes", "more bytes than a connection may carry" },
+		   { "full", "too many connections at once" } };
+	for (size_t i = 0; i < ARRAY_LEN(of); i++)
+		if (!strcmp(of[i].why, why))
+			return of[i].words;
+	return NULL;
+}
+
 static void super_net_on_ended(void *self, uint64_t ticket, const struct egress_end *e)
 {
 	struct net *n = self;
@@ -217,6 +252,8 @@ static void super_net_on_ended(void *self, uint64_t ticket, const struct egress_
 		json_put_flag(body, "connected", e->connected);
 		json_put_int(body, "up_bytes", (int64_t)e->up_bytes);
 		json_put_int(body, "down_bytes", (int64_t)e->down_bytes);
+		if (cut_words(e->why))
+			boxes_refused(n->s->boxes, n->box, c->host, c->port, cut_words(e->why));
 		struct action *a = c->running;
 		c->running = NULL;
 		action_ended(a, END_OK, body);
