@@ -354,6 +354,7 @@ int console_main(const struct console_opts *o, struct err *err)
 		if (o->hints != CONSOLE_HINTS_NONE)
 			c.ui.coach = coach_new(o->hints == CONSOLE_HINTS_NEW ? seen : NULL);
 		c.ui.replay = o->replay;
+		c.ui.no_next = o->no_next;
 		if (o->arm_ms > 0)
 			c.ui.dead_us = o->arm_ms * 1000L;
 		c.ui.trust = o->host != NULL;

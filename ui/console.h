@@ -49,6 +49,7 @@ struct console_opts {
 	const json_t *keys; /* the person's own (keymap.h); NULL */
 	const char *pager;  /* NULL: $PAGER, "less -R" */
 	bool quiet;	    /* no bell */
+	bool no_next;	    /* approvals.next is off */
 	int arm_ms;	    /* how long a question that opens takes no keys; 0: as built in */
 	/* For who is new (coach.h): each hint once ever, in every run, none. */
 	enum { CONSOLE_HINTS_NEW, CONSOLE_HINTS_ALL, CONSOLE_HINTS_NONE } hints;

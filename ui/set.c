@@ -101,6 +101,18 @@ static void set_popup(struct ui *ui, const char *value)
 			 : "nothing opens by itself");
 }
 
+static void set_next(struct ui *ui, const char *value)
+{
+	if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0) {
+		ui_say(ui, ROLE_ERROR, "approvals.next is true or false");
+		return;
+	}
+	ui->no_next = *value == 'f';
+	ui_say(ui, ROLE_DIM,
+	       ui->no_next ? "an approval closes after your decision"
+			   : "after your decision the next pending approval opens");
+}
+
 const char *ui_setting(size_t i)
 {
 	static const char *const all[] = { "theme=auto",
@@ -113,6 +125,8 @@ const char *ui_setting(size_t i)
 					   "keys=own",
 					   "approvals.popup=true",
 					   "approvals.popup=false",
+					   "approvals.next=true",
+					   "approvals.next=false",
 					   "mouse",
 					   "nomouse",
 					   "coach",
@@ -137,10 +151,11 @@ bool ui_is_setting(const char *word)
 /* All of them as they are. */
 static void set_say_all(struct ui *ui)
 {
-	ui_say(ui, ROLE_TEXT, "theme=%s %s %s keys=%s ambiwidth=%d popup=%s arm_ms=%d",
+	ui_say(ui, ROLE_TEXT, "theme=%s %s %s keys=%s ambiwidth=%d popup=%s next=%s arm_ms=%d",
 	       *ui->theme_name ? ui->theme_name : "none", ui->no_mouse ? "nomouse" : "mouse",
 	       ui->grid.ascii ? "ascii" : "noascii", keymap_is_emacs() ? "emacs" : "own",
-	       text_ambiguous() ? 2 : 1, ui->popup ? "true" : "false", (int)(ui->dead_us / 1000));
+	       text_ambiguous() ? 2 : 1, ui->popup ? "true" : "false",
+	       ui->no_next ? "false" : "true", (int)(ui->dead_us / 1000));
 }
 
 /* "theme light" is "theme=light"; a blank that completion has put is none. */
@@ -189,7 +204,8 @@ static char *set_normal(const char *typed)
 	bool on;
 	if (what[n] && is_switch(what, n) && is_on_or_off(what + n + 1, &on))
 		return mem_printf("%s%.*s", on ? "" : "no", (int)n, what);
-	bool short_name = strncmp(what, "popup=", 6) == 0 || strncmp(what, "arm_ms=", 7) == 0;
+	bool short_name = strncmp(what, "popup=", 6) == 0 || strncmp(what, "next=", 5) == 0 ||
+			  strncmp(what, "arm_ms=", 7) == 0;
 	return mem_printf("%s%s", short_name ? "approvals." : "", what);
 }
 
@@ -202,7 +218,8 @@ void ui_set(struct ui *ui, const char *typed)
 		set_say_all(ui);
 		return;
 	}
-	static const char keys[] = "keys=", popup[] = "approvals.popup=";
+	static const char keys[] = "keys=", popup[] = "approvals.popup=",
+			  next[] = "approvals.next=";
 	static const char theme[] = "theme=", ambiwidth[] = "ambiwidth=",
 			  arm[] = "approvals.arm_ms=";
 	if (strncmp(what, theme, sizeof(theme) - 1) == 0)
@@ -213,6 +230,8 @@ void ui_set(struct ui *ui, const char *typed)
 		set_keys(ui, what + sizeof(keys) - 1);
 	else if (strncmp(what, popup, sizeof(popup) - 1) == 0)
 		set_popup(ui, what + sizeof(popup) - 1);
+	else if (strncmp(what, next, sizeof(next) - 1) == 0)
+		set_next(ui, what + sizeof(next) - 1);
 	else if (strncmp(what, arm, sizeof(arm) - 1) == 0)
 		set_arm(ui, what + sizeof(arm) - 1);
 	else if (strcmp(what, "ascii") == 0 || strcmp(what, "noascii") == 0)

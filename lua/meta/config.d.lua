@@ -32,7 +32,7 @@
 ---@field limits? { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time? } of every box
 ---@field terminal? { prefix: string? } the key that opens the overlay over an agent's own interface, like "C-b"
 ---@field notify? { command: string[]?, bell: boolean?, when: string? } what happens when something waits; when: a filter, of what is held
----@field approvals? { arm_ms: integer?, timeout: sg.Time? } how long a new question ignores keys; after what time it is denied
+---@field approvals? { arm_ms: integer?, next: boolean?, timeout: sg.Time? } how long a new question ignores keys; whether the next pending approval opens after a decision; after what time it is denied
 ---@field expose? string[] paths that are not masked although they look like secrets
 ---@field tools? string[]         read-only folders for every box
 ---@field env? table<string, string> variables of every box

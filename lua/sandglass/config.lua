@@ -17,7 +17,7 @@ local NAMES = check.spec("sg.Config", {
   limits = LIMITS,
   terminal = { prefix = "string" },
   notify = { command = { list = "string" }, bell = "boolean", when = "string" },
-  approvals = { arm_ms = "integer", timeout = "time" },
+  approvals = { arm_ms = "integer", next = "boolean", timeout = "time" },
   expose = { list = "string" }, tools = { list = "string" },
   env = { each = "string" }, prices = { each = "table" },
   models = { each = "table" },

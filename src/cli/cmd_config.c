@@ -52,6 +52,8 @@ static const struct setting cmd_config_settings[] = {
 	{ "keep.days", NULL, NULL, NULL,
 	  "sessions whose work is merged are removed after so many days" },
 	{ "approvals.arm_ms", NULL, NULL, "400", "how long a new question ignores keys" },
+	{ "approvals.next", NULL, NULL, "true",
+	  "after a decision the console opens the next pending approval" },
 	{ "approvals.timeout_us", NULL, NULL, NULL,
 	  "after which an unanswered question is denied" },
 	{ "notify.bell", NULL, NULL, "true", "ring when an action is held" },

@@ -10,6 +10,7 @@
 #include "phrase/describe.h"
 #include "cli/lib/result_text.h"
 #include "cli/lib/config.h"
+#include "cli/show.h"
 #include "cli/front/fork_models.h"
 #include "sessions/sessions.h"
 #include "sessions/unmerged.h"
@@ -285,6 +286,17 @@ static void print_held(struct cmd_ctx *ctx, const json_t *row)
 		buf_printf(&b, ", risk %s", json_str(row, "risk", ""));
 	cmd_safe(&safe, buf_cstr(&b), b.len, false);
 	fprintf(ctx->out, "%s\n", buf_cstr(&safe));
+}
+
+/* Before a merge is approved: the card that the approval screen shows. */
+static void print_merge(struct cmd_ctx *ctx, const struct control_client *c, const char *id)
+{
+	const json_t *row = id ? held_row(c, id) : NULL;
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	if (ctx->json || ctx->quiet || strcmp(json_str(row, "kind", ""), "merge") != 0 ||
+	    !json_get_bytes(json_object_get(control_client_welcome(c), "path"), &path))
+		return;
+	show_card(ctx, buf_cstr(&path), (uint64_t)json_int(row, "action", 0));
 }
 
 /* A question of a script, whatever bytes it is made of. */
@@ -606,6 +618,8 @@ static int send_live(struct cmd_ctx *ctx, const struct aim *a)
 		rc = edit_held(c, cmd_word(ctx, 0), opts, &err);
 	if (!strcmp(ctx->command->name, "approve") || !strcmp(ctx->command->name, "deny"))
 		send_others(ctx, c, cmd_word(ctx, 0), opts);
+	if (rc == 0 && !strcmp(ctx->command->name, "approve"))
+		print_merge(ctx, c, cmd_word(ctx, 0));
 	if (rc < 0) {
 		json_decref(words);
 		json_decref(opts);

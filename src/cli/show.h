@@ -21,6 +21,9 @@ void show_times_line(const struct show_times *t, struct buf *out);
 void show_times_release(struct show_times *t);
 
 struct cmd_ctx;
+/* Prints a merge with its files, drift, conflicts, and tests, or a write or edit with its
+ * difference. Returns false, with nothing printed, if @action of the file @path has no card. */
+bool show_card(struct cmd_ctx *ctx, const char *path, uint64_t action);
 /* bars, or one object of microseconds */
 int show_session_time(struct cmd_ctx *ctx, struct session *s);
 

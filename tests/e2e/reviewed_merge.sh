@@ -34,6 +34,8 @@ notes() { "$sg" events "$id" --json | grep '"kind":"note"'; }
 begin r.lua
 ok $? "the merge waits"
 is "$(git -C repo branch --list got)" "" "and nothing is made"
+like "$("$sg" show "$what" | tr '\n' ' ')" 'M a.txt  \+3 -3.*A c.txt  \+1.*drift +none.*conflicts.*last test.*undo +sandglass undo -S s-' "show has its card"
+like "$("$sg" show "$what" --json | head -1)" '"mode":"branch"' "and its raw request with --json"
 "$sg" review reject -S "$id" --hunks a.txt:2 -m 'a debug line' </dev/null >out 2>&1
 is $? 0 "a hunk is left, with a reason"
 like "$("$sg" events "$id" --json | grep review.choice)" '"choice":"leave".*"comment":"a debug line"' "the record says by whom"

@@ -98,7 +98,8 @@ struct model_box {
 	/* the newest snapshot that changed; the newest merge back of all of it that stands; 0
 	 * none */
 	uint64_t changed, merged;
-	char merge[33]; /* its id */
+	char merge[33];	  /* its id */
+	uint64_t planned; /* the newest dry run of a merge back; 0 none */
 	uint32_t kept;
 };
 

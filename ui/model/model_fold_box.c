@@ -131,6 +131,9 @@ void fold_box_event(struct model *m, const struct event *ev, const json_t *o)
 	case EV_BASE_HASHED:
 		model_fold_box_layer(b, json_str(o, "repo", ""))->base = ev->seq;
 		break;
+	case EV_MERGE_PLANNED:
+		b->planned = ev->seq;
+		break;
 	case EV_MERGE_DONE:
 		if (json_int(json_object_get(o, "unmerged"), "files", json_int(o, "left", 0)) ==
 		    0) {

@@ -145,8 +145,44 @@ static void approval_decide_yes(struct approval *v, struct ui *ui)
 	approval_pass(v, ui, "approve", opts);
 }
 
+/* Does the merge @req go to the directory that its sandbox was opened on? */
+static bool goes_back(struct source *s, const struct model_action *act, const json_t *req)
+{
+	CLEANUP(json_release) json_t *open = source_body(s, act->box);
+	const json_t *repos = json_object_get(open, "repos");
+	return !json_object_get(json_object_get(req, "args"), "into") ||
+	       json_equal(json_object_get(json_array_get(repos, 0), "dir"),
+			  json_object_get(req, "host_path"));
+}
+
+void approval_plan(struct ui *ui, size_t source, const struct model_action *act)
+{
+	struct source *s = ui->src[source];
+	const struct model_box *b = model_box(&s->model, act->box);
+	CLEANUP(json_release) json_t *req = source_body(s, act->id);
+	const json_t *args = json_object_get(req, "args");
+	const char *mode = json_str(args, "mode", "branch"),
+		   *branch = json_str(args, "branch", NULL);
+	if (!b || strcmp(mode, "patch") == 0 || !goes_back(s, act, req)) {
+		ui_say(ui, ROLE_DIM, "no dry run: this merge goes to another place");
+		return;
+	}
+	const char *words[] = { "merge", b->name, NULL };
+	json_t *opts = json_object();
+	json_put_flag(opts, "dry-run", true);
+	if (strcmp(mode, "branch") != 0)
+		json_put_flag(opts, mode, true);
+	else if (branch)
+		json_put_str(opts, "to", branch);
+	ui_send(ui, source, words, opts);
+}
+
 void approval_try(struct approval *v, struct ui *ui)
 {
+	if (v->info.act && strcmp(v->info.act->kind, "merge") == 0 && !v->info.decided) {
+		approval_plan(ui, v->source, v->info.act);
+		return;
+	}
 	char id[32];
 	snprintf(id, sizeof(id), "%" PRIu64, v->action);
 	const char *words[] = { "dry-run", id, NULL };

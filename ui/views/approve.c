@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ui/term/fmt.h"
+#include "ui/views/merge_card.h"
 #include "ui/views/row.h"
 #include "ui/model/wall.h"
 #include "ui/views/tried.h"
@@ -141,6 +142,11 @@ static size_t exact_field(struct text *t, const json_t *o, const char *key, cons
 	return exact_lines(t, ROLE_CMD, buf_cstr(&b), b.len, gutter);
 }
 
+static bool approve_is_merge(const json_t *req)
+{
+	return strcmp(json_str(req, "kind", ""), "merge") == 0;
+}
+
 static size_t exact_action(struct text *t, const json_t *req, const char *command, struct arena *a)
 {
 	const char *kind = json_str(req, "kind", "");
@@ -154,11 +160,10 @@ static size_t exact_action(struct text *t, const json_t *req, const char *comman
 	}
 	const char *what = action_what(req, a);
 	text_add(t, ROLE_DIM, NULL, kind, strlen(kind), 0);
-	if (strcmp(kind, "merge") == 0) {
-		exact_lines(t, ROLE_CMD, what, strlen(what), NULL);
-		what = action_args(req, a);
-	}
-	return exact_lines(t, ROLE_CMD, what, strlen(what), NULL);
+	size_t lines = exact_lines(t, ROLE_CMD, what, strlen(what), NULL);
+	if (approve_is_merge(req))
+		merge_card_args(t, req);
+	return lines;
 }
 
 /* What a request of the web carries besides its address: names of headers, values that are no
@@ -201,6 +206,12 @@ static void approve_circumstances(struct text *t, struct source *s, const json_t
 	struct arena *a = t->arena;
 	if (!strcmp(json_str(req, "kind", ""), "fetch")) {
 		approve_carried(t, req);
+		return;
+	}
+	if (approve_is_merge(req)) { /* runs no command: no directory, limit, or input */
+		if (b)
+			text_putf(t, ROLE_DIM, "from sandbox %s:%s %s", b->driver, b->name,
+				  *b->profile ? wall_words(b->profile) : "");
 		return;
 	}
 	if (!json_get_bytes(json_object_get(req, "cwd"), &cwd) || cwd.len == 0)
@@ -309,7 +320,7 @@ static bool is_text_change(const json_t *req)
 	return strcmp(kind, "write") == 0 || strcmp(kind, "edit") == 0;
 }
 
-static bool effect_lines(struct text *t, const json_t *req)
+bool approval_difference(struct text *t, const json_t *req)
 {
 	const json_t *args = json_object_get(req, "args");
 	CLEANUP(buf_release) struct buf old = BUF_INIT, new_ = BUF_INIT;
@@ -343,9 +354,7 @@ static void effect_words(struct text *t, const struct source *s, const json_t *r
 	bool bare = wall_none(model_box(&s->model, info->act->box));
 	text_puts(
 		t, bare ? ROLE_WARN : ROLE_TEXT,
-		strcmp(json_str(req, "kind", ""), "merge") == 0
-			? "it writes to your repository; 'undo' takes the merge back"
-		: json_flag(req, "leaves_box", false)
+		json_flag(req, "leaves_box", false)
 			? "it reaches outside of the sandbox: not undoable from here"
 		: bare ? "not known; nothing holds it: only what it changes in the workspace can be rolled back"
 		: json_flag(req, "may_write", false)
@@ -435,7 +444,9 @@ static void approve_effect(struct text *t, struct source *s, const json_t *req,
 			   const struct approval_info *info)
 {
 	bool tried = !info->edited && tried_text(t, s, info->act, info->now_us, TRIED_FULL);
-	if (!effect_lines(t, req) && !tried)
+	if (approve_is_merge(req))
+		merge_card(t, s, info->act, false);
+	else if (!approval_difference(t, req) && !tried)
 		effect_words(t, s, req, info);
 	approve_seen(t, s, req, info);
 	approve_taint(t, req);
@@ -494,6 +505,8 @@ static void brief_rest(struct text *t, struct source *s, const json_t *req,
 	does = t->nr;
 	if (info->act->preview && !info->edited)
 		tried_text(t, s, info->act, info->now_us, TRIED_BRIEF);
+	else if (approve_is_merge(req))
+		merge_card(t, s, info->act, true);
 	else if (!is_text_change(req))
 		effect_words(t, s, req, info);
 	approve_taint(t, req);
@@ -514,7 +527,7 @@ static void brief_rest(struct text *t, struct source *s, const json_t *req,
 			approve_drop(t, before, does);
 	}
 	size_t diff = t->nr;
-	if (!info->act->preview && effect_lines(t, req))
+	if (!info->act->preview && approval_difference(t, req))
 		name_part(t, diff, "DOES", SIZE_MAX);
 }
 

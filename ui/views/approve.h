@@ -7,6 +7,7 @@
 
 #include "ui/views/pane.h"
 
+struct ui;
 struct approval_info {
 	uint64_t action;
 	/* in: the moment that ages are counted to; 0: the end of the record */
@@ -47,6 +48,10 @@ void approval_load(struct approval_info *out, struct source *s, uint64_t action,
  * them), 0 = all of it. *command_end: the row after the last of the bytes. */
 void approval_text(struct text *t, struct source *s, struct approval_info *info, size_t rows,
 		   size_t *command_end);
+/* The difference that a write or an edit makes, from its request. Returns false for other kinds. */
+bool approval_difference(struct text *t, const json_t *req);
+/* Plans the pending merge @act against your repository as it is now; the plan is recorded. */
+void approval_plan(struct ui *ui, size_t source, const struct model_action *act);
 /* The output of the newest preview, whole. */
 void approval_output(struct text *t, struct source *s, const struct approval_info *info);
 

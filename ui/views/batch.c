@@ -147,6 +147,9 @@ void batch_deny(struct batch *b, struct ui *ui)
 {
 	const struct subject on = { .source = b->item[0].source, .action = b->item[0].action };
 	CLEANUP(free_ptr)
-	char *label = mem_printf("deny %zu, and tell the agents (may be empty):", b->nr);
+	char *label = b->nr == 1
+			      ? mem_printf("deny #%" PRIu64 ", and tell the agent (may be empty):",
+					   b->item[0].action)
+			      : mem_printf("deny %zu, and tell the agents (may be empty):", b->nr);
 	ui_ask(ui, label, &on, views_batch_denied);
 }

@@ -33,7 +33,7 @@ const char *batch_why_not(const struct batch *b);
 /* Ask, and send what is answered. The queue must be on top then. */
 void batch_approve(struct batch *b, struct ui *ui);
 void batch_deny(struct batch *b, struct ui *ui);
-/* The marks of the queue on top; NULL it has gone. */
+/* The marks of the queue on top, or its one row that is being denied; NULL: the queue is gone. */
 struct batch *batch_on_top(struct ui *ui);
 
 #endif

@@ -84,9 +84,39 @@ static void find_place(struct approval *v, const struct ui *ui)
 			v->place = i + 1;
 }
 
+static void approval_show(struct approval *v, struct ui *ui, const struct waits *w)
+{
+	v->source = w->source;
+	v->action = w->action;
+	v->intent[0] = v->note[0] = 0;
+	v->chosen = 0;
+	v->unfold = false;
+	approval_arm(v, ui);
+}
+
+static bool approval_gone(const struct approval *v, const struct ui *ui)
+{
+	const struct source *s = ui_source(ui, v->source);
+	const struct model_action *act = s ? model_action(&s->model, v->action) : NULL;
+	return v->sent && act && act->state != ACT_WAITS;
+}
+
+/* After your decision: the approval that took the place of the decided one in the queue. */
+static void approval_next(struct approval *v, struct ui *ui)
+{
+	size_t n;
+	if (ui->no_next || !approval_gone(v, ui))
+		return;
+	CLEANUP(free_ptr) struct waits *w = all_waiting(ui, &n);
+	size_t at = v->place ? v->place - 1 : 0;
+	if (n > 0)
+		approval_show(v, ui, &w[at < n ? at : 0]);
+}
+
 static void view_approval_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct approval *v = self;
+	approval_next(v, ui);
 	view_approval_uncovered(v, ui);
 	struct source *s = ui_source(ui, v->source);
 	v->arena = ar;
@@ -127,11 +157,7 @@ static void to_queued(struct approval *v, struct ui *ui, int by)
 	CLEANUP(free_ptr) struct waits *w = all_waiting(ui, &n);
 	if (want >= n)
 		return;
-	v->source = w[want].source;
-	v->action = w[want].action;
-	v->intent[0] = v->note[0] = 0;
-	v->chosen = 0;
-	approval_arm(v, ui);
+	approval_show(v, ui, &w[want]);
 	ui->stale = true; /* what is known is of the other one */
 }
 
@@ -192,9 +218,10 @@ static bool view_approval_verb(void *self, struct ui *ui, enum verb verb)
 static bool view_approval_finished(const void *self, const struct ui *ui)
 {
 	const struct approval *v = self;
-	const struct source *s = ui_source(ui, v->source);
-	const struct model_action *act = s ? model_action(&s->model, v->action) : NULL;
-	return v->sent && act && act->state != ACT_WAITS;
+	size_t held = 0;
+	for (size_t i = 0; i < ui->nr_src && !ui->no_next; i++)
+		held += ui->src[i]->model.nr_held;
+	return approval_gone(v, ui) && held == 0;
 }
 
 /* Round all decisions, and past the last one to none. */

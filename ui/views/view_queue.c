@@ -1,12 +1,13 @@
-/* Everything that waits for a person: held actions of all agents, questions of scripts. Oldest
- * first. */
+/* Pending approvals of all agents and questions of scripts, oldest first; below them the card of
+ * the one under the cursor. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ui/finder.h"
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"
-#include "ui/finder.h"
+#include "ui/term/text.h"
 #include "ui/views/batch.h"
 #include "ui/views/listed.h"
 
@@ -24,12 +25,20 @@ struct cells {
 	int session, agent, what, rule, risk, age;
 };
 
+/* Fewer rows than these show no card: the list needs them. */
+enum { QUEUE_CARD_FROM = 16, QUEUE_CARD_LEAST = 6 };
+
 struct queue {
 	size_t source;
 	uint64_t seq;
 	struct waiting *w;
 	struct listed l; /* of w */
 	struct batch marked;
+	struct batch one; /* the row under the cursor, while its denial is being typed */
+	bool denies_one;
+	int list_rows; /* of the screen, with title and heads; the card has the rest */
+	struct text card;
+	struct approval_info shown;
 	struct cells cells;
 	struct arena *arena;
 };
@@ -92,6 +101,31 @@ static bool follow_cursor(struct queue *q)
 	return true;
 }
 
+/* How many of @rows the list takes: all that it needs, at most half. */
+static int queue_list_rows(const struct queue *q, int rows)
+{
+	int need = LIST_HEAD + (int)(q->l.nr < INT16_MAX ? q->l.nr : INT16_MAX), half = rows / 2;
+	if (rows < QUEUE_CARD_FROM || q->l.nr == 0)
+		return rows;
+	if (half < rows - QUEUE_CARD_LEAST && half > LIST_HEAD)
+		return need < half ? need : half;
+	return rows;
+}
+
+static void queue_card(struct queue *q, struct ui *ui, int rows, int cols)
+{
+	size_t end;
+	text_init(&q->card, q->arena, cols - 2, 5, ui->grid.ascii);
+	if (rows < 2 || q->l.at >= q->l.nr || !q->w[q->l.at].act)
+		return;
+	struct source *s = ui->src[q->source];
+	approval_load(&q->shown, s, q->seq, q->arena);
+	q->shown.now_us = ui_now_of(ui, q->source);
+	approval_text(&q->card, s, &q->shown, (size_t)rows - 1, &end);
+	if (q->shown.trying)
+		ui->wake_us = ui->mono_us + 1000000;
+}
+
 static void view_queue_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct queue *q = self;
@@ -120,8 +154,11 @@ static void view_queue_recalc(void *self, struct ui *ui, struct arena *ar, int r
 	for (size_t i = 0; i < q->l.nr; i++)
 		if (q->w[i].source == q->source && q->w[i].seq == q->seq)
 			q->l.at = i;
-	list_settle(&q->l, rows); /* what was chosen is gone: the cursor stays at its place */
+	q->list_rows = queue_list_rows(q, rows);
+	/* if the chosen row is gone, the cursor stays at its place */
+	list_settle(&q->l, q->list_rows);
 	follow_cursor(q);
+	queue_card(q, ui, rows - q->list_rows, cols);
 }
 
 static void view_queue_paint_heads(const struct cells *c, struct area a)
@@ -172,14 +209,28 @@ static const char *marks_text(const struct queue *q, const struct ui *ui)
 {
 	const char *why = batch_why_not(&q->marked);
 	if (q->marked.nr == 0)
-		return ui->replay ? "Enter looks at one" : "Enter looks at one, Space marks";
+		return ui->replay ? "Enter opens one" : "y or Enter opens one, n denies it";
 	return arena_printf(q->arena, "%zu marked: n denies%s%s", q->marked.nr,
 			    why ? "; y not: " : ", y approves", why ? why : "");
 }
 
-static void view_queue_paint(const void *self, const struct ui *ui, struct area a)
+static void queue_paint_card(const struct queue *q, struct area a)
+{
+	if (a.rows < 2 || q->l.at >= q->l.nr)
+		return;
+	const struct waiting *w = &q->w[q->l.at];
+	put_rule(a, 0, arena_printf(q->arena, "#%" PRIu64, w->seq), ROLE_TITLE,
+		 w->act && w->act->high_risk ? "RISK high" : NULL);
+	if (w->act)
+		text_paint(&q->card, area_sub(a, 1, 1, a.rows - 1, a.cols - 1), 0);
+	else
+		put_bytes(a, 1, 3, a.cols - 4, ROLE_TEXT, w->info.what, strlen(w->info.what), 0);
+}
+
+static void view_queue_paint(const void *self, const struct ui *ui, struct area all)
 {
 	const struct queue *q = self;
+	struct area a = area_sub(all, 0, 0, q->list_rows, all.cols);
 	int row;
 	draw_title(a, 0, "what waits for you",
 		   &(struct piece){ ROLE_HELD,
@@ -196,6 +247,7 @@ static void view_queue_paint(const void *self, const struct ui *ui, struct area 
 		grid_put(a, LIST_HEAD, 3, ROLE_DIM,
 			 *ui_filter(ui) ? "nothing that waits matches the filter"
 					: "nothing waits for you");
+	queue_paint_card(q, area_sub(all, q->list_rows, 0, all.rows - q->list_rows, all.cols));
 }
 
 static enum click view_queue_click(void *self, struct ui *ui, int row, int col)
@@ -206,6 +258,25 @@ static enum click view_queue_click(void *self, struct ui *ui, int row, int col)
 	enum click c = list_click(&q->l, row);
 	follow_cursor(q);
 	return c;
+}
+
+static void queue_take_one(struct queue *q, struct ui *ui)
+{
+	q->one.nr = 0;
+	if (q->l.at < q->l.nr)
+		batch_pick(&q->one, ui, q->source, q->seq, true);
+}
+
+static void queue_try(const struct queue *q, struct ui *ui)
+{
+	const struct waiting *w = &q->w[q->l.at];
+	if (w->act && strcmp(w->act->kind, "merge") == 0)
+		approval_plan(ui, q->source, w->act);
+	else
+		ui_send(ui, q->source,
+			(const char *[]){ "dry-run", arena_printf(q->arena, "%" PRIu64, q->seq),
+					  NULL },
+			NULL);
 }
 
 static bool view_queue_verb(void *self, struct ui *ui, enum verb v)
@@ -220,12 +291,23 @@ static bool view_queue_verb(void *self, struct ui *ui, enum verb v)
 				   q->w[q->l.at].whole);
 		list_move(&q->l, (int64_t)q->l.at + 1);
 		return follow_cursor(q);
-	case VERB_YES:
-		batch_approve(&q->marked, ui);
-		return true;
 	case VERB_NO:
-		batch_deny(&q->marked, ui);
+		q->denies_one = q->marked.nr == 0;
+		if (q->denies_one)
+			queue_take_one(q, ui);
+		batch_deny(q->denies_one ? &q->one : &q->marked, ui);
 		return true;
+	case VERB_TRY:
+		if (q->l.at < q->l.nr)
+			queue_try(q, ui);
+		return true;
+	case VERB_YES:
+		if (q->marked.nr > 0) {
+			q->denies_one = false;
+			batch_approve(&q->marked, ui);
+			return true;
+		}
+		FALLTHROUGH;
 	case VERB_OPEN:
 	case VERB_APPROVE:
 		if (q->l.nr > 0)
@@ -241,17 +323,23 @@ static const char *view_queue_off(const void *self, const struct ui *ui, enum ve
 {
 	const struct queue *q = self;
 	(void)ui;
-	if (v == VERB_YES)
+	bool question = q->l.at < q->l.nr && !q->w[q->l.at].act;
+	if (v == VERB_YES && q->marked.nr > 0)
 		return batch_why_not(&q->marked);
-	if (v == VERB_NO && q->marked.nr == 0)
-		return "nothing is marked: Space marks, Enter looks at one";
+	if ((v == VERB_YES || v == VERB_NO || v == VERB_TRY) && q->l.nr == 0)
+		return "nothing waits for you";
+	if (v == VERB_TRY || (v == VERB_NO && q->marked.nr == 0))
+		return question ? "it is a question: Enter opens it" : NULL;
 	return NULL;
 }
 
 struct batch *batch_on_top(struct ui *ui)
 {
 	struct view *top = ui_top(ui);
-	return strcmp(top->ops->name, "queue") == 0 ? &((struct queue *)top->self)->marked : NULL;
+	struct queue *q = top->self;
+	if (strcmp(top->ops->name, "queue") != 0)
+		return NULL;
+	return q->denies_one ? &q->one : &q->marked;
 }
 
 static void view_queue_subject(const void *self, const struct ui *ui, struct subject *out)

@@ -64,10 +64,12 @@ static void read_config(struct looks *l, struct cmd_ctx *ctx)
 	CLEANUP(free_ptr) char *bell = config_value(c, "notify.bell");
 	CLEANUP(free_ptr) char *coach = config_value(c, "coach");
 	CLEANUP(free_ptr) char *arm = config_value(c, "approvals.arm_ms");
+	CLEANUP(free_ptr) char *next = config_value(c, "approvals.next");
 	config_to_env(c, "ascii", "SANDGLASS_ASCII");
 	config_to_env(c, "sync", "SANDGLASS_SYNC");
 	l->arm_ms = arm ? (int)strtol(arm, NULL, 10) : 0;
 	l->no_hints = coach && strcmp(coach, "false") == 0;
+	l->no_next = next && strcmp(next, "false") == 0;
 	l->theme = config_value(c, "theme");
 	l->pager = config_value(c, "pager");
 	l->keys = by_screen(map);
@@ -92,6 +94,7 @@ void looks_open(struct looks *l, struct cmd_ctx *ctx, struct console_opts *o)
 	o->keys = l->keys;
 	o->quiet = l->quiet;
 	o->arm_ms = l->arm_ms;
+	o->no_next = l->no_next;
 	if (l->no_hints)
 		o->hints = CONSOLE_HINTS_NONE;
 }

@@ -11,6 +11,7 @@ struct looks {
 	json_t *keys;
 	bool quiet, no_hints;
 	int arm_ms;
+	bool no_next;
 };
 
 /* Fills @l and the fields of @o that are about looks. A file that is wrong is told on ctx->err and

@@ -11,7 +11,8 @@ static const char *expect(const char *word, const char *rest)
 	memset(intent, 0, sizeof(intent));
 	for (int i = 0; i < 32; i++)
 		memcpy(intent + 2 * i, "ab", 2);
-	snprintf(text, sizeof(text), "%s %lu {%s\"intent\":\"%s\"}", word, (unsigned long)action, rest, intent);
+	snprintf(text, sizeof(text), "%s %lu {%s\"intent\":\"%s\"}", word, (unsigned long)action,
+		 rest, intent);
 	return text;
 }
 
@@ -59,7 +60,8 @@ static void taken_back(void)
 	ui_key(&ui, K_ESC);
 	ui_draw(&ui);
 	ok(nr_sent == 0 && strcmp(view(), "fleet") == 0, "Esc leaves it as it is");
-	is_str(ui.message, "not decided: it is still held", "and nothing asks for a second y any more");
+	is_str(ui.message, "not decided: it is still held",
+	       "and nothing asks for a second y any more");
 	end();
 }
 
@@ -99,10 +101,12 @@ static void denials(void)
 	is_str(sent, "", "Esc in it sends nothing");
 	press("n\n");
 	is_str(sent, expect("deny", ""), "an empty message is allowed");
-	ok(strstr(ui.message, " is denied; its agent goes on"), "what it comes to is said: %s", ui.message);
+	ok(strstr(ui.message, " is denied; its agent goes on"), "what it comes to is said: %s",
+	   ui.message);
 	press("x");
 	is_str(sent, expect("deny", "\"pause\":true,"), "x denies and pauses");
-	ok(strstr(ui.message, "pauses: c lets it go on"), "and what lets its agent go on: %s", ui.message);
+	ok(strstr(ui.message, "pauses: c lets it go on"), "and what lets its agent go on: %s",
+	   ui.message);
 	press("Xn");
 	is_str(sent, expect("deny", "\"pause\":true,"), "X asks first");
 	press("Xy");
@@ -125,14 +129,16 @@ static void widening(void)
 	is_int(nr_sent, 0, "its Enter is dead for a moment");
 	later(1000000);
 	press("\n");
-	is_str(sent, expect("approve", "\"session\":\"git push origin fix/*\","), "j and Enter choose the wider pattern");
+	is_str(sent, expect("approve", "\"session\":\"git push origin fix/*\","),
+	       "j and Enter choose the wider pattern");
 	sent[0] = 0;
 	press("sjjua");
 	later(1000000);
 	press("\n");
 	is_str(sent, "", "a wide one warns first");
 	press("\n");
-	is_str(sent, expect("approve", "\"session\":\"git push *\",\"for\":\"30m\",\"all-agents\":true,"),
+	is_str(sent,
+	       expect("approve", "\"session\":\"git push *\",\"for\":\"30m\",\"all-agents\":true,"),
 	       "Enter again saves it, for 30 minutes and all agents");
 	press("se\x15* push");
 	ok(strstr(ui_top(&ui)->ops->name, "approval") && ui.prompt.active, "e edits a pattern");
@@ -165,8 +171,8 @@ static void long_host(int rows, int cols, int middle)
 	FILE *to = open_memstream(&text, &len);
 	term_dump(&ui.grid, to);
 	fclose(to);
-	ok(strstr(text, ".evil.example:443"), "%d x %d: the end of a host of %zu characters is seen",
-	   cols, rows, host.len);
+	ok(strstr(text, ".evil.example:443"),
+	   "%d x %d: the end of a host of %zu characters is seen", cols, rows, host.len);
 	free(text);
 	end();
 	fake_host = "github.com:443";
@@ -195,7 +201,8 @@ static void long_patterns(void)
 	ui_resize(&ui, 24, 80);
 	later(1000000);
 	press(buf_cstr(&keys));
-	ok(seen("FIRST-") && seen("MIDDLE") && seen("-LAST.evil.example"), "under the cursor all of it");
+	ok(seen("FIRST-") && seen("MIDDLE") && seen("-LAST.evil.example"),
+	   "under the cursor all of it");
 	press("k");
 	ok(seen("FIRST-") && !seen("MIDDLE") && seen("evil.example"), "elsewhere both ends");
 	end();
@@ -228,12 +235,16 @@ static void adding(void)
 	is_int(nr_sent, 0, "its Enter is dead for a moment");
 	later(1000000);
 	press("\n");
-	is_str(sent, expect("approve", "\"rule\":\"git push origin fix/*\","), "Enter adds the rule and approves");
+	is_str(sent, expect("approve", "\"rule\":\"git push origin fix/*\","),
+	       "Enter adds the rule and approves");
 	press("Nbecause\npd");
 	later(1000000);
 	press("\n");
-	is_str(sent, "deny 767 {\"rule\":\"git push origin fix/parser\",\"intent\":\"abababababababababababababababababababab"
-		     "ababababababababababab" "ab\",\"note\":\"because\"}", "d: it denies, with the note as its reason");
+	is_str(sent,
+	       "deny 767 {\"rule\":\"git push origin fix/parser\",\"intent\":\"abababababababababababababababababababab"
+	       "ababababababababababab"
+	       "ab\",\"note\":\"because\"}",
+	       "d: it denies, with the note as its reason");
 	end();
 }
 
@@ -274,7 +285,8 @@ static void notes(void)
 	begin_at(25);
 	press("Nask bea\n\x1b");
 	is_str(view(), "fleet", "later, with a note");
-	ok(strncmp(sent, "defer 25 ", 9) == 0 && strstr(sent, "\"note\":\"ask bea\""), "is recorded");
+	ok(strncmp(sent, "defer 25 ", 9) == 0 && strstr(sent, "\"note\":\"ask bea\""),
+	   "is recorded");
 	end();
 }
 
@@ -296,6 +308,40 @@ static void typed(void)
 	end();
 }
 
+/* The recording shows the first pending approval as denied. */
+static void first_is_over(void)
+{
+	for (size_t i = 0; i < src->model.nr_actions; i++)
+		if (src->model.action[i].id == src->model.held[0])
+			src->model.action[i].state = ACT_OVER;
+	src->model.nr_held--;
+	memmove(src->model.held, src->model.held + 1, src->model.nr_held * sizeof(uint64_t));
+	ui_sync(&ui);
+	ui_draw(&ui);
+}
+
+static void next_opens(void)
+{
+	struct subject on = { 0 };
+	begin_at(25);
+	later(1000000);
+	press("x");
+	is_int(nr_sent, 1, "one is denied");
+	first_is_over();
+	is_str(view(), "approval", "approvals.next: the next one opens");
+	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
+	is_int((int)on.action, 29, "in the order of the queue");
+	press("x");
+	is_int(nr_sent, 1, "its keys are dead for 0.4 s");
+	ui_set(&ui, "approvals.next=false");
+	later(1000000);
+	press("x");
+	is_int(nr_sent, 2, "then they decide");
+	first_is_over();
+	is_str(view(), "fleet", "without the setting the screen closes");
+	end();
+}
+
 static void batch(void)
 {
 	begin_at(25);
@@ -303,13 +349,17 @@ static void batch(void)
 	ui_draw(&ui);
 	later(1000000);
 	is_str(view(), "queue", "the queue");
-	press("gyn");
-	is_int(nr_sent, 0, "nothing is marked");
-	ok(!ui.prompt.active, "and nothing asked");
-	press("  y");
-	ok(!ui.prompt.active, "the words of who has pressed n are no keys");
+	press("gy");
+	is_str(view(), "approval", "y opens the approval of the row");
+	is_int(nr_sent, 0, "and decides nothing");
+	press("\x1b");
 	later(1000000);
-	press("  y");
+	press("gnno\n");
+	is_int(nr_sent, 1, "n denies the row");
+	ok(strncmp(sent, "deny 25 {\"intent\":\"5555", 23) == 0, "bound to what was shown");
+	nr_sent = 0;
+	later(1000000);
+	press("g  y");
 	ok(ui.prompt.active, "two of one rule: asked once");
 	press("y");
 	is_int(nr_sent, 0, "a y right behind is no answer");
@@ -347,7 +397,8 @@ static void editing(void)
 	ui_edited(&ui, "git push --dry-run origin fix/parser");
 	is_int(nr_sent, 0, "changed: nothing is sent, it comes back to the screen");
 	ui_draw(&ui);
-	ok(seen("git push --dry-run origin fix/parser") && seen("edited by you") && seen("was"), "which shows both");
+	ok(seen("git push --dry-run origin fix/parser") && seen("edited by you") && seen("was"),
+	   "which shows both");
 	press("y");
 	is_int(nr_sent, 0, "keys are off for a moment there");
 	later(1000000);
@@ -373,14 +424,17 @@ static void long_command(void)
 	struct err err = ERR_INIT;
 	char path[] = "/tmp/sandglass-ui-XXXXXX";
 	CLEANUP(fd_close) int fd = mkstemp(path);
-	buf_puts(&text, "{\"at\":\"0\",\"kind\":\"session.start\",\"body\":{}}\n{\"at\":\"1\",\"kind\":\"action."
-			"requested\",\"body\":"
-			"{\"kind\":\"exec\",\"cmd\":\"");
+	buf_puts(
+		&text,
+		"{\"at\":\"0\",\"kind\":\"session.start\",\"body\":{}}\n{\"at\":\"1\",\"kind\":\"action."
+		"requested\",\"body\":"
+		"{\"kind\":\"exec\",\"cmd\":\"");
 	for (int i = 0; i < 60; i++)
 		buf_printf(&text, "echo %d\\n", i);
-	buf_puts(&text,
-		 "rm -rf "
-		 ".\"}}\n{\"at\":\"2\",\"kind\":\"action.held\",\"action\":2,\"body\":{\"reasons\":[\"ask\"]}}\n");
+	buf_puts(
+		&text,
+		"rm -rf "
+		".\"}}\n{\"at\":\"2\",\"kind\":\"action.held\",\"action\":2,\"body\":{\"reasons\":[\"ask\"]}}\n");
 	if (fd_write_all(fd, text.data, text.len, &err) < 0)
 		exit(99);
 	begin(path, &act, 36);
@@ -397,7 +451,8 @@ static void long_command(void)
 /* Whatever an agent is called: whom it is about is seen, and so is what is asked and what is typed. */
 static void long_name(void)
 {
-	static const char text[] = "{\"at\":\"0\",\"kind\":\"session.start\",\"body\":{}}\n"
+	static const char text[] =
+		"{\"at\":\"0\",\"kind\":\"session.start\",\"body\":{}}\n"
 		"{\"at\":\"0\",\"kind\":\"agent.start\",\"body\":{\"name\":\"looks-after-every-translation-there-is-of-the-manual\"}}\n"
 		"{\"at\":\"1\",\"kind\":\"action.requested\",\"agent\":2,\"body\":{\"kind\":\"exec\",\"cmd\":\"make\"}}\n"
 		"{\"at\":\"2\",\"kind\":\"action.held\",\"agent\":2,\"action\":3,\"body\":{\"reasons\":[\"ask\"]}}\n";
@@ -439,6 +494,7 @@ int main(void)
 	choosing();
 	notes();
 	typed();
+	next_opens();
 	batch();
 	editing();
 	long_command();
