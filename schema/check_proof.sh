@@ -80,13 +80,20 @@ hashes message "SELECT hash, message AS name, data AS bytes FROM message" 'rule 
 list="json_extract(body, CASE kind_name WHEN 'model.call' THEN '\$.messages' ELSE '\$.body' END)"
 none 'rule 28: a message that is named is missing' "WITH RECURSIVE
 	called(list) AS (SELECT $list FROM event WHERE kind_name IN ('model.call', 'model.sent') AND $list IS NOT NULL),
-	row(name, text) AS (SELECT lower(hex(hash)), CAST(data AS TEXT) FROM message WHERE data IS NOT NULL AND json_valid(CAST(data AS TEXT))),
-	used(text) AS (SELECT text FROM row WHERE name IN (SELECT list FROM called) UNION
-		SELECT r.text FROM used u JOIN row r ON r.name = json_extract(u.text, '\$.as')),
+	row(name, text, base, keep) AS (SELECT lower(hex(hash)), CAST(data AS TEXT), json_extract(CAST(data AS TEXT), '\$.as'),
+		json_extract(CAST(data AS TEXT), '\$.keep') FROM message WHERE data IS NOT NULL AND json_valid(CAST(data AS TEXT)) AND
+		json_type(CAST(data AS TEXT), '\$.plus') = 'array'),
+	size(name, begin, n) AS (SELECT name, 0, json_array_length(text, '\$.plus') FROM row WHERE base IS NULL UNION ALL
+		SELECT r.name, coalesce(r.keep, s.n), coalesce(r.keep, s.n) + json_array_length(r.text, '\$.plus')
+		FROM size s JOIN row r ON r.base = s.name),
+	used(name, upto) AS (SELECT s.name, s.n FROM size s WHERE s.name IN (SELECT list FROM called) UNION
+		SELECT r.base, min(u.upto, s.begin) FROM used u JOIN row r ON r.name = u.name JOIN size s ON s.name = u.name
+		WHERE r.base IS NOT NULL),
 	named(name) AS (SELECT list FROM called WHERE list NOT LIKE '[%' UNION ALL
 		SELECT value FROM called, json_each(list) WHERE list LIKE '[%' UNION ALL
-		SELECT value FROM used, json_each(text, '\$.plus') UNION ALL
-		SELECT json_extract(text, '\$.as') FROM used WHERE json_extract(text, '\$.as') IS NOT NULL)
+		SELECT j.value FROM used u JOIN row r ON r.name = u.name JOIN size s ON s.name = u.name, json_each(r.text, '\$.plus') j
+		WHERE s.begin + j.key < u.upto UNION ALL
+		SELECT base FROM row WHERE name IN (SELECT name FROM used) AND base IS NOT NULL)
 	SELECT name FROM named WHERE name NOT IN (SELECT lower(hex(hash)) FROM message)"
 none 'rule 21: started before it was allowed, action' "SELECT s.action FROM event s WHERE s.kind_name = 'action.started' AND NOT EXISTS
 	(SELECT 1 FROM event v WHERE v.action = s.action AND v.seq < s.seq AND (v.body IS NULL OR

@@ -14,7 +14,9 @@ struct found {
 	int64_t row;
 	/* of the list; UINT64_MAX not known: it, or what it begins with, was removed */
 	uint64_t len;
-	bool read, held; /* read as a list; its elements are known to be in the file */
+	/* the first element that is not in the file; UINT64_MAX: none, or not known */
+	uint64_t missing;
+	bool read; /* as a list */
 };
 
 struct lists_check {
@@ -40,17 +42,17 @@ static struct found *verify_list_find(struct lists_check *c, const json_t *name)
 	return bsearch(&key, c->row, c->nr, sizeof(key), verify_list_by_name);
 }
 
-static void check_elements(struct lists_check *c, const json_t *list)
+static uint64_t verify_list_missing(struct lists_check *c, const json_t *plus)
 {
 	size_t i;
 	json_t *v;
-	json_array_foreach((json_t *)(uintptr_t)list, i, v) if (!verify_list_find(c, v)) c->wrong =
-		"names a message that is missing";
+	json_array_foreach((json_t *)(uintptr_t)plus, i, v) if (!verify_list_find(c, v)) return i;
+	return UINT64_MAX;
 }
 
-/* What the row @f adds, when it begins with @as; @deep: its elements, too, must be there. */
+/* What the row @f adds, when it begins with @as. */
 static void verify_list_take_row(struct lists_check *c, struct found *f, const struct found *as,
-				 const json_t *row, bool deep)
+				 const json_t *row)
 {
 	const json_t *plus = json_object_get(row, "plus"), *keep = json_object_get(row, "keep");
 	uint64_t begin = as ? as->len : 0;
@@ -62,12 +64,17 @@ static void verify_list_take_row(struct lists_check *c, struct found *f, const s
 			    (uint64_t)json_integer_value(keep) > begin)) {
 		c->wrong = "names a list that keeps more than there was";
 	} else {
-		if (deep)
-			check_elements(c, plus);
+		uint64_t missing = verify_list_missing(c, plus);
 		if (keep)
 			begin = (uint64_t)json_integer_value(keep);
 		f->len = begin == UINT64_MAX ? begin : begin + json_array_size(plus);
-		f->held |= deep;
+		/* elements of the beginning that are not kept are no part of this list */
+		if (as && as->missing < begin)
+			f->missing = as->missing;
+		else if (missing != UINT64_MAX)
+			f->missing = begin == UINT64_MAX ? UINT64_MAX - 1 : begin + missing;
+		else
+			f->missing = UINT64_MAX;
 		f->read = true;
 	}
 }
@@ -87,7 +94,7 @@ static int verify_list_check_list(struct lists_check *c, const json_t *name, boo
 			break;
 		}
 		as = f;
-		if (f->read && (f->held || !deep))
+		if (f->read)
 			break;
 		struct hash id = f->name;
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -101,7 +108,8 @@ static int verify_list_check_list(struct lists_check *c, const json_t *name, boo
 		}
 		if (e.code == ERR_CANCELLED) { /* what it was is not known, nor what follows */
 			f->len = UINT64_MAX;
-			f->read = f->held = true;
+			f->missing = UINT64_MAX;
+			f->read = true;
 			break;
 		}
 		json_t *o = json_parse(text.data, text.len, "list", &e);
@@ -119,9 +127,11 @@ static int verify_list_check_list(struct lists_check *c, const json_t *name, boo
 		f = verify_list_find(c, json_object_get(o, "as"));
 	}
 	while (rc == 0 && !c->wrong && nr-- > 0) {
-		verify_list_take_row(c, chain[nr], as, json_array_get(rows, nr), deep);
+		verify_list_take_row(c, chain[nr], as, json_array_get(rows, nr));
 		as = chain[nr];
 	}
+	if (rc == 0 && !c->wrong && deep && as && as->missing != UINT64_MAX)
+		c->wrong = "names a message that is missing";
 	free(chain);
 	return rc;
 }
@@ -176,8 +186,8 @@ int verify_lists(struct verify *v, uint64_t *bad_out, const char **wrong_out, st
 		*bad_out = (uint64_t)sqlite3_column_int64(st, 0);
 		if (json_is_string(list))
 			rc = verify_list_check_list(&c, list, !call, err);
-		else if (!call)
-			check_elements(&c, list);
+		else if (!call && verify_list_missing(&c, list) != UINT64_MAX)
+			c.wrong = "names a message that is missing";
 	}
 	if (!verify_end(v, st, "messages", "those that event %" PRIu64 " names", *bad_out) &&
 	    rc == 0)
