@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "check/evidence.h"
 #include "cli/lib/cmd_priv.h"
 #include "exchange/export.h"
 #include "sessions/sessions.h"
@@ -142,6 +143,13 @@ static void cmd_export_tell(struct cmd_ctx *ctx, const struct exporter *e, const
 	}
 }
 
+/* Reports of whole sessions state the cost, the verification, and the claims. */
+static bool cmd_export_states(const struct exporter *e, const struct export *x)
+{
+	return (!strcmp(e->name, "markdown") || !strcmp(e->name, "html")) && !x->action &&
+	       !x->picked;
+}
+
 static int export_session(struct cmd_ctx *ctx, const struct exporter *e, struct err *err)
 {
 	struct strv redact = STRV_INIT;
@@ -164,6 +172,9 @@ static int export_session(struct cmd_ctx *ctx, const struct exporter *e, struct 
 		rc = export_pick(&x, f, err);
 	if (rc == 0 && f && !x.nr_picked && !ctx->quiet)
 		fputs("sandglass: nothing matches that filter\n", ctx->err);
+	CLEANUP(json_release)
+	json_t *evidence = rc == 0 && cmd_export_states(e, &x) ? evidence_of(x.s) : NULL;
+	x.evidence = evidence;
 	if (rc == 0)
 		rc = export_to(e, &x, cmd_opt(ctx, "output"), ctx->out, err);
 	if (rc == 0)

@@ -245,3 +245,15 @@ void export_uuid(struct session *s, char out[33])
 	snprintf(out, 33, "%s", strlen(uuid) == 32 ? uuid : "00000000000000000000000000000001");
 	json_decref(start);
 }
+
+void export_cost(const json_t *evidence, struct buf *out)
+{
+	bool unknown = json_flag(evidence, "cost_unknown", true);
+	int64_t uusd = json_int(evidence, "cost_uusd", 0);
+	if (unknown && !uusd)
+		buf_puts(out, "unknown: no price is known");
+	else
+		buf_printf(out, "%s$%" PRId64 ".%06" PRId64 "%s", unknown ? "at least " : "",
+			   uusd / 1000000, uusd % 1000000,
+			   unknown ? "; some calls or sandboxes have no known price" : "");
+}

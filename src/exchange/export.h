@@ -33,6 +33,8 @@ struct export
 	size_t nr_picked;
 	const char *box; /* only this box (name or number); NULL = all */
 	bool no_content; /* without what models, people and commands said */
+	/* of reports, as evidence.h makes it; borrowed; NULL: none is stated */
+	const json_t *evidence;
 	/* of an EXPORT_FILE that is a session: events whose bodies and output are left out */
 	struct strv *redact;
 	FILE *out;	  /* EXPORT_STREAM; borrowed */
@@ -71,6 +73,8 @@ bool export_wanted(const struct export *x, const struct event *ev);
 void export_json(FILE *out, json_t *j);
 /* "text" as a JSON string, whatever its bytes (what is no UTF-8 becomes U+FFFD). */
 void export_json_text(FILE *out, const char *text, size_t len);
+/* "$0.041000", "at least $0.041000; ...", or "unknown: ...", of struct export.evidence. */
+void export_cost(const json_t *evidence, struct buf *out);
 /* A string for jansson from any bytes. New reference. */
 json_t *json_text(const char *text, size_t len);
 json_t *json_time(int64_t wall_us); /* RFC 3339, as a string */

@@ -10,6 +10,7 @@
 #include "phrase/describe.h"
 #include "exchange/act.h"
 #include "exchange/export.h"
+#include "exchange/layer_patch.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text/sanitize.h"
@@ -25,7 +26,7 @@
 EMBED(player_script, "src/exchange/player.js");
 EMBED(player_style, "src/exchange/player.css");
 
-enum { OUTPUT_MAX = 64 << 10 };
+enum { OUTPUT_MAX = 64 << 10, PATCH_MAX = 1 << 20 };
 
 struct page {
 	struct export *x;
@@ -201,6 +202,81 @@ static void put_leak(struct page *p, const struct event *ev)
 	put_item(p, o);
 }
 
+/* --- what the report states of the whole session --- */
+
+static json_t *export_html_fact(const char *type, const char *what, size_t len)
+{
+	json_t *o = json_object();
+	json_put_flag(o, "report", true);
+	json_put_str(o, "type", type);
+	put_vetted(o, "what", what, len);
+	return o;
+}
+
+static void export_html_put_claim(struct page *p, const json_t *c)
+{
+	const char *text = json_str(c, "text", ""), *why = json_str(c, "why", ""),
+		   *verdict = json_str(c, "verdict", "unknown");
+	json_t *o = export_html_fact("claim", text, strlen(text)), *seq;
+	size_t i;
+	CLEANUP(buf_release) struct buf evidence = BUF_INIT;
+	json_array_foreach(json_object_get(c, "evidence"), i, seq)
+		buf_printf(&evidence, "%s#%lld", i ? " " : "", (long long)json_integer_value(seq));
+	json_put_int(o, "id", json_int(c, "event", 0));
+	put_vetted(o, "agent", json_str(c, "agent", ""), strlen(json_str(c, "agent", "")));
+	json_put_str(o, "end", verdict);
+	json_put_flag(o, "good", !strcmp(verdict, "supported"));
+	put_vetted(o, "why", why, strlen(why));
+	json_put_str(o, "evidence", buf_cstr(&evidence));
+	put_item(p, o);
+}
+
+static void export_html_put_verified(struct page *p, const json_t *v)
+{
+	const char *verdict = json_str(v, "verdict", "unknown"), *why = json_str(v, "why", "");
+	json_t *o = export_html_fact("verification", verdict, strlen(verdict)), *check;
+	size_t i;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	json_array_foreach(json_object_get(v, "checks"), i, check)
+		buf_printf(&text, "%s: %s: %s\n", json_str(check, "result", ""),
+			   json_str(check, "name", ""), json_str(check, "text", ""));
+	json_put_flag(o, "good", !strcmp(verdict, "verified"));
+	put_vetted(o, "why", why, strlen(why));
+	put_vetted(o, "output", buf_cstr(&text), text.len);
+	put_item(p, o);
+}
+
+static void export_html_put_patch(void *self, const char *title, const char *patch, size_t len,
+				  size_t left_out, const char *why)
+{
+	json_t *o = export_html_fact("diff", title, strlen(title));
+	put_vetted(o, "output", patch, len);
+	if (why)
+		put_vetted(o, "why", why, strlen(why));
+	json_put_int(o, "left_out", (int64_t)left_out);
+	put_item(self, o);
+}
+
+static int export_html_put_facts(struct page *p, struct err *err)
+{
+	const json_t *e = p->x->evidence;
+	json_t *claim;
+	size_t i;
+	CLEANUP(buf_release) struct buf cost = BUF_INIT;
+	if (!e)
+		return 0;
+	export_cost(e, &cost);
+	put_item(p, export_html_fact("cost", buf_cstr(&cost), cost.len));
+	export_html_put_verified(p, json_object_get(e, "verification"));
+	json_array_foreach(json_object_get(e, "claims"), i, claim) export_html_put_claim(p, claim);
+	if (*json_str(e, "claims_why", "")) {
+		json_t *o = export_html_fact("claim", "unknown", strlen("unknown"));
+		json_put_str(o, "why", json_str(e, "claims_why", ""));
+		put_item(p, o);
+	}
+	return layer_patches(p->x, PATCH_MAX, export_html_put_patch, p, err);
+}
+
 static int export_html_on_event(struct page *p, const struct event *ev, struct err *err)
 {
 	/* kinds are numbers of a file: most are seen in the actions that they belong to */
@@ -272,6 +348,8 @@ int export_html(struct export *x, struct err *err)
 		rc = export_wanted(x, &ev) ? export_html_on_event(&p, &ev, err) : 0;
 		arena_reset(&arena);
 	}
+	if (rc == 0)
+		rc = export_html_put_facts(&p, err);
 	fprintf(x->out, "\n]</script>\n<script>%s</script>\n</body>\n</html>\n", player_script);
 	feed_free(&feed);
 	arena_release(&arena);

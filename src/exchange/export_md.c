@@ -6,23 +6,24 @@
 #include <string.h>
 
 #include "exchange/export.h"
+#include "exchange/layer_patch.h"
 #include "exchange/steps.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text/sanitize.h"
 #include "record/read/back.h"
 
-enum { OUTPUT_MAX = 4000, TEXT_MAX = 20000, HEADERS = 500 };
+enum { PATCH_MAX = 256 << 10, OUTPUT_MAX = 4000, TEXT_MAX = 20000, HEADERS = 500 };
 
 struct report {
 	struct export *x;
 	size_t actions, denied, failed, decided, answers, honeytokens, put_back;
-	int64_t cost_uusd, in, out;
-	bool cost_unknown;
+	int64_t in, out;
+	bool patched;
 };
 
 /* In a fence that is longer than any run of backquotes in it. */
-static void export_md_put_block(FILE *out, const char *text, size_t len)
+static void export_md_put_fence(FILE *out, const char *type, const char *text, size_t len)
 {
 	CLEANUP(buf_release) struct buf vet = BUF_INIT;
 	size_t longest = 2, run = 0;
@@ -33,11 +34,16 @@ static void export_md_put_block(FILE *out, const char *text, size_t len)
 	}
 	for (size_t i = 0; i <= longest; i++)
 		fputc('`', out);
-	fprintf(out, "text\n%s%s", buf_cstr(&vet),
+	fprintf(out, "%s\n%s%s", type, buf_cstr(&vet),
 		vet.len && vet.data[vet.len - 1] == '\n' ? "" : "\n");
 	for (size_t i = 0; i <= longest; i++)
 		fputc('`', out);
 	fputs("\n\n", out);
+}
+
+static void export_md_put_block(FILE *out, const char *text, size_t len)
+{
+	export_md_put_fence(out, "text", text, len);
 }
 
 /* One line as code; backquotes in it become apostrophes. */
@@ -143,8 +149,6 @@ static void export_md_put_step(struct report *r, const struct step *st)
 		r->answers++;
 		r->in += json_int(u, "in", 0);
 		r->out += json_int(u, "out", 0);
-		r->cost_uusd += json_int(st->reply, "cost_uusd", 0);
-		r->cost_unknown |= json_flag(st->reply, "cost_unknown", false);
 	}
 	for (size_t i = 0; i < st->nr; i++) {
 		struct act a;
@@ -204,13 +208,9 @@ static void put_sums(struct report *r)
 		"| decided by somebody | %zu |\n| answers of models | %zu |\n| tokens in, out | %" PRId64
 		", %" PRId64 " |\n",
 		r->decided, r->answers, r->in, r->out);
-	if (r->cost_unknown && !r->cost_uusd)
-		fputs("| cost | unknown: no price is known |\n", out);
-	else
-		fprintf(out, "| cost | %s$%" PRId64 ".%06" PRId64 "%s |\n",
-			r->cost_unknown ? "at least " : "", r->cost_uusd / 1000000,
-			r->cost_uusd % 1000000,
-			r->cost_unknown ? "; some calls have no known price" : "");
+	CLEANUP(buf_release) struct buf cost = BUF_INIT;
+	export_cost(r->x->evidence, &cost);
+	fprintf(out, "| cost | %s |\n", buf_cstr(&cost));
 	fprintf(out,
 		"\nThe record of this session is `%s`; `sandglass verify` says whether it is whole.\n",
 		session_id(r->x->s));
@@ -266,6 +266,92 @@ static int export_md_put_back(struct report *r, uint64_t seq, struct arena *aren
 	return 0;
 }
 
+/* --- what the report states of the whole session --- */
+
+static void export_md_put_patch(void *self, const char *title, const char *patch, size_t len,
+				size_t left_out, const char *why)
+{
+	struct report *r = self;
+	FILE *out = r->x->out;
+	if (!r->patched)
+		fputs("\n## Changed files\n", out);
+	r->patched = true;
+	fputs("\nSandbox ", out);
+	put_code(out, title, strlen(title));
+	fputs(":\n\n", out);
+	if (why)
+		export_md_put_line(out, "unknown", why);
+	else
+		export_md_put_fence(out, "diff", patch, len);
+	if (left_out)
+		fprintf(out,
+			"%zu more bytes are left out; `sandglass export -F patch` has all of them.\n",
+			left_out);
+}
+
+static void export_md_put_claim(FILE *out, const json_t *c)
+{
+	const char *text = json_str(c, "text", ""), *agent = json_str(c, "agent", "");
+	json_t *seq;
+	size_t i;
+	fprintf(out, "- **%s** ", json_str(c, "verdict", "unknown"));
+	put_code(out, text, strlen(text));
+	fprintf(out, " (%s, #%lld) by ", json_str(c, "kind", "claim"),
+		(long long)json_int(c, "event", 0));
+	put_code(out, agent, strlen(agent));
+	fputc('\n', out);
+	if (*json_str(c, "why", ""))
+		fputs("    ", out), export_md_put_line(out, "why", json_str(c, "why", ""));
+	if (!json_array_size(json_object_get(c, "evidence")))
+		return;
+	fputs("    - evidence:", out);
+	json_array_foreach(json_object_get(c, "evidence"), i, seq)
+		fprintf(out, " #%lld", (long long)json_integer_value(seq));
+	fputc('\n', out);
+}
+
+static void export_md_put_claims(struct report *r)
+{
+	FILE *out = r->x->out;
+	const json_t *claims = json_object_get(r->x->evidence, "claims");
+	json_t *c;
+	size_t i;
+	fputs("\n## Claims\n\n", out);
+	json_array_foreach(claims, i, c) export_md_put_claim(out, c);
+	if (*json_str(r->x->evidence, "claims_why", ""))
+		export_md_put_line(out, "unknown", json_str(r->x->evidence, "claims_why", ""));
+	else if (!json_array_size(claims))
+		fputs("Nothing is claimed.\n", out);
+}
+
+static void export_md_put_verified(struct report *r)
+{
+	FILE *out = r->x->out;
+	const json_t *v = json_object_get(r->x->evidence, "verification");
+	json_t *c;
+	size_t i;
+	fprintf(out, "\n## Verification\n\nThe recording is **%s**.\n\n",
+		json_str(v, "verdict", "unknown"));
+	if (*json_str(v, "why", ""))
+		export_md_put_line(out, "why", json_str(v, "why", ""));
+	json_array_foreach(json_object_get(v, "checks"), i, c)
+	{
+		fprintf(out, "- %s: %s: ", json_str(c, "result", ""), json_str(c, "name", ""));
+		put_code(out, json_str(c, "text", ""), strlen(json_str(c, "text", "")));
+		fputc('\n', out);
+	}
+}
+
+static int export_md_put_facts(struct report *r, struct err *err)
+{
+	if (!r->x->evidence)
+		return 0;
+	int rc = layer_patches(r->x, PATCH_MAX, export_md_put_patch, r, err);
+	export_md_put_claims(r);
+	export_md_put_verified(r);
+	return rc;
+}
+
 /* Every event of @kind, in order. */
 static int put_each(struct report *r, uint16_t kind,
 		    int (*put)(struct report *r, uint64_t seq, struct arena *arena,
@@ -319,6 +405,8 @@ int export_md(struct export *x, struct err *err)
 		rc = export_md_put_agent(&r, agent[i], err);
 	if (rc == 0)
 		rc = put_each(&r, EV_ROLLBACK_DONE, export_md_put_back, err);
+	if (rc == 0)
+		rc = export_md_put_facts(&r, err);
 	put_sums(&r);
 	free(agent);
 	return rc;

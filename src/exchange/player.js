@@ -1,7 +1,8 @@
 "use strict";
 /* Plays the items of a session. Everything recorded goes onto the page as text (textContent), never as markup. */
 (function () {
-  const items = JSON.parse(document.getElementById("data").textContent);
+  const all = JSON.parse(document.getElementById("data").textContent);
+  const items = all.filter(i => !i.report), facts = all.filter(i => i.report);
   const main = document.getElementById("items"), bar = document.getElementById("bar");
   const IDLE = 2000;
   let at = items.length, timer = 0, speed = 1, agent = "";
@@ -43,8 +44,37 @@
     if (it.output) a.append(make("pre", "", it.output));
     return a;
   }
+  const titles = { cost: "cost", verification: "verification", claim: "claim", diff: "changed files of sandbox" };
+  function lines(text) { /* of a patch, each in its color */
+    const pre = make("pre");
+    for (const l of text.split("\n")) {
+      const c = /^(\+\+\+|---|diff |index )/.test(l) ? "meta" : l[0] === "+" ? "add" : l[0] === "-" ? "del" : l[0] === "@" ? "hunk" : "";
+      pre.append(make("span", c, l + "\n"));
+    }
+    return pre;
+  }
+  function fact(it) {
+    const a = make("article", it.type), head = make("div", "head");
+    head.append(make("span", "kind", titles[it.type]));
+    if (it.id) head.append(make("span", "id", "#" + it.id));
+    if (it.agent) head.append(make("span", "who", it.agent));
+    if (it.end) head.append(make("span", "mark", it.end));
+    if (it.good !== undefined) a.classList.add(it.good ? "good" : "bad");
+    a.append(head, make("div", "what", it.what));
+    if (it.why) a.append(make("div", "time", "why: " + it.why));
+    if (it.evidence) a.append(make("div", "time", "evidence: " + it.evidence));
+    if (it.output) a.append(it.type === "diff" ? lines(it.output) : make("pre", "", it.output));
+    if (it.left_out) a.append(make("div", "time", it.left_out + " more bytes are left out; sandglass export -F patch has all of them"));
+    return a;
+  }
   const cards = items.map(card);
   main.append(...cards);
+  if (facts.length) {
+    const top = make("details", "facts");
+    top.append(make("summary", "", "Report: " + facts.filter(f => f.type === "cost" || f.type === "verification")
+      .map(f => f.type + " " + f.what).join(", ")), ...facts.map(fact));
+    main.before(top);
+  }
 
   const play = make("button", "", "Play"), back = make("button", "", "<"), next = make("button", "", ">");
   const bad = make("button", "", "next failed"), range = make("input"), out = make("output"), who = make("select"), fast = make("select");

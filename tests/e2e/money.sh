@@ -141,6 +141,7 @@ like "$(of action.ended)" '"end":"budget","why":"no price is known for .turns:ot
 run --budget tokens=300 -- --model turns:other
 is "$(calls)" 2 'a budget of tokens needs no price'
 like "$(cat "$t/out")" '\$\?' 'and what it cost is unknown'
+like "$("$sg" export "$(newest)" -F html)" '"type":"cost","what":"unknown' 'in a report, too'
 run -- --model turns:m-20260701
 is "$(calls) $("$sg" report --json | grep "$id" | grep -o '"cost_uusd":[0-9]*')" '5 "cost_uusd":5000000' 'a dated model has the price of its family'
 is_held_for() { held | grep -q "$1"; }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # A script's own tools: the call with its arguments and the result are recorded, found, and exported; secrets are not.
+# And what reports state: the difference of changed files, claims with their verdict, the verification, and the cost.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS
@@ -15,7 +16,7 @@ return {
   { say = "fails", call = { "bad", {} } },
   { say = "long", call = { "long", {} } },
   { say = "bakes", call = { "bake", {} } },
-  { say = "end" },
+  { say = "All tests pass." },
 }
 L
 cat >one.lua <<'L'
@@ -27,7 +28,7 @@ assert(sg.agent.run { task = "work", model = "scripted:turns.lua", box = box, na
   tool("look_up", { word = "string" }, function(p) return p.word .. " is marmalade" end, "host"),
   tool("bad", {}, function() return nil, "no luck" end),
   tool("long", {}, function() return ("x"):rep(1000000) end),
-  tool("bake", {}, function() return "Zwetschgen" .. "kuchen-4711" end),
+  tool("bake", {}, function() box:write("a<b>.txt", "one\n") return "Zwetschgen" .. "kuchen-4711" end),
 } })
 L
 "$sg" run one.lua --no-tui --no-input --policy policy.lua --name tools </dev/null >out 2>&1
@@ -47,6 +48,9 @@ P
 	'arguments and results are recorded, long ones cut'
 grep -c "$CAKE" events >/dev/null
 is $? 1 'a secret in a result is not'
+"$sg" verify tools >verified 2>&1 && "$sg" export tools -F proof -o tools.proof >/dev/null &&
+	bash "$here/../../schema/check_proof.sh" tools.proof "$(sqlite3 tools.proof 'SELECT lower(hex(chain)) FROM event ORDER BY seq DESC LIMIT 1')"
+is $? 0 'the recording verifies with it, as a proof, too'
 seqs() { "$sg" events tools --json --filter "$1" | grep -oE '"kind": ?"[a-z]+[.][a-z]+"' | tr -d '" ' | sort | uniq -c | tr -s ' \n' ' '; }
 is "$(seqs kind:tool)" ' 4 kind:tool.call 5 kind:tool.end ' 'a filter finds them by kind'
 is "$(seqs 'kind:tool tool:add')$(seqs 'tool:look_up')$(seqs 'kind:tool marmalade')" \
@@ -67,4 +71,13 @@ P
 )" "add {\"a\":1,\"b\":2} (True, '{\"sum\":3}') (True, 'jam is marmalade') (False, 'no luck')
 True
 True" 'with their arguments and results'
+is "$(python3 - <<'P'
+import json, re
+items = json.loads(re.search(r'id="data">(.*?)</script>', open("out.html").read(), re.S).group(1))
+fact = {i["type"]: i for i in items if i.get("report")}
+print(fact["cost"]["what"], fact["verification"]["what"], fact["claim"]["end"], fact["claim"]["agent"], fact["diff"]["what"],
+      "+++ b/a<b>.txt\n@@ -0,0 +1 @@\n+one\n" in fact["diff"]["output"])
+P
+)" '$0.000000 verified unsupported cook box True' 'HTML states cost, verification, claims, and the difference'
+is "$(grep -cE '^\| cost \| \$0.000000 \||^The recording is \*\*verified|^- \*\*unsupported\*\* `All tests pass|^\+\+\+ b/a<b>.txt' out.md)" 4 'and so does Markdown'
 finish
