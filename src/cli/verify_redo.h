@@ -1,5 +1,5 @@
 /* verify --repeat: commands that a session has recorded run again, each in a fresh box that begins
- * with the files as they were just before it (o.h), in a session of its own, and are held
+ * with the files as they were just before it (redo.h), in a session of its own, and are held
  * against the record one by one:
  *     same | status differs | output differs | tree differs | missing: why (it could not be run, or
  *     not be compared)

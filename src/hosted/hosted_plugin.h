@@ -1,5 +1,5 @@
 /* Plugins that rent out boxes (plugins/sandboxes, or a file of the user's own): each is a driver
- * (d.h) whose questions a Lua host without hands answers with requests, which are sent
+ * (hosted.h) whose questions a Lua host without hands answers with requests, which are sent
  * here, with the keys put in by name. A request goes to the hosts that the plugin declares, or to
  * the one that the user has named, and is recorded (box.call). */
 #ifndef HOSTED_HOSTED_PLUGIN_H

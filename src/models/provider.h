@@ -2,7 +2,7 @@
  * configuration:
  *   c.models = { mine = { plugin = "openai_chat", url = "https://host/v1", key = "MY_KEY", caps = {
  *   usage = false } } }
- * key: the name of a secret (t.h). auth: the line that carries it, "Authorization: Bearer
+ * key: the name of a secret (vault.h). auth: the line that carries it, "Authorization: Bearer
  * {key}" for a token. plugin: a shipped one or a path that ends in .lua; version, headers, options:
  * given to it as they are. first, idle: how long the first byte of an answer, and any later one,
  * may take (as first_us, idle_us; 0 = the client's own limits); tries: how often a question is

@@ -1,4 +1,4 @@
-/* What lies in a folder, as one run of bytes: how the two sides of a mirror (r.h)
+/* What lies in a folder, as one run of bytes: how the two sides of a mirror (mirror.h)
  * compare. The guest's tool makes it where the files are, the supervisor where their copy is.
  *
  *   1. Entries in order: a folder before what is in it, names in one folder by their bytes. The

@@ -1,6 +1,6 @@
-/* Boxes in containers of an engine on this machine (Docker, Podman; e.h). Our guest is
+/* Boxes in containers of an engine on this machine (Docker, Podman; engine.h). Our guest is
  * PID 1 of the container and connects to a socket that is mounted into it, so a command costs a
- * fork and no request to the engine. The workspace is a copy (r.h) that is mounted at
+ * fork and no request to the engine. The workspace is a copy (folder.h) that is mounted at
  * /workspace: trees, diffs and merging back work as elsewhere. When the supervisor dies, the guest
  * sees the end of its socket and ends, and the engine removes the container.
  *
@@ -8,7 +8,7 @@
  * network of its own (an allow list goes through our proxy, on the container's loopback), limits,
  * landlock in the guest, an ordinary uid.
  *
- * Options (box_opts.driver): those of e.h; "engine": socket, else as engine_socket
+ * Options (box_opts.driver): those of image.h; "engine": socket, else as engine_socket
  * says.
  */
 #ifndef SANDBOX_CONTAINER_CONTAINER_H

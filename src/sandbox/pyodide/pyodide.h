@@ -1,5 +1,5 @@
 /* A box for Python alone: the npm package pyodide (CPython in WebAssembly) in node, and node in a
- * box of the process driver with an empty network (s.h). So there are two walls: what
+ * box of the process driver with an empty network (process.h). So there are two walls: what
  * gets out of the interpreter is in a process box, which has the workspace as every other has;
  * snapshots, diffs, rollbacks, forks and freezing are the process driver's own.
  *
