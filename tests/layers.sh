@@ -10,7 +10,7 @@ order='
 base base/text wire loop record/read record query http action
 sandbox/workspace sandbox/view sandbox sandbox/common sandbox/guest sandbox/process sandbox/container sandbox/stream
 sandbox/vm sandbox/hosted sandbox/pyodide
-proxy control phrase ui/term ui/model ui/views ui
+proxy control phrase ui/term ui/model ui/rows ui/frame ui/views ui
 supervisor/core luahost secrets models hosted web cli/lib exchange sessions check suite inside mcp
 supervisor/net supervisor/telemetry supervisor/box supervisor/trial supervisor/people ops supervisor serve terminal login
 cli/front cli
@@ -19,7 +19,7 @@ launcher keeper guest script
 # programs of their own: they see base and wire only, and nobody else sees them
 programs=' launcher keeper guest script '
 # what sandglass-replay is linked with sees nothing that can run
-replay='phrase ui/term ui/model ui/views ui: base/text base wire record/read query phrase'
+replay='phrase ui/term ui/model ui/rows ui/frame ui/views ui: base/text base wire record/read query phrase'
 # "directory directory file includes": all includes from one directory into another
 includes=$(grep -rn --include='*.[ch]' '^#include "' src ui | awk '
 	function dir_of(p) { sub(/^src\//, "", p); sub(/\/[^\/]*$/, "", p); return p }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 #include "ui/views/approve.h"
 
 void ui_shell(struct ui *ui, size_t source, const struct model_box *box)

@@ -1,13 +1,13 @@
 /* The words of the ":" line that are the console's own: one function and one row each. */
-#include "ui/cmdline_priv.h"
+#include "ui/frame/cmdline_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/named.h"
-#include "ui/ruler.h"
-#include "ui/transport.h"
+#include "ui/frame/named.h"
+#include "ui/frame/ruler.h"
+#include "ui/frame/transport.h"
 #include "ui/views/redo.h"
 #include "ui/views/table.h"
 #include "ui/views/tree.h"

@@ -8,11 +8,11 @@
 
 #include "base/clock.h"
 #include "base/paths.h"
-#include "ui/coach.h"
-#include "ui/finder.h"
+#include "ui/frame/coach.h"
+#include "ui/frame/finder.h"
 #include "ui/theme_setup.h"
 #include "ui/sched_slice.h"
-#include "ui/transport.h"
+#include "ui/frame/transport.h"
 
 /* A file that its writer leaves is looked at every LEFT_US.
  *

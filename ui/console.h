@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "ui/act.h"
+#include "ui/frame/act.h"
 
 enum { CONSOLE_SOURCES = 64 }; /* sessions on one screen */
 

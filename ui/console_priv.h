@@ -9,7 +9,7 @@
 #include "ui/console.h"
 #include "ui/term/notify.h"
 #include "ui/term/tty.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 struct console {
 	const struct console_opts *o;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 static void close_all(struct source **src, size_t nr)
 {

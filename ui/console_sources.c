@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "ui/finder.h"
+#include "ui/frame/finder.h"
 
 enum { LEAVING_US = 5000000 }; /* so long a file that its writer leaves is looked at */
 

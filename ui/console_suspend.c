@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/suspend_screen.h"
+#include "ui/frame/suspend_screen.h"
 
 static void console_suspend_copy(struct console *c, const char *text, size_t len)
 {

@@ -47,7 +47,7 @@ def runs(line, letters):
 def main():
     text, _, roles = open(sys.argv[1]).read().partition("\n" + "=" * 80)
     lines, letters = text.split("\n"), roles.lstrip("=").lstrip("\n").split("\n")
-    look = read_roles(os.path.join(os.path.dirname(__file__), "roles.def"))
+    look = read_roles(os.path.join(os.path.dirname(__file__), "term", "roles.def"))
     width, height = 80 * CELL_WIDTH + 2 * MARGIN, len(lines) * CELL_HEIGHT + 2 * MARGIN
     print(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" '
           f'font-family="ui-monospace,Menlo,Consolas,monospace" font-size="14">')

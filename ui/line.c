@@ -10,10 +10,10 @@
 #include "ui/model/facts.h"
 #include "ui/views/approve.h"
 #include "ui/term/fmt.h"
-#include "ui/views/row.h"
-#include "ui/views/tried.h"
+#include "ui/rows/row.h"
+#include "ui/rows/tried.h"
 #include "ui/term/term.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 #include "wire/event_json.h"
 
 enum { RAN_NAMES = 6 };	    /* programs that a line names */

@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "ui/act.h"
+#include "ui/frame/act.h"
 #include "ui/model/source.h"
 
 enum { LINE_SCHEMA = 1 };

@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 #include "ui/term/fmt.h"
-#include "ui/cmdtable.h"
+#include "ui/frame/cmdtable.h"
 #include "ui/views/approve.h"
-#include "ui/views/row.h"
+#include "ui/rows/row.h"
 
 enum { ANSWER_US = 1000000 }; /* who waits longer for an answer may type meanwhile */
 

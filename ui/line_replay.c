@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "ui/finder.h"
+#include "ui/frame/finder.h"
 #include "ui/line_priv.h"
 #include "ui/term/fmt.h"
-#include "ui/transport.h"
+#include "ui/frame/transport.h"
 
 enum { ROWS = 40, COLS = 100, OUT_MOST = 64 << 10, LINE_MOST = 4096, STEP_MS = 50 };
 

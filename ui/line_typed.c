@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "ui/cmdtable.h"
+#include "ui/frame/cmdtable.h"
 #include "ui/views/approve.h"
-#include "ui/views/row.h"
+#include "ui/rows/row.h"
 
 enum { EARLY_US = 400000, NR_CHOICES = 12, EDITED };
 

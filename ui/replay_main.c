@@ -14,7 +14,7 @@
 #include "base/text/json_stream.h"
 #include "ui/console.h"
 #include "ui/line.h"
-#include "ui/transport.h"
+#include "ui/frame/transport.h"
 
 static const char replay_main_usage[] =
 	"usage: sandglass-replay [options] FILE [FILE...]\n"

@@ -4,7 +4,7 @@
 #define UI_THEME_SETUP_H
 
 #include "ui/console.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 /* The theme, now and for ":set theme=NAME". Once the terminal is ours; @o is borrowed as long as
  * @ui. */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/finder.h"
-#include "ui/transport.h"
+#include "ui/frame/finder.h"
+#include "ui/frame/transport.h"
 #include "ui/views/redo.h"
 
 static const struct model_agent *agent_on(const struct ui *ui, const struct subject *on)

@@ -8,7 +8,7 @@
 #include "sessions/sessions.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "ui/model/handoff.h"
+#include "ui/rows/handoff.h"
 
 /* Everything that is recorded up to now. NULL with @err. Returns owned. */
 static json_t *cmd_handoff_made(const char *path, struct err *err)

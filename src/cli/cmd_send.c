@@ -8,7 +8,7 @@
 
 #include "cli/lib/cmd_priv.h"
 #include "phrase/describe.h"
-#include "cli/lib/result_text.h"
+#include "cli/result_text.h"
 #include "cli/lib/config.h"
 #include "cli/show.h"
 #include "cli/front/fork_models.h"

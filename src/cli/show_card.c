@@ -23,7 +23,6 @@ bool show_card(struct cmd_ctx *ctx, const char *path, uint64_t action)
 		text_plain(&text, true, &lines);
 		cmd_print_safe(ctx->out, buf_cstr(&lines), lines.len, true);
 	}
-	changes_release(s);
 	source_close(&s);
 	return is;
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "luahost/output_excerpt.h"
+#include "supervisor/core/output_excerpt.h"
 #include "wire/host.h"
 
 enum { LEFT_OUT_FROM = 64 }; /* shorter texts cost less than their reference */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "mcp/said.h"
-#include "serve/mcp_serve.h"
 #include "base/mem.h"
 
 #define META "io.modelcontextprotocol/"

@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/mcp_serve.h"
 #include "base/mem.h"
 
 /* --- versions --------------------------------------------------------------------------------- */
+
+const char *const mcp_versions[] = { MCP_MODERN,   "2025-11-25", "2025-06-18",
+				     "2025-03-26", "2024-11-05", NULL };
 
 bool mcp_is_older(const char *version)
 {

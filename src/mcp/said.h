@@ -5,6 +5,9 @@
 
 #include "base/json.h"
 
+#define MCP_MODERN "2026-07-28"
+extern const char *const mcp_versions[]; /* newest first, ends with NULL */
+
 /* A version of the older era (one that begins with `initialize`) that is spoken here. */
 bool mcp_is_older(const char *version);
 /* @versions: a list as in "supportedVersions"; whatever else it is names none. */

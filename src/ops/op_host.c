@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/hostrun.h"
+#include "supervisor/box/hostrun.h"
 #include "ops/op.h"
 #include "supervisor/box/super_tree.h"
 

@@ -1,5 +1,5 @@
 /* The driver contract: what a sandbox must be able to do. A driver is one file and one row in
- * drivers.c; tests/drivers/conformance.c holds it to this file, `sandglass plugin test`
+ * drivers.def; tests/drivers/conformance.c holds it to this file, `sandglass plugin test`
  * (lua/agents/conformance.lua) to what scripts are promised of every kind.
  *
  * Loop thread only. Everything that takes time answers through a callback, exactly once, never from
@@ -276,5 +276,8 @@ struct box *driver_open(const struct driver *d, struct loop *l, const struct box
 			box_done_fn *done, void *self);
 const struct driver *driver_find(const char *name); /* NULL if there is none */
 const struct driver *driver_at(size_t i);	    /* NULL past the end */
+/* Drivers that are no row of drivers.def: driver_find asks here last. NULL: nobody. */
+typedef const struct driver *driver_finder(void *self, const char *name);
+void driver_more(driver_finder *find, void *self);
 
 #endif

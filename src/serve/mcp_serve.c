@@ -3,15 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mcp/said.h"
 #include "serve/mcp_tools.h"
 #include "base/mem.h"
 
 enum { OPEN_MAX_REQUESTS = 200, PROGRESS_MS = 5000 };
 
 #define META "io.modelcontextprotocol/"
-
-const char *const mcp_versions[] = { MCP_MODERN,   "2025-11-25", "2025-06-18",
-				     "2025-03-26", "2024-11-05", NULL };
 
 /* A request that is not answered yet: a tool call, or (call 0) one that listens for changes. */
 struct open_request {

@@ -8,6 +8,7 @@
 
 #include "base/exit.h"
 #include "http/http_auth.h"
+#include "mcp/said.h"
 #include "serve/mcp_serve_web.h"
 #include "base/fd.h"
 #include "base/hash.h"

@@ -23,7 +23,7 @@
 
 #include "base/mem.h"
 #include "ui/console.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 enum { MAX = 4000, PAINTS = 9, IDLE_S = 5, STREAMING_EVENTS = 4000000, LINES = 120, FIRST_LINES = 40 };
 

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "ui/model/journal.h"
-#include "ui/views/row.h"
+#include "ui/rows/row.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ui/views/gittree.h"
+#include "ui/rows/gittree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

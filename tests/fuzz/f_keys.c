@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ui/cmdtable.h"
-#include "ui/keymap.h"
+#include "ui/frame/cmdtable.h"
+#include "ui/frame/keymap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

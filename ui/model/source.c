@@ -4,8 +4,6 @@
 
 #include "base/clock.h"
 #include "base/longlist.h"
-#include "ui/views/changes.h"
-#include "ui/views/pty.h"
 
 int source_open(struct source **out, const char *path, struct err *err)
 {
@@ -29,8 +27,10 @@ void source_close(struct source **sp)
 		feed_free(&s->feed);
 	if (s->session)
 		session_close(&s->session);
-	changes_release(s);
-	pty_release(s);
+	if (s->changes)
+		s->changes_free(s);
+	if (s->pty)
+		s->pty_free(s);
 	model_release(&s->model);
 	model_release(&s->whole);
 	journal_free(&s->journal);

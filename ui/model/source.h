@@ -39,8 +39,11 @@ struct source {
 	int64_t grown_us;
 	struct journal *journal; /* the way back; NULL: back is by folding anew */
 	struct arena arena;
+	/* What ui/rows keeps with the session. Whoever sets one sets what frees it. */
 	struct changes *changes; /* changes.c's */
 	struct pty_pane *pty;	 /* pty.c's */
+	void (*changes_free)(struct source *s);
+	void (*pty_free)(struct source *s);
 	/* Its supervisor has gone and it has no end: nothing of it goes on and nobody can decide
 	 * until it is resumed. Said by who watches the supervisor (console.c), no part of the
 	 * record. */

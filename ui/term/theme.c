@@ -8,29 +8,29 @@
 static const struct look theme_dark[ROLE_NR] = {
 #define ROLE(NAME, name, letter, theme_dark, theme_light, attrs, theme_mono, doc)                  \
 	[ROLE_##NAME] = { (theme_dark), (attrs) },
-#include "ui/roles.def"
+#include "ui/term/roles.def"
 #undef ROLE
 }, theme_light[ROLE_NR] = {
 #define ROLE(NAME, name, letter, theme_dark, theme_light, attrs, theme_mono, doc)                  \
 	[ROLE_##NAME] = { (theme_light), (attrs) },
-#include "ui/roles.def"
+#include "ui/term/roles.def"
 #undef ROLE
 }, theme_mono[ROLE_NR] = {
 #define ROLE(NAME, name, letter, theme_dark, theme_light, attrs, theme_mono, doc)                  \
 	[ROLE_##NAME] = { -1, (theme_mono) },
-#include "ui/roles.def"
+#include "ui/term/roles.def"
 #undef ROLE
 };
 
 static const char *const theme_names[ROLE_NR] = {
 #define ROLE(NAME, name, letter, theme_dark, theme_light, attrs, theme_mono, doc) name,
-#include "ui/roles.def"
+#include "ui/term/roles.def"
 #undef ROLE
 };
 
 static const char theme_letters[] = {
 #define ROLE(NAME, name, letter, theme_dark, theme_light, attrs, theme_mono, doc) letter,
-#include "ui/roles.def"
+#include "ui/term/roles.def"
 #undef ROLE
 };
 

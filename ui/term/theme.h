@@ -19,7 +19,7 @@ enum { ATTR_BOLD = 1 << 0, ATTR_UNDERLINE = 1 << 1, ATTR_REVERSE = 1 << 2 };
 
 enum role {
 #define ROLE(NAME, name, letter, dark, light, attrs, mono, doc) ROLE_##NAME,
-#include "ui/roles.def"
+#include "ui/term/roles.def"
 #undef ROLE
 	ROLE_NR
 };

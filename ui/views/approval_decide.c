@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text/utf8.h"
-#include "ui/prompt.h"
+#include "ui/frame/prompt.h"
 
 void approval_send(struct approval *v, struct ui *ui, const char *word, json_t *opts)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ui/views/approval_priv.h"
-#include "ui/views/row.h"
+#include "ui/rows/row.h"
 #include "ui/term/fmt.h"
 
 struct others {

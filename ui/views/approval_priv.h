@@ -5,8 +5,8 @@
 #define UI_VIEWS_APPROVAL_PRIV_H
 
 #include "ui/views/approve.h"
-#include "ui/term/draw.h"
-#include "ui/ui.h"
+#include "ui/rows/draw.h"
+#include "ui/frame/ui.h"
 
 enum { NOTE_MAX = 400, WIDEN_ROWS = 6 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/prompt.h"
+#include "ui/frame/prompt.h"
 #include "ui/term/fmt.h"
 #include "ui/term/text.h"
 

@@ -6,9 +6,9 @@
 
 #include "ui/term/fmt.h"
 #include "ui/views/merge_card.h"
-#include "ui/views/row.h"
+#include "ui/rows/row.h"
 #include "ui/model/wall.h"
-#include "ui/views/tried.h"
+#include "ui/rows/tried.h"
 
 enum { SAME_MOST = 500 };
 

@@ -2,10 +2,10 @@
  * record: the exact bytes with hidden characters drawn and counted, every rule that matched, what
  * the agent said, what is known of the effect.
  */
-#ifndef UI_APPROVE_H
-#define UI_APPROVE_H
+#ifndef UI_VIEWS_APPROVE_H
+#define UI_VIEWS_APPROVE_H
 
-#include "ui/views/pane.h"
+#include "ui/rows/pane.h"
 
 struct ui;
 struct approval_info {

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/prompt.h"
+#include "ui/frame/prompt.h"
 #include "ui/term/fmt.h"
-#include "ui/views/row.h"
+#include "ui/rows/row.h"
 
 static size_t views_batch_find(const struct batch *b, size_t source, uint64_t action)
 {

@@ -6,7 +6,7 @@
 #define UI_BATCH_H
 
 #include "ui/views/approve.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 enum { BATCH_MAX = 64 };
 

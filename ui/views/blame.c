@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "record/read/settled.h"
-#include "ui/views/textdiff.h"
+#include "ui/rows/textdiff.h"
 
 enum { LOOK_BACK = 100000, VERSIONS = 400 };
 

@@ -3,7 +3,7 @@
 #ifndef UI_BLAME_H
 #define UI_BLAME_H
 
-#include "ui/views/files.h"
+#include "ui/rows/files.h"
 
 /* Per line (from 0) an event: the action, or the snapshot where it is not known whose work it was;
  * 0 the base, or older than what the record holds. */

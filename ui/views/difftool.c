@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "ui/suspend_screen.h"
+#include "ui/frame/suspend_screen.h"
 
 void difftool_wish(struct ui *ui, struct source *s, const struct change *c)
 {

@@ -2,8 +2,8 @@
 #ifndef UI_DIFFTOOL_H
 #define UI_DIFFTOOL_H
 
-#include "ui/ui.h"
-#include "ui/views/changes.h"
+#include "ui/frame/ui.h"
+#include "ui/rows/changes.h"
 
 void difftool_wish(struct ui *ui, struct source *s, const struct change *c);
 

@@ -8,9 +8,9 @@
 #ifndef UI_FLEET_H
 #define UI_FLEET_H
 
-#include "ui/ui.h"
-#include "ui/views/changes.h"
-#include "ui/term/draw.h"
+#include "ui/frame/ui.h"
+#include "ui/rows/changes.h"
+#include "ui/rows/draw.h"
 
 enum { MAX_EVENTS = 24, MAX_PENDING = 12, FLEET_SOURCES = 64, GROUP_OVER = 100 };
 

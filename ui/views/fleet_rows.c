@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/finder.h"
+#include "ui/frame/finder.h"
 #include "ui/model/progress.h"
 #include "ui/model/wall.h"
 #include "ui/term/fmt.h"

@@ -5,7 +5,7 @@
 #ifndef UI_LISTED_H
 #define UI_LISTED_H
 
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 enum { LIST_HEAD = 3, LIST_COLUMNS = 16 };
 

@@ -1,10 +1,10 @@
 /* A pending or finished merge as a reviewer needs it: files with added and removed lines, drift of
  * your repository, conflicts, the last test run, and the command that undoes the merge. Everything
  * comes from the recording. */
-#ifndef UI_MERGE_CARD_H
-#define UI_MERGE_CARD_H
+#ifndef UI_VIEWS_MERGE_CARD_H
+#define UI_VIEWS_MERGE_CARD_H
 
-#include "ui/views/pane.h"
+#include "ui/rows/pane.h"
 
 /* Adds the card of merge @act. @brief: one line for all files, and one test only. */
 void merge_card(struct text *t, struct source *s, const struct model_action *act, bool brief);

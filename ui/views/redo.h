@@ -3,7 +3,7 @@
 #ifndef UI_REDO_H
 #define UI_REDO_H
 
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 /* Asks the supervisor to run @on->action again and opens the screen, or says on the message line
  * why not. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ui/views/review_priv.h"
-#include "ui/views/row.h"
+#include "ui/rows/row.h"
 
 enum { LOOK_BACK = 64 }; /* commands of the box, newest first */
 

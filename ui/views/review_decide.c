@@ -1,6 +1,6 @@
 /* What is pressed in the review screen: words about a part, and what becomes of all of them. */
 #include "ui/views/review_priv.h"
-#include "ui/suspend_screen.h"
+#include "ui/frame/suspend_screen.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text/sanitize.h"
-#include "ui/views/row.h"
+#include "ui/rows/row.h"
 
 static const char *review_paint_mark_of(enum part_choice c)
 {

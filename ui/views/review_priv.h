@@ -4,13 +4,13 @@
 #ifndef UI_VIEWS_REVIEW_PRIV_H
 #define UI_VIEWS_REVIEW_PRIV_H
 
-#include "ui/term/draw.h"
+#include "ui/rows/draw.h"
 #include "ui/term/fmt.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 #include "ui/views/blame.h"
-#include "ui/views/pane.h"
-#include "ui/views/parts.h"
-#include "ui/views/who.h"
+#include "ui/rows/pane.h"
+#include "ui/rows/parts.h"
+#include "ui/rows/who.h"
 
 enum { REVIEW_WHOSE = 6, REVIEW_LEFT = 36, REVIEW_WIDE = 100, REVIEW_SIDE = 60, REVIEW_CHECKS = 4 };
 

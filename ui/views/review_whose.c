@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/finder.h"
+#include "ui/frame/finder.h"
 #include "ui/views/review_priv.h"
 
 /* --- the base --------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #ifndef UI_TABLE_H
 #define UI_TABLE_H
 
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 /* Runs it and shows what comes, or says on the message line why not. */
 void table_open(struct ui *ui, size_t source, const char *statement);

@@ -2,7 +2,7 @@
 #ifndef UI_TREE_H
 #define UI_TREE_H
 
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 /* Is there such a path now in @box (0: in the agent's)? "" is the workspace. */
 bool tree_has(const struct ui *ui, const struct subject *on, uint64_t box, const char *path);

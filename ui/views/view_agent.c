@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/term/draw.h"
+#include "ui/rows/draw.h"
 #include "ui/term/fmt.h"
-#include "ui/views/pane.h"
-#include "ui/finder.h"
-#include "ui/select.h"
+#include "ui/rows/pane.h"
+#include "ui/frame/finder.h"
+#include "ui/frame/select.h"
 #include "ui/model/wall.h"
 
 enum tab { TAB_OUTPUT, TAB_TALK, TAB_DIFF, TAB_DETAILS, TAB_NR };

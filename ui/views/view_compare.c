@@ -8,12 +8,12 @@
 
 #include "base/hash.h"
 #include "base/text/sanitize.h"
-#include "ui/finder.h"
-#include "ui/term/draw.h"
+#include "ui/frame/finder.h"
+#include "ui/rows/draw.h"
 #include "ui/term/fmt.h"
 #include "ui/views/align.h"
 #include "ui/term/text.h"
-#include "ui/views/row.h"
+#include "ui/rows/row.h"
 
 enum { MOST = 12, HEAD_ROWS = 8 }; /* sessions compared; of them in the table */
 enum { WHAT_MOST = 120, KEY_BYTES = 16 };

@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ui/term/draw.h"
+#include "ui/rows/draw.h"
 #include "ui/term/fmt.h"
 #include "ui/views/difftool.h"
 #include "ui/views/listed.h"
-#include "ui/views/pane.h"
-#include "ui/ui.h"
+#include "ui/rows/pane.h"
+#include "ui/frame/ui.h"
 
 enum { LEFT_COLS = 36, WIDE_COLS = 100 };
 

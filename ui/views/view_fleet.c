@@ -10,7 +10,7 @@
 #include "ui/views/approve.h"
 #include "ui/views/fleet.h"
 #include "ui/term/fmt.h"
-#include "ui/finder.h"
+#include "ui/frame/finder.h"
 
 enum { PANE_EVENTS, PANE_WORK, PANE_PENDING, PANE_NR };
 

@@ -1,9 +1,9 @@
 /* One page for whoever takes over, on the screen; w writes it to a file, y copies it. */
 #include <string.h>
 
-#include "ui/finder.h"
-#include "ui/model/handoff.h"
-#include "ui/term/draw.h"
+#include "ui/frame/finder.h"
+#include "ui/rows/handoff.h"
+#include "ui/rows/draw.h"
 #include "ui/term/text.h"
 
 struct handover {

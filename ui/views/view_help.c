@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/term/draw.h"
-#include "ui/ui.h"
+#include "ui/rows/draw.h"
+#include "ui/frame/ui.h"
 
 enum { MAX_LINES = 64, COLUMN = 39, KEYS = 12 };
 

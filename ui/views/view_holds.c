@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "query/filter.h"
-#include "ui/finder.h"
+#include "ui/frame/finder.h"
 #include "ui/model/pick.h"
-#include "ui/term/draw.h"
-#include "ui/views/row.h"
+#include "ui/rows/draw.h"
+#include "ui/rows/row.h"
 
 enum { SHOWN = 200, WORK_US = 30000 };
 

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/term/draw.h"
+#include "ui/rows/draw.h"
 #include "ui/term/fmt.h"
-#include "ui/finder.h"
+#include "ui/frame/finder.h"
 #include "ui/views/listed.h"
 
 enum { MOST_OVER = 100, LOOK_BACK = 20000, LONG_US = 10000000 };

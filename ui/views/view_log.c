@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ui/term/draw.h"
+#include "ui/rows/draw.h"
 #include "ui/term/fmt.h"
-#include "ui/finder.h"
+#include "ui/frame/finder.h"
 
 enum { MAX_ROWS = 200 };
 

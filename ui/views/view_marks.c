@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/finder_priv.h"
-#include "ui/term/draw.h"
+#include "ui/frame/finder_priv.h"
+#include "ui/rows/draw.h"
 #include "ui/term/fmt.h"
 #include "ui/views/listed.h"
-#include "ui/views/row.h"
+#include "ui/rows/row.h"
 
 enum { SEEN_MOST = 2000 };
 

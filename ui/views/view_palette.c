@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/text/utf8.h"
-#include "ui/cmdtable.h"
-#include "ui/finder.h"
-#include "ui/term/draw.h"
-#include "ui/views/row.h"
+#include "ui/frame/cmdtable.h"
+#include "ui/frame/finder.h"
+#include "ui/rows/draw.h"
+#include "ui/rows/row.h"
 
 enum { EDGE = 8, MOST = 400, EVENTS = 12, WIDTH = 78, HEIGHT = 16 };
 enum what { IS_VERB, IS_SCREEN, IS_COMMAND, IS_AGENT, IS_SESSION, IS_EVENT, IS_SETTING, IS_FILTER };

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/finder.h"
-#include "ui/term/draw.h"
+#include "ui/frame/finder.h"
+#include "ui/rows/draw.h"
 #include "ui/term/fmt.h"
 
 enum { MAX_COLS = 512, MAX_LANES = 64, AXIS = 8, NAME = 14, VALUE = 9 };

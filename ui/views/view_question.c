@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/prompt.h"
-#include "ui/term/draw.h"
+#include "ui/frame/prompt.h"
+#include "ui/rows/draw.h"
 #include "ui/term/fmt.h"
 #include "ui/term/text.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 enum { BY_KEY = 9 }; /* up to so many choices one digit takes one; of more the number is typed */
 

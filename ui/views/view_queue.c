@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/finder.h"
-#include "ui/term/draw.h"
+#include "ui/frame/finder.h"
+#include "ui/rows/draw.h"
 #include "ui/term/fmt.h"
 #include "ui/term/text.h"
 #include "ui/views/batch.h"

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/term/draw.h"
+#include "ui/rows/draw.h"
 #include "ui/term/fmt.h"
-#include "ui/views/pane.h"
+#include "ui/rows/pane.h"
 #include "ui/views/redo.h"
 #include "phrase/redone.h"
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "query/sql.h"
-#include "ui/finder.h"
-#include "ui/term/draw.h"
+#include "ui/frame/finder.h"
+#include "ui/rows/draw.h"
 #include "ui/term/fmt.h"
 #include "ui/views/listed.h"
 #include "ui/views/table.h"

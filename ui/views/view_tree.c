@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/finder_priv.h"
-#include "ui/term/draw.h"
+#include "ui/frame/finder_priv.h"
+#include "ui/rows/draw.h"
 #include "ui/term/fmt.h"
 #include "ui/views/blame.h"
 #include "ui/views/listed.h"
-#include "ui/views/pane.h"
+#include "ui/rows/pane.h"
 #include "ui/views/tree.h"
-#include "ui/views/who.h"
+#include "ui/rows/who.h"
 
 enum {
 	WIDE_COLS = 100,

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "ui/finder.h"
-#include "ui/term/draw.h"
+#include "ui/frame/finder.h"
+#include "ui/rows/draw.h"
 #include "ui/term/fmt.h"
 #include "ui/term/text.h"
-#include "ui/verifying.h"
+#include "ui/frame/verifying.h"
 #include "ui/views/listed.h"
 
 enum { AGAIN_US = 100000, DETAIL_ROWS = 4, SHOWN_US = 100000, ROWS_MAX = 64 };

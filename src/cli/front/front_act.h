@@ -1,10 +1,10 @@
-/* The control client as the hands of a screen (ui/act.h): sends commands, brings each reply to who
+/* The control client as the hands of a screen (ui/frame/act.h): sends commands, brings each reply to who
  * asked. */
 #ifndef CLI_FRONT_FRONT_ACT_H
 #define CLI_FRONT_FRONT_ACT_H
 
 #include "control/client.h"
-#include "ui/act.h"
+#include "ui/frame/act.h"
 
 struct hands;
 

@@ -1,4 +1,4 @@
-#include "cli/front/agent_words.h"
+#include "cli/lib/agent_words.h"
 #include "cli/lib/cmd.h"
 
 #include <errno.h>

@@ -58,8 +58,4 @@ struct remote_port {
 const struct driver *hosted_driver_new(const char *name, const char *file, const char *about,
 				       const struct remote_port *port);
 
-/* Drivers that are no row of drivers.c: driver_find asks here last. NULL: nobody. */
-typedef const struct driver *driver_finder(void *self, const char *name);
-void driver_more(driver_finder *find, void *self);
-
 #endif

@@ -5,7 +5,7 @@
 #define SUPERVISOR_CORE_SUPER_PRIV_H
 
 #include "action/gate.h"
-#include "luahost/output_excerpt.h"
+#include "supervisor/core/output_excerpt.h"
 #include "supervisor/super.h"
 #include "control/server.h"
 #include "base/mem.h"

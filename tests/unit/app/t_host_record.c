@@ -1,7 +1,7 @@
 /* Frames to a Lua host, recorded and made again: the same bytes, with output that the record holds kept only once. */
 #include "luahost/luahost_record.h"
 
-#include "luahost/output_excerpt.h"
+#include "supervisor/core/output_excerpt.h"
 #include "record/record_help.h"
 #include "wire/host.h"
 

@@ -8,7 +8,7 @@
 #include "fake_waivers.h"
 #include "tap.h"
 #include "ui/term/term.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 static char sent[512];
 static int nr_sent;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/act.h"
+#include "ui/frame/act.h"
 
 static const char *fake_host = "github.com:443"; /* that it says such an action would also want */
 static const char fake_proposals[] =

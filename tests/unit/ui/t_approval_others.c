@@ -1,8 +1,8 @@
 /* The approval screen where others decide, too, where only a budget holds, and for whom only looks. */
 #include "approval_screen.h"
 #include "held_anew.h"
-#include "ui/term/draw.h"
-#include "ui/views/row.h"
+#include "ui/rows/draw.h"
+#include "ui/rows/row.h"
 
 static void others(void)
 {

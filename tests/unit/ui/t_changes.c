@@ -4,7 +4,7 @@
 
 #include "fake_session.h"
 #include "tap.h"
-#include "ui/views/pane.h"
+#include "ui/rows/pane.h"
 
 static void put_text(struct buf *out, const char *name, size_t bytes)
 {

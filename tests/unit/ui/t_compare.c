@@ -5,7 +5,7 @@
 #include "base/text/utf8.h"
 #include "fake_session.h"
 #include "tap.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 static struct source *src[2];
 static struct ui ui;

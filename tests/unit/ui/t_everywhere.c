@@ -4,11 +4,11 @@
 
 #include "fake_session.h"
 #include "tap.h"
-#include "ui/coach.h"
-#include "ui/finder.h"
-#include "ui/model/handoff.h"
+#include "ui/frame/coach.h"
+#include "ui/frame/finder.h"
+#include "ui/rows/handoff.h"
 #include "ui/term/term.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 enum { SESSIONS = 3, HELD = 40 };
 

@@ -7,7 +7,7 @@
 #include "tap.h"
 #include "ui/line.h"
 #include "ui/term/term.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 enum { MAX_HEADS = 4096 };
 

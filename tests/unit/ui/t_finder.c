@@ -4,12 +4,12 @@
 
 #include "fake_session.h"
 #include "tap.h"
-#include "ui/cmdtable.h"
-#include "ui/finder_priv.h"
-#include "ui/keymap.h"
+#include "ui/frame/cmdtable.h"
+#include "ui/frame/finder_priv.h"
+#include "ui/frame/keymap.h"
 #include "ui/term/term.h"
-#include "ui/ui.h"
-#include "ui/verifying.h"
+#include "ui/frame/ui.h"
+#include "ui/frame/verifying.h"
 
 static struct source *s;
 static struct ui ui;

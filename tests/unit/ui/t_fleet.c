@@ -7,7 +7,7 @@
 #include "fake_session.h"
 #include "tap.h"
 #include "ui/term/term.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 #include "ui/views/fleet.h"
 
 enum { AGENTS = 1000 };

@@ -11,7 +11,7 @@
 #include "base/text/width.h"
 #include "fake_session.h"
 #include "tap.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 #include "ui/views/table.h"
 
 enum { LONG_LINE = 300000 };

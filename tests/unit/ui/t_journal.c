@@ -6,7 +6,7 @@
 #include "model_text.h"
 #include "tap.h"
 #include "ui/model/source.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 static char *text_of(const struct model *m)
 {

@@ -16,7 +16,7 @@
 #include "fake_session.h"
 #include "fake_waivers.h"
 #include "tap.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 enum { KEYS = 20000, DEAD_US = 400000, HISTORY = 24 };
 

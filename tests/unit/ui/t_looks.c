@@ -6,7 +6,7 @@
 #include "base/text/utf8.h"
 #include "base/text/width.h"
 #include "tap.h"
-#include "ui/keymap.h"
+#include "ui/frame/keymap.h"
 #include "ui/term/notify.h"
 #include "ui/term/text.h"
 

@@ -9,7 +9,7 @@
 #include "fake_session.h"
 #include "tap.h"
 #include "ui/model/source.h"
-#include "ui/own_marks.h"
+#include "ui/frame/own_marks.h"
 
 static char folder[] = "/tmp/t_marks-XXXXXX";
 

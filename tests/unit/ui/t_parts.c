@@ -1,6 +1,6 @@
 /* Parts of changes: what an editor gives back, and the words that mean a part. */
 #include "tap.h"
-#include "ui/views/parts.h"
+#include "ui/rows/parts.h"
 
 static const char old_text[] = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 static const char new_text[] = "one\ntwo\nthree\nFOUR\nfive\nsix\nseven\n";

@@ -3,7 +3,7 @@
 
 #include "fake_session.h"
 #include "tap.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 static char sent[2048];
 static int nr_sent;

@@ -2,7 +2,7 @@
  * a review that can only be read says how it goes on. */
 #include "fake_session.h"
 #include "tap.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 static bool leads_to(const char *view, const char *keys, const char *where)
 {

@@ -5,10 +5,10 @@
 #include "fake_session.h"
 #include "fake_waivers.h"
 #include "tap.h"
-#include "ui/coach.h"
+#include "ui/frame/coach.h"
 #include "ui/term/term.h"
-#include "ui/ui.h"
-#include "ui/verifying.h"
+#include "ui/frame/ui.h"
+#include "ui/frame/verifying.h"
 
 static const struct {
 	const char *name, *fixture;

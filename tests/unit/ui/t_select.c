@@ -3,7 +3,7 @@
 
 #include "fake_session.h"
 #include "tap.h"
-#include "ui/select.h"
+#include "ui/frame/select.h"
 #include "ui/term/text.h"
 
 static struct source *s;

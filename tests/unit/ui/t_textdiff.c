@@ -1,7 +1,7 @@
 /* The line difference: hunks as people expect them, and for any two texts the old one turns into the new one by it. */
 #include "base/buf.h"
 #include "tap.h"
-#include "ui/views/textdiff.h"
+#include "ui/rows/textdiff.h"
 
 static void print_diff(const struct text_diff *d, struct buf *out)
 {

@@ -5,8 +5,8 @@
 #include "fake_session.h"
 #include "tap.h"
 #include "ui/term/term.h"
-#include "ui/ui.h"
-#include "ui/verifying.h"
+#include "ui/frame/ui.h"
+#include "ui/frame/verifying.h"
 
 static struct ui ui;
 

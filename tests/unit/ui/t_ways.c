@@ -6,10 +6,10 @@
 #include "base/fd.h"
 #include "fake_session.h"
 #include "tap.h"
-#include "ui/cmdtable.h"
+#include "ui/frame/cmdtable.h"
 #include "ui/line.h"
 #include "ui/term/term.h"
-#include "ui/ui.h"
+#include "ui/frame/ui.h"
 
 static char sent[64];
 

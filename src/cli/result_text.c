@@ -1,0 +1,198 @@
+#include "cli/result_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/lib/cmd_priv.h"
+#include "sessions/merge_text.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+static int64_t result_text_number(const json_t *o, const char *key)
+{
+	return json_int(o, key, 0);
+}
+
+static void result_text_count(struct buf *out, int64_t nr, const char *what)
+{
+	buf_printf(out, "%" PRId64 " %s%s", nr, what, nr == 1 ? "" : "s");
+}
+
+/* Of "138", "#138" and "s-7k2m9q#138": 138. */
+static const char *result_text_digits(struct cmd_ctx *ctx)
+{
+	const char *word = cmd_word(ctx, 0), *hash = word ? strrchr(word, '#') : NULL;
+	return hash ? hash + 1 : word ? word : "?";
+}
+
+static void result_text_paths(const json_t *list, const char *before, struct buf *out)
+{
+	size_t i;
+	json_t *v;
+	json_array_foreach(list, i, v)
+	{
+		CLEANUP(buf_release) struct buf path = BUF_INIT;
+		json_get_bytes(v, &path);
+		buf_puts(out, i ? ", " : before);
+		buf_append(out, buf_cstr(&path), path.len);
+	}
+}
+
+static void result_text_decision(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
+{
+	const char *how = json_str(result, "decision", "");
+	size_t i;
+	json_t *other;
+	if (!strcmp(how, "later"))
+		buf_printf(out, "#%s is left for later", result_text_digits(ctx));
+	else if (!strcmp(how, "edited"))
+		buf_printf(out, "approved #%s as edited", result_text_digits(ctx));
+	else
+		buf_printf(out, "%s #%s", how, result_text_digits(ctx));
+	if (!strcmp(how, "promoted")) {
+		buf_puts(out, ": ");
+		result_text_count(out, result_text_number(result, "changes"), "change");
+		buf_printf(out, " of dry run #%" PRId64, result_text_number(result, "preview"));
+	}
+	json_array_foreach(json_object_get(result, "others"), i, other) buf_printf(
+		out, "%s#%lld", i ? ", " : ", with it ", (long long)json_integer_value(other));
+	if (*json_str(result, "text", ""))
+		buf_printf(out, "; %s", json_str(result, "text", ""));
+}
+
+static void result_text_merged(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
+{
+	bool dry = cmd_has(ctx, "dry-run");
+	merge_text(result, NULL, dry, out);
+	if (dry && json_int(json_object_get(result, "counts"), "conflict", 0)) {
+		buf_puts(out, "\n  conflict:");
+		merge_conflicts(result, out);
+	}
+	buf_printf(out, " (#%" PRId64 ")", result_text_number(result, "event"));
+}
+
+static void result_text_unmerged(const json_t *result, struct buf *out)
+{
+	size_t i;
+	json_t *t;
+	buf_printf(out, "merge %s is undone", json_str(result, "merge", ""));
+	json_array_foreach(json_object_get(result, "targets"), i, t)
+	{
+		CLEANUP(buf_release) struct buf dir = BUF_INIT;
+		json_get_bytes(json_object_get(t, "dir"), &dir);
+		buf_puts(out, i ? "; " : ": ");
+		if (*json_str(t, "ref", ""))
+			buf_printf(out, "%s is as it was%s", json_str(t, "ref", ""),
+				   result_text_number(t, "written") ? ", " : "");
+		if (result_text_number(t, "written") || !*json_str(t, "ref", "")) {
+			result_text_count(out, result_text_number(t, "written"), "file");
+			buf_printf(out, " put back in %s", buf_cstr(&dir));
+		}
+		result_text_paths(json_object_get(t, "kept"),
+				  ", changed since and left as they are: ", out);
+	}
+}
+
+/* "$1.50, 20m, 38 actions". */
+static void budget_left(const json_t *left, struct buf *out)
+{
+	static const char *const counted[][2] = { { "tokens", "token" },
+						  { "steps", "step" },
+						  { "actions", "action" } };
+	const char *between = "";
+	if (json_object_get(left, "uusd")) {
+		buf_printf(out, "$%.2f", (double)result_text_number(left, "uusd") / 1e6);
+		between = ", ";
+	}
+	if (json_object_get(left, "time_us")) {
+		buf_puts(out, between);
+		clock_span(result_text_number(left, "time_us"), out);
+		between = ", ";
+	}
+	for (size_t i = 0; i < ARRAY_LEN(counted); i++)
+		if (json_object_get(left, counted[i][0])) {
+			buf_puts(out, between);
+			result_text_count(out, result_text_number(left, counted[i][0]),
+					  counted[i][1]);
+			between = ", ";
+		}
+}
+
+static void result_text_budget(const json_t *result, struct buf *out)
+{
+	buf_printf(out, "left of budget #%" PRId64 ": ", result_text_number(result, "budget"));
+	budget_left(json_object_get(result, "left"), out);
+}
+
+static void result_text_hold(const json_t *result, struct buf *out)
+{
+	CLEANUP(buf_release) struct buf filter = BUF_INIT;
+	json_get_bytes(json_object_get(result, "hold"), &filter);
+	if (filter.len)
+		buf_printf(out, "actions that match %s wait for a person", buf_cstr(&filter));
+	else
+		buf_puts(out, "no actions wait for the sake of a hold");
+}
+
+/* Files as they were. */
+static void result_text_back(const json_t *result, struct buf *out)
+{
+	if (json_object_get(result, "to"))
+		buf_printf(out, "files are as they were at #%" PRId64 ": ",
+			   result_text_number(result, "to"));
+	else
+		buf_printf(out, "what #%" PRId64 " did to the files is taken back: ",
+			   result_text_number(result, "of"));
+	result_text_count(out, result_text_number(result, "changes"), "change");
+	result_text_paths(json_object_get(result, "paths"), ": ", out);
+	result_text_paths(json_object_get(result, "missing"),
+			  "; not in the record, so not brought back: ", out);
+	buf_printf(out, " (#%" PRId64 ")", result_text_number(result, "event"));
+}
+
+/* A second run's changes. */
+static void result_text_promoted(const json_t *result, struct buf *out)
+{
+	buf_printf(out, "what #%" PRId64 " changed is ", result_text_number(result, "again"));
+	if (!result_text_number(result, "changes")) {
+		buf_printf(out, "in box %s already", json_str(result, "box", ""));
+		return;
+	}
+	buf_printf(out, "taken over into box %s: ", json_str(result, "box", ""));
+	result_text_count(out, result_text_number(result, "changes"), "change");
+	result_text_paths(json_object_get(result, "paths"), ": ", out);
+	result_text_paths(json_object_get(result, "missing"),
+			  "; not in the record, so not brought over: ", out);
+	buf_printf(out, " (#%" PRId64 ")", result_text_number(result, "event"));
+}
+
+bool result_text_of(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
+{
+	const char *name = ctx->command->name;
+	if (json_object_get(result, "decision"))
+		result_text_decision(ctx, result, out);
+	else if (!strcmp(name, "mark") && result_text_number(result, "event"))
+		buf_printf(out, "marked #%s (#%" PRId64 ")", result_text_digits(ctx),
+			   result_text_number(result, "event"));
+	else if (!strcmp(name, "review") && result_text_number(result, "event"))
+		buf_printf(out, "recorded as #%" PRId64 "%s", result_text_number(result, "event"),
+			   json_flag(result, "told", false) ? ", its agent is told" : "");
+	else if (!strcmp(name, "merge") && json_array_size(json_object_get(result, "targets")))
+		result_text_merged(ctx, result, out);
+	else if ((!strcmp(name, "rollback") || !strcmp(name, "undo")) &&
+		 json_object_get(result, "changes"))
+		result_text_back(result, out);
+	else if (!strcmp(name, "apply") && json_object_get(result, "again"))
+		result_text_promoted(result, out);
+	else if (!strcmp(name, "undo") && json_object_get(result, "text"))
+		buf_puts(out, json_str(result, "text", ""));
+	else if (!strcmp(name, "undo") && json_object_get(result, "merge"))
+		result_text_unmerged(result, out);
+	else if (!strcmp(name, "budget") && json_object_get(result, "left"))
+		result_text_budget(result, out);
+	else if (!strcmp(name, "hold"))
+		result_text_hold(result, out);
+	else
+		return false;
+	return true;
+}

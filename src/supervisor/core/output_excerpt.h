@@ -1,0 +1,18 @@
+#ifndef SUPERVISOR_CORE_OUTPUT_EXCERPT_H
+#define SUPERVISOR_CORE_OUTPUT_EXCERPT_H
+
+#include "base/buf.h"
+
+/* What a call gets of an action's output: first and last HOST_OUTPUT_SHOWN bytes of each stream.
+ * The same cut can be made again from the record (host_record.c), so the frame that carries it is
+ * stored without it. */
+struct shown {
+	struct buf head, tail;
+	uint64_t total;
+};
+void output_excerpt_add(struct shown *o, const void *bytes, size_t len);
+/* appends; says in the middle what was left out */
+void output_excerpt_text(const struct shown *o, struct buf *out);
+void output_excerpt_release(struct shown *o);
+
+#endif

@@ -1,0 +1,33 @@
+/* Replay: where the cursor is, how it moves by itself and by keys, and the rows at the bottom that
+ * show it: the timeline (ruler.h) and a line of state. The screens are those of a live session; the
+ * cursor is ui->limit, and 0 is the end, which it follows while the session runs. Of several
+ * sessions beside each other the timeline is that of the first; the others stand where they stood
+ * as long after their own beginning. */
+#ifndef UI_FRAME_TRANSPORT_H
+#define UI_FRAME_TRANSPORT_H
+
+#include "ui/frame/ui.h"
+
+/* True if the key was for the transport: digits and the "%" or "G" after them. */
+bool transport_key(struct ui *ui, uint32_t key);
+bool transport_verb(struct ui *ui, enum verb v, const struct subject *on);
+/* "50%", "188", "#188", "+5m", "-30s", "14:32:07", "start", "end". Says what is wrong. */
+void transport_seek(struct ui *ui, const char *to);
+/* "]e" and the like: the cursor to the next event of that kind. */
+void transport_jump(struct ui *ui, char kind, const char *word, int by);
+/* Plays on up to ui->mono_us. True if the cursor has moved or playing has ended. */
+bool transport_tick(struct ui *ui);
+void transport_go(struct ui *ui, uint64_t seq);
+/* the same in another session; 0 its end */
+uint64_t transport_limit(const struct ui *ui, size_t source);
+uint64_t transport_cursor(const struct ui *ui); /* its seq */
+/* the cursor to where the timeline was clicked */
+bool transport_click(struct ui *ui, int row, int col);
+/* how many rows it takes at the bottom; 0 outside of replay */
+int transport_rows(const struct ui *ui);
+void transport_paint(const struct ui *ui, struct area a);
+/* The playing speed by name, "8x" or "8"; 0 if there is none. Else a ratio: @num / @den. */
+bool transport_speed(const char *name, int *index_out);
+void transport_ratio(int index, int *num, int *den);
+
+#endif

@@ -1,0 +1,47 @@
+/* What one row of a timeline says: the fleet's last events, an agent's timeline, the log and line
+ * mode all read it here.
+ *
+ * Texts are bytes as they were recorded, not vetted: they go to a screen through put() like
+ * everything else. They live in the caller's arena. */
+#ifndef UI_ROWS_ROW_H
+#define UI_ROWS_ROW_H
+
+#include "ui/model/source.h"
+#include "ui/term/theme.h"
+
+struct row_info {
+	uint64_t seq, agent, box;
+	int64_t ts_us;
+	char sign;	      /* '!' held, '>' runs, 'x' failed, '.' done, ' ' */
+	enum role role;	      /* of sign and outcome */
+	const char *word;     /* "exec", "model", "turn", "note" */
+	const char *what;     /* the command, the path, the text */
+	const char *verdict;  /* "allow", "HELD", "denied"; "" */
+	const char *by;	      /* "policy.lua:22 'no-push'", "ann", "tests"; "" */
+	const char *outcome;  /* "exit 0", "118 lines", "+3 files"; "" */
+	const char *why;      /* what a rule, a person or an error said; "" */
+	int64_t dur_us;	      /* -1 not known */
+	int64_t tokens, uusd; /* 0 none */
+	bool cost_unknown;    /* no price is known for its model */
+	uint64_t out_bytes;
+	bool turn; /* a heading, not an action */
+};
+
+void row_load(struct row_info *out, struct source *s, const struct row *r, struct arena *a);
+
+/* Words for an event that is neither an action nor an agent's nor the session's own
+ * (row_session.c); NULL: none. */
+const char *row_session(uint16_t kind, const json_t *o, const char **word, struct arena *a);
+/* Of what is held by a rule: "'no-push'", without the place where it stands; NULL it has none.
+ * Points into by. */
+const char *row_held_rule(const struct row_info *r);
+/* The text of an action as wanted (an edited one: as it ran), from the body of action.requested. */
+const char *action_what(const json_t *requested, struct arena *a);
+/* Its arguments as they are in the record; "". */
+const char *action_args(const json_t *requested, struct arena *a);
+/* First line of a text. */
+const char *first_line(const char *s, struct arena *a);
+/* The same; says so when there are more: "make \\  (+2 lines)". */
+const char *one_line(const char *s, struct arena *a);
+
+#endif
