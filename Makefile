@@ -32,7 +32,7 @@ LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed -pthread 
 # --- archives -----------------------------------------------------------------------------------------------------
 FOLDERS := base wire loop record query http action sandbox proxy control phrase app launcher keeper guest script
 # what only the main program has
-app_DIRS := luahost secrets models hosted web exchange sessions check suite inside mcp supervisor ops serve login \
+app_DIRS := luahost secrets models hosted web exchange sessions check catalog suite inside mcp supervisor ops serve login \
 	terminal cli
 dirs = $(addprefix src/,$(or $($1_DIRS),$1))
 srcs = $(wildcard $(addsuffix /*.c,$(call dirs,$1)) $(addsuffix /*/*.c,$(call dirs,$1)))

@@ -11,7 +11,7 @@ base base/text wire loop record/read record query http action
 sandbox/workspace sandbox/view sandbox sandbox/common sandbox/guest sandbox/process sandbox/container sandbox/stream
 sandbox/vm sandbox/hosted sandbox/pyodide
 proxy control phrase ui/term ui/model ui/rows ui/frame ui/views ui
-supervisor/core luahost secrets models hosted web cli/lib exchange sessions check suite inside mcp
+supervisor/core luahost secrets models hosted web cli/lib exchange sessions check catalog suite inside mcp
 supervisor/net supervisor/telemetry supervisor/box supervisor/trial supervisor/people ops supervisor serve terminal login
 cli/front cli
 launcher keeper guest script

@@ -29,9 +29,12 @@ int past_sessions(struct cmd_ctx *ctx, size_t from, struct past *out, struct err
 		return 0;
 	if (session_files_list(&files, ctx->sessions, err) < 0)
 		return -1;
-	for (size_t i = files.nr; i-- > 0;)
+	out->file = mem_calloc(files.nr + 1, sizeof(*out->file));
+	for (size_t i = files.nr; i-- > 0;) {
 		strv_push(&out->paths, files.item[i].path);
-	session_files_release(&files);
+		out->file[out->nr_files++] = files.item[i];
+	}
+	free(files.item);
 	return out->paths.nr ? 0
 			     : err_set(err, ERR_NOENT,
 				       "no sessions in '%s' yet: 'sandglass demo' makes one",
@@ -40,7 +43,11 @@ int past_sessions(struct cmd_ctx *ctx, size_t from, struct past *out, struct err
 
 void past_release(struct past *p)
 {
+	struct session_files files = { .item = p->file, .nr = p->nr_files };
 	strv_release(&p->paths);
+	session_files_release(&files);
+	p->file = NULL;
+	p->nr_files = 0;
 }
 
 bool session_of_suite(struct session *s)

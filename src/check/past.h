@@ -5,6 +5,7 @@
 
 #include "cli/lib/cmd.h"
 #include "cli/lib/progress.h"
+#include "sessions/sessions.h"
 #include "record/read/session.h"
 
 /* Did `test --suite` run it? What says "human" there is a line of the suite's list. */
@@ -21,9 +22,11 @@ struct past_action {
 typedef int past_fn(void *self, const struct past_action *a, struct err *err);
 
 struct past {
-	struct strv paths;	/* of session files, oldest first */
-	size_t unread;		/* files that could not be read; each was named on ctx->err */
-	struct working working; /* how far it is; who prints meanwhile clears it before */
+	struct strv paths;	   /* of session files, oldest first */
+	struct session_file *file; /* the same, where no session was named; owned */
+	size_t nr_files;	   /* 0: sessions were named */
+	size_t unread;		   /* files that could not be read; each was named on ctx->err */
+	struct working working;	   /* how far it is; who prints meanwhile clears it before */
 };
 /* The sessions that words @from... of the command line name; none: all in the folder. */
 NODISCARD int past_sessions(struct cmd_ctx *ctx, size_t from, struct past *out, struct err *err);

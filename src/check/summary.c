@@ -195,3 +195,46 @@ json_t *summary_json(const struct summary *m)
 	json_put_str(o, "why", m->why);
 	return o;
 }
+
+static char *summary_text(const json_t *o, const char *key)
+{
+	const char *text = json_str(o, key, NULL);
+	return text ? mem_strdup(text) : NULL;
+}
+
+void summary_from_json(struct summary *m, const json_t *o)
+{
+	const struct {
+		const char *key;
+		uint64_t *v;
+	} n[] = {
+		{ "events", &m->events },
+		{ "actions", &m->actions },
+		{ "execs", &m->execs },
+		{ "failed", &m->failed },
+		{ "model_calls", &m->model_calls },
+		{ "tokens_in", &m->tokens_in },
+		{ "tokens_out", &m->tokens_out },
+		{ "asked", &m->asked },
+		{ "approved", &m->approved },
+		{ "denied", &m->denied },
+		{ "denied_by_rule", &m->denied_by_rule },
+		{ "honeytokens", &m->honeytokens },
+	};
+	*m = (struct summary){ .id = mem_strdup(json_str(o, "session", "")),
+			       .name = mem_strdup(json_str(o, "name", "")),
+			       .state = json_str(o, "state", ""),
+			       .begun_us = json_int(o, "begun_us", 0),
+			       .took_us = json_int(o, "took_us", 0),
+			       .box_uusd = json_int(o, "box_uusd", 0),
+			       .cost_uusd = json_int(o, "cost_uusd", 0),
+			       .cost_unknown = json_flag(o, "cost_unknown", false),
+			       .model_us = json_int(o, "model_us", 0),
+			       .box_us = json_int(o, "box_us", 0),
+			       .people_us = json_int(o, "people_us", 0),
+			       .tree = summary_text(o, "tree"),
+			       .why = summary_text(o, "why") };
+	for (size_t i = 0; i < ARRAY_LEN(n); i++)
+		*n[i].v = (uint64_t)json_int(o, n[i].key, 0);
+	m->tokens = m->tokens_in + m->tokens_out;
+}

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "catalog/catalog.h"
 #include "cli/lib/cmd_priv.h"
 #include "sessions/sessions.h"
 #include "base/mem.h"
@@ -84,6 +85,30 @@ static void cmd_index_one(struct work *w, const char *path, bool named)
 		cmd_index_told(w, whole ? 1 : -1, &err);
 }
 
+static bool cmd_index_catalog_step(void *self, size_t done, size_t all)
+{
+	const struct work *w = self;
+	if (w->shows)
+		fprintf(w->ctx->err, "\rcatalog: %3zu %% of %zu sessions, ^C ends it\x1b[K",
+			done * 100 / all, all);
+	return !asked_to_end;
+}
+
+/* @least: only if so many finished sessions are not in it. */
+static int cmd_index_catalog(struct work *w, size_t least)
+{
+	struct err err = ERR_INIT;
+	size_t added;
+	int rc = catalog_build(w->ctx->sessions, least, cmd_index_catalog_step, w, &added, &err);
+	if (w->shows)
+		fprintf(w->ctx->err, "\r\x1b[K");
+	if (rc < 0)
+		return cmd_fail(w->ctx, &err);
+	if (added && !w->ctx->quiet)
+		fprintf(w->ctx->out, "catalog: %zu sessions added\n", added);
+	return EXIT_DONE;
+}
+
 int cmd_index(struct cmd_ctx *ctx)
 {
 	struct work w = { .ctx = ctx, .shows = !ctx->quiet && isatty(fileno(ctx->err)) };
@@ -92,6 +117,8 @@ int cmd_index(struct cmd_ctx *ctx)
 	cmd_index_listen();
 	if (cmd_has(ctx, "behind"))
 		setpriority(PRIO_PROCESS, 0, 19);
+	if (cmd_has(ctx, "catalog"))
+		return cmd_index_catalog(&w, cmd_has(ctx, "behind") ? CATALOG_DUE : 1);
 	for (size_t i = 0; cmd_word(ctx, i) && !asked_to_end; i++) {
 		CLEANUP(free_ptr) char *path = NULL;
 		if (session_find(ctx->sessions, cmd_word(ctx, i), &path, &err) < 0)
@@ -105,5 +132,7 @@ int cmd_index(struct cmd_ctx *ctx)
 	if (!cmd_word(ctx, 0) && !w.done && !w.left && !w.failed && !ctx->quiet)
 		fprintf(ctx->out, "every index is whole\n");
 	session_files_release(&files);
+	if (!cmd_word(ctx, 0) && !asked_to_end)
+		w.failed += cmd_index_catalog(&w, CATALOG_DUE) != EXIT_DONE;
 	return w.failed || w.left || asked_to_end ? EXIT_UNSUCCESSFUL : EXIT_DONE;
 }

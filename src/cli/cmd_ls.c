@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "action/gate.h"
+#include "catalog/catalog.h"
 #include "cli/ask_all.h"
 #include "cli/lib/cmd_priv.h"
 #include "phrase/describe.h"
@@ -57,11 +58,20 @@ static void fill_from(struct row *r, struct session *s)
 	arena_release(&arena);
 }
 
-static struct row cmd_ls_look(const struct session_file *f)
+static struct row cmd_ls_look(const struct catalog *c, const struct session_file *f)
 {
 	struct row r = { .file = f, .state = "unreadable" };
+	const struct shard_session *known = catalog_find(c, f);
 	struct session *s = NULL;
 	struct err err = ERR_INIT;
+	if (known) {
+		r.state = known->state;
+		r.why = known->why ? mem_strdup(known->why) : NULL;
+		r.events = known->events;
+		r.begun_us = known->begun_us;
+		r.last_us = known->last_us;
+		return r;
+	}
 	if (session_open(&s, f->path, &err) < 0) {
 		r.unreadable = true;
 		r.why = mem_strdup(err.text);
@@ -104,7 +114,8 @@ static void ask_supervisors(struct row *row, size_t nr)
 }
 
 /* Does anything in it match? One that cannot be asked is not hidden. */
-static bool cmd_ls_matches(const struct session_file *f, const struct filter *filter)
+static bool cmd_ls_matches(const struct catalog *c, const struct session_file *f,
+			   const struct filter *filter)
 {
 	struct session *s = NULL;
 	struct err err = ERR_INIT;
@@ -112,6 +123,8 @@ static bool cmd_ls_matches(const struct session_file *f, const struct filter *fi
 	size_t nr = 1;
 	if (!filter)
 		return true;
+	if (!catalog_may_match(c, f))
+		return false;
 	if (session_open(&s, f->path, &err) == 0 &&
 	    filter_search(filter, s, clock_wall_us(), 0, 1, &seq, &nr, &err) < 0)
 		nr = 1;
@@ -264,21 +277,25 @@ int cmd_ls(struct cmd_ctx *ctx)
 	}
 	session_files_shared(&files);
 	session_files_sort(&files);
+	struct catalog *catalog = catalog_open(ctx->sessions);
+	if (filter)
+		catalog_ask(catalog, filter);
 	struct row *row = mem_calloc(files.nr + 1, sizeof(*row));
 	for (size_t i = 0; i < files.nr; i++) {
 		if (!cmd_ls_wanted(&files.item[i], cmd_word(ctx, 0)) ||
-		    !cmd_ls_matches(&files.item[i], filter))
+		    !cmd_ls_matches(catalog, &files.item[i], filter))
 			continue;
 		if ((int64_t)shown >= max) {
 			left++;
 			continue;
 		}
-		row[shown] = cmd_ls_look(&files.item[i]);
+		row[shown] = cmd_ls_look(catalog, &files.item[i]);
 		if (!cmd_has(ctx, "live") || row[shown].live)
 			shown++;
 		else
 			free(row[shown].why);
 	}
+	catalog_finish_later(catalog, &files, ctx->sessions);
 	ask_supervisors(row, shown);
 	for (size_t i = 0; i < shown; i++) {
 		if (ctx->json)
@@ -293,6 +310,7 @@ int cmd_ls(struct cmd_ctx *ctx)
 			left);
 	if (!shown && !ctx->quiet && !ctx->json)
 		say_none(ctx, cmd_word(ctx, 0) || filter, files.others);
+	catalog_close(&catalog);
 	filter_free(&filter);
 	session_files_release(&files);
 	return EXIT_DONE;

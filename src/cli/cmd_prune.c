@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "control/share.h"
 #include "control/socket.h"
+#include "record/catalog_forget.h"
 #include "record/read/lease.h"
 
 /* What lies beside a session file and belongs to it. */
@@ -208,6 +209,8 @@ static int cmd_prune_remove_one(struct cmd_ctx *ctx, const struct session_file *
 		CLEANUP(free_ptr) char *name = mem_printf("%s%s", f->path, cmd_prune_companions[i]);
 		unlink(name);
 	}
+	if (rc == 0)
+		catalog_forget(f->path, NULL);
 	CLEANUP(free_ptr) char *shared = share_socket(f->path); /* of one that was killed */
 	if (rc == 0)
 		unlink(shared);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "catalog/catalog.h"
 #include "check/past.h"
 #include "check/summary.h"
 #include "cli/lib/cmd_priv.h"
@@ -34,6 +35,8 @@ struct figures {
 	size_t nr_rules, cap_rules;
 	struct summary sum; /* of all; no strings */
 	size_t sessions, good;
+	struct catalog *catalog;
+	struct past *past;
 	struct buf leaks; /* "s-7k2m9q (4)", ... */
 };
 
@@ -64,24 +67,28 @@ static struct rule *cmd_report_rule_of(struct figures *f, const char *name)
 	return &f->rule[f->nr_rules++];
 }
 
-static int take_held(void *self, const struct past_action *a, struct err *err)
+/* One action that was held, and what became of it. */
+static void cmd_report_count(struct figures *f, const json_t *held)
 {
-	struct figures *f = self;
-	(void)err;
-	if (a->suite || !json_flag(a->row, "held", false))
-		return 0;
-	struct rule *r = cmd_report_rule_of(f, json_str(a->row, "rule", "(hold or default)"));
-	const char *d = json_str(a->row, "decision", "");
+	struct rule *r = cmd_report_rule_of(f, json_str(held, "rule", "(hold or default)"));
+	const char *d = json_str(held, "decision", "");
 	r->asked++;
-	if (strcmp(json_str(a->row, "by", ""), "human") != 0)
-		return 0;
+	if (strcmp(json_str(held, "by", ""), "human") != 0)
+		return;
 	bool approved = !strcmp(d, "approve") || !strcmp(d, "edit") || !strcmp(d, "promote");
-	int64_t wait = json_int(a->row, "wait_us", 0);
+	int64_t wait = json_int(held, "wait_us", 0);
 	r->approved += approved;
 	r->denied += !approved;
 	r->wait_us += wait;
 	r->waited++;
 	r->hasty += approved && wait < HASTY_US;
+}
+
+static int take_held(void *self, const struct past_action *a, struct err *err)
+{
+	(void)err;
+	if (!a->suite && json_flag(a->row, "held", false))
+		cmd_report_count(self, a->row);
 	return 0;
 }
 
@@ -118,6 +125,7 @@ static void tell_session(struct figures *f, const struct summary *m)
 		cmd_json(f->ctx, summary_json(m));
 		return;
 	}
+	progress_clear(&f->past->working);
 	clock_span(m->took_us, &took);
 	cmd_time(m->begun_us, &when);
 	summary_cost(m->cost_uusd, m->cost_unknown, &cost);
@@ -126,6 +134,27 @@ static void tell_session(struct figures *f, const struct summary *m)
 		buf_cstr(&when), buf_cstr(&took), (unsigned long long)m->actions,
 		(unsigned long long)m->tokens, buf_cstr(&cost), name.len ? " " : "",
 		buf_cstr(&name));
+}
+
+/* What the catalog knows of a session; false: the file must be read. */
+static bool cmd_report_known(struct figures *f, const struct session_file *file)
+{
+	struct summary m;
+	size_t i;
+	json_t *one;
+	CLEANUP(json_release) json_t *details = catalog_details(f->catalog, file);
+	const json_t *summary = json_object_get(details, "summary");
+	if (!summary)
+		return false;
+	summary_from_json(&m, summary);
+	if (m.begun_us >= f->since_us) {
+		cmd_report_add(f, &m);
+		tell_session(f, &m);
+		json_array_foreach(json_object_get(details, "held"), i, one)
+			cmd_report_count(f, one);
+	}
+	summary_release(&m);
+	return true;
 }
 
 static void cmd_report_one_file(struct figures *f, struct past *p, const char *path)
@@ -311,16 +340,25 @@ static int cmd_report_since(struct cmd_ctx *ctx, int64_t *out, struct err *err)
 
 int cmd_report(struct cmd_ctx *ctx)
 {
-	struct figures f = { .ctx = ctx };
 	struct past p = { 0 };
+	struct figures f = { .ctx = ctx, .past = &p };
 	struct err err = ERR_INIT;
 	if (cmd_report_since(ctx, &f.since_us, &err) < 0 || past_sessions(ctx, 0, &p, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (!ctx->json)
 		fprintf(ctx->out, "%-8s %-10s %-20s %6s %6s %8s %8s %s\n", "session", "state",
 			"begun", "time", "acts", "tokens", "cost $", "name");
-	for (size_t i = 0; i < p.paths.nr; i++)
+	f.catalog = catalog_open(ctx->sessions);
+	for (size_t i = 0; i < p.paths.nr; i++) {
+		progress_at(&p.working, "report", i, p.paths.nr, "sessions");
+		if (p.nr_files && cmd_report_known(&f, &p.file[i]))
+			continue;
 		cmd_report_one_file(&f, &p, p.paths.item[i]);
+	}
+	progress_clear(&p.working);
+	const struct session_files files = { .item = p.file, .nr = p.nr_files };
+	catalog_finish_later(f.catalog, &files, ctx->sessions);
+	catalog_close(&f.catalog);
 	cmd_report_tell(&f);
 	size_t unread = p.unread;
 	past_release(&p);

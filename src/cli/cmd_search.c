@@ -4,7 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "catalog/catalog.h"
 #include "cli/lib/cmd_priv.h"
+#include "cli/lib/progress.h"
 #include "phrase/describe.h"
 #include "sessions/index_background.h"
 #include "sessions/sessions.h"
@@ -27,7 +29,8 @@ struct search {
 	bool told;	   /* that it is */
 	char *first;	   /* path of the file in which the first was found; owned */
 	uint64_t first_seq;
-	char **due; /* paths: their index is finished afterwards; owned */
+	struct working all; /* over the sessions */
+	char **due;	    /* paths: their index is finished afterwards; owned */
 	size_t dues, due_cap;
 };
 
@@ -151,6 +154,7 @@ static int search_session(struct search *q, struct session *s, struct err *err)
 		for (size_t i = 0; rc == 0 && i < nr && q->left > 0; i++) {
 			struct event ev;
 			rc = session_event(s, seqs[i], &ev, &arena, err);
+			progress_clear(&q->all);
 			if (rc == 0)
 				cmd_search_print(q, s, &names, &ev);
 			if (!q->found++) {
@@ -175,6 +179,7 @@ static void search_file(struct search *q, const char *path)
 	q->since_us = 0;
 	if (session_open(&s, path, &err) < 0 || search_session(q, s, &err) < 0) {
 		q->unread++;
+		progress_clear(&q->all);
 		fprintf(q->ctx->err, "sandglass: not searched: ");
 		cmd_print_safe(q->ctx->err, err.text, strlen(err.text), false);
 		fputc('\n', q->ctx->err);
@@ -197,8 +202,17 @@ static int search_all(struct search *q, struct err *err)
 	}
 	if (session_files_list(&files, q->ctx->sessions, err) < 0)
 		return -1;
-	for (size_t i = 0; i < files.nr && q->left > 0; i++)
+	struct catalog *catalog = catalog_open(q->ctx->sessions);
+	catalog_ask(catalog, q->filter);
+	for (size_t i = 0; i < files.nr && q->left > 0; i++) {
+		if (!catalog_may_match(catalog, &files.item[i]))
+			continue;
+		progress_at(&q->all, "searching", i, files.nr, "sessions");
 		search_file(q, files.item[i].path);
+	}
+	progress_clear(&q->all);
+	catalog_finish_later(catalog, &files, q->ctx->sessions);
+	catalog_close(&catalog);
 	session_files_release(&files);
 	return 0;
 }
@@ -217,7 +231,7 @@ static int leave_out_frames(struct filter **f, struct buf *text, struct err *err
 
 int cmd_search(struct cmd_ctx *ctx)
 {
-	struct search q = { .ctx = ctx, .left = 100 };
+	struct search q = { .ctx = ctx, .left = 100, .all = { .ctx = ctx } };
 	struct err err = ERR_INIT;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	for (size_t i = 0; cmd_word(ctx, i); i++)

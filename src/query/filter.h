@@ -74,6 +74,12 @@ bool filter_words(const struct filter *f);
 /* True if a term of it asks for that kind of event by name, pattern or regular expression. */
 bool filter_asks_kind(const struct filter *f, const char *kind);
 
+/* Calls @fn with each condition that a row must meet to match: of @any, @nr alternatives, at least
+ * one, and of that each text, without regard to case, in the texts of the row and its steps. There
+ * may be none. */
+typedef void filter_need_fn(void *self, const struct strv *any, size_t nr);
+void filter_needs(const struct filter *f, filter_need_fn *fn, void *self);
+
 /* The SQL of filter_search: appends the condition for "SELECT ... FROM event r WHERE ...", with a ?
  * for each bound value. */
 void filter_sql(const struct filter *f, struct buf *out);

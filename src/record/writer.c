@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "record/catalog_forget.h"
 #include "record/record_priv.h"
 
 enum {
@@ -252,6 +253,7 @@ static void writer_scrub(struct record *r, struct batch *first)
 		return;
 	while (!r->abandon && store_scrub(r->store) == STORE_RETRY)
 		wait_ms(r, 20);
+	catalog_forget(r->path, r->uuid);
 	writer_note(r);
 	struct redact_done **last = &r->redacted;
 	while (*last)

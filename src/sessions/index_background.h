@@ -9,5 +9,7 @@
  * behind everything else on the machine and outlives us. If it cannot be started, a search goes on
  * reading through what the index lacks. */
 void index_background(const char *const *path, size_t nr);
+/* The same for the catalog of @dir (catalog/catalog.h). */
+void catalog_background(const char *dir);
 
 #endif

@@ -82,6 +82,23 @@ static bool has_id(const struct session_files *f, const char *id)
 	return false;
 }
 
+void session_file_look(struct session_file *f, int dir, const char *name)
+{
+	struct stat st;
+	f->mtime_us = f->size = 0;
+	if (fstatat(dir, name, &st, 0) == 0 && S_ISREG(st.st_mode)) {
+		f->mtime_us = st.st_mtim.tv_sec * 1000000LL + st.st_mtim.tv_nsec / 1000;
+		f->size = st.st_size;
+	}
+	/* what is written now lies in the file beside it */
+	CLEANUP(free_ptr) char *wal = mem_printf("%s-wal", name);
+	if (fstatat(dir, wal, &st, 0) == 0) {
+		int64_t us = st.st_mtim.tv_sec * 1000000LL + st.st_mtim.tv_nsec / 1000;
+		f->mtime_us = us > f->mtime_us ? us : f->mtime_us;
+		f->size += st.st_size;
+	}
+}
+
 int session_files_list(struct session_files *out, const char *dir, struct err *err)
 {
 	DIR *d = opendir(dir);
@@ -91,7 +108,6 @@ int session_files_list(struct session_files *out, const char *dir, struct err *e
 				       : err_sys(err, "cannot open the sessions folder '%s'", dir);
 	while ((e = readdir(d))) {
 		struct session_file f = { 0 };
-		struct stat st;
 		if (!session_file_name(e->d_name, &f.name, &f.id)) {
 			size_t n = strlen(e->d_name);
 			out->others +=
@@ -99,17 +115,7 @@ int session_files_list(struct session_files *out, const char *dir, struct err *e
 			continue;
 		}
 		f.path = path_join(dir, e->d_name);
-		if (fstatat(dirfd(d), e->d_name, &st, 0) == 0 && S_ISREG(st.st_mode)) {
-			f.mtime_us = st.st_mtim.tv_sec * 1000000LL + st.st_mtim.tv_nsec / 1000;
-			f.size = st.st_size;
-		}
-		/* what is written now lies in the file beside it */
-		CLEANUP(free_ptr) char *wal = mem_printf("%s-wal", e->d_name);
-		if (fstatat(dirfd(d), wal, &st, 0) == 0) {
-			int64_t us = st.st_mtim.tv_sec * 1000000LL + st.st_mtim.tv_nsec / 1000;
-			f.mtime_us = us > f.mtime_us ? us : f.mtime_us;
-			f.size += st.st_size;
-		}
+		session_file_look(&f, dirfd(d), e->d_name);
 		GROW(out->item, out->nr, out->cap);
 		out->item[out->nr++] = f;
 	}

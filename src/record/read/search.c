@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/text/utf8.h"
-#include "base/text/width.h"
 #include "record/read/clauses.h"
 #include "record/read/read_priv.h"
 #include "record/read/text.h"
@@ -32,41 +30,13 @@ struct look {
 	struct err why;	       /* why a text could not be read, the first one */
 };
 
-static void read_search_fold(const char *bytes, size_t len, struct buf *out)
-{
-	buf_reset(out);
-	while (len) {
-		/* the plain part in one go: most of what is searched is ASCII */
-		size_t n = 0;
-		buf_reserve(out, len);
-		char *to = out->data + out->len;
-		for (; n < len && (uint8_t)bytes[n] < 0x80; n++)
-			to[n] = (char)(bytes[n] | (bytes[n] >= 'A' && bytes[n] <= 'Z' ? 0x20 : 0));
-		out->len += n;
-		out->data[out->len] = 0;
-		bytes += n;
-		len -= n;
-		if (!len)
-			break;
-		size_t used = 1;
-		uint32_t cp = 0;
-		char utf8[4];
-		if (utf8_next(bytes, len, &cp, &used) == UTF8_OK)
-			buf_append(out, utf8, utf8_put(text_lower(cp), utf8));
-		else
-			buf_append(out, bytes, used);
-		bytes += used;
-		len -= used;
-	}
-}
-
 static void add_term(struct look *q, const char *bytes, size_t len)
 {
 	/* a prefix: words are found inside longer ones anyway */
 	while (len && bytes[len - 1] == '*')
 		len--;
 	if (len && q->terms < TERMS)
-		read_search_fold(bytes, len, &q->term[q->terms++]);
+		text_fold(bytes, len, &q->term[q->terms++]);
 }
 
 static void read_search_parse(struct look *q, const char *match)
@@ -170,7 +140,7 @@ bool look_holds(struct look *q, uint64_t seq)
 	}
 	if (rc != 1)
 		return false;
-	read_search_fold(q->text.data, q->text.len, &q->folded);
+	text_fold(q->text.data, q->text.len, &q->folded);
 	for (size_t i = 0; i < q->terms; i++)
 		if (!memmem(q->folded.data, q->folded.len, q->term[i].data, q->term[i].len))
 			return false;

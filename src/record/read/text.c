@@ -1,5 +1,7 @@
 #include "record/read/text.h"
 
+#include "base/text/utf8.h"
+#include "base/text/width.h"
 #include "record/read/codec.h"
 #include "wire/event.h"
 
@@ -64,4 +66,32 @@ int text_of_event(struct text_reader *t, uint64_t seq, struct buf *out, struct e
 		return segment_text(t, seq, out, err);
 	}
 	return result;
+}
+
+void text_fold(const char *bytes, size_t len, struct buf *out)
+{
+	buf_reset(out);
+	while (len) {
+		/* the plain part in one go: most of what is searched is ASCII */
+		size_t n = 0;
+		buf_reserve(out, len);
+		char *to = out->data + out->len;
+		for (; n < len && (uint8_t)bytes[n] < 0x80; n++)
+			to[n] = (char)(bytes[n] | (bytes[n] >= 'A' && bytes[n] <= 'Z' ? 0x20 : 0));
+		out->len += n;
+		out->data[out->len] = 0;
+		bytes += n;
+		len -= n;
+		if (!len)
+			break;
+		size_t used = 1;
+		uint32_t cp = 0;
+		char utf8[4];
+		if (utf8_next(bytes, len, &cp, &used) == UTF8_OK)
+			buf_append(out, utf8, utf8_put(text_lower(cp), utf8));
+		else
+			buf_append(out, bytes, used);
+		bytes += used;
+		len -= used;
+	}
 }

@@ -17,4 +17,7 @@ void text_reader_release(struct text_reader *t);
 /* Fills @out (reset first). 1, 0 when there is none (no such event, redacted), -1 failure. */
 int text_of_event(struct text_reader *t, uint64_t seq, struct buf *out, struct err *err);
 
+/* In lower case, as searches compare. Fills @out (reset first). */
+void text_fold(const char *bytes, size_t len, struct buf *out);
+
 #endif

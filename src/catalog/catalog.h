@@ -1,0 +1,43 @@
+/* The catalog: what the finished sessions of a directory hold, in shards (query/shard.h) below
+ * DIR/catalog, so that a command over thousands of sessions opens few of them. Where DIR can't be
+ * written, the shards are in the reader's cache.
+ *
+ * It is never needed. A session that is not in it, or whose file has another size or time than it
+ * knows, is read directly, so whatever goes wrong with a shard costs time. Shards are written by
+ * `sandglass index`, which reading commands start in the background when CATALOG_DUE finished
+ * sessions are not in it; they replace each other by renaming. A redaction and `prune` remove the
+ * shards that hold the session before they report done (record/catalog_forget.h). */
+#ifndef CATALOG_H
+#define CATALOG_H
+
+#include "sessions/sessions.h"
+#include "query/shard.h"
+
+enum { CATALOG_DUE = 64 };
+
+struct catalog;
+/* Never fails: without shards it holds nothing. */
+struct catalog *catalog_open(const char *dir) NODISCARD;
+void catalog_close(struct catalog **c);
+
+/* What is known of @f (borrowed); NULL: read the file. */
+const struct shard_session *catalog_find(const struct catalog *c, const struct session_file *f);
+/* {"traits": ..., "summary": ..., "held": [...]}; NULL: read the file. Returns owned. */
+json_t *catalog_details(const struct catalog *c, const struct session_file *f) NODISCARD;
+
+/* Asks all shards. Then false says that nothing in @f matches. */
+void catalog_ask(struct catalog *c, const struct filter *f);
+bool catalog_may_match(const struct catalog *c, const struct session_file *f);
+
+/* Starts `sandglass index --catalog` in the background if enough of @files are not in it. */
+void catalog_finish_later(const struct catalog *c, const struct session_files *files,
+			  const char *dir);
+
+/* Calls now and then with the sessions that are done; false ends the building. */
+typedef bool catalog_step_fn(void *self, size_t done, size_t all);
+/* Writes the shards that are missing, on two cores. @least: only if so many sessions are not in
+ * it. *added_out: sessions. What was written before it was ended stays. */
+NODISCARD int catalog_build(const char *dir, size_t least, catalog_step_fn *fn, void *self,
+			    size_t *added_out, struct err *err);
+
+#endif

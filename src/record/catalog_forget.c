@@ -1,0 +1,95 @@
+#include "record/catalog_forget.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "record/read/chain.h"
+
+static char *catalog_cache(const char *dir)
+{
+	CLEANUP(free_ptr) char *real = realpath(dir, NULL);
+	CLEANUP(buf_release) struct buf tail = BUF_INIT;
+	struct hash h;
+	const char *name = real ? real : dir;
+	hash_of(name, strlen(name), &h);
+	buf_puts(&tail, "catalog-");
+	hex_append(&tail, h.b, 8);
+	return paths_cache(buf_cstr(&tail));
+}
+
+char *catalog_place(const char *dir)
+{
+	return access(dir, W_OK) == 0 ? path_join(dir, "catalog") : catalog_cache(dir);
+}
+
+int catalog_lock(const char *place)
+{
+	CLEANUP(free_ptr) char *path = path_join(place, "lock");
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0 && flock(fd, LOCK_EX) < 0) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Also one that can't be read: nothing is lost with it. */
+static bool shard_holds(const char *path, const char *file, const uint8_t *uuid)
+{
+	sqlite3 *db = NULL;
+	sqlite3_stmt *st = NULL;
+	int rc = SQLITE_ERROR;
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+	    sqlite3_prepare_v2(db, "SELECT 1 FROM session WHERE file=?1 OR uuid=?2", -1, &st,
+			       NULL) == SQLITE_OK) {
+		sqlite3_bind_text(st, 1, file, -1, SQLITE_STATIC);
+		if (uuid)
+			sqlite3_bind_blob(st, 2, uuid, UUID_LEN, SQLITE_STATIC);
+		rc = sqlite3_step(st);
+	}
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	return rc != SQLITE_DONE;
+}
+
+static void catalog_forget_in(const char *place, const char *file, const uint8_t *uuid)
+{
+	static const char suffix[] = ".shard";
+	DIR *d = opendir(place);
+	struct dirent *e;
+	if (!d)
+		return;
+	int lock = catalog_lock(place);
+	while ((e = readdir(d))) {
+		size_t len = strlen(e->d_name);
+		CLEANUP(free_ptr) char *path = path_join(place, e->d_name);
+		if (e->d_name[0] == '.' || !strcmp(e->d_name, "lock"))
+			continue;
+		if (len < sizeof(suffix) || strcmp(e->d_name + len - 6, suffix) != 0 ||
+		    shard_holds(path, file, uuid))
+			unlink(path);
+	}
+	closedir(d);
+	if (lock >= 0)
+		close(lock);
+}
+
+void catalog_forget(const char *session_path, const uint8_t *uuid)
+{
+	const char *slash = strrchr(session_path, '/');
+	CLEANUP(free_ptr)
+	char *dir = slash ? mem_strndup(session_path, (size_t)(slash - session_path) + 1)
+			  : mem_strdup("./");
+	const char *file = slash ? slash + 1 : session_path;
+	CLEANUP(free_ptr) char *here = path_join(dir, "catalog"), *cache = catalog_cache(dir);
+	catalog_forget_in(here, file, uuid);
+	catalog_forget_in(cache, file, uuid);
+}

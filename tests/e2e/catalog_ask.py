@@ -1,0 +1,46 @@
+"""Asks random questions of a directory of sessions, with its catalog and without: catalog_ask.py PROGRAM DIR SEED NUMBER"""
+import os
+import random
+import subprocess
+import sys
+
+program, where, seed, number = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+chance = random.Random(seed)
+WORDS = ["lexer", "assertion", "octal", "isdigit", "xyzzy", "exer", "ASSERT", "失敗", "検査中", "検", "3000", "dead", "77", "cc", "b6",
+         '"turn 3 of"', '"of ada"', '"fix/lexer"', '"assertion failed: next"', "evil", "begin*", "unit_04", "t_lex", "00", "scripted"]
+FIELDS = ["kind:exec", "kind:note", "cmd:make*", 'cmd:"git push*"', "cmd~^gi", "host:evil.example", "host:*.example", "exit:2", "exit>0",
+          "path:src/lexer.c", "path:src/**", "rule:*publishing*", "verdict:deny", "by:human", "tool:shell", "text:isdigit", "agent:ada",
+          "is:error", "dur>100ms", "since:1h", "text~octal|parser"]
+
+
+def question():
+    terms = [chance.choice(WORDS if chance.random() < 0.6 else FIELDS) for _ in range(chance.randint(1, 3))]
+    text = terms[0]
+    for term in terms[1:]:
+        text += chance.choice([" ", " ", " ", " or ", " not "]) + term
+    kind = chance.random()
+    if kind < 0.75:
+        return ["search", text, "-n", str(chance.choice([3, 100, 10000])), "--json"]
+    if kind < 0.9:
+        return ["ls", "--all", "--json", "--filter", text]
+    return chance.choice([["ls", "--all", "--json"], ["report", "--json"]])
+
+
+def answer(words):
+    p = subprocess.run([program, *words], capture_output=True, timeout=100)
+    return p.returncode, p.stdout
+
+
+questions = [question() for _ in range(number)]
+catalog, off = os.path.join(where, "catalog"), os.path.join(where, "off")
+with_it = [answer(q) for q in questions]
+os.rename(catalog, off)
+without = [answer(q) for q in questions]
+os.rename(off, catalog)
+bad = [q for q, a, b in zip(questions, with_it, without) if a != b]
+for q in bad:
+    print("differs:", q)
+if not any(out for _, out in without):
+    print("every answer is empty")
+    bad.append(None)
+sys.exit(bool(bad))
