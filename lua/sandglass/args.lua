@@ -77,7 +77,7 @@ local function parse(spec)
       if not known[name] and off and type(spec[off]) == "boolean" then
         out[off] = false
       elseif not known[name] then
-        wrong(spec, pos, "no option '--%s'%s", name, check.suggest(name, known))
+        wrong(spec, pos, "unknown option '--%s'%s", name, check.suggest(name, known))
       elseif type(spec[name]) == "boolean" then
         out[name] = true
       else

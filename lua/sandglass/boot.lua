@@ -343,13 +343,13 @@ local function chunk_name(name, path)
 end
 
 local function require_module(name)
-  if type(name) ~= "string" then fail("require: a name is wanted, not a %s", type(name)) end
+  if type(name) ~= "string" then fail("require: expected a name, got %s", type(name)) end
   if loaded[name] ~= nil then return loaded[name] end
   if loading[name] then fail("require: '%s' needs itself", name) end
   local answer, e = rt.call("module", { name = name })
   if not answer then
     local near = name:sub(1, 4) == "sand" and not name:find "[./]" and name ~= "sandglass"
-    fail("require: cannot find '%s'%s: %s", name, near and " (did you mean 'sandglass'?)" or "", e.msg)
+    fail("require: cannot find '%s'%s: %s", name, near and "; did you mean 'sandglass'?" or "", e.msg)
   end
   local library = name:sub(1, 10) == "sandglass." or name == "sandglass"
   local chunk, wrong = core.load(answer.text, chunk_name(name, answer.path), library and L or G)
@@ -367,7 +367,7 @@ rt.require = require_module
 
 -- Stable, in Lua: the comparison may wait, and equal elements keep their order in each run.
 local function sort(t, less)
-  if type(t) ~= "table" then fail("table.sort: a table is wanted, not a %s", type(t)) end
+  if type(t) ~= "table" then fail("table.sort: expected a table, got %s", type(t)) end
   local n = #t
   if n > 10000000 then fail "table.sort: too many elements" end
   less = less or function(a, b) return a < b end

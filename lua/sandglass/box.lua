@@ -63,9 +63,9 @@ local EXEC = check.spec("sg.ExecOpts", {
 local function hosts(where, net)
   if type(net) ~= "table" then return end
   for i, h in ipairs(net) do
-    if type(h) ~= "string" then fail("%s: net[%d] is %s, \"host:port\" is wanted", where, i, check.type_of(h)) end
+    if type(h) ~= "string" then fail("%s: net[%d]: expected \"host:port\", got %s", where, i, check.type_of(h)) end
     if h == "" or h:find "[%s/@?#]" then
-      fail("%s: net: '%s' is no host: write \"example.org:443\", without scheme or path", where, h)
+      fail("%s: net: '%s' is not a host: write \"example.org:443\", without scheme or path", where, h)
     end
   end
 end
@@ -77,7 +77,7 @@ local function command(where, cmd, o, args)
     if #cmd == 0 then fail("%s: an empty command", where) end
     for i, w in ipairs(cmd) do
       if type(w) ~= "string" then
-        fail("%s: word %d of the command is a %s, a string is wanted", where, i, check.type_of(w))
+        fail("%s: argument %d of the command: expected a string, got %s", where, i, check.type_of(w))
       end
     end
     args.argv = cmd
@@ -180,7 +180,7 @@ function Box:batch(list, o)
   check.arg("batch", "the commands", list, "table")
   if #list == 0 then fail "batch: no commands" end
   for i, cmd in ipairs(list) do
-    if type(cmd) ~= "string" or cmd == "" then fail("batch: command %d is a %s, a text for sh is wanted", i, check.type_of(cmd)) end
+    if type(cmd) ~= "string" or cmd == "" then fail("batch: command %d: expected a text for sh, got %s", i, check.type_of(cmd)) end
   end
   local spec = { stop = "boolean" }
   for k, v in pairs(EXEC) do spec[k] = v end
@@ -461,7 +461,7 @@ end
 local function version(where, v)
   if v == nil or type(v) == "string" or math.type(v) == "integer" then return v end
   if type(v) == "table" and rt.core.metatable(v) == snap_mt then return v.event end
-  fail("%s: a snapshot, a label or the number of an event is wanted, not a %s", where, check.type_of(v))
+  fail("%s: expected a snapshot, a label, or an event number, got %s", where, check.type_of(v))
 end
 
 function Box:rollback(to)
@@ -528,7 +528,7 @@ function Box:merge(o)
   check.self(box_mt, self, "box", "merge")
   o = check.options("merge", o,
     { into = "string", mode = "string", branch = "string", review = "boolean", message = "string", ignored = "boolean" })
-  if o.mode and not MODES[o.mode] then fail("merge: no mode '%s'%s", o.mode, check.suggest(o.mode, MODES)) end
+  if o.mode and not MODES[o.mode] then fail("merge: unknown mode '%s'%s", o.mode, check.suggest(o.mode, MODES)) end
   local v, err = call("box.merge", {
     box = self.id, into = o.into, mode = o.mode, branch = o.branch, review = o.review, message = o.message,
     ignored = o.ignored,
@@ -616,7 +616,7 @@ local BACKENDS = { "process", "container", "vm", "host", "ssh", "e2b", "daytona"
 local function known_backend(name)
   for _, b in ipairs(BACKENDS) do if b == name then return end end
   local near = check.nearest(name, BACKENDS)
-  if near then fail("sandbox: no backend '%s' (did you mean '%s'?)", name, near) end
+  if near then fail("sandbox: unknown backend '%s'; did you mean '%s'?", name, near) end
 end
 
 local function repositories(o)

@@ -40,7 +40,7 @@ end
 
 function M.suggest(word, names)
   local near = M.nearest(tostring(word), names)
-  return near and (" (did you mean '%s'?)"):format(near) or ""
+  return near and ("; did you mean '%s'?"):format(near) or ""
 end
 
 local UNITS = { us = 1, ms = 1000, s = 1000000, m = 60000000, h = 3600000000, d = 86400000000 }
@@ -96,7 +96,7 @@ local function type_of(v)
 end
 M.type_of = type_of
 
--- What stands where @types is wanted: of a time or size the text or number itself says more than its type.
+-- The value given for @types, for an error: a time or size is quoted, of other values the type is named.
 local function given(v, types)
   if types == "time" or types == "size" then
     if type(v) == "string" then return #v <= 40 and ("'%s'"):format(v) or "a long text" end
@@ -115,16 +115,16 @@ end
 -- Checks an options table: spec[name] = "string", "time|number", "table!" (! = must be there). Returns it ({} for nil).
 function M.options(where, o, spec)
   if o == nil then o = {} end
-  if type(o) ~= "table" then fail("%s: an options table is wanted, not a %s", where, type_of(o)) end
+  if type(o) ~= "table" then fail("%s: expected an options table, got %s", where, type_of(o)) end
   for k, v in pairs(o) do
     local types = spec[k]
     if not types then
       if type(k) == "number" then fail("%s: a list element has no name (%s)", where, type_of(v)) end
-      fail("%s: no option '%s'%s", where, tostring(k), M.suggest(k, spec))
+      fail("%s: unknown option '%s'%s", where, tostring(k), M.suggest(k, spec))
     end
     types = types:gsub("!", "")
     if not matches(v, types) then
-      fail("%s: option '%s' is %s, %s is wanted", where, k, given(v, types), type_words(types))
+      fail("%s: option '%s': expected %s, got %s", where, k, type_words(types), given(v, types))
     end
   end
   for k, types in pairs(spec) do
@@ -139,7 +139,7 @@ function M.arg(where, name, v, types)
     if v == nil then return v end
     types = types:sub(1, -2)
   end
-  if not matches(v, types) then fail("%s: %s is %s, %s is wanted", where, name, given(v, types), type_words(types)) end
+  if not matches(v, types) then fail("%s: %s: expected %s, got %s", where, name, type_words(types), given(v, types)) end
   return v
 end
 

@@ -174,7 +174,7 @@ local function find(name)
   for _, r in ipairs(rows) do if r.name == name then return r end end
   local names = {}
   for i, r in ipairs(rows) do names[i] = r.name end
-  fail("no check '%s'%s; sandglass verify --list names them", name, check.suggest(name, names))
+  fail("unknown check '%s'%s; sandglass verify --list names them", name, check.suggest(name, names))
 end
 
 function M.run(name, log, t, args)

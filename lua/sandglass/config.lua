@@ -71,7 +71,7 @@ local function check_value(where, key, types, v)
       check.arg("config", where .. "." .. k, item, types.each)
       out[k] = key == "models" and provider("models." .. k, item) or item
     else
-      if not types[k] then fail("config: no name '%s.%s'%s", where, tostring(k), check.suggest(k, types)) end
+      if not types[k] then fail("config: unknown name '%s.%s'%s", where, tostring(k), check.suggest(k, types)) end
       local name, value = check_value(where .. "." .. k, k, types[k], item)
       out[name] = value
     end
@@ -86,7 +86,7 @@ local function profiles(v)
     if not name:find "^[%w_-]+$" then fail("config: '%s' is no name for a profile: letters, digits, - and _ alone", name) end
     out[name] = {}
     for k, item in pairs(part) do
-      if not NAMES[k] or k == "profiles" then fail("config: no name 'profiles.%s.%s'%s", name, tostring(k), check.suggest(k, NAMES)) end
+      if not NAMES[k] or k == "profiles" then fail("config: unknown name 'profiles.%s.%s'%s", name, tostring(k), check.suggest(k, NAMES)) end
       local key, value = check_value(("profiles.%s.%s"):format(name, k), k, NAMES[k], item)
       out[name][key] = value
     end
@@ -97,7 +97,7 @@ end
 local data, said = {}, {}
 
 local function set(k, v)
-  if type(k) ~= "string" or not NAMES[k] then fail("config: no name '%s'%s", tostring(k), check.suggest(k, NAMES)) end
+  if type(k) ~= "string" or not NAMES[k] then fail("config: unknown name '%s'%s", tostring(k), check.suggest(k, NAMES)) end
   local name, value = k, k == "profiles" and profiles(v)
   if not value then name, value = check_value(k, k, NAMES[k], v) end
   data[name], said[k] = value, v
@@ -109,7 +109,7 @@ local config = setmetatable({}, {
   __newindex = function(_, k, v) set(k, v) end,
   __index = function(_, k)
     if M[k] then return M[k] end
-    if not NAMES[k] then fail("config: no name '%s'%s", tostring(k), check.suggest(k, NAMES)) end
+    if not NAMES[k] then fail("config: unknown name '%s'%s", tostring(k), check.suggest(k, NAMES)) end
     return said[k]
   end,
 })

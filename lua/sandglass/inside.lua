@@ -52,7 +52,7 @@ local function profile_of(name)
     if known == name then return rt.require("sandglass.agents." .. name) end
   end
   if not name:find "%.lua$" then
-    fail("inside: no agent '%s'%s (known: %s; or a profile of your own: FILE.lua)", name, check.suggest(name, AGENTS), table.concat(AGENTS, ", "))
+    fail("inside: unknown agent '%s'%s (known: %s; or a profile of your own: FILE.lua)", name, check.suggest(name, AGENTS), table.concat(AGENTS, ", "))
   end
   local own = rt.require(name)
   for _, field in ipairs { "argv", "env", "speak", "provider", "model" } do

@@ -73,7 +73,7 @@ local EVENTS = { action = true, held = true, verdict = true, output = true, step
 function sg.on(event, fn)
   check.arg("on", "the event", event, "string")
   check.arg("on", "the function", fn, "function")
-  if not EVENTS[event] then fail("on: no event '%s'%s", event, check.suggest(event, EVENTS)) end
+  if not EVENTS[event] then fail("on: unknown event '%s'%s", event, check.suggest(event, EVENTS)) end
   local list = rt.observers[event] or {}
   rt.observers[event] = list
   list[#list + 1] = fn

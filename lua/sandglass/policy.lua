@@ -103,7 +103,7 @@ function M.rules(o)
       word("rules", "default", v)
       out.default = v
     else
-      fail("rules: no option '%s'%s", tostring(k), check.suggest(k, { "default" }))
+      fail("rules: unknown option '%s'%s", tostring(k), check.suggest(k, { "default" }))
     end
   end
   return setmetatable(out, rules_mt)

@@ -128,7 +128,7 @@ local function object_of(s, v, path)
     local known = sub ~= nil
     if not known then sub = s.additionalProperties end
     if not known and sub == false then
-      return nil, ("no parameter '%s'%s"):format(at(k), check.suggest(k, properties))
+      return nil, ("unknown parameter '%s'%s"):format(at(k), check.suggest(k, properties))
     end
     if sub == nil then
       out[k] = item
@@ -231,7 +231,7 @@ end
 local function one_of(forms, v, path)
   local n = 0
   for _, sub in ipairs(forms) do n = n + (fits(sub, v, path) and 1 or 0) end
-  if n > 1 then return nil, ("parameter '%s' fits %d of its forms, one is wanted"):format(path, n) end
+  if n > 1 then return nil, ("parameter '%s' fits %d of its forms, expected 1"):format(path, n) end
   return any_of(forms, v, path)
 end
 
@@ -329,14 +329,14 @@ end
 local function shallow(s, v, path)
   if s.type and not is_kind(v, s.type) then
     local want = type(s.type) == "table" and table.concat(s.type, " or ") or s.type
-    return nil, ("parameter '%s' is %s, %s is wanted"):format(path, kind_of(v), want)
+    return nil, ("parameter '%s': expected %s, got %s"):format(path, want, kind_of(v))
   end
   local choices = s.enum or (s.const ~= nil and { s.const })
   if choices then
     local found
     for _, c in ipairs(choices) do found = found or same(c, v) end
     if not found then
-      return nil, ("parameter '%s' is '%s', one of %s is wanted"):format(path, tostring(v), listed(choices))
+      return nil, ("parameter '%s': expected one of %s, got '%s'"):format(path, listed(choices), tostring(v))
     end
   end
   local wrong = out_of_bounds(s, v, path) or type(v) == "string" and text_wrong(s, v, path)
@@ -442,7 +442,7 @@ local function keyword(where, key, v)
   elseif key == "format" then
     check.arg(where, "format", v, "string")
     if not FORMATS[v] and not SAY_FORMATS[v] then
-      fail("%s: no format '%s'%s", where, v, check.suggest(v, FORMATS))
+      fail("%s: unknown format '%s'%s", where, v, check.suggest(v, FORMATS))
     end
   elseif key == "type" then
     for _, kind in ipairs(type(v) == "table" and v or { v }) do

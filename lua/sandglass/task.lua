@@ -152,7 +152,7 @@ local GROUP = { limit = "integer", timeout = "time", on_error = "string" }
 
 local function many(where, n, o, run)
   o = check.options(where, o, GROUP)
-  if o.limit and o.limit < 1 then fail("%s: limit is %d, at least 1 is wanted", where, o.limit) end
+  if o.limit and o.limit < 1 then fail("%s: limit: expected at least 1, got %d", where, o.limit) end
   local collect = o.on_error == "collect"
   if o.on_error and not collect and o.on_error ~= "cancel" then
     fail("%s: on_error is \"cancel\" or \"collect\", not \"%s\"", where, o.on_error)

@@ -183,7 +183,7 @@ def _pip(words):
             raise Unable(f"pip: '{path}' is no wheel, and a pyodide box has no network: put wheels (FILE.whl) into it", 1)
         parts = name[:-4].split("-")
         if len(parts) < 5 or not (parts[-1] == "any" or "wasm32" in parts[-1]):
-            raise Unable(f"pip: '{name}' is built for {parts[-1]}: a wheel of pure Python (...-none-any.whl) is wanted", 1)
+            raise Unable(f"pip: '{name}' is built for {parts[-1]}: expected a wheel of pure Python (...-none-any.whl)", 1)
         try:
             with zipfile.ZipFile(path) as z:
                 os.makedirs(_site(), exist_ok=True)

@@ -38,7 +38,7 @@ like "$?$(cat "$t/out")" "^2.*no profile 'cj'.*did you mean 'ci'" 'one that ther
 printf 'require("sandglass").note("x")\n' >"$t/any.lua"
 like "$("$sg" --config "$t/profiles.lua" --profile ci run --dry-run "$t/any.lua" 2>&1)" 'model +scripted:demo' 'a run has it'
 printf 'local c = require "sandglass.config"\nc.profiles = { ci = { modell = "a:b" } }\nreturn c\n' >"$t/wrong.lua"
-like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "wrong.lua:2: .*no name 'profiles.ci.modell'.*did you mean 'model'" 'a mistake in one is told with its line'
+like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "wrong.lua:2: .*unknown name 'profiles.ci.modell'.*did you mean 'model'" 'a mistake in one is told with its line'
 printf 'local c = require "sandglass.config"\nc.sessions = "~/elsewhere"\nreturn c\n' >"$t/else.lua"
 SANDGLASS_CONFIG=$t/else.lua timeout 60 "$sg" run --no-tui "$t/any.lua" --name moved </dev/null >"$t/out" 2>&1
 ls "$HOME"/elsewhere/*moved*.glass >"$t/out" 2>&1
@@ -129,10 +129,10 @@ like "$("$sg" events --json | grep '"budget.new"')" '"actions":3' "budget: what 
 like "$("$sg" config approvals.arm_ms)" '700 ' "and config shows them"
 for word in keys filters mask; do
 	printf 'local c = require "sandglass.config"\nc.%s = {}\nreturn c\n' $word >"$t/wrong.lua"
-	like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "wrong.lua:2: .*no name '$word'" "a name that means nothing is refused: $word"
+	like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "wrong.lua:2: .*unknown name '$word'" "a name that means nothing is refused: $word"
 done
 printf 'return { pool = { idle = "1s" } }\n' >"$t/wrong.lua"
-like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "no name 'pool.idle'" "and so is one in a table"
+like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "unknown name 'pool.idle'" "and so is one in a table"
 mkdir "$t/scripts" "$t/here"
 printf 'local sg = require "sandglass"\nprint(sg.agent.run { task = "x", tools = {}, model = sg.args.model }.text)\n' >"$t/scripts/says.lua"
 echo 'return { { say = "I lie where you are" } }' >"$t/here/turns.lua"

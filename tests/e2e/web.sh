@@ -116,7 +116,7 @@ refuse "$(get /file)" 'code=net .*redirects to what cannot be fetched' 'a redire
 refuse "return sg.host.fetch { url = '$base/slow', timeout = 1 }" 'code=timeout 127.0.0.1: .*1.0 s' 'a server that is too slow'
 refuse "return sg.host.search 'x'" 'no search service is set' 'no search service'
 refuse "return sg.host.fetch { url = '$base/', headers = { Host = 'x' } }" "header 'Host' is not for scripts" 'a header that is ours'
-refuse "return nil, select(2, pcall(sg.host.fetch, { ulr = '$base/' }))" "no option 'ulr' \(did you mean 'url'" 'an unknown option'
+refuse "return nil, select(2, pcall(sg.host.fetch, { ulr = '$base/' }))" "unknown option 'ulr'; did you mean 'url'" 'an unknown option'
 refuse "return sg.host.fetch { url = '$base/', method = 'BREW' }" "no method 'BREW'" 'an unknown method'
 
 # --- rules and redirects ----------------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ it "params: the short form becomes JSON Schema" (function()
       d = { type = "array", items = { type = "string" }, description = "files" }, e = { type = "boolean" },
     },
   })
-  fails("~parameter 'a': 'strng' is not a type (did you mean 'string'?)", function()
+  fails("~parameter 'a': 'strng' is not a type; did you mean 'string'?", function()
     sg.tool { name = "x", run = print, params = { a = "strng what" } }
   end)
 end)
@@ -67,11 +67,11 @@ it "arguments are repaired where it is clear, and refused in words where not" (f
   eq(call { n = "7", list = "one", deep = '{"a":1}' }, "ok")
   eq(seen, { n = 7, list = { "one" }, deep = { a = 1 } })
   local v, err = call { n = "many" }
-  eq({ v, tostring(err) }, { nil, "t: parameter 'n' is string, integer is wanted" })
+  eq({ v, tostring(err) }, { nil, "t: parameter 'n': expected integer, got string" })
   eq(tostring(select(2, call {})), "t: parameter 'n' is missing")
-  eq(tostring(select(2, call { n = 1, lits = {} })), "t: no parameter 'lits' (did you mean 'list'?)")
-  eq(tostring(select(2, call { n = 1, mode = "c" })), "t: parameter 'mode' is 'c', one of a, b is wanted")
-  eq(tostring(select(2, c:call { id = "1", name = "tt", args = {} })), "no tool 'tt' (did you mean 't'?)")
+  eq(tostring(select(2, call { n = 1, lits = {} })), "t: unknown parameter 'lits'; did you mean 'list'?")
+  eq(tostring(select(2, call { n = 1, mode = "c" })), "t: parameter 'mode': expected one of a, b, got 'c'")
+  eq(tostring(select(2, c:call { id = "1", name = "tt", args = {} })), "no tool 'tt'; did you mean 't'?")
 end)
 
 it "bad calls may be repaired three times running" (function()

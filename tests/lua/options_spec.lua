@@ -4,37 +4,37 @@ local it, eq, fails = spec.it, spec.eq, spec.fails
 local box = sg.sandbox { name = "b" }
 
 it "an unknown option names the one that was meant, and the line" (function()
-  fails("sandbox: no option 'netx' (did you mean 'net'?) at options_spec.lua:8",
+  fails("sandbox: unknown option 'netx'; did you mean 'net'? at options_spec.lua:8",
     function() sg.sandbox { netx = "none" } end)
-  fails("~exec: no option 'timout' (did you mean 'timeout'?)", function() box:exec("true", { timout = 3 }) end)
-  fails("~map: no option 'limits' (did you mean 'limit'?)", function() sg.map({}, print, { limits = 3 }) end)
-  fails("~agent.run: no option 'modell' (did you mean 'model'?)",
+  fails("~exec: unknown option 'timout'; did you mean 'timeout'?", function() box:exec("true", { timout = 3 }) end)
+  fails("~map: unknown option 'limits'; did you mean 'limit'?", function() sg.map({}, print, { limits = 3 }) end)
+  fails("~agent.run: unknown option 'modell'; did you mean 'model'?",
     function() sg.agent.run { task = "x", modell = "y" } end)
-  fails("~tool: no option 'runn' (did you mean 'run'?)", function() sg.tool { name = "x", runn = print } end)
-  fails("~sandbox: limits: no option 'memory' (did you mean", function() sg.sandbox { limits = { memory = 1 } } end)
+  fails("~tool: unknown option 'runn'; did you mean 'run'?", function() sg.tool { name = "x", runn = print } end)
+  fails("~sandbox: limits: unknown option 'memory'; did you mean", function() sg.sandbox { limits = { memory = 1 } } end)
 end)
 
 it "the wrong type is said" (function()
-  fails("~sandbox: option 'net' is number, string or table is wanted", function() sg.sandbox { net = 3 } end)
-  fails("~exec: option 'timeout' is 'soon', a time (seconds or \"5m\") is wanted",
+  fails("~sandbox: option 'net': expected string or table, got number", function() sg.sandbox { net = 3 } end)
+  fails("~exec: option 'timeout': expected a time (seconds or \"5m\"), got 'soon'",
     function() box:exec("x", { timeout = "soon" }) end)
-  fails("~sandbox: limits: option 'mem' is 'lots', a size (bytes or \"1G\") is wanted",
+  fails("~sandbox: limits: option 'mem': expected a size (bytes or \"1G\"), got 'lots'",
     function() sg.sandbox { limits = { mem = "lots" } } end)
-  fails("~sleep: the time is -1, a time", function() sg.sleep(-1) end)
-  fails("~exec: option 'timeout' is table, a time", function() box:exec("x", { timeout = {} }) end)
+  fails("~sleep: the time: expected a time", function() sg.sleep(-1) end)
+  fails("~exec: option 'timeout': expected a time", function() box:exec("x", { timeout = {} }) end)
   fails("~exec: a command is a string (for sh -c) or a list of words, not a nil", function() box:exec() end)
   fails("~word 2 of the command is a number", function() box:exec { "a", 3 } end)
   fails("~exec: an empty command", function() box:exec {} end)
-  fails("~read: path is nil, string is wanted", function() box:read() end)
+  fails("~read: path: expected string, got nil", function() box:read() end)
   fails("~edit: the old text is empty", function() box:edit("x", "", "y") end)
 end)
 
 it "what is no host is refused before a box is opened" (function()
-  fails("~sandbox: net: 'https://example.org' is no host: write \"example.org:443\"",
+  fails("~sandbox: net: 'https://example.org' is not a host: write \"example.org:443\"",
     function() sg.sandbox { net = { "https://example.org" } } end)
-  fails("~sandbox: net: 'not a host' is no host", function() sg.sandbox { net = { "a:1", "not a host" } } end)
-  fails("~sandbox: net[1] is number", function() sg.sandbox { net = { 80 } } end)
-  fails("~exec: net: '' is no host", function() box:exec("x", { net = { "" } }) end)
+  fails("~sandbox: net: 'not a host' is not a host", function() sg.sandbox { net = { "a:1", "not a host" } } end)
+  fails("~sandbox: net[1]: expected", function() sg.sandbox { net = { 80 } } end)
+  fails("~exec: net: '' is not a host", function() box:exec("x", { net = { "" } }) end)
 end)
 
 it "a missing option is said" (function()
@@ -43,9 +43,9 @@ it "a missing option is said" (function()
 end)
 
 it "unknown names of handles and of sg" (function()
-  fails("~box has no 'exce' (did you mean 'exec'?)", function() box:exce "ls" end)
-  fails("~sg has no 'sandbx' (did you mean 'sandbox'?)", function() return sg.sandbx end)
-  fails("~sg.host has no 'pus' (did you mean 'push'?)", function() return sg.host.pus end)
+  fails("~box has no 'exce'; did you mean 'exec'?", function() box:exce "ls" end)
+  fails("~sg has no 'sandbx'; did you mean 'sandbox'?", function() return sg.sandbx end)
+  fails("~sg.host has no 'pus'; did you mean 'push'?", function() return sg.host.pus end)
   fails("~box: 'ident' cannot be set", function() rawset(box, "ident", nil) box.ident = 5 end)
 end)
 
@@ -54,15 +54,15 @@ it "a method without its colon" (function()
 end)
 
 it "modes and backends" (function()
-  fails("~merge: no mode 'aply' (did you mean 'apply'?)", function() sg.sandbox {}:merge { mode = "aply" } end)
-  fails("~sandbox: no backend 'proces' (did you mean 'process'?)", function() sg.sandbox { backend = "proces" } end)
+  fails("~merge: unknown mode 'aply'; did you mean 'apply'?", function() sg.sandbox {}:merge { mode = "aply" } end)
+  fails("~sandbox: unknown backend 'proces'; did you mean 'process'?", function() sg.sandbox { backend = "proces" } end)
   fails("~sandbox: 'repo' and 'repos' at once", function() sg.sandbox { repo = ".", repos = { a = "." } } end)
-  fails("~on: no event 'hold' (did you mean 'held'?)", function() sg.on("hold", print) end)
+  fails("~on: unknown event 'hold'; did you mean 'held'?", function() sg.on("hold", print) end)
 end)
 
 it "models" (function()
   fails("~model 'antropic:x': no provider 'antropic'; providers here: scripted", function() sg.model "antropic:x" end)
-  fails("~model 'scriptd:x': no provider 'scriptd' (did you mean 'scripted'?); providers here: scripted",
+  fails("~model 'scriptd:x': no provider 'scriptd'; did you mean 'scripted'?; providers here: scripted",
     function() sg.model "scriptd:x" end)
   fails("~model 'demo': a name is provider:model", function() sg.model "demo" end)
   fails("~model 'scripted:nothing': require: cannot find 'sandglass.scripted.nothing'",
@@ -178,7 +178,7 @@ end)
 it "budget" (function()
   local b = sg.budget { usd = 2 }
   eq(b:part { steps = 7 }:left().usd, 1.5)
-  fails("~budget: no option 'dollars'", function() sg.budget { dollars = 2 } end)
+  fails("~budget: unknown option 'dollars'", function() sg.budget { dollars = 2 } end)
 end)
 
 it "ask" (function()
@@ -192,7 +192,7 @@ it "diff" (function()
   local d = box:diff()
   eq(#d > 0, true)
   eq(d:stat():find "added" ~= nil, true)
-  fails("~diff has no 'stats' (did you mean 'stat'?)", function() return d.stats end)
+  fails("~diff has no 'stats'; did you mean 'stat'?", function() return d.stats end)
 end)
 
 it "what a script has not says what it has instead" (function()

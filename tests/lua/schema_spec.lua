@@ -23,27 +23,27 @@ it "a path into lists and objects" (function()
   local edits = { type = "array", items = { type = "object", properties = { line = { type = "integer" } },
     required = { "line" }, additionalProperties = false } }
   refused({ edits = edits }, { edits = { { line = 1 }, { line = "x" } } },
-    "parameter 'edits[2].line' is string, integer is wanted")
+    "parameter 'edits[2].line': expected integer, got string")
   refused({ edits = edits }, { edits = { {  line = 1, lines = 2 } } },
-    "no parameter 'edits[1].lines' (did you mean 'line'?)")
+    "unknown parameter 'edits[1].lines'; did you mean 'line'?")
   refused({ edits = edits }, { edits = { { line = nil, x = nil } } }, "parameter 'edits[1].line' is missing")
 end)
 
 it "several types, constants, choices that are not strings" (function()
   eq(schema.check({ properties = { v = { type = { "string", "integer" } } } }, { v = 3 }), { v = 3 })
   refused({ v = { type = { "string", "integer" } } }, { v = true },
-    "parameter 'v' is boolean, string or integer is wanted")
-  refused({ v = { enum = { 1, 2, true } } }, { v = 3 }, "parameter 'v' is '3', one of 1, 2, true is wanted")
-  refused({ v = { const = "a" } }, { v = "b" }, "parameter 'v' is 'b', one of a is wanted")
+    "parameter 'v': expected string or integer, got boolean")
+  refused({ v = { enum = { 1, 2, true } } }, { v = 3 }, "parameter 'v': expected one of 1, 2, true, got '3'")
+  refused({ v = { const = "a" } }, { v = "b" }, "parameter 'v': expected one of a, got 'b'")
   refused({ v = { anyOf = { { type = "integer" }, { type = "boolean" } } } }, { v = "x" },
-    "parameter 'v' is string, integer is wanted (none of its 2 forms fits)")
+    "parameter 'v': expected integer, got string (none of its 2 forms fits)")
 end)
 
 it "a default stands in for a required value; other names by their schema" (function()
   eq(schema.check({ properties = { n = { type = "integer", default = 4 } }, required = { "n" } }, {}), { n = 4 })
-  refused({}, { extra = "x" }, "parameter 'extra' is string, integer is wanted",
+  refused({}, { extra = "x" }, "parameter 'extra': expected integer, got string",
     { additionalProperties = { type = "integer" } })
-  refused(nil, { extra = 1 }, "no parameter 'extra'", { additionalProperties = false })
+  refused(nil, { extra = 1 }, "unknown parameter 'extra'", { additionalProperties = false })
 end)
 
 -- Registered as a tool does it, then checked.
@@ -93,7 +93,7 @@ it "allOf, oneOf, not" (function()
   local one = { v = { oneOf = { { type = "integer" }, { type = "string", minLength = 2 } } } }
   fine(one, { v = 7 })
   fine(one, { v = "ab" })
-  bad({ v = { oneOf = { { type = "integer" }, { type = "number" } } } }, { v = 7 }, "parameter 'v' fits 2 of its forms, one is wanted")
+  bad({ v = { oneOf = { { type = "integer" }, { type = "number" } } } }, { v = 7 }, "parameter 'v' fits 2 of its forms, expected 1")
   bad({ v = { ["not"] = { enum = { "rm" } } } }, { v = "rm" }, "parameter 'v' is what it must not be")
   fine({ v = { ["not"] = { type = "integer" } } }, { v = "5" })
   bad({ a = {}, b = {} }, { a = 1, b = 2 }, "the whole is what it must not be", { ["not"] = { required = { "a", "b" } } })
@@ -107,7 +107,7 @@ it "references within the schema" (function()
   local p = { s = { ["$ref"] = "#/$defs/step" } }
   fine(p, { s = { name = "a", next = { name = "b" } } }, nil, defs)
   bad(p, { s = { name = "a", next = {} } }, "parameter 's.next.name' is missing", defs)
-  bad({ n = { ["$ref"] = "#/$defs/a~1b" } }, { n = "x" }, "parameter 'n' is string, integer is wanted", defs)
+  bad({ n = { ["$ref"] = "#/$defs/a~1b" } }, { n = "x" }, "parameter 'n': expected integer, got string", defs)
   local deep = { name = "x" }
   for _ = 1, 300 do deep = { name = "x", next = deep } end
   local _, wrong = schema.check(tool_schema(p, defs), { s = deep })
@@ -127,9 +127,9 @@ it "a schema that cannot be checked is an error when it is registered" (function
   no("tool 't': 'v': the schema keyword 'patternProperties' cannot be checked here; leave it out, and check in `run`",
     { patternProperties = {} })
   no("the schema keyword 'if' cannot be checked here", { ["if"] = {} })
-  no("the schema keyword 'minlength' is not known (did you mean 'minLength'?)", { minlength = 1 })
+  no("the schema keyword 'minlength' is not known; did you mean 'minLength'?", { minlength = 1 })
   no("the pattern '(?=a)' is not understood: look-around and named groups are not known here", { pattern = "(?=a)" })
-  no("no format 'emial' (did you mean 'email'?)", { format = "emial" })
+  no("unknown format 'emial'; did you mean 'email'?", { format = "emial" })
   no("no type 'int'", { type = "int" })
   no("$ref 'https://example.org/x' points nowhere", { ["$ref"] = "https://example.org/x" })
   no("$ref '#/$defs/none' points nowhere", { ["$ref"] = "#/$defs/none" })

@@ -168,7 +168,7 @@ local function begin(s, x)
   })
   if not v then return nil, err end
   if v.protocolVersion ~= 1 then
-    return nil, rt.err { code = "backend", msg = ("the agent speaks version %s of ACP, 1 is wanted"):format(str(v.protocolVersion)) }
+    return nil, rt.err { code = "backend", msg = ("the agent speaks version %s of ACP, expected 1"):format(str(v.protocolVersion)) }
   end
   s.info = type(v.agentInfo) == "table" and v.agentInfo or {}
   local can = type(v.agentCapabilities) == "table" and v.agentCapabilities or {}

@@ -68,8 +68,8 @@ static const struct {
 	{ "numbers at the edge",
 	  "local sg = require 'sandglass' print(pcall(sg.sleep, 0/0)) print(pcall(sg.sleep, -1)) "
 	  "print((pcall(sg.sleep, 1e300)))",
-	  "false\tsleep: the time is not a number, a time (seconds or \"5m\") is wanted at test.lua:1\n"
-	  "false\tsleep: the time is -1, a time (seconds or \"5m\") is wanted at test.lua:1\nfalse\n",
+	  "false\tsleep: the time: expected a time (seconds or \"5m\"), got not a number at test.lua:1\n"
+	  "false\tsleep: the time: expected a time (seconds or \"5m\"), got -1 at test.lua:1\nfalse\n",
 	  NULL },
 	{ "NUL in a path", "local sg = require 'sandglass' print(pcall(function() sg.sandbox {}:read 'a\\0b' end))",
 	  "false\tread: 'a\0b' is not a path at test.lua:1\n", NULL },

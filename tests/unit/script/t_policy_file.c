@@ -69,13 +69,13 @@ static void mistakes(void)
 		const char *mode, *text, *why;
 	} cases[] = {
 		{ "policy", "local p = require 'sandglass.policy'\nreturn p.rules { p.ask 'x' { knd = 'exec' } }",
-		  "rule 'x': no option 'knd' (did you mean 'kind'?) at p.lua:2" },
+		  "rule 'x': unknown option 'knd'; did you mean 'kind'? at p.lua:2" },
 		{ "policy", "local p = require 'sandglass.policy'\nreturn p.rules { p.ask 'x' { kind = 'exce' } }",
-		  "rule 'x': no kind 'exce' (did you mean 'exec'?) at p.lua:2" },
+		  "rule 'x': no kind 'exce'; did you mean 'exec'? at p.lua:2" },
 		{ "policy", "local p = require 'sandglass.policy'\nreturn p.rules { p.allw 'x' {} }",
-		  "policy has no 'allw' (did you mean 'allow'?) at p.lua:2" },
+		  "policy has no 'allw'; did you mean 'allow'? at p.lua:2" },
 		{ "policy", "local p = require 'sandglass.policy'\nreturn p.rules { default = 'alow' }",
-		  "rules: no default 'alow' (did you mean 'allow'?) at p.lua" },
+		  "rules: no default 'alow'; did you mean 'allow'? at p.lua" },
 		{ "policy", "local p = require 'sandglass.policy'\nreturn p.rules { p.ask 'x' }",
 		  "rules: element 1 is not a rule (p.allow \"name\" { ... }; are the braces missing?) at p.lua" },
 		{ "policy", "return {}", "p.lua: a policy file returns p.rules { ... }, not a table" },
@@ -83,11 +83,11 @@ static void mistakes(void)
 		{ "policy", "local p = require 'sandglass.policy'\nreturn p.rules { p.allow 'x' { timeout = '5m' } }",
 		  "rule 'x': only an ask waits, so it alone has a time-out at p.lua:2" },
 		{ "config", "local c = require 'sandglass.config'\n\nc.backnd = 'process'\nreturn c",
-		  "config: no name 'backnd' (did you mean 'backend'?) at p.lua:3" },
+		  "config: unknown name 'backnd'; did you mean 'backend'? at p.lua:3" },
 		{ "config", "local c = require 'sandglass.config'\nc.keep = { fil = '1G' }\nreturn c",
-		  "config: no name 'keep.fil' (did you mean 'file'?) at p.lua:2" },
+		  "config: unknown name 'keep.fil'; did you mean 'file'? at p.lua:2" },
 		{ "config", "local c = require 'sandglass.config'\nc.ascii = 'yes'\nreturn c",
-		  "config: ascii is string, boolean is wanted at p.lua:2" },
+		  "config: ascii: expected boolean, got string at p.lua:2" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct fake_run r;
