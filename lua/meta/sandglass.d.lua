@@ -1,40 +1,40 @@
 ---@meta sandglass
 
----What can go wrong in the world: calls return `nil, err`. tostring(err) is one line; err.code is what programs test.
+---An expected failure: calls return `nil, err`. `tostring(err)` gives one line; programs test `err.code`.
 ---@class sg.Error
 ---@field code "exit"|"timeout"|"denied"|"cancelled"|"budget"|"limit"|"net"|"model"|"backend"|"io"|"diverged"|"interrupted"|"lost"|"script"
 ---@field msg string
----@field why string?      # the person's or the rule's text
+---@field why string?      # the reviewer's or the rule's text
 ---@field rule string?     # name of the rule that denied
----@field event integer?   # seq to look at
+---@field event integer?   # number of the event that shows it
 ---@field exit integer     # exit status for sg.exit
 ---@field cause any
 ---@field at string?       # "fix.lua:12"
 ---@field trace string?
----@field answer sg.Answer? # agent.run: what there was when it ended
----@field result sg.Result? # a command that was stopped: its output up to then
+---@field answer sg.Answer? # agent.run: the answer up to the end
+---@field result sg.Result? # of a stopped command: its output until then
 
 ---@alias sg.Time number|string  # seconds or "500ms" "30s" "5m" "2h" "1d"
 
 ---@alias sg.Size number|string  # bytes or "512M" "1G"
 
----What a command came to. A non-zero exit is data.
+---The result of a command. A non-zero exit status is data, not an error.
 ---@class sg.Result
 ---@field ok boolean
 ---@field code integer?
 ---@field signal string?
 ---@field refused { host: string, port: integer, why: string }[]?  connections of the sandbox that were refused or cut while the command ran
----@field oom integer?      # so many processes of the box were killed by its memory limit meanwhile
+---@field oom integer?      # processes of the sandbox that its memory limit killed meanwhile
 ---@field out string
 ---@field err string
 ---@field ms integer
----@field cut boolean      # out or err holds the first and last 32 KiB only; all of it is in the record
+---@field cut boolean      # `out` or `err` holds only the first and last 32 KiB; the recording has all
 ---@field event integer
 ---@field out_bytes integer
 ---@field err_bytes integer
----@field edited boolean?  # a person changed the command before it ran
----@field ran string?      # what ran then
----@field shell_ended boolean? # shell:run: the shell has ended with this status
+---@field edited boolean?  # a reviewer changed the command before it ran
+---@field ran string?      # the command that ran instead
+---@field shell_ended boolean? # shell:run: the shell ended with this status
 
 ---@class sg.ExecOpts
 ---@field timeout sg.Time?
@@ -45,12 +45,12 @@
 ---@field net "none"|string[]?
 ---@field user string?
 ---@field label string?
----@field parallel boolean?       # do not wait for other writing commands of the box
----@field on_interrupted "error"? # when the supervisor dies under it and the session is resumed, the call fails with code "interrupted", in a box as it was before; else the command is run again
+---@field parallel boolean?       # don't wait for other writing commands of the sandbox
+---@field on_interrupted "error"? # after a supervisor crash, a resumed session fails this call with code "interrupted". Default: it runs the command again
 
 ---@class sg
----@field args table   # words of the command line: sg.args { repo = ".", "task" }, or sg.args.name
----@field env table    # model, backend, ...: what the supervisor says about this run
+---@field args table   # arguments of the command line: `sg.args { repo = ".", "task" }`, or `sg.args.name`
+---@field env table    # settings of this run: model, backend, ...
 ---@field json sg.json
 ---@field agent sg.agent
 ---@field host sg.host
@@ -62,36 +62,36 @@ local sg = {}
 ---@field host string?      # backend ssh: "user@machine"; with user, port, key, config, dir
 ---@field user string?
 ---@field port integer?
----@field key string?       # file of a key
+---@field key string?       # file that holds the private key
 ---@field config string?    # instead of ~/.ssh/config
----@field kernel string?    # backend vm: file; with modules (folder), accel ("kvm", "tcg")
+---@field kernel string?    # backend vm: kernel file; with `modules` (directory) and `accel` ("kvm", "tcg")
 ---@field modules string?
 ---@field accel "kvm"|"tcg"?
----@field package string?   # backend pyodide: folder of the npm package; with node (program)
+---@field package string?   # backend pyodide: directory of the npm package; with `node` (program)
 ---@field node string?
----@field dir string?       # folder for boxes on that machine
----@field image (string|{dir:string})? name at the engine, or a root file system on this machine (container boxes; vm: a folder)
----@field build (string|table)? folder with a Dockerfile, a Dockerfile, or {dir=, file=, args=, net=} (container boxes)
+---@field dir string?       # directory for sandboxes on that machine
+---@field image (string|{dir:string})? # image name of the container engine, or a root file system on the host (container; vm: a directory)
+---@field build (string|table)? # a Dockerfile, its directory, or {dir=, file=, args=, net=} (container)
 ---@field repo string|table<string,string>?
 ---@field repos table<string,string>?  # { api = "../api" }: each at /workspace/NAME
 ---@field copy boolean?
----@field net "none"|string[]|{ only: sg.Proxy }|nil  # "host:port" that may be reached
----@field proxies sg.Proxy[]?          # what it reaches with credentials of the host side
+---@field net "none"|string[]|{ only: sg.Proxy }|nil  # hosts that the sandbox may reach, as "host:port"
+---@field proxies sg.Proxy[]?          # services that it reaches with credentials of the host
 ---@field limits { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time?, gpu: integer? }?
 ---@field env table<string,string>?
 ---@field keep boolean?
 ---@field policy string?
----@field roots string[]?   # read-only folders of this machine (programs outside of /usr)
----@field trace "exec"|false?  # events for every program that runs and every connection, below the command that caused it, as the kernel sees them; for watching, no wall
----@field hold_exec string|string[]?  # word patterns ("git push *"): a process that is about to execute such a program, by its words or by its file, waits until a person decides; denied: EPERM
----@field expose string[]?  # masked paths that the box shall see
+---@field roots string[]?   # read-only directories of the host (programs outside /usr)
+---@field trace "exec"|false?  # records every program and connection that the kernel sees, below the command that caused it. It observes; it doesn't isolate
+---@field hold_exec string|string[]?  # argument patterns ("git push *"): a process about to execute such a program waits for your approval. If you deny it, execve fails with EPERM
+---@field expose string[]?  # masked paths that the sandbox may see
 ---@field mask { history: boolean? }?  # history: refuses to open if git tracks a masked file, so that its objects hold it
----@field accept string?    # "reduced": go on with less isolation than asked for
----@field options table?    # of the backend
----@field honeytokens (boolean|("aws"|"npm"|"github"|"env")[])?  # plants fake credentials in it; one that turns up in an output, a request, a message or a file is the event honeytoken.seen
----@field on_lost string?   # "restore": when the box dies, the call fails with code "lost" and the handle goes on in another box with the files of the last snapshot; else "error"
+---@field accept string?    # "reduced": continue with less isolation than requested
+---@field options table?    # options of the backend
+---@field honeytokens (boolean|("aws"|"npm"|"github"|"env")[])?  # plants fake credentials; the event honeytoken.seen reports one found in output, a request, a message, or a file
+---@field on_lost string?   # "restore": after the sandbox dies, calls fail once with code "lost", then the handle uses a new sandbox with the last snapshot's files. Default: "error"
 
----Opens a box; raises when that fails.
+---Opens a sandbox. Raises an error if that fails.
 ---@async
 ---@param o? sg.SandboxOpts
 ---@return sg.Box
@@ -106,26 +106,26 @@ function sg.sandbox(o) end
 ---@field caps table
 local Box = {}
 
----Runs a command and waits. A non-zero exit is not an error; see `Box:run`.
+---Runs a command and waits for it. A non-zero exit status is not an error; see `Box:run`.
 ---@async
----@param cmd string|string[]   # string: `sh -c`; list: exactly these words, no shell
+---@param cmd string|string[]   # string: run by `sh -c`; list: exactly these arguments, without a shell
 ---@param o? sg.ExecOpts
 ---@return sg.Result? result
 ---@return sg.Error? err
 ---@nodiscard
 function Box:exec(cmd, o) end
 
----Runs several commands one after another as one action: one question, one way to the box and back, one snapshot. Each
----runs in a shell of its own; `stop = true` ends it at the first that fails.
+---Runs several commands in order as one action: one approval, one round trip, one snapshot. Each command runs in its own
+---shell. `stop = true` stops at the first failure.
 ---@async
 ---@param list string[]
 ---@param o? sg.ExecOpts
----@return sg.Result[]? results   # of those that ran; `event` is that of the whole
+---@return sg.Result[]? results   # results of the commands that ran; `event` is the batch's event
 ---@return sg.Error? err
 ---@nodiscard
 function Box:batch(list, o) end
 
----As exec, but a non-zero exit is an error with code "exit".
+---Runs a command like `Box:exec`, but returns an error with code "exit" for a non-zero exit status.
 ---@async
 ---@param cmd string|string[]
 ---@param o? sg.ExecOpts
@@ -133,7 +133,7 @@ function Box:batch(list, o) end
 ---@return sg.Error? err
 function Box:run(cmd, o) end
 
----Starts a command and does not wait for it.
+---Starts a command without waiting for it.
 ---@async
 ---@param cmd string|string[]
 ---@param o? sg.ExecOpts
@@ -141,29 +141,29 @@ function Box:run(cmd, o) end
 ---@return sg.Error? err
 function Box:spawn(cmd, o) end
 
----Connects to a server that listens in the box on its own loopback: read, lines, write and wait as of a process, kill closes it.
+---Connects to a server on the sandbox's loopback. `read`, `lines`, `write` and `wait` work as for a process; `kill` closes it.
 ---@async
 ---@param port integer
----@param o? { wait: sg.Time? }       # wait: so long it is tried, for a server that is about to start
+---@param o? { wait: sg.Time? }       # wait: how long to retry, for a server that is still starting
 ---@return sg.Proc?
 ---@return sg.Error? err
 function Box:dial(port, o) end
 
----Opens a shell that keeps folder, variables and jobs from one command to the next.
+---Opens a shell that keeps its directory, variables, and jobs between commands.
 ---@async
 ---@param o? { cwd: string?, env: table<string,string>? }
 ---@return sg.Shell?
 ---@return sg.Error? err
 function Box:shell(o) end
 
----Opens a Python interpreter that stays and keeps variables.
+---Opens a Python interpreter that keeps its variables between calls.
 ---@async
 ---@param language? "python"
 ---@return sg.Interpreter?
 ---@return sg.Error? err
 function Box:interpreter(language) end
 
----The bytes of a file, or a part of them.
+---Reads a file, or a part of it. `from` and `len` are in bytes.
 ---@async
 ---@param path string
 ---@param o? { from: integer?, len: integer? }
@@ -171,7 +171,7 @@ function Box:interpreter(language) end
 ---@return sg.Error? err
 function Box:read(path, o) end
 
----Writes a whole file; folders are made.
+---Writes a whole file and creates missing directories.
 ---@async
 ---@param path string
 ---@param data string
@@ -179,7 +179,7 @@ function Box:read(path, o) end
 ---@return sg.Error? err
 function Box:write(path, data) end
 
----Replaces text that occurs exactly once (or every occurrence with `all`).
+---Replaces text that occurs exactly once. With `all`, replaces every occurrence.
 ---@async
 ---@param path string
 ---@param old string
@@ -189,23 +189,23 @@ function Box:write(path, data) end
 ---@return sg.Error? err
 function Box:edit(path, old, new, o) end
 
----Paths that match: "src/**/*.c".
+---Lists the paths that match a pattern such as "src/**/*.c".
 ---@async
 ---@param pattern string
 ---@return string[]? paths
 ---@return sg.Error? err
 function Box:glob(pattern) end
 
----An address on this machine ("http://127.0.0.1:PORT") that leads to what listens on a port of the box's own loopback, until the
----box goes. Only this user and root are let in, and nobody while it is paused or frozen. An action of kind "port"; the policy
----decides. After resume nothing listens at an address from before: it has to be asked for again.
+---Returns a host address ("http://127.0.0.1:PORT") that forwards to a port on the sandbox's loopback until the sandbox
+---closes. Only you and root can connect, and not while the sandbox is paused or frozen. This is an action of kind "port",
+---checked against policy. After a resume, call it again: earlier addresses no longer work.
 ---@async
 ---@param port integer
 ---@return string? url
 ---@return sg.Error? err
 function Box:url(port) end
 
----Copies a file of this machine in, with its mode (never set-uid, never for others to write); the policy decides.
+---Copies a host file into the sandbox with its mode (never set-uid, never world-writable). Checked against policy.
 ---@async
 ---@param host string
 ---@param path string
@@ -213,7 +213,7 @@ function Box:url(port) end
 ---@return sg.Error? err
 function Box:put(host, path) end
 
----Copies a file out to this machine, with its mode as in put; the policy decides.
+---Copies a file from the sandbox to the host, with the mode rules of `put`. Checked against policy.
 ---@async
 ---@param path string
 ---@param host string
@@ -226,21 +226,21 @@ function Box:get(path, host) end
 ---@field oid string
 ---@field label string?
 
----Keeps its files as they are now, under a label; a rollback or a diff may name it.
+---Records the current files under a label that `rollback` and `diff` accept.
 ---@async
 ---@param label? string
 ---@return sg.Snap?
 ---@return sg.Error? err
 function Box:snapshot(label) end
 
----Brings the files back to a snapshot, a label or an event (of an action: to what it left). Processes are not rolled back.
+---Restores the files of a snapshot, a label, or an event (for an action: the files after it). Doesn't affect processes.
 ---@async
 ---@param to sg.Snap|string|integer
 ---@return integer? event
 ---@return sg.Error? err
 function Box:rollback(to) end
 
----Another box with its files, or with those that it had at a point.
+---Opens another sandbox with the current files, or with the files at `at`.
 ---@async
 ---@param o? { name: string?, at: sg.Snap|string|integer|nil }
 ---@return sg.Box?
@@ -268,20 +268,20 @@ function Box:notices() end
 ---@field [integer] { path: string, status: string, added: integer, removed: integer, binary: boolean?, note: string? }
 local Diff = {}
 
----One line per file, then the sum.
+---Returns one line per file, then the total.
 ---@return string
 function Diff:stat() end
 
----A patch for `git apply`.
+---Returns a patch for `git apply`.
 ---@return string
 function Diff:patch() end
 
----The hunks, as a person reads them, with three lines around each change, or fewer.
+---Returns readable hunks with `context` lines around each change (default and most: 3).
 ---@param o? { context: integer? }
 ---@return string
 function Diff:text(o) end
 
----What has changed between two versions (an action's event: what it left); from the start to now when not said.
+---Compares two versions (default: the start and now). An action's event means the files after it.
 ---@async
 ---@param from? sg.Snap|string|integer
 ---@param to? sg.Snap|string|integer
@@ -290,38 +290,38 @@ function Diff:text(o) end
 function Box:diff(from, to) end
 
 ---@class sg.Merged
----@field ref string? what was made in the repository
----@field taken string[] files that were merged, or were there already
----@field left string[] all other changed files: left out, ignored, refused, or not in the recording
----@field partly { path: string, take: integer[]?, left: integer[]?, of: integer }[] files of which some hunks were taken
----@field by string? who reviewed it
----@field comments { where: string, text: string, by: string }[] what was said in the review
+---@field ref string?# the branch or reference that was created
+---@field taken string[]# files that were merged, or were already identical
+---@field left string[]# all other changed files: left out, ignored, refused, or not in the recording
+---@field partly { path: string, take: integer[]?, left: integer[]?, of: integer }[]# files with some accepted hunks
+---@field by string?# the reviewer
+---@field comments { where: string, text: string, by: string }[]# comments of the review
 ---@field counts { merged: integer, identical: integer, left: integer, ignored: integer, hash_only: integer, conflict: integer, refused: integer } of all changed files
 ---@field paths table<string, (string|{ path: string, why: string })[]> by the names of counts, at most 200 each
----@field unmerged { files: integer, paths: { path: string, why: string }[] } what the box holds beyond this merge and earlier ones
+---@field unmerged { files: integer, paths: { path: string, why: string }[] }# changes in the sandbox beyond this merge and earlier ones
 
----Brings the changes into a repository on the host. With review it waits until a person has looked at the changes and
----taken all or some of them; the second value says which. The branch is `sandglass/SESSION` unless `branch` names one. With
----`ignored`, files that the repository ignores are merged, too.
+---Merges the changes into a repository on the host. With `review`, waits until you have reviewed the changes; the second
+---value lists the accepted ones. The branch is `sandglass/SESSION` unless `branch` names one. With `ignored`, also merges
+---files that the repository ignores.
 ---@async
 ---@param o? { into: string?, mode: "apply"|"commits"|"branch"|"patch"|nil, branch: string?, review: boolean?, message: string?, ignored: boolean? }
 ---@return integer? event
 ---@return sg.Merged|sg.Error|nil merged or err
 function Box:merge(o) end
 
----Stops all that runs in it, at once. What is started in it meanwhile waits until it goes on, unless it is cancelled before.
+---Freezes all processes of the sandbox. Commands started meanwhile wait for `thaw`, unless they are canceled.
 ---@async
 ---@return true?
 ---@return sg.Error? err
 function Box:freeze() end
 
----Lets it go on.
+---Lets the processes of the sandbox continue.
 ---@async
 ---@return true?
 ---@return sg.Error? err
 function Box:thaw() end
 
----Ends all that runs in it and removes it; `<close>` does the same.
+---Ends all processes and removes the sandbox; `<close>` does the same.
 ---@async
 ---@return true?
 ---@return sg.Error? err
@@ -333,19 +333,19 @@ function Box:close() end
 ---@field box sg.Box
 local Proc = {}
 
----The next bytes and their stream; nil at the end.
+---Returns the next bytes and their stream, or nil at the end.
 ---@async
 ---@return string? data
 ---@return "out"|"err"|sg.Error|nil
 function Proc:read() end
 
----Lines of stdout, without their ends.
+---Iterates over the lines of stdout, without line ends.
 ---@async
 ---@param o? { on_err: fun(data: string)? }
 ---@return fun(): string?
 function Proc:lines(o) end
 
----To its standard input; with eof that is its end.
+---Writes to standard input. `eof` closes it afterwards.
 ---@async
 ---@param s string
 ---@param o? { eof: boolean? }
@@ -353,20 +353,20 @@ function Proc:lines(o) end
 ---@return sg.Error? err
 function Proc:write(s, o) end
 
----Sends a signal; without one it is ended.
+---Sends a signal (default: ends the process).
 ---@async
 ---@param signal? string|integer
 ---@return true?
 ---@return sg.Error? err
 function Proc:kill(signal) end
 
----Waits for its end.
+---Waits until it ends.
 ---@async
 ---@return sg.Result?
 ---@return sg.Error? err
 function Proc:wait() end
 
----Ends it if it runs; `<close>` does the same.
+---Ends the process if it still runs; `<close>` does the same.
 ---@async
 function Proc:close() end
 
@@ -375,7 +375,7 @@ function Proc:close() end
 ---@field box sg.Box
 local Interpreter = {}
 
----Runs a piece of code as an action of its own; the value of its last expression is printed.
+---Runs code as one action and prints the value of its last expression.
 ---@async
 ---@param code string
 ---@param o? { timeout: sg.Time?, on_out: fun(chunk: string, stream: string)? }
@@ -392,7 +392,7 @@ function Interpreter:close() end
 ---@field box sg.Box
 local Shell = {}
 
----Runs a command in it and waits.
+---Runs a command in the shell and waits for it.
 ---@async
 ---@param cmd string
 ---@param o? { timeout: sg.Time?, on_out: fun(chunk: string, stream: string)? }
@@ -400,14 +400,14 @@ local Shell = {}
 ---@return sg.Error? err
 function Shell:run(cmd, o) end
 
----Answers a program that asks.
+---Sends text to a program that waits for input.
 ---@async
 ---@param text string
 ---@return true?
 ---@return sg.Error? err
 function Shell:send(text) end
 
----Ends it.
+---Ends the shell.
 ---@async
 function Shell:close() end
 
@@ -416,7 +416,7 @@ sg.agent = {}
 
 ---@class sg.Answer
 ---@field text string
----@field data table?      # with `output`
+---@field data table?      # only with `output`
 ---@field messages table[]
 ---@field usage table
 ---@field steps integer
@@ -425,20 +425,20 @@ sg.agent = {}
 ---@class sg.AgentOpts
 ---@field task string
 ---@field model string|sg.Model?
----@field box sg.Box?          # opened for the run if a tool needs one
+---@field box sg.Box?          # default: opened for the run if a tool needs one
 ---@field tools (string|sg.Tool)[]?
 ---@field system string?
 ---@field budget table|sg.Budget?
 ---@field done (fun(): boolean, string?)?
 ---@field on { text: function?, call: function?, result: function?, turn: function? }?
----@field output table?        # parameters (short form or JSON Schema) of the answer
+---@field output table?        # schema of the answer (short form or JSON Schema)
 ---@field history table[]?
 ---@field agents sg.Tool[]?
 ---@field name string?
 ---@field compact boolean|table?
 ---@field policy string?
 ---@field options table?
----@field instructions boolean?  # false: AGENTS.md, CLAUDE.md and skills of the project are left out
+---@field instructions boolean?  # false: ignore the project's AGENTS.md, CLAUDE.md, and skills
 
 ---Runs an agent until its task is done.
 ---@async
@@ -447,12 +447,12 @@ sg.agent = {}
 ---@return sg.Error? err
 function sg.agent.run(o) end
 
----An agent as a tool that other agents may call.
+---Makes an agent a tool that other agents can call.
 ---@param o sg.AgentOpts
 ---@return sg.Tool
 function sg.agent.define(o) end
 
----The tool `task` over several defined agents; agent.run makes it from its option `agents`.
+---Makes the tool `task`, which runs one of several defined agents. The option `agents` of agent.run uses it.
 ---@param agents sg.Tool[]
 ---@return sg.Tool
 function sg.agent.task_tool(agents) end
@@ -463,7 +463,7 @@ function sg.agent.task_tool(agents) end
 ---@field usage table
 ---@field stop string
 
----A conversation with a model and its tools, one call at a time.
+---Starts a conversation with a model and its tools, one call at a time.
 ---@param o? { model: string|sg.Model|nil, system: string?, tools: (string|sg.Tool)[]?, box: sg.Box?, history: table[]?, options: table? }
 ---@return sg.Chat
 function sg.chat(o) end
@@ -478,18 +478,18 @@ local Chat = {}
 ---@param text string
 function Chat:user(text) end
 
----What a person said meanwhile.
+---Adds a message that a user sent meanwhile.
 ---@param text string
 function Chat:inject(text) end
 
----One model call.
+---Makes one model call.
 ---@async
 ---@param o? { on_text: fun(delta: string)? }
 ---@return sg.Reply?
 ---@return sg.Error? err
 function Chat:send(o) end
 
----Runs one tool call: arguments, policy, run.
+---Runs one tool call: checks its arguments, checks policy, runs it.
 ---@async
 ---@param call { id: string, name: string, args: table }
 ---@return any
@@ -497,14 +497,14 @@ function Chat:send(o) end
 ---@return boolean? edited
 function Chat:call(call) end
 
----Adds what a tool call came to.
+---Adds the result of a tool call.
 ---@param call { id: string, name: string, args: table }
 ---@param value any
 ---@param err? sg.Error
 ---@param edited? boolean
 function Chat:answer(call, value, err, edited) end
 
----A copy that goes on by itself.
+---Copies the conversation; both continue independently.
 ---@return sg.Chat
 function Chat:fork() end
 
@@ -512,16 +512,16 @@ function Chat:fork() end
 ---@field name string
 ---@field provider string
 
----One turn of a scripted model; its file returns a list of them, or a function of the task that does.
+---One turn of a scripted model. Its file returns a list of turns, or a function of the task that returns one.
 ---@class sg.Turn
 ---@field say (string|fun(last: { text: string, how: string }?): string)?
 ---@field call (table|fun(last: { text: string, how: string }?): table?)?  # { "shell", { cmd = "ls" } }, or a list of such
----@field expect string?             # pattern that the last result must hold
----@field on { allowed: table?, denied: table?, edited: table?, failed: table? }?  # turns that go on from here, by how the calls ended
+---@field expect string?             # pattern that the last result must match
+---@field on { allowed: table?, denied: table?, edited: table?, failed: table? }?  # the turns that follow, by how the calls ended
 ---@field think sg.Time?
 ---@field stop string?
 
----"provider:name"; "scripted:demo" and "scripted:FILE.lua" need no key.
+---Returns the model "provider:name". "scripted:demo" and "scripted:FILE.lua" need no key.
 ---@async
 ---@param spec string|sg.Model
 ---@param o? table
@@ -531,13 +531,13 @@ function sg.model(spec, o) end
 ---@class sg.ToolOpts
 ---@field name string
 ---@field about string?
----@field params table<string, string|table>?   # "string what it is", "integer? = 10 how many", "enum(a,b)", "string[]", JSON Schema
+---@field params table<string, string|table>?   # "string the file's path", "integer? = 10 number of lines", "enum(a,b)", "string[]", JSON Schema
 ---@field run fun(params: table, ctx: sg.ToolContext): any, sg.Error|string|nil
 ---@field where "box"|"host"|nil
 ---@field ask boolean?
 ---@field risk "low"|"medium"|"high"|nil
 ---@field timeout sg.Time?
----@field reads boolean?    # changes nothing: may run at the same time as others
+---@field reads boolean?    # changes nothing, so calls may run in parallel
 
 ---@class sg.ToolContext
 ---@field box sg.Box?
@@ -549,24 +549,24 @@ function sg.model(spec, o) end
 ---@field about string
 ---@field schema table
 
----A tool that an agent may call: a function of the script.
+---Makes a function of the script a tool that an agent can call.
 ---@param o sg.ToolOpts
 ---@return sg.Tool
 function sg.tool(o) end
 
 ---@class sg.McpOpts
 ---@field name string?               # in tool names (mcp__NAME__TOOL) and rules (mcp:NAME:TOOL); alone: of `sandglass mcp add`
----@field command string[]?          # a program that speaks MCP on its standard input and output
----@field url string?                # or a server that speaks HTTP
----@field where "box"|"host"|nil     # host (default): with your rights; box: in the sandbox, with its rights
+---@field command string[]?          # program that speaks MCP on stdin and stdout
+---@field url string?                # or: an MCP server over HTTP
+---@field where "box"|"host"|nil     # host (default): runs with your rights; box: runs in the sandbox
 ---@field box sg.Box?                # for where = "box"
----@field only string[]?             # names of tools; "read_*"
+---@field only string[]?             # tool names or patterns, such as "read_*"
 ---@field env table<string, string|sg.Secret>?
 ---@field headers table<string, string|sg.Secret>?
 ---@field cwd string?
 ---@field timeout sg.Time?
 
----The tools of an MCP server, for an agent; each call of one is an action of kind mcp.
+---Returns the tools of an MCP server for an agent. Each call is an action of kind mcp.
 ---@async
 ---@param o sg.McpOpts|string
 ---@return sg.Tool[]? tools
@@ -580,14 +580,14 @@ function sg.mcp(o) end
 ---@field text string?
 ---@field timeout boolean?
 
----Asks a person; waits, and survives a restart.
+---Asks you a question and waits for the answer, also across a restart.
 ---@async
 ---@param o string|{ text: string, choices: string[]?, form: table?, default: any, timeout: sg.Time?, risk: string? }
 ---@return sg.Decision?
 ---@return sg.Error? err
 function sg.ask(o) end
 
----Tells a person, who need not answer.
+---Shows you a message that needs no answer.
 ---@async
 ---@param text string
 ---@param o? { title: string? }
@@ -602,38 +602,38 @@ function sg.notify(text, o) end
 ---@field at? string
 ---@field evidence integer[]
 
----The session so far against a check file, the same that `sandglass verify --with` runs later.
+---Runs a check file against the session so far. `sandglass verify --with` runs the same file later.
 ---@param file string beside the script
 ---@return boolean? ok
 ---@return sg.CheckResult[]|sg.Error results
 function sg.check(file) end
 
----A line in the timeline, as of `string.format`.
+---Adds a line to the timeline, formatted like `string.format`.
 ---@param fmt any
 ---@param ... any
 function sg.note(fmt, ...) end
 
----The same as a warning.
+---Adds a warning to the timeline, formatted like `string.format`.
 ---@param fmt any
 ---@param ... any
 function sg.warn(fmt, ...) end
 
----A named place in the timeline.
+---Sets a bookmark in the timeline.
 ---@param label string
 function sg.mark(label) end
 
----Shows how far the script is.
+---Shows the progress of the script.
 ---@param done number
 ---@param total? number
 ---@param text? string
 function sg.progress(done, total, text) end
 
----Sees such events from now on; cannot change a verdict.
+---Calls `fn` for each later event of this kind. It can't change a verdict.
 ---@param event "action"|"held"|"verdict"|"output"|"step"|"end"
 ---@param fn fun(body: table)
 function sg.on(event, fn) end
 
----fn(item, i) for each item at the same time; results in the order of the list, nil becomes false.
+---Runs `fn(item, i)` for all items in parallel. Returns the results in the order of the list, nil as false.
 ---@async
 ---@param list table
 ---@param fn fun(item: any, i: integer): any, sg.Error?
@@ -642,7 +642,7 @@ function sg.on(event, fn) end
 ---@return sg.Error? err
 function sg.map(list, fn, o) end
 
----All functions at the same time; results under the same keys.
+---Runs all functions in parallel. Returns the results under the same keys.
 ---@async
 ---@param fns table<any, function>
 ---@param o? { limit: integer?, timeout: sg.Time?, on_error: "cancel"|"collect"|nil }
@@ -650,7 +650,7 @@ function sg.map(list, fn, o) end
 ---@return sg.Error? err
 function sg.all(fns, o) end
 
----The first value wins, the rest is cancelled and waited for.
+---Runs all functions in parallel. Returns the first value; cancels the others and waits for their end.
 ---@async
 ---@param fns function[]
 ---@param o? { timeout: sg.Time? }
@@ -658,7 +658,7 @@ function sg.all(fns, o) end
 ---@return integer|sg.Error|nil which
 function sg.race(fns, o) end
 
----A task that belongs to the block of the running task.
+---Starts a task that belongs to the current scope.
 ---@param fn function
 ---@param ... any
 ---@return sg.Task
@@ -668,37 +668,37 @@ function sg.spawn(fn, ...) end
 ---@field id integer
 local Task = {}
 
----Waits for its end; gives what it returned.
+---Waits until the task ends and returns its values.
 ---@async
 ---@param timeout? sg.Time
 ---@return any
 ---@return any
 function Task:await(timeout) end
 
----Ends it: what it waits for raises an error with code "cancelled".
+---Cancels the task: the call that it waits for raises an error with code "cancelled".
 ---@param why? string
 function Task:cancel(why) end
 
----Has it ended?
+---Returns true if the task has ended.
 ---@return boolean
 function Task:done() end
 
----Cancels it and waits for its end.
+---Cancels the task and waits until it ends.
 ---@async
 function Task:close() end
 
----Runs fn in a scope: ends when all its tasks have ended; the first failure cancels the others and is raised.
+---Runs `fn` in a scope, which ends when all its tasks have ended. The first failure cancels the others and is raised.
 ---@async
 ---@param fn function
 ---@return any
 function sg.scope(fn) end
 
----Waits so long.
+---Suspends the current task for `s` seconds.
 ---@async
 ---@param s sg.Time
 function sg.sleep(s) end
 
----fn with a limit in time: its values, or nil and an error with code "timeout".
+---Runs `fn` with a time limit. Returns its values, or nil and an error with code "timeout".
 ---@async
 ---@param s sg.Time
 ---@param fn function
@@ -706,43 +706,43 @@ function sg.sleep(s) end
 ---@return any
 function sg.timeout(s, fn, ...) end
 
----Cleanup that may still wait while the task is being cancelled.
+---Runs cleanup code that may still wait while the task is being canceled.
 ---@async
 ---@param fn function
 ---@param ... any
 ---@return any
 function sg.shield(fn, ...) end
 
----A queue between tasks.
----@param n? integer   # so many values fit in; 0: send waits for a taker
+---Makes a queue between tasks.
+---@param n? integer   # capacity; 0: `send` waits for a receiver
 ---@return sg.Channel
 function sg.channel(n) end
 
 ---@class sg.Channel
 local Channel = {}
 
----Puts a value in; waits while it is full.
+---Adds a value. Waits while the channel is full.
 ---@async
 ---@param v any
 ---@return boolean     # false: closed
 function Channel:send(v) end
 
----Takes the next value; waits for one.
+---Takes the next value. Waits for one.
 ---@async
 ---@param timeout? sg.Time
 ---@return any
 ---@return sg.Error? err
 function Channel:recv(timeout) end
 
----Receivers get what is left, then nil; senders get false.
+---Closes the channel: receivers get the remaining values, then nil; senders get false.
 function Channel:close() end
 
----Each value until it is closed.
+---Iterates over the values until the channel is closed.
 ---@async
 ---@return fun(): any
 function Channel:each() end
 
----A limit that agents may share.
+---Makes a limit that agents can share.
 ---@async
 ---@param o { usd: number?, tokens: integer?, time: sg.Time?, steps: integer?, actions: integer? }
 ---@return sg.Budget
@@ -752,19 +752,19 @@ function sg.budget(o) end
 ---@field id integer
 local Budget = {}
 
----A part that draws from this budget.
+---Makes a smaller budget that also counts against this one.
 ---@async
 ---@param o { usd: number?, tokens: integer?, time: sg.Time?, steps: integer?, actions: integer? }
 ---@return sg.Budget
 function Budget:part(o) end
 
----What is left of it.
+---Returns the remaining amounts.
 ---@async
 ---@return table?
 ---@return sg.Error? err
 function Budget:left() end
 
----Values that are kept over restarts.
+---Opens a key-value store that survives restarts.
 ---@param name? string
 ---@return sg.Store
 function sg.store(name) end
@@ -773,7 +773,7 @@ function sg.store(name) end
 ---@field name string
 local Store = {}
 
----The value of a key, or the default.
+---Returns the value of a key, or the default.
 ---@async
 ---@param k string
 ---@param default? any
@@ -781,7 +781,7 @@ local Store = {}
 ---@return sg.Error? err
 function Store:get(k, default) end
 
----nil removes the key.
+---Sets a key. nil removes it.
 ---@async
 ---@param k string
 ---@param value any
@@ -789,7 +789,7 @@ function Store:get(k, default) end
 ---@return sg.Error? err
 function Store:set(k, value) end
 
----A number is added, anything else put at the end of a list.
+---Adds a number to the value, or appends any other value to a list.
 ---@async
 ---@param k string
 ---@param value any
@@ -797,14 +797,14 @@ function Store:set(k, value) end
 ---@return sg.Error? err
 function Store:add(k, value) end
 
----Keys and values in which the text stands.
+---Finds the entries whose key or value contains the text.
 ---@async
 ---@param text string
 ---@return { key: string, value: any }[]?
 ---@return sg.Error? err
 function Store:find(text) end
 
----All keys, sorted.
+---Returns all keys, sorted.
 ---@async
 ---@return string[]?
 ---@return sg.Error? err
@@ -812,62 +812,62 @@ function Store:keys() end
 
 ---@class sg.Secret
 
----A name that the host side replaces by its value on the wire; the value never comes here.
+---Returns a placeholder for a secret. The host replaces it with the value on the wire; scripts never see the value.
 ---@param name string
 ---@return sg.Secret
 function sg.secret(name) end
 
 ---@class sg.ProxyRoute
----@field provider string?            # of models: its address, key and dialect ("anthropic", "openai", a row of the configuration)
----@field url string?                 # else where it leads; default https://NAME
----@field speak "anthropic"|"openai"|"gemini"|nil  # it is a model's API: calls are recorded, counted, gated
----@field git boolean?                # git over HTTP: a push waits for a decision, with the refs that it would move
----@field rewrite boolean?            # addresses of the routes in JSON and HTML answers become the proxy's (registries)
+---@field provider string?            # a model provider: its address, key, and dialect ("anthropic", "openai", a row of the configuration)
+---@field url string?                 # or: the address of the service (default: https://NAME)
+---@field speak "anthropic"|"openai"|"gemini"|nil  # dialect of a model API: records, counts, and checks its calls
+---@field git boolean?                # git over HTTP: a push waits for your approval, which shows the refs
+---@field rewrite boolean?            # replaces route addresses in JSON and HTML answers with the proxy's (registries)
 ---@field allow string[]?             # "GET /x/*"; default: GET and HEAD
 ---@field header table<string, string|sg.Secret|(string|sg.Secret)[]>?
 ---@field basic { user: string?, password: sg.Secret }?
----@field login string?               # a login that 'sandglass login add' has named: its token is put on each request
+---@field login string?               # a login named by 'sandglass login add': sends its token with each request
 
 ---@class sg.ProxyOpts
 ---@field name string?
 ---@field routes table<string, sg.ProxyRoute>
----@field tool_gate boolean?          # default true: calls in answers are judged before the agent sees them
+---@field tool_gate boolean?          # default true: checks tool calls in answers before the agent sees them
 ---@field budget { usd: number?, tokens: integer?, calls: integer? }?
----@field prompt_host string?         # file whose text is put before the system prompt, outside of the box
+---@field prompt_host string?         # file whose text is added before the system prompt, outside the sandbox
 
 ---@class sg.Proxy
----@field url string                  # as the box sees it; routes are below it, by name
+---@field url string                  # the proxy's address in the sandbox; each route is a path below it
 ---@field urls table<string, string>
----@field key string                  # what stands for the key in the box; worth nothing outside
+---@field key string                  # placeholder for the key in the sandbox; worthless outside
 local Proxy = {}
 
----What went through it: calls, tokens, money, what was refused.
+---Returns totals: calls, tokens, cost, and refused calls.
 ---@async
 ---@return { calls: integer, ["in"]: integer, out: integer, uusd: integer, usd: number, refused: integer }?
 ---@return sg.Error? err
 function Proxy:used() end
 
----For <close>; what boxes have of it goes with them.
+---Does nothing; for `<close>`. A sandbox's use of the proxy ends with the sandbox.
 function Proxy:close() end
 
----The way of boxes to models, repositories and registries; credentials are put on outside, by name.
+---Makes a proxy through which sandboxes reach models, repositories, and registries. The host adds the credentials.
 ---@async
 ---@param o sg.ProxyOpts
 ---@return sg.Proxy
 function sg.proxy(o) end
 
 ---@class sg.InsideOpts
----@field agent "claude"|"codex"|"opencode"|"gemini"|"pi"|"deepagents"|"amp"|"cursor"|"copilot"|"custom"|string   # or FILE.lua: a profile of your own
----@field task string?                # needed without terminal
----@field terminal { cols: integer?, rows: integer?, xpixel: integer?, ypixel: integer?, env: table<string, string>?, args: string[]?, record_input: "off"|"counts"|"full"|nil }?  # use its own interface, in a terminal that clients attach to; args are its own
----@field login { name: string, plan: string?, tier: string? }?  # with terminal: a login that 'sandglass login add' has named
+---@field agent "claude"|"codex"|"opencode"|"gemini"|"pi"|"deepagents"|"amp"|"cursor"|"copilot"|"custom"|string   # or FILE.lua: your own profile
+---@field task string?                # required without `terminal`
+---@field terminal { cols: integer?, rows: integer?, xpixel: integer?, ypixel: integer?, env: table<string, string>?, args: string[]?, record_input: "off"|"counts"|"full"|nil }?  # use the agent's own interface in a terminal that clients attach to; `args` are the agent's
+---@field login { name: string, plan: string?, tier: string? }?  # with `terminal`: a login named by 'sandglass login add'
 ---@field name string?
----@field model string?               # provider:name; default: that of the agent's profile
----@field program string?             # where it lies in the box; default: found on its PATH
----@field command string[]?           # of a custom one; the task is added
----@field path string?                # more folders of programs, with ":" between them
----@field roots string[]?             # read-only folders of this machine that it needs
----@field trace "exec"|false?          # as of a sandbox; "exec" unless said otherwise
+---@field model string?               # provider:name (default: from the agent's profile)
+---@field program string?             # path in the sandbox (default: found on its PATH)
+---@field command string[]?           # of a custom agent; the task is appended
+---@field path string?                # more program directories, separated by ":"
+---@field roots string[]?             # read-only host directories that the agent needs
+---@field trace "exec"|false?          # as for sg.sandbox (default: "exec")
 ---@field hold_exec string|string[]?
 ---@field honeytokens (boolean|("aws"|"npm"|"github"|"env")[])?
 ---@field repo string|table<string,string>?
@@ -881,19 +881,19 @@ function sg.proxy(o) end
 ---@field keep boolean?
 ---@field accept string?
 ---@field backend string?
----@field options table?              # of that backend, as of a sandbox: { host = "there" } with ssh
----@field on_event? fun(ev: table)    # what it prints, one JSON object at a time
----@field control "acp"|"stream"|"app-server"|"rpc"|"serve"|"sandbox-agent"|"print"|nil   # how it is spoken with; default: the best that it has. What it asks to be allowed is the agent's word: programs in its box can answer a server ("serve", "sandbox-agent") in our place
----@field mode string?                # the agent's own mode: of permissions, of approvals
----@field start sg.Time?              # it must be there within; default: two to three minutes
----@field linger sg.Time?             # after its task it waits so long for words of people
----@field idle sg.Time?               # of lingering: after so long without any it sleeps, until there are some; default: 60 s
----@field beside string?              # another program that this one starts
----@field port integer?               # of one that is a server: where it listens in the box; default: any
----@field token string?               # and what it wants to be told; default: made up
----@field serves string?              # of a custom one over sandbox-agent: its name of the agent, "claude" unless said otherwise
+---@field options table?              # options of the backend, as for sg.sandbox: { host = "there" } with ssh
+---@field on_event? fun(ev: table)    # receives each JSON object that the agent prints
+---@field control "acp"|"stream"|"app-server"|"rpc"|"serve"|"sandbox-agent"|"print"|nil   # the protocol (default: the best that the agent has). A permission request is the agent's claim: programs in its sandbox can answer a server ("serve", "sandbox-agent") in our place
+---@field mode string?                # the agent's own permission or approval mode
+---@field start sg.Time?              # time limit for its start (default: two to three minutes)
+---@field linger sg.Time?             # how long it waits for your messages after its task
+---@field idle sg.Time?               # how long it waits before it sleeps until your next message (default: 60 s)
+---@field beside string?              # another program that the agent starts
+---@field port integer?               # of a server: its port in the sandbox (default: any)
+---@field token string?               # the server's access token (default: random)
+---@field serves string?              # of a custom agent over sandbox-agent: the agent's name there (default: "claude")
 
----Somebody else's agent in a box of its own; its model is reached through a proxy that has the key.
+---Runs a third-party agent in its own sandbox. It reaches its model through a proxy that holds the key.
 ---@async
 ---@param o sg.InsideOpts
 ---@return { ok: boolean, code: integer?, text: string, error: string?, stop: string?, box: sg.Box, usage: table, settings: string[], settings_patch: string?, session: string?, turns: integer, control: string }?
@@ -903,14 +903,14 @@ function sg.inside(o) end
 ---@class sg.host
 sg.host = {}
 
----Pushes with the user's own git on the host side. Always asks.
+---Pushes with your own git on the host. Always requires approval.
 ---@async
 ---@param o { box: sg.Box, remote: string?, branch: string?, ref: string?, force: boolean? }
 ---@return table?
 ---@return sg.Error? err
 function sg.host.push(o) end
 
----Runs a program on the host: the first word, as it stands (variables go into `env`). The policy decides; without a rule it asks.
+---Runs a program on the host: `argv[1]`, without a shell (variables go into `env`). Without a matching rule it requires approval.
 ---@async
 ---@param argv string[]
 ---@param o? { cwd: string?, env: table<string,string|sg.Secret>?, stdin: string|sg.Secret?, timeout: sg.Time? }
@@ -921,48 +921,48 @@ function sg.host.exec(argv, o) end
 ---@class sg.Page
 ---@field status integer
 ---@field ok boolean            # status below 400
----@field url string            # where it led in the end
+---@field url string            # after redirects
 ---@field type string?          # "text/html"
 ---@field title string?
----@field text string?          # as a person would read it
----@field data string?          # the bytes, with raw
----@field bytes integer         # of the answer
----@field cut boolean           # there was more
----@field unseen integer?       # hidden characters and elements that were left out
+---@field text string?          # readable text of the page
+---@field data string?          # with `raw`: the bytes
+---@field bytes integer         # bytes of the answer
+---@field cut boolean           # the page was longer
+---@field unseen integer?       # number of hidden characters and elements that were removed
 ---@field event integer
 
----Fetches a page on the host side; every request, also after a redirect, is an action of kind "fetch". Taints the agent.
+---Fetches a page from the host. Every request, also a redirect, is an action of kind "fetch". Taints the agent.
 ---@async
 ---@param o string|{ url: string, method: string?, headers: table<string,string|sg.Secret>?, body: string?, raw: boolean?, max: string|integer?, timeout: sg.Time? }
 ---@return sg.Page?
 ---@return sg.Error? err
 function sg.host.fetch(o) end
 
----Asks the search service of the configuration (search.url). Taints the agent.
+---Queries the search service of the configuration (search.url). Taints the agent.
 ---@async
 ---@param o string|{ query: string, count: integer?, page: integer?, timeout: sg.Time? }
 ---@return { title: string, url: string, text: string }[]?
 ---@return sg.Error? err
 function sg.host.search(o) end
 
----Ends the script with this status; blocks are left and their <close> values closed.
+---Ends the script with this exit status and closes `<close>` values.
 ---@param code? integer
 ---@param fmt? any
 ---@param ... any
 function sg.exit(code, fmt, ...) end
 
----Is it an error of the library (a table with `code`)?
+---Returns true for an error of this library (a table with `code`).
 ---@param v any
 ---@return boolean
 function sg.is_error(v) end
 
----The last n lines.
+---Returns the last `n` lines.
 ---@param s string
 ---@param n? integer
 ---@return string
 function sg.tail(s, n) end
 
----One word for sh, whatever is in it.
+---Quotes any text as one argument for sh.
 ---@param s string
 ---@return string
 function sg.quote(s) end
@@ -971,25 +971,25 @@ function sg.quote(s) end
 ---@field null any
 sg.json = {}
 
----The text of a value.
+---Encodes a value as JSON text.
 ---@param v any
 ---@param o? { pretty: boolean? }
 ---@return string
 function sg.json.encode(v, o) end
 
----The value of a text.
+---Decodes JSON text.
 ---@param text string
 ---@return any
 ---@return sg.Error? err
 function sg.json.decode(text) end
 
----"message.content[0].text"; nil where something is missing.
+---Returns the value at a path such as "message.content[0].text", or nil.
 ---@param v any
 ---@param path string
 ---@return any
 function sg.json.path(v, path) end
 
----Marks a table as a list, so that an empty one becomes [].
+---Marks a table as a list, so that an empty one encodes as [].
 ---@param t? table
 ---@return table
 function sg.json.list(t) end
