@@ -165,7 +165,7 @@ static int select_until(struct session *s, const char *text, size_t max_rows, in
 	if (rc == 0)
 		rc = sql_run(db, st, max_rows, out, err);
 	sqlite3_finalize(st);
-	sqlite3_progress_handler(db, 0, NULL, NULL);
+	session_bound(s);
 	sqlite3_set_authorizer(db, NULL, NULL);
 	if (rc < 0)
 		sql_table_release(out);

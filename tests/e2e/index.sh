@@ -83,6 +83,21 @@ touch "$t/enough"
 wait $reader
 "$sg" index flood >"$t/out" 2>&1
 is "$? $(cat "$t/out")" '0 s-f00001: the search index is whole' 'afterwards it is finished'
+# asked to end in the middle of it: at once, and what is there stays
+lacks
+"$sg" index flood >"$t/out" 2>&1 &
+index=$!
+wait_for 20 test -e "$file-lease"
+kill -TERM "$index"
+gone() { ! kill -0 "$index" 2>/dev/null; }
+wait_for 10 gone
+ok $? 'SIGTERM ends it'
+wait "$index"
+[ "$?" != 0 ] || whole
+ok $? 'with a status that says whether the index is whole'
+is "$(ask 'PRAGMA quick_check')" ok 'the file is whole as a database'
+"$sg" index flood >"$t/out" 2>&1
+is $? 0 'and the next one finishes it'
 "$sg" index nosuch >"$t/out" 2>&1
 is "$? $(wc -l <"$t/out")" '2 1' 'a session that is not there: one line'
 finish

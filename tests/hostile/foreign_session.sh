@@ -21,12 +21,69 @@ make view "ALTER TABLE event RENAME TO event2; CREATE VIEW event AS WITH RECURSI
 make segments "ALTER TABLE segment RENAME TO segment2; CREATE VIEW segment AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS seq, 1 AS action, 1 AS stream, i AS off FROM n"
 make virtual "DROP TABLE mark; CREATE VIRTUAL TABLE mark USING fts5(a)"
 make trigger "CREATE TRIGGER more AFTER INSERT ON event BEGIN DELETE FROM checkpoint; END"
-for f in view segments virtual trigger; do
+make computed "ALTER TABLE mark RENAME TO mark2; CREATE TABLE mark(name TEXT, value INTEGER, slow GENERATED ALWAYS AS (length(printf('%.*c', 900000000, 'x'))) VIRTUAL)"
+make indexed "CREATE INDEX slow ON event(length(hex(body)))"
+make unnamed "ALTER TABLE session RENAME TO session2; CREATE TABLE session AS SELECT NULL AS id, uuid, NULL AS name, key FROM session2"
+for f in view segments virtual trigger computed indexed unnamed; do
 	for c in verify show events; do
 		timeout -k 1 10 "$sg" $c "./$f.glass" >out 2>&1 </dev/null
 		rc=$?
 		[ $rc -ne 0 ] && [ $rc -lt 124 ]
 		ok $? "$f: $c refuses it at once ($rc)"
+	done
+done
+# a table whose pages lead to one another: from its root on, each page names the next one 200 times
+cat >endless.py <<'P'
+import struct, sys
+name, table = sys.argv[1:]
+import sqlite3
+c = sqlite3.connect(name)
+root, = c.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchone()
+c.close()
+data = bytearray(open(name, "rb").read())
+size = struct.unpack(">H", data[16:18])[0]
+pages = len(data) // size
+leaf = bytes(data[(root - 1) * size:root * size])
+LEVELS, CELLS = 8, 200
+def inner(child):
+    cell, at, page = struct.pack(">I", child) + b"\x7f", size, bytearray(size)
+    page[0] = 5
+    page[3:5] = struct.pack(">H", CELLS)
+    page[8:12] = struct.pack(">I", child)
+    for i in range(CELLS):
+        at -= len(cell)
+        page[at:at + len(cell)] = cell
+        page[12 + 2 * i:14 + 2 * i] = struct.pack(">H", at)
+    page[5:7] = struct.pack(">H", at)
+    return page
+if leaf[0] != 13: sys.exit("the table has more than one page")
+first = pages + 1
+for level in range(LEVELS - 1):
+    data += inner(first + level + 1 if level < LEVELS - 2 else first + LEVELS - 1)
+data += leaf
+data[(root - 1) * size:root * size] = inner(first)
+data[28:32] = struct.pack(">I", len(data) // size)
+open(name, "wb").write(data)
+P
+for f in segment; do
+	make "endless-$f" "INSERT INTO message(hash, size, codec, data) VALUES (randomblob(32), 1, 0, x'78'), (randomblob(32), 1, 0, x'79');
+		INSERT INTO segment(seq, action, stream, off, len, ts_us, hash, codec, data) VALUES (1, 1, 1, 0, 1, 1, randomblob(32), 0, x'78'), (2, 1, 1, 1, 1, 1, randomblob(32), 0, x'78')"
+	python3 endless.py "endless-$f.glass" "$f"
+	ok $? "a session file whose table $f has no end"
+	timeout -k 1 60 "$sg" verify "./endless-$f.glass" >out 2>&1 </dev/null
+	rc=$?
+	[ $rc -ne 0 ] && [ $rc -lt 124 ]
+	ok $? "verify of it comes to an end ($rc)"
+done
+# numbers that count nothing
+make kind "DROP TRIGGER event_kept; UPDATE event SET kind = 70000 WHERE seq = (SELECT max(seq) FROM event)"
+make agent "DROP TRIGGER event_kept; UPDATE event SET agent = -3 WHERE seq = (SELECT max(seq) FROM event)"
+for f in kind agent; do
+	for c in verify events; do
+		timeout -k 1 20 "$sg" $c "./$f.glass" >out 2>&1 </dev/null
+		rc=$?
+		[ $rc -ne 0 ] && [ $rc -lt 124 ]
+		ok $? "$f: $c refuses a number that is out of range ($rc)"
 	done
 done
 timeout -k 1 20 "$sg" resume ./trigger.glass >out 2>&1 </dev/null

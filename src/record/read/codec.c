@@ -47,6 +47,9 @@ enum codec codec_pack(struct packer *p, const void *bytes, size_t len, struct bu
 int codec_unpack(enum codec codec, const void *data, size_t len, size_t size, struct buf *out,
 		 struct err *err)
 {
+	if (size > CODEC_MAX)
+		return err_set(err, ERR_DAMAGED, "stored bytes have a length out of range: %zu",
+			       size);
 	switch (codec) {
 	case CODEC_RAW:
 		if (len != size)

@@ -115,9 +115,14 @@ static int feed_fill(struct feed *f, struct page *p, sqlite3_stmt *st, uint64_t 
 	if (sqlite3_bind_parameter_count(st) > 2)
 		sqlite3_bind_int64(st, 3, (int64_t)f->id);
 	int rc;
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
-		session_row(st, &p->ev[p->nr++], &p->arena);
+	bool good = true;
+	while (good && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		good = session_row(st, &p->ev[p->nr], &p->arena, err);
+		p->nr += good;
+	}
 	sqlite3_reset(st);
+	if (!good)
+		return -1;
 	return rc == SQLITE_DONE ? 0 : session_failed(f->s, err);
 }
 

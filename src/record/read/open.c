@@ -16,7 +16,9 @@
 #include "record/read/lease.h"
 #include "record/read/verify.h"
 
-enum { APPLICATION = 0x53474c53, PROOF = 0x53474b50, FORMAT = 1, HEADER = 100, STOP_STEPS = 200 };
+/* bytes of one value: what store_file.c lets in */
+enum { LENGTH_MAX = 1 << 30 };
+enum { APPLICATION = 0x53474c53, PROOF = 0x53474b50, FORMAT = 1, HEADER = 100 };
 
 static uint32_t read_open_be32(const uint8_t *p)
 {
@@ -181,13 +183,16 @@ void session_chain_start(const struct session *s, struct hash *out)
 }
 
 /* A view or a virtual table in the place of a table answers what it likes, for as long as it likes;
- * a trigger that is none of ours acts when the session is resumed. */
+ * a trigger that is none of ours acts when the session is resumed; a column or an index that is
+ * computed makes every row of it as slow as its maker likes. */
 static bool has_foreign_schema(struct session *s)
 {
 	static const char sql[] =
-		"SELECT 1 FROM sqlite_schema WHERE (lower(name) IN ('session', 'origin', 'event', 'segment', 'object', 'message',"
+		"SELECT 1 FROM sqlite_schema s WHERE (lower(name) IN ('session', 'origin', 'event', 'segment', 'object', 'message',"
 		" 'checkpoint', 'redaction', 'mark', 'kind', 'search_row', 'search_value') AND (type <> 'table' OR sql LIKE 'CREATE VIRTUAL%'))"
-		" OR (type = 'trigger' AND sql NOT LIKE '%BEFORE UPDATE%' AND sql NOT LIKE '%BEFORE DELETE%') LIMIT 1";
+		" OR (type = 'trigger' AND sql NOT LIKE '%BEFORE UPDATE%' AND sql NOT LIKE '%BEFORE DELETE%')"
+		" OR (type = 'table' AND EXISTS (SELECT 1 FROM pragma_table_xinfo(s.name) WHERE hidden > 1))"
+		" OR (type = 'index' AND EXISTS (SELECT 1 FROM pragma_index_xinfo(s.name) WHERE cid = -2)) LIMIT 1";
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
 	s->foreign = rc != SQLITE_OK || sqlite3_step(st) != SQLITE_DONE;
@@ -212,6 +217,8 @@ static int read_open_connect_to(struct session *s, const char *path, const char 
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_busy_timeout(s->db, 2000);
+	sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, LENGTH_MAX);
+	session_bound(s);
 	rc = sqlite3_exec(s->db,
 			  "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA query_only=ON",
 			  NULL, NULL, NULL);
@@ -224,7 +231,8 @@ static int read_open_connect_to(struct session *s, const char *path, const char 
 					NULL);
 	if (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW &&
 	    sqlite3_column_bytes(st, 1) == UUID_LEN &&
-	    sqlite3_column_bytes(st, 3) == SIGN_KEY_LEN) {
+	    sqlite3_column_bytes(st, 3) == SIGN_KEY_LEN && sqlite3_column_text(st, 0) &&
+	    sqlite3_column_text(st, 2)) {
 		free(s->id);
 		free(s->name);
 		s->id = mem_strdup((const char *)sqlite3_column_text(st, 0));
@@ -287,7 +295,6 @@ int session_open_until(struct session **out, const char *path, const atomic_bool
 		session_close(&s);
 		return -1;
 	}
-	session_stops(s, s->db);
 	*out = s;
 	return 0;
 }
@@ -325,7 +332,8 @@ int session_rejoin(struct session *s, struct err *err)
 	s->copy = now->copy;
 	now->db = db;
 	now->copy = copy;
-	session_stops(s, s->db);
+	session_bound(s); /* it has counted for the other one so far */
+	session_bound(now);
 	feeds_rejoin(s);
 	session_close(&now);
 	return 0;
@@ -334,17 +342,6 @@ int session_rejoin(struct session *s, struct err *err)
 bool session_stopped(const struct session *s)
 {
 	return s->stop && atomic_load(s->stop);
-}
-
-static int stop_asked(void *self)
-{
-	return session_stopped(self);
-}
-
-void session_stops(struct session *s, sqlite3 *db)
-{
-	if (s->stop)
-		sqlite3_progress_handler(db, STOP_STEPS, stop_asked, s);
 }
 
 void session_interrupt(struct session *s)

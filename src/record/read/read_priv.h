@@ -41,8 +41,10 @@ struct session {
 	uint8_t uuid[UUID_LEN], key[SIGN_KEY_LEN];
 	struct origin *origin; /* by seq */
 	size_t nr_origins;
-	const atomic_bool *stop; /* borrowed: to give up; NULL nobody can say so */
-	char *copy;		 /* private folder that holds a copy; NULL = the file itself */
+	uint64_t steps, most_steps; /* bound.c: of the query under way, and at most */
+	bool endless;		    /* it was given up for that */
+	const atomic_bool *stop;    /* borrowed: to give up; NULL nobody can say so */
+	char *copy;		    /* private folder that holds a copy; NULL = the file itself */
 	uint32_t application, format;
 	struct hash list_name; /* list.c: the list that was read last; NULL none */
 	json_t *list;
@@ -57,7 +59,9 @@ const uint8_t *session_uuid_at(const struct session *s, uint64_t seq);
 void session_chain_start(const struct session *s, struct hash *out);
 
 bool session_stopped(const struct session *s);
-void session_stops(struct session *s, sqlite3 *db); /* what @db does is given up then as well */
+/* bound.c: what @db does is given up when it is stopped, or takes more steps than a file of that
+ * size can need. */
+void session_bound_db(struct session *s, sqlite3 *db);
 
 /* Owned by the session; NULL and @err when the file is not readable. Reset it after use. */
 sqlite3_stmt *session_sql(struct session *s, enum read_sql which, struct err *err);
@@ -70,6 +74,8 @@ int session_message_row(struct session *s, const struct hash *id, int64_t *row_o
 			struct err *err);
 /* Columns in the order of READ_EVENT_COLUMNS; the body goes into @arena. */
 #define READ_EVENT_COLUMNS "seq, cause, agent, box, action, ts_us, mono_us, kind, body"
-void session_row(sqlite3_stmt *st, struct event *ev, struct arena *arena);
+/* false: a number in it is out of range, ERR_DAMAGED. */
+NODISCARD bool session_row(sqlite3_stmt *st, struct event *ev, struct arena *arena,
+			   struct err *err);
 
 #endif

@@ -43,6 +43,11 @@ int session_failed(struct session *s, struct err *err)
 {
 	int rc = sqlite3_errcode(s->db);
 	enum err_code code = ERR_IO;
+	if (rc == SQLITE_INTERRUPT && s->endless)
+		return err_set(
+			err, ERR_DAMAGED,
+			"session file '%s' is damaged: a query takes longer than a file of its size can need",
+			s->path);
 	if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
 		code = ERR_DAMAGED;
 	else if ((rc & 0xff) == SQLITE_BUSY)
@@ -134,8 +139,13 @@ uint64_t session_head(struct session *s)
 	return head;
 }
 
-void session_row(sqlite3_stmt *st, struct event *ev, struct arena *arena)
+bool session_row(sqlite3_stmt *st, struct event *ev, struct arena *arena, struct err *err)
 {
+	int64_t least = 0, kind = sqlite3_column_int64(st, 7);
+	for (int i = 0; i < 7; i++) {
+		int64_t v = sqlite3_column_int64(st, i);
+		least = v < least ? v : least;
+	}
 	const char *body = (const char *)sqlite3_column_text(st, 8);
 	size_t len = (size_t)sqlite3_column_bytes(st, 8);
 	*ev = (struct event){
@@ -150,6 +160,11 @@ void session_row(sqlite3_stmt *st, struct event *ev, struct arena *arena)
 		.body = body ? arena_strndup(arena, body, len) : NULL,
 		.len = body ? len : 0,
 	};
+	if (least >= 0 && kind >= 0 && kind <= UINT16_MAX)
+		return true;
+	err_set(err, ERR_DAMAGED, "event %" PRId64 " has a number out of range",
+		(int64_t)sqlite3_column_int64(st, 0));
+	return false;
 }
 
 int session_event(struct session *s, uint64_t seq, struct event *ev, struct arena *arena,
@@ -160,14 +175,15 @@ int session_event(struct session *s, uint64_t seq, struct event *ev, struct aren
 		return -1;
 	sqlite3_bind_int64(st, 1, (int64_t)seq);
 	int rc = sqlite3_step(st);
+	bool good = rc == SQLITE_ROW && session_row(st, ev, arena, err);
 	if (rc == SQLITE_ROW)
-		session_row(st, ev, arena);
+		;
 	else if (rc == SQLITE_DONE)
 		err_set(err, ERR_NOENT, "session '%s' has no event %" PRIu64, s->id, seq);
 	else
 		session_failed(s, err);
 	sqlite3_reset(st);
-	return rc == SQLITE_ROW ? 0 : -1;
+	return good ? 0 : -1;
 }
 
 int session_steps(struct session *s, uint64_t action, session_step_fn *fn, void *self,
@@ -178,17 +194,29 @@ int session_steps(struct session *s, uint64_t action, session_step_fn *fn, void 
 	if (!st)
 		return -1;
 	sqlite3_bind_int64(st, 1, (sqlite3_int64)action);
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+	bool good = true;
+	while (good && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		struct arena arena = ARENA_INIT;
 		struct event ev;
-		session_row(st, &ev, &arena);
-		fn(self, &ev);
+		good = session_row(st, &ev, &arena, err);
+		if (good)
+			fn(self, &ev);
 		arena_release(&arena);
 	}
-	if (rc != SQLITE_DONE)
+	if (good && rc != SQLITE_DONE)
 		session_failed(s, err);
 	sqlite3_reset(st);
 	return rc == SQLITE_DONE ? 0 : -1;
+}
+
+/* A number that counts bytes: none of ours has more in one piece. false: ERR_DAMAGED. */
+static bool bytes_column(sqlite3_stmt *st, int at, size_t *out, struct err *err)
+{
+	int64_t n = sqlite3_column_int64(st, at);
+	*out = (size_t)n;
+	return (n >= 0 && n <= CODEC_MAX) ||
+	       err_set(err, ERR_DAMAGED, "stored bytes have a length out of range: %" PRId64, n) ==
+		       0;
 }
 
 /* Unpacks columns @at (codec) and @at + 1 (data) of the row; -1 with ERR_CANCELLED when
@@ -322,7 +350,7 @@ uint64_t session_output_size(struct session *s, uint64_t action, int stream)
 		return 0;
 	sqlite3_bind_int64(st, 1, (int64_t)action);
 	sqlite3_bind_int(st, 2, stream);
-	if (sqlite3_step(st) == SQLITE_ROW)
+	if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_int64(st, 0) > 0)
 		size = (uint64_t)sqlite3_column_int64(st, 0);
 	sqlite3_reset(st);
 	return size;
@@ -342,13 +370,21 @@ static void put_redacted(struct buf *out, size_t len)
 		buf_putc(out, ' ');
 }
 
-static int segment_bytes(sqlite3_stmt *st, int at, size_t len, struct buf *out, struct err *err)
+enum { REDACTED_MAX = 64 << 20 }; /* a thousand times what one segment holds */
+
+static int segment_bytes(sqlite3_stmt *st, int at_len, int at, struct buf *out, struct err *err)
 {
+	size_t len;
 	buf_reset(out);
+	if (!bytes_column(st, at_len, &len, err))
+		return -1;
 	if (read_session_unpack(st, at, len, out, err) == 0)
 		return 0;
 	if (err->code != ERR_CANCELLED)
 		return -1;
+	if (len > REDACTED_MAX)
+		return err_set(err, ERR_DAMAGED, "a redacted output has a length out of range: %zu",
+			       len);
 	put_redacted(out, len);
 	return 0;
 }
@@ -368,8 +404,10 @@ int session_output(struct session *s, uint64_t action, int stream, uint64_t off,
 	int rc, result = 0;
 	while (result == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		uint64_t from = (uint64_t)sqlite3_column_int64(st, 0);
-		size_t len = (size_t)sqlite3_column_int64(st, 1);
-		result = segment_bytes(st, 2, len, &piece, err);
+		result = segment_bytes(st, 1, 2, &piece, err);
+		size_t len = piece.len;
+		if (result == 0 && from > INT64_MAX - CODEC_MAX)
+			result = err_set(err, ERR_DAMAGED, "a place in an output is out of range");
 		if (result < 0 || from + len <= off)
 			continue;
 		size_t skip = from < off ? (size_t)(off - from) : 0;
@@ -419,11 +457,10 @@ static int load_segment(struct session *s, uint64_t action, struct chunks *c, st
 	buf_reset(&c->times);
 	buf_reset(&c->data);
 	if (rc == SQLITE_ROW) {
-		size_t len = (size_t)sqlite3_column_int64(st, 1);
 		c->ts_us = sqlite3_column_int64(st, 2);
 		buf_append(&c->times, sqlite3_column_blob(st, 3),
 			   (size_t)sqlite3_column_bytes(st, 3));
-		result = segment_bytes(st, 4, len, &c->data, err);
+		result = segment_bytes(st, 1, 4, &c->data, err);
 	} else if (rc != SQLITE_DONE) {
 		result = session_failed(s, err);
 	}
@@ -486,7 +523,7 @@ int session_segment_each(struct session *s, uint64_t segment, session_output_fn 
 		stream = sqlite3_column_int(st, 0);
 		ts_us = sqlite3_column_int64(st, 2);
 		buf_append(&times, sqlite3_column_blob(st, 3), (size_t)sqlite3_column_bytes(st, 3));
-		result = segment_bytes(st, 4, (size_t)sqlite3_column_int64(st, 1), &data, err);
+		result = segment_bytes(st, 1, 4, &data, err);
 	} else if (rc != SQLITE_DONE) {
 		result = session_failed(s, err);
 	} else {

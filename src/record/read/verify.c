@@ -70,7 +70,8 @@ bool verify_end(struct verify *v, sqlite3_stmt *st, const char *name, const char
 	vsnprintf(place, sizeof(place), fmt, ap);
 	va_end(ap);
 	verify_say(v, name, VERIFY_FAIL, 0, "cannot be read behind %s: %s", place,
-		   sqlite3_errmsg(v->s->db));
+		   v->s->endless ? "it takes longer than a file of its size can need"
+				 : sqlite3_errmsg(v->s->db));
 	return false;
 }
 
@@ -151,9 +152,11 @@ static int verify_walk(struct verify *v, uint64_t from, struct hash chain, bool 
 		struct event ev;
 		bool redacted = false;
 		arena_reset(&arena);
-		session_row(st, &ev, &arena);
-		const char *wrong =
-			*why ? NULL : check_row(st, v->head + 1, &chain, &ev, &redacted);
+		struct err range = ERR_INIT;
+		bool ranged = session_row(st, &ev, &arena, &range);
+		const char *wrong = *why     ? NULL
+				    : ranged ? check_row(st, v->head + 1, &chain, &ev, &redacted)
+					     : "one of its numbers is out of range";
 		if (wrong) {
 			*why = wrong;
 			*bad = ev.seq > v->head + 1 ? v->head + 1 : ev.seq;

@@ -114,7 +114,7 @@ static int check_copy(struct session *s)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_open_v2(name, &fresh, flags, NULL);
 	if (rc == SQLITE_OK)
-		session_stops(s, fresh);
+		session_bound_db(s, fresh);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(fresh, "INSERT INTO search(search) VALUES('integrity-check')",
 				  NULL, NULL, NULL);
