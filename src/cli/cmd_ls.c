@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "action/gate.h"
-#include "catalog/catalog.h"
+#include "catalog/choice.h"
 #include "cli/ask_all.h"
 #include "cli/lib/cmd_priv.h"
 #include "phrase/describe.h"
@@ -264,7 +264,9 @@ int cmd_ls(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	int64_t max = cmd_has(ctx, "all") ? INT64_MAX : 50;
 	size_t shown = 0, left = 0;
-	if (command_opt_int(ctx->line, "max", 1, 1000000, &max, &err) < 0)
+	struct session_choice choice;
+	if (session_choice_read(ctx, &choice, &err) < 0 ||
+	    command_opt_int(ctx->line, "max", 1, 1000000, &max, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (cmd_has(ctx, "waiting"))
 		return ls_waiting(ctx);
@@ -283,6 +285,7 @@ int cmd_ls(struct cmd_ctx *ctx)
 	struct row *row = mem_calloc(files.nr + 1, sizeof(*row));
 	for (size_t i = 0; i < files.nr; i++) {
 		if (!cmd_ls_wanted(&files.item[i], cmd_word(ctx, 0)) ||
+		    !session_choice_takes(&choice, catalog, &files.item[i]) ||
 		    !cmd_ls_matches(catalog, &files.item[i], filter))
 			continue;
 		if ((int64_t)shown >= max) {

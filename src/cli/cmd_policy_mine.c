@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "action/waiver_lookup.h"
+#include "catalog/choice.h"
 #include "check/past.h"
 #include "cli/lib/cmd_priv.h"
 #include "cli/lib/policy_file.h"
@@ -316,6 +317,8 @@ int cmd_policy_mine(struct cmd_ctx *ctx)
 	struct past past = { 0 };
 	struct err err = ERR_INIT;
 	int rc = past_sessions(ctx, 1, &past, &err);
+	if (rc == 0)
+		rc = past_choose(ctx, &past, &err);
 	if (rc == 0)
 		rc = past_decided(ctx, &past, cmd_opt(ctx, "filter"), cmd_policy_mine_gather, &m,
 				  &err);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "action/shell.h"
+#include "catalog/choice.h"
 #include "check/past.h"
 #include "cli/lib/cmd_priv.h"
 #include "cli/lib/policy_file.h"
@@ -284,6 +285,8 @@ int cmd_policy_past(struct cmd_ctx *ctx)
 	if (policy_file_load(file, &p.policy, &err) < 0)
 		return cmd_fail(ctx, &err);
 	int rc = past_sessions(ctx, 2, &past, &err);
+	if (rc == 0)
+		rc = past_choose(ctx, &past, &err);
 	if (rc == 0) {
 		p.known = past.paths.nr > 1 && !ctx->json ? json_object() : NULL;
 		rc = past_all(ctx, &past, cmd_opt(ctx, "filter"), cmd_policy_past_each, &p, &err);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "catalog/catalog.h"
+#include "catalog/choice.h"
 #include "check/past.h"
 #include "check/summary.h"
 #include "cli/lib/cmd_priv.h"
@@ -28,7 +28,6 @@ struct rule {
 };
 struct figures {
 	struct cmd_ctx *ctx;
-	int64_t since_us;
 	struct day *day;
 	size_t nr_days, cap_days;
 	struct rule *rule;
@@ -147,12 +146,9 @@ static bool cmd_report_known(struct figures *f, const struct session_file *file)
 	if (!summary)
 		return false;
 	summary_from_json(&m, summary);
-	if (m.begun_us >= f->since_us) {
-		cmd_report_add(f, &m);
-		tell_session(f, &m);
-		json_array_foreach(json_object_get(details, "held"), i, one)
-			cmd_report_count(f, one);
-	}
+	cmd_report_add(f, &m);
+	tell_session(f, &m);
+	json_array_foreach(json_object_get(details, "held"), i, one) cmd_report_count(f, one);
 	summary_release(&m);
 	return true;
 }
@@ -167,7 +163,7 @@ static void cmd_report_one_file(struct figures *f, struct past *p, const char *p
 		fprintf(f->ctx->err, "sandglass: left out: ");
 		cmd_print_safe(f->ctx->err, err.text, strlen(err.text), false);
 		fputc('\n', f->ctx->err);
-	} else if (m.begun_us >= f->since_us) {
+	} else {
 		cmd_report_add(f, &m);
 		tell_session(f, &m);
 		if (past_held(s, &p->working, take_held, f, &err) < 0)
@@ -321,34 +317,19 @@ static void cmd_report_tell(struct figures *f)
 	cmd_report_rules(f);
 }
 
-static int cmd_report_since(struct cmd_ctx *ctx, int64_t *out, struct err *err)
-{
-	const char *text = cmd_opt(ctx, "since");
-	int64_t us;
-	*out = 0;
-	if (!text)
-		return 0;
-	char *end;
-	long n = strtol(text, &end, 10);
-	us = !strcmp(end, "d") ? 86400 : !strcmp(end, "h") ? 3600 : !strcmp(end, "m") ? 60 : 0;
-	if (n <= 0 || !us || n > INT64_MAX / 1000000 / us)
-		return err_set(err, ERR_USAGE,
-			       "--since wants a span such as 30d, 12h or 90m, not '%s'", text);
-	*out = clock_wall_us() - (int64_t)n * us * 1000000;
-	return 0;
-}
-
 int cmd_report(struct cmd_ctx *ctx)
 {
 	struct past p = { 0 };
 	struct figures f = { .ctx = ctx, .past = &p };
 	struct err err = ERR_INIT;
-	if (cmd_report_since(ctx, &f.since_us, &err) < 0 || past_sessions(ctx, 0, &p, &err) < 0)
+	struct session_choice choice;
+	if (session_choice_read(ctx, &choice, &err) < 0 || past_sessions(ctx, 0, &p, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (!ctx->json)
 		fprintf(ctx->out, "%-8s %-10s %-20s %6s %6s %8s %8s %s\n", "session", "state",
 			"begun", "time", "acts", "tokens", "cost $", "name");
 	f.catalog = catalog_open(ctx->sessions);
+	session_choice_past(&choice, f.catalog, &p);
 	for (size_t i = 0; i < p.paths.nr; i++) {
 		progress_at(&p.working, "report", i, p.paths.nr, "sessions");
 		if (p.nr_files && cmd_report_known(&f, &p.file[i]))

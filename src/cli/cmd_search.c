@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "catalog/catalog.h"
+#include "catalog/choice.h"
 #include "cli/lib/cmd_priv.h"
 #include "cli/lib/progress.h"
 #include "phrase/describe.h"
@@ -30,7 +30,8 @@ struct search {
 	char *first;	   /* path of the file in which the first was found; owned */
 	uint64_t first_seq;
 	struct working all; /* over the sessions */
-	char **due;	    /* paths: their index is finished afterwards; owned */
+	struct session_choice choice;
+	char **due; /* paths: their index is finished afterwards; owned */
 	size_t dues, due_cap;
 };
 
@@ -205,7 +206,8 @@ static int search_all(struct search *q, struct err *err)
 	struct catalog *catalog = catalog_open(q->ctx->sessions);
 	catalog_ask(catalog, q->filter);
 	for (size_t i = 0; i < files.nr && q->left > 0; i++) {
-		if (!catalog_may_match(catalog, &files.item[i]))
+		if (!catalog_may_match(catalog, &files.item[i]) ||
+		    !session_choice_takes(&q->choice, catalog, &files.item[i]))
 			continue;
 		progress_at(&q->all, "searching", i, files.nr, "sessions");
 		search_file(q, files.item[i].path);
@@ -237,6 +239,7 @@ int cmd_search(struct cmd_ctx *ctx)
 	for (size_t i = 0; cmd_word(ctx, i); i++)
 		cmd_search_put_term(&text, cmd_word(ctx, i));
 	if (command_opt_int(ctx->line, "max", 1, 10000000, &q.left, &err) < 0 ||
+	    session_choice_read(ctx, &q.choice, &err) < 0 ||
 	    cmd_filter_text(buf_cstr(&text), &q.filter, &err) < 0 ||
 	    leave_out_frames(&q.filter, &text, &err) < 0)
 		return cmd_fail(ctx, &err);

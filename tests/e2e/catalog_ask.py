@@ -23,7 +23,11 @@ def question():
         return ["search", text, "-n", str(chance.choice([3, 100, 10000])), "--json"]
     if kind < 0.9:
         return ["ls", "--all", "--json", "--filter", text]
-    return chance.choice([["ls", "--all", "--json"], ["report", "--json"]])
+    words = chance.choice([["ls", "--all", "--json"], ["report", "--json"], ["policy", "mine", "--json"]])
+    if chance.random() < 0.7:
+        words += chance.choice([["--agent", "ada"], ["--model", "cripte"], ["--repo", "x"], ["--since", "1h"], ["--until", "2025-11-22"],
+                                ["--since", "2025-11-21T14:40", "--agent", "brook"]])
+    return words
 
 
 def answer(words):
