@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "hosted/hosted_plugin_priv.h"
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 #include "base/fd.h"
 #include "base/paths.h"
 

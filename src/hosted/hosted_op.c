@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "hosted/hosted_plugin_priv.h"
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 #include "secrets/vault.h"
 
 enum { PENDING_MAX = 512 << 10, EVENT_BYTES = 256 /* what one costs that holds nothing */ };

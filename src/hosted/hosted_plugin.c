@@ -6,7 +6,7 @@
 
 #include "luahost/library.h"
 #include "luahost/plugin_own.h"
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 #include "base/fd.h"
 #include "sandbox/hosted/hosted.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "hosted/hosted_plugin_priv.h"
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "http/head.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "hosted/hosted_plugin_priv.h"
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 #include "secrets/vault.h"
 #include "base/clock.h"
 #include "base/hash.h"

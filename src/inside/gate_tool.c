@@ -4,7 +4,6 @@
 
 #include "inside/inside_priv.h"
 #include "inside/tool_spec.h"
-#include "supervisor/box/super_box.h"
 
 enum { TOOLS_MAX = 1024, RESULT_MAX = 64 << 10 };
 
@@ -176,7 +175,7 @@ static void gate_tool_look(struct proxy *p, const struct tool *t)
 	struct super *s = p->all->s;
 	const struct box *b = boxes_get(s->boxes, p->all->box);
 	if (b && b->driver->tree && !b->driver->tree->fresh && t->kind != ACT_READ && !s->ending)
-		super_box_snapshot(s, p->all->box, t->action);
+		s->box_snapshot(s, p->all->box, t->action);
 }
 
 static void gate_tool_on_result(void *self, const char *id, const char *text, bool error)

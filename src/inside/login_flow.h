@@ -4,7 +4,7 @@
 #ifndef INSIDE_LOGIN_FLOW_H
 #define INSIDE_LOGIN_FLOW_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 struct login_ask;
 

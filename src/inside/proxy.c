@@ -1,3 +1,4 @@
+#include "supervisor/core/notify_command.h"
 #include "inside/inside_priv.h"
 #include "inside/login_flow.h"
 

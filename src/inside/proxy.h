@@ -38,7 +38,7 @@
 #ifndef INSIDE_PROXY_H
 #define INSIDE_PROXY_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 struct proxies;
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "supervisor/core/call.h"
 #include "base/log.h"
 #include "wire/host.h"
 

@@ -5,7 +5,7 @@
 #ifndef LUAHOST_ANSWER_CACHE_H
 #define LUAHOST_ANSWER_CACHE_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 struct recorded;
 

@@ -1,111 +1,15 @@
-/* Calls of the script: from frame to op, from an action's end to the answer. */
+/* Calls of the script: how they are answered. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "phrase/describe.h"
-#include "luahost/luahost_call.h"
-#include "luahost/luahost_priv.h"
-#include "supervisor/people/operator_input.h"
 #include "luahost/answer_cache.h"
-#include "supervisor/resume.h"
-#include "supervisor/core/super_priv.h"
-#include "secrets/vault.h"
+#include "luahost/luahost.h"
+#include "supervisor/core/call.h"
+#include "supervisor/core/resumed.h"
 #include "base/clock.h"
-#include "base/failpoint.h"
 #include "wire/host.h"
-
-static void call_free(struct call *c)
-{
-	struct super *s = c->super;
-	for (struct call **p = &s->calls; *p; p = &(*p)->next)
-		if (*p == c) {
-			*p = c->next;
-			break;
-		}
-	if (c->data && c->free_data)
-		c->free_data(c->data);
-	record_barrier_forget(s->record, c);
-	output_excerpt_release(&c->out[0]);
-	output_excerpt_release(&c->out[1]);
-	vault_forget(s->vault, c);
-	answer_cache_forget(resume_recorded(s->resume), c);
-	strv_release(&c->secrets);
-	strv_release(&c->kept);
-	free(c->op);
-	json_decref(c->body);
-	free(c);
-}
-
-void call_drop(struct call *c)
-{
-	call_free(c);
-}
-
-static void secret_ready(void *self, const char *value, size_t len, const struct err *err)
-{
-	struct call *c = self;
-	(void)len;
-	if (!value) {
-		call_fail_err(c, err);
-		return;
-	}
-	if (--c->secrets_left == 0)
-		op_find(c->op)->start(c);
-}
-
-static bool secret_in(const json_t *j)
-{
-	struct strv names = STRV_INIT;
-	secret_names(j, &names);
-	bool any = names.nr > 0;
-	strv_release(&names);
-	return any;
-}
-
-/* The op begins when the vault has what it names. In a box nothing is ever given. */
-static void start_op(struct call *c, const struct op *op)
-{
-	struct super *s = c->super;
-	secret_names(c->args, &c->secrets);
-	if (!c->secrets.nr) {
-		op->start(c);
-		return;
-	}
-	if (!strcmp(c->op, "box.open") && secret_in(json_object_get(c->args, "env"))) {
-		call_fail(
-			c, "script", NULL, NULL, 0,
-			"no secret enters a box: make a route for %s (sg.proxy: models, git, registries, any HTTP API) and give the box its "
-			"address and placeholder instead",
-			c->secrets.item[0]);
-		return;
-	}
-	if (!(op->flags & OP_SECRETS)) {
-		call_fail(
-			c, "script", NULL, NULL, 0,
-			"'%s' takes no secret: what is in a box, a question or the record must not hold one; sg.host.exec, "
-			"model plugins and the proxy put it in outside",
-			c->op);
-		return;
-	}
-	c->secrets_left = c->secrets.nr;
-	for (size_t i = 0; i < c->secrets.nr; i++)
-		vault_get(s->vault, c->secrets.item[i], c->op, c->agent ? c->agent : s->start_seq,
-			  c->agent, secret_ready, c);
-}
-
-void call_record(struct host *h, uint64_t id, const json_t *body)
-{
-	if (!strcmp(json_str(body, "op", ""), "module"))
-		return; /* the text that was given is told by host.module */
-	json_t *small = luahost_call_small(body);
-	json_t *args = json_object_get(small, "args"),
-	       *messages = json_object_get(args, "messages");
-	if (!strcmp(json_str(body, "op", ""), "model.call") && json_is_array(messages))
-		json_put(args, "messages", record_list(h->super->record, json_incref(messages)));
-	json_put_int(small, "id", (int64_t)id);
-	record_append_json(h->super->record, EV_HOST_CALL, h->start_seq, 0, 0, 0, small);
-}
 
 void call_mark(const struct call *c, json_t *body)
 {
@@ -120,70 +24,16 @@ const json_t *call_done_before(const struct call *c, uint16_t kind, uint64_t *se
 	return answer_cache_effect(resume_recorded(c->super->resume), c->id, kind, seq_out);
 }
 
-void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body)
-{
-	struct call *c = NEW(struct call);
-	c->super = s;
-	c->host = h;
-	c->id = id;
-	c->body = json_incref((json_t *)(uintptr_t)body);
-	c->op = mem_strdup(json_str(body, "op", ""));
-	c->agent = (uint64_t)json_int(body, "agent", 0);
-	c->at = json_str(body, "at", NULL);
-	c->tool = json_str(body, "tool", NULL);
-	c->said = json_str(body, "said", NULL);
-	c->args = json_object_get(body, "args");
-	c->stream = json_flag(c->args, "stream", false);
-	c->began_us = clock_mono_us();
-	c->next = s->calls;
-	s->calls = c;
-	const struct op *op = op_find(c->op);
-	if (h == s->host && !answer_cache_asked(resume_recorded(s->resume), id))
-		call_record(h, id, body);
-	if (!op)
-		call_fail(c, "script", NULL, NULL, 0, "no operation '%s'", c->op);
-	else if (s->ending && !(op->flags & OP_ENDING))
-		call_fail(c, "cancelled", NULL, NULL, 0, "the session is ending");
-	else if (h != s->host && !(op->flags & OP_ANYWHERE))
-		call_fail(c, "script", NULL, NULL, 0,
-			  "'%s' cannot be used in a policy or configuration file", c->op);
-	else
-		start_op(c, op);
-}
-
-void call_cancel(struct super *s, uint64_t id)
-{
-	for (struct call *c = s->calls; c; c = c->next) {
-		if (c->id != id || c->host != s->host || c->cancelled)
-			continue;
-		c->cancelled = true;
-		if (c->action)
-			gate_cancel(s->gate, c->action, "cancel", "cancelled by the script");
-		else if (c->cancel)
-			c->cancel(c);
-		return;
-	}
-}
-
-void calls_drained(struct super *s)
-{
-	for (struct call *c = s->calls; c; c = c->next)
-		if (c->slowed) {
-			c->slowed = false;
-			boxes_hold_output(s->boxes, c->action, false);
-		}
-}
-
 void call_answer(struct call *c, json_t *value)
 {
 	luahost_answer(c->host, c->id, value ? value : json_object(), NULL);
-	call_free(c);
+	call_drop(c);
 }
 
 static void fail_with(struct call *c, json_t *e)
 {
 	luahost_answer(c->host, c->id, NULL, e);
-	call_free(c);
+	call_drop(c);
 }
 
 static json_t *failure_body(const char *code, const char *msg, const char *why, const char *rule,
@@ -353,11 +203,6 @@ json_t *call_res(struct call *c, const struct action_result *res)
 	return v;
 }
 
-static void call_on_output(void *self, enum record_stream stream, const void *bytes, size_t len)
-{
-	call_output(self, stream, bytes, len);
-}
-
 void call_result(struct call *c, const struct action_result *res)
 {
 	c->action = 0;
@@ -365,35 +210,6 @@ void call_result(struct call *c, const struct action_result *res)
 		c->done(c, res);
 	else if (call_outcome(c, res))
 		call_answer(c, call_res(c, res));
-}
-
-static void call_on_done(void *self, const struct action_result *res)
-{
-	call_result(self, res);
-}
-
-void call_action(struct call *c, struct action_spec *spec, const struct effector *eff,
-		 void (*done)(struct call *c, const struct action_result *res))
-{
-	const struct action_client client = { .done = call_on_done,
-					      .output = call_on_output,
-					      .self = c };
-	failpoint_hit("call.before-submit");
-	c->done = done;
-	if (c->host == c->super->host && answer_cache_answer(resume_recorded(c->super->resume), c))
-		return;
-	resume_first_action(c->super->resume);
-	spec->call = c->host == c->super->host ? c->id : 0;
-	spec->cause = spec->cause ? spec->cause : c->agent ? c->agent : c->super->start_seq;
-	spec->agent = c->agent;
-	spec->tool = c->tool ? c->tool : spec->tool;
-	spec->said = c->said;
-	const struct agent *agent = super_agent(c->super, c->agent);
-	spec->tainted = json_flag(c->body, "tainted", false) || (agent && agent->tainted);
-	c->action = gate_submit(c->super->gate, spec, eff, &client);
-	if (spec->kind == ACT_EXEC && json_flag(spec->args, "stdin", false))
-		operator_input_expect(c->super, c->action);
-	failpoint_hit("call.submitted");
 }
 
 bool call_bytes(struct call *c, const char *key, const char **out)

@@ -8,9 +8,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "luahost/luahost.h"
 #include "luahost/luahost_priv.h"
 #include "luahost/luahost_record.h"
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/fd.h"
@@ -141,7 +142,7 @@ static void luahost_on_frame(void *self, const struct frame *f, int *fds, size_t
 		return;
 	switch (f->type) {
 	case HOST_CALL:
-		call_begin(h, h->super, f->id, body);
+		h->super->host_calls->begin(h, h->super, f->id, body);
 		break;
 	case HOST_TELL:
 		if (!strcmp(json_str(body, "op", ""), "observe")) {
@@ -149,11 +150,11 @@ static void luahost_on_frame(void *self, const struct frame *f, int *fds, size_t
 			h->observed = json_incref(
 				json_object_get(json_object_get(body, "args"), "events"));
 		} else {
-			call_tell(h->super, body);
+			h->super->host_calls->tell(h->super, body);
 		}
 		break;
 	case HOST_CANCEL:
-		call_cancel(h->super, f->id);
+		h->super->host_calls->cancel(h->super, f->id);
 		break;
 	case HOST_IDLE:
 		luahost_on_idle(h);
@@ -200,7 +201,7 @@ static void luahost_on_close(void *self, const struct err *err)
 static void luahost_on_drain(void *self)
 {
 	struct host *h = self;
-	calls_drained(h->super);
+	h->super->host_calls->drained(h->super);
 }
 
 static const struct stream_ops luahost_stream_ops = { .on_frame = luahost_on_frame,
@@ -446,6 +447,11 @@ void luahost_ask(struct host *h, uint64_t ticket, json_t *body)
 bool luahost_full(const struct host *h)
 {
 	return !h->ended && stream_full(h->stream);
+}
+
+uint64_t luahost_start_seq(const struct host *h)
+{
+	return h->start_seq;
 }
 
 const char *luahost_dir(const struct host *h)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "luahost/luahost.h"
 #include "luahost/luahost_priv.h"
 #include "base/mem.h"
 #include "wire/host.h"
@@ -119,7 +120,7 @@ bool feed_frame(struct host *h, uint16_t type, uint64_t id, const json_t *body)
 		for (size_t i = 0; i < f->nr_answered; i++)
 			if (f->answered[i] == id) {
 				if (f->anew)
-					call_record(h, id, body);
+					h->super->host_calls->note(h, h->super, id, body);
 				return true;
 			}
 		GROW(f->call, f->nr, f->cap);
@@ -158,7 +159,7 @@ void feed_caught_up(struct host *h)
 				"interrupted: it had begun when the session broke off, and how it ended is not known");
 			luahost_answer(h, f->call[i].id, NULL, e);
 		} else {
-			call_begin(h, h->super, f->call[i].id, f->call[i].body);
+			h->super->host_calls->begin(h, h->super, f->call[i].id, f->call[i].body);
 		}
 	}
 	h->feed = f;

@@ -1,9 +1,9 @@
-/* Between host.c (a running Lua host) and luahost_feed.c (bringing one to where it was). */
+/* Between luahost.c (a running Lua host) and luahost_feed.c (bringing one to where it was). */
 #ifndef LUAHOST_LUAHOST_PRIV_H
 #define LUAHOST_LUAHOST_PRIV_H
 
 #include "luahost/luahost_record.h"
-#include "supervisor/core/super_priv.h"
+#include "luahost/luahost.h"
 #include "loop/stream.h"
 
 struct host_feed;

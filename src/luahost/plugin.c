@@ -1,11 +1,12 @@
 #include "luahost/plugin.h"
+#include "luahost/luahost.h"
 #include "luahost/plugin_own.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "luahost/library.h"
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 #include "base/fd.h"
 
 enum { PLUGIN_FILE_MAX = 1 << 20 };

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/op.h"
+#include "supervisor/core/call.h"
 #include "models/ask_model.h"
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 struct models {
 	struct super *super;

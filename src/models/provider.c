@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "supervisor/core/core.h"
 #include "base/mem.h"
 
 struct providers {

@@ -4,11 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "supervisor/core/call.h"
 #include "ops/op.h"
 #include "mcp/conn.h"
 #include "mcp/known.h"
 #include "luahost/answer_cache.h"
-#include "supervisor/resume.h"
+#include "supervisor/core/resumed.h"
 #include "secrets/vault.h"
 
 enum { SERVERS_MAX = 64, WRITE_AGAIN_MS = 20, PROGRESS_LINES = 1000, LOG_LINES_MAX = 1 << 20 };

@@ -6,7 +6,7 @@
 #ifndef OPS_MCP_HUB_H
 #define OPS_MCP_HUB_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 void op_mcp_find(struct call *c);
 void op_mcp_open(struct call *c);

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "supervisor/core/call.h"
 #include "base/fd.h"
 
 struct wanted { /* a request whose answer is due */

@@ -5,7 +5,7 @@
 #ifndef OPS_MCP_INBOX_H
 #define OPS_MCP_INBOX_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 /* The command mcp_call TEXT: {"id","tool","args","client"} or {"cancel":id}; "passing":
  * whoever sends it goes away again, and that means nothing. 1: answered later by @rq's ticket. */

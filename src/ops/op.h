@@ -2,7 +2,8 @@
 #ifndef OPS_OP_H
 #define OPS_OP_H
 
-#include "supervisor/core/super_priv.h"
+#include "ops/dispatch.h"
+#include "supervisor/box/box_ops.h"
 
 void op_module(struct call *c);
 void op_box_open(struct call *c);
@@ -17,13 +18,6 @@ void op_box_read(struct call *c);
 void op_box_write(struct call *c);
 void op_box_edit(struct call *c);
 void op_box_glob(struct call *c);
-void op_box_put(struct call *c);
-void op_box_get(struct call *c);
-void op_box_snapshot(struct call *c);
-void op_box_rollback(struct call *c);
-void op_box_fork(struct call *c);
-void op_box_diff(struct call *c);
-void op_box_merge(struct call *c);
 void op_proc_read(struct call *c);
 void op_proc_write(struct call *c);
 void op_proc_wait(struct call *c);
@@ -55,19 +49,7 @@ void op_check(struct call *c);
 
 /* Shared by the families. */
 
-/* The files of args.box; answers with an error and returns NULL if there are none. */
-struct trees *op_trees(struct call *c, uint64_t *box_out);
-
-/* What brings about put and get, and a snapshot of @t. */
-void op_copy_effector(struct super *s, struct effector *out);
-void op_snapshot_effector(struct trees *t, struct effector *out);
-
 /* Fills what exec and spawn share; false after an answer. The caller releases argv, env and @in. */
 bool op_command_spec(struct call *c, struct action_spec *spec, struct buf *in);
-/* "NAME=value" words from an object of strings. */
-void op_env(const json_t *env, struct strv *out);
-/* A short, valid name for a box or file: letters, digits, "-", "_", "."; else "box". Returns
- * owned. */
-char *op_plain_name(const char *name, const char *fallback);
 
 #endif

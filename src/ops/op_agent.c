@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/dispatch.h"
+#include "supervisor/core/call.h"
 #include "ops/op.h"
 #include "luahost/answer_cache.h"
 #include "secrets/secret_source.h"

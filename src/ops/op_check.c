@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "luahost/luahost.h"
+#include "supervisor/core/call.h"
 #include "check/check.h"
 #include "ops/op.h"
 #include "ops/script_tree.h"

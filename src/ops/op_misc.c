@@ -3,9 +3,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "supervisor/core/notify_command.h"
+#include "luahost/luahost.h"
+#include "supervisor/core/call.h"
 #include "supervisor/people/ask.h"
 #include "luahost/answer_cache.h"
-#include "supervisor/resume.h"
+#include "supervisor/core/resumed.h"
 #include "luahost/library.h"
 #include "ops/op.h"
 #include "ops/script_tree.h"

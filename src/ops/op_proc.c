@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/dispatch.h"
+#include "supervisor/core/call.h"
 #include "ops/op.h"
 #include "supervisor/people/terminal_hub.h"
 #include "sandbox/shell.h"

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "supervisor/core/call.h"
 #include "ops/op.h"
 #include "secrets/project.h"
 #include "supervisor/box/super_tree.h"

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "luahost/luahost.h"
+#include "supervisor/core/call.h"
 #include "ops/script_tree.h"
 #include "inside/inside_priv.h"
 #include "models/model_call.h"

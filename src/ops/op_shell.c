@@ -3,9 +3,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ops/dispatch.h"
+#include "supervisor/core/call.h"
 #include "ops/op.h"
 #include "luahost/answer_cache.h"
-#include "supervisor/resume.h"
+#include "supervisor/core/resumed.h"
 #include "sandbox/prompt.h"
 #include "sandbox/shell.h"
 

@@ -1,6 +1,7 @@
 /* The ops of wire/host.h: one row each, one file per family. */
 #include <string.h>
 
+#include "ops/dispatch.h"
 #include "ops/op.h"
 #include "inside/proxy.h"
 #include "models/model_call.h"

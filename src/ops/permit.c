@@ -2,9 +2,10 @@
  * the proxy has had judged already, when the model asked for it, is not asked about twice. */
 #include <string.h>
 
+#include "supervisor/core/call.h"
 #include "inside/proxy.h"
 #include "inside/tool_spec.h"
-#include "supervisor/resume.h"
+#include "supervisor/core/resumed.h"
 #include "supervisor/box/super_box.h"
 
 static const struct effector permit_effector = { .name = "permit",

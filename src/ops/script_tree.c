@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "luahost/luahost.h"
+#include "supervisor/core/call.h"
 #include "luahost/luahost_priv.h"
 #include "base/paths.h"
 

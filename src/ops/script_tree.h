@@ -3,7 +3,7 @@
 #ifndef OPS_SCRIPT_TREE_H
 #define OPS_SCRIPT_TREE_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 /* @path, without links, lies below the directory of the call's script, or the user has named it
  * (--model scripted:FILE, an argument of the script). */

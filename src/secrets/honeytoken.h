@@ -7,7 +7,7 @@
 #ifndef SECRETS_HONEYTOKEN_H
 #define SECRETS_HONEYTOKEN_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 #include "sandbox/driver.h"
 
 struct honey;

@@ -6,6 +6,14 @@
 
 #include "base/json.h"
 
+/* Descriptors of the hidden command, and how much is read from either. */
+enum {
+	SPAWN_OPTS_FD = 3,
+	SPAWN_READY_FD = 4,
+	SPAWN_READY_MAX = 64 << 10,
+	SPAWN_OPTS_MAX = 64 << 20
+};
+
 struct spawned {
 	char *id, *path, *socket; /* owned */
 	int pid;

@@ -7,6 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "supervisor/super_priv.h"
+#include "supervisor/core/notify_command.h"
+#include "ops/dispatch.h"
+#include "supervisor/core/call.h"
 #include "base/exit.h"
 #include "sessions/index_background.h"
 #include "hosted/hosted_plugin.h"
@@ -23,8 +27,9 @@
 #include "supervisor/core/disk_space.h"
 #include "supervisor/resume.h"
 #include "supervisor/core/readiness.h"
+#include "supervisor/box/box_ops.h"
 #include "supervisor/box/super_box.h"
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 #include "supervisor/people/terminal_hub.h"
 #include "models/model_call.h"
 #include "secrets/vault.h"
@@ -682,9 +687,16 @@ static bool super_release(struct super *s)
 	return !stuck;
 }
 
+static const struct box_observer super_box_observer = { .leaves = op_shells_end,
+							.gone = preview_box_gone,
+							.clear = previews_clear };
+
 int super_run(const struct super_opts *o)
 {
-	struct super s = { .opts = o };
+	struct super s = { .opts = o,
+			   .host_calls = &dispatch_ops,
+			   .box_observer = &super_box_observer,
+			   .box_snapshot = super_box_snapshot };
 	struct err err = ERR_INIT;
 	hash_init();
 	int status = super_compose(&s, &err);

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "supervisor/super_priv.h"
+#include "ops/dispatch.h"
+#include "luahost/luahost.h"
 #include "supervisor/people/ask.h"
 #include "supervisor/people/unattended.h"
 #include "supervisor/people/operator_box.h"
@@ -15,9 +18,9 @@
 #include "supervisor/trial/preview.h"
 #include "supervisor/trial/redo.h"
 #include "sessions/redact_request.h"
-#include "supervisor/resume.h"
+#include "supervisor/core/resumed.h"
 #include "supervisor/box/super_box.h"
-#include "supervisor/super_cmd.h"
+#include "supervisor/people/super_cmd.h"
 #include "supervisor/box/super_tree.h"
 #include "supervisor/people/terminal_hub.h"
 #include "base/clock.h"

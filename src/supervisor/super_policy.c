@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "supervisor/super_priv.h"
+#include "luahost/luahost.h"
 #include "base/exit.h"
 #include "luahost/library.h"
 #include "supervisor/people/super_added.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "ops/op.h"
+#include "supervisor/core/call.h"
 #include "secrets/vault.h"
 #include "web/web_priv.h"
 

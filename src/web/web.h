@@ -22,7 +22,7 @@
 #ifndef WEB_WEB_H
 #define WEB_WEB_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 void op_host_fetch(struct call *c);
 void op_host_search(struct call *c);

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "ops/op.h"
+#include "supervisor/box/box_ops.h"
 #include "supervisor/box/super_box.h"
 #include "base/fd.h"
 #include "base/tcp_peer.h"

@@ -8,7 +8,7 @@
 #ifndef SUPERVISOR_BOX_BOX_PORT_H
 #define SUPERVISOR_BOX_BOX_PORT_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 void op_box_url(struct call *c);
 void box_ports_gone(struct super *s, uint64_t box); /* 0: all of them */

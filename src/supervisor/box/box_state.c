@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "sessions/box_folder.h"
-#include "supervisor/trial/preview.h"
+#include "supervisor/box/super_box.h"
 #include "base/fd.h"
 #include "base/paths.h"
 #include "sandbox/common/remote_orphans.h"
@@ -63,7 +63,7 @@ int box_state_init(struct super *s, struct err *err)
 	b->last = &b->first;
 	s->states = b;
 	s->state_dir = mem_strdup(folder);
-	previews_clear(s->state_dir);
+	s->box_observer->clear(s->state_dir);
 	return read_ids_from(b, folder, was_there, err);
 }
 

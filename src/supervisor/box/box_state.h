@@ -12,7 +12,7 @@
 #ifndef SUPERVISOR_BOX_BOX_STATE_H
 #define SUPERVISOR_BOX_BOX_STATE_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 /* The folder of the session, whose supervisor this is. */
 NODISCARD int box_state_init(struct super *s, struct err *err);

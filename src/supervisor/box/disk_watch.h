@@ -9,7 +9,7 @@
 #ifndef SUPERVISOR_BOX_DISK_WATCH_H
 #define SUPERVISOR_BOX_DISK_WATCH_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 struct disk_watch;
 

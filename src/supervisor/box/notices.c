@@ -1,6 +1,6 @@
 #include "supervisor/box/notices.h"
 
-#include "ops/op.h"
+#include "supervisor/box/box_ops.h"
 #include "supervisor/box/super_box.h"
 #include "sandbox/notice.h"
 

@@ -3,7 +3,7 @@
 #ifndef SUPERVISOR_BOX_NOTICES_H
 #define SUPERVISOR_BOX_NOTICES_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 #include "sandbox/notice.h"
 
 /* Takes @list (sandbox/notice.h). */

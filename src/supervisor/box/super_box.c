@@ -8,17 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ops/op.h"
+#include "supervisor/box/box_ops.h"
 #include "inside/proxy.h"
 #include "supervisor/box/box_state.h"
 #include "supervisor/box/box_port.h"
 #include "supervisor/box/notices.h"
-#include "supervisor/trial/preview.h"
 #include "supervisor/box/disk_watch.h"
 #include "secrets/honeytoken.h"
 #include "secrets/project.h"
 #include "luahost/answer_cache.h"
-#include "supervisor/resume.h"
+#include "supervisor/core/resumed.h"
 #include "supervisor/net/super_net.h"
 #include "supervisor/box/super_tree.h"
 #include "base/fd.h"
@@ -728,12 +727,12 @@ void super_box_ready(struct super *s, uint64_t box)
 void super_box_gone(struct super *s, uint64_t box)
 {
 	struct super_box *sb = super_box_find(s, box);
-	op_shells_end(s, box);
+	s->box_observer->leaves(s, box);
 	box_ports_gone(s, box);
 	if (!sb)
 		return;
 	answer_opener(s, sb);
-	preview_box_gone(s, box);
+	s->box_observer->gone(s, box);
 	if (sb->ready) {
 		struct err gone = ERR_INIT;
 		err_set(&gone, ERR_CLOSED, "box '%s' was closed", sb->name);

@@ -3,7 +3,7 @@
 #ifndef SUPERVISOR_BOX_SUPER_BOX_H
 #define SUPERVISOR_BOX_SUPER_BOX_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 #include "supervisor/box/super_tree.h"
 
 NODISCARD int super_box_init(struct super *s, struct err *err);
@@ -60,6 +60,12 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 /* Its first snapshot is taken: the script may go on. */
 void super_box_ready(struct super *s, uint64_t box);
 void super_box_gone(struct super *s, uint64_t box);
+/* What those above know of a box. All members are set. */
+struct box_observer {
+	void (*leaves)(struct super *s, uint64_t box); /* first of all: its shells end */
+	void (*gone)(struct super *s, uint64_t box);   /* whoever opened it is answered */
+	void (*clear)(const char *state_dir); /* what an earlier supervisor has left there */
+};
 /* After an action that may have written; gate_settled follows. */
 void super_box_snapshot(struct super *s, uint64_t box, uint64_t action);
 

@@ -4,7 +4,7 @@
 #ifndef SUPERVISOR_BOX_SUPER_TREE_H
 #define SUPERVISOR_BOX_SUPER_TREE_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 struct trees;
 

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/op.h"
+#include "supervisor/box/box_ops.h"
+#include "luahost/luahost.h"
 #include "supervisor/box/super_box.h"
 #include "supervisor/box/tree_op.h"
 #include "base/fd.h"

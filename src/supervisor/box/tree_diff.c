@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/op.h"
+#include "supervisor/box/box_ops.h"
 #include "supervisor/box/tree_op.h"
 
 static const char *status_word(const char *op)

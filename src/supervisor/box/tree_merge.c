@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "supervisor/box/box_ops.h"
 #include "sessions/agent_steps.h"
 #include "sessions/merge_text.h"
-#include "ops/op.h"
 #include "supervisor/box/tree_base.h"
 #include "supervisor/box/tree_had.h"
 #include "supervisor/box/tree_op.h"

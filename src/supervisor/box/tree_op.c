@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "supervisor/box/box_ops.h"
 #include "supervisor/box/file_mtimes.h"
 #include "supervisor/box/super_box.h"
 #include "base/failpoint.h"

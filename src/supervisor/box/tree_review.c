@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "luahost/luahost.h"
 #include "supervisor/box/hostrun.h"
 #include "supervisor/box/tree_priv.h"
 #include "sandbox/workspace/pick.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/statvfs.h>
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 #include "base/clock.h"
 
 enum { LITTLE = 1 << 30, AGAIN_US = 1000000, AGAIN_MS = 2000 };

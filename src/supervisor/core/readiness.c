@@ -3,8 +3,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "supervisor/core/call.h"
 #include "base/exit.h"
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 #include "base/fd.h"
 #include "base/log.h"
 

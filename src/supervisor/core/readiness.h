@@ -5,7 +5,7 @@
 #ifndef SUPERVISOR_CORE_READINESS_H
 #define SUPERVISOR_CORE_READINESS_H
 
-#include "supervisor/super.h"
+#include "supervisor/core/super_opts.h"
 
 struct super;
 

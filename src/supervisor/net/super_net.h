@@ -2,7 +2,7 @@
 #ifndef SUPERVISOR_NET_SUPER_NET_H
 #define SUPERVISOR_NET_SUPER_NET_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 struct net;
 

@@ -1,7 +1,9 @@
 #include "supervisor/people/ask.h"
 
+#include "supervisor/core/notify_command.h"
+#include "supervisor/core/call.h"
 #include "luahost/answer_cache.h"
-#include "supervisor/resume.h"
+#include "supervisor/core/resumed.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef SUPERVISOR_PEOPLE_ASK_H
 #define SUPERVISOR_PEOPLE_ASK_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 void ask_begin(struct call *c);
 /* @id is the seq of the ask event. ERR_NOENT when it does not wait, ERR_INVALID for a choice that

@@ -1,6 +1,6 @@
 /* What 'continue' comes to in frozen boxes, and what the person is told of those that stay. */
 #include "supervisor/box/super_box.h"
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 struct standing {
 	struct super *s;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/super_cmd.h"
+#include "supervisor/people/super_cmd.h"
 #include "sandbox/meant.h"
 
 enum { NAMES_MAX = 8 };

@@ -3,7 +3,7 @@
 #ifndef SUPERVISOR_PEOPLE_HOST_COMMAND_LOG_H
 #define SUPERVISOR_PEOPLE_HOST_COMMAND_LOG_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 /* Keeps the command `host_command`; its ticket is answered with {"event": seq} once that is
  * durable. */

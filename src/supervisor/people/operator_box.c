@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/op.h"
+#include "supervisor/box/box_ops.h"
 #include "supervisor/box/super_tree.h"
 
 struct deed {

@@ -5,7 +5,7 @@
 #ifndef SUPERVISOR_PEOPLE_OPERATOR_BOX_H
 #define SUPERVISOR_PEOPLE_OPERATOR_BOX_H
 
-#include "supervisor/super_cmd.h"
+#include "supervisor/people/super_cmd.h"
 
 /* @path of @box to or from @host, an absolute path of this machine. The answer comes by the ticket:
  * {"action","bytes"}, or {"action","held":why}. */

@@ -17,7 +17,7 @@
 #ifndef SUPERVISOR_PEOPLE_OPERATOR_INPUT_H
 #define SUPERVISOR_PEOPLE_OPERATOR_INPUT_H
 
-#include "supervisor/super_cmd.h"
+#include "supervisor/people/super_cmd.h"
 
 /* @bytes (taken) for action @id; the answer comes by the ticket. ERR_NOENT: it is no such action or
  * has ended; ERR_BUSY: the piece before has no answer yet; ERR_CLOSED: its input has ended. */

@@ -5,7 +5,7 @@
 #define SUPERVISOR_PEOPLE_SUPER_ADDED_H
 
 #include "action/added.h"
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 /* What would be added: gate_rule's object and "name", "file", "line", "text". Changes nothing.
  * Returns owned or NULL.

@@ -6,7 +6,7 @@
 #include "supervisor/people/ask.h"
 #include "supervisor/trial/preview.h"
 #include "supervisor/people/super_added.h"
-#include "supervisor/super_cmd.h"
+#include "supervisor/people/super_cmd.h"
 #include "supervisor/box/super_tree.h"
 #include "base/clock.h"
 

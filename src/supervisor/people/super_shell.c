@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "supervisor/people/operator_input.h"
-#include "supervisor/super_cmd.h"
+#include "supervisor/people/super_cmd.h"
 #include "supervisor/people/terminal_hub.h"
 #include "sandbox/shell.h"
 

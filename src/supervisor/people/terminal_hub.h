@@ -16,7 +16,7 @@
 #ifndef SUPERVISOR_PEOPLE_TERMINAL_HUB_H
 #define SUPERVISOR_PEOPLE_TERMINAL_HUB_H
 
-#include "supervisor/super_cmd.h"
+#include "supervisor/people/super_cmd.h"
 
 /* Action @id has a terminal of that size; @name tells people what it is. */
 void terminal_expect(struct super *s, uint64_t id, const char *name);

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 struct away {
 	uint64_t *box;

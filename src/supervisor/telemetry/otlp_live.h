@@ -18,7 +18,7 @@
 #ifndef SUPERVISOR_TELEMETRY_OTLP_LIVE_H
 #define SUPERVISOR_TELEMETRY_OTLP_LIVE_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 enum { OTLP_END_US = 3000000 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "supervisor/trial/redo_priv.h"
-#include "supervisor/resume.h"
+#include "supervisor/core/resumed.h"
 #include "supervisor/box/super_box.h"
 #include "sandbox/workspace/memstore.h"
 

@@ -3,7 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/notify_command.h"
+#include "supervisor/core/core.h"
 #include "base/log.h"
 
 static void child_gone(void *self, int fd, unsigned events)

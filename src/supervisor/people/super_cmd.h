@@ -3,7 +3,7 @@
 #ifndef SUPERVISOR_SUPER_CMD_H
 #define SUPERVISOR_SUPER_CMD_H
 
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 
 struct ask_for { /* one command that is being carried out */
 	struct super *s;

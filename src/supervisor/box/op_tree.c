@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/op.h"
+#include "supervisor/box/box_ops.h"
 #include "supervisor/box/tree_priv.h"
 
 struct trees *op_trees(struct call *c, uint64_t *box_out)

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ops/op.h"
+#include "supervisor/box/box_ops.h"
 #include "base/fd.h"
 #include "sandbox/effect_file.h"
 #include "sandbox/view/own_places.h"

@@ -1,6 +1,7 @@
 /* run --share: from which event on a group may read the session and decide what waits. */
+#include "supervisor/super_priv.h"
 #include "base/exit.h"
-#include "supervisor/core/super_priv.h"
+#include "supervisor/core/core.h"
 #include "control/share.h"
 
 /* It is in the record, so its companions are there as well, and others may read and decide from

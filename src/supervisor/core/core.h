@@ -1,0 +1,112 @@
+/* What every part of a session shares: its agents, warnings, and end. Parts that only one of them
+ * knows are pointers here; each is declared by its owner. Loop thread only. */
+#ifndef SUPERVISOR_CORE_CORE_H
+#define SUPERVISOR_CORE_CORE_H
+
+#include "action/gate.h"
+#include "supervisor/core/super_opts.h"
+#include "control/server.h"
+#include "base/mem.h"
+#include "record/read/session.h"
+#include "sandbox/effect.h"
+#include "sandbox/common/launcher_client.h"
+
+struct box_observer;
+struct call;
+struct host;
+struct luahost_ops;
+
+/* An agent of the session, as the supervisor sees it. */
+struct agent {
+	uint64_t id; /* seq of agent.start */
+	char *name;
+	uint64_t parent; /* 0 = the script */
+	uint64_t budget; /* 0 = the session's */
+	char *say;	 /* a person's messages that wait for its next turn; may be NULL */
+	bool tainted;	 /* it has read what came from outside: its actions say so to the policy */
+	bool ended;
+};
+
+struct super {
+	struct loop *loop;
+	const struct super_opts *opts;
+	struct record *record;
+	struct gate *gate;
+	struct filter *notify_when; /* NULL: of everything that is held */
+	struct vault *vault;	    /* secrets by name */
+	struct models *models;	    /* who answers for models */
+	struct boxes *boxes;
+	struct rent *rent; /* src/hosted: plugins that rent out boxes */
+	struct launcher *launcher;
+	struct control_server *server;
+	size_t nr_clients; /* people attached now */
+	struct host *host; /* the script's */
+	/* what hosts ask of the session (luahost.h) */
+	const struct luahost_ops *host_calls;
+	/* super_policy.c: files that are being read, hosts that answer `when` */
+	struct policy_file *policies;
+	loop_fn *policies_ready;
+	struct added *added; /* super_added.c: a rule that waits for its commit */
+	json_t *prompts;     /* of proxies, by placeholder (inside/proxy.h) */
+	/* super_box.c: what the session knows of its boxes besides src/sandbox */
+	struct super_box *box;
+	const struct box_observer *box_observer; /* super_box.h; never NULL */
+	/* super_box_snapshot, for those below it */
+	void (*box_snapshot)(struct super *s, uint64_t box, uint64_t action);
+	struct agent *agent;
+	size_t nr_agents, cap_agents;
+	struct preview *preview;      /* preview.c */
+	struct own_shell *own_shells; /* super_shell.c */
+	struct redo *redo;	      /* redo.c */
+	struct mcp_inbox *mcp;	      /* mcp_inbox.c; NULL while nobody asks */
+	struct web *web;	      /* src/web; NULL before it is first used */
+	struct otlp_live *otlp;	      /* otlp_live.c; NULL when nobody collects */
+	struct box_port *box_ports;   /* box_port.c: listeners that lead into boxes */
+	struct proxies *here;	      /* inside/proxy.h: for programs of this machine; NULL */
+	struct mcp_hub *mcp_hub;      /* mcp_hub.c: MCP servers that the script uses; may be NULL */
+	struct call *calls;	      /* open calls of the script */
+	uint64_t session_budget;
+	uint64_t start_seq;  /* of session.start: the cause of what has no other */
+	char last_merge[33]; /* id of the newest merge back, "" = none; its event below */
+	uint64_t last_merge_seq;
+	struct resume *resume;	   /* of a session that broke off; NULL for a new one */
+	int background;		   /* threads that still work for boxes that may have gone */
+	bool keep_boxes;	   /* files of boxes stay: unmerged work, or keep was asked for */
+	char *state_dir;	   /* of this session's boxes */
+	struct box_states *states; /* box_state.c; NULL before it is made */
+	char *hold;		   /* the filter that `hold --on` brings back; may be NULL */
+	struct loop_timer *end_timer, *stand_timer;
+	/* readiness.c: what is to be told when it stands; NULL = it is told */
+	json_t *ready;
+	size_t nr_people;  /* who are attached, stay and may decide */
+	struct away *away; /* unattended.c; may be NULL */
+	struct room *room; /* disk_space.c; may be NULL */
+	struct loop_signal *sig[3];
+	json_t *store; /* {"name":{"key":value}}, also kept in the record */
+	enum record_state record_state;
+	char *record_why;
+	struct loop_timer *unwind_timer;
+	int signalled; /* the signal that asked for the end */
+	bool stopped;  /* a person asked for the end */
+	/* the script has ended or was stopped: boxes close, then the loop stops */
+	bool ending;
+	bool person_needed; /* no_input, and somebody was needed: exit status 8 */
+	int status;	    /* exit status */
+	char *why;	    /* one line with it; may be NULL */
+};
+
+struct agent *super_agent(struct super *s, uint64_t id); /* NULL when unknown */
+struct agent *super_agent_named(struct super *s, const char *name);
+/* Ends the session: the script's exit, a signal, or a command. First call wins. */
+void super_end(struct super *s, int status, const char *fmt, ...) PRINTF(3, 4);
+void super_warn(struct super *s, const char *fix, const char *fmt, ...) PRINTF(3, 4);
+/* asks the script to unwind, or ends at once */
+void super_stop(struct super *s, bool now, const char *why);
+/* looks at the end of this turn whether an ending session has come to its end */
+void super_maybe_finish(struct super *s);
+struct agent *super_agent_add(struct super *s, uint64_t id, const char *name);
+
+/* the standing state has changed: whoever is attached learns it */
+void super_changed(struct super *s);
+
+#endif

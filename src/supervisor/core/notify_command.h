@@ -1,0 +1,11 @@
+/* The notification command: run when something waits for a person. */
+#ifndef SUPERVISOR_CORE_NOTIFY_COMMAND_H
+#define SUPERVISOR_CORE_NOTIFY_COMMAND_H
+
+#include "supervisor/core/core.h"
+
+/* Something waits for a person: the notification command runs, with @text in SANDGLASS_TEXT. */
+void super_held(struct super *s, uint64_t id, const char *text);
+void super_notify(struct super *s, const char *title, const char *text);
+
+#endif

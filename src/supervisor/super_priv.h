@@ -1,0 +1,17 @@
+/* Between super.c, super_policy.c, super_cmd.c and super_share.c. */
+#ifndef SUPERVISOR_SUPER_PRIV_H
+#define SUPERVISOR_SUPER_PRIV_H
+
+#include "luahost/luahost.h"
+
+/* --- super_policy.c --- */
+/* Reads the policy files (system, user, project, named) through a Lua host, then calls @ready once.
+ * A wrong file ends the session with status 3. */
+void policy_load(struct super *s, loop_fn *ready);
+void policy_hosts_free(struct super *s);
+
+/* --- super_cmd.c, super_share.c --- */
+NODISCARD int super_listen(struct super *s, struct err *err); /* opens the control socket */
+NODISCARD int super_share(struct super *s, struct err *err);  /* --share; after super_listen */
+
+#endif
