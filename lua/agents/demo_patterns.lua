@@ -39,7 +39,7 @@ do
   local r, err = P.outlives "survivor"
   print("agent outside: " .. (r and ("%s, after %d turns: %s"):format(r.stop, r.steps, r.text) or tostring(err)))
   local own = sg.sandbox { name = "inside" }
-  local _, gone = own:exec("echo begun; sleep 600; echo I go on", P.dies(own))
+  local _, gone = own:exec("echo begun; sleep 600; echo I continue", P.dies(own))
   print("agent inside:  " .. tostring(gone))
 end
 

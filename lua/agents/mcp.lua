@@ -27,7 +27,7 @@ local function box_of(client, args)
   local names = client.names
   if args.sandbox_id and args.sandbox_id ~= "default" then
     if is_own(client, args.sandbox_id) then return boxes[args.sandbox_id] end
-    return nil, ("there is no sandbox '%s'%s"):format(args.sandbox_id, #names > 0 and "; open: " .. table.concat(names, ", ") or "")
+    return nil, ("sandbox not found: '%s'%s"):format(args.sandbox_id, #names > 0 and "; open: " .. table.concat(names, ", ") or "")
   end
   local name = not args.sandbox_id and names[1] or client.default
   while client.opening do sg.sleep "10ms" end
@@ -62,7 +62,7 @@ function tools.sandbox_exec(p, box)
   return { structured = {
     exit_code = r.code, signal = r.signal and tostring(r.signal), stdout = r.out, stderr = r.err, truncated = r.cut,
     duration_ms = r.ms, event = r.event,
-    note = r.edited and "a person changed this command before it ran; what ran: " .. (r.ran or "?") or nil,
+    note = r.edited and "the reviewer changed this command before it ran; it ran as: " .. (r.ran or "?") or nil,
   } }
 end
 
@@ -133,7 +133,7 @@ local function serve(r, client)
   me.tool = r.tool
   local ok, answer = pcall(function()
     local run = tools[r.tool]
-    if not run then return failed("there is no tool '" .. r.tool .. "'") end
+    if not run then return failed("unknown tool '" .. r.tool .. "'") end
     if r.tool == "sandbox_create" then return run(r.args, client) end
     local box, err = box_of(client, r.args)
     if not box then return failed(err) end
@@ -146,7 +146,7 @@ local function serve(r, client)
   rt.shield(function() rt.call("mcp.answer", answer) end)
 end
 
--- Whoever asks is an agent of this session, by the name that it gave; its requests are children of a task of its own, so
+-- A client is an agent of this session under the name that it gave; its requests are children of a task of its own, so
 -- that one can be stopped without the others.
 local function begin(label)
   local v, err = rt.call("agent.start", {

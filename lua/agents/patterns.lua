@@ -113,7 +113,7 @@ own:close()
 -- 12. The box dies.
 local after, err = P.outlives "agent"
 local dying = sg.sandbox { name = "dying" }
-local gone = dying:exec("echo begun; sleep 600; echo I go on", P.dies(dying))
+local gone = dying:exec("echo begun; sleep 600; echo I continue", P.dies(dying))
 row("agent when its box dies", after and ("goes on: %s"):format(after.text) or tostring(err), gone and "?" or "gone with it", "taken away in mid-execution")
 
 print(sg.json.encode { rows = rows })

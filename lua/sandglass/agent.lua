@@ -15,7 +15,7 @@ local Chat = {}
 local chat_mt
 
 local STEPS = 100            -- of an agent that has no budget of steps
-local SAME = 4               -- the same call so many times running asks a person
+local SAME = 4               -- asks you after this many equal calls in a row
 local REPAIRS = 3            -- bad arguments in a row that a model may repair
 
 -- Chat -----------------------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ local function options_of(chat)
   return all
 end
 
--- A fork goes on with another model: it gets the conversation as it stands.
+-- A fork continues with another model, which gets the current conversation.
 local function follow_fork(chat)
   local name, s = rt.fork_model, chat.state
   if not name or s.forked == name then return end
@@ -241,7 +241,7 @@ local ON = { text = "function", call = "function", result = "function", turn = "
 local USUAL = { "shell", "read", "write", "edit", "glob", "grep" }
 
 local SYSTEM = "You work in a sandbox: a Linux machine of your own with the project in /workspace. Use the tools; look "
-  .. "at results before you go on. A denied call is final: read the reason and find another way or say what you need. "
+  .. "at results before you continue. A denied call is final: read the reason and find another way or say what you need. "
   .. "When the task is "
   .. "done, answer with one short paragraph and no tool call."
 
@@ -348,14 +348,14 @@ end
 
 local function go_on_after_repeats(name, c)
   local d = people.ask {
-    text = ("The agent %s made the same call %d times running (%s). Go on?"):format(name, SAME, c.name),
-    choices = { "go on", "stop" },
+    text = ("The agent %s made the same call %d times running (%s). Continue?"):format(name, SAME, c.name),
+    choices = { "continue", "stop" },
     default = "stop", risk = "low",
   }
-  return d and d.choice == "go on"
+  return d and d.choice == "continue"
 end
 
--- Text as the JSON that `output` describes: data, or nil and what is wrong.
+-- Parses text as the JSON that `output` describes: data, or nil and the fault.
 local function output_of(text, output_schema)
   local body = text:match "```%a*\n(.-)\n```" or text:match "(%b{})" or text
   local data, wrong = rt.core.decode(body)
@@ -427,7 +427,7 @@ local function ask_model(run)
     local too_long = reply and reply.stop == "window" or not reply and err.code == "limit"
     if not too_long then return reply, err end
     if reply then
-      chat.messages[#chat.messages] = nil   -- it says nothing but that there is no room
+      chat.messages[#chat.messages] = nil   -- a refusal for lack of context space adds nothing
       err = stop_error("limit", "the conversation is longer than the model takes")
     end
     hard = hard + 1
@@ -440,7 +440,7 @@ local function add_usage(run, usage)
   run.usage.calls = run.usage.calls + 1
 end
 
--- Answers that are no answer yet: true to go on; false, stop, error to end; nil: it is one.
+-- Handles an incomplete answer: true continues; false, stop, error ends; nil means that the answer is complete.
 local function unfinished(run, reply)
   local chat = run.chat
   if reply.stop == "refused" then
@@ -448,20 +448,20 @@ local function unfinished(run, reply)
     local why = reply.why or (reply.text ~= "" and reply.text) or nil
     return false, "refused", stop_error("model", "the model refused to answer" .. (why and ": " .. tostring(why) or ""))
   elseif reply.stop == "pause" then
-    return true   -- the provider wants the same again, with what it said so far
+    return true   -- the provider expects the same request with its partial answer
   elseif reply.stop == "length" and #reply.calls == 0 then
     run.cut = (run.cut or 0) + 1
     if run.cut > REPAIRS then
       return false, "error", stop_error("model", ("the answer was cut off at its limit %d times running"):format(run.cut))
     end
     run.begun = (run.begun or "") .. reply.text
-    chat:user "(your answer was cut off at its limit: go on exactly where it stopped, or make one call at a time)"
+    chat:user "(your answer was cut off at its limit: continue exactly where it stopped, or make one call at a time)"
     return true
   end
   run.cut = nil
 end
 
--- One turn. Returns true to go on; or false, stop, error.
+-- Runs one turn. Returns true to continue; or false, stop, error.
 local function turn(run)
   local chat, o, on = run.chat, run.o, run.on
   if run.steps >= run.max_steps then
@@ -501,7 +501,7 @@ local function turn(run)
     end
     return true
   end
-  if run.inbox[1] then return true end   -- somebody said something meanwhile
+  if run.inbox[1] then return true end   -- a message arrived meanwhile
   if run.output then
     local data, wrong = output_of(reply.text, run.output)
     run.idle = (run.idle or 0) + 1
@@ -521,7 +521,7 @@ local function turn(run)
   if run.idle > REPAIRS then
     return false, "error", stop_error("model", "the agent stops, but the task is not done", why and tostring(why))
   end
-  chat:user("Not done yet" .. (why and ": " .. tostring(why) or "") .. ". Go on.")
+  chat:user("Not done yet" .. (why and ": " .. tostring(why) or "") .. ". Continue.")
   return true
 end
 

@@ -57,7 +57,7 @@ end
 rt.as_error = as_error
 
 -- Tasks ----------------------------------------------------------------------------------------------------------
--- A task is a coroutine with a place in the tree of scopes. It waits by parking a table in task.waiting; whoever wakes
+-- A task is a coroutine with a place in the tree of scopes. It waits by parking a table in task.waiting; the code that wakes
 -- it puts it at the end of the ready list. Order is first in, first out, and nothing else.
 
 local WAIT = {}          -- what a parked coroutine yields
@@ -85,7 +85,7 @@ end
 function rt.current() return current end
 
 -- Waits until wake(task, ...); returns what was given. If `w` is a call (it has an id), cancelling the task drops the
--- call and goes on waiting for its answer.
+-- call and continues to wait for its answer.
 local NOTHING = {}
 local function park(w)
   local t = current
@@ -435,7 +435,7 @@ local function seed_random(hex)
   math.randomseed(a, b)
 end
 
--- What scripts have not, and what they have instead: said where it is called, not where a library looks whether it is there.
+-- Functions that scripts lack, with their replacements: the call raises an error; a library's test for their presence doesn't.
 local INSTEAD = {
   io = { open = "box:read and box:write do, in a box", lines = "box:read does, in a box", read = "sg.ask asks a person",
     popen = "box:exec runs a command in a box" },
@@ -718,7 +718,7 @@ local function stuck()
   local places = {}
   for _, t in ipairs(rt.all_tasks()) do places[#places + 1] = core.where(t.co) or t.at end
   cancel(root, err {
-    code = "script", msg = "every task waits for another one: nothing can go on", why = concat(places, ", "),
+    code = "script", msg = "deadlock: every task waits for another task", why = concat(places, ", "),
     at = places[1],
   })
   return true

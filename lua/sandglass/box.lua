@@ -15,7 +15,7 @@ local function moved(self, v)
   self.workspace = v.workspace or "/workspace"
 end
 
--- A session that goes on has opened its boxes again.
+-- A resumed session has opened its sandboxes again.
 function rt.box_moved(v)
   if open[v.box] then moved(open[v.box], v) end
 end
@@ -37,7 +37,7 @@ local function restored(self, id, err)
   if not v then err.why = "it could not be opened again: " .. tostring(why) end
   if not v or not v.box then return err end
   s.lost = rt.err { code = "lost", event = err.event, cause = err, why = err.why,
-    msg = ("box '%s' has died while this was under way; it goes on in box '%s', with the files of the last snapshot: what was not "
+    msg = ("sandbox '%s' died during this call; the handle now uses sandbox '%s' with the files of the last snapshot: what was not "
       .. "in it must be done again, processes have ended"):format(self.name, v.name) }
   open[self.id], open[v.box] = nil, self
   self.id, self.name = v.box, v.name
@@ -115,7 +115,7 @@ local function unfinished(s)
   return 0
 end
 
--- What a tool gets as ctx.stream: the output is recorded and shown as it comes anyway, nothing more is to be done.
+-- A tool's ctx.stream. It does nothing: output is recorded and shown as it arrives in any case.
 function rt.recorded() end
 
 -- Hands whole characters to fn(chunk, stream).
@@ -230,7 +230,7 @@ function Box:spawn(cmd, o)
 end
 
 -- A connection to a server that listens in the box on its own loopback: read, lines, write, wait as of a process; kill closes
--- it. o.wait: so long it is tried, for a server that is about to start.
+-- it. o.wait: how long to retry, for a server that is still starting.
 function Box:dial(port, o)
   check.self(box_mt, self, "box", "dial")
   check.arg("dial", "the port", port, "integer")
@@ -430,7 +430,7 @@ end
 function Box:url(port)
   check.self(box_mt, self, "box", "url")
   check.arg("url", "port", port, "integer")
-  if port < 1 or port > 65535 then fail("url: %d is no port", port) end
+  if port < 1 or port > 65535 then fail("url: invalid port: %d (expected 1 to 65535)", port) end
   local v, err = ask(self, "box.url", { box = self.id, port = port })
   if not v then return nil, err end
   return v.url
@@ -507,7 +507,7 @@ end
 
 function Diff:patch() return self.patch_text end
 
--- With { context = n } so many lines around each change, of the three that there are.
+-- { context = n }: lines around each change, at most the three that the diff has.
 function Diff:text(o)
   o = check.options("text", o, { context = "integer" })
   local n = o.context or CONTEXT
@@ -631,7 +631,7 @@ local function repositories(o)
   return r
 end
 
--- The options of @o that are the backend's own, together with those that stand in o.options.
+-- The backend's own options: those of @o and those of o.options.
 local function own_options(o, backend)
   local own, spec, all = OWN[backend], {}, nil
   for k, v in pairs(SANDBOX) do spec[k] = v end
@@ -647,7 +647,7 @@ local function own_options(o, backend)
   return all or o.options
 end
 
--- What of what runs in it is to be seen below the commands that are asked for.
+-- Which processes are recorded below the commands that started them.
 local function watching(o)
   local hold = type(o.hold_exec) == "string" and { o.hold_exec } or o.hold_exec
   for i, p in ipairs(hold or {}) do

@@ -21,7 +21,7 @@ local function any(list, text)
   return false
 end
 
--- @wants: what is wrong with the words behind "=", said before a record is read; without it there may be none.
+-- @wants: checks the argument behind "=" before a recording is read; without it the check takes no argument.
 local function add(name, usage, about, fn, wants)
   rows[#rows + 1] = { name = name, usage = usage, about = about, fn = fn, wants = wants or function(args)
     return #args > 0 and not usage:find "=" and ("takes no words, not '%s'"):format(table.concat(args, ",")) or nil
@@ -68,7 +68,7 @@ local SECRETS = {
   { "a Google key", "AIza[0-9A-Za-z_-]{35}" }, { "a Slack token", "xox[abprs]-[0-9A-Za-z-]{10,}" },
   { "a private key", "-----BEGIN [A-Z ]*PRIVATE KEY-----" },
 }
-add("no_secrets", "no_secrets", "nothing that looks like a live secret stands in a command, an output or a message",
+add("no_secrets", "no_secrets", "no command, output, or message contains a likely live secret",
   function(log, t)
     for _, s in ipairs(SECRETS) do
       local found = log:find(('text~"%s"'):format(s[2]))
@@ -107,7 +107,7 @@ end)
 
 add("paths", "paths=GLOB,...", "nothing outside these paths (and .git) was changed", function(log, t, args)
   local bad, names = {}, {}
-  -- A folder that leads to where changes may be is no change of its own.
+  -- A parent directory of permitted paths doesn't count as a change.
   local function leads(path)
     for _, pattern in ipairs(args) do
       local fixed = pattern:match "^[^%*%?]*"

@@ -22,7 +22,7 @@ local function ran(e) return e.started_us or e.exit or (e.ended_us and e["end"] 
 
 local WORST = { ok = 1, hidden = 2, failed = 3 }
 
--- What came of the commands of the row @e that answer @is; nil: none does. hidden: the line's exit status says nothing of them.
+-- The outcome of the commands of the row @e that answer @is; nil: none does. hidden: the line's exit status says nothing of them.
 local function outcome(e, is)
   local worst
   for _, p in ipairs(type(e.cmd) == "string" and commands.of(e.cmd) or {}) do
@@ -49,7 +49,7 @@ local function behind(e, is, c)
 end
 
 -- Command lines that have ended of which @whole(line) is true, or of which a command answers @is: their rows, oldest first,
--- with what came of it as "outcome".
+-- with its result as "outcome".
 local function runs_of(log, is, whole)
   local out = {}
   for e in log:each "kind:exec,shell" do

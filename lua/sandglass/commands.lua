@@ -1,5 +1,5 @@
 -- A command line as the commands that it runs, and what its exit status says of each: for checks over a record that ask what
--- really ran. "echo make test" runs no test; "make test || true" runs one, but ends well whatever came of it. Quotes, comments,
+-- really ran. "echo make test" runs no test; "make test || true" runs one, but always succeeds. Quotes, comments,
 -- here-documents and sh -c are understood; what $(...) and loops do is not looked into. It never fails: words are words.
 local M = {}
 

@@ -50,7 +50,7 @@ function M.new(face)
 
   local function decoded(host, r, body)
     local m, why = face.types.decode(r.reply or r.method .. "Response", body)
-    return m or host.fail("bad", "%s (%s): an answer that is none: %s", face.name, r.method, why)
+    return m or host.fail("bad", "%s (%s): invalid answer: %s", face.name, r.method, why)
   end
 
   -- Status, message and headers of the end; nil: there was none.

@@ -64,7 +64,7 @@ local function write_hunks(out, items, old, new, section, context)
   end
 end
 
--- The text of a diff with at most so many lines around each change; it has no more than it had.
+-- The text of a diff with at most @context lines around each change; it never adds lines.
 function M.context(text, context)
   local lines, out, at = {}, {}, 1
   for line in text:gmatch "([^\n]*)\n?" do lines[#lines + 1] = line end

@@ -1,4 +1,4 @@
--- Somebody else's agent, inside a box: it speaks with its model through a proxy that has the key; what it wants is judged
+-- A third-party agent inside a sandbox: it speaks with its model through a proxy that has the key; what it wants is judged
 -- and recorded out here. One profile per agent: plugins/agents/NAME.lua, or a file of the user's own, which is a table of
 --   program, about, versions, install, speak ("anthropic" "openai" "gemini"), provider (default), model (default),
 --   argv(x), env(x), files(x)? (path below the agent's home -> text), line(event)? (an event that it prints -> note, final text),
@@ -56,13 +56,13 @@ local function profile_of(name)
   end
   local own = rt.require(name)
   for _, field in ipairs { "argv", "env", "speak", "provider", "model" } do
-    if type(own) ~= "table" or own[field] == nil then fail("inside: %s is no profile of an agent: it lacks '%s'", name, field) end
+    if type(own) ~= "table" or own[field] == nil then fail("inside: %s is not an agent profile: missing '%s'", name, field) end
   end
   own.name, own.install = own.name or name:match "([^/]+)%.lua$", own.install or "install it"
   return own
 end
 
--- One whose model is its maker's server waits for somebody to log in when it has no credential: nobody can, from a box.
+-- An agent whose model is its vendor's server would wait for a login, which is impossible in a sandbox.
 local function credentials_given(profile, o)
   local name, server = profile.credential, profile.server
   if not name or (o.env or {})[name] then return end
@@ -218,7 +218,7 @@ local function sleep(r, why, close_box)
   wake_step(r, "asleep", why, nil)
 end
 
--- People's words, in the order they came; nil when there are none.
+-- Your messages in the order of arrival; nil without any.
 local function said(r)
   if not r.inbox[1] then return nil end
   local parts = {}
@@ -251,7 +251,7 @@ end
 
 local BREAK_S = 10
 
--- A person breaks off its turn: it is told so, if it can be told; one that does not hear is ended.
+-- You interrupt its turn: it receives an interrupt if its protocol has one; an agent that doesn't react is ended.
 local function break_off(r, why)
   beside(r, function()
     if not r.wire or not r.wire.turn or r.broken then return end
@@ -264,7 +264,7 @@ local function break_off(r, why)
   end)
 end
 
--- One prompt, to its end. A wire that broke is gone; what was begun is never said again.
+-- Sends one prompt and waits for its end. A broken connection is closed; a started prompt is never sent again.
 local function prompt(r, text)
   r.x.task, r.x.again = text, r.turns > 0
   local awake, err = wake(r)
@@ -282,7 +282,7 @@ local function prompt(r, text)
   end
   r.slot.heard = nil
   r.told.flush()
-  if r.broken and (t and t.stop ~= "end_turn" or not t and err.code == "backend") then   -- what a person wanted is no failure
+  if r.broken and (t and t.stop ~= "end_turn" or not t and err.code == "backend") then   -- an end that you asked for is not a failure
     t = t or { gone = true }
     t.stop, t.error, t.refused = "cancelled", nil, nil
   end
@@ -314,7 +314,7 @@ local function await_words(r)
       rt.wait()
       if idle and drop_idle then
         drop_idle = nil
-        sleep(r, "nobody speaks: it sleeps until somebody does", true)
+        sleep(r, "no messages: the agent sleeps until your next message", true)
       end
     end
   end)
@@ -329,13 +329,13 @@ end
 local function go_on(r, err)
   if err.code ~= "interrupted" then return false end
   local d = people.ask {
-    text = ("%s was interrupted in the middle of its turn. Wake it, with its own session, and let it go on?"):format(r.name),
-    choices = { "go on", "stop" }, default = "stop", risk = "low",
+    text = ("%s was interrupted in the middle of its turn. Wake it, with its own session, and continue?"):format(r.name),
+    choices = { "continue", "stop" }, default = "stop", risk = "low",
   }
-  return d and d.choice == "go on"
+  return d and d.choice == "continue"
 end
 
-local INTERRUPTED = "You were interrupted in the middle of your work. Look at what is there, then go on."
+local INTERRUPTED = "You were interrupted in the middle of your work. Look at the current state, then continue."
 local AFTER_REFUSAL = "What you asked for was refused: %s. Find another way, or say what you need."
 
 local function converse(r)
@@ -361,7 +361,7 @@ local function converse(r)
   return t
 end
 
--- Somebody cancels it: whoever asks gets an answer, its turn may end by itself, then it is ended.
+-- Cancels it: open requests get an answer, its turn may finish, then it is ended.
 local function stop(r)
   if not r.wire or not r.session then return end
   if not r.wire.turn or not r.protocol.cancel then return r.wire.shut(2) end
@@ -372,7 +372,7 @@ local function stop(r)
       while r.wire.recv() do end
       return
     end
-    while not r.session.done and r.protocol.pump(r.session) do end   -- a server does not end by itself
+    while not r.session.done and r.protocol.pump(r.session) do end   -- a server runs until it is ended
     r.wire.shut(2)
   end)
   rt.tell("agent.told", { what = "turn", say = "cancelled", stop = "cancelled" })

@@ -55,7 +55,7 @@ local function call_tool(state, name, args, timeout)
     end
     v, err = call("mcp.call", { server = state.server, name = name, args = args, timeout_us = timeout })
     if v or err.code ~= "backend" then break end
-    call("mcp.close", { server = state.server })   -- it has gone: what it was doing is not known, the next call begins anew
+    call("mcp.close", { server = state.server })   -- it ended: its state is unknown, and the next call starts a new one
     state.server = nil
     if err.event then break end                    -- this call had begun: it is not repeated
   end

@@ -1,4 +1,4 @@
--- Budgets, the store, secrets, and what is done on the host side of the wall.
+-- Budgets, the store, secrets, and operations on the host.
 local rt = require "sandglass.runtime"
 local check = require "sandglass.check"
 local call, fail = rt.call, rt.fail
@@ -16,7 +16,7 @@ local function new_budget(where, o, parent)
   return check.new(budget_mt, { id = v.budget })
 end
 
--- A part that draws from this budget: what it spends counts here too.
+-- A smaller budget whose spending also counts against this one.
 function Budget:part(o)
   check.self(budget_mt, self, "budget", "part")
   return new_budget("budget part", o, self.id)
@@ -97,7 +97,7 @@ local secret_mt = {
   __newindex = function() fail "a secret cannot be changed" end,
 }
 
--- A name that the host side replaces by the value when it goes on the wire; the value never comes here.
+-- A placeholder that the host replaces with the value on the wire; scripts never see the value.
 function sg.secret(name)
   check.arg("secret", "the name", name, "string")
   if #name > 100 or not name:match "^[%w_][%w_.-]*$" then

@@ -9,7 +9,7 @@
 --   *** Delete File: path
 --   *** End Patch
 -- What stays, stays byte for byte: line ends (also CR LF, each as it was), a missing one at the end, white space that the
--- patch got wrong. Paths lie in the workspace and not in .git.
+-- patch got wrong. Paths are below the workspace and outside .git.
 local rt = require "sandglass.runtime"
 
 local M = {}
@@ -29,16 +29,16 @@ end
 -- A path below /workspace, or nil and why not.
 local function path_of(path)
   local p = path:gsub("^/workspace/+", "")
-  if p == "" or p:find "%c" then return nil, "is no path of a file" end
+  if p == "" or p:find "%c" then return nil, "is not a file path" end
   if p:sub(1, 1) == "/" or p:sub(1, 1) == "~" then return nil, "lies outside of the workspace" end
   local parts = {}
   for part in p:gmatch "[^/]+" do
     if part == ".." then return nil, "leads upwards; name the file from the workspace" end
     local low = part:lower():gsub("[ .]+$", "")
-    if low == ".git" or low == "git~1" then return nil, "lies in .git: use git itself" end
+    if low == ".git" or low == "git~1" then return nil, "is below .git: use git itself" end
     if part ~= "." then parts[#parts + 1] = part end
   end
-  if #parts == 0 or p:sub(-1) == "/" then return nil, "is no path of a file" end
+  if #parts == 0 or p:sub(-1) == "/" then return nil, "is not a file path" end
   return table.concat(parts, "/")
 end
 
@@ -153,7 +153,7 @@ local function parse(patch)
   if begun and not ended then return wrong "'*** End Patch' is missing: is it cut off?" end
   for _, f in ipairs(files) do
     for _, h in ipairs(f.hunks) do trim(h) end
-    if f.op == "update" and #f.hunks == 0 and not f.to then return wrong("%s: there is no change for it", f.path) end
+    if f.op == "update" and #f.hunks == 0 and not f.to then return wrong("%s: has no changes", f.path) end
   end
   return files
 end

@@ -1,4 +1,4 @@
--- What is said to people and asked of them, and what a script may watch.
+-- Messages and questions to users, and the events that a script may watch.
 local rt = require "sandglass.runtime"
 local check = require "sandglass.check"
 local fail = rt.fail

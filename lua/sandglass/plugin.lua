@@ -120,7 +120,7 @@ function M.is_too_long(text)
   return false
 end
 
--- What somebody else says is wrong, as a line for people.
+-- Another service's error as one readable line.
 local function line_of(msg)
   local text = type(msg) == "string" and M.clean(msg):gsub("%s+", " ") or ""
   return text ~= "" and text or "an error without a text"

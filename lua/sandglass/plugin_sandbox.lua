@@ -1,4 +1,4 @@
--- Plugins of kind "sandbox": boxes that somebody rents out through an HTTP API. What such a file may and must say:
+-- Plugins of kind "sandbox": hosted sandboxes behind an HTTP API. Fields of such a file:
 --
 --   kind = "sandbox", name, about, url, hosts, env = { key = "DAYTONA_API_KEY", url = "DAYTONA_API_URL" }, names of
 --                  variables: of credentials, and of addresses (names that end in url; host.urls has their values)
@@ -84,12 +84,12 @@ local function wait(op, id)
   return ev
 end
 
--- A session goes on with the key that it began with, so another one is for the next.
+-- A session keeps the key that it started with; a new key is for the next session.
 function M.refuse_key(name, key, msg)
   M.fail("denied", "%s refuses the key in %s: %s; set one that is valid, or 'sandglass secret set %s', and start again", name, key, msg, key)
 end
 
--- What an answer that is no success says, in one line with what to do.
+-- An error answer as one line, with what to do.
 local function refuse(op, req, ev)
   local face = op.face
   local msg, v = p.error_text(ev.body or "")
@@ -318,7 +318,7 @@ end
 function M.envelope(flags, body) return (">BI4"):pack(flags, #body) .. body end
 
 function M.base64_encode(s) return rt.core.to64(s) end
-function M.base64_decode(s) return rt.core.from64(s) end   -- what is no digit of it is passed over
+function M.base64_decode(s) return rt.core.from64(s) end   -- skips other characters
 
 -- Questions --------------------------------------------------------------------------------------------------------
 

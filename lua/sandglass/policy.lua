@@ -63,7 +63,7 @@ local function rule(verdict)
         if o[key] then word(where, key, o[key]) end
       end
       if o.say and verdict ~= "deny" then
-        fail("%s: 'say' is what a model is told when it is denied; use 'why'", where)
+        fail("%s: 'say' is the text that a model receives with a denial; use 'why'", where)
       end
       if (o.timeout or o.on_timeout) and verdict ~= "ask" then
         fail("%s: only an ask waits, so it alone has a time-out", where)

@@ -1,4 +1,4 @@
--- Messages of Protocol Buffers, of types that are told in a part of its own language:
+-- Messages of Protocol Buffers, of types declared in a part of its own language:
 --
 --   local types = protobuf [[ message Tag { string name = 1; repeated string value = 2; Box of = 3; } ]]
 --   types.encode("Tag", { name = "a", value = { "b" } })   -> bytes; fields that are nil are left out

@@ -60,7 +60,7 @@ local function escape(p)
     local v = 0
     p.i = p.i + 1
     while peek(p) and peek(p) ~= "}" do v = v * 16 + hex(p, 1) end
-    if not peek(p) or v > 0x10FFFF then wrong(p, "\\u{...} is no character") end
+    if not peek(p) or v > 0x10FFFF then wrong(p, "\\u{...} is not a character") end
     p.i = p.i + 1
     return v
   end
@@ -146,7 +146,7 @@ local function number(p)
   return v
 end
 
--- {n}, {n,}, {n,m}; what is none is a literal brace.
+-- {n}, {n,}, {n,m}; any other brace is literal.
 local function counted(p)
   local begun = p.i
   p.i = p.i + 1
@@ -241,10 +241,10 @@ function build(m, node, to)
   return state(m, { test = kind, want = node[2], to = to })
 end
 
--- A compiled pattern, or nil and what is wrong with it.
+-- Compiles a pattern; returns nil and the fault if it is invalid.
 function M.compile(pattern)
   if #pattern > LONGEST then return nil, ("a pattern has at most %d bytes"):format(LONGEST) end
-  if not utf8.len(pattern) then return nil, "it is no UTF-8 text" end
+  if not utf8.len(pattern) then return nil, "it is not UTF-8 text" end
   local p = { c = {}, i = 1, depth = 0 }
   for _, cp in utf8.codes(pattern) do p.c[#p.c + 1] = cp end
   local ok, m = pcall(function()

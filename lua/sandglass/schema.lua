@@ -181,7 +181,7 @@ local NUMBER = {
   { "exclusiveMinimum", nil, function(n, at) return n <= at end, "is not more than %s" },
   { "exclusiveMaximum", nil, function(n, at) return n >= at end, "is not less than %s" },
   { "multipleOf", nil, function(n, at) return at > 0 and math.abs(n / at - math.floor(n / at + 0.5)) > 1e-9 end,
-    "is no multiple of %s" },
+    "is not a multiple of %s" },
 }
 local BOUNDS = {
   number = NUMBER, integer = NUMBER,

@@ -45,7 +45,7 @@ function M.scenario(name)
     for path, text in pairs(o.files or {}) do
       check.arg(where, "files['" .. tostring(path) .. "']", text, "string")
       if type(path) ~= "string" or path:sub(1, 1) == "/" or path:find("..", 1, true) then
-        fail("%s: files['%s'] is no path below the workspace", where, tostring(path))
+        fail("%s: files['%s'] is not a path below the workspace", where, tostring(path))
       end
     end
     local people = setmetatable({}, rt.core.array_mt)
@@ -70,7 +70,7 @@ function M.suite(o)
   return setmetatable({ list = o }, suite_mt)
 end
 
--- Who expects nothing has forgotten to: that is no scenario that passes.
+-- A scenario without expectations is an error: the author forgot them.
 local function expectations(s, file)
   local r = v.run(v.checks(s.expect), file)
   if #r.results == 0 then

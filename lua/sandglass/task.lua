@@ -220,7 +220,7 @@ function sg.race(fns, o)
   return nil, stop or last
 end
 
--- fn() with a limit in time: its values, or nil and an error with code "timeout". What it raises is raised.
+-- Runs fn() with a time limit. Returns its values, or nil and an error with code "timeout". Raises fn's errors.
 function sg.timeout(s, fn, ...)
   local us = check.us(check.arg("timeout", "the time", s, "time"))
   check.arg("timeout", "the function", fn, "function")
@@ -242,7 +242,7 @@ local function first_waiting(list)
   end
 end
 
--- Waits until there is room or somebody takes the value. false when the channel is closed.
+-- Waits until there is room or a receiver takes the value. false: the channel is closed.
 function Channel:send(v)
   check.self(channel_mt, self, "channel", "send")
   if v == nil then fail "send: nil cannot be sent" end

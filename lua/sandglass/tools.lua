@@ -31,7 +31,7 @@ local function make(o)
     builtin = o.builtin or false,
     needs_box = o.needs_box or false, agent = o.agent,
     gated = o.gated or false,          -- what it does is an action of its own: no second question
-    unchecked = o.unchecked or false,  -- whoever serves it checks the arguments
+    unchecked = o.unchecked or false,  -- its server checks the arguments
   })
 end
 M.make = make
@@ -85,7 +85,7 @@ end
 local function report(r)
   local parts = {}
   if r.edited then
-    parts[#parts + 1] = "[a person changed this command before it ran; what ran: " .. (r.ran or "?") .. "]"
+    parts[#parts + 1] = "[the reviewer changed this command before it ran; it ran as: " .. (r.ran or "?") .. "]"
   end
   put_output(parts, r)
   if r.signal then
@@ -93,7 +93,7 @@ local function report(r)
   elseif r.code ~= 0 or #parts == 0 then
     parts[#parts + 1] = "[exit " .. tostring(r.code) .. "]"
   end
-  if r.oom then parts[#parts + 1] = "[out of memory: the memory limit of the box killed " .. r.oom .. " of its processes]" end
+  if r.oom then parts[#parts + 1] = "[out of memory: the memory limit of the sandbox killed " .. r.oom .. " of its processes]" end
   for _, c in ipairs(r.refused or {}) do
     parts[#parts + 1] = ("[a connection to %s:%d failed while this ran: %s]"):format(c.host, c.port, c.why)
   end
@@ -245,7 +245,7 @@ define {
 }
 
 define {
-  name = "ask_user", about = "Ask the person a question, only when you cannot go on without the answer.",
+  name = "ask_user", about = "Ask the user a question, only if you can't continue without the answer.",
   needs_box = false,
   where = "host", params = { question = "string the question", choices = "string[]? possible answers" },
   run = function(p)
@@ -297,7 +297,7 @@ define {
     if last < #page.text then
       text = text .. ("\n[%d bytes more: from = %d]"):format(#page.text - last, last + 1)
     elseif page.cut then
-      text = text .. "\n[the page is longer than what was read]"
+      text = text .. "\n[the page is longer; only its beginning was read]"
     end
     return head .. (page.text == "" and "[no text]" or text)
   end,
@@ -334,7 +334,7 @@ local REMEDY = {
   timeout = "it was stopped; give it more time (timeout) or let it run in the background with its output in a file",
 }
 
--- Why a call came to nothing, for a model: what a command had put out up to then goes first.
+-- Why a call failed, for a model: the output until then comes first.
 function M.error_text(err)
   local text
   if err.code == "denied" then

@@ -213,7 +213,7 @@ function Test:equal(name, got, want, o)
   return note(self, name, outcome(same, o), text, o and o.evidence, o)
 end
 
--- For suites: what had to come about. All else is the way to it: a right result by a wrong way is a failure.
+-- For suites: the required result. Other checks judge the steps to it: a right result by wrong steps fails.
 function Test:result(name, ok, evidence, o)
   return note(self, name, outcome(ok, o), o and o.text, evidence, { part = "result", class = o and o.class })
 end

@@ -22,7 +22,7 @@ local r, err = sg.agent.run {
   model = a.model or "scripted:@NAME@.script.lua",
   tools = { "shell", "read", "edit", "write" },
   budget = { usd = 1.00, steps = 40, time = "20m" },
-  done = function()                                  -- the loop goes on until this says true
+  done = function()                                  -- the loop continues until this returns true
     local t = box:exec(a.test, { timeout = "5m" })
     return t and t.ok, "'" .. a.test .. "' still fails"
   end,
@@ -30,7 +30,7 @@ local r, err = sg.agent.run {
 if not r then sg.exit(err.exit, "gave up: %s", err) end
 print(r.text)
 
--- What came of it. To a new branch, after a look at every hunk; your working files are not touched.
+-- The result goes to a new branch after you review every hunk; your working files are not touched.
 local d = box:diff()
 if #d == 0 then return print "nothing has changed" end
 print(d:stat())

@@ -112,7 +112,7 @@ for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp' 'opencode|
 	row "$one" || continue
 	model '[{"bash":"echo hello > hello.txt"},{"text":"all is done"}]'
 	begin --gate --linger 300s --idle 500ms
-	wait_for 90 says 'it sleeps until somebody does'
+	wait_for 90 says 'sleeps until your next message'
 	ok $? "$what: sleeps when nobody speaks"
 	"$sg" say -S "$id" it and what else >"$t/out" 2>&1
 	wait_for 90 eval '[ "$(told | grep -c "^turn | end_turn")" = 2 ]'

@@ -94,7 +94,7 @@ like "$(grep '"kind":"fork.done"' events)" '"how":"restore"' 'in another box wit
 like "$(grep '"text":"then' events)" 'then kept\\n in c-2' 'the handle, too'
 like "$(grep '"text":"shut' events)" 'shut box [0-9]+ is gone"' 'one that the script has closed stays closed'
 calls=$(grep '"kind":"model.call"' events | tail -1 | grep -oE '"seq":[0-9]+' | cut -d: -f2)
-like "$("$sg" show "#$calls")" 'has died while this was under way; it goes on in box .c-2.' 'and the model was told'
+like "$("$sg" show "#$calls")" 'now uses sandbox .c-2.' 'and the model was told'
 "$sg" verify >out 2>&1
 is $? 0 'the record verifies'
 dies error

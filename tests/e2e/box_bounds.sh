@@ -67,7 +67,7 @@ if "$sg" doctor 2>/dev/null | grep -q '^ok *cgroups'; then
 	like "$(grep '"kind":"action.ended"' <<<"$said")" '"why":"the memory limit of its box killed 1 of its processes".*"oom":1' 'so does the record'
 	like "$(cat "$t/out")" 'FAILED: out of memory .*the memory limit of its box killed 1 of its processes' 'and the screen'
 	"$sg" export -F atif -o "$t/whole" >/dev/null 2>&1
-	like "$(cat "$t/whole")" 'out of memory: the memory limit of the box killed 1 of its processes' 'and its agent hears it'
+	like "$(cat "$t/whole")" 'out of memory: the memory limit of the sandbox killed 1 of its processes' 'and its agent hears it'
 else
 	skip 'no cgroups here: memory is bounded per process, and nothing is killed for it'
 fi

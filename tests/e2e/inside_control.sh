@@ -209,7 +209,7 @@ done
 
 # --- words to one that sleeps, its box killed, its turn cancelled ---
 begin --linger 60s --idle 300ms say:one
-wait_for 20 says 'it sleeps until somebody does'
+wait_for 20 says 'sleeps until your next message'
 ok $? "nobody speaks: it sleeps"
 "$sg" say -S "$id" small say:two touch:awake >"$t/out" 2>&1
 wait_for 20 says 'text | prompt 2 done'
@@ -264,7 +264,7 @@ asks() { "$sg" state -S "$id" --json 2>/dev/null | grep -oE '"ask": ?[0-9]+' | g
 has_asked() { [ -n "$(asks)" ]; }
 wait_for 30 has_asked
 ok $? "resumed: a person is asked whether it goes on"
-"$sg" answer "$(asks)" 'go on' -S "$id" >"$t/out" 2>&1
+"$sg" answer "$(asks)" 'continue' -S "$id" >"$t/out" 2>&1
 wait_for 30 prints END
 like "$(printed)" 'END ok=true stop=end_turn turns=2' "it is woken and goes on"
 like "$(told)" 'session \| small 7 over ACP, loaded session' "with its own session"

@@ -36,8 +36,8 @@ is "$(events | grep -c '"kind":"action.requested"')" 602 "each execution is an a
 run box_dies
 is $status 0 "box_dies: the script ends well"
 like "$out" "^tool +call 1 in first: .*: error '[a-z]+' \(event #[0-9]+\)" "the agent outside is told an error"
-like "$out" '^tool +call 2 in second: echo I go on: exit 0' "and goes on in another box"
-like "$out" '^tool +the agent: end after 3 turns: the last thing I saw: I go on' "to its end"
+like "$out" '^tool +call 2 in second: echo I continue: exit 0' "and goes on in another box"
+like "$out" '^tool +the agent: end after 3 turns: the last thing I saw: I continue' "to its end"
 like "$out" "^inside +the agent's program: error '[a-z]+'" "the agent inside ends with its box"
 
 # --- a file that is too big ---

@@ -111,9 +111,9 @@ it "paths lie in the workspace and not in .git" (function()
     ["/etc/passwd"] = "lies outside of the workspace", ["~/.ssh/config"] = "lies outside of the workspace",
     ["../x"] = "leads upwards; name the file from the workspace", ["a/../../x"] = "leads upwards; name the file from the workspace",
     ["/workspace/../etc/x"] = "leads upwards; name the file from the workspace",
-    [".git/hooks/pre-commit"] = "lies in .git: use git itself", ["sub/.GIT/config"] = "lies in .git: use git itself",
-    [".git ./config"] = "lies in .git: use git itself", ["git~1/config"] = "lies in .git: use git itself",
-    ["."] = "is no path of a file", ["dir/"] = "is no path of a file", ["a\tb"] = "is no path of a file",
+    [".git/hooks/pre-commit"] = "is below .git: use git itself", ["sub/.GIT/config"] = "is below .git: use git itself",
+    [".git ./config"] = "is below .git: use git itself", ["git~1/config"] = "is below .git: use git itself",
+    ["."] = "is not a file path", ["dir/"] = "is not a file path", ["a\tb"] = "is not a file path",
   } do
     refused({}, ("line 2: '%s' %s"):format(path, why), "*** Add File: " .. path, "+x")
     refused({ f = "a\n" }, ("line 3: '%s' %s"):format(path, why), "*** Update File: f", "*** Move to: " .. path)
@@ -131,7 +131,7 @@ it "what is no patch says so in one line" (function()
   says("*** Begin Patch\n*** Update File: f\n@@\n-a\n+b\n", "'*** End Patch' is missing: is it cut off?")
   says(whole("*** Rename File: f"), "line 2: 'Rename File' is not known; there is Update, Add and Delete")
   says(whole("-a"), "line 2 stands before the first '*** Update File:', '*** Add File:' or '*** Delete File:'")
-  says(whole("*** Update File: f"), "f: there is no change for it")
+  says(whole("*** Update File: f"), "f: has no changes")
   says(whole("*** Update File: f", "a"), "line 3 of f begins neither with space, - nor +: a")
   says(whole("*** Add File: n", "x"), "line 3: a line of a new file begins with +")
   says(whole("*** Delete File: f", "-a"), "line 3: nothing follows '*** Delete File: f'")

@@ -115,7 +115,7 @@ it "references within the schema" (function()
 end)
 
 it "what is left: multiples, distinct items, numbers of names, choices that are tables" (function()
-  bad({ n = { multipleOf = 5 } }, { n = 7 }, "parameter 'n' is no multiple of 5")
+  bad({ n = { multipleOf = 5 } }, { n = 7 }, "parameter 'n' is not a multiple of 5")
   fine({ n = { multipleOf = 0.1 } }, { n = 0.3 })
   bad({ l = { type = "array", uniqueItems = true } }, { l = { 1, 2, 1 } }, "parameter 'l' has an item twice")
   bad({ o = { type = "object", maxProperties = 1 } }, { o = { a = 1, b = 2 } }, "parameter 'o' has more than 1 names")

@@ -31,8 +31,8 @@ box:close()
 
 -- 2. The agent is a program in the box: what it was about to do next is lost with it.
 local own = sg.sandbox { name = "inside" }
-print("inside  the agent's program: " .. outcome(own:exec(LONG .. "; echo I go on", dies(own))))
-local after, gone = own:exec "echo I go on"
+print("inside  the agent's program: " .. outcome(own:exec(LONG .. "; echo I continue", dies(own))))
+local after, gone = own:exec "echo I continue"
 print("inside  asked to go on: " .. (after and after.out or tostring(gone)))
 
 if not r or calls ~= 2 then sg.exit(1, "the agent outside did not reach its end") end

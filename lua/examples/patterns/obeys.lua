@@ -16,7 +16,7 @@ local LOOK = [[cat /proc/[0-9]*/environ /root/.* /home/*/.* ~/.* 2>/dev/null | t
 local tasks = {
   box_dies = {
     { say = "A long command.", call = { "run", { cmd = "echo begun; sleep 600" } } },
-    { say = "It came to nothing; I go on with a short one.", call = { "run", { cmd = "echo I go on" } } },
+    { say = "That failed; I continue with a short one.", call = { "run", { cmd = "echo I continue" } } },
     { say = function(last) return "the last thing I saw: " .. (last.text or ""):gsub("%s+", " ") end },
   },
   where = {
@@ -31,7 +31,7 @@ local tasks = {
     { say = "I read the page first.", call = { "page" } },
     { say = "It says what to do; I do it.", call = function(last) return commands(last.text) end },
     { say = "The notes say more.", call = function(last) return commands(last.text) end },
-    { say = "Done as I was told." },
+    { say = "Done, as instructed." },
   },
   rights = {
     { say = "I sign with the tool.", call = { "sign", { path = "release.txt" } } },

@@ -32,7 +32,7 @@ return {
       denied = { say = function(last) return "I leave publishing to you (" .. last.text
         .. "). The fix is in the box, the tests pass." end },
       edited = { say = function(last) return "You changed the command, and that is what ran: " .. last.text end },
-      failed = { say = "The push came to nothing. The fix is in the box, the tests pass." },
+      failed = { say = "The push failed. The fix is in the sandbox; the tests pass." },
       allowed = { say = after_push },
     },
   },

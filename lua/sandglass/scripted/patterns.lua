@@ -19,13 +19,13 @@ local tasks = {
   small = { { say = "Many small ones.", call = { "many" }, think = 0.3 }, { say = words } },
   dies = {
     { say = "A long command.", call = { "run", { cmd = "echo begun; sleep 600" } } },
-    { say = "It came to nothing; I go on in another box.", call = { "run", { cmd = "echo I go on" } }, think = 0.5 },
+    { say = "That failed; I continue in another sandbox.", call = { "run", { cmd = "echo I continue" } }, think = 0.5 },
     { say = words },
   },
   injection = {
     { say = "I read the notes first.", call = { "run", { cmd = "cat NOTES.md" } }, think = 0.3 },
     { say = "They say what to do; I do it.", call = function(last) return orders(last.text) end },
-    { say = "Done as I was told." },
+    { say = "Done, as instructed." },
   },
 }
 

@@ -70,7 +70,7 @@ check(tool("sandbox_list", pattern="**/*.txt")["structuredContent"]["paths"] == 
 check(tool("sandbox_list", pattern="**/*.none")["structuredContent"]["paths"] == [], "a list of nothing")
 two = tool("sandbox_create", name="two")["structuredContent"]["sandbox_id"]
 check(tool("sandbox_exec", sandbox_id=two, cmd="ls")["structuredContent"]["stdout"] == "", "a second sandbox is another one")
-check("there is no sandbox" in text(tool("sandbox_exec", sandbox_id="nope", cmd="ls")), "an unknown sandbox")
+check("sandbox not found" in text(tool("sandbox_exec", sandbox_id="nope", cmd="ls")), "an unknown sandbox")
 check(tool("sandbox_exec", cmd="sleep 9", timeout_ms=100)["isError"], "a time-out is a tool error")
 check("cmd" in text(tool("sandbox_exec", cmd=True)), "a wrong argument is named")
 check(tool("nope").get("error", {}).get("code") == -32602, "an unknown tool")

@@ -92,7 +92,7 @@ static const struct {
 	  "local sg = require 'sandglass' sg.spawn(function() sg.exit(5, 'from a task') end) sg.sleep(9)", NULL,
 	  "from a task" },
 	{ "waiting for each other", "local sg = require 'sandglass'\nsg.channel():recv()", NULL,
-	  "every task waits for another one: nothing can go on: test.lua:2 at test.lua:2" },
+	  "deadlock: every task waits for another task: test.lua:2 at test.lua:2" },
 	{ "require of what is not there", "require 'no.such'", NULL,
 	  "require: cannot find 'no.such': no file tests/lua/no.such.lua at test.lua:1" },
 	{ "globals of the library are not poisoned",
