@@ -536,7 +536,7 @@ function Box:merge(o)
   if not v then return nil, err end
   return v.event or 0, {
     ref = v.ref, taken = v.taken or {}, left = v.left or {}, partly = v.partly or {}, by = v.by,
-    comments = v.comments or {}, counts = v.counts, paths = v.paths, unmerged = v.unmerged,
+    comments = v.comments or {}, counts = v.counts, paths = v.paths, unmerged = v.unmerged, notices = v.notices or {},
   }
 end
 

@@ -116,11 +116,20 @@ static void text_notices(const json_t *body, struct buf *out)
 	}
 }
 
+/* What the sandbox did not have, or the recording does not: it is not among the changes. */
+static void text_left_out(const json_t *body, struct buf *out)
+{
+	const json_t *list = json_object_get(body, "notices");
+	for (size_t i = 0; i < json_array_size(list); i++)
+		buf_printf(out, "\n  %s", json_str(json_array_get(list, i), "text", ""));
+}
+
 void merge_text(const json_t *body, const char *box, bool dry, struct buf *out)
 {
 	text_targets(body, box, dry, out);
 	text_rest(body, out);
 	text_notices(body, out);
+	text_left_out(body, out);
 }
 
 void merge_conflicts(const json_t *body, struct buf *out)

@@ -163,6 +163,15 @@ static bool has_changes(const struct unmerged_box *b)
 	return false;
 }
 
+static bool offline_edit_has_repository(const struct again *g)
+{
+	for (size_t i = 0; i < g->u.nr; i++)
+		for (size_t k = 0; k < g->u.box[i].nr; k++)
+			if (g->u.box[i].layer[k].dir)
+				return true;
+	return false;
+}
+
 static struct unmerged_box *offline_edit_choose(struct again *g, const char *name, struct err *err)
 {
 	/* a patch shows all changes; ignored files are not counted among what is not merged */
@@ -189,6 +198,10 @@ static struct unmerged_box *offline_edit_choose(struct again *g, const char *nam
 			session_id(g->read), buf_cstr(&names));
 	else if (name)
 		err_set(err, ERR_NOENT, "session %s has no box '%s'", session_id(g->read), name);
+	else if (!offline_edit_has_repository(g))
+		err_set(err, ERR_INVALID,
+			"session %s has no repository to merge into; 'sandglass export %s -F patch' prints its changes",
+			session_id(g->read), session_id(g->read));
 	else
 		err_set(err, ERR_NOENT,
 			"session %s has nothing that is not merged; name a sandbox to merge it again: %s/NAME",
@@ -391,6 +404,8 @@ static int merge_box(struct again *g, const struct unmerged_box *b, struct err *
 		json_put_int(body, "left", (int64_t)p.left);
 	if (json_array_size(p.taken))
 		json_put(body, "taken", json_incref(p.taken));
+	if (b->notices)
+		json_put(body, "notices", json_incref(b->notices));
 	if (rc < 0) {
 		json_put_str(body, "why", err->text);
 		json_put_str(body, "code", err_code_name(err->code));

@@ -123,6 +123,12 @@ static void unmerged_see(struct unmerged *u, const struct event *ev, json_t *bod
 		if (b)
 			unmerged_see_snapshot(b, ev, body);
 		return;
+	case EV_BOX_NOTICE:
+		if (b && !b->notices)
+			b->notices = json_array();
+		if (b)
+			json_array_append(b->notices, body);
+		return;
 	case EV_MERGE_DONE:
 		if (b)
 			see_merged(u, b, ev, body);
@@ -147,7 +153,7 @@ static bool unmerged_wanted(uint16_t kind)
 {
 	return kind == EV_BOX_OPEN || kind == EV_BOX_CLOSED || kind == EV_SNAPSHOT_TAKEN ||
 	       kind == EV_MERGE_DONE || kind == EV_MERGE_UNDONE || kind == EV_BASE_HASHED ||
-	       kind == EV_SESSION_END;
+	       kind == EV_SESSION_END || kind == EV_BOX_NOTICE;
 }
 
 static void unmerged_add_object(void *self, enum object_type type, const void *bytes, size_t len,
@@ -260,6 +266,7 @@ void unmerged_release(struct unmerged *u)
 			ws_merged_release(&u->box[i].layer[k].had);
 		}
 		free(u->box[i].layer);
+		json_decref(u->box[i].notices);
 		free(u->box[i].name);
 	}
 	for (size_t i = 0; i < u->nr_merges; i++)

@@ -30,6 +30,7 @@ struct unmerged_box {
 	uint64_t owner; /* the box that began its state */
 	char *name;
 	bool closed;
+	json_t *notices; /* bodies of its box.notice; NULL = none */
 	struct unmerged_layer *layer;
 	size_t nr;
 	size_t files, large;

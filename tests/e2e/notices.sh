@@ -48,6 +48,27 @@ like "$("$sg" show "$id#$call" --json)" 'hello.*About your sandbox.*\.env' 'the 
 is "$("$sg" show "$id" --json | jq '[.notices[] | select(.not_in == "sandbox" and .what == "masked" and (.paths | index(".env")))] | length')" 1 'show has it'
 "$sg" verify "$id" >out 2>&1
 is $? 0 'what is hidden from a sandbox is no gap in the recording'
+"$sg" merge "$id" >out 2>&1
+is $? 2 'a session without changes has nothing to merge'
+cat >m.lua <<'L'
+local sg = require "sandglass"
+local box = sg.sandbox { name = "b", repo = "r" }
+box:write("new.txt", "new\n")
+local _, m = assert(box:merge { mode = "branch", branch = "one" })
+for _, n in ipairs(m.notices) do
+  for _, p in ipairs(n.paths) do if p == ".env" then print("merged without " .. n.what) end end
+end
+box:write("more.txt", "more\n")
+L
+timeout 60 "$sg" run --no-tui --no-input --policy any.lua --name m m.lua </dev/null >log 2>&1
+like "$(cat log)" 'merged without masked' 'the result of box:merge names it'
+"$sg" merge "$("$sg" ls --json | jq -r 'select(.name == "m") | .session')" --to two --json >out 2>&1
+is "$? $(jq '[.result.notices[] | select(.what == "masked" and (.paths | index(".env")))] | length' out)" '0 1' 'and so does that of a merge after the end'
+is "$("$sg" events m --json | jq -c 'select(.kind == "merge.done") | [.body.notices[].what] | index("masked") != null' | tr '\n' ' ')" 'true true ' 'and both events'
+printf 'local sg = require "sandglass"\nlocal b = sg.sandbox {}\nb:write("x", "x")\n' >none.lua
+timeout 60 "$sg" run --no-tui --no-input --policy any.lua --name none none.lua </dev/null >log 2>&1
+"$sg" merge "$("$sg" ls --json | jq -r 'select(.name == "none") | .session')" >out 2>&1
+is "$? $(grep -c 'no repository to merge into.*-F patch' out)" '2 1' 'a session without a repository is not said to be merged'
 
 # --- hidden, and in git's objects ---
 git init -q h && (cd h && { pem 'PRIVATE KEY'; } >id.pem && git add -A && git commit -qm x && chmod -R a+rX .)

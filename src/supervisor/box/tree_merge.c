@@ -9,6 +9,7 @@
 #include "supervisor/box/box_ops.h"
 #include "sessions/agent_steps.h"
 #include "sessions/merge_text.h"
+#include "supervisor/box/super_box.h"
 #include "supervisor/box/tree_base.h"
 #include "supervisor/box/tree_had.h"
 #include "supervisor/box/tree_op.h"
@@ -289,6 +290,12 @@ static void merge_done(struct tree_op *op)
 		json_put(body, "taken", json_incref(m->taken));
 	if (m->who)
 		json_put(body, "reviewed", json_incref(m->who));
+	json_t *notices = super_box_notices(s, t->id);
+	if (json_array_size(notices)) {
+		json_put(body, "notices", json_deep_copy(notices));
+		if (m->body)
+			json_put(m->body, "notices", json_deep_copy(notices));
+	}
 	uint16_t kind = m->dry			   ? EV_MERGE_PLANNED
 			: op->err.code == ERR_NONE ? EV_MERGE_DONE
 						   : EV_MERGE_FAILED;
@@ -369,8 +376,8 @@ static void merge_answer(struct call *c, const struct action_result *res)
 	json_t *v = json_object();
 	json_put_int(v, "event", (int64_t)res->id);
 	json_put_str(v, "ref", json_str(res->body, "ref", NULL));
-	static const char *const said[] = { "targets",	"taken",  "left",  "partly",  "by",
-					    "comments", "counts", "paths", "unmerged" };
+	static const char *const said[] = { "targets",	"taken",  "left",  "partly",   "by",
+					    "comments", "counts", "paths", "unmerged", "notices" };
 	for (size_t i = 0; i < ARRAY_LEN(said); i++)
 		if (json_object_get(res->body, said[i]))
 			json_put(v, said[i], json_incref(json_object_get(res->body, said[i])));
