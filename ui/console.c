@@ -375,6 +375,8 @@ int console_main(const struct console_opts *o, struct err *err)
 								    : 0 });
 		theme_setup_keys(&c.ui, o);
 		rc = console_loop(&c);
+		if (rc == 0 && c.ui.stopped)
+			rc = CONSOLE_STOPPED;
 		ui_release(&c.ui);
 		sigprocmask(SIG_SETMASK, &c.outside, NULL);
 		term_close();

@@ -69,9 +69,9 @@ struct console_opts {
 	void *self;
 };
 
-enum { CONSOLE_TAKEN = 1000 };
-/* Shows it until the person leaves. Returns 0 (left), the value of ended(), CONSOLE_TAKEN (its
- * notes ended), or -1 with @err. */
+enum { CONSOLE_TAKEN = 1000, CONSOLE_STOPPED };
+/* Shows it until you leave. Returns 0 (left), CONSOLE_STOPPED (the sessions took a stop from here
+ * and end), the value of ended(), CONSOLE_TAKEN (its notes ended), or -1 with @err. */
 int console_main(const struct console_opts *o, struct err *err);
 
 struct screen_opts {

@@ -305,12 +305,6 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 	case VERB_UNDO:
 		ui_verbs_send1(ui, on, "undo", NULL);
 		return true;
-	case VERB_UNDO_BACK: {
-		json_t *opts = json_object();
-		json_put_flag(opts, "again", true);
-		ui_send(ui, on->source, (const char *[]){ "undo", NULL }, opts);
-		return true;
-	}
 	case VERB_REDO_PROMOTE:
 		redo_promote_ask(ui, on);
 		return true;

@@ -10,6 +10,7 @@
 #include "phrase/describe.h"
 #include "cli/result_text.h"
 #include "cli/lib/config.h"
+#include "cli/deny_filter.h"
 #include "cli/show.h"
 #include "cli/front/fork_models.h"
 #include "sessions/sessions.h"
@@ -416,8 +417,12 @@ static int cmd_send_words(struct cmd_ctx *ctx, struct control_client *c, json_t 
 	if (control_client_call(c, words, opts, -1, &result, err) < 0)
 		return -1;
 	cmd_print_answer(ctx, json_str(control_client_welcome(c), "session", ""), result);
+	size_t failed = json_array_size(json_object_get(result, "failed"));
+	bool several = json_object_get(result, "actions") != NULL;
 	json_decref(result);
-	return 0;
+	return several && failed
+		       ? err_set(err, ERR_INVALID, "%zu of them stay as they were", failed)
+		       : 0;
 }
 
 /* What is ours stays here: where to send, how to print. */
@@ -594,6 +599,20 @@ int cmd_send(struct cmd_ctx *ctx)
 	return status;
 }
 
+/* IDs after the first may name the session too, and only the same one. */
+static void several_ids(json_t *words, const char *session, struct err *err)
+{
+	for (size_t i = 2; i < json_array_size(words); i++) {
+		const char *word = json_string_value(json_array_get(words, i));
+		CLEANUP(free_ptr) char *own = session_in_word(word);
+		if (own && strcmp(own, session) != 0)
+			err_set(err, ERR_USAGE, "several IDs must be of one session, got '%s'",
+				word);
+		else if (own)
+			json_array_set_new(words, i, json_bytes_z(strchr(word, '#')));
+	}
+}
+
 static int send_live(struct cmd_ctx *ctx, const struct aim *a)
 {
 	struct control_client *c = NULL;
@@ -605,6 +624,22 @@ static int send_live(struct cmd_ctx *ctx, const struct aim *a)
 	if (live_open(which, ctx->command->flags & COMMAND_LOOKS, &c, &err) < 0)
 		return cmd_fail(ctx, &err);
 	json_t *words = command_line_words(ctx->line), *opts = opts_to_send(ctx);
+	bool deny = !strcmp(ctx->command->name, "deny");
+	if (deny && (!cmd_word(ctx, 0) || cmd_opt(ctx, "filter"))) {
+		json_decref(words);
+		words = deny_filtered(ctx, c, &err);
+		json_object_del(opts, "filter");
+		json_object_del(opts, "yes");
+	} else if ((deny || !strcmp(ctx->command->name, "approve")) && cmd_word(ctx, 1)) {
+		several_ids(words, json_str(control_client_welcome(c), "session", ""), &err);
+	}
+	if (err.code != ERR_NONE) {
+		json_decref(words);
+		json_decref(opts);
+		control_client_free(&c);
+		cmd_fail(ctx, &err);
+		return answer_status(&err);
+	}
 	if (a->session && !cmd_opt(ctx, "in")) { /* the word spoke of the session */
 		json_array_remove(words, 1);
 		if (a->box)

@@ -38,11 +38,28 @@ static void result_text_paths(const json_t *list, const char *before, struct buf
 	}
 }
 
+static void result_text_several(const json_t *result, struct buf *out)
+{
+	const json_t *row;
+	size_t i;
+	json_array_foreach(json_object_get(result, "actions"), i, row)
+		buf_printf(out, "%s%s#%lld", i ? ", " : json_str(result, "decision", ""),
+			   i ? "" : " ", (long long)json_integer_value(row));
+	json_array_foreach(json_object_get(result, "failed"), i, row)
+		buf_printf(out, "%s#%lld: %s", out->len ? "\n" : "",
+			   (long long)json_int(row, "action", 0), json_str(row, "why", ""));
+}
+
 static void result_text_decision(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
 {
 	const char *how = json_str(result, "decision", "");
 	size_t i;
 	json_t *other;
+	const json_t *several = json_object_get(result, "actions");
+	if (several) {
+		result_text_several(result, out);
+		return;
+	}
 	if (!strcmp(how, "later"))
 		buf_printf(out, "#%s is left for later", result_text_digits(ctx));
 	else if (!strcmp(how, "edited"))

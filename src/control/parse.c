@@ -66,6 +66,20 @@ static const char *for_whom(const struct command *c, char out[64])
 
 enum { OPTIONS_MAX = 64 };
 
+/* What stands in the place of an option of before; NULL: it was never one. */
+static const char *option_is_gone(const char *command, const char *option)
+{
+	static const struct {
+		const char *command, *option, *now;
+	} gone[] = {
+		{ "undo", "again", "is gone: 'undo' after an undo restores what it took back" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(gone); i++)
+		if (!strcmp(gone[i].command, command) && !strcmp(gone[i].option, option))
+			return gone[i].now;
+	return NULL;
+}
+
 static int find_long(const struct command *c, const char *name, size_t len, struct option_row *out,
 		     struct err *err)
 {
@@ -94,6 +108,9 @@ static int find_long(const struct command *c, const char *name, size_t len, stru
 	if (nr_begun == 1)
 		return 0;
 	CLEANUP(free_ptr) char *word = mem_strndup(name, len);
+	if (c && option_is_gone(c->name, word))
+		return err_set(err, ERR_USAGE, "option '--%s'%s %s", word, for_whom(c, whom),
+			       option_is_gone(c->name, word));
 	if (nr_begun > 1)
 		return err_set(err, ERR_USAGE,
 			       "option '--%s'%s could be more than one, write it out", word,
@@ -281,11 +298,24 @@ static bool is_option(const char *word)
 	return word[0] == '-' && word[1] && !(word[1] >= '0' && word[1] <= '9');
 }
 
+/* A command that takes free text still knows the session when it is named last: "-S s-7k2m9q". */
+static void session_at_end(struct command_line *l, struct words *w)
+{
+	struct option_row r;
+	struct err none = ERR_INIT;
+	if (w->nr < w->at + 3 || strncmp(w->argv[w->nr - 1], "s-", 2) != 0 ||
+	    (strcmp(w->argv[w->nr - 2], "-S") != 0 && strcmp(w->argv[w->nr - 2], "--in") != 0) ||
+	    find_letter(l->command, 'S', &r, &none) < 0)
+		return;
+	parse_add_option(l, &r, w->argv[w->nr - 1]);
+	w->nr -= 2;
+}
+
 int command_parse_loose(struct command_line *out, char *const *argv, size_t nr, struct err *err)
 {
 	struct words w = { .argv = argv, .nr = nr };
 	bool options = true;
-	while (w.at < nr) {
+	while (w.at < w.nr) {
 		const char *word = argv[w.at];
 		if (options && !strcmp(word, "--")) {
 			w.at++;
@@ -293,7 +323,7 @@ int command_parse_loose(struct command_line *out, char *const *argv, size_t nr, 
 				options = false;
 				continue;
 			}
-			for (; w.at < nr; w.at++)
+			for (; w.at < w.nr; w.at++)
 				strv_push(&out->rest, argv[w.at]);
 		} else if (options && !strncmp(word, "--", 2)) {
 			if (parse_long_option(out, &w, err) < 0)
@@ -308,8 +338,10 @@ int command_parse_loose(struct command_line *out, char *const *argv, size_t nr, 
 		} else {
 			strv_push(&out->words, word);
 			if ((out->command->flags & COMMAND_TAIL) &&
-			    !arity_of(out->command->usage).rest)
+			    !arity_of(out->command->usage).rest && options) {
 				options = false;
+				session_at_end(out, &w);
+			}
 			w.at++;
 		}
 	}

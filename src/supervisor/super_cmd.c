@@ -427,11 +427,6 @@ static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
 	};
 	if (what > record_head(a->s->record))
 		return err_set(err, ERR_NOENT, "there is no #%" PRIu64 " yet", what);
-	if (command_has(a->line, "again"))
-		return what				   ? err_set(err, ERR_USAGE,
-								     "--again takes the last undo back, of whatever it was")
-		       : trees_again_command(&rq, err) < 0 ? -1
-							   : 1;
 	uint64_t ran_in;
 	if (is_action(a->s, what, &ran_in)) {
 		rq.box = resume_box(a->s->resume, ran_in);

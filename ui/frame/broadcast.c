@@ -2,6 +2,7 @@
  * the person leaves. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ui/frame/ui.h"
 
@@ -85,6 +86,7 @@ struct leaving {
 	struct leaving *before;
 	struct ui *ui;
 	size_t wanted; /* answers that are still to come; 0 it is over */
+	bool stops;
 };
 
 /* The console goes when every supervisor has taken the command; one that has not keeps it here. */
@@ -99,6 +101,7 @@ static void broadcast_taken(void *self, const json_t *result, const struct err *
 		ui_say(l->ui, ROLE_ERROR, "still here: %s", err->text);
 	} else if (--l->wanted == 0) {
 		l->ui->quit = true;
+		l->ui->stopped = l->stops;
 	}
 }
 
@@ -115,7 +118,10 @@ static void leave_after(struct ui *ui, const char *word)
 {
 	const char *words[] = { word };
 	struct leaving *l = NEW(struct leaving);
-	*l = (struct leaving){ .before = ui->leaving, .ui = ui, .wanted = ui_reached(ui) };
+	*l = (struct leaving){ .before = ui->leaving,
+			       .ui = ui,
+			       .wanted = ui_reached(ui),
+			       .stops = strcmp(word, "stop") == 0 };
 	ui->leaving = l;
 	ui_say(ui, ROLE_DIM, "%s..", word);
 	for (size_t i = 0; i < ui->nr_src; i++)

@@ -106,6 +106,7 @@ struct ui {
 	size_t nr_held_seen;
 	/* all that was there when it began has been read: what waits from here on is news */
 	bool met;
+	bool stopped;	/* every session took your stop: they are ending */
 	bool no_next;	/* after a decision the next pending approval doesn't open */
 	bool popup;	/* what waits opens by itself: only if somebody has said so */
 	unsigned count; /* a number typed before a key; 0 none */

@@ -13,6 +13,8 @@
 #include "ui/console.h"
 #include "ui/term/foreground.h"
 
+enum { STOP_TICKS = 100, STOP_TICK_US = 50000 };
+
 /* The same program once more: "sandglass shell BOX --in SESSION" on this terminal. */
 static int own_shell(void *self, const char *session, const char *box, struct err *err)
 {
@@ -85,11 +87,17 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket,
 		return cmd_fail(ctx, &err);
 	if (status == CONSOLE_TAKEN)
 		return EXIT_DONE;
+	bool stopped = status == CONSOLE_STOPPED;
 	struct session *s;
 	if (session_open(&s, path, &err) < 0)
 		return cmd_fail(ctx, &err);
 	status = EXIT_DONE;
-	if (session_live(s)) {
+	for (int i = 0; stopped && i < STOP_TICKS && session_live(s); i++)
+		usleep(STOP_TICK_US);
+	if (stopped && session_live(s)) {
+		fprintf(ctx->err, "sandglass: %s is stopping; 'sandglass ls' shows its end\n",
+			session_id(s));
+	} else if (session_live(s)) {
 		front_goes_on(ctx, s, role);
 	} else {
 		CLEANUP(buf_release) struct buf why = BUF_INIT;
@@ -139,6 +147,9 @@ int front_console_all(struct cmd_ctx *ctx, const struct front_opts *fo)
 	fleet_watch_free(&f);
 	if (status < 0)
 		return cmd_fail(ctx, &err);
-	fputs("sandglass: the agents go on; 'sandglass' comes back\n", ctx->err);
+	fputs(status == CONSOLE_STOPPED
+		      ? "sandglass: the sessions are stopping; 'sandglass ls' shows their end\n"
+		      : "sandglass: the agents go on; 'sandglass' comes back\n",
+	      ctx->err);
 	return EXIT_DONE;
 }

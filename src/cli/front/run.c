@@ -265,6 +265,17 @@ static int front_run_configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	return rc;
 }
 
+/* A breakpoint that can't be set would fail the session after it began. */
+static int hold_known(const char *text, struct err *err)
+{
+	struct filter *f = NULL;
+	int rc = text ? cmd_filter_text(text, &f, err) : 0;
+	if (rc == 0 && f)
+		rc = filter_known_before(f, err);
+	filter_free(&f);
+	return rc < 0 ? err_wrap(err, "--hold") : 0;
+}
+
 /* Options that run, demo and sandbox have in common. */
 static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
@@ -291,6 +302,8 @@ static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 		if (access(json_string_value(json_array_get(policy, i)), R_OK) != 0)
 			return err_sys(err, "policy '%s' cannot be read",
 				       json_string_value(json_array_get(policy, i)));
+	if (hold_known(json_str(o, "hold", NULL), err) < 0)
+		return -1;
 	if (budget) {
 		json_t *b = parse_budget(budget, err);
 		if (!b)

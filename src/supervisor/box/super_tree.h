@@ -13,7 +13,7 @@ struct tree_request {
 	struct super *s;
 	uint64_t box, ticket, cause;
 	json_t *who; /* borrowed for the call */
-	bool tell, again;
+	bool tell;
 	uint64_t takes; /* rollback: seq of the rollback.done that it takes back; 0 = none */
 };
 
@@ -33,7 +33,7 @@ void trees_merged(const struct trees *t, const char **dir_out, const char **ref_
 /* Loop: brings the files of @t to those of box @from at event @n, then answers @c as box.open
  * does. */
 void trees_fork_into(struct trees *t, struct call *c, uint64_t from, uint64_t n);
-int trees_undo_rollback(const struct tree_request *rq, struct trees *t, bool again);
+int trees_undo_rollback(const struct tree_request *rq, struct trees *t);
 
 /* A snapshot that another supervisor of this session took of a box that this one stands for. */
 struct old_snap {
@@ -69,8 +69,6 @@ NODISCARD int trees_undo_action(const struct tree_request *rq, uint64_t action, 
 /* The event that trees_undo_command would take back; 0: there is none. */
 uint64_t trees_undo_at(struct super *s);
 NODISCARD int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err *err);
-/* Takes the last undo back, if nothing has come after it. */
-NODISCARD int trees_again_command(const struct tree_request *rq, struct err *err);
 
 /* The sandbox is to be closed while something runs in it, or looks are due: its files are recorded
  * once more, its processes frozen from then on, then @done. False: there is nothing to wait for,

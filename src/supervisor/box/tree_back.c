@@ -49,7 +49,6 @@ static void back_done(struct tree_op *o)
 {
 	struct trees *t = o->t;
 	t->undo = o->before;
-	t->undone = o->rq.takes && !o->rq.again;
 	uint64_t seq = tree_record(t, &o->taken);
 	t->undo_done = record_rollback(o, o->rq.takes);
 	json_t *v = json_object();
@@ -151,12 +150,11 @@ int trees_rollback_command(const struct tree_request *rq, uint64_t to, bool tell
 	return 0;
 }
 
-int trees_undo_rollback(const struct tree_request *rq, struct trees *t, bool again)
+int trees_undo_rollback(const struct tree_request *rq, struct trees *t)
 {
 	struct tree_op *o = back_op(t, t->undo, rq->cause);
 	o->rq = *rq;
 	o->rq.takes = t->undo_done;
-	o->rq.again = again;
 	tree_op_start(o);
 	return 0;
 }

@@ -523,17 +523,6 @@ static struct trees *newest_undo(struct super *s)
 	return newest;
 }
 
-int trees_again_command(const struct tree_request *rq, struct err *err)
-{
-	struct trees *newest = newest_undo(rq->s);
-	if (!newest || !newest->undone ||
-	    (rq->s->last_merge[0] && newest->undo < rq->s->last_merge_seq))
-		return err_set(
-			err, ERR_NOENT,
-			"the last change of files was no undo: there is nothing to bring back (a merge is made again with 'merge')");
-	return trees_undo_rollback(rq, newest, true);
-}
-
 uint64_t trees_undo_at(struct super *s)
 {
 	const struct trees *newest = newest_undo(s);
@@ -547,7 +536,7 @@ int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err 
 	struct trees *newest = newest_undo(s);
 	if (newest &&
 	    (!s->last_merge[0] || newest->undo > s->last_merge_seq || what == newest->undo))
-		return trees_undo_rollback(rq, newest, false);
+		return trees_undo_rollback(rq, newest);
 	if (!s->last_merge[0])
 		return err_set(
 			err, ERR_NOENT,

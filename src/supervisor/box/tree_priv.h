@@ -74,7 +74,6 @@ struct trees {
 	uint64_t agent;	       /* who had an action in it last; 0 = none */
 	uint64_t undo;	       /* seq before the last rollback; 0 = none */
 	uint64_t undo_done;    /* seq of its rollback.done */
-	bool undone;	       /* the last one was an undo, and no 'undo --again' */
 	/* the box stands for one of before, whose files it may go on with */
 	bool again;
 	char *merged_ref;

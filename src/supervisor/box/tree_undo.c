@@ -197,10 +197,8 @@ static void tree_undo_done(struct tree_op *o)
 	json_put(body, "missing", missing);
 	if (o->err.code != ERR_NONE)
 		json_put_str(body, "why", o->err.text);
-	else {
+	else
 		o->t->undo = o->before; /* an undo without a number takes this one back */
-		o->t->undone = true;
-	}
 	uint64_t done = record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id,
 					   0, body);
 	if (o->err.code == ERR_NONE)

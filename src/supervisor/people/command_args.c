@@ -14,6 +14,8 @@ const char *command_args_word(const struct ask_for *a, size_t i)
 
 int command_args_id(const char *text, uint64_t *out, struct err *err)
 {
+	if (!text)
+		return err_set(err, ERR_USAGE, "missing argument: ID");
 	const char *hash = strchr(text, '#');
 	char *end;
 	uint64_t v = strtoull(hash ? hash + 1 : text, &end, 10);

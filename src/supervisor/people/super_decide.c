@@ -1,5 +1,6 @@
 /* What people decide over the control socket: approvals, denials, answers, and what else a pattern
  * would answer. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,8 +71,77 @@ static int super_decide(struct ask_for *a, struct decide *d, json_t *out, struct
 	return rc;
 }
 
+/* --- several actions at once --- */
+
+static bool has_high_risk(const json_t *state, uint64_t action)
+{
+	const json_t *held = json_object_get(state, "held"), *row;
+	size_t i;
+	json_array_foreach(held, i, row) if ((uint64_t)json_int(row, "action", 0) ==
+					     action) return !strcmp(json_str(row, "risk", ""),
+								    "high");
+	return false;
+}
+
+/* Several actions share the words of a decision, and nothing that depends on one of them. */
+static int several_fit(struct ask_for *a, enum decision how, struct err *err)
+{
+	static const char *const one[] = { "session", "for",  "uses",	"all-agents", "also-host",
+					   "rule",    "cmd",  "others", "intent",     "confirm",
+					   "path",    "edit", "hunks" };
+	for (size_t i = 0; i < ARRAY_LEN(one); i++)
+		if (command_has(a->line, one[i]))
+			return err_set(err, ERR_USAGE, "--%s takes one ID", one[i]);
+	CLEANUP(json_release) json_t *state = gate_state(a->s->gate);
+	for (size_t i = 0; command_args_word(a, i); i++) {
+		uint64_t id;
+		if (command_args_id(command_args_word(a, i), &id, err) < 0)
+			return -1;
+		if (how == DECIDE_APPROVE && has_high_risk(state, id))
+			return err_set(err, ERR_USAGE,
+				       "#%" PRIu64 " has high risk: approve it alone", id);
+	}
+	return 0;
+}
+
+/* Each is decided for itself: one that somebody else has decided meanwhile is named, and stops no
+ * other. */
+static int decide_several(struct ask_for *a, enum decision how, json_t *out, struct err *err)
+{
+	json_t *done = json_array(), *failed = json_array();
+	json_put(out, "actions", done);
+	json_put(out, "failed", failed);
+	if (several_fit(a, how, err) < 0)
+		return -1;
+	for (size_t i = 0; command_args_word(a, i); i++) {
+		struct err why = ERR_INIT;
+		struct decide d = { .decision = how,
+				    .message = command_opt(a->line, "message"),
+				    .note = command_opt(a->line, "note"),
+				    .who = a->rq->who };
+		if (command_args_id(command_args_word(a, i), &d.action, err) < 0)
+			return -1;
+		CLEANUP(json_release) json_t *went = json_array();
+		d.others_done = went;
+		if (gate_decide(a->s->gate, &d, &why) == 0) {
+			json_array_append_new(done, json_integer((json_int_t)d.action));
+			continue;
+		}
+		json_t *row = json_object();
+		json_put_int(row, "action", (int64_t)d.action);
+		json_put_str(row, "why", why.text);
+		json_array_append_new(failed, row);
+	}
+	super_changed(a->s);
+	return 0;
+}
+
 int cmd_approve(struct ask_for *a, json_t *out, struct err *err)
 {
+	if (command_args_word(a, 1)) {
+		json_put_str(out, "decision", "approved");
+		return decide_several(a, DECIDE_APPROVE, out, err);
+	}
 	const char *cmd = command_opt(a->line, "cmd");
 	json_put_str(out, "decision", cmd ? "edited" : "approved");
 	CLEANUP(json_release) json_t *edit = cmd ? json_object() : NULL;
@@ -89,6 +159,8 @@ int cmd_deny(struct ask_for *a, json_t *out, struct err *err)
 					: command_has(a->line, "pause") ? DECIDE_DENY_PAUSE
 									: DECIDE_DENY };
 	json_put_str(out, "decision", "denied");
+	if (command_args_word(a, 1))
+		return decide_several(a, d.decision, out, err);
 	return super_decide(a, &d, out, err);
 }
 

@@ -108,7 +108,6 @@ static void promote_done(struct tree_op *o)
 	if (o->err.code == ERR_NONE && o->nr_ops) { /* an undo takes this back */
 		o->t->undo = o->before;
 		o->t->undo_done = done;
-		o->t->undone = false;
 	}
 	json_t *v = json_object();
 	json_put_int(v, "event", (int64_t)seq);

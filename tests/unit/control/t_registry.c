@@ -94,8 +94,9 @@ static void check_lines(void)
 		{ "events -n", "option '-n' for 'events' needs a value: N" },
 		{ "events --follow=yes", "option '--follow' takes no value" },
 		{ "events --f", "option '--f' for 'events' could be more than one, write it out" },
-		{ "approve", "'approve' needs a word: approve ID" },
-		{ "approve 1 2", "'approve' does not take '2' as well: approve ID" },
+		{ "approve", "'approve' needs a word: approve ID..." },
+		{ "defer 1 2", "'defer' does not take '2' as well: defer ID" },
+		{ "undo --again", "option '--again' for 'undo' is gone: 'undo' after an undo restores what it took back" },
 		{ "say 'abc", "a ' is opened and not closed" },
 		{ "stop s-7k2m9q", "'stop' is told the session by an option: --in s-7k2m9q" },
 		{ "blame s-7k2m9q#4 a.c", "'blame' is told the session by an option: --at s-7k2m9q#4" },
@@ -121,6 +122,11 @@ static void check_lines(void)
 	is_str(parse(&l, "say fix-parser do -not touch --this"), "", "options end at the first operand of say");
 	is_int(l.words.nr, 5, "all are words");
 	is_str(l.words.item[4], "--this", "untouched");
+	is_str(parse(&l, "say fix leave them alone -S s-7k2m9q"), "", "a session named last");
+	is_int(l.words.nr, 4, "is no text");
+	is_str(command_opt(&l, "in"), "s-7k2m9q", "but the option");
+	is_str(parse(&l, "say fix use -S here"), "", "-S elsewhere");
+	is_int(l.words.nr, 4, "is text");
 
 	is_str(parse(&l, "deny -m 'no, \\' 405"), "", "single quotes keep backslashes");
 	is_str(command_opt(&l, "message"), "no, \\", "the text");
@@ -170,7 +176,7 @@ static void check_json(void)
 		{ "[\"deny\",\"a\\u0000b\"]", "{}", "word 1 of 'deny' is no text" },
 		{ "[\"deny\",\"1\"]", "{\"message\":{}}", "option 'message' has a value that is no text" },
 		{ "[\"deny\",\"1\"]", "{\"a=b\":\"x\"}", "'a=b' is no name of an option" },
-		{ "[\"deny\"]", "{}", "'deny' needs a word: deny ID" },
+		{ "[\"defer\"]", "{}", "'defer' needs a word: defer ID" },
 		{ "[\"deny\",\"1\"]", "{\"mesage\":\"x\"}",
 		  "unknown option '--mesage' for 'deny', did you mean '--message'?" },
 	};
