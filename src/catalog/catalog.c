@@ -35,6 +35,7 @@ static void catalog_add(struct catalog *c, char *path)
 	struct err none = ERR_INIT;
 	struct shard *s;
 	if (shard_open(&s, path, &none) < 0) {
+		strv_push(&c->odd, path);
 		free(path);
 		return;
 	}
@@ -81,6 +82,7 @@ void catalog_close(struct catalog **cp)
 		shard_close(&c->shard[i].shard);
 		free(c->shard[i].path);
 	}
+	strv_release(&c->odd);
 	free(c->shard);
 	free(c->entry);
 	free(c);

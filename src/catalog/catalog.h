@@ -22,7 +22,7 @@ void catalog_close(struct catalog **c);
 
 /* What is known of @f (borrowed); NULL: read the file. */
 const struct shard_session *catalog_find(const struct catalog *c, const struct session_file *f);
-/* {"traits": ..., "summary": ..., "held": [...]}; NULL: read the file. Returns owned. */
+/* {"traits", "summary", "held": [], "answers": []}; NULL: read the file. Returns owned. */
 json_t *catalog_details(const struct catalog *c, const struct session_file *f) NODISCARD;
 
 /* Asks all shards. Then false says that nothing in @f matches. */

@@ -181,6 +181,8 @@ int catalog_build(const char *dir, size_t least, catalog_step_fn *fn, void *self
 	for (size_t k = 0; wanted && rc == 0 && k < c->nr; k++)
 		if (b.replaced[k])
 			unlink(c->shard[k].path);
+	for (size_t k = 0; wanted && rc == 0 && k < c->odd.nr; k++)
+		unlink(c->odd.item[k]);
 	free(b.due);
 	free(b.replaced);
 	session_files_release(&b.files);

@@ -16,6 +16,7 @@ struct catalog_entry {
 struct catalog {
 	struct catalog_shard *shard;
 	size_t nr, cap;
+	struct strv odd;	     /* paths of shards that can't be read */
 	struct catalog_entry *entry; /* by file */
 	size_t entries, entry_cap;
 };

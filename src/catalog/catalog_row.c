@@ -1,6 +1,7 @@
 /* What the catalog keeps of one session. */
 #include <string.h>
 
+#include "catalog/answers.h"
 #include "catalog/catalog_priv.h"
 #include "catalog/traits.h"
 #include "check/past.h"
@@ -26,20 +27,33 @@ static int catalog_row_held(void *self, const struct past_action *a, struct err 
 	return 0;
 }
 
+static int catalog_row_answer(void *self, const struct past_action *a, struct err *err)
+{
+	json_t *answer = human_answer(a);
+	(void)err;
+	if (answer)
+		json_array_append_new(self, answer);
+	return 0;
+}
+
 static json_t *catalog_row_details(struct session *s, struct err *err)
 {
 	struct summary m = { 0 };
-	json_t *held = json_array(), *o = NULL, *traits = session_traits(s, err);
+	json_t *held = json_array(), *answers = json_array(), *o = NULL,
+	       *traits = session_traits(s, err);
 	if (traits && summary_of(s, &m, err) == 0 &&
-	    past_held(s, NULL, catalog_row_held, held, err) == 0) {
+	    past_held(s, NULL, catalog_row_held, held, err) == 0 &&
+	    past_decided_in(s, catalog_row_answer, answers, err) == 0) {
 		o = json_object();
 		json_put(o, "traits", json_incref(traits));
 		json_put(o, "summary", summary_json(&m));
 		json_put(o, "held", json_incref(held));
+		json_put(o, "answers", json_incref(answers));
 	}
 	summary_release(&m);
 	json_decref(traits);
 	json_decref(held);
+	json_decref(answers);
 	return o;
 }
 

@@ -172,6 +172,8 @@ static void past_sessions_each(struct cmd_ctx *ctx, struct past *p, const char *
 		struct err why = ERR_INIT;
 		if (p->paths.nr > 1)
 			progress_at(&p->working, "all sessions", i, p->paths.nr, "sessions");
+		if (p->known && p->nr_files && p->known(self, &p->file[i]))
+			continue;
 		if (session_open(&s, p->paths.item[i], &why) < 0 ||
 		    each(s, filter, p->paths.nr > 1 ? NULL : &p->working, fn, self, &why) < 0) {
 			p->unread++;
@@ -183,6 +185,11 @@ static void past_sessions_each(struct cmd_ctx *ctx, struct past *p, const char *
 		session_close(&s);
 	}
 	progress_clear(&p->working);
+}
+
+int past_decided_in(struct session *s, past_fn *fn, void *self, struct err *err)
+{
+	return past_with_event(s, "kind=103", NULL, fn, self, err);
 }
 
 static int past_decided_of(struct session *s, const char *filter, struct working *w, past_fn *fn,

@@ -25,8 +25,11 @@ struct past {
 	struct strv paths;	   /* of session files, oldest first */
 	struct session_file *file; /* the same, where no session was named; owned */
 	size_t nr_files;	   /* 0: sessions were named */
-	size_t unread;		   /* files that could not be read; each was named on ctx->err */
-	struct working working;	   /* how far it is; who prints meanwhile clears it before */
+	/* Asked before a session is opened, where none was named: true: it has been counted, @self is
+	 * that of past_all or past_decided. NULL: nobody is asked. */
+	bool (*known)(void *self, const struct session_file *f);
+	size_t unread;		/* files that could not be read; each was named on ctx->err */
+	struct working working; /* how far it is; who prints meanwhile clears it before */
 };
 /* The sessions that words @from... of the command line name; none: all in the folder. */
 NODISCARD int past_sessions(struct cmd_ctx *ctx, size_t from, struct past *out, struct err *err);
@@ -42,6 +45,7 @@ NODISCARD int past_all(struct cmd_ctx *ctx, struct past *p, const char *filter, 
 /* The same for the actions that somebody decided; with @filter, those of them that match. */
 NODISCARD int past_decided(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *fn,
 			   void *self, struct err *err);
+NODISCARD int past_decided_in(struct session *s, past_fn *fn, void *self, struct err *err);
 /* Those of one session that were held for somebody, oldest first: few rows of a long session are
  * made. */
 NODISCARD int past_held(struct session *s, struct working *w, past_fn *fn, void *self,

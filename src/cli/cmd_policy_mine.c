@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "action/waiver_lookup.h"
+#include "catalog/answers.h"
 #include "catalog/choice.h"
 #include "check/past.h"
 #include "cli/lib/cmd_priv.h"
@@ -37,23 +38,10 @@ struct mine {
 	json_t *known; /* text of a deed -> its place */
 	json_t *tried; /* pattern -> approvals that it covers, 0: it is not proved */
 	struct waiver_lookup *lookup;
+	struct catalog *catalog;
 	struct rule_found *rule;
 	size_t nr_rules, cap_rules;
 };
-
-/* All that a pattern is held against, and nothing that differs from one request to the next. */
-static json_t *wanted_of(const json_t *requested)
-{
-	static const char *const keys[] = { "kind", "argv", "cmd",  "tool", "cwd",
-					    "path", "host", "port", "env",  "host_path" };
-	json_t *o = json_object();
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		json_t *v = json_object_get(requested, keys[i]);
-		if (v)
-			json_object_set(o, keys[i], v);
-	}
-	return o;
-}
 
 /* The subject of an action; release @spec after. */
 static bool subject_of(const json_t *wanted, struct action_spec *spec, struct policy_subject *out)
@@ -66,9 +54,8 @@ static bool subject_of(const json_t *wanted, struct action_spec *spec, struct po
 	return true;
 }
 
-static struct deed *deed_of(struct mine *m, const json_t *requested)
+static struct deed *deed_of(struct mine *m, json_t *wanted)
 {
-	CLEANUP(json_release) json_t *wanted = wanted_of(requested);
 	CLEANUP(buf_release) struct buf key = BUF_INIT;
 	struct action_spec spec;
 	struct policy_subject subject;
@@ -86,25 +73,48 @@ static struct deed *deed_of(struct mine *m, const json_t *requested)
 	return &m->deed[m->nr++];
 }
 
-static int cmd_policy_mine_gather(void *self, const struct past_action *a, struct err *err)
+static void cmd_policy_mine_count(struct mine *m, const char *session, const json_t *answer)
 {
-	struct mine *m = self;
-	(void)err;
-	if (!a->requested || a->suite || strcmp(json_str(a->row, "by", ""), "human") != 0)
-		return 0;
-	const char *d = json_str(a->row, "decision", "");
+	const char *d = json_str(answer, "decision", "");
+	json_t *wanted = json_object_get(answer, "wanted");
 	bool approved = !strcmp(d, "approve") || !strcmp(d, "promote"),
 	     denied = !strcmp(d, "deny") || !strcmp(d, "deny_pause");
-	struct deed *deed = approved || denied ? deed_of(m, a->requested) : NULL;
+	struct deed *deed = wanted && (approved || denied) ? deed_of(m, wanted) : NULL;
 	if (!deed)
-		return 0;
+		return;
 	deed->approved += approved;
 	deed->denied += denied;
 	if (approved && !deed->session) {
-		deed->session = mem_strdup(session_id(a->s));
-		deed->id = a->id;
+		deed->session = mem_strdup(session);
+		deed->id = (uint64_t)json_int(answer, "id", 0);
 	}
+}
+
+static int cmd_policy_mine_gather(void *self, const struct past_action *a, struct err *err)
+{
+	(void)err;
+	CLEANUP(json_release) json_t *answer = human_answer(a);
+	if (answer)
+		cmd_policy_mine_count(self, session_id(a->s), answer);
 	return 0;
+}
+
+/* What the catalog knows of a session; false: the file must be read. */
+static bool cmd_policy_mine_known(void *self, const struct session_file *f)
+{
+	size_t i;
+	json_t *one;
+	struct mine *m = self;
+	CLEANUP(json_release) json_t *details = catalog_details(m->catalog, f);
+	const json_t *answers = json_object_get(details, "answers"),
+		     *summary = json_object_get(details, "summary");
+	if (!json_is_array(answers))
+		return false;
+	json_array_foreach(answers, i, one)
+	{
+		cmd_policy_mine_count(m, json_str(summary, "session", f->id), one);
+	}
+	return true;
 }
 
 /* Does @w cover the deed, or (@touches) a part of it? */
@@ -303,6 +313,7 @@ static void mine_release(struct mine *m)
 	for (size_t i = 0; i < m->nr_rules; i++)
 		rule_release(&m->rule[i]);
 	waiver_lookup_free(&m->lookup);
+	catalog_close(&m->catalog);
 	json_decref(m->known);
 	json_decref(m->tried);
 	free(m->deed);
@@ -313,12 +324,14 @@ int cmd_policy_mine(struct cmd_ctx *ctx)
 {
 	struct mine m = { .known = json_object(),
 			  .tried = json_object(),
-			  .lookup = waiver_lookup_new() };
+			  .lookup = waiver_lookup_new(),
+			  .catalog = catalog_open(ctx->sessions) };
 	struct past past = { 0 };
 	struct err err = ERR_INIT;
 	int rc = past_sessions(ctx, 1, &past, &err);
 	if (rc == 0)
 		rc = past_choose(ctx, &past, &err);
+	past.known = cmd_opt(ctx, "filter") ? NULL : cmd_policy_mine_known;
 	if (rc == 0)
 		rc = past_decided(ctx, &past, cmd_opt(ctx, "filter"), cmd_policy_mine_gather, &m,
 				  &err);

@@ -9,7 +9,7 @@
 #include "query/shard_words.h"
 #include "record/read/text.h"
 
-enum { SHARD_FORMAT = 1 };
+enum { SHARD_FORMAT = 2 };
 
 struct shard {
 	sqlite3 *db;

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Commands over many sessions of 400 events, at NUMBER sessions and at a tenth: sessions.sh MAKE_SESSION WORK NUMBER [ROUNDS]
+#
+# 400 of them are made, the others are links to these: what is read is the same, and making 10,000 takes minutes. Memory is
+# that of the command at its largest.
+set -u
+sg=$PWD/${B:-build}/sandglass
+make=$1 work=$2 number=$3 rounds=${4:-3}
+many=$work/many few=$work/few
+mkdir -p "$many" "$few"
+for seed in $(seq 400); do "$make" "$many" "n$seed" 400 3 "$seed" >/dev/null || exit 2; done
+touch -d '1 minute ago' "$many"/*.glass
+python3 - "$many" "$few" "$number" <<'PY' || exit 2
+import os, sys
+many, few, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
+made = sorted(f for f in os.listdir(many) if f.endswith(".glass"))
+for n in range(number):
+    name = made[n] if n < len(made) else f"2025-11-21-n{n}-g{n:05d}.glass"
+    if n >= len(made):
+        os.link(os.path.join(many, made[n % len(made)]), os.path.join(many, name))
+    if n < number // 10:
+        os.link(os.path.join(many, name), os.path.join(few, name))
+PY
+echo 'local p = require "sandglass.policy" return p.rules { default = "boxed", p.ask "push" { cmd = "git push *" } }' >"$work/past.lua"
+took() { # command...: ms and KB, the median
+	for _ in $(seq "$rounds"); do
+		python3 - "$@" <<'PY' || exit 2
+import os, resource, subprocess, sys, time
+began = time.monotonic()
+status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+print(int((time.monotonic() - began) * 1000), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(status > 1)
+PY
+	done | sort -n | awk '{ v[NR] = $1; m = $2 > m ? $2 : m } END { print v[int((NR + 1) / 2)], m }'
+}
+row() { # what, most ms, command...
+	local what=$1 most=$2 all tenth
+	shift 2
+	tenth=$(took "$sg" --sessions "$few" "$@")
+	all=$(took "$sg" --sessions "$many" "$@")
+	awk -v w="$what" -v most="$most" -v a="$all" -v b="$tenth" 'BEGIN { split(a, x, " "); split(b, y, " ")
+		printf "  %-34s %7d ms  %4d MB  reach %6d  128 MB  %s\n", w, x[1], x[2] / 1024, most, x[1] <= most && x[2] <= 131072 ? "PASS" : "FAIL"
+		printf "  %-34s of a tenth %6d ms  ratio %5.1f  reach 12  %s\n", w, y[1], y[1] ? x[1] / y[1] : 0, x[1] <= 12 * y[1] + 20 ? "PASS" : "FAIL" }'
+}
+"$sg" --sessions "$few" index --catalog -q || exit 2
+began=${EPOCHREALTIME/./}
+"$sg" --sessions "$many" index --catalog -q || exit 2
+awk -v ms=$(((${EPOCHREALTIME/./} - began) / 1000)) -v n="$number" 'BEGIN {
+	printf "  %-34s %7d ms  reach %d  %s\n", "the catalog of all", ms, n * 12, ms <= n * 12 ? "PASS" : "FAIL" }'
+row 'ls' 100 ls --all
+row 'search: a rare phrase' 500 search '"turn 777 of ada"'
+row 'search: a field' 500 search host:evil.example cmd:xyzzy
+row 'search: words that never meet' 500 search octal isdigit
+row 'report' 2000 report
+row 'policy mine' 10000 policy mine
+rounds=1
+row 'policy past' 5000 policy past "$work/past.lua" -q
+ls "$many"/*.glass | head -100 | xargs -d '\n' touch
+row 'search with stale sessions' 3000 search octal isdigit
