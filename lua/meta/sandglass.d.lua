@@ -77,7 +77,7 @@ local sg = {}
 ---@field copy boolean?
 ---@field net "none"|string[]|{ only: sg.Proxy }|nil  # hosts that the sandbox may reach, as "host:port"
 ---@field proxies sg.Proxy[]?          # services that it reaches with credentials of the host
----@field limits { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time?, gpu: integer? }?
+---@field limits { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, files: integer?, time: sg.Time?, gpu: integer? }?
 ---@field env table<string,string>?
 ---@field keep boolean?
 ---@field policy string?

@@ -608,7 +608,9 @@ for _, spec in ipairs { SANDBOX, OWN.ssh, OWN.vm, OWN.pyodide } do
   for k, v in pairs(spec) do every[k] = v end
 end
 check.spec("sg.SandboxOpts", every)
-local BOX_LIMITS = { mem = "size", cpus = "number", pids = "integer", disk = "size", time = "time", gpu = "integer" }
+local BOX_LIMITS = {
+  mem = "size", cpus = "number", pids = "integer", disk = "size", files = "integer", time = "time", gpu = "integer",
+}
 local HAS_GPUS = { container = true, kubernetes = true, daytona = true }   -- and what a plugin of one's own may have
 local BACKENDS = { "process", "container", "vm", "host", "ssh", "e2b", "daytona", "runloop", "modal", "kubernetes",
   "mcp", "pyodide" }
@@ -703,7 +705,7 @@ function M.open_with(o, more)
     local l = check.options("sandbox: limits", o.limits, BOX_LIMITS)
     limits = {
       mem_bytes = l.mem and check.bytes(l.mem), cpus_milli = l.cpus and math.floor(l.cpus * 1000 + 0.5), pids = l.pids,
-      disk_bytes = l.disk and check.bytes(l.disk), time_us = check.us(l.time),
+      disk_bytes = l.disk and check.bytes(l.disk), files = l.files, time_us = check.us(l.time),
     }
     options = with_gpus(options, l.gpu, backend)
   end

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@
 enum role { ROLE_MEM, ROLE_PIDS, ROLE_CPU, ROLE_ACCT, ROLE_FREEZER, ROLE_UNIFIED, ROLES };
 static const char *const cgroup_controller[ROLES] = { "memory",	 "pids",    "cpu",
 						      "cpuacct", "freezer", "" };
+
+enum { KEPT_BYTES = 512 << 20 };
 
 struct cgroups {
 	char *dir[ROLES]; /* ours in that hierarchy: .../sandglass-PID; NULL: not usable */
@@ -166,6 +169,23 @@ static char *make_ours(const char *name, bool at_root, int *lock_out)
 	return groups_make(base, lock_out);
 }
 
+/* However many boxes there are and whatever their limits: some memory stays the host's. */
+static void bound_all(const struct cgroups *cs)
+{
+	struct sysinfo si;
+	if (sysinfo(&si) < 0)
+		return;
+	int64_t all = (int64_t)((uint64_t)si.totalram * si.mem_unit), keep = all / 20;
+	keep = keep < KEPT_BYTES ? KEPT_BYTES : keep;
+	if (all <= 2 * keep)
+		keep = all / 4;
+	/* where it cannot be set, each box's own limit still stands */
+	if (cs->v2)
+		cgroup_put_number(cs->dir[ROLE_UNIFIED], "memory.max", all - keep);
+	else
+		cgroup_put_number(cs->dir[ROLE_MEM], "memory.limit_in_bytes", all - keep);
+}
+
 struct cgroups *cgroups_new(void)
 {
 	struct cgroups *cs = NEW(struct cgroups);
@@ -186,7 +206,9 @@ struct cgroups *cgroups_new(void)
 		fd_close(&cs->lock[ROLE_UNIFIED]);
 		free_ptr(&cs->dir[ROLE_UNIFIED]);
 	}
-	if (strcmp(cgroups_kind(cs), "none") == 0)
+	if (strcmp(cgroups_kind(cs), "none") != 0)
+		bound_all(cs);
+	else
 		snprintf(cs->why, sizeof(cs->why),
 			 "no cgroup that can be written bounds memory and processes%s",
 			 geteuid() == 0

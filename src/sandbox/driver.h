@@ -42,7 +42,8 @@ enum box_caps {
 
 /* 0 = default */
 struct box_limits {
-	int64_t mem_bytes, disk_bytes, cpu_milli;
+	/* disk_bytes, files: of all that it has written */
+	int64_t mem_bytes, disk_bytes, files, cpu_milli;
 	int pids;
 	int64_t wall_us;
 };

@@ -27,6 +27,7 @@ static const struct row {
 	  offsetof(struct box_opts, nr_repos) },
 	{ "limits", "mem_bytes", ROW_INT64, offsetof(struct box_opts, limits.mem_bytes), 0 },
 	{ "limits", "disk_bytes", ROW_INT64, offsetof(struct box_opts, limits.disk_bytes), 0 },
+	{ "limits", "files", ROW_INT64, offsetof(struct box_opts, limits.files), 0 },
 	{ "limits", "cpu_milli", ROW_INT64, offsetof(struct box_opts, limits.cpu_milli), 0 },
 	{ "limits", "pids", ROW_INT, offsetof(struct box_opts, limits.pids), 0 },
 	{ "limits", "wall_us", ROW_INT64, offsetof(struct box_opts, limits.wall_us), 0 },

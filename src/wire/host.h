@@ -78,7 +78,7 @@
  *                 "sandglass" its init.lua; others lie beside the script; a name that ends in .lua
  *                 is a path there
  *   box.open      {name?,backend?,image?,repo?: path|{NAME:path},copy?,net?: "none"|["host:port"],
- *                 limits?:{mem_bytes,cpus_milli,pids,disk_bytes,time_us},env?:{},proxies?:[],user?,keep?,policy?,expose?:[],
+ *                 limits?:{mem_bytes,cpus_milli,pids,disk_bytes,files,time_us},env?:{},proxies?:[],user?,keep?,policy?,expose?:[],
  *                 accept?,options?:{}} -> {box,name,backend,profile,workspace,caps:{},project?:true
  *                                         (its
  *                 repositories hold instructions or skills)}

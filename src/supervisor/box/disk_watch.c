@@ -7,15 +7,23 @@
 
 #include "base/clock.h"
 
-enum { LOOK_MS = 500, LOOK_SHARE = 20 }; /* at most a twentieth of the time goes into looking */
+/* SHARE: at most a twentieth of the time goes into looking; SELDOM: where only FILES_MAX, the bound
+ * on files of a sandbox that names none, is looked for */
+enum { LOOK_MS = 500, LOOK_SELDOM_MS = 5000, LOOK_SHARE = 20, FILES_MAX = 1000000 };
+
+struct disk_use {
+	int64_t bytes, files;
+};
 
 struct disk_watch {
 	struct super *s;
 	uint64_t box;
 	char *dir; /* of ours: uppers and work folders */
 	struct loop_timer *timer;
-	int64_t limit, used; /* bytes; used: when its files were last looked at */
-	int64_t now;	     /* of the look under way */
+	struct disk_use limit;	/* bytes 0: none */
+	struct disk_use used;	/* when its files were last looked at */
+	struct disk_use now;	/* of the look under way */
+	bool looked, own_files; /* own_files: the limit counts from what the first look found */
 	int64_t began_us, next_us;
 	bool looking, dead;
 };
@@ -35,27 +43,46 @@ static void disk_watch_look_work(void *self)
 	char *const paths[] = { d->dir, NULL };
 	FTS *f = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
 	const FTSENT *e;
-	d->now = 0;
-	while (f && (e = fts_read(f)))
+	d->now = (struct disk_use){ 0 };
+	while (f && (e = fts_read(f))) {
 		if (e->fts_info == FTS_F)
-			d->now += (int64_t)e->fts_statp->st_blocks * 512;
+			d->now.bytes += (int64_t)e->fts_statp->st_blocks * 512;
+		d->now.files += e->fts_info != FTS_DP;
+	}
 	if (f)
 		fts_close(f);
 }
 
-static void stop_box(struct disk_watch *d)
+static void stop_box(struct disk_watch *d, bool files)
 {
 	json_t *body = json_object();
+	const char *name = boxes_name(d->s->boxes, d->box);
 	CLEANUP(free_ptr)
-	char *text = mem_printf(
-		"box '%s' is over its disk limit (%lld of %lld MB): what ran in it was killed",
-		boxes_name(d->s->boxes, d->box), (long long)(d->now >> 20),
-		(long long)(d->limit >> 20));
+	char *text =
+		files ? mem_printf(
+				"box '%s' is over its limit of files (%lld of %lld): what ran in it was killed",
+				name, (long long)d->now.files, (long long)d->limit.files)
+		      : mem_printf(
+				"box '%s' is over its disk limit (%lld of %lld MB): what ran in it was killed",
+				name, (long long)(d->now.bytes >> 20),
+				(long long)(d->limit.bytes >> 20));
 	json_put_str(body, "text", text);
-	json_put_str(body, "fix",
-		     "remove something in the box, or give it more: limits = { disk = \"...\" }");
+	json_put_str(
+		body, "fix",
+		files ? "remove something in the box, or give it more: limits = { files = ... }"
+		      : "remove something in the box, or give it more: limits = { disk = \"...\" }");
 	record_append_json(d->s->record, EV_BOX_WARN, d->box, 0, d->box, 0, body);
-	boxes_kill(d->s->boxes, d->box, "the box's disk limit is reached");
+	boxes_kill(d->s->boxes, d->box,
+		   files ? "the box's limit of files is reached"
+			 : "the box's disk limit is reached");
+}
+
+/* What lay there when it opened, a copy of the repository with some backends, is not its doing. */
+static void disk_watch_first(struct disk_watch *d)
+{
+	if (!d->looked && !d->own_files)
+		d->limit.files += d->now.files;
+	d->looked = true;
 }
 
 static void disk_watch_look_done(void *self)
@@ -69,11 +96,14 @@ static void disk_watch_look_done(void *self)
 		super_maybe_finish(s);
 		return;
 	}
-	bool grows = d->now > d->used;
+	disk_watch_first(d);
+	bool grows = d->now.bytes > d->used.bytes, more = d->now.files > d->used.files;
 	d->used = d->now;
 	d->next_us = clock_mono_us() + LOOK_SHARE * (clock_mono_us() - d->began_us);
-	if (d->now > d->limit && grows)
-		stop_box(d);
+	if (d->limit.bytes && d->now.bytes > d->limit.bytes && grows)
+		stop_box(d, false);
+	else if (d->now.files > d->limit.files && more)
+		stop_box(d, true);
 }
 
 static void disk_watch_tick(void *self)
@@ -89,14 +119,21 @@ static void disk_watch_tick(void *self)
 
 struct disk_watch *disk_watch_new(struct super *s, struct box *b, const struct box_opts *o)
 {
-	if (o->limits.disk_bytes <= 0 || !o->state_dir)
+	bool own_files = o->limits.files > 0;
+	int often = own_files || o->limits.disk_bytes > 0 ? LOOK_MS : LOOK_SELDOM_MS;
+	if (!o->state_dir)
 		return NULL;
 	struct disk_watch *d = NEW(struct disk_watch);
 	*d = (struct disk_watch){
-		.s = s, .box = b->id, .dir = mem_strdup(o->state_dir), .limit = o->limits.disk_bytes
+		.s = s,
+		.box = b->id,
+		.dir = mem_strdup(o->state_dir),
+		.own_files = own_files,
+		.limit = { .bytes = o->limits.disk_bytes > 0 ? o->limits.disk_bytes : 0,
+			   .files = own_files ? o->limits.files : FILES_MAX },
 	};
 	d->timer = loop_timer_new(s->loop, disk_watch_tick, d);
-	loop_timer_set(d->timer, LOOK_MS, LOOK_MS);
+	loop_timer_set(d->timer, (uint64_t)often, (uint64_t)often);
 	return d;
 }
 

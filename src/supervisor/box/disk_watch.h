@@ -1,5 +1,5 @@
-/* Holds a box to its limit of disk space (`limits = { disk = "2G" }`), counted over all that it has
- * written.
+/* Holds a box to its limits of disk space and files (`limits = { disk = "2G", files = 20000 }`),
+ * counted over all that it has written. A box that names no number of files gets a million.
  *
  * The kernel bounds single files (RLIMIT_FSIZE); project quotas, which could bound the sum, are
  * neither on every file system nor for ordinary users. So while something runs in the box its files
@@ -13,7 +13,7 @@
 
 struct disk_watch;
 
-/* NULL when @o sets no limit. */
+/* NULL when it writes nothing here. */
 struct disk_watch *disk_watch_new(struct super *s, struct box *b, const struct box_opts *o);
 void disk_watch_free(struct disk_watch **d);
 

@@ -251,11 +251,9 @@ static int super_box_wanted(struct super *s, const json_t *args, json_t *open, s
 {
 	static const struct {
 		const char *script, *record;
-	} limit[] = { { "mem_bytes", "mem_bytes" },
-		      { "disk_bytes", "disk_bytes" },
-		      { "cpus_milli", "cpu_milli" },
-		      { "pids", "pids" },
-		      { "time_us", "wall_us" } };
+	} limit[] = { { "mem_bytes", "mem_bytes" }, { "disk_bytes", "disk_bytes" },
+		      { "files", "files" },	    { "cpus_milli", "cpu_milli" },
+		      { "pids", "pids" },	    { "time_us", "wall_us" } };
 	static const char *const same[] = { "keep", "options", "proxies", "trace" };
 	CLEANUP(json_release)
 	json_t *lim = super_box_close_over(s, args, "limits"),
