@@ -328,16 +328,18 @@ static int run_checks(struct doctor *d)
 		json_put_flag(o, "ready", good);
 		json_put_str(o, "backend", good ? "process" : "");
 		json_put_str(o, "profile", json_str(box, "profile", ""));
+		json_put_str(o, "raise", json_str(box, "raise", ""));
 		json_put_str(o, "why", why);
 		json_put_str(o, "fix", fix);
 		json_put(o, "model_key", key ? json_string(key) : json_null());
 		json_put_int(o, "bad", (int64_t)d->bad);
 		cmd_json(d->ctx, o);
 	} else if (good) {
-		fprintf(d->ctx->out, "ready: process backend, profile %s; %s%s\n",
+		const char *raise = json_str(box, "raise", "");
+		fprintf(d->ctx->out, "ready: process backend, profile %s; %s%s%s%s\n",
 			json_str(box, "profile", "?"),
 			key ? "model key in " : "no model key (scripted and local models work)",
-			key ? key : "");
+			key ? key : "", *raise ? "; to raise the level: " : "", raise);
 	} else {
 		fprintf(d->ctx->out, "not ready: %s%s%s\n", *why ? why : "no box can be opened",
 			*fix ? "; repair: " : "", fix);

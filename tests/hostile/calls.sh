@@ -57,4 +57,19 @@ if sshd_start; then
 else
 	skip "ssh: ${no_sshd:-no keys for sshd}"
 fi
+# what the table of src/sandbox/README.md says about these is what was seen
+says() { # threat, column
+	grep -F "$1" "$here/../../src/sandbox/README.md" | cut -d'|' -f"$2" | tr -d ' '
+}
+agrees() { # name, column
+	local seen=yes
+	! grep -q '^.*semget reached' "$1.out" || seen=no
+	is "$(says "The host's System V memory" "$2")" "$seen" "$1: the table tells how it is with System V"
+	[ -n "$machine" ] || return
+	seen=yes
+	! grep -q "$machine" "$1.out" || seen=no
+	is "$(says '/etc/machine-id' "$2")" "$seen" "$1: and with the number of the machine"
+}
+[ ! -s reduced.out ] || agrees reduced 5
+[ ! -s ssh.out ] || agrees ssh 7
 finish

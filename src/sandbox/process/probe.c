@@ -149,7 +149,8 @@ static bool check_namespaces(json_t *list)
 		fix = "run it as an ordinary user, or, in a container, start that with --cap-add SYS_ADMIN and seccomp=unconfined, or accept "
 		      "profile reduced";
 	else if (t.step == STEP_MAP || t.step == STEP_TMPFS)
-		fix = "sysctl kernel.apparmor_restrict_unprivileged_userns=0";
+		fix = "an AppArmor profile with 'userns,' for sandglass and bwrap (src/sandbox/README.md has one), or for all "
+		      "programs: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
 	else if (t.step == STEP_OVERLAY)
 		fix = "a kernel of 5.11 or later with the overlay module is needed";
 	snprintf(clone, sizeof(clone), "%s", t.step == 0 ? "yes, overlay" : "no");
@@ -370,6 +371,11 @@ json_t *probe_process(void)
 		     !box			      ? geteuid() == 0 ? "reduced" : "none"
 		     : cgroups && landlock_abi() >= 1 ? "enforced"
 						      : "best effort");
+	json_put_str(out, "raise",
+		     !box	? "see the check 'namespaces'"
+		     : !cgroups ? "systemd-run --user --scope -p Delegate=yes sandglass ..."
+		     : landlock_abi() < 1 ? "boot with lsm=landlock,..."
+					  : "");
 	if (!box) {
 		json_put_str(out, "why",
 			     spaces ? "bubblewrap is missing"
