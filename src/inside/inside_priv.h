@@ -157,4 +157,12 @@ void plain_begin(struct flow *f);
 void plain_gone(struct flow *f);
 void plain_drop(struct flow *f);
 
+/* --- model_flow.c for model_record.c, and what that records --- */
+struct super *model_flow_super_of(const struct flow *f);
+uint64_t model_flow_append(struct flow *f, uint16_t kind, json_t *body);
+void model_flow_record_call(struct flow *f);
+void record_sent(struct flow *f);
+json_t *model_flow_record_reply(struct flow *f);
+json_t *record_heard(struct flow *f);
+
 #endif

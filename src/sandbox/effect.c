@@ -54,7 +54,7 @@ static void effect_on_flood(void *self)
 		j->slot->driver->run_pause(j->run, false);
 }
 
-static void hold_output(struct job *j, bool held)
+void hold_output(struct job *j, bool held)
 {
 	if (j->unread == held || !j->run)
 		return;
@@ -217,7 +217,7 @@ static const struct run_ops effect_run_ops = { .on_output = effect_on_output,
 
 /* Also in a frozen box: who ends something does not mean when it thaws. While its files are looked
  * at, that has to wait. */
-static void effect_tell(struct job *j, int signo)
+void effect_tell(struct job *j, int signo)
 {
 	struct slot *s = j->slot;
 	if (s->frozen && !s->pinned && s->driver->hear)
@@ -273,7 +273,7 @@ static void effect_on_timeout(void *self)
 	effect_terminate(self, END_TIMEOUT);
 }
 
-static void wish_size(struct boxes *b, uint64_t id, const struct winsize *size)
+void wish_size(struct boxes *b, uint64_t id, const struct winsize *size)
 {
 	size_t at = b->next_wish;
 	for (size_t i = 0; i < SIZE_WISHES; i++)
@@ -377,7 +377,7 @@ static void job_go(struct job *j)
 		effect_let_go(j);
 }
 
-static void let_all_go(struct slot *s)
+void let_all_go(struct slot *s)
 {
 	for (struct job *j = s->jobs, *next; j; j = next) {
 		next = j->next;
@@ -490,268 +490,4 @@ void effector_init(struct slot *s)
 					 .start = effect_start,
 					 .cancel = effect_cancel,
 					 .self = s };
-}
-
-static struct job *job_of(struct boxes *b, uint64_t id, struct err *err)
-{
-	for (size_t i = 0; i < b->nr; i++)
-		for (struct job *j = b->item[i]->jobs; j; j = j->next)
-			if (action_id(j->action) == id &&
-			    action_state(j->action) == ACTION_RUNNING && !j->look)
-				return j;
-	err_set(err, ERR_NOENT, "action #%llu does not run", (unsigned long long)id);
-	return NULL;
-}
-
-int boxes_stdin_room(struct boxes *b, uint64_t id, struct err *err)
-{
-	const struct dialled *d = dial_find(b, id);
-	return d ? dial_room(d, err) : 0;
-}
-
-int boxes_stdin(struct boxes *b, uint64_t id, const void *bytes, size_t len, bool eof,
-		struct err *err)
-{
-	struct dialled *d = dial_find(b, id);
-	struct job *j = d ? NULL : job_of(b, id, err);
-	if (d)
-		dial_send(d, bytes, len, eof);
-	if (!j)
-		return d ? 0 : -1;
-	if (!j->waits) {
-		j->slot->driver->run_stdin(j->run, bytes, len, eof);
-		return 0;
-	}
-	buf_append(&j->early, bytes, len);
-	j->early_eof |= eof;
-	return 0;
-}
-
-size_t boxes_stdin_queued(struct boxes *b, uint64_t id)
-{
-	struct err err = ERR_INIT;
-	struct job *j = dial_find(b, id) ? NULL : job_of(b, id, &err);
-	if (j && j->waits)
-		return j->early.len;
-	return j && j->slot->driver->run_stdin_queued ? j->slot->driver->run_stdin_queued(j->run)
-						      : 0;
-}
-
-bool boxes_stdin_hidden(struct boxes *b, uint64_t id)
-{
-	struct err err = ERR_INIT;
-	struct job *j = dial_find(b, id) ? NULL : job_of(b, id, &err);
-	if (!j || !j->run || j->waits)
-		return false;
-	const struct driver *d = j->slot->driver;
-	const struct action_spec *spec = action_spec(j->action);
-	enum run_echo echo = d->run_echo ? d->run_echo(j->run) : ECHO_UNKNOWN;
-	if (echo != ECHO_UNKNOWN)
-		return echo == ECHO_OFF;
-	return (spec->kind == ACT_SHELL || json_flag(spec->args, "pty", false)) &&
-	       prompt_secret(&j->prompt);
-}
-
-int boxes_signal(struct boxes *b, uint64_t id, int signo, struct err *err)
-{
-	struct dialled *d = dial_find(b, id);
-	struct job *j = d ? NULL : job_of(b, id, err);
-	if (d)
-		dial_close(d);
-	if (!j)
-		return d ? 0 : -1;
-	if (signo == SIGTERM || signo == SIGKILL || signo == SIGINT || signo == SIGHUP ||
-	    signo == SIGQUIT)
-		j->stopped = signo;
-	effect_tell(j, signo);
-	return 0;
-}
-
-void boxes_hold_output(struct boxes *b, uint64_t id, bool held)
-{
-	struct err none = ERR_INIT;
-	struct dialled *d = dial_find(b, id);
-	struct job *j = d ? NULL : job_of(b, id, &none);
-	if (d)
-		dial_hold(d, held);
-	if (j && j->end == END_OK)
-		hold_output(j, held);
-}
-
-static struct job *job_known(struct boxes *b, uint64_t id)
-{
-	for (size_t i = 0; i < b->nr; i++)
-		for (struct job *j = b->item[i]->jobs; j; j = j->next)
-			if (action_id(j->action) == id && !j->look)
-				return j;
-	return NULL;
-}
-
-int boxes_resize(struct boxes *b, uint64_t id, const struct winsize *size, struct err *err)
-{
-	const struct action *a = gate_action(b->gate, id);
-	struct job *j = job_known(b, id);
-	if (!j && (!a || action_state(a) == ACTION_ENDED || action_state(a) == ACTION_RUNNING))
-		return err_set(err, ERR_NOENT, "action #%llu does not run", (unsigned long long)id);
-	if (j && j->run)
-		j->slot->driver->run_resize(j->run, size);
-	else if (!j)
-		wish_size(b, id, size);
-	return 0;
-}
-
-bool boxes_echoes(struct boxes *b, uint64_t id)
-{
-	const struct job *j = job_known(b, id);
-	return j && j->run && j->slot->driver->run_echoes && j->slot->driver->run_echoes(j->run);
-}
-
-/* --- freeze --- */
-
-/* What was asked for once, of one box or of all. */
-struct freezing {
-	size_t left; /* boxes that have not answered, and one while they are being asked */
-	struct err err;
-	boxes_frozen_fn *done; /* NULL: nobody waits */
-	void *self;
-};
-
-struct freeze {
-	struct boxes *boxes;
-	struct freezing *of;
-	uint64_t box, cause;
-	bool frozen;
-	const char *why; /* a literal, or NULL */
-};
-
-static void freezing_less(struct freezing *f)
-{
-	if (--f->left)
-		return;
-	if (f->done)
-		f->done(f->self, f->err.code != ERR_NONE ? &f->err : NULL);
-	free(f);
-}
-
-static void effect_nobody(void *self, json_t *result, const struct err *err)
-{
-	(void)self;
-	(void)result;
-	(void)err;
-}
-
-static void effect_on_frozen(void *self, json_t *result, const struct err *err)
-{
-	struct freeze *f = self;
-	struct slot *s = slot_find(f->boxes, f->box);
-	json_t *body = result ? json_copy(result) : json_object();
-	if (s && err)
-		s->frozen = !f->frozen;
-	/* half of it may have happened, or only its answer been lost */
-	if (s && err && f->frozen && !s->closing)
-		s->driver->freeze(s->box, false, effect_nobody, NULL);
-	if (s && !s->frozen)
-		let_all_go(s);
-	json_put_flag(body, "frozen", err ? !f->frozen : f->frozen);
-	json_put_str(body, "why", err ? err->text : f->why);
-	record_append_json(f->boxes->record, EV_BOX_FROZEN, f->cause, 0, f->box, 0, body);
-	if (err && f->of->err.code == ERR_NONE)
-		f->of->err = *err;
-	freezing_less(f->of);
-	free(f);
-}
-
-static void freeze_all(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why,
-		       struct freezing *all)
-{
-	all->left = 1;
-	for (size_t i = 0; i < b->nr; i++) {
-		struct slot *s = b->item[i];
-		if ((box && s->id != box) || !s->open || s->closing || s->frozen == frozen)
-			continue;
-		s->frozen = frozen;
-		slot_forget_let_go(s);
-		all->left++;
-		struct freeze *f = NEW(struct freeze);
-		*f = (struct freeze){ .boxes = b,
-				      .of = all,
-				      .box = s->id,
-				      .cause = cause,
-				      .frozen = frozen,
-				      .why = why };
-		if (s->pinned) {
-			CLEANUP(json_release) json_t *how = json_object();
-			json_put_str(how, "how", "when the preview is over");
-			effect_on_frozen(f, how, NULL);
-		} else {
-			s->driver->freeze(s->box, frozen, effect_on_frozen, f);
-		}
-	}
-	freezing_less(all);
-}
-
-void boxes_freeze_why(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why)
-{
-	freeze_all(b, box, frozen, cause, why, NEW(struct freezing));
-}
-
-void boxes_freeze_then(struct boxes *b, uint64_t box, bool frozen, uint64_t cause,
-		       boxes_frozen_fn *done, void *self)
-{
-	for (size_t i = 0; i < b->nr; i++)
-		if (!box || b->item[i]->id == box)
-			b->item[i]->stilled = false; /* from now on it is as it was asked for */
-	struct freezing *all = NEW(struct freezing);
-	all->done = done;
-	all->self = self;
-	freeze_all(b, box, frozen, cause, NULL, all);
-}
-
-void boxes_freeze(struct boxes *b, uint64_t box, bool frozen, uint64_t cause)
-{
-	boxes_freeze_then(b, box, frozen, cause, NULL, NULL);
-}
-
-bool boxes_frozen(struct boxes *b, uint64_t box)
-{
-	const struct slot *s = slot_find(b, box);
-	return s && s->frozen;
-}
-
-void boxes_pin(struct boxes *b, uint64_t box, bool pinned)
-{
-	struct slot *s = slot_find(b, box);
-	if (s)
-		s->pinned = pinned;
-}
-
-void boxes_kill(struct boxes *b, uint64_t box, const char *why)
-{
-	struct slot *s = slot_find(b, box);
-	if (!s || !s->open || s->closing)
-		return;
-	for (struct job *j = s->jobs, *next; j; j = next) {
-		next = j->next;
-		if (action_state(j->action) == ACTION_RUNNING)
-			gate_cancel(b->gate, action_id(j->action), "kill", why);
-	}
-	if (s->driver->kill)
-		s->driver->kill(s->box);
-}
-
-int boxes_left(struct boxes *b, uint64_t box)
-{
-	const struct slot *s = slot_find(b, box);
-	return s ? s->alive : 0;
-}
-
-int boxes_alive(struct boxes *b, uint64_t box)
-{
-	struct slot *s = slot_find(b, box);
-	if (!s)
-		return 0;
-	int n = s->alive;
-	for (struct job *j = s->jobs; j; j = j->next)
-		n++;
-	return n;
 }

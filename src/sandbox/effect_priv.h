@@ -118,4 +118,10 @@ void trace_not_here(struct slot *s);		  /* says so, if its driver cannot show it
 void job_trace(void *job, int listener, int sys); /* run_ops.on_trace */
 void slot_untrace(struct slot *s);
 
+/* --- effect.c, for effect_freeze.c and effect_running.c --- */
+void let_all_go(struct slot *s);
+void hold_output(struct job *j, bool held);
+void effect_tell(struct job *j, int signo);
+void wish_size(struct boxes *b, uint64_t id, const struct winsize *size);
+
 #endif

@@ -37,6 +37,9 @@ struct line {
 	bool timed;	     /* of its time limit, not of its work */
 };
 
+enum { PANE_EVENTS, PANE_WORK, PANE_PENDING, PANE_NR };
+enum { LIST_TOP = 2, SPLIT_LEAST = 3 };
+
 struct pending {
 	uint64_t seq;
 	const struct model_action *act; /* NULL: a question */
@@ -93,5 +96,11 @@ const char *fleet_now(const struct line *l, const struct ui *ui, struct arena *a
 int fleet_name_cmp(const char *a, const char *b);
 /* Folds or unfolds the session of the selected row. False: nothing is grouped. */
 bool fleet_fold(struct fleet *f);
+
+/* view_fleet.c: rows of the list; whether it has panes beside one another */
+int list_rows(size_t nr, int rows, bool wide);
+bool view_fleet_beside(const struct fleet *f, int rows);
+/* fleet_paint.c */
+void view_fleet_paint(const void *self, const struct ui *ui, struct area a);
 
 #endif

@@ -6,13 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/front/run_priv.h"
 #include "cli/lib/cmd.h"
 #include "cli/lib/cmd_priv.h"
 #include "cli/lib/config.h"
 #include "cli/front/front.h"
 #include "cli/front/front_terminal.h"
 #include "inside/agent_inside.h"
-#include "login/login.h"
 #include "luahost/library.h"
 #include "supervisor/telemetry/otlp_live.h"
 #include "luahost/plugin_own.h"
@@ -128,7 +128,7 @@ static char *name_of_script(const char *script_path)
 	return name;
 }
 
-static json_t *opt_list(const struct cmd_ctx *ctx, const char *name)
+json_t *opt_list(const struct cmd_ctx *ctx, const char *name)
 {
 	json_t *list = json_array();
 	const char *v;
@@ -377,134 +377,6 @@ static int front_run_built_in(struct cmd_ctx *ctx, const char *task, json_t *o, 
 	return 0;
 }
 
-/* --agent NAME -e TASK: somebody else's agent does it, in a box. */
-static int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *err)
-{
-	const char *name = cmd_opt(ctx, "agent"),
-		   *repo = cmd_opt(ctx, "repo") ? cmd_opt(ctx, "repo") : ".";
-	struct inner_agent a;
-	size_t len;
-	const char *text = library_file("agents/inside.lua", &len);
-	char full[PATH_MAX];
-	if (!realpath(repo, full))
-		return err_sys(err, "workspace '%s' cannot be used", repo);
-	if (!text)
-		return err_set(err, ERR_NOENT, "the agent's script is missing from this build");
-	const struct strv *command = &ctx->line->rest;
-	if (agent_inside_find(&a, name, cmd_opt(ctx, "control"),
-			      command->nr ? command->item[0] : NULL, err) < 0) {
-		agent_inside_release(&a);
-		return -1;
-	}
-	struct strv args = STRV_INIT;
-	CLEANUP(buf_release) struct buf hold = BUF_INIT;
-	CLEANUP(json_release) json_t *patterns = opt_list(ctx, "hold-exec");
-	size_t nr;
-	json_t *pattern;
-	json_array_foreach(patterns, nr, pattern)
-		buf_printf(&hold, "%s\n", json_string_value(pattern));
-	const char *const pair[][2] = { { "--agent", a.profile },
-					{ "--repo", full },
-					{ "--program", a.program },
-					{ "--root", a.roots },
-					{ "--path", a.path },
-					{ "--beside", a.beside },
-					{ "--model", cmd_opt(ctx, "model") },
-					{ "--control", cmd_opt(ctx, "control") },
-					{ "--linger", cmd_opt(ctx, "linger") },
-					{ "--hold", buf_cstr(&hold) } };
-	for (size_t i = 0; i < ARRAY_LEN(pair); i++)
-		if (pair[i][1] && *pair[i][1]) {
-			strv_push(&args, pair[i][0]);
-			strv_push(&args, pair[i][1]);
-		}
-	strv_push(&args, "--");
-	strv_push(&args, task);
-	for (size_t i = 0; i < command->nr; i++)
-		strv_push(&args, i || !a.program ? command->item[i] : a.program);
-	json_put_str(o, "name",
-		     cmd_opt(ctx, "name") ? cmd_opt(ctx, "name")
-		     : strrchr(name, '/') ? "agent"
-					  : name);
-	json_put_bytes(o, "script", text, len);
-	json_put(o, "args", json_argv(args.item, args.nr));
-	strv_release(&args);
-	agent_inside_release(&a);
-	return 0;
-}
-
-/* The vendor's login that was added for this agent, unless a key or a model was named. NULL: none.
- * Returns owned. */
-static json_t *interactive_login(struct cmd_ctx *ctx, const char *name)
-{
-	const char *wish = cmd_opt(ctx, "login");
-	if (!name || (wish && !strcmp(wish, "none")))
-		return NULL;
-	return login_added(wish ? wish : name);
-}
-
-/* -i: a program or an agent in its own terminal interface. */
-static int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
-{
-	const struct strv *words = &ctx->line->rest;
-	const char *name = cmd_opt(ctx, "agent"), *repo = cmd_opt(ctx, "repo"),
-		   *program = name ? NULL : words->item[0];
-	struct inner_agent a = { 0 };
-	size_t len;
-	const char *text = library_file("agents/interactive.lua", &len);
-	char full[PATH_MAX];
-	if (!realpath(repo ? repo : ".", full))
-		return err_sys(err, "workspace '%s' cannot be used", repo);
-	if (!text)
-		return err_set(err, ERR_NOENT, "the agent's script is missing from this build");
-	if (agent_inside_find(&a, name ? name : "custom", NULL, program, err) < 0) {
-		agent_inside_release(&a);
-		return -1;
-	}
-	const char *shown = name		    ? name
-			    : strrchr(program, '/') ? strrchr(program, '/') + 1
-						    : program;
-	struct strv args = STRV_INIT;
-	CLEANUP(buf_release) struct buf hold = BUF_INIT;
-	CLEANUP(json_release) json_t *patterns = opt_list(ctx, "hold-exec");
-	size_t nr;
-	json_t *pattern;
-	json_array_foreach(patterns, nr, pattern)
-		buf_printf(&hold, "%s\n", json_string_value(pattern));
-	CLEANUP(json_release) json_t *login = interactive_login(ctx, name);
-	const char *const pair[][2] = { { "--agent", a.profile },
-					{ "--name", shown },
-					{ "--login", json_str(login, "name", NULL) },
-					{ "--plan", json_str(login, "plan", NULL) },
-					{ "--tier", json_str(login, "tier", NULL) },
-					{ "--repo", full },
-					{ "--program", a.program },
-					{ "--root", a.roots },
-					{ "--path", a.path },
-					{ "--beside", a.beside },
-					{ "--model", cmd_opt(ctx, "model") },
-					{ "--record_input", cmd_opt(ctx, "record-input") },
-					{ "--hold", buf_cstr(&hold) } };
-	for (size_t i = 0; i < ARRAY_LEN(pair); i++)
-		if (pair[i][1] && *pair[i][1]) {
-			strv_push(&args, pair[i][0]);
-			strv_push(&args, pair[i][1]);
-		}
-	front_terminal_words(&args);
-	strv_push(&args, "--");
-	for (size_t i = 0; i < words->nr; i++)
-		strv_push(&args, i || name || !a.program ? words->item[i] : a.program);
-	json_put_str(o, "name",
-		     cmd_opt(ctx, "name")  ? cmd_opt(ctx, "name")
-		     : strrchr(shown, '/') ? "agent"
-					   : shown);
-	json_put_bytes(o, "script", text, len);
-	json_put(o, "args", json_argv(args.item, args.nr));
-	strv_release(&args);
-	agent_inside_release(&a);
-	return 0;
-}
-
 static int interactive_usage(struct cmd_ctx *ctx, const char *task)
 {
 	const char *input = cmd_opt(ctx, "record-input");
@@ -697,86 +569,6 @@ int cmd_run(struct cmd_ctx *ctx)
 			    : run_watch(ctx, o, cmd_word(ctx, 0));
 	struct front_opts fo = { .trust = cmd_has(ctx, "trust"), .terminal = terminal };
 	return run_session(ctx, o, &fo);
-}
-
-int run_options_of(json_t *o, const char *path, struct err *err)
-{
-	static const char *const same[] = { "model", "backend" };
-	struct session *s;
-	struct event ev;
-	CLEANUP(arena_release) struct arena a = ARENA_INIT;
-	if (session_open(&s, path, err) < 0)
-		return -1;
-	int rc = session_head(s)
-			 ? session_event(s, 1, &ev, &a, err)
-			 : err_set(err, ERR_INVALID,
-				   "session %s broke off before its script began; run it anew",
-				   session_id(s));
-	CLEANUP(json_release)
-	json_t *start = rc == 0 && ev.body ? json_parse(ev.body, ev.len, "session.start", err)
-					   : json_object();
-	session_close(&s);
-	if (rc < 0 || !start)
-		return -1;
-	if (json_object_get(start, "options"))
-		json_object_update(o, json_object_get(start, "options"));
-	for (size_t i = 0; i < ARRAY_LEN(same); i++)
-		json_put(o, same[i], json_incref(json_object_get(start, same[i])));
-	return 0;
-}
-
-static int resume_one(struct cmd_ctx *ctx, const char *path, bool detach)
-{
-	CLEANUP(json_release) json_t *o = json_object();
-	struct err err = ERR_INIT;
-	if (run_options_of(o, path, &err) < 0 || run_unrecorded(ctx, o, &err) < 0)
-		return cmd_fail(ctx, &err);
-	json_put_str(o, "resume", path);
-	json_put_str(o, "name", "session");
-	json_put_str(o, "sessions_dir", ctx->sessions);
-	json_put_str(o, "notify", cmd_opt(ctx, "notify"));
-	json_put_flag(o, "no_input", cmd_has(ctx, "no-input"));
-	struct front_opts fo = { .detach = detach };
-	return run_session(ctx, o, &fo);
-}
-
-/* Every session whose supervisor is gone and which has no end. One that cannot be resumed does not
- * stop the others. */
-static int resume_all(struct cmd_ctx *ctx)
-{
-	struct session_files files = SESSION_FILES_INIT;
-	struct err err = ERR_INIT;
-	int status = EXIT_DONE;
-	size_t nr = 0;
-	if (session_files_list(&files, ctx->sessions, &err) < 0)
-		return cmd_fail(ctx, &err);
-	for (size_t i = 0; i < files.nr; i++) {
-		struct session *s = NULL;
-		struct err none = ERR_INIT;
-		if (session_open(&s, files.item[i].path, &none) < 0)
-			continue; /* ls says what it is */
-		bool off = session_broken_off(s);
-		session_close(&s);
-		int rc = off ? resume_one(ctx, files.item[i].path, true) : EXIT_DONE;
-		nr += off;
-		status = rc ? rc : status;
-	}
-	session_files_release(&files);
-	if (!nr && !ctx->quiet)
-		fprintf(ctx->err, "sandglass: no session in '%s' was broken off\n", ctx->sessions);
-	return status;
-}
-
-int cmd_resume(struct cmd_ctx *ctx)
-{
-	CLEANUP(free_ptr) char *path = NULL;
-	struct err err = ERR_INIT;
-	if (cmd_has(ctx, "all"))
-		return cmd_word(ctx, 0) ? cmd_usage(ctx, "one session, or --all of them")
-					: resume_all(ctx);
-	if (session_find(ctx->sessions, cmd_word(ctx, 0), &path, &err) < 0)
-		return cmd_fail(ctx, &err);
-	return resume_one(ctx, path, false);
 }
 
 /* The demo's session is kept, for replay and verify, unless it is to leave nothing behind. */

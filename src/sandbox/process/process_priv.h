@@ -175,4 +175,12 @@ extern const struct box_tree_ops process_tree;
 void process_answer(struct loop *l, box_done_fn *done, void *self, json_t *result,
 		    const struct err *err);
 
+/* --- process_open.c (the steps in order) and process_attach.c (their layers) --- */
+void open_failed(struct process_box *p, const struct err *err);
+void process_open_on_attached(void *self, json_t *body, int *fds, size_t nr, const struct err *err);
+void maybe_attach(struct process_box *p);
+void ask_for_more(struct process_box *p);
+void take_stage(struct process_box *p, struct stage *s);
+void ask_for_layers(struct process_box *p);
+
 #endif

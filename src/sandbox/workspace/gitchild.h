@@ -167,7 +167,7 @@ int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode,
 int merge_lines(const struct buf *base, const struct buf *ours, const struct buf *theirs,
 		struct buf *out, struct err *err);
 
-/* gitwrite.c: carrying it out and taking it back. */
+/* gitwrite.c: carrying it out; gitundo.c: taking it back. */
 int plan_prepare(struct target *t, json_t **out, struct err *err);
 int plan_commit(struct target *t, json_t **out, struct err *err);
 int plan_abort(struct target *t, struct err *err);
@@ -184,5 +184,8 @@ int child_get(struct target *t, const struct object_id *id, struct buf *out, str
 int child_save(struct target *t, const char *name, const void *bytes, size_t len, struct err *err);
 /* 0, 1 not there, -1 */
 int child_load(struct target *t, const char *name, struct buf *out, struct err *err);
+
+/* gitwrite.c: is there a ref of that name? */
+bool branch_stands(struct target *t, const char *ref);
 
 #endif

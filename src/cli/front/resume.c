@@ -1,0 +1,93 @@
+/* resume: a session that was interrupted goes on. */
+#include <sys/stat.h>
+
+#include "cli/front/run_priv.h"
+#include "cli/lib/cmd.h"
+#include "cli/lib/cmd_priv.h"
+#include "cli/lib/config.h"
+#include "cli/front/front.h"
+#include "cli/front/front_terminal.h"
+#include "sessions/sessions.h"
+#include "cli/front/tool_roots.h"
+#include "sessions/unmerged.h"
+#include "base/mem.h"
+
+int run_options_of(json_t *o, const char *path, struct err *err)
+{
+	static const char *const same[] = { "model", "backend" };
+	struct session *s;
+	struct event ev;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	if (session_open(&s, path, err) < 0)
+		return -1;
+	int rc = session_head(s)
+			 ? session_event(s, 1, &ev, &a, err)
+			 : err_set(err, ERR_INVALID,
+				   "session %s broke off before its script began; run it anew",
+				   session_id(s));
+	CLEANUP(json_release)
+	json_t *start = rc == 0 && ev.body ? json_parse(ev.body, ev.len, "session.start", err)
+					   : json_object();
+	session_close(&s);
+	if (rc < 0 || !start)
+		return -1;
+	if (json_object_get(start, "options"))
+		json_object_update(o, json_object_get(start, "options"));
+	for (size_t i = 0; i < ARRAY_LEN(same); i++)
+		json_put(o, same[i], json_incref(json_object_get(start, same[i])));
+	return 0;
+}
+
+static int resume_one(struct cmd_ctx *ctx, const char *path, bool detach)
+{
+	CLEANUP(json_release) json_t *o = json_object();
+	struct err err = ERR_INIT;
+	if (run_options_of(o, path, &err) < 0 || run_unrecorded(ctx, o, &err) < 0)
+		return cmd_fail(ctx, &err);
+	json_put_str(o, "resume", path);
+	json_put_str(o, "name", "session");
+	json_put_str(o, "sessions_dir", ctx->sessions);
+	json_put_str(o, "notify", cmd_opt(ctx, "notify"));
+	json_put_flag(o, "no_input", cmd_has(ctx, "no-input"));
+	struct front_opts fo = { .detach = detach };
+	return run_session(ctx, o, &fo);
+}
+
+/* Every session whose supervisor is gone and which has no end. One that cannot be resumed does not
+ * stop the others. */
+static int resume_all(struct cmd_ctx *ctx)
+{
+	struct session_files files = SESSION_FILES_INIT;
+	struct err err = ERR_INIT;
+	int status = EXIT_DONE;
+	size_t nr = 0;
+	if (session_files_list(&files, ctx->sessions, &err) < 0)
+		return cmd_fail(ctx, &err);
+	for (size_t i = 0; i < files.nr; i++) {
+		struct session *s = NULL;
+		struct err none = ERR_INIT;
+		if (session_open(&s, files.item[i].path, &none) < 0)
+			continue; /* ls says what it is */
+		bool off = session_broken_off(s);
+		session_close(&s);
+		int rc = off ? resume_one(ctx, files.item[i].path, true) : EXIT_DONE;
+		nr += off;
+		status = rc ? rc : status;
+	}
+	session_files_release(&files);
+	if (!nr && !ctx->quiet)
+		fprintf(ctx->err, "sandglass: no session in '%s' was broken off\n", ctx->sessions);
+	return status;
+}
+
+int cmd_resume(struct cmd_ctx *ctx)
+{
+	CLEANUP(free_ptr) char *path = NULL;
+	struct err err = ERR_INIT;
+	if (cmd_has(ctx, "all"))
+		return cmd_word(ctx, 0) ? cmd_usage(ctx, "one session, or --all of them")
+					: resume_all(ctx);
+	if (session_find(ctx->sessions, cmd_word(ctx, 0), &path, &err) < 0)
+		return cmd_fail(ctx, &err);
+	return resume_one(ctx, path, false);
+}

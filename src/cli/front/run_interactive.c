@@ -1,0 +1,146 @@
+/* run --agent NAME, run -i: an agent inside is the program of the session. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/front/run_priv.h"
+#include "cli/lib/cmd.h"
+#include "cli/lib/cmd_priv.h"
+#include "cli/lib/config.h"
+#include "cli/front/front.h"
+#include "cli/front/front_terminal.h"
+#include "inside/agent_inside.h"
+#include "login/login.h"
+#include "luahost/library.h"
+#include "sessions/sessions.h"
+#include "cli/front/tool_roots.h"
+#include "sessions/unmerged.h"
+
+/* --agent NAME -e TASK: somebody else's agent does it, in a box. */
+int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *err)
+{
+	const char *name = cmd_opt(ctx, "agent"),
+		   *repo = cmd_opt(ctx, "repo") ? cmd_opt(ctx, "repo") : ".";
+	struct inner_agent a;
+	size_t len;
+	const char *text = library_file("agents/inside.lua", &len);
+	char full[PATH_MAX];
+	if (!realpath(repo, full))
+		return err_sys(err, "workspace '%s' cannot be used", repo);
+	if (!text)
+		return err_set(err, ERR_NOENT, "the agent's script is missing from this build");
+	const struct strv *command = &ctx->line->rest;
+	if (agent_inside_find(&a, name, cmd_opt(ctx, "control"),
+			      command->nr ? command->item[0] : NULL, err) < 0) {
+		agent_inside_release(&a);
+		return -1;
+	}
+	struct strv args = STRV_INIT;
+	CLEANUP(buf_release) struct buf hold = BUF_INIT;
+	CLEANUP(json_release) json_t *patterns = opt_list(ctx, "hold-exec");
+	size_t nr;
+	json_t *pattern;
+	json_array_foreach(patterns, nr, pattern)
+		buf_printf(&hold, "%s\n", json_string_value(pattern));
+	const char *const pair[][2] = { { "--agent", a.profile },
+					{ "--repo", full },
+					{ "--program", a.program },
+					{ "--root", a.roots },
+					{ "--path", a.path },
+					{ "--beside", a.beside },
+					{ "--model", cmd_opt(ctx, "model") },
+					{ "--control", cmd_opt(ctx, "control") },
+					{ "--linger", cmd_opt(ctx, "linger") },
+					{ "--hold", buf_cstr(&hold) } };
+	for (size_t i = 0; i < ARRAY_LEN(pair); i++)
+		if (pair[i][1] && *pair[i][1]) {
+			strv_push(&args, pair[i][0]);
+			strv_push(&args, pair[i][1]);
+		}
+	strv_push(&args, "--");
+	strv_push(&args, task);
+	for (size_t i = 0; i < command->nr; i++)
+		strv_push(&args, i || !a.program ? command->item[i] : a.program);
+	json_put_str(o, "name",
+		     cmd_opt(ctx, "name") ? cmd_opt(ctx, "name")
+		     : strrchr(name, '/') ? "agent"
+					  : name);
+	json_put_bytes(o, "script", text, len);
+	json_put(o, "args", json_argv(args.item, args.nr));
+	strv_release(&args);
+	agent_inside_release(&a);
+	return 0;
+}
+
+/* The vendor's login that was added for this agent, unless a key or a model was named. NULL: none.
+ * Returns owned. */
+static json_t *interactive_login(struct cmd_ctx *ctx, const char *name)
+{
+	const char *wish = cmd_opt(ctx, "login");
+	if (!name || (wish && !strcmp(wish, "none")))
+		return NULL;
+	return login_added(wish ? wish : name);
+}
+
+/* -i: a program or an agent in its own terminal interface. */
+int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	const struct strv *words = &ctx->line->rest;
+	const char *name = cmd_opt(ctx, "agent"), *repo = cmd_opt(ctx, "repo"),
+		   *program = name ? NULL : words->item[0];
+	struct inner_agent a = { 0 };
+	size_t len;
+	const char *text = library_file("agents/interactive.lua", &len);
+	char full[PATH_MAX];
+	if (!realpath(repo ? repo : ".", full))
+		return err_sys(err, "workspace '%s' cannot be used", repo);
+	if (!text)
+		return err_set(err, ERR_NOENT, "the agent's script is missing from this build");
+	if (agent_inside_find(&a, name ? name : "custom", NULL, program, err) < 0) {
+		agent_inside_release(&a);
+		return -1;
+	}
+	const char *shown = name		    ? name
+			    : strrchr(program, '/') ? strrchr(program, '/') + 1
+						    : program;
+	struct strv args = STRV_INIT;
+	CLEANUP(buf_release) struct buf hold = BUF_INIT;
+	CLEANUP(json_release) json_t *patterns = opt_list(ctx, "hold-exec");
+	size_t nr;
+	json_t *pattern;
+	json_array_foreach(patterns, nr, pattern)
+		buf_printf(&hold, "%s\n", json_string_value(pattern));
+	CLEANUP(json_release) json_t *login = interactive_login(ctx, name);
+	const char *const pair[][2] = { { "--agent", a.profile },
+					{ "--name", shown },
+					{ "--login", json_str(login, "name", NULL) },
+					{ "--plan", json_str(login, "plan", NULL) },
+					{ "--tier", json_str(login, "tier", NULL) },
+					{ "--repo", full },
+					{ "--program", a.program },
+					{ "--root", a.roots },
+					{ "--path", a.path },
+					{ "--beside", a.beside },
+					{ "--model", cmd_opt(ctx, "model") },
+					{ "--record_input", cmd_opt(ctx, "record-input") },
+					{ "--hold", buf_cstr(&hold) } };
+	for (size_t i = 0; i < ARRAY_LEN(pair); i++)
+		if (pair[i][1] && *pair[i][1]) {
+			strv_push(&args, pair[i][0]);
+			strv_push(&args, pair[i][1]);
+		}
+	front_terminal_words(&args);
+	strv_push(&args, "--");
+	for (size_t i = 0; i < words->nr; i++)
+		strv_push(&args, i || name || !a.program ? words->item[i] : a.program);
+	json_put_str(o, "name",
+		     cmd_opt(ctx, "name")  ? cmd_opt(ctx, "name")
+		     : strrchr(shown, '/') ? "agent"
+					   : shown);
+	json_put_bytes(o, "script", text, len);
+	json_put(o, "args", json_argv(args.item, args.nr));
+	strv_release(&args);
+	agent_inside_release(&a);
+	return 0;
+}
