@@ -107,4 +107,51 @@ session stale
 is "$(verdicts stale tester) $(verdicts stale editor)" 'stale supported contradicted' 'a later change in the sandbox'
 session after
 is "$(verdicts after tester)" supported 'a later change in another sandbox'
+
+# Merged, undoable, and attributed are said of one sandbox and agent. Two agents do the same work in two sandboxes of one repository.
+git init -q r && echo base >r/a.txt && git -C r add . && git -C r commit -qm x && chmod -R a+rX r
+says='I edited `a.txt`.'
+turns first 'echo same >a.txt'
+turns second 'echo same >a.txt; echo two >b.txt'
+cat >pair.lua <<'L'
+local sg = require "sandglass"
+local a, b = sg.sandbox { name = "one", repo = "r" }, sg.sandbox { name = "two", repo = "r" }
+assert(sg.agent.run { task = "do", box = a, model = "scripted:first.turns.lua", name = "first" })
+assert(sg.agent.run { task = "do", box = b, model = "scripted:second.turns.lua", name = "second" })
+L
+session pair
+id=$("$sg" show pair --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["session"])')
+by() { "$sg" blame a.txt --at "$id" --box "$1" --json | python3 -c 'import json, sys
+print({(l.get("agent"), l["text"]) for l in map(json.loads, sys.stdin)})'; }
+is "$(by one) $(by two)" "{('first', 'same')} {('second', 'same')}" 'a line is attributed to the agent of its own sandbox'
+"$sg" undo -S "$id" >out 2>&1
+is $? 2 'without a merge nothing is undoable'
+"$sg" merge "$id/one" --to from-one >out 2>&1
+ok $? 'one of the two sandboxes is merged'
+"$sg" prune "$id" --merged --yes >out 2>&1
+"$sg" show "$id" >/dev/null 2>&1
+is $? 0 'the other one is not merged by that, though it holds the same file'
+"$sg" merge "$id/two" --to from-two >out 2>&1
+ok $? 'then the other'
+is "$(git -C r show from-one:a.txt) $(git -C r ls-tree --name-only from-one | tr '\n' ' ')$(git -C r ls-tree --name-only from-two | tr '\n' ' ')" \
+	'same a.txt a.txt b.txt ' 'each branch holds the work of its own sandbox'
+"$sg" undo -S "$id" >out 2>&1
+is "$? $(git -C r rev-parse -q --verify from-two >/dev/null; echo $?) $(git -C r rev-parse -q --verify from-one >/dev/null; echo $?)" '0 1 0' \
+	'undo takes back the merge of the newest one only'
+"$sg" prune "$id" --merged --yes >out 2>&1
+"$sg" show "$id" >/dev/null 2>&1
+is $? 0 'and what was undone is not merged again by its neighbor'
+
+# Intact is said of one recording: damage to another one of the same directory does not tell.
+cp "$HOME"/.local/share/sandglass/sessions/*pair*.glass hurt.glass
+python3 - <<'P'
+f = open("hurt.glass", "r+b")
+data = f.read()
+f.seek(data.rindex(b"echo same"))
+f.write(b"echo sane")
+P
+"$sg" verify "$PWD/hurt.glass" >out 2>&1
+hurt=$?
+"$sg" verify "$id" >out 2>&1
+is "$? $((hurt != 0))" '0 1' 'a damaged copy is not intact, and the recording beside it is'
 finish
