@@ -1,4 +1,4 @@
--- The rules of the demo: two of them are there to be seen at work. Its models are scripted and its files its own, so what
+-- The rules of the demo: two of them exist to show policy at work. Its models are scripted and its files its own, so what
 -- stays in a box is allowed also where boxes have no walls of their own (profile reduced).
 local p = require "sandglass.policy"
 return p.rules {

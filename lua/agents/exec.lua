@@ -1,5 +1,5 @@
 -- `sandglass sandbox exec`: one command in a new box; the program ends with the command's exit status. With --stdin its
--- input stays open: what is piped into the program goes in from outside, as commands of a person.
+-- input stays open: text piped into the program comes from outside, as your own commands.
 local sg = require "sandglass"
 local rt = require "sandglass.runtime"
 local a = sg.args { repo = "", stdin = false, "words" }

@@ -1,11 +1,11 @@
 -- The session of `sandglass hook`: an agent that runs on this machine, outside of any box, tells through its hooks what it is about
--- to do. That is judged and recorded here. No wall stands around it: what it does otherwise nobody sees.
+-- to do. That is checked against policy and recorded here. The agent isn't isolated: its other actions are not seen.
 local rt = require "sandglass.runtime"
 local sg = require "sandglass"
 local tell = require "sandglass.inside.told"
 local permits = require "sandglass.inside.permit"
 
-local IDLE = "12h"   -- nobody heard of it for so long: it is gone
+local IDLE = "12h"   -- an agent silent for this long has ended
 local args = sg.args { agent = "agent", cwd = "", "session?" }
 local over = false
 

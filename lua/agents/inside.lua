@@ -1,4 +1,4 @@
--- The agent of `sandglass run --agent NAME TASK`: somebody else's program in a box, on a repository.
+-- The agent of `sandglass run --agent NAME TASK`: a third-party agent in a sandbox, on a repository.
 local sg = require "sandglass"
 local a = sg.args { repo = "", agent = "claude", program = "", root = "", path = "", model = "", timeout = "", merge = true,
   control = "", mode = "", beside = "", linger = "", idle = "", hold = "", "task", "command..." }

@@ -1,4 +1,4 @@
--- A check file: what has to hold before work is released.
+-- A check file: conditions that must hold before a release.
 --   sandglass verify s-7k2m9q --with release.lua        over a recorded session
 --   assert(sg.check "release.lua")                      in a script, before it merges or pushes
 local v = require "sandglass.verify"

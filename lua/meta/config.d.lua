@@ -28,10 +28,10 @@
 ---@field accept? "reduced" boxes without namespaces are acceptable
 ---@field box_uid? integer        started as root: whose uid boxes have
 ---@field user? string            the name that decisions are given under
----@field keep? { file: sg.Size?, hash_only: string[]?, days: integer? } larger files, and those of the patterns, are kept by hash only; merged sessions go after so many days
+---@field keep? { file: sg.Size?, hash_only: string[]?, days: integer? } larger files, and files that match hash_only, are kept by hash only; merged sessions are removed after `days`
 ---@field limits? { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time? } of every box
 ---@field terminal? { prefix: string? } the key that opens the overlay over an agent's own interface, like "C-b"
----@field notify? { command: string[]?, bell: boolean?, when: string? } what happens when something waits; when: a filter, of what is held
+---@field notify? { command: string[]?, bell: boolean?, when: string? } how to notify you of pending approvals; when: a filter over pending actions
 ---@field approvals? { arm_ms: integer?, next: boolean?, timeout: sg.Time? } how long a new question ignores keys; whether the next pending approval opens after a decision; after what time it is denied
 ---@field expose? string[] paths that are not masked although they look like secrets
 ---@field tools? string[]         read-only folders for every box

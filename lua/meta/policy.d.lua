@@ -54,7 +54,7 @@ function Command:has(flag) end
 ---@field match? string           a filter: sandglass-filter(7)
 ---@field when? fun(act: sg.Act): boolean?, string?  asked last, in a process of its own; 50 ms, cannot wait
 ---@field why? string             for the person who is asked
----@field say? string             of a deny: what the model is told
+---@field say? string             of a deny: the text that the model receives
 ---@field risk? "low"|"medium"|"high"  how loudly it is shown
 ---@field confirm? "type"         the person types the box's name
 ---@field limit? { time: sg.Time }  how long what it matches may run

@@ -81,7 +81,7 @@ function Test:min(name, value, least, o) end
 function Test:warn(name, ok, evidence, o) end
 ---@param o? sg.CheckOptions
 function Test:equal(name, got, want, o) end
----In suites: what had to come about; all else is the way to it.
+---In suites: the required result. Other checks judge the steps to it.
 ---@param o? sg.CheckOptions
 function Test:result(name, ok, evidence, o) end
 ---@param why string

@@ -1,5 +1,5 @@
--- What an agent says at its end, held against what ran. English sentences of a few forms are understood; what is not understood
--- is no claim. Verdicts: supported; stale (true once, but files were edited since); contradicted; unsupported (nothing shows it);
+-- Compares an agent's final statements with its recorded actions. It understands a few forms of English sentences; other
+-- sentences are not claims. Verdicts: supported; stale (true once, but files were edited since); contradicted; unsupported (nothing shows it);
 -- unknown (events that can't be attributed to this agent and sandbox might).
 local rt = require "sandglass.runtime"
 local commands = require "sandglass.commands"

@@ -55,7 +55,7 @@ end
 -- Parts of a multipart body: { name, file, body } each.
 function M.parts(q)
   local mark = (q.headers["content-type"] or ""):match 'boundary="?([^";]+)'
-  if not mark then M.fail(400, "the body is no multipart/form-data with a boundary", "BAD_REQUEST") end
+  if not mark then M.fail(400, "the body is not multipart/form-data with a boundary", "BAD_REQUEST") end
   local out, at = {}, 1
   local line = "--" .. mark
   local from = select(2, q.body:find(line, 1, true))
@@ -121,7 +121,7 @@ local function more(args)
   return { over = true, broken = s.wrong ~= nil or nil, code = s.code, reason = s.reason or s.wrong and tostring(s.wrong) }
 end
 
--- What nobody hears any more ends the WebSocket with the reason; an end of its own that is on its way says more.
+-- An unread output ends the WebSocket with the reason, unless its own end is already on the way.
 local function said(args)
   local s = streams[args.stream]
   if not s or not s.heard then return {} end
@@ -178,7 +178,7 @@ local function quietly(fn)
   return ok
 end
 
--- Whoever works in a box is an agent of this session; its requests are children of a task of its own, so that one can be stopped
+-- A client of a sandbox is an agent of this session; its requests are children of a task of its own, so that one can be stopped
 -- without the others.
 local function begin(name, task)
   local me = rt.current()
@@ -252,7 +252,7 @@ function M.open(o, what)
   return b
 end
 
--- To its end, also when whoever wants it goes away, or a person has stopped who works in it. One that could not be closed is there
+-- Runs to its end, also if the client disconnects or you stop the agent in it. One that could not be closed is there
 -- as before.
 function M.close(b)
   if b.closing or boxes[b.id] ~= b then return end
@@ -300,7 +300,7 @@ for name, fn in pairs(require "sandglass.serve.command") do M[name] = fn end
 
 -- Files ------------------------------------------------------------------------------------------------------------
 
--- Busybox's find has no -printf: there each file is asked, and its kind stands in the mode.
+-- Busybox's find has no -printf: there each file is asked, and its mode tells the kind.
 local LIST = [[if find / -maxdepth 0 -printf '' 2>/dev/null; then
 	exec find "$1" -mindepth "$2" -maxdepth "$3" -printf '%y\t%s\t%m\t%u\t%g\t%T@\t%l\t%p\0'
 fi
@@ -405,8 +405,8 @@ local function find(q)
     if words[1] and r[1] == q.method then return r, words end
     other = other or words[1] and r[1]
   end
-  if other then M.fail(405, ("%s is no method of %s here (%s is)"):format(q.method, q.path, other), "METHOD_NOT_ALLOWED") end
-  sg.warn("%s: %s %s is not served: the program was told so", api.name, q.method, q.path)
+  if other then M.fail(405, ("method %s is not supported for %s (expected %s)"):format(q.method, q.path, other), "METHOD_NOT_ALLOWED") end
+  sg.warn("%s: %s %s is not served; the program got an error", api.name, q.method, q.path)
   local instead = api.instead and api.instead(q.path)
   if instead then M.fail(501, instead, "NOT_OFFERED") end
   M.fail(404, ("sandglass serves no %s %s"):format(q.method, q.path), "NOT_SERVED")
@@ -461,7 +461,7 @@ function tools.part(args)
   return {}
 end
 
--- The program that is served: whoever works in its boxes works for it, and so do its models if they are asked through here.
+-- The served program: agents in its sandboxes work for it, and so do models that it calls through us.
 local function program(args)
   local v, err = rt.call("agent.start", { name = "program", task = "uses " .. api.name .. "'s API", model = "outside", tools = p.list {} })
   if not v then error(err, 0) end
@@ -511,7 +511,7 @@ function M.run_api(which, o)
       end)
     end
   end
-  clock:close()   -- and waited for: what it slept in is answered before the end
+  clock:close()   -- and wait for it: its open call is answered before the end
   for _, b in ipairs(M.boxes()) do quietly(function() M.close(b) end) end
   rt.call("agent.end", { agent = M.program, stop = "end", ok = true, steps = 0 })
 end

@@ -1,4 +1,4 @@
--- @NAME@.lua: a box and your own steps, no model. What runs is judged and recorded like the work of an agent.
+-- @NAME@.lua: a sandbox and your own steps, without a model. Commands are checked and recorded like those of an agent.
 --   sandglass run @NAME@.lua -- --repo . "make test"
 local sg = require "sandglass"
 

@@ -6,5 +6,5 @@ local c = require "sandglass.config"
 -- c.keep      = { file = "16M" }                  -- larger files are kept by hash only
 -- c.approvals = { timeout = "30m" }               -- after which a question that nobody has answered is denied
 -- c.search    = { url = "https://searx.example.org" }   -- for web_search: SearXNG, or any JSON with shape = "generic"
--- c.otlp      = { endpoint = "http://127.0.0.1:4318" }  -- spans and metrics of what runs, to an OpenTelemetry collector
+-- c.otlp      = { endpoint = "http://127.0.0.1:4318" }  -- sends spans and metrics to an OpenTelemetry collector
 return c

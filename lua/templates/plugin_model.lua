@@ -37,7 +37,7 @@ function M.request(req, st)
   return { path = "/chat", body = p.body(fields, "messages", messages), headers = {} }
 end
 
--- One server-sent event. What it returns is shown while the model speaks.
+-- Handles one server-sent event. The returned text is shown while the model answers.
 function M.event(ev, st)
   local e = p.decode(ev.data)
   if type(e) ~= "table" then return nil end
@@ -54,7 +54,7 @@ function M.event(ev, st)
   end
 end
 
--- The reply, or nil and what is wrong. cut: the answer broke off, so it is asked again.
+-- Returns the reply, or nil and the error. cut: the answer broke off, so the request is repeated.
 -- stop: "end", "calls", "length" (no more room), "refused". A usage that is not told: { unknown = true }.
 function M.finish(st)
   if st.wrong then return nil, st.wrong end

@@ -18,7 +18,7 @@ local M = {
 }
 
 -- A box is a plain table that finds it again, also by another process after ours has died: at least its id, and the tag that it was
--- given, by which the ones that nobody owns any more are found.
+-- given, by which orphaned sandboxes are found.
 local function box_of(b)
   return { id = b.id, tag = b.labels and b.labels["sandglass-box"] }
 end
@@ -34,14 +34,14 @@ function M.open(o, host)
   return box_of(b)          -- wait here until it runs, if that takes a while: host.sleep(0.5)
 end
 
--- Runs text in the box's sh. What it prints goes on as it comes; its exit status does not matter, the text tells that itself.
--- An API that says all at the end, in an answer that is no stream: host.out(host.http { ... }.body), and poll = 20 above.
+-- Runs text in the box's sh. Its output is passed on as it arrives; its exit status is ignored because the output contains it.
+-- For an API that sends all output at the end, without a stream: host.out(host.http { ... }.body), and poll = 20 above.
 function M.exec(box, text, host)
   host.stream({ method = "POST", path = ("/boxes/%s/exec"):format(sandbox.escape(box.id)), json = { command = text } },
     function(piece) host.out(piece) end)
 end
 
--- What is gone already is no error.
+-- A sandbox that is already gone is not an error.
 function M.close(box, host)
   host.http { method = "DELETE", path = "/boxes/" .. sandbox.escape(box.id), accept = { [404] = true } }
 end

@@ -10,7 +10,7 @@ return p.rules { default = "boxed",
   p.deny "secrets"   { path = { "**/.env*", "**/id_*" }, say = "Secrets are off limits. Say what you need." },
   -- Pages that agents may read without a question (web_fetch, web_search):
   -- p.allow "docs"  { kind = "fetch", host = { "docs.example.org", "*.example.net" }, method = "GET" },
-  -- What agents may not do any more once they have read what comes from outside:
+  -- Actions that an agent may no longer take after it has read untrusted content:
   -- p.ask "outside" { kind = "connect", tainted = true, why = "it has read strangers' words" },
   -- Commands that take long here:
   -- p.allow "tests" { cmd = "make test", limit = { time = "10m" } },

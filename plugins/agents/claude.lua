@@ -30,7 +30,7 @@ return {
         end
         return argv
       end,
-      wake = function(x, box)   -- what was killed before it wrote a word has no session to go on with
+      wake = function(x, box)   -- an agent killed before its first word has no session to resume
         local kept = box:exec { "find", x.home .. "/.claude/projects", "-name", x.session .. ".jsonl" }
         if kept and kept.out == "" then x.session = nil end
       end,

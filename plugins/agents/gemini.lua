@@ -3,7 +3,7 @@ local p = require "sandglass.text".sg.json
 local terminal = require "sandglass.inside.terminal"
 
 -- Its file of a session is named by the minute of its start. When it loads one it begins a file of that session first, and within the
--- same minute that is the same file: what was said is gone ("No previous sessions found"). By another name it is found and kept.
+-- same minute that is the same file, and the conversation is lost ("No previous sessions found"). By another name it is found and kept.
 local function out_of_the_way(x, box)
   local id = x.session:sub(1, 8)
   local found = box:exec { "find", x.home .. "/.gemini/tmp", "-name", "session-????-??-??T??-??-" .. id .. ".jsonl" }

@@ -44,7 +44,7 @@ local function tool_result(m)
   return b
 end
 
--- Results of one turn stand in one user message, before any text.
+-- The results of one turn are one user message, before any text.
 local function conversation(messages)
   local system, out, open = {}, {}, nil
   local function flush()
@@ -223,7 +223,7 @@ function M.finish(st)
   local stop = STOP[st.stop] or "end"
   local again = stop == "length" and #calls > 0 and not st.retry and "longer" or nil
   local cut = stop == "length" and #calls > 0
-  if cut then calls = p.list {} end   -- the last one is cut in the middle; what is not called may not go back
+  if cut then calls = p.list {} end   -- the last call is cut in the middle; calls that don't run must not be sent back
   local read, write = u.cache_read_input_tokens or 0, u.cache_creation_input_tokens or 0
   return {
     text = table.concat(text), calls = calls, stop = #calls > 0 and "calls" or stop, again = again,

@@ -136,7 +136,7 @@ function M.finish(st)
   local stop = STOP[st.stop] or "end"
   local again = stop == "length" and #calls > 0 and not st.retry and "longer" or nil
   local cut = stop == "length" and #calls > 0
-  if cut then calls = p.list {} end   -- the last one is cut in the middle; what is not called may not go back
+  if cut then calls = p.list {} end   -- the last call is cut in the middle; calls that don't run must not be sent back
   return {
     again = again, text = table.concat(text), calls = calls, stop = #calls > 0 and "calls" or stop, dialect = "gemini",
     raw = not cut and p.encode(st.parts) or nil, id = st.id,

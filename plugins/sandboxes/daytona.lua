@@ -27,7 +27,7 @@ local function box_of(s, o)
   }
 end
 
--- Asks until the box is in the state that is wanted.
+-- Polls until the sandbox has the expected state.
 local function until_state(id, want, host)
   local pause, waited = 0.1, 0
   while true do
@@ -84,7 +84,7 @@ local function toolbox(box, path) return box.toolbox:gsub("/$", "") .. "/" .. bo
 -- 404 of the toolbox may be one session that is gone, so the box itself is asked.
 local function is_there(box, host)
   local r = host.http { path = "/sandbox/" .. box.id, accept = { [404] = true } }
-  if r.status == 404 then host.fail("gone", "daytona: the box '%s' is no more", box.id) end
+  if r.status == 404 then host.fail("gone", "daytona: the sandbox '%s' no longer exists", box.id) end
   local state = r.json and r.json.state
   if state == "stopped" or state == "archived" then
     host.fail("gone", "daytona: the box '%s' was stopped behind our back", box.id)

@@ -59,10 +59,10 @@ local function headers(box, kind)
     ["Connect-Protocol-Version"] = "1" }
 end
 
--- Whose key is no longer good hears that here, not that the box has had enough of its token.
+-- An invalid key fails here, not later as an expired sandbox token.
 local function is_there(box, host, msg, code)
   local r = host.http { path = "/sandboxes/" .. box.id, accept = { [404] = true } }
-  if r.status == 404 then host.fail("gone", "e2b: the box '%s' is no more: %s", box.id, msg) end
+  if r.status == 404 then host.fail("gone", "e2b: the sandbox '%s' no longer exists: %s", box.id, msg) end
   if r.json and r.json.state == "paused" then host.fail("gone", "e2b: the box '%s' was paused behind our back", box.id) end
   host.fail(code or "cut", "e2b: %s", msg)
 end

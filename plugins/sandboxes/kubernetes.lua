@@ -3,7 +3,7 @@
 -- KUBERNETES_TOKEN a token that may create, get, list and delete pods, pods/exec and networkpolicies. The cluster's own CA goes into
 -- SSL_CERT_FILE. With neither of the two, the kubeconfig is used ($KUBECONFIG, ~/.kube/config) as kubectl, which has to be there, uses it:
 -- certificates, exec plugins, namespace. options = { context = "NAME" } takes another context than the current one, whatever is set.
--- Nobody extends the life of a pod from outside, so its first process looks whether somebody has touched a file of ours.
+-- A pod's lifetime can't be extended from outside, so its first process watches the time of a file of ours.
 -- Where the cluster has kubernetes-sigs/agent-sandbox, options = { claim = "NAME of a warm pool" } claims a pod of that pool instead (may create,
 -- get, list, patch and delete sandboxclaims, get sandboxes): image, limits and user are its template's, and the claim has a time to live.
 local sandbox = require "sandglass.plugin_sandbox"
@@ -92,7 +92,7 @@ end
 local HOPELESS = { ErrImagePull = true, ImagePullBackOff = true, InvalidImageName = true, ErrImageNeverPull = true,
   CreateContainerConfigError = true, CreateContainerError = true, RunContainerError = true, CrashLoopBackOff = true }
 
--- Why it does not run, as far as the pod says so: reason, text.
+-- Why it doesn't run, from the pod's status: reason, text.
 local function trouble(v)
   local s = v.status or {}
   for _, c in ipairs(s.containerStatuses or {}) do
@@ -243,7 +243,7 @@ end
 
 local function is_there(box, host, msg)
   local r = host.http { path = pod(box), accept = { [404] = true } }
-  if r.status == 404 then host.fail("gone", "kubernetes: the pod '%s' is no more: %s", box.id, msg) end
+  if r.status == 404 then host.fail("gone", "kubernetes: the pod '%s' no longer exists: %s", box.id, msg) end
   local reason, text = trouble(r.json or {})
   if reason then host.fail("gone", "kubernetes: the pod '%s' has ended: %s: %s", box.id, reason, text) end
   host.fail("cut", "kubernetes: %s", msg)
@@ -251,7 +251,7 @@ end
 
 local PIECE = 32768
 
--- Runs words with input; what they print goes to host.out. Whether they ended well.
+-- Runs a command with input and passes its output to host.out. Returns true if it succeeded.
 function run(box, words, input, host)
   local query = {}
   box = found(box, host, host)
@@ -315,7 +315,7 @@ function M.list(tags, host)
     repeat
       local r = host.http { path = of .. "?limit=500&labelSelector=" .. sandbox.escape(table.concat(words, ","))
         .. (more and "&continue=" .. sandbox.escape(more) or ""), want = not accept and "json" or nil, accept = accept }
-      if r.status ~= 200 or not r.json then return end   -- of a group that it does not know a server says so in plain text
+      if r.status ~= 200 or not r.json then return end   -- a server answers in plain text for an unknown group
       for _, v in ipairs(r.json.items) do
         v.kind = v.kind or of ~= "/api/v1/pods" and "SandboxClaim" or nil
         if not v.metadata.deletionTimestamp then
@@ -331,7 +331,7 @@ function M.list(tags, host)
   return all
 end
 
--- Through the API server: whoever asks there needs the token.
+-- Through the API server, which requires the token.
 function M.address(box, port, host)
   box = found(box, host, host)
   return { url = (host.login and host.login.url or host.urls.url or M.url) .. pod(box, (":%d/proxy/"):format(port)), headers = not host.keyless and { Authorization = "Bearer {key}" } or nil }

@@ -38,7 +38,7 @@ local function ask(box, method, params, host, more)
       ["MCP-Protocol-Version"] = box.session and box.version or nil } }
   if r.status == 404 then host.fail("gone", "mcp: the server knows our session no more: %s", (p.error_text(r.body or ""))) end
   local v = answer_in(r.body or "", id)
-  if type(v) ~= "table" then host.fail("bad", "mcp: what answers there is no MCP server: %s", (p.error_text(r.body or ""))) end
+  if type(v) ~= "table" then host.fail("bad", "mcp: the server doesn't speak MCP: %s", (p.error_text(r.body or ""))) end
   if v.error then host.fail("bad", "mcp: %s: %s", method, tostring(v.error.message)) end
   return v.result or {}, r
 end
@@ -57,7 +57,7 @@ local function call(box, name, arguments, host, more)
   return ask(box, "tools/call", { name = name, arguments = arguments }, host, more)
 end
 
--- Runs text in the tool's shell; what it says.
+-- Runs text in the tool's shell and returns its output.
 local function shell(box, text, host)
   local arguments = { [box.argument] = text }
   if box.sandbox then arguments.sandbox_id = box.sandbox end
@@ -101,7 +101,7 @@ end
 local function check_workspace(box, host)
   local said = shell(box, 'mkdir -p /workspace 2>/dev/null; if [ -n "$(ls -A /workspace 2>/dev/null)" ]; then echo @@full; else echo @@free; fi', host)
   if said:find "@@full" then host.fail("bad", "mcp: /workspace of that machine has files in it: empty it, or take another machine") end
-  if not said:find "@@free" then host.fail("bad", "mcp: '%s' is no shell: %s", box.tool, p.clean(said):sub(1, 200)) end
+  if not said:find "@@free" then host.fail("bad", "mcp: '%s' is not a shell: %s", box.tool, p.clean(said):sub(1, 200)) end
 end
 
 function M.open(o, host)

@@ -193,7 +193,7 @@ local function tag_list(tags)
 end
 
 local asked = {}     -- by tag: what a box was opened with, so that it can wake
-local routers = {}   -- by id: the way to a box, when the one that it was opened with is of no use any more
+local routers = {}   -- by id: the address of a sandbox after its first one became invalid
 
 -- Its name is nobody else's, so that a box is made once, even if the answer gets lost.
 local function create(o, image, modal, app)
@@ -231,7 +231,7 @@ local function is_there(box, host, text)
   local r = plane(host).unary("SandboxWaitV2", { sandbox_id = box.id, timeout = 0 }, { send = "SandboxId", again = true,
     accept = { [grpc.NOT_FOUND] = true } })
   if not r or r.result then
-    host.fail("gone", "modal: the sandbox '%s' is no more%s", box.id, r and r.result.exception and ": " .. r.result.exception or "")
+    host.fail("gone", "modal: the sandbox '%s' no longer exists%s", box.id, r and r.result.exception and ": " .. r.result.exception or "")
   end
   host.fail("cut", "modal: %s", text)
 end
@@ -266,7 +266,7 @@ local function router_request(way, method, message, r)
   return r
 end
 
--- All that is asked there may be asked twice: it is told apart by ids and offsets of ours.
+-- Every request may be sent twice; our ids and offsets tell repeats apart.
 local function router(box, host, method, message, r)
   r = r or {}
   r.again, r.accept = true, { [grpc.UNAUTHENTICATED] = true, [grpc.NOT_FOUND] = true }
@@ -385,7 +385,7 @@ function M.sleep(box, how, host)
 end
 
 function M.wake(box, host)
-  local o = asked[box.tag] or host.fail("gone", "modal: nobody knows any more how the sandbox '%s' was opened", box.id)
+  local o = asked[box.tag] or host.fail("gone", "modal: the options of sandbox '%s' are no longer known", box.id)
   local modal = plane(host)
   local now = create(o, box.asleep, modal, app_of(modal))
   routers[box.id] = nil
@@ -405,7 +405,7 @@ function M.list(tags, host)
       for _, t in ipairs(s.tags) do if t.tag_name == "sandglass-box" then box.tag = t.tag_value end end
       found[#found + 1] = box
     end
-    if not oldest or (before and oldest >= before) then return found end   -- there is no way on
+    if not oldest or (before and oldest >= before) then return found end   -- no older page
     before = oldest
   end
 end

@@ -112,7 +112,7 @@ is "$(python3 knock.py "$url")" 'let in' 'and then again'
 is "$(python3 knock.py "$url")" 'turned away' 'while the box is frozen nobody is let in'
 "$sg" thaw -S "$id" >"$t/out" 2>&1
 is "$(python3 knock.py "$url")" 'let in' 'and then again'
-like "$(words odd)" '70000 is no port' 'a number that is no port'
+like "$(words odd)" 'invalid port: 70000' 'a number that is no port'
 like "$("$sg" events "$id" --json | grep action.requested)" '"kind":"port".*"host":"web".*"port":8000' 'it is an action of kind port'
 wait_for 20 asked 'done?'
 answer

@@ -200,6 +200,6 @@ done
 run five --dir "$t/five"
 is $status 0 "five: the script ends well"
 like "$out" '^first merge +refused: .*docs' "a conflict in one is told"
-like "$out" '^on the host +api: 1.0, web: 1.0, docs: 1.1 by somebody else, lib: 1.0, ops: 1.0' "and none is touched"
-is "$(cat five/*/VERSION | sort | uniq -c | tr -s ' \n' ' ')" ' 1 1.1 by somebody else 4 2.0 by the agent ' "resolved: all are"
+like "$out" '^on the host +api: 1.0, web: 1.0, docs: 1.1 by another author, lib: 1.0, ops: 1.0' "and none is touched"
+is "$(cat five/*/VERSION | sort | uniq -c | tr -s ' \n' ' ')" ' 1 1.1 by another author 4 2.0 by the agent ' "resolved: all are"
 finish

@@ -1,4 +1,4 @@
--- "Our files are too big for a tool call": a file of 10 GB, read line by line in the box; only the answer comes out.
+-- "Our files are too big for a tool call": a file of 10 GB, read line by line in the sandbox. Only the answer comes out.
 --   sandglass run big_file.lua -- --size 10G      (about a minute: it is read, then hashed; 1G takes seconds)
 local sg = require "sandglass"
 local a = sg.args { size = "10G", errors = 5 }
@@ -23,7 +23,7 @@ if found ~= a.errors then sg.exit(1, "%d lines found, %d were written", found, a
 print(("in the box   %d bytes read in %.2f s (%.2f GB/s)"):format(size, s, size / s / 1e9))
 print(("came out     %d lines, %d bytes (event #%d); the last: %s"):format(found, r.out_bytes, r.event, last))
 
--- A piece of it, where one is wanted.
+-- Reads one part of the file.
 local piece = assert(box:run "tail -c 64 big.log | wc -c")
 print(("a piece      %d bytes from the end (event #%d)"):format(math.tointeger(piece.out:match "%d+"), piece.event))
 local d = assert(box:diff())

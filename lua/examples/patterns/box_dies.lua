@@ -29,10 +29,10 @@ local r, err = sg.agent.run { name = "outside", task = "box_dies", model = "scri
 print(("tool    the agent: %s after %d turns: %s"):format(r and r.stop or "gone", r and r.steps or 0, r and r.text or tostring(err)))
 box:close()
 
--- 2. The agent is a program in the box: what it was about to do next is lost with it.
+-- 2. The agent is a program in the sandbox: its next steps are lost with the sandbox.
 local own = sg.sandbox { name = "inside" }
 print("inside  the agent's program: " .. outcome(own:exec(LONG .. "; echo I continue", dies(own))))
 local after, gone = own:exec "echo I continue"
-print("inside  asked to go on: " .. (after and after.out or tostring(gone)))
+print("inside  asked to continue: " .. (after and after.out or tostring(gone)))
 
 if not r or calls ~= 2 then sg.exit(1, "the agent outside did not reach its end") end

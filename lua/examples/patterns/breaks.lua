@@ -14,7 +14,7 @@ local r = assert(shell:run("printf 'your name? '; read name; echo \"hello $name\
 end }))
 print("asks      " .. r.out:match "hello [^\n]*" .. (" (event #%d)"):format(r.event))
 
--- 2. A server with a port: it goes on between the calls; the box has a localhost of its own and no network.
+-- 2. A server with a port: it runs between the calls. The sandbox has its own localhost and no network.
 local SERVER = [[use IO::Socket::INET; $| = 1; my $s = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1", LocalPort => 8080)
 or die $!; print "ready\n"; while (my $c = $s->accept) { my $l = <$c>; $n++; print $c "answer $n to $l"; close $c }]]
 local CLIENT = [[use IO::Socket::INET; my $c = IO::Socket::INET->new("127.0.0.1:8080") or die $!; print $c "a request\n"; print <$c>]]
@@ -42,7 +42,7 @@ end
 local j = assert(job:wait())
 print(("job       ended by %s after %d steps (event #%d)"):format(tostring(j.signal or j.code), steps, j.event))
 
--- 4. A large result: the caller gets both ends, the record all of it; what a model is shown is cut further and says so.
+-- 4. A large result: the caller gets both ends, the recording has all. A model gets less, with a note.
 local big = assert(box:run "seq 1000000")
 print(("large     %d bytes, %d of them here (cut: %s); all of it: sandglass out %d"):format(big.out_bytes, #big.out,
   tostring(big.cut), big.event))

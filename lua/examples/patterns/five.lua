@@ -1,4 +1,4 @@
--- Five repositories in one box: merged back all or none. Somebody else was faster in one of them, with the same line.
+-- Five repositories in one sandbox: merged back all or none. In one of them, another change of the same line came first.
 --   sandglass run --policy policy.lua five.lua -- --dir DIR     (DIR holds git repositories api web docs lib ops, each with a file VERSION)
 local sg = require "sandglass"
 local a = sg.args { dir = "." }
@@ -11,7 +11,7 @@ for _, n in ipairs(names) do assert(box:write(n .. "/VERSION", "2.0 by the agent
 
 do                                             -- meanwhile: one of them gets another version
   local other <close> = sg.sandbox { name = "other", repos = { docs = repos.docs } }
-  assert(other:write("docs/VERSION", "1.1 by somebody else\n"))
+  assert(other:write("docs/VERSION", "1.1 by another author\n"))
   assert(other:merge { mode = "apply" })
 end
 
@@ -32,7 +32,7 @@ local event, err = box:merge { mode = "apply" }
 print("first merge      " .. (event and "done, event #" .. event or "refused: " .. tostring(err)))
 local none = on_host "on the host"
 
-assert(box:write("docs/VERSION", "1.1 by somebody else\n"))   -- resolved: theirs stays
+assert(box:write("docs/VERSION", "1.1 by another author\n"))   -- resolved: theirs stays
 event, err = box:merge { mode = "apply" }
 print("second merge     " .. (event and "done, event #" .. event or "refused: " .. tostring(err)))
 local four = on_host "on the host"

@@ -1,10 +1,10 @@
 -- No box: what does a poisoned dependency read when it is installed? The same install script in a folder of this machine and
--- in a box; what it looks for are made-up secrets, and it only counts them.
+-- in a sandbox. It looks for invented secrets and only counts them.
 --   CANARY_KEY=canary-key-1 sandglass run --policy policy.lua poisoned.lua -- --home /home/me
 local sg = require "sandglass"
 local a = sg.args { home = "/root" }           -- whose files it would look through
 
--- What a package's install script may do: it runs as whoever installs, before anybody has read it.
+-- A package's install script runs with the rights of its user, before a review.
 local POSTINSTALL = ([[#!/bin/sh
 count() { grep -aohE 'canary-[a-z]+-[0-9]+' 2>/dev/null | sort -u | wc -l; }
 echo "environment $(cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' | count)"

@@ -1,5 +1,5 @@
 -- For backends.lua, five.lua, injection.lua, least.lua, poisoned.lua and rights.lua: what stays in the box is free, nothing is
--- published, what they do on the host is named.
+-- published; their actions on the host are named.
 local p = require "sandglass.policy"
 local sign = { "perl", "-MDigest::SHA=hmac_sha256_hex", "-e", "print hmac_sha256_hex(shift, $ENV{SIGN_KEY})", "--" }
 

@@ -1,5 +1,5 @@
--- A tool with more rights than the agent's shell: it signs a file with a key of the host. The same is not to be done in
--- the box, whatever the agent tries: the key lies in no place where it could look.
+-- A tool with more rights than the agent's shell: it signs a file with a key of the host. The agent can't do this in
+-- the sandbox, whatever it tries: the key is outside its reach.
 --   SIGN_KEY=canary-key-1 sandglass run --policy policy.lua rights.lua      (a made-up key; its form is searched for)
 local sg = require "sandglass"
 local box <close> = sg.sandbox { name = "work" }

@@ -19,7 +19,7 @@ local function text_of(block)
   if block.type == "resource_link" then return block.uri end
 end
 
--- Its output stands in one of four places, by agent.
+-- Its output is in one of four places, depending on the agent.
 local function output_of(u)
   local parts, diffs = {}, {}
   for _, item in ipairs(type(u.content) == "table" and u.content or {}) do
@@ -74,7 +74,7 @@ end
 function updates.notice(s, u) s.told.put("notice", str(u.title), { text = given(u.description) }) end
 local SILENT = { available_commands_update = true, config_option_update = true, compaction_summary_chunk = true }
 
--- What a session says that is not the one we have opened: a subagent's, with an id of its own. It is told apart, by that id.
+-- Messages of a session that we did not open: a subagent's, kept apart by its own id.
 local function of_child(s, params)
   local id = given(params.sessionId)
   if id == nil or s.id == nil or id == s.id then return false end
@@ -249,7 +249,7 @@ function M.prompt(s, text)
   }
 end
 
--- Whoever asks at the moment is answered; the prompt that is open ends by itself.
+-- Open requests get an answer; the open prompt then ends.
 function M.cancel(s)
   s.peer.tell("session/cancel", { sessionId = s.id })
   s.peer.drop_theirs { outcome = { outcome = "cancelled" } }

@@ -1,5 +1,5 @@
--- Codex's app-server: JSON-RPC lines without their version. Its own sandbox is told that somebody else sandboxes; whatever it
--- does not trust by itself it asks about.
+-- Codex's app-server: JSON-RPC lines without their version. Its own sandbox is off because ours
+-- contains it; it asks about every action that it doesn't trust.
 local rt = require "sandglass.runtime"
 local list = require "sandglass.text".sg.json.list
 local rpc = require "sandglass.inside.rpc"

@@ -1,11 +1,11 @@
--- The files that an agent finds in its home, and what it made of them: its own settings are rules on disk that nobody else sees.
+-- The files that an agent finds in its home, and what it made of them: its own settings are rules on disk that only it reads.
 local rt = require "sandglass.runtime"
 local quote = require "sandglass.text".sg.quote
 
 local M = {}
 local PATCH_MAX = 16 << 10
 
--- Where it lies in a box: beside a workspace that is not at its usual place.
+-- Its path in a sandbox: beside a workspace at an unusual place.
 function M.of(box)
   local at = box.workspace:match "^(.+)/workspace$"
   return at and at .. "/home" or "/home/agent"
@@ -30,7 +30,7 @@ function M.new(profile, x, how)
     return true
   end
 
-  -- Paths of what is other than it was, and the difference as a patch.
+  -- Paths of changed files, and the difference as a patch.
   function h.changed(box)
     local texts, changed, patches = {}, {}, {}
     for _, path in ipairs(profile.settings or {}) do texts[path] = "" end

@@ -4,7 +4,7 @@
 --   c.events(path, headers?)               next(): { id?, event, data } or nil at its end; or nil and an error
 --   c.close()
 --   c.give_up()                            what is asked now gets no answer
--- c.wait: so long a connection is tried (seconds).
+-- c.wait: how long to retry a connection, in seconds.
 local rt = require "sandglass.runtime"
 
 local M = {}
@@ -12,7 +12,7 @@ local LINE_MAX, BODY_MAX = 1 << 20, 64 << 20
 
 local function broken(what) return rt.err { code = "backend", msg = "the server in the box " .. what } end
 
--- Bytes of a connection as they are wanted; each answers nil at its end.
+-- Reads bytes of a connection on demand; returns nil at its end.
 local function reader(conn)
   local parts, held = {}, 0
   local function more()

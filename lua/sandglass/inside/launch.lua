@@ -1,6 +1,6 @@
 -- How sandbox-agent finds an agent that is there already: by two small programs of its own folder, so that it downloads nothing.
 -- Its token stands among its words, where every program in the box can read it: what the agent asks over it, and that nobody else
--- answered, is the agent's word (opencode.lua says more).
+-- answered, is the agent's word (see opencode.lua).
 local quote = require "sandglass.text".sg.quote
 
 local M = {}

@@ -91,7 +91,7 @@ local function permission(s, p)
   reply(s, p.id, "once")
 end
 
--- What it asks a person: one question with choices is one of ours; whatever else it is told that nobody answers.
+-- Its questions: one question with choices becomes ours; others get the answer that no user is there.
 local function question(s, p)
   local q = table_of(table_of(p.questions)[1])
   local choices = {}
@@ -111,7 +111,7 @@ local function asks(s, p, fn)
     local ok, e = pcall(fn, s, p)
     e = not ok and rt.as_error(e) or nil
     if not e then return end
-    if e.code == "cancelled" then error(e, 0) end   -- whoever cancelled it has answered
+    if e.code == "cancelled" then error(e, 0) end   -- the canceling side has answered
     s.told.put("odd", "a question that cannot be judged, so refused: " .. e.msg)
     reply(s, p.id, "reject", "this cannot be judged")
   end)
@@ -136,7 +136,7 @@ local function replied(s, p, how)
   s.asking[id], s.replied[id], s.titles[id] = nil, nil, nil
   if ours and (ours == how or not how) or p.sessionID ~= s.id and not s.children[p.sessionID] then return end
   s.told.put(how == "reject" and "notice" or "odd", ("its question was answered in the box, not from here: %s: %s"):format(how or "?", title or str(id)), {
-    why = "whoever has the password of its server can answer",
+    why = "every program with its server's password can answer",
   })
   if t then t:cancel "it was answered in the box" end
 end

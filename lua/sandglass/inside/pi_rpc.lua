@@ -50,7 +50,7 @@ function on.response(s, m)
 end
 function on.extension_ui_request(s, m)
   if m.id == nil or m.method == "notify" or m.method == "setStatus" or m.method == "setWidget" or m.method == "setTitle" then return end
-  s.told.put("odd", ("an extension asks (%s): cancelled, nobody can see it"):format(str(m.method)))
+  s.told.put("odd", ("an extension asks (%s): canceled, because no screen shows it"):format(str(m.method)))
   s.wire.send { type = "extension_ui_response", id = m.id, cancelled = true }
 end
 

@@ -1,5 +1,5 @@
 -- Agents by their command line: it does one task, prints what happens and ends; the next message is another run of it that goes on
--- with its session. Nobody can be asked on the way: its calls are judged at the proxy.
+-- with its session. It can't ask while it runs: the proxy checks its calls.
 local rt = require "sandglass.runtime"
 
 local M = { name = "print", once = true }

@@ -38,7 +38,7 @@ function M.new(w, o)
     local t = theirs[key(id)]
     if not t then return end
     theirs[key(id)] = nil
-    t:cancel "the agent does not wait any more"
+    t:cancel "the agent no longer waits"
     message(answer)
   end
 
@@ -84,7 +84,7 @@ function M.new(w, o)
     }
   end
 
-  -- Asks while somebody else pumps: fn(answer, whole) when it comes.
+  -- Asks while another task reads the wire: calls fn(answer, whole) with the answer.
   function p.post(method, params, fn)
     local id = next_id
     next_id = next_id + 1

@@ -77,7 +77,7 @@ function M.new(w, x, o)
   return s
 end
 
--- A request whose answer does not matter here, in a task of its own: whoever reads the events goes on.
+-- A request whose answer is ignored, in its own task, so that events are still read.
 function M.later(s, method, path, body)
   return task.spawn(function()
     local a, err = s.http.ask(method, path, body)

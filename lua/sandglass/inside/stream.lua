@@ -111,7 +111,7 @@ function on.control_request(s, m)
   s.asking[id] = task.spawn(function()
     local ok, e = pcall(permission, s, id, r)
     e = not ok and rt.as_error(e) or nil
-    if e and e.code == "cancelled" then error(e, 0) end   -- whoever cancelled it has answered
+    if e and e.code == "cancelled" then error(e, 0) end   -- the canceling side has answered
     s.asking[id] = nil
     if not e then return end
     s.told.put("odd", "a question that cannot be judged, so denied: " .. e.msg)
@@ -122,7 +122,7 @@ end
 function on.control_cancel_request(s, m)
   local t = s.asking[m.request_id]
   s.asking[m.request_id] = nil
-  if t then t:cancel "the agent does not wait any more" end
+  if t then t:cancel "the agent no longer waits" end
 end
 
 function on.control_response(s, m)

@@ -1,5 +1,5 @@
 -- An agent in its own terminal interface: it has a terminal of the sandbox, which clients attach to (`sandglass attach`). Nothing
--- is read from its screen. What it asks and does is seen by the proxy, its hooks and the kernel.
+-- is read from its screen. The proxy, its hooks, and the kernel report its questions and actions.
 local rt = require "sandglass.runtime"
 local call = rt.call
 local ipairs, pairs = ipairs, pairs

@@ -1,8 +1,8 @@
--- Commands of the programs that `sandglass serve` serves, with what they have said: part of sandglass.serve.
+-- Commands of the programs that `sandglass serve` serves, with their output: part of sandglass.serve.
 local rt = require "sandglass.runtime"
 local sg = require "sandglass"
 
-local OUTPUT = 16 << 20        -- of a command, what is kept for who asks later; the record has all of it
+local OUTPUT = 16 << 20        -- bytes of a command's output kept for later requests; the recording has all
 
 local M = {}
 

@@ -129,7 +129,7 @@ end
 
 local function minutes(text, lowest)
   local n = tonumber(text)
-  if not n or n < lowest or n > 525600 then s.fail(400, ("'%s' is no number of minutes"):format(text), "BAD_REQUEST") end
+  if not n or n < lowest or n > 525600 then s.fail(400, ("'%s' is not a number of minutes"):format(text), "BAD_REQUEST") end
   return n
 end
 
@@ -390,7 +390,7 @@ local function grep(q, b)
   return 200, found
 end
 
--- Every place of a text (as it is, no expression) in files; what came of each is told for itself.
+-- Replaces every occurrence of a literal text in files and reports each file's result.
 local function replace_in(b, path, old, new)
   local data, out, at = s.read(b, path), {}, 1
   while true do
@@ -417,7 +417,7 @@ end
 
 -- The link leads to a listener on this machine; nothing more is needed than to reach it.
 local function link(_, b, port)
-  local url, err = b.box:url(math.tointeger(port) or s.fail(400, "'" .. port .. "' is no port", "BAD_REQUEST"))
+  local url, err = b.box:url(math.tointeger(port) or s.fail(400, "'" .. port .. "' is not a port", "BAD_REQUEST"))
   if not url then error(err, 0) end
   return 200, { sandboxId = b.id, port = math.tointeger(port), url = url, token = "local" }
 end
@@ -477,7 +477,7 @@ A.routes = {
 for _, list in ipairs { require "sandglass.serve.daytona_git", live.routes } do
   for _, r in ipairs(list) do A.routes[#A.routes + 1] = r end
 end
--- stop, start: whoever asks is no longer at work in the box
+-- stop, start: the client no longer works in the sandbox
 for _, r in ipairs(A.routes) do
   r.alone = r[3] == start or (r[2]:find "/stop$" or r[2]:find "/pause$" or r[2]:find "/archive$") ~= nil
 end

@@ -1,5 +1,5 @@
 -- What Daytona's toolbox has as it happens, over a WebSocket: the logs of a command, and terminals (PTY sessions). A terminal is a
--- bash of the box; what is typed there is recorded, and judged no further than the bash was.
+-- bash of the sandbox. Its input is recorded; policy checks only the start of bash.
 local s = require "sandglass.serve"
 local sg = require "sandglass"
 local p = require "sandglass.plugin"
@@ -35,7 +35,7 @@ end
 
 -- Terminals --------------------------------------------------------------------------------------------------------
 
-local EXITED = "X-Daytona-Pty-Exit-Control"   -- offered by who wants to be told of the end as a message, too
+local EXITED = "X-Daytona-Pty-Exit-Control"   -- offered by clients that also want the end as a message
 
 local function seen(t)
   return { id = t.id, cwd = t.cwd, envs = next(t.envs) and t.envs or {}, cols = t.cols, rows = t.rows, createdAt = t.born, active = true,
@@ -101,7 +101,7 @@ local function create_connect(q, b)
     local text = word:match "^X%-Daytona%-Pty%-Envs~(.*)$"
     if text then
       envs = p.decode(sandbox.base64_decode(text:gsub("-", "+"):gsub("_", "/") .. ("="):rep(-#text % 4)))
-      if type(envs) ~= "table" then s.fail(400, "the environment in the subprotocol is no JSON object", "BAD_REQUEST") end
+      if type(envs) ~= "table" then s.fail(400, "the environment in the subprotocol is not a JSON object", "BAD_REQUEST") end
     end
   end
   return attach(q, b, open(b, { id = q.query.id, cols = q.query.cols, rows = q.query.rows, cwd = q.query.cwd, envs = envs }))

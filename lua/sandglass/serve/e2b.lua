@@ -62,7 +62,7 @@ local function lasts(b, seconds)
       return over "killed"
     end
     s.alone(b, function()
-      if b.paused or s.now_us() < b.ends then return end   -- somebody was here before
+      if b.paused or s.now_us() < b.ends then return end   -- another task was faster
       s.sleep(b, true)
       b.paused = true
       over "paused"
@@ -130,7 +130,7 @@ local function connect(q, b)
   return was and 201 or 200, face(b), nil, true
 end
 
--- The time of one that runs: a paused one has none until somebody connects to it.
+-- The time of one that runs: a paused one has none until a client connects to it.
 local function anew(b, seconds)
   seconds = time_of(seconds)
   if b.paused then s.fail(409, "the sandbox is paused: connect to it, with the time that it is to have") end
@@ -340,7 +340,7 @@ end
 -- What the box serves on a port.
 local function port(q, b, nr)
   local n = math.tointeger(nr)
-  if not n or n < 1 or n > 65535 then s.fail(400, "'" .. nr .. "' is no port") end
+  if not n or n < 1 or n > 65535 then s.fail(400, "'" .. nr .. "' is not a port") end
   local url, err = b.box:url(n)
   if not url then error(err, 0) end
   return 307, { location = url:gsub("/$", "") .. (q.target:find "^/" and q.target or "/") }
@@ -434,7 +434,7 @@ local function watch_dir(q, b)
         event, late = events:recv(10)
         local goes_on = (event or late) and write(envelope(event and { filesystem = event } or { keepalive = {} }))
       until not goes_on
-      if not event and not late then write(envelope({}, 2)) end   -- all is told, also what came last
+      if not event and not late then write(envelope({}, 2)) end   -- everything is sent, also the last output
     end)
     events:close()
     rt.shield(s.signal, c, "KILL")
@@ -442,7 +442,7 @@ local function watch_dir(q, b)
   end)
 end
 
--- Events that nobody has fetched; a client that comes too late is told that some are lost.
+-- Events that no client has fetched; a late client learns that some are lost.
 local EVENTS = 10000
 
 local function create_watcher(q, b)
