@@ -150,7 +150,7 @@ for h in json.load(sys.stdin)["result"]["held"]: print(h["action"], h.get("path"
 	tried() { # the agent has; all else that it asks meanwhile is refused
 		local n
 		for n in $(held | awk -v first="$first" '$1 != first { print $1 }'); do "$sg" deny "$n" -m 'not this' -S "$id" >"$t/out" 2>&1; done
-		printed | grep -q 'still waits for a person'
+		printed | grep -q 'still waits for your answer'
 	}
 	ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }
 	first=none
