@@ -21,6 +21,18 @@ void ui_shell(struct ui *ui, size_t source, const struct model_box *box)
 	}
 }
 
+bool ui_terminal(struct ui *ui, size_t source, uint64_t agent)
+{
+	const struct source *s = ui_source(ui, source);
+	const struct model_agent *a = s ? model_agent(&s->model, agent) : NULL;
+	if (!a || !a->interactive || a->ended || !ui_may_act(ui, source))
+		return false;
+	ui->wish = WISH_TERMINAL;
+	buf_reset(&ui->wish_text);
+	buf_printf(&ui->wish_text, "%s %llu", s->model.id, (unsigned long long)agent);
+	return true;
+}
+
 static const struct model_action *newest_shell(const struct model *m, const char *box,
 					       uint64_t since)
 {

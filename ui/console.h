@@ -57,6 +57,10 @@ struct console_opts {
 	/* A shell in a box of a running session, on this terminal, until it is left. Returns its
 	 * exit status, -1 with @err. May be NULL. */
 	int (*shell)(void *self, const char *session, const char *box, struct err *err);
+	/* The terminal of an agent in its own interface, on this terminal, until it is left or the
+	 * program ends. Returns its exit status, -1 with @err, CONSOLE_BACK: this console was opened
+	 * from there, and ends. May be NULL. */
+	int (*terminal)(void *self, const char *session, const char *agent, struct err *err);
 	/* A command of the person's own on this machine, on this terminal. As shell(). NULL: not
 	 * from here. */
 	int (*host)(void *self, const char *session, const char *cmd, struct err *err);
@@ -69,7 +73,7 @@ struct console_opts {
 	void *self;
 };
 
-enum { CONSOLE_TAKEN = 1000, CONSOLE_STOPPED };
+enum { CONSOLE_TAKEN = 1000, CONSOLE_STOPPED, CONSOLE_BACK = -2 };
 /* Shows it until you leave. Returns 0 (left), CONSOLE_STOPPED (the sessions took a stop from here
  * and end), the value of ended(), CONSOLE_TAKEN (its notes ended), or -1 with @err. */
 int console_main(const struct console_opts *o, struct err *err);

@@ -50,6 +50,33 @@ static void console_suspend_shell(struct console *c, const char *where)
 		ui_shell_ended(&c->ui, session, box, since, status);
 }
 
+/* @where: "SESSION AGENT" */
+static void console_suspend_terminal(struct console *c, const char *where)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(free_ptr) char *session = mem_strndup(where, strcspn(where, " "));
+	const char *agent = where + strlen(session) + 1;
+	int key, status;
+	if (!c->o->terminal) {
+		ui_say(&c->ui, ROLE_DIM, "no terminal from here: sandglass attach %s", session);
+		return;
+	}
+	suspend_begin();
+	status = c->o->terminal(c->o->self, session, agent, &err);
+	if (status > 0) {
+		printf("-- exit %d; Enter comes back ", status);
+		fflush(stdout);
+		while ((key = getchar()) != EOF && key != '\n')
+			;
+		clearerr(stdin);
+	}
+	suspend_end();
+	if (status == CONSOLE_BACK)
+		c->ui.quit = true;
+	else if (status < 0)
+		ui_say(&c->ui, ROLE_ERROR, "%s", err.text);
+}
+
 /* @what: "SESSION COMMAND" */
 static void console_suspend_host(struct console *c, const char *what)
 {
@@ -112,6 +139,9 @@ void console_suspend(struct console *c)
 		break;
 	case WISH_SHELL:
 		console_suspend_shell(c, s);
+		break;
+	case WISH_TERMINAL:
+		console_suspend_terminal(c, s);
 		break;
 	case WISH_HOST:
 		console_suspend_host(c, s);

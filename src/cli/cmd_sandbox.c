@@ -100,14 +100,17 @@ static int cmd_sandbox_attach(struct cmd_ctx *ctx, bool watch)
 	if ((!cmd_word(ctx, 0) && cmd_sandbox_find_shared(&shared, &err) < 0) ||
 	    find_live(ctx, shared ? shared : cmd_word(ctx, 0), &path, &socket, &err) < 0)
 		return cmd_fail(ctx, &err);
-	const struct front_terminal_opts to = { .take = cmd_has(ctx, "take") };
+	const struct front_terminal_opts to = { .take = cmd_has(ctx, "take"),
+						.name = cmd_opt(ctx, "agent") };
 	if (!watch && !cmd_has(ctx, "console") && isatty(0) && isatty(1) && !ctx->no_tui &&
-	    front_has_terminal(socket, NULL))
+	    front_has_terminal(socket, to.name))
 		return front_terminal(ctx, path, socket, &to);
-	if (cmd_has(ctx, "take"))
-		return cmd_fail_with(
-			ctx, EXIT_UNSUCCESSFUL,
-			"attach --take: no agent of this session has a terminal interface of its own");
+	if (to.take || to.name)
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "attach: %s%s%s",
+				     to.name ? "agent '" : "no agent of this session",
+				     to.name ? to.name : "",
+				     to.name ? "' has no terminal of its own here"
+					     : " has a terminal of its own");
 	return front_show(ctx, path, socket, &fo);
 }
 

@@ -123,5 +123,7 @@ int inner_child_main(void *self)
 	 * waits */
 	sys3(SYS_close_range, 3, UINT_MAX, 0);
 	wait_for_go(c->slot);
+	if (c->job && (rc = inner_job_fork(c->slot)) < 0)
+		guest_child_fail(c, GS_FORK, rc);
 	guest_child_fail(c, GS_EXEC, exec_command(c->body.argv, c->env));
 }

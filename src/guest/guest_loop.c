@@ -236,7 +236,7 @@ static int guest_loop_set_up(struct inner *g)
 	snprintf(path, sizeof path, "/proc/%d/task/%d/children", getpid(), getpid());
 	g->children_fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	struct sigaction act = { .sa_handler = guest_loop_on_child, .sa_flags = SA_NOCLDSTOP };
+	struct sigaction act = { .sa_handler = guest_loop_on_child };
 	sigset_t chld;
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);

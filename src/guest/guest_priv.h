@@ -34,6 +34,10 @@ struct inner_slot {
 	/* not 0 while the child is in our memory; the kernel clears it at exec and at the end */
 	int32_t shares;
 	uint32_t used;
+	/* of a run with GUEST_JOB: the program's process and group; the signal that stopped it, 0: it
+	 * runs (job.c) */
+	int32_t job;
+	uint32_t stopped;
 };
 enum { INNER_RUNS = 2048, INNER_STACK = 16 << 10 };
 
@@ -138,6 +142,7 @@ struct inner_run {
 	bool reaped;		 /* leader ended; waits for its pumps */
 	bool dropped;		 /* nobody listens */
 	unsigned draining;	 /* pumps that have something from before the end */
+	uint32_t stopped;	 /* as GF_STOPPED said it last */
 	struct guest_ended_body ended;
 };
 void inner_prepare(struct inner *g, const struct frame *f);
@@ -166,6 +171,7 @@ struct inner_child { /* stays as it is while the child reads it */
 	int trace; /* where the listener of its filter goes, or -1 */
 	bool trace_must;
 	bool offline;
+	bool job; /* GUEST_JOB: a copy of the guest, not in its memory */
 	int null_fd;
 	bool die_with_guest;
 	bool no_workspace; /* there has been no /workspace so far */
@@ -173,6 +179,13 @@ struct inner_child { /* stays as it is while the child reads it */
 	struct inner_slot *slot;
 };
 int inner_child_main(void *child); /* does not return */
+
+/* --- job.c: programs that can stop themselves --- */
+/* In a child with GUEST_JOB that leads a session with a terminal: returns in the program's process
+ * only, 0 or -errno. */
+long inner_job_fork(struct inner_slot *s);
+/* The leader of @r has stopped: says so if the program has, and lets the leader go on. */
+void inner_job_look(struct inner *g, struct inner_run *r);
 
 /* --- rules.c: landlock and limits --- */
 int inner_landlock_abi(void);

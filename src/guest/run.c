@@ -191,7 +191,7 @@ static unsigned open_ends(struct inner *g, const struct guest_prepare_body *b,
  * stack of its own. */
 static pid_t clone_child(struct inner *g, struct inner_child *c)
 {
-	if (!SYS_SHARED) {
+	if (!SYS_SHARED || c->job) {
 		pid_t pid = _Fork();
 		if (pid == 0)
 			inner_child_main(c);
@@ -255,6 +255,7 @@ static unsigned guest_run_prepare(struct inner *g, const struct frame *f, struct
 	c->trace = e->trace;
 	c->trace_must = flags & GUEST_TRACE_MUST;
 	c->offline = flags & GUEST_OFFLINE;
+	c->job = flags & GUEST_JOB && c->tty >= 0;
 	bool ours = flags & GUEST_OURS;
 	c->slot->go = flags & GUEST_GO && (!g->frozen || ours);
 	pid_t pid = clone_child(g, c);
@@ -345,11 +346,15 @@ void inner_thawed(struct inner *g)
 	for (size_t i = 0; i < g->nr_runs; i++)
 		if (guest_run_may_go(g, g->run[i]) && !g->run[i]->slot->go)
 			guest_run_wake(g->run[i]);
+	for (size_t i = 0; i < g->nr_runs; i++)
+		if (g->run[i]->slot->job && !g->run[i]->reaped)
+			kill(g->run[i]->pid, SIGCONT);
 }
 
 void inner_signal(struct inner *g, struct inner_run *r, int signo, bool all)
 {
-	if (!r->reaped && kill(-r->pid, signo) < 0)
+	pid_t group = __atomic_load_n(&r->slot->job, __ATOMIC_ACQUIRE);
+	if (!r->reaped && kill(group > 0 ? -group : -r->pid, signo) < 0)
 		kill(r->pid, signo); /* it has not got as far as its own session */
 	if (all)
 		inner_signal_all(g, r->pid, signo);
@@ -420,10 +425,13 @@ bool inner_reap(struct inner *g)
 	struct rusage use;
 	int status;
 	pid_t pid;
-	while ((pid = wait4(-1, &status, WNOHANG, &use)) > 0) {
+	while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &use)) > 0) {
 		for (size_t i = 0; i < g->nr_runs; i++)
 			if (g->run[i]->pid == pid && !g->run[i]->reaped) {
-				guest_run_on_end(g, g->run[i], status, &use);
+				if (WIFSTOPPED(status))
+					inner_job_look(g, g->run[i]);
+				else
+					guest_run_on_end(g, g->run[i], status, &use);
 				break;
 			}
 	}

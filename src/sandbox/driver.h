@@ -121,6 +121,8 @@ struct run_ops {
 	/* May be NULL. Before on_exit, from drivers that know: why it is @lost; or why nothing was
 	 * executed (code 126 or 127). */
 	void (*on_lost)(void *self, const struct err *why);
+	/* May be NULL. With run_opts.job: the signal that stopped the program; 0: it continues. */
+	void (*on_stop)(void *self, int signo);
 };
 /* Does the terminal of a run show what is typed? */
 enum run_echo { ECHO_UNKNOWN, ECHO_ON, ECHO_OFF };
@@ -130,6 +132,7 @@ struct run_opts {
 	const char *cwd;  /* NULL = /workspace */
 	char *const *env; /* additions, NULL-terminated, may be NULL */
 	bool pty;
+	bool job; /* with pty, from drivers with a guest: it can stop itself, as below a shell */
 	uint16_t cols, rows, xpixel, ypixel;
 	bool stdin_open;       /* false: stdin is /dev/null */
 	int64_t timeout_us;    /* TERM, 2 s, KILL; 0 = none */

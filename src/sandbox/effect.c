@@ -209,10 +209,19 @@ static void run_lost(void *self, const struct err *why)
 	j->lost_why = mem_strdup(why->text);
 }
 
+static void run_stopped(void *self, int signo)
+{
+	struct job *j = self;
+	const struct boxes_ops *ops = &j->slot->boxes->ops;
+	if (ops->stopped && action_state(j->action) == ACTION_RUNNING)
+		ops->stopped(ops->self, action_id(j->action), signo);
+}
+
 static const struct run_ops effect_run_ops = { .on_output = effect_on_output,
 					       .on_exit = run_exited,
 					       .on_took = run_took,
 					       .on_lost = run_lost,
+					       .on_stop = run_stopped,
 					       .on_trace = job_trace };
 
 /* Also in a frozen box: who ends something does not mean when it thaws. While its files are looked
@@ -311,6 +320,7 @@ static struct job *job_prepare(struct slot *s, struct action *a)
 		.cwd = spec->cwd,
 		.env = spec->env.nr ? spec->env.item : NULL,
 		.pty = json_flag(spec->args, "pty", false),
+		.job = json_flag(spec->args, "interactive", false),
 		.cols = (uint16_t)json_int(spec->args, "cols", 80),
 		.rows = (uint16_t)json_int(spec->args, "rows", 24),
 		.xpixel = (uint16_t)json_int(spec->args, "xpixel", 0),

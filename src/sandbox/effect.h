@@ -38,6 +38,9 @@ struct boxes_ops {
 	/* May be NULL: box_opts.state_dir is given. The state folder of a sandbox whose id is known
 	 * now; returned owned. */
 	char *(*state_dir)(void *self, uint64_t box, const struct box_opts *o);
+	/* May be NULL. The program of a running action with args.interactive has been stopped by
+	 * @signo; 0: it continues. */
+	void (*stopped)(void *self, uint64_t action, int signo);
 	void *self;
 };
 

@@ -546,6 +546,7 @@ static int super_compose(struct super *s, struct err *err)
 					     .gone = box_gone,
 					     .caller = super_box_caller,
 					     .state_dir = super_box_state,
+					     .stopped = terminal_stopped,
 					     .self = s };
 	if (loop_new(&s->loop, err) < 0)
 		return EXIT_UNSUCCESSFUL;

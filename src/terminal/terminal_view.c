@@ -31,6 +31,7 @@ enum {
 	MODEL_MAX = 4 << 20,
 	PIECE = 256 << 10,
 	TYPE_PIECE = 64 << 10,
+	SETTLE_MS = 60, /* the last output of a program that has stopped comes so late */
 };
 
 struct view {
@@ -49,7 +50,7 @@ struct view {
 	char *put_path;
 	struct buf path; /* that is being typed */
 	bool ready, over, overlay, closing, queue, help, typing, title, titled, lost;
-	bool detached, ended, taken;
+	bool detached, ended, taken, stopped;
 	int status, signals;
 };
 
@@ -86,6 +87,12 @@ static json_t *size_opts(const struct winsize *size)
 static void send_window(struct view *v, const struct winsize *size)
 {
 	control_client_send(v->c, view_words("resize", v->u->action), size_opts(size));
+}
+
+static void terminal_view_signal(struct view *v, const char *name)
+{
+	control_client_send(v->c, view_words("terminal", v->u->action),
+			    json_pack("{s:s}", "signal", name));
 }
 
 /* The program paints all of it again when its size changes, and not before. */
@@ -414,6 +421,8 @@ static void view_event(struct view *v, const struct event *ev)
 	} else if (ev->kind == EV_TERMINAL_DETACHED &&
 		   !strcmp(json_str(body, "why", ""), "taken over")) {
 		v->taken = v->over; /* an earlier one was another's */
+	} else if (ev->kind == EV_TERMINAL_STOPPED) {
+		v->stopped = json_flag(body, "stopped", false);
 	} else if (ev->kind == EV_PROC_RESIZE && v->vt && v->ready && !v->overlay) {
 		return;
 	}
@@ -508,6 +517,16 @@ static void view_begin(struct view *v, bool painted)
 	title_look(v);
 }
 
+/* Its start itself waits for approval. */
+static bool terminal_view_held(const struct view *v)
+{
+	const json_t *held = json_object_get(v->state, "held");
+	for (size_t i = 0; i < json_array_size(held); i++)
+		if ((uint64_t)json_int(json_array_get(held, i), "action", 0) == v->u->action)
+			return true;
+	return false;
+}
+
 static int view_attach(struct view *v, struct err *err)
 {
 	CLEANUP(json_release) json_t *answer = NULL;
@@ -519,14 +538,17 @@ static int view_attach(struct view *v, struct err *err)
 	v->box = (uint64_t)json_int(answer, "box", 0);
 	snprintf(v->name, sizeof(v->name), "%s", json_str(answer, "name", "program"));
 	v->vt = vt_new(v->size.ws_row, v->size.ws_col, false);
-	if (!json_flag(answer, "runs", false))
+	if (!json_flag(answer, "runs", false) && terminal_view_held(v))
 		fprintf(stderr,
 			"%s is pending approval: Ctrl-%c y approves it, Ctrl-%c n denies it, Ctrl-%c d leaves\r\n",
 			v->name, v->u->prefix + '@', v->u->prefix + '@', v->u->prefix + '@');
 	view_write(v, "\x1b[22;2t", 7);
 	if (past_output(v, offset, first, err) < 0)
 		return -1;
+	v->stopped = false; /* what the past says of it is over */
 	view_begin(v, offset > 0 && !first);
+	if (json_flag(answer, "stopped", false))
+		terminal_view_signal(v, "CONT");
 	return 0;
 }
 
@@ -563,10 +585,46 @@ static void keys_flush(struct view *v)
 		control_client_type(v->c, v->u->action, out.data, out.len);
 }
 
+static void terminal_view_settle(struct view *v)
+{
+	struct pollfd p = { .fd = control_client_fd(v->c), .events = POLLIN };
+	while (!v->lost && poll(&p, 1, SETTLE_MS) > 0)
+		v->lost = !control_client_pump(v->c);
+}
+
+/* The program has stopped itself: so do we, with the terminal as it was before. Whoever lets us go
+ * on lets the program go on. */
+static void view_suspend(struct view *v)
+{
+	CLEANUP(buf_release) struct buf out = BUF_INIT, again = BUF_INIT;
+	terminal_view_settle(v);
+	if (v->overlay)
+		overlay_close_now(v);
+	modes_undo(&v->inner, false, &out);
+	view_write_buf(v, &out);
+	operator_tty_give_back(v->inner.nr_set > 0);
+	foreground_stop();
+	operator_tty_take();
+	ioctl(0, TIOCGWINSZ, &v->size);
+	modes_redo(&v->inner, true, &again);
+	view_write_buf(v, &again);
+	if (v->vt)
+		vt_resize(v->vt, v->size.ws_row, v->size.ws_col);
+	if (modes_alternate(&v->inner))
+		terminal_view_repaint(v);
+	v->stopped = false;
+	terminal_view_signal(v, "CONT");
+	terminal_view_jiggle(v);
+}
+
 static void view_signals(struct view *v)
 {
 	struct signalfd_siginfo si;
 	while (read(v->signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+		if (si.ssi_signo == SIGTSTP) {
+			terminal_view_signal(v, "TSTP");
+			continue;
+		}
 		if (ioctl(0, TIOCGWINSZ, &v->size) < 0)
 			continue;
 		if (v->vt)
@@ -600,6 +658,8 @@ static int view_loop(struct view *v, struct err *err)
 			title_look(v);
 			if (view_events(v, err) < 0)
 				return -1;
+			if (v->stopped && !v->ended && !v->lost)
+				view_suspend(v);
 		}
 	}
 	return 0;
@@ -634,6 +694,7 @@ static int signals_open(sigset_t *before)
 	sigemptyset(&mine);
 	sigaddset(&mine, SIGWINCH);
 	sigaddset(&mine, SIGCONT);
+	sigaddset(&mine, SIGTSTP);
 	sigprocmask(SIG_BLOCK, &mine, before);
 	return signalfd(-1, &mine, SFD_CLOEXEC | SFD_NONBLOCK);
 }

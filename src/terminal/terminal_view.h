@@ -7,6 +7,7 @@
  *    paints all of it anew.
  *  - The prefix key (keys.h) opens the overlay (overlay.h). While it is open, output goes to the
  *    side reader only.
+ *  - When the program stops itself (Ctrl-Z), we stop; it continues when we do.
  *  - However it ends, everything that the program has switched on in our terminal is switched
  * off. */
 #ifndef TERMINAL_TERMINAL_VIEW_H

@@ -70,6 +70,7 @@
  *            killed so far
  *            (GUEST_OOM_UNKNOWN: nothing counts them)
  *   ACCEPTED u64 id of the new connection    (the frame's id is the listener's)
+ *   STOPPED  u8 signal   the program of a run with GUEST_JOB has been stopped by it; 0: it continues
  *   ECHO     u8 (1 the run's terminal echoes what is typed, 0 it does not), when that has changed;
  *            a terminal starts with 1 (5 only)
  *   ANSWER   u8 step, u32 errno (0, 0: done); if done
@@ -125,6 +126,7 @@ enum guest_frame {
 	GF_ACCEPTED,
 	GF_ANSWER,
 	GF_ECHO,
+	GF_STOPPED,
 };
 
 enum guest_flag {
@@ -136,6 +138,8 @@ enum guest_flag {
 	GUEST_TRACE = 32,
 	GUEST_TRACE_MUST = 64,
 	GUEST_OFFLINE = 128, /* it and what comes from it can make no socket */
+	/* with GUEST_PTY: below a leader of its session, as below a shell, so that it can stop itself */
+	GUEST_JOB = 256,
 };
 enum guest_attach_flag {
 	GUEST_TCP = 1,

@@ -11,25 +11,7 @@ cd "$t" || exit 1
 mkdir repo && cd repo && git init -q . && echo one >a && git add a && git commit -qm one
 cp "$here/terminal/fake_agent.py" .
 unset NO_COLOR
-screen() { # name, program...
-	local name=$1
-	shift
-	TERM=xterm-256color COLORTERM=truecolor TERM_PROGRAM=screen.py python3 "$here/terminal/screen.py" "$t/$name.sock" "$@" 2>"$t/$name.err" &
-	pids="$pids $!"
-	wait_for 30 test -S "$t/$name.sock"
-}
-to() { # name, command
-	python3 - "$t/$1.sock" "$2" <<'P'
-import socket, sys
-s = socket.socket(socket.AF_UNIX)
-s.settimeout(90)
-s.connect(sys.argv[1])
-s.sendall(sys.argv[2].encode() + b"\n")
-print(s.makefile().read(), end="")
-P
-}
-events() { "$sg" events "$1" --json 2>/dev/null; }
-session() { basename "$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)" .glass | sed 's/.*-/s-/'; }
+. "$here/terminal/screen.bash"
 log() { timeout 30 "$sg" cat "$1" agent.log 2>/dev/null; }
 count() { events "$1" | grep -c "\"kind\":\"$2\""; }
 

@@ -58,6 +58,7 @@ enum ui_wish {
 	WISH_PLAIN,
 	WISH_COPY,
 	WISH_SHELL,
+	WISH_TERMINAL,
 	WISH_HOST,
 	WISH_COMPARE
 };
@@ -201,6 +202,8 @@ void ui_command_line(struct ui *ui, const char *text);
 bool ui_copy_verb(struct ui *ui, enum verb v, const struct subject *on);
 /* A shell of the person's own in @box, or why not (agent_actions.c). */
 void ui_shell(struct ui *ui, size_t source, const struct model_box *box);
+/* The terminal of an agent in its own interface. False: it has none that may be used from here. */
+bool ui_terminal(struct ui *ui, size_t source, uint64_t agent);
 /* Says how the person's own shell in @box of @session ended, which was asked for behind event
  * @since. */
 void ui_shell_ended(struct ui *ui, const char *session, const char *box, uint64_t since,

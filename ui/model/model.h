@@ -62,6 +62,7 @@ struct model_agent {
 	char *word;	   /* what agent.state said last; NULL */
 	char *stop, *text; /* at the end */
 	bool paused, ended, good;
+	bool interactive; /* in its own terminal interface */
 	uint32_t turn, actions, held, errors;
 	uint64_t current; /* newest action that has not ended; 0 none */
 	uint64_t last;	  /* newest action at all */

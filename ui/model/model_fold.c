@@ -126,6 +126,7 @@ static void agent_start(struct model *m, const struct event *ev, const json_t *o
 		.model = mem_strdup(json_str(o, "model", "")),
 		.start_us = ev->ts_us,
 		.since_us = ev->ts_us,
+		.interactive = json_flag(o, "interactive", false),
 		.limits = model_fold_limits_of(json_object_get(o, "limits")),
 	};
 }

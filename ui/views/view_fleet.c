@@ -290,7 +290,7 @@ static bool view_fleet_verb(void *self, struct ui *ui, enum verb v)
 		       view_fleet_beside(f, f->rows) ? "all panes" : "one pane: Tab goes on");
 		return true;
 	case VERB_OPEN:
-		return f->agent == 0 && fleet_fold(f);
+		return f->agent == 0 ? fleet_fold(f) : ui_terminal(ui, f->source, f->agent);
 	case VERB_FOLD:
 		if (!fleet_fold(f))
 			ui_say(ui, ROLE_DIM, "nothing is grouped: 'group' groups by session");

@@ -1,6 +1,7 @@
 #include "cli/front/front_console.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "cli/front/front_fleet.h"
 #include "cli/front/front_line.h"
 #include "cli/front/front_looks.h"
+#include "cli/front/front_terminal.h"
 #include "cli/front/host_command.h"
 #include "ui/console.h"
 #include "ui/term/foreground.h"
@@ -38,6 +40,33 @@ static int own_shell(void *self, const char *session, const char *box, struct er
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
+/* "sandglass attach --agent AGENT SESSION" on this terminal. A console that the terminal's own
+ * overlay has opened (front_terminal.c) goes back to it instead. */
+static int own_terminal(void *self, const char *session, const char *agent, struct err *err)
+{
+	const char *from = getenv(FRONT_TERMINAL_FROM);
+	CLEANUP(free_ptr) char *here = mem_printf("%s %s", session, agent);
+	(void)self;
+	if (from && !strcmp(from, here))
+		return CONSOLE_BACK;
+	pid_t pid = fork();
+	if (pid < 0)
+		return err_sys(err, "cannot attach to the agent");
+	if (pid == 0) {
+		sigset_t none;
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		unsetenv(FRONT_TERMINAL_FROM);
+		execl("/proc/self/exe", "sandglass", "attach", "--agent", agent, session,
+		      (char *)NULL);
+		_exit(127);
+	}
+	int status = foreground_wait(pid);
+	if (status < 0)
+		return err_sys(err, "cannot wait for the terminal");
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
 /* A command of the person's own on this machine. Not before the record has it; its end follows. */
 static int own_host(void *self, const char *session, const char *cmd, struct err *err)
 {
@@ -64,6 +93,7 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket,
 		.source = &src,
 		.nr_sources = 1,
 		.shell = fo->watch || *role ? NULL : own_shell,
+		.terminal = fo->watch || *role ? NULL : own_terminal,
 		.host = fo->trust && !*role ? own_host : NULL,
 		.filter = fo->filter,
 		.hints = fo->coach ? CONSOLE_HINTS_ALL : CONSOLE_HINTS_NEW,
@@ -137,6 +167,7 @@ int front_console_all(struct cmd_ctx *ctx, const struct front_opts *fo)
 		.more = fleet_watch_next,
 		.self = f,
 		.shell = fo->watch ? NULL : own_shell,
+		.terminal = fo->watch ? NULL : own_terminal,
 		.host = fo->trust ? own_host : NULL,
 		.filter = fo->filter,
 	};

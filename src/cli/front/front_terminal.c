@@ -21,16 +21,25 @@ enum { COME_POLL_MS = 200, END_MS = 20000, END_POLL_MS = 20 };
 struct coming {
 	struct cmd_ctx *ctx;
 	const struct front_terminal_opts *o;
-	uint64_t action, told; /* told: what is pending approval before there is a terminal */
+	struct session *session;
+	uint64_t action, agent,
+		told; /* told: what is pending approval before there is a terminal */
 	char name[64];
 };
+
+static bool terminal_is(const json_t *t, const char *name)
+{
+	char number[24];
+	snprintf(number, sizeof(number), "%" PRId64, json_int(t, "agent", 0));
+	return !strcmp(json_str(t, "name", ""), name) || !strcmp(number, name);
+}
 
 static const json_t *terminal_row(const json_t *state, const char *name)
 {
 	const json_t *all = json_object_get(state, "terminals"), *best = NULL;
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *t = json_array_get(all, i);
-		if (name ? !strcmp(json_str(t, "name", ""), name) : json_int(t, "agent", 0) > 0)
+		if (name ? terminal_is(t, name) : json_int(t, "agent", 0) > 0)
 			if (!best || json_int(t, "action", 0) > json_int(best, "action", 0))
 				best = t;
 	}
@@ -45,6 +54,7 @@ static void terminal_coming(void *self, const json_t *state)
 	uint64_t waits = row ? 0 : (uint64_t)json_int(held, "action", 0);
 	if (row) {
 		w->action = (uint64_t)json_int(row, "action", 0);
+		w->agent = (uint64_t)json_int(row, "agent", 0);
 		snprintf(w->name, sizeof(w->name), "%s", json_str(row, "name", "the program"));
 	} else if (waits && waits != w->told) {
 		w->told = waits;
@@ -75,13 +85,16 @@ static int wait_terminal(struct coming *w, struct control_client *c, struct sess
 /* The same program once more, on this terminal. */
 static void open_console(void *self)
 {
-	struct session *s = self;
+	const struct coming *w = self;
+	CLEANUP(free_ptr)
+	char *from = mem_printf("%s %" PRIu64, session_id(w->session), w->agent);
 	pid_t pid = fork();
 	if (pid == 0) {
 		sigset_t none;
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
-		execl("/proc/self/exe", "sandglass", "attach", "--console", session_id(s),
+		setenv(FRONT_TERMINAL_FROM, from, 1);
+		execl("/proc/self/exe", "sandglass", "attach", "--console", session_id(w->session),
 		      (char *)NULL);
 		_exit(127);
 	}
@@ -121,7 +134,7 @@ static int session_status(struct cmd_ctx *ctx, struct session *s, int status)
 }
 
 static int use_terminal(struct cmd_ctx *ctx, struct control_client *c, struct session *s,
-			const struct coming *w)
+			struct coming *w)
 {
 	struct err err = ERR_INIT;
 	int status = 1;
@@ -131,7 +144,7 @@ static int use_terminal(struct cmd_ctx *ctx, struct control_client *c, struct se
 					.take = w->o->take,
 					.prefix = front_terminal_prefix_of(ctx),
 					.fleet = open_console,
-					.self = s };
+					.self = w };
 	int end = terminal_use(&u, &status, &err);
 	if (end < 0)
 		return cmd_fail(ctx, &err);
@@ -168,6 +181,7 @@ int front_terminal(struct cmd_ctx *ctx, const char *path, const char *socket,
 	if (session_open(&s, path, &err) < 0)
 		return cmd_fail(ctx, &err);
 	int status;
+	w.session = s;
 	if (control_client_open(&c, socket, &opts, &coming_ops, &w, &err) < 0) {
 		status = o->wait && !session_live(s) ? session_status(ctx, s, EXIT_UNSUCCESSFUL)
 						     : cmd_fail(ctx, &err);

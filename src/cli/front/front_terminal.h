@@ -5,8 +5,11 @@
 
 #include "cli/lib/cmd.h"
 
+/* A variable of a console that was opened from a terminal: "SESSION AGENT". */
+#define FRONT_TERMINAL_FROM "SANDGLASS_TERMINAL_FROM"
+
 struct front_terminal_opts {
-	const char *name; /* of the program or its agent; NULL: the only one, or the newest */
+	const char *name; /* of the program, or the number of its agent; NULL: the newest */
 	bool take;	  /* from the client that uses it */
 	bool wait;	  /* the session has just begun: its terminal comes */
 	bool own;	  /* its end is ours: the exit status is the program's */

@@ -326,6 +326,7 @@ static json_t *guest_client_result_of(struct guest *g, const struct guest_ask *a
 	case GF_ACCEPTED:
 	case GF_ANSWER:
 	case GF_ECHO:
+	case GF_STOPPED:
 		break;
 	}
 	return json_object();
@@ -443,6 +444,8 @@ static void guest_client_on_frame(void *self, const struct frame *f, int *fds, s
 		on_accepted(g, f);
 	else if (f->type == GF_ECHO)
 		guest_run_echo(g, f);
+	else if (f->type == GF_STOPPED)
+		guest_run_stopped(g, f);
 	else if (f->type == GF_DATA || f->type == GF_EOF || f->type == GF_CREDIT)
 		on_stream(g, f);
 	else

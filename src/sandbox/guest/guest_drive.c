@@ -42,6 +42,13 @@ static void guest_drive_on_lost(void *self, const struct err *why)
 		r->ops->on_lost(r->self, why);
 }
 
+static void guest_drive_on_stop(void *self, int signo)
+{
+	struct run *r = self;
+	if (r->ops->on_stop)
+		r->ops->on_stop(r->self, signo);
+}
+
 static void guest_drive_lost(void *self)
 {
 	struct run *r = self;
@@ -57,7 +64,8 @@ struct run *guest_drive(struct loop *l, struct guest *g, const struct strv *env,
 	static const struct run_ops mine = { .on_output = guest_drive_on_output,
 					     .on_exit = guest_drive_on_exit_,
 					     .on_trace = guest_drive_on_trace,
-					     .on_lost = guest_drive_on_lost };
+					     .on_lost = guest_drive_on_lost,
+					     .on_stop = guest_drive_on_stop };
 	struct run *r = NEW(struct run);
 	*r = (struct run){ .ops = ops, .self = self };
 	if (!g) {

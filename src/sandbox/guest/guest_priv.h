@@ -43,6 +43,7 @@ void guest_broken(struct guest *g, const char *what);
 /* --- guest_run.c --- */
 void guest_run_prepared(struct guest *g, const struct frame *f, int *fds, size_t nr);
 void guest_run_echo(struct guest *g, const struct frame *f);
+void guest_run_stopped(struct guest *g, const struct frame *f);
 void guest_run_ended(struct guest *g, const struct frame *f);
 /* Both return false if the frame's id is no run's. */
 bool guest_run_data(struct guest *g, uint64_t id, unsigned stream, const char *bytes, size_t len);

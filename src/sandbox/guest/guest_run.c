@@ -175,6 +175,17 @@ void guest_run_echo(struct guest *g, const struct frame *f)
 		r->silent = !on;
 }
 
+void guest_run_stopped(struct guest *g, const struct frame *f)
+{
+	struct unpack u = { .p = f->body, .left = f->len };
+	unsigned signo = unpack_u8(&u);
+	struct guest_run *r = run_find(g, f->id);
+	if (!unpack_done(&u) || (int)signo > SIGRTMAX)
+		guest_broken(g, "a damaged frame about a stop");
+	else if (r && r->job && !r->ended && r->ops->on_stop)
+		r->ops->on_stop(r->self, (int)signo);
+}
+
 bool guest_silent(const struct guest_run *r)
 {
 	struct termios t;
@@ -369,6 +380,7 @@ struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o,
 				 .ops = ops,
 				 .self = self,
 				 .pty = o->pty,
+				 .job = o->job,
 				 .framed = g->framed,
 				 .trace = -1 };
 	r->timeout_us = o->timeout_us;
@@ -380,6 +392,7 @@ struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o,
 	unsigned flags = (o->pty ? GUEST_PTY : 0U) | (r->framed ? 0U : GUEST_FDS) |
 			 (o->stdin_open && !o->pty ? GUEST_STDIN : 0U) |
 			 (o->ours ? GUEST_OURS : 0U) | (o->offline ? GUEST_OFFLINE : 0U) |
+			 (o->job && o->pty ? GUEST_JOB : 0U) |
 			 (o->trace && !r->framed ? GUEST_TRACE : 0U) |
 			 (o->trace == TRACE_MUST ? GUEST_TRACE_MUST : 0U);
 	pack_prepare(o, flags, &b);

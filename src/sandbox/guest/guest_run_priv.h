@@ -26,7 +26,7 @@ struct guest_run {
 	const struct run_ops *ops;
 	void *self;
 	int pid;
-	bool pty, framed;
+	bool pty, job, framed;
 	bool silent; /* framed: the guest says that its terminal does not echo */
 	struct end end[4];
 	struct buf in; /* towards stdin or the terminal */

@@ -1,6 +1,7 @@
 #include "supervisor/people/terminal_hub.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -29,6 +30,7 @@ struct terminal {
 	bool holding;	  /* the client is behind: the program's output is not read */
 	uint64_t typed;	  /* bytes since the last terminal.input */
 	uint64_t writing; /* recorded input that is on its way */
+	bool stopped;	  /* by the program itself */
 };
 
 static struct terminal *terminal_hub_terminals;
@@ -156,6 +158,21 @@ static void terminal_detach(struct terminal *t, const char *why)
 	super_changed(t->s);
 }
 
+void terminal_stopped(void *super, uint64_t action, int signo)
+{
+	struct super *s = super;
+	struct terminal *t = terminal_of(s, action);
+	if (!t || t->stopped == (signo != 0))
+		return;
+	t->stopped = signo != 0;
+	json_t *body = json_object();
+	json_put_flag(body, "stopped", t->stopped);
+	if (signo)
+		json_put_int(body, "signal", signo);
+	terminal_event(t, EV_TERMINAL_STOPPED, body);
+	super_changed(s);
+}
+
 void terminals_left(struct super *s, uint64_t client)
 {
 	for (struct terminal *t = terminal_hub_terminals; t; t = t->next)
@@ -246,6 +263,7 @@ struct tied { /* a command whose event is not committed yet */
 	struct super *s;
 	uint64_t action, ticket;
 	struct winsize size;
+	int signal; /* 0: none */
 	json_t *answer;
 };
 
@@ -256,6 +274,8 @@ static void tied_now(void *self)
 	const struct action *act = gate_action(t->s->gate, t->action);
 	if (t->size.ws_col && act && action_state(act) != ACTION_ENDED &&
 	    boxes_resize(t->s->boxes, t->action, &t->size, &err) < 0)
+		control_refuse(t->s->server, t->ticket, &err);
+	else if (t->signal && boxes_signal(t->s->boxes, t->action, t->signal, &err) < 0)
 		control_refuse(t->s->server, t->ticket, &err);
 	else
 		control_answer(t->s->server, t->ticket, json_incref(t->answer));
@@ -347,6 +367,23 @@ static int free_for(const struct terminal *t, const struct ask_for *a, struct er
 		       t->action, t->client);
 }
 
+/* Stops the program, or lets it continue, as the terminal's shell would. */
+static int terminal_hub_signal(const struct ask_for *a, struct terminal *t, struct err *err)
+{
+	const char *name = command_opt(a->line, "signal");
+	int signo = !strcmp(name, "CONT") ? SIGCONT : !strcmp(name, "TSTP") ? SIGTSTP : 0;
+	if (!signo)
+		return err_set(err, ERR_USAGE, "--signal: expected CONT or TSTP, got '%s'", name);
+	struct tied *tied = NEW(struct tied);
+	*tied = (struct tied){
+		.s = a->s, .action = t->action, .ticket = a->rq->ticket, .signal = signo
+	};
+	json_t *body = json_object();
+	json_put_int(body, "signal", signo);
+	record_barrier(a->s->record, terminal_event(t, EV_PROC_SIGNAL, body), tied_now, tied);
+	return 1;
+}
+
 int cmd_terminal(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
@@ -364,6 +401,8 @@ int cmd_terminal(struct ask_for *a, json_t *out, struct err *err)
 			terminal_detach(t, "detached");
 		return 0;
 	}
+	if (command_has(a->line, "signal"))
+		return terminal_hub_signal(a, t, err);
 	if (asked_size(a, &size, err) < 0)
 		return -1;
 	uint64_t before = t->client;
@@ -381,6 +420,7 @@ int cmd_terminal(struct ask_for *a, json_t *out, struct err *err)
 	record_output_seal(a->s->record, id, STREAM_PTY); /* the client reads it there */
 	json_put_flag(answer, "runs", runs);
 	json_put_flag(answer, "first", !t->used);
+	json_put_flag(answer, "stopped", t->stopped);
 	t->used = true;
 	json_put_int(answer, "agent", (int64_t)t->agent);
 	json_put_int(answer, "box", (int64_t)t->box);
@@ -404,6 +444,8 @@ json_t *terminals_json(struct super *s)
 		json_put_int(o, "box", (int64_t)t->box);
 		json_put_str(o, "name", t->name);
 		json_put_int(o, "client", (int64_t)t->client);
+		if (t->stopped)
+			json_put_flag(o, "stopped", true);
 		put_size(o, &t->size);
 		json_array_append_new(all, o);
 	}

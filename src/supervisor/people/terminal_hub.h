@@ -28,7 +28,9 @@ void terminal_typed(void *super, uint64_t client, uint64_t action, const void *b
 void terminals_left(struct super *s, uint64_t client);
 void terminal_output(void *super, uint64_t action, enum record_stream stream, const void *bytes,
 		     size_t len);
-/* [{action, agent, name, client (0 none), cols, rows, record_input}] for the standing state.
+/* boxes_ops.stopped */
+void terminal_stopped(void *super, uint64_t action, int signo);
+/* [{action, agent, name, client (0 none), cols, rows, stopped}] for the standing state.
  * Returns owned. */
 json_t *terminals_json(struct super *s);
 

@@ -51,8 +51,23 @@ def model(text):
 
 
 signal.signal(signal.SIGWINCH, on_winch)
+ON = "\x1b[?1049h\x1b[?25l\x1b[>5u\x1b[?1000;1002;1006h\x1b[?2004h\x1b[?1004h\x1b[?2031h\x1b]0;fake agent\a\x1b[c"
+OFF = "\x1b[?2031l\x1b[?1004l\x1b[?2004l\x1b[?1000;1002;1006l\x1b[<u\x1b[?25h\x1b[?1049l"
+
+
+def stop():
+    put(OFF)
+    termios.tcsetattr(fd, termios.TCSADRAIN, before)
+    os.kill(0, signal.SIGTSTP)
+    tty.setraw(fd)
+    put(ON)
+    said.append("continued")
+    log.write("continued\n")
+    paint()
+
+
 tty.setraw(fd)
-put("\x1b[?1049h\x1b[?25l\x1b[>5u\x1b[?1000;1002;1006h\x1b[?2004h\x1b[?1004h\x1b[?2031h\x1b]0;fake agent\a\x1b[c")
+put(ON)
 line = b""
 try:
     paint()
@@ -70,6 +85,9 @@ try:
         if not data:
             break
         log.write("got %r\n" % data)
+        if data == b"\x1a":
+            stop()
+            continue
         if b"\x1b" in data:
             said.append("sequence of %d bytes" % len(data))
             paint()
@@ -95,6 +113,6 @@ try:
             paint()
         paint()
 finally:
-    put("\x1b[?2031l\x1b[?1004l\x1b[?2004l\x1b[?1000;1002;1006l\x1b[<u\x1b[?25h\x1b[?1049l")
+    put(OFF)
     termios.tcsetattr(fd, termios.TCSADRAIN, before)
     log.write("end\n")
