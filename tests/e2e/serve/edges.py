@@ -106,7 +106,21 @@ def events(what=""):
     return [json.loads(line) for line in out.splitlines() if what in line]
 
 
+def apart(make, run, remove):
+    """Sandboxes of one name, one after the other: what each finds beside its repository."""
+    seen = []
+    for _ in range(2):
+        made = []
+        ok(until(lambda: made.append(make()) or made[-1]), "a sandbox is made with that name")
+        seen.append(run(made[-1], "ls -A /workspace ~ /tmp; touch /workspace/own.work ~/own.home /tmp/own.tmp; ls -A /workspace ~ /tmp"))
+        remove(made[-1])
+    ok([s.count("own.") for s in seen] == [3, 3], "no byte of it comes from the one before: %s" % seen)
+
+
 def daytona():
+    def execute(box, cmd):
+        return ask("POST", "/toolbox/%s/process/execute" % box, {"command": cmd})[1]["result"]
+    apart(lambda: ask("POST", "/api/sandbox", {"name": "same"})[1].get("id"), execute, lambda box: ask("DELETE", "/api/sandbox/" + box))
     box = ask("POST", "/api/sandbox", {"name": "edges"})[1]["id"]
     at = "/toolbox/%s/process/pty" % box
 
@@ -199,6 +213,15 @@ def e2b():
         body = json.dumps({"process": {"cmd": "sh", "args": ["-c", cmd]}}).encode()
         return ask("POST", "/process.Process/Start", struct.pack(">BI", 0, len(body)) + body, E2b_Sandbox_Id=name or box,
                    Content_Type="application/connect+json")
+
+    def printed(name, cmd):
+        text, at, out = run(cmd, name)[1], 0, b""
+        while at + 5 <= len(text):
+            size = struct.unpack(">I", text[at + 1:at + 5])[0]
+            out += base64.b64decode(json.loads(text[at + 5:at + 5 + size]).get("event", {}).get("data", {}).get("stdout", ""))
+            at += 5 + size
+        return out.decode()
+    apart(lambda: box_of(templateID="same", timeout=600)[1].get("sandboxID"), printed, lambda made: ask("DELETE", "/sandboxes/" + made))
     ask("POST", one + "/pause")
     ok(ask("POST", one + "/connect", {"timeout": "long"})[0] == 400 and ask("GET", one)[1]["state"] == "paused", "nor does one wake a paused one")
     ok(ask("POST", one + "/timeout", {"timeout": 1})[0] == 409, "a paused one takes no time")
