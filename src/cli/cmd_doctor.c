@@ -276,7 +276,10 @@ static void check_plugin(struct doctor *d, const char *plugin, const char *file,
 	bool set = key && has_secret(d, key);
 	CLEANUP(free_ptr)
 	char *says =
-		set   ? mem_printf("%s is there; 'sandglass plugin test %s' tries it", key, plugin)
+		set ? mem_printf("%s is there; 'sandglass plugin test %s' tries it", key, plugin)
+		: key && *json_str(face, "login", "")
+			? mem_printf("no %s; a %s works too, or 'sandglass secret set %s'", key,
+				     json_str(face, "login", ""), key)
 		: key ? mem_printf("no %s (set the variable, or 'sandglass secret set %s')", key,
 				   key)
 		      : mem_printf("needs no key; 'sandglass plugin test %s' tries it", plugin);

@@ -284,9 +284,17 @@ static void view_fleet_paint_pane(const struct fleet *f, const struct ui *ui, st
 		paint_pending(f, ui, a);
 }
 
+enum { PENDING_ROWS = 5, PANE_LEAST = 3 };
+
+/* Pending approvals come before everything else below the list. */
+static int pending_rows(const struct fleet *f)
+{
+	return f->nr_pending < PENDING_ROWS ? (int)f->nr_pending : PENDING_ROWS;
+}
+
 static void paint_wide(const struct fleet *f, const struct ui *ui, struct area a, int row)
 {
-	int pending = f->nr_pending > 3 ? 4 : (int)f->nr_pending + 1,
+	int pending = f->nr_pending > 3 ? pending_rows(f) : (int)f->nr_pending + 1,
 	    work = f->nr_changes > 6 ? 3 : 2;
 	int events = a.rows - row - 3 - pending - work;
 	put_rule(a, row, pane_title(f, ui, PANE_EVENTS), ROLE_TITLE, "follow on");
@@ -306,12 +314,16 @@ static void paint_narrow(const struct fleet *f, const struct ui *ui, struct area
 	put_rule(a, row, pane_title(f, ui, f->pane), ROLE_TITLE,
 		 "Tab: events / workspace / pending");
 	bool strip = f->nr_pending > 0 && f->pane != PANE_PENDING;
-	int rows = a.rows - row - 1 - (strip ? 2 : 0);
+	int most = a.rows - row - 1 - 1 - PANE_LEAST,
+	    low = pending_rows(f) < most ? pending_rows(f) : most;
+	low = low < 1 ? 1 : low;
+	int rows = a.rows - row - 1 - (strip ? 1 + low : 0);
 	view_fleet_paint_pane(f, ui, area_sub(a, row + 1, 0, rows, a.cols), f->pane);
 	if (!strip)
 		return;
-	put_rule(a, a.rows - 2, pane_title(f, ui, PANE_PENDING), ROLE_HELD, pending_note(f, ui));
-	paint_pending(f, ui, area_sub(a, a.rows - 1, 0, 1, a.cols));
+	put_rule(a, a.rows - 1 - low, pane_title(f, ui, PANE_PENDING), ROLE_HELD,
+		 pending_note(f, ui));
+	paint_pending(f, ui, area_sub(a, a.rows - low, 0, low, a.cols));
 }
 
 /* Which rows are seen when there are more, and what is held back from now on. */

@@ -36,6 +36,7 @@ struct queue {
 	struct batch marked;
 	struct batch one; /* the row under the cursor, while its denial is being typed */
 	bool denies_one;
+	size_t all;    /* that wait, also those that the filter hides */
 	int list_rows; /* of the screen, with title and heads; the card has the rest */
 	struct text card;
 	struct approval_info shown;
@@ -133,6 +134,7 @@ static void view_queue_recalc(void *self, struct ui *ui, struct arena *ar, int r
 	for (size_t i = 0; i < ui->nr_src; i++)
 		n += ui->src[i]->model.nr_held + ui->src[i]->model.nr_asks;
 	q->arena = ar;
+	q->all = n;
 	q->cells = view_queue_cells_of(cols, ui->nr_src);
 	q->l.nr = 0;
 	q->w = arena_alloc(ar, (n + 1) * sizeof(*q->w));
@@ -232,10 +234,11 @@ static void view_queue_paint(const void *self, const struct ui *ui, struct area 
 	const struct queue *q = self;
 	struct area a = area_sub(all, 0, 0, q->list_rows, all.cols);
 	int row;
-	draw_title(a, 0, "what waits for you",
-		   &(struct piece){ ROLE_HELD,
-				    q->l.nr ? arena_printf(q->arena, "%zu HELD", q->l.nr) : "" },
-		   1);
+	const char *held = q->l.nr < q->all
+				   ? arena_printf(q->arena, "%zu of %zu HELD", q->l.nr, q->all)
+			   : q->l.nr ? arena_printf(q->arena, "%zu HELD", q->l.nr)
+				     : "";
+	draw_title(a, 0, "what waits for you", &(struct piece){ ROLE_HELD, held }, 1);
 	list_rule(&q->l, a, marks_text(q, ui), q->arena);
 	view_queue_paint_heads(&q->cells, a);
 	for (size_t i = q->l.top; list_sees(&q->l, i, a, &row); i++) {

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "approval_screen.h"
+#include "ui/frame/finder.h"
 
 /* "approve 767 {"intent":"abab..."}" */
 static const char *expect(const char *word, const char *rest)
@@ -349,6 +350,11 @@ static void batch(void)
 	ui_draw(&ui);
 	later(1000000);
 	is_str(view(), "queue", "the queue");
+	filter_set(&ui, "id:25");
+	ui_draw(&ui);
+	ok(seen("1 of 4 HELD"), "a filtered queue says how many there are");
+	filter_set(&ui, NULL);
+	ui_draw(&ui);
 	press("gy");
 	is_str(view(), "approval", "y opens the approval of the row");
 	is_int(nr_sent, 0, "and decides nothing");
