@@ -73,7 +73,7 @@ static int take_step(void *self, const struct past_action *a, struct err *err)
 	CLEANUP(buf_release) struct buf what = BUF_INIT;
 	const char *kind = json_str(a->row, "kind", "");
 	if (r->nr == STEPS_MAX)
-		return err_set(err, ERR_FULL, "more than %d actions; --filter takes fewer",
+		return err_set(err, ERR_FULL, "more than %d actions; select fewer with --filter",
 			       STEPS_MAX);
 	row_what(a->row, &what);
 	GROW(r->step, r->nr, r->cap);

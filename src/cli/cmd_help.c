@@ -54,7 +54,7 @@ static int print_page(struct cmd_ctx *ctx, const char *name)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	if (ctx->json || cmd_word(ctx, 0))
-		return cmd_usage(ctx, "--man PAGE goes by itself");
+		return cmd_usage(ctx, "--man takes no other arguments");
 	if (!help_man(name, &b)) {
 		buf_printf(&b, "no page '%s'; there are", name);
 		for (size_t i = 0; help_man_name(i); i++)

@@ -54,7 +54,7 @@ static int print_settings(struct cmd_ctx *ctx, const char *agent)
 	char *text = json_dumps(all, JSON_INDENT(2));
 	fprintf(ctx->out, "%s\n", text);
 	free(text);
-	fprintf(ctx->err, "put this into %s\n",
+	fprintf(ctx->err, "Add this to %s\n",
 		codex ? "~/.codex/hooks.json; Codex asks you once whether it may run them"
 		      : "~/.claude/settings.json, or .claude/settings.json of a project");
 	return EXIT_DONE;

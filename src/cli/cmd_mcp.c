@@ -24,7 +24,7 @@ static int cmd_mcp_serve(struct cmd_ctx *ctx)
 		json_decref(args);
 		return cmd_usage(
 			ctx,
-			"an address and --no-token are for --http: sandglass mcp serve --http ADDR");
+			"an address and --no-token require --http: sandglass mcp serve --http ADDR");
 	}
 	if (!text || run_common(ctx, o, &err) < 0) {
 		json_decref(o);
@@ -90,11 +90,11 @@ static json_t *cmd_mcp_described(struct cmd_ctx *ctx, struct err *err)
 	const char *url = cmd_opt(ctx, "url"), *where = cmd_opt(ctx, "where");
 	const struct strv *rest = &ctx->line->rest;
 	if (where && strcmp(where, "host") != 0 && strcmp(where, "box") != 0) {
-		err_set(err, ERR_USAGE, "--where '%s': 'host' or 'box'", where);
+		err_set(err, ERR_USAGE, "--where: expected host or box, got '%s'", where);
 		return NULL;
 	}
 	if (url && rest->nr) {
-		err_set(err, ERR_USAGE, "either a command or --url, not both");
+		err_set(err, ERR_USAGE, "expected a command or --url, got both");
 		return NULL;
 	}
 	if (url && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) {
@@ -395,7 +395,8 @@ static int cmd_mcp_visit(struct cmd_ctx *ctx, bool call)
 	CLEANUP(json_release)
 	json_t *given = args ? json_parse(args, strlen(args), "arguments", &err) : NULL;
 	if (args && !json_is_object(given))
-		return cmd_usage(ctx, "the arguments are a JSON object: '{\"path\":\".\"}'");
+		return cmd_usage(ctx,
+				 "expected arguments as a JSON object, such as '{\"path\":\".\"}'");
 	v.args = given;
 	CLEANUP(json_release) json_t *secrets = secrets_of(ctx);
 	if (run_visit(&v, server, secrets, &err) < 0)

@@ -35,11 +35,11 @@ static const struct question cmd_new_questions[] = {
 	{ "keys",
 	  "Where may keys and prompts be?",
 	  { { "outside", "never in the box", -1, "keys and prompts never enter the box" },
-	    { "anywhere", "no matter", 0, "keys need no wall of their own" } } },
+	    { "anywhere", "no matter", 0, "keys need no isolation of their own" } } },
 	{ "mirror",
 	  "Must it be just like work on your own machine?",
 	  { { "no", "no", 0, "it need not look like your own machine" },
-	    { "yes", "yes: same files, same tools, same paths", 2,
+	    { "yes", "yes: same files, tools, and paths", 2,
 	      "it works as it would on your own machine" } } },
 };
 
@@ -120,7 +120,7 @@ static int cmd_new_choose(struct cmd_ctx *ctx, struct plan *p)
 	if (p->pattern)
 		return EXIT_DONE;
 	const char *near = word_nearest(from, cmd_new_patterns, ARRAY_LEN(cmd_new_patterns));
-	return near ? cmd_usage(ctx, "no pattern '%s', did you mean '%s'?", from, near)
+	return near ? cmd_usage(ctx, "unknown pattern '%s'; did you mean '%s'?", from, near)
 		    : cmd_usage(ctx, "no pattern '%s', there is coding, fanout, inside and bare",
 				from);
 }

@@ -164,7 +164,7 @@ int cmd_patterns(struct cmd_ctx *ctx)
 		if (seen.ok)
 			status = EXIT_DONE;
 		else
-			cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "not all could be measured: %s",
+			cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "measurement incomplete: %s",
 				      seen.why && *seen.why ? seen.why : "its session ended early");
 	}
 	json_release(&seen.table);

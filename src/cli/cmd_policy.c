@@ -252,6 +252,6 @@ int cmd_policy(struct cmd_ctx *ctx)
 	if (strcmp(what, "explain") != 0)
 		return cmd_usage(ctx, "'%s' is none of check, explain, past and mine", what);
 	if (!cmd_word(ctx, 1))
-		return cmd_usage(ctx, "explain which command?");
+		return cmd_usage(ctx, "explain: missing argument: COMMAND");
 	return cmd_policy_explain(ctx);
 }

@@ -138,7 +138,7 @@ static void print_groups(struct past_policy *p)
 		fprintf(out, "%s\n", buf_cstr(&line));
 	}
 	if (p->groups > ROWS)
-		fprintf(out, "  and %zu more kinds of change, less often\n", p->groups - ROWS);
+		fprintf(out, "  and %zu more kinds of change\n", p->groups - ROWS);
 	fputc('\n', out);
 }
 

@@ -185,7 +185,7 @@ static bool cmd_prune_may(struct prune *p)
 		return false;
 	cmd_size((uint64_t)p->bytes, &size);
 	CLEANUP(free_ptr)
-	char *q = mem_printf("remove %zu session%s (%s%s) for ever? [y/N] ", p->nr,
+	char *q = mem_printf("permanently remove %zu session%s (%s%s)? [y/N] ", p->nr,
 			     p->nr == 1 ? "" : "s", buf_cstr(&size),
 			     p->unmerged ? ", with work that is not merged" : "");
 	return cmd_ask(p->ctx, q, &answer) &&

@@ -469,7 +469,7 @@ int cmd_sandbox(struct cmd_ctx *ctx)
 		if (ctx->line->rest.nr && strcmp(word, "exec") != 0)
 			return cmd_usage(ctx, "'%s' runs no command, 'exec' does", word);
 		if (cmd_has(ctx, "stdin") && strcmp(word, "exec") != 0)
-			return cmd_usage(ctx, "--stdin is for 'exec', '%s' reads no input", word);
+			return cmd_usage(ctx, "--stdin requires 'exec'; '%s' reads no input", word);
 		return verb[i].run(ctx);
 	}
 	const char *near = word_nearest(word, names, ARRAY_LEN(names));

@@ -205,7 +205,7 @@ static int run_editor(const char *file, struct err *err)
 	close(pidfd);
 	if (rc == 0 && status != 0)
 		return err_set(err, ERR_CANCELLED,
-			       "the editor ended with status %d, nothing was decided", status);
+			       "the editor ended with status %d; nothing decided", status);
 	return rc;
 }
 
@@ -232,8 +232,7 @@ static int edit_text(struct buf *text, struct err *err)
 	while (now.len && now.data[now.len - 1] == '\n')
 		now.data[--now.len] = 0;
 	if (!now.len || (now.len == text->len && !memcmp(now.data, text->data, now.len)))
-		return err_set(err, ERR_CANCELLED,
-			       "the command was not changed, nothing was decided");
+		return err_set(err, ERR_CANCELLED, "the command was not changed; nothing decided");
 	buf_reset(text);
 	buf_append(text, now.data, now.len);
 	return 0;

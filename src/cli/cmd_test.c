@@ -230,7 +230,8 @@ static bool cmd_test_judge(struct cmd_ctx *ctx, size_t nr, struct trial *t)
 	} else if (file_read(t->golden, &want, LIST_MAX, &err) < 0) {
 		why = mem_strdup(err.text);
 	} else if ((differs = golden_differ(buf_cstr(&want), buf_cstr(&t->list)))) {
-		why = mem_printf("line %zu of '%s' differs (- golden, + now)", differs, t->golden);
+		why = mem_printf("line %zu of '%s' differs (- golden, + current)", differs,
+				 t->golden);
 	}
 	cmd_test_tell(ctx, nr, t, differs, buf_cstr(&want), why);
 	return !why;
@@ -263,7 +264,7 @@ int cmd_test(struct cmd_ctx *ctx)
 	size_t nr = ctx->words->nr, bad = 0;
 	if (cmd_has(ctx, "suite"))
 		return nr == 1 ? suite_test(ctx, cmd_word(ctx, 0))
-			       : cmd_usage(ctx, "--suite wants one file");
+			       : cmd_usage(ctx, "--suite: expected one file");
 	if (!nr)
 		return cmd_usage(ctx, "which script? for instance: test fix.lua");
 	if (timeout && (!*timeout || *end || seconds < 1 || seconds > 86400))

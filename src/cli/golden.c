@@ -309,7 +309,7 @@ static void golden_see(struct golden *g, const struct event *ev)
 		break;
 	case EV_BUDGET_EMPTY:
 		to = golden_add(golden_group_of(g, ev->agent, 0), ev->seq);
-		buf_printf(to, "budget: %s are used up", json_str(b, "what", ""));
+		buf_printf(to, "budget: %s used up", json_str(b, "what", ""));
 		break;
 	case EV_STORE_SET:
 		see_store(g, ev, b);
