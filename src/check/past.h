@@ -18,7 +18,7 @@ struct past_action {
 	const json_t *row;	 /* query/row.h */
 	bool suite;		 /* session_of_suite */
 };
-/* Returns 0 to go on, -1 with @err to stop. */
+/* Returns 0 to continue, -1 with @err to stop. */
 typedef int past_fn(void *self, const struct past_action *a, struct err *err);
 
 struct past {
@@ -42,11 +42,11 @@ NODISCARD int past_each(struct session *s, const char *filter, struct working *w
 /* The same over all sessions of @p; one that cannot be read is named, counted and left out. */
 NODISCARD int past_all(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *fn,
 		       void *self, struct err *err);
-/* The same for the actions that somebody decided; with @filter, those of them that match. */
+/* The same for the actions that a reviewer decided; with @filter, those of them that match. */
 NODISCARD int past_decided(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *fn,
 			   void *self, struct err *err);
 NODISCARD int past_decided_in(struct session *s, past_fn *fn, void *self, struct err *err);
-/* Those of one session that were held for somebody, oldest first: few rows of a long session are
+/* Those of one session that were held for a reviewer, oldest first: few rows of a long session are
  * made. */
 NODISCARD int past_held(struct session *s, struct working *w, past_fn *fn, void *self,
 			struct err *err);

@@ -1,4 +1,4 @@
-/* What a verification found, and how it is told: a line each, JSON lines, JUnit, TAP, SARIF. */
+/* The findings of a verification as text: a line each, JSON lines, JUnit, TAP, SARIF. */
 #ifndef CHECK_REPORT_H
 #define CHECK_REPORT_H
 

@@ -16,7 +16,7 @@ NODISCARD int files_at_open(struct files_at *f, struct cmd_ctx *ctx, const char 
 			    struct err *err);
 void files_at_release(struct files_at *f);
 
-/* The one layer in which somebody speaks of @path: ERR_USAGE names the boxes when there are several
+/* The one layer that mentions @path: ERR_USAGE names the boxes when there are several
  * with different files, ERR_NOENT when there is none. With "NAME/..." the layer of the repository
  * NAME. @versions is filled. */
 NODISCARD int files_at_path(struct files_at *f, const char *path, const struct layer_at **layer_out,

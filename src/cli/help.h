@@ -23,7 +23,7 @@ int help_lua(struct cmd_ctx *ctx, const char *word);
 struct meta_block {
 	const char *at;	 /* its first line */
 	const char *end; /* behind its last one */
-	char *name;	 /* "sg.sandbox", "box:exec", "sg.ExecOpts"; "" for what is no such thing */
+	char *name;	 /* "sg.sandbox", "box:exec", "sg.ExecOpts"; "" for anything else */
 	char *args;	 /* "(cmd, o)"; NULL for a class */
 };
 /* Fills the next block behind *at; false at the end. Release each. */

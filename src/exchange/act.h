@@ -21,7 +21,7 @@ struct act {
 	uint64_t gap_bytes; /* of output that was not kept */
 };
 
-/* ERR_NOENT when @seq is no action. */
+/* ERR_NOENT: @seq is not an action. */
 NODISCARD int act_load(struct act *a, struct session *s, uint64_t seq, struct err *err);
 void act_release(struct act *a);
 

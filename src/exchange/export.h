@@ -1,4 +1,4 @@
-/* Exporters: a session in the form of somebody else's. One file and one row of exporters.def each;
+/* Exporters: a session in a foreign format. One file and one row of exporters.def each;
  * what all of them need is here and in act.h (one action), steps.h (what an agent said and did, in
  * order) and states.h (files at an event).
  *
@@ -71,7 +71,7 @@ bool export_wanted(const struct export *x, const struct event *ev);
 
 /* Writes @j compactly; takes it. */
 void export_json(FILE *out, json_t *j);
-/* "text" as a JSON string, whatever its bytes (what is no UTF-8 becomes U+FFFD). */
+/* "text" as a JSON string; bytes that are not UTF-8 become U+FFFD. */
 void export_json_text(FILE *out, const char *text, size_t len);
 /* "$0.041000", "at least $0.041000; ...", or "unknown: ...", of struct export.evidence. */
 void export_cost(const json_t *evidence, struct buf *out);

@@ -96,7 +96,7 @@ void import_result(struct import *im, const char *id, const char *text, size_t l
 void import_output(struct import *im, const char *id, int stream, const char *bytes, size_t len);
 void import_resize(struct import *im, const char *id, int cols, int rows);
 void import_mark(struct import *im, const char *text);
-/* The agent that speaks has not ended by itself. @stop: of agent.end; @why: what the file says. */
+/* The current agent was ended from outside. @stop: of agent.end; @why: what the file says. */
 void import_stop(struct import *im, const char *stop, const char *why);
 /* Tokens and money that belong to no single answer. */
 void import_spent(struct import *im, const struct usage *u);
@@ -124,7 +124,7 @@ json_t *import_json(const char *text, size_t len, const char *what, struct err *
  * list. */
 json_t *import_call_of(const char *id, const char *name, const json_t *args);
 void import_calls(struct import *im, const json_t *calls);
-/* A sum of USD as micro-USD; -1 = none is said. */
+/* A sum of USD as micro-USD; -1 = unknown. */
 int64_t import_uusd(const json_t *o, const char *key);
 /* The text of a content that is a string or a list of parts with "text"; what is no text is named
  * "[image]". Owned. */

@@ -16,7 +16,7 @@ struct import {
 	json_t *said;	/* name -> what it said last: at the end it is what the agent claims */
 	json_t *stop;	/* name -> how it ended, where it was not by itself */
 	json_t *open;	/* id of a call -> seq of its action */
-	bool failed;	/* an agent did not end by itself */
+	bool failed;	/* an agent was ended from outside */
 	/* agent -> names of the messages that no model.call of it has named yet */
 	json_t *news;
 	json_t *named; /* agent -> how many are */

@@ -19,7 +19,7 @@ struct step_call {
 	char *id, *name;
 	json_t *args;	 /* an object; owned */
 	uint64_t action; /* 0: none was recorded for it */
-	uint64_t tool;	 /* its tool.call, of a script's own tool that is no action; 0: none */
+	uint64_t tool;	 /* its tool.call, for a script's own tool without an action; 0: none */
 	bool ended, ok;	 /* tool.end of either was seen, with success */
 	char *result;	 /* its text; NULL: none. Owned */
 	char *told;	 /* what the model was given back; NULL: unknown. Owned */

@@ -10,7 +10,7 @@
 
 struct unzip {
 	bool (*wanted)(void *self, const char *name); /* the others are passed over unread */
-	/* One that is wanted; NULL and @err if it cannot be read (its sum is wrong, it is larger
+	/* A requested one; NULL and @err if it cannot be read (its sum is wrong, it is larger
 	 * than max). Borrowed. */
 	void (*file)(void *self, const char *name, const char *bytes, size_t len,
 		     const struct err *err);

@@ -1,4 +1,4 @@
-/* Recorded output for somebody's terminal or player, chunk by chunk.
+/* Recorded output for a terminal or player, chunk by chunk.
  *
  * Of a pipe: lines end with CR LF, colours stay, every other control is shown as text. Of a
  * terminal (pty): what draws stays; strings that speak to the terminal itself (OSC, DCS, APC, PM,

@@ -99,7 +99,7 @@ struct tool {
 	struct flow *flow; /* while it is judged */
 	size_t index;
 	char *id;  /* the provider's */
-	char *cmd; /* what it would run, as its agent wrote it; NULL: it is no command */
+	char *cmd; /* what it would run, as its agent wrote it; NULL: not a command */
 	enum action_kind kind;
 	char *what; /* the command or path; may be NULL */
 	struct effector effector;
@@ -130,9 +130,9 @@ void flow_credentials(struct flow *f, void (*done)(struct flow *f, const char *w
 /* Upstream did not take the token of the route's login: another one is asked for, once. false: that
  * was it already, or there is no login. */
 bool flow_login_refused(struct flow *f, void (*done)(struct flow *f, const char *why));
-void flow_forget(struct flow *f); /* no credential comes any more */
+void flow_forget(struct flow *f); /* no credential will come */
 
-/* --- model_flow.c ---. rule 4: true: an older flow goes on for it */
+/* --- model_flow.c ---. rule 4: true: an older flow continues for it */
 bool model_again(struct proxies *all, struct flow *f);
 void model_begin(struct flow *f);
 void model_gone(struct flow *f);   /* the client went away */

@@ -11,10 +11,10 @@ struct front_opts {
 	/* it ran before and goes on after: whoever is interrupted here leaves and stops nothing */
 	bool visit;
 	bool coach;    /* the demo's hints */
-	bool recorded; /* at the end it is said how to look at it again */
-	bool detach;   /* nothing is shown: its id is told */
+	bool recorded; /* the end prints how to view it again */
+	bool detach;   /* nothing is shown but its id */
 	bool follows;  /* line mode says first what it follows, and how not to */
-	bool raw;      /* only the output of what runs, to our own streams */
+	bool raw;      /* only the output of commands, to our own streams */
 	/* raw: our standard input is that of its first action, which waits for it */
 	bool input;
 	/* run --watch: a socket of words for the console, whose end takes it away (ui/console.h); 0
