@@ -16,7 +16,7 @@ L
 cat >model.lua <<'L'
 return {
   { call = { "shell", { cmd = "echo original" } } },
-  { say = "I see what was run.", expect = "a person changed this command" },
+  { say = "I see what was run.", expect = "changed this command" },
 }
 L
 cat >agent.lua <<'L'
