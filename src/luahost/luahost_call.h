@@ -1,4 +1,4 @@
-/* What a script asked, as it stands in the record and as a rerun compares it: the body of a CALL
+/* A script's request, as recorded and as 'simulate' compares it: the body of a CALL
  * frame made small. A text of more than CALL_TEXT_MAX bytes is {"hash","bytes"}; the messages of a
  * model call are a list of H(message), the names under which the record pools them (in the record:
  * record_list of it); what a scripted model would answer is left out. */

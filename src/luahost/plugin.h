@@ -17,12 +17,12 @@ typedef void plugin_fn(void *self, const json_t *value, const char *why);
  * none. */
 NODISCARD int plugin_open(struct plugin **out, struct super *s, const char *folder,
 			  const char *name, struct err *err);
-void plugin_free(struct plugin **p); /* nobody is called any more */
+void plugin_free(struct plugin **p); /* no callback runs afterwards */
 /* Asks function @fn for call @call; @args is taken. @done may be NULL. Never calls back from
  * inside. */
 void plugin_ask(struct plugin *p, const char *fn, uint64_t call, json_t *args, plugin_fn *done,
 		void *self);
-void plugin_forget(struct plugin *p, void *self); /* questions of @self are not answered any more */
+void plugin_forget(struct plugin *p, void *self); /* questions of @self are no longer answered */
 /* What the file says of itself, without its functions. @done at once if it is known. */
 void plugin_face(struct plugin *p, plugin_fn *done, void *self);
 

@@ -16,14 +16,14 @@ struct mcp_conn_spec {		       /* one of argv, url, write */
 	const char *url;
 	const struct strv *headers; /* "Name: value"; with secrets in them */
 	struct http *http;	    /* for url; borrowed */
-	/* pipes of somebody else: mcp_conn_feed brings what comes */
+	/* foreign pipes: mcp_conn_feed brings their input */
 	void (*write)(void *self, const void *bytes, size_t len);
 	int64_t open_us; /* 0: 30 s */
 };
 
 struct mcp_conn_ops {
 	void (*ready)(void *self, const struct err *err); /* once */
-	/* after ready: it cannot be used any more; once */
+	/* after ready: it is no longer usable; once */
 	void (*gone)(void *self, const struct err *why);
 	void (*changed)(void *self); /* its tools; may be NULL */
 	/* what it writes to standard error; may be NULL */

@@ -44,6 +44,6 @@ struct ask_model_env {
 struct ask_model *ask_model(const struct ask_model_env *env, struct provider *p, const json_t *req,
 			    uint64_t cause, uint64_t agent, const struct ask_model_ops *ops,
 			    void *self);
-void ask_model_cancel(struct ask_model **m); /* nothing is called any more; NULL inside is fine */
+void ask_model_cancel(struct ask_model **m); /* no callback runs afterwards; NULL inside is fine */
 
 #endif

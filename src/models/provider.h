@@ -51,7 +51,7 @@ const char *provider_model(const json_t *face, const char *name);
  * another price). */
 bool provider_price(const struct providers *p, const json_t *face, const char *model,
 		    struct price *out);
-/* Millionths of a dollar for a reply's usage (price.h); -1 when there is no price. */
+/* Millionths of a dollar for a reply's usage (price.h); -1: price unknown. */
 int64_t provider_cost(const struct providers *p, const json_t *face, const char *model,
 		      const json_t *usage);
 /* Tokens that the model takes; 0 unknown. */

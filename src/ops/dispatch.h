@@ -1,5 +1,5 @@
 /* From a call of the script to the operation that serves it, and what the session asks of all
- * operations: to go on, or to end. */
+ * operations: to continue, or to end. */
 #ifndef OPS_DISPATCH_H
 #define OPS_DISPATCH_H
 

@@ -8,7 +8,7 @@
 
 /* Takes @list (sandbox/notice.h). */
 void notices_tell(struct super *s, uint64_t box, uint64_t cause, json_t *list);
-/* For a script: their texts, an array; NULL: there are none. Returns owned. */
+/* For a script: their texts, an array; NULL: no notices. Returns owned. */
 json_t *notices_texts(struct super *s, uint64_t box);
 void op_box_notices(struct call *c);
 

@@ -57,13 +57,13 @@ bool super_box_explain_missing(struct super *s, const char *stderr_text, const j
 
 /* From the layers below. */
 void super_box_opened(struct super *s, uint64_t box, json_t *result, const struct err *err);
-/* Its first snapshot is taken: the script may go on. */
+/* Its first snapshot is taken: the script may continue. */
 void super_box_ready(struct super *s, uint64_t box);
 void super_box_gone(struct super *s, uint64_t box);
 /* What those above know of a box. All members are set. */
 struct box_observer {
 	void (*leaves)(struct super *s, uint64_t box); /* first of all: its shells end */
-	void (*gone)(struct super *s, uint64_t box);   /* whoever opened it is answered */
+	void (*gone)(struct super *s, uint64_t box);   /* the caller that opened it is answered */
 	void (*clear)(const char *state_dir); /* what an earlier supervisor has left there */
 };
 /* After an action that may have written; gate_settled follows. */

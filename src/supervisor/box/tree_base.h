@@ -10,7 +10,7 @@ struct tree_base;
 
 /* After the first snapshot. Queues the listing of every layer that has a folder of the user's. */
 void tree_base_begin(struct trees *t);
-/* Stops hashing; its thread ends by itself. */
+/* Stops hashing; its thread then ends. */
 void tree_base_end(struct trees *t);
 /* Worker, within a job of @t: looks for drift of layer @i now; *body_out (owned) or NULL when there
  * is nothing new. */

@@ -64,7 +64,7 @@ void tree_change_work(struct tree_op *o,
 /* Its paths, as people name them, appended to @paths; the names of conflicts, the first few. */
 void tree_change_paths(const struct trees *t, size_t layer, const struct ws_diff *d, json_t *paths);
 void tree_change_names(const struct strv *conflicts, struct buf *out);
-/* Loop: tells whoever asked. Takes @result. */
+/* Loop: answers the caller. Takes @result. */
 void tree_op_answer(struct tree_op *o, json_t *result);
 /* "n" or a label -> seq. ERR_NOENT. */
 NODISCARD int tree_ref(struct trees *t, const json_t *ref, uint64_t *seq_out, struct err *err);

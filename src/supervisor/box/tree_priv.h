@@ -62,7 +62,7 @@ struct trees {
 	struct tree_op *waiting; /* tree_op.c: ops between their two jobs, at a barrier */
 	struct session *read;	 /* worker's: objects of the past */
 	struct objects *objects; /* of the job under way */
-	/* honeytokens that files are looked through for; NULL = there are none */
+	/* honeytokens that files are looked through for; NULL = none */
 	struct secrets *baits;
 	/* works whose first job is done and whose second is not: for their sake it stays frozen */
 	unsigned kept;

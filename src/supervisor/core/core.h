@@ -90,7 +90,7 @@ struct super {
 	bool stopped;  /* a person asked for the end */
 	/* the script has ended or was stopped: boxes close, then the loop stops */
 	bool ending;
-	bool person_needed; /* no_input, and somebody was needed: exit status 8 */
+	bool person_needed; /* no_input, and an approval was required: exit status 8 */
 	int status;	    /* exit status */
 	char *why;	    /* one line with it; may be NULL */
 };

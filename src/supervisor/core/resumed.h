@@ -1,4 +1,4 @@
-/* What other parts ask of a session that goes on after its supervisor had gone. */
+/* What other parts ask of a session that resumes after its supervisor died. */
 #ifndef SUPERVISOR_CORE_RESUMED_H
 #define SUPERVISOR_CORE_RESUMED_H
 
@@ -7,7 +7,7 @@
 struct recorded;
 struct resume;
 
-void resume_first_action(struct resume *r); /* something new is about to be done; r may be NULL */
+void resume_first_action(struct resume *r); /* a new effect is about to start; r may be NULL */
 /* answer_cache.h; NULL when nothing was resumed */
 struct recorded *resume_recorded(const struct resume *r);
 /* The box that stands for @old now; @old itself when there is none. */

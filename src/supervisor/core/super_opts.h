@@ -14,7 +14,7 @@ struct super_opts {
 	const char *sessions_dir;
 	/* the model that answers from where a fork begins; NULL = as before */
 	const char *fork_model;
-	const char *resume;  /* path of a session file to go on with; NULL = a new one */
+	const char *resume;  /* path of a session file to resume; NULL = a new one */
 	const char *model;   /* --model; may be NULL */
 	const char *backend; /* --backend; may be NULL */
 	const char *hold;    /* --hold FILTER; may be NULL */
@@ -53,7 +53,7 @@ struct super_opts {
 	bool accept_reduced;
 	/* ready_fd is told when the session stands, not when it listens (readiness.h) */
 	bool stand;
-	bool person; /* somebody is expected to attach (line mode, console) */
+	bool person; /* a client is expected to attach (line mode, console) */
 	/* gets one line {"id":..,"path":..,"socket":..} or {"error":..} when it is; -1 = none */
 	int ready_fd;
 };

@@ -17,7 +17,7 @@ struct ask_for { /* one command that is being carried out */
 const char *command_args_word(const struct ask_for *a, size_t i);
 /* "405", "#405", "s-7k2m9q#405". */
 NODISCARD int command_args_id(const char *text, uint64_t *out, struct err *err);
-/* The agent that the first word names; 0: there is no word, all are meant. */
+/* The agent that the first word names; 0: no argument, all agents. */
 NODISCARD int command_args_agent(struct ask_for *a, uint64_t *out, struct err *err);
 /* There is no @what called @name: says which agents there are, and which one was perhaps meant.
  * Returns -1. */
